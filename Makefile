@@ -1,0 +1,157 @@
+# netprof: one make, whole graph.  `make help` lists what there is to do.
+
+VERSION := 0.1.0
+
+prefix ?= /usr/local
+bindir ?= $(prefix)/bin
+libexecdir ?= $(prefix)/libexec/netprof
+mandir ?= $(prefix)/share/man
+sysconfdir ?= /etc/slurm
+# A cluster's Slurm says where its plugins live; without one, Debian's place.
+slurm_plugindir ?= $(or $(firstword $(subst :, ,$(shell scontrol show config \
+	2>/dev/null | sed -n 's/^PluginDir *= *//p'))),/usr/lib/$(shell \
+	$(CC) -print-multiarch 2>/dev/null)/slurm-wlm)
+
+CFLAGS ?= -O2 -g
+BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(findstring clang,$(CC)),-clang)
+
+PKGS := json-c gsl ucx pmix
+pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
+
+BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Wall -Wextra \
+	-Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers \
+	-DNP_VERSION='"$(VERSION)"' -DNP_SYSCONFDIR='"$(sysconfdir)"' \
+	-DNP_BINDIR='"$(bindir)"' -DNP_LIBEXECDIR='"$(libexecdir)"' \
+	-Ipredictor -Iprofiler
+ALL_CFLAGS = $(BASE_CFLAGS) $(call pkg,--cflags,$(PKGS)) $(CFLAGS)
+# The plugins are loaded into Slurm's own programs, which have no sanitizer.
+SAN := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
+
+# In every room, np_*.c is library and the rest are programs and plugins.
+PREDICTOR := $(wildcard predictor/np_*.c)
+PROFILER := $(wildcard profiler/np_*.c)
+SPANK := $(wildcard spank/np_*.c)
+CLI := $(wildcard cli/*.c)
+UNIT := $(wildcard t/unit/*.c)
+# Each stands alone behind its library, so that nothing else links it.
+ALONE := profiler/np_ucx.c profiler/np_pmix.c
+
+objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
+LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(PREDICTOR) $(PROFILER)))
+
+BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb)
+LIBEXEC := $(BUILD)/netprof-attend
+PLUGINS := $(BUILD)/spank_netprof.so
+MAN := $(wildcard doc/*.[1-9])
+
+.DEFAULT_GOAL := all
+.PHONY: all packages unit check bench validate demo install uninstall clean help FORCE
+
+all: packages ## build everything
+	@$(MAKE) --no-print-directory programs
+.PHONY: programs
+programs: $(BIN) $(LIBEXEC) $(PLUGINS)
+
+packages: ## install what is missing on Debian 12 (as root)
+	@etc/packages check || etc/packages install
+
+unit: $(BUILD)/unit ## run the unit tests alone
+	$(BUILD)/unit
+
+check: packages ## build, then run every test
+	@$(MAKE) --no-print-directory programs $(BUILD)/unit
+	@BUILD=$(BUILD) t/check
+
+bench: all ## measure the cost of the probes
+	@BUILD=$(BUILD) t/bench
+
+validate: all ## long measurements on the cluster
+	@BUILD=$(BUILD) t/validate
+
+demo: packages ## show netprof at work on a cluster on this machine
+	@$(MAKE) --no-print-directory programs
+	@BUILD=$(BUILD) t/demo
+
+install: programs ## install under $(DESTDIR)$(prefix)
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libexecdir) \
+		$(DESTDIR)$(slurm_plugindir) $(DESTDIR)$(sysconfdir)/plugstack.conf.d
+	install -m755 $(BIN) $(DESTDIR)$(bindir)
+	install -m755 $(LIBEXEC) $(DESTDIR)$(libexecdir)
+	install -m755 $(PLUGINS) $(DESTDIR)$(slurm_plugindir)
+	for m in $(MAN); do install -D -m644 $$m \
+		$(DESTDIR)$(mandir)/man$${m##*.}/$${m##*/} || exit 1; done
+	for f in netprof.conf plugstack.conf.d/netprof.conf; do \
+		test -e $(DESTDIR)$(sysconfdir)/$$f || \
+		install -D -m644 etc/$$f $(DESTDIR)$(sysconfdir)/$$f || exit 1; done
+
+uninstall: ## remove what install put there; configuration and store stay
+	rm -f $(patsubst $(BUILD)/%,$(DESTDIR)$(bindir)/%,$(BIN)) \
+		$(patsubst $(BUILD)/%,$(DESTDIR)$(libexecdir)/%,$(LIBEXEC)) \
+		$(patsubst $(BUILD)/%,$(DESTDIR)$(slurm_plugindir)/%,$(PLUGINS)) \
+		$(foreach m,$(MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
+	-rmdir $(DESTDIR)$(libexecdir) 2>/dev/null
+
+clean: ## remove what was built
+	rm -rf build build-sanitize build-clang build-sanitize-clang
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+
+# V=1 shows whole commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@echo "  $(1) $@")
+
+LIBM := -lm
+GSL := $(call pkg,--libs,gsl)
+JSON := $(call pkg,--libs,json-c)
+UCX := $(call pkg,--libs,ucx)
+PMIX := $(call pkg,--libs,pmix)
+link = $(Q)$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(1)
+
+$(BUILD)/libnetprof.a: $(LIBS)
+	$(call say,AR)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/netprof: $(call objs,$(CLI)) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(JSON) $(GSL) $(LIBM))
+
+$(BUILD)/netprof-impactb $(BUILD)/netprof-compressionb: $(BUILD)/netprof-%: \
+		$(BUILD)/profiler/netprof-%.o $(call objs,$(ALONE)) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(UCX) $(PMIX) $(GSL) $(LIBM))
+
+$(BUILD)/netprof-attend: $(BUILD)/spank/netprof-attend.o \
+		$(call objs,$(SPANK)) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,-lslurm $(JSON) $(GSL) $(LIBM))
+
+$(BUILD)/spank_netprof.so: SAN :=
+$(BUILD)/spank_netprof.so: $(patsubst %.c,$(BUILD)/plugin/%.o,spank/spank_netprof.c \
+		$(PLUGIN_SRC)) spank/spank_netprof.lds
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete \
+		-Wl,--version-script=spank/spank_netprof.lds -o $@ $(filter %.o,$^) $(LIBM)
+
+$(BUILD)/unit: $(call objs,$(UNIT) $(SPANK)) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,-lcunit $(JSON) $(GSL) $(LIBM))
+
+$(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -DT_DATA_DIR='"$(CURDIR)/t/data"'
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(SAN) -MMD -MP -c -o $@ $<
+
+$(BUILD)/plugin/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/flags: FORCE # new flags rebuild everything
+	@mkdir -p $(@D); echo '$(CC) $(ALL_CFLAGS) $(SAN)' | cmp -s - $@ || \
+		echo '$(CC) $(ALL_CFLAGS) $(SAN)' >$@
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

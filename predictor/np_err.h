@@ -1,0 +1,29 @@
+/*
+ * One line of text for the person who can mend the failure.
+ *
+ * Every function of this project that can fail returns 0 or -errno and takes
+ * an optional struct np_err *, which it fills only when it fails: what failed,
+ * where, on which value, and what was expected.  A library never prints.
+ */
+#ifndef NP_ERR_H
+#define NP_ERR_H
+
+#define NP_ERR_LEN 256
+
+struct np_err {
+	char text[NP_ERR_LEN];
+};
+
+#define NP_ERR_INIT { "" }
+
+#define NP_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/*
+ * Format a line into err (ignored if NULL; cut at NP_ERR_LEN - 1; control
+ * characters, which hostile input may carry, become '?').  Returns rc, so that
+ * a failure is one statement: return np_errf(err, -EINVAL, "...", ...);
+ */
+int np_errf(struct np_err *err, int rc, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

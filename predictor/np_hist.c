@@ -1,0 +1,140 @@
+#include "np_hist.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <gsl/gsl_histogram.h>
+
+struct np_hist {
+	gsl_histogram *gsl;
+};
+
+double np_hist_edge(size_t bin)
+{
+	if (bin == 0)
+		return 0.0;
+	if (bin >= NP_HIST_BINS)
+		return INFINITY;
+	return NP_HIST_FIRST_EDGE_SEC *
+	       pow(10.0, (double)(bin - 1) / NP_HIST_PER_DECADE);
+}
+
+struct np_hist *np_hist_new(void)
+{
+	double edges[NP_HIST_BINS + 1];
+	struct np_hist *h = malloc(sizeof(*h));
+
+	if (!h)
+		return NULL;
+	for (size_t i = 0; i < NP_HIST_BINS; i++)
+		edges[i] = np_hist_edge(i);
+	edges[NP_HIST_BINS] = DBL_MAX; /* GSL wants finite edges */
+	h->gsl = gsl_histogram_alloc(NP_HIST_BINS);
+	if (!h->gsl) {
+		free(h);
+		return NULL;
+	}
+	gsl_histogram_set_ranges(h->gsl, edges, NP_HIST_BINS + 1);
+	return h;
+}
+
+void np_hist_free(struct np_hist *h)
+{
+	if (!h)
+		return;
+	gsl_histogram_free(h->gsl);
+	free(h);
+}
+
+struct np_hist *np_hist_dup(const struct np_hist *h)
+{
+	struct np_hist *copy = np_hist_new();
+
+	if (copy)
+		np_hist_merge(copy, h);
+	return copy;
+}
+
+size_t np_hist_bin_of(double sec)
+{
+	double pos;
+	size_t bin;
+
+	if (!(sec >= NP_HIST_FIRST_EDGE_SEC))
+		return 0;
+	pos = log10(sec / NP_HIST_FIRST_EDGE_SEC) * NP_HIST_PER_DECADE;
+	if (pos > NP_HIST_BINS - 2)
+		pos = NP_HIST_BINS - 2;
+	/* The logarithm may land a hair on the wrong side of an edge. */
+	bin = (size_t)pos + 1;
+	if (sec < np_hist_edge(bin))
+		bin--;
+	else if (bin < NP_HIST_BINS - 1 && sec >= np_hist_edge(bin + 1))
+		bin++;
+	return bin;
+}
+
+int np_hist_add(struct np_hist *h, double sec)
+{
+	if (!(sec >= 0))
+		return -EINVAL;
+	return np_hist_add_bin(h, np_hist_bin_of(sec), 1);
+}
+
+int np_hist_add_bin(struct np_hist *h, size_t bin, uint64_t n)
+{
+	if (bin >= NP_HIST_BINS)
+		return -EINVAL;
+	h->gsl->bin[bin] += (double)n;
+	return 0;
+}
+
+void np_hist_merge(struct np_hist *h, const struct np_hist *other)
+{
+	gsl_histogram_add(h->gsl, other->gsl);
+}
+
+uint64_t np_hist_count(const struct np_hist *h, size_t bin)
+{
+	return bin < NP_HIST_BINS ? (uint64_t)h->gsl->bin[bin] : 0;
+}
+
+uint64_t np_hist_total(const struct np_hist *h)
+{
+	return (uint64_t)gsl_histogram_sum(h->gsl);
+}
+
+/* Point at fraction f of a bin, on the logarithmic axis where it has one. */
+static double inside_bin(size_t bin, double f)
+{
+	double lo = np_hist_edge(bin), hi = np_hist_edge(bin + 1);
+
+	if (bin == 0)
+		return f * hi;
+	if (bin == NP_HIST_BINS - 1)
+		return lo;
+	return lo * pow(hi / lo, f);
+}
+
+double np_hist_quantile(const struct np_hist *h, double q)
+{
+	double total = gsl_histogram_sum(h->gsl), below = 0;
+	double want = fmin(fmax(q, 0), 1) * total;
+	size_t last = 0;
+
+	if (total <= 0)
+		return 0.0;
+	for (size_t i = 0; i < NP_HIST_BINS; i++) {
+		double n = h->gsl->bin[i];
+
+		if (n <= 0)
+			continue;
+		if (below + n >= want)
+			return inside_bin(i, (want - below) / n);
+		below += n;
+		last = i;
+	}
+	return inside_bin(last, 1.0);
+}

@@ -1,0 +1,62 @@
+/*
+ * netprof.conf: "Key=Value" lines as in slurm.conf; '#' starts a comment.
+ * The same keys can be given to the SPANK plugin in plugstack.conf, which win.
+ */
+#ifndef NP_CONF_H
+#define NP_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <limits.h>
+
+#include "np_err.h"
+
+#ifndef NP_SYSCONFDIR
+#define NP_SYSCONFDIR "/etc/slurm"
+#endif
+#define NP_CONF_DEFAULT_PATH NP_SYSCONFDIR "/netprof.conf"
+
+struct np_conf {
+	bool enabled;		 /* Enabled=yes|no */
+	char store[PATH_MAX];	 /* Store=DIR */
+	char bindir[PATH_MAX];	 /* BinDir=DIR, where the probes are installed */
+	char libexecdir[PATH_MAX]; /* LibexecDir=DIR */
+	double period_sec;	 /* Period=100ms, 1 ms to 1 h */
+	uint32_t message_bytes;	 /* MessageSize=1K, 8 to 1 MiB */
+	uint32_t per_node;	 /* ProcessesPerNode=1, 1 or 2 */
+	double lead_in_sec;	 /* LevelLeadIn=2s: a level alone before the step */
+	char net_devices[128];	 /* NetDevices=eth0: UCX_NET_DEVICES */
+	char transports[128];	 /* Transports=tcp,self: UCX_TLS */
+	uint32_t max_runs;	 /* MaxRuns=1000 kept per application */
+};
+
+/* The built-in defaults. */
+void np_conf_init(struct np_conf *c);
+
+/*
+ * Apply one "Key=Value" (keys in any case).  Returns 0 or -EINVAL with err:
+ * the key, the value and what was expected.
+ */
+int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err);
+
+/*
+ * Apply a file.  A missing file is fine (0).  An error names file and line;
+ * what stands before it has been applied.  Returns 0 or -errno.
+ */
+int np_conf_load(struct np_conf *c, const char *path, struct np_err *err);
+
+/*
+ * Defaults, then the file named by NETPROF_CONF (or the default path), then
+ * NETPROF_STORE.  Returns 0 or -errno with err.
+ */
+int np_conf_from_environment(struct np_conf *c, struct np_err *err);
+
+/*
+ * "250us", "1.5s", "2m", "1h": seconds; a unit is required.  "4K", "1M", "512": bytes.
+ * Return 0, -EINVAL (not such a value) or -ERANGE.
+ */
+int np_duration_parse(const char *text, double *sec);
+int np_bytes_parse(const char *text, uint64_t *bytes);
+
+#endif

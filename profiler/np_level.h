@@ -1,0 +1,37 @@
+/*
+ * Interference levels: the configurations of CompressionB.
+ *
+ * Every process sends M messages of S bytes to each of P partners around the
+ * ring of nodes, receives as many, sleeps B, waits for all, and starts again.
+ */
+#ifndef NP_LEVEL_H
+#define NP_LEVEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_err.h"
+
+#define NP_LEVEL_NAME 64
+#define NP_LEVEL_BYTES 40960 /* message size of the source */
+
+struct np_level {
+	char name[NP_LEVEL_NAME]; /* as asked for */
+	uint32_t partners;	  /* P, clipped to the nodes there are */
+	uint32_t messages;	  /* M, per partner and round */
+	double pause_sec;	  /* B */
+	uint32_t bytes;		  /* S */
+};
+
+/* The named levels, mildest first: "c0", "c1", ... */
+extern const struct np_level np_levels[];
+extern const size_t np_n_levels;
+
+/*
+ * Parse a level: a name of the table, or "P4:M10:B250us[:S40960]" (B with a
+ * unit of ns, us, ms or s).  Returns 0, or -EINVAL with err naming the value
+ * and what is expected.
+ */
+int np_level_parse(const char *text, struct np_level *out, struct np_err *err);
+
+#endif

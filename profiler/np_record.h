@@ -1,0 +1,156 @@
+/*
+ * One run record: everything measured during one flagged job step, and what
+ * is needed to judge it.  It is the raw measurement; whatever can be derived
+ * (utilisation, verdicts, curves) is derived when it is read.
+ *
+ * The JSON form is described in netprof-profile(5); np_record_json.c is the
+ * only place that knows it.  Times are seconds; dates are seconds since 1970.
+ * Strings and arrays are owned by the record.
+ */
+#ifndef NP_RECORD_H
+#define NP_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "np_err.h"
+#include "np_hist.h"
+#include "np_moments.h"
+#include "np_series.h"
+
+#define NP_RECORD_SCHEMA 1
+#define NP_APP_MAX 64 /* longest application name */
+#define NP_RECORD_MAX_BYTES (4u << 20) /* a larger file is not read */
+#define NP_RECORD_MAX_LEAVES 4096
+#define NP_RECORD_MAX_NODES 65536
+#define NP_RECORD_MAX_NEIGHBOURS 4096
+#define NP_RECORD_MAX_NOTES 64
+
+#define NP_NO_VALUE (-1L) /* a number that is not known */
+
+enum np_run_state {
+	NP_RUN_RUNNING,	 /* being written; or its writer was killed */
+	NP_RUN_COMPLETE, /* the step ended and the probes said their last */
+	NP_RUN_CUT,	 /* the probes were ended before the step's end was seen */
+};
+
+/* One leaf switch as seen by the step. */
+struct np_leaf_run {
+	char *name;  /* switch name; "" where there is no topology */
+	char *nodes; /* hostlist expression of the step's nodes on it */
+	uint32_t n_nodes;
+	uint32_t n_pairs; /* probe pairs; 0: not measured, see skipped */
+	char *skipped;	  /* why not measured, or NULL */
+	struct np_moments latency; /* half a round trip, seconds */
+	struct np_hist *hist;	   /* the same samples; NULL if none */
+	struct np_series *windows; /* the same over time; NULL if none */
+};
+
+/* How the probes were set, and what they cost. */
+struct np_probe_run {
+	uint32_t message_bytes;
+	double period_sec;
+	uint32_t per_node;
+	uint32_t n_processes;
+	char *transport; /* as UCX names it: "tcp/eth0", or NULL */
+	uint64_t messages;
+	double cpu_sec_max;  /* of the process that used most */
+	double cpu_sec_sum;
+	double elapsed_sec;  /* of the longest-lived process */
+	uint64_t rss_bytes_max;
+};
+
+/*
+ * An interference level that ran beside the step: CompressionB's
+ * configuration and its own rounds, alone (before the step started) and beside it.
+ */
+struct np_level_run {
+	char *name; /* as asked for: "c4" or "P4:M10:B250us:S40960" */
+	uint32_t partners, messages, bytes;
+	double pause_sec;
+	char *scope; /* "node": on the step's nodes; "leaf": on other nodes */
+	char *nodes; /* hostlist expression */
+	uint32_t n_processes;
+	struct np_moments alone_round_sec;
+	struct np_moments beside_round_sec;
+};
+
+/* A job that had nodes on one of the step's leaves while it ran. */
+struct np_neighbour {
+	uint32_t job_id;
+	char *leaf;
+	char *nodes;
+	double overlap_sec;
+};
+
+struct np_record {
+	char app[NP_APP_MAX + 1];
+	uid_t uid;
+	char *cluster;
+	uint32_t job_id;
+	long array_job_id, array_task_id; /* NP_NO_VALUE if no array */
+	long het_component;		  /* NP_NO_VALUE if not heterogeneous */
+	uint32_t step_id;
+	char *executable;  /* path or name as given to srun */
+	char *fingerprint; /* hex digest of executable, arguments, nodes, tasks */
+	uint32_t n_tasks, n_nodes;
+	char *nodes; /* hostlist expression of the step */
+	double start, end; /* dates; end is that of the last update */
+	enum np_run_state state;
+	long exit_code;	  /* of srun; NP_NO_VALUE if not seen */
+	double alone_sec; /* lead-in of the interference level, else 0 */
+	char *netprof_version, *slurm_version, *ucx_version;
+	char *host; /* where the record was written */
+
+	struct np_probe_run probe;
+	struct np_level_run *level; /* NULL: no interference */
+	struct np_leaf_run *leaves;
+	size_t n_leaves;
+	struct np_neighbour *neighbours;
+	size_t n_neighbours;
+	char **notes; /* one line each: what went wrong or was left out */
+	size_t n_notes;
+};
+
+/* Empty record (zeroes, NP_NO_VALUE where that is the default), or NULL. */
+struct np_record *np_record_new(void);
+void np_record_free(struct np_record *r); /* NULL is allowed */
+
+/*
+ * Application names: letters, digits, '.', '_', '+', '-', 1 to NP_APP_MAX
+ * characters, not starting with '.' or '-'.  Returns 0 or -EINVAL with err.
+ */
+int np_app_check(const char *name, struct np_err *err);
+
+/*
+ * Make a valid application name out of any text (the last path component of an
+ * executable, a job name): other characters become '_'.  Returns 0, or -EINVAL
+ * if nothing usable is left.
+ */
+int np_app_from_text(const char *text, char app[NP_APP_MAX + 1]);
+
+/* The leaf of that name, added if new.  NULL: out of memory or too many. */
+struct np_leaf_run *np_record_leaf(struct np_record *r, const char *name);
+
+/* Append a note (ignored beyond NP_RECORD_MAX_NOTES). */
+void np_record_note(struct np_record *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * JSON text of the record; *out is malloc'ed, NUL-terminated, freed by the
+ * caller.  Returns 0 or -ENOMEM.
+ */
+int np_record_to_json(const struct np_record *r, char **out);
+
+/*
+ * Parse and check one record.  text[len] is hostile: bounded depth, sizes and
+ * counts; every number finite and in range.  Unknown members are ignored, so
+ * that a newer minor writer can be read.  where names the source in messages.
+ * Returns 0; -EINVAL (damaged or out of range); -EPROTONOSUPPORT (newer
+ * schema); -ENOMEM.
+ */
+int np_record_from_json(const char *text, size_t len, const char *where,
+			struct np_record **out, struct np_err *err);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * What a probe process says while it runs: lines of text on its standard
+ * output, which Slurm carries to the attendant that writes the run record.
+ * Deltas only, so that a killed probe loses at most its last report.
+ *
+ * Each line is shorter than NP_REPORT_LINE, the longest that slurmstepd
+ * forwards in one piece, and is written with one write(2).
+ *
+ *	np1 hello RANK NRANKS NODE LEAF PARTNER TRANSPORT VERSION
+ *	np1 lat   RANK AT_SEC N MEAN M2 MIN MAX BIN:COUNT[,BIN:COUNT...]
+ *	np1 round RANK AT_SEC N MEAN M2 MIN MAX
+ *	np1 cost  RANK CPU_SEC ELAPSED_SEC MESSAGES RSS_BYTES
+ *	np1 skip  RANK NODE LEAF REASON...
+ *	np1 note  RANK TEXT...
+ *	np1 bye   RANK
+ *
+ * AT_SEC: seconds since the common start.  LEAF, PARTNER, TRANSPORT, VERSION:
+ * "-" where there is none.  A latency window whose bins do not fit is sent as
+ * several lines, each with its own count and moments.
+ */
+#ifndef NP_REPORT_H
+#define NP_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_err.h"
+#include "np_hist.h"
+#include "np_moments.h"
+
+#define NP_REPORT_LINE 1000 /* bytes, newline and NUL included */
+#define NP_REPORT_WORD 128  /* longest NODE, LEAF, ... with its NUL */
+#define NP_REPORT_TEXT 256
+#define NP_REPORT_BINS 64   /* bins in one "lat" line */
+
+enum np_report_kind {
+	NP_REPORT_HELLO,
+	NP_REPORT_LATENCY,
+	NP_REPORT_ROUND,
+	NP_REPORT_COST,
+	NP_REPORT_SKIP,
+	NP_REPORT_NOTE,
+	NP_REPORT_BYE,
+};
+
+struct np_report {
+	enum np_report_kind kind;
+	uint32_t rank;
+	union {
+		struct {
+			uint32_t n_ranks;
+			char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
+			char partner[NP_REPORT_WORD];
+			char transport[NP_REPORT_WORD];
+			char version[NP_REPORT_WORD];
+		} hello;
+		struct {
+			double at_sec;
+			struct np_moments sec; /* latency or round time */
+			size_t n_bins;	       /* 0 for a round */
+			struct {
+				uint16_t bin;
+				uint32_t count;
+			} bins[NP_REPORT_BINS];
+		} window;
+		struct {
+			double cpu_sec, elapsed_sec;
+			uint64_t messages, rss_bytes;
+		} cost;
+		struct {
+			char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
+			char reason[NP_REPORT_TEXT];
+		} skip;
+		char note[NP_REPORT_TEXT];
+	};
+};
+
+/*
+ * Format one line, newline included.  Returns its length, or -EINVAL if a
+ * field does not fit (a word with a space, too many bins).
+ */
+int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE]);
+
+/*
+ * Parse one line (with or without its newline).  Returns 0, -EINVAL for a
+ * report that is damaged (err says where), or -ENOMSG for a line that is no
+ * report at all (something else wrote to standard output).
+ */
+int np_report_parse(const char *line, struct np_report *out,
+		    struct np_err *err);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * The profile store: a directory tree of run records.
+ *
+ *	STORE/users/UID/APP/RUN.json	what the user's flagged steps measured
+ *	STORE/published/APP/RUN.json	what an administrator vouches for
+ *
+ * users/ is like /tmp (mode 3777, group of slurmctld): each user makes the own
+ * directory, mode 2750, named by the numeric uid and trusted only if owned by
+ * that uid.  published/ is trusted only if owned by root or by the owner of
+ * STORE.  Nothing below is ever followed through a symbolic link, and every
+ * file is checked (regular, owner, size) before it is parsed as hostile input.
+ */
+#ifndef NP_STORE_H
+#define NP_STORE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "np_err.h"
+#include "np_record.h"
+
+#define NP_STORE_DEFAULT_DIR "/var/lib/netprof"
+#define NP_STORE_MAX_RUNS 1000 /* runs kept and read per application */
+
+struct np_store;
+
+/*
+ * Open a store for reading and writing as the calling user.  dir is borrowed.
+ * Returns 0, -ENOENT, -ENOTDIR, -EACCES or another -errno with err.
+ * Close with np_store_close().
+ */
+int np_store_open(const char *dir, struct np_store **out, struct np_err *err);
+void np_store_close(struct np_store *s); /* NULL is allowed */
+const char *np_store_dir(const struct np_store *s);
+
+/*
+ * Write a record under the calling user's directory, replacing an earlier
+ * version of the same run: temporary file, fsync, rename, fsync of the
+ * directory, under the application's lock (waited for at most 2 s, then
+ * gone without: a record has one writer, the lock only orders pruning).
+ * Readers see the old file or the new one, never half of either.
+ * Returns 0 or -errno (-ENOSPC, -EROFS, -EACCES, -EDQUOT, ...) with err.
+ */
+int np_store_save(struct np_store *s, const struct np_record *r,
+		  struct np_err *err);
+
+/* Like np_store_save(), but under published/: for administrators. */
+int np_store_publish(struct np_store *s, const struct np_record *r,
+		     struct np_err *err);
+
+/* File name of a record inside its application's directory. */
+void np_store_run_name(const struct np_record *r, char *buf, size_t len);
+
+/* Whose profiles: one user's, or the published ones. */
+enum np_store_owner { NP_STORE_USER, NP_STORE_PUBLISHED };
+
+/* Called for each file that was skipped, with the reason in one line. */
+typedef void np_store_warn_f(const char *line, void *arg);
+
+/* The runs of one application, newest first. */
+struct np_runs {
+	char app[NP_APP_MAX + 1];
+	struct np_record **run;
+	size_t n;
+};
+
+/*
+ * Read all runs of an application.  A record of a newer schema, a damaged or
+ * huge one, a symbolic link or a file of a foreign owner is skipped with one
+ * call of warn (may be NULL) naming the file; the rest is used.
+ * uid is ignored for NP_STORE_PUBLISHED.
+ * Returns 0; -ENOENT if there is no such application; -EACCES; -ENOMEM.
+ */
+int np_store_load(struct np_store *s, enum np_store_owner owner, uid_t uid,
+		  const char *app, np_store_warn_f *warn, void *arg,
+		  struct np_runs *out, struct np_err *err);
+void np_runs_free(struct np_runs *runs);
+
+/*
+ * Names of the applications of a user (or the published ones), sorted.
+ * *names: array of n malloc'ed strings; free with np_names_free().
+ * A missing directory is an empty list.
+ */
+int np_store_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
+		  char ***names, size_t *n, struct np_err *err);
+void np_names_free(char **names, size_t n);
+
+/* The uids that have a directory, sorted; free() the array. */
+int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
+		  struct np_err *err);
+
+#endif

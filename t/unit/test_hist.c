@@ -1,0 +1,96 @@
+#include "t.h"
+#include "np_hist.h"
+
+#include <errno.h>
+#include <math.h>
+
+static const struct {
+	const char *name;
+	double sec;
+	size_t bin;
+} bins[] = {
+	{ "zero falls into the first bin",   0.0,       0 },
+	{ "just below the first edge",       0.999e-7,  0 },
+	{ "the first edge belongs above",    1e-7,      1 },
+	{ "one decade is 25 bins",           1e-6,      26 },
+	{ "a second is the last bin",        1.0,       NP_HIST_BINS - 1 },
+	{ "an hour is the last bin",         3600.0,    NP_HIST_BINS - 1 },
+	{ "infinity is the last bin",        INFINITY,  NP_HIST_BINS - 1 },
+};
+
+static void test_bin_of(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bins); i++)
+		T_ROW(bins[i].name, np_hist_bin_of(bins[i].sec) == bins[i].bin);
+}
+
+static void test_every_edge_opens_its_own_bin(void)
+{
+	for (size_t i = 1; i < NP_HIST_BINS; i++) {
+		T_CHECK(np_hist_bin_of(np_hist_edge(i)) == i);
+		T_CHECK(np_hist_bin_of(nextafter(np_hist_edge(i), 0)) == i - 1);
+	}
+}
+
+static void test_rejects_what_is_no_latency(void)
+{
+	struct np_hist *h = np_hist_new();
+
+	T_CHECK(np_hist_add(h, -1e-6) == -EINVAL);
+	T_CHECK(np_hist_add(h, NAN) == -EINVAL);
+	T_CHECK(np_hist_add_bin(h, NP_HIST_BINS, 1) == -EINVAL);
+	T_CHECK(np_hist_total(h) == 0);
+	T_CHECK(np_hist_quantile(h, 0.5) == 0);
+	np_hist_free(h);
+}
+
+static const struct {
+	const char *name;
+	double q, want_sec;
+} quantiles[] = {
+	{ "median of 1 .. 1000 us", 0.5, 500e-6 },
+	{ "p10",                    0.1, 100e-6 },
+	{ "p99",                    0.99, 990e-6 },
+	{ "p100 is the maximum",    1.0, 1000e-6 },
+};
+
+static void test_quantiles_stay_within_a_bin(void)
+{
+	struct np_hist *h = np_hist_new();
+
+	for (int us = 1; us <= 1000; us++)
+		T_CHECK(np_hist_add(h, us * 1e-6) == 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
+		T_ROW(quantiles[i].name,
+		      t_close(np_hist_quantile(h, quantiles[i].q),
+			      quantiles[i].want_sec, 0.10));
+	np_hist_free(h);
+}
+
+static void test_merge_adds_counts(void)
+{
+	struct np_hist *a = np_hist_new(), *b = np_hist_new(), *c;
+
+	np_hist_add(a, 1e-6);
+	np_hist_add_bin(b, np_hist_bin_of(1e-6), 4);
+	np_hist_add(b, 1e-3);
+	np_hist_merge(a, b);
+	c = np_hist_dup(a);
+	T_CHECK(np_hist_total(c) == 6);
+	T_CHECK(np_hist_count(c, np_hist_bin_of(1e-6)) == 5);
+	T_CHECK(np_hist_total(b) == 5);
+	np_hist_free(a);
+	np_hist_free(b);
+	np_hist_free(c);
+}
+
+static const struct t_case cases[] = {
+	{ "a latency lands in the bin that holds it", test_bin_of },
+	{ "every edge opens its own bin", test_every_edge_opens_its_own_bin },
+	{ "negative and NaN are refused", test_rejects_what_is_no_latency },
+	{ "quantiles are right within one bin",
+	  test_quantiles_stay_within_a_bin },
+	{ "merging adds counts", test_merge_adds_counts },
+	{ NULL, NULL },
+};
+T_SUITE(hist, cases)

@@ -1,0 +1,60 @@
+#include "t.h"
+#include "np_moments.h"
+
+#include <math.h>
+
+static const double xs[] = { 3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0 };
+
+static void test_known_values(void)
+{
+	struct np_moments m = { 0 };
+
+	T_CHECK(np_moments_sd(&m) == 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(xs); i++)
+		np_moments_add(&m, xs[i]);
+	T_CHECK(m.n == 8);
+	T_CHECK(t_close(m.mean, 3.875, 1e-12));
+	T_CHECK(t_close(np_moments_var(&m), 52.875 / 7, 1e-12));
+	T_CHECK(m.min == 1.0 && m.max == 9.0);
+}
+
+static void test_merge_equals_one_pass(void)
+{
+	for (size_t cut = 0; cut <= NP_ARRAY_SIZE(xs); cut++) {
+		struct np_moments a = { 0 }, b = { 0 };
+
+		for (size_t i = 0; i < NP_ARRAY_SIZE(xs); i++)
+			np_moments_add(i < cut ? &a : &b, xs[i]);
+		np_moments_merge(&a, &b);
+		T_CHECK(a.n == 8 && t_close(a.mean, 3.875, 1e-12));
+		T_CHECK(t_close(a.m2, 52.875, 1e-12));
+	}
+}
+
+static const struct {
+	const char *name;
+	struct np_moments m;
+	int ok;
+} valid[] = {
+	{ "empty",                  { 0, 0, 0, 0, 0 },          1 },
+	{ "one value",              { 1, 2, 0, 2, 2 },          1 },
+	{ "mean outside the range", { 2, 9, 0, 1, 2 },          0 },
+	{ "negative spread",        { 2, 1.5, -1, 1, 2 },       0 },
+	{ "not a number",           { 2, NAN, 0, 1, 2 },        0 },
+	{ "range reversed",         { 2, 1.5, 0, 2, 1 },        0 },
+};
+
+static void test_valid(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(valid); i++)
+		T_ROW(valid[i].name,
+		      np_moments_valid(&valid[i].m) == valid[i].ok);
+}
+
+static const struct t_case cases[] = {
+	{ "mean, variance and range of known values", test_known_values },
+	{ "merging parts equals one pass", test_merge_equals_one_pass },
+	{ "impossible moments are recognised", test_valid },
+	{ NULL, NULL },
+};
+T_SUITE(moments, cases)

@@ -1,0 +1,68 @@
+#include "t.h"
+#include "np_series.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+static struct np_series s;
+
+static int add(double at_sec, double x)
+{
+	struct np_moments m = { 0 };
+
+	np_moments_add(&m, x);
+	return np_series_add(&s, at_sec, &m);
+}
+
+static void test_windows_by_time(void)
+{
+	np_series_init(&s, 1.0);
+	T_CHECK(add(0.0, 1) == 0 && add(0.9, 3) == 0 && add(2.5, 7) == 0);
+	T_CHECK(s.n == 3);
+	T_CHECK(s.w[0].n == 2 && s.w[0].mean == 2);
+	T_CHECK(s.w[1].n == 0);
+	T_CHECK(s.w[2].n == 1 && s.w[2].max == 7);
+	T_CHECK(add(0.5, 5) == 0 && s.w[0].n == 3);
+}
+
+static void test_long_runs_stay_bounded(void)
+{
+	uint64_t n = 0;
+
+	np_series_init(&s, 1.0);
+	for (int t = 0; t < 100000; t++)
+		T_CHECK(add(t, t) == 0);
+	T_CHECK(s.n <= NP_SERIES_MAX && s.width_sec == 64.0);
+	for (size_t i = 0; i < s.n; i++)
+		n += s.w[i].n;
+	T_CHECK(n == 100000);
+	T_CHECK(s.w[1].min == 64 && s.w[1].max == 127);
+}
+
+static const struct {
+	const char *name;
+	double at_sec;
+} refused[] = {
+	{ "before the start", -1.0 },
+	{ "not a number", NAN },
+	{ "infinite", INFINITY },
+	{ "beyond ten years", 1e12 },
+};
+
+static void test_refuses_impossible_times(void)
+{
+	np_series_init(&s, 1.0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++)
+		T_ROW(refused[i].name, add(refused[i].at_sec, 1) == -EINVAL);
+	T_CHECK(s.n == 0);
+}
+
+static const struct t_case cases[] = {
+	{ "samples land in the window of their time", test_windows_by_time },
+	{ "a day of windows stays bounded and complete",
+	  test_long_runs_stay_bounded },
+	{ "impossible times are refused", test_refuses_impossible_times },
+	{ NULL, NULL },
+};
+T_SUITE(series, cases)
