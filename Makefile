@@ -134,6 +134,11 @@ $(BUILD)/spank_netprof.so: $(patsubst %.c,$(BUILD)/plugin/%.o,spank/spank_netpro
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete \
 		-Wl,--version-script=spank/spank_netprof.lds -o $@ $(filter %.o,$^) $(LIBM)
 
+# For the MPI programs of t/cluster; they have no sanitizer either.
+$(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
+	$(call say,LD)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -o $@ $< -ldl
+
 $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,-lcunit $(JSON) $(GSL) $(LIBM))
