@@ -3,8 +3,8 @@
  * is needed to judge it.  It is the raw measurement; whatever can be derived
  * (utilisation, verdicts, curves) is derived when it is read.
  *
- * The JSON form is described in netprof-profile(5); np_record_json.c is the
- * only place that knows it.  Times are seconds; dates are seconds since 1970.
+ * The JSON form is described in netprof-profile(5); np_record_json.h and the
+ * files it names are the only place that knows it.  Times are seconds; dates are seconds since 1970.
  * Strings and arrays are owned by the record.
  */
 #ifndef NP_RECORD_H
@@ -139,7 +139,9 @@ void np_record_note(struct np_record *r, const char *fmt, ...)
 
 /*
  * JSON text of the record; *out is malloc'ed, NUL-terminated, freed by the
- * caller.  Returns 0 or -ENOMEM.
+ * caller.  Windows are written with 6 digits and without their minimum, and
+ * merge in pairs where many leaves would make the text too long.
+ * Returns 0, -EINVAL (a number that is not finite) or -ENOMEM.
  */
 int np_record_to_json(const struct np_record *r, char **out);
 
