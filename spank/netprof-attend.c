@@ -90,14 +90,21 @@ static void say(const char *line)
 
 /* ---- the record ---- */
 
+/* The date up to which the step has been seen to run. */
+static double seen_until(const struct attend *a)
+{
+	double now = clock_sec(CLOCK_REALTIME);
+
+	return isnan(a->program_end_sec) ? now :
+	       now - (now_sec() - a->program_end_sec);
+}
+
 static int save(struct attend *a)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	a->r->end = clock_sec(CLOCK_REALTIME);
-	if (!isnan(a->program_end_sec))
-		a->r->end -= now_sec() - a->program_end_sec;
+	a->r->end = seen_until(a);
 	rc = np_store_save(a->store, a->r, &err);
 	if (rc)
 		tell(a, "is not saved", err.text);
@@ -321,7 +328,8 @@ static void look_for_neighbours(struct attend *a)
 	struct np_err err = NP_ERR_INIT;
 
 	if (np_cluster_neighbours(a->where.leaves, &a->where.step,
-				  clock_sec(CLOCK_REALTIME), a->r, &err))
+				  seen_until(a), a->order.het_job_id, a->r,
+				  &err))
 		np_record_note(a->r, "neighbours are not known: %s", err.text);
 	a->next_neighbours_sec = now_sec() + NEIGHBOURS_EVERY_SEC;
 }
@@ -399,6 +407,8 @@ static void finish(struct attend *a)
 	say("saved\n");
 	end_sides(a);
 	hellos = np_fold_hellos(a->fold);
+	if (!hellos && !a->told)
+		np_record_note(a->r, "the step ended before the probes began");
 	if (hellos && np_fold_byes(a->fold) == hellos)
 		a->r->state = NP_RUN_COMPLETE;
 	look_for_neighbours(a);

@@ -50,11 +50,14 @@ int np_cluster_busy_nodes(uint32_t job_id, uint32_t step_id,
 
 /*
  * Merge into r the jobs, and the other steps of its own job, that had nodes on
- * the leaves of nodes between r->start and now; longest overlap wins.
+ * the leaves of nodes between r->start and until (dates) for more than a
+ * second; the longest overlap wins.  Other components of the heterogeneous job
+ * het_job_id (0: none) are the same program and no neighbours.
  */
 int np_cluster_neighbours(const struct np_leaves *l,
-			  const struct np_hosts *nodes, double now,
-			  struct np_record *r, struct np_err *err);
+			  const struct np_hosts *nodes, double until,
+			  uint32_t het_job_id, struct np_record *r,
+			  struct np_err *err);
 
 /* The cluster's name and Slurm's version, malloc'ed, into r. */
 int np_cluster_identity(struct np_record *r, struct np_err *err);

@@ -7,10 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Slurm's times are whole seconds: less than that may be no overlap at all. */
+#define LEAST_OVERLAP_SEC 1.0
+
 struct search {
 	const struct np_leaves *leaves;
+	uint32_t het_job_id;
 	struct np_hosts own; /* leaves of the step, not nodes */
-	double now;
+	double until;
 	struct np_record *r;
 };
 
@@ -87,7 +91,7 @@ static int merge(struct search *s, const struct candidate *c)
 	struct np_hosts hosts = { NULL, 0 };
 	int rc;
 
-	if (!(c->overlap_sec > 0))
+	if (!(c->overlap_sec > LEAST_OVERLAP_SEC))
 		return 0;
 	rc = np_hosts_expand(c->nodes, &hosts);
 	for (size_t i = 0; !rc && i < s->own.n; i++)
@@ -99,7 +103,7 @@ static int merge(struct search *s, const struct candidate *c)
 /* Seconds that [start, end) and the run so far have in common; end 0: still going. */
 static double overlap(const struct search *s, time_t start, time_t end)
 {
-	double to = end && end < s->now ? (double)end : s->now;
+	double to = end && end < s->until ? (double)end : s->until;
 
 	return to - fmax((double)start, s->r->start);
 }
@@ -119,7 +123,8 @@ static int merge_jobs(struct search *s, struct np_err *err)
 
 		/* A pending job has a start time, too: the expected one. */
 		if (base == JOB_PENDING || !j->nodes ||
-		    j->job_id == s->r->job_id)
+		    j->job_id == s->r->job_id ||
+		    (s->het_job_id && j->het_job_id == s->het_job_id))
 			continue;
 		c.overlap_sec = overlap(s, j->start_time, base == JOB_RUNNING ?
 					0 : j->end_time);
@@ -156,10 +161,13 @@ static int merge_steps(struct search *s, struct np_err *err)
 }
 
 int np_cluster_neighbours(const struct np_leaves *l,
-			  const struct np_hosts *nodes, double now,
-			  struct np_record *r, struct np_err *err)
+			  const struct np_hosts *nodes, double until,
+			  uint32_t het_job_id, struct np_record *r,
+			  struct np_err *err)
 {
-	struct search s = { .leaves = l, .now = now, .r = r };
+	struct search s = {
+		.leaves = l, .het_job_id = het_job_id, .until = until, .r = r,
+	};
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < nodes->n; i++) {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOB, STEP, ARRAY_JOB, ARRAY_TASK, HET, TASKS, APP, LEVEL, EXE,
-       FINGERPRINT, SRUN, SET };
+enum { JOB, STEP, ARRAY_JOB, ARRAY_TASK, HET, HET_JOB, TASKS, LAUNCHER, APP,
+       LEVEL, EXE, FINGERPRINT, SRUN, SET };
 
 static const struct option options[] = {
 	{ "job",         required_argument, NULL, JOB },
@@ -16,7 +16,9 @@ static const struct option options[] = {
 	{ "array-job",   required_argument, NULL, ARRAY_JOB },
 	{ "array-task",  required_argument, NULL, ARRAY_TASK },
 	{ "het",         required_argument, NULL, HET },
+	{ "het-job",     required_argument, NULL, HET_JOB },
 	{ "tasks",       required_argument, NULL, TASKS },
+	{ "launcher",    required_argument, NULL, LAUNCHER },
 	{ "app",         required_argument, NULL, APP },
 	{ "level",       required_argument, NULL, LEVEL },
 	{ "exe",         required_argument, NULL, EXE },
@@ -73,7 +75,9 @@ char **np_order_to_argv(const struct np_order *o, const char *path)
 	arg_add(&a, "--array-job=%ld", o->array_job_id);
 	arg_add(&a, "--array-task=%ld", o->array_task_id);
 	arg_add(&a, "--het=%ld", o->het_component);
+	arg_add(&a, "--het-job=%u", o->het_job_id);
 	arg_add(&a, "--tasks=%u", o->n_tasks);
+	arg_add(&a, "--launcher=%d", o->launcher);
 	arg_add(&a, "--app=%s", o->app);
 	arg_add(&a, "--level=%s", o->level);
 	arg_add(&a, "--exe=%s", o->executable);
@@ -139,8 +143,13 @@ static int take(struct np_order *o, int opt, const char *v, struct np_err *err)
 		return take_uint32(name, v, &o->job_id, err);
 	case STEP:
 		return take_uint32(name, v, &o->step_id, err);
+	case HET_JOB:
+		return take_uint32(name, v, &o->het_job_id, err);
 	case TASKS:
 		return take_uint32(name, v, &o->n_tasks, err);
+	case LAUNCHER:
+		o->launcher = !strcmp(v, "1");
+		return 0;
 	case ARRAY_JOB:
 		return take_number(name, v, -1, UINT32_MAX, &o->array_job_id,
 				   err);

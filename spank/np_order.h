@@ -5,6 +5,7 @@
 #ifndef NP_ORDER_H
 #define NP_ORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,9 @@ struct np_order {
 	uint32_t job_id, step_id;
 	long array_job_id, array_task_id; /* -1: no array */
 	long het_component;		  /* -1: not heterogeneous */
+	uint32_t het_job_id;		  /* the leader's job id, or 0 */
 	uint32_t n_tasks;
+	bool launcher; /* the step is mpirun's daemons: this host belongs to it */
 	char app[NP_APP_MAX + 1];
 	char level[NP_LEVEL_NAME]; /* "" for none */
 	char executable[NP_ORDER_TEXT];

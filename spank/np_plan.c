@@ -142,7 +142,8 @@ enum np_plan np_plan_make(const struct np_facts *f, struct np_order *order,
 			"started in it are");
 		return NP_PLAN_SKIP;
 	}
-	if (f->n_nodes < 2) {
+	o.launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
+	if (f->n_nodes + o.launcher < 2) {
 		np_errf(why, 0, "the step runs on one node, which uses no "
 			"switch");
 		return NP_PLAN_SKIP;

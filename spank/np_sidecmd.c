@@ -48,7 +48,9 @@ static int begin(struct builder *b, struct np_sidecmd *c,
 		return -ENOMEM;
 	*b = (struct builder){ c, c->text, c->text + size };
 	add(b, "%s", o->srun);
-	add(b, "--jobid=%u", o->job_id);
+	add(b, "--jobid=%u", o->het_job_id ? o->het_job_id : o->job_id);
+	if (o->het_component >= 0)
+		add(b, "--het-group=%ld", o->het_component);
 	add(b, "--job-name=netprof");
 	add(b, "--overlap");
 	add(b, "--mem=0"); /* without it the step waits for memory */

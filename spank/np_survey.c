@@ -82,6 +82,14 @@ static int choose(const struct np_order *o, struct np_survey *s,
 	return rc;
 }
 
+/* mpirun itself, and its first ranks, run where it called srun. */
+static int add_this_host(struct np_hosts *step)
+{
+	const char *node = getenv("SLURMD_NODENAME");
+
+	return node && !np_hosts_has(step, node) ? np_hosts_add(step, node) : 0;
+}
+
 int np_survey_make(const struct np_order *o, struct np_record *r,
 		   struct np_survey *s, struct np_err *err)
 {
@@ -89,6 +97,8 @@ int np_survey_make(const struct np_order *o, struct np_record *r,
 
 	*s = (struct np_survey){ .leaves = NULL };
 	rc = np_cluster_step_nodes(o->job_id, o->step_id, &s->step, err);
+	if (!rc && o->launcher)
+		rc = add_this_host(&s->step);
 	if (!rc)
 		rc = np_leaves_load(&s->leaves, err);
 	for (size_t i = 0; !rc && i < s->step.n; i++)

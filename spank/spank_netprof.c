@@ -246,6 +246,7 @@ static void attach_all(const struct np_order *order)
 		if (id <= 0)
 			continue;
 		part.job_id = (uint32_t)id;
+		part.het_job_id = order->job_id;
 		part.het_component = i;
 		attach(&part);
 	}

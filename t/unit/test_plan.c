@@ -83,6 +83,8 @@ static const struct {
 	  "one node" },
 	{ "salloc's shell: said why", false, true, true, NULL, 2,
 	  NP_PLAN_SKIP, "salloc" },
+	{ "mpirun's daemon on one node has mpirun beside it", false, true,
+	  false, NULL, 1, NP_PLAN_ATTACH, "" },
 	{ "a bad NETPROF_APP: said why", false, false, false, "a/b", 2,
 	  NP_PLAN_SKIP, "a/b" },
 };
@@ -100,7 +102,8 @@ static void test_plans(void)
 		f.interactive = plans[i].interactive;
 		f.env_app = plans[i].env_app;
 		f.n_nodes = plans[i].n_nodes;
-		f.argv = ARGV("/bin/lmp");
+		f.argv = strstr(plans[i].name, "mpirun") ? ARGV("orted") :
+			 ARGV("/bin/lmp");
 		f.argc = 1;
 		T_ROW(plans[i].name, np_plan_make(&f, &o, period, &why) ==
 		      plans[i].want && strstr(why.text, plans[i].why));

@@ -12,7 +12,7 @@ static int has(const struct np_sidecmd *c, const char *arg)
 }
 
 static const struct np_order order = {
-	.job_id = 12, .srun = "/usr/bin/srun", .level = "c4",
+	.job_id = 12, .het_component = -1, .srun = "/usr/bin/srun", .level = "c4",
 };
 static const struct np_conf conf = {
 	.bindir = "/opt/netprof/bin", .message_bytes = 1024,
@@ -37,6 +37,19 @@ static void test_impact(void)
 	np_sidecmd_free(&c);
 }
 
+static void test_component(void)
+{
+	struct np_order o = order;
+	struct np_sidecmd c;
+
+	o.job_id = 13;
+	o.het_job_id = 12;
+	o.het_component = 1;
+	T_CHECK(np_sidecmd_impact(&c, &o, &conf, "n[0-3]", 4) == 0);
+	T_CHECK(has(&c, "--jobid=12") && has(&c, "--het-group=1"));
+	np_sidecmd_free(&c);
+}
+
 static void test_level(void)
 {
 	struct np_sidecmd c;
@@ -53,6 +66,7 @@ static void test_level(void)
 static const struct t_case cases[] = {
 	{ "the probes' step takes nothing from the user's", test_impact },
 	{ "nor does the level's", test_level },
+	{ "a component is reached through the job's leader", test_component },
 	{ NULL, NULL },
 };
 T_SUITE(sidecmd, cases)
