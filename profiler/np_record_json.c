@@ -64,6 +64,7 @@ static const struct np_field leaf_fields[] = {
 
 static const struct np_field neighbour_fields[] = {
 	FIELD(np_neighbour, NP_F_U32, job_id, UINT32_MAX, 0),
+	FIELD(np_neighbour, NP_F_LONG, step_id, UINT32_MAX, 0),
 	FIELD(np_neighbour, NP_F_TEXT, leaf, NP_JSON_WORD, NP_F_NEVER_NULL),
 	FIELD(np_neighbour, NP_F_TEXT, nodes, NP_JSON_HOSTLIST, NP_F_NEVER_NULL),
 	FIELD(np_neighbour, NP_F_REAL, overlap_sec, NP_JSON_ELAPSED_SEC, 0),

@@ -102,6 +102,7 @@ static void add_neighbours(struct np_record *r, struct t_rng *g)
 	r->neighbours = calloc(n + 1, sizeof(*r->neighbours));
 	for (size_t i = 0; i < n; i++) {
 		r->neighbours[i].job_id = t_rand(g);
+		r->neighbours[i].step_id = i ? 3 : NP_NO_VALUE;
 		r->neighbours[i].leaf = strdup("leaf0");
 		r->neighbours[i].nodes = strdup("n[8,11-12]");
 		r->neighbours[i].overlap_sec = 100 * t_uniform(g);
