@@ -29,6 +29,15 @@ double np_run_sec(const struct np_record *r)
 	return fmax(0, r->end - r->start - r->alone_sec);
 }
 
+double np_sample_quantile(const struct np_sample *s, double q)
+{
+	if (!s->hist || !s->moments.n)
+		return 0;
+	/* A bin is wider than what is in it. */
+	return fmin(fmax(np_hist_quantile(s->hist, q), s->moments.min),
+		    s->moments.max);
+}
+
 static bool same_text(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;

@@ -84,6 +84,9 @@ int np_profile_make(const struct np_runs *runs, const struct np_runs *const *idl
 		    size_t n_idle, struct np_profile *out);
 void np_profile_free(struct np_profile *p);
 
+/* Quantile q of a sample, seconds: never beyond its minimum and maximum. */
+double np_sample_quantile(const struct np_sample *s, double q);
+
 /* All leaves of one run. */
 struct np_moments np_run_latency(const struct np_record *r);
 
