@@ -17,9 +17,12 @@
  * rejects what another node's slurmstepd then sends on behalf of a task there
  * ("Munge decode failed: Unauthorized credential", seen with 22.05): the step
  * is killed.  We start much faster than an MPI program, so we would be that
- * task.  Nothing is sent before all of them have surely been started.
+ * task.  And what is sent to a slurmstepd that does not listen yet is lost
+ * after some 0.1 s of trying, and the fence then never ends: seen where the
+ * step is the first of its job on a node, and slurmstepds start at different
+ * times.  So nothing is sent before all of them have surely been started.
  */
-#define SETTLE_SEC 0.1
+#define SETTLE_SEC 0.5
 
 struct pmix {
 	struct np_wire wire;
