@@ -149,7 +149,7 @@ static void say_probes(FILE *f, const struct np_profile *p)
 
 	snprintf(line, sizeof(line), "%s every %s; they cost %s of a core "
 		 "each, %s of memory", cli_bytes(r->probe.message_bytes, bytes),
-		 cli_sec(r->probe.period_sec, period),
+		 cli_setting_sec(r->probe.period_sec, period),
 		 cli_percent(p->cost.cpu_share, share),
 		 cli_bytes(p->cost.rss_bytes_max, rss));
 	labelled(f, "Probes", line);

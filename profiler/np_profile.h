@@ -40,8 +40,8 @@ struct np_level_result {
 	size_t n_runs;
 	/*
 	 * Median over the runs of run time / median run time alone - 1.  Only
-	 * complete, successful runs without neighbours are compared, and only
-	 * with runs of the same fingerprint.
+	 * successful runs without neighbours are compared, and only with runs
+	 * of the same fingerprint.
 	 */
 	size_t n_compared;
 	double run_sec, alone_sec; /* medians; 0 if n_compared is 0 */

@@ -182,8 +182,9 @@ static int load_runs(struct load *l, char **names, size_t n,
 		int rc;
 
 		if (runs->n == NP_STORE_MAX_RUNS || spent(l)) {
-			skip(l, "%s: %zu older runs are not read, the newest "
-			     "%zu are enough", l->dir->path, n - i, runs->n);
+			skip(l, "%s: %zu older %s not read, the newest "
+			     "%zu are enough", l->dir->path, n - i,
+			     n - i == 1 ? "run is" : "runs are", runs->n);
 			return 0;
 		}
 		rc = load_run(l, names[i], &r);
