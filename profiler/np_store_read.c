@@ -187,6 +187,12 @@ static int load_runs(struct load *l, char **names, size_t n,
 			     n - i == 1 ? "run is" : "runs are", runs->n);
 			return 0;
 		}
+		if (i - runs->n == NP_STORE_MAX_SKIPPED) {
+			skip(l, "%s: %d files cannot be used, %zu older ones "
+			     "are not read", l->dir->path,
+			     NP_STORE_MAX_SKIPPED, n - i);
+			return 0;
+		}
 		rc = load_run(l, names[i], &r);
 		if (rc == -ENOMEM)
 			return rc;
