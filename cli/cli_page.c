@@ -208,8 +208,8 @@ static void say_delayed(FILE *f, const struct np_profile *p)
 		return;
 	snprintf(line, sizeof(line), v->against == NP_AGAINST_IDLE ?
 		 "%s of probes (idle's apart) took over %s; load index %.2f" :
-		 "%s of probes took over %s, twice the fastest tenth; load index "
-		 "%.2f",
+		 "%s of probes took over %s, twice the fastest tenth; load "
+		 "index %.2f",
 		 cli_percent(v->delayed_share, share),
 		 cli_sec(v->delayed_sec, sec), v->rho);
 	labelled(f, "Delayed", line);

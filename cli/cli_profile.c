@@ -119,8 +119,8 @@ static int not_found(struct cli_store *s, const struct cli_options *o,
 	if (o->published)
 		return cli_fail("no published profile of \"%.64s\"%s", app,
 				near);
-	return cli_fail("no profile of \"%.64s\", neither of %s nor published%s",
-			app, cli_user(o->uid, user), near);
+	return cli_fail("no profile of \"%.64s\", neither of %s nor "
+			"published%s", app, cli_user(o->uid, user), near);
 }
 
 int cli_profile_find(struct cli_store *s, const struct cli_options *o,

@@ -106,8 +106,8 @@ static void text_row(const struct cli_profile *p)
 static int list_text(const struct profiles *all)
 {
 	if (!all->n) {
-		fputs("netprof: no profile yet: sbatch --netprofile=NAME job.sh "
-		      "makes one\n", stderr);
+		fputs("netprof: no profile yet: sbatch --netprofile=NAME "
+		      "job.sh makes one\n", stderr);
 		return CLI_DONE;
 	}
 	printf("%s%-20s %-10s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),

@@ -31,7 +31,7 @@ struct np_sample {
 	struct np_moments moments;
 	size_t n_runs;
 	double first, last; /* dates of the oldest start, of the newest end */
-	bool neighbours;    /* taken beside other jobs, as nothing else is there */
+	bool neighbours;    /* beside other jobs, as there is nothing else */
 };
 
 /* What an interference level did. */
@@ -80,8 +80,9 @@ struct np_profile {
  * preference (borrowed for the life of the profile; NULLs are passed over).
  * Returns 0 or -ENOMEM.  Free with np_profile_free().
  */
-int np_profile_make(const struct np_runs *runs, const struct np_runs *const *idle,
-		    size_t n_idle, struct np_profile *out);
+int np_profile_make(const struct np_runs *runs,
+		    const struct np_runs *const *idle, size_t n_idle,
+		    struct np_profile *out);
 void np_profile_free(struct np_profile *p);
 
 /* Quantile q of a sample, seconds: never beyond its minimum and maximum. */

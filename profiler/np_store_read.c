@@ -159,8 +159,8 @@ static int load_run(struct load *l, const char *name, struct np_record **out)
 		return -EINVAL;
 	}
 	if (l->dir->owner == NP_STORE_USER && r->uid != l->dir->uid) {
-		skip(l, "%s/%s: skipped: uid: got %u, expected %u", l->dir->path,
-		     name, r->uid, l->dir->uid);
+		skip(l, "%s/%s: skipped: uid: got %u, expected %u",
+		     l->dir->path, name, r->uid, l->dir->uid);
 		np_record_free(r);
 		return -EINVAL;
 	}
