@@ -31,10 +31,12 @@ test_netpipe_is_neither_idle_nor_saturated() {
 	use_is netpipe 'light|moderate|heavy'
 }
 
-# Four copies that do not talk to each other; nice, as the nodes' processors
-# are two in truth and the probes must get one when they wake up.
+# Four copies that do not talk to each other, and pause now and then, as the
+# nodes' processors are two in truth and the probes must get one when they wake.
 test_lammps_that_does_not_communicate_is_light() {
-	alice "sed 's/^run.*/run 2000/' $LMP/melt/in.melt >alone.melt
+	alice "{ sed '/^run/d' $LMP/melt/in.melt
+		printf '%s\n' 'variable i loop 40' 'label again' 'run 30' \
+			'shell sleep 0.1' 'next i' 'jump SELF again'; } >alone.melt
 		srun -N4 -n4 --mpi=pmix --netprofile=separate nice -n 19 \
 		lmp -partition 4x1 -in alone.melt -log none >/dev/null"
 	use_is separate 'light'
