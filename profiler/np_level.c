@@ -62,7 +62,8 @@ static const char *set_part(struct np_level *l, const char *part)
 			       l->pause_sec > NP_LEVEL_MAX_PAUSE_SEC ?
 			       "B is a pause up to 60s, with its unit" : NULL;
 	case 'S':
-		return whole(part + 1, NP_LEVEL_MIN_BYTES, NP_LEVEL_MAX_BYTES, &l->bytes) ?
+		return whole(part + 1, NP_LEVEL_MIN_BYTES, NP_LEVEL_MAX_BYTES,
+			     &l->bytes) ?
 			       "S is 8 to 16777216 bytes" : NULL;
 	default:
 		return "unknown part";

@@ -187,9 +187,10 @@ static unsigned match(struct end *e, double now_sec)
 static unsigned loop_progress(struct np_net *n)
 {
 	struct end *e = (struct end *)n;
+	const struct np_clock *clock = e->loop->clock;
 
 	e->polls++;
-	return e->killed ? 0 : match(e, e->loop->clock->now_sec(e->loop->clock));
+	return e->killed ? 0 : match(e, clock->now_sec(clock));
 }
 
 static int loop_arm(struct np_net *n)

@@ -163,7 +163,8 @@ int np_probe_start(struct np_probe *p, const char *partner, int peer,
 		   const char *version, const char *skipped,
 		   struct np_err *err)
 {
-	int rc = p->conf.wire->ops->fence(p->conf.wire, NP_PROBE_FENCE_SEC, err);
+	struct np_wire *wire = p->conf.wire;
+	int rc = wire->ops->fence(wire, NP_PROBE_FENCE_SEC, err);
 
 	if (rc)
 		return rc;

@@ -14,9 +14,12 @@
  *	np1 note  RANK TEXT...
  *	np1 bye   RANK
  *
- * AT_SEC: seconds since the common start.  LEAF, PARTNER, TRANSPORT, VERSION:
- * "-" where there is none.  A latency window whose bins do not fit is sent as
- * several lines, each with its own count and moments.
+ * AT_SEC: where the window begins, seconds since the common start, at which
+ * hello is said.  LEAF, PARTNER, TRANSPORT, VERSION: "-" where there is none.
+ * PARTNER: the node whose latency this process measures (of a pair, one side
+ * only).  VERSION: of UCX.  The first cost covers all since the process began.
+ * A latency window whose bins do not fit is sent as several lines, each with
+ * its own count and moments.
  */
 #ifndef NP_REPORT_H
 #define NP_REPORT_H

@@ -61,7 +61,8 @@ static const struct {
 	{ "an unknown part", "P1:M1:B1s:X3", "unknown part" },
 	{ "blanks", "P1: M1:B1s", "unknown part" },
 	{ "longer than any level",
-	  "P00000000000000000000000000000000000000000000000000000000000001:M1:B1s",
+	  "P0000000000000000000000000000000000000000000000000000000001"
+	  ":M1:B1s",
 	  "longer" },
 };
 

@@ -10,7 +10,8 @@ static const struct np_report hello = {
 	.hello = { 8, "n3", "leaf0", "n4", "tcp/eth0", "1.13.1" },
 };
 static const struct np_report quiet_hello = {
-	.kind = NP_REPORT_HELLO, .rank = 0, .hello = { 1, "n0", "", "", "", "" },
+	.kind = NP_REPORT_HELLO, .rank = 0,
+	.hello = { 1, "n0", "", "", "", "" },
 };
 static const struct np_report latency = {
 	.kind = NP_REPORT_LATENCY, .rank = 1,
