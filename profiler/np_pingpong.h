@@ -2,8 +2,8 @@
  * ImpactB: short ping-pongs with one partner, about every period, and nothing
  * in between.  Half a round trip is the latency.
  *
- * An exchange has two rounds: the first warms the path and both processes,
- * the second is measured.  A late answer counts with its true latency; the
+ * An exchange has two rounds: the first, of eight bytes, warms the path and
+ * both processes, the second, of the full size, is measured.  A late answer counts with its true latency; the
  * next exchange waits for it.
  *
  * When.  The first exchange of rank r is due at the fraction r * 0.618... of a

@@ -33,19 +33,32 @@ measure_level() {
 	echo "$1 $(awk "BEGIN { print ($to - $from) * 8 / 4 / 80e6 }")"
 }
 
+# Quantiles from the histogram in the record, netprof-profile(5).
+QUANTILE='def edge: 1e-7 * pow(10; (. - 1) / 25);
+	def quantile(q): (map(.[1]) | add * q) as $want
+		| reduce .[] as [$bin, $n] ({sum: 0, at: null};
+			if .at == null and .sum + $n >= $want
+			then .at = ($bin + 0.5) else . end | .sum += $n)
+		| .at | edge;'
+
 table() {
 	local level used
 
-	echo "level  true use  probes  p50 us  mean us  load index  rounds/s"
+	printf '%-6s %8s %7s %8s %8s %8s %9s\n' level "true use" probes \
+		"p50 us" "p90 us" "mean us" rounds/s
+	row idle - idle
 	while read -r level used; do
-		inside -- netprof show "level-$level" --json >"$BUILD/level.json"
-		jq -r --arg l "$level" --arg u "$used" '
-			def col(w): tostring | (" " * (w - length)) + .;
-			(.latency.n | col(8)) as $n |
-			(.latency.p50_sec * 1e6 | round | col(8)) as $p |
-			(.latency.mean_sec * 1e6 | round | col(9)) as $m |
-			(.verdict.rho * 100 | round / 100 | col(12)) as $r |
-			"\($l)    \($u | tonumber * 100 | round / 100 | col(8)
-			)\($n)\($p)\($m)\($r)"' "$BUILD/level.json"
+		row "$level" "$used" "level-$level"
 	done <"$BUILD/levels.used"
+}
+
+# LEVEL USE PROFILE
+row() {
+	jq -r --arg level "$1" --arg use "$2" "$QUANTILE"' .leaves[0] as $l |
+		[$level, $use, $l.latency.n, ($l.hist | quantile(0.5)) * 1e6,
+		($l.hist | quantile(0.9)) * 1e6, $l.latency.mean * 1e6,
+		(if .level then 1 / .level.beside_round_sec.mean else 0 end)]
+		| @tsv' "$(rundir)/store/users/20001/$3"/*.json |
+		awk -F'\t' '{ printf "%-6s %8s %7d %8.0f %8.0f %8.0f %9.2f\n",
+			$1, $2, $3, $4, $5, $6, $7 }'
 }
