@@ -1,0 +1,90 @@
+/*
+ * Cross-calibrated mixture (own derivation, doc/methods.md): the co-runner as
+ * that mixture of levels and idle time which slows the levels as it does.
+ * The levels are working victims that were there anyway, in its calibration.
+ *
+ *	min over w >= 0 of
+ *	sum_i (log(1 + CA[i,b]) - sum_j w_j log(1 + CC[i,j]))^2
+ *	+ (3 (sum w - 1))^2
+ *
+ * The victim's side and the averages are those of the other mixture.
+ */
+#include "np_model_impl.h"
+
+#include <string.h>
+
+#include "np_weights.h"
+
+/* h over the rows in use; h[0] is the idle fabric, which slows nothing. */
+static void right_side(const struct np_view *v, double *h)
+{
+	size_t n = v->fabric->n_levels;
+
+	for (size_t j = 0; j <= n; j++)
+		h[j] = NP_CROSS_SUM * NP_CROSS_SUM;
+	for (size_t r = 0; r < v->n_row; r++) {
+		size_t i = v->row[r];
+		const double *beside = v->fabric->log_beside + i * n;
+		double p = v->co->log_pressure[i];
+
+		for (size_t j = 0; j < n; j++)
+			h[j + 1] += beside[j] * p;
+	}
+}
+
+/* The fabric's normal equations without the rows that are not in use. */
+static const double *gram_of_rows(const struct np_view *v, double *gram)
+{
+	size_t n = v->fabric->n_levels, next = 0;
+
+	if (v->n_row == n)
+		return v->fabric->gram_cross;
+	memcpy(gram, v->fabric->gram_cross, (n + 1) * (n + 1) * sizeof(*gram));
+	for (size_t i = 0; i < n; i++) {
+		const double *beside = v->fabric->log_beside + i * n;
+
+		if (next < v->n_row && v->row[next] == i) {
+			next++;
+			continue;
+		}
+		for (size_t j = 0; j < n; j++)
+			for (size_t k = 0; k < n; k++)
+				gram[(j + 1) * (n + 1) + k + 1] -=
+					beside[j] * beside[k];
+	}
+	return gram;
+}
+
+/* Does it press, over all rows, more than any level does? */
+static bool beyond(const struct np_view *v)
+{
+	size_t n = v->fabric->n_levels;
+	double own = 0, top = 0;
+
+	for (size_t r = 0; r < v->n_row; r++)
+		own += v->co->log_pressure[v->row[r]];
+	for (size_t c = 0; c < v->n_col; c++) {
+		double sum = 0;
+
+		for (size_t r = 0; r < v->n_row; r++)
+			sum += v->fabric->log_beside[v->row[r] * n +
+						     v->col[c]];
+		if (sum > top)
+			top = sum;
+	}
+	return own > top;
+}
+
+int np_cross_describe(const struct np_model *m, struct np_view *v, double *x,
+		      bool warm)
+{
+	size_t n = v->fabric->n_levels;
+	double *h = v->work + NP_MODEL_WORK(n) - (n + 1);
+	double *gram = h - (n + 1) * (n + 1);
+
+	(void)m;
+	right_side(v, h);
+	if (beyond(v))
+		v->flags |= NP_PRED_BEYOND;
+	return np_weights_fit(v, gram_of_rows(v, gram), h, x, warm);
+}

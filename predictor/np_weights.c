@@ -1,0 +1,89 @@
+#include "np_weights.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "np_nnls.h"
+
+/* Gather the columns in use into work; they are few, and then contiguous. */
+static int fit_some(struct np_view *v, const double *gram, const double *h,
+		    double *x, bool warm)
+{
+	size_t stride = v->fabric->n_levels + 1, n = v->n_col + 1;
+	double *g = v->work, *hh = g + n * n, *xx = hh + n;
+	int rc;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t from = i ? v->col[i - 1] + 1 : 0;
+
+		for (size_t j = 0; j < n; j++)
+			g[i * n + j] = gram[from * stride +
+					    (j ? v->col[j - 1] + 1 : 0)];
+		hh[i] = h[from];
+		xx[i] = warm ? x[from] : 0;
+	}
+	rc = np_nnls_solve(v->nnls, g, n, hh, n, xx, warm, v->err);
+	memset(x, 0, stride * sizeof(*x));
+	for (size_t i = 0; i < n; i++)
+		x[i ? v->col[i - 1] + 1 : 0] = xx[i];
+	return rc;
+}
+
+int np_weights_fit(struct np_view *v, const double *gram, const double *h,
+		   double *x, bool warm)
+{
+	size_t n = v->fabric->n_levels + 1;
+	double sum = 0;
+	int rc;
+
+	if (v->n_col + 1 == n)
+		rc = np_nnls_solve(v->nnls, gram, n, h, n, x, warm, v->err);
+	else
+		rc = fit_some(v, gram, h, x, warm);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	if (!(sum > 0))
+		return np_errf(v->err, -EDOM, "the mixture fit gave no weight "
+			       "to any level, nor to the idle fabric");
+	for (size_t i = 0; i < n; i++)
+		x[i] /= sum;
+	return 0;
+}
+
+void np_weights_curve(const struct np_view *v, enum np_average how, double *y)
+{
+	size_t n = v->fabric->n_levels;
+
+	memset(y, 0, n * sizeof(*y));
+	for (size_t i = 0; i < v->n_col; i++) {
+		size_t j = v->col[i];
+
+		if (how == NP_AVERAGE_HARMONIC)
+			y[j] = v->victim->speed[j];
+		else if (how == NP_AVERAGE_ARITHMETIC)
+			y[j] = 1 / v->victim->speed[j] - 1;
+		else
+			y[j] = v->victim->log_curve[j];
+	}
+}
+
+double np_weights_join(const struct np_view *v, enum np_average how,
+		       const double *x, const double *y)
+{
+	size_t n = v->fabric->n_levels;
+	double even = 0, odd = 0; /* two chains keep the adders busy */
+
+	for (size_t j = 0; j + 1 < n; j += 2) {
+		even += x[1 + j] * y[j];
+		odd += x[2 + j] * y[j + 1];
+	}
+	if (n % 2)
+		even += x[n] * y[n - 1];
+	even += odd;
+	if (how == NP_AVERAGE_HARMONIC)
+		return -log(x[0] + even);
+	return how == NP_AVERAGE_ARITHMETIC ? log1p(even) : even;
+}
