@@ -138,7 +138,7 @@ static void draw_one(struct task *t, size_t r)
 	v->level = level;
 	if (t->bins)
 		gram_mixture(t, v);
-	if (t->opt->needs & NP_NEED_BESIDE && t->f->beside) {
+	if (t->f->beside) {
 		draw_beside(t, v, r > 0);
 		gram_cross(t, v);
 	}
@@ -151,7 +151,7 @@ static int room(struct task *t)
 
 	if (t->bins)
 		per += n1 * n1;
-	if (t->opt->needs & NP_NEED_BESIDE && t->f->beside)
+	if (t->f->beside)
 		per += n * n + n1 * n1;
 	d->n = 1 + t->opt->replicates;
 	d->view = calloc(d->n, sizeof(*d->view));

@@ -54,7 +54,13 @@ np_join_f np_victim_join;
 np_describe_f np_twosided_describe, np_twosided_respond;
 np_join_f np_twosided_join;
 
-/* np_model_ensemble.c */
+/* np_model_ensemble.c: v->ensemble holds two sets of member weights */
+#define NP_ENSEMBLE_MEMBERS 4
+#define NP_ENSEMBLE_PER_LEVEL 4
+#define NP_ENSEMBLE_FIXED 2
+/* log(1 + slowdown) as each member has it. */
+void np_ensemble_members(struct np_view *v, const double *x, const double *y,
+			 double out[NP_ENSEMBLE_MEMBERS]);
 np_describe_f np_ensemble_describe, np_ensemble_respond;
 np_join_f np_ensemble_join;
 

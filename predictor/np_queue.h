@@ -1,0 +1,63 @@
+/*
+ * How busy is the switch that a probe crosses?  Utilisation from latency by
+ * inverting the Pollaczek-Khinchine formula of the M/G/1 queue, as Casas and
+ * Bronevetsky do in their active measurement of switch utilisation:
+ *
+ *	W = 1/mu + lambda E[S^2] / (2 (1 - rho)),  E[S^2] = Var S + 1/mu^2
+ *
+ * solved for rho = lambda/mu, with x = mu W and c2 = mu^2 Var S:
+ *
+ *	rho = 2 (x-1) / (2 (x-1) + 1 + c2) for x > 1, else 0
+ *
+ * W is the whole time in the system, waiting and service.  The formula takes
+ * arrivals to be Poisson; real programs send in bursts, so the result is an
+ * index that grows with the load, not the share of time that a link is busy.
+ * Times are seconds, rates per second.
+ */
+#ifndef NP_QUEUE_H
+#define NP_QUEUE_H
+
+#include <stdbool.h>
+
+#include "np_err.h"
+#include "np_moments.h"
+
+/* What the probe meets on an idle switch. */
+struct np_service {
+	double mu_per_sec;
+	double var_sec2; /* Var S */
+	bool one_sample; /* var_sec2 is 0 because nothing more is known */
+};
+
+enum np_mu_from {
+	NP_MU_MEAN, /* 1/mu = mean of idle: rho of idle itself is 0 */
+	NP_MU_MIN,  /* 1/mu = minimum of idle, as published: idle gets > 0 */
+};
+
+/*
+ * Service of an idle switch from the latencies of an idle run.  Never compare
+ * utilisations that come from different enum np_mu_from.
+ * All latencies equal is fine (variance 0).
+ * Returns 0 or -EINVAL: no samples, or moments that no latencies can have
+ * (zero or negative, not finite, negative variance).
+ */
+int np_queue_service(const struct np_moments *idle, enum np_mu_from from,
+		     struct np_service *out, struct np_err *err);
+
+struct np_load {
+	double rho;	   /* 0 <= rho < 1 up to rounding */
+	double spare;	   /* 1 - rho, with full precision near saturation */
+	double per_sec;	   /* lambda = rho mu */
+};
+
+/*
+ * The load at which the mean latency is w_sec.  Returns 0 or -EINVAL: w_sec or
+ * the service not positive and finite, or a negative variance.
+ */
+int np_queue_load(const struct np_service *s, double w_sec,
+		  struct np_load *out, struct np_err *err);
+
+/* The mean latency at load rho (0 <= rho < 1): the formula itself, seconds. */
+double np_queue_latency(const struct np_service *s, double rho);
+
+#endif
