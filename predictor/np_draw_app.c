@@ -180,29 +180,28 @@ static size_t pair_windows(const double *a, size_t n_a, const double *b,
 	return n;
 }
 
-/* Add one more co-runner's replicate to the sum in v. */
+/* Add one more co-runner's replicate to the sum in v, whose numbers are to. */
 static void add_one(struct np_view_app *v, const struct np_view_app *co,
-		    const struct np_view_fabric *f, unsigned has, size_t bins)
+		    const struct np_view_fabric *f, size_t bins, double *to)
 {
 	double idle = f->idle.mean, var = f->idle.sd * f->idle.sd;
-	double *pressure = (double *)v->log_pressure, cdf[NP_BINS_MAX];
-	double *window = (double *)v->window;
+	double *cdf_to = to + 3 * f->n_levels, cdf[NP_BINS_MAX];
 
 	for (size_t i = 0; i < f->n_levels; i++)
-		pressure[i] += co->log_pressure[i];
+		to[2 * f->n_levels + i] += co->log_pressure[i];
 	v->latency.mean = fmax(v->latency.mean + co->latency.mean - idle,
 			       f->idle_min);
 	v->latency.sd = sqrt(fmax(0, v->latency.sd * v->latency.sd +
 				     co->latency.sd * co->latency.sd - var));
-	if (has & NP_NEED_HIST) {
+	if (v->latency.cdf && co->latency.cdf) {
 		np_latency_add(f->bins, v->latency.cdf, co->latency.cdf, idle,
 			       cdf);
-		memcpy((double *)v->latency.cdf, cdf, bins * sizeof(*cdf));
+		memcpy(cdf_to, cdf, bins * sizeof(*cdf));
 	}
-	if (has & NP_NEED_WINDOWS)
+	if (v->window && co->window)
 		v->n_windows = pair_windows(v->window, v->n_windows,
 					    co->window, co->n_windows, idle,
-					    f->idle_min, window);
+					    f->idle_min, cdf_to + bins);
 }
 
 /* Start the sum as a copy of the first co-runner, without its curve. */
@@ -245,11 +244,12 @@ int np_draw_sum(const struct np_draw_app *const *co, size_t n_co,
 	}
 	d->has = has & ~(unsigned)NP_NEED_CURVE;
 	for (size_t r = 0; r < views; r++) {
-		copy_one(&d->view[r], &co[0]->view[r], n, bins,
-			 d->store + r * step);
+		double *to = d->store + r * step;
+
+		copy_one(&d->view[r], &co[0]->view[r], n, bins, to);
 		for (size_t c = 1; c < n_co; c++)
 			add_one(&d->view[r], &co[c]->view[r], &f->view[r],
-				d->has, bins);
+				bins, to);
 	}
 	return 0;
 }

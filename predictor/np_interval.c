@@ -10,7 +10,7 @@
  * A model misses a heavy slowdown by more than a light one, so that a miss is
  * kept relative to the size of what was predicted, plus this much.
  */
-#define SCALE_FLOOR 0.05
+#define SCALE_FLOOR 0.2
 
 static double scale_of(double log_slow)
 {
