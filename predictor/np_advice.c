@@ -87,7 +87,7 @@ static double missed(const struct np_side *x, const struct np_side *y)
 static double distance(const struct task *t, size_t i)
 {
 	const struct np_view_fabric *f = &t->p->fabric.view[0];
-	const struct np_view_app *co = &t->co->draw.view[0];
+	const struct np_view_program *co = &t->co->draw.view[0];
 	const struct np_use *use = &t->co->x.use;
 	double sum = 0;
 

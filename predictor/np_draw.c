@@ -70,10 +70,10 @@ void np_draw_fabric_free(struct np_draw_fabric *d)
 	*d = (struct np_draw_fabric){ 0 };
 }
 
-void np_draw_app_free(struct np_draw_app *d)
+void np_draw_program_free(struct np_draw_program *d)
 {
 	free(d->view);
 	free(d->has_curve);
 	free(d->store);
-	*d = (struct np_draw_app){ 0 };
+	*d = (struct np_draw_program){ 0 };
 }

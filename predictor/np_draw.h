@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_app.h"
+#include "np_program.h"
 #include "np_fabric.h"
 #include "np_model.h"
 
@@ -40,10 +40,10 @@ struct np_draw_fabric {
 	double *store;
 };
 
-struct np_draw_app {
+struct np_draw_program {
 	unsigned has; /* LATENCY, HIST, WINDOWS, CURVE, PRESSURE */
 	size_t n;
-	struct np_view_app *view;
+	struct np_view_program *view;
 	bool *has_curve, *has_pressure; /* per level */
 	unsigned flags;
 	double *store;
@@ -55,8 +55,8 @@ struct np_draw_app {
  */
 int np_draw_fabric(const struct np_fabric *f, const struct np_draw_opt *opt,
 		   struct np_draw_fabric *d, struct np_err *err);
-int np_draw_app(const struct np_app *a, const struct np_fabric *f,
-		const struct np_draw_opt *opt, struct np_draw_app *d,
+int np_draw_program(const struct np_program *a, const struct np_fabric *f,
+		const struct np_draw_opt *opt, struct np_draw_program *d,
 		struct np_err *err);
 
 /*
@@ -64,11 +64,11 @@ int np_draw_app(const struct np_app *a, const struct np_fabric *f,
  * log(1 + CA), latencies as excess over the idle fabric.  What one of them
  * lacks, the sum lacks; the sum has no curve.  Returns as above.
  */
-int np_draw_sum(const struct np_draw_app *const *co, size_t n_co,
-		const struct np_draw_fabric *f, struct np_draw_app *d,
+int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
+		const struct np_draw_fabric *f, struct np_draw_program *d,
 		struct np_err *err);
 
 void np_draw_fabric_free(struct np_draw_fabric *d);
-void np_draw_app_free(struct np_draw_app *d);
+void np_draw_program_free(struct np_draw_program *d);
 
 #endif

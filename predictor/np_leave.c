@@ -112,7 +112,7 @@ static void note(struct np_side *s, double measured, double predicted,
 }
 
 /* The victim beside each level it was measured beside. */
-void np_leave_victim(struct np_predictor *p, const struct np_draw_app *va,
+void np_leave_victim(struct np_predictor *p, const struct np_draw_program *va,
 		     struct np_side *s)
 {
 	struct np_view v;
@@ -141,7 +141,7 @@ void np_leave_victim(struct np_predictor *p, const struct np_draw_app *va,
 }
 
 /* Each level that the co-runner was measured to slow. */
-void np_leave_co(struct np_predictor *p, const struct np_draw_app *cb,
+void np_leave_co(struct np_predictor *p, const struct np_draw_program *cb,
 		 size_t n_co, struct np_side *s)
 {
 	struct np_view v;

@@ -72,7 +72,7 @@ struct np_view_fabric {
 };
 
 /* Unknown slowdowns are 0 here; col and row say which ones count. */
-struct np_view_app {
+struct np_view_program {
 	struct np_view_latency latency;
 	const double *log_curve;    /* log(1 + slowdown), per level */
 	const double *speed;	    /* 1 / (1 + slowdown), per level */
@@ -84,7 +84,7 @@ struct np_view_app {
 /* One question with one set of numbers. */
 struct np_view {
 	const struct np_view_fabric *fabric;
-	const struct np_view_app *victim, *co; /* co: all co-runners as one */
+	const struct np_view_program *victim, *co; /* co: all co-runners as one */
 	size_t n_co;
 	const size_t *col; /* levels whose effect on the victim is known */
 	size_t n_col;

@@ -41,7 +41,7 @@ int np_queue_rho_of(const struct np_view *v, bool from_min, double mean,
 
 /* One program's curve from the levels in list. */
 static int fit(const struct np_model *m, struct np_view *v,
-	       const struct np_view_app *a, const size_t *list, size_t n,
+	       const struct np_view_program *a, const size_t *list, size_t n,
 	       double *curve)
 {
 	double rho[n ? n : 1], slow[n ? n : 1];

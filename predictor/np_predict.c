@@ -12,18 +12,18 @@
 
 static void ready_free(struct np_ready *r)
 {
-	np_draw_app_free(&r->draw);
+	np_draw_program_free(&r->draw);
 	np_side_free(&r->x);
 	np_side_free(&r->y);
 }
 
-static int make_ready(struct np_predictor *p, const struct np_app *a,
+static int make_ready(struct np_predictor *p, const struct np_program *a,
 		      struct np_ready *r, struct np_err *err)
 {
-	int rc = np_app_check_data(a, p->f, err);
+	int rc = np_program_check(a, p->f, err);
 
 	*r = (struct np_ready){ .app = a };
-	return rc ? rc : np_draw_app(a, p->f, &p->draw, &r->draw, err);
+	return rc ? rc : np_draw_program(a, p->f, &p->draw, &r->draw, err);
 }
 
 /* A side for these levels, from memory if they are the same as before. */
@@ -192,10 +192,10 @@ static void alone(const struct np_predictor *p, struct np_prediction *out)
 
 /* All co-runners as one program that is ready. */
 static int make_sum(struct np_predictor *p, struct np_ready *one, size_t n_co,
-		    struct np_app *app, struct np_ready *sum,
+		    struct np_program *app, struct np_ready *sum,
 		    struct np_err *err)
 {
-	const struct np_draw_app *draw[n_co];
+	const struct np_draw_program *draw[n_co];
 
 	*app = *one[0].app;
 	for (size_t i = 0; i < n_co; i++) {
@@ -215,7 +215,7 @@ static size_t least_known(const struct np_ready *one, size_t n_co,
 	size_t at = 0;
 
 	for (size_t c = 0; c < n_co; c++) {
-		const struct np_app *a = one[c].app;
+		const struct np_program *a = one[c].app;
 		uint64_t n = out->more == NP_MORE_LATENCY ? a->latency.all.n :
 				     a->pressure[out->more_level].n;
 
@@ -232,7 +232,7 @@ static int predict_ready(struct np_predictor *p, struct np_ready *a,
 			 struct np_prediction *out, struct np_err *err)
 {
 	struct np_ready sum = { 0 };
-	struct np_app app;
+	struct np_program app;
 	int rc = 0;
 
 	if (n_co > 1)
@@ -249,8 +249,8 @@ static int predict_ready(struct np_predictor *p, struct np_ready *a,
 }
 
 /* Without fallback. */
-static int predict_one(struct np_predictor *p, const struct np_app *victim,
-		       const struct np_app *const *co, size_t n_co,
+static int predict_one(struct np_predictor *p, const struct np_program *victim,
+		       const struct np_program *const *co, size_t n_co,
 		       enum np_scope scope, struct np_prediction *out,
 		       struct np_err *err)
 {
@@ -274,7 +274,7 @@ static int predict_one(struct np_predictor *p, const struct np_app *victim,
 
 /* What the fallback's answer says about what is missing for a better one. */
 static void say_fell_back(const struct np_predictor *p,
-			  const struct np_app *const *co, size_t n_co,
+			  const struct np_program *const *co, size_t n_co,
 			  struct np_prediction *out)
 {
 	out->flags |= NP_PRED_FELL_BACK;
@@ -293,8 +293,8 @@ static void say_fell_back(const struct np_predictor *p,
 		}
 }
 
-int np_predict(struct np_predictor *p, const struct np_app *victim,
-	       const struct np_app *const *co, size_t n_co,
+int np_predict(struct np_predictor *p, const struct np_program *victim,
+	       const struct np_program *const *co, size_t n_co,
 	       enum np_scope scope, struct np_prediction *out,
 	       struct np_err *err)
 {
@@ -348,7 +348,7 @@ static int matrix_pass(struct np_predictor *p, struct np_ready *ready,
 	return left ? -ENODATA : 0;
 }
 
-static int matrix(struct np_predictor *p, const struct np_app *const *app,
+static int matrix(struct np_predictor *p, const struct np_program *const *app,
 		  size_t n, enum np_scope scope, bool fell_back,
 		  struct np_prediction *out, int *rc, struct np_err *err)
 {
@@ -374,7 +374,7 @@ static int matrix(struct np_predictor *p, const struct np_app *const *app,
 	return matrix(other, app, n, scope, true, out, rc, err);
 }
 
-int np_predict_matrix(struct np_predictor *p, const struct np_app *const *app,
+int np_predict_matrix(struct np_predictor *p, const struct np_program *const *app,
 		      size_t n, enum np_scope scope,
 		      struct np_prediction *out, int *rc, struct np_err *err)
 {

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_app.h"
+#include "np_program.h"
 #include "np_err.h"
 #include "np_fabric.h"
 #include "np_model.h"
@@ -74,14 +74,14 @@ void np_predictor_free(struct np_predictor *p); /* NULL is allowed */
 /*
  * The victim beside all n_co co-runners at once; none: no slowdown.
  * Returns 0 and fills *out, or with err:
- * -EINVAL  an application that np_app_check_data() refuses
+ * -EINVAL  an application that np_program_check() refuses
  * -ENODATA something the model needs was not measured, and no other model can
  *	    answer (or strict): err says what, and of which program or level
  * -EDOM    measured, but no answer follows (fewer than two levels, ...)
  * -ELOOP, -ENOMEM
  */
-int np_predict(struct np_predictor *p, const struct np_app *victim,
-	       const struct np_app *const *co, size_t n_co,
+int np_predict(struct np_predictor *p, const struct np_program *victim,
+	       const struct np_program *const *co, size_t n_co,
 	       enum np_scope scope, struct np_prediction *out,
 	       struct np_err *err);
 
@@ -91,7 +91,7 @@ int np_predict(struct np_predictor *p, const struct np_app *victim,
  * model, and what np_predict() would have returned in rc[v * n + c]; more is
  * NP_MORE_NOTHING throughout.  Returns 0, -EINVAL or -ENOMEM with err.
  */
-int np_predict_matrix(struct np_predictor *p, const struct np_app *const *app,
+int np_predict_matrix(struct np_predictor *p, const struct np_program *const *app,
 		      size_t n, enum np_scope scope,
 		      struct np_prediction *out, int *rc, struct np_err *err);
 

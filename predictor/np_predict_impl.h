@@ -49,7 +49,7 @@ struct np_predictor {
 	struct np_draw_opt draw;
 	size_t n, dim; /* levels; np_model_dim() */
 	struct np_draw_fabric fabric;
-	struct np_view_app *level; /* the levels as programs, as measured */
+	struct np_view_program *level; /* the levels as programs, as measured */
 	double *level_store;
 	struct np_level_sides sides;
 	struct np_nnls *nnls;
@@ -59,9 +59,9 @@ struct np_predictor {
 };
 
 /* np_use.c: which levels serve this question.  -ENODATA or -EDOM with err. */
-int np_use_choose(const struct np_predictor *p, const struct np_app *victim,
-		  const struct np_draw_app *va, const struct np_app *co,
-		  const struct np_draw_app *cb, size_t n_co,
+int np_use_choose(const struct np_predictor *p, const struct np_program *victim,
+		  const struct np_draw_program *va, const struct np_program *co,
+		  const struct np_draw_program *cb, size_t n_co,
 		  struct np_use *use, struct np_err *err);
 /* Rows and columns of the levels that were all run beside each other. */
 void np_use_levels(const struct np_predictor *p, struct np_use *use);
@@ -71,19 +71,19 @@ void np_use_drop(size_t *list, size_t *n, size_t level);
 /* np_side.c: the views' common part, and one program's half. */
 void np_view_init(const struct np_predictor *p, const struct np_use *use,
 		  size_t replicate, struct np_view *v);
-int np_side_co(struct np_predictor *p, const struct np_draw_app *cb,
+int np_side_co(struct np_predictor *p, const struct np_draw_program *cb,
 	       size_t n_co, const struct np_use *use, struct np_side *s,
 	       struct np_err *err);
-int np_side_victim(struct np_predictor *p, const struct np_draw_app *va,
+int np_side_victim(struct np_predictor *p, const struct np_draw_program *va,
 		   const struct np_use *use, struct np_side *s,
 		   struct np_err *err);
 void np_side_free(struct np_side *s);
 
 /* np_leave.c: what leaving levels out says about either side. */
 int np_leave_levels(struct np_predictor *p, const struct np_use *use);
-void np_leave_victim(struct np_predictor *p, const struct np_draw_app *va,
+void np_leave_victim(struct np_predictor *p, const struct np_draw_program *va,
 		     struct np_side *s);
-void np_leave_co(struct np_predictor *p, const struct np_draw_app *cb,
+void np_leave_co(struct np_predictor *p, const struct np_draw_program *cb,
 		 size_t n_co, struct np_side *s);
 /* np_leave_ensemble.c: weights of the ensemble's members, from levels alone. */
 int np_leave_ensemble(struct np_predictor *p, struct np_err *err);
@@ -99,8 +99,8 @@ void np_interval(double *log_slow, size_t n, double *low, double *high);
 
 /* One program made ready, and its half of a question. */
 struct np_ready {
-	const struct np_app *app;
-	struct np_draw_app draw;
+	const struct np_program *app;
+	struct np_draw_program draw;
 	struct np_side x, y;
 };
 

@@ -27,7 +27,7 @@ static int make_levels(struct np_predictor *p)
 			speed[i * n + j] = exp(-row[j]);
 			column[j * n + i] = row[j];
 		}
-		p->level[i] = (struct np_view_app){
+		p->level[i] = (struct np_view_program){
 			.latency = f->level[i],
 			.log_curve = row,
 			.speed = speed + i * n,

@@ -46,7 +46,7 @@ static double *row(const struct np_predictor *p, struct np_side *s, size_t r)
 	return z;
 }
 
-int np_side_co(struct np_predictor *p, const struct np_draw_app *cb,
+int np_side_co(struct np_predictor *p, const struct np_draw_program *cb,
 	       size_t n_co, const struct np_use *use, struct np_side *s,
 	       struct np_err *err)
 {
@@ -69,7 +69,7 @@ int np_side_co(struct np_predictor *p, const struct np_draw_app *cb,
 	return 0;
 }
 
-int np_side_victim(struct np_predictor *p, const struct np_draw_app *va,
+int np_side_victim(struct np_predictor *p, const struct np_draw_program *va,
 		   const struct np_use *use, struct np_side *s,
 		   struct np_err *err)
 {

@@ -105,7 +105,7 @@ static int check_fabric(const struct np_predictor *p, unsigned needs,
 	return 0;
 }
 
-static int check_co(const struct np_app *co, const struct np_draw_app *cb,
+static int check_co(const struct np_program *co, const struct np_draw_program *cb,
 		    unsigned needs, struct np_err *err)
 {
 	if (needs & NP_NEED_LATENCY && !(cb->has & NP_NEED_LATENCY))
@@ -122,7 +122,7 @@ static int check_co(const struct np_app *co, const struct np_draw_app *cb,
 	return 0;
 }
 
-static int check_victim(const struct np_app *a, const struct np_draw_app *va,
+static int check_victim(const struct np_program *a, const struct np_draw_program *va,
 			unsigned needs, struct np_err *err)
 {
 	if (needs & NP_NEED_CURVE && !(va->has & NP_NEED_CURVE))
@@ -139,8 +139,8 @@ static bool level_serves(const struct np_predictor *p, size_t i,
 	       (!(needs & NP_NEED_HIST) || p->fabric.has_hist[i]);
 }
 
-static void fill(const struct np_predictor *p, const struct np_draw_app *va,
-		 const struct np_draw_app *cb, unsigned needs,
+static void fill(const struct np_predictor *p, const struct np_draw_program *va,
+		 const struct np_draw_program *cb, unsigned needs,
 		 struct np_use *use)
 {
 	struct table t = { p->fabric.has_beside, p->n, use };
@@ -171,9 +171,9 @@ void np_use_levels(const struct np_predictor *p, struct np_use *use)
 	trim(&t);
 }
 
-int np_use_choose(const struct np_predictor *p, const struct np_app *victim,
-		  const struct np_draw_app *va, const struct np_app *co,
-		  const struct np_draw_app *cb, size_t n_co,
+int np_use_choose(const struct np_predictor *p, const struct np_program *victim,
+		  const struct np_draw_program *va, const struct np_program *co,
+		  const struct np_draw_program *cb, size_t n_co,
 		  struct np_use *use, struct np_err *err)
 {
 	unsigned needs = p->m->needs;

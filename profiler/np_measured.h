@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "np_app.h"
+#include "np_program.h"
 #include "np_err.h"
 #include "np_fabric.h"
 
@@ -35,7 +35,7 @@ struct np_measured_set {
 	struct np_bins bins;
 	struct np_fabric fabric;
 	struct np_fabric_level *level; /* those of the fabric */
-	struct np_app *app;
+	struct np_program *app;
 	struct np_mean *alone_sec; /* run time, per app */
 	size_t n_apps;
 	struct np_measured_case *row; /* those that were measured */

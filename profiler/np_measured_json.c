@@ -323,7 +323,7 @@ int np_mj_latency(const struct np_mj *j, json_object *o, const char *path,
 	return 0;
 }
 
-int np_mj_app(const struct np_mj *j, json_object *o, const char *path,
+int np_mj_program(const struct np_mj *j, json_object *o, const char *path,
 	      size_t *out)
 {
 	const char *name = json_object_is_type(o, json_type_string) ?

@@ -66,7 +66,7 @@ int np_mj_latency(const struct np_mj *j, json_object *o, const char *path,
 		  const char *suffix, struct np_latency *out);
 
 /* Index of name among set->app; -EINVAL with err if there is none. */
-int np_mj_app(const struct np_mj *j, json_object *o, const char *path,
+int np_mj_program(const struct np_mj *j, json_object *o, const char *path,
 	      size_t *out);
 
 /* The layouts.  root is an object; the set is empty but for its name. */

@@ -105,7 +105,7 @@ static int read_tables(const struct np_mj *j, json_object *root)
 }
 
 static int read_windows(const struct np_mj *j, json_object *o,
-			const char *path, struct np_app *app)
+			const char *path, struct np_program *app)
 {
 	int rc = np_mj_array(j, o, path, 0, NP_SERIES_MAX);
 	size_t n = rc ? 0 : json_object_array_length(o);

@@ -33,7 +33,7 @@ static int group(const struct np_mj *j, json_object *o, const char *path,
 	if (!json_object_is_type(o, json_type_object))
 		return np_mj_bad(j, path, o, "an object");
 	co = json_object_object_get(o, "co");
-	rc = np_mj_app(j, json_object_object_get(o, "victim"), path,
+	rc = np_mj_program(j, json_object_object_get(o, "victim"), path,
 		       &row->victim);
 	if (!rc)
 		rc = np_mj_array(j, co, path, 0, NP_MEASURED_MAX_CO);
@@ -41,7 +41,7 @@ static int group(const struct np_mj *j, json_object *o, const char *path,
 		return rc;
 	row->n_co = json_object_array_length(co);
 	for (size_t i = 0; !rc && i < row->n_co; i++)
-		rc = np_mj_app(j, json_object_array_get_idx(co, i), path,
+		rc = np_mj_program(j, json_object_array_get_idx(co, i), path,
 			       &row->co[i]);
 	if (!rc)
 		rc = np_mj_mean(j, json_object_object_get(o, "slowdown"), path,

@@ -51,7 +51,7 @@ static int read_names(const struct np_mj *j, json_object *root)
 
 static int read_curve(const struct np_mj *j, json_object *curves, size_t app)
 {
-	struct np_app *a = &j->set->app[app];
+	struct np_program *a = &j->set->app[app];
 	size_t n = j->set->fabric.n_levels;
 	struct np_mean *m = np_mj_alloc(j, n, sizeof(*m));
 	json_object *o = get(curves, a->name), *one;

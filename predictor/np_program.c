@@ -1,10 +1,10 @@
-#include "np_app.h"
+#include "np_program.h"
 
 #include <errno.h>
 
 #include "np_fabric.h"
 
-static int slowdowns_check(const struct np_mean *m, const struct np_app *a,
+static int slowdowns_check(const struct np_mean *m, const struct np_program *a,
 			   const struct np_fabric *f, const char *what,
 			   struct np_err *err)
 {
@@ -17,7 +17,7 @@ static int slowdowns_check(const struct np_mean *m, const struct np_app *a,
 	return 0;
 }
 
-int np_app_check_data(const struct np_app *a, const struct np_fabric *f,
+int np_program_check(const struct np_program *a, const struct np_fabric *f,
 		      struct np_err *err)
 {
 	int rc = np_latency_check(&a->latency, f->bins, a->name, err);

@@ -2,8 +2,8 @@
  * One application as the models see it.  Plain data, borrowed by the models;
  * anything may be missing.
  */
-#ifndef NP_APP_H
-#define NP_APP_H
+#ifndef NP_PROGRAM_H
+#define NP_PROGRAM_H
 
 #include <stddef.h>
 
@@ -12,7 +12,7 @@
 
 struct np_fabric;
 
-struct np_app {
+struct np_program {
 	const char *name; /* for messages, and the seed of its bootstrap */
 
 	/* Probe latencies beside it, in the fabric's bins. */
@@ -36,7 +36,7 @@ struct np_app {
  * -EINVAL with err: what np_latency_check() refuses, a slowdown at or below
  * -1, a window with impossible moments.
  */
-int np_app_check_data(const struct np_app *a, const struct np_fabric *f,
+int np_program_check(const struct np_program *a, const struct np_fabric *f,
 		      struct np_err *err);
 
 #endif

@@ -15,16 +15,16 @@ static size_t per_view(size_t n_levels, size_t bins, unsigned needs)
 	       (needs & NP_NEED_WINDOWS ? NP_WINDOWS_MAX : 0);
 }
 
-static int room(struct np_draw_app *d, size_t views, size_t n_levels,
+static int room(struct np_draw_program *d, size_t views, size_t n_levels,
 		size_t bins, unsigned needs)
 {
-	*d = (struct np_draw_app){ .n = views };
+	*d = (struct np_draw_program){ .n = views };
 	d->view = calloc(views, sizeof(*d->view));
 	d->has_curve = calloc(2 * n_levels + 1, sizeof(bool));
 	d->store = malloc((views * per_view(n_levels, bins, needs) + 1) *
 			  sizeof(double));
 	if (!d->view || !d->has_curve || !d->store) {
-		np_draw_app_free(d);
+		np_draw_program_free(d);
 		return -ENOMEM;
 	}
 	d->has_pressure = d->has_curve + n_levels;
@@ -60,7 +60,7 @@ static void draw_logs(const struct np_mean *m, size_t n, struct np_rng *r,
 }
 
 /* Mean latencies of windows with enough probes; returns how many. */
-static size_t windows_of(const struct np_app *a, double *mean)
+static size_t windows_of(const struct np_program *a, double *mean)
 {
 	struct np_moments m = { 0 };
 	size_t n = 0;
@@ -76,7 +76,7 @@ static size_t windows_of(const struct np_app *a, double *mean)
 }
 
 static void draw_windows(const double *mean, size_t n, struct np_rng *r,
-			 double *work, double *to, struct np_view_app *v)
+			 double *work, double *to, struct np_view_program *v)
 {
 	for (size_t i = 0; i < n; i++)
 		work[i] = mean[r ? np_rng_below(r, n) : i];
@@ -87,7 +87,7 @@ static void draw_windows(const double *mean, size_t n, struct np_rng *r,
 
 /* One application being drawn. */
 struct task {
-	const struct np_app *a;
+	const struct np_program *a;
 	size_t n, bins;
 	double pooled_curve, pooled_pressure;
 	double *mean, *work; /* windows */
@@ -96,7 +96,7 @@ struct task {
 };
 
 static void draw_one(const struct task *t, struct np_rng *r, double *to,
-		     struct np_view_app *v)
+		     struct np_view_program *v)
 {
 	double counts[NP_BINS_MAX], *curve = to, *speed = to + t->n;
 	double *pressure = speed + t->n, *cdf = pressure + t->n;
@@ -116,9 +116,9 @@ static void draw_one(const struct task *t, struct np_rng *r, double *to,
 }
 
 static void draw_all(struct task *t, struct np_rng *r, unsigned needs,
-		     struct np_draw_app *d)
+		     struct np_draw_program *d)
 {
-	const struct np_app *a = t->a;
+	const struct np_program *a = t->a;
 	double *next = d->store;
 
 	d->has = know(a->curve, t->n, d->has_curve, NP_NEED_CURVE) |
@@ -142,8 +142,8 @@ static void draw_all(struct task *t, struct np_rng *r, unsigned needs,
 	}
 }
 
-int np_draw_app(const struct np_app *a, const struct np_fabric *f,
-		const struct np_draw_opt *opt, struct np_draw_app *d,
+int np_draw_program(const struct np_program *a, const struct np_fabric *f,
+		const struct np_draw_opt *opt, struct np_draw_program *d,
 		struct np_err *err)
 {
 	struct task t = { .a = a, .n = f->n_levels };
@@ -181,7 +181,7 @@ static size_t pair_windows(const double *a, size_t n_a, const double *b,
 }
 
 /* Add one more co-runner's replicate to the sum in v, whose numbers are to. */
-static void add_one(struct np_view_app *v, const struct np_view_app *co,
+static void add_one(struct np_view_program *v, const struct np_view_program *co,
 		    const struct np_view_fabric *f, size_t bins, double *to)
 {
 	double idle = f->idle.mean, var = f->idle.sd * f->idle.sd;
@@ -205,7 +205,7 @@ static void add_one(struct np_view_app *v, const struct np_view_app *co,
 }
 
 /* Start the sum as a copy of the first co-runner, without its curve. */
-static void copy_one(struct np_view_app *v, const struct np_view_app *co,
+static void copy_one(struct np_view_program *v, const struct np_view_program *co,
 		     size_t n, size_t bins, double *to)
 {
 	*v = *co;
@@ -222,8 +222,8 @@ static void copy_one(struct np_view_app *v, const struct np_view_app *co,
 				   co->n_windows * sizeof(*to));
 }
 
-int np_draw_sum(const struct np_draw_app *const *co, size_t n_co,
-		const struct np_draw_fabric *f, struct np_draw_app *d,
+int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
+		const struct np_draw_fabric *f, struct np_draw_program *d,
 		struct np_err *err)
 {
 	size_t n = f->view[0].n_levels, views = co[0]->n;
