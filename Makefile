@@ -18,7 +18,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(findstring clang,$(CC)),-clang)
 PKGS := json-c gsl ucx pmix
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
-BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Wall -Wextra \
+BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra \
 	-Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers \
 	-DNP_VERSION='"$(VERSION)"' -DNP_SYSCONFDIR='"$(sysconfdir)"' \
 	-DNP_BINDIR='"$(bindir)"' -DNP_LIBEXECDIR='"$(libexecdir)"' \
@@ -31,6 +31,10 @@ SAN := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 PREDICTOR := $(wildcard predictor/np_*.c)
 PROFILER := $(wildcard profiler/np_*.c)
 SPANK := $(wildcard spank/np_*.c)
+# What the plugin itself carries into srun: no json-c, no GSL.
+PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_order.c \
+	spank/np_plan.c profiler/np_app.c profiler/np_conf.c profiler/np_level.c \
+	profiler/np_log.c profiler/np_quantity.c predictor/np_err.c
 CLI := $(wildcard cli/*.c)
 UNIT := $(wildcard t/unit/*.c)
 # Each stands alone behind its library, so that nothing else links it.
@@ -128,15 +132,19 @@ $(BUILD)/netprof-attend: $(BUILD)/spank/netprof-attend.o \
 	$(call link,-lslurm $(JSON) $(GSL) $(LIBM))
 
 $(BUILD)/spank_netprof.so: SAN :=
-$(BUILD)/spank_netprof.so: $(patsubst %.c,$(BUILD)/plugin/%.o,spank/spank_netprof.c \
-		$(PLUGIN_SRC)) spank/spank_netprof.lds
+$(BUILD)/spank_netprof.so: $(PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) spank/spank_netprof.lds
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete \
 		-Wl,--version-script=spank/spank_netprof.lds -o $@ $(filter %.o,$^) $(LIBM)
 
+# For the MPI programs of t/cluster; they have no sanitizer either.
+$(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
+	$(call say,LD)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -o $@ $< -ldl
+
 $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK)) $(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,-lcunit $(JSON) $(GSL) $(LIBM))
+	$(call link,-lcunit -lslurm $(JSON) $(GSL) $(LIBM))
 
 $(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -DT_DATA_DIR='"$(CURDIR)/t/data"'
 

@@ -15,6 +15,13 @@
 #define NP_LEVEL_NAME 64
 #define NP_LEVEL_BYTES 40960 /* message size of the source */
 
+#define NP_LEVEL_MAX_PARTNERS 1024
+#define NP_LEVEL_MAX_MESSAGES 1024
+#define NP_LEVEL_MAX_IN_FLIGHT 4096 /* P * M */
+#define NP_LEVEL_MAX_PAUSE_SEC 60.0
+#define NP_LEVEL_MIN_BYTES 8
+#define NP_LEVEL_MAX_BYTES (16u << 20)
+
 struct np_level {
 	char name[NP_LEVEL_NAME]; /* as asked for */
 	uint32_t partners;	  /* P, clipped to the nodes there are */
@@ -26,6 +33,9 @@ struct np_level {
 /* The named levels, mildest first: "c0", "c1", ... */
 extern const struct np_level np_levels[];
 extern const size_t np_n_levels;
+
+/* Limits that concern several parts.  Returns 0 or -EINVAL with err. */
+int np_level_check(const struct np_level *l, struct np_err *err);
 
 /*
  * Parse a level: a name of the table, or "P4:M10:B250us[:S40960]" (B with a

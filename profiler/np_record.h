@@ -3,8 +3,8 @@
  * is needed to judge it.  It is the raw measurement; whatever can be derived
  * (utilisation, verdicts, curves) is derived when it is read.
  *
- * The JSON form is described in netprof-profile(5); np_record_json.c is the
- * only place that knows it.  Times are seconds; dates are seconds since 1970.
+ * The JSON form is described in netprof-profile(5); np_record_json.h and the
+ * files it names are the only place that knows it.  Times are seconds; dates are seconds since 1970.
  * Strings and arrays are owned by the record.
  */
 #ifndef NP_RECORD_H
@@ -14,13 +14,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "np_app.h"
 #include "np_err.h"
 #include "np_hist.h"
 #include "np_moments.h"
 #include "np_series.h"
 
 #define NP_RECORD_SCHEMA 1
-#define NP_APP_MAX 64 /* longest application name */
 #define NP_RECORD_MAX_BYTES (4u << 20) /* a larger file is not read */
 #define NP_RECORD_MAX_LEAVES 4096
 #define NP_RECORD_MAX_NODES 65536
@@ -76,9 +76,13 @@ struct np_level_run {
 	struct np_moments beside_round_sec;
 };
 
-/* A job that had nodes on one of the step's leaves while it ran. */
+/*
+ * A job, or another step of the same job, that had nodes on one of the step's
+ * leaves while it ran.
+ */
 struct np_neighbour {
 	uint32_t job_id;
+	long step_id; /* NP_NO_VALUE: a whole job */
 	char *leaf;
 	char *nodes;
 	double overlap_sec;
@@ -96,10 +100,14 @@ struct np_record {
 	char *fingerprint; /* hex digest of executable, arguments, nodes, tasks */
 	uint32_t n_tasks, n_nodes;
 	char *nodes; /* hostlist expression of the step */
-	double start, end; /* dates; end is that of the last update */
+	/*
+	 * Dates.  start: srun was about to launch the step, and its measuring
+	 * began; end: the step's end, or the last update while it runs.
+	 */
+	double start, end;
 	enum np_run_state state;
 	long exit_code;	  /* of srun; NP_NO_VALUE if not seen */
-	double alone_sec; /* lead-in of the interference level, else 0 */
+	double alone_sec; /* the launch waited so long for the level, else 0 */
 	char *netprof_version, *slurm_version, *ucx_version;
 	char *host; /* where the record was written */
 
@@ -117,18 +125,8 @@ struct np_record {
 struct np_record *np_record_new(void);
 void np_record_free(struct np_record *r); /* NULL is allowed */
 
-/*
- * Application names: letters, digits, '.', '_', '+', '-', 1 to NP_APP_MAX
- * characters, not starting with '.' or '-'.  Returns 0 or -EINVAL with err.
- */
-int np_app_check(const char *name, struct np_err *err);
-
-/*
- * Make a valid application name out of any text (the last path component of an
- * executable, a job name): other characters become '_'.  Returns 0, or -EINVAL
- * if nothing usable is left.
- */
-int np_app_from_text(const char *text, char app[NP_APP_MAX + 1]);
+/* How long the step ran, seconds: from its launch to its end. */
+double np_record_run_sec(const struct np_record *r);
 
 /* The leaf of that name, added if new.  NULL: out of memory or too many. */
 struct np_leaf_run *np_record_leaf(struct np_record *r, const char *name);
@@ -139,7 +137,9 @@ void np_record_note(struct np_record *r, const char *fmt, ...)
 
 /*
  * JSON text of the record; *out is malloc'ed, NUL-terminated, freed by the
- * caller.  Returns 0 or -ENOMEM.
+ * caller.  Windows are written with 6 digits and without their minimum, and
+ * merge in pairs where many leaves would make the text too long.
+ * Returns 0, -EINVAL (a number that is not finite) or -ENOMEM.
  */
 int np_record_to_json(const struct np_record *r, char **out);
 

@@ -14,6 +14,7 @@
 #define NP_STORE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "np_err.h"
@@ -21,6 +22,11 @@
 
 #define NP_STORE_DEFAULT_DIR "/var/lib/netprof"
 #define NP_STORE_MAX_RUNS 1000 /* runs kept and read per application */
+/* What one np_store_load() reads at most, newest first; a hostile directory
+ * cannot make its reader run out of memory or time. */
+#define NP_STORE_MAX_LEAVES 4096	/* leaves of all runs together */
+#define NP_STORE_MAX_READ (64u << 20)	/* bytes of all files together */
+#define NP_STORE_MAX_SCAN 65536		/* directory entries looked at */
 
 struct np_store;
 
@@ -32,6 +38,9 @@ struct np_store;
 int np_store_open(const char *dir, struct np_store **out, struct np_err *err);
 void np_store_close(struct np_store *s); /* NULL is allowed */
 const char *np_store_dir(const struct np_store *s);
+
+/* How many runs of an application saving keeps: 1 .. NP_STORE_MAX_RUNS. */
+void np_store_set_max_runs(struct np_store *s, uint32_t max_runs);
 
 /*
  * Write a record under the calling user's directory, replacing an earlier

@@ -1,0 +1,51 @@
+#include "np_app.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int app_char(unsigned char c)
+{
+	/* Not isalnum(): the user's locale has no say in file names. */
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || (c && strchr("._+-", c));
+}
+
+static int app_first_char(unsigned char c)
+{
+	return app_char(c) && c != '.' && c != '-';
+}
+
+int np_app_check(const char *name, struct np_err *err)
+{
+	static const char *expected = "expected 1 to 64 letters, digits or "
+				      "\"._+-\", not starting with . or -";
+	size_t len = strnlen(name, NP_APP_MAX + 1);
+	int ok = len && len <= NP_APP_MAX && app_first_char(name[0]);
+
+	for (size_t i = 0; ok && i < len; i++)
+		ok = app_char(name[i]);
+	if (!ok)
+		return np_errf(err, -EINVAL, "application name \"%.80s\": %s",
+			       name, expected);
+	return 0;
+}
+
+int np_app_from_text(const char *text, char app[NP_APP_MAX + 1])
+{
+	const char *slash = strrchr(text, '/');
+	int usable = 0;
+	size_t i;
+
+	if (slash)
+		text = slash + 1;
+	for (i = 0; i < NP_APP_MAX && text[i]; i++)
+		usable |= app_char(text[i]) && !strchr("._+-", text[i]);
+	if (!usable)
+		return -EINVAL;
+	for (i = 0; i < NP_APP_MAX && text[i]; i++)
+		app[i] = app_char(text[i]) ? text[i] : '_';
+	app[i] = '\0';
+	if (!app_first_char(app[0]))
+		app[0] = '_';
+	return 0;
+}

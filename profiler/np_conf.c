@@ -1,0 +1,293 @@
+#include "np_conf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "np_store.h"
+
+#ifndef NP_BINDIR
+#define NP_BINDIR "/usr/local/bin"
+#endif
+#ifndef NP_LIBEXECDIR
+#define NP_LIBEXECDIR "/usr/local/libexec/netprof"
+#endif
+
+#define MAX_KEY 32
+#define MAX_FILE 65536 /* bytes; the sample has three thousand */
+
+static int set_yesno(const char *v, void *field)
+{
+	if (strcasecmp(v, "yes") && strcasecmp(v, "no"))
+		return -EINVAL;
+	*(bool *)field = !strcasecmp(v, "yes");
+	return 0;
+}
+
+static int set_dir(const char *v, void *field)
+{
+	if (v[0] != '/' || strlen(v) >= PATH_MAX)
+		return -EINVAL;
+	strcpy(field, v);
+	return 0;
+}
+
+static int set_period(const char *v, void *field)
+{
+	double sec;
+
+	if (np_duration_parse(v, &sec) || sec < 1e-3 || sec > 3600)
+		return -EINVAL;
+	*(double *)field = sec;
+	return 0;
+}
+
+static int set_lead_in(const char *v, void *field)
+{
+	double sec;
+
+	if (np_duration_parse(v, &sec) || sec > 3600)
+		return -EINVAL;
+	*(double *)field = sec;
+	return 0;
+}
+
+static int set_message(const char *v, void *field)
+{
+	uint64_t n;
+
+	if (np_bytes_parse(v, &n) || n < 8 || n > 1 << 20)
+		return -EINVAL;
+	*(uint32_t *)field = (uint32_t)n;
+	return 0;
+}
+
+/* A plain number: bytes without a suffix. */
+static int set_count(const char *v, uint32_t max, uint32_t *field)
+{
+	uint64_t n;
+
+	if (!*v || !isdigit((unsigned char)v[strlen(v) - 1]) ||
+	    np_bytes_parse(v, &n) || n < 1 || n > max)
+		return -EINVAL;
+	*field = (uint32_t)n;
+	return 0;
+}
+
+static int set_per_node(const char *v, void *field)
+{
+	return set_count(v, 2, field);
+}
+
+static int set_max_runs(const char *v, void *field)
+{
+	return set_count(v, NP_STORE_MAX_RUNS, field);
+}
+
+/* Goes into the environment of the probes as it stands. */
+static int set_ucx(const char *v, void *field)
+{
+	size_t len = strlen(v);
+
+	for (size_t i = 0; i < len; i++)
+		if (!isgraph((unsigned char)v[i]))
+			return -EINVAL;
+	if (len >= sizeof(((struct np_conf *)0)->transports))
+		return -EINVAL;
+	strcpy(field, v);
+	return 0;
+}
+
+static const struct key {
+	const char *name;
+	int (*set)(const char *value, void *field);
+	size_t offset;
+	const char *expected;
+} keys[] = {
+#define KEY(name, set, field, expected) \
+	{ name, set, offsetof(struct np_conf, field), expected }
+	KEY("Enabled", set_yesno, enabled, "yes or no"),
+	KEY("Store", set_dir, store, "an absolute directory"),
+	KEY("BinDir", set_dir, bindir, "an absolute directory"),
+	KEY("LibexecDir", set_dir, libexecdir, "an absolute directory"),
+	KEY("Period", set_period, period_sec,
+	    "a time from 1ms to 1h with its unit, such as 100ms"),
+	KEY("MessageSize", set_message, message_bytes,
+	    "bytes from 8 to 1M, such as 1K"),
+	KEY("ProcessesPerNode", set_per_node, per_node, "1 or 2"),
+	KEY("LevelLeadIn", set_lead_in, lead_in_sec,
+	    "a time from 0s to 1h with its unit, such as 2s"),
+	KEY("NetDevices", set_ucx, net_devices,
+	    "a list as for UCX_NET_DEVICES, such as eth0, without spaces"),
+	KEY("Transports", set_ucx, transports,
+	    "a list as for UCX_TLS, such as tcp,self, without spaces"),
+	KEY("MaxRuns", set_max_runs, max_runs, "a number from 1 to 1000"),
+#undef KEY
+};
+
+_Static_assert(NP_STORE_MAX_RUNS == 1000, "the text for MaxRuns says 1000");
+
+void np_conf_init(struct np_conf *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->enabled = true;
+	strcpy(c->store, NP_STORE_DEFAULT_DIR);
+	strcpy(c->bindir, NP_BINDIR);
+	strcpy(c->libexecdir, NP_LIBEXECDIR);
+	c->period_sec = 0.1;
+	c->message_bytes = 1024;
+	c->per_node = 1;
+	c->lead_in_sec = 2;
+	c->max_runs = NP_STORE_MAX_RUNS;
+}
+
+/* The piece of text without the white space around it. */
+static const char *trim(const char *text, size_t *len)
+{
+	while (*len && isspace((unsigned char)text[0]))
+		text++, --*len;
+	while (*len && isspace((unsigned char)text[*len - 1]))
+		--*len;
+	return text;
+}
+
+int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err)
+{
+	const char *eq = strchr(assignment, '=');
+	char value[PATH_MAX + 1];
+	const char *name, *v;
+	size_t nlen, vlen;
+
+	if (!eq)
+		return np_errf(err, -EINVAL, "\"%.80s\": expected Key=Value",
+			       assignment);
+	nlen = (size_t)(eq - assignment);
+	name = trim(assignment, &nlen);
+	vlen = strlen(eq + 1);
+	v = trim(eq + 1, &vlen);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++) {
+		const struct key *k = &keys[i];
+
+		if (strlen(k->name) != nlen || strncasecmp(k->name, name, nlen))
+			continue;
+		if (vlen < sizeof(value)) {
+			memcpy(value, v, vlen);
+			value[vlen] = '\0';
+			if (!k->set(value, (char *)c + k->offset))
+				return 0;
+		}
+		return np_errf(err, -EINVAL, "%s=%.*s: expected %s", k->name,
+			       (int)(vlen < 80 ? vlen : 80), v, k->expected);
+	}
+	return np_errf(err, -EINVAL,
+		       "%.*s=%.*s: no such key, see netprof.conf(5)",
+		       (int)(nlen < MAX_KEY ? nlen : MAX_KEY), name,
+		       (int)(vlen < 80 ? vlen : 80), v);
+}
+
+/* One line of a file: cut the comment, skip what is empty. */
+static int apply_line(struct np_conf *c, char *line, size_t len,
+		      struct np_err *err)
+{
+	char *hash;
+	size_t n;
+
+	if (strlen(line) != len)
+		return np_errf(err, -EINVAL,
+			       "a NUL character: expected Key=Value");
+	hash = strchr(line, '#');
+	if (hash)
+		*hash = '\0';
+	n = strlen(line);
+	trim(line, &n);
+	return n ? np_conf_set(c, line, err) : 0;
+}
+
+/* text[len] is followed by a NUL and is cut into lines. */
+static int apply_text(struct np_conf *c, char *text, size_t len,
+		      const char *path, struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	char *end = text + len;
+	unsigned line_no = 0;
+
+	for (char *next; text < end; text = next) {
+		char *newline = memchr(text, '\n', (size_t)(end - text));
+		char *stop = newline ? newline : end;
+		int rc;
+
+		next = stop + 1;
+		*stop = '\0';
+		line_no++;
+		rc = apply_line(c, text, (size_t)(stop - text), &why);
+		if (rc)
+			return np_errf(err, rc, "%s:%u: %s", path, line_no,
+				       why.text);
+	}
+	return 0;
+}
+
+/* Up to max bytes; the number read, or -errno. */
+static ssize_t read_up_to(int fd, char *buf, size_t max)
+{
+	size_t len = 0;
+
+	while (len < max) {
+		ssize_t got = read(fd, buf + len, max - len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (!got)
+			break;
+		len += (size_t)got;
+	}
+	return (ssize_t)len;
+}
+
+int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
+{
+	char text[MAX_FILE + 1];
+	ssize_t len;
+	int fd;
+
+	/* O_NONBLOCK: a FIFO in place of the file must not hang a daemon. */
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return errno == ENOENT ? 0 :
+		       np_errf(err, -errno, "%s: %s", path, strerror(errno));
+	len = read_up_to(fd, text, sizeof(text));
+	close(fd);
+	if (len < 0)
+		return np_errf(err, (int)len, "%s: %s", path,
+			       strerror((int)-len));
+	if (len > MAX_FILE)
+		return np_errf(err, -EFBIG, "%s: longer than %d bytes: "
+			       "expected a netprof.conf", path, MAX_FILE);
+	text[len] = '\0';
+	return apply_text(c, text, (size_t)len, path, err);
+}
+
+int np_conf_from_environment(struct np_conf *c, struct np_err *err)
+{
+	const char *path = getenv("NETPROF_CONF");
+	const char *store = getenv("NETPROF_STORE");
+	int rc;
+
+	np_conf_init(c);
+	if (path && *path && access(path, F_OK) && errno == ENOENT)
+		return np_errf(err, -ENOENT, "NETPROF_CONF=%s: %s", path,
+			       strerror(ENOENT));
+	rc = np_conf_load(c, path && *path ? path : NP_CONF_DEFAULT_PATH, err);
+	if (rc)
+		return rc;
+	if (store && *store && set_dir(store, c->store))
+		return np_errf(err, -EINVAL, "NETPROF_STORE=%s: expected an "
+			       "absolute directory", store);
+	return 0;
+}

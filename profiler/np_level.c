@@ -1,0 +1,122 @@
+#include "np_level.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_conf.h"
+
+/*
+ * With T = P * M * (time of one message through the bottleneck), a level uses
+ * about T / (B + T) of it.  The table is laid out for links on which 40 KB
+ * take some 17 ms (8 nodes share a leaf of 80 Mbit/s, or 20 Mbit/s a node):
+ * 7, 23, 41, 58, 75, 85, 93 and 99 %, closest where curves are steepest.
+ * On a fabric N times as fast the first levels press N times less, and those
+ * in between are had with "P4:M10:B20us"; c7 never pauses and saturates all.
+ */
+#define LEVEL(name, p, m, pause) { name, p, m, pause, NP_LEVEL_BYTES }
+const struct np_level np_levels[] = {
+	LEVEL("c0", 1, 1, 250e-3),
+	LEVEL("c1", 1, 1, 60e-3),
+	LEVEL("c2", 1, 1, 25e-3),
+	LEVEL("c3", 1, 2, 25e-3),
+	LEVEL("c4", 2, 2, 24e-3),
+	LEVEL("c5", 2, 3, 19e-3),
+	LEVEL("c6", 2, 4, 10e-3),
+	LEVEL("c7", 3, 4, 0),
+};
+const size_t np_n_levels = NP_ARRAY_SIZE(np_levels);
+
+static int bad(const char *text, struct np_err *err, const char *why)
+{
+	return np_errf(err, -EINVAL, "level \"%s\": %s; expected %s to %s, or "
+		       "P4:M10:B250us[:S40960]", text, why, np_levels[0].name,
+		       np_levels[np_n_levels - 1].name);
+}
+
+static int whole(const char *text, uint32_t min, uint32_t max, uint32_t *out)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || n < min || n > max)
+		return -EINVAL;
+	*out = (uint32_t)n;
+	return 0;
+}
+
+static const char *set_part(struct np_level *l, const char *part)
+{
+	switch (part[0]) {
+	case 'P':
+		return whole(part + 1, 1, NP_LEVEL_MAX_PARTNERS, &l->partners) ?
+			       "P is 1 to 1024 partners" : NULL;
+	case 'M':
+		return whole(part + 1, 1, NP_LEVEL_MAX_MESSAGES, &l->messages) ?
+			       "M is 1 to 1024 messages" : NULL;
+	case 'B':
+		return np_duration_parse(part + 1, &l->pause_sec) ||
+			       l->pause_sec > NP_LEVEL_MAX_PAUSE_SEC ?
+			       "B is a pause up to 60s, with its unit" : NULL;
+	case 'S':
+		return whole(part + 1, NP_LEVEL_MIN_BYTES, NP_LEVEL_MAX_BYTES, &l->bytes) ?
+			       "S is 8 to 16777216 bytes" : NULL;
+	default:
+		return "unknown part";
+	}
+}
+
+int np_level_check(const struct np_level *l, struct np_err *err)
+{
+	if ((uint64_t)l->partners * l->messages <= NP_LEVEL_MAX_IN_FLIGHT)
+		return 0;
+	return np_errf(err, -EINVAL, "level with %u partners and %u messages "
+		       "to each: expected at most %u messages a round",
+		       l->partners, l->messages, NP_LEVEL_MAX_IN_FLIGHT);
+}
+
+/* "P4:M10:B250us:S40960", parts in any order, each at most once. */
+static int parse_parts(const char *text, struct np_level *l,
+		       struct np_err *err)
+{
+	char copy[NP_LEVEL_NAME], *save = NULL;
+	char seen[5] = ""; /* of "PMBS" */
+
+	strcpy(copy, text);
+	for (char *part = strtok_r(copy, ":", &save); part;
+	     part = strtok_r(NULL, ":", &save)) {
+		const char *why = set_part(l, part);
+
+		if (why)
+			return bad(text, err, why);
+		if (strchr(seen, part[0]))
+			return bad(text, err, "a part is given twice");
+		strncat(seen, part, 1);
+	}
+	if (!strchr(seen, 'P') || !strchr(seen, 'M') || !strchr(seen, 'B'))
+		return bad(text, err, "P, M and B are required");
+	return np_level_check(l, err);
+}
+
+int np_level_parse(const char *text, struct np_level *out, struct np_err *err)
+{
+	struct np_level l = { .bytes = NP_LEVEL_BYTES };
+	int rc;
+
+	for (size_t i = 0; i < np_n_levels; i++)
+		if (!strcmp(np_levels[i].name, text)) {
+			*out = np_levels[i];
+			return 0;
+		}
+	if (strlen(text) >= sizeof(l.name))
+		return bad("...", err, "longer than 63 characters");
+	rc = parse_parts(text, &l, err);
+	if (rc)
+		return rc;
+	strcpy(l.name, text);
+	*out = l;
+	return 0;
+}

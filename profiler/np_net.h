@@ -1,0 +1,73 @@
+/*
+ * Messages between processes: a small table of functions, so that UCX stays
+ * in one file (np_ucx.c) and tests have a twin in memory (np_net_loop.c).
+ *
+ * Nothing here blocks.  Work happens in progress() alone; to sleep until there
+ * is some, arm() and then wait for fd() to become readable.
+ */
+#ifndef NP_NET_H
+#define NP_NET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_err.h"
+
+struct np_net;
+
+/*
+ * One message under way.  Caller's memory; it and the buffer must stay until
+ * status says that it is over.
+ */
+struct np_op {
+	int status; /* 1: under way; 0: done; -errno: failed */
+};
+
+struct np_net_ops {
+	/* What others need to connect here; valid until close(). */
+	int (*address)(struct np_net *n, const void **addr, size_t *len,
+		       struct np_err *err);
+
+	/*
+	 * Make the process of that address peer 0, 1, 2, ... of this one, in
+	 * the order of the calls.  Returns the number of the peer, or -errno.
+	 */
+	int (*connect)(struct np_net *n, const void *addr, size_t len,
+		       struct np_err *err);
+
+	/* 0, or -errno once the connection to a peer is known to be lost. */
+	int (*lost)(struct np_net *n, int peer);
+
+	/*
+	 * The path to a peer, as "tcp/eth0"; "" if not known.
+	 */
+	void (*transport)(struct np_net *n, int peer, char *buf, size_t size);
+
+	/*
+	 * Start a message.  It meets the receive with the same tag at the
+	 * peer, in the order of the calls.  A failure shows in op->status.
+	 */
+	void (*send)(struct np_net *n, int peer, uint64_t tag, const void *buf,
+		     size_t len, struct np_op *op);
+	void (*recv)(struct np_net *n, uint64_t tag, void *buf, size_t len,
+		     struct np_op *op);
+
+	/* Do what can be done now; 0 if that was nothing. */
+	unsigned (*progress)(struct np_net *n);
+
+	/*
+	 * Promise that fd() becomes readable when there is work.
+	 * Returns 0, or -EAGAIN: there is work already, progress() first.
+	 */
+	int (*arm)(struct np_net *n);
+	int (*fd)(struct np_net *n);
+
+	void (*close)(struct np_net *n);
+};
+
+/* Every implementation begins with this. */
+struct np_net {
+	const struct np_net_ops *ops;
+};
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * ImpactB: short ping-pongs with one partner, about every period, and nothing
+ * in between.  Half a round trip is the latency.
+ *
+ * An exchange has two rounds: the first warms the path and both processes,
+ * the second is measured.  A late answer counts with its true latency; the
+ * next exchange waits for it.
+ *
+ * When.  The first exchange of rank r is due at the fraction r * 0.618... of a
+ * period, so that pairs spread evenly over it.  The time from one exchange to
+ * the next is drawn evenly from 0.75 to 1.25 periods: a program that computes
+ * and communicates in a rhythm close to the period is then met in all its
+ * phases within a second, not always in the same one.  The mean stays the
+ * period.
+ *
+ * How it waits.  The asking side tells with each message when the next one
+ * will come.  The answering side sleeps until shortly before, by as much as
+ * arrivals have scattered so far, polls for at most np_pingpong_poll_sec(),
+ * and then sleeps until the message wakes it.  The asking side waits for its
+ * answer in the same way.  So both poll for at most twice that per period.
+ */
+#ifndef NP_PINGPONG_H
+#define NP_PINGPONG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_clock.h"
+#include "np_loop.h"
+#include "np_net.h"
+#include "np_pairing.h"
+#include "np_partner.h"
+
+#define NP_PINGPONG_MIN_BYTES 8
+#define NP_PINGPONG_MAX_BYTES (1u << 20)
+
+/* A latency in seconds, seen at at_sec after the common start. */
+typedef void np_latency_f(double at_sec, double latency_sec, void *arg);
+
+struct np_pingpong_conf {
+	uint32_t rank;
+	struct np_pair pair;
+	int asks_peer, answers_peer; /* the same two as peers of net */
+	const char *asks_name, *answers_name; /* their nodes, for notes */
+	size_t bytes; /* NP_PINGPONG_MIN_BYTES .. NP_PINGPONG_MAX_BYTES */
+	double period_sec;
+	double start_sec; /* the common start, on the clock */
+	uint64_t seed;	  /* of the random times */
+
+	np_latency_f *latency;
+	np_note_f *note;
+	void *arg; /* of both */
+};
+
+struct np_pingpong;
+
+/* net and clock are borrowed.  Returns 0 or -ENOMEM. */
+int np_pingpong_new(const struct np_pingpong_conf *conf, struct np_net *net,
+		    const struct np_clock *clock, struct np_pingpong **out);
+
+/* After net is closed, as messages may be under way.  NULL is allowed. */
+void np_pingpong_free(struct np_pingpong *p);
+
+/* For struct np_engine. */
+void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next);
+
+/* Messages sent so far. */
+uint64_t np_pingpong_messages(const struct np_pingpong *p);
+
+/*
+ * The longest poll: a thousandth of the period, but 50 to 100 us.  At the
+ * usual period of 100 ms that bounds polling to 0.2 % of a core.
+ */
+double np_pingpong_poll_sec(double period_sec);
+
+/* A partner that owes an answer for so long is called silent. */
+double np_pingpong_patience_sec(double period_sec);
+
+#endif

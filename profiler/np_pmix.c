@@ -1,0 +1,191 @@
+/* The only file that knows PMIx. */
+#include "np_pmix.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <pmix.h>
+
+#define KEY "netprof.place"
+
+struct pmix {
+	struct np_wire wire;
+	pmix_proc_t self;
+};
+
+static int failed(struct np_err *err, pmix_status_t status, const char *what)
+{
+	int rc = status == PMIX_ERR_NOMEM   ? -ENOMEM :
+		 status == PMIX_ERR_TIMEOUT ? -ETIMEDOUT :
+					      -EIO;
+
+	return np_errf(err, rc, "PMIx: %s: %s", what,
+		       PMIx_Error_string(status));
+}
+
+static int pmix_put(struct np_wire *w, const void *data, size_t len,
+		    struct np_err *err)
+{
+	pmix_value_t v = { .type = PMIX_BYTE_OBJECT };
+	pmix_status_t status;
+
+	(void)w;
+	v.data.bo.bytes = (char *)data; /* copied by PMIx_Put() */
+	v.data.bo.size = len;
+	status = PMIx_Put(PMIX_GLOBAL, KEY, &v);
+	if (status == PMIX_SUCCESS)
+		status = PMIx_Commit();
+	return status == PMIX_SUCCESS ? 0 : failed(err, status, "PMIx_Commit");
+}
+
+/* Outlives a fence that was given up: the answer may still come. */
+struct gate {
+	pthread_mutex_t lock;
+	pthread_cond_t opened;
+	int open;
+	pmix_status_t status;
+};
+
+static void on_fence(pmix_status_t status, void *arg)
+{
+	struct gate *g = arg;
+
+	pthread_mutex_lock(&g->lock);
+	g->open = 1;
+	g->status = status;
+	pthread_cond_signal(&g->opened);
+	pthread_mutex_unlock(&g->lock);
+}
+
+static pmix_status_t wait_at(struct gate *g, double timeout_sec)
+{
+	pmix_status_t status;
+	struct timespec until;
+	int rc = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)ceil(timeout_sec);
+	pthread_mutex_lock(&g->lock);
+	while (!g->open && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&g->opened, &g->lock, &until);
+	status = g->open ? g->status : PMIX_ERR_TIMEOUT;
+	pthread_mutex_unlock(&g->lock);
+	return status;
+}
+
+/*
+ * Not PMIx_Fence(): its timeout is the server's to obey, and Slurm's waits
+ * for ever for a process that never comes.
+ */
+static int pmix_fence(struct np_wire *w, double timeout_sec,
+		      struct np_err *err)
+{
+	static struct gate gates[2]; /* one fence for data, one to start */
+	static size_t used;
+	struct gate *g = &gates[used++ % NP_ARRAY_SIZE(gates)];
+	pmix_status_t status;
+	pmix_info_t info;
+	bool yes = true;
+
+	(void)w;
+	pthread_mutex_init(&g->lock, NULL);
+	pthread_cond_init(&g->opened, NULL);
+	g->open = 0;
+	PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+	status = PMIx_Fence_nb(NULL, 0, &info, 1, on_fence, g);
+	if (status == PMIX_SUCCESS)
+		status = wait_at(g, timeout_sec);
+	else if (status == PMIX_OPERATION_SUCCEEDED)
+		status = PMIX_SUCCESS;
+	PMIX_INFO_DESTRUCT(&info);
+	return status == PMIX_SUCCESS ? 0 : failed(err, status, "PMIx_Fence");
+}
+
+static int pmix_get(struct np_wire *w, uint32_t rank, void **data,
+		    size_t *len, struct np_err *err)
+{
+	struct pmix *p = (struct pmix *)w;
+	pmix_value_t *v = NULL;
+	pmix_status_t status;
+	pmix_proc_t proc;
+	int rc = 0;
+
+	PMIX_LOAD_PROCID(&proc, p->self.nspace, rank);
+	status = PMIx_Get(&proc, KEY, NULL, 0, &v);
+	if (status != PMIX_SUCCESS)
+		return failed(err, status, "PMIx_Get");
+	if (v->type != PMIX_BYTE_OBJECT || !v->data.bo.size) {
+		rc = np_errf(err, -EPROTO, "PMIx: process %u has put no place",
+			     rank);
+	} else {
+		/* take the bytes over instead of copying them */
+		*data = v->data.bo.bytes;
+		*len = v->data.bo.size;
+		v->data.bo.bytes = NULL;
+		v->data.bo.size = 0;
+	}
+	PMIX_VALUE_RELEASE(v);
+	return rc;
+}
+
+static void pmix_close(struct np_wire *w)
+{
+	PMIx_Finalize(NULL, 0);
+	free(w);
+}
+
+static const struct np_wire_ops ops = {
+	.put = pmix_put,
+	.fence = pmix_fence,
+	.get = pmix_get,
+	.close = pmix_close,
+};
+
+static int job_size(struct pmix *p, struct np_err *err)
+{
+	pmix_value_t *v = NULL;
+	pmix_status_t status;
+	pmix_proc_t job;
+
+	PMIX_LOAD_PROCID(&job, p->self.nspace, PMIX_RANK_WILDCARD);
+	status = PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &v);
+	if (status != PMIX_SUCCESS)
+		return failed(err, status, "PMIX_JOB_SIZE");
+	p->wire.size = v->data.uint32;
+	PMIX_VALUE_RELEASE(v);
+	return 0;
+}
+
+int np_pmix_open(struct np_wire **out, struct np_err *err)
+{
+	struct pmix *p;
+	pmix_status_t status;
+	int rc;
+
+	/* PMIx_Init() might make us a job of one instead of failing. */
+	if (!getenv("PMIX_NAMESPACE"))
+		return np_errf(err, -ENOENT, "no PMIx server; expected to be "
+			       "started by \"srun --mpi=pmix\"");
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return np_errf(err, -ENOMEM, "out of memory");
+	status = PMIx_Init(&p->self, NULL, 0);
+	if (status != PMIX_SUCCESS) {
+		free(p);
+		return failed(err, status, "PMIx_Init (expected to be started "
+					   "by \"srun --mpi=pmix\")");
+	}
+	p->wire.ops = &ops;
+	p->wire.rank = p->self.rank;
+	rc = job_size(p, err);
+	if (rc) {
+		pmix_close(&p->wire);
+		return rc;
+	}
+	*out = &p->wire;
+	return 0;
+}

@@ -1,0 +1,263 @@
+#include "np_probe.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "np_stop.h"
+
+/* While the program runs, and when everybody waits for us to end. */
+#define SAY_WAIT_MS 1000
+#define SAY_LAST_WAIT_MS 30
+
+static void say(struct np_probe *p, const struct np_report *r)
+{
+	int rc = np_say(&p->say, r);
+
+	/* Nobody reads: there is nothing left to measure for. */
+	if (rc && rc != -EAGAIN && rc != -EINVAL)
+		np_stop_ask();
+}
+
+static void say_window(const struct np_report *r, void *probe)
+{
+	say(probe, r);
+}
+
+/* What a process puts: its node, its leaf and its address. */
+static int put_self(struct np_probe *p, struct np_err *err)
+{
+	const char *node = p->conf.node, *leaf = p->conf.leaf;
+	size_t node_len = strlen(node) + 1, leaf_len = strlen(leaf) + 1, len;
+	const void *addr;
+	char *blob;
+	int rc = p->conf.net->ops->address(p->conf.net, &addr, &len, err);
+
+	if (rc)
+		return rc;
+	blob = malloc(node_len + leaf_len + len);
+	if (!blob)
+		return np_errf(err, -ENOMEM, "out of memory");
+	memcpy(blob, node, node_len);
+	memcpy(blob + node_len, leaf, leaf_len);
+	memcpy(blob + node_len + leaf_len, addr, len);
+	rc = p->conf.wire->ops->put(p->conf.wire, blob,
+				    node_len + leaf_len + len, err);
+	free(blob);
+	return rc;
+}
+
+/* Where the address begins in a blob; 0 if it is damaged. */
+static size_t address_at(const char *blob, size_t len)
+{
+	size_t node = strnlen(blob, len) + 1;
+	size_t leaf = node < len ? strnlen(blob + node, len - node) + 1 : len;
+
+	return node + leaf < len ? node + leaf : 0;
+}
+
+static int get_place(struct np_probe *p, uint32_t rank, struct np_err *err)
+{
+	struct np_place *at = &p->place[rank];
+	int rc = p->conf.wire->ops->get(p->conf.wire, rank, &p->blob[rank],
+					&p->blob_len[rank], err);
+
+	if (rc)
+		return rc;
+	if (!address_at(p->blob[rank], p->blob_len[rank]))
+		return np_errf(err, -EPROTO, "process %u says where it runs "
+			       "in %zu bytes that make no sense (another "
+			       "version of this program?)", rank,
+			       p->blob_len[rank]);
+	at->node = p->blob[rank];
+	at->leaf = at->node + strlen(at->node) + 1;
+	return 0;
+}
+
+static int alloc_places(struct np_probe *p)
+{
+	p->place = calloc(p->size, sizeof(*p->place));
+	p->blob = calloc(p->size, sizeof(*p->blob));
+	p->blob_len = calloc(p->size, sizeof(*p->blob_len));
+	return p->place && p->blob && p->blob_len ? 0 : -ENOMEM;
+}
+
+int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
+		  struct np_err *err)
+{
+	int rc;
+
+	*p = (struct np_probe){
+		.conf = *conf,
+		.rank = conf->wire->rank,
+		.size = conf->wire->size,
+		.say = { .fd = STDOUT_FILENO, .wait_ms = SAY_WAIT_MS },
+		.last_cost_sec = conf->born_sec,
+	};
+	np_window_init(&p->window, conf->kind, p->rank,
+		       conf->report_every_sec, say_window, p);
+	if (alloc_places(p))
+		return np_errf(err, -ENOMEM, "out of memory");
+	rc = put_self(p, err);
+	if (!rc)
+		rc = conf->wire->ops->fence(conf->wire, NP_PROBE_FENCE_SEC,
+					    err);
+	for (uint32_t i = 0; i < p->size && !rc; i++)
+		rc = get_place(p, i, err);
+	return rc;
+}
+
+int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err)
+{
+	size_t at = address_at(p->blob[rank], p->blob_len[rank]);
+
+	return p->conf.net->ops->connect(p->conf.net,
+					   (char *)p->blob[rank] + at,
+				    p->blob_len[rank] - at, err);
+}
+
+/* Names come from outside; a report is made of words. */
+static void set_word(char word[NP_REPORT_WORD], const char *text)
+{
+	snprintf(word, NP_REPORT_WORD, "%s", text);
+	for (char *c = word; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			*c = '?';
+}
+
+static void say_hello(struct np_probe *p, const char *partner, int peer,
+		      const char *version)
+{
+	struct np_report r = { .kind = NP_REPORT_HELLO, .rank = p->rank };
+
+	r.hello.n_ranks = p->size;
+	set_word(r.hello.node, p->place[p->rank].node);
+	set_word(r.hello.leaf, p->place[p->rank].leaf);
+	set_word(r.hello.partner, partner);
+	set_word(r.hello.version, version);
+	if (peer >= 0)
+		p->conf.net->ops->transport(p->conf.net, peer,
+					    r.hello.transport,
+					    sizeof(r.hello.transport));
+	say(p, &r);
+}
+
+static void say_skip(struct np_probe *p, const char *reason)
+{
+	struct np_report r = { .kind = NP_REPORT_SKIP, .rank = p->rank };
+
+	set_word(r.skip.node, p->place[p->rank].node);
+	set_word(r.skip.leaf, p->place[p->rank].leaf);
+	snprintf(r.skip.reason, sizeof(r.skip.reason), "%s", reason);
+	say(p, &r);
+}
+
+int np_probe_start(struct np_probe *p, const char *partner, int peer,
+		   const char *version, const char *skipped,
+		   struct np_err *err)
+{
+	int rc = p->conf.wire->ops->fence(p->conf.wire, NP_PROBE_FENCE_SEC, err);
+
+	if (rc)
+		return rc;
+	p->start_sec = p->conf.clock->now_sec(p->conf.clock);
+	p->next_cost_sec = p->start_sec;
+	np_stop_defer();
+	say_hello(p, partner, peer, version);
+	if (skipped)
+		say_skip(p, skipped);
+	return 0;
+}
+
+/* What was used since the last time; the first time, since the start. */
+static void say_cost(struct np_probe *p, double now_sec)
+{
+	struct np_report r = { .kind = NP_REPORT_COST, .rank = p->rank };
+	uint64_t messages = p->messages ? p->messages(p->engine) : 0;
+	struct np_cost cost;
+
+	np_cost_now(&cost);
+	r.cost.cpu_sec = cost.cpu_sec - p->last_cpu_sec;
+	r.cost.elapsed_sec = now_sec - p->last_cost_sec;
+	r.cost.messages = messages - p->last_messages;
+	r.cost.rss_bytes = cost.rss_bytes;
+	p->last_cpu_sec = cost.cpu_sec;
+	p->last_cost_sec = now_sec;
+	p->last_messages = messages;
+	say(p, &r);
+}
+
+static void idle(void *probe, double now_sec)
+{
+	struct np_probe *p = probe;
+
+	np_window_tick(&p->window, now_sec - p->start_sec);
+	if (now_sec < p->next_cost_sec)
+		return;
+	say_cost(p, now_sec);
+	p->next_cost_sec += p->conf.report_every_sec;
+	if (p->next_cost_sec <= now_sec) /* it was suspended meanwhile */
+		p->next_cost_sec = now_sec + p->conf.report_every_sec;
+}
+
+void np_probe_run(struct np_probe *p,
+		  void (*step)(void *, double, struct np_next *),
+		  void *engine, uint64_t (*messages)(const void *),
+		  double duration_sec)
+{
+	const struct np_engine e = {
+		.step = step, .idle = idle, .engine = engine, .arg = p,
+		.idle_every_sec = p->conf.report_every_sec,
+	};
+
+	p->messages = messages;
+	p->engine = engine;
+	np_loop_run(&e, p->conf.net, p->conf.clock, np_stop_asked,
+		    p->start_sec + duration_sec);
+}
+
+void np_probe_count(double at_sec, double value_sec, void *probe)
+{
+	struct np_probe *p = probe;
+
+	np_window_add(&p->window, fmax(at_sec, 0), value_sec);
+}
+
+void np_probe_note(const char *text, void *probe)
+{
+	struct np_probe *p = probe;
+	struct np_report r = { .kind = NP_REPORT_NOTE, .rank = p->rank };
+
+	snprintf(r.note, sizeof(r.note), "%s", text);
+	say(p, &r);
+}
+
+void np_probe_finish(struct np_probe *p)
+{
+	const struct np_report bye = {
+		.kind = NP_REPORT_BYE, .rank = p->rank,
+	};
+	char text[64];
+
+	p->say.wait_ms = SAY_LAST_WAIT_MS;
+	np_window_flush(&p->window);
+	say_cost(p, p->conf.clock->now_sec(p->conf.clock));
+	if (p->say.dropped) {
+		snprintf(text, sizeof(text), "%llu reports found no reader",
+			 (unsigned long long)p->say.dropped);
+		np_probe_note(text, p);
+	}
+	say(p, &bye);
+}
+
+void np_probe_close(struct np_probe *p)
+{
+	for (uint32_t i = 0; p->blob && i < p->size; i++)
+		free(p->blob[i]);
+	free(p->blob);
+	free(p->blob_len);
+	free(p->place);
+}

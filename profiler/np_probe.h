@@ -1,0 +1,85 @@
+/*
+ * What both probe programs do besides measuring: find the others, start
+ * together, report, and end when asked to.
+ */
+#ifndef NP_PROBE_H
+#define NP_PROBE_H
+
+#include <stdint.h>
+
+#include "np_clock.h"
+#include "np_cost.h"
+#include "np_loop.h"
+#include "np_net.h"
+#include "np_pairing.h"
+#include "np_report.h"
+#include "np_say.h"
+#include "np_wire.h"
+#include "np_window.h"
+
+/* Processes of a step that do not come within this time never will. */
+#define NP_PROBE_FENCE_SEC 60.0
+
+struct np_probe_conf {
+	enum np_report_kind kind; /* what the windows hold */
+	struct np_wire *wire;	  /* borrowed, as all pointers here */
+	struct np_net *net;
+	const struct np_clock *clock;
+	const char *node, *leaf; /* where this process runs */
+	double report_every_sec; /* also the width of a window */
+	double born_sec;	 /* when the process began, on the clock */
+};
+
+struct np_probe {
+	struct np_probe_conf conf;
+	uint32_t rank, size;
+	struct np_place *place; /* of every rank */
+	void **blob;		/* what each rank has put */
+	size_t *blob_len;
+
+	struct np_say say;
+	struct np_window window;
+	double start_sec; /* the common start, on the clock */
+	double next_cost_sec, last_cost_sec, last_cpu_sec;
+	uint64_t last_messages;
+	uint64_t (*messages)(const void *engine); /* sent so far */
+	const void *engine;
+};
+
+/*
+ * Tell everybody where this process runs and learn the same of all.  p is the
+ * caller's, and is to be closed in any case.  Returns 0 or -errno with err.
+ */
+int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
+		  struct np_err *err);
+
+/* Connect to another rank; returns the number of the peer or -errno. */
+int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err);
+
+/*
+ * Wait until everybody is ready: the common start.  After it a signal no
+ * longer ends the process, and hello is said.  partner: the node whose
+ * latency is measured, or ""; peer: whose transport is told, or -1;
+ * skipped: why nothing is measured, or NULL.
+ */
+int np_probe_start(struct np_probe *p, const char *partner, int peer,
+		   const char *version, const char *skipped,
+		   struct np_err *err);
+
+/* Run an engine until the end was asked for or duration_sec is over. */
+void np_probe_run(struct np_probe *p,
+		  void (*step)(void *, double, struct np_next *),
+		  void *engine, uint64_t (*messages)(const void *),
+		  double duration_sec);
+
+/* Count a value: np_latency_f and np_round_f.  arg is the probe. */
+void np_probe_count(double at_sec, double value_sec, void *probe);
+
+/* np_note_f */
+void np_probe_note(const char *text, void *probe);
+
+/* The last window, the last cost, bye. */
+void np_probe_finish(struct np_probe *p);
+void np_probe_close(struct np_probe *p);
+
+#endif

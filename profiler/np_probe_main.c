@@ -1,0 +1,97 @@
+#include "np_probe_main.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "np_leaf.h"
+#include "np_pmix.h"
+#include "np_stop.h"
+#include "np_ucx.h"
+
+static const char *node_name(void)
+{
+	static char host[NP_REPORT_WORD];
+	const char *node = getenv("SLURMD_NODENAME");
+
+	if (node && *node)
+		return node;
+	if (gethostname(host, sizeof(host) - 1))
+		strcpy(host, "unknown");
+	return host;
+}
+
+static int begin(const struct np_probe_program *prog, struct np_probe *p,
+		 const struct np_probe_conf *conf, struct np_err *err)
+{
+	struct np_probe_plan plan = { .partner = "", .peer = -1 };
+	int rc = np_probe_open(p, conf, err);
+
+	if (!rc)
+		rc = prog->plan(p, prog->arg, &plan, err);
+	if (!rc)
+		rc = np_probe_start(p, plan.partner, plan.peer,
+				    np_ucx_version(), plan.skipped, err);
+	return rc;
+}
+
+/* Everything until the measurement can begin. */
+static int set_up(const struct np_probe_program *prog, struct np_probe *p,
+		  struct np_clock *clock, struct np_err *err)
+{
+	static char leaf[NP_REPORT_WORD];
+	struct np_probe_conf conf = {
+		.kind = prog->kind, .clock = clock, .leaf = leaf,
+		.node = node_name(), .report_every_sec = prog->report_every_sec,
+	};
+	int rc = np_stop_init(err);
+
+	if (rc)
+		return rc;
+	np_clock_init(clock, np_stop_fd());
+	conf.born_sec = clock->now_sec(clock);
+	np_leaf_from_address(getenv("SLURM_TOPOLOGY_ADDR"), conf.node, leaf,
+			     sizeof(leaf));
+	np_cost_prompt();
+	rc = np_pmix_open(&conf.wire, err);
+	if (rc)
+		return rc;
+	rc = np_ucx_open(prog->n_peers, &conf.net, err);
+	if (!rc)
+		rc = begin(prog, p, &conf, err);
+	/*
+	 * Done with PMIx: from here on no process depends on another one
+	 * being alive, neither while it runs nor when it ends.
+	 */
+	conf.wire->ops->close(conf.wire);
+	return rc;
+}
+
+int np_probe_main(const struct np_probe_program *prog)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_clock clock;
+	struct np_probe probe;
+	void *engine = NULL;
+
+	if (set_up(prog, &probe, &clock, &err) ||
+	    prog->engine(&probe, prog->arg, &engine, &err)) {
+		fprintf(stderr, "%s: %s\n", prog->name, err.text);
+		return EXIT_FAILURE;
+	}
+	np_probe_run(&probe, prog->step, engine, prog->messages,
+		     prog->duration_sec);
+	np_probe_finish(&probe);
+	/*
+	 * Not exit(): what is left is to take UCX down, which may wait for a
+	 * partner that is gone.  The kernel does it without asking.
+	 */
+	_exit(EXIT_SUCCESS);
+}
+
+void np_probe_print_version(const char *name)
+{
+	printf("%s %s (UCX %s)\n", name, NP_VERSION, np_ucx_version());
+}

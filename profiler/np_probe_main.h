@@ -1,0 +1,42 @@
+/*
+ * The common life of a probe process, over UCX and PMIx.
+ */
+#ifndef NP_PROBE_MAIN_H
+#define NP_PROBE_MAIN_H
+
+#include "np_probe.h"
+
+/* What one process is going to do; strings are borrowed. */
+struct np_probe_plan {
+	const char *partner; /* the node whose latency is measured, or "" */
+	int peer;	     /* whose transport is told, or -1 */
+	const char *skipped; /* why nothing is measured, or NULL */
+};
+
+struct np_probe_program {
+	const char *name;
+	enum np_report_kind kind;
+	size_t n_peers; /* about so many connections */
+	double report_every_sec, duration_sec; /* INFINITY: until a signal */
+
+	/* Choose partners and connect.  Returns 0 or -errno with err. */
+	int (*plan)(struct np_probe *p, void *arg, struct np_probe_plan *plan,
+		    struct np_err *err);
+	/*
+	 * After the common start: make the engine.  Returns 0 or -errno with
+	 * err.  It lives until the process ends.
+	 */
+	int (*engine)(struct np_probe *p, void *arg, void **engine,
+		      struct np_err *err);
+	void (*step)(void *engine, double now_sec, struct np_next *next);
+	uint64_t (*messages)(const void *engine);
+	void *arg;
+};
+
+/* Run it to its end; prints errors.  Returns the exit code. */
+int np_probe_main(const struct np_probe_program *prog);
+
+/* "NAME VERSION (UCX VERSION)" on standard output. */
+void np_probe_print_version(const char *name);
+
+#endif

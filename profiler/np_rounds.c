@@ -1,0 +1,209 @@
+#include "np_rounds.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TAG_ROUND (3ull << 32) /* | rank of the sender */
+
+enum state { STARTS, PAUSES, WAITS, BROKEN };
+
+struct np_rounds {
+	struct np_rounds_conf conf;
+	struct np_net *net;
+	const struct np_clock *clock;
+	enum state state;
+	/*
+	 * One buffer for all messages sent and one for all received: what they
+	 * hold is of no interest.
+	 */
+	char *out, *in;
+	struct np_op *ops; /* receives, then sends */
+	size_t n_each;	   /* P * M */
+	size_t left_from;  /* the first of ops[] that may be under way */
+	double began_sec, pause_end_sec, poll_until_sec;
+	bool stuck; /* and said so */
+	uint64_t n_rounds, messages;
+	struct np_partner *partner; /* P successors */
+};
+
+static void watch_partners(struct np_rounds *r)
+{
+	const struct np_rounds_conf *c = &r->conf;
+
+	for (size_t i = 0; i < c->level.partners; i++)
+		r->partner[i] = (struct np_partner){
+			.net = r->net, .peer = c->to[i],
+			.name = c->to_names[i],
+			.note = c->note, .arg = c->arg,
+		};
+}
+
+int np_rounds_new(const struct np_rounds_conf *conf, struct np_net *net,
+		  const struct np_clock *clock, struct np_rounds **out)
+{
+	struct np_rounds *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->conf = *conf;
+	r->net = net;
+	r->clock = clock;
+	r->n_each = (size_t)conf->level.partners * conf->level.messages;
+	r->out = calloc(1, conf->level.bytes);
+	r->in = calloc(1, conf->level.bytes);
+	r->ops = calloc(2 * r->n_each + 1, sizeof(*r->ops));
+	r->partner = calloc(conf->level.partners + 1, sizeof(*r->partner));
+	if (!r->out || !r->in || !r->ops || !r->partner) {
+		np_rounds_free(r);
+		return -ENOMEM;
+	}
+	watch_partners(r);
+	*out = r;
+	return 0;
+}
+
+void np_rounds_free(struct np_rounds *r)
+{
+	if (!r)
+		return;
+	free(r->out);
+	free(r->in);
+	free(r->ops);
+	free(r->partner);
+	free(r);
+}
+
+static void post(struct np_rounds *r)
+{
+	const struct np_rounds_conf *c = &r->conf;
+	const struct np_level *l = &c->level;
+	const struct np_net_ops *net = r->net->ops;
+	struct np_op *op = r->ops;
+
+	for (size_t p = 0; p < l->partners; p++)
+		for (size_t m = 0; m < l->messages; m++)
+			net->recv(r->net, TAG_ROUND | c->from[p], r->in,
+				  l->bytes, op++);
+	/* Message by message, so that no successor waits for another's last. */
+	for (size_t m = 0; m < l->messages; m++)
+		for (size_t p = 0; p < l->partners; p++)
+			net->send(r->net, c->to[p], TAG_ROUND | c->rank,
+				  r->out, l->bytes, op++);
+	r->left_from = 0;
+	r->messages += r->n_each;
+}
+
+static void begin(struct np_rounds *r)
+{
+	r->began_sec = r->clock->now_sec(r->clock);
+	post(r);
+	r->pause_end_sec = r->clock->now_sec(r->clock) +
+			   r->conf.level.pause_sec;
+	r->state = PAUSES;
+}
+
+/* 1: messages are under way; 0: all came; -errno: one failed. */
+static int under_way(struct np_rounds *r)
+{
+	while (r->left_from < 2 * r->n_each) {
+		int status = r->ops[r->left_from].status;
+
+		if (status)
+			return status;
+		r->left_from++;
+	}
+	return 0;
+}
+
+static void wait_for_all(struct np_rounds *r, double now_sec)
+{
+	const struct np_rounds_conf *c = &r->conf;
+	int status = under_way(r);
+
+	if (status < 0) {
+		/* sends are the second half, partner by partner */
+		np_partner_lost(&r->partner[r->left_from % c->level.partners],
+				now_sec);
+		r->state = BROKEN;
+	} else if (!status) {
+		if (r->n_rounds++ && !r->stuck)
+			c->round(now_sec - c->start_sec,
+				 now_sec - r->began_sec, c->arg);
+		r->stuck = false;
+		r->state = STARTS;
+	}
+}
+
+/* The loss of a predecessor shows only as a round that never ends. */
+static double check_round(struct np_rounds *r, double now_sec)
+{
+	double limit_sec = r->pause_end_sec + NP_ROUNDS_PATIENCE_SEC;
+	char text[64];
+
+	if (r->state != WAITS || r->stuck)
+		return INFINITY;
+	if (now_sec < limit_sec)
+		return limit_sec;
+	r->stuck = true;
+	snprintf(text, sizeof(text), "round not over %g s after its pause",
+		 NP_ROUNDS_PATIENCE_SEC);
+	r->conf.note(text, r->conf.arg);
+	return INFINITY;
+}
+
+/* A round needs every successor: the loss of one is the end of all rounds. */
+static double check_partners(struct np_rounds *r, double now_sec)
+{
+	double first_sec = INFINITY, look_sec;
+
+	for (size_t i = 0; i < r->conf.level.partners; i++) {
+		if (np_partner_check(&r->partner[i], now_sec, INFINITY,
+				     &look_sec) == NP_PARTNER_LOST)
+			r->state = BROKEN;
+		first_sec = fmin(first_sec, look_sec);
+	}
+	return first_sec;
+}
+
+static void next_wish(const struct np_rounds *r, double now_sec,
+		      double look_sec, struct np_next *next)
+{
+	int brief = r->conf.level.pause_sec < NP_ROUNDS_POLL_SEC;
+
+	if (r->state == BROKEN)
+		*next = (struct np_next){ NP_WAIT_SLEEP, look_sec };
+	else if (r->state == PAUSES)
+		*next = (struct np_next){ brief ? NP_WAIT_POLL : NP_WAIT_SLEEP,
+					  r->pause_end_sec };
+	else if (r->state == STARTS || now_sec < r->poll_until_sec)
+		*next = (struct np_next){ NP_WAIT_POLL, r->poll_until_sec };
+	else
+		*next = (struct np_next){ NP_WAIT_NET, look_sec };
+}
+
+void np_rounds_step(void *rounds, double now_sec, struct np_next *next)
+{
+	struct np_rounds *r = rounds;
+
+	if (!r->conf.level.partners) {
+		*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
+		return;
+	}
+	if (r->state == STARTS)
+		begin(r);
+	if (r->state == PAUSES && now_sec >= r->pause_end_sec) {
+		r->state = WAITS;
+		r->poll_until_sec = now_sec + NP_ROUNDS_POLL_SEC;
+	}
+	if (r->state == WAITS)
+		wait_for_all(r, now_sec);
+	next_wish(r, now_sec, fmin(check_partners(r, now_sec),
+				   check_round(r, now_sec)), next);
+}
+
+uint64_t np_rounds_messages(const struct np_rounds *r)
+{
+	return r->messages;
+}

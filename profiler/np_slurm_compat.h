@@ -1,0 +1,74 @@
+/*
+ * Every difference between Slurm releases that this project meets.
+ *
+ * Only spank/ and jobsubmit/ include this, and no other file tests
+ * SLURM_VERSION_NUMBER.  Each branch says which release changed what.
+ */
+#ifndef NP_SLURM_COMPAT_H
+#define NP_SLURM_COMPAT_H
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_version.h>
+
+#include <stdio.h>
+
+#define NP_SLURM_AT_LEAST(maj, min) \
+	(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(maj, min, 0))
+
+/* 23.11 made hostlist_t the structure; before, it was the pointer. */
+#if NP_SLURM_AT_LEAST(23, 11)
+typedef hostlist_t *np_hostlist_t;
+#else
+typedef hostlist_t np_hostlist_t;
+#endif
+
+/* 25.05 gave slurm_load_topo() the name of a topology. */
+static inline int np_load_topo(topo_info_response_msg_t **msg)
+{
+#if NP_SLURM_AT_LEAST(25, 5)
+	return slurm_load_topo(msg, NULL);
+#else
+	return slurm_load_topo(msg);
+#endif
+}
+
+/* One switch a line.  23.11 added a node filter, 25.05 a unit filter. */
+static inline void np_print_topo(FILE *out, topo_info_response_msg_t *msg)
+{
+#if NP_SLURM_AT_LEAST(25, 5)
+	slurm_print_topo_info_msg(out, msg, NULL, NULL, 1);
+#elif NP_SLURM_AT_LEAST(23, 11)
+	slurm_print_topo_info_msg(out, msg, NULL, 1);
+#else
+	slurm_print_topo_info_msg(out, msg, 1);
+#endif
+}
+
+/* 26.05 made slurm_load_job() take a step id. */
+static inline int np_load_job(job_info_msg_t **msg, uint32_t job_id)
+{
+#if NP_SLURM_AT_LEAST(26, 5)
+	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
+
+	id.job_id = job_id;
+	return slurm_load_job(msg, &id, SHOW_ALL);
+#else
+	return slurm_load_job(msg, job_id, SHOW_ALL);
+#endif
+}
+
+/* 26.05 likewise for slurm_get_job_steps(). */
+static inline int np_load_job_steps(uint32_t job_id,
+				    job_step_info_response_msg_t **msg)
+{
+#if NP_SLURM_AT_LEAST(26, 5)
+	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
+
+	id.job_id = job_id;
+	return slurm_get_job_steps(&id, msg, SHOW_ALL);
+#else
+	return slurm_get_job_steps(0, job_id, NO_VAL, msg, SHOW_ALL);
+#endif
+}
+
+#endif

@@ -1,0 +1,255 @@
+/* The store itself, and the names of its applications, users and files. */
+#include "np_store.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "np_store_dir.h"
+
+int np_store_open(const char *dir, struct np_store **out, struct np_err *err)
+{
+	struct np_store *s = calloc(1, sizeof(*s));
+	struct stat st;
+	int rc;
+
+	if (!s)
+		return np_errf(err, -ENOMEM, "%s: out of memory", dir);
+	s->max_runs = NP_STORE_MAX_RUNS;
+	s->dir = strdup(dir);
+	/* The administrator may have made the store itself a link. */
+	s->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!s->dir || s->fd < 0 || fstat(s->fd, &st)) {
+		rc = s->dir ? -errno : -ENOMEM;
+		np_store_close(s);
+		return np_errf(err, rc, "profile store %s: %s", dir,
+			       strerror(-rc));
+	}
+	s->owner = st.st_uid;
+	*out = s;
+	return 0;
+}
+
+void np_store_close(struct np_store *s)
+{
+	if (!s)
+		return;
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->dir);
+	free(s);
+}
+
+const char *np_store_dir(const struct np_store *s)
+{
+	return s->dir;
+}
+
+void np_store_set_max_runs(struct np_store *s, uint32_t max_runs)
+{
+	s->max_runs = max_runs < 1 ? 1 :
+		      max_runs > NP_STORE_MAX_RUNS ? NP_STORE_MAX_RUNS :
+		      max_runs;
+}
+
+/* A cluster's name may hold what a file name should not. */
+static void file_part(const char *text, char *buf, size_t len)
+{
+	size_t i;
+
+	for (i = 0; text[i] && i + 1 < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		buf[i] = isascii(c) && (isalnum(c) || c == '_') ? (char)c : '_';
+	}
+	buf[i] = '\0';
+}
+
+/*
+ * 20241121T013500Z-CLUSTER-JOB.STEP[+HET].json: in the order of time, and the
+ * same each time that one run is written.
+ */
+void np_store_run_name(const struct np_record *r, char *buf, size_t len)
+{
+	char when[32], cluster[41], het[24] = "";
+	time_t start = r->start > 0 && r->start < 2e11 ? (time_t)r->start : 0;
+	struct tm tm;
+
+	gmtime_r(&start, &tm);
+	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
+	file_part(r->cluster && *r->cluster ? r->cluster : "cluster", cluster,
+		  sizeof(cluster));
+	if (r->het_component != NP_NO_VALUE)
+		snprintf(het, sizeof(het), "+%ld", r->het_component);
+	snprintf(buf, len, "%s-%s-%u.%u%s.json", when, cluster, r->job_id,
+		 r->step_id, het);
+}
+
+bool np_is_run_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return name[0] != '.' && len > 5 && !strcmp(name + len - 5, ".json");
+}
+
+bool np_is_own_run_name(const char *name)
+{
+	static const char shape[] = "00000000T000000Z-";
+
+	for (size_t i = 0; shape[i]; i++)
+		if (shape[i] == '0' ? !isdigit((unsigned char)name[i]) :
+				      name[i] != shape[i])
+			return false;
+	return np_is_run_name(name);
+}
+
+bool np_is_tmp_name(const char *name)
+{
+	return !strncmp(name, NP_STORE_TMP, strlen(NP_STORE_TMP));
+}
+
+int np_name_newest_first(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)b, *(char *const *)a);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void np_names_free(char **names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
+static bool is_app_name(const char *name)
+{
+	return !np_app_check(name, NULL);
+}
+
+/* Keep the names of directories that belong to whom they should. */
+static size_t keep_trusted(const struct np_dir *d, char **names, size_t n)
+{
+	size_t kept = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!fstatat(d->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISDIR(st.st_mode) && np_dir_trusts(d, st.st_uid))
+			names[kept++] = names[i];
+		else
+			free(names[i]);
+	}
+	return kept;
+}
+
+int np_store_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
+		  char ***names, size_t *n, struct np_err *err)
+{
+	char **found = NULL;
+	struct np_dir d;
+	size_t count = 0;
+	bool cut;
+	int rc = np_dir_open(s, owner, uid, NULL, &d, err);
+
+	if (!rc) {
+		rc = np_dir_names(&d, is_app_name, &found, &count, &cut, err);
+		if (!rc)
+			count = keep_trusted(&d, found, count);
+		np_dir_close(&d);
+	}
+	if (rc && rc != -ENOENT)
+		return rc;
+	if (count)
+		qsort(found, count, sizeof(*found), by_name);
+	*names = found;
+	*n = count;
+	return 0;
+}
+
+static bool uid_of_name(const char *name, uid_t *uid)
+{
+	unsigned long v;
+	char *end;
+
+	if (!isdigit((unsigned char)name[0]) || (name[0] == '0' && name[1]))
+		return false;
+	errno = 0;
+	v = strtoul(name, &end, 10);
+	if (errno || *end || v >= (uid_t)-1)
+		return false;
+	*uid = (uid_t)v;
+	return true;
+}
+
+static bool is_uid_name(const char *name)
+{
+	uid_t uid;
+
+	return uid_of_name(name, &uid);
+}
+
+static int by_uid(const void *a, const void *b)
+{
+	uid_t x = *(const uid_t *)a, y = *(const uid_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The uids among the names whose directories are their own. */
+static size_t own_uids(int fd, char **names, size_t n, uid_t *uids)
+{
+	size_t count = 0;
+	struct stat st;
+	uid_t uid;
+
+	for (size_t i = 0; i < n; i++)
+		if (uid_of_name(names[i], &uid) &&
+		    !fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISDIR(st.st_mode) && st.st_uid == uid)
+			uids[count++] = uid;
+	return count;
+}
+
+int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
+		  struct np_err *err)
+{
+	struct np_dir d = { 0 };
+	char **names = NULL;
+	size_t n_names = 0;
+	uid_t *found;
+	bool cut;
+	int rc;
+
+	snprintf(d.path, sizeof(d.path), "%s/%s", s->dir, NP_STORE_USERS);
+	d.fd = openat(s->fd, NP_STORE_USERS,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (d.fd < 0 && errno != ENOENT)
+		return np_errf(err, -errno, "%s: %s", d.path, strerror(errno));
+	if (d.fd >= 0) {
+		rc = np_dir_names(&d, is_uid_name, &names, &n_names, &cut, err);
+		if (rc) {
+			np_dir_close(&d);
+			return rc;
+		}
+	}
+	found = calloc(n_names + 1, sizeof(*found));
+	if (found) {
+		*n = own_uids(d.fd, names, n_names, found);
+		qsort(found, *n, sizeof(*found), by_uid);
+		*uids = found;
+	}
+	np_names_free(names, n_names);
+	if (d.fd >= 0)
+		np_dir_close(&d);
+	return found ? 0 : np_errf(err, -ENOMEM, "%s: out of memory", s->dir);
+}

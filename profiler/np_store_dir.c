@@ -1,0 +1,234 @@
+#include "np_store_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define USERS_MODE 03777 /* as /tmp, and what is made below takes its group */
+#define PRIVATE_MODE 0750  /* set-group-id comes from the directory above */
+#define PUBLIC_MODE 0755
+
+bool np_dir_trusts(const struct np_dir *d, uid_t uid)
+{
+	if (d->owner == NP_STORE_USER)
+		return uid == d->uid;
+	return uid == 0 || uid == d->store_owner;
+}
+
+void np_dir_close(struct np_dir *d)
+{
+	close(d->fd);
+	d->fd = -1;
+}
+
+/*
+ * Make a directory with these permissions, whatever the umask says.  Not by
+ * chmod() afterwards: it would take the set-group-id bit away from whoever is
+ * not in the group, and with it the group of the files below.  The umask
+ * belongs to the whole process; only programs with one thread write.
+ */
+static int make_dir(int at, const char *name, mode_t mode)
+{
+	mode_t old = umask(~mode & 0777);
+	int rc = mkdirat(at, name, mode & 0777) && errno != EEXIST ? -errno : 0;
+
+	umask(old);
+	return rc;
+}
+
+/* Go one directory down: out->path and out->fd change. */
+static int descend(struct np_dir *d, const char *name, bool make, mode_t mode,
+		   struct np_err *err)
+{
+	size_t len = strlen(d->path);
+	int fd, rc;
+
+	snprintf(d->path + len, sizeof(d->path) - len, "/%s", name);
+	fd = openat(d->fd, name, OPEN_DIR);
+	if (fd < 0 && errno == ENOENT && make) {
+		rc = make_dir(d->fd, name, mode);
+		if (rc)
+			return np_errf(err, rc, "cannot make %s: %s", d->path,
+				       strerror(-rc));
+		fd = openat(d->fd, name, OPEN_DIR);
+	}
+	if (fd < 0 && errno == ENOENT)
+		return -ENOENT;
+	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+		return np_errf(err, -EACCES, "%s: expected a directory, and "
+			       "no symbolic link", d->path);
+	if (fd < 0)
+		return np_errf(err, -errno, "%s: %s", d->path, strerror(errno));
+	np_dir_close(d);
+	d->fd = fd;
+	return 0;
+}
+
+static int check_owner(const struct np_dir *d, struct np_err *err)
+{
+	struct stat st;
+
+	if (fstat(d->fd, &st))
+		return np_errf(err, -errno, "%s: %s", d->path, strerror(errno));
+	if (np_dir_trusts(d, st.st_uid))
+		return 0;
+	if (d->owner == NP_STORE_USER)
+		return np_errf(err, -EACCES, "%s: owned by uid %u, expected "
+			       "uid %u; not trusted", d->path, st.st_uid,
+			       d->uid);
+	return np_errf(err, -EACCES, "%s: owned by uid %u, expected root or "
+		       "uid %u; not trusted", d->path, st.st_uid,
+		       d->store_owner);
+}
+
+/*
+ * Made by root, users/ is as netprof-profile(5) describes it, with the group
+ * of the store.  Anybody else who owns a store has it alone.
+ */
+static int make_users(const struct np_store *s, struct np_err *err)
+{
+	bool root = geteuid() == 0;
+	struct stat st;
+	int rc = 0;
+
+	if (!faccessat(s->fd, NP_STORE_USERS, F_OK, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	if (make_dir(s->fd, NP_STORE_USERS, root ? 0700 : 0755) ||
+	    (root && (fstat(s->fd, &st) ||
+		      fchownat(s->fd, NP_STORE_USERS, (uid_t)-1, st.st_gid,
+			       AT_SYMLINK_NOFOLLOW) ||
+		      fchmodat(s->fd, NP_STORE_USERS, USERS_MODE, 0))))
+		rc = np_errf(err, -errno, "cannot make %s/%s: %s", s->dir,
+			     NP_STORE_USERS, strerror(errno));
+	return rc;
+}
+
+static int open_owner(const struct np_store *s, struct np_dir *d, bool make,
+		      struct np_err *err)
+{
+	char uid[16];
+	int rc;
+
+	if (d->owner == NP_STORE_PUBLISHED) {
+		rc = descend(d, NP_STORE_PUBLIC, make, PUBLIC_MODE, err);
+	} else {
+		snprintf(uid, sizeof(uid), "%u", d->uid);
+		rc = make ? make_users(s, err) : 0;
+		if (!rc)
+			rc = descend(d, NP_STORE_USERS, false, 0, err);
+		if (!rc)
+			rc = descend(d, uid, make, PRIVATE_MODE, err);
+	}
+	return rc ? rc : check_owner(d, err);
+}
+
+static int open_dir(const struct np_store *s, enum np_store_owner owner,
+		    uid_t uid, const char *app, bool make, struct np_dir *out,
+		    struct np_err *err)
+{
+	struct np_dir d = {
+		.fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0), .owner = owner,
+		.uid = uid, .store_owner = s->owner,
+	};
+	int rc;
+
+	if (d.fd < 0)
+		return np_errf(err, -errno, "%s: %s", s->dir, strerror(errno));
+	if (strlen(s->dir) >= PATH_MAX) {
+		np_dir_close(&d);
+		return np_errf(err, -ENAMETOOLONG, "%s: path too long", s->dir);
+	}
+	strcpy(d.path, s->dir);
+	rc = open_owner(s, &d, make, err);
+	if (!rc && app) {
+		rc = descend(&d, app, make, owner == NP_STORE_USER ?
+			     PRIVATE_MODE : PUBLIC_MODE, err);
+		if (!rc)
+			rc = check_owner(&d, err);
+	}
+	if (rc)
+		np_dir_close(&d);
+	else
+		*out = d;
+	return rc;
+}
+
+int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
+		const char *app, struct np_dir *out, struct np_err *err)
+{
+	return open_dir(s, owner, uid, app, false, out, err);
+}
+
+int np_dir_make(const struct np_store *s, enum np_store_owner owner,
+		const char *app, struct np_dir *out, struct np_err *err)
+{
+	return open_dir(s, owner, geteuid(), app, true, out, err);
+}
+
+struct list {
+	char **names;
+	size_t n, room;
+};
+
+static int list_add(struct list *l, const char *name)
+{
+	if (l->n == l->room) {
+		size_t room = l->room ? 2 * l->room : 64;
+		char **names = reallocarray(l->names, room, sizeof(*names));
+
+		if (!names)
+			return -ENOMEM;
+		l->names = names;
+		l->room = room;
+	}
+	l->names[l->n] = strdup(name);
+	return l->names[l->n++] ? 0 : -ENOMEM;
+}
+
+static int scan(DIR *dir, bool (*want)(const char *name), struct list *l,
+		bool *cut)
+{
+	struct dirent *e;
+
+	*cut = false;
+	for (size_t seen = 0; (errno = 0, e = readdir(dir)); seen++) {
+		if (seen >= NP_STORE_MAX_SCAN) {
+			*cut = true;
+			return 0;
+		}
+		if (want(e->d_name) && list_add(l, e->d_name))
+			return -ENOMEM;
+	}
+	return -errno;
+}
+
+int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
+		 char ***names, size_t *n, bool *cut, struct np_err *err)
+{
+	/* A descriptor of its own: closedir() closes it. */
+	int fd = openat(d->fd, ".", OPEN_DIR), rc;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct list l = { 0 };
+
+	if (!dir) {
+		rc = -errno;
+		if (fd >= 0)
+			close(fd);
+		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
+	}
+	rc = scan(dir, want, &l, cut);
+	closedir(dir);
+	if (rc) {
+		np_names_free(l.names, l.n);
+		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
+	}
+	*names = l.names;
+	*n = l.n;
+	return 0;
+}

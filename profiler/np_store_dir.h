@@ -1,0 +1,71 @@
+/*
+ * The directories of a store: opened one below the other, each checked before
+ * anything in it is looked at.  Private to np_store*.c.
+ */
+#ifndef NP_STORE_DIR_H
+#define NP_STORE_DIR_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "np_store.h"
+
+#define NP_STORE_USERS "users"
+#define NP_STORE_PUBLIC "published"
+#define NP_STORE_PATH (PATH_MAX + 2 * NAME_MAX) /* for messages */
+
+struct np_store {
+	char *dir;
+	int fd;	      /* of dir */
+	uid_t owner;  /* of dir */
+	uint32_t max_runs;
+};
+
+/* A directory of the store that is open and whose owner is trusted. */
+struct np_dir {
+	int fd;
+	enum np_store_owner owner;
+	uid_t uid;	   /* of a user's directory */
+	uid_t store_owner; /* of published/, together with root */
+	char path[NP_STORE_PATH];
+};
+
+/* May what uid owns be trusted in this directory? */
+bool np_dir_trusts(const struct np_dir *d, uid_t uid);
+
+/*
+ * Open users/UID or published (app NULL), or the application's directory in
+ * it, for reading.  Returns 0; -ENOENT (missing, without err); -EACCES (no
+ * permission, a foreign owner, not a directory, a symbolic link) or another
+ * -errno, with err.  Close with np_dir_close().
+ */
+int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
+		const char *app, struct np_dir *out, struct np_err *err);
+
+/* The same for writing as the calling user; what is missing is made. */
+int np_dir_make(const struct np_store *s, enum np_store_owner owner,
+		const char *app, struct np_dir *out, struct np_err *err);
+void np_dir_close(struct np_dir *d);
+
+/*
+ * Names in a directory that want() takes, in no order; scanned up to
+ * NP_STORE_MAX_SCAN entries.  *cut: there were more.
+ * Returns 0 or -errno with err.  Free with np_names_free().
+ */
+int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
+		 char ***names, size_t *n, bool *cut, struct np_err *err);
+
+/* A file that holds a run: "*.json", not hidden. */
+bool np_is_run_name(const char *name);
+
+/* Such a file that np_store_run_name() named: pruning touches no other. */
+bool np_is_own_run_name(const char *name);
+
+/* A temporary file of a writer. */
+#define NP_STORE_TMP ".tmp-"
+bool np_is_tmp_name(const char *name);
+
+/* For qsort(): strings, newest run first. */
+int np_name_newest_first(const void *a, const void *b);
+
+#endif

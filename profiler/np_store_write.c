@@ -1,0 +1,220 @@
+/* Writing a run: temporary file, fsync, rename, fsync of the directory. */
+#include "np_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "np_store_dir.h"
+
+#define LOCK_WAIT_SEC 2
+#define LOCK_POLL_NS 10000000
+#define STALE_SEC 3600 /* no writer needs longer for one file */
+
+enum lock { LOCKED, BUSY, UNSUPPORTED };
+
+/*
+ * The lock only orders pruning.  Some network file systems cannot lock a
+ * directory; two that prune the same one then do no harm, as both remove
+ * the same oldest runs.
+ */
+static enum lock lock_dir(int fd)
+{
+	const struct timespec nap = { .tv_nsec = LOCK_POLL_NS };
+
+	for (int i = 0; i < LOCK_WAIT_SEC * (1000000000 / LOCK_POLL_NS); i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return LOCKED;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return UNSUPPORTED;
+		nanosleep(&nap, NULL);
+	}
+	return BUSY;
+}
+
+static void remove_stale(const struct np_dir *d)
+{
+	time_t now = time(NULL);
+	struct stat st;
+	char **names;
+	size_t n;
+	bool cut;
+
+	if (np_dir_names(d, np_is_tmp_name, &names, &n, &cut, NULL))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (!fstatat(d->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&
+		    now - st.st_mtime > STALE_SEC)
+			unlinkat(d->fd, names[i], 0);
+	np_names_free(names, n);
+}
+
+static void remove_oldest(const struct np_dir *d, size_t max_runs)
+{
+	char **names;
+	size_t n;
+	bool cut;
+
+	if (np_dir_names(d, np_is_own_run_name, &names, &n, &cut, NULL))
+		return;
+	if (n > max_runs)
+		qsort(names, n, sizeof(*names), np_name_newest_first);
+	for (size_t i = max_runs; i < n; i++)
+		unlinkat(d->fd, names[i], 0);
+	np_names_free(names, n);
+}
+
+static int write_all(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t put = write(fd, text, len);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		text += put;
+		len -= (size_t)put;
+	}
+	return 0;
+}
+
+static int create_tmp(const struct np_dir *d, mode_t mode, char *name,
+		      size_t len)
+{
+	uint64_t id;
+	int fd;
+
+	/* Writers on many nodes share the directory: a pid is not enough. */
+	do {
+		if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+			return -EIO;
+		snprintf(name, len, NP_STORE_TMP "%016" PRIx64, id);
+		fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL |
+			    O_NOFOLLOW | O_CLOEXEC, mode);
+	} while (fd < 0 && errno == EEXIST);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Whole and on disk under a temporary name, or not there. */
+static int write_tmp(const struct np_dir *d, const char *text, mode_t mode,
+		     char *name, size_t len)
+{
+	int fd = create_tmp(d, mode, name, len), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = write_all(fd, text, strlen(text));
+	/* Whatever the umask: the group reads, that is slurmctld. */
+	if (!rc && (fchmod(fd, mode) || fsync(fd)))
+		rc = -errno;
+	if (close(fd) && !rc) /* some file systems tell about quota here */
+		rc = -errno;
+	if (rc)
+		unlinkat(d->fd, name, 0);
+	return rc;
+}
+
+/* A directory that cannot be synced (some network file systems) is no loss. */
+static int sync_dir(int fd)
+{
+	return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
+static int write_run(const struct np_store *s, const struct np_dir *d,
+		     const char *name, const char *text)
+{
+	bool fresh = faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
+	mode_t mode = d->owner == NP_STORE_USER ? 0640 : 0644;
+	char tmp[32];
+	enum lock lock;
+	int rc = write_tmp(d, text, mode, tmp, sizeof(tmp));
+
+	if (rc)
+		return rc;
+	lock = lock_dir(d->fd);
+	if (renameat(d->fd, tmp, d->fd, name)) {
+		rc = -errno;
+		unlinkat(d->fd, tmp, 0);
+	}
+	if (!rc && fresh && lock != BUSY) {
+		remove_oldest(d, s->max_runs);
+		remove_stale(d);
+	}
+	if (!rc)
+		rc = sync_dir(d->fd);
+	if (lock == LOCKED)
+		flock(d->fd, LOCK_UN);
+	return rc;
+}
+
+/*
+ * The text of a record, known to be readable again: a number out of range is
+ * better told to its writer than to each reader.
+ */
+static int readable_text(const struct np_record *r, const char *where,
+			 char **out, struct np_err *err)
+{
+	struct np_record *again;
+	char *text;
+	int rc = np_record_to_json(r, &text);
+
+	if (rc)
+		return np_errf(err, rc, "%s: cannot write it as JSON: %s",
+			       where, strerror(-rc));
+	rc = np_record_from_json(text, strlen(text), where, &again, err);
+	if (rc) {
+		free(text);
+		return rc;
+	}
+	np_record_free(again);
+	*out = text;
+	return 0;
+}
+
+static int save(struct np_store *s, enum np_store_owner owner,
+		const struct np_record *r, struct np_err *err)
+{
+	char name[NAME_MAX + 1], *text = NULL;
+	struct np_dir d;
+	int rc = np_app_check(r->app, err);
+
+	if (rc)
+		return rc;
+	np_store_run_name(r, name, sizeof(name));
+	rc = readable_text(r, name, &text, err);
+	if (rc)
+		return rc;
+	rc = np_dir_make(s, owner, r->app, &d, err);
+	if (!rc) {
+		rc = write_run(s, &d, name, text);
+		if (rc)
+			np_errf(err, rc, "cannot write %s/%s: %s", d.path, name,
+				strerror(-rc));
+		np_dir_close(&d);
+	} else if (rc == -ENOENT) { /* taken away in this moment */
+		np_errf(err, rc, "profile store %s: %s", s->dir, strerror(-rc));
+	}
+	free(text);
+	return rc;
+}
+
+int np_store_save(struct np_store *s, const struct np_record *r,
+		  struct np_err *err)
+{
+	return save(s, NP_STORE_USER, r, err);
+}
+
+int np_store_publish(struct np_store *s, const struct np_record *r,
+		     struct np_err *err)
+{
+	return save(s, NP_STORE_PUBLISHED, r, err);
+}

@@ -1,0 +1,86 @@
+#include "np_topo.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The value of "key=value" in a line of words, malloc'ed; NULL if not there. */
+static char *value_of(const char *line, size_t len, const char *key)
+{
+	size_t klen = strlen(key);
+	const char *end = line + len;
+
+	for (const char *w = line; w < end; w += strcspn(w, " \n"), w++) {
+		if ((size_t)(end - w) > klen && !strncmp(w, key, klen) &&
+		    w[klen] == '=')
+			return strndup(w + klen + 1,
+				       strcspn(w + klen + 1, " \n"));
+	}
+	return NULL;
+}
+
+static int is_level_0(const char *line, size_t len)
+{
+	char *level = value_of(line, len, "Level");
+	int yes = level && !strcmp(level, "0");
+
+	free(level);
+	return yes;
+}
+
+static int add_leaf(struct np_topo *t, const char *line, size_t len)
+{
+	struct np_topo_leaf leaf = {
+		.name = value_of(line, len, "SwitchName"),
+		.nodes = value_of(line, len, "Nodes"),
+	};
+	struct np_topo_leaf *more;
+
+	if (!leaf.name || !leaf.nodes || !*leaf.nodes) {
+		free(leaf.name);
+		free(leaf.nodes);
+		return 0;
+	}
+	more = realloc(t->leaf, (t->n + 1) * sizeof(*more));
+	if (!more) {
+		free(leaf.name);
+		free(leaf.nodes);
+		return -ENOMEM;
+	}
+	t->leaf = more;
+	t->leaf[t->n++] = leaf;
+	return 0;
+}
+
+int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err)
+{
+	struct np_topo t = { NULL, 0 };
+
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		int rc = 0;
+
+		if (t.n >= NP_TOPO_MAX_LEAVES)
+			rc = np_errf(err, -E2BIG, "topology: more than %d leaf "
+				     "switches", NP_TOPO_MAX_LEAVES);
+		else if (is_level_0(text, len))
+			rc = add_leaf(&t, text, len);
+		if (rc) {
+			np_topo_free(&t);
+			return rc;
+		}
+		text += len + (text[len] == '\n');
+	}
+	*out = t;
+	return 0;
+}
+
+void np_topo_free(struct np_topo *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->leaf[i].name);
+		free(t->leaf[i].nodes);
+	}
+	free(t->leaf);
+	*t = (struct np_topo){ NULL, 0 };
+}

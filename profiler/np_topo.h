@@ -1,0 +1,35 @@
+/*
+ * Leaf switches out of Slurm's topology.
+ *
+ * The answer of slurm_load_topo() is opaque from Slurm 25.05 on; what every
+ * release can do is print it.  This reads that text: one switch a line,
+ * "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-3]".  No Slurm here.
+ */
+#ifndef NP_TOPO_H
+#define NP_TOPO_H
+
+#include <stddef.h>
+
+#include "np_err.h"
+
+#define NP_TOPO_MAX_LEAVES 65536
+
+struct np_topo_leaf {
+	char *name;  /* of the switch */
+	char *nodes; /* hostlist expression */
+};
+
+struct np_topo {
+	struct np_topo_leaf *leaf;
+	size_t n; /* 0: the cluster has no topology */
+};
+
+/*
+ * Switches of level 0 that have nodes, in the order of the text.  Lines that
+ * are no switch are passed over.  Returns 0, -ENOMEM or -E2BIG.
+ * Free with np_topo_free().
+ */
+int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err);
+void np_topo_free(struct np_topo *t);
+
+#endif

@@ -1,0 +1,362 @@
+/* The only file that knows UCX. */
+#include "np_ucx.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ucp/api/ucp.h>
+#include <ucs/config/global_opts.h>
+
+struct peer {
+	ucp_ep_h ep;
+	int lost; /* 0 or -errno */
+};
+
+struct ucx {
+	struct np_net net;
+	ucp_context_h context;
+	ucp_worker_h worker;
+	void *address;
+	size_t address_len;
+	int fd;
+	struct peer **peers; /* pointers: UCX holds on to each */
+	int n_peers;
+};
+
+/*
+ * Used where the environment says nothing.  A name that this version of UCX
+ * does not know is passed over.
+ */
+static const struct {
+	const char *name, *value;
+} defaults[] = {
+	/* Partners are always on other nodes. */
+	{ "TLS", "^sm,self" },
+	/*
+	 * A message larger than this waits for its receiver, whatever the
+	 * transport.  So a process that runs ahead is held back and fills
+	 * nobody's memory, and a round is its pause plus its transfers, so
+	 * that a slower network shows in the time of the round.
+	 */
+	{ "RNDV_THRESH", "16k" },
+	/* A few messages at a time need no more buffers than this. */
+	{ "TCP_RX_SEG_SIZE", "16k" },
+	{ "TCP_TX_BUFS_GROW", "4" },
+	{ "TCP_RX_BUFS_GROW", "4" },
+};
+
+static const struct {
+	ucs_status_t ucs;
+	int rc;
+} codes[] = {
+	{ UCS_ERR_NO_MEMORY, -ENOMEM },
+	{ UCS_ERR_INVALID_PARAM, -EINVAL },
+	{ UCS_ERR_UNREACHABLE, -ENETUNREACH },
+	{ UCS_ERR_NO_DEVICE, -ENODEV },
+	{ UCS_ERR_CANCELED, -ECANCELED },
+	{ UCS_ERR_TIMED_OUT, -ETIMEDOUT },
+	{ UCS_ERR_ENDPOINT_TIMEOUT, -ETIMEDOUT },
+	{ UCS_ERR_REJECTED, -ECONNREFUSED },
+	{ UCS_ERR_CONNECTION_RESET, -ECONNRESET },
+	{ UCS_ERR_NOT_CONNECTED, -ENOTCONN },
+	{ UCS_ERR_MESSAGE_TRUNCATED, -EMSGSIZE },
+	{ UCS_ERR_UNSUPPORTED, -EOPNOTSUPP },
+};
+
+static int code_of(ucs_status_t status)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(codes); i++)
+		if (codes[i].ucs == status)
+			return codes[i].rc;
+	return -EIO;
+}
+
+static int failed(struct np_err *err, ucs_status_t status, const char *what)
+{
+	return np_errf(err, code_of(status), "UCX: %s: %s", what,
+		       ucs_status_string(status));
+}
+
+static int ucx_address(struct np_net *n, const void **addr, size_t *len,
+		       struct np_err *err)
+{
+	struct ucx *u = (struct ucx *)n;
+
+	(void)err;
+	*addr = u->address;
+	*len = u->address_len;
+	return 0;
+}
+
+/* UCX calls this from inside progress(). */
+static void on_loss(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+	struct peer *p = arg;
+
+	(void)ep;
+	p->lost = code_of(status);
+}
+
+static int ucx_connect(struct np_net *n, const void *addr, size_t len,
+		       struct np_err *err)
+{
+	struct ucx *u = (struct ucx *)n;
+	struct peer **more, *p;
+	ucp_ep_params_t params = {
+		.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+			      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+			      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+		.address = addr,
+		.err_mode = UCP_ERR_HANDLING_MODE_PEER,
+		.err_handler = { .cb = on_loss },
+	};
+	ucs_status_t status;
+
+	(void)len;
+	p = calloc(1, sizeof(*p));
+	more = realloc(u->peers, ((size_t)u->n_peers + 1) * sizeof(*more));
+	if (more)
+		u->peers = more;
+	if (!p || !more) {
+		free(p);
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	params.err_handler.arg = p;
+	status = ucp_ep_create(u->worker, &params, &p->ep);
+	if (status != UCS_OK) {
+		free(p);
+		return failed(err, status, "cannot connect to a partner "
+			      "(are UCX_TLS and UCX_NET_DEVICES right?)");
+	}
+	u->peers[u->n_peers] = p;
+	return u->n_peers++;
+}
+
+static int ucx_lost(struct np_net *n, int peer)
+{
+	return ((struct ucx *)n)->peers[peer]->lost;
+}
+
+/*
+ * Until 1.14 UCX tells what it chose only in print, on lines such as
+ * "#      lane[0]:  2:tcp/eth0.0 md[1]   -> md[1]/tcp/sysdev[255] am".
+ */
+static void parse_lane(const char *info, char *buf, size_t size)
+{
+	const char *lane = strstr(info, "lane[0]:");
+	size_t len, n;
+
+	lane = lane ? lane + strlen("lane[0]:") : "";
+	lane += strspn(lane, " 0123456789");
+	if (*lane == ':')
+		lane++;
+	len = strcspn(lane, " \t\n");
+	n = len;
+	while (n && isdigit((unsigned char)lane[n - 1]))
+		n--;
+	if (n > 1 && n < len && lane[n - 1] == '.') /* the path index */
+		len = n - 1;
+	if (!len || len >= size || !memchr(lane, '/', len))
+		return;
+	memcpy(buf, lane, len);
+	buf[len] = '\0';
+}
+
+static void ucx_transport(struct np_net *n, int peer, char *buf, size_t size)
+{
+	struct ucx *u = (struct ucx *)n;
+	char *info = NULL;
+	size_t len;
+	FILE *f = open_memstream(&info, &len);
+
+	buf[0] = '\0';
+	if (!f)
+		return;
+	ucp_ep_print_info(u->peers[peer]->ep, f);
+	if (!fclose(f))
+		parse_lane(info, buf, size);
+	free(info);
+}
+
+static void on_sent(void *request, ucs_status_t status, void *arg)
+{
+	struct np_op *op = arg;
+
+	op->status = status == UCS_OK ? 0 : code_of(status);
+	ucp_request_free(request);
+}
+
+static void on_received(void *request, ucs_status_t status,
+			const ucp_tag_recv_info_t *info, void *arg)
+{
+	(void)info;
+	on_sent(request, status, arg);
+}
+
+static void started(struct np_op *op, ucs_status_ptr_t request)
+{
+	if (!request)
+		op->status = 0;
+	else if (UCS_PTR_IS_ERR(request))
+		op->status = code_of(UCS_PTR_STATUS(request));
+}
+
+static void ucx_send(struct np_net *n, int peer, uint64_t tag,
+		     const void *buf, size_t len, struct np_op *op)
+{
+	struct peer *p = ((struct ucx *)n)->peers[peer];
+	const ucp_request_param_t param = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+				UCP_OP_ATTR_FIELD_USER_DATA,
+		.cb.send = on_sent,
+		.user_data = op,
+	};
+
+	op->status = p->lost ? p->lost : 1;
+	if (!p->lost) /* UCX wants no call on a failed endpoint */
+		started(op, ucp_tag_send_nbx(p->ep, buf, len, tag, &param));
+}
+
+static void ucx_recv(struct np_net *n, uint64_t tag, void *buf, size_t len,
+		     struct np_op *op)
+{
+	const ucp_request_param_t param = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+				UCP_OP_ATTR_FIELD_USER_DATA,
+		.cb.recv = on_received,
+		.user_data = op,
+	};
+
+	op->status = 1;
+	started(op, ucp_tag_recv_nbx(((struct ucx *)n)->worker, buf, len, tag,
+				     UINT64_MAX, &param));
+}
+
+static unsigned ucx_progress(struct np_net *n)
+{
+	return ucp_worker_progress(((struct ucx *)n)->worker);
+}
+
+static int ucx_arm(struct np_net *n)
+{
+	return ucp_worker_arm(((struct ucx *)n)->worker) == UCS_OK ? 0 :
+								     -EAGAIN;
+}
+
+static int ucx_fd(struct np_net *n)
+{
+	return ((struct ucx *)n)->fd;
+}
+
+/*
+ * Endpoints are not closed one by one: closing talks to the partner, which
+ * may be gone.  ucp_worker_destroy() drops them.
+ */
+static void ucx_close(struct np_net *n)
+{
+	struct ucx *u = (struct ucx *)n;
+
+	if (u->address)
+		ucp_worker_release_address(u->worker, u->address);
+	if (u->worker)
+		ucp_worker_destroy(u->worker);
+	if (u->context)
+		ucp_cleanup(u->context);
+	for (int i = 0; i < u->n_peers; i++)
+		free(u->peers[i]);
+	free(u->peers);
+	free(u);
+}
+
+static const struct np_net_ops ops = {
+	.address = ucx_address,
+	.connect = ucx_connect,
+	.lost = ucx_lost,
+	.transport = ucx_transport,
+	.send = ucx_send,
+	.recv = ucx_recv,
+	.progress = ucx_progress,
+	.arm = ucx_arm,
+	.fd = ucx_fd,
+	.close = ucx_close,
+};
+
+static int is_set(const char *name)
+{
+	char var[64];
+
+	snprintf(var, sizeof(var), "UCX_%s", name);
+	return getenv(var) != NULL;
+}
+
+static ucs_status_t open_context(struct ucx *u, size_t n_peers)
+{
+	const ucp_params_t params = {
+		.field_mask = UCP_PARAM_FIELD_FEATURES |
+			      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
+		.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP,
+		.estimated_num_eps = n_peers,
+	};
+	ucp_config_t *config;
+	ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+
+	if (status != UCS_OK)
+		return status;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(defaults); i++)
+		if (!is_set(defaults[i].name))
+			ucp_config_modify(config, defaults[i].name,
+					  defaults[i].value);
+	status = ucp_init(&params, config, &u->context);
+	ucp_config_release(config);
+	return status;
+}
+
+static ucs_status_t open_worker(struct ucx *u)
+{
+	const ucp_worker_params_t params = {
+		.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+		.thread_mode = UCS_THREAD_MODE_SINGLE,
+	};
+	ucs_status_t status;
+
+	status = ucp_worker_create(u->context, &params, &u->worker);
+	if (status != UCS_OK)
+		return status;
+	status = ucp_worker_get_efd(u->worker, &u->fd);
+	if (status != UCS_OK)
+		return status;
+	return ucp_worker_get_address(u->worker,
+				      (ucp_address_t **)&u->address,
+				      &u->address_len);
+}
+
+int np_ucx_open(size_t n_peers, struct np_net **out, struct np_err *err)
+{
+	struct ucx *u = calloc(1, sizeof(*u));
+	ucs_status_t status;
+
+	if (!u)
+		return np_errf(err, -ENOMEM, "out of memory");
+	u->net.ops = &ops;
+	/* Read from the environment when the library was loaded. */
+	if (!is_set("LOG_LEVEL"))
+		ucs_global_opts_set_value("LOG_LEVEL", "fatal");
+	status = open_context(u, n_peers);
+	if (status == UCS_OK)
+		status = open_worker(u);
+	if (status != UCS_OK) {
+		ucx_close(&u->net);
+		return failed(err, status, "no usable transport (are UCX_TLS "
+			      "and UCX_NET_DEVICES right?)");
+	}
+	*out = &u->net;
+	return 0;
+}
+
+const char *np_ucx_version(void)
+{
+	return ucp_get_version_string();
+}

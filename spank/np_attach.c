@@ -1,0 +1,152 @@
+#include "np_attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Runs between fork and exec in a threaded program: plain system calls only. */
+static void child(int in, int out, int status, char *const argv[])
+{
+	sigset_t none;
+	int null = open("/dev/null", O_WRONLY), e;
+
+	/* Out of the terminal's group: Ctrl-C is for the user's program. */
+	setsid();
+	if (chdir("/") || dup2(in, 0) < 0 || dup2(out, 1) < 0 ||
+	    dup2(null, 2) < 0 || dup2(status, 3) < 0)
+		_exit(126);
+	fcntl(3, F_SETFD, FD_CLOEXEC);
+	close_range(4, ~0u, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execv(argv[0], argv);
+	e = errno;
+	if (write(3, &e, sizeof(e)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/*
+ * Pipe ends above the numbers that child() hands out, so that dup2() there
+ * never closes one that it still needs.
+ */
+static int pipe_above(int fd[2])
+{
+	int low[2];
+
+	if (pipe2(low, O_CLOEXEC))
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		fd[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 10);
+		close(low[i]);
+	}
+	return fd[0] < 0 || fd[1] < 0 ? -EMFILE : 0;
+}
+
+/* The error of a failed exec; 0 when exec closed the pipe. */
+static int exec_error(int fd)
+{
+	int e = 0;
+
+	while (read(fd, &e, sizeof(e)) < 0 && errno == EINTR)
+		;
+	return e;
+}
+
+int np_attach_start(struct np_attach *a, char *const argv[],
+		    struct np_err *err)
+{
+	int to[2] = { -1, -1 }, from[2] = { -1, -1 }, status[2] = { -1, -1 };
+	pid_t pid = -1;
+	int e;
+
+	if (pipe_above(to) || pipe_above(from) || pipe_above(status)) {
+		e = EMFILE;
+	} else {
+		pid = fork();
+		if (pid == 0)
+			child(to[0], from[1], status[1], argv);
+		e = pid < 0 ? errno : 0;
+	}
+	close(to[0]);
+	close(from[1]);
+	close(status[1]);
+	if (!e)
+		e = exec_error(status[0]);
+	close(status[0]);
+	if (e) {
+		close(to[1]);
+		close(from[0]);
+		return np_errf(err, -e, "%s: %s", argv[0], strerror(e));
+	}
+	fcntl(to[1], F_SETFL, O_NONBLOCK);
+	fcntl(from[0], F_SETFL, O_NONBLOCK);
+	*a = (struct np_attach){ getpid(), to[1], from[0] };
+	return 0;
+}
+
+void np_attach_say(struct np_attach *a, const char *line)
+{
+	struct timespec now = { 0, 0 };
+	sigset_t pipe, old;
+
+	if (a->to < 0)
+		return;
+	/* srun's own disposition of SIGPIPE stays as it is. */
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, &old);
+	if (write(a->to, line, strlen(line)) < 0 && errno == EPIPE)
+		sigtimedwait(&pipe, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static int ms_left(const struct timespec *until)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int)((until->tv_sec - now.tv_sec) * 1000 +
+		     (until->tv_nsec - now.tv_nsec) / 1000000);
+}
+
+int np_attach_wait(struct np_attach *a, char first, int timeout_ms)
+{
+	struct pollfd p = { .fd = a->from, .events = POLLIN };
+	struct timespec until;
+	char buf[64];
+	ssize_t got;
+	int left;
+
+	if (a->from < 0)
+		return -EPIPE;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += timeout_ms / 1000;
+	until.tv_nsec += timeout_ms % 1000 * 1000000L;
+	while ((left = ms_left(&until)) > 0) {
+		if (poll(&p, 1, left) <= 0)
+			continue;
+		got = read(a->from, buf, sizeof(buf));
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (got <= 0)
+			return -EPIPE;
+		if (memchr(buf, first, (size_t)got))
+			return 0;
+	}
+	return -ETIMEDOUT;
+}
+
+void np_attach_close(struct np_attach *a)
+{
+	if (a->to >= 0)
+		close(a->to);
+	if (a->from >= 0)
+		close(a->from);
+	*a = (struct np_attach)NP_ATTACH_INIT;
+}

@@ -1,0 +1,38 @@
+/*
+ * The attendant as seen from srun: a child process with a pipe each way.
+ *
+ *	srun -> attendant (its stdin)	"start\n", "exit N\n", end of file
+ *	attendant -> srun (its stdout)	"ready\n", "saved\n"
+ *
+ * Nothing here waits longer than it is told to.
+ */
+#ifndef NP_ATTACH_H
+#define NP_ATTACH_H
+
+#include <sys/types.h>
+
+#include "np_err.h"
+
+struct np_attach {
+	pid_t owner; /* the process that started it */
+	int to, from;
+};
+
+#define NP_ATTACH_INIT { .to = -1, .from = -1 }
+
+/* Start argv[0].  Returns 0 or -errno with err; a missing file is told. */
+int np_attach_start(struct np_attach *a, char *const argv[],
+		    struct np_err *err);
+
+/* Send one line.  An attendant that is gone is no error. */
+void np_attach_say(struct np_attach *a, const char *line);
+
+/*
+ * Wait until the attendant has said the line whose first letter is given, for
+ * at most timeout_ms.  Returns 0, -ETIMEDOUT, or -EPIPE if it is gone.
+ */
+int np_attach_wait(struct np_attach *a, char first, int timeout_ms);
+
+void np_attach_close(struct np_attach *a);
+
+#endif

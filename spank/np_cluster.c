@@ -1,0 +1,97 @@
+#include "np_cluster.h"
+#include "np_slurm_compat.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
+			  struct np_hosts *out, struct np_err *err)
+{
+	job_step_info_response_msg_t *msg = NULL;
+	int rc = -ENOENT;
+
+	if (np_load_job_steps(job_id, &msg))
+		return np_errf(err, -EIO, "slurmctld does not tell the steps "
+			       "of job %u: %s", job_id, slurm_strerror(errno));
+	for (uint32_t i = 0; i < msg->job_step_count; i++) {
+		const job_step_info_t *s = &msg->job_steps[i];
+
+		if (s->step_id.step_id == step_id && s->nodes) {
+			rc = np_hosts_expand(s->nodes, out);
+			break;
+		}
+	}
+	slurm_free_job_step_info_response_msg(msg);
+	return rc ? np_errf(err, rc, "step %u.%u is not among the job's steps",
+			    job_id, step_id) : 0;
+}
+
+int np_cluster_job_nodes(uint32_t job_id, struct np_hosts *out,
+			 struct np_err *err)
+{
+	job_info_msg_t *msg = NULL;
+	int rc = -ENOENT;
+
+	if (np_load_job(&msg, job_id))
+		return np_errf(err, -EIO, "slurmctld does not tell the nodes "
+			       "of job %u: %s", job_id, slurm_strerror(errno));
+	for (uint32_t i = 0; i < msg->record_count; i++)
+		if (msg->job_array[i].job_id == job_id &&
+		    msg->job_array[i].nodes) {
+			rc = np_hosts_expand(msg->job_array[i].nodes, out);
+			break;
+		}
+	slurm_free_job_info_msg(msg);
+	return rc ? np_errf(err, rc, "job %u: no node list", job_id) : 0;
+}
+
+/* A step that somebody's program runs in: not ours, not the script's. */
+static int is_program_step(const job_step_info_t *s)
+{
+	return s->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID && s->nodes &&
+	       !(s->name && !strcmp(s->name, NP_SIDE_NAME));
+}
+
+int np_cluster_busy_nodes(uint32_t job_id, uint32_t step_id,
+			  struct np_hosts *out, struct np_err *err)
+{
+	job_step_info_response_msg_t *msg = NULL;
+	struct np_hosts busy = { NULL, 0 };
+	int rc = 0;
+
+	if (np_load_job_steps(job_id, &msg))
+		return np_errf(err, -EIO, "slurmctld does not tell the steps "
+			       "of job %u: %s", job_id, slurm_strerror(errno));
+	for (uint32_t i = 0; !rc && i < msg->job_step_count; i++) {
+		const job_step_info_t *s = &msg->job_steps[i];
+		struct np_hosts more = { NULL, 0 };
+
+		if (!is_program_step(s) || s->step_id.step_id == step_id)
+			continue;
+		rc = np_hosts_expand(s->nodes, &more);
+		for (size_t k = 0; !rc && k < more.n; k++)
+			rc = np_hosts_add(&busy, more.name[k]);
+		np_hosts_free(&more);
+	}
+	slurm_free_job_step_info_response_msg(msg);
+	if (rc)
+		np_hosts_free(&busy);
+	else
+		*out = busy;
+	return rc;
+}
+
+int np_cluster_identity(struct np_record *r, struct np_err *err)
+{
+	slurm_conf_t *conf = NULL;
+
+	if (slurm_load_ctl_conf(0, &conf))
+		return np_errf(err, -EIO, "slurmctld does not answer: %s",
+			       slurm_strerror(errno));
+	r->cluster = strdup(conf->cluster_name ? conf->cluster_name : "");
+	r->slurm_version = strdup(conf->version ? conf->version : "");
+	slurm_free_ctl_conf(conf);
+	return r->cluster && r->slurm_version ? 0 : -ENOMEM;
+}

@@ -1,0 +1,65 @@
+/*
+ * What the attendant asks slurmctld.  Every function here is one or two RPCs:
+ * never call one from a SPANK callback of slurmd or a step.
+ */
+#ifndef NP_CLUSTER_H
+#define NP_CLUSTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_err.h"
+#include "np_record.h"
+
+/* Host names, expanded. */
+struct np_hosts {
+	char **name;
+	size_t n;
+};
+
+/* Expand a hostlist expression.  Returns 0, -EINVAL or -ENOMEM. */
+int np_hosts_expand(const char *expression, struct np_hosts *out);
+/* Add one name.  Returns 0 or -ENOMEM. */
+int np_hosts_add(struct np_hosts *h, const char *name);
+int np_hosts_has(const struct np_hosts *h, const char *name);
+/* As a hostlist expression, malloc'ed; NULL: out of memory. */
+char *np_hosts_compress(const struct np_hosts *h);
+void np_hosts_free(struct np_hosts *h);
+
+/* Leaf switch of every node; without a topology all are on "". */
+struct np_leaves;
+int np_leaves_load(struct np_leaves **out, struct np_err *err);
+void np_leaves_free(struct np_leaves *l);
+const char *np_leaves_find(const struct np_leaves *l, const char *node);
+
+/* Nodes of a step.  Returns 0 or -errno with err. */
+int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
+			  struct np_hosts *out, struct np_err *err);
+
+/* Nodes of a job's allocation. */
+int np_cluster_job_nodes(uint32_t job_id, struct np_hosts *out,
+			 struct np_err *err);
+
+/*
+ * Nodes on which other steps of the job run, our own (named NP_SIDE_NAME)
+ * and the batch script left out.
+ */
+#define NP_SIDE_NAME "netprof"
+int np_cluster_busy_nodes(uint32_t job_id, uint32_t step_id,
+			  struct np_hosts *out, struct np_err *err);
+
+/*
+ * Merge into r the jobs, and the other steps of its own job, that had nodes on
+ * the leaves of nodes between r->start and until (dates) for more than a
+ * second; the longest overlap wins.  Other components of the heterogeneous job
+ * het_job_id (0: none) are the same program and no neighbours.
+ */
+int np_cluster_neighbours(const struct np_leaves *l,
+			  const struct np_hosts *nodes, double until,
+			  uint32_t het_job_id, struct np_record *r,
+			  struct np_err *err);
+
+/* The cluster's name and Slurm's version, malloc'ed, into r. */
+int np_cluster_identity(struct np_record *r, struct np_err *err);
+
+#endif

@@ -1,0 +1,106 @@
+/* Leaf switch of every node, as a sorted table. */
+#include "np_cluster.h"
+#include "np_slurm_compat.h"
+#include "np_topo.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct place {
+	char *node;
+	const char *leaf;
+};
+
+struct np_leaves {
+	struct np_topo topo;
+	struct place *place;
+	size_t n;
+};
+
+static int by_node(const void *a, const void *b)
+{
+	return strcmp(((const struct place *)a)->node,
+		      ((const struct place *)b)->node);
+}
+
+static int add_leaf(struct np_leaves *l, const struct np_topo_leaf *leaf)
+{
+	struct np_hosts hosts = { NULL, 0 };
+	struct place *more;
+	int rc = np_hosts_expand(leaf->nodes, &hosts);
+
+	if (rc)
+		return rc;
+	more = realloc(l->place, (l->n + hosts.n) * sizeof(*more));
+	if (!more) {
+		np_hosts_free(&hosts);
+		return -ENOMEM;
+	}
+	l->place = more;
+	for (size_t i = 0; i < hosts.n; i++)
+		l->place[l->n++] = (struct place){ hosts.name[i], leaf->name };
+	free(hosts.name); /* the names live on in the table */
+	return 0;
+}
+
+static int load_text(char **text, struct np_err *err)
+{
+	topo_info_response_msg_t *msg = NULL;
+	size_t len;
+	FILE *out;
+
+	if (np_load_topo(&msg))
+		return np_errf(err, -EIO, "slurmctld does not tell the "
+			       "topology: %s", slurm_strerror(errno));
+	out = open_memstream(text, &len);
+	if (out) {
+		np_print_topo(out, msg);
+		fclose(out);
+	}
+	slurm_free_topo_info_msg(msg);
+	return out ? 0 : -ENOMEM;
+}
+
+int np_leaves_load(struct np_leaves **out, struct np_err *err)
+{
+	struct np_leaves *l = calloc(1, sizeof(*l));
+	char *text = NULL;
+	int rc;
+
+	if (!l)
+		return -ENOMEM;
+	rc = load_text(&text, err);
+	if (!rc)
+		rc = np_topo_parse(text, &l->topo, err);
+	free(text);
+	for (size_t i = 0; !rc && i < l->topo.n; i++)
+		rc = add_leaf(l, &l->topo.leaf[i]);
+	if (rc) {
+		np_leaves_free(l);
+		return rc;
+	}
+	qsort(l->place, l->n, sizeof(*l->place), by_node);
+	*out = l;
+	return 0;
+}
+
+void np_leaves_free(struct np_leaves *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		free(l->place[i].node);
+	free(l->place);
+	np_topo_free(&l->topo);
+	free(l);
+}
+
+const char *np_leaves_find(const struct np_leaves *l, const char *node)
+{
+	const struct place key = { (char *)node, NULL };
+	const struct place *p = l->n ? bsearch(&key, l->place, l->n,
+					       sizeof(key), by_node) : NULL;
+
+	return p ? p->leaf : "";
+}

@@ -1,0 +1,165 @@
+#include "np_plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum wrapper { PROGRAM, LAUNCHER, INTERPRETER };
+
+/* Executables that say little or nothing about the application. */
+static const struct {
+	const char *name;
+	enum wrapper kind;
+} wrappers[] = {
+	{ "orted",              LAUNCHER },    /* Open MPI */
+	{ "prted",              LAUNCHER },
+	{ "hydra_pmi_proxy",    LAUNCHER },    /* MPICH, Intel MPI */
+	{ "hydra_bstrap_proxy", LAUNCHER },
+	{ "pmi_proxy",          LAUNCHER },
+	{ "mpispawn",           LAUNCHER },    /* MVAPICH */
+	{ "sh",                 INTERPRETER },
+	{ "bash",               INTERPRETER },
+	{ "dash",               INTERPRETER },
+	{ "zsh",                INTERPRETER },
+	{ "csh",                INTERPRETER },
+	{ "tcsh",               INTERPRETER },
+	{ "env",                INTERPRETER },
+	{ "perl",               INTERPRETER },
+	{ "python",             INTERPRETER },
+	{ "python2",            INTERPRETER },
+	{ "python3",            INTERPRETER },
+	{ "julia",              INTERPRETER },
+	{ "Rscript",            INTERPRETER },
+};
+
+static enum wrapper wrapper_kind(const char *exe)
+{
+	const char *base = strrchr(exe, '/');
+
+	base = base ? base + 1 : exe;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(wrappers); i++)
+		if (!strcmp(base, wrappers[i].name))
+			return wrappers[i].kind;
+	return PROGRAM;
+}
+
+/* The program of a command line, or NULL where it cannot be told. */
+static const char *command_program(int argc, char **argv)
+{
+	if (argc < 1)
+		return NULL;
+	switch (wrapper_kind(argv[0])) {
+	case PROGRAM:
+		return argv[0];
+	case INTERPRETER:
+		/* Options may take arguments: only the plain case is sure. */
+		if (argc > 1 && argv[1][0] != '-' && !strchr(argv[1], '='))
+			return argv[1];
+		return NULL;
+	default:
+		return NULL;
+	}
+}
+
+int np_plan_app(const struct np_facts *f, char app[NP_APP_MAX + 1],
+		struct np_err *err)
+{
+	const char *given = f->app ? f->app : f->env_app;
+	const char *program = command_program(f->argc, f->argv);
+
+	if (given && *given) {
+		if (np_app_check(given, err))
+			return -EINVAL;
+		strcpy(app, given);
+		return 0;
+	}
+	if (program && !np_app_from_text(program, app))
+		return 0;
+	if (f->job_name && !np_app_from_text(f->job_name, app))
+		return 0;
+	if (f->argc > 0 && !np_app_from_text(f->argv[0], app))
+		return 0;
+	return np_errf(err, -EINVAL, "no name for the application: give one "
+		       "with --netprofile=APP");
+}
+
+static uint64_t fnv1a(uint64_t h, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+
+	while (len--)
+		h = (h ^ *p++) * 0x100000001b3ULL;
+	return h;
+}
+
+void np_plan_fingerprint(const struct np_facts *f, char hex[20])
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	for (int i = 0; i < f->argc; i++)
+		h = fnv1a(h, f->argv[i], strlen(f->argv[i]) + 1);
+	h = fnv1a(h, &f->n_nodes, sizeof(f->n_nodes));
+	h = fnv1a(h, &f->n_tasks, sizeof(f->n_tasks));
+	snprintf(hex, 20, "%016llx", (unsigned long long)h);
+}
+
+static int add_setting(struct np_order *o, const char *setting,
+		       struct np_err *why)
+{
+	if (o->n_settings == NP_ORDER_SETTINGS)
+		return np_errf(why, -EINVAL, "more than %d arguments for "
+			       "netprof in plugstack.conf", NP_ORDER_SETTINGS);
+	o->setting[o->n_settings++] = setting;
+	return 0;
+}
+
+static int add_settings(const struct np_facts *f, struct np_order *o,
+			char period_buf[NP_ORDER_TEXT], struct np_err *why)
+{
+	for (int i = 0; i < f->n_settings; i++)
+		if (add_setting(o, f->setting[i], why))
+			return -EINVAL;
+	if (!f->period)
+		return 0;
+	snprintf(period_buf, NP_ORDER_TEXT, "Period=%s", f->period);
+	return add_setting(o, period_buf, why);
+}
+
+enum np_plan np_plan_make(const struct np_facts *f, struct np_order *order,
+			  char period_buf[NP_ORDER_TEXT], struct np_err *why)
+{
+	struct np_order o = {
+		.job_id = f->job_id, .step_id = f->step_id,
+		.array_job_id = f->array_job_id,
+		.array_task_id = f->array_task_id,
+		.het_component = f->het_component, .n_tasks = f->n_tasks,
+	};
+
+	if (f->side_step || (!f->asked && !(f->env_app && *f->env_app)))
+		return NP_PLAN_NOTHING;
+	if (f->interactive) {
+		np_errf(why, 0, "the shell of salloc is not measured; steps "
+			"started in it are");
+		return NP_PLAN_SKIP;
+	}
+	o.launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
+	if (f->n_nodes + o.launcher < 2) {
+		np_errf(why, 0, "the step runs on one node, which uses no "
+			"switch");
+		return NP_PLAN_SKIP;
+	}
+	if (np_plan_app(f, o.app, why) ||
+	    add_settings(f, &o, period_buf, why))
+		return NP_PLAN_SKIP;
+	if (strlen(f->srun) >= sizeof(o.srun)) {
+		np_errf(why, 0, "the path of srun is too long: %s", f->srun);
+		return NP_PLAN_SKIP;
+	}
+	strcpy(o.srun, f->srun);
+	snprintf(o.level, sizeof(o.level), "%s", f->level ? f->level : "");
+	snprintf(o.executable, sizeof(o.executable), "%s",
+		 f->argc > 0 ? f->argv[0] : "");
+	np_plan_fingerprint(f, o.fingerprint);
+	*order = o;
+	return NP_PLAN_ATTACH;
+}

@@ -1,0 +1,47 @@
+/*
+ * A step of our own beside the user's: an srun process whose standard output
+ * we read line by line.  It dies with the attendant.
+ */
+#ifndef NP_SIDESTEP_H
+#define NP_SIDESTEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "np_err.h"
+#include "np_report.h"
+
+struct np_sidestep {
+	pid_t pid;    /* 0: not started, or reaped */
+	int fd;	      /* its stdout and stderr, non-blocking; -1: none */
+	int status;   /* of waitpid(), once reaped */
+	bool ended;   /* reaped */
+	char last[NP_ERR_LEN]; /* the last line that was no report: the cause */
+	size_t len;
+	char buf[4 * NP_REPORT_LINE];
+};
+
+#define NP_SIDESTEP_INIT { .fd = -1 }
+
+typedef void np_sidestep_line_f(const char *line, void *arg);
+
+/* Start argv with envp.  Returns 0 or -errno with err. */
+int np_sidestep_start(struct np_sidestep *s, char *const argv[], char *const envp[],
+		  struct np_err *err);
+
+/*
+ * Hand every whole line there is to f.  A line longer than the buffer is
+ * dropped.  At the end of the output fd becomes -1.
+ */
+void np_sidestep_read(struct np_sidestep *s, np_sidestep_line_f *f, void *arg);
+
+/* True once the process has ended; does not wait. */
+bool np_sidestep_reap(struct np_sidestep *s);
+
+void np_sidestep_signal(const struct np_sidestep *s, int sig);
+
+/* How it ended, in words: "exit 1: srun: error: ..." */
+void np_sidestep_cause(const struct np_sidestep *s, char *buf, size_t len);
+
+#endif

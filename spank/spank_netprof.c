@@ -1,0 +1,287 @@
+/*
+ * spank_netprof: `--netprofile` for sbatch, salloc and srun.
+ *
+ * In every Slurm program the plugin registers its options; in srun, and only
+ * there, it also starts the attendant (netprof-attend) for a flagged step, as
+ * the user, before the tasks are launched.  In slurmd and slurmstepd it does
+ * nothing.  Callbacks gather facts, ask np_plan_make(), and apply its answer;
+ * whatever goes wrong, they log one line and return success.
+ */
+#include <slurm/spank.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "np_attach.h"
+#include "np_conf.h"
+#include "np_log.h"
+#include "np_plan.h"
+#include "np_slurm_compat.h"
+
+SPANK_PLUGIN(netprof, 1)
+
+#define SAVE_WAIT_MS 250      /* srun's exit waits this long for the record */
+#define LEVEL_START_MS 5000   /* for a level's processes to come up */
+#define MAX_COMPONENTS 16     /* of a heterogeneous job that are measured */
+
+enum { OPT_PROFILE, OPT_PERIOD, OPT_COMPRESS };
+
+static struct {
+	bool asked, has_app, has_period, has_level;
+	char app[NP_APP_MAX + 1];
+	char period[32];
+	char level[NP_LEVEL_NAME];
+} opt;
+
+static struct np_conf conf;
+static struct np_attach attached[MAX_COMPONENTS];
+static size_t n_attached;
+
+/* Seen by the user with srun -v only; the log in the store has it always. */
+#define complain(...) do { \
+	slurm_verbose("netprof: " __VA_ARGS__); \
+	np_log(conf.store, __VA_ARGS__); \
+} while (0)
+
+static int take_profile(const char *arg, struct np_err *err)
+{
+	/* From a job's environment, no argument arrives as "(null)". */
+	opt.asked = true;
+	opt.has_app = arg && strcmp(arg, "(null)");
+	if (!opt.has_app)
+		return 0;
+	if (np_app_check(arg, err))
+		return -1;
+	strcpy(opt.app, arg);
+	return 0;
+}
+
+static int take_period(const char *arg, struct np_err *err)
+{
+	struct np_conf scratch;
+	char setting[sizeof(opt.period) + 8];
+
+	np_conf_init(&scratch);
+	snprintf(setting, sizeof(setting), "Period=%s", arg);
+	if (strlen(arg) >= sizeof(opt.period) ||
+	    np_conf_set(&scratch, setting, err))
+		return -1;
+	strcpy(opt.period, arg);
+	opt.has_period = true;
+	return 0;
+}
+
+static int take_compress(const char *arg, struct np_err *err)
+{
+	struct np_level level;
+
+	if (np_level_parse(arg, &level, err))
+		return -1;
+	strcpy(opt.level, level.name);
+	opt.has_level = true;
+	return 0;
+}
+
+static int take_option(int val, const char *arg, int remote)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	if (remote) /* checked where the user typed it */
+		return 0;
+	if (val == OPT_PROFILE)
+		rc = take_profile(arg, &err);
+	else if (val == OPT_PERIOD)
+		rc = take_period(arg ? arg : "", &err);
+	else
+		rc = take_compress(arg ? arg : "", &err);
+	if (rc)
+		slurm_error("netprof: %s", err.text);
+	return rc;
+}
+
+static struct spank_option options[] = {
+	{ "netprofile", "[APP]", "measure how the job's steps use the network, "
+	  "into the profile APP (default: the program's name)",
+	  2, OPT_PROFILE, take_option },
+	{ "netprofile-period", "TIME", "time between two probes, e.g. 100ms",
+	  1, OPT_PERIOD, take_option },
+	{ "netprofile-compress", "LEVEL", "run interference of this level "
+	  "beside each step, c0 (light) to c7 (saturating)",
+	  1, OPT_COMPRESS, take_option },
+};
+
+/* Every context; as root in slurmd and slurmstepd. */
+int slurm_spank_init(spank_t sp, int ac, char **av)
+{
+	(void)ac, (void)av;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(options); i++)
+		if (spank_option_register(sp, &options[i]) != ESPANK_SUCCESS)
+			slurm_verbose("netprof: cannot register --%s",
+				      options[i].name);
+	return 0;
+}
+
+static int load_conf(int ac, char **av, struct np_err *err)
+{
+	if (np_conf_from_environment(&conf, err))
+		return -1;
+	for (int i = 0; i < ac; i++)
+		if (np_conf_set(&conf, av[i], err))
+			return -1;
+	return 0;
+}
+
+static long env_number(const char *name)
+{
+	const char *text = getenv(name);
+	char *end;
+	long v;
+
+	if (!text || !*text)
+		return -1;
+	v = strtol(text, &end, 10);
+	return *end || v < 0 ? -1 : v;
+}
+
+static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
+		   struct np_facts *f)
+{
+	ssize_t len = readlink("/proc/self/exe", srun, PATH_MAX - 1);
+	int argc = 0;
+
+	srun[len > 0 ? len : 0] = '\0';
+	*f = (struct np_facts){
+		.side_step = getenv(NP_SIDE_ENV) != NULL,
+		.asked = opt.asked,
+		.app = opt.has_app ? opt.app : NULL,
+		.env_app = getenv("NETPROF_APP"),
+		.level = opt.has_level ? opt.level : NULL,
+		.period = opt.has_period ? opt.period : NULL,
+		.job_name = getenv("SLURM_JOB_NAME"),
+		.srun = srun,
+		.array_job_id = env_number("SLURM_ARRAY_JOB_ID"),
+		.array_task_id = env_number("SLURM_ARRAY_TASK_ID"),
+		.het_component = -1,
+		.n_settings = ac, .setting = av,
+	};
+	spank_get_item(sp, S_JOB_ID, &f->job_id);
+	spank_get_item(sp, S_JOB_STEPID, &f->step_id);
+	spank_get_item(sp, S_JOB_NNODES, &f->n_nodes);
+	spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &f->n_tasks);
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &f->argv) == ESPANK_SUCCESS)
+		f->argc = argc;
+	f->interactive = f->step_id == SLURM_INTERACTIVE_STEP;
+}
+
+static void attach(const struct np_order *order)
+{
+	struct np_err err = NP_ERR_INIT;
+	char path[PATH_MAX + 32];
+	char **argv;
+
+	snprintf(path, sizeof(path), "%s/netprof-attend", conf.libexecdir);
+	argv = np_order_to_argv(order, path);
+	if (!argv || np_attach_start(&attached[n_attached], argv, &err))
+		complain("step %u.%u is not measured: %s", order->job_id,
+			 order->step_id, argv ? err.text : "out of memory");
+	else
+		n_attached++;
+	free(argv);
+}
+
+/* A level must run at full strength, and alone for a while, before the step. */
+static void wait_for_level(const struct np_order *order)
+{
+	int ms = LEVEL_START_MS + (int)(conf.lead_in_sec * 1000);
+
+	for (size_t i = 0; i < n_attached; i++) {
+		if (np_attach_wait(&attached[i], 'r', ms))
+			complain("step %u.%u: level %s did not come up within "
+				 "%d ms; the step starts without waiting",
+				 order->job_id, order->step_id, order->level,
+				 ms);
+		np_attach_say(&attached[i], "start\n");
+	}
+}
+
+/* srun's last act, after all of its own: as the user. */
+static void at_exit(int status, void *arg)
+{
+	char line[32];
+
+	(void)arg;
+	snprintf(line, sizeof(line), "exit %d\n", status & 0xff);
+	for (size_t i = 0; i < n_attached; i++) {
+		if (attached[i].owner != getpid())
+			continue;
+		np_attach_say(&attached[i], line);
+		np_attach_wait(&attached[i], 's', SAVE_WAIT_MS);
+		np_attach_close(&attached[i]);
+	}
+}
+
+/*
+ * One attendant for a plain step; for a step of a heterogeneous job one for
+ * each component, each of which finds out whether the step has a part there.
+ */
+static void attach_all(const struct np_order *order)
+{
+	long size = env_number("SLURM_HET_SIZE");
+	struct np_order part = *order;
+	char name[48];
+
+	if (size < 2) {
+		attach(order);
+		return;
+	}
+	for (long i = 0; i < size && n_attached < MAX_COMPONENTS; i++) {
+		long id;
+
+		snprintf(name, sizeof(name), "SLURM_JOB_ID_HET_GROUP_%ld", i);
+		id = env_number(name);
+		if (id <= 0)
+			continue;
+		part.job_id = (uint32_t)id;
+		part.het_job_id = order->job_id;
+		part.het_component = i;
+		attach(&part);
+	}
+}
+
+/*
+ * In srun, as the user: the step exists, its tasks are not launched yet.
+ * Steps that nobody flagged cost no more than the first three lines.
+ */
+int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
+{
+	struct np_err err = NP_ERR_INIT;
+	char srun[PATH_MAX], period[NP_ORDER_TEXT];
+	struct np_order order;
+	struct np_facts f;
+	enum np_plan plan;
+
+	gather(sp, ac, av, srun, &f);
+	plan = np_plan_make(&f, &order, period, &err);
+	if (plan == NP_PLAN_NOTHING)
+		return 0;
+	if (load_conf(ac, av, &err))
+		plan = NP_PLAN_SKIP;
+	else if (!conf.enabled)
+		return 0;
+	if (plan == NP_PLAN_SKIP) {
+		complain("step %u.%u is not measured: %s", f.job_id, f.step_id,
+			 err.text);
+		return 0;
+	}
+	attach_all(&order);
+	if (n_attached && on_exit(at_exit, NULL))
+		complain("step %u.%u: its exit code will not be known",
+			 f.job_id, f.step_id);
+	if (order.level[0])
+		wait_for_level(&order);
+	return 0;
+}

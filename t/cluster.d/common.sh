@@ -1,0 +1,57 @@
+# Shared by both halves of t/cluster; sourced, never run.
+# shellcheck shell=bash
+
+die() {
+	echo "cluster: $*" >&2
+	exit 1
+}
+
+usage_error() {
+	echo "cluster: $*; see t/cluster help" >&2
+	exit 2
+}
+
+# wait_until SECONDS CMD...: poll until CMD succeeds; 1 when the time is over.
+wait_until() {
+	local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
+	shift
+	until "$@"; do
+		((${EPOCHREALTIME/./} < end)) || return 1
+		sleep 0.03
+	done
+}
+
+# What `up` was asked for, for later commands on the same cluster.
+SETTINGS=(NAME LEAVES NODES_PER_LEAF NONBLOCKING LEAF_MBIT NIC_MBIT
+	UPLINK_MBIT STANDBY NETPROF)
+
+save_settings() {
+	declare -p "${SETTINGS[@]}" >"$RUNDIR/settings"
+}
+
+# declare inside a function would make them local to it.
+load_settings() {
+	local line
+	while IFS= read -r line; do
+		eval "${line#declare -- }"
+	done <"$RUNDIR/settings"
+}
+
+node_count() {
+	echo $((LEAVES * NODES_PER_LEAF))
+}
+
+node_leaf() { # NODE INDEX
+	echo $(($1 / NODES_PER_LEAF))
+}
+
+# Every place that holds processes: the controllers, then the nodes.
+places() {
+	echo ctl
+	[ -z "$STANDBY" ] || echo standby
+	seq -f 'n%.0f' 0 $(($(node_count) - 1))
+}
+
+is_place() {
+	places | grep -qxF -- "$1"
+}

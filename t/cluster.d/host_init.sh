@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The first process of a cluster: makes its view of the machine, then waits.
+# As PID 1 it also collects orphans, which bash does by itself.
+set -eu
+RUNDIR=$1
+cd /
+
+users() {
+	{
+		grep -vE '^(alice|bob):' /etc/passwd
+		echo "alice:x:20001:20001:an ordinary user:$RUNDIR/home/alice:/bin/bash"
+		echo "bob:x:20002:20002:another one:$RUNDIR/home/bob:/bin/bash"
+	} >"$RUNDIR/etc/passwd"
+	{
+		grep -vE '^(alice|bob):' /etc/group
+		echo alice:x:20001:
+		echo bob:x:20002:
+	} >"$RUNDIR/etc/group"
+	install -d -o 20001 -g 20001 "$RUNDIR/home/alice"
+	install -d -o 20002 -g 20002 "$RUNDIR/home/bob"
+}
+
+users
+: >"$RUNDIR/etc/hosts"
+for f in passwd group hosts; do
+	mount --bind "$RUNDIR/etc/$f" "/etc/$f"
+done
+mount --bind "$RUNDIR/etc/slurm" /etc/slurm
+# Sockets of the machine's own services are not ours; named network
+# namespaces (ip netns) live here too.
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir -p /run/netns /run/munge /run/lock
+# sysfs shows the network namespace that it was mounted in.
+mount -t sysfs sysfs /sys
+hostname "${RUNDIR##*/}"
+: >"$RUNDIR/host.ready"
+
+# The slow sleep is only something to wait for.
+while :; do
+	sleep 3600 &
+	wait $! || :
+done

@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# The half of t/cluster that runs inside, where no process is visible that is
+# not the cluster's.
+#
+#	inside.sh RUNDIR COMMAND ARGS...
+set -eu
+RUNDIR=$1
+shift
+LIB=$RUNDIR/lib
+. "$LIB/common.sh"
+. "$LIB/net.sh"
+. "$LIB/slurm.sh"
+load_settings
+
+in_place() { # PLACE CMD...
+	nsenter -t "$(place_pid "$1")" --mount --net --pid --ipc --uts -- "${@:2}"
+}
+
+start_place() { # PLACE
+	local pid
+	rm -f "$RUNDIR/pid/$1.ready"
+	setsid unshare --mount --net --pid --ipc --uts --fork --kill-child \
+		--mount-proc --propagation private \
+		bash "$LIB/place_init.sh" "$RUNDIR" "$1" \
+		</dev/null >>"$RUNDIR/log/place.$1.log" 2>&1 &
+	pid=$!
+	disown
+	wait_until 10 test -e "$RUNDIR/pid/$1.ready" || die "$1 does not start"
+	pgrep -P "$pid" >"$RUNDIR/pid/$1"
+}
+
+place_alive() {
+	[ -e "$RUNDIR/pid/$1" ] && kill -0 "$(place_pid "$1")" 2>/dev/null
+}
+
+place_dead() { ! place_alive "$1"; }
+
+need_place() {
+	is_place "$1" || die "no place $1; there are: $(places | tr '\n' ' ')"
+	place_alive "$1" || die "$1 is down"
+}
+
+cmd_up() {
+	local p
+	make_switches
+	write_config
+	start_munged
+	for p in $(places); do
+		start_place "$p"
+		plug_in "$p"
+	done
+	for p in $(places); do
+		start_daemon "$p"
+	done
+	wait_until 20 ctl_answers || die "slurmctld does not answer"
+	wait_until 20 nodes_ready "$(node_range)" || die "not all nodes registered"
+}
+
+# The variables that make MPI programs use the shaped network and wait in the
+# kernel instead of spinning.  Open MPI would bind every node's first rank to
+# the same core, as the nodes do not know of each other.
+environment() { # USER
+	local home
+	home=$(getent passwd "$1" | cut -d: -f6)
+	cat <<-END
+		PATH=$RUNDIR/build:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+		HOME=$home
+		USER=$1
+		LOGNAME=$1
+		SHELL=/bin/bash
+		LANG=C.UTF-8
+		TERM=${TERM-dumb}
+		NETPROF_CLUSTER=$NAME
+		CLUSTER_SHARED=$RUNDIR/shared
+		SLURM_CONF=/etc/slurm/slurm.conf
+		OMPI_MCA_pml=ob1
+		OMPI_MCA_btl=tcp,self
+		OMPI_MCA_btl_tcp_if_include=eth0
+		OMPI_MCA_oob_tcp_if_include=mgmt
+		OMPI_MCA_hwloc_base_binding_policy=none
+		UCX_TLS=tcp,self
+		UCX_NET_DEVICES=eth0
+	END
+}
+
+cmd_env() {
+	environment "${1:-alice}"
+	echo "LD_PRELOAD=$LIB/quiet_poll.so"
+}
+
+cmd_run() { # PLACE USER PRELOAD CMD...
+	local place=$1 user=$2 preload=$3 uid gid home env
+	shift 3
+	need_place "$place"
+	uid=$(id -u "$user" 2>/dev/null) || die "no user $user"
+	gid=$(id -g "$user")
+	home=$(getent passwd "$user" | cut -d: -f6)
+	mapfile -t env < <(environment "$user")
+	[ -z "$preload" ] || env+=("LD_PRELOAD=$LIB/quiet_poll.so")
+	[ -d "$home" ] || home=/
+	exec nsenter -t "$(place_pid "$place")" --mount --net --pid --ipc --uts -- \
+		setpriv --reuid="$uid" --regid="$gid" --init-groups \
+		env -i -C "$home" "${env[@]}" "$@"
+}
+
+cmd_status() {
+	local p
+	echo "$NAME: $LEAVES leaves of $NODES_PER_LEAF nodes; leaf $LEAF_MBIT," \
+		"NIC $NIC_MBIT, uplink $UPLINK_MBIT Mbit/s;" \
+		"non-blocking leaf: ${NONBLOCKING:-none}"
+	for p in $(places); do
+		if place_dead "$p"; then
+			echo "$p down"
+		elif daemon_dead "$p"; then
+			echo "$p up, no $(daemon_of "$p")"
+		else
+			echo "$p up, $(daemon_of "$p") $(cat "$RUNDIR/pid/$p.daemon")"
+		fi
+	done
+	place_dead ctl || in_place ctl timeout 10 sinfo || :
+}
+
+cmd_kill_node() { # PLACE
+	need_place "$1"
+	kill -9 "$(place_pid "$1")"
+	wait_until 10 place_dead "$1" || die "$1 does not die"
+	rm -f "$RUNDIR/pid/$1"
+}
+
+cmd_start_node() { # PLACE
+	is_place "$1" || die "no place $1"
+	! place_alive "$1" || die "$1 is up"
+	start_place "$1"
+	plug_in "$1"
+	start_daemon "$1"
+	case $1 in
+	n*) wait_until 20 nodes_ready "$1" || die "$1 does not register" ;;
+	*) wait_until 20 ctl_answers || die "slurmctld does not answer" ;;
+	esac
+}
+
+cmd_restart_ctl() { # SIGNAL
+	need_place ctl
+	stop_daemon ctl "$1"
+	start_daemon ctl
+	wait_until 20 ctl_answers || die "slurmctld does not answer"
+}
+
+command=$1
+shift
+case $command in
+call) "$@" ;;
+*) "cmd_${command//-/_}" "$@" ;;
+esac

@@ -1,0 +1,170 @@
+# The network of a cluster.  In the host's namespace stands the management
+# bridge, which is never shaped.  Each leaf switch is a namespace with a bridge,
+# and "spine" joins the leaves.  Two bottlenecks:
+#
+#   NIC     a token bucket at both ends of a node's cable
+#   fabric  every port of a leaf hands what it receives to one device, "fab",
+#           with one token bucket: what jobs on disjoint nodes share
+#
+# A non-blocking leaf has no fabric stage.
+# shellcheck shell=bash
+
+# More than this at once would hide short queues, less loses throughput.
+BURST_BYTES=3200
+
+data_addr() { echo "10.77.$(($1 / 200)).$((10 + $1 % 200))"; }
+mgmt_addr() { # PLACE
+	case $1 in
+	ctl) echo 10.78.255.1 ;;
+	standby) echo 10.78.255.2 ;;
+	n*) echo "10.78.$((${1#n} / 200)).$((10 + ${1#n} % 200))" ;;
+	esac
+}
+data_mac() { printf '02:77:00:00:%02x:%02x' $(($1 / 256)) $(($1 % 256)); }
+
+place_pid() { cat "$RUNDIR/pid/$1"; }
+
+in_leaf() { # NAMESPACE FUNCTION ARGS...
+	local ns=$1
+	shift
+	ip netns exec "$ns" bash "$RUNDIR/lib/inside.sh" "$RUNDIR" call "$@"
+}
+
+in_place_net() { # PLACE FUNCTION ARGS...
+	nsenter -t "$(place_pid "$1")" --net --mount -- \
+		bash "$RUNDIR/lib/inside.sh" "$RUNDIR" call "${@:2}"
+}
+
+# A packet here is a packet on the wire: nothing is merged or left to hardware.
+plain_device() {
+	ethtool -K "$1" tso off gso off gro off tx off rx off sg off >/dev/null 2>&1 || :
+	if [ -w "/proc/sys/net/ipv6/conf/$1/disable_ipv6" ]; then
+		echo 1 >"/proc/sys/net/ipv6/conf/$1/disable_ipv6"
+	fi
+}
+
+shape() { # DEVICE MBIT
+	tc qdisc replace dev "$1" root tbf rate "$2mbit" \
+		burst "$BURST_BYTES" limit 1mb
+}
+
+is_blocking() { # LEAF
+	[ "$1" != "$NONBLOCKING" ]
+}
+
+# Called in a leaf or in the host: an own bridge with nothing clever in it.
+make_bridge() { # NAME
+	ip link add name "$1" type bridge mcast_snooping 0 stp_state 0 forward_delay 0 \
+		ageing_time 100000000
+	plain_device "$1"
+	ip link set "$1" up
+	if [ -e /proc/sys/net/bridge/bridge-nf-call-iptables ]; then
+		echo 0 >/proc/sys/net/bridge/bridge-nf-call-iptables
+	fi
+}
+
+make_leaf() { # LEAF; in its namespace
+	ip link set lo up
+	make_bridge br0
+	is_blocking "$1" || return 0
+	ip link add name fab type ifb
+	plain_device fab
+	ip link set fab txqueuelen 1000 up
+	shape fab "$LEAF_MBIT"
+}
+
+add_port() { # DEVICE MBIT LEAF-or-spine; in the switch's namespace
+	plain_device "$1"
+	ip link set "$1" master br0 up
+	shape "$1" "$2"
+	[ "$3" != spine ] && is_blocking "$3" || return 0
+	tc qdisc add dev "$1" handle ffff: ingress
+	tc filter add dev "$1" parent ffff: protocol all u32 match u32 0 0 \
+		action mirred egress redirect dev fab
+}
+
+# Which port leads to which node is known: no packet is ever flooded.
+add_routes() { # LEAF-or-spine; in the switch's namespace, ports present
+	local i port
+	for ((i = 0; i < LEAVES * NODES_PER_LEAF; i++)); do
+		port=leaf$((i / NODES_PER_LEAF))
+		[ "$port" = "leaf$1" ] && port=n$i
+		[ "$1" = spine ] || [ "$port" = "n$i" ] || port=uplink
+		[ -e "/sys/class/net/$port" ] || continue
+		echo "fdb replace $(data_mac "$i") dev $port master static"
+	done | bridge -batch -
+}
+
+make_switches() {
+	local l
+	make_bridge mgmt
+	ip link set lo up
+	ip netns add spine
+	in_leaf spine make_bridge br0
+	for ((l = 0; l < LEAVES; l++)); do
+		ip netns add "leaf$l"
+		in_leaf "leaf$l" make_leaf "$l"
+		ip link add name uplink netns "leaf$l" type veth \
+			peer name "leaf$l" netns spine
+		in_leaf "leaf$l" add_port uplink "$UPLINK_MBIT" "$l"
+		in_leaf spine add_port "leaf$l" "$UPLINK_MBIT" spine
+		in_leaf "leaf$l" add_routes "$l"
+	done
+	in_leaf spine add_routes spine
+}
+
+# Both cables of a place; in the host.
+plug_in() { # PLACE
+	local i leaf pid
+	pid=$(place_pid "$1")
+	ip link add name "m-$1" type veth peer name mgmt netns "$pid"
+	plain_device "m-$1"
+	ip link set "m-$1" master mgmt up
+	case $1 in
+	n*)
+		i=${1#n}
+		leaf=$(node_leaf "$i")
+		ip link add name "$1" netns "leaf$leaf" type veth \
+			peer name eth0 netns "$pid"
+		in_leaf "leaf$leaf" add_port "$1" "$NIC_MBIT" "$leaf"
+		in_leaf "leaf$leaf" add_routes "$leaf"
+		in_place_net "$1" configure_node "$i" ;;
+	*)
+		in_place_net "$1" configure_mgmt "$1" ;;
+	esac
+}
+
+configure_mgmt() { # PLACE; in it
+	ip link set lo up
+	plain_device mgmt
+	ip addr add "$(mgmt_addr "$1")/16" dev mgmt
+	ip link set mgmt up
+}
+
+configure_node() { # INDEX; in the node
+	local i
+	configure_mgmt "n$1"
+	plain_device eth0
+	ip link set eth0 address "$(data_mac "$1")"
+	ip addr add "$(data_addr "$1")/16" dev eth0
+	ip link set eth0 up
+	shape eth0 "$NIC_MBIT"
+	tune_tcp
+	for ((i = 0; i < LEAVES * NODES_PER_LEAF; i++)); do
+		[ "$i" = "$1" ] || echo "neigh replace $(data_addr "$i")" \
+			"lladdr $(data_mac "$i") nud permanent dev eth0"
+	done | ip -batch -
+}
+
+# Reno, as bbr measures the token buckets and paces around them; small windows,
+# as the fabric's buffer would overflow otherwise; nothing remembered from one
+# connection to the next, so that runs repeat.
+tune_tcp() {
+	cd /proc/sys/net/ipv4
+	echo reno >tcp_congestion_control
+	echo 0 >tcp_slow_start_after_idle
+	echo 1 >tcp_no_metrics_save
+	echo 4096 32768 32768 >tcp_rmem
+	echo 4096 32768 32768 >tcp_wmem
+	cd /
+}

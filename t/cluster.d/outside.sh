@@ -1,0 +1,172 @@
+# The half of t/cluster that runs on the machine: it starts one process in
+# namespaces of its own, the host of the cluster, and from then on works inside
+# those.  All that a cluster is (processes, mounts, network) hangs on that one
+# process: when it dies, by `down` or by kill -9, the kernel removes the rest,
+# and nothing of the machine was ever changed but the files in RUNDIR.
+# shellcheck shell=bash
+
+# Starting one cluster and removing another of the same name exclude each
+# other.  A directory that always exists leaves no lock file behind.
+lock() {
+	exec 9<"${BASE%/*}"
+	flock -w 60 9 || die "another t/cluster holds ${BASE%/*} for 60 s"
+}
+
+unlock() {
+	exec 9<&-
+}
+
+start_time() { # PID: field 22 of stat; the name before it may hold spaces
+	local stat
+	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+	stat=${stat##*) }
+	# shellcheck disable=SC2086
+	set -- $stat
+	echo "${20}"
+}
+
+# The recorded process, unless its number now belongs to somebody else.
+host_alive() {
+	local pid start
+	[ -f "$RUNDIR/host.pid" ] || return 1
+	read -r pid start <"$RUNDIR/host.pid" || return 1
+	[ "$(start_time "$pid")" = "$start" ]
+}
+
+host_dead() {
+	! host_alive
+}
+
+need_up() {
+	host_alive || die "$NAME is not up"
+}
+
+# PID 1 inside; its parent is the unshare that we recorded.
+host_init_pid() {
+	local pid rest
+	read -r pid rest <"$RUNDIR/host.pid"
+	pgrep -P "$pid"
+}
+
+enter() { # CMD...: in the host of the cluster
+	local pid
+	pid=$(host_init_pid) || die "$NAME: its first process is gone"
+	exec nsenter -t "$pid" --mount --net --pid --ipc --uts -- \
+		env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		LANG=C.UTF-8 TERM="${TERM-dumb}" \
+		bash "$RUNDIR/lib/inside.sh" "$RUNDIR" "$@"
+}
+
+make_rundir() {
+	mkdir -p "$BASE"
+	[ -O "$BASE" ] && [ ! -L "$BASE" ] || die "$BASE: not a directory of root"
+	chmod 755 "$BASE"
+	mkdir -m 755 "$RUNDIR"
+	mkdir "$RUNDIR"/{lib,build,log,pid,etc,etc/slurm,etc/slurm/plugstack.conf.d}
+	mkdir "$RUNDIR"/{home,spool,munge}
+	mkdir -m 1777 "$RUNDIR/shared"
+	cp "$HERE"/cluster.d/*.sh "$QUIET_POLL" "$RUNDIR/lib/"
+	chmod 755 "$RUNDIR/lib/quiet_poll.so"
+}
+
+remove_rundir() {
+	rm -rf --one-file-system "$RUNDIR"
+	rmdir "$BASE" 2>/dev/null || :
+}
+
+start_host() {
+	local pid
+	setsid unshare --mount --net --pid --ipc --uts --fork --kill-child \
+		--mount-proc --propagation private \
+		bash "$RUNDIR/lib/host_init.sh" "$RUNDIR" \
+		</dev/null >"$RUNDIR/log/host.log" 2>&1 9<&- &
+	pid=$!
+	disown
+	echo "$pid $(start_time "$pid")" >"$RUNDIR/host.pid"
+	wait_until 10 test -e "$RUNDIR/host.ready" ||
+		die "the host does not start: $(cat "$RUNDIR/log/host.log")"
+}
+
+stop_host() {
+	local pid init start
+	host_alive || return 0
+	read -r pid start <"$RUNDIR/host.pid"
+	# The first process takes all others with it, and its parent waits for
+	# that; without it (a crash just now) the parent goes by itself.
+	init=$(host_init_pid) && kill -9 "$init" 2>/dev/null || :
+	wait_until 10 host_dead || die "process $pid of $NAME does not end"
+}
+
+# The library must fit the machine, not the caller's CC or sanitizer.
+find_quiet_poll() {
+	QUIET_POLL=${BUILD:-$HERE/../build}/quiet_poll.so
+	[ -f "$QUIET_POLL" ] && return
+	make -s -C "$HERE/.." BUILD=build build/quiet_poll.so >&2 ||
+		die "cannot build quiet_poll.so"
+	QUIET_POLL=$HERE/../build/quiet_poll.so
+}
+
+# Files that the caller names may be out of reach inside (a private /tmp, a
+# home directory that others cannot enter): they are copied or bound.
+take_files() {
+	local f
+	[ -z "$SLURM_CONF_EXTRA" ] ||
+		cp "$SLURM_CONF_EXTRA" "$RUNDIR/etc/slurm.conf.extra"
+	for f in "${PLUGSTACK[@]}"; do
+		if [ -d "$f" ]; then
+			cp "$f"/*.conf "$RUNDIR/etc/slurm/plugstack.conf.d/"
+		else
+			cp "$f" "$RUNDIR/etc/slurm/plugstack.conf.d/$(basename "$f" .conf).conf"
+		fi
+	done
+}
+
+up_failed() {
+	local rc=$?
+	trap - EXIT
+	[ "$rc" = 0 ] || {
+		echo "cluster: $NAME did not come up; its last words:" >&2
+		tail -n 5 "$RUNDIR"/log/* >&2 || :
+	}
+	stop_host
+	remove_rundir
+	exit "$rc"
+}
+
+cmd_up() {
+	[ "$(id -u)" = 0 ] || die "namespaces need root"
+	find_quiet_poll
+	lock
+	host_dead || die "$NAME is already up"
+	remove_rundir
+	# From here on, whatever ends this shell early takes the cluster along.
+	trap up_failed EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	make_rundir
+	save_settings
+	take_files
+	start_host
+	unlock
+	[ -z "$NETPROF" ] ||
+		(nsenter -t "$(host_init_pid)" --mount -- \
+			mount --bind "$NETPROF" "$RUNDIR/build")
+	(enter up)
+	trap - EXIT INT TERM
+}
+
+cmd_down() {
+	[ -e "$RUNDIR" ] || return 0
+	[ "$(id -u)" = 0 ] || die "only root can end it"
+	lock
+	stop_host
+	remove_rundir
+	unlock
+}
+
+cmd_log() {
+	need_up
+	[ $# -gt 0 ] || { ls "$RUNDIR/log"; return; }
+	[ -f "$RUNDIR/log/$1.log" ] || die "no log of $1; there are: $(ls "$RUNDIR/log" | tr '\n' ' ')"
+	cat "$RUNDIR/log/$1.log"
+}

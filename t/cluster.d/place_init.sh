@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The first process of a place (a node or a controller).  Killing it is pulling
+# the plug: all processes of the place and its network go with it.
+set -eu
+RUNDIR=$1
+place=$2
+cd /
+
+hostname "$place"
+# mpi/pmix and Open MPI keep session directories under names that would be the
+# same on every node.
+mount -t tmpfs -o mode=1777 tmpfs /tmp
+mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+mount -t sysfs sysfs /sys
+: >"$RUNDIR/pid/$place.ready"
+
+while :; do
+	sleep 3600 &
+	wait $! || :
+done

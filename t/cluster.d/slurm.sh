@@ -1,0 +1,163 @@
+# Slurm's own part of a cluster: its configuration and its daemons.
+# shellcheck shell=bash
+
+plugin_dir() {
+	local f
+	f=$(find /usr/lib -name auth_munge.so -path '*slurm*' -print -quit)
+	[ -n "$f" ] || die "no Slurm plugins under /usr/lib"
+	dirname "$f"
+}
+
+node_range() { echo "n[0-$(($(node_count) - 1))]"; }
+
+write_hosts() {
+	local p
+	{
+		echo "127.0.0.1 localhost $NAME"
+		for p in $(places); do
+			echo "$(mgmt_addr "$p") $p"
+		done
+	} >"$RUNDIR/etc/hosts"
+}
+
+write_topology() {
+	local l
+	for ((l = 0; l < LEAVES; l++)); do
+		echo "SwitchName=leaf$l Nodes=n[$((l * NODES_PER_LEAF))-$(((l + 1) * NODES_PER_LEAF - 1))]"
+	done
+	echo "SwitchName=spine Switches=leaf[0-$((LEAVES - 1))]"
+}
+
+write_slurm_conf() {
+	local i
+	cat <<-END
+		ClusterName=$NAME
+		SlurmctldHost=ctl($(mgmt_addr ctl))
+		${STANDBY:+SlurmctldHost=standby($(mgmt_addr standby))}
+		SlurmUser=slurm
+		AuthType=auth/munge
+		AuthInfo=socket=/run/munge/munge.socket.2
+		PluginDir=$RUNDIR/build:$(plugin_dir)
+		PlugStackConfig=/etc/slurm/plugstack.conf
+		StateSaveLocation=$RUNDIR/state
+		SlurmdSpoolDir=$RUNDIR/spool/%n
+		SlurmctldPidFile=/run/slurm/slurmctld.pid
+		SlurmdPidFile=/run/slurm/slurmd.%n.pid
+		SlurmctldDebug=verbose
+		SlurmdDebug=verbose
+		ProctrackType=proctrack/linuxproc
+		TaskPlugin=task/none
+		JobAcctGatherType=jobacct_gather/none
+		AccountingStorageType=accounting_storage/none
+		SelectType=select/cons_tres
+		SelectTypeParameters=CR_Core_Memory
+		DefMemPerCPU=100
+		TopologyPlugin=topology/tree
+		SlurmdParameters=config_overrides
+		ReturnToService=2
+		# Tests should not wait for what a real cluster has minutes for.
+		SlurmdTimeout=20
+		SlurmctldTimeout=5
+		KillWait=3
+		CompleteWait=0
+		SchedulerType=sched/backfill
+		SchedulerParameters=batch_sched_delay=0,sched_min_interval=10000,sched_interval=5,bf_interval=2
+	END
+	for ((i = 0; i < LEAVES * NODES_PER_LEAF; i++)); do
+		echo "NodeName=n$i NodeAddr=$(mgmt_addr "n$i") CPUs=4 RealMemory=2000"
+	done
+	echo "PartitionName=main Nodes=$(node_range) Default=YES MaxTime=INFINITE State=UP"
+	[ ! -f "$RUNDIR/etc/slurm.conf.extra" ] || cat "$RUNDIR/etc/slurm.conf.extra"
+}
+
+write_netprof() {
+	local store=$RUNDIR/store
+	cat >"$RUNDIR/etc/slurm/netprof.conf" <<-END
+		Store=$store
+		BinDir=$RUNDIR/build
+		LibexecDir=$RUNDIR/build
+		NetDevices=eth0
+		Transports=tcp,self
+	END
+	echo "optional $RUNDIR/build/spank_netprof.so" \
+		>"$RUNDIR/etc/slurm/plugstack.conf.d/netprof.conf"
+	install -d "$store"
+	install -d -m 3777 -g slurm "$store/users"
+	install -d -m 755 "$store/published"
+}
+
+write_config() {
+	local dir=$RUNDIR/etc/slurm
+	write_hosts
+	write_slurm_conf >"$dir/slurm.conf"
+	write_topology >"$dir/topology.conf"
+	# `ip netns exec` and our own mounts leave /sys without cgroups.
+	echo CgroupPlugin=cgroup/v1 >"$dir/cgroup.conf"
+	echo "include $dir/plugstack.conf.d/*.conf" >"$dir/plugstack.conf"
+	[ -z "$NETPROF" ] || write_netprof
+	install -d -o slurm "$RUNDIR/state" /run/slurm
+}
+
+# munged outlives any controller, so it runs in the host; a socket in the file
+# system is reached from every network namespace.
+start_munged() {
+	local dir=$RUNDIR/munge
+	head -c 128 /dev/urandom >"$dir/key"
+	chown -R munge: "$dir" /run/munge
+	chmod 700 "$dir"
+	chmod 600 "$dir/key"
+	chmod 755 /run/munge
+	setpriv --reuid=munge --regid=munge --clear-groups \
+		munged --key-file="$dir/key" --num-threads=4 \
+		--socket=/run/munge/munge.socket.2 --seed-file="$dir/seed" \
+		--pid-file="$RUNDIR/munge/pid" --log-file="$dir/log"
+	wait_until 5 test -S /run/munge/munge.socket.2 ||
+		die "munged does not start: $(cat "$dir/log")"
+}
+
+daemon_of() { # PLACE
+	case $1 in
+	n*) echo slurmd ;;
+	*) echo slurmctld ;;
+	esac
+}
+
+log_of() { # PLACE
+	case $1 in
+	n*) echo "slurmd.$1" ;;
+	ctl) echo slurmctld ;;
+	*) echo "slurmctld.$1" ;;
+	esac
+}
+
+# In the foreground, so that we know its pid and have all it says.
+start_daemon() { # PLACE
+	local d
+	d=$(daemon_of "$1")
+	[ "$d" != slurmd ] || mkdir -p "$RUNDIR/spool/$1"
+	in_place "$1" bash -c 'setsid "$1" -D </dev/null >>"$2" 2>&1 &
+		echo $! >"$3"' - "$d" "$RUNDIR/log/$(log_of "$1").log" \
+		"$RUNDIR/pid/$1.daemon"
+}
+
+# The pid was recorded inside the place and means something only there.
+signal_daemon() { # PLACE SIGNAL
+	in_place "$1" kill "-$2" "$(cat "$RUNDIR/pid/$1.daemon")" 2>/dev/null
+}
+
+stop_daemon() { # PLACE SIGNAL
+	signal_daemon "$1" "$2" || return 0
+	wait_until 15 daemon_dead "$1" || die "$(daemon_of "$1") on $1 does not end"
+}
+
+daemon_dead() { ! signal_daemon "$1" 0; }
+
+ctl_answers() {
+	in_place ctl timeout 5 scontrol ping 2>/dev/null | grep -q ' UP$\|is UP'
+}
+
+nodes_ready() { # NODE...: all of them, no matter how busy
+	local bad
+	bad=$(in_place ctl timeout 10 sinfo -h -N -n "$(IFS=,; echo "$*")" -o '%T') || return 1
+	[ -n "$bad" ] && ! grep -qE 'unknown|down|\*|drain' <<<"$bad"
+}

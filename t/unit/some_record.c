@@ -1,0 +1,163 @@
+#include "some_record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t t_rand(struct t_rng *g)
+{
+	/* splitmix64 */
+	uint64_t z = (g->state += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return (uint32_t)((z ^ (z >> 31)) >> 32);
+}
+
+double t_uniform(struct t_rng *g)
+{
+	return t_rand(g) / 4294967296.0;
+}
+
+void t_add_latency(struct np_leaf_run *leaf, struct t_rng *g, size_t n,
+		   double base_sec, double run_sec)
+{
+	if (!leaf->hist)
+		leaf->hist = np_hist_new();
+	if (!leaf->windows) {
+		leaf->windows = malloc(sizeof(*leaf->windows));
+		np_series_init(leaf->windows, 1.0);
+	}
+	for (size_t i = 0; i < n; i++) {
+		double x = base_sec * (1 - 0.2 * log(1 - t_uniform(g)));
+		struct np_moments one = {
+			.n = 1, .mean = x, .min = x, .max = x,
+		};
+
+		np_hist_add(leaf->hist, x);
+		np_moments_merge(&leaf->latency, &one);
+		np_series_add(leaf->windows, run_sec * (double)i / (double)n,
+			      &one);
+	}
+}
+
+static char *text(struct t_rng *g, const char *what)
+{
+	char *s;
+
+	return t_rand(g) % 8 && asprintf(&s, "%s%u", what, t_rand(g) % 99) > 0 ?
+	       s : NULL;
+}
+
+static struct np_moments moments(struct t_rng *g, double base_sec)
+{
+	struct np_moments m = { 0 };
+
+	for (size_t n = t_rand(g) % 20; n; n--)
+		np_moments_add(&m, base_sec * (1 + t_uniform(g)));
+	return m;
+}
+
+static void add_leaf(struct np_record *r, struct t_rng *g, size_t i)
+{
+	static const size_t sizes[] = { 0, 1, 50, 3000 };
+	struct np_leaf_run *leaf;
+	char name[32];
+	size_t n = sizes[t_rand(g) % NP_ARRAY_SIZE(sizes)];
+
+	snprintf(name, sizeof(name), "leaf%zu", i);
+	leaf = np_record_leaf(r, i ? name : "");
+	leaf->nodes = strdup("n[0-3]");
+	leaf->n_nodes = 4;
+	leaf->n_pairs = n ? 2 : 0;
+	if (n)
+		t_add_latency(leaf, g, n, pow(10, -7 + 6 * t_uniform(g)),
+			      1 + 5000 * t_uniform(g));
+	else
+		leaf->skipped = strdup("one node of the step on this leaf");
+}
+
+static void add_level(struct np_record *r, struct t_rng *g)
+{
+	struct np_level_run *l = calloc(1, sizeof(*l));
+
+	l->name = strdup("P4:M10:B250us:S40960");
+	l->partners = 4;
+	l->messages = 10;
+	l->bytes = 40960;
+	l->pause_sec = 250e-6;
+	l->scope = strdup("node");
+	l->nodes = strdup("n[0-3]");
+	l->n_processes = 8;
+	l->alone_round_sec = moments(g, 1e-3);
+	l->beside_round_sec = moments(g, 2e-3);
+	r->level = l;
+}
+
+static void add_neighbours(struct np_record *r, struct t_rng *g)
+{
+	size_t n = t_rand(g) % 3;
+
+	r->neighbours = calloc(n + 1, sizeof(*r->neighbours));
+	for (size_t i = 0; i < n; i++) {
+		r->neighbours[i].job_id = t_rand(g);
+		r->neighbours[i].step_id = i ? 3 : NP_NO_VALUE;
+		r->neighbours[i].leaf = strdup("leaf0");
+		r->neighbours[i].nodes = strdup("n[8,11-12]");
+		r->neighbours[i].overlap_sec = 100 * t_uniform(g);
+	}
+	r->n_neighbours = n;
+}
+
+static void add_probe(struct np_probe_run *p, struct t_rng *g)
+{
+	p->message_bytes = 1024;
+	p->period_sec = 0.1;
+	p->per_node = 1 + t_rand(g) % 2;
+	p->n_processes = 8;
+	p->transport = text(g, "tcp/eth");
+	p->messages = t_rand(g);
+	p->cpu_sec_max = t_uniform(g);
+	p->cpu_sec_sum = 8 * t_uniform(g);
+	p->elapsed_sec = 3600 * t_uniform(g);
+	p->rss_bytes_max = t_rand(g);
+}
+
+struct np_record *t_some_record(uint64_t seed)
+{
+	struct t_rng g = { seed };
+	struct np_record *r = np_record_new();
+
+	snprintf(r->app, sizeof(r->app), "app-%u", t_rand(&g) % 10);
+	r->uid = t_rand(&g);
+	r->cluster = text(&g, "cluster");
+	r->job_id = t_rand(&g);
+	r->array_job_id = t_rand(&g) % 2 ? (long)t_rand(&g) : NP_NO_VALUE;
+	r->array_task_id = r->array_job_id < 0 ? NP_NO_VALUE : 7;
+	r->het_component = t_rand(&g) % 2 ? 1 : NP_NO_VALUE;
+	r->step_id = t_rand(&g) % 5;
+	r->executable = text(&g, "/opt/\"quoted\\ \xc3\xa9t\xc3\xa9/lmp");
+	r->fingerprint = text(&g, "0123456789abcdef");
+	r->n_tasks = 8;
+	r->n_nodes = 8;
+	r->nodes = text(&g, "n[0-7],m");
+	r->start = 1.7e9 + 1e8 * t_uniform(&g);
+	r->end = r->start + 1e4 * t_uniform(&g);
+	r->state = (enum np_run_state)(t_rand(&g) % 3);
+	r->exit_code = t_rand(&g) % 2 ? (long)(t_rand(&g) % 256) : NP_NO_VALUE;
+	r->alone_sec = t_uniform(&g);
+	r->netprof_version = text(&g, "0.1.");
+	r->slurm_version = text(&g, "22.05.");
+	r->ucx_version = text(&g, "1.13.");
+	r->host = text(&g, "n");
+	add_probe(&r->probe, &g);
+	if (t_rand(&g) % 2)
+		add_level(r, &g);
+	for (size_t i = 0, n = t_rand(&g) % 4; i < n; i++)
+		add_leaf(r, &g, i);
+	add_neighbours(r, &g);
+	for (size_t n = t_rand(&g) % 3; n; n--)
+		np_record_note(r, "note %zu", n);
+	return r;
+}

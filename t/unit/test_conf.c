@@ -1,0 +1,299 @@
+#include "t.h"
+#include "np_conf.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct {
+	const char *name, *in;
+	int rc;
+	double sec;
+} durations[] = {
+	{ "microseconds",        "250us",    0, 250e-6 },
+	{ "nanoseconds",         "1ns",      0, 1e-9 },
+	{ "milliseconds",        "100ms",    0, 0.1 },
+	{ "a fraction",          "1.5s",     0, 1.5 },
+	{ "a tenth is exact",    "0.1s",     0, 0.1 },
+	{ "minutes",             "2m",       0, 120 },
+	{ "hours",               "1h",       0, 3600 },
+	{ "nothing at all",      "0s",       0, 0 },
+	{ "a unit is required",  "100",      -EINVAL, 0 },
+	{ "zero needs one, too", "0",        -EINVAL, 0 },
+	{ "empty",               "",         -EINVAL, 0 },
+	{ "only a unit",         "ms",       -EINVAL, 0 },
+	{ "only a point",        ".s",       -EINVAL, 0 },
+	{ "point at the end",    "1.s",      -EINVAL, 0 },
+	{ "two points",          "1.2.3s",   -EINVAL, 0 },
+	{ "negative",            "-1s",      -EINVAL, 0 },
+	{ "plus sign",           "+1s",      -EINVAL, 0 },
+	{ "leading space",       " 1s",      -EINVAL, 0 },
+	{ "unknown unit",        "1d",       -EINVAL, 0 },
+	{ "rubbish behind",      "1sx",      -EINVAL, 0 },
+	{ "hexadecimal",         "0x10s",    -EINVAL, 0 },
+	{ "exponent",            "1e3s",     -EINVAL, 0 },
+	{ "infinity",            "infs",     -EINVAL, 0 },
+	{ "not a number",        "nans",     -EINVAL, 0 },
+	{ "too many digits",     "1234567890123456s", -ERANGE, 0 },
+	{ "longer than a life",  "999999999h", -ERANGE, 0 },
+};
+
+static void test_durations(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(durations); i++) {
+		double sec = -1;
+		int rc = np_duration_parse(durations[i].in, &sec);
+
+		T_ROW(durations[i].name, rc == durations[i].rc);
+		T_ROW(durations[i].name, sec == (rc ? -1 : durations[i].sec));
+	}
+}
+
+static const struct {
+	const char *name, *in;
+	int rc;
+	uint64_t bytes;
+} sizes[] = {
+	{ "plain",          "512",   0, 512 },
+	{ "kibi",           "4K",    0, 4096 },
+	{ "small letter",   "4k",    0, 4096 },
+	{ "mebi",           "1M",    0, 1 << 20 },
+	{ "gibi",           "2G",    0, 2ull << 30 },
+	{ "zero",           "0",     0, 0 },
+	{ "largest",        "18446744073709551615", 0, UINT64_MAX },
+	{ "empty",          "",      -EINVAL, 0 },
+	{ "only a suffix",  "K",     -EINVAL, 0 },
+	{ "negative",       "-1",    -EINVAL, 0 },
+	{ "fraction",       "1.5K",  -EINVAL, 0 },
+	{ "two suffixes",   "1KK",   -EINVAL, 0 },
+	{ "unknown suffix", "1X",    -EINVAL, 0 },
+	{ "space",          " 1",    -EINVAL, 0 },
+	{ "digit too much", "18446744073709551616", -ERANGE, 0 },
+	{ "suffix too much", "99999999999G", -ERANGE, 0 },
+};
+
+static void test_sizes(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++) {
+		uint64_t bytes = 77;
+		int rc = np_bytes_parse(sizes[i].in, &bytes);
+
+		T_ROW(sizes[i].name, rc == sizes[i].rc);
+		T_ROW(sizes[i].name, bytes == (rc ? 77 : sizes[i].bytes));
+	}
+}
+
+static const char *const good[] = {
+	"Enabled=no", "enabled=YES", "Store=/a/b", "  Store  =  /a b/c  ",
+	"BinDir=/x", "LibexecDir=/x", "Period=1ms", "Period=1h",
+	"MessageSize=8", "MessageSize=1M", "ProcessesPerNode=2",
+	"LevelLeadIn=0s", "NetDevices=mlx5_0:1,eth0", "Transports=",
+	"MaxRuns=1", "MAXRUNS=1000",
+};
+
+static void test_good_assignments(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_conf c;
+
+		np_conf_init(&c);
+		T_ROW(good[i], np_conf_set(&c, good[i], &err) == 0);
+		T_ROW(good[i], err.text[0] == '\0');
+	}
+}
+
+static const struct {
+	const char *in;
+	const char *says[3]; /* key, value, expectation */
+} bad[] = {
+	{ "Enabled=maybe", { "Enabled", "maybe", "yes or no" } },
+	{ "Enabled=", { "Enabled=", "expected", "yes or no" } },
+	{ "store=relative/dir", { "Store", "relative/dir", "absolute" } },
+	{ "Store=", { "Store=", "expected", "absolute" } },
+	{ "Period=100", { "Period", "100", "with its unit" } },
+	{ "Period=999us", { "Period", "999us", "from 1ms" } },
+	{ "Period=61m", { "Period", "61m", "to 1h" } },
+	{ "Period=-1s", { "Period", "-1s", "100ms" } },
+	{ "MessageSize=7", { "MessageSize", "7", "from 8" } },
+	{ "MessageSize=1048577", { "MessageSize", "1048577", "to 1M" } },
+	{ "ProcessesPerNode=0", { "ProcessesPerNode", "0", "1 or 2" } },
+	{ "ProcessesPerNode=3", { "ProcessesPerNode", "3", "1 or 2" } },
+	{ "ProcessesPerNode=1K", { "ProcessesPerNode", "1K", "1 or 2" } },
+	{ "LevelLeadIn=2h", { "LevelLeadIn", "2h", "to 1h" } },
+	{ "NetDevices=eth 0", { "NetDevices", "eth 0", "without spaces" } },
+	{ "MaxRuns=0", { "MaxRuns", "0", "1 to 1000" } },
+	{ "MaxRuns=1001", { "MaxRuns", "1001", "1 to 1000" } },
+	{ "Colour=red", { "Colour", "red", "no such key" } },
+	{ "=yes", { "=yes", "no such key", "netprof.conf" } },
+	{ "Period", { "Period", "expected", "Key=Value" } },
+	{ "", { "\"\"", "expected", "Key=Value" } },
+};
+
+static void test_bad_assignments(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+		struct np_conf c, before;
+		struct np_err err = NP_ERR_INIT;
+
+		np_conf_init(&c);
+		before = c;
+		T_ROW(bad[i].in, np_conf_set(&c, bad[i].in, &err) == -EINVAL);
+		T_ROW(bad[i].in, !memcmp(&c, &before, sizeof(c)));
+		for (size_t k = 0; k < 3; k++)
+			T_ROW(bad[i].in, strstr(err.text, bad[i].says[k]));
+	}
+}
+
+static void test_too_long_values(void)
+{
+	char line[2 * PATH_MAX];
+	struct np_conf c;
+
+	np_conf_init(&c);
+	memset(line, 'x', sizeof(line));
+	line[sizeof(line) - 1] = '\0';
+	memcpy(line, "Store=/", 7);
+	T_CHECK(np_conf_set(&c, line, NULL) == -EINVAL);
+	line[7 + PATH_MAX - 2] = '\0'; /* the longest that fits */
+	T_CHECK(np_conf_set(&c, line, NULL) == 0);
+	T_CHECK(strlen(c.store) == PATH_MAX - 1);
+	memcpy(line, "Transports=", 11);
+	line[11 + 128] = '\0';
+	T_CHECK(np_conf_set(&c, line, NULL) == -EINVAL);
+	line[11 + 127] = '\0';
+	T_CHECK(np_conf_set(&c, line, NULL) == 0);
+}
+
+static const char *write_file(const char *name, const char *text, size_t len)
+{
+	static char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", t_tmpdir(), name);
+	f = fopen(path, "w");
+	if (!f || fwrite(text, 1, len, f) != len || fclose(f))
+		T_ROW("writing a file of the test", 0);
+	return path;
+}
+
+#define FILE_OF(text) write_file("netprof.conf", text, sizeof(text) - 1)
+
+static void test_file_is_applied(void)
+{
+	struct np_conf c;
+
+	np_conf_init(&c);
+	T_CHECK(np_conf_load(&c, FILE_OF("# a comment\n\n  \t\r\n"
+		"Store = /srv/np   # where\r\nperiod=20ms\nPeriod=30ms\n"
+		"MaxRuns=7"), NULL) == 0);
+	T_CHECK(!strcmp(c.store, "/srv/np"));
+	T_CHECK(c.period_sec == 0.03);
+	T_CHECK(c.max_runs == 7);
+	T_CHECK(c.message_bytes == 1024);
+}
+
+static const struct {
+	const char *name, *text;
+	size_t len;
+	const char *says;
+} bad_files[] = {
+#define TEXT(t) t, sizeof(t) - 1
+	{ "a wrong value names its line", TEXT("\nMaxRuns=5\n# x\nPeriod=9\n"),
+	  "netprof.conf:4: Period=9: expected a time" },
+	{ "a word alone", TEXT("Store\n"), "netprof.conf:1: \"Store\"" },
+	{ "a NUL in the middle", TEXT("Max\0Runs=5\n"), "netprof.conf:1: a NUL" },
+	{ "a NUL at the end", TEXT("MaxRuns=5\0"), "netprof.conf:1: a NUL" },
+#undef TEXT
+};
+
+static void test_bad_files(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad_files); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_conf c;
+
+		np_conf_init(&c);
+		T_ROW(bad_files[i].name,
+		      np_conf_load(&c, write_file("netprof.conf",
+						  bad_files[i].text,
+						  bad_files[i].len),
+				   &err) == -EINVAL);
+		T_ROW(bad_files[i].name, strstr(err.text, bad_files[i].says));
+	}
+}
+
+static void test_what_stands_before_an_error_holds(void)
+{
+	struct np_conf c;
+
+	np_conf_init(&c);
+	T_CHECK(np_conf_load(&c, FILE_OF("MaxRuns=5\nPeriod=9\n"), NULL) ==
+		-EINVAL);
+	T_CHECK(c.max_runs == 5 && c.period_sec == 0.1);
+}
+
+static void test_no_file_hangs_or_floods(void)
+{
+	static char big[100000];
+	char path[512];
+	struct np_conf c;
+
+	np_conf_init(&c);
+	T_CHECK(np_conf_load(&c, "/nonexistent/netprof.conf", NULL) == 0);
+	T_CHECK(np_conf_load(&c, "/dev/null", NULL) == 0);
+	T_CHECK(np_conf_load(&c, "/dev/zero", NULL) == -EFBIG);
+	T_CHECK(np_conf_load(&c, "/", NULL) == -EISDIR);
+	memset(big, '#', sizeof(big));
+	T_CHECK(np_conf_load(&c, write_file("big", big, sizeof(big)), NULL) ==
+		-EFBIG);
+	snprintf(path, sizeof(path), "%s/conf.fifo", t_tmpdir());
+	T_CHECK(mkfifo(path, 0600) == 0);
+	T_CHECK(np_conf_load(&c, path, NULL) == 0);
+}
+
+static void test_environment(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_conf c;
+
+	setenv("NETPROF_CONF", FILE_OF("Store=/from/file\nMaxRuns=9\n"), 1);
+	unsetenv("NETPROF_STORE");
+	T_CHECK(np_conf_from_environment(&c, NULL) == 0);
+	T_CHECK(!strcmp(c.store, "/from/file") && c.max_runs == 9);
+	setenv("NETPROF_STORE", "/from/environment", 1);
+	T_CHECK(np_conf_from_environment(&c, NULL) == 0);
+	T_CHECK(!strcmp(c.store, "/from/environment") && c.max_runs == 9);
+	setenv("NETPROF_STORE", "", 1); /* empty is unset */
+	T_CHECK(np_conf_from_environment(&c, NULL) == 0);
+	T_CHECK(!strcmp(c.store, "/from/file"));
+	setenv("NETPROF_STORE", "here", 1);
+	T_CHECK(np_conf_from_environment(&c, &err) == -EINVAL);
+	T_CHECK(!!strstr(err.text, "NETPROF_STORE=here"));
+	setenv("NETPROF_CONF", "/nonexistent/typo.conf", 1);
+	T_CHECK(np_conf_from_environment(&c, &err) == -ENOENT);
+	T_CHECK(!!strstr(err.text, "NETPROF_CONF=/nonexistent/typo.conf"));
+	unsetenv("NETPROF_CONF");
+	unsetenv("NETPROF_STORE");
+}
+
+static const struct t_case cases[] = {
+	{ "times need a unit and are exact", test_durations },
+	{ "sizes take K, M, G and overflow is told", test_sizes },
+	{ "every key takes its good values", test_good_assignments },
+	{ "a bad value is named with what was expected",
+	  test_bad_assignments },
+	{ "values too long are refused", test_too_long_values },
+	{ "a file with comments is applied", test_file_is_applied },
+	{ "an error names file and line", test_bad_files },
+	{ "what stands before an error holds",
+	  test_what_stands_before_an_error_holds },
+	{ "no kind of file hangs or floods", test_no_file_hangs_or_floods },
+	{ "the environment names file and store", test_environment },
+	{ NULL, NULL },
+};
+T_SUITE(conf, cases)

@@ -1,0 +1,198 @@
+#include "t.h"
+#include "np_plan.h"
+
+#include <string.h>
+
+#define ARGV(...) (char *[]){ __VA_ARGS__, NULL }
+
+static const struct np_facts plain = {
+	.asked = true, .srun = "/usr/bin/srun", .job_id = 7, .n_nodes = 4,
+	.n_tasks = 8, .array_job_id = -1, .array_task_id = -1,
+	.het_component = -1,
+};
+
+static int count(char **argv)
+{
+	int n = 0;
+
+	while (argv && argv[n])
+		n++;
+	return n;
+}
+
+static const struct {
+	const char *name, *app, *env_app, *job_name, *want;
+	char *argv[5];
+} names[] = {
+	{ "the option's argument wins", "mine", "env", "job", "mine",
+	  { "/bin/lmp" } },
+	{ "then NETPROF_APP", NULL, "env", "job", "env", { "/bin/lmp" } },
+	{ "then the executable", NULL, NULL, "job", "lmp", { "/bin/lmp" } },
+	{ "characters that no name has are replaced", NULL, NULL, "job",
+	  "my_prog_", { "./my prog!" } },
+	{ "a script run by an interpreter names itself", NULL, NULL, "job",
+	  "solve.py", { "python3", "dir/solve.py" } },
+	{ "an inline script has the job's name", NULL, NULL, "job", "job",
+	  { "bash", "-c", "true" } },
+	{ "env with a variable has the job's name", NULL, NULL, "job", "job",
+	  { "env", "A=1", "lmp" } },
+	{ "Open MPI's daemon has the job's name", NULL, NULL, "my-job",
+	  "my-job", { "orted", "-mca", "x" } },
+	{ "without any other, the launcher's own name", NULL, NULL, NULL,
+	  "orted", { "orted" } },
+	{ "a hidden file gets another first letter", NULL, NULL, NULL, "_hidden",
+	  { "./.hidden" } },
+	{ "an empty NETPROF_APP is none", NULL, "", "job", "lmp", { "lmp" } },
+};
+
+static void test_names(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++) {
+		struct np_facts f = plain;
+		char app[NP_APP_MAX + 1] = "";
+
+		f.app = names[i].app;
+		f.env_app = names[i].env_app;
+		f.job_name = names[i].job_name;
+		f.argv = (char **)names[i].argv;
+		f.argc = count(f.argv);
+		T_ROW(names[i].name, np_plan_app(&f, app, NULL) == 0 &&
+		      !strcmp(app, names[i].want));
+	}
+}
+
+static const struct {
+	const char *name;
+	bool side, asked, interactive;
+	const char *env_app;
+	uint32_t n_nodes;
+	enum np_plan want;
+	const char *why; /* part of the reason */
+} plans[] = {
+	{ "a flagged step on two nodes is measured", false, true, false, NULL,
+	  2, NP_PLAN_ATTACH, "" },
+	{ "NETPROF_APP flags a step, too", false, false, false, "lmp", 2,
+	  NP_PLAN_ATTACH, "" },
+	{ "an unflagged step is left alone without a word", false, false,
+	  false, NULL, 2, NP_PLAN_NOTHING, "" },
+	{ "an empty NETPROF_APP flags nothing", false, false, false, "", 2,
+	  NP_PLAN_NOTHING, "" },
+	{ "our own steps are not measured in turn", true, true, false, "x", 2,
+	  NP_PLAN_NOTHING, "" },
+	{ "one node: said why", false, true, false, NULL, 1, NP_PLAN_SKIP,
+	  "one node" },
+	{ "salloc's shell: said why", false, true, true, NULL, 2,
+	  NP_PLAN_SKIP, "salloc" },
+	{ "mpirun's daemon on one node has mpirun beside it", false, true,
+	  false, NULL, 1, NP_PLAN_ATTACH, "" },
+	{ "a bad NETPROF_APP: said why", false, false, false, "a/b", 2,
+	  NP_PLAN_SKIP, "a/b" },
+};
+
+static void test_plans(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(plans); i++) {
+		struct np_err why = NP_ERR_INIT;
+		struct np_facts f = plain;
+		struct np_order o;
+		char period[NP_ORDER_TEXT];
+
+		f.side_step = plans[i].side;
+		f.asked = plans[i].asked;
+		f.interactive = plans[i].interactive;
+		f.env_app = plans[i].env_app;
+		f.n_nodes = plans[i].n_nodes;
+		f.argv = strstr(plans[i].name, "mpirun") ? ARGV("orted") :
+			 ARGV("/bin/lmp");
+		f.argc = 1;
+		T_ROW(plans[i].name, np_plan_make(&f, &o, period, &why) ==
+		      plans[i].want && strstr(why.text, plans[i].why));
+	}
+}
+
+static void fingerprint(char **argv, uint32_t nodes, uint32_t tasks,
+			char hex[20])
+{
+	struct np_facts f = plain;
+
+	f.argv = argv;
+	f.argc = count(argv);
+	f.n_nodes = nodes;
+	f.n_tasks = tasks;
+	np_plan_fingerprint(&f, hex);
+}
+
+static void test_fingerprint(void)
+{
+	static const struct {
+		const char *name;
+		char *argv[4];
+		uint32_t nodes, tasks;
+		bool same;
+	} rows[] = {
+		{ "the same again", { "lmp", "-in", "x" }, 4, 8, true },
+		{ "another argument", { "lmp", "-in", "y" }, 4, 8, false },
+		{ "other word limits", { "lmp", "-inx" }, 4, 8, false },
+		{ "other nodes", { "lmp", "-in", "x" }, 8, 8, false },
+		{ "other tasks", { "lmp", "-in", "x" }, 4, 4, false },
+	};
+	char base[20], hex[20];
+
+	fingerprint(ARGV("lmp", "-in", "x"), 4, 8, base);
+	T_CHECK(strlen(base) == 16);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		fingerprint((char **)rows[i].argv, rows[i].nodes,
+			    rows[i].tasks, hex);
+		T_ROW(rows[i].name, !strcmp(base, hex) == rows[i].same);
+	}
+}
+
+static void test_settings_reach_the_order(void)
+{
+	char *settings[] = { "Store=/s", "Period=1s" };
+	char period[NP_ORDER_TEXT];
+	struct np_facts f = plain;
+	struct np_order o;
+
+	f.setting = settings;
+	f.n_settings = 2;
+	f.period = "10ms";
+	f.level = "c4";
+	f.argv = ARGV("lmp");
+	f.argc = 1;
+	T_CHECK(np_plan_make(&f, &o, period, NULL) == NP_PLAN_ATTACH);
+	T_CHECK(o.n_settings == 3 && !strcmp(o.setting[0], "Store=/s"));
+	/* the user's wish comes last, and the last one counts */
+	T_CHECK(!strcmp(o.setting[2], "Period=10ms"));
+	T_CHECK(!strcmp(o.level, "c4") && !strcmp(o.srun, "/usr/bin/srun"));
+}
+
+static void test_too_many_settings_are_refused(void)
+{
+	char *settings[NP_ORDER_SETTINGS + 1];
+	struct np_err why = NP_ERR_INIT;
+	char period[NP_ORDER_TEXT];
+	struct np_facts f = plain;
+	struct np_order o;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++)
+		settings[i] = "Period=1s";
+	f.setting = settings;
+	f.n_settings = NP_ORDER_SETTINGS + 1;
+	f.argv = ARGV("lmp");
+	f.argc = 1;
+	T_CHECK(np_plan_make(&f, &o, period, &why) == NP_PLAN_SKIP);
+	T_CHECK(strstr(why.text, "plugstack.conf") != NULL);
+}
+
+static const struct t_case cases[] = {
+	{ "an application's name comes from the best source", test_names },
+	{ "what is measured and what is not, with the reason", test_plans },
+	{ "equal workloads have equal fingerprints", test_fingerprint },
+	{ "site settings come first, the user's option last",
+	  test_settings_reach_the_order },
+	{ "too many settings are refused in words",
+	  test_too_many_settings_are_refused },
+	{ NULL, NULL },
+};
+T_SUITE(plan, cases)

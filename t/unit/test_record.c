@@ -1,0 +1,110 @@
+#include "t.h"
+#include "np_record.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SIXTY_FOUR \
+	"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+
+static const struct {
+	const char *name;
+	int rc;
+} apps[] = {
+	{ "lammps", 0 }, { "a", 0 }, { "7zip", 0 }, { "_x", 0 }, { "+x", 0 },
+	{ "a.b_c+d-e", 0 }, { SIXTY_FOUR, 0 },
+	{ "", -EINVAL }, { ".hidden", -EINVAL }, { "..", -EINVAL },
+	{ "-option", -EINVAL }, { "a/b", -EINVAL }, { "a b", -EINVAL },
+	{ "a\nb", -EINVAL }, { "caf\xc3\xa9", -EINVAL }, { "a*", -EINVAL },
+	{ SIXTY_FOUR "x", -EINVAL },
+};
+
+static void test_app_check(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(apps); i++) {
+		struct np_err err = NP_ERR_INIT;
+
+		T_ROW(apps[i].name,
+		      np_app_check(apps[i].name, &err) == apps[i].rc);
+		T_ROW(apps[i].name, !apps[i].rc == !err.text[0]);
+	}
+}
+
+static const struct {
+	const char *name, *in, *app; /* NULL: nothing usable */
+} texts[] = {
+	{ "a path",             "/usr/bin/lmp",     "lmp" },
+	{ "a relative path",    "./a.out",          "a.out" },
+	{ "a job name",         "my job (3)",       "my_job__3_" },
+	{ "other letters",      "caf\xc3\xa9",      "caf__" },
+	{ "hidden file",        "/home/u/.run",     "_run" },
+	{ "option",             "-x",               "_x" },
+	{ "the longest",        SIXTY_FOUR,         SIXTY_FOUR },
+	{ "cut at 64",          SIXTY_FOUR "yz",    SIXTY_FOUR },
+	{ "empty",              "",                 NULL },
+	{ "a directory",        "/opt/bin/",        NULL },
+	{ "no letter or digit", "/opt/(...)",       NULL },
+};
+
+static void test_app_from_text(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+		char app[NP_APP_MAX + 1] = "unchanged";
+		int rc = np_app_from_text(texts[i].in, app);
+
+		T_ROW(texts[i].name, rc == (texts[i].app ? 0 : -EINVAL));
+		T_ROW(texts[i].name, !strcmp(app, texts[i].app ? texts[i].app :
+						  "unchanged"));
+		if (!rc)
+			T_ROW(texts[i].name, !np_app_check(app, NULL));
+	}
+}
+
+static void test_leaves_by_name(void)
+{
+	struct np_record *r = np_record_new();
+	struct np_leaf_run *a = np_record_leaf(r, "leaf0");
+
+	T_CHECK(a && !strcmp(a->name, "leaf0") && a->latency.n == 0);
+	T_CHECK(!!np_record_leaf(r, ""));
+	T_CHECK(np_record_leaf(r, "leaf0") == &r->leaves[0]);
+	T_CHECK(r->n_leaves == 2);
+	for (int i = 1; i < NP_RECORD_MAX_LEAVES + 5; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "leaf%d", i);
+		np_record_leaf(r, name);
+	}
+	T_CHECK(r->n_leaves == NP_RECORD_MAX_LEAVES);
+	T_CHECK(!np_record_leaf(r, "one more"));
+	T_CHECK(np_record_leaf(r, "leaf1") == &r->leaves[2]);
+	np_record_free(r);
+}
+
+static void test_notes_are_single_lines(void)
+{
+	struct np_record *r = np_record_new();
+	char big[1000];
+
+	memset(big, 'x', sizeof(big));
+	big[sizeof(big) - 1] = '\0';
+	np_record_note(r, "node %s\nis\tdown\x1b[31m", "n3");
+	np_record_note(r, "%s", big);
+	T_CHECK(!strcmp(r->notes[0], "node n3 is down [31m"));
+	T_CHECK(strlen(r->notes[1]) == 255);
+	for (int i = 0; i < 2 * NP_RECORD_MAX_NOTES; i++)
+		np_record_note(r, "more");
+	T_CHECK(r->n_notes == NP_RECORD_MAX_NOTES);
+	np_record_free(r);
+	np_record_free(NULL);
+}
+
+static const struct t_case cases[] = {
+	{ "application names cannot leave their directory", test_app_check },
+	{ "any executable or job name gives a valid one", test_app_from_text },
+	{ "leaves are found by name and bounded", test_leaves_by_name },
+	{ "notes are single lines and bounded", test_notes_are_single_lines },
+	{ NULL, NULL },
+};
+T_SUITE(record, cases)

@@ -1,0 +1,72 @@
+#include "t.h"
+#include "np_sidecmd.h"
+
+#include <string.h>
+
+static int has(const struct np_sidecmd *c, const char *arg)
+{
+	for (size_t i = 0; c->argv[i]; i++)
+		if (!strcmp(c->argv[i], arg))
+			return 1;
+	return 0;
+}
+
+static const struct np_order order = {
+	.job_id = 12, .het_component = -1, .srun = "/usr/bin/srun", .level = "c4",
+};
+static const struct np_conf conf = {
+	.bindir = "/opt/netprof/bin", .message_bytes = 1024,
+	.period_sec = 0.1, .per_node = 2,
+};
+
+static const char *const always[] = {
+	"/usr/bin/srun", "--jobid=12", "--overlap", "--mem=0", "--mpi=pmix",
+	"--nodelist=n[0-3]", "--nodes=4", "--cpu-bind=none", "--no-kill",
+};
+
+static void test_impact(void)
+{
+	struct np_sidecmd c;
+
+	T_CHECK(np_sidecmd_impact(&c, &order, &conf, "n[0-3]", 4) == 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(always); i++)
+		T_ROW(always[i], has(&c, always[i]));
+	T_CHECK(has(&c, "--ntasks=8") && has(&c, "--ntasks-per-node=2"));
+	T_CHECK(has(&c, "/opt/netprof/bin/netprof-impactb"));
+	T_CHECK(has(&c, "--bytes=1024") && has(&c, "--period=0.1s"));
+	np_sidecmd_free(&c);
+}
+
+static void test_component(void)
+{
+	struct np_order o = order;
+	struct np_sidecmd c;
+
+	o.job_id = 13;
+	o.het_job_id = 12;
+	o.het_component = 1;
+	T_CHECK(np_sidecmd_impact(&c, &o, &conf, "n[0-3]", 4) == 0);
+	T_CHECK(has(&c, "--jobid=12") && has(&c, "--het-group=1"));
+	np_sidecmd_free(&c);
+}
+
+static void test_level(void)
+{
+	struct np_sidecmd c;
+
+	T_CHECK(np_sidecmd_level(&c, &order, &conf, "n[0-3]", 4) == 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(always); i++)
+		T_ROW(always[i], has(&c, always[i]));
+	T_CHECK(has(&c, "--ntasks=4") && has(&c, "--ntasks-per-node=1"));
+	T_CHECK(has(&c, "/opt/netprof/bin/netprof-compressionb"));
+	T_CHECK(has(&c, "--level=c4"));
+	np_sidecmd_free(&c);
+}
+
+static const struct t_case cases[] = {
+	{ "the probes' step takes nothing from the user's", test_impact },
+	{ "nor does the level's", test_level },
+	{ "a component is reached through the job's leader", test_component },
+	{ NULL, NULL },
+};
+T_SUITE(sidecmd, cases)

@@ -1,0 +1,100 @@
+#include "t.h"
+#include "np_sidestep.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static char seen[512];
+static size_t n_seen;
+
+static void take(const char *line, void *arg)
+{
+	(void)arg;
+	n_seen++;
+	snprintf(seen, sizeof(seen), "%s", line);
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+}
+
+/* Run a shell command to its end, for at most 5 s. */
+static void run(struct np_sidestep *s, const char *command)
+{
+	char *argv[] = { "/bin/sh", "-c", (char *)command, NULL };
+	char *env[] = { "PATH=/usr/bin:/bin", NULL };
+
+	n_seen = 0;
+	seen[0] = '\0';
+	T_CHECK(np_sidestep_start(s, argv, env, NULL) == 0);
+	for (int i = 0; i < 2500 && !(np_sidestep_reap(s) && s->fd < 0); i++) {
+		np_sidestep_read(s, take, NULL);
+		nap();
+	}
+	np_sidestep_read(s, take, NULL);
+}
+
+static const struct {
+	const char *name, *command;
+	size_t lines;
+	const char *last_line, *cause;
+} rows[] = {
+	{ "every whole line is handed on", "echo 'np1 a'; echo 'np1 b'", 2,
+	  "np1 b", "exit 0" },
+	{ "a line that comes in pieces is one line",
+	  "printf 'np1 '; sleep 0.05; echo x", 1, "np1 x", "exit 0" },
+	{ "an unfinished line is not handed on", "printf 'np1 x'", 0, "",
+	  "exit 0" },
+	{ "what is no report is the cause of a failure",
+	  "echo 'srun: error: no pmix' >&2; exit 3", 0, "",
+	  "exit 3: srun: error: no pmix" },
+	{ "a signal is named", "kill -9 $$", 0, "", "signal 9" },
+	{ "a program that is not there says so", "exec /no/such/program", 0,
+	  "", "exit 127" },
+	{ "a flood without a line end is dropped, not kept",
+	  "head -c 100000 /dev/zero | tr '\\0' x; echo; echo 'np1 z'", 1,
+	  "np1 z", "exit 0" },
+};
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_sidestep s = NP_SIDESTEP_INIT;
+		char cause[NP_ERR_LEN + 32] = "";
+
+		run(&s, rows[i].command);
+		np_sidestep_cause(&s, cause, sizeof(cause));
+		T_ROW(rows[i].name, n_seen == rows[i].lines &&
+		      !strcmp(seen, rows[i].last_line) &&
+		      !strncmp(cause, rows[i].cause, strlen(rows[i].cause)));
+	}
+}
+
+static void test_signals_reach_it(void)
+{
+	char *argv[] = { "/bin/sleep", "60", NULL }, *env[] = { NULL };
+	struct np_sidestep s = NP_SIDESTEP_INIT;
+
+	T_CHECK(np_sidestep_start(&s, argv, env, NULL) == 0);
+	T_CHECK(!np_sidestep_reap(&s));
+	np_sidestep_signal(&s, SIGTERM);
+	for (int i = 0; i < 2500 && !np_sidestep_reap(&s); i++)
+		nap();
+	T_CHECK(s.ended && WIFSIGNALED(s.status) &&
+		WTERMSIG(s.status) == SIGTERM);
+	np_sidestep_signal(&s, SIGKILL); /* nobody there: no harm */
+	np_sidestep_read(&s, take, NULL);
+	T_CHECK(s.fd == -1);
+}
+
+static const struct t_case cases[] = {
+	{ "lines and causes of a side step", test_rows },
+	{ "signals reach a side step, once it is there", test_signals_reach_it },
+	{ NULL, NULL },
+};
+T_SUITE(sidestep, cases)

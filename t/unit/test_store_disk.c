@@ -1,0 +1,187 @@
+/* A store on a disk that is full or read-only: a small tmpfs of our own. */
+#include "t.h"
+#include "np_store.h"
+#include "some_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NO_MOUNT 77
+
+static char dir[512];
+
+/* Exit status of a child: which of its checks failed, 0 if none. */
+#define CHILD(n, cond) do { if (!(cond)) return n; } while (0)
+
+static struct np_record *run_of(uint32_t job_id)
+{
+	struct np_record *r = np_record_new();
+	struct t_rng g = { job_id };
+
+	strcpy(r->app, "lmp");
+	r->uid = geteuid();
+	r->job_id = job_id;
+	r->start = r->end = 1.7e9;
+	t_add_latency(np_record_leaf(r, "leaf0"), &g, 1000, 1e-5, 100);
+	return r;
+}
+
+static size_t n_runs(struct np_store *s, uint32_t *newest_job)
+{
+	struct np_runs runs = { .n = 0 };
+	size_t n;
+
+	if (np_store_load(s, NP_STORE_USER, geteuid(), "lmp", NULL, NULL, &runs,
+			  NULL))
+		return 0;
+	n = runs.n;
+	*newest_job = n ? runs.run[0]->job_id : 0;
+	np_runs_free(&runs);
+	return n;
+}
+
+static void fill(void)
+{
+	char path[600], block[512] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/filler", dir);
+	fd = open(path, O_CREAT | O_WRONLY, 0644);
+	while (write(fd, block, sizeof(block)) > 0)
+		;
+	close(fd);
+}
+
+static int n_tmp_files(void)
+{
+	char cmd[700];
+	int n = -1;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "find %s -name '.tmp-*' | wc -l", dir);
+	f = popen(cmd, "r");
+	if (!f || fscanf(f, "%d", &n) != 1)
+		return -1;
+	pclose(f);
+	return n;
+}
+
+static int full_disk(struct np_store *s)
+{
+	struct np_record *r = run_of(1), *other = run_of(2);
+	struct np_err err = NP_ERR_INIT;
+	uint32_t job;
+
+	CHILD(10, !np_store_save(s, r, NULL));
+	fill();
+	CHILD(11, np_store_save(s, other, &err) == -ENOSPC);
+	CHILD(12, strstr(err.text, "cannot write ") &&
+		  strstr(err.text, "-2.0.json: No space left on device"));
+	r->state = NP_RUN_COMPLETE;
+	CHILD(13, np_store_save(s, r, &err) == -ENOSPC);
+	CHILD(14, n_runs(s, &job) == 1 && job == 1);
+	CHILD(15, n_tmp_files() == 0);
+	strcpy(other->app, "other");
+	CHILD(16, np_store_save(s, other, &err) == -ENOSPC);
+	return 0;
+}
+
+static int read_only_disk(struct np_store *s)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_record *r = run_of(3);
+	uint32_t job;
+
+	CHILD(20, !mount("none", dir, NULL, MS_REMOUNT | MS_RDONLY, NULL));
+	CHILD(21, np_store_save(s, r, &err) == -EROFS);
+	CHILD(22, strstr(err.text, "Read-only file system"));
+	CHILD(23, n_runs(s, &job) == 1 && job == 1);
+	strcpy(r->app, "other");
+	CHILD(24, np_store_save(s, r, &err) == -EROFS);
+	CHILD(25, strstr(err.text, "/other") &&
+		  strstr(err.text, "Read-only file system"));
+	CHILD(26, np_store_publish(s, r, &err) == -EROFS);
+	return 0;
+}
+
+static int on_small_disk(void)
+{
+	struct np_store *s;
+	int rc;
+
+	if (unshare(CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", dir, "tmpfs", 0, "size=64k,mode=755"))
+		return NO_MOUNT;
+	CHILD(1, !np_store_open(dir, &s, NULL));
+	rc = full_disk(s);
+	if (!rc)
+		rc = read_only_disk(s);
+	np_store_close(s);
+	return rc;
+}
+
+static int as_nobody(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_store *s;
+
+	CHILD(2, geteuid() || (!setgid(12345) && !setuid(12345)));
+	CHILD(3, !np_store_open(dir, &s, NULL));
+	CHILD(4, np_store_save(s, run_of(1), &err) == -EACCES);
+	CHILD(5, strstr(err.text, "users: Permission denied"));
+	return 0;
+}
+
+static int in_child(int (*f)(void))
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(f());
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+static void test_full_and_read_only(void)
+{
+	int rc;
+
+	snprintf(dir, sizeof(dir), "%s/disk", t_tmpdir());
+	T_CHECK(mkdir(dir, 0755) == 0);
+	rc = in_child(on_small_disk);
+	if (rc == NO_MOUNT) {
+		printf("skipped (cannot mount a tmpfs here) ... ");
+		return;
+	}
+	if (rc)
+		printf("check %d failed ... ", rc);
+	T_CHECK(rc == 0);
+}
+
+static void test_no_permission(void)
+{
+	snprintf(dir, sizeof(dir), "%s/closed", t_tmpdir());
+	T_CHECK(mkdir(dir, 0555) == 0 && !chmod(t_tmpdir(), 0755));
+	T_CHECK(in_child(as_nobody) == 0);
+}
+
+static const struct t_case cases[] = {
+	{ "a full or read-only store says so and keeps what it has",
+	  test_full_and_read_only },
+	{ "a store without permission says so", test_no_permission },
+	{ NULL, NULL },
+};
+T_SUITE(store_disk, cases)
