@@ -47,7 +47,7 @@ enum np_pred_flag {
 	NP_PRED_NO_COUPLING = 1 << 4, /* scope not measured: taken as 1 */
 	NP_PRED_PARTIAL = 1 << 5,     /* levels left out for want of data */
 	NP_PRED_ONE_PROBE = 1 << 6,   /* a latency set of one sample: sd 0 */
-	NP_PRED_NO_INTERVAL = 1 << 7, /* none asked for */
+	NP_PRED_NO_INTERVAL = 1 << 7, /* none asked for, or model zero */
 	NP_PRED_NOISE_ONLY = 1 << 8,  /* the interval knows nothing of the
 					 model's own error */
 	NP_PRED_NOT_MUTUAL = 1 << 9,  /* several co-runners: no fixed point */

@@ -114,6 +114,12 @@ static void describe_use(const struct np_predictor *p, const struct np_ready *a,
 		out->flags |= NP_PRED_PARTIAL;
 }
 
+/* A model that looks at nothing has nothing to be uncertain about. */
+static bool with_interval(const struct np_predictor *p)
+{
+	return p->opt.replicates && p->m->needs;
+}
+
 /* The answer from two sides that are ready. */
 static int answer(struct np_predictor *p, const struct np_ready *a,
 		  const struct np_ready *co, size_t n_co, enum np_scope scope,
@@ -136,12 +142,12 @@ static int answer(struct np_predictor *p, const struct np_ready *a,
 			       "has no answer", a->app->name, co->app->name,
 			       p->m->name);
 	describe_use(p, a, co, out);
-	if (p->fabric.n > 1)
+	if (with_interval(p))
 		np_interval_widen(&co->x, &a->y, z, p->fabric.n,
 				  &out->flags);
 	couple_all(p, scope, z, out);
 	out->slowdown = expm1(z[0]);
-	if (p->fabric.n > 1)
+	if (with_interval(p))
 		np_interval(z, p->fabric.n, &out->low, &out->high);
 	else
 		out->flags |= NP_PRED_NO_INTERVAL;

@@ -1,0 +1,192 @@
+/* netprof accuracy: every model against measured pairs. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accuracy.h"
+#include "cmd.h"
+
+/* More than elsewhere: nobody waits for it, and shares need few percent. */
+#define REPLICATES 200
+
+static const char usage_text[] =
+	"usage: netprof accuracy [OPTION]... FILE...\n"
+	"Compare the predictions of each model with measured pairs of\n"
+	"programs.  FILE is as in netprof-pairs(5).\n"
+	"\n"
+	"  --model M,...      these models only (zero is always shown)\n"
+	"  --without APP,...  leave out cases with one of these programs\n"
+	"  --only APP,...     only cases with one of these programs\n"
+	"  --cases            list every case and its prediction as well\n"
+	"  --seed N           of the bootstrap behind the intervals (1)\n"
+	"  --json, --parsable print for programs\n"
+	"\n"
+	"Errors are in percentage points of slowdown: mean, median and\n"
+	"largest absolute error, and bias (predicted - measured).  <=10 and\n"
+	">20: share of errors.  recall, prec.: of cases slowed by 10 % and\n"
+	"more.  holds: share of 90 % intervals that hold the measured value;\n"
+	"width: their median width in points.  In brackets, where not all\n"
+	"were predicted: how many were.  The constant is the best one\n"
+	"there is for these cases, chosen with the answers in hand.\n";
+
+static int usage(const char *what)
+{
+	fprintf(stderr, "netprof accuracy: %s\n", what);
+	fputs(usage_text, stderr);
+	return 2;
+}
+
+/* Cut a list at its commas, in place. */
+static int split(char *text, const char **list, size_t *n)
+{
+	char *save = NULL;
+
+	for (char *w = strtok_r(text, ",", &save); w;
+	     w = strtok_r(NULL, ",", &save)) {
+		if (*n == ACCURACY_MAX_NAMES)
+			return -1;
+		list[(*n)++] = w;
+	}
+	return *n ? 0 : -1;
+}
+
+static int add_models(char *text, struct accuracy_opt *opt)
+{
+	const char *name[ACCURACY_MAX_NAMES];
+	struct np_err err = NP_ERR_INIT;
+	size_t n = 0;
+
+	if (split(text, name, &n))
+		return usage("--model: expected names, separated by commas");
+	for (size_t i = 0; i < n; i++) {
+		const struct np_model *m = np_model_find(name[i], &err);
+
+		if (!m)
+			return usage(err.text);
+		if (!strcmp(m->name, "zero"))
+			continue; /* already there */
+		if (opt->n_models == ACCURACY_MAX_NAMES)
+			return usage("--model: too many");
+		opt->model[opt->n_models++] = m;
+	}
+	return 0;
+}
+
+static int parse_seed(const char *text, struct accuracy_opt *opt)
+{
+	char *end;
+
+	opt->predict.seed = strtoull(text, &end, 10);
+	return *text < '0' || *text > '9' || *end ?
+		       usage("--seed: expected a number") : 0;
+}
+
+static int parse_one(int c, char *arg, struct accuracy_opt *opt)
+{
+	switch (c) {
+	case 'm':
+		return add_models(arg, opt);
+	case 'w':
+		return split(arg, opt->without, &opt->n_without) ?
+			       usage("--without: expected names") : 0;
+	case 'o':
+		return split(arg, opt->only, &opt->n_only) ?
+			       usage("--only: expected names") : 0;
+	case 'c':
+		opt->cases = true;
+		return 0;
+	case 's':
+		return parse_seed(arg, opt);
+	case 'j':
+		opt->format = ACCURACY_JSON;
+		return 0;
+	case 'p':
+		opt->format = ACCURACY_PARSABLE;
+		return 0;
+	case 'h':
+		fputs(usage_text, stdout);
+		return -1;
+	default:
+		fputs(usage_text, stderr);
+		return 2;
+	}
+}
+
+static int parse(int argc, char **argv, struct accuracy_opt *opt)
+{
+	static const struct option options[] = {
+		{ "model", required_argument, NULL, 'm' },
+		{ "without", required_argument, NULL, 'w' },
+		{ "only", required_argument, NULL, 'o' },
+		{ "cases", no_argument, NULL, 'c' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "parsable", no_argument, NULL, 'p' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c, rc = 0;
+
+	opt->model[opt->n_models++] = np_model_find("zero", NULL);
+	optind = 1;
+	while (!rc && (c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		rc = parse_one(c, optarg, opt);
+	if (rc)
+		return rc;
+	for (size_t i = 1; opt->n_models == 1 && i < np_n_models; i++)
+		opt->model[i] = &np_models[i];
+	if (opt->n_models == 1)
+		opt->n_models = np_n_models;
+	return optind < argc ? 0 : usage("expected a file");
+}
+
+static void print(const struct accuracy_file *f, size_t n,
+		  const struct accuracy_opt *opt)
+{
+	if (opt->format == ACCURACY_JSON) {
+		accuracy_print_json(f, n, opt);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (opt->format == ACCURACY_PARSABLE) {
+			accuracy_print_parsable(&f[i], opt, i == 0);
+			continue;
+		}
+		if (i)
+			printf("\n");
+		accuracy_print_table(&f[i], opt);
+	}
+}
+
+int cmd_accuracy(int argc, char **argv)
+{
+	/* The model's own answer or none: a fallback has its own line. */
+	struct accuracy_opt opt = {
+		.predict = { .replicates = REPLICATES, .seed = 1,
+			     .strict = true },
+	};
+	struct np_err err = NP_ERR_INIT;
+	struct accuracy_file *f;
+	size_t n;
+	int rc = parse(argc, argv, &opt);
+
+	if (rc)
+		return rc < 0 ? 0 : rc;
+	n = (size_t)(argc - optind);
+	f = calloc(n, sizeof(*f));
+	if (!f) {
+		fprintf(stderr, "netprof accuracy: no memory\n");
+		return 1;
+	}
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = accuracy_run(argv[optind + (int)i], &opt, &f[i], &err);
+	if (rc)
+		fprintf(stderr, "netprof accuracy: %s\n", err.text);
+	else
+		print(f, n, &opt);
+	for (size_t i = 0; i < n; i++)
+		accuracy_free(&f[i]);
+	free(f);
+	return rc ? 1 : 0;
+}
