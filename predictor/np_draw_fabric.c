@@ -91,6 +91,24 @@ static void gram_cross(struct task *t, struct np_view_fabric *v)
 	v->gram_cross = g;
 }
 
+/* Rows of levels against each other. */
+static void gram_victim(struct task *t, struct np_view_fabric *v)
+{
+	size_t n = t->n;
+	double *g = take(t, n * n);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k <= i; k++) {
+			double sum = 0;
+
+			for (size_t j = 0; j < n; j++)
+				sum += v->log_beside[i * n + j] *
+				       v->log_beside[k * n + j];
+			g[i * n + k] = g[k * n + i] = sum;
+		}
+	v->gram_victim = g;
+}
+
 static const double *cdf_of(const struct np_view_fabric *v, size_t i)
 {
 	return i ? v->level[i - 1].cdf : v->idle.cdf;
@@ -141,6 +159,7 @@ static void draw_one(struct task *t, size_t r)
 	if (t->f->beside) {
 		draw_beside(t, v, r > 0);
 		gram_cross(t, v);
+		gram_victim(t, v);
 	}
 }
 
@@ -152,7 +171,7 @@ static int room(struct task *t)
 	if (t->bins)
 		per += n1 * n1;
 	if (t->f->beside)
-		per += n * n + n1 * n1;
+		per += 2 * n * n + n1 * n1;
 	d->n = 1 + t->opt->replicates;
 	d->view = calloc(d->n, sizeof(*d->view));
 	d->level = calloc(d->n * n + 1, sizeof(*d->level));

@@ -205,8 +205,8 @@ static void add_one(struct np_view_program *v, const struct np_view_program *co,
 }
 
 /* Start the sum as a copy of the first co-runner, without its curve. */
-static void copy_one(struct np_view_program *v, const struct np_view_program *co,
-		     size_t n, size_t bins, double *to)
+static void copy_one(struct np_view_program *v,
+		     const struct np_view_program *co, size_t n, size_t bins, double *to)
 {
 	*v = *co;
 	memset(to, 0, 2 * n * sizeof(*to));

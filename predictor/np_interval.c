@@ -43,7 +43,7 @@ void np_interval_widen(const struct np_side *x, const struct np_side *y,
 	}
 	gsl_sort(miss, 1, n_miss);
 	for (size_t r = 1; r < n; r++) {
-		/* The golden ratio spreads the misses evenly over replicates. */
+		/* The golden ratio spreads the misses over replicates. */
 		double u = fmod((double)r * 0.6180339887498949, 1);
 
 		log_slow[r] += scale * miss[(size_t)(u * (double)n_miss)];

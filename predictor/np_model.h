@@ -69,6 +69,7 @@ struct np_view_fabric {
 	const double *log_beside; /* log(1 + CC[i][j]), 0 if unknown */
 	/* Normal equations of the fits, (n_levels + 1) square, idle first. */
 	const double *gram_cross, *gram_mixture;
+	const double *gram_victim; /* of the victim's side, n_levels square */
 };
 
 /* Unknown slowdowns are 0 here; col and row say which ones count. */
@@ -84,13 +85,14 @@ struct np_view_program {
 /* One question with one set of numbers. */
 struct np_view {
 	const struct np_view_fabric *fabric;
-	const struct np_view_program *victim, *co; /* co: all co-runners as one */
+	const struct np_view_program *victim;
+	const struct np_view_program *co; /* all co-runners as one */
 	size_t n_co;
 	const size_t *col; /* levels whose effect on the victim is known */
 	size_t n_col;
 	const size_t *row; /* levels on which the co-runner's effect is known */
 	size_t n_row;
-	const size_t *co_col; /* levels whose effect on the co-runner is known */
+	const size_t *co_col; /* levels whose effect on co is known */
 	size_t n_co_col;
 	struct np_nnls *nnls;  /* for n_levels + 1 unknowns */
 	double *work;	       /* NP_MODEL_WORK(n_levels) doubles */

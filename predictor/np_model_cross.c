@@ -32,25 +32,44 @@ static void right_side(const struct np_view *v, double *h)
 	}
 }
 
-/* The fabric's normal equations without the rows that are not in use. */
+/* Add level i's row to the normal equations, or with sign -1 take it out. */
+static void add_row(const struct np_view *v, size_t i, double sign,
+		    double *gram)
+{
+	size_t n = v->fabric->n_levels;
+	const double *beside = v->fabric->log_beside + i * n;
+
+	for (size_t j = 0; j < n; j++) {
+		double a = sign * beside[j];
+
+		for (size_t k = 0; k < n; k++)
+			gram[(j + 1) * (n + 1) + k + 1] += a * beside[k];
+	}
+}
+
+/*
+ * The normal equations of the rows in use: the fabric's less those that are
+ * not, or where these are the most, which would cancel, from the start.
+ */
 static const double *gram_of_rows(const struct np_view *v, double *gram)
 {
 	size_t n = v->fabric->n_levels, next = 0;
 
 	if (v->n_row == n)
 		return v->fabric->gram_cross;
+	if (v->n_row < n / 2) {
+		for (size_t i = 0; i < (n + 1) * (n + 1); i++)
+			gram[i] = NP_CROSS_SUM * NP_CROSS_SUM;
+		for (size_t r = 0; r < v->n_row; r++)
+			add_row(v, v->row[r], 1, gram);
+		return gram;
+	}
 	memcpy(gram, v->fabric->gram_cross, (n + 1) * (n + 1) * sizeof(*gram));
 	for (size_t i = 0; i < n; i++) {
-		const double *beside = v->fabric->log_beside + i * n;
-
-		if (next < v->n_row && v->row[next] == i) {
+		if (next < v->n_row && v->row[next] == i)
 			next++;
-			continue;
-		}
-		for (size_t j = 0; j < n; j++)
-			for (size_t k = 0; k < n; k++)
-				gram[(j + 1) * (n + 1) + k + 1] -=
-					beside[j] * beside[k];
+		else
+			add_row(v, i, -1, gram);
 	}
 	return gram;
 }

@@ -31,9 +31,41 @@ int np_victim_describe(const struct np_model *m, struct np_view *v, double *x,
 	return 0;
 }
 
-/* Normal equations over the rows in use; gram is n_row square. */
-static void equations(const struct np_view *v, double ridge, double *gram,
-		      double *h)
+/* Add level j's column to the normal equations, or with -1 take it out. */
+static void add_column(const struct np_view *v, size_t j, double sign,
+		       double *gram)
+{
+	const double *column = v->fabric->log_beside + j;
+	size_t n = v->fabric->n_levels, k = v->n_row;
+
+	for (size_t r = 0; r < k; r++) {
+		double a = sign * column[v->row[r] * n];
+
+		for (size_t s = 0; s < k; s++)
+			gram[r * k + s] += a * column[v->row[s] * n];
+	}
+}
+
+/* n_row square: the fabric's less what is not in use, or from the start. */
+static void gram_of_columns(const struct np_view *v, double *gram)
+{
+	size_t n = v->fabric->n_levels, k = v->n_row, next = 0;
+	bool few = v->n_col < n / 2;
+
+	for (size_t i = 0; i < k * k; i++)
+		gram[i] = few ? 0 : v->fabric->gram_victim[
+					v->row[i / k] * n + v->row[i % k]];
+	for (size_t j = 0; j < n; j++) {
+		bool used = next < v->n_col && v->col[next] == j;
+
+		next += used;
+		if (used == few)
+			add_column(v, j, few ? 1 : -1, gram);
+	}
+}
+
+/* h = CC log(1 + AC), over the rows and columns in use. */
+static void right_side(const struct np_view *v, double *h)
 {
 	size_t n = v->fabric->n_levels;
 
@@ -44,16 +76,6 @@ static void equations(const struct np_view *v, double ridge, double *gram,
 		for (size_t c = 0; c < v->n_col; c++)
 			h[r] += a[v->col[c]] *
 				v->victim->log_curve[v->col[c]];
-		for (size_t s = 0; s <= r; s++) {
-			const double *b = v->fabric->log_beside +
-					  v->row[s] * n;
-			double sum = r == s ? ridge * ridge : 0;
-
-			for (size_t c = 0; c < v->n_col; c++)
-				sum += a[v->col[c]] * b[v->col[c]];
-			gram[r * v->n_row + s] = sum;
-			gram[s * v->n_row + r] = sum;
-		}
 	}
 }
 
@@ -63,9 +85,12 @@ static int respond(struct np_view *v, double ridge, double *y, bool warm)
 	double *gram = v->work, *h = gram + k * k, *z = h + k;
 	int rc;
 
-	equations(v, ridge, gram, h);
-	for (size_t r = 0; r < k; r++)
+	gram_of_columns(v, gram);
+	right_side(v, h);
+	for (size_t r = 0; r < k; r++) {
+		gram[r * k + r] += ridge * ridge;
 		z[r] = warm ? y[v->row[r]] : 0;
+	}
 	rc = np_nnls_solve(v->nnls, gram, k, h, k, z, warm, v->err);
 	memset(y, 0, v->fabric->n_levels * sizeof(*y));
 	for (size_t r = 0; r < k; r++)

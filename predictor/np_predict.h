@@ -50,7 +50,7 @@ struct np_prediction {
 	/* What it used. */
 	unsigned used;	     /* enum np_need */
 	size_t n_curve;	     /* levels of the victim's curve */
-	size_t n_pressure;   /* levels on which the co-runners' effect counted */
+	size_t n_pressure;   /* levels whose slowdown by the co-runners counts */
 	uint64_t n_probes;   /* least number of latencies of a co-runner */
 	size_t n_left_out;   /* levels whose omission told the model's error */
 	double coupling;
@@ -91,8 +91,8 @@ int np_predict(struct np_predictor *p, const struct np_program *victim,
  * model, and what np_predict() would have returned in rc[v * n + c]; more is
  * NP_MORE_NOTHING throughout.  Returns 0, -EINVAL or -ENOMEM with err.
  */
-int np_predict_matrix(struct np_predictor *p, const struct np_program *const *app,
-		      size_t n, enum np_scope scope,
+int np_predict_matrix(struct np_predictor *p,
+		      const struct np_program *const *app, size_t n, enum np_scope scope,
 		      struct np_prediction *out, int *rc, struct np_err *err);
 
 #endif

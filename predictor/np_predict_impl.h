@@ -58,6 +58,13 @@ struct np_predictor {
 	struct np_predictor *fallback; /* made when first asked */
 };
 
+/*
+ * np_predictor.c: the predictor of the model that answers where this one's
+ * data is missing; *out is NULL if there is none.
+ */
+int np_predictor_fallback(struct np_predictor *p, struct np_predictor **out,
+			  struct np_err *err);
+
 /* np_use.c: which levels serve this question.  -ENODATA or -EDOM with err. */
 int np_use_choose(const struct np_predictor *p, const struct np_program *victim,
 		  const struct np_draw_program *va, const struct np_program *co,
@@ -97,12 +104,22 @@ void np_interval_widen(const struct np_side *x, const struct np_side *y,
 		       double *log_slow, size_t n, unsigned *flags);
 void np_interval(double *log_slow, size_t n, double *low, double *high);
 
-/* One program made ready, and its half of a question. */
+/* One program made ready, and its half of a question: np_ready.c. */
 struct np_ready {
 	const struct np_program *app;
 	struct np_draw_program draw;
 	struct np_side x, y;
 };
+
+/* Check and draw.  Free also after a failure. */
+int np_ready_make(struct np_predictor *p, const struct np_program *a,
+		  struct np_ready *r, struct np_err *err);
+void np_ready_free(struct np_ready *r);
+
+/* The answer for two that are ready; -ENODATA as np_use_choose() says. */
+int np_ready_pair(struct np_predictor *p, struct np_ready *a,
+		  struct np_ready *co, size_t n_co, enum np_scope scope,
+		  struct np_prediction *out, struct np_err *err);
 
 /* Join replicate s of the victim's side with replicate r of the co-runner's. */
 int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,

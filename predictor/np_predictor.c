@@ -21,7 +21,8 @@ static int make_levels(struct np_predictor *p)
 	column = speed + n * n;
 	zero = column + n * n;
 	for (size_t i = 0; i < n; i++) {
-		const double *row = f->log_beside ? f->log_beside + i * n : zero;
+		const double *row = f->log_beside ?
+					    f->log_beside + i * n : zero;
 
 		for (size_t j = 0; j < n; j++) {
 			speed[i * n + j] = exp(-row[j]);
@@ -101,6 +102,25 @@ int np_predictor_new(const struct np_fabric *f, const struct np_model *m,
 		return rc;
 	}
 	*out = p;
+	return 0;
+}
+
+int np_predictor_fallback(struct np_predictor *p, struct np_predictor **out,
+			  struct np_err *err)
+{
+	const struct np_model *m;
+
+	*out = NULL;
+	if (!p->m->fallback || p->opt.strict)
+		return 0;
+	m = np_model_find(p->m->fallback, err);
+	if (!p->fallback) {
+		int rc = np_predictor_new(p->f, m, &p->opt, &p->fallback, err);
+
+		if (rc)
+			return rc;
+	}
+	*out = p->fallback;
 	return 0;
 }
 

@@ -18,7 +18,7 @@ struct np_program {
 	/* Probe latencies beside it, in the fabric's bins. */
 	struct np_latency latency;
 
-	/* The same over time: consecutive windows of equal width, some empty. */
+	/* The same over time: consecutive windows, equally wide, or empty. */
 	const struct np_moments *window;
 	size_t n_windows;
 

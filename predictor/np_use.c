@@ -105,8 +105,8 @@ static int check_fabric(const struct np_predictor *p, unsigned needs,
 	return 0;
 }
 
-static int check_co(const struct np_program *co, const struct np_draw_program *cb,
-		    unsigned needs, struct np_err *err)
+static int check_co(const struct np_program *co,
+		    const struct np_draw_program *cb, unsigned needs, struct np_err *err)
 {
 	if (needs & NP_NEED_LATENCY && !(cb->has & NP_NEED_LATENCY))
 		return lack(co->name, "no probe latencies", err);
@@ -122,8 +122,8 @@ static int check_co(const struct np_program *co, const struct np_draw_program *c
 	return 0;
 }
 
-static int check_victim(const struct np_program *a, const struct np_draw_program *va,
-			unsigned needs, struct np_err *err)
+static int check_victim(const struct np_program *a,
+			const struct np_draw_program *va, unsigned needs, struct np_err *err)
 {
 	if (needs & NP_NEED_CURVE && !(va->has & NP_NEED_CURVE))
 		return lack(a->name, "no slowdown beside any level", err);
