@@ -146,6 +146,17 @@ $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,-lcunit -lslurm $(JSON) $(GSL) $(LIBM))
 
+# Records for t/data/store; see t/data/README.
+$(BUILD)/make-store: $(call objs,t/make-store.c t/unit/some_record.c) \
+		$(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(JSON) $(GSL) $(LIBM))
+
+.PHONY: fixtures
+fixtures: $(BUILD)/make-store
+	rm -rf t/data/store
+	$(BUILD)/make-store t/data/store
+
 $(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -DT_DATA_DIR='"$(CURDIR)/t/data"'
 
 $(BUILD)/%.o: %.c $(BUILD)/flags

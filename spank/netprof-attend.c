@@ -20,10 +20,10 @@
 
 #include "np_conf.h"
 #include "np_fold.h"
+#include "np_keeper.h"
 #include "np_level.h"
 #include "np_log.h"
 #include "np_order.h"
-#include "np_sidestep.h"
 #include "np_sidecmd.h"
 #include "np_sideenv.h"
 #include "np_slurm_compat.h"
@@ -37,6 +37,8 @@
 #define TERM_PATIENCE_SEC 4.0	  /* then SIGKILL */
 #define KILL_PATIENCE_SEC 6.0	  /* then leave them to slurmd */
 #define RETRY_SEC 0.1
+#define UP_PATIENCE_SEC 10.0	  /* for probes to come up ... */
+#define UP_PER_NODE_SEC 0.02	  /* ... longer in a large step */
 
 struct attend {
 	struct np_order order;
@@ -46,7 +48,8 @@ struct attend {
 	struct np_record *r;
 	struct np_fold *fold;
 	struct np_survey where;
-	struct np_sidestep impact, press; /* the probes; the level */
+	struct np_keeper impact, press; /* the probes; the level */
+	char **side_env;
 	double program_start_sec, program_end_sec; /* monotonic; NaN: not yet */
 	double next_save_sec, next_neighbours_sec;
 	bool ready_said, srun_gone, told; /* told: one log line is enough */
@@ -160,16 +163,12 @@ static int describe(struct attend *a, struct np_err *err)
 
 /* ---- the steps beside the user's ---- */
 
-static int start_side(struct attend *a, struct np_sidestep *side,
+static int start_side(struct attend *a, struct np_keeper *k,
 		      struct np_sidecmd *cmd, struct np_err *err)
 {
-	extern char **environ;
-	char **env = np_sideenv_make(environ, &a->conf);
-	int rc = env ? np_sidestep_start(side, cmd->argv, env, err) : -ENOMEM;
+	double patience = UP_PATIENCE_SEC + UP_PER_NODE_SEC * a->r->n_nodes;
 
-	free(env);
-	np_sidecmd_free(cmd);
-	return rc;
+	return np_keeper_start(k, cmd, a->side_env, patience, now_sec(), err);
 }
 
 static int start_impact(struct attend *a, struct np_err *err)
@@ -215,20 +214,40 @@ static void level_line(const char *line, void *arg)
 
 static void read_sides(struct attend *a)
 {
-	np_sidestep_read(&a->impact, impact_line, a);
-	np_sidestep_read(&a->press, level_line, a);
+	np_sidestep_read(&a->impact.step, impact_line, a);
+	np_sidestep_read(&a->press.step, level_line, a);
 }
 
-/* A side step that ended before the program did: keep what there is. */
-static void watch_side(struct attend *a, struct np_sidestep *side,
+static bool all_said_bye(const struct attend *a)
+{
+	uint32_t hellos = np_fold_hellos(a->fold);
+
+	return hellos && np_fold_byes(a->fold) == hellos;
+}
+
+/*
+ * A side step that ended before the program did: keep what there is.  Where
+ * Slurm ends the job, the probes say goodbye some milliseconds before srun.
+ */
+static void watch_side(struct attend *a, struct np_keeper *k, bool up,
 		       const char *what)
 {
 	char cause[NP_ERR_LEN + 32];
 
-	if (!side->pid || !np_sidestep_reap(side) || a->srun_gone)
+	switch (np_keeper_tick(k, up, now_sec())) {
+	case NP_KEEPER_QUIET:
 		return;
+	case NP_KEEPER_AGAIN:
+		np_record_note(a->r, "%s did not come up and were started "
+			       "again", what);
+		return;
+	case NP_KEEPER_LOST:
+		break;
+	}
 	read_sides(a);
-	np_sidestep_cause(side, cause, sizeof(cause));
+	if (a->srun_gone || (k == &a->impact && all_said_bye(a)))
+		return;
+	np_sidestep_cause(&k->step, cause, sizeof(cause));
 	np_record_note(a->r, "%s ended before the step: %s", what, cause);
 	tell(a, what, cause);
 }
@@ -281,6 +300,9 @@ static int begin(struct attend *a, struct np_err *err)
 {
 	int rc;
 
+	a->side_env = np_sideenv_make(environ, &a->conf);
+	if (!a->side_env)
+		return -ENOMEM;
 	rc = np_store_open(a->conf.store, &a->store, err);
 	if (!rc)
 		rc = describe(a, err);
@@ -310,8 +332,8 @@ static void wait_for_news(struct attend *a, double until_sec)
 {
 	struct pollfd p[] = {
 		{ .fd = a->srun_gone ? -1 : STDIN_FILENO, .events = POLLIN },
-		{ .fd = a->impact.fd, .events = POLLIN },
-		{ .fd = a->press.fd, .events = POLLIN },
+		{ .fd = a->impact.step.fd, .events = POLLIN },
+		{ .fd = a->press.step.fd, .events = POLLIN },
 	};
 	double left = until_sec - now_sec();
 
@@ -348,8 +370,11 @@ static void attend_step(struct attend *a)
 {
 	while (!a->srun_gone && !stop_asked) {
 		wait_for_news(a, next_wake_sec(a));
-		watch_side(a, &a->impact, "the probes");
-		watch_side(a, &a->press, "the level");
+		watch_side(a, &a->impact, np_fold_hellos(a->fold) > 0,
+			   "the probes");
+		watch_side(a, &a->press,
+			   np_fold_level_age(a->fold, now_sec()) > 0,
+			   "the level");
 		level_is_ready(a);
 		if (now_sec() >= a->next_neighbours_sec)
 			look_for_neighbours(a);
@@ -361,15 +386,15 @@ static void attend_step(struct attend *a)
 
 static bool sides_ended(struct attend *a)
 {
-	bool impact = np_sidestep_reap(&a->impact);
+	bool impact = np_sidestep_reap(&a->impact.step);
 
-	return np_sidestep_reap(&a->press) && impact;
+	return np_sidestep_reap(&a->press.step) && impact;
 }
 
 static void signal_sides(struct attend *a, int sig)
 {
-	np_sidestep_signal(&a->impact, sig);
-	np_sidestep_signal(&a->press, sig);
+	np_sidestep_signal(&a->impact.step, sig);
+	np_sidestep_signal(&a->press.step, sig);
 }
 
 /* SIGUSR1 lets the probes say their last; the others are for the stubborn. */
@@ -399,17 +424,14 @@ static void end_sides(struct attend *a)
 
 static void finish(struct attend *a)
 {
-	uint32_t hellos;
-
 	read_sides(a);
 	a->r->state = NP_RUN_CUT;
 	save(a);
 	say("saved\n");
 	end_sides(a);
-	hellos = np_fold_hellos(a->fold);
-	if (!hellos && !a->told)
+	if (!np_fold_hellos(a->fold) && !a->told)
 		np_record_note(a->r, "the step ended before the probes began");
-	if (hellos && np_fold_byes(a->fold) == hellos)
+	if (all_said_bye(a))
 		a->r->state = NP_RUN_COMPLETE;
 	look_for_neighbours(a);
 	save(a);
@@ -444,9 +466,10 @@ static void catch_signals(void)
 int main(int argc, char **argv)
 {
 	static struct attend a = {
-		.impact = NP_SIDESTEP_INIT, .press = NP_SIDESTEP_INIT,
+		.impact = NP_KEEPER_INIT, .press = NP_KEEPER_INIT,
 	};
 	struct np_err err = NP_ERR_INIT;
+	int rc;
 
 	catch_signals();
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
@@ -459,7 +482,10 @@ int main(int argc, char **argv)
 	a.program_start_sec = a.order.level[0] ? NAN : now_sec();
 	a.program_end_sec = NAN;
 	a.next_neighbours_sec = now_sec() + NEIGHBOURS_FIRST_SEC;
-	if (begin(&a, &err)) {
+	rc = begin(&a, &err);
+	if (rc == -ESRCH && a.order.het_component >= 0)
+		return 0; /* the step has no part in this component */
+	if (rc) {
 		tell(&a, "is not measured", err.text);
 		signal_sides(&a, SIGTERM);
 		return 1;

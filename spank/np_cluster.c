@@ -10,7 +10,7 @@ int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
 			  struct np_hosts *out, struct np_err *err)
 {
 	job_step_info_response_msg_t *msg = NULL;
-	int rc = -ENOENT;
+	int rc = -ESRCH;
 
 	if (np_load_job_steps(job_id, &msg))
 		return np_errf(err, -EIO, "slurmctld does not tell the steps "

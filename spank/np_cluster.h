@@ -32,7 +32,7 @@ int np_leaves_load(struct np_leaves **out, struct np_err *err);
 void np_leaves_free(struct np_leaves *l);
 const char *np_leaves_find(const struct np_leaves *l, const char *node);
 
-/* Nodes of a step.  Returns 0 or -errno with err. */
+/* Nodes of a step.  Returns 0; -ESRCH: no such step; or -errno; with err. */
 int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
 			  struct np_hosts *out, struct np_err *err);
 

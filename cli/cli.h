@@ -1,0 +1,52 @@
+/*
+ * What the subcommands of netprof share.
+ *
+ * Results go to standard output, all else to standard error.
+ * Exit status: 0 done, 1 failed, 2 usage.
+ */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "np_err.h"
+
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+struct cli_cmd {
+	const char *name, *args;
+	const char *help; /* one line */
+	const char *text; /* what `netprof help NAME` adds */
+	int (*run)(const struct cli_cmd *self, int argc, char **argv);
+};
+
+extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_publish,
+	cmd_help, cmd_version;
+
+/* All of them, in the order of help. */
+extern const struct cli_cmd *const cli_cmds[];
+extern const size_t cli_n_cmds;
+const struct cli_cmd *cli_cmd_find(const char *name); /* NULL: unknown */
+
+/* Print "netprof: ..." and return CLI_FAILED. */
+int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Print "netprof: ..." and how to call the command; return CLI_USAGE. */
+int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* How a command is called, and what it does. */
+void cli_print_help(const struct cli_cmd *cmd);
+
+/* For -n close names: letters to insert, delete, replace or swap. */
+size_t cli_distance(const char *a, const char *b);
+
+/*
+ * "; did you mean a, b or c?" for names like name, "" if none is like it.
+ * Writes at most len bytes.
+ */
+void cli_suggest(const char *name, char *const *names, size_t n, char *buf,
+		 size_t len);
+
+#endif

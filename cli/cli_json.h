@@ -1,0 +1,15 @@
+/* --json: the same as the text, for programs.  The only file with json-c. */
+#ifndef CLI_JSON_H
+#define CLI_JSON_H
+
+#include "cli_profile.h"
+
+/* Each prints one JSON object and returns the exit status. */
+int cli_json_show(const struct cli_profile *p);
+int cli_json_runs(const struct cli_profile *p);
+int cli_json_list(const struct cli_profile *const *p, size_t n);
+
+/* "1234.0", "1234_7.0" of an array, "1234+1.0" of a heterogeneous job */
+const char *cli_run_id(const struct np_record *r, char *buf, size_t len);
+
+#endif

@@ -1,0 +1,113 @@
+#include "cli_options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HELP = 256, JSON, PARSABLE, USER, PUBLISHED, ALL, AS };
+
+static const struct option longs[] = {
+	{ "help", no_argument, NULL, HELP },
+	{ "json", no_argument, NULL, JSON },
+	{ "parsable", no_argument, NULL, PARSABLE },
+	{ "user", required_argument, NULL, USER },
+	{ "published", no_argument, NULL, PUBLISHED },
+	{ "all", no_argument, NULL, ALL },
+	{ "as", required_argument, NULL, AS },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int needs(int opt)
+{
+	switch (opt) {
+	case JSON: case PARSABLE: return CLI_TAKES_FORMAT;
+	case USER: case PUBLISHED: return CLI_TAKES_USER;
+	case ALL: return CLI_TAKES_ALL;
+	case AS: return CLI_TAKES_AS;
+	default: return 0;
+	}
+}
+
+int cli_uid_of(const char *user, uid_t *uid)
+{
+	const struct passwd *pw = getpwnam(user);
+	unsigned long n;
+	char *end;
+
+	if (pw) {
+		*uid = pw->pw_uid;
+		return 0;
+	}
+	errno = 0;
+	n = strtoul(user, &end, 10);
+	if (!isdigit((unsigned char)*user) || *end || errno || n >= (uid_t)-1)
+		return -ENOENT;
+	*uid = (uid_t)n;
+	return 0;
+}
+
+static int take(const struct cli_cmd *cmd, int opt, struct cli_options *o)
+{
+	switch (opt) {
+	case HELP:
+		cli_print_help(cmd);
+		return CLI_DONE;
+	case JSON:
+		o->format = CLI_JSON;
+		return -1;
+	case PARSABLE:
+		o->format = CLI_PARSABLE;
+		return -1;
+	case USER:
+		o->user_given = true;
+		if (cli_uid_of(optarg, &o->uid))
+			return cli_fail("--user=%.64s: no such user", optarg);
+		return -1;
+	case PUBLISHED:
+		o->published = true;
+		return -1;
+	case ALL:
+		o->all = true;
+		return -1;
+	default:
+		o->as = optarg;
+		return -1;
+	}
+}
+
+int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
+		      int takes, struct cli_options *out)
+{
+	struct cli_options o = { .uid = geteuid() };
+	int opt, rc, words;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":hP", longs, NULL)) != -1) {
+		/* -P as in sacct */
+		opt = opt == 'h' ? HELP : opt == 'P' ? PARSABLE : opt;
+		if (opt == ':')
+			return cli_usage(cmd, "%s: an argument is missing",
+					 argv[optind - 1]);
+		if (opt == '?' || (needs(opt) & ~takes))
+			return cli_usage(cmd, "%.64s: no such option",
+					 argv[optind - 1]);
+		rc = take(cmd, opt, &o);
+		if (rc >= 0)
+			return rc;
+	}
+	words = argc - optind;
+	if (takes & CLI_TAKES_APP && !words)
+		return cli_usage(cmd, "the application is missing");
+	if (words > !!(takes & CLI_TAKES_APP))
+		return cli_usage(cmd, "%.64s: not expected here",
+				 argv[argc - words + !!(takes & CLI_TAKES_APP)]);
+	if (o.published && o.user_given)
+		return cli_usage(cmd, "--user and --published: expected one");
+	o.app = takes & CLI_TAKES_APP ? argv[optind] : NULL;
+	*out = o;
+	return -1;
+}

@@ -1,0 +1,36 @@
+/* The options of the subcommands; each says which it takes. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <sys/types.h>
+
+#include "cli.h"
+
+enum cli_format { CLI_TEXT, CLI_JSON, CLI_PARSABLE };
+
+enum cli_takes {
+	CLI_TAKES_FORMAT = 1,	 /* --json, --parsable */
+	CLI_TAKES_USER = 2,	 /* --user, --published */
+	CLI_TAKES_ALL = 4,	 /* --all */
+	CLI_TAKES_AS = 8,	 /* --as */
+	CLI_TAKES_APP = 16,	 /* exactly one word */
+};
+
+struct cli_options {
+	enum cli_format format;
+	bool user_given, published, all;
+	uid_t uid; /* of --user, else the caller's */
+	const char *as, *app; /* borrowed from argv */
+};
+
+/*
+ * Returns -1 to go on, or the exit status: after --help, or a wrong use, or a
+ * user that does not exist.
+ */
+int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
+		      int takes, struct cli_options *out);
+
+/* A name or a number.  Returns 0 or -ENOENT. */
+int cli_uid_of(const char *user, uid_t *uid);
+
+#endif

@@ -1,0 +1,328 @@
+/* The page of `netprof show`: the verdict, then the numbers. */
+#include "cli_page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_text.h"
+#include "np_level.h"
+
+#define LABEL 11 /* columns of the words on the left */
+#define LEVEL_LABEL 20
+#define LEVEL_WIDEST 20
+
+static enum cli_colour colour_of(const struct np_profile *p)
+{
+	switch (p->verdict.use) {
+	case NP_USE_LIGHT: return CLI_GREEN;
+	case NP_USE_MODERATE: return CLI_YELLOW;
+	case NP_USE_HEAVY: case NP_USE_SATURATED: return CLI_RED;
+	default: return CLI_BOLD;
+	}
+}
+
+static void say_verdict(FILE *f, const struct np_profile *p)
+{
+	char said[CLI_SENTENCE];
+
+	cli_say_use(p, said);
+	fputs(cli_colour(colour_of(p)), f);
+	cli_wrap(f, said, 0);
+	fputs(cli_colour(CLI_PLAIN), f);
+	cli_say_basis(p, said);
+	if (*said)
+		cli_wrap(f, said, 0);
+	cli_say_interference(p, said);
+	if (*said)
+		cli_wrap(f, said, 0);
+	fputc('\n', f);
+}
+
+static void labelled(FILE *f, const char *label, const char *text)
+{
+	char line[2048];
+
+	snprintf(line, sizeof(line), "%s", text);
+	fprintf(f, "%s%-*s%s", cli_colour(CLI_BOLD), LABEL, label,
+		cli_colour(CLI_PLAIN));
+	/* The label takes room that cli_wrap() does not see. */
+	for (char *rest = line; *rest;) {
+		char *cut = rest;
+		size_t width = CLI_COLUMNS - LABEL;
+
+		if (cli_width(rest) <= width) {
+			fputs(rest, f);
+			break;
+		}
+		for (size_t i = 0; rest[i] && i < width; i++)
+			if (rest[i] == ' ')
+				cut = rest + i;
+		if (cut == rest)
+			cut = rest + width - 1;
+		fprintf(f, "%.*s\n%*s", (int)(cut - rest), rest, LABEL, "");
+		rest = cut + (*cut == ' ');
+	}
+	fputc('\n', f);
+}
+
+static void say_runs(FILE *f, const struct cli_profile *p)
+{
+	const struct np_profile *pr = &p->profile;
+	char first[CLI_NUMBER], last[CLI_NUMBER], owner[CLI_NUMBER + 16];
+	char line[512];
+	int len;
+
+	cli_owner_name(p->owner, p->uid, owner, sizeof(owner));
+	len = snprintf(line, sizeof(line), "%zu of %zu used", pr->app.n_runs,
+		       p->runs.n);
+	if (pr->count[NP_RUN_LEVEL])
+		len += snprintf(line + len, sizeof(line) - (size_t)len,
+				" (%zu beside a level)",
+				pr->count[NP_RUN_LEVEL]);
+	if (pr->app.n_runs) {
+		cli_day(pr->app.first, first);
+		cli_day(pr->app.last, last);
+		len += snprintf(line + len, sizeof(line) - (size_t)len,
+				", %s%s%s", first,
+				strcmp(first, last) ? " to " : "",
+				strcmp(first, last) ? last : "");
+	}
+	snprintf(line + len, sizeof(line) - (size_t)len, ", %s%s",
+		 p->owner == NP_STORE_USER ? "of " : "", owner);
+	labelled(f, "Runs", line);
+}
+
+static void say_left_out(FILE *f, const struct cli_profile *p)
+{
+	const struct {
+		size_t n;
+		const char *why;
+	} reasons[] = {
+		{ p->profile.count[NP_RUN_NEIGHBOURS],
+		  "beside other jobs" },
+		{ p->profile.count[NP_RUN_FABRIC], "on another fabric" },
+		{ p->profile.count[NP_RUN_EMPTY], "without latencies" },
+		{ p->n_skipped, "unreadable" },
+	};
+	char line[256] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(reasons); i++)
+		if (reasons[i].n)
+			len += (size_t)snprintf(line + len, sizeof(line) - len,
+						"%s%zu %s", len ? ", " : "",
+						reasons[i].n, reasons[i].why);
+	if (len)
+		labelled(f, "Left out", line);
+}
+
+static void say_fabric(FILE *f, const struct np_record *r)
+{
+	char line[1024], name[40];
+	int len;
+
+	len = snprintf(line, sizeof(line), "cluster %s, %s",
+		       r->cluster ? r->cluster : "unknown",
+		       r->probe.transport ? r->probe.transport :
+					    "transport unknown");
+	for (size_t i = 0; i < r->n_leaves && i < 4; i++) {
+		const struct np_leaf_run *l = &r->leaves[i];
+
+		len += snprintf(line + len, sizeof(line) - (size_t)len,
+				"%s%s%s", i ? ", " : *l->name ? ", leaf " :
+				", one leaf", cli_cut(l->name, 24, name,
+						      sizeof(name)),
+				l->n_pairs ? "" : " (not measured)");
+	}
+	if (r->n_leaves > 4)
+		snprintf(line + len, sizeof(line) - (size_t)len,
+			 " and %zu more", r->n_leaves - 4);
+	labelled(f, "Fabric", line);
+}
+
+static void say_probes(FILE *f, const struct np_profile *p)
+{
+	const struct np_record *r = p->fabric;
+	char bytes[CLI_NUMBER], period[CLI_NUMBER], share[CLI_NUMBER];
+	char rss[CLI_NUMBER], line[256];
+
+	snprintf(line, sizeof(line), "%s every %s; they cost %s of a core "
+		 "each, %s of memory", cli_bytes(r->probe.message_bytes, bytes),
+		 cli_sec(r->probe.period_sec, period),
+		 cli_percent(p->cost.cpu_share, share),
+		 cli_bytes(p->cost.rss_bytes_max, rss));
+	labelled(f, "Probes", line);
+}
+
+static const double quantiles[] = { 0.5, 0.9, 0.99 };
+
+static void latency_row(FILE *f, const char *label, const struct np_sample *s)
+{
+	char name[64], cell[CLI_NUMBER];
+
+	fprintf(f, "%-18s", cli_cut(label, 17, name, sizeof(name)));
+	fprintf(f, "%10llu", (unsigned long long)s->moments.n);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
+		cli_right(f, cli_sec(np_sample_quantile(s, quantiles[i]), cell),
+		      10);
+	cli_right(f, cli_sec(s->moments.max, cell), 10);
+	cli_right(f, cli_sec(s->moments.mean, cell), 10);
+	fputc('\n', f);
+}
+
+static void ratio(FILE *f, double a, double b)
+{
+	char cell[CLI_NUMBER];
+
+	snprintf(cell, sizeof(cell), b > 0 ? "%.1f" : "-", b > 0 ? a / b : 0);
+	cli_right(f, cell, 10);
+}
+
+static void say_latency(FILE *f, const struct np_profile *p)
+{
+	const struct np_sample *app = &p->app, *idle = &p->idle;
+
+	fprintf(f, "\n%s%-18s%10s%10s%10s%10s%10s%10s%s\n",
+		cli_colour(CLI_BOLD), "Latency", "probes", "p50", "p90", "p99",
+		"max", "mean", cli_colour(CLI_PLAIN));
+	latency_row(f, p->runs->app, app);
+	if (!idle->n_runs)
+		return;
+	latency_row(f, "idle", idle);
+	fprintf(f, "%-28s", "times idle");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
+		ratio(f, np_sample_quantile(app, quantiles[i]),
+		      np_sample_quantile(idle, quantiles[i]));
+	ratio(f, app->moments.max, idle->moments.max);
+	ratio(f, app->moments.mean, idle->moments.mean);
+	fputc('\n', f);
+}
+
+static void say_delayed(FILE *f, const struct np_profile *p)
+{
+	const struct np_verdict *v = &p->verdict;
+	char sec[CLI_NUMBER], share[CLI_NUMBER], line[256];
+
+	if (p->is_idle || !v->use)
+		return;
+	snprintf(line, sizeof(line), v->against == NP_AGAINST_IDLE ?
+		 "%s of probes (idle's apart) took over %s; load index %.2f" :
+		 "%s of probes took over %s, twice the fastest tenth; load index "
+		 "%.2f",
+		 cli_percent(v->delayed_share, share),
+		 cli_sec(v->delayed_sec, sec), v->rho);
+	labelled(f, "Delayed", line);
+}
+
+/* A row of the table of levels: one column each. */
+static void level_row(FILE *f, const char *label, const struct np_profile *p,
+		      size_t n, int width,
+		      const char *(*cell)(const struct np_level_result *l,
+					  char *buf, size_t len))
+{
+	char buf[NP_LEVEL_NAME];
+
+	fprintf(f, "%-*s", LEVEL_LABEL, label);
+	for (size_t i = 0; i < n; i++)
+		cli_right(f, cell(&p->levels[i], buf, sizeof(buf)), width);
+	fputc('\n', f);
+}
+
+static const char *level_name(const struct np_level_result *l, char *buf,
+			      size_t len)
+{
+	return cli_cut(l->name, LEVEL_WIDEST, buf, len);
+}
+
+static const char *level_runs(const struct np_level_result *l, char *buf,
+			      size_t len)
+{
+	snprintf(buf, len, "%zu", l->n_runs);
+	return buf;
+}
+
+static const char *level_slowdown(const struct np_level_result *l, char *buf,
+				  size_t len)
+{
+	(void)len;
+	return l->n_compared ? cli_change(l->slowdown, buf) : "-";
+}
+
+static const char *level_rounds(const struct np_level_result *l, char *buf,
+				size_t len)
+{
+	(void)len;
+	return l->n_rounds ? cli_change(l->level_slowdown, buf) : "-";
+}
+
+static void say_levels(FILE *f, const struct np_profile *p)
+{
+	size_t widest = 6, n = p->n_levels, room;
+
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (cli_width(p->levels[i].name) > widest)
+			widest = cli_width(p->levels[i].name);
+	widest = 1 + (widest < LEVEL_WIDEST ? widest : LEVEL_WIDEST);
+	room = (CLI_COLUMNS - LEVEL_LABEL) / widest;
+	n = n < room ? n : room;
+	fprintf(f, "\n%s", cli_colour(CLI_BOLD));
+	level_row(f, p->n_levels > n ? "Beside level (more)" : "Beside level",
+		  p, n, (int)widest, level_name);
+	fputs(cli_colour(CLI_PLAIN), f);
+	level_row(f, "runs", p, n, (int)widest, level_runs);
+	level_row(f, "its run time", p, n, (int)widest, level_slowdown);
+	level_row(f, "the level's rounds", p, n, (int)widest, level_rounds);
+}
+
+static int count_lines(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+static void say_head(FILE *f, const struct cli_profile *p)
+{
+	const struct np_profile *pr = &p->profile;
+
+	say_verdict(f, pr);
+	say_runs(f, p);
+	say_left_out(f, p);
+	if (pr->fabric)
+		say_fabric(f, pr->fabric);
+	if (!pr->app.n_runs)
+		return;
+	say_probes(f, pr);
+	say_delayed(f, pr);
+	say_latency(f, pr);
+}
+
+/* The histogram takes the lines that the rest leaves. */
+int cli_page_show(const struct cli_profile *p)
+{
+	char *head = NULL, *levels = NULL;
+	size_t head_len, levels_len;
+	FILE *f = open_memstream(&head, &head_len);
+	FILE *l = open_memstream(&levels, &levels_len);
+	int rows;
+
+	if (!f || !l)
+		return cli_fail("out of memory");
+	say_head(f, p);
+	say_levels(l, &p->profile);
+	fclose(f);
+	fclose(l);
+	fputs(head, stdout);
+	rows = CLI_LINES - count_lines(head) - count_lines(levels) - 2;
+	cli_page_histogram(stdout, &p->profile, rows < 8 ? rows : 8);
+	fputs(levels, stdout);
+	free(head);
+	free(levels);
+	return CLI_DONE;
+}
+

@@ -1,0 +1,151 @@
+#include "cli_profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_text.h"
+
+#define MAX_SAID 10 /* lines about skipped files of one application */
+
+static void say_skipped(const char *line, void *arg)
+{
+	size_t *n = arg;
+
+	if ((*n)++ < MAX_SAID)
+		fprintf(stderr, "netprof: %s\n", line);
+	else if (*n == MAX_SAID + 1)
+		fprintf(stderr, "netprof: more files are skipped\n");
+}
+
+const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
+			   size_t len)
+{
+	char user[CLI_NUMBER];
+
+	snprintf(buf, len, "%s", owner == NP_STORE_PUBLISHED ? "published" :
+				 cli_user(uid, user));
+	return buf;
+}
+
+void cli_profile_free(struct cli_profile *p)
+{
+	np_profile_free(&p->profile);
+	np_runs_free(&p->runs);
+	np_runs_free(&p->idle[0]);
+	np_runs_free(&p->idle[1]);
+}
+
+/* The idle runs beside the profile first, then those of the other side. */
+static void load_idle(struct cli_store *s, struct cli_profile *p)
+{
+	bool own_first = p->owner == NP_STORE_USER;
+
+	for (int i = 0; i < 2; i++)
+		/* None is fine, and what is wrong with them is said by their
+		 * own `show`. */
+		np_store_load(s->store, (i == 0) == own_first ? NP_STORE_USER :
+			      NP_STORE_PUBLISHED, p->uid, NP_IDLE_APP, NULL,
+			      NULL, &p->idle[i], NULL);
+}
+
+int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+		     const char *app, struct cli_profile *out,
+		     struct np_err *err)
+{
+	struct cli_profile p = { .owner = owner, .uid = uid };
+	int rc;
+
+	rc = np_store_load(s->store, owner, uid, app, say_skipped, &p.n_skipped,
+			   &p.runs, err);
+	if (rc)
+		return rc;
+	*out = p; /* the profile borrows what is in it */
+	if (strcmp(app, NP_IDLE_APP))
+		load_idle(s, out);
+	rc = np_profile_make(&out->runs, (const struct np_runs *[]){
+			     &out->idle[0], &out->idle[1] }, 2, &out->profile);
+	if (rc) {
+		cli_profile_free(out);
+		return np_errf(err, rc, "%s: out of memory", app);
+	}
+	return 0;
+}
+
+/* Names of applications that the search would have found. */
+static void near_names(struct cli_store *s, const struct cli_options *o,
+		       const char *app, char *buf, size_t len)
+{
+	char **own = NULL, **site = NULL, **all;
+	size_t n_own = 0, n_site = 0;
+
+	if (!o->published)
+		np_store_apps(s->store, NP_STORE_USER, o->uid, &own, &n_own,
+			      NULL);
+	np_store_apps(s->store, NP_STORE_PUBLISHED, 0, &site, &n_site, NULL);
+	all = calloc(n_own + n_site + 1, sizeof(*all));
+	buf[0] = '\0';
+	if (all) {
+		size_t n = n_own;
+
+		if (n_own)
+			memcpy(all, own, n_own * sizeof(*all));
+		for (size_t i = 0; i < n_site; i++) {
+			size_t k = 0;
+
+			while (k < n_own && strcmp(own[k], site[i]))
+				k++;
+			if (k == n_own)
+				all[n++] = site[i];
+		}
+		cli_suggest(app, all, n, buf, len);
+		if (!n)
+			snprintf(buf, len, "; there is none at all yet: "
+				 "sbatch --netprofile=NAME job.sh makes one");
+	}
+	free(all);
+	np_names_free(own, n_own);
+	np_names_free(site, n_site);
+}
+
+static int not_found(struct cli_store *s, const struct cli_options *o,
+		     const char *app)
+{
+	char near[256], user[CLI_NUMBER];
+
+	near_names(s, o, app, near, sizeof(near));
+	if (o->published)
+		return cli_fail("no published profile of \"%.64s\"%s", app,
+				near);
+	return cli_fail("no profile of \"%.64s\", neither of %s nor published%s",
+			app, cli_user(o->uid, user), near);
+}
+
+int cli_profile_find(struct cli_store *s, const struct cli_options *o,
+		     const char *app, struct cli_profile *out)
+{
+	struct np_err err = NP_ERR_INIT;
+	size_t empty = 0;
+	int rc;
+
+	for (int i = o->published; i < 2; i++) {
+		enum np_store_owner owner = i ? NP_STORE_PUBLISHED :
+						NP_STORE_USER;
+
+		rc = cli_profile_load(s, owner, o->uid, app, out, &err);
+		if (!rc && out->runs.n)
+			return -1;
+		if (!rc) {
+			cli_profile_free(out);
+			empty++;
+		} else if (rc != -ENOENT) {
+			return cli_fail("%s", err.text);
+		}
+	}
+	if (empty)
+		return cli_fail("no run of \"%.64s\" can be used", app);
+	if (np_app_check(app, &err))
+		return cli_fail("%s", err.text);
+	return not_found(s, o, app);
+}

@@ -1,0 +1,63 @@
+/* Finding a profile in the store, and what it is compared with. */
+#ifndef CLI_PROFILE_H
+#define CLI_PROFILE_H
+
+#include "cli_options.h"
+#include "np_profile.h"
+
+/* The store of the configuration. */
+struct cli_store {
+	struct np_store *store;
+};
+
+/* Returns -1 to go on, or the exit status after saying why. */
+int cli_store_open(struct cli_store *s);
+void cli_store_close(struct cli_store *s);
+
+/* A profile with all that belongs to it. */
+struct cli_profile {
+	enum np_store_owner owner;
+	uid_t uid;	    /* of NP_STORE_USER */
+	struct np_runs runs;
+	struct np_runs idle[2]; /* candidates for the reference */
+	struct np_profile profile;
+	size_t n_skipped;   /* files that could not be used, each said */
+};
+
+/*
+ * The profile of an application: the user's, then the published one (with
+ * --published: only that).  Returns -1 to go on, or the exit status after
+ * saying why, with the nearest names if there is no such application.
+ */
+int cli_profile_find(struct cli_store *s, const struct cli_options *o,
+		     const char *app, struct cli_profile *out);
+void cli_profile_free(struct cli_profile *p);
+
+/*
+ * The same where it is known who has it.  Returns 0 or -errno, without saying
+ * anything but which files are skipped.
+ */
+int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+		     const char *app, struct cli_profile *out,
+		     struct np_err *err);
+
+/* "alice" or "published" */
+const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
+			   size_t len);
+
+/*
+ * The verdict in sentences, each in buf of CLI_SENTENCE bytes; "" where there
+ * is nothing to say.
+ */
+#define CLI_SENTENCE 512
+void cli_say_use(const struct np_profile *p, char *buf);
+void cli_say_basis(const struct np_profile *p, char *buf);
+void cli_say_interference(const struct np_profile *p, char *buf);
+/* "heavy", "moderate", "light", "saturated", "unknown"; "idle" for idle */
+const char *cli_use_name(const struct np_profile *p);
+/* "steady", "phases", "unknown" */
+const char *cli_phase_name(enum np_phase_kind kind);
+/* "used", "level", "neighbours", "fabric", "empty" */
+const char *cli_run_use_name(enum np_run_use use);
+
+#endif

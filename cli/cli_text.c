@@ -1,0 +1,216 @@
+#include "cli_text.h"
+
+#include <langinfo.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* Three digits of a number below 1000. */
+static void three_digits(double v, char *buf, size_t len)
+{
+	/* Where rounding makes one digit more, it takes one decimal less. */
+	snprintf(buf, len, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
+}
+
+const char *cli_sec(double sec, char buf[CLI_NUMBER])
+{
+	static const struct {
+		double below, unit;
+		const char *ascii, *utf8;
+	} units[] = {
+		{ 999.5e-9, 1e-9, "ns", "ns" },
+		{ 999.5e-6, 1e-6, "us", "\302\265s" },
+		{ 999.5e-3, 1e-3, "ms", "ms" },
+		{ 599.5, 1, "s", "s" },
+		{ 5997, 60, "min", "min" },
+		{ INFINITY, 3600, "h", "h" },
+	};
+	char number[CLI_NUMBER];
+	size_t i = 0;
+
+	if (!(sec > 0))
+		return strcpy(buf, "0 s");
+	while (i + 1 < NP_ARRAY_SIZE(units) && sec >= units[i].below)
+		i++;
+	three_digits(sec / units[i].unit, number, sizeof(number));
+	snprintf(buf, CLI_NUMBER, "%.20s %s", number,
+		 cli_utf8() ? units[i].utf8 : units[i].ascii);
+	return buf;
+}
+
+const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER])
+{
+	if (bytes >= 10u << 20 || (bytes && bytes % (1u << 20) == 0))
+		snprintf(buf, CLI_NUMBER, "%.0f MiB", (double)bytes / 0x1p20);
+	else if (bytes >= 10u << 10 || (bytes && bytes % 1024 == 0))
+		snprintf(buf, CLI_NUMBER, "%.0f KiB", (double)bytes / 1024);
+	else
+		snprintf(buf, CLI_NUMBER, "%u B", (unsigned)bytes);
+	return buf;
+}
+
+const char *cli_percent(double share, char buf[CLI_NUMBER])
+{
+	double p = 100 * share;
+
+	if (p <= 0)
+		return strcpy(buf, "0 %");
+	if (p < 0.005)
+		return strcpy(buf, "<0.01 %");
+	snprintf(buf, CLI_NUMBER, "%.*f %%", p < 0.995 ? 2 : p < 9.95 ? 1 : 0,
+		 p);
+	return buf;
+}
+
+const char *cli_change(double change, char buf[CLI_NUMBER])
+{
+	double p = 100 * change;
+
+	snprintf(buf, CLI_NUMBER, "%+.0f %%", fabs(p) < 0.5 ? 0.0 : p);
+	return buf;
+}
+
+static const char *date_as(const char *format, double date,
+			   char buf[CLI_NUMBER])
+{
+	time_t t = (time_t)date;
+	struct tm tm;
+
+	if (!(date > 0) || !localtime_r(&t, &tm) ||
+	    !strftime(buf, CLI_NUMBER, format, &tm))
+		strcpy(buf, "Unknown");
+	return buf;
+}
+
+const char *cli_day(double date, char buf[CLI_NUMBER])
+{
+	return date_as("%Y-%m-%d", date, buf);
+}
+
+const char *cli_date(double date, char buf[CLI_NUMBER])
+{
+	return date_as("%Y-%m-%dT%H:%M:%S", date, buf);
+}
+
+const char *cli_user(uid_t uid, char buf[CLI_NUMBER])
+{
+	const struct passwd *pw = getpwuid(uid);
+
+	if (pw && strlen(pw->pw_name) < CLI_NUMBER)
+		strcpy(buf, pw->pw_name);
+	else
+		snprintf(buf, CLI_NUMBER, "%u", uid);
+	return buf;
+}
+
+size_t cli_width(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++) /* continuation bytes take no column */
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+void cli_right(FILE *f, const char *text, int width)
+{
+	fprintf(f, "%*s%s", width - (int)cli_width(text), "", text);
+}
+
+const char *cli_cut(const char *text, size_t width, char *buf, size_t len)
+{
+	size_t i = 0, columns = 0, max = cli_width(text) > width ? width - 1 :
+								   width;
+
+	for (; text[i] && i + 4 < len; i++) {
+		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+		if (columns > max)
+			break;
+		buf[i] = text[i];
+	}
+	if (text[i])
+		buf[i++] = '~';
+	buf[i] = '\0';
+	return buf;
+}
+
+void cli_wrap(FILE *f, const char *text, int indent)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+		char word[256];
+
+		snprintf(word, sizeof(word), "%.*s", (int)len, text);
+		if (column && column + 1 + cli_width(word) > CLI_COLUMNS) {
+			fprintf(f, "\n%*s", indent, "");
+			column = (size_t)indent;
+		} else if (column) {
+			fputc(' ', f);
+			column++;
+		}
+		/* A long word is written whole: breaking it would garble it. */
+		fprintf(f, "%.*s", (int)len, text);
+		column += cli_width(word);
+		text += len + strspn(text + len, " ");
+	}
+	fputc('\n', f);
+}
+
+void cli_field(const char *text, char separator)
+{
+	for (; *text; text++)
+		putchar(*text == '|' || *text == '\n' ? '_' : *text);
+	putchar(separator);
+}
+
+int cli_utf8(void)
+{
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
+static int wants_colour(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && term && *term &&
+	       strcmp(term, "dumb");
+}
+
+const char *cli_colour(enum cli_colour c)
+{
+	static const char *const codes[] = {
+		[CLI_PLAIN] = "\033[0m", [CLI_BOLD] = "\033[1m",
+		[CLI_GREEN] = "\033[32m", [CLI_YELLOW] = "\033[33m",
+		[CLI_RED] = "\033[31m",
+	};
+
+	return wants_colour() ? codes[c] : "";
+}
+
+void cli_bar(FILE *f, double share, int width)
+{
+	/* Left blocks of one to seven eighths, and the full one. */
+	static const char *const eighths[] = {
+		"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b",
+		"\u258a", "\u2589",
+	};
+	int steps = cli_utf8() ? 8 : 1;
+	int n = (int)(share * width * steps + 0.5), column = 0;
+
+	if (share > 0 && !n)
+		n = 1; /* what is there is seen */
+	for (; column < n / steps; column++)
+		fputs(steps == 8 ? "\u2588" : "#", f);
+	if (n % steps) {
+		fputs(eighths[n % steps], f);
+		column++;
+	}
+	fprintf(f, "%*s", width - column, "");
+}

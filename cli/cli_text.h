@@ -1,0 +1,52 @@
+/* Numbers, dates and lines for people and for scripts. */
+#ifndef CLI_TEXT_H
+#define CLI_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#define CLI_NUMBER 32 /* room for any of these */
+#define CLI_COLUMNS 80
+#define CLI_LINES 23 /* a screen of 24, less the prompt */
+
+/* "45.1 us", "1.20 ms", "60.0 s", "2.5 h": three digits. */
+const char *cli_sec(double sec, char buf[CLI_NUMBER]);
+/* "1 KiB", "31 MiB", "100 B" */
+const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER]);
+/* "61 %", "0.12 %", "<0.01 %" of a share 0 .. 1 */
+const char *cli_percent(double share, char buf[CLI_NUMBER]);
+/* "+41 %" of a change -1 .. */
+const char *cli_change(double change, char buf[CLI_NUMBER]);
+/* Local time: "2024-06-12", and "2024-06-12T14:03:05" as sacct has it. */
+const char *cli_day(double date, char buf[CLI_NUMBER]);
+const char *cli_date(double date, char buf[CLI_NUMBER]);
+/* Name of a user, or the number where there is none. */
+const char *cli_user(uid_t uid, char buf[CLI_NUMBER]);
+
+/* Text in words, wrapped at CLI_COLUMNS; all lines but the first indented. */
+void cli_wrap(FILE *f, const char *text, int indent);
+
+/* Columns that a text takes on the terminal. */
+size_t cli_width(const char *text);
+
+/* Text at the right end of width columns. */
+void cli_right(FILE *f, const char *text, int width);
+
+/* A word cut to at most width columns, "~" at the end if it was. */
+const char *cli_cut(const char *text, size_t width, char *buf, size_t len);
+
+/* One field of --parsable output: '|' and newlines become '_'. */
+void cli_field(const char *text, char separator);
+
+/* Is the terminal's character set UTF-8? */
+int cli_utf8(void);
+
+/* Escape sequences, "" unless standard output is a terminal that wants them. */
+enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_GREEN, CLI_YELLOW, CLI_RED };
+const char *cli_colour(enum cli_colour c);
+
+/* A bar of share (0 .. 1) of width columns, filled up with blanks. */
+void cli_bar(FILE *f, double share, int width);
+
+#endif

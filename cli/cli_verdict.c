@@ -1,0 +1,177 @@
+/* The verdict in words: what a user is told first. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_profile.h"
+#include "cli_text.h"
+
+const char *cli_use_name(const struct np_profile *p)
+{
+	static const char *const names[] = {
+		[NP_USE_UNKNOWN] = "unknown", [NP_USE_LIGHT] = "light",
+		[NP_USE_MODERATE] = "moderate", [NP_USE_HEAVY] = "heavy",
+		[NP_USE_SATURATED] = "saturated",
+	};
+
+	return p->is_idle ? "idle" : names[p->verdict.use];
+}
+
+const char *cli_phase_name(enum np_phase_kind kind)
+{
+	static const char *const names[] = {
+		[NP_PHASE_UNKNOWN] = "unknown", [NP_PHASE_STEADY] = "steady",
+		[NP_PHASE_PHASES] = "phases",
+	};
+
+	return names[kind];
+}
+
+const char *cli_run_use_name(enum np_run_use use)
+{
+	static const char *const names[] = {
+		[NP_RUN_USED] = "used", [NP_RUN_LEVEL] = "level",
+		[NP_RUN_NEIGHBOURS] = "neighbours", [NP_RUN_FABRIC] = "fabric",
+		[NP_RUN_EMPTY] = "empty",
+	};
+
+	return names[use];
+}
+
+static void say_phases(const struct np_profile *p, char *buf, size_t len)
+{
+	switch (p->phases.kind) {
+	case NP_PHASE_PHASES:
+		snprintf(buf, len, ", in phases (busy %.0f %% of the time)",
+			 100 * p->phases.busy_share);
+		break;
+	case NP_PHASE_STEADY:
+		snprintf(buf, len, ", steadily");
+		break;
+	case NP_PHASE_UNKNOWN:
+		snprintf(buf, len, "; its runs are too short to tell whether "
+			 "steadily or in phases");
+		break;
+	}
+}
+
+/* Why the newest run has no latencies. */
+static void say_nothing_measured(const struct np_profile *p, char *buf)
+{
+	const struct np_record *r = p->runs->run[0];
+	const char *why = NULL;
+
+	for (size_t i = 0; i < r->n_leaves && !why; i++)
+		why = r->leaves[i].skipped;
+	if (!why && r->n_notes)
+		why = r->notes[r->n_notes - 1];
+	snprintf(buf, CLI_SENTENCE, "%s: no latency has been measured yet. "
+		 "Newest run %u.%u: %s.", p->runs->app, r->job_id, r->step_id,
+		 why ? why : "it says nothing about it");
+}
+
+static void say_unknown(const struct np_profile *p, char *buf)
+{
+	if (p->app.n_runs)
+		snprintf(buf, CLI_SENTENCE, "%s: %llu probes are too few to "
+			 "tell how it uses the network, %d are needed; longer "
+			 "runs or --netprofile-period=20ms give more.",
+			 p->runs->app, (unsigned long long)p->app.moments.n,
+			 NP_VERDICT_PROBES);
+	else if (p->n_levels)
+		snprintf(buf, CLI_SENTENCE, "%s was measured only under "
+			 "interference. How it uses the network says a run "
+			 "without: sbatch --netprofile=%s job.sh", p->runs->app,
+			 p->runs->app);
+	else
+		say_nothing_measured(p, buf);
+}
+
+void cli_say_use(const struct np_profile *p, char *buf)
+{
+	static const char *const words[] = {
+		[NP_USE_LIGHT] = "uses the network lightly",
+		[NP_USE_MODERATE] = "uses the network moderately",
+		[NP_USE_HEAVY] = "uses the network heavily",
+		[NP_USE_SATURATED] = "saturates the network",
+	};
+	static const char *const guesses[] = {
+		[NP_USE_LIGHT] = "seems to use the network lightly",
+		[NP_USE_MODERATE] = "seems to use the network moderately",
+		[NP_USE_HEAVY] = "seems to use the network heavily",
+		[NP_USE_SATURATED] = "seems to saturate the network",
+	};
+	char phases[128];
+
+	if (p->verdict.use == NP_USE_UNKNOWN) {
+		say_unknown(p, buf);
+		return;
+	}
+	if (p->is_idle) {
+		snprintf(buf, CLI_SENTENCE, "idle is the network at rest: what "
+			 "other profiles are compared with.");
+		return;
+	}
+	say_phases(p, phases, sizeof(phases));
+	snprintf(buf, CLI_SENTENCE, "%s %s%s.", p->runs->app,
+		 (p->verdict.against == NP_AGAINST_SELF ? guesses : words)
+			[p->verdict.use], phases);
+}
+
+void cli_say_basis(const struct np_profile *p, char *buf)
+{
+	const char *self = "", *shared = "", *idle_shared = "";
+
+	if (!p->is_idle && p->verdict.against == NP_AGAINST_SELF)
+		self = "There is no idle run of this fabric to compare with, "
+		       "so its own fastest tenth stands for idle; srun -N2 "
+		       "--netprofile=idle sleep 30 makes one.";
+	if (p->app.neighbours)
+		shared = "All runs shared a leaf with other jobs: some of the "
+			 "delay may be theirs.";
+	if (p->idle.neighbours)
+		idle_shared = "All idle runs shared a leaf with other jobs.";
+	snprintf(buf, CLI_SENTENCE, "%s%s%s%s%s", self,
+		 *self && *shared ? " " : "", shared,
+		 (*self || *shared) && *idle_shared ? " " : "", idle_shared);
+}
+
+/* The level that slows it most; NULL if none can be compared. */
+static const struct np_level_result *worst_level(const struct np_profile *p)
+{
+	const struct np_level_result *worst = NULL;
+
+	for (size_t i = 0; i < p->n_levels; i++)
+		if (p->levels[i].n_compared &&
+		    (!worst || p->levels[i].slowdown > worst->slowdown))
+			worst = &p->levels[i];
+	return worst;
+}
+
+void cli_say_interference(const struct np_profile *p, char *buf)
+{
+	const struct np_level_result *worst = worst_level(p);
+	char change[CLI_NUMBER];
+
+	if (p->is_idle)
+		buf[0] = '\0';
+	else if (!p->n_levels)
+		snprintf(buf, CLI_SENTENCE, "Not measured under interference "
+			 "yet: sbatch --netprofile=%s --netprofile-compress=c4 "
+			 "job.sh measures that.", p->runs->app);
+	else if (!worst)
+		snprintf(buf, CLI_SENTENCE, "Measured under interference, but "
+			 "its slowdown is not known: a complete run alone with "
+			 "the same command, nodes and tasks is missing.");
+	else if (worst->slowdown < 0.02)
+		snprintf(buf, CLI_SENTENCE, "Interference does not slow it: "
+			 "%s at most, beside level %s (%zu %s).",
+			 cli_change(worst->slowdown, change), worst->name,
+			 worst->n_compared,
+			 worst->n_compared == 1 ? "run" : "runs");
+	else
+		snprintf(buf, CLI_SENTENCE, "Interference slows it: %s run "
+			 "time beside level %s (%zu %s).",
+			 cli_change(worst->slowdown, change), worst->name,
+			 worst->n_compared,
+			 worst->n_compared == 1 ? "run" : "runs");
+}

@@ -1,0 +1,180 @@
+/* netprof list: the profiles there are. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_json.h"
+#include "cli_text.h"
+
+struct profiles {
+	struct cli_profile **p;
+	size_t n;
+};
+
+static int add(struct profiles *all, struct cli_store *s,
+	       enum np_store_owner owner, uid_t uid, const char *app)
+{
+	struct cli_profile *p = calloc(1, sizeof(*p));
+	struct cli_profile **grown;
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	grown = reallocarray(all->p, all->n + 1, sizeof(*grown));
+	if (grown)
+		all->p = grown;
+	rc = p && grown ? cli_profile_load(s, owner, uid, app, p, &err) :
+			  -ENOMEM;
+	if (rc) {
+		free(p);
+		/* One that cannot be read does not hide the others. */
+		if (rc != -ENOENT)
+			cli_fail("%s", err.text);
+		return rc == -ENOMEM ? rc : 0;
+	}
+	all->p[all->n++] = p;
+	return 0;
+}
+
+static int add_owner(struct profiles *all, struct cli_store *s,
+		     enum np_store_owner owner, uid_t uid)
+{
+	struct np_err err = NP_ERR_INIT;
+	char **apps;
+	size_t n;
+	int rc = np_store_apps(s->store, owner, uid, &apps, &n, &err);
+
+	if (rc)
+		return cli_fail("%s", err.text);
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = add(all, s, owner, uid, apps[i]);
+	np_names_free(apps, n);
+	return rc ? cli_fail("out of memory") : CLI_DONE;
+}
+
+static int add_everybody(struct profiles *all, struct cli_store *s)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc = CLI_DONE;
+	uid_t *uids;
+	size_t n;
+
+	if (np_store_uids(s->store, &uids, &n, &err))
+		return cli_fail("%s", err.text);
+	for (size_t i = 0; i < n; i++)
+		if (add_owner(all, s, NP_STORE_USER, uids[i]))
+			rc = CLI_FAILED;
+	free(uids);
+	return rc;
+}
+
+static int gather(struct profiles *all, struct cli_store *s,
+		  const struct cli_options *o)
+{
+	int rc = CLI_DONE, site;
+
+	if (o->all)
+		rc = add_everybody(all, s);
+	else if (!o->published)
+		rc = add_owner(all, s, NP_STORE_USER, o->uid);
+	site = add_owner(all, s, NP_STORE_PUBLISHED, o->uid);
+	return rc ? rc : site;
+}
+
+static void text_row(const struct cli_profile *p)
+{
+	const struct np_profile *pr = &p->profile;
+	char name[96], owner[64], buf[CLI_NUMBER], use[64], levels[24];
+
+	cli_owner_name(p->owner, p->uid, owner, sizeof(owner));
+	if (pr->phases.kind == NP_PHASE_PHASES && !pr->is_idle)
+		snprintf(use, sizeof(use), "%s, busy %.0f %%", cli_use_name(pr),
+			 100 * pr->phases.busy_share);
+	else
+		snprintf(use, sizeof(use), "%s", cli_use_name(pr));
+	snprintf(levels, sizeof(levels), pr->n_levels == 1 ? "%zu level" :
+		 pr->n_levels ? "%zu levels" : "-", pr->n_levels);
+	printf("%-20s %-10s%5zu %-10s ", cli_cut(p->runs.app, 20, name,
+						 sizeof(name)),
+	       owner, p->runs.n, p->runs.n ?
+	       cli_day(p->runs.run[0]->end, buf) : "-");
+	printf("%-19s %s\n", use, levels);
+}
+
+static int list_text(const struct profiles *all)
+{
+	if (!all->n) {
+		fputs("netprof: no profile yet: sbatch --netprofile=NAME job.sh "
+		      "makes one\n", stderr);
+		return CLI_DONE;
+	}
+	printf("%s%-20s %-10s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
+	       "Application", "Owner", "Runs", "Last", "Use", "Interference",
+	       cli_colour(CLI_PLAIN));
+	for (size_t i = 0; i < all->n; i++)
+		text_row(all->p[i]);
+	return CLI_DONE;
+}
+
+static int list_parsable(const struct profiles *all)
+{
+	char buf[CLI_NUMBER + 16];
+
+	puts("App|Owner|Runs|Last|Use|Phases|BusyShare|Levels");
+	for (size_t i = 0; i < all->n; i++) {
+		const struct cli_profile *p = all->p[i];
+
+		cli_field(p->runs.app, '|');
+		cli_field(cli_owner_name(p->owner, p->uid, buf, sizeof(buf)),
+			  '|');
+		printf("%zu|%s|", p->runs.n, cli_date(p->runs.n ?
+		       p->runs.run[0]->end : 0, buf));
+		printf("%s|%s|%.6g|%zu\n", cli_use_name(&p->profile),
+		       cli_phase_name(p->profile.phases.kind),
+		       p->profile.phases.busy_share, p->profile.n_levels);
+	}
+	return CLI_DONE;
+}
+
+static int run_list(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct profiles all = { 0 };
+	struct cli_options o;
+	struct cli_store s;
+	int rc, shown;
+
+	rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
+			       CLI_TAKES_USER | CLI_TAKES_ALL, &o);
+	if (rc < 0 && o.all && (o.user_given || o.published))
+		rc = cli_usage(self, "--all and --user or --published: "
+			       "expected one");
+	if (rc < 0)
+		rc = cli_store_open(&s);
+	if (rc >= 0)
+		return rc;
+	rc = gather(&all, &s, &o);
+	shown = o.format == CLI_JSON ?
+		cli_json_list((const struct cli_profile *const *)all.p, all.n) :
+		o.format == CLI_PARSABLE ? list_parsable(&all) :
+					   list_text(&all);
+	for (size_t i = 0; i < all.n; i++) {
+		cli_profile_free(all.p[i]);
+		free(all.p[i]);
+	}
+	free(all.p);
+	cli_store_close(&s);
+	return rc ? rc : shown;
+}
+
+const struct cli_cmd cmd_list = {
+	.name = "list",
+	.args = "[--json|--parsable] [--user=NAME|--published|--all]",
+	.help = "the profiles there are",
+	.text =
+"Lists your profiles and the published ones, each with its verdict.\n\n"
+"  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
+"  --user=NAME         those of another user instead of yours\n"
+"  --published         only the published ones\n"
+"  --all               those of all users, as far as you may read them",
+	.run = run_list,
+};

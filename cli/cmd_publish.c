@@ -1,0 +1,94 @@
+/* netprof publish: what an administrator vouches for. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_profile.h"
+#include "cli_text.h"
+
+static void say_skipped(const char *line, void *arg)
+{
+	(void)arg;
+	fprintf(stderr, "netprof: %s\n", line);
+}
+
+/* "alice/lammps" or "lammps".  Returns -1 to go on, or the exit status. */
+static int split(const struct cli_cmd *self, const char *word, uid_t own,
+		 uid_t *uid, const char **app)
+{
+	const char *slash = strchr(word, '/');
+	char user[64];
+
+	*uid = own;
+	*app = slash ? slash + 1 : word;
+	if (!slash)
+		return -1;
+	if (slash == word || (size_t)(slash - word) >= sizeof(user))
+		return cli_usage(self, "%.80s: expected USER/APP", word);
+	snprintf(user, sizeof(user), "%.*s", (int)(slash - word), word);
+	if (cli_uid_of(user, uid))
+		return cli_fail("%s: no such user", user);
+	return -1;
+}
+
+static int publish(struct cli_store *s, struct np_runs *runs, uid_t uid,
+		   const char *as)
+{
+	struct np_err err = NP_ERR_INIT;
+	char user[CLI_NUMBER];
+
+	for (size_t i = runs->n; i-- > 0;) { /* oldest first, for pruning */
+		strcpy(runs->run[i]->app, as);
+		if (np_store_publish(s->store, runs->run[i], &err))
+			return cli_fail("%s", err.text);
+	}
+	printf("published %zu %s of %s (%s) as %s\n", runs->n,
+	       runs->n == 1 ? "run" : "runs", runs->app, cli_user(uid, user),
+	       as);
+	return CLI_DONE;
+}
+
+static int run_publish(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct cli_options o;
+	struct np_runs runs;
+	struct cli_store s;
+	const char *app;
+	uid_t uid;
+	int rc;
+
+	rc = cli_options_parse(self, argc, argv, CLI_TAKES_AS | CLI_TAKES_APP,
+			       &o);
+	if (rc < 0)
+		rc = split(self, o.app, o.uid, &uid, &app);
+	if (rc < 0 && np_app_check(o.as ? o.as : app, &err))
+		rc = cli_fail("%s", err.text);
+	if (rc < 0)
+		rc = cli_store_open(&s);
+	if (rc >= 0)
+		return rc;
+	if (np_store_load(s.store, NP_STORE_USER, uid, app, say_skipped, NULL,
+			  &runs, &err)) {
+		rc = cli_fail("%s", err.text);
+	} else {
+		rc = runs.n ? publish(&s, &runs, uid, o.as ? o.as : app) :
+			      cli_fail("no run of \"%s\" can be used", app);
+		np_runs_free(&runs);
+	}
+	cli_store_close(&s);
+	return rc;
+}
+
+const struct cli_cmd cmd_publish = {
+	.name = "publish", .args = "[USER/]APP [--as=NAME]",
+	.help = "make a profile known to all users (administrators)",
+	.text =
+"Copies the runs of an application of a user (yours without USER/) to the\n"
+"published profiles of the store, which every user can read and which speak\n"
+"for the administrator.  Publishing again adds the runs that are new.  A\n"
+"published profile of \"idle\" is what all users are compared with who have\n"
+"none of their own.\n\n"
+"  --as=NAME  under another name",
+	.run = run_publish,
+};

@@ -1,0 +1,136 @@
+/* netprof runs APP: the runs that a profile is made of. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli_json.h"
+#include "cli_text.h"
+
+static const char *state_name(const struct np_record *r)
+{
+	static const char *const names[] = {
+		[NP_RUN_RUNNING] = "running", [NP_RUN_COMPLETE] = "complete",
+		[NP_RUN_CUT] = "cut",
+	};
+
+	return names[r->state];
+}
+
+/* Quantiles of all leaves of a run. */
+static void quantiles_of(const struct np_record *r, double *p50, double *p99)
+{
+	struct np_hist *all = np_hist_new();
+
+	*p50 = *p99 = 0;
+	if (!all)
+		return;
+	for (size_t i = 0; i < r->n_leaves; i++)
+		if (r->leaves[i].hist)
+			np_hist_merge(all, r->leaves[i].hist);
+	*p50 = np_hist_quantile(all, 0.5);
+	*p99 = np_hist_quantile(all, 0.99);
+	np_hist_free(all);
+}
+
+static void text_row(const struct np_record *r, enum np_run_use use)
+{
+	char buf[CLI_NUMBER], id[64], shown[72];
+	uint64_t n = np_run_latency(r).n;
+	double p50, p99;
+
+	quantiles_of(r, &p50, &p99);
+	printf("%-14s %-10s", cli_cut(cli_run_id(r, id, sizeof(id)), 14, shown,
+				      sizeof(shown)), cli_day(r->start, buf));
+	cli_right(stdout, cli_sec(np_run_sec(r), buf), 9);
+	printf("%7u%9llu", r->n_nodes, (unsigned long long)n);
+	cli_right(stdout, n ? cli_sec(p50, buf) : "-", 9);
+	cli_right(stdout, n ? cli_sec(p99, buf) : "-", 9);
+	printf(" %-5s %s\n", r->level ? cli_cut(r->level->name, 5, shown,
+						sizeof(shown)) : "-",
+	       r->state == NP_RUN_RUNNING ? "running" : cli_run_use_name(use));
+}
+
+static int runs_text(const struct cli_profile *p)
+{
+	printf("%s%-14s %-10s%9s%7s%9s%9s%9s %-5s %s%s\n", cli_colour(CLI_BOLD),
+	       "Run", "Start", "Time", "Nodes", "Probes", "p50", "p99", "Level",
+	       "Use", cli_colour(CLI_PLAIN));
+	for (size_t i = 0; i < p->runs.n; i++)
+		text_row(p->runs.run[i], p->profile.use[i]);
+	return CLI_DONE;
+}
+
+static void parsable_row(const struct np_record *r, enum np_run_use use)
+{
+	struct np_moments m = np_run_latency(r);
+	const struct np_level_run *l = r->level;
+	char id[64], start[CLI_NUMBER], end[CLI_NUMBER];
+	double p50, p99;
+
+	quantiles_of(r, &p50, &p99);
+	cli_field(cli_run_id(r, id, sizeof(id)), '|');
+	printf("%u|%s|%s|%.3f|%s|", r->job_id, cli_date(r->start, start),
+	       cli_date(r->end, end), np_run_sec(r), state_name(r));
+	if (r->exit_code != NP_NO_VALUE)
+		printf("%ld", r->exit_code);
+	printf("|%u|%u|", r->n_nodes, r->n_tasks);
+	cli_field(r->nodes ? r->nodes : "", '|');
+	printf("%llu|%.6g|%.6g|%.6g|%.6g|", (unsigned long long)m.n, m.mean, p50,
+	       p99, m.n ? m.max : 0);
+	cli_field(l ? l->name : "", '|');
+	cli_field(l ? l->scope : "", '|');
+	printf("%.6g|%.6g|%zu|%s|", l ? l->alone_round_sec.mean : 0,
+	       l ? l->beside_round_sec.mean : 0, r->n_neighbours,
+	       cli_run_use_name(use));
+	cli_field(r->fingerprint ? r->fingerprint : "", '|');
+	cli_field(r->executable ? r->executable : "", '\n');
+}
+
+static int runs_parsable(const struct cli_profile *p)
+{
+	puts("Run|JobID|Start|End|RunSec|State|ExitCode|Nodes|Tasks|NodeList|"
+	     "Probes|Mean|P50|P99|Max|Level|Scope|LevelAloneSec|"
+	     "LevelBesideSec|Neighbours|Use|Fingerprint|Executable");
+	for (size_t i = 0; i < p->runs.n; i++)
+		parsable_row(p->runs.run[i], p->profile.use[i]);
+	return CLI_DONE;
+}
+
+static int run_runs(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct cli_profile p;
+	struct cli_options o;
+	struct cli_store s;
+	int rc;
+
+	rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
+			       CLI_TAKES_USER | CLI_TAKES_APP, &o);
+	if (rc < 0)
+		rc = cli_store_open(&s);
+	if (rc >= 0)
+		return rc;
+	rc = cli_profile_find(&s, &o, o.app, &p);
+	cli_store_close(&s);
+	if (rc >= 0)
+		return rc;
+	rc = o.format == CLI_JSON ? cli_json_runs(&p) :
+	     o.format == CLI_PARSABLE ? runs_parsable(&p) : runs_text(&p);
+	cli_profile_free(&p);
+	return rc;
+}
+
+const struct cli_cmd cmd_runs = {
+	.name = "runs",
+	.args = "[--json|--parsable] [--user=NAME|--published] APP",
+	.help = "the runs that a profile is made of",
+	.text =
+"Lists the runs of APP, the newest first, and what each is used for:\n\n"
+"  used        its latencies are in the profile\n"
+"  level       it ran beside an interference level\n"
+"  neighbours  left out: other jobs shared a leaf with it\n"
+"  fabric      left out: measured on another cluster or network, or with\n"
+"              another size of messages, than the newest run\n"
+"  empty       left out: no latency was measured\n"
+"  running     not finished, or its writer was killed\n\n"
+"Options as for show.",
+	.run = run_runs,
+};

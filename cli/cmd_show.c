@@ -1,0 +1,152 @@
+/* netprof show APP: the page of one application. */
+#include <stdio.h>
+
+#include "cli_json.h"
+#include "cli_page.h"
+#include "cli_text.h"
+
+static const double quantiles[] = { 0.5, 0.9, 0.99 };
+
+static void field_real(double v, char separator)
+{
+	char text[CLI_NUMBER];
+
+	snprintf(text, sizeof(text), "%.6g", v);
+	cli_field(text, separator);
+}
+
+static void fields_sample(const struct np_sample *s)
+{
+	printf("%llu|", (unsigned long long)s->moments.n);
+	if (!s->hist) {
+		fputs("|||||", stdout);
+		return;
+	}
+	field_real(s->moments.mean, '|');
+	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
+		field_real(np_sample_quantile(s, quantiles[i]), '|');
+	field_real(s->moments.max, '|');
+}
+
+static void field_leaves(const struct np_record *r)
+{
+	for (size_t i = 0; r && i < r->n_leaves; i++) {
+		cli_field(r->leaves[i].name, i + 1 < r->n_leaves ? ',' : '|');
+	}
+	if (!r || !r->n_leaves)
+		putchar('|');
+}
+
+/* NAME/SCOPE:RUNS:COMPARED:SLOWDOWN:LEVEL_SLOWDOWN,... */
+static void field_levels(const struct np_profile *p)
+{
+	for (size_t i = 0; i < p->n_levels; i++) {
+		const struct np_level_result *l = &p->levels[i];
+
+		printf("%s%s/%s:%zu:%zu:", i ? "," : "", l->name, l->scope,
+		       l->n_runs, l->n_compared);
+		if (l->n_compared)
+			printf("%.6g", l->slowdown);
+		putchar(':');
+		if (l->n_rounds)
+			printf("%.6g", l->level_slowdown);
+	}
+	putchar('|');
+}
+
+static uint64_t bin_count(const struct np_hist *h, size_t bin)
+{
+	return h ? np_hist_count(h, bin) : 0;
+}
+
+/* FROM_SEC:SAMPLES:IDLE_SAMPLES,... */
+static void field_hist(const struct np_profile *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < NP_HIST_BINS; i++) {
+		uint64_t n = bin_count(p->app.hist, i);
+		uint64_t idle = bin_count(p->idle.hist, i);
+
+		if (!n && !idle)
+			continue;
+		printf("%s%.6g:%llu:%llu", any ? "," : "", np_hist_edge(i),
+		       (unsigned long long)n, (unsigned long long)idle);
+		any = true;
+	}
+	putchar('\n');
+}
+
+static int show_parsable(const struct cli_profile *p)
+{
+	const struct np_profile *pr = &p->profile;
+	const struct np_record *r = pr->fabric;
+	char buf[CLI_NUMBER + 16], first[CLI_NUMBER], last[CLI_NUMBER];
+
+	puts("App|Owner|Use|Phases|BusyShare|DelayedShare|DelayedSec|Rho|"
+	     "Cluster|Leaves|Transport|MessageBytes|PeriodSec|First|Last|"
+	     "RunsUsed|RunsLevel|RunsNeighbours|RunsFabric|RunsEmpty|"
+	     "RunsUnreadable|Probes|Mean|P50|P90|P99|Max|IdleProbes|IdleMean|"
+	     "IdleP50|IdleP90|IdleP99|IdleMax|ProbeCpuShare|Levels|Histogram");
+	cli_field(p->runs.app, '|');
+	cli_field(cli_owner_name(p->owner, p->uid, buf, sizeof(buf)), '|');
+	cli_field(cli_use_name(pr), '|');
+	cli_field(cli_phase_name(pr->phases.kind), '|');
+	field_real(pr->phases.busy_share, '|');
+	field_real(pr->verdict.delayed_share, '|');
+	field_real(pr->verdict.delayed_sec, '|');
+	field_real(pr->verdict.rho, '|');
+	cli_field(r && r->cluster ? r->cluster : "", '|');
+	field_leaves(r);
+	cli_field(r && r->probe.transport ? r->probe.transport : "", '|');
+	printf("%u|", r ? r->probe.message_bytes : 0);
+	field_real(r ? r->probe.period_sec : 0, '|');
+	printf("%s|%s|", cli_date(pr->app.first, first),
+	       cli_date(pr->app.last, last));
+	for (int use = NP_RUN_USED; use <= NP_RUN_EMPTY; use++)
+		printf("%zu|", pr->count[use]);
+	printf("%zu|", p->n_skipped);
+	fields_sample(&pr->app);
+	fields_sample(&pr->idle);
+	field_real(pr->cost.cpu_share, '|');
+	field_levels(pr);
+	field_hist(pr);
+	return CLI_DONE;
+}
+
+static int run_show(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct cli_profile p;
+	struct cli_options o;
+	struct cli_store s;
+	int rc;
+
+	rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
+			       CLI_TAKES_USER | CLI_TAKES_APP, &o);
+	if (rc < 0)
+		rc = cli_store_open(&s);
+	if (rc >= 0)
+		return rc;
+	rc = cli_profile_find(&s, &o, o.app, &p);
+	cli_store_close(&s);
+	if (rc >= 0)
+		return rc;
+	rc = o.format == CLI_JSON ? cli_json_show(&p) :
+	     o.format == CLI_PARSABLE ? show_parsable(&p) : cli_page_show(&p);
+	cli_profile_free(&p);
+	return rc;
+}
+
+const struct cli_cmd cmd_show = {
+	.name = "show",
+	.args = "[--json|--parsable] [--user=NAME|--published] APP",
+	.help = "what an application does to the network",
+	.text =
+"Prints the profile of APP on one screen: first in words how it uses the\n"
+"network, then the numbers behind them.\n\n"
+"  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
+"  --user=NAME         the profile of another user, as far as you may read it\n"
+"  --published         the one that an administrator published\n\n"
+"Without these: your own profile, or else the published one.",
+	.run = run_show,
+};

@@ -1,0 +1,105 @@
+#include "np_verdict.h"
+
+#include <math.h>
+
+#include "np_queue.h"
+
+static const struct {
+	enum np_use use;
+	double delayed_share, rho;
+} thresholds[] = { /* heaviest first */
+	{ NP_USE_SATURATED, 0.90, 0.95 },
+	{ NP_USE_HEAVY,	    0.35, 0.30 },
+	{ NP_USE_MODERATE,  0.10, 0.10 },
+	{ NP_USE_LIGHT,	    0,	  0 },
+};
+
+double np_verdict_slower(const struct np_hist *h, double sec)
+{
+	size_t bin = np_hist_bin_of(sec);
+	double lo = np_hist_edge(bin), hi = np_hist_edge(bin + 1);
+	double total = (double)np_hist_total(h), above = 0, part = 1;
+
+	if (total <= 0)
+		return 0;
+	for (size_t i = bin + 1; i < NP_HIST_BINS; i++)
+		above += (double)np_hist_count(h, i);
+	/* Inside the bin as np_hist_quantile() has it. */
+	if (bin == 0)
+		part = 1 - sec / hi;
+	else if (bin < NP_HIST_BINS - 1)
+		part = log(hi / sec) / log(hi / lo);
+	return (above + part * (double)np_hist_count(h, bin)) / total;
+}
+
+static double beyond_idle(double share, double idle_share)
+{
+	return fmax(0, (share - idle_share) / (1 - idle_share));
+}
+
+static void against_idle(const struct np_verdict_in *in,
+			 struct np_verdict *v)
+{
+	double p95 = np_hist_quantile(in->idle_hist, 0.95);
+	double p99 = np_hist_quantile(in->idle_hist, 0.99);
+	double p50 = np_hist_quantile(in->idle_hist, 0.50);
+
+	v->against = NP_AGAINST_IDLE;
+	v->delayed_sec = fmax(p95, 1.25 * p50);
+	v->delayed_share =
+		beyond_idle(np_verdict_slower(in->hist, v->delayed_sec),
+			    np_verdict_slower(in->idle_hist, v->delayed_sec));
+	v->beyond_p95 = np_verdict_slower(in->hist, p95);
+	v->beyond_p99 = np_verdict_slower(in->hist, p99);
+}
+
+static void against_self(const struct np_verdict_in *in,
+			 struct np_moments *idle, struct np_verdict *v)
+{
+	double p10 = np_hist_quantile(in->hist, 0.10);
+
+	v->against = NP_AGAINST_SELF;
+	v->delayed_sec = 2 * p10;
+	v->delayed_share = np_verdict_slower(in->hist, v->delayed_sec);
+	*idle = (struct np_moments){
+		.n = 1, .mean = p10, .min = p10, .max = p10,
+	};
+}
+
+static enum np_use use_of(const struct np_verdict *v)
+{
+	size_t i = 0;
+
+	while (v->delayed_share < thresholds[i].delayed_share ||
+	       v->rho < thresholds[i].rho)
+		i++;
+	return thresholds[i].use;
+}
+
+void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out)
+{
+	struct np_verdict v = {
+		.phases = in->phases.kind,
+		.busy_share = in->phases.busy_share,
+		.interference = in->n_level_runs > 0,
+	};
+	struct np_moments idle = in->idle_moments;
+	struct np_service service;
+	struct np_load load;
+
+	*out = v;
+	if (!in->hist || in->moments.n < NP_VERDICT_PROBES)
+		return;
+	if (in->idle_hist && idle.n >= NP_VERDICT_PROBES)
+		against_idle(in, &v);
+	else
+		against_self(in, &idle, &v);
+	/* Fails for latencies of zero only, which no network has. */
+	if (np_queue_service(&idle, NP_MU_MEAN, &service, NULL) ||
+	    np_queue_load(&service, in->moments.mean, &load, NULL))
+		return;
+	v.excess = in->moments.mean / idle.mean - 1;
+	v.rho = load.rho;
+	v.use = use_of(&v);
+	*out = v;
+}

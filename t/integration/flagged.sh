@@ -1,0 +1,201 @@
+# Flagged steps on a running Slurm: what is measured, and what a user sees.
+# Runs on the cluster that t/check started with --netprof.
+# shellcheck source=t/integration/flagged_lib.sh
+. t/integration/flagged_lib.sh
+
+test_every_step_of_a_batch_job_has_its_record() {
+	script two.sh 'srun -N4 -n4 sleep 2' 'srun -N2 -n2 sleep 2'
+	alice "sbatch -Q -W -N4 -n4 -o /dev/null --netprofile=two two.sh"
+	expect two 'length == 2 and all(.state == "complete" and
+		.exit_code == 0 and .leaves[0].latency.n > 10 and
+		.probe.transport == "tcp/eth0") and
+		(map(.n_nodes) | sort) == [2, 4]'
+}
+
+test_concurrent_steps_are_measured_each_on_its_own_nodes() {
+	script both.sh 'srun -N4 -n4 --exact -w "n[0-3]" sleep 3 &' \
+		'srun -N4 -n4 --exact -w "n[4-7]" sleep 3 &' wait
+	alice "sbatch -Q -W -N8 -n8 -o /dev/null --netprofile=both both.sh"
+	expect both 'length == 2 and all(.leaves[0].latency.n > 10) and
+		(map(.nodes) | sort) == ["n[0-3]", "n[4-7]"] and
+		(map(.leaves[].name) | unique) == ["leaf0", "leaf1"]'
+}
+
+test_a_concurrent_step_on_the_leaf_is_recorded_as_a_neighbour() {
+	script beside.sh 'srun -N2 -n2 --exact -w "n[0-1]" sleep 6 &' \
+		'srun -N2 -n2 --exact -w "n[2-3]" sleep 6 &' wait
+	alice "sbatch -Q -W -N4 -n4 -w 'n[0-3]' -o /dev/null \
+		--netprofile=beside beside.sh"
+	expect beside 'length == 2 and all(.neighbours | length == 1 and
+		.[0].step_id != null and .[0].leaf == "leaf0" and
+		.[0].overlap_sec > 3)'
+}
+
+test_another_job_on_the_leaf_is_recorded_as_a_neighbour() {
+	alice "srun -N2 -w 'n[2-3]' sleep 7 &
+		srun -N2 -w 'n[0-1]' --netprofile=near sleep 5; wait"
+	expect near 'length == 1 and (.[0].neighbours | length == 1 and
+		.[0].nodes == "n[2-3]" and .[0].leaf == "leaf0")'
+}
+
+test_exclusive_steps_are_measured_and_not_delayed() {
+	script excl.sh 'srun --exclusive -N4 -n16 --mem=1000 sleep 2'
+	alice "sbatch -Q -W -N4 -n16 --exclusive --mem=1000 -o /dev/null \
+		--netprofile=excl excl.sh"
+	expect excl 'length == 1 and (.[0] | .leaves[0].latency.n > 10 and
+		.end - .start < 3)'
+}
+
+test_each_task_of_an_array_has_its_record() {
+	alice "sbatch -Q -W --array=3-4 -N4 -n4 -o /dev/null --netprofile=arr \
+		--wrap 'srun sleep 2'"
+	expect arr 'length == 2 and (map(.array_task_id) | sort) == [3, 4] and
+		all(.leaves[0].latency.n > 10)'
+}
+
+test_each_component_of_a_heterogeneous_job_has_its_record() {
+	alice "salloc -Q -N2 : -N2 --netprofile=het \
+		srun --het-group=0,1 sleep 2"
+	expect het 'length == 2 and (map(.het_component) | sort) == [0, 1] and
+		all(.leaves[0].latency.n > 5 and .neighbours == [])'
+}
+
+test_a_component_without_a_part_in_the_step_is_left_alone() {
+	alice "salloc -Q -N2 : -N2 --netprofile=het1 srun sleep 2"
+	expect het1 'length == 1 and .[0].het_component == 0'
+	! logged "het1" || fail "$(logged het1)"
+}
+
+test_steps_in_salloc_are_measured() {
+	alice "salloc -Q -N4 --netprofile=sal srun -N4 sleep 2"
+	expect sal 'length == 1 and .[0].leaves[0].latency.n > 10'
+}
+
+test_a_direct_srun_is_measured() {
+	alice "srun -N4 --netprofile=dir sleep 2"
+	expect dir 'length == 1 and .[0].leaves[0].latency.n > 10'
+}
+
+test_mpirun_in_a_batch_script_is_measured_on_all_its_nodes() {
+	alice "sbatch -Q -W -J mpijob -N4 -n4 -o /dev/null --netprofile \
+		--wrap 'mpirun sleep 3'"
+	expect mpijob 'length == 1 and (.[0] | .n_nodes == 4 and
+		.leaves[0].latency.n > 10)'
+}
+
+test_mpirun_on_one_node_is_left_alone() {
+	alice "sbatch -Q -W -J onenode -N1 -n2 -o /dev/null --netprofile \
+		--wrap 'mpirun sleep 1'"
+	no_profile onenode
+}
+
+test_netprof_app_flags_a_step_without_the_option() {
+	alice "NETPROF_APP=byenv srun -N4 sleep 2"
+	expect byenv 'length == 1 and .[0].leaves[0].latency.n > 10'
+}
+
+test_without_a_name_the_program_names_the_profile() {
+	alice "srun -N4 --netprofile sleep 2"
+	expect sleep 'length == 1'
+}
+
+test_an_unflagged_step_leaves_nothing() {
+	alice "srun -N4 -J plain sleep 1"
+	no_profile plain
+	! logged "plain" || fail "$(logged plain)"
+}
+
+test_one_node_is_left_alone_with_one_line_saying_why() {
+	alice "srun -N1 --netprofile=lonely sleep 1"
+	no_profile lonely
+	logged "one node, which uses no switch" >/dev/null || fail "no line"
+}
+
+test_no_partner_on_the_leaf_is_left_alone_with_one_line_saying_why() {
+	alice "srun -N2 -w n0,n4 --netprofile=apart sleep 1"
+	no_profile apart
+	logged "(apart).*no two nodes of the step share a leaf" >/dev/null ||
+		fail "no line"
+}
+
+test_a_leaf_with_one_node_is_left_out_and_the_record_says_so() {
+	alice "srun -N3 -w n0,n1,n4 --netprofile=part sleep 2"
+	expect part '.[0].leaves | length == 2 and
+		(map(select(.name == "leaf1"))[0].skipped | test("no partner")) and
+		(map(select(.name == "leaf0"))[0].latency.n > 5)'
+}
+
+test_three_nodes_make_a_triangle() {
+	alice "srun -N3 -w 'n[0-2]' --netprofile=tri sleep 2"
+	expect tri '.[0].leaves[0] | .n_pairs == 3 and .latency.n > 30'
+}
+
+test_output_and_exit_code_stay_as_they_were() {
+	alice "srun -N4 -l sh -c 'echo out; echo err >&2; exit 5' \
+		>plain.out 2>plain.err; echo \$? >plain.rc
+	srun -N4 -l --netprofile=quiet sh -c 'echo out; echo err >&2; exit 5' \
+		>flag.out 2>flag.err; echo \$? >flag.rc
+	for f in out err rc; do sort plain.\$f >a; sort flag.\$f >b
+		cmp a b || exit 1; done"
+	expect quiet '.[0].exit_code == 5'
+}
+
+test_a_flagged_step_waits_at_most_300_ms_longer() {
+	local extra
+
+	extra=$(alice "for i in 1 2 3 4 5 6 7; do for f in --comment=x --netprofile=fast; do
+		s=\$(date +%s%N); srun -N4 \$f true; e=\$(date +%s%N)
+		echo \$f \$(((e - s) / 1000000)); done; done" | extra_ms)
+	[ "$extra" -le 300 ] || fail "the median is $extra ms longer"
+}
+
+# Lines "--comment=x MS" and "--netprofile=fast MS": difference of the medians.
+extra_ms() {
+	sort -k1,1 -k2,2n | awk '{ n[$1]++; v[$1, n[$1]] = $2 }
+		END { p = "--comment=x"; f = "--netprofile=fast"
+		print v[f, int((n[f] + 1) / 2)] - v[p, int((n[p] + 1) / 2)] }'
+}
+
+test_what_shows_in_squeue_is_a_step_named_netprof() {
+	alice "srun -N4 --netprofile=shows sleep 3 & sleep 2
+		squeue -s -h -o '%i %j'; wait" | grep -q ' netprof$' ||
+		fail "no such step"
+}
+
+test_a_bad_name_is_refused_before_anything_is_submitted() {
+	local out
+
+	! out=$(alice "sbatch -N2 --netprofile=a/b --wrap true" 2>&1) ||
+		fail "it was submitted: $out"
+	case $out in *'application name "a/b": expected'*) ;;
+	*) fail "it says: $out" ;; esac
+	[ -z "$(alice 'squeue -h')" ] || fail "a job is there"
+}
+
+test_a_bad_level_is_refused_in_words() {
+	local out
+
+	! out=$(alice "srun -N2 --netprofile=x --netprofile-compress=c99 true" \
+		2>&1) || fail "it ran"
+	case $out in *c99*) ;; *) fail "it says: $out" ;; esac
+}
+
+test_the_period_can_be_chosen() {
+	alice "srun -N2 --netprofile=often --netprofile-period=10ms sleep 2"
+	expect often '.[0] | .probe.period_sec == 0.01 and
+		.leaves[0].latency.n > 100'
+}
+
+test_a_level_on_the_steps_nodes_says_how_it_fared_alone_and_beside() {
+	alice "srun -N4 --netprofile=press --netprofile-compress=c3 sleep 4"
+	expect press 'length == 1 and (.[0] | .level.scope == "node" and
+		.level.nodes == .nodes and .alone_sec >= 2 and
+		.level.alone_round_sec.n > 5 and .level.beside_round_sec.n > 5)'
+}
+
+test_a_level_runs_on_idle_nodes_of_the_allocation_where_there_are_some() {
+	alice "salloc -Q -N4 -w 'n[0-3]' srun -N2 -w 'n[0-1]' \
+		--netprofile=aside --netprofile-compress=c3 sleep 3"
+	expect aside '.[0] | .level.scope == "leaf" and
+		.level.nodes == "n[2-3]" and .level.beside_round_sec.n > 5'
+}

@@ -1,0 +1,175 @@
+# Nothing that happens to netprof may hurt a job: one test for each mishap.
+# shellcheck source=t/integration/flagged_lib.sh
+. t/integration/flagged_lib.sh
+
+# The job that has to be none the wiser: prints ok, exits 7.
+JOB="sh -c 'sleep 3; echo ok; exit 7'"
+
+# SRUN-OPTIONS [ENVIRONMENT]: run it flagged; it must do just as unflagged.
+# srun says which task exited with 7, as always; netprof must say nothing.
+unharmed() {
+	local out
+
+	out=$(alice "${2-} srun -N4 $1 $JOB 2>err; echo rc=\$?; grep -v \
+		'Exited with exit code 7' err" | sort | tr '\n' ' ')
+	[ "$out" = "ok ok ok ok rc=7 " ] || fail "it printed: $out"
+}
+
+test_probe_binary_missing() {
+	unharmed --netprofile=nobin "NETPROF_CONF=$(conf BinDir=/nowhere)"
+	logged "(nobin).*netprof-impactb" >/dev/null || fail "no line says why"
+	expect nobin '.[0] | .exit_code == 7 and (.notes[0] | test("ended"))'
+}
+
+test_attendant_missing() {
+	unharmed --netprofile=noatt "NETPROF_CONF=$(conf LibexecDir=/nowhere)"
+	logged "/nowhere/netprof-attend: No such file" >/dev/null ||
+		fail "no line says why"
+}
+
+test_configuration_broken() {
+	unharmed --netprofile=badconf "NETPROF_CONF=$(conf Period=soon)"
+	logged "badconf\|Period=soon" >/dev/null || true # the store is unknown
+}
+
+test_store_missing() {
+	unharmed --netprofile=nostore NETPROF_STORE=/nowhere
+}
+
+test_store_read_only() {
+	as_root "mkdir -p /run/ro && mount -t tmpfs -o size=1m none /run/ro &&
+		mkdir -m 3777 /run/ro/users && mount -o remount,ro /run/ro"
+	unharmed --netprofile=ro NETPROF_STORE=/run/ro
+	as_root "umount /run/ro"
+}
+
+test_store_full() {
+	as_root "mkdir -p /run/full &&
+		mount -t tmpfs -o size=16k,nr_inodes=100 none /run/full &&
+		mkdir -m 3777 /run/full/users
+		head -c 100k /dev/zero >/run/full/fill || true"
+	unharmed --netprofile=full NETPROF_STORE=/run/full
+	as_root "umount /run/full"
+}
+
+test_store_of_another_user() {
+	as_root "mkdir -p /run/squat/users/20001 && chmod 3777 /run/squat/users"
+	unharmed --netprofile=squat NETPROF_STORE=/run/squat
+}
+
+test_pmix_plugin_missing() {
+	local so
+
+	so=$(t/cluster run --user root -- bash -c \
+		'echo /usr/lib/*/slurm-wlm/mpi_pmix.so')
+	as_root "mount --bind /dev/null $so"
+	unharmed --netprofile=nopmix
+	as_root "umount $so"
+	logged "(nopmix).*the probes" >/dev/null || fail "no line says why"
+}
+
+test_a_probe_that_hangs_at_its_start_is_started_again() {
+	local bin
+
+	bin=$(alice 'mkdir -p hang && cat >hang/netprof-impactb <<"END"
+#!/bin/sh
+mkdir ~/hang/once.$SLURM_PROCID 2>/dev/null && exec sleep 600
+exec netprof-impactb "$@"
+END
+		chmod +x hang/netprof-impactb; pwd')/hang
+	alice "NETPROF_CONF=$(conf "BinDir=$bin") srun -N4 --netprofile=again \
+		sleep 15"
+	expect again '.[0] | .leaves[0].latency.n > 10 and
+		(.notes[0] | test("started again"))'
+}
+
+test_kill_9_of_a_probe() {
+	while_running probe9 'pkill -9 -u alice -f netprof-impactb' n0
+	expect probe9 '.[0] | .exit_code == 7 and .leaves[0].latency.n > 0'
+}
+
+test_kill_9_of_all_probes() {
+	while_running probes9 'pkill -9 -u alice -f netprof-impactb' n0 n1 n2 n3
+	expect probes9 '.[0] | .exit_code == 7 and .leaves[0].latency.n > 0'
+}
+
+test_kill_9_of_the_attendant() {
+	while_running att9 'pkill -9 -u alice netprof-attend' ctl
+	wait_for 10 no_side_steps || fail "its steps live on"
+	expect att9 'length == 1 and .[0].state == "running"'
+}
+
+test_kill_9_of_srun() {
+	alice "srun -N4 --netprofile=srun9 sleep 60 & sleep 3
+		kill -9 \$!; wait \$!; [ \$? = 137 ]"
+	expect srun9 '.[0] | .exit_code == null and .leaves[0].latency.n > 10'
+	wait_for 10 no_side_steps || fail "its steps live on"
+}
+
+test_scancel() {
+	alice "srun -N4 --netprofile=cancel sleep 60 & sleep 3
+		scancel -u alice; wait \$!; [ \$? = 143 ]" 2>/dev/null
+	expect cancel '.[0] | .leaves[0].latency.n > 10'
+	! logged "(cancel)" || fail "$(logged "(cancel)")"
+}
+
+test_time_limit() {
+	script limit.sh 'srun --time=0:05 -N4 sleep 100'
+	alice "sbatch -Q -W -N4 -o /dev/null --time=1 --netprofile=limit limit.sh
+		true"
+	expect limit '.[0] | .leaves[0].latency.n > 10'
+}
+
+test_a_step_shorter_than_one_period() {
+	alice "srun -N4 --netprofile=short true"
+	expect short 'length == 1 and .[0].exit_code == 0'
+	! logged "(short)" || fail "$(logged "(short)")"
+}
+
+test_a_node_lost_in_the_middle() {
+	alice "srun -N4 -w 'n[0-3]' --no-kill --netprofile=lost sleep 25 & sleep 4
+		touch ready; wait" >/dev/null 2>&1 &
+	wait_for 20 alice "rm ready 2>/dev/null" || fail "it does not start"
+	t/cluster kill-node n3
+	sleep 3
+	t/cluster start-node n3
+	alice "scancel -u alice"
+	wait
+	expect lost '.[0].leaves[0].latency.n > 10'
+	wait_for 60 all_idle || fail "$(alice sinfo)"
+}
+
+# ---- what these tests share ----
+
+as_root() {
+	t/cluster run --user root -- bash -c "$1"
+}
+
+# KEY=VALUE: the cluster's netprof.conf with one more line, as a file's name.
+conf() {
+	alice "{ cat /etc/slurm/netprof.conf; echo '$1'; } >~/conf.${1%%=*}
+		echo ~/conf.${1%%=*}"
+}
+
+# APP COMMAND PLACE...: run the job flagged, and the command as root on these
+# places in the middle of it.
+while_running() {
+	local app=$1 command=$2 place
+
+	shift 2
+	unharmed "--netprofile=$app" &
+	sleep 1.5
+	for place; do
+		t/cluster run --user root --on "$place" -- bash -c "$command" ||
+			fail "nothing to kill on $place"
+	done
+	wait $!
+}
+
+no_side_steps() {
+	! alice "squeue -s -h -o %j" | grep -q netprof
+}
+
+all_idle() {
+	[ "$(alice "sinfo -h -o %T" | sort -u)" = idle ]
+}

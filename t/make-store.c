@@ -1,0 +1,267 @@
+/*
+ * Makes the run records of t/data/store: `make fixtures`.  Seeded, so that the
+ * same records come out; t/data/README says what they stand for.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "np_record.h"
+#include "np_store.h"
+#include "unit/some_record.h"
+
+#define START 1718186400.0 /* 2024-06-12 10:00 UTC */
+#define DAY 86400.0
+
+static const char *top;
+static struct t_rng rng = { 2024 };
+
+/* What the probes of a run meet. */
+struct load {
+	double idle_sec;     /* typical latency of the idle network */
+	double busy;	     /* share of delayed probes while busy */
+	double delay;	     /* how many idle latencies they wait on average */
+	int period_sec;	     /* phases repeat; 0: steady */
+	double busy_share;   /* of a period */
+	int sec;	     /* length of the run */
+	int per_sec;	     /* probes */
+};
+
+static double latency(const struct load *l, int at_sec)
+{
+	double x = l->idle_sec * (0.9 - 0.15 * log(1 - t_uniform(&rng)));
+	int busy = !l->period_sec ||
+		   at_sec % l->period_sec < l->busy_share * l->period_sec;
+
+	if (busy && t_uniform(&rng) < l->busy)
+		x += -l->idle_sec * l->delay * log(1 - t_uniform(&rng));
+	return x;
+}
+
+static void add_leaf(struct np_record *r, const char *name, const char *nodes,
+		     const struct load *l)
+{
+	struct np_leaf_run *leaf = np_record_leaf(r, name);
+
+	leaf->nodes = strdup(nodes);
+	leaf->n_nodes = 4;
+	leaf->n_pairs = 2;
+	leaf->hist = np_hist_new();
+	leaf->windows = malloc(sizeof(*leaf->windows));
+	np_series_init(leaf->windows, 1.0);
+	for (int i = 0; i < l->sec * l->per_sec; i++) {
+		double at = (double)i / l->per_sec;
+		double x = latency(l, (int)at);
+		struct np_moments one = {
+			.n = 1, .mean = x, .min = x, .max = x,
+		};
+
+		np_hist_add(leaf->hist, x);
+		np_moments_merge(&leaf->latency, &one);
+		np_series_add(leaf->windows, at, &one);
+	}
+}
+
+static struct np_record *new_run(const char *app, uint32_t job, double days,
+				 double sec)
+{
+	struct np_record *r = np_record_new();
+
+	strcpy(r->app, app);
+	r->uid = 1000;
+	r->cluster = strdup("hpc");
+	r->job_id = job;
+	r->executable = strdup(app);
+	r->fingerprint = strdup("00c0ffee00c0ffee");
+	r->n_tasks = 16;
+	r->n_nodes = 4;
+	r->nodes = strdup("n[0-3]");
+	r->start = START + days * DAY;
+	r->end = r->start + sec;
+	r->state = NP_RUN_COMPLETE;
+	r->exit_code = 0;
+	r->netprof_version = strdup("0.1.0");
+	r->slurm_version = strdup("22.05.8");
+	r->ucx_version = strdup("1.13.1");
+	r->host = strdup("n0");
+	r->probe.message_bytes = 1024;
+	r->probe.period_sec = 0.1;
+	r->probe.per_node = 1;
+	r->probe.n_processes = 4;
+	r->probe.transport = strdup("tcp/eth0");
+	r->probe.messages = (uint64_t)(sec * 80);
+	r->probe.cpu_sec_max = sec * 0.0016;
+	r->probe.cpu_sec_sum = sec * 0.005;
+	r->probe.elapsed_sec = sec;
+	r->probe.rss_bytes_max = 31u << 20;
+	return r;
+}
+
+static void add_level(struct np_record *r, const char *name, double pause_sec,
+		      double slowed)
+{
+	struct np_level_run *l = calloc(1, sizeof(*l));
+
+	l->name = strdup(name);
+	l->partners = 2;
+	l->messages = 2;
+	l->bytes = 40960;
+	l->pause_sec = pause_sec;
+	l->scope = strdup("node");
+	l->nodes = strdup("n[0-3]");
+	l->n_processes = 4;
+	for (int i = 0; i < 40; i++) {
+		double sec = pause_sec + 0.01 * (1 + 0.1 * t_uniform(&rng));
+
+		np_moments_add(&l->alone_round_sec, sec);
+		np_moments_add(&l->beside_round_sec, sec * (1 + slowed));
+	}
+	r->level = l;
+	r->alone_sec = 2;
+	r->end += 2;
+}
+
+static void add_neighbour(struct np_record *r)
+{
+	r->neighbours = calloc(1, sizeof(*r->neighbours));
+	r->neighbours[0].job_id = 4711;
+	r->neighbours[0].leaf = strdup("leaf0");
+	r->neighbours[0].nodes = strdup("n[2-3]");
+	r->neighbours[0].overlap_sec = 31.5;
+	r->n_neighbours = 1;
+}
+
+static void must(int ok, const char *what)
+{
+	if (ok)
+		return;
+	perror(what);
+	exit(1);
+}
+
+static void write_run(struct np_record *r, const char *owner)
+{
+	char path[1024], name[256], *text;
+	FILE *f;
+
+	must(!np_record_to_json(r, &text), "JSON");
+	snprintf(path, sizeof(path), "%s/%s", top, owner);
+	must(!mkdir(path, 0755) || errno == EEXIST, path);
+	snprintf(path, sizeof(path), "%s/%s/%s", top, owner, r->app);
+	must(!mkdir(path, 0755) || errno == EEXIST, path);
+	np_store_run_name(r, name, sizeof(name));
+	snprintf(path, sizeof(path), "%s/%s/%s/%s", top, owner, r->app, name);
+	f = fopen(path, "w");
+	must(f && fputs(text, f) >= 0 && !fclose(f), path);
+	free(text);
+	np_record_free(r);
+}
+
+static const struct load idle = { 12e-6, 0.04, 1, 0, 0, 60, 10 };
+static const struct load phased = { 12e-6, 0.9, 8, 20, 0.6, 60, 10 };
+static const struct load full = { 12e-6, 1, 60, 0, 0, 60, 10 };
+static const struct load medium = { 12e-6, 0.25, 4, 0, 0, 60, 10 };
+static const struct load light = { 12e-6, 0.05, 2, 0, 0, 60, 10 };
+static const struct load brief = { 12e-6, 0.5, 4, 0, 0, 2, 10 };
+static const struct load gige = { 45e-6, 0.5, 4, 0, 0, 30, 10 };
+
+static void make_lammps(void)
+{
+	static const struct {
+		const char *level;
+		double pause_sec, run_sec, slowed;
+	} beside[] = {
+		{ "c1", 60e-3, 61.0, 0.04 }, { "c4", 24e-3, 74.5, 0.21 },
+		{ "c6", 10e-3, 102.0, 0.48 },
+	};
+	struct np_record *r;
+
+	for (int i = 0; i < 4; i++) {
+		r = new_run("lammps", 1200 + 10 * (unsigned)i, i, 60 + 0.4 * i);
+		add_leaf(r, "leaf0", "n[0-3]", &phased);
+		write_run(r, "own");
+	}
+	for (int i = 0; i < 3; i++) {
+		r = new_run("lammps", 1300 + (unsigned)i, 4 + 0.1 * i,
+			    beside[i].run_sec);
+		add_leaf(r, "leaf0", "n[0-3]", &full);
+		add_level(r, beside[i].level, beside[i].pause_sec,
+			  beside[i].slowed);
+		write_run(r, "own");
+	}
+	r = new_run("lammps", 1400, 5, 66);
+	add_leaf(r, "leaf0", "n[0-3]", &full);
+	add_neighbour(r);
+	write_run(r, "own");
+	r = new_run("lammps", 1100, -3, 63);
+	free(r->probe.transport);
+	r->probe.transport = strdup("tcp/eth1");
+	add_leaf(r, "leaf0", "n[0-3]", &gige);
+	write_run(r, "own");
+	r = new_run("lammps", 1410, 5.1, 3);
+	np_record_leaf(r, "leaf0")->nodes = strdup("n0");
+	r->leaves[0].n_nodes = 1;
+	r->leaves[0].skipped = strdup("one node of the step on this leaf");
+	write_run(r, "own");
+}
+
+static void make_others(void)
+{
+	struct np_record *r;
+
+	for (int i = 0; i < 2; i++) {
+		r = new_run("hpcc", 1500 + (unsigned)i, i, 60);
+		add_leaf(r, "leaf0", "n[0-3]", &medium);
+		add_leaf(r, "leaf1", "n[4-7]", &medium);
+		write_run(r, "own");
+	}
+	r = new_run("NPmpi", 1600, 2, 60);
+	r->array_job_id = 1590;
+	r->array_task_id = 3;
+	add_leaf(r, "leaf0", "n[0-3]", &full);
+	write_run(r, "own");
+	r = new_run("postprocess", 1700, 2, 60);
+	add_leaf(r, "leaf0", "n[0-3]", &light);
+	write_run(r, "own");
+	r = new_run("hello", 1800, 3, 2);
+	r->exit_code = 1;
+	add_leaf(r, "leaf0", "n[0-3]", &brief);
+	write_run(r, "own");
+	r = new_run("serial", 1900, 3, 50);
+	np_record_leaf(r, "leaf0")->nodes = strdup("n0");
+	r->leaves[0].skipped = strdup("one node of the step on this leaf");
+	write_run(r, "own");
+	r = new_run("elsewhere", 2000, 4, 30);
+	r->cluster[0] = 'x';
+	r->state = NP_RUN_RUNNING;
+	r->exit_code = NP_NO_VALUE;
+	add_leaf(r, "", "n[0-3]", &gige);
+	write_run(r, "own");
+}
+
+int main(int argc, char **argv)
+{
+	struct np_record *r;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: make-store DIR\n");
+		return 2;
+	}
+	top = argv[1];
+	must(!mkdir(top, 0755) || errno == EEXIST, top);
+	make_lammps();
+	make_others();
+	r = new_run("idle", 1000, -4, 60);
+	add_leaf(r, "leaf0", "n[0-3]", &idle);
+	write_run(r, "own");
+	r = new_run("idle", 10, -30, 60);
+	add_leaf(r, "leaf0", "n[0-3]", &idle);
+	write_run(r, "published");
+	r = new_run("cp2k", 20, -29, 60);
+	add_leaf(r, "leaf0", "n[0-3]", &phased);
+	write_run(r, "published");
+	return 0;
+}

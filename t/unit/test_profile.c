@@ -1,0 +1,306 @@
+#include "t.h"
+#include "np_profile.h"
+#include "some_record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct made {
+	struct np_runs runs;
+	struct t_rng g;
+};
+
+static struct made *new_made(const char *app)
+{
+	struct made *m = calloc(1, sizeof(*m));
+
+	strcpy(m->runs.app, app);
+	m->runs.run = calloc(32, sizeof(*m->runs.run));
+	m->g.state = 11;
+	return m;
+}
+
+static void free_made(struct made *m)
+{
+	if (m)
+		np_runs_free(&m->runs);
+	free(m);
+}
+
+/* One more run, older than those before it, as np_store_load() sorts them. */
+static struct np_record *add_run(struct made *m, double base_sec)
+{
+	struct np_record *r = np_record_new();
+
+	strcpy(r->app, m->runs.app);
+	r->cluster = strdup("hpc");
+	r->fingerprint = strdup("f1");
+	r->job_id = 100 - (uint32_t)m->runs.n;
+	r->start = 1.7e9 - 1000.0 * (double)m->runs.n;
+	r->end = r->start + 60;
+	r->state = NP_RUN_COMPLETE;
+	r->exit_code = 0;
+	r->probe.message_bytes = 1024;
+	r->probe.transport = strdup("tcp/eth0");
+	if (base_sec > 0)
+		t_add_latency(np_record_leaf(r, "leaf0"), &m->g, 600, base_sec,
+			      60);
+	m->runs.run[m->runs.n++] = r;
+	return r;
+}
+
+static void add_neighbour(struct np_record *r, double overlap_sec)
+{
+	r->neighbours = calloc(1, sizeof(*r->neighbours));
+	r->neighbours[0].leaf = strdup("leaf0");
+	r->neighbours[0].nodes = strdup("n7");
+	r->neighbours[0].overlap_sec = overlap_sec;
+	r->n_neighbours = 1;
+}
+
+static void add_level(struct np_record *r, const char *name, double beside)
+{
+	r->level = calloc(1, sizeof(*r->level));
+	r->level->name = strdup(name);
+	r->level->scope = strdup("node");
+	r->level->nodes = strdup("n[0-3]");
+	for (int i = 0; i < 10; i++) {
+		np_moments_add(&r->level->alone_round_sec, 1e-3);
+		np_moments_add(&r->level->beside_round_sec, 1e-3 * beside);
+	}
+}
+
+static struct np_profile make(const struct made *m, const struct made *idle,
+			      const struct made *second)
+{
+	const struct np_runs *candidates[] = {
+		idle ? &idle->runs : NULL, second ? &second->runs : NULL,
+	};
+	struct np_profile p;
+
+	T_CHECK(np_profile_make(&m->runs, candidates, 2, &p) == 0);
+	return p;
+}
+
+static void test_which_runs_are_used(void)
+{
+	static const enum np_run_use want[] = {
+		NP_RUN_EMPTY, NP_RUN_USED, NP_RUN_NEIGHBOURS, NP_RUN_LEVEL,
+		NP_RUN_FABRIC, NP_RUN_FABRIC, NP_RUN_FABRIC, NP_RUN_USED,
+	};
+	struct made *m = new_made("lmp");
+	struct np_profile p;
+	struct np_record *r;
+
+	add_run(m, 0);
+	add_run(m, 1e-5);
+	add_neighbour(add_run(m, 1e-3), 5);
+	add_level(add_run(m, 1e-3), "c4", 2);
+	r = add_run(m, 1e-3);
+	r->cluster[0] = 'x';
+	r = add_run(m, 1e-3);
+	free(r->probe.transport);
+	r->probe.transport = NULL;
+	r = add_run(m, 1e-3);
+	r->probe.message_bytes = 4096;
+	add_neighbour(add_run(m, 1e-5), 0); /* gone before it began */
+	p = make(m, NULL, NULL);
+	for (size_t i = 0; i < m->runs.n; i++)
+		T_CHECK(p.use[i] == want[i]);
+	T_CHECK(p.count[NP_RUN_USED] == 2 && p.count[NP_RUN_FABRIC] == 3);
+	T_CHECK(p.app.n_runs == 2 && p.app.moments.n == 1200);
+	T_CHECK(np_hist_total(p.app.hist) == 1200 && p.app.moments.max < 1e-3);
+	T_CHECK(p.app.last == m->runs.run[1]->end);
+	T_CHECK(p.app.first == m->runs.run[7]->start);
+	T_CHECK(p.fabric == m->runs.run[1] && !p.app.neighbours);
+	np_profile_free(&p);
+	free_made(m);
+}
+
+static void test_neighbours_if_nothing_else(void)
+{
+	struct made *m = new_made("lmp");
+	struct np_profile p;
+
+	add_neighbour(add_run(m, 1e-5), 5);
+	add_neighbour(add_run(m, 1e-5), 5);
+	p = make(m, NULL, NULL);
+	T_CHECK(p.app.n_runs == 2 && p.app.neighbours);
+	T_CHECK(p.count[NP_RUN_USED] == 2 && p.count[NP_RUN_NEIGHBOURS] == 0);
+	np_profile_free(&p);
+	free_made(m);
+}
+
+static void test_nothing_measured(void)
+{
+	struct made *m = new_made("lmp");
+	struct np_profile p = make(m, NULL, NULL);
+
+	T_CHECK(!p.fabric && p.app.n_runs == 0 && !p.app.hist);
+	T_CHECK(p.verdict.use == NP_USE_UNKNOWN);
+	np_profile_free(&p);
+	add_run(m, 0);
+	p = make(m, NULL, NULL);
+	T_CHECK(!p.fabric && p.count[NP_RUN_EMPTY] == 1);
+	np_profile_free(&p);
+	free_made(m);
+}
+
+static void test_only_under_interference(void)
+{
+	struct made *m = new_made("lmp");
+	struct np_profile p;
+
+	add_level(add_run(m, 1e-3), "c4", 2);
+	p = make(m, NULL, NULL);
+	T_CHECK(p.fabric == m->runs.run[0] && p.app.n_runs == 0);
+	T_CHECK(p.verdict.use == NP_USE_UNKNOWN && p.verdict.interference);
+	T_CHECK(p.n_levels == 1 && p.levels[0].n_compared == 0);
+	np_profile_free(&p);
+	free_made(m);
+}
+
+static void test_which_idle(void)
+{
+	struct made *m = new_made("lmp"), *own = new_made("idle");
+	struct made *site = new_made("idle");
+	struct np_profile p;
+
+	add_run(m, 5e-5);
+	add_run(own, 1e-5)->cluster[0] = 'x'; /* of another fabric */
+	add_run(site, 2e-5);
+	p = make(m, own, site);
+	T_CHECK(p.idle.n_runs == 1 && p.idle.moments.mean > 2e-5);
+	T_CHECK(p.verdict.against == NP_AGAINST_IDLE);
+	T_CHECK(p.verdict.use >= NP_USE_HEAVY);
+	np_profile_free(&p);
+	add_run(own, 1e-5);
+	p = make(m, own, site);
+	T_CHECK(p.idle.n_runs == 1 && p.idle.moments.mean < 2e-5);
+	np_profile_free(&p);
+	p = make(m, NULL, NULL);
+	T_CHECK(p.idle.n_runs == 0 && p.verdict.against == NP_AGAINST_SELF);
+	np_profile_free(&p);
+	p = make(site, own, site); /* idle needs no idle */
+	T_CHECK(p.is_idle && p.idle.n_runs == 0);
+	np_profile_free(&p);
+	free_made(m);
+	free_made(own);
+	free_made(site);
+}
+
+static void test_levels(void)
+{
+	struct made *m = new_made("lmp");
+	struct np_profile p;
+	struct np_record *r;
+	int beside[] = { 90, 84, 96 };
+
+	for (int i = 0; i < 3; i++) {
+		r = add_run(m, 1e-4);
+		r->end = r->start + beside[i] + 2;
+		r->alone_sec = 2; /* the lead-in does not count */
+		add_level(r, "c4", 1.5);
+	}
+	add_run(m, 1e-5); /* 60 s alone */
+	add_run(m, 1e-5)->end += 4;
+	add_run(m, 1e-5)->end -= 4;
+	add_level(add_run(m, 1e-5), "c1", 1.1);
+	add_run(m, 1e-5)->exit_code = 1; /* no run time to compare with */
+	m->runs.run[7]->end += 1000;
+	r = add_run(m, 1e-5); /* another workload */
+	r->end += 5000;
+	r->fingerprint[0] = 'x';
+	r = add_run(m, 1e-4);
+	r->end += 7000;
+	add_neighbour(r, 3);
+	add_level(r, "c4", 1.5);
+	p = make(m, NULL, NULL);
+	T_CHECK(p.n_levels == 2 && !strcmp(p.levels[0].name, "c1") &&
+		!strcmp(p.levels[1].name, "c4"));
+	T_CHECK(p.levels[0].n_compared == 1 && p.levels[0].slowdown == 0);
+	T_CHECK(p.levels[1].n_runs == 4 && p.levels[1].n_compared == 3);
+	T_CHECK(t_close(p.levels[1].alone_sec, 60, 1e-9));
+	T_CHECK(t_close(p.levels[1].run_sec, 90, 1e-9));
+	T_CHECK(t_close(p.levels[1].slowdown, 0.5, 1e-9));
+	T_CHECK(p.levels[1].n_rounds == 4);
+	T_CHECK(t_close(p.levels[1].level_slowdown, 0.5, 1e-9));
+	np_profile_free(&p);
+	free_made(m);
+}
+
+static void test_phases_of_several_runs(void)
+{
+	struct made *m = new_made("lmp");
+	struct np_profile p;
+	struct np_record *r;
+
+	for (int run = 0; run < 3; run++) {
+		r = add_run(m, 0);
+		t_add_latency(np_record_leaf(r, "a"), &m->g, 0, 1, 60);
+		t_add_latency(np_record_leaf(r, "b"), &m->g, 0, 1, 60);
+		for (int t = 0; t < 60; t++) {
+			struct np_leaf_run *l = np_record_leaf(r, "a");
+
+			for (int i = 0; i < 10; i++) {
+				double x = (t % 20 < 10 ? 4e-5 : 1e-5) *
+					   (1 + 0.1 * t_uniform(&m->g));
+				struct np_moments one = {
+					.n = 1, .mean = x, .min = x, .max = x,
+				};
+
+				np_hist_add(l->hist, x);
+				np_moments_merge(&l->latency, &one);
+				np_series_add(l->windows, t + 0.5, &one);
+			}
+		}
+	}
+	p = make(m, NULL, NULL);
+	T_CHECK(p.phases.kind == NP_PHASE_PHASES);
+	T_CHECK(fabs(p.phases.busy_share - 0.5) < 0.01);
+	T_CHECK(t_close(p.phases.busy_period_sec, 10, 0.01));
+	T_CHECK(p.phases.n_windows == 180 && p.phases.n_busy == 9);
+	np_profile_free(&p);
+	free_made(m);
+}
+
+static void test_cost(void)
+{
+	struct made *m = new_made("lmp");
+	struct np_profile p;
+
+	for (int i = 0; i < 2; i++) {
+		struct np_probe_run *c = &add_run(m, 1e-5)->probe;
+
+		c->n_processes = 4;
+		c->elapsed_sec = 100;
+		c->cpu_sec_sum = i ? 0.8 : 0.4;
+		c->cpu_sec_max = i ? 0.5 : 0.2;
+		c->rss_bytes_max = 1000u + (unsigned)i;
+		c->messages = 10;
+	}
+	p = make(m, NULL, NULL);
+	T_CHECK(t_close(p.cost.cpu_share, 1.2 / 800, 1e-9));
+	T_CHECK(t_close(p.cost.cpu_share_max, 0.005, 1e-9));
+	T_CHECK(p.cost.rss_bytes_max == 1001 && p.cost.messages == 20);
+	np_profile_free(&p);
+	free_made(m);
+}
+
+static const struct t_case cases[] = {
+	{ "only comparable runs are used", test_which_runs_are_used },
+	{ "runs beside other jobs are used if there is nothing else",
+	  test_neighbours_if_nothing_else },
+	{ "nothing measured is no crash", test_nothing_measured },
+	{ "runs under interference alone say nothing about latency",
+	  test_only_under_interference },
+	{ "the idle reference is of the same fabric, own before published",
+	  test_which_idle },
+	{ "slowdowns compare like with like", test_levels },
+	{ "phases are those of the runs", test_phases_of_several_runs },
+	{ "the cost of the probes is told", test_cost },
+	{ NULL, NULL },
+};
+T_SUITE(profile, cases)

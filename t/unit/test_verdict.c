@@ -1,0 +1,301 @@
+#include "t.h"
+#include "np_verdict.h"
+#include "some_record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct set {
+	char name[32];
+	double utilisation;
+	struct np_hist *hist;
+	struct np_moments m;
+};
+
+static void add(struct set *s, double sec, unsigned n)
+{
+	struct np_moments one = {
+		.n = 1, .mean = sec, .min = sec, .max = sec,
+	};
+
+	if (!s->hist)
+		s->hist = np_hist_new();
+	for (; n; n--) {
+		np_hist_add(s->hist, sec);
+		np_moments_merge(&s->m, &one);
+	}
+}
+
+static struct np_verdict judge(const struct set *s, const struct set *idle)
+{
+	struct np_verdict_in in = { .hist = s->hist, .moments = s->m };
+	struct np_verdict v;
+
+	if (idle) {
+		in.idle_hist = idle->hist;
+		in.idle_moments = idle->m;
+	}
+	np_verdict_make(&in, &v);
+	return v;
+}
+
+/* ---- real latencies of known loads ---- */
+
+#define MAX_LOADS 20
+#define N_EDGES 60
+
+static struct set loads[MAX_LOADS];
+static size_t n_loads;
+static double edges_us[N_EDGES];
+
+/* The samples of a bin, spread evenly over it. */
+static void read_load(char *line)
+{
+	struct set *s = &loads[n_loads++];
+	double n, mean, sd, min, lo = 0;
+	int at = 0;
+
+	sscanf(line, "load %31s %lf %lf %lf %lf %lf%n", s->name,
+	       &s->utilisation, &n, &mean, &sd, &min, &at);
+	line += at;
+	s->hist = np_hist_new();
+	for (int b = 0; b < N_EDGES; b++) {
+		long count = strtol(line, &line, 10);
+
+		for (long i = 0; i < count; i++)
+			np_hist_add(s->hist, 1e-6 * (lo + (edges_us[b] - lo) *
+						     (i + 0.5) / count));
+		lo = edges_us[b];
+	}
+	s->m = (struct np_moments){
+		.n = (uint64_t)n, .mean = 1e-6 * mean, .min = 1e-6 * min,
+		.max = 1, .m2 = 1e-12 * sd * sd * (n - 1),
+	};
+}
+
+static void read_loads(void)
+{
+	FILE *f = fopen(t_data("leaf-latencies.txt"), "r");
+	char line[2000], *p;
+
+	n_loads = 0;
+	while (f && fgets(line, sizeof(line), f) && n_loads < MAX_LOADS) {
+		if (!strncmp(line, "edges ", 6)) {
+			p = line + 6;
+			for (int i = 0; i < N_EDGES; i++)
+				edges_us[i] = strtod(p, &p);
+		} else if (!strncmp(line, "load ", 5)) {
+			read_load(line);
+		}
+	}
+	if (f)
+		fclose(f);
+}
+
+static void free_loads(void)
+{
+	for (size_t i = 0; i < n_loads; i++)
+		np_hist_free(loads[i].hist);
+	memset(loads, 0, sizeof(loads));
+}
+
+/* The first is idle; the others follow by their utilisation. */
+static void test_real_loads(void)
+{
+	read_loads();
+	T_CHECK(n_loads == 15 && !strcmp(loads[0].name, "idle"));
+	for (size_t i = 0; i < n_loads; i++) {
+		struct np_verdict v = judge(&loads[i], &loads[0]);
+		double u = loads[i].utilisation;
+
+		T_ROW(loads[i].name, v.against == NP_AGAINST_IDLE);
+		if (u == 0)
+			T_ROW(loads[i].name, v.use == NP_USE_LIGHT);
+		else if (u < 0.3)
+			T_ROW(loads[i].name, v.use == NP_USE_LIGHT ||
+					     v.use == NP_USE_MODERATE);
+		else if (u < 0.55)
+			T_ROW(loads[i].name, v.use == NP_USE_MODERATE ||
+					     v.use == NP_USE_HEAVY);
+		else
+			T_ROW(loads[i].name, v.use == (u < 0.95 ? NP_USE_HEAVY :
+						       NP_USE_SATURATED));
+	}
+	free_loads();
+}
+
+/* Kendall: how many pairs of loads does the share put in the right order? */
+static void test_share_follows_utilisation(void)
+{
+	int right = 0, wrong = 0;
+
+	read_loads();
+	for (size_t i = 0; i < n_loads; i++)
+		for (size_t k = 0; k < i; k++) {
+			double a = judge(&loads[i], &loads[0]).delayed_share;
+			double b = judge(&loads[k], &loads[0]).delayed_share;
+
+			if (loads[i].utilisation - loads[k].utilisation < 0.05)
+				continue;
+			right += a > b;
+			wrong += a <= b;
+		}
+	T_CHECK(right > 80 && right >= 12 * wrong);
+	free_loads();
+}
+
+/* ---- made-up ones ---- */
+
+static struct set idle_us(double mean, double sd)
+{
+	struct set s = { .name = "idle" };
+	struct t_rng g = { 3 };
+
+	for (int i = 0; i < 1000; i++)
+		add(&s, 1e-6 * (mean + sd * 1.7 * (2 * t_uniform(&g) - 1)), 1);
+	return s;
+}
+
+static const struct {
+	const char *name;
+	double idle_sd_us;	/* of an idle network with a mean of 10 us */
+	double us[3];		/* latencies of the program ... */
+	unsigned n[3];		/* ... and how many of each */
+	enum np_use use;
+} made[] = {
+	{ "as idle",                  1,    { 10 },          { 1000 },
+	  NP_USE_LIGHT },
+	{ "faster than idle",         1,    { 5 },           { 1000 },
+	  NP_USE_LIGHT },
+	{ "a few are delayed",        1,    { 10, 30 },      { 950, 50 },
+	  NP_USE_LIGHT },
+	{ "a quarter is delayed",     1,    { 10, 30 },      { 750, 250 },
+	  NP_USE_MODERATE },
+	{ "half are delayed",         1,    { 10, 30 },      { 500, 500 },
+	  NP_USE_HEAVY },
+	{ "all wait long",            1,    { 1000 },        { 1000 },
+	  NP_USE_SATURATED },
+	{ "all wait a little",        1,    { 16 },          { 1000 },
+	  NP_USE_HEAVY },
+	{ "one lost packet",          1,    { 10, 200000 },  { 999, 1 },
+	  NP_USE_LIGHT },
+	{ "3 % slower, very quiet idle", 0.01, { 10.3 },     { 1000 },
+	  NP_USE_LIGHT },
+	{ "within the noise of idle", 5,    { 12 },          { 1000 },
+	  NP_USE_LIGHT },
+	{ "too few probes",           1,    { 1000 },        { 29 },
+	  NP_USE_UNKNOWN },
+	{ "no probes",                1,    { 0 },           { 0 },
+	  NP_USE_UNKNOWN },
+};
+
+static void test_made_up_loads(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(made); i++) {
+		struct set idle = idle_us(10, made[i].idle_sd_us);
+		struct set s = { .name = "" };
+		struct np_verdict v;
+
+		for (int k = 0; k < 3; k++)
+			add(&s, 1e-6 * made[i].us[k], made[i].n[k]);
+		v = judge(&s, &idle);
+		T_ROW(made[i].name, v.use == made[i].use);
+		T_ROW(made[i].name,
+		      v.against == (v.use ? NP_AGAINST_IDLE :
+					    NP_AGAINST_NOTHING));
+		np_hist_free(idle.hist);
+		np_hist_free(s.hist);
+	}
+}
+
+static void test_idle_against_itself(void)
+{
+	struct set idle = idle_us(10, 3);
+	struct np_verdict v = judge(&idle, &idle);
+
+	T_CHECK(v.use == NP_USE_LIGHT && v.delayed_share == 0 && v.rho == 0);
+	T_CHECK(fabs(v.beyond_p95 - 0.05) < 0.005);
+	T_CHECK(fabs(v.beyond_p99 - 0.01) < 0.005);
+	T_CHECK(v.excess == 0 && !v.interference);
+	np_hist_free(idle.hist);
+}
+
+static void test_without_idle(void)
+{
+	struct set few = { .name = "" }, quiet = idle_us(10, 1);
+	struct set loaded = { .name = "" };
+	struct np_verdict v;
+
+	add(&few, 1e-5, 29);
+	add(&loaded, 1e-5, 200);
+	add(&loaded, 5e-5, 300);
+	v = judge(&loaded, &few); /* too few of idle, too */
+	T_CHECK(v.against == NP_AGAINST_SELF && v.use == NP_USE_HEAVY);
+	T_CHECK(t_close(v.delayed_sec, 2e-5, 0.1));
+	T_CHECK(t_close(v.delayed_share, 0.6, 0.05));
+	T_CHECK(v.beyond_p95 == 0 && v.beyond_p99 == 0);
+	v = judge(&quiet, NULL);
+	T_CHECK(v.against == NP_AGAINST_SELF && v.use == NP_USE_LIGHT);
+	np_hist_free(few.hist);
+	np_hist_free(quiet.hist);
+	np_hist_free(loaded.hist);
+}
+
+static void test_what_it_passes_on(void)
+{
+	struct np_verdict_in in = {
+		.phases = { .kind = NP_PHASE_PHASES, .busy_share = 0.6 },
+		.n_level_runs = 2,
+	};
+	struct np_verdict v;
+
+	np_verdict_make(&in, &v);
+	T_CHECK(v.use == NP_USE_UNKNOWN && v.phases == NP_PHASE_PHASES);
+	T_CHECK(v.busy_share == 0.6 && v.interference);
+}
+
+static void test_latencies_of_zero(void)
+{
+	struct set zero = { .name = "" };
+	struct np_verdict v;
+
+	add(&zero, 0, 100);
+	v = judge(&zero, &zero);
+	T_CHECK(v.use == NP_USE_UNKNOWN);
+	np_hist_free(zero.hist);
+}
+
+static void test_share_slower(void)
+{
+	struct set s = { .name = "" };
+
+	for (int i = 1; i <= 1000; i++)
+		add(&s, i * 1e-6, 1);
+	T_CHECK(fabs(np_verdict_slower(s.hist, 0) - 1) < 1e-9);
+	T_CHECK(fabs(np_verdict_slower(s.hist, 500e-6) - 0.5) < 0.02);
+	T_CHECK(fabs(np_verdict_slower(s.hist, 900e-6) - 0.1) < 0.02);
+	T_CHECK(np_verdict_slower(s.hist, 2e-3) == 0);
+	T_CHECK(np_verdict_slower(s.hist, INFINITY) == 0);
+	np_hist_free(s.hist);
+	s.hist = np_hist_new();
+	T_CHECK(np_verdict_slower(s.hist, 1e-6) == 0);
+	np_hist_free(s.hist);
+}
+
+static const struct t_case cases[] = {
+	{ "real loads of known utilisation get their words", test_real_loads },
+	{ "the share of delayed probes follows the utilisation",
+	  test_share_follows_utilisation },
+	{ "neither one lost packet nor a tiny shift is heavy use",
+	  test_made_up_loads },
+	{ "idle against itself is light", test_idle_against_itself },
+	{ "without an idle run the program is compared with itself",
+	  test_without_idle },
+	{ "phases and interference are passed on", test_what_it_passes_on },
+	{ "latencies of zero give no verdict", test_latencies_of_zero },
+	{ "the share slower than a latency", test_share_slower },
+	{ NULL, NULL },
+};
+T_SUITE(verdict, cases)
