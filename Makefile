@@ -66,7 +66,8 @@ check: packages ## build, then run every test
 	@$(MAKE) --no-print-directory programs $(BUILD)/unit
 	@BUILD=$(BUILD) t/check
 
-bench: all ## measure the cost of the probes
+bench: all $(BUILD)/bench-predict ## measure the cost of the probes
+	@$(BUILD)/bench-predict
 	@BUILD=$(BUILD) t/bench
 
 validate: all ## long measurements on the cluster
@@ -145,6 +146,11 @@ $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,-lcunit -lslurm $(JSON) $(GSL) $(LIBM))
+
+# The cost of predictions.
+$(BUILD)/bench-predict: $(call objs,t/bench_predict.c) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(GSL) $(LIBM))
 
 # Records for t/data/store; see t/data/README.
 $(BUILD)/make-store: $(call objs,t/make-store.c t/unit/some_record.c) \

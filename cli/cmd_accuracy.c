@@ -4,38 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accuracy.h"
-#include "cmd.h"
+#include "cli.h"
+#include "cli_accuracy.h"
 
 /* More than elsewhere: nobody waits for it, and shares need few percent. */
 #define REPLICATES 200
-
-static const char usage_text[] =
-	"usage: netprof accuracy [OPTION]... FILE...\n"
-	"Compare the predictions of each model with measured pairs of\n"
-	"programs.  FILE is as in netprof-pairs(5).\n"
-	"\n"
-	"  --model M,...      these models only (zero is always shown)\n"
-	"  --without APP,...  leave out cases with one of these programs\n"
-	"  --only APP,...     only cases with one of these programs\n"
-	"  --cases            list every case and its prediction as well\n"
-	"  --seed N           of the bootstrap behind the intervals (1)\n"
-	"  --json, --parsable print for programs\n"
-	"\n"
-	"Errors are in percentage points of slowdown: mean, median and\n"
-	"largest absolute error, and bias (predicted - measured).  <=10 and\n"
-	">20: share of errors.  recall, prec.: of cases slowed by 10 % and\n"
-	"more.  holds: share of 90 % intervals that hold the measured value;\n"
-	"width: their median width in points.  In brackets, where not all\n"
-	"were predicted: how many were.  The constant is the best one\n"
-	"there is for these cases, chosen with the answers in hand.\n";
-
-static int usage(const char *what)
-{
-	fprintf(stderr, "netprof accuracy: %s\n", what);
-	fputs(usage_text, stderr);
-	return 2;
-}
 
 /* Cut a list at its commas, in place. */
 static int split(char *text, const char **list, size_t *n)
@@ -51,53 +24,56 @@ static int split(char *text, const char **list, size_t *n)
 	return *n ? 0 : -1;
 }
 
-static int add_models(char *text, struct accuracy_opt *opt)
+static int add_models(const struct cli_cmd *self, char *text,
+		      struct accuracy_opt *opt)
 {
 	const char *name[ACCURACY_MAX_NAMES];
 	struct np_err err = NP_ERR_INIT;
 	size_t n = 0;
 
 	if (split(text, name, &n))
-		return usage("--model: expected names, separated by commas");
+		return cli_usage(self, "--model: expected names, separated by commas");
 	for (size_t i = 0; i < n; i++) {
 		const struct np_model *m = np_model_find(name[i], &err);
 
 		if (!m)
-			return usage(err.text);
+			return cli_usage(self, "%s", err.text);
 		if (!strcmp(m->name, "zero"))
 			continue; /* already there */
 		if (opt->n_models == ACCURACY_MAX_NAMES)
-			return usage("--model: too many");
+			return cli_usage(self, "--model: too many");
 		opt->model[opt->n_models++] = m;
 	}
 	return 0;
 }
 
-static int parse_seed(const char *text, struct accuracy_opt *opt)
+static int parse_seed(const struct cli_cmd *self, const char *text,
+		      struct accuracy_opt *opt)
 {
 	char *end;
 
 	opt->predict.seed = strtoull(text, &end, 10);
 	return *text < '0' || *text > '9' || *end ?
-		       usage("--seed: expected a number") : 0;
+		       cli_usage(self, "--seed: expected a number") : 0;
 }
 
-static int parse_one(int c, char *arg, struct accuracy_opt *opt)
+static int parse_one(const struct cli_cmd *self, int c, char *arg,
+		     struct accuracy_opt *opt)
 {
 	switch (c) {
 	case 'm':
-		return add_models(arg, opt);
+		return add_models(self, arg, opt);
 	case 'w':
 		return split(arg, opt->without, &opt->n_without) ?
-			       usage("--without: expected names") : 0;
+			       cli_usage(self, "--without: expected names") : 0;
 	case 'o':
 		return split(arg, opt->only, &opt->n_only) ?
-			       usage("--only: expected names") : 0;
+			       cli_usage(self, "--only: expected names") : 0;
 	case 'c':
 		opt->cases = true;
 		return 0;
 	case 's':
-		return parse_seed(arg, opt);
+		return parse_seed(self, arg, opt);
 	case 'j':
 		opt->format = ACCURACY_JSON;
 		return 0;
@@ -105,15 +81,15 @@ static int parse_one(int c, char *arg, struct accuracy_opt *opt)
 		opt->format = ACCURACY_PARSABLE;
 		return 0;
 	case 'h':
-		fputs(usage_text, stdout);
+		cli_print_help(self);
 		return -1;
-	default:
-		fputs(usage_text, stderr);
-		return 2;
+	default: /* getopt has said what */
+		return CLI_USAGE;
 	}
 }
 
-static int parse(int argc, char **argv, struct accuracy_opt *opt)
+static int parse(const struct cli_cmd *self, int argc, char **argv,
+		 struct accuracy_opt *opt)
 {
 	static const struct option options[] = {
 		{ "model", required_argument, NULL, 'm' },
@@ -131,14 +107,14 @@ static int parse(int argc, char **argv, struct accuracy_opt *opt)
 	opt->model[opt->n_models++] = np_model_find("zero", NULL);
 	optind = 1;
 	while (!rc && (c = getopt_long(argc, argv, "", options, NULL)) != -1)
-		rc = parse_one(c, optarg, opt);
+		rc = parse_one(self, c, optarg, opt);
 	if (rc)
 		return rc;
 	for (size_t i = 1; opt->n_models == 1 && i < np_n_models; i++)
 		opt->model[i] = &np_models[i];
 	if (opt->n_models == 1)
 		opt->n_models = np_n_models;
-	return optind < argc ? 0 : usage("expected a file");
+	return optind < argc ? 0 : cli_usage(self, "expected a file");
 }
 
 static void print(const struct accuracy_file *f, size_t n,
@@ -159,7 +135,7 @@ static void print(const struct accuracy_file *f, size_t n,
 	}
 }
 
-int cmd_accuracy(int argc, char **argv)
+static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 {
 	/* The model's own answer or none: a fallback has its own line. */
 	struct accuracy_opt opt = {
@@ -169,24 +145,44 @@ int cmd_accuracy(int argc, char **argv)
 	struct np_err err = NP_ERR_INIT;
 	struct accuracy_file *f;
 	size_t n;
-	int rc = parse(argc, argv, &opt);
+	int rc = parse(self, argc, argv, &opt);
 
 	if (rc)
-		return rc < 0 ? 0 : rc;
+		return rc < 0 ? CLI_DONE : rc;
 	n = (size_t)(argc - optind);
 	f = calloc(n, sizeof(*f));
-	if (!f) {
-		fprintf(stderr, "netprof accuracy: no memory\n");
-		return 1;
-	}
+	if (!f)
+		return cli_fail("no memory");
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = accuracy_run(argv[optind + (int)i], &opt, &f[i], &err);
 	if (rc)
-		fprintf(stderr, "netprof accuracy: %s\n", err.text);
+		rc = cli_fail("%s", err.text);
 	else
 		print(f, n, &opt);
 	for (size_t i = 0; i < n; i++)
 		accuracy_free(&f[i]);
 	free(f);
-	return rc ? 1 : 0;
+	return rc;
 }
+
+const struct cli_cmd cmd_accuracy = {
+	.name = "accuracy",
+	.args = "[OPTION]... FILE...",
+	.help = "the models against measured pairs",
+	.text =
+"Predicts every pair of programs in FILE, netprof-pairs(5), with each model,\n"
+"and compares with what was measured.\n\n"
+"  --model=M,...      these models only; zero is always there\n"
+"  --without=APP,...  leave out cases with one of these programs\n"
+"  --only=APP,...     only cases with one of these programs\n"
+"  --cases            list each case and its predictions as well\n"
+"  --seed=N           of the bootstrap behind the intervals\n"
+"  --json, --parsable for programs; --parsable separates by |\n\n"
+"Errors are percentage points of slowdown: mean, median and largest absolute\n"
+"error, and bias (predicted less measured).  <=10, >20: share of errors.\n"
+"recall, prec.: of cases slowed by 10 % and more.  holds: share of the 90 %\n"
+"intervals that hold the measured value; width: their median width, points.\n"
+"In brackets, where not all could be predicted: how many.  \"constant\" is the\n"
+"best constant for these cases, chosen with the answers in hand.",
+	.run = run_accuracy,
+};

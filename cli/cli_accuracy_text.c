@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "accuracy.h"
+#include "cli_accuracy.h"
+#include "cli_text.h"
 
 /* A share in percent, or "-". */
 static void percent(double share, int width)
@@ -107,7 +108,8 @@ static void print_cases(const struct accuracy_file *f,
 		}
 }
 
-#define CASES_HEADER "set|model|victim|beside|measured|predicted|low|high|flags"
+#define CASES_HEADER \
+	"Set|Model|Victim|Beside|Measured|Predicted|Low|High|Flags"
 
 void accuracy_print_table(const struct accuracy_file *f,
 			  const struct accuracy_opt *opt)
@@ -141,15 +143,16 @@ void accuracy_print_parsable(const struct accuracy_file *f,
 		return;
 	}
 	if (first)
-		printf("file|kind|model|cases|mean|median|max|bias|within10|"
-		       "beyond20|recall|precision|coverage|width\n");
+		printf("File|Kind|Model|Cases|Mean|Median|Max|Bias|Within10|"
+		       "Beyond20|Recall|Precision|Coverage|Width\n");
 	for (size_t i = 0; i < f->n_parts; i++)
 		for (size_t k = 0; k < f->part[i].n_lines; k++) {
 			const struct accuracy_line *l = &f->part[i].line[k];
 			const struct np_score *s = &l->score;
 
-			printf("%s|%s|%s|%zu|%.4f|%.4f|%.4f|%.4f|%.4f|%.4f|"
-			       "%.4f|%.4f|%.4f|%.4f\n", f->path,
+			cli_field(f->path, '|');
+			printf("%s|%s|%zu|%.4f|%.4f|%.4f|%.4f|%.4f|%.4f|"
+			       "%.4f|%.4f|%.4f|%.4f\n",
 			       f->part[i].groups ? "group" : "pair", l->model,
 			       s->n, s->mean_points, s->median_points,
 			       s->max_points, s->bias_points, s->within_near,

@@ -4,7 +4,7 @@
 
 #include <json-c/json.h>
 
-#include "accuracy.h"
+#include "cli_accuracy.h"
 
 static void put(json_object *o, const char *key, double v)
 {

@@ -2,8 +2,8 @@
  * The work of `netprof accuracy`: cases of measured files, models run over
  * them, and reports.
  */
-#ifndef NP_CLI_ACCURACY_H
-#define NP_CLI_ACCURACY_H
+#ifndef CLI_ACCURACY_H
+#define CLI_ACCURACY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,7 +70,7 @@ bool accuracy_takes(const struct accuracy_opt *opt,
 		    const struct np_measured_set *s,
 		    const struct np_measured_case *c);
 
-/* accuracy_text.c and accuracy_json.c */
+/* cli_accuracy_text.c and cli_accuracy_json.c */
 void accuracy_print_table(const struct accuracy_file *f,
 			  const struct accuracy_opt *opt);
 void accuracy_print_parsable(const struct accuracy_file *f,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accuracy.h"
+#include "cli_accuracy.h"
 
 static bool listed(const char *name, const char *const *list, size_t n)
 {
