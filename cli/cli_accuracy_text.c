@@ -41,9 +41,10 @@ static void print_line(const struct accuracy_line *l, size_t n_cases)
 
 static void print_part(const struct accuracy_part *p)
 {
-	printf("%zu %s\n", p->n_cases,
-	       p->groups ? "victims beside several at once" :
-			   "pairs, one program beside another");
+	printf("%s: %zu case%s\n",
+	       p->groups ? "One program beside several" :
+			   "One program beside another",
+	       p->n_cases, p->n_cases == 1 ? "" : "s");
 	printf("%-22s %5s %6s %5s %6s %4s %4s %6s %5s %5s %5s\n", "model",
 	       "mean", "median", "max", "bias", "<=10", ">20", "recall",
 	       "prec.", "holds", "width");

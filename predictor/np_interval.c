@@ -17,7 +17,7 @@ static double scale_of(double log_slow)
 	return SCALE_FLOOR + fabs(log_slow);
 }
 
-/* Misses of predictions of the same kind, scaled, in order. */
+/* Misses of predictions of the same kind, scaled. */
 static size_t collect(const struct np_side *s, bool beyond, double *to)
 {
 	size_t n = 0;
@@ -41,7 +41,6 @@ void np_interval_widen(const struct np_side *x, const struct np_side *y,
 		*flags |= NP_PRED_NOISE_ONLY;
 		return;
 	}
-	gsl_sort(miss, 1, n_miss);
 	for (size_t r = 1; r < n; r++) {
 		/* The golden ratio spreads the misses over replicates. */
 		double u = fmod((double)r * 0.6180339887498949, 1);

@@ -74,16 +74,16 @@ double np_weights_join(const struct np_view *v, enum np_average how,
 		       const double *x, const double *y)
 {
 	size_t n = v->fabric->n_levels;
-	double even = 0, odd = 0; /* two chains keep the adders busy */
+	double part[4] = { 0 }, sum; /* four chains keep the adders busy */
+	size_t j = 0;
 
-	for (size_t j = 0; j + 1 < n; j += 2) {
-		even += x[1 + j] * y[j];
-		odd += x[2 + j] * y[j + 1];
-	}
-	if (n % 2)
-		even += x[n] * y[n - 1];
-	even += odd;
+	for (; j + 4 <= n; j += 4)
+		for (size_t k = 0; k < 4; k++)
+			part[k] += x[1 + j + k] * y[j + k];
+	for (; j < n; j++)
+		part[0] += x[1 + j] * y[j];
+	sum = part[0] + part[1] + part[2] + part[3];
 	if (how == NP_AVERAGE_HARMONIC)
-		return -log(x[0] + even);
-	return how == NP_AVERAGE_ARITHMETIC ? log1p(even) : even;
+		return -log(x[0] + sum);
+	return how == NP_AVERAGE_ARITHMETIC ? log1p(sum) : sum;
 }
