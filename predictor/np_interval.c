@@ -6,15 +6,9 @@
 
 #include "np_predict_impl.h"
 
-/*
- * A model misses a heavy slowdown by more than a light one, so that a miss is
- * kept relative to the size of what was predicted, plus this much.
- */
-#define SCALE_FLOOR 0.2
-
 static double scale_of(double log_slow)
 {
-	return SCALE_FLOOR + fabs(log_slow);
+	return NP_MISS_FLOOR + fabs(log_slow);
 }
 
 /* Misses of predictions of the same kind, scaled. */

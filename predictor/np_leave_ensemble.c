@@ -15,7 +15,6 @@
 #define K NP_ENSEMBLE_MEMBERS
 #define SUM 100.0     /* weight of "the weights sum to 1" */
 #define RIDGE 0.3     /* pull towards equal weights, where levels are few */
-#define SCALE_FLOOR 0.05 /* misses count relative to this and the slowdown */
 
 /* Normal equations of one set of weights. */
 struct stack {
@@ -34,7 +33,7 @@ static void start(struct stack *s)
 
 static void add(struct stack *s, const double member[K], double measured)
 {
-	double scale = 1 / (SCALE_FLOOR + fabs(measured));
+	double scale = 1 / (NP_MISS_FLOOR + fabs(measured));
 
 	scale *= scale;
 	for (size_t i = 0; i < K; i++) {

@@ -8,6 +8,13 @@
  *	+ (3 (sum w - 1))^2
  *
  * The victim's side and the averages are those of the other mixture.
+ *
+ * open: the sum of the weights is drawn to 1, but not bound to it, so that a
+ * co-runner may press like more than the strongest level; several of them add
+ * alike.  With s, the mean square of a column of log(1 + CC), the last term is
+ *	0.3 s (sum w - 1)^2 + 0.1 s |w|^2 without idle
+ * and logarithms are averaged.  Both factors are those with the least error
+ * when levels are left out (doc/methods.md).
  */
 #include "np_model_impl.h"
 
@@ -15,13 +22,16 @@
 
 #include "np_weights.h"
 
+#define OPEN_SUM 0.3
+#define OPEN_RIDGE 0.1
+
 /* h over the rows in use; h[0] is the idle fabric, which slows nothing. */
-static void right_side(const struct np_view *v, double *h)
+static void right_side(const struct np_view *v, double sum, double *h)
 {
 	size_t n = v->fabric->n_levels;
 
 	for (size_t j = 0; j <= n; j++)
-		h[j] = NP_CROSS_SUM * NP_CROSS_SUM;
+		h[j] = sum;
 	for (size_t r = 0; r < v->n_row; r++) {
 		size_t i = v->row[r];
 		const double *beside = v->fabric->log_beside + i * n;
@@ -102,8 +112,42 @@ int np_cross_describe(const struct np_model *m, struct np_view *v, double *x,
 	double *gram = h - (n + 1) * (n + 1);
 
 	(void)m;
-	right_side(v, h);
+	right_side(v, NP_CROSS_SUM * NP_CROSS_SUM, h);
 	if (beyond(v))
 		v->flags |= NP_PRED_BEYOND;
 	return np_weights_fit(v, gram_of_rows(v, gram), h, x, warm);
+}
+
+/* Put the open model's terms in place of the other's; returns the sum's. */
+static double open_gram(const struct np_view *v, const double *from,
+			double *gram)
+{
+	const double was = NP_CROSS_SUM * NP_CROSS_SUM;
+	size_t n1 = v->fabric->n_levels + 1;
+	double square = 0;
+
+	for (size_t c = 0; c < v->n_col; c++) {
+		size_t i = v->col[c] + 1;
+
+		square += (from[i * n1 + i] - was) / (double)v->n_col;
+	}
+	for (size_t i = 0; i < n1 * n1; i++)
+		gram[i] = from[i] - was + OPEN_SUM * square;
+	for (size_t i = 1; i < n1; i++)
+		gram[i * n1 + i] += OPEN_RIDGE * square;
+	return OPEN_SUM * square;
+}
+
+int np_open_describe(const struct np_model *m, struct np_view *v, double *x,
+		     bool warm)
+{
+	size_t n = v->fabric->n_levels;
+	double *h = v->work + NP_MODEL_WORK(n) - (n + 1);
+	double *gram = h - (n + 1) * (n + 1);
+
+	(void)m;
+	if (beyond(v))
+		v->flags |= NP_PRED_BEYOND;
+	right_side(v, open_gram(v, gram_of_rows(v, gram), gram), h);
+	return np_weights_solve(v, gram, h, x, warm);
 }

@@ -7,14 +7,19 @@
 
 #include "np_weights.h"
 
-/* x: weights (n + 1), unexplained pressure (n), pressure (n) */
+/*
+ * x: weights as in twosided (n + 1), unexplained pressure (n), pressure (n),
+ * weights as in open (n + 1)
+ */
 int np_ensemble_describe(const struct np_model *m, struct np_view *v,
 			 double *x, bool warm)
 {
 	size_t n = v->fabric->n_levels;
 	int rc = np_twosided_describe(m, v, x, warm);
 
-	return rc ? rc : np_victim_describe(m, v, x + 2 * n + 1, warm);
+	if (!rc)
+		rc = np_victim_describe(m, v, x + 2 * n + 1, warm);
+	return rc ? rc : np_open_describe(m, v, x + 3 * n + 1, warm);
 }
 
 /* y: log curve (n), victim shrunk (n), speeds (n), victim (n) */
@@ -38,7 +43,7 @@ void np_ensemble_members(struct np_view *v, const double *x, const double *y,
 	size_t n = v->fabric->n_levels;
 
 	out[0] = np_weights_join(v, NP_AVERAGE_HARMONIC, x, y + 2 * n);
-	out[1] = np_weights_join(v, NP_AVERAGE_LOG, x, y);
+	out[1] = np_weights_join(v, NP_AVERAGE_LOG, x + 3 * n + 1, y);
 	np_victim_join(&two, v, x + 2 * n + 1, y + 3 * n, &out[2]);
 	np_twosided_join(&two, v, x, y, &out[3]);
 }

@@ -46,7 +46,7 @@ np_join_f np_mixture_join;
 
 /* np_model_cross.c: variant is enum np_average */
 #define NP_CROSS_SUM 3.0
-np_describe_f np_cross_describe;
+np_describe_f np_cross_describe, np_open_describe;
 
 /* np_model_victim.c */
 np_describe_f np_victim_describe, np_victim_respond;

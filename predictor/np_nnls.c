@@ -13,6 +13,7 @@
 struct np_nnls {
 	size_t max;
 	double *chol;  /* lower triangle of the passive set's factor */
+	double *fwd;   /* chol's solution of the right-hand side */
 	double *z;     /* unconstrained solution on the passive set */
 	double *work;
 	size_t *set;   /* passive set, in order of entry */
@@ -37,14 +38,15 @@ struct np_nnls *np_nnls_new(size_t n)
 	if (!s)
 		return NULL;
 	s->max = n;
-	s->chol = malloc((n * n + 2 * n) * sizeof(double));
+	s->chol = malloc((n * n + 3 * n) * sizeof(double));
 	s->set = malloc(n * sizeof(*s->set));
 	s->barred = malloc(n);
 	if (!s->chol || !s->set || !s->barred) {
 		np_nnls_free(s);
 		return NULL;
 	}
-	s->z = s->chol + n * n;
+	s->fwd = s->chol + n * n;
+	s->z = s->fwd + n;
 	s->work = s->z + n;
 	return s;
 }
@@ -65,6 +67,7 @@ static bool chol_append(struct problem *p, size_t t)
 	const double *g = p->gram + t * p->stride;
 	size_t max = p->s->max, k = p->k;
 	double *row = p->s->chol + k * max, left = g[t];
+	double *fwd = p->s->fwd, f = p->h[t];
 
 	for (size_t i = 0; i < k; i++) {
 		const double *up = p->s->chol + i * max;
@@ -74,10 +77,12 @@ static bool chol_append(struct problem *p, size_t t)
 			v -= up[j] * row[j];
 		row[i] = v / up[i];
 		left -= row[i] * row[i];
+		f -= row[i] * fwd[i];
 	}
 	if (!(left > PIVOT_MIN * g[t]))
 		return false;
 	row[k] = sqrt(left);
+	fwd[k] = f / row[k];
 	p->s->set[p->k++] = t;
 	p->s->barred[t] = 1;
 	return true;
@@ -87,19 +92,16 @@ static bool chol_append(struct problem *p, size_t t)
 static void solve_passive(struct problem *p)
 {
 	size_t max = p->s->max;
-	const double *l = p->s->chol;
 	double *z = p->s->z;
 
-	for (size_t i = 0; i < p->k; i++) {
-		z[i] = p->h[p->s->set[i]];
-		for (size_t j = 0; j < i; j++)
-			z[i] -= l[i * max + j] * z[j];
-		z[i] /= l[i * max + i];
-	}
+	memcpy(z, p->s->fwd, p->k * sizeof(*z));
 	for (size_t i = p->k; i-- > 0;) {
-		for (size_t j = i + 1; j < p->k; j++)
-			z[i] -= l[j * max + i] * z[j];
-		z[i] /= l[i * max + i];
+		const double *row = p->s->chol + i * max;
+		double v = z[i] / row[i];
+
+		z[i] = v;
+		for (size_t j = 0; j < i; j++)
+			z[j] -= row[j] * v;
 	}
 }
 
@@ -156,14 +158,12 @@ static bool all_positive(const double *z, size_t k)
 	return true;
 }
 
-/* Solve on the passive set, shrinking it until the answer is positive. */
+/* From z on the passive set, shrink that until the answer is positive. */
 static void settle(struct problem *p)
 {
-	for (;;) {
-		solve_passive(p);
-		if (all_positive(p->s->z, p->k))
-			break;
+	while (!all_positive(p->s->z, p->k)) {
 		step_to_border(p); /* at least one unknown leaves */
+		solve_passive(p);
 	}
 	for (size_t i = 0; i < p->k; i++)
 		p->x[p->s->set[i]] = p->s->z[i];
@@ -209,6 +209,7 @@ static void start_warm(struct problem *p)
 	for (size_t i = 0; i < p->n; i++)
 		if (p->x[i] > 0 && !chol_append(p, i))
 			p->x[i] = 0;
+	solve_passive(p);
 	settle(p);
 }
 

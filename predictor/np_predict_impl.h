@@ -17,6 +17,13 @@ struct np_use {
 	size_t co_col[NP_FABRIC_MAX_LEVELS];
 };
 
+/*
+ * A model misses a heavy slowdown by more than a light one.  Its misses are
+ * taken as growing with this much plus log(1 + slowdown): of the values tried,
+ * that which makes the levels' own misses most likely (doc/methods.md).
+ */
+#define NP_MISS_FLOOR 0.2
+
 /* A level that was left out, and by how much the model missed it. */
 struct np_miss {
 	double log_slow; /* as predicted */

@@ -4,30 +4,51 @@
 
 #include "np_predict_impl.h"
 
+/*
+ * Co-runners asked about together: few enough that their sides stay in the
+ * cache, while the victims' sides, which do not fit, pass by.
+ */
+#define BLOCK 8
+
+/* One pair, if it is still without an answer. */
+static int cell(struct np_predictor *p, struct np_ready *victim,
+		struct np_ready *co, enum np_scope scope, bool fell_back,
+		struct np_prediction *out, int *rc)
+{
+	if (*rc != -ENODATA)
+		return 0;
+	*rc = np_ready_pair(p, victim, co, 1, scope, out, NULL);
+	if (!*rc && fell_back)
+		out->flags |= NP_PRED_FELL_BACK;
+	return *rc == -ENOMEM || *rc == -ENODATA ? *rc : 0;
+}
+
 /* Answer every pair whose rc is -ENODATA; those without answer keep it. */
 static int matrix_pass(struct np_predictor *p, struct np_ready *ready,
 		       size_t n, enum np_scope scope, bool fell_back,
 		       struct np_prediction *out, int *rc)
 {
-	size_t left = 0;
+	int worst = 0;
 
-	for (size_t c = 0; c < n; c++) {
-		for (size_t v = 0; v < n; v++) {
-			size_t at = v * n + c;
+	for (size_t from = 0; from < n; from += BLOCK) {
+		size_t to = from + BLOCK < n ? from + BLOCK : n;
 
-			if (rc[at] != -ENODATA)
-				continue;
-			rc[at] = np_ready_pair(p, &ready[v], &ready[c], 1,
-					       scope, &out[at], NULL);
-			if (!rc[at] && fell_back)
-				out[at].flags |= NP_PRED_FELL_BACK;
-			if (rc[at] == -ENOMEM)
-				return -ENOMEM;
-			left += rc[at] == -ENODATA;
+		for (size_t at = 0; at < n * (to - from); at++) {
+			size_t v = at / (to - from);
+			size_t c = from + at % (to - from);
+			int got = cell(p, &ready[v], &ready[c], scope,
+				       fell_back, &out[v * n + c],
+				       &rc[v * n + c]);
+
+			if (got == -ENOMEM)
+				return got;
+			if (got)
+				worst = got;
 		}
-		np_side_free(&ready[c].x); /* not asked for again */
+		for (size_t c = from; c < to; c++)
+			np_side_free(&ready[c].x); /* not asked for again */
 	}
-	return left ? -ENODATA : 0;
+	return worst;
 }
 
 static int matrix(struct np_predictor *p, const struct np_program *const *app,

@@ -7,8 +7,8 @@
 #include "np_nnls.h"
 
 /* Gather the columns in use into work; they are few, and then contiguous. */
-static int fit_some(struct np_view *v, const double *gram, const double *h,
-		    double *x, bool warm)
+static int solve_some(struct np_view *v, const double *gram, const double *h,
+		      double *x, bool warm)
 {
 	size_t stride = v->fabric->n_levels + 1, n = v->n_col + 1;
 	double *g = v->work, *hh = g + n * n, *xx = hh + n;
@@ -30,17 +30,23 @@ static int fit_some(struct np_view *v, const double *gram, const double *h,
 	return rc;
 }
 
+int np_weights_solve(struct np_view *v, const double *gram, const double *h,
+		     double *x, bool warm)
+{
+	size_t n = v->fabric->n_levels + 1;
+
+	if (v->n_col + 1 == n)
+		return np_nnls_solve(v->nnls, gram, n, h, n, x, warm, v->err);
+	return solve_some(v, gram, h, x, warm);
+}
+
 int np_weights_fit(struct np_view *v, const double *gram, const double *h,
 		   double *x, bool warm)
 {
 	size_t n = v->fabric->n_levels + 1;
 	double sum = 0;
-	int rc;
+	int rc = np_weights_solve(v, gram, h, x, warm);
 
-	if (v->n_col + 1 == n)
-		rc = np_nnls_solve(v->nnls, gram, n, h, n, x, warm, v->err);
-	else
-		rc = fit_some(v, gram, h, x, warm);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < n; i++)

@@ -17,10 +17,15 @@ enum np_average {
 
 /*
  * Solve the fit for the columns v->col (and idle) of normal equations gram,
- * (n_levels + 1) square, and h (n_levels + 1), and scale the weights to sum 1.
+ * (n_levels + 1) square, and h (n_levels + 1).
  * x, n_levels + 1: the weights, 0 elsewhere; with warm also the guess.
+ * Uses the first (n_levels + 1)^2 + 2 (n_levels + 1) doubles of v->work.
  * Returns 0, or -errno with v->err.
  */
+int np_weights_solve(struct np_view *v, const double *gram, const double *h,
+		     double *x, bool warm);
+
+/* The same, and scale the weights to sum 1. */
 int np_weights_fit(struct np_view *v, const double *gram, const double *h,
 		   double *x, bool warm);
 

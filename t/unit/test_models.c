@@ -29,7 +29,6 @@ static const struct {
 	{ "cross-log likewise",			"cross-log",	    1e-9 },
 	{ "victim is one level",		"victim",	    1e-9 },
 	{ "twosided has nothing to mend",	"twosided",	    1e-6 },
-	{ "ensemble of those that agree",	"ensemble",	    1e-5 },
 };
 
 static void test_a_program_like_a_level(void)
@@ -93,6 +92,47 @@ static void test_a_program_half_of_the_time_idle(void)
 	T_CHECK(!some_predict(&s, "windows", 2, 3, 0, &p, NULL) &&
 		t_close(p.slowdown, 2 / (1 / 1.06 + 1 / 1.3) - 1, 1e-9) &&
 		p.flags & NP_PRED_BEYOND);
+}
+
+/* Three times the pressure of the strongest level, in logarithms. */
+static void test_beyond_the_strongest_level(void)
+{
+	struct np_prediction cross, open;
+
+	some_fabric(&s);
+	for (size_t i = 0; i < SF_LEVELS; i++)
+		s.pressure[3][i].mean =
+			exp(3 * log1p(s.beside[i * SF_LEVELS + 3].mean)) - 1;
+	T_CHECK(!some_predict(&s, "cross", 2, 3, 0, &cross, NULL));
+	T_CHECK(!some_predict(&s, "open", 2, 3, 0, &open, NULL));
+	T_CHECK(cross.flags & NP_PRED_BEYOND && open.flags & NP_PRED_BEYOND);
+	T_CHECK(cross.slowdown <= s.curve[2][3].mean + 1e-9);
+	T_CHECK(open.slowdown > 3 * s.curve[2][3].mean);
+}
+
+/* An average is never outside of what it averages. */
+static void test_ensemble_is_among_its_members(void)
+{
+	static const char *const member[] = { "cross", "open", "victim",
+					      "twosided" };
+	struct np_prediction p;
+
+	make_phased(&s);
+	for (size_t v = 0; v < SF_PROGRAMS; v++)
+		for (size_t c = 0; c < SF_PROGRAMS; c++) {
+			double lo = INFINITY, hi = -INFINITY;
+
+			for (size_t i = 0; i < NP_ARRAY_SIZE(member); i++) {
+				T_CHECK(!some_predict(&s, member[i], v, c, 0,
+						      &p, NULL));
+				lo = fmin(lo, p.slowdown);
+				hi = fmax(hi, p.slowdown);
+			}
+			T_CHECK(!some_predict(&s, "ensemble", v, c, 0, &p,
+					      NULL));
+			T_CHECK(p.slowdown >= lo - 1e-9 &&
+				p.slowdown <= hi + 1e-9);
+		}
 }
 
 static void test_zero_knows_nothing(void)
@@ -202,6 +242,10 @@ static const struct t_case cases[] = {
 	  test_a_program_like_a_level },
 	{ "half idle, half level: each average as it is defined",
 	  test_a_program_half_of_the_time_idle },
+	{ "cross ends at the strongest level, open goes on",
+	  test_beyond_the_strongest_level },
+	{ "the ensemble stays among its members",
+	  test_ensemble_is_among_its_members },
 	{ "zero needs no data at all", test_zero_knows_nothing },
 	{ "look-ups break ties by mean, then by order", test_lookup_ties },
 	{ "look-ups without overlap take the nearest mean, and say so",
