@@ -77,7 +77,7 @@ static int parse_one(const struct cli_cmd *self, int c, char *arg,
 	case 'j':
 		opt->format = ACCURACY_JSON;
 		return 0;
-	case 'p':
+	case 'P':
 		opt->format = ACCURACY_PARSABLE;
 		return 0;
 	case 'h':
@@ -98,7 +98,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		{ "cases", no_argument, NULL, 'c' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "json", no_argument, NULL, 'j' },
-		{ "parsable", no_argument, NULL, 'p' },
+		{ "parsable", no_argument, NULL, 'P' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -106,7 +106,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 
 	opt->model[opt->n_models++] = np_model_find("zero", NULL);
 	optind = 1;
-	while (!rc && (c = getopt_long(argc, argv, "", options, NULL)) != -1)
+	while (!rc && (c = getopt_long(argc, argv, "hP", options, NULL)) != -1)
 		rc = parse_one(self, c, optarg, opt);
 	if (rc)
 		return rc;

@@ -18,17 +18,16 @@ static const char *state_name(const struct np_record *r)
 /* Quantiles of all leaves of a run. */
 static void quantiles_of(const struct np_record *r, double *p50, double *p99)
 {
-	struct np_hist *all = np_hist_new();
+	struct np_sample all = {
+		.hist = np_hist_new(), .moments = np_run_latency(r),
+	};
 
-	*p50 = *p99 = 0;
-	if (!all)
-		return;
-	for (size_t i = 0; i < r->n_leaves; i++)
+	for (size_t i = 0; all.hist && i < r->n_leaves; i++)
 		if (r->leaves[i].hist)
-			np_hist_merge(all, r->leaves[i].hist);
-	*p50 = np_hist_quantile(all, 0.5);
-	*p99 = np_hist_quantile(all, 0.99);
-	np_hist_free(all);
+			np_hist_merge(all.hist, r->leaves[i].hist);
+	*p50 = np_sample_quantile(&all, 0.5);
+	*p99 = np_sample_quantile(&all, 0.99);
+	np_hist_free(all.hist);
 }
 
 static void text_row(const struct np_record *r, enum np_run_use use)

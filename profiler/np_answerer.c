@@ -11,13 +11,15 @@
 
 static double poll_sec(const struct np_answerer *a)
 {
-	return np_pingpong_poll_sec(a->conf->period_sec);
+	return np_pingpong_poll_sec(a->fastest_sec);
 }
 
 void np_answerer_start(struct np_answerer *a)
 {
 	a->heard_sec = a->conf->start_sec;
 	a->expected_sec = a->wake_sec = a->poll_until_sec = -INFINITY;
+	a->answered_sec = -INFINITY;
+	a->fastest_sec = INFINITY;
 	np_channel_recv(&a->channel);
 }
 
@@ -54,11 +56,13 @@ static void answer(struct np_answerer *a, double now_sec)
 	np_partner_heard(&a->partner);
 	a->heard_sec = now_sec;
 	if (ping.kept) {
+		a->fastest_sec = fmin(a->fastest_sec,
+				      now_sec - a->answered_sec);
 		a->expected_sec = now_sec + 1e-6 * ping.next_us;
 		plan(a);
 	} else {
 		learn(a, now_sec);
-		a->wake_sec = now_sec;
+		a->answered_sec = a->wake_sec = now_sec;
 		a->poll_until_sec = now_sec + poll_sec(a);
 	}
 }

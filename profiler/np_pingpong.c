@@ -12,9 +12,9 @@ struct np_pingpong {
 	struct np_answerer answerer;
 };
 
-double np_pingpong_poll_sec(double period_sec)
+double np_pingpong_poll_sec(double fastest_sec)
 {
-	return fmin(fmax(period_sec / 1000, 50e-6), 100e-6);
+	return fmin(fmax(1.5 * fastest_sec, 20e-6), 100e-6);
 }
 
 double np_pingpong_patience_sec(double period_sec)

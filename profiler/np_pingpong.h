@@ -15,9 +15,11 @@
  *
  * How it waits.  The asking side tells with each message when the next one
  * will come.  The answering side sleeps until shortly before, by as much as
- * arrivals have scattered so far, polls for at most np_pingpong_poll_sec(),
- * and then sleeps until the message wakes it.  The asking side waits for its
- * answer in the same way.  So both poll for at most twice that per period.
+ * arrivals have scattered so far, polls for a bounded time, and then sleeps
+ * until the message wakes it.  The asking side waits for its answer in the
+ * same way.  The bound is a little more than a round trip through an idle
+ * network takes (np_pingpong_poll_sec()): to fall asleep and be woken costs
+ * several microseconds, which matters beside 2 us and not beside 200.
  */
 #ifndef NP_PINGPONG_H
 #define NP_PINGPONG_H
@@ -68,10 +70,11 @@ void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next);
 uint64_t np_pingpong_messages(const struct np_pingpong *p);
 
 /*
- * The longest poll: a thousandth of the period, but 50 to 100 us.  At the
- * usual period of 100 ms that bounds polling to 0.2 % of a core.
+ * The longest poll, given the fastest round trip so far (INFINITY: none yet):
+ * 1.5 times that, but 20 to 100 us.  Two per period and process make at most
+ * 0.2 % of a core at the usual period of 100 ms.
  */
-double np_pingpong_poll_sec(double period_sec);
+double np_pingpong_poll_sec(double fastest_sec);
 
 /* A partner that owes an answer for so long is called silent. */
 double np_pingpong_patience_sec(double period_sec);

@@ -42,6 +42,7 @@ struct np_asker {
 	enum { NP_ASKER_RESTS, NP_ASKER_WARMS, NP_ASKER_TIMES } state;
 	double due_sec, next_due_sec;
 	double sent_sec, poll_until_sec;
+	double fastest_sec; /* round trip */
 	uint64_t random;
 };
 
@@ -55,6 +56,8 @@ struct np_answerer {
 	double heard_sec;
 	double expected_sec; /* when the next exchange is announced */
 	double wake_sec, poll_until_sec;
+	double answered_sec; /* in the round that warms */
+	double fastest_sec;  /* round trip, as seen from here */
 	bool slept;
 	/* learned: arrival against announcement, its scatter, own waking */
 	double gap_sec, scatter_sec, late_sec;

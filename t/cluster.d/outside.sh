@@ -16,13 +16,15 @@ unlock() {
 	exec 9<&-
 }
 
-start_time() { # PID: field 22 of stat; the name before it may hold spaces
+# Field 22 of stat, the name before it may hold spaces; fails when the process
+# is dead, also when nobody has collected it yet.
+start_time() { # PID
 	local stat
 	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
 	stat=${stat##*) }
 	# shellcheck disable=SC2086
 	set -- $stat
-	echo "${20}"
+	[ "$1" != Z ] && echo "${20}"
 }
 
 # The recorded process, unless its number now belongs to somebody else.
@@ -69,8 +71,9 @@ make_rundir() {
 	chmod 755 "$RUNDIR/lib/quiet_poll.so"
 }
 
+# Processes of a cluster that died a moment ago may still write.
 remove_rundir() {
-	rm -rf --one-file-system "$RUNDIR"
+	wait_until 10 rm -rf --one-file-system "$RUNDIR" || die "cannot remove $RUNDIR"
 	rmdir "$BASE" 2>/dev/null || :
 }
 

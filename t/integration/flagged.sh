@@ -1,7 +1,7 @@
 # Flagged steps on a running Slurm: what is measured, and what a user sees.
 # Runs on the cluster that t/check started with --netprof.
-# shellcheck source=t/integration/flagged_lib.sh
-. t/integration/flagged_lib.sh
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
 
 test_every_step_of_a_batch_job_has_its_record() {
 	script two.sh 'srun -N4 -n4 sleep 2' 'srun -N2 -n2 sleep 2'

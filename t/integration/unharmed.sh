@@ -1,6 +1,6 @@
 # Nothing that happens to netprof may hurt a job: one test for each mishap.
-# shellcheck source=t/integration/flagged_lib.sh
-. t/integration/flagged_lib.sh
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
 
 # The job that has to be none the wiser: prints ok, exits 7.
 JOB="sh -c 'sleep 3; echo ok; exit 7'"
@@ -60,7 +60,7 @@ test_store_of_another_user() {
 test_pmix_plugin_missing() {
 	local so
 
-	so=$(t/cluster run --user root -- bash -c \
+	so=$(inside --user root -- bash -c \
 		'echo /usr/lib/*/slurm-wlm/mpi_pmix.so')
 	as_root "mount --bind /dev/null $so"
 	unharmed --netprofile=nopmix
@@ -130,9 +130,9 @@ test_a_node_lost_in_the_middle() {
 	alice "srun -N4 -w 'n[0-3]' --no-kill --netprofile=lost sleep 25 & sleep 4
 		touch ready; wait" >/dev/null 2>&1 &
 	wait_for 20 alice "rm ready 2>/dev/null" || fail "it does not start"
-	t/cluster kill-node n3
+	cluster kill-node n3
 	sleep 3
-	t/cluster start-node n3
+	cluster start-node n3
 	alice "scancel -u alice"
 	wait
 	expect lost '.[0].leaves[0].latency.n > 10'
@@ -142,7 +142,7 @@ test_a_node_lost_in_the_middle() {
 # ---- what these tests share ----
 
 as_root() {
-	t/cluster run --user root -- bash -c "$1"
+	inside --user root -- bash -c "$1"
 }
 
 # KEY=VALUE: the cluster's netprof.conf with one more line, as a file's name.
@@ -160,7 +160,7 @@ while_running() {
 	unharmed "--netprofile=$app" &
 	sleep 1.5
 	for place; do
-		t/cluster run --user root --on "$place" -- bash -c "$command" ||
+		inside --user root --on "$place" -- bash -c "$command" ||
 			fail "nothing to kill on $place"
 	done
 	wait $!

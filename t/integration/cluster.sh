@@ -1,0 +1,150 @@
+# The cluster on one machine: what every other suite stands on.
+# shellcheck shell=bash
+
+MELT='
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 8 0 8 0 8
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 3.0 87287
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+fix 1 all nve
+run 20'
+
+# lammps says on how many ranks it ran.
+lammps_ran_on_four() { # OUTPUT
+	grep -q 'Loop time of .* on 4 procs for 20 steps with 2048 atoms' <<<"$1" ||
+		fail "lammps did not run on 4 ranks: $1"
+}
+
+test_ordinary_users_submit_and_run_jobs() {
+	local out
+	out=$(batch -N4 <<<'#!/bin/sh
+		id -un; srun hostname | sort')
+	equal "job's output" "$(xargs <<<"$out")" "alice n0 n1 n2 n3"
+	equal "bob in a job" "$(inside --user bob srun id -un)" bob
+	equal "slurm's uid" "$(inside --user root id -u slurm)" "$(id -u slurm)"
+}
+
+test_exit_codes_are_passed_on() {
+	local rc=0
+	inside sh -c 'exit 7' || rc=$?
+	equal "of a command" "$rc" 7
+	rc=0
+	inside srun -Q sh -c 'exit 9' || rc=$?
+	equal "of a job" "$rc" 9
+}
+
+test_nodes_have_their_own_tmp_and_share_home() {
+	local out
+	inside srun -N8 sh -c 'touch /tmp/$(hostname) ~/from.$(hostname)'
+	out=$(inside --on n3 ls /tmp)
+	equal "/tmp of n3" "$(grep -xE 'n[0-9]' <<<"$out")" n3
+	equal "files in home" "$(inside sh -c 'ls from.* | wc -l; rm from.*')" 8
+	inside srun -N8 sh -c 'rm /tmp/$(hostname)'
+}
+
+test_the_machine_keeps_its_own_etc() {
+	! getent passwd alice >/dev/null || fail "alice is a user of the machine"
+	[ ! -e /etc/slurm/slurm.conf ] || ! grep -q "$(rundir)" /etc/slurm/slurm.conf ||
+		fail "our slurm.conf is in the machine's /etc"
+	! grep -qE '^10\.78\.' /etc/hosts || fail "our nodes are in /etc/hosts"
+}
+
+test_tasks_know_their_leaf() {
+	local out
+	out=$(inside srun -w n1,n4 sh -c 'echo $SLURM_TOPOLOGY_ADDR' | sort | xargs)
+	equal SLURM_TOPOLOGY_ADDR "$out" "spine.leaf0.n1 spine.leaf1.n4"
+}
+
+test_srun_starts_mpi_programs() {
+	local out
+	inside tee melt.in <<<"$MELT" >/dev/null
+	out=$(inside srun -N4 --mpi=pmix lmp -in melt.in -log none)
+	lammps_ran_on_four "$out"
+	out=$(inside srun -N2 --mpi=pmix NPopenmpi -l 1024 -u 1024 -n 20 2>&1)
+	grep -q '1024 bytes *20 times' <<<"$out" || fail "NetPIPE: $out"
+}
+
+test_mpirun_starts_mpi_programs_in_a_batch_script() {
+	local out
+	inside tee melt.in <<<"$MELT" >/dev/null
+	out=$(batch -N4 -n4 <<<'#!/bin/sh
+		mpirun lmp -in melt.in -log none')
+	lammps_ran_on_four "$out"
+	out=$(batch -N2 -n2 <<<'#!/bin/sh
+		mpirun NPopenmpi -l 1024 -u 1024 -n 20 2>&1')
+	grep -q '1024 bytes *20 times' <<<"$out" || fail "NetPIPE: $out"
+}
+
+# Percent of a core that each rank of a network-bound program used, the most.
+rank_cpu() { # OPTIONS of t/cluster run
+	inside "$@" srun -N2 --mpi=pmix bash -c '
+		TIMEFORMAT="cpu %P"
+		time NPopenmpi -l 32768 -u 32768 -n 5 >/dev/null 2>&1' 2>&1 |
+		awk '$1 == "cpu" && $2 > m { m = $2 } END { print m + 0 }'
+}
+
+test_ranks_that_wait_leave_the_core_to_others() {
+	between "CPU use of a rank, percent" "$(rank_cpu)" 0.1 30
+}
+
+test_mpi_uses_the_shaped_network_and_launch_does_not() {
+	local before after
+	before=$(eth0_bytes)
+	inside srun -N2 --mpi=pmix NPopenmpi -l 32768 -u 32768 -n 5 >/dev/null 2>&1
+	after=$(eth0_bytes)
+	between "bytes of NetPIPE on eth0" $((after - before)) 500000 10000000
+	inside srun -N8 sh -c 'head -c 1000000 /dev/zero' | wc -c >/dev/null
+	between "bytes of an srun on eth0" $(($(eth0_bytes) - after)) 0 10000
+}
+
+eth0_bytes() {
+	inside --on n0 cat /sys/class/net/eth0/statistics/tx_bytes
+}
+
+test_a_lost_node_comes_back() {
+	cluster kill-node n7
+	equal "a lost place" "$(cluster status | grep -c '^n7 down')" 1
+	cluster start-node n7
+	equal "ran on" "$(inside srun -w n7 hostname)" n7
+	inside srun -w n6,n7 --mpi=pmix NPopenmpi -l 64 -u 64 -n 5 2>&1 | grep -q usec
+}
+
+test_jobs_survive_a_killed_controller() {
+	local id
+	id=$(inside sbatch --parsable -o /dev/null --wrap 'sleep 30')
+	wait_for 10 state_is "$id" RUNNING
+	# An orderly end saves all state, which otherwise takes some seconds.
+	cluster restart-ctl
+	wait_for 10 state_is "$id" RUNNING
+	cluster restart-ctl -9
+	wait_for 10 state_is "$id" RUNNING
+	inside scancel "$id"
+	equal "nodes afterwards" "$(inside srun -N8 hostname | wc -l)" 8
+}
+
+state_is() { # JOB STATE
+	[ "$(inside squeue -h -j "$1" -o %T 2>/dev/null)" = "$2" ]
+}
+
+test_usage_errors_are_told_from_failures() {
+	local rc=0 out
+	out=$(cluster up --leaves 0 2>&1) || rc=$?
+	equal "exit code of --leaves 0" "$rc" 2
+	grep -q -- '--leaves 0: expected' <<<"$out" || fail "$out"
+	rc=0
+	out=$(cluster up 2>&1) || rc=$?
+	equal "exit code of a second up" "$rc" 1
+	grep -q 'already up' <<<"$out" || fail "$out"
+	rc=0
+	out=$(cluster run --on n99 true 2>&1) || rc=$?
+	equal "exit code of an unknown node" "$rc" 1
+	rc=0
+	out=$(cluster run --name no-such true 2>&1) || rc=$?
+	equal "exit code of an unknown cluster" "$rc" 1
+}

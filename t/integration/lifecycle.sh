@@ -1,0 +1,111 @@
+# Clusters come and go without a trace, and do not see each other.
+# shellcheck shell=bash
+
+# Every process in the cluster's namespaces; only root sees all of them.
+processes_in() { # PID-NAMESPACES...
+	local ns
+	for ns in "$@"; do
+		lsns -n -t pid -o NS,PID | awk -v ns="$ns" '$1 == ns'
+	done
+}
+
+# The namespaces of processes of this cluster: its host and its places.
+namespaces() {
+	local root
+	root=$(readlink "/proc/$(host_pid)/ns/pid" | tr -dc 0-9)
+	lsns -n -t pid -o NS,PNS -T 2>/dev/null |
+		awk -v root="$root" '{ gsub(/[^0-9 ]/, "") } $1 == root || $2 == root { print $1 }'
+}
+
+host_pid() {
+	pgrep -P "$(cut -d' ' -f1 "$(rundir)/host.pid")"
+}
+
+nothing_is_left() { # NAME
+	[ ! -e "$CLUSTER_BASE/$1" ] || fail "$CLUSTER_BASE/$1 is still there"
+	! grep -F "$CLUSTER_BASE/$1/" /proc/self/mountinfo || fail "a mount is left"
+	! grep -slF "$CLUSTER_BASE/$1/" /proc/[0-9]*/cmdline || fail "a process is left"
+	! ip -o link | grep -E ' (m-n[0-9]+|leaf[0-9]+|uplink|fab)[@:]' ||
+		fail "a network device is left"
+	! ls /run/netns 2>/dev/null | grep -E '^(leaf[0-9]+|spine)$' ||
+		fail "a network namespace is left"
+}
+
+test_down_leaves_nothing_behind() {
+	local name=$NETPROF_CLUSTER-own ns
+	own_cluster --nodes-per-leaf 2 --standby
+	inside sh -c 'sbatch -N4 -o /dev/null --wrap "srun sleep 100"' >/dev/null
+	# One that leaves its session and its parent, as a daemon would.
+	inside --on n0 sh -c 'setsid sleep 101 >/dev/null 2>&1 &'
+	ns=$(namespaces)
+	between "namespaces of 6 places and a host" "$(wc -w <<<"$ns")" 7 7
+	# shellcheck disable=SC2086
+	between "processes inside" "$(processes_in $ns | wc -l)" 7 1000
+	cluster down
+	nothing_is_left "$name"
+	# shellcheck disable=SC2086
+	equal "processes left" "$(processes_in $ns)" ""
+	cluster down
+}
+
+test_up_after_everything_was_killed() {
+	own_cluster --leaves 1 --nodes-per-leaf 2
+	kill -9 "$(cut -d' ' -f1 "$(rundir)/host.pid")"
+	cluster up --leaves 1 --nodes-per-leaf 2
+	equal "nodes of the new one" "$(inside srun -N2 hostname | sort | xargs)" "n0 n1"
+}
+
+test_an_interrupted_up_takes_everything_along() {
+	local pid rc=0
+	export NETPROF_CLUSTER=$NETPROF_CLUSTER-own
+	trap 'cluster down' EXIT
+	"$ROOT/t/cluster" up --nodes-per-leaf 8 &
+	pid=$!
+	wait_for 5 test -e "$(rundir)/host.ready"
+	kill -TERM "$pid"
+	wait "$pid" || rc=$?
+	equal "exit code" "$rc" 143
+	nothing_is_left "$NETPROF_CLUSTER"
+}
+
+test_two_clusters_run_side_by_side() {
+	local main=$NETPROF_CLUSTER out
+	own_cluster --leaves 1 --nodes-per-leaf 2
+	equal "nodes of the second" "$(inside sinfo -h -o %D)" 2
+	equal "nodes of the first" "$(inside --name "$main" sinfo -h -o %D)" 8
+	inside srun -N2 sleep 2 &
+	out=$(inside --name "$main" srun -N2 hostname | sort | xargs)
+	equal "job on the first" "$out" "n0 n1"
+	wait $!
+	equal "jobs of the first seen in the second" "$(inside squeue -h)" ""
+	cluster down
+	equal "the first afterwards" "$(inside --name "$main" srun -N2 hostname | wc -l)" 2
+}
+
+test_a_standby_controller_takes_over() {
+	own_cluster --leaves 1 --nodes-per-leaf 2 --standby
+	cluster kill-node ctl
+	wait_for 30 standby_answers
+	equal "job" "$(inside --on standby srun -N2 hostname | wc -l)" 2
+}
+
+standby_answers() {
+	INSIDE_SEC=5 inside --on standby sinfo -h -t idle -o %D 2>/dev/null | grep -qx 2
+}
+
+test_more_leaves_and_lines_for_slurm_conf() {
+	echo 'PriorityType=priority/basic' >"$TMPDIR/extra"
+	echo '# a comment' >"$TMPDIR/plug.conf"
+	own_cluster --leaves 6 --nodes-per-leaf 4 --slurm-conf-extra "$TMPDIR/extra" \
+		--plugstack "$TMPDIR/plug.conf"
+	inside scontrol show config | grep -q 'PriorityType *= priority/basic' ||
+		fail "the extra lines are not in force"
+	equal "nodes" "$(inside srun -N24 hostname | sort -u | wc -l)" 24
+	equal "leaves" "$(inside scontrol show topology | grep -c Level=0)" 6
+}
+
+test_up_takes_less_than_10_seconds() {
+	local begin=$EPOCHREALTIME
+	own_cluster
+	between "seconds" "$(awk "BEGIN { print $EPOCHREALTIME - $begin }")" 0 10
+}

@@ -1,0 +1,43 @@
+# How fast a TCP stream is, in Mbit/s:
+#	rate.pl sink PORT SECONDS	accept one, print what arrives per second
+#	rate.pl send ADDRESS PORT	send until the other side closes
+use strict;
+use warnings;
+use IO::Socket::INET;
+use Time::HiRes qw(time sleep);
+
+$SIG{PIPE} = 'IGNORE';
+alarm 20;
+
+sub sink {
+	my ($port, $sec) = @_;
+	my $l = IO::Socket::INET->new(LocalPort => $port, Listen => 1,
+		ReuseAddr => 1) or die "port $port: $!\n";
+	my $s = $l->accept or die "accept: $!\n";
+	my ($buf, $bytes) = ('', 0);
+	# What the buffers on the way swallow at once is not the rate.
+	my $begin = time() + 0.5;
+	my $now = 0;
+	while ($now < $begin + $sec) {
+		my $n = sysread($s, $buf, 1 << 16) or die "stream ended: $!\n";
+		$now = time();
+		$bytes += $n if $now >= $begin;
+	}
+	printf "%.2f\n", $bytes * 8e-6 / ($now - $begin);
+}
+
+sub send_to {
+	my ($addr, $port) = @_;
+	my $s;
+	for (1 .. 100) {
+		$s = IO::Socket::INET->new(PeerAddr => $addr, PeerPort => $port)
+			and last;
+		sleep 0.05;
+	}
+	die "$addr:$port: $!\n" unless $s;
+	my $buf = "\0" x (1 << 16);
+	1 while defined syswrite($s, $buf);
+}
+
+my $what = shift;
+$what eq 'sink' ? sink(@ARGV) : send_to(@ARGV);

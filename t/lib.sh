@@ -1,0 +1,158 @@
+# The integration tests' library; sourced by t/check and by every test.
+#
+# A suite is a file t/integration/NAME.sh with functions test_*, run in the
+# order of the file, each in a shell of its own; the function's name says what a
+# user relies on, and its first failing command is why it failed.  Suites run on
+# the cluster $NETPROF_CLUSTER.  A suite that needs another one says so:
+#
+#	SUITE_CLUSTER=(--leaves 1 --standby)	# arguments of t/cluster up
+#	LIMIT_SEC=30				# for each test; 60 otherwise
+# shellcheck shell=bash
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+CLUSTER_BASE=${NETPROF_CLUSTER_DIR:-/var/lib/netprof-cluster}
+
+## For tests
+
+fail() {
+	echo "why: $*"
+	exit 1
+}
+
+cluster() {
+	"$ROOT/t/cluster" "$@"
+}
+
+# inside [OPTIONS of t/cluster run] CMD...; never longer than a test may take
+inside() {
+	timeout -k 2 "${INSIDE_SEC:-50}" "$ROOT/t/cluster" run "$@"
+}
+
+# A batch script, read from stdin, as alice; prints its output and returns its
+# exit code.  sbatch --wait looks only every few seconds.
+batch() { # OPTIONS of sbatch
+	inside sh -c '
+		id=$(sbatch --parsable -o "batch.%j" "$@") || exit
+		while squeue -h -j "$id" 2>/dev/null | grep -q .; do sleep 0.1; done
+		cat "batch.$id"
+		rm "batch.$id"
+		exit "$(scontrol show job "$id" | sed -n "s/.* ExitCode=\([0-9]*\):.*/\1/p")"
+		' - "$@"
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || fail "namespaces need root"
+}
+
+# wait_for SECONDS CMD...: as soon as CMD succeeds; fails when it never does.
+wait_for() {
+	local sec=$1 end=$((${EPOCHREALTIME/./} + $1 * 1000000))
+	shift
+	until "$@"; do
+		((${EPOCHREALTIME/./} < end)) || fail "not within $sec s: $*"
+		sleep 0.05
+	done
+}
+
+# equal WHAT GOT WANTED
+equal() {
+	[ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"
+}
+
+# between WHAT VALUE LOW HIGH: decimal numbers
+between() {
+	awk -v v="$2" -v lo="$3" -v hi="$4" \
+		'BEGIN { exit !(v ~ /^[0-9.]+$/ && v >= lo && v <= hi) }' ||
+		fail "$1: $2, expected $3 to $4"
+}
+
+# A cluster for this test alone, gone when the test ends.
+own_cluster() { # ARGS of t/cluster up
+	export NETPROF_CLUSTER=$NETPROF_CLUSTER-own
+	trap 'cluster down' EXIT
+	cluster up "$@"
+}
+
+# Where things are that the test reads from outside.
+rundir() { echo "$CLUSTER_BASE/$NETPROF_CLUSTER"; }
+shared() { echo "$(rundir)/shared"; }
+
+## For t/check
+
+PASSED=0
+FAILED=0
+
+ok() { # NAME
+	echo "ok $1"
+	PASSED=$((PASSED + 1))
+}
+
+not_ok() { # NAME WHY [LOG]
+	echo "not ok $1: $2"
+	[ $# -lt 3 ] || tail -n 20 "$3" | sed 's/^/#   /'
+	FAILED=$((FAILED + 1))
+}
+
+# The shell of one test.
+test_shell() { # SUITE FUNCTION
+	set -euE -o pipefail
+	trap 'echo "why: ${BASH_SOURCE[0]##*/}:$LINENO: $BASH_COMMAND"' ERR
+	# shellcheck disable=SC1090
+	. "$1"
+	"$2"
+}
+
+# In the background, as a trap of ours only runs while we wait by `wait`.
+run_test() { # SUITE FUNCTION LIMIT
+	local name log rc=0 why
+	name="$(basename "$1" .sh): ${2#test_}"
+	name=${name//_/ }
+	log=$TMP/log
+	rm -rf "$TMP/test"
+	mkdir "$TMP/test"
+	TMPDIR=$TMP/test timeout -k 5 "$3" bash -c '. "$1"; test_shell "$2" "$3"' \
+		- "$ROOT/t/lib.sh" "$1" "$2" </dev/null >"$log" 2>&1 &
+	RUNNING=$!
+	wait "$RUNNING" || rc=$?
+	RUNNING=
+	case $rc in
+	0) ok "$name" ;;
+	124 | 137) not_ok "$name" "not done within $3 s" "$log" ;;
+	*)
+		why=$(grep -m1 '^why: ' "$log") || why="why: exit code $rc"
+		not_ok "$name" "${why#why: }" "$log" ;;
+	esac
+}
+
+# What a test that was killed may have left.
+down_all() { # PREFIX
+	local d
+	for d in "$CLUSTER_BASE/$1" "$CLUSTER_BASE/$1"-*; do
+		[ ! -d "$d" ] || cluster down --name "${d##*/}"
+	done
+}
+
+suite_setting() { # SUITE: its cluster's arguments and its limit, one per line
+	bash -c '. "$1"; . "$2"; echo "${LIMIT_SEC:-60}"
+		[ "${#SUITE_CLUSTER[@]}" = 0 ] || printf "%s\n" "${SUITE_CLUSTER[@]}"' \
+		- "$ROOT/t/lib.sh" "$1"
+}
+
+run_suite() { # SUITE
+	local setting t main=$NETPROF_CLUSTER
+	mapfile -t setting < <(suite_setting "$1")
+	if [ "${#setting[@]}" -gt 1 ]; then
+		NETPROF_CLUSTER=$main-$(basename "$1" .sh)
+		if ! cluster up "${setting[@]:1}"; then
+			not_ok "$(basename "$1" .sh): its cluster" "does not come up"
+			NETPROF_CLUSTER=$main
+			return
+		fi
+	fi
+	for t in $(grep -oE '^test_[a-z0-9_]+' "$1"); do
+		run_test "$1" "$t" "${setting[0]}"
+		down_all "$NETPROF_CLUSTER-own"
+	done
+	[ "$NETPROF_CLUSTER" = "$main" ] || cluster down
+	NETPROF_CLUSTER=$main
+}
