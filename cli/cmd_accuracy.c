@@ -83,8 +83,10 @@ static int parse_one(const struct cli_cmd *self, int c, char *arg,
 	case 'h':
 		cli_print_help(self);
 		return -1;
-	default: /* getopt has said what */
-		return CLI_USAGE;
+	case ':':
+		return cli_usage(self, "%s: an argument is missing", arg);
+	default:
+		return cli_usage(self, "%.64s: no such option", arg);
 	}
 }
 
@@ -105,16 +107,17 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	int c, rc = 0;
 
 	opt->model[opt->n_models++] = np_model_find("zero", NULL);
-	optind = 1;
-	while (!rc && (c = getopt_long(argc, argv, "hP", options, NULL)) != -1)
-		rc = parse_one(self, c, optarg, opt);
+	opterr = 0;
+	while (!rc && (c = getopt_long(argc, argv, ":hP", options, NULL)) != -1)
+		rc = parse_one(self, c, c == ':' || c == '?' ?
+			       argv[optind - 1] : optarg, opt);
 	if (rc)
 		return rc;
 	for (size_t i = 1; opt->n_models == 1 && i < np_n_models; i++)
 		opt->model[i] = &np_models[i];
 	if (opt->n_models == 1)
 		opt->n_models = np_n_models;
-	return optind < argc ? 0 : cli_usage(self, "expected a file");
+	return optind < argc ? 0 : cli_usage(self, "a file is missing");
 }
 
 static void print(const struct accuracy_file *f, size_t n,
