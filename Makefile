@@ -54,7 +54,7 @@ MAN := $(wildcard doc/*.[1-9])
 all: packages ## build everything
 	@$(MAKE) --no-print-directory programs
 .PHONY: programs
-programs: $(BIN) $(LIBEXEC) $(PLUGINS)
+programs: $(BIN) $(LIBEXEC) $(PLUGINS) $(BUILD)/quiet_poll.so
 
 packages: ## install what is missing on Debian 12 (as root)
 	@etc/packages check || etc/packages install

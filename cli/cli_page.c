@@ -149,7 +149,7 @@ static void say_probes(FILE *f, const struct np_profile *p)
 
 	snprintf(line, sizeof(line), "%s every %s; they cost %s of a core "
 		 "each, %s of memory", cli_bytes(r->probe.message_bytes, bytes),
-		 cli_sec(r->probe.period_sec, period),
+		 cli_setting_sec(r->probe.period_sec, period),
 		 cli_percent(p->cost.cpu_share, share),
 		 cli_bytes(p->cost.rss_bytes_max, rss));
 	labelled(f, "Probes", line);
@@ -208,8 +208,8 @@ static void say_delayed(FILE *f, const struct np_profile *p)
 		return;
 	snprintf(line, sizeof(line), v->against == NP_AGAINST_IDLE ?
 		 "%s of probes (idle's apart) took over %s; load index %.2f" :
-		 "%s of probes took over %s, twice the fastest tenth; load index "
-		 "%.2f",
+		 "%s of probes took over %s, twice the fastest tenth; load "
+		 "index %.2f",
 		 cli_percent(v->delayed_share, share),
 		 cli_sec(v->delayed_sec, sec), v->rho);
 	labelled(f, "Delayed", line);

@@ -73,8 +73,8 @@ static void parsable_row(const struct np_record *r, enum np_run_use use)
 		printf("%ld", r->exit_code);
 	printf("|%u|%u|", r->n_nodes, r->n_tasks);
 	cli_field(r->nodes ? r->nodes : "", '|');
-	printf("%llu|%.6g|%.6g|%.6g|%.6g|", (unsigned long long)m.n, m.mean, p50,
-	       p99, m.n ? m.max : 0);
+	printf("%llu|%.6g|%.6g|%.6g|%.6g|", (unsigned long long)m.n, m.mean,
+	       p50, p99, m.n ? m.max : 0);
 	cli_field(l ? l->name : "", '|');
 	cli_field(l ? l->scope : "", '|');
 	printf("%.6g|%.6g|%zu|%s|", l ? l->alone_round_sec.mean : 0,

@@ -26,7 +26,6 @@ void np_asker_start(struct np_asker *a)
 	double turn = c->rank * GOLDEN;
 
 	a->random = c->seed;
-	a->fastest_sec = INFINITY;
 	a->state = NP_ASKER_RESTS;
 	a->due_sec = c->start_sec + c->period_sec * (turn - floor(turn));
 }
@@ -42,7 +41,9 @@ static void send(struct np_asker *a)
 		.kept = a->state == NP_ASKER_TIMES,
 		.next_us = (uint32_t)fmin(ahead_us, UINT32_MAX),
 	});
-	a->poll_until_sec = a->sent_sec + np_pingpong_poll_sec(a->fastest_sec);
+	a->poll_until_sec = a->sent_sec + (a->state == NP_ASKER_TIMES ?
+						   np_poll_sec(&a->poll) :
+						   np_poll_try_sec(&a->poll));
 }
 
 static void begin(struct np_asker *a)
@@ -64,7 +65,8 @@ static void answered(struct np_asker *a, double now_sec)
 {
 	const struct np_pingpong_conf *c = a->conf;
 
-	a->fastest_sec = fmin(a->fastest_sec, now_sec - a->sent_sec);
+	if (now_sec <= a->poll_until_sec)
+		np_poll_caught(&a->poll, now_sec - a->sent_sec);
 	if (np_partner_heard(&a->partner)) {
 		rest(a, now_sec);
 	} else if (a->state == NP_ASKER_WARMS) {

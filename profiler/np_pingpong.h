@@ -17,9 +17,8 @@
  * will come.  The answering side sleeps until shortly before, by as much as
  * arrivals have scattered so far, polls for a bounded time, and then sleeps
  * until the message wakes it.  The asking side waits for its answer in the
- * same way.  The bound is a little more than a round trip through an idle
- * network takes (np_pingpong_poll_sec()): to fall asleep and be woken costs
- * several microseconds, which matters beside 2 us and not beside 200.
+ * same way.  np_poll.h says how long they poll: at most 100 us, twice a
+ * period, which is 0.2 % of a core at the usual period of 100 ms.
  */
 #ifndef NP_PINGPONG_H
 #define NP_PINGPONG_H
@@ -68,13 +67,6 @@ void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next);
 
 /* Messages sent so far. */
 uint64_t np_pingpong_messages(const struct np_pingpong *p);
-
-/*
- * The longest poll, given the fastest round trip so far (INFINITY: none yet):
- * 1.5 times that, but 20 to 100 us.  Two per period and process make at most
- * 0.2 % of a core at the usual period of 100 ms.
- */
-double np_pingpong_poll_sec(double fastest_sec);
 
 /* A partner that owes an answer for so long is called silent. */
 double np_pingpong_patience_sec(double period_sec);

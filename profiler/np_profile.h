@@ -31,7 +31,7 @@ struct np_sample {
 	struct np_moments moments;
 	size_t n_runs;
 	double first, last; /* dates of the oldest start, of the newest end */
-	bool neighbours;    /* taken beside other jobs, as nothing else is there */
+	bool neighbours;    /* beside other jobs, as there is nothing else */
 };
 
 /* What an interference level did. */
@@ -40,8 +40,8 @@ struct np_level_result {
 	size_t n_runs;
 	/*
 	 * Median over the runs of run time / median run time alone - 1.  Only
-	 * complete, successful runs without neighbours are compared, and only
-	 * with runs of the same fingerprint.
+	 * successful runs without neighbours are compared, and only with runs
+	 * of the same fingerprint.
 	 */
 	size_t n_compared;
 	double run_sec, alone_sec; /* medians; 0 if n_compared is 0 */
@@ -80,8 +80,9 @@ struct np_profile {
  * preference (borrowed for the life of the profile; NULLs are passed over).
  * Returns 0 or -ENOMEM.  Free with np_profile_free().
  */
-int np_profile_make(const struct np_runs *runs, const struct np_runs *const *idle,
-		    size_t n_idle, struct np_profile *out);
+int np_profile_make(const struct np_runs *runs,
+		    const struct np_runs *const *idle, size_t n_idle,
+		    struct np_profile *out);
 void np_profile_free(struct np_profile *p);
 
 /* Quantile q of a sample, seconds: never beyond its minimum and maximum. */

@@ -17,10 +17,13 @@ static double median(double *v, size_t n)
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* May its run time be compared with that of others? */
+/*
+ * May its run time be compared with that of others?  Where srun's exit code is
+ * known, so is the program's end, even if the probes were cut.
+ */
 static bool comparable(const struct np_record *r)
 {
-	return r->state == NP_RUN_COMPLETE && r->exit_code == 0 &&
+	return r->state != NP_RUN_RUNNING && r->exit_code == 0 &&
 	       r->fingerprint && np_run_sec(r) > 0 && !np_run_has_neighbours(r);
 }
 

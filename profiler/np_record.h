@@ -4,7 +4,8 @@
  * (utilisation, verdicts, curves) is derived when it is read.
  *
  * The JSON form is described in netprof-profile(5); np_record_json.h and the
- * files it names are the only place that knows it.  Times are seconds; dates are seconds since 1970.
+ * files it names are the only place that knows it.  Times are seconds; dates
+ * are seconds since 1970.
  * Strings and arrays are owned by the record.
  */
 #ifndef NP_RECORD_H

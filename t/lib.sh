@@ -31,6 +31,7 @@ inside() {
 # A batch script, read from stdin, as alice; prints its output and returns its
 # exit code.  sbatch --wait looks only every few seconds.
 batch() { # OPTIONS of sbatch
+	# shellcheck disable=SC2016
 	inside sh -c '
 		id=$(sbatch --parsable -o "batch.%j" "$@") || exit
 		while squeue -h -j "$id" 2>/dev/null | grep -q .; do sleep 0.1; done
@@ -110,6 +111,7 @@ run_test() { # SUITE FUNCTION LIMIT
 	log=$TMP/log
 	rm -rf "$TMP/test"
 	mkdir "$TMP/test"
+	# shellcheck disable=SC2016
 	TMPDIR=$TMP/test timeout -k 5 "$3" bash -c '. "$1"; test_shell "$2" "$3"' \
 		- "$ROOT/t/lib.sh" "$1" "$2" </dev/null >"$log" 2>&1 &
 	RUNNING=$!
@@ -139,7 +141,7 @@ suite_setting() { # SUITE: its cluster's arguments and its limit, one per line
 }
 
 run_suite() { # SUITE
-	local setting t main=$NETPROF_CLUSTER
+	local setting tests t main=$NETPROF_CLUSTER
 	mapfile -t setting < <(suite_setting "$1")
 	if [ "${#setting[@]}" -gt 1 ]; then
 		NETPROF_CLUSTER=$main-$(basename "$1" .sh)
@@ -149,7 +151,8 @@ run_suite() { # SUITE
 			return
 		fi
 	fi
-	for t in $(grep -oE '^test_[a-z0-9_]+' "$1"); do
+	mapfile -t tests < <(grep -oE '^test_[a-z0-9_]+' "$1")
+	for t in "${tests[@]}"; do
 		run_test "$1" "$t" "${setting[0]}"
 		down_all "$NETPROF_CLUSTER-own"
 	done

@@ -60,7 +60,8 @@ cmd_up() {
 # kernel instead of spinning.  Open MPI would bind every node's first rank to
 # the same core, as the nodes do not know of each other; and with its put
 # protocol over TCP two ranks that exchange big messages get 19 or 10 Mbit/s
-# each way by chance, as its requests queue up behind its own data.
+# each way by chance, as its requests queue up behind its own data.  A program
+# built with a sanitizer would refuse to run beside quiet_poll.so.
 environment() { # USER
 	local home
 	home=$(getent passwd "$1" | cut -d: -f6)
@@ -83,26 +84,31 @@ environment() { # USER
 		OMPI_MCA_hwloc_base_binding_policy=none
 		UCX_TLS=tcp,self
 		UCX_NET_DEVICES=eth0
+		ASAN_OPTIONS=verify_asan_link_order=0
 	END
 }
 
-cmd_env() {
-	environment "${1:-alice}"
-	echo "LD_PRELOAD=$LIB/quiet_poll.so"
+cmd_env() { # [USER]
+	local v
+	{
+		environment "${1:-alice}"
+		echo "LD_PRELOAD=$LIB/quiet_poll.so"
+	} | while IFS= read -r v; do
+		echo "export ${v%%=*}=${v#*=}"
+	done
 }
 
 cmd_run() { # PLACE USER PRELOAD CMD...
-	local place=$1 user=$2 preload=$3 uid gid home env
+	local place=$1 user=$2 preload=$3 uid home env
 	shift 3
 	need_place "$place"
 	uid=$(id -u "$user" 2>/dev/null) || die "no user $user"
-	gid=$(id -g "$user")
 	home=$(getent passwd "$user" | cut -d: -f6)
 	mapfile -t env < <(environment "$user")
 	[ -z "$preload" ] || env+=("LD_PRELOAD=$LIB/quiet_poll.so")
 	[ -d "$home" ] || home=/
 	exec nsenter -t "$(place_pid "$place")" --mount --net --pid --ipc --uts -- \
-		setpriv --reuid="$uid" --regid="$gid" --init-groups \
+		setpriv --reuid="$uid" --regid="$(id -g "$user")" --init-groups \
 		env -i -C "$home" "${env[@]}" "$@"
 }
 

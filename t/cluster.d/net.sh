@@ -77,7 +77,9 @@ add_port() { # DEVICE MBIT LEAF-or-spine; in the switch's namespace
 	plain_device "$1"
 	ip link set "$1" master br0 up
 	shape "$1" "$2"
-	[ "$3" != spine ] && is_blocking "$3" || return 0
+	if [ "$3" = spine ] || ! is_blocking "$3"; then
+		return 0
+	fi
 	tc qdisc add dev "$1" handle ffff: ingress
 	tc filter add dev "$1" parent ffff: protocol all u32 match u32 0 0 \
 		action mirred egress redirect dev fab
@@ -160,11 +162,10 @@ configure_node() { # INDEX; in the node
 # as the fabric's buffer would overflow otherwise; nothing remembered from one
 # connection to the next, so that runs repeat.
 tune_tcp() {
-	cd /proc/sys/net/ipv4
-	echo reno >tcp_congestion_control
-	echo 0 >tcp_slow_start_after_idle
-	echo 1 >tcp_no_metrics_save
-	echo 4096 32768 32768 >tcp_rmem
-	echo 4096 32768 32768 >tcp_wmem
-	cd /
+	local tcp=/proc/sys/net/ipv4/tcp
+	echo reno >"${tcp}_congestion_control"
+	echo 0 >"${tcp}_slow_start_after_idle"
+	echo 1 >"${tcp}_no_metrics_save"
+	echo 4096 32768 32768 >"${tcp}_rmem"
+	echo 4096 32768 32768 >"${tcp}_wmem"
 }

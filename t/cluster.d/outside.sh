@@ -61,7 +61,9 @@ enter() { # CMD...: in the host of the cluster
 
 make_rundir() {
 	mkdir -p "$BASE"
-	[ -O "$BASE" ] && [ ! -L "$BASE" ] || die "$BASE: not a directory of root"
+	if [ ! -O "$BASE" ] || [ -L "$BASE" ]; then
+		die "$BASE: not a directory of root"
+	fi
 	chmod 755 "$BASE"
 	mkdir -m 755 "$RUNDIR"
 	mkdir "$RUNDIR"/{lib,build,log,pid,etc,etc/slurm,etc/slurm/plugstack.conf.d}
@@ -96,17 +98,20 @@ stop_host() {
 	read -r pid start <"$RUNDIR/host.pid"
 	# The first process takes all others with it, and its parent waits for
 	# that; without it (a crash just now) the parent goes by itself.
-	init=$(host_init_pid) && kill -9 "$init" 2>/dev/null || :
+	if init=$(host_init_pid); then
+		kill -9 "$init" 2>/dev/null || :
+	fi
 	wait_until 10 host_dead || die "process $pid of $NAME does not end"
 }
 
-# The library must fit the machine, not the caller's CC or sanitizer.
+# Built when `make` did not yet, and without what a surrounding make was told,
+# as another compiler would have all of build/ made anew.
 find_quiet_poll() {
-	QUIET_POLL=${BUILD:-$HERE/../build}/quiet_poll.so
-	[ -f "$QUIET_POLL" ] && return
-	make -s -C "$HERE/.." BUILD=build build/quiet_poll.so >&2 ||
-		die "cannot build quiet_poll.so"
 	QUIET_POLL=$HERE/../build/quiet_poll.so
+	[ "$QUIET_POLL" -nt "$HERE/cluster.d/quiet_poll.c" ] ||
+		env -u MAKEFLAGS -u MFLAGS -u CC -u CFLAGS -u BUILD -u SANITIZE \
+			make -s -C "$HERE/.." build/quiet_poll.so >&2 ||
+		die "cannot build quiet_poll.so"
 }
 
 # Files that the caller names may be out of reach inside (a private /tmp, a
@@ -159,7 +164,7 @@ cmd_up() {
 }
 
 cmd_down() {
-	[ -e "$RUNDIR" ] || return 0
+	[ -e "$RUNDIR" ] || return 0 # nothing to end
 	[ "$(id -u)" = 0 ] || die "only root can end it"
 	lock
 	stop_host
@@ -169,7 +174,9 @@ cmd_down() {
 
 cmd_log() {
 	need_up
-	[ $# -gt 0 ] || { ls "$RUNDIR/log"; return; }
-	[ -f "$RUNDIR/log/$1.log" ] || die "no log of $1; there are: $(ls "$RUNDIR/log" | tr '\n' ' ')"
+	local there
+	there=$(find "$RUNDIR/log" -name '*.log' -printf '%f\n' | sed 's/\.log$//' | sort)
+	[ $# -gt 0 ] || { echo "$there"; return; }
+	grep -qxF -- "$1" <<<"$there" || die "no log of $1; there are: ${there//$'\n'/ }"
 	cat "$RUNDIR/log/$1.log"
 }

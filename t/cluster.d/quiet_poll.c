@@ -59,7 +59,6 @@ static void *next(void **slot, const char *name)
 	return f;
 }
 
-__attribute__((visibility("default")))
 int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
 	static void *slot;
@@ -70,7 +69,6 @@ int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 		    real(fds, n, wait ? QUIET_WAIT_MS : timeout_ms));
 }
 
-__attribute__((visibility("default")))
 int epoll_wait(int fd, struct epoll_event *ev, int n, int timeout_ms)
 {
 	static void *slot;

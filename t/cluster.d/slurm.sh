@@ -130,14 +130,18 @@ log_of() { # PLACE
 	esac
 }
 
-# In the foreground, so that we know its pid and have all it says.
+# In the foreground, so that we know its pid; what it says before it has a log
+# goes to a file of its own.
 start_daemon() { # PLACE
-	local d
+	local d log
 	d=$(daemon_of "$1")
-	[ "$d" != slurmd ] || mkdir -p "$RUNDIR/spool/$1"
-	in_place "$1" bash -c 'setsid "$1" -D </dev/null >>"$2" 2>&1 &
-		echo $! >"$3"' - "$d" "$RUNDIR/log/$(log_of "$1").log" \
-		"$RUNDIR/pid/$1.daemon"
+	log=$RUNDIR/log/$(log_of "$1")
+	: >>"$log.log"
+	[ "$d" = slurmd ] || chown slurm: "$log.log"
+	mkdir -p "$RUNDIR/spool/$1"
+	# shellcheck disable=SC2016
+	in_place "$1" bash -c 'setsid "$1" -D -L "$2.log" </dev/null >"$2.out" 2>&1 &
+		echo $! >"$3"' - "$d" "$log" "$RUNDIR/pid/$1.daemon"
 }
 
 # The pid was recorded inside the place and means something only there.

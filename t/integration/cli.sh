@@ -265,6 +265,19 @@ test_a_profile_without_usable_runs_gives_way_to_the_published() {
 	contains "error" "$ERR" 'no run of "cp2k" can be used'
 }
 
+test_more_runs_than_are_read_is_said_and_nothing_is_unreadable() {
+	local dir i
+	setup
+	dir=$S/store/users/$MY_UID/postprocess
+	for i in $(seq 1000); do
+		ln "$dir"/*-1700.0.json "$dir/20240101T000000Z-hpc-$i.0.json"
+	done
+	run netprof show postprocess
+	contains "error" "$ERR" 'postprocess: 1 older run is not read'
+	contains "page" "$OUT" '^Runs +1000 of 1000 used'
+	[[ $OUT != *unreadable* ]] || fail "unreadable: $OUT"
+}
+
 test_own_comes_before_published() {
 	setup
 	cp -r "$S/store/published/cp2k" "$S/store/users/$MY_UID/"
@@ -319,6 +332,10 @@ test_administrator_reads_and_publishes_for_others() {
 		netprof show --user=12345 lammps
 	equal "private stays private" "$RC" 1
 	contains "private stays private" "$ERR" 'users/12345: Permission denied'
+	run setpriv --reuid=23456 --regid=23456 --clear-groups netprof list --all
+	equal "a list of what one may read" "$RC $ERR" "0 "
+	contains "a list of what one may read" "$OUT" '^lammps-melt +published'
+	[[ $OUT != *12345* ]] || fail "private profiles in the list: $OUT"
 }
 
 test_only_administrators_publish() {

@@ -82,10 +82,10 @@ test_mpirun_starts_mpi_programs_in_a_batch_script() {
 }
 
 # Percent of a core that each rank of a network-bound program used, the most.
-rank_cpu() { # OPTIONS of t/cluster run
-	inside "$@" srun -N2 --mpi=pmix bash -c '
+rank_cpu() {
+	inside srun -N2 --mpi=pmix bash -c '
 		TIMEFORMAT="cpu %P"
-		time NPopenmpi -l 32768 -u 32768 -n 5 >/dev/null 2>&1' 2>&1 |
+		time NPopenmpi -l 16384 -u 16384 -n 5 >/dev/null 2>&1' 2>&1 |
 		awk '$1 == "cpu" && $2 > m { m = $2 } END { print m + 0 }'
 }
 
@@ -96,7 +96,7 @@ test_ranks_that_wait_leave_the_core_to_others() {
 test_mpi_uses_the_shaped_network_and_launch_does_not() {
 	local before after
 	before=$(eth0_bytes)
-	inside srun -N2 --mpi=pmix NPopenmpi -l 32768 -u 32768 -n 5 >/dev/null 2>&1
+	inside srun -N2 --mpi=pmix NPopenmpi -l 16384 -u 16384 -n 5 >/dev/null 2>&1
 	after=$(eth0_bytes)
 	between "bytes of NetPIPE on eth0" $((after - before)) 500000 10000000
 	inside srun -N8 sh -c 'head -c 1000000 /dev/zero' | wc -c >/dev/null

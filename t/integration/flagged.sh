@@ -169,7 +169,7 @@ test_a_bad_name_is_refused_before_anything_is_submitted() {
 		fail "it was submitted: $out"
 	case $out in *'application name "a/b": expected'*) ;;
 	*) fail "it says: $out" ;; esac
-	[ -z "$(alice 'squeue -h')" ] || fail "a job is there"
+	[ -z "$(alice 'squeue -h -n wrap')" ] || fail "a job is there"
 }
 
 test_a_bad_level_is_refused_in_words() {

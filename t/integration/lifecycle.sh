@@ -27,7 +27,7 @@ nothing_is_left() { # NAME
 	! grep -slF "$CLUSTER_BASE/$1/" /proc/[0-9]*/cmdline || fail "a process is left"
 	! ip -o link | grep -E ' (m-n[0-9]+|leaf[0-9]+|uplink|fab)[@:]' ||
 		fail "a network device is left"
-	! ls /run/netns 2>/dev/null | grep -E '^(leaf[0-9]+|spine)$' ||
+	! ip netns list | grep -E '^(leaf[0-9]+|spine)' ||
 		fail "a network namespace is left"
 }
 

@@ -30,6 +30,24 @@ static void test_times(void)
 					     times[i].want));
 }
 
+static const struct {
+	double sec;
+	const char *want;
+} settings[] = {
+	{ 0.1, "100 ms" }, { 0.02, "20 ms" }, { 0.0015, "1.5 ms" },
+	{ 1, "1 s" }, { 1.25, "1.25 s" }, { 3600, "60 min" }, { 0, "0 s" },
+};
+
+static void test_settings(void)
+{
+	char buf[CLI_NUMBER];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++)
+		T_ROW(settings[i].want,
+		      !strcmp(cli_setting_sec(settings[i].sec, buf),
+			      settings[i].want));
+}
+
 static void test_micro_sign(void)
 {
 	char buf[CLI_NUMBER];
@@ -48,7 +66,7 @@ static const struct {
 } sizes[] = {
 	{ 0, "0 B" }, { 8, "8 B" }, { 1000, "1000 B" }, { 1024, "1 KiB" },
 	{ 1500, "1500 B" }, { 40960, "40 KiB" }, { 20000, "20 KiB" },
-	{ 1 << 20, "1 MiB" }, { 32000000, "31 MiB" },
+	{ 1 << 20, "1 MiB" }, { 9138176, "8.7 MiB" }, { 32000000, "31 MiB" },
 };
 
 static void test_sizes(void)
@@ -227,6 +245,7 @@ static void test_suggestions(void)
 
 static const struct t_case cases[] = {
 	{ "times have three digits and a unit", test_times },
+	{ "chosen times have no needless zeros", test_settings },
 	{ "the micro sign only where the terminal knows it", test_micro_sign },
 	{ "sizes", test_sizes },
 	{ "shares and changes in percent", test_shares },

@@ -202,6 +202,7 @@ static void test_levels(void)
 		r = add_run(m, 1e-4);
 		r->end = r->start + beside[i] + 2;
 		r->alone_sec = 2; /* the lead-in does not count */
+		r->state = i ? NP_RUN_COMPLETE : NP_RUN_CUT;
 		add_level(r, "c4", 1.5);
 	}
 	add_run(m, 1e-5); /* 60 s alone */
@@ -210,6 +211,9 @@ static void test_levels(void)
 	add_level(add_run(m, 1e-5), "c1", 1.1);
 	add_run(m, 1e-5)->exit_code = 1; /* no run time to compare with */
 	m->runs.run[7]->end += 1000;
+	r = add_run(m, 1e-5);
+	r->state = NP_RUN_RUNNING;
+	r->end += 3000;
 	r = add_run(m, 1e-5); /* another workload */
 	r->end += 5000;
 	r->fingerprint[0] = 'x';

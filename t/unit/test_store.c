@@ -601,6 +601,27 @@ static void test_many_leaves_are_bounded(void)
 	np_store_close(s);
 }
 
+static void test_many_damaged_files_are_bounded(void)
+{
+	struct np_store *s = fresh_store();
+	struct np_runs runs;
+	char name[32];
+	int rc;
+
+	T_CHECK(save_run(s, 7, 1.7e9) == 0);
+	for (int i = 0; i < NP_STORE_MAX_SKIPPED + 50; i++) {
+		snprintf(name, sizeof(name), "2030-%04d.json", i);
+		write_text(name, "{");
+	}
+	T_CHECK(save_run(s, 8, 4e9) == 0);
+	runs = load_own(s, &rc);
+	T_CHECK(rc == 0 && runs.n == 1 && runs.run[0]->job_id == 8);
+	T_CHECK(warned.n == NP_STORE_MAX_SKIPPED + 1);
+	T_CHECK(!!strstr(warned.line, "51 older ones are not read"));
+	np_runs_free(&runs);
+	np_store_close(s);
+}
+
 /* So many files are quickly made, and removed, in memory only. */
 static struct np_store *store_in_memory(void)
 {
@@ -826,6 +847,8 @@ static const struct t_case cases[] = {
 	{ "a renamed directory names its runs", test_renamed_application },
 	{ "many runs are bounded", test_many_runs_are_bounded },
 	{ "many leaves are bounded", test_many_leaves_are_bounded },
+	{ "many damaged files are bounded",
+	  test_many_damaged_files_are_bounded },
 	{ "a flooded directory is bounded",
 	  test_a_flooded_directory_is_bounded },
 	{ "unknown applications are not there", test_unknown_is_not_there },
