@@ -85,6 +85,8 @@ install: programs ## install under $(DESTDIR)$(prefix)
 	install -m755 $(PLUGINS) $(DESTDIR)$(slurm_plugindir)
 	for m in $(MAN); do install -D -m644 $$m \
 		$(DESTDIR)$(mandir)/man$${m##*.}/$${m##*/} || exit 1; done
+	install -D -m644 etc/netprof-completion.bash \
+		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof
 	for f in netprof.conf plugstack.conf.d/netprof.conf; do \
 		test -e $(DESTDIR)$(sysconfdir)/$$f || \
 		install -D -m644 etc/$$f $(DESTDIR)$(sysconfdir)/$$f || exit 1; done
@@ -93,6 +95,7 @@ uninstall: ## remove what install put there; configuration and store stay
 	rm -f $(patsubst $(BUILD)/%,$(DESTDIR)$(bindir)/%,$(BIN)) \
 		$(patsubst $(BUILD)/%,$(DESTDIR)$(libexecdir)/%,$(LIBEXEC)) \
 		$(patsubst $(BUILD)/%,$(DESTDIR)$(slurm_plugindir)/%,$(PLUGINS)) \
+		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof \
 		$(foreach m,$(MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
 	-rmdir $(DESTDIR)$(libexecdir) 2>/dev/null
 

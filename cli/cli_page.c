@@ -179,9 +179,19 @@ static void ratio(FILE *f, double a, double b)
 	cli_right(f, cell, 10);
 }
 
+/* "idle", or "idle, 20.0 ms" if its probes had another period. */
+static void idle_label(const struct np_sample *idle, char *buf, size_t len)
+{
+	char period[CLI_NUMBER];
+
+	snprintf(buf, len, "idle%s%s", idle->other_period ? ", " : "",
+		 idle->other_period ? cli_sec(idle->period_sec, period) : "");
+}
+
 static void say_latency(FILE *f, const struct np_profile *p)
 {
 	const struct np_sample *app = &p->app, *idle = &p->idle;
+	char label[32];
 
 	fprintf(f, "\n%s%-18s%10s%10s%10s%10s%10s%10s%s\n",
 		cli_colour(CLI_BOLD), "Latency", "probes", "p50", "p90", "p99",
@@ -189,7 +199,8 @@ static void say_latency(FILE *f, const struct np_profile *p)
 	latency_row(f, p->runs->app, app);
 	if (!idle->n_runs)
 		return;
-	latency_row(f, "idle", idle);
+	idle_label(idle, label, sizeof(label));
+	latency_row(f, label, idle);
 	fprintf(f, "%-28s", "times idle");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
 		ratio(f, np_sample_quantile(app, quantiles[i]),

@@ -39,7 +39,7 @@ static void text_row(const struct np_record *r, enum np_run_use use)
 	quantiles_of(r, &p50, &p99);
 	printf("%-14s %-10s", cli_cut(cli_run_id(r, id, sizeof(id)), 14, shown,
 				      sizeof(shown)), cli_day(r->start, buf));
-	cli_right(stdout, cli_sec(np_run_sec(r), buf), 9);
+	cli_right(stdout, cli_sec(np_record_run_sec(r), buf), 9);
 	printf("%7u%9llu", r->n_nodes, (unsigned long long)n);
 	cli_right(stdout, n ? cli_sec(p50, buf) : "-", 9);
 	cli_right(stdout, n ? cli_sec(p99, buf) : "-", 9);
@@ -68,7 +68,7 @@ static void parsable_row(const struct np_record *r, enum np_run_use use)
 	quantiles_of(r, &p50, &p99);
 	cli_field(cli_run_id(r, id, sizeof(id)), '|');
 	printf("%u|%s|%s|%.3f|%s|", r->job_id, cli_date(r->start, start),
-	       cli_date(r->end, end), np_run_sec(r), state_name(r));
+	       cli_date(r->end, end), np_record_run_sec(r), state_name(r));
 	if (r->exit_code != NP_NO_VALUE)
 		printf("%ld", r->exit_code);
 	printf("|%u|%u|", r->n_nodes, r->n_tasks);

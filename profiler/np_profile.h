@@ -6,6 +6,8 @@
  * comparable: that of the newest run with samples.  Runs beside an interference
  * level tell about slowdowns, not about the application's own latencies; runs
  * that shared a leaf with other jobs are used only if there are no others.
+ * A processor that sleeps longer wakes up later, so the idle reference is one
+ * of the same probe period, where there is one.
  */
 #ifndef NP_PROFILE_H
 #define NP_PROFILE_H
@@ -32,6 +34,8 @@ struct np_sample {
 	size_t n_runs;
 	double first, last; /* dates of the oldest start, of the newest end */
 	bool neighbours;    /* beside other jobs, as there is nothing else */
+	double period_sec;  /* of its probes */
+	bool other_period;  /* idle only: not the application's period */
 };
 
 /* What an interference level did. */
@@ -93,8 +97,5 @@ struct np_moments np_run_latency(const struct np_record *r);
 
 /* Did other jobs have nodes on the run's leaves while it ran? */
 bool np_run_has_neighbours(const struct np_record *r);
-
-/* How long the program ran, without the lead-in of its level. */
-double np_run_sec(const struct np_record *r);
 
 #endif

@@ -126,7 +126,7 @@ struct np_record {
 struct np_record *np_record_new(void);
 void np_record_free(struct np_record *r); /* NULL is allowed */
 
-/* How long the step ran, seconds: from its launch to its end. */
+/* How long the step ran, seconds: from its launch to its end; never negative. */
 double np_record_run_sec(const struct np_record *r);
 
 /* The leaf of that name, added if new.  NULL: out of memory or too many. */

@@ -304,8 +304,10 @@ static int begin(struct attend *a, struct np_err *err)
 	if (!a->side_env)
 		return -ENOMEM;
 	rc = np_store_open(a->conf.store, &a->store, err);
-	if (!rc)
+	if (!rc) {
+		np_store_set_max_runs(a->store, a->conf.max_runs);
 		rc = describe(a, err);
+	}
 	if (!rc)
 		rc = np_survey_make(&a->order, a->r, &a->where, err);
 	if (!rc && a->order.level[0])
