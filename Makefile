@@ -66,7 +66,8 @@ check: packages ## build, then run every test
 	@$(MAKE) --no-print-directory programs $(BUILD)/unit
 	@BUILD=$(BUILD) t/check
 
-bench: all ## measure the cost of the probes
+bench: all $(BUILD)/bench-predict ## measure the cost of the probes
+	@$(BUILD)/bench-predict
 	@BUILD=$(BUILD) t/bench
 
 validate: all ## long measurements on the cluster
@@ -150,12 +151,18 @@ $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(wildcard cli/cli_*.c)) \
 	$(call say,LD)
 	$(call link,-lcunit -lslurm $(JSON) $(GSL) $(LIBM))
 
+# The cost of predictions.
+$(BUILD)/bench-predict: $(call objs,t/bench_predict.c) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(GSL) $(LIBM))
+
 # Seconds, and the corpus that grows, are yours: make fuzz FUZZ_SEC=3600.
 FUZZ_SEC ?= 10
 FUZZ_FLAGS := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 .PHONY: fuzz
-fuzz: ## feed damaged run records to their reader (clang)
-	@mkdir -p build-fuzz/corpus
+fuzz: ## feed damaged files to their readers (clang)
+	@mkdir -p build-fuzz/corpus build-fuzz/pairs build-fuzz/seed
+	@cp t/data/pairs.json build-fuzz/seed
 	clang $(ALL_CFLAGS) -g $(FUZZ_FLAGS) -o build-fuzz/record \
 		t/fuzz/fuzz_record.c profiler/np_app*.c profiler/np_record*.c profiler/np_text.c \
 		predictor/np_err.c predictor/np_hist.c predictor/np_moments.c \
@@ -163,6 +170,12 @@ fuzz: ## feed damaged run records to their reader (clang)
 	build-fuzz/record -max_total_time=$(FUZZ_SEC) -max_len=65536 \
 		-timeout=5 -rss_limit_mb=1024 -dict=t/fuzz/record.dict \
 		-print_final_stats=1 build-fuzz/corpus t/data/store/*/*
+	clang $(ALL_CFLAGS) -g $(FUZZ_FLAGS) -o build-fuzz/measured \
+		t/fuzz/fuzz_measured.c profiler/np_measured*.c \
+		profiler/np_evaluate.c predictor/np_*.c $(JSON) $(GSL) $(LIBM)
+	build-fuzz/measured -max_total_time=$(FUZZ_SEC) -max_len=8192 \
+		-timeout=10 -rss_limit_mb=1024 -dict=t/fuzz/measured.dict \
+		-print_final_stats=1 build-fuzz/pairs build-fuzz/seed
 
 # Records for t/data/store; see t/data/README.
 $(BUILD)/make-store: $(call objs,t/make-store.c t/unit/some_record.c) \

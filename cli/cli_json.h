@@ -1,4 +1,7 @@
-/* --json: the same as the text, for programs.  The only file with json-c. */
+/*
+ * --json: the same as the text, for programs.  Here and in
+ * cli_accuracy_json.c alone is json-c used in this room.
+ */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 

@@ -8,7 +8,7 @@ _netprof_apps() { # OPTIONS of netprof list
 
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="show list runs publish help version"
+	local commands="show list runs publish accuracy help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -26,6 +26,8 @@ _netprof() {
 		show/-* | runs/-*) words="$formats $whose" ;;
 		list/-*) words="$formats $whose --all" ;;
 		publish/-*) words="--as=" ;;
+		accuracy/-*) words="$formats --model= --without= --only= \
+			--cases --seed=" ;;
 		show/* | runs/* | publish/*) words=$(_netprof_apps) ;;
 		help/*) words=$commands ;;
 		*) return ;;

@@ -1,0 +1,210 @@
+#include "np_draw_impl.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "np_model_impl.h"
+#include "np_noise.h"
+
+/* One fabric being drawn. */
+struct task {
+	const struct np_fabric *f;
+	const struct np_draw_opt *opt;
+	struct np_draw_fabric *d;
+	struct np_rng *rng;
+	size_t n, bins;	/* levels; bins, 0 if no histogram is wanted */
+	double pooled;
+	double *next;	/* where the next view's numbers go */
+	double counts[NP_BINS_MAX];
+};
+
+static double *take(struct task *t, size_t n)
+{
+	double *p = t->next;
+
+	t->next += n;
+	return p;
+}
+
+static void know(struct task *t)
+{
+	struct np_draw_fabric *d = t->d;
+
+	if (t->f->idle.all.n)
+		d->has |= NP_NEED_IDLE;
+	if (t->f->idle.all.n == 1)
+		d->flags |= NP_PRED_ONE_PROBE;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct np_latency *l = &t->f->level[i].latency;
+
+		d->has_latency[i] = l->all.n > 0;
+		d->has_hist[i] = l->all.n && l->count;
+		d->has |= (l->all.n ? NP_NEED_LATENCY : 0) |
+			  (d->has_hist[i] ? NP_NEED_HIST : 0);
+		if (l->all.n == 1)
+			d->flags |= NP_PRED_ONE_PROBE;
+	}
+	if (!t->f->idle.count)
+		d->has &= ~(unsigned)NP_NEED_HIST;
+	for (size_t i = 0; t->f->beside && i < t->n * t->n; i++) {
+		d->has_beside[i] = np_mean_known(&t->f->beside[i]);
+		if (d->has_beside[i])
+			d->has |= NP_NEED_BESIDE;
+	}
+}
+
+static void draw_beside(struct task *t, struct np_view_fabric *v, bool redraw)
+{
+	size_t n = t->n;
+	double *to = take(t, n * n);
+
+	for (size_t i = 0; i < n * n; i++) {
+		const struct np_mean *m = &t->f->beside[i];
+
+		to[i] = 0;
+		if (!t->d->has_beside[i])
+			continue;
+		to[i] = np_draw_log(m->mean);
+		if (redraw)
+			to[i] += np_noise_of_mean(m, t->pooled) *
+				 np_rng_normal(t->rng);
+	}
+	v->log_beside = to;
+}
+
+static void gram_cross(struct task *t, struct np_view_fabric *v)
+{
+	size_t n = t->n;
+	double *g = take(t, (n + 1) * (n + 1));
+
+	for (size_t i = 0; i < (n + 1) * (n + 1); i++)
+		g[i] = NP_CROSS_SUM * NP_CROSS_SUM;
+	for (size_t r = 0; r < n; r++) {
+		const double *row = v->log_beside + r * n;
+
+		for (size_t i = 0; i < n; i++)
+			for (size_t j = 0; j < n; j++)
+				g[(i + 1) * (n + 1) + j + 1] +=
+					row[i] * row[j];
+	}
+	v->gram_cross = g;
+}
+
+/* Rows of levels against each other. */
+static void gram_victim(struct task *t, struct np_view_fabric *v)
+{
+	size_t n = t->n;
+	double *g = take(t, n * n);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k <= i; k++) {
+			double sum = 0;
+
+			for (size_t j = 0; j < n; j++)
+				sum += v->log_beside[i * n + j] *
+				       v->log_beside[k * n + j];
+			g[i * n + k] = g[k * n + i] = sum;
+		}
+	v->gram_victim = g;
+}
+
+static const double *cdf_of(const struct np_view_fabric *v, size_t i)
+{
+	return i ? v->level[i - 1].cdf : v->idle.cdf;
+}
+
+static void gram_mixture(struct task *t, struct np_view_fabric *v)
+{
+	size_t n = t->n + 1;
+	double *g = take(t, n * n), weight[NP_BINS_MAX];
+
+	for (size_t b = 0; b < t->bins; b++)
+		weight[b] = np_mixture_bin_weight(t->f->bins, b);
+	for (size_t i = 0; i < n; i++) {
+		const double *fi = cdf_of(v, i);
+
+		for (size_t j = 0; j <= i; j++) {
+			const double *fj = cdf_of(v, j);
+			double sum = NP_MIXTURE_SUM * NP_MIXTURE_SUM;
+
+			if (i == j)
+				sum += NP_MIXTURE_RIDGE * NP_MIXTURE_RIDGE;
+			for (size_t b = 0; fi && fj && b < t->bins; b++)
+				sum += weight[b] * fi[b] * fj[b];
+			g[i * n + j] = g[j * n + i] = sum;
+		}
+	}
+	v->gram_mixture = g;
+}
+
+static void draw_one(struct task *t, size_t r)
+{
+	struct np_view_fabric *v = &t->d->view[r];
+	struct np_view_latency *level = t->d->level + r * t->n;
+	struct np_rng *rng = r ? t->rng : NULL;
+
+	v->n_levels = t->n;
+	v->bins = t->f->bins;
+	v->idle_min = t->f->idle.all.min;
+	np_draw_latency(&t->f->idle, t->bins, rng,
+			t->bins ? take(t, t->bins) : NULL, t->counts, &v->idle);
+	for (size_t i = 0; i < t->n; i++)
+		np_draw_latency(&t->f->level[i].latency, t->bins, rng,
+				t->bins ? take(t, t->bins) : NULL, t->counts,
+				&level[i]);
+	v->level = level;
+	if (t->bins)
+		gram_mixture(t, v);
+	if (t->f->beside) {
+		draw_beside(t, v, r > 0);
+		gram_cross(t, v);
+		gram_victim(t, v);
+	}
+}
+
+static int room(struct task *t)
+{
+	struct np_draw_fabric *d = t->d;
+	size_t n = t->n, n1 = n + 1, per = n1 * t->bins;
+
+	if (t->bins)
+		per += n1 * n1;
+	if (t->f->beside)
+		per += 2 * n * n + n1 * n1;
+	d->n = 1 + t->opt->replicates;
+	d->view = calloc(d->n, sizeof(*d->view));
+	d->level = calloc(d->n * n + 1, sizeof(*d->level));
+	d->has_beside = calloc(n * n + 2 * n + 1, sizeof(bool));
+	d->store = malloc((d->n * per + 1) * sizeof(double));
+	if (!d->view || !d->level || !d->has_beside || !d->store)
+		return -ENOMEM;
+	d->has_latency = d->has_beside + n * n;
+	d->has_hist = d->has_latency + n;
+	t->next = d->store;
+	return 0;
+}
+
+int np_draw_fabric(const struct np_fabric *f, const struct np_draw_opt *opt,
+		   struct np_draw_fabric *d, struct np_err *err)
+{
+	struct task t = { .f = f, .opt = opt, .d = d, .n = f->n_levels };
+
+	*d = (struct np_draw_fabric){ 0 };
+	if (opt->needs & NP_NEED_HIST && f->bins)
+		t.bins = f->bins->n;
+	t.rng = np_rng_new(opt->seed, f->name);
+	if (!t.rng || room(&t)) {
+		np_rng_free(t.rng);
+		np_draw_fabric_free(d);
+		return np_errf(err, -ENOMEM, "%s: no memory for %zu bootstrap "
+			       "samples", f->name, opt->replicates);
+	}
+	know(&t);
+	if (f->beside)
+		t.pooled = np_noise_pooled(f->beside, t.n * t.n);
+	for (size_t r = 0; r < d->n; r++)
+		draw_one(&t, r);
+	np_rng_free(t.rng);
+	return 0;
+}

@@ -1,0 +1,255 @@
+#include "np_draw_impl.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_model_impl.h"
+#include "np_noise.h"
+
+/* Room for the numbers of one view, in the order they are taken. */
+static size_t per_view(size_t n_levels, size_t bins, unsigned needs)
+{
+	return 3 * n_levels + bins +
+	       (needs & NP_NEED_WINDOWS ? NP_WINDOWS_MAX : 0);
+}
+
+static int room(struct np_draw_program *d, size_t views, size_t n_levels,
+		size_t bins, unsigned needs)
+{
+	*d = (struct np_draw_program){ .n = views };
+	d->view = calloc(views, sizeof(*d->view));
+	d->has_curve = calloc(2 * n_levels + 1, sizeof(bool));
+	d->store = malloc((views * per_view(n_levels, bins, needs) + 1) *
+			  sizeof(double));
+	if (!d->view || !d->has_curve || !d->store) {
+		np_draw_program_free(d);
+		return -ENOMEM;
+	}
+	d->has_pressure = d->has_curve + n_levels;
+	return 0;
+}
+
+static unsigned know(const struct np_mean *m, size_t n, bool *known,
+		     unsigned need)
+{
+	unsigned has = 0;
+
+	for (size_t i = 0; m && i < n; i++) {
+		known[i] = np_mean_known(&m[i]);
+		if (known[i])
+			has = need;
+	}
+	return has;
+}
+
+/* Redraw log(1 + slowdown) of the measured ones, 0 for the others. */
+static void draw_logs(const struct np_mean *m, size_t n, struct np_rng *r,
+		      double pooled, double *to)
+{
+	for (size_t i = 0; i < n; i++) {
+		to[i] = 0;
+		if (!m || !np_mean_known(&m[i]))
+			continue;
+		to[i] = np_draw_log(m[i].mean);
+		if (r)
+			to[i] += np_noise_of_mean(&m[i], pooled) *
+				 np_rng_normal(r);
+	}
+}
+
+/* Mean latencies of windows with enough probes; returns how many. */
+static size_t windows_of(const struct np_program *a, double *mean)
+{
+	struct np_moments m = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n_windows; i++) {
+		np_moments_merge(&m, &a->window[i]);
+		if (m.n < NP_DRAW_WINDOW_PROBES)
+			continue;
+		mean[n++] = m.mean;
+		m = (struct np_moments){ 0 };
+	}
+	return n;
+}
+
+static void draw_windows(const double *mean, size_t n, struct np_rng *r,
+			 double *work, double *to, struct np_view_program *v)
+{
+	for (size_t i = 0; i < n; i++)
+		work[i] = mean[r ? np_rng_below(r, n) : i];
+	v->n_windows = np_draw_squeeze(work, n);
+	memcpy(to, work, v->n_windows * sizeof(*to));
+	v->window = to;
+}
+
+/* One application being drawn. */
+struct task {
+	const struct np_program *a;
+	size_t n, bins;
+	double pooled_curve, pooled_pressure;
+	double *mean, *work; /* windows */
+	size_t n_windows;
+	bool windows;
+};
+
+static void draw_one(const struct task *t, struct np_rng *r, double *to,
+		     struct np_view_program *v)
+{
+	double counts[NP_BINS_MAX], *curve = to, *speed = to + t->n;
+	double *pressure = speed + t->n, *cdf = pressure + t->n;
+
+	draw_logs(t->a->curve, t->n, r, t->pooled_curve, curve);
+	draw_logs(t->a->pressure, t->n, r, t->pooled_pressure, pressure);
+	for (size_t i = 0; i < t->n; i++)
+		speed[i] = exp(-curve[i]);
+	np_draw_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL,
+			counts, &v->latency);
+	if (t->windows)
+		draw_windows(t->mean, t->n_windows, r, t->work, cdf + t->bins,
+			     v);
+	v->log_curve = curve;
+	v->speed = speed;
+	v->log_pressure = pressure;
+}
+
+static void draw_all(struct task *t, struct np_rng *r, unsigned needs,
+		     struct np_draw_program *d)
+{
+	const struct np_program *a = t->a;
+	double *next = d->store;
+
+	d->has = know(a->curve, t->n, d->has_curve, NP_NEED_CURVE) |
+		 know(a->pressure, t->n, d->has_pressure, NP_NEED_PRESSURE);
+	if (a->latency.all.n)
+		d->has |= NP_NEED_LATENCY |
+			  (a->latency.count ? NP_NEED_HIST : 0);
+	if (a->latency.all.n == 1)
+		d->flags |= NP_PRED_ONE_PROBE;
+	if (t->windows)
+		t->n_windows = windows_of(a, t->mean);
+	if (t->n_windows)
+		d->has |= NP_NEED_WINDOWS;
+	if (a->curve)
+		t->pooled_curve = np_noise_pooled(a->curve, t->n);
+	if (a->pressure)
+		t->pooled_pressure = np_noise_pooled(a->pressure, t->n);
+	for (size_t i = 0; i < d->n; i++) {
+		draw_one(t, i ? r : NULL, next, &d->view[i]);
+		next += per_view(t->n, t->bins, needs);
+	}
+}
+
+int np_draw_program(const struct np_program *a, const struct np_fabric *f,
+		const struct np_draw_opt *opt, struct np_draw_program *d,
+		struct np_err *err)
+{
+	struct task t = { .a = a, .n = f->n_levels };
+	struct np_rng *r = np_rng_new(opt->seed, a->name);
+	int rc = -ENOMEM;
+
+	if (opt->needs & NP_NEED_HIST && f->bins)
+		t.bins = f->bins->n;
+	t.windows = opt->needs & NP_NEED_WINDOWS && a->n_windows;
+	t.mean = malloc((2 * a->n_windows + 1) * sizeof(double));
+	t.work = t.mean ? t.mean + a->n_windows : NULL;
+	if (r && t.mean)
+		rc = room(d, 1 + opt->replicates, t.n, t.bins, opt->needs);
+	if (!rc)
+		draw_all(&t, r, opt->needs, d);
+	free(t.mean);
+	np_rng_free(r);
+	return rc ? np_errf(err, rc, "%s: no memory for %zu bootstrap samples",
+			    a->name, opt->replicates) : 0;
+}
+
+/* All pairs of windows, as any phase of one may meet any of the other. */
+static size_t pair_windows(const double *a, size_t n_a, const double *b,
+			   size_t n_b, double shift, double least, double *to)
+{
+	double all[NP_WINDOWS_MAX * NP_WINDOWS_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_a; i++)
+		for (size_t j = 0; j < n_b; j++)
+			all[n++] = fmax(a[i] + b[j] - shift, least);
+	n = np_draw_squeeze(all, n);
+	memcpy(to, all, n * sizeof(*to));
+	return n;
+}
+
+/* Add one more co-runner's replicate to the sum in v, whose numbers are to. */
+static void add_one(struct np_view_program *v, const struct np_view_program *co,
+		    const struct np_view_fabric *f, size_t bins, double *to)
+{
+	double idle = f->idle.mean, var = f->idle.sd * f->idle.sd;
+	double *cdf_to = to + 3 * f->n_levels, cdf[NP_BINS_MAX];
+
+	for (size_t i = 0; i < f->n_levels; i++)
+		to[2 * f->n_levels + i] += co->log_pressure[i];
+	v->latency.mean = fmax(v->latency.mean + co->latency.mean - idle,
+			       f->idle_min);
+	v->latency.sd = sqrt(fmax(0, v->latency.sd * v->latency.sd +
+				     co->latency.sd * co->latency.sd - var));
+	if (v->latency.cdf && co->latency.cdf) {
+		np_latency_add(f->bins, v->latency.cdf, co->latency.cdf, idle,
+			       cdf);
+		memcpy(cdf_to, cdf, bins * sizeof(*cdf));
+	}
+	if (v->window && co->window)
+		v->n_windows = pair_windows(v->window, v->n_windows,
+					    co->window, co->n_windows, idle,
+					    f->idle_min, cdf_to + bins);
+}
+
+/* Start the sum as a copy of the first co-runner, without its curve. */
+static void copy_one(struct np_view_program *v,
+		     const struct np_view_program *co, size_t n, size_t bins, double *to)
+{
+	*v = *co;
+	memset(to, 0, 2 * n * sizeof(*to));
+	v->log_curve = to;
+	v->speed = to + n;
+	v->log_pressure = memcpy(to + 2 * n, co->log_pressure,
+				 n * sizeof(*to));
+	if (co->latency.cdf)
+		v->latency.cdf = memcpy(to + 3 * n, co->latency.cdf,
+					bins * sizeof(*to));
+	if (co->window)
+		v->window = memcpy(to + 3 * n + bins, co->window,
+				   co->n_windows * sizeof(*to));
+}
+
+int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
+		const struct np_draw_fabric *f, struct np_draw_program *d,
+		struct np_err *err)
+{
+	size_t n = f->view[0].n_levels, views = co[0]->n;
+	size_t bins = f->view[0].bins ? f->view[0].bins->n : 0;
+	size_t step = per_view(n, bins, NP_NEED_WINDOWS);
+	unsigned has = ~0u;
+
+	if (room(d, views, n, bins, NP_NEED_WINDOWS))
+		return np_errf(err, -ENOMEM, "no memory for %zu co-runners",
+			       n_co);
+	for (size_t i = 0; i < n; i++)
+		d->has_pressure[i] = true;
+	for (size_t c = 0; c < n_co; c++) {
+		has &= co[c]->has;
+		d->flags |= co[c]->flags;
+		for (size_t i = 0; i < n; i++)
+			d->has_pressure[i] &= co[c]->has_pressure[i];
+	}
+	d->has = has & ~(unsigned)NP_NEED_CURVE;
+	for (size_t r = 0; r < views; r++) {
+		double *to = d->store + r * step;
+
+		copy_one(&d->view[r], &co[0]->view[r], n, bins, to);
+		for (size_t c = 1; c < n_co; c++)
+			add_one(&d->view[r], &co[c]->view[r], &f->view[r],
+				bins, to);
+	}
+	return 0;
+}

@@ -1,0 +1,75 @@
+#include "np_fabric.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static const char *const scope_name[NP_N_SCOPES] = { "node", "leaf", "uplink" };
+
+static int level_check(const struct np_fabric *f, size_t i, struct np_err *err)
+{
+	const struct np_fabric_level *l = &f->level[i];
+	char what[128];
+
+	if (!l->name || !*l->name)
+		return np_errf(err, -EINVAL, "%s: level %zu has no name",
+			       f->name, i);
+	snprintf(what, sizeof(what), "%s: level %s", f->name, l->name);
+	return np_latency_check(&l->latency, f->bins, what, err);
+}
+
+static int beside_check(const struct np_fabric *f, struct np_err *err)
+{
+	for (size_t i = 0; f->beside && i < f->n_levels; i++)
+		for (size_t j = 0; j < f->n_levels; j++) {
+			const struct np_mean *m =
+				&f->beside[i * f->n_levels + j];
+
+			if (!np_slowdown_valid(m))
+				return np_errf(err, -EINVAL, "%s: slowdown of "
+					       "level %s beside %s is %g (sd "
+					       "%g), expected above -1",
+					       f->name, f->level[i].name,
+					       f->level[j].name, m->mean,
+					       m->sd);
+		}
+	return 0;
+}
+
+static int coupling_check(const struct np_fabric *f, struct np_err *err)
+{
+	for (int s = 0; s < NP_N_SCOPES; s++) {
+		const struct np_mean *k = &f->coupling[s];
+
+		if (k->n && !(k->mean >= 0 && k->mean <= NP_COUPLING_MAX))
+			return np_errf(err, -EINVAL, "%s: coupling at scope %s "
+				       "is %g, expected 0 to %g", f->name,
+				       scope_name[s], k->mean,
+				       NP_COUPLING_MAX);
+		if (k->n && k->sd < 0)
+			return np_errf(err, -EINVAL, "%s: sd of the coupling "
+				       "at scope %s is %g, expected >= 0",
+				       f->name, scope_name[s], k->sd);
+	}
+	return 0;
+}
+
+int np_fabric_check(const struct np_fabric *f, struct np_err *err)
+{
+	char what[128];
+	int rc = 0;
+
+	if (f->n_levels > NP_FABRIC_MAX_LEVELS)
+		return np_errf(err, -EINVAL, "%s: %zu levels, expected at most "
+			       "%d", f->name, f->n_levels,
+			       NP_FABRIC_MAX_LEVELS);
+	snprintf(what, sizeof(what), "%s: idle", f->name);
+	if (f->bins)
+		rc = np_bins_check(f->bins, err);
+	if (!rc)
+		rc = np_latency_check(&f->idle, f->bins, what, err);
+	for (size_t i = 0; !rc && i < f->n_levels; i++)
+		rc = level_check(f, i, err);
+	if (!rc)
+		rc = beside_check(f, err);
+	return rc ? rc : coupling_check(f, err);
+}

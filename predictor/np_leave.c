@@ -1,0 +1,170 @@
+/*
+ * One level left out at a time.  A level is itself a program whose slowdowns
+ * are known: the victim's beside it, and its own beside the co-runner.  So
+ * each shows by how much the model would have missed it, with neither the
+ * level nor any pair of programs among what the model was given.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "np_nnls.h"
+#include "np_predict_impl.h"
+
+static bool all_known(const bool *known, size_t stride, const size_t *list,
+		      size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!known[list[i] * stride])
+			return false;
+	return true;
+}
+
+/* Can level k stand for a co-runner, with the levels in use? */
+static bool can_press(const struct np_predictor *p, const struct np_use *use,
+		      size_t k)
+{
+	const struct np_draw_fabric *d = &p->fabric;
+	unsigned needs = p->m->needs;
+
+	if (needs & NP_NEED_WINDOWS ||
+	    (needs & NP_NEED_LATENCY && !d->has_latency[k]) ||
+	    (needs & NP_NEED_HIST && !d->has_hist[k]))
+		return false;
+	return all_known(d->has_beside + k, p->n, use->row, use->n_row) &&
+	       all_known(d->has_beside + k * p->n, 1, use->co_col,
+			 use->n_co_col);
+}
+
+/* Can it stand for a victim? */
+static bool can_suffer(const struct np_predictor *p, const struct np_use *use,
+		       size_t k)
+{
+	const struct np_draw_fabric *d = &p->fabric;
+
+	if (p->m->needs & NP_NEED_OWN_LATENCY && !d->has_latency[k])
+		return false;
+	return use->n_col &&
+	       all_known(d->has_beside + k * p->n, 1, use->col, use->n_col);
+}
+
+/* Describe level k by the others. */
+static int describe(struct np_predictor *p, const struct np_use *use,
+		    size_t k, double *x, unsigned *flags)
+{
+	struct np_use less = *use;
+	struct np_view v;
+	int rc;
+
+	if (!can_press(p, use, k))
+		return -1;
+	np_use_drop(less.col, &less.n_col, k);
+	if (!less.n_col)
+		return -1;
+	np_view_init(p, &less, 0, &v);
+	v.co = &p->level[k];
+	rc = p->m->describe(p->m, &v, x, false);
+	*flags = v.flags;
+	return rc;
+}
+
+/* The response of level k, were it not among the levels under pressure. */
+static int respond(struct np_predictor *p, const struct np_use *use, size_t k,
+		   double *y)
+{
+	struct np_use less = *use;
+	struct np_view v;
+
+	if (!can_suffer(p, use, k))
+		return -1;
+	np_use_drop(less.row, &less.n_row, k);
+	np_view_init(p, &less, 0, &v);
+	v.victim = &p->level[k];
+	return p->m->respond(p->m, &v, y, false);
+}
+
+int np_leave_levels(struct np_predictor *p, const struct np_use *use)
+{
+	struct np_level_sides *s = &p->sides;
+
+	if (s->ready && np_use_equal(&s->use, use))
+		return 0;
+	s->use = *use;
+	for (size_t k = 0; k < p->n; k++) {
+		s->x_rc[k] = describe(p, use, k, s->x + k * p->dim,
+				      &s->flags[k]);
+		s->y_rc[k] = respond(p, use, k, s->y + k * p->dim);
+	}
+	s->ready = true;
+	return 0;
+}
+
+static void note(struct np_side *s, double measured, double predicted,
+		 unsigned flags)
+{
+	struct np_miss *m = &s->miss[s->n_miss];
+
+	if (!isfinite(predicted))
+		return;
+	m->log_slow = predicted;
+	m->error = measured - predicted;
+	m->beyond = flags & NP_PRED_BEYOND;
+	s->n_miss++;
+}
+
+/* The victim beside each level it was measured beside. */
+void np_leave_victim(struct np_predictor *p, const struct np_draw_program *va,
+		     struct np_side *s)
+{
+	struct np_view v;
+	double log_slow;
+
+	if (!p->opt.replicates)
+		return;
+	np_leave_levels(p, &s->use);
+	for (size_t c = 0; c < s->use.n_col; c++) {
+		size_t k = s->use.col[c];
+		struct np_use less = s->use;
+		double y[p->dim];
+
+		if (p->sides.x_rc[k])
+			continue;
+		np_use_drop(less.col, &less.n_col, k);
+		np_view_init(p, &less, 0, &v);
+		v.victim = &va->view[0];
+		memcpy(y, s->z, sizeof(y)); /* the whole curve's is near */
+		if (!p->m->respond(p->m, &v, y, true) &&
+		    !p->m->join(p->m, &v, p->sides.x + k * p->dim, y,
+				&log_slow))
+			note(s, va->view[0].log_curve[k], log_slow,
+			     p->sides.flags[k]);
+	}
+}
+
+/* Each level that the co-runner was measured to slow. */
+void np_leave_co(struct np_predictor *p, const struct np_draw_program *cb,
+		 size_t n_co, struct np_side *s)
+{
+	struct np_view v;
+	double log_slow;
+
+	if (!p->opt.replicates)
+		return;
+	np_leave_levels(p, &s->use);
+	for (size_t k = 0; k < p->n; k++) {
+		struct np_use less = s->use;
+		double x[p->dim];
+
+		if (p->sides.y_rc[k] || !cb->has_pressure[k])
+			continue;
+		np_use_drop(less.row, &less.n_row, k);
+		np_view_init(p, &less, 0, &v);
+		v.co = &cb->view[0];
+		v.n_co = n_co;
+		memcpy(x, s->z, sizeof(x));
+		if (!p->m->describe(p->m, &v, x, true) &&
+		    !p->m->join(p->m, &v, x, p->sides.y + k * p->dim,
+				&log_slow))
+			note(s, cb->view[0].log_pressure[k], log_slow,
+			     v.flags);
+	}
+}

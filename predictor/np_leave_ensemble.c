@@ -1,0 +1,101 @@
+/*
+ * The ensemble's weights: predict each level beside each other as if both
+ * were programs, and take the non-negative weights, summing to 1, under which
+ * the members together come nearest.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_model_impl.h"
+#include "np_nnls.h"
+#include "np_predict_impl.h"
+
+#define K NP_ENSEMBLE_MEMBERS
+#define SUM 100.0     /* weight of "the weights sum to 1" */
+#define RIDGE 0.3     /* pull towards equal weights, where levels are few */
+
+/* Normal equations of one set of weights. */
+struct stack {
+	double gram[K * K], h[K];
+};
+
+static void start(struct stack *s)
+{
+	for (size_t i = 0; i < K; i++) {
+		for (size_t j = 0; j < K; j++)
+			s->gram[i * K + j] = SUM * SUM +
+					     (i == j ? RIDGE * RIDGE : 0);
+		s->h[i] = SUM * SUM + RIDGE * RIDGE / K;
+	}
+}
+
+static void add(struct stack *s, const double member[K], double measured)
+{
+	double scale = 1 / (NP_MISS_FLOOR + fabs(measured));
+
+	scale *= scale;
+	for (size_t i = 0; i < K; i++) {
+		for (size_t j = 0; j < K; j++)
+			s->gram[i * K + j] += scale * member[i] * member[j];
+		s->h[i] += scale * member[i] * measured;
+	}
+}
+
+/* Level i beside level k, with neither in its own role among the levels. */
+static void one_pair(struct np_predictor *p, const struct np_use *all,
+		     size_t i, size_t k, struct stack stack[2])
+{
+	double x[p->dim], y[p->dim], member[K];
+	struct np_use use = *all;
+	struct np_view v;
+
+	np_use_drop(use.row, &use.n_row, i);
+	np_use_drop(use.col, &use.n_col, k);
+	np_view_init(p, &use, 0, &v);
+	v.victim = &p->level[i];
+	v.co = &p->level[k];
+	memset(x, 0, sizeof(x));
+	memset(y, 0, sizeof(y));
+	if (p->m->describe(p->m, &v, x, false) ||
+	    p->m->respond(p->m, &v, y, false))
+		return;
+	np_ensemble_members(&v, x, y, member);
+	add(&stack[v.flags & NP_PRED_BEYOND ? 1 : 0], member,
+	    p->level[i].log_curve[k]);
+}
+
+static int solve(struct np_predictor *p, const struct stack *s, double *w,
+		 struct np_err *err)
+{
+	double sum = 0;
+	int rc = np_nnls_solve(p->nnls, s->gram, K, s->h, K, w, false, err);
+
+	for (size_t i = 0; i < K; i++)
+		sum += w[i];
+	for (size_t i = 0; i < K; i++)
+		w[i] /= sum;
+	return rc;
+}
+
+int np_leave_ensemble(struct np_predictor *p, struct np_err *err)
+{
+	struct stack stack[2];
+	struct np_use all = { 0 };
+	int rc;
+
+	if (p->m->describe != np_ensemble_describe)
+		return 0;
+	p->ensemble = malloc(2 * K * sizeof(double));
+	if (!p->ensemble)
+		return np_errf(err, -ENOMEM, "no memory for the ensemble");
+	np_use_levels(p, &all);
+	start(&stack[0]);
+	start(&stack[1]);
+	for (size_t i = 0; i < all.n_row && all.n_col > 2; i++)
+		for (size_t k = 0; k < all.n_col; k++)
+			one_pair(p, &all, all.row[i], all.col[k], stack);
+	rc = solve(p, &stack[0], p->ensemble, err);
+	return rc ? rc : solve(p, &stack[1], p->ensemble + K, err);
+}

@@ -1,0 +1,146 @@
+/*
+ * The prediction models, by name.
+ *
+ * Every model answers the same question, how much a program slows beside
+ * co-runners, in three steps: it describes the co-runners (by an index, or as
+ * a mixture of interference levels), prepares the victim's response (its curve
+ * over the same axis), and joins the two.  The first two are done once per
+ * program, so that a matrix of programs costs little more than its joins.
+ * np_predict.h puts the question; this header is the table, and the contract
+ * between that driver and the models.
+ *
+ * Sources: [C] Casas, Bronevetsky, active measurement of switch utilisation;
+ * all others are derived in doc/methods.md.
+ */
+#ifndef NP_MODEL_H
+#define NP_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "np_err.h"
+#include "np_latency.h"
+
+struct np_nnls;
+
+/* What a model cannot do without. */
+enum np_need {
+	NP_NEED_IDLE = 1 << 0,	   /* latency of the idle fabric */
+	NP_NEED_LATENCY = 1 << 1,  /* latency beside levels and co-runners */
+	NP_NEED_HIST = 1 << 2,	   /* their histograms as well */
+	NP_NEED_WINDOWS = 1 << 3,  /* the co-runner's latency over time */
+	NP_NEED_CURVE = 1 << 4,	   /* the victim's slowdown beside levels */
+	NP_NEED_PRESSURE = 1 << 5, /* the levels' slowdown beside co-runners */
+	NP_NEED_BESIDE = 1 << 6,   /* the levels' slowdown beside each other */
+	NP_NEED_OWN_LATENCY = 1 << 7, /* latency beside the victim, too */
+	NP_NEED_CO_CURVE = 1 << 8,    /* the co-runner's curve, too */
+};
+
+/* What should be known about an answer. */
+enum np_pred_flag {
+	NP_PRED_CLAMPED = 1 << 0,  /* the answer was cut to what can be */
+	NP_PRED_BEYOND = 1 << 1,   /* the co-runner is stronger or weaker than
+				      every level: end of the curve taken */
+	NP_PRED_FELL_BACK = 1 << 2,   /* another model answered, see model */
+	NP_PRED_NO_OVERLAP = 1 << 3,  /* intervals or histograms that never
+					 meet: nearest mean taken */
+	NP_PRED_NO_COUPLING = 1 << 4, /* scope not measured: taken as 1 */
+	NP_PRED_PARTIAL = 1 << 5,     /* levels left out for want of data */
+	NP_PRED_ONE_PROBE = 1 << 6,   /* a latency set of one sample: sd 0 */
+	NP_PRED_NO_INTERVAL = 1 << 7, /* none asked for, or model zero */
+	NP_PRED_NOISE_ONLY = 1 << 8,  /* the interval knows nothing of the
+					 model's own error */
+	NP_PRED_NOT_MUTUAL = 1 << 9,  /* several co-runners: no fixed point */
+	NP_PRED_NO_CONVERGENCE = 1 << 10, /* fixed point not reached */
+};
+
+/* Latencies as one set of numbers: measured, or drawn by the bootstrap. */
+struct np_view_latency {
+	double mean, sd;
+	const double *cdf; /* n_bins; NULL unless the model needs it */
+};
+
+struct np_view_fabric {
+	size_t n_levels;
+	const struct np_bins *bins;
+	struct np_view_latency idle;
+	double idle_min;
+	const struct np_view_latency *level;
+	const double *log_beside; /* log(1 + CC[i][j]), 0 if unknown */
+	/* Normal equations of the fits, (n_levels + 1) square, idle first. */
+	const double *gram_cross, *gram_mixture;
+	const double *gram_victim; /* of the victim's side, n_levels square */
+};
+
+/* Unknown slowdowns are 0 here; col and row say which ones count. */
+struct np_view_program {
+	struct np_view_latency latency;
+	const double *log_curve;    /* log(1 + slowdown), per level */
+	const double *speed;	    /* 1 / (1 + slowdown), per level */
+	const double *log_pressure; /* log(1 + slowdown of the level) */
+	const double *window;	    /* mean latencies over time, rising */
+	size_t n_windows;
+};
+
+/* One question with one set of numbers. */
+struct np_view {
+	const struct np_view_fabric *fabric;
+	const struct np_view_program *victim;
+	const struct np_view_program *co; /* all co-runners as one */
+	size_t n_co;
+	const size_t *col; /* levels whose effect on the victim is known */
+	size_t n_col;
+	const size_t *row; /* levels on which the co-runner's effect is known */
+	size_t n_row;
+	const size_t *co_col; /* levels whose effect on co is known */
+	size_t n_co_col;
+	struct np_nnls *nnls;  /* for n_levels + 1 unknowns */
+	double *work;	       /* NP_MODEL_WORK(n_levels) doubles */
+	const double *ensemble; /* weights of the ensemble's members */
+	struct np_err *err;    /* may be NULL */
+	unsigned flags;	       /* enum np_pred_flag, set by the model */
+};
+
+/* Doubles that a model may use as v->work. */
+#define NP_MODEL_WORK(n_levels) (2 * ((n_levels) + 2) * ((n_levels) + 4))
+
+/*
+ * Each step returns 0 or -errno with v->err.  With warm, the array to fill
+ * already holds the answer to almost the same question.
+ */
+struct np_model {
+	const char *name, *help;
+	unsigned needs; /* enum np_need */
+	const char *fallback; /* asked where needs are not met; NULL: none */
+
+	/* Describe v->co in x; must not look at v->victim. */
+	int (*describe)(const struct np_model *m, struct np_view *v, double *x,
+			bool warm);
+
+	/* Prepare v->victim's response in y; must not look at v->co. */
+	int (*respond)(const struct np_model *m, struct np_view *v, double *y,
+		       bool warm);
+
+	/* *log_slow: log(1 + slowdown), finite, from the two. */
+	int (*join)(const struct np_model *m, struct np_view *v,
+		    const double *x, const double *y, double *log_slow);
+
+	/* Doubles in x and in y: per_level * n_levels + fixed. */
+	size_t per_level, fixed;
+	int variant; /* the model's own business */
+};
+
+static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)
+{
+	return m->per_level * n_levels + m->fixed;
+}
+
+extern const struct np_model np_models[];
+extern const size_t np_n_models;
+
+#define NP_MODEL_DEFAULT "cross"
+
+/* The model of that name; NULL with err listing the names if there is none. */
+const struct np_model *np_model_find(const char *name, struct np_err *err);
+
+#endif

@@ -1,0 +1,67 @@
+/* The steps of each model, for the table in np_model.c alone. */
+#ifndef NP_MODEL_IMPL_H
+#define NP_MODEL_IMPL_H
+
+#include "np_model.h"
+
+typedef int np_describe_f(const struct np_model *, struct np_view *, double *,
+			  bool);
+typedef int np_join_f(const struct np_model *, struct np_view *,
+		      const double *, const double *, double *);
+
+/* np_model_lookup.c: variant is one of these */
+enum np_lookup {
+	NP_LOOKUP_AVERAGE,
+	NP_LOOKUP_OVERLAP,
+	NP_LOOKUP_JACCARD,
+	NP_LOOKUP_PDF,
+	NP_LOOKUP_COSINE,
+	NP_LOOKUP_WASSERSTEIN,
+};
+np_describe_f np_lookup_describe, np_lookup_respond;
+np_join_f np_lookup_join;
+
+/* np_model_queue.c: variant is a shape (np_curve.h) and these bits */
+enum {
+	NP_QUEUE_SHAPE = 0xf,
+	NP_QUEUE_MIN = 0x10,	/* service rate from the least idle latency */
+	NP_QUEUE_MUTUAL = 0x20, /* fixed point with the co-runner's slowdown */
+};
+#define NP_QUEUE_FIXED 16 /* doubles in x and y beyond NP_QUEUE_PER_LEVEL n */
+#define NP_QUEUE_PER_LEVEL 2
+np_describe_f np_queue_describe, np_queue_respond;
+np_join_f np_queue_join;
+
+/* np_model_windows.c */
+#define NP_WINDOWS_MAX 64 /* distinct windows; more are averaged in order */
+np_describe_f np_windows_describe;
+np_join_f np_windows_join;
+
+/* np_model_mixture.c: variant is enum np_average */
+#define NP_MIXTURE_SUM 10.0  /* weight of "the weights sum to 1" */
+#define NP_MIXTURE_RIDGE 1e-3
+double np_mixture_bin_weight(const struct np_bins *bins, size_t bin);
+np_describe_f np_mixture_describe, np_mixture_respond;
+np_join_f np_mixture_join;
+
+/* np_model_cross.c: variant is enum np_average */
+#define NP_CROSS_SUM 3.0
+np_describe_f np_cross_describe, np_open_describe;
+
+/* np_model_victim.c */
+np_describe_f np_victim_describe, np_victim_respond;
+np_join_f np_victim_join;
+np_describe_f np_twosided_describe, np_twosided_respond;
+np_join_f np_twosided_join;
+
+/* np_model_ensemble.c: v->ensemble holds two sets of member weights */
+#define NP_ENSEMBLE_MEMBERS 4
+#define NP_ENSEMBLE_PER_LEVEL 4
+#define NP_ENSEMBLE_FIXED 2
+/* log(1 + slowdown) as each member has it. */
+void np_ensemble_members(struct np_view *v, const double *x, const double *y,
+			 double out[NP_ENSEMBLE_MEMBERS]);
+np_describe_f np_ensemble_describe, np_ensemble_respond;
+np_join_f np_ensemble_join;
+
+#endif

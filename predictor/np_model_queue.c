@@ -1,0 +1,123 @@
+/*
+ * The queue model of [C]: the co-runner's utilisation of the switch, by the
+ * Pollaczek-Khinchine formula from the mean latency beside it, read on the
+ * victim's curve over the utilisation of the levels.
+ *
+ * Mutual (own derivation): each slows the other's traffic as well,
+ *	d_A = p_A(rho_B / (1 + d_B)), d_B = p_B(rho_A / (1 + d_A)).
+ *
+ * x and y alike: [0] the program's own rho, [HEAD ...] its curve.
+ */
+#include "np_model_impl.h"
+
+#include <math.h>
+
+#include "np_curve.h"
+#include "np_queue.h"
+#include "np_queue_impl.h"
+
+#define HEAD 8
+#define DAMPING 0.5
+#define STEPS 200
+#define CLOSE 1e-9
+
+_Static_assert(HEAD + NP_CURVE_DIM(0) <= NP_QUEUE_FIXED, "room for a curve");
+
+int np_queue_rho_of(const struct np_view *v, bool from_min, double mean,
+		    double *rho)
+{
+	const struct np_view_fabric *f = v->fabric;
+	struct np_service s = {
+		.mu_per_sec = 1 / (from_min ? f->idle_min : f->idle.mean),
+		.var_sec2 = f->idle.sd * f->idle.sd,
+	};
+	struct np_load load;
+	int rc = np_queue_load(&s, mean, &load, v->err);
+
+	if (!rc)
+		*rho = load.rho;
+	return rc;
+}
+
+/* One program's curve from the levels in list. */
+static int fit(const struct np_model *m, struct np_view *v,
+	       const struct np_view_program *a, const size_t *list, size_t n,
+	       double *curve)
+{
+	double rho[n ? n : 1], slow[n ? n : 1];
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		slow[i] = 1 / a->speed[list[i]] - 1;
+		rc = np_queue_rho_of(v, m->variant & NP_QUEUE_MIN,
+				     v->fabric->level[list[i]].mean, &rho[i]);
+	}
+	return rc ? rc : np_curve_fit(m->variant & NP_QUEUE_SHAPE, rho, slow,
+				      n, curve, v->err);
+}
+
+int np_queue_describe(const struct np_model *m, struct np_view *v, double *x,
+		      bool warm)
+{
+	int rc = np_queue_rho_of(v, m->variant & NP_QUEUE_MIN,
+				 v->co->latency.mean, &x[0]);
+
+	(void)warm;
+	if (rc || !(m->variant & NP_QUEUE_MUTUAL))
+		return rc;
+	if (v->n_co > 1) { /* the fixed point is one of two programs */
+		v->flags |= NP_PRED_NOT_MUTUAL;
+		return 0;
+	}
+	return fit(m, v, v->co, v->co_col, v->n_co_col, x + HEAD);
+}
+
+int np_queue_respond(const struct np_model *m, struct np_view *v, double *y,
+		     bool warm)
+{
+	int rc = 0;
+
+	(void)warm;
+	y[0] = 0;
+	if (m->variant & NP_QUEUE_MUTUAL)
+		rc = np_queue_rho_of(v, m->variant & NP_QUEUE_MIN,
+				     v->victim->latency.mean, &y[0]);
+	return rc ? rc : fit(m, v, v->victim, v->col, v->n_col, y + HEAD);
+}
+
+double np_queue_read(const double *y, double rho, bool *outside)
+{
+	return np_curve_at(y + HEAD, rho, outside);
+}
+
+/* Both slowdowns from each other, damped, until they stand still. */
+static double mutual(struct np_view *v, const double *x, const double *y)
+{
+	double a = 0, b = 0;
+
+	for (int i = 0; i < STEPS; i++) {
+		double da = np_queue_read(y, x[0] / (1 + b), NULL) - a;
+		double db = np_queue_read(x, y[0] / (1 + a), NULL) - b;
+
+		a += DAMPING * da;
+		b += DAMPING * db;
+		if (fabs(da) + fabs(db) < CLOSE)
+			return a;
+	}
+	v->flags |= NP_PRED_NO_CONVERGENCE;
+	return a;
+}
+
+int np_queue_join(const struct np_model *m, struct np_view *v,
+		  const double *x, const double *y, double *log_slow)
+{
+	bool outside = false;
+	double d = np_queue_read(y, x[0], &outside);
+
+	if (outside)
+		v->flags |= NP_PRED_BEYOND;
+	if (m->variant & NP_QUEUE_MUTUAL && v->n_co == 1)
+		d = mutual(v, x, y);
+	*log_slow = log1p(d);
+	return 0;
+}

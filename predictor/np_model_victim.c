@@ -1,0 +1,161 @@
+/*
+ * The victim's side of the factorisation (own derivation, doc/methods.md).
+ *
+ * victim: the victim as a non-negative sum of levels, which suffers as they
+ * do: v >= 0 with log(1 + AC[a,j]) = sum_i v_i log(1 + CC[i,j]) for all j, so
+ *	log(1 + d) = sum_i v_i log(1 + CA[i,b])
+ *
+ * twosided: both sides.  What the mixture of the cross model does not explain
+ * of the co-runner's pressure is read through the victim's sum:
+ *	log(1 + d) = cross(a, b) + sum_i v_i (log(1 + CA[i,b]) - fit_i(b))
+ * (the idea of augmented synthetic controls: either side mends the other).
+ */
+#include "np_model_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "np_nnls.h"
+#include "np_weights.h"
+
+/* Shrinks v a little, as rows of levels resemble each other. */
+#define RIDGE 0.1
+
+int np_victim_describe(const struct np_model *m, struct np_view *v, double *x,
+		       bool warm)
+{
+	(void)m, (void)warm;
+	memset(x, 0, v->fabric->n_levels * sizeof(*x));
+	for (size_t r = 0; r < v->n_row; r++)
+		x[v->row[r]] = v->co->log_pressure[v->row[r]];
+	return 0;
+}
+
+/* Add level j's column to the normal equations, or with -1 take it out. */
+static void add_column(const struct np_view *v, size_t j, double sign,
+		       double *gram)
+{
+	const double *column = v->fabric->log_beside + j;
+	size_t n = v->fabric->n_levels, k = v->n_row;
+
+	for (size_t r = 0; r < k; r++) {
+		double a = sign * column[v->row[r] * n];
+
+		for (size_t s = 0; s < k; s++)
+			gram[r * k + s] += a * column[v->row[s] * n];
+	}
+}
+
+/* n_row square: the fabric's less what is not in use, or from the start. */
+static void gram_of_columns(const struct np_view *v, double *gram)
+{
+	size_t n = v->fabric->n_levels, k = v->n_row, next = 0;
+	bool few = v->n_col < n / 2;
+
+	for (size_t i = 0; i < k * k; i++)
+		gram[i] = few ? 0 : v->fabric->gram_victim[
+					v->row[i / k] * n + v->row[i % k]];
+	for (size_t j = 0; j < n; j++) {
+		bool used = next < v->n_col && v->col[next] == j;
+
+		next += used;
+		if (used == few)
+			add_column(v, j, few ? 1 : -1, gram);
+	}
+}
+
+/* h = CC log(1 + AC), over the rows and columns in use. */
+static void right_side(const struct np_view *v, double *h)
+{
+	size_t n = v->fabric->n_levels;
+
+	for (size_t r = 0; r < v->n_row; r++) {
+		const double *a = v->fabric->log_beside + v->row[r] * n;
+
+		h[r] = 0;
+		for (size_t c = 0; c < v->n_col; c++)
+			h[r] += a[v->col[c]] *
+				v->victim->log_curve[v->col[c]];
+	}
+}
+
+static int respond(struct np_view *v, double ridge, double *y, bool warm)
+{
+	size_t k = v->n_row;
+	double *gram = v->work, *h = gram + k * k, *z = h + k;
+	int rc;
+
+	gram_of_columns(v, gram);
+	right_side(v, h);
+	for (size_t r = 0; r < k; r++) {
+		gram[r * k + r] += ridge * ridge;
+		z[r] = warm ? y[v->row[r]] : 0;
+	}
+	rc = np_nnls_solve(v->nnls, gram, k, h, k, z, warm, v->err);
+	memset(y, 0, v->fabric->n_levels * sizeof(*y));
+	for (size_t r = 0; r < k; r++)
+		y[v->row[r]] = z[r];
+	return rc;
+}
+
+int np_victim_respond(const struct np_model *m, struct np_view *v, double *y,
+		      bool warm)
+{
+	(void)m;
+	return respond(v, 0, y, warm);
+}
+
+static double dot(const double *a, const double *b, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
+
+int np_victim_join(const struct np_model *m, struct np_view *v,
+		   const double *x, const double *y, double *log_slow)
+{
+	(void)m;
+	*log_slow = dot(x, y, v->fabric->n_levels);
+	return 0;
+}
+
+/* x: weights as in cross (n + 1), then what they leave unexplained (n). */
+int np_twosided_describe(const struct np_model *m, struct np_view *v,
+			 double *x, bool warm)
+{
+	size_t n = v->fabric->n_levels;
+	double *left = x + n + 1;
+	int rc = np_cross_describe(m, v, x, warm);
+
+	memset(left, 0, n * sizeof(*left));
+	for (size_t r = 0; !rc && r < v->n_row; r++) {
+		size_t i = v->row[r];
+
+		left[i] = v->co->log_pressure[i] -
+			  dot(x + 1, v->fabric->log_beside + i * n, n);
+	}
+	return rc;
+}
+
+/* y: the curve (n), then the victim as a sum of levels (n). */
+int np_twosided_respond(const struct np_model *m, struct np_view *v,
+			double *y, bool warm)
+{
+	size_t n = v->fabric->n_levels;
+
+	np_weights_curve(v, (enum np_average)m->variant, y);
+	return respond(v, RIDGE, y + n, warm);
+}
+
+int np_twosided_join(const struct np_model *m, struct np_view *v,
+		     const double *x, const double *y, double *log_slow)
+{
+	size_t n = v->fabric->n_levels;
+
+	*log_slow = np_weights_join(v, (enum np_average)m->variant, x, y) +
+		    dot(x + n + 1, y + n, n);
+	return 0;
+}

@@ -1,0 +1,35 @@
+#include "np_noise.h"
+
+/* Squares and degrees of freedom of one measurement; 0 if it tells nothing. */
+static double freedom(const struct np_mean *m, double *square)
+{
+	double rel;
+
+	if (m->n < 2 || !isfinite(m->sd))
+		return 0;
+	rel = m->sd / (1 + m->mean);
+	*square = rel * rel;
+	return m->n - 1.0;
+}
+
+double np_noise_pooled(const struct np_mean *m, size_t n)
+{
+	double sum = NP_NOISE_DEFAULT * NP_NOISE_DEFAULT, df = 1, square = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double f = freedom(&m[i], &square);
+
+		sum += f * square;
+		df += f;
+	}
+	return sqrt(sum / df);
+}
+
+double np_noise_of_mean(const struct np_mean *m, double pooled)
+{
+	double square = 0, f = freedom(m, &square);
+	double var = (f * square + NP_NOISE_PRIOR * pooled * pooled) /
+		     (f + NP_NOISE_PRIOR);
+
+	return sqrt(var / m->n);
+}

@@ -1,0 +1,26 @@
+/*
+ * How far a measured slowdown may be from the truth.
+ *
+ * Run times scatter relatively, so noise is kept as the standard deviation of
+ * log(1 + slowdown).  With two or three runs each, a single sd says little;
+ * it is drawn towards that of the other measurements of the same program, as
+ * moderated variances do (Smyth 2004), and where nothing was repeated, towards
+ * NP_NOISE_DEFAULT, the scatter of MPI programs alone on our own testbed.
+ */
+#ifndef NP_NOISE_H
+#define NP_NOISE_H
+
+#include <stddef.h>
+
+#include "np_mean.h"
+
+#define NP_NOISE_DEFAULT 0.02 /* of 1 + slowdown, one run */
+#define NP_NOISE_PRIOR 4.0    /* as many runs' worth the others count */
+
+/* Pooled relative sd of one run over m[n], whose default counts as one run. */
+double np_noise_pooled(const struct np_mean *m, size_t n);
+
+/* sd of log(1 + m->mean), m measured, given the pooled sd of its like. */
+double np_noise_of_mean(const struct np_mean *m, double pooled);
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * The parts of a prediction, for np_predict*.c alone.
+ *
+ * A side is one program's half of a question, for all replicates: x of the
+ * co-runners or y of the victim.  Both depend on which levels are in use.
+ */
+#ifndef NP_PREDICT_IMPL_H
+#define NP_PREDICT_IMPL_H
+
+#include "np_draw.h"
+#include "np_predict.h"
+
+/* The levels in use for one question; see struct np_view. */
+struct np_use {
+	size_t n_col, n_row, n_co_col;
+	size_t col[NP_FABRIC_MAX_LEVELS], row[NP_FABRIC_MAX_LEVELS];
+	size_t co_col[NP_FABRIC_MAX_LEVELS];
+};
+
+/*
+ * A model misses a heavy slowdown by more than a light one.  Its misses are
+ * taken as growing with this much plus log(1 + slowdown): of the values tried,
+ * that which makes the levels' own misses most likely (doc/methods.md).
+ */
+#define NP_MISS_FLOOR 0.2
+
+/* A level that was left out, and by how much the model missed it. */
+struct np_miss {
+	double log_slow; /* as predicted */
+	double error;	 /* measured - predicted, of log(1 + slowdown) */
+	bool beyond;	 /* predicted with NP_PRED_BEYOND */
+};
+
+struct np_side {
+	bool ready;
+	struct np_use use;
+	double *z; /* one row of np_model_dim() per view */
+	unsigned flags; /* of view 0 */
+	struct np_miss *miss;
+	size_t n_miss;
+};
+
+/* Each level as if it were a program, for one choice of levels in use. */
+struct np_level_sides {
+	bool ready;
+	struct np_use use;
+	double *x, *y;	  /* one row of np_model_dim() per level */
+	int *x_rc, *y_rc; /* 0 where there is a row */
+	unsigned *flags;  /* of x */
+};
+
+struct np_predictor {
+	const struct np_fabric *f;
+	const struct np_model *m;
+	struct np_predict_opt opt;
+	struct np_draw_opt draw;
+	size_t n, dim; /* levels; np_model_dim() */
+	struct np_draw_fabric fabric;
+	struct np_view_program *level; /* the levels as programs, as measured */
+	double *level_store;
+	struct np_level_sides sides;
+	struct np_nnls *nnls;
+	double *work, *ensemble;
+	double *sample; /* views */
+	struct np_predictor *fallback; /* made when first asked */
+};
+
+/*
+ * np_predictor.c: the predictor of the model that answers where this one's
+ * data is missing; *out is NULL if there is none.
+ */
+int np_predictor_fallback(struct np_predictor *p, struct np_predictor **out,
+			  struct np_err *err);
+
+/* np_use.c: which levels serve this question.  -ENODATA or -EDOM with err. */
+int np_use_choose(const struct np_predictor *p, const struct np_program *victim,
+		  const struct np_draw_program *va, const struct np_program *co,
+		  const struct np_draw_program *cb, size_t n_co,
+		  struct np_use *use, struct np_err *err);
+/* Rows and columns of the levels that were all run beside each other. */
+void np_use_levels(const struct np_predictor *p, struct np_use *use);
+bool np_use_equal(const struct np_use *a, const struct np_use *b);
+void np_use_drop(size_t *list, size_t *n, size_t level);
+
+/* np_side.c: the views' common part, and one program's half. */
+void np_view_init(const struct np_predictor *p, const struct np_use *use,
+		  size_t replicate, struct np_view *v);
+int np_side_co(struct np_predictor *p, const struct np_draw_program *cb,
+	       size_t n_co, const struct np_use *use, struct np_side *s,
+	       struct np_err *err);
+int np_side_victim(struct np_predictor *p, const struct np_draw_program *va,
+		   const struct np_use *use, struct np_side *s,
+		   struct np_err *err);
+void np_side_free(struct np_side *s);
+
+/* np_leave.c: what leaving levels out says about either side. */
+int np_leave_levels(struct np_predictor *p, const struct np_use *use);
+void np_leave_victim(struct np_predictor *p, const struct np_draw_program *va,
+		     struct np_side *s);
+void np_leave_co(struct np_predictor *p, const struct np_draw_program *cb,
+		 size_t n_co, struct np_side *s);
+/* np_leave_ensemble.c: weights of the ensemble's members, from levels alone. */
+int np_leave_ensemble(struct np_predictor *p, struct np_err *err);
+
+/*
+ * np_interval.c, on n views of log(1 + slowdown), the point first.
+ * np_interval_widen() adds the model's own error to the replicates;
+ * np_interval() sorts them, and gives the interval of slowdowns.
+ */
+void np_interval_widen(const struct np_side *x, const struct np_side *y,
+		       double *log_slow, size_t n, unsigned *flags);
+void np_interval(double *log_slow, size_t n, double *low, double *high);
+
+/* One program made ready, and its half of a question: np_ready.c. */
+struct np_ready {
+	const struct np_program *app;
+	struct np_draw_program draw;
+	struct np_side x, y;
+};
+
+/* Check and draw.  Free also after a failure. */
+int np_ready_make(struct np_predictor *p, const struct np_program *a,
+		  struct np_ready *r, struct np_err *err);
+void np_ready_free(struct np_ready *r);
+
+/* The answer for two that are ready; -ENODATA as np_use_choose() says. */
+int np_ready_pair(struct np_predictor *p, struct np_ready *a,
+		  struct np_ready *co, size_t n_co, enum np_scope scope,
+		  struct np_prediction *out, struct np_err *err);
+
+/* Join replicate s of the victim's side with replicate r of the co-runner's. */
+int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
+		  const struct np_ready *co, size_t r, size_t n_co,
+		  double *log_slow, unsigned *flags);
+
+/* np_advice.c: fill in out->more, for an answer that is otherwise complete. */
+void np_advise(struct np_predictor *p, const struct np_ready *a,
+	       const struct np_ready *co, size_t n_co, enum np_scope scope,
+	       struct np_prediction *out);
+
+#endif

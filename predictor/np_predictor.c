@@ -1,0 +1,143 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "np_model_impl.h"
+#include "np_nnls.h"
+#include "np_predict_impl.h"
+
+/* The levels as programs: rows of what they suffer, columns of what they do. */
+static int make_levels(struct np_predictor *p)
+{
+	const struct np_view_fabric *f = &p->fabric.view[0];
+	size_t n = p->n;
+	double *speed, *column, *zero;
+
+	p->level = calloc(n + 1, sizeof(*p->level));
+	p->level_store = calloc(2 * n * n + n + 1, sizeof(double));
+	if (!p->level || !p->level_store)
+		return -ENOMEM;
+	speed = p->level_store;
+	column = speed + n * n;
+	zero = column + n * n;
+	for (size_t i = 0; i < n; i++) {
+		const double *row = f->log_beside ?
+					    f->log_beside + i * n : zero;
+
+		for (size_t j = 0; j < n; j++) {
+			speed[i * n + j] = exp(-row[j]);
+			column[j * n + i] = row[j];
+		}
+		p->level[i] = (struct np_view_program){
+			.latency = f->level[i],
+			.log_curve = row,
+			.speed = speed + i * n,
+			.log_pressure = column + i * n,
+		};
+	}
+	return 0;
+}
+
+static int make_sides(struct np_predictor *p)
+{
+	struct np_level_sides *s = &p->sides;
+
+	s->x = calloc(2 * p->n * p->dim + 1, sizeof(double));
+	s->x_rc = calloc(2 * p->n + 1, sizeof(int));
+	s->flags = calloc(p->n + 1, sizeof(unsigned));
+	if (!s->x || !s->x_rc || !s->flags)
+		return -ENOMEM;
+	s->y = s->x + p->n * p->dim;
+	s->y_rc = s->x_rc + p->n;
+	return 0;
+}
+
+static int make(struct np_predictor *p, struct np_err *err)
+{
+	int rc = np_draw_fabric(p->f, &p->draw, &p->fabric, err);
+
+	if (rc)
+		return rc;
+	p->nnls = np_nnls_new(p->n + 1 > NP_ENSEMBLE_MEMBERS ? p->n + 1 :
+			      NP_ENSEMBLE_MEMBERS);
+	p->work = malloc(NP_MODEL_WORK(p->n) * sizeof(double));
+	p->sample = malloc(3 * p->fabric.n * sizeof(double));
+	if (!p->nnls || !p->work || !p->sample || make_levels(p) ||
+	    make_sides(p))
+		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
+			       p->f->name);
+	return np_leave_ensemble(p, err);
+}
+
+int np_predictor_new(const struct np_fabric *f, const struct np_model *m,
+		     const struct np_predict_opt *opt,
+		     struct np_predictor **out, struct np_err *err)
+{
+	struct np_predictor *p;
+	int rc = np_fabric_check(f, err);
+
+	if (rc)
+		return rc;
+	if (opt->replicates > NP_PREDICT_MAX_REPLICATES)
+		return np_errf(err, -EINVAL, "%zu bootstrap samples, expected "
+			       "at most %d", opt->replicates,
+			       NP_PREDICT_MAX_REPLICATES);
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
+			       f->name);
+	p->f = f;
+	p->m = m;
+	p->opt = *opt;
+	p->n = f->n_levels;
+	p->dim = np_model_dim(m, p->n);
+	p->draw = (struct np_draw_opt){
+		.replicates = opt->replicates,
+		.seed = opt->seed,
+		.needs = m->needs,
+	};
+	rc = make(p, err);
+	if (rc) {
+		np_predictor_free(p);
+		return rc;
+	}
+	*out = p;
+	return 0;
+}
+
+int np_predictor_fallback(struct np_predictor *p, struct np_predictor **out,
+			  struct np_err *err)
+{
+	const struct np_model *m;
+
+	*out = NULL;
+	if (!p->m->fallback || p->opt.strict)
+		return 0;
+	m = np_model_find(p->m->fallback, err);
+	if (!p->fallback) {
+		int rc = np_predictor_new(p->f, m, &p->opt, &p->fallback, err);
+
+		if (rc)
+			return rc;
+	}
+	*out = p->fallback;
+	return 0;
+}
+
+void np_predictor_free(struct np_predictor *p)
+{
+	if (!p)
+		return;
+	np_predictor_free(p->fallback);
+	np_draw_fabric_free(&p->fabric);
+	np_nnls_free(p->nnls);
+	free(p->level);
+	free(p->level_store);
+	free(p->sides.x);
+	free(p->sides.x_rc);
+	free(p->sides.flags);
+	free(p->work);
+	free(p->sample);
+	free(p->ensemble);
+	free(p);
+}

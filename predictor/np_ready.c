@@ -1,0 +1,168 @@
+/* Programs made ready for questions, and one question answered from them. */
+#include <errno.h>
+#include <math.h>
+
+#include "np_predict_impl.h"
+#include "np_rng.h"
+
+/* Below this speed an answer says "stands still", not how still. */
+#define SPEED_MIN 1e-3
+
+void np_ready_free(struct np_ready *r)
+{
+	np_draw_program_free(&r->draw);
+	np_side_free(&r->x);
+	np_side_free(&r->y);
+}
+
+int np_ready_make(struct np_predictor *p, const struct np_program *a,
+		  struct np_ready *r, struct np_err *err)
+{
+	int rc = np_program_check(a, p->f, err);
+
+	*r = (struct np_ready){ .app = a };
+	return rc ? rc : np_draw_program(a, p->f, &p->draw, &r->draw, err);
+}
+
+/* A side for these levels, from memory if they are the same as before. */
+static int co_side(struct np_predictor *p, struct np_ready *co, size_t n_co,
+		   const struct np_use *use, struct np_err *err)
+{
+	if (co->x.ready && np_use_equal(&co->x.use, use))
+		return 0;
+	return np_side_co(p, &co->draw, n_co, use, &co->x, err);
+}
+
+static int victim_side(struct np_predictor *p, struct np_ready *a,
+		       const struct np_use *use, struct np_err *err)
+{
+	if (a->y.ready && np_use_equal(&a->y.use, use))
+		return 0;
+	return np_side_victim(p, &a->draw, use, &a->y, err);
+}
+
+/* The effect of the scope on log(1 + slowdown). */
+static double couple(double log_slow, double k, unsigned *flags)
+{
+	double speed = 1 - k + k * exp(-log_slow);
+
+	if (!(speed > SPEED_MIN)) {
+		speed = SPEED_MIN;
+		*flags |= NP_PRED_CLAMPED;
+	}
+	return -log(speed);
+}
+
+static void couple_all(struct np_predictor *p, enum np_scope scope,
+		       double *log_slow, struct np_prediction *out)
+{
+	const struct np_mean *k = &p->f->coupling[scope];
+	double sd = isfinite(k->sd) && k->n ? k->sd / sqrt(k->n) : 0;
+	struct np_rng *rng;
+
+	out->coupling = np_mean_known(k) ? k->mean : 1;
+	if (!np_mean_known(k)) {
+		out->flags |= NP_PRED_NO_COUPLING;
+		return;
+	}
+	rng = sd > 0 ? np_rng_new(p->opt.seed, "coupling") : NULL;
+	for (size_t r = 0; r < p->fabric.n; r++) {
+		unsigned ignored = 0, *flags = r ? &ignored : &out->flags;
+		double kr = k->mean;
+
+		if (r && rng)
+			kr = fmax(0, kr + sd * np_rng_normal(rng));
+		log_slow[r] = couple(log_slow[r], kr, flags);
+	}
+	np_rng_free(rng);
+}
+
+int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
+		  const struct np_ready *co, size_t r, size_t n_co,
+		  double *log_slow, unsigned *flags)
+{
+	struct np_view v;
+	int rc;
+
+	np_view_init(p, &co->x.use, r, &v);
+	v.victim = &a->draw.view[s];
+	v.co = &co->draw.view[r];
+	v.n_co = n_co;
+	v.flags = *flags;
+	rc = p->m->join(p->m, &v, co->x.z + r * p->dim, a->y.z + s * p->dim,
+			log_slow);
+	*flags = v.flags;
+	return rc;
+}
+
+static void describe_use(const struct np_predictor *p, const struct np_ready *a,
+			 const struct np_ready *co, struct np_prediction *out)
+{
+	const struct np_use *use = &co->x.use;
+
+	out->model = p->m;
+	out->used = p->m->needs;
+	out->n_curve = use->n_col;
+	out->n_pressure = use->n_row;
+	out->n_left_out = co->x.n_miss + a->y.n_miss;
+	if (p->m->needs & NP_NEED_LATENCY)
+		out->n_probes = co->app->latency.all.n;
+	if ((p->m->needs & NP_NEED_CURVE && use->n_col < p->n) ||
+	    (p->m->needs & NP_NEED_PRESSURE && use->n_row < p->n))
+		out->flags |= NP_PRED_PARTIAL;
+}
+
+/* A model that looks at nothing has nothing to be uncertain about. */
+static bool with_interval(const struct np_predictor *p)
+{
+	return p->opt.replicates && p->m->needs;
+}
+
+/* The answer from two sides that are ready. */
+static int answer(struct np_predictor *p, const struct np_ready *a,
+		  const struct np_ready *co, size_t n_co, enum np_scope scope,
+		  struct np_prediction *out, struct np_err *err)
+{
+	double *z = p->sample;
+	int rc = 0;
+
+	*out = (struct np_prediction){ .low = NAN, .high = NAN };
+	out->flags = co->x.flags | a->y.flags | a->draw.flags |
+		     co->draw.flags | p->fabric.flags;
+	for (size_t r = 0; !rc && r < p->fabric.n; r++) {
+		unsigned ignored = out->flags;
+
+		rc = np_ready_join(p, a, r, co, r, n_co, &z[r],
+				   r ? &ignored : &out->flags);
+	}
+	if (rc || !isfinite(z[0]))
+		return np_errf(err, rc ? rc : -EDOM, "%s beside %s: model %s "
+			       "has no answer", a->app->name, co->app->name,
+			       p->m->name);
+	describe_use(p, a, co, out);
+	if (with_interval(p))
+		np_interval_widen(&co->x, &a->y, z, p->fabric.n,
+				  &out->flags);
+	couple_all(p, scope, z, out);
+	out->slowdown = expm1(z[0]);
+	if (with_interval(p))
+		np_interval(z, p->fabric.n, &out->low, &out->high);
+	else
+		out->flags |= NP_PRED_NO_INTERVAL;
+	return 0;
+}
+
+int np_ready_pair(struct np_predictor *p, struct np_ready *a,
+		  struct np_ready *co, size_t n_co, enum np_scope scope,
+		  struct np_prediction *out, struct np_err *err)
+{
+	struct np_use use;
+	int rc = np_use_choose(p, a->app, &a->draw, co->app, &co->draw, n_co,
+			       &use, err);
+
+	if (!rc)
+		rc = co_side(p, co, n_co, &use, err);
+	if (!rc)
+		rc = victim_side(p, a, &use, err);
+	return rc ? rc : answer(p, a, co, n_co, scope, out, err);
+}

@@ -1,0 +1,95 @@
+#include "np_weights.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "np_nnls.h"
+
+/* Gather the columns in use into work; they are few, and then contiguous. */
+static int solve_some(struct np_view *v, const double *gram, const double *h,
+		      double *x, bool warm)
+{
+	size_t stride = v->fabric->n_levels + 1, n = v->n_col + 1;
+	double *g = v->work, *hh = g + n * n, *xx = hh + n;
+	int rc;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t from = i ? v->col[i - 1] + 1 : 0;
+
+		for (size_t j = 0; j < n; j++)
+			g[i * n + j] = gram[from * stride +
+					    (j ? v->col[j - 1] + 1 : 0)];
+		hh[i] = h[from];
+		xx[i] = warm ? x[from] : 0;
+	}
+	rc = np_nnls_solve(v->nnls, g, n, hh, n, xx, warm, v->err);
+	memset(x, 0, stride * sizeof(*x));
+	for (size_t i = 0; i < n; i++)
+		x[i ? v->col[i - 1] + 1 : 0] = xx[i];
+	return rc;
+}
+
+int np_weights_solve(struct np_view *v, const double *gram, const double *h,
+		     double *x, bool warm)
+{
+	size_t n = v->fabric->n_levels + 1;
+
+	if (v->n_col + 1 == n)
+		return np_nnls_solve(v->nnls, gram, n, h, n, x, warm, v->err);
+	return solve_some(v, gram, h, x, warm);
+}
+
+int np_weights_fit(struct np_view *v, const double *gram, const double *h,
+		   double *x, bool warm)
+{
+	size_t n = v->fabric->n_levels + 1;
+	double sum = 0;
+	int rc = np_weights_solve(v, gram, h, x, warm);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	if (!(sum > 0))
+		return np_errf(v->err, -EDOM, "the mixture fit gave no weight "
+			       "to any level, nor to the idle fabric");
+	for (size_t i = 0; i < n; i++)
+		x[i] /= sum;
+	return 0;
+}
+
+void np_weights_curve(const struct np_view *v, enum np_average how, double *y)
+{
+	size_t n = v->fabric->n_levels;
+
+	memset(y, 0, n * sizeof(*y));
+	for (size_t i = 0; i < v->n_col; i++) {
+		size_t j = v->col[i];
+
+		if (how == NP_AVERAGE_HARMONIC)
+			y[j] = v->victim->speed[j];
+		else if (how == NP_AVERAGE_ARITHMETIC)
+			y[j] = 1 / v->victim->speed[j] - 1;
+		else
+			y[j] = v->victim->log_curve[j];
+	}
+}
+
+double np_weights_join(const struct np_view *v, enum np_average how,
+		       const double *x, const double *y)
+{
+	size_t n = v->fabric->n_levels;
+	double part[4] = { 0 }, sum; /* four chains keep the adders busy */
+	size_t j = 0;
+
+	for (; j + 4 <= n; j += 4)
+		for (size_t k = 0; k < 4; k++)
+			part[k] += x[1 + j + k] * y[j + k];
+	for (; j < n; j++)
+		part[0] += x[1 + j] * y[j];
+	sum = part[0] + part[1] + part[2] + part[3];
+	if (how == NP_AVERAGE_HARMONIC)
+		return -log(x[0] + sum);
+	return how == NP_AVERAGE_ARITHMETIC ? log1p(sum) : sum;
+}

@@ -1,0 +1,65 @@
+/*
+ * Files of measured pairs: programs alone, beside interference levels and
+ * beside each other, so that predictions can be compared with the truth, and
+ * anybody's measurements can be put in.  netprof-pairs(5) describes our own
+ * layout; two older ones are read as well (see there).
+ *
+ * A file is hostile input: its size, depth, counts and every number are
+ * bounded, and every refusal says where.
+ */
+#ifndef NP_MEASURED_H
+#define NP_MEASURED_H
+
+#include <stddef.h>
+
+#include "np_program.h"
+#include "np_err.h"
+#include "np_fabric.h"
+
+#define NP_MEASURED_SCHEMA 1
+#define NP_MEASURED_MAX_BYTES (32u << 20)
+#define NP_MEASURED_MAX_PROGRAMS 1000
+#define NP_MEASURED_MAX_SETS 100
+#define NP_MEASURED_MAX_GROUPS 100000 /* victims beside several at once */
+#define NP_MEASURED_MAX_CO 8
+#define NP_MEASURED_NAME 64 /* longest name */
+
+/* A victim beside co-runners; indices into app. */
+struct np_measured_case {
+	size_t victim, n_co, co[NP_MEASURED_MAX_CO];
+	struct np_mean slowdown;
+};
+
+struct np_measured_set {
+	char *name;
+	struct np_bins bins;
+	struct np_fabric fabric;
+	struct np_fabric_level *level; /* those of the fabric */
+	struct np_program *app;
+	struct np_mean *alone_sec; /* run time, per app */
+	size_t n_apps;
+	struct np_measured_case *row; /* those that were measured */
+	size_t n_rows;
+	struct np_measured_block *memory;
+};
+
+struct np_measured {
+	struct np_measured_set *set;
+	size_t n_sets;
+};
+
+/*
+ * Read path.  Returns 0 (free with np_measured_free()), or with err: -EINVAL
+ * (damaged or out of range, says where), -EPROTONOSUPPORT (newer schema),
+ * -EFBIG, -ENOMEM, or what opening and reading gave.
+ */
+int np_measured_load(const char *path, struct np_measured *out,
+		     struct np_err *err);
+
+/* The same from text[len]; where names the source in messages. */
+int np_measured_parse(const char *text, size_t len, const char *where,
+		      struct np_measured *out, struct np_err *err);
+
+void np_measured_free(struct np_measured *m);
+
+#endif

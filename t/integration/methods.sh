@@ -1,0 +1,97 @@
+# The figures of doc/methods.md are what the commands above them print.
+# Needs no cluster; also runs alone: [BUILD=build] bash t/integration/methods.sh
+# shellcheck shell=bash
+
+if [ -z "${ROOT-}" ]; then # not from t/check
+	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+	ALONE=yes
+fi
+NETPROF=${NETPROF:-$ROOT/${BUILD:-build}/netprof}
+LIMIT_SEC=60
+
+accuracy() {
+	(cd "$ROOT" && LC_ALL=C "$NETPROF" accuracy "$@")
+}
+
+# Indented blocks: "$ netprof accuracy ..." and what it prints.
+test_every_figure_is_printed_by_its_command() {
+	local n=0 line cmd='' wanted='' got
+	check_block() {
+		[ -n "$cmd" ] || return 0
+		n=$((n + 1))
+		# shellcheck disable=SC2086
+		got=$(accuracy ${cmd#netprof accuracy} | sed 's/ *$//')
+		[ "$got" = "${wanted%$'\n'}" ] ||
+			fail "$cmd: $(diff <(echo "$wanted") <(echo "$got") | head -3)"
+		cmd='' wanted=''
+	}
+	while IFS= read -r line; do
+		case $line in
+		'    $ '*) check_block; cmd=${line#'    $ '} ;;
+		'    '*) [ -z "$cmd" ] || wanted+=${wanted:+$'\n'}${line#    } ;;
+		'') [ -z "$cmd" ] || wanted+=$'\n' ;;
+		*) wanted=$(sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' <<<"$wanted")
+			check_block ;;
+		esac
+	done <"$ROOT/doc/methods.md"
+	[ "$n" -ge 3 ] || fail "only $n commands found"
+}
+
+test_figures_meet_what_is_asked_of_them() {
+	local file=$ROOT/t/data
+	mean() { # MODEL ARGS...: mean error of pairs
+		local model=$1
+		shift
+		accuracy --parsable --model="$model" "$@" |
+			awk -F'|' -v m="$model" '$2 == "pair" && $3 == m { print $5 }'
+	}
+	between "mixture, simulated" \
+		"$(mean mixture "$file/simulated-switch.json")" 0 2.2
+	between "cross, real" "$(mean cross "$file/real-switch.json")" 0 12.5
+	between "cross, real without is.W" \
+		"$(mean cross --without=is.W "$file/real-switch.json")" 0 7.6
+}
+
+test_json_and_parsable_say_the_same() {
+	local file=$ROOT/t/data/pairs.json json text
+	json=$(accuracy --json "$file" | jq -r '.files[0].pairs.models[] |
+		select(.mean_error_points != null and .model == "cross") |
+		.mean_error_points * 10000 | round / 10000')
+	text=$(accuracy --parsable "$file" |
+		awk -F'|' '$2 == "pair" && $3 == "cross" { print $5 + 0 }')
+	equal "mean error of cross" "$json" "$text"
+	equal "cases" "$(accuracy --json --cases --model=cross "$file" |
+		jq '[.files[0].predictions[] | select(.model == "cross")] | length')" 4
+}
+
+test_wrong_use_and_bad_files_are_told() {
+	local row rc err
+	row() { # STATUS PATTERN ARGS...
+		rc=0
+		err=$(accuracy "${@:3}" 2>&1 >/dev/null) || rc=$?
+		equal "exit status of accuracy ${*:3}" "$rc" "$1"
+		grep -qE -- "$2" <<<"$err" || fail "${*:3}: '$err', not /$2/"
+	}
+	row 2 'a file is missing'
+	row 2 'no such option' --frob x
+	row 2 'argument is missing' --model
+	row 2 'no model "x", expected zero,' --model=x x
+	row 2 'expected names' --without=, x
+	row 2 'expected a number' --seed=x x
+	row 1 '^netprof: /nonexistent: No such file' /nonexistent
+	row 1 'not a regular file' /dev/zero
+	row 1 'README: byte 0' "$ROOT/t/data/README"
+	row 1 'no program "nobody"' --without=nobody "$ROOT/t/data/pairs.json"
+	row 1 'no measured pair' --without=ping,pong "$ROOT/t/data/pairs.json"
+}
+
+[ -z "${ALONE-}" ] || {
+	TMP=$(mktemp -d)
+	trap 'rm -rf "$TMP"' EXIT
+	NETPROF_CLUSTER=none
+	for t in $(grep -oE '^test_[a-z0-9_]+' "${BASH_SOURCE[0]}"); do
+		run_test "${BASH_SOURCE[0]}" "$t" "$LIMIT_SEC"
+	done
+	echo "$PASSED passed, $FAILED failed"
+	[ "$FAILED" = 0 ]
+}

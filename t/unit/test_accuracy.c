@@ -1,0 +1,77 @@
+#include "t.h"
+#include "np_accuracy.h"
+
+#include <math.h>
+
+/* predicted, low, high, measured */
+static const struct np_scored some[] = {
+	{ 0.05, 0.00, 0.20, 0.10 }, /*  5 points; missed harm; held */
+	{ 0.30, 0.20, 0.40, 0.50 }, /* 20; found; not held */
+	{ 0.60, 0.55, 0.65, 0.35 }, /* 25; found; not held */
+	{ 0.12, NAN,  NAN,  0.02 }, /* 10; false alarm; no interval */
+	{ -0.1, -0.3, 0.0, -0.10 }, /*  0; held */
+	{ NAN,  NAN,  NAN,  0.80 }, /* no prediction */
+	{ 0.80, 0.70, 0.90, NAN },  /* not measured */
+};
+
+static void test_scores(void)
+{
+	struct np_score s;
+
+	T_CHECK(!np_accuracy_score(some, NP_ARRAY_SIZE(some), &s));
+	T_CHECK(s.n == 5);
+	T_CHECK(t_close(s.mean_points, 12, 1e-12));
+	T_CHECK(t_close(s.median_points, 10, 1e-12));
+	T_CHECK(t_close(s.max_points, 25, 1e-12));
+	T_CHECK(t_close(s.bias_points, 2, 1e-12));
+	T_CHECK(t_close(s.within_near, 0.6, 1e-12));
+	T_CHECK(t_close(s.beyond_far, 0.2, 1e-12));
+	T_CHECK(s.n_harm == 3 && s.n_called == 3);
+	T_CHECK(t_close(s.recall, 2.0 / 3, 1e-12));
+	T_CHECK(t_close(s.precision, 2.0 / 3, 1e-12));
+	T_CHECK(s.n_intervals == 4);
+	T_CHECK(t_close(s.coverage, 0.5, 1e-12));
+	T_CHECK(t_close(s.width_points, 20, 1e-12));
+}
+
+static void test_nothing_to_score(void)
+{
+	struct np_score s;
+	double c;
+
+	T_CHECK(!np_accuracy_score(NULL, 0, &s));
+	T_CHECK(s.n == 0 && isnan(s.mean_points) && isnan(s.recall) &&
+		isnan(s.precision) && isnan(s.coverage));
+	T_CHECK(!np_accuracy_best_constant(NULL, 0, &c) && isnan(c));
+}
+
+/* No other constant has a smaller mean absolute error. */
+static void test_best_constant(void)
+{
+	struct np_scored s[] = {
+		{ .measured = 0.1 }, { .measured = 0.2 }, { .measured = 0.9 },
+		{ .measured = 0.25 }, { .measured = NAN },
+	};
+	struct np_score best, other;
+	double c;
+
+	T_CHECK(!np_accuracy_best_constant(s, 5, &c));
+	T_CHECK(t_close(c, 0.225, 1e-12));
+	for (size_t i = 0; i < 5; i++)
+		s[i].predicted = c;
+	T_CHECK(!np_accuracy_score(s, 5, &best));
+	for (double x = 0; x <= 1; x += 0.01) {
+		for (size_t i = 0; i < 5; i++)
+			s[i].predicted = x;
+		T_CHECK(!np_accuracy_score(s, 5, &other) &&
+			other.mean_points >= best.mean_points - 1e-9);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "scores of a small table", test_scores },
+	{ "nothing to score is not zero error", test_nothing_to_score },
+	{ "the best constant is the best", test_best_constant },
+	{ NULL, NULL },
+};
+T_SUITE(accuracy, cases)

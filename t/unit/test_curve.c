@@ -1,0 +1,97 @@
+#include "t.h"
+#include "np_curve.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define N 8
+
+static const struct {
+	const char *name;
+	enum np_curve_shape shape;
+	size_t n;
+	double rho[N], slow[N];
+	double at, want;
+	bool outside;
+} rows[] = {
+	{ "a line through two points", NP_CURVE_LINE, 2, { 0.2, 0.6 },
+	  { 0.1, 0.5 }, 0.4, 0.3, false },
+	{ "the least-squares line of three", NP_CURVE_LINE, 3,
+	  { 0.1, 0.2, 0.3 }, { 0, 0.3, 0.3 }, 0.2, 0.2, false },
+	{ "equal utilisations count each", NP_CURVE_LINE, 4,
+	  { 0.1, 0.1, 0.1, 0.3 }, { 0.3, 0.3, 0, 0.4 }, 0.1, 0.2, false },
+	{ "a line below zero is cut", NP_CURVE_LINE, 2, { 0.2, 0.6 },
+	  { -0.2, 0.2 }, 0.3, 0, false },
+	{ "a line is not continued below the range", NP_CURVE_LINE, 2,
+	  { 0.2, 0.6 }, { 0.1, 0.5 }, 0.1, 0.1, true },
+	{ "nor above it", NP_CURVE_LINE, 2, { 0.2, 0.6 }, { 0.1, 0.5 }, 0.9,
+	  0.5, true },
+	{ "a saturated level is not fitted, but is range", NP_CURVE_LINE, 3,
+	  { 0.2, 0.6, 0.99 }, { 0.1, 0.5, 9 }, 0.9, 0.8, false },
+	{ "interpolation between neighbours", NP_CURVE_INTERP, 3,
+	  { 0.6, 0.2, 0.4 }, { 0.9, 0.1, 0.3 }, 0.5, 0.6, false },
+	{ "interpolation hits its points", NP_CURVE_INTERP, 3,
+	  { 0.6, 0.2, 0.4 }, { 0.9, 0.1, 0.3 }, 0.4, 0.3, false },
+	{ "interpolation may fall", NP_CURVE_INTERP, 3, { 0.2, 0.4, 0.6 },
+	  { 0.1, 0.5, 0.3 }, 0.6, 0.3, false },
+	{ "interpolation averages equal utilisations", NP_CURVE_INTERP, 3,
+	  { 0.2, 0.2, 0.6 }, { 0.1, 0.3, 0.6 }, 0.2, 0.2, false },
+	{ "isotonic pools what falls", NP_CURVE_ISOTONIC, 4,
+	  { 0.2, 0.4, 0.6, 0.8 }, { 0.1, 0.5, 0.3, 0.9 }, 0.6, 0.4, false },
+	{ "isotonic pools back as far as needed", NP_CURVE_ISOTONIC, 4,
+	  { 0.2, 0.4, 0.6, 0.8 }, { 0.4, 0.5, 0.6, 0.1 }, 0.2, 0.4, false },
+	{ "isotonic of a falling curve is its mean", NP_CURVE_ISOTONIC, 3,
+	  { 0.2, 0.4, 0.6 }, { 0.6, 0.3, 0 }, 0.5, 0.3, false },
+	{ "isotonic weighs equal utilisations", NP_CURVE_ISOTONIC, 4,
+	  { 0.2, 0.2, 0.2, 0.4 }, { 0.4, 0.4, 0.4, 0 }, 0.4, 0.3, false },
+};
+
+static void test_rows(void)
+{
+	double curve[NP_CURVE_DIM(N)];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		bool outside = false;
+		int ok = !np_curve_fit(rows[i].shape, rows[i].rho,
+				       rows[i].slow, rows[i].n, curve, NULL);
+		double got = ok ? np_curve_at(curve, rows[i].at, &outside) :
+				  NAN;
+
+		T_ROW(rows[i].name, fabs(got - rows[i].want) < 1e-12 &&
+		      outside == rows[i].outside);
+	}
+}
+
+static const struct {
+	const char *name;
+	size_t n;
+	double rho[N];
+} refused[] = {
+	{ "no level", 0, { 0 } },
+	{ "one level", 1, { 0.5 } },
+	{ "two levels of one utilisation", 2, { 0.5, 0.5 } },
+	{ "only one below saturation", 3, { 0.5, 0.97, 0.99 } },
+};
+
+static void test_refused(void)
+{
+	static const double slow[N];
+	double curve[NP_CURVE_DIM(N)];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+		struct np_err err = NP_ERR_INIT;
+
+		T_ROW(refused[i].name,
+		      np_curve_fit(NP_CURVE_LINE, refused[i].rho, slow,
+				   refused[i].n, curve, &err) == -EDOM &&
+		      strstr(err.text, "expected at least 2"));
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "each shape goes where it should", test_rows },
+	{ "too few levels make no curve", test_refused },
+	{ NULL, NULL },
+};
+T_SUITE(curve, cases)

@@ -1,0 +1,149 @@
+/* Bootstrap samples: what might as well have been measured. */
+#include "t.h"
+#include "np_draw.h"
+#include "np_noise.h"
+#include "np_rng.h"
+#include "some_fabric.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct some_fabric s;
+
+static const struct {
+	const char *name;
+	struct np_mean m;
+	double pooled, want; /* sd of log(1 + mean) */
+} noise[] = {
+	{ "one run: all from its like", { 1, 0.5, NAN }, 0.03, 0.03 },
+	{ "unknown sd: the same, over more runs", { 4, 0.5, NAN }, 0.03,
+	  0.015 },
+	{ "many runs: its own", { 1000001, 1.0, 2.0 }, 0.03, 1e-3 },
+	{ "few runs: between the two", { 5, 1.0, 0.2 }, 0.02,
+	  0.0322490 },
+};
+
+static void test_noise(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(noise); i++)
+		T_ROW(noise[i].name,
+		      t_close(np_noise_of_mean(&noise[i].m, noise[i].pooled),
+			      noise[i].want, 1e-4));
+}
+
+static void test_pooled_noise(void)
+{
+	const struct np_mean none[] = { { 1, 0.1, NAN }, { 0, 0, 0 } };
+	const struct np_mean some[] = { { 51, 1.0, 0.2 }, { 51, 0.0, 0.1 } };
+
+	T_CHECK(t_close(np_noise_pooled(none, 2), NP_NOISE_DEFAULT, 1e-12));
+	T_CHECK(t_close(np_noise_pooled(NULL, 0), NP_NOISE_DEFAULT, 1e-12));
+	T_CHECK(t_close(np_noise_pooled(some, 2), 0.1, 0.01));
+}
+
+static void test_streams_are_named(void)
+{
+	struct np_rng *a = np_rng_new(1, "a"), *b = np_rng_new(1, "a");
+	struct np_rng *c = np_rng_new(1, "b"), *d = np_rng_new(2, "a");
+	double x = np_rng_normal(a);
+
+	T_CHECK(x == np_rng_normal(b));
+	T_CHECK(x != np_rng_normal(c) && x != np_rng_normal(d));
+	np_rng_free(a);
+	np_rng_free(b);
+	np_rng_free(c);
+	np_rng_free(d);
+}
+
+static const struct {
+	const char *name;
+	double n;
+} counts[] = {
+	{ "a count of 0 stays 0", 0 },
+	{ "a small count", 3 },
+	{ "a large count", 400 },
+};
+
+static void test_counts_scatter_as_poisson(void)
+{
+	struct np_rng *r = np_rng_new(1, "counts");
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(counts); i++) {
+		double n = counts[i].n, sum = 0, squares = 0;
+
+		for (int k = 0; k < 20000; k++) {
+			double c = np_rng_count(r, n);
+
+			sum += c;
+			squares += (c - n) * (c - n);
+		}
+		T_ROW(counts[i].name, t_close(sum / 20000, n, 0.02) &&
+		      t_close(squares / 20000, n, 0.05));
+	}
+	np_rng_free(r);
+}
+
+#define VIEWS 4001
+
+/* Mean and sd over the replicates of log(1 + slowdown) beside level 1. */
+static void test_replicates_scatter_as_measured(void)
+{
+	const struct np_draw_opt opt = { VIEWS - 1, 1, NP_NEED_HIST };
+	double sum = 0, squares = 0, mean = log1p(0.3), cdf = 0, latency = 0;
+	struct np_draw_program d;
+
+	some_fabric(&s);
+	for (size_t i = 0; i < SF_LEVELS; i++)
+		s.curve[2][i] = (struct np_mean){ 4, 0.3, 0.13 };
+	s.program_count[2][4] = 100; /* beside 100 in bin 3 */
+	T_CHECK(!np_draw_program(&s.a[2], &s.f, &opt, &d, NULL));
+	T_CHECK(d.n == VIEWS && t_close(d.view[0].log_curve[1], mean, 1e-12));
+	T_CHECK(t_close(d.view[0].speed[1], 1 / 1.3, 1e-12));
+	T_CHECK(t_close(d.view[0].latency.cdf[3], 0.5, 1e-12));
+	for (size_t i = 1; i < VIEWS; i++) {
+		double x = d.view[i].log_curve[1] - mean;
+
+		sum += x;
+		squares += x * x;
+		cdf += d.view[i].latency.cdf[3] / (VIEWS - 1);
+		latency += d.view[i].latency.mean / (VIEWS - 1);
+		T_CHECK(d.view[i].latency.cdf[SF_BINS - 1] == 1);
+	}
+	T_CHECK(fabs(sum / (VIEWS - 1)) < 0.003);
+	T_CHECK(t_close(sqrt(squares / (VIEWS - 1)), 0.05, 0.1));
+	T_CHECK(t_close(cdf, 0.5, 0.01));
+	T_CHECK(t_close(latency, 8, 0.01));
+	np_draw_program_free(&d);
+}
+
+/* Windows with too few probes join the next; what is left over is dropped. */
+static void test_windows_are_joined(void)
+{
+	const struct np_draw_opt opt = { 0, 1, NP_NEED_WINDOWS };
+	struct np_draw_program d;
+
+	some_fabric(&s);
+	for (size_t t = 0; t < 8; t++)
+		s.window[2][t] = (struct np_moments){ 2, (double)t + 1, 0,
+						      (double)t + 1,
+						      (double)t + 1 };
+	s.window[2][3].n = 0;
+	T_CHECK(!np_draw_program(&s.a[2], &s.f, &opt, &d, NULL));
+	T_CHECK(d.view[0].n_windows == 3);
+	T_CHECK(d.view[0].window[0] == 1.5 && d.view[0].window[1] == 4 &&
+		d.view[0].window[2] == 6.5);
+	np_draw_program_free(&d);
+}
+
+static const struct t_case cases[] = {
+	{ "noise of few runs leans on its like", test_noise },
+	{ "pooled noise", test_pooled_noise },
+	{ "random streams go by seed and name", test_streams_are_named },
+	{ "redrawn counts scatter as counts do",
+	  test_counts_scatter_as_poisson },
+	{ "replicates scatter as the measurement does",
+	  test_replicates_scatter_as_measured },
+	{ "windows hold enough probes", test_windows_are_joined },
+	{ NULL, NULL },
+};
+T_SUITE(draw, cases)

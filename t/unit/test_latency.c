@@ -1,0 +1,114 @@
+#include "t.h"
+#include "np_latency.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static const double edge[] = { 0, 1, 2, 4, 8, INFINITY };
+static const struct np_bins bins = { 5, edge };
+
+static void test_own_bins(void)
+{
+	const struct np_bins *own = np_bins_own();
+
+	T_CHECK(!np_bins_check(own, NULL));
+	T_CHECK(own->n == NP_HIST_BINS);
+	for (size_t i = 0; i <= own->n; i++)
+		T_CHECK(own->edge[i] == np_hist_edge(i));
+	T_CHECK(np_bins_equal(own, np_bins_own()) &&
+		!np_bins_equal(own, &bins) && !np_bins_equal(NULL, &bins));
+}
+
+static const struct {
+	const char *name;
+	size_t n;
+	double edge[4];
+	const char *text;
+} bad[] = {
+	{ "no bins", 0, { 0 }, "0 bins" },
+	{ "too many", NP_BINS_MAX + 1, { 0 }, "1025 bins" },
+	{ "below zero", 1, { -1, 2 }, "-1" },
+	{ "not a number first", 1, { NAN, 2 }, "nan" },
+	{ "not a number", 2, { 0, NAN, 2 }, "edge 1" },
+	{ "twice the same", 2, { 0, 2, 2 }, "edge 2" },
+	{ "infinite in the middle", 3, { 0, 2, INFINITY, INFINITY },
+	  "edge 3" },
+};
+
+static void test_bad_bins(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+		const struct np_bins b = { bad[i].n, bad[i].edge };
+		struct np_err err = NP_ERR_INIT;
+
+		T_ROW(bad[i].name, np_bins_check(&b, &err) == -EINVAL &&
+		      strstr(err.text, bad[i].text));
+	}
+}
+
+static void test_middles(void)
+{
+	T_CHECK(np_bins_middle(&bins, 0) == 0.5);
+	T_CHECK(t_close(np_bins_middle(&bins, 2), sqrt(8), 1e-15));
+	T_CHECK(np_bins_middle(&bins, 4) == 8);
+}
+
+static void test_cdf(void)
+{
+	const double count[] = { 1, 0, 2, 0, 1 };
+	const double want[] = { 0.25, 0.25, 0.75, 0.75, 1 };
+	double cdf[5];
+
+	np_latency_cdf(count, 5, cdf);
+	T_CHECK(!memcmp(cdf, want, sizeof(want)));
+}
+
+/* All of a in bin A, all of b in bin B, minus the shift. */
+static const struct {
+	const char *name;
+	size_t a, b;
+	double shift;
+	size_t want;
+} sums[] = {
+	{ "idle adds nothing",	       0, 2, 0.5, 2 },
+	{ "two excesses add",	       2, 2, 0.5, 3 },
+	{ "the last bin swallows all", 4, 4, 0.5, 4 },
+	{ "not below the first edge",  0, 0, 9, 0 },
+};
+
+static void test_sums(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(sums); i++) {
+		double a[5] = { 0 }, b[5] = { 0 }, cdf_a[5], cdf_b[5], sum[5];
+
+		a[sums[i].a] = b[sums[i].b] = 1;
+		np_latency_cdf(a, 5, cdf_a);
+		np_latency_cdf(b, 5, cdf_b);
+		np_latency_add(&bins, cdf_a, cdf_b, sums[i].shift, sum);
+		T_ROW(sums[i].name, sum[4] == 1 &&
+		      sum[sums[i].want] == 1 &&
+		      (!sums[i].want || sum[sums[i].want - 1] == 0));
+	}
+}
+
+static void test_distance(void)
+{
+	const double a[] = { 1, 1, 1, 1, 1 }, b[] = { 0, 0, 1, 1, 1 };
+
+	T_CHECK(np_latency_distance(&bins, a, a) == 0);
+	/* |F_a - F_b| rises over [0, 1), is 1 to 2, and falls to 4. */
+	T_CHECK(np_latency_distance(&bins, a, b) == 0.5 + 1 + 1);
+	T_CHECK(np_latency_distance(&bins, b, a) == 2.5);
+}
+
+static const struct t_case cases[] = {
+	{ "our own bins are those of the histograms", test_own_bins },
+	{ "impossible bins are refused", test_bad_bins },
+	{ "the middle of a bin is logarithmic", test_middles },
+	{ "counts become a distribution", test_cdf },
+	{ "latencies of two co-runners add over idle", test_sums },
+	{ "the distance is the area between", test_distance },
+	{ NULL, NULL },
+};
+T_SUITE(latency, cases)

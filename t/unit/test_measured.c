@@ -1,0 +1,271 @@
+#include "t.h"
+#include "np_measured.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void test_real_switch(void)
+{
+	struct np_measured m;
+	const struct np_measured_set *s;
+
+	T_CHECK(!np_measured_load(t_data("real-switch.json"), &m, NULL));
+	s = &m.set[0];
+	T_CHECK(m.n_sets == 1 && s->n_apps == 7 && s->fabric.n_levels == 7 &&
+		s->n_rows == 49);
+	T_CHECK(!strcmp(s->app[3].name, "bt.S") &&
+		!strcmp(s->level[6].name, "c6"));
+	/* bt.S beside is.W, beside c1; c1 beside bt.S; c1 beside c5 */
+	T_CHECK(s->row[21].victim == 3 && s->row[21].co[0] == 0 &&
+		s->row[21].slowdown.mean == 2.3434);
+	T_CHECK(s->app[3].curve[1].mean == 0.2902);
+	T_CHECK(s->app[3].pressure[1].mean == 0.0821);
+	T_CHECK(s->fabric.beside[1 * 7 + 5].mean == 0.1237);
+	T_CHECK(s->app[3].curve[1].n == 1 && isnan(s->app[3].curve[1].sd));
+	/* microseconds become seconds */
+	T_CHECK(t_close(s->fabric.idle.all.mean, 13.11e-6, 1e-12) &&
+		s->fabric.idle.all.n == 800 && s->fabric.bins->n == 60 &&
+		t_close(s->fabric.bins->edge[60], 6e-3, 1e-12));
+	T_CHECK(s->fabric.idle.count[5] == 99);
+	np_measured_free(&m);
+}
+
+static void test_simulated_switch(void)
+{
+	struct np_measured m;
+
+	T_CHECK(!np_measured_load(t_data("simulated-switch.json"), &m, NULL));
+	T_CHECK(m.n_sets == 2 && m.set[0].n_rows == 36 + 126 &&
+		m.set[1].n_rows == 36);
+	T_CHECK(!strcmp(m.set[1].name, "ports4_seed1"));
+	T_CHECK(m.set[0].row[36].n_co == 2 && m.set[0].fabric.beside == NULL &&
+		m.set[0].app[0].pressure == NULL);
+	T_CHECK(m.set[0].row[1].slowdown.mean == 0.01212);
+	np_measured_free(&m);
+}
+
+static void test_own_layout(void)
+{
+	const struct np_measured_set *s;
+	struct np_measured m;
+
+	T_CHECK(!np_measured_load(t_data("pairs.json"), &m, NULL));
+	s = &m.set[0];
+	T_CHECK(!strcmp(s->name, "two-and-two") && s->n_apps == 2 &&
+		s->fabric.n_levels == 3);
+	T_CHECK(s->alone_sec[0].n == 3 && s->alone_sec[0].mean == 10 &&
+		!s->alone_sec[1].n);
+	T_CHECK(s->app[0].curve[1].n == 3 && s->app[0].curve[1].sd == 0.01);
+	T_CHECK(!s->app[1].curve[1].n && s->app[1].curve[2].mean == 0.2);
+	T_CHECK(!s->app[0].pressure[2].n && s->app[1].pressure[2].mean == 0.3);
+	T_CHECK(s->fabric.coupling[NP_SCOPE_NODE].n == 0 &&
+		s->fabric.coupling[NP_SCOPE_LEAF].n == 4 &&
+		s->fabric.coupling[NP_SCOPE_UPLINK].mean == 0.2);
+	T_CHECK(s->n_rows == 4 && s->row[3].n_co == 2 &&
+		s->row[3].slowdown.mean == 0.6);
+	T_CHECK(s->fabric.bins->n == NP_HIST_BINS &&
+		s->fabric.idle.count[58] == 3 &&
+		t_close(s->fabric.idle.all.max, 2.4e-5, 1e-12));
+	T_CHECK(!s->level[0].latency.all.n && !s->level[1].latency.all.n);
+	T_CHECK(s->app[0].n_windows == 2 && s->app[0].window[0].n == 1 &&
+		!s->app[0].window[1].n);
+	np_measured_free(&m);
+}
+
+#define HEAD "{\"format\":\"netprof-pairs\",\"schema\":1,"
+#define NAMES HEAD "\"programs\":[\"a\",\"b\"],\"levels\":[\"c\"],"
+#define PAIRS "\"program_beside_program\":[[1,2],[3,4]]"
+
+static const struct {
+	const char *name, *json;
+	int rc;
+	const char *text;
+} rows[] = {
+	{ "least that is accepted", NAMES PAIRS "}", 0, "" },
+	{ "numbers without format: the older layout",
+	  "{\"programs\":[],\"levels\":[],\"program_beside_program\":[]}", 0,
+	  "" },
+	{ "empty", "", -EINVAL, "f.json: byte 0" },
+	{ "no JSON", "hello", -EINVAL, "f.json: byte 0" },
+	{ "cut off", "{\"programs\":[", -EINVAL, "f.json" },
+	{ "an array", "[]", -EINVAL, "expected an object" },
+	{ "an empty object", "{}", -EINVAL, "programs: nothing" },
+	{ "nested too deeply", "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]", -EINVAL,
+	  "f.json" },
+	{ "another format", "{\"format\":\"elf\"}", -EINVAL,
+	  "format: \"elf\"" },
+	{ "a schema that is no number",
+	  "{\"format\":\"netprof-pairs\",\"schema\":\"x\"}", -EINVAL,
+	  "schema" },
+	{ "a newer schema", "{\"format\":\"netprof-pairs\",\"schema\":2}",
+	  -EPROTONOSUPPORT, "schema: 2" },
+	{ "programs that are a number", HEAD "\"programs\":7}", -EINVAL,
+	  "programs: 7, expected an array" },
+	{ "a program without a name", HEAD "\"programs\":[{}]}", -EINVAL,
+	  "programs[0]" },
+	{ "an empty name", HEAD "\"programs\":[\"\"]}", -EINVAL,
+	  "programs[0]" },
+	{ "a name with a bar", HEAD "\"programs\":[\"a|b\"]}", -EINVAL,
+	  "programs[0]" },
+	{ "a name with an escape", HEAD "\"programs\":[\"a\\u001b[2J\"]}",
+	  -EINVAL, "programs[0]" },
+	{ "a name with a zero byte", HEAD "\"programs\":[\"a\\u0000b\"]}",
+	  -EINVAL, "programs[0]" },
+	{ "a name of 65 characters", HEAD "\"programs\":[\"aaaaaaaaaaaaaaaaaaaa"
+	  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]}", -EINVAL,
+	  "programs[0]" },
+	{ "one name twice", HEAD "\"programs\":[\"a\",\"a\"],\"levels\":[],"
+	  PAIRS "}", -EINVAL, "a: nothing, expected a name of its own" },
+	{ "a program called as a level", HEAD "\"programs\":[\"a\",\"c\"],"
+	  "\"levels\":[\"c\"]," PAIRS "}", -EINVAL, "a name of its own" },
+	{ "a level called idle", HEAD "\"programs\":[\"a\",\"b\"],"
+	  "\"levels\":[\"idle\"]," PAIRS "}", -EINVAL, "a name of its own" },
+	{ "no pairs", NAMES "\"x\":1}", -EINVAL,
+	  "program_beside_program: nothing" },
+	{ "too few rows", NAMES "\"program_beside_program\":[[1,2]]}",
+	  -EINVAL, "2 elements, not 1" },
+	{ "too many columns",
+	  NAMES "\"program_beside_program\":[[1,2,3],[1,2]]}", -EINVAL,
+	  "program_beside_program[0]" },
+	{ "a slowdown of -1", NAMES "\"program_beside_program\":[[1,-1],"
+	  "[1,2]]}", -EINVAL, "program_beside_program[0][1]: -1" },
+	{ "a slowdown that is text", NAMES "\"program_beside_program\":"
+	  "[[1,\"2\"],[1,2]]}", -EINVAL, "program_beside_program[0][1]" },
+	{ "a slowdown that is infinite", NAMES "\"program_beside_program\":"
+	  "[[1,1e999],[1,2]]}", -EINVAL, "program_beside_program[0][1]" },
+	{ "a slowdown that is no number", NAMES "\"program_beside_program\":"
+	  "[[1,NaN],[1,2]]}", -EINVAL, "program_beside_program[0][1]" },
+	{ "a mean of no runs", NAMES "\"program_beside_program\":[[1,"
+	  "{\"n\":0,\"mean\":1}],[1,2]]}", -EINVAL, "[0][1]: 0" },
+	{ "a mean without n", NAMES "\"program_beside_program\":[[1,"
+	  "{\"mean\":1}],[1,2]]}", -EINVAL, "[0][1]" },
+	{ "a negative sd", NAMES "\"program_beside_program\":[[1,"
+	  "{\"n\":2,\"mean\":1,\"sd\":-1}],[1,2]]}", -EINVAL, "[0][1]: -1" },
+	{ "a curve of another length", NAMES "\"program_beside_level\":"
+	  "[[1],[1,2]]," PAIRS "}", -EINVAL, "program_beside_level[1]" },
+	{ "an unknown program in a group", NAMES PAIRS ",\"groups\":[{"
+	  "\"victim\":\"z\"}]}", -EINVAL, "groups[0]: \"z\"" },
+	{ "a group of nine", NAMES PAIRS ",\"groups\":[{\"victim\":\"a\","
+	  "\"co\":[\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\"],"
+	  "\"slowdown\":1}]}", -EINVAL, "groups[0]" },
+	{ "a coupling below zero", NAMES PAIRS ",\"coupling\":{\"leaf\":-1}}",
+	  -EINVAL, "coupling: -1" },
+	{ "probes that are an array", NAMES PAIRS ",\"probes\":[]}", -EINVAL,
+	  "probes" },
+	{ "probes without a mean", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":1}}}",
+	  -EINVAL, "probes.c: nothing" },
+	{ "a latency of zero", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":1,"
+	  "\"mean_sec\":1,\"min_sec\":0}}}", -EINVAL, "probes.c: latency" },
+	{ "a minimum above the mean", NAMES PAIRS ",\"probes\":{\"c\":{"
+	  "\"n\":1,\"mean_sec\":1,\"min_sec\":2}}}", -EINVAL, "probes.c: 2" },
+	{ "no sd though n is 2", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":2,"
+	  "\"mean_sec\":1,\"min_sec\":1}}}", -EINVAL, "probes.c" },
+	{ "a bin that is not there", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":1,"
+	  "\"mean_sec\":1,\"min_sec\":1,\"bins\":[[177,1]]}}}", -EINVAL,
+	  "probes.c: 177" },
+	{ "counts of another length", NAMES PAIRS ",\"probes\":{\"c\":{"
+	  "\"n\":1,\"mean_sec\":1,\"min_sec\":1,\"counts\":[1]}}}", -EINVAL,
+	  "177 elements" },
+	{ "an empty histogram", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":1,"
+	  "\"mean_sec\":1,\"min_sec\":1,\"bins\":[]}}}", -EINVAL,
+	  "histogram without a latency" },
+	{ "edges that fall", NAMES PAIRS ",\"latency_bin_edges_sec\":[0,2,1]}",
+	  -EINVAL, "bin edge 2" },
+	{ "one edge", NAMES PAIRS ",\"latency_bin_edges_sec\":[0]}", -EINVAL,
+	  "at least 2" },
+	{ "an open last bin", NAMES PAIRS ",\"latency_bin_edges_sec\":"
+	  "[0,1,null]}", 0, "" },
+	{ "no sets", "{\"sets\":[]}", -EINVAL, "sets" },
+	{ "a set that is a number", "{\"sets\":[1]}", -EINVAL, "sets[0]" },
+	{ "a set without its names", "{\"sets\":[{}]}", -EINVAL,
+	  "applications" },
+};
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_measured m = { 0 };
+		int rc = np_measured_parse(rows[i].json, strlen(rows[i].json),
+					   "f.json", &m, &err);
+		int ok = rc == rows[i].rc && strstr(err.text, rows[i].text);
+
+		T_ROW(rows[i].name, ok);
+		if (!ok)
+			printf("\n    %s: %d %s\n", rows[i].name, rc,
+			       err.text);
+		np_measured_free(&m);
+	}
+}
+
+static char *read_all(const char *path, size_t *len)
+{
+	FILE *f = fopen(path, "r");
+	char *text = malloc(65536);
+
+	*len = fread(text, 1, 65536, f);
+	fclose(f);
+	return text;
+}
+
+/* Any cut and any flipped byte: an answer or a reason, never a crash. */
+static void test_damage(void)
+{
+	size_t len, failed = 0, silent = 0;
+	char *text = read_all(t_data("pairs.json"), &len);
+
+	for (size_t i = 0; i < 2 * len; i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_measured m = { 0 };
+		size_t at = i / 2, n = i % 2 ? len : at;
+		char was = text[at];
+		int rc;
+
+		if (i % 2)
+			text[at] ^= (char)(1 + i * 7 % 255);
+		rc = np_measured_parse(text, n, "f.json", &m, &err);
+		failed += rc != 0;
+		silent += rc && !err.text[0];
+		text[at] = was;
+		np_measured_free(&m);
+	}
+	T_CHECK(failed > len && silent == 0);
+	free(text);
+}
+
+static void test_files(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_measured m;
+	char path[300];
+	FILE *f;
+
+	T_CHECK(np_measured_load("/nonexistent", &m, &err) == -ENOENT &&
+		strstr(err.text, "/nonexistent"));
+	T_CHECK(np_measured_load(t_tmpdir(), &m, &err) == -EINVAL &&
+		strstr(err.text, "not a regular file"));
+	snprintf(path, sizeof(path), "%s/fifo", t_tmpdir());
+	T_CHECK(!mkfifo(path, 0600));
+	T_CHECK(np_measured_load(path, &m, &err) == -EINVAL); /* no hang */
+	snprintf(path, sizeof(path), "%s/huge", t_tmpdir());
+	f = fopen(path, "w");
+	T_CHECK(f && !ftruncate(fileno(f), NP_MEASURED_MAX_BYTES + 1));
+	fclose(f);
+	T_CHECK(np_measured_load(path, &m, &err) == -EFBIG);
+}
+
+static const struct t_case cases[] = {
+	{ "measurements of the shaped leaf are read", test_real_switch },
+	{ "simulated sets are read", test_simulated_switch },
+	{ "our own layout is read", test_own_layout },
+	{ "each refusal says where and why", test_rows },
+	{ "damaged files do no harm", test_damage },
+	{ "only regular files of sane size are read", test_files },
+	{ NULL, NULL },
+};
+T_SUITE(measured, cases)

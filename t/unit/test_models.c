@@ -1,0 +1,260 @@
+/* What each model answers where the answer can be worked out by hand. */
+#include "t.h"
+#include "some_fabric.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static struct some_fabric s;
+
+/* p[c] is level c in all it does, so p[v] beside it is on p[v]'s curve. */
+static const struct {
+	const char *name, *model;
+	double within; /* relative error */
+} exact[] = {
+	{ "average finds the level",		"average",	    1e-12 },
+	{ "average-stdev finds the level",	"average-stdev",    1e-12 },
+	{ "average-jaccard finds the level",	"average-jaccard",  1e-12 },
+	{ "pdf finds the level",		"pdf",		    1e-12 },
+	{ "pdf-cosine finds the level",		"pdf-cosine",	    1e-12 },
+	{ "wasserstein finds the level",	"wasserstein",	    1e-12 },
+	{ "queue-interp goes through it",	"queue-interp",	    1e-12 },
+	{ "queue-isotonic: the curve rises",	"queue-isotonic",   1e-12 },
+	{ "windows: all alike",			"windows",	    1e-12 },
+	{ "mixture weighs it 1",		"mixture",	    1e-3 },
+	{ "mixture-arithmetic likewise",	"mixture-arithmetic", 1e-3 },
+	{ "cross weighs it 1",			"cross",	    1e-9 },
+	{ "cross-arithmetic likewise",		"cross-arithmetic", 1e-9 },
+	{ "cross-log likewise",			"cross-log",	    1e-9 },
+	{ "victim is one level",		"victim",	    1e-9 },
+	{ "twosided has nothing to mend",	"twosided",	    1e-6 },
+};
+
+static void test_a_program_like_a_level(void)
+{
+	struct np_prediction p;
+
+	some_fabric(&s);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(exact); i++) {
+		int ok = 1;
+
+		for (size_t v = 0; v < SF_PROGRAMS; v++)
+			for (size_t c = 0; c < SF_PROGRAMS; c++)
+				ok = ok &&
+				     !some_predict(&s, exact[i].model, v, c, 0,
+						   &p, NULL) &&
+				     t_close(p.slowdown, s.curve[v][c].mean,
+					     exact[i].within);
+		T_ROW(exact[i].name, ok);
+	}
+}
+
+/* Half the time idle, half the time level 1. */
+static void make_phased(struct some_fabric *f)
+{
+	some_fabric(f);
+	for (size_t i = 0; i < SF_LEVELS; i++)
+		f->pressure[3][i].mean =
+			exp(0.5 * log1p(f->beside[i * SF_LEVELS + 1].mean)) - 1;
+	memset(f->program_count[3], 0, sizeof(f->program_count[3]));
+	f->program_count[3][0] = f->program_count[3][2] = 50;
+	for (size_t t = 0; t < 4; t++)
+		f->window[3][t].mean = f->window[3][t].min =
+			f->window[3][t].max = 1;
+	for (size_t t = 4; t < 8; t++)
+		f->window[3][t] = f->window[1][t];
+}
+
+static const struct {
+	const char *name, *model;
+	double want;
+} halves[] = {
+	{ "mixture averages speeds",	   "mixture",
+	  1 / (0.5 + 0.5 / 1.3) - 1 },
+	{ "mixture-arithmetic slowdowns",  "mixture-arithmetic", 0.15 },
+	{ "cross averages speeds",	   "cross", 1 / (0.5 + 0.5 / 1.3) - 1 },
+	{ "cross-arithmetic slowdowns",	   "cross-arithmetic", 0.15 },
+	{ "cross-log logarithms",	   "cross-log", 0.140175425099138 },
+};
+
+/* p2 beside level 1 has a slowdown of 0.3. */
+static void test_a_program_half_of_the_time_idle(void)
+{
+	struct np_prediction p;
+
+	make_phased(&s);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(halves); i++)
+		T_ROW(halves[i].name,
+		      !some_predict(&s, halves[i].model, 2, 3, 0, &p, NULL) &&
+		      t_close(p.slowdown, halves[i].want, 1e-3));
+	/* The curve at rho 0 is that of the lightest level, 0.06. */
+	T_CHECK(!some_predict(&s, "windows", 2, 3, 0, &p, NULL) &&
+		t_close(p.slowdown, 2 / (1 / 1.06 + 1 / 1.3) - 1, 1e-9) &&
+		p.flags & NP_PRED_BEYOND);
+}
+
+/* Three times the pressure of the strongest level, in logarithms. */
+static void test_beyond_the_strongest_level(void)
+{
+	struct np_prediction cross, open;
+
+	some_fabric(&s);
+	for (size_t i = 0; i < SF_LEVELS; i++)
+		s.pressure[3][i].mean =
+			exp(3 * log1p(s.beside[i * SF_LEVELS + 3].mean)) - 1;
+	T_CHECK(!some_predict(&s, "cross", 2, 3, 0, &cross, NULL));
+	T_CHECK(!some_predict(&s, "open", 2, 3, 0, &open, NULL));
+	T_CHECK(cross.flags & NP_PRED_BEYOND && open.flags & NP_PRED_BEYOND);
+	T_CHECK(cross.slowdown <= s.curve[2][3].mean + 1e-9);
+	T_CHECK(open.slowdown > 3 * s.curve[2][3].mean);
+}
+
+/* An average is never outside of what it averages. */
+static void test_ensemble_is_among_its_members(void)
+{
+	static const char *const member[] = { "cross", "open", "victim",
+					      "twosided" };
+	struct np_prediction p;
+
+	make_phased(&s);
+	for (size_t v = 0; v < SF_PROGRAMS; v++)
+		for (size_t c = 0; c < SF_PROGRAMS; c++) {
+			double lo = INFINITY, hi = -INFINITY;
+
+			for (size_t i = 0; i < NP_ARRAY_SIZE(member); i++) {
+				T_CHECK(!some_predict(&s, member[i], v, c, 0,
+						      &p, NULL));
+				lo = fmin(lo, p.slowdown);
+				hi = fmax(hi, p.slowdown);
+			}
+			T_CHECK(!some_predict(&s, "ensemble", v, c, 0, &p,
+					      NULL));
+			T_CHECK(p.slowdown >= lo - 1e-9 &&
+				p.slowdown <= hi + 1e-9);
+		}
+}
+
+static void test_zero_knows_nothing(void)
+{
+	struct np_prediction p;
+
+	some_fabric(&s);
+	s.a[0].curve = NULL;
+	s.a[3].latency.all.n = 0;
+	T_CHECK(!some_predict(&s, "zero", 0, 3, 10, &p, NULL) &&
+		p.slowdown == 0 && isnan(p.low) &&
+		p.flags == NP_PRED_NO_INTERVAL);
+}
+
+/* --- look-ups --- */
+
+static void test_lookup_ties(void)
+{
+	struct np_prediction p;
+
+	/* As far from level 0 (2) as from level 1 (4): the earlier one. */
+	some_fabric(&s);
+	s.a[3].latency.all = (struct np_moments){ 100, 3, 9, 2, 4 };
+	T_CHECK(!some_predict(&s, "average", 2, 3, 0, &p, NULL) &&
+		t_close(p.slowdown, s.curve[2][0].mean, 1e-12));
+	/* Equal overlaps go to the nearer mean, not to the earlier level. */
+	s.level[0].latency = s.level[1].latency = s.a[3].latency;
+	s.level[0].latency.all.mean = 3.5;
+	s.level[0].latency.all.m2 = 99 * 100;
+	s.level[1].latency.all.m2 = 99 * 100;
+	T_CHECK(!some_predict(&s, "average-stdev", 2, 3, 0, &p, NULL) &&
+		t_close(p.slowdown, s.curve[2][1].mean, 1e-12));
+}
+
+static const struct {
+	const char *name, *model;
+} overlaps[] = {
+	{ "no interval overlaps: nearest mean", "average-stdev" },
+	{ "the same for jaccard",		"average-jaccard" },
+	{ "no bin in common: nearest mean",	"pdf" },
+	{ "the same for the cosine",		"pdf-cosine" },
+};
+
+static void test_lookup_without_overlap(void)
+{
+	struct np_prediction p;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(overlaps); i++) {
+		some_fabric(&s);
+		memset(s.program_count[3], 0, sizeof(s.program_count[3]));
+		s.program_count[3][5] = 100;
+		s.a[3].latency.all =
+			(struct np_moments){ 100, 40, 0, 40, 40 };
+		T_ROW(overlaps[i].name,
+		      !some_predict(&s, overlaps[i].model, 2, 3, 0, &p, NULL) &&
+		      t_close(p.slowdown, s.curve[2][3].mean, 1e-12) &&
+		      p.flags & NP_PRED_NO_OVERLAP && p.flags & NP_PRED_BEYOND);
+	}
+}
+
+/* A level that is wide overlaps everything; over the union it does not. */
+static void test_jaccard_is_not_fooled_by_width(void)
+{
+	struct np_prediction p;
+
+	some_fabric(&s);
+	s.level[3].latency.all.m2 = 99 * 400; /* 16 +- 20 */
+	s.level[1].latency.all.m2 = 99 * 0.09; /* a little too narrow */
+	T_CHECK(!some_predict(&s, "average-stdev", 2, 1, 0, &p, NULL) &&
+		t_close(p.slowdown, s.curve[2][3].mean, 1e-12));
+	T_CHECK(!some_predict(&s, "average-jaccard", 2, 1, 0, &p, NULL) &&
+		t_close(p.slowdown, s.curve[2][1].mean, 1e-12));
+}
+
+/* --- fixed point --- */
+
+static void test_mutual_slows_the_interferer(void)
+{
+	struct np_prediction p, q;
+
+	some_fabric(&s);
+	T_CHECK(!some_predict(&s, "queue", 3, 2, 0, &q, NULL));
+	T_CHECK(!some_predict(&s, "queue-mutual", 3, 2, 0, &p, NULL));
+	T_CHECK(p.slowdown < q.slowdown && p.slowdown > 0);
+	T_CHECK(!(p.flags & NP_PRED_NO_CONVERGENCE));
+}
+
+/* --- names --- */
+
+static void test_names(void)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	for (size_t i = 0; i < np_n_models; i++)
+		T_CHECK(np_model_find(np_models[i].name, &err) ==
+			&np_models[i]);
+	T_CHECK(np_model_find(NP_MODEL_DEFAULT, NULL) != NULL);
+	T_CHECK(np_model_find("crystal", &err) == NULL &&
+		strstr(err.text, "crystal") && strstr(err.text, "cross"));
+	for (size_t i = 0; i < np_n_models; i++)
+		T_CHECK(!np_models[i].fallback ||
+			np_model_find(np_models[i].fallback, NULL) != NULL);
+}
+
+static const struct t_case cases[] = {
+	{ "a program that is like a level is predicted exactly",
+	  test_a_program_like_a_level },
+	{ "half idle, half level: each average as it is defined",
+	  test_a_program_half_of_the_time_idle },
+	{ "cross ends at the strongest level, open goes on",
+	  test_beyond_the_strongest_level },
+	{ "the ensemble stays among its members",
+	  test_ensemble_is_among_its_members },
+	{ "zero needs no data at all", test_zero_knows_nothing },
+	{ "look-ups break ties by mean, then by order", test_lookup_ties },
+	{ "look-ups without overlap take the nearest mean, and say so",
+	  test_lookup_without_overlap },
+	{ "jaccard is not fooled by a wide level",
+	  test_jaccard_is_not_fooled_by_width },
+	{ "the fixed point slows the interferer too",
+	  test_mutual_slows_the_interferer },
+	{ "models are found by name", test_names },
+	{ NULL, NULL },
+};
+T_SUITE(models, cases)
