@@ -43,10 +43,10 @@ make_inputs() {
 	input couette flow 's/^run.*/run 4500/'
 	input crack crack 's/^run.*/run 1100/'
 	input peptide peptide 's/^run.*/run 16/'
-	input friction friction 's/^run.*/run 1000/'
-	input colloid colloid 's/^run.*/run 2500/'
-	input shear shear 's/^run.*/run 120/'
-	input micelle micelle 's/^run.*/run 1000/'
+	input friction friction 's/^run.*/run 2000/'
+	input colloid colloid 's/^run.*/run 900/'
+	input shear shear 's/^run.*/run 300/'
+	input micelle micelle 's/^run.*/run 600/'
 }
 
 # SHELL: as alice, inside an allocation of both halves of the leaf.
