@@ -84,6 +84,8 @@ install: programs ## install under $(DESTDIR)$(prefix)
 	install -m755 $(PLUGINS) $(DESTDIR)$(slurm_plugindir)
 	for m in $(MAN); do install -D -m644 $$m \
 		$(DESTDIR)$(mandir)/man$${m##*.}/$${m##*/} || exit 1; done
+	install -D -m644 etc/netprof-completion.bash \
+		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof
 	for f in netprof.conf plugstack.conf.d/netprof.conf; do \
 		test -e $(DESTDIR)$(sysconfdir)/$$f || \
 		install -D -m644 etc/$$f $(DESTDIR)$(sysconfdir)/$$f || exit 1; done
@@ -92,11 +94,12 @@ uninstall: ## remove what install put there; configuration and store stay
 	rm -f $(patsubst $(BUILD)/%,$(DESTDIR)$(bindir)/%,$(BIN)) \
 		$(patsubst $(BUILD)/%,$(DESTDIR)$(libexecdir)/%,$(LIBEXEC)) \
 		$(patsubst $(BUILD)/%,$(DESTDIR)$(slurm_plugindir)/%,$(PLUGINS)) \
+		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof \
 		$(foreach m,$(MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
 	-rmdir $(DESTDIR)$(libexecdir) 2>/dev/null
 
 clean: ## remove what was built
-	rm -rf build build-sanitize build-clang build-sanitize-clang
+	rm -rf build build-sanitize build-clang build-sanitize-clang build-fuzz
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -142,9 +145,24 @@ $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 	$(call say,LD)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -o $@ $< -ldl
 
-$(BUILD)/unit: $(call objs,$(UNIT) $(SPANK)) $(BUILD)/libnetprof.a
+$(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(wildcard cli/cli_*.c)) \
+		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,-lcunit -lslurm $(JSON) $(GSL) $(LIBM))
+
+# Seconds, and the corpus that grows, are yours: make fuzz FUZZ_SEC=3600.
+FUZZ_SEC ?= 10
+FUZZ_FLAGS := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+.PHONY: fuzz
+fuzz: ## feed damaged run records to their reader (clang)
+	@mkdir -p build-fuzz/corpus
+	clang $(ALL_CFLAGS) -g $(FUZZ_FLAGS) -o build-fuzz/record \
+		t/fuzz/fuzz_record.c profiler/np_app*.c profiler/np_record*.c profiler/np_text.c \
+		predictor/np_err.c predictor/np_hist.c predictor/np_moments.c \
+		predictor/np_series.c $(JSON) $(GSL) $(LIBM)
+	build-fuzz/record -max_total_time=$(FUZZ_SEC) -max_len=65536 \
+		-timeout=5 -rss_limit_mb=1024 -dict=t/fuzz/record.dict \
+		-print_final_stats=1 build-fuzz/corpus t/data/store/*/*
 
 # Records for t/data/store; see t/data/README.
 $(BUILD)/make-store: $(call objs,t/make-store.c t/unit/some_record.c) \

@@ -309,7 +309,7 @@ static void append_run(json_object *list, const struct np_record *r,
 			    json_object_new_int64(r->exit_code));
 	put_time(j, "start", r->start);
 	put_time(j, "end", r->end);
-	put_real(j, "run_sec", np_run_sec(r));
+	put_real(j, "run_sec", np_record_run_sec(r));
 	put_text(j, "cluster", r->cluster);
 	put_text(j, "nodes", r->nodes);
 	put_count(j, "n_nodes", r->n_nodes);

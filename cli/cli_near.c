@@ -42,7 +42,7 @@ static size_t unlike(const char *name, const char *other)
 {
 	size_t len = strlen(name), d = cli_distance(name, other);
 
-	if (d <= (len < 6 ? 1 : len / 3))
+	if (d <= (len < 6 ? 1 : len / 3) && d < len)
 		return d;
 	/* The beginning or a part of a longer name, and the reverse. */
 	if (len >= 2 && strlen(other) >= 2 &&

@@ -83,7 +83,7 @@ int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 		      int takes, struct cli_options *out)
 {
 	struct cli_options o = { .uid = geteuid() };
-	int opt, rc, words;
+	int opt, rc, words, wanted;
 
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":hP", longs, NULL)) != -1) {
@@ -100,14 +100,15 @@ int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 			return rc;
 	}
 	words = argc - optind;
-	if (takes & CLI_TAKES_APP && !words)
+	wanted = !!(takes & CLI_TAKES_APP);
+	if (words < wanted)
 		return cli_usage(cmd, "the application is missing");
-	if (words > !!(takes & CLI_TAKES_APP))
+	if (words > wanted)
 		return cli_usage(cmd, "%.64s: not expected here",
-				 argv[argc - words + !!(takes & CLI_TAKES_APP)]);
+				 argv[optind + wanted]);
 	if (o.published && o.user_given)
 		return cli_usage(cmd, "--user and --published: expected one");
-	o.app = takes & CLI_TAKES_APP ? argv[optind] : NULL;
+	o.app = wanted ? argv[optind] : NULL;
 	*out = o;
 	return -1;
 }

@@ -149,7 +149,7 @@ static void say_probes(FILE *f, const struct np_profile *p)
 
 	snprintf(line, sizeof(line), "%s every %s; they cost %s of a core "
 		 "each, %s of memory", cli_bytes(r->probe.message_bytes, bytes),
-		 cli_sec(r->probe.period_sec, period),
+		 cli_setting_sec(r->probe.period_sec, period),
 		 cli_percent(p->cost.cpu_share, share),
 		 cli_bytes(p->cost.rss_bytes_max, rss));
 	labelled(f, "Probes", line);
@@ -179,9 +179,19 @@ static void ratio(FILE *f, double a, double b)
 	cli_right(f, cell, 10);
 }
 
+/* "idle", or "idle, 20.0 ms" if its probes had another period. */
+static void idle_label(const struct np_sample *idle, char *buf, size_t len)
+{
+	char period[CLI_NUMBER];
+
+	snprintf(buf, len, "idle%s%s", idle->other_period ? ", " : "",
+		 idle->other_period ? cli_sec(idle->period_sec, period) : "");
+}
+
 static void say_latency(FILE *f, const struct np_profile *p)
 {
 	const struct np_sample *app = &p->app, *idle = &p->idle;
+	char label[32];
 
 	fprintf(f, "\n%s%-18s%10s%10s%10s%10s%10s%10s%s\n",
 		cli_colour(CLI_BOLD), "Latency", "probes", "p50", "p90", "p99",
@@ -189,7 +199,8 @@ static void say_latency(FILE *f, const struct np_profile *p)
 	latency_row(f, p->runs->app, app);
 	if (!idle->n_runs)
 		return;
-	latency_row(f, "idle", idle);
+	idle_label(idle, label, sizeof(label));
+	latency_row(f, label, idle);
 	fprintf(f, "%-28s", "times idle");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
 		ratio(f, np_sample_quantile(app, quantiles[i]),
@@ -208,8 +219,8 @@ static void say_delayed(FILE *f, const struct np_profile *p)
 		return;
 	snprintf(line, sizeof(line), v->against == NP_AGAINST_IDLE ?
 		 "%s of probes (idle's apart) took over %s; load index %.2f" :
-		 "%s of probes took over %s, twice the fastest tenth; load index "
-		 "%.2f",
+		 "%s of probes took over %s, twice the fastest tenth; load "
+		 "index %.2f",
 		 cli_percent(v->delayed_share, share),
 		 cli_sec(v->delayed_sec, sec), v->rho);
 	labelled(f, "Delayed", line);

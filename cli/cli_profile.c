@@ -13,7 +13,8 @@ static void say_skipped(const char *line, void *arg)
 {
 	size_t *n = arg;
 
-	if ((*n)++ < MAX_SAID)
+	/* That there are more runs than needed is no file that is skipped. */
+	if (!strstr(line, ": skipped: ") || (*n)++ < MAX_SAID)
 		fprintf(stderr, "netprof: %s\n", line);
 	else if (*n == MAX_SAID + 1)
 		fprintf(stderr, "netprof: more files are skipped\n");
@@ -118,8 +119,8 @@ static int not_found(struct cli_store *s, const struct cli_options *o,
 	if (o->published)
 		return cli_fail("no published profile of \"%.64s\"%s", app,
 				near);
-	return cli_fail("no profile of \"%.64s\", neither of %s nor published%s",
-			app, cli_user(o->uid, user), near);
+	return cli_fail("no profile of \"%.64s\", neither of %s nor "
+			"published%s", app, cli_user(o->uid, user), near);
 }
 
 int cli_profile_find(struct cli_store *s, const struct cli_options *o,

@@ -43,10 +43,27 @@ const char *cli_sec(double sec, char buf[CLI_NUMBER])
 	return buf;
 }
 
+const char *cli_setting_sec(double sec, char buf[CLI_NUMBER])
+{
+	char *end, *unit;
+
+	cli_sec(sec, buf);
+	unit = strchr(buf, ' ');
+	if (!unit || !strchr(buf, '.'))
+		return buf;
+	for (end = unit; end[-1] == '0'; end--)
+		;
+	end -= end[-1] == '.';
+	memmove(end, unit, strlen(unit) + 1);
+	return buf;
+}
+
 const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER])
 {
 	if (bytes >= 10u << 20 || (bytes && bytes % (1u << 20) == 0))
 		snprintf(buf, CLI_NUMBER, "%.0f MiB", (double)bytes / 0x1p20);
+	else if (bytes >= 1u << 20)
+		snprintf(buf, CLI_NUMBER, "%.1f MiB", (double)bytes / 0x1p20);
 	else if (bytes >= 10u << 10 || (bytes && bytes % 1024 == 0))
 		snprintf(buf, CLI_NUMBER, "%.0f KiB", (double)bytes / 1024);
 	else

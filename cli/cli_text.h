@@ -12,7 +12,9 @@
 
 /* "45.1 us", "1.20 ms", "60.0 s", "2.5 h": three digits. */
 const char *cli_sec(double sec, char buf[CLI_NUMBER]);
-/* "1 KiB", "31 MiB", "100 B" */
+/* The same without zeros at the end, for what somebody chose: "20 ms" */
+const char *cli_setting_sec(double sec, char buf[CLI_NUMBER]);
+/* "1 KiB", "8.7 MiB", "31 MiB", "100 B" */
 const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER]);
 /* "61 %", "0.12 %", "<0.01 %" of a share 0 .. 1 */
 const char *cli_percent(double share, char buf[CLI_NUMBER]);

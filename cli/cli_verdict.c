@@ -160,8 +160,8 @@ void cli_say_interference(const struct np_profile *p, char *buf)
 			 "job.sh measures that.", p->runs->app);
 	else if (!worst)
 		snprintf(buf, CLI_SENTENCE, "Measured under interference, but "
-			 "its slowdown is not known: a complete run alone with "
-			 "the same command, nodes and tasks is missing.");
+			 "its slowdown is not known: a successful run alone "
+			 "with the same command, nodes and tasks is missing.");
 	else if (worst->slowdown < 0.02)
 		snprintf(buf, CLI_SENTENCE, "Interference does not slow it: "
 			 "%s at most, beside level %s (%zu %s).",

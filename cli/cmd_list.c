@@ -37,13 +37,15 @@ static int add(struct profiles *all, struct cli_store *s,
 }
 
 static int add_owner(struct profiles *all, struct cli_store *s,
-		     enum np_store_owner owner, uid_t uid)
+		     enum np_store_owner owner, uid_t uid, bool may_be_private)
 {
 	struct np_err err = NP_ERR_INIT;
 	char **apps;
 	size_t n;
 	int rc = np_store_apps(s->store, owner, uid, &apps, &n, &err);
 
+	if (rc == -EACCES && may_be_private)
+		return CLI_DONE;
 	if (rc)
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; !rc && i < n; i++)
@@ -62,7 +64,7 @@ static int add_everybody(struct profiles *all, struct cli_store *s)
 	if (np_store_uids(s->store, &uids, &n, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; i < n; i++)
-		if (add_owner(all, s, NP_STORE_USER, uids[i]))
+		if (add_owner(all, s, NP_STORE_USER, uids[i], true))
 			rc = CLI_FAILED;
 	free(uids);
 	return rc;
@@ -76,8 +78,8 @@ static int gather(struct profiles *all, struct cli_store *s,
 	if (o->all)
 		rc = add_everybody(all, s);
 	else if (!o->published)
-		rc = add_owner(all, s, NP_STORE_USER, o->uid);
-	site = add_owner(all, s, NP_STORE_PUBLISHED, o->uid);
+		rc = add_owner(all, s, NP_STORE_USER, o->uid, false);
+	site = add_owner(all, s, NP_STORE_PUBLISHED, o->uid, false);
 	return rc ? rc : site;
 }
 
@@ -104,8 +106,8 @@ static void text_row(const struct cli_profile *p)
 static int list_text(const struct profiles *all)
 {
 	if (!all->n) {
-		fputs("netprof: no profile yet: sbatch --netprofile=NAME job.sh "
-		      "makes one\n", stderr);
+		fputs("netprof: no profile yet: sbatch --netprofile=NAME "
+		      "job.sh makes one\n", stderr);
 		return CLI_DONE;
 	}
 	printf("%s%-20s %-10s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),

@@ -18,17 +18,16 @@ static const char *state_name(const struct np_record *r)
 /* Quantiles of all leaves of a run. */
 static void quantiles_of(const struct np_record *r, double *p50, double *p99)
 {
-	struct np_hist *all = np_hist_new();
+	struct np_sample all = {
+		.hist = np_hist_new(), .moments = np_run_latency(r),
+	};
 
-	*p50 = *p99 = 0;
-	if (!all)
-		return;
-	for (size_t i = 0; i < r->n_leaves; i++)
+	for (size_t i = 0; all.hist && i < r->n_leaves; i++)
 		if (r->leaves[i].hist)
-			np_hist_merge(all, r->leaves[i].hist);
-	*p50 = np_hist_quantile(all, 0.5);
-	*p99 = np_hist_quantile(all, 0.99);
-	np_hist_free(all);
+			np_hist_merge(all.hist, r->leaves[i].hist);
+	*p50 = np_sample_quantile(&all, 0.5);
+	*p99 = np_sample_quantile(&all, 0.99);
+	np_hist_free(all.hist);
 }
 
 static void text_row(const struct np_record *r, enum np_run_use use)
@@ -40,7 +39,7 @@ static void text_row(const struct np_record *r, enum np_run_use use)
 	quantiles_of(r, &p50, &p99);
 	printf("%-14s %-10s", cli_cut(cli_run_id(r, id, sizeof(id)), 14, shown,
 				      sizeof(shown)), cli_day(r->start, buf));
-	cli_right(stdout, cli_sec(np_run_sec(r), buf), 9);
+	cli_right(stdout, cli_sec(np_record_run_sec(r), buf), 9);
 	printf("%7u%9llu", r->n_nodes, (unsigned long long)n);
 	cli_right(stdout, n ? cli_sec(p50, buf) : "-", 9);
 	cli_right(stdout, n ? cli_sec(p99, buf) : "-", 9);
@@ -69,13 +68,13 @@ static void parsable_row(const struct np_record *r, enum np_run_use use)
 	quantiles_of(r, &p50, &p99);
 	cli_field(cli_run_id(r, id, sizeof(id)), '|');
 	printf("%u|%s|%s|%.3f|%s|", r->job_id, cli_date(r->start, start),
-	       cli_date(r->end, end), np_run_sec(r), state_name(r));
+	       cli_date(r->end, end), np_record_run_sec(r), state_name(r));
 	if (r->exit_code != NP_NO_VALUE)
 		printf("%ld", r->exit_code);
 	printf("|%u|%u|", r->n_nodes, r->n_tasks);
 	cli_field(r->nodes ? r->nodes : "", '|');
-	printf("%llu|%.6g|%.6g|%.6g|%.6g|", (unsigned long long)m.n, m.mean, p50,
-	       p99, m.n ? m.max : 0);
+	printf("%llu|%.6g|%.6g|%.6g|%.6g|", (unsigned long long)m.n, m.mean,
+	       p50, p99, m.n ? m.max : 0);
 	cli_field(l ? l->name : "", '|');
 	cli_field(l ? l->scope : "", '|');
 	printf("%.6g|%.6g|%zu|%s|", l ? l->alone_round_sec.mean : 0,

@@ -5,8 +5,9 @@
  * sequence of x = log(mean latency of a window) compete:
  *
  *	steady:	   x ~ N(m, v), each window on its own
- *	in phases: a two-state Markov chain, x ~ N(m_state, v), m_quiet < m_busy,
- *		   the path of states found by Viterbi and re-estimation
+ *	in phases: a two-state Markov chain, x ~ N(m_state, v) with
+ *		   m_quiet < m_busy, the path of states found by Viterbi and
+ *		   re-estimation
  *
  * v is never taken below what the samples inside the windows let expect of
  * their means (sd^2 / (n mean^2), and 1 %), so that windows which only look

@@ -9,7 +9,7 @@
  * do so for one lost packet in a thousand.  So both the share of the delayed
  * and the size of the delay have to say so:
  *
- *			delayed_share	rho index (np_queue.h, 1/mu = mean of idle)
+ *			delayed_share	rho (np_queue.h, 1/mu = mean of idle)
  *	moderately	>= 0.10		>= 0.10
  *	heavily		>= 0.35		>= 0.30
  *	saturating	>= 0.90		>= 0.95
@@ -66,8 +66,9 @@ struct np_verdict {
 	enum np_against against;
 	double delayed_sec;   /* a probe is delayed if slower than this */
 	double delayed_share; /* 0 .. 1 */
-	double beyond_p95;    /* share of probes slower than idle's p95 (0.05 */
-	double beyond_p99;    /* if idle) and p99; against NP_AGAINST_IDLE only */
+	/* Share of probes slower than idle's p95 (0.05 if idle) and p99
+	 * (0.01); against NP_AGAINST_IDLE only. */
+	double beyond_p95, beyond_p99;
 	double excess;	      /* mean / reference - 1 */
 	double rho;	      /* the index, 0 .. 1 */
 	enum np_phase_kind phases;

@@ -9,10 +9,10 @@
 /* A sleep shorter than this is polled through: falling asleep costs as much. */
 #define SHORTEST_SLEEP_SEC 20e-6
 
-static double poll_sec(const struct np_answerer *a)
-{
-	return np_pingpong_poll_sec(a->conf->period_sec);
-}
+#define LEAST_LEAD_SEC 2e-6
+
+/* A process that was kept waiting for longer cannot plan with it. */
+#define MOST_LATE_SEC 200e-6
 
 void np_answerer_start(struct np_answerer *a)
 {
@@ -37,11 +37,11 @@ static void learn(struct np_answerer *a, double now_sec)
 /* When to be awake for the next exchange: before it, but not by much. */
 static void plan(struct np_answerer *a)
 {
-	double lead = 2 * a->scatter_sec + a->late_sec;
+	double poll_sec = np_poll_sec(&a->poll);
+	double lead = fmin(2 * a->scatter_sec + LEAST_LEAD_SEC, poll_sec / 2);
 
-	lead = fmin(lead, poll_sec(a) / 2);
-	a->wake_sec = a->expected_sec + a->gap_sec - lead;
-	a->poll_until_sec = a->wake_sec + a->late_sec + poll_sec(a);
+	a->wake_sec = a->expected_sec + a->gap_sec - lead - a->late_sec;
+	a->poll_until_sec = a->wake_sec + a->late_sec + poll_sec;
 	a->slept = false;
 }
 
@@ -54,25 +54,25 @@ static void answer(struct np_answerer *a, double now_sec)
 	np_partner_heard(&a->partner);
 	a->heard_sec = now_sec;
 	if (ping.kept) {
+		if (now_sec <= a->poll_until_sec)
+			np_poll_caught(&a->poll, now_sec - a->answered_sec);
 		a->expected_sec = now_sec + 1e-6 * ping.next_us;
 		plan(a);
 	} else {
 		learn(a, now_sec);
-		a->wake_sec = now_sec;
-		a->poll_until_sec = now_sec + poll_sec(a);
+		a->answered_sec = a->wake_sec = now_sec;
+		a->poll_until_sec = now_sec + np_poll_try_sec(&a->poll);
 	}
 }
 
 /* How late the kernel wakes us is part of the plan. */
 static void woke(struct np_answerer *a, double now_sec)
 {
-	double limit = poll_sec(a);
+	double late = fmin(now_sec - a->wake_sec, MOST_LATE_SEC);
 
-	if (!a->slept)
-		return;
+	if (a->slept)
+		a->late_sec += GAIN * (late - a->late_sec);
 	a->slept = false;
-	a->late_sec += GAIN * (fmin(now_sec - a->wake_sec, limit) -
-			       a->late_sec);
 }
 
 void np_answerer_step(struct np_answerer *a, double now_sec,

@@ -41,8 +41,9 @@ static void send(struct np_asker *a)
 		.kept = a->state == NP_ASKER_TIMES,
 		.next_us = (uint32_t)fmin(ahead_us, UINT32_MAX),
 	});
-	a->poll_until_sec = a->sent_sec +
-			    np_pingpong_poll_sec(a->conf->period_sec);
+	a->poll_until_sec = a->sent_sec + (a->state == NP_ASKER_TIMES ?
+						   np_poll_sec(&a->poll) :
+						   np_poll_try_sec(&a->poll));
 }
 
 static void begin(struct np_asker *a)
@@ -64,6 +65,8 @@ static void answered(struct np_asker *a, double now_sec)
 {
 	const struct np_pingpong_conf *c = a->conf;
 
+	if (now_sec <= a->poll_until_sec)
+		np_poll_caught(&a->poll, now_sec - a->sent_sec);
 	if (np_partner_heard(&a->partner)) {
 		rest(a, now_sec);
 	} else if (a->state == NP_ASKER_WARMS) {

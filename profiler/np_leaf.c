@@ -8,6 +8,8 @@ static const char *node_part(const char *address, const char *node)
 	size_t all = strlen(address), own = node ? strlen(node) : 0;
 	const char *dot = strrchr(address, '.');
 
+	if (node && !strcmp(address, node))
+		return address;
 	if (own && own < all && address[all - own - 1] == '.' &&
 	    !strcmp(address + all - own, node))
 		return address + all - own;

@@ -12,11 +12,6 @@ struct np_pingpong {
 	struct np_answerer answerer;
 };
 
-double np_pingpong_poll_sec(double period_sec)
-{
-	return fmin(fmax(period_sec / 1000, 50e-6), 100e-6);
-}
-
 double np_pingpong_patience_sec(double period_sec)
 {
 	return fmax(10 * period_sec, 10.0);

@@ -15,9 +15,10 @@
  *
  * How it waits.  The asking side tells with each message when the next one
  * will come.  The answering side sleeps until shortly before, by as much as
- * arrivals have scattered so far, polls for at most np_pingpong_poll_sec(),
- * and then sleeps until the message wakes it.  The asking side waits for its
- * answer in the same way.  So both poll for at most twice that per period.
+ * arrivals have scattered so far, polls for a bounded time, and then sleeps
+ * until the message wakes it.  The asking side waits for its answer in the
+ * same way.  np_poll.h says how long they poll: at most 100 us, twice a
+ * period, which is 0.2 % of a core at the usual period of 100 ms.
  */
 #ifndef NP_PINGPONG_H
 #define NP_PINGPONG_H
@@ -66,12 +67,6 @@ void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next);
 
 /* Messages sent so far. */
 uint64_t np_pingpong_messages(const struct np_pingpong *p);
-
-/*
- * The longest poll: a thousandth of the period, but 50 to 100 us.  At the
- * usual period of 100 ms that bounds polling to 0.2 % of a core.
- */
-double np_pingpong_poll_sec(double period_sec);
 
 /* A partner that owes an answer for so long is called silent. */
 double np_pingpong_patience_sec(double period_sec);

@@ -5,6 +5,7 @@
 #define NP_PINGPONG_SIDES_H
 
 #include "np_pingpong.h"
+#include "np_poll.h"
 
 #define NP_TAG_PING (1ull << 32) /* | rank of the sender */
 #define NP_TAG_PONG (2ull << 32)
@@ -42,6 +43,7 @@ struct np_asker {
 	enum { NP_ASKER_RESTS, NP_ASKER_WARMS, NP_ASKER_TIMES } state;
 	double due_sec, next_due_sec;
 	double sent_sec, poll_until_sec;
+	struct np_poll poll;
 	uint64_t random;
 };
 
@@ -55,6 +57,8 @@ struct np_answerer {
 	double heard_sec;
 	double expected_sec; /* when the next exchange is announced */
 	double wake_sec, poll_until_sec;
+	double answered_sec; /* in the round that warms */
+	struct np_poll poll;
 	bool slept;
 	/* learned: arrival against announcement, its scatter, own waking */
 	double gap_sec, scatter_sec, late_sec;

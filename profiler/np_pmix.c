@@ -12,10 +12,35 @@
 
 #define KEY "netprof.place"
 
+/*
+ * While slurmstepd starts its tasks it has their owner's identity, and
+ * rejects what another node's slurmstepd then sends on behalf of a task there
+ * ("Munge decode failed: Unauthorized credential", seen with 22.05): the step
+ * is killed.  We start much faster than an MPI program, so we would be that
+ * task.  And what is sent to a slurmstepd that does not listen yet is lost
+ * after some 0.1 s of trying, and the fence then never ends: seen where the
+ * step is the first of its job on a node, and slurmstepds start at different
+ * times.  So nothing is sent before all of them have surely been started.
+ */
+#define SETTLE_SEC 0.5
+
 struct pmix {
 	struct np_wire wire;
 	pmix_proc_t self;
+	struct timespec opened;
 };
+
+static void settle(const struct pmix *p)
+{
+	struct timespec until = p->opened;
+
+	until.tv_nsec += (long)(SETTLE_SEC * 1e9);
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_nsec -= 1000000000L;
+		until.tv_sec++;
+	}
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
 
 static int failed(struct np_err *err, pmix_status_t status, const char *what)
 {
@@ -33,7 +58,7 @@ static int pmix_put(struct np_wire *w, const void *data, size_t len,
 	pmix_value_t v = { .type = PMIX_BYTE_OBJECT };
 	pmix_status_t status;
 
-	(void)w;
+	settle((struct pmix *)w);
 	v.data.bo.bytes = (char *)data; /* copied by PMIx_Put() */
 	v.data.bo.size = len;
 	status = PMIx_Put(PMIX_GLOBAL, KEY, &v);
@@ -179,6 +204,7 @@ int np_pmix_open(struct np_wire **out, struct np_err *err)
 		return failed(err, status, "PMIx_Init (expected to be started "
 					   "by \"srun --mpi=pmix\")");
 	}
+	clock_gettime(CLOCK_MONOTONIC, &p->opened);
 	p->wire.ops = &ops;
 	p->wire.rank = p->self.rank;
 	rc = job_size(p, err);

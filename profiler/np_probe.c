@@ -112,11 +112,15 @@ int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
 
 int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err)
 {
-	size_t at = address_at(p->blob[rank], p->blob_len[rank]);
+	struct np_err why = NP_ERR_INIT;
+	char *blob = p->blob[rank];
+	size_t len = p->blob_len[rank], at = address_at(blob, len);
+	int peer = p->conf.net->ops->connect(p->conf.net, blob + at, len - at,
+					     &why);
 
-	return p->conf.net->ops->connect(p->conf.net,
-					   (char *)p->blob[rank] + at,
-				    p->blob_len[rank] - at, err);
+	if (peer < 0)
+		np_errf(err, peer, "%s: %s", p->place[rank].node, why.text);
+	return peer;
 }
 
 /* Names come from outside; a report is made of words. */

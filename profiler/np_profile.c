@@ -24,11 +24,6 @@ bool np_run_has_neighbours(const struct np_record *r)
 	return false;
 }
 
-double np_run_sec(const struct np_record *r)
-{
-	return fmax(0, r->end - r->start - r->alone_sec);
-}
-
 double np_sample_quantile(const struct np_sample *s, double q)
 {
 	if (!s->hist || !s->moments.n)
@@ -108,6 +103,7 @@ static int add_run(struct np_sample *s, const struct np_record *r)
 	np_moments_merge(&s->moments, &m);
 	s->first = s->n_runs ? fmin(s->first, r->start) : r->start;
 	s->last = s->n_runs ? fmax(s->last, r->end) : r->end;
+	s->period_sec = r->probe.period_sec;
 	s->n_runs++;
 	return 0;
 }
@@ -123,16 +119,33 @@ static int add_used(struct np_sample *s, const struct np_runs *runs,
 	return rc;
 }
 
-/* The runs of one candidate that were measured on the same fabric. */
-static int take_idle(struct np_profile *p, const struct np_runs *idle)
+static bool same_period(const struct np_record *a, const struct np_record *b)
+{
+	double x = a->probe.period_sec, y = b->probe.period_sec;
+
+	return fabs(x - y) <= 1e-3 * fmax(x, y);
+}
+
+/*
+ * The runs of one candidate that were measured on the same fabric, of the
+ * application's probe period or of the others.
+ */
+static int take_idle(struct np_profile *p, const struct np_runs *idle,
+		     bool other_period)
 {
 	enum np_run_use *use = calloc(idle->n + 1, sizeof(*use));
-	int rc;
+	struct np_runs some = { .run = calloc(idle->n + 1, sizeof(*some.run)) };
+	int rc = -ENOMEM;
 
-	if (!use)
-		return -ENOMEM;
-	p->idle.neighbours = sort_runs(idle, p->fabric, use);
-	rc = add_used(&p->idle, idle, use);
+	for (size_t i = 0; some.run && i < idle->n; i++)
+		if (same_period(idle->run[i], p->fabric) != other_period)
+			some.run[some.n++] = idle->run[i];
+	if (use && some.run) {
+		p->idle.neighbours = sort_runs(&some, p->fabric, use);
+		p->idle.other_period = other_period;
+		rc = add_used(&p->idle, &some, use);
+	}
+	free(some.run);
 	free(use);
 	return rc;
 }
@@ -142,9 +155,10 @@ static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < n_idle && !p->idle.n_runs; i++)
-		if (idle[i])
-			rc = take_idle(p, idle[i]);
+	for (int other = 0; other <= 1; other++)
+		for (size_t i = 0; !rc && i < n_idle && !p->idle.n_runs; i++)
+			if (idle[i])
+				rc = take_idle(p, idle[i], other);
 	return rc;
 }
 

@@ -6,6 +6,8 @@
  * comparable: that of the newest run with samples.  Runs beside an interference
  * level tell about slowdowns, not about the application's own latencies; runs
  * that shared a leaf with other jobs are used only if there are no others.
+ * A processor that sleeps longer wakes up later, so the idle reference is one
+ * of the same probe period, where there is one.
  */
 #ifndef NP_PROFILE_H
 #define NP_PROFILE_H
@@ -31,7 +33,9 @@ struct np_sample {
 	struct np_moments moments;
 	size_t n_runs;
 	double first, last; /* dates of the oldest start, of the newest end */
-	bool neighbours;    /* taken beside other jobs, as nothing else is there */
+	bool neighbours;    /* beside other jobs, as there is nothing else */
+	double period_sec;  /* of its probes */
+	bool other_period;  /* idle only: not the application's period */
 };
 
 /* What an interference level did. */
@@ -40,8 +44,8 @@ struct np_level_result {
 	size_t n_runs;
 	/*
 	 * Median over the runs of run time / median run time alone - 1.  Only
-	 * complete, successful runs without neighbours are compared, and only
-	 * with runs of the same fingerprint.
+	 * successful runs without neighbours are compared, and only with runs
+	 * of the same fingerprint.
 	 */
 	size_t n_compared;
 	double run_sec, alone_sec; /* medians; 0 if n_compared is 0 */
@@ -80,8 +84,9 @@ struct np_profile {
  * preference (borrowed for the life of the profile; NULLs are passed over).
  * Returns 0 or -ENOMEM.  Free with np_profile_free().
  */
-int np_profile_make(const struct np_runs *runs, const struct np_runs *const *idle,
-		    size_t n_idle, struct np_profile *out);
+int np_profile_make(const struct np_runs *runs,
+		    const struct np_runs *const *idle, size_t n_idle,
+		    struct np_profile *out);
 void np_profile_free(struct np_profile *p);
 
 /* Quantile q of a sample, seconds: never beyond its minimum and maximum. */
@@ -92,8 +97,5 @@ struct np_moments np_run_latency(const struct np_record *r);
 
 /* Did other jobs have nodes on the run's leaves while it ran? */
 bool np_run_has_neighbours(const struct np_record *r);
-
-/* How long the program ran, without the lead-in of its level. */
-double np_run_sec(const struct np_record *r);
 
 #endif

@@ -17,11 +17,14 @@ static double median(double *v, size_t n)
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* May its run time be compared with that of others? */
+/*
+ * May its run time be compared with that of others?  Where srun's exit code is
+ * known, so is the program's end, even if the probes were cut.
+ */
 static bool comparable(const struct np_record *r)
 {
-	return r->state == NP_RUN_COMPLETE && r->exit_code == 0 &&
-	       r->fingerprint && np_run_sec(r) > 0 && !np_run_has_neighbours(r);
+	return r->state != NP_RUN_RUNNING && r->exit_code == 0 &&
+	       r->fingerprint && np_record_run_sec(r) > 0 && !np_run_has_neighbours(r);
 }
 
 /* Median run time alone of the same workload; 0 if it never ran alone. */
@@ -36,7 +39,7 @@ static double alone_sec(const struct np_runs *runs, const enum np_run_use *use,
 		/* A run without probes (one node a leaf) has its time, too. */
 		if ((use[i] == NP_RUN_USED || use[i] == NP_RUN_EMPTY) &&
 		    comparable(r) && !strcmp(r->fingerprint, fingerprint))
-			buf[n++] = np_run_sec(r);
+			buf[n++] = np_record_run_sec(r);
 	}
 	return n ? median(buf, n) : 0;
 }
@@ -66,9 +69,9 @@ static void compare(const struct np_runs *runs, const enum np_run_use *use,
 						w->alone) : 0;
 		if (sec <= 0)
 			continue;
-		w->run[l->n_compared] = np_run_sec(r);
+		w->run[l->n_compared] = np_record_run_sec(r);
 		w->base[l->n_compared] = sec;
-		w->ratio[l->n_compared++] = np_run_sec(r) / sec - 1;
+		w->ratio[l->n_compared++] = np_record_run_sec(r) / sec - 1;
 	}
 	if (l->n_rounds)
 		l->level_slowdown = median(w->rounds, l->n_rounds);

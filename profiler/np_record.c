@@ -70,7 +70,9 @@ void np_record_free(struct np_record *r)
 
 double np_record_run_sec(const struct np_record *r)
 {
-	return r->end - r->start - r->alone_sec;
+	double sec = r->end - r->start - r->alone_sec;
+
+	return sec > 0 ? sec : 0;
 }
 
 struct np_leaf_run *np_record_leaf(struct np_record *r, const char *name)

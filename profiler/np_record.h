@@ -4,7 +4,8 @@
  * (utilisation, verdicts, curves) is derived when it is read.
  *
  * The JSON form is described in netprof-profile(5); np_record_json.h and the
- * files it names are the only place that knows it.  Times are seconds; dates are seconds since 1970.
+ * files it names are the only place that knows it.  Times are seconds; dates
+ * are seconds since 1970.
  * Strings and arrays are owned by the record.
  */
 #ifndef NP_RECORD_H
@@ -125,7 +126,7 @@ struct np_record {
 struct np_record *np_record_new(void);
 void np_record_free(struct np_record *r); /* NULL is allowed */
 
-/* How long the step ran, seconds: from its launch to its end. */
+/* How long the step ran, seconds: from its launch to its end; never negative. */
 double np_record_run_sec(const struct np_record *r);
 
 /* The leaf of that name, added if new.  NULL: out of memory or too many. */

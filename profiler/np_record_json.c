@@ -35,7 +35,8 @@ static const struct np_field probe_fields[] = {
 	FIELD(np_probe_run, NP_F_TEXT, transport, NP_JSON_WORD, 0),
 	FIELD(np_probe_run, NP_F_U64, messages, NP_JSON_COUNT, 0),
 	FIELD(np_probe_run, NP_F_REAL, cpu_sec_max, NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_probe_run, NP_F_REAL, cpu_sec_sum, 65536 * NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_probe_run, NP_F_REAL, cpu_sec_sum,
+	      65536 * NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_probe_run, NP_F_REAL, elapsed_sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_probe_run, NP_F_U64, rss_bytes_max, NP_JSON_COUNT, 0),
 };
@@ -47,10 +48,13 @@ static const struct np_field level_fields[] = {
 	FIELD(np_level_run, NP_F_U32, bytes, UINT32_MAX, 0),
 	FIELD(np_level_run, NP_F_REAL, pause_sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_level_run, NP_F_TEXT, scope, NP_JSON_WORD, NP_F_NEVER_NULL),
-	FIELD(np_level_run, NP_F_TEXT, nodes, NP_JSON_HOSTLIST, NP_F_NEVER_NULL),
+	FIELD(np_level_run, NP_F_TEXT, nodes, NP_JSON_HOSTLIST,
+	      NP_F_NEVER_NULL),
 	FIELD(np_level_run, NP_F_U32, n_processes, UINT32_MAX, 0),
-	FIELD(np_level_run, NP_F_MOMENTS, alone_round_sec, NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_level_run, NP_F_MOMENTS, beside_round_sec, NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_level_run, NP_F_MOMENTS, alone_round_sec,
+	      NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_level_run, NP_F_MOMENTS, beside_round_sec,
+	      NP_JSON_ELAPSED_SEC, 0),
 };
 
 static const struct np_field leaf_fields[] = {
@@ -66,7 +70,8 @@ static const struct np_field neighbour_fields[] = {
 	FIELD(np_neighbour, NP_F_U32, job_id, UINT32_MAX, 0),
 	FIELD(np_neighbour, NP_F_LONG, step_id, UINT32_MAX, 0),
 	FIELD(np_neighbour, NP_F_TEXT, leaf, NP_JSON_WORD, NP_F_NEVER_NULL),
-	FIELD(np_neighbour, NP_F_TEXT, nodes, NP_JSON_HOSTLIST, NP_F_NEVER_NULL),
+	FIELD(np_neighbour, NP_F_TEXT, nodes, NP_JSON_HOSTLIST,
+	      NP_F_NEVER_NULL),
 	FIELD(np_neighbour, NP_F_REAL, overlap_sec, NP_JSON_ELAPSED_SEC, 0),
 };
 

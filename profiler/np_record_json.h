@@ -14,7 +14,7 @@
 #define NP_JSON_WORD 255	/* bytes of a name */
 #define NP_JSON_PATH 4095
 #define NP_JSON_HOSTLIST 262144
-#define NP_JSON_COUNT 1e15	/* whole numbers up to it are exact in a double */
+#define NP_JSON_COUNT 1e15	/* exact in a double */
 #define NP_JSON_LATENCY_SEC 1e6
 #define NP_JSON_ELAPSED_SEC (10 * 366 * 86400.0)
 #define NP_JSON_DATE 1e11	/* the year 5138 */

@@ -179,7 +179,8 @@ static void put_windows(struct out *o, json_object *in,
 
 	if (!j)
 		return;
-	put(o, j, "width_sec", new_real(o, s->width_sec * (double)merge, 1, 17));
+	put(o, j, "width_sec",
+	    new_real(o, s->width_sec * (double)merge, 1, 17));
 	list = put_new(o, j, "w", json_object_new_array());
 	for (size_t i = 0; list && i < s->n && !o->rc; i += merge) {
 		struct np_moments m = s->w[i];

@@ -336,7 +336,7 @@ int np_report_parse(const char *line, struct np_report *out,
 		    struct np_err *err)
 {
 	char copy[NP_REPORT_LINE], kind[16] = "?";
-	struct np_report r = { 0 };
+	struct np_report r;
 	size_t len = strnlen(line, NP_REPORT_LINE);
 	struct in in = { copy, kind, err };
 	uint64_t rank;
@@ -346,6 +346,7 @@ int np_report_parse(const char *line, struct np_report *out,
 	if (len == NP_REPORT_LINE)
 		return np_errf(err, -EINVAL, "probe report: longer than %d "
 			       "bytes: \"%.20s...\"", NP_REPORT_LINE - 1, line);
+	memset(&r, 0, sizeof(r)); /* all of the union */
 	memcpy(copy, line, len + 1);
 	if (len && copy[len - 1] == '\n')
 		copy[len - 1] = '\0';

@@ -75,33 +75,37 @@ void np_rounds_free(struct np_rounds *r)
 	free(r);
 }
 
-static void post(struct np_rounds *r)
+static void begin(struct np_rounds *r)
 {
 	const struct np_rounds_conf *c = &r->conf;
 	const struct np_level *l = &c->level;
-	const struct np_net_ops *net = r->net->ops;
 	struct np_op *op = r->ops;
 
+	r->began_sec = r->clock->now_sec(r->clock);
 	for (size_t p = 0; p < l->partners; p++)
 		for (size_t m = 0; m < l->messages; m++)
-			net->recv(r->net, TAG_ROUND | c->from[p], r->in,
-				  l->bytes, op++);
-	/* Message by message, so that no successor waits for another's last. */
-	for (size_t m = 0; m < l->messages; m++)
-		for (size_t p = 0; p < l->partners; p++)
-			net->send(r->net, c->to[p], TAG_ROUND | c->rank,
-				  r->out, l->bytes, op++);
+			r->net->ops->recv(r->net, TAG_ROUND | c->from[p],
+					  r->in, l->bytes, op++);
 	r->left_from = 0;
-	r->messages += r->n_each;
+	r->pause_end_sec = r->began_sec + l->pause_sec;
+	r->state = PAUSES;
 }
 
-static void begin(struct np_rounds *r)
+/* Message by message, so that no successor waits for another's last. */
+static void send(struct np_rounds *r, double now_sec)
 {
-	r->began_sec = r->clock->now_sec(r->clock);
-	post(r);
-	r->pause_end_sec = r->clock->now_sec(r->clock) +
-			   r->conf.level.pause_sec;
-	r->state = PAUSES;
+	const struct np_rounds_conf *c = &r->conf;
+	const struct np_level *l = &c->level;
+	struct np_op *op = r->ops + r->n_each;
+
+	for (size_t m = 0; m < l->messages; m++)
+		for (size_t p = 0; p < l->partners; p++)
+			r->net->ops->send(r->net, c->to[p],
+					  TAG_ROUND | c->rank, r->out,
+					  l->bytes, op++);
+	r->messages += r->n_each;
+	r->poll_until_sec = now_sec + NP_ROUNDS_POLL_SEC;
+	r->state = WAITS;
 }
 
 /* 1: messages are under way; 0: all came; -errno: one failed. */
@@ -193,10 +197,8 @@ void np_rounds_step(void *rounds, double now_sec, struct np_next *next)
 	}
 	if (r->state == STARTS)
 		begin(r);
-	if (r->state == PAUSES && now_sec >= r->pause_end_sec) {
-		r->state = WAITS;
-		r->poll_until_sec = now_sec + NP_ROUNDS_POLL_SEC;
-	}
+	if (r->state == PAUSES && now_sec >= r->pause_end_sec)
+		send(r, now_sec);
 	if (r->state == WAITS)
 		wait_for_all(r, now_sec);
 	next_wish(r, now_sec, fmin(check_partners(r, now_sec),

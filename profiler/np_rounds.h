@@ -2,11 +2,17 @@
  * CompressionB: rounds of messages around a ring of nodes, to take away a
  * known part of the network.
  *
- * A round: post M receives from each of P predecessors, start M messages of S
- * bytes to each of P successors, sleep B, wait for all.  Its duration, from
- * the first post to the last completion, is what the level itself suffers
- * from whoever else uses the network.  The first round connects and is not
- * counted.
+ * A round: post M receives from each of P predecessors, sleep B, send M
+ * messages of S bytes to each of P successors, wait for all.  The source sends
+ * before it sleeps; but with MPI and messages of this size nothing moves until
+ * the process is back, so that a round there, too, takes its pause *plus* its
+ * transfers.  Here that does not depend on the library, and it must be so: if
+ * transfers could hide in the pause, a slower network would not show.
+ *
+ * The duration of a round, pause included, is what the level itself suffers
+ * from whoever else uses the network.  The first one connects and is not
+ * counted.  A process is never more rounds ahead of another than there are
+ * nodes in the ring, which bounds what can be under way.
  *
  * It sleeps while it waits, as the processors belong to the program; only the
  * first NP_ROUNDS_POLL_SEC of a wait, and a shorter pause than that, are

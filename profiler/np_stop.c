@@ -32,6 +32,7 @@ int np_stop_init(struct np_err *err)
 {
 	struct sigaction act = { .sa_handler = on_signal };
 
+	asked = deferred = 0;
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fd < 0)
 		return np_errf(err, -errno, "eventfd: %s", strerror(errno));

@@ -27,6 +27,7 @@
 #define NP_STORE_MAX_LEAVES 4096	/* leaves of all runs together */
 #define NP_STORE_MAX_READ (64u << 20)	/* bytes of all files together */
 #define NP_STORE_MAX_SCAN 65536		/* directory entries looked at */
+#define NP_STORE_MAX_SKIPPED 100	/* files that cannot be used */
 
 struct np_store;
 
@@ -76,7 +77,8 @@ struct np_runs {
 /*
  * Read all runs of an application.  A record of a newer schema, a damaged or
  * huge one, a symbolic link or a file of a foreign owner is skipped with one
- * call of warn (may be NULL) naming the file; the rest is used.
+ * call of warn (may be NULL) naming the file; the rest is used.  Where one of
+ * the limits above ends the reading, one more call says so.
  * uid is ignored for NP_STORE_PUBLISHED.
  * Returns 0; -ENOENT if there is no such application; -EACCES; -ENOMEM.
  */

@@ -159,8 +159,8 @@ static int load_run(struct load *l, const char *name, struct np_record **out)
 		return -EINVAL;
 	}
 	if (l->dir->owner == NP_STORE_USER && r->uid != l->dir->uid) {
-		skip(l, "%s/%s: skipped: uid: got %u, expected %u", l->dir->path,
-		     name, r->uid, l->dir->uid);
+		skip(l, "%s/%s: skipped: uid: got %u, expected %u",
+		     l->dir->path, name, r->uid, l->dir->uid);
 		np_record_free(r);
 		return -EINVAL;
 	}
@@ -182,8 +182,15 @@ static int load_runs(struct load *l, char **names, size_t n,
 		int rc;
 
 		if (runs->n == NP_STORE_MAX_RUNS || spent(l)) {
-			skip(l, "%s: %zu older runs are not read, the newest "
-			     "%zu are enough", l->dir->path, n - i, runs->n);
+			skip(l, "%s: %zu older %s not read, the newest "
+			     "%zu are enough", l->dir->path, n - i,
+			     n - i == 1 ? "run is" : "runs are", runs->n);
+			return 0;
+		}
+		if (i - runs->n == NP_STORE_MAX_SKIPPED) {
+			skip(l, "%s: %d files cannot be used, %zu older ones "
+			     "are not read", l->dir->path,
+			     NP_STORE_MAX_SKIPPED, n - i);
 			return 0;
 		}
 		rc = load_run(l, names[i], &r);

@@ -2,6 +2,7 @@
 #include "np_ucx.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,20 +33,27 @@ struct ucx {
  */
 static const struct {
 	const char *name, *value;
+	int without_rdma; /* only where there is nothing but TCP */
 } defaults[] = {
 	/* Partners are always on other nodes. */
-	{ "TLS", "^sm,self" },
+	{ "UCX_TLS", "^sm,self", 0 },
 	/*
-	 * A message larger than this waits for its receiver, whatever the
-	 * transport.  So a process that runs ahead is held back and fills
-	 * nobody's memory, and a round is its pause plus its transfers, so
-	 * that a slower network shows in the time of the round.
+	 * Without vectors nothing is sent from where it lies, but copied.  When
+	 * a partner dies in the middle of such a send over TCP, UCX 1.13 ends
+	 * the process ("Assertion `comp->count > 0' failed"); with copies the
+	 * loss is reported as it should.
 	 */
-	{ "RNDV_THRESH", "16k" },
+	{ "UCX_TCP_MAX_IOV", "0", 0 },
+	/*
+	 * Nor is permission asked before a message is sent: through full
+	 * queues the question takes as long as the message, and a network
+	 * that was to be saturated idles meanwhile.  With RDMA it is cheap,
+	 * and copying is what would limit us.
+	 */
+	{ "UCX_RNDV_THRESH", "inf", 1 },
 	/* A few messages at a time need no more buffers than this. */
-	{ "TCP_RX_SEG_SIZE", "16k" },
-	{ "TCP_TX_BUFS_GROW", "4" },
-	{ "TCP_RX_BUFS_GROW", "4" },
+	{ "UCX_TCP_TX_BUFS_GROW", "4", 0 },
+	{ "UCX_TCP_RX_BUFS_GROW", "4", 0 },
 };
 
 static const struct {
@@ -128,7 +136,7 @@ static int ucx_connect(struct np_net *n, const void *addr, size_t len,
 	status = ucp_ep_create(u->worker, &params, &p->ep);
 	if (status != UCS_OK) {
 		free(p);
-		return failed(err, status, "cannot connect to a partner "
+		return failed(err, status, "cannot connect "
 			      "(are UCX_TLS and UCX_NET_DEVICES right?)");
 	}
 	u->peers[u->n_peers] = p;
@@ -284,12 +292,30 @@ static const struct np_net_ops ops = {
 	.close = ucx_close,
 };
 
-static int is_set(const char *name)
+static int has_rdma(void)
 {
-	char var[64];
+	DIR *d = opendir("/sys/class/infiniband");
+	int n = 0;
 
-	snprintf(var, sizeof(var), "UCX_%s", name);
-	return getenv(var) != NULL;
+	if (!d)
+		return 0;
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n > 2; /* "." and ".." */
+}
+
+/*
+ * Not ucp_config_modify(): it does not reach the transports' own settings.
+ */
+static void set_defaults(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(defaults); i++)
+		if (!(defaults[i].without_rdma && has_rdma()))
+			setenv(defaults[i].name, defaults[i].value, 0);
+	/* UCX has read this one when it was loaded. */
+	if (!getenv("UCX_LOG_LEVEL"))
+		ucs_global_opts_set_value("LOG_LEVEL", "fatal");
 }
 
 static ucs_status_t open_context(struct ucx *u, size_t n_peers)
@@ -301,14 +327,12 @@ static ucs_status_t open_context(struct ucx *u, size_t n_peers)
 		.estimated_num_eps = n_peers,
 	};
 	ucp_config_t *config;
-	ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+	ucs_status_t status;
 
+	set_defaults();
+	status = ucp_config_read(NULL, NULL, &config);
 	if (status != UCS_OK)
 		return status;
-	for (size_t i = 0; i < NP_ARRAY_SIZE(defaults); i++)
-		if (!is_set(defaults[i].name))
-			ucp_config_modify(config, defaults[i].name,
-					  defaults[i].value);
 	status = ucp_init(&params, config, &u->context);
 	ucp_config_release(config);
 	return status;
@@ -341,9 +365,6 @@ int np_ucx_open(size_t n_peers, struct np_net **out, struct np_err *err)
 	if (!u)
 		return np_errf(err, -ENOMEM, "out of memory");
 	u->net.ops = &ops;
-	/* Read from the environment when the library was loaded. */
-	if (!is_set("LOG_LEVEL"))
-		ucs_global_opts_set_value("LOG_LEVEL", "fatal");
 	status = open_context(u, n_peers);
 	if (status == UCS_OK)
 		status = open_worker(u);

@@ -37,8 +37,8 @@
 #define TERM_PATIENCE_SEC 4.0	  /* then SIGKILL */
 #define KILL_PATIENCE_SEC 6.0	  /* then leave them to slurmd */
 #define RETRY_SEC 0.1
-#define UP_PATIENCE_SEC 10.0	  /* for probes to come up ... */
-#define UP_PER_NODE_SEC 0.02	  /* ... longer in a large step */
+#define UP_PATIENCE_SEC 5.0	  /* for probes to come up ... */
+#define UP_PER_NODE_SEC 0.05	  /* ... longer in a large step */
 
 struct attend {
 	struct np_order order;
@@ -304,8 +304,10 @@ static int begin(struct attend *a, struct np_err *err)
 	if (!a->side_env)
 		return -ENOMEM;
 	rc = np_store_open(a->conf.store, &a->store, err);
-	if (!rc)
+	if (!rc) {
+		np_store_set_max_runs(a->store, a->conf.max_runs);
 		rc = describe(a, err);
+	}
 	if (!rc)
 		rc = np_survey_make(&a->order, a->r, &a->where, err);
 	if (!rc && a->order.level[0])

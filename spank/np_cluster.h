@@ -27,10 +27,10 @@ char *np_hosts_compress(const struct np_hosts *h);
 void np_hosts_free(struct np_hosts *h);
 
 /* Leaf switch of every node; without a topology all are on "". */
-struct np_leaves;
-int np_leaves_load(struct np_leaves **out, struct np_err *err);
-void np_leaves_free(struct np_leaves *l);
-const char *np_leaves_find(const struct np_leaves *l, const char *node);
+struct np_leafmap;
+int np_leafmap_load(struct np_leafmap **out, struct np_err *err);
+void np_leafmap_free(struct np_leafmap *l);
+const char *np_leafmap_find(const struct np_leafmap *l, const char *node);
 
 /* Nodes of a step.  Returns 0; -ESRCH: no such step; or -errno; with err. */
 int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
@@ -54,7 +54,7 @@ int np_cluster_busy_nodes(uint32_t job_id, uint32_t step_id,
  * second; the longest overlap wins.  Other components of the heterogeneous job
  * het_job_id (0: none) are the same program and no neighbours.
  */
-int np_cluster_neighbours(const struct np_leaves *l,
+int np_cluster_neighbours(const struct np_leafmap *l,
 			  const struct np_hosts *nodes, double until,
 			  uint32_t het_job_id, struct np_record *r,
 			  struct np_err *err);

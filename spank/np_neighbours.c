@@ -11,7 +11,7 @@
 #define LEAST_OVERLAP_SEC 1.0
 
 struct search {
-	const struct np_leaves *leaves;
+	const struct np_leafmap *leaves;
 	uint32_t het_job_id;
 	struct np_hosts own; /* leaves of the step, not nodes */
 	double until;
@@ -67,7 +67,7 @@ static int merge_leaf(struct search *s, const struct candidate *c,
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < hosts->n; i++)
-		if (!strcmp(np_leaves_find(s->leaves, hosts->name[i]), leaf))
+		if (!strcmp(np_leafmap_find(s->leaves, hosts->name[i]), leaf))
 			rc = np_hosts_add(&here, hosts->name[i]);
 	if (rc || !here.n)
 		goto out;
@@ -160,7 +160,7 @@ static int merge_steps(struct search *s, struct np_err *err)
 	return rc;
 }
 
-int np_cluster_neighbours(const struct np_leaves *l,
+int np_cluster_neighbours(const struct np_leafmap *l,
 			  const struct np_hosts *nodes, double until,
 			  uint32_t het_job_id, struct np_record *r,
 			  struct np_err *err)
@@ -171,7 +171,7 @@ int np_cluster_neighbours(const struct np_leaves *l,
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < nodes->n; i++) {
-		const char *leaf = np_leaves_find(l, nodes->name[i]);
+		const char *leaf = np_leafmap_find(l, nodes->name[i]);
 
 		if (!np_hosts_has(&s.own, leaf))
 			rc = np_hosts_add(&s.own, leaf);

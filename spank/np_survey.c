@@ -14,7 +14,7 @@ static struct np_place_node *list_nodes(const struct np_survey *s,
 
 	for (size_t i = 0; node && i < job->n; i++) {
 		node[i].name = job->name[i];
-		node[i].leaf = np_leaves_find(s->leaves, job->name[i]);
+		node[i].leaf = np_leafmap_find(s->leaves, job->name[i]);
 		node[i].in_step = np_hosts_has(&s->step, job->name[i]);
 		node[i].busy = np_hosts_has(busy, job->name[i]);
 	}
@@ -31,7 +31,7 @@ static int note_leaf(struct np_record *r, const struct np_survey *s,
 	if (run && run->nodes)
 		return 0;
 	for (size_t i = 0; !rc && i < s->step.n; i++)
-		if (!strcmp(np_leaves_find(s->leaves, s->step.name[i]), leaf))
+		if (!strcmp(np_leafmap_find(s->leaves, s->step.name[i]), leaf))
 			rc = np_hosts_add(&here, s->step.name[i]);
 	if (!rc) {
 		run->n_nodes = (uint32_t)here.n;
@@ -100,9 +100,9 @@ int np_survey_make(const struct np_order *o, struct np_record *r,
 	if (!rc && o->launcher)
 		rc = add_this_host(&s->step);
 	if (!rc)
-		rc = np_leaves_load(&s->leaves, err);
+		rc = np_leafmap_load(&s->leaves, err);
 	for (size_t i = 0; !rc && i < s->step.n; i++)
-		rc = note_leaf(r, s, np_leaves_find(s->leaves,
+		rc = note_leaf(r, s, np_leafmap_find(s->leaves,
 						    s->step.name[i]));
 	if (!rc)
 		rc = choose(o, s, err);
@@ -117,7 +117,7 @@ int np_survey_make(const struct np_order *o, struct np_record *r,
 
 void np_survey_free(struct np_survey *s)
 {
-	np_leaves_free(s->leaves);
+	np_leafmap_free(s->leaves);
 	np_hosts_free(&s->step);
 	np_hosts_free(&s->probes);
 	np_hosts_free(&s->level);

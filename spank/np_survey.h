@@ -10,7 +10,7 @@
 #include "np_record.h"
 
 struct np_survey {
-	struct np_leaves *leaves;
+	struct np_leafmap *leaves;
 	struct np_hosts step;	/* nodes of the measured step */
 	struct np_hosts probes; /* those with a partner on their leaf */
 	struct np_hosts level;	/* where the interference level runs */

@@ -129,6 +129,11 @@ cmd_status() {
 	place_dead ctl || in_place ctl timeout 10 sinfo || :
 }
 
+cmd_traffic() { # LEAF
+	[ -n "$1" ] && is_blocking "$1" || die "leaf '$1' has no shared fabric"
+	ip netns exec "leaf$1" cat /sys/class/net/fab/statistics/tx_bytes
+}
+
 cmd_kill_node() { # PLACE
 	need_place "$1"
 	kill -9 "$(place_pid "$1")"

@@ -23,28 +23,29 @@ stop_cluster() {
 }
 
 measure_idle() {
-	say "the network at rest, as a reference (10 s)"
-	as_alice "srun -N4 --netprofile=idle --netprofile-period=20ms sleep 10"
+	say "the network at rest, as a reference (12 s)"
+	as_alice "srun -N4 --netprofile=idle sleep 12"
 }
 
 # Three programs that nobody here wrote, each on one leaf switch.
 submit_jobs() {
 	say "three LAMMPS jobs, flagged: only --netprofile=NAME is new"
+	t/cluster run -- bash -c \
+		"sed 's/^run.*/run 2500/' $LMP/melt/in.melt >long.melt"
 	batch melt "lmp -in $LMP/melt/in.melt -log none"
 	batch couette "lmp -in $LMP/flow/in.flow.couette -log none"
-	batch separate "lmp -partition 4x1 -in long.melt -log none"
+	batch separate "nice -n 19 lmp -partition 4x1 -in long.melt -log none"
 }
 
 # NAME COMMAND: a job of 4 nodes that runs it.  One at a time, so that each
 # profile is of one program.
 batch() {
-	t/cluster run -- bash -c "cd && sed 's/^run.*/run 2500/' \
-		$LMP/melt/in.melt >long.melt
-cat >$1.sh <<END
-#!/bin/sh
-#SBATCH -N4 -n4 --output=/dev/null --dependency=singleton --job-name=demo
-srun --mpi=pmix $2
-END"
+	t/cluster run -- bash -c "cd && cat >$1.sh" <<-END
+		#!/bin/sh
+		#SBATCH -N4 -n4 --output=/dev/null
+		#SBATCH --job-name=demo --dependency=singleton
+		srun --mpi=pmix $2
+	END
 	as_alice "sbatch --netprofile=$1 $1.sh"
 }
 

@@ -1,7 +1,7 @@
 # Flagged steps on a running Slurm: what is measured, and what a user sees.
 # Runs on the cluster that t/check started with --netprof.
-# shellcheck source=t/integration/flagged_lib.sh
-. t/integration/flagged_lib.sh
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
 
 test_every_step_of_a_batch_job_has_its_record() {
 	script two.sh 'srun -N4 -n4 sleep 2' 'srun -N2 -n2 sleep 2'
@@ -169,7 +169,7 @@ test_a_bad_name_is_refused_before_anything_is_submitted() {
 		fail "it was submitted: $out"
 	case $out in *'application name "a/b": expected'*) ;;
 	*) fail "it says: $out" ;; esac
-	[ -z "$(alice 'squeue -h')" ] || fail "a job is there"
+	[ -z "$(alice 'squeue -h -n wrap')" ] || fail "a job is there"
 }
 
 test_a_bad_level_is_refused_in_words() {

@@ -191,6 +191,26 @@ static void test_which_idle(void)
 	free_made(site);
 }
 
+static void test_idle_of_the_same_period(void)
+{
+	struct made *m = new_made("lmp"), *own = new_made("idle");
+	struct np_profile p;
+
+	add_run(m, 5e-5)->probe.period_sec = 0.1;
+	add_run(own, 1e-5)->probe.period_sec = 0.02;
+	p = make(m, own, NULL);
+	T_CHECK(p.idle.n_runs == 1 && p.idle.other_period);
+	T_CHECK(p.idle.period_sec == 0.02);
+	np_profile_free(&p);
+	add_run(own, 2e-5)->probe.period_sec = 0.1;
+	p = make(m, own, NULL);
+	T_CHECK(p.idle.n_runs == 1 && !p.idle.other_period);
+	T_CHECK(p.idle.moments.mean > 2e-5);
+	np_profile_free(&p);
+	free_made(m);
+	free_made(own);
+}
+
 static void test_levels(void)
 {
 	struct made *m = new_made("lmp");
@@ -202,6 +222,7 @@ static void test_levels(void)
 		r = add_run(m, 1e-4);
 		r->end = r->start + beside[i] + 2;
 		r->alone_sec = 2; /* the lead-in does not count */
+		r->state = i ? NP_RUN_COMPLETE : NP_RUN_CUT;
 		add_level(r, "c4", 1.5);
 	}
 	add_run(m, 1e-5); /* 60 s alone */
@@ -210,6 +231,9 @@ static void test_levels(void)
 	add_level(add_run(m, 1e-5), "c1", 1.1);
 	add_run(m, 1e-5)->exit_code = 1; /* no run time to compare with */
 	m->runs.run[7]->end += 1000;
+	r = add_run(m, 1e-5);
+	r->state = NP_RUN_RUNNING;
+	r->end += 3000;
 	r = add_run(m, 1e-5); /* another workload */
 	r->end += 5000;
 	r->fingerprint[0] = 'x';
@@ -298,6 +322,8 @@ static const struct t_case cases[] = {
 	  test_only_under_interference },
 	{ "the idle reference is of the same fabric, own before published",
 	  test_which_idle },
+	{ "an idle run of the same probe period is preferred",
+	  test_idle_of_the_same_period },
 	{ "slowdowns compare like with like", test_levels },
 	{ "phases are those of the runs", test_phases_of_several_runs },
 	{ "the cost of the probes is told", test_cost },

@@ -601,14 +601,44 @@ static void test_many_leaves_are_bounded(void)
 	np_store_close(s);
 }
 
-static void test_a_flooded_directory_is_bounded(void)
+static void test_many_damaged_files_are_bounded(void)
 {
 	struct np_store *s = fresh_store();
 	struct np_runs runs;
-	int rc, fd;
+	char name[32];
+	int rc;
 
 	T_CHECK(save_run(s, 7, 1.7e9) == 0);
-	fd = open(app_path("."), O_RDONLY | O_DIRECTORY);
+	for (int i = 0; i < NP_STORE_MAX_SKIPPED + 50; i++) {
+		snprintf(name, sizeof(name), "2030-%04d.json", i);
+		write_text(name, "{");
+	}
+	T_CHECK(save_run(s, 8, 4e9) == 0);
+	runs = load_own(s, &rc);
+	T_CHECK(rc == 0 && runs.n == 1 && runs.run[0]->job_id == 8);
+	T_CHECK(warned.n == NP_STORE_MAX_SKIPPED + 1);
+	T_CHECK(!!strstr(warned.line, "51 older ones are not read"));
+	np_runs_free(&runs);
+	np_store_close(s);
+}
+
+/* So many files are quickly made, and removed, in memory only. */
+static struct np_store *store_in_memory(void)
+{
+	struct np_store *s = NULL;
+	char dir[] = "/dev/shm/netprof-unit.XXXXXX";
+
+	if (!mkdtemp(dir))
+		return fresh_store();
+	strcpy(store_dir, dir);
+	T_CHECK(np_store_open(store_dir, &s, NULL) == 0);
+	return s;
+}
+
+static void flood(void)
+{
+	int fd = open(app_path("."), O_RDONLY | O_DIRECTORY);
+
 	for (int i = 0; i < NP_STORE_MAX_SCAN + 10; i++) {
 		char name[16];
 
@@ -619,11 +649,24 @@ static void test_a_flooded_directory_is_bounded(void)
 		}
 	}
 	close(fd);
+}
+
+static void test_a_flooded_directory_is_bounded(void)
+{
+	struct np_store *s = store_in_memory();
+	char cmd[600];
+	struct np_runs runs;
+	int rc;
+
+	T_CHECK(save_run(s, 7, 1.7e9) == 0);
+	flood();
 	runs = load_own(s, &rc);
 	T_CHECK(rc == 0 && warned.n >= 1 && runs.n <= 1);
 	T_CHECK(!!strstr(warned.line, "more than 65536 files"));
 	np_runs_free(&runs);
 	np_store_close(s);
+	snprintf(cmd, sizeof(cmd), "rm -r '%s'", store_dir);
+	T_CHECK(system(cmd) == 0);
 }
 
 static void test_unknown_is_not_there(void)
@@ -804,6 +847,8 @@ static const struct t_case cases[] = {
 	{ "a renamed directory names its runs", test_renamed_application },
 	{ "many runs are bounded", test_many_runs_are_bounded },
 	{ "many leaves are bounded", test_many_leaves_are_bounded },
+	{ "many damaged files are bounded",
+	  test_many_damaged_files_are_bounded },
 	{ "a flooded directory is bounded",
 	  test_a_flooded_directory_is_bounded },
 	{ "unknown applications are not there", test_unknown_is_not_there },

@@ -12,7 +12,7 @@ struct place {
 	const char *leaf;
 };
 
-struct np_leaves {
+struct np_leafmap {
 	struct np_topo topo;
 	struct place *place;
 	size_t n;
@@ -24,7 +24,7 @@ static int by_node(const void *a, const void *b)
 		      ((const struct place *)b)->node);
 }
 
-static int add_leaf(struct np_leaves *l, const struct np_topo_leaf *leaf)
+static int add_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
 {
 	struct np_hosts hosts = { NULL, 0 };
 	struct place *more;
@@ -62,9 +62,9 @@ static int load_text(char **text, struct np_err *err)
 	return out ? 0 : -ENOMEM;
 }
 
-int np_leaves_load(struct np_leaves **out, struct np_err *err)
+int np_leafmap_load(struct np_leafmap **out, struct np_err *err)
 {
-	struct np_leaves *l = calloc(1, sizeof(*l));
+	struct np_leafmap *l = calloc(1, sizeof(*l));
 	char *text = NULL;
 	int rc;
 
@@ -77,7 +77,7 @@ int np_leaves_load(struct np_leaves **out, struct np_err *err)
 	for (size_t i = 0; !rc && i < l->topo.n; i++)
 		rc = add_leaf(l, &l->topo.leaf[i]);
 	if (rc) {
-		np_leaves_free(l);
+		np_leafmap_free(l);
 		return rc;
 	}
 	qsort(l->place, l->n, sizeof(*l->place), by_node);
@@ -85,7 +85,7 @@ int np_leaves_load(struct np_leaves **out, struct np_err *err)
 	return 0;
 }
 
-void np_leaves_free(struct np_leaves *l)
+void np_leafmap_free(struct np_leafmap *l)
 {
 	if (!l)
 		return;
@@ -96,7 +96,7 @@ void np_leaves_free(struct np_leaves *l)
 	free(l);
 }
 
-const char *np_leaves_find(const struct np_leaves *l, const char *node)
+const char *np_leafmap_find(const struct np_leafmap *l, const char *node)
 {
 	const struct place key = { (char *)node, NULL };
 	const struct place *p = l->n ? bsearch(&key, l->place, l->n,

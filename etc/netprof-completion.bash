@@ -1,0 +1,41 @@
+# Completion of the command netprof for bash.
+# Install as /usr/share/bash-completion/completions/netprof
+
+_netprof_apps() { # OPTIONS of netprof list
+	netprof list --parsable "$@" 2>/dev/null | tail -n +2 | cut -d'|' -f1 |
+		sort -u
+}
+
+_netprof() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local commands="show list runs publish help version"
+	local formats="--json --parsable" whose="--user= --published" words
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" = 1 ]; then
+		words="$commands --help --version"
+		case $cur in
+		-*) ;;
+		*) words=$commands ;;
+		esac
+	elif [ "$prev" = --user ]; then
+		mapfile -t COMPREPLY < <(compgen -u -- "$cur")
+		return
+	else
+		case ${COMP_WORDS[1]}/$cur in
+		show/-* | runs/-*) words="$formats $whose" ;;
+		list/-*) words="$formats $whose --all" ;;
+		publish/-*) words="--as=" ;;
+		show/* | runs/* | publish/*) words=$(_netprof_apps) ;;
+		help/*) words=$commands ;;
+		*) return ;;
+		esac
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+	# More is to follow "--user=".
+	case ${COMPREPLY[0]-} in
+	*=) compopt -o nospace 2>/dev/null ;;
+	esac
+}
+
+complete -F _netprof netprof

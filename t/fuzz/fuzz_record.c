@@ -1,0 +1,43 @@
+/*
+ * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of run records
+ * refuses them with a line or takes them; what it takes can be written, read
+ * again, and is then written the same.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char *rewrite(const char *text, size_t len)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_record *r = NULL;
+	char *out = NULL;
+
+	if (np_record_from_json(text, len, "fuzz", &r, &err)) {
+		if (r || !err.text[0])
+			abort();
+		return NULL;
+	}
+	if (err.text[0] || np_record_to_json(r, &out))
+		abort();
+	np_record_free(r);
+	return out;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *once = rewrite((const char *)data, size), *twice;
+
+	if (!once)
+		return 0;
+	twice = rewrite(once, strlen(once));
+	if (!twice || strcmp(once, twice))
+		abort();
+	free(once);
+	free(twice);
+	return 0;
+}

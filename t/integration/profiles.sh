@@ -1,0 +1,76 @@
+# Programs that nobody here wrote, from Debian's packages, get profiles that
+# tell a network-heavy one from a light one and from the idle network.
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
+
+LIMIT_SEC=120
+LMP=/usr/share/lammps/examples
+
+test_the_idle_network_is_measured() {
+	alice "srun -N4 -w 'n[0-3]' --netprofile=idle sleep 8"
+	expect idle '.[0].leaves[0].latency.n > 100'
+}
+
+test_lammps_by_srun_is_heavy() {
+	alice "sed 's/^run.*/run 150/' $LMP/melt/in.melt >heavy.melt
+		srun -N4 -n4 --mpi=pmix --netprofile=melt \
+		lmp -in heavy.melt -log none >melt.out; grep -q 'Loop time' melt.out"
+	use_is melt 'heavy|saturated'
+}
+
+test_lammps_by_mpirun_is_heavy() {
+	script mpi.sh "mpirun lmp -in heavy.melt -log none"
+	alice "sbatch -Q -W -J meltrun -N4 -n4 -o mpi.out --netprofile mpi.sh
+		grep -q 'Loop time' mpi.out"
+	use_is meltrun 'heavy|saturated'
+}
+
+test_netpipe_is_neither_idle_nor_saturated() {
+	alice "srun -N2 -n2 --mpi=pmix --netprofile=netpipe \
+		NPopenmpi -u 512 -n 1000 >/dev/null 2>&1"
+	use_is netpipe 'light|moderate|heavy'
+}
+
+# Four copies that do not talk to each other, and pause now and then, as the
+# nodes' processors are two in truth and the probes must get one when they wake.
+test_lammps_that_does_not_communicate_is_light() {
+	alice "{ sed '/^run/d' $LMP/melt/in.melt
+		printf '%s\n' 'variable i loop 40' 'label again' 'run 30' \
+			'shell sleep 0.1' 'next i' 'jump SELF again'; } >alone.melt
+		srun -N4 -n4 --mpi=pmix --netprofile=separate nice -n 19 \
+		lmp -partition 4x1 -in alone.melt -log none >/dev/null"
+	use_is separate 'light'
+}
+
+test_heavy_light_and_idle_are_clearly_apart() {
+	local melt separate idle
+
+	melt=$(field melt P50) separate=$(field separate P50)
+	idle=$(field idle P50)
+	awk -v m="$melt" -v s="$separate" -v i="$idle" \
+		'BEGIN { exit !(m > 5 * s && m > 5 * i) }' ||
+		fail "medians: melt $melt, separate $separate, idle $idle"
+}
+
+test_show_begins_with_the_verdict_on_these_profiles() {
+	alice "netprof show melt" | head -1 |
+		grep -E '^melt (saturates the network|uses the network heavily)'
+	alice "netprof show separate" | head -1 |
+		grep -E '^separate uses the network lightly'
+}
+
+# APP COLUMN: of `netprof show --parsable`.
+field() {
+	alice "netprof show $1 --parsable" | awk -F'|' -v c="$2" '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		NR == 2 { print $at[c] }'
+}
+
+use_is() {
+	local use
+
+	wait_for 15 settled
+	use=$(field "$1" Use)
+	[[ $use =~ ^($2)$ ]] || fail "$1 is said to be '$use', not $2:
+$(alice "netprof show $1")"
+}

@@ -1,0 +1,260 @@
+/* The parts of the command line that need no store. */
+#include "t.h"
+#include "cli.h"
+#include "cli_text.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	double sec;
+	const char *want;
+} times[] = {
+	{ 0, "0 s" }, { -1, "0 s" }, { NAN, "0 s" },
+	{ 1e-9, "1.00 ns" }, { 45.12e-9, "45.1 ns" }, { 999.4e-9, "999 ns" },
+	{ 999.6e-9, "1.00 us" }, { 9.994e-6, "9.99 us" },
+	{ 9.996e-6, "10.0 us" }, { 99.96e-6, "100 us" }, { 210e-6, "210 us" },
+	{ 1.2e-3, "1.20 ms" }, { 0.9996, "1.00 s" }, { 60, "60.0 s" },
+	{ 599, "599 s" }, { 600, "10.0 min" }, { 7200, "2.00 h" },
+	{ 1e9, "277778 h" },
+};
+
+static void test_times(void)
+{
+	char buf[CLI_NUMBER];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(times); i++)
+		T_ROW(times[i].want, !strcmp(cli_sec(times[i].sec, buf),
+					     times[i].want));
+}
+
+static const struct {
+	double sec;
+	const char *want;
+} settings[] = {
+	{ 0.1, "100 ms" }, { 0.02, "20 ms" }, { 0.0015, "1.5 ms" },
+	{ 1, "1 s" }, { 1.25, "1.25 s" }, { 3600, "60 min" }, { 0, "0 s" },
+};
+
+static void test_settings(void)
+{
+	char buf[CLI_NUMBER];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++)
+		T_ROW(settings[i].want,
+		      !strcmp(cli_setting_sec(settings[i].sec, buf),
+			      settings[i].want));
+}
+
+static void test_micro_sign(void)
+{
+	char buf[CLI_NUMBER];
+
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		return;
+	T_CHECK(!strcmp(cli_sec(45e-6, buf), "45.0 \302\265s"));
+	T_CHECK(cli_width(buf) == 7);
+	setlocale(LC_CTYPE, "C");
+	T_CHECK(!strcmp(cli_sec(45e-6, buf), "45.0 us"));
+}
+
+static const struct {
+	uint64_t bytes;
+	const char *want;
+} sizes[] = {
+	{ 0, "0 B" }, { 8, "8 B" }, { 1000, "1000 B" }, { 1024, "1 KiB" },
+	{ 1500, "1500 B" }, { 40960, "40 KiB" }, { 20000, "20 KiB" },
+	{ 1 << 20, "1 MiB" }, { 9138176, "8.7 MiB" }, { 32000000, "31 MiB" },
+};
+
+static void test_sizes(void)
+{
+	char buf[CLI_NUMBER];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++)
+		T_ROW(sizes[i].want, !strcmp(cli_bytes(sizes[i].bytes, buf),
+					     sizes[i].want));
+}
+
+static const struct {
+	double share;
+	const char *percent, *change;
+} shares[] = {
+	{ 0, "0 %", "+0 %" },	      { 1, "100 %", "+100 %" },
+	{ 0.61, "61 %", "+61 %" },    { 0.0995, "10 %", "+10 %" },
+	{ 0.0123, "1.2 %", "+1 %" },  { 0.0012, "0.12 %", "+0 %" },
+	{ 0.00001, "<0.01 %", "+0 %" }, { -0.2, "0 %", "-20 %" },
+	{ -0.001, "0 %", "+0 %" },
+};
+
+static void test_shares(void)
+{
+	char buf[CLI_NUMBER];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(shares); i++) {
+		T_ROW(shares[i].percent,
+		      !strcmp(cli_percent(shares[i].share, buf),
+			      shares[i].percent));
+		T_ROW(shares[i].change,
+		      !strcmp(cli_change(shares[i].share, buf),
+			      shares[i].change));
+	}
+}
+
+static void test_dates(void)
+{
+	char buf[CLI_NUMBER], *old = getenv("TZ") ? strdup(getenv("TZ")) : NULL;
+
+	setenv("TZ", "UTC", 1);
+	T_CHECK(!strcmp(cli_date(1718201000, buf), "2024-06-12T14:03:20"));
+	T_CHECK(!strcmp(cli_day(1718201000, buf), "2024-06-12"));
+	T_CHECK(!strcmp(cli_date(0, buf), "Unknown"));
+	T_CHECK(!strcmp(cli_date(NAN, buf), "Unknown"));
+	if (old)
+		setenv("TZ", old, 1);
+	else
+		unsetenv("TZ");
+	free(old);
+}
+
+static const struct {
+	const char *in;
+	size_t width;
+	const char *want;
+} cuts[] = {
+	{ "lammps", 10, "lammps" }, { "lammps", 6, "lammps" },
+	{ "lammps", 5, "lamm~" },   { "", 5, "" },
+	{ "caf\303\251 noir", 5, "caf\303\251~" },
+};
+
+static void test_cuts(void)
+{
+	char buf[32];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(cuts); i++)
+		T_ROW(cuts[i].want, !strcmp(cli_cut(cuts[i].in, cuts[i].width,
+						    buf, sizeof(buf)),
+					    cuts[i].want));
+	/* Never longer than the buffer. */
+	T_CHECK(strlen(cli_cut("0123456789012345678901234567890123456789", 40,
+			       buf, 12)) < 12);
+}
+
+static char *printed(void (*print)(FILE *f, const void *arg), const void *arg)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	print(f, arg);
+	fclose(f);
+	return text;
+}
+
+static void print_wrapped(FILE *f, const void *arg)
+{
+	cli_wrap(f, arg, 2);
+}
+
+static void test_wrapping(void)
+{
+	char *text = printed(print_wrapped,
+		"one two three four five six seven eight nine ten eleven twelve "
+		"thirteen fourteen fifteen sixteen");
+	size_t first = strcspn(text, "\n");
+
+	T_CHECK(first > 60 && first <= CLI_COLUMNS);
+	T_CHECK(!strcmp(text + first, "\n  fifteen sixteen\n"));
+	free(text);
+	text = printed(print_wrapped, "");
+	T_CHECK(!strcmp(text, "\n"));
+	free(text);
+}
+
+static void print_bar(FILE *f, const void *arg)
+{
+	cli_bar(f, *(const double *)arg, 10);
+}
+
+static const struct {
+	double share;
+	const char *want;
+} bars[] = {
+	{ 0, "          " }, { 1, "##########" }, { 0.5, "#####     " },
+	{ 0.001, "#         " }, { 0.25, "###       " },
+};
+
+static void test_bars(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bars); i++) {
+		char *text = printed(print_bar, &bars[i].share);
+
+		T_ROW(bars[i].want, !strcmp(text, bars[i].want));
+		free(text);
+	}
+}
+
+static const struct {
+	const char *a, *b;
+	size_t distance;
+} pairs[] = {
+	{ "", "", 0 }, { "abc", "abc", 0 }, { "", "abc", 3 },
+	{ "kitten", "sitting", 3 }, { "show", "shwo", 1 }, { "ab", "ba", 1 },
+	{ "lammps", "lamps", 1 }, { "lammps", "LAMMPS", 6 },
+};
+
+static void test_distances(void)
+{
+	char big[300];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(pairs); i++) {
+		T_ROW(pairs[i].b, cli_distance(pairs[i].a, pairs[i].b) ==
+				  pairs[i].distance);
+		T_ROW(pairs[i].b, cli_distance(pairs[i].b, pairs[i].a) ==
+				  pairs[i].distance);
+	}
+	memset(big, 'x', sizeof(big));
+	big[sizeof(big) - 1] = '\0';
+	T_CHECK(cli_distance(big, "") == 64); /* cut, not overrun */
+}
+
+static const struct {
+	const char *name, *want;
+} typed[] = {
+	{ "lamps", "; did you mean lammps?" },
+	{ "hpc", "; did you mean hpcc or hpcg?" },
+	{ "cp", "; did you mean cp2k?" },
+	{ "lammps-melt", "; did you mean lammps?" },
+	{ "e", "" }, { "quantum", "" }, { "", "" },
+};
+
+static void test_suggestions(void)
+{
+	char *names[] = { "lammps", "hpcc", "hpcg", "cp2k", "x" }, buf[128];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(typed); i++) {
+		cli_suggest(typed[i].name, names, NP_ARRAY_SIZE(names), buf,
+			    sizeof(buf));
+		T_ROW(typed[i].name, !strcmp(buf, typed[i].want));
+	}
+	cli_suggest("lamps", names, 5, buf, 10);
+	T_CHECK(strlen(buf) == 9);
+}
+
+static const struct t_case cases[] = {
+	{ "times have three digits and a unit", test_times },
+	{ "chosen times have no needless zeros", test_settings },
+	{ "the micro sign only where the terminal knows it", test_micro_sign },
+	{ "sizes", test_sizes },
+	{ "shares and changes in percent", test_shares },
+	{ "dates as sacct has them", test_dates },
+	{ "long names are cut and marked", test_cuts },
+	{ "sentences wrap within the screen", test_wrapping },
+	{ "bars show what is there", test_bars },
+	{ "likeness of names", test_distances },
+	{ "suggestions are the nearest names", test_suggestions },
+	{ NULL, NULL },
+};
+T_SUITE(cli, cases)

@@ -1,0 +1,43 @@
+#include "t.h"
+#include "np_leaf.h"
+
+#include <string.h>
+
+static const struct {
+	const char *name, *address, *node, *leaf;
+} rows[] = {
+	{ "a tree of two", "spine.leaf0.n1", "n1", "leaf0" },
+	{ "one switch", "sw.n1", "n1", "sw" },
+	{ "a deep tree", "a.b.c.d.n1", "n1", "d" },
+	{ "several switches above", "s[0-1].leaf3.n7", "n7", "leaf3" },
+	{ "a node with dots", "spine.leaf0.n1.cluster.org",
+	  "n1.cluster.org", "leaf0" },
+	{ "node not known", "spine.leaf0.n1", NULL, "leaf0" },
+	{ "another name for the node", "spine.leaf0.n1", "host", "leaf0" },
+	{ "no topology", "n1", "n1", "" },
+	{ "no topology, a node with dots", "n1.org", "n1.org", "" },
+	{ "not set", NULL, "n1", "" },
+	{ "empty", "", "n1", "" },
+	{ "a dot alone", ".", "n1", "" },
+	{ "no name before the node", ".n1", "n1", "" },
+	{ "a name that does not fit", "aaaaaaaaaaaaaaaa.n1", "n1", "" },
+	{ "the longest that fits", "aaaaaaaaaaaaaaa.n1", "n1",
+	  "aaaaaaaaaaaaaaa" },
+};
+
+static void test_address(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		char leaf[16] = "untouched";
+
+		np_leaf_from_address(rows[i].address, rows[i].node, leaf,
+				     sizeof(leaf));
+		T_ROW(rows[i].name, !strcmp(leaf, rows[i].leaf));
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "the leaf is the switch next to the node", test_address },
+	{ NULL, NULL },
+};
+T_SUITE(leaf, cases)

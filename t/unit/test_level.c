@@ -1,0 +1,114 @@
+#include "t.h"
+#include "np_level.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct {
+	const char *name, *text;
+	uint32_t partners, messages;
+	double pause_sec;
+	uint32_t bytes;
+} good[] = {
+	{ "the mildest", "c0", 1, 1, 0.25, 40960 },
+	{ "parts", "P4:M10:B250us", 4, 10, 250e-6, 40960 },
+	{ "parts with size", "P4:M10:B250us:S1024", 4, 10, 250e-6, 1024 },
+	{ "parts in another order", "B2ms:S8:P1:M2", 1, 2, 2e-3, 8 },
+	{ "nanoseconds", "P1:M1:B500ns", 1, 1, 500e-9, 40960 },
+	{ "seconds", "P1:M1:B1.5s", 1, 1, 1.5, 40960 },
+	{ "no pause", "P1:M1:B0s", 1, 1, 0, 40960 },
+	{ "the largest", "P4:M1024:B60s:S16777216", 4, 1024, 60, 16777216 },
+};
+
+static void test_accepts(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
+		struct np_level l = { 0 };
+		struct np_err err = NP_ERR_INIT;
+		int rc = np_level_parse(good[i].text, &l, &err);
+
+		T_ROW(good[i].name, rc == 0 && !err.text[0]);
+		T_ROW(good[i].name, !strcmp(l.name, good[i].text));
+		T_ROW(good[i].name, l.partners == good[i].partners &&
+				    l.messages == good[i].messages &&
+				    l.bytes == good[i].bytes);
+		T_ROW(good[i].name,
+		      t_close(l.pause_sec, good[i].pause_sec, 1e-12));
+	}
+}
+
+static const struct {
+	const char *name, *text, *says;
+} bad[] = {
+	{ "empty", "", "P, M and B are required" },
+	{ "a level there is not", "c8", "unknown part" },
+	{ "another case", "C1", "unknown part" },
+	{ "no pause given", "P1:M1", "P, M and B are required" },
+	{ "a pause without unit", "P1:M1:B250", "with its unit" },
+	{ "a negative pause", "P1:M1:B-1us", "with its unit" },
+	{ "a pause that is too long", "P1:M1:B61s", "up to 60s" },
+	{ "no partners", "P0:M1:B1s", "P is 1 to 1024" },
+	{ "too many partners", "P1025:M1:B1s", "P is 1 to 1024" },
+	{ "a number that overflows", "P99999999999999999999:M1:B1s", "P is" },
+	{ "a number with a sign", "P+1:M1:B1s", "P is 1 to 1024" },
+	{ "a number with a tail", "P1:M1x:B1s", "M is 1 to 1024" },
+	{ "a number in hexadecimal", "P1:M0x1:B1s", "M is 1 to 1024" },
+	{ "too many in flight", "P1024:M1024:B1s", "at most 4096" },
+	{ "a size of nothing", "P1:M1:B1s:S0", "S is 8 to" },
+	{ "a huge size", "P1:M1:B1s:S16777217", "S is 8 to" },
+	{ "a part twice", "P1:P2:M1:B1s", "given twice" },
+	{ "the size twice", "P1:M1:B1s:S8:S8", "given twice" },
+	{ "an unknown part", "P1:M1:B1s:X3", "unknown part" },
+	{ "blanks", "P1: M1:B1s", "unknown part" },
+	{ "longer than any level",
+	  "P00000000000000000000000000000000000000000000000000000000000001:M1:B1s",
+	  "longer" },
+};
+
+static void test_refuses(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+		struct np_level l = { .partners = 77 };
+		struct np_err err = NP_ERR_INIT;
+		int rc = np_level_parse(bad[i].text, &l, &err);
+
+		T_ROW(bad[i].name, rc == -EINVAL && l.partners == 77);
+		T_ROW(bad[i].name, strstr(err.text, bad[i].says) != NULL);
+	}
+}
+
+static double offered(const struct np_level *l)
+{
+	/* where a message takes 17.5 ms: see np_level.c */
+	double transfer_sec = l->partners * l->messages * 17.5e-3;
+
+	return transfer_sec / (l->pause_sec + transfer_sec);
+}
+
+static void test_table_rises_from_light_to_saturating(void)
+{
+	T_CHECK(np_n_levels == 8);
+	for (size_t i = 0; i < np_n_levels; i++) {
+		char name[8] = { 'c', (char)('0' + i) };
+		struct np_level l;
+
+		T_ROW(name, !strcmp(np_levels[i].name, name));
+		T_ROW(name, np_level_parse(name, &l, NULL) == 0);
+		T_ROW(name, l.bytes == NP_LEVEL_BYTES);
+		T_ROW(name, np_level_check(&l, NULL) == 0);
+		T_ROW(name, !i || offered(&np_levels[i]) >
+				  offered(&np_levels[i - 1]));
+	}
+	T_CHECK(offered(&np_levels[0]) < 0.1);
+	T_CHECK(offered(&np_levels[np_n_levels - 1]) == 1.0);
+	T_CHECK(offered(&np_levels[np_n_levels - 3]) > 0.8); /* dense there */
+}
+
+static const struct t_case cases[] = {
+	{ "names and parts are understood", test_accepts },
+	{ "anything else is refused, with the reason", test_refuses },
+	{ "the table rises from light to saturating",
+	  test_table_rises_from_light_to_saturating },
+	{ NULL, NULL },
+};
+T_SUITE(level, cases)

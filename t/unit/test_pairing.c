@@ -1,0 +1,232 @@
+#include "t.h"
+#include "np_pairing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX 64
+
+/* "leaf/node" of each rank, in words; a pair is "asks" or "-". */
+static const struct {
+	const char *name, *places, *asks, *skipped;
+} tables[] = {
+	{ "two nodes", "l/a l/b", "1 -", "" },
+	{ "four nodes", "l/a l/b l/c l/d", "1 - 3 -", "" },
+	{ "three nodes make a triangle", "l/a l/b l/c", "1 2 0", "" },
+	{ "five: a pair and a triangle", "l/a l/b l/c l/d l/e",
+	  "1 - 3 4 2", "" },
+	{ "one node", "l/a", "-", "0" },
+	{ "a leaf with one node is skipped", "l/a l/b m/c", "1 - -", "2" },
+	{ "leaves do not mix", "l/a m/b l/c m/d", "2 3 - -", "" },
+	{ "no topology is one leaf", "/a /b", "1 -", "" },
+	{ "two per node: the second begins one node on",
+	  "l/a l/a l/b l/b l/c l/c l/d l/d", "2 - - 5 6 - - 1", "" },
+	{ "two per node, two nodes: each asks once", "l/a l/a l/b l/b",
+	  "2 - - 1", "" },
+	{ "two per node, ranks dealt in turns", "l/a l/b l/a l/b",
+	  "1 - - 2", "" },
+	{ "a second process on one node only", "l/a l/a l/b", "2 - -", "1" },
+	{ "the order of ranks is the order of nodes", "l/z l/y l/x l/w",
+	  "1 - 3 -", "" },
+	{ "the same node name under two leaves", "l/a m/a l/b m/b",
+	  "2 3 - -", "" },
+};
+
+/* Splits text in place. */
+static size_t parse_places(char *text, struct np_place *place)
+{
+	size_t n = 0;
+
+	for (char *save = NULL, *w = strtok_r(text, " ", &save); w;
+	     w = strtok_r(NULL, " ", &save)) {
+		char *slash = strchr(w, '/');
+
+		*slash = '\0';
+		place[n++] = (struct np_place){ slash + 1, w };
+	}
+	return n;
+}
+
+static void test_pairs(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(tables); i++) {
+		char text[256], asks[256] = "", skipped[256] = "";
+		struct np_place place[MAX];
+		struct np_pair pair[MAX];
+		size_t n;
+
+		strcpy(text, tables[i].places);
+		n = parse_places(text, place);
+		T_ROW(tables[i].name, np_pairing_make(place, n, pair) == 0);
+		for (size_t r = 0; r < n; r++) {
+			char one[24] = "-";
+
+			if (pair[r].asks != NP_NOBODY)
+				snprintf(one, sizeof(one), "%ld",
+					 pair[r].asks);
+			strcat(strcat(asks, r ? " " : ""), one);
+			snprintf(one, sizeof(one), "%zu", r);
+			if (pair[r].skipped)
+				strcat(skipped, one);
+		}
+		T_ROW(tables[i].name, !strcmp(asks, tables[i].asks));
+		T_ROW(tables[i].name, !strcmp(skipped, tables[i].skipped));
+	}
+}
+
+/* A cluster made from a seed: leaves, nodes and processes in any order. */
+static size_t make_cluster(unsigned seed, struct np_place *place)
+{
+	static char names[MAX][8], leaves[MAX][8];
+	size_t n;
+
+	srand(seed);
+	n = 1 + (size_t)rand() % MAX;
+	for (size_t r = 0; r < n; r++) {
+		int node = rand() % (1 + (int)seed % 17);
+
+		snprintf(names[r], sizeof(names[r]), "n%d", node);
+		snprintf(leaves[r], sizeof(leaves[r]), "l%d", node % 3);
+		place[r] = (struct np_place){ names[r], leaves[r] };
+	}
+	return n;
+}
+
+static int other_node_same_leaf(const struct np_place *place, size_t a,
+				size_t b)
+{
+	return strcmp(place[a].node, place[b].node) &&
+	       !strcmp(place[a].leaf, place[b].leaf);
+}
+
+static void check_pairs(const struct np_place *place,
+			const struct np_pair *pair, size_t n)
+{
+	for (size_t r = 0; r < n; r++) {
+		long a = pair[r].asks, b = pair[r].answers;
+		int idle = a == NP_NOBODY && b == NP_NOBODY;
+
+		T_CHECK(idle == (pair[r].skipped != NULL));
+		if (a != NP_NOBODY) {
+			T_CHECK(a >= 0 && a < (long)n);
+			T_CHECK(pair[a].answers == (long)r);
+			T_CHECK(other_node_same_leaf(place, r, (size_t)a));
+		}
+		if (b != NP_NOBODY) {
+			T_CHECK(b >= 0 && b < (long)n);
+			T_CHECK(pair[b].asks == (long)r);
+		}
+	}
+}
+
+static void test_properties_of_pairs(void)
+{
+	for (unsigned seed = 0; seed < 500; seed++) {
+		struct np_place place[MAX];
+		struct np_pair pair[MAX], again[MAX];
+		size_t n = make_cluster(seed, place);
+
+		T_CHECK(np_pairing_make(place, n, pair) == 0);
+		check_pairs(place, pair, n);
+		np_pairing_make(place, n, again);
+		T_CHECK(!memcmp(pair, again, n * sizeof(pair[0])));
+	}
+}
+
+static const struct {
+	const char *name, *places;
+	size_t rank, want;
+	const char *to, *from;
+} rings[] = {
+	{ "the neighbours of a ring", "l/a l/b l/c l/d", 1, 1, "2", "0" },
+	{ "it closes", "l/a l/b l/c l/d", 3, 2, "0 1", "2 1" },
+	{ "no more than there are", "l/a l/b l/c", 0, 7, "1 2", "2 1" },
+	{ "two nodes", "l/a l/b", 0, 3, "1", "1" },
+	{ "one node", "l/a", 0, 3, "", "" },
+	{ "within the leaf", "l/a m/b l/c m/d", 1, 3, "3", "3" },
+	{ "among the same local rank", "l/a l/a l/b l/b l/c l/c", 3, 2,
+	  "5 1", "1 5" },
+	{ "alone with its local rank", "l/a l/a l/b", 1, 2, "", "" },
+};
+
+static void print_ranks(char *out, const size_t *ranks, size_t n)
+{
+	*out = '\0';
+	for (size_t i = 0; i < n; i++)
+		out += sprintf(out, "%s%zu", i ? " " : "", ranks[i]);
+}
+
+static void test_rings(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rings); i++) {
+		char text[256], to_text[64], from_text[64];
+		size_t to[MAX], from[MAX], got = 99, n;
+		struct np_place place[MAX];
+
+		strcpy(text, rings[i].places);
+		n = parse_places(text, place);
+		T_ROW(rings[i].name,
+		      np_pairing_ring(place, n, rings[i].rank, rings[i].want,
+				      to, from, &got) == 0);
+		print_ranks(to_text, to, got);
+		print_ranks(from_text, from, got);
+		T_ROW(rings[i].name, !strcmp(to_text, rings[i].to));
+		T_ROW(rings[i].name, !strcmp(from_text, rings[i].from));
+	}
+}
+
+/* Who I send to receives from me, and as often. */
+static void test_rings_fit_together(void)
+{
+	static size_t to[MAX][MAX], from[MAX][MAX];
+	size_t got[MAX];
+
+	for (unsigned seed = 0; seed < 300; seed++) {
+		struct np_place place[MAX];
+		size_t n = make_cluster(seed, place), want = 1 + seed % 5;
+
+		for (size_t r = 0; r < n; r++)
+			np_pairing_ring(place, n, r, want, to[r], from[r],
+					&got[r]);
+		for (size_t r = 0; r < n; r++)
+			for (size_t i = 0; i < got[r]; i++) {
+				size_t s = to[r][i];
+
+				T_CHECK(got[s] == got[r]);
+				T_CHECK(from[s][i] == r);
+				T_CHECK(other_node_same_leaf(place, r, s));
+			}
+	}
+}
+
+/* A step of 65536 processes: sorting, not comparing all with all. */
+static void test_large_steps(void)
+{
+	size_t n = 65536;
+	struct np_place *place = calloc(n, sizeof(*place));
+	struct np_pair *pair = calloc(n, sizeof(*pair));
+	char (*name)[8] = calloc(n, sizeof(*name));
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(name[i], sizeof(name[i]), "%zu", i);
+		place[i] = (struct np_place){ name[i], name[i / 32] };
+	}
+	T_CHECK(np_pairing_make(place, n, pair) == 0);
+	for (size_t i = 0; i < n; i++)
+		T_CHECK(!pair[i].skipped);
+	free(place);
+	free(pair);
+	free(name);
+}
+
+static const struct t_case cases[] = {
+	{ "nodes are paired within their leaf", test_pairs },
+	{ "every pair is mutual, across nodes, under one leaf",
+	  test_properties_of_pairs },
+	{ "rings go around the nodes of a leaf", test_rings },
+	{ "what one sends the other receives", test_rings_fit_together },
+	{ "65536 processes are paired at once", test_large_steps },
+	{ NULL, NULL },
+};
+T_SUITE(pairing, cases)

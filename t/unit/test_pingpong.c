@@ -1,0 +1,350 @@
+#include "t.h"
+#include "world.h"
+
+#include "np_moments.h"
+#include "np_pingpong.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PERIOD_SEC 0.1
+#define MAX_SEEN 4096
+
+/* What one process reported. */
+struct seen {
+	size_t n, n_notes;
+	double at_sec[MAX_SEEN], latency_sec[MAX_SEEN];
+	struct np_moments latency;
+	char note[8][256];
+};
+
+static struct t_world world;
+static struct seen seen[T_WORLD_MAX];
+static struct np_pingpong *pingpong[T_WORLD_MAX];
+static const char *const node[] = { "n0", "n1", "n2", "n3" };
+
+static void on_latency(double at_sec, double latency_sec, void *arg)
+{
+	struct seen *s = arg;
+
+	if (s->n < MAX_SEEN) {
+		s->at_sec[s->n] = at_sec;
+		s->latency_sec[s->n] = latency_sec;
+	}
+	s->n++;
+	np_moments_add(&s->latency, latency_sec);
+}
+
+static void on_note(const char *text, void *arg)
+{
+	struct seen *s = arg;
+
+	if (s->n_notes < NP_ARRAY_SIZE(s->note))
+		snprintf(s->note[s->n_notes], sizeof(s->note[0]), "%s", text);
+	s->n_notes++;
+}
+
+/* n processes on n nodes of one leaf, paired as the program does it. */
+static void set_up(size_t n, double delay_sec, size_t first_rank)
+{
+	struct np_place place[T_WORLD_MAX];
+	struct np_pair pair[T_WORLD_MAX];
+
+	t_world_init(&world, n);
+	np_net_loop_set_delay(world.net, delay_sec);
+	memset(seen, 0, sizeof(seen));
+	for (size_t i = 0; i < n; i++)
+		place[i] = (struct np_place){ node[i], "" };
+	np_pairing_make(place, n, pair);
+	for (size_t i = 0; i < n; i++) {
+		struct np_pingpong_conf c = {
+			.rank = (uint32_t)(first_rank + i), .pair = pair[i],
+			.asks_peer = (int)pair[i].asks,
+			.answers_peer = (int)pair[i].answers,
+			.bytes = 1024, .period_sec = PERIOD_SEC,
+			.start_sec = world.now_sec, .seed = 42 + i,
+			.latency = on_latency, .note = on_note,
+			.arg = &seen[i],
+		};
+
+		if (c.pair.asks != NP_NOBODY) {
+			c.asks_name = node[c.pair.asks];
+			c.pair.asks += (long)first_rank;
+		}
+		if (c.pair.answers != NP_NOBODY) {
+			c.answers_name = node[c.pair.answers];
+			c.pair.answers += (long)first_rank;
+		}
+		np_pingpong_new(&c, world.citizen[i].net, &world.clock,
+				&pingpong[i]);
+		world.citizen[i].step = np_pingpong_step;
+		world.citizen[i].engine = pingpong[i];
+	}
+}
+
+static void tear_down(void)
+{
+	for (size_t i = 0; i < world.n; i++)
+		np_pingpong_free(pingpong[i]);
+	t_world_free(&world);
+}
+
+static void run_for(double sec)
+{
+	t_world_run(&world, world.now_sec + sec);
+}
+
+static const struct {
+	const char *name;
+	double delay_sec, late_sec;
+	double from_sec, to_sec; /* latencies expected */
+} delays[] = {
+	{ "2 us, as on InfiniBand", 2e-6, 0, 2e-6, 3.1e-6 },
+	{ "20 us, as on Ethernet", 20e-6, 0, 20e-6, 21.1e-6 },
+	{ "20 us, processes wake 30 us late", 20e-6, 30e-6, 20e-6, 21.1e-6 },
+	{ "1 ms, beyond all polling", 1e-3, 0, 1e-3, 1.001e-3 },
+	{ "1 ms, processes wake 30 us late", 1e-3, 30e-6, 1e-3, 1.0301e-3 },
+	{ "3 s, longer than a period", 3, 0, 3, 3.000001 },
+};
+
+static void test_latency_is_half_the_round_trip(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(delays); i++) {
+		set_up(2, delays[i].delay_sec, 0);
+		world.late_sec = delays[i].late_sec;
+		run_for(40);
+		T_ROW(delays[i].name, seen[0].n > 2 && !seen[1].n);
+		T_ROW(delays[i].name,
+		      seen[0].latency.min >= delays[i].from_sec * 0.999999 &&
+		      seen[0].latency.max <= delays[i].to_sec);
+		T_ROW(delays[i].name, !seen[0].n_notes && !seen[1].n_notes);
+		tear_down();
+	}
+}
+
+/* A path that is slow to warm up, and fast then. */
+static void test_first_round_is_not_counted(void)
+{
+	set_up(2, 5e-3, 0);
+	while (np_pingpong_messages(pingpong[0]) == 0)
+		run_for(1e-3);
+	np_net_loop_set_delay(world.net, 10e-6);
+	run_for(1);
+	T_CHECK(seen[0].n > 5);
+	T_CHECK(seen[0].latency.max < 15e-6);
+	T_CHECK(np_pingpong_messages(pingpong[0]) == 2 * seen[0].n);
+	T_CHECK(np_pingpong_messages(pingpong[1]) == 2 * seen[0].n);
+	tear_down();
+}
+
+static void test_rhythm(void)
+{
+	unsigned phase[10] = { 0 };
+	double least = INFINITY, most = 0;
+
+	set_up(2, 10e-6, 0);
+	run_for(100);
+	T_CHECK(t_close((double)seen[0].n, 100 / PERIOD_SEC, 0.03));
+	for (size_t i = 0; i + 1 < seen[0].n; i++) {
+		double gap = seen[0].at_sec[i + 1] - seen[0].at_sec[i];
+		double turn = seen[0].at_sec[i] / PERIOD_SEC;
+
+		least = fmin(least, gap);
+		most = fmax(most, gap);
+		phase[(int)((turn - floor(turn)) * 10)]++;
+	}
+	T_CHECK(least > 0.74 * PERIOD_SEC && most < 1.26 * PERIOD_SEC);
+	/* A program in step with the period is met in all its phases. */
+	for (int i = 0; i < 10; i++)
+		T_CHECK(phase[i] > 50);
+	tear_down();
+}
+
+static void test_pairs_take_turns(void)
+{
+	double first[8];
+
+	for (size_t r = 0; r < 8; r++) {
+		set_up(2, 1e-6, 2 * r);
+		run_for(2 * PERIOD_SEC);
+		first[r] = seen[0].at_sec[0];
+		tear_down();
+	}
+	for (size_t a = 0; a < 8; a++)
+		for (size_t b = 0; b < a; b++)
+			T_CHECK(fabs(first[a] - first[b]) > 0.03 * PERIOD_SEC);
+}
+
+static void test_no_burst_after_a_slow_exchange(void)
+{
+	set_up(2, 0.2, 0);
+	run_for(10);
+	/* an exchange takes 0.8 s, then a new one starts a period later */
+	T_CHECK(seen[0].n >= 9 && seen[0].n <= 13);
+	for (size_t i = 0; i + 1 < seen[0].n; i++)
+		T_CHECK(seen[0].at_sec[i + 1] - seen[0].at_sec[i] > 0.8);
+	tear_down();
+}
+
+static const struct {
+	const char *name;
+	double delay_sec, late_sec;
+} polls[] = {
+	{ "answers come at once", 2e-6, 0 },
+	{ "answers take longer than any poll", 2e-3, 0 },
+	{ "processes wake up late", 10e-6, 200e-6 },
+};
+
+static void test_polling_is_bounded(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(polls); i++) {
+		set_up(2, polls[i].delay_sec, 0);
+		world.late_sec = polls[i].late_sec;
+		run_for(50);
+		for (size_t c = 0; c < 2; c++)
+			T_ROW(polls[i].name,
+			      world.citizen[c].polled_sec < 0.002 * 50);
+		tear_down();
+	}
+}
+
+/* A partner that never speaks costs nothing. */
+static void test_nobody_spins_for_a_silent_partner(void)
+{
+	set_up(2, 10e-6, 0);
+	run_for(2);
+	np_net_loop_set_silent(world.net, 1, true);
+	run_for(1);
+	world.citizen[0].polled_sec = world.citizen[1].polled_sec = 0;
+	world.citizen[0].steps = world.citizen[1].steps = 0;
+	run_for(100);
+	T_CHECK(world.citizen[0].polled_sec == 0);
+	T_CHECK(world.citizen[0].steps < 10);
+	T_CHECK(world.citizen[1].steps < 10);
+	T_CHECK(seen[0].n_notes == 1);
+	T_CHECK(!strcmp(seen[0].note[0], "partner on n1 silent for 10 s"));
+	T_CHECK(seen[1].n_notes == 1);
+	T_CHECK(!strcmp(seen[1].note[0], "partner on n0 silent for 10 s"));
+	tear_down();
+}
+
+static void test_answerer_is_awake_in_time(void)
+{
+	set_up(2, 10e-6, 0);
+	world.late_sec = 20e-6;
+	run_for(2); /* it learns how late it wakes */
+	world.citizen[1].got_polling = world.citizen[1].got_asleep = 0;
+	run_for(20);
+	T_CHECK(world.citizen[1].got_polling > 300);
+	T_CHECK(world.citizen[1].got_asleep <
+		world.citizen[1].got_polling / 20);
+	/* and not long before: 50 us of polls for each exchange */
+	T_CHECK(world.citizen[1].polled_sec < 22 / PERIOD_SEC * 50e-6);
+	tear_down();
+}
+
+/* As when both were stopped by SIGSTOP for a while. */
+static void test_silence_is_noted_and_not_measured(void)
+{
+	set_up(2, 10e-6, 0);
+	run_for(1);
+	np_net_loop_set_delay(world.net, 15);
+	run_for(0.2);
+	np_net_loop_set_delay(world.net, 10e-6);
+	run_for(60);
+	T_CHECK(seen[0].n_notes == 2);
+	T_CHECK(!strcmp(seen[0].note[1], "partner on n1 is back"));
+	T_CHECK(seen[0].latency.max < 1e-4);
+	T_CHECK(seen[0].n > 300);
+	tear_down();
+}
+
+static void test_lost_partner(void)
+{
+	size_t n;
+
+	set_up(2, 10e-6, 0);
+	run_for(1);
+	n = seen[0].n;
+	np_net_loop_kill(world.net, 1);
+	run_for(NP_PARTNER_GRACE_SEC / 2);
+	T_CHECK(seen[0].n_notes == 0);
+	run_for(60);
+	T_CHECK(seen[0].n_notes == 1);
+	T_CHECK(!strcmp(seen[0].note[0], "partner on n1 lost"));
+	T_CHECK(seen[0].n == n);
+	world.citizen[0].steps = 0;
+	run_for(1000);
+	T_CHECK(world.citizen[0].steps < 3);
+	tear_down();
+}
+
+static void test_lost_asker_is_noted_by_its_partner(void)
+{
+	set_up(2, 10e-6, 0);
+	run_for(1);
+	np_net_loop_kill(world.net, 0);
+	run_for(60);
+	T_CHECK(seen[1].n_notes == 1);
+	T_CHECK(!strcmp(seen[1].note[0], "partner on n0 lost"));
+	tear_down();
+}
+
+static void test_triangle(void)
+{
+	set_up(3, 10e-6, 0);
+	run_for(20);
+	for (size_t i = 0; i < 3; i++) {
+		T_CHECK(t_close((double)seen[i].n, 200, 0.1));
+		T_CHECK(seen[i].latency.mean < 20e-6);
+		T_CHECK(!seen[i].n_notes);
+		T_CHECK(world.citizen[i].polled_sec < 0.004 * 20);
+	}
+	/* one is lost: the two that are left still measure */
+	np_net_loop_kill(world.net, 2);
+	run_for(20);
+	T_CHECK(seen[0].n > 380 && seen[1].n < 210);
+	tear_down();
+}
+
+static void test_alone_sleeps(void)
+{
+	set_up(1, 0, 0);
+	run_for(1000);
+	T_CHECK(world.citizen[0].steps == 1);
+	T_CHECK(np_pingpong_messages(pingpong[0]) == 0);
+	tear_down();
+}
+
+static void test_patience(void)
+{
+	T_CHECK(np_pingpong_patience_sec(0.1) == 10);
+	T_CHECK(np_pingpong_patience_sec(60) == 600);
+}
+
+static const struct t_case cases[] = {
+	{ "the latency is half the round trip",
+	  test_latency_is_half_the_round_trip },
+	{ "the first round of an exchange is not counted",
+	  test_first_round_is_not_counted },
+	{ "exchanges keep the period and meet all phases", test_rhythm },
+	{ "pairs take turns within the period", test_pairs_take_turns },
+	{ "a slow exchange is not followed by a burst",
+	  test_no_burst_after_a_slow_exchange },
+	{ "polling takes at most 0.2 % of a core", test_polling_is_bounded },
+	{ "nobody spins for a silent partner",
+	  test_nobody_spins_for_a_silent_partner },
+	{ "the answering side is awake in time",
+	  test_answerer_is_awake_in_time },
+	{ "a silence is noted and not measured",
+	  test_silence_is_noted_and_not_measured },
+	{ "a lost partner is noted once, then all is quiet",
+	  test_lost_partner },
+	{ "a lost asker is noted by its partner",
+	  test_lost_asker_is_noted_by_its_partner },
+	{ "in a triangle everybody measures", test_triangle },
+	{ "a process without partner sleeps", test_alone_sleeps },
+	{ "patience is ten periods, or 10 s", test_patience },
+	{ NULL, NULL },
+};
+T_SUITE(pingpong, cases)

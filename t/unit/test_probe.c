@@ -1,0 +1,401 @@
+/* A whole probe on real time, over the twins in memory. */
+#include "t.h"
+
+#include "np_net_loop.h"
+#include "np_probe.h"
+#include "np_stop.h"
+#include "np_wire_loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct np_clock real;
+static struct np_net_loop *net;
+static struct np_wire_loop *wire;
+static struct np_probe probe[2];
+static int out[2]; /* what the probes say: a pipe */
+
+static int open_probe(uint32_t i, const char *node, const char *leaf,
+		      struct np_err *err)
+{
+	const struct np_probe_conf conf = {
+		.kind = NP_REPORT_LATENCY, .wire = np_wire_loop_end(wire, i),
+		.net = np_net_loop_end(net, i), .clock = &real, .node = node,
+		.leaf = leaf, .report_every_sec = 0.05,
+		.born_sec = real.now_sec(&real) - 1,
+	};
+	int rc = np_probe_open(&probe[i], &conf, err);
+
+	probe[i].say.fd = out[1];
+	return rc;
+}
+
+static void set_up(void)
+{
+	np_clock_init(&real, np_stop_fd());
+	net = np_net_loop_new(2, &real);
+	wire = np_wire_loop_new(2);
+	T_CHECK(pipe(out) == 0);
+	/* rank 0 does not find rank 1 yet: see the fence of the twin */
+	T_CHECK(open_probe(0, "n0", "leaf0", NULL) == -ETIMEDOUT);
+	np_probe_close(&probe[0]);
+	T_CHECK(open_probe(1, "n1", "leaf0", NULL) == 0);
+	T_CHECK(open_probe(0, "n0", "leaf0", NULL) == 0);
+}
+
+static void tear_down(void)
+{
+	np_probe_close(&probe[0]);
+	np_probe_close(&probe[1]);
+	np_net_loop_free(net);
+	np_wire_loop_free(wire);
+	close(out[0]);
+	close(out[1]);
+}
+
+/* The next report; kind -1 if there is none. */
+static struct np_report heard(void)
+{
+	struct np_report r = { .kind = (enum np_report_kind)-1 };
+	struct pollfd p = { .fd = out[0], .events = POLLIN };
+	char line[NP_REPORT_LINE];
+	size_t n = 0;
+
+	while (n < sizeof(line) - 1 && poll(&p, 1, 0) == 1 &&
+	       read(out[0], &line[n], 1) == 1)
+		if (line[n++] == '\n')
+			break;
+	line[n] = '\0';
+	if (n)
+		T_CHECK(np_report_parse(line, &r, NULL) == 0);
+	return r;
+}
+
+static void test_everybody_learns_where_all_run(void)
+{
+	set_up();
+	for (size_t i = 0; i < 2; i++) {
+		T_CHECK(!strcmp(probe[i].place[0].node, "n0"));
+		T_CHECK(!strcmp(probe[i].place[1].node, "n1"));
+		T_CHECK(!strcmp(probe[i].place[1].leaf, "leaf0"));
+	}
+	T_CHECK(np_probe_connect(&probe[0], 1, NULL) == 0);
+	tear_down();
+}
+
+static const struct {
+	const char *name, *blob;
+	size_t len;
+} damaged[] = {
+	{ "a node without end", "n1", 2 },
+	{ "a leaf without end", "n1\0leaf", 7 },
+	{ "no address", "n1\0leaf\0", 8 },
+	{ "one byte", "", 1 },
+};
+
+static void test_nonsense_from_another_process(void)
+{
+	set_up();
+	for (size_t i = 0; i < NP_ARRAY_SIZE(damaged); i++) {
+		struct np_wire *w = np_wire_loop_end(wire, 1);
+		struct np_err err = NP_ERR_INIT;
+
+		w->ops->put(w, damaged[i].blob, damaged[i].len, NULL);
+		np_probe_close(&probe[0]);
+		T_ROW(damaged[i].name,
+		      open_probe(0, "n0", "leaf0", &err) == -EPROTO);
+		T_ROW(damaged[i].name, strstr(err.text, "process 1") != NULL);
+	}
+	tear_down();
+}
+
+static void test_hello_and_skip(void)
+{
+	struct np_report r;
+
+	set_up();
+	np_probe_connect(&probe[0], 1, NULL);
+	np_probe_start(&probe[0], "n1", 0, "1.2.3", NULL, NULL);
+	r = heard();
+	T_CHECK(r.kind == NP_REPORT_HELLO && r.rank == 0);
+	T_CHECK(r.hello.n_ranks == 2);
+	T_CHECK(!strcmp(r.hello.node, "n0") && !strcmp(r.hello.leaf, "leaf0"));
+	T_CHECK(!strcmp(r.hello.partner, "n1"));
+	T_CHECK(!strcmp(r.hello.transport, "loop/memory"));
+	T_CHECK(!strcmp(r.hello.version, "1.2.3"));
+	np_probe_start(&probe[1], "", -1, "1.2.3", "nobody there", NULL);
+	r = heard();
+	T_CHECK(r.kind == NP_REPORT_HELLO && !r.hello.partner[0]);
+	r = heard();
+	T_CHECK(r.kind == NP_REPORT_SKIP && r.rank == 1);
+	T_CHECK(!strcmp(r.skip.node, "n1") && !strcmp(r.skip.leaf, "leaf0"));
+	T_CHECK(!strcmp(r.skip.reason, "nobody there"));
+	tear_down();
+}
+
+/* Counts its steps as messages, and asks to be woken every 5 ms. */
+static uint64_t steps;
+
+static void step(void *engine, double now_sec, struct np_next *next)
+{
+	(void)engine;
+	steps++;
+	*next = (struct np_next){ NP_WAIT_SLEEP, now_sec + 5e-3 };
+}
+
+static uint64_t count_steps(const void *engine)
+{
+	(void)engine;
+	return steps;
+}
+
+/* Sums over all cost reports must be the whole, however it was cut. */
+static void test_costs_are_deltas(void)
+{
+	double elapsed_sec = 0, cpu_sec = 0;
+	uint64_t messages = 0, n = 0;
+	struct np_report r;
+	struct np_cost all;
+
+	set_up();
+	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	heard();
+	steps = 0;
+	np_probe_run(&probe[0], step, NULL, count_steps, 0.22);
+	np_probe_finish(&probe[0]);
+	np_cost_now(&all);
+	while ((r = heard()).kind == NP_REPORT_COST) {
+		n++;
+		elapsed_sec += r.cost.elapsed_sec;
+		cpu_sec += r.cost.cpu_sec;
+		messages += r.cost.messages;
+		T_CHECK(r.cost.rss_bytes > 1 << 16);
+	}
+	T_CHECK(r.kind == NP_REPORT_BYE);
+	T_CHECK(n >= 4 && n <= 7);
+	T_CHECK(messages == steps && steps > 10);
+	T_CHECK(elapsed_sec > 1.22 && elapsed_sec < 1.5); /* born 1 s ago */
+	T_CHECK(cpu_sec > 0 && cpu_sec < all.cpu_sec + 1e-3);
+	tear_down();
+}
+
+static void test_samples_come_out_as_windows(void)
+{
+	struct np_report r;
+
+	set_up();
+	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	heard();
+	np_probe_count(0.01, 1e-5, &probe[0]);
+	np_probe_count(0.02, 3e-5, &probe[0]);
+	np_probe_count(0.06, 1e-5, &probe[0]);
+	r = heard();
+	T_CHECK(r.kind == NP_REPORT_LATENCY && r.window.sec.n == 2);
+	np_probe_note("something", &probe[0]);
+	r = heard();
+	T_CHECK(r.kind == NP_REPORT_NOTE && !strcmp(r.note, "something"));
+	np_probe_finish(&probe[0]);
+	r = heard();
+	T_CHECK(r.kind == NP_REPORT_LATENCY && r.window.sec.n == 1);
+	T_CHECK(t_close(r.window.at_sec, 0.05, 1e-9));
+	tear_down();
+}
+
+/* A reader that has stopped reading costs lines, and little time. */
+static void test_full_pipe(void)
+{
+	struct np_report bye = { .kind = NP_REPORT_BYE };
+	struct np_say s;
+	time_t start = time(NULL);
+	int ok = 0, rc;
+
+	T_CHECK(pipe(out) == 0);
+	fcntl(out[1], F_SETPIPE_SZ, 4096);
+	s = (struct np_say){ .fd = out[1], .wait_ms = 20 };
+	while ((rc = np_say(&s, &bye)) == 0 && ok < 100000)
+		ok++;
+	T_CHECK(rc == -EAGAIN && s.dropped == 1 && ok > 0);
+	T_CHECK(time(NULL) - start <= 1);
+	close(out[0]);
+	signal(SIGPIPE, SIG_IGN);
+	T_CHECK(np_say(&s, &bye) == -EPIPE);
+	signal(SIGPIPE, SIG_DFL);
+	close(out[1]);
+}
+
+/*
+ * Signals belong to the process, so each of these runs in one of its own and
+ * says with its exit code how it went.
+ */
+static int in_child(int (*run)(void))
+{
+	pid_t pid;
+	int status;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		_exit(run());
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+static int early_signal(void)
+{
+	np_stop_init(NULL);
+	raise(SIGTERM);
+	return 7;
+}
+
+static int late_signal(void)
+{
+	struct np_clock c;
+	double start;
+
+	np_stop_init(NULL);
+	np_stop_defer();
+	np_clock_init(&c, np_stop_fd());
+	start = c.now_sec(&c);
+	c.wait(&c, -1, start + 0.02);
+	if (c.now_sec(&c) < start + 0.02 || np_stop_asked())
+		return 1;
+	raise(SIGUSR1);
+	c.wait(&c, -1, INFINITY);
+	return np_stop_asked() ? 0 : 2;
+}
+
+/* The loop ends although its engine would sleep for ever. */
+static void sleep_for_ever(void *engine, double now_sec, struct np_next *next)
+{
+	(void)engine, (void)now_sec;
+	*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
+}
+
+static int signal_while_running(void)
+{
+	double start, took;
+	pid_t self = getpid();
+
+	np_stop_init(NULL);
+	set_up();
+	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	if (fork() == 0) {
+		usleep(50000);
+		kill(self, SIGUSR1);
+		_exit(0);
+	}
+	start = real.now_sec(&real);
+	np_probe_run(&probe[0], sleep_for_ever, NULL, count_steps, INFINITY);
+	took = real.now_sec(&real) - start;
+	return took > 0.04 && took < 0.2 ? 0 : 1;
+}
+
+static int reader_goes_away(void)
+{
+	np_stop_init(NULL);
+	set_up();
+	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	close(out[0]);
+	np_probe_run(&probe[0], step, NULL, count_steps, 60);
+	np_probe_finish(&probe[0]);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} ends[] = {
+	{ "a signal before the start ends it at once", early_signal },
+	{ "a signal after the start is only remembered", late_signal },
+	{ "a signal ends the loop", signal_while_running },
+	{ "a reader that goes away ends the loop", reader_goes_away },
+};
+
+static void test_ends(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++)
+		T_ROW(ends[i].name, in_child(ends[i].run) == 0);
+}
+
+/* An engine that waits for one message, without a time. */
+static struct np_op got;
+static bool is_got(void)
+{
+	return got.status == 0;
+}
+
+static void wait_for_message(void *engine, double now_sec,
+			     struct np_next *next)
+{
+	(void)engine, (void)now_sec;
+	steps++;
+	*next = (struct np_next){ is_got() ? NP_WAIT_POLL : NP_WAIT_NET,
+				  INFINITY };
+}
+
+static void nothing(void *arg, double now_sec)
+{
+	(void)arg, (void)now_sec;
+}
+
+static void *send_late(void *peer)
+{
+	struct np_net *n = peer;
+	struct np_op sent;
+
+	usleep(20000);
+	n->ops->send(n, 0, 1, "m", 2, &sent);
+	return NULL;
+}
+
+static void test_a_message_wakes_the_loop(void)
+{
+	const struct np_engine e = {
+		.step = wait_for_message, .idle = nothing,
+		.idle_every_sec = 60,
+	};
+	struct np_net *b;
+	pthread_t sender;
+	double start;
+	char buf[2];
+
+	set_up();
+	b = np_net_loop_end(net, 1);
+	np_probe_connect(&probe[0], 1, NULL);
+	b->ops->recv(b, 1, buf, sizeof(buf), &got);
+	steps = 0;
+	start = real.now_sec(&real);
+	T_CHECK(!pthread_create(&sender, NULL, send_late,
+				np_net_loop_end(net, 0)));
+	np_loop_run(&e, b, &real, is_got, start + 5);
+	T_CHECK(is_got() && real.now_sec(&real) < start + 2);
+	T_CHECK(steps < 5); /* it slept until then */
+	pthread_join(sender, NULL);
+	tear_down();
+}
+
+static const struct t_case cases[] = {
+	{ "everybody learns where all run",
+	  test_everybody_learns_where_all_run },
+	{ "nonsense from another process is refused",
+	  test_nonsense_from_another_process },
+	{ "hello and skip say who and why", test_hello_and_skip },
+	{ "costs are deltas that add up", test_costs_are_deltas },
+	{ "samples come out as windows", test_samples_come_out_as_windows },
+	{ "a reader that does not read costs lines, not time",
+	  test_full_pipe },
+	{ "it ends when asked to", test_ends },
+	{ "a message wakes the loop", test_a_message_wakes_the_loop },
+	{ NULL, NULL },
+};
+T_SUITE(probe, cases)

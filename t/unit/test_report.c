@@ -1,0 +1,286 @@
+#include "t.h"
+#include "np_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct np_report hello = {
+	.kind = NP_REPORT_HELLO, .rank = 3,
+	.hello = { 8, "n3", "leaf0", "n4", "tcp/eth0", "1.13.1" },
+};
+static const struct np_report quiet_hello = {
+	.kind = NP_REPORT_HELLO, .rank = 0, .hello = { 1, "n0", "", "", "", "" },
+};
+static const struct np_report latency = {
+	.kind = NP_REPORT_LATENCY, .rank = 1,
+	.window = {
+		.at_sec = 12, .sec = { 3, 2e-5, 3e-10, 1e-5, 3e-5 },
+		.n_bins = 2, .bins = { { 51, 1 }, { 62, 2 } },
+	},
+};
+static const struct np_report round_ = {
+	.kind = NP_REPORT_ROUND, .rank = 1,
+	.window = { .at_sec = 0.25, .sec = { 2, 0.25, 0.005, 0.2, 0.3 } },
+};
+static const struct np_report cost = {
+	.kind = NP_REPORT_COST, .rank = 4,
+	.cost = { 0.25, 100.5, 4000, 9437184 },
+};
+static const struct np_report skip = {
+	.kind = NP_REPORT_SKIP, .rank = 2,
+	.skip = { "n2", "", "no partner: one node" },
+};
+static const struct np_report note = {
+	.kind = NP_REPORT_NOTE, .rank = 4294967295u, .note = "a partner left",
+};
+static const struct np_report bye = { .kind = NP_REPORT_BYE, .rank = 0 };
+
+static const struct {
+	const char *name;
+	const struct np_report *r;
+	const char *line;
+} lines[] = {
+	{ "hello", &hello, "np1 hello 3 8 n3 leaf0 n4 tcp/eth0 1.13.1\n" },
+	{ "hello with nothing known", &quiet_hello,
+	  "np1 hello 0 1 n0 - - - -\n" },
+	{ "latency", &latency,
+	  "np1 lat 1 12.000000 3 2.0000000000000002e-05 "
+	  "3e-10 1.0000000000000001e-05 "
+	  "3.0000000000000001e-05 51:1,62:2\n" },
+	{ "round", &round_,
+	  "np1 round 1 0.250000 2 0.25 0.0050000000000000001 "
+	  "0.20000000000000001 0.29999999999999999\n" },
+	{ "cost", &cost, "np1 cost 4 0.250000 100.500000 4000 9437184\n" },
+	{ "skip", &skip, "np1 skip 2 n2 - no partner: one node\n" },
+	{ "note", &note, "np1 note 4294967295 a partner left\n" },
+	{ "bye", &bye, "np1 bye 0\n" },
+};
+
+static void test_lines(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+		char buf[NP_REPORT_LINE];
+		struct np_report back;
+		int len = np_report_format(lines[i].r, buf);
+
+		T_ROW(lines[i].name, len == (int)strlen(lines[i].line));
+		T_ROW(lines[i].name, !strcmp(buf, lines[i].line));
+		memset(&back, 0xff, sizeof(back));
+		T_ROW(lines[i].name, np_report_parse(buf, &back, NULL) == 0);
+		/* parse() clears what it does not set */
+		T_ROW(lines[i].name, !memcmp(&back, lines[i].r, sizeof(back)));
+		buf[len - 1] = '\0'; /* the newline is optional */
+		T_ROW(lines[i].name, np_report_parse(buf, &back, NULL) == 0);
+	}
+}
+
+static void test_largest_window_fits_a_line(void)
+{
+	struct np_report r = { .kind = NP_REPORT_LATENCY, .rank = UINT32_MAX };
+	char buf[NP_REPORT_LINE];
+	struct np_report back;
+
+	r.window.at_sec = 123456789.123456;
+	r.window.n_bins = 44;
+	for (size_t i = 0; i < 44; i++) {
+		r.window.bins[i].bin = (uint16_t)(NP_HIST_BINS - 44 + i);
+		r.window.bins[i].count = UINT32_MAX;
+		r.window.sec.n += UINT32_MAX;
+	}
+	r.window.sec.mean = 1.2345678901234567e-05;
+	r.window.sec.m2 = 1.2345678901234567e-105;
+	r.window.sec.min = 1.2345678901234567e-105;
+	r.window.sec.max = 1.2345678901234567e+05;
+	T_CHECK(np_report_format(&r, buf) > 0);
+	T_CHECK(np_report_parse(buf, &back, NULL) == 0);
+	T_CHECK(!memcmp(&back.window, &r.window, sizeof(r.window)));
+}
+
+static void spoil_space(struct np_report *r) { strcpy(r->hello.node, "a b"); }
+static void spoil_long(struct np_report *r)
+{
+	memset(r->hello.leaf, 'x', sizeof(r->hello.leaf));
+}
+static void spoil_newline(struct np_report *r)
+{
+	strcpy(r->hello.partner, "x\nnp1");
+}
+static void spoil_kind(struct np_report *r) { r->kind = 99; }
+static void spoil_bins(struct np_report *r)
+{
+	*r = latency;
+	r->window.n_bins = NP_REPORT_BINS + 1;
+}
+static void spoil_empty(struct np_report *r)
+{
+	*r = latency;
+	r->window.sec.n = 0;
+}
+static void spoil_moments(struct np_report *r)
+{
+	*r = round_;
+	r->window.sec.m2 = -1;
+}
+static void spoil_note(struct np_report *r)
+{
+	*r = note;
+	r->note[0] = '\0';
+}
+
+static const struct {
+	const char *name;
+	void (*spoil)(struct np_report *r);
+} unfit[] = {
+	{ "a name with a blank", spoil_space },
+	{ "a name that is too long", spoil_long },
+	{ "a name with a newline", spoil_newline },
+	{ "no such kind", spoil_kind },
+	{ "too many bins", spoil_bins },
+	{ "an empty window", spoil_empty },
+	{ "impossible moments", spoil_moments },
+	{ "an empty note", spoil_note },
+};
+
+static void test_what_does_not_fit_is_not_written(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(unfit); i++) {
+		struct np_report r = hello;
+		char buf[NP_REPORT_LINE];
+
+		unfit[i].spoil(&r);
+		T_ROW(unfit[i].name, np_report_format(&r, buf) == -EINVAL);
+	}
+}
+
+static void test_text_is_made_printable(void)
+{
+	struct np_report r = note, back;
+	char buf[NP_REPORT_LINE];
+
+	strcpy(r.note, "a\tb\nc\x1b[31m \xc3\xa4");
+	T_CHECK(np_report_format(&r, buf) > 0);
+	T_CHECK(np_report_parse(buf, &back, NULL) == 0);
+	T_CHECK(!strcmp(back.note, "a?b?c?[31m ??"));
+}
+
+#define M "1e-5 0 1e-5 1e-5"
+
+static const struct {
+	const char *name, *line;
+	int rc;
+} hostile[] = {
+	{ "empty", "", -ENOMSG },
+	{ "output of somebody else", "Hello, world", -ENOMSG },
+	{ "another version", "np2 bye 0", -ENOMSG },
+	{ "the mark without a blank", "np1", -ENOMSG },
+	{ "nothing but the mark", "np1 ", -EINVAL },
+	{ "an unknown kind", "np1 latency 0", -EINVAL },
+	{ "a very long kind", "np1 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 0", -EINVAL },
+	{ "no rank", "np1 bye", -EINVAL },
+	{ "a negative rank", "np1 bye -1", -EINVAL },
+	{ "a rank beyond 32 bits", "np1 bye 4294967296", -EINVAL },
+	{ "a rank beyond 64 bits", "np1 bye 99999999999999999999999", -EINVAL },
+	{ "a rank with a sign", "np1 bye +1", -EINVAL },
+	{ "something after the end", "np1 bye 0 1", -EINVAL },
+	{ "two lines in one", "np1 bye 0\nnp1 bye 1\n", -EINVAL },
+	{ "a tab", "np1\tbye 0", -ENOMSG },
+	{ "a tab inside", "np1 bye\t0", -EINVAL },
+	{ "a carriage return", "np1 bye 0\r\n", -EINVAL },
+	{ "hello that ends early", "np1 hello 0 1 n0 - -", -EINVAL },
+	{ "hello of no ranks", "np1 hello 0 0 n0 - - - -", -EINVAL },
+	{ "hello of a rank there is not", "np1 hello 1 1 n0 - - - -", -EINVAL },
+	{ "hello with bytes above 127", "np1 hello 0 1 n\xc3\xa4 - - - -",
+	  -EINVAL },
+	{ "a window without samples", "np1 round 0 1 0 0 0 0 0", -EINVAL },
+	{ "a window before the start", "np1 round 0 -1 1 " M, -EINVAL },
+	{ "a window in a million years", "np1 round 0 3e13 1 " M, -EINVAL },
+	{ "NaN", "np1 round 0 0 1 nan 0 1e-5 1e-5", -EINVAL },
+	{ "infinity", "np1 round 0 0 1 1e-5 0 1e-5 inf", -EINVAL },
+	{ "overflow to infinity", "np1 round 0 0 1 1e-5 1e999 1e-5 1e-5",
+	  -EINVAL },
+	{ "hexadecimal", "np1 round 0 0 1 0x1p-3 0 0x1p-3 0x1p-3", -EINVAL },
+	{ "minimum above maximum", "np1 round 0 0 2 1.5 1 2 1", -EINVAL },
+	{ "mean outside the range", "np1 round 0 0 2 9 1 1 2", -EINVAL },
+	{ "negative spread", "np1 round 0 0 2 1.5 -1 1 2", -EINVAL },
+	{ "latency without bins", "np1 lat 0 0 1 " M, -EINVAL },
+	{ "bins with a count of nothing", "np1 lat 0 0 1 " M " 51:0", -EINVAL },
+	{ "bins that do not add up", "np1 lat 0 0 3 " M " 51:2", -EINVAL },
+	{ "bins that overflow when added",
+	  "np1 lat 0 0 1 " M " 51:18446744073709551615,52:2", -EINVAL },
+	{ "a bin there is not", "np1 lat 0 0 1 " M " 177:1", -EINVAL },
+	{ "a negative bin", "np1 lat 0 0 1 " M " -1:1", -EINVAL },
+	{ "a bin twice", "np1 lat 0 0 2 " M " 51:1,51:1", -EINVAL },
+	{ "bins in disorder", "np1 lat 0 0 2 " M " 52:1,51:1", -EINVAL },
+	{ "a bin without count", "np1 lat 0 0 1 " M " 51", -EINVAL },
+	{ "a comma too many", "np1 lat 0 0 1 " M " 51:1,", -EINVAL },
+	{ "bins with blanks", "np1 lat 0 0 2 " M " 51:1, 52:1", -EINVAL },
+	{ "a negative cost", "np1 cost 0 -1 1 1 1", -EINVAL },
+	{ "skip without reason", "np1 skip 0 n0 -", -EINVAL },
+	{ "note without text", "np1 note 0", -EINVAL },
+};
+
+static void test_hostile_lines(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(hostile); i++) {
+		struct np_report r = bye;
+		struct np_err err = NP_ERR_INIT;
+		int rc = np_report_parse(hostile[i].line, &r, &err);
+
+		T_ROW(hostile[i].name, rc == hostile[i].rc);
+		T_ROW(hostile[i].name, !memcmp(&r, &bye, sizeof(r)));
+		T_ROW(hostile[i].name, (rc == -EINVAL) == !!err.text[0]);
+	}
+}
+
+static void test_long_lines(void)
+{
+	char line[3 * NP_REPORT_LINE];
+	struct np_report r;
+	struct np_err err = NP_ERR_INIT;
+
+	memset(line, 'x', sizeof(line));
+	line[sizeof(line) - 1] = '\0';
+	T_CHECK(np_report_parse(line, &r, &err) == -ENOMSG);
+	memcpy(line, "np1 note 0 ", 11);
+	T_CHECK(np_report_parse(line, &r, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "longer than 999 bytes") != NULL);
+	line[11 + NP_REPORT_TEXT] = '\0';
+	T_CHECK(np_report_parse(line, &r, &err) == -EINVAL);
+	line[11 + NP_REPORT_TEXT - 1] = '\0';
+	T_CHECK(np_report_parse(line, &r, &err) == 0);
+	T_CHECK(strlen(r.note) == NP_REPORT_TEXT - 1);
+}
+
+/* Good lines with bytes changed: anything but a crash or a wild report. */
+static void test_mutations(void)
+{
+	srand(1);
+	for (int i = 0; i < 100000; i++) {
+		char line[NP_REPORT_LINE], buf[NP_REPORT_LINE];
+		struct np_report r;
+		size_t len;
+
+		strcpy(line, lines[i % NP_ARRAY_SIZE(lines)].line);
+		len = strlen(line);
+		for (int k = rand() % 4; k >= 0; k--)
+			line[4 + (size_t)rand() % (len - 4)] =
+				rand() % 2 ? (char)(rand() % 256) :
+					     "0123456789:,-.e \n"[rand() % 17];
+		if (np_report_parse(line, &r, NULL) == 0)
+			T_CHECK(np_report_format(&r, buf) > 0);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "every report can be written and read back", test_lines },
+	{ "the largest window fits a line", test_largest_window_fits_a_line },
+	{ "what does not fit a report is not written",
+	  test_what_does_not_fit_is_not_written },
+	{ "text is made printable", test_text_is_made_printable },
+	{ "hostile lines are refused and change nothing", test_hostile_lines },
+	{ "long lines are refused", test_long_lines },
+	{ "what is accepted can be written again", test_mutations },
+	{ NULL, NULL },
+};
+T_SUITE(report, cases)

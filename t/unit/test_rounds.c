@@ -1,0 +1,206 @@
+#include "t.h"
+#include "world.h"
+
+#include "np_moments.h"
+#include "np_pairing.h"
+#include "np_rounds.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct seen {
+	struct np_moments round;
+	size_t n_notes;
+	char note[256];
+};
+
+static struct t_world world;
+static struct seen seen[T_WORLD_MAX];
+static struct np_rounds *rounds[T_WORLD_MAX];
+static size_t from[T_WORLD_MAX][T_WORLD_MAX];
+static int to[T_WORLD_MAX][T_WORLD_MAX];
+static const char *names[T_WORLD_MAX][T_WORLD_MAX];
+static const char *const node[] = { "n0", "n1", "n2", "n3" };
+
+static void on_round(double at_sec, double round_sec, void *arg)
+{
+	(void)at_sec;
+	np_moments_add(&((struct seen *)arg)->round, round_sec);
+}
+
+static void on_note(const char *text, void *arg)
+{
+	struct seen *s = arg;
+
+	s->n_notes++;
+	snprintf(s->note, sizeof(s->note), "%s", text);
+}
+
+static void set_up(size_t n, const char *level, double delay_sec)
+{
+	struct np_place place[T_WORLD_MAX];
+
+	t_world_init(&world, n);
+	np_net_loop_set_delay(world.net, delay_sec);
+	memset(seen, 0, sizeof(seen));
+	for (size_t i = 0; i < n; i++)
+		place[i] = (struct np_place){ node[i], "leaf" };
+	for (size_t i = 0; i < n; i++) {
+		size_t ranks[T_WORLD_MAX], got;
+		struct np_rounds_conf c = {
+			.rank = (uint32_t)i, .from = from[i], .to = to[i],
+			.to_names = names[i], .start_sec = world.now_sec,
+			.round = on_round, .note = on_note, .arg = &seen[i],
+		};
+
+		T_CHECK(np_level_parse(level, &c.level, NULL) == 0);
+		np_pairing_ring(place, n, i, c.level.partners, ranks, from[i],
+				&got);
+		c.level.partners = (uint32_t)got;
+		for (size_t p = 0; p < got; p++) {
+			to[i][p] = (int)ranks[p];
+			names[i][p] = node[ranks[p]];
+		}
+		np_rounds_new(&c, world.citizen[i].net, &world.clock,
+			      &rounds[i]);
+		world.citizen[i].step = np_rounds_step;
+		world.citizen[i].engine = rounds[i];
+	}
+}
+
+static void tear_down(void)
+{
+	for (size_t i = 0; i < world.n; i++)
+		np_rounds_free(rounds[i]);
+	t_world_free(&world);
+}
+
+static void run_for(double sec)
+{
+	t_world_run(&world, world.now_sec + sec);
+}
+
+static const struct {
+	const char *name, *level;
+	size_t nodes;
+	double delay_sec, round_sec;
+	uint64_t messages; /* per round */
+} levels[] = {
+	{ "a pause and a transfer", "P1:M1:B10ms", 2, 1e-3, 11e-3, 1 },
+	{ "three messages to two partners", "P2:M3:B10ms", 4, 1e-3, 11e-3, 6 },
+	{ "more partners than nodes", "P9:M2:B10ms", 4, 1e-3, 11e-3, 6 },
+	{ "no pause", "P1:M1:B0s", 3, 1e-3, 1e-3, 1 },
+	{ "a pause too short to sleep", "P1:M1:B20us", 3, 1e-3, 1.02e-3, 1 },
+	{ "a fast network", "P1:M1:B200us", 2, 5e-6, 205e-6, 1 },
+};
+
+static void test_round_is_pause_plus_transfer(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(levels); i++) {
+		const char *name = levels[i].name;
+		double sec = 100 * levels[i].round_sec;
+
+		set_up(levels[i].nodes, levels[i].level, levels[i].delay_sec);
+		run_for(sec);
+		for (size_t c = 0; c < levels[i].nodes; c++) {
+			struct np_moments *m = &seen[c].round;
+			uint64_t sent = np_rounds_messages(rounds[c]);
+
+			T_ROW(name, t_close(m->mean, levels[i].round_sec,
+					    0.01));
+			/* the first is not counted, the last is not over */
+			T_ROW(name, m->n >= 95 && m->n <= 99);
+			T_ROW(name, sent % levels[i].messages == 0);
+			T_ROW(name, t_close((double)sent, (double)
+					    ((m->n + 2) * levels[i].messages),
+					    0.011));
+			T_ROW(name, !seen[c].n_notes);
+		}
+		tear_down();
+	}
+}
+
+static void test_a_slower_network_shows_in_full(void)
+{
+	set_up(2, "P1:M1:B60ms", 10e-3);
+	run_for(10);
+	T_CHECK(t_close(seen[0].round.mean, 70e-3, 1e-3));
+	np_net_loop_set_delay(world.net, 20e-3);
+	run_for(0.2);
+	memset(seen, 0, sizeof(seen));
+	run_for(10);
+	T_CHECK(t_close(seen[0].round.mean, 80e-3, 1e-3));
+	tear_down();
+}
+
+static void test_waiting_does_not_spin(void)
+{
+	set_up(4, "P2:M4:B5ms", 20e-3);
+	run_for(10);
+	for (size_t i = 0; i < 4; i++) {
+		double n = (double)seen[i].round.n + 2;
+
+		T_CHECK(n > 350);
+		T_CHECK(world.citizen[i].polled_sec <
+			n * 1.05 * NP_ROUNDS_POLL_SEC);
+	}
+	tear_down();
+}
+
+static void test_without_partner_it_sleeps(void)
+{
+	set_up(1, "c7", 0);
+	run_for(1000);
+	T_CHECK(world.citizen[0].steps == 1);
+	T_CHECK(np_rounds_messages(rounds[0]) == 0);
+	tear_down();
+}
+
+static void test_lost_partner_ends_the_rounds(void)
+{
+	set_up(3, "P1:M1:B10ms", 1e-3);
+	run_for(1);
+	np_net_loop_kill(world.net, 1); /* the successor of n0 */
+	run_for(1);
+	T_CHECK(!seen[0].n_notes);
+	run_for(200);
+	T_CHECK(seen[0].n_notes == 1);
+	T_CHECK(!strcmp(seen[0].note, "partner on n1 lost"));
+	/* n2 waits for n1 and sends to n0: it sees a round without end */
+	T_CHECK(seen[2].n_notes == 1);
+	T_CHECK(!strcmp(seen[2].note, "round not over 30 s after its pause"));
+	world.citizen[0].steps = world.citizen[2].steps = 0;
+	run_for(1000);
+	T_CHECK(world.citizen[0].steps < 3 && world.citizen[2].steps < 3);
+	tear_down();
+}
+
+static void test_endless_round_is_not_counted(void)
+{
+	set_up(2, "P1:M1:B10ms", 1e-3);
+	run_for(1);
+	np_net_loop_set_delay(world.net, 100);
+	run_for(1);
+	np_net_loop_set_delay(world.net, 1e-3);
+	run_for(150);
+	T_CHECK(seen[0].n_notes == 1);
+	T_CHECK(seen[0].round.max < 0.02);
+	T_CHECK(seen[0].round.n > 4000);
+	tear_down();
+}
+
+static const struct t_case cases[] = {
+	{ "a round takes its pause plus its transfers",
+	  test_round_is_pause_plus_transfer },
+	{ "a slower network shows in full, even beside a long pause",
+	  test_a_slower_network_shows_in_full },
+	{ "waiting does not spin", test_waiting_does_not_spin },
+	{ "a process without partner sleeps", test_without_partner_it_sleeps },
+	{ "the loss of a partner is noted and ends the rounds",
+	  test_lost_partner_ends_the_rounds },
+	{ "an endless round is noted and not counted",
+	  test_endless_round_is_not_counted },
+	{ NULL, NULL },
+};
+T_SUITE(rounds, cases)
