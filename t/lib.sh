@@ -105,7 +105,7 @@ test_shell() { # SUITE FUNCTION
 
 # In the background, as a trap of ours only runs while we wait by `wait`.
 run_test() { # SUITE FUNCTION LIMIT
-	local name log rc=0 why
+	local name log rc=0 why begin=$SECONDS
 	name="$(basename "$1" .sh): ${2#test_}"
 	name=${name//_/ }
 	log=$TMP/log
@@ -119,9 +119,9 @@ run_test() { # SUITE FUNCTION LIMIT
 	RUNNING=
 	case $rc in
 	0) ok "$name" ;;
-	124 | 137) not_ok "$name" "not done within $3 s" "$log" ;;
+	124) not_ok "$name" "not done within $3 s" "$log" ;;
 	*)
-		why=$(grep -m1 '^why: ' "$log") || why="why: exit code $rc"
+		why=$(grep -m1 '^why: ' "$log") || why="why: exit code $rc in $((SECONDS - begin)) s"
 		not_ok "$name" "${why#why: }" "$log" ;;
 	esac
 }

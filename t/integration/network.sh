@@ -73,3 +73,27 @@ test_the_management_network_is_not_shaped() {
 	r=$(cat "$TMPDIR/rate.0")
 	between "management, Mbit/s" "$r" 100 1000000
 }
+
+# Seconds of LAMMPS' main loop on the first nodes, while it runs on the second.
+loop_sec() { # NODES NODES
+	local pid
+	lammps "$2" >/dev/null &
+	pid=$!
+	lammps "$1" | awk '/^Loop time of/ { print $4 }'
+	wait "$pid" || fail "LAMMPS on $2 failed"
+}
+
+lammps() { # NODES
+	inside srun -N2 -n2 -w "$1" --mpi=pmix lmp -in melt.in -log none
+}
+
+# The same two cores do all the work in both cases: only the switch differs.
+test_programs_slow_each_other_on_one_leaf_and_not_on_two() {
+	local one two
+	sed 's/^run.*/run 15/' /usr/share/lammps/examples/melt/in.melt |
+		inside tee melt.in >/dev/null
+	one=$(loop_sec n0,n1 n2,n3)
+	two=$(loop_sec n0,n1 n4,n5)
+	between "one leaf over two ($one s, $two s)" \
+		"$(awk "BEGIN { print $one / $two }")" 1.4 4
+}
