@@ -5,7 +5,7 @@
 
 test_every_step_of_a_batch_job_has_its_record() {
 	script two.sh 'srun -N4 -n4 sleep 2' 'srun -N2 -n2 sleep 2'
-	alice "sbatch -Q -W -N4 -n4 -o /dev/null --netprofile=two two.sh"
+	batch -N4 -n4 --netprofile=two two.sh
 	expect two 'length == 2 and all(.state == "complete" and
 		.exit_code == 0 and .leaves[0].latency.n > 10 and
 		.probe.transport == "tcp/eth0") and
@@ -15,7 +15,7 @@ test_every_step_of_a_batch_job_has_its_record() {
 test_concurrent_steps_are_measured_each_on_its_own_nodes() {
 	script both.sh 'srun -N4 -n4 --exact -w "n[0-3]" sleep 3 &' \
 		'srun -N4 -n4 --exact -w "n[4-7]" sleep 3 &' wait
-	alice "sbatch -Q -W -N8 -n8 -o /dev/null --netprofile=both both.sh"
+	batch -N8 -n8 --netprofile=both both.sh
 	expect both 'length == 2 and all(.leaves[0].latency.n > 10) and
 		(map(.nodes) | sort) == ["n[0-3]", "n[4-7]"] and
 		(map(.leaves[].name) | unique) == ["leaf0", "leaf1"]'
@@ -24,8 +24,7 @@ test_concurrent_steps_are_measured_each_on_its_own_nodes() {
 test_a_concurrent_step_on_the_leaf_is_recorded_as_a_neighbour() {
 	script beside.sh 'srun -N2 -n2 --exact -w "n[0-1]" sleep 6 &' \
 		'srun -N2 -n2 --exact -w "n[2-3]" sleep 6 &' wait
-	alice "sbatch -Q -W -N4 -n4 -w 'n[0-3]' -o /dev/null \
-		--netprofile=beside beside.sh"
+	batch -N4 -n4 -w 'n[0-3]' --netprofile=beside beside.sh
 	expect beside 'length == 2 and all(.neighbours | length == 1 and
 		.[0].step_id != null and .[0].leaf == "leaf0" and
 		.[0].overlap_sec > 3)'
@@ -40,8 +39,7 @@ test_another_job_on_the_leaf_is_recorded_as_a_neighbour() {
 
 test_exclusive_steps_are_measured_and_not_delayed() {
 	script excl.sh 'srun --exclusive -N4 -n16 --mem=1000 sleep 2'
-	alice "sbatch -Q -W -N4 -n16 --exclusive --mem=1000 -o /dev/null \
-		--netprofile=excl excl.sh"
+	batch -N4 -n16 --exclusive --mem=1000 --netprofile=excl excl.sh
 	expect excl 'length == 1 and (.[0] | .leaves[0].latency.n > 10 and
 		.end - .start < 3)'
 }
@@ -77,15 +75,13 @@ test_a_direct_srun_is_measured() {
 }
 
 test_mpirun_in_a_batch_script_is_measured_on_all_its_nodes() {
-	alice "sbatch -Q -W -J mpijob -N4 -n4 -o /dev/null --netprofile \
-		--wrap 'mpirun sleep 3'"
+	batch -J mpijob -N4 -n4 --netprofile --wrap 'mpirun sleep 3'
 	expect mpijob 'length == 1 and (.[0] | .n_nodes == 4 and
 		.leaves[0].latency.n > 10)'
 }
 
 test_mpirun_on_one_node_is_left_alone() {
-	alice "sbatch -Q -W -J onenode -N1 -n2 -o /dev/null --netprofile \
-		--wrap 'mpirun sleep 1'"
+	batch -J onenode -N1 -n2 --netprofile --wrap 'mpirun sleep 1'
 	no_profile onenode
 }
 
