@@ -74,7 +74,9 @@ write_slurm_conf() {
 # 2 to 4 % of the starts here: a step daemon that acts as the user for a moment
 # cannot check a credential made for root ("Connection reject", the job hangs),
 # and with the ring fence a rank can get a message while still in MPI_Init.
-# Through slurmd, with the tree fence, neither was seen.
+# Through slurmd, with the tree fence, neither was seen.  But with either of the
+# two settings an MPI program hangs in a step that leaves out the first nodes of
+# its job (PMIx_Get of a remote rank): start such programs as jobs of their own.
 write_mpi_conf() {
 	cat <<-END
 		PMIxDirectConn=false
