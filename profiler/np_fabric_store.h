@@ -34,10 +34,10 @@ struct np_calibration_leaf {
  * "", numbers are 0.
  */
 struct np_calibration {
-	char *path;	  /* of the file, for messages */
+	const char *path; /* of the file, for messages */
 	double date;	  /* of the measurement, seconds since 1970 */
-	char *cluster, *transport, *netprof_version;
-	char *scope_name; /* "node", "leaf" or "uplink" */
+	const char *cluster, *transport, *netprof_version;
+	const char *scope_name; /* "node", "leaf" or "uplink" */
 	enum np_scope scope; /* where the interferers were: curves and tables
 				are of this scope; leaf if not said */
 	uint32_t message_bytes; /* of the probes */
