@@ -95,6 +95,12 @@ double np_sample_quantile(const struct np_sample *s, double q);
 /* All leaves of one run. */
 struct np_moments np_run_latency(const struct np_record *r);
 
+/*
+ * All leaves of a run over time: free() it.  NULL if it has no windows, or
+ * memory is short.
+ */
+struct np_series *np_run_windows(const struct np_record *r);
+
 /* Did other jobs have nodes on the run's leaves while it ran? */
 bool np_run_has_neighbours(const struct np_record *r);
 
