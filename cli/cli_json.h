@@ -1,6 +1,6 @@
 /*
- * --json: the same as the text, for programs.  Here and in
- * cli_accuracy_json.c alone is json-c used in this room.
+ * --json: the same as the text, for programs.  In cli_*json*.c alone is json-c
+ * used in this room.
  */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H

@@ -39,7 +39,7 @@ static void say_verdict(FILE *f, const struct np_profile *p)
 	fputc('\n', f);
 }
 
-static void labelled(FILE *f, const char *label, const char *text)
+void cli_page_labelled(FILE *f, const char *label, const char *text)
 {
 	char line[2048];
 
@@ -55,7 +55,7 @@ static void labelled(FILE *f, const char *label, const char *text)
 			fputs(rest, f);
 			break;
 		}
-		for (size_t i = 0; rest[i] && i < width; i++)
+		for (size_t i = 0; rest[i] && i <= width; i++)
 			if (rest[i] == ' ')
 				cut = rest + i;
 		if (cut == rest)
@@ -90,7 +90,7 @@ static void say_runs(FILE *f, const struct cli_profile *p)
 	}
 	snprintf(line + len, sizeof(line) - (size_t)len, ", %s%s",
 		 p->owner == NP_STORE_USER ? "of " : "", owner);
-	labelled(f, "Runs", line);
+	cli_page_labelled(f, "Runs", line);
 }
 
 static void say_left_out(FILE *f, const struct cli_profile *p)
@@ -114,7 +114,7 @@ static void say_left_out(FILE *f, const struct cli_profile *p)
 						"%s%zu %s", len ? ", " : "",
 						reasons[i].n, reasons[i].why);
 	if (len)
-		labelled(f, "Left out", line);
+		cli_page_labelled(f, "Left out", line);
 }
 
 static void say_fabric(FILE *f, const struct np_record *r)
@@ -138,7 +138,7 @@ static void say_fabric(FILE *f, const struct np_record *r)
 	if (r->n_leaves > 4)
 		snprintf(line + len, sizeof(line) - (size_t)len,
 			 " and %zu more", r->n_leaves - 4);
-	labelled(f, "Fabric", line);
+	cli_page_labelled(f, "Fabric", line);
 }
 
 static void say_probes(FILE *f, const struct np_profile *p)
@@ -152,7 +152,7 @@ static void say_probes(FILE *f, const struct np_profile *p)
 		 cli_setting_sec(r->probe.period_sec, period),
 		 cli_percent(p->cost.cpu_share, share),
 		 cli_bytes(p->cost.rss_bytes_max, rss));
-	labelled(f, "Probes", line);
+	cli_page_labelled(f, "Probes", line);
 }
 
 static const double quantiles[] = { 0.5, 0.9, 0.99 };
@@ -223,7 +223,7 @@ static void say_delayed(FILE *f, const struct np_profile *p)
 		 "index %.2f",
 		 cli_percent(v->delayed_share, share),
 		 cli_sec(v->delayed_sec, sec), v->rho);
-	labelled(f, "Delayed", line);
+	cli_page_labelled(f, "Delayed", line);
 }
 
 /* A row of the table of levels: one column each. */
