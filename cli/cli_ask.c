@@ -7,12 +7,36 @@
 
 #define HARDLY 0.02 /* less is noise to most users */
 
+/* Where no run of an application can be used, that is what to say. */
+static int check_runs(const struct cli_known *k, size_t app, struct np_err *err)
+{
+	const struct cli_known_app *a = k->app[app];
+	const size_t *count = a->subject.count;
+	char why[NP_ERR_LEN] = "";
+	size_t len = 0;
+
+	if (count[NP_SUBJECT_ALONE] || count[NP_SUBJECT_BESIDE])
+		return 0;
+	for (int use = NP_SUBJECT_FABRIC; use < NP_SUBJECT_USES; use++)
+		if (count[use] && len < sizeof(why))
+			len += (size_t)snprintf(why + len, sizeof(why) - len,
+				"%s%zu %s", len ? ", " : "", count[use],
+				np_subject_why((enum np_subject_use)use));
+	return np_errf(err, -ENODATA, "%s: no run can be compared on cluster "
+		       "%s: %s", a->r.runs.app, k->cal.cluster, why);
+}
+
 void cli_ask(struct np_predictor *p, const struct cli_known *k,
 	     struct cli_answer *a)
 {
 	const struct np_program *co[CLI_ASK_MAX_CO];
 
 	a->why.text[0] = '\0';
+	a->rc = check_runs(k, a->victim, &a->why);
+	for (size_t i = 0; !a->rc && i < a->n_co; i++)
+		a->rc = check_runs(k, a->co[i], &a->why);
+	if (a->rc)
+		return;
 	for (size_t i = 0; i < a->n_co; i++)
 		co[i] = &k->app[a->co[i]]->subject.program;
 	a->rc = np_predict(p, &k->app[a->victim]->subject.program, co, a->n_co,
@@ -70,7 +94,7 @@ static const struct {
 	{ NP_PRED_NOISE_ONLY, "noise-only",
 	  "The interval knows nothing of the model's own error." },
 	{ NP_PRED_NOT_MUTUAL, "not-mutual",
-	  "Several co-runners: no fixed point." },
+	  "Several co-runners: that each slows the other is left out." },
 	{ NP_PRED_NO_CONVERGENCE, "no-convergence",
 	  "The fixed point was not reached." },
 };
@@ -131,6 +155,8 @@ void cli_say_narrower(const struct cli_known *k, const struct cli_answer *a,
 	const struct np_prediction *p = &a->p;
 
 	*command = *what = '\0';
+	if (a->rc || cli_no_effect(k, a->scope))
+		return;
 	switch (p->more) {
 	case NP_MORE_NOTHING:
 		return;
@@ -149,19 +175,19 @@ void cli_say_narrower(const struct cli_known *k, const struct cli_answer *a,
 		return;
 	case NP_MORE_CALIBRATION:
 		snprintf(command, len, "%s", CLI_CALIBRATE);
-		snprintf(what, len, "the levels beside each other, again (for "
-			 "an administrator)");
+		snprintf(what, len, "the levels beside each other again; for "
+			 "an administrator");
 		return;
 	case NP_MORE_LEVELS:
 		snprintf(command, len, "%s --levels=all", CLI_CALIBRATE);
-		snprintf(what, len, "further levels, around %s (for an "
-			 "administrator)",
+		snprintf(what, len, "further levels around %s; for an "
+			 "administrator",
 			 k->cal.fabric->level[p->more_level].name);
 		return;
 	case NP_MORE_COUPLING:
 		snprintf(command, len, "%s", CLI_CALIBRATE);
-		snprintf(what, len, "the coupling, again (for an "
-			 "administrator)");
+		snprintf(what, len, "the coupling again; for an "
+			 "administrator");
 		return;
 	}
 }
@@ -195,6 +221,23 @@ void cli_say_missing(const struct cli_known *k, const struct cli_answer *a,
 bool cli_no_effect(const struct cli_known *k, enum np_scope scope)
 {
 	return k->calibrated && np_coupling_none(&k->cal.fabric->coupling[scope]);
+}
+
+const char *cli_say_no_effect(const struct cli_known *k, enum np_scope scope,
+			      char *buf, size_t len)
+{
+	static const char *const what[NP_N_SCOPES] = {
+		[NP_SCOPE_NODE] = "these nodes", [NP_SCOPE_LEAF] = "this leaf",
+		[NP_SCOPE_UPLINK] = "this uplink",
+	};
+	const struct np_mean *c = &k->cal.fabric->coupling[scope];
+	double low, high = c->mean;
+
+	np_coupling_interval(c, &low, &high);
+	snprintf(buf, len, "Sharing %s makes no difference here: of what a "
+		 "co-runner costs %s, at most %.0f %% is felt.", what[scope],
+		 cli_scope_words(k->cal.scope), 100 * high);
+	return buf;
 }
 
 const char *cli_scope_words(enum np_scope scope)

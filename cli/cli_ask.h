@@ -27,7 +27,7 @@ const char *cli_say_co(const struct cli_known *k, const struct cli_answer *a,
 /* "slows markedly", "hardly slows" ... */
 const char *cli_say_slow(const struct np_prediction *p);
 
-/* What should be known about the answer, one sentence; -1 ends the walk. */
+/* What should be known about the answer, each in a sentence; how many. */
 #define CLI_ASK_NOTES 12
 size_t cli_say_notes(const struct cli_known *k, const struct cli_answer *a,
 		     const char *notes[CLI_ASK_NOTES]);
@@ -45,6 +45,10 @@ void cli_say_missing(const struct cli_known *k, const struct cli_answer *a,
 
 /* Does the coupling say that an interferer there makes no difference? */
 bool cli_no_effect(const struct cli_known *k, enum np_scope scope);
+
+/* That it does, in a sentence; only where cli_no_effect(). */
+const char *cli_say_no_effect(const struct cli_known *k, enum np_scope scope,
+			      char *buf, size_t len);
 
 /* "on other nodes of the same leaf" */
 const char *cli_scope_words(enum np_scope scope);

@@ -20,6 +20,7 @@ void cli_put_real(json_object *in, const char *key, double v)
 {
 	char text[CLI_NUMBER];
 
+	v += 0.0; /* no "-0" */
 	snprintf(text, sizeof(text), "%.6g", v);
 	cli_put(in, key, isfinite(v) ? json_object_new_double_s(v, text) :
 				       NULL);

@@ -134,11 +134,16 @@ static int see_on(struct cli_known *k, struct cli_store *s, const char *cluster,
 	return rc ? np_errf(&k->why, rc, "out of memory") : 0;
 }
 
-int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first)
+int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
+		    bool any)
 {
 	const char *cluster = newest_cluster(k, n_first);
 	int rc = see_on(k, s, cluster, NULL);
 
+	if (rc == -ENOENT && any && cluster) {
+		cluster = NULL;
+		rc = see_on(k, s, cluster, NULL);
+	}
 	if (rc || k->cal.scope != NP_SCOPE_LEAF || levels_known(k, n_first))
 		return rc;
 	rc = see_on(k, s, cluster, "node");

@@ -46,9 +46,11 @@ int cli_known_add_all(struct cli_known *k, struct cli_store *s,
  * Load the calibration of the cluster where the newest run of the first
  * n_first applications was, and see all applications on it.  Of two scopes
  * that were calibrated, leaf is taken unless only the other has curves of
- * these.  Returns 0, -ENOENT (k->why) or another -errno (k->why).
+ * these.  any: that of another cluster will do, the newest.
+ * Returns 0, -ENOENT (k->why) or another -errno (k->why).
  */
-int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first);
+int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
+		    bool any);
 void cli_known_free(struct cli_known *k);
 
 /* Has a model anything to go by, of it as a victim or as a co-runner? */

@@ -40,20 +40,12 @@ static void say_answer(const struct cli_prediction *p,
 
 static void say_no_effect(const struct cli_prediction *p)
 {
-	char line[LINE], co[LINE / 2];
+	char line[LINE];
 
 	if (!cli_no_effect(p->k, p->scope))
 		return;
 	printf("%s", cli_colour(CLI_GREEN));
-	snprintf(line, sizeof(line), p->scope == NP_SCOPE_LEAF ?
-		 "Sharing this leaf makes no difference here: nothing is felt "
-		 "from %s." : p->scope == NP_SCOPE_UPLINK ?
-		 "Sharing this uplink makes no difference here: nothing is "
-		 "felt from %s." :
-		 "Sharing nodes makes no difference here: nothing is felt from "
-		 "%s.", p->scope == NP_SCOPE_LEAF ? "other nodes of it" :
-		 p->scope == NP_SCOPE_UPLINK ? "across it" :
-		 cli_say_co(p->k, &p->answer[0], co, sizeof(co)));
+	cli_say_no_effect(p->k, p->scope, line, sizeof(line));
 	cli_wrap(stdout, line, 0);
 	printf("%s", cli_colour(CLI_PLAIN));
 }

@@ -19,7 +19,7 @@ static int find(struct cli_known *k, struct cli_store *s,
 		if (cli_known_add(k, &r, true))
 			return cli_fail("out of memory");
 	}
-	rc = cli_known_judge(k, s, k->n);
+	rc = cli_known_judge(k, s, k->n, false);
 	if (rc == -ENOENT)
 		return cli_fail("%s; an administrator makes one by: %s",
 				k->why.text, CLI_CALIBRATE);
