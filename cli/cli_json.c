@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "cli_json_put.h"
+#include "cli_ask_json.h"
 #include "cli_text.h"
 
 static void put_owner(json_object *in, const struct cli_profile *p)
@@ -145,6 +145,8 @@ static void put_levels(json_object *in, const struct np_profile *p)
 			cli_put_real(j, "run_sec", l->run_sec);
 			cli_put_real(j, "alone_sec", l->alone_sec);
 			cli_put_real(j, "slowdown", l->slowdown);
+			cli_put_real(j, "low", l->low);
+			cli_put_real(j, "high", l->high);
 		}
 		if (l->n_rounds)
 			cli_put_real(j, "level_slowdown", l->level_slowdown);
@@ -161,7 +163,20 @@ static void put_cost(json_object *in, const struct np_profile *p)
 	cli_put_count(j, "messages", p->cost.messages);
 }
 
-int cli_json_show(const struct cli_profile *p)
+static void put_ties(json_object *in, const char *key,
+		     const struct cli_tie *list, size_t n)
+{
+	json_object *j = cli_put_array(in, key);
+
+	for (size_t i = 0; i < n; i++) {
+		json_object *one = cli_append_object(j);
+
+		cli_put_text(one, "app", list[i].app);
+		cli_put_interval(one, &list[i].p);
+	}
+}
+
+int cli_json_show(const struct cli_profile *p, const struct cli_ties *t)
 {
 	json_object *j = json_object_new_object();
 
@@ -175,6 +190,9 @@ int cli_json_show(const struct cli_profile *p)
 	put_hist(j, &p->profile);
 	put_levels(j, &p->profile);
 	put_cost(j, &p->profile);
+	cli_put_calibration(j, &t->k, t->scope);
+	put_ties(j, "hurt_by", t->hurt_by, t->n_hurt_by);
+	put_ties(j, "hurts", t->hurts, t->n_hurts);
 	return cli_print_json(j);
 }
 
