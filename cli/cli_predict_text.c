@@ -194,7 +194,7 @@ int cli_predict_parsable(const struct cli_prediction *p)
 			       c + 1 < a->n_co ? ',' : '|');
 		printf("%s|", cli_scope_name(a->scope));
 		if (a->rc) {
-			fputs("||||||||||", stdout);
+			fputs("|||||||||||", stdout);
 			cli_field(a->why.text, '\n');
 			continue;
 		}

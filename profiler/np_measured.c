@@ -125,6 +125,15 @@ static int read_root(json_object *root, const char *where,
 	return rc;
 }
 
+static const char *why(json_tokener *tok, json_object *root)
+{
+	enum json_tokener_error e = json_tokener_get_error(tok);
+
+	return root ? "expected an object" :
+	       e == json_tokener_continue ? "the text ends early" :
+					    json_tokener_error_desc(e);
+}
+
 int np_mj_root(const char *text, size_t len, const char *where,
 	       json_object **out, struct np_err *err)
 {
@@ -141,10 +150,7 @@ int np_mj_root(const char *text, size_t len, const char *where,
 	root = json_tokener_parse_ex(tok, text, (int)len);
 	if (!json_object_is_type(root, json_type_object))
 		rc = np_errf(err, -EINVAL, "%s: byte %zu: %s", where,
-			     json_tokener_get_parse_end(tok),
-			     root ? "expected an object" :
-			     json_tokener_error_desc(
-				     json_tokener_get_error(tok)));
+			     json_tokener_get_parse_end(tok), why(tok, root));
 	json_tokener_free(tok);
 	if (rc)
 		json_object_put(root);
