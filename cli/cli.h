@@ -21,8 +21,8 @@ struct cli_cmd {
 	int (*run)(const struct cli_cmd *self, int argc, char **argv);
 };
 
-extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_publish,
-	cmd_accuracy, cmd_help, cmd_version;
+extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_predict,
+	cmd_matrix, cmd_publish, cmd_accuracy, cmd_help, cmd_version;
 
 /* All of them, in the order of help. */
 extern const struct cli_cmd *const cli_cmds[];

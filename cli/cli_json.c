@@ -2,87 +2,17 @@
 
 #include <stdio.h>
 
-#include <json-c/json.h>
-
+#include "cli_ask_json.h"
 #include "cli_text.h"
-
-static void put(json_object *in, const char *key, json_object *value)
-{
-	json_object_object_add(in, key, value);
-}
-
-static void put_text(json_object *in, const char *key, const char *text)
-{
-	put(in, key, text ? json_object_new_string(text) : NULL);
-}
-
-static void put_real(json_object *in, const char *key, double v)
-{
-	char text[CLI_NUMBER];
-
-	snprintf(text, sizeof(text), "%.6g", v);
-	put(in, key, json_object_new_double_s(v, text));
-}
-
-/* A date: seconds since 1970 to the millisecond. */
-static void put_time(json_object *in, const char *key, double v)
-{
-	char text[CLI_NUMBER];
-
-	snprintf(text, sizeof(text), "%.3f", v);
-	put(in, key, json_object_new_double_s(v, text));
-}
-
-static void put_count(json_object *in, const char *key, uint64_t n)
-{
-	put(in, key, json_object_new_uint64(n));
-}
-
-static json_object *put_object(json_object *in, const char *key)
-{
-	json_object *j = json_object_new_object();
-
-	put(in, key, j);
-	return j;
-}
-
-static json_object *put_array(json_object *in, const char *key)
-{
-	json_object *j = json_object_new_array();
-
-	put(in, key, j);
-	return j;
-}
-
-static json_object *append_object(json_object *list)
-{
-	json_object *j = json_object_new_object();
-
-	json_object_array_add(list, j);
-	return j;
-}
-
-static int print(json_object *j)
-{
-	const char *text = json_object_to_json_string_ext(j,
-		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-		JSON_C_TO_STRING_NOSLASHESCAPE);
-	int rc = text ? CLI_DONE : cli_fail("out of memory");
-
-	if (text)
-		puts(text);
-	json_object_put(j);
-	return rc;
-}
 
 static void put_owner(json_object *in, const struct cli_profile *p)
 {
 	char user[CLI_NUMBER];
 	bool own = p->owner == NP_STORE_USER;
 
-	put(in, "published", json_object_new_boolean(!own));
-	put_text(in, "user", own ? cli_user(p->uid, user) : NULL);
-	put(in, "uid", own ? json_object_new_int64(p->uid) : NULL);
+	cli_put(in, "published", json_object_new_boolean(!own));
+	cli_put_text(in, "user", own ? cli_user(p->uid, user) : NULL);
+	cli_put(in, "uid", own ? json_object_new_int64(p->uid) : NULL);
 }
 
 static void put_verdict(json_object *in, const struct np_profile *p)
@@ -91,8 +21,8 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 		[NP_AGAINST_NOTHING] = "nothing", [NP_AGAINST_IDLE] = "idle",
 		[NP_AGAINST_SELF] = "self",
 	};
-	json_object *j = put_object(in, "verdict");
-	json_object *text = put_array(j, "text");
+	json_object *j = cli_put_object(in, "verdict");
+	json_object *text = cli_put_array(j, "text");
 	const struct np_verdict *v = &p->verdict;
 	char said[CLI_SENTENCE];
 
@@ -104,28 +34,28 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 	cli_say_interference(p, said);
 	if (*said)
 		json_object_array_add(text, json_object_new_string(said));
-	put_text(j, "use", cli_use_name(p));
-	put_text(j, "against", against[v->against]);
-	put_real(j, "delayed_sec", v->delayed_sec);
-	put_real(j, "delayed_share", v->delayed_share);
-	put_real(j, "beyond_idle_p95", v->beyond_p95);
-	put_real(j, "beyond_idle_p99", v->beyond_p99);
-	put_real(j, "excess", v->excess);
-	put_real(j, "rho", v->rho);
-	put_text(j, "phases", cli_phase_name(v->phases));
-	put_real(j, "busy_share", v->busy_share);
-	put_real(j, "busy_period_sec", p->phases.busy_period_sec);
-	put(j, "interference", json_object_new_boolean(v->interference));
+	cli_put_text(j, "use", cli_use_name(p));
+	cli_put_text(j, "against", against[v->against]);
+	cli_put_real(j, "delayed_sec", v->delayed_sec);
+	cli_put_real(j, "delayed_share", v->delayed_share);
+	cli_put_real(j, "beyond_idle_p95", v->beyond_p95);
+	cli_put_real(j, "beyond_idle_p99", v->beyond_p99);
+	cli_put_real(j, "excess", v->excess);
+	cli_put_real(j, "rho", v->rho);
+	cli_put_text(j, "phases", cli_phase_name(v->phases));
+	cli_put_real(j, "busy_share", v->busy_share);
+	cli_put_real(j, "busy_period_sec", p->phases.busy_period_sec);
+	cli_put(j, "interference", json_object_new_boolean(v->interference));
 }
 
 static void put_runs(json_object *in, const struct cli_profile *p)
 {
-	json_object *j = put_object(in, "runs");
+	json_object *j = cli_put_object(in, "runs");
 
 	for (int use = NP_RUN_USED; use <= NP_RUN_EMPTY; use++)
-		put_count(j, cli_run_use_name((enum np_run_use)use),
+		cli_put_count(j, cli_run_use_name((enum np_run_use)use),
 			  p->profile.count[use]);
-	put_count(j, "unreadable", p->n_skipped);
+	cli_put_count(j, "unreadable", p->n_skipped);
 }
 
 static void put_fabric(json_object *in, const struct np_record *r)
@@ -133,22 +63,22 @@ static void put_fabric(json_object *in, const struct np_record *r)
 	json_object *j, *leaves;
 
 	if (!r) {
-		put(in, "fabric", NULL);
+		cli_put(in, "fabric", NULL);
 		return;
 	}
-	j = put_object(in, "fabric");
-	put_text(j, "cluster", r->cluster);
-	put_text(j, "transport", r->probe.transport);
-	put_count(j, "message_bytes", r->probe.message_bytes);
-	put_real(j, "period_sec", r->probe.period_sec);
-	leaves = put_array(j, "leaves");
+	j = cli_put_object(in, "fabric");
+	cli_put_text(j, "cluster", r->cluster);
+	cli_put_text(j, "transport", r->probe.transport);
+	cli_put_count(j, "message_bytes", r->probe.message_bytes);
+	cli_put_real(j, "period_sec", r->probe.period_sec);
+	leaves = cli_put_array(j, "leaves");
 	for (size_t i = 0; i < r->n_leaves; i++) {
-		json_object *leaf = append_object(leaves);
+		json_object *leaf = cli_append_object(leaves);
 
-		put_text(leaf, "name", r->leaves[i].name);
-		put_text(leaf, "nodes", r->leaves[i].nodes);
-		put_count(leaf, "pairs", r->leaves[i].n_pairs);
-		put_text(leaf, "skipped", r->leaves[i].skipped);
+		cli_put_text(leaf, "name", r->leaves[i].name);
+		cli_put_text(leaf, "nodes", r->leaves[i].nodes);
+		cli_put_count(leaf, "pairs", r->leaves[i].n_pairs);
+		cli_put_text(leaf, "skipped", r->leaves[i].skipped);
 	}
 }
 
@@ -158,27 +88,27 @@ static void put_sample(json_object *in, const char *key,
 	json_object *j;
 
 	if (!s->n_runs) {
-		put(in, key, NULL);
+		cli_put(in, key, NULL);
 		return;
 	}
-	j = put_object(in, key);
-	put_count(j, "runs", s->n_runs);
-	put_count(j, "n", s->moments.n);
-	put_real(j, "mean_sec", s->moments.mean);
-	put_real(j, "sd_sec", np_moments_sd(&s->moments));
-	put_real(j, "p50_sec", np_sample_quantile(s, 0.5));
-	put_real(j, "p90_sec", np_sample_quantile(s, 0.9));
-	put_real(j, "p99_sec", np_sample_quantile(s, 0.99));
-	put_real(j, "max_sec", s->moments.max);
-	put_time(j, "first", s->first);
-	put_time(j, "last", s->last);
-	put(j, "beside_other_jobs", json_object_new_boolean(s->neighbours));
+	j = cli_put_object(in, key);
+	cli_put_count(j, "runs", s->n_runs);
+	cli_put_count(j, "n", s->moments.n);
+	cli_put_real(j, "mean_sec", s->moments.mean);
+	cli_put_real(j, "sd_sec", np_moments_sd(&s->moments));
+	cli_put_real(j, "p50_sec", np_sample_quantile(s, 0.5));
+	cli_put_real(j, "p90_sec", np_sample_quantile(s, 0.9));
+	cli_put_real(j, "p99_sec", np_sample_quantile(s, 0.99));
+	cli_put_real(j, "max_sec", s->moments.max);
+	cli_put_time(j, "first", s->first);
+	cli_put_time(j, "last", s->last);
+	cli_put(j, "beside_other_jobs", json_object_new_boolean(s->neighbours));
 }
 
 /* [from_sec, samples, idle samples] of each bin that holds any. */
 static void put_hist(json_object *in, const struct np_profile *p)
 {
-	json_object *list = put_array(in, "histogram");
+	json_object *list = cli_put_array(in, "histogram");
 
 	for (size_t i = 0; i < NP_HIST_BINS; i++) {
 		uint64_t n = p->app.hist ? np_hist_count(p->app.hist, i) : 0;
@@ -201,41 +131,56 @@ static void put_hist(json_object *in, const struct np_profile *p)
 
 static void put_levels(json_object *in, const struct np_profile *p)
 {
-	json_object *list = put_array(in, "levels");
+	json_object *list = cli_put_array(in, "levels");
 
 	for (size_t i = 0; i < p->n_levels; i++) {
 		const struct np_level_result *l = &p->levels[i];
-		json_object *j = append_object(list);
+		json_object *j = cli_append_object(list);
 
-		put_text(j, "name", l->name);
-		put_text(j, "scope", l->scope);
-		put_count(j, "runs", l->n_runs);
-		put_count(j, "compared", l->n_compared);
+		cli_put_text(j, "name", l->name);
+		cli_put_text(j, "scope", l->scope);
+		cli_put_count(j, "runs", l->n_runs);
+		cli_put_count(j, "compared", l->n_compared);
 		if (l->n_compared) {
-			put_real(j, "run_sec", l->run_sec);
-			put_real(j, "alone_sec", l->alone_sec);
-			put_real(j, "slowdown", l->slowdown);
+			cli_put_real(j, "run_sec", l->run_sec);
+			cli_put_real(j, "alone_sec", l->alone_sec);
+			cli_put_real(j, "slowdown", l->slowdown);
+			cli_put_real(j, "low", l->low);
+			cli_put_real(j, "high", l->high);
 		}
 		if (l->n_rounds)
-			put_real(j, "level_slowdown", l->level_slowdown);
+			cli_put_real(j, "level_slowdown", l->level_slowdown);
 	}
 }
 
 static void put_cost(json_object *in, const struct np_profile *p)
 {
-	json_object *j = put_object(in, "probe_cost");
+	json_object *j = cli_put_object(in, "probe_cost");
 
-	put_real(j, "cpu_share", p->cost.cpu_share);
-	put_real(j, "cpu_share_max", p->cost.cpu_share_max);
-	put_count(j, "rss_bytes_max", p->cost.rss_bytes_max);
-	put_count(j, "messages", p->cost.messages);
+	cli_put_real(j, "cpu_share", p->cost.cpu_share);
+	cli_put_real(j, "cpu_share_max", p->cost.cpu_share_max);
+	cli_put_count(j, "rss_bytes_max", p->cost.rss_bytes_max);
+	cli_put_count(j, "messages", p->cost.messages);
 }
 
-int cli_json_show(const struct cli_profile *p)
+static void put_ties(json_object *in, const char *key,
+		     const struct cli_tie *list, size_t n)
+{
+	json_object *j = cli_put_array(in, key);
+
+	for (size_t i = 0; i < n; i++) {
+		json_object *one = cli_append_object(j);
+
+		cli_put_text(one, "app", list[i].app);
+		cli_put_interval(one, &list[i].p);
+	}
+}
+
+int cli_json_show(const struct cli_profile *p, const struct cli_ties *t)
 {
 	json_object *j = json_object_new_object();
 
-	put_text(j, "app", p->runs.app);
+	cli_put_text(j, "app", p->runs.app);
 	put_owner(j, p);
 	put_verdict(j, &p->profile);
 	put_runs(j, p);
@@ -245,7 +190,10 @@ int cli_json_show(const struct cli_profile *p)
 	put_hist(j, &p->profile);
 	put_levels(j, &p->profile);
 	put_cost(j, &p->profile);
-	return print(j);
+	cli_put_calibration(j, &t->k, t->scope);
+	put_ties(j, "hurt_by", t->hurt_by, t->n_hurt_by);
+	put_ties(j, "hurts", t->hurts, t->n_hurts);
+	return cli_print_json(j);
 }
 
 const char *cli_run_id(const struct np_record *r, char *buf, size_t len)
@@ -269,25 +217,25 @@ static void put_level_run(json_object *in, const struct np_level_run *l)
 	json_object *j;
 
 	if (!l) {
-		put(in, "level", NULL);
+		cli_put(in, "level", NULL);
 		return;
 	}
-	j = put_object(in, "level");
-	put_text(j, "name", l->name);
-	put_text(j, "scope", l->scope);
-	put_real(j, "alone_round_sec", l->alone_round_sec.mean);
-	put_real(j, "beside_round_sec", l->beside_round_sec.mean);
+	j = cli_put_object(in, "level");
+	cli_put_text(j, "name", l->name);
+	cli_put_text(j, "scope", l->scope);
+	cli_put_real(j, "alone_round_sec", l->alone_round_sec.mean);
+	cli_put_real(j, "beside_round_sec", l->beside_round_sec.mean);
 }
 
 static void put_run_latency(json_object *in, const struct np_record *r)
 {
 	struct np_moments m = np_run_latency(r);
-	json_object *j = put_object(in, "latency");
+	json_object *j = cli_put_object(in, "latency");
 
-	put_count(j, "n", m.n);
-	put_real(j, "mean_sec", m.mean);
-	put_real(j, "sd_sec", np_moments_sd(&m));
-	put_real(j, "max_sec", m.n ? m.max : 0);
+	cli_put_count(j, "n", m.n);
+	cli_put_real(j, "mean_sec", m.mean);
+	cli_put_real(j, "sd_sec", np_moments_sd(&m));
+	cli_put_real(j, "max_sec", m.n ? m.max : 0);
 }
 
 static void append_run(json_object *list, const struct np_record *r,
@@ -297,29 +245,29 @@ static void append_run(json_object *list, const struct np_record *r,
 		[NP_RUN_RUNNING] = "running", [NP_RUN_COMPLETE] = "complete",
 		[NP_RUN_CUT] = "cut",
 	};
-	json_object *j = append_object(list), *notes;
+	json_object *j = cli_append_object(list), *notes;
 	char id[64];
 
-	put_text(j, "run", cli_run_id(r, id, sizeof(id)));
-	put_count(j, "job_id", r->job_id);
-	put_count(j, "step_id", r->step_id);
-	put_text(j, "use", cli_run_use_name(use));
-	put_text(j, "state", states[r->state]);
-	put(j, "exit_code", r->exit_code == NP_NO_VALUE ? NULL :
+	cli_put_text(j, "run", cli_run_id(r, id, sizeof(id)));
+	cli_put_count(j, "job_id", r->job_id);
+	cli_put_count(j, "step_id", r->step_id);
+	cli_put_text(j, "use", cli_run_use_name(use));
+	cli_put_text(j, "state", states[r->state]);
+	cli_put(j, "exit_code", r->exit_code == NP_NO_VALUE ? NULL :
 			    json_object_new_int64(r->exit_code));
-	put_time(j, "start", r->start);
-	put_time(j, "end", r->end);
-	put_real(j, "run_sec", np_record_run_sec(r));
-	put_text(j, "cluster", r->cluster);
-	put_text(j, "nodes", r->nodes);
-	put_count(j, "n_nodes", r->n_nodes);
-	put_count(j, "n_tasks", r->n_tasks);
-	put_text(j, "executable", r->executable);
-	put_text(j, "fingerprint", r->fingerprint);
+	cli_put_time(j, "start", r->start);
+	cli_put_time(j, "end", r->end);
+	cli_put_real(j, "run_sec", np_record_run_sec(r));
+	cli_put_text(j, "cluster", r->cluster);
+	cli_put_text(j, "nodes", r->nodes);
+	cli_put_count(j, "n_nodes", r->n_nodes);
+	cli_put_count(j, "n_tasks", r->n_tasks);
+	cli_put_text(j, "executable", r->executable);
+	cli_put_text(j, "fingerprint", r->fingerprint);
 	put_run_latency(j, r);
 	put_level_run(j, r->level);
-	put_count(j, "neighbours", r->n_neighbours);
-	notes = put_array(j, "notes");
+	cli_put_count(j, "neighbours", r->n_neighbours);
+	notes = cli_put_array(j, "notes");
 	for (size_t i = 0; i < r->n_notes; i++)
 		json_object_array_add(notes,
 				      json_object_new_string(r->notes[i]));
@@ -329,33 +277,33 @@ int cli_json_runs(const struct cli_profile *p)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	put_text(j, "app", p->runs.app);
+	cli_put_text(j, "app", p->runs.app);
 	put_owner(j, p);
-	put_count(j, "unreadable", p->n_skipped);
-	list = put_array(j, "runs");
+	cli_put_count(j, "unreadable", p->n_skipped);
+	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < p->runs.n; i++)
 		append_run(list, p->runs.run[i], p->profile.use[i]);
-	return print(j);
+	return cli_print_json(j);
 }
 
 int cli_json_list(const struct cli_profile *const *p, size_t n)
 {
 	json_object *j = json_object_new_object();
-	json_object *list = put_array(j, "profiles");
+	json_object *list = cli_put_array(j, "profiles");
 
 	for (size_t i = 0; i < n; i++) {
-		json_object *one = append_object(list);
+		json_object *one = cli_append_object(list);
 
-		put_text(one, "app", p[i]->runs.app);
+		cli_put_text(one, "app", p[i]->runs.app);
 		put_owner(one, p[i]);
-		put_count(one, "runs", p[i]->runs.n);
-		put_time(one, "last", p[i]->runs.n ? p[i]->runs.run[0]->end :
+		cli_put_count(one, "runs", p[i]->runs.n);
+		cli_put_time(one, "last", p[i]->runs.n ? p[i]->runs.run[0]->end :
 						     0);
-		put_text(one, "use", cli_use_name(&p[i]->profile));
-		put_text(one, "phases",
+		cli_put_text(one, "use", cli_use_name(&p[i]->profile));
+		cli_put_text(one, "phases",
 			 cli_phase_name(p[i]->profile.phases.kind));
-		put_real(one, "busy_share", p[i]->profile.phases.busy_share);
+		cli_put_real(one, "busy_share", p[i]->profile.phases.busy_share);
 		put_levels(one, &p[i]->profile);
 	}
-	return print(j);
+	return cli_print_json(j);
 }

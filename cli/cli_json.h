@@ -1,14 +1,15 @@
 /*
- * --json: the same as the text, for programs.  Here and in
- * cli_accuracy_json.c alone is json-c used in this room.
+ * --json: the same as the text, for programs.  In cli_*json*.c alone is json-c
+ * used in this room.
  */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
 #include "cli_profile.h"
+#include "cli_ties.h"
 
 /* Each prints one JSON object and returns the exit status. */
-int cli_json_show(const struct cli_profile *p);
+int cli_json_show(const struct cli_profile *p, const struct cli_ties *t);
 int cli_json_runs(const struct cli_profile *p);
 int cli_json_list(const struct cli_profile *const *p, size_t n);
 

@@ -5,8 +5,10 @@
 #include <sys/types.h>
 
 #include "cli.h"
+#include "np_fabric.h"
+#include "np_model.h"
 
-enum cli_format { CLI_TEXT, CLI_JSON, CLI_PARSABLE };
+enum cli_format { CLI_TEXT, CLI_JSON, CLI_PARSABLE, CLI_CSV };
 
 enum cli_takes {
 	CLI_TAKES_FORMAT = 1,	 /* --json, --parsable */
@@ -14,6 +16,10 @@ enum cli_takes {
 	CLI_TAKES_ALL = 4,	 /* --all */
 	CLI_TAKES_AS = 8,	 /* --as */
 	CLI_TAKES_APP = 16,	 /* exactly one word */
+	CLI_TAKES_APPS = 32,	 /* any number of words */
+	CLI_TAKES_MODEL = 64,	 /* --model, --scope */
+	CLI_TAKES_CSV = 128,	 /* --csv */
+	CLI_TAKES_JSON = 256,	 /* --json, without --parsable */
 };
 
 struct cli_options {
@@ -21,6 +27,10 @@ struct cli_options {
 	bool user_given, published, all;
 	uid_t uid; /* of --user, else the caller's */
 	const char *as, *app; /* borrowed from argv */
+	char **apps;	      /* the words, borrowed from argv */
+	size_t n_apps;
+	const struct np_model *model; /* the default if not given */
+	enum np_scope scope;	      /* NP_SCOPE_LEAF if not given */
 };
 
 /*
@@ -29,6 +39,9 @@ struct cli_options {
  */
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 		      int takes, struct cli_options *out);
+
+/* "node", "leaf", "uplink" */
+const char *cli_scope_name(enum np_scope scope);
 
 /* A name or a number.  Returns 0 or -ENOENT. */
 int cli_uid_of(const char *user, uid_t *uid);

@@ -8,7 +8,6 @@
 #include "cli_text.h"
 #include "np_level.h"
 
-#define LABEL 11 /* columns of the words on the left */
 #define LEVEL_LABEL 20
 #define LEVEL_WIDEST 20
 
@@ -39,28 +38,28 @@ static void say_verdict(FILE *f, const struct np_profile *p)
 	fputc('\n', f);
 }
 
-static void labelled(FILE *f, const char *label, const char *text)
+void cli_page_labelled(FILE *f, const char *label, const char *text)
 {
 	char line[2048];
 
 	snprintf(line, sizeof(line), "%s", text);
-	fprintf(f, "%s%-*s%s", cli_colour(CLI_BOLD), LABEL, label,
+	fprintf(f, "%s%-*s%s", cli_colour(CLI_BOLD), CLI_PAGE_LABEL, label,
 		cli_colour(CLI_PLAIN));
 	/* The label takes room that cli_wrap() does not see. */
 	for (char *rest = line; *rest;) {
 		char *cut = rest;
-		size_t width = CLI_COLUMNS - LABEL;
+		size_t width = CLI_COLUMNS - CLI_PAGE_LABEL;
 
 		if (cli_width(rest) <= width) {
 			fputs(rest, f);
 			break;
 		}
-		for (size_t i = 0; rest[i] && i < width; i++)
+		for (size_t i = 0; rest[i] && i <= width; i++)
 			if (rest[i] == ' ')
 				cut = rest + i;
 		if (cut == rest)
 			cut = rest + width - 1;
-		fprintf(f, "%.*s\n%*s", (int)(cut - rest), rest, LABEL, "");
+		fprintf(f, "%.*s\n%*s", (int)(cut - rest), rest, CLI_PAGE_LABEL, "");
 		rest = cut + (*cut == ' ');
 	}
 	fputc('\n', f);
@@ -90,7 +89,7 @@ static void say_runs(FILE *f, const struct cli_profile *p)
 	}
 	snprintf(line + len, sizeof(line) - (size_t)len, ", %s%s",
 		 p->owner == NP_STORE_USER ? "of " : "", owner);
-	labelled(f, "Runs", line);
+	cli_page_labelled(f, "Runs", line);
 }
 
 static void say_left_out(FILE *f, const struct cli_profile *p)
@@ -114,7 +113,7 @@ static void say_left_out(FILE *f, const struct cli_profile *p)
 						"%s%zu %s", len ? ", " : "",
 						reasons[i].n, reasons[i].why);
 	if (len)
-		labelled(f, "Left out", line);
+		cli_page_labelled(f, "Left out", line);
 }
 
 static void say_fabric(FILE *f, const struct np_record *r)
@@ -138,7 +137,7 @@ static void say_fabric(FILE *f, const struct np_record *r)
 	if (r->n_leaves > 4)
 		snprintf(line + len, sizeof(line) - (size_t)len,
 			 " and %zu more", r->n_leaves - 4);
-	labelled(f, "Fabric", line);
+	cli_page_labelled(f, "Fabric", line);
 }
 
 static void say_probes(FILE *f, const struct np_profile *p)
@@ -152,7 +151,7 @@ static void say_probes(FILE *f, const struct np_profile *p)
 		 cli_setting_sec(r->probe.period_sec, period),
 		 cli_percent(p->cost.cpu_share, share),
 		 cli_bytes(p->cost.rss_bytes_max, rss));
-	labelled(f, "Probes", line);
+	cli_page_labelled(f, "Probes", line);
 }
 
 static const double quantiles[] = { 0.5, 0.9, 0.99 };
@@ -223,7 +222,7 @@ static void say_delayed(FILE *f, const struct np_profile *p)
 		 "index %.2f",
 		 cli_percent(v->delayed_share, share),
 		 cli_sec(v->delayed_sec, sec), v->rho);
-	labelled(f, "Delayed", line);
+	cli_page_labelled(f, "Delayed", line);
 }
 
 /* A row of the table of levels: one column each. */
@@ -232,7 +231,7 @@ static void level_row(FILE *f, const char *label, const struct np_profile *p,
 		      const char *(*cell)(const struct np_level_result *l,
 					  char *buf, size_t len))
 {
-	char buf[NP_LEVEL_NAME];
+	char buf[NP_LEVEL_NAME + CLI_NUMBER];
 
 	fprintf(f, "%-*s", LEVEL_LABEL, label);
 	for (size_t i = 0; i < n; i++)
@@ -243,13 +242,10 @@ static void level_row(FILE *f, const char *label, const struct np_profile *p,
 static const char *level_name(const struct np_level_result *l, char *buf,
 			      size_t len)
 {
-	return cli_cut(l->name, LEVEL_WIDEST, buf, len);
-}
+	char name[NP_LEVEL_NAME];
 
-static const char *level_runs(const struct np_level_result *l, char *buf,
-			      size_t len)
-{
-	snprintf(buf, len, "%zu", l->n_runs);
+	snprintf(buf, len, "%s (%zu)",
+		 cli_cut(l->name, LEVEL_WIDEST, name, sizeof(name)), l->n_runs);
 	return buf;
 }
 
@@ -260,6 +256,20 @@ static const char *level_slowdown(const struct np_level_result *l, char *buf,
 	return l->n_compared ? cli_change(l->slowdown, buf) : "-";
 }
 
+static const char *level_low(const struct np_level_result *l, char *buf,
+			     size_t len)
+{
+	(void)len;
+	return l->n_compared ? cli_change(l->low, buf) : "-";
+}
+
+static const char *level_high(const struct np_level_result *l, char *buf,
+			      size_t len)
+{
+	(void)len;
+	return l->n_compared ? cli_change(l->high, buf) : "-";
+}
+
 static const char *level_rounds(const struct np_level_result *l, char *buf,
 				size_t len)
 {
@@ -267,25 +277,39 @@ static const char *level_rounds(const struct np_level_result *l, char *buf,
 	return l->n_rounds ? cli_change(l->level_slowdown, buf) : "-";
 }
 
+/* As many as a column is wide: "c4 (2)", "+123 %". */
+static size_t level_width(const struct np_profile *p)
+{
+	size_t widest = 6;
+	char buf[NP_LEVEL_NAME + CLI_NUMBER];
+
+	for (size_t i = 0; i < p->n_levels; i++) {
+		size_t width = cli_width(level_name(&p->levels[i], buf,
+						    sizeof(buf)));
+
+		widest = width > widest ? width : widest;
+	}
+	return widest + 1;
+}
+
 static void say_levels(FILE *f, const struct np_profile *p)
 {
-	size_t widest = 6, n = p->n_levels, room;
+	int width = (int)level_width(p);
+	size_t n = p->n_levels, room;
 
 	if (!n)
 		return;
-	for (size_t i = 0; i < n; i++)
-		if (cli_width(p->levels[i].name) > widest)
-			widest = cli_width(p->levels[i].name);
-	widest = 1 + (widest < LEVEL_WIDEST ? widest : LEVEL_WIDEST);
-	room = (CLI_COLUMNS - LEVEL_LABEL) / widest;
+	room = (size_t)((CLI_COLUMNS - LEVEL_LABEL) / width);
 	n = n < room ? n : room;
 	fprintf(f, "\n%s", cli_colour(CLI_BOLD));
-	level_row(f, p->n_levels > n ? "Beside level (more)" : "Beside level",
-		  p, n, (int)widest, level_name);
+	level_row(f, p->n_levels > n ? "Beside level (more)" :
+				       "Beside level (runs)",
+		  p, n, width, level_name);
 	fputs(cli_colour(CLI_PLAIN), f);
-	level_row(f, "runs", p, n, (int)widest, level_runs);
-	level_row(f, "its run time", p, n, (int)widest, level_slowdown);
-	level_row(f, "the level's rounds", p, n, (int)widest, level_rounds);
+	level_row(f, "its run time", p, n, width, level_slowdown);
+	level_row(f, "95 % interval from", p, n, width, level_low);
+	level_row(f, "                to", p, n, width, level_high);
+	level_row(f, "the level's rounds", p, n, width, level_rounds);
 }
 
 static int count_lines(const char *text)
@@ -297,7 +321,8 @@ static int count_lines(const char *text)
 	return n;
 }
 
-static void say_head(FILE *f, const struct cli_profile *p)
+static void say_head(FILE *f, const struct cli_profile *p,
+		     const struct cli_ties *t, bool brief)
 {
 	const struct np_profile *pr = &p->profile;
 
@@ -306,28 +331,60 @@ static void say_head(FILE *f, const struct cli_profile *p)
 	say_left_out(f, p);
 	if (pr->fabric)
 		say_fabric(f, pr->fabric);
-	if (!pr->app.n_runs)
-		return;
-	say_probes(f, pr);
-	say_delayed(f, pr);
-	say_latency(f, pr);
+	if (pr->app.n_runs) {
+		say_probes(f, pr);
+		say_delayed(f, pr);
+	}
+	cli_page_ties(f, p, t, brief);
+	if (pr->app.n_runs)
+		say_latency(f, pr);
+}
+
+/* Text that is to be counted before it is printed; free() it.  NULL: no memory. */
+static char *head_text(const struct cli_profile *p, const struct cli_ties *t,
+		       bool brief)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	say_head(f, p, t, brief);
+	fclose(f);
+	return text;
+}
+
+static char *levels_text(const struct np_profile *p)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	say_levels(f, p);
+	fclose(f);
+	return text;
 }
 
 /* The histogram takes the lines that the rest leaves. */
-int cli_page_show(const struct cli_profile *p)
+int cli_page_show(const struct cli_profile *p, const struct cli_ties *t)
 {
-	char *head = NULL, *levels = NULL;
-	size_t head_len, levels_len;
-	FILE *f = open_memstream(&head, &head_len);
-	FILE *l = open_memstream(&levels, &levels_len);
+	char *head = head_text(p, t, false);
+	char *levels = levels_text(&p->profile);
 	int rows;
 
-	if (!f || !l)
+	if (head && levels &&
+	    count_lines(head) + count_lines(levels) > CLI_LINES) {
+		free(head);
+		head = head_text(p, t, true);
+	}
+	if (!head || !levels) {
+		free(head);
+		free(levels);
 		return cli_fail("out of memory");
-	say_head(f, p);
-	say_levels(l, &p->profile);
-	fclose(f);
-	fclose(l);
+	}
 	fputs(head, stdout);
 	rows = CLI_LINES - count_lines(head) - count_lines(levels) - 2;
 	cli_page_histogram(stdout, &p->profile, rows < 8 ? rows : 8);
@@ -336,4 +393,3 @@ int cli_page_show(const struct cli_profile *p)
 	free(levels);
 	return CLI_DONE;
 }
-

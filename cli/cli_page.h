@@ -6,9 +6,21 @@
 #include <stdio.h>
 
 #include "cli_profile.h"
+#include "cli_ties.h"
 
 /* Print it; returns the exit status. */
-int cli_page_show(const struct cli_profile *p);
+int cli_page_show(const struct cli_profile *p, const struct cli_ties *t);
+
+#define CLI_PAGE_LABEL 11 /* columns of the words on the left */
+
+/* A bold label, and text wrapped beside it. */
+void cli_page_labelled(FILE *f, const char *label, const char *text);
+
+/*
+ * Who slows it and whom it slows.  brief: one line each, with as many as fit.
+ */
+void cli_page_ties(FILE *f, const struct cli_profile *p,
+		   const struct cli_ties *t, bool brief);
 
 /* At most `rows` latencies of the program, against idle; none for rows < 3. */
 void cli_page_histogram(FILE *f, const struct np_profile *p, int rows);

@@ -51,27 +51,48 @@ static void load_idle(struct cli_store *s, struct cli_profile *p)
 			      NULL, &p->idle[i], NULL);
 }
 
+int cli_runs_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+		  const char *app, struct cli_runs *out, struct np_err *err)
+{
+	struct cli_runs r = { .owner = owner, .uid = uid };
+	int rc = np_store_load(s->store, owner, uid, app, say_skipped,
+			       &r.n_skipped, &r.runs, err);
+
+	if (!rc)
+		*out = r;
+	return rc;
+}
+
+/* The profile takes the runs over, also when it fails. */
+static int make(struct cli_store *s, struct cli_runs *r,
+		struct cli_profile *out, struct np_err *err)
+{
+	int rc;
+
+	/* The profile borrows what is in it, hence not to be copied later. */
+	*out = (struct cli_profile){
+		.owner = r->owner, .uid = r->uid, .runs = r->runs,
+		.n_skipped = r->n_skipped,
+	};
+	if (strcmp(out->runs.app, NP_IDLE_APP))
+		load_idle(s, out);
+	rc = np_profile_make(&out->runs, (const struct np_runs *[]){
+			     &out->idle[0], &out->idle[1] }, 2, &out->profile);
+	if (!rc)
+		return 0;
+	np_errf(err, rc, "%s: out of memory", out->runs.app);
+	cli_profile_free(out);
+	return rc;
+}
+
 int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		     const char *app, struct cli_profile *out,
 		     struct np_err *err)
 {
-	struct cli_profile p = { .owner = owner, .uid = uid };
-	int rc;
+	struct cli_runs r;
+	int rc = cli_runs_load(s, owner, uid, app, &r, err);
 
-	rc = np_store_load(s->store, owner, uid, app, say_skipped, &p.n_skipped,
-			   &p.runs, err);
-	if (rc)
-		return rc;
-	*out = p; /* the profile borrows what is in it */
-	if (strcmp(app, NP_IDLE_APP))
-		load_idle(s, out);
-	rc = np_profile_make(&out->runs, (const struct np_runs *[]){
-			     &out->idle[0], &out->idle[1] }, 2, &out->profile);
-	if (rc) {
-		cli_profile_free(out);
-		return np_errf(err, rc, "%s: out of memory", app);
-	}
-	return 0;
+	return rc ? rc : make(s, &r, out, err);
 }
 
 /* Names of applications that the search would have found. */
@@ -123,8 +144,8 @@ static int not_found(struct cli_store *s, const struct cli_options *o,
 			"published%s", app, cli_user(o->uid, user), near);
 }
 
-int cli_profile_find(struct cli_store *s, const struct cli_options *o,
-		     const char *app, struct cli_profile *out)
+int cli_runs_find(struct cli_store *s, const struct cli_options *o,
+		  const char *app, struct cli_runs *out)
 {
 	struct np_err err = NP_ERR_INIT;
 	size_t empty = 0;
@@ -134,11 +155,11 @@ int cli_profile_find(struct cli_store *s, const struct cli_options *o,
 		enum np_store_owner owner = i ? NP_STORE_PUBLISHED :
 						NP_STORE_USER;
 
-		rc = cli_profile_load(s, owner, o->uid, app, out, &err);
+		rc = cli_runs_load(s, owner, o->uid, app, out, &err);
 		if (!rc && out->runs.n)
 			return -1;
 		if (!rc) {
-			cli_profile_free(out);
+			np_runs_free(&out->runs);
 			empty++;
 		} else if (rc != -ENOENT) {
 			return cli_fail("%s", err.text);
@@ -149,4 +170,16 @@ int cli_profile_find(struct cli_store *s, const struct cli_options *o,
 	if (np_app_check(app, &err))
 		return cli_fail("%s", err.text);
 	return not_found(s, o, app);
+}
+
+int cli_profile_find(struct cli_store *s, const struct cli_options *o,
+		     const char *app, struct cli_profile *out)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct cli_runs r;
+	int rc = cli_runs_find(s, o, app, &r);
+
+	if (rc >= 0)
+		return rc;
+	return make(s, &r, out, &err) ? cli_fail("%s", err.text) : -1;
 }

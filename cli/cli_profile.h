@@ -14,6 +14,22 @@ struct cli_store {
 int cli_store_open(struct cli_store *s);
 void cli_store_close(struct cli_store *s);
 
+/* The runs of an application, and whose they are. */
+struct cli_runs {
+	enum np_store_owner owner;
+	uid_t uid;	  /* of NP_STORE_USER */
+	struct np_runs runs;
+	size_t n_skipped; /* files that could not be used, each said */
+};
+
+/*
+ * The user's, then the published ones (with --published: only those).
+ * Returns -1 to go on (np_runs_free()), or the exit status after saying why,
+ * with the nearest names if there is no such application.
+ */
+int cli_runs_find(struct cli_store *s, const struct cli_options *o,
+		  const char *app, struct cli_runs *out);
+
 /* A profile with all that belongs to it. */
 struct cli_profile {
 	enum np_store_owner owner;
@@ -24,11 +40,7 @@ struct cli_profile {
 	size_t n_skipped;   /* files that could not be used, each said */
 };
 
-/*
- * The profile of an application: the user's, then the published one (with
- * --published: only that).  Returns -1 to go on, or the exit status after
- * saying why, with the nearest names if there is no such application.
- */
+/* The profile of what cli_runs_find() finds; returns the same. */
 int cli_profile_find(struct cli_store *s, const struct cli_options *o,
 		     const char *app, struct cli_profile *out);
 void cli_profile_free(struct cli_profile *p);
@@ -37,6 +49,8 @@ void cli_profile_free(struct cli_profile *p);
  * The same where it is known who has it.  Returns 0 or -errno, without saying
  * anything but which files are skipped.
  */
+int cli_runs_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+		  const char *app, struct cli_runs *out, struct np_err *err);
 int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		     const char *app, struct cli_profile *out,
 		     struct np_err *err);

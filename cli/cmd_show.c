@@ -37,7 +37,7 @@ static void field_leaves(const struct np_record *r)
 		putchar('|');
 }
 
-/* NAME/SCOPE:RUNS:COMPARED:SLOWDOWN:LEVEL_SLOWDOWN,... */
+/* NAME/SCOPE:RUNS:COMPARED:SLOWDOWN:LEVEL_SLOWDOWN:LOW:HIGH,... */
 static void field_levels(const struct np_profile *p)
 {
 	for (size_t i = 0; i < p->n_levels; i++) {
@@ -50,6 +50,10 @@ static void field_levels(const struct np_profile *p)
 		putchar(':');
 		if (l->n_rounds)
 			printf("%.6g", l->level_slowdown);
+		if (l->n_compared)
+			printf(":%.6g:%.6g", l->low, l->high);
+		else
+			fputs("::", stdout);
 	}
 	putchar('|');
 }
@@ -74,10 +78,20 @@ static void field_hist(const struct np_profile *p)
 		       (unsigned long long)n, (unsigned long long)idle);
 		any = true;
 	}
-	putchar('\n');
+	putchar('|');
 }
 
-static int show_parsable(const struct cli_profile *p)
+/* APP:SLOWDOWN:LOW:HIGH:MODEL,... */
+static void field_ties(const struct cli_tie *list, size_t n, char separator)
+{
+	for (size_t i = 0; i < n; i++)
+		printf("%s%s:%.6g:%.6g:%.6g:%s", i ? "," : "", list[i].app,
+		       list[i].p.slowdown, list[i].p.low + 0.0,
+		       list[i].p.high, list[i].p.model->name);
+	putchar(separator);
+}
+
+static int show_parsable(const struct cli_profile *p, const struct cli_ties *t)
 {
 	const struct np_profile *pr = &p->profile;
 	const struct np_record *r = pr->fabric;
@@ -87,7 +101,8 @@ static int show_parsable(const struct cli_profile *p)
 	     "Cluster|Leaves|Transport|MessageBytes|PeriodSec|First|Last|"
 	     "RunsUsed|RunsLevel|RunsNeighbours|RunsFabric|RunsEmpty|"
 	     "RunsUnreadable|Probes|Mean|P50|P90|P99|Max|IdleProbes|IdleMean|"
-	     "IdleP50|IdleP90|IdleP99|IdleMax|ProbeCpuShare|Levels|Histogram");
+	     "IdleP50|IdleP90|IdleP99|IdleMax|ProbeCpuShare|Levels|Histogram|"
+	     "NoEffect|HurtBy|Hurts");
 	cli_field(p->runs.app, '|');
 	cli_field(cli_owner_name(p->owner, p->uid, buf, sizeof(buf)), '|');
 	cli_field(cli_use_name(pr), '|');
@@ -111,6 +126,10 @@ static int show_parsable(const struct cli_profile *p)
 	field_real(pr->cost.cpu_share, '|');
 	field_levels(pr);
 	field_hist(pr);
+	printf("%s|", !t->asked ? "" : cli_no_effect(&t->k, t->scope) ? "yes" :
+									"no");
+	field_ties(t->hurt_by, t->n_hurt_by, '|');
+	field_ties(t->hurts, t->n_hurts, '\n');
 	return CLI_DONE;
 }
 
@@ -118,6 +137,7 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_profile p;
 	struct cli_options o;
+	struct cli_ties t;
 	struct cli_store s;
 	int rc;
 
@@ -128,11 +148,15 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	rc = cli_profile_find(&s, &o, o.app, &p);
+	if (rc < 0)
+		cli_ties_find(&s, &o, &p, &t);
 	cli_store_close(&s);
 	if (rc >= 0)
 		return rc;
-	rc = o.format == CLI_JSON ? cli_json_show(&p) :
-	     o.format == CLI_PARSABLE ? show_parsable(&p) : cli_page_show(&p);
+	rc = o.format == CLI_JSON ? cli_json_show(&p, &t) :
+	     o.format == CLI_PARSABLE ? show_parsable(&p, &t) :
+					cli_page_show(&p, &t);
+	cli_ties_free(&t);
 	cli_profile_free(&p);
 	return rc;
 }
@@ -143,7 +167,9 @@ const struct cli_cmd cmd_show = {
 	.help = "what an application does to the network",
 	.text =
 "Prints the profile of APP on one screen: first in words how it uses the\n"
-"network, then the numbers behind them.\n\n"
+"network, then the numbers behind them: latencies, its slowdown beside\n"
+"interference levels, and which of the known applications would slow it most,\n"
+"and it them, on other nodes of the same leaf.\n\n"
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
 "  --user=NAME         the profile of another user, as far as you may read it\n"
 "  --published         the one that an administrator published\n\n"

@@ -8,7 +8,7 @@ _netprof_apps() { # OPTIONS of netprof list
 
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="show list runs publish accuracy help version"
+	local commands="show list runs predict matrix publish accuracy help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -25,10 +25,13 @@ _netprof() {
 		case ${COMP_WORDS[1]}/$cur in
 		show/-* | runs/-*) words="$formats $whose" ;;
 		list/-*) words="$formats $whose --all" ;;
+		predict/-*) words="$formats $whose --scope= --model=" ;;
+		matrix/-*) words="--json --csv $whose --scope= --model=" ;;
 		publish/-*) words="--as=" ;;
 		accuracy/-*) words="$formats --model= --without= --only= \
 			--cases --seed=" ;;
-		show/* | runs/* | publish/*) words=$(_netprof_apps) ;;
+		show/* | runs/* | publish/* | predict/* | matrix/*)
+			words=$(_netprof_apps) ;;
 		help/*) words=$commands ;;
 		*) return ;;
 		esac

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include <gsl/gsl_cdf.h>
+
 static const char *const scope_name[NP_N_SCOPES] = { "node", "leaf", "uplink" };
 
 static int level_check(const struct np_fabric *f, size_t i, struct np_err *err)
@@ -72,4 +74,24 @@ int np_fabric_check(const struct np_fabric *f, struct np_err *err)
 	if (!rc)
 		rc = beside_check(f, err);
 	return rc ? rc : coupling_check(f, err);
+}
+
+bool np_coupling_interval(const struct np_mean *k, double *low, double *high)
+{
+	double half;
+
+	if (k->n < 2 || !isfinite(k->sd))
+		return false;
+	half = gsl_cdf_tdist_Pinv(0.975, k->n - 1.0) * k->sd / sqrt(k->n);
+	*low = fmax(0, k->mean - half);
+	*high = k->mean + half;
+	return true;
+}
+
+bool np_coupling_none(const struct np_mean *k)
+{
+	double low, high;
+
+	return np_coupling_interval(k, &low, &high) && low <= 0 &&
+	       high < NP_COUPLING_NONE;
 }

@@ -9,6 +9,7 @@
 #ifndef NP_FABRIC_H
 #define NP_FABRIC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "np_latency.h"
@@ -59,5 +60,15 @@ struct np_fabric {
  */
 #define NP_COUPLING_MAX 10.0
 int np_fabric_check(const struct np_fabric *f, struct np_err *err);
+
+/*
+ * The 95 % interval of a coupling (Student's t, cut at 0), and whether the
+ * interferer makes no difference there: 0 is in the interval and its upper end
+ * is below NP_COUPLING_NONE.  One that was measured only once has no interval:
+ * false, and no difference cannot be told.
+ */
+#define NP_COUPLING_NONE 0.1
+bool np_coupling_interval(const struct np_mean *k, double *low, double *high);
+bool np_coupling_none(const struct np_mean *k);
 
 #endif

@@ -1,5 +1,7 @@
 #include "np_noise.h"
 
+#include <gsl/gsl_cdf.h>
+
 /* Squares and degrees of freedom of one measurement; 0 if it tells nothing. */
 static double freedom(const struct np_mean *m, double *square)
 {
@@ -32,4 +34,15 @@ double np_noise_of_mean(const struct np_mean *m, double pooled)
 		     (f + NP_NOISE_PRIOR);
 
 	return sqrt(var / m->n);
+}
+
+void np_noise_interval(const struct np_mean *m, double pooled, double *low,
+		       double *high)
+{
+	double square, df = NP_NOISE_PRIOR + freedom(m, &square);
+	double half = gsl_cdf_tdist_Pinv(0.975, df) *
+		      np_noise_of_mean(m, pooled);
+
+	*low = expm1(log1p(m->mean) - half);
+	*high = expm1(log1p(m->mean) + half);
 }

@@ -23,4 +23,11 @@ double np_noise_pooled(const struct np_mean *m, size_t n);
 /* sd of log(1 + m->mean), m measured, given the pooled sd of its like. */
 double np_noise_of_mean(const struct np_mean *m, double pooled);
 
+/*
+ * The 95 % interval of a measured slowdown, symmetric in log(1 + slowdown):
+ * Student's t with the degrees of freedom of the sd above.
+ */
+void np_noise_interval(const struct np_mean *m, double pooled, double *low,
+		       double *high);
+
 #endif

@@ -162,8 +162,7 @@ static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 	return rc;
 }
 
-/* All leaves of a run over time; NULL if it has no windows (or no memory). */
-static struct np_series *merge_leaves(const struct np_record *r)
+struct np_series *np_run_windows(const struct np_record *r)
 {
 	struct np_series *all = NULL;
 	double width = 0;
@@ -240,7 +239,7 @@ static void find_phases(struct np_profile *p)
 		struct np_phases one;
 
 		if (p->use[i] == NP_RUN_USED)
-			s = merge_leaves(p->runs->run[i]);
+			s = np_run_windows(p->runs->run[i]);
 		if (!s)
 			continue;
 		np_phase_find(s, &one);

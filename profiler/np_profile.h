@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 
+#include "np_mean.h"
 #include "np_store.h"
 #include "np_verdict.h"
 
@@ -50,6 +51,8 @@ struct np_level_result {
 	size_t n_compared;
 	double run_sec, alone_sec; /* medians; 0 if n_compared is 0 */
 	double slowdown;
+	double low, high; /* its 95 % interval, np_noise_interval() */
+	struct np_mean mean; /* the same slowdown, with the sd of one run */
 	/* The level's own: mean round beside / alone - 1, median over runs. */
 	size_t n_rounds; /* runs that have both */
 	double level_slowdown;
@@ -94,6 +97,12 @@ double np_sample_quantile(const struct np_sample *s, double q);
 
 /* All leaves of one run. */
 struct np_moments np_run_latency(const struct np_record *r);
+
+/*
+ * All leaves of a run over time: free() it.  NULL if it has no windows, or
+ * memory is short.
+ */
+struct np_series *np_run_windows(const struct np_record *r);
 
 /* Did other jobs have nodes on the run's leaves while it ran? */
 bool np_run_has_neighbours(const struct np_record *r);

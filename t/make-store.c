@@ -242,6 +242,167 @@ static void make_others(void)
 	write_run(r, "own");
 }
 
+/*
+ * A calibrated fabric: how hard each level presses, and how much it suffers.
+ * The slowdown of i beside j is suffers[i] * presses[j], within a few percent.
+ */
+#define N_LEVELS 8
+static const struct {
+	const char *name;
+	unsigned partners, messages;
+	double pause_sec, presses, suffers;
+	struct load load;
+} levels[N_LEVELS] = {
+	{ "c0", 1, 1, 250e-3, 0.02, 0.10, { 12e-6, 0.08, 3, 0, 0, 60, 10 } },
+	{ "c1", 1, 1, 60e-3, 0.06, 0.20, { 12e-6, 0.15, 4, 0, 0, 60, 10 } },
+	{ "c2", 1, 1, 25e-3, 0.13, 0.35, { 12e-6, 0.28, 6, 0, 0, 60, 10 } },
+	{ "c3", 1, 2, 25e-3, 0.22, 0.50, { 12e-6, 0.42, 8, 0, 0, 60, 10 } },
+	{ "c4", 2, 2, 24e-3, 0.34, 0.65, { 12e-6, 0.60, 10, 0, 0, 60, 10 } },
+	{ "c5", 2, 3, 19e-3, 0.50, 0.80, { 12e-6, 0.75, 16, 0, 0, 60, 10 } },
+	{ "c6", 2, 4, 10e-3, 0.72, 0.95, { 12e-6, 0.90, 28, 0, 0, 60, 10 } },
+	{ "c7", 3, 4, 0, 1.00, 1.10, { 12e-6, 1.00, 60, 0, 0, 60, 10 } },
+};
+
+/* A measured value of about v. */
+static double about(double v, double share)
+{
+	return v * (1 + share * (2 * t_uniform(&rng) - 1));
+}
+
+static void put_latencies(FILE *f, const char *name, const struct load *l)
+{
+	struct np_moments m = { 0 };
+	struct np_hist *h = np_hist_new();
+	const char *comma = "";
+
+	for (int i = 0; i < l->sec * l->per_sec; i++) {
+		double x = latency(l, i / l->per_sec);
+
+		np_hist_add(h, x);
+		np_moments_add(&m, x);
+	}
+	fprintf(f, "\"%s\": {\"n\": %d, \"mean_sec\": %.6g, "
+		"\"sd_sec\": %.6g, \"min_sec\": %.6g, \"max_sec\": %.6g, "
+		"\"bins\": [", name, (int)m.n, m.mean, np_moments_sd(&m),
+		m.min, m.max);
+	for (size_t b = 0; b < NP_HIST_BINS; b++)
+		if (np_hist_count(h, b)) {
+			fprintf(f, "%s[%zu, %d]", comma, b,
+				(int)np_hist_count(h, b));
+			comma = ", ";
+		}
+	fputs("]}", f);
+	np_hist_free(h);
+}
+
+static void put_beside(FILE *f)
+{
+	fputs("\"level_beside_level\": [", f);
+	for (int i = 0; i < N_LEVELS; i++) {
+		fputs(i ? ",\n  [" : "\n  [", f);
+		for (int j = 0; j < N_LEVELS; j++)
+			fprintf(f, "%s{\"n\": 3, \"mean\": %.4g, \"sd\": "
+				"%.3g}", j ? ", " : "",
+				about(levels[i].suffers * levels[j].presses,
+				      0.03), 0.008);
+		fputs("]", f);
+	}
+	fputs("],\n", f);
+}
+
+/* coupling: what an interferer on other nodes of the leaf causes. */
+static void make_fabric(const char *cluster, double days, const char *name,
+			const char *coupling)
+{
+	char path[1024];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/fabric", top);
+	must(!mkdir(path, 0755) || errno == EEXIST, path);
+	snprintf(path, sizeof(path), "%s/fabric/%s", top, cluster);
+	must(!mkdir(path, 0755) || errno == EEXIST, path);
+	snprintf(path, sizeof(path), "%s/fabric/%s/%s", top, cluster, name);
+	f = fopen(path, "w");
+	must(f != NULL, path);
+	fprintf(f, "{\"format\": \"netprof-pairs\", \"schema\": 1, "
+		"\"netprof_version\": \"0.1.0\",\n\"cluster\": \"%s\", "
+		"\"date\": %.0f, \"transport\": \"tcp/eth0\",\n"
+		"\"message_bytes\": 1024, \"period_sec\": 0.1, \"scope\": "
+		"\"node\",\n\"coupling\": %s,\n\"programs\": [], "
+		"\"levels\": [", cluster, START + days * DAY, coupling);
+	for (int i = 0; i < N_LEVELS; i++)
+		fprintf(f, "%s\n  {\"name\": \"%s\", \"partners\": %u, "
+			"\"messages\": %u, \"pause_sec\": %.3g, \"bytes\": "
+			"40960}", i ? "," : "", levels[i].name,
+			levels[i].partners, levels[i].messages,
+			levels[i].pause_sec);
+	fputs("],\n", f);
+	put_beside(f);
+	fputs("\"leaves\": [{\"name\": \"leaf0\"}],\n\"probes\": {\n  ",
+	      f);
+	put_latencies(f, "idle", &idle);
+	for (int i = 0; i < N_LEVELS; i++) {
+		fputs(",\n  ", f);
+		put_latencies(f, levels[i].name, &levels[i].load);
+	}
+	fputs("}}\n", f);
+	must(!fclose(f), path);
+}
+
+/*
+ * An application with a curve: two runs alone, and beside every level of the
+ * mask as many as n_runs.
+ */
+static void make_curve(const char *app, const char *cluster, unsigned job,
+		       const struct load *l, double suffers, double presses,
+		       unsigned mask, int n_runs)
+{
+	static const struct load within = { 12e-6, 0.9, 12, 0, 0, 8, 10 };
+	struct np_record *r;
+
+	for (int k = 0; k < 2; k++) {
+		r = new_run(app, job++, 0.1 * k, about(60, 0.005));
+		free(r->cluster);
+		r->cluster = strdup(cluster);
+		add_leaf(r, "leaf0", "n[0-3]", l);
+		write_run(r, "own");
+	}
+	for (int i = 0; i < N_LEVELS * n_runs; i++) {
+		int level = i / n_runs;
+		double slow = suffers * levels[level].presses;
+
+		if (!(mask & 1u << level))
+			continue;
+		r = new_run(app, job++, 1 + 0.05 * i,
+			    about(60, 0.01) * (1 + slow));
+		free(r->cluster);
+		r->cluster = strdup(cluster);
+		add_leaf(r, "leaf0", "n[0-3]", &within);
+		add_level(r, levels[level].name, levels[level].pause_sec,
+			  about(levels[level].suffers * presses, 0.04));
+		write_run(r, "own");
+	}
+}
+
+static void make_calibrated(void)
+{
+	static const struct load small = { 12e-6, 0.3, 6, 0, 0, 20, 10 };
+	static const struct load large = { 12e-6, 0.85, 14, 0, 0, 20, 10 };
+
+	make_fabric("hpc", -20, "20240523T100000Z.json",
+		    "{\"leaf\": {\"n\": 12, \"mean\": 0.91, \"sd\": 0.06}, "
+		    "\"uplink\": {\"n\": 4, \"mean\": 0.35, \"sd\": 0.1}}");
+	make_curve("fft", "hpc", 3000, &large, 0.95, 0.62, 0xff, 2);
+	make_curve("halo", "hpc", 3100, &small, 0.30, 0.18, 0xff, 1);
+	/* A leaf that does not block, and where it was calibrated again. */
+	make_fabric("flat", -25, "20240518T100000Z.json",
+		    "{\"leaf\": 0.5}");
+	make_fabric("flat", -20, "20240523T100000Z.json",
+		    "{\"leaf\": {\"n\": 12, \"mean\": 0.008, \"sd\": 0.02}}");
+	make_curve("spmv", "flat", 3200, &large, 0.80, 0.55, 0xd5, 1);
+	make_curve("qmc", "flat", 3300, &small, 0.25, 0.15, 0xd5, 1);
+}
+
 int main(int argc, char **argv)
 {
 	struct np_record *r;
@@ -263,5 +424,6 @@ int main(int argc, char **argv)
 	r = new_run("cp2k", 20, -29, 60);
 	add_leaf(r, "leaf0", "n[0-3]", &phased);
 	write_run(r, "published");
+	make_calibrated();
 	return 0;
 }

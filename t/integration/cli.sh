@@ -22,6 +22,7 @@ setup() {
 	mkdir -p "$S/store/users/$MY_UID" "$S/store/published"
 	cp -r "$ROOT"/t/data/store/own/. "$S/store/users/$MY_UID"
 	cp -r "$ROOT"/t/data/store/published/. "$S/store/published"
+	cp -r "$ROOT"/t/data/store/fabric "$S/store"
 	find "$S/store/users" -name '*.json' \
 		-exec sed -i "s/\"uid\":1000,/\"uid\":$MY_UID,/" {} +
 	chmod -R go+rX "$S/store"
@@ -40,7 +41,8 @@ run() {
 
 # The same whoever runs the tests.
 normalise() {
-	sed -E "s/, of $ME\$/, of alice/
+	sed -E "s|$S/store|/var/lib/netprof|
+		s/, of $ME\$/, of alice/
 		s/^(.{20}) $(printf %-10s "$ME") /\1 alice      /
 		s/\($ME\) as /(alice) as /
 		s/\|$ME\|/|alice|/
@@ -78,6 +80,16 @@ test_pages_are_as_agreed() {
 	golden list.txt netprof list
 	golden runs-lammps.txt netprof runs lammps
 	golden show-ascii.txt env LC_ALL=C netprof show hpcc
+	golden show-curve.txt netprof show fft
+	golden show-no-effect.txt netprof show spmv
+	golden predict.txt netprof predict fft halo
+	golden predict-several.txt netprof predict halo fft lammps
+	golden predict-fallback.txt netprof predict fft cp2k
+	golden predict-no-effect.txt netprof predict spmv qmc
+	golden predict-uplink.txt netprof predict --scope=uplink fft NPmpi
+	golden predict-model.txt netprof predict --model=queue lammps fft
+	golden matrix.txt netprof matrix
+	golden matrix-no-effect.txt netprof matrix spmv qmc
 }
 
 test_programs_get_the_same_as_people() {
@@ -88,6 +100,11 @@ test_programs_get_the_same_as_people() {
 	golden list.parsable netprof list -P
 	golden runs-lammps.json netprof runs --json lammps
 	golden runs-lammps.parsable netprof runs --parsable lammps
+	golden show-curve.json netprof show --json fft
+	golden predict.json netprof predict --json halo fft lammps
+	golden predict.parsable netprof predict -P halo fft cp2k
+	golden matrix.json netprof matrix --json fft halo cp2k
+	golden matrix.csv netprof matrix --csv fft halo cp2k
 }
 
 test_json_and_parsable_agree() {
@@ -111,8 +128,9 @@ test_json_and_parsable_agree() {
 test_every_parsable_line_has_all_fields() {
 	local cmd
 	setup
-	for cmd in "show lammps" "show serial" "show elsewhere" list \
-		"runs lammps" "runs serial"; do
+	for cmd in "show lammps" "show serial" "show elsewhere" "show fft" \
+		list "runs lammps" "runs serial" "predict fft halo" \
+		"predict fft cp2k lammps"; do
 		# shellcheck disable=SC2086
 		netprof $cmd -P | awk -F'|' -v cmd="$cmd" '
 			NR == 1 { n = NF }
@@ -130,6 +148,15 @@ test_every_page_fits_a_screen() {
 			between "lines of $app" "$(wc -l <"$S/page")" 5 24
 			between "columns of $app" "$(LC_ALL=C.UTF-8 wc -L <"$S/page")" \
 				20 80
+		done
+		for app in "matrix" "predict fft halo cp2k lammps" \
+			"predict spmv qmc" "predict --model=zero fft halo"; do
+			# shellcheck disable=SC2086
+			LC_ALL=$locale netprof $app >"$S/page"
+			between "columns of $app" \
+				"$(LC_ALL=C.UTF-8 wc -L <"$S/page")" 20 80
+			between "lines of $app" "$(wc -l <"$S/page")" 5 24
+			! grep ' $' "$S/page" || fail "blanks at the end: $app"
 		done
 		LC_ALL=$locale netprof list >"$S/page"
 		between "columns of list" "$(LC_ALL=C.UTF-8 wc -L <"$S/page")" 20 80
@@ -189,6 +216,15 @@ test_wrong_use_is_told_with_status_two() {
 		publish
 		publish --json lammps
 		publish /lammps
+		predict
+		predict fft
+		predict --scope=rack fft halo
+		predict --model=oracle fft halo
+		predict --csv fft halo
+		predict a b c d e f g h i j k l m n o p q r
+		matrix --parsable
+		matrix --scope
+		show --scope=leaf fft
 		help nosuch
 		help show list
 		version x
@@ -221,6 +257,16 @@ test_failures_are_one_line_with_status_one() {
 	row 'no profile of nosuch' netprof publish nosuch
 	row 'application name "a/b"' netprof publish lammps --as=a/b
 	row 'standard output: No space left' sh -c 'netprof list >/dev/full'
+	row 'no calibration of cluster xpc in .*: salloc .* netprof calibrate$' \
+		netprof predict elsewhere fft
+	row 'no calibration of cluster xpc' netprof matrix elsewhere
+	row 'cp2k: no slowdown beside any level; .*sbatch --netprofile=cp2k --netprofile-calibrate job.sh' \
+		netprof predict cp2k fft
+	row 'spmv: no run can be compared on cluster hpc: 7 on another fabric' \
+		netprof predict fft spmv
+	row 'no profile of "fftt".*did you mean fft' netprof predict halo fftt
+	row 'no profile of "fftt"' netprof matrix halo fftt
+	row 'cp2k: no slowdown' netprof predict --model=queue cp2k fft
 	row 'standard output: No space left' sh -c 'netprof help >/dev/full'
 }
 
@@ -276,6 +322,90 @@ test_more_runs_than_are_read_is_said_and_nothing_is_unreadable() {
 	contains "error" "$ERR" 'postprocess: 1 older run is not read'
 	contains "page" "$OUT" '^Runs +1000 of 1000 used'
 	[[ $OUT != *unreadable* ]] || fail "unreadable: $OUT"
+}
+
+test_without_a_calibration_it_is_said_who_makes_one() {
+	setup
+	rm -r "$S/store/fabric"
+	for cmd in "predict fft halo" matrix; do
+		# shellcheck disable=SC2086
+		run netprof $cmd
+		equal "exit status of $cmd" "$RC" 1
+		contains "$cmd" "$ERR" '^netprof: no calibration of .*netprof calibrate$'
+	done
+	run netprof show fft
+	equal "exit status of show" "$RC $ERR" "0 "
+	contains "show" "$OUT" '^Hurt by +not known, as this fabric is not calibrated'
+	contains "the curve is there" "$OUT" '^95 % interval from'
+}
+
+test_no_effect_is_said_where_the_coupling_says_so() {
+	local cal
+	setup
+	cal=$S/store/fabric/flat/20240523T100000Z.json
+	contains "predict" "$(netprof predict spmv qmc)" \
+		'^Sharing this leaf makes no difference here'
+	equal "predict, for programs" "$(netprof predict -P spmv qmc |
+		awk -F'|' 'NR > 1 && $13 == "yes" && $4 < 0.02' | wc -l)" 2
+	contains "show" "$(netprof show spmv)" '^No effect +Sharing this leaf'
+	equal "show, for programs" "$(netprof show --json spmv |
+		jq .coupling.no_effect)" true
+	contains "matrix" "$(netprof matrix spmv qmc)" '^Sharing this leaf'
+	[[ $(netprof predict --scope=node spmv qmc) != *"no difference"* ]] ||
+		fail "on the same nodes"
+	[[ $(netprof predict fft halo) != *"no difference"* ]] ||
+		fail "on the leaf that blocks"
+	# Perhaps nothing, perhaps a lot: not shown to be nothing.
+	sed -i 's/"mean": 0.008, "sd": 0.02/"mean": 0.08, "sd": 0.2/' "$cal"
+	[[ $(netprof predict spmv qmc) != *"no difference"* ]] ||
+		fail "a coupling that is not known well"
+	[[ $(netprof show spmv) != *"no difference"* ]] ||
+		fail "a coupling that is not known well"
+}
+
+test_calibrations_that_cannot_be_used_give_way_to_older_ones() {
+	local dir
+	setup
+	dir=$S/store/fabric/flat
+	echo '{"format":' >"$dir/20250101T000000Z.json"
+	run netprof predict spmv qmc
+	equal "exit status" "$RC" 0
+	contains "page" "$OUT" '1 newer cannot be used:$'
+	rm "$dir"/2024*
+	run netprof predict spmv qmc
+	equal "exit status" "$RC" 1
+	contains "error" "$ERR" 'no calibration can be used: .*20250101T000000Z.json'
+	[ "$MY_UID" = 0 ] || return 0
+	chown 12345 "$S/store/fabric/hpc"
+	run netprof predict fft halo
+	contains "a foreign owner" "$ERR" 'fabric/hpc: owned by uid 12345.*not trusted'
+}
+
+test_curves_of_another_scope_have_their_calibration() {
+	local dir
+	setup
+	dir=$S/store/fabric/hpc
+	sed 's/"scope": "node"/"scope": "leaf"/; s/"leaf": {"n": 12[^}]*}, //' \
+		"$dir/20240523T100000Z.json" >"$dir/20240601T100000Z.json"
+	contains "leaf was calibrated, the curves are of nodes" \
+		"$(netprof predict fft halo)" '^Fabric .*on the same nodes$'
+	find "$S/store/users/$MY_UID/fft" -name '*.json' -exec \
+		sed -i 's/"scope":"node"/"scope":"leaf"/' {} +
+	contains "curves of the leaf" "$(netprof predict fft halo)" \
+		'with the level at another scope'
+	contains "curves of the leaf" "$(netprof show fft)" '^Hurts? '
+}
+
+test_unusable_runs_do_not_enter_a_curve() {
+	local curve one
+	setup
+	curve() { netprof predict --json fft halo |
+		jq '.applications[0].runs_beside_levels'; }
+	equal "all" "$(curve)" 16
+	one=$(grep -l '"name":"c7"' "$S/store/users/$MY_UID"/fft/* | head -n 1)
+	sed -i 's/"exit_code":0/"exit_code":1/' "$one"
+	equal "without the one that failed" "$(curve)" 15
+	contains "it is told" "$(netprof predict fft halo)" '^Left out +fft: 1 failed'
 }
 
 test_own_comes_before_published() {
@@ -431,7 +561,7 @@ test_examples_of_the_manual_work() {
 		sed -n '/^\.EX/,/^\.EE/{/^\.EX/d;p}' |
 		sed 's/\\-/-/g; s/\\(aq/'\''/g; s/\\&//g; s/\\e/\\/g')
 	check_example
-	[ "$n" -ge 6 ] || fail "only $n examples found"
+	[ "$n" -ge 9 ] || fail "only $n examples found"
 }
 
 test_manual_pages_are_clean() {
@@ -472,6 +602,9 @@ test_completion_completes() {
 	equal applications "$(complete_words netprof show l)" "lammps"
 	equal both "$(complete_words netprof show cp)" "cp2k"
 	equal options "$(complete_words netprof list --p)" "--parsable --published"
+	equal "a co-runner" "$(complete_words netprof predict fft ha)" "halo"
+	equal "a scope" "$(complete_words netprof predict --sc)" "--scope="
+	equal "of a matrix" "$(complete_words netprof matrix --c)" "--csv"
 	got=$(complete_words netprof help "")
 	contains help "$got" 'publish.*runs.*show'
 }

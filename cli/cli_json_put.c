@@ -1,0 +1,82 @@
+#include "cli_json_put.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "cli.h"
+#include "cli_text.h"
+
+void cli_put(json_object *in, const char *key, json_object *value)
+{
+	json_object_object_add(in, key, value);
+}
+
+void cli_put_text(json_object *in, const char *key, const char *text)
+{
+	cli_put(in, key, text ? json_object_new_string(text) : NULL);
+}
+
+void cli_put_real(json_object *in, const char *key, double v)
+{
+	char text[CLI_NUMBER];
+
+	v += 0.0; /* no "-0" */
+	snprintf(text, sizeof(text), "%.6g", v);
+	cli_put(in, key, isfinite(v) ? json_object_new_double_s(v, text) :
+				       NULL);
+}
+
+void cli_put_time(json_object *in, const char *key, double v)
+{
+	char text[CLI_NUMBER];
+
+	snprintf(text, sizeof(text), "%.3f", v);
+	cli_put(in, key, json_object_new_double_s(v, text));
+}
+
+void cli_put_count(json_object *in, const char *key, uint64_t n)
+{
+	cli_put(in, key, json_object_new_uint64(n));
+}
+
+void cli_put_bool(json_object *in, const char *key, int v)
+{
+	cli_put(in, key, json_object_new_boolean(v));
+}
+
+json_object *cli_put_object(json_object *in, const char *key)
+{
+	json_object *j = json_object_new_object();
+
+	cli_put(in, key, j);
+	return j;
+}
+
+json_object *cli_put_array(json_object *in, const char *key)
+{
+	json_object *j = json_object_new_array();
+
+	cli_put(in, key, j);
+	return j;
+}
+
+json_object *cli_append_object(json_object *list)
+{
+	json_object *j = json_object_new_object();
+
+	json_object_array_add(list, j);
+	return j;
+}
+
+int cli_print_json(json_object *j)
+{
+	const char *text = json_object_to_json_string_ext(j,
+		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+		JSON_C_TO_STRING_NOSLASHESCAPE);
+	int rc = text ? CLI_DONE : cli_fail("out of memory");
+
+	if (text)
+		puts(text);
+	json_object_put(j);
+	return rc;
+}

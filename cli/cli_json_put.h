@@ -1,0 +1,24 @@
+/* Putting values into json-c objects, for cli_*json.c alone. */
+#ifndef CLI_JSON_PUT_H
+#define CLI_JSON_PUT_H
+
+#include <stdint.h>
+
+#include <json-c/json.h>
+
+void cli_put(json_object *in, const char *key, json_object *value);
+void cli_put_text(json_object *in, const char *key, const char *text);
+/* null if it is not finite */
+void cli_put_real(json_object *in, const char *key, double v);
+/* A date: seconds since 1970 to the millisecond. */
+void cli_put_time(json_object *in, const char *key, double v);
+void cli_put_count(json_object *in, const char *key, uint64_t n);
+void cli_put_bool(json_object *in, const char *key, int v);
+json_object *cli_put_object(json_object *in, const char *key);
+json_object *cli_put_array(json_object *in, const char *key);
+json_object *cli_append_object(json_object *list);
+
+/* Print it and release it; returns the exit status. */
+int cli_print_json(json_object *j);
+
+#endif

@@ -1,0 +1,177 @@
+#include "cli_known.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned)
+{
+	struct cli_known_app *a = calloc(1, sizeof(*a));
+	struct cli_known_app **grown;
+
+	grown = reallocarray(k->app, k->n + 1, sizeof(*grown));
+	if (grown)
+		k->app = grown;
+	if (!a || !grown) {
+		struct np_runs runs = r->runs;
+
+		if (owned)
+			np_runs_free(&runs);
+		free(a);
+		return -ENOMEM;
+	}
+	a->r = *r;
+	a->owned = owned;
+	k->app[k->n++] = a;
+	return 0;
+}
+
+static bool is_there(const struct cli_known *k, const char *name)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (!strcmp(k->app[i]->r.runs.app, name))
+			return true;
+	return !strcmp(name, NP_IDLE_APP);
+}
+
+static int add_owner(struct cli_known *k, struct cli_store *s,
+		     enum np_store_owner owner, uid_t uid)
+{
+	char **names = NULL;
+	size_t n = 0;
+	int rc = 0;
+
+	/* One that may not be read is as good as none. */
+	if (np_store_apps(s->store, owner, uid, &names, &n, NULL))
+		return 0;
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct cli_runs r = { .owner = owner, .uid = uid };
+
+		if (is_there(k, names[i]))
+			continue;
+		if (k->n_runs >= CLI_KNOWN_RUNS) {
+			k->cut = true;
+			break;
+		}
+		rc = np_store_load(s->store, owner, uid, names[i], NULL, NULL,
+				   &r.runs, NULL);
+		if (!rc && r.runs.n) {
+			k->n_runs += r.runs.n;
+			rc = cli_known_add(k, &r, true);
+		} else if (!rc) {
+			np_runs_free(&r.runs);
+		}
+		rc = rc == -ENOMEM ? rc : 0;
+	}
+	np_names_free(names, n);
+	return rc;
+}
+
+int cli_known_add_all(struct cli_known *k, struct cli_store *s,
+		      const struct cli_options *o)
+{
+	int rc = o->published ? 0 : add_owner(k, s, NP_STORE_USER, o->uid);
+
+	return rc ? rc : add_owner(k, s, NP_STORE_PUBLISHED, 0);
+}
+
+/* Where the newest run was that says so; NULL: none does. */
+static const char *newest_cluster(const struct cli_known *k, size_t n)
+{
+	const struct np_record *best = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < k->app[i]->r.runs.n; j++) {
+			const struct np_record *r = k->app[i]->r.runs.run[j];
+
+			if (r->cluster && *r->cluster &&
+			    (!best || r->start > best->start))
+				best = r;
+		}
+	return best ? best->cluster : NULL;
+}
+
+/* All applications on this calibration; returns 0 or -ENOMEM. */
+static int see(struct cli_known *k)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < k->n; i++) {
+		struct cli_known_app *a = k->app[i];
+
+		np_subject_free(&a->subject);
+		rc = np_subject_make(&a->r.runs, &k->cal, &a->subject);
+		a->unusable.text[0] = '\0';
+		if (!rc)
+			np_program_check(&a->subject.program, k->cal.fabric,
+					 &a->unusable);
+	}
+	return rc;
+}
+
+static size_t levels_known(const struct cli_known *k, size_t n)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += k->app[i]->subject.n_curve;
+	return sum;
+}
+
+static int see_on(struct cli_known *k, struct cli_store *s, const char *cluster,
+		  const char *scope)
+{
+	struct np_calibration cal;
+	int rc = np_fabric_store_load(s->store, cluster, scope, &cal, &k->why);
+
+	if (rc)
+		return rc;
+	if (k->calibrated)
+		np_calibration_free(&k->cal);
+	k->cal = cal;
+	k->calibrated = true;
+	rc = see(k);
+	return rc ? np_errf(&k->why, rc, "out of memory") : 0;
+}
+
+int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
+		    bool any)
+{
+	const char *cluster = newest_cluster(k, n_first);
+	int rc = see_on(k, s, cluster, NULL);
+
+	if (rc == -ENOENT && any && cluster) {
+		cluster = NULL;
+		rc = see_on(k, s, cluster, NULL);
+	}
+	if (rc || k->cal.scope != NP_SCOPE_LEAF || levels_known(k, n_first))
+		return rc;
+	rc = see_on(k, s, cluster, "node");
+	if (rc == -ENOENT)
+		return 0;
+	if (!rc && !levels_known(k, n_first))
+		rc = see_on(k, s, cluster, "leaf");
+	return rc;
+}
+
+void cli_known_free(struct cli_known *k)
+{
+	for (size_t i = 0; i < k->n; i++) {
+		np_subject_free(&k->app[i]->subject);
+		if (k->app[i]->owned)
+			np_runs_free(&k->app[i]->r.runs);
+		free(k->app[i]);
+	}
+	free(k->app);
+	if (k->calibrated)
+		np_calibration_free(&k->cal);
+	*k = (struct cli_known){ .n = 0 };
+}
+
+bool cli_known_has_data(const struct cli_known_app *a)
+{
+	const struct np_subject *s = &a->subject;
+
+	return !a->unusable.text[0] &&
+	       (s->n_curve || s->n_pressure || s->program.latency.all.n);
+}
