@@ -171,13 +171,20 @@ static int start_side(struct attend *a, struct np_keeper *k,
 	return np_keeper_start(k, cmd, a->side_env, patience, now_sec(), err);
 }
 
+static struct np_sidejob side_job(const struct np_order *o)
+{
+	return (struct np_sidejob){ o->srun, o->job_id, o->het_component,
+				    o->het_job_id };
+}
+
 static int start_impact(struct attend *a, struct np_err *err)
 {
 	char *nodes = np_hosts_compress(&a->where.probes);
+	struct np_sidejob job = side_job(&a->order);
 	struct np_sidecmd cmd;
 	int rc;
 
-	rc = nodes ? np_sidecmd_impact(&cmd, &a->order, &a->conf, nodes,
+	rc = nodes ? np_sidecmd_impact(&cmd, &job, &a->conf, nodes,
 				       a->where.probes.n) : -ENOMEM;
 	free(nodes);
 	return rc ? rc : start_side(a, &a->impact, &cmd, err);
@@ -185,11 +192,12 @@ static int start_impact(struct attend *a, struct np_err *err)
 
 static int start_level(struct attend *a, struct np_err *err)
 {
+	struct np_sidejob job = side_job(&a->order);
 	struct np_sidecmd cmd;
 	int rc;
 
-	rc = np_sidecmd_level(&cmd, &a->order, &a->conf, a->r->level->nodes,
-			      a->where.level.n);
+	rc = np_sidecmd_level(&cmd, &job, &a->conf, a->order.level,
+			      a->r->level->nodes, a->where.level.n);
 	return rc ? rc : start_side(a, &a->press, &cmd, err);
 }
 

@@ -11,9 +11,6 @@
 #include "np_err.h"
 #include "np_order.h"
 
-/* Set in the environment of our own steps, which are not measured in turn. */
-#define NP_SIDE_ENV "NETPROF_SIDE"
-
 struct np_facts {
 	bool side_step;	      /* NETPROF_SIDE is set */
 	bool asked;	      /* --netprofile was given */

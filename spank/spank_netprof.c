@@ -19,6 +19,7 @@
 #include "np_conf.h"
 #include "np_log.h"
 #include "np_plan.h"
+#include "np_sideenv.h"
 #include "np_slurm_compat.h"
 
 SPANK_PLUGIN(netprof, 1)
