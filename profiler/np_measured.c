@@ -125,13 +125,12 @@ static int read_root(json_object *root, const char *where,
 	return rc;
 }
 
-int np_measured_parse(const char *text, size_t len, const char *where,
-		      struct np_measured *out, struct np_err *err)
+int np_mj_root(const char *text, size_t len, const char *where,
+	       json_object **out, struct np_err *err)
 {
-	struct np_measured m = { 0 };
 	json_tokener *tok;
 	json_object *root;
-	int rc;
+	int rc = 0;
 
 	if (len > NP_MEASURED_MAX_BYTES)
 		return np_errf(err, -EFBIG, "%s: %zu bytes, expected at most "
@@ -140,21 +139,43 @@ int np_measured_parse(const char *text, size_t len, const char *where,
 	if (!tok)
 		return np_errf(err, -ENOMEM, "%s: no memory", where);
 	root = json_tokener_parse_ex(tok, text, (int)len);
-	if (!json_object_is_type(root, json_type_object)) {
+	if (!json_object_is_type(root, json_type_object))
 		rc = np_errf(err, -EINVAL, "%s: byte %zu: %s", where,
 			     json_tokener_get_parse_end(tok),
 			     root ? "expected an object" :
 			     json_tokener_error_desc(
 				     json_tokener_get_error(tok)));
-	} else {
-		rc = read_root(root, where, &m, err);
-	}
-	json_object_put(root);
 	json_tokener_free(tok);
+	if (rc)
+		json_object_put(root);
+	else
+		*out = root;
+	return rc;
+}
+
+int np_measured_read(json_object *root, const char *where,
+		     struct np_measured *out, struct np_err *err)
+{
+	struct np_measured m = { 0 };
+	int rc = read_root(root, where, &m, err);
+
 	if (rc)
 		np_measured_free(&m);
 	else
 		*out = m;
+	return rc;
+}
+
+int np_measured_parse(const char *text, size_t len, const char *where,
+		      struct np_measured *out, struct np_err *err)
+{
+	json_object *root;
+	int rc = np_mj_root(text, len, where, &root, err);
+
+	if (rc)
+		return rc;
+	rc = np_measured_read(root, where, out, err);
+	json_object_put(root);
 	return rc;
 }
 

@@ -1,4 +1,7 @@
-/* Reading bounded values out of json-c objects, for np_measured*.c alone. */
+/*
+ * Reading bounded values out of json-c objects, for np_measured*.c and
+ * np_calibration.c alone.
+ */
 #ifndef NP_MEASURED_JSON_H
 #define NP_MEASURED_JSON_H
 
@@ -68,6 +71,15 @@ int np_mj_latency(const struct np_mj *j, json_object *o, const char *path,
 /* Index of name among set->app; -EINVAL with err if there is none. */
 int np_mj_program(const struct np_mj *j, json_object *o, const char *path,
 	      size_t *out);
+
+/*
+ * np_measured.c: the object that text[len] is (json_object_put() it), and all
+ * that it holds; np_measured_parse() is both.
+ */
+int np_mj_root(const char *text, size_t len, const char *where,
+	       json_object **out, struct np_err *err);
+int np_measured_read(json_object *root, const char *where,
+		     struct np_measured *out, struct np_err *err);
 
 /* The layouts.  root is an object; the set is empty but for its name. */
 int np_measured_read_pairs(const struct np_mj *j, json_object *root);

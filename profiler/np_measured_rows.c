@@ -65,7 +65,7 @@ int np_mj_rows(const struct np_mj *j, json_object *matrix, const char *path,
 	s->row = rc ? NULL : np_mj_alloc(j, n + extra, sizeof(*s->row));
 	if (!rc && !s->row)
 		rc = -ENOMEM;
-	if (!rc)
+	if (!rc && (matrix || s->n_apps)) /* a fabric alone has none */
 		rc = pairs(j, matrix, path, s->row);
 	for (size_t i = 0; !rc && i < extra; i++) {
 		snprintf(at, sizeof(at), "%s[%zu]", groups_path, i);

@@ -128,23 +128,30 @@ static int open_owner(const struct np_store *s, struct np_dir *d, bool make,
 	return rc ? rc : check_owner(d, err);
 }
 
+/* At the top of the store. */
+static int start(const struct np_store *s, enum np_store_owner owner, uid_t uid,
+		 struct np_dir *d, struct np_err *err)
+{
+	*d = (struct np_dir){ .owner = owner, .uid = uid,
+			      .store_owner = s->owner };
+	if (strlen(s->dir) >= PATH_MAX)
+		return np_errf(err, -ENAMETOOLONG, "%s: path too long", s->dir);
+	d->fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+	if (d->fd < 0)
+		return np_errf(err, -errno, "%s: %s", s->dir, strerror(errno));
+	strcpy(d->path, s->dir);
+	return 0;
+}
+
 static int open_dir(const struct np_store *s, enum np_store_owner owner,
 		    uid_t uid, const char *app, bool make, struct np_dir *out,
 		    struct np_err *err)
 {
-	struct np_dir d = {
-		.fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0), .owner = owner,
-		.uid = uid, .store_owner = s->owner,
-	};
-	int rc;
+	struct np_dir d;
+	int rc = start(s, owner, uid, &d, err);
 
-	if (d.fd < 0)
-		return np_errf(err, -errno, "%s: %s", s->dir, strerror(errno));
-	if (strlen(s->dir) >= PATH_MAX) {
-		np_dir_close(&d);
-		return np_errf(err, -ENAMETOOLONG, "%s: path too long", s->dir);
-	}
-	strcpy(d.path, s->dir);
+	if (rc)
+		return rc;
 	rc = open_owner(s, &d, make, err);
 	if (!rc && app) {
 		rc = descend(&d, app, make, owner == NP_STORE_USER ?
@@ -152,6 +159,28 @@ static int open_dir(const struct np_store *s, enum np_store_owner owner,
 		if (!rc)
 			rc = check_owner(&d, err);
 	}
+	if (rc)
+		np_dir_close(&d);
+	else
+		*out = d;
+	return rc;
+}
+
+int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
+		       struct np_dir *out, struct np_err *err)
+{
+	struct np_dir d;
+	int rc = start(s, NP_STORE_PUBLISHED, 0, &d, err);
+
+	if (rc)
+		return rc;
+	rc = descend(&d, NP_STORE_FABRIC, make, PUBLIC_MODE, err);
+	if (!rc)
+		rc = check_owner(&d, err);
+	if (!rc && cluster)
+		rc = descend(&d, cluster, make, PUBLIC_MODE, err);
+	if (!rc && cluster)
+		rc = check_owner(&d, err);
 	if (rc)
 		np_dir_close(&d);
 	else

@@ -1,6 +1,6 @@
 /*
  * The directories of a store: opened one below the other, each checked before
- * anything in it is looked at.  Private to np_store*.c.
+ * anything in it is looked at.  Private to the stores.
  */
 #ifndef NP_STORE_DIR_H
 #define NP_STORE_DIR_H
@@ -12,6 +12,7 @@
 
 #define NP_STORE_USERS "users"
 #define NP_STORE_PUBLIC "published"
+#define NP_STORE_FABRIC "fabric"
 #define NP_STORE_PATH (PATH_MAX + 2 * NAME_MAX) /* for messages */
 
 struct np_store {
@@ -46,6 +47,13 @@ int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
 int np_dir_make(const struct np_store *s, enum np_store_owner owner,
 		const char *app, struct np_dir *out, struct np_err *err);
 void np_dir_close(struct np_dir *d);
+
+/*
+ * fabric/ (cluster NULL), or a cluster's directory in it, trusted as published/
+ * is; with make as np_dir_make(), otherwise as np_dir_open().
+ */
+int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
+		       struct np_dir *out, struct np_err *err);
 
 /*
  * Names in a directory that want() takes, in no order; scanned up to

@@ -3,17 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "np_store_dir.h"
+#include "np_store_file.h"
 
 #define LOCK_WAIT_SEC 2
 #define LOCK_POLL_NS 10000000
@@ -72,71 +71,14 @@ static void remove_oldest(const struct np_dir *d, size_t max_runs)
 	np_names_free(names, n);
 }
 
-static int write_all(int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t put = write(fd, text, len);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		text += put;
-		len -= (size_t)put;
-	}
-	return 0;
-}
-
-static int create_tmp(const struct np_dir *d, mode_t mode, char *name,
-		      size_t len)
-{
-	uint64_t id;
-	int fd;
-
-	/* Writers on many nodes share the directory: a pid is not enough. */
-	do {
-		if (getrandom(&id, sizeof(id), 0) != sizeof(id))
-			return -EIO;
-		snprintf(name, len, NP_STORE_TMP "%016" PRIx64, id);
-		fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL |
-			    O_NOFOLLOW | O_CLOEXEC, mode);
-	} while (fd < 0 && errno == EEXIST);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Whole and on disk under a temporary name, or not there. */
-static int write_tmp(const struct np_dir *d, const char *text, mode_t mode,
-		     char *name, size_t len)
-{
-	int fd = create_tmp(d, mode, name, len), rc;
-
-	if (fd < 0)
-		return fd;
-	rc = write_all(fd, text, strlen(text));
-	/* Whatever the umask: the group reads, that is slurmctld. */
-	if (!rc && (fchmod(fd, mode) || fsync(fd)))
-		rc = -errno;
-	if (close(fd) && !rc) /* some file systems tell about quota here */
-		rc = -errno;
-	if (rc)
-		unlinkat(d->fd, name, 0);
-	return rc;
-}
-
-/* A directory that cannot be synced (some network file systems) is no loss. */
-static int sync_dir(int fd)
-{
-	return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
-}
-
 static int write_run(const struct np_store *s, const struct np_dir *d,
 		     const char *name, const char *text)
 {
 	bool fresh = faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
 	mode_t mode = d->owner == NP_STORE_USER ? 0640 : 0644;
-	char tmp[32];
+	char tmp[NP_FILE_TMP];
 	enum lock lock;
-	int rc = write_tmp(d, text, mode, tmp, sizeof(tmp));
+	int rc = np_file_write_tmp(d, text, mode, tmp);
 
 	if (rc)
 		return rc;
@@ -150,7 +92,7 @@ static int write_run(const struct np_store *s, const struct np_dir *d,
 		remove_stale(d);
 	}
 	if (!rc)
-		rc = sync_dir(d->fd);
+		rc = np_file_sync_dir(d);
 	if (lock == LOCKED)
 		flock(d->fd, LOCK_UN);
 	return rc;

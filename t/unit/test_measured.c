@@ -87,6 +87,8 @@ static const struct {
 	const char *text;
 } rows[] = {
 	{ "least that is accepted", NAMES PAIRS "}", 0, "" },
+	{ "a fabric without programs", HEAD "\"programs\":[],"
+	  "\"levels\":[\"c\"],\"level_beside_level\":[[0.5]]}", 0, "" },
 	{ "numbers without format: the older layout",
 	  "{\"programs\":[],\"levels\":[],\"program_beside_program\":[]}", 0,
 	  "" },

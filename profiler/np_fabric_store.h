@@ -1,0 +1,91 @@
+/*
+ * Calibrations of fabrics, as netprof calibrate leaves them:
+ *
+ *	STORE/fabric/CLUSTER/DATE.json	(DATE as 20261121T031320Z)
+ *
+ * Each file is one set of netprof-pairs(5) without programs, and says besides
+ * when, where and with which probes it was measured.  A later calibration
+ * stands beside the earlier ones; the newest that can be used counts.
+ *
+ * fabric/ and what is below it is trusted as published/ is: only if owned by
+ * root or by the owner of STORE.  No symbolic link is followed, and every file
+ * is checked (regular, owner, size) and then parsed as hostile input.
+ */
+#ifndef NP_FABRIC_STORE_H
+#define NP_FABRIC_STORE_H
+
+#include <stdint.h>
+
+#include "np_level.h"
+#include "np_measured.h"
+#include "np_store.h"
+
+#define NP_CALIBRATION_MAX_LEAVES 4096
+#define NP_CALIBRATION_MAX_FILES 1000 /* looked at, the newest by name first */
+
+/* The idle probes of one leaf switch. */
+struct np_calibration_leaf {
+	const char *name;
+	struct np_latency idle; /* all.n 0: not measured */
+};
+
+/*
+ * One calibration.  All is owned by it.  Texts that the file does not have are
+ * "", numbers are 0.
+ */
+struct np_calibration {
+	const char *path; /* of the file, for messages */
+	double date;	  /* of the measurement, seconds since 1970 */
+	const char *cluster, *transport, *netprof_version;
+	const char *scope_name; /* "node", "leaf" or "uplink" */
+	enum np_scope scope; /* where the interferers were: curves and tables
+				are of this scope; leaf if not said */
+	uint32_t message_bytes; /* of the probes */
+	double period_sec;
+
+	struct np_measured measured; /* one set, without programs */
+	/* Its fabric; for the models.  coupling[scope] is 1 where the file
+	 * does not say it. */
+	const struct np_fabric *fabric;
+	/* What each level of the fabric was; partners 0: not said. */
+	struct np_level *level; /* fabric->n_levels */
+	struct np_calibration_leaf *leaf;
+	size_t n_leaves;
+
+	/* Newer files that could not be used, and why of the newest. */
+	size_t n_skipped;
+	struct np_err skipped;
+};
+
+/*
+ * Load the newest calibration that can be used.
+ * cluster: its name; NULL or "": the newest of any cluster.
+ * scope: "node" or "leaf": only of that scope.  NULL: of any, leaf preferred
+ * to node however old it is.
+ * Returns 0 (free with np_calibration_free()), or with err: -ENOENT (there is
+ * none, or none that can be used: err then says why of the newest), -EACCES,
+ * -ENOMEM or what reading the directory gave.
+ */
+int np_fabric_store_load(struct np_store *s, const char *cluster,
+			 const char *scope, struct np_calibration *out,
+			 struct np_err *err);
+
+/*
+ * Parse one calibration; path names it in messages.  Returns 0, or with err
+ * what np_measured_parse() gives, also for programs in it, a scope, level,
+ * leaf or number that cannot be.
+ */
+int np_calibration_parse(const char *text, size_t len, const char *path,
+			 struct np_calibration *out, struct np_err *err);
+void np_calibration_free(struct np_calibration *c);
+
+/*
+ * Write json_text as the calibration of cluster (NULL or "": "cluster") at
+ * date: checked by np_calibration_parse(), temporary file, fsync, rename, mode
+ * 0644.  One of the same second is replaced.  For administrators: as
+ * np_store_publish().  Returns 0 or -errno with err.
+ */
+int np_fabric_store_save(struct np_store *s, const char *cluster, double date,
+			 const char *json_text, struct np_err *err);
+
+#endif

@@ -1,0 +1,196 @@
+/* One file of the store: checked and read, or written whole. */
+#include "np_store_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
+{
+	char line[NP_ERR_LEN + NP_STORE_PATH];
+	va_list ap;
+
+	if (!r->warn)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	for (char *p = line; *p; p++) /* names of files are hostile, too */
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	r->warn(line, r->arg);
+}
+
+static const char *kind_of(mode_t mode)
+{
+	return S_ISLNK(mode) ? "a symbolic link" : S_ISFIFO(mode) ? "a FIFO" :
+	       S_ISDIR(mode) ? "a directory" : S_ISSOCK(mode) ? "a socket" :
+			       "a device";
+}
+
+static int check_file(const struct np_reader *r, const char *name,
+		      const struct stat *st)
+{
+	const char *dir = r->dir->path;
+
+	if (!S_ISREG(st->st_mode))
+		np_reader_skip(r, "%s/%s: skipped: %s, expected a regular file",
+			       dir, name, kind_of(st->st_mode));
+	else if (!np_dir_trusts(r->dir, st->st_uid))
+		np_reader_skip(r, "%s/%s: skipped: owned by uid %u, a foreign "
+			       "owner", dir, name, st->st_uid);
+	else if (st->st_size > (off_t)r->max_bytes)
+		np_reader_skip(r, "%s/%s: skipped: %lld bytes, expected at most "
+			       "%zu", dir, name, (long long)st->st_size,
+			       r->max_bytes);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+/*
+ * Open and check.  The first look avoids opening what is no file at all; what
+ * counts is the second, on the descriptor.  O_NONBLOCK: a FIFO must not hang.
+ */
+static int open_file(const struct np_reader *r, const char *name, size_t *size)
+{
+	struct stat st;
+	int fd;
+
+	if (!fstatat(r->dir->fd, name, &st, AT_SYMLINK_NOFOLLOW)) {
+		if (check_file(r, name, &st))
+			return -EINVAL;
+		fd = openat(r->dir->fd, name, O_RDONLY | O_NOFOLLOW |
+			    O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		if (fd >= 0 && !fstat(fd, &st)) {
+			if (!check_file(r, name, &st)) {
+				*size = (size_t)st.st_size;
+				return fd;
+			}
+			close(fd);
+			return -EINVAL;
+		}
+	}
+	if (errno != ENOENT) /* pruned since we saw its name: no news */
+		np_reader_skip(r, "%s/%s: skipped: %s", r->dir->path, name,
+			       strerror(errno));
+	return -EINVAL;
+}
+
+/* What is there of size bytes; -errno when reading fails. */
+static ssize_t read_all(int fd, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	while (len < size) {
+		ssize_t got = read(fd, buf + len, size - len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (!got)
+			break;
+		len += (size_t)got;
+	}
+	return (ssize_t)len;
+}
+
+ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
+{
+	size_t size;
+	int fd = open_file(r, name, &size);
+	ssize_t len;
+	char *buf;
+
+	if (fd < 0)
+		return -EINVAL;
+	buf = malloc(size + 1);
+	len = buf ? read_all(fd, buf, size) : -ENOMEM;
+	close(fd);
+	if (len < 0) {
+		if (len != -ENOMEM)
+			np_reader_skip(r, "%s/%s: skipped: %s", r->dir->path,
+				       name, strerror((int)-len));
+		free(buf);
+		return len;
+	}
+	*text = buf;
+	return len;
+}
+
+static int write_all(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t put = write(fd, text, len);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		text += put;
+		len -= (size_t)put;
+	}
+	return 0;
+}
+
+static int create_tmp(const struct np_dir *d, mode_t mode, char *name,
+		      size_t len)
+{
+	uint64_t id;
+	int fd;
+
+	/* Writers on many nodes share the directory: a pid is not enough. */
+	do {
+		if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+			return -EIO;
+		snprintf(name, len, NP_STORE_TMP "%016" PRIx64, id);
+		fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL |
+			    O_NOFOLLOW | O_CLOEXEC, mode);
+	} while (fd < 0 && errno == EEXIST);
+	return fd < 0 ? -errno : fd;
+}
+
+int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
+		      char name[NP_FILE_TMP])
+{
+	int fd = create_tmp(d, mode, name, NP_FILE_TMP), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = write_all(fd, text, strlen(text));
+	/* Whatever the umask: the group reads, that is slurmctld. */
+	if (!rc && (fchmod(fd, mode) || fsync(fd)))
+		rc = -errno;
+	if (close(fd) && !rc) /* some file systems tell about quota here */
+		rc = -errno;
+	if (rc)
+		unlinkat(d->fd, name, 0);
+	return rc;
+}
+
+/* A directory that cannot be synced (some network file systems) is no loss. */
+int np_file_sync_dir(const struct np_dir *d)
+{
+	return fsync(d->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
+int np_file_write(const struct np_dir *d, const char *name, const char *text,
+		  mode_t mode)
+{
+	char tmp[NP_FILE_TMP];
+	int rc = np_file_write_tmp(d, text, mode, tmp);
+
+	if (!rc && renameat(d->fd, tmp, d->fd, name)) {
+		rc = -errno;
+		unlinkat(d->fd, tmp, 0);
+	}
+	return rc ? rc : np_file_sync_dir(d);
+}

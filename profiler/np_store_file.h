@@ -1,0 +1,45 @@
+/*
+ * Single files in directories of the store: hostile ones are told apart before
+ * they are opened, and written ones are whole or not there.  Private to the
+ * stores.
+ */
+#ifndef NP_STORE_FILE_H
+#define NP_STORE_FILE_H
+
+#include "np_store_dir.h"
+
+/* A directory that is being read, and who hears of files that are no use. */
+struct np_reader {
+	const struct np_dir *dir;
+	size_t max_bytes;      /* a larger file is skipped */
+	np_store_warn_f *warn; /* NULL: nobody */
+	void *arg;
+};
+
+/* Tell about a file; control characters become '?'. */
+void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * *text is malloc'ed, not terminated.  Returns its length, -EINVAL (no regular
+ * file, foreign owner, too large, gone: said), -ENOMEM, or what reading gave
+ * (said).
+ */
+ssize_t np_reader_read(const struct np_reader *r, const char *name,
+		       char **text);
+
+#define NP_FILE_TMP 32 /* room for a temporary name */
+
+/*
+ * Write text under a temporary name, synced, whatever the umask; name is set.
+ * Returns 0 or -errno, and then nothing is left.
+ */
+int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
+		      char name[NP_FILE_TMP]);
+
+/* The same, renamed to name, and the directory synced. */
+int np_file_write(const struct np_dir *d, const char *name, const char *text,
+		  mode_t mode);
+int np_file_sync_dir(const struct np_dir *d);
+
+#endif

@@ -1,0 +1,336 @@
+#include "t.h"
+#include "np_fabric_store.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DAY 86400.0
+#define DATE 1732158000.0 /* 20241121T030000Z */
+
+static char store_dir[512];
+
+static struct np_store *fresh_store(void)
+{
+	static int count;
+	struct np_store *s = NULL;
+
+	snprintf(store_dir, sizeof(store_dir), "%s/fabric%d", t_tmpdir(),
+		 count++);
+	T_CHECK(mkdir(store_dir, 0755) == 0);
+	T_CHECK(np_store_open(store_dir, &s, NULL) == 0);
+	return s;
+}
+
+#define HEAD "{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[]"
+#define LEVELS HEAD ",\"levels\":[{\"name\":\"c1\",\"partners\":1," \
+	"\"messages\":2,\"pause_sec\":0.06,\"bytes\":40960},\"c4\",\"odd\"]"
+
+/* A whole calibration; free() it. */
+static char *some_json(const char *scope, double date)
+{
+	char *text;
+
+	if (asprintf(&text, LEVELS ",\"cluster\":\"hpc\",\"date\":%.0f,"
+		"\"transport\":\"tcp/eth0\",\"message_bytes\":1024,"
+		"\"period_sec\":0.1,\"scope\":\"%s\",\"netprof_version\":"
+		"\"0.1.0\",\"level_beside_level\":[[0.1,{\"n\":3,\"mean\":0.2,"
+		"\"sd\":0.01},null],[0.3,0.4,0.5],[0.6,0.7,0.8]],"
+		"\"leaves\":[{\"name\":\"leaf0\",\"idle\":{\"n\":2,"
+		"\"mean_sec\":1.1e-5,\"sd_sec\":1e-6,\"min_sec\":1e-5,"
+		"\"max_sec\":1.2e-5,\"bins\":[[51,1],[53,1]]}},"
+		"{\"name\":\"leaf1\"}],\"coupling\":{\"uplink\":0.25},"
+		"\"probes\":{\"idle\":{\"n\":1,\"mean_sec\":1e-5,"
+		"\"min_sec\":1e-5,\"bins\":[[51,1]]}},\"unknown\":[7]}", date,
+		scope) < 0)
+		abort();
+	return text;
+}
+
+static int save(struct np_store *s, const char *cluster, const char *scope,
+		double date)
+{
+	char *text = some_json(scope, date);
+	struct np_err err = NP_ERR_INIT;
+	int rc = np_fabric_store_save(s, cluster, date, text, &err);
+
+	if (rc)
+		printf("\n    %s\n", err.text);
+	free(text);
+	return rc;
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[1024];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/fabric/hpc/%s", store_dir, name);
+	f = fopen(path, "w");
+	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+static void test_saved_is_loaded(void)
+{
+	struct np_store *s = fresh_store();
+	struct np_calibration c;
+	char path[1024];
+	struct stat st;
+
+	T_CHECK(save(s, "hpc", "node", DATE) == 0);
+	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, NULL) == 0);
+	T_CHECK(c.date == DATE && !strcmp(c.cluster, "hpc") &&
+		!strcmp(c.transport, "tcp/eth0") && c.message_bytes == 1024 &&
+		c.period_sec == 0.1 && !strcmp(c.netprof_version, "0.1.0"));
+	T_CHECK(c.scope == NP_SCOPE_NODE && !strcmp(c.scope_name, "node"));
+	T_CHECK(c.fabric->n_levels == 3 && c.fabric->beside[1].n == 3 &&
+		!c.fabric->beside[2].n && c.fabric->beside[5].mean == 0.5);
+	T_CHECK(c.fabric->idle.all.n == 1 && c.fabric->bins == &c.measured.set->bins);
+	T_ROW("the scope of the curves has coupling 1",
+	      c.fabric->coupling[NP_SCOPE_NODE].mean == 1 &&
+	      !c.fabric->coupling[NP_SCOPE_LEAF].n &&
+	      c.fabric->coupling[NP_SCOPE_UPLINK].mean == 0.25);
+	T_CHECK(c.level[0].messages == 2 && c.level[0].pause_sec == 0.06);
+	T_ROW("a level without numbers is what its name says",
+	      c.level[1].partners == np_levels[4].partners &&
+	      c.level[2].partners == 0 && !strcmp(c.level[2].name, "odd"));
+	T_CHECK(c.n_leaves == 2 && !strcmp(c.leaf[1].name, "leaf1") &&
+		c.leaf[0].idle.count[53] == 1 && !c.leaf[1].idle.all.n);
+	snprintf(path, sizeof(path), "%s/fabric/hpc/20241121T030000Z.json",
+		 store_dir);
+	T_CHECK(!strcmp(c.path, path));
+	T_CHECK(!stat(path, &st) && (st.st_mode & 07777) == 0644);
+	snprintf(path, sizeof(path), "%s/fabric/hpc", store_dir);
+	T_CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0755);
+	np_calibration_free(&c);
+	np_store_close(s);
+}
+
+static void test_newest_counts(void)
+{
+	static const struct {
+		const char *name, *cluster, *scope;
+		double want; /* days after DATE; -1: none */
+	} rows[] = {
+		{ "the newest", "hpc", "node", 3 },
+		{ "of the scope asked for", "hpc", "leaf", 2 },
+		{ "leaf before node", "hpc", NULL, 2 },
+		{ "of another cluster", "xpc", NULL, 1 },
+		{ "of any cluster", NULL, NULL, 2 },
+		{ "of any cluster, too", "", "node", 3 },
+		{ "no such cluster", "ypc", NULL, -1 },
+		{ "no such scope", "xpc", "node", -1 },
+	};
+	struct np_store *s = fresh_store();
+	struct np_calibration c;
+
+	T_CHECK(np_fabric_store_load(s, NULL, NULL, &c, NULL) == -ENOENT);
+	save(s, "hpc", "leaf", DATE);
+	save(s, "hpc", "leaf", DATE + 2 * DAY);
+	save(s, "hpc", "node", DATE + 3 * DAY);
+	save(s, "xpc", "leaf", DATE + DAY);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_err err = NP_ERR_INIT;
+		int rc = np_fabric_store_load(s, rows[i].cluster,
+					      rows[i].scope, &c, &err);
+
+		if (rows[i].want < 0) {
+			T_ROW(rows[i].name, rc == -ENOENT && err.text[0]);
+			continue;
+		}
+		T_ROW(rows[i].name, rc == 0 &&
+		      c.date == DATE + rows[i].want * DAY && !c.n_skipped);
+		np_calibration_free(&c);
+	}
+	np_store_close(s);
+}
+
+static void test_unusable_files_are_passed_over(void)
+{
+	struct np_store *s = fresh_store();
+	struct np_err err = NP_ERR_INIT;
+	struct np_calibration c;
+	char cmd[1200], *text;
+
+	save(s, "hpc", "leaf", DATE);
+	put("20250101T000000Z.json", "{\"format\":");
+	text = some_json("leaf", DATE + 9 * DAY);
+	text[0] = '[';
+	put("20250102T000000Z.json", text);
+	free(text);
+	put(".hidden.json", "x");
+	put("notes.txt", "x");
+	snprintf(cmd, sizeof(cmd), "cd '%s/fabric/hpc' && "
+		 "ln -s 20241121T030000Z.json 20250103T000000Z.json && "
+		 "mkfifo 20250104T000000Z.json && mkdir 20250105T000000Z.json "
+		 "&& truncate -s 40M 20250106T000000Z.json", store_dir);
+	T_CHECK(system(cmd) == 0);
+	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, NULL) == 0);
+	T_CHECK(c.date == DATE && c.n_skipped == 6);
+	T_ROW("it says why the newest is no use",
+	      strstr(c.skipped.text, "20250106T000000Z.json: skipped: 4"));
+	np_calibration_free(&c);
+	snprintf(cmd, sizeof(cmd), "rm '%s'/fabric/hpc/20241121*", store_dir);
+	T_CHECK(system(cmd) == 0);
+	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, &err) == -ENOENT &&
+		strstr(err.text, "no calibration can be used: "));
+	np_store_close(s);
+}
+
+static void test_only_the_owner_of_the_store_is_trusted(void)
+{
+	struct np_store *s = fresh_store();
+	struct np_err err = NP_ERR_INIT;
+	struct np_calibration c;
+	char path[1024];
+
+	if (geteuid() != 0)
+		return (void)np_store_close(s); /* chown */
+	save(s, "hpc", "leaf", DATE);
+	save(s, "hpc", "leaf", DATE + DAY);
+	snprintf(path, sizeof(path), "%s/fabric/hpc/20241122T030000Z.json",
+		 store_dir);
+	T_CHECK(chown(path, 12345, -1) == 0);
+	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, &err) == 0 &&
+		c.date == DATE && strstr(c.skipped.text, "foreign owner"));
+	np_calibration_free(&c);
+	snprintf(path, sizeof(path), "%s/fabric/hpc", store_dir);
+	T_CHECK(chown(path, 12345, -1) == 0);
+	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, &err) == -EACCES &&
+		strstr(err.text, "not trusted"));
+	T_CHECK(np_fabric_store_load(s, NULL, NULL, &c, &err) == -ENOENT &&
+		strstr(err.text, "not trusted"));
+	np_store_close(s);
+}
+
+static const struct {
+	const char *name, *json;
+	int rc;
+	const char *text;
+} rows[] = {
+	{ "least that is accepted", LEVELS "}", 0, "" },
+	{ "no levels", HEAD ",\"levels\":[]}", 0, "" },
+	{ "empty", "", -EINVAL, "f.json: byte 0" },
+	{ "the older layout", "{\"programs\":[],\"levels\":[]}", -EINVAL,
+	  "format" },
+	{ "a newer schema", "{\"format\":\"netprof-pairs\",\"schema\":2}",
+	  -EPROTONOSUPPORT, "schema: 2" },
+	{ "programs", "{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":"
+	  "[\"a\"],\"levels\":[],\"program_beside_program\":[[1]]}", -EINVAL,
+	  "programs" },
+	{ "a scope that is not", LEVELS ",\"scope\":\"rack\"}", -EINVAL,
+	  "scope: \"rack\"" },
+	{ "a scope that is null", LEVELS ",\"scope\":[1]}", -EINVAL, "scope" },
+	{ "a cluster that is a number", LEVELS ",\"cluster\":1}", -EINVAL,
+	  "cluster: 1, expected a text" },
+	{ "a date that is text", LEVELS ",\"date\":\"now\"}", -EINVAL, "date" },
+	{ "a negative period", LEVELS ",\"period_sec\":-1}", -EINVAL,
+	  "period_sec: -1" },
+	{ "messages beyond all", LEVELS ",\"message_bytes\":1e12}", -EINVAL,
+	  "message_bytes" },
+	{ "leaves that are an object", LEVELS ",\"leaves\":{}}", -EINVAL,
+	  "leaves" },
+	{ "a leaf that is text", LEVELS ",\"leaves\":[\"leaf0\"]}", -EINVAL,
+	  "leaves[0]" },
+	{ "a leaf without latencies that are", LEVELS ",\"leaves\":[{\"name\":"
+	  "\"l\",\"idle\":{\"n\":0}}]}", -EINVAL, "leaves[0]: 0" },
+	{ "a level of no partners", HEAD ",\"levels\":[{\"name\":\"x\","
+	  "\"partners\":0}]}", -EINVAL, "levels[0]: 0" },
+	{ "a level with half its numbers", HEAD ",\"levels\":[{\"name\":\"x\","
+	  "\"partners\":1}]}", -EINVAL, "levels[0]: nothing" },
+	{ "a level that cannot be run", HEAD ",\"levels\":[{\"name\":\"x\","
+	  "\"partners\":1024,\"messages\":1024,\"bytes\":8,\"pause_sec\":0}]}",
+	  -EINVAL, "levels[0]: " },
+	{ "a level of a pause without end", HEAD ",\"levels\":[{\"name\":\"x\","
+	  "\"partners\":1,\"messages\":1,\"bytes\":8,\"pause_sec\":1e9}]}",
+	  -EINVAL, "levels[0]: 1e9" },
+	{ "a level beside level table that is too small", LEVELS
+	  ",\"level_beside_level\":[[1]]}", -EINVAL, "level_beside_level" },
+	{ "a coupling that is no number", LEVELS ",\"coupling\":{\"leaf\":"
+	  "NaN}}", -EINVAL, "coupling" },
+};
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_calibration c = { .path = "" };
+		int rc = np_calibration_parse(rows[i].json,
+					      strlen(rows[i].json), "f.json",
+					      &c, &err);
+		int ok = rc == rows[i].rc && strstr(err.text, rows[i].text);
+
+		T_ROW(rows[i].name, ok);
+		if (!ok)
+			printf("\n    %s: %d %s\n", rows[i].name, rc,
+			       err.text);
+		if (!rc)
+			np_calibration_free(&c);
+	}
+}
+
+static void test_damage_does_no_harm(void)
+{
+	char *text = some_json("leaf", DATE);
+	size_t len = strlen(text), whole = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		struct np_calibration c;
+		char *bad = malloc(len);
+		char was = text[i];
+
+		/* As a buffer of its own, so that a sanitizer sees its end. */
+		memcpy(bad, text, i);
+		whole += np_calibration_parse(bad, i, "f", &c, NULL) == 0;
+		free(bad);
+		text[i] = (char)(was ^ 1);
+		if (!np_calibration_parse(text, len, "f", &c, NULL))
+			np_calibration_free(&c);
+		text[i] = was;
+	}
+	T_ROW("no part is taken for the whole", whole == 0);
+	free(text);
+}
+
+static void test_what_cannot_be_read_is_not_written(void)
+{
+	struct np_store *s = fresh_store();
+	struct np_err err = NP_ERR_INIT;
+	struct np_calibration c;
+	char *text = some_json("leaf", DATE);
+
+	T_CHECK(np_fabric_store_save(s, "hpc", DATE, "{}", &err) == -EINVAL &&
+		err.text[0]);
+	T_CHECK(np_fabric_store_save(s, "hpc", -1, text, &err) == -EINVAL);
+	T_CHECK(np_fabric_store_save(s, "hpc", NAN, text, &err) == -EINVAL);
+	T_CHECK(np_fabric_store_load(s, NULL, NULL, &c, NULL) == -ENOENT);
+	/* A cluster's name may hold anything. */
+	T_CHECK(np_fabric_store_save(s, "../x y", DATE, text, &err) == 0);
+	T_CHECK(np_fabric_store_load(s, "../x y", NULL, &c, NULL) == 0);
+	np_calibration_free(&c);
+	T_CHECK(np_fabric_store_save(s, NULL, DATE, text, &err) == 0);
+	T_CHECK(np_fabric_store_load(s, "cluster", NULL, &c, NULL) == 0);
+	np_calibration_free(&c);
+	free(text);
+	np_store_close(s);
+}
+
+static const struct t_case cases[] = {
+	{ "what is saved is loaded again", test_saved_is_loaded },
+	{ "the newest of the cluster and scope counts", test_newest_counts },
+	{ "files that are no use are passed over and told",
+	  test_unusable_files_are_passed_over },
+	{ "only the owner of the store is trusted",
+	  test_only_the_owner_of_the_store_is_trusted },
+	{ "each refusal says where and why", test_rows },
+	{ "damaged files do no harm", test_damage_does_no_harm },
+	{ "what cannot be read is not written",
+	  test_what_cannot_be_read_is_not_written },
+	{ NULL, NULL },
+};
+
+T_SUITE(fabric_store, cases)
