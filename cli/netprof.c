@@ -8,7 +8,7 @@
 #include "cli.h"
 
 const struct cli_cmd *const cli_cmds[] = {
-	&cmd_show, &cmd_list, &cmd_runs, &cmd_publish, &cmd_accuracy,
+	&cmd_show, &cmd_list, &cmd_runs, &cmd_publish, &cmd_accuracy, &cmd_calibrate,
 	&cmd_help, &cmd_version,
 };
 const size_t cli_n_cmds = NP_ARRAY_SIZE(cli_cmds);

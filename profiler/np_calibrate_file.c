@@ -63,7 +63,7 @@ int np_cal_state_load(const char *path, struct np_cal_state *out,
 {
 	struct np_err why = NP_ERR_INIT;
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	char *text;
+	char *text = NULL;
 	int rc;
 
 	if (fd < 0 && errno == ENOENT)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 /* As seen on a small cluster; only for telling people how long it takes. */
-#define START_SEC 0.6	/* srun until the processes run */
+#define START_SEC 0.8	/* srun until the processes run */
 #define STOP_SEC 0.2
-#define SETTLE_SEC 0.9	/* until rounds are as they will be, both ways */
+#define SETTLE_SEC 1.2	/* until rounds are as they will be, both ways */
 
 size_t np_cal_middle(const struct np_cal_setup *s)
 {
