@@ -388,8 +388,8 @@ static int run_pressed(struct np_cal_run *r, const struct np_cal_task *t,
 	rc = press(r, t, settle, &from, &to, err);
 	/* Also lets rounds that began under pressure come to their end. */
 	if (!rc)
-		rc = wait_for(r, fmax(LATE_SEC, settle_sec(r, from, to) / 2),
-			      err);
+		rc = wait_until(r, to + fmax(LATE_SEC,
+				settle_sec(r, from, to) / 2), err);
 	if (rc)
 		return rc;
 	memset(&res, 0, sizeof(res));
