@@ -20,7 +20,7 @@ static int run_help(const struct cli_cmd *self, int argc, char **argv)
 	printf("usage: netprof COMMAND ...\n\n"
 	       "What programs do to the network, measured while they run.\n\n");
 	for (size_t i = 0; i < cli_n_cmds; i++)
-		printf("  %-8s %s\n", cli_cmds[i]->name, cli_cmds[i]->help);
+		printf("  %-9s %s\n", cli_cmds[i]->name, cli_cmds[i]->help);
 	printf("\nnetprof help COMMAND says more; so does netprof(1).\n");
 	return CLI_DONE;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ static const char usage[] =
 "  --messages=M        messages to each partner and round, 1 to 1024\n"
 "  --pause=TIME        pause of a round, 0s to 60s\n"
 "  --bytes=SIZE        size of a message, 8 to 16M bytes\n"
+"  --across            one ring around all leaves, dealt in turn, so that messages\n"
+"                      cross the uplinks\n"
 "  --report-every=SEC  width of a reported window, 0.1 to 60 s (default 1)\n"
 "  --duration=SEC      end after so long, up to 366 days (default: never)\n"
 "  --version           print the version\n"
@@ -40,6 +43,7 @@ static const char usage[] =
 struct settings {
 	struct np_level level;
 	double report_every_sec, duration_sec;
+	bool across;
 	size_t *to_rank, *from_rank;
 	int *to;
 	const char **to_names;
@@ -64,8 +68,9 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	size_t got = 0;
 
 	if (alloc_ring(s) ||
-	    np_pairing_ring(p->place, p->size, p->rank, s->level.partners,
-			    s->to_rank, s->from_rank, &got))
+	    (s->across ? np_pairing_across : np_pairing_ring)(
+			p->place, p->size, p->rank, s->level.partners,
+			s->to_rank, s->from_rank, &got))
 		return np_errf(err, -ENOMEM, "out of memory");
 	s->level.partners = (uint32_t)got;
 	if (!got) {
@@ -106,7 +111,7 @@ static uint64_t messages(const void *e)
 }
 
 enum {
-	LEVEL = 256, PARTNERS, MESSAGES, PAUSE, BYTES, REPORT_EVERY, DURATION,
+	LEVEL = 256, PARTNERS, MESSAGES, PAUSE, BYTES, ACROSS, REPORT_EVERY, DURATION,
 	VERSION, HELP,
 };
 
@@ -116,6 +121,7 @@ static const struct option options[] = {
 	{ "messages", required_argument, NULL, MESSAGES },
 	{ "pause", required_argument, NULL, PAUSE },
 	{ "bytes", required_argument, NULL, BYTES },
+	{ "across", no_argument, NULL, ACROSS },
 	{ "report-every", required_argument, NULL, REPORT_EVERY },
 	{ "duration", required_argument, NULL, DURATION },
 	{ "version", no_argument, NULL, VERSION },
@@ -158,6 +164,9 @@ static int set(struct settings *s, int option, const char *value,
 	case DURATION:
 		return np_option_seconds("--duration", value, 0, 366 * 86400.0,
 					 &s->duration_sec, err);
+	case ACROSS:
+		s->across = true;
+		return 0;
 	case VERSION:
 		np_probe_print_version(NAME);
 		exit(EXIT_SUCCESS);

@@ -122,26 +122,76 @@ int np_pairing_make(const struct np_place *place, size_t n,
 	return 0;
 }
 
-int np_pairing_ring(const struct np_place *place, size_t n, size_t rank,
-		    size_t want, size_t *to, size_t *from, size_t *got)
+/* Neighbours of member at in the ring of the k members from start. */
+static void ring(const struct member *m, size_t start, size_t k, size_t at,
+		 size_t want, size_t *to, size_t *from, size_t *got)
 {
-	struct member *m = members_new(place, n);
-	size_t start = 0, end = 0, at, k;
-
-	if (!m)
-		return -ENOMEM;
-	for (at = 0; at < n && m[at].rank != rank; at++)
-		;
-	for (; end <= at && end < n; ) {
-		start = end;
-		end = group_end(m, n, start);
-	}
-	k = end - start;
 	*got = k && want > k - 1 ? k - 1 : want;
 	for (size_t i = 0; i < *got; i++) {
 		to[i] = m[start + (at - start + i + 1) % k].rank;
 		from[i] = m[start + (at - start + k - 1 - i) % k].rank;
 	}
+}
+
+static size_t find(const struct member *m, size_t n, size_t rank)
+{
+	size_t at = 0;
+
+	while (at < n && m[at].rank != rank)
+		at++;
+	return at;
+}
+
+int np_pairing_ring(const struct np_place *place, size_t n, size_t rank,
+		    size_t want, size_t *to, size_t *from, size_t *got)
+{
+	struct member *m = members_new(place, n);
+	size_t start = 0, end = 0, at;
+
+	if (!m)
+		return -ENOMEM;
+	at = find(m, n, rank);
+	while (end <= at && end < n) {
+		start = end;
+		end = group_end(m, n, start);
+	}
+	ring(m, start, end - start, at, want, to, from, got);
+	free(m);
+	return 0;
+}
+
+/* Local rank, then the how-manieth node of its leaf, then leaf. */
+static int by_turn(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->local != y->local)
+		return x->local > y->local ? 1 : -1;
+	if (x->first != y->first)
+		return x->first > y->first ? 1 : -1;
+	return strcmp(x->place->leaf, y->place->leaf);
+}
+
+int np_pairing_across(const struct np_place *place, size_t n, size_t rank,
+		      size_t want, size_t *to, size_t *from, size_t *got)
+{
+	struct member *m = members_new(place, n);
+	size_t start = 0, end, at;
+
+	if (!m)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i = end) {
+		end = group_end(m, n, i);
+		for (size_t k = i; k < end; k++)
+			m[k].first = k - i;
+	}
+	qsort(m, n, sizeof(*m), by_turn);
+	at = find(m, n, rank);
+	while (at < n && m[start].local != m[at].local)
+		start++;
+	for (end = start; at < n && end < n && m[end].local == m[at].local;)
+		end++;
+	ring(m, start, end - start, at, want, to, from, got);
 	free(m);
 	return 0;
 }

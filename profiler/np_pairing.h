@@ -2,8 +2,8 @@
  * Who talks to whom: pure functions of where each process runs, so that every
  * process computes the same table by itself and nothing need be agreed on.
  *
- * Only processes under one leaf talk to each other, and only those with the
- * same local rank (the how-manieth process of their node they are).
+ * Only processes under one leaf talk to each other (but for
+ * np_pairing_across()), and only those with the same local rank (the how-manieth process of their node they are).
  */
 #ifndef NP_PAIRING_H
 #define NP_PAIRING_H
@@ -45,5 +45,12 @@ int np_pairing_make(const struct np_place *place, size_t n,
  */
 int np_pairing_ring(const struct np_place *place, size_t n, size_t rank,
 		    size_t want, size_t *to, size_t *from, size_t *got);
+
+/*
+ * The same around all leaves, dealt in turn: with two leaves of equally many
+ * nodes each successor at an odd distance is under the other leaf.
+ */
+int np_pairing_across(const struct np_place *place, size_t n, size_t rank,
+		      size_t want, size_t *to, size_t *from, size_t *got);
 
 #endif

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_choose.h"
 #include "np_conf.h"
 #include "np_fold.h"
 #include "np_keeper.h"
@@ -44,6 +45,7 @@ struct attend {
 	struct np_order order;
 	struct np_conf conf;
 	struct np_level level;
+	struct np_choice choice;
 	struct np_store *store;
 	struct np_record *r;
 	struct np_fold *fold;
@@ -115,6 +117,11 @@ static int save(struct attend *a)
 	return rc;
 }
 
+static const char *scope_name(const struct attend *a)
+{
+	return a->where.scope == NP_SCOPE_LEAF ? "leaf" : "node";
+}
+
 static int describe_level(struct attend *a)
 {
 	struct np_level_run *l = calloc(1, sizeof(*l));
@@ -127,7 +134,7 @@ static int describe_level(struct attend *a)
 	l->messages = a->level.messages;
 	l->bytes = a->level.bytes;
 	l->pause_sec = a->level.pause_sec;
-	l->scope = strdup(a->where.scope == NP_SCOPE_LEAF ? "leaf" : "node");
+	l->scope = strdup(scope_name(a));
 	l->nodes = np_hosts_compress(&a->where.level);
 	return l->name && l->scope && l->nodes ? 0 : -ENOMEM;
 }
@@ -171,13 +178,20 @@ static int start_side(struct attend *a, struct np_keeper *k,
 	return np_keeper_start(k, cmd, a->side_env, patience, now_sec(), err);
 }
 
+static struct np_sidejob side_job(const struct np_order *o)
+{
+	return (struct np_sidejob){ o->srun, o->job_id, o->het_component,
+				    o->het_job_id };
+}
+
 static int start_impact(struct attend *a, struct np_err *err)
 {
 	char *nodes = np_hosts_compress(&a->where.probes);
+	struct np_sidejob job = side_job(&a->order);
 	struct np_sidecmd cmd;
 	int rc;
 
-	rc = nodes ? np_sidecmd_impact(&cmd, &a->order, &a->conf, nodes,
+	rc = nodes ? np_sidecmd_impact(&cmd, &job, &a->conf, nodes,
 				       a->where.probes.n) : -ENOMEM;
 	free(nodes);
 	return rc ? rc : start_side(a, &a->impact, &cmd, err);
@@ -185,11 +199,12 @@ static int start_impact(struct attend *a, struct np_err *err)
 
 static int start_level(struct attend *a, struct np_err *err)
 {
+	struct np_sidejob job = side_job(&a->order);
 	struct np_sidecmd cmd;
 	int rc;
 
-	rc = np_sidecmd_level(&cmd, &a->order, &a->conf, a->r->level->nodes,
-			      a->where.level.n);
+	rc = np_sidecmd_level(&cmd, &job, &a->conf, a->order.level,
+			      a->r->level->nodes, a->where.level.n);
 	return rc ? rc : start_side(a, &a->press, &cmd, err);
 }
 
@@ -296,6 +311,29 @@ static void read_srun(struct attend *a)
 
 /* ---- the course of a step ---- */
 
+/*
+ * The level that the curve needs most.  If it needs none, or that cannot be
+ * told, srun need not wait and the program runs alone.
+ */
+static void choose_level(struct attend *a)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	a->order.level[0] = '\0';
+	if (np_choose(a->store, a->r, scope_name(a), clock_sec(CLOCK_REALTIME),
+		      &a->choice, &err))
+		np_record_note(a->r, "no level was chosen: %s", err.text);
+	else if (a->choice.level[0] &&
+		 !np_level_parse(a->choice.level, &a->level, NULL))
+		strcpy(a->order.level, a->choice.level);
+	if (a->choice.complete)
+		np_record_note(a->r, "the curve was complete: no level");
+	if (!a->order.level[0]) {
+		say("ready\n");
+		a->ready_said = true;
+	}
+}
+
 static int begin(struct attend *a, struct np_err *err)
 {
 	int rc;
@@ -310,10 +348,13 @@ static int begin(struct attend *a, struct np_err *err)
 	}
 	if (!rc)
 		rc = np_survey_make(&a->order, a->r, &a->where, err);
+	if (!rc && !strcmp(a->order.level, NP_ORDER_AUTO))
+		choose_level(a);
 	if (!rc && a->order.level[0])
 		rc = describe_level(a);
 	if (!rc)
 		rc = save(a); /* no use in measuring what cannot be kept */
+	np_choice_end(&a->choice); /* by now others see the record */
 	if (!rc && a->order.level[0])
 		rc = start_level(a, err);
 	if (!rc)
@@ -447,7 +488,7 @@ static int prepare(struct attend *a, int argc, char **argv, struct np_err *err)
 	for (size_t i = 0; i < a->order.n_settings; i++)
 		if (np_conf_set(&a->conf, a->order.setting[i], err))
 			return -EINVAL;
-	if (a->order.level[0] &&
+	if (a->order.level[0] && strcmp(a->order.level, NP_ORDER_AUTO) &&
 	    np_level_parse(a->order.level, &a->level, err))
 		return -EINVAL;
 	a->r = np_record_new();
@@ -469,6 +510,7 @@ int main(int argc, char **argv)
 {
 	static struct attend a = {
 		.impact = NP_KEEPER_INIT, .press = NP_KEEPER_INIT,
+		.choice = NP_CHOICE_INIT,
 	};
 	struct np_err err = NP_ERR_INIT;
 	int rc;

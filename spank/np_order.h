@@ -17,6 +17,9 @@
 #define NP_ORDER_ARGS (NP_ORDER_SETTINGS + 16)
 #define NP_ORDER_TEXT 128
 
+/* The level is chosen by what the application's curve needs most. */
+#define NP_ORDER_AUTO "auto"
+
 struct np_order {
 	uint32_t job_id, step_id;
 	long array_job_id, array_task_id; /* -1: no array */
@@ -25,7 +28,7 @@ struct np_order {
 	uint32_t n_tasks;
 	bool launcher; /* the step is mpirun's daemons: this host belongs to it */
 	char app[NP_APP_MAX + 1];
-	char level[NP_LEVEL_NAME]; /* "" for none */
+	char level[NP_LEVEL_NAME]; /* "" for none, or NP_ORDER_AUTO */
 	char executable[NP_ORDER_TEXT];
 	char fingerprint[20];
 	char srun[NP_ORDER_TEXT]; /* the srun that started this */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "np_err.h"
+#include "np_fabric.h"
 
 struct np_place_node {
 	const char *name, *leaf; /* leaf "": no topology, one leaf for all */
@@ -18,16 +19,12 @@ struct np_place_node {
 	bool level;	/* out: the interference level runs here */
 };
 
-enum np_scope {
-	NP_SCOPE_NODE, /* the level shares the step's nodes and their links */
-	NP_SCOPE_LEAF, /* on other nodes of the same leaves: only the switch */
-};
-
 /*
  * Probes run on every node of the step that shares its leaf with another one.
  * The level runs on idle nodes of the allocation under the probed leaves,
  * where there are two or more on one, so that only the switch is shared;
  * otherwise on the probed nodes themselves.
+ * *scope: NP_SCOPE_NODE or NP_SCOPE_LEAF.
  * Returns the number of probe nodes; 0 with why set if there is no pair.
  */
 size_t np_place(struct np_place_node *node, size_t n, enum np_scope *scope,

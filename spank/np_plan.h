@@ -11,15 +11,12 @@
 #include "np_err.h"
 #include "np_order.h"
 
-/* Set in the environment of our own steps, which are not measured in turn. */
-#define NP_SIDE_ENV "NETPROF_SIDE"
-
 struct np_facts {
 	bool side_step;	      /* NETPROF_SIDE is set */
 	bool asked;	      /* --netprofile was given */
 	const char *app;      /* its argument, or NULL */
 	const char *env_app;  /* NETPROF_APP, or NULL */
-	const char *level;    /* --netprofile-compress, or NULL */
+	const char *level;    /* --netprofile-compress, NP_ORDER_AUTO, NULL */
 	const char *period;   /* --netprofile-period, or NULL */
 	const char *job_name; /* or NULL */
 	const char *srun;     /* path of the running srun */

@@ -19,6 +19,7 @@
 #include "np_conf.h"
 #include "np_log.h"
 #include "np_plan.h"
+#include "np_sideenv.h"
 #include "np_slurm_compat.h"
 
 SPANK_PLUGIN(netprof, 1)
@@ -27,10 +28,10 @@ SPANK_PLUGIN(netprof, 1)
 #define LEVEL_START_MS 5000   /* for a level's processes to come up */
 #define MAX_COMPONENTS 16     /* of a heterogeneous job that are measured */
 
-enum { OPT_PROFILE, OPT_PERIOD, OPT_COMPRESS };
+enum { OPT_PROFILE, OPT_PERIOD, OPT_COMPRESS, OPT_CALIBRATE };
 
 static struct {
-	bool asked, has_app, has_period, has_level;
+	bool asked, has_app, has_period, has_level, calibrate;
 	char app[NP_APP_MAX + 1];
 	char period[32];
 	char level[NP_LEVEL_NAME];
@@ -88,7 +89,7 @@ static int take_compress(const char *arg, struct np_err *err)
 static int take_option(int val, const char *arg, int remote)
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc;
+	int rc = 0;
 
 	if (remote) /* checked where the user typed it */
 		return 0;
@@ -96,8 +97,10 @@ static int take_option(int val, const char *arg, int remote)
 		rc = take_profile(arg, &err);
 	else if (val == OPT_PERIOD)
 		rc = take_period(arg ? arg : "", &err);
-	else
+	else if (val == OPT_COMPRESS)
 		rc = take_compress(arg ? arg : "", &err);
+	else
+		opt.calibrate = true;
 	if (rc)
 		slurm_error("netprof: %s", err.text);
 	return rc;
@@ -112,6 +115,9 @@ static struct spank_option options[] = {
 	{ "netprofile-compress", "LEVEL", "run interference of this level "
 	  "beside each step, c0 (light) to c7 (saturating)",
 	  1, OPT_COMPRESS, take_option },
+	{ "netprofile-calibrate", NULL, "run the interference level beside each "
+	  "step that its profile needs most, or none", 0, OPT_CALIBRATE,
+	  take_option },
 };
 
 /* Every context; as root in slurmd and slurmstepd. */
@@ -159,7 +165,8 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 		.asked = opt.asked,
 		.app = opt.has_app ? opt.app : NULL,
 		.env_app = getenv("NETPROF_APP"),
-		.level = opt.has_level ? opt.level : NULL,
+		.level = opt.has_level ? opt.level :
+			 opt.calibrate ? NP_ORDER_AUTO : NULL,
 		.period = opt.has_period ? opt.period : NULL,
 		.job_name = getenv("SLURM_JOB_NAME"),
 		.srun = srun,

@@ -220,6 +220,38 @@ static void test_large_steps(void)
 	free(name);
 }
 
+/* The next three ranks around all leaves. */
+static const struct {
+	const char *name, *places, *to;
+	size_t rank, want;
+} across[] = {
+	{ "the neighbours in a ring across two leaves are on the other one",
+	  "l/a l/b m/c m/d", "2 1 3", 0, 3 },
+	{ "and the way round", "l/a l/b m/c m/d", "0 2 1", 3, 3 },
+	{ "leaves of different size", "l/a l/b l/c m/d", "1 2", 3, 2 },
+	{ "one leaf is a ring as ever", "l/a l/b l/c", "2 0", 1, 2 },
+	{ "no more than there are", "l/a m/b", "1", 0, 3 },
+};
+
+static void test_across(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(across); i++) {
+		char text[256], got_to[64] = "";
+		struct np_place place[MAX];
+		size_t n, to[MAX], from[MAX], got = 0;
+
+		strcpy(text, across[i].places);
+		n = parse_places(text, place);
+		T_ROW(across[i].name, !np_pairing_across(place, n,
+			across[i].rank, across[i].want, to, from, &got));
+		for (size_t k = 0; k < got; k++)
+			snprintf(got_to + strlen(got_to),
+				 sizeof(got_to) - strlen(got_to), "%s%zu",
+				 k ? " " : "", to[k]);
+		T_ROW(across[i].name, !strcmp(got_to, across[i].to));
+	}
+}
+
 static const struct t_case cases[] = {
 	{ "nodes are paired within their leaf", test_pairs },
 	{ "every pair is mutual, across nodes, under one leaf",
@@ -227,6 +259,7 @@ static const struct t_case cases[] = {
 	{ "rings go around the nodes of a leaf", test_rings },
 	{ "what one sends the other receives", test_rings_fit_together },
 	{ "65536 processes are paired at once", test_large_steps },
+	{ "rings across the uplinks", test_across },
 	{ NULL, NULL },
 };
 T_SUITE(pairing, cases)

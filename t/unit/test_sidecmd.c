@@ -11,8 +11,8 @@ static int has(const struct np_sidecmd *c, const char *arg)
 	return 0;
 }
 
-static const struct np_order order = {
-	.job_id = 12, .het_component = -1, .srun = "/usr/bin/srun", .level = "c4",
+static const struct np_sidejob job = {
+	.job_id = 12, .het_component = -1, .srun = "/usr/bin/srun",
 };
 static const struct np_conf conf = {
 	.bindir = "/opt/netprof/bin", .message_bytes = 1024,
@@ -28,7 +28,7 @@ static void test_impact(void)
 {
 	struct np_sidecmd c;
 
-	T_CHECK(np_sidecmd_impact(&c, &order, &conf, "n[0-3]", 4) == 0);
+	T_CHECK(np_sidecmd_impact(&c, &job, &conf, "n[0-3]", 4) == 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(always); i++)
 		T_ROW(always[i], has(&c, always[i]));
 	T_CHECK(has(&c, "--ntasks=8") && has(&c, "--ntasks-per-node=2"));
@@ -39,7 +39,7 @@ static void test_impact(void)
 
 static void test_component(void)
 {
-	struct np_order o = order;
+	struct np_sidejob o = job;
 	struct np_sidecmd c;
 
 	o.job_id = 13;
@@ -54,12 +54,14 @@ static void test_level(void)
 {
 	struct np_sidecmd c;
 
-	T_CHECK(np_sidecmd_level(&c, &order, &conf, "n[0-3]", 4) == 0);
+	T_CHECK(np_sidecmd_level(&c, &job, &conf, "c4", "n[0-3]", 4) == 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(always); i++)
 		T_ROW(always[i], has(&c, always[i]));
 	T_CHECK(has(&c, "--ntasks=4") && has(&c, "--ntasks-per-node=1"));
 	T_CHECK(has(&c, "/opt/netprof/bin/netprof-compressionb"));
 	T_CHECK(has(&c, "--level=c4"));
+	np_sidecmd_add(&c, "--report-every=%gs", 0.25);
+	T_CHECK(has(&c, "--report-every=0.25s"));
 	np_sidecmd_free(&c);
 }
 

@@ -15,6 +15,8 @@ static void child(int out, char *const argv[], char *const envp[],
 	sigset_t none;
 	int null = open("/dev/null", O_RDONLY);
 
+	/* Ctrl-C is for whoever started us, who ends the step in order. */
+	setpgid(0, 0);
 	/* However the attendant ends, its steps end too. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent || null < 0)

@@ -1,5 +1,4 @@
 #include "np_sideenv.h"
-#include "np_plan.h"
 
 #include <stdbool.h>
 #include <stdio.h>

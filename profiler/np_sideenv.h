@@ -8,6 +8,9 @@
 
 #include "np_conf.h"
 
+/* Set in the environment of our own steps, which are not measured in turn. */
+#define NP_SIDE_ENV "NETPROF_SIDE"
+
 /*
  * NULL-terminated, one block: free() it.  env is borrowed and must outlive
  * the result.  NULL: out of memory.

@@ -1,0 +1,40 @@
+/* The work of `netprof calibrate`. */
+#ifndef CLI_CALIBRATE_H
+#define CLI_CALIBRATE_H
+
+#include "cli.h"
+#include "np_calibrate.h"
+#include "np_calibration_json.h"
+#include "np_conf.h"
+
+struct calibrate_opt {
+	const char *levels; /* "default", "all" or names */
+	size_t keep;
+	double seconds, probe_seconds; /* probe_seconds 0: by seconds */
+	uint32_t repeats;
+	bool repeats_given, scope_given, fresh, dry_run;
+	enum np_scope scope;
+	const char *output; /* NULL: into the store */
+	const char *app;    /* NULL: the fabric */
+	int argc;	    /* what stands behind the options */
+	char **argv;
+};
+
+
+/* cli_calibrate_say.c: to standard error but for the result. */
+void calibrate_say_plan(const struct np_calibrate *c,
+			const struct np_cal_sites *sites,
+			const struct np_cal_estimate *e);
+void calibrate_say_progress(const struct np_cal_progress *p);
+void calibrate_say_result(const struct np_calibrate *c);
+/* "about 12 min" */
+#define CALIBRATE_TIME 32
+const char *calibrate_time(double sec, char buf[CALIBRATE_TIME]);
+
+/* cli_calibrate_fabric.c; returns the exit status. */
+int calibrate_fabric(const struct calibrate_opt *opt);
+
+/* cli_calibrate_app.c; returns the exit status. */
+int calibrate_app(const struct calibrate_opt *opt);
+
+#endif

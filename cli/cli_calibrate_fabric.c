@@ -1,0 +1,416 @@
+/* netprof calibrate, the fabric: steps of its own in the allocation. */
+#include "cli_calibrate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "np_calibrate_srun.h"
+#include "np_fabric_store.h"
+#include "np_sideenv.h"
+#include "np_store_dir.h"
+#include "np_store_file.h"
+
+struct work {
+	const struct calibrate_opt *opt;
+	struct np_conf conf;
+	struct np_store *store; /* NULL with --output */
+	const char *cluster, *nodes;
+	size_t n_nodes;
+	char srun[PATH_MAX];
+	struct np_cal_srun steps;
+	struct np_cal_sites sites;
+	struct np_cal_state state;
+	struct np_calibrate c;
+	char *dir; /* of the store, for this cluster; NULL with --output */
+	char *state_path;
+	double date;
+};
+
+static volatile sig_atomic_t stop_asked;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop_asked = 1;
+}
+
+static void catch_signals(void)
+{
+	static const int sigs[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction act = { .sa_handler = on_signal };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(sigs); i++)
+		sigaction(sigs[i], &act, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- the allocation ---- */
+
+static int find_srun(char path[PATH_MAX], struct np_err *err)
+{
+	const char *dirs = getenv("PATH");
+
+	for (const char *p = dirs; p && *p;) {
+		size_t len = strcspn(p, ":");
+
+		if (len && len + sizeof("/srun") < PATH_MAX) {
+			snprintf(path, PATH_MAX, "%.*s/srun", (int)len, p);
+			if (path[0] == '/' && !access(path, X_OK))
+				return 0;
+		}
+		p += len + (p[len] == ':');
+	}
+	return np_errf(err, -ENOENT, "no srun in PATH");
+}
+
+static int number(const char *name, uint32_t *out, struct np_err *err)
+{
+	const char *text = getenv(name);
+	unsigned long v;
+	char *end;
+
+	errno = 0;
+	v = text ? strtoul(text, &end, 10) : 0;
+	if (!text || errno || *end || !v || v > UINT32_MAX)
+		return np_errf(err, -EINVAL, "%s=%.40s: expected a number",
+			       name, text ? text : "");
+	*out = (uint32_t)v;
+	return 0;
+}
+
+static int find_allocation(struct work *w, struct np_err *err)
+{
+	uint32_t n;
+
+	if (!getenv("SLURM_JOB_ID"))
+		return np_errf(err, -ENOENT, "not inside an allocation: salloc "
+			       "-N8 --exclusive netprof calibrate (all nodes "
+			       "of one leaf switch, better of two)");
+	if (getenv("SLURM_HET_SIZE"))
+		return np_errf(err, -EINVAL, "inside a heterogeneous "
+			       "allocation: expected a plain one");
+	w->cluster = getenv("SLURM_CLUSTER_NAME");
+	w->nodes = getenv("SLURM_JOB_NODELIST");
+	if (!w->nodes || number("SLURM_JOB_ID", &w->steps.job.job_id, err) ||
+	    number("SLURM_JOB_NUM_NODES", &n, err))
+		return np_errf(err, -EINVAL, "SLURM_JOB_ID, "
+			       "SLURM_JOB_NODELIST, SLURM_JOB_NUM_NODES: "
+			       "expected as Slurm sets them");
+	w->n_nodes = n;
+	w->steps.job.het_component = -1;
+	w->steps.job.srun = w->srun;
+	return find_srun(w->srun, err);
+}
+
+/* ---- where the result goes ---- */
+
+/* Not to find out after an hour that it cannot be written. */
+static int check_store(struct work *w, struct np_err *err)
+{
+	char name[NP_APP_MAX + 1];
+	struct np_dir d;
+	int rc = np_store_open(w->conf.store, &w->store, err);
+
+	if (rc)
+		return rc;
+	if (!w->cluster || np_app_from_text(w->cluster, name))
+		strcpy(name, "cluster");
+	rc = np_dir_open_fabric(w->store, name, !w->opt->dry_run, &d, err);
+	if (rc == -ENOENT && w->opt->dry_run) {
+		w->dir = strdup(w->conf.store);
+		return w->dir ? 0 : -ENOMEM;
+	}
+	if (rc)
+		return rc == -ENOENT ? np_errf(err, rc, "%s: %s",
+					       w->conf.store, strerror(-rc)) :
+				       rc;
+	if (!w->opt->dry_run && faccessat(d.fd, ".", W_OK, AT_EACCESS))
+		rc = np_errf(err, -errno, "%s: %s; calibrations are written by "
+			     "administrators, or into a file by --output=FILE",
+			     d.path, strerror(errno));
+	w->dir = strdup(d.path);
+	np_dir_close(&d);
+	return rc || w->dir ? rc : -ENOMEM;
+}
+
+/* What was measured goes together only if all of this is equal. */
+static char *describe(const struct work *w, const struct np_cal_run *run)
+{
+	const struct np_cal_setup *s = &w->c.setup;
+	const struct np_cal_sites *at = &w->sites;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	fprintf(f, "cluster=%s nodes=%s leaf=%s victim=%s aggressor=%s "
+		"across=%s/%s", w->cluster ? w->cluster : "", w->nodes,
+		at->leaf, at->victim.list,
+		at->aggressor.n ? at->aggressor.list : "",
+		at->victim_across.n ? at->victim_across.list : "",
+		at->aggressor_across.n ? at->aggressor_across.list : "");
+	fprintf(f, " transport=%s bytes=%u period=%g per_node=%u seconds=%g "
+		"probe_seconds=%g levels=", np_cal_run_transport(run),
+		w->conf.message_bytes, w->conf.period_sec, w->conf.per_node,
+		s->seconds, s->probe_seconds);
+	for (size_t i = 0; i < s->n_levels; i++)
+		fprintf(f, "%s%s", i ? "," : "", s->level[i].name);
+	return fclose(f) ? NULL : text;
+}
+
+static uint64_t fnv1a(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3ULL;
+	return h;
+}
+
+/* The state of this very calibration, hidden beside the result. */
+static int place_state(struct work *w, const char *setup, struct np_err *err)
+{
+	int len;
+
+	if (w->opt->output)
+		len = asprintf(&w->state_path, "%s.unfinished",
+			       w->opt->output);
+	else
+		len = asprintf(&w->state_path, "%s/.unfinished-%016" PRIx64,
+			       w->dir, fnv1a(setup));
+	if (len < 0) {
+		w->state_path = NULL;
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+static int load_state(struct work *w, const char *setup, struct np_err *err)
+{
+	struct np_cal_state old;
+	char date[40];
+	time_t t;
+	int rc = w->opt->fresh ? -ENOENT :
+		 np_cal_state_load(w->state_path, &old, err);
+
+	if (!rc && strcmp(old.setup, setup)) {
+		np_cal_state_free(&old);
+		return np_errf(err, -EEXIST, "%s is of another calibration: "
+			       "--fresh begins anew", w->state_path);
+	}
+	if (!rc) {
+		w->state = old;
+		t = (time_t)old.begun;
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M",
+			 localtime(&t));
+		fprintf(stderr, "going on with what was begun on %s\n", date);
+		return 0;
+	}
+	if (rc != -ENOENT)
+		return rc;
+	return np_cal_state_init(&w->state, setup, w->date) ?
+		np_errf(err, -ENOMEM, "out of memory") : 0;
+}
+
+/* ---- the work ---- */
+
+static int survey(struct work *w, struct np_err *err)
+{
+	struct np_cal_setup *s = &w->c.setup;
+	const struct np_cal_seen *seen;
+	struct np_cal_node *node;
+	size_t n;
+	int rc = np_cal_run_survey(w->c.run, w->nodes, w->n_nodes, &seen, &n,
+				   err);
+
+	if (rc)
+		return rc;
+	node = calloc(n ? n : 1, sizeof(*node));
+	if (!node)
+		return np_errf(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		node[i] = (struct np_cal_node){ seen[i].node, seen[i].leaf };
+	rc = np_cal_sites_make(node, n, &w->sites, err);
+	free(node);
+	if (rc)
+		return rc;
+	for (int i = 0; i < NP_N_SCOPES; i++)
+		s->has[i] = np_cal_sites_have(&w->sites, (enum np_scope)i);
+	if (w->opt->scope_given && !s->has[w->opt->scope])
+		return np_errf(err, -EINVAL, "--scope=%s: expected four nodes "
+			       "or more on one leaf",
+			       np_scope_name(w->opt->scope));
+	np_cal_run_set_sites(w->c.run, &w->sites);
+	return np_cal_levels_parse(w->opt->levels, w->sites.victim.n, s->level,
+				   &s->n_levels, err);
+}
+
+static double clock_sec(void *arg)
+{
+	(void)arg;
+	return np_cal_srun_ops.now_sec(NULL);
+}
+
+static int save_state(void *arg, const struct np_cal_state *s,
+		      struct np_err *err)
+{
+	const struct work *w = arg;
+
+	return np_cal_state_save(w->state_path, s, err);
+}
+
+static void show_progress(void *arg, const struct np_cal_progress *p)
+{
+	(void)arg;
+	calibrate_say_progress(p);
+}
+
+static int write_output(const struct work *w, const char *text,
+			struct np_err *err)
+{
+	const char *path = w->opt->output;
+	FILE *f = fopen(path, "we");
+	int rc = f ? 0 : -errno;
+
+	if (f) {
+		if (fputs(text, f) < 0 || fputc('\n', f) < 0)
+			rc = -EIO;
+		if (fclose(f) && !rc)
+			rc = -errno;
+	}
+	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
+			    strerror(-rc)) : 0;
+}
+
+static int save_result(struct work *w, struct np_err *err)
+{
+	const struct np_calibration_facts facts = {
+		.c = &w->c, .sites = &w->sites, .cluster = w->cluster,
+		.transport = np_cal_run_transport(w->c.run),
+		.ucx_version = np_cal_run_version(w->c.run),
+		.date = w->date, .message_bytes = w->conf.message_bytes,
+		.period_sec = w->conf.period_sec,
+	};
+	char *text;
+	int rc = np_calibration_to_json(&facts, &text, err);
+
+	if (rc)
+		return rc;
+	rc = w->opt->output ? write_output(w, text, err) :
+	     np_fabric_store_save(w->store, w->cluster, w->date, text, err);
+	free(text);
+	if (!rc)
+		unlink(w->state_path);
+	return rc;
+}
+
+static int measure(struct work *w, struct np_err *err)
+{
+	struct np_cal_estimate e;
+	int rc = np_calibrate_estimate(&w->c, &e);
+
+	if (rc)
+		return np_errf(err, rc, "out of memory");
+	calibrate_say_plan(&w->c, &w->sites, &e);
+	if (w->opt->dry_run)
+		return 0;
+	rc = np_calibrate_go(&w->c, err);
+	if (rc == -EINTR || rc == -EPIPE || rc == -ETIMEDOUT)
+		fprintf(stderr, "%snetprof: what was measured is kept; the "
+			"same command goes on\n",
+			isatty(STDERR_FILENO) ? "\n" : "");
+	if (rc)
+		return rc;
+	w->date = (double)time(NULL);
+	rc = save_result(w, err);
+	if (!rc)
+		calibrate_say_result(&w->c);
+	return rc;
+}
+
+static int prepare(struct work *w, struct np_err *err)
+{
+	char *setup;
+	int rc = survey(w, err);
+
+	if (rc)
+		return rc;
+	setup = describe(w, w->c.run);
+	if (!setup)
+		return np_errf(err, -ENOMEM, "out of memory");
+	rc = place_state(w, setup, err);
+	if (!rc)
+		rc = load_state(w, setup, err);
+	free(setup);
+	return rc;
+}
+
+static void set_up(struct work *w)
+{
+	const struct calibrate_opt *o = w->opt;
+	struct np_cal_setup *s = &w->c.setup;
+
+	s->keep = o->keep;
+	s->repeats = o->repeats;
+	s->seconds = o->seconds;
+	s->probe_seconds = o->probe_seconds ? o->probe_seconds :
+			   NP_CAL_PROBE_FACTOR * o->seconds;
+	w->c.state = &w->state;
+	w->c.scope_given = o->scope_given;
+	w->c.scope = o->scope;
+	w->c.now_sec = clock_sec;
+	w->c.save = save_state;
+	w->c.progress = show_progress;
+	w->c.arg = w;
+	w->date = (double)time(NULL);
+}
+
+static int work(struct work *w, struct np_err *err)
+{
+	int rc = np_conf_from_environment(&w->conf, err);
+
+	if (!rc)
+		rc = find_allocation(w, err);
+	if (!rc && !w->opt->output)
+		rc = check_store(w, err);
+	if (rc)
+		return rc;
+	w->steps.conf = &w->conf;
+	w->steps.stop = &stop_asked;
+	w->steps.env = np_sideenv_make(environ, &w->conf);
+	w->c.run = np_cal_run_new(&np_cal_srun_ops, &w->steps, &w->c.setup);
+	if (!w->steps.env || !w->c.run)
+		return np_errf(err, -ENOMEM, "out of memory");
+	set_up(w);
+	rc = prepare(w, err);
+	return rc ? rc : measure(w, err);
+}
+
+int calibrate_fabric(const struct calibrate_opt *opt)
+{
+	static struct work w;
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	w.opt = opt;
+	np_conf_init(&w.conf);
+	catch_signals();
+	rc = work(&w, &err);
+	np_cal_run_free(w.c.run);
+	np_cal_state_free(&w.state);
+	np_cal_sites_free(&w.sites);
+	np_store_close(w.store);
+	free(w.steps.env);
+	free(w.state_path);
+	free(w.dir);
+	return rc ? cli_fail("%s", err.text) : CLI_DONE;
+}

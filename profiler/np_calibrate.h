@@ -1,0 +1,84 @@
+/*
+ * The whole course of a calibration: stage after stage, saving after every
+ * measurement, passing over what an earlier, interrupted one has measured.
+ */
+#ifndef NP_CALIBRATE_H
+#define NP_CALIBRATE_H
+
+#include "np_calibrate_run.h"
+#include "np_mean.h"
+
+/* Loss of speed below which an interferer is not felt. */
+#define NP_CAL_FELT 0.05
+
+struct np_cal_progress {
+	size_t n_done, n; /* measurements */
+	double left_sec;  /* about */
+	const char *key;  /* the one that comes next; NULL: none */
+};
+
+struct np_calibrate {
+	struct np_cal_setup setup;
+	struct np_cal_run *run;	    /* with its sites set */
+	struct np_cal_state *state; /* what is known; grows */
+	bool scope_given;	    /* else scope is an answer */
+	enum np_scope scope;
+	size_t chosen[NP_CAL_MAX_LEVELS], n_chosen; /* an answer */
+
+	double (*now_sec)(void *arg);
+	/* After each measurement.  Returns 0 or -errno with err. */
+	int (*save)(void *arg, const struct np_cal_state *s,
+		    struct np_err *err);
+	/* Before the first measurement and after each. */
+	void (*progress)(void *arg, const struct np_cal_progress *p);
+	void *arg; /* of all three */
+};
+
+/* What is to be done, by the plan alone: measurements and seconds. */
+struct np_cal_estimate {
+	size_t n, n_done;
+	double sec, left_sec;
+};
+int np_calibrate_estimate(const struct np_calibrate *c,
+			  struct np_cal_estimate *out);
+
+/*
+ * Measure everything that is not in the state yet.  Returns 0, or with err
+ * -EINTR (the user wants to stop) or what np_cal_run_task() or save() gave:
+ * in each case the state holds what was measured, and the same call goes on.
+ */
+int np_calibrate_go(struct np_calibrate *c, struct np_err *err);
+
+/* ---- what the measurements say ---- */
+
+/* (rounds per second alone / beside) - 1; NaN: not measured. */
+double np_cal_slowdown(const struct np_cal_result *r);
+
+/* Of level victim beside level aggressor, over all repeats. */
+struct np_mean np_cal_matrix(const struct np_cal_setup *s,
+			     const struct np_cal_state *state,
+			     enum np_scope scope, size_t victim,
+			     size_t aggressor);
+
+/* Loss of speed 1 - s of the middle level beside the strongest. */
+struct np_mean np_cal_loss(const struct np_cal_setup *s,
+			   const struct np_cal_state *state,
+			   enum np_scope scope);
+
+/*
+ * Loss at a scope over the loss at the scope of reference, repeat by repeat,
+ * within 0 .. NP_COUPLING_MAX.  Not measured (n == 0) where one of the two was
+ * not, or where nothing is felt at the scope of reference.
+ */
+struct np_mean np_cal_coupling(const struct np_cal_setup *s,
+			       const struct np_cal_state *state,
+			       enum np_scope reference, enum np_scope scope);
+
+/*
+ * The scope at which levels are to be measured: on other nodes of the leaf,
+ * where there are some and their interference is felt; else on the same nodes.
+ */
+enum np_scope np_cal_best_scope(const struct np_cal_setup *s,
+				const struct np_cal_state *state);
+
+#endif

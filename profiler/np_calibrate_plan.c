@@ -1,0 +1,176 @@
+#include "np_calibrate_plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* As seen on a small cluster; only for telling people how long it takes. */
+#define START_SEC 0.8	/* srun until the processes run */
+#define STOP_SEC 0.2
+#define SETTLE_SEC 1.2	/* until rounds are as they will be, both ways */
+
+size_t np_cal_middle(const struct np_cal_setup *s)
+{
+	return s->n_levels / 2 < s->n_levels - 1 ? s->n_levels / 2 : 0;
+}
+
+size_t np_cal_strongest(const struct np_cal_setup *s)
+{
+	return s->n_levels - 1;
+}
+
+double np_cal_beside_sec(const struct np_cal_setup *s,
+			 const struct np_cal_task *t)
+{
+	switch (t->kind) {
+	case NP_CAL_IDLE:
+		return 0;
+	case NP_CAL_PROBE:
+		return s->probe_seconds;
+	default:
+		return s->seconds;
+	}
+}
+
+double np_cal_alone_sec(const struct np_cal_setup *s,
+			const struct np_cal_task *t)
+{
+	switch (t->kind) {
+	case NP_CAL_IDLE:
+		return s->probe_seconds;
+	case NP_CAL_PROBE: /* one such before each level adds up */
+		return s->probe_seconds / 4;
+	default: /* alone, rounds hardly scatter */
+		return fmax(s->seconds / 2, fmin(s->seconds, 1));
+	}
+}
+
+bool np_cal_same_base(const struct np_cal_task *a, const struct np_cal_task *b)
+{
+	bool across = a->scope == NP_SCOPE_UPLINK;
+
+	if (a->kind == NP_CAL_IDLE || b->kind == NP_CAL_IDLE)
+		return a->kind == b->kind;
+	return (a->kind == NP_CAL_PROBE) == (b->kind == NP_CAL_PROBE) &&
+	       a->victim == b->victim &&
+	       across == (b->scope == NP_SCOPE_UPLINK);
+}
+
+double np_cal_cost_sec(const struct np_cal_setup *s,
+		       const struct np_cal_task *t,
+		       const struct np_cal_task *previous)
+{
+	double sec = np_cal_alone_sec(s, t) + np_cal_beside_sec(s, t);
+
+	if (!previous || !np_cal_same_base(t, previous))
+		sec += STOP_SEC + START_SEC + SETTLE_SEC / 2;
+	if (t->aggressor != NP_CAL_NONE)
+		sec += START_SEC + SETTLE_SEC + STOP_SEC;
+	return sec;
+}
+
+void np_cal_key(const struct np_cal_setup *s, const struct np_cal_task *t,
+		char key[NP_CAL_KEY])
+{
+	static const char *const kind[] = { "idle", "couple", "probe",
+					    "beside" };
+	int len = snprintf(key, NP_CAL_KEY, "%s", kind[t->kind]);
+
+	if (t->kind == NP_CAL_IDLE)
+		return;
+	len += snprintf(key + len, NP_CAL_KEY - (size_t)len, " %s",
+			np_scope_name(t->scope));
+	if (t->victim != NP_CAL_NONE)
+		len += snprintf(key + len, NP_CAL_KEY - (size_t)len, " %s",
+				s->level[t->victim].name);
+	snprintf(key + len, NP_CAL_KEY - (size_t)len, " %s %u",
+		 s->level[t->aggressor].name, t->repeat);
+}
+
+/* ---- the list ---- */
+
+struct list {
+	struct np_cal_task *task;
+	size_t n, room;
+	bool short_of_memory;
+};
+
+static void add(struct list *l, struct np_cal_task t)
+{
+	if (l->n == l->room) {
+		size_t room = l->room ? 2 * l->room : 64;
+		struct np_cal_task *more = reallocarray(l->task, room,
+							sizeof(*more));
+
+		if (!more) {
+			l->short_of_memory = true;
+			return;
+		}
+		l->task = more;
+		l->room = room;
+	}
+	l->task[l->n++] = t;
+}
+
+static void first(const struct np_cal_setup *s, struct list *l)
+{
+	/* Fewer tell nothing about how far a coupling can be trusted. */
+	unsigned repeats = s->repeats > 3 ? s->repeats : 3;
+
+	add(l, (struct np_cal_task){ NP_CAL_IDLE, NP_SCOPE_NODE, NP_CAL_NONE,
+				     NP_CAL_NONE, 0 });
+	for (unsigned r = 0; r < repeats; r++)
+		for (int i = 0; i < NP_N_SCOPES; i++)
+			if (s->has[i])
+				add(l, (struct np_cal_task){
+					NP_CAL_COUPLE, (enum np_scope)i,
+					np_cal_middle(s), np_cal_strongest(s),
+					r });
+}
+
+static void second(const struct np_cal_setup *s, enum np_scope scope,
+		   struct list *l)
+{
+	for (size_t i = 0; i < s->n_levels; i++)
+		add(l, (struct np_cal_task){ NP_CAL_PROBE, scope, NP_CAL_NONE,
+					     i, 0 });
+	if (s->keep >= s->n_levels)
+		return;
+	/* The key is that of the matrix: it need not be measured again. */
+	for (size_t i = 0; i < s->n_levels; i++)
+		add(l, (struct np_cal_task){ NP_CAL_BESIDE, scope,
+					     np_cal_middle(s), i, 0 });
+}
+
+static void third(const struct np_cal_setup *s, enum np_scope scope,
+		  const size_t *chosen, size_t n, struct list *l)
+{
+	for (unsigned r = 0; r < s->repeats; r++)
+		for (size_t v = 0; v < n; v++)
+			for (size_t a = 0; a < n; a++)
+				add(l, (struct np_cal_task){
+					NP_CAL_BESIDE, scope, chosen[v],
+					chosen[(a + r * 3) % n], r });
+}
+
+int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
+		enum np_scope scope, const size_t *chosen, size_t n_chosen,
+		struct np_cal_task **out, size_t *n)
+{
+	struct list l = { NULL, 0, 0, false };
+
+	if (stage == NP_CAL_FIRST)
+		first(s, &l);
+	else if (stage == NP_CAL_SECOND)
+		second(s, scope, &l);
+	else
+		third(s, scope, chosen, n_chosen, &l);
+	if (l.short_of_memory) {
+		free(l.task);
+		return -ENOMEM;
+	}
+	*out = l.task;
+	*n = l.n;
+	return 0;
+}

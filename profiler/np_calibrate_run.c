@@ -1,0 +1,488 @@
+#include "np_calibrate_run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UP_SEC 40.0	/* with all starts of a step that does not come up */
+#define SETTLE_SEC 0.4	/* until rounds are as they will be, at least */
+#define SETTLE_MAX_SEC 5.0
+#define LATE_SEC 0.3	/* for the last window to be reported */
+#define MIN_ROUNDS 6	/* per process of the base; listen longer for them */
+#define LONGER 4.0	/* ... but not more than so many times as long */
+#define SLACK_SEC 0.02	/* of the clocks of windows */
+#define MAX_WINDOWS 200000
+
+struct slot {
+	bool running;
+	struct np_cal_step step;
+	double zero_sec; /* its common start; NaN: nobody said hello */
+	uint32_t n_ranks, hellos;
+};
+
+/* A report with the time when its window began on our clock. */
+struct window {
+	double from_sec;
+	struct np_report report;
+};
+
+struct np_cal_run {
+	const struct np_cal_ops *ops;
+	void *ctx;
+	const struct np_cal_setup *setup;
+	const struct np_cal_sites *sites;
+	struct slot slot[NP_CAL_SLOTS];
+	struct window *window; /* of the base, since it was forgotten */
+	size_t n_windows, room;
+	/* From the survey. */
+	bool surveys;
+	const char *all; /* borrowed */
+	size_t n_all;
+	struct np_cal_seen *rank; /* of its ranks */
+	struct np_cal_seen *seen;
+	uint32_t n_ranks;
+	size_t n_seen;
+	char transport[NP_REPORT_WORD], version[NP_REPORT_WORD];
+	int failed; /* -ENOMEM while reports came in */
+};
+
+struct np_cal_run *np_cal_run_new(const struct np_cal_ops *ops, void *ctx,
+				  const struct np_cal_setup *setup)
+{
+	struct np_cal_run *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->ops = ops;
+	r->ctx = ctx;
+	r->setup = setup;
+	return r;
+}
+
+/* ---- what the steps say ---- */
+
+static void keep_seen(struct np_cal_run *r, const struct np_report *rep)
+{
+	if (!r->rank) {
+		if (rep->hello.n_ranks > 1u << 18)
+			return;
+		r->rank = calloc(rep->hello.n_ranks, sizeof(*r->rank));
+		if (!r->rank) {
+			r->failed = -ENOMEM;
+			return;
+		}
+		r->n_ranks = rep->hello.n_ranks;
+	}
+	if (rep->rank >= r->n_ranks)
+		return;
+	strcpy(r->rank[rep->rank].node, rep->hello.node);
+	strcpy(r->rank[rep->rank].leaf, rep->hello.leaf);
+	if (!r->transport[0])
+		strcpy(r->transport, rep->hello.transport);
+	strcpy(r->version, rep->hello.version);
+}
+
+static void keep_window(struct np_cal_run *r, const struct np_report *rep)
+{
+	if (r->n_windows == r->room) {
+		size_t room = r->room ? 2 * r->room : 256;
+		struct window *more = room > MAX_WINDOWS ? NULL :
+			reallocarray(r->window, room, sizeof(*more));
+
+		if (!more) {
+			r->failed = -ENOMEM;
+			return;
+		}
+		r->window = more;
+		r->room = room;
+	}
+	r->window[r->n_windows].from_sec = r->slot[NP_CAL_BASE].zero_sec +
+					   rep->window.at_sec;
+	r->window[r->n_windows++].report = *rep;
+}
+
+static void on_report(int slot, const struct np_report *rep, void *arg)
+{
+	struct np_cal_run *r = arg;
+	struct slot *s = &r->slot[slot];
+
+	switch (rep->kind) {
+	case NP_REPORT_HELLO:
+		if (isnan(s->zero_sec))
+			s->zero_sec = r->ops->now_sec(r->ctx);
+		s->n_ranks = rep->hello.n_ranks;
+		s->hellos++;
+		if (r->surveys)
+			keep_seen(r, rep);
+		break;
+	case NP_REPORT_ROUND:
+	case NP_REPORT_LATENCY:
+		if (slot == NP_CAL_BASE && !isnan(s->zero_sec) &&
+		    (rep->kind == NP_REPORT_LATENCY) == !s->step.level)
+			keep_window(r, rep);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool is_up(const struct slot *s)
+{
+	return s->hellos && s->hellos >= s->n_ranks;
+}
+
+/* ---- steps ---- */
+
+static int wait_until(struct np_cal_run *r, double until_sec,
+		      struct np_err *err)
+{
+	while (r->ops->now_sec(r->ctx) < until_sec) {
+		const bool up[] = { is_up(&r->slot[0]), is_up(&r->slot[1]) };
+		int rc = r->ops->wait(r->ctx, until_sec, up, on_report, r,
+				      err);
+
+		if (!rc && r->failed)
+			rc = np_errf(err, r->failed, "out of memory");
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int wait_for(struct np_cal_run *r, double sec, struct np_err *err)
+{
+	return wait_until(r, r->ops->now_sec(r->ctx) + sec, err);
+}
+
+static int wait_up(struct np_cal_run *r, int slot, struct np_err *err)
+{
+	double late_sec = r->ops->now_sec(r->ctx) + UP_SEC;
+	const struct slot *s = &r->slot[slot];
+	int rc = 0;
+
+	while (!rc && !is_up(s) && r->ops->now_sec(r->ctx) < late_sec)
+		rc = wait_for(r, 0.05, err);
+	if (rc || is_up(s))
+		return rc;
+	return np_errf(err, -ETIMEDOUT, "%s on %s: %u of its processes came up "
+		       "within %g s", s->step.level ? s->step.level->name :
+		       "the probes", s->step.nodes, s->hellos, UP_SEC);
+}
+
+static void stop(struct np_cal_run *r, int slot)
+{
+	if (!r->slot[slot].running)
+		return;
+	r->ops->stop(r->ctx, slot, on_report, r);
+	r->slot[slot] = (struct slot){ .running = false };
+}
+
+static int start(struct np_cal_run *r, int slot,
+		 const struct np_cal_step *step, struct np_err *err)
+{
+	int rc;
+
+	stop(r, slot);
+	r->slot[slot] = (struct slot){ .step = *step, .zero_sec = NAN };
+	rc = r->ops->start(r->ctx, slot, step, err);
+	if (rc)
+		return rc;
+	r->slot[slot].running = true;
+	return wait_up(r, slot, err);
+}
+
+static bool same_step(const struct np_cal_step *a, const struct np_cal_step *b)
+{
+	return a->level == b->level && a->across == b->across &&
+	       !strcmp(a->nodes, b->nodes);
+}
+
+static int ensure_base(struct np_cal_run *r, const struct np_cal_step *step,
+		       struct np_err *err)
+{
+	int rc;
+
+	if (r->slot[NP_CAL_BASE].running &&
+	    same_step(&r->slot[NP_CAL_BASE].step, step))
+		return 0;
+	rc = start(r, NP_CAL_BASE, step, err);
+	return rc ? rc : wait_for(r, SETTLE_SEC, err);
+}
+
+static struct np_cal_step step_of(const struct np_cal_run *r, size_t level,
+				  const struct np_cal_hosts *hosts,
+				  bool across)
+{
+	return (struct np_cal_step){
+		.level = level == NP_CAL_NONE ? NULL : &r->setup->level[level],
+		.nodes = hosts->list, .n_nodes = hosts->n, .across = across,
+	};
+}
+
+static struct np_cal_step base_of(const struct np_cal_run *r,
+				  const struct np_cal_task *t)
+{
+	bool across = t->scope == NP_SCOPE_UPLINK;
+
+	if (t->kind == NP_CAL_IDLE)
+		return (struct np_cal_step){ .nodes = r->all,
+					     .n_nodes = r->n_all };
+	return step_of(r, t->victim, across ? &r->sites->victim_across :
+					      &r->sites->victim, across);
+}
+
+static struct np_cal_step press_of(const struct np_cal_run *r,
+				   const struct np_cal_task *t)
+{
+	const struct np_cal_hosts *where = &r->sites->victim;
+
+	if (t->scope == NP_SCOPE_LEAF)
+		where = &r->sites->aggressor;
+	else if (t->scope == NP_SCOPE_UPLINK)
+		where = &r->sites->aggressor_across;
+	return step_of(r, t->aggressor, where, t->scope == NP_SCOPE_UPLINK);
+}
+
+/* ---- what was heard between two moments ---- */
+
+/* NULL leaf: of all. */
+static int gather(const struct np_cal_run *r, double from_sec, double to_sec,
+		  const char *leaf, struct np_cal_sample *out)
+{
+	*out = (struct np_cal_sample){ .bins = NULL };
+	for (size_t i = 0; i < r->n_windows; i++) {
+		const struct window *w = &r->window[i];
+		const struct np_report *rep = &w->report;
+
+		if (w->from_sec < from_sec - SLACK_SEC ||
+		    w->from_sec + NP_CAL_WINDOW_SEC > to_sec + SLACK_SEC ||
+		    !np_moments_valid(&rep->window.sec))
+			continue;
+		if (leaf && (rep->rank >= r->n_ranks ||
+			     strcmp(r->rank[rep->rank].leaf, leaf)))
+			continue;
+		if (rep->window.n_bins && !out->bins) {
+			out->bins = calloc(NP_HIST_BINS, sizeof(*out->bins));
+			if (!out->bins)
+				return -ENOMEM;
+		}
+		for (size_t b = 0; b < rep->window.n_bins; b++)
+			out->bins[rep->window.bins[b].bin] +=
+				rep->window.bins[b].count;
+		np_moments_merge(&out->sec, &rep->window.sec);
+	}
+	return 0;
+}
+
+static double settle_sec(const struct np_cal_run *r, double from_sec,
+			 double to_sec)
+{
+	struct np_cal_sample s;
+	double sec = 0;
+
+	if (r->slot[NP_CAL_BASE].step.level &&
+	    !gather(r, from_sec, to_sec, NULL, &s)) {
+		sec = 2 * s.sec.mean;
+		np_cal_sample_free(&s);
+	}
+	return fmin(fmax(sec, SETTLE_SEC), SETTLE_MAX_SEC);
+}
+
+/*
+ * Listen for sec, and longer while a victim's rounds are so slow that few were
+ * over.  *to_sec: when it ended.
+ */
+static int listen(struct np_cal_run *r, double from_sec, double sec,
+		  double *to_sec, struct np_err *err)
+{
+	uint64_t want = MIN_ROUNDS * (uint64_t)r->slot[NP_CAL_BASE].n_ranks;
+	double until_sec = from_sec + sec, last_sec = from_sec + LONGER * sec;
+	int rc;
+
+	for (;;) {
+		struct np_cal_sample s;
+		uint64_t n;
+
+		rc = wait_until(r, until_sec, err);
+		if (rc)
+			return rc;
+		*to_sec = until_sec;
+		rc = gather(r, from_sec, until_sec, NULL, &s);
+		if (rc)
+			return np_errf(err, rc, "out of memory");
+		n = s.sec.n;
+		np_cal_sample_free(&s);
+		if (!r->slot[NP_CAL_BASE].step.level || n >= want ||
+		    until_sec >= last_sec)
+			return 0;
+		until_sec = fmin(until_sec + sec / 2, last_sec);
+	}
+}
+
+/* ---- measurements ---- */
+
+static int press(struct np_cal_run *r, const struct np_cal_task *t,
+		 double settle, double *from_sec, double *to_sec,
+		 struct np_err *err)
+{
+	const struct np_cal_step step = press_of(r, t);
+	int rc = start(r, NP_CAL_PRESS, &step, err);
+
+	if (!rc)
+		rc = wait_for(r, settle, err);
+	*from_sec = r->ops->now_sec(r->ctx);
+	if (!rc)
+		rc = listen(r, *from_sec, np_cal_beside_sec(r->setup, t),
+			    to_sec, err);
+	stop(r, NP_CAL_PRESS);
+	return rc;
+}
+
+static int add(struct np_cal_state *s, struct np_cal_result *res,
+	       struct np_err *err)
+{
+	return np_cal_state_add(s, res) ? np_errf(err, -ENOMEM,
+						  "out of memory") : 0;
+}
+
+static int run_idle(struct np_cal_run *r, const struct np_cal_task *t,
+		    struct np_cal_state *s, struct np_err *err)
+{
+	struct np_cal_result whole = { .key = "idle" };
+	double from_sec = r->ops->now_sec(r->ctx), to_sec;
+	int rc = listen(r, from_sec, np_cal_alone_sec(r->setup, t), &to_sec,
+			err);
+
+	if (!rc)
+		rc = wait_for(r, LATE_SEC, err);
+	for (size_t i = 0; !rc && i < r->n_seen; i++) {
+		struct np_cal_result one = { .key = "" };
+		const char *leaf = r->seen[i].leaf;
+
+		snprintf(one.key, sizeof(one.key), "idle %s",
+			 *leaf ? leaf : "-");
+		if (np_cal_state_find(s, one.key))
+			continue;
+		rc = gather(r, from_sec, to_sec, leaf, &one.alone);
+		if (rc)
+			return np_errf(err, rc, "out of memory");
+		rc = add(s, &one, err);
+	}
+	return rc ? rc : add(s, &whole, err);
+}
+
+static int run_pressed(struct np_cal_run *r, const struct np_cal_task *t,
+		       struct np_cal_state *s, struct np_err *err)
+{
+	double alone_from = r->ops->now_sec(r->ctx), alone_to;
+	double from, to, settle;
+	struct np_cal_result res;
+	int rc = listen(r, alone_from, np_cal_alone_sec(r->setup, t),
+			&alone_to, err);
+
+	if (rc)
+		return rc;
+	settle = settle_sec(r, alone_from, alone_to);
+	rc = press(r, t, settle, &from, &to, err);
+	/* Also lets rounds that began under pressure come to their end. */
+	if (!rc)
+		rc = wait_until(r, to + fmax(LATE_SEC,
+				settle_sec(r, from, to) / 2), err);
+	if (rc)
+		return rc;
+	memset(&res, 0, sizeof(res));
+	np_cal_key(r->setup, t, res.key);
+	if (gather(r, alone_from, alone_to, NULL, &res.alone) ||
+	    gather(r, from, to, NULL, &res.beside)) {
+		np_cal_sample_free(&res.alone);
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	return add(s, &res, err);
+}
+
+int np_cal_run_task(struct np_cal_run *r, const struct np_cal_task *t,
+		    struct np_cal_state *s, struct np_err *err)
+{
+	const struct np_cal_step base = base_of(r, t);
+	int rc = ensure_base(r, &base, err);
+
+	r->n_windows = 0;
+	if (!rc)
+		rc = t->kind == NP_CAL_IDLE ? run_idle(r, t, s, err) :
+					      run_pressed(r, t, s, err);
+	if (rc)
+		stop(r, NP_CAL_PRESS);
+	return rc;
+}
+
+/* ---- the survey ---- */
+
+static int each_once(struct np_cal_run *r, struct np_err *err)
+{
+	r->seen = calloc(r->n_ranks ? r->n_ranks : 1, sizeof(*r->seen));
+	if (!r->seen)
+		return np_errf(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < r->n_ranks; i++) {
+		size_t k = 0;
+
+		while (k < r->n_seen &&
+		       strcmp(r->seen[k].node, r->rank[i].node))
+			k++;
+		if (k == r->n_seen)
+			r->seen[r->n_seen++] = r->rank[i];
+	}
+	return 0;
+}
+
+int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
+		      const struct np_cal_seen **seen, size_t *n,
+		      struct np_err *err)
+{
+	const struct np_cal_step step = { .nodes = nodes, .n_nodes = n_nodes };
+	int rc;
+
+	r->all = nodes;
+	r->n_all = n_nodes;
+	r->surveys = true;
+	rc = start(r, NP_CAL_BASE, &step, err);
+	r->surveys = false;
+	if (!rc)
+		rc = each_once(r, err);
+	if (!rc)
+		rc = wait_for(r, SETTLE_SEC, err);
+	if (rc)
+		return rc;
+	*seen = r->seen;
+	*n = r->n_seen;
+	return 0;
+}
+
+const char *np_cal_run_transport(const struct np_cal_run *r)
+{
+	return r->transport;
+}
+
+const char *np_cal_run_version(const struct np_cal_run *r)
+{
+	return r->version;
+}
+
+void np_cal_run_set_sites(struct np_cal_run *r,
+			  const struct np_cal_sites *sites)
+{
+	r->sites = sites;
+}
+
+void np_cal_run_free(struct np_cal_run *r)
+{
+	if (!r)
+		return;
+	stop(r, NP_CAL_PRESS);
+	stop(r, NP_CAL_BASE);
+	free(r->window);
+	free(r->rank);
+	free(r->seen);
+	free(r);
+}

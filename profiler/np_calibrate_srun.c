@@ -1,0 +1,158 @@
+#include "np_calibrate_srun.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UP_PATIENCE_SEC 5.0 /* for processes to come up ... */
+#define UP_PER_NODE_SEC 0.05
+#define TICK_SEC 0.25
+#define USR1_PATIENCE_SEC 2.0
+#define TERM_PATIENCE_SEC 4.0
+#define KILL_PATIENCE_SEC 6.0 /* then leave it to slurmd */
+
+static double now_sec(void *ctx)
+{
+	struct timespec t;
+
+	(void)ctx;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int command(const struct np_cal_srun *s, const struct np_cal_step *step,
+		   struct np_sidecmd *cmd)
+{
+	int rc = step->level ?
+		np_sidecmd_level(cmd, &s->job, s->conf, step->level->name,
+				 step->nodes, step->n_nodes) :
+		np_sidecmd_impact(cmd, &s->job, s->conf, step->nodes,
+				  step->n_nodes);
+
+	if (rc)
+		return rc;
+	np_sidecmd_add(cmd, "--report-every=%gs", NP_CAL_WINDOW_SEC);
+	if (step->across)
+		np_sidecmd_add(cmd, "--across");
+	return 0;
+}
+
+static int start(void *ctx, int slot, const struct np_cal_step *step,
+		 struct np_err *err)
+{
+	struct np_cal_srun *s = ctx;
+	struct np_sidecmd cmd;
+	int rc;
+
+	if (command(s, step, &cmd))
+		return np_errf(err, -ENOMEM, "out of memory");
+	rc = np_keeper_start(&s->keeper[slot], &cmd, s->env, UP_PATIENCE_SEC +
+			     UP_PER_NODE_SEC * (double)step->n_nodes,
+			     now_sec(ctx), err);
+	if (rc)
+		np_keeper_free(&s->keeper[slot]);
+	s->running[slot] = !rc;
+	return rc;
+}
+
+/* Lines of one slot on their way to the caller. */
+struct carrier {
+	int slot;
+	np_cal_report_f *f;
+	void *arg;
+};
+
+static void on_line(const char *line, void *arg)
+{
+	const struct carrier *c = arg;
+	struct np_report r;
+
+	if (!np_report_parse(line, &r, NULL))
+		c->f(c->slot, &r, c->arg);
+}
+
+static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
+{
+	for (int i = 0; i < NP_CAL_SLOTS; i++) {
+		struct carrier c = { i, f, arg };
+
+		if (s->running[i])
+			np_sidestep_read(&s->keeper[i].step, on_line, &c);
+	}
+}
+
+static void poll_slots(const struct np_cal_srun *s, double sec)
+{
+	struct pollfd p[NP_CAL_SLOTS];
+
+	for (int i = 0; i < NP_CAL_SLOTS; i++)
+		p[i] = (struct pollfd){ s->running[i] ?
+					s->keeper[i].step.fd : -1, POLLIN, 0 };
+	poll(p, NP_CAL_SLOTS, (int)ceil(fmax(sec, 0) * 1000));
+}
+
+static int lost(const struct np_cal_srun *s, int slot, struct np_err *err)
+{
+	char cause[NP_ERR_LEN + 32];
+
+	np_sidestep_cause(&s->keeper[slot].step, cause, sizeof(cause));
+	return np_errf(err, -EPIPE, "a step of ours ended by itself: %s",
+		       cause);
+}
+
+static int wait_slots(void *ctx, double until_sec,
+		      const bool up[NP_CAL_SLOTS], np_cal_report_f *f,
+		      void *arg, struct np_err *err)
+{
+	struct np_cal_srun *s = ctx;
+
+	poll_slots(s, fmin(until_sec - now_sec(ctx), TICK_SEC));
+	read_slots(s, f, arg);
+	if (*s->stop)
+		return np_errf(err, -EINTR, "stopped");
+	for (int i = 0; i < NP_CAL_SLOTS; i++)
+		if (s->running[i] &&
+		    np_keeper_tick(&s->keeper[i], up[i], now_sec(ctx)) ==
+							NP_KEEPER_LOST)
+			return lost(s, i, err);
+	return 0;
+}
+
+static void stop(void *ctx, int slot, np_cal_report_f *f, void *arg)
+{
+	static const struct {
+		int sig;
+		double until_sec;
+	} ways[] = {
+		{ SIGUSR1, USR1_PATIENCE_SEC },
+		{ SIGTERM, TERM_PATIENCE_SEC },
+		{ SIGKILL, KILL_PATIENCE_SEC },
+	};
+	struct np_cal_srun *s = ctx;
+	struct np_sidestep *step = &s->keeper[slot].step;
+	double zero = now_sec(ctx);
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(ways); i++) {
+		np_sidestep_signal(step, ways[i].sig);
+		while (!np_sidestep_reap(step) &&
+		       now_sec(ctx) < zero + ways[i].until_sec) {
+			poll_slots(s, 0.01);
+			read_slots(s, f, arg);
+		}
+		if (np_sidestep_reap(step))
+			break;
+	}
+	read_slots(s, f, arg);
+	if (step->fd >= 0)
+		close(step->fd);
+	np_keeper_free(&s->keeper[slot]);
+	s->keeper[slot] = (struct np_keeper)NP_KEEPER_INIT;
+	s->running[slot] = false;
+}
+
+const struct np_cal_ops np_cal_srun_ops = {
+	.now_sec = now_sec, .start = start, .stop = stop, .wait = wait_slots,
+};

@@ -1,0 +1,44 @@
+/* The command lines of our own steps.  Pure. */
+#ifndef NP_SIDECMD_H
+#define NP_SIDECMD_H
+
+#include <stddef.h>
+
+#include <stdint.h>
+
+#include "np_conf.h"
+
+/* The job beside whose steps ours run. */
+struct np_sidejob {
+	const char *srun; /* path of the program */
+	uint32_t job_id;
+	long het_component;  /* -1: not heterogeneous */
+	uint32_t het_job_id; /* the leader's job id, or 0 */
+};
+
+struct np_sidecmd {
+	char *argv[40]; /* NULL-terminated; all strings are in text */
+	size_t argc;
+	char *text, *at, *end; /* all of it, what is free, its end */
+};
+
+/*
+ * srun of per_node processes of ImpactB on each of n_nodes nodes.
+ * Returns 0 or -ENOMEM; free with np_sidecmd_free().
+ */
+int np_sidecmd_impact(struct np_sidecmd *c, const struct np_sidejob *job,
+		      const struct np_conf *conf, const char *nodes,
+		      size_t n_nodes);
+
+/* srun of one process of CompressionB on each of n_nodes nodes. */
+int np_sidecmd_level(struct np_sidecmd *c, const struct np_sidejob *job,
+		     const struct np_conf *conf, const char *level,
+		     const char *nodes, size_t n_nodes);
+
+/* One more argument for the probe; what does not fit is left out. */
+void np_sidecmd_add(struct np_sidecmd *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+void np_sidecmd_free(struct np_sidecmd *c);
+
+#endif

@@ -1,0 +1,102 @@
+#include "np_choose.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "np_curve_count.h"
+#include "np_store_dir.h"
+
+#define LOCK_NAME ".calibrate.lock" /* hidden: no run is called so */
+#define LOCK_WAIT_SEC 2
+#define LOCK_POLL_NS 20000000L
+
+/*
+ * Without the lock two runs may take the same level, which does no harm: file
+ * systems that cannot lock, and a holder that hangs, are passed over.
+ */
+static int lock_app(struct np_store *s, const char *app)
+{
+	const struct timespec nap = { .tv_nsec = LOCK_POLL_NS };
+	struct np_dir d;
+	int fd;
+
+	if (np_dir_make(s, NP_STORE_USER, app, &d, NULL))
+		return -1;
+	fd = openat(d.fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	np_dir_close(&d);
+	for (long left = LOCK_WAIT_SEC * (1000000000 / LOCK_POLL_NS);
+	     fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && left > 0 &&
+	     (errno == EWOULDBLOCK || errno == EINTR); left--)
+		nanosleep(&nap, NULL);
+	return fd;
+}
+
+void np_choice_end(struct np_choice *c)
+{
+	if (c->lock >= 0)
+		close(c->lock);
+	c->lock = -1;
+}
+
+/* *c only if it returns true. */
+static bool load_fabric(struct np_store *s, const char *cluster,
+			const char *scope, struct np_calibration *c)
+{
+	return !np_fabric_store_load(s, cluster, scope, c, NULL) ||
+	       !np_fabric_store_load(s, cluster, NULL, c, NULL);
+}
+
+static int pick(const struct np_runs *runs, const struct np_record *r,
+		const char *scope, double now, struct np_curve_levels *l,
+		struct np_choice *out, struct np_err *err)
+{
+	struct np_mean alone;
+	struct np_level level;
+	long i;
+
+	np_curve_count(runs, r->fingerprint, scope, now, l, &alone);
+	i = np_need_next(l->level, l->n, &alone, NP_NEED_RUNS,
+			 NP_NEED_RUNS_ALONE);
+	out->complete = i == NP_NEED_COMPLETE;
+	if (i < 0)
+		return 0;
+	if (np_level_parse(l->name[i], &level, err))
+		return -EINVAL; /* of a calibration that somebody wrote */
+	strcpy(out->level, level.name);
+	return 0;
+}
+
+int np_choose(struct np_store *s, const struct np_record *r,
+	      const char *scope, double now, struct np_choice *out,
+	      struct np_err *err)
+{
+	struct np_calibration c;
+	struct np_curve_levels l;
+	struct np_runs runs = { .n = 0 };
+	bool calibrated;
+	int rc;
+
+	*out = (struct np_choice){ .lock = lock_app(s, r->app) };
+	rc = np_store_load(s, NP_STORE_USER, geteuid(), r->app, NULL, NULL,
+			   &runs, err);
+	if (rc && rc != -ENOENT)
+		return rc;
+	calibrated = load_fabric(s, r->cluster, scope, &c);
+	rc = np_curve_levels_make(calibrated ? &c : NULL, &l);
+	if (!rc) {
+		rc = pick(&runs, r, scope, now, &l, out, err);
+		np_curve_levels_free(&l);
+	} else {
+		np_errf(err, rc, "out of memory");
+	}
+	if (calibrated)
+		np_calibration_free(&c);
+	np_runs_free(&runs);
+	return rc;
+}

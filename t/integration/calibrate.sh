@@ -1,0 +1,132 @@
+# netprof calibrate on a cluster with a shaped leaf and one without a shared
+# fabric, and flagged runs that take the level they need.
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
+SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 8 --nonblocking-leaf --netprof "$BUILD")
+LIMIT_SEC=120 # a calibration has many short steps
+
+FABRIC=$STORE/fabric/$NETPROF_CLUSTER
+
+root() {
+	INSIDE_SEC=100 inside --user root -- bash -c "$1"
+}
+
+calibrate() { # NODES OPTIONS
+	root "salloc -Q -w '$1' netprof calibrate --seconds 0.5 \
+		--probe-seconds 1 --repeats 1 $2"
+}
+
+newest() {
+	find "$FABRIC" -name '*.json' | sort | tail -n 1
+}
+
+measured() {
+	[ "$(cat "$FABRIC"/.unfinished-* 2>/dev/null | wc -l)" -ge "$1" ]
+}
+
+test_without_an_allocation_it_says_how_to_get_one() {
+	local out
+
+	! out=$(root "netprof calibrate" 2>&1) || fail "it ran"
+	case $out in *"salloc -N8"*) ;; *) fail "it says: $out" ;; esac
+	[ "$(wc -l <<<"$out")" = 1 ] || fail "more than one line: $out"
+}
+
+test_who_may_not_write_the_store_is_told_before_anything_runs() {
+	local out
+
+	! out=$(alice "salloc -Q -N2 netprof calibrate" 2>&1) || fail "it ran"
+	case $out in *administrators* | *"cannot make"*) ;;
+	*) fail "it says: $out" ;; esac
+}
+
+test_a_dry_run_says_how_long_it_would_take_and_leaves_nothing() {
+	local out
+
+	out=$(root "salloc -Q -w 'n[0-3]' netprof calibrate --dry-run" 2>&1)
+	grep -Eq '[0-9]+ measurements, about [0-9.]+ (s|min|h)' <<<"$out" ||
+		fail "it says: $out"
+	[ ! -e "$STORE/fabric" ] || fail "it left $(find "$STORE/fabric")"
+}
+
+# The uplink needs nodes of a second leaf, which the next test has.
+test_killed_in_the_middle_it_goes_on_and_the_result_is_whole() {
+	local before
+
+	calibrate 'n[0-7]' "--levels c1,c3,c5" >"$TMPDIR/first" 2>&1 &
+	wait_for 40 measured 8
+	# In the login host's own process namespace: no other is seen.
+	root 'kill -9 $(pgrep -f "^netprof calibrate")'
+	wait $! || :
+	before=$(wc -l < <(cat "$FABRIC"/.unfinished-*))
+	wait_for 10 no_steps
+	calibrate 'n[0-7]' "--levels c1,c3,c5" >"$TMPDIR/second" 2>&1 ||
+		fail "$(tail -n 3 "$TMPDIR/second")"
+	grep -q "going on with what was begun" "$TMPDIR/second" ||
+		fail "it began anew"
+	grep -q "; $((before - 3)) of them are done" "$TMPDIR/second" ||
+		fail "$before lines: $(grep done "$TMPDIR/second")"
+	[ ! -e "$FABRIC"/.unfinished-* ] || fail "its state is still there"
+	jq -e '.scope == "leaf" and .cluster == $ENV.NETPROF_CLUSTER and
+		(.levels | map(.name)) == ["c1", "c3", "c5"] and
+		(.level_beside_level | flatten | all(.n == 1)) and
+		.coupling.leaf.mean == 1 and .coupling.node.n == 3 and
+		.coupling.uplink == null and
+		(.leaves[0] | .name == "leaf0" and .idle.n > 10) and
+		(.probes | .idle.n > 3 and .c1.n > 3 and .c5.n > 3)' \
+		"$(newest)" >/dev/null || fail "$(jq -c 'del(.probes, .leaves)' \
+		"$(newest)")"
+}
+
+no_steps() {
+	[ -z "$(inside squeue -h)" ]
+}
+
+# It is the shared fabric that makes disjoint nodes feel each other.
+test_a_shared_leaf_is_felt_and_a_strong_level_more_than_a_mild_one() {
+	jq -e '.loss.leaf.mean > 0.1 and .level_beside_level[1][2].mean > 0.1 and
+		.level_beside_level[1][2].mean > .level_beside_level[1][0].mean and
+		.probes.c5.mean_sec > .probes.idle.mean_sec' "$(newest)" ||
+		fail "$(jq -c '{loss, level_beside_level}' "$(newest)")"
+}
+
+test_a_leaf_without_a_shared_fabric_has_no_effect() {
+	local first
+
+	first=$(newest)
+	calibrate 'n[8-15]' "--levels c3,c5" >"$TMPDIR/out" 2>&1 ||
+		fail "$(tail -n 3 "$TMPDIR/out")"
+	[ -e "$first" ] || fail "the earlier calibration is gone"
+	jq -e '.scope == "node" and .coupling.node.mean == 1 and
+		.coupling.leaf.mean < 0.15 and .loss.leaf.mean < 0.05 and
+		.loss.node.mean > 0.1' "$(newest)" >/dev/null ||
+		fail "$(jq -c '{scope, coupling, loss}' "$(newest)")"
+}
+
+test_flagged_runs_take_none_first_and_then_one_level_after_the_other() {
+	rm -r "$FABRIC" # c0 to c7, whatever was calibrated
+	script cal.sh 'srun -N2 -n2 sleep 0.5'
+	alice "sbatch -Q -W --array=0-1%1 -N2 -n2 -o /dev/null \
+		--netprofile=curve --netprofile-calibrate cal.sh
+		sbatch -Q -W --array=0-1 -N2 -n2 -w 'n[0-1]' -o /dev/null \
+		--netprofile=curve --netprofile-calibrate cal.sh"
+	expect curve 'length == 4 and
+		(map(.level.name) | sort) == [null, null, "c0", "c7"]'
+}
+
+# The last two had each other as neighbours and do not count.
+test_the_rest_of_a_curve_is_submitted_at_once() {
+	local out
+
+	out=$(alice "netprof calibrate --app curve --dry-run -- \
+		sbatch -N2 cal.sh" 2>&1)
+	grep -q '^curve: 17 jobs one after the other: 1 alone, 2 beside c0, 2 beside c1' \
+		<<<"$out" || fail "it says: $out"
+	equal "commands" "$(grep -c '^sbatch --netprofile=curve .*singleton -N2 cal.sh$' \
+		<<<"$out")" 17
+	no_steps || fail "a dry run submitted"
+	alice "netprof calibrate --app two --repeats 1 -- sbatch -Q --hold -N2 \
+		-o /dev/null cal.sh"
+	equal "jobs" "$(alice 'squeue -h | wc -l')" 11
+	alice "scancel -u alice"
+}
