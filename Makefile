@@ -162,7 +162,7 @@ FUZZ_FLAGS := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 .PHONY: fuzz
 fuzz: ## feed damaged files to their readers (clang)
 	@mkdir -p build-fuzz/corpus build-fuzz/pairs build-fuzz/seed
-	@cp t/data/pairs.json build-fuzz/seed
+	@cp t/data/pairs.json t/data/store/fabric/hpc/* build-fuzz/seed
 	clang $(ALL_CFLAGS) -g $(FUZZ_FLAGS) -o build-fuzz/record \
 		t/fuzz/fuzz_record.c profiler/np_app*.c profiler/np_record*.c profiler/np_text.c \
 		predictor/np_err.c predictor/np_hist.c predictor/np_moments.c \
@@ -172,8 +172,10 @@ fuzz: ## feed damaged files to their readers (clang)
 		-print_final_stats=1 build-fuzz/corpus t/data/store/*/*
 	clang $(ALL_CFLAGS) -g $(FUZZ_FLAGS) -o build-fuzz/measured \
 		t/fuzz/fuzz_measured.c profiler/np_measured*.c \
+		profiler/np_calibration.c profiler/np_level.c \
+		profiler/np_quantity.c profiler/np_text.c \
 		profiler/np_evaluate.c predictor/np_*.c $(JSON) $(GSL) $(LIBM)
-	build-fuzz/measured -max_total_time=$(FUZZ_SEC) -max_len=8192 \
+	build-fuzz/measured -max_total_time=$(FUZZ_SEC) -max_len=16384 \
 		-timeout=10 -rss_limit_mb=1024 -dict=t/fuzz/measured.dict \
 		-print_final_stats=1 build-fuzz/pairs build-fuzz/seed
 

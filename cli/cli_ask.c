@@ -135,7 +135,8 @@ static void beside_level(const struct cli_known *k, size_t app, size_t level,
 			 char *command, char *what, size_t len)
 {
 	const struct cli_known_app *a = k->app[app];
-	const char *name = a->r.runs.app, *at = k->cal.fabric->level[level].name;
+	const char *name = a->r.runs.app;
+	const char *at = k->cal.fabric->level[level].name;
 
 	if (a->subject.n_curve < 2 || a->subject.n_pressure < 2) {
 		snprintf(command, len, "sbatch --netprofile=%s "
@@ -220,7 +221,8 @@ void cli_say_missing(const struct cli_known *k, const struct cli_answer *a,
 
 bool cli_no_effect(const struct cli_known *k, enum np_scope scope)
 {
-	return k->calibrated && np_coupling_none(&k->cal.fabric->coupling[scope]);
+	return k->calibrated &&
+	       np_coupling_none(&k->cal.fabric->coupling[scope]);
 }
 
 const char *cli_say_no_effect(const struct cli_known *k, enum np_scope scope,

@@ -297,12 +297,13 @@ int cli_json_list(const struct cli_profile *const *p, size_t n)
 		cli_put_text(one, "app", p[i]->runs.app);
 		put_owner(one, p[i]);
 		cli_put_count(one, "runs", p[i]->runs.n);
-		cli_put_time(one, "last", p[i]->runs.n ? p[i]->runs.run[0]->end :
-						     0);
+		cli_put_time(one, "last", p[i]->runs.n ?
+			     p[i]->runs.run[0]->end : 0);
 		cli_put_text(one, "use", cli_use_name(&p[i]->profile));
 		cli_put_text(one, "phases",
 			 cli_phase_name(p[i]->profile.phases.kind));
-		cli_put_real(one, "busy_share", p[i]->profile.phases.busy_share);
+		cli_put_real(one, "busy_share",
+			     p[i]->profile.phases.busy_share);
 		put_levels(one, &p[i]->profile);
 	}
 	return cli_print_json(j);

@@ -92,8 +92,8 @@ static void say_without(const struct cli_matrix *m)
 		if (!has_row(m, v))
 			len += (size_t)snprintf(line + len, sizeof(line) - len,
 						"%s%s", len ? ", " :
-						"Without a row, as not measured "
-						"beside levels: ",
+						"Without a row, as not "
+						"measured beside levels: ",
 						name_of(m, v));
 	if (len)
 		cli_wrap(stdout, line, 2);

@@ -59,7 +59,8 @@ void cli_page_labelled(FILE *f, const char *label, const char *text)
 				cut = rest + i;
 		if (cut == rest)
 			cut = rest + width - 1;
-		fprintf(f, "%.*s\n%*s", (int)(cut - rest), rest, CLI_PAGE_LABEL, "");
+		fprintf(f, "%.*s\n%*s", (int)(cut - rest), rest,
+			CLI_PAGE_LABEL, "");
 		rest = cut + (*cut == ' ');
 	}
 	fputc('\n', f);
@@ -340,7 +341,7 @@ static void say_head(FILE *f, const struct cli_profile *p,
 		say_latency(f, pr);
 }
 
-/* Text that is to be counted before it is printed; free() it.  NULL: no memory. */
+/* Text to be counted before it is printed; free() it.  NULL: no memory. */
 static char *head_text(const struct cli_profile *p, const struct cli_ties *t,
 		       bool brief)
 {

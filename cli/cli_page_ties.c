@@ -1,4 +1,4 @@
-/* Who slows an application, and whom it slows, on the page of `netprof show`. */
+/* Who slows it, and whom it slows, on the page of `netprof show`. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

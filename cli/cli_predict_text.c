@@ -80,8 +80,8 @@ static void say_used(const struct cli_prediction *p, size_t app, bool first)
 	char line[LINE];
 
 	if (app == a->victim)
-		snprintf(line, sizeof(line), "%s: beside %zu of %zu levels (%zu "
-			 "%s), alone %u %s", name, s->n_curve, n,
+		snprintf(line, sizeof(line), "%s: beside %zu of %zu levels "
+			 "(%zu %s), alone %u %s", name, s->n_curve, n,
 			 s->count[NP_SUBJECT_BESIDE],
 			 runs(s->count[NP_SUBJECT_BESIDE]), s->alone_sec.n,
 			 runs(s->alone_sec.n));

@@ -60,7 +60,8 @@ static int read_scope(const struct np_mj *j, json_object *root,
 		      struct np_calibration *c)
 {
 	json_object *o = get(root, "scope");
-	const char *name = o ? json_object_get_string(o) : scopes[NP_SCOPE_LEAF];
+	const char *name = o ? json_object_get_string(o) :
+			       scopes[NP_SCOPE_LEAF];
 
 	for (int i = 0; name && i < NP_N_SCOPES; i++)
 		if (!strcmp(name, scopes[i])) {

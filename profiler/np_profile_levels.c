@@ -27,7 +27,8 @@ static double median(double *v, size_t n)
 static bool comparable(const struct np_record *r)
 {
 	return r->state != NP_RUN_RUNNING && r->exit_code == 0 &&
-	       r->fingerprint && np_record_run_sec(r) > 0 && !np_run_has_neighbours(r);
+	       r->fingerprint && np_record_run_sec(r) > 0 &&
+	       !np_run_has_neighbours(r);
 }
 
 /*

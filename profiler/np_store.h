@@ -3,6 +3,7 @@
  *
  *	STORE/users/UID/APP/RUN.json	what the user's flagged steps measured
  *	STORE/published/APP/RUN.json	what an administrator vouches for
+ *	STORE/fabric/			calibrations, np_fabric_store.h
  *
  * users/ is like /tmp (mode 3777, group of slurmctld): each user makes the own
  * directory, mode 2750, named by the numeric uid and trusted only if owned by

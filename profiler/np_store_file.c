@@ -47,8 +47,8 @@ static int check_file(const struct np_reader *r, const char *name,
 		np_reader_skip(r, "%s/%s: skipped: owned by uid %u, a foreign "
 			       "owner", dir, name, st->st_uid);
 	else if (st->st_size > (off_t)r->max_bytes)
-		np_reader_skip(r, "%s/%s: skipped: %lld bytes, expected at most "
-			       "%zu", dir, name, (long long)st->st_size,
+		np_reader_skip(r, "%s/%s: skipped: %lld bytes, expected at "
+			       "most %zu", dir, name, (long long)st->st_size,
 			       r->max_bytes);
 	else
 		return 0;

@@ -37,8 +37,8 @@ static int load_run(struct load *l, const char *name, struct np_record **out)
 		return -EINVAL;
 	}
 	if (d->owner == NP_STORE_USER && r->uid != d->uid) {
-		np_reader_skip(&l->from, "%s/%s: skipped: uid: got %u, expected "
-			       "%u", d->path, name, r->uid, d->uid);
+		np_reader_skip(&l->from, "%s/%s: skipped: uid: got %u, "
+			       "expected %u", d->path, name, r->uid, d->uid);
 		np_record_free(r);
 		return -EINVAL;
 	}

@@ -1,13 +1,14 @@
 /*
  * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of measured
  * pairs refuses them with a line or takes them; what it takes can be predicted
- * from, or is refused with a line then.
+ * from, or is refused with a line then.  The reader of calibrations likewise.
  */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "np_evaluate.h"
+#include "np_fabric_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,11 +41,23 @@ static void predict(const struct np_measured_set *s, const char *name)
 	free(rc);
 }
 
+static void calibration(const char *text, size_t size)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_calibration c;
+
+	if (!np_calibration_parse(text, size, "fuzz", &c, &err))
+		np_calibration_free(&c);
+	else if (!err.text[0])
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_measured m;
 
+	calibration((const char *)data, size);
 	if (np_measured_parse((const char *)data, size, "fuzz", &m, &err)) {
 		if (!err.text[0])
 			abort();

@@ -89,7 +89,8 @@ static void test_saved_is_loaded(void)
 	T_CHECK(c.scope == NP_SCOPE_NODE && !strcmp(c.scope_name, "node"));
 	T_CHECK(c.fabric->n_levels == 3 && c.fabric->beside[1].n == 3 &&
 		!c.fabric->beside[2].n && c.fabric->beside[5].mean == 0.5);
-	T_CHECK(c.fabric->idle.all.n == 1 && c.fabric->bins == &c.measured.set->bins);
+	T_CHECK(c.fabric->idle.all.n == 1 &&
+		c.fabric->bins == &c.measured.set->bins);
 	T_ROW("the scope of the curves has coupling 1",
 	      c.fabric->coupling[NP_SCOPE_NODE].mean == 1 &&
 	      !c.fabric->coupling[NP_SCOPE_LEAF].n &&

@@ -284,7 +284,8 @@ static void test_interval(void)
 		{ "one run has the assumed scatter", { 1, 0.5, NAN },
 		  0.4190, 0.5857 },
 		/* 4 degrees of 1 %: t(8) = 2.306; sd^2 = (4e-4 + 16e-4) / 8 */
-		{ "repetitions narrow it", { 5, 0.5, 0.015 }, 0.47574, 0.52466 },
+		{ "repetitions narrow it", { 5, 0.5, 0.015 },
+		  0.47574, 0.52466 },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
