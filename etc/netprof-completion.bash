@@ -8,7 +8,7 @@ _netprof_apps() { # OPTIONS of netprof list
 
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="show list runs publish accuracy help version"
+	local commands="show list runs publish accuracy calibrate help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -29,6 +29,9 @@ _netprof() {
 		accuracy/-*) words="$formats --model= --without= --only= \
 			--cases --seed=" ;;
 		show/* | runs/* | publish/*) words=$(_netprof_apps) ;;
+		calibrate/-*) words="--levels= --choose= --seconds= --repeats= \
+			--probe-seconds= --scope= --output= --fresh --dry-run \
+			--app=" ;;
 		help/*) words=$commands ;;
 		*) return ;;
 		esac
