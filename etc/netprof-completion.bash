@@ -8,7 +8,8 @@ _netprof_apps() { # OPTIONS of netprof list
 
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="show list runs predict matrix publish accuracy help version"
+	local commands="show list runs predict matrix publish accuracy \
+		calibrate help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -32,6 +33,9 @@ _netprof() {
 			--cases --seed=" ;;
 		show/* | runs/* | publish/* | predict/* | matrix/*)
 			words=$(_netprof_apps) ;;
+		calibrate/-*) words="--levels= --choose= --seconds= --repeats= \
+			--probe-seconds= --scope= --output= --fresh --dry-run \
+			--app=" ;;
 		help/*) words=$commands ;;
 		*) return ;;
 		esac

@@ -49,6 +49,18 @@ static void test_round_trip(void)
 	free(argv);
 }
 
+static void test_a_level_can_be_left_open(void)
+{
+	struct np_order o = example(), got;
+	char **argv;
+
+	strcpy(o.level, NP_ORDER_AUTO);
+	argv = np_order_to_argv(&o, "attend");
+	T_CHECK(np_order_from_argv(count(argv), argv, &got, NULL) == 0);
+	T_CHECK(!strcmp(got.level, NP_ORDER_AUTO));
+	free(argv);
+}
+
 static void test_a_full_order_fits(void)
 {
 	struct np_order o = example(), got;
@@ -103,6 +115,8 @@ static const struct t_case cases[] = {
 	{ "an order survives the command line", test_round_trip },
 	{ "the largest order fits", test_a_full_order_fits },
 	{ "what is no order is refused in words", test_refuses },
+	{ "the choice of a level can be left to the attendant",
+	  test_a_level_can_be_left_open },
 	{ NULL, NULL },
 };
 T_SUITE(order, cases)

@@ -1,0 +1,454 @@
+/* Calibrations of a fabric that is made up: time is ours, and so are steps. */
+#include "t.h"
+#include "np_calibration_json.h"
+#include "np_fabric_store.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RANKS 4
+
+/*
+ * Level i alone takes ROUND_SEC a round; beside level j (0 the mildest)
+ * (1 + press) times that, press = FELT[scope] * (j + 1).  Probes likewise.
+ */
+#define ROUND_SEC 0.05
+#define PROBE_SEC 50e-6
+
+struct world {
+	double now_sec;
+	double felt[NP_N_SCOPES];
+	struct np_cal_step step[NP_CAL_SLOTS];
+	bool running[NP_CAL_SLOTS];
+	bool hello_due[NP_CAL_SLOTS];
+	double zero_sec[NP_CAL_SLOTS], said_sec[NP_CAL_SLOTS];
+	unsigned starts[NP_CAL_SLOTS];
+	/* Mishaps: 0 for none. */
+	double stop_at_sec, die_at_sec;
+	bool silent;
+	const struct np_cal_setup *setup;
+	const struct np_cal_sites *sites;
+	/* What the course was seen to do. */
+	unsigned saves, tells;
+	double last_left_sec;
+};
+
+static double w_now(void *ctx)
+{
+	return ((struct world *)ctx)->now_sec;
+}
+
+static int w_start(void *ctx, int slot, const struct np_cal_step *step,
+		   struct np_err *err)
+{
+	struct world *w = ctx;
+
+	(void)err;
+	T_CHECK(!w->running[slot] && step->n_nodes > 0 && step->nodes);
+	w->step[slot] = *step;
+	w->running[slot] = w->hello_due[slot] = true;
+	w->starts[slot]++;
+	w->now_sec += 0.3;
+	return 0;
+}
+
+static enum np_scope scope_now(const struct world *w)
+{
+	if (w->step[NP_CAL_PRESS].across)
+		return NP_SCOPE_UPLINK;
+	return !strcmp(w->step[NP_CAL_PRESS].nodes, w->step[NP_CAL_BASE].nodes) ?
+	       NP_SCOPE_NODE : NP_SCOPE_LEAF;
+}
+
+static double factor(const struct world *w)
+{
+	const struct np_level *l = w->step[NP_CAL_PRESS].level;
+
+	if (!w->running[NP_CAL_PRESS] || w->hello_due[NP_CAL_PRESS])
+		return 1;
+	return 1 + w->felt[scope_now(w)] *
+		   (double)(l - w->setup->level + 1);
+}
+
+static void say_hello(struct world *w, int slot, np_cal_report_f *f, void *arg)
+{
+	uint32_t n = w->step[slot].level ? RANKS : 8;
+
+	w->hello_due[slot] = false;
+	w->zero_sec[slot] = w->said_sec[slot] = w->now_sec;
+	for (uint32_t i = 0; i < n; i++) {
+		struct np_report r = { .kind = NP_REPORT_HELLO, .rank = i };
+
+		r.hello.n_ranks = n;
+		snprintf(r.hello.node, sizeof(r.hello.node), "n%u", i);
+		strcpy(r.hello.leaf, i < 4 ? "leaf0" : "leaf1");
+		strcpy(r.hello.transport, "tcp/eth0");
+		f(slot, &r, arg);
+	}
+}
+
+/* The window that has just ended. */
+static void say_window(struct world *w, np_cal_report_f *f, void *arg)
+{
+	bool probes = !w->step[NP_CAL_BASE].level;
+	double sec = (probes ? PROBE_SEC : ROUND_SEC) * factor(w);
+
+	for (uint32_t i = 0; i < RANKS; i++) {
+		struct np_report r = {
+			.kind = probes ? NP_REPORT_LATENCY : NP_REPORT_ROUND,
+			.rank = i,
+		};
+
+		r.window.at_sec = w->said_sec[NP_CAL_BASE] -
+				  w->zero_sec[NP_CAL_BASE];
+		for (int k = 0; k < 5; k++)
+			np_moments_add(&r.window.sec, sec);
+		if (probes) {
+			r.window.n_bins = 1;
+			r.window.bins[0].bin = (uint16_t)np_hist_bin_of(sec);
+			r.window.bins[0].count = 5;
+		}
+		f(NP_CAL_BASE, &r, arg);
+	}
+	w->said_sec[NP_CAL_BASE] += NP_CAL_WINDOW_SEC;
+}
+
+static int w_wait(void *ctx, double until_sec, const bool up[NP_CAL_SLOTS],
+		  np_cal_report_f *f, void *arg, struct np_err *err)
+{
+	struct world *w = ctx;
+
+	(void)up;
+	w->now_sec = fmin(until_sec, w->now_sec + 0.05);
+	for (int i = 0; i < NP_CAL_SLOTS && !w->silent; i++)
+		if (w->running[i] && w->hello_due[i])
+			say_hello(w, i, f, arg);
+	if (w->running[NP_CAL_BASE] && !w->hello_due[NP_CAL_BASE] &&
+	    w->now_sec >= w->said_sec[NP_CAL_BASE] + NP_CAL_WINDOW_SEC)
+		say_window(w, f, arg);
+	if (w->stop_at_sec && w->now_sec >= w->stop_at_sec)
+		return np_errf(err, -EINTR, "stopped");
+	if (w->die_at_sec && w->now_sec >= w->die_at_sec)
+		return np_errf(err, -EPIPE, "died");
+	return 0;
+}
+
+static void w_stop(void *ctx, int slot, np_cal_report_f *f, void *arg)
+{
+	struct world *w = ctx;
+
+	(void)f, (void)arg;
+	T_CHECK(w->running[slot]);
+	w->running[slot] = false;
+	w->now_sec += 0.1;
+}
+
+static const struct np_cal_ops ops = { w_now, w_start, w_stop, w_wait };
+
+static int w_save(void *arg, const struct np_cal_state *s, struct np_err *err)
+{
+	(void)s, (void)err;
+	((struct world *)arg)->saves++;
+	return 0;
+}
+
+static void w_progress(void *arg, const struct np_cal_progress *p)
+{
+	struct world *w = arg;
+
+	T_CHECK(p->n_done <= p->n && p->left_sec >= 0);
+	T_CHECK(!p->key == (p->n_done == p->n));
+	w->tells++;
+	w->last_left_sec = p->left_sec;
+}
+
+/* A calibration ready to go. */
+struct rig {
+	struct world w;
+	struct np_calibrate c;
+	struct np_cal_state state;
+	struct np_cal_sites sites;
+};
+
+static const struct np_cal_node nodes[] = {
+	{ "n0", "leaf0" }, { "n1", "leaf0" }, { "n2", "leaf0" },
+	{ "n3", "leaf0" }, { "n4", "leaf1" }, { "n5", "leaf1" },
+	{ "n6", "leaf1" }, { "n7", "leaf1" },
+};
+
+static void rig_attach(struct rig *r)
+{
+	const struct np_cal_seen *seen;
+	size_t n;
+
+	r->c.run = np_cal_run_new(&ops, &r->w, &r->c.setup);
+	T_CHECK(!np_cal_run_survey(r->c.run, "n[0-7]", 8, &seen, &n, NULL));
+	T_CHECK(n == 8 && !strcmp(seen[7].node, "n7") &&
+		!strcmp(seen[7].leaf, "leaf1"));
+	np_cal_run_set_sites(r->c.run, &r->sites);
+}
+
+static void rig_make(struct rig *r, const char *levels, size_t keep)
+{
+	struct np_cal_setup *s = &r->c.setup;
+
+	*r = (struct rig){ .w = { .now_sec = 100,
+				  .felt = { 0.4, 0.2, 0.1 } } };
+	T_CHECK(!np_cal_sites_make(nodes, 8, &r->sites, NULL));
+	T_CHECK(!np_cal_levels_parse(levels, 4, s->level, &s->n_levels, NULL));
+	s->keep = keep;
+	s->repeats = 2;
+	s->seconds = 2;
+	s->probe_seconds = 4;
+	s->has[0] = s->has[1] = s->has[2] = true;
+	T_CHECK(!np_cal_state_init(&r->state, "setup", 1e9));
+	r->w.setup = s;
+	r->w.sites = &r->sites;
+	r->c.state = &r->state;
+	r->c.now_sec = w_now;
+	r->c.save = w_save;
+	r->c.progress = w_progress;
+	r->c.arg = &r->w;
+	rig_attach(r);
+}
+
+static void rig_free(struct rig *r)
+{
+	np_cal_run_free(r->c.run);
+	np_cal_state_free(&r->state);
+	np_cal_sites_free(&r->sites);
+}
+
+static void test_finds_what_is_there(void)
+{
+	struct np_cal_estimate e;
+	struct np_mean m;
+	struct rig r;
+
+	rig_make(&r, "c0,c4,c7", 8);
+	T_CHECK(!np_calibrate_estimate(&r.c, &e));
+	T_CHECK(e.n == 10 + 3 + 18 && !e.n_done && e.left_sec == e.sec);
+	T_CHECK(!np_calibrate_go(&r.c, NULL));
+	T_CHECK(r.w.saves == 31 && r.w.tells == 32 && r.w.last_left_sec == 0);
+	T_CHECK(r.c.scope == NP_SCOPE_LEAF && r.c.n_chosen == 3);
+	for (size_t v = 0; v < 3; v++)
+		for (size_t p = 0; p < 3; p++) {
+			m = np_cal_matrix(&r.c.setup, &r.state, NP_SCOPE_LEAF,
+					  v, p);
+			T_CHECK(m.n == 2 &&
+				t_close(m.mean, 0.2 * (double)(p + 1), 1e-9));
+		}
+	m = np_cal_coupling(&r.c.setup, &r.state, NP_SCOPE_LEAF,
+			    NP_SCOPE_NODE);
+	/* (1 - 1/2.2) / (1 - 1/1.6) */
+	T_CHECK(m.n == 3 && t_close(m.mean, (1.2 / 2.2) / (0.6 / 1.6), 1e-9));
+	m = np_cal_coupling(&r.c.setup, &r.state, NP_SCOPE_LEAF,
+			    NP_SCOPE_UPLINK);
+	T_CHECK(m.n == 3 && t_close(m.mean, (0.3 / 1.3) / (0.6 / 1.6), 1e-9));
+	/* estimated and taken time agree */
+	T_CHECK(t_close(r.w.now_sec - 100, e.sec, 0.35));
+	rig_free(&r);
+}
+
+static void test_result_can_be_read(void)
+{
+	struct np_calibration_facts f = {
+		.cluster = "np", .transport = "tcp/eth0", .date = 1.7e9,
+		.message_bytes = 1024, .period_sec = 0.1,
+	};
+	struct np_calibration c;
+	struct np_err err = NP_ERR_INIT;
+	struct rig r;
+	char *text;
+
+	rig_make(&r, "c0,c4,c7", 8);
+	T_CHECK(!np_calibrate_go(&r.c, NULL));
+	f.c = &r.c;
+	f.sites = &r.sites;
+	T_CHECK(!np_calibration_to_json(&f, &text, NULL));
+	T_ROW(err.text, !np_calibration_parse(text, strlen(text), "x", &c,
+					      &err));
+	T_CHECK(c.date == 1.7e9 && !strcmp(c.cluster, "np") &&
+		!strcmp(c.scope_name, "leaf") && c.message_bytes == 1024);
+	T_CHECK(c.fabric->n_levels == 3 && c.level[2].partners == 3);
+	T_CHECK(t_close(c.fabric->beside[2].mean, 0.6, 1e-9));
+	T_CHECK(c.fabric->beside[2].n == 2);
+	T_CHECK(c.fabric->coupling[NP_SCOPE_LEAF].mean == 1);
+	T_CHECK(t_close(c.fabric->idle.all.mean, PROBE_SEC, 1e-9));
+	T_CHECK(t_close(c.fabric->level[1].latency.all.mean, 1.4 * PROBE_SEC,
+			1e-6));
+	T_CHECK(c.n_leaves == 2 && c.leaf[0].idle.all.n > 0 &&
+		!strcmp(c.leaf[1].name, "leaf1"));
+	np_calibration_free(&c);
+	free(text);
+	rig_free(&r);
+}
+
+static void test_no_effect_beside(void)
+{
+	struct np_mean k;
+	struct rig r;
+
+	rig_make(&r, "c0,c7", 8);
+	r.w.felt[NP_SCOPE_LEAF] = 0;
+	T_CHECK(!np_calibrate_go(&r.c, NULL));
+	T_CHECK(r.c.scope == NP_SCOPE_NODE);
+	k = np_cal_coupling(&r.c.setup, &r.state, r.c.scope, NP_SCOPE_LEAF);
+	T_CHECK(k.n == 3 && k.mean < 1e-9);
+	T_CHECK(np_cal_matrix(&r.c.setup, &r.state, NP_SCOPE_NODE, 0, 1).n);
+	/* whoever insists on the leaf gets no coupling to compare with */
+	k = np_cal_coupling(&r.c.setup, &r.state, NP_SCOPE_LEAF,
+			    NP_SCOPE_NODE);
+	T_CHECK(k.n == 0);
+	rig_free(&r);
+}
+
+/* Stopped every few measurements, it ends with each measured once. */
+static void test_goes_on(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_cal_estimate e;
+	unsigned stops = 0;
+	struct rig r;
+	int rc;
+
+	rig_make(&r, "c0,c4,c7", 8);
+	do {
+		r.w.stop_at_sec = r.w.now_sec + 25;
+		rc = np_calibrate_go(&r.c, &err);
+		T_CHECK(rc == 0 || (rc == -EINTR && err.text[0]));
+		T_CHECK(!np_calibrate_estimate(&r.c, &e));
+		T_CHECK(e.n_done == r.w.saves && !e.left_sec == !rc);
+		np_cal_run_free(r.c.run); /* as by the end of the process */
+		T_CHECK(!r.w.running[0] && !r.w.running[1]);
+		r.w.stop_at_sec = 0;
+		rig_attach(&r);
+	} while (rc && stops++ < 50);
+	T_CHECK(stops > 3 && r.w.saves == 31 && e.n == 31);
+	rig_free(&r);
+}
+
+static void test_mishaps(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct rig r;
+
+	rig_make(&r, "c0,c7", 8);
+	r.w.die_at_sec = r.w.now_sec + 20;
+	T_CHECK(np_calibrate_go(&r.c, &err) == -EPIPE && !strcmp(err.text,
+								 "died"));
+	T_CHECK(!r.w.running[NP_CAL_PRESS]);
+	r.w.die_at_sec = 0;
+	r.w.silent = true;
+	T_CHECK(np_calibrate_go(&r.c, &err) == -ETIMEDOUT &&
+		strstr(err.text, "came up"));
+	r.w.silent = false;
+	T_CHECK(!np_calibrate_go(&r.c, &err));
+	rig_free(&r);
+}
+
+static void test_chooses_levels(void)
+{
+	struct rig r;
+
+	rig_make(&r, "default", 3);
+	T_CHECK(!np_calibrate_go(&r.c, NULL));
+	T_CHECK(r.c.n_chosen == 3 && r.c.chosen[0] == 0 &&
+		r.c.chosen[2] == 7);
+	/* what told the pressure is not measured twice */
+	T_CHECK(r.w.saves == 10 + 8 + 8 + 18 -
+			     3 * (r.c.chosen[1] == np_cal_middle(&r.c.setup)));
+	rig_free(&r);
+}
+
+static void test_state_survives(void)
+{
+	char path[256], *a, *b;
+	struct np_cal_state again;
+	struct np_err err = NP_ERR_INIT;
+	struct rig r;
+
+	rig_make(&r, "c0,c7", 8);
+	T_CHECK(!np_calibrate_go(&r.c, NULL));
+	snprintf(path, sizeof(path), "%s/state", t_tmpdir());
+	T_CHECK(np_cal_state_load(path, &again, &err) == -ENOENT);
+	T_CHECK(!np_cal_state_save(path, &r.state, &err));
+	T_CHECK(!np_cal_state_save(path, &r.state, &err)); /* replaced */
+	T_ROW(err.text, !np_cal_state_load(path, &again, &err));
+	a = np_cal_state_format(&r.state);
+	b = np_cal_state_format(&again);
+	T_CHECK(a && b && !strcmp(a, b));
+	T_CHECK(again.begun == 1e9 && !strcmp(again.setup, "setup"));
+	free(a);
+	free(b);
+	np_cal_state_free(&again);
+	rig_free(&r);
+	unlink(path);
+	T_CHECK(!mkfifo(path, 0600));
+	T_CHECK(np_cal_state_load(path, &again, &err) == -EACCES);
+	unlink(path);
+}
+
+#define HEAD "netprof-calibration 1 5.000\nsetup\n"
+static const struct {
+	const char *name, *text;
+	int rc;
+} damaged[] = {
+	{ "a beginning", HEAD, 0 },
+	{ "one result", HEAD "k\t2 1 0 1 1\t0 0 0 0 0\n", 0 },
+	{ "with a histogram", HEAD "k\t2 1e-3 0 1e-3 1e-3 100:2\t0 0 0 0 0\n",
+	  0 },
+	{ "nothing", "", -EINVAL },
+	{ "another file", "hello\n", -EINVAL },
+	{ "no setup", "netprof-calibration 1 5.000\n", -EINVAL },
+	{ "a date that is none", "netprof-calibration 1 nan\nsetup\n",
+	  -EINVAL },
+	{ "a line cut short", HEAD "k\t2 1 0 1 1\t0 0 0", -EINVAL },
+	{ "half a result", HEAD "k\t2 1 0 1 1\n", -EINVAL },
+	{ "moments that cannot be", HEAD "k\t2 5 0 1 1\t0 0 0 0 0\n",
+	  -EINVAL },
+	{ "a bin that is none", HEAD "k\t2 1 0 1 1 999:2\t0 0 0 0 0\n",
+	  -EINVAL },
+	{ "bins that do not add up", HEAD "k\t2 1 0 1 1 9:1\t0 0 0 0 0\n",
+	  -EINVAL },
+	{ "more than two samples",
+	  HEAD "k\t2 1 0 1 1\t0 0 0 0 0\t0 0 0 0 0\n", -EINVAL },
+	{ "not a number", HEAD "k\tx\t0 0 0 0 0\n", -EINVAL },
+};
+
+static void test_damaged_state(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(damaged); i++) {
+		struct np_cal_state s = { .n = 0 };
+		struct np_err err = NP_ERR_INIT;
+		int rc = np_cal_state_parse(damaged[i].text, &s, &err);
+
+		T_ROW(damaged[i].name, rc == damaged[i].rc &&
+				       !rc == !err.text[0]);
+		if (!rc)
+			np_cal_state_free(&s);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "slowdowns and couplings come out as they are",
+	  test_finds_what_is_there },
+	{ "the result can be read", test_result_can_be_read },
+	{ "where disjoint nodes feel nothing, levels share nodes",
+	  test_no_effect_beside },
+	{ "stopped again and again, it measures everything once",
+	  test_goes_on },
+	{ "a step that dies or stays silent ends it, with the cause",
+	  test_mishaps },
+	{ "of many levels some are chosen by what they press",
+	  test_chooses_levels },
+	{ "what was measured survives in a file", test_state_survives },
+	{ "a damaged file is refused", test_damaged_state },
+	{ NULL, NULL },
+};
+T_SUITE(calibrate, cases)

@@ -1,0 +1,185 @@
+#include "t.h"
+#include "np_curve_count.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NOW 1e9
+#define MAX 8
+
+struct row {
+	const char *level, *scope; /* level NULL: alone */
+	const char *fingerprint;
+	double run_sec;
+	long exit_code;
+	enum np_run_state state;
+	double age_sec; /* since it was last saved */
+	int neighbour;
+};
+
+#define DONE 0, NP_RUN_COMPLETE, 0, 0
+
+static const struct {
+	const char *name;
+	struct row run[MAX];
+	uint32_t alone, c0, c7; /* that count */
+} cases_of[] = {
+	{ "nothing yet", { { 0 } }, 0, 0, 0 },
+	{ "alone and beside", { { NULL, NULL, "f", 10, DONE },
+				{ "c7", "leaf", "f", 20, DONE } }, 1, 0, 1 },
+	{ "another workload", { { NULL, NULL, "g", 10, DONE } }, 0, 0, 0 },
+	{ "a level on the same nodes is another thing",
+	  { { "c7", "node", "f", 20, DONE } }, 0, 0, 0 },
+	{ "an unknown level", { { "c3", "leaf", "f", 20, DONE } }, 0, 0, 0 },
+	{ "a run that failed",
+	  { { NULL, NULL, "f", 10, 1, NP_RUN_COMPLETE, 0, 0 } }, 0, 0, 0 },
+	{ "a run with neighbours",
+	  { { "c0", "leaf", "f", 10, 0, NP_RUN_COMPLETE, 0, 1 } }, 0, 0, 0 },
+	{ "a run that was cut counts by its exit code",
+	  { { "c0", "leaf", "f", 10, 0, NP_RUN_CUT, 0, 0 } }, 0, 1, 0 },
+	{ "one that is under way is taken",
+	  { { "c0", "leaf", "f", 1, NP_NO_VALUE, NP_RUN_RUNNING, 5, 0 } }, 0,
+	  1, 0 },
+	{ "one whose writer died is not",
+	  { { "c0", "leaf", "f", 1, NP_NO_VALUE, NP_RUN_RUNNING, 500, 0 } },
+	  0, 0, 0 },
+	{ "no fingerprint", { { NULL, NULL, NULL, 10, DONE } }, 0, 0, 0 },
+};
+
+static struct np_record *record(const struct row *w)
+{
+	struct np_record *r = np_record_new();
+
+	if (w->fingerprint)
+		r->fingerprint = strdup(w->fingerprint);
+	r->end = NOW - w->age_sec;
+	r->start = r->end - w->run_sec;
+	r->exit_code = w->exit_code;
+	r->state = w->state;
+	if (w->level) {
+		r->level = calloc(1, sizeof(*r->level));
+		r->level->name = strdup(w->level);
+		r->level->scope = strdup(w->scope);
+		r->level->nodes = strdup("n0");
+	}
+	if (w->neighbour) {
+		r->neighbours = calloc(1, sizeof(*r->neighbours));
+		r->neighbours->leaf = strdup("leaf0");
+		r->neighbours->nodes = strdup("n9");
+		r->neighbours->overlap_sec = 5;
+		r->n_neighbours = 1;
+	}
+	return r;
+}
+
+static void runs_make(const struct row *row, struct np_runs *runs)
+{
+	*runs = (struct np_runs){ .run = calloc(MAX, sizeof(*runs->run)) };
+	for (; runs->n < MAX && row[runs->n].run_sec > 0; runs->n++)
+		runs->run[runs->n] = record(&row[runs->n]);
+}
+
+static void test_count(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(cases_of); i++) {
+		struct np_curve_levels l;
+		struct np_mean alone;
+		struct np_runs runs;
+
+		runs_make(cases_of[i].run, &runs);
+		T_CHECK(!np_curve_levels_make(NULL, &l));
+		T_CHECK(l.n == np_n_levels && !strcmp(l.name[0], "c0"));
+		np_curve_count(&runs, "f", "leaf", NOW, &l, &alone);
+		T_ROW(cases_of[i].name, alone.n == cases_of[i].alone);
+		T_ROW(cases_of[i].name,
+		      l.level[0].run_sec.n == cases_of[i].c0);
+		T_ROW(cases_of[i].name,
+		      l.level[l.n - 1].run_sec.n == cases_of[i].c7);
+		np_curve_levels_free(&l);
+		np_runs_free(&runs);
+	}
+}
+
+static void test_times(void)
+{
+	static const struct row row[MAX] = {
+		{ NULL, NULL, "f", 10, DONE }, { NULL, NULL, "f", 14, DONE },
+		{ NULL, NULL, "f", 1, NP_NO_VALUE, NP_RUN_RUNNING, 5, 0 },
+	};
+	struct np_curve_levels l;
+	struct np_mean alone;
+	struct np_runs runs;
+
+	runs_make(row, &runs);
+	T_CHECK(!np_curve_levels_make(NULL, &l));
+	np_curve_count(&runs, "f", NULL, NOW, &l, &alone);
+	T_CHECK(alone.n == 3 && t_close(alone.mean, 12, 1e-9) &&
+		t_close(alone.sd, 2.8284271, 1e-6));
+	np_curve_levels_free(&l);
+	np_runs_free(&runs);
+}
+
+static const struct {
+	const char *name;
+	struct row run[MAX];
+	const char *want; /* NULL: none */
+} workloads[] = {
+	{ "none", { { 0 } }, NULL },
+	{ "the newest of equals", { { NULL, NULL, "a", 9, DONE },
+				    { NULL, NULL, "b", 9, DONE } }, "a" },
+	{ "more runs", { { NULL, NULL, "a", 9, DONE },
+			 { NULL, NULL, "b", 9, DONE },
+			 { NULL, NULL, "b", 9, DONE } }, "b" },
+	{ "more levels are worth more", { { NULL, NULL, "a", 9, DONE },
+			 { NULL, NULL, "a", 9, DONE },
+			 { "c3", "leaf", "b", 9, DONE } }, "b" },
+	{ "the same level twice is one", { { "c3", "leaf", "a", 9, DONE },
+			 { "c3", "leaf", "a", 9, DONE },
+			 { "c3", "leaf", "b", 9, DONE },
+			 { "c4", "leaf", "b", 9, DONE } }, "b" },
+	{ "failures do not count",
+	  { { NULL, NULL, "a", 9, 1, NP_RUN_COMPLETE, 0, 0 } }, NULL },
+};
+
+static void test_workload(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(workloads); i++) {
+		const char *got, *want = workloads[i].want;
+		struct np_runs runs;
+
+		runs_make(workloads[i].run, &runs);
+		got = np_curve_workload(&runs);
+		T_ROW(workloads[i].name, want ? got && !strcmp(got, want) :
+						!got);
+		np_runs_free(&runs);
+	}
+}
+
+static const char fabric[] =
+"{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[],"
+"\"levels\":[\"c7\",\"c1\",\"c4\"],\"level_beside_level\":"
+"[[3,0.1,1],[null,null,null],[1,0,0.5]]}";
+
+static void test_levels_of_a_calibration(void)
+{
+	struct np_calibration c;
+	struct np_curve_levels l;
+
+	T_CHECK(!np_calibration_parse(fabric, strlen(fabric), "x", &c, NULL));
+	T_CHECK(!np_curve_levels_make(&c, &l));
+	T_CHECK(l.n == 3 && !strcmp(l.name[1], "c1"));
+	T_CHECK(t_close(l.level[0].pressure, log(8) / 2, 1e-9));
+	T_CHECK(t_close(l.level[1].pressure, log(1.1) / 2, 1e-9));
+	np_curve_levels_free(&l);
+	np_calibration_free(&c);
+}
+
+static const struct t_case cases[] = {
+	{ "only runs that can be compared count", test_count },
+	{ "runs under way count, but have no time yet", test_times },
+	{ "the workload that is furthest is gone on with", test_workload },
+	{ "levels and their pressure come from the calibration",
+	  test_levels_of_a_calibration },
+	{ NULL, NULL },
+};
+T_SUITE(curve_count, cases)
