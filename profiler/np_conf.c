@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "np_read.h"
 #include "np_store.h"
 
 #ifndef NP_BINDIR
@@ -231,25 +232,6 @@ static int apply_text(struct np_conf *c, char *text, size_t len,
 	return 0;
 }
 
-/* Up to max bytes; the number read, or -errno. */
-static ssize_t read_up_to(int fd, char *buf, size_t max)
-{
-	size_t len = 0;
-
-	while (len < max) {
-		ssize_t got = read(fd, buf + len, max - len);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (!got)
-			break;
-		len += (size_t)got;
-	}
-	return (ssize_t)len;
-}
-
 int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
 {
 	char text[MAX_FILE + 1];
@@ -261,7 +243,7 @@ int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
 	if (fd < 0)
 		return errno == ENOENT ? 0 :
 		       np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	len = read_up_to(fd, text, sizeof(text));
+	len = np_read_up_to(fd, text, sizeof(text));
 	close(fd);
 	if (len < 0)
 		return np_errf(err, (int)len, "%s: %s", path,

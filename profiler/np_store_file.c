@@ -1,5 +1,6 @@
 /* One file of the store: checked and read, or written whole. */
 #include "np_store_file.h"
+#include "np_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,25 +85,6 @@ static int open_file(const struct np_reader *r, const char *name, size_t *size)
 	return -EINVAL;
 }
 
-/* What is there of size bytes; -errno when reading fails. */
-static ssize_t read_all(int fd, char *buf, size_t size)
-{
-	size_t len = 0;
-
-	while (len < size) {
-		ssize_t got = read(fd, buf + len, size - len);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (!got)
-			break;
-		len += (size_t)got;
-	}
-	return (ssize_t)len;
-}
-
 ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
 {
 	size_t size;
@@ -113,7 +95,7 @@ ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
 	if (fd < 0)
 		return -EINVAL;
 	buf = malloc(size + 1);
-	len = buf ? read_all(fd, buf, size) : -ENOMEM;
+	len = buf ? np_read_up_to(fd, buf, size) : -ENOMEM;
 	close(fd);
 	if (len < 0) {
 		if (len != -ENOMEM)

@@ -20,6 +20,7 @@
 
 #include "np_choose.h"
 #include "np_conf.h"
+#include "np_describe.h"
 #include "np_fold.h"
 #include "np_keeper.h"
 #include "np_level.h"
@@ -115,57 +116,6 @@ static int save(struct attend *a)
 		tell(a, "is not saved", err.text);
 	a->next_save_sec = now_sec() + SAVE_EVERY_SEC;
 	return rc;
-}
-
-static const char *scope_name(const struct attend *a)
-{
-	return a->where.scope == NP_SCOPE_LEAF ? "leaf" : "node";
-}
-
-static int describe_level(struct attend *a)
-{
-	struct np_level_run *l = calloc(1, sizeof(*l));
-
-	if (!l)
-		return -ENOMEM;
-	a->r->level = l;
-	l->name = strdup(a->level.name);
-	l->partners = a->level.partners;
-	l->messages = a->level.messages;
-	l->bytes = a->level.bytes;
-	l->pause_sec = a->level.pause_sec;
-	l->scope = strdup(scope_name(a));
-	l->nodes = np_hosts_compress(&a->where.level);
-	return l->name && l->scope && l->nodes ? 0 : -ENOMEM;
-}
-
-static int describe(struct attend *a, struct np_err *err)
-{
-	const struct np_order *o = &a->order;
-	struct np_record *r = a->r;
-	char host[65] = "";
-
-	gethostname(host, sizeof(host) - 1);
-	strcpy(r->app, o->app);
-	r->uid = geteuid();
-	r->job_id = o->job_id;
-	r->step_id = o->step_id;
-	r->array_job_id = o->array_job_id;
-	r->array_task_id = o->array_task_id;
-	r->het_component = o->het_component;
-	r->n_tasks = o->n_tasks;
-	r->executable = strdup(o->executable);
-	r->fingerprint = strdup(o->fingerprint);
-	r->netprof_version = strdup(NP_VERSION);
-	r->host = strdup(host);
-	r->start = clock_sec(CLOCK_REALTIME);
-	r->probe.message_bytes = a->conf.message_bytes;
-	r->probe.period_sec = a->conf.period_sec;
-	r->probe.per_node = a->conf.per_node;
-	if (!r->executable || !r->fingerprint || !r->netprof_version ||
-	    !r->host)
-		return -ENOMEM;
-	return np_cluster_identity(r, err);
 }
 
 /* ---- the steps beside the user's ---- */
@@ -320,7 +270,7 @@ static void choose_level(struct attend *a)
 	struct np_err err = NP_ERR_INIT;
 
 	a->order.level[0] = '\0';
-	if (np_choose(a->store, a->r, scope_name(a), clock_sec(CLOCK_REALTIME),
+	if (np_choose(a->store, a->r, np_describe_scope(&a->where), clock_sec(CLOCK_REALTIME),
 		      &a->choice, &err))
 		np_record_note(a->r, "no level was chosen: %s", err.text);
 	else if (a->choice.level[0] &&
@@ -344,14 +294,15 @@ static int begin(struct attend *a, struct np_err *err)
 	rc = np_store_open(a->conf.store, &a->store, err);
 	if (!rc) {
 		np_store_set_max_runs(a->store, a->conf.max_runs);
-		rc = describe(a, err);
+		rc = np_describe_step(a->r, &a->order, &a->conf,
+				      clock_sec(CLOCK_REALTIME), err);
 	}
 	if (!rc)
 		rc = np_survey_make(&a->order, a->r, &a->where, err);
 	if (!rc && !strcmp(a->order.level, NP_ORDER_AUTO))
 		choose_level(a);
 	if (!rc && a->order.level[0])
-		rc = describe_level(a);
+		rc = np_describe_level(a->r, &a->level, &a->where);
 	if (!rc)
 		rc = save(a); /* no use in measuring what cannot be kept */
 	np_choice_end(&a->choice); /* by now others see the record */
