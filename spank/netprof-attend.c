@@ -270,8 +270,8 @@ static void choose_level(struct attend *a)
 	struct np_err err = NP_ERR_INIT;
 
 	a->order.level[0] = '\0';
-	if (np_choose(a->store, a->r, np_describe_scope(&a->where), clock_sec(CLOCK_REALTIME),
-		      &a->choice, &err))
+	if (np_choose(a->store, a->r, np_describe_scope(&a->where),
+		      clock_sec(CLOCK_REALTIME), &a->choice, &err))
 		np_record_note(a->r, "no level was chosen: %s", err.text);
 	else if (a->choice.level[0] &&
 		 !np_level_parse(a->choice.level, &a->level, NULL))

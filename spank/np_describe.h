@@ -1,4 +1,4 @@
-/* What a run record says from the start: which step, which probes, which level. */
+/* What a run record says from the start: step, probes, interference level. */
 #ifndef NP_DESCRIBE_H
 #define NP_DESCRIBE_H
 
