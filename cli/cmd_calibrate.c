@@ -137,25 +137,24 @@ static int run_calibrate(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_calibrate = {
 	.name = "calibrate",
-	.args = "[--levels=LIST] [--seconds=SEC] [--repeats=N] ... | --app=APP "
-		"[--repeats=N] [--dry-run] -- sbatch ...",
+	.args = "[OPTIONS] | --app=APP [OPTIONS] -- sbatch ...",
 	.help = "measure what interference does, to the fabric or a program",
 	.text =
 "Without --app, inside an allocation of idle nodes (salloc -N8 --exclusive),\n"
 "for an administrator: how the fabric behaves when idle and under each\n"
-"interference level, how the levels slow each other, and how much is felt on\n"
-"the same nodes, on other nodes of a leaf switch, and across its uplink.\n"
-"Nothing else may use these leaf switches meanwhile.  It can be stopped at any\n"
-"moment; the same command in the same allocation, or one with the same nodes,\n"
-"goes on.  Earlier calibrations are kept.\n\n"
-"  --levels=LIST        \"default\" (c0 to c7), \"all\" (the 40 of the method's\n"
+"interference level, how the levels slow each other, and how much is felt\n"
+"on the same nodes, on other nodes of a leaf switch, and across its uplink.\n"
+"Nothing else may use these leaf switches meanwhile.  It can be stopped at\n"
+"any moment; the same command on the same nodes goes on.  Earlier\n"
+"calibrations are kept.\n\n"
+"  --levels=LIST        \"default\" (c0 to c7), \"all\" (the 40 of the\n"
 "                       publication) or levels separated by commas\n"
 "  --choose=N           of more levels, take N into the table (default 8)\n"
 "  --seconds=SEC        of each measurement (default 3)\n"
 "  --probe-seconds=SEC  of measurements with probes (default 5 times that)\n"
 "  --repeats=N          of the table (default 3)\n"
-"  --scope=leaf|node    levels press on other nodes of the leaf, or on the same\n"
-"                       nodes (default: leaf, if that is felt)\n"
+"  --scope=leaf|node    levels press on other nodes of the leaf, or on the\n"
+"                       same nodes (default: leaf, if that is felt)\n"
 "  --output=FILE        write FILE, not the store\n"
 "  --fresh              do not go on with what was measured before\n"
 "  --dry-run            say what would be done and how long it would take\n\n"
