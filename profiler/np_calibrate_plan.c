@@ -40,7 +40,7 @@ double np_cal_alone_sec(const struct np_cal_setup *s,
 	case NP_CAL_IDLE:
 		return s->probe_seconds;
 	case NP_CAL_PROBE: /* one such before each level adds up */
-		return s->probe_seconds / 4;
+		return fmax(s->probe_seconds / 4, fmin(s->probe_seconds, 1));
 	default: /* alone, rounds hardly scatter */
 		return fmax(s->seconds / 2, fmin(s->seconds, 1));
 	}
