@@ -5,6 +5,10 @@
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 8 --nonblocking-leaf --netprof "$BUILD")
 LIMIT_SEC=120 # a calibration has many short steps
 
+# Rounds of these are short, so that half a second holds enough of them.
+MILD=P1:M1:B40ms MIDDLE=P1:M1:B5ms STRONG=P2:M1:B0s
+export MILD MIDDLE STRONG
+
 FABRIC=$STORE/fabric/$NETPROF_CLUSTER
 
 root() {
@@ -53,14 +57,14 @@ test_a_dry_run_says_how_long_it_would_take_and_leaves_nothing() {
 test_killed_in_the_middle_it_goes_on_and_the_result_is_whole() {
 	local before
 
-	calibrate 'n[0-7]' "--levels c1,c3,c5" >"$TMPDIR/first" 2>&1 &
+	calibrate 'n[0-7]' "--levels $MILD,$MIDDLE,$STRONG" >"$TMPDIR/first" 2>&1 &
 	wait_for 40 measured 8
 	# In the login host's own process namespace: no other is seen.
 	root 'kill -9 $(pgrep -f "^netprof calibrate")'
 	wait $! || :
 	before=$(wc -l < <(cat "$FABRIC"/.unfinished-*))
 	wait_for 10 no_steps
-	calibrate 'n[0-7]' "--levels c1,c3,c5" >"$TMPDIR/second" 2>&1 ||
+	calibrate 'n[0-7]' "--levels $MILD,$MIDDLE,$STRONG" >"$TMPDIR/second" 2>&1 ||
 		fail "$(tail -n 3 "$TMPDIR/second")"
 	grep -q "going on with what was begun" "$TMPDIR/second" ||
 		fail "it began anew"
@@ -68,12 +72,13 @@ test_killed_in_the_middle_it_goes_on_and_the_result_is_whole() {
 		fail "$before lines: $(grep done "$TMPDIR/second")"
 	[ ! -e "$FABRIC"/.unfinished-* ] || fail "its state is still there"
 	jq -e '.scope == "leaf" and .cluster == $ENV.NETPROF_CLUSTER and
-		(.levels | map(.name)) == ["c1", "c3", "c5"] and
+		(.levels | map(.name)) == [env.MILD, env.MIDDLE, env.STRONG] and
 		(.level_beside_level | flatten | all(.n == 1)) and
 		.coupling.leaf.mean == 1 and .coupling.node.n == 3 and
 		.coupling.uplink == null and
 		(.leaves[0] | .name == "leaf0" and .idle.n > 10) and
-		(.probes | .idle.n > 3 and .c1.n > 3 and .c5.n > 3)' \
+		(.probes | .idle.n > 3 and .[env.MILD].n > 3 and
+			.[env.STRONG].n > 3)' \
 		"$(newest)" >/dev/null || fail "$(jq -c 'del(.probes, .leaves)' \
 		"$(newest)")"
 }
@@ -86,7 +91,7 @@ no_steps() {
 test_a_shared_leaf_is_felt_and_a_strong_level_more_than_a_mild_one() {
 	jq -e '.loss.leaf.mean > 0.1 and .level_beside_level[1][2].mean > 0.1 and
 		.level_beside_level[1][2].mean > .level_beside_level[1][0].mean and
-		.probes.c5.mean_sec > .probes.idle.mean_sec' "$(newest)" ||
+		.probes[env.STRONG].mean_sec > .probes.idle.mean_sec' "$(newest)" ||
 		fail "$(jq -c '{loss, level_beside_level}' "$(newest)")"
 }
 
@@ -94,7 +99,7 @@ test_a_leaf_without_a_shared_fabric_has_no_effect() {
 	local first
 
 	first=$(newest)
-	calibrate 'n[8-15]' "--levels c3,c5" >"$TMPDIR/out" 2>&1 ||
+	calibrate 'n[8-15]' "--levels $MIDDLE,$STRONG" >"$TMPDIR/out" 2>&1 ||
 		fail "$(tail -n 3 "$TMPDIR/out")"
 	[ -e "$first" ] || fail "the earlier calibration is gone"
 	jq -e '.scope == "node" and .coupling.node.mean == 1 and
