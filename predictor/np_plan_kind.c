@@ -1,0 +1,189 @@
+/* Kinds of pending jobs, and whom each must avoid. */
+#include "np_plan_impl.h"
+
+uint8_t np_plan_touch(const struct np_plan *p, const struct np_job *j)
+{
+	/* Slurm keeps a job under one leaf if it fits. */
+	bool spans = j->flags & NP_JOB_SPANS ||
+		     j->nodes_min > p->s->leaves->largest;
+
+	return (j->flags & NP_JOB_SHARES_NODES ? NP_TOUCH_NODE : 0) |
+	       (spans ? NP_TOUCH_UPLINK : 0);
+}
+
+bool np_plan_sees(const struct np_kind *a, const struct np_kind *b)
+{
+	return b->trusted || (a->owner != NP_ANYBODY && a->owner == b->owner);
+}
+
+/* An owner makes a difference if jobs of his are seen by him alone. */
+static bool is_private(const struct np_plan *p, uint32_t owner)
+{
+	if (np_plan_find(p->private_owner, p->n_private, owner) < p->n_private)
+		return true;
+	for (size_t i = 0; i < p->n_kinds; i++)
+		if (!p->kind[i].trusted && p->kind[i].owner == owner)
+			return true;
+	return false;
+}
+
+static bool add_kind(struct np_plan *p, struct np_kind *k)
+{
+	size_t n = p->n_leaves, bits = np_bits_words(n) + 1;
+	uint16_t *loads = np_plan_alloc(p, 4 * n + 1, sizeof(*loads));
+	uint64_t *words = np_plan_alloc(p, 3 * bits, sizeof(*words));
+
+	if (!loads || !words)
+		return false;
+	k->load = loads;
+	k->worst = loads + n;
+	k->push = loads + 2 * n;
+	k->holders = loads + 3 * n;
+	k->open = words;
+	k->self_apart = words + bits;
+	k->held = words + 2 * bits;
+	p->kind[p->n_kinds] = *k;
+	return true;
+}
+
+uint32_t np_plan_kind_of(struct np_plan *p, const struct np_job *j,
+			 size_t room)
+{
+	struct np_kind k = {
+		.profile = (uint16_t)j->profile,
+		.touch = np_plan_touch(p, j),
+		.trusted = p->t->profile[j->profile].trusted,
+		.owner = NP_ANYBODY,
+		.job = j->id,
+		.unit = NP_NONE,
+	};
+
+	if (!k.trusted || is_private(p, j->owner))
+		k.owner = j->owner;
+	for (size_t i = 0; i < p->n_kinds; i++)
+		if (p->kind[i].profile == k.profile &&
+		    p->kind[i].touch == k.touch && p->kind[i].owner == k.owner)
+			return (uint32_t)i;
+	if (p->n_kinds >= room || !add_kind(p, &k))
+		return NP_NONE;
+	return (uint32_t)p->n_kinds++;
+}
+
+static uint16_t narrow(uint64_t load)
+{
+	return load < UINT16_MAX ? (uint16_t)load : UINT16_MAX;
+}
+
+/* Load, worst and push of one leaf, from trusted runners. */
+static void load_leaf(const struct np_plan *p, struct np_kind *k, size_t leaf,
+		      const uint16_t *feels, const uint16_t *pushes)
+{
+	const struct np_runner *r = p->seen.runner + p->seen.first[leaf];
+	size_t n = p->seen.first[leaf + 1] - p->seen.first[leaf];
+	uint32_t worst = 0, push = 0;
+	uint64_t load = 0;
+
+	for (size_t i = 0; i < n; i++)
+		load += (uint64_t)r[i].n *
+			feels[r[i].profile * NP_N_TOUCH +
+			      (r[i].touch & k->touch)];
+	for (size_t i = 0; i < p->seen.tender[leaf]; i++) {
+		uint32_t x = pushes[r[i].profile * NP_N_TOUCH +
+				    (r[i].touch & k->touch)];
+
+		if (!x)
+			continue;
+		if (x > push)
+			push = x;
+		if (r[i].load + x > worst)
+			worst = r[i].load + x;
+	}
+	k->load[leaf] = narrow(load);
+	k->worst[leaf] = narrow(worst);
+	k->push[leaf] = (uint16_t)push;
+}
+
+static void maxima(struct np_kind *k, size_t leaf)
+{
+	if (k->load[leaf] > k->max_load)
+		k->max_load = k->load[leaf];
+	if (k->worst[leaf] > k->max_worst)
+		k->max_worst = k->worst[leaf];
+	if (k->push[leaf] > k->max_push)
+		k->max_push = k->push[leaf];
+}
+
+/* May one of its jobs be on a leaf; and may two? */
+static void open_leaf(struct np_plan *p, struct np_kind *k, uint32_t leaf,
+		      uint32_t twice)
+{
+	uint32_t me = (uint32_t)(k - p->kind);
+	bool own = k->owner != NP_ANYBODY &&
+		   p->own.first[leaf] < p->own.first[leaf + 1];
+
+	if (own ? np_plan_apart(p, me, NP_NONE, leaf, NULL) :
+	    k->load[leaf] > p->limit || k->worst[leaf] > p->limit)
+		return;
+	np_bits_set(k->open, leaf);
+	if (!own && (!twice || k->load[leaf] + twice <= p->limit) &&
+	    (uint32_t)k->worst[leaf] + k->push[leaf] <= p->limit)
+		return;
+	if (np_plan_apart(p, me, me, leaf, NULL)) {
+		np_bits_set(k->self_apart, leaf);
+		k->self = true;
+	}
+}
+
+void np_plan_kind_load(struct np_plan *p, struct np_kind *k)
+{
+	const uint16_t *feels = np_press_feels(p->t, k->profile);
+	const uint16_t *pushes = np_press_pushes(p->t, k->profile);
+	uint32_t twice = np_plan_pair(p->t, k->profile, k->touch, k->profile,
+				      k->touch);
+	bool mute = p->t->profile[k->profile].mute;
+
+	for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++) {
+		if (mute) {
+			np_bits_set(k->open, leaf);
+			continue;
+		}
+		load_leaf(p, k, leaf, feels, pushes);
+		maxima(k, leaf);
+		open_leaf(p, k, leaf, twice);
+	}
+}
+
+bool np_plan_kind_full(const struct np_plan *p, const struct np_kind *k)
+{
+	return np_bits_count(k->open, p->lw) == p->n_leaves;
+}
+
+/* Set a's bit for b, and what b must think of a. */
+static void row(struct np_plan *p, uint32_t a, uint32_t b)
+{
+	const struct np_kind *ka = &p->kind[a], *kb = &p->kind[b];
+	uint32_t ab = np_plan_pair(p->t, ka->profile, ka->touch, kb->profile,
+				   kb->touch);
+	uint32_t ba = np_plan_pair(p->t, kb->profile, kb->touch, ka->profile,
+				   ka->touch);
+
+	if (!np_plan_sees(ka, kb))
+		return;
+	if (!kb->trusted)
+		np_bits_set(p->kin + a * p->kw, b);
+	if (ab > p->limit || ba > p->limit)
+		np_bits_set(p->hard + a * p->kw, b);
+	else if ((ab && ka->max_load + ab > p->limit) ||
+		 (ba && kb->max_load + ba > p->limit))
+		np_bits_set(p->soft + a * p->kw, b);
+}
+
+void np_plan_kind_rows(struct np_plan *p, uint32_t kind)
+{
+	for (uint32_t b = 0; b < p->n_kinds; b++) {
+		if (b == kind)
+			continue; /* self_apart says it */
+		row(p, kind, b);
+		row(p, b, kind);
+	}
+}

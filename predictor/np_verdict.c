@@ -1,0 +1,323 @@
+/* From leaves held to what is written into a job, and why. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_placement_impl.h"
+
+/* Looking for the cause ends after so many leaves, or causes found. */
+#define LEAVES_ASKED 64
+#define CAUSES_FOUND 4
+
+bool np_placement_cause_on(const struct np_plan *p, uint32_t kind,
+			   uint32_t leaf, struct np_cause *cause)
+{
+	const struct np_kind *k = &p->kind[kind];
+	const uint64_t *on = p->on_leaf + leaf * p->kw;
+	struct np_cause c;
+	bool any = false;
+
+	if (!np_bits_test(k->open, leaf))
+		return np_plan_apart(p, kind, NP_NONE, leaf, cause);
+	NP_BITS_EACH(b, on, p->kw) {
+		if (b == kind ? !np_bits_test(k->self_apart, leaf) :
+		    !np_plan_sees(k, &p->kind[b]))
+			continue;
+		if (np_plan_apart(p, kind, (uint32_t)b, leaf, &c) &&
+		    (!any || c.slowdown > cause->slowdown)) {
+			*cause = c;
+			any = true;
+		}
+	}
+	return any;
+}
+
+void np_placement_cause(const struct np_plan *p, uint32_t kind,
+			const uint64_t *reach, const uint64_t *open,
+			struct np_cause *cause)
+{
+	struct np_cause c;
+	int asked = 0, found = 0;
+
+	*cause = (struct np_cause){ .leaf = NP_NO_LEAF };
+	for (size_t w = 0; w < p->lw; w++)
+		for (uint64_t m = reach[w] & ~open[w]; m; m &= m - 1) {
+			uint32_t leaf = (uint32_t)(w * NP_BITS_WORD) +
+					(uint32_t)__builtin_ctzll(m);
+
+			if (asked++ == LEAVES_ASKED || found == CAUSES_FOUND)
+				return;
+			if (!np_placement_cause_on(p, kind, leaf, &c))
+				continue;
+			if (!found++ || c.slowdown > cause->slowdown)
+				*cause = c;
+		}
+}
+
+int64_t np_placement_until(const struct np_policy *policy,
+			   const struct np_job *j, double held_sec,
+			   int64_t now_sec)
+{
+	double left = policy->max_defer_sec - held_sec;
+	/* One that cannot start by itself is only kept from starting before
+	   anybody looks again. */
+	double step = j->state == NP_JOB_WAITING ? policy->max_defer_sec :
+		      policy->defer_step_sec;
+	int64_t until, last;
+
+	if (j->state == NP_JOB_WAITING)
+		left = policy->max_defer_sec;
+	if (left < 1)
+		left = 1;
+	last = now_sec + (int64_t)ceil(left);
+	until = now_sec + (int64_t)ceil(step);
+	if (j->prior == NP_PRIOR_DEFERRED &&
+	    (double)(j->prior_until_sec - now_sec) > step / 2)
+		until = j->prior_until_sec; /* good enough: no new update */
+	if (until > last)
+		until = last;
+	return until > j->eligible_sec ? until : j->eligible_sec;
+}
+
+uint64_t *np_placement_open(struct np_plan *p, const uint64_t *set,
+			    const uint64_t *reach)
+{
+	uint64_t *open = np_plan_alloc(p, p->lw, sizeof(*open));
+
+	if (!open)
+		return NULL;
+	for (size_t w = 0; w < p->lw; w++)
+		open[w] = set[w] | ~reach[w];
+	if (p->n_leaves % NP_BITS_WORD)
+		open[p->lw - 1] &= (UINT64_C(1) << p->n_leaves %
+				    NP_BITS_WORD) - 1;
+	return open;
+}
+
+static int confine(struct np_plan *p, const uint64_t *set,
+		   const uint64_t *reach, uint32_t kind, struct np_verdict *v)
+{
+	uint64_t *open;
+
+	if (np_bits_within(reach, set, p->lw)) {
+		v->action = NP_ACT_ANYWHERE;
+		v->cause.why = NP_WHY_FITS;
+		return 0;
+	}
+	open = np_placement_open(p, set, reach);
+	if (!open)
+		return -ENOMEM;
+	v->action = NP_ACT_CONFINE;
+	v->leaves = open;
+	np_placement_cause(p, kind, reach, open, &v->cause);
+	if (v->cause.leaf == NP_NO_LEAF) /* closed to make room for others */
+		v->cause.why = NP_WHY_FROM_PENDING;
+	return 0;
+}
+
+static void defer(struct np_placement *p, struct np_plan *plan, uint32_t i,
+		  struct np_verdict *v)
+{
+	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
+
+	v->action = NP_ACT_DEFER;
+	v->until_sec = np_placement_until(&p->policy, j, v->held_sec,
+					  p->s->now_sec);
+	np_placement_cause(plan, plan->job_kind[i],
+			   plan->counts[j->candidates]->reach, plan->none,
+			   &v->cause);
+	if (v->cause.leaf == NP_NO_LEAF)
+		v->cause.why = NP_WHY_FROM_PENDING;
+}
+
+static bool seat_met(const struct np_plan *p, const struct np_seat *s)
+{
+	return np_plan_usable_in(p, np_plan_cohort(p, s->cohort)) >= s->need;
+}
+
+/* An array whose tasks conflict: each gets leaves, or waits. */
+static int judge_tasks(struct np_placement *p, struct np_plan *plan,
+		       uint32_t i, struct np_verdict *v)
+{
+	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
+	const uint64_t *reach = plan->counts[j->candidates]->reach;
+	const struct np_seat *s = &plan->seat[plan->seat_of[i]], *last = NULL;
+	uint32_t n = 0;
+
+	p->first_task[i] = (uint32_t)p->task.n;
+	for (; s < plan->seat + plan->n_seats && s->job == i; s++) {
+		const uint64_t **leaves;
+		struct np_verdict one;
+
+		if (!seat_met(plan, s))
+			continue;
+		leaves = np_pool_add(&p->task, 1);
+		if (!leaves ||
+		    confine(plan, plan->unit[s->unit].set, reach, s->kind,
+			    &one))
+			return -ENOMEM;
+		*leaves = one.action == NP_ACT_CONFINE ? one.leaves : NULL;
+		last = s;
+		n++;
+	}
+	if (n == j->tasks) { /* the last one stays in the record */
+		v->tasks = n - 1;
+		return confine(plan, plan->unit[last->unit].set, reach,
+			       last->kind, v);
+	}
+	v->tasks = n;
+	defer(p, plan, i, v);
+	if (n)
+		v->cause.why = NP_WHY_TASKS;
+	return 0;
+}
+
+static int judge_enforced(struct np_placement *p, struct np_plan *plan,
+			  uint32_t i, struct np_verdict *v)
+{
+	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
+	const struct np_seat *s = &plan->seat[plan->seat_of[i]];
+	const struct np_unit *u = &plan->unit[s->unit];
+
+	if (plan->kind[s->kind].self && j->tasks > 1)
+		return judge_tasks(p, plan, i, v);
+	if (seat_met(plan, s))
+		return confine(plan, u->set,
+			       plan->counts[j->candidates]->reach, s->kind, v);
+	defer(p, plan, i, v);
+	return 0;
+}
+
+static int judge_preferred(struct np_plan *plan, uint32_t i,
+			   struct np_verdict *v)
+{
+	const struct np_job *j = &np_snapshot_jobs(plan->s)[i].in;
+	uint32_t kind = plan->job_kind[i];
+
+	if (plan->prefer_set[i])
+		return confine(plan, plan->prefer_set[i],
+			       plan->counts[j->candidates]->reach, kind, v);
+	v->action = NP_ACT_ANYWHERE;
+	v->cause.why = plan->kind[kind].self && j->tasks > 1 ?
+		       NP_WHY_TASKS_TOGETHER : NP_WHY_NO_ROOM_APART;
+	return 0;
+}
+
+/* Why a job that is ours has no kind. */
+static enum np_why not_placed(const struct np_plan *plan,
+			      const struct np_job *j)
+{
+	const struct np_counts *c = plan->counts[j->candidates];
+
+	if (!np_bits_any(c->reach, plan->lw))
+		return NP_WHY_NO_LEAF;
+	return np_plan_enough(plan, j, c) ? NP_WHY_TOO_MANY :
+					    NP_WHY_TOO_FEW_NODES;
+}
+
+static int judge(struct np_placement *p, uint32_t i, struct np_verdict *v)
+{
+	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
+	struct np_plan *plan = np_placement_plan(p, j);
+	uint32_t kind = plan->job_kind[i];
+
+	v->cause.why = np_plan_aside(plan, j, p->s->now_sec);
+	if (j->state == NP_JOB_RUNNING || v->cause.why)
+		return 0;
+	if (np_plan_held_enough(plan, j, v->held_sec)) {
+		v->action = NP_ACT_ANYWHERE;
+		v->cause.why = NP_WHY_HELD_LONG_ENOUGH;
+		return 0;
+	}
+	if (kind == NP_NONE) {
+		v->cause.why = not_placed(plan, j);
+		return 0;
+	}
+	if (plan->kind[kind].quiet) {
+		v->action = NP_ACT_ANYWHERE;
+		v->cause.why = np_press_complete(p->t, (uint32_t)j->profile) ?
+			       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
+		return 0;
+	}
+	return j->mode == NP_MODE_PREFER ? judge_preferred(plan, i, v) :
+	       judge_enforced(p, plan, i, v);
+}
+
+/* Word w of the leaves that are open before, and by the verdict. */
+static uint64_t open_before(const struct np_snapshot_job *j,
+			    const struct np_snapshot *s, size_t w)
+{
+	if (j->in.prior == NP_PRIOR_DEFERRED)
+		return 0;
+	return j->in.prior == NP_PRIOR_LEAVES ?
+	       np_snapshot_prior(s, j)[w] : ~UINT64_C(0);
+}
+
+static uint64_t open_after(const struct np_verdict *v, size_t w)
+{
+	if (v->action == NP_ACT_DEFER)
+		return 0;
+	return v->action == NP_ACT_CONFINE ? v->leaves[w] : ~UINT64_C(0);
+}
+
+/* What differs on leaves that the job can reach. */
+static void compare(struct np_placement *p, uint32_t i, struct np_verdict *v)
+{
+	const struct np_snapshot_job *j = &np_snapshot_jobs(p->s)[i];
+	const struct np_counts *c = j->in.state == NP_JOB_RUNNING ? NULL :
+		np_placement_plan(p, &j->in)->counts[j->in.candidates];
+
+	if (j->in.state == NP_JOB_RUNNING)
+		return;
+	for (size_t w = 0; w < p->s->leaf_words; w++) {
+		uint64_t reach = c ? c->reach[w] : ~UINT64_C(0);
+		uint64_t was = open_before(j, p->s, w) & reach;
+		uint64_t is = open_after(v, w) & reach;
+
+		v->changed |= was != is;
+		v->narrows |= (was & ~is) != 0;
+	}
+	if (v->action == NP_ACT_DEFER)
+		v->changed |= j->in.prior != NP_PRIOR_DEFERRED ||
+			      j->in.prior_until_sec != v->until_sec;
+	else
+		v->changed |= j->in.prior == NP_PRIOR_DEFERRED;
+	v->changed |= v->tasks != 0;
+	v->applied = j->in.mode != NP_MODE_ADVISE &&
+		     v->action != NP_ACT_NONE;
+}
+
+int np_placement_judge(struct np_placement *p)
+{
+	for (uint32_t i = 0; i < p->s->job.n; i++) {
+		struct np_verdict *v = &p->verdict[i];
+		int rc;
+
+		v->held_sec = p->held_sec[i];
+		v->cause.leaf = NP_NO_LEAF;
+		rc = judge(p, i, v);
+		if (rc)
+			return rc;
+		compare(p, i, v);
+	}
+	return 0;
+}
+
+void np_placement_causes(const struct np_placement *p, size_t i,
+			 np_placement_cause_fn *fn, void *arg)
+{
+	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
+	const struct np_plan *plan = np_placement_plan(p, j);
+	const struct np_verdict *v = &p->verdict[i];
+	struct np_cause c;
+
+	if (v->action != NP_ACT_CONFINE && v->action != NP_ACT_DEFER)
+		return;
+	NP_BITS_EACH(leaf, plan->counts[j->candidates]->reach, plan->lw)
+		if (!(open_after(v, leaf / NP_BITS_WORD) >>
+		      leaf % NP_BITS_WORD & 1) &&
+		    np_placement_cause_on(plan, plan->job_kind[i],
+					  (uint32_t)leaf, &c))
+			fn(arg, &c);
+}
