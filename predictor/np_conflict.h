@@ -22,14 +22,18 @@
  * nodes if both share nodes, and at its uplink if both span leaves; the worst
  * of the contacts that apply counts.  Jobs without a common leaf do not touch.
  *
- * Conflict.  Job a must avoid job b on a leaf if, with everything already
- * running there that a can see, the predicted slowdown of a, of b, or of a
- * third job running there would exceed the limit, and the other's part in it
- * is not 0.  Job a sees the jobs with trusted profiles and those of a's owner:
- * a user's own profile limits that user's jobs, and only a trusted profile
- * pushes the jobs of others away.  Two pending jobs conflict if either must
- * avoid the other.  If both must, the one that comes later yields; if one
- * must, it yields whatever the order.
+ * Who sees whom.  Job a sees job b if b's profile is trusted, or if both have
+ * the same owner: a user's own profile limits that user's jobs, and only a
+ * trusted profile pushes the jobs of others away.
+ *
+ * Conflict.  A pending job a must avoid a leaf if, with everything running
+ * there that a sees, the predicted slowdown of a, or with a of one of those,
+ * would exceed the limit.  It must avoid another pending job b that it sees if,
+ * with everything running there that both see, the predicted slowdown of a, of
+ * b or of a third one running there would exceed it, and both a and b have a
+ * part in that.  Two pending jobs conflict on a leaf if either must avoid the
+ * other.  If both must, the one that comes later yields; if one must, as the
+ * other does not see it, it yields whatever the order.
  */
 #ifndef NP_CONFLICT_H
 #define NP_CONFLICT_H

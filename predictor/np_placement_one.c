@@ -33,17 +33,21 @@ static void count(struct np_placement *p, const struct np_job *j,
 }
 
 /* Leaves on which the job may be, as others stand now. */
-static void leaves_now(const struct np_plan *p, uint32_t kind,
-		       const uint64_t *reach, uint64_t *can)
+static void leaves_now(const struct np_plan *p, const struct np_job *j,
+		       uint32_t kind, const uint64_t *reach, uint64_t *can)
 {
 	const struct np_kind *k = &p->kind[kind];
 
-	NP_BITS_EACH(leaf, reach, p->lw)
+	NP_BITS_EACH(leaf, reach, p->lw) {
+		bool held = np_bits_test(k->held, leaf);
+
 		/* Where its kind is, it may be, if two of it may. */
-		if (np_bits_test(k->held, leaf) ?
-		    !np_bits_test(k->self_apart, leaf) :
-		    !np_plan_blocked(p, kind, (uint32_t)leaf))
+		if (np_bits_test(k->self_apart, leaf) &&
+		    (held || j->tasks > 1))
+			continue;
+		if (held || !np_plan_blocked(p, kind, (uint32_t)leaf))
 			np_bits_set(can, leaf);
+	}
 }
 
 /* Add the tightest leaf that is enough, or the largest. */
@@ -170,10 +174,6 @@ static int place_enforced(struct submission *s, const uint64_t *can)
 	const struct np_counts *c = s->counts;
 	bool shares = s->job->flags & NP_JOB_SHARES_NODES;
 
-	if (s->plan->kind[s->kind].self && s->job->tasks > 1) {
-		postpone(s, NP_WHY_TASKS);
-		return 0;
-	}
 	if (np_bits_within(c->reach, can, s->plan->lw)) {
 		anywhere(s, harmless(s));
 		return 0;
@@ -185,7 +185,8 @@ static int place_enforced(struct submission *s, const uint64_t *can)
 	    choose(s->plan, s->job, s->kind, c->usable, c->loose_usable, can,
 		   s->set))
 		return confine(s);
-	postpone(s, NP_WHY_FROM_PENDING);
+	postpone(s, s->job->tasks > 1 && s->plan->kind[s->kind].self ?
+		 NP_WHY_TASKS : NP_WHY_FROM_PENDING);
 	return 0;
 }
 
@@ -196,11 +197,11 @@ static int place_preferred(struct submission *s, const uint64_t *can)
 	if (np_bits_within(s->counts->reach, can, s->plan->lw) &&
 	    why != NP_WHY_FITS)
 		anywhere(s, why);
-	else if (s->plan->kind[s->kind].self && s->job->tasks > 1)
-		anywhere(s, NP_WHY_TASKS_TOGETHER);
 	else if (np_plan_prefer_set(s->plan, s->job, s->kind, s->counts,
 				    s->set))
 		return confine(s);
+	else if (s->plan->kind[s->kind].self && s->job->tasks > 1)
+		anywhere(s, NP_WHY_TASKS_TOGETHER);
 	else
 		anywhere(s, NP_WHY_NO_ROOM_APART);
 	return 0;
@@ -210,7 +211,7 @@ static int place(struct submission *s)
 {
 	uint64_t can[NP_LEAVES_MAX / NP_BITS_WORD] = { 0 };
 
-	leaves_now(s->plan, s->kind, s->counts->reach, can);
+	leaves_now(s->plan, s->job, s->kind, s->counts->reach, can);
 	return s->job->mode == NP_MODE_PREFER ? place_preferred(s, can) :
 	       place_enforced(s, can);
 }

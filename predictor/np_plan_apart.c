@@ -24,18 +24,6 @@ static uint64_t own_load(const struct np_plan *p, uint32_t profile,
 	return sum;
 }
 
-static bool own_here(const struct np_plan *p, uint32_t leaf, uint32_t owner)
-{
-	const struct np_crowd *c = &p->own;
-
-	if (owner == NP_ANYBODY)
-		return false;
-	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
-		if (c->runner[k].owner == owner)
-			return true;
-	return false;
-}
-
 static uint32_t beside(const struct np_plan *p, const struct np_kind *victim,
 		       const struct np_kind *co)
 {
@@ -49,6 +37,12 @@ static uint32_t runner_beside(const struct np_plan *p,
 {
 	return np_plan_pair(p->t, victim->profile, victim->touch, co->profile,
 			    co->touch);
+}
+
+/* Whose private runners count: those that all concerned see. */
+static uint32_t view(const struct np_kind *a, const struct np_kind *b)
+{
+	return !b || a->owner == b->owner ? a->owner : NP_ANYBODY;
 }
 
 /* The worst so far. */
@@ -89,16 +83,17 @@ static void strain_runners(const struct np_plan *p, const struct np_crowd *c,
 			   const struct np_kind *a, const struct np_kind *b,
 			   uint32_t leaf, struct strain *s)
 {
+	uint32_t owner = view(a, b);
+
 	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
 		const struct np_runner *r = &c->runner[k];
 		uint32_t x = runner_beside(p, r, a);
 		uint32_t y = b ? runner_beside(p, r, b) : 0;
 
-		if (!x || (b && !y) ||
-		    (c == &p->own && r->owner != a->owner))
+		if (!x || (b && !y) || (c == &p->own && r->owner != owner))
 			continue;
 		note(p, s, r->load + x + y +
-		     own_load(p, r->profile, r->touch, leaf, a->owner, r),
+		     own_load(p, r->profile, r->touch, leaf, owner, r),
 		     false, b ? b->job : r->job, r->job);
 	}
 }
@@ -107,8 +102,9 @@ static void strain_kinds(const struct np_plan *p, const struct np_kind *a,
 			 const struct np_kind *b, uint32_t leaf,
 			 struct strain *s)
 {
+	uint32_t owner = view(a, b);
 	uint64_t la = a->load[leaf] + own_load(p, a->profile, a->touch, leaf,
-					       a->owner, NULL);
+					       owner, NULL);
 	uint32_t ab = b ? beside(p, a, b) : 0;
 	uint32_t ba = b ? beside(p, b, a) : 0;
 	uint64_t most = 0;
@@ -123,7 +119,7 @@ static void strain_kinds(const struct np_plan *p, const struct np_kind *a,
 		note(p, s, la + ab, true, b->job, 0);
 	if (ba)
 		note(p, s, b->load[leaf] + ba +
-		     own_load(p, b->profile, b->touch, leaf, a->owner, NULL),
+		     own_load(p, b->profile, b->touch, leaf, owner, NULL),
 		     false, b->job, b->job);
 }
 
@@ -136,7 +132,7 @@ bool np_plan_apart(const struct np_plan *p, uint32_t a, uint32_t b,
 
 	strain_kinds(p, ka, kb, leaf, &s);
 	strain_runners(p, &p->seen, ka, kb, leaf, &s);
-	if (ka->owner != NP_ANYBODY)
+	if (view(ka, kb) != NP_ANYBODY)
 		strain_runners(p, &p->own, ka, kb, leaf, &s);
 	if (s.load && cause)
 		*cause = (struct np_cause){
@@ -183,16 +179,11 @@ static bool any_apart(const struct np_plan *p, uint32_t a, uint32_t leaf,
 	const uint64_t *on = p->on_leaf + leaf * p->kw;
 
 	for (size_t w = 0; w < p->kw; w++) {
-		uint64_t m = among ? on[w] & among[w] : on[w];
-
-		for (; m; m &= m - 1) {
+		for (uint64_t m = on[w] & among[w]; m; m &= m - 1) {
 			uint32_t b = (uint32_t)(w * NP_BITS_WORD) +
 				     (uint32_t)__builtin_ctzll(m);
 
-			/* Of its own kind, one leaf may hold several: the
-			   caller knows whether that is this very job. */
-			if (b != a && np_plan_sees(&p->kind[a], &p->kind[b]) &&
-			    np_plan_apart(p, a, b, leaf, NULL))
+			if (np_plan_apart(p, a, b, leaf, NULL))
 				return true;
 		}
 	}
@@ -208,8 +199,6 @@ bool np_plan_blocked(const struct np_plan *p, uint32_t a, uint32_t leaf)
 	if (!np_bits_test(k->open, leaf) ||
 	    np_bits_meet(on, p->hard + a * p->kw, p->kw))
 		return true;
-	if (own_here(p, leaf, k->owner))
-		return any_apart(p, a, leaf, NULL);
 	for (size_t w = 0; w < p->kw; w++)
 		for (uint64_t m = on[w] & soft[w]; m; m &= m - 1)
 			if (direct(p, k, &p->kind[w * NP_BITS_WORD +

@@ -45,7 +45,7 @@ static bool by_own_kind(const struct np_plan *p, const struct np_unit *u,
 	const struct np_kind *k = &p->kind[u->kind];
 
 	return np_bits_test(k->self_apart, leaf) &&
-	       k->holders[leaf] > np_bits_test(u->set, leaf);
+	       (u->together || k->holders[leaf] > np_bits_test(u->set, leaf));
 }
 
 bool np_plan_can_take(const struct np_plan *p, uint32_t unit, uint32_t leaf)
@@ -158,6 +158,9 @@ int np_plan_clear(struct np_plan *p, uint32_t rank, uint32_t leaf,
 	uint32_t me = p->seat[rank].unit, kind = p->unit[me].kind;
 	const uint64_t *on = p->on_leaf + leaf * p->kw;
 
+	if (p->unit[me].together &&
+	    np_bits_test(p->kind[kind].self_apart, leaf))
+		return -EBUSY; /* by itself it would be too many there */
 	NP_BITS_EACH(d, on, p->kw) {
 		uint32_t b = (uint32_t)d, next;
 

@@ -84,6 +84,7 @@ struct np_unit {
 	uint32_t next;	 /* of the same kind */
 	uint32_t rank;	 /* of its first seat */
 	bool ready;	 /* has a seat that may start */
+	bool together;	 /* tasks of one array, kept on leaves for several */
 	bool placed;	 /* has a seat whose need is met */
 	uint64_t *set, *reach;
 	uint64_t demand, supply; /* nodes */
@@ -114,8 +115,8 @@ struct np_plan {
 	size_t n_kinds, kind_room, kw;
 	/*
 	 * kind_room rows of kw words: whom a kind must avoid on any leaf; on
-	 * some leaf perhaps, for the load there; kinds of the same owner that
-	 * others do not see.
+	 * some leaf perhaps, for the load there; other kinds of the same
+	 * owner, where that makes a difference.
 	 */
 	uint64_t *hard, *soft, *kin;
 	uint64_t *on_leaf;     /* n_leaves rows of kw words: kinds that hold */
@@ -128,6 +129,7 @@ struct np_plan {
 			      job keeps off the leaf */
 	uint32_t *leaf_order; /* most free nodes first */
 	uint64_t *none;	      /* lw words of 0 */
+	uint64_t *scratch;    /* lw words */
 
 	uint32_t *order; /* pending jobs that are ours, by precedence */
 	size_t n_order;
@@ -228,6 +230,13 @@ void np_plan_kind_drop(struct np_plan *p, uint32_t kind, uint32_t leaf);
 /* np_plan_unit.c */
 int np_plan_seats(struct np_plan *p);
 int np_plan_units(struct np_plan *p);
+/*
+ * Leaves for an array of a kind that conflicts with itself on some, in bits
+ * (lw words): those where it does not.  false: they are not enough.
+ */
+bool np_plan_together(const struct np_plan *p, const struct np_job *j,
+		      uint32_t kind, const struct np_counts *c,
+		      uint64_t *bits);
 /* Whether usable candidate nodes suffice at all, whoever else runs. */
 bool np_plan_enough(const struct np_plan *p, const struct np_job *j,
 		    const struct np_counts *c);

@@ -169,7 +169,7 @@ static void row(struct np_plan *p, uint32_t a, uint32_t b)
 
 	if (!np_plan_sees(ka, kb))
 		return;
-	if (!kb->trusted)
+	if (ka->owner != NP_ANYBODY && ka->owner == kb->owner)
 		np_bits_set(p->kin + a * p->kw, b);
 	if (ab > p->limit || ba > p->limit)
 		np_bits_set(p->hard + a * p->kw, b);

@@ -3,12 +3,23 @@
 
 #include "np_plan_impl.h"
 
+static uint32_t number(const struct np_job *j)
+{
+	return j->array ? j->array : j->id;
+}
+
 int np_plan_precedence(const struct np_job *x, const struct np_job *y)
 {
 	if (x->priority != y->priority)
 		return x->priority > y->priority ? -1 : 1;
 	if (x->submit_sec != y->submit_sec)
 		return x->submit_sec < y->submit_sec ? -1 : 1;
+	if (number(x) != number(y))
+		return number(x) < number(y) ? -1 : 1;
+	/* A task that was split off has a newer id than the rest, which would
+	   otherwise come first and take its leaves. */
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 

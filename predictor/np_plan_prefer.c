@@ -38,13 +38,15 @@ static uint64_t wanted_before(const struct np_plan *p,
 	return n;
 }
 
-static bool kept_apart_on(const struct np_plan *p, uint32_t kind,
-			  uint32_t leaf)
+static bool kept_apart_on(const struct np_plan *p, const struct np_job *j,
+			  uint32_t kind, uint32_t leaf)
 {
 	const struct np_kind *k = &p->kind[kind];
 
-	return !(np_bits_test(k->self_apart, leaf) && k->holders[leaf]) &&
-	       !np_plan_blocked(p, kind, leaf);
+	if (np_bits_test(k->self_apart, leaf) &&
+	    (k->holders[leaf] || j->tasks > 1))
+		return false;
+	return !np_plan_blocked(p, kind, leaf);
 }
 
 /* The tightest leaf that is enough, or the largest. */
@@ -61,7 +63,7 @@ static uint32_t pick(const struct np_plan *p, const struct np_job *j,
 		    (best != NP_NONE && most >= missing &&
 		     (n < missing || n >= most)) ||
 		    (best != NP_NONE && most < missing && n <= most) ||
-		    !kept_apart_on(p, kind, leaf))
+		    !kept_apart_on(p, j, kind, leaf))
 			continue;
 		best = leaf;
 		most = n;
@@ -81,7 +83,7 @@ int np_plan_prefer_set(const struct np_plan *p, const struct np_job *j,
 	memset(set, 0, p->lw * sizeof(*set));
 	NP_BITS_EACH(leaf, c->reach, p->lw)
 		all += sure(p, j, c, (uint32_t)leaf);
-	if (all < need || (p->kind[kind].self && j->tasks > 1))
+	if (all < need)
 		return 0;
 	while (have < need) {
 		uint32_t leaf = pick(p, j, kind, c, set, need - have);

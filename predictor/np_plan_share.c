@@ -39,20 +39,20 @@ static bool poorer(const struct np_unit *a, const struct np_unit *b)
 	return a->supply * b->demand < b->supply * a->demand;
 }
 
+/* Units that may start come first, and the poorest of them first of all. */
 static bool widen_leaf(struct np_plan *p, const uint32_t *unit, size_t n,
 		       uint32_t leaf)
 {
 	uint32_t first = NP_NONE;
 	bool any = false;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && p->unit[unit[i]].ready; i++)
 		if ((first == NP_NONE ||
 		     poorer(&p->unit[unit[i]], &p->unit[first])) &&
 		    wants(p, unit[i], leaf))
 			first = unit[i];
-	if (first == NP_NONE)
-		return false;
-	np_plan_hold(p, first, leaf);
+	if (first != NP_NONE)
+		np_plan_hold(p, first, leaf);
 	for (size_t i = 0; i < n; i++)
 		if (wants(p, unit[i], leaf)) {
 			np_plan_hold(p, unit[i], leaf);
@@ -69,7 +69,7 @@ static int widen(struct np_plan *p, bool trusted, bool *changed)
 	if (!unit)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->n_units; i++)
-		if (p->unit[i].placed && p->unit[i].ready &&
+		if (p->unit[i].placed &&
 		    p->kind[p->unit[i].kind].trusted == trusted)
 			unit[n++] = i;
 	for (size_t i = 0; i < p->n_leaves; i++)

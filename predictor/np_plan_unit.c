@@ -162,17 +162,37 @@ uint64_t np_plan_usable_in(const struct np_plan *p, const struct np_cohort *q)
 	       q->in_usable + q->counts->loose_usable;
 }
 
-/* The unit of a seat: the kind's, or a new one. */
+bool np_plan_together(const struct np_plan *p, const struct np_job *j,
+		      uint32_t kind, const struct np_counts *c, uint64_t *bits)
+{
+	const struct np_kind *k = &p->kind[kind];
+
+	for (size_t w = 0; w < p->lw; w++)
+		bits[w] = c->reach[w] & k->open[w] & ~k->self_apart[w];
+	return np_plan_sum(j->switches, c->usable, c->loose_usable, bits,
+			   p->lw) >= j->nodes_min;
+}
+
+/* The unit of a seat: the kind's, or its own, or that of its array. */
 static uint32_t unit_of(struct np_plan *p, uint32_t *of_kind, uint32_t rank)
 {
 	const struct np_seat *s = &p->seat[rank];
+	const struct np_job *j = &np_snapshot_jobs(p->s)[s->job].in;
 	bool alone = p->kind[s->kind].self;
+	bool together = alone && j->tasks > 1 &&
+			np_plan_together(p, j, s->kind,
+					 p->counts[j->candidates],
+					 p->scratch);
 	uint32_t u = alone ? NP_NONE : of_kind[s->kind];
+
+	if (together && s->task)
+		u = p->seat[rank - 1].unit;
 
 	if (u == NP_NONE) {
 		u = (uint32_t)p->n_units++;
 		p->unit[u] = (struct np_unit){
 			.kind = s->kind, .cohort = NP_NONE, .rank = rank,
+			.together = together,
 			.set = p->unit_bits + 2 * u * p->lw,
 			.reach = p->unit_bits + (2 * u + 1) * p->lw,
 		};
@@ -220,7 +240,8 @@ static void join(struct np_plan *p, struct np_seat *s, struct np_cohort *q,
 {
 	uint32_t seats = j->tasks < NP_PLACEMENT_MAX_TASKS ?
 			 j->tasks : NP_PLACEMENT_MAX_TASKS;
-	uint64_t wants = p->kind[s->kind].self ? s->need :
+	uint64_t wants = p->kind[s->kind].self &&
+			 !p->unit[q->unit].together ? s->need :
 			 (uint64_t)s->need * j->tasks / seats;
 
 	q->n_seats++;

@@ -65,7 +65,10 @@ struct np_job {
 	int32_t profile;    /* handle of np_conflict.h, or unknown */
 
 	/* Pending jobs. */
-	uint32_t tasks;	    /* array tasks in this record; 1: no array */
+	uint32_t tasks;	    /* array tasks in this record; 1: no array, or
+			       one task that has a record of its own */
+	uint32_t array;	    /* id of the array it belongs to; 0: none */
+	uint32_t task;	    /* lowest index in the array of its tasks */
 	uint32_t nodes_min; /* nodes it needs, at least 1 */
 	uint32_t switches;  /* --switches: at most so many leaves; 0: any */
 	uint32_t priority;

@@ -180,7 +180,7 @@ static int judge_enforced(struct np_placement *p, struct np_plan *plan,
 	const struct np_seat *s = &plan->seat[plan->seat_of[i]];
 	const struct np_unit *u = &plan->unit[s->unit];
 
-	if (plan->kind[s->kind].self && j->tasks > 1)
+	if (plan->kind[s->kind].self && j->tasks > 1 && !u->together)
 		return judge_tasks(p, plan, i, v);
 	if (seat_met(plan, s))
 		return confine(plan, u->set,
@@ -199,7 +199,10 @@ static int judge_preferred(struct np_plan *plan, uint32_t i,
 		return confine(plan, plan->prefer_set[i],
 			       plan->counts[j->candidates]->reach, kind, v);
 	v->action = NP_ACT_ANYWHERE;
-	v->cause.why = plan->kind[kind].self && j->tasks > 1 ?
+	v->cause.why = plan->kind[kind].self && j->tasks > 1 &&
+		       !np_plan_together(plan, j, kind,
+					 plan->counts[j->candidates],
+					 plan->scratch) ?
 		       NP_WHY_TASKS_TOGETHER : NP_WHY_NO_ROOM_APART;
 	return 0;
 }
