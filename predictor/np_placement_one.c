@@ -38,16 +38,13 @@ static void leaves_now(const struct np_plan *p, const struct np_job *j,
 {
 	const struct np_kind *k = &p->kind[kind];
 
-	NP_BITS_EACH(leaf, reach, p->lw) {
-		bool held = np_bits_test(k->held, leaf);
-
-		/* Where its kind is, it may be, if two of it may. */
-		if (np_bits_test(k->self_apart, leaf) &&
-		    (held || j->tasks > 1))
-			continue;
-		if (held || !np_plan_blocked(p, kind, (uint32_t)leaf))
+	NP_BITS_EACH(leaf, reach, p->lw)
+		/* Not even where its kind is without looking: who does not
+		   see that kind may have come there since. */
+		if (!(np_bits_test(k->self_apart, leaf) &&
+		      (np_bits_test(k->held, leaf) || j->tasks > 1)) &&
+		    !np_plan_blocked(p, kind, (uint32_t)leaf))
 			np_bits_set(can, leaf);
-	}
 }
 
 /* Add the tightest leaf that is enough, or the largest. */

@@ -45,9 +45,11 @@ struct np_kind {
 	uint8_t touch;
 	bool trusted;
 	bool self;  /* its jobs conflict with each other on some leaf */
-	bool quiet; /* conflicts with nothing in the snapshot */
+	bool quiet; /* for sure conflicts with nothing in the snapshot */
+	bool asked, meets; /* answer of np_plan_kind_meets() */
 	uint32_t owner; /* NP_ANYBODY where it makes no difference */
 	uint32_t job;	/* first of them */
+	uint32_t n;	/* jobs and array tasks in the snapshot */
 	uint32_t unit;	/* last of them; NP_NONE */
 
 	/* Per leaf, from trusted running jobs; loads. */
@@ -210,6 +212,8 @@ uint32_t np_plan_kind_of(struct np_plan *p, const struct np_job *j,
 /* Fill in what the running jobs mean for a kind, then its rows. */
 void np_plan_kind_load(struct np_plan *p, struct np_kind *k);
 void np_plan_kind_rows(struct np_plan *p, uint32_t kind);
+/* Does it conflict with anything in the snapshot, on any leaf? */
+bool np_plan_kind_meets(struct np_plan *p, uint32_t kind);
 bool np_plan_kind_full(const struct np_plan *p, const struct np_kind *k);
 /* Does a see b: may b's profile limit a's jobs? */
 bool np_plan_sees(const struct np_kind *a, const struct np_kind *b);

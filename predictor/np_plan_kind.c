@@ -187,3 +187,44 @@ void np_plan_kind_rows(struct np_plan *p, uint32_t kind)
 		row(p, b, kind);
 	}
 }
+
+static bool meets(const struct np_plan *p, uint32_t a, uint32_t b)
+{
+	for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
+		if (np_plan_apart(p, a, b, leaf, NULL))
+			return true;
+	return false;
+}
+
+/* May these two, perhaps, not be on one leaf? */
+static bool suspect(const struct np_plan *p, uint32_t a, uint32_t b)
+{
+	const struct np_kind *ka = &p->kind[a], *kb = &p->kind[b];
+
+	if (!np_plan_sees(ka, kb) && !np_plan_sees(kb, ka))
+		return false;
+	return np_bits_test(p->soft + a * p->kw, b) ||
+	       np_bits_test(p->soft + b * p->kw, a) ||
+	       np_bits_test(p->hard + a * p->kw, b) ||
+	       np_bits_test(p->hard + b * p->kw, a) ||
+	       np_bits_test(p->kin + a * p->kw, b) ||
+	       (ka->max_push && kb->max_push &&
+		ka->max_worst + kb->max_push > p->limit);
+}
+
+bool np_plan_kind_meets(struct np_plan *p, uint32_t kind)
+{
+	struct np_kind *k = &p->kind[kind];
+
+	if (k->quiet)
+		return false;
+	if (!k->asked) {
+		k->asked = true;
+		k->meets = (k->self && k->n > 1) ||
+			   !np_plan_kind_full(p, k);
+		for (uint32_t b = 0; b < p->n_kinds && !k->meets; b++)
+			k->meets = b != kind && suspect(p, kind, b) &&
+				   meets(p, kind, b);
+	}
+	return k->meets;
+}

@@ -128,19 +128,24 @@ static int try_job(struct np_plan *p, uint32_t job, uint64_t *scratch)
 	return 0;
 }
 
-/* An enforced job that cannot go anywhere; its leaves, or none yet. */
+/* An enforced job in a conflict, whose seats have leaves, or none yet. */
 static bool enforced_set(struct np_plan *p, uint32_t job)
 {
 	const struct np_job *j = &np_snapshot_jobs(p->s)[job].in;
-	uint32_t rank = p->seat_of[job];
-	const struct np_cohort *q;
+	const struct np_seat *s = p->seat + p->seat_of[job];
 
-	if (rank == NP_NONE || p->seat[rank].unit == NP_NONE)
+	if (p->seat_of[job] == NP_NONE || s->unit == NP_NONE)
 		return false;
-	q = np_plan_cohort(p, p->seat[rank].cohort);
-	if (np_plan_usable_in(p, q) >= p->seat[rank].need)
-		speak(p, j, p->unit[q->unit].set);
-	return true; /* deferred ones take nothing */
+	for (; s < p->seat + p->n_seats && s->job == job; s++) {
+		const struct np_cohort *q = np_plan_cohort(p, s->cohort);
+		bool last = s + 1 == p->seat + p->n_seats ||
+			    s[1].job != job || s[1].unit != s->unit;
+
+		/* Deferred ones take nothing. */
+		if (last && np_plan_usable_in(p, q) >= s->need)
+			speak(p, j, p->unit[q->unit].set);
+	}
+	return true;
 }
 
 static int account(struct np_plan *p, uint32_t job, uint64_t *scratch)
@@ -153,7 +158,7 @@ static int account(struct np_plan *p, uint32_t job, uint64_t *scratch)
 	if (enforced_set(p, job))
 		return 0;
 	if (j->mode == NP_MODE_PREFER && p->job_kind[job] != NP_NONE &&
-	    !p->kind[p->job_kind[job]].quiet) {
+	    np_plan_kind_meets(p, p->job_kind[job])) {
 		rc = try_job(p, job, scratch);
 		if (rc || p->prefer_set[job])
 			return rc;

@@ -83,13 +83,15 @@ static void prior(const struct np_plan *p, const struct np_seat *s,
 		  uint64_t *bits)
 {
 	const struct np_snapshot_job *j = &np_snapshot_jobs(p->s)[s->job];
+	const struct np_counts *c = p->counts[j->in.candidates];
 
 	if (s->task) /* what stands in the record stands for its first task */
 		return;
-	if (j->in.prior == NP_PRIOR_ANYWHERE)
-		np_bits_or(bits, p->counts[j->in.candidates]->reach, p->lw);
-	else if (j->in.prior == NP_PRIOR_LEAVES)
-		np_bits_or(bits, j->in.prior_leaves, p->lw);
+	for (size_t w = 0; w < p->lw; w++)
+		if (j->in.prior == NP_PRIOR_ANYWHERE)
+			bits[w] |= c->reach[w];
+		else if (j->in.prior == NP_PRIOR_LEAVES)
+			bits[w] |= c->reach[w] & j->in.prior_leaves[w];
 }
 
 static int keep(struct np_plan *p, bool trusted)

@@ -111,8 +111,10 @@ int np_plan_seats(struct np_plan *p)
 			continue;
 		p->job_kind[j] = np_plan_kind_of(p, &job[j].in,
 						 NP_PLACEMENT_MAX_KINDS);
-		if (p->job_kind[j] != NP_NONE &&
-		    np_plan_enforced(p, &job[j].in))
+		if (p->job_kind[j] == NP_NONE)
+			continue;
+		p->kind[p->job_kind[j]].n += job[j].in.tasks;
+		if (np_plan_enforced(p, &job[j].in))
 			seat(p, j, &extra);
 	}
 	return 0;

@@ -199,11 +199,13 @@ static int judge_preferred(struct np_plan *plan, uint32_t i,
 		return confine(plan, plan->prefer_set[i],
 			       plan->counts[j->candidates]->reach, kind, v);
 	v->action = NP_ACT_ANYWHERE;
-	v->cause.why = plan->kind[kind].self && j->tasks > 1 &&
-		       !np_plan_together(plan, j, kind,
-					 plan->counts[j->candidates],
-					 plan->scratch) ?
-		       NP_WHY_TASKS_TOGETHER : NP_WHY_NO_ROOM_APART;
+	v->cause.why = NP_WHY_NO_ROOM_APART;
+	if (!np_plan_kind_meets(plan, kind))
+		v->cause.why = NP_WHY_HARMLESS;
+	else if (plan->kind[kind].self && j->tasks > 1 &&
+		 !np_plan_together(plan, j, kind,
+				   plan->counts[j->candidates], plan->scratch))
+		v->cause.why = NP_WHY_TASKS_TOGETHER;
 	return 0;
 }
 

@@ -24,7 +24,7 @@ static void make_apps(struct world *w, uint64_t *seed)
 
 	w->n_apps = 2 + w_random(seed, 6);
 	for (size_t i = 0; i < w->n_apps; i++) {
-		snprintf(w->app_name[i], 8, "A%zu", i);
+		snprintf(w->app_name[i], 8, "A%u", (unsigned)i % 100);
 		w->app_trusted[i] = w_random(seed, 4) != 0;
 		w->app_owner[i] = w_random(seed, 3);
 	}
@@ -39,7 +39,7 @@ static void make_leaves(struct world *w, uint64_t *seed)
 {
 	w->n_leaves = 1 + w_random(seed, 9);
 	for (size_t i = 0; i < w->n_leaves; i++) {
-		snprintf(w->leaf_name[i], 8, "l%zu", i);
+		snprintf(w->leaf_name[i], 8, "l%u", (unsigned)i % 100);
 		w->n_nodes += 1 + w_random(seed, 6);
 		w->leaf_first[i + 1] = (uint32_t)w->n_nodes;
 	}
