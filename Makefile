@@ -143,6 +143,10 @@ $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,-lcunit $(JSON) $(GSL) $(LIBM))
 
+$(BUILD)/bench_place: $(BUILD)/t/bench_place.o $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(LIBM))
+
 $(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -DT_DATA_DIR='"$(CURDIR)/t/data"'
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
