@@ -229,8 +229,10 @@ static void fill(const struct np_conflict *c, struct np_press *t)
 			most = f[NP_TOUCH_NODE | NP_TOUCH_UPLINK];
 			if (most > t->most[v])
 				t->most[v] = most;
-			if (most)
+			if (most) {
 				t->profile[v].mute = t->profile[x].mute = false;
+				t->profile[x].loud = true;
+			}
 			if (!whole)
 				t->profile[v].complete =
 					t->profile[x].complete = false;

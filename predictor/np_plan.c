@@ -157,8 +157,7 @@ static int gather_kinds(struct np_plan *p)
 		k->quiet = !k->self && np_plan_kind_full(p, k) &&
 			   (!k->max_push ||
 			    k->max_worst + largest <= p->limit) &&
-			   (k->owner == NP_ANYBODY ||
-			    !p->own.first[p->n_leaves]);
+			   k->own.load == k->seen.load;
 	}
 	for (size_t i = 0; i < p->n_kinds; i++)
 		for (size_t b = 0; b < p->n_kinds; b++)

@@ -3,10 +3,9 @@
 
 #include "np_plan_impl.h"
 
-/* Load of a profile from the runners of a leaf that only one owner sees. */
-static uint64_t own_load(const struct np_plan *p, uint32_t profile,
-			 uint32_t touch, uint32_t leaf, uint32_t owner,
-			 const struct np_runner *but)
+uint64_t np_plan_own_load(const struct np_plan *p, uint32_t profile,
+			  uint32_t touch, uint32_t leaf, uint32_t owner,
+			  const struct np_runner *but)
 {
 	const struct np_crowd *c = &p->own;
 	uint64_t sum = 0;
@@ -43,6 +42,13 @@ static uint32_t runner_beside(const struct np_plan *p,
 static uint32_t view(const struct np_kind *a, const struct np_kind *b)
 {
 	return !b || a->owner == b->owner ? a->owner : NP_ANYBODY;
+}
+
+/* What runs there for a, when b is to be there as well. */
+static const struct np_view *view_of(const struct np_kind *a,
+				     const struct np_kind *b)
+{
+	return a->owner == b->owner ? &a->own : &a->seen;
 }
 
 /* The worst so far. */
@@ -93,7 +99,7 @@ static void strain_runners(const struct np_plan *p, const struct np_crowd *c,
 		if (!x || (b && !y) || (c == &p->own && r->owner != owner))
 			continue;
 		note(p, s, r->load + x + y +
-		     own_load(p, r->profile, r->touch, leaf, owner, r),
+		     np_plan_own_load(p, r->profile, r->touch, leaf, owner, r),
 		     false, b ? b->job : r->job, r->job);
 	}
 }
@@ -102,25 +108,43 @@ static void strain_kinds(const struct np_plan *p, const struct np_kind *a,
 			 const struct np_kind *b, uint32_t leaf,
 			 struct strain *s)
 {
-	uint32_t owner = view(a, b);
-	uint64_t la = a->load[leaf] + own_load(p, a->profile, a->touch, leaf,
-					       owner, NULL);
-	uint32_t ab = b ? beside(p, a, b) : 0;
-	uint32_t ba = b ? beside(p, b, a) : 0;
 	uint64_t most = 0;
-	uint32_t who = 0;
+	uint32_t who = 0, ab, ba;
 
-	if (!b && la > p->limit) {
+	if (!b) {
 		worst_runner(p, a, &p->seen, leaf, &most, &who);
 		worst_runner(p, a, &p->own, leaf, &most, &who);
-		note(p, s, la, true, who, 0);
+		note(p, s, a->own.load[leaf], true, who, 0);
+		return;
 	}
+	ab = beside(p, a, b);
+	ba = beside(p, b, a);
 	if (ab)
-		note(p, s, la + ab, true, b->job, 0);
+		note(p, s, view_of(a, b)->load[leaf] + ab, true, b->job, 0);
 	if (ba)
-		note(p, s, b->load[leaf] + ba +
-		     own_load(p, b->profile, b->touch, leaf, owner, NULL),
-		     false, b->job, b->job);
+		note(p, s, view_of(b, a)->load[leaf] + ba, false, b->job,
+		     b->job);
+}
+
+/* With the load that runs there already, one of the two has too much. */
+static bool direct(const struct np_plan *p, const struct np_kind *a,
+		   const struct np_kind *b, uint32_t leaf)
+{
+	uint32_t ab = beside(p, a, b), ba = beside(p, b, a);
+
+	return (ab && view_of(a, b)->load[leaf] + ab > p->limit) ||
+	       (ba && view_of(b, a)->load[leaf] + ba > p->limit);
+}
+
+/* Nobody running there can have too much from both: at a glance. */
+static bool no_third(const struct np_plan *p, const struct np_kind *a,
+		     const struct np_kind *b, uint32_t leaf)
+{
+	const struct np_view *va = view_of(a, b), *vb = view_of(b, a);
+
+	return !va->push[leaf] || !vb->push[leaf] ||
+	       va->worst[leaf] + vb->push[leaf] <= (int64_t)p->limit ||
+	       vb->worst[leaf] + va->push[leaf] <= (int64_t)p->limit;
 }
 
 bool np_plan_apart(const struct np_plan *p, uint32_t a, uint32_t b,
@@ -129,8 +153,15 @@ bool np_plan_apart(const struct np_plan *p, uint32_t a, uint32_t b,
 	const struct np_kind *ka = &p->kind[a];
 	const struct np_kind *kb = b == NP_NONE ? NULL : &p->kind[b];
 	struct strain s = { 0 };
+	bool sure = kb ? direct(p, ka, kb, leaf) :
+			 !np_bits_test(ka->open, leaf);
 
-	strain_kinds(p, ka, kb, leaf, &s);
+	if (!sure && (!kb || no_third(p, ka, kb, leaf)))
+		return false;
+	if (sure && !cause)
+		return true;
+	if (cause)
+		strain_kinds(p, ka, kb, leaf, &s);
 	strain_runners(p, &p->seen, ka, kb, leaf, &s);
 	if (view(ka, kb) != NP_ANYBODY)
 		strain_runners(p, &p->own, ka, kb, leaf, &s);
@@ -144,24 +175,14 @@ bool np_plan_apart(const struct np_plan *p, uint32_t a, uint32_t b,
 	return s.load != 0;
 }
 
-/* With the load that runs there already, one of the two has too much. */
-static bool direct(const struct np_plan *p, const struct np_kind *a,
-		   const struct np_kind *b, uint32_t leaf)
-{
-	uint32_t ab = beside(p, a, b), ba = beside(p, b, a);
-
-	return (ab && a->load[leaf] + ab > p->limit) ||
-	       (ba && b->load[leaf] + ba > p->limit);
-}
-
 /* A third job, running there, would have too much from both. */
 static bool third(const struct np_plan *p, const struct np_kind *a,
 		  uint32_t leaf)
 {
 	const struct np_runner *r = p->seen.runner + p->seen.first[leaf];
 
-	if (!a->push[leaf] ||
-	    a->worst[leaf] + p->extra_max[leaf] <= p->limit)
+	if (!a->seen.push[leaf] ||
+	    (uint32_t)a->seen.worst[leaf] + p->extra_max[leaf] <= p->limit)
 		return false;
 	for (uint32_t k = 0; k < p->seen.tender[leaf]; k++) {
 		uint32_t x = runner_beside(p, &r[k], a);

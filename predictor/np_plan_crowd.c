@@ -172,6 +172,30 @@ static void load_leaf(struct np_plan *p, size_t leaf)
 	c->tender[leaf] = to - c->first[leaf];
 }
 
+static int pack_loud(struct np_plan *p)
+{
+	struct np_crowd *c = &p->seen;
+	uint32_t n = 0;
+
+	c->loud = np_plan_alloc(p, c->first[p->n_leaves], sizeof(*c->loud));
+	c->first_loud = np_plan_alloc(p, p->n_leaves + 1,
+				      sizeof(*c->first_loud));
+	if (!c->loud || !c->first_loud)
+		return -ENOMEM;
+	for (size_t leaf = 0; leaf < p->n_leaves; leaf++) {
+		for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
+			const struct np_runner *r = &c->runner[k];
+
+			if (p->t->profile[r->profile].loud)
+				c->loud[n++] = (struct np_loud){
+					r->profile, r->touch, r->n
+				};
+		}
+		c->first_loud[leaf + 1] = n;
+	}
+	return 0;
+}
+
 int np_plan_crowd(struct np_plan *p)
 {
 	size_t n = p->n_leaves + 2;
@@ -185,5 +209,5 @@ int np_plan_crowd(struct np_plan *p)
 		return -ENOMEM;
 	for (size_t leaf = 0; leaf < p->n_leaves; leaf++)
 		load_leaf(p, leaf);
-	return 0;
+	return pack_loud(p);
 }

@@ -34,10 +34,26 @@ struct np_runner {
 	uint32_t job;	/* one of them */
 };
 
+struct np_loud {
+	uint16_t profile;
+	uint8_t touch;
+	uint32_t n;
+};
+
 struct np_crowd {
 	struct np_runner *runner;
 	uint32_t *first;  /* n_leaves + 1 */
 	uint32_t *tender; /* n_leaves: as many of them come first */
+	/* Those of them that press on anybody, once more, packed. */
+	struct np_loud *loud;
+	uint32_t *first_loud;
+};
+
+/* What the runners of each leaf mean for a kind; loads. */
+struct np_view {
+	uint16_t *load;	 /* of the kind */
+	uint16_t *worst; /* of one there beside the kind, if it feels it */
+	uint16_t *push;	 /* most that the kind adds to one there */
 };
 
 struct np_kind {
@@ -52,13 +68,13 @@ struct np_kind {
 	uint32_t n;	/* jobs and array tasks in the snapshot */
 	uint32_t unit;	/* last of them; NP_NONE */
 
-	/* Per leaf, from trusted running jobs; loads. */
-	uint16_t *load;	 /* of the kind */
-	uint16_t *worst; /* of a tender one there beside the kind */
-	uint16_t *push;	 /* most that the kind adds to a tender one */
-	uint16_t *holders; /* units that hold the leaf */
-	uint32_t max_load, max_worst, max_push;
+	struct np_view seen; /* with the trusted runners; of those that feel
+				it, only the tender ones */
+	struct np_view own;  /* with its owner's as well; where there are none,
+				the same arrays */
+	uint32_t max_load, max_worst, max_push; /* seen */
 
+	uint16_t *holders; /* per leaf: units that hold it */
 	uint64_t *open;	      /* leaves where nothing running forbids it */
 	uint64_t *self_apart; /* leaves for one of its jobs at most */
 	uint64_t *held;	      /* leaves with holders */
@@ -219,6 +235,10 @@ bool np_plan_kind_full(const struct np_plan *p, const struct np_kind *k);
 bool np_plan_sees(const struct np_kind *a, const struct np_kind *b);
 
 /* np_plan_apart.c */
+/* Load from an owner's private runners on a leaf, one of them left out. */
+uint64_t np_plan_own_load(const struct np_plan *p, uint32_t profile,
+			  uint32_t touch, uint32_t leaf, uint32_t owner,
+			  const struct np_runner *but);
 /*
  * Must kind a avoid, on a leaf, what runs there (b == NP_NONE), or a pending
  * job of kind b with what runs there?  cause (may be NULL) is filled in if so.

@@ -27,18 +27,47 @@ static bool is_private(const struct np_plan *p, uint32_t owner)
 	return false;
 }
 
+static bool add_view(struct np_plan *p, struct np_view *v)
+{
+	v->load = np_plan_alloc(p, 3 * p->n_leaves + 1, sizeof(*v->load));
+	if (!v->load)
+		return false;
+	v->worst = v->load + p->n_leaves;
+	v->push = v->worst + p->n_leaves;
+	return true;
+}
+
+/* Does an owner have private jobs running on a leaf? */
+static bool runs_on(const struct np_plan *p, uint32_t owner, uint32_t leaf)
+{
+	const struct np_crowd *c = &p->own;
+
+	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
+		if (c->runner[k].owner == owner)
+			return true;
+	return false;
+}
+
+static bool runs(const struct np_plan *p, uint32_t owner)
+{
+	for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
+		if (runs_on(p, owner, leaf))
+			return true;
+	return false;
+}
+
 static bool add_kind(struct np_plan *p, struct np_kind *k)
 {
-	size_t n = p->n_leaves, bits = np_bits_words(n) + 1;
-	uint16_t *loads = np_plan_alloc(p, 4 * n + 1, sizeof(*loads));
+	size_t bits = p->lw + 1;
 	uint64_t *words = np_plan_alloc(p, 3 * bits, sizeof(*words));
 
-	if (!loads || !words)
+	k->holders = np_plan_alloc(p, p->n_leaves, sizeof(*k->holders));
+	if (!words || !k->holders || !add_view(p, &k->seen))
 		return false;
-	k->load = loads;
-	k->worst = loads + n;
-	k->push = loads + 2 * n;
-	k->holders = loads + 3 * n;
+	k->own = k->seen;
+	if (k->owner != NP_ANYBODY && runs(p, k->owner) &&
+	    !add_view(p, &k->own))
+		return false;
 	k->open = words;
 	k->self_apart = words + bits;
 	k->held = words + 2 * bits;
@@ -74,20 +103,19 @@ static uint16_t narrow(uint64_t load)
 	return load < UINT16_MAX ? (uint16_t)load : UINT16_MAX;
 }
 
-/* Load, worst and push of one leaf, from trusted runners. */
-static void load_leaf(const struct np_plan *p, struct np_kind *k, size_t leaf,
-		      const uint16_t *feels, const uint16_t *pushes)
+static void see_leaf(const struct np_plan *p, struct np_kind *k, size_t leaf,
+		     const uint16_t *feels, const uint16_t *pushes)
 {
-	const struct np_runner *r = p->seen.runner + p->seen.first[leaf];
-	size_t n = p->seen.first[leaf + 1] - p->seen.first[leaf];
+	const struct np_crowd *c = &p->seen;
+	const struct np_runner *r = c->runner + c->first[leaf];
 	uint32_t worst = 0, push = 0;
 	uint64_t load = 0;
 
-	for (size_t i = 0; i < n; i++)
-		load += (uint64_t)r[i].n *
-			feels[r[i].profile * NP_N_TOUCH +
-			      (r[i].touch & k->touch)];
-	for (size_t i = 0; i < p->seen.tender[leaf]; i++) {
+	for (size_t i = c->first_loud[leaf]; i < c->first_loud[leaf + 1]; i++)
+		load += (uint64_t)c->loud[i].n *
+			feels[c->loud[i].profile * NP_N_TOUCH +
+			      (c->loud[i].touch & k->touch)];
+	for (size_t i = 0; i < c->tender[leaf]; i++) {
 		uint32_t x = pushes[r[i].profile * NP_N_TOUCH +
 				    (r[i].touch & k->touch)];
 
@@ -98,48 +126,75 @@ static void load_leaf(const struct np_plan *p, struct np_kind *k, size_t leaf,
 		if (r[i].load + x > worst)
 			worst = r[i].load + x;
 	}
-	k->load[leaf] = narrow(load);
-	k->worst[leaf] = narrow(worst);
-	k->push[leaf] = (uint16_t)push;
+	k->seen.load[leaf] = narrow(load);
+	k->seen.worst[leaf] = narrow(worst);
+	k->seen.push[leaf] = (uint16_t)push;
+	if (k->seen.load[leaf] > k->max_load)
+		k->max_load = k->seen.load[leaf];
+	if (k->seen.worst[leaf] > k->max_worst)
+		k->max_worst = k->seen.worst[leaf];
+	if (k->seen.push[leaf] > k->max_push)
+		k->max_push = k->seen.push[leaf];
 }
 
-static void maxima(struct np_kind *k, size_t leaf)
+static void see_own(const struct np_plan *p, const struct np_crowd *c,
+		    struct np_kind *k, uint32_t leaf)
 {
-	if (k->load[leaf] > k->max_load)
-		k->max_load = k->load[leaf];
-	if (k->worst[leaf] > k->max_worst)
-		k->max_worst = k->worst[leaf];
-	if (k->push[leaf] > k->max_push)
-		k->max_push = k->push[leaf];
+	const uint16_t *pushes = np_press_pushes(p->t, k->profile);
+	uint32_t worst = k->own.worst[leaf], push = k->own.push[leaf];
+
+	for (uint32_t i = c->first[leaf]; i < c->first[leaf + 1]; i++) {
+		const struct np_runner *r = &c->runner[i];
+		uint32_t x = pushes[r->profile * NP_N_TOUCH +
+				    (r->touch & k->touch)];
+		uint64_t load;
+
+		if (!x || (c == &p->own && r->owner != k->owner))
+			continue;
+		load = r->load + x + np_plan_own_load(p, r->profile, r->touch,
+						      leaf, k->owner, r);
+		if (x > push)
+			push = x;
+		if (load > worst)
+			worst = narrow(load);
+	}
+	k->own.worst[leaf] = narrow(worst);
+	k->own.push[leaf] = (uint16_t)push;
+}
+
+static void own_leaf(const struct np_plan *p, struct np_kind *k, uint32_t leaf)
+{
+	k->own.load[leaf] = k->seen.load[leaf];
+	k->own.worst[leaf] = k->seen.worst[leaf];
+	k->own.push[leaf] = k->seen.push[leaf];
+	if (!runs_on(p, k->owner, leaf))
+		return;
+	k->own.load[leaf] =
+		narrow(k->seen.load[leaf] +
+		       np_plan_own_load(p, k->profile, k->touch, leaf,
+					k->owner, NULL));
+	see_own(p, &p->seen, k, leaf);
+	see_own(p, &p->own, k, leaf);
 }
 
 /* May one of its jobs be on a leaf; and may two? */
-static void open_leaf(struct np_plan *p, struct np_kind *k, uint32_t leaf,
-		      uint32_t twice)
+static void open_leaf(struct np_plan *p, struct np_kind *k, uint32_t leaf)
 {
 	uint32_t me = (uint32_t)(k - p->kind);
-	bool own = k->owner != NP_ANYBODY &&
-		   p->own.first[leaf] < p->own.first[leaf + 1];
 
-	if (own ? np_plan_apart(p, me, NP_NONE, leaf, NULL) :
-	    k->load[leaf] > p->limit || k->worst[leaf] > p->limit)
+	if (k->own.load[leaf] > p->limit || k->own.worst[leaf] > p->limit)
 		return;
 	np_bits_set(k->open, leaf);
-	if (!own && (!twice || k->load[leaf] + twice <= p->limit) &&
-	    (uint32_t)k->worst[leaf] + k->push[leaf] <= p->limit)
+	if (!np_plan_apart(p, me, me, leaf, NULL))
 		return;
-	if (np_plan_apart(p, me, me, leaf, NULL)) {
-		np_bits_set(k->self_apart, leaf);
-		k->self = true;
-	}
+	np_bits_set(k->self_apart, leaf);
+	k->self = true;
 }
 
 void np_plan_kind_load(struct np_plan *p, struct np_kind *k)
 {
 	const uint16_t *feels = np_press_feels(p->t, k->profile);
 	const uint16_t *pushes = np_press_pushes(p->t, k->profile);
-	uint32_t twice = np_plan_pair(p->t, k->profile, k->touch, k->profile,
-				      k->touch);
 	bool mute = p->t->profile[k->profile].mute;
 
 	for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++) {
@@ -147,9 +202,10 @@ void np_plan_kind_load(struct np_plan *p, struct np_kind *k)
 			np_bits_set(k->open, leaf);
 			continue;
 		}
-		load_leaf(p, k, leaf, feels, pushes);
-		maxima(k, leaf);
-		open_leaf(p, k, leaf, twice);
+		see_leaf(p, k, leaf, feels, pushes);
+		if (k->own.load != k->seen.load)
+			own_leaf(p, k, leaf);
+		open_leaf(p, k, leaf);
 	}
 }
 

@@ -19,6 +19,7 @@ struct np_press_profile {
 	char *name;
 	uint32_t owner;
 	bool trusted, complete;
+	bool loud; /* presses on somebody */
 	bool mute; /* neither presses on anybody nor feels anybody */
 };
 
