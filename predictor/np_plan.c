@@ -130,41 +130,38 @@ static int count_leaves(struct np_plan *p)
 static int gather_kinds(struct np_plan *p)
 {
 	size_t room = NP_PLACEMENT_MAX_KINDS + NP_PLAN_SPARE_KINDS;
-	size_t largest = 0, words;
+	size_t words;
 
 	p->kind = np_plan_alloc(p, room, sizeof(*p->kind));
-	if (!p->kind || np_plan_seats(p))
+	p->kind_of_profile = np_plan_alloc(p, p->t->n, sizeof(uint32_t));
+	if (!p->kind || !p->kind_of_profile)
 		return -ENOMEM;
+	memset(p->kind_of_profile, 0xff, p->t->n * sizeof(uint32_t));
+	if (np_plan_seats(p))
+		return -ENOMEM;
+	p->n_first_kinds = p->n_kinds;
 	p->kind_room = p->n_kinds + NP_PLAN_SPARE_KINDS;
 	p->kw = np_bits_words(p->kind_room);
 	words = p->kind_room * p->kw;
 	p->hard = np_plan_alloc(p, words, sizeof(*p->hard));
 	p->soft = np_plan_alloc(p, words, sizeof(*p->soft));
 	p->kin = np_plan_alloc(p, words, sizeof(*p->kin));
+	p->mind = np_plan_alloc(p, words, sizeof(*p->mind));
 	p->on_leaf = np_plan_alloc(p, p->n_leaves * p->kw, sizeof(uint64_t));
-	if (!p->hard || !p->soft || !p->kin || !p->on_leaf)
+	if (!p->hard || !p->soft || !p->kin || !p->mind || !p->on_leaf)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n_kinds; i++)
 		np_plan_kind_load(p, &p->kind[i]);
 	for (uint32_t i = 0; i < p->n_kinds; i++)
 		np_plan_kind_rows(p, i);
-	for (size_t i = 0; i < p->n_kinds; i++)
-		if (p->kind[i].max_push > largest)
-			largest = p->kind[i].max_push;
 	for (size_t i = 0; i < p->n_kinds; i++) {
 		struct np_kind *k = &p->kind[i];
 
-		k->quiet = !k->self && np_plan_kind_full(p, k) &&
-			   (!k->max_push ||
-			    k->max_worst + largest <= p->limit) &&
-			   k->own.load == k->seen.load;
+		k->quiet = !k->self && np_plan_kind_full(p, k);
 	}
 	for (size_t i = 0; i < p->n_kinds; i++)
-		for (size_t b = 0; b < p->n_kinds; b++)
-			if (np_bits_test(p->hard + i * p->kw, b) ||
-			    np_bits_test(p->soft + i * p->kw, b) ||
-			    np_bits_test(p->kin + i * p->kw, b))
-				p->kind[i].quiet = p->kind[b].quiet = false;
+		NP_BITS_EACH(b, p->mind + i * p->kw, p->kw)
+			p->kind[i].quiet = p->kind[b].quiet = false;
 	return 0;
 }
 

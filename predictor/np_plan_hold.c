@@ -148,40 +148,49 @@ static bool unit_spares(const struct np_plan *p, uint32_t unit, uint32_t leaf,
 	return true;
 }
 
-/*
- * Would every holder of a leaf that the seat's unit must avoid spare it?  With
- * take: and let them leave.
- */
-int np_plan_clear(struct np_plan *p, uint32_t rank, uint32_t leaf,
-		      bool take)
+/* The units of a kind that hold a leaf spare it, or with take leave it. */
+static int clear_kind(struct np_plan *p, uint32_t rank, uint32_t kind,
+		      uint32_t leaf, bool take)
+{
+	uint32_t next;
+
+	for (uint32_t w = p->kind[kind].unit; w != NP_NONE; w = next) {
+		next = p->unit[w].next;
+		if (w == p->seat[rank].unit ||
+		    !np_bits_test(p->unit[w].set, leaf))
+			continue;
+		if (!take && !unit_spares(p, w, leaf, rank))
+			return -EBUSY;
+		if (!take)
+			continue;
+		if (np_plan_log(p, w, leaf | TAKEN_AWAY))
+			return -ENOMEM;
+		np_plan_drop(p, w, leaf);
+	}
+	return 0;
+}
+
+int np_plan_clear(struct np_plan *p, uint32_t rank, uint32_t leaf, bool take)
 {
 	uint32_t me = p->seat[rank].unit, kind = p->unit[me].kind;
 	const uint64_t *on = p->on_leaf + leaf * p->kw;
+	const uint64_t *mind = p->mind + kind * p->kw;
+	int rc = 0;
 
 	if (p->unit[me].together &&
 	    np_bits_test(p->kind[kind].self_apart, leaf))
 		return -EBUSY; /* by itself it would be too many there */
-	NP_BITS_EACH(d, on, p->kw) {
-		uint32_t b = (uint32_t)d, next;
+	if (by_own_kind(p, &p->unit[me], leaf))
+		rc = clear_kind(p, rank, kind, leaf, take);
+	for (size_t w = 0; w < p->kw && !rc; w++)
+		for (uint64_t m = on[w] & mind[w]; m && !rc; m &= m - 1) {
+			uint32_t b = (uint32_t)(w * NP_BITS_WORD) +
+				     (uint32_t)__builtin_ctzll(m);
 
-		if (b == kind ? !by_own_kind(p, &p->unit[me], leaf) :
-		    !np_plan_sees(&p->kind[kind], &p->kind[b]) ||
-		    !np_plan_apart(p, kind, b, leaf, NULL))
-			continue;
-		if (p->kind[b].trusted && !p->kind[kind].trusted)
-			return -EBUSY;
-		for (uint32_t w = p->kind[b].unit; w != NP_NONE; w = next) {
-			next = p->unit[w].next;
-			if (w == me || !np_bits_test(p->unit[w].set, leaf))
+			if (!np_plan_apart(p, kind, b, leaf, NULL))
 				continue;
-			if (!take && !unit_spares(p, w, leaf, rank))
-				return -EBUSY;
-			if (!take)
-				continue;
-			if (np_plan_log(p, w, leaf | TAKEN_AWAY))
-				return -ENOMEM;
-			np_plan_drop(p, w, leaf);
+			rc = p->kind[b].trusted && !p->kind[kind].trusted ?
+			     -EBUSY : clear_kind(p, rank, b, leaf, take);
 		}
-	}
-	return 0;
+	return rc;
 }

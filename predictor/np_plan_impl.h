@@ -67,6 +67,7 @@ struct np_kind {
 	uint32_t job;	/* first of them */
 	uint32_t n;	/* jobs and array tasks in the snapshot */
 	uint32_t unit;	/* last of them; NP_NONE */
+	uint32_t next;	/* of the same profile; NP_NONE */
 
 	struct np_view seen; /* with the trusted runners; of those that feel
 				it, only the tender ones */
@@ -131,12 +132,15 @@ struct np_plan {
 
 	struct np_kind *kind;
 	size_t n_kinds, kind_room, kw;
+	size_t n_first_kinds; /* those of the snapshot */
+	uint32_t *kind_of_profile; /* the last one, or NP_NONE */
 	/*
 	 * kind_room rows of kw words: whom a kind must avoid on any leaf; on
 	 * some leaf perhaps, for the load there; other kinds of the same
-	 * owner, where that makes a difference.
+	 * owner, where that makes a difference; and all whom it may have to
+	 * avoid anywhere for any reason.
 	 */
-	uint64_t *hard, *soft, *kin;
+	uint64_t *hard, *soft, *kin, *mind;
 	uint64_t *on_leaf;     /* n_leaves rows of kw words: kinds that hold */
 	uint32_t *private_owner; /* owners of jobs that others do not see */
 	size_t n_private;

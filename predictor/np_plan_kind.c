@@ -21,7 +21,7 @@ static bool is_private(const struct np_plan *p, uint32_t owner)
 {
 	if (np_plan_find(p->private_owner, p->n_private, owner) < p->n_private)
 		return true;
-	for (size_t i = 0; i < p->n_kinds; i++)
+	for (size_t i = p->n_first_kinds; i < p->n_kinds; i++)
 		if (!p->kind[i].trusted && p->kind[i].owner == owner)
 			return true;
 	return false;
@@ -89,12 +89,13 @@ uint32_t np_plan_kind_of(struct np_plan *p, const struct np_job *j,
 
 	if (!k.trusted || is_private(p, j->owner))
 		k.owner = j->owner;
-	for (size_t i = 0; i < p->n_kinds; i++)
-		if (p->kind[i].profile == k.profile &&
-		    p->kind[i].touch == k.touch && p->kind[i].owner == k.owner)
-			return (uint32_t)i;
+	k.next = p->kind_of_profile[k.profile];
+	for (uint32_t i = k.next; i != NP_NONE; i = p->kind[i].next)
+		if (p->kind[i].touch == k.touch && p->kind[i].owner == k.owner)
+			return i;
 	if (p->n_kinds >= room || !add_kind(p, &k))
 		return NP_NONE;
+	p->kind_of_profile[k.profile] = (uint32_t)p->n_kinds;
 	return (uint32_t)p->n_kinds++;
 }
 
@@ -214,33 +215,44 @@ bool np_plan_kind_full(const struct np_plan *p, const struct np_kind *k)
 	return np_bits_count(k->open, p->lw) == p->n_leaves;
 }
 
-/* Set a's bit for b, and what b must think of a. */
-static void row(struct np_plan *p, uint32_t a, uint32_t b)
+/* What a must think of b, given the load of each beside the other. */
+static void row(struct np_plan *p, uint32_t a, uint32_t b, uint32_t ab,
+		uint32_t ba)
 {
 	const struct np_kind *ka = &p->kind[a], *kb = &p->kind[b];
-	uint32_t ab = np_plan_pair(p->t, ka->profile, ka->touch, kb->profile,
-				   kb->touch);
-	uint32_t ba = np_plan_pair(p->t, kb->profile, kb->touch, ka->profile,
-				   ka->touch);
+	size_t at = a * p->kw;
+	bool kin = ka->owner != NP_ANYBODY && ka->owner == kb->owner;
 
 	if (!np_plan_sees(ka, kb))
 		return;
-	if (ka->owner != NP_ANYBODY && ka->owner == kb->owner)
-		np_bits_set(p->kin + a * p->kw, b);
+	if (kin)
+		np_bits_set(p->kin + at, b);
 	if (ab > p->limit || ba > p->limit)
-		np_bits_set(p->hard + a * p->kw, b);
+		np_bits_set(p->hard + at, b);
 	else if ((ab && ka->max_load + ab > p->limit) ||
 		 (ba && kb->max_load + ba > p->limit))
-		np_bits_set(p->soft + a * p->kw, b);
+		np_bits_set(p->soft + at, b);
+	else if (!kin && (!ka->max_push || !kb->max_push ||
+			  ka->max_worst + kb->max_push <= p->limit ||
+			  kb->max_worst + ka->max_push <= p->limit))
+		return;
+	np_bits_set(p->mind + at, b);
 }
 
 void np_plan_kind_rows(struct np_plan *p, uint32_t kind)
 {
-	for (uint32_t b = 0; b < p->n_kinds; b++) {
-		if (b == kind)
-			continue; /* self_apart says it */
-		row(p, kind, b);
-		row(p, b, kind);
+	const struct np_kind *k = &p->kind[kind], *x;
+	const uint16_t *feels = np_press_feels(p->t, k->profile);
+	const uint16_t *pushes = np_press_pushes(p->t, k->profile);
+
+	/* self_apart says what it must think of itself. */
+	for (uint32_t b = 0; b < kind; b++) {
+		size_t at;
+
+		x = &p->kind[b];
+		at = x->profile * NP_N_TOUCH + (x->touch & k->touch);
+		row(p, kind, b, feels[at], pushes[at]);
+		row(p, b, kind, pushes[at], feels[at]);
 	}
 }
 
@@ -250,22 +262,6 @@ static bool meets(const struct np_plan *p, uint32_t a, uint32_t b)
 		if (np_plan_apart(p, a, b, leaf, NULL))
 			return true;
 	return false;
-}
-
-/* May these two, perhaps, not be on one leaf? */
-static bool suspect(const struct np_plan *p, uint32_t a, uint32_t b)
-{
-	const struct np_kind *ka = &p->kind[a], *kb = &p->kind[b];
-
-	if (!np_plan_sees(ka, kb) && !np_plan_sees(kb, ka))
-		return false;
-	return np_bits_test(p->soft + a * p->kw, b) ||
-	       np_bits_test(p->soft + b * p->kw, a) ||
-	       np_bits_test(p->hard + a * p->kw, b) ||
-	       np_bits_test(p->hard + b * p->kw, a) ||
-	       np_bits_test(p->kin + a * p->kw, b) ||
-	       (ka->max_push && kb->max_push &&
-		ka->max_worst + kb->max_push > p->limit);
 }
 
 bool np_plan_kind_meets(struct np_plan *p, uint32_t kind)
@@ -279,7 +275,8 @@ bool np_plan_kind_meets(struct np_plan *p, uint32_t kind)
 		k->meets = (k->self && k->n > 1) ||
 			   !np_plan_kind_full(p, k);
 		for (uint32_t b = 0; b < p->n_kinds && !k->meets; b++)
-			k->meets = b != kind && suspect(p, kind, b) &&
+			k->meets = (np_bits_test(p->mind + kind * p->kw, b) ||
+				    np_bits_test(p->mind + b * p->kw, kind)) &&
 				   meets(p, kind, b);
 	}
 	return k->meets;

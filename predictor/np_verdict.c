@@ -22,7 +22,7 @@ bool np_placement_cause_on(const struct np_plan *p, uint32_t kind,
 		return np_plan_apart(p, kind, NP_NONE, leaf, cause);
 	NP_BITS_EACH(b, on, p->kw) {
 		if (b == kind ? !np_bits_test(k->self_apart, leaf) :
-		    !np_plan_sees(k, &p->kind[b]))
+		    !np_bits_test(p->mind + kind * p->kw, b))
 			continue;
 		if (np_plan_apart(p, kind, (uint32_t)b, leaf, &c) &&
 		    (!any || c.slowdown > cause->slowdown)) {
