@@ -153,35 +153,46 @@ static bool give_up(struct np_plan *p, uint32_t unit)
 	return any;
 }
 
-static int grow_seat(struct np_plan *p, uint32_t rank, bool *changed)
+/* Ask for nodes unless that was in vain already in this sweep. */
+static int ask(struct np_plan *p, uint32_t rank, enum want want, bool *changed)
 {
 	struct np_seat *s = &p->seat[rank];
 	struct np_cohort *q = np_plan_cohort(p, s->cohort);
+	uint64_t nodes = want == WANT_FREE ? s->cum : s->need, *vain;
 	int rc;
 
-	if (s->ready && !q->no_more_free && np_plan_free_in(p, q) < s->cum) {
-		rc = acquire(p, rank, WANT_FREE);
-		if (rc < 0)
-			return rc;
-		q->no_more_free = !rc && !q->switches;
-		*changed |= rc;
-	}
-	if (s->need < q->no_more_below && np_plan_usable_in(p, q) < s->need) {
-		rc = acquire(p, rank, WANT_USABLE);
-		if (rc < 0)
-			return rc;
-		if (!rc)
-			q->no_more_below = s->need;
-		*changed |= rc;
-	}
+	if (!np_bits_any(p->unit[s->unit].set, p->lw))
+		q = np_plan_cohort(p, q->like);
+	vain = want == WANT_FREE ? &q->free_in_vain : &q->usable_in_vain;
+	if (nodes >= *vain)
+		return 0;
+	rc = acquire(p, rank, want);
+	if (rc < 0)
+		return rc;
+	if (!rc)
+		*vain = nodes;
+	*changed |= rc;
 	return 0;
+}
+
+static int grow_seat(struct np_plan *p, uint32_t rank, bool *changed)
+{
+	const struct np_seat *s = &p->seat[rank];
+	const struct np_cohort *q = np_plan_cohort(p, s->cohort);
+	int rc = 0;
+
+	if (s->ready && np_plan_free_in(p, q) < s->cum)
+		rc = ask(p, rank, WANT_FREE, changed);
+	if (!rc && np_plan_usable_in(p, q) < s->need)
+		rc = ask(p, rank, WANT_USABLE, changed);
+	return rc;
 }
 
 int np_plan_grow(struct np_plan *p, bool trusted, bool *changed)
 {
 	for (uint32_t i = 0; i < p->cohort.n; i++) {
-		np_plan_cohort(p, i)->no_more_free = false;
-		np_plan_cohort(p, i)->no_more_below = UINT32_MAX;
+		np_plan_cohort(p, i)->free_in_vain = UINT64_MAX;
+		np_plan_cohort(p, i)->usable_in_vain = UINT64_MAX;
 	}
 	for (uint32_t i = 0; i < p->n_seats; i++) {
 		int rc;

@@ -152,12 +152,14 @@ static bool unit_spares(const struct np_plan *p, uint32_t unit, uint32_t leaf,
 static int clear_kind(struct np_plan *p, uint32_t rank, uint32_t kind,
 		      uint32_t leaf, bool take)
 {
-	uint32_t next;
+	uint32_t left = p->kind[kind].holders[leaf];
 
-	for (uint32_t w = p->kind[kind].unit; w != NP_NONE; w = next) {
-		next = p->unit[w].next;
-		if (w == p->seat[rank].unit ||
-		    !np_bits_test(p->unit[w].set, leaf))
+	for (uint32_t w = p->kind[kind].unit; left && w != NP_NONE;
+	     w = p->unit[w].next) {
+		if (!np_bits_test(p->unit[w].set, leaf))
+			continue;
+		left--;
+		if (w == p->seat[rank].unit)
 			continue;
 		if (!take && !unit_spares(p, w, leaf, rank))
 			return -EBUSY;

@@ -66,7 +66,8 @@ struct np_kind {
 	uint32_t owner; /* NP_ANYBODY where it makes no difference */
 	uint32_t job;	/* first of them */
 	uint32_t n;	/* jobs and array tasks in the snapshot */
-	uint32_t unit;	/* last of them; NP_NONE */
+	uint32_t unit, last_unit; /* in order of rank; NP_NONE */
+	uint32_t cohort; /* first of those not alike; NP_NONE */
 	uint32_t next;	/* of the same profile; NP_NONE */
 
 	struct np_view seen; /* with the trusted runners; of those that feel
@@ -89,8 +90,13 @@ struct np_cohort {
 	uint32_t switches;
 	uint32_t set;	/* handle */
 	bool shares;
-	bool no_more_free;	/* in this sweep */
-	uint32_t no_more_below; /* in this sweep: needs from here on failed */
+	/*
+	 * In this sweep: from so many free or usable nodes on, a seat asked
+	 * for them in vain.  Of cohorts alike but for the unit, while that
+	 * holds nothing, the first one says it for all.
+	 */
+	uint64_t free_in_vain, usable_in_vain;
+	uint32_t like, next_like;
 	uint32_t max_need;
 	uint32_t first_seat, n_seats, n_ready; /* in plan->by_cohort */
 	uint64_t wanted; /* while seats are added: sum of weights */

@@ -85,6 +85,8 @@ uint32_t np_plan_kind_of(struct np_plan *p, const struct np_job *j,
 		.owner = NP_ANYBODY,
 		.job = j->id,
 		.unit = NP_NONE,
+		.last_unit = NP_NONE,
+		.cohort = NP_NONE,
 	};
 
 	if (!k.trusted || is_private(p, j->owner))

@@ -1,7 +1,5 @@
 /* Who takes part: jobs in order of precedence, and which share their leaves. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "np_plan_impl.h"
 
@@ -175,8 +173,27 @@ bool np_plan_together(const struct np_plan *p, const struct np_job *j,
 			   p->lw) >= j->nodes_min;
 }
 
+static uint32_t new_unit(struct np_plan *p, uint32_t rank, bool together)
+{
+	uint32_t u = (uint32_t)p->n_units++, kind = p->seat[rank].kind;
+	struct np_kind *k = &p->kind[kind];
+
+	p->unit[u] = (struct np_unit){
+		.kind = kind, .cohort = NP_NONE, .rank = rank,
+		.together = together, .next = NP_NONE,
+		.set = p->unit_bits + 2 * u * p->lw,
+		.reach = p->unit_bits + (2 * u + 1) * p->lw,
+	};
+	if (k->unit == NP_NONE)
+		k->unit = u;
+	else
+		p->unit[k->last_unit].next = u;
+	k->last_unit = u;
+	return u;
+}
+
 /* The unit of a seat: the kind's, or its own, or that of its array. */
-static uint32_t unit_of(struct np_plan *p, uint32_t *of_kind, uint32_t rank)
+static uint32_t unit_of(struct np_plan *p, uint32_t rank)
 {
 	const struct np_seat *s = &p->seat[rank];
 	const struct np_job *j = &np_snapshot_jobs(p->s)[s->job].in;
@@ -185,25 +202,38 @@ static uint32_t unit_of(struct np_plan *p, uint32_t *of_kind, uint32_t rank)
 			np_plan_together(p, j, s->kind,
 					 p->counts[j->candidates],
 					 p->scratch);
-	uint32_t u = alone ? NP_NONE : of_kind[s->kind];
+	uint32_t u = alone ? NP_NONE : p->kind[s->kind].unit;
 
 	if (together && s->task)
 		u = p->seat[rank - 1].unit;
-
-	if (u == NP_NONE) {
-		u = (uint32_t)p->n_units++;
-		p->unit[u] = (struct np_unit){
-			.kind = s->kind, .cohort = NP_NONE, .rank = rank,
-			.together = together,
-			.set = p->unit_bits + 2 * u * p->lw,
-			.reach = p->unit_bits + (2 * u + 1) * p->lw,
-		};
-		p->unit[u].next = p->kind[s->kind].unit;
-		p->kind[s->kind].unit = u;
-		of_kind[s->kind] = u;
-	}
+	if (u == NP_NONE)
+		u = new_unit(p, rank, together);
 	p->unit[u].ready |= s->ready;
 	return u;
+}
+
+static bool is_like(const struct np_cohort *q, const struct np_job *j)
+{
+	return q->set == j->candidates && q->switches == j->switches &&
+	       q->shares == !!(j->flags & NP_JOB_SHARES_NODES);
+}
+
+/* The first cohort of the kind that is like the new one, maybe itself. */
+static void find_like(struct np_plan *p, uint32_t cohort,
+		      const struct np_job *j)
+{
+	struct np_cohort *q = np_plan_cohort(p, cohort);
+	struct np_kind *k = &p->kind[p->unit[q->unit].kind];
+	uint32_t i = k->cohort;
+
+	while (i != NP_NONE && !is_like(np_plan_cohort(p, i), j))
+		i = np_plan_cohort(p, i)->next_like;
+	q->like = i;
+	if (i != NP_NONE)
+		return;
+	q->like = cohort;
+	q->next_like = k->cohort;
+	k->cohort = cohort;
 }
 
 static uint32_t cohort_of(struct np_plan *p, uint32_t unit,
@@ -216,13 +246,13 @@ static uint32_t cohort_of(struct np_plan *p, uint32_t unit,
 
 	for (i = p->unit[unit].cohort; i != NP_NONE; i = q->next) {
 		q = np_plan_cohort(p, i);
-		if (q->set == j->candidates && q->switches == j->switches &&
-		    q->shares == shares)
+		if (is_like(q, j))
 			return i;
 	}
 	q = np_pool_add(&p->cohort, 1);
 	if (!q)
 		return NP_NONE;
+	i = (uint32_t)p->cohort.n - 1;
 	*q = (struct np_cohort){
 		.counts = c, .unit = unit, .next = p->unit[unit].cohort,
 		.set = j->candidates, .switches = j->switches,
@@ -232,8 +262,9 @@ static uint32_t cohort_of(struct np_plan *p, uint32_t unit,
 				       c->loose_free_alone,
 	};
 	np_bits_or(p->unit[unit].reach, c->reach, p->lw);
-	p->unit[unit].cohort = (uint32_t)p->cohort.n - 1;
-	return p->unit[unit].cohort;
+	p->unit[unit].cohort = i;
+	find_like(p, i, j);
+	return i;
 }
 
 /* Seats of a job share its wants evenly. */
@@ -295,20 +326,18 @@ int np_plan_units(struct np_plan *p)
 {
 	const struct np_snapshot_job *job = np_snapshot_jobs(p->s);
 	size_t units = count_units(p);
-	uint32_t *of_kind = np_plan_alloc(p, p->n_kinds, sizeof(*of_kind));
 
 	p->unit = np_plan_alloc(p, units, sizeof(*p->unit));
 	p->unit_bits = np_plan_alloc(p, 2 * units * p->lw, sizeof(uint64_t));
-	if (!of_kind || !p->unit || !p->unit_bits)
+	if (!p->unit || !p->unit_bits)
 		return -ENOMEM;
-	memset(of_kind, 0xff, p->n_kinds * sizeof(*of_kind));
 	for (uint32_t i = 0; i < p->n_seats; i++) {
 		struct np_seat *s = &p->seat[i];
 		const struct np_job *j = &job[s->job].in;
 
 		if (p->kind[s->kind].quiet)
 			continue;
-		s->unit = unit_of(p, of_kind, i);
+		s->unit = unit_of(p, i);
 		s->cohort = cohort_of(p, s->unit, j);
 		if (s->cohort == NP_NONE)
 			return -ENOMEM;
