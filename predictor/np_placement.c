@@ -53,10 +53,12 @@ static int fill(struct np_placement *p)
 	p->held_sec = calloc(n + 1, sizeof(*p->held_sec));
 	p->verdict = calloc(n + 1, sizeof(*p->verdict));
 	p->first_task = calloc(n + 1, sizeof(*p->first_task));
-	p->journal = malloc(NP_JOURNAL_MAX * sizeof(*p->journal));
+	p->journal = malloc(NP_PLACEMENT_MAX_ADMITTED *
+			    sizeof(*p->journal));
 	p->scratch_set = calloc(p->s->node_words, sizeof(uint64_t));
+	p->scratch_leaves = calloc(p->s->leaf_words + 1, sizeof(uint64_t));
 	if (!p->held_sec || !p->verdict || !p->first_task || !p->journal ||
-	    !p->scratch_set)
+	    !p->scratch_set || !p->scratch_leaves)
 		return -ENOMEM;
 	rc = np_plan_held(p->s, p->held_sec);
 	if (!rc)
@@ -106,6 +108,7 @@ void np_placement_free(struct np_placement *p)
 	free(p->task.at);
 	free(p->journal);
 	free(p->scratch_set);
+	free(p->scratch_leaves);
 	free(p);
 }
 
@@ -145,6 +148,6 @@ size_t np_placement_bytes(const struct np_placement *p)
 		n += p->advised->bytes;
 	return n + p->s->job.n * (sizeof(*p->verdict) + sizeof(*p->held_sec) +
 				  sizeof(*p->first_task)) +
-	       NP_JOURNAL_MAX * sizeof(*p->journal) +
+	       NP_PLACEMENT_MAX_ADMITTED * sizeof(*p->journal) +
 	       p->task.room * p->task.item;
 }

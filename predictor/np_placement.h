@@ -34,7 +34,7 @@
 
 struct np_policy {
 	double max_slowdown;	    /* fraction, at least 0 */
-	double max_defer_sec;	    /* a job is held back no longer */
+	double max_defer_sec;	    /* a job is held back no longer; >= 1 */
 	double defer_step_sec;	    /* of one deferral: several intervals
 				       between decisions, so that it ends only
 				       when nobody decides any more */
@@ -57,7 +57,8 @@ int np_policy_check(const struct np_policy *p, const struct np_press *t,
 		    struct np_err *err);
 
 enum np_action {
-	NP_ACT_NONE,	 /* left alone: not ours to decide */
+	NP_ACT_NONE,	 /* left alone: not ours to decide; what was written
+			    before has to go */
 	NP_ACT_ANYWHERE, /* no leaf is closed */
 	NP_ACT_CONFINE,	 /* only the leaves in .leaves, and nodes without */
 	NP_ACT_DEFER,	 /* not before .until_sec */
@@ -74,7 +75,11 @@ enum np_why {
 	NP_WHY_HETEROGENEOUS, /* its components have to start together */
 	NP_WHY_NOT_YET,	  /* its own begin time is far away */
 	NP_WHY_NO_LEAF,	  /* no candidate node is on a leaf */
-	NP_WHY_TOO_MANY,  /* more kinds of jobs than NP_PLACEMENT_MAX_KINDS */
+	NP_WHY_TOO_FEW_NODES, /* fewer usable candidate nodes than it needs,
+				 whatever we do */
+	NP_WHY_TOO_MANY,  /* more kinds of jobs than NP_PLACEMENT_MAX_KINDS, or
+			     more submissions than NP_PLACEMENT_MAX_ADMITTED
+			     since the last decision; also with DEFER */
 	/* NP_ACT_ANYWHERE */
 	NP_WHY_HARMLESS,      /* conflicts with nobody pending or running */
 	NP_WHY_NOT_PREDICTED, /* the same, but not all was predicted yet */
@@ -87,13 +92,13 @@ enum np_why {
 	NP_WHY_FROM_PENDING,
 	/* NP_ACT_DEFER */
 	NP_WHY_TASKS, /* array whose tasks conflict: the rest of it waits */
-	NP_WHY_TOO_FEW_NODES, /* fewer usable nodes than it needs: ours to
-				 wait for only in so far as it conflicts */
 };
 
 #define NP_PLACEMENT_MAX_KINDS 1024
 /* Array tasks that get leaves of their own in one decision. */
 #define NP_PLACEMENT_MAX_TASKS 32
+/* Submissions remembered between two decisions. */
+#define NP_PLACEMENT_MAX_ADMITTED 4096
 
 struct np_cause {
 	enum np_why why;
@@ -151,8 +156,10 @@ const uint64_t *np_placement_task(const struct np_placement *p, size_t i,
  * what was admitted since, and remember the answer: two calls never open one
  * leaf to jobs that conflict there.  job->id may be 0; job->candidates is a
  * set of the snapshot; minus: nodes to take out of it (the user's own
- * exclusions) as a bitmap of np_leaves_node_words() words, or NULL.  Cost does
- * not depend on the number of jobs.  Calls for one placement must not overlap.
+ * exclusions) as a bitmap of np_leaves_node_words() words, or NULL.  Neither
+ * cost nor memory depend on the number of jobs: it looks at leaves and at kinds
+ * of jobs, and after NP_PLACEMENT_MAX_ADMITTED calls answers without looking
+ * (a short deferral in mode enforce, left alone in mode prefer).  Calls for one placement must not overlap.
  * v->leaves is owned by the placement.  Returns 0, -EINVAL with err (the job)
  * or -ENOMEM, and then v says NP_ACT_NONE.
  */

@@ -3,9 +3,6 @@
 
 #include "np_plan_impl.h"
 
-/* Jobs admitted since the decision; more are left for the next decision. */
-#define NP_JOURNAL_MAX 4096
-
 struct np_admitted {
 	struct np_job job;
 	int64_t at_sec;
@@ -33,6 +30,7 @@ struct np_placement {
 	size_t n_journal;
 	struct np_counts *scratch; /* of the job being submitted */
 	uint64_t *scratch_set;	   /* places */
+	uint64_t *scratch_leaves;
 };
 
 /* The plan that decides for a job. */

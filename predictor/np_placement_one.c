@@ -98,25 +98,35 @@ struct submission {
 	const struct np_counts *counts;
 	uint32_t kind;
 	int64_t now_sec;
-	uint64_t *set; /* leaves it takes; in the plan's memory */
+	uint64_t *set; /* leaves it takes */
 	struct np_verdict *v;
 };
 
-/* Remember what was opened to a job; false: no room to. */
-static bool admit(struct np_placement *p, struct np_plan *plan,
-		  const struct np_admitted *a)
+/* Remember what was opened to a job, while there is room to. */
+static int admit(struct np_placement *p, struct np_plan *plan,
+		 const struct np_admitted *a)
 {
-	if (p->n_journal == NP_JOURNAL_MAX)
-		return false;
-	p->journal[p->n_journal] = *a;
-	p->journal[p->n_journal].job.node = NULL;
-	p->journal[p->n_journal].job.prior_leaves = NULL;
+	struct np_admitted *to = &p->journal[p->n_journal];
+	uint64_t *leaves = np_plan_alloc(plan, plan->lw, sizeof(*leaves));
+
+	if (!leaves)
+		return -ENOMEM;
+	memcpy(leaves, a->leaves, plan->lw * sizeof(*leaves));
+	*to = *a;
+	to->leaves = leaves;
+	to->job.node = NULL;
+	to->job.prior_leaves = NULL;
 	p->n_journal++;
 	if (a->kind_known)
-		NP_BITS_EACH(leaf, a->leaves, plan->lw)
+		NP_BITS_EACH(leaf, leaves, plan->lw)
 			np_plan_kind_hold(plan, a->kind, (uint32_t)leaf);
-	np_plan_prefer_admit(plan, &a->job, a->confined, a->leaves);
-	return true;
+	np_plan_prefer_admit(plan, &a->job, a->confined, leaves);
+	return 0;
+}
+
+static bool full(const struct np_placement *p)
+{
+	return p->n_journal == NP_PLACEMENT_MAX_ADMITTED;
 }
 
 static void anywhere(struct submission *s, enum np_why why)
@@ -225,13 +235,21 @@ static enum np_why not_placed(struct submission *s)
 		return NP_WHY_NO_LEAF;
 	if (!np_plan_enough(plan, s->job, s->counts))
 		return NP_WHY_TOO_FEW_NODES;
-	s->kind = kind_now(s->plan, s->job);
+	if (!full(s->p))
+		s->kind = kind_now(s->plan, s->job);
 	return s->kind == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
+}
+
+/* Nobody is kept away from where a job merely might go. */
+static bool keeps_off(const struct np_verdict *v)
+{
+	return v->action != NP_ACT_NONE &&
+	       v->cause.why != NP_WHY_NO_ROOM_APART &&
+	       v->cause.why != NP_WHY_TASKS_TOGETHER;
 }
 
 static int decide(struct submission *s)
 {
-	struct np_placement *p = s->p;
 	struct np_admitted a = { .job = *s->job, .at_sec = s->now_sec };
 	enum np_why why = not_placed(s);
 	int rc = 0;
@@ -242,23 +260,19 @@ static int decide(struct submission *s)
 		postpone(s, why); /* the next decision takes it */
 	else
 		s->v->cause.why = why;
-	if (rc || s->v->action == NP_ACT_DEFER)
+	if (rc || s->v->action == NP_ACT_DEFER || full(s->p))
 		return rc;
-	if (s->v->action == NP_ACT_NONE)
+	if (s->v->action == NP_ACT_NONE) {
+		if (!(s->plan->policy.modes & 1u << NP_MODE_PREFER))
+			return 0; /* who else takes nodes matters to no one */
 		memcpy(s->set, s->counts->reach,
 		       s->plan->lw * sizeof(*s->set));
+	}
 	a.leaves = s->set;
 	a.confined = s->v->action == NP_ACT_CONFINE;
-	/* Nobody is kept away from where a job merely might go. */
-	a.kind_known = s->v->action != NP_ACT_NONE &&
-		       s->v->cause.why != NP_WHY_NO_ROOM_APART &&
-		       s->v->cause.why != NP_WHY_TASKS_TOGETHER;
+	a.kind_known = keeps_off(s->v);
 	a.kind = s->kind;
-	if (admit(p, s->plan, &a) || !a.kind_known ||
-	    s->job->mode == NP_MODE_PREFER)
-		return 0;
-	postpone(s, NP_WHY_TOO_MANY);
-	return 0;
+	return admit(s->p, s->plan, &a);
 }
 
 static int check(const struct np_placement *p, const struct np_job *j,
@@ -283,7 +297,7 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
 {
 	struct submission s = {
 		.p = p, .job = job, .counts = p->scratch, .kind = NP_NONE,
-		.now_sec = now_sec, .v = v,
+		.set = p->scratch_leaves, .now_sec = now_sec, .v = v,
 	};
 	int rc;
 
@@ -292,14 +306,12 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
 	if (rc)
 		return rc;
 	s.plan = np_placement_plan(p, job);
-	s.set = np_plan_alloc(s.plan, s.plan->lw, sizeof(*s.set));
-	if (s.set) {
-		count(p, job, minus);
-		rc = decide(&s);
-	}
-	if (!s.set || rc) {
+	memset(s.set, 0, s.plan->lw * sizeof(*s.set));
+	count(p, job, minus);
+	rc = decide(&s);
+	if (rc) {
 		*v = (struct np_verdict){ .cause.leaf = NP_NO_LEAF };
-		return np_errf(err, -ENOMEM, "placement: out of memory");
+		return np_errf(err, rc, "placement: out of memory");
 	}
 	v->changed = v->narrows = v->action == NP_ACT_CONFINE ||
 				  v->action == NP_ACT_DEFER;
@@ -317,19 +329,14 @@ void np_placement_carry(struct np_placement *to,
 	for (size_t i = 0; i < n; i++) {
 		struct np_admitted a = from->journal[i];
 		struct np_plan *plan = np_placement_plan(to, &a.job);
-		uint64_t *leaves;
 
-		if (a.at_sec < since_sec ||
+		if (a.at_sec < since_sec || full(to) ||
 		    (a.kind_known && (size_t)a.job.profile >= to->t->n))
 			continue;
-		leaves = np_plan_alloc(plan, plan->lw, sizeof(*leaves));
-		if (!leaves)
-			return;
-		memcpy(leaves, a.leaves, plan->lw * sizeof(*leaves));
-		a.leaves = leaves;
 		if (a.kind_known)
 			a.kind = kind_now(plan, &a.job);
 		a.kind_known = a.kind_known && a.kind != NP_NONE;
-		admit(to, plan, &a);
+		if (admit(to, plan, &a))
+			return;
 	}
 }

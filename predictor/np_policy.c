@@ -35,13 +35,13 @@ int np_policy_check(const struct np_policy *p, const struct np_press *t,
 		return np_errf(err, -EINVAL,
 			       "policy: MaxSlowdown %g; expected 0 to 100",
 			       p->max_slowdown);
-	rc = check_time("MaxDefer", p->max_defer_sec, 0, err);
+	rc = check_time("MaxDefer", p->max_defer_sec, 1, err);
 	if (!rc)
 		rc = check_time("one deferral", p->defer_step_sec, 1, err);
 	if (!rc)
 		rc = check_time("horizon", p->horizon_sec, 0, err);
 	if (!rc)
-		rc = check_time("patience", p->prefer_patience_sec, 0, err);
+		rc = check_time("patience", p->prefer_patience_sec, 1, err);
 	if (!rc && (p->unknown_as < NP_PROFILE_UNKNOWN ||
 		    (p->unknown_as >= 0 &&
 		     (size_t)p->unknown_as >= np_press_n(t))))

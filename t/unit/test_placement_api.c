@@ -236,14 +236,15 @@ static const struct {
 	{ "MaxSlowdown below 0", offsetof(struct np_policy, max_slowdown),
 	  -.1 },
 	{ "MaxSlowdown NaN", offsetof(struct np_policy, max_slowdown), NAN },
-	{ "MaxDefer below 0", offsetof(struct np_policy, max_defer_sec), -1 },
+	{ "MaxDefer of no time", offsetof(struct np_policy, max_defer_sec),
+	  0 },
 	{ "MaxDefer without end", offsetof(struct np_policy, max_defer_sec),
 	  INFINITY },
 	{ "deferral of no time", offsetof(struct np_policy, defer_step_sec),
 	  0 },
 	{ "horizon NaN", offsetof(struct np_policy, horizon_sec), NAN },
-	{ "patience below 0", offsetof(struct np_policy, prefer_patience_sec),
-	  -1 },
+	{ "patience of no time",
+	  offsetof(struct np_policy, prefer_patience_sec), .5 },
 };
 
 static void test_a_policy_that_cannot_be_is_refused(void)
