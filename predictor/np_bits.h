@@ -91,6 +91,12 @@ static inline size_t np_bits_next(const uint64_t *w, size_t words, size_t i)
 	return k * NP_BITS_WORD + (size_t)__builtin_ctzll(word);
 }
 
+/* The index of the lowest bit of w, which is word k of a bitmap; w is not 0. */
+static inline uint32_t np_bits_at(size_t k, uint64_t w)
+{
+	return (uint32_t)(k * NP_BITS_WORD) + (uint32_t)__builtin_ctzll(w);
+}
+
 /* i = each bit of w in turn. */
 #define NP_BITS_EACH(i, w, words) \
 	for (size_t i = np_bits_next(w, words, 0); \

@@ -43,7 +43,7 @@ static int hang(struct np_leaves *l, const struct np_leaf *leaf,
 					       leaf[i].name, node, l->n_nodes);
 			if (l->leaf[node] != NP_NO_LEAF)
 				return np_errf(err, -EINVAL,
-					       "node %u is on leaf %s and on %s",
+					       "node %u is on leaf %s and %s",
 					       node, leaf[l->leaf[node]].name,
 					       leaf[i].name);
 			l->leaf[node] = (uint32_t)i;

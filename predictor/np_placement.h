@@ -83,7 +83,7 @@ enum np_why {
 	/* NP_ACT_ANYWHERE */
 	NP_WHY_HARMLESS,      /* conflicts with nobody pending or running */
 	NP_WHY_NOT_PREDICTED, /* the same, but not all was predicted yet */
-	NP_WHY_FITS,	/* conflicts with some, but with nobody where it may go */
+	NP_WHY_FITS,	/* conflicts with some, with nobody where it may go */
 	NP_WHY_HELD_LONG_ENOUGH, /* max_defer_sec, or prefer_patience_sec */
 	NP_WHY_NO_ROOM_APART, /* prefer: it could not start now apart */
 	NP_WHY_TASKS_TOGETHER, /* prefer: array whose tasks conflict */
@@ -159,9 +159,9 @@ const uint64_t *np_placement_task(const struct np_placement *p, size_t i,
  * exclusions) as a bitmap of np_leaves_node_words() words, or NULL.  Neither
  * cost nor memory depend on the number of jobs: it looks at leaves and at kinds
  * of jobs, and after NP_PLACEMENT_MAX_ADMITTED calls answers without looking
- * (a short deferral in mode enforce, left alone in mode prefer).  Calls for one placement must not overlap.
- * v->leaves is owned by the placement.  Returns 0, -EINVAL with err (the job)
- * or -ENOMEM, and then v says NP_ACT_NONE.
+ * (a short deferral in mode enforce, left alone in mode prefer).  Calls for one
+ * placement must not overlap.  v->leaves is owned by the placement.  Returns 0,
+ * -EINVAL with err (the job) or -ENOMEM, and then v says NP_ACT_NONE.
  */
 int np_placement_one(struct np_placement *p, const struct np_job *job,
 		     const uint64_t *minus, int64_t now_sec,
@@ -171,8 +171,8 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
  * Before a new decision replaces an old one: remember in it what the old one
  * admitted at since_sec or later, which the new one's snapshot may not show.
  */
-void np_placement_carry(struct np_placement *to, const struct np_placement *from,
-			int64_t since_sec);
+void np_placement_carry(struct np_placement *to,
+			const struct np_placement *from, int64_t since_sec);
 
 /*
  * One line for people, without a newline; cut at size - 1.  Returns buf.  job:

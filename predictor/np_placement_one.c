@@ -55,8 +55,7 @@ static bool add_leaf(const struct np_plan *p, const uint16_t *column,
 
 	for (size_t w = 0; w < p->lw; w++)
 		for (uint64_t m = can[w] & ~set[w]; m; m &= m - 1) {
-			uint32_t leaf = (uint32_t)(w * NP_BITS_WORD) +
-					(uint32_t)__builtin_ctzll(m);
+			uint32_t leaf = np_bits_at(w, m);
 			uint32_t n = column[leaf];
 
 			if (n >= missing ? most < missing || n < most :

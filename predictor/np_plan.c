@@ -186,9 +186,9 @@ int np_plan_new(const struct np_snapshot *s, const struct np_press *t,
 	p->counts = np_plan_alloc(p, s->set.n, sizeof(*p->counts));
 	p->none = np_plan_alloc(p, p->lw, sizeof(*p->none));
 	p->scratch = np_plan_alloc(p, p->lw, sizeof(*p->scratch));
-	if (!p->counts || !p->none || !p->scratch || count_leaves(p) || np_plan_crowd(p) ||
-	    gather_kinds(p) || np_plan_units(p) || np_plan_share(p) ||
-	    np_plan_prefer(p)) {
+	if (!p->counts || !p->none || !p->scratch || count_leaves(p) ||
+	    np_plan_crowd(p) || gather_kinds(p) || np_plan_units(p) ||
+	    np_plan_share(p) || np_plan_prefer(p)) {
 		np_plan_free(p);
 		return -ENOMEM;
 	}

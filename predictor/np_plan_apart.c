@@ -201,8 +201,7 @@ static bool any_apart(const struct np_plan *p, uint32_t a, uint32_t leaf,
 
 	for (size_t w = 0; w < p->kw; w++) {
 		for (uint64_t m = on[w] & among[w]; m; m &= m - 1) {
-			uint32_t b = (uint32_t)(w * NP_BITS_WORD) +
-				     (uint32_t)__builtin_ctzll(m);
+			uint32_t b = np_bits_at(w, m);
 
 			if (np_plan_apart(p, a, b, leaf, NULL))
 				return true;
@@ -222,8 +221,7 @@ bool np_plan_blocked(const struct np_plan *p, uint32_t a, uint32_t leaf)
 		return true;
 	for (size_t w = 0; w < p->kw; w++)
 		for (uint64_t m = on[w] & soft[w]; m; m &= m - 1)
-			if (direct(p, k, &p->kind[w * NP_BITS_WORD +
-				   (size_t)__builtin_ctzll(m)], leaf))
+			if (direct(p, k, &p->kind[np_bits_at(w, m)], leaf))
 				return true;
 	return third(p, k, leaf) ||
 	       (k->owner != NP_ANYBODY &&

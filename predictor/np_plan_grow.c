@@ -65,8 +65,7 @@ static uint32_t pick(struct np_plan *p, const struct goal *g, bool evict,
 	for (size_t w = 0; w < p->lw; w++)
 		for (uint64_t m = u->reach[w] & k->open[w] & ~u->set[w]; m;
 		     m &= m - 1) {
-			uint32_t leaf = (uint32_t)(w * NP_BITS_WORD) +
-					(uint32_t)__builtin_ctzll(m);
+			uint32_t leaf = np_bits_at(w, m);
 
 			if (!g->column[leaf] ||
 			    (best != NP_NONE &&
@@ -102,8 +101,7 @@ static bool in_reach(const struct np_plan *p, const struct goal *g)
 	for (size_t w = 0; w < p->lw; w++)
 		for (uint64_t m = u->reach[w] & (k->open[w] | u->set[w]); m;
 		     m &= m - 1)
-			sum += g->column[w * NP_BITS_WORD +
-					 (size_t)__builtin_ctzll(m)];
+			sum += g->column[np_bits_at(w, m)];
 	return sum >= g->nodes;
 }
 

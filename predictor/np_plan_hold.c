@@ -186,8 +186,7 @@ int np_plan_clear(struct np_plan *p, uint32_t rank, uint32_t leaf, bool take)
 		rc = clear_kind(p, rank, kind, leaf, take);
 	for (size_t w = 0; w < p->kw && !rc; w++)
 		for (uint64_t m = on[w] & mind[w]; m && !rc; m &= m - 1) {
-			uint32_t b = (uint32_t)(w * NP_BITS_WORD) +
-				     (uint32_t)__builtin_ctzll(m);
+			uint32_t b = np_bits_at(w, m);
 
 			if (!np_plan_apart(p, kind, b, leaf, NULL))
 				continue;

@@ -31,7 +31,8 @@ int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 	s->set.item = nodes * sizeof(uint64_t);
 	s->job.item = sizeof(struct np_snapshot_job);
 	s->leaf_pool.item = sizeof(uint32_t);
-	s->prior_pool.item = (s->leaf_words + !s->leaf_words) * sizeof(uint64_t);
+	s->prior_pool.item = (s->leaf_words + !s->leaf_words) *
+			     sizeof(uint64_t);
 	s->usable = calloc(3 * nodes + 1, sizeof(uint64_t));
 	s->mark = calloc(np_leaves_n(leaves) + 1, sizeof(*s->mark));
 	if (!s->usable || !s->mark) {

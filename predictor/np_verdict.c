@@ -43,8 +43,7 @@ void np_placement_cause(const struct np_plan *p, uint32_t kind,
 	*cause = (struct np_cause){ .leaf = NP_NO_LEAF };
 	for (size_t w = 0; w < p->lw; w++)
 		for (uint64_t m = reach[w] & ~open[w]; m; m &= m - 1) {
-			uint32_t leaf = (uint32_t)(w * NP_BITS_WORD) +
-					(uint32_t)__builtin_ctzll(m);
+			uint32_t leaf = np_bits_at(w, m);
 
 			if (asked++ == LEAVES_ASKED || found == CAUSES_FOUND)
 				return;

@@ -355,12 +355,12 @@ int main(int argc, char **argv)
 	struct np_leaves *l = make_leaves();
 	bool good = true;
 
-	if (!decisions || !submissions || argc > 4) {
+	if (!decisions || !submissions || argc > 3) {
 		fprintf(stderr, "usage: bench_place [decisions "
 			"[submissions]]\n");
 		return 2;
 	}
-	for (size_t i = argc > 3 ? strtoul(argv[3],0,10) : 0; i < sizeof(mixes) / sizeof(mixes[0]); i++) {
+	for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++) {
 		bool fine = run(&mixes[i], l, decisions, submissions);
 
 		if (!strcmp(mixes[i].name, "usual"))

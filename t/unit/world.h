@@ -15,8 +15,9 @@
  *   now 1000; last 990; max .1; defer 3600; patience 30; as X
  *
  * Jobs take: prio= own= part= mode=off|advise|prefer|enforce tasks= switches=
- * on=a,b or on=loose (candidates) submit= begin= held= start= prior=any|defer:T|a,b and
- * the words shares spans nodelist reserved het waiting.
+ * on=a,b or on=loose (candidates) submit= begin= held= start=
+ * prior=any|defer:T|a,b and the words shares spans nodelist reserved het
+ * waiting.
  */
 #ifndef NP_T_WORLD_H
 #define NP_T_WORLD_H
