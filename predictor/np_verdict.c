@@ -58,15 +58,15 @@ int64_t np_placement_until(const struct np_policy *policy,
 			   const struct np_job *j, double held_sec,
 			   int64_t now_sec)
 {
-	double left = policy->max_defer_sec - held_sec;
 	/* One that cannot start by itself is only kept from starting before
-	   anybody looks again. */
-	double step = j->state == NP_JOB_WAITING ? policy->max_defer_sec :
+	   anybody looks again, and that does not count. */
+	bool waiting = j->state == NP_JOB_WAITING ||
+		       j->eligible_sec > now_sec;
+	double left = policy->max_defer_sec - (waiting ? 0 : held_sec);
+	double step = waiting ? policy->max_defer_sec :
 		      policy->defer_step_sec;
 	int64_t until, last;
 
-	if (j->state == NP_JOB_WAITING)
-		left = policy->max_defer_sec;
 	if (left < 1)
 		left = 1;
 	last = now_sec + (int64_t)ceil(left);

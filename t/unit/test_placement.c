@@ -79,6 +79,12 @@ static const struct {
 	{ "one ahead takes what one behind needs",
 	  TWO "job 1 X 4 prio=1 prior=a,b; job 2 Y 8 prio=9",
 	  "1=defer 2=any" },
+	{ "a job that cannot get all it wants takes nothing",
+	  "leaf a 4; leaf b 4; leaf c 8;" APPS "run 9 H c:8;"
+	  "job 1 X 2 prio=9 prior=a,b; job 2 Y 8", "1=a,b 2=c" },
+	{ "leaves out of a job's reach are not its own",
+	  THREE "job 1 X 2 on=a prior=a,b,c; job 2 X 2 prior=a;"
+	  "job 3 Y 2 prior=b,c", "1=any 2=a 3=b,c" },
 	{ "a valid set is kept although another would be as good",
 	  THREE "job 1 X 2 prior=c; job 2 Y 2 prior=a,b", "1=c 2=a,b" },
 	{ "sets widen when jobs end",
@@ -96,6 +102,27 @@ static const struct {
 	{ "the last stretch of waiting counts",
 	  TWO "run 9 Y a:1; run 8 Y b:1;"
 	  "job 1 X 2 held=3595 prior=defer:1010", "1=any" },
+	{ "on a full machine, being overtaken counts",
+	  TWO "run 9 Y a:4 start=995 prio=1; run 8 H b:4;"
+	  "job 1 X 2 prio=5 held=3595 prior=b", "1=any" },
+	{ "what started before the last decision does not",
+	  TWO "run 9 Y a:4 start=985 prio=1; run 8 H b:4;"
+	  "job 1 X 2 prio=5 held=3595 prior=b", "1=b" },
+	{ "nor does one that was ahead",
+	  TWO "run 9 Y a:4 start=995 prio=7; run 8 H b:4;"
+	  "job 1 X 2 prio=5 held=3595 prior=b", "1=b" },
+	{ "nor one that started where the job may go as well",
+	  TWO "run 9 Y a:4 start=985 prio=1; run 8 H b:4 start=995 prio=1;"
+	  "job 1 X 2 prio=5 held=3595 prior=b", "1=b" },
+	{ "nor while somebody ahead waits anyhow",
+	  TWO "run 9 Y a:4 start=995 prio=1; run 8 H b:4; job 2 H 2 prio=6;"
+	  "job 1 X 2 prio=5 held=3595 prior=b", "1=b" },
+	{ "nor is a job held back that could not start anyhow",
+	  TWO "run 9 Y a:4; run 8 H b:4; job 1 X 2 held=3595 prior=b",
+	  "1=b" },
+	{ "one that could start elsewhere is",
+	  TWO "run 9 Y a:2; run 8 H b:4; job 1 X 2 held=3595 prior=b",
+	  "1=any" },
 	{ "a job that cannot start by itself chooses last",
 	  TWO "job 1 X 2 prio=9 waiting; job 2 Y 8", "1=defer 2=any" },
 	{ "it is apart from those that can",
@@ -173,6 +200,8 @@ static const struct {
 	  TWO "run 9 Y a:1; job 1 X 2 tasks=10", "1=b" },
 	{ "an array whose tasks conflict gets leaves for some of them",
 	  THREE "both X X .3; job 1 X 2 tasks=10", "1=defer+3" },
+	{ "tasks that conflict on some leaves stay together on the others",
+	  TWO "app V; pair V X .06; run 9 V a:1; job 1 X 1 tasks=9", "1=b" },
 	{ "and stays whole for the last of them",
 	  THREE "both X X .3; job 1 X 2 tasks=3", "1=c+2" },
 

@@ -311,7 +311,45 @@ static void test_what_has_to_be_written_first_is_marked(void)
 	np_placement_free(p);
 }
 
+static const struct {
+	const char *name, *job;
+	int64_t until_sec;
+} until[] = {
+	{ "one step, at first", "job 1 X 2", 1060 },
+	{ "most of it left: not written again",
+	  "job 1 X 2 prior=defer:1050", 1050 },
+	{ "little of it left: another step",
+	  "job 1 X 2 prior=defer:1020", 1060 },
+	{ "not beyond MaxDefer", "job 1 X 2 held=3580", 1020 },
+	{ "nor if it was written so",
+	  "job 1 X 2 held=3570 prior=defer:1050", 1020 },
+	{ "not before the user's own time", "job 1 X 2 begin=1055 held=3580",
+	  4600 },
+	{ "long, for one that cannot start by itself", "job 1 X 2 waiting",
+	  4600 },
+	{ "and long enough is not written again",
+	  "job 1 X 2 waiting prior=defer:3000", 3000 },
+};
+
+static void test_when_a_deferral_ends(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(until); i++) {
+		struct np_placement *p;
+		const struct np_verdict *v;
+
+		w_init(&world);
+		w_parse(&world, TWO "run 9 Y a:1; run 8 Y b:1");
+		w_parse(&world, until[i].job);
+		p = w_decide(&world);
+		v = np_placement_at(p, w_find(&world, 1));
+		T_ROW(until[i].name, v->action == NP_ACT_DEFER &&
+		      v->until_sec == until[i].until_sec);
+		np_placement_free(p);
+	}
+}
+
 static const struct t_case cases[] = {
+	{ "a deferral ends soon, and in time", test_when_a_deferral_ends },
 	{ "the reason says what, where, with whom and how much",
 	  test_the_reason_in_words },
 	{ "words are cut to the room there is",
