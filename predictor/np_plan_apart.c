@@ -45,7 +45,7 @@ static uint32_t view(const struct np_kind *a, const struct np_kind *b)
 }
 
 /* What runs there for a, when b is to be there as well. */
-static const struct np_view *view_of(const struct np_kind *a,
+static const struct np_kind_view *view_of(const struct np_kind *a,
 				     const struct np_kind *b)
 {
 	return a->owner == b->owner ? &a->own : &a->seen;
@@ -140,7 +140,7 @@ static bool direct(const struct np_plan *p, const struct np_kind *a,
 static bool no_third(const struct np_plan *p, const struct np_kind *a,
 		     const struct np_kind *b, uint32_t leaf)
 {
-	const struct np_view *va = view_of(a, b), *vb = view_of(b, a);
+	const struct np_kind_view *va = view_of(a, b), *vb = view_of(b, a);
 
 	return !va->push[leaf] || !vb->push[leaf] ||
 	       va->worst[leaf] + vb->push[leaf] <= (int64_t)p->limit ||

@@ -50,7 +50,7 @@ struct np_crowd {
 };
 
 /* What the runners of each leaf mean for a kind; loads. */
-struct np_view {
+struct np_kind_view {
 	uint16_t *load;	 /* of the kind */
 	uint16_t *worst; /* of one there beside the kind, if it feels it */
 	uint16_t *push;	 /* most that the kind adds to one there */
@@ -70,9 +70,9 @@ struct np_kind {
 	uint32_t cohort; /* first of those not alike; NP_NONE */
 	uint32_t next;	/* of the same profile; NP_NONE */
 
-	struct np_view seen; /* with the trusted runners; of those that feel
+	struct np_kind_view seen; /* with the trusted runners; of those that feel
 				it, only the tender ones */
-	struct np_view own;  /* with its owner's as well; where there are none,
+	struct np_kind_view own;  /* with its owner's as well; where there are none,
 				the same arrays */
 	uint32_t max_load, max_worst, max_push; /* seen */
 

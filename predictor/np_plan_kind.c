@@ -27,7 +27,7 @@ static bool is_private(const struct np_plan *p, uint32_t owner)
 	return false;
 }
 
-static bool add_view(struct np_plan *p, struct np_view *v)
+static bool add_view(struct np_plan *p, struct np_kind_view *v)
 {
 	v->load = np_plan_alloc(p, 3 * p->n_leaves + 1, sizeof(*v->load));
 	if (!v->load)
