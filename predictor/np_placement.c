@@ -22,7 +22,7 @@ static int check(const struct np_snapshot *s, const struct np_press *t,
 	return np_policy_check(policy, t, err);
 }
 
-static int make_plans(struct np_placement *p)
+static int make_deals(struct np_placement *p)
 {
 	const struct np_snapshot_job *job = np_snapshot_jobs(p->s);
 	const unsigned act = 1u << NP_MODE_PREFER | 1u << NP_MODE_ENFORCE;
@@ -33,12 +33,12 @@ static int make_plans(struct np_placement *p)
 	for (size_t i = 0; i < p->s->job.n; i++)
 		*modes |= 1u << job[i].in.mode;
 	both = *modes & 1u << NP_MODE_ADVISE && *modes & act;
-	rc = np_plan_new(p->s, p->t, &p->policy, p->held_sec,
+	rc = np_deal_new(p->s, p->t, &p->policy, p->held_sec,
 			 !(*modes & act), &p->real);
 	p->advised = p->real;
 	if (!rc && both) {
 		p->advised = NULL;
-		rc = np_plan_new(p->s, p->t, &p->policy, p->held_sec, true,
+		rc = np_deal_new(p->s, p->t, &p->policy, p->held_sec, true,
 				 &p->advised);
 	}
 	return rc;
@@ -51,21 +51,21 @@ static int fill(struct np_placement *p)
 
 	p->task.item = sizeof(uint64_t *);
 	p->held_sec = calloc(n + 1, sizeof(*p->held_sec));
-	p->verdict = calloc(n + 1, sizeof(*p->verdict));
+	p->outcome = calloc(n + 1, sizeof(*p->outcome));
 	p->first_task = calloc(n + 1, sizeof(*p->first_task));
 	p->journal = malloc(NP_PLACEMENT_MAX_ADMITTED *
 			    sizeof(*p->journal));
 	p->scratch_set = calloc(p->s->node_words, sizeof(uint64_t));
 	p->scratch_leaves = calloc(p->s->leaf_words + 1, sizeof(uint64_t));
-	if (!p->held_sec || !p->verdict || !p->first_task || !p->journal ||
+	if (!p->held_sec || !p->outcome || !p->first_task || !p->journal ||
 	    !p->scratch_set || !p->scratch_leaves)
 		return -ENOMEM;
-	rc = np_plan_held(p->s, p->held_sec);
+	rc = np_deal_held(p->s, p->held_sec);
 	if (!rc)
-		rc = make_plans(p);
+		rc = make_deals(p);
 	if (rc)
 		return rc;
-	p->scratch = np_plan_counts_new(p->real);
+	p->scratch = np_deal_counts_new(p->real);
 	return p->scratch ? np_placement_judge(p) : -ENOMEM;
 }
 
@@ -98,12 +98,12 @@ void np_placement_free(struct np_placement *p)
 	if (!p)
 		return;
 	if (p->advised != p->real)
-		np_plan_free(p->advised);
-	np_plan_free(p->real);
+		np_deal_free(p->advised);
+	np_deal_free(p->real);
 	np_snapshot_unref(p->s);
 	np_press_unref(p->t);
 	free(p->held_sec);
-	free(p->verdict);
+	free(p->outcome);
 	free(p->first_task);
 	free(p->task.at);
 	free(p->journal);
@@ -112,10 +112,10 @@ void np_placement_free(struct np_placement *p)
 	free(p);
 }
 
-const struct np_verdict *np_placement_at(const struct np_placement *p,
+const struct np_outcome *np_placement_at(const struct np_placement *p,
 					 size_t i)
 {
-	return &p->verdict[i];
+	return &p->outcome[i];
 }
 
 const uint64_t *np_placement_task(const struct np_placement *p, size_t i,
@@ -146,7 +146,7 @@ size_t np_placement_bytes(const struct np_placement *p)
 
 	if (p->advised != p->real)
 		n += p->advised->bytes;
-	return n + p->s->job.n * (sizeof(*p->verdict) + sizeof(*p->held_sec) +
+	return n + p->s->job.n * (sizeof(*p->outcome) + sizeof(*p->held_sec) +
 				  sizeof(*p->first_task)) +
 	       NP_PLACEMENT_MAX_ADMITTED * sizeof(*p->journal) +
 	       p->task.room * p->task.item;

@@ -14,11 +14,11 @@
  * - the open leaves hold at least as many usable candidate nodes as the job
  *   needs, within as many switches as it accepts;
  * - a job that conflicts with nobody may use every leaf;
- * - a job is held back (np_verdict.held_sec) for at most max_defer_sec, and
+ * - a job is held back (np_outcome.held_sec) for at most max_defer_sec, and
  *   the time since the last decision.
  * In mode prefer a job is confined only where, whatever the jobs before it
  * take, enough nodes are free for it to start now, and never deferred.  In
- * mode advise the verdict is that of enforce with the whole cluster's advise
+ * mode advise the outcome is that of enforce with the whole cluster's advise
  * partitions enforced, and is not to be applied.
  */
 #ifndef NP_PLACEMENT_H
@@ -114,7 +114,7 @@ struct np_cause {
 	double slowdown; /* predicted, fraction */
 };
 
-struct np_verdict {
+struct np_outcome {
 	enum np_action action;
 	bool applied; /* false: advice, or nothing to do */
 	bool changed; /* differs from what was written before */
@@ -124,7 +124,7 @@ struct np_verdict {
 	int64_t until_sec;	/* DEFER */
 	double held_sec; /* to be passed in with the next snapshot */
 	uint32_t tasks;	 /* array: tasks that get leaves of their own, see
-			    np_placement_task(); the verdict is for the rest */
+			    np_placement_task(); the outcome is for the rest */
 	struct np_cause cause;
 };
 
@@ -140,12 +140,12 @@ int np_placement_decide(struct np_snapshot *s, struct np_press *t,
 			struct np_placement **out, struct np_err *err);
 void np_placement_free(struct np_placement *p); /* NULL is allowed */
 
-/* The verdict for the i-th job of the snapshot; running jobs have one too. */
-const struct np_verdict *np_placement_at(const struct np_placement *p,
+/* The outcome for the i-th job of the snapshot; running jobs have one too. */
+const struct np_outcome *np_placement_at(const struct np_placement *p,
 					 size_t i);
 
 /*
- * The leaves of the k-th array task (k < verdict.tasks) to be split off job
+ * The leaves of the k-th array task (k < outcome.tasks) to be split off job
  * i, in ascending order of the tasks; NULL: anywhere.
  */
 const uint64_t *np_placement_task(const struct np_placement *p, size_t i,
@@ -165,7 +165,7 @@ const uint64_t *np_placement_task(const struct np_placement *p, size_t i,
  */
 int np_placement_one(struct np_placement *p, const struct np_job *job,
 		     const uint64_t *minus, int64_t now_sec,
-		     struct np_verdict *v, struct np_err *err);
+		     struct np_outcome *v, struct np_err *err);
 
 /*
  * Before a new decision replaces an old one: remember in it what the old one
@@ -176,11 +176,11 @@ void np_placement_carry(struct np_placement *to,
 
 /*
  * One line for people, without a newline; cut at size - 1.  Returns buf.  job:
- * what the verdict is about.
+ * what the outcome is about.
  */
 const char *np_placement_text(const struct np_placement *p,
 			      const struct np_job *job,
-			      const struct np_verdict *v, char *buf,
+			      const struct np_outcome *v, char *buf,
 			      size_t size);
 
 /*

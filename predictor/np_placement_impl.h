@@ -1,14 +1,14 @@
 #ifndef NP_PLACEMENT_IMPL_H
 #define NP_PLACEMENT_IMPL_H
 
-#include "np_plan_impl.h"
+#include "np_deal_impl.h"
 
 struct np_admitted {
 	struct np_job job;
 	int64_t at_sec;
 	uint64_t *leaves; /* that it may use */
 	uint32_t kind;
-	bool kind_known; /* others of its plan keep away from it */
+	bool kind_known; /* others of its deal keep away from it */
 	bool confined;
 };
 
@@ -20,9 +20,9 @@ struct np_placement {
 	 * What is done, and what would be done were partitions in advise
 	 * enforced; the same where nothing makes a difference.
 	 */
-	struct np_plan *real, *advised;
+	struct np_deal *real, *advised;
 	double *held_sec;
-	struct np_verdict *verdict;
+	struct np_outcome *outcome;
 	struct np_pool task;   /* const uint64_t *: leaves of array tasks */
 	uint32_t *first_task;  /* per job */
 
@@ -33,8 +33,8 @@ struct np_placement {
 	uint64_t *scratch_leaves;
 };
 
-/* The plan that decides for a job. */
-static inline struct np_plan *np_placement_plan(const struct np_placement *p,
+/* The deal that decides for a job. */
+static inline struct np_deal *np_placement_deal(const struct np_placement *p,
 						const struct np_job *j)
 {
 	return j->mode == NP_MODE_ADVISE ? p->advised : p->real;
@@ -44,18 +44,18 @@ static inline struct np_plan *np_placement_plan(const struct np_placement *p,
  * The worst cause on the first few closed leaves of a kind, or in *cause
  * nothing if none is closed by a conflict.  open: leaves that are not closed.
  */
-void np_placement_cause(const struct np_plan *p, uint32_t kind,
+void np_placement_cause(const struct np_deal *p, uint32_t kind,
 			const uint64_t *reach, const uint64_t *open,
 			struct np_cause *cause);
 /* The worst cause on one leaf; false: no conflict there. */
-bool np_placement_cause_on(const struct np_plan *p, uint32_t kind,
+bool np_placement_cause_on(const struct np_deal *p, uint32_t kind,
 			   uint32_t leaf, struct np_cause *cause);
 
 /* Leaves that are not closed: those in set, and those out of reach. */
-uint64_t *np_placement_open(struct np_plan *p, const uint64_t *set,
+uint64_t *np_placement_open(struct np_deal *p, const uint64_t *set,
 			    const uint64_t *reach);
 
-/* np_verdict.c: fill in p->verdict.  0 or -ENOMEM. */
+/* np_placement_judge.c: fill in p->outcome.  0 or -ENOMEM. */
 int np_placement_judge(struct np_placement *p);
 /* When a deferral ends. */
 int64_t np_placement_until(const struct np_policy *policy,

@@ -86,7 +86,7 @@ static void say_cause(struct line *l, const struct np_placement *p,
 }
 
 static unsigned closed(const struct np_placement *p,
-		       const struct np_verdict *v)
+		       const struct np_outcome *v)
 {
 	return (unsigned)(p->s->leaves->n -
 			  np_bits_count(v->leaves, p->s->leaf_words));
@@ -94,7 +94,7 @@ static unsigned closed(const struct np_placement *p,
 
 const char *np_placement_text(const struct np_placement *p,
 			      const struct np_job *job,
-			      const struct np_verdict *v, char *buf,
+			      const struct np_outcome *v, char *buf,
 			      size_t size)
 {
 	struct line l = { buf, size, 0 };

@@ -276,7 +276,7 @@ static void submit(struct np_placement *p, const struct mix *m,
 		   const uint32_t *set, struct span *t, size_t n)
 {
 	uint64_t minus[WORDS] = { 0xff };
-	struct np_verdict v;
+	struct np_outcome v;
 	struct np_err err;
 
 	for (size_t i = 0; i < n; i++) {

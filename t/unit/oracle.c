@@ -154,7 +154,7 @@ uint64_t o_reach(const struct world *w, size_t job)
 	return bits;
 }
 
-uint64_t o_open(const struct world *w, size_t job, const struct np_verdict *v)
+uint64_t o_open(const struct world *w, size_t job, const struct np_outcome *v)
 {
 	uint64_t reach = o_reach(w, job);
 

@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_merge.h"
-#include "world.h"
+#include "toy.h"
 
 static const struct {
 	const char *name;

@@ -1,6 +1,6 @@
-/* Named scenarios, in the notation of world.h. */
+/* Named scenarios, in the notation of toy.h. */
 #include "t.h"
-#include "world.h"
+#include "toy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,7 +239,7 @@ static bool as_wanted(const struct world *w, const struct np_placement *p,
 	     one = strtok_r(NULL, " ", &at)) {
 		char *opens = strchr(one, '=');
 		char *tasks = strchr(one, '+');
-		const struct np_verdict *v;
+		const struct np_outcome *v;
 
 		*opens++ = '\0';
 		if (tasks)

@@ -1,6 +1,6 @@
 /* Words, causes, submissions in between, and what is refused. */
 #include "t.h"
-#include "world.h"
+#include "toy.h"
 
 #include <errno.h>
 #include <math.h>
@@ -81,7 +81,7 @@ static void test_words_are_cut_to_the_room_there_is(void)
 {
 	struct np_placement *p = decided(TWO "run 9 Y a:1; job 1 X 2");
 	size_t k = w_find(&world, 1);
-	const struct np_verdict *v = np_placement_at(p, k);
+	const struct np_outcome *v = np_placement_at(p, k);
 	char whole[400], part[400];
 
 	np_placement_text(p, &world.job[k].in, v, whole, sizeof(whole));
@@ -138,7 +138,7 @@ static void test_strain_of_a_leaf(void)
 static const char *submit(struct np_placement *p, int32_t app, uint32_t nodes,
 			  int64_t now_sec)
 {
-	static struct np_verdict v;
+	static struct np_outcome v;
 	struct np_job j = {
 		.state = NP_JOB_READY, .mode = NP_MODE_ENFORCE, .tasks = 1,
 		.nodes_min = nodes, .profile = app, .candidates = 0,
@@ -218,7 +218,7 @@ static void test_what_no_job_can_be_is_refused(void)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_err err = NP_ERR_INIT;
-		struct np_verdict v;
+		struct np_outcome v;
 
 		T_ROW(rows[i].name,
 		      np_placement_one(p, &rows[i].job, NULL, 1001, &v,
@@ -302,7 +302,7 @@ static void test_what_has_to_be_written_first_is_marked(void)
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		const struct np_verdict *v =
+		const struct np_outcome *v =
 			np_placement_at(p, w_find(&world, rows[i].job));
 
 		T_CHECK(v->changed == rows[i].changed);
@@ -335,7 +335,7 @@ static void test_when_a_deferral_ends(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(until); i++) {
 		struct np_placement *p;
-		const struct np_verdict *v;
+		const struct np_outcome *v;
 
 		w_init(&world);
 		w_parse(&world, TWO "run 9 Y a:1; run 8 Y b:1");

@@ -2,7 +2,7 @@
  * What holds for every cluster: thousands of small random ones, the same each
  * time, held against oracle.h.
  */
-#include "random_world.h"
+#include "random_toy.h"
 #include "t.h"
 
 static struct world world, other;
@@ -20,7 +20,7 @@ static size_t gather(const struct world *w, const struct np_placement *p,
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->n_jobs; i++) {
-		const struct np_verdict *v = np_placement_at(p, i);
+		const struct np_outcome *v = np_placement_at(p, i);
 
 		if (!rw_bound(w, i, v))
 			continue;
@@ -86,7 +86,7 @@ static void test_conflicting_jobs_are_apart(void)
 		if (!feasible(&world, p, set, n))
 			T_ROW(rw_row("too few nodes", k), 0);
 		for (size_t i = 0; i < world.n_jobs; i++) {
-			const struct np_verdict *v = np_placement_at(p, i);
+			const struct np_outcome *v = np_placement_at(p, i);
 
 			confined += v->action == NP_ACT_CONFINE;
 			deferred += v->action == NP_ACT_DEFER;
@@ -124,7 +124,7 @@ static void test_harmless_jobs_go_anywhere(void)
 		rw_make(&world, k, true);
 		p = w_decide(&world);
 		for (size_t i = 0; i < world.n_jobs; i++) {
-			const struct np_verdict *v = np_placement_at(p, i);
+			const struct np_outcome *v = np_placement_at(p, i);
 
 			if (!o_ours(&world, i) || !harmless(&world, i) ||
 			    v->action == NP_ACT_NONE)
@@ -138,13 +138,13 @@ static void test_harmless_jobs_go_anywhere(void)
 	T_CHECK(seen > 500);
 }
 
-static bool same_verdicts(const struct world *a, const struct np_placement *p,
+static bool same_outcomes(const struct world *a, const struct np_placement *p,
 			  const struct world *b, const struct np_placement *q)
 {
 	for (size_t i = 0; i < a->n_jobs; i++) {
 		size_t k = w_find(b, a->job[i].in.id);
-		const struct np_verdict *v = np_placement_at(p, i);
-		const struct np_verdict *u = np_placement_at(q, k);
+		const struct np_outcome *v = np_placement_at(p, i);
+		const struct np_outcome *u = np_placement_at(q, k);
 
 		if (v->action != u->action || v->tasks != u->tasks ||
 		    v->until_sec != u->until_sec ||
@@ -172,7 +172,7 @@ static void test_the_answer_depends_on_the_question_alone(void)
 			other.job[i - 1] = t;
 		}
 		q = w_decide(&other);
-		if (!same_verdicts(&world, p, &other, q))
+		if (!same_outcomes(&world, p, &other, q))
 			T_ROW(rw_row("order of the jobs matters", k), 0);
 		np_placement_free(p);
 		np_placement_free(q);
@@ -182,7 +182,7 @@ static void test_the_answer_depends_on_the_question_alone(void)
 /* Split off the tasks that got leaves of their own. */
 static void split(struct world *w, size_t job, const struct np_placement *p)
 {
-	const struct np_verdict *v = np_placement_at(p, job);
+	const struct np_outcome *v = np_placement_at(p, job);
 
 	for (uint32_t k = 0; k < v->tasks; k++) {
 		const uint64_t *l = np_placement_task(p, job, k);
@@ -265,7 +265,7 @@ static unsigned taken_before(const struct world *w,
 	unsigned n = 0;
 
 	for (size_t i = 0; i < w->n_jobs; i++) {
-		const struct np_verdict *v = np_placement_at(p, i);
+		const struct np_outcome *v = np_placement_at(p, i);
 
 		if (i != job && ready(w, i) && v->action != NP_ACT_DEFER &&
 		    before(&w->job[i].in, &w->job[job].in) &&
@@ -290,7 +290,7 @@ static void test_prefer_never_delays(void)
 		}
 		p = w_decide(&world);
 		for (size_t i = 0; i < world.n_jobs; i++) {
-			const struct np_verdict *v = np_placement_at(p, i);
+			const struct np_outcome *v = np_placement_at(p, i);
 			uint64_t open = o_open(&world, i, v);
 
 			if (world.job[i].in.mode != NP_MODE_PREFER)
@@ -323,7 +323,7 @@ static void test_advice_is_what_enforce_would_do(void)
 			other.job[i].in.mode = NP_MODE_ADVISE;
 		p = w_decide(&world);
 		q = w_decide(&other);
-		if (!same_verdicts(&world, p, &other, q))
+		if (!same_outcomes(&world, p, &other, q))
 			T_ROW(rw_row("advice differs", k), 0);
 		for (size_t i = 0; i < other.n_jobs; i++)
 			if (np_placement_at(q, i)->applied)

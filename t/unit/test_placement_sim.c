@@ -277,7 +277,7 @@ static void decide(struct sim *s)
 static void submit(struct sim *s)
 {
 	struct w_job *j = &s->w.job[s->w.n_jobs];
-	struct np_verdict v;
+	struct np_outcome v;
 	struct np_err err;
 
 	*j = s->todo[s->next++];

@@ -2,13 +2,13 @@
  * Jobs submitted one by one between two decisions, in random worlds: the first
  * half of the jobs is decided on together, the rest comes later.
  */
-#include "random_world.h"
+#include "random_toy.h"
 #include "t.h"
 
 #include <string.h>
 
 static struct world world;
-static struct np_verdict verdict[W_MAX_JOBS];
+static struct np_outcome outcome[W_MAX_JOBS];
 
 /* A pending job nobody minds, whose candidates are all nodes. */
 static void stand_in(struct world *w, size_t i)
@@ -36,7 +36,7 @@ static void submit(struct world *w, struct np_placement *p, size_t i,
 		if (!np_bits_test(w->job[i].candidates, node))
 			np_bits_set(minus, node);
 	j.candidates = set;
-	if (np_placement_one(p, &j, minus, w->now_sec, &verdict[i], &err))
+	if (np_placement_one(p, &j, minus, w->now_sec, &outcome[i], &err))
 		T_ROW(err.text, 0);
 }
 
@@ -63,7 +63,7 @@ static size_t play(struct world *w, uint64_t number)
 	w->n_jobs = from;
 	p = w_decide(w);
 	for (size_t i = 0; i < from; i++)
-		verdict[i] = *np_placement_at(p, i);
+		outcome[i] = *np_placement_at(p, i);
 	for (w->n_jobs = from; w->n_jobs < all; w->n_jobs++)
 		submit(w, p, w->n_jobs,
 		       np_snapshot_job_at(np_placement_snapshot(p),
@@ -72,10 +72,10 @@ static size_t play(struct world *w, uint64_t number)
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		static uint64_t leaves[W_MAX_JOBS];
 
-		if (verdict[i].action != NP_ACT_CONFINE)
+		if (outcome[i].action != NP_ACT_CONFINE)
 			continue;
-		leaves[i] = verdict[i].leaves[0];
-		verdict[i].leaves = &leaves[i];
+		leaves[i] = outcome[i].leaves[0];
+		outcome[i].leaves = &leaves[i];
 	}
 	np_placement_free(p);
 	return from;
@@ -83,8 +83,8 @@ static size_t play(struct world *w, uint64_t number)
 
 static bool open_to(const struct world *w, size_t job, uint32_t leaf)
 {
-	return rw_bound(w, job, &verdict[job]) &&
-	       o_open(w, job, &verdict[job]) >> leaf & 1;
+	return rw_bound(w, job, &outcome[job]) &&
+	       o_open(w, job, &outcome[job]) >> leaf & 1;
 }
 
 /* Nothing that job a must avoid is where it may go. */
@@ -114,7 +114,7 @@ static void test_submitted_jobs_stay_apart(void)
 		size_t from = play(&world, k);
 
 		for (size_t a = from; a < world.n_jobs; a++) {
-			const struct np_verdict *v = &verdict[a];
+			const struct np_outcome *v = &outcome[a];
 
 			if (!rw_bound(&world, a, v) ||
 			    v->action == NP_ACT_DEFER)

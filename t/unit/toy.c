@@ -1,4 +1,4 @@
-#include "world.h"
+#include "toy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -411,7 +411,7 @@ struct np_placement *w_decide(const struct world *w)
 	return p;
 }
 
-const char *w_opens(const struct world *w, const struct np_verdict *v)
+const char *w_opens(const struct world *w, const struct np_outcome *v)
 {
 	static const char *const words[] = { "none", "any", NULL, "defer" };
 	static char buf[W_MAX_LEAVES * 9];
@@ -427,7 +427,7 @@ const char *w_opens(const struct world *w, const struct np_verdict *v)
 	return buf;
 }
 
-void w_apply(struct world *w, size_t job, const struct np_verdict *v)
+void w_apply(struct world *w, size_t job, const struct np_outcome *v)
 {
 	struct w_job *j = &w->job[job];
 

@@ -1,7 +1,7 @@
 /* Kinds of pending jobs, and whom each must avoid. */
-#include "np_plan_impl.h"
+#include "np_deal_impl.h"
 
-uint8_t np_plan_touch(const struct np_plan *p, const struct np_job *j)
+uint8_t np_deal_touch(const struct np_deal *p, const struct np_job *j)
 {
 	/* Slurm keeps a job under one leaf if it fits. */
 	bool spans = j->flags & NP_JOB_SPANS ||
@@ -11,15 +11,15 @@ uint8_t np_plan_touch(const struct np_plan *p, const struct np_job *j)
 	       (spans ? NP_TOUCH_UPLINK : 0);
 }
 
-bool np_plan_sees(const struct np_kind *a, const struct np_kind *b)
+bool np_deal_sees(const struct np_kind *a, const struct np_kind *b)
 {
 	return b->trusted || (a->owner != NP_ANYBODY && a->owner == b->owner);
 }
 
 /* An owner makes a difference if jobs of his are seen by him alone. */
-static bool is_private(const struct np_plan *p, uint32_t owner)
+static bool is_private(const struct np_deal *p, uint32_t owner)
 {
-	if (np_plan_find(p->private_owner, p->n_private, owner) < p->n_private)
+	if (np_deal_find(p->private_owner, p->n_private, owner) < p->n_private)
 		return true;
 	for (size_t i = p->n_first_kinds; i < p->n_kinds; i++)
 		if (!p->kind[i].trusted && p->kind[i].owner == owner)
@@ -27,9 +27,9 @@ static bool is_private(const struct np_plan *p, uint32_t owner)
 	return false;
 }
 
-static bool add_view(struct np_plan *p, struct np_kind_view *v)
+static bool add_view(struct np_deal *p, struct np_kind_view *v)
 {
-	v->load = np_plan_alloc(p, 3 * p->n_leaves + 1, sizeof(*v->load));
+	v->load = np_deal_alloc(p, 3 * p->n_leaves + 1, sizeof(*v->load));
 	if (!v->load)
 		return false;
 	v->worst = v->load + p->n_leaves;
@@ -38,7 +38,7 @@ static bool add_view(struct np_plan *p, struct np_kind_view *v)
 }
 
 /* Does an owner have private jobs running on a leaf? */
-static bool runs_on(const struct np_plan *p, uint32_t owner, uint32_t leaf)
+static bool runs_on(const struct np_deal *p, uint32_t owner, uint32_t leaf)
 {
 	const struct np_crowd *c = &p->own;
 
@@ -48,7 +48,7 @@ static bool runs_on(const struct np_plan *p, uint32_t owner, uint32_t leaf)
 	return false;
 }
 
-static bool runs(const struct np_plan *p, uint32_t owner)
+static bool runs(const struct np_deal *p, uint32_t owner)
 {
 	for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
 		if (runs_on(p, owner, leaf))
@@ -56,12 +56,12 @@ static bool runs(const struct np_plan *p, uint32_t owner)
 	return false;
 }
 
-static bool add_kind(struct np_plan *p, struct np_kind *k)
+static bool add_kind(struct np_deal *p, struct np_kind *k)
 {
 	size_t bits = p->lw + 1;
-	uint64_t *words = np_plan_alloc(p, 3 * bits, sizeof(*words));
+	uint64_t *words = np_deal_alloc(p, 3 * bits, sizeof(*words));
 
-	k->holders = np_plan_alloc(p, p->n_leaves, sizeof(*k->holders));
+	k->holders = np_deal_alloc(p, p->n_leaves, sizeof(*k->holders));
 	if (!words || !k->holders || !add_view(p, &k->seen))
 		return false;
 	k->own = k->seen;
@@ -75,12 +75,12 @@ static bool add_kind(struct np_plan *p, struct np_kind *k)
 	return true;
 }
 
-uint32_t np_plan_kind_of(struct np_plan *p, const struct np_job *j,
+uint32_t np_deal_kind_of(struct np_deal *p, const struct np_job *j,
 			 size_t room)
 {
 	struct np_kind k = {
 		.profile = (uint16_t)j->profile,
-		.touch = np_plan_touch(p, j),
+		.touch = np_deal_touch(p, j),
 		.trusted = p->t->profile[j->profile].trusted,
 		.owner = NP_ANYBODY,
 		.job = j->id,
@@ -106,7 +106,7 @@ static uint16_t narrow(uint64_t load)
 	return load < UINT16_MAX ? (uint16_t)load : UINT16_MAX;
 }
 
-static void see_leaf(const struct np_plan *p, struct np_kind *k, size_t leaf,
+static void see_leaf(const struct np_deal *p, struct np_kind *k, size_t leaf,
 		     const uint16_t *feels, const uint16_t *pushes)
 {
 	const struct np_crowd *c = &p->seen;
@@ -140,7 +140,7 @@ static void see_leaf(const struct np_plan *p, struct np_kind *k, size_t leaf,
 		k->max_push = k->seen.push[leaf];
 }
 
-static void see_own(const struct np_plan *p, const struct np_crowd *c,
+static void see_own(const struct np_deal *p, const struct np_crowd *c,
 		    struct np_kind *k, uint32_t leaf)
 {
 	const uint16_t *pushes = np_press_pushes(p->t, k->profile);
@@ -154,7 +154,7 @@ static void see_own(const struct np_plan *p, const struct np_crowd *c,
 
 		if (!x || (c == &p->own && r->owner != k->owner))
 			continue;
-		load = r->load + x + np_plan_own_load(p, r->profile, r->touch,
+		load = r->load + x + np_deal_own_load(p, r->profile, r->touch,
 						      leaf, k->owner, r);
 		if (x > push)
 			push = x;
@@ -165,7 +165,7 @@ static void see_own(const struct np_plan *p, const struct np_crowd *c,
 	k->own.push[leaf] = (uint16_t)push;
 }
 
-static void own_leaf(const struct np_plan *p, struct np_kind *k, uint32_t leaf)
+static void own_leaf(const struct np_deal *p, struct np_kind *k, uint32_t leaf)
 {
 	k->own.load[leaf] = k->seen.load[leaf];
 	k->own.worst[leaf] = k->seen.worst[leaf];
@@ -174,27 +174,27 @@ static void own_leaf(const struct np_plan *p, struct np_kind *k, uint32_t leaf)
 		return;
 	k->own.load[leaf] =
 		narrow(k->seen.load[leaf] +
-		       np_plan_own_load(p, k->profile, k->touch, leaf,
+		       np_deal_own_load(p, k->profile, k->touch, leaf,
 					k->owner, NULL));
 	see_own(p, &p->seen, k, leaf);
 	see_own(p, &p->own, k, leaf);
 }
 
 /* May one of its jobs be on a leaf; and may two? */
-static void open_leaf(struct np_plan *p, struct np_kind *k, uint32_t leaf)
+static void open_leaf(struct np_deal *p, struct np_kind *k, uint32_t leaf)
 {
 	uint32_t me = (uint32_t)(k - p->kind);
 
 	if (k->own.load[leaf] > p->limit || k->own.worst[leaf] > p->limit)
 		return;
 	np_bits_set(k->open, leaf);
-	if (!np_plan_apart(p, me, me, leaf, NULL))
+	if (!np_deal_apart(p, me, me, leaf, NULL))
 		return;
 	np_bits_set(k->self_apart, leaf);
 	k->self = true;
 }
 
-void np_plan_kind_load(struct np_plan *p, struct np_kind *k)
+void np_deal_kind_load(struct np_deal *p, struct np_kind *k)
 {
 	const uint16_t *feels = np_press_feels(p->t, k->profile);
 	const uint16_t *pushes = np_press_pushes(p->t, k->profile);
@@ -212,20 +212,20 @@ void np_plan_kind_load(struct np_plan *p, struct np_kind *k)
 	}
 }
 
-bool np_plan_kind_full(const struct np_plan *p, const struct np_kind *k)
+bool np_deal_kind_full(const struct np_deal *p, const struct np_kind *k)
 {
 	return np_bits_count(k->open, p->lw) == p->n_leaves;
 }
 
 /* What a must think of b, given the load of each beside the other. */
-static void row(struct np_plan *p, uint32_t a, uint32_t b, uint32_t ab,
+static void row(struct np_deal *p, uint32_t a, uint32_t b, uint32_t ab,
 		uint32_t ba)
 {
 	const struct np_kind *ka = &p->kind[a], *kb = &p->kind[b];
 	size_t at = a * p->kw;
 	bool kin = ka->owner != NP_ANYBODY && ka->owner == kb->owner;
 
-	if (!np_plan_sees(ka, kb))
+	if (!np_deal_sees(ka, kb))
 		return;
 	if (kin)
 		np_bits_set(p->kin + at, b);
@@ -241,7 +241,7 @@ static void row(struct np_plan *p, uint32_t a, uint32_t b, uint32_t ab,
 	np_bits_set(p->mind + at, b);
 }
 
-void np_plan_kind_rows(struct np_plan *p, uint32_t kind)
+void np_deal_kind_rows(struct np_deal *p, uint32_t kind)
 {
 	const struct np_kind *k = &p->kind[kind], *x;
 	const uint16_t *feels = np_press_feels(p->t, k->profile);
@@ -258,15 +258,15 @@ void np_plan_kind_rows(struct np_plan *p, uint32_t kind)
 	}
 }
 
-static bool meets(const struct np_plan *p, uint32_t a, uint32_t b)
+static bool meets(const struct np_deal *p, uint32_t a, uint32_t b)
 {
 	for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
-		if (np_plan_apart(p, a, b, leaf, NULL))
+		if (np_deal_apart(p, a, b, leaf, NULL))
 			return true;
 	return false;
 }
 
-bool np_plan_kind_meets(struct np_plan *p, uint32_t kind)
+bool np_deal_kind_meets(struct np_deal *p, uint32_t kind)
 {
 	struct np_kind *k = &p->kind[kind];
 
@@ -275,7 +275,7 @@ bool np_plan_kind_meets(struct np_plan *p, uint32_t kind)
 	if (!k->asked) {
 		k->asked = true;
 		k->meets = (k->self && k->n > 1) ||
-			   !np_plan_kind_full(p, k);
+			   !np_deal_kind_full(p, k);
 		for (uint32_t b = 0; b < p->n_kinds && !k->meets; b++)
 			k->meets = (np_bits_test(p->mind + kind * p->kw, b) ||
 				    np_bits_test(p->mind + b * p->kw, kind)) &&

@@ -20,17 +20,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "np_plan_impl.h"
+#include "np_deal_impl.h"
 
 #define MAX_ROUNDS 16
 
-static bool wants(const struct np_plan *p, uint32_t unit, uint32_t leaf)
+static bool wants(const struct np_deal *p, uint32_t unit, uint32_t leaf)
 {
 	const struct np_unit *u = &p->unit[unit];
 
 	return np_bits_test(u->reach, leaf) && !np_bits_test(u->set, leaf) &&
 	       np_bits_test(p->kind[u->kind].open, leaf) &&
-	       np_plan_can_take(p, unit, leaf);
+	       np_deal_can_take(p, unit, leaf);
 }
 
 /* Has a less than b, each for its demand? */
@@ -40,7 +40,7 @@ static bool poorer(const struct np_unit *a, const struct np_unit *b)
 }
 
 /* Units that may start come first, and the poorest of them first of all. */
-static bool widen_leaf(struct np_plan *p, const uint32_t *unit, size_t n,
+static bool widen_leaf(struct np_deal *p, const uint32_t *unit, size_t n,
 		       uint32_t leaf)
 {
 	uint32_t first = NP_NONE;
@@ -52,16 +52,16 @@ static bool widen_leaf(struct np_plan *p, const uint32_t *unit, size_t n,
 		    wants(p, unit[i], leaf))
 			first = unit[i];
 	if (first != NP_NONE)
-		np_plan_hold(p, first, leaf);
+		np_deal_hold(p, first, leaf);
 	for (size_t i = 0; i < n; i++)
 		if (wants(p, unit[i], leaf)) {
-			np_plan_hold(p, unit[i], leaf);
+			np_deal_hold(p, unit[i], leaf);
 			any = true;
 		}
 	return any || first != NP_NONE;
 }
 
-static int widen(struct np_plan *p, bool trusted, bool *changed)
+static int widen(struct np_deal *p, bool trusted, bool *changed)
 {
 	uint32_t *unit = malloc((p->n_units + 1) * sizeof(*unit));
 	size_t n = 0;
@@ -79,7 +79,7 @@ static int widen(struct np_plan *p, bool trusted, bool *changed)
 }
 
 /* Leaves written for a unit's jobs before. */
-static void prior(const struct np_plan *p, const struct np_seat *s,
+static void prior(const struct np_deal *p, const struct np_seat *s,
 		  uint64_t *bits)
 {
 	const struct np_snapshot_job *j = &np_snapshot_jobs(p->s)[s->job];
@@ -94,7 +94,7 @@ static void prior(const struct np_plan *p, const struct np_seat *s,
 			bits[w] |= c->reach[w] & j->in.prior_leaves[w];
 }
 
-static int keep(struct np_plan *p, bool trusted)
+static int keep(struct np_deal *p, bool trusted)
 {
 	uint64_t *bits = calloc(p->n_units * p->lw + 1, sizeof(*bits));
 
@@ -109,20 +109,20 @@ static int keep(struct np_plan *p, bool trusted)
 			continue;
 		NP_BITS_EACH(leaf, bits + i * p->lw, p->lw)
 			if (wants(p, i, (uint32_t)leaf))
-				np_plan_hold(p, i, (uint32_t)leaf);
+				np_deal_hold(p, i, (uint32_t)leaf);
 	}
 	free(bits);
 	return 0;
 }
 
-static int settle(struct np_plan *p, bool trusted)
+static int settle(struct np_deal *p, bool trusted)
 {
 	bool changed = true;
 	int rc = keep(p, trusted);
 
 	for (int round = 0; !rc && changed && round < MAX_ROUNDS; round++) {
 		changed = false;
-		rc = np_plan_grow(p, trusted, &changed);
+		rc = np_deal_grow(p, trusted, &changed);
 		if (!rc)
 			rc = widen(p, trusted, &changed);
 	}
@@ -131,7 +131,7 @@ static int settle(struct np_plan *p, bool trusted)
 
 static int by_free(const void *a, const void *b, void *arg)
 {
-	const struct np_plan *p = arg;
+	const struct np_deal *p = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	if (p->leaf_free[x] != p->leaf_free[y])
@@ -139,10 +139,10 @@ static int by_free(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-static int prepare(struct np_plan *p)
+static int prepare(struct np_deal *p)
 {
-	p->open_on = np_plan_alloc(p, p->n_leaves * p->kw, sizeof(uint64_t));
-	p->leaf_order = np_plan_alloc(p, p->n_leaves, sizeof(uint32_t));
+	p->open_on = np_deal_alloc(p, p->n_leaves * p->kw, sizeof(uint64_t));
+	p->leaf_order = np_deal_alloc(p, p->n_leaves, sizeof(uint32_t));
 	if (!p->open_on || !p->leaf_order)
 		return -ENOMEM;
 	for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
@@ -155,7 +155,7 @@ static int prepare(struct np_plan *p)
 }
 
 /* Those who conflict with nobody hold what they can reach. */
-static void place_quiet(struct np_plan *p)
+static void place_quiet(struct np_deal *p)
 {
 	const struct np_snapshot_job *job = np_snapshot_jobs(p->s);
 
@@ -169,11 +169,11 @@ static void place_quiet(struct np_plan *p)
 		if (np_bits_within(c->reach, p->kind[kind].held, p->lw))
 			continue;
 		NP_BITS_EACH(leaf, c->reach, p->lw)
-			np_plan_kind_hold(p, kind, (uint32_t)leaf);
+			np_deal_kind_hold(p, kind, (uint32_t)leaf);
 	}
 }
 
-int np_plan_share(struct np_plan *p)
+int np_deal_share(struct np_deal *p)
 {
 	int rc = prepare(p);
 

@@ -10,7 +10,7 @@
 #define LEAVES_ASKED 64
 #define CAUSES_FOUND 4
 
-bool np_placement_cause_on(const struct np_plan *p, uint32_t kind,
+bool np_placement_cause_on(const struct np_deal *p, uint32_t kind,
 			   uint32_t leaf, struct np_cause *cause)
 {
 	const struct np_kind *k = &p->kind[kind];
@@ -19,12 +19,12 @@ bool np_placement_cause_on(const struct np_plan *p, uint32_t kind,
 	bool any = false;
 
 	if (!np_bits_test(k->open, leaf))
-		return np_plan_apart(p, kind, NP_NONE, leaf, cause);
+		return np_deal_apart(p, kind, NP_NONE, leaf, cause);
 	NP_BITS_EACH(b, on, p->kw) {
 		if (b == kind ? !np_bits_test(k->self_apart, leaf) :
 		    !np_bits_test(p->mind + kind * p->kw, b))
 			continue;
-		if (np_plan_apart(p, kind, (uint32_t)b, leaf, &c) &&
+		if (np_deal_apart(p, kind, (uint32_t)b, leaf, &c) &&
 		    (!any || c.slowdown > cause->slowdown)) {
 			*cause = c;
 			any = true;
@@ -33,7 +33,7 @@ bool np_placement_cause_on(const struct np_plan *p, uint32_t kind,
 	return any;
 }
 
-void np_placement_cause(const struct np_plan *p, uint32_t kind,
+void np_placement_cause(const struct np_deal *p, uint32_t kind,
 			const uint64_t *reach, const uint64_t *open,
 			struct np_cause *cause)
 {
@@ -79,10 +79,10 @@ int64_t np_placement_until(const struct np_policy *policy,
 	return until > j->eligible_sec ? until : j->eligible_sec;
 }
 
-uint64_t *np_placement_open(struct np_plan *p, const uint64_t *set,
+uint64_t *np_placement_open(struct np_deal *p, const uint64_t *set,
 			    const uint64_t *reach)
 {
-	uint64_t *open = np_plan_alloc(p, p->lw, sizeof(*open));
+	uint64_t *open = np_deal_alloc(p, p->lw, sizeof(*open));
 
 	if (!open)
 		return NULL;
@@ -94,8 +94,8 @@ uint64_t *np_placement_open(struct np_plan *p, const uint64_t *set,
 	return open;
 }
 
-static int confine(struct np_plan *p, const uint64_t *set,
-		   const uint64_t *reach, uint32_t kind, struct np_verdict *v)
+static int confine(struct np_deal *p, const uint64_t *set,
+		   const uint64_t *reach, uint32_t kind, struct np_outcome *v)
 {
 	uint64_t *open;
 
@@ -115,45 +115,45 @@ static int confine(struct np_plan *p, const uint64_t *set,
 	return 0;
 }
 
-static void defer(struct np_placement *p, struct np_plan *plan, uint32_t i,
-		  struct np_verdict *v)
+static void defer(struct np_placement *p, struct np_deal *deal, uint32_t i,
+		  struct np_outcome *v)
 {
 	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
 
 	v->action = NP_ACT_DEFER;
 	v->until_sec = np_placement_until(&p->policy, j, v->held_sec,
 					  p->s->now_sec);
-	np_placement_cause(plan, plan->job_kind[i],
-			   plan->counts[j->candidates]->reach, plan->none,
+	np_placement_cause(deal, deal->job_kind[i],
+			   deal->counts[j->candidates]->reach, deal->none,
 			   &v->cause);
 	if (v->cause.leaf == NP_NO_LEAF)
 		v->cause.why = NP_WHY_FROM_PENDING;
 }
 
-static bool seat_met(const struct np_plan *p, const struct np_seat *s)
+static bool seat_met(const struct np_deal *p, const struct np_seat *s)
 {
-	return np_plan_usable_in(p, np_plan_cohort(p, s->cohort)) >= s->need;
+	return np_deal_usable_in(p, np_deal_cohort(p, s->cohort)) >= s->need;
 }
 
 /* An array whose tasks conflict: each gets leaves, or waits. */
-static int judge_tasks(struct np_placement *p, struct np_plan *plan,
-		       uint32_t i, struct np_verdict *v)
+static int judge_tasks(struct np_placement *p, struct np_deal *deal,
+		       uint32_t i, struct np_outcome *v)
 {
 	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
-	const uint64_t *reach = plan->counts[j->candidates]->reach;
-	const struct np_seat *s = &plan->seat[plan->seat_of[i]], *last = NULL;
+	const uint64_t *reach = deal->counts[j->candidates]->reach;
+	const struct np_seat *s = &deal->seat[deal->seat_of[i]], *last = NULL;
 	uint32_t n = 0;
 
 	p->first_task[i] = (uint32_t)p->task.n;
-	for (; s < plan->seat + plan->n_seats && s->job == i; s++) {
+	for (; s < deal->seat + deal->n_seats && s->job == i; s++) {
 		const uint64_t **leaves;
-		struct np_verdict one;
+		struct np_outcome one;
 
-		if (!seat_met(plan, s))
+		if (!seat_met(deal, s))
 			continue;
 		leaves = np_pool_add(&p->task, 1);
 		if (!leaves ||
-		    confine(plan, plan->unit[s->unit].set, reach, s->kind,
+		    confine(deal, deal->unit[s->unit].set, reach, s->kind,
 			    &one))
 			return -ENOMEM;
 		*leaves = one.action == NP_ACT_CONFINE ? one.leaves : NULL;
@@ -162,93 +162,93 @@ static int judge_tasks(struct np_placement *p, struct np_plan *plan,
 	}
 	if (n == j->tasks) { /* the last one stays in the record */
 		v->tasks = n - 1;
-		return confine(plan, plan->unit[last->unit].set, reach,
+		return confine(deal, deal->unit[last->unit].set, reach,
 			       last->kind, v);
 	}
 	v->tasks = n;
-	defer(p, plan, i, v);
+	defer(p, deal, i, v);
 	if (n)
 		v->cause.why = NP_WHY_TASKS;
 	return 0;
 }
 
-static int judge_enforced(struct np_placement *p, struct np_plan *plan,
-			  uint32_t i, struct np_verdict *v)
+static int judge_enforced(struct np_placement *p, struct np_deal *deal,
+			  uint32_t i, struct np_outcome *v)
 {
 	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
-	const struct np_seat *s = &plan->seat[plan->seat_of[i]];
-	const struct np_unit *u = &plan->unit[s->unit];
+	const struct np_seat *s = &deal->seat[deal->seat_of[i]];
+	const struct np_unit *u = &deal->unit[s->unit];
 
-	if (plan->kind[s->kind].self && j->tasks > 1 && !u->together)
-		return judge_tasks(p, plan, i, v);
-	if (seat_met(plan, s))
-		return confine(plan, u->set,
-			       plan->counts[j->candidates]->reach, s->kind, v);
-	defer(p, plan, i, v);
+	if (deal->kind[s->kind].self && j->tasks > 1 && !u->together)
+		return judge_tasks(p, deal, i, v);
+	if (seat_met(deal, s))
+		return confine(deal, u->set,
+			       deal->counts[j->candidates]->reach, s->kind, v);
+	defer(p, deal, i, v);
 	return 0;
 }
 
-static int judge_preferred(struct np_plan *plan, uint32_t i,
-			   struct np_verdict *v)
+static int judge_preferred(struct np_deal *deal, uint32_t i,
+			   struct np_outcome *v)
 {
-	const struct np_job *j = &np_snapshot_jobs(plan->s)[i].in;
-	uint32_t kind = plan->job_kind[i];
+	const struct np_job *j = &np_snapshot_jobs(deal->s)[i].in;
+	uint32_t kind = deal->job_kind[i];
 
-	if (plan->prefer_set[i])
-		return confine(plan, plan->prefer_set[i],
-			       plan->counts[j->candidates]->reach, kind, v);
+	if (deal->prefer_set[i])
+		return confine(deal, deal->prefer_set[i],
+			       deal->counts[j->candidates]->reach, kind, v);
 	v->action = NP_ACT_ANYWHERE;
 	v->cause.why = NP_WHY_NO_ROOM_APART;
-	if (!np_plan_kind_meets(plan, kind))
+	if (!np_deal_kind_meets(deal, kind))
 		v->cause.why = NP_WHY_HARMLESS;
-	else if (plan->kind[kind].self && j->tasks > 1 &&
-		 !np_plan_together(plan, j, kind,
-				   plan->counts[j->candidates], plan->scratch))
+	else if (deal->kind[kind].self && j->tasks > 1 &&
+		 !np_deal_together(deal, j, kind,
+				   deal->counts[j->candidates], deal->scratch))
 		v->cause.why = NP_WHY_TASKS_TOGETHER;
 	return 0;
 }
 
 /* Why a job that is ours has no kind. */
-static enum np_why not_placed(const struct np_plan *plan,
+static enum np_why not_placed(const struct np_deal *deal,
 			      const struct np_job *j)
 {
-	const struct np_counts *c = plan->counts[j->candidates];
+	const struct np_counts *c = deal->counts[j->candidates];
 
-	if (!np_bits_any(c->reach, plan->lw))
+	if (!np_bits_any(c->reach, deal->lw))
 		return NP_WHY_NO_LEAF;
-	return np_plan_enough(plan, j, c) ? NP_WHY_TOO_MANY :
+	return np_deal_enough(deal, j, c) ? NP_WHY_TOO_MANY :
 					    NP_WHY_TOO_FEW_NODES;
 }
 
-static int judge(struct np_placement *p, uint32_t i, struct np_verdict *v)
+static int judge(struct np_placement *p, uint32_t i, struct np_outcome *v)
 {
 	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
-	struct np_plan *plan = np_placement_plan(p, j);
-	uint32_t kind = plan->job_kind[i];
+	struct np_deal *deal = np_placement_deal(p, j);
+	uint32_t kind = deal->job_kind[i];
 
-	v->cause.why = np_plan_aside(plan, j, p->s->now_sec);
+	v->cause.why = np_deal_aside(deal, j, p->s->now_sec);
 	if (j->state == NP_JOB_RUNNING || v->cause.why)
 		return 0;
-	if (np_plan_held_enough(plan, j, v->held_sec)) {
+	if (np_deal_held_enough(deal, j, v->held_sec)) {
 		v->action = NP_ACT_ANYWHERE;
 		v->cause.why = NP_WHY_HELD_LONG_ENOUGH;
 		return 0;
 	}
 	if (kind == NP_NONE) {
-		v->cause.why = not_placed(plan, j);
+		v->cause.why = not_placed(deal, j);
 		return 0;
 	}
-	if (plan->kind[kind].quiet) {
+	if (deal->kind[kind].quiet) {
 		v->action = NP_ACT_ANYWHERE;
 		v->cause.why = np_press_complete(p->t, (uint32_t)j->profile) ?
 			       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
 		return 0;
 	}
-	return j->mode == NP_MODE_PREFER ? judge_preferred(plan, i, v) :
-	       judge_enforced(p, plan, i, v);
+	return j->mode == NP_MODE_PREFER ? judge_preferred(deal, i, v) :
+	       judge_enforced(p, deal, i, v);
 }
 
-/* Word w of the leaves that are open before, and by the verdict. */
+/* Word w of the leaves that are open before, and by the outcome. */
 static uint64_t open_before(const struct np_snapshot_job *j,
 			    const struct np_snapshot *s, size_t w)
 {
@@ -258,7 +258,7 @@ static uint64_t open_before(const struct np_snapshot_job *j,
 	       np_snapshot_prior(s, j)[w] : ~UINT64_C(0);
 }
 
-static uint64_t open_after(const struct np_verdict *v, size_t w)
+static uint64_t open_after(const struct np_outcome *v, size_t w)
 {
 	if (v->action == NP_ACT_DEFER)
 		return 0;
@@ -266,11 +266,11 @@ static uint64_t open_after(const struct np_verdict *v, size_t w)
 }
 
 /* What differs on leaves that the job can reach. */
-static void compare(struct np_placement *p, uint32_t i, struct np_verdict *v)
+static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
 {
 	const struct np_snapshot_job *j = &np_snapshot_jobs(p->s)[i];
 	const struct np_counts *c = j->in.state == NP_JOB_RUNNING ? NULL :
-		np_placement_plan(p, &j->in)->counts[j->in.candidates];
+		np_placement_deal(p, &j->in)->counts[j->in.candidates];
 
 	if (j->in.state == NP_JOB_RUNNING)
 		return;
@@ -295,7 +295,7 @@ static void compare(struct np_placement *p, uint32_t i, struct np_verdict *v)
 int np_placement_judge(struct np_placement *p)
 {
 	for (uint32_t i = 0; i < p->s->job.n; i++) {
-		struct np_verdict *v = &p->verdict[i];
+		struct np_outcome *v = &p->outcome[i];
 		int rc;
 
 		v->held_sec = p->held_sec[i];
@@ -312,16 +312,16 @@ void np_placement_causes(const struct np_placement *p, size_t i,
 			 np_placement_cause_fn *fn, void *arg)
 {
 	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
-	const struct np_plan *plan = np_placement_plan(p, j);
-	const struct np_verdict *v = &p->verdict[i];
+	const struct np_deal *deal = np_placement_deal(p, j);
+	const struct np_outcome *v = &p->outcome[i];
 	struct np_cause c;
 
 	if (v->action != NP_ACT_CONFINE && v->action != NP_ACT_DEFER)
 		return;
-	NP_BITS_EACH(leaf, plan->counts[j->candidates]->reach, plan->lw)
+	NP_BITS_EACH(leaf, deal->counts[j->candidates]->reach, deal->lw)
 		if (!(open_after(v, leaf / NP_BITS_WORD) >>
 		      leaf % NP_BITS_WORD & 1) &&
-		    np_placement_cause_on(plan, plan->job_kind[i],
+		    np_placement_cause_on(deal, deal->job_kind[i],
 					  (uint32_t)leaf, &c))
 			fn(arg, &c);
 }

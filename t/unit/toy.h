@@ -19,8 +19,8 @@
  * prior=any|defer:T|a,b and the words shares spans nodelist reserved het
  * waiting.
  */
-#ifndef NP_T_WORLD_H
-#define NP_T_WORLD_H
+#ifndef NP_T_TOY_H
+#define NP_T_TOY_H
 
 #include "np_bits.h"
 #include "np_placement.h"
@@ -65,11 +65,11 @@ struct np_snapshot *w_snapshot(const struct world *w);
 struct np_press *w_press(const struct world *w);
 struct np_placement *w_decide(const struct world *w);
 
-/* What a verdict opens: "none", "any", "defer" or "a,b"; static memory. */
-const char *w_opens(const struct world *w, const struct np_verdict *v);
+/* What a outcome opens: "none", "any", "defer" or "a,b"; static memory. */
+const char *w_opens(const struct world *w, const struct np_outcome *v);
 
-/* Write a verdict into the job, as the plugin would. */
-void w_apply(struct world *w, size_t job, const struct np_verdict *v);
+/* Write a outcome into the job, as the plugin would. */
+void w_apply(struct world *w, size_t job, const struct np_outcome *v);
 
 /* The index of a job id; aborts if there is none. */
 size_t w_find(const struct world *w, uint32_t id);

@@ -1,4 +1,4 @@
-#include "random_world.h"
+#include "random_toy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -120,7 +120,7 @@ void rw_make(struct world *w, uint64_t number, bool modes)
 	w->n_jobs = n;
 }
 
-bool rw_bound(const struct world *w, size_t job, const struct np_verdict *v)
+bool rw_bound(const struct world *w, size_t job, const struct np_outcome *v)
 {
 	return o_ours(w, job) && w->job[job].in.mode == NP_MODE_ENFORCE &&
 	       v->action != NP_ACT_NONE &&

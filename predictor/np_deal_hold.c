@@ -1,14 +1,14 @@
 /* Leaves change hands. */
 #include <errno.h>
 
-#include "np_plan_impl.h"
+#include "np_deal_impl.h"
 
 struct change {
 	uint32_t unit, leaf; /* the top bit of leaf: taken away */
 };
 #define TAKEN_AWAY (UINT32_C(1) << 31)
 
-void np_plan_hold(struct np_plan *p, uint32_t unit, uint32_t leaf)
+void np_deal_hold(struct np_deal *p, uint32_t unit, uint32_t leaf)
 {
 	struct np_unit *u = &p->unit[unit];
 	struct np_cohort *q;
@@ -16,14 +16,14 @@ void np_plan_hold(struct np_plan *p, uint32_t unit, uint32_t leaf)
 	np_bits_set(u->set, leaf);
 	u->supply += p->leaf_usable[leaf];
 	for (uint32_t i = u->cohort; i != NP_NONE; i = q->next) {
-		q = np_plan_cohort(p, i);
+		q = np_deal_cohort(p, i);
 		q->in_free += q->free[leaf];
 		q->in_usable += q->counts->usable[leaf];
 	}
-	np_plan_kind_hold(p, u->kind, leaf);
+	np_deal_kind_hold(p, u->kind, leaf);
 }
 
-void np_plan_drop(struct np_plan *p, uint32_t unit, uint32_t leaf)
+void np_deal_drop(struct np_deal *p, uint32_t unit, uint32_t leaf)
 {
 	struct np_unit *u = &p->unit[unit];
 	struct np_cohort *q;
@@ -31,15 +31,15 @@ void np_plan_drop(struct np_plan *p, uint32_t unit, uint32_t leaf)
 	np_bits_clear(u->set, leaf);
 	u->supply -= p->leaf_usable[leaf];
 	for (uint32_t i = u->cohort; i != NP_NONE; i = q->next) {
-		q = np_plan_cohort(p, i);
+		q = np_deal_cohort(p, i);
 		q->in_free -= q->free[leaf];
 		q->in_usable -= q->counts->usable[leaf];
 	}
-	np_plan_kind_drop(p, u->kind, leaf);
+	np_deal_kind_drop(p, u->kind, leaf);
 }
 
 /* Another unit of the same kind is on a leaf that takes only one. */
-static bool by_own_kind(const struct np_plan *p, const struct np_unit *u,
+static bool by_own_kind(const struct np_deal *p, const struct np_unit *u,
 			uint32_t leaf)
 {
 	const struct np_kind *k = &p->kind[u->kind];
@@ -48,14 +48,14 @@ static bool by_own_kind(const struct np_plan *p, const struct np_unit *u,
 	       (u->together || k->holders[leaf] > np_bits_test(u->set, leaf));
 }
 
-bool np_plan_can_take(const struct np_plan *p, uint32_t unit, uint32_t leaf)
+bool np_deal_can_take(const struct np_deal *p, uint32_t unit, uint32_t leaf)
 {
 	const struct np_unit *u = &p->unit[unit];
 
-	return !by_own_kind(p, u, leaf) && !np_plan_blocked(p, u->kind, leaf);
+	return !by_own_kind(p, u, leaf) && !np_deal_blocked(p, u->kind, leaf);
 }
 
-int np_plan_log(struct np_plan *p, uint32_t unit, uint32_t leaf)
+int np_deal_log(struct np_deal *p, uint32_t unit, uint32_t leaf)
 {
 	struct change *c = np_pool_add(&p->undo, 1);
 
@@ -65,7 +65,7 @@ int np_plan_log(struct np_plan *p, uint32_t unit, uint32_t leaf)
 	return 0;
 }
 
-void np_plan_roll_back(struct np_plan *p)
+void np_deal_roll_back(struct np_deal *p)
 {
 	struct change *c = p->undo.at;
 
@@ -73,14 +73,14 @@ void np_plan_roll_back(struct np_plan *p)
 		struct change *last = &c[--p->undo.n];
 
 		if (last->leaf & TAKEN_AWAY)
-			np_plan_hold(p, last->unit, last->leaf & ~TAKEN_AWAY);
+			np_deal_hold(p, last->unit, last->leaf & ~TAKEN_AWAY);
 		else
-			np_plan_drop(p, last->unit, last->leaf);
+			np_deal_drop(p, last->unit, last->leaf);
 	}
 }
 
 /* The first seat of a cohort that so many free nodes do not start. */
-static uint32_t first_beyond(const struct np_plan *p,
+static uint32_t first_beyond(const struct np_deal *p,
 			     const struct np_cohort *q, uint64_t nodes)
 {
 	const uint32_t *seat = p->by_cohort + q->first_seat;
@@ -103,7 +103,7 @@ static uint32_t first_beyond(const struct np_plan *p,
 }
 
 /* No seat before rank would lose if its cohort had less. */
-static bool cohort_spares(const struct np_plan *p, const struct np_cohort *q,
+static bool cohort_spares(const struct np_deal *p, const struct np_cohort *q,
 			  uint64_t had_free, uint64_t free, uint64_t had,
 			  uint64_t usable, uint32_t rank)
 {
@@ -124,7 +124,7 @@ static bool cohort_spares(const struct np_plan *p, const struct np_cohort *q,
 	return true;
 }
 
-static bool unit_spares(const struct np_plan *p, uint32_t unit, uint32_t leaf,
+static bool unit_spares(const struct np_deal *p, uint32_t unit, uint32_t leaf,
 			uint32_t rank)
 {
 	const struct np_unit *u = &p->unit[unit];
@@ -133,13 +133,13 @@ static bool unit_spares(const struct np_plan *p, uint32_t unit, uint32_t leaf,
 	for (uint32_t i = u->cohort; i != NP_NONE; i = q->next) {
 		uint64_t had_free, had, free, usable;
 
-		q = np_plan_cohort(p, i);
-		had_free = np_plan_free_in(p, q);
-		had = np_plan_usable_in(p, q);
+		q = np_deal_cohort(p, i);
+		had_free = np_deal_free_in(p, q);
+		had = np_deal_usable_in(p, q);
 		np_bits_clear(u->set, leaf);
-		free = q->switches ? np_plan_free_in(p, q) :
+		free = q->switches ? np_deal_free_in(p, q) :
 		       had_free - q->free[leaf];
-		usable = q->switches ? np_plan_usable_in(p, q) :
+		usable = q->switches ? np_deal_usable_in(p, q) :
 			 had - q->counts->usable[leaf];
 		np_bits_set(u->set, leaf);
 		if (!cohort_spares(p, q, had_free, free, had, usable, rank))
@@ -149,7 +149,7 @@ static bool unit_spares(const struct np_plan *p, uint32_t unit, uint32_t leaf,
 }
 
 /* The units of a kind that hold a leaf spare it, or with take leave it. */
-static int clear_kind(struct np_plan *p, uint32_t rank, uint32_t kind,
+static int clear_kind(struct np_deal *p, uint32_t rank, uint32_t kind,
 		      uint32_t leaf, bool take)
 {
 	uint32_t left = p->kind[kind].holders[leaf];
@@ -165,14 +165,14 @@ static int clear_kind(struct np_plan *p, uint32_t rank, uint32_t kind,
 			return -EBUSY;
 		if (!take)
 			continue;
-		if (np_plan_log(p, w, leaf | TAKEN_AWAY))
+		if (np_deal_log(p, w, leaf | TAKEN_AWAY))
 			return -ENOMEM;
-		np_plan_drop(p, w, leaf);
+		np_deal_drop(p, w, leaf);
 	}
 	return 0;
 }
 
-int np_plan_clear(struct np_plan *p, uint32_t rank, uint32_t leaf, bool take)
+int np_deal_clear(struct np_deal *p, uint32_t rank, uint32_t leaf, bool take)
 {
 	uint32_t me = p->seat[rank].unit, kind = p->unit[me].kind;
 	const uint64_t *on = p->on_leaf + leaf * p->kw;
@@ -188,7 +188,7 @@ int np_plan_clear(struct np_plan *p, uint32_t rank, uint32_t leaf, bool take)
 		for (uint64_t m = on[w] & mind[w]; m && !rc; m &= m - 1) {
 			uint32_t b = np_bits_at(w, m);
 
-			if (!np_plan_apart(p, kind, b, leaf, NULL))
+			if (!np_deal_apart(p, kind, b, leaf, NULL))
 				continue;
 			rc = p->kind[b].trusted && !p->kind[kind].trusted ?
 			     -EBUSY : clear_kind(p, rank, b, leaf, take);

@@ -1,9 +1,9 @@
 /* Must jobs of one kind stay off a leaf, and because of whom? */
 #include <string.h>
 
-#include "np_plan_impl.h"
+#include "np_deal_impl.h"
 
-uint64_t np_plan_own_load(const struct np_plan *p, uint32_t profile,
+uint64_t np_deal_own_load(const struct np_deal *p, uint32_t profile,
 			  uint32_t touch, uint32_t leaf, uint32_t owner,
 			  const struct np_runner *but)
 {
@@ -17,24 +17,24 @@ uint64_t np_plan_own_load(const struct np_plan *p, uint32_t profile,
 
 		if (x->owner == owner)
 			sum += (uint64_t)(x == but ? x->n - 1 : x->n) *
-			       np_plan_pair(p->t, profile, touch, x->profile,
+			       np_deal_pair(p->t, profile, touch, x->profile,
 					    x->touch);
 	}
 	return sum;
 }
 
-static uint32_t beside(const struct np_plan *p, const struct np_kind *victim,
+static uint32_t beside(const struct np_deal *p, const struct np_kind *victim,
 		       const struct np_kind *co)
 {
-	return np_plan_pair(p->t, victim->profile, victim->touch, co->profile,
+	return np_deal_pair(p->t, victim->profile, victim->touch, co->profile,
 			    co->touch);
 }
 
-static uint32_t runner_beside(const struct np_plan *p,
+static uint32_t runner_beside(const struct np_deal *p,
 			      const struct np_runner *victim,
 			      const struct np_kind *co)
 {
-	return np_plan_pair(p->t, victim->profile, victim->touch, co->profile,
+	return np_deal_pair(p->t, victim->profile, victim->touch, co->profile,
 			    co->touch);
 }
 
@@ -58,7 +58,7 @@ struct strain {
 	uint32_t other, victim;
 };
 
-static void note(const struct np_plan *p, struct strain *s, uint64_t load,
+static void note(const struct np_deal *p, struct strain *s, uint64_t load,
 		 bool self, uint32_t other, uint32_t victim)
 {
 	if (load > p->limit && load > s->load)
@@ -66,14 +66,14 @@ static void note(const struct np_plan *p, struct strain *s, uint64_t load,
 }
 
 /* The runner of a leaf that does most to a kind. */
-static void worst_runner(const struct np_plan *p, const struct np_kind *a,
+static void worst_runner(const struct np_deal *p, const struct np_kind *a,
 			 const struct np_crowd *c, uint32_t leaf,
 			 uint64_t *most, uint32_t *job)
 {
 	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
 		const struct np_runner *r = &c->runner[k];
 		uint64_t load = (uint64_t)r->n *
-			np_plan_pair(p->t, a->profile, a->touch, r->profile,
+			np_deal_pair(p->t, a->profile, a->touch, r->profile,
 				     r->touch);
 
 		if (c == &p->own && r->owner != a->owner)
@@ -85,7 +85,7 @@ static void worst_runner(const struct np_plan *p, const struct np_kind *a,
 	}
 }
 
-static void strain_runners(const struct np_plan *p, const struct np_crowd *c,
+static void strain_runners(const struct np_deal *p, const struct np_crowd *c,
 			   const struct np_kind *a, const struct np_kind *b,
 			   uint32_t leaf, struct strain *s)
 {
@@ -99,12 +99,12 @@ static void strain_runners(const struct np_plan *p, const struct np_crowd *c,
 		if (!x || (b && !y) || (c == &p->own && r->owner != owner))
 			continue;
 		note(p, s, r->load + x + y +
-		     np_plan_own_load(p, r->profile, r->touch, leaf, owner, r),
+		     np_deal_own_load(p, r->profile, r->touch, leaf, owner, r),
 		     false, b ? b->job : r->job, r->job);
 	}
 }
 
-static void strain_kinds(const struct np_plan *p, const struct np_kind *a,
+static void strain_kinds(const struct np_deal *p, const struct np_kind *a,
 			 const struct np_kind *b, uint32_t leaf,
 			 struct strain *s)
 {
@@ -127,7 +127,7 @@ static void strain_kinds(const struct np_plan *p, const struct np_kind *a,
 }
 
 /* With the load that runs there already, one of the two has too much. */
-static bool direct(const struct np_plan *p, const struct np_kind *a,
+static bool direct(const struct np_deal *p, const struct np_kind *a,
 		   const struct np_kind *b, uint32_t leaf)
 {
 	uint32_t ab = beside(p, a, b), ba = beside(p, b, a);
@@ -137,7 +137,7 @@ static bool direct(const struct np_plan *p, const struct np_kind *a,
 }
 
 /* Nobody running there can have too much from both: at a glance. */
-static bool no_third(const struct np_plan *p, const struct np_kind *a,
+static bool no_third(const struct np_deal *p, const struct np_kind *a,
 		     const struct np_kind *b, uint32_t leaf)
 {
 	const struct np_kind_view *va = view_of(a, b), *vb = view_of(b, a);
@@ -147,7 +147,7 @@ static bool no_third(const struct np_plan *p, const struct np_kind *a,
 	       vb->worst[leaf] + va->push[leaf] <= (int64_t)p->limit;
 }
 
-bool np_plan_apart(const struct np_plan *p, uint32_t a, uint32_t b,
+bool np_deal_apart(const struct np_deal *p, uint32_t a, uint32_t b,
 		   uint32_t leaf, struct np_cause *cause)
 {
 	const struct np_kind *ka = &p->kind[a];
@@ -170,13 +170,13 @@ bool np_plan_apart(const struct np_plan *p, uint32_t a, uint32_t b,
 			.why = kb ? NP_WHY_FROM_PENDING : NP_WHY_FROM_RUNNING,
 			.leaf = leaf, .other = s.other, .victim = s.victim,
 			.victim_self = s.self,
-			.slowdown = np_press_fraction(np_plan_clamp(s.load)),
+			.slowdown = np_press_fraction(np_deal_clamp(s.load)),
 		};
 	return s.load != 0;
 }
 
 /* A third job, running there, would have too much from both. */
-static bool third(const struct np_plan *p, const struct np_kind *a,
+static bool third(const struct np_deal *p, const struct np_kind *a,
 		  uint32_t leaf)
 {
 	const struct np_runner *r = p->seen.runner + p->seen.first[leaf];
@@ -194,7 +194,7 @@ static bool third(const struct np_plan *p, const struct np_kind *a,
 	return false;
 }
 
-static bool any_apart(const struct np_plan *p, uint32_t a, uint32_t leaf,
+static bool any_apart(const struct np_deal *p, uint32_t a, uint32_t leaf,
 		      const uint64_t *among)
 {
 	const uint64_t *on = p->on_leaf + leaf * p->kw;
@@ -203,14 +203,14 @@ static bool any_apart(const struct np_plan *p, uint32_t a, uint32_t leaf,
 		for (uint64_t m = on[w] & among[w]; m; m &= m - 1) {
 			uint32_t b = np_bits_at(w, m);
 
-			if (np_plan_apart(p, a, b, leaf, NULL))
+			if (np_deal_apart(p, a, b, leaf, NULL))
 				return true;
 		}
 	}
 	return false;
 }
 
-bool np_plan_blocked(const struct np_plan *p, uint32_t a, uint32_t leaf)
+bool np_deal_blocked(const struct np_deal *p, uint32_t a, uint32_t leaf)
 {
 	const struct np_kind *k = &p->kind[a];
 	const uint64_t *on = p->on_leaf + leaf * p->kw;
@@ -229,7 +229,7 @@ bool np_plan_blocked(const struct np_plan *p, uint32_t a, uint32_t leaf)
 }
 
 /* What the trusted kinds on a leaf would add to each tender runner. */
-static void extra(struct np_plan *p, uint32_t leaf, const struct np_kind *k)
+static void extra(struct np_deal *p, uint32_t leaf, const struct np_kind *k)
 {
 	struct np_runner *r = p->seen.runner + p->seen.first[leaf];
 
@@ -243,7 +243,7 @@ static void extra(struct np_plan *p, uint32_t leaf, const struct np_kind *k)
 	}
 }
 
-void np_plan_kind_hold(struct np_plan *p, uint32_t kind, uint32_t leaf)
+void np_deal_kind_hold(struct np_deal *p, uint32_t kind, uint32_t leaf)
 {
 	struct np_kind *k = &p->kind[kind];
 
@@ -257,7 +257,7 @@ void np_plan_kind_hold(struct np_plan *p, uint32_t kind, uint32_t leaf)
 		extra(p, leaf, k);
 }
 
-void np_plan_kind_drop(struct np_plan *p, uint32_t kind, uint32_t leaf)
+void np_deal_kind_drop(struct np_deal *p, uint32_t kind, uint32_t leaf)
 {
 	struct np_kind *k = &p->kind[kind];
 	uint64_t *on = p->on_leaf + leaf * p->kw;

@@ -1,7 +1,7 @@
-/* The rule "grow" of np_plan_share.c. */
+/* The rule "grow" of np_deal_share.c. */
 #include <errno.h>
 
-#include "np_plan_impl.h"
+#include "np_deal_impl.h"
 
 enum want { WANT_FREE, WANT_USABLE };
 
@@ -13,14 +13,14 @@ struct goal {
 	enum want want;
 };
 
-static uint64_t reached(const struct np_plan *p, const struct goal *g)
+static uint64_t reached(const struct np_deal *p, const struct goal *g)
 {
-	return g->want == WANT_FREE ? np_plan_free_in(p, g->q) :
-	       np_plan_usable_in(p, g->q);
+	return g->want == WANT_FREE ? np_deal_free_in(p, g->q) :
+	       np_deal_usable_in(p, g->q);
 }
 
 /* Kinds that would lose a leaf to this one. */
-static size_t loss(const struct np_plan *p, uint32_t kind, uint32_t leaf)
+static size_t loss(const struct np_deal *p, uint32_t kind, uint32_t leaf)
 {
 	const uint64_t *open = p->open_on + leaf * p->kw;
 	const uint64_t *hard = p->hard + kind * p->kw;
@@ -36,7 +36,7 @@ static size_t loss(const struct np_plan *p, uint32_t kind, uint32_t leaf)
  * that is enough, rather than several; of those, the one that costs others
  * least, then the tightest; else the largest.
  */
-static bool better(const struct np_plan *p, const struct goal *g, uint32_t a,
+static bool better(const struct np_deal *p, const struct goal *g, uint32_t a,
 		   uint32_t b, uint64_t missing)
 {
 	uint32_t na = g->column[a], nb = g->column[b];
@@ -55,7 +55,7 @@ static bool better(const struct np_plan *p, const struct goal *g, uint32_t a,
 }
 
 /* The best leaf to take next, from nobody or from whoever spares it. */
-static uint32_t pick(struct np_plan *p, const struct goal *g, bool evict,
+static uint32_t pick(struct np_deal *p, const struct goal *g, bool evict,
 		     uint64_t missing)
 {
 	const struct np_unit *u = &p->unit[g->unit];
@@ -71,27 +71,27 @@ static uint32_t pick(struct np_plan *p, const struct goal *g, bool evict,
 			    (best != NP_NONE &&
 			     !better(p, g, leaf, best, missing)))
 				continue;
-			if (evict ? !np_plan_clear(p, g->rank, leaf, false) :
-			    np_plan_can_take(p, g->unit, leaf))
+			if (evict ? !np_deal_clear(p, g->rank, leaf, false) :
+			    np_deal_can_take(p, g->unit, leaf))
 				best = leaf;
 		}
 	return best;
 }
 
-static int take(struct np_plan *p, const struct goal *g, uint32_t leaf,
+static int take(struct np_deal *p, const struct goal *g, uint32_t leaf,
 		bool evict)
 {
-	int rc = evict ? np_plan_clear(p, g->rank, leaf, true) : 0;
+	int rc = evict ? np_deal_clear(p, g->rank, leaf, true) : 0;
 
 	if (!rc)
-		rc = np_plan_log(p, g->unit, leaf);
+		rc = np_deal_log(p, g->unit, leaf);
 	if (!rc)
-		np_plan_hold(p, g->unit, leaf);
+		np_deal_hold(p, g->unit, leaf);
 	return rc;
 }
 
 /* Could all leaves together be enough? */
-static bool in_reach(const struct np_plan *p, const struct goal *g)
+static bool in_reach(const struct np_deal *p, const struct goal *g)
 {
 	const struct np_unit *u = &p->unit[g->unit];
 	const struct np_kind *k = &p->kind[u->kind];
@@ -106,10 +106,10 @@ static bool in_reach(const struct np_plan *p, const struct goal *g)
 }
 
 /* 1: reached; 0: not, and nothing changed; or -ENOMEM. */
-static int acquire(struct np_plan *p, uint32_t rank, enum want want)
+static int acquire(struct np_deal *p, uint32_t rank, enum want want)
 {
 	const struct np_seat *s = &p->seat[rank];
-	struct np_cohort *q = np_plan_cohort(p, s->cohort);
+	struct np_cohort *q = np_deal_cohort(p, s->cohort);
 	struct goal g = {
 		.rank = rank, .unit = s->unit, .q = q, .want = want,
 		.column = want == WANT_FREE ? q->free : q->counts->usable,
@@ -134,12 +134,12 @@ static int acquire(struct np_plan *p, uint32_t rank, enum want want)
 	}
 	if (!rc && have >= g.nodes)
 		return 1;
-	np_plan_roll_back(p);
+	np_deal_roll_back(p);
 	return rc;
 }
 
 /* A unit none of whose seats can ever start frees what it holds. */
-static bool give_up(struct np_plan *p, uint32_t unit)
+static bool give_up(struct np_deal *p, uint32_t unit)
 {
 	struct np_unit *u = &p->unit[unit];
 	bool any = np_bits_any(u->set, p->lw);
@@ -147,20 +147,20 @@ static bool give_up(struct np_plan *p, uint32_t unit)
 	if (u->placed)
 		return false;
 	NP_BITS_EACH(leaf, u->set, p->lw)
-		np_plan_drop(p, unit, (uint32_t)leaf);
+		np_deal_drop(p, unit, (uint32_t)leaf);
 	return any;
 }
 
 /* Ask for nodes unless that was in vain already in this sweep. */
-static int ask(struct np_plan *p, uint32_t rank, enum want want, bool *changed)
+static int ask(struct np_deal *p, uint32_t rank, enum want want, bool *changed)
 {
 	struct np_seat *s = &p->seat[rank];
-	struct np_cohort *q = np_plan_cohort(p, s->cohort);
+	struct np_cohort *q = np_deal_cohort(p, s->cohort);
 	uint64_t nodes = want == WANT_FREE ? s->cum : s->need, *vain;
 	int rc;
 
 	if (!np_bits_any(p->unit[s->unit].set, p->lw))
-		q = np_plan_cohort(p, q->like);
+		q = np_deal_cohort(p, q->like);
 	vain = want == WANT_FREE ? &q->free_in_vain : &q->usable_in_vain;
 	if (nodes >= *vain)
 		return 0;
@@ -173,24 +173,24 @@ static int ask(struct np_plan *p, uint32_t rank, enum want want, bool *changed)
 	return 0;
 }
 
-static int grow_seat(struct np_plan *p, uint32_t rank, bool *changed)
+static int grow_seat(struct np_deal *p, uint32_t rank, bool *changed)
 {
 	const struct np_seat *s = &p->seat[rank];
-	const struct np_cohort *q = np_plan_cohort(p, s->cohort);
+	const struct np_cohort *q = np_deal_cohort(p, s->cohort);
 	int rc = 0;
 
-	if (s->ready && np_plan_free_in(p, q) < s->cum)
+	if (s->ready && np_deal_free_in(p, q) < s->cum)
 		rc = ask(p, rank, WANT_FREE, changed);
-	if (!rc && np_plan_usable_in(p, q) < s->need)
+	if (!rc && np_deal_usable_in(p, q) < s->need)
 		rc = ask(p, rank, WANT_USABLE, changed);
 	return rc;
 }
 
-int np_plan_grow(struct np_plan *p, bool trusted, bool *changed)
+int np_deal_grow(struct np_deal *p, bool trusted, bool *changed)
 {
 	for (uint32_t i = 0; i < p->cohort.n; i++) {
-		np_plan_cohort(p, i)->free_in_vain = UINT64_MAX;
-		np_plan_cohort(p, i)->usable_in_vain = UINT64_MAX;
+		np_deal_cohort(p, i)->free_in_vain = UINT64_MAX;
+		np_deal_cohort(p, i)->usable_in_vain = UINT64_MAX;
 	}
 	for (uint32_t i = 0; i < p->n_seats; i++) {
 		int rc;
@@ -206,7 +206,7 @@ int np_plan_grow(struct np_plan *p, bool trusted, bool *changed)
 		p->unit[i].placed = false;
 	for (uint32_t i = 0; i < p->n_seats; i++)
 		if (p->seat[i].unit != NP_NONE &&
-		    np_plan_usable_in(p, np_plan_cohort(p, p->seat[i].cohort))
+		    np_deal_usable_in(p, np_deal_cohort(p, p->seat[i].cohort))
 		    >= p->seat[i].need)
 			p->unit[p->seat[i].unit].placed = true;
 	for (uint32_t i = 0; i < p->n_units; i++)

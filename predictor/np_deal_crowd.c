@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_plan_impl.h"
+#include "np_deal_impl.h"
 
 struct guest {
 	uint16_t profile;
@@ -13,7 +13,7 @@ struct guest {
 };
 
 /* What a running job counts as; false: as nothing. */
-static bool guest_of(const struct np_plan *p, const struct np_snapshot_job *j,
+static bool guest_of(const struct np_deal *p, const struct np_snapshot_job *j,
 		     struct guest *g)
 {
 	int32_t profile = j->in.profile;
@@ -21,7 +21,7 @@ static bool guest_of(const struct np_plan *p, const struct np_snapshot_job *j,
 
 	if (j->in.state != NP_JOB_RUNNING)
 		return false;
-	if (!np_plan_known(p, &j->in))
+	if (!np_deal_known(p, &j->in))
 		profile = p->policy.unknown_as;
 	if (profile == NP_PROFILE_UNKNOWN)
 		return false;
@@ -32,7 +32,7 @@ static bool guest_of(const struct np_plan *p, const struct np_snapshot_job *j,
 	g->touch = (j->in.flags & NP_JOB_SHARES_NODES ? NP_TOUCH_NODE : 0) |
 		   (j->n_leaves > 1 ? NP_TOUCH_UPLINK : 0);
 	/* What the policy makes of unknown jobs is an administrator's word. */
-	g->trusted = f->trusted || !np_plan_known(p, &j->in);
+	g->trusted = f->trusted || !np_deal_known(p, &j->in);
 	g->owner = g->trusted ? NP_ANYBODY : j->in.owner;
 	return true;
 }
@@ -57,7 +57,7 @@ static bool alike(const struct np_runner *a, const struct np_runner *b)
 }
 
 /* Put alike runners together, leaf by leaf; the array only shrinks. */
-static void merge(struct np_plan *p, struct np_crowd *c)
+static void merge(struct np_deal *p, struct np_crowd *c)
 {
 	uint32_t to = 0, at = 0;
 
@@ -81,16 +81,16 @@ static void merge(struct np_plan *p, struct np_crowd *c)
 }
 
 /* first[] from counts in first[leaf + 1] to where each leaf begins. */
-static int allocate(struct np_plan *p, struct np_crowd *c)
+static int allocate(struct np_deal *p, struct np_crowd *c)
 {
 	for (size_t i = 0; i < p->n_leaves; i++)
 		c->first[i + 1] += c->first[i];
-	c->runner = np_plan_alloc(p, c->first[p->n_leaves],
+	c->runner = np_deal_alloc(p, c->first[p->n_leaves],
 				  sizeof(*c->runner));
 	return c->runner ? 0 : -ENOMEM;
 }
 
-static int gather(struct np_plan *p)
+static int gather(struct np_deal *p)
 {
 	const struct np_snapshot_job *job = np_snapshot_jobs(p->s);
 	struct guest g;
@@ -133,7 +133,7 @@ static int gather(struct np_plan *p)
 }
 
 /* Load of r from the trusted runners of a leaf; itself counts once less. */
-static uint32_t load_of(const struct np_plan *p, const struct np_runner *r,
+static uint32_t load_of(const struct np_deal *p, const struct np_runner *r,
 			size_t leaf)
 {
 	const struct np_crowd *c = &p->seen;
@@ -143,13 +143,13 @@ static uint32_t load_of(const struct np_plan *p, const struct np_runner *r,
 		const struct np_runner *x = &c->runner[k];
 
 		sum += (uint64_t)(x == r ? x->n - 1 : x->n) *
-		       np_plan_pair(p->t, r->profile, r->touch, x->profile,
+		       np_deal_pair(p->t, r->profile, r->touch, x->profile,
 				    x->touch);
 	}
-	return np_plan_clamp(sum);
+	return np_deal_clamp(sum);
 }
 
-static void load_leaf(struct np_plan *p, size_t leaf)
+static void load_leaf(struct np_deal *p, size_t leaf)
 {
 	struct np_crowd *c = &p->seen;
 	uint32_t to = c->first[leaf];
@@ -172,13 +172,13 @@ static void load_leaf(struct np_plan *p, size_t leaf)
 	c->tender[leaf] = to - c->first[leaf];
 }
 
-static int pack_loud(struct np_plan *p)
+static int pack_loud(struct np_deal *p)
 {
 	struct np_crowd *c = &p->seen;
 	uint32_t n = 0;
 
-	c->loud = np_plan_alloc(p, c->first[p->n_leaves], sizeof(*c->loud));
-	c->first_loud = np_plan_alloc(p, p->n_leaves + 1,
+	c->loud = np_deal_alloc(p, c->first[p->n_leaves], sizeof(*c->loud));
+	c->first_loud = np_deal_alloc(p, p->n_leaves + 1,
 				      sizeof(*c->first_loud));
 	if (!c->loud || !c->first_loud)
 		return -ENOMEM;
@@ -196,14 +196,14 @@ static int pack_loud(struct np_plan *p)
 	return 0;
 }
 
-int np_plan_crowd(struct np_plan *p)
+int np_deal_crowd(struct np_deal *p)
 {
 	size_t n = p->n_leaves + 2;
 
-	p->seen.first = np_plan_alloc(p, n, sizeof(uint32_t));
-	p->own.first = np_plan_alloc(p, n, sizeof(uint32_t));
-	p->seen.tender = np_plan_alloc(p, n, sizeof(uint32_t));
-	p->extra_max = np_plan_alloc(p, n, sizeof(uint16_t));
+	p->seen.first = np_deal_alloc(p, n, sizeof(uint32_t));
+	p->own.first = np_deal_alloc(p, n, sizeof(uint32_t));
+	p->seen.tender = np_deal_alloc(p, n, sizeof(uint32_t));
+	p->extra_max = np_deal_alloc(p, n, sizeof(uint16_t));
 	if (!p->seen.first || !p->own.first || !p->seen.tender ||
 	    !p->extra_max || gather(p))
 		return -ENOMEM;
