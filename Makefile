@@ -190,6 +190,10 @@ fixtures: $(BUILD)/make-store
 	rm -rf t/data/store
 	$(BUILD)/make-store t/data/store
 
+$(BUILD)/bench_place: $(BUILD)/t/bench_place.o $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(LIBM))
+
 $(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -DT_DATA_DIR='"$(CURDIR)/t/data"'
 
 $(BUILD)/%.o: %.c $(BUILD)/flags

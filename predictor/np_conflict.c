@@ -1,0 +1,292 @@
+#include "np_conflict.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_press_impl.h"
+
+/* In the book of answers: not asked yet.  A load never gets there. */
+#define UNASKED UINT16_MAX
+
+struct np_conflict {
+	struct np_oracle oracle;
+	size_t n, room;
+	struct np_press_profile *profile;
+	uint16_t *answer; /* [(victim * room + co) * NP_N_CONTACTS + contact] */
+	struct np_press *table; /* NULL: something changed since */
+};
+
+uint16_t np_press_load(double slowdown)
+{
+	double load = slowdown > 0 ? rint(NP_PRESS_UNIT * log1p(slowdown)) : 0;
+
+	return load < NP_PRESS_MAX - 1 ? (uint16_t)load : NP_PRESS_MAX - 1;
+}
+
+double np_press_fraction(uint32_t load)
+{
+	return expm1(load / NP_PRESS_UNIT);
+}
+
+uint32_t np_press_limit(double max_slowdown)
+{
+	/* Rounded as the loads are, so that a pair at the limit is at it. */
+	return (uint32_t)rint(NP_PRESS_UNIT * log1p(max_slowdown));
+}
+
+int np_conflict_new(const struct np_oracle *oracle, struct np_conflict **out,
+		    struct np_err *err)
+{
+	struct np_conflict *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return np_errf(err, -ENOMEM, "conflicts: out of memory");
+	c->oracle = *oracle;
+	*out = c;
+	return 0;
+}
+
+static void changed(struct np_conflict *c)
+{
+	np_press_unref(c->table);
+	c->table = NULL;
+}
+
+void np_conflict_free(struct np_conflict *c)
+{
+	if (!c)
+		return;
+	changed(c);
+	for (size_t i = 0; i < c->n; i++)
+		free(c->profile[i].name);
+	free(c->profile);
+	free(c->answer);
+	free(c);
+}
+
+static uint16_t *answer_at(const struct np_conflict *c, size_t victim,
+			   size_t co)
+{
+	return c->answer + (victim * c->room + co) * NP_N_CONTACTS;
+}
+
+static int grow(struct np_conflict *c)
+{
+	size_t room = c->room ? 2 * c->room : 32;
+	size_t n = room * room * NP_N_CONTACTS;
+	struct np_press_profile *p;
+	uint16_t *a;
+
+	p = realloc(c->profile, room * sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	c->profile = p;
+	a = malloc(n * sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	memset(a, 0xff, n * sizeof(*a)); /* UNASKED */
+	for (size_t v = 0; v < c->n; v++)
+		memcpy(a + v * room * NP_N_CONTACTS, answer_at(c, v, 0),
+		       c->n * NP_N_CONTACTS * sizeof(*a));
+	free(c->answer);
+	c->answer = a;
+	c->room = room;
+	return 0;
+}
+
+int np_conflict_add(struct np_conflict *c, const char *name, uint32_t owner,
+		    bool trusted, uint32_t *profile, struct np_err *err)
+{
+	char *copy;
+
+	if (!name || !name[0])
+		return np_errf(err, -EINVAL, "profile without a name");
+	if (c->n == NP_CONFLICT_MAX_PROFILES)
+		return np_errf(err, -E2BIG, "profile %s: more than %d", name,
+			       NP_CONFLICT_MAX_PROFILES);
+	copy = strdup(name);
+	if (!copy || (c->n == c->room && grow(c))) {
+		free(copy);
+		return np_errf(err, -ENOMEM, "conflicts: out of memory");
+	}
+	changed(c);
+	c->profile[c->n] = (struct np_press_profile){
+		.name = copy, .owner = owner, .trusted = trusted,
+	};
+	*profile = (uint32_t)c->n++;
+	return 0;
+}
+
+void np_conflict_forget(struct np_conflict *c, uint32_t profile)
+{
+	size_t bytes = NP_N_CONTACTS * sizeof(*c->answer);
+
+	for (size_t i = 0; profile < c->n && i < c->n; i++) {
+		memset(answer_at(c, profile, i), 0xff, bytes);
+		memset(answer_at(c, i, profile), 0xff, bytes);
+	}
+	changed(c);
+}
+
+int np_conflict_trust(struct np_conflict *c, uint32_t profile, bool trusted)
+{
+	if (profile >= c->n)
+		return -EINVAL;
+	if (c->profile[profile].trusted != trusted)
+		changed(c);
+	c->profile[profile].trusted = trusted;
+	return 0;
+}
+
+static uint16_t ask_one(struct np_conflict *c, uint32_t victim, uint32_t co,
+			enum np_contact contact)
+{
+	double slowdown;
+
+	if (c->oracle.slowdown(c->oracle.arg, victim, co, contact, &slowdown))
+		return 0;
+	return np_press_load(slowdown); /* NaN is not > 0: harmless */
+}
+
+/* Ask what is missing of one pair; returns what is still missing. */
+static size_t ask_pair(struct np_conflict *c, uint32_t victim, uint32_t co,
+		       size_t *asks)
+{
+	uint16_t *a = answer_at(c, victim, co);
+	size_t missing = 0;
+
+	for (int k = 0; k < NP_N_CONTACTS; k++) {
+		if (a[k] != UNASKED)
+			continue;
+		if (!*asks) {
+			missing++;
+			continue;
+		}
+		--*asks;
+		a[k] = ask_one(c, victim, co, (enum np_contact)k);
+		changed(c);
+	}
+	return missing;
+}
+
+size_t np_conflict_ask(struct np_conflict *c, const uint32_t *profile,
+		       size_t n, size_t max_asks)
+{
+	size_t missing = 0;
+
+	if (!profile)
+		n = c->n;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n; k++) {
+			uint32_t v = profile ? profile[i] : (uint32_t)i;
+			uint32_t x = profile ? profile[k] : (uint32_t)k;
+
+			if (v < c->n && x < c->n)
+				missing += ask_pair(c, v, x, &max_asks);
+		}
+	return missing;
+}
+
+/* The worst contact of each way to touch; *whole: all were asked. */
+static void worst_of(const uint16_t *answer, uint16_t negligible,
+		     uint16_t load[NP_N_TOUCH], bool *whole)
+{
+	uint16_t at[NP_N_CONTACTS];
+
+	for (int k = 0; k < NP_N_CONTACTS; k++) {
+		*whole &= answer[k] != UNASKED;
+		at[k] = answer[k] == UNASKED || answer[k] <= negligible ?
+			0 : answer[k];
+	}
+	for (unsigned touch = 0; touch < NP_N_TOUCH; touch++) {
+		uint16_t worst = at[NP_CONTACT_LEAF];
+
+		if (touch & NP_TOUCH_NODE && at[NP_CONTACT_NODE] > worst)
+			worst = at[NP_CONTACT_NODE];
+		if (touch & NP_TOUCH_UPLINK && at[NP_CONTACT_UPLINK] > worst)
+			worst = at[NP_CONTACT_UPLINK];
+		load[touch] = worst;
+	}
+}
+
+static void fill(const struct np_conflict *c, struct np_press *t)
+{
+	uint16_t negligible = np_press_load(t->negligible);
+
+	for (size_t v = 0; v < t->n; v++)
+		t->profile[v].complete = t->profile[v].mute = true;
+	for (size_t v = 0; v < t->n; v++)
+		for (size_t x = 0; x < t->n; x++) {
+			uint16_t *f = t->feels + (v * t->n + x) * NP_N_TOUCH;
+			uint16_t *p = t->pushes + (x * t->n + v) * NP_N_TOUCH;
+			uint16_t most;
+			bool whole = true;
+
+			worst_of(answer_at(c, v, x), negligible, f, &whole);
+			memcpy(p, f, NP_N_TOUCH * sizeof(*p));
+			most = f[NP_TOUCH_NODE | NP_TOUCH_UPLINK];
+			if (most > t->most[v])
+				t->most[v] = most;
+			if (most) {
+				t->profile[v].mute = t->profile[x].mute = false;
+				t->profile[x].loud = true;
+			}
+			if (!whole)
+				t->profile[v].complete =
+					t->profile[x].complete = false;
+		}
+}
+
+static struct np_press *press_new(size_t n)
+{
+	struct np_press *t = calloc(1, sizeof(*t));
+	size_t cells = n * n * NP_N_TOUCH + 1;
+
+	if (!t)
+		return NULL;
+	t->refs = 1;
+	t->n = n;
+	t->profile = calloc(n + 1, sizeof(*t->profile));
+	t->feels = malloc(cells * sizeof(*t->feels));
+	t->pushes = malloc(cells * sizeof(*t->pushes));
+	t->most = calloc(n + 1, sizeof(*t->most));
+	if (t->profile && t->feels && t->pushes && t->most)
+		return t;
+	np_press_unref(t);
+	return NULL;
+}
+
+int np_conflict_table(struct np_conflict *c, double negligible,
+		      struct np_press **out, struct np_err *err)
+{
+	struct np_press *t;
+
+	if (!(negligible >= 0 && negligible <= 1))
+		return np_errf(err, -EINVAL,
+			       "negligible slowdown %g; expected 0 to 1",
+			       negligible);
+	if (c->table && c->table->negligible != negligible)
+		changed(c);
+	if (c->table) {
+		*out = np_press_ref(c->table);
+		return 0;
+	}
+	t = press_new(c->n);
+	if (!t)
+		return np_errf(err, -ENOMEM, "conflicts: out of memory");
+	t->negligible = negligible;
+	for (size_t i = 0; i < c->n; i++) {
+		t->profile[i] = c->profile[i];
+		t->profile[i].name = strdup(c->profile[i].name);
+		if (t->profile[i].name)
+			continue;
+		np_press_unref(t);
+		return np_errf(err, -ENOMEM, "conflicts: out of memory");
+	}
+	fill(c, t);
+	c->table = np_press_ref(t);
+	*out = t;
+	return 0;
+}

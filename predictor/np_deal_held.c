@@ -1,0 +1,141 @@
+/*
+ * How long placement has held each job back.
+ *
+ * The time between two decisions counts for a job that was deferred in it, and
+ * for one that was confined in it and but for that might have started: either
+ * as many candidate nodes are free now as it needs, or it is at the head of
+ * its partition's queue and jobs behind it started on leaves closed to it.
+ * The second case bounds starvation on a full machine, where nodes go to the
+ * next job in the pass that frees them and are never seen free; a job at the
+ * head whom nobody overtakes finds them free in the end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_deal_impl.h"
+
+struct clock {
+	const struct np_snapshot *s;
+	uint32_t *last_start; /* per leaf: job that started since the last
+				 decision, the one furthest behind; NP_NONE */
+	uint8_t *blocked;     /* per partition: somebody ahead waits anyway */
+};
+
+static const struct np_job *job_at(const struct np_snapshot *s, uint32_t i)
+{
+	return &np_snapshot_jobs(s)[i].in;
+}
+
+static void note_starts(struct clock *c)
+{
+	const struct np_snapshot_job *job = np_snapshot_jobs(c->s);
+
+	for (uint32_t i = 0; i < c->s->job.n; i++) {
+		const uint32_t *leaf = np_snapshot_on(c->s, &job[i]);
+
+		if (job[i].in.state != NP_JOB_RUNNING ||
+		    job[i].in.start_sec <= c->s->last_sec)
+			continue;
+		for (uint32_t k = 0; k < job[i].n_leaves; k++) {
+			uint32_t *last = &c->last_start[leaf[k]];
+
+			if (*last == NP_NONE ||
+			    np_deal_precedence(&job[i].in,
+					       job_at(c->s, *last)) > 0)
+				*last = i;
+		}
+	}
+}
+
+static bool on_leaf(const struct np_snapshot *s, const uint64_t *set,
+		    uint32_t leaf)
+{
+	const uint32_t *first = s->leaves->first;
+	size_t next = np_bits_next(set, s->node_words, first[leaf]);
+
+	return next < first[leaf + 1];
+}
+
+static bool overtaken(const struct clock *c, const struct np_job *j)
+{
+	const uint64_t *set = np_snapshot_set(c->s, j->candidates);
+
+	for (uint32_t leaf = 0; leaf < c->s->leaves->n; leaf++)
+		if (c->last_start[leaf] != NP_NONE &&
+		    !np_bits_test(j->prior_leaves, leaf) &&
+		    np_deal_precedence(j, job_at(c->s,
+						 c->last_start[leaf])) < 0 &&
+		    on_leaf(c->s, set, leaf))
+			return true;
+	return false;
+}
+
+static bool could_start(const struct np_snapshot *s, const struct np_job *j)
+{
+	const uint64_t *set = np_snapshot_set(s, j->candidates);
+	const uint64_t *free = j->flags & NP_JOB_SHARES_NODES ? s->room :
+			       s->idle;
+	size_t n = 0;
+
+	for (size_t k = 0; k < s->node_words; k++)
+		n += (size_t)__builtin_popcountll(set[k] & free[k]);
+	return n >= j->nodes_min;
+}
+
+static double since(const struct np_snapshot *s, const struct np_job *j)
+{
+	int64_t from = s->last_sec;
+
+	if (!from)
+		return 0;
+	if (j->submit_sec > from)
+		from = j->submit_sec;
+	if (j->eligible_sec > from)
+		from = j->eligible_sec;
+	return s->now_sec > from ? (double)(s->now_sec - from) : 0;
+}
+
+/* Jobs in order of precedence. */
+static double held(struct clock *c, const struct np_job *j)
+{
+	bool back = false;
+
+	if (j->state != NP_JOB_READY)
+		return j->held_sec;
+	if (j->prior == NP_PRIOR_DEFERRED)
+		back = true;
+	else if (j->prior == NP_PRIOR_LEAVES)
+		back = could_start(c->s, j) ||
+		       (!c->blocked[j->partition] && overtaken(c, j));
+	else
+		c->blocked[j->partition] = 1;
+	return j->held_sec + (back ? since(c->s, j) : 0);
+}
+
+int np_deal_held(const struct np_snapshot *s, double *held_sec)
+{
+	struct clock c = { .s = s };
+	uint32_t *order = malloc((s->job.n + 1) * sizeof(*order));
+	size_t n = 0;
+	int rc = -ENOMEM;
+
+	c.last_start = malloc((s->leaves->n + 1) * sizeof(*c.last_start));
+	c.blocked = calloc(UINT16_MAX + 1, sizeof(*c.blocked));
+	if (!order || !c.last_start || !c.blocked)
+		goto out;
+	memset(c.last_start, 0xff, s->leaves->n * sizeof(*c.last_start));
+	note_starts(&c);
+	for (uint32_t i = 0; i < s->job.n; i++)
+		if (job_at(s, i)->state != NP_JOB_RUNNING)
+			order[n++] = i;
+	np_deal_sort(s, order, n);
+	for (size_t i = 0; i < n; i++)
+		held_sec[order[i]] = held(&c, job_at(s, order[i]));
+	rc = 0;
+out:
+	free(c.blocked);
+	free(c.last_start);
+	free(order);
+	return rc;
+}

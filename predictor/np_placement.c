@@ -1,0 +1,153 @@
+#include "np_placement.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_placement_impl.h"
+
+static int check(const struct np_snapshot *s, const struct np_press *t,
+		 const struct np_policy *policy, struct np_err *err)
+{
+	const struct np_snapshot_job *job = np_snapshot_jobs(s);
+
+	if (!s->sealed)
+		return np_errf(err, -EINVAL, "placement: unsealed snapshot");
+	for (size_t i = 0; i < s->job.n; i++)
+		if (job[i].in.profile != NP_PROFILE_UNKNOWN &&
+		    (size_t)job[i].in.profile >= t->n)
+			return np_errf(err, -EINVAL,
+				       "job %u: profile %d of %zu",
+				       job[i].in.id, job[i].in.profile, t->n);
+	return np_policy_check(policy, t, err);
+}
+
+static int make_deals(struct np_placement *p)
+{
+	const struct np_snapshot_job *job = np_snapshot_jobs(p->s);
+	const unsigned act = 1u << NP_MODE_PREFER | 1u << NP_MODE_ENFORCE;
+	unsigned *modes = &p->policy.modes;
+	bool both;
+	int rc;
+
+	for (size_t i = 0; i < p->s->job.n; i++)
+		*modes |= 1u << job[i].in.mode;
+	both = *modes & 1u << NP_MODE_ADVISE && *modes & act;
+	rc = np_deal_new(p->s, p->t, &p->policy, p->held_sec,
+			 !(*modes & act), &p->real);
+	p->advised = p->real;
+	if (!rc && both) {
+		p->advised = NULL;
+		rc = np_deal_new(p->s, p->t, &p->policy, p->held_sec, true,
+				 &p->advised);
+	}
+	return rc;
+}
+
+static int fill(struct np_placement *p)
+{
+	size_t n = p->s->job.n;
+	int rc;
+
+	p->task.item = sizeof(uint64_t *);
+	p->held_sec = calloc(n + 1, sizeof(*p->held_sec));
+	p->outcome = calloc(n + 1, sizeof(*p->outcome));
+	p->first_task = calloc(n + 1, sizeof(*p->first_task));
+	p->journal = malloc(NP_PLACEMENT_MAX_ADMITTED *
+			    sizeof(*p->journal));
+	p->scratch_set = calloc(p->s->node_words, sizeof(uint64_t));
+	p->scratch_leaves = calloc(p->s->leaf_words + 1, sizeof(uint64_t));
+	if (!p->held_sec || !p->outcome || !p->first_task || !p->journal ||
+	    !p->scratch_set || !p->scratch_leaves)
+		return -ENOMEM;
+	rc = np_deal_held(p->s, p->held_sec);
+	if (!rc)
+		rc = make_deals(p);
+	if (rc)
+		return rc;
+	p->scratch = np_deal_counts_new(p->real);
+	return p->scratch ? np_placement_judge(p) : -ENOMEM;
+}
+
+int np_placement_decide(struct np_snapshot *s, struct np_press *t,
+			const struct np_policy *policy,
+			struct np_placement **out, struct np_err *err)
+{
+	struct np_placement *p;
+	int rc = check(s, t, policy, err);
+
+	if (rc)
+		return rc;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return np_errf(err, -ENOMEM, "placement: out of memory");
+	p->s = np_snapshot_ref(s);
+	p->t = np_press_ref(t);
+	p->policy = *policy;
+	rc = fill(p);
+	if (rc) {
+		np_placement_free(p);
+		return np_errf(err, rc, "placement: out of memory");
+	}
+	*out = p;
+	return 0;
+}
+
+void np_placement_free(struct np_placement *p)
+{
+	if (!p)
+		return;
+	if (p->advised != p->real)
+		np_deal_free(p->advised);
+	np_deal_free(p->real);
+	np_snapshot_unref(p->s);
+	np_press_unref(p->t);
+	free(p->held_sec);
+	free(p->outcome);
+	free(p->first_task);
+	free(p->task.at);
+	free(p->journal);
+	free(p->scratch_set);
+	free(p->scratch_leaves);
+	free(p);
+}
+
+const struct np_outcome *np_placement_at(const struct np_placement *p,
+					 size_t i)
+{
+	return &p->outcome[i];
+}
+
+const uint64_t *np_placement_task(const struct np_placement *p, size_t i,
+				  size_t k)
+{
+	return ((const uint64_t **)p->task.at)[p->first_task[i] + k];
+}
+
+const struct np_snapshot *np_placement_snapshot(const struct np_placement *p)
+{
+	return p->s;
+}
+
+double np_placement_strain(const struct np_placement *p, size_t leaf)
+{
+	const struct np_crowd *c = &p->real->seen;
+	uint32_t worst = 0;
+
+	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
+		if (c->runner[k].load > worst)
+			worst = c->runner[k].load;
+	return np_press_fraction(worst);
+}
+
+size_t np_placement_bytes(const struct np_placement *p)
+{
+	size_t n = sizeof(*p) + p->real->bytes;
+
+	if (p->advised != p->real)
+		n += p->advised->bytes;
+	return n + p->s->job.n * (sizeof(*p->outcome) + sizeof(*p->held_sec) +
+				  sizeof(*p->first_task)) +
+	       NP_PLACEMENT_MAX_ADMITTED * sizeof(*p->journal) +
+	       p->task.room * p->task.item;
+}

@@ -1,0 +1,341 @@
+/* One job that is being submitted, against the last decision. */
+#include <errno.h>
+#include <string.h>
+
+#include "np_placement_impl.h"
+
+/* A kind that was not there at the decision: what runs, whom to avoid. */
+static uint32_t kind_now(struct np_deal *p, const struct np_job *j)
+{
+	size_t had = p->n_kinds;
+	uint32_t kind = np_deal_kind_of(p, j, p->kind_room);
+
+	if (kind != NP_NONE && p->n_kinds > had) {
+		np_deal_kind_load(p, &p->kind[kind]);
+		np_deal_kind_rows(p, kind);
+	}
+	return kind;
+}
+
+static void count(struct np_placement *p, const struct np_job *j,
+		  const uint64_t *minus)
+{
+	size_t words = p->s->node_words;
+
+	memcpy(p->scratch_set, np_snapshot_set(p->s, j->candidates),
+	       words * sizeof(uint64_t));
+	if (minus)
+		NP_BITS_EACH(node, minus, words)
+			if (node < p->s->leaves->n_nodes)
+				np_bits_clear(p->scratch_set,
+					      p->s->leaves->place[node]);
+	np_snapshot_count(p->s, p->scratch_set, p->scratch);
+}
+
+/* Leaves on which the job may be, as others stand now. */
+static void leaves_now(const struct np_deal *p, const struct np_job *j,
+		       uint32_t kind, const uint64_t *reach, uint64_t *can)
+{
+	const struct np_kind *k = &p->kind[kind];
+
+	NP_BITS_EACH(leaf, reach, p->lw)
+		/* Not even where its kind is without looking: who does not
+		   see that kind may have come there since. */
+		if (!(np_bits_test(k->self_apart, leaf) &&
+		      (np_bits_test(k->held, leaf) || j->tasks > 1)) &&
+		    !np_deal_blocked(p, kind, (uint32_t)leaf))
+			np_bits_set(can, leaf);
+}
+
+/* Add the tightest leaf that is enough, or the largest. */
+static bool add_leaf(const struct np_deal *p, const uint16_t *column,
+		     const uint64_t *can, uint64_t missing, uint64_t *set)
+{
+	uint32_t best = NP_NONE, most = 0;
+
+	for (size_t w = 0; w < p->lw; w++)
+		for (uint64_t m = can[w] & ~set[w]; m; m &= m - 1) {
+			uint32_t leaf = np_bits_at(w, m);
+			uint32_t n = column[leaf];
+
+			if (n >= missing ? most < missing || n < most :
+			    n > most) {
+				best = leaf;
+				most = n;
+			}
+		}
+	if (best != NP_NONE)
+		np_bits_set(set, best);
+	return best != NP_NONE;
+}
+
+/*
+ * Of the leaves that can be, those that its kind holds and as many others as
+ * it needs and not more, so that the next to come finds some as well.
+ */
+static bool choose(const struct np_deal *p, const struct np_job *j,
+		   uint32_t kind, const uint16_t *column, uint32_t loose,
+		   const uint64_t *can, uint64_t *set)
+{
+	uint64_t have;
+
+	for (size_t w = 0; w < p->lw; w++)
+		set[w] = can[w] & p->kind[kind].held[w];
+	do {
+		have = np_deal_sum(j->switches, column, loose, set, p->lw);
+		if (have >= j->nodes_min)
+			return true;
+	} while (add_leaf(p, column, can, j->nodes_min - have, set));
+	return false;
+}
+
+/* Everything that is known of one submission. */
+struct submission {
+	struct np_placement *p;
+	struct np_deal *deal;
+	const struct np_job *job;
+	const struct np_counts *counts;
+	uint32_t kind;
+	int64_t now_sec;
+	uint64_t *set; /* leaves it takes */
+	struct np_outcome *v;
+};
+
+/* Remember what was opened to a job, while there is room to. */
+static int admit(struct np_placement *p, struct np_deal *deal,
+		 const struct np_admitted *a)
+{
+	struct np_admitted *to = &p->journal[p->n_journal];
+	uint64_t *leaves = np_deal_alloc(deal, deal->lw, sizeof(*leaves));
+
+	if (!leaves)
+		return -ENOMEM;
+	memcpy(leaves, a->leaves, deal->lw * sizeof(*leaves));
+	*to = *a;
+	to->leaves = leaves;
+	to->job.node = NULL;
+	to->job.prior_leaves = NULL;
+	p->n_journal++;
+	if (a->kind_known)
+		NP_BITS_EACH(leaf, leaves, deal->lw)
+			np_deal_kind_hold(deal, a->kind, (uint32_t)leaf);
+	np_deal_prefer_admit(deal, &a->job, a->confined, leaves);
+	return 0;
+}
+
+static bool full(const struct np_placement *p)
+{
+	return p->n_journal == NP_PLACEMENT_MAX_ADMITTED;
+}
+
+static void anywhere(struct submission *s, enum np_why why)
+{
+	s->v->action = NP_ACT_ANYWHERE;
+	s->v->cause.why = why;
+	memcpy(s->set, s->counts->reach, s->deal->lw * sizeof(*s->set));
+}
+
+static void postpone(struct submission *s, enum np_why otherwise)
+{
+	s->v->action = NP_ACT_DEFER;
+	s->v->until_sec = np_placement_until(&s->p->policy, s->job, 0,
+					     s->now_sec);
+	if (s->kind != NP_NONE && otherwise != NP_WHY_TOO_MANY)
+		np_placement_cause(s->deal, s->kind, s->counts->reach,
+				   s->deal->none, &s->v->cause);
+	if (s->v->cause.leaf == NP_NO_LEAF)
+		s->v->cause.why = otherwise;
+}
+
+static int confine(struct submission *s)
+{
+	uint64_t *open = np_placement_open(s->deal, s->set, s->counts->reach);
+
+	if (!open)
+		return -ENOMEM;
+	s->v->action = NP_ACT_CONFINE;
+	s->v->leaves = open;
+	np_placement_cause(s->deal, s->kind, s->counts->reach, open,
+			   &s->v->cause);
+	if (s->v->cause.leaf == NP_NO_LEAF)
+		s->v->cause.why = NP_WHY_FROM_PENDING;
+	return 0;
+}
+
+static enum np_why harmless(const struct submission *s)
+{
+	const struct np_deal *p = s->deal;
+	size_t at = s->kind * p->kw;
+
+	if (p->kind[s->kind].self || np_bits_any(p->hard + at, p->kw) ||
+	    np_bits_any(p->soft + at, p->kw) ||
+	    !np_deal_kind_full(p, &p->kind[s->kind]))
+		return NP_WHY_FITS;
+	return np_press_complete(p->t, (uint32_t)s->job->profile) ?
+	       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
+}
+
+static int place_enforced(struct submission *s, const uint64_t *can)
+{
+	const struct np_counts *c = s->counts;
+	bool shares = s->job->flags & NP_JOB_SHARES_NODES;
+
+	if (np_bits_within(c->reach, can, s->deal->lw)) {
+		anywhere(s, harmless(s));
+		return 0;
+	}
+	if (choose(s->deal, s->job, s->kind,
+		   shares ? c->free_shared : c->free_alone,
+		   shares ? c->loose_free_shared : c->loose_free_alone, can,
+		   s->set) ||
+	    choose(s->deal, s->job, s->kind, c->usable, c->loose_usable, can,
+		   s->set))
+		return confine(s);
+	postpone(s, s->job->tasks > 1 && s->deal->kind[s->kind].self ?
+		 NP_WHY_TASKS : NP_WHY_FROM_PENDING);
+	return 0;
+}
+
+static int place_preferred(struct submission *s, const uint64_t *can)
+{
+	enum np_why why = harmless(s);
+
+	if (np_bits_within(s->counts->reach, can, s->deal->lw) &&
+	    why != NP_WHY_FITS)
+		anywhere(s, why);
+	else if (np_deal_prefer_set(s->deal, s->job, s->kind, s->counts,
+				    s->set))
+		return confine(s);
+	else if (s->deal->kind[s->kind].self && s->job->tasks > 1)
+		anywhere(s, NP_WHY_TASKS_TOGETHER);
+	else
+		anywhere(s, NP_WHY_NO_ROOM_APART);
+	return 0;
+}
+
+static int place(struct submission *s)
+{
+	uint64_t can[NP_LEAVES_MAX / NP_BITS_WORD] = { 0 };
+
+	leaves_now(s->deal, s->job, s->kind, s->counts->reach, can);
+	return s->job->mode == NP_MODE_PREFER ? place_preferred(s, can) :
+	       place_enforced(s, can);
+}
+
+/* What is decided without looking at others. */
+static enum np_why not_placed(struct submission *s)
+{
+	const struct np_deal *deal = s->deal;
+	enum np_why why = np_deal_aside(deal, s->job, s->now_sec);
+
+	if (why != NP_WHY_RUNNING)
+		return why;
+	if (!np_bits_any(s->counts->reach, deal->lw))
+		return NP_WHY_NO_LEAF;
+	if (!np_deal_enough(deal, s->job, s->counts))
+		return NP_WHY_TOO_FEW_NODES;
+	if (!full(s->p))
+		s->kind = kind_now(s->deal, s->job);
+	return s->kind == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
+}
+
+/* Nobody is kept away from where a job merely might go. */
+static bool keeps_off(const struct np_outcome *v)
+{
+	return v->action != NP_ACT_NONE &&
+	       v->cause.why != NP_WHY_NO_ROOM_APART &&
+	       v->cause.why != NP_WHY_TASKS_TOGETHER;
+}
+
+static int decide(struct submission *s)
+{
+	struct np_admitted a = { .job = *s->job, .at_sec = s->now_sec };
+	enum np_why why = not_placed(s);
+	int rc = 0;
+
+	if (!why)
+		rc = place(s);
+	else if (why == NP_WHY_TOO_MANY && s->job->mode != NP_MODE_PREFER)
+		postpone(s, why); /* the next decision takes it */
+	else
+		s->v->cause.why = why;
+	if (rc || s->v->action == NP_ACT_DEFER || full(s->p))
+		return rc;
+	if (s->v->action == NP_ACT_NONE) {
+		if (!(s->deal->policy.modes & 1u << NP_MODE_PREFER))
+			return 0; /* who else takes nodes matters to no one */
+		memcpy(s->set, s->counts->reach,
+		       s->deal->lw * sizeof(*s->set));
+	}
+	a.leaves = s->set;
+	a.confined = s->v->action == NP_ACT_CONFINE;
+	a.kind_known = keeps_off(s->v);
+	a.kind = s->kind;
+	return admit(s->p, s->deal, &a);
+}
+
+static int check(const struct np_placement *p, const struct np_job *j,
+		 struct np_err *err)
+{
+	if (j->state == NP_JOB_RUNNING || j->candidates >= p->s->set.n ||
+	    !j->tasks || !j->nodes_min ||
+	    (unsigned)j->mode > NP_MODE_ENFORCE ||
+	    j->profile < NP_PROFILE_UNKNOWN ||
+	    (j->profile >= 0 && (size_t)j->profile >= p->t->n))
+		return np_errf(err, -EINVAL, "job %u being submitted: state "
+			       "%d, set of nodes %u, %u tasks of %u nodes, "
+			       "mode %d or profile %d", j->id, (int)j->state,
+			       j->candidates, j->tasks, j->nodes_min,
+			       (int)j->mode, j->profile);
+	return 0;
+}
+
+int np_placement_one(struct np_placement *p, const struct np_job *job,
+		     const uint64_t *minus, int64_t now_sec,
+		     struct np_outcome *v, struct np_err *err)
+{
+	struct submission s = {
+		.p = p, .job = job, .counts = p->scratch, .kind = NP_NONE,
+		.set = p->scratch_leaves, .now_sec = now_sec, .v = v,
+	};
+	int rc;
+
+	*v = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
+	rc = check(p, job, err);
+	if (rc)
+		return rc;
+	s.deal = np_placement_deal(p, job);
+	memset(s.set, 0, s.deal->lw * sizeof(*s.set));
+	count(p, job, minus);
+	rc = decide(&s);
+	if (rc) {
+		*v = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
+		return np_errf(err, rc, "placement: out of memory");
+	}
+	v->changed = v->narrows = v->action == NP_ACT_CONFINE ||
+				  v->action == NP_ACT_DEFER;
+	v->applied = job->mode != NP_MODE_ADVISE && v->action != NP_ACT_NONE;
+	return 0;
+}
+
+void np_placement_carry(struct np_placement *to,
+			const struct np_placement *from, int64_t since_sec)
+{
+	size_t n = from->n_journal;
+
+	if (to == from || to->s->leaves->n != from->s->leaves->n)
+		return; /* other leaves: what was opened means nothing now */
+	for (size_t i = 0; i < n; i++) {
+		struct np_admitted a = from->journal[i];
+		struct np_deal *deal = np_placement_deal(to, &a.job);
+
+		if (a.at_sec < since_sec || full(to) ||
+		    (a.kind_known && (size_t)a.job.profile >= to->t->n))
+			continue;
+		if (a.kind_known)
+			a.kind = kind_now(deal, &a.job);
+		a.kind_known = a.kind_known && a.kind != NP_NONE;
+		if (admit(to, deal, &a))
+			return;
+	}
+}

@@ -1,0 +1,58 @@
+/*
+ * The table of answers.  A load is log(1 + slowdown) in units of 1/10000,
+ * whole numbers, so that sums do not depend on the order of the summands.
+ */
+#ifndef NP_PRESS_IMPL_H
+#define NP_PRESS_IMPL_H
+
+#include "np_conflict.h"
+
+#define NP_PRESS_UNIT 10000.0
+#define NP_PRESS_MAX UINT16_MAX /* a slowdown of 700 or more */
+
+/* What a job does that decides where it touches others. */
+#define NP_TOUCH_NODE 1u
+#define NP_TOUCH_UPLINK 2u
+#define NP_N_TOUCH 4
+
+struct np_press_profile {
+	char *name;
+	uint32_t owner;
+	bool trusted, complete;
+	bool loud; /* presses on somebody */
+	bool mute; /* neither presses on anybody nor feels anybody */
+};
+
+struct np_press {
+	int refs;
+	size_t n;
+	double negligible;
+	struct np_press_profile *profile;
+	/*
+	 * [(a * n + b) * NP_N_TOUCH + touch]: load of a beside b, and load of
+	 * b beside a.  Both, so that a row holds all that concerns a.
+	 */
+	uint16_t *feels, *pushes;
+	uint16_t *most; /* largest load of a beside anybody, any touch */
+};
+
+static inline const uint16_t *np_press_feels(const struct np_press *t,
+					     uint32_t victim)
+{
+	return t->feels + (size_t)victim * t->n * NP_N_TOUCH;
+}
+
+static inline const uint16_t *np_press_pushes(const struct np_press *t,
+					      uint32_t co)
+{
+	return t->pushes + (size_t)co * t->n * NP_N_TOUCH;
+}
+
+/* A slowdown as a load: rounded to nearest, gains to 0. */
+uint16_t np_press_load(double slowdown);
+double np_press_fraction(uint32_t load); /* and back */
+
+/* The largest load whose slowdown does not exceed the limit. */
+uint32_t np_press_limit(double max_slowdown);
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * The cluster as the placement decision sees it: leaves, the state of nodes,
+ * jobs.  The caller gathers it (from Slurm, from a simulation, from a test),
+ * seals it, and from then on it never changes and may be read by any thread.
+ *
+ * Times are seconds since the epoch, 0 for "not set".  Nodes and leaves are
+ * the indices of np_leaves.h.
+ */
+#ifndef NP_SNAPSHOT_H
+#define NP_SNAPSHOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_err.h"
+#include "np_leaves.h"
+
+struct np_snapshot;
+
+enum np_node_state {
+	NP_NODE_AWAY,  /* down, drained, failing, or kept for a reservation */
+	NP_NODE_FULL,  /* no room for another job */
+	NP_NODE_MIXED, /* room for a job that shares nodes */
+	NP_NODE_IDLE,
+};
+
+enum np_job_state {
+	NP_JOB_RUNNING, /* or suspended, or completing: it holds its nodes */
+	NP_JOB_READY,	/* pending, and may start at any moment */
+	NP_JOB_WAITING, /* pending, but not by itself: held, a dependency, a
+			   limit, or a begin time of its own in the future */
+};
+
+/* What an administrator wants for the job's partition. */
+enum np_mode { NP_MODE_OFF, NP_MODE_ADVISE, NP_MODE_PREFER, NP_MODE_ENFORCE };
+
+enum np_job_flag {
+	NP_JOB_SHARES_NODES = 1 << 0, /* others may run on its nodes */
+	NP_JOB_SPANS = 1 << 1,	/* will use an uplink although it would fit
+				   under one leaf */
+	NP_JOB_NODELIST = 1 << 2,      /* asks for nodes by name */
+	NP_JOB_RESERVATION = 1 << 3,   /* runs in a reservation */
+	NP_JOB_HETEROGENEOUS = 1 << 4, /* component of a heterogeneous job */
+};
+
+/* What was written into a pending job before, by an earlier decision. */
+enum np_prior {
+	NP_PRIOR_NONE,	   /* nothing was decided yet */
+	NP_PRIOR_ANYWHERE, /* decided, and no leaf is closed to it */
+	NP_PRIOR_LEAVES,   /* it is confined to prior_leaves */
+	NP_PRIOR_DEFERRED, /* it waits until prior_until_sec */
+};
+
+#define NP_PROFILE_UNKNOWN (-1)
+#define NP_JOB_MAX_NODES NP_LEAVES_MAX_NODES
+#define NP_SNAPSHOT_MAX_JOBS 1000000
+
+struct np_job {
+	uint32_t id;
+	uint32_t owner; /* uid */
+	enum np_job_state state;
+	enum np_mode mode;
+	uint16_t partition; /* any numbering of the caller's */
+	unsigned flags;	    /* enum np_job_flag */
+	int32_t profile;    /* handle of np_conflict.h, or unknown */
+
+	/* Pending jobs. */
+	uint32_t tasks;	    /* array tasks in this record; 1: no array, or
+			       one task that has a record of its own */
+	uint32_t array;	    /* id of the array it belongs to; 0: none */
+	uint32_t task;	    /* lowest index in the array of its tasks */
+	uint32_t nodes_min; /* nodes it needs, at least 1 */
+	uint32_t switches;  /* --switches: at most so many leaves; 0: any */
+	uint32_t priority;
+	int64_t submit_sec;
+	int64_t eligible_sec; /* the user's own begin time */
+	uint32_t candidates;  /* set of nodes: partition, features, the user's
+				 own exclusions; never ours */
+	enum np_prior prior;
+	const uint64_t *prior_leaves; /* bitmap; np_leaves_words() words */
+	int64_t prior_until_sec;
+	double held_sec; /* how long placement has held it back so far, as
+			    the last decision counted it */
+
+	/* Running jobs. */
+	int64_t start_sec;
+	const uint32_t *node;
+	size_t n_nodes;
+};
+
+/*
+ * Begin a snapshot taken at now_sec; last_sec: when the last decision was
+ * taken, 0 if there was none.  Every node is NP_NODE_AWAY until said otherwise.
+ * The leaves are shared.  *out: release with np_snapshot_unref().  Returns 0,
+ * -EINVAL (times) or -ENOMEM.
+ */
+int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
+		    int64_t last_sec, struct np_snapshot **out,
+		    struct np_err *err);
+struct np_snapshot *np_snapshot_ref(struct np_snapshot *s);
+void np_snapshot_unref(struct np_snapshot *s); /* NULL is allowed */
+
+/* Returns 0, or -EINVAL: no such node or state, or already sealed. */
+int np_snapshot_node(struct np_snapshot *s, size_t node,
+		     enum np_node_state state, struct np_err *err);
+
+/*
+ * The handle of a set of nodes, given as a bitmap of np_leaves_node_words()
+ * words; the same set has the same handle and is kept once.  Returns 0,
+ * -EINVAL (bits beyond the last node, sealed) or -ENOMEM.
+ */
+int np_snapshot_nodes(struct np_snapshot *s, const uint64_t *nodes,
+		      uint32_t *handle, struct np_err *err);
+
+/*
+ * Add a job; everything is copied.  Returns 0, -EINVAL with err (a value that
+ * cannot be, the job and the value named; or sealed), -E2BIG or -ENOMEM.
+ */
+int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
+		    struct np_err *err);
+
+/* No more additions. */
+void np_snapshot_seal(struct np_snapshot *s);
+
+const struct np_leaves *np_snapshot_leaves(const struct np_snapshot *s);
+int64_t np_snapshot_now(const struct np_snapshot *s);
+size_t np_snapshot_n_jobs(const struct np_snapshot *s);
+
+/*
+ * The i-th job added.  node and n_nodes are not kept: see
+ * np_snapshot_job_leaves().
+ */
+const struct np_job *np_snapshot_job_at(const struct np_snapshot *s, size_t i);
+
+/* The leaves a running job is on, ascending. */
+const uint32_t *np_snapshot_job_leaves(const struct np_snapshot *s, size_t i,
+				       size_t *n);
+
+/* Bytes in use, leaves not counted. */
+size_t np_snapshot_bytes(const struct np_snapshot *s);
+
+#endif

@@ -1,0 +1,175 @@
+#include "t.h"
+#include "np_conflict.h"
+
+#include <errno.h>
+#include <math.h>
+
+struct asked {
+	unsigned n;
+	double slow[NP_N_CONTACTS]; /* of any pair */
+	int rc;
+};
+
+static int ask(void *arg, uint32_t victim, uint32_t co,
+	       enum np_contact contact, double *slowdown)
+{
+	struct asked *a = arg;
+
+	(void)victim, (void)co;
+	a->n++;
+	*slowdown = a->slow[contact];
+	return a->rc;
+}
+
+static struct np_conflict *with_two(struct asked *a)
+{
+	struct np_oracle o = { ask, a };
+	struct np_conflict *c;
+	uint32_t p;
+
+	T_CHECK(!np_conflict_new(&o, &c, NULL));
+	T_CHECK(!np_conflict_add(c, "one", 1, true, &p, NULL) && p == 0);
+	T_CHECK(!np_conflict_add(c, "two", 2, false, &p, NULL) && p == 1);
+	return c;
+}
+
+static struct np_press *table(struct np_conflict *c, double negligible)
+{
+	struct np_press *t = NULL;
+
+	T_CHECK(!np_conflict_table(c, negligible, &t, NULL));
+	return t;
+}
+
+static const struct {
+	const char *name;
+	double node, leaf, uplink;
+	bool share, span;
+	double want;
+} rows[] = {
+	{ "on a leaf",                 .5, .2, .3, false, false, .2 },
+	{ "on a leaf and its nodes",   .5, .2, .3, true,  false, .5 },
+	{ "on a leaf and its uplink",  .5, .2, .3, false, true,  .3 },
+	{ "the worst of all",          .5, .2, .3, true,  true,  .5 },
+	{ "also if that is the leaf",  .1, .4, .3, true,  true,  .4 },
+	{ "a gain counts as nothing",  0, -.3, 0,  false, false, 0 },
+	{ "nor does what is negligible", 0, .01, 0, false, false, 0 },
+	{ "what is more does",         0, .011, 0, false, false, .011 },
+	{ "no number counts as nothing", 0, NAN, 0, false, false, 0 },
+	{ "without end is very much",  0, INFINITY, 0, false, false, 700 },
+};
+
+static void test_the_contacts_that_apply(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct asked a = { .slow = { rows[i].node, rows[i].leaf,
+					     rows[i].uplink } };
+		struct np_conflict *c = with_two(&a);
+		struct np_press *t;
+
+		np_conflict_ask(c, NULL, 0, SIZE_MAX);
+		t = table(c, .01);
+		T_ROW(rows[i].name,
+		      t_close(np_press_slowdown(t, 0, 1, rows[i].share,
+						rows[i].span),
+			      rows[i].want, .01));
+		np_press_unref(t);
+		np_conflict_free(c);
+	}
+}
+
+static void test_an_answer_is_asked_for_once(void)
+{
+	struct asked a = { .slow = { .1, .1, .1 } };
+	struct np_conflict *c = with_two(&a);
+	const uint32_t second = 1;
+	struct np_press *t;
+
+	T_CHECK(np_conflict_ask(c, NULL, 0, 5) == 12 - 5 && a.n == 5);
+	t = table(c, .01);
+	T_CHECK(!np_press_complete(t, 0) && !np_press_complete(t, 1));
+	np_press_unref(t);
+	T_CHECK(np_conflict_ask(c, &second, 1, SIZE_MAX) == 0 && a.n == 8);
+	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 12);
+	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 12);
+	t = table(c, .01);
+	T_CHECK(np_press_complete(t, 0) && np_press_complete(t, 1));
+	np_press_unref(t);
+	np_conflict_forget(c, 1); /* with 0 both ways, and with itself */
+	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 21);
+	np_conflict_free(c);
+}
+
+static void test_a_table_stays_as_it_is(void)
+{
+	struct asked a = { .slow = { .1, .1, .1 } };
+	struct np_conflict *c = with_two(&a);
+	struct np_press *old, *same, *new;
+	uint32_t p;
+
+	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	old = table(c, .01);
+	same = table(c, .01);
+	T_CHECK(same == old); /* nothing changed: no copy */
+	T_CHECK(!np_conflict_trust(c, 1, true));
+	T_CHECK(np_conflict_trust(c, 9, true) == -EINVAL);
+	T_CHECK(!np_conflict_add(c, "three", 3, true, &p, NULL));
+	a.slow[NP_CONTACT_LEAF] = .4;
+	np_conflict_forget(c, 0);
+	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	new = table(c, .01);
+	np_conflict_free(c);
+	T_CHECK(np_press_n(old) == 2 && np_press_n(new) == 3);
+	T_CHECK(!np_press_trusted(old, 1) && np_press_trusted(new, 1));
+	T_CHECK(t_close(np_press_slowdown(old, 0, 1, 0, 0), .1, .01));
+	T_CHECK(t_close(np_press_slowdown(new, 0, 1, 0, 0), .4, .01));
+	np_press_unref(old);
+	np_press_unref(same);
+	np_press_unref(new);
+}
+
+static void test_no_answer_is_no_conflict(void)
+{
+	struct asked a = { .slow = { .5, .5, .5 }, .rc = -ENODATA };
+	struct np_conflict *c = with_two(&a);
+	struct np_press *t;
+
+	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	t = table(c, .01);
+	T_CHECK(np_press_slowdown(t, 0, 1, true, true) == 0);
+	T_CHECK(np_press_complete(t, 0)); /* asked, and not asked again */
+	T_CHECK(np_press_slowdown(t, 0, 7, true, true) == 0); /* no such */
+	np_press_unref(t);
+	np_conflict_free(c);
+}
+
+static void test_bounds(void)
+{
+	struct asked a = { 0 };
+	struct np_conflict *c = with_two(&a);
+	struct np_err err = NP_ERR_INIT;
+	struct np_press *t = NULL;
+	uint32_t p = 99;
+
+	T_CHECK(np_conflict_add(c, "", 0, true, &p, &err) == -EINVAL);
+	T_CHECK(np_conflict_table(c, -1, &t, &err) == -EINVAL && !t);
+	T_CHECK(np_conflict_table(c, NAN, &t, &err) == -EINVAL && !t);
+	for (int i = 2; i < NP_CONFLICT_MAX_PROFILES; i++)
+		T_CHECK(!np_conflict_add(c, "x", 0, true, &p, NULL));
+	T_CHECK(np_conflict_add(c, "x", 0, true, &p, &err) == -E2BIG);
+	np_conflict_free(c);
+}
+
+static const struct t_case cases[] = {
+	{ "two jobs meet where they touch, at the worst place",
+	  test_the_contacts_that_apply },
+	{ "the model is asked once for each answer, and no more than allowed",
+	  test_an_answer_is_asked_for_once },
+	{ "a table that was handed out never changes",
+	  test_a_table_stays_as_it_is },
+	{ "where the model has no answer there is no conflict",
+	  test_no_answer_is_no_conflict },
+	{ "there are so many profiles and not more", test_bounds },
+	{ NULL, NULL },
+};
+T_SUITE(conflict, cases)

@@ -1,0 +1,133 @@
+#include "t.h"
+#include "np_merge.h"
+#include "toy.h"
+
+static const struct {
+	const char *name;
+	uint64_t user, ours, now; /* one bit per node */
+	uint64_t want_user;
+} cases[] = {
+	{ "what we put there is ours",           0x00, 0xf0, 0xf0, 0x00 },
+	{ "what the user had stays the user's",  0x0f, 0xf0, 0xff, 0x0f },
+	{ "what both wanted stays the user's",   0x1f, 0xf0, 0xff, 0x1f },
+	{ "what somebody added is the user's",   0x01, 0xf0, 0xf3, 0x03 },
+	{ "what somebody took out is nobody's",  0x03, 0xf0, 0xf1, 0x01 },
+	{ "ours taken out does not matter",      0x03, 0xf0, 0x13, 0x03 },
+	{ "an emptied list is empty",            0x03, 0xf0, 0x00, 0x00 },
+	{ "nothing of ours: all is the user's",  0x03, 0x00, 0xff, 0xff },
+};
+
+static void test_whose_is_whose(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(cases); i++) {
+		uint64_t got;
+
+		np_merge_user(&cases[i].user, &cases[i].ours, &cases[i].now,
+			      1, &got);
+		T_ROW(cases[i].name, got == cases[i].want_user);
+	}
+}
+
+static void test_with_nothing_remembered_all_is_the_users(void)
+{
+	uint64_t now = 0xabc, got = 0;
+
+	np_merge_user(NULL, NULL, &now, 1, &got);
+	T_CHECK(got == now);
+}
+
+/* What the plugin remembers and what stands in the job. */
+struct job {
+	uint64_t user, ours, list;
+	uint64_t wish; /* what the user really wants */
+};
+
+static void decide(struct job *j, uint64_t ours)
+{
+	np_merge_user(&j->user, &j->ours, &j->list, 1, &j->user);
+	np_merge_list(&j->user, &ours, 1, &j->list);
+	j->ours = ours;
+}
+
+static void user_sets(struct job *j, uint64_t list)
+{
+	j->wish = list;
+	np_merge_modified(&list, 1, &j->user);
+	np_merge_list(&j->user, &j->ours, 1, &j->list);
+}
+
+/* An administrator edits what stands there while we do not look. */
+static void edit(struct job *j, uint64_t add)
+{
+	j->list |= add;
+	j->wish |= add & ~(j->ours & ~j->user);
+}
+
+static void forget(struct job *j)
+{
+	np_merge_user(NULL, NULL, &j->list, 1, &j->user);
+	j->wish = j->user; /* from here on it cannot be told */
+	j->ours = 0;
+}
+
+static void test_a_users_exclusion_is_never_lost(void)
+{
+	uint64_t seed = 5;
+	unsigned released = 0;
+
+	for (int i = 0; i < 2000; i++) {
+		struct job j = { .list = w_random(&seed, 1 << 16) };
+
+		user_sets(&j, j.list);
+		for (int k = 0; k < 20; k++) {
+			uint64_t bits = w_random(&seed, 1 << 16) &
+					w_random(&seed, 1 << 16);
+
+			switch (w_random(&seed, 8)) {
+			case 0:
+				user_sets(&j, bits);
+				break;
+			case 1:
+				edit(&j, bits);
+				break;
+			case 2:
+				if (!w_random(&seed, 9))
+					forget(&j);
+				break;
+			default:
+				decide(&j, bits);
+				T_CHECK((j.list & bits) == bits);
+				break;
+			}
+			T_CHECK((j.list & j.wish) == j.wish);
+		}
+		decide(&j, 0); /* and then we let go */
+		T_CHECK(j.list == j.wish);
+		released++;
+	}
+	T_CHECK(released == 2000);
+}
+
+static void test_the_same_list_is_not_written_again(void)
+{
+	uint64_t user = 0x3, ours = 0x30, list, now = 0x33;
+
+	np_merge_list(&user, &ours, 1, &list);
+	T_CHECK(!np_merge_differs(&list, &now, 1));
+	now = 0x13;
+	T_CHECK(np_merge_differs(&list, &now, 1));
+	np_merge_list(&user, NULL, 1, &list);
+	T_CHECK(list == user);
+}
+
+static const struct t_case all[] = {
+	{ "of what stands there, what is the user's", test_whose_is_whose },
+	{ "with nothing remembered all is the user's",
+	  test_with_nothing_remembered_all_is_the_users },
+	{ "a user's exclusion is never lost, and ours always goes",
+	  test_a_users_exclusion_is_never_lost },
+	{ "a list that stands there is not written again",
+	  test_the_same_list_is_not_written_again },
+	{ NULL, NULL },
+};
+T_SUITE(merge, all)

@@ -1,0 +1,377 @@
+/* Words, causes, submissions in between, and what is refused. */
+#include "t.h"
+#include "toy.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TWO "leaf a 4; leaf b 4; app X; app Y; app H; both X Y .3;"
+
+static struct world world;
+
+static struct np_placement *decided(const char *text)
+{
+	w_init(&world);
+	w_parse(&world, text);
+	return w_decide(&world);
+}
+
+static const struct {
+	const char *name, *world;
+	uint32_t job;
+	const char *want;
+} texts[] = {
+	{ "beside a running job", TWO "run 9 Y a:1; job 1 X 2", 1,
+	  "kept off 1 of 2 leaf switches: on leaf switch a it would be slowed "
+	  "by 30 % (limit 10 %) with running job 9" },
+	{ "what the other would suffer",
+	  TWO "app S; pair S X .25; run 9 S a:1; job 1 X 2", 1,
+	  "kept off 1 of 2 leaf switches: on leaf switch a running job 9 would "
+	  "be slowed by 25 % (limit 10 %)" },
+	{ "what a third would suffer",
+	  TWO "app V; app W; pair V X .08; pair V W .08; run 8 V a:1; "
+	  "job 1 X 2; job 2 W 2", 2,
+	  "kept off 1 of 2 leaf switches: on leaf switch a running job 8 would "
+	  "be slowed by 17 % (limit 10 %) with pending job 1" },
+	{ "beside a pending job", TWO "job 1 X 2; job 2 Y 2", 2,
+	  "kept off 1 of 2 leaf switches: on leaf switch a it would be slowed "
+	  "by 30 % (limit 10 %) with pending job 1" },
+	{ "beside its like", TWO "both X X .4; job 1 X 2; job 2 X 2", 1,
+	  "kept off 1 of 2 leaf switches: on leaf switch b it would be slowed "
+	  "by 40 % (limit 10 %) beside another of its kind" },
+	{ "waiting", TWO "run 9 Y a:1; run 8 Y b:1; job 1 X 2 held=40", 1,
+	  "waits, until 1060 at first: on leaf switch a it would be slowed by "
+	  "30 % (limit 10 %) with running job 9; held back for 40 s so far, "
+	  "3600 s at most" },
+	{ "let go", TWO "run 9 Y a:1; job 1 X 2 held=3600", 1,
+	  "may run anywhere: it was held back long enough; held back for 3600 "
+	  "s so far, 3600 s at most" },
+	{ "left alone", TWO "job 1 - 2", 1,
+	  "left alone: its application is not known, or its profile is another "
+	  "user's and not trusted" },
+	{ "advice", TWO "run 9 Y a:1; job 1 X 2 mode=advise", 1,
+	  "advice, not applied: kept off 1 of 2 leaf switches: on leaf switch "
+	  "a it would be slowed by 30 % (limit 10 %) with running job 9" },
+	{ "an array", TWO "both X X .4; job 1 X 2 tasks=9", 1,
+	  "waits, until 1060 at first: 2 tasks get leaf switches of their own; "
+	  "on leaf switch a it would be slowed by 40 % (limit 10 %) beside "
+	  "another of its kind" },
+};
+
+static void test_the_reason_in_words(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+		struct np_placement *p = decided(texts[i].world);
+		size_t k = w_find(&world, texts[i].job);
+		char buf[400];
+
+		np_placement_text(p, &world.job[k].in, np_placement_at(p, k),
+				  buf, sizeof(buf));
+		if (strcmp(buf, texts[i].want))
+			printf("\n    %s\n", buf);
+		T_ROW(texts[i].name, !strcmp(buf, texts[i].want));
+		np_placement_free(p);
+	}
+}
+
+static void test_words_are_cut_to_the_room_there_is(void)
+{
+	struct np_placement *p = decided(TWO "run 9 Y a:1; job 1 X 2");
+	size_t k = w_find(&world, 1);
+	const struct np_outcome *v = np_placement_at(p, k);
+	char whole[400], part[400];
+
+	np_placement_text(p, &world.job[k].in, v, whole, sizeof(whole));
+	for (size_t size = 1; size < sizeof(part); size++) {
+		memset(part, 'x', sizeof(part));
+		np_placement_text(p, &world.job[k].in, v, part, size);
+		T_CHECK(strlen(part) == (strlen(whole) < size ?
+					 strlen(whole) : size - 1));
+		T_CHECK(!strncmp(part, whole, size - 1));
+	}
+	part[0] = 'x';
+	np_placement_text(p, &world.job[k].in, v, part, 0);
+	T_CHECK(part[0] == 'x');
+	np_placement_free(p);
+}
+
+static void collect(void *arg, const struct np_cause *c)
+{
+	char *to = arg;
+
+	sprintf(to + strlen(to), "%u:%u:%.0f ", c->leaf, c->other,
+		100 * c->slowdown);
+}
+
+static void test_every_closed_leaf_has_its_cause(void)
+{
+	struct np_placement *p = decided(
+		"leaf a 4; leaf b 4; leaf c 4; leaf d 4; app X; app Y; app Z;"
+		"both X Y .3; pair X Z .2; run 7 Y a:1; run 8 Z b:1;"
+		"job 1 X 2; job 2 Y 4 prio=3");
+	char got[200] = "";
+
+	T_CHECK(!strcmp(w_opens(&world, np_placement_at(p, w_find(&world, 1))),
+			"d"));
+	np_placement_causes(p, w_find(&world, 1), collect, got);
+	T_CHECK(!strcmp(got, "0:7:30 1:8:20 2:2:30 "));
+	got[0] = '\0';
+	np_placement_causes(p, w_find(&world, 7), collect, got);
+	T_CHECK(!got[0]);
+	np_placement_free(p);
+}
+
+static void test_strain_of_a_leaf(void)
+{
+	struct np_placement *p = decided(
+		TWO "run 7 X a:1; run 8 Y a:1; run 9 H b:1");
+
+	T_CHECK(t_close(np_placement_strain(p, 0), .3, .01));
+	T_CHECK(np_placement_strain(p, 1) == 0);
+	np_placement_free(p);
+}
+
+/* Submit a job of the application for nodes; what was opened to it. */
+static const char *submit(struct np_placement *p, int32_t app, uint32_t nodes,
+			  int64_t now_sec)
+{
+	static struct np_outcome v;
+	struct np_job j = {
+		.state = NP_JOB_READY, .mode = NP_MODE_ENFORCE, .tasks = 1,
+		.nodes_min = nodes, .profile = app, .candidates = 0,
+	};
+
+	T_CHECK(!np_placement_one(p, &j, NULL, now_sec, &v, NULL));
+	return w_opens(&world, &v);
+}
+
+#define APP_X 0
+#define APP_Y 1
+#define APP_H 2
+/* Someone to give the set of all nodes. */
+#define ALL "job 99 - 1 waiting mode=off;"
+
+static void test_two_submissions_see_each_other(void)
+{
+	struct np_placement *p = decided(TWO ALL "run 9 Y a:1");
+
+	T_CHECK(!strcmp(submit(p, APP_X, 2, 1001), "b"));
+	T_CHECK(!strcmp(submit(p, APP_H, 2, 1001), "any"));
+	T_CHECK(!strcmp(submit(p, APP_Y, 2, 1001), "a"));
+	T_CHECK(!strcmp(submit(p, APP_X, 4, 1001), "b"));
+	T_CHECK(!strcmp(submit(p, APP_X, 5, 1001), "defer"));
+	np_placement_free(p);
+}
+
+static void test_what_was_admitted_outlives_a_decision(void)
+{
+	struct np_placement *old = decided(TWO ALL "run 9 H a:1"), *new;
+
+	T_CHECK(!strcmp(submit(old, APP_X, 2, 990), "any"));
+	new = w_decide(&world); /* which did not see that job yet */
+	np_placement_carry(new, old, 995); /* too old: seen by now */
+	T_CHECK(!strcmp(submit(new, APP_Y, 2, 1001), "any"));
+	np_placement_free(new);
+	new = w_decide(&world);
+	np_placement_carry(new, old, 990);
+	T_CHECK(!strcmp(submit(new, APP_Y, 2, 1001), "defer"));
+	np_placement_free(old);
+	old = w_decide(&world);
+	np_placement_carry(old, new, 990); /* and the next one */
+	T_CHECK(!strcmp(submit(old, APP_Y, 2, 1001), "defer"));
+	np_placement_free(old);
+	np_placement_free(new);
+}
+
+static void test_a_flood_of_submissions_is_left_for_later(void)
+{
+	struct np_placement *p = decided(TWO ALL "run 9 Y a:1");
+	unsigned deferred = 0;
+
+	for (int i = 0; i < 5000; i++)
+		deferred += !strcmp(submit(p, APP_X, 2, 1001), "defer");
+	T_CHECK(deferred > 0 && deferred < 2000);
+	T_CHECK(!strcmp(submit(p, APP_Y, 2, 1001), "defer"));
+	T_CHECK(!strcmp(submit(p, NP_PROFILE_UNKNOWN, 2, 1001), "none"));
+	np_placement_free(p);
+}
+
+static void test_what_no_job_can_be_is_refused(void)
+{
+	static const struct {
+		const char *name;
+		struct np_job job;
+	} rows[] = {
+		{ "running", { .state = NP_JOB_RUNNING, .tasks = 1,
+			       .nodes_min = 1 } },
+		{ "no tasks", { .state = NP_JOB_READY, .nodes_min = 1 } },
+		{ "no nodes", { .state = NP_JOB_READY, .tasks = 1 } },
+		{ "no such set", { .state = NP_JOB_READY, .tasks = 1,
+				   .nodes_min = 1, .candidates = 77 } },
+		{ "no such profile", { .state = NP_JOB_READY, .tasks = 1,
+				       .nodes_min = 1, .profile = 77 } },
+	};
+	struct np_placement *p = decided(TWO ALL);
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_outcome v;
+
+		T_ROW(rows[i].name,
+		      np_placement_one(p, &rows[i].job, NULL, 1001, &v,
+				       &err) == -EINVAL &&
+		      v.action == NP_ACT_NONE && err.text[0]);
+	}
+	np_placement_free(p);
+}
+
+static const struct {
+	const char *name;
+	size_t offset;
+	double value;
+} policies[] = {
+	{ "MaxSlowdown below 0", offsetof(struct np_policy, max_slowdown),
+	  -.1 },
+	{ "MaxSlowdown NaN", offsetof(struct np_policy, max_slowdown), NAN },
+	{ "MaxDefer of no time", offsetof(struct np_policy, max_defer_sec),
+	  0 },
+	{ "MaxDefer without end", offsetof(struct np_policy, max_defer_sec),
+	  INFINITY },
+	{ "deferral of no time", offsetof(struct np_policy, defer_step_sec),
+	  0 },
+	{ "horizon NaN", offsetof(struct np_policy, horizon_sec), NAN },
+	{ "patience of no time",
+	  offsetof(struct np_policy, prefer_patience_sec), .5 },
+};
+
+static void test_a_policy_that_cannot_be_is_refused(void)
+{
+	struct np_snapshot *s;
+	struct np_press *t;
+	struct np_placement *p = NULL;
+	struct np_policy policy;
+
+	w_init(&world);
+	w_parse(&world, TWO);
+	s = w_snapshot(&world);
+	t = w_press(&world);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(policies); i++) {
+		struct np_err err = NP_ERR_INIT;
+
+		np_policy_init(&policy);
+		*(double *)((char *)&policy + policies[i].offset) =
+			policies[i].value;
+		T_ROW(policies[i].name,
+		      np_placement_decide(s, t, &policy, &p, &err) ==
+		      -EINVAL && !p && err.text[0]);
+	}
+	np_policy_init(&policy);
+	policy.unknown_as = 3;
+	T_CHECK(np_placement_decide(s, t, &policy, &p, NULL) == -EINVAL);
+	policy.unknown_as = 2;
+	T_CHECK(!np_placement_decide(s, t, &policy, &p, NULL));
+	np_placement_free(p);
+	np_snapshot_unref(s);
+	np_press_unref(t);
+}
+
+static void test_a_world_without_leaves_or_jobs(void)
+{
+	struct np_placement *p = decided("loose 3; app X; job 1 X 2");
+
+	T_CHECK(!strcmp(w_opens(&world, np_placement_at(p, 0)), "none"));
+	np_placement_free(p);
+	np_placement_free(decided("leaf a 1; app X"));
+	np_placement_free(decided("leaf a 1"));
+}
+
+static void test_what_has_to_be_written_first_is_marked(void)
+{
+	struct np_placement *p = decided(
+		TWO "job 1 X 2 prior=a,b; job 2 Y 2; job 3 H 2;"
+		"job 4 H 2 prior=a; job 5 X 2 prior=b");
+	static const struct {
+		uint32_t job;
+		bool changed, narrows;
+	} rows[] = {
+		{ 1, true, true }, { 2, true, true }, { 3, false, false },
+		{ 4, true, false }, { 5, false, false },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		const struct np_outcome *v =
+			np_placement_at(p, w_find(&world, rows[i].job));
+
+		T_CHECK(v->changed == rows[i].changed);
+		T_CHECK(v->narrows == rows[i].narrows);
+	}
+	np_placement_free(p);
+}
+
+static const struct {
+	const char *name, *job;
+	int64_t until_sec;
+} until[] = {
+	{ "one step, at first", "job 1 X 2", 1060 },
+	{ "most of it left: not written again",
+	  "job 1 X 2 prior=defer:1050", 1050 },
+	{ "little of it left: another step",
+	  "job 1 X 2 prior=defer:1020", 1060 },
+	{ "not beyond MaxDefer", "job 1 X 2 held=3580", 1020 },
+	{ "nor if it was written so",
+	  "job 1 X 2 held=3570 prior=defer:1050", 1020 },
+	{ "not before the user's own time", "job 1 X 2 begin=1055 held=3580",
+	  4600 },
+	{ "long, for one that cannot start by itself", "job 1 X 2 waiting",
+	  4600 },
+	{ "and long enough is not written again",
+	  "job 1 X 2 waiting prior=defer:3000", 3000 },
+};
+
+static void test_when_a_deferral_ends(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(until); i++) {
+		struct np_placement *p;
+		const struct np_outcome *v;
+
+		w_init(&world);
+		w_parse(&world, TWO "run 9 Y a:1; run 8 Y b:1");
+		w_parse(&world, until[i].job);
+		p = w_decide(&world);
+		v = np_placement_at(p, w_find(&world, 1));
+		T_ROW(until[i].name, v->action == NP_ACT_DEFER &&
+		      v->until_sec == until[i].until_sec);
+		np_placement_free(p);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "a deferral ends soon, and in time", test_when_a_deferral_ends },
+	{ "the reason says what, where, with whom and how much",
+	  test_the_reason_in_words },
+	{ "words are cut to the room there is",
+	  test_words_are_cut_to_the_room_there_is },
+	{ "every closed leaf has its cause",
+	  test_every_closed_leaf_has_its_cause },
+	{ "the strain on a leaf is the worst predicted slowdown there",
+	  test_strain_of_a_leaf },
+	{ "two submissions between decisions see each other",
+	  test_two_submissions_see_each_other },
+	{ "what was admitted outlives the decision",
+	  test_what_was_admitted_outlives_a_decision },
+	{ "a flood of submissions is left for the next decision",
+	  test_a_flood_of_submissions_is_left_for_later },
+	{ "what no job can be is refused",
+	  test_what_no_job_can_be_is_refused },
+	{ "a policy that cannot be is refused",
+	  test_a_policy_that_cannot_be_is_refused },
+	{ "a world without leaves or jobs is fine",
+	  test_a_world_without_leaves_or_jobs },
+	{ "what closes leaves is marked, to be written first",
+	  test_what_has_to_be_written_first_is_marked },
+	{ NULL, NULL },
+};
+T_SUITE(placement_api, cases)
