@@ -163,7 +163,7 @@ pairs_file() {
 		.level.name == $level));
 	($p | map(. as $a | {key: $a, value: (at($a; null) | map(run_sec)
 		| stats)}) | from_entries) as $alone |
-	{format: "netprof-pairs", schema: 1, name: ("validate " + $date),
+	{format: "netprof-pairs", schema: 1, name: ("validate-" + $date),
 	 programs: $p, levels: $l,
 	 alone_sec: ($p | map($alone[.])),
 	 program_beside_program: ($p | map(. as $a | $p | map(. as $b |
