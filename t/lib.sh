@@ -7,6 +7,7 @@
 #
 #	SUITE_CLUSTER=(--leaves 1 --standby)	# arguments of t/cluster up
 #	LIMIT_SEC=30				# for each test; 60 otherwise
+#	before_each() { ...; }			# in the test's shell
 # shellcheck shell=bash
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -100,6 +101,7 @@ test_shell() { # SUITE FUNCTION
 	trap 'echo "why: ${BASH_SOURCE[0]##*/}:$LINENO: $BASH_COMMAND"' ERR
 	# shellcheck disable=SC1090
 	. "$1"
+	! declare -F before_each >/dev/null || before_each
 	"$2"
 }
 
