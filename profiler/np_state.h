@@ -1,0 +1,134 @@
+/*
+ * What the placement in slurmctld knows and decided, for netprof status and
+ * netprof explain:
+ *
+ *	STORE/placement/state.json	the last decision
+ *	STORE/placement/ended-YYYYMMDD.jsonl	jobs that ended, one a line
+ *
+ * The thread in slurmctld writes them (temporary file, fsync, rename; the
+ * second one by appending whole lines), the CLI reads them; see
+ * netprof-placement(5).  placement/ belongs to SlurmUser.  Texts are owned by
+ * the structures they are in; NULL counts as "".
+ */
+#ifndef NP_STATE_H
+#define NP_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "np_err.h"
+
+#define NP_STATE_SCHEMA 1
+#define NP_STATE_MAX_BYTES (64u << 20) /* of a file that is read */
+#define NP_STATE_MAX_CAUSES 16	       /* of one job */
+#define NP_ENDED_KEEP_DAYS 30
+
+/* Why a leaf is closed to a job. */
+struct np_state_cause {
+	char *leaf;
+	uint32_t other;	   /* job id it is kept away from */
+	char *other_app;
+	uint32_t victim;   /* job id that would be slowed; 0: itself, new */
+	double slowdown;   /* predicted, fraction */
+};
+
+struct np_state_job {
+	uint32_t id;
+	uint32_t array, task; /* array 0: no array */
+	uint32_t uid;
+	char *app;	/* "": not known */
+	bool known;	/* there is a usable profile */
+	char *partition;
+	char *mode;	/* "enforce" */
+	bool pending;	/* else it runs */
+	uint32_t n_nodes;
+	char *leaves;	/* running: where it is; confined: where it may go;
+			   a hostlist expression of switches; "": any */
+	char *action;	/* pending: "none", "anywhere", "confine", "defer" */
+	bool applied;	/* false: advice */
+	double until;	/* deferred: date; 0: not */
+	double held_sec;
+	double start;	/* running: date */
+	char *text;	/* the decision in one line */
+	struct np_state_cause *cause;
+	size_t n_causes;
+};
+
+struct np_state_leaf {
+	char *name;
+	uint32_t n_nodes, n_idle, n_away; /* away: down, drained */
+	uint32_t n_jobs, n_known;	  /* that run on it */
+	double strain; /* worst predicted slowdown of a job there, fraction */
+};
+
+struct np_state {
+	double date;	      /* when the decision was taken */
+	double interval_sec;  /* between two of them */
+	char *cluster;
+	char *slurm_version, *netprof_version;
+	char *controller;     /* host */
+	char *mode;	      /* of the default partition */
+	char *fabric;	      /* np_catalog_fabric() */
+	char *trouble;	      /* "", or what keeps it from working fully */
+	double max_slowdown, max_defer_sec;
+	uint32_t n_profiles;
+	double decide_sec;    /* the last decision took */
+	struct np_state_leaf *leaf;
+	size_t n_leaves;
+	struct np_state_job *job; /* known, or decided about */
+	size_t n_jobs;
+};
+
+/* A neighbour that a job had. */
+struct np_ended_neighbour {
+	uint32_t id;
+	char *app;	    /* "": not known */
+	char *leaves;	    /* that they shared */
+	double overlap_sec;
+	double slowdown;    /* predicted of the job beside it alone */
+};
+
+/* A job that ended, with who was beside it. */
+struct np_ended {
+	uint32_t id, array, task, uid;
+	char *app, *partition, *leaves;
+	uint32_t n_nodes;
+	double submit, start, end; /* dates */
+	double held_sec; /* how long placement held it back */
+	double slowdown; /* predicted over its whole run, fraction */
+	struct np_ended_neighbour *neighbour;
+	size_t n_neighbours;
+};
+
+/*
+ * Write state.json; mode: of the file (0644, or 0640 where jobs are private).
+ * The directory is made if it can be.  Returns 0 or -errno with err.
+ */
+int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
+		  struct np_err *err);
+
+/*
+ * Read it.  Returns 0 (np_state_free()); -ENOENT: never written; -EACCES;
+ * -EINVAL or -EFBIG: damaged, too large, or of a newer schema; with err.
+ */
+int np_state_load(const char *store_dir, struct np_state *out,
+		  struct np_err *err);
+void np_state_free(struct np_state *s);
+
+/* Append one job, and remove files older than NP_ENDED_KEEP_DAYS. */
+int np_ended_append(const char *store_dir, const struct np_ended *e,
+		    mode_t mode, struct np_err *err);
+
+/*
+ * Find the latest entry of a job, or of a task of an array (array id and task;
+ * task NO_TASK: id is a job id).  A damaged or half-written line is passed
+ * over.  Returns 0 (np_ended_free()), -ENOENT, -EACCES or another -errno.
+ */
+#define NP_ENDED_NO_TASK UINT32_MAX
+int np_ended_find(const char *store_dir, uint32_t id, uint32_t task,
+		  struct np_ended *out, struct np_err *err);
+void np_ended_free(struct np_ended *e);
+
+#endif
