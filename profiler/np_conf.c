@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "np_place_keys.h"
 #include "np_read.h"
 #include "np_store.h"
 
@@ -127,10 +128,30 @@ static const struct key {
 	KEY("Transports", set_ucx, transports,
 	    "a list as for UCX_TLS, such as tcp,self, without spaces"),
 	KEY("MaxRuns", set_max_runs, max_runs, "a number from 1 to 1000"),
+	KEY("Placement", np_place_set_mode, place,
+	    "off, advise, prefer or enforce"),
+	KEY("PlacementPartition", np_place_set_partition, place,
+	    "PARTITION:MODE, such as batch:enforce; 64 at most"),
+	KEY("MaxSlowdown", np_place_set_slowdown, place,
+	    "a percentage from 0% to 10000%, such as 10%"),
+	KEY("MaxDefer", np_place_set_defer, place,
+	    "a time from 1s to 365 days with its unit, such as 1h"),
+	KEY("PlacementInterval", np_place_set_interval, place,
+	    "a time from 100ms to 1h with its unit, such as 2s"),
+	KEY("UnknownAs", np_place_set_unknown, place,
+	    "an application, or none"),
+	KEY("TrustedUsers", np_place_set_trusted, place,
+	    "users or uids with ',' between them; 64 at most"),
+	KEY("JobNameApp", np_place_set_job_name, place,
+	    "PATTERN:APPLICATION, such as lmp_*:lammps; 64 at most"),
+	KEY("CommentApp", np_place_set_comment, place,
+	    "PATTERN:APPLICATION, such as *lammps*:lammps; 64 at most"),
 #undef KEY
 };
 
 _Static_assert(NP_STORE_MAX_RUNS == 1000, "the text for MaxRuns says 1000");
+_Static_assert(NP_PLACE_MAX_PARTITIONS == 64 && NP_PLACE_MAX_RULES == 64 &&
+	       NP_PLACE_MAX_TRUSTED == 64, "the texts say 64 at most");
 
 void np_conf_init(struct np_conf *c)
 {
@@ -144,6 +165,7 @@ void np_conf_init(struct np_conf *c)
 	c->per_node = 1;
 	c->lead_in_sec = 2;
 	c->max_runs = NP_STORE_MAX_RUNS;
+	np_place_conf_init(&c->place);
 }
 
 /* The piece of text without the white space around it. */

@@ -11,6 +11,7 @@
 #include <limits.h>
 
 #include "np_err.h"
+#include "np_place_conf.h"
 
 #ifndef NP_SYSCONFDIR
 #define NP_SYSCONFDIR "/etc/slurm"
@@ -29,6 +30,7 @@ struct np_conf {
 	char net_devices[128];	 /* NetDevices=eth0: UCX_NET_DEVICES */
 	char transports[128];	 /* Transports=tcp,self: UCX_TLS */
 	uint32_t max_runs;	 /* MaxRuns=1000 kept per application */
+	struct np_place_conf place; /* the keys of job_submit/netprof */
 };
 
 /* The built-in defaults. */
