@@ -182,7 +182,7 @@ fuzz: ## feed damaged files to their readers (clang)
 	@mkdir -p build-fuzz/corpus build-fuzz/pairs build-fuzz/seed
 	@cp t/data/pairs.json t/data/store/fabric/hpc/* build-fuzz/seed
 	clang $(ALL_CFLAGS) -g $(FUZZ_FLAGS) -o build-fuzz/record \
-		t/fuzz/fuzz_record.c profiler/np_app*.c profiler/np_record*.c profiler/np_text.c \
+		t/fuzz/fuzz_record.c profiler/np_app*.c profiler/np_fields*.c profiler/np_record*.c profiler/np_text.c \
 		predictor/np_err.c predictor/np_hist.c predictor/np_moments.c \
 		predictor/np_series.c $(JSON) $(GSL) $(LIBM)
 	build-fuzz/record -max_total_time=$(FUZZ_SEC) -max_len=65536 \

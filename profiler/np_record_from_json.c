@@ -10,8 +10,6 @@
 
 #include "np_text.h"
 
-#define MAX_DEPTH 32
-
 /*
  * json-c needs up to 900 bytes for an object of two bytes.  Honest records
  * stay far below these numbers of '{', '[' and ','; they keep the memory for
@@ -21,179 +19,8 @@
 #define MAX_ARRAYS 262144
 #define MAX_ELEMENTS 524288
 
-struct in {
-	const char *where; /* the file */
-	char at[64];	   /* "leaves[3]." */
-	struct np_err *err;
-};
-
-static int refuse(struct in *in, const char *key, const char *expected)
-{
-	return np_errf(in->err, -EINVAL, "%s: %s%s: expected %s", in->where,
-		       in->at, key, expected);
-}
-
-static int refuse_range(struct in *in, const char *key, double got, double max)
-{
-	return np_errf(in->err, -EINVAL,
-		       "%s: %s%s: got %.6g, expected 0 to %.6g", in->where,
-		       in->at, key, got, max);
-}
-
-/* A whole number of 0 .. max. */
-static int get_count(struct in *in, const char *key, json_object *j, double max,
-		     uint64_t *out)
-{
-	int64_t v;
-
-	if (!json_object_is_type(j, json_type_int))
-		return refuse(in, key, "a whole number");
-	v = json_object_get_int64(j);
-	if (v < 0 || (double)v > max)
-		return refuse_range(in, key, (double)v, max);
-	*out = (uint64_t)v;
-	return 0;
-}
-
-static int get_real(struct in *in, const char *key, json_object *j, double max,
-		    double *out)
-{
-	double v;
-
-	if (!json_object_is_type(j, json_type_int) &&
-	    !json_object_is_type(j, json_type_double))
-		return refuse(in, key, "a number");
-	v = json_object_get_double(j);
-	if (!(v >= 0 && v <= max))
-		return refuse_range(in, key, v, max);
-	*out = v;
-	return 0;
-}
-
-static int get_text(struct in *in, const char *key, json_object *j, size_t max,
-		    char **out)
-{
-	const char *text;
-	size_t len;
-
-	if (!json_object_is_type(j, json_type_string))
-		return refuse(in, key, "a text");
-	text = json_object_get_string(j);
-	len = (size_t)json_object_get_string_len(j);
-	if (len > max || strlen(text) != len)
-		return refuse(in, key, "a shorter text without NUL");
-	/* Escapes can spell what would play tricks on a terminal. */
-	*out = np_text_clean(text, max);
-	return *out ? 0 : -ENOMEM;
-}
-
-static int get_fields(struct in *in, json_object *from, void *to,
-		      const struct np_fields *fs);
-
-static int get_moments(struct in *in, const char *key, json_object *j,
-		       double max, struct np_moments *out)
-{
-	struct np_moments m = { 0 };
-	struct in sub = *in;
-	int rc;
-
-	if (!json_object_is_type(j, json_type_object))
-		return refuse(in, key, "an object");
-	snprintf(sub.at, sizeof(sub.at), "%.32s%.24s.", in->at, key);
-	rc = get_fields(&sub, j, &m, &np_moments_fields);
-	if (rc)
-		return rc;
-	if (m.n && (!np_moments_valid(&m) || m.max > max))
-		return refuse(in, key, "moments that samples can have");
-	*out = m;
-	return 0;
-}
-
-/* What a missing member stands for; the target is all zero. */
-static int get_missing(struct in *in, const struct np_field *f, void *at)
-{
-	if (f->flags & NP_F_NEEDED)
-		return refuse(in, f->key, "a value: it is missing");
-	if (f->flags & NP_F_NEVER_NULL) {
-		*(char **)at = strdup("");
-		return *(char **)at ? 0 : -ENOMEM;
-	}
-	if (f->type == NP_F_LONG)
-		*(long *)at = NP_NO_VALUE;
-	return 0;
-}
-
-static int get_field(struct in *in, const struct np_field *f, json_object *j,
-		     void *at)
-{
-	uint64_t n = 0;
-	int rc = 0;
-
-	switch (f->type) {
-	case NP_F_U32:
-		rc = get_count(in, f->key, j, f->max, &n);
-		*(uint32_t *)at = (uint32_t)n;
-		break;
-	case NP_F_U64:
-		rc = get_count(in, f->key, j, f->max, at);
-		break;
-	case NP_F_LONG:
-		rc = get_count(in, f->key, j, f->max, &n);
-		*(long *)at = (long)n;
-		break;
-	case NP_F_REAL:
-		rc = get_real(in, f->key, j, f->max, at);
-		break;
-	case NP_F_TEXT:
-		rc = get_text(in, f->key, j, (size_t)f->max, at);
-		break;
-	case NP_F_MOMENTS:
-		rc = get_moments(in, f->key, j, f->max, at);
-		break;
-	}
-	return rc;
-}
-
-static int get_fields(struct in *in, json_object *from, void *to,
-		      const struct np_fields *fs)
-{
-	for (size_t i = 0; i < fs->n; i++) {
-		const struct np_field *f = &fs->field[i];
-		void *at = (char *)to + f->offset;
-		json_object *j;
-		int rc;
-
-		if (json_object_object_get_ex(from, f->key, &j))
-			rc = get_field(in, f, j, at);
-		else
-			rc = get_missing(in, f, at);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-/*
- * A member that must be an array of at most max elements; *list is NULL if it
- * is missing.
- */
-static int get_list(struct in *in, json_object *from, const char *key,
-		    size_t max, json_object **list, size_t *n)
-{
-	*list = NULL;
-	*n = 0;
-	if (!json_object_object_get_ex(from, key, list))
-		return 0;
-	if (!json_object_is_type(*list, json_type_array))
-		return refuse(in, key, "an array");
-	*n = json_object_array_length(*list);
-	if (*n > max)
-		return refuse_range(in, key, (double)*n, (double)max);
-	return 0;
-}
-
 /* Our own bins are the only ones there are so far. */
-static int check_scheme(struct in *in, json_object *from)
+static int check_scheme(struct np_jget *in, json_object *from)
 {
 	static const char *expected =
 		"the bins of this netprof (1e-07 s, 25 per decade, 177)";
@@ -203,7 +30,7 @@ static int check_scheme(struct in *in, json_object *from)
 
 	if (!json_object_object_get_ex(from, "hist", &j) ||
 	    !json_object_is_type(j, json_type_object))
-		return refuse(in, "hist", expected);
+		return np_jget_refuse(in, "hist", expected);
 	if (json_object_object_get_ex(j, "first_edge_sec", &v))
 		edge = json_object_get_double(v);
 	if (json_object_object_get_ex(j, "per_decade", &v))
@@ -212,13 +39,13 @@ static int check_scheme(struct in *in, json_object *from)
 		bins = json_object_get_uint64(v);
 	if (edge != NP_HIST_FIRST_EDGE_SEC ||
 	    per_decade != NP_HIST_PER_DECADE || bins != NP_HIST_BINS)
-		return refuse(in, "hist", expected);
+		return np_jget_refuse(in, "hist", expected);
 	return 0;
 }
 
 _Static_assert(NP_HIST_BINS == 177, "check_scheme() says 177");
 
-static int get_pair(struct in *in, json_object *pair, struct np_hist *h,
+static int get_pair(struct np_jget *in, json_object *pair, struct np_hist *h,
 		    size_t *least_bin)
 {
 	uint64_t bin, n;
@@ -226,25 +53,27 @@ static int get_pair(struct in *in, json_object *pair, struct np_hist *h,
 
 	if (!json_object_is_type(pair, json_type_array) ||
 	    json_object_array_length(pair) != 2)
-		return refuse(in, "hist", "pairs of bin and count");
-	rc = get_count(in, "hist", json_object_array_get_idx(pair, 0),
+		return np_jget_refuse(in, "hist", "pairs of bin and count");
+	rc = np_jget_count(in, "hist", json_object_array_get_idx(pair, 0),
 		       NP_HIST_BINS - 1, &bin);
 	if (!rc)
-		rc = get_count(in, "hist", json_object_array_get_idx(pair, 1),
-			       NP_JSON_COUNT, &n);
+		rc = np_jget_count(in, "hist",
+				   json_object_array_get_idx(pair, 1),
+				   NP_JSON_COUNT, &n);
 	if (rc)
 		return rc;
 	if (bin < *least_bin)
-		return refuse(in, "hist", "bins in rising order");
+		return np_jget_refuse(in, "hist", "bins in rising order");
 	*least_bin = bin + 1;
 	return np_hist_add_bin(h, bin, n);
 }
 
-static int get_hist(struct in *in, json_object *from, struct np_leaf_run *leaf)
+static int get_hist(struct np_jget *in, json_object *from,
+		    struct np_leaf_run *leaf)
 {
 	size_t n, least_bin = 0;
 	json_object *list;
-	int rc = get_list(in, from, "hist", NP_HIST_BINS, &list, &n);
+	int rc = np_jget_list(in, from, "hist", NP_HIST_BINS, &list, &n);
 
 	if (rc)
 		return rc;
@@ -260,7 +89,8 @@ static int get_hist(struct in *in, json_object *from, struct np_leaf_run *leaf)
 			return rc;
 	}
 	if ((n ? np_hist_total(leaf->hist) : 0) != leaf->latency.n)
-		return refuse(in, "hist", "as many samples as latency.n");
+		return np_jget_refuse(in, "hist",
+				      "as many samples as latency.n");
 	return 0;
 }
 
@@ -268,7 +98,8 @@ static int get_hist(struct in *in, json_object *from, struct np_leaf_run *leaf)
  * [n, mean, sd, max], or [0].  The smallest latency of a window is not kept;
  * the mean stands for it.
  */
-static int get_window(struct in *in, json_object *j, struct np_moments *out)
+static int get_window(struct np_jget *in, json_object *j,
+		      struct np_moments *out)
 {
 	struct np_moments m = { 0 };
 	size_t len;
@@ -276,35 +107,37 @@ static int get_window(struct in *in, json_object *j, struct np_moments *out)
 	int rc;
 
 	if (!json_object_is_type(j, json_type_array))
-		return refuse(in, "w", "arrays [n, mean, sd, max]");
+		return np_jget_refuse(in, "w", "arrays [n, mean, sd, max]");
 	len = json_object_array_length(j);
-	rc = get_count(in, "w", json_object_array_get_idx(j, 0), NP_JSON_COUNT,
-		       &m.n);
+	rc = np_jget_count(in, "w", json_object_array_get_idx(j, 0),
+			   NP_JSON_COUNT, &m.n);
 	if (rc)
 		return rc;
 	if (len != (m.n ? 4 : 1))
-		return refuse(in, "w", "[n, mean, sd, max], or [0]");
+		return np_jget_refuse(in, "w", "[n, mean, sd, max], or [0]");
 	if (m.n) {
-		rc = get_real(in, "w", json_object_array_get_idx(j, 1),
-			      NP_JSON_LATENCY_SEC, &m.mean);
+		rc = np_jget_real(in, "w", json_object_array_get_idx(j, 1),
+			      0, NP_JSON_LATENCY_SEC, &m.mean);
 		if (!rc)
-			rc = get_real(in, "w", json_object_array_get_idx(j, 2),
-				      NP_JSON_LATENCY_SEC, &sd);
+			rc = np_jget_real(in, "w",
+					  json_object_array_get_idx(j, 2), 0,
+					  NP_JSON_LATENCY_SEC, &sd);
 		if (!rc)
-			rc = get_real(in, "w", json_object_array_get_idx(j, 3),
-				      NP_JSON_LATENCY_SEC, &m.max);
+			rc = np_jget_real(in, "w",
+					  json_object_array_get_idx(j, 3), 0,
+					  NP_JSON_LATENCY_SEC, &m.max);
 		if (rc)
 			return rc;
 		m.m2 = sd * sd * (double)(m.n - 1);
 		m.min = m.mean;
 	}
 	if (!np_moments_valid(&m))
-		return refuse(in, "w", "windows that samples can have");
+		return np_jget_refuse(in, "w", "windows that samples can have");
 	*out = m;
 	return 0;
 }
 
-static int get_windows(struct in *in, json_object *from,
+static int get_windows(struct np_jget *in, json_object *from,
 		       struct np_leaf_run *leaf)
 {
 	json_object *j, *list, *width;
@@ -316,8 +149,8 @@ static int get_windows(struct in *in, json_object *from,
 	if (!json_object_object_get_ex(from, "windows", &j))
 		return 0;
 	if (!json_object_is_type(j, json_type_object))
-		return refuse(in, "windows", "an object");
-	rc = get_list(in, j, "w", NP_SERIES_MAX, &list, &n);
+		return np_jget_refuse(in, "windows", "an object");
+	rc = np_jget_list(in, j, "w", NP_SERIES_MAX, &list, &n);
 	if (rc || !n)
 		return rc;
 	/* calloc(): pages that are never used are never there. */
@@ -325,11 +158,11 @@ static int get_windows(struct in *in, json_object *from,
 	if (!s)
 		return -ENOMEM;
 	if (!json_object_object_get_ex(j, "width_sec", &width))
-		return refuse(in, "windows.width_sec", "a value");
-	rc = get_real(in, "windows.width_sec", width, NP_JSON_ELAPSED_SEC,
-		      &s->width_sec);
+		return np_jget_refuse(in, "windows.width_sec", "a value");
+	rc = np_jget_real(in, "windows.width_sec", width, 0,
+			  NP_JSON_ELAPSED_SEC, &s->width_sec);
 	if (!rc && s->width_sec < 1e-6)
-		rc = refuse(in, "windows.width_sec", "1e-06 or more");
+		rc = np_jget_refuse(in, "windows.width_sec", "1e-06 or more");
 	for (size_t i = 0; !rc && i < n; i++) {
 		rc = get_window(in, json_object_array_get_idx(list, i),
 				&s->w[i]);
@@ -338,18 +171,20 @@ static int get_windows(struct in *in, json_object *from,
 	if (rc)
 		return rc;
 	if (total > leaf->latency.n)
-		return refuse(in, "windows", "at most latency.n samples");
+		return np_jget_refuse(in, "windows",
+				      "at most latency.n samples");
 	s->n = n;
 	return 0;
 }
 
-static int get_leaf(struct in *in, json_object *j, struct np_leaf_run *leaf)
+static int get_leaf(struct np_jget *in, json_object *j,
+		    struct np_leaf_run *leaf)
 {
 	int rc;
 
 	if (!json_object_is_type(j, json_type_object))
-		return refuse(in, "", "an object");
-	rc = get_fields(in, j, leaf, &np_leaf_fields);
+		return np_jget_refuse(in, "", "an object");
+	rc = np_jget_fields(in, j, leaf, &np_leaf_fields);
 	if (!rc)
 		rc = get_hist(in, j, leaf);
 	if (!rc)
@@ -357,11 +192,13 @@ static int get_leaf(struct in *in, json_object *j, struct np_leaf_run *leaf)
 	return rc;
 }
 
-static int get_leaves(struct in *in, json_object *from, struct np_record *r)
+static int get_leaves(struct np_jget *in, json_object *from,
+		      struct np_record *r)
 {
 	json_object *list;
 	size_t n;
-	int rc = get_list(in, from, "leaves", NP_RECORD_MAX_LEAVES, &list, &n);
+	int rc = np_jget_list(in, from, "leaves", NP_RECORD_MAX_LEAVES, &list,
+			      &n);
 
 	if (rc || !n)
 		return rc;
@@ -372,7 +209,7 @@ static int get_leaves(struct in *in, json_object *from, struct np_record *r)
 	if (!r->leaves)
 		return -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++) {
-		struct in sub = *in;
+		struct np_jget sub = *in;
 
 		snprintf(sub.at, sizeof(sub.at), "leaves[%zu].", i);
 		r->n_leaves = i + 1;
@@ -382,11 +219,12 @@ static int get_leaves(struct in *in, json_object *from, struct np_record *r)
 	return rc;
 }
 
-static int get_neighbours(struct in *in, json_object *from, struct np_record *r)
+static int get_neighbours(struct np_jget *in, json_object *from,
+			  struct np_record *r)
 {
 	json_object *list, *j;
 	size_t n;
-	int rc = get_list(in, from, "neighbours", NP_RECORD_MAX_NEIGHBOURS,
+	int rc = np_jget_list(in, from, "neighbours", NP_RECORD_MAX_NEIGHBOURS,
 			  &list, &n);
 
 	if (rc || !n)
@@ -395,24 +233,25 @@ static int get_neighbours(struct in *in, json_object *from, struct np_record *r)
 	if (!r->neighbours)
 		return -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++) {
-		struct in sub = *in;
+		struct np_jget sub = *in;
 
 		snprintf(sub.at, sizeof(sub.at), "neighbours[%zu].", i);
 		j = json_object_array_get_idx(list, i);
 		if (!json_object_is_type(j, json_type_object))
-			return refuse(&sub, "", "an object");
+			return np_jget_refuse(&sub, "", "an object");
 		r->n_neighbours = i + 1;
-		rc = get_fields(&sub, j, &r->neighbours[i],
+		rc = np_jget_fields(&sub, j, &r->neighbours[i],
 				&np_neighbour_fields);
 	}
 	return rc;
 }
 
-static int get_notes(struct in *in, json_object *from, struct np_record *r)
+static int get_notes(struct np_jget *in, json_object *from, struct np_record *r)
 {
 	json_object *list;
 	size_t n;
-	int rc = get_list(in, from, "notes", NP_RECORD_MAX_NOTES, &list, &n);
+	int rc =
+		np_jget_list(in, from, "notes", NP_RECORD_MAX_NOTES, &list, &n);
 
 	if (rc || !n)
 		return rc;
@@ -420,34 +259,35 @@ static int get_notes(struct in *in, json_object *from, struct np_record *r)
 	if (!r->notes)
 		return -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++) {
-		rc = get_text(in, "notes", json_object_array_get_idx(list, i),
-			      NP_JSON_WORD, &r->notes[i]);
+		rc = np_jget_text(in, "notes",
+				  json_object_array_get_idx(list, i),
+				  NP_JSON_WORD, &r->notes[i]);
 		if (!rc)
 			r->n_notes = i + 1;
 	}
 	return rc;
 }
 
-static int get_app(struct in *in, json_object *from, struct np_record *r)
+static int get_app(struct np_jget *in, json_object *from, struct np_record *r)
 {
 	json_object *j;
 	char *text;
 	int rc;
 
 	if (!json_object_object_get_ex(from, "app", &j))
-		return refuse(in, "app", "a value: it is missing");
-	rc = get_text(in, "app", j, NP_APP_MAX, &text);
+		return np_jget_refuse(in, "app", "a value: it is missing");
+	rc = np_jget_text(in, "app", j, NP_APP_MAX, &text);
 	if (rc)
 		return rc;
 	if (np_app_check(text, NULL))
-		rc = refuse(in, "app", "an application name");
+		rc = np_jget_refuse(in, "app", "an application name");
 	else
 		strcpy(r->app, text);
 	free(text);
 	return rc;
 }
 
-static int get_state(struct in *in, json_object *from, struct np_record *r)
+static int get_state(struct np_jget *in, json_object *from, struct np_record *r)
 {
 	const char *state = "";
 	json_object *j;
@@ -460,35 +300,35 @@ static int get_state(struct in *in, json_object *from, struct np_record *r)
 			r->state = (enum np_run_state)i;
 			return 0;
 		}
-	return refuse(in, "state", "running, complete or cut");
+	return np_jget_refuse(in, "state", "running, complete or cut");
 }
 
 /* One of the objects inside the record; it may be missing. */
-static int get_object(struct in *in, json_object *from, const char *key,
+static int get_object(struct np_jget *in, json_object *from, const char *key,
 		      json_object **out)
 {
 	if (!json_object_object_get_ex(from, key, out))
 		return 0;
 	if (!json_object_is_type(*out, json_type_object))
-		return refuse(in, key, "an object");
+		return np_jget_refuse(in, key, "an object");
 	return 0;
 }
 
-static int get_probe(struct in *in, json_object *from, struct np_record *r)
+static int get_probe(struct np_jget *in, json_object *from, struct np_record *r)
 {
-	struct in sub = *in;
+	struct np_jget sub = *in;
 	json_object *j = NULL;
 	int rc = get_object(in, from, "probe", &j);
 
 	if (rc || !j)
 		return rc;
 	strcpy(sub.at, "probe.");
-	return get_fields(&sub, j, &r->probe, &np_probe_fields);
+	return np_jget_fields(&sub, j, &r->probe, &np_probe_fields);
 }
 
-static int get_level(struct in *in, json_object *from, struct np_record *r)
+static int get_level(struct np_jget *in, json_object *from, struct np_record *r)
 {
-	struct in sub = *in;
+	struct np_jget sub = *in;
 	json_object *j = NULL;
 	int rc = get_object(in, from, "level", &j);
 
@@ -498,51 +338,28 @@ static int get_level(struct in *in, json_object *from, struct np_record *r)
 	if (!r->level)
 		return -ENOMEM;
 	strcpy(sub.at, "level.");
-	return get_fields(&sub, j, r->level, &np_level_fields);
+	return np_jget_fields(&sub, j, r->level, &np_level_fields);
 }
 
-/* Before anything else, as a newer schema may mean anything. */
-static int check_schema(struct in *in, json_object *from)
+static int get_record(struct np_jget *in, json_object *from,
+		      struct np_record *r)
 {
-	uint64_t schema;
-	json_object *j;
-	int rc;
-
-	if (!json_object_is_type(from, json_type_object))
-		return refuse(in, "", "a JSON object");
-	if (!json_object_object_get_ex(from, "schema", &j))
-		return refuse(in, "schema", "a value: it is missing");
-	rc = get_count(in, "schema", j, INT32_MAX, &schema);
-	if (rc)
-		return rc;
-	if (!schema)
-		return refuse(in, "schema", "1 or more");
-	if (schema > NP_RECORD_SCHEMA)
-		return np_errf(in->err, -EPROTONOSUPPORT,
-			       "%s: schema %d is newer than %d, the newest "
-			       "that this netprof reads", in->where,
-			       (int)schema, NP_RECORD_SCHEMA);
-	return 0;
-}
-
-static int get_record(struct in *in, json_object *from, struct np_record *r)
-{
-	static int (*const parts[])(struct in *, json_object *,
+	static int (*const parts[])(struct np_jget *, json_object *,
 				    struct np_record *) = {
 		get_app, get_state, get_probe, get_level, get_leaves,
 		get_neighbours, get_notes,
 	};
-	int rc = check_schema(in, from);
+	int rc = np_jget_schema(in, from, NP_RECORD_SCHEMA);
 
 	if (!rc)
-		rc = get_fields(in, from, r, &np_record_fields);
+		rc = np_jget_fields(in, from, r, &np_record_fields);
 	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(parts); i++)
 		rc = parts[i](in, from, r);
 	return rc;
 }
 
 /* Counted before parsing, as parsing is what takes the memory. */
-static int check_counts(struct in *in, const char *text, size_t len)
+static int check_counts(struct np_jget *in, const char *text, size_t len)
 {
 	size_t objects = 0, arrays = 0, elements = 0;
 
@@ -553,42 +370,15 @@ static int check_counts(struct in *in, const char *text, size_t len)
 	}
 	if (objects > MAX_OBJECTS || arrays > MAX_ARRAYS ||
 	    elements > MAX_ELEMENTS)
-		return refuse(in, "", "fewer objects, arrays and elements");
+		return np_jget_refuse(in, "",
+				      "fewer objects, arrays and elements");
 	return 0;
-}
-
-static int parse(struct in *in, const char *text, size_t len,
-		 json_object **out)
-{
-	struct json_tokener *tok = json_tokener_new_ex(MAX_DEPTH);
-	enum json_tokener_error why;
-	const char *how;
-	json_object *j;
-	int rc = 0;
-
-	if (!tok)
-		return -ENOMEM;
-	json_tokener_set_flags(tok, JSON_TOKENER_STRICT |
-				    JSON_TOKENER_VALIDATE_UTF8);
-	j = json_tokener_parse_ex(tok, text, (int)len);
-	why = json_tokener_get_error(tok);
-	how = why == json_tokener_continue ? "it ends too early" :
-					     json_tokener_error_desc(why);
-	if (why != json_tokener_success || !j) {
-		json_object_put(j);
-		rc = np_errf(in->err, -EINVAL, "%s: damaged at byte %zu: %s",
-			     in->where, json_tokener_get_parse_end(tok), how);
-	} else {
-		*out = j;
-	}
-	json_tokener_free(tok);
-	return rc;
 }
 
 int np_record_from_json(const char *text, size_t len, const char *where,
 			struct np_record **out, struct np_err *err)
 {
-	struct in in = { .where = where, .err = err };
+	struct np_jget in = { .where = where, .err = err };
 	struct np_record *r;
 	json_object *j = NULL;
 	int rc;
@@ -599,7 +389,7 @@ int np_record_from_json(const char *text, size_t len, const char *where,
 			       len, NP_RECORD_MAX_BYTES);
 	rc = check_counts(&in, text, len);
 	if (!rc)
-		rc = parse(&in, text, len, &j);
+		rc = np_jget_parse(&in, text, len, &j);
 	if (rc)
 		return rc;
 	r = np_record_new();

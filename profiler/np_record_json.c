@@ -1,8 +1,7 @@
 /* The members of a run record in JSON; see netprof-profile(5). */
 #include "np_record_json.h"
 
-#define FIELD(s, type, name, max, flags) \
-	{ #name, type, offsetof(struct s, name), max, flags }
+#define FIELD NP_FIELD
 
 static const struct np_field record_fields[] = {
 	FIELD(np_record, NP_F_U32, uid, UINT32_MAX, NP_F_NEEDED),
@@ -75,14 +74,6 @@ static const struct np_field neighbour_fields[] = {
 	FIELD(np_neighbour, NP_F_REAL, overlap_sec, NP_JSON_ELAPSED_SEC, 0),
 };
 
-static const struct np_field moments_fields[] = {
-	FIELD(np_moments, NP_F_U64, n, NP_JSON_COUNT, NP_F_NEEDED),
-	FIELD(np_moments, NP_F_REAL, mean, NP_JSON_ELAPSED_SEC, NP_F_NEEDED),
-	FIELD(np_moments, NP_F_REAL, m2, 1e300, NP_F_NEEDED),
-	FIELD(np_moments, NP_F_REAL, min, NP_JSON_ELAPSED_SEC, NP_F_NEEDED),
-	FIELD(np_moments, NP_F_REAL, max, NP_JSON_ELAPSED_SEC, NP_F_NEEDED),
-};
-
 const struct np_fields np_record_fields = {
 	record_fields, NP_ARRAY_SIZE(record_fields),
 };
@@ -97,9 +88,6 @@ const struct np_fields np_leaf_fields = {
 };
 const struct np_fields np_neighbour_fields = {
 	neighbour_fields, NP_ARRAY_SIZE(neighbour_fields),
-};
-const struct np_fields np_moments_fields = {
-	moments_fields, NP_ARRAY_SIZE(moments_fields),
 };
 
 const char *const np_run_states[] = {

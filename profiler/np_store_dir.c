@@ -188,6 +188,34 @@ int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
 	return rc;
 }
 
+int np_dir_open_placement(const struct np_store *s, bool make,
+			  struct np_dir *out, struct np_err *err)
+{
+	struct np_dir d;
+	struct stat st;
+	int rc = start(s, NP_STORE_PUBLISHED, 0, &d, err);
+	bool made;
+
+	if (rc)
+		return rc;
+	/* The umask belongs to all threads: the mode is set afterwards. */
+	made = make && !mkdirat(s->fd, NP_STORE_PLACEMENT, PUBLIC_MODE);
+	if (make && !made && errno != EEXIST)
+		rc = np_errf(err, -errno, "cannot make %s/%s: %s", s->dir,
+			     NP_STORE_PLACEMENT, strerror(errno));
+	if (!rc)
+		rc = descend(&d, NP_STORE_PLACEMENT, false, 0, err);
+	if (!rc && ((made && fchmod(d.fd, PUBLIC_MODE)) || fstat(d.fd, &st)))
+		rc = np_errf(err, -errno, "%s: %s", d.path, strerror(errno));
+	if (rc) {
+		np_dir_close(&d);
+		return rc;
+	}
+	d.store_owner = st.st_uid;
+	*out = d;
+	return 0;
+}
+
 int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
 		const char *app, struct np_dir *out, struct np_err *err)
 {

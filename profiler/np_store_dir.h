@@ -13,6 +13,7 @@
 #define NP_STORE_USERS "users"
 #define NP_STORE_PUBLIC "published"
 #define NP_STORE_FABRIC "fabric"
+#define NP_STORE_PLACEMENT "placement"
 #define NP_STORE_PATH (PATH_MAX + 2 * NAME_MAX) /* for messages */
 
 struct np_store {
@@ -54,6 +55,14 @@ void np_dir_close(struct np_dir *d);
  */
 int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
 		       struct np_dir *out, struct np_err *err);
+
+/*
+ * placement/, whose files are trusted if its owner (that is SlurmUser) or root
+ * owns them.  With make it is made, mode 0755, by the calling user; fit for
+ * programs with threads.
+ */
+int np_dir_open_placement(const struct np_store *s, bool make,
+			  struct np_dir *out, struct np_err *err);
 
 /*
  * Names in a directory that want() takes, in no order; scanned up to

@@ -11,7 +11,10 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define STALE_SEC 3600 /* no writer needs longer for one file */
 
 void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 {
@@ -123,8 +126,8 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-static int create_tmp(const struct np_dir *d, mode_t mode, char *name,
-		      size_t len)
+int np_file_create_tmp(const struct np_dir *d, mode_t mode,
+		       char name[NP_FILE_TMP])
 {
 	uint64_t id;
 	int fd;
@@ -133,7 +136,7 @@ static int create_tmp(const struct np_dir *d, mode_t mode, char *name,
 	do {
 		if (getrandom(&id, sizeof(id), 0) != sizeof(id))
 			return -EIO;
-		snprintf(name, len, NP_STORE_TMP "%016" PRIx64, id);
+		snprintf(name, NP_FILE_TMP, NP_STORE_TMP "%016" PRIx64, id);
 		fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL |
 			    O_NOFOLLOW | O_CLOEXEC, mode);
 	} while (fd < 0 && errno == EEXIST);
@@ -143,7 +146,7 @@ static int create_tmp(const struct np_dir *d, mode_t mode, char *name,
 int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
 		      char name[NP_FILE_TMP])
 {
-	int fd = create_tmp(d, mode, name, NP_FILE_TMP), rc;
+	int fd = np_file_create_tmp(d, mode, name), rc;
 
 	if (fd < 0)
 		return fd;
@@ -155,6 +158,17 @@ int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
 		rc = -errno;
 	if (rc)
 		unlinkat(d->fd, name, 0);
+	return rc;
+}
+
+int np_file_rename(const struct np_dir *d, const char *tmp, const char *name)
+{
+	int rc;
+
+	if (!renameat(d->fd, tmp, d->fd, name))
+		return np_file_sync_dir(d);
+	rc = -errno;
+	unlinkat(d->fd, tmp, 0);
 	return rc;
 }
 
@@ -170,9 +184,22 @@ int np_file_write(const struct np_dir *d, const char *name, const char *text,
 	char tmp[NP_FILE_TMP];
 	int rc = np_file_write_tmp(d, text, mode, tmp);
 
-	if (!rc && renameat(d->fd, tmp, d->fd, name)) {
-		rc = -errno;
-		unlinkat(d->fd, tmp, 0);
-	}
-	return rc ? rc : np_file_sync_dir(d);
+	return rc ? rc : np_file_rename(d, tmp, name);
+}
+
+void np_file_remove_stale(const struct np_dir *d)
+{
+	time_t now = time(NULL);
+	struct stat st;
+	char **names;
+	size_t n;
+	bool cut;
+
+	if (np_dir_names(d, np_is_tmp_name, &names, &n, &cut, NULL))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (!fstatat(d->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&
+		    now - st.st_mtime > STALE_SEC)
+			unlinkat(d->fd, names[i], 0);
+	np_names_free(names, n);
 }

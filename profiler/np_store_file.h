@@ -37,9 +37,20 @@ ssize_t np_reader_read(const struct np_reader *r, const char *name,
 int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
 		      char name[NP_FILE_TMP]);
 
+/*
+ * The same in parts: an empty one to be written (the descriptor, or -errno),
+ * and its new name, with the directory synced (it is gone if that fails).
+ */
+int np_file_create_tmp(const struct np_dir *d, mode_t mode,
+		       char name[NP_FILE_TMP]);
+int np_file_rename(const struct np_dir *d, const char *tmp, const char *name);
+
 /* The same, renamed to name, and the directory synced. */
 int np_file_write(const struct np_dir *d, const char *name, const char *text,
 		  mode_t mode);
 int np_file_sync_dir(const struct np_dir *d);
+
+/* What writers left that were killed. */
+void np_file_remove_stale(const struct np_dir *d);
 
 #endif

@@ -16,7 +16,6 @@
 
 #define LOCK_WAIT_SEC 2
 #define LOCK_POLL_NS 10000000
-#define STALE_SEC 3600 /* no writer needs longer for one file */
 
 enum lock { LOCKED, BUSY, UNSUPPORTED };
 
@@ -37,23 +36,6 @@ static enum lock lock_dir(int fd)
 		nanosleep(&nap, NULL);
 	}
 	return BUSY;
-}
-
-static void remove_stale(const struct np_dir *d)
-{
-	time_t now = time(NULL);
-	struct stat st;
-	char **names;
-	size_t n;
-	bool cut;
-
-	if (np_dir_names(d, np_is_tmp_name, &names, &n, &cut, NULL))
-		return;
-	for (size_t i = 0; i < n; i++)
-		if (!fstatat(d->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&
-		    now - st.st_mtime > STALE_SEC)
-			unlinkat(d->fd, names[i], 0);
-	np_names_free(names, n);
 }
 
 static void remove_oldest(const struct np_dir *d, size_t max_runs)
@@ -89,7 +71,7 @@ static int write_run(const struct np_store *s, const struct np_dir *d,
 	}
 	if (!rc && fresh && lock != BUSY) {
 		remove_oldest(d, s->max_runs);
-		remove_stale(d);
+		np_file_remove_stale(d);
 	}
 	if (!rc)
 		rc = np_file_sync_dir(d);

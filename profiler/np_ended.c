@@ -1,0 +1,250 @@
+/* ended-YYYYMMDD.jsonl: a line for each job that ended on that day (UTC). */
+#include "np_state.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "np_state_file.h"
+#include "np_state_json.h"
+#include "np_store_file.h"
+
+#define SHAPE "ended-00000000.jsonl"
+#define NAME_LEN sizeof(SHAPE)
+
+static bool is_ended_name(const char *name)
+{
+	static const char shape[] = SHAPE;
+
+	if (strlen(name) != NAME_LEN - 1)
+		return false;
+	for (size_t i = 0; shape[i]; i++)
+		if (shape[i] == '0' ? !isdigit((unsigned char)name[i]) :
+				      name[i] != shape[i])
+			return false;
+	return true;
+}
+
+static void name_of_day(time_t t, char name[NAME_LEN])
+{
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	if (!strftime(name, NAME_LEN, "ended-%Y%m%d.jsonl", &tm))
+		strcpy(name, SHAPE);
+}
+
+static void remove_old(const struct np_dir *d, time_t now)
+{
+	char first[NAME_LEN], **names;
+	size_t n;
+	bool cut;
+
+	if (np_dir_names(d, is_ended_name, &names, &n, &cut, NULL))
+		return;
+	name_of_day(now - NP_ENDED_KEEP_DAYS * 86400, first);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(names[i], first) < 0)
+			unlinkat(d->fd, names[i], 0);
+	np_names_free(names, n);
+}
+
+/* Open today's file; *fresh: there was none. */
+static int open_day(const struct np_dir *d, const char *name, mode_t mode,
+		    bool *fresh)
+{
+	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK |
+			  O_NOCTTY | O_CLOEXEC;
+	struct stat st;
+	int fd = openat(d->fd, name, flags | O_CREAT | O_EXCL, mode);
+	int rc = 0;
+
+	*fresh = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = openat(d->fd, name, flags);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		rc = -errno;
+	else if (!S_ISREG(st.st_mode))
+		rc = -EACCES;
+	else if ((st.st_mode & 0777) != mode && fchmod(fd, mode))
+		rc = -errno;
+	if (rc)
+		close(fd);
+	return rc ? rc : fd;
+}
+
+/* Did a writer die, or its disk fill up, in the middle of the last line? */
+static bool ends_in_line(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	char last = '\n';
+
+	return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+/* In one piece: so two writers do not mix their lines. */
+static int write_line(int fd, const char *line)
+{
+	bool broken = ends_in_line(fd);
+	size_t len = strlen(line) + broken;
+	char *text = NULL;
+	ssize_t put;
+
+	if (broken && asprintf(&text, "\n%s", line) < 0)
+		return -ENOMEM;
+	do
+		put = write(fd, text ? text : line, len);
+	while (put < 0 && errno == EINTR);
+	free(text);
+	if (put < 0 || fsync(fd))
+		return -errno;
+	return (size_t)put == len ? 0 : -ENOSPC;
+}
+
+static int append(const struct np_dir *d, const char *line, mode_t mode,
+		  struct np_err *err)
+{
+	time_t now = time(NULL);
+	char name[NAME_LEN];
+	bool fresh;
+	int fd, rc;
+
+	name_of_day(now, name);
+	fd = open_day(d, name, mode, &fresh);
+	rc = fd < 0 ? fd : write_line(fd, line);
+	if (fd >= 0)
+		close(fd);
+	if (!rc && fresh) {
+		remove_old(d, now);
+		rc = np_file_sync_dir(d);
+	}
+	return rc ? np_errf(err, rc, "cannot write %s/%s: %s", d->path, name,
+			    strerror(-rc)) : 0;
+}
+
+int np_ended_append(const char *store_dir, const struct np_ended *e,
+		    mode_t mode, struct np_err *err)
+{
+	struct np_dir d;
+	char *line;
+	int rc = np_ended_put(e, &line, err);
+
+	if (rc)
+		return rc;
+	rc = np_placement_dir(store_dir, true, &d, err);
+	if (!rc) {
+		rc = append(&d, line, mode, err);
+		np_dir_close(&d);
+	}
+	free(line);
+	return rc;
+}
+
+struct wanted {
+	uint32_t id, task;
+	char digits[16]; /* of id: a line without them is not parsed */
+};
+
+static bool is_wanted(const struct wanted *w, const struct np_ended *e)
+{
+	if (w->task == NP_ENDED_NO_TASK)
+		return e->id == w->id;
+	return e->array == w->id && e->task == w->task;
+}
+
+static bool line_has(const char *line, size_t len, const struct wanted *w,
+		     struct np_ended *out)
+{
+	if (len > NP_ENDED_MAX_LINE ||
+	    !memmem(line, len, w->digits, strlen(w->digits)) ||
+	    np_ended_get(line, len, out))
+		return false;
+	if (is_wanted(w, out))
+		return true;
+	np_ended_free(out);
+	return false;
+}
+
+/* From the last line to the first: a job that was requeued has several. */
+static bool text_has(const char *text, size_t len, const struct wanted *w,
+		     struct np_ended *out)
+{
+	while (len) {
+		const char *nl = memrchr(text, '\n', len);
+		size_t start = nl ? (size_t)(nl - text) + 1 : 0;
+
+		if (line_has(text + start, len - start, w, out))
+			return true;
+		len = nl ? (size_t)(nl - text) : 0;
+	}
+	return false;
+}
+
+static int file_has(const struct np_dir *d, const char *name,
+		    const struct wanted *w, struct np_ended *out,
+		    struct np_err *err)
+{
+	char *text;
+	bool cut;
+	ssize_t len = np_placement_read(d, name, NP_STATE_MAX_BYTES, &text,
+					&cut, err);
+	bool found;
+
+	if (len < 0)
+		return (int)len;
+	found = text_has(text, (size_t)len, w, out);
+	free(text);
+	return found ? 0 : -ENOENT;
+}
+
+/* One day that cannot be read does not hide the others. */
+static int find(const struct np_dir *d, const struct wanted *w,
+		struct np_ended *out, struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	char **names;
+	size_t n;
+	bool cut;
+	int rc = np_dir_names(d, is_ended_name, &names, &n, &cut, err);
+	int worst = -ENOENT;
+
+	if (rc)
+		return rc;
+	if (n)
+		qsort(names, n, sizeof(*names), np_name_newest_first);
+	rc = -ENOENT;
+	for (size_t i = 0; rc && i < n && i < 2 * NP_ENDED_KEEP_DAYS; i++) {
+		rc = file_has(d, names[i], w, out, &why);
+		if (rc && rc != -ENOENT)
+			worst = rc;
+	}
+	np_names_free(names, n);
+	if (!rc)
+		return 0;
+	if (worst != -ENOENT)
+		return np_errf(err, worst, "%s", why.text);
+	return np_errf(err, -ENOENT, "%s: no line about it", d->path);
+}
+
+int np_ended_find(const char *store_dir, uint32_t id, uint32_t task,
+		  struct np_ended *out, struct np_err *err)
+{
+	struct wanted w = { .id = id, .task = task };
+	struct np_dir d;
+	int rc = np_placement_dir(store_dir, false, &d, err);
+
+	if (rc)
+		return rc;
+	snprintf(w.digits, sizeof(w.digits), "%u", id);
+	rc = find(&d, &w, out, err);
+	np_dir_close(&d);
+	return rc;
+}

@@ -1,0 +1,201 @@
+#include "np_hostlist.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_store.h"
+
+#define NAME 255 /* bytes of a name; that of a switch is shorter */
+#define DEEPEST 8 /* brackets in one word */
+
+struct list {
+	char **names;
+	size_t n, room;
+	char name[NAME + 1]; /* the one that is being put together */
+};
+
+static int add_name(struct list *l)
+{
+	if (l->n == NP_HOSTLIST_MAX)
+		return -E2BIG;
+	if (l->n == l->room) {
+		size_t room = l->room ? 2 * l->room : 16;
+		char **grown = reallocarray(l->names, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		l->names = grown;
+		l->room = room;
+	}
+	l->names[l->n] = strdup(l->name);
+	return l->names[l->n] ? (l->n++, 0) : -ENOMEM;
+}
+
+static int expand(struct list *l, size_t at, const char *word, size_t len,
+		  int depth);
+
+/* One number of a range after the other, each with the rest of the word. */
+static int expand_range(struct list *l, size_t at, unsigned long from,
+			unsigned long to, int digits, const char *rest,
+			size_t rest_len, int depth)
+{
+	int rc = 0;
+
+	if (to < from)
+		return -EINVAL;
+	for (unsigned long i = from; !rc && i <= to; i++) {
+		int n = snprintf(l->name + at, sizeof(l->name) - at, "%0*lu",
+				 digits, i);
+
+		if (n < 0 || (size_t)n >= sizeof(l->name) - at)
+			return -EINVAL;
+		rc = expand(l, at + (size_t)n, rest, rest_len, depth + 1);
+	}
+	return rc;
+}
+
+/* "0", "00-15"; the digits of the first say how wide all are. */
+static int parse_range(const char *p, const char *end, unsigned long *from,
+		       unsigned long *to, int *digits)
+{
+	char *stop;
+
+	if (!isdigit((unsigned char)*p))
+		return -EINVAL;
+	*from = *to = strtoul(p, &stop, 10);
+	*digits = (int)(stop - p);
+	if (*digits > 9)
+		return -EINVAL;
+	if (stop < end && *stop == '-') {
+		p = stop + 1;
+		if (!isdigit((unsigned char)*p))
+			return -EINVAL;
+		*to = strtoul(p, &stop, 10);
+		if (stop - p > 9)
+			return -EINVAL;
+	}
+	return stop == end ? 0 : -EINVAL;
+}
+
+/* word begins behind a bracket. */
+static int expand_bracket(struct list *l, size_t at, const char *word,
+			  size_t len, int depth)
+{
+	const char *close = memchr(word, ']', len);
+	size_t rest;
+
+	if (!close || depth == DEEPEST)
+		return -EINVAL;
+	rest = len - (size_t)(close + 1 - word);
+	for (const char *p = word; p <= close; ) {
+		size_t n = strcspn(p, ",]");
+		unsigned long from, to;
+		int digits, rc = parse_range(p, p + n, &from, &to, &digits);
+
+		if (!rc)
+			rc = expand_range(l, at, from, to, digits, close + 1,
+					  rest, depth);
+		if (rc)
+			return rc;
+		p += n + 1;
+	}
+	return 0;
+}
+
+static int expand(struct list *l, size_t at, const char *word, size_t len,
+		  int depth)
+{
+	const char *open = memchr(word, '[', len);
+	size_t plain = open ? (size_t)(open - word) : len;
+
+	if (at + plain > NAME || memchr(word, ']', plain))
+		return -EINVAL;
+	memcpy(l->name + at, word, plain);
+	l->name[at + plain] = '\0';
+	if (open)
+		return expand_bracket(l, at + plain, open + 1, len - plain - 1,
+				      depth);
+	return at + plain ? add_name(l) : -EINVAL;
+}
+
+/* Up to the next comma that is in no brackets. */
+static size_t word_len(const char *text)
+{
+	bool inside = false;
+	size_t i;
+
+	for (i = 0; text[i] && (inside || text[i] != ','); i++)
+		inside = text[i] == '[' || (inside && text[i] != ']');
+	return i;
+}
+
+int np_hostlist_expand(const char *text, char ***names, size_t *n,
+		       struct np_err *err)
+{
+	struct list l = { .n = 0 };
+	int rc = 0;
+
+	for (const char *p = text; !rc && p && *p; ) {
+		size_t len = word_len(p);
+
+		rc = expand(&l, 0, p, len, 0);
+		p += len;
+		if (*p == ',' && !*++p)
+			rc = -EINVAL;
+	}
+	if (rc) {
+		np_names_free(l.names, l.n);
+		return np_errf(err, rc, "\"%.64s\": %s", text, rc == -E2BIG ?
+			       "more names than 65536" : rc == -ENOMEM ?
+			       "out of memory" : "expected a list of names "
+			       "such as leaf[0-3],leaf7");
+	}
+	*names = l.names;
+	*n = l.n;
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void write_shared(size_t i, const char *name, char *buf, size_t len,
+			 size_t *used, size_t *cut)
+{
+	/* Room is kept for how many more there are. */
+	const size_t tail = 24, need = strlen(name) + !!i;
+
+	if (*cut || *used + need + tail >= len) {
+		++*cut;
+		return;
+	}
+	*used += (size_t)snprintf(buf + *used, len - *used, "%s%s",
+				  i ? "," : "", name);
+}
+
+size_t np_hostlist_shared(const char *a, const char *b, char *buf, size_t len)
+{
+	char **x = NULL, **y = NULL;
+	size_t n = 0, m = 0, count = 0, used = 0, cut = 0;
+
+	buf[0] = '\0';
+	if (!np_hostlist_expand(a, &x, &n, NULL) &&
+	    !np_hostlist_expand(b, &y, &m, NULL) && m) {
+		qsort(y, m, sizeof(*y), by_name);
+		for (size_t i = 0; i < n; i++)
+			if (bsearch(&x[i], y, m, sizeof(*y), by_name))
+				write_shared(count++, x[i], buf, len, &used,
+					     &cut);
+	}
+	if (cut)
+		snprintf(buf + used, len - used, "%s%zu more",
+			 used ? " and " : "", cut);
+	np_names_free(x, n);
+	np_names_free(y, m);
+	return count;
+}

@@ -1,0 +1,379 @@
+#include "t.h"
+#include "np_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NO_TASK NP_ENDED_NO_TASK
+
+static char store[512];
+
+static void fresh_store(void)
+{
+	static int count;
+
+	snprintf(store, sizeof(store), "%s/ended%d", t_tmpdir(), count++);
+	T_CHECK(mkdir(store, 0755) == 0);
+}
+
+static const char *path(const char *name)
+{
+	static char buf[1024];
+
+	snprintf(buf, sizeof(buf), "%s/placement/%s", store, name);
+	return buf;
+}
+
+/* The file of a day, so many days from today. */
+static const char *day_name(int days)
+{
+	static char name[32];
+	time_t t = time(NULL) + days * 86400;
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	strftime(name, sizeof(name), "ended-%Y%m%d.jsonl", &tm);
+	return name;
+}
+
+static void add_text(const char *name, const char *text)
+{
+	FILE *f;
+
+	mkdir(path(""), 0755);
+	f = fopen(path(name), "a");
+	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+static struct np_ended_neighbour beside[] = {
+	{ .id = 4, .app = "lmp", .leaves = "leaf0", .overlap_sec = 7.5,
+	  .slowdown = 0.25 },
+	{ .id = 5, .overlap_sec = 1 },
+};
+
+static struct np_ended job_of(uint32_t id)
+{
+	return (struct np_ended){
+		.id = id, .uid = 1000, .app = "fft", .partition = "main",
+		.leaves = "leaf[0-1]", .n_nodes = 4, .submit = 1.7e9,
+		.start = 1.7e9 + 10, .end = 1.7e9 + 45.5, .held_sec = 3,
+		.slowdown = 0.31, .neighbour = beside, .n_neighbours = 2,
+	};
+}
+
+static int add(const struct np_ended *e)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc = np_ended_append(store, e, 0644, &err);
+
+	T_ROW("a failure comes with a line", !rc == !err.text[0]);
+	return rc;
+}
+
+static int add_id(uint32_t id)
+{
+	struct np_ended e = job_of(id);
+
+	return add(&e);
+}
+
+static int find(uint32_t id, uint32_t task, struct np_ended *out)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc = np_ended_find(store, id, task, out, &err);
+
+	T_ROW("a failure comes with a line", !rc == !err.text[0]);
+	return rc;
+}
+
+static int find_rc(uint32_t id)
+{
+	struct np_ended e;
+	int rc = find(id, NO_TASK, &e);
+
+	if (!rc) {
+		T_CHECK(e.id == id);
+		np_ended_free(&e);
+	}
+	return rc;
+}
+
+static void test_appended_is_found(void)
+{
+	struct np_ended e;
+
+	fresh_store();
+	T_CHECK(add_id(7) == 0 && add_id(8) == 0);
+	T_CHECK(find(7, NO_TASK, &e) == 0);
+	T_CHECK(e.id == 7 && e.array == 0 && e.uid == 1000 && e.n_nodes == 4);
+	T_CHECK(!strcmp(e.app, "fft") && !strcmp(e.partition, "main"));
+	T_CHECK(!strcmp(e.leaves, "leaf[0-1]"));
+	T_CHECK(e.submit == 1.7e9 && e.start == 1.7e9 + 10);
+	T_CHECK(e.end == 1.7e9 + 45.5 && e.held_sec == 3);
+	T_CHECK(e.slowdown == 0.31 && e.n_neighbours == 2);
+	T_CHECK(e.neighbour[0].id == 4 && e.neighbour[0].slowdown == 0.25);
+	T_CHECK(!strcmp(e.neighbour[0].app, "lmp"));
+	T_CHECK(!strcmp(e.neighbour[0].leaves, "leaf0"));
+	T_CHECK(e.neighbour[0].overlap_sec == 7.5);
+	T_CHECK(!strcmp(e.neighbour[1].app, ""));
+	np_ended_free(&e);
+	T_CHECK(find_rc(8) == 0);
+	T_CHECK(find_rc(9) == -ENOENT);
+	T_ROW("digits of another number", find_rc(1000) == -ENOENT);
+}
+
+static void test_where_nothing_was_written_nothing_is_found(void)
+{
+	fresh_store();
+	T_CHECK(find_rc(7) == -ENOENT);
+	mkdir(path(""), 0755);
+	T_CHECK(find_rc(7) == -ENOENT);
+}
+
+static void test_the_latest_of_a_requeued_job_is_found(void)
+{
+	struct np_ended e = job_of(7);
+
+	fresh_store();
+	T_CHECK(add(&e) == 0 && add_id(8) == 0);
+	e.start += 100;
+	T_CHECK(add(&e) == 0 && add_id(9) == 0);
+	T_CHECK(find(7, NO_TASK, &e) == 0 && e.start == 1.7e9 + 110);
+	np_ended_free(&e);
+}
+
+static void test_days_before_are_searched(void)
+{
+	struct np_ended e;
+
+	fresh_store();
+	add_text(day_name(-1),
+		 "{\"schema\":1,\"id\":5,\"uid\":1,\"n_nodes\":1}\n");
+	add_text(day_name(-2),
+		 "{\"schema\":1,\"id\":5,\"uid\":1,\"n_nodes\":2}\n"
+		 "{\"schema\":1,\"id\":6,\"uid\":1}\n");
+	T_CHECK(add_id(7) == 0);
+	T_CHECK(find_rc(6) == 0 && find_rc(7) == 0);
+	T_CHECK(find(5, NO_TASK, &e) == 0 && e.n_nodes == 1);
+	np_ended_free(&e);
+}
+
+static const struct {
+	const char *name;
+	uint32_t id, task;
+	uint32_t want; /* job id; 0: -ENOENT */
+} tasks[] = {
+	{ "a task of an array", 20, 4, 24 },
+	{ "another task", 20, 0, 23 },
+	{ "a task that is none", 20, 5, 0 },
+	{ "an array that is none", 21, 4, 0 },
+	{ "the job id of a task", 24, NO_TASK, 24 },
+	{ "a job id is no array", 24, 4, 0 },
+	{ "an array's number is no job id until its last task has it", 20,
+	  NO_TASK, 0 },
+	{ "a job without array has no task 0", 30, 0, 0 },
+};
+
+static void test_tasks_of_arrays_are_found(void)
+{
+	struct np_ended a = job_of(23), b = job_of(24), c = job_of(30);
+
+	fresh_store();
+	a.array = b.array = 20;
+	b.task = 4;
+	T_CHECK(add(&a) == 0 && add(&b) == 0 && add(&c) == 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(tasks); i++) {
+		struct np_ended e = { .id = 0 };
+		int rc = find(tasks[i].id, tasks[i].task, &e);
+
+		T_ROW(tasks[i].name, rc == (tasks[i].want ? 0 : -ENOENT));
+		T_ROW(tasks[i].name, e.id == tasks[i].want);
+		if (!rc)
+			np_ended_free(&e);
+	}
+}
+
+static void test_a_half_written_line_is_passed_over(void)
+{
+	struct stat st;
+
+	fresh_store();
+	T_CHECK(add_id(7) == 0);
+	T_CHECK(!stat(path(day_name(0)), &st));
+	for (off_t cut = 1; cut < st.st_size - 1; cut++) {
+		T_CHECK(!truncate(path(day_name(0)), st.st_size - cut - 1));
+		T_CHECK(find_rc(7) == -ENOENT);
+		T_CHECK(add_id(8) == 0);
+		T_CHECK(find_rc(8) == 0);
+		T_CHECK(!unlink(path(day_name(0))));
+		T_CHECK(add_id(7) == 0);
+	}
+	T_ROW("only its newline is missing",
+	      !truncate(path(day_name(0)), st.st_size - 1) &&
+	      find_rc(7) == 0 && add_id(8) == 0 && find_rc(7) == 0 &&
+	      find_rc(8) == 0);
+}
+
+static void test_damaged_lines_are_passed_over(void)
+{
+	static const char *const lines[] = {
+		"rubbish about job 7\n", "\n", "{\"id\":7}\n",
+		"{\"schema\":2,\"id\":7,\"uid\":1}\n",
+		"{\"schema\":1,\"id\":7,\"uid\":1,\"slowdown\":\"much\"}\n",
+		"{\"schema\":1,\"id\":7,\"uid\":1,\"neighbours\":[7]}\n",
+		"[7]\n", "7\n",
+	};
+
+	fresh_store();
+	T_CHECK(add_id(7) == 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++)
+		add_text(day_name(0), lines[i]);
+	T_CHECK(find_rc(7) == 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+		fresh_store();
+		add_text(day_name(0), lines[i]);
+		T_ROW(lines[i], find_rc(7) == -ENOENT);
+	}
+}
+
+static bool is_there(int days)
+{
+	return !access(path(day_name(days)), F_OK);
+}
+
+static void test_old_days_go_when_a_new_day_begins(void)
+{
+	fresh_store();
+	add_text(day_name(-NP_ENDED_KEEP_DAYS), "x\n");
+	add_text(day_name(-NP_ENDED_KEEP_DAYS - 1), "x\n");
+	add_text(day_name(-400), "x\n");
+	add_text("ended-notes.jsonl", "x\n");
+	add_text("ended-20200101.jsonl.save", "x\n");
+	T_CHECK(add_id(7) == 0);
+	T_CHECK(is_there(-NP_ENDED_KEEP_DAYS));
+	T_CHECK(!is_there(-NP_ENDED_KEEP_DAYS - 1) && !is_there(-400));
+	T_ROW("files of others stay",
+	      !access(path("ended-notes.jsonl"), F_OK) &&
+	      !access(path("ended-20200101.jsonl.save"), F_OK));
+	add_text(day_name(-400), "x\n");
+	T_CHECK(add_id(8) == 0);
+	T_ROW("once a day is enough", is_there(-400));
+}
+
+static void test_many_neighbours_are_cut_to_what_is_read(void)
+{
+	struct np_ended e = job_of(7);
+	size_t n = 100000, long_len = 4000;
+	struct np_ended_neighbour *many = calloc(n, sizeof(*many));
+	char *name = malloc(long_len + 1);
+
+	fresh_store();
+	for (size_t i = 0; i < n; i++)
+		many[i] = (struct np_ended_neighbour){ .id = (uint32_t)i + 1 };
+	e.neighbour = many;
+	e.n_neighbours = n;
+	T_CHECK(add(&e) == 0 && find(7, NO_TASK, &e) == 0);
+	T_CHECK(e.n_neighbours == 256 && e.neighbour[0].id == 1);
+	np_ended_free(&e);
+	/* Each byte is escaped in JSON: the line would be too long. */
+	memset(name, '"', long_len);
+	name[long_len] = '\0';
+	for (size_t i = 0; i < n; i++)
+		many[i].leaves = name;
+	e = job_of(8);
+	e.neighbour = many;
+	e.n_neighbours = n;
+	T_CHECK(add(&e) == 0 && find(8, NO_TASK, &e) == 0);
+	T_CHECK(e.n_neighbours >= 64 && e.n_neighbours < 256);
+	np_ended_free(&e);
+	free(name);
+	free(many);
+}
+
+static void test_of_a_huge_day_the_end_is_searched(void)
+{
+	int fd;
+
+	fresh_store();
+	T_CHECK(add_id(7) == 0);
+	fd = open(path(day_name(0)), O_WRONLY | O_APPEND);
+	T_CHECK(fd >= 0 && !ftruncate(fd, NP_STATE_MAX_BYTES) &&
+		write(fd, "\n", 1) == 1 && !close(fd));
+	T_CHECK(add_id(8) == 0);
+	T_CHECK(find_rc(8) == 0);
+	T_CHECK(find_rc(7) == -ENOENT);
+}
+
+static void test_links_and_pipes_are_not_written_to(void)
+{
+	char target[1024];
+
+	fresh_store();
+	mkdir(path(""), 0755);
+	snprintf(target, sizeof(target), "%s/target", store);
+	T_CHECK(!symlink(target, path(day_name(0))));
+	T_CHECK(add_id(7) == -ELOOP);
+	T_CHECK(access(target, F_OK) == -1);
+	T_CHECK(!unlink(path(day_name(0))));
+	T_CHECK(!mkfifo(path(day_name(0)), 0600));
+	T_CHECK(add_id(7) != 0);
+	T_CHECK(find_rc(7) == -EACCES);
+}
+
+static void test_mode_is_as_asked_whatever_the_umask(void)
+{
+	struct np_ended e = job_of(7);
+	mode_t old = umask(0077);
+	struct stat st;
+
+	fresh_store();
+	T_CHECK(np_ended_append(store, &e, 0644, NULL) == 0);
+	T_CHECK(!stat(path(day_name(0)), &st) && (st.st_mode & 0777) == 0644);
+	T_CHECK(np_ended_append(store, &e, 0640, NULL) == 0);
+	T_CHECK(!stat(path(day_name(0)), &st) && (st.st_mode & 0777) == 0640);
+	umask(old);
+}
+
+static void test_no_number_is_not_written(void)
+{
+	struct np_ended e = job_of(7);
+
+	fresh_store();
+	e.slowdown = 0.0 / 0.0;
+	T_CHECK(add(&e) == -EINVAL);
+	T_CHECK(find_rc(7) == -ENOENT);
+}
+
+static const struct t_case cases[] = {
+	{ "what was appended is found", test_appended_is_found },
+	{ "where nothing was written nothing is found",
+	  test_where_nothing_was_written_nothing_is_found },
+	{ "the latest of a requeued job is found",
+	  test_the_latest_of_a_requeued_job_is_found },
+	{ "days before are searched", test_days_before_are_searched },
+	{ "tasks of arrays are found", test_tasks_of_arrays_are_found },
+	{ "a half-written line is passed over",
+	  test_a_half_written_line_is_passed_over },
+	{ "damaged lines are passed over",
+	  test_damaged_lines_are_passed_over },
+	{ "old days go when a new day begins",
+	  test_old_days_go_when_a_new_day_begins },
+	{ "many neighbours are cut to what is read",
+	  test_many_neighbours_are_cut_to_what_is_read },
+	{ "of a huge day the end is searched",
+	  test_of_a_huge_day_the_end_is_searched },
+	{ "links and pipes are not written to",
+	  test_links_and_pipes_are_not_written_to },
+	{ "its mode is as asked, whatever the umask",
+	  test_mode_is_as_asked_whatever_the_umask },
+	{ "what is no number is not written", test_no_number_is_not_written },
+	{ NULL, NULL },
+};
+
+T_SUITE(ended, cases)

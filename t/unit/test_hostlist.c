@@ -1,0 +1,91 @@
+#include "t.h"
+#include "np_hostlist.h"
+#include "np_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name, *text;
+	int rc;
+	const char *want;
+} lists[] = {
+	{ "nothing", "", 0, "" },
+	{ "one", "leaf0", 0, "leaf0" },
+	{ "several", "a,b,c", 0, "a b c" },
+	{ "a range", "leaf[0-2]", 0, "leaf0 leaf1 leaf2" },
+	{ "ranges and numbers", "n[0-1,5,8-9]", 0, "n0 n1 n5 n8 n9" },
+	{ "zeros are kept", "n[08-11]", 0, "n08 n09 n10 n11" },
+	{ "two brackets", "r[0-1]s[2-3]", 0, "r0s2 r0s3 r1s2 r1s3" },
+	{ "words after brackets", "n[0-1]-ib,x", 0, "n0-ib n1-ib x" },
+	{ "no end of brackets", "n[0-1", -EINVAL, "" },
+	{ "no beginning of brackets", "n0]", -EINVAL, "" },
+	{ "an end before the beginning", "n[3-1]", -EINVAL, "" },
+	{ "an empty word", "a,,b", -EINVAL, "" },
+	{ "a comma at the end", "a,", -EINVAL, "" },
+	{ "empty brackets", "n[]", -EINVAL, "" },
+	{ "letters in brackets", "n[a-b]", -EINVAL, "" },
+	{ "an open range", "n[1-]", -EINVAL, "" },
+	{ "more digits than any cluster", "n[1-1234567890]", -EINVAL, "" },
+	{ "more names than any cluster", "n[0-99999999]", -E2BIG, "" },
+	{ "brackets that multiply", "n[0-999][0-999]", -E2BIG, "" },
+	{ "brackets without end", "[1][1][1][1][1][1][1][1][1]", -EINVAL, "" },
+};
+
+static void test_expand(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++) {
+		struct np_err err = NP_ERR_INIT;
+		char got[256] = "", **names = NULL;
+		size_t n = 0;
+		int rc = np_hostlist_expand(lists[i].text, &names, &n, &err);
+
+		for (size_t k = 0; k < n; k++) {
+			strcat(got, k ? " " : "");
+			strcat(got, names[k]);
+		}
+		T_ROW(lists[i].name, rc == lists[i].rc);
+		T_ROW(lists[i].name, !strcmp(got, lists[i].want));
+		T_ROW(lists[i].name, !rc == !err.text[0]);
+		np_names_free(names, n);
+	}
+}
+
+static const struct {
+	const char *name, *a, *b;
+	size_t room, n;
+	const char *want;
+} pairs[] = {
+	{ "none", "leaf[0-1]", "leaf[2-3]", 80, 0, "" },
+	{ "one", "leaf[0-2]", "leaf[2-3]", 80, 1, "leaf2" },
+	{ "in order", "leaf[0-3]", "leaf3,leaf1", 80, 2, "leaf1,leaf3" },
+	{ "10 is not 1", "leaf10", "leaf1", 80, 0, "" },
+	{ "anywhere is nowhere in particular", "", "leaf1", 80, 0, "" },
+	{ "a list that is none", "leaf[", "leaf0", 80, 0, "" },
+	{ "too many for the room", "leaf[0-9]", "leaf[0-9]", 40, 10,
+	  "leaf0,leaf1 and 8 more" },
+	{ "no room for a single one", "leaf[0-9]", "leaf[0-9]", 26, 10,
+	  "10 more" },
+};
+
+static void test_shared(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(pairs); i++) {
+		char buf[80];
+		size_t n = np_hostlist_shared(pairs[i].a, pairs[i].b, buf,
+					      pairs[i].room);
+
+		T_ROW(pairs[i].name, n == pairs[i].n);
+		T_ROW(pairs[i].name, !strcmp(buf, pairs[i].want));
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "names come out as Slurm would write them", test_expand },
+	{ "what two lists share", test_shared },
+	{ NULL, NULL },
+};
+
+T_SUITE(hostlist, cases)

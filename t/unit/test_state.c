@@ -1,0 +1,488 @@
+#include "t.h"
+#include "np_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char store[512];
+
+static void fresh_store(void)
+{
+	static int count;
+
+	snprintf(store, sizeof(store), "%s/placed%d", t_tmpdir(), count++);
+	T_CHECK(mkdir(store, 0755) == 0);
+}
+
+/* Path of a file in placement/. */
+static const char *path(const char *name)
+{
+	static char buf[1024];
+
+	snprintf(buf, sizeof(buf), "%s/placement/%s", store, name);
+	return buf;
+}
+
+static void write_text(const char *name, const char *text)
+{
+	FILE *f;
+
+	mkdir(path(""), 0755);
+	f = fopen(path(name), "w");
+	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+static struct np_state_cause cause = {
+	.leaf = "leaf1", .other = 17, .other_app = "lmp", .victim = 17,
+	.slowdown = 0.4,
+};
+static struct np_state_job jobs[] = {
+	{ .id = 20, .array = 18, .task = 4, .uid = 1000, .app = "fft",
+	  .known = true, .partition = "main", .mode = "enforce",
+	  .pending = true, .n_nodes = 4, .leaves = "leaf[2-3]",
+	  .action = "confine", .applied = true, .until = 1.7e9 + 0.25,
+	  .held_sec = 12.5, .text = "kept off 2 of 4 leaf switches",
+	  .cause = &cause, .n_causes = 1 },
+	{ .id = 17, .uid = 1001, .start = 1.7e9 - 60 },
+};
+static struct np_state_leaf leaves[] = {
+	{ .name = "leaf0", .n_nodes = 8, .n_idle = 3, .n_away = 1, .n_jobs = 2,
+	  .n_known = 1, .strain = 0.125 },
+	{ .name = "leaf1", .strain = -0.01 },
+};
+
+static struct np_state some_state(void)
+{
+	return (struct np_state){
+		.date = 1.7e9, .interval_sec = 2, .cluster = "hpc",
+		.slurm_version = "22.05.8", .netprof_version = "0.1.0",
+		.controller = "ctl0", .mode = "enforce", .fabric = "of today",
+		.trouble = "", .max_slowdown = 0.1, .max_defer_sec = 3600,
+		.n_profiles = 7, .decide_sec = 0.001, .leaf = leaves,
+		.n_leaves = 2, .job = jobs, .n_jobs = 2,
+	};
+}
+
+static int save(void)
+{
+	struct np_state s = some_state();
+	struct np_err err = NP_ERR_INIT;
+	int rc = np_state_save(store, &s, 0644, &err);
+
+	T_ROW("a failure comes with a line", !rc == !err.text[0]);
+	return rc;
+}
+
+static int load(struct np_state *s, struct np_err *err)
+{
+	int rc;
+
+	*err = (struct np_err)NP_ERR_INIT;
+	rc = np_state_load(store, s, err);
+	T_ROW("a failure comes with a line", !rc == !err->text[0]);
+	return rc;
+}
+
+static int load_rc(void)
+{
+	struct np_state s;
+	struct np_err err;
+	int rc = load(&s, &err);
+
+	if (!rc)
+		np_state_free(&s);
+	return rc;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && !strcmp(a, b ? b : "");
+}
+
+static void check_job(const struct np_state_job *a,
+		      const struct np_state_job *b)
+{
+	T_CHECK(a->id == b->id && a->array == b->array && a->task == b->task);
+	T_CHECK(a->uid == b->uid && a->known == b->known);
+	T_CHECK(same(a->app, b->app) && same(a->partition, b->partition));
+	T_CHECK(same(a->mode, b->mode) && same(a->leaves, b->leaves));
+	T_CHECK(same(a->action, b->action) && same(a->text, b->text));
+	T_CHECK(a->pending == b->pending && a->applied == b->applied);
+	T_CHECK(a->n_nodes == b->n_nodes && a->until == b->until);
+	T_CHECK(a->held_sec == b->held_sec && a->start == b->start);
+	T_CHECK(a->n_causes == b->n_causes);
+}
+
+static void test_saved_is_loaded(void)
+{
+	struct np_state want = some_state(), s;
+	struct np_err err;
+
+	fresh_store();
+	T_CHECK(save() == 0);
+	T_CHECK(load(&s, &err) == 0);
+	T_CHECK(s.date == want.date && s.interval_sec == 2);
+	T_CHECK(same(s.cluster, "hpc") && same(s.controller, "ctl0"));
+	T_CHECK(same(s.slurm_version, "22.05.8") && same(s.mode, "enforce"));
+	T_CHECK(same(s.netprof_version, "0.1.0") && same(s.trouble, ""));
+	T_CHECK(same(s.fabric, "of today") && s.n_profiles == 7);
+	T_CHECK(s.max_slowdown == 0.1 && s.max_defer_sec == 3600);
+	T_CHECK(s.decide_sec == 0.001 && s.n_leaves == 2 && s.n_jobs == 2);
+	for (size_t i = 0; i < 2 && i < s.n_leaves; i++) {
+		T_CHECK(same(s.leaf[i].name, leaves[i].name));
+		T_CHECK(s.leaf[i].n_nodes == leaves[i].n_nodes);
+		T_CHECK(s.leaf[i].n_idle == leaves[i].n_idle);
+		T_CHECK(s.leaf[i].n_away == leaves[i].n_away);
+		T_CHECK(s.leaf[i].n_jobs == leaves[i].n_jobs);
+		T_CHECK(s.leaf[i].n_known == leaves[i].n_known);
+		T_CHECK(s.leaf[i].strain == leaves[i].strain);
+	}
+	for (size_t i = 0; i < 2 && i < s.n_jobs; i++)
+		check_job(&s.job[i], &jobs[i]);
+	T_CHECK(same(s.job[0].cause[0].leaf, "leaf1"));
+	T_CHECK(s.job[0].cause[0].other == 17);
+	T_CHECK(same(s.job[0].cause[0].other_app, "lmp"));
+	T_CHECK(s.job[0].cause[0].victim == 17);
+	T_CHECK(s.job[0].cause[0].slowdown == 0.4);
+	np_state_free(&s);
+}
+
+static void test_mode_is_as_asked_whatever_the_umask(void)
+{
+	struct np_state s = some_state();
+	mode_t old = umask(0077);
+	struct stat st;
+
+	fresh_store();
+	T_CHECK(np_state_save(store, &s, 0640, NULL) == 0);
+	T_CHECK(!stat(path("state.json"), &st) && (st.st_mode & 0777) == 0640);
+	T_CHECK(!stat(path(""), &st) && (st.st_mode & 07777) == 0755);
+	T_CHECK(np_state_save(store, &s, 0644, NULL) == 0);
+	T_CHECK(!stat(path("state.json"), &st) && (st.st_mode & 0777) == 0644);
+	umask(old);
+}
+
+static void test_never_written_is_told_apart(void)
+{
+	fresh_store();
+	T_CHECK(load_rc() == -ENOENT);
+	mkdir(path(""), 0755);
+	T_CHECK(load_rc() == -ENOENT);
+	snprintf(store, sizeof(store), "/nonexistent");
+	T_CHECK(load_rc() == -ENOENT);
+}
+
+/* What a number can be is the writer's concern, too. */
+static void test_numbers_without_limit_can_be_read_again(void)
+{
+	struct np_state s = some_state(), got;
+	struct np_state_leaf crowd = { .name = "leaf0", .strain = INFINITY };
+	struct np_err err = NP_ERR_INIT;
+
+	fresh_store();
+	s.leaf = &crowd;
+	s.n_leaves = 1;
+	T_CHECK(np_state_save(store, &s, 0644, NULL) == 0);
+	T_CHECK(load(&got, &err) == 0 && got.leaf[0].strain == 1e6);
+	np_state_free(&got);
+	crowd.strain = NAN;
+	T_CHECK(np_state_save(store, &s, 0644, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "not finite"));
+	T_ROW("the earlier state stays", load(&got, &err) == 0);
+	np_state_free(&got);
+}
+
+static const struct {
+	const char *name, *text;
+	int rc;
+	const char *says;
+} texts[] = {
+	{ "the least there is", "{\"schema\":1}", 0, "" },
+	{ "as another program lays it out",
+	  " { \"jobs\" : [ { \"uid\" : 1 , \"id\" : 2 } , {\"id\":3,\"uid\":1}"
+	  " ]\n, \"schema\" : 1 , \"leaves\" : [ ] , \"x\" : { \"jobs\" : [ 1 "
+	  "] "
+	  "} }\n",
+	  0, "" },
+	{ "brackets and quotes in a text",
+	  "{\"schema\":1,\"cluster\":\"a]}\\\"{[\",\"jobs\":[{\"id\":1,"
+	  "\"uid\":1,\"text\":\"}],\\\\\"}]}",
+	  0, "" },
+	{ "empty", "", -EINVAL, "damaged" },
+	{ "no object", "[]", -EINVAL, "damaged" },
+	{ "cut in the middle", "{\"schema\":1,\"jobs\":[{\"id\":1,", -EINVAL,
+	  "damaged" },
+	{ "more after the end", "{\"schema\":1} x", -EINVAL, "damaged" },
+	{ "no comma", "{\"schema\":1 \"mode\":\"off\"}", -EINVAL, "damaged" },
+	{ "an endless string", "{\"schema\":1,\"mode\":\"off}", -EINVAL,
+	  "damaged" },
+	{ "no schema", "{}", -EINVAL, "schema: expected a value" },
+	{ "a newer schema", "{\"schema\":2,\"jobs\":7}", -EINVAL,
+	  "schema 2 is newer than 1" },
+	{ "a schema of words", "{\"schema\":\"1\"}", -EINVAL,
+	  "schema: expected a whole number" },
+	{ "jobs that are no list", "{\"schema\":1,\"jobs\":{\"id\":1}}",
+	  -EINVAL, "jobs: expected a whole array" },
+	{ "a job that is no object", "{\"schema\":1,\"jobs\":[[]]}", -EINVAL,
+	  "jobs[0].: expected an object" },
+	{ "a job without number", "{\"schema\":1,\"jobs\":[{\"uid\":1}]}",
+	  -EINVAL, "jobs[0].id: expected a value" },
+	{ "brackets that do not match",
+	  "{\"schema\":1,\"jobs\":[{\"id\":1,\"uid\":1,\"x\":[}}]}", -EINVAL,
+	  "damaged" },
+	{ "an id beyond 32 bits",
+	  "{\"schema\":1,\"jobs\":[{\"id\":4294967296,\"uid\":1}]}", -EINVAL,
+	  "jobs[0].id: got 4.29497e+09" },
+	{ "true for a number", "{\"schema\":1,\"date\":true}", -EINVAL,
+	  "date: expected a number" },
+	{ "a number for a truth",
+	  "{\"schema\":1,\"jobs\":[{\"id\":1,\"uid\":1,\"known\":1}]}", -EINVAL,
+	  "jobs[0].known: expected true or false" },
+	{ "null", "{\"schema\":1,\"mode\":null}", -EINVAL, "damaged" },
+	{ "no number at all", "{\"schema\":1,\"date\":NaN}", -EINVAL, "" },
+	{ "a gain of more than everything",
+	  "{\"schema\":1,\"leaves\":[{\"strain\":-2}]}", -EINVAL,
+	  "leaves[0].strain: got -2" },
+	{ "a leaf that is no object", "{\"schema\":1,\"leaves\":[1]}", -EINVAL,
+	  "leaves[0].: expected an object" },
+	{ "too many causes",
+	  "{\"schema\":1,\"jobs\":[{\"id\":1,\"uid\":1,\"causes\":["
+	  "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]}]}",
+	  -EINVAL, "jobs[0].causes: got 17" },
+	{ "deeper than anything is",
+	  "{\"schema\":1,\"jobs\":[{\"id\":1,\"uid\":1,\"x\":[[[[[[[[[[[[[[[["
+	  "[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}]}",
+	  -EINVAL, "damaged" },
+};
+
+static void test_hostile_texts_are_refused_with_the_reason(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+		struct np_err err;
+		struct np_state s;
+		int rc;
+
+		fresh_store();
+		write_text("state.json", texts[i].text);
+		rc = load(&s, &err);
+		T_ROW(texts[i].name, rc == texts[i].rc);
+		T_ROW(texts[i].name, strstr(err.text, texts[i].says) != NULL);
+		if (!rc)
+			np_state_free(&s);
+	}
+}
+
+static void test_every_cut_of_a_state_is_refused(void)
+{
+	char text[8192];
+	size_t len, taken = 0;
+	FILE *f;
+
+	fresh_store();
+	T_CHECK(save() == 0);
+	f = fopen(path("state.json"), "r");
+	len = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	T_CHECK(f && !fclose(f) && len > 500);
+	for (size_t i = 0; i + 2 < len; i++) {
+		char cut[8192];
+
+		memcpy(cut, text, i);
+		cut[i] = '\0';
+		write_text("state.json", cut);
+		taken += !load_rc();
+	}
+	T_CHECK(taken == 0);
+}
+
+static void test_hostile_texts_do_not_reach_a_terminal(void)
+{
+	struct np_state s;
+	struct np_err err;
+
+	fresh_store();
+	write_text("state.json", "{\"schema\":1,\"trouble\":\"\\u001b[2Jx\"}");
+	T_CHECK(load(&s, &err) == 0);
+	T_CHECK(same(s.trouble, "?[2Jx"));
+	np_state_free(&s);
+}
+
+static void test_a_huge_state_is_not_read(void)
+{
+	fresh_store();
+	write_text("state.json", "{\"schema\":1}");
+	T_CHECK(!truncate(path("state.json"), NP_STATE_MAX_BYTES + 1L));
+	T_CHECK(load_rc() == -EFBIG);
+}
+
+static void test_only_regular_files_of_the_owner_are_read(void)
+{
+	char target[1024];
+
+	fresh_store();
+	T_CHECK(save() == 0);
+	snprintf(target, sizeof(target), "%s/elsewhere", store);
+	T_CHECK(!rename(path("state.json"), target));
+	T_CHECK(!symlink(target, path("state.json")));
+	T_ROW("a symbolic link", load_rc() == -EACCES);
+	T_CHECK(!unlink(path("state.json")));
+	T_CHECK(!mkfifo(path("state.json"), 0644));
+	T_ROW("a FIFO", load_rc() == -EACCES);
+	T_CHECK(!unlink(path("state.json")));
+	T_CHECK(!mkdir(path("state.json"), 0755));
+	T_ROW("a directory", load_rc() == -EACCES);
+	T_CHECK(!rmdir(path("state.json")));
+	T_CHECK(!rename(target, path("state.json")));
+	T_CHECK(load_rc() == 0);
+	if (geteuid())
+		return;
+	T_CHECK(!chown(path("state.json"), 12345, (gid_t)-1));
+	T_ROW("a foreign owner", load_rc() == -EACCES);
+	T_CHECK(!chown(path(""), 12345, (gid_t)-1));
+	T_ROW("of the directory's owner", load_rc() == 0);
+}
+
+static void test_placement_that_is_a_link_is_not_followed(void)
+{
+	char elsewhere[1024];
+
+	fresh_store();
+	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", store);
+	T_CHECK(!mkdir(elsewhere, 0755));
+	snprintf(elsewhere, sizeof(elsewhere), "%s/placement", store);
+	T_CHECK(!symlink("elsewhere", elsewhere));
+	T_CHECK(save() == -EACCES);
+	T_CHECK(load_rc() == -EACCES);
+}
+
+static int count_files(const char *pattern)
+{
+	char cmd[1200];
+	int n = -1;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "find '%s' -name '%s' -type f | wc -l",
+		 store, pattern);
+	f = popen(cmd, "r");
+	if (!f || fscanf(f, "%d", &n) != 1)
+		n = -1;
+	if (f)
+		pclose(f);
+	return n;
+}
+
+static void test_a_killed_writer_leaves_a_whole_state(void)
+{
+	int whole = 0;
+
+	fresh_store();
+	T_CHECK(save() == 0);
+	for (int i = 0; i < 20; i++) {
+		const struct timespec nap = { .tv_nsec = 1000000 + i * 137000 };
+		struct np_state s = some_state();
+		pid_t pid = fork();
+
+		if (!pid)
+			for (;;)
+				np_state_save(store, &s, 0644, NULL);
+		nanosleep(&nap, NULL);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		whole += !load_rc();
+	}
+	T_CHECK(whole == 20);
+}
+
+static void test_what_killed_writers_left_goes_in_time(void)
+{
+	const struct timespec old[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+
+	fresh_store();
+	write_text(".tmp-00000000deadbeef", "{\"schema\":1,\"da");
+	write_text(".tmp-00000000cafecafe", "{\"sche");
+	T_CHECK(!utimensat(AT_FDCWD, path(".tmp-00000000deadbeef"), old, 0));
+	T_CHECK(save() == 0);
+	T_CHECK(count_files(".tmp-*deadbeef") == 0);
+	T_ROW("one that may be in use stays", count_files(".tmp-*cafe") == 1);
+	T_CHECK(load_rc() == 0);
+}
+
+static void test_numbers_are_the_same_in_every_locale(void)
+{
+	struct np_state s;
+	struct np_err err;
+
+	fresh_store();
+	if (!setlocale(LC_NUMERIC, "de_DE.UTF-8"))
+		setlocale(LC_NUMERIC, "C");
+	T_CHECK(save() == 0);
+	setlocale(LC_NUMERIC, "C");
+	T_CHECK(load(&s, &err) == 0 && s.leaf[0].strain == 0.125);
+	np_state_free(&s);
+}
+
+static void test_a_big_cluster_is_written_and_read(void)
+{
+	enum { JOBS = 20000, LEAVES = 600 };
+	struct np_state s = some_state(), got;
+	struct np_err err;
+
+	fresh_store();
+	s.job = calloc(JOBS, sizeof(*s.job));
+	s.leaf = calloc(LEAVES, sizeof(*s.leaf));
+	s.n_jobs = JOBS;
+	s.n_leaves = LEAVES;
+	for (uint32_t i = 0; i < JOBS; i++) {
+		s.job[i] = jobs[0];
+		s.job[i].id = i + 1;
+	}
+	for (size_t i = 0; i < LEAVES; i++)
+		s.leaf[i] = leaves[0];
+	T_CHECK(np_state_save(store, &s, 0644, NULL) == 0);
+	T_CHECK(load(&got, &err) == 0);
+	T_CHECK(got.n_jobs == JOBS && got.n_leaves == LEAVES);
+	T_CHECK(got.job[JOBS - 1].id == JOBS);
+	np_state_free(&got);
+	free(s.job);
+	free(s.leaf);
+}
+
+static const struct t_case cases[] = {
+	{ "what was saved is loaded", test_saved_is_loaded },
+	{ "its mode is as asked, whatever the umask",
+	  test_mode_is_as_asked_whatever_the_umask },
+	{ "never written is told apart", test_never_written_is_told_apart },
+	{ "numbers without limit can be read again",
+	  test_numbers_without_limit_can_be_read_again },
+	{ "hostile texts are refused with the reason",
+	  test_hostile_texts_are_refused_with_the_reason },
+	{ "every cut of a state is refused",
+	  test_every_cut_of_a_state_is_refused },
+	{ "hostile texts do not reach a terminal",
+	  test_hostile_texts_do_not_reach_a_terminal },
+	{ "a huge state is not read", test_a_huge_state_is_not_read },
+	{ "only regular files of the owner are read",
+	  test_only_regular_files_of_the_owner_are_read },
+	{ "a link for placement/ is not followed",
+	  test_placement_that_is_a_link_is_not_followed },
+	{ "a killed writer leaves a whole state",
+	  test_a_killed_writer_leaves_a_whole_state },
+	{ "what killed writers left goes in time",
+	  test_what_killed_writers_left_goes_in_time },
+	{ "numbers are the same in every locale",
+	  test_numbers_are_the_same_in_every_locale },
+	{ "a big cluster is written and read",
+	  test_a_big_cluster_is_written_and_read },
+	{ NULL, NULL },
+};
+
+T_SUITE(state, cases)
