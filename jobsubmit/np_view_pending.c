@@ -38,6 +38,7 @@ static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
 		    struct np_seen *seen, bool noted)
 {
 	const struct np_change *change = find_change(m, j, true);
+	const uint64_t *list;
 	size_t words = np_site_words(m->view->site);
 
 	np_site_pairs(m->view->site, j->exc_node_inx, seen->now);
@@ -48,8 +49,9 @@ static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
 	seen->stands = noted && np_bits_within(seen->written, seen->now, words);
 	np_merge_user(noted ? seen->user : NULL, noted ? seen->written : NULL,
 		      seen->now, words, seen->user);
-	if (change && copy_list(m, change->exc_nodes, seen->user))
-		seen->stands = false;
+	if (change && !np_memos_parse(m->memos, m->view->site,
+				      change->exc_nodes, &list))
+		np_merge_modified(list, words, seen->user);
 	if (!noted)
 		memset(seen->written, 0, words * sizeof(*seen->written));
 	return 0;

@@ -118,8 +118,9 @@ const char *np_placement_text(const struct np_placement *p,
 		    p->s->leaves->n);
 		break;
 	case NP_ACT_DEFER:
-		say(&l, "waits, until %lld at first: ",
-		    (long long)v->until_sec);
+		say(&l, "waits, for %lld s at first: ",
+		    (long long)(v->until_sec > p->s->now_sec ?
+				v->until_sec - p->s->now_sec : 0));
 		break;
 	}
 	if (v->tasks)
