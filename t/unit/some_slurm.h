@@ -70,6 +70,7 @@ void some_text(char **where, const char *text);
 
 /* The last line for the log of slurmctld. */
 const char *some_said(void);
+unsigned some_n_said(void); /* lines so far */
 
 /* "n[0-3]"; static. */
 const char *some_hosts(const struct np_site *s, const uint64_t *nodes);
