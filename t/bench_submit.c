@@ -191,8 +191,8 @@ struct bench {
 static void write_one(uint32_t i, const struct np_update *u,
 		      const struct np_site *site, uint64_t *bits)
 {
+	size_t words = np_site_words(site), n = 0;
 	struct np_err err = { "list" };
-	size_t n = 0;
 
 	if (u->comment) {
 		free(job_comment[i]);
@@ -205,13 +205,17 @@ static void write_one(uint32_t i, const struct np_update *u,
 		return;
 	bench_must(np_site_parse(site, u->exc_nodes, bits), &err);
 	free(job_pairs[i]);
-	job_pairs[i] = malloc((2 * np_bits_count(bits, np_site_words(site)) +
-			       1) * sizeof(int32_t));
-	NP_BITS_EACH(k, bits, np_site_words(site)) {
+	job_pairs[i] = malloc((NODES + 2) * sizeof(int32_t));
+	NP_BITS_EACH(k, bits, words) {
+		if (n && job_pairs[i][n - 1] == (int32_t)k - 1) {
+			job_pairs[i][n - 1]++;
+			continue;
+		}
 		job_pairs[i][n++] = (int32_t)k;
 		job_pairs[i][n++] = (int32_t)k;
 	}
-	job_pairs[i][n] = -1;
+	job_pairs[i][n++] = -1;
+	job_pairs[i] = realloc(job_pairs[i], n * sizeof(int32_t));
 	job[i].exc_node_inx = job_pairs[i];
 }
 
