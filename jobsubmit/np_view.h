@@ -71,8 +71,8 @@ int np_answers_load(struct np_answers *a, struct np_err *err);
 void np_answers_free(struct np_answers *a);
 
 /*
- * index: NULL: no application is known.  changes: what users changed since the last view.  Returns 0 or -errno with
- * err.
+ * index: NULL: no application is known.  change[]: what was changed since the
+ * last view.  Returns 0 or -errno with err.
  */
 int np_view_make(const struct np_answers *a, struct np_site *site,
 		 const struct np_app_index *index,

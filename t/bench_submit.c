@@ -27,6 +27,7 @@
 #define NODES BENCH_NODES
 #define JOBS (BENCH_RUNNING + BENCH_PENDING)
 #define NOW 1700000000
+#define COLD 20 /* submissions with cold caches, after each decision */
 #define VARIABLES 80 /* of a user's environment */
 #define CALLBACK_MAX_SEC 100e-6
 #define MEMORY_MAX_BYTES 64e6
@@ -405,9 +406,19 @@ static void tear_down(struct bench *b)
 	np_site_unref(b->site);
 }
 
+/* As if slurmctld had done something else since the last submission. */
+static void cool(void)
+{
+	static char other[32 << 20];
+
+	for (size_t i = 0; i < sizeof(other); i += 64)
+		other[i]++;
+}
+
 static bool run(const struct bench_mix *m, size_t decisions,
 		size_t submissions)
 {
+	struct bench_span *cold = calloc(decisions * COLD, sizeof(*cold));
 	struct bench_span *one = calloc(decisions * submissions, sizeof(*one));
 	struct bench_span *t = calloc(3 * decisions, sizeof(*t));
 	struct spans spans = { t, t + decisions, t + 2 * decisions };
@@ -428,13 +439,19 @@ static bool run(const struct bench_mix *m, size_t decisions,
 		for (size_t k = 0; k < submissions; k++)
 			submit_one(&b, k, env, &one[i * submissions + k],
 				   &tally);
+		for (size_t k = 0; k < COLD; k++) {
+			cool();
+			submit_one(&b, k, env, &cold[i * COLD + k], &tally);
+		}
 	}
 	printf("%-18s of %zu submissions %zu confined, %zu deferred; updates: "
 	       "%zu at first, %zu in %zu more rounds\n", m->name,
-	       decisions * submissions, tally.confined, tally.deferred, first,
+	       decisions * (submissions + COLD), tally.confined, tally.deferred, first,
 	       more, decisions - 1);
 	good = bench_report(m->name, "callback", one, decisions * submissions,
 			    1e-6, "us") < CALLBACK_MAX_SEC && !more;
+	bench_report(m->name, "cold callback", cold, decisions * COLD, 1e-6,
+		     "us");
 	bench_report(m->name, "look", spans.look, decisions, 1e-3, "ms");
 	bench_report(m->name, "decide", spans.decide, decisions, 1e-3, "ms");
 	bench_report(m->name, "what to write", spans.write, decisions, 1e-3,
@@ -445,6 +462,7 @@ static bool run(const struct bench_mix *m, size_t decisions,
 	printf("%-18s memory in use  %.1f MB\n", m->name, 1e-6 * bytes);
 	good &= bytes < MEMORY_MAX_BYTES;
 	tear_down(&b);
+	free(cold);
 	free(one);
 	free(t);
 	return good;
