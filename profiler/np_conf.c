@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "np_conf_key.h"
 #include "np_read.h"
 #include "np_store.h"
 
@@ -18,7 +19,7 @@
 #define NP_LIBEXECDIR "/usr/local/libexec/netprof"
 #endif
 
-#define MAX_KEY 32
+#define MAX_KEY 32 /* shown of a name that is none */
 #define MAX_FILE 65536 /* bytes; the sample has three thousand */
 
 static int set_yesno(const char *v, void *field)
@@ -103,14 +104,9 @@ static int set_ucx(const char *v, void *field)
 	return 0;
 }
 
-static const struct key {
-	const char *name;
-	int (*set)(const char *value, void *field);
-	size_t offset;
-	const char *expected;
-} keys[] = {
+static const struct np_conf_key keys[] = {
 #define KEY(name, set, field, expected) \
-	{ name, set, offsetof(struct np_conf, field), expected }
+	{ name, set, offsetof(struct np_conf, field), expected, NULL }
 	KEY("Enabled", set_yesno, enabled, "yes or no"),
 	KEY("Store", set_dir, store, "an absolute directory"),
 	KEY("BinDir", set_dir, bindir, "an absolute directory"),
@@ -144,6 +140,7 @@ void np_conf_init(struct np_conf *c)
 	c->per_node = 1;
 	c->lead_in_sec = 2;
 	c->max_runs = NP_STORE_MAX_RUNS;
+	np_place_conf_init(&c->place);
 }
 
 /* The piece of text without the white space around it. */
@@ -162,32 +159,32 @@ int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err)
 	char value[PATH_MAX + 1];
 	const char *name, *v;
 	size_t nlen, vlen;
+	int shown, rc;
 
 	if (!eq)
 		return np_errf(err, -EINVAL, "\"%.80s\": expected Key=Value",
 			       assignment);
 	nlen = (size_t)(eq - assignment);
 	name = trim(assignment, &nlen);
+	shown = nlen < MAX_KEY ? (int)nlen : MAX_KEY;
 	vlen = strlen(eq + 1);
 	v = trim(eq + 1, &vlen);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++) {
-		const struct key *k = &keys[i];
-
-		if (strlen(k->name) != nlen || strncasecmp(k->name, name, nlen))
-			continue;
-		if (vlen < sizeof(value)) {
-			memcpy(value, v, vlen);
-			value[vlen] = '\0';
-			if (!k->set(value, (char *)c + k->offset))
-				return 0;
-		}
-		return np_errf(err, -EINVAL, "%s=%.*s: expected %s", k->name,
-			       (int)(vlen < 80 ? vlen : 80), v, k->expected);
-	}
+	if (vlen >= sizeof(value))
+		return np_errf(err, -EINVAL, "%.*s=%.40s...: expected at most "
+			       "%zu characters", shown, name, v,
+			       sizeof(value) - 1);
+	memcpy(value, v, vlen);
+	value[vlen] = '\0';
+	rc = np_conf_key_set(keys, NP_ARRAY_SIZE(keys), c, name, nlen, value,
+			     err);
+	if (rc == -ENOENT)
+		rc = np_conf_key_set(np_place_keys, np_n_place_keys, &c->place,
+				     name, nlen, value, err);
+	if (rc != -ENOENT)
+		return rc;
 	return np_errf(err, -EINVAL,
-		       "%.*s=%.*s: no such key, see netprof.conf(5)",
-		       (int)(nlen < MAX_KEY ? nlen : MAX_KEY), name,
-		       (int)(vlen < 80 ? vlen : 80), v);
+		       "%.*s=%.80s: no such key, see netprof.conf(5)", shown,
+		       name, value);
 }
 
 /* One line of a file: cut the comment, skip what is empty. */
