@@ -34,8 +34,9 @@ SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
 PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_order.c \
-	spank/np_plan.c profiler/np_app.c profiler/np_conf.c profiler/np_level.c \
-	profiler/np_log.c profiler/np_place_conf.c profiler/np_quantity.c profiler/np_read.c predictor/np_err.c
+	spank/np_plan.c profiler/np_app.c profiler/np_conf.c profiler/np_conf_key.c \
+	profiler/np_level.c profiler/np_log.c profiler/np_place_conf.c \
+	profiler/np_quantity.c profiler/np_read.c predictor/np_err.c
 CLI := $(wildcard cli/*.c)
 UNIT := $(wildcard t/unit/*.c)
 # Each stands alone behind its library, so that nothing else links it.
