@@ -10,7 +10,7 @@ static const struct {
 	double pause_sec;
 	uint32_t bytes;
 } good[] = {
-	{ "the mildest", "c0", 1, 1, 0.25, 40960 },
+	{ "the mildest", "c0", 1, 1, 200e-6, 8 },
 	{ "parts", "P4:M10:B250us", 4, 10, 250e-6, 40960 },
 	{ "parts with size", "P4:M10:B250us:S1024", 4, 10, 250e-6, 1024 },
 	{ "parts in another order", "B2ms:S8:P1:M2", 1, 2, 2e-3, 8 },
