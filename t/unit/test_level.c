@@ -81,7 +81,8 @@ static void test_refuses(void)
 static double offered(const struct np_level *l)
 {
 	/* where a message takes 17.5 ms: see np_level.c */
-	double transfer_sec = l->partners * l->messages * 17.5e-3;
+	double transfer_sec = l->partners * l->messages * 17.5e-3 *
+			      l->bytes / NP_LEVEL_BYTES;
 
 	return transfer_sec / (l->pause_sec + transfer_sec);
 }
