@@ -1,0 +1,272 @@
+#include "np_catalog_impl.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_profile.h"
+
+#define WANTED_SEC 600.0
+#define MAX_WANTS 32768 /* two for each user and application */
+#define NEGLIGIBLE 0.01 /* such a slowdown is noise */
+
+int np_catalog_new(const char *store_dir, const char *cluster,
+		   const struct np_place_conf *conf, struct np_catalog **out,
+		   struct np_err *err)
+{
+	struct np_catalog *c = calloc(1, sizeof(*c));
+	const struct np_oracle oracle = { np_catalog_answer, c };
+
+	if (c) {
+		c->store_dir = strdup(store_dir);
+		c->cluster = strdup(cluster);
+		c->conf = *conf;
+		np_clock_init(&c->real, -1);
+		c->clock = &c->real;
+	}
+	if (!c || !c->store_dir || !c->cluster ||
+	    !np_catalog_owner(c, NP_CAT_PUBLISHED) ||
+	    np_conflict_new(&oracle, &c->conflict, NULL)) {
+		np_catalog_free(c);
+		return np_errf(err, -ENOMEM, "catalog: out of memory");
+	}
+	*out = c;
+	return 0;
+}
+
+void np_catalog_free(struct np_catalog *c)
+{
+	if (!c)
+		return;
+	np_app_index_unref(c->index);
+	np_conflict_free(c->conflict);
+	np_catalog_uncalibrate(c);
+	for (size_t i = 0; i < c->apps.n; i++) {
+		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+
+		np_catalog_drop_subject(a);
+		np_said_free(&a->said);
+	}
+	for (size_t i = 0; i < c->owners.n; i++)
+		np_said_free(&((struct np_cat_owner *)c->owners.item[i])->said);
+	np_cat_map_free(&c->apps);
+	np_cat_map_free(&c->owners);
+	np_cat_map_free(&c->wants);
+	np_said_free(&c->uids_said);
+	np_said_free(&c->cal_said);
+	free(c->store_dir);
+	free(c->cluster);
+	free(c);
+}
+
+void np_catalog_set_clock(struct np_catalog *c, const struct np_clock *clock)
+{
+	c->clock = clock;
+}
+
+double np_catalog_now(const struct np_catalog *c)
+{
+	return c->clock->now_sec(c->clock);
+}
+
+bool np_catalog_is_wanted(const struct np_catalog *c, double until)
+{
+	return until && np_catalog_now(c) < until;
+}
+
+void np_catalog_reindex(struct np_catalog *c)
+{
+	np_app_index_unref(c->index);
+	c->index = NULL;
+	c->changed = true;
+}
+
+/* For what is not seen yet, remember it. */
+static void want(struct np_catalog *c, int64_t owner, const char *app,
+		 double until)
+{
+	struct np_cat_want *w = np_cat_map_find(&c->wants, owner, app);
+	struct np_cat_app *a = np_cat_map_find(&c->apps, owner, app);
+
+	if (!w && c->wants.n < MAX_WANTS)
+		w = np_cat_map_add(&c->wants, owner, app, sizeof(*w));
+	if (w)
+		w->until = until;
+	if (!a)
+		return;
+	if (!np_catalog_is_wanted(c, a->wanted_until)) {
+		c->asked_wanted = c->asked_all;
+		if (a->no_room && a->there)
+			np_catalog_set_to_read(c, a, true);
+	}
+	a->wanted_until = until;
+}
+
+void np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid)
+{
+	double now = np_catalog_now(c), until = now + WANTED_SEC;
+	struct np_cat_owner *o;
+
+	if (np_app_check(app, NULL) || !strcmp(app, NP_IDLE_APP))
+		return;
+	o = np_catalog_owner(c, uid);
+	if (o && !np_catalog_is_wanted(c, o->wanted_until)) {
+		o->due = 0;
+		c->idle_until[false] = c->idle_until[true] = 0;
+	}
+	if (o)
+		o->wanted_until = until;
+	want(c, NP_CAT_PUBLISHED, app, until);
+	want(c, uid, app, until);
+}
+
+static void purge_wants(struct np_catalog *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->wants.n; i++) {
+		struct np_cat_want *w = (struct np_cat_want *)c->wants.item[i];
+
+		if (np_catalog_is_wanted(c, w->until))
+			c->wants.item[n++] = &w->key;
+		else
+			free(w);
+	}
+	c->wants.n = n;
+}
+
+/* What is to be done next: what jobs wait for, then the rest. */
+struct todo {
+	enum { NOTHING, LOOK, LOOK_UIDS, READ, ASK } what;
+	struct np_cat_owner *owner;
+	struct np_cat_app *app;
+	bool wanted;
+};
+
+static struct todo next(struct np_catalog *c)
+{
+	struct todo t = { .what = NOTHING };
+
+	for (int rest = 0; rest < 2; rest++) {
+		t.wanted = !rest;
+		if (rest && np_catalog_now(c) >= c->uids_due)
+			t.what = LOOK_UIDS;
+		else if ((t.owner = np_catalog_due(c, t.wanted)))
+			t.what = LOOK;
+		else if ((t.app = np_catalog_next(c, t.wanted)))
+			t.what = READ;
+		else if (rest ? !c->asked_all : !c->asked_wanted)
+			t.what = ASK;
+		if (t.what != NOTHING)
+			break;
+	}
+	return t;
+}
+
+static int run(struct np_catalog *c, const struct todo *t, struct np_err *err)
+{
+	switch (t->what) {
+	case NOTHING:
+		break;
+	case LOOK:
+		return np_catalog_look(c, t->owner, err);
+	case LOOK_UIDS:
+		return np_catalog_look_uids(c, err);
+	case READ:
+		return np_catalog_read(c, t->app, err);
+	case ASK:
+		np_catalog_ask(c, t->wanted);
+		break;
+	}
+	return 0;
+}
+
+static int work(struct np_catalog *c, double until, bool *more,
+		struct np_err *err)
+{
+	struct todo t = next(c);
+	int rc = 0;
+
+	do {
+		rc = run(c, &t, err);
+		if (!rc)
+			t = next(c);
+	} while (!rc && t.what != NOTHING && np_catalog_now(c) < until);
+	*more = !rc && t.what != NOTHING;
+	return rc;
+}
+
+/* Nothing of what was known can be relied on, until it is seen again. */
+static void give_up(struct np_catalog *c, const struct np_err *why)
+{
+	c->why = *why;
+	if (c->trouble)
+		return;
+	c->trouble = true;
+	np_catalog_doubt(c);
+}
+
+static int refresh(struct np_catalog *c, double until, bool *more,
+		   struct np_err *err)
+{
+	int rc = np_store_open(c->store_dir, &c->store, err);
+
+	if (rc)
+		return rc;
+	rc = np_catalog_calibrate(c, err);
+	if (!rc)
+		rc = work(c, until, more, err);
+	if (!rc && c->trouble) {
+		c->trouble = false;
+		np_catalog_reindex(c);
+	}
+	np_store_close(c->store);
+	c->store = NULL;
+	return rc;
+}
+
+int np_catalog_refresh(struct np_catalog *c, double budget_sec,
+		       np_store_warn_f *warn, void *arg, bool *changed,
+		       bool *more, struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	int rc;
+
+	c->warn = warn;
+	c->warn_arg = arg;
+	c->n_warned = 0;
+	*more = false;
+	purge_wants(c);
+	rc = refresh(c, np_catalog_now(c) + budget_sec, more, &why);
+	if (rc) {
+		give_up(c, &why);
+		np_errf(err, rc, "%s", why.text);
+	}
+	*changed = c->changed;
+	c->changed = false;
+	return rc;
+}
+
+int np_catalog_table(struct np_catalog *c, struct np_press **out,
+		     struct np_err *err)
+{
+	return np_conflict_table(c->conflict, fmin(NEGLIGIBLE,
+						   c->conf.max_slowdown),
+				 out, err);
+}
+
+int np_catalog_index(struct np_catalog *c, struct np_app_index **out)
+{
+	int rc = c->index ? 0 : np_app_index_make(c, &c->index);
+
+	if (!rc)
+		*out = np_app_index_ref(c->index);
+	return rc;
+}
+
+const char *np_catalog_fabric(const struct np_catalog *c)
+{
+	return c->trouble ? c->why.text :
+	       c->calibrated ? c->fabric.text : "not read yet";
+}
