@@ -1,4 +1,4 @@
-/* Reading an application's runs: what the models see of it is kept, not they. */
+/* Reading an application's runs; what the models see of them is kept. */
 #include "np_catalog_impl.h"
 
 #include <errno.h>

@@ -311,8 +311,8 @@ static void test_own_is_seen_by_its_owner_only(void)
 	T_CHECK(find("app", geteuid() + 1) == NP_PROFILE_UNKNOWN);
 	T_CHECK(find("ap", geteuid()) == NP_PROFILE_UNKNOWN);
 	T_CHECK(find("", geteuid()) == NP_PROFILE_UNKNOWN);
-	T_ROW("a name longer than any", find("0123456789012345678901234567890123"
-		"456789012345678901234567890123456789", geteuid()) ==
+	T_ROW("a name longer than any", find("01234567890123456789012345678901"
+		"23456789012345678901234567890123456789", geteuid()) ==
 	      NP_PROFILE_UNKNOWN);
 	stop();
 }
@@ -375,9 +375,9 @@ static void test_an_application_goes_and_comes(void)
 	T_CHECK(find("halo", geteuid()) == NP_PROFILE_UNKNOWN);
 	T_CHECK(find("fft", geteuid()) >= 0 && is_complete("fft"));
 	t = table();
-	T_ROW("who holds its handle sees no harm",
-	      np_press_n(t) == 2 && np_press_slowdown(t,
-		(uint32_t)find("fft", geteuid()), (uint32_t)h, true, true) == 0);
+	T_ROW("who holds its handle sees no harm", np_press_n(t) == 2 &&
+	      np_press_slowdown(t, (uint32_t)find("fft", geteuid()),
+				(uint32_t)h, true, true) == 0);
 	np_press_unref(t);
 	sh("mv gone users/%u/halo", geteuid());
 	T_CHECK(refresh() == 0 && w.changed);
@@ -422,7 +422,8 @@ static void test_the_store_goes_and_comes(void)
 		T_ROW(rows[i].name, refresh() == rows[i].rc);
 		T_ROW(rows[i].name, strstr(w.err.text, rows[i].says));
 		T_ROW(rows[i].name, w.changed && !w.more && !n_known());
-		T_ROW(rows[i].name, !strcmp(np_catalog_fabric(w.c), w.err.text));
+		T_ROW(rows[i].name, !strcmp(np_catalog_fabric(w.c),
+					    w.err.text));
 		T_ROW(rows[i].name, refresh() == rows[i].rc && !w.changed);
 		sh_above(rows[i].restore);
 		T_ROW(rows[i].name, refresh() == 0 && w.changed && !w.more);
@@ -683,7 +684,8 @@ static void test_handles_are_given_to_those_who_need_them(void)
 	   "ln users/%u/mine/* published/p$i; done",
 	   NP_CONFLICT_MAX_PROFILES - 1, uid);
 	read_all();
-	T_CHECK(n_known() == NP_CONFLICT_MAX_PROFILES && find("mine", uid) >= 0);
+	T_CHECK(n_known() == NP_CONFLICT_MAX_PROFILES &&
+		find("mine", uid) >= 0);
 	sh("mkdir published/new && ln users/%u/mine/* published/new", uid);
 	read_all();
 	T_ROW("a published one rather than one's own",
