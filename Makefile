@@ -91,6 +91,9 @@ install: programs ## install under $(DESTDIR)$(prefix)
 	for f in netprof.conf plugstack.conf.d/netprof.conf; do \
 		test -e $(DESTDIR)$(sysconfdir)/$$f || \
 		install -D -m644 etc/$$f $(DESTDIR)$(sysconfdir)/$$f || exit 1; done
+	@! { command -v slurmctld || command -v scontrol; } >/dev/null || \
+		$(BUILD)/netprof check --versions $(patsubst $(BUILD)/%,\
+		$(DESTDIR)$(slurm_plugindir)/%,$(PLUGINS)) || :
 
 uninstall: ## remove what install put there; configuration and store stay
 	rm -f $(patsubst $(BUILD)/%,$(DESTDIR)$(bindir)/%,$(BIN)) \
@@ -194,6 +197,11 @@ fixtures: $(BUILD)/make-store
 $(BUILD)/bench_place: $(BUILD)/t/bench_place.o $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(LIBM))
+
+# Where netprof check looks for plugins if Slurm does not answer.
+$(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \
+	$(filter command% environment%,$(origin slurm_plugindir)),$(slurm_plugindir):)/usr/lib/$(shell \
+	$(CC) -print-multiarch 2>/dev/null)/slurm-wlm:/usr/lib64/slurm:/usr/local/lib/slurm"'
 
 $(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -DT_DATA_DIR='"$(CURDIR)/t/data"'
 

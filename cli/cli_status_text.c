@@ -15,7 +15,8 @@ static void say_first(const struct cli_status *t)
 	bool stale = cli_state_stale(t->s, t->now);
 
 	fputs(cli_colour(stale ? CLI_RED : CLI_BOLD), stdout);
-	cli_wrap(stdout, cli_say_mode(t->s, t->now, line, sizeof(line)), 0);
+	cli_wrap(stdout, cli_say_mode(t->s, t->now, t->places, line,
+				      sizeof(line)), 0);
 	fputs(cli_colour(CLI_PLAIN), stdout);
 }
 

@@ -35,10 +35,10 @@ static bool parse_here(const char *p, uint32_t *out)
 
 bool cli_version_parse(const char *text, uint32_t *out)
 {
-	char before = ' ';
+	unsigned char before = ' ';
 
-	for (const char *p = text; *p; before = *p++)
-		if (isdigit((unsigned char)*p) && isspace((unsigned char)before))
+	for (const char *p = text; *p; before = (unsigned char)*p++)
+		if (isdigit((unsigned char)*p) && isspace(before))
 			return parse_here(p, out);
 	return false;
 }
