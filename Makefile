@@ -182,6 +182,16 @@ fuzz: ## feed damaged files to their readers (clang)
 	build-fuzz/measured -max_total_time=$(FUZZ_SEC) -max_len=16384 \
 		-timeout=10 -rss_limit_mb=1024 -dict=t/fuzz/measured.dict \
 		-print_final_stats=1 build-fuzz/pairs build-fuzz/seed
+	@mkdir -p build-fuzz/state
+	clang $(ALL_CFLAGS) -g $(FUZZ_FLAGS) -o build-fuzz/placed \
+		t/fuzz/fuzz_state.c profiler/np_app.c profiler/np_fields*.c \
+		profiler/np_hostlist.c profiler/np_jspan.c profiler/np_state_*.c \
+		profiler/np_store*.c profiler/np_read.c profiler/np_record*.c \
+		profiler/np_text.c predictor/np_err.c predictor/np_hist.c \
+		predictor/np_moments.c predictor/np_series.c $(JSON) $(GSL) $(LIBM)
+	build-fuzz/placed -max_total_time=$(FUZZ_SEC) -max_len=16384 \
+		-timeout=5 -rss_limit_mb=1024 -dict=t/fuzz/record.dict \
+		-print_final_stats=1 build-fuzz/state t/data/placement
 
 # Records for t/data/store; see t/data/README.
 $(BUILD)/make-store: $(call objs,t/make-store.c t/unit/some_record.c) \
