@@ -42,8 +42,8 @@ static void say_stale(const struct cli_explain *e)
 	if (!cli_state_stale(&e->state, e->now))
 		return;
 	fputs(cli_colour(CLI_RED), stdout);
-	cli_wrap(stdout, cli_say_mode(&e->state, e->now, line, sizeof(line)),
-		 0);
+	cli_wrap(stdout, cli_say_mode(&e->state, e->now, true, line,
+				      sizeof(line)), 0);
 	fputs(cli_colour(CLI_PLAIN), stdout);
 }
 

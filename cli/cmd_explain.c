@@ -116,7 +116,7 @@ static int gather(struct cli_explain *e, struct cli_store *s,
 
 static int not_found(const struct cli_explain *e)
 {
-	char user[CLI_NUMBER], age[96], where[160] = "";
+	char user[CLI_NUMBER], age[96] = "never taken";
 	int rc = e->have_state && e->task == NP_ENDED_NO_TASK ? say_tasks(e) :
 								-1;
 
@@ -125,15 +125,12 @@ static int not_found(const struct cli_explain *e)
 	if (e->ended_why.text[0])
 		return cli_fail("%s", e->ended_why.text);
 	if (e->have_state)
-		snprintf(where, sizeof(where), "neither in the decision of %s",
-			 cli_age(e->state.date, e->now, age, sizeof(age)));
-	else
-		snprintf(where, sizeof(where), "placement never decided here");
-	return cli_fail("job %s: %s, nor among the jobs that ended in the last "
-			"%d days, nor among the run records of %s; jobs that "
-			"ended while placement was off, or unknown ones, are "
-			"not kept", e->word, where, NP_ENDED_KEEP_DAYS,
-			cli_user(e->uid, user));
+		cli_age(e->state.date, e->now, age, sizeof(age));
+	return cli_fail("job %s is neither in the last decision (%s), nor "
+			"among the jobs that ended in the last %d days, nor in "
+			"the run records of %s; jobs that name no application "
+			"(--netprofile=APP, NETPROF_APP) are left out", e->word,
+			age, NP_ENDED_KEEP_DAYS, cli_user(e->uid, user));
 }
 
 static int explain(struct cli_explain *e, const struct cli_options *o)
