@@ -307,7 +307,7 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 		r.trouble = c->settings.trouble;
 	complain(c, &r.trouble);
 	clean_up(&r);
-	at_work = np_settings_at_work(&c->settings);
+	at_work = np_place_conf_at_work(&c->settings.conf.place);
 	c->quiet_sec = at_work || again || rc ? 0 : np_mono_sec() + QUIET_SEC;
 	*next_sec = again ? 0 : at_work ?
 		    c->settings.conf.place.interval_sec : IDLE_SEC;
