@@ -16,7 +16,7 @@
 
 #define MAX_UPDATES 500	   /* of one round; the rest comes with the next */
 #define READ_SEC 0.5	   /* for the store, in one round */
-#define IDLE_SEC 5	   /* between two looks while not in control */
+#define IDLE_SEC 5	   /* between two looks while there is nothing to do */
 #define TELL_SEC 5	   /* between two files when nothing changed */
 #define QUIET_SEC 60	   /* between two rounds where placement is off */
 
@@ -31,6 +31,7 @@ struct np_cycle {
 	struct np_site *site;
 	int64_t last_sec;	/* of the last decision */
 	double told_sec;	/* monotonic */
+	double quiet_sec;	/* until then nothing is to do; monotonic */
 	struct np_err said;	/* the trouble that was logged last */
 };
 
@@ -93,14 +94,23 @@ static void skipped(const char *line, void *arg)
 	slurm_info("netprof: %s", line);
 }
 
-/* netprof.conf may have changed; what is broken leaves the last good one. */
-static void configure(struct np_cycle *c)
+/*
+ * netprof.conf may have changed; what is broken leaves the last good one.
+ * Returns whether it is another file than before, good or not.
+ */
+static bool configure(struct np_cycle *c)
 {
-	if (!np_settings_refresh(&c->settings))
-		return;
-	np_desk_configure(c->desk, &c->settings.conf);
-	np_catalog_free(c->catalog);
-	c->catalog = NULL;
+	struct timespec before = c->settings.changed;
+	off_t size = c->settings.size;
+
+	if (np_settings_refresh(&c->settings)) {
+		np_desk_configure(c->desk, &c->settings.conf);
+		np_catalog_free(c->catalog);
+		c->catalog = NULL;
+	}
+	return before.tv_sec != c->settings.changed.tv_sec ||
+	       before.tv_nsec != c->settings.changed.tv_nsec ||
+	       size != c->settings.size;
 }
 
 static bool take_charge(struct np_cycle *c)
@@ -279,11 +289,12 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 		  double *next_sec)
 {
 	struct round r = { .began_sec = np_mono_sec() };
-	bool again = false;
+	bool again = false, at_work;
 	int rc;
 
-	configure(c);
 	*next_sec = IDLE_SEC;
+	if (!configure(c) && np_mono_sec() < c->quiet_sec)
+		return;
 	if (!take_charge(c))
 		return;
 	np_desk_busy(c->desk, true);
@@ -296,6 +307,8 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 		r.trouble = c->settings.trouble;
 	complain(c, &r.trouble);
 	clean_up(&r);
-	*next_sec = again ? 0 : np_settings_at_work(&c->settings) ?
-		    c->settings.conf.place.interval_sec : QUIET_SEC;
+	at_work = np_place_conf_at_work(&c->settings.conf.place);
+	c->quiet_sec = at_work || again || rc ? 0 : np_mono_sec() + QUIET_SEC;
+	*next_sec = again ? 0 : at_work ?
+		    c->settings.conf.place.interval_sec : IDLE_SEC;
 }

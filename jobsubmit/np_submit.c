@@ -281,7 +281,10 @@ static bool without_decision(struct submission *s, bool starting)
 	return starting;
 }
 
-/* The application, and the mode of the partition. */
+/*
+ * The application, and the mode of the partition.  Where placement is off, a
+ * job still is a load for others once it runs, and has to be known by name.
+ */
 static bool concerns_us(struct submission *s)
 {
 	const struct np_place_conf *c = &s->conf->place;
@@ -295,7 +298,7 @@ static bool concerns_us(struct submission *s)
 			    np_site_partition_name(s->standing->site, i);
 	}
 	s->mode = np_place_conf_mode(c, partition);
-	if (s->mode == NP_MODE_OFF)
+	if (s->mode == NP_MODE_OFF && !np_place_conf_at_work(c))
 		return false;
 	s->told = np_submit_told(s->d, s->app);
 	by_rule = s->told ? NULL :
@@ -303,6 +306,31 @@ static bool concerns_us(struct submission *s)
 	if (by_rule)
 		strcpy(s->app, by_rule);
 	return s->app[0];
+}
+
+static bool only_name(struct submission *s)
+{
+	struct np_note n = { .decided = false };
+
+	put_note(s, &n);
+	return false;
+}
+
+/* Returns whether the thread should look at it soon. */
+static bool place(struct submission *s, bool starting)
+{
+	size_t words;
+	bool soon = false;
+
+	if (!s->standing || is_stale(s))
+		return without_decision(s, starting && !s->standing);
+	words = np_site_words(s->standing->site);
+	s->user = calloc(2 * words, sizeof(*s->user));
+	s->minus = s->user + words;
+	if (s->user)
+		soon = decide(s);
+	free(s->user);
+	return soon;
 }
 
 void np_submit(struct np_desk *desk, job_desc_msg_t *d, uint32_t uid,
@@ -313,17 +341,9 @@ void np_submit(struct np_desk *desk, job_desc_msg_t *d, uint32_t uid,
 
 	(void)uid;
 	s.standing = np_desk_lock(desk, &s.conf);
-	if (concerns_us(&s)) {
-		size_t words = s.standing ? np_site_words(s.standing->site) : 0;
-
-		s.user = calloc(2 * words + 1, sizeof(*s.user));
-		s.minus = s.user + words;
-		if (!s.standing || is_stale(&s))
-			wake = without_decision(&s, starting && !s.standing);
-		else if (s.user)
-			wake = decide(&s);
-		free(s.user);
-	}
+	if (concerns_us(&s))
+		wake = s.mode == NP_MODE_OFF ? only_name(&s) :
+					       place(&s, starting);
 	np_desk_unlock(desk);
 	if (wake)
 		np_desk_wake(desk);

@@ -45,6 +45,16 @@ enum np_mode np_place_conf_mode(const struct np_place_conf *c,
 	return c->mode;
 }
 
+bool np_place_conf_at_work(const struct np_place_conf *c)
+{
+	if (c->mode != NP_MODE_OFF)
+		return true;
+	for (size_t i = 0; i < c->n_partitions; i++)
+		if (c->partition[i].mode != NP_MODE_OFF)
+			return true;
+	return false;
+}
+
 static bool matches(const struct np_place_rule *r, const char *text)
 {
 	return text && *text &&

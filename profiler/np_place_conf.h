@@ -7,6 +7,7 @@
 #ifndef NP_PLACE_CONF_H
 #define NP_PLACE_CONF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,9 @@ void np_place_conf_init(struct np_place_conf *c); /* Placement=off */
 /* The mode of a partition; NULL: the default one. */
 enum np_mode np_place_conf_mode(const struct np_place_conf *c,
 				const char *partition);
+
+/* Is there a partition whose mode is not off? */
+bool np_place_conf_at_work(const struct np_place_conf *c);
 
 /* "enforce" */
 const char *np_mode_name(enum np_mode mode);
