@@ -138,8 +138,5 @@ int job_modify(job_desc_msg_t *d, job_record_t *job, uint32_t submit_uid
 	       NP_JOB_MODIFY_MESSAGE)
 {
 	(void)job;
-	(void)submit_uid;
-	if (desk)
-		np_modify(desk, d);
-	return SLURM_SUCCESS;
+	return desk ? np_modify(desk, d, submit_uid) : SLURM_SUCCESS;
 }

@@ -228,10 +228,10 @@ static int write_all(struct np_cycle *c, struct round *r,
 	int rc;
 
 	np_tell_log(&r->view, r->placement, c->memos);
-	rc = np_apply(&r->view, r->placement, c->memos, MAX_UPDATES, go_on,
-		      arg, &a);
+	rc = np_apply(&r->view, r->placement, c->memos, c->desk, MAX_UPDATES,
+		      go_on, arg, &a);
 	np_desk_note_written(c->desk, a.written, a.n_written);
-	*cut = a.cut || a.failures;
+	*cut = a.cut;
 	return rc;
 }
 

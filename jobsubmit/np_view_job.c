@@ -171,7 +171,7 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 
 	if (rc)
 		return rc;
-	if (fit.constraint)
+	if (fit.constraint || j->bitflags & CRON_JOB)
 		to->flags |= NP_JOB_CONSTRAINT;
 	to->nodes_min = fit.nodes;
 	to->switches = or_zero(j->req_switch);
@@ -180,6 +180,7 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 	rc = np_view_pending(m, j, seen, to);
 	if (rc)
 		return rc;
+	seen->held_sec = seen->note.held_sec;
 	for (size_t w = 0; w < words; w++)
 		nodes[w] &= ~seen->user[w];
 	return np_snapshot_nodes(m->view->snapshot, nodes, &to->candidates,
@@ -200,10 +201,12 @@ int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 		.n_nodes = or_zero(j->num_nodes),
 	};
 	name_app(m, j, seen);
-	if (!np_note_read(j->admin_comment, &seen->note))
+	if (holds_nodes(j) && !np_note_read(j->admin_comment, &seen->note))
 		seen->held_sec = seen->note.held_sec;
 	seen->partition = np_site_partition(m->view->site, j->partition);
-	seen->mode = np_place_conf_mode(m->conf, j->partition);
+	seen->mode = np_place_conf_mode(m->conf, seen->partition < 0 ?
+		j->partition : np_site_partition_name(m->view->site,
+						      seen->partition));
 	to.mode = seen->mode;
 	to.partition = (uint16_t)(seen->partition < 0 ? 0 : seen->partition);
 	to.profile = seen->profile;
