@@ -31,6 +31,7 @@ SAN := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 PREDICTOR := $(wildcard predictor/np_*.c)
 PROFILER := $(wildcard profiler/np_*.c)
 SPANK := $(wildcard spank/np_*.c)
+JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
 PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_order.c \
 	spank/np_plan.c profiler/np_app.c profiler/np_conf.c profiler/np_conf_key.c \
@@ -45,8 +46,8 @@ objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(PREDICTOR) $(PROFILER)))
 
 BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb)
-LIBEXEC := $(BUILD)/netprof-attend
-PLUGINS := $(BUILD)/spank_netprof.so
+LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-release)
+PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so)
 MAN := $(wildcard doc/*.[1-9])
 
 .DEFAULT_GOAL := all
@@ -145,12 +146,29 @@ $(BUILD)/spank_netprof.so: $(PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) spank/spank_net
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete \
 		-Wl,--version-script=spank/spank_netprof.lds -o $@ $(filter %.o,$^) $(LIBM)
 
+$(BUILD)/netprof-release: $(BUILD)/jobsubmit/netprof-release.o \
+		$(call objs,$(JOBSUBMIT)) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,-lslurm $(JSON) $(GSL) $(LIBM))
+
+# What it needs of the library, without sanitizer.
+CTLD_LIB := $(if $(SANITIZE),$(patsubst $(BUILD)/%,$(BUILD)/plugin/%,$(LIBS)),\
+	$(BUILD)/libnetprof.a)
+$(BUILD)/job_submit_netprof.so: SAN :=
+$(BUILD)/job_submit_netprof.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
+		jobsubmit/job_submit_netprof.c) $(CTLD_LIB) \
+		jobsubmit/job_submit_netprof.lds
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete \
+		-Wl,--version-script=jobsubmit/job_submit_netprof.lds -o $@ \
+		$(filter %.o %.a,$^) $(JSON) $(GSL) $(LIBM) -lpthread
+
 # For the MPI programs of t/cluster; they have no sanitizer either.
 $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 	$(call say,LD)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -o $@ $< -ldl
 
-$(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(wildcard cli/cli_*.c)) \
+$(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,-lcunit -lslurm $(JSON) $(GSL) $(LIBM))
@@ -213,7 +231,7 @@ $(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \
 	$(filter command% environment%,$(origin slurm_plugindir)),$(slurm_plugindir):)/usr/lib/$(shell \
 	$(CC) -print-multiarch 2>/dev/null)/slurm-wlm:/usr/lib64/slurm:/usr/local/lib/slurm"'
 
-$(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -DT_DATA_DIR='"$(CURDIR)/t/data"'
+$(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -Ijobsubmit -DT_DATA_DIR='"$(CURDIR)/t/data"'
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -6,7 +6,7 @@
 #include "cli_state.h"
 
 #define NOT_THERE "look for netprof in slurmctld.log; is JobSubmitPlugins=" \
-	"netprof in slurm.conf, and slurmctld restarted since?"
+	"netprof in slurm.conf, and slurmctld reconfigured since?"
 
 static void say_state(struct cli_check *c, const struct np_state *s)
 {

@@ -77,6 +77,8 @@ enum np_why np_deal_aside(const struct np_deal *p, const struct np_job *j,
 		return NP_WHY_RESERVATION;
 	if (j->flags & NP_JOB_HETEROGENEOUS)
 		return NP_WHY_HETEROGENEOUS;
+	if (j->flags & NP_JOB_CONSTRAINT)
+		return NP_WHY_CONSTRAINT;
 	if ((double)(j->eligible_sec - now_sec) > p->policy.horizon_sec)
 		return NP_WHY_NOT_YET;
 	return NP_WHY_RUNNING;

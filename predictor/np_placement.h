@@ -73,6 +73,7 @@ enum np_why {
 	NP_WHY_NODELIST,  /* the user chose the nodes */
 	NP_WHY_RESERVATION,   /* it runs on a reservation's nodes */
 	NP_WHY_HETEROGENEOUS, /* its components have to start together */
+	NP_WHY_CONSTRAINT,    /* which nodes would do is not known */
 	NP_WHY_NOT_YET,	  /* its own begin time is far away */
 	NP_WHY_NO_LEAF,	  /* no candidate node is on a leaf */
 	NP_WHY_TOO_FEW_NODES, /* fewer usable candidate nodes than it needs,

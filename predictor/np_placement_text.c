@@ -34,6 +34,8 @@ static const char *const plain[] = {
 	[NP_WHY_RESERVATION] = "it runs in a reservation",
 	[NP_WHY_HETEROGENEOUS] = "it is part of a heterogeneous job, whose "
 				 "components have to start together",
+	[NP_WHY_CONSTRAINT] = "it asks for partitions or features in a way "
+			      "that placement does not follow",
 	[NP_WHY_NOT_YET] = "its begin time is far away",
 	[NP_WHY_NO_LEAF] = "none of its nodes is on a leaf switch",
 	[NP_WHY_TOO_MANY] = "there are too many kinds of jobs, or too many "
@@ -116,8 +118,9 @@ const char *np_placement_text(const struct np_placement *p,
 		    p->s->leaves->n);
 		break;
 	case NP_ACT_DEFER:
-		say(&l, "waits, until %lld at first: ",
-		    (long long)v->until_sec);
+		say(&l, "waits, for %lld s at first: ",
+		    (long long)(v->until_sec > p->s->now_sec ?
+				v->until_sec - p->s->now_sec : 0));
 		break;
 	}
 	if (v->tasks)

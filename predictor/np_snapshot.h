@@ -41,6 +41,8 @@ enum np_job_flag {
 	NP_JOB_NODELIST = 1 << 2,      /* asks for nodes by name */
 	NP_JOB_RESERVATION = 1 << 3,   /* runs in a reservation */
 	NP_JOB_HETEROGENEOUS = 1 << 4, /* component of a heterogeneous job */
+	NP_JOB_CONSTRAINT = 1 << 5,    /* asks for nodes in a way that the
+					  caller cannot follow */
 };
 
 /* What was written into a pending job before, by an earlier decision. */

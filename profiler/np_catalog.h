@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "np_app_index.h"
 #include "np_conflict.h"
 #include "np_place_conf.h"
 #include "np_store.h"
@@ -53,19 +54,8 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 int np_catalog_table(struct np_catalog *c, struct np_press **out,
 		     struct np_err *err);
 
-/*
- * Handles by name, as they were when it was taken: immutable, shared by
- * counting references, and read by any thread.
- */
-struct np_app_index;
+/* Handles by name, of the same moment; np_app_index_unref(). */
 int np_catalog_index(struct np_catalog *c, struct np_app_index **out);
-struct np_app_index *np_app_index_ref(struct np_app_index *x);
-void np_app_index_unref(struct np_app_index *x); /* NULL is allowed */
-
-/* NP_PROFILE_UNKNOWN: there is none.  No allocation, O(log n). */
-int32_t np_app_index_find(const struct np_app_index *x, const char *app,
-			  uint32_t uid);
-size_t np_app_index_n(const struct np_app_index *x);
 
 /* One line on the calibration in use: its date, or why there is none. */
 const char *np_catalog_fabric(const struct np_catalog *c);

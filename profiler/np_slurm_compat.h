@@ -12,6 +12,17 @@
 
 #include <stdio.h>
 
+/* "22.05.8": what this was built for.  Returns buf. */
+#define NP_SLURM_VERSION_LEN 16
+static inline const char *np_slurm_version(char buf[NP_SLURM_VERSION_LEN])
+{
+	snprintf(buf, NP_SLURM_VERSION_LEN, "%d.%02d.%d",
+		 SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
+		 SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
+		 SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER));
+	return buf;
+}
+
 #define NP_SLURM_AT_LEAST(maj, min) \
 	(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(maj, min, 0))
 
@@ -20,6 +31,13 @@
 typedef hostlist_t *np_hostlist_t;
 #else
 typedef hostlist_t np_hostlist_t;
+#endif
+
+/* 23.02 gave job_modify() a place for a message to the user. */
+#if NP_SLURM_AT_LEAST(23, 2)
+#define NP_JOB_MODIFY_MESSAGE , char **err_msg
+#else
+#define NP_JOB_MODIFY_MESSAGE
 #endif
 
 /* 25.05 gave slurm_load_topo() the name of a topology. */

@@ -118,6 +118,8 @@ find_quiet_poll() {
 # home directory that others cannot enter): they are copied or bound.
 take_files() {
 	local f
+	[ -z "$NETPROF_CONF_EXTRA" ] ||
+		cp "$NETPROF_CONF_EXTRA" "$RUNDIR/etc/netprof.conf.extra"
 	[ -z "$SLURM_CONF_EXTRA" ] ||
 		cp "$SLURM_CONF_EXTRA" "$RUNDIR/etc/slurm.conf.extra"
 	for f in "${PLUGSTACK[@]}"; do

@@ -67,6 +67,7 @@ write_slurm_conf() {
 		echo "NodeName=n$i NodeAddr=$(mgmt_addr "n$i") CPUs=4 RealMemory=2000"
 	done
 	echo "PartitionName=main Nodes=$(node_range) Default=YES MaxTime=INFINITE State=UP"
+	[ -z "$NETPROF" ] || echo JobSubmitPlugins=netprof
 	[ ! -f "$RUNDIR/etc/slurm.conf.extra" ] || cat "$RUNDIR/etc/slurm.conf.extra"
 }
 
@@ -93,11 +94,14 @@ write_netprof() {
 		NetDevices=eth0
 		Transports=tcp,self
 	END
+	[ ! -f "$RUNDIR/etc/netprof.conf.extra" ] ||
+		cat "$RUNDIR/etc/netprof.conf.extra" >>"$RUNDIR/etc/slurm/netprof.conf"
 	echo "optional $RUNDIR/build/spank_netprof.so" \
 		>"$RUNDIR/etc/slurm/plugstack.conf.d/netprof.conf"
 	install -d "$store"
 	install -d -m 3777 -g slurm "$store/users"
 	install -d -m 755 "$store/published"
+	install -d -m 755 -o slurm "$store/placement"
 }
 
 write_config() {

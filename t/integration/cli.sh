@@ -544,6 +544,11 @@ test_jobs_that_are_not_found_are_told_where_was_looked() {
 	equal "an array" "$ERR" "netprof: job 4011 is an array; ask for one of its tasks: 4011_3"
 	run netprof explain 4011_4
 	equal "another task" "$RC" 1
+	jq -c '.jobs[5].task = 4294967295' "$S/store/placement/state.json" >"$S/rest"
+	mv "$S/rest" "$S/store/placement/state.json"
+	run netprof explain 4011_4
+	equal "a task that was not split off yet" "$RC $ERR" "0 "
+	contains "a task that was not split off yet" "$OUT" '^Job 4012 \(halo\) is held back'
 }
 
 test_a_users_records_are_private_and_decisions_are_not() {

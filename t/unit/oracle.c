@@ -139,7 +139,7 @@ bool o_ours(const struct world *w, size_t job)
 	return j->state != NP_JOB_RUNNING && j->mode >= NP_MODE_PREFER &&
 	       profile_of(w, job) >= 0 &&
 	       !(j->flags & (NP_JOB_NODELIST | NP_JOB_RESERVATION |
-			     NP_JOB_HETEROGENEOUS)) &&
+			     NP_JOB_HETEROGENEOUS | NP_JOB_CONSTRAINT)) &&
 	       (double)(j->eligible_sec - w->now_sec) <=
 	       w->policy.horizon_sec;
 }

@@ -61,7 +61,7 @@ static void make_pending(struct world *w, uint64_t *seed, struct w_job *j)
 {
 	static const uint32_t flags[] = {
 		0, 0, 0, 0, 0, 0, 0, NP_JOB_SPANS, NP_JOB_NODELIST,
-		NP_JOB_RESERVATION, NP_JOB_HETEROGENEOUS,
+		NP_JOB_RESERVATION, NP_JOB_HETEROGENEOUS, NP_JOB_CONSTRAINT,
 	};
 
 	j->in.flags |= pick(seed, flags, NP_ARRAY_SIZE(flags));

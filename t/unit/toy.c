@@ -145,6 +145,7 @@ static bool option(struct world *w, struct w_job *j, char *word)
 		{ "nodelist", NP_JOB_NODELIST },
 		{ "reserved", NP_JOB_RESERVATION },
 		{ "het", NP_JOB_HETEROGENEOUS },
+		{ "constraint", NP_JOB_CONSTRAINT },
 	};
 	static const char *const modes[] = { "off", "advise", "prefer",
 					     "enforce" };

@@ -1,0 +1,145 @@
+/*
+ * job_submit/netprof: keeps jobs that would hurt each other off one leaf
+ * switch.
+ *
+ * The callbacks look at the last decision and never wait for anything but a
+ * mutex that is held for moments; one thread makes the decisions (np_cycle.h).
+ * Whatever goes wrong, a job is submitted as if this plugin were not there.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "np_ctl.h"
+#include "np_cycle.h"
+#include "np_mono.h"
+#include "np_settings.h"
+#include "np_submit.h"
+
+/* Slurm loads what has exactly its own version, micro release included. */
+const char plugin_name[] = "netprof: keeps jobs that would hurt each other "
+			   "off one leaf switch";
+const char plugin_type[] = "job_submit/netprof";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+#define STARTING_SEC 30	 /* after that, no decision means that none will come */
+#define LEAST_GAP_SEC 0.2 /* between two rounds, however often it is woken */
+
+static struct np_desk *desk;
+static double began_sec;
+static atomic_uint generation; /* a thread of an older one ends */
+
+static bool go_on(void *arg)
+{
+	return (unsigned)(uintptr_t)arg == atomic_load(&generation);
+}
+
+static void rest(double sec)
+{
+	struct timespec t = { (time_t)sec, (long)(1e9 * (sec -
+						  (double)(time_t)sec)) };
+
+	nanosleep(&t, NULL);
+}
+
+/* Declared nowhere: Slurm looks them up by name. */
+int init(void);
+int fini(void);
+int job_submit(job_desc_msg_t *d, uint32_t submit_uid, char **err_msg);
+int job_modify(job_desc_msg_t *d, job_record_t *job, uint32_t submit_uid
+	       NP_JOB_MODIFY_MESSAGE);
+
+static void *run(void *arg)
+{
+	struct np_cycle *cycle;
+	double next_sec = 0;
+
+	if (np_cycle_new(desk, &cycle)) {
+		slurm_error("netprof: out of memory: placement is off");
+		return NULL;
+	}
+	while (go_on(arg)) {
+		double begin = np_mono_sec(), took;
+
+		np_cycle_run(cycle, go_on, arg, &next_sec);
+		/* Never busy for more than half of the time. */
+		took = np_mono_sec() - begin;
+		rest(took > LEAST_GAP_SEC ? took : LEAST_GAP_SEC);
+		np_desk_wait(desk, next_sec);
+	}
+	np_cycle_free(cycle);
+	return NULL;
+}
+
+/* slurmctld takes its signals in a thread of its own. */
+static int start(unsigned number)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&thread, &attr, run, (void *)(uintptr_t)number);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+int init(void)
+{
+	struct np_settings settings;
+
+	np_settings_init(&settings);
+	np_settings_refresh(&settings);
+	if (settings.trouble.text[0])
+		slurm_error("netprof: %s: placement is off until it is "
+			    "corrected", settings.trouble.text);
+	if (!desk && np_desk_new(&settings.conf, &desk)) {
+		slurm_error("netprof: out of memory: placement is off");
+		return SLURM_SUCCESS;
+	}
+	np_desk_configure(desk, &settings.conf);
+	began_sec = np_mono_sec();
+	if (start(atomic_fetch_add(&generation, 1) + 1))
+		slurm_error("netprof: no thread: placement is off");
+	return SLURM_SUCCESS;
+}
+
+/*
+ * The thread may be in an RPC to this very slurmctld, which waits for the locks
+ * that are held here: it ends by itself, later, and the code stays loaded.
+ */
+int fini(void)
+{
+	atomic_fetch_add(&generation, 1);
+	if (desk) {
+		np_desk_withdraw(desk);
+		np_desk_wake(desk);
+	}
+	return SLURM_SUCCESS;
+}
+
+int job_submit(job_desc_msg_t *d, uint32_t submit_uid, char **err_msg)
+{
+	(void)err_msg;
+	if (desk)
+		np_submit(desk, d, submit_uid, time(NULL),
+			  np_mono_sec() - began_sec < STARTING_SEC);
+	return SLURM_SUCCESS;
+}
+
+int job_modify(job_desc_msg_t *d, job_record_t *job, uint32_t submit_uid
+	       NP_JOB_MODIFY_MESSAGE)
+{
+	(void)job;
+	(void)submit_uid;
+	if (desk)
+		np_modify(desk, d);
+	return SLURM_SUCCESS;
+}

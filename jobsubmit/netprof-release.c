@@ -1,0 +1,140 @@
+/*
+ * netprof-release [--dry-run]: take back what placement wrote into jobs.
+ *
+ * For an administrator who has taken job_submit/netprof out of slurm.conf:
+ * every job gets back the exclusions and the begin time that its user gave it.
+ * Where the plugin is at work it would write them again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "np_apply.h"
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "netprof release: %s\n", what);
+	return 1;
+}
+
+static void say(uint32_t id, const struct np_update *u, bool dry_run)
+{
+	printf("JobId=%u%s", id, dry_run ? ": would get" : ":");
+	if (u->exc_nodes)
+		printf(" ExcNodeList=%s", u->exc_nodes);
+	if (u->begin_sec)
+		printf(" its own begin time");
+	printf("%s\n", u->comment ? " without a note" : "");
+}
+
+/* Returns 0, or 1 if it could not be written. */
+static int put(uint32_t id, const struct np_update *u, bool dry_run)
+{
+	int rc = dry_run ? 0 : np_update_send(id, NULL, u);
+
+	if (rc) {
+		fprintf(stderr, "netprof release: JobId=%u: %s\n", id,
+			slurm_strerror(rc));
+		return rc != ESLURM_JOB_NOT_PENDING &&
+		       rc != ESLURM_INVALID_JOB_ID;
+	}
+	say(id, u, dry_run);
+	return 0;
+}
+
+static int release_pending(const struct np_view *v, bool dry_run, size_t *n)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		struct np_seen *seen = &v->job[i];
+		const struct np_wish nothing = { .open = NULL };
+		struct np_update u;
+		int rc;
+
+		if (!seen->ours)
+			continue;
+		seen->note.app[0] = '\0';
+		rc = np_wish_update(seen, v->site, &nothing, v->now_sec, false,
+				    &u);
+		if (rc < 0)
+			return fail(strerror(-rc));
+		if (rc) {
+			failed |= put(seen->id, &u, dry_run);
+			++*n;
+		}
+		np_update_clear(&u);
+	}
+	return failed;
+}
+
+/* Jobs that run have nothing but the note. */
+static int release_running(const struct np_answers *a, bool dry_run, size_t *n)
+{
+	int failed = 0;
+
+	for (uint32_t i = 0; i < a->jobs->record_count; i++) {
+		const slurm_job_info_t *j = &a->jobs->job_array[i];
+		struct np_update u = { NULL };
+		uint32_t base = j->job_state & JOB_STATE_BASE;
+
+		if ((base != JOB_RUNNING && base != JOB_SUSPENDED) ||
+		    !np_note_in(j->admin_comment))
+			continue;
+		u.comment = np_note_write(j->admin_comment, NULL);
+		if (!u.comment)
+			return fail(strerror(ENOMEM));
+		failed |= put(j->job_id, &u, dry_run);
+		++*n;
+		np_update_clear(&u);
+	}
+	return failed;
+}
+
+static int release(bool dry_run)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_memos *memos = NULL;
+	struct np_place_conf off;
+	struct np_answers a;
+	struct np_site *site = NULL;
+	struct np_view v;
+	size_t n = 0;
+	int rc, failed;
+
+	np_place_conf_init(&off);
+	rc = np_answers_load(&a, &err);
+	if (rc)
+		return fail(err.text);
+	rc = np_site_make(NULL, a.nodes, a.parts, a.topology, false, &site,
+			  &err);
+	if (!rc)
+		rc = np_memos_new(&memos);
+	if (!rc)
+		rc = np_view_make(&a, site, NULL, &off, memos, NULL, 0,
+				  time(NULL), 0, &v, &err);
+	if (rc)
+		return fail(err.text);
+	failed = release_pending(&v, dry_run, &n);
+	failed |= release_running(&a, dry_run, &n);
+	if (!n)
+		printf("No job has anything from netprof.\n");
+	np_view_free(&v);
+	np_memos_free(memos);
+	np_site_unref(site);
+	np_answers_free(&a);
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	bool dry_run = argc == 2 && !strcmp(argv[1], "--dry-run");
+
+	if (argc > 1 && !dry_run) {
+		fprintf(stderr, "usage: netprof release [--dry-run]\n");
+		return 2;
+	}
+	return release(dry_run);
+}

@@ -1,0 +1,177 @@
+#include "np_apply.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_ctl.h"
+
+/* A round of writing. */
+struct round {
+	const struct np_view *v;
+	const struct np_placement *p;
+	struct np_memos *memos;
+	size_t left;
+	bool (*go_on)(void *arg);
+	void *arg;
+	struct np_applied *out;
+};
+
+static struct np_wish wish_of(const struct np_outcome *o)
+{
+	struct np_wish w = { .held_sec = o->held_sec };
+
+	if (!o->applied)
+		return w;
+	w.decided = o->action != NP_ACT_NONE;
+	if (o->action == NP_ACT_CONFINE)
+		w.open = o->leaves;
+	if (o->action == NP_ACT_DEFER)
+		w.until_sec = o->until_sec;
+	return w;
+}
+
+static bool may_write(struct round *r)
+{
+	if (r->left && r->go_on(r->arg)) {
+		r->left--;
+		return true;
+	}
+	r->out->cut = true;
+	return false;
+}
+
+/* A job that started or ended meanwhile is none of our business. */
+static void write_one(struct round *r, uint32_t id, const char *id_str,
+		      const struct np_update *u)
+{
+	int rc = np_update_send(id, id_str, u);
+
+	if (!rc) {
+		r->out->updates++;
+		return;
+	}
+	if (rc == ESLURM_JOB_NOT_PENDING || rc == ESLURM_INVALID_JOB_ID ||
+	    rc == ESLURM_JOB_FINISHED || rc == ESLURM_ALREADY_DONE)
+		return;
+	r->out->failures++;
+	slurm_error("netprof: update of JobId=%u%s%s: %s", id,
+		    id_str ? " task " : "", id_str ? id_str : "",
+		    slurm_strerror(rc));
+}
+
+static int remember(struct round *r, uint32_t id, struct np_update *u,
+		    int64_t until_sec)
+{
+	struct np_applied *out = r->out;
+	struct np_written *grown;
+
+	if (!u->ours && !until_sec)
+		return 0;
+	grown = reallocarray(out->written, out->n_written + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	out->written = grown;
+	out->written[out->n_written++] = (struct np_written){
+		.id = id, .ours = u->ours, .until_sec = until_sec,
+	};
+	u->ours = NULL;
+	return 0;
+}
+
+/* A note that was taken away is not to be put back. */
+static void forget_note(struct np_memos *memos, uint32_t id,
+			const char *comment)
+{
+	struct np_memo *memo = np_memos_find(memos, id);
+
+	if (!memo || np_note_in(comment))
+		return;
+	free(memo->comment);
+	memo->comment = NULL;
+}
+
+static int write_job(struct round *r, size_t i)
+{
+	const struct np_outcome *o = np_placement_at(r->p, i);
+	const struct np_seen *seen = &r->v->job[i];
+	struct np_wish wish = wish_of(o);
+	struct np_update u;
+	int rc = np_wish_update(seen, r->v->site, &wish, r->v->now_sec, false,
+				&u);
+
+	if (rc > 0 && may_write(r)) {
+		write_one(r, seen->id, NULL, &u);
+		if (u.comment)
+			forget_note(r->memos, seen->id, u.comment);
+	}
+	if (rc >= 0)
+		rc = remember(r, seen->id, &u, wish.until_sec);
+	np_update_clear(&u);
+	return rc < 0 ? rc : 0;
+}
+
+/* Tasks of an array that conflict with each other get leaves of their own. */
+static int write_tasks(struct round *r, size_t i)
+{
+	const struct np_outcome *o = np_placement_at(r->p, i);
+	const struct np_seen *seen = &r->v->job[i];
+	int rc = 0;
+
+	for (size_t k = 0; o->applied && rc >= 0 && k < o->tasks &&
+	     k < seen->n_tasks; k++) {
+		struct np_wish wish = {
+			.open = np_placement_task(r->p, i, k), .decided = true,
+			.held_sec = o->held_sec,
+		};
+		struct np_update u;
+		char id[32];
+
+		snprintf(id, sizeof(id), "%u_%u", seen->array, seen->tasks[k]);
+		rc = np_wish_update(seen, r->v->site, &wish, r->v->now_sec,
+				    true, &u);
+		if (rc < 0)
+			break;
+		/* It takes over the begin time of the rest, which waits. */
+		if (!u.begin_sec)
+			u.begin_sec = seen->note.begin_sec ?
+				      seen->note.begin_sec : r->v->now_sec;
+		if (may_write(r))
+			write_one(r, seen->id, id, &u);
+		np_update_clear(&u);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = ((const struct np_written *)a)->id;
+	uint32_t y = ((const struct np_written *)b)->id;
+
+	return x < y ? -1 : x > y;
+}
+
+int np_apply(const struct np_view *v, const struct np_placement *p,
+	     struct np_memos *memos, size_t max_updates,
+	     bool (*go_on)(void *arg), void *arg, struct np_applied *out)
+{
+	struct round r = { v, p, memos, max_updates, go_on, arg, out };
+	int rc = 0;
+
+	*out = (struct np_applied){ .written = NULL };
+	for (int narrows = 1; narrows >= 0; narrows--)
+		for (size_t i = 0; !rc && i < v->n_jobs; i++) {
+			const struct np_outcome *o = np_placement_at(p, i);
+
+			if (!v->job[i].ours || o->narrows != narrows)
+				continue;
+			rc = write_job(&r, i);
+			if (!rc && o->tasks)
+				rc = write_tasks(&r, i);
+		}
+	if (out->n_written)
+		qsort(out->written, out->n_written, sizeof(*out->written),
+		      by_id);
+	return rc;
+}

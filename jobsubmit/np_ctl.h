@@ -1,0 +1,32 @@
+/*
+ * Functions that slurmctld offers to its plugins and no installed header
+ * declares.  They resolve from libslurmfull, seen with Slurm 22.05.
+ */
+#ifndef NP_CTL_H
+#define NP_CTL_H
+
+#include "np_slurm_compat.h"
+
+extern void slurm_info(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+extern int slurm_error(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+extern void slurm_verbose(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+extern void slurm_debug(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+
+/* Of slurmctld alone; never looked into. */
+typedef struct job_record job_record_t;
+
+/* Strings in a job description are of this allocator; free by reference. */
+extern char *slurm_xstrdup(const char *text);
+extern void slurm_xfree(void **p);
+
+/* Bits of an array's tasks: the first one, or -1; how many. */
+extern int64_t slurm_bit_ffs(bitstr_t *b);
+extern int32_t slurm_bit_set_count(bitstr_t *b);
+extern int slurm_bit_test(bitstr_t *b, int64_t bit);
+extern int64_t slurm_bit_size(bitstr_t *b);
+
+#endif

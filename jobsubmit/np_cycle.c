@@ -1,0 +1,301 @@
+#include "np_cycle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "np_apply.h"
+#include "np_charge.h"
+#include "np_ctl.h"
+#include "np_mono.h"
+#include "np_past.h"
+#include "np_settings.h"
+#include "np_tell.h"
+
+#define MAX_UPDATES 500	   /* of one round; the rest comes with the next */
+#define READ_SEC 0.5	   /* for the store, in one round */
+#define IDLE_SEC 5	   /* between two looks while not in control */
+#define TELL_SEC 5	   /* between two files when nothing changed */
+#define QUIET_SEC 60	   /* between two rounds where placement is off */
+
+struct np_cycle {
+	struct np_desk *desk;
+	struct np_settings settings;
+	struct np_charge charge;
+	bool in_charge;
+	struct np_catalog *catalog;
+	struct np_memos *memos;
+	struct np_past *past;
+	struct np_site *site;
+	int64_t last_sec;	/* of the last decision */
+	double told_sec;	/* monotonic */
+	struct np_err said;	/* the trouble that was logged last */
+};
+
+/* What one round works with. */
+struct round {
+	struct np_answers answers;
+	struct np_change *change;
+	size_t n_changes;
+	struct np_press *table;
+	struct np_app_index *index;
+	struct np_view view;
+	struct np_placement *placement;
+	bool more; /* of the store is still to be read */
+	double began_sec;
+	struct np_err trouble; /* what does not keep us from going on */
+};
+
+int np_cycle_new(struct np_desk *desk, struct np_cycle **out)
+{
+	struct np_cycle *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->desk = desk;
+	np_settings_init(&c->settings);
+	if (np_memos_new(&c->memos) || np_past_new(&c->past)) {
+		np_cycle_free(c);
+		return -ENOMEM;
+	}
+	*out = c;
+	return 0;
+}
+
+void np_cycle_free(struct np_cycle *c)
+{
+	if (!c)
+		return;
+	np_catalog_free(c->catalog);
+	np_memos_free(c->memos);
+	np_past_free(c->past);
+	np_site_unref(c->site);
+	free(c);
+}
+
+/* Each trouble is logged once, until another one or none takes its place. */
+static void complain(struct np_cycle *c, const struct np_err *err)
+{
+	if (!strcmp(c->said.text, err->text))
+		return;
+	if (err->text[0])
+		slurm_error("netprof: %s", err->text);
+	else
+		slurm_info("netprof: in order again");
+	c->said = *err;
+}
+
+static void skipped(const char *line, void *arg)
+{
+	(void)arg;
+	slurm_info("netprof: %s", line);
+}
+
+/* netprof.conf may have changed; what is broken leaves the last good one. */
+static void configure(struct np_cycle *c)
+{
+	if (!np_settings_refresh(&c->settings))
+		return;
+	np_desk_configure(c->desk, &c->settings.conf);
+	np_catalog_free(c->catalog);
+	c->catalog = NULL;
+}
+
+static bool take_charge(struct np_cycle *c)
+{
+	struct np_err why = NP_ERR_INIT;
+	bool in_charge = !np_charge_check(&c->charge, &why);
+
+	if (in_charge != c->in_charge)
+		slurm_info("netprof: %s", in_charge ?
+			   "in control: placement is at work" : why.text);
+	if (!in_charge && c->in_charge)
+		np_desk_withdraw(c->desk);
+	c->in_charge = in_charge;
+	return in_charge;
+}
+
+static int read_store(struct np_cycle *c, struct round *r, struct np_err *err)
+{
+	const struct np_conf *conf = &c->settings.conf;
+	const job_info_msg_t *jobs = r->answers.jobs;
+	bool changed;
+	int rc = 0;
+
+	if (!c->catalog)
+		rc = np_catalog_new(conf->store, c->charge.cluster,
+				    &conf->place, &c->catalog, err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < jobs->record_count; i++) {
+		char app[NP_APP_MAX + 1];
+
+		if (np_view_app(&conf->place, &jobs->job_array[i], app))
+			np_catalog_want(c->catalog, app,
+					jobs->job_array[i].user_id);
+	}
+	/* Without a store nothing is known, and nothing conflicts. */
+	np_catalog_refresh(c->catalog, READ_SEC, skipped, NULL, &changed,
+			   &r->more, &r->trouble);
+	rc = np_catalog_table(c->catalog, &r->table, err);
+	return rc ? rc : np_catalog_index(c->catalog, &r->index);
+}
+
+static int look(struct np_cycle *c, struct round *r, struct np_err *err)
+{
+	const struct np_conf *conf = &c->settings.conf;
+	int64_t now_sec = time(NULL);
+	struct np_site *site;
+	int rc = np_answers_load(&r->answers, err);
+
+	if (rc)
+		return rc;
+	rc = np_site_make(c->site, r->answers.nodes, r->answers.parts,
+			  r->answers.topology, c->charge.whole_nodes, &site,
+			  err);
+	if (rc)
+		return rc;
+	np_site_unref(c->site);
+	c->site = site;
+	if (!np_leaves_n(np_site_leaves(site)))
+		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
+			"placement needs TopologyPlugin=topology/tree");
+	rc = read_store(c, r, err);
+	return rc ? rc :
+	       np_view_make(&r->answers, site, r->index, &conf->place,
+			    c->memos, r->change, r->n_changes, now_sec,
+			    c->last_sec, &r->view, err);
+}
+
+static int decide(struct np_cycle *c, struct round *r, struct np_err *err)
+{
+	struct np_policy policy;
+
+	np_policy_init(&policy);
+	np_settings_policy(&c->settings, r->index, &policy);
+	return np_placement_decide(r->view.snapshot, r->table, &policy,
+				   &r->placement, err);
+}
+
+static void keep_held(struct np_cycle *c, const struct round *r)
+{
+	for (size_t i = 0; i < r->view.n_jobs; i++) {
+		struct np_memo *memo = np_memos_find(c->memos,
+						     r->view.job[i].id);
+
+		if (memo)
+			memo->held_sec =
+				np_placement_at(r->placement, i)->held_sec;
+	}
+	np_memos_sweep(c->memos);
+}
+
+/* Hand the decision to the callbacks. */
+static int publish(struct np_cycle *c, struct round *r)
+{
+	struct np_standing *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->placement = r->placement;
+	s->site = np_site_ref(r->view.site);
+	s->index = r->index;
+	s->set = r->view.set;
+	s->now_sec = r->view.now_sec;
+	r->placement = NULL;
+	r->index = NULL;
+	r->view.set = NULL;
+	np_desk_publish(c->desk, s, s->now_sec - 1);
+	return 0;
+}
+
+static int write_all(struct np_cycle *c, struct round *r,
+		     bool (*go_on)(void *arg), void *arg, bool *cut)
+{
+	struct np_applied a;
+	int rc;
+
+	np_tell_log(&r->view, r->placement, c->memos);
+	rc = np_apply(&r->view, r->placement, c->memos, MAX_UPDATES, go_on,
+		      arg, &a);
+	np_desk_note_written(c->desk, a.written, a.n_written);
+	*cut = a.cut || a.failures;
+	return rc;
+}
+
+static void tell(struct np_cycle *c, struct round *r, bool now)
+{
+	const struct np_conf *conf = &c->settings.conf;
+	mode_t mode = c->charge.private_jobs ? 0640 : 0644;
+	struct np_tell t = {
+		.charge = &c->charge, .settings = &c->settings,
+		.fabric = np_catalog_fabric(c->catalog), .table = r->table,
+		.trouble = r->trouble.text,
+		.decide_sec = np_mono_sec() - r->began_sec,
+	};
+
+	np_past_update(c->past, &r->view, &r->answers, r->table, conf->store,
+		       mode, &r->trouble);
+	if (!now && np_mono_sec() - c->told_sec < TELL_SEC)
+		return;
+	np_tell_save(&t, &r->view, r->placement, mode, &r->trouble);
+	c->told_sec = np_mono_sec();
+}
+
+static void clean_up(struct round *r)
+{
+	np_placement_free(r->placement);
+	np_view_free(&r->view);
+	np_app_index_unref(r->index);
+	np_press_unref(r->table);
+	np_answers_free(&r->answers);
+	np_changes_free(r->change, r->n_changes);
+}
+
+static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
+		void *arg, bool *again, struct np_err *err)
+{
+	bool cut = false;
+	int rc = look(c, r, err);
+
+	if (!rc)
+		rc = decide(c, r, err);
+	if (!rc && !go_on(arg))
+		return 0;
+	if (!rc)
+		rc = write_all(c, r, go_on, arg, &cut);
+	if (rc)
+		return rc;
+	keep_held(c, r);
+	c->last_sec = r->view.now_sec;
+	tell(c, r, cut || r->n_changes);
+	*again = cut || r->more;
+	return publish(c, r);
+}
+
+void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
+		  double *next_sec)
+{
+	struct round r = { .began_sec = np_mono_sec() };
+	bool again = false;
+	int rc;
+
+	configure(c);
+	*next_sec = IDLE_SEC;
+	if (!take_charge(c))
+		return;
+	np_desk_busy(c->desk, true);
+	r.change = np_desk_take_changes(c->desk, &r.n_changes);
+	rc = work(c, &r, go_on, arg, &again, &r.trouble);
+	np_desk_busy(c->desk, false);
+	if (rc)
+		np_desk_withdraw(c->desk);
+	if (!r.trouble.text[0])
+		r.trouble = c->settings.trouble;
+	complain(c, &r.trouble);
+	clean_up(&r);
+	*next_sec = again ? 0 : np_settings_at_work(&c->settings) ?
+		    c->settings.conf.place.interval_sec : QUIET_SEC;
+}

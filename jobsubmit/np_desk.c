@@ -1,0 +1,202 @@
+#include "np_desk.h"
+
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct np_desk {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool woken, busy;
+	struct np_conf conf;
+	struct np_standing *standing;
+	struct np_written *written;
+	size_t n_written;
+	struct np_change *change;
+	size_t n_changes;
+};
+
+int np_desk_new(const struct np_conf *conf, struct np_desk **out)
+{
+	struct np_desk *d = calloc(1, sizeof(*d));
+	pthread_condattr_t attr;
+
+	if (!d)
+		return -ENOMEM;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&d->cond, &attr);
+	pthread_condattr_destroy(&attr);
+	d->conf = *conf;
+	*out = d;
+	return 0;
+}
+
+void np_desk_configure(struct np_desk *d, const struct np_conf *conf)
+{
+	pthread_mutex_lock(&d->lock);
+	d->conf = *conf;
+	pthread_mutex_unlock(&d->lock);
+}
+
+struct np_standing *np_desk_lock(struct np_desk *d,
+				 const struct np_conf **conf)
+{
+	pthread_mutex_lock(&d->lock);
+	*conf = &d->conf;
+	return d->standing;
+}
+
+void np_desk_unlock(struct np_desk *d)
+{
+	pthread_mutex_unlock(&d->lock);
+}
+
+bool np_desk_is_busy(const struct np_desk *d)
+{
+	return d->busy;
+}
+
+void np_desk_busy(struct np_desk *d, bool busy)
+{
+	pthread_mutex_lock(&d->lock);
+	d->busy = busy;
+	pthread_mutex_unlock(&d->lock);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = ((const struct np_written *)a)->id;
+	uint32_t y = ((const struct np_written *)b)->id;
+
+	return x < y ? -1 : x > y;
+}
+
+const struct np_written *np_desk_written(const struct np_desk *d, uint32_t id)
+{
+	const struct np_written key = { .id = id };
+
+	return d->n_written ? bsearch(&key, d->written, d->n_written,
+				      sizeof(key), by_id) : NULL;
+}
+
+void np_desk_changed(struct np_desk *d, const struct np_change *c)
+{
+	struct np_change *grown = NULL;
+
+	if (d->n_changes < NP_DESK_MAX_CHANGES)
+		grown = reallocarray(d->change, d->n_changes + 1,
+				     sizeof(*grown));
+	if (!grown) {
+		/* The thread then works it out from what stands there. */
+		free(c->exc_nodes);
+		return;
+	}
+	d->change = grown;
+	d->change[d->n_changes++] = *c;
+}
+
+void np_desk_wake(struct np_desk *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->woken = true;
+	pthread_cond_signal(&d->cond);
+	pthread_mutex_unlock(&d->lock);
+}
+
+bool np_desk_wait(struct np_desk *d, double sec)
+{
+	struct timespec t;
+	bool woken;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += (time_t)sec;
+	t.tv_nsec += (long)(1e9 * (sec - (double)(time_t)sec));
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_nsec -= 1000000000;
+		t.tv_sec++;
+	}
+	pthread_mutex_lock(&d->lock);
+	while (!d->woken && !pthread_cond_timedwait(&d->cond, &d->lock, &t))
+		;
+	woken = d->woken;
+	d->woken = false;
+	pthread_mutex_unlock(&d->lock);
+	return woken;
+}
+
+static void standing_free(struct np_standing *s)
+{
+	if (!s)
+		return;
+	np_placement_free(s->placement);
+	np_site_unref(s->site);
+	np_app_index_unref(s->index);
+	free(s->set);
+	free(s);
+}
+
+void np_desk_publish(struct np_desk *d, struct np_standing *s,
+		     int64_t since_sec)
+{
+	struct np_standing *old;
+
+	pthread_mutex_lock(&d->lock);
+	old = d->standing;
+	if (s && old && old->site == s->site)
+		np_placement_carry(s->placement, old->placement, since_sec);
+	d->standing = s;
+	pthread_mutex_unlock(&d->lock);
+	standing_free(old);
+}
+
+void np_desk_withdraw(struct np_desk *d)
+{
+	np_desk_publish(d, NULL, 0);
+}
+
+
+void np_written_free(struct np_written *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(w[i].ours);
+	free(w);
+}
+
+void np_desk_note_written(struct np_desk *d, struct np_written *w, size_t n)
+{
+	struct np_written *old;
+	size_t n_old;
+
+	pthread_mutex_lock(&d->lock);
+	old = d->written;
+	n_old = d->n_written;
+	d->written = w;
+	d->n_written = n;
+	pthread_mutex_unlock(&d->lock);
+	np_written_free(old, n_old);
+}
+
+struct np_change *np_desk_take_changes(struct np_desk *d, size_t *n)
+{
+	struct np_change *c;
+
+	pthread_mutex_lock(&d->lock);
+	c = d->change;
+	*n = d->n_changes;
+	d->change = NULL;
+	d->n_changes = 0;
+	pthread_mutex_unlock(&d->lock);
+	return c;
+}
+
+void np_changes_free(struct np_change *c, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(c[i].exc_nodes);
+	free(c);
+}

@@ -1,0 +1,95 @@
+/*
+ * What the callbacks and the thread share, behind one mutex that is only held
+ * for moments: the last decision, and what users changed since.
+ */
+#ifndef NP_DESK_H
+#define NP_DESK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "np_catalog.h"
+#include "np_conf.h"
+#include "np_placement.h"
+#include "np_site.h"
+
+#define NP_DESK_MAX_CHANGES 1024
+
+/* A decision with all that is needed to use it; each part is shared. */
+struct np_standing {
+	struct np_placement *placement;
+	struct np_site *site;
+	struct np_app_index *index;
+	uint32_t *set;	 /* of each partition of the site: its nodes, as a set
+			    of the snapshot */
+	int64_t now_sec; /* when the snapshot was taken */
+};
+
+/* What stands in a pending job from us, for job_modify. */
+struct np_written {
+	uint32_t id;
+	char *ours;	   /* hostlist; NULL: none */
+	int64_t until_sec; /* 0: none */
+};
+
+/* What a user, or an administrator, changed in a job. */
+struct np_change {
+	uint32_t id;	 /* of the job, or of the array it belongs to */
+	char *exc_nodes; /* the list as it was given; NULL: not touched */
+	int64_t begin_sec; /* 0: not touched */
+};
+
+struct np_desk;
+
+/* conf is copied.  Returns 0 or -ENOMEM. */
+int np_desk_new(const struct np_conf *conf, struct np_desk **out);
+
+/* Replaces the settings. */
+void np_desk_configure(struct np_desk *d, const struct np_conf *conf);
+
+/*
+ * Lock it for a callback and look; until np_desk_unlock().  The standing
+ * decision is NULL before the first one, or after np_desk_withdraw().
+ */
+struct np_standing *np_desk_lock(struct np_desk *d,
+				 const struct np_conf **conf);
+void np_desk_unlock(struct np_desk *d);
+
+/*
+ * Only between lock and unlock: is the thread between looking at the cluster
+ * and publishing what it decided?  What conflicts then waits for it.
+ */
+bool np_desk_is_busy(const struct np_desk *d);
+void np_desk_busy(struct np_desk *d, bool busy); /* for the thread */
+
+/* Only between lock and unlock: what stands in a job; NULL: nothing. */
+const struct np_written *np_desk_written(const struct np_desk *d, uint32_t id);
+
+/* Only between lock and unlock; takes c->exc_nodes. */
+void np_desk_changed(struct np_desk *d, const struct np_change *c);
+
+/* Wake the thread before its time. */
+void np_desk_wake(struct np_desk *d);
+
+/* For the thread: wait for so long, or until woken; true: woken. */
+bool np_desk_wait(struct np_desk *d, double sec);
+
+/*
+ * A new decision replaces the last one, which is freed; s and all in it are
+ * taken.  What was admitted at since_sec or later is carried over.
+ */
+void np_desk_publish(struct np_desk *d, struct np_standing *s,
+		     int64_t since_sec);
+
+/* No decision is to be used any more. */
+void np_desk_withdraw(struct np_desk *d);
+
+/* n entries by ascending id; the array and its texts are taken. */
+void np_desk_note_written(struct np_desk *d, struct np_written *w, size_t n);
+void np_written_free(struct np_written *w, size_t n);
+
+/* The changes so far, to be freed with np_changes_free(). */
+struct np_change *np_desk_take_changes(struct np_desk *d, size_t *n);
+void np_changes_free(struct np_change *c, size_t n);
+
+#endif

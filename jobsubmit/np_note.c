@@ -1,0 +1,197 @@
+#include "np_note.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPEN "netprof{"
+#define MAX_LIST (1 << 20) /* bytes of a hostlist */
+
+static const char *find(const char *comment)
+{
+	return comment ? strstr(comment, OPEN) : NULL;
+}
+
+bool np_note_in(const char *comment)
+{
+	return find(comment);
+}
+
+/* A value may hold all but spaces and braces. */
+static bool is_list(const char *text, size_t len)
+{
+	if (!len || len > MAX_LIST)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!isgraph((unsigned char)text[i]) || text[i] == '{')
+			return false;
+	return true;
+}
+
+static int take_list(const char *text, size_t len, char **out)
+{
+	if (*out || !is_list(text, len))
+		return -EINVAL;
+	*out = strndup(text, len);
+	return *out ? 0 : -ENOMEM;
+}
+
+static int take_app(const char *text, size_t len, char *app)
+{
+	if (!len || len > NP_APP_MAX)
+		return -EINVAL;
+	memcpy(app, text, len);
+	app[len] = '\0';
+	return np_app_check(app, NULL) ? -EINVAL : 0;
+}
+
+/* A number from 0 to 1e15: seconds, or a date in them. */
+static int take_number(const char *text, size_t len, double *out)
+{
+	char buf[32], *end;
+
+	if (!len || len >= sizeof(buf))
+		return -EINVAL;
+	memcpy(buf, text, len);
+	buf[len] = '\0';
+	*out = strtod(buf, &end);
+	return *end || !(*out >= 0 && *out <= 1e15) ? -EINVAL : 0;
+}
+
+static int take_date(const char *text, size_t len, int64_t *out)
+{
+	double sec;
+	int rc = take_number(text, len, &sec);
+
+	if (!rc)
+		*out = (int64_t)sec;
+	return rc;
+}
+
+static int take(struct np_note *n, const char *word, size_t len)
+{
+	const char *eq = memchr(word, '=', len), *value = eq + 1;
+	size_t key, rest;
+
+	if (!eq)
+		return -EINVAL;
+	key = (size_t)(eq - word);
+	rest = len - key - 1;
+#define IS(name) (key == strlen(name) && !memcmp(word, name, key))
+	if (IS("app"))
+		return take_app(value, rest, n->app);
+	if (IS("user"))
+		return take_list(value, rest, &n->user);
+	if (IS("ours"))
+		return take_list(value, rest, &n->ours);
+	if (IS("until"))
+		return take_date(value, rest, &n->until_sec);
+	if (IS("begin"))
+		return take_date(value, rest, &n->begin_sec);
+	if (IS("held")) {
+		n->decided = true;
+		return take_number(value, rest, &n->held_sec);
+	}
+#undef IS
+	return 0; /* a later release's */
+}
+
+int np_note_read(const char *comment, struct np_note *out)
+{
+	const char *at = find(comment), *end;
+	int rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (!at)
+		return -ENOENT;
+	at += strlen(OPEN);
+	end = strchr(at, '}');
+	if (!end)
+		return -EINVAL;
+	while (!rc && at < end) {
+		size_t len = strcspn(at, " }");
+
+		if (len)
+			rc = take(out, at, len);
+		at += len + (at[len] == ' ');
+	}
+	if (rc)
+		np_note_clear(out);
+	return rc;
+}
+
+void np_note_clear(struct np_note *n)
+{
+	free(n->user);
+	free(n->ours);
+	memset(n, 0, sizeof(*n));
+}
+
+static void put(FILE *f, const struct np_note *n)
+{
+	const char *space = "";
+
+	fputs(OPEN, f);
+#define WORD(...) (fputs(space, f), fprintf(f, __VA_ARGS__), space = " ")
+	if (n->app[0])
+		WORD("app=%s", n->app);
+	if (n->user)
+		WORD("user=%s", n->user);
+	if (n->ours)
+		WORD("ours=%s", n->ours);
+	if (n->until_sec)
+		WORD("until=%lld", (long long)n->until_sec);
+	if (n->begin_sec)
+		WORD("begin=%lld", (long long)n->begin_sec);
+	if (n->decided)
+		WORD("held=%.0f", n->held_sec);
+#undef WORD
+	fputc('}', f);
+}
+
+/* The comment before the note, and what is behind it. */
+static size_t split(const char *comment, const char **behind)
+{
+	const char *at = find(comment), *end;
+
+	if (!at) {
+		*behind = "";
+		return strlen(comment);
+	}
+	end = strchr(at, '}');
+	*behind = end ? end + 1 : "";
+	return (size_t)(at - comment);
+}
+
+char *np_note_write(const char *comment, const struct np_note *n)
+{
+	const char *behind;
+	char *text = NULL;
+	size_t size, before;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	if (!comment)
+		comment = "";
+	before = split(comment, &behind);
+	while (before && comment[before - 1] == ' ')
+		before--;
+	fwrite(comment, 1, before, f);
+	if (n) {
+		if (before)
+			fputc(' ', f);
+		put(f, n);
+	}
+	behind += strspn(behind, " ");
+	if (*behind && (before || n))
+		fputc(' ', f);
+	fputs(behind, f);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

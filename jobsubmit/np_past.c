@@ -1,0 +1,289 @@
+#include "np_past.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_leaves.h"
+#include "np_state.h"
+
+/* A job that runs or ran. */
+struct job {
+	struct np_seen seen; /* its texts and bitmaps are not ours */
+	unsigned flags;
+	double end_sec;	     /* 0: it runs */
+	uint32_t *leaf;
+	size_t n_leaves;
+};
+
+struct np_past {
+	struct job *job; /* by id */
+	size_t n;
+	struct np_site *site; /* of the leaves */
+};
+
+int np_past_new(struct np_past **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+static void forget_all(struct np_past *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->job[i].leaf);
+	free(p->job);
+	p->job = NULL;
+	p->n = 0;
+}
+
+void np_past_free(struct np_past *p)
+{
+	if (!p)
+		return;
+	forget_all(p);
+	np_site_unref(p->site);
+	free(p);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = ((const struct job *)a)->seen.id;
+	uint32_t y = ((const struct job *)b)->seen.id;
+
+	return x < y ? -1 : x > y;
+}
+
+static struct job *find(struct np_past *p, size_t n, uint32_t id)
+{
+	const struct job key = { .seen.id = id };
+
+	return n ? bsearch(&key, p->job, n, sizeof(key), by_id) : NULL;
+}
+
+/* Returns 0 or -ENOMEM. */
+static int take(struct job *to, const struct np_view *v, size_t i)
+{
+	const uint32_t *leaf = np_snapshot_job_leaves(v->snapshot, i,
+						      &to->n_leaves);
+	const struct np_job *in = np_snapshot_job_at(v->snapshot, i);
+
+	to->seen = v->job[i];
+	to->flags = in->flags;
+	to->end_sec = 0;
+	free(to->leaf);
+	to->leaf = calloc(to->n_leaves + 1, sizeof(*to->leaf));
+	if (!to->leaf) {
+		to->n_leaves = 0;
+		return -ENOMEM;
+	}
+	if (to->n_leaves)
+		memcpy(to->leaf, leaf, to->n_leaves * sizeof(*leaf));
+	return 0;
+}
+
+/* When did a job end that runs no more? */
+static double end_of(const struct np_answers *a, uint32_t id, int64_t now_sec)
+{
+	for (uint32_t i = 0; i < a->jobs->record_count; i++) {
+		const slurm_job_info_t *j = &a->jobs->job_array[i];
+
+		if (j->job_id == id)
+			return j->end_time && j->end_time <= now_sec ?
+			       (double)j->end_time : (double)now_sec;
+	}
+	return (double)now_sec;
+}
+
+static bool share_leaf(const struct job *a, const struct job *b, uint32_t *leaf,
+		       size_t *n)
+{
+	*n = 0;
+	for (size_t i = 0, k = 0; i < a->n_leaves && k < b->n_leaves;)
+		if (a->leaf[i] < b->leaf[k]) {
+			i++;
+		} else if (a->leaf[i] > b->leaf[k]) {
+			k++;
+		} else {
+			leaf[(*n)++] = a->leaf[i];
+			i++;
+			k++;
+		}
+	return *n;
+}
+
+static char *leaf_names(const struct np_site *s, const uint32_t *leaf, size_t n)
+{
+	const struct np_leaves *l = np_site_leaves(s);
+	np_hostlist_t list = slurm_hostlist_create(NULL);
+	char *text;
+
+	for (size_t i = 0; i < n; i++)
+		slurm_hostlist_push_host(list, np_leaves_name(l, leaf[i]));
+	text = slurm_hostlist_ranged_string_malloc(list);
+	slurm_hostlist_destroy(list);
+	return text;
+}
+
+static double predicted(const struct np_press *t, const struct job *a,
+			const struct job *b)
+{
+	size_t n = np_press_n(t);
+
+	if (a->seen.profile < 0 || b->seen.profile < 0 ||
+	    (size_t)a->seen.profile >= n || (size_t)b->seen.profile >= n)
+		return 0;
+	return np_press_slowdown(t, (uint32_t)a->seen.profile,
+				 (uint32_t)b->seen.profile,
+				 a->flags & b->flags & NP_JOB_SHARES_NODES,
+				 a->n_leaves > 1 && b->n_leaves > 1);
+}
+
+/* Who was beside it: fills in neighbours and slowdown. */
+static int look_back(struct np_past *p, const struct np_press *t,
+		     const struct job *a, struct np_ended *e)
+{
+	double whole = a->end_sec - (double)a->seen.start_sec, log_sum = 0;
+	uint32_t *leaf = calloc(a->n_leaves + 1, sizeof(*leaf));
+
+	if (!leaf)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n && whole > 0; i++) {
+		const struct job *b = &p->job[i];
+		double from = fmax((double)a->seen.start_sec,
+				   (double)b->seen.start_sec);
+		double to = b->end_sec ? fmin(a->end_sec, b->end_sec) :
+					 a->end_sec;
+		struct np_ended_neighbour *grown;
+		size_t n;
+
+		if (a == b || to - from < 1 || !share_leaf(a, b, leaf, &n))
+			continue;
+		grown = reallocarray(e->neighbour, e->n_neighbours + 1,
+				     sizeof(*grown));
+		if (!grown)
+			break;
+		e->neighbour = grown;
+		grown[e->n_neighbours++] = (struct np_ended_neighbour){
+			.id = b->seen.id, .app = strdup(b->seen.app),
+			.leaves = leaf_names(p->site, leaf, n),
+			.overlap_sec = to - from,
+			.slowdown = predicted(t, a, b),
+		};
+		log_sum += (to - from) / whole * log1p(predicted(t, a, b));
+	}
+	e->slowdown = expm1(log_sum);
+	free(leaf);
+	return 0;
+}
+
+static int write_down(struct np_past *p, const struct np_press *t,
+		      const struct job *a, const char *store_dir, mode_t mode,
+		      struct np_err *err)
+{
+	struct np_ended e = {
+		.id = a->seen.id, .array = a->seen.array,
+		.task = a->seen.task, .uid = a->seen.uid,
+		.app = strdup(a->seen.app),
+		.partition = strdup(a->seen.partition < 0 ? "" :
+				    np_site_partition_name(p->site,
+							   a->seen.partition)),
+		.leaves = leaf_names(p->site, a->leaf, a->n_leaves),
+		.n_nodes = a->seen.n_nodes, .submit = (double)a->seen.submit_sec,
+		.start = (double)a->seen.start_sec, .end = a->end_sec,
+		.held_sec = a->seen.held_sec,
+	};
+	int rc = look_back(p, t, a, &e);
+
+	if (!rc)
+		rc = np_ended_append(store_dir, &e, mode, err);
+	np_ended_free(&e);
+	return rc;
+}
+
+/* Jobs that ended before every running one began are nobody's neighbours. */
+static void drop_old(struct np_past *p)
+{
+	double oldest = INFINITY;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->job[i].end_sec &&
+		    (double)p->job[i].seen.start_sec < oldest)
+			oldest = (double)p->job[i].seen.start_sec;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct job *j = &p->job[i];
+
+		if (j->end_sec && (j->end_sec < oldest || p->n - (i - kept) >
+				   NP_PAST_MAX))
+			free(j->leaf);
+		else
+			p->job[kept++] = *j;
+	}
+	p->n = kept;
+}
+
+/* A requeued job starts anew under its id. */
+static int merge(struct np_past *p, const struct np_view *v, bool *runs)
+{
+	size_t had = p->n, fresh = 0;
+	struct job *grown;
+
+	for (size_t i = 0; i < v->n_jobs; i++)
+		fresh += v->job[i].state == NP_JOB_RUNNING;
+	grown = reallocarray(p->job, had + fresh + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	p->job = grown;
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		struct job *j;
+
+		if (v->job[i].state != NP_JOB_RUNNING)
+			continue;
+		j = find(p, had, v->job[i].id);
+		if (j)
+			runs[j - p->job] = true;
+		else
+			memset(j = &p->job[p->n++], 0, sizeof(*j));
+		if (take(j, v, i))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int np_past_update(struct np_past *p, const struct np_view *v,
+		   const struct np_answers *a, const struct np_press *t,
+		   const char *store_dir, mode_t mode, struct np_err *err)
+{
+	bool *runs;
+	size_t had;
+	int rc, last = 0;
+
+	if (p->site != v->site) {
+		forget_all(p);
+		np_site_unref(p->site);
+		p->site = np_site_ref(v->site);
+	}
+	had = p->n;
+	runs = calloc(had + 1, sizeof(*runs));
+	rc = runs ? merge(p, v, runs) : -ENOMEM;
+	for (size_t i = 0; !rc && i < had; i++)
+		if (!runs[i] && !p->job[i].end_sec)
+			p->job[i].end_sec = end_of(a, p->job[i].seen.id,
+						   v->now_sec);
+		else
+			runs[i] = true; /* not now */
+	for (size_t i = 0; !rc && i < had; i++)
+		if (!runs[i] && p->job[i].seen.app[0]) {
+			int e = write_down(p, t, &p->job[i], store_dir, mode,
+					   err);
+
+			last = e ? e : last;
+		}
+	free(runs);
+	drop_old(p);
+	if (p->n)
+		qsort(p->job, p->n, sizeof(*p->job), by_id);
+	return rc ? np_errf(err, rc, "out of memory") : last;
+}

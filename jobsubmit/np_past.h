@@ -1,0 +1,31 @@
+/*
+ * Who was beside whom: remembers jobs while they run and some time after, and
+ * writes down a job with its neighbours when it ends.
+ */
+#ifndef NP_PAST_H
+#define NP_PAST_H
+
+#include <sys/types.h>
+
+#include "np_conflict.h"
+#include "np_err.h"
+#include "np_view.h"
+
+#define NP_PAST_MAX 50000 /* jobs remembered; the oldest that ended go first */
+
+struct np_past;
+
+int np_past_new(struct np_past **out);
+void np_past_free(struct np_past *p); /* NULL is allowed */
+
+/*
+ * The jobs that run now; those that ran at the last call and do not any more
+ * have ended, as a->jobs says or by now, and those with an application are
+ * appended to the store.  Returns 0, or with err what np_ended_append() gave
+ * last.
+ */
+int np_past_update(struct np_past *p, const struct np_view *v,
+		   const struct np_answers *a, const struct np_press *t,
+		   const char *store_dir, mode_t mode, struct np_err *err);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * The cluster's fixed parts: names of nodes, leaf switches, partitions, and
+ * which nodes would do for a job.  Immutable once made; shared between threads
+ * by counting references.  Loading is a few RPCs: never in a callback.
+ */
+#ifndef NP_SITE_H
+#define NP_SITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_err.h"
+#include "np_leaves.h"
+#include "np_slurm_compat.h"
+
+#define NP_SITE_MAX_CLASSES 256
+
+struct np_site;
+
+/* What a job asks of its nodes, out of its description or its record. */
+struct np_need {
+	const char *partition; /* NULL: the default one; "a,b" */
+	const char *features;  /* NULL: none */
+	bool tres;	       /* asks for devices */
+	uint32_t cpus_per_node;
+	uint64_t memory_mb;    /* per node */
+	uint64_t memory_per_cpu_mb;
+	uint64_t cpus, tasks;  /* in total; 0: not said */
+	uint32_t tasks_per_node;
+	uint32_t nodes;	       /* 0: not said */
+};
+
+/* What follows from it. */
+struct np_fit {
+	int partition;	  /* index of the (first) partition */
+	uint32_t nodes;	  /* it needs at least */
+	bool constraint;  /* which nodes would do is not known */
+	bool any_node;	  /* of the partition's nodes, all would do */
+};
+
+/*
+ * Without a topology there are no leaves, and nothing is ever closed.
+ *
+ * Nodes of the site as slurm_load_node() gives them, with topology and
+ * partitions.  old: returned again, with a further reference, where nothing
+ * changed; may be NULL.  Returns 0, or -errno with err.
+ */
+int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
+		 const partition_info_msg_t *parts, const char *topology,
+		 bool whole_nodes, struct np_site **out, struct np_err *err);
+struct np_site *np_site_ref(struct np_site *s);
+void np_site_unref(struct np_site *s); /* NULL is allowed */
+
+struct np_leaves *np_site_leaves(const struct np_site *s);
+size_t np_site_n_nodes(const struct np_site *s);
+size_t np_site_words(const struct np_site *s); /* of a bitmap of nodes */
+const char *np_site_node(const struct np_site *s, size_t node);
+
+size_t np_site_n_partitions(const struct np_site *s);
+/* -1: there is no such partition.  NULL: the default one. */
+int np_site_partition(const struct np_site *s, const char *name);
+const char *np_site_partition_name(const struct np_site *s, int partition);
+const uint64_t *np_site_partition_nodes(const struct np_site *s, int partition);
+/* Do jobs that do not ask to be alone share nodes there? */
+bool np_site_partition_shares(const struct np_site *s, int partition);
+
+/*
+ * nodes[]: those of the partition that would do.  Returns 0, or -ENOENT where
+ * the partition is not known.  No allocation; at most classes times words.
+ */
+int np_site_fit(const struct np_site *s, const struct np_need *need,
+		uint64_t *nodes, struct np_fit *fit);
+
+/*
+ * Nodes of a hostlist expression, unknown names left out; NULL: none.
+ * Returns 0, -EINVAL (not a hostlist) or -ENOMEM.  Work grows with the list,
+ * which is no longer than the cluster.
+ */
+int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes);
+
+/* And back, malloc'ed; NULL: no node, or out of memory.  Slow on long lists. */
+char *np_site_format(const struct np_site *s, const uint64_t *nodes);
+
+/*
+ * A hostlist of all nodes on the leaves that are not in open[], malloc'ed, in
+ * time that grows with the leaves alone.  NULL: none is closed, or out of
+ * memory.
+ */
+char *np_site_closed(const struct np_site *s, const uint64_t *open);
+
+/* Bits from Slurm's pairs of first and last index; -1 ends; NULL: none. */
+void np_site_pairs(const struct np_site *s, const int32_t *inx,
+		   uint64_t *nodes);
+
+#endif

@@ -1,0 +1,261 @@
+/* The site out of what Slurm tells. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_bits.h"
+#include "np_site_impl.h"
+#include "np_topo.h"
+
+static uint64_t mix(uint64_t h, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static uint64_t mix_text(uint64_t h, const char *text)
+{
+	return mix(h, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+static uint64_t digest(const node_info_msg_t *nodes,
+		       const partition_info_msg_t *parts, const char *topology,
+		       bool whole_nodes)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (uint32_t i = 0; i < nodes->record_count; i++) {
+		const node_info_t *n = &nodes->node_array[i];
+
+		h = mix_text(h, n->name);
+		h = mix_text(h, n->features_act);
+		h = mix(h, &n->cpus, sizeof(n->cpus));
+		h = mix(h, &n->real_memory, sizeof(n->real_memory));
+	}
+	for (uint32_t i = 0; i < parts->record_count; i++) {
+		const partition_info_t *p = &parts->partition_array[i];
+
+		h = mix_text(h, p->name);
+		h = mix_text(h, p->nodes);
+		h = mix(h, &p->flags, sizeof(p->flags));
+		h = mix(h, &p->max_share, sizeof(p->max_share));
+	}
+	h = mix(h, &whole_nodes, sizeof(whole_nodes));
+	return mix_text(h, topology);
+}
+
+static int add_names(struct np_site *s, const node_info_msg_t *nodes)
+{
+	s->name = calloc(s->n_nodes + 1, sizeof(*s->name));
+	for (size_t i = 0; s->name && i < s->n_nodes; i++) {
+		const char *name = nodes->node_array[i].name;
+
+		s->name[i] = strdup(name ? name : "");
+		if (!s->name[i])
+			return -ENOMEM;
+	}
+	return s->name ? np_site_index(s) : -ENOMEM;
+}
+
+static bool same_class(const struct np_class *c, const node_info_t *n)
+{
+	return c->cpus == n->cpus && c->memory_mb == n->real_memory &&
+	       !strcmp(c->features, n->features_act ? n->features_act : "");
+}
+
+static struct np_class *new_class(struct np_site *s, const node_info_t *n)
+{
+	struct np_class *c = &s->class[s->n_classes];
+
+	c->cpus = n->cpus;
+	c->memory_mb = n->real_memory;
+	c->features = strdup(n->features_act ? n->features_act : "");
+	c->nodes = calloc(s->words, sizeof(*c->nodes));
+	s->n_classes++;
+	return c->features && c->nodes ? c : NULL;
+}
+
+/* Too many classes: the last one has the least of all that are in it. */
+static void widen(struct np_class *c, const node_info_t *n)
+{
+	if (n->cpus < c->cpus)
+		c->cpus = n->cpus;
+	if (n->real_memory < c->memory_mb)
+		c->memory_mb = n->real_memory;
+	c->features[0] = '\0';
+}
+
+static int add_classes(struct np_site *s, const node_info_msg_t *nodes)
+{
+	struct np_class *c = NULL;
+
+	s->class = calloc(NP_SITE_MAX_CLASSES, sizeof(*s->class));
+	if (!s->class)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		const node_info_t *n = &nodes->node_array[i];
+		size_t k = 0;
+
+		if (!c || !same_class(c, n)) {
+			while (k < s->n_classes && !same_class(&s->class[k], n))
+				k++;
+			if (k < s->n_classes)
+				c = &s->class[k];
+			else if (k < NP_SITE_MAX_CLASSES)
+				c = new_class(s, n);
+			else
+				widen(c = &s->class[k - 1], n);
+		}
+		if (!c)
+			return -ENOMEM;
+		np_bits_set(c->nodes, i);
+	}
+	return 0;
+}
+
+static int add_parts(struct np_site *s, const partition_info_msg_t *parts,
+		     bool whole_nodes)
+{
+	s->part = calloc(parts->record_count + 1, sizeof(*s->part));
+	if (!s->part)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < parts->record_count; i++) {
+		const partition_info_t *from = &parts->partition_array[i];
+		struct np_part *p = &s->part[s->n_parts++];
+
+		p->name = strdup(from->name ? from->name : "");
+		p->nodes = calloc(s->words, sizeof(*p->nodes));
+		if (!p->name || !p->nodes)
+			return -ENOMEM;
+		np_site_pairs(s, from->node_inx, p->nodes);
+		p->is_default = from->flags & PART_FLAG_DEFAULT;
+		/* OverSubscribe=EXCLUSIVE */
+		p->shares = !whole_nodes && from->max_share;
+		for (size_t k = 0; k < s->n_classes; k++)
+			p->n_classes += np_bits_meet(p->nodes,
+						     s->class[k].nodes,
+						     s->words);
+	}
+	return 0;
+}
+
+/* The nodes of one switch as indices; *node is malloc'ed. */
+static int leaf_nodes(const struct np_site *s, const char *hosts,
+		      uint64_t *bits, uint32_t **node, size_t *n)
+{
+	int rc = np_site_parse(s, hosts, bits);
+
+	*n = 0;
+	*node = NULL;
+	if (rc)
+		return rc;
+	*node = calloc(np_bits_count(bits, s->words) + 1, sizeof(**node));
+	if (!*node)
+		return -ENOMEM;
+	NP_BITS_EACH(i, bits, s->words)
+		(*node)[(*n)++] = (uint32_t)i;
+	return 0;
+}
+
+static int make_leaves(struct np_site *s, const struct np_topo *t,
+		       struct np_err *err)
+{
+	struct np_leaf *leaf = calloc(t->n + 1, sizeof(*leaf));
+	uint32_t **node = calloc(t->n + 1, sizeof(*node));
+	uint64_t *bits = calloc(s->words, sizeof(*bits));
+	size_t n = 0;
+	int rc = leaf && node && bits ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < t->n; i++) {
+		rc = leaf_nodes(s, t->leaf[i].nodes, bits, &node[n],
+				&leaf[n].n_nodes);
+		leaf[n].name = t->leaf[i].name;
+		leaf[n].node = node[n];
+		if (!rc && leaf[n].n_nodes)
+			n++;
+		else if (!rc)
+			free(node[n]);
+	}
+	if (!rc)
+		rc = np_leaves_new(s->n_nodes, leaf, n, &s->leaves, err);
+	for (size_t i = 0; node && i < n; i++)
+		free(node[i]);
+	free(bits);
+	free(node);
+	free(leaf);
+	return rc;
+}
+
+static int add_leaf_hosts(struct np_site *s)
+{
+	size_t n = np_leaves_n(s->leaves);
+	uint64_t *bits = calloc(s->words, sizeof(*bits));
+
+	s->leaf_hosts = calloc(n + 1, sizeof(*s->leaf_hosts));
+	for (size_t i = 0; bits && s->leaf_hosts && i < n; i++) {
+		size_t n_nodes;
+		const uint32_t *node = np_leaves_nodes(s->leaves, i, &n_nodes);
+
+		memset(bits, 0, s->words * sizeof(*bits));
+		for (size_t k = 0; k < n_nodes; k++)
+			np_bits_set(bits, node[k]);
+		s->leaf_hosts[i] = np_site_format(s, bits);
+		if (!s->leaf_hosts[i])
+			break;
+	}
+	free(bits);
+	return s->leaf_hosts && (!n || s->leaf_hosts[n - 1]) ? 0 : -ENOMEM;
+}
+
+static int add_leaves(struct np_site *s, const char *topology,
+		      struct np_err *err)
+{
+	struct np_topo t;
+	int rc = np_topo_parse(topology, &t, err);
+
+	if (rc)
+		return rc;
+	rc = make_leaves(s, &t, err);
+	np_topo_free(&t);
+	return rc ? rc : add_leaf_hosts(s);
+}
+
+int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
+		 const partition_info_msg_t *parts, const char *topology,
+		 bool whole_nodes, struct np_site **out, struct np_err *err)
+{
+	uint64_t d = digest(nodes, parts, topology, whole_nodes);
+	struct np_site *s;
+	int rc;
+
+	if (old && old->digest == d) {
+		*out = np_site_ref(old);
+		return 0;
+	}
+	if (!nodes->record_count || nodes->record_count > NP_LEAVES_MAX_NODES)
+		return np_errf(err, -EINVAL, "%u nodes: expected 1 to %d",
+			       nodes->record_count, NP_LEAVES_MAX_NODES);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return np_errf(err, -ENOMEM, "out of memory");
+	s->refs = 1;
+	s->digest = d;
+	s->n_nodes = nodes->record_count;
+	s->words = np_bits_words(s->n_nodes);
+	rc = add_names(s, nodes);
+	if (!rc)
+		rc = add_classes(s, nodes);
+	if (!rc)
+		rc = add_parts(s, parts, whole_nodes);
+	if (!rc)
+		rc = add_leaves(s, topology, err);
+	if (rc) {
+		np_site_unref(s);
+		return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
+	}
+	*out = s;
+	return 0;
+}

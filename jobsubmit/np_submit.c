@@ -1,0 +1,330 @@
+#include "np_submit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_bits.h"
+#include "np_ctl.h"
+#include "np_note.h"
+
+#define STARTING_SEC 10	 /* until the first decision is there */
+#define STALE_INTERVALS 30
+#define STALE_SEC 60
+#define MAX_LINE 512
+
+/* All that belongs to one submission. */
+struct submission {
+	struct np_desk *desk;
+	job_desc_msg_t *d;
+	const struct np_conf *conf;
+	const struct np_standing *standing;
+	int64_t now_sec;
+	enum np_mode mode;
+	char app[NP_APP_MAX + 1];
+	bool told; /* the job says so itself; else by a rule */
+	struct np_job job;
+	uint64_t *user, *minus; /* bitmaps of nodes */
+};
+
+static uint32_t or_zero(uint32_t v)
+{
+	return v == NO_VAL || v == INFINITE ? 0 : v;
+}
+
+static uint32_t or_zero16(uint16_t v)
+{
+	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
+}
+
+static struct np_need need_of(const job_desc_msg_t *d)
+{
+	uint64_t memory = d->pn_min_memory == NO_VAL64 ? 0 : d->pn_min_memory;
+	uint32_t each = or_zero16(d->cpus_per_task);
+	uint32_t tasks = or_zero(d->num_tasks);
+	struct np_need need = {
+		.partition = d->partition,
+		.features = d->features && *d->features ? d->features : NULL,
+		.tres = d->tres_per_job || d->tres_per_node ||
+			d->tres_per_socket || d->tres_per_task,
+		.cpus_per_node = or_zero16(d->pn_min_cpus),
+		.cpus = or_zero(d->min_cpus), .tasks = tasks,
+		.tasks_per_node = or_zero16(d->ntasks_per_node),
+		.nodes = or_zero(d->min_nodes),
+	};
+
+	if ((uint64_t)tasks * (each ? each : 1) > need.cpus)
+		need.cpus = (uint64_t)tasks * (each ? each : 1);
+	if (memory & MEM_PER_CPU)
+		need.memory_per_cpu_mb = memory & ~MEM_PER_CPU;
+	else
+		need.memory_mb = memory;
+	return need;
+}
+
+/* "0-3,8,10-20:2%4": how many tasks; bounded by the length of the text. */
+static uint32_t count_tasks(const char *inx)
+{
+	uint64_t n = 0;
+
+	while (*inx && *inx != '%') {
+		char *end;
+		unsigned long from = strtoul(inx, &end, 10), to = from;
+		unsigned long step = 1;
+
+		if (end == inx)
+			break;
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 10);
+		if (*end == ':')
+			step = strtoul(end + 1, &end, 10);
+		if (to >= from && step)
+			n += (to - from) / step + 1;
+		inx = end + strspn(end, ",");
+		if (*end != ',')
+			break;
+	}
+	return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+static unsigned flags_of(const job_desc_msg_t *d, const struct np_site *site,
+			 int partition)
+{
+	unsigned flags = 0;
+
+	if (d->shared != JOB_SHARED_NONE &&
+	    np_site_partition_shares(site, partition))
+		flags |= NP_JOB_SHARES_NODES;
+	if (d->req_nodes && *d->req_nodes)
+		flags |= NP_JOB_NODELIST;
+	if (d->reservation && *d->reservation)
+		flags |= NP_JOB_RESERVATION;
+	if (d->het_job_offset != NO_VAL)
+		flags |= NP_JOB_HETEROGENEOUS;
+	return flags;
+}
+
+/* Fill in the job; returns 0 or why it is left alone. */
+static int describe(struct submission *s)
+{
+	const struct np_site *site = s->standing->site;
+	const job_desc_msg_t *d = s->d;
+	size_t words = np_site_words(site);
+	struct np_need need = need_of(d);
+	struct np_fit fit;
+	int rc = np_site_fit(site, &need, s->minus, &fit);
+
+	if (rc)
+		return rc;
+	s->job = (struct np_job){
+		.owner = d->user_id, .state = NP_JOB_READY, .mode = s->mode,
+		.partition = (uint16_t)fit.partition,
+		.flags = flags_of(d, site, fit.partition),
+		.profile = np_app_index_find(s->standing->index, s->app,
+					     d->user_id),
+		.tasks = d->array_inx ? count_tasks(d->array_inx) : 1,
+		.array = d->array_inx ? 1 : 0,
+		.nodes_min = fit.nodes, .switches = or_zero(d->req_switch),
+		.submit_sec = s->now_sec,
+		.eligible_sec = d->begin_time > s->now_sec ? d->begin_time : 0,
+		.candidates = s->standing->set[fit.partition],
+	};
+	if (!d->priority)
+		s->job.state = NP_JOB_WAITING; /* held */
+	if (fit.constraint || np_site_parse(site, d->exc_nodes, s->user))
+		s->job.flags |= NP_JOB_CONSTRAINT;
+	/* From "would do" to "would not": the partition's other nodes. */
+	for (size_t w = 0; w < words; w++)
+		s->minus[w] = s->user[w] | ~s->minus[w];
+	if (np_site_n_nodes(site) % NP_BITS_WORD)
+		s->minus[words - 1] &= ~(~UINT64_C(0) <<
+			(np_site_n_nodes(site) % NP_BITS_WORD));
+	return 0;
+}
+
+static void set_text(char **where, const char *text)
+{
+	char *copy = slurm_xstrdup(text);
+
+	slurm_xfree((void **)where);
+	*where = copy;
+}
+
+static void put_note(struct submission *s, struct np_note *n)
+{
+	char *text;
+
+	if (s->told)
+		strcpy(n->app, s->app);
+	if (!n->app[0] && !n->decided)
+		return;
+	text = np_note_write(s->d->admin_comment, n);
+	if (text)
+		set_text(&s->d->admin_comment, text);
+	free(text);
+}
+
+/* Not before until_sec; the user's own begin time is kept if it is later. */
+static void defer(struct submission *s, struct np_note *n, int64_t until_sec)
+{
+	int64_t begin = s->d->begin_time > s->now_sec ? s->d->begin_time : 0;
+
+	n->begin_sec = begin;
+	n->until_sec = until_sec > begin ? until_sec : begin;
+	s->d->begin_time = n->until_sec;
+}
+
+static int exclude(struct submission *s, struct np_note *n,
+		   const uint64_t *open)
+{
+	char *closed = np_site_closed(s->standing->site, open), *both;
+
+	if (!closed)
+		return -ENOMEM;
+	n->ours = closed;
+	if (!n->user) {
+		set_text(&s->d->exc_nodes, closed);
+		return 0;
+	}
+	if (asprintf(&both, "%s,%s", n->user, closed) < 0)
+		return -ENOMEM;
+	set_text(&s->d->exc_nodes, both);
+	free(both);
+	return 0;
+}
+
+static void apply(struct submission *s, const struct np_outcome *o)
+{
+	const char *user = s->d->exc_nodes;
+	struct np_note n = { .decided = o->action != NP_ACT_NONE };
+
+	if (user && *user && n.decided)
+		n.user = strdup(user);
+	if (o->action == NP_ACT_CONFINE && exclude(s, &n, o->leaves))
+		n.decided = false;
+	if (o->action == NP_ACT_DEFER)
+		defer(s, &n, o->until_sec);
+	put_note(s, &n);
+	np_note_clear(&n);
+}
+
+static void log_decision(const struct submission *s, const char *line)
+{
+	slurm_info("netprof: submission by uid %u of \"%.64s\" (%s): %s",
+		   s->d->user_id, s->d->name ? s->d->name : "", s->app, line);
+}
+
+/* Only what certainly harms nobody starts while the thread decides. */
+static bool must_wait(const struct submission *s, const struct np_outcome *o)
+{
+	return np_desk_is_busy(s->desk) && s->mode == NP_MODE_ENFORCE &&
+	       (o->action == NP_ACT_CONFINE ||
+		(o->action == NP_ACT_ANYWHERE &&
+		 o->cause.why != NP_WHY_HARMLESS));
+}
+
+static bool decide(struct submission *s)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_outcome o;
+	char line[MAX_LINE];
+	int rc = describe(s);
+
+	if (!rc)
+		rc = np_placement_one(s->standing->placement, &s->job,
+				      s->minus, s->now_sec, &o, &err);
+	if (rc) {
+		slurm_info("netprof: submission by uid %u left alone: %s",
+			   s->d->user_id, err.text[0] ? err.text :
+			   strerror(-rc));
+		return false;
+	}
+	np_placement_text(s->standing->placement, &s->job, &o, line,
+			  sizeof(line));
+	log_decision(s, line);
+	if (s->mode == NP_MODE_ADVISE || !o.applied)
+		o = (struct np_outcome){ .action = NP_ACT_NONE };
+	if (must_wait(s, &o)) {
+		o.action = NP_ACT_DEFER;
+		o.until_sec = s->now_sec + STARTING_SEC;
+	}
+	apply(s, &o);
+	return o.action == NP_ACT_DEFER;
+}
+
+static bool is_stale(const struct submission *s)
+{
+	double limit = STALE_INTERVALS * s->conf->place.interval_sec;
+
+	return (double)(s->now_sec - s->standing->now_sec) >
+	       (limit > STALE_SEC ? limit : STALE_SEC);
+}
+
+/* Nothing is known yet: wait for the first decision, if waiting is allowed. */
+static bool without_decision(struct submission *s, bool starting)
+{
+	struct np_note n = { .decided = false };
+
+	if (starting && s->mode == NP_MODE_ENFORCE) {
+		n.decided = true;
+		if (s->d->exc_nodes && *s->d->exc_nodes)
+			n.user = strdup(s->d->exc_nodes);
+		defer(s, &n, s->now_sec + STARTING_SEC);
+		log_decision(s, "waits for the first decision since slurmctld "
+			     "started");
+	} else {
+		log_decision(s, "left alone: there is no recent decision");
+	}
+	put_note(s, &n);
+	np_note_clear(&n);
+	return starting;
+}
+
+/* The application, and the mode of the partition. */
+static bool concerns_us(struct submission *s)
+{
+	const struct np_place_conf *c = &s->conf->place;
+	const char *partition = s->d->partition;
+	const char *by_rule;
+
+	if (!partition && s->standing) {
+		int i = np_site_partition(s->standing->site, NULL);
+
+		partition = i < 0 ? NULL :
+			    np_site_partition_name(s->standing->site, i);
+	}
+	s->mode = np_place_conf_mode(c, partition);
+	if (s->mode == NP_MODE_OFF)
+		return false;
+	s->told = np_submit_told(s->d, s->app);
+	by_rule = s->told ? NULL :
+		  np_place_conf_app(c, s->d->name, s->d->comment);
+	if (by_rule)
+		strcpy(s->app, by_rule);
+	return s->app[0];
+}
+
+void np_submit(struct np_desk *desk, job_desc_msg_t *d, uint32_t uid,
+	       int64_t now_sec, bool starting)
+{
+	struct submission s = { .desk = desk, .d = d, .now_sec = now_sec };
+	bool wake = false;
+
+	(void)uid;
+	s.standing = np_desk_lock(desk, &s.conf);
+	if (concerns_us(&s)) {
+		size_t words = s.standing ? np_site_words(s.standing->site) : 0;
+
+		s.user = calloc(2 * words + 1, sizeof(*s.user));
+		s.minus = s.user + words;
+		if (!s.standing || is_stale(&s))
+			wake = without_decision(&s, starting && !s.standing);
+		else if (s.user)
+			wake = decide(&s);
+		free(s.user);
+	}
+	np_desk_unlock(desk);
+	if (wake)
+		np_desk_wake(desk);
+}

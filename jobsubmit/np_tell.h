@@ -1,0 +1,30 @@
+/* What the thread tells people: lines in slurmctld.log, and state.json. */
+#ifndef NP_TELL_H
+#define NP_TELL_H
+
+#include <sys/types.h>
+
+#include "np_charge.h"
+#include "np_placement.h"
+#include "np_settings.h"
+#include "np_view.h"
+
+/* One line for each pending job whose decision is another one than before. */
+void np_tell_log(const struct np_view *v, const struct np_placement *p,
+		 struct np_memos *memos);
+
+/* What state.json has beyond the decision. */
+struct np_tell {
+	const struct np_charge *charge;
+	const struct np_settings *settings;
+	const struct np_press *table;
+	const char *fabric, *trouble;
+	double decide_sec;
+};
+
+/* Returns 0 or what np_state_save() gave. */
+int np_tell_save(const struct np_tell *t, const struct np_view *v,
+		 const struct np_placement *p, mode_t mode,
+		 struct np_err *err);
+
+#endif

@@ -1,0 +1,51 @@
+#include "np_tell.h"
+
+#include <stdio.h>
+
+#include "np_bits.h"
+#include "np_ctl.h"
+
+#define MAX_LINE 512
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	return (h ^ v) * UINT64_C(0x100000001b3);
+}
+
+/* Not how long it is held or until when: that is no other decision. */
+static uint64_t digest(const struct np_view *v, const struct np_outcome *o)
+{
+	size_t words = np_leaves_words(np_site_leaves(v->site));
+	uint64_t h = mix(UINT64_C(0xcbf29ce484222325), o->action);
+
+	h = mix(mix(h, o->cause.why), o->cause.other);
+	h = mix(mix(h, o->cause.leaf), o->tasks);
+	for (size_t k = 0; o->action == NP_ACT_CONFINE && k < words; k++)
+		h = mix(h, o->leaves[k]);
+	return h ? h : 1;
+}
+
+void np_tell_log(const struct np_view *v, const struct np_placement *p,
+		 struct np_memos *memos)
+{
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		const struct np_seen *seen = &v->job[i];
+		const struct np_outcome *o = np_placement_at(p, i);
+		struct np_memo *memo;
+		char line[MAX_LINE];
+		uint64_t d;
+
+		if (seen->state == NP_JOB_RUNNING ||
+		    seen->mode == NP_MODE_OFF || !seen->app[0])
+			continue;
+		memo = np_memos_find(memos, seen->id);
+		d = digest(v, o);
+		if (!memo || memo->said == d)
+			continue;
+		memo->said = d;
+		np_placement_text(p, np_snapshot_job_at(v->snapshot, i), o,
+				  line, sizeof(line));
+		slurm_info("netprof: JobId=%u (%s): %s", seen->id, seen->app,
+			   line);
+	}
+}

@@ -1,0 +1,193 @@
+/* The decision as state.json has it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "np_bits.h"
+#include "np_ctl.h"
+#include "np_state.h"
+#include "np_tell.h"
+
+#define MAX_LINE 512
+
+static char *leaf_list(const struct np_view *v, const uint64_t *bits,
+		       const uint32_t *leaf, size_t n)
+{
+	const struct np_leaves *l = np_site_leaves(v->site);
+	np_hostlist_t list = slurm_hostlist_create(NULL);
+	char *text;
+
+	if (bits)
+		NP_BITS_EACH(i, bits, np_leaves_words(l))
+			slurm_hostlist_push_host(list, np_leaves_name(l, i));
+	for (size_t i = 0; i < n; i++)
+		slurm_hostlist_push_host(list, np_leaves_name(l, leaf[i]));
+	text = slurm_hostlist_ranged_string_malloc(list);
+	slurm_hostlist_destroy(list);
+	return text;
+}
+
+static const char *app_of(const struct np_view *v, uint32_t id)
+{
+	for (size_t i = 0; i < v->n_jobs; i++)
+		if (v->job[i].id == id)
+			return v->job[i].app;
+	return "";
+}
+
+struct causes {
+	const struct np_view *v;
+	struct np_state_job *to;
+};
+
+static void add_cause(void *arg, const struct np_cause *c)
+{
+	struct causes *a = arg;
+	struct np_state_job *j = a->to;
+
+	if (j->n_causes == NP_STATE_MAX_CAUSES || c->leaf == NP_NO_LEAF)
+		return;
+	if (!j->cause)
+		j->cause = calloc(NP_STATE_MAX_CAUSES, sizeof(*j->cause));
+	if (!j->cause)
+		return;
+	j->cause[j->n_causes++] = (struct np_state_cause){
+		.leaf = strdup(np_leaves_name(np_site_leaves(a->v->site),
+					      c->leaf)),
+		.other = c->other, .other_app = strdup(app_of(a->v, c->other)),
+		.victim = c->victim_self ? j->id : c->victim,
+		.slowdown = c->slowdown,
+	};
+}
+
+static const char *const actions[] = {
+	[NP_ACT_NONE] = "none", [NP_ACT_ANYWHERE] = "anywhere",
+	[NP_ACT_CONFINE] = "confine", [NP_ACT_DEFER] = "defer",
+};
+
+static void fill_pending(const struct np_view *v, const struct np_placement *p,
+			 size_t i, struct np_state_job *to)
+{
+	const struct np_outcome *o = np_placement_at(p, i);
+	struct causes causes = { v, to };
+	char line[MAX_LINE];
+
+	to->action = strdup(actions[o->action]);
+	to->applied = o->applied;
+	to->until = (double)o->until_sec;
+	to->held_sec = o->held_sec;
+	to->text = strdup(np_placement_text(p,
+		np_snapshot_job_at(v->snapshot, i), o, line, sizeof(line)));
+	if (o->action == NP_ACT_CONFINE)
+		to->leaves = leaf_list(v, o->leaves, NULL, 0);
+	if (o->action == NP_ACT_CONFINE || o->action == NP_ACT_DEFER)
+		np_placement_causes(p, i, add_cause, &causes);
+}
+
+static void fill_job(const struct np_view *v, const struct np_placement *p,
+		     size_t i, struct np_state_job *to)
+{
+	const struct np_seen *seen = &v->job[i];
+	size_t n;
+	const uint32_t *leaf;
+
+	*to = (struct np_state_job){
+		.id = seen->id, .array = seen->array, .task = seen->task,
+		.uid = seen->uid, .app = strdup(seen->app),
+		.known = seen->profile >= 0,
+		.partition = strdup(seen->partition < 0 ? "" :
+			np_site_partition_name(v->site, seen->partition)),
+		.mode = strdup(np_mode_name(seen->mode)),
+		.pending = seen->state != NP_JOB_RUNNING,
+		.n_nodes = seen->n_nodes, .held_sec = seen->held_sec,
+	};
+	if (to->pending) {
+		fill_pending(v, p, i, to);
+		return;
+	}
+	to->start = (double)seen->start_sec;
+	leaf = np_snapshot_job_leaves(v->snapshot, i, &n);
+	to->leaves = leaf_list(v, NULL, leaf, n);
+}
+
+static int fill_jobs(const struct np_view *v, const struct np_placement *p,
+		     struct np_state *s)
+{
+	s->job = calloc(v->n_jobs + 1, sizeof(*s->job));
+	if (!s->job)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->n_jobs; i++)
+		if (v->job[i].app[0])
+			fill_job(v, p, i, &s->job[s->n_jobs++]);
+	return 0;
+}
+
+static void count_jobs(const struct np_view *v, struct np_state *s)
+{
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		const uint32_t *leaf;
+		size_t n;
+
+		if (v->job[i].state != NP_JOB_RUNNING)
+			continue;
+		leaf = np_snapshot_job_leaves(v->snapshot, i, &n);
+		for (size_t k = 0; k < n; k++) {
+			s->leaf[leaf[k]].n_jobs++;
+			s->leaf[leaf[k]].n_known += v->job[i].profile >= 0;
+		}
+	}
+}
+
+static int fill_leaves(const struct np_view *v, const struct np_placement *p,
+		       struct np_state *s)
+{
+	const struct np_leaves *l = np_site_leaves(v->site);
+
+	s->n_leaves = np_leaves_n(l);
+	s->leaf = calloc(s->n_leaves + 1, sizeof(*s->leaf));
+	if (!s->leaf)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_leaves; i++) {
+		size_t n;
+		const uint32_t *node = np_leaves_nodes(l, i, &n);
+
+		s->leaf[i].name = strdup(np_leaves_name(l, i));
+		s->leaf[i].n_nodes = (uint32_t)n;
+		s->leaf[i].strain = np_placement_strain(p, i);
+		for (size_t k = 0; k < n; k++) {
+			s->leaf[i].n_idle += v->node[node[k]] == NP_NODE_IDLE;
+			s->leaf[i].n_away += v->node[node[k]] == NP_NODE_AWAY;
+		}
+	}
+	count_jobs(v, s);
+	return 0;
+}
+
+int np_tell_save(const struct np_tell *t, const struct np_view *v,
+		 const struct np_placement *p, mode_t mode, struct np_err *err)
+{
+	const struct np_place_conf *conf = &t->settings->conf.place;
+	char version[NP_SLURM_VERSION_LEN];
+	struct np_state s = {
+		.date = (double)v->now_sec, .interval_sec = conf->interval_sec,
+		.cluster = strdup(t->charge->cluster),
+		.slurm_version = strdup(np_slurm_version(version)),
+		.netprof_version = strdup(NP_VERSION),
+		.controller = strdup(t->charge->host),
+		.mode = strdup(np_mode_name(conf->mode)),
+		.fabric = strdup(t->fabric), .trouble = strdup(t->trouble),
+		.max_slowdown = conf->max_slowdown,
+		.max_defer_sec = conf->max_defer_sec,
+		.n_profiles = (uint32_t)np_press_n(t->table),
+		.decide_sec = t->decide_sec,
+	};
+	int rc = fill_leaves(v, p, &s);
+
+	if (!rc)
+		rc = fill_jobs(v, p, &s);
+	rc = rc ? np_errf(err, rc, "out of memory") :
+		  np_state_save(t->settings->conf.store, &s, mode, err);
+	np_state_free(&s);
+	return rc;
+}

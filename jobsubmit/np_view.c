@@ -1,0 +1,134 @@
+#include "np_view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_bits.h"
+#include "np_view_impl.h"
+
+static enum np_node_state node_state(const node_info_t *n)
+{
+	const uint32_t away = NODE_STATE_DRAIN | NODE_STATE_FAIL |
+		NODE_STATE_NO_RESPOND | NODE_STATE_MAINT | NODE_STATE_RES |
+		NODE_STATE_POWERING_DOWN | NODE_STATE_REBOOT_ISSUED |
+		NODE_STATE_INVALID_REG;
+
+	if (!n->name || n->node_state & away)
+		return NP_NODE_AWAY;
+	switch (n->node_state & NODE_STATE_BASE) {
+	case NODE_STATE_IDLE:
+		return n->node_state & NODE_STATE_COMPLETING ? NP_NODE_FULL :
+							      NP_NODE_IDLE;
+	case NODE_STATE_MIXED:
+		return NP_NODE_MIXED;
+	case NODE_STATE_ALLOCATED:
+		return NP_NODE_FULL;
+	default:
+		return NP_NODE_AWAY;
+	}
+}
+
+static int add_nodes(struct np_view *v, const node_info_msg_t *nodes,
+		     struct np_err *err)
+{
+	size_t n = np_site_n_nodes(v->site);
+	int rc = 0;
+
+	v->node = calloc(n, sizeof(*v->node));
+	if (!v->node)
+		return -ENOMEM;
+	for (size_t i = 0; !rc && i < n; i++) {
+		v->node[i] = node_state(&nodes->node_array[i]);
+		rc = np_snapshot_node(v->snapshot, i, v->node[i], err);
+	}
+	return rc;
+}
+
+static int add_sets(struct np_view *v, struct np_err *err)
+{
+	size_t n = np_site_n_partitions(v->site);
+	int rc = 0;
+
+	v->set = calloc(n + 1, sizeof(*v->set));
+	if (!v->set)
+		return -ENOMEM;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = np_snapshot_nodes(v->snapshot,
+				       np_site_partition_nodes(v->site, (int)i),
+				       &v->set[i], err);
+	return rc;
+}
+
+/* A job that the decision cannot take is left alone, and the rest goes on. */
+static int add_jobs(struct np_view_make *m, const job_info_msg_t *jobs,
+		    struct np_err *err)
+{
+	struct np_view *v = m->view;
+
+	v->job = calloc(jobs->record_count + 1, sizeof(*v->job));
+	if (!v->job)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < jobs->record_count; i++) {
+		int rc = np_view_job(m, &jobs->job_array[i],
+				     &v->job[v->n_jobs], err);
+
+		if (!rc)
+			v->n_jobs++;
+		else if (rc == -ENOMEM)
+			return rc;
+	}
+	return 0;
+}
+
+int np_view_make(const struct np_answers *a, struct np_site *site,
+		 const struct np_app_index *index,
+		 const struct np_place_conf *conf, struct np_memos *memos,
+		 const struct np_change *change, size_t n_changes,
+		 int64_t now_sec, int64_t last_sec, struct np_view *out,
+		 struct np_err *err)
+{
+	struct np_view v = { .site = np_site_ref(site), .now_sec = now_sec };
+	struct np_view_make m = {
+		.view = &v, .index = index, .conf = conf, .memos = memos,
+		.change = change, .n_changes = n_changes,
+	};
+	int rc = np_snapshot_new(np_site_leaves(site), now_sec, last_sec,
+				 &v.snapshot, err);
+
+	m.scratch = calloc(4 * np_site_words(site), sizeof(*m.scratch));
+	m.node = calloc(np_site_n_nodes(site), sizeof(*m.node));
+	if (!rc && (!m.scratch || !m.node))
+		rc = -ENOMEM;
+	if (!rc)
+		rc = add_nodes(&v, a->nodes, err);
+	if (!rc)
+		rc = add_sets(&v, err);
+	if (!rc)
+		rc = add_jobs(&m, a->jobs, err);
+	free(m.scratch);
+	free(m.node);
+	if (rc) {
+		np_view_free(&v);
+		return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
+	}
+	np_snapshot_seal(v.snapshot);
+	*out = v;
+	return 0;
+}
+
+void np_view_free(struct np_view *v)
+{
+	for (size_t i = 0; v->job && i < v->n_jobs; i++) {
+		np_note_clear(&v->job[i].note);
+		free(v->job[i].comment);
+		free(v->job[i].user); /* and the bitmaps behind it */
+		free(v->job[i].tasks);
+	}
+	free(v->job);
+	free(v->node);
+	free(v->set);
+	np_snapshot_unref(v->snapshot);
+	np_site_unref(v->site);
+	memset(v, 0, sizeof(*v));
+}

@@ -1,0 +1,92 @@
+/*
+ * The cluster at one moment: Slurm's nodes and jobs as a sealed snapshot for
+ * the decision, and beside it what is needed to write and to tell it.
+ */
+#ifndef NP_VIEW_H
+#define NP_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "np_catalog.h"
+#include "np_desk.h"
+#include "np_memo.h"
+#include "np_note.h"
+#include "np_site.h"
+#include "np_snapshot.h"
+
+/* One job, in the order of the snapshot's jobs. */
+struct np_seen {
+	uint32_t id, array, task; /* array 0: none; task: NP_SEEN_NO_TASK for
+				     an array record of several */
+	uint32_t uid;
+	char app[NP_APP_MAX + 1]; /* "": not told */
+	int32_t profile;
+	int partition; /* of the site; -1: not known */
+	enum np_mode mode;
+	enum np_job_state state;
+	uint32_t n_nodes;
+	int64_t submit_sec, start_sec;
+	double held_sec; /* as its note says */
+	uint32_t *tasks; /* array record: the first tasks of it, at most
+			    NP_PLACEMENT_MAX_TASKS */
+	uint32_t n_tasks;
+
+	/* Pending jobs that placement may write to, or has. */
+	bool ours;
+	struct np_note note; /* with what is the user's as it is now */
+	char *comment;	     /* AdminComment as it stands; NULL: none */
+	uint64_t *user;	     /* bitmaps of nodes */
+	uint64_t *written;   /* what we excluded */
+	uint64_t *now;	     /* what stands there */
+	int64_t begin_sec;   /* begin time that stands there; 0: none */
+	bool stands;	     /* what the note says is what stands there */
+};
+#define NP_SEEN_NO_TASK UINT32_MAX
+
+struct np_view {
+	struct np_site *site;
+	struct np_snapshot *snapshot;
+	int64_t now_sec;
+	uint32_t *set; /* of each partition, see np_desk.h */
+	enum np_node_state *node; /* of each node */
+	struct np_seen *job;
+	size_t n_jobs;
+};
+
+/* Answers of Slurm that a view is made from. */
+struct np_answers {
+	node_info_msg_t *nodes;
+	partition_info_msg_t *parts;
+	job_info_msg_t *jobs;
+	char *topology;
+	bool whole_nodes; /* jobs get whole nodes whatever they ask */
+};
+
+/* Some RPCs: for the thread only.  Returns 0 or -EIO with err. */
+int np_answers_load(struct np_answers *a, struct np_err *err);
+void np_answers_free(struct np_answers *a);
+
+/*
+ * index: NULL: no application is known.  changes: what users changed since the last view.  Returns 0 or -errno with
+ * err.
+ */
+int np_view_make(const struct np_answers *a, struct np_site *site,
+		 const struct np_app_index *index,
+		 const struct np_place_conf *conf, struct np_memos *memos,
+		 const struct np_change *change, size_t n_changes,
+		 int64_t now_sec, int64_t last_sec, struct np_view *out,
+		 struct np_err *err);
+void np_view_free(struct np_view *v);
+
+/*
+ * The application of a job: what its note says, or a rule of netprof.conf.
+ * Returns whether there is one.
+ */
+bool np_view_app(const struct np_place_conf *conf, const slurm_job_info_t *j,
+		 char app[NP_APP_MAX + 1]);
+
+/* What a pending or running job asks of its nodes. */
+struct np_need np_need_of_job(const slurm_job_info_t *j);
+
+#endif

@@ -1,0 +1,230 @@
+/* One job as Slurm tells it, as the decision wants it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_bits.h"
+#include "np_ctl.h"
+#include "np_view_impl.h"
+
+static uint32_t or_zero(uint32_t v)
+{
+	return v == NO_VAL || v == INFINITE ? 0 : v;
+}
+
+static uint32_t or_zero16(uint16_t v)
+{
+	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
+}
+
+static uint64_t or_zero64(uint64_t v)
+{
+	return v == NO_VAL64 || v == INFINITE64 ? 0 : v;
+}
+
+struct np_need np_need_of_job(const slurm_job_info_t *j)
+{
+	uint64_t memory = or_zero64(j->pn_min_memory);
+	struct np_need need = {
+		.partition = j->partition,
+		.features = j->features && *j->features ? j->features : NULL,
+		.tres = j->tres_per_job || j->tres_per_node ||
+			j->tres_per_socket || j->tres_per_task,
+		.cpus_per_node = or_zero16(j->pn_min_cpus),
+		.cpus = or_zero(j->num_cpus), .tasks = or_zero(j->num_tasks),
+		.tasks_per_node = or_zero16(j->ntasks_per_node),
+		.nodes = or_zero(j->num_nodes),
+	};
+
+	if (memory & MEM_PER_CPU)
+		need.memory_per_cpu_mb = memory & ~MEM_PER_CPU;
+	else
+		need.memory_mb = memory;
+	return need;
+}
+
+/* Does it hold nodes? */
+static bool holds_nodes(const slurm_job_info_t *j)
+{
+	uint32_t base = j->job_state & JOB_STATE_BASE;
+
+	return base == JOB_RUNNING || base == JOB_SUSPENDED ||
+	       j->job_state & JOB_COMPLETING;
+}
+
+static bool is_pending(const slurm_job_info_t *j)
+{
+	return (j->job_state & JOB_STATE_BASE) == JOB_PENDING;
+}
+
+/* May it start by itself, as far as is known? */
+static bool is_ready(const slurm_job_info_t *j)
+{
+	if (!j->priority && j->state_reason != FAIL_BAD_CONSTRAINTS)
+		return false;
+	switch (j->state_reason) {
+	case WAIT_NO_REASON:
+	case WAIT_PRIORITY:
+	case WAIT_RESOURCES:
+	case WAIT_TIME:
+	case WAIT_LICENSES:
+	case WAIT_NODE_NOT_AVAIL:
+	case WAIT_CLEANING:
+	case FAIL_BAD_CONSTRAINTS: /* perhaps by what we wrote */
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool np_view_app(const struct np_place_conf *conf, const slurm_job_info_t *j,
+		 char app[NP_APP_MAX + 1])
+{
+	struct np_note note;
+	const char *by_rule;
+
+	app[0] = '\0';
+	if (!np_note_read(j->admin_comment, &note)) {
+		strcpy(app, note.app);
+		np_note_clear(&note);
+	}
+	by_rule = app[0] ? NULL : np_place_conf_app(conf, j->name, j->comment);
+	if (by_rule)
+		strcpy(app, by_rule);
+	return app[0];
+}
+
+static void name_app(const struct np_view_make *m, const slurm_job_info_t *j,
+		     struct np_seen *seen)
+{
+	seen->profile = np_view_app(m->conf, j, seen->app) && m->index ?
+		np_app_index_find(m->index, seen->app, j->user_id) :
+		NP_PROFILE_UNKNOWN;
+}
+
+static unsigned flags_of(const struct np_view_make *m,
+			 const slurm_job_info_t *j, int partition)
+{
+	unsigned flags = 0;
+
+	if (partition >= 0 && j->shared != JOB_SHARED_NONE &&
+	    np_site_partition_shares(m->view->site, partition))
+		flags |= NP_JOB_SHARES_NODES;
+	if (j->req_nodes && *j->req_nodes)
+		flags |= NP_JOB_NODELIST;
+	if (j->resv_name && *j->resv_name)
+		flags |= NP_JOB_RESERVATION;
+	if (j->het_job_id && j->het_job_id != NO_VAL)
+		flags |= NP_JOB_HETEROGENEOUS;
+	return flags;
+}
+
+static int add_tasks(const slurm_job_info_t *j, struct np_seen *seen,
+		     struct np_job *to)
+{
+	int64_t bit, end;
+
+	to->tasks = 1;
+	if (!j->array_job_id)
+		return 0;
+	seen->array = to->array = j->array_job_id;
+	seen->task = to->task = or_zero(j->array_task_id);
+	if (j->array_task_id != NO_VAL || !j->array_bitmap)
+		return 0;
+	seen->task = NP_SEEN_NO_TASK;
+	bit = slurm_bit_ffs(j->array_bitmap);
+	if (bit < 0)
+		return 0;
+	to->task = (uint32_t)bit;
+	to->tasks = (uint32_t)slurm_bit_set_count(j->array_bitmap);
+	seen->tasks = calloc(NP_PLACEMENT_MAX_TASKS, sizeof(*seen->tasks));
+	if (!seen->tasks)
+		return -ENOMEM;
+	end = slurm_bit_size(j->array_bitmap);
+	for (; bit < end && seen->n_tasks < NP_PLACEMENT_MAX_TASKS; bit++)
+		if (slurm_bit_test(j->array_bitmap, bit))
+			seen->tasks[seen->n_tasks++] = (uint32_t)bit;
+	return 0;
+}
+
+static void running_nodes(struct np_view_make *m, const slurm_job_info_t *j,
+			  struct np_job *to)
+{
+	size_t words = np_site_words(m->view->site);
+
+	np_site_pairs(m->view->site, j->node_inx, m->scratch);
+	NP_BITS_EACH(i, m->scratch, words)
+		m->node[to->n_nodes++] = (uint32_t)i;
+	to->node = m->node;
+	to->start_sec = j->start_time;
+}
+
+static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
+			 struct np_seen *seen, struct np_job *to,
+			 struct np_err *err)
+{
+	size_t words = np_site_words(m->view->site);
+	struct np_need need = np_need_of_job(j);
+	uint64_t *nodes = m->scratch;
+	struct np_fit fit;
+	int rc = np_site_fit(m->view->site, &need, nodes, &fit);
+
+	if (rc)
+		return rc;
+	if (fit.constraint)
+		to->flags |= NP_JOB_CONSTRAINT;
+	to->nodes_min = fit.nodes;
+	to->switches = or_zero(j->req_switch);
+	to->priority = j->priority;
+	to->submit_sec = j->submit_time;
+	rc = np_view_pending(m, j, seen, to);
+	if (rc)
+		return rc;
+	for (size_t w = 0; w < words; w++)
+		nodes[w] &= ~seen->user[w];
+	return np_snapshot_nodes(m->view->snapshot, nodes, &to->candidates,
+				 err);
+}
+
+int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
+		struct np_seen *seen, struct np_err *err)
+{
+	struct np_job to = { .id = j->job_id, .owner = j->user_id };
+	int rc;
+
+	if (!holds_nodes(j) && !is_pending(j))
+		return -ENOENT;
+	*seen = (struct np_seen){
+		.id = j->job_id, .uid = j->user_id, .submit_sec =
+		j->submit_time, .start_sec = j->start_time,
+		.n_nodes = or_zero(j->num_nodes),
+	};
+	name_app(m, j, seen);
+	if (!np_note_read(j->admin_comment, &seen->note))
+		seen->held_sec = seen->note.held_sec;
+	seen->partition = np_site_partition(m->view->site, j->partition);
+	seen->mode = np_place_conf_mode(m->conf, j->partition);
+	to.mode = seen->mode;
+	to.partition = (uint16_t)(seen->partition < 0 ? 0 : seen->partition);
+	to.profile = seen->profile;
+	to.flags = flags_of(m, j, seen->partition);
+	rc = add_tasks(j, seen, &to);
+	if (!rc && holds_nodes(j)) {
+		to.state = NP_JOB_RUNNING;
+		running_nodes(m, j, &to);
+		rc = to.n_nodes ? 0 : -ENOENT;
+	} else if (!rc) {
+		to.state = is_ready(j) ? NP_JOB_READY : NP_JOB_WAITING;
+		rc = pending_nodes(m, j, seen, &to, err);
+	}
+	seen->state = to.state;
+	if (!rc)
+		rc = np_snapshot_job(m->view->snapshot, &to, err);
+	if (rc) {
+		np_note_clear(&seen->note);
+		free(seen->comment);
+		free(seen->user);
+		free(seen->tasks);
+	}
+	return rc;
+}

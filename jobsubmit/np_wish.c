@@ -1,0 +1,126 @@
+#include "np_wish.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_bits.h"
+#include "np_merge.h"
+
+/* The note is not written again for less than this. */
+#define HELD_STEP_SEC 30
+
+/* The user's exclusions as text: as they were written, if they are those. */
+static char *user_text(const struct np_seen *seen, const struct np_site *site,
+		       uint64_t *scratch)
+{
+	size_t bytes = np_site_words(site) * sizeof(*scratch);
+
+	if (!np_bits_any(seen->user, np_site_words(site)))
+		return NULL;
+	if (seen->note.user && !np_site_parse(site, seen->note.user, scratch) &&
+	    !memcmp(scratch, seen->user, bytes))
+		return strdup(seen->note.user);
+	return np_site_format(site, seen->user);
+}
+
+static char *join(const char *a, const char *b)
+{
+	char *text;
+
+	if (!a || !b)
+		return strdup(a ? a : b ? b : "");
+	return asprintf(&text, "%s,%s", a, b) < 0 ? NULL : text;
+}
+
+static int64_t begin_of(const struct np_seen *seen, const struct np_wish *wish,
+			int64_t now_sec)
+{
+	int64_t begin = seen->note.begin_sec;
+
+	if (wish->until_sec)
+		return wish->until_sec > begin ? wish->until_sec : begin;
+	if (seen->begin_sec == begin || !seen->begin_sec)
+		return 0;
+	return begin ? begin : now_sec;
+}
+
+static char *comment_of(const struct np_seen *seen, const struct np_wish *wish,
+			char *user, char *ours)
+{
+	struct np_note n = {
+		.user = wish->decided ? user : NULL, .ours = ours,
+		.until_sec = wish->until_sec, .decided = wish->decided,
+		.begin_sec = wish->until_sec ? seen->note.begin_sec : 0,
+		.held_sec = seen->note.held_sec,
+	};
+
+	strcpy(n.app, seen->note.app);
+	if (fabs(wish->held_sec - n.held_sec) >= HELD_STEP_SEC ||
+	    !wish->held_sec)
+		n.held_sec = wish->held_sec;
+	return np_note_write(seen->comment,
+			     n.app[0] || n.decided ? &n : NULL);
+}
+
+static int fill(const struct np_seen *seen, const struct np_site *site,
+		const struct np_wish *wish, int64_t now_sec, bool force,
+		uint64_t *scratch, struct np_update *u)
+{
+	size_t words = np_site_words(site);
+	char *user = user_text(seen, site, scratch + words);
+	const char *stands = seen->comment ? seen->comment : "";
+	int rc = 0;
+
+	memset(scratch, 0, words * sizeof(*scratch));
+	if (wish->open) {
+		u->ours = np_site_closed(site, wish->open);
+		np_leaves_excluded(np_site_leaves(site), wish->open, scratch);
+	}
+	np_merge_list(seen->user, scratch, words, scratch);
+	u->comment = comment_of(seen, wish, user, u->ours);
+	if (!u->comment)
+		rc = -ENOMEM;
+	if (!rc && (force || np_merge_differs(scratch, seen->now, words))) {
+		u->exc_nodes = join(user, u->ours);
+		rc = u->exc_nodes ? 0 : -ENOMEM;
+	}
+	free(user);
+	u->begin_sec = begin_of(seen, wish, now_sec);
+	if (u->begin_sec == seen->begin_sec)
+		u->begin_sec = 0;
+	if (!rc && !force && !strcmp(u->comment, stands)) {
+		free(u->comment);
+		u->comment = NULL;
+	}
+	return rc;
+}
+
+int np_wish_update(const struct np_seen *seen, const struct np_site *site,
+		   const struct np_wish *wish, int64_t now_sec, bool force,
+		   struct np_update *u)
+{
+	uint64_t *scratch = calloc(2 * np_site_words(site), sizeof(*scratch));
+	int rc;
+
+	*u = (struct np_update){ NULL };
+	if (!scratch)
+		return -ENOMEM;
+	rc = fill(seen, site, wish, now_sec, force, scratch, u);
+	free(scratch);
+	if (rc) {
+		np_update_clear(u);
+		return rc;
+	}
+	return u->exc_nodes || u->comment || u->begin_sec;
+}
+
+void np_update_clear(struct np_update *u)
+{
+	free(u->exc_nodes);
+	free(u->comment);
+	free(u->ours);
+	*u = (struct np_update){ NULL };
+}
