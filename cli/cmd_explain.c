@@ -133,8 +133,9 @@ static int not_found(const struct cli_explain *e)
 	return cli_fail("job %s is neither in the last decision (%s), nor "
 			"among the jobs that ended in the last %d days, nor in "
 			"the run records of %s; jobs that name no application "
-			"(--netprofile=APP, NETPROF_APP) are left out", e->word,
-			age, NP_ENDED_KEEP_DAYS, cli_user(e->uid, user));
+			"(--netprofile=APP, NETPROF_APP) are left out, and new "
+			"ones come with the next decision", e->word, age,
+			NP_ENDED_KEEP_DAYS, cli_user(e->uid, user));
 }
 
 static int explain(struct cli_explain *e, const struct cli_options *o)

@@ -514,7 +514,7 @@ test_where_placement_never_decided_it_is_said() {
 	contains "explain" "$ERR" '^netprof: job 4010 is neither in the last decision \(never taken\)'
 	run netprof explain 4000
 	equal "a record is enough" "$RC" 0
-	contains "a record is enough" "$OUT" 'placement did not see'
+	contains "a record is enough" "$OUT" 'placement has not'
 	contains "a record is enough" "$OUT" 'neighbours cost it is not known'
 }
 
