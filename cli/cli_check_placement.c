@@ -6,7 +6,7 @@
 #include "cli_state.h"
 
 #define NOT_THERE "look for netprof in slurmctld.log; is JobSubmitPlugins=" \
-	"netprof in slurm.conf, and slurmctld restarted since?"
+	"netprof in slurm.conf, and slurmctld reconfigured since?"
 
 static void say_state(struct cli_check *c, const struct np_state *s)
 {
@@ -26,7 +26,8 @@ static void say_state(struct cli_check *c, const struct np_state *s)
 		cli_found(c, CLI_WARNING, "placement", "slurmctld is in mode "
 			  "%s, netprof.conf here says %s", s->mode,
 			  np_mode_name(c->conf.place.mode));
-		cli_remedy(c, "is netprof.conf the same on all hosts?");
+		cli_remedy(c, "is netprof.conf the same on all hosts? "
+			   "slurmctld reads it again within a minute");
 	}
 	if (*s->trouble) {
 		cli_found(c, CLI_WARNING, "placement", "%s", s->trouble);

@@ -151,8 +151,8 @@ static void check_job_submit(struct cli_check *c)
 		cli_found(c, CLI_PROBLEM, "slurm.conf", "placement is asked "
 			  "for in netprof.conf, but JobSubmitPlugins has no "
 			  "netprof");
-		cli_remedy(c, "add netprof to JobSubmitPlugins in %s, and "
-			   "restart slurmctld", *c->slurm.conf ?
+		cli_remedy(c, "add netprof to JobSubmitPlugins in %s, then "
+			   "scontrol reconfigure", *c->slurm.conf ?
 			   c->slurm.conf : "slurm.conf");
 	}
 }

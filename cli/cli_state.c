@@ -91,10 +91,15 @@ const char *cli_say_mode(const struct np_state *s, double now, bool places,
 	return buf;
 }
 
+bool cli_no_task(uint32_t task)
+{
+	return task >= UINT32_MAX - 1;
+}
+
 const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
 			 char buf[CLI_NUMBER])
 {
-	if (array && task != UINT32_MAX - 1) /* NO_VAL: not split off yet */
+	if (array && !cli_no_task(task))
 		snprintf(buf, CLI_NUMBER, "%u_%u", array, task);
 	else
 		snprintf(buf, CLI_NUMBER, "%u", id);

@@ -27,6 +27,9 @@ bool cli_places(const struct np_place_conf *p);
 /* "3 s ago"; "in the future: the clocks differ" */
 const char *cli_age(double date, double now, char *buf, size_t len);
 
+/* The record of an array's tasks that were not split off yet: no task. */
+bool cli_no_task(uint32_t task);
+
 /* "123", or "123_4" of an array */
 const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
 			 char buf[CLI_NUMBER]);

@@ -514,7 +514,7 @@ test_where_placement_never_decided_it_is_said() {
 	contains "explain" "$ERR" '^netprof: job 4010 is neither in the last decision \(never taken\)'
 	run netprof explain 4000
 	equal "a record is enough" "$RC" 0
-	contains "a record is enough" "$OUT" 'placement did not see'
+	contains "a record is enough" "$OUT" 'placement has not'
 	contains "a record is enough" "$OUT" 'neighbours cost it is not known'
 }
 
@@ -544,6 +544,11 @@ test_jobs_that_are_not_found_are_told_where_was_looked() {
 	equal "an array" "$ERR" "netprof: job 4011 is an array; ask for one of its tasks: 4011_3"
 	run netprof explain 4011_4
 	equal "another task" "$RC" 1
+	jq -c '.jobs[5].task = 4294967295' "$S/store/placement/state.json" >"$S/rest"
+	mv "$S/rest" "$S/store/placement/state.json"
+	run netprof explain 4011_4
+	equal "a task that was not split off yet" "$RC $ERR" "0 "
+	contains "a task that was not split off yet" "$OUT" '^Job 4012 \(halo\) is held back'
 }
 
 test_a_users_records_are_private_and_decisions_are_not() {

@@ -132,7 +132,8 @@ static const struct {
 	{ 123, 0, 0, "123" },
 	{ 127, 123, 4, "123_4" },
 	{ 123, 123, 0, "123_0" },
-	{ 123, 123, UINT32_MAX - 1, "123" }, /* NO_VAL: of the rest */
+	{ 123, 123, UINT32_MAX, "123" }, /* of the rest */
+	{ 123, 123, UINT32_MAX - 1, "123" }, /* NO_VAL */
 };
 
 static void test_job_names(void)

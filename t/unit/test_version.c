@@ -100,8 +100,10 @@ static struct object some_object(void)
 	o.head.e_ident[EI_DATA] = *(const char *)&one ? ELFDATA2LSB :
 							ELFDATA2MSB;
 	o.section[1] = (ElfW(Shdr)){
-		.sh_type = SHT_DYNSYM, .sh_offset = offsetof(struct object, sym),
-		.sh_size = sizeof(o.sym), .sh_entsize = sizeof(o.sym[0]),
+		.sh_type = SHT_DYNSYM,
+		.sh_offset = offsetof(struct object, sym),
+		.sh_size = sizeof(o.sym),
+		.sh_entsize = sizeof(o.sym[0]),
 		.sh_link = 2,
 	};
 	o.section[2] = (ElfW(Shdr)){
@@ -216,8 +218,9 @@ static void test_programs_are_run_without_a_shell(void)
 			  sizeof(buf)) == -ENOENT);
 	T_ROW("more than fits is cut",
 	      cli_spawn((char *[]){ "seq", "100000", NULL }, 5, buf,
-			sizeof(buf)) == 0 && !strcmp(buf, "1\n2\n3\n4\n5\n6\n7\n8"
-						     ""));
+			sizeof(buf)) == 0 &&
+		      !strcmp(buf, "1\n2\n3\n4\n5\n6\n7\n8"
+				   ""));
 }
 
 static double now_sec(void)
