@@ -127,9 +127,10 @@ int fini(void)
 
 int job_submit(job_desc_msg_t *d, uint32_t submit_uid, char **err_msg)
 {
+	(void)submit_uid;
 	(void)err_msg;
 	if (desk)
-		np_submit(desk, d, submit_uid, time(NULL),
+		np_submit(desk, d, time(NULL),
 			  np_mono_sec() - began_sec < STARTING_SEC);
 	return SLURM_SUCCESS;
 }

@@ -271,3 +271,15 @@ void np_changes_free(struct np_change *c, size_t n)
 	}
 	free(c);
 }
+
+void np_desk_free(struct np_desk *d)
+{
+	if (!d)
+		return;
+	standing_free(d->standing);
+	np_written_free(d->written, d->n_written);
+	np_changes_free(d->change, d->n_changes);
+	pthread_cond_destroy(&d->cond);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}

@@ -63,6 +63,9 @@ struct np_desk;
 /* conf is copied.  Returns 0 or -ENOMEM. */
 int np_desk_new(const struct np_conf *conf, struct np_desk **out);
 
+/* When nobody uses it any more; slurmctld's own lives as long as it does. */
+void np_desk_free(struct np_desk *d); /* NULL is allowed */
+
 /* Replaces the settings. */
 void np_desk_configure(struct np_desk *d, const struct np_conf *conf);
 

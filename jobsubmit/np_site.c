@@ -165,8 +165,7 @@ char *np_site_format(const struct np_site *s, const uint64_t *nodes)
 	if (!list)
 		return NULL;
 	NP_BITS_EACH(node, nodes, s->words)
-		if (node < s->n_nodes && s->name[node][0])
-			slurm_hostlist_push_host(list, s->name[node]);
+		slurm_hostlist_push_host(list, s->name[node]);
 	text = slurm_hostlist_ranged_string_malloc(list);
 	slurm_hostlist_destroy(list);
 	return text;
@@ -197,6 +196,6 @@ void np_site_pairs(const struct np_site *s, const int32_t *inx,
 	memset(nodes, 0, s->words * sizeof(*nodes));
 	for (; inx && inx[0] >= 0 && inx[1] >= inx[0]; inx += 2)
 		for (int32_t i = inx[0]; i <= inx[1]; i++)
-			if ((size_t)i < s->n_nodes)
+			if ((size_t)i < s->n_nodes && s->name[i][0])
 				np_bits_set(nodes, (size_t)i);
 }

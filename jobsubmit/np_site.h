@@ -87,7 +87,10 @@ char *np_site_format(const struct np_site *s, const uint64_t *nodes);
  */
 char *np_site_closed(const struct np_site *s, const uint64_t *open);
 
-/* Bits from Slurm's pairs of first and last index; -1 ends; NULL: none. */
+/*
+ * Bits from Slurm's pairs of first and last index; -1 ends; NULL: none.
+ * Nodes that Slurm deleted are left out.
+ */
 void np_site_pairs(const struct np_site *s, const int32_t *inx,
 		   uint64_t *nodes);
 

@@ -179,6 +179,10 @@ static int make_leaves(struct np_site *s, const struct np_topo *t,
 	for (size_t i = 0; !rc && i < t->n; i++) {
 		rc = leaf_nodes(s, t->leaf[i].nodes, bits, &node[n],
 				&leaf[n].n_nodes);
+		if (rc)
+			np_errf(err, rc, "switch %s: \"%.80s\" is no list of "
+				"this cluster's nodes", t->leaf[i].name,
+				t->leaf[i].nodes);
 		leaf[n].name = t->leaf[i].name;
 		leaf[n].node = node[n];
 		if (!rc && leaf[n].n_nodes)

@@ -20,8 +20,8 @@ bool np_submit_told(const job_desc_msg_t *d, char app[NP_APP_MAX + 1]);
  * Decide about a job and write the decision into its description.  starting:
  * no decision was made yet, as slurmctld has just started.
  */
-void np_submit(struct np_desk *desk, job_desc_msg_t *d, uint32_t uid,
-	       int64_t now_sec, bool starting);
+void np_submit(struct np_desk *desk, job_desc_msg_t *d, int64_t now_sec,
+	       bool starting);
 
 /*
  * A user, an administrator or the thread changes a job.  Returns 0; or EAGAIN
