@@ -129,7 +129,7 @@ full_of_ffts() {
 
 	FFTS=()
 	for i in 1 2 3 4; do
-		FFTS+=("$(job fft 300 -p off -w "n$((2 * i - 1))")")
+		FFTS+=("$(job fft 300 -p off --exclusive -w "n$((2 * i - 1))")")
 	done
 	wait_for 5 state_is "${FFTS[3]}" RUNNING
 	slack
@@ -216,4 +216,233 @@ test_what_is_not_ours_to_place_is_left_alone_and_why_is_logged() {
 	inside --user root scontrol delete ReservationName=r >/dev/null
 	inside --user root scontrol update NodeName=n[0-3] \
 		AvailableFeatures= ActiveFeatures= >/dev/null
+}
+
+# PARTITION [OPTIONS]: what the log says of an fft that is pending there, but
+# for what differs from one time to the next; the job in PENDING.
+saying() {
+	MARK=$(wc -c <"$LOG")
+	PENDING=$(job fft 1 -p "$1" "${@:2}")
+	slack
+	said "\(fft\): " | sed -E "s/^\[[^]]*\] //; s/JobId=$PENDING/JobId=A/
+		s/waits, for [0-9]+ s/waits/; s/advice, not applied: //"
+}
+
+# WHAT OPTIONS: the same is said in both partitions, and only one acts.
+same_advice() {
+	local advice
+
+	saying advise "${@:2}" >"$TMPDIR/advice"
+	advice=$PENDING
+	equal "$1: exclusions" "$(field "$advice" ExcNodeList)" "(null)"
+	between "$1: begins, s from now" $(($(when "$advice" EligibleTime) -
+		$(when "$advice" SubmitTime))) 0 1
+	said "advice, not applied" >/dev/null || fail "$1: not called advice"
+	cancel "$advice"
+	saying main "${@:2}" >"$TMPDIR/act"
+	confined "$PENDING" || deferred "$PENDING" || fail "$1: enforce is idle"
+	cancel "$PENDING"
+	grep -q '^netprof: JobId=A' "$TMPDIR/act" || fail "$1: not logged"
+	# Once written, the tasks of an array are jobs that are talked about, too.
+	head -n "$(wc -l <"$TMPDIR/advice")" "$TMPDIR/act" |
+		cmp "$TMPDIR/advice" - ||
+		fail "$1: $(diff "$TMPDIR/advice" "$TMPDIR/act")"
+}
+
+test_advise_logs_what_enforce_would_do_and_changes_nothing() {
+	full_of_ffts
+	block -N4 -w n0,n2,n4,n6 >/dev/null
+	same_advice "nowhere to go"
+	cancel "${FFTS[2]}"
+	block -N1 -w n5 >/dev/null
+	slack
+	same_advice "one leaf is open"
+	cancel "${FFTS[0]}" "${FFTS[1]}" "${FFTS[3]}"
+	block -N3 -w n1,n3,n7 >/dev/null
+	slack
+	same_advice "an array" --array=1-2
+}
+
+test_prefer_keeps_apart_while_room_is_free_and_never_delays() {
+	local i jobs=()
+
+	for i in 1 2 3 4; do
+		jobs+=("$(job fft 4 -p prefer)")
+	done
+	for i in "${jobs[@]}"; do
+		wait_for 2 state_is "$i" RUNNING
+	done
+	never_met 2 "${jobs[@]}"
+	jobs+=("$(job fft 1 -p prefer)")
+	wait_for 1 state_is "${jobs[4]}" RUNNING
+}
+
+waited() { # JOB; s
+	echo $(($(when "$1" StartTime) - $(when "$1" SubmitTime)))
+}
+
+test_a_job_is_held_back_for_maxdefer_and_then_runs_anyway() {
+	local a
+
+	configure MaxDefer=3s
+	full_of_ffts
+	a=$(job fft 1)
+	wait_for 5 deferred "$a"
+	wait_for 10 state_is "$a" RUNNING
+	between "seconds it waited" "$(waited "$a")" 3 6
+	said "waits, for 3 s at first" >/dev/null || fail "not in the log"
+}
+
+# Nobody shares a leaf with the first of these, so all of them are fft.
+test_the_application_is_what_the_job_or_a_rule_says() {
+	local ids=() j
+
+	configure 'JobNameApp=turbulence*:fft' 'CommentApp=*spectral*:fft'
+	block >/dev/null
+	ids+=("$(job fft 1 -J a)")
+	ids+=("$(inside env NETPROF_APP=fft sbatch --parsable -N1 \
+		-o /dev/null -J b --wrap 'sleep 1')")
+	ids+=("$(inside sbatch --parsable -N1 -o /dev/null -J turbulence-7 \
+		--wrap 'sleep 1')")
+	ids+=("$(inside sbatch --parsable -N1 -o /dev/null -J d \
+		--comment='a spectral one' --wrap 'sleep 1')")
+	slack
+	for j in "${ids[@]}"; do
+		excluded "$j"
+	done >"$TMPDIR/lists"
+	equal "different lists of six nodes" \
+		"$(awk 'NF == 6' "$TMPDIR/lists" | sort -u | wc -l)" 4
+}
+
+test_an_unknown_application_is_moved_by_nobody_and_moves_nobody() {
+	local a b
+
+	full_of_ffts
+	a=$(job nobody 4)
+	b=$(inside sbatch --parsable -N1 -o /dev/null --wrap 'sleep 4')
+	wait_for 1 state_is "$a" RUNNING
+	wait_for 1 state_is "$b" RUNNING
+	equal "exclusions" "$(field "$a" ExcNodeList) $(field "$b" ExcNodeList)" \
+		"(null) (null)"
+	cancel "${FFTS[@]}"
+	slack
+	a=$(job fft 1)
+	wait_for 1 state_is "$a" RUNNING
+	equal "exclusions beside it" "$(field "$a" ExcNodeList)" "(null)"
+}
+
+# As alice would have measured it herself.
+give_private() { # APP
+	give_profile "$DATA/own/fft" "$STORE/users/$ALICE_UID/$1" \
+		"s/\"uid\": *1000/\"uid\":$ALICE_UID/;s/\"app\": *\"fft\"/\"app\":\"$1\"/"
+	chown -R "$ALICE_UID:$ALICE_UID" "$STORE/users/$ALICE_UID"
+}
+
+as_bob() {
+	inside --user bob sbatch --parsable -N1 -o /dev/null "$@" \
+		--wrap 'sleep 1'
+}
+
+test_a_users_own_profile_limits_only_his_own_jobs() {
+	local a b bob
+
+	give_private loud
+	block >/dev/null
+	a=$(pending loud)
+	b=$(pending loud)
+	wait_for 8 confined "$a"
+	wait_for 8 confined "$b"
+	bob=$(as_bob -J halo --netprofile=halo)
+	slack
+	equal "bob's exclusions" "$(field "$bob" ExcNodeList)" "(null)"
+	bob=$(as_bob -J loud --netprofile=loud)
+	slack
+	equal "bob's, of that name" "$(field "$bob" ExcNodeList)" "(null)"
+}
+
+test_profiles_of_trusted_users_limit_everybody() {
+	local a bob
+
+	give_private loud
+	configure "TrustedUsers=$ALICE_UID"
+	block >/dev/null
+	a=$(pending loud)
+	bob=$(as_bob -J halo --netprofile=halo)
+	wait_for 8 confined "$a"
+	wait_for 8 confined "$bob"
+}
+
+# Pending jobs that conflict, of which one has exclusions of its user.
+three_pending() {
+	BLOCK=$(block)
+	JOBS=("$(pending fft)" "$(pending fft -x n7)" "$(pending halo)")
+	wait_for 5 kept_apart "${JOBS[1]}" n7
+}
+
+# They run, apart, and the user's exclusions held.
+three_as_promised() {
+	kept_apart "${JOBS[1]}" n7 || fail "exclusions: $(excluded "${JOBS[1]}")"
+	note "${JOBS[1]}" | grep -q 'user=n7' || fail "$(note "${JOBS[1]}")"
+	cancel "$BLOCK"
+	wait_for 20 all_done "${JOBS[@]}"
+	equal "jobs that ran" "$(for j in "${JOBS[@]}"; do
+		field "$j" JobState; done | grep -c COMPLETED)" ${#JOBS[@]}
+	[ "$(field "${JOBS[1]}" NodeList)" != n7 ] || fail "on the user's n7"
+	never_met 2 "${JOBS[@]}"
+}
+
+# slurmctld saves jobs some seconds after they change; what kill -9 finds
+# unsaved, Slurm itself has lost.  Once this last one is there, all are.
+all_saved() {
+	local stamp=stamp-$EPOCHREALTIME
+
+	inside sbatch -N1 -o /dev/null --comment="$stamp" --wrap true >/dev/null
+	wait_for 15 grep -qaF "$stamp" "$(rundir)/state/job_state"
+}
+
+test_nothing_is_forgotten_when_slurmctld_is_killed() {
+	three_pending
+	all_saved
+	cluster restart-ctl -9
+	# Submitted before the first decision of the new one.
+	JOBS+=("$(pending fft)")
+	wait_for 10 said 'in control'
+	slack
+	three_as_promised
+	never_met 2 "${JOBS[@]}"
+}
+
+test_nothing_is_forgotten_when_slurmctld_is_restarted() {
+	three_pending
+	cluster restart-ctl
+	three_as_promised
+}
+
+test_a_job_submitted_right_after_a_start_is_placed() {
+	local a b
+
+	a=$(job fft 4)
+	wait_for 3 state_is "$a" RUNNING
+	cluster restart-ctl
+	b=$(job fft 1)
+	wait_for 12 all_done "$b"
+	never_met 2 "$a" "$b"
+	equal "it ran" "$(field "$b" JobState)" COMPLETED
+}
+
+test_a_reconfiguration_changes_nothing() {
+	three_pending
+	inside --user root scontrol reconfigure
+	slack
+	three_as_promised
+}
+
+test_jobs_stay_apart_when_all_nodes_come_back_from_a_maintenance() {
+	inside --user root scontrol update NodeName=n[0-7] State=drain Reason=m
+	slack
+	JOBS=("$(pending fft)" "$(pending fft)" "$(pending halo)")
+	slack
+	inside --user root scontrol update NodeName=n[0-7] State=resume
+	wait_for 10 all_done "${JOBS[@]}"
+	never_met 2 "${JOBS[@]}"
 }
