@@ -96,10 +96,10 @@ const char *cli_change(double change, char buf[CLI_NUMBER])
 static const char *date_as(const char *format, double date,
 			   char buf[CLI_NUMBER])
 {
-	time_t t = (time_t)date;
+	time_t t = date > 0 && date < 1e12 ? (time_t)date : 0;
 	struct tm tm;
 
-	if (!(date > 0) || !localtime_r(&t, &tm) ||
+	if (!t || !localtime_r(&t, &tm) ||
 	    !strftime(buf, CLI_NUMBER, format, &tm))
 		strcpy(buf, "Unknown");
 	return buf;

@@ -47,6 +47,7 @@ struct round {
 	struct np_app_index *index;
 	struct np_view view;
 	struct np_placement *placement;
+	bool news; /* a decision is another one than before */
 	bool more; /* of the store is still to be read */
 	double began_sec;
 	struct np_err trouble; /* what does not keep us from going on */
@@ -231,7 +232,7 @@ static int write_all(struct np_cycle *c, struct round *r,
 	struct np_applied a;
 	int rc;
 
-	np_tell_log(&r->view, r->placement, c->memos);
+	r->news = np_tell_log(&r->view, r->placement, c->memos) > 0;
 	rc = np_apply(&r->view, r->placement, c->memos, c->desk, MAX_UPDATES,
 		      go_on, arg, &a);
 	np_desk_note_written(c->desk, a.written, a.n_written);
@@ -299,7 +300,8 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 		return rc;
 	keep_held(c, r);
 	c->last_sec = r->view.now_sec;
-	due = cut || r->n_changes || np_mono_sec() - c->told_sec >= TELL_SEC;
+	due = cut || r->news || r->n_changes ||
+	      np_mono_sec() - c->told_sec >= TELL_SEC;
 	rc = due ? describe(c, r, &state) : 0;
 	if (!rc && go_on(arg))
 		rc = publish(c, r);

@@ -258,7 +258,7 @@ int np_catalog_table(struct np_catalog *c, struct np_press **out,
 
 int np_catalog_index(struct np_catalog *c, struct np_app_index **out)
 {
-	int rc = c->index ? 0 : np_app_index_make(c, &c->index);
+	int rc = c->index ? 0 : np_catalog_make_index(c, &c->index);
 
 	if (!rc)
 		*out = np_app_index_ref(c->index);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "np_app_index.h"
 #include "np_clock.h"
 #include "np_conflict.h"
 #include "np_place_conf.h"
@@ -76,21 +77,10 @@ int np_catalog_table(struct np_catalog *c, struct np_press **out,
 		     struct np_err *err);
 
 /*
- * Handles by name, as they were when it was taken: immutable, shared by
- * counting references, and read by any thread.  Returns 0 or -ENOMEM.
+ * Handles by name, as they were when it was taken; np_app_index_unref().
+ * Returns 0 or -ENOMEM.
  */
-struct np_app_index;
 int np_catalog_index(struct np_catalog *c, struct np_app_index **out);
-struct np_app_index *np_app_index_ref(struct np_app_index *x);
-void np_app_index_unref(struct np_app_index *x); /* NULL is allowed */
-
-/* NP_PROFILE_UNKNOWN: there is none.  No allocation, O(log n). */
-int32_t np_app_index_find(const struct np_app_index *x, const char *app,
-			  uint32_t uid);
-size_t np_app_index_n(const struct np_app_index *x);
-
-/* What unknown jobs count as: the published profile of UnknownAs, if there. */
-int32_t np_app_index_unknown(const struct np_app_index *x);
 
 /*
  * One line on the calibration in use: its date, or why there is none.  Until

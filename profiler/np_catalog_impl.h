@@ -8,7 +8,7 @@
  *	np_catalog_handle.c	its handle in np_conflict.h
  *	np_catalog_ask.c	what it does to others
  *
- * np_catalog_map.c and np_catalog_said.c serve them; np_app_index.c is what
+ * np_catalog_map.c and np_catalog_said.c serve them; np_catalog_index.c makes what
  * others see.
  */
 #ifndef NP_CATALOG_IMPL_H
@@ -139,7 +139,8 @@ void np_catalog_say(struct np_catalog *c, const char *line);
 
 /* The index is out of date. */
 void np_catalog_reindex(struct np_catalog *c);
-int np_app_index_make(const struct np_catalog *c, struct np_app_index **out);
+int np_catalog_make_index(const struct np_catalog *c,
+			  struct np_app_index **out);
 
 bool np_catalog_is_wanted(const struct np_catalog *c, double until);
 void np_catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
