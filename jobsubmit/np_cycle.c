@@ -32,6 +32,7 @@ struct np_cycle {
 	int64_t last_sec;	/* of the last decision */
 	double told_sec;	/* monotonic */
 	double quiet_sec;	/* until then nothing is to do; monotonic */
+	struct np_err untold;	/* why state.json was not written last time */
 	struct np_err said;	/* the trouble that was logged last */
 };
 
@@ -245,13 +246,20 @@ static void tell(struct np_cycle *c, struct round *r, bool now)
 		.trouble = r->trouble.text,
 		.decide_sec = np_mono_sec() - r->began_sec,
 	};
+	struct np_err err = NP_ERR_INIT;
+	bool due = now || np_mono_sec() - c->told_sec >= TELL_SEC;
 
 	np_past_update(c->past, &r->view, &r->answers, r->table, conf->store,
-		       mode, &r->trouble);
-	if (!now && np_mono_sec() - c->told_sec < TELL_SEC)
-		return;
-	np_tell_save(&t, &r->view, r->placement, mode, &r->trouble);
-	c->told_sec = np_mono_sec();
+		       mode, &err);
+	if (due) {
+		np_tell_save(&t, &r->view, r->placement, mode, &err);
+		c->told_sec = np_mono_sec();
+	}
+	/* It is no better in the rounds that need not write. */
+	if (due || (err.text[0] && !c->untold.text[0]))
+		c->untold = err;
+	if (!r->trouble.text[0])
+		r->trouble = c->untold;
 }
 
 static void clean_up(struct round *r)
