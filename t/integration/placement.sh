@@ -532,3 +532,76 @@ test_a_broken_file_is_told_by_its_line_and_taken_when_corrected() {
 	three_pending
 	three_as_promised
 }
+
+# A second controller, and the clock of its log.
+with_standby() {
+	own_cluster --leaves 2 --nodes-per-leaf 2 --netprof "$BUILD" --standby \
+		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	. "$ROOT/t/integration/placement.lib"
+	give_store
+	wait_for 8 grep -q "netprof: in control" "$LOG"
+	slack
+}
+
+test_a_standby_acts_once_it_is_in_control_and_not_before() {
+	local running a b log
+
+	with_standby
+	log=$(rundir)/log/slurmctld.standby.log
+	running=("$(job fft 12 -w n0)" "$(job fft 30 -w n2)")
+	wait_for 5 state_is "${running[1]}" RUNNING
+	a=$(job fft 1)
+	b=$(job fft 1 -x n3)
+	wait_for 5 deferred "$a"
+	wait_for 5 deferred "$b"
+	! grep -q "netprof: JobId=" "$log" || fail "it acted while it stood by"
+	all_saved
+	cluster kill-node ctl
+	# Nothing is submitted from here on.
+	wait_for 20 grep -q "netprof: in control" "$log"
+	SIDE=(--on standby)
+	wait_for 20 all_done "$a"
+	wait_for 10 all_done "$b"
+	never_met 2
+	equal "states" "$(field "$a" JobState) $(field "$b" JobState)" \
+		"COMPLETED COMPLETED"
+	[[ " $(excluded "$b") " == *" n3 "* ]] || fail "n3: $(excluded "$b")"
+}
+
+test_without_the_plugin_release_takes_back_what_it_wrote() {
+	local begin own
+
+	own_cluster --leaves 2 --nodes-per-leaf 2 --netprof "$BUILD" \
+		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	. "$ROOT/t/integration/placement.lib"
+	give_store
+	wait_for 8 grep -q "netprof: in control" "$LOG"
+	slack
+	begin=$((EPOCHSECONDS + 1800))
+	BLOCK=$(inside sbatch --parsable -N4 --exclusive -o /dev/null \
+		--wrap 'sleep 300')
+	JOBS=("$(pending fft -x n3)" "$(pending fft)" "$(pending fft)"
+		"$(pending fft --begin="$(TZ=UTC date -d "@$begin" +%FT%T)")")
+	inside --user root scontrol update JobId="${JOBS[1]}" \
+		AdminComment="the site's own"
+	wait_for 5 kept_apart "${JOBS[0]}" n3
+	wait_for 5 deferred "${JOBS[2]}"
+	sed -i 's/^JobSubmitPlugins=.*//' "$(rundir)/etc/slurm/slurm.conf"
+	cluster restart-ctl
+	inside --user root "$(rundir)/build/netprof-release"
+	equal "the user's exclusions" "$(excluded "${JOBS[0]}")" n3
+	for own in "${JOBS[@]:1}"; do
+		equal "exclusions of $own" "$(field "$own" ExcNodeList)" "(null)"
+	done
+	for own in "${JOBS[@]}"; do
+		equal "note of $own" "$(note "$own")" ""
+	done
+	inside scontrol -o show job "${JOBS[1]}" |
+		grep -q "AdminComment=the site's own" || fail "the site's comment"
+	between "begin time, s from now" \
+		$(($(when "${JOBS[2]}" EligibleTime) - EPOCHSECONDS + 10)) 0 10
+	equal "the user's begin time" "$(when "${JOBS[3]}" EligibleTime)" "$begin"
+	equal "a second time" \
+		"$(inside --user root "$(rundir)/build/netprof-release")" \
+		"No job has anything from netprof."
+}
