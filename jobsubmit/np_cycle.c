@@ -34,6 +34,7 @@ struct np_cycle {
 	int64_t last_sec;	/* of the last decision */
 	double told_sec;	/* monotonic */
 	double quiet_sec;	/* until then nothing is to do; monotonic */
+	struct np_err untold;	/* why state.json was not written last time */
 	struct np_err said;	/* the trouble that was logged last */
 };
 
@@ -264,13 +265,19 @@ static void save(struct np_cycle *c, struct round *r,
 		 const struct np_state *state)
 {
 	const char *store = c->settings.conf.store;
+	struct np_err err = NP_ERR_INIT;
 
 	np_past_update(c->past, &r->view, &r->answers, r->table, r->index,
-		       store, file_mode(c), &r->trouble);
-	if (!state)
-		return;
-	np_state_save(store, state, file_mode(c), &r->trouble);
-	c->told_sec = np_mono_sec();
+		       store, file_mode(c), &err);
+	if (state) {
+		np_state_save(store, state, file_mode(c), &err);
+		c->told_sec = np_mono_sec();
+	}
+	/* It is no better in the rounds that need not write. */
+	if (state || (err.text[0] && !c->untold.text[0]))
+		c->untold = err;
+	if (!r->trouble.text[0])
+		r->trouble = c->untold;
 }
 
 static void clean_up(struct round *r)
