@@ -68,8 +68,10 @@ check: packages ## build, then run every test
 	@$(MAKE) --no-print-directory programs $(BUILD)/unit
 	@BUILD=$(BUILD) t/check
 
-bench: all $(BUILD)/bench-predict ## measure the cost of the probes
+bench: all $(addprefix $(BUILD)/,bench-predict bench_place bench_submit) ## measure what probes and placement cost
 	@$(BUILD)/bench-predict
+	@$(BUILD)/bench_place
+	@$(BUILD)/bench_submit
 	@BUILD=$(BUILD) t/bench
 
 validate: all ## long measurements on the cluster
@@ -222,9 +224,16 @@ fixtures: $(BUILD)/make-store
 	rm -rf t/data/store
 	$(BUILD)/make-store t/data/store
 
-$(BUILD)/bench_place: $(BUILD)/t/bench_place.o $(BUILD)/libnetprof.a
+# The cost of decisions and submissions on a large cluster.
+$(BUILD)/bench_place: $(call objs,t/bench_place.c t/bench_big.c) \
+		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(LIBM))
+
+$(BUILD)/bench_submit: $(call objs,t/bench_submit.c t/bench_big.c \
+		$(JOBSUBMIT)) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,-lslurm $(JSON) $(GSL) $(LIBM))
 
 # Where netprof check looks for plugins if Slurm does not answer.
 $(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \

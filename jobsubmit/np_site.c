@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "np_bits.h"
+#include "np_hostlist.h"
 #include "np_site_impl.h"
 
 struct np_site *np_site_ref(struct np_site *s)
@@ -130,28 +131,32 @@ uint32_t np_site_find(const struct np_site *s, const char *name)
 	return NO_NODE;
 }
 
+struct parse {
+	const struct np_site *site;
+	uint64_t *nodes;
+	size_t left; /* names, before it is nonsense */
+};
+
+static int parse_one(void *arg, const char *name)
+{
+	struct parse *p = arg;
+	uint32_t node;
+
+	if (!p->left--)
+		return -EINVAL;
+	node = np_site_find(p->site, name);
+	if (node != NO_NODE)
+		np_bits_set(p->nodes, node);
+	return 0;
+}
+
+/* Not Slurm's parser, which allocates each name, and leaks some. */
 int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes)
 {
-	np_hostlist_t list;
-	size_t left = 2 * s->n_nodes + 1;
-	char *name;
+	struct parse p = { s, nodes, 2 * s->n_nodes };
 
 	memset(nodes, 0, s->words * sizeof(*nodes));
-	if (!hosts || !*hosts)
-		return 0;
-	list = slurm_hostlist_create(hosts);
-	if (!list)
-		return -EINVAL;
-	while (left && (name = slurm_hostlist_shift(list))) {
-		uint32_t node = np_site_find(s, name);
-
-		if (node != NO_NODE)
-			np_bits_set(nodes, node);
-		free(name);
-		left--;
-	}
-	slurm_hostlist_destroy(list);
-	return left ? 0 : -EINVAL;
+	return hosts ? np_hostlist_walk(hosts, parse_one, &p) : 0;
 }
 
 char *np_site_format(const struct np_site *s, const uint64_t *nodes)

@@ -72,8 +72,8 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
 
 /*
  * Nodes of a hostlist expression, unknown names left out; NULL: none.
- * Returns 0, -EINVAL (not a hostlist) or -ENOMEM.  Work grows with the list,
- * which is no longer than the cluster.
+ * Returns 0, or -EINVAL: not a hostlist, or with more than twice as many names
+ * as there are nodes.  No allocation; work grows with the names.
  */
 int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes);
 

@@ -11,15 +11,17 @@
 
 #define NAME 255 /* bytes of a name; that of a switch is shorter */
 #define DEEPEST 8 /* brackets in one word */
+#define SEPARATORS ", \t\n" /* Slurm's */
 
 struct list {
 	char **names;
 	size_t n, room;
-	char name[NAME + 1]; /* the one that is being put together */
 };
 
-static int add_name(struct list *l)
+static int add_name(void *arg, const char *name)
 {
+	struct list *l = arg;
+
 	if (l->n == NP_HOSTLIST_MAX)
 		return -E2BIG;
 	if (l->n == l->room) {
@@ -31,15 +33,21 @@ static int add_name(struct list *l)
 		l->names = grown;
 		l->room = room;
 	}
-	l->names[l->n] = strdup(l->name);
+	l->names[l->n] = strdup(name);
 	return l->names[l->n] ? (l->n++, 0) : -ENOMEM;
 }
 
-static int expand(struct list *l, size_t at, const char *word, size_t len,
+struct walk {
+	np_hostlist_f *each;
+	void *arg;
+	char name[NAME + 1]; /* the one that is being put together */
+};
+
+static int expand(struct walk *l, size_t at, const char *word, size_t len,
 		  int depth);
 
 /* One number of a range after the other, each with the rest of the word. */
-static int expand_range(struct list *l, size_t at, unsigned long from,
+static int expand_range(struct walk *l, size_t at, unsigned long from,
 			unsigned long to, int digits, const char *rest,
 			size_t rest_len, int depth)
 {
@@ -82,7 +90,7 @@ static int parse_range(const char *p, const char *end, unsigned long *from,
 }
 
 /* word begins behind a bracket. */
-static int expand_bracket(struct list *l, size_t at, const char *word,
+static int expand_bracket(struct walk *l, size_t at, const char *word,
 			  size_t len, int depth)
 {
 	const char *close = memchr(word, ']', len);
@@ -106,7 +114,7 @@ static int expand_bracket(struct list *l, size_t at, const char *word,
 	return 0;
 }
 
-static int expand(struct list *l, size_t at, const char *word, size_t len,
+static int expand(struct walk *l, size_t at, const char *word, size_t len,
 		  int depth)
 {
 	const char *open = memchr(word, '[', len);
@@ -119,30 +127,47 @@ static int expand(struct list *l, size_t at, const char *word, size_t len,
 	if (open)
 		return expand_bracket(l, at + plain, open + 1, len - plain - 1,
 				      depth);
-	return at + plain ? add_name(l) : -EINVAL;
+	return at + plain ? l->each(l->arg, l->name) : -EINVAL;
 }
 
-/* Up to the next comma that is in no brackets. */
-static size_t word_len(const char *text)
+/* Up to the next of some characters that is in no brackets. */
+static size_t word_len(const char *text, const char *ends)
 {
 	bool inside = false;
 	size_t i;
 
-	for (i = 0; text[i] && (inside || text[i] != ','); i++)
+	for (i = 0; text[i] && (inside || !strchr(ends, text[i])); i++)
 		inside = text[i] == '[' || (inside && text[i] != ']');
 	return i;
+}
+
+int np_hostlist_walk(const char *text, np_hostlist_f *each, void *arg)
+{
+	struct walk w = { .each = each, .arg = arg };
+	int rc = 0;
+
+	text += strspn(text, SEPARATORS);
+	while (!rc && *text) {
+		size_t len = word_len(text, SEPARATORS);
+
+		rc = expand(&w, 0, text, len, 0);
+		text += len;
+		text += strspn(text, SEPARATORS);
+	}
+	return rc;
 }
 
 int np_hostlist_expand(const char *text, char ***names, size_t *n,
 		       struct np_err *err)
 {
 	struct list l = { .n = 0 };
+	struct walk w = { .each = add_name, .arg = &l };
 	int rc = 0;
 
 	for (const char *p = text; !rc && p && *p; ) {
-		size_t len = word_len(p);
+		size_t len = word_len(p, ",");
 
-		rc = expand(&l, 0, p, len, 0);
+		rc = expand(&w, 0, p, len, 0);
 		p += len;
 		if (*p == ',' && !*++p)
 			rc = -EINVAL;

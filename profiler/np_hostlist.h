@@ -20,6 +20,16 @@ int np_hostlist_expand(const char *text, char ***names, size_t *n,
 		       struct np_err *err);
 
 /*
+ * Call each() for every name, as Slurm reads what a user wrote: names may be
+ * parted by spaces as well, and by several separators.  No allocation; a range
+ * costs as many calls as it has names, so each() should know when to stop.
+ * Returns 0, what each() returned that is not 0, or -EINVAL (no such list,
+ * perhaps after some calls).
+ */
+typedef int np_hostlist_f(void *arg, const char *name);
+int np_hostlist_walk(const char *text, np_hostlist_f *each, void *arg);
+
+/*
  * The names in both lists, in the order of a, written as "x,y" and cut as
  * "x,y and 3 more" where they do not fit.  Returns how many there are; a list
  * that is none has no names.

@@ -13,128 +13,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench_big.h"
 #include "np_bits.h"
 #include "np_placement.h"
 
-#define NODES 10000
-#define LEAVES 600
-#define RUNNING 15000
-#define PENDING 5000
+#define NODES BENCH_NODES
+#define LEAVES BENCH_LEAVES
+#define RUNNING BENCH_RUNNING
+#define PENDING BENCH_PENDING
 #define WORDS ((NODES + 63) / 64)
 #define SETS 100
-
-/* A mix of applications. */
-struct mix {
-	const char *name;
-	uint32_t profiles;
-	double loud;	/* share of the profiles that press on others */
-	double trusted; /* share that an administrator published */
-	double most;	/* worst slowdown */
-	unsigned modes; /* 1 << enum np_mode, drawn evenly */
-};
-
-static const struct mix mixes[] = {
-	{ "usual", 200, .3, .7, .6, 1u << NP_MODE_ENFORCE },
-	{ "prefer and advise", 200, .3, .7, .6,
-	  1u << NP_MODE_ENFORCE | 1u << NP_MODE_PREFER |
-	  1u << NP_MODE_ADVISE },
-	{ "all in conflict", 200, 1, 1, 2, 1u << NP_MODE_ENFORCE },
-	{ "all untrusted", 200, .3, 0, .6, 1u << NP_MODE_ENFORCE },
-	{ "1000 applications", 1000, .3, .7, .6, 1u << NP_MODE_ENFORCE },
-};
-
-static uint64_t seed = 1;
-
-static double draw(void)
-{
-	uint64_t z = seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (double)((z ^ z >> 31) >> 11) / (double)(UINT64_C(1) << 53);
-}
-
-static uint32_t below(uint32_t n)
-{
-	return (uint32_t)(draw() * n);
-}
-
-struct span {
-	double wall_sec, cpu_sec;
-};
-
-static double clock_sec(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static struct span now(void)
-{
-	return (struct span){ clock_sec(CLOCK_MONOTONIC),
-			      clock_sec(CLOCK_THREAD_CPUTIME_ID) };
-}
-
-static struct span since(struct span begin)
-{
-	struct span end = now();
-
-	return (struct span){ end.wall_sec - begin.wall_sec,
-			      end.cpu_sec - begin.cpu_sec };
-}
-
-static void must(int rc, const struct np_err *err)
-{
-	if (!rc)
-		return;
-	fprintf(stderr, "bench_place: %s\n", err->text);
-	exit(1);
-}
-
-struct loudness {
-	double press[NP_CONFLICT_MAX_PROFILES];
-	double feel[NP_CONFLICT_MAX_PROFILES];
-};
-
-static int ask(void *arg, uint32_t victim, uint32_t co,
-	       enum np_contact contact, double *slowdown)
-{
-	static const double coupling[] = { 1.5, 1, .5 };
-	const struct loudness *l = arg;
-
-	*slowdown = coupling[contact] * l->feel[victim] * l->press[co];
-	return 0;
-}
-
-static struct np_press *make_press(const struct mix *m)
-{
-	static struct loudness l;
-	struct np_oracle o = { ask, &l };
-	struct np_conflict *c;
-	struct np_press *t;
-	struct np_err err;
-
-	must(np_conflict_new(&o, &c, &err), &err);
-	for (uint32_t i = 0; i < m->profiles; i++) {
-		bool loud = draw() < m->loud;
-		char name[16];
-		uint32_t handle;
-
-		l.press[i] = loud ? draw() : .02 * draw();
-		l.feel[i] = m->most * draw();
-		snprintf(name, sizeof(name), "app%u", i);
-		must(np_conflict_add(c, name, i % 50, draw() < m->trusted,
-				     &handle, &err), &err);
-	}
-	np_conflict_ask(c, NULL, 0, SIZE_MAX);
-	must(np_conflict_table(c, .01, &t, &err), &err);
-	np_conflict_free(c);
-	return t;
-}
 
 static struct np_leaves *make_leaves(void)
 {
@@ -147,42 +36,43 @@ static struct np_leaves *make_leaves(void)
 	for (uint32_t i = 0; i < NODES; i++)
 		node[i] = i;
 	for (uint32_t i = 0; i < LEAVES; i++) {
-		uint32_t first = (uint32_t)((uint64_t)i * NODES / LEAVES);
-		uint32_t end = (uint32_t)((uint64_t)(i + 1) * NODES / LEAVES);
+		uint32_t first = bench_first_node(i);
+		uint32_t end = bench_first_node(i + 1);
 
 		snprintf(name[i], sizeof(name[i]), "leaf%u", i);
 		leaf[i] = (struct np_leaf){ name[i], node + first,
 					    end - first };
 	}
-	must(np_leaves_new(NODES, leaf, LEAVES, &l, &err), &err);
+	bench_must(np_leaves_new(NODES, leaf, LEAVES, &l, &err), &err);
 	return l;
 }
 
 /* A profile of the job's owner's or a trusted one, most often. */
-static void fill_job(struct np_job *j, const struct mix *m, uint32_t id)
+static void fill_job(struct np_job *j, const struct bench_mix *m, uint32_t id)
 {
 	*j = (struct np_job){
-		.id = id, .tasks = 1, .priority = below(1000),
-		.submit_sec = 1000 + below(1000),
-		.flags = draw() < .8 ? NP_JOB_SHARES_NODES : 0,
-		.profile = draw() < .1 ? NP_PROFILE_UNKNOWN :
-			   (int32_t)below(m->profiles),
+		.id = id, .tasks = 1, .priority = bench_below(1000),
+		.submit_sec = 1000 + bench_below(1000),
+		.flags = bench_draw() < .8 ? NP_JOB_SHARES_NODES : 0,
+		.profile = bench_draw() < .1 ? NP_PROFILE_UNKNOWN :
+			   (int32_t)bench_below(m->profiles),
 	};
-	j->owner = j->profile >= 0 ? (uint32_t)j->profile % 50 : below(50);
+	j->owner = j->profile >= 0 ? (uint32_t)j->profile % BENCH_USERS :
+		   bench_below(BENCH_USERS);
 	do
-		j->mode = (enum np_mode)below(4);
+		j->mode = (enum np_mode)bench_below(4);
 	while (!(m->modes & 1u << j->mode));
 	j->partition = (uint16_t)j->mode;
 }
 
-static void add_running(struct np_snapshot *s, const struct mix *m,
+static void add_running(struct np_snapshot *s, const struct bench_mix *m,
 			uint8_t *use)
 {
 	struct np_err err;
 
 	for (uint32_t i = 0; i < RUNNING; i++) {
-		uint32_t node[64], n = draw() < .95 ? 1 + below(3) : 32;
-		uint32_t at = below(NODES);
+		uint32_t node[64], n = bench_draw() < .95 ? 1 + bench_below(3) : 32;
+		uint32_t at = bench_below(NODES);
 		struct np_job j;
 
 		fill_job(&j, m, i + 1);
@@ -194,7 +84,7 @@ static void add_running(struct np_snapshot *s, const struct mix *m,
 		}
 		j.node = node;
 		j.n_nodes = n;
-		must(np_snapshot_job(s, &j, &err), &err);
+		bench_must(np_snapshot_job(s, &j, &err), &err);
 	}
 }
 
@@ -208,72 +98,41 @@ static void add_sets(struct np_snapshot *s, uint32_t *set)
 		for (uint32_t node = 0; node < NODES; node++)
 			if (i < 3 || node % SETS != i)
 				np_bits_set(bits, node);
-		must(np_snapshot_nodes(s, bits, &set[i], &err), &err);
+		bench_must(np_snapshot_nodes(s, bits, &set[i], &err), &err);
 	}
 }
 
 static struct np_snapshot *make_snapshot(struct np_leaves *l,
-					 const struct mix *m, uint32_t *set)
+					 const struct bench_mix *m, uint32_t *set)
 {
 	static uint8_t use[NODES];
 	struct np_snapshot *s;
 	struct np_err err;
 
 	memset(use, 0, sizeof(use));
-	must(np_snapshot_new(l, 10000, 9990, &s, &err), &err);
+	bench_must(np_snapshot_new(l, 10000, 9990, &s, &err), &err);
 	add_sets(s, set);
 	add_running(s, m, use);
 	for (uint32_t i = 0; i < NODES; i++)
-		must(np_snapshot_node(s, i, use[i] > 3 ? NP_NODE_FULL :
+		bench_must(np_snapshot_node(s, i, use[i] > 3 ? NP_NODE_FULL :
 				      use[i] ? NP_NODE_MIXED : NP_NODE_IDLE,
 				      &err), &err);
 	for (uint32_t i = 0; i < PENDING; i++) {
 		struct np_job j;
 
 		fill_job(&j, m, 100000 + i);
-		j.state = draw() < .9 ? NP_JOB_READY : NP_JOB_WAITING;
-		j.nodes_min = 1 + below(draw() < .9 ? 8 : 200);
-		j.tasks = draw() < .95 ? 1 : 1 + below(100);
-		j.candidates = set[below(SETS)];
-		must(np_snapshot_job(s, &j, &err), &err);
+		j.state = bench_draw() < .9 ? NP_JOB_READY : NP_JOB_WAITING;
+		j.nodes_min = 1 + bench_below(bench_draw() < .9 ? 8 : 200);
+		j.tasks = bench_draw() < .95 ? 1 : 1 + bench_below(100);
+		j.candidates = set[bench_below(SETS)];
+		bench_must(np_snapshot_job(s, &j, &err), &err);
 	}
 	np_snapshot_seal(s);
 	return s;
 }
 
-static int by_wall(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-
-	return x->wall_sec < y->wall_sec ? -1 : x->wall_sec > y->wall_sec;
-}
-
-static int by_cpu(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-
-	return x->cpu_sec < y->cpu_sec ? -1 : x->cpu_sec > y->cpu_sec;
-}
-
-/* Prints; returns p99 of the CPU time. */
-static double report(const char *mix, const char *what, struct span *t,
-		     size_t n, double unit_sec, const char *unit)
-{
-	size_t p99 = (n * 99 + 99) / 100 - 1;
-
-	qsort(t, n, sizeof(*t), by_wall);
-	printf("%-18s %-15s n %6zu  median %7.1f p99 %7.1f max %7.1f %s",
-	       mix, what, n, t[n / 2].wall_sec / unit_sec,
-	       t[p99].wall_sec / unit_sec, t[n - 1].wall_sec / unit_sec, unit);
-	qsort(t, n, sizeof(*t), by_cpu);
-	printf("  CPU median %7.1f p99 %7.1f max %7.1f %s\n",
-	       t[n / 2].cpu_sec / unit_sec, t[p99].cpu_sec / unit_sec,
-	       t[n - 1].cpu_sec / unit_sec, unit);
-	return t[p99].cpu_sec;
-}
-
-static void submit(struct np_placement *p, const struct mix *m,
-		   const uint32_t *set, struct span *t, size_t n)
+static void submit(struct np_placement *p, const struct bench_mix *m,
+		   const uint32_t *set, struct bench_span *t, size_t n)
 {
 	uint64_t minus[WORDS] = { 0xff };
 	struct np_outcome v;
@@ -281,20 +140,20 @@ static void submit(struct np_placement *p, const struct mix *m,
 
 	for (size_t i = 0; i < n; i++) {
 		struct np_job j;
-		struct span begin;
+		struct bench_span begin;
 
 		fill_job(&j, m, 0);
 		j.state = NP_JOB_READY;
-		j.nodes_min = 1 + below(8);
-		j.candidates = set[below(3)];
-		begin = now();
-		must(np_placement_one(p, &j, i % 4 ? NULL : minus, 10001, &v,
+		j.nodes_min = 1 + bench_below(8);
+		j.candidates = set[bench_below(3)];
+		begin = bench_now();
+		bench_must(np_placement_one(p, &j, i % 4 ? NULL : minus, 10001, &v,
 				      &err), &err);
-		t[i] = since(begin);
+		t[i] = bench_since(begin);
 	}
 }
 
-static void say_what(const struct mix *m, const struct np_placement *p)
+static void say_what(const struct bench_mix *m, const struct np_placement *p)
 {
 	unsigned n[4] = { 0 };
 
@@ -305,13 +164,13 @@ static void say_what(const struct mix *m, const struct np_placement *p)
 	       n[NP_ACT_ANYWHERE], n[NP_ACT_CONFINE], n[NP_ACT_DEFER]);
 }
 
-static bool run(const struct mix *m, struct np_leaves *l, size_t decisions,
-		size_t submissions)
+static bool run(const struct bench_mix *m, struct np_leaves *l,
+		size_t decisions, size_t submissions)
 {
-	struct span *decide = calloc(decisions, sizeof(*decide));
-	struct span *one = calloc(decisions * submissions, sizeof(*one));
+	struct bench_span *decide = calloc(decisions, sizeof(*decide));
+	struct bench_span *one = calloc(decisions * submissions, sizeof(*one));
 	size_t before = mallinfo2().uordblks, in_use = 0;
-	struct np_press *t = make_press(m);
+	struct np_press *t = bench_press(m);
 	struct np_policy policy;
 	uint32_t set[SETS];
 	struct np_err err;
@@ -322,10 +181,10 @@ static bool run(const struct mix *m, struct np_leaves *l, size_t decisions,
 	for (size_t i = 0; i < decisions; i++) {
 		struct np_snapshot *s = make_snapshot(l, m, set);
 		struct np_placement *p;
-		struct span begin = now();
+		struct bench_span begin = bench_now();
 
-		must(np_placement_decide(s, t, &policy, &p, &err), &err);
-		decide[i] = since(begin);
+		bench_must(np_placement_decide(s, t, &policy, &p, &err), &err);
+		decide[i] = bench_since(begin);
 		submit(p, m, set, one + i * submissions, submissions);
 		if (mallinfo2().uordblks - before > in_use)
 			in_use = mallinfo2().uordblks - before;
@@ -334,9 +193,9 @@ static bool run(const struct mix *m, struct np_leaves *l, size_t decisions,
 		np_placement_free(p);
 		np_snapshot_unref(s);
 	}
-	good = report(m->name, "full decision", decide, decisions, 1e-3,
+	good = bench_report(m->name, "full decision", decide, decisions, 1e-3,
 		      "ms") < .1;
-	good &= report(m->name, "one submission", one, decisions *
+	good &= bench_report(m->name, "one submission", one, decisions *
 		       submissions, 1e-6, "us") < 100e-6;
 	/* While a decision is made the one before is still in use. */
 	printf("%-18s memory in use, two decisions  %.1f MB\n", m->name,
@@ -360,10 +219,10 @@ int main(int argc, char **argv)
 			"[submissions]]\n");
 		return 2;
 	}
-	for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++) {
-		bool fine = run(&mixes[i], l, decisions, submissions);
+	for (size_t i = 0; i < bench_n_mixes; i++) {
+		bool fine = run(&bench_mixes[i], l, decisions, submissions);
 
-		if (!strcmp(mixes[i].name, "usual"))
+		if (!strcmp(bench_mixes[i].name, "usual"))
 			good = fine;
 	}
 	np_leaves_unref(l);

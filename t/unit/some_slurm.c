@@ -1,5 +1,6 @@
 #include "some_slurm.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,7 @@ void some_slurm(struct some_slurm *s)
 	struct np_err err = NP_ERR_INIT;
 
 	memset(s, 0, sizeof(*s));
+	s->now_sec = SOME_NOW;
 	add_nodes(s);
 	add_parts(s);
 	s->jobs.job_array = s->job;
@@ -200,8 +202,8 @@ int some_view(struct some_slurm *s, struct np_memos *memos,
 	if (!memos && np_memos_new(&own))
 		abort();
 	rc = np_view_make(&s->answers, s->site, index, &conf,
-			  memos ? memos : own, change, n_changes, SOME_NOW,
-			  SOME_NOW - 2, v, &err);
+			  memos ? memos : own, change, n_changes, s->now_sec,
+			  s->now_sec - 2, v, &err);
 	np_memos_free(own);
 	np_app_index_unref(index);
 	return rc;
@@ -229,9 +231,44 @@ void some_text(char **where, const char *text)
 	*where = text ? slurm_xstrdup(text) : NULL;
 }
 
+static char said[1024];
+static unsigned n_said;
+
+const char *some_said(void)
+{
+	return said;
+}
+
+unsigned some_n_said(void)
+{
+	return n_said;
+}
+
+/* In place of Slurm's, whose log these would go to. */
+void slurm_info(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(said, sizeof(said), fmt, ap);
+	va_end(ap);
+	n_said++;
+}
+
+int slurm_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(said, sizeof(said), fmt, ap);
+	va_end(ap);
+	return SLURM_ERROR;
+}
+
 void some_desc(job_desc_msg_t *d, const char *app)
 {
 	slurm_init_job_desc_msg(d);
+	d->het_job_offset = NO_VAL;
 	d->user_id = SOME_UID;
 	d->name = slurm_xstrdup(app);
 	d->min_nodes = 1;

@@ -28,6 +28,7 @@ struct some_slurm {
 	job_info_msg_t jobs;
 	struct np_answers answers;
 	struct np_site *site;
+	int64_t now_sec; /* SOME_NOW at first */
 };
 
 /* Nodes idle, no jobs; some_slurm_free() frees the site. */
@@ -65,6 +66,10 @@ struct np_placement *some_decision(const struct np_view *v);
 void some_desc(job_desc_msg_t *d, const char *app);
 void some_desc_free(job_desc_msg_t *d);
 void some_text(char **where, const char *text);
+
+/* The last line for the log of slurmctld. */
+const char *some_said(void);
+unsigned some_n_said(void); /* lines so far */
 
 /* "n[0-3]"; static. */
 const char *some_hosts(const struct np_site *s, const uint64_t *nodes);

@@ -54,6 +54,43 @@ static void test_expand(void)
 }
 
 static const struct {
+	const char *name, *text;
+	int rc;
+	const char *want; /* up to four names */
+} walks[] = {
+	{ "nothing", "", 0, "" },
+	{ "nothing but separators", " ,\t, \n", 0, "" },
+	{ "one", "n1", 0, "n1 " },
+	{ "commas and spaces", " n1, n2\tn3,,n4,", 0, "n1 n2 n3 n4 " },
+	{ "brackets with commas", "n[0-1,3],x", 0, "n0 n1 n3 x " },
+	{ "it says when it has enough", "n[0-99999999]", -EINTR,
+	  "n0 n1 n2 n3 " },
+	{ "spaces in brackets", "n[0, 1]", -EINVAL, "n0 " },
+	{ "no end", "n1,n[2", -EINVAL, "n1 " },
+};
+
+static int take(void *arg, const char *name)
+{
+	char *got = arg;
+
+	if (strlen(got) >= strlen("n1 n2 n3 n4 "))
+		return -EINTR;
+	strcat(strcat(got, name), " ");
+	return 0;
+}
+
+static void test_walk(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(walks); i++) {
+		char got[64] = "";
+		int rc = np_hostlist_walk(walks[i].text, take, got);
+
+		T_ROW(walks[i].name, rc == walks[i].rc);
+		T_ROW(walks[i].name, !strcmp(got, walks[i].want));
+	}
+}
+
+static const struct {
 	const char *name, *a, *b;
 	size_t room, n;
 	const char *want;
@@ -84,6 +121,7 @@ static void test_shared(void)
 
 static const struct t_case cases[] = {
 	{ "names come out as Slurm would write them", test_expand },
+	{ "lists as users write them", test_walk },
 	{ "what two lists share", test_shared },
 	{ NULL, NULL },
 };

@@ -90,6 +90,7 @@ static const struct {
 	{ "numbers beyond the last", "n[14-99]", -EINVAL, "" },
 	{ "far more names than nodes", "n[0-60000]", -EINVAL, "" },
 	{ "no list at all", "n[3-1]", -EINVAL, "" },
+	{ "no end", "n[1-", -EINVAL, "" },
 };
 
 static void test_parse(void)

@@ -1,0 +1,140 @@
+#include "bench_big.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "np_snapshot.h"
+
+const struct bench_mix bench_mixes[] = {
+	{ "usual", 200, .3, .7, .6, 1u << NP_MODE_ENFORCE },
+	{ "prefer and advise", 200, .3, .7, .6,
+	  1u << NP_MODE_ENFORCE | 1u << NP_MODE_PREFER |
+	  1u << NP_MODE_ADVISE },
+	{ "all in conflict", 200, 1, 1, 2, 1u << NP_MODE_ENFORCE },
+	{ "all untrusted", 200, .3, 0, .6, 1u << NP_MODE_ENFORCE },
+	{ "1000 applications", 1000, .3, .7, .6, 1u << NP_MODE_ENFORCE },
+};
+const size_t bench_n_mixes = NP_ARRAY_SIZE(bench_mixes);
+
+double bench_draw(void)
+{
+	static uint64_t seed = 1;
+	uint64_t z = seed += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return (double)((z ^ z >> 31) >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+uint32_t bench_below(uint32_t n)
+{
+	return (uint32_t)(bench_draw() * n);
+}
+
+static double clock_sec(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct bench_span bench_now(void)
+{
+	return (struct bench_span){ clock_sec(CLOCK_MONOTONIC),
+				    clock_sec(CLOCK_THREAD_CPUTIME_ID) };
+}
+
+struct bench_span bench_since(struct bench_span begin)
+{
+	struct bench_span end = bench_now();
+
+	return (struct bench_span){ end.wall_sec - begin.wall_sec,
+				    end.cpu_sec - begin.cpu_sec };
+}
+
+void bench_must(int rc, const struct np_err *err)
+{
+	if (!rc)
+		return;
+	fprintf(stderr, "bench: %s\n", err->text);
+	exit(1);
+}
+
+struct loudness {
+	double press[NP_CONFLICT_MAX_PROFILES];
+	double feel[NP_CONFLICT_MAX_PROFILES];
+};
+
+static int ask(void *arg, uint32_t victim, uint32_t co,
+	       enum np_contact contact, double *slowdown)
+{
+	static const double coupling[] = { 1.5, 1, .5 };
+	const struct loudness *l = arg;
+
+	*slowdown = coupling[contact] * l->feel[victim] * l->press[co];
+	return 0;
+}
+
+struct np_press *bench_press(const struct bench_mix *m)
+{
+	static struct loudness l;
+	struct np_oracle o = { ask, &l };
+	struct np_conflict *c;
+	struct np_press *t;
+	struct np_err err;
+
+	bench_must(np_conflict_new(&o, &c, &err), &err);
+	for (uint32_t i = 0; i < m->profiles; i++) {
+		bool loud = bench_draw() < m->loud;
+		char name[16];
+		uint32_t handle;
+
+		l.press[i] = loud ? bench_draw() : .02 * bench_draw();
+		l.feel[i] = m->most * bench_draw();
+		snprintf(name, sizeof(name), "app%u", i);
+		bench_must(np_conflict_add(c, name, i % BENCH_USERS,
+					   bench_draw() < m->trusted, &handle,
+					   &err), &err);
+	}
+	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	bench_must(np_conflict_table(c, .01, &t, &err), &err);
+	np_conflict_free(c);
+	return t;
+}
+
+uint32_t bench_first_node(uint32_t leaf)
+{
+	return (uint32_t)((uint64_t)leaf * BENCH_NODES / BENCH_LEAVES);
+}
+
+static int by_wall(const void *a, const void *b)
+{
+	const struct bench_span *x = a, *y = b;
+
+	return x->wall_sec < y->wall_sec ? -1 : x->wall_sec > y->wall_sec;
+}
+
+static int by_cpu(const void *a, const void *b)
+{
+	const struct bench_span *x = a, *y = b;
+
+	return x->cpu_sec < y->cpu_sec ? -1 : x->cpu_sec > y->cpu_sec;
+}
+
+double bench_report(const char *mix, const char *what, struct bench_span *t,
+		    size_t n, double unit_sec, const char *unit)
+{
+	size_t p99 = (n * 99 + 99) / 100 - 1;
+
+	qsort(t, n, sizeof(*t), by_wall);
+	printf("%-18s %-15s n %6zu  median %7.1f p99 %7.1f max %7.1f %s",
+	       mix, what, n, t[n / 2].wall_sec / unit_sec,
+	       t[p99].wall_sec / unit_sec, t[n - 1].wall_sec / unit_sec, unit);
+	qsort(t, n, sizeof(*t), by_cpu);
+	printf("  CPU median %7.1f p99 %7.1f max %7.1f %s\n",
+	       t[n / 2].cpu_sec / unit_sec, t[p99].cpu_sec / unit_sec,
+	       t[n - 1].cpu_sec / unit_sec, unit);
+	return t[p99].cpu_sec;
+}

@@ -1,0 +1,221 @@
+#include "t.h"
+#include "np_ctl.h"
+#include "np_submit.h"
+#include "some_slurm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define UNTIL (SOME_NOW + 60)
+#define ALL NP_CHANGE_ALL
+
+/* Job 7 is confined, 8 deferred, 9 task 2 of array 6, confined as well. */
+static struct np_desk *new_desk(void)
+{
+	struct np_written *w = calloc(3, sizeof(*w));
+	struct np_desk *d = NULL;
+	struct np_conf conf;
+
+	np_conf_init(&conf);
+	T_CHECK(!np_desk_new(&conf, &d));
+	w[0] = (struct np_written){ .id = 7, .ours = strdup("n[0-3]") };
+	w[1] = (struct np_written){ .id = 8, .until_sec = UNTIL };
+	w[2] = (struct np_written){ .id = 9, .array = 6, .task = 2,
+				    .ours = strdup("n[4-7]") };
+	np_desk_note_written(d, w, 3);
+	return d;
+}
+
+static void describe(job_desc_msg_t *d, const char *id, const char *exc,
+		     int64_t begin, const char *comment)
+{
+	slurm_init_job_desc_msg(d);
+	some_text(&d->job_id_str, id);
+	some_text(&d->exc_nodes, exc);
+	some_text(&d->admin_comment, comment);
+	d->begin_time = begin;
+}
+
+static void forget(job_desc_msg_t *d)
+{
+	some_text(&d->job_id_str, NULL);
+	some_text(&d->exc_nodes, NULL);
+	some_text(&d->admin_comment, NULL);
+}
+
+static const struct {
+	const char *name, *id, *exc;
+	int64_t begin;
+	const char *comment;
+	/* what is handed on, and what is remembered */
+	const char *put;
+	int64_t put_begin;
+	size_t n;
+	struct np_change want;
+	bool woken;
+} rows[] = {
+	{ "nothing of ours", "7", NULL, 0, NULL, NULL, 0, 0, { 0 }, false },
+	{ "a list: ours is put behind it", "7", "n8,n9", 0, NULL,
+	  "n8,n9,n[0-3]", 0, 1, { 7, ALL, .exc_nodes = (char *)"n8,n9" },
+	  true },
+	{ "no list any more", "7", "", 0, NULL, "n[0-3]", 0, 1,
+	  { 7, ALL, .exc_nodes = (char *)"" }, true },
+	{ "what stands there already", "7", "n8,n[0-3]", 0, NULL,
+	  "n8,n[0-3]", 0, 1, { 7, ALL, .exc_nodes = (char *)"n8" }, true },
+	{ "what we wrote, alone", "7", "n[0-3]", 0, NULL, "n[0-3]", 0, 1,
+	  { 7, ALL, .exc_nodes = (char *)"" }, true },
+	{ "a list that ends like ours", "7", "xn[0-3]", 0, NULL,
+	  "xn[0-3],n[0-3]", 0, 1, { 7, ALL, .exc_nodes = (char *)"xn[0-3]" },
+	  true },
+	{ "a list for a job that we did not write to", "5", "n8", 0, NULL,
+	  "n8", 0, 1, { 5, ALL, .exc_nodes = (char *)"n8" }, true },
+	{ "a list for one that waits", "8", "n8", 0, NULL, "n8", 0, 1,
+	  { 8, ALL, .exc_nodes = (char *)"n8" }, true },
+	{ "a task", "6_2", "n8", 0, NULL, "n8,n[4-7]", 0, 1,
+	  { 6, 2, .exc_nodes = (char *)"n8" }, true },
+	{ "tasks", "6_[1-3]", "n8", 0, NULL, "n8", 0, 1,
+	  { 6, ALL, .exc_nodes = (char *)"n8" }, true },
+	{ "a begin time before the deferral ends", "8", NULL, UNTIL - 9,
+	  NULL, NULL, UNTIL, 1, { 8, ALL, .begin_sec = UNTIL - 9 }, true },
+	{ "a begin time behind it", "8", NULL, UNTIL + 9, NULL, NULL,
+	  UNTIL + 9, 1, { 8, ALL, .begin_sec = UNTIL + 9 }, true },
+	{ "the begin time that stands there", "8", NULL, UNTIL, NULL, NULL,
+	  UNTIL, 0, { 0 }, true },
+	{ "a begin time of a job that does not wait", "7", NULL, UNTIL - 9,
+	  NULL, NULL, UNTIL - 9, 1, { 7, ALL, .begin_sec = UNTIL - 9 },
+	  true },
+	{ "both", "7", "n8", UNTIL, NULL, "n8,n[0-3]", UNTIL, 1,
+	  { 7, ALL, .exc_nodes = (char *)"n8", .begin_sec = UNTIL }, true },
+	{ "a comment: the thread looks after its note", "7", NULL, 0,
+	  "ticket", NULL, 0, 0, { 0 }, true },
+	{ "no number", "x", "n8", 0, NULL, "n8", 0, 0, { 0 }, false },
+	{ "a number too large", "99999999999", "n8", 0, NULL, "n8", 0, 0,
+	  { 0 }, false },
+};
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_desk *desk = new_desk();
+		struct np_change *c;
+		job_desc_msg_t d;
+		size_t n;
+
+		describe(&d, rows[i].id, rows[i].exc, rows[i].begin,
+			 rows[i].comment);
+		T_ROW(rows[i].name, !np_modify(desk, &d, SOME_UID));
+		T_ROW(rows[i].name, some_same(d.exc_nodes, rows[i].put));
+		T_ROW(rows[i].name, d.begin_time == rows[i].put_begin);
+		T_ROW(rows[i].name, some_same(d.admin_comment,
+					      rows[i].comment));
+		T_ROW(rows[i].name, np_desk_wait(desk, 0) == rows[i].woken);
+		c = np_desk_take_changes(desk, &n);
+		T_ROW(rows[i].name, n == rows[i].n);
+		if (n) {
+			const struct np_change *w = &rows[i].want;
+
+			T_ROW(rows[i].name, c->id == w->id &&
+			      c->task == w->task && c->uid == SOME_UID);
+			T_ROW(rows[i].name, !c->exc_nodes == !w->exc_nodes &&
+			      some_same(c->exc_nodes, w->exc_nodes));
+			T_ROW(rows[i].name, some_same(c->put, rows[i].put));
+			T_ROW(rows[i].name, c->begin_sec == w->begin_sec);
+			T_ROW(rows[i].name, c->put_begin_sec ==
+					    rows[i].put_begin);
+		}
+		np_changes_free(c, n);
+		forget(&d);
+		np_desk_free(desk);
+	}
+}
+
+/* slurmctld calls for every record of an array, with one description. */
+static void test_twice(void)
+{
+	struct np_desk *desk = new_desk();
+	struct np_change *c;
+	job_desc_msg_t d;
+	size_t n;
+
+	describe(&d, "7", "n8", 0, NULL);
+	T_CHECK(!np_modify(desk, &d, SOME_UID));
+	T_CHECK(!np_modify(desk, &d, SOME_UID));
+	T_CHECK(!np_modify(desk, &d, SOME_UID));
+	T_CHECK(some_same(d.exc_nodes, "n8,n[0-3]"));
+	forget(&d);
+	describe(&d, "8", NULL, UNTIL - 9, NULL);
+	T_CHECK(!np_modify(desk, &d, SOME_UID));
+	T_CHECK(!np_modify(desk, &d, SOME_UID));
+	T_CHECK(d.begin_time == UNTIL);
+	forget(&d);
+	c = np_desk_take_changes(desk, &n);
+	T_CHECK(n == 4);
+	for (size_t i = 0; i < 3 && i < n; i++)
+		T_CHECK(some_same(c[i].exc_nodes, "n8") &&
+			some_same(c[i].put, "n8,n[0-3]"));
+	T_CHECK(n == 4 && c[3].begin_sec == UNTIL - 9);
+	np_changes_free(c, n);
+	np_desk_free(desk);
+}
+
+#define NOTE "netprof{held=0}"
+
+static const struct {
+	const char *name;
+	uint32_t uid_plus; /* to that of this process, which is slurmctld's */
+	const char *id, *exc, *comment;
+	bool sending, overtaken;
+	int rc;
+	size_t n; /* changes of others */
+} own[] = {
+	{ "the thread's update", 0, "7", "n1", NOTE, true, false, 0, 0 },
+	{ "somebody was faster", 0, "7", "n1", NOTE, true, true, EAGAIN, 0 },
+	{ "another user's, just like it", 1, "7", "n1", NOTE, true, false, 0,
+	  1 },
+	{ "an administrator's list", 0, "7", "n2", "", true, false, 0, 1 },
+	{ "another job", 0, "8", "n1", "", true, false, 0, 1 },
+	{ "one that comes too late", 0, "7", "n1", NOTE, false, false, EAGAIN,
+	  0 },
+	{ "netprof release", 0, "7", "", "", false, false, 0, 1 },
+};
+
+static void test_own(void)
+{
+	const struct np_sending s = { 7, 0, ALL, SOME_UID, "n1", NOTE };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(own); i++) {
+		struct np_desk *desk = new_desk();
+		struct np_change *c;
+		job_desc_msg_t d;
+		size_t n;
+
+		if (own[i].overtaken) {
+			describe(&d, "7", "n5", 0, NULL);
+			T_CHECK(!np_modify(desk, &d, SOME_UID));
+			forget(&d);
+		}
+		np_desk_sends(desk, own[i].sending ? &s : NULL);
+		describe(&d, own[i].id, own[i].exc, 0, own[i].comment);
+		T_ROW(own[i].name, np_modify(desk, &d, geteuid() +
+				   own[i].uid_plus) == own[i].rc);
+		np_desk_sends(desk, NULL);
+		c = np_desk_take_changes(desk, &n);
+		T_ROW(own[i].name, n == own[i].n + own[i].overtaken);
+		if (!own[i].n)
+			T_ROW(own[i].name, some_same(d.exc_nodes,
+						     own[i].exc));
+		np_changes_free(c, n);
+		forget(&d);
+		np_desk_free(desk);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "what becomes of a change", test_rows },
+	{ "an array's change counts once", test_twice },
+	{ "the thread's own updates are known", test_own },
+	{ NULL, NULL },
+};
+T_SUITE(modify, cases)

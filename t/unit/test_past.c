@@ -1,0 +1,290 @@
+#include "t.h"
+#include "np_past.h"
+#include "np_state.h"
+#include "some_slurm.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static char store[512];
+
+struct world {
+	struct some_slurm slurm;
+	struct np_past *past;
+	struct np_press *table;
+	struct np_app_index *index;
+	int64_t begin_sec; /* of the first jobs */
+};
+
+static void set_up(struct world *w)
+{
+	static int count;
+
+	snprintf(store, sizeof(store), "%s/past%d", t_tmpdir(), count++);
+	T_CHECK(!mkdir(store, 0755));
+	some_slurm(&w->slurm);
+	T_CHECK(!np_past_new(&w->past));
+	w->table = some_press();
+	w->index = some_index();
+	w->begin_sec = time(NULL) - 1000;
+}
+
+static void tear_down(struct world *w)
+{
+	np_past_free(w->past);
+	np_press_unref(w->table);
+	np_app_index_unref(w->index);
+	some_slurm_free(&w->slurm);
+}
+
+static slurm_job_info_t *run(struct world *w, uint32_t id, const char *app,
+			     const char *hosts, int64_t at_sec)
+{
+	slurm_job_info_t *j = some_job(&w->slurm, id, app);
+
+	some_run(&w->slurm, j, hosts);
+	j->start_time = w->begin_sec + at_sec;
+	j->submit_time = j->start_time - 10;
+	return j;
+}
+
+/* One round of the thread, so many seconds after the beginning. */
+static void look(struct world *w, int64_t at_sec)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_view v;
+
+	w->slurm.now_sec = w->begin_sec + at_sec;
+	T_CHECK(!some_view(&w->slurm, NULL, NULL, 0, &v));
+	T_CHECK(!np_past_update(w->past, &v, &w->slurm.answers, w->table,
+				w->index, store, 0644, &err));
+	np_view_free(&v);
+}
+
+static void end(struct world *w, slurm_job_info_t *j, int64_t at_sec)
+{
+	j->job_state = JOB_COMPLETE;
+	j->end_time = w->begin_sec + at_sec;
+}
+
+static bool found(uint32_t id, struct np_ended *e)
+{
+	struct np_err err;
+
+	memset(e, 0, sizeof(*e));
+	return !np_ended_find(store, id, NP_ENDED_NO_TASK, e, &err);
+}
+
+/* 20 of its 100 seconds beside a job that costs it half as much again. */
+static void test_overlap(void)
+{
+	slurm_job_info_t *soft, *loud;
+	struct np_ended e;
+	struct world w;
+
+	set_up(&w);
+	soft = run(&w, 1, "soft", "n[0-1,4]", 0);
+	soft->admin_comment = (char *)"netprof{app=soft held=30}";
+	look(&w, 1);
+	loud = run(&w, 2, "loud", "n[3,8]", 10);
+	run(&w, 3, "quiet", "n[5-6]", 50);
+	run(&w, 4, "loud", "n[12-13]", 50);
+	look(&w, 60);
+	T_ROW("runs on", !found(1, &e));
+	end(&w, loud, 30);
+	look(&w, 80);
+	T_ROW("the neighbour ended", found(2, &e));
+	T_CHECK(e.n_neighbours == 1 && e.neighbour[0].id == 1 &&
+		!e.neighbour[0].slowdown && !e.slowdown);
+	np_ended_free(&e);
+	end(&w, soft, 100);
+	look(&w, 110);
+	T_ROW("ended", found(1, &e));
+	T_CHECK(!strcmp(e.app, "soft") && !strcmp(e.partition, "batch"));
+	T_CHECK(!strcmp(e.leaves, "leaf[0-1]"));
+	T_CHECK(e.start == (double)w.begin_sec);
+	T_CHECK(e.end == (double)w.begin_sec + 100);
+	T_CHECK(e.submit == (double)w.begin_sec - 10);
+	T_CHECK(e.uid == SOME_UID && e.held_sec == 30);
+	T_CHECK(e.n_neighbours == 2);
+	if (e.n_neighbours == 2) {
+		T_CHECK(e.neighbour[0].id == 2);
+		T_CHECK(!strcmp(e.neighbour[0].app, "loud"));
+		T_CHECK(!strcmp(e.neighbour[0].leaves, "leaf0"));
+		T_CHECK(e.neighbour[0].overlap_sec == 20);
+		T_CHECK(t_close(e.neighbour[0].slowdown, .5, 1e-3));
+		T_CHECK(e.neighbour[1].id == 3);
+		T_CHECK(!strcmp(e.neighbour[1].leaves, "leaf1"));
+		T_CHECK(e.neighbour[1].overlap_sec == 50);
+		T_CHECK(!e.neighbour[1].slowdown);
+	}
+	T_CHECK(t_close(e.slowdown, pow(1.5, .2) - 1, 1e-3));
+	np_ended_free(&e);
+	T_ROW("others run on", !found(3, &e) && !found(4, &e));
+	tear_down(&w);
+}
+
+static const struct {
+	const char *name, *app;
+	int64_t end_sec; /* as Slurm tells; -1: it does not know the job */
+	bool found;
+	int64_t want_sec;
+} ends[] = {
+	{ "as Slurm tells", "soft", 95, true, 95 },
+	{ "gone from Slurm", "soft", -1, true, 100 },
+	{ "at a time to come", "soft", 500, true, 100 },
+	{ "before it began", "soft", -5, true, 100 },
+	{ "an application that was not told", "ls", 95, false, 0 },
+};
+
+static void test_ends(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++) {
+		slurm_job_info_t *j;
+		struct np_ended e;
+		struct world w;
+
+		set_up(&w);
+		j = run(&w, 1, ends[i].app, "n0", 0);
+		look(&w, 90);
+		end(&w, j, ends[i].end_sec);
+		if (ends[i].end_sec == -1)
+			w.slurm.jobs.record_count = 0;
+		look(&w, 100);
+		T_ROW(ends[i].name, found(1, &e) == ends[i].found);
+		T_ROW(ends[i].name, !ends[i].found ||
+		      e.end == (double)(w.begin_sec + ends[i].want_sec));
+		np_ended_free(&e);
+		tear_down(&w);
+	}
+}
+
+/* Requeued, and running again before anybody looked. */
+static void test_requeue(void)
+{
+	slurm_job_info_t *j, *other;
+	struct np_ended e;
+	struct world w;
+
+	set_up(&w);
+	other = run(&w, 2, "soft", "n1", 0);
+	j = run(&w, 1, "loud", "n0", 0);
+	look(&w, 10);
+	j->job_state = JOB_PENDING | JOB_COMPLETING;
+	j->start_time = w.begin_sec + 999; /* when it might start */
+	look(&w, 20);
+	T_ROW("it still holds its nodes", !found(1, &e));
+	j->job_state = JOB_RUNNING;
+	j->start_time = w.begin_sec + 40;
+	j->end_time = w.begin_sec + 9999; /* its limit */
+	look(&w, 60);
+	T_ROW("the first run", found(1, &e));
+	T_CHECK(e.start == (double)w.begin_sec);
+	T_CHECK(e.end == (double)w.begin_sec + 40);
+	np_ended_free(&e);
+	end(&w, j, 70);
+	look(&w, 80);
+	T_ROW("the second run", found(1, &e));
+	T_CHECK(e.start == (double)w.begin_sec + 40);
+	T_CHECK(e.end == (double)w.begin_sec + 70);
+	np_ended_free(&e);
+	end(&w, other, 100);
+	look(&w, 110);
+	T_ROW("who was beside both", found(2, &e));
+	T_CHECK(e.n_neighbours == 2);
+	T_CHECK(t_close(e.slowdown, pow(1.5, .7) - 1, 1e-3));
+	np_ended_free(&e);
+	tear_down(&w);
+}
+
+/* Handles of another table: the names count. */
+static void test_other_table(void)
+{
+	static const struct np_app_entry entry[] = {
+		{ "soft", true, 0, 0 }, { "loud", true, 0, 1 },
+	};
+	struct np_app_index *other;
+	slurm_job_info_t *j;
+	struct np_ended e;
+	struct world w;
+
+	set_up(&w);
+	T_CHECK(!np_app_index_new(entry, 2, NP_PROFILE_UNKNOWN, &other));
+	j = run(&w, 1, "soft", "n0", 0);
+	run(&w, 2, "quiet", "n1", 0);
+	look(&w, 10);
+	np_app_index_unref(w.index);
+	w.index = other;
+	end(&w, j, 20);
+	look(&w, 30);
+	T_CHECK(found(1, &e) && e.n_neighbours == 1);
+	T_CHECK(!e.slowdown); /* quiet has no profile any more */
+	np_ended_free(&e);
+	tear_down(&w);
+}
+
+/* What cannot be written is said, and forgotten. */
+static void test_no_store(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	slurm_job_info_t *j;
+	struct np_view v;
+	struct world w;
+
+	set_up(&w);
+	j = run(&w, 1, "soft", "n0", 0);
+	look(&w, 10);
+	end(&w, j, 20);
+	w.slurm.now_sec = w.begin_sec + 30;
+	T_CHECK(!some_view(&w.slurm, NULL, NULL, 0, &v));
+	T_CHECK(np_past_update(w.past, &v, &w.slurm.answers, w.table, w.index,
+			       "/nonexistent/store", 0644, &err) < 0);
+	T_CHECK(err.text[0]);
+	T_CHECK(!np_past_update(w.past, &v, &w.slurm.answers, w.table,
+				w.index, "/nonexistent/store", 0644, &err));
+	np_view_free(&v);
+	tear_down(&w);
+}
+
+/* Nodes changed: what was is forgotten, what runs goes on. */
+static void test_other_site(void)
+{
+	slurm_job_info_t *j;
+	struct np_site *site;
+	struct np_ended e;
+	struct np_err err;
+	struct world w;
+
+	set_up(&w);
+	j = run(&w, 1, "soft", "n0", 0);
+	run(&w, 2, "loud", "n1", 0);
+	look(&w, 10);
+	w.slurm.node[5].cpus = 64;
+	T_CHECK(!np_site_make(w.slurm.site, &w.slurm.nodes, &w.slurm.parts,
+			      w.slurm.answers.topology, false, &site, &err));
+	np_site_unref(w.slurm.site);
+	w.slurm.site = site;
+	look(&w, 20);
+	end(&w, j, 30);
+	look(&w, 40);
+	T_CHECK(found(1, &e) && e.n_neighbours == 1);
+	T_CHECK(e.neighbour && e.neighbour[0].overlap_sec == 30);
+	np_ended_free(&e);
+	tear_down(&w);
+}
+
+static const struct t_case cases[] = {
+	{ "who was beside whom, for how long, at what cost", test_overlap },
+	{ "when a job ended", test_ends },
+	{ "each run of a requeued job", test_requeue },
+	{ "profiles are found by name", test_other_table },
+	{ "a store that cannot be written to", test_no_store },
+	{ "other nodes", test_other_site },
+	{ NULL, NULL },
+};
+T_SUITE(past, cases)

@@ -1,0 +1,477 @@
+#include "t.h"
+#include "np_ctl.h"
+#include "np_submit.h"
+#include "some_slurm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A newcomer gets one leaf where that is enough. */
+#define BUT1 "n[0-3],n[8-11],n[12-15]"
+#define BEGIN (SOME_NOW + 5)
+
+/* How things are when the job comes. */
+struct stage {
+	struct some_slurm slurm;
+	struct np_view view;
+	struct np_desk *desk;
+};
+
+enum how {
+	LEAF0 = 1 << 0,	   /* a loud job runs on leaf0 */
+	EVERYWHERE = 1 << 1, /* one runs on every leaf */
+	EMPTY = 1 << 2,	   /* no decision */
+	STALE = 1 << 3,	   /* an old one */
+	BUSY = 1 << 4,	   /* the thread decides */
+	STARTING = 1 << 5,
+	ADVISE = 1 << 6, /* mode of partition batch */
+	PREFER = 1 << 7,
+	OFF = 1 << 8,
+};
+
+static enum np_mode mode_of(unsigned how)
+{
+	return how & ADVISE ? NP_MODE_ADVISE : how & PREFER ? NP_MODE_PREFER :
+	       how & OFF ? NP_MODE_OFF : NP_MODE_ENFORCE;
+}
+
+static void publish(struct stage *s, unsigned how)
+{
+	struct np_standing *st = calloc(1, sizeof(*st));
+
+	T_CHECK(!some_view(&s->slurm, NULL, NULL, 0, &s->view));
+	st->placement = some_decision(&s->view);
+	st->site = np_site_ref(s->slurm.site);
+	st->index = some_index();
+	st->set = s->view.set;
+	s->view.set = NULL;
+	st->now_sec = how & STALE ? SOME_NOW - 61 : SOME_NOW;
+	np_desk_publish(s->desk, st, SOME_NOW);
+}
+
+static void set_up(struct stage *s, unsigned how)
+{
+	struct np_conf conf;
+
+	some_slurm(&s->slurm);
+	np_conf_init(&conf);
+	some_place_conf(&conf.place);
+	conf.place.mode = NP_MODE_OFF;
+	strcpy(conf.place.partition[0].name, "batch");
+	conf.place.partition[0].mode = mode_of(how);
+	conf.place.n_partitions = 1;
+	T_CHECK(!np_desk_new(&conf, &s->desk));
+	memset(&s->view, 0, sizeof(s->view));
+	if (how & (LEAF0 | EVERYWHERE))
+		some_run(&s->slurm, some_job(&s->slurm, 1, "loud"),
+			 how & LEAF0 ? "n[0-1]" : "n[0,4,8,12]");
+	if (!(how & EMPTY))
+		publish(s, how);
+	np_desk_busy(s->desk, how & BUSY);
+}
+
+static void tear_down(struct stage *s)
+{
+	if (s->view.site)
+		np_view_free(&s->view);
+	np_desk_free(s->desk);
+	some_slurm_free(&s->slurm);
+}
+
+static const struct {
+	const char *name;
+	unsigned how;
+	const char *app, *exc, *comment, *partition;
+	int64_t begin;
+	const char *want_exc, *want_comment;
+	int64_t want_begin; /* as given, if 0 */
+} rows[] = {
+	{ "harmless", LEAF0, "quiet", NULL, NULL, NULL, 0,
+	  NULL, "netprof{held=0}", 0 },
+	{ "kept off a leaf", LEAF0, "soft", NULL, NULL, NULL, 0,
+	  BUT1, "netprof{ours=" BUT1 " held=0}", 0 },
+	{ "in the partition by its name", LEAF0, "soft", NULL, NULL, "batch",
+	  0, BUT1, "netprof{ours=" BUT1 " held=0}", 0 },
+	{ "his own exclusions are kept", LEAF0, "soft", "n7,n4", NULL, NULL,
+	  0, "n7,n4," BUT1, "netprof{user=n7,n4 ours=" BUT1 " held=0}", 0 },
+	{ "exclusions with spaces", LEAF0, "soft", "n7 n4", NULL, NULL,
+	  0, "n7 n4," BUT1, "netprof{user=n7,n4 ours=" BUT1 " held=0}", 0 },
+	{ "an empty list is none", LEAF0, "soft", "", NULL, NULL, 0,
+	  BUT1, "netprof{ours=" BUT1 " held=0}", 0 },
+	{ "a comment of others is kept", LEAF0, "soft", NULL, "ticket 5",
+	  NULL, 0, BUT1, "ticket 5 netprof{ours=" BUT1 " held=0}", 0 },
+	{ "a begin time is kept", LEAF0, "soft", NULL, NULL, NULL, BEGIN,
+	  BUT1, "netprof{ours=" BUT1 " held=0}", 0 },
+	{ "deferred", EVERYWHERE, "soft", NULL, NULL, NULL, 0,
+	  NULL, "netprof{until=1000060 held=0}", SOME_NOW + 60 },
+	{ "deferred, with exclusions", EVERYWHERE, "soft", "n5", NULL, NULL,
+	  0, "n5", "netprof{user=n5 until=1000060 held=0}", SOME_NOW + 60 },
+	/* It does not wait for us yet, and need not be looked at soon. */
+	{ "deferred, with a begin time", EVERYWHERE, "soft", NULL, NULL, NULL,
+	  BEGIN, NULL, "netprof{until=1003600 begin=1000005 held=0}",
+	  SOME_NOW + 3600 },
+	{ "deferred, with a begin time that is past", EVERYWHERE, "soft",
+	  NULL, NULL, NULL, SOME_NOW - 5, NULL,
+	  "netprof{until=1000060 held=0}", SOME_NOW + 60 },
+	{ "an application nobody knows", LEAF0, "other", NULL, NULL, NULL, 0,
+	  NULL, NULL, 0 },
+	{ "off", LEAF0 | OFF, "soft", "n7", "x", NULL, 0, "n7", "x", 0 },
+	{ "a partition that is off", LEAF0, "soft", NULL, NULL, "debug", 0,
+	  NULL, NULL, 0 },
+	{ "a partition that is not there", LEAF0, "soft", NULL, NULL, "none",
+	  0, NULL, NULL, 0 },
+	{ "several partitions", LEAF0, "soft", NULL, NULL, "batch,debug", 0,
+	  NULL, NULL, 0 },
+	{ "advise changes nothing", LEAF0 | ADVISE, "soft", "n7", NULL, NULL,
+	  0, "n7", NULL, 0 },
+	{ "prefer", LEAF0 | PREFER, "soft", NULL, NULL, NULL, 0,
+	  BUT1, "netprof{ours=" BUT1 " held=0}", 0 },
+	{ "prefer never defers", EVERYWHERE | PREFER, "soft", NULL, NULL,
+	  NULL, 0, NULL, "netprof{held=0}", 0 },
+	{ "a list that is none", LEAF0, "soft", "n[3-1]", NULL, NULL, 0,
+	  "n[3-1]", NULL, 0 },
+	{ "too few nodes beside his own exclusions: left alone", LEAF0,
+	  "soft", "n[0-15]", NULL, NULL, 0, "n[0-15]", NULL, 0 },
+
+	{ "slurmctld has just started", EMPTY | STARTING, "quiet", "n7", NULL,
+	  NULL, 0, "n7", "netprof{user=n7 until=1000010 held=0}",
+	  SOME_NOW + 10 },
+	{ "started, and a begin time", EMPTY | STARTING, "soft", NULL, NULL,
+	  NULL, SOME_NOW + 99, NULL,
+	  "netprof{until=1000099 begin=1000099 held=0}", 0 },
+	{ "started, prefer", EMPTY | STARTING | PREFER, "soft", NULL, NULL,
+	  "batch", 0, NULL, NULL, 0 },
+	{ "started long ago, and no decision", EMPTY, "soft", NULL, NULL,
+	  "batch", 0, NULL, NULL, 0 },
+	{ "an old decision", LEAF0 | STALE, "soft", NULL, NULL, NULL, 0,
+	  NULL, NULL, 0 },
+	{ "an old decision after a start", LEAF0 | STALE | STARTING, "soft",
+	  NULL, NULL, NULL, 0, NULL, NULL, 0 },
+
+	{ "the thread decides: a conflict waits", LEAF0 | BUSY, "soft", NULL,
+	  NULL, NULL, 0, NULL, "netprof{until=1000010 held=0}",
+	  SOME_NOW + 10 },
+	{ "the thread decides: harmless ones do not", LEAF0 | BUSY, "quiet",
+	  NULL, NULL, NULL, 0, NULL, "netprof{held=0}", 0 },
+	{ "the thread decides: prefer does not", LEAF0 | BUSY | PREFER,
+	  "soft", NULL, NULL, NULL, 0, BUT1,
+	  "netprof{ours=" BUT1 " held=0}", 0 },
+	{ "the thread decides: advise does not", LEAF0 | BUSY | ADVISE,
+	  "soft", NULL, NULL, NULL, 0, NULL, NULL, 0 },
+};
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct stage s;
+		job_desc_msg_t d;
+
+		set_up(&s, rows[i].how);
+		/* The first decision tells which partition is the default. */
+		some_desc(&d, rows[i].app);
+		some_text(&d.exc_nodes, rows[i].exc);
+		some_text(&d.admin_comment, rows[i].comment);
+		some_text(&d.partition, rows[i].partition ? rows[i].partition :
+			  rows[i].how & EMPTY ? "batch" : NULL);
+		d.begin_time = rows[i].begin;
+		np_submit(s.desk, &d, SOME_NOW, rows[i].how & STARTING);
+		T_ROW(rows[i].name, some_same(d.exc_nodes, rows[i].want_exc));
+		T_ROW(rows[i].name, some_same(d.admin_comment,
+					      rows[i].want_comment));
+		T_ROW(rows[i].name, d.begin_time == (rows[i].want_begin ?
+			rows[i].want_begin : rows[i].begin));
+		some_desc_free(&d);
+		tear_down(&s);
+	}
+}
+
+static void exclusive(job_desc_msg_t *d)
+{
+	d->shared = JOB_SHARED_NONE;
+}
+
+static void reserved(job_desc_msg_t *d)
+{
+	d->reservation = (char *)"maint";
+}
+
+static void listed(job_desc_msg_t *d)
+{
+	d->req_nodes = (char *)"n1";
+}
+
+static void het(job_desc_msg_t *d)
+{
+	d->het_job_offset = 0;
+}
+
+static void cron(job_desc_msg_t *d)
+{
+	d->bitflags |= CRON_JOB;
+}
+
+static void held(job_desc_msg_t *d)
+{
+	d->priority = 0;
+}
+
+static void ten_nodes(job_desc_msg_t *d)
+{
+	d->min_nodes = 10;
+}
+
+static void by_tasks(job_desc_msg_t *d)
+{
+	d->num_tasks = 12;
+	d->ntasks_per_node = 1;
+}
+
+static void by_cpus(job_desc_msg_t *d)
+{
+	d->num_tasks = 12;
+	d->cpus_per_task = 4;
+}
+
+static void by_memory(job_desc_msg_t *d)
+{
+	d->pn_min_memory = 4000;
+}
+
+static void by_cpu_memory(job_desc_msg_t *d)
+{
+	d->pn_min_memory = 4000 | MEM_PER_CPU;
+}
+
+static void by_feature(job_desc_msg_t *d)
+{
+	d->features = (char *)"big";
+}
+
+static void by_devices(job_desc_msg_t *d)
+{
+	d->tres_per_node = (char *)"gres:gpu:1";
+}
+
+static void everything_unset(job_desc_msg_t *d)
+{
+	d->pn_min_memory = INFINITE64;
+	d->min_nodes = d->num_tasks = d->min_cpus = NO_VAL;
+	d->pn_min_cpus = d->ntasks_per_node = NO_VAL16;
+	d->name = d->name;
+	d->features = (char *)"";
+	d->req_nodes = (char *)"";
+	d->reservation = (char *)"";
+}
+
+static const struct {
+	const char *name;
+	void (*set)(job_desc_msg_t *d);
+	const char *want; /* exclusions; "-": none, and no note */
+} asks[] = {
+	{ "alone on its nodes: still one switch", exclusive, BUT1 },
+	{ "a reservation", reserved, "-" },
+	{ "a list of nodes", listed, "-" },
+	{ "a component of a heterogeneous job", het, "-" },
+	{ "scrontab", cron, "-" },
+	{ "held: kept off as well", held, BUT1 },
+	{ "many nodes", ten_nodes, "n[0-3]" },
+	{ "many nodes, by its tasks", by_tasks, "n[0-3]" },
+	{ "many nodes, by its CPUs", by_cpus, "n[0-3]" },
+	{ "much memory: it goes to another leaf anyhow", by_memory, "" },
+	{ "much memory for a CPU", by_cpu_memory, "" },
+	{ "a feature of one leaf", by_feature, "" },
+	{ "devices", by_devices, "-" },
+	{ "nothing is said", everything_unset, BUT1 },
+};
+
+static void test_asks(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(asks); i++) {
+		bool none = !strcmp(asks[i].want, "-");
+		struct stage s;
+		job_desc_msg_t d;
+
+		set_up(&s, LEAF0);
+		some_desc(&d, "soft");
+		asks[i].set(&d);
+		np_submit(s.desk, &d, SOME_NOW, false);
+		T_ROW(asks[i].name, some_same(d.exc_nodes, none ? "" :
+							   asks[i].want));
+		T_ROW(asks[i].name, !d.admin_comment == none);
+		some_desc_free(&d);
+		tear_down(&s);
+	}
+}
+
+/* Arrays of loud tasks, on four leaves without anybody. */
+static const struct {
+	const char *name, *inx;
+	bool waits;
+} arrays[] = {
+	{ "no array", NULL, false },
+	{ "one task", "7", false },
+	{ "one task, of a range", "7-7", false },
+	{ "one task by its step", "1-3:4", false },
+	{ "two tasks", "1,2", true },
+	{ "a range", "0-1", true },
+	{ "steps", "0-9:5", true },
+	{ "at most one at a time", "0-9%1", true },
+	{ "the last number there is", "0-18446744073709551615", true },
+	{ "backwards", "9-1", false },
+	{ "no step", "1-9:0", false },
+	{ "no numbers", "x", false },
+	{ "negative", "-5", false },
+	{ "nothing", "", false },
+};
+
+static void test_arrays(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++) {
+		struct stage s;
+		job_desc_msg_t d;
+
+		set_up(&s, 0);
+		some_desc(&d, "loud");
+		d.array_inx = (char *)arrays[i].inx;
+		np_submit(s.desk, &d, SOME_NOW, false);
+		T_ROW(arrays[i].name, (d.begin_time > SOME_NOW) ==
+				      arrays[i].waits);
+		some_desc_free(&d);
+		tear_down(&s);
+	}
+}
+
+static void test_told(void)
+{
+	char *env[] = { (char *)"NETPROF_APP=soft" };
+	struct stage s;
+	job_desc_msg_t d;
+
+	set_up(&s, LEAF0);
+	some_desc(&d, "quiet");
+	d.environment = env;
+	d.env_size = 1;
+	np_submit(s.desk, &d, SOME_NOW, false);
+	T_CHECK(some_same(d.admin_comment,
+			  "netprof{app=soft ours=" BUT1 " held=0}"));
+	some_desc_free(&d);
+	env[0] = (char *)"NETPROF_APP=mine";
+	some_desc(&d, "quiet");
+	d.environment = env;
+	d.env_size = 1;
+	np_submit(s.desk, &d, SOME_NOW, false);
+	T_ROW("told, and nothing is known of it",
+	      some_same(d.admin_comment, "netprof{app=mine}"));
+	some_desc_free(&d);
+	some_desc(&d, "quiet");
+	d.environment = env;
+	d.env_size = 1;
+	some_text(&d.partition, "none");
+	np_submit(s.desk, &d, SOME_NOW, false);
+	T_ROW("off, and nothing is written", !d.admin_comment);
+	some_desc_free(&d);
+	tear_down(&s);
+}
+
+/* Two that conflict, in one second. */
+static void test_two(void)
+{
+	uint64_t bits[2];
+	struct stage s;
+	job_desc_msg_t d[2];
+
+	set_up(&s, 0);
+	for (int i = 0; i < 2; i++) {
+		some_desc(&d[i], "loud");
+		np_submit(s.desk, &d[i], SOME_NOW, false);
+	}
+	/* The first one went anywhere: the other waits for the thread. */
+	T_CHECK(!d[0].exc_nodes && d[0].begin_time <= SOME_NOW);
+	T_CHECK(d[1].begin_time > SOME_NOW);
+	some_desc_free(&d[0]);
+	some_desc_free(&d[1]);
+	tear_down(&s);
+
+	set_up(&s, LEAF0);
+	for (int i = 0; i < 2; i++) {
+		some_desc(&d[i], i ? "soft" : "loud");
+		d[i].min_nodes = 2;
+		np_submit(s.desk, &d[i], SOME_NOW, false);
+		T_CHECK(!np_site_parse(s.slurm.site, d[i].exc_nodes,
+				       &bits[i]));
+		bits[i] = ~bits[i] & 0xffff; /* where it may go */
+	}
+	T_CHECK(bits[0] != 0 && !(bits[0] & 0xf));
+	T_CHECK(d[1].begin_time > SOME_NOW || !(bits[0] & bits[1]));
+	some_desc_free(&d[0]);
+	some_desc_free(&d[1]);
+	tear_down(&s);
+}
+
+/* Who waits has the thread look at once. */
+static void test_wakes(void)
+{
+	struct stage s;
+	job_desc_msg_t d;
+
+	set_up(&s, LEAF0);
+	some_desc(&d, "soft");
+	np_submit(s.desk, &d, SOME_NOW, false);
+	T_CHECK(!np_desk_wait(s.desk, 0));
+	some_desc_free(&d);
+	tear_down(&s);
+	set_up(&s, EVERYWHERE);
+	some_desc(&d, "soft");
+	np_submit(s.desk, &d, SOME_NOW, false);
+	T_CHECK(np_desk_wait(s.desk, 0));
+	some_desc_free(&d);
+	tear_down(&s);
+}
+
+static const struct {
+	const char *name;
+	unsigned how;
+	const char *app, *want;
+} lines[] = {
+	{ "confined", LEAF0, "soft", "netprof: submission by uid 20001 of "
+	  "\"soft?[31m\" (soft): kept off " },
+	{ "waits for the thread", LEAF0 | BUSY, "soft", "netprof: submission "
+	  "by uid 20001 of \"soft?[31m\" (soft): waits for the decision" },
+	{ "advice says what would be", LEAF0 | ADVISE, "soft",
+	  "netprof: submission by uid 20001 of \"soft?[31m\" (soft): " },
+	{ "no decision", EMPTY, "soft", "netprof: submission by uid 20001 of "
+	  "\"soft?[31m\" (soft): left alone: there is no recent" },
+};
+
+/* With the name of a job that would play tricks in the log. */
+static void test_log(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+		char *env[] = { (char *)"NETPROF_APP=soft" };
+		struct stage s;
+		job_desc_msg_t d;
+
+		set_up(&s, lines[i].how);
+		some_desc(&d, "soft\033[31m");
+		some_text(&d.partition, "batch");
+		d.environment = env;
+		d.env_size = 1;
+		np_submit(s.desk, &d, SOME_NOW, false);
+		T_ROW(lines[i].name, !strncmp(some_said(), lines[i].want,
+					      strlen(lines[i].want)));
+		some_desc_free(&d);
+		tear_down(&s);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "what a submission becomes", test_rows },
+	{ "what a job asks of its nodes", test_asks },
+	{ "arrays, however they are written", test_arrays },
+	{ "the application is remembered", test_told },
+	{ "two at once see each other", test_two },
+	{ "a job that waits wakes the thread", test_wakes },
+	{ "the log says what was done", test_log },
+	{ NULL, NULL },
+};
+T_SUITE(submit, cases)
