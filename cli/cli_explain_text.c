@@ -42,8 +42,8 @@ static void say_stale(const struct cli_explain *e)
 	if (!cli_state_stale(&e->state, e->now))
 		return;
 	fputs(cli_colour(CLI_RED), stdout);
-	cli_wrap(stdout, cli_say_mode(&e->state, e->now, line, sizeof(line)),
-		 0);
+	cli_wrap(stdout, cli_say_mode(&e->state, e->now, true, line,
+				      sizeof(line)), 0);
 	fputs(cli_colour(CLI_PLAIN), stdout);
 }
 
@@ -192,8 +192,8 @@ static void say_step(const struct cli_explain *e, const struct cli_measured *m)
 	char line[LINE], label[CLI_NUMBER];
 
 	if (r->state != NP_RUN_COMPLETE)
-		snprintf(line, sizeof(line), "Its end was not seen, so its run "
-			 "time says nothing.");
+		snprintf(line, sizeof(line), "It runs still, or its end was "
+			 "not seen: there is no run time to compare.");
 	else if (r->exit_code)
 		snprintf(line, sizeof(line), "It failed, so its run time says "
 			 "nothing.");
@@ -229,7 +229,7 @@ static void say_recorded(const struct cli_explain *e)
 	char line[LINE], from[CLI_NUMBER];
 
 	snprintf(line, sizeof(line), "Job %s (%s) ran on %.512s, from %s; "
-		 "placement did not see it.", e->word, r->app, r->nodes ?
+		 "placement has not seen it.", e->word, r->app, r->nodes ?
 		 r->nodes : "nodes not known", cli_date(r->start, from));
 	bold(line);
 }

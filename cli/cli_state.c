@@ -49,16 +49,28 @@ const char *cli_age(double date, double now, char *buf, size_t len)
 	return buf;
 }
 
-const char *cli_say_mode(const struct np_state *s, double now, char *buf,
-			 size_t len)
+bool cli_places(const struct np_place_conf *p)
+{
+	if (p->mode != NP_MODE_OFF)
+		return true;
+	for (size_t i = 0; i < p->n_partitions; i++)
+		if (p->partition[i].mode != NP_MODE_OFF)
+			return true;
+	return false;
+}
+
+const char *cli_say_mode(const struct np_state *s, double now, bool places,
+			 char *buf, size_t len)
 {
 	char age[CLI_NUMBER], limit[CLI_NUMBER], defer[CLI_NUMBER];
 
 	if (cli_state_stale(s, now)) {
 		snprintf(buf, len, "Placement does not act: its last decision "
-			 "is %s old, more than %s. Does slurmctld run? netprof "
-			 "check says more.", cli_sec(now - s->date, age),
-			 cli_setting_sec(cli_state_limit(s), limit));
+			 "is %s old, more than %s. %s",
+			 cli_sec(now - s->date, age),
+			 cli_setting_sec(cli_state_limit(s), limit), places ?
+			 "Does slurmctld run? netprof check says more." :
+			 "It is off in netprof.conf.");
 	} else if (!strcmp(s->mode, "enforce")) {
 		snprintf(buf, len, "Placement enforces: jobs that would slow "
 			 "each other by more than %.0f %% are kept apart, and "
@@ -79,10 +91,15 @@ const char *cli_say_mode(const struct np_state *s, double now, char *buf,
 	return buf;
 }
 
+bool cli_no_task(uint32_t task)
+{
+	return task >= UINT32_MAX - 1;
+}
+
 const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
 			 char buf[CLI_NUMBER])
 {
-	if (array && task != UINT32_MAX - 1) /* NO_VAL: not split off yet */
+	if (array && !cli_no_task(task))
 		snprintf(buf, CLI_NUMBER, "%u_%u", array, task);
 	else
 		snprintf(buf, CLI_NUMBER, "%u", id);

@@ -4,6 +4,7 @@
 
 #include "cli_options.h"
 #include "cli_text.h"
+#include "np_place_conf.h"
 #include "np_state.h"
 
 /* Seconds since 1970; NETPROF_NOW, for tests of what depends on it. */
@@ -15,13 +16,19 @@ bool cli_state_stale(const struct np_state *s, double now);
 
 /*
  * "Placement enforces: ..." or, as a warning, that it does not act; in buf of
- * len bytes.  now: as cli_now().
+ * len bytes.  now: as cli_now().  places: of the configuration here.
  */
-const char *cli_say_mode(const struct np_state *s, double now, char *buf,
-			 size_t len);
+const char *cli_say_mode(const struct np_state *s, double now, bool places,
+			 char *buf, size_t len);
+
+/* Does the configuration here ask for placement, in any partition? */
+bool cli_places(const struct np_place_conf *p);
 
 /* "3 s ago"; "in the future: the clocks differ" */
 const char *cli_age(double date, double now, char *buf, size_t len);
+
+/* The record of an array's tasks that were not split off yet: no task. */
+bool cli_no_task(uint32_t task);
 
 /* "123", or "123_4" of an array */
 const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,

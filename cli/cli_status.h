@@ -7,6 +7,7 @@
 struct cli_status {
 	const struct np_state *s;
 	double now;
+	bool places; /* the configuration here asks for placement */
 	bool all; /* every leaf and every job, however many */
 	/* Strained leaves first; jobs kept apart, by number. */
 	const struct np_state_leaf **leaf;
@@ -16,7 +17,8 @@ struct cli_status {
 };
 
 /* Sort and count.  Returns 0 or -ENOMEM; cli_status_free(). */
-int cli_status_make(const struct np_state *s, double now, bool all,
+/* places and all are the caller's to set. */
+int cli_status_make(const struct np_state *s, double now,
 		    struct cli_status *out);
 void cli_status_free(struct cli_status *t);
 

@@ -15,7 +15,8 @@ static void say_first(const struct cli_status *t)
 	bool stale = cli_state_stale(t->s, t->now);
 
 	fputs(cli_colour(stale ? CLI_RED : CLI_BOLD), stdout);
-	cli_wrap(stdout, cli_say_mode(t->s, t->now, line, sizeof(line)), 0);
+	cli_wrap(stdout, cli_say_mode(t->s, t->now, t->places, line,
+				      sizeof(line)), 0);
 	fputs(cli_colour(CLI_PLAIN), stdout);
 }
 
@@ -37,28 +38,32 @@ static void say_jobs(const struct cli_status *t)
 {
 	char line[LINE];
 
-	snprintf(line, sizeof(line), "%zu running, %zu of them known; %zu "
-		 "pending, %zu of them kept apart; %u profiles", t->n_running,
+	snprintf(line, sizeof(line), "%zu run, %zu of them known; %zu wait, "
+		 "%zu of them kept apart; %u profiles", t->n_running,
 		 t->n_known, t->n_pending, t->n_apart, t->s->n_profiles);
 	cli_page_labelled(stdout, "Jobs", line);
 }
 
+/* A line that may be missing; how many lines it takes. */
+static int say_text(const char *label, const char *text)
+{
+	const size_t width = CLI_COLUMNS - CLI_PAGE_LABEL;
+
+	if (!*text)
+		return 0;
+	cli_page_labelled(stdout, label, text);
+	return (int)((strlen(text) + width - 1) / width);
+}
+
 static int say_facts(const struct cli_status *t)
 {
-	int lines = 3;
+	int lines = 4; /* the first takes two */
 
 	say_first(t);
 	say_decided(t);
 	say_jobs(t);
-	if (*t->s->fabric) {
-		cli_page_labelled(stdout, "Fabric", t->s->fabric);
-		lines++;
-	}
-	if (*t->s->trouble) {
-		cli_page_labelled(stdout, "Trouble", t->s->trouble);
-		lines++;
-	}
-	return lines;
+	lines += say_text("Fabric", t->s->fabric);
+	return lines + say_text("Trouble", t->s->trouble);
 }
 
 __attribute__((format(printf, 1, 2)))

@@ -40,13 +40,15 @@ static bool parse_job(const char *word, uint32_t *id, uint32_t *task)
 	return !*p;
 }
 
-static void find_in_state(struct cli_explain *e)
+/* rest: take the record of an array's tasks that were not split off yet. */
+static void find_in_state(struct cli_explain *e, bool rest)
 {
 	for (size_t i = 0; i < e->state.n_jobs; i++) {
 		const struct np_state_job *j = &e->state.job[i];
 
 		if (e->task == NP_ENDED_NO_TASK ? j->id == e->id :
-		    j->array == e->id && j->task == e->task) {
+		    j->array == e->id && (rest ? cli_no_task(j->task) :
+					  j->task == e->task)) {
 			e->job = j;
 			return;
 		}
@@ -97,13 +99,15 @@ static int gather(struct cli_explain *e, struct cli_store *s,
 	e->have_state = !rc;
 	if (rc && rc != -ENOENT)
 		cli_fail("%s", err.text); /* and go on without */
-	find_in_state(e);
+	find_in_state(e, false);
 	if (!e->job) {
 		rc = np_ended_find(e->store, e->id, e->task, &e->ended, &err);
 		e->have_ended = !rc;
 		if (rc && rc != -ENOENT)
 			e->ended_why = err;
 	}
+	if (!e->job && !e->have_ended)
+		find_in_state(e, true);
 	e->uid = owner_of(e, o);
 	if (e->job && !e->job->pending)
 		rc = cli_explain_running(e, s);
@@ -116,7 +120,7 @@ static int gather(struct cli_explain *e, struct cli_store *s,
 
 static int not_found(const struct cli_explain *e)
 {
-	char user[CLI_NUMBER], age[96], where[160] = "";
+	char user[CLI_NUMBER], age[96] = "never taken";
 	int rc = e->have_state && e->task == NP_ENDED_NO_TASK ? say_tasks(e) :
 								-1;
 
@@ -125,15 +129,13 @@ static int not_found(const struct cli_explain *e)
 	if (e->ended_why.text[0])
 		return cli_fail("%s", e->ended_why.text);
 	if (e->have_state)
-		snprintf(where, sizeof(where), "neither in the decision of %s",
-			 cli_age(e->state.date, e->now, age, sizeof(age)));
-	else
-		snprintf(where, sizeof(where), "placement never decided here");
-	return cli_fail("job %s: %s, nor among the jobs that ended in the last "
-			"%d days, nor among the run records of %s; jobs that "
-			"ended while placement was off, or unknown ones, are "
-			"not kept", e->word, where, NP_ENDED_KEEP_DAYS,
-			cli_user(e->uid, user));
+		cli_age(e->state.date, e->now, age, sizeof(age));
+	return cli_fail("job %s is neither in the last decision (%s), nor "
+			"among the jobs that ended in the last %d days, nor in "
+			"the run records of %s; jobs that name no application "
+			"(--netprofile=APP, NETPROF_APP) are left out, and new "
+			"ones come with the next decision", e->word, age,
+			NP_ENDED_KEEP_DAYS, cli_user(e->uid, user));
 }
 
 static int explain(struct cli_explain *e, const struct cli_options *o)

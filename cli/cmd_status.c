@@ -38,10 +38,10 @@ static void sort_jobs(struct cli_status *t)
 		qsort(t->apart, t->n_apart, sizeof(*t->apart), by_number);
 }
 
-int cli_status_make(const struct np_state *s, double now, bool all,
+int cli_status_make(const struct np_state *s, double now,
 		    struct cli_status *out)
 {
-	struct cli_status t = { .s = s, .now = now, .all = all };
+	struct cli_status t = { .s = s, .now = now };
 
 	t.leaf = calloc(s->n_leaves + 1, sizeof(*t.leaf));
 	t.apart = calloc(s->n_jobs + 1, sizeof(*t.apart));
@@ -64,7 +64,7 @@ void cli_status_free(struct cli_status *t)
 	free(t->apart);
 }
 
-static int load(struct np_state *s)
+static int load(struct np_state *s, bool *places)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_conf conf;
@@ -72,7 +72,11 @@ static int load(struct np_state *s)
 
 	if (np_conf_from_environment(&conf, &err))
 		return cli_fail("%s", err.text);
+	*places = cli_places(&conf.place);
 	rc = np_state_load(conf.store, s, &err);
+	if (rc == -ENOENT && !*places)
+		return cli_fail("placement is off: there is no Placement= in "
+				"netprof.conf that asks for it");
 	if (rc == -ENOENT)
 		return cli_fail("%s; netprof check says what is missing",
 				err.text);
@@ -84,17 +88,20 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_status t;
 	struct cli_options o;
 	struct np_state s;
+	bool places;
 	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
 				   CLI_TAKES_ALL, &o);
 
 	if (rc < 0)
-		rc = load(&s);
+		rc = load(&s, &places);
 	if (rc >= 0)
 		return rc;
-	if (cli_status_make(&s, cli_now(), o.all, &t)) {
+	if (cli_status_make(&s, cli_now(), &t)) {
 		np_state_free(&s);
 		return cli_fail("out of memory");
 	}
+	t.places = places;
+	t.all = o.all;
 	rc = o.format == CLI_JSON ? cli_status_json(&t) :
 	     o.format == CLI_PARSABLE ? cli_status_parsable(&t) :
 					cli_status_text(&t);

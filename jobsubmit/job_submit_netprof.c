@@ -127,9 +127,10 @@ int fini(void)
 
 int job_submit(job_desc_msg_t *d, uint32_t submit_uid, char **err_msg)
 {
+	(void)submit_uid;
 	(void)err_msg;
 	if (desk)
-		np_submit(desk, d, submit_uid, time(NULL),
+		np_submit(desk, d, time(NULL),
 			  np_mono_sec() - began_sec < STARTING_SEC);
 	return SLURM_SUCCESS;
 }
@@ -138,8 +139,5 @@ int job_modify(job_desc_msg_t *d, job_record_t *job, uint32_t submit_uid
 	       NP_JOB_MODIFY_MESSAGE)
 {
 	(void)job;
-	(void)submit_uid;
-	if (desk)
-		np_modify(desk, d);
-	return SLURM_SUCCESS;
+	return desk ? np_modify(desk, d, submit_uid) : SLURM_SUCCESS;
 }

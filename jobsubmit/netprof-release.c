@@ -93,34 +93,39 @@ static int release_running(const struct np_answers *a, bool dry_run, size_t *n)
 	return failed;
 }
 
+static int release_all(const struct np_answers *a, const struct np_view *v,
+		       bool dry_run)
+{
+	size_t n = 0;
+	int failed = release_pending(v, dry_run, &n);
+
+	failed |= release_running(a, dry_run, &n);
+	if (!n && !failed)
+		printf("No job has anything from netprof.\n");
+	return failed;
+}
+
 static int release(bool dry_run)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_memos *memos = NULL;
 	struct np_place_conf off;
-	struct np_answers a;
+	struct np_answers a = { NULL };
 	struct np_site *site = NULL;
-	struct np_view v;
-	size_t n = 0;
+	struct np_view v = { NULL };
 	int rc, failed;
 
 	np_place_conf_init(&off);
 	rc = np_answers_load(&a, &err);
-	if (rc)
-		return fail(err.text);
-	rc = np_site_make(NULL, a.nodes, a.parts, a.topology, false, &site,
-			  &err);
 	if (!rc)
-		rc = np_memos_new(&memos);
+		rc = np_site_make(NULL, a.nodes, a.parts, a.topology, false,
+				  &site, &err);
+	if (!rc && np_memos_new(&memos))
+		rc = np_errf(&err, -ENOMEM, "out of memory");
 	if (!rc)
 		rc = np_view_make(&a, site, NULL, &off, memos, NULL, 0,
 				  time(NULL), 0, &v, &err);
-	if (rc)
-		return fail(err.text);
-	failed = release_pending(&v, dry_run, &n);
-	failed |= release_running(&a, dry_run, &n);
-	if (!n)
-		printf("No job has anything from netprof.\n");
+	failed = rc ? fail(err.text) : release_all(&a, &v, dry_run);
 	np_view_free(&v);
 	np_memos_free(memos);
 	np_site_unref(site);

@@ -10,6 +10,7 @@ static int load_topology(char **text, struct np_err *err)
 	topo_info_response_msg_t *msg = NULL;
 	size_t len;
 	FILE *out;
+	int failed = 1;
 
 	if (np_load_topo(&msg))
 		return np_errf(err, -EIO, "slurm_load_topo: %s",
@@ -17,10 +18,10 @@ static int load_topology(char **text, struct np_err *err)
 	out = open_memstream(text, &len);
 	if (out) {
 		np_print_topo(out, msg);
-		fclose(out);
+		failed = fclose(out);
 	}
 	slurm_free_topo_info_msg(msg);
-	return out ? 0 : np_errf(err, -ENOMEM, "out of memory");
+	return failed ? np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
 int np_answers_load(struct np_answers *a, struct np_err *err)

@@ -7,11 +7,14 @@
 
 #include "np_ctl.h"
 
+#define MAX_FAILURES 3
+
 /* A round of writing. */
 struct round {
 	const struct np_view *v;
 	const struct np_placement *p;
 	struct np_memos *memos;
+	struct np_desk *desk;
 	size_t left;
 	bool (*go_on)(void *arg);
 	void *arg;
@@ -42,27 +45,60 @@ static bool may_write(struct round *r)
 	return false;
 }
 
-/* A job that started or ended meanwhile is none of our business. */
-static void write_one(struct round *r, uint32_t id, const char *id_str,
-		      const struct np_update *u)
+/*
+ * A job that started or ended meanwhile, or that somebody changed: what was
+ * decided does not hold any more.
+ */
+static bool is_overtaken(int rc)
 {
-	int rc = np_update_send(id, id_str, u);
-
-	if (!rc) {
-		r->out->updates++;
-		return;
-	}
-	if (rc == ESLURM_JOB_NOT_PENDING || rc == ESLURM_INVALID_JOB_ID ||
-	    rc == ESLURM_JOB_FINISHED || rc == ESLURM_ALREADY_DONE)
-		return;
-	r->out->failures++;
-	slurm_error("netprof: update of JobId=%u%s%s: %s", id,
-		    id_str ? " task " : "", id_str ? id_str : "",
-		    slurm_strerror(rc));
+	return rc == ESLURM_JOB_NOT_PENDING || rc == ESLURM_INVALID_JOB_ID ||
+	       rc == ESLURM_JOB_FINISHED || rc == ESLURM_ALREADY_DONE ||
+	       rc == EAGAIN;
 }
 
-static int remember(struct round *r, uint32_t id, struct np_update *u,
-		    int64_t until_sec)
+/* Said once; a job that can never be written to is not to hold up others. */
+static void failed(struct round *r, uint32_t id, const char *id_str, int rc)
+{
+	struct np_memo *memo = np_memos_find(r->memos, id);
+
+	r->out->failures++;
+	if (memo && ++memo->failures < MAX_FAILURES)
+		r->out->cut = true;
+	if (!memo || memo->failures == 1)
+		slurm_error("netprof: update of JobId=%u%s%s: %s", id,
+			    id_str ? " task " : "", id_str ? id_str : "",
+			    slurm_strerror(rc));
+}
+
+static void write_one(struct round *r, const struct np_seen *seen,
+		      uint32_t task, const struct np_update *u)
+{
+	struct np_memo *memo = np_memos_find(r->memos, seen->id);
+	bool alone = task != NP_CHANGE_ALL;
+	const struct np_sending s = {
+		.id = alone ? seen->array : seen->id, .array = seen->array,
+		.task = task, .owner = seen->uid, .exc_nodes = u->exc_nodes,
+		.comment = u->comment,
+	};
+	char id_str[32];
+	int rc;
+
+	snprintf(id_str, sizeof(id_str), "%u_%u", s.id, task);
+	np_desk_sends(r->desk, &s);
+	rc = np_update_send(s.id, alone ? id_str : NULL, u);
+	np_desk_sends(r->desk, NULL);
+	if (is_overtaken(rc))
+		r->out->cut = true;
+	else if (rc)
+		failed(r, seen->id, alone ? id_str : NULL, rc);
+	else
+		r->out->updates++;
+	if (!rc && memo)
+		memo->failures = 0;
+}
+
+static int remember(struct round *r, const struct np_seen *seen,
+		    struct np_update *u, int64_t until_sec)
 {
 	struct np_applied *out = r->out;
 	struct np_written *grown;
@@ -74,7 +110,8 @@ static int remember(struct round *r, uint32_t id, struct np_update *u,
 		return -ENOMEM;
 	out->written = grown;
 	out->written[out->n_written++] = (struct np_written){
-		.id = id, .ours = u->ours, .until_sec = until_sec,
+		.id = seen->id, .array = seen->array, .task = seen->task,
+		.ours = u->ours, .until_sec = until_sec,
 	};
 	u->ours = NULL;
 	return 0;
@@ -105,12 +142,12 @@ static int write_job(struct round *r, size_t i)
 				&u);
 
 	if (rc > 0 && may_write(r)) {
-		write_one(r, seen->id, NULL, &u);
+		write_one(r, seen, NP_CHANGE_ALL, &u);
 		if (u.comment)
 			keep_comment(r->memos, seen->id, u.comment);
 	}
 	if (rc >= 0)
-		rc = remember(r, seen->id, &u, wish.until_sec);
+		rc = remember(r, seen, &u, wish.until_sec);
 	np_update_clear(&u);
 	return rc < 0 ? rc : 0;
 }
@@ -129,9 +166,7 @@ static int write_tasks(struct round *r, size_t i)
 			.held_sec = o->held_sec,
 		};
 		struct np_update u;
-		char id[32];
 
-		snprintf(id, sizeof(id), "%u_%u", seen->array, seen->tasks[k]);
 		rc = np_wish_update(seen, r->v->site, &wish, r->v->now_sec,
 				    true, &u);
 		if (rc < 0)
@@ -141,7 +176,7 @@ static int write_tasks(struct round *r, size_t i)
 			u.begin_sec = seen->note.begin_sec ?
 				      seen->note.begin_sec : r->v->now_sec;
 		if (may_write(r))
-			write_one(r, seen->id, id, &u);
+			write_one(r, seen, seen->tasks[k], &u);
 		np_update_clear(&u);
 	}
 	return rc < 0 ? rc : 0;
@@ -155,24 +190,37 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int np_apply(const struct np_view *v, const struct np_placement *p,
-	     struct np_memos *memos, size_t max_updates,
-	     bool (*go_on)(void *arg), void *arg, struct np_applied *out)
+/* Tasks get leaves: that is for when all that had to be closed is closed. */
+static int write_jobs(struct round *r, bool narrows)
 {
-	struct round r = { v, p, memos, max_updates, go_on, arg, out };
 	int rc = 0;
 
-	*out = (struct np_applied){ .written = NULL };
-	for (int narrows = 1; narrows >= 0; narrows--)
-		for (size_t i = 0; !rc && i < v->n_jobs; i++) {
-			const struct np_outcome *o = np_placement_at(p, i);
+	for (size_t i = 0; !rc && i < r->v->n_jobs; i++) {
+		const struct np_outcome *o = np_placement_at(r->p, i);
 
-			if (!v->job[i].ours || o->narrows != narrows)
-				continue;
-			rc = write_job(&r, i);
-			if (!rc && o->tasks)
-				rc = write_tasks(&r, i);
-		}
+		if (!r->v->job[i].ours)
+			continue;
+		if (o->narrows == narrows)
+			rc = write_job(r, i);
+		if (!rc && !narrows && o->tasks)
+			rc = write_tasks(r, i);
+	}
+	return rc;
+}
+
+int np_apply(const struct np_view *v, const struct np_placement *p,
+	     struct np_memos *memos, struct np_desk *desk, size_t max_updates,
+	     bool (*go_on)(void *arg), void *arg, struct np_applied *out)
+{
+	struct round r = { v, p, memos, desk, max_updates, go_on, arg, out };
+	int rc;
+
+	*out = (struct np_applied){ .written = NULL };
+	rc = write_jobs(&r, true);
+	if (out->cut)
+		r.left = 0; /* only to remember what stands */
+	if (!rc)
+		rc = write_jobs(&r, false);
 	if (out->n_written)
 		qsort(out->written, out->n_written, sizeof(*out->written),
 		      by_id);

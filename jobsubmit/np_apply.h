@@ -13,17 +13,18 @@
 
 struct np_applied {
 	size_t updates, failures;
-	bool cut; /* there is more to write than was allowed */
+	bool cut; /* there is more to write: look again, soon */
 	struct np_written *written; /* what stands in jobs now, by id */
 	size_t n_written;
 };
 
 /*
- * At most max_updates; those that close leaves first.  go_on() is asked before
- * each.  Returns 0 or -ENOMEM; np_written_free() in both cases.
+ * At most max_updates; those that close leaves first, and others only if all
+ * of these are done.  go_on() is asked before each; desk is told of each.
+ * Returns 0 or -ENOMEM; np_written_free() in both cases.
  */
 int np_apply(const struct np_view *v, const struct np_placement *p,
-	     struct np_memos *memos, size_t max_updates,
+	     struct np_memos *memos, struct np_desk *desk, size_t max_updates,
 	     bool (*go_on)(void *arg), void *arg, struct np_applied *out);
 
 /* Send one update.  job_id_str: "12_3", or NULL: job_id.  Returns 0 or a Slurm

@@ -12,6 +12,7 @@
 #include "np_mono.h"
 #include "np_past.h"
 #include "np_settings.h"
+#include "np_state.h"
 #include "np_tell.h"
 
 #define MAX_UPDATES 500	   /* of one round; the rest comes with the next */
@@ -19,6 +20,7 @@
 #define IDLE_SEC 5	   /* between two looks while there is nothing to do */
 #define TELL_SEC 5	   /* between two files when nothing changed */
 #define QUIET_SEC 60	   /* between two rounds where placement is off */
+#define CARRY_SEC 5	   /* from job_submit until slurmctld shows the job */
 
 struct np_cycle {
 	struct np_desk *desk;
@@ -41,10 +43,12 @@ struct round {
 	struct np_answers answers;
 	struct np_change *change;
 	size_t n_changes;
+	bool written; /* it went as far as that */
 	struct np_press *table;
 	struct np_app_index *index;
 	struct np_view view;
 	struct np_placement *placement;
+	bool news; /* a decision is another one than before */
 	bool more; /* of the store is still to be read */
 	double began_sec;
 	struct np_err trouble; /* what does not keep us from going on */
@@ -158,6 +162,8 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 {
 	const struct np_conf *conf = &c->settings.conf;
 	int64_t now_sec = time(NULL);
+	/* Clocks are set back now and then. */
+	int64_t last_sec = c->last_sec <= now_sec ? c->last_sec : 0;
 	struct np_site *site;
 	int rc = np_answers_load(&r->answers, err);
 
@@ -177,7 +183,7 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 	return rc ? rc :
 	       np_view_make(&r->answers, site, r->index, &conf->place,
 			    c->memos, r->change, r->n_changes, now_sec,
-			    c->last_sec, &r->view, err);
+			    last_sec, &r->view, err);
 }
 
 static int decide(struct np_cycle *c, struct round *r, struct np_err *err)
@@ -212,13 +218,12 @@ static int publish(struct np_cycle *c, struct round *r)
 		return -ENOMEM;
 	s->placement = r->placement;
 	s->site = np_site_ref(r->view.site);
-	s->index = r->index;
+	s->index = np_app_index_ref(r->index);
 	s->set = r->view.set;
 	s->now_sec = r->view.now_sec;
 	r->placement = NULL;
-	r->index = NULL;
 	r->view.set = NULL;
-	np_desk_publish(c->desk, s, s->now_sec - 1);
+	np_desk_publish(c->desk, s, s->now_sec - CARRY_SEC);
 	return 0;
 }
 
@@ -228,35 +233,48 @@ static int write_all(struct np_cycle *c, struct round *r,
 	struct np_applied a;
 	int rc;
 
-	np_tell_log(&r->view, r->placement, c->memos);
-	rc = np_apply(&r->view, r->placement, c->memos, MAX_UPDATES, go_on,
-		      arg, &a);
+	r->news = np_tell_log(&r->view, r->placement, c->memos) > 0;
+	rc = np_apply(&r->view, r->placement, c->memos, c->desk, MAX_UPDATES,
+		      go_on, arg, &a);
 	np_desk_note_written(c->desk, a.written, a.n_written);
-	*cut = a.cut || a.failures;
+	*cut = a.cut;
 	return rc;
 }
 
-static void tell(struct np_cycle *c, struct round *r, bool now)
+static mode_t file_mode(const struct np_cycle *c)
 {
-	const struct np_conf *conf = &c->settings.conf;
-	mode_t mode = c->charge.private_jobs ? 0640 : 0644;
+	return c->charge.private_jobs ? 0640 : 0644;
+}
+
+static int describe(struct np_cycle *c, struct round *r,
+		    struct np_state *state)
+{
 	struct np_tell t = {
 		.charge = &c->charge, .settings = &c->settings,
 		.fabric = np_catalog_fabric(c->catalog), .table = r->table,
-		.trouble = r->trouble.text,
+		.trouble = r->trouble.text[0] ? r->trouble.text :
+						c->settings.trouble.text,
 		.decide_sec = np_mono_sec() - r->began_sec,
 	};
-	struct np_err err = NP_ERR_INIT;
-	bool due = now || np_mono_sec() - c->told_sec >= TELL_SEC;
 
-	np_past_update(c->past, &r->view, &r->answers, r->table, conf->store,
-		       mode, &err);
-	if (due) {
-		np_tell_save(&t, &r->view, r->placement, mode, &err);
+	return np_tell_make(&t, &r->view, r->placement, state);
+}
+
+/* A slow disk is for when submissions do not wait for us any more. */
+static void save(struct np_cycle *c, struct round *r,
+		 const struct np_state *state)
+{
+	const char *store = c->settings.conf.store;
+	struct np_err err = NP_ERR_INIT;
+
+	np_past_update(c->past, &r->view, &r->answers, r->table, r->index,
+		       store, file_mode(c), &err);
+	if (state) {
+		np_state_save(store, state, file_mode(c), &err);
 		c->told_sec = np_mono_sec();
 	}
 	/* It is no better in the rounds that need not write. */
-	if (due || (err.text[0] && !c->untold.text[0]))
+	if (state || (err.text[0] && !c->untold.text[0]))
 		c->untold = err;
 	if (!r->trouble.text[0])
 		r->trouble = c->untold;
@@ -275,22 +293,31 @@ static void clean_up(struct round *r)
 static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 		void *arg, bool *again, struct np_err *err)
 {
-	bool cut = false;
+	struct np_state state = { .date = 0 };
+	bool cut = false, due;
 	int rc = look(c, r, err);
 
 	if (!rc)
 		rc = decide(c, r, err);
-	if (!rc && !go_on(arg))
-		return 0;
-	if (!rc)
-		rc = write_all(c, r, go_on, arg, &cut);
+	if (rc || !go_on(arg))
+		return rc;
+	r->written = true;
+	rc = write_all(c, r, go_on, arg, &cut);
 	if (rc)
 		return rc;
 	keep_held(c, r);
 	c->last_sec = r->view.now_sec;
-	tell(c, r, cut || r->n_changes);
+	due = cut || r->news || r->n_changes ||
+	      np_mono_sec() - c->told_sec >= TELL_SEC;
+	rc = due ? describe(c, r, &state) : 0;
+	if (!rc && go_on(arg))
+		rc = publish(c, r);
+	np_desk_busy(c->desk, false);
+	if (!rc)
+		save(c, r, due ? &state : NULL);
+	np_state_free(&state);
 	*again = cut || r->more;
-	return publish(c, r);
+	return rc;
 }
 
 void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
@@ -309,8 +336,14 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 	r.change = np_desk_take_changes(c->desk, &r.n_changes);
 	rc = work(c, &r, go_on, arg, &again, &r.trouble);
 	np_desk_busy(c->desk, false);
-	if (rc)
+	if (!r.written) {
+		/* The last decision still is what stands in the jobs. */
+		np_desk_return_changes(c->desk, r.change, r.n_changes);
+		r.change = NULL;
+		r.n_changes = 0;
+	} else if (rc) {
 		np_desk_withdraw(c->desk);
+	}
 	if (!r.trouble.text[0])
 		r.trouble = c->settings.trouble;
 	complain(c, &r.trouble);

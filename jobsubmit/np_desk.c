@@ -1,11 +1,11 @@
 #include "np_desk.h"
 
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct np_desk {
 	pthread_mutex_t lock;
@@ -17,6 +17,8 @@ struct np_desk {
 	size_t n_written;
 	struct np_change *change;
 	size_t n_changes;
+	bool lost; /* changes there was no room for */
+	const struct np_sending *sending;
 };
 
 int np_desk_new(const struct np_conf *conf, struct np_desk **out)
@@ -76,10 +78,15 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-const struct np_written *np_desk_written(const struct np_desk *d, uint32_t id)
+const struct np_written *np_desk_written(const struct np_desk *d, uint32_t id,
+					 uint32_t task)
 {
 	const struct np_written key = { .id = id };
 
+	/* A task without a record of its own is in that of the array. */
+	for (size_t i = 0; task != NP_CHANGE_ALL && i < d->n_written; i++)
+		if (d->written[i].array == id && d->written[i].task == task)
+			return &d->written[i];
 	return d->n_written ? bsearch(&key, d->written, d->n_written,
 				      sizeof(key), by_id) : NULL;
 }
@@ -94,17 +101,55 @@ void np_desk_changed(struct np_desk *d, const struct np_change *c)
 	if (!grown) {
 		/* The thread then works it out from what stands there. */
 		free(c->exc_nodes);
+		free(c->put);
+		d->lost = true;
 		return;
 	}
 	d->change = grown;
 	d->change[d->n_changes++] = *c;
 }
 
+void np_desk_sends(struct np_desk *d, const struct np_sending *s)
+{
+	pthread_mutex_lock(&d->lock);
+	d->sending = s;
+	pthread_mutex_unlock(&d->lock);
+}
+
+const struct np_sending *np_desk_sending(const struct np_desk *d)
+{
+	return d->sending;
+}
+
+/* The plugin runs as SlurmUser. */
+bool np_may_change(uint32_t uid, uint32_t owner)
+{
+	return uid == owner || !uid || uid == geteuid();
+}
+
+bool np_desk_overtaken(const struct np_desk *d, const struct np_sending *s)
+{
+	for (size_t i = 0; i < d->n_changes; i++) {
+		const struct np_change *c = &d->change[i];
+
+		if ((c->id == s->id || (s->array && c->id == s->array)) &&
+		    (c->task == NP_CHANGE_ALL || s->task == NP_CHANGE_ALL ||
+		     c->task == s->task) && np_may_change(c->uid, s->owner))
+			return true;
+	}
+	return d->lost;
+}
+
+void np_desk_wake_locked(struct np_desk *d)
+{
+	d->woken = true;
+	pthread_cond_signal(&d->cond);
+}
+
 void np_desk_wake(struct np_desk *d)
 {
 	pthread_mutex_lock(&d->lock);
-	d->woken = true;
-	pthread_cond_signal(&d->cond);
+	np_desk_wake_locked(d);
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -159,7 +204,6 @@ void np_desk_withdraw(struct np_desk *d)
 	np_desk_publish(d, NULL, 0);
 }
 
-
 void np_written_free(struct np_written *w, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -190,13 +234,52 @@ struct np_change *np_desk_take_changes(struct np_desk *d, size_t *n)
 	*n = d->n_changes;
 	d->change = NULL;
 	d->n_changes = 0;
+	d->lost = false;
 	pthread_mutex_unlock(&d->lock);
 	return c;
 }
 
+void np_desk_return_changes(struct np_desk *d, struct np_change *c, size_t n)
+{
+	struct np_change *grown;
+
+	if (!n) {
+		free(c);
+		return;
+	}
+	pthread_mutex_lock(&d->lock);
+	grown = n + d->n_changes <= NP_DESK_MAX_CHANGES ?
+		reallocarray(c, n + d->n_changes, sizeof(*c)) : NULL;
+	if (grown) {
+		if (d->n_changes)
+			memcpy(grown + n, d->change,
+			       d->n_changes * sizeof(*c));
+		free(d->change);
+		d->change = grown;
+		d->n_changes += n;
+	}
+	pthread_mutex_unlock(&d->lock);
+	if (!grown)
+		np_changes_free(c, n);
+}
+
 void np_changes_free(struct np_change *c, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		free(c[i].exc_nodes);
+		free(c[i].put);
+	}
 	free(c);
+}
+
+void np_desk_free(struct np_desk *d)
+{
+	if (!d)
+		return;
+	standing_free(d->standing);
+	np_written_free(d->written, d->n_written);
+	np_changes_free(d->change, d->n_changes);
+	pthread_cond_destroy(&d->cond);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
 }

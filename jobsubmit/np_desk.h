@@ -28,21 +28,43 @@ struct np_standing {
 /* What stands in a pending job from us, for job_modify. */
 struct np_written {
 	uint32_t id;
+	uint32_t array, task; /* as in struct np_seen */
 	char *ours;	   /* hostlist; NULL: none */
 	int64_t until_sec; /* 0: none */
 };
 
-/* What a user, or an administrator, changed in a job. */
+/*
+ * What somebody asked to change in a job.  job_modify sees it before Slurm
+ * looks whether he may, and whether it can be: what then stands in the job
+ * tells (put, put_begin_sec).
+ */
 struct np_change {
 	uint32_t id;	 /* of the job, or of the array it belongs to */
+	uint32_t task;	 /* of the array; NP_CHANGE_ALL: not of one alone */
+	uint32_t uid;	 /* who asks */
 	char *exc_nodes; /* the list as it was given; NULL: not touched */
+	char *put;	 /* as it was handed on, with ours */
 	int64_t begin_sec; /* 0: not touched */
+	int64_t put_begin_sec;
+};
+#define NP_CHANGE_ALL UINT32_MAX
+
+/* An update that the thread sends; texts are borrowed. */
+struct np_sending {
+	uint32_t id;	/* of the job; or of the array, for one task */
+	uint32_t array; /* 0: none */
+	uint32_t task;	/* NP_CHANGE_ALL: not of one alone */
+	uint32_t owner;
+	const char *exc_nodes, *comment; /* NULL: not touched */
 };
 
 struct np_desk;
 
 /* conf is copied.  Returns 0 or -ENOMEM. */
 int np_desk_new(const struct np_conf *conf, struct np_desk **out);
+
+/* When nobody uses it any more; slurmctld's own lives as long as it does. */
+void np_desk_free(struct np_desk *d); /* NULL is allowed */
 
 /* Replaces the settings. */
 void np_desk_configure(struct np_desk *d, const struct np_conf *conf);
@@ -62,14 +84,38 @@ void np_desk_unlock(struct np_desk *d);
 bool np_desk_is_busy(const struct np_desk *d);
 void np_desk_busy(struct np_desk *d, bool busy); /* for the thread */
 
-/* Only between lock and unlock: what stands in a job; NULL: nothing. */
-const struct np_written *np_desk_written(const struct np_desk *d, uint32_t id);
+/*
+ * Only between lock and unlock: what stands in a job, or in one task of an
+ * array (else NP_CHANGE_ALL); NULL: nothing.
+ */
+const struct np_written *np_desk_written(const struct np_desk *d, uint32_t id,
+					 uint32_t task);
 
-/* Only between lock and unlock; takes c->exc_nodes. */
+/* Only between lock and unlock; takes the texts of c. */
 void np_desk_changed(struct np_desk *d, const struct np_change *c);
 
-/* Wake the thread before its time. */
+/*
+ * For the thread: it sends this update now; NULL: it is over.  job_modify
+ * sees that one, too, and must know it from those of others.
+ */
+void np_desk_sends(struct np_desk *d, const struct np_sending *s);
+
+/*
+ * Only between lock and unlock: what the thread sends, or NULL; and whether
+ * the job it is for was changed by somebody since the thread looked.
+ */
+const struct np_sending *np_desk_sending(const struct np_desk *d);
+bool np_desk_overtaken(const struct np_desk *d, const struct np_sending *s);
+
+/*
+ * Does Slurm surely let uid change a job of that owner?  Others that it lets
+ * (operators, coordinators) are not known here.
+ */
+bool np_may_change(uint32_t uid, uint32_t owner);
+
+/* Wake the thread before its time; the other one between lock and unlock. */
 void np_desk_wake(struct np_desk *d);
+void np_desk_wake_locked(struct np_desk *d);
 
 /* For the thread: wait for so long, or until woken; true: woken. */
 bool np_desk_wait(struct np_desk *d, double sec);
@@ -90,6 +136,9 @@ void np_written_free(struct np_written *w, size_t n);
 
 /* The changes so far, to be freed with np_changes_free(). */
 struct np_change *np_desk_take_changes(struct np_desk *d, size_t *n);
+
+/* They were not looked at: for the next time.  c is taken. */
+void np_desk_return_changes(struct np_desk *d, struct np_change *c, size_t n);
 void np_changes_free(struct np_change *c, size_t n);
 
 #endif

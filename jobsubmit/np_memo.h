@@ -14,10 +14,10 @@
 struct np_memo {
 	uint32_t id;
 	double held_sec;   /* exactly, where the note is rounded */
-	double noted_sec;  /* as the note has it */
 	uint64_t said;	   /* digest of what was logged last */
 	char *comment;	   /* AdminComment with the last note; NULL: none.
 			      Somebody may set another comment over it. */
+	unsigned failures; /* updates that Slurm refused, in a row */
 	bool seen;	   /* in the last view */
 };
 

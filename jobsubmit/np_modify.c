@@ -1,24 +1,47 @@
-/* Changes by users and administrators. */
+/* Changes by users and administrators, and the thread's own. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "np_ctl.h"
 #include "np_note.h"
 #include "np_submit.h"
 
-/* The job or array of "12", "12_3", "12_[1-3]"; plain: neither of the latter. */
-static uint32_t id_of(const job_desc_msg_t *d, bool *plain)
+/* The job or array of "12", "12_3", "12_[1-3]"; one: not the latter. */
+static uint32_t id_of(const job_desc_msg_t *d, uint32_t *task, bool *one)
 {
-	char *end;
-	unsigned long id;
+	char *end, *last;
+	unsigned long id, index;
 
-	*plain = true;
+	*one = true;
+	*task = NP_CHANGE_ALL;
 	if (!d->job_id_str)
-		return d->job_id;
+		return np_job_desc_id(d) < NO_VAL ? np_job_desc_id(d) : 0;
 	id = strtoul(d->job_id_str, &end, 10);
-	*plain = !*end;
-	return id && id < NO_VAL ? (uint32_t)id : 0;
+	*one = !*end;
+	if (*end == '_') {
+		index = strtoul(end + 1, &last, 10);
+		*one = last > end + 1 && !*last && index < NO_VAL;
+	}
+	if (*end && *one)
+		*task = (uint32_t)index;
+	return id < NO_VAL ? (uint32_t)id : 0;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* slurmctld hands the thread's own updates to job_modify as well. */
+static bool is_own(const struct np_sending *s, const job_desc_msg_t *d,
+		   uint32_t id, uint32_t task, uint32_t uid)
+{
+	return s && s->id == id && s->task == task && uid == geteuid() &&
+	       same(s->exc_nodes, d->exc_nodes) &&
+	       same(s->comment, d->admin_comment);
 }
 
 static void set_text(char **where, const char *text)
@@ -29,46 +52,93 @@ static void set_text(char **where, const char *text)
 	*where = copy;
 }
 
+/*
+ * The list without ours at its end: there is a call for every record of an
+ * array, with what the last one left behind.
+ */
+static char *his_part(const char *list, const char *ours)
+{
+	size_t n = strlen(list), m = ours ? strlen(ours) : 0;
+
+	if (!m || n < m || strcmp(list + n - m, ours) ||
+	    (n > m && list[n - m - 1] != ','))
+		return strdup(list);
+	return strndup(list, n > m ? n - m - 1 : 0);
+}
+
 /* Our exclusions stay until the thread has sorted it out. */
-static void keep_ours(job_desc_msg_t *d, const struct np_written *w)
+static void keep_ours(job_desc_msg_t *d, const char *his, const char *ours)
 {
 	char *both;
 
-	if (!w->ours)
+	if (!ours || !his)
 		return;
-	if (!*d->exc_nodes) {
-		set_text(&d->exc_nodes, w->ours);
-	} else if (asprintf(&both, "%s,%s", d->exc_nodes, w->ours) >= 0) {
+	if (!*his) {
+		set_text(&d->exc_nodes, ours);
+	} else if (asprintf(&both, "%s,%s", his, ours) >= 0) {
 		set_text(&d->exc_nodes, both);
 		free(both);
 	}
 }
 
-void np_modify(struct np_desk *desk, job_desc_msg_t *d)
+static void change_list(job_desc_msg_t *d, const struct np_written *w,
+			struct np_change *c)
+{
+	c->exc_nodes = his_part(d->exc_nodes, w ? w->ours : NULL);
+	keep_ours(d, c->exc_nodes, w ? w->ours : NULL);
+	c->put = strdup(d->exc_nodes);
+}
+
+static void change_begin(job_desc_msg_t *d, const struct np_written *w,
+			 struct np_change *c)
+{
+	/* As it stands, or the same call again. */
+	if (w && d->begin_time == w->until_sec)
+		return;
+	c->begin_sec = d->begin_time;
+	if (w && d->begin_time < w->until_sec)
+		d->begin_time = w->until_sec;
+	c->put_begin_sec = d->begin_time;
+}
+
+static void change(struct np_desk *desk, job_desc_msg_t *d, bool one,
+		   struct np_change *c)
+{
+	const struct np_written *w = one ? np_desk_written(desk, c->id,
+							   c->task) : NULL;
+
+	if (d->exc_nodes)
+		change_list(d, w, c);
+	if (d->begin_time)
+		change_begin(d, w, c);
+	if (c->exc_nodes || c->begin_sec)
+		np_desk_changed(desk, c);
+	else
+		free(c->put);
+	np_desk_wake_locked(desk);
+}
+
+int np_modify(struct np_desk *desk, job_desc_msg_t *d, uint32_t uid)
 {
 	const struct np_conf *conf;
-	const struct np_written *w;
-	struct np_change c = { 0 };
-	bool plain;
+	const struct np_sending *own;
+	struct np_change c = { .uid = uid };
+	int rc = SLURM_SUCCESS;
+	bool one;
 
-	/* Our own update carries the note, and only that. */
-	if (np_note_in(d->admin_comment))
-		return;
 	if (!d->exc_nodes && !d->begin_time && !d->admin_comment)
-		return;
-	c.id = id_of(d, &plain);
+		return rc;
+	c.id = id_of(d, &c.task, &one);
 	if (!c.id)
-		return;
-	if (d->exc_nodes)
-		c.exc_nodes = strdup(d->exc_nodes);
-	c.begin_sec = d->begin_time;
+		return rc;
 	np_desk_lock(desk, &conf);
-	w = plain ? np_desk_written(desk, c.id) : NULL;
-	if (w && d->exc_nodes)
-		keep_ours(d, w);
-	if (w && d->begin_time && d->begin_time < w->until_sec)
-		d->begin_time = w->until_sec;
-	np_desk_changed(desk, &c);
+	own = np_desk_sending(desk);
+	if (is_own(own, d, c.id, c.task, uid))
+		rc = np_desk_overtaken(desk, own) ? EAGAIN : SLURM_SUCCESS;
+	else if (uid == geteuid() && np_note_in(d->admin_comment))
+		rc = EAGAIN; /* ours, but nobody waits for it any more */
+	else
+		change(desk, d, one, &c);
 	np_desk_unlock(desk);
-	np_desk_wake(desk);
+	return rc;
 }

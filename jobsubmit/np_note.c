@@ -19,7 +19,7 @@ bool np_note_in(const char *comment)
 	return find(comment);
 }
 
-/* A value may hold all but spaces and braces. */
+/* A value may hold all but spaces and braces; see put_list(). */
 static bool is_list(const char *text, size_t len)
 {
 	if (!len || len > MAX_LIST)
@@ -72,11 +72,12 @@ static int take_date(const char *text, size_t len, int64_t *out)
 
 static int take(struct np_note *n, const char *word, size_t len)
 {
-	const char *eq = memchr(word, '=', len), *value = eq + 1;
+	const char *eq = memchr(word, '=', len), *value;
 	size_t key, rest;
 
 	if (!eq)
 		return -EINVAL;
+	value = eq + 1;
 	key = (size_t)(eq - word);
 	rest = len - key - 1;
 #define IS(name) (key == strlen(name) && !memcmp(word, name, key))
@@ -98,6 +99,24 @@ static int take(struct np_note *n, const char *word, size_t len)
 	return 0; /* a later release's */
 }
 
+/* Where a note ends; one that was cut, behind the last word like "a=b". */
+static const char *end_of(const char *at)
+{
+	const char *end = at += strlen(OPEN);
+	size_t inside = strcspn(at, "{}\n");
+
+	if (at[inside] == '}')
+		return at + inside + 1;
+	for (; *at; at += *at == ' ') {
+		size_t len = strcspn(at, " ");
+
+		if (!memchr(at, '=', len))
+			break;
+		end = at += len;
+	}
+	return end;
+}
+
 int np_note_read(const char *comment, struct np_note *out)
 {
 	const char *at = find(comment), *end;
@@ -106,10 +125,10 @@ int np_note_read(const char *comment, struct np_note *out)
 	memset(out, 0, sizeof(*out));
 	if (!at)
 		return -ENOENT;
-	at += strlen(OPEN);
-	end = strchr(at, '}');
-	if (!end)
+	end = end_of(at) - 1;
+	if (*end != '}')
 		return -EINVAL;
+	at += strlen(OPEN);
 	while (!rc && at < end) {
 		size_t len = strcspn(at, " }");
 
@@ -129,6 +148,13 @@ void np_note_clear(struct np_note *n)
 	memset(n, 0, sizeof(*n));
 }
 
+/* Slurm takes spaces for commas in a list of nodes; a word has none. */
+static void put_list(FILE *f, const char *list)
+{
+	for (; *list; list++)
+		fputc(isspace((unsigned char)*list) ? ',' : *list, f);
+}
+
 static void put(FILE *f, const struct np_note *n)
 {
 	const char *space = "";
@@ -137,8 +163,10 @@ static void put(FILE *f, const struct np_note *n)
 #define WORD(...) (fputs(space, f), fprintf(f, __VA_ARGS__), space = " ")
 	if (n->app[0])
 		WORD("app=%s", n->app);
-	if (n->user)
-		WORD("user=%s", n->user);
+	if (n->user) {
+		WORD("user=");
+		put_list(f, n->user);
+	}
 	if (n->ours)
 		WORD("ours=%s", n->ours);
 	if (n->until_sec)
@@ -151,18 +179,26 @@ static void put(FILE *f, const struct np_note *n)
 	fputc('}', f);
 }
 
-/* The comment before the note, and what is behind it. */
-static size_t split(const char *comment, const char **behind)
+/*
+ * How much of the comment is before the note, and what is behind it.  drop:
+ * the note goes, and one of the spaces around it with it.
+ */
+static size_t split(const char *comment, bool drop, const char **behind)
 {
-	const char *at = find(comment), *end;
+	const char *at = find(comment);
+	size_t before;
 
 	if (!at) {
 		*behind = "";
 		return strlen(comment);
 	}
-	end = strchr(at, '}');
-	*behind = end ? end + 1 : "";
-	return (size_t)(at - comment);
+	before = (size_t)(at - comment);
+	*behind = end_of(at);
+	if (drop && before && comment[before - 1] == ' ')
+		before--;
+	else if (drop && !before && **behind == ' ')
+		++*behind;
+	return before;
 }
 
 char *np_note_write(const char *comment, const struct np_note *n)
@@ -176,18 +212,12 @@ char *np_note_write(const char *comment, const struct np_note *n)
 		return NULL;
 	if (!comment)
 		comment = "";
-	before = split(comment, &behind);
-	while (before && comment[before - 1] == ' ')
-		before--;
+	before = split(comment, !n, &behind);
 	fwrite(comment, 1, before, f);
-	if (n) {
-		if (before)
-			fputc(' ', f);
-		put(f, n);
-	}
-	behind += strspn(behind, " ");
-	if (*behind && (before || n))
+	if (n && before && !np_note_in(comment))
 		fputc(' ', f);
+	if (n)
+		put(f, n);
 	fputs(behind, f);
 	if (fclose(f)) {
 		free(text);

@@ -37,7 +37,8 @@ bool np_note_in(const char *comment);
 
 /*
  * The comment with the note in place of the one in it, or behind what is
- * there; n NULL: without any.  malloc'ed; NULL: out of memory.
+ * there; n NULL: without any.  All other text stays to the letter.  malloc'ed;
+ * NULL: out of memory.
  */
 char *np_note_write(const char *comment, const struct np_note *n);
 

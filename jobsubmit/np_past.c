@@ -8,9 +8,9 @@
 #include "np_leaves.h"
 #include "np_state.h"
 
-/* A job that runs or ran. */
+/* One run of a job. */
 struct job {
-	struct np_seen seen; /* its texts and bitmaps are not ours */
+	struct np_seen seen; /* without its texts and bitmaps */
 	unsigned flags;
 	double end_sec;	     /* 0: it runs */
 	uint32_t *leaf;
@@ -18,9 +18,17 @@ struct job {
 };
 
 struct np_past {
-	struct job *job; /* by id */
+	struct job *job; /* by_id() */
 	size_t n;
 	struct np_site *site; /* of the leaves */
+};
+
+/* Where runs are written to, and what they are judged by. */
+struct judge {
+	const struct np_press *table;
+	const struct np_app_index *index;
+	const char *store_dir;
+	mode_t mode;
 };
 
 int np_past_new(struct np_past **out)
@@ -47,14 +55,17 @@ void np_past_free(struct np_past *p)
 	free(p);
 }
 
+/* A requeued job has several; at most one of them goes on. */
 static int by_id(const void *a, const void *b)
 {
-	uint32_t x = ((const struct job *)a)->seen.id;
-	uint32_t y = ((const struct job *)b)->seen.id;
+	const struct job *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	if (x->seen.id != y->seen.id)
+		return x->seen.id < y->seen.id ? -1 : 1;
+	return (x->end_sec > 0) - (y->end_sec > 0);
 }
 
+/* Among the first n, the run that goes on. */
 static struct job *find(struct np_past *p, size_t n, uint32_t id)
 {
 	const struct job key = { .seen.id = id };
@@ -69,7 +80,15 @@ static int take(struct job *to, const struct np_view *v, size_t i)
 						      &to->n_leaves);
 	const struct np_job *in = np_snapshot_job_at(v->snapshot, i);
 
+	int64_t start_sec = to->seen.start_sec;
+
 	to->seen = v->job[i];
+	if (!to->seen.start_sec)
+		to->seen.start_sec = start_sec;
+	to->seen.note = (struct np_note){ .decided = false };
+	to->seen.comment = NULL;
+	to->seen.tasks = NULL;
+	to->seen.user = to->seen.written = to->seen.now = NULL;
 	to->flags = in->flags;
 	to->end_sec = 0;
 	free(to->leaf);
@@ -83,17 +102,25 @@ static int take(struct job *to, const struct np_view *v, size_t i)
 	return 0;
 }
 
-/* When did a job end that runs no more? */
-static double end_of(const struct np_answers *a, uint32_t id, int64_t now_sec)
+/* When did a run end that goes on no more? */
+static double end_of(const struct np_answers *a, const struct job *job,
+		     int64_t now_sec)
 {
+	int64_t end = now_sec, begin = job->seen.start_sec;
+
 	for (uint32_t i = 0; i < a->jobs->record_count; i++) {
 		const slurm_job_info_t *j = &a->jobs->job_array[i];
 
-		if (j->job_id == id)
-			return j->end_time && j->end_time <= now_sec ?
-			       (double)j->end_time : (double)now_sec;
+		if (j->job_id != job->seen.id)
+			continue;
+		/* A requeued one may run again. */
+		if (j->end_time && j->end_time < end && j->end_time > begin)
+			end = j->end_time;
+		else if (j->start_time > begin && j->start_time < end)
+			end = j->start_time;
+		break;
 	}
-	return (double)now_sec;
+	return (double)(end > 1 ? end : 1); /* 0: it goes on */
 }
 
 static bool share_leaf(const struct job *a, const struct job *b, uint32_t *leaf,
@@ -126,22 +153,32 @@ static char *leaf_names(const struct np_site *s, const uint32_t *leaf, size_t n)
 	return text;
 }
 
-static double predicted(const struct np_press *t, const struct job *a,
+/* By name: the handle of back then may be another application's now. */
+static double predicted(const struct judge *w, const struct job *a,
 			const struct job *b)
 {
-	size_t n = np_press_n(t);
+	int32_t n = (int32_t)np_press_n(w->table);
+	int32_t x = np_app_index_find(w->index, a->seen.app, a->seen.uid);
+	int32_t y = np_app_index_find(w->index, b->seen.app, b->seen.uid);
 
-	if (a->seen.profile < 0 || b->seen.profile < 0 ||
-	    (size_t)a->seen.profile >= n || (size_t)b->seen.profile >= n)
+	if (x < 0 || y < 0 || x >= n || y >= n)
 		return 0;
-	return np_press_slowdown(t, (uint32_t)a->seen.profile,
-				 (uint32_t)b->seen.profile,
+	return np_press_slowdown(w->table, (uint32_t)x, (uint32_t)y,
 				 a->flags & b->flags & NP_JOB_SHARES_NODES,
 				 a->n_leaves > 1 && b->n_leaves > 1);
 }
 
+/* The longest first: not all may be written down. */
+static int by_overlap(const void *a, const void *b)
+{
+	const struct np_ended_neighbour *x = a, *y = b;
+
+	return x->overlap_sec > y->overlap_sec ? -1 :
+	       x->overlap_sec < y->overlap_sec;
+}
+
 /* Who was beside it: fills in neighbours and slowdown. */
-static int look_back(struct np_past *p, const struct np_press *t,
+static int look_back(const struct np_past *p, const struct judge *w,
 		     const struct job *a, struct np_ended *e)
 {
 	double whole = a->end_sec - (double)a->seen.start_sec, log_sum = 0;
@@ -156,6 +193,7 @@ static int look_back(struct np_past *p, const struct np_press *t,
 		double to = b->end_sec ? fmin(a->end_sec, b->end_sec) :
 					 a->end_sec;
 		struct np_ended_neighbour *grown;
+		double slowdown;
 		size_t n;
 
 		if (a == b || to - from < 1 || !share_leaf(a, b, leaf, &n))
@@ -165,22 +203,25 @@ static int look_back(struct np_past *p, const struct np_press *t,
 		if (!grown)
 			break;
 		e->neighbour = grown;
+		slowdown = predicted(w, a, b);
 		grown[e->n_neighbours++] = (struct np_ended_neighbour){
 			.id = b->seen.id, .app = strdup(b->seen.app),
 			.leaves = leaf_names(p->site, leaf, n),
 			.overlap_sec = to - from,
-			.slowdown = predicted(t, a, b),
+			.slowdown = slowdown,
 		};
-		log_sum += (to - from) / whole * log1p(predicted(t, a, b));
+		log_sum += (to - from) / whole * log1p(slowdown);
 	}
+	if (e->n_neighbours)
+		qsort(e->neighbour, e->n_neighbours, sizeof(*e->neighbour),
+		      by_overlap);
 	e->slowdown = expm1(log_sum);
 	free(leaf);
 	return 0;
 }
 
-static int write_down(struct np_past *p, const struct np_press *t,
-		      const struct job *a, const char *store_dir, mode_t mode,
-		      struct np_err *err)
+static int write_down(const struct np_past *p, const struct judge *w,
+		      const struct job *a, struct np_err *err)
 {
 	struct np_ended e = {
 		.id = a->seen.id, .array = a->seen.array,
@@ -194,10 +235,10 @@ static int write_down(struct np_past *p, const struct np_press *t,
 		.start = (double)a->seen.start_sec, .end = a->end_sec,
 		.held_sec = a->seen.held_sec,
 	};
-	int rc = look_back(p, t, a, &e);
+	int rc = look_back(p, w, a, &e);
 
 	if (!rc)
-		rc = np_ended_append(store_dir, &e, mode, err);
+		rc = np_ended_append(w->store_dir, &e, w->mode, err);
 	np_ended_free(&e);
 	return rc;
 }
@@ -224,7 +265,7 @@ static void drop_old(struct np_past *p)
 	p->n = kept;
 }
 
-/* A requeued job starts anew under its id. */
+/* A requeued job starts anew under its id: that is another run. */
 static int merge(struct np_past *p, const struct np_view *v, bool *runs)
 {
 	size_t had = p->n, fresh = 0;
@@ -242,10 +283,13 @@ static int merge(struct np_past *p, const struct np_view *v, bool *runs)
 		if (v->job[i].state != NP_JOB_RUNNING)
 			continue;
 		j = find(p, had, v->job[i].id);
-		if (j)
+		if (j && (j->seen.start_sec == v->job[i].start_sec ||
+			  !v->job[i].start_sec))
 			runs[j - p->job] = true;
-		else
+		else if (v->job[i].start_sec)
 			memset(j = &p->job[p->n++], 0, sizeof(*j));
+		else
+			continue; /* requeued, and never seen running */
 		if (take(j, v, i))
 			return -ENOMEM;
 	}
@@ -254,8 +298,10 @@ static int merge(struct np_past *p, const struct np_view *v, bool *runs)
 
 int np_past_update(struct np_past *p, const struct np_view *v,
 		   const struct np_answers *a, const struct np_press *t,
-		   const char *store_dir, mode_t mode, struct np_err *err)
+		   const struct np_app_index *index, const char *store_dir,
+		   mode_t mode, struct np_err *err)
 {
+	const struct judge w = { t, index, store_dir, mode };
 	bool *runs;
 	size_t had;
 	int rc, last = 0;
@@ -270,14 +316,12 @@ int np_past_update(struct np_past *p, const struct np_view *v,
 	rc = runs ? merge(p, v, runs) : -ENOMEM;
 	for (size_t i = 0; !rc && i < had; i++)
 		if (!runs[i] && !p->job[i].end_sec)
-			p->job[i].end_sec = end_of(a, p->job[i].seen.id,
-						   v->now_sec);
+			p->job[i].end_sec = end_of(a, &p->job[i], v->now_sec);
 		else
 			runs[i] = true; /* not now */
 	for (size_t i = 0; !rc && i < had; i++)
 		if (!runs[i] && p->job[i].seen.app[0]) {
-			int e = write_down(p, t, &p->job[i], store_dir, mode,
-					   err);
+			int e = write_down(p, &w, &p->job[i], err);
 
 			last = e ? e : last;
 		}

@@ -11,7 +11,8 @@
 #include "np_err.h"
 #include "np_view.h"
 
-#define NP_PAST_MAX 50000 /* jobs remembered; the oldest that ended go first */
+/* Runs remembered; of those that ended, low job ids go first. */
+#define NP_PAST_MAX 50000
 
 struct np_past;
 
@@ -21,11 +22,13 @@ void np_past_free(struct np_past *p); /* NULL is allowed */
 /*
  * The jobs that run now; those that ran at the last call and do not any more
  * have ended, as a->jobs says or by now, and those with an application are
- * appended to the store.  Returns 0, or with err what np_ended_append() gave
+ * appended to the store.  So has one that runs anew, after a requeue.  index:
+ * of the same moment as t.  Returns 0, or with err what np_ended_append() gave
  * last.
  */
 int np_past_update(struct np_past *p, const struct np_view *v,
 		   const struct np_answers *a, const struct np_press *t,
-		   const char *store_dir, mode_t mode, struct np_err *err);
+		   const struct np_app_index *index, const char *store_dir,
+		   mode_t mode, struct np_err *err);
 
 #endif

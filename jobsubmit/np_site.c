@@ -24,7 +24,7 @@ void np_site_unref(struct np_site *s)
 		free(s->leaf_hosts[i]);
 	free(s->leaf_hosts);
 	np_leaves_unref(s->leaves);
-	for (size_t i = 0; i < s->n_nodes; i++)
+	for (size_t i = 0; s->name && i < s->n_nodes; i++)
 		free(s->name[i]);
 	for (size_t i = 0; i < s->n_classes; i++) {
 		free(s->class[i].features);
@@ -56,21 +56,18 @@ size_t np_site_words(const struct np_site *s)
 	return s->words;
 }
 
-const char *np_site_node(const struct np_site *s, size_t node)
-{
-	return s->name[node];
-}
-
 size_t np_site_n_partitions(const struct np_site *s)
 {
 	return s->n_parts;
 }
 
-int np_site_partition(const struct np_site *s, const char *name)
+int np_site_partition(const struct np_site *s, const char *names)
 {
+	size_t len = names ? strcspn(names, ",") : 0;
+
 	for (size_t i = 0; i < s->n_parts; i++)
-		if (name ? !strcmp(s->part[i].name, name) :
-			   s->part[i].is_default)
+		if (names ? !strncmp(s->part[i].name, names, len) &&
+			    !s->part[i].name[len] : s->part[i].is_default)
 			return (int)i;
 	return -1;
 }
@@ -112,6 +109,8 @@ int np_site_index(struct np_site *s)
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
 		size_t at = hash(s->name[i]) & (s->n_slots - 1);
 
+		if (!s->name[i][0])
+			continue;
 		while (s->slot[at] != NO_NODE)
 			at = (at + 1) & (s->n_slots - 1);
 		s->slot[at] = i;
@@ -166,8 +165,7 @@ char *np_site_format(const struct np_site *s, const uint64_t *nodes)
 	if (!list)
 		return NULL;
 	NP_BITS_EACH(node, nodes, s->words)
-		if (node < s->n_nodes && s->name[node][0])
-			slurm_hostlist_push_host(list, s->name[node]);
+		slurm_hostlist_push_host(list, s->name[node]);
 	text = slurm_hostlist_ranged_string_malloc(list);
 	slurm_hostlist_destroy(list);
 	return text;
@@ -198,6 +196,6 @@ void np_site_pairs(const struct np_site *s, const int32_t *inx,
 	memset(nodes, 0, s->words * sizeof(*nodes));
 	for (; inx && inx[0] >= 0 && inx[1] >= inx[0]; inx += 2)
 		for (int32_t i = inx[0]; i <= inx[1]; i++)
-			if ((size_t)i < s->n_nodes)
+			if ((size_t)i < s->n_nodes && s->name[i][0])
 				np_bits_set(nodes, (size_t)i);
 }

@@ -36,7 +36,6 @@ struct np_fit {
 	int partition;	  /* index of the (first) partition */
 	uint32_t nodes;	  /* it needs at least */
 	bool constraint;  /* which nodes would do is not known */
-	bool any_node;	  /* of the partition's nodes, all would do */
 };
 
 /*
@@ -55,11 +54,10 @@ void np_site_unref(struct np_site *s); /* NULL is allowed */
 struct np_leaves *np_site_leaves(const struct np_site *s);
 size_t np_site_n_nodes(const struct np_site *s);
 size_t np_site_words(const struct np_site *s); /* of a bitmap of nodes */
-const char *np_site_node(const struct np_site *s, size_t node);
 
 size_t np_site_n_partitions(const struct np_site *s);
-/* -1: there is no such partition.  NULL: the default one. */
-int np_site_partition(const struct np_site *s, const char *name);
+/* Of "a,b" the first.  -1: there is no such partition.  NULL: the default. */
+int np_site_partition(const struct np_site *s, const char *names);
 const char *np_site_partition_name(const struct np_site *s, int partition);
 const uint64_t *np_site_partition_nodes(const struct np_site *s, int partition);
 /* Do jobs that do not ask to be alone share nodes there? */
@@ -89,7 +87,10 @@ char *np_site_format(const struct np_site *s, const uint64_t *nodes);
  */
 char *np_site_closed(const struct np_site *s, const uint64_t *open);
 
-/* Bits from Slurm's pairs of first and last index; -1 ends; NULL: none. */
+/*
+ * Bits from Slurm's pairs of first and last index; -1 ends; NULL: none.
+ * Nodes that Slurm deleted are left out.
+ */
 void np_site_pairs(const struct np_site *s, const int32_t *inx,
 		   uint64_t *nodes);
 

@@ -73,19 +73,11 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
 	const struct np_part *p;
 	uint64_t least = UINT64_MAX;
 	size_t n = 0;
-	char first[128];
 
-	*fit = (struct np_fit){ .partition = -1 };
-	if (need->partition) {
-		size_t len = strcspn(need->partition, ",");
-
-		if (len >= sizeof(first))
-			return -ENOENT;
-		memcpy(first, need->partition, len);
-		first[len] = '\0';
-		fit->constraint = need->partition[len] != '\0';
-	}
-	fit->partition = np_site_partition(s, need->partition ? first : NULL);
+	*fit = (struct np_fit){
+		.partition = np_site_partition(s, need->partition),
+		.constraint = need->partition && strchr(need->partition, ','),
+	};
 	if (fit->partition < 0)
 		return -ENOENT;
 	p = &s->part[fit->partition];
@@ -102,7 +94,6 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
 		if (usable_cpus(c, need) < least)
 			least = usable_cpus(c, need);
 	}
-	fit->any_node = n == p->n_classes;
 	/* Where all nodes are alike, one is as good as another. */
 	fit->constraint |= p->n_classes > 1 &&
 			   (need->tres || (need->features &&

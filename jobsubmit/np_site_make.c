@@ -21,6 +21,13 @@ static uint64_t mix_text(uint64_t h, const char *text)
 	return mix(h, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
+/* What a node offers: what it has now, or else what it is configured with. */
+static const char *features_of(const node_info_t *n)
+{
+	return n->features_act ? n->features_act : n->features ? n->features :
+								 "";
+}
+
 static uint64_t digest(const node_info_msg_t *nodes,
 		       const partition_info_msg_t *parts, const char *topology,
 		       bool whole_nodes)
@@ -31,7 +38,7 @@ static uint64_t digest(const node_info_msg_t *nodes,
 		const node_info_t *n = &nodes->node_array[i];
 
 		h = mix_text(h, n->name);
-		h = mix_text(h, n->features_act);
+		h = mix_text(h, features_of(n));
 		h = mix(h, &n->cpus, sizeof(n->cpus));
 		h = mix(h, &n->real_memory, sizeof(n->real_memory));
 	}
@@ -63,7 +70,7 @@ static int add_names(struct np_site *s, const node_info_msg_t *nodes)
 static bool same_class(const struct np_class *c, const node_info_t *n)
 {
 	return c->cpus == n->cpus && c->memory_mb == n->real_memory &&
-	       !strcmp(c->features, n->features_act ? n->features_act : "");
+	       !strcmp(c->features, features_of(n));
 }
 
 static struct np_class *new_class(struct np_site *s, const node_info_t *n)
@@ -72,7 +79,7 @@ static struct np_class *new_class(struct np_site *s, const node_info_t *n)
 
 	c->cpus = n->cpus;
 	c->memory_mb = n->real_memory;
-	c->features = strdup(n->features_act ? n->features_act : "");
+	c->features = strdup(features_of(n));
 	c->nodes = calloc(s->words, sizeof(*c->nodes));
 	s->n_classes++;
 	return c->features && c->nodes ? c : NULL;
@@ -172,6 +179,10 @@ static int make_leaves(struct np_site *s, const struct np_topo *t,
 	for (size_t i = 0; !rc && i < t->n; i++) {
 		rc = leaf_nodes(s, t->leaf[i].nodes, bits, &node[n],
 				&leaf[n].n_nodes);
+		if (rc)
+			np_errf(err, rc, "switch %s: \"%.80s\" is no list of "
+				"this cluster's nodes", t->leaf[i].name,
+				t->leaf[i].nodes);
 		leaf[n].name = t->leaf[i].name;
 		leaf[n].node = node[n];
 		if (!rc && leaf[n].n_nodes)

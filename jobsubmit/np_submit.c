@@ -8,11 +8,14 @@
 #include "np_bits.h"
 #include "np_ctl.h"
 #include "np_note.h"
+#include "np_text.h"
 
-#define STARTING_SEC 10	 /* until the first decision is there */
+#define WAIT_SEC 10 /* until the decision that is awaited is there */
 #define STALE_INTERVALS 30
 #define STALE_SEC 60
 #define MAX_LINE 512
+#define MAX_NAME 64
+#define MAX_ARRAY_TEXT 4096 /* Slurm refuses a longer list of tasks */
 
 /* All that belongs to one submission. */
 struct submission {
@@ -26,6 +29,8 @@ struct submission {
 	bool told; /* the job says so itself; else by a rule */
 	struct np_job job;
 	uint64_t *user, *minus; /* bitmaps of nodes */
+	char line[MAX_LINE];	/* for the log, when the desk is unlocked */
+	bool wake;
 };
 
 static uint32_t or_zero(uint32_t v)
@@ -40,7 +45,8 @@ static uint32_t or_zero16(uint16_t v)
 
 static struct np_need need_of(const job_desc_msg_t *d)
 {
-	uint64_t memory = d->pn_min_memory == NO_VAL64 ? 0 : d->pn_min_memory;
+	uint64_t memory = d->pn_min_memory == NO_VAL64 ||
+			  d->pn_min_memory == INFINITE64 ? 0 : d->pn_min_memory;
 	uint32_t each = or_zero16(d->cpus_per_task);
 	uint32_t tasks = or_zero(d->num_tasks);
 	struct np_need need = {
@@ -63,25 +69,32 @@ static struct np_need need_of(const job_desc_msg_t *d)
 	return need;
 }
 
-/* "0-3,8,10-20:2%4": how many tasks; bounded by the length of the text. */
+static uint64_t number(const char *text, char **end)
+{
+	unsigned long n = strtoul(text, end, 10);
+
+	return n < UINT32_MAX ? n : UINT32_MAX;
+}
+
+/* "0-3,8,10-20:2%4": how many tasks. */
 static uint32_t count_tasks(const char *inx)
 {
+	const char *begin = inx;
 	uint64_t n = 0;
 
-	while (*inx && *inx != '%') {
+	while (*inx && *inx != '%' && inx - begin < MAX_ARRAY_TEXT) {
 		char *end;
-		unsigned long from = strtoul(inx, &end, 10), to = from;
-		unsigned long step = 1;
+		uint64_t from = number(inx, &end), to = from, step = 1;
 
 		if (end == inx)
 			break;
 		if (*end == '-')
-			to = strtoul(end + 1, &end, 10);
+			to = number(end + 1, &end);
 		if (*end == ':')
-			step = strtoul(end + 1, &end, 10);
+			step = number(end + 1, &end);
 		if (to >= from && step)
 			n += (to - from) / step + 1;
-		inx = end + strspn(end, ",");
+		inx = end + (*end == ',');
 		if (*end != ',')
 			break;
 	}
@@ -175,44 +188,53 @@ static void defer(struct submission *s, struct np_note *n, int64_t until_sec)
 	s->d->begin_time = n->until_sec;
 }
 
+/* The user's own exclusions, which ours are added to. */
+static int keep_user(const struct submission *s, struct np_note *n)
+{
+	if (!s->d->exc_nodes || !*s->d->exc_nodes)
+		return 0;
+	n->user = strdup(s->d->exc_nodes);
+	return n->user ? 0 : -ENOMEM;
+}
+
 static int exclude(struct submission *s, struct np_note *n,
 		   const uint64_t *open)
 {
-	char *closed = np_site_closed(s->standing->site, open), *both;
+	char *both;
 
-	if (!closed)
+	n->ours = np_site_closed(s->standing->site, open);
+	if (!n->ours)
 		return -ENOMEM;
-	n->ours = closed;
 	if (!n->user) {
-		set_text(&s->d->exc_nodes, closed);
+		set_text(&s->d->exc_nodes, n->ours);
 		return 0;
 	}
-	if (asprintf(&both, "%s,%s", n->user, closed) < 0)
+	if (asprintf(&both, "%s,%s", n->user, n->ours) < 0)
 		return -ENOMEM;
 	set_text(&s->d->exc_nodes, both);
 	free(both);
 	return 0;
 }
 
+/* Without memory nothing is written but, perhaps, the application. */
 static void apply(struct submission *s, const struct np_outcome *o)
 {
-	const char *user = s->d->exc_nodes;
 	struct np_note n = { .decided = o->action != NP_ACT_NONE };
+	int rc = n.decided ? keep_user(s, &n) : 0;
 
-	if (user && *user && n.decided)
-		n.user = strdup(user);
-	if (o->action == NP_ACT_CONFINE && exclude(s, &n, o->leaves))
-		n.decided = false;
-	if (o->action == NP_ACT_DEFER)
+	if (!rc && o->action == NP_ACT_CONFINE)
+		rc = exclude(s, &n, o->leaves);
+	if (!rc && o->action == NP_ACT_DEFER)
 		defer(s, &n, o->until_sec);
+	if (rc)
+		np_note_clear(&n);
 	put_note(s, &n);
 	np_note_clear(&n);
 }
 
-static void log_decision(const struct submission *s, const char *line)
+static void say(struct submission *s, const char *line)
 {
-	slurm_info("netprof: submission by uid %u of \"%.64s\" (%s): %s",
-		   s->d->user_id, s->d->name ? s->d->name : "", s->app, line);
+	snprintf(s->line, sizeof(s->line), "%s", line);
 }
 
 /* Only what certainly harms nobody starts while the thread decides. */
@@ -224,33 +246,31 @@ static bool must_wait(const struct submission *s, const struct np_outcome *o)
 		 o->cause.why != NP_WHY_HARMLESS));
 }
 
-static bool decide(struct submission *s)
+static void decide(struct submission *s)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_outcome o;
-	char line[MAX_LINE];
-	int rc = describe(s);
+	struct np_outcome o = { .action = NP_ACT_NONE };
+	int rc = s->user ? describe(s) : -ENOMEM;
 
 	if (!rc)
 		rc = np_placement_one(s->standing->placement, &s->job,
 				      s->minus, s->now_sec, &o, &err);
-	if (rc) {
-		slurm_info("netprof: submission by uid %u left alone: %s",
-			   s->d->user_id, err.text[0] ? err.text :
-			   strerror(-rc));
-		return false;
-	}
-	np_placement_text(s->standing->placement, &s->job, &o, line,
-			  sizeof(line));
-	log_decision(s, line);
+	if (rc)
+		snprintf(s->line, sizeof(s->line), "left alone: %s",
+			 err.text[0] ? err.text : rc == -ENOENT ?
+			 "no such partition" : strerror(-rc));
+	else
+		np_placement_text(s->standing->placement, &s->job, &o, s->line,
+				  sizeof(s->line));
 	if (s->mode == NP_MODE_ADVISE || !o.applied)
 		o = (struct np_outcome){ .action = NP_ACT_NONE };
 	if (must_wait(s, &o)) {
 		o.action = NP_ACT_DEFER;
-		o.until_sec = s->now_sec + STARTING_SEC;
+		o.until_sec = s->now_sec + WAIT_SEC;
+		say(s, "waits for the decision that is being made");
 	}
 	apply(s, &o);
-	return o.action == NP_ACT_DEFER;
+	s->wake = o.action == NP_ACT_DEFER;
 }
 
 static bool is_stale(const struct submission *s)
@@ -262,23 +282,19 @@ static bool is_stale(const struct submission *s)
 }
 
 /* Nothing is known yet: wait for the first decision, if waiting is allowed. */
-static bool without_decision(struct submission *s, bool starting)
+static void without_decision(struct submission *s, bool starting)
 {
-	struct np_note n = { .decided = false };
+	struct np_outcome o = { .action = NP_ACT_NONE };
 
 	if (starting && s->mode == NP_MODE_ENFORCE) {
-		n.decided = true;
-		if (s->d->exc_nodes && *s->d->exc_nodes)
-			n.user = strdup(s->d->exc_nodes);
-		defer(s, &n, s->now_sec + STARTING_SEC);
-		log_decision(s, "waits for the first decision since slurmctld "
-			     "started");
+		o.action = NP_ACT_DEFER;
+		o.until_sec = s->now_sec + WAIT_SEC;
+		say(s, "waits for the first decision since slurmctld started");
 	} else {
-		log_decision(s, "left alone: there is no recent decision");
+		say(s, "left alone: there is no recent decision");
 	}
-	put_note(s, &n);
-	np_note_clear(&n);
-	return starting;
+	apply(s, &o);
+	s->wake = starting;
 }
 
 /*
@@ -291,60 +307,75 @@ static bool concerns_us(struct submission *s)
 	const char *partition = s->d->partition;
 	const char *by_rule;
 
-	if (!partition && s->standing) {
-		int i = np_site_partition(s->standing->site, NULL);
+	if (s->standing) {
+		int i = np_site_partition(s->standing->site, partition);
 
-		partition = i < 0 ? NULL :
-			    np_site_partition_name(s->standing->site, i);
+		if (i >= 0)
+			partition = np_site_partition_name(s->standing->site,
+							   i);
 	}
 	s->mode = np_place_conf_mode(c, partition);
-	if (s->mode == NP_MODE_OFF && !np_place_conf_at_work(c))
+	/* scrontab's jobs cannot be changed later. */
+	if ((s->mode == NP_MODE_OFF && !np_place_conf_at_work(c)) ||
+	    s->d->bitflags & CRON_JOB)
 		return false;
 	s->told = np_submit_told(s->d, s->app);
 	by_rule = s->told ? NULL :
 		  np_place_conf_app(c, s->d->name, s->d->comment);
-	if (by_rule)
-		strcpy(s->app, by_rule);
+	if (!s->told)
+		snprintf(s->app, sizeof(s->app), "%s", by_rule ? by_rule : "");
 	return s->app[0];
 }
 
-static bool only_name(struct submission *s)
+/* Only its name is noted: it is a load for others. */
+static void only_name(struct submission *s)
 {
-	struct np_note n = { .decided = false };
+	const struct np_outcome o = { .action = NP_ACT_NONE };
 
-	put_note(s, &n);
-	return false;
+	apply(s, &o);
 }
 
-/* Returns whether the thread should look at it soon. */
-static bool place(struct submission *s, bool starting)
+/* A job's name may hold anything, the end of a line as well. */
+static void log_decision(const struct submission *s)
+{
+	char *name = np_text_clean(s->d->name ? s->d->name : "", MAX_NAME);
+
+	slurm_info("netprof: submission by uid %u of \"%s\" (%s): %s",
+		   s->d->user_id, name ? name : "", s->app, s->line);
+	free(name);
+}
+
+static void consider(struct submission *s, bool starting)
 {
 	size_t words;
-	bool soon = false;
 
-	if (!s->standing || is_stale(s))
-		return without_decision(s, starting && !s->standing);
+	if (!s->standing || is_stale(s)) {
+		without_decision(s, starting && !s->standing);
+		return;
+	}
 	words = np_site_words(s->standing->site);
 	s->user = calloc(2 * words, sizeof(*s->user));
-	s->minus = s->user + words;
 	if (s->user)
-		soon = decide(s);
+		s->minus = s->user + words;
+	decide(s);
 	free(s->user);
-	return soon;
 }
 
-void np_submit(struct np_desk *desk, job_desc_msg_t *d, uint32_t uid,
-	       int64_t now_sec, bool starting)
+void np_submit(struct np_desk *desk, job_desc_msg_t *d, int64_t now_sec,
+	       bool starting)
 {
 	struct submission s = { .desk = desk, .d = d, .now_sec = now_sec };
-	bool wake = false;
 
-	(void)uid;
 	s.standing = np_desk_lock(desk, &s.conf);
-	if (concerns_us(&s))
-		wake = s.mode == NP_MODE_OFF ? only_name(&s) :
-					       place(&s, starting);
+	if (concerns_us(&s)) {
+		if (s.mode == NP_MODE_OFF)
+			only_name(&s);
+		else
+			consider(&s, starting);
+	}
+	if (s.wake)
+		np_desk_wake_locked(desk);
 	np_desk_unlock(desk);
-	if (wake)
-		np_desk_wake(desk);
+	if (s.line[0])
+		log_decision(&s);
 }

@@ -2,15 +2,17 @@
 #ifndef NP_TELL_H
 #define NP_TELL_H
 
-#include <sys/types.h>
-
 #include "np_charge.h"
 #include "np_placement.h"
 #include "np_settings.h"
+#include "np_state.h"
 #include "np_view.h"
 
-/* One line for each pending job whose decision is another one than before. */
-void np_tell_log(const struct np_view *v, const struct np_placement *p,
+/*
+ * One line for each pending job whose decision is another one than before.
+ * Returns how many.
+ */
+size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 		 struct np_memos *memos);
 
 /* What state.json has beyond the decision. */
@@ -22,9 +24,8 @@ struct np_tell {
 	double decide_sec;
 };
 
-/* Returns 0 or what np_state_save() gave. */
-int np_tell_save(const struct np_tell *t, const struct np_view *v,
-		 const struct np_placement *p, mode_t mode,
-		 struct np_err *err);
+/* For np_state_save().  Returns 0 (np_state_free()) or -ENOMEM. */
+int np_tell_make(const struct np_tell *t, const struct np_view *v,
+		 const struct np_placement *p, struct np_state *out);
 
 #endif

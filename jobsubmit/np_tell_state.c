@@ -28,18 +28,39 @@ static char *leaf_list(const struct np_view *v, const uint64_t *bits,
 	return text;
 }
 
-static const char *app_of(const struct np_view *v, uint32_t id)
-{
-	for (size_t i = 0; i < v->n_jobs; i++)
-		if (v->job[i].id == id)
-			return v->job[i].app;
-	return "";
-}
-
 struct causes {
 	const struct np_view *v;
+	const struct np_seen **seen; /* by id */
 	struct np_state_job *to;
 };
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = (*(const struct np_seen *const *)a)->id;
+	uint32_t y = (*(const struct np_seen *const *)b)->id;
+
+	return x < y ? -1 : x > y;
+}
+
+static const struct np_seen **sorted(const struct np_view *v)
+{
+	const struct np_seen **s = calloc(v->n_jobs + 1, sizeof(*s));
+
+	for (size_t i = 0; s && i < v->n_jobs; i++)
+		s[i] = &v->job[i];
+	if (s)
+		qsort(s, v->n_jobs, sizeof(*s), by_id);
+	return s;
+}
+
+static const char *app_of(const struct causes *c, uint32_t id)
+{
+	const struct np_seen key = { .id = id }, *find = &key;
+	const struct np_seen **at = bsearch(&find, c->seen, c->v->n_jobs,
+					    sizeof(*c->seen), by_id);
+
+	return at ? (*at)->app : "";
+}
 
 static void add_cause(void *arg, const struct np_cause *c)
 {
@@ -55,7 +76,7 @@ static void add_cause(void *arg, const struct np_cause *c)
 	j->cause[j->n_causes++] = (struct np_state_cause){
 		.leaf = strdup(np_leaves_name(np_site_leaves(a->v->site),
 					      c->leaf)),
-		.other = c->other, .other_app = strdup(app_of(a->v, c->other)),
+		.other = c->other, .other_app = strdup(app_of(a, c->other)),
 		.victim = c->victim_self ? j->id : c->victim,
 		.slowdown = c->slowdown,
 	};
@@ -66,13 +87,14 @@ static const char *const actions[] = {
 	[NP_ACT_CONFINE] = "confine", [NP_ACT_DEFER] = "defer",
 };
 
-static void fill_pending(const struct np_view *v, const struct np_placement *p,
+static void fill_pending(struct causes *causes, const struct np_placement *p,
 			 size_t i, struct np_state_job *to)
 {
 	const struct np_outcome *o = np_placement_at(p, i);
-	struct causes causes = { v, to };
+	const struct np_view *v = causes->v;
 	char line[MAX_LINE];
 
+	causes->to = to;
 	to->action = strdup(actions[o->action]);
 	to->applied = o->applied;
 	to->until = (double)o->until_sec;
@@ -82,12 +104,13 @@ static void fill_pending(const struct np_view *v, const struct np_placement *p,
 	if (o->action == NP_ACT_CONFINE)
 		to->leaves = leaf_list(v, o->leaves, NULL, 0);
 	if (o->action == NP_ACT_CONFINE || o->action == NP_ACT_DEFER)
-		np_placement_causes(p, i, add_cause, &causes);
+		np_placement_causes(p, i, add_cause, causes);
 }
 
-static void fill_job(const struct np_view *v, const struct np_placement *p,
+static void fill_job(struct causes *causes, const struct np_placement *p,
 		     size_t i, struct np_state_job *to)
 {
+	const struct np_view *v = causes->v;
 	const struct np_seen *seen = &v->job[i];
 	size_t n;
 	const uint32_t *leaf;
@@ -103,7 +126,7 @@ static void fill_job(const struct np_view *v, const struct np_placement *p,
 		.n_nodes = seen->n_nodes, .held_sec = seen->held_sec,
 	};
 	if (to->pending) {
-		fill_pending(v, p, i, to);
+		fill_pending(causes, p, i, to);
 		return;
 	}
 	to->start = (double)seen->start_sec;
@@ -114,12 +137,17 @@ static void fill_job(const struct np_view *v, const struct np_placement *p,
 static int fill_jobs(const struct np_view *v, const struct np_placement *p,
 		     struct np_state *s)
 {
+	struct causes causes = { .v = v, .seen = sorted(v) };
+
 	s->job = calloc(v->n_jobs + 1, sizeof(*s->job));
-	if (!s->job)
+	if (!s->job || !causes.seen) {
+		free(causes.seen);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < v->n_jobs; i++)
 		if (v->job[i].app[0])
-			fill_job(v, p, i, &s->job[s->n_jobs++]);
+			fill_job(&causes, p, i, &s->job[s->n_jobs++]);
+	free(causes.seen);
 	return 0;
 }
 
@@ -144,10 +172,10 @@ static int fill_leaves(const struct np_view *v, const struct np_placement *p,
 {
 	const struct np_leaves *l = np_site_leaves(v->site);
 
-	s->n_leaves = np_leaves_n(l);
-	s->leaf = calloc(s->n_leaves + 1, sizeof(*s->leaf));
+	s->leaf = calloc(np_leaves_n(l) + 1, sizeof(*s->leaf));
 	if (!s->leaf)
 		return -ENOMEM;
+	s->n_leaves = np_leaves_n(l);
 	for (size_t i = 0; i < s->n_leaves; i++) {
 		size_t n;
 		const uint32_t *node = np_leaves_nodes(l, i, &n);
@@ -164,8 +192,8 @@ static int fill_leaves(const struct np_view *v, const struct np_placement *p,
 	return 0;
 }
 
-int np_tell_save(const struct np_tell *t, const struct np_view *v,
-		 const struct np_placement *p, mode_t mode, struct np_err *err)
+int np_tell_make(const struct np_tell *t, const struct np_view *v,
+		 const struct np_placement *p, struct np_state *out)
 {
 	const struct np_place_conf *conf = &t->settings->conf.place;
 	char version[NP_SLURM_VERSION_LEN];
@@ -186,8 +214,9 @@ int np_tell_save(const struct np_tell *t, const struct np_view *v,
 
 	if (!rc)
 		rc = fill_jobs(v, p, &s);
-	rc = rc ? np_errf(err, rc, "out of memory") :
-		  np_state_save(t->settings->conf.store, &s, mode, err);
-	np_state_free(&s);
+	if (rc)
+		np_state_free(&s);
+	else
+		*out = s;
 	return rc;
 }

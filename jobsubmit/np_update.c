@@ -16,11 +16,11 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 	if (u->begin_sec)
 		d.begin_time = u->begin_sec;
 	if (!job_id_str) {
-		d.job_id = job_id;
+		np_job_desc_set_id(&d, job_id);
 		return slurm_update_job(&d) ? errno : 0;
 	}
 	d.job_id_str = (char *)job_id_str;
-	rc = slurm_update_job2(&d, &resp);
+	rc = slurm_update_job2(&d, &resp) ? errno : 0;
 	if (!rc && resp && resp->job_array_count)
 		rc = (int)resp->error_code[0];
 	if (resp)

@@ -26,7 +26,8 @@ struct np_seen {
 	enum np_mode mode;
 	enum np_job_state state;
 	uint32_t n_nodes;
-	int64_t submit_sec, start_sec;
+	int64_t submit_sec;
+	int64_t start_sec; /* 0: it waits, or is being requeued */
 	double held_sec; /* as its note says */
 	uint32_t *tasks; /* array record: the first tasks of it, at most
 			    NP_PLACEMENT_MAX_TASKS */

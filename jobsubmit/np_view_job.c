@@ -148,7 +148,7 @@ static int add_tasks(const slurm_job_info_t *j, struct np_seen *seen,
 }
 
 static void running_nodes(struct np_view_make *m, const slurm_job_info_t *j,
-			  struct np_job *to)
+			  const struct np_seen *seen, struct np_job *to)
 {
 	size_t words = np_site_words(m->view->site);
 
@@ -156,7 +156,7 @@ static void running_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 	NP_BITS_EACH(i, m->scratch, words)
 		m->node[to->n_nodes++] = (uint32_t)i;
 	to->node = m->node;
-	to->start_sec = j->start_time;
+	to->start_sec = seen->start_sec;
 }
 
 static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
@@ -171,7 +171,7 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 
 	if (rc)
 		return rc;
-	if (fit.constraint)
+	if (fit.constraint || j->bitflags & CRON_JOB)
 		to->flags |= NP_JOB_CONSTRAINT;
 	to->nodes_min = fit.nodes;
 	to->switches = or_zero(j->req_switch);
@@ -180,6 +180,7 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 	rc = np_view_pending(m, j, seen, to);
 	if (rc)
 		return rc;
+	seen->held_sec = seen->note.held_sec;
 	for (size_t w = 0; w < words; w++)
 		nodes[w] &= ~seen->user[w];
 	return np_snapshot_nodes(m->view->snapshot, nodes, &to->candidates,
@@ -195,15 +196,19 @@ int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 	if (!holds_nodes(j) && !is_pending(j))
 		return -ENOENT;
 	*seen = (struct np_seen){
-		.id = j->job_id, .uid = j->user_id, .submit_sec =
-		j->submit_time, .start_sec = j->start_time,
+		.id = j->job_id, .uid = j->user_id,
+		.submit_sec = j->submit_time,
+		/* Of a pending job Slurm tells when it might start. */
+		.start_sec = is_pending(j) ? 0 : j->start_time,
 		.n_nodes = or_zero(j->num_nodes),
 	};
 	name_app(m, j, seen);
-	if (!np_note_read(j->admin_comment, &seen->note))
+	if (holds_nodes(j) && !np_note_read(j->admin_comment, &seen->note))
 		seen->held_sec = seen->note.held_sec;
 	seen->partition = np_site_partition(m->view->site, j->partition);
-	seen->mode = np_place_conf_mode(m->conf, j->partition);
+	seen->mode = np_place_conf_mode(m->conf, seen->partition < 0 ?
+		j->partition : np_site_partition_name(m->view->site,
+						      seen->partition));
 	to.mode = seen->mode;
 	to.partition = (uint16_t)(seen->partition < 0 ? 0 : seen->partition);
 	to.profile = seen->profile;
@@ -211,7 +216,7 @@ int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 	rc = add_tasks(j, seen, &to);
 	if (!rc && holds_nodes(j)) {
 		to.state = NP_JOB_RUNNING;
-		running_nodes(m, j, &to);
+		running_nodes(m, j, seen, &to);
 		rc = to.n_nodes ? 0 : -ENOENT;
 	} else if (!rc) {
 		to.state = is_ready(j) ? NP_JOB_READY : NP_JOB_WAITING;

@@ -7,16 +7,57 @@
 #include "np_merge.h"
 #include "np_view_impl.h"
 
-/* The last change a user made to this job, or to its whole array. */
-static const struct np_change *find_change(const struct np_view_make *m,
-					   const slurm_job_info_t *j, bool list)
+/* Is the change one of this job, by somebody who may? */
+static bool concerns(const struct np_change *c, const slurm_job_info_t *j)
 {
+	bool array = j->array_job_id && c->id == j->array_job_id;
+
+	if (!np_may_change(c->uid, j->user_id))
+		return false;
+	if (c->task != NP_CHANGE_ALL)
+		return array && c->task == j->array_task_id;
+	return array || c->id == j->job_id;
+}
+
+/* The last list that somebody set, and that is the one that stands there. */
+static int find_list(const struct np_view_make *m, const slurm_job_info_t *j,
+		     const struct np_seen *seen, const char **list)
+{
+	size_t words = np_site_words(m->view->site);
+
+	*list = NULL;
+	for (size_t i = m->n_changes; !*list && i-- > 0;) {
+		const struct np_change *c = &m->change[i];
+		const uint64_t *put;
+		int rc;
+
+		if (!c->put || !concerns(c, j))
+			continue;
+		rc = np_memos_parse(m->memos, m->view->site, c->put, &put);
+		if (rc == -ENOMEM)
+			return rc;
+		if (!rc && !np_merge_differs(put, seen->now, words))
+			*list = c->exc_nodes;
+	}
+	return 0;
+}
+
+static int64_t ahead(int64_t sec, int64_t now_sec)
+{
+	return sec > now_sec ? sec : 0;
+}
+
+/* The same for a begin time; one that is past is none. */
+static const struct np_change *find_begin(const struct np_view_make *m,
+					  const slurm_job_info_t *j)
+{
+	int64_t now = m->view->now_sec;
+
 	for (size_t i = m->n_changes; i-- > 0;) {
 		const struct np_change *c = &m->change[i];
 
-		if ((c->id == j->job_id ||
-		     (j->array_job_id && c->id == j->array_job_id)) &&
-		    (list ? c->exc_nodes != NULL : c->begin_sec != 0))
+		if (c->begin_sec && concerns(c, j) &&
+		    ahead(c->put_begin_sec, now) == ahead(j->eligible_time, now))
 			return c;
 	}
 	return NULL;
@@ -37,42 +78,43 @@ static int copy_list(struct np_view_make *m, const char *hosts, uint64_t *to)
 static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
 		    struct np_seen *seen, bool noted)
 {
-	const struct np_change *change = find_change(m, j, true);
-	const uint64_t *list;
+	const char *set;
 	size_t words = np_site_words(m->view->site);
+	int rc = 0;
 
 	np_site_pairs(m->view->site, j->exc_node_inx, seen->now);
 	/* Lists that can no longer be read were not ours to write. */
-	if (noted && (copy_list(m, seen->note.user, seen->user) ||
-		      copy_list(m, seen->note.ours, seen->written)))
-		noted = false;
+	if (noted)
+		rc = copy_list(m, seen->note.user, seen->user);
+	if (noted && !rc)
+		rc = copy_list(m, seen->note.ours, seen->written);
+	if (rc == -ENOMEM)
+		return rc;
+	noted &= !rc;
 	seen->stands = noted && np_bits_within(seen->written, seen->now, words);
 	np_merge_user(noted ? seen->user : NULL, noted ? seen->written : NULL,
 		      seen->now, words, seen->user);
-	if (change && !np_memos_parse(m->memos, m->view->site,
-				      change->exc_nodes, &list))
-		np_merge_modified(list, words, seen->user);
 	if (!noted)
 		memset(seen->written, 0, words * sizeof(*seen->written));
-	return 0;
+	rc = find_list(m, j, seen, &set);
+	return set ? copy_list(m, set, seen->user) : rc;
 }
 
 /* Whose begin time it is, and what was decided before. */
 static void sort_out_time(struct np_view_make *m, const slurm_job_info_t *j,
 			  struct np_seen *seen, struct np_job *to)
 {
-	const struct np_change *change = find_change(m, j, false);
+	const struct np_change *change = find_begin(m, j);
 	int64_t now = m->view->now_sec;
 	bool deferred = seen->note.until_sec &&
 			seen->note.until_sec == j->eligible_time;
 
-	seen->begin_sec = j->eligible_time > now ? j->eligible_time : 0;
+	seen->begin_sec = ahead(j->eligible_time, now);
 	if (change)
 		seen->note.begin_sec = change->begin_sec;
 	else if (!deferred)
 		seen->note.begin_sec = seen->begin_sec;
-	if (seen->note.begin_sec <= now)
-		seen->note.begin_sec = 0;
+	seen->note.begin_sec = ahead(seen->note.begin_sec, now);
 	if (!deferred && seen->note.until_sec)
 		seen->stands = false;
 	to->eligible_sec = seen->note.begin_sec;
@@ -87,16 +129,25 @@ static void sort_out_time(struct np_view_make *m, const slurm_job_info_t *j,
 	to->prior_until_sec = deferred ? seen->note.until_sec : 0;
 }
 
-/* The note; the one of before, if somebody set another comment over it. */
-static bool read_note(struct np_memo *memo, const slurm_job_info_t *j,
-		      struct np_seen *seen)
+/*
+ * The note; or the one of before, if somebody damaged it or set another comment
+ * over it.  Returns 0, -ENOENT or -ENOMEM.
+ */
+static int read_note(struct np_memo *memo, const slurm_job_info_t *j,
+		     struct np_seen *seen)
 {
-	if (np_note_in(j->admin_comment)) {
-		free(memo->comment);
-		memo->comment = strdup(j->admin_comment);
-		return true;
-	}
-	return memo->comment && !np_note_read(memo->comment, &seen->note);
+	int rc = np_note_read(j->admin_comment, &seen->note);
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc)
+		return memo->comment ?
+		       np_note_read(memo->comment, &seen->note) : -ENOENT;
+	if (memo->comment && !strcmp(memo->comment, j->admin_comment))
+		return 0;
+	free(memo->comment);
+	memo->comment = strdup(j->admin_comment);
+	return memo->comment ? 0 : -ENOMEM;
 }
 
 int np_view_pending(struct np_view_make *m, const slurm_job_info_t *j,
@@ -106,7 +157,6 @@ int np_view_pending(struct np_view_make *m, const slurm_job_info_t *j,
 	size_t leaf_words = np_leaves_words(np_site_leaves(m->view->site));
 	struct np_memo *memo = np_memos_at(m->memos, j->job_id);
 	uint64_t *leaves;
-	bool noted;
 	int rc;
 
 	seen->user = calloc(3 * words + leaf_words, sizeof(*seen->user));
@@ -117,9 +167,13 @@ int np_view_pending(struct np_view_make *m, const slurm_job_info_t *j,
 	seen->written = seen->user + words;
 	seen->now = seen->user + 2 * words;
 	leaves = seen->user + 3 * words;
-	noted = read_note(memo, j, seen);
-	seen->ours = noted || seen->mode >= NP_MODE_PREFER;
-	rc = sort_out(m, j, seen, noted);
+	rc = read_note(memo, j, seen);
+	if (rc == -ENOMEM)
+		return rc;
+	/* scrontab's jobs cannot be changed. */
+	seen->ours = (!rc || np_note_in(j->admin_comment) ||
+		      seen->mode >= NP_MODE_PREFER) && !(j->bitflags & CRON_JOB);
+	rc = sort_out(m, j, seen, !rc);
 	if (rc)
 		return rc;
 	sort_out_time(m, j, seen, to);
@@ -130,7 +184,6 @@ int np_view_pending(struct np_view_make *m, const slurm_job_info_t *j,
 	}
 	if (!memo->held_sec)
 		memo->held_sec = seen->note.held_sec;
-	memo->noted_sec = seen->note.held_sec;
 	to->held_sec = memo->held_sec;
 	return 0;
 }

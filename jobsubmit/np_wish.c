@@ -79,6 +79,12 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 		u->ours = np_site_closed(site, wish->open);
 		np_leaves_excluded(np_site_leaves(site), wish->open, scratch);
 	}
+	/* NULL is also what both give when there is no memory. */
+	if ((!user && np_bits_any(seen->user, words)) ||
+	    (!u->ours && np_bits_any(scratch, words))) {
+		free(user);
+		return -ENOMEM;
+	}
 	np_merge_list(seen->user, scratch, words, scratch);
 	u->comment = comment_of(seen, wish, user, u->ours);
 	if (!u->comment)
@@ -91,7 +97,9 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 	u->begin_sec = begin_of(seen, wish, now_sec);
 	if (u->begin_sec == seen->begin_sec)
 		u->begin_sec = 0;
-	if (!rc && !force && !strcmp(u->comment, stands)) {
+	/* An update with the note in it is known to be ours; see np_modify(). */
+	if (!rc && !force && !u->exc_nodes && !u->begin_sec &&
+	    !strcmp(u->comment, stands)) {
 		free(u->comment);
 		u->comment = NULL;
 	}

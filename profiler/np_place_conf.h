@@ -43,8 +43,8 @@ struct np_place_conf {
 	char unknown_as[NP_APP_MAX + 1]; /* UnknownAs=APP: a published profile;
 					    "" (UnknownAs=none): no load */
 	uint32_t trusted[NP_PLACE_MAX_TRUSTED]; /* TrustedUsers=USER,...: uids
-			or names; their profiles count as published; may be
-			repeated */
+			or names; their profiles keep others away as published
+			ones do; may be repeated */
 	size_t n_trusted;
 	struct np_place_rule rule[NP_PLACE_MAX_RULES]; /* JobNameApp=PATTERN:APP,
 			CommentApp=PATTERN:APP; may be repeated, the first that

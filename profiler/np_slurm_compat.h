@@ -62,6 +62,25 @@ static inline void np_print_topo(FILE *out, topo_info_response_msg_t *msg)
 #endif
 }
 
+/* 25.11 moved the id of a job description into step_id. */
+static inline uint32_t np_job_desc_id(const job_desc_msg_t *d)
+{
+#if NP_SLURM_AT_LEAST(25, 11)
+	return d->step_id.job_id;
+#else
+	return d->job_id;
+#endif
+}
+
+static inline void np_job_desc_set_id(job_desc_msg_t *d, uint32_t job_id)
+{
+#if NP_SLURM_AT_LEAST(25, 11)
+	d->step_id.job_id = job_id;
+#else
+	d->job_id = job_id;
+#endif
+}
+
 /* 26.05 made slurm_load_job() take a step id. */
 static inline int np_load_job(job_info_msg_t **msg, uint32_t job_id)
 {

@@ -1,0 +1,75 @@
+/*
+ * A cluster as slurmctld would tell of it: n[0-15] under leaf[0-3], four each;
+ * n[12-15] are larger and have features.  Partitions: batch (default, all),
+ * debug (n[0-3]), alone (all, OverSubscribe=EXCLUSIVE), big (n[12-15]).
+ */
+#ifndef NP_T_SOME_SLURM_H
+#define NP_T_SOME_SLURM_H
+
+#include "np_conflict.h"
+#include "np_desk.h"
+#include "np_view.h"
+
+#define SOME_NODES 16
+#define SOME_LEAVES 4
+#define SOME_PARTS 4
+#define SOME_JOBS 16
+#define SOME_NOW 1000000
+#define SOME_UID 20001
+
+struct some_slurm {
+	node_info_t node[SOME_NODES];
+	char name[SOME_NODES][8];
+	partition_info_t part[SOME_PARTS];
+	slurm_job_info_t job[SOME_JOBS];
+	int32_t now[SOME_JOBS][2 * SOME_NODES + 1]; /* pairs of nodes */
+	node_info_msg_t nodes;
+	partition_info_msg_t parts;
+	job_info_msg_t jobs;
+	struct np_answers answers;
+	struct np_site *site;
+};
+
+/* Nodes idle, no jobs; some_slurm_free() frees the site. */
+void some_slurm(struct some_slurm *s);
+void some_slurm_free(struct some_slurm *s);
+
+/* One more job: pending in batch, one node, of SOME_UID, app as its name. */
+slurm_job_info_t *some_job(struct some_slurm *s, uint32_t id, const char *app);
+
+/* What scontrol show job would have as ExcNodeList; "": none. */
+void some_exclude(struct some_slurm *s, slurm_job_info_t *j, const char *hosts);
+
+/* It runs there. */
+void some_run(struct some_slurm *s, slurm_job_info_t *j, const char *hosts);
+
+/* Every job's name is its application; enforce. */
+void some_place_conf(struct np_place_conf *c);
+
+/*
+ * Applications: loud and soft hurt each other (50 %), and loud itself; quiet
+ * hurts nobody.
+ */
+struct np_press *some_press(void);
+struct np_app_index *some_index(void);
+
+/* View of all that; frees memos it makes itself where memos is NULL. */
+int some_view(struct some_slurm *s, struct np_memos *memos,
+	      const struct np_change *change, size_t n_changes,
+	      struct np_view *v);
+
+/* The decision about a view. */
+struct np_placement *some_decision(const struct np_view *v);
+
+/* A description as slurmctld hands it to job_submit, in Slurm's memory. */
+void some_desc(job_desc_msg_t *d, const char *app);
+void some_desc_free(job_desc_msg_t *d);
+void some_text(char **where, const char *text);
+
+/* "n[0-3]"; static. */
+const char *some_hosts(const struct np_site *s, const uint64_t *nodes);
+
+/* "" and NULL are the same. */
+bool some_same(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,272 @@
+#include "t.h"
+#include "np_bits.h"
+#include "np_desk.h"
+#include "some_slurm.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "np_mono.h"
+
+static struct np_desk *new_desk(void)
+{
+	struct np_desk *d = NULL;
+	struct np_conf conf;
+
+	np_conf_init(&conf);
+	T_CHECK(!np_desk_new(&conf, &d));
+	return d;
+}
+
+static void change(struct np_desk *d, uint32_t id, uint32_t uid,
+		   uint32_t task)
+{
+	const struct np_conf *conf;
+	struct np_change c = {
+		.id = id, .uid = uid, .task = task,
+		.exc_nodes = strdup("n1"), .put = strdup("n1"),
+	};
+
+	np_desk_lock(d, &conf);
+	np_desk_changed(d, &c);
+	np_desk_unlock(d);
+}
+
+static void test_changes(void)
+{
+	struct np_desk *d = new_desk();
+	struct np_change *c;
+	size_t n;
+
+	c = np_desk_take_changes(d, &n);
+	T_CHECK(!n);
+	np_changes_free(c, n);
+	change(d, 1, 5, NP_CHANGE_ALL);
+	change(d, 2, 5, NP_CHANGE_ALL);
+	c = np_desk_take_changes(d, &n);
+	T_CHECK(n == 2 && c[0].id == 1 && c[1].id == 2);
+	change(d, 3, 5, NP_CHANGE_ALL);
+	np_desk_return_changes(d, c, n);
+	c = np_desk_take_changes(d, &n);
+	T_ROW("returned ones come first", n == 3 && c[0].id == 1 &&
+	      c[1].id == 2 && c[2].id == 3);
+	np_desk_return_changes(d, c, n);
+	np_desk_return_changes(d, NULL, 0);
+	for (uint32_t i = 0; i < NP_DESK_MAX_CHANGES + 5; i++)
+		change(d, 10 + i, 5, NP_CHANGE_ALL);
+	c = np_desk_take_changes(d, &n);
+	T_ROW("no more than there is room for", n == NP_DESK_MAX_CHANGES);
+	change(d, 1, 5, NP_CHANGE_ALL);
+	np_desk_return_changes(d, c, n);
+	c = np_desk_take_changes(d, &n);
+	T_ROW("then the new ones count", n == 1 && c[0].id == 1);
+	np_changes_free(c, n);
+	np_desk_free(d);
+}
+
+static const struct {
+	const char *name;
+	uint32_t id, uid, task; /* of the change */
+	struct np_sending sending;
+	bool overtaken;
+} races[] = {
+	{ "by the owner", 12, SOME_UID, NP_CHANGE_ALL,
+	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, true },
+	{ "by root", 12, 0, NP_CHANGE_ALL,
+	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, true },
+	{ "by somebody who may not", 12, SOME_UID + 1, NP_CHANGE_ALL,
+	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, false },
+	{ "of another job", 13, SOME_UID, NP_CHANGE_ALL,
+	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, false },
+	{ "of its array", 12, SOME_UID, NP_CHANGE_ALL,
+	  { 15, 12, NP_CHANGE_ALL, SOME_UID }, true },
+	{ "of a task of the array that is written", 12, SOME_UID, 3,
+	  { 12, 12, NP_CHANGE_ALL, SOME_UID }, true },
+	{ "of this task", 12, SOME_UID, 3, { 12, 12, 3, SOME_UID }, true },
+	{ "of another task", 12, SOME_UID, 4, { 12, 12, 3, SOME_UID },
+	  false },
+};
+
+static void test_overtaken(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(races); i++) {
+		struct np_desk *d = new_desk();
+		const struct np_conf *conf;
+
+		change(d, races[i].id, races[i].uid, races[i].task);
+		np_desk_sends(d, &races[i].sending);
+		np_desk_lock(d, &conf);
+		T_ROW(races[i].name, np_desk_sending(d) == &races[i].sending);
+		T_ROW(races[i].name, np_desk_overtaken(d, np_desk_sending(d))
+				     == races[i].overtaken);
+		np_desk_unlock(d);
+		np_desk_sends(d, NULL);
+		T_ROW(races[i].name, !np_desk_sending(d));
+		np_desk_free(d);
+	}
+}
+
+static void test_lost(void)
+{
+	struct np_sending s = { 9, 0, NP_CHANGE_ALL, SOME_UID };
+	struct np_desk *d = new_desk();
+	struct np_change *c;
+	size_t n;
+
+	for (uint32_t i = 0; i < NP_DESK_MAX_CHANGES; i++)
+		change(d, 10 + i, 0, NP_CHANGE_ALL);
+	T_CHECK(!np_desk_overtaken(d, &s));
+	change(d, 9, 0, NP_CHANGE_ALL);
+	T_CHECK(np_desk_overtaken(d, &s));
+	c = np_desk_take_changes(d, &n);
+	T_CHECK(!np_desk_overtaken(d, &s));
+	np_changes_free(c, n);
+	np_desk_free(d);
+}
+
+static void test_written(void)
+{
+	struct np_desk *d = new_desk();
+	struct np_written *w = calloc(3, sizeof(*w));
+	const struct np_written *got;
+
+	T_CHECK(!np_desk_written(d, 12, NP_CHANGE_ALL));
+	w[0] = (struct np_written){ .id = 12, .array = 12, .ours = strdup("a"),
+				    .task = NP_SEEN_NO_TASK };
+	w[1] = (struct np_written){ .id = 14, .until_sec = 99 };
+	w[2] = (struct np_written){ .id = 15, .array = 12, .task = 3,
+				    .ours = strdup("b") };
+	np_desk_note_written(d, w, 3);
+	got = np_desk_written(d, 14, NP_CHANGE_ALL);
+	T_ROW("a job", got && got->until_sec == 99 && !got->ours);
+	got = np_desk_written(d, 12, NP_CHANGE_ALL);
+	T_ROW("an array", got && some_same(got->ours, "a"));
+	got = np_desk_written(d, 12, 3);
+	T_ROW("a task with a record of its own", got &&
+	      some_same(got->ours, "b"));
+	got = np_desk_written(d, 12, 4);
+	T_ROW("a task that is still in the array's", got &&
+	      some_same(got->ours, "a"));
+	T_ROW("no such job", !np_desk_written(d, 13, NP_CHANGE_ALL));
+	np_desk_note_written(d, NULL, 0);
+	T_ROW("nothing any more", !np_desk_written(d, 14, NP_CHANGE_ALL));
+	np_desk_free(d);
+}
+
+static struct np_standing *standing(struct some_slurm *s, struct np_view *v)
+{
+	struct np_standing *t = calloc(1, sizeof(*t));
+
+	T_CHECK(!some_view(s, NULL, NULL, 0, v));
+	t->placement = some_decision(v);
+	t->site = np_site_ref(s->site);
+	t->index = some_index();
+	t->set = v->set;
+	v->set = NULL;
+	t->now_sec = SOME_NOW;
+	return t;
+}
+
+static void test_publish(void)
+{
+	struct np_desk *d = new_desk();
+	const struct np_conf *conf;
+	struct np_standing *s[2];
+	struct some_slurm slurm;
+	struct np_view v[2];
+
+	some_slurm(&slurm);
+	for (int i = 0; i < 2; i++)
+		s[i] = standing(&slurm, &v[i]);
+	T_CHECK(!np_desk_lock(d, &conf));
+	np_desk_unlock(d);
+	for (int i = 0; i < 2; i++) {
+		np_desk_publish(d, s[i], SOME_NOW - 5);
+		T_CHECK(np_desk_lock(d, &conf) == s[i]);
+		np_desk_unlock(d);
+	}
+	np_desk_withdraw(d);
+	T_CHECK(!np_desk_lock(d, &conf));
+	np_desk_unlock(d);
+	np_desk_withdraw(d);
+	np_view_free(&v[0]);
+	np_view_free(&v[1]);
+	np_desk_free(d);
+	some_slurm_free(&slurm);
+}
+
+/* What a submission was given still counts against the next decision. */
+static void test_carry(void)
+{
+	struct np_desk *d = new_desk();
+	const struct np_conf *conf;
+	struct np_standing *s[2];
+	struct some_slurm slurm;
+	struct np_view v[2];
+	struct np_outcome o;
+
+	some_slurm(&slurm);
+	for (int i = 0; i < 2; i++)
+		s[i] = standing(&slurm, &v[i]);
+	for (int i = 0; i < 2; i++) {
+		struct np_job j = {
+			.owner = SOME_UID, .state = NP_JOB_READY, .tasks = 1,
+			.mode = NP_MODE_ENFORCE, .nodes_min = 16,
+			.profile = 0, .submit_sec = SOME_NOW,
+			.candidates = s[i]->set[0],
+		};
+
+		np_desk_publish(d, s[i], SOME_NOW - 5);
+		T_CHECK(!np_placement_one(s[i]->placement, &j, NULL, SOME_NOW,
+					  &o, NULL));
+		T_CHECK(o.action == (i ? NP_ACT_DEFER : NP_ACT_ANYWHERE));
+	}
+	(void)conf;
+	np_desk_withdraw(d);
+	np_view_free(&v[0]);
+	np_view_free(&v[1]);
+	np_desk_free(d);
+	some_slurm_free(&slurm);
+}
+
+static void *wake(void *d)
+{
+	usleep(20000);
+	np_desk_wake(d);
+	return NULL;
+}
+
+static void test_wait(void)
+{
+	struct np_desk *d = new_desk();
+	double begin = np_mono_sec();
+	pthread_t thread;
+
+	T_ROW("nobody wakes it", !np_desk_wait(d, .01));
+	T_ROW("nobody wakes it", np_mono_sec() - begin >= .01);
+	np_desk_wake(d);
+	T_ROW("woken before it waits", np_desk_wait(d, 60));
+	T_ROW("once", !np_desk_wait(d, 0));
+	T_CHECK(!pthread_create(&thread, NULL, wake, d));
+	T_ROW("woken while it waits", np_desk_wait(d, 60));
+	pthread_join(thread, NULL);
+	np_desk_busy(d, true);
+	T_CHECK(np_desk_is_busy(d));
+	np_desk_busy(d, false);
+	T_CHECK(!np_desk_is_busy(d));
+	np_desk_free(d);
+}
+
+static const struct t_case cases[] = {
+	{ "changes are handed over, each once", test_changes },
+	{ "an update that somebody overtook is known", test_overtaken },
+	{ "changes without room stop updates as well", test_lost },
+	{ "what stands in a job, or a task", test_written },
+	{ "one decision replaces the other", test_publish },
+	{ "what was admitted is carried over", test_carry },
+	{ "waiting, and being woken", test_wait },
+	{ NULL, NULL },
+};
+T_SUITE(desk, cases)

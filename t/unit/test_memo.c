@@ -1,0 +1,137 @@
+#include "t.h"
+#include "np_memo.h"
+#include "some_slurm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void test_jobs(void)
+{
+	struct np_memos *m;
+	struct np_memo *memo;
+
+	T_CHECK(!np_memos_new(&m));
+	T_CHECK(!np_memos_find(m, 7));
+	memo = np_memos_at(m, 7);
+	T_CHECK(memo && memo->id == 7 && !memo->held_sec && !memo->comment);
+	memo->held_sec = 5;
+	memo->comment = strdup("x");
+	T_CHECK(np_memos_at(m, 7) == memo);
+	T_CHECK(np_memos_find(m, 7) == memo);
+	np_memos_sweep(m);
+	T_ROW("asked for since the last sweep", np_memos_find(m, 7) == memo);
+	np_memos_at(m, 8);
+	np_memos_sweep(m);
+	T_ROW("not asked for since", !np_memos_find(m, 7));
+	T_ROW("the other one was", np_memos_find(m, 8) != NULL);
+	np_memos_free(m);
+}
+
+static void test_many(void)
+{
+	struct np_memos *m;
+	size_t found = 0;
+
+	T_CHECK(!np_memos_new(&m));
+	for (uint32_t i = 0; i < 5000; i++)
+		np_memos_at(m, i * 7919 % 5000);
+	np_memos_sweep(m);
+	for (uint32_t i = 0; i < 5000; i += 2)
+		np_memos_at(m, i);
+	np_memos_sweep(m);
+	for (uint32_t i = 0; i < 5000; i++)
+		found += (np_memos_find(m, i) != NULL) == !(i % 2);
+	T_CHECK(found == 5000);
+	np_memos_free(m);
+}
+
+static const struct {
+	const char *name, *hosts;
+	int rc;
+	const char *want;
+} lists[] = {
+	{ "no list", NULL, 0, "" },
+	{ "the same as an empty one", "", 0, "" },
+	{ "one", "n[0-2]", 0, "n[0-2]" },
+	{ "again", "n[0-2]", 0, "n[0-2]" },
+	{ "another", "n[0-3]", 0, "n[0-3]" },
+	{ "no list at all", "n[3-1]", -EINVAL, "" },
+	{ "again, and still none", "n[3-1]", -EINVAL, "" },
+};
+
+static void test_lists(void)
+{
+	struct some_slurm s;
+	struct np_memos *m;
+
+	some_slurm(&s);
+	T_CHECK(!np_memos_new(&m));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++) {
+		const uint64_t *nodes = NULL;
+		int rc = np_memos_parse(m, s.site, lists[i].hosts, &nodes);
+
+		T_ROW(lists[i].name, rc == lists[i].rc);
+		T_ROW(lists[i].name, rc || some_same(some_hosts(s.site, nodes),
+						     lists[i].want));
+	}
+	np_memos_free(m);
+	some_slurm_free(&s);
+}
+
+/* The same text on other nodes. */
+static void test_other_site(void)
+{
+	const uint64_t *nodes;
+	struct some_slurm s;
+	struct np_memos *m;
+	struct np_err err;
+	struct np_site *other;
+
+	some_slurm(&s);
+	T_CHECK(!np_memos_new(&m));
+	T_CHECK(!np_memos_parse(m, s.site, "n[0-1]", &nodes));
+	s.node[0].name = NULL;
+	T_CHECK(!np_site_make(NULL, &s.nodes, &s.parts, "", false, &other,
+			      &err));
+	T_CHECK(!np_memos_parse(m, other, "n[0-1]", &nodes));
+	T_CHECK(some_same(some_hosts(other, nodes), "n1"));
+	np_site_unref(other);
+	np_memos_free(m);
+	some_slurm_free(&s);
+}
+
+/* Lists are forgotten, but not before the sweep. */
+static void test_many_lists(void)
+{
+	const uint64_t *first, *nodes;
+	struct some_slurm s;
+	struct np_memos *m;
+	bool right = true;
+
+	some_slurm(&s);
+	T_CHECK(!np_memos_new(&m));
+	T_CHECK(!np_memos_parse(m, s.site, "n0", &first));
+	for (int i = 0; i < 5000; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "n1,x%d", i);
+		right &= !np_memos_parse(m, s.site, text, &nodes) &&
+			 nodes[0] == 2;
+	}
+	T_CHECK(right && first[0] == 1);
+	np_memos_sweep(m);
+	T_CHECK(!np_memos_parse(m, s.site, "n1,x7", &nodes) && nodes[0] == 2);
+	np_memos_free(m);
+	some_slurm_free(&s);
+}
+
+static const struct t_case cases[] = {
+	{ "a job is remembered as long as it is asked for", test_jobs },
+	{ "many jobs", test_many },
+	{ "lists are worked out once", test_lists },
+	{ "but not across sites", test_other_site },
+	{ "many lists", test_many_lists },
+	{ NULL, NULL },
+};
+T_SUITE(memo, cases)

@@ -1,0 +1,274 @@
+#include "t.h"
+#include "some_slurm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	struct np_need need;
+	int rc, partition;
+	const char *nodes;
+	uint32_t n;
+	bool constraint;
+} fits[] = {
+	{ "nothing said", { 0 }, 0, 0, "n[0-15]", 1, false },
+	{ "a partition", { .partition = "debug" }, 0, 1, "n[0-3]", 1, false },
+	{ "one that is not there", { .partition = "none" }, -ENOENT, -1, "", 0,
+	  false },
+	{ "the beginning of a name", { .partition = "deb" }, -ENOENT, -1, "",
+	  0, false },
+	{ "several: the first, and no telling", { .partition = "big,debug" },
+	  0, 3, "n[12-15]", 1, true },
+	{ "features", { .features = "ib&big" }, 0, 0, "n[12-15]", 1, false },
+	{ "a feature nobody has", { .features = "gpu" }, 0, 0, "", 1, false },
+	{ "part of a feature", { .features = "bi" }, 0, 0, "", 1, false },
+	{ "either of two features", { .features = "ib|big" }, 0, 0, "", 1,
+	  true },
+	{ "odd features where all nodes are alike",
+	  { .partition = "debug", .features = "[a|b]" }, 0, 1, "", 1, false },
+	{ "memory", { .memory_mb = 2001 }, 0, 0, "n[12-15]", 1, false },
+	{ "just as much memory as there is", { .memory_mb = 2000 }, 0, 0,
+	  "n[0-15]", 1, false },
+	{ "CPUs of a node", { .cpus_per_node = 5 }, 0, 0, "n[12-15]", 1,
+	  false },
+	{ "memory for each of them",
+	  { .cpus_per_node = 4, .memory_per_cpu_mb = 600 }, 0, 0, "n[12-15]",
+	  1, false },
+	{ "CPUs in all", { .partition = "debug", .cpus = 9 }, 0, 1, "n[0-3]",
+	  3, false },
+	{ "CPUs that memory leaves",
+	  { .partition = "debug", .cpus = 4, .memory_per_cpu_mb = 1000 }, 0, 1,
+	  "n[0-3]", 2, false },
+	{ "tasks of a node", { .tasks = 7, .tasks_per_node = 2 }, 0, 0,
+	  "n[0-15]", 4, false },
+	{ "nodes", { .nodes = 6, .cpus = 1 }, 0, 0, "n[0-15]", 6, false },
+	{ "more CPUs than can be counted", { .cpus = UINT64_MAX - 7 }, 0, 0,
+	  "n[0-15]", UINT32_MAX, false },
+	{ "devices, on different nodes", { .tres = true }, 0, 0, "n[0-15]", 1,
+	  true },
+	{ "devices, where all nodes are alike",
+	  { .partition = "big", .tres = true }, 0, 3, "n[12-15]", 1, false },
+};
+
+static void test_fit(void)
+{
+	struct some_slurm s;
+
+	some_slurm(&s);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(fits); i++) {
+		struct np_fit fit;
+		uint64_t nodes[1] = { 0 };
+		int rc = np_site_fit(s.site, &fits[i].need, nodes, &fit);
+
+		T_ROW(fits[i].name, rc == fits[i].rc);
+		T_ROW(fits[i].name, fit.partition == fits[i].partition);
+		if (rc)
+			continue;
+		T_ROW(fits[i].name, some_same(some_hosts(s.site, nodes),
+					      fits[i].nodes));
+		T_ROW(fits[i].name, fit.nodes == fits[i].n);
+		T_ROW(fits[i].name, fit.constraint == fits[i].constraint);
+	}
+	some_slurm_free(&s);
+}
+
+static const struct {
+	const char *name, *hosts;
+	int rc;
+	const char *want;
+} lists[] = {
+	{ "none", NULL, 0, "" },
+	{ "empty", "", 0, "" },
+	{ "one", "n3", 0, "n3" },
+	{ "a range", "n[2-5]", 0, "n[2-5]" },
+	{ "several, with spaces", "n1, n3 n5", 0, "n[1,3,5]" },
+	{ "twice", "n1,n1,n[0-2]", 0, "n[0-2]" },
+	{ "names of others", "n1,m7", 0, "n1" },
+	{ "numbers beyond the last", "n[14-99]", -EINVAL, "" },
+	{ "far more names than nodes", "n[0-60000]", -EINVAL, "" },
+	{ "no list at all", "n[3-1]", -EINVAL, "" },
+};
+
+static void test_parse(void)
+{
+	struct some_slurm s;
+
+	some_slurm(&s);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++) {
+		uint64_t nodes[1] = { 0xff };
+		int rc = np_site_parse(s.site, lists[i].hosts, nodes);
+
+		T_ROW(lists[i].name, rc == lists[i].rc);
+		T_ROW(lists[i].name, rc || some_same(some_hosts(s.site, nodes),
+						     lists[i].want));
+	}
+	some_slurm_free(&s);
+}
+
+static const struct {
+	const char *name;
+	uint64_t open;
+	const char *want;
+} closed[] = {
+	{ "all are open", 0xf, NULL },
+	{ "one is closed", 0xd, "n[4-7]" },
+	{ "two are closed", 0x6, "n[0-3],n[12-15]" },
+	{ "none is open", 0, "n[0-3],n[4-7],n[8-11],n[12-15]" },
+};
+
+static void test_closed(void)
+{
+	struct some_slurm s;
+
+	some_slurm(&s);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(closed); i++) {
+		char *got = np_site_closed(s.site, &closed[i].open);
+
+		T_ROW(closed[i].name, some_same(got, closed[i].want));
+		T_ROW(closed[i].name, !got == !closed[i].want);
+		free(got);
+	}
+	some_slurm_free(&s);
+}
+
+static void test_parts(void)
+{
+	struct some_slurm s;
+
+	some_slurm(&s);
+	T_CHECK(np_site_n_partitions(s.site) == SOME_PARTS);
+	T_CHECK(np_site_partition(s.site, NULL) == 0);
+	T_CHECK(np_site_partition(s.site, "big") == 3);
+	T_CHECK(np_site_partition(s.site, "big,batch") == 3);
+	T_CHECK(np_site_partition(s.site, "") == -1);
+	T_CHECK(np_site_partition_shares(s.site, 0));
+	T_CHECK(!np_site_partition_shares(s.site, 2));
+	some_slurm_free(&s);
+}
+
+static struct np_site *make(struct some_slurm *s, struct np_site *old,
+			    const char *topology, bool whole)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_site *site = NULL;
+
+	if (np_site_make(old, &s->nodes, &s->parts, topology, whole, &site,
+			 &err))
+		T_CHECK(err.text[0]);
+	return site;
+}
+
+static void test_same(void)
+{
+	struct some_slurm s;
+	struct np_site *a;
+
+	some_slurm(&s);
+	a = make(&s, s.site, s.answers.topology, false);
+	T_ROW("nothing changed", a == s.site);
+	np_site_unref(a);
+	s.node[3].cpu_load = 400;
+	s.node[3].node_state = NODE_STATE_DOWN;
+	a = make(&s, s.site, s.answers.topology, false);
+	T_ROW("only what nodes do changed", a == s.site);
+	np_site_unref(a);
+	s.node[3].features_act = (char *)"new";
+	a = make(&s, s.site, s.answers.topology, false);
+	T_ROW("a feature changed", a && a != s.site);
+	np_site_unref(a);
+	a = make(&s, s.site, "", false);
+	T_ROW("no topology any more", a && a != s.site &&
+	      !np_leaves_n(np_site_leaves(a)));
+	T_ROW("without leaves none is closed", a && !np_site_closed(a, NULL));
+	np_site_unref(a);
+	a = make(&s, s.site, s.answers.topology, true);
+	T_ROW("whole nodes", a && !np_site_partition_shares(a, 0));
+	np_site_unref(a);
+	some_slurm_free(&s);
+}
+
+static void test_deleted(void)
+{
+	static int32_t pairs[] = { 0, 2, 2000000000, 2000000000, -1 };
+	struct some_slurm s;
+	struct np_site *a;
+	uint64_t nodes[1];
+
+	some_slurm(&s);
+	s.node[1].name = NULL;
+	s.node[5].name = NULL;
+	a = make(&s, NULL, s.answers.topology, false);
+	if (a) {
+		np_site_pairs(a, pairs, nodes);
+		T_ROW("their bits are not set", some_same(some_hosts(a, nodes),
+							  "n[0,2]"));
+		T_ROW("no name finds them", !np_site_parse(a, "n[0-6]", nodes)
+		      && some_same(some_hosts(a, nodes), "n[0,2-4,6]"));
+	}
+	T_CHECK(a != NULL);
+	np_site_unref(a);
+	some_slurm_free(&s);
+}
+
+static void test_bad(void)
+{
+	struct some_slurm s;
+
+	some_slurm(&s);
+	T_ROW("a node on two leaves", !make(&s, NULL,
+		"SwitchName=a Level=0 Nodes=n[0-3]\n"
+		"SwitchName=b Level=0 Nodes=n[3-5]\n", false));
+	T_ROW("a leaf that is no list", !make(&s, NULL,
+		"SwitchName=a Level=0 Nodes=n[3-0]\n", false));
+	s.nodes.record_count = 0;
+	T_ROW("no nodes", !make(&s, NULL, "", false));
+	some_slurm_free(&s);
+}
+
+/* More kinds of nodes than are kept apart: none is promised too much. */
+static void test_many_classes(void)
+{
+	static node_info_t node[NP_SITE_MAX_CLASSES + 10];
+	static char name[NP_SITE_MAX_CLASSES + 10][8];
+	node_info_msg_t nodes = { .record_count = NP_SITE_MAX_CLASSES + 10,
+				  .node_array = node };
+	int32_t every[] = { 0, NP_SITE_MAX_CLASSES + 9, -1 };
+	partition_info_t part = { .name = (char *)"p", .node_inx = every,
+				  .flags = PART_FLAG_DEFAULT };
+	partition_info_msg_t parts = { .record_count = 1,
+				       .partition_array = &part };
+	struct np_need need = { .memory_mb = NP_SITE_MAX_CLASSES + 105 };
+	uint64_t bits[8];
+	struct np_site *site;
+	struct np_fit fit;
+	struct np_err err;
+
+	for (uint32_t i = 0; i < nodes.record_count; i++) {
+		snprintf(name[i], sizeof(name[i]), "n%u", i);
+		node[i] = (node_info_t){ .name = name[i], .cpus = 4,
+					 .real_memory = 100 + i };
+	}
+	T_CHECK(!np_site_make(NULL, &nodes, &parts, "", false, &site, &err));
+	T_CHECK(!np_site_fit(site, &need, bits, &fit));
+	T_CHECK(some_same(some_hosts(site, bits), ""));
+	need.memory_mb = 100 + NP_SITE_MAX_CLASSES - 1;
+	T_CHECK(!np_site_fit(site, &need, bits, &fit));
+	T_CHECK(some_same(some_hosts(site, bits), "n[255-265]"));
+	np_site_unref(site);
+}
+
+static const struct t_case cases[] = {
+	{ "which nodes would do for a job", test_fit },
+	{ "lists of nodes, whatever a user writes", test_parse },
+	{ "closed leaves as a list", test_closed },
+	{ "partitions by name", test_parts },
+	{ "a site is made anew only when it has to", test_same },
+	{ "nodes that Slurm deleted", test_deleted },
+	{ "what cannot be is said", test_bad },
+	{ "a zoo of nodes", test_many_classes },
+	{ NULL, NULL },
+};
+T_SUITE(site, cases)

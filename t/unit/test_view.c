@@ -1,0 +1,633 @@
+#include "t.h"
+#include "np_bits.h"
+#include "np_ctl.h"
+#include "some_slurm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of libslurmfull; no installed header has them. */
+extern bitstr_t *slurm_bit_alloc(int64_t n);
+extern void slurm_bit_free(bitstr_t **b);
+extern void slurm_bit_set(bitstr_t *b, int64_t bit);
+
+static void left_alone(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	(void)j;
+}
+
+static void runs(struct some_slurm *s, slurm_job_info_t *j)
+{
+	some_run(s, j, "n[4-5]");
+}
+
+static void completes(struct some_slurm *s, slurm_job_info_t *j)
+{
+	some_run(s, j, "n4");
+	j->job_state = JOB_COMPLETE | JOB_COMPLETING;
+}
+
+static void suspended(struct some_slurm *s, slurm_job_info_t *j)
+{
+	some_run(s, j, "n4");
+	j->job_state = JOB_SUSPENDED;
+}
+
+static void requeued(struct some_slurm *s, slurm_job_info_t *j)
+{
+	some_run(s, j, "n4");
+	j->job_state = JOB_PENDING | JOB_COMPLETING;
+}
+
+static void ended(struct some_slurm *s, slurm_job_info_t *j)
+{
+	some_run(s, j, "n4");
+	j->job_state = JOB_COMPLETE;
+}
+
+static void nowhere(struct some_slurm *s, slurm_job_info_t *j)
+{
+	runs(s, j);
+	j->node_inx = NULL;
+}
+
+static void held(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->priority = 0;
+	j->state_reason = WAIT_HELD_USER;
+}
+
+static void dependent(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->state_reason = WAIT_DEPENDENCY;
+}
+
+static void limited(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->state_reason = WAIT_ASSOC_GRP_CPU;
+}
+
+static void impossible(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->priority = 0;
+	j->state_reason = FAIL_BAD_CONSTRAINTS;
+}
+
+static void reserved(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->resv_name = (char *)"maint";
+}
+
+static void listed(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->req_nodes = (char *)"n1";
+}
+
+static void het(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->het_job_id = j->job_id;
+}
+
+static void cron(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->bitflags = CRON_JOB;
+}
+
+static void alone(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->shared = JOB_SHARED_NONE;
+}
+
+static void exclusive_partition(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->partition = (char *)"alone";
+}
+
+static void two_partitions(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->partition = (char *)"alone,debug";
+}
+
+static void no_partition(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->partition = (char *)"gone";
+}
+
+static void bare(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->name = j->partition = NULL;
+}
+
+static void named_in_note(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->admin_comment = (char *)"netprof{app=quiet}";
+}
+
+static void private_app(struct some_slurm *s, slurm_job_info_t *j)
+{
+	(void)s;
+	j->admin_comment = (char *)"netprof{app=mine}";
+}
+
+#define SHARES NP_JOB_SHARES_NODES
+
+static const struct {
+	const char *name;
+	void (*set)(struct some_slurm *s, slurm_job_info_t *j);
+	bool there;
+	enum np_job_state state;
+	unsigned flags;
+	size_t n_leaves; /* it runs on */
+	int32_t profile;
+	const char *app;
+	bool ours;
+} jobs[] = {
+	{ "pending", left_alone, true, NP_JOB_READY, SHARES, 0, 0, "loud",
+	  true },
+	{ "running", runs, true, NP_JOB_RUNNING, SHARES, 1, 0, "loud",
+	  false },
+	{ "completing", completes, true, NP_JOB_RUNNING, SHARES, 1, 0, "loud",
+	  false },
+	{ "suspended", suspended, true, NP_JOB_RUNNING, SHARES, 1, 0, "loud",
+	  false },
+	{ "requeued, still on its nodes", requeued, true, NP_JOB_RUNNING,
+	  SHARES, 1, 0, "loud", false },
+	{ "ended", ended, false },
+	{ "running nowhere", nowhere, false },
+	{ "held", held, true, NP_JOB_WAITING, SHARES, 0, 0, "loud", true },
+	{ "dependent", dependent, true, NP_JOB_WAITING, SHARES, 0, 0, "loud",
+	  true },
+	{ "over a limit", limited, true, NP_JOB_WAITING, SHARES, 0, 0, "loud",
+	  true },
+	{ "impossible, perhaps by what we wrote", impossible, true,
+	  NP_JOB_READY, SHARES, 0, 0, "loud", true },
+	{ "in a reservation", reserved, true, NP_JOB_READY,
+	  SHARES | NP_JOB_RESERVATION, 0, 0, "loud", true },
+	{ "with a list of nodes", listed, true, NP_JOB_READY,
+	  SHARES | NP_JOB_NODELIST, 0, 0, "loud", true },
+	{ "heterogeneous", het, true, NP_JOB_READY,
+	  SHARES | NP_JOB_HETEROGENEOUS, 0, 0, "loud", true },
+	{ "of scrontab", cron, true, NP_JOB_READY, SHARES | NP_JOB_CONSTRAINT,
+	  0, 0, "loud", false },
+	{ "alone on its nodes", alone, true, NP_JOB_READY, 0, 0, 0, "loud",
+	  true },
+	{ "alone by its partition", exclusive_partition, true, NP_JOB_READY,
+	  0, 0, 0, "loud", true },
+	{ "two partitions", two_partitions, true, NP_JOB_READY,
+	  NP_JOB_CONSTRAINT, 0, 0, "loud", true },
+	{ "a partition that is gone", no_partition, false },
+	{ "without a name, in the default partition", bare, true,
+	  NP_JOB_READY, SHARES, 0, -1, "", true },
+	{ "an application that was told", named_in_note, true, NP_JOB_READY,
+	  SHARES, 0, 2, "quiet", true },
+	{ "an application without profile", private_app, true, NP_JOB_READY,
+	  SHARES, 0, -1, "mine", true },
+};
+
+static void test_jobs(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(jobs); i++) {
+		const struct np_job *in;
+		struct some_slurm s;
+		struct np_view v;
+		size_t n = 0;
+
+		some_slurm(&s);
+		jobs[i].set(&s, some_job(&s, 7, "loud"));
+		T_ROW(jobs[i].name, !some_view(&s, NULL, NULL, 0, &v));
+		T_ROW(jobs[i].name, v.n_jobs == jobs[i].there);
+		T_ROW(jobs[i].name, np_snapshot_n_jobs(v.snapshot) ==
+				    v.n_jobs);
+		if (v.n_jobs) {
+			in = np_snapshot_job_at(v.snapshot, 0);
+			if (in->state == NP_JOB_RUNNING)
+				np_snapshot_job_leaves(v.snapshot, 0, &n);
+			T_ROW(jobs[i].name, v.job[0].id == 7 && in->id == 7);
+			T_ROW(jobs[i].name, in->state == jobs[i].state);
+			T_ROW(jobs[i].name, in->flags == jobs[i].flags);
+			T_ROW(jobs[i].name, in->mode == NP_MODE_ENFORCE);
+			T_ROW(jobs[i].name, n == jobs[i].n_leaves);
+			T_ROW(jobs[i].name, in->profile == jobs[i].profile);
+			T_ROW(jobs[i].name, v.job[0].ours == jobs[i].ours);
+			T_ROW(jobs[i].name, !strcmp(v.job[0].app,
+						    jobs[i].app));
+		}
+		np_view_free(&v);
+		some_slurm_free(&s);
+	}
+}
+
+static void test_array(void)
+{
+	bitstr_t *bits = slurm_bit_alloc(64);
+	const struct np_job *in;
+	struct some_slurm s;
+	slurm_job_info_t *j;
+	struct np_view v;
+
+	some_slurm(&s);
+	j = some_job(&s, 7, "loud");
+	j->array_job_id = 7;
+	j->array_bitmap = bits;
+	for (int64_t i = 3; i < 64; i++)
+		slurm_bit_set(bits, i);
+	j = some_job(&s, 9, "loud");
+	j->array_job_id = 7;
+	j->array_task_id = 2;
+	T_CHECK(!some_view(&s, NULL, NULL, 0, &v));
+	T_CHECK(v.n_jobs == 2);
+	in = np_snapshot_job_at(v.snapshot, 0);
+	T_ROW("the record", in->array == 7 && in->task == 3 &&
+	      in->tasks == 61);
+	T_ROW("the record", v.job[0].task == NP_SEEN_NO_TASK &&
+	      v.job[0].n_tasks == NP_PLACEMENT_MAX_TASKS &&
+	      v.job[0].tasks[0] == 3 && v.job[0].tasks[31] == 34);
+	in = np_snapshot_job_at(v.snapshot, 1);
+	T_ROW("a task", in->array == 7 && in->task == 2 && in->tasks == 1);
+	T_ROW("a task", v.job[1].task == 2 && !v.job[1].n_tasks);
+	np_view_free(&v);
+	slurm_bit_free(&bits);
+	some_slurm_free(&s);
+}
+
+static const struct {
+	const char *name;
+	uint32_t state;
+	enum np_node_state want;
+} nodes[] = {
+	{ "idle", NODE_STATE_IDLE, NP_NODE_IDLE },
+	{ "mixed", NODE_STATE_MIXED, NP_NODE_MIXED },
+	{ "allocated", NODE_STATE_ALLOCATED, NP_NODE_FULL },
+	{ "down", NODE_STATE_DOWN, NP_NODE_AWAY },
+	{ "drained", NODE_STATE_IDLE | NODE_STATE_DRAIN, NP_NODE_AWAY },
+	{ "draining", NODE_STATE_ALLOCATED | NODE_STATE_DRAIN, NP_NODE_AWAY },
+	{ "reserved for maintenance", NODE_STATE_IDLE | NODE_STATE_MAINT,
+	  NP_NODE_AWAY },
+	{ "completing", NODE_STATE_IDLE | NODE_STATE_COMPLETING,
+	  NP_NODE_FULL },
+	{ "not answering for now", NODE_STATE_IDLE | NODE_STATE_NO_RESPOND,
+	  NP_NODE_FULL },
+	{ "asleep, but can be woken",
+	  NODE_STATE_IDLE | NODE_STATE_POWERED_DOWN, NP_NODE_IDLE },
+	{ "of the future", NODE_STATE_FUTURE, NP_NODE_AWAY },
+};
+
+static void test_nodes(void)
+{
+	struct some_slurm s;
+	struct np_view v;
+
+	some_slurm(&s);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(nodes); i++)
+		s.node[i].node_state = nodes[i].state;
+	T_CHECK(!some_view(&s, NULL, NULL, 0, &v));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(nodes); i++)
+		T_ROW(nodes[i].name, v.node[i] == nodes[i].want);
+	np_view_free(&v);
+	some_slurm_free(&s);
+}
+
+#define LATER (SOME_NOW + 60)
+#define PAST (SOME_NOW - 60)
+
+/* What stands in a job, and what follows. */
+static const struct {
+	const char *name, *comment, *exc;
+	int64_t eligible; /* 0: past */
+	const char *user, *written;
+	bool stands;
+	int64_t begin_sec, eligible_sec; /* the user's own */
+	enum np_prior prior;
+	int64_t until;
+} notes[] = {
+	{ "nothing", NULL, "", 0, "", "", false, 0, 0, NP_PRIOR_NONE, 0 },
+	{ "a user's list", NULL, "n[0-4]", 0, "n[0-4]", "", false, 0, 0,
+	  NP_PRIOR_NONE, 0 },
+	{ "a user's begin time", NULL, "", LATER, "", "", false, LATER, LATER,
+	  NP_PRIOR_NONE, 0 },
+	{ "named only", "netprof{app=loud}", "n1", 0, "n1", "", true, 0, 0,
+	  NP_PRIOR_NONE, 0 },
+	{ "decided, anywhere", "netprof{held=0}", "", 0, "", "", true, 0, 0,
+	  NP_PRIOR_ANYWHERE, 0 },
+	{ "ours stands", "netprof{ours=n[0-3] held=0}", "n[0-3]", 0, "",
+	  "n[0-3]", true, 0, 0, NP_PRIOR_LEAVES, 0 },
+	{ "ours and his", "netprof{user=n[3,8] ours=n[0-3] held=0}",
+	  "n[0-3,8]", 0, "n[3,8]", "n[0-3]", true, 0, 0, NP_PRIOR_LEAVES, 0 },
+	{ "somebody removed ours", "netprof{ours=n[0-3] held=0}", "", 0, "",
+	  "n[0-3]", false, 0, 0, NP_PRIOR_NONE, 0 },
+	{ "somebody removed some of ours", "netprof{ours=n[0-3] held=0}",
+	  "n[0-2]", 0, "", "n[0-3]", false, 0, 0, NP_PRIOR_NONE, 0 },
+	{ "somebody added nodes", "netprof{ours=n[0-3] held=0}", "n[0-4]", 0,
+	  "n4", "n[0-3]", true, 0, 0, NP_PRIOR_LEAVES, 0 },
+	{ "somebody removed his", "netprof{user=n8 ours=n[0-3] held=0}",
+	  "n[0-3]", 0, "", "n[0-3]", true, 0, 0, NP_PRIOR_LEAVES, 0 },
+	{ "deferred", "netprof{until=1000060 held=0}", "", LATER, "", "",
+	  true, LATER, 0, NP_PRIOR_DEFERRED, LATER },
+	{ "deferred, to his own begin time",
+	  "netprof{until=1000060 begin=1000060 held=0}", "", LATER, "", "",
+	  true, LATER, LATER, NP_PRIOR_DEFERRED, LATER },
+	{ "deferred, and his begin time is past",
+	  "netprof{until=1000060 begin=999990 held=0}", "", LATER, "", "",
+	  true, LATER, 0, NP_PRIOR_DEFERRED, LATER },
+	{ "the deferral is over", "netprof{until=999940 held=0}", "", PAST,
+	  "", "", true, 0, 0, NP_PRIOR_DEFERRED, PAST },
+	{ "deferred, but the begin time is another",
+	  "netprof{until=1000060 held=0}", "", LATER + 5, "", "", false,
+	  LATER + 5, LATER + 5, NP_PRIOR_NONE, 0 },
+	{ "deferred, but may begin now", "netprof{until=1000060 held=0}", "",
+	  0, "", "", false, 0, 0, NP_PRIOR_NONE, 0 },
+	{ "a damaged note", "netprof{ours=n[0-3] what}", "n[0-3]", 0,
+	  "n[0-3]", "", false, 0, 0, NP_PRIOR_NONE, 0 },
+	{ "a list in it that is none", "netprof{ours=n[3-1] held=0}",
+	  "n[0-3]", 0, "n[0-3]", "", false, 0, 0, NP_PRIOR_NONE, 0 },
+	{ "names that are gone", "netprof{user=m1,n8 ours=n[0-3] held=0}",
+	  "n[0-3,8]", 0, "n8", "n[0-3]", true, 0, 0, NP_PRIOR_LEAVES, 0 },
+};
+
+static void test_notes(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++) {
+		const struct np_seen *seen;
+		const struct np_job *in;
+		struct some_slurm s;
+		slurm_job_info_t *j;
+		struct np_view v;
+
+		some_slurm(&s);
+		j = some_job(&s, 7, "loud");
+		j->admin_comment = (char *)notes[i].comment;
+		some_exclude(&s, j, notes[i].exc);
+		if (notes[i].eligible)
+			j->eligible_time = notes[i].eligible;
+		T_ROW(notes[i].name, !some_view(&s, NULL, NULL, 0, &v));
+		seen = &v.job[0];
+		in = np_snapshot_job_at(v.snapshot, 0);
+		T_ROW(notes[i].name, some_same(some_hosts(s.site, seen->user),
+					       notes[i].user));
+		T_ROW(notes[i].name, some_same(some_hosts(s.site,
+							  seen->written),
+					       notes[i].written));
+		T_ROW(notes[i].name, seen->stands == notes[i].stands);
+		T_ROW(notes[i].name, seen->begin_sec == notes[i].begin_sec);
+		T_ROW(notes[i].name, in->eligible_sec ==
+				     notes[i].eligible_sec);
+		T_ROW(notes[i].name, in->prior == notes[i].prior);
+		T_ROW(notes[i].name, in->prior_until_sec == notes[i].until);
+		if (in->prior == NP_PRIOR_LEAVES)
+			T_ROW(notes[i].name, in->prior_leaves[0] == 0xe);
+		np_view_free(&v);
+		some_slurm_free(&s);
+	}
+}
+
+#define NOTE "netprof{user=n8 ours=n[0-3] held=0}"
+#define ALL NP_CHANGE_ALL
+
+/* Job 7 stands as NOTE says, or as somebody changed it; a job 9 as well. */
+static const struct {
+	const char *name, *exc; /* what stands there now */
+	struct np_change change[2];
+	const char *user;
+} changes[] = {
+	{ "his new list", "n[0-3,9]",
+	  { { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } }, "n9" },
+	{ "his list with some of ours", "n[0-3]",
+	  { { 7, ALL, SOME_UID, (char *)"n[0-1]", (char *)"n[0-1],n[0-3]" } },
+	  "n[0-1]" },
+	{ "an administrator's", "n[0-3,9]",
+	  { { 7, ALL, 0, (char *)"n9", (char *)"n9,n[0-3]" } }, "n9" },
+	{ "no list any more", "n[0-3]",
+	  { { 7, ALL, SOME_UID, (char *)"", (char *)"n[0-3]" } }, "" },
+	{ "somebody else's: Slurm refused it", "n[0-3,8]",
+	  { { 7, ALL, SOME_UID + 1, (char *)"n9", (char *)"n9,n[0-3]" } },
+	  "n8" },
+	{ "somebody else claims ours", "n[0-3,8]",
+	  { { 7, ALL, SOME_UID + 1, (char *)"n[0-3,8]",
+	      (char *)"n[0-3,8]" } }, "n8" },
+	{ "his own that Slurm refused", "n[0-3,8]",
+	  { { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } }, "n8" },
+	{ "two, the last one counts", "n[0-3,9]",
+	  { { 7, ALL, SOME_UID, (char *)"n5", (char *)"n5,n[0-3]" },
+	    { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } }, "n9" },
+	{ "two, and Slurm refused the last one", "n[0-3]",
+	  { { 7, ALL, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" },
+	    { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } }, "n1" },
+	{ "of another job", "n[0-3]",
+	  { { 8, ALL, SOME_UID, (char *)"n1", (char *)"n[0-3]" } }, "" },
+	{ "a list that is none", "n[0-3,8]",
+	  { { 7, ALL, SOME_UID, (char *)"n[3-1]", (char *)"n[3-1]" } },
+	  "n8" },
+};
+
+static void test_changes(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(changes); i++) {
+		struct some_slurm s;
+		slurm_job_info_t *j;
+		struct np_view v;
+
+		some_slurm(&s);
+		j = some_job(&s, 7, "loud");
+		j->admin_comment = (char *)NOTE;
+		some_exclude(&s, j, changes[i].exc);
+		j = some_job(&s, 9, "loud");
+		j->admin_comment = (char *)NOTE;
+		some_exclude(&s, j, "n[0-3,8]");
+		T_ROW(changes[i].name, !some_view(&s, NULL, changes[i].change,
+			changes[i].change[1].id ? 2 : 1, &v));
+		T_ROW(changes[i].name, some_same(some_hosts(s.site,
+							    v.job[0].user),
+						 changes[i].user));
+		T_ROW(changes[i].name, some_same(some_hosts(s.site,
+							    v.job[1].user),
+						 "n8"));
+		np_view_free(&v);
+		some_slurm_free(&s);
+	}
+}
+
+/* Of array 7: the record, with task 3 in it, and task 2, split off as 9. */
+static const struct {
+	const char *name;
+	struct np_change change;
+	const char *of_record, *of_task; /* user's part */
+} arrays[] = {
+	{ "of the array", { 7, ALL, SOME_UID, (char *)"n1",
+			    (char *)"n1,n[0-3]" }, "n1", "n1" },
+	{ "of one task", { 7, 2, SOME_UID, (char *)"n1",
+			   (char *)"n1,n[0-3]" }, "", "n1" },
+	{ "of a task by its own number", { 9, ALL, SOME_UID, (char *)"n1",
+					   (char *)"n1,n[0-3]" }, "", "n1" },
+};
+
+static void test_array_changes(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++) {
+		struct some_slurm s;
+		struct np_view v;
+
+		some_slurm(&s);
+		for (uint32_t id = 7; id <= 9; id += 2) {
+			slurm_job_info_t *j = some_job(&s, id, "loud");
+
+			j->array_job_id = 7;
+			j->array_task_id = id == 9 ? 2 : NO_VAL;
+			j->admin_comment = (char *)NOTE;
+			some_exclude(&s, j, "n[0-3]");
+		}
+		T_ROW(arrays[i].name, !some_view(&s, NULL, &arrays[i].change,
+						 1, &v));
+		T_ROW(arrays[i].name, some_same(some_hosts(s.site,
+							   v.job[0].user),
+						arrays[i].of_record));
+		T_ROW(arrays[i].name, some_same(some_hosts(s.site,
+							   v.job[1].user),
+						arrays[i].of_task));
+		np_view_free(&v);
+		some_slurm_free(&s);
+	}
+}
+
+static const struct {
+	const char *name;
+	int64_t eligible; /* what stands there now */
+	struct np_change change;
+	int64_t begin; /* the user's */
+} begins[] = {
+	{ "later than the deferral", LATER + 90,
+	  { .uid = SOME_UID, .begin_sec = LATER + 90,
+	    .put_begin_sec = LATER + 90 }, LATER + 90 },
+	{ "before its end", LATER,
+	  { .uid = SOME_UID, .begin_sec = LATER - 9, .put_begin_sec = LATER },
+	  LATER - 9 },
+	{ "now", LATER,
+	  { .uid = SOME_UID, .begin_sec = SOME_NOW, .put_begin_sec = LATER },
+	  0 },
+	{ "somebody else's", LATER,
+	  { .uid = SOME_UID + 1, .begin_sec = LATER - 9,
+	    .put_begin_sec = LATER }, LATER - 30 },
+	{ "Slurm refused it", LATER,
+	  { .uid = SOME_UID, .begin_sec = LATER + 9,
+	    .put_begin_sec = LATER + 9 }, LATER - 30 },
+};
+
+static void test_begins(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(begins); i++) {
+		struct np_change c = begins[i].change;
+		struct some_slurm s;
+		slurm_job_info_t *j;
+		struct np_view v;
+
+		c.id = 7;
+		c.task = ALL;
+		some_slurm(&s);
+		j = some_job(&s, 7, "loud");
+		j->admin_comment =
+			(char *)"netprof{until=1000060 begin=1000030 held=0}";
+		j->eligible_time = begins[i].eligible;
+		T_ROW(begins[i].name, !some_view(&s, NULL, &c, 1, &v));
+		T_ROW(begins[i].name, v.job[0].note.begin_sec ==
+				      begins[i].begin);
+		np_view_free(&v);
+		some_slurm_free(&s);
+	}
+}
+
+/* What the next view sees if another comment stands there. */
+static const struct {
+	const char *name, *second, *user;
+	bool stands;
+} overwritten[] = {
+	{ "the same", NOTE, "n8", true },
+	{ "another text", "ticket 5", "n8", true },
+	{ "no text", NULL, "n8", true },
+	{ "a damaged note", "netprof{user=n8 ours=n[0-", "n8", true },
+	{ "another note", "netprof{user=n[0-3] ours=n8 held=0}", "n[0-3]",
+	  true },
+};
+
+static void test_overwritten(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(overwritten); i++) {
+		struct np_memos *memos;
+		struct some_slurm s;
+		slurm_job_info_t *j;
+		struct np_view v;
+
+		some_slurm(&s);
+		T_CHECK(!np_memos_new(&memos));
+		j = some_job(&s, 7, "loud");
+		j->admin_comment = (char *)NOTE;
+		some_exclude(&s, j, "n[0-3,8]");
+		T_CHECK(!some_view(&s, memos, NULL, 0, &v));
+		np_view_free(&v);
+		np_memos_sweep(memos);
+		j->admin_comment = (char *)overwritten[i].second;
+		T_CHECK(!some_view(&s, memos, NULL, 0, &v));
+		T_ROW(overwritten[i].name,
+		      some_same(some_hosts(s.site, v.job[0].user),
+				overwritten[i].user));
+		T_ROW(overwritten[i].name, v.job[0].stands ==
+					   overwritten[i].stands);
+		T_ROW(overwritten[i].name, some_same(v.job[0].comment,
+						     overwritten[i].second));
+		np_view_free(&v);
+		np_memos_free(memos);
+		some_slurm_free(&s);
+	}
+}
+
+/* The note is rounded and may lag behind; the memo is not. */
+static void test_held(void)
+{
+	struct np_memos *memos;
+	struct some_slurm s;
+	slurm_job_info_t *j;
+	struct np_view v;
+
+	some_slurm(&s);
+	T_CHECK(!np_memos_new(&memos));
+	j = some_job(&s, 7, "loud");
+	j->admin_comment = (char *)"netprof{held=30}";
+	T_CHECK(!some_view(&s, memos, NULL, 0, &v));
+	T_CHECK(np_snapshot_job_at(v.snapshot, 0)->held_sec == 30);
+	np_view_free(&v);
+	np_memos_find(memos, 7)->held_sec = 44;
+	T_CHECK(!some_view(&s, memos, NULL, 0, &v));
+	T_CHECK(np_snapshot_job_at(v.snapshot, 0)->held_sec == 44);
+	np_view_free(&v);
+	np_memos_free(memos);
+	some_slurm_free(&s);
+}
+
+static const struct t_case cases[] = {
+	{ "what kind of job it is", test_jobs },
+	{ "arrays and their tasks", test_array },
+	{ "the state of nodes", test_nodes },
+	{ "whose exclusions are whose, and whose begin time", test_notes },
+	{ "a change counts if Slurm made it", test_changes },
+	{ "changes of arrays and of tasks", test_array_changes },
+	{ "changes of the begin time", test_begins },
+	{ "a note that was overwritten is remembered", test_overwritten },
+	{ "how long a job was held is kept exactly", test_held },
+	{ NULL, NULL },
+};
+T_SUITE(view, cases)
