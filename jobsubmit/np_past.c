@@ -89,6 +89,7 @@ static int take(struct job *to, const struct np_view *v, size_t i)
 	to->seen.comment = NULL;
 	to->seen.tasks = NULL;
 	to->seen.user = to->seen.written = to->seen.now = NULL;
+	to->seen.bits = NULL;
 	to->flags = in->flags;
 	to->end_sec = 0;
 	free(to->leaf);

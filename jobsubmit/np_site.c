@@ -21,9 +21,8 @@ void np_site_unref(struct np_site *s)
 {
 	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
-	for (size_t i = 0; s->leaf_hosts && i < np_leaves_n(s->leaves); i++)
-		free(s->leaf_hosts[i]);
-	free(s->leaf_hosts);
+	np_naming_cut_free(s->cut);
+	np_naming_free(s->naming);
 	np_leaves_unref(s->leaves);
 	for (size_t i = 0; s->name && i < s->n_nodes; i++)
 		free(s->name[i]);
@@ -154,45 +153,32 @@ static int parse_one(void *arg, const char *name)
 int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes)
 {
 	struct parse p = { s, nodes, 2 * s->n_nodes };
+	int rc = 0;
 
 	memset(nodes, 0, s->words * sizeof(*nodes));
-	return hosts ? np_hostlist_walk(hosts, parse_one, &p) : 0;
+	for (size_t len; !rc && hosts && (len = np_hostlist_word(&hosts));
+	     hosts += len)
+		if (np_naming_parse(s->naming, hosts, len, nodes))
+			rc = np_hostlist_walk(hosts, len, parse_one, &p);
+	return rc;
+}
+
+static char *or_null(char *text)
+{
+	if (text && *text)
+		return text;
+	free(text);
+	return NULL;
 }
 
 char *np_site_format(const struct np_site *s, const uint64_t *nodes)
 {
-	np_hostlist_t list;
-	char *text;
-
-	if (!np_bits_any(nodes, s->words))
-		return NULL;
-	list = slurm_hostlist_create(NULL);
-	if (!list)
-		return NULL;
-	NP_BITS_EACH(node, nodes, s->words)
-		slurm_hostlist_push_host(list, s->name[node]);
-	text = slurm_hostlist_ranged_string_malloc(list);
-	slurm_hostlist_destroy(list);
-	return text;
+	return or_null(np_naming_format(s->naming, nodes));
 }
 
 char *np_site_closed(const struct np_site *s, const uint64_t *open)
 {
-	size_t n = np_leaves_n(s->leaves), len = 0;
-	char *text, *at;
-
-	for (size_t i = 0; i < n; i++)
-		if (!np_bits_test(open, i))
-			len += strlen(s->leaf_hosts[i]) + 1;
-	text = at = len ? malloc(len) : NULL;
-	for (size_t i = 0; text && i < n; i++) {
-		if (np_bits_test(open, i))
-			continue;
-		if (at > text)
-			*at++ = ',';
-		at = stpcpy(at, s->leaf_hosts[i]);
-	}
-	return text;
+	return or_null(np_naming_cut_format(s->cut, open));
 }
 
 void np_site_pairs(const struct np_site *s, const int32_t *inx,

@@ -73,17 +73,17 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
 /*
  * Nodes of a hostlist expression, unknown names left out; NULL: none.
  * Returns 0, or -EINVAL: not a hostlist, or with more than twice as many names
- * as there are nodes.  No allocation; work grows with the names.
+ * as there are nodes, ranges not counted.  No allocation.
  */
 int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes);
 
-/* And back, malloc'ed; NULL: no node, or out of memory.  Slow on long lists. */
+/* And back, malloc'ed; NULL: no node, or out of memory. */
 char *np_site_format(const struct np_site *s, const uint64_t *nodes);
 
 /*
  * A hostlist of all nodes on the leaves that are not in open[], malloc'ed, in
- * time that grows with the leaves alone.  NULL: none is closed, or out of
- * memory.
+ * time that grows with the leaves alone where the names of their nodes are in a
+ * row.  NULL: none is closed, or out of memory.
  */
 char *np_site_closed(const struct np_site *s, const uint64_t *open);
 

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "np_naming.h"
 #include "np_site.h"
 
 #define NO_NODE UINT32_MAX
@@ -31,7 +32,8 @@ struct np_site {
 	uint32_t *slot;
 	size_t n_slots;
 	struct np_leaves *leaves;
-	char **leaf_hosts; /* of each leaf: a hostlist of its nodes */
+	struct np_naming *naming;
+	struct np_naming_cut *cut; /* by leaves */
 	struct np_class *class;
 	size_t n_classes;
 	struct np_part *part;

@@ -64,7 +64,10 @@ static int add_names(struct np_site *s, const node_info_msg_t *nodes)
 		if (!s->name[i])
 			return -ENOMEM;
 	}
-	return s->name ? np_site_index(s) : -ENOMEM;
+	if (!s->name)
+		return -ENOMEM;
+	return np_site_index(s) ? -ENOMEM :
+	       np_naming_new(s->name, s->n_nodes, &s->naming);
 }
 
 static bool same_class(const struct np_class *c, const node_info_t *n)
@@ -200,25 +203,18 @@ static int make_leaves(struct np_site *s, const struct np_topo *t,
 	return rc;
 }
 
-static int add_leaf_hosts(struct np_site *s)
+static int cut_by_leaves(struct np_site *s)
 {
-	size_t n = np_leaves_n(s->leaves);
-	uint64_t *bits = calloc(s->words, sizeof(*bits));
+	uint32_t *leaf = calloc(s->n_nodes, sizeof(*leaf));
+	int rc;
 
-	s->leaf_hosts = calloc(n + 1, sizeof(*s->leaf_hosts));
-	for (size_t i = 0; bits && s->leaf_hosts && i < n; i++) {
-		size_t n_nodes;
-		const uint32_t *node = np_leaves_nodes(s->leaves, i, &n_nodes);
-
-		memset(bits, 0, s->words * sizeof(*bits));
-		for (size_t k = 0; k < n_nodes; k++)
-			np_bits_set(bits, node[k]);
-		s->leaf_hosts[i] = np_site_format(s, bits);
-		if (!s->leaf_hosts[i])
-			break;
-	}
-	free(bits);
-	return s->leaf_hosts && (!n || s->leaf_hosts[n - 1]) ? 0 : -ENOMEM;
+	if (!leaf)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_nodes; i++)
+		leaf[i] = np_leaves_of(s->leaves, i);
+	rc = np_naming_cut_new(s->naming, leaf, &s->cut);
+	free(leaf);
+	return rc;
 }
 
 static int add_leaves(struct np_site *s, const char *topology,
@@ -231,7 +227,7 @@ static int add_leaves(struct np_site *s, const char *topology,
 		return rc;
 	rc = make_leaves(s, &t, err);
 	np_topo_free(&t);
-	return rc ? rc : add_leaf_hosts(s);
+	return rc ? rc : cut_by_leaves(s);
 }
 
 int np_site_make(struct np_site *old, const node_info_msg_t *nodes,

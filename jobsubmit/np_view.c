@@ -112,9 +112,12 @@ int np_view_make(const struct np_answers *a, struct np_site *site,
 	int rc = np_snapshot_new(np_site_leaves(site), now_sec, last_sec,
 				 &v.snapshot, err);
 
-	m.scratch = calloc(4 * np_site_words(site), sizeof(*m.scratch));
+	m.scratch = calloc(4 * np_site_words(site) +
+			   np_leaves_words(np_site_leaves(site)),
+			   sizeof(*m.scratch));
+	v.none = calloc(np_site_words(site), sizeof(*v.none));
 	m.node = calloc(np_site_n_nodes(site), sizeof(*m.node));
-	if (!rc && (!m.scratch || !m.node))
+	if (!rc && (!m.scratch || !m.node || !v.none))
 		rc = -ENOMEM;
 	if (!rc)
 		rc = add_nodes(&v, a->nodes, err);
@@ -138,12 +141,13 @@ void np_view_free(struct np_view *v)
 	for (size_t i = 0; v->job && i < v->n_jobs; i++) {
 		np_note_clear(&v->job[i].note);
 		free(v->job[i].comment);
-		free(v->job[i].user); /* and the bitmaps behind it */
+		free(v->job[i].bits);
 		free(v->job[i].tasks);
 	}
 	free(v->job);
 	free(v->node);
 	free(v->set);
+	free(v->none);
 	np_snapshot_unref(v->snapshot);
 	np_site_unref(v->site);
 	memset(v, 0, sizeof(*v));

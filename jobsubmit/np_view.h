@@ -37,9 +37,10 @@ struct np_seen {
 	bool ours;
 	struct np_note note; /* with what is the user's as it is now */
 	char *comment;	     /* AdminComment as it stands; NULL: none */
-	uint64_t *user;	     /* bitmaps of nodes */
-	uint64_t *written;   /* what we excluded */
-	uint64_t *now;	     /* what stands there */
+	const uint64_t *user;	 /* bitmaps of nodes; empty ones are shared */
+	const uint64_t *written; /* what we excluded */
+	const uint64_t *now;	 /* what stands there */
+	uint64_t *bits;		 /* that hold them */
 	int64_t begin_sec;   /* begin time that stands there; 0: none */
 	bool stands;	     /* what the note says is what stands there */
 };
@@ -51,6 +52,7 @@ struct np_view {
 	int64_t now_sec;
 	uint32_t *set; /* of each partition, see np_desk.h */
 	enum np_node_state *node; /* of each node */
+	uint64_t *none; /* a bitmap without any */
 	struct np_seen *job;
 	size_t n_jobs;
 };

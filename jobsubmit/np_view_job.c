@@ -183,8 +183,13 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 	seen->held_sec = seen->note.held_sec;
 	for (size_t w = 0; w < words; w++)
 		nodes[w] &= ~seen->user[w];
-	return np_snapshot_nodes(m->view->snapshot, nodes, &to->candidates,
-				 err);
+	/* Mostly it is the whole partition: that set is known. */
+	to->candidates = m->view->set[fit.partition];
+	return memcmp(nodes, np_site_partition_nodes(m->view->site,
+						     fit.partition),
+		      words * sizeof(*nodes)) ?
+	       np_snapshot_nodes(m->view->snapshot, nodes, &to->candidates,
+				 err) : 0;
 }
 
 int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
@@ -228,7 +233,7 @@ int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 	if (rc) {
 		np_note_clear(&seen->note);
 		free(seen->comment);
-		free(seen->user);
+		free(seen->bits);
 		free(seen->tasks);
 	}
 	return rc;

@@ -21,7 +21,7 @@ static bool concerns(const struct np_change *c, const slurm_job_info_t *j)
 
 /* The last list that somebody set, and that is the one that stands there. */
 static int find_list(const struct np_view_make *m, const slurm_job_info_t *j,
-		     const struct np_seen *seen, const char **list)
+		     const uint64_t *now, const char **list)
 {
 	size_t words = np_site_words(m->view->site);
 
@@ -36,7 +36,7 @@ static int find_list(const struct np_view_make *m, const slurm_job_info_t *j,
 		rc = np_memos_parse(m->memos, m->view->site, c->put, &put);
 		if (rc == -ENOMEM)
 			return rc;
-		if (!rc && !np_merge_differs(put, seen->now, words))
+		if (!rc && !np_merge_differs(put, now, words))
 			*list = c->exc_nodes;
 	}
 	return 0;
@@ -74,30 +74,58 @@ static int copy_list(struct np_view_make *m, const char *hosts, uint64_t *to)
 	return rc;
 }
 
-/* Whose exclusions are whose. */
+/* Bitmaps of nodes, while it is sorted out whose exclusions are whose. */
+struct lists {
+	uint64_t *user, *written, *now;
+};
+
 static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
-		    struct np_seen *seen, bool noted)
+		    struct np_seen *seen, bool noted, struct lists *l)
 {
 	const char *set;
 	size_t words = np_site_words(m->view->site);
 	int rc = 0;
 
-	np_site_pairs(m->view->site, j->exc_node_inx, seen->now);
+	np_site_pairs(m->view->site, j->exc_node_inx, l->now);
 	/* Lists that can no longer be read were not ours to write. */
 	if (noted)
-		rc = copy_list(m, seen->note.user, seen->user);
+		rc = copy_list(m, seen->note.user, l->user);
 	if (noted && !rc)
-		rc = copy_list(m, seen->note.ours, seen->written);
+		rc = copy_list(m, seen->note.ours, l->written);
 	if (rc == -ENOMEM)
 		return rc;
 	noted &= !rc;
-	seen->stands = noted && np_bits_within(seen->written, seen->now, words);
-	np_merge_user(noted ? seen->user : NULL, noted ? seen->written : NULL,
-		      seen->now, words, seen->user);
+	seen->stands = noted && np_bits_within(l->written, l->now, words);
+	np_merge_user(noted ? l->user : NULL, noted ? l->written : NULL,
+		      l->now, words, l->user);
 	if (!noted)
-		memset(seen->written, 0, words * sizeof(*seen->written));
-	rc = find_list(m, j, seen, &set);
-	return set ? copy_list(m, set, seen->user) : rc;
+		memset(l->written, 0, words * sizeof(*l->written));
+	rc = find_list(m, j, l->now, &set);
+	return set ? copy_list(m, set, l->user) : rc;
+}
+
+/* Most are empty, and there are thousands of jobs. */
+static int keep(struct np_view_make *m, const struct lists *l,
+		struct np_seen *seen)
+{
+	const uint64_t *from[] = { l->user, l->written, l->now };
+	const uint64_t **to[] = { &seen->user, &seen->written, &seen->now };
+	size_t words = np_site_words(m->view->site), n = 0;
+	bool any[3];
+
+	for (int i = 0; i < 3; i++)
+		n += any[i] = np_bits_any(from[i], words);
+	seen->bits = n ? malloc(n * words * sizeof(*seen->bits)) : NULL;
+	if (n && !seen->bits)
+		return -ENOMEM;
+	n = 0;
+	for (int i = 0; i < 3; i++) {
+		*to[i] = any[i] ? seen->bits + n++ * words : m->view->none;
+		if (any[i])
+			memcpy(seen->bits + (n - 1) * words, from[i],
+			       words * sizeof(*seen->bits));
+	}
+	return 0;
 }
 
 /* Whose begin time it is, and what was decided before. */
@@ -154,26 +182,27 @@ int np_view_pending(struct np_view_make *m, const slurm_job_info_t *j,
 		    struct np_seen *seen, struct np_job *to)
 {
 	size_t words = np_site_words(m->view->site);
-	size_t leaf_words = np_leaves_words(np_site_leaves(m->view->site));
 	struct np_memo *memo = np_memos_at(m->memos, j->job_id);
-	uint64_t *leaves;
+	uint64_t *leaves = m->scratch + 4 * words;
+	/* The first one is the caller's. */
+	struct lists l = { m->scratch + words, m->scratch + 2 * words,
+			   m->scratch + 3 * words };
 	int rc;
 
-	seen->user = calloc(3 * words + leaf_words, sizeof(*seen->user));
 	if (j->admin_comment)
 		seen->comment = strdup(j->admin_comment);
-	if (!seen->user || !memo || (j->admin_comment && !seen->comment))
+	if (!memo || (j->admin_comment && !seen->comment))
 		return -ENOMEM;
-	seen->written = seen->user + words;
-	seen->now = seen->user + 2 * words;
-	leaves = seen->user + 3 * words;
+	memset(l.user, 0, 2 * words * sizeof(*l.user));
 	rc = read_note(memo, j, seen);
 	if (rc == -ENOMEM)
 		return rc;
 	/* scrontab's jobs cannot be changed. */
 	seen->ours = (!rc || np_note_in(j->admin_comment) ||
 		      seen->mode >= NP_MODE_PREFER) && !(j->bitflags & CRON_JOB);
-	rc = sort_out(m, j, seen, !rc);
+	rc = sort_out(m, j, seen, !rc, &l);
+	if (!rc)
+		rc = keep(m, &l, seen);
 	if (rc)
 		return rc;
 	sort_out_time(m, j, seen, to);

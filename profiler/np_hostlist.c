@@ -141,20 +141,18 @@ static size_t word_len(const char *text, const char *ends)
 	return i;
 }
 
-int np_hostlist_walk(const char *text, np_hostlist_f *each, void *arg)
+size_t np_hostlist_word(const char **text)
+{
+	*text += strspn(*text, SEPARATORS);
+	return word_len(*text, SEPARATORS);
+}
+
+int np_hostlist_walk(const char *word, size_t len, np_hostlist_f *each,
+		     void *arg)
 {
 	struct walk w = { .each = each, .arg = arg };
-	int rc = 0;
 
-	text += strspn(text, SEPARATORS);
-	while (!rc && *text) {
-		size_t len = word_len(text, SEPARATORS);
-
-		rc = expand(&w, 0, text, len, 0);
-		text += len;
-		text += strspn(text, SEPARATORS);
-	}
-	return rc;
+	return expand(&w, 0, word, len, 0);
 }
 
 int np_hostlist_expand(const char *text, char ***names, size_t *n,

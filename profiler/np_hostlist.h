@@ -20,14 +20,21 @@ int np_hostlist_expand(const char *text, char ***names, size_t *n,
 		       struct np_err *err);
 
 /*
- * Call each() for every name, as Slurm reads what a user wrote: names may be
- * parted by spaces as well, and by several separators.  No allocation; a range
- * costs as many calls as it has names, so each() should know when to stop.
- * Returns 0, what each() returned that is not 0, or -EINVAL (no such list,
- * perhaps after some calls).
+ * The first word of a list as Slurm reads what users write: words such as
+ * "n[0-3,8]" are parted by commas, by spaces, and by several of them.  *text
+ * is moved to it.  Returns its length; 0: there is none.
+ */
+size_t np_hostlist_word(const char **text);
+
+/*
+ * Call each() for every name of a word.  No allocation; a range costs as many
+ * calls as it has names, so each() should know when to stop.  Returns 0, what
+ * each() returned that is not 0, or -EINVAL (no such word, perhaps after some
+ * calls).
  */
 typedef int np_hostlist_f(void *arg, const char *name);
-int np_hostlist_walk(const char *text, np_hostlist_f *each, void *arg);
+int np_hostlist_walk(const char *word, size_t len, np_hostlist_f *each,
+		     void *arg);
 
 /*
  * The names in both lists, in the order of a, written as "x,y" and cut as

@@ -1,0 +1,223 @@
+#include "t.h"
+#include "np_bits.h"
+#include "np_naming.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX 16
+
+/* Names, some of them, and the list of those. */
+static const struct {
+	const char *name, *names[MAX];
+	uint64_t nodes;
+	const char *want;
+} formats[] = {
+	{ "none", { "n0", "n1" }, 0, "" },
+	{ "one", { "n0", "n1" }, 2, "n1" },
+	{ "all", { "n0", "n1", "n2" }, 7, "n[0-2]" },
+	{ "two ranges", { "n0", "n1", "n2", "n3", "n4" }, 0x1b, "n[0-1,3-4]" },
+	{ "one and a range", { "n0", "n1", "n2", "n3" }, 0xd, "n[0,2-3]" },
+	{ "numbers that grow a digit", { "n8", "n9", "n10", "n11" }, 0xf,
+	  "n[8-11]" },
+	{ "zeros before", { "n08", "n09", "n10", "n11" }, 0xf, "n[08-11]" },
+	{ "some with zeros, some without", { "n8", "n9", "n08", "n10" }, 0xf,
+	  "n[8-9],n[08,10]" },
+	{ "zero itself", { "n0", "n00", "n1" }, 7, "n[0-1],n00" },
+	{ "nodes in another order", { "n2", "n0", "n1" }, 7, "n[0-2]" },
+	{ "two racks", { "r1n0", "r1n1", "r2n0", "r2n1" }, 0xf,
+	  "r1n[0-1],r2n[0-1]" },
+	{ "no numbers", { "alpha", "beta" }, 3, "alpha,beta" },
+	{ "a number in the middle", { "n1-ib", "n2-ib" }, 3, "n1-ib,n2-ib" },
+	{ "the same, with a number and without", { "n", "n1" }, 3, "n,n1" },
+	{ "numbers alone", { "7", "8" }, 3, "[7-8]" },
+	{ "more digits than fit", { "n1234567890", "n1234567891" }, 3,
+	  "n1234567890,n1234567891" },
+	{ "the longest number", { "n999999999", "n999999998" }, 3,
+	  "n[999999998-999999999]" },
+	{ "a node without name", { "n0", "", "n2" }, 7, "n[0,2]" },
+	{ "a gap in the numbers", { "n0", "n5" }, 3, "n[0,5]" },
+	{ "one prefix begins like the other", { "a1", "ab1", "a2" }, 7,
+	  "a[1-2],ab1" },
+};
+
+static size_t count(const char *const *names)
+{
+	size_t n = 0;
+
+	while (n < MAX && names[n])
+		n++;
+	return n;
+}
+
+static void test_format(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(formats); i++) {
+		size_t n = count(formats[i].names);
+		struct np_naming *x;
+		char *got;
+
+		T_CHECK(!np_naming_new((char **)formats[i].names, n, &x));
+		got = np_naming_format(x, &formats[i].nodes);
+		T_ROW(formats[i].name, got && !strcmp(got, formats[i].want));
+		free(got);
+		np_naming_free(x);
+	}
+}
+
+static const char *const plain[MAX] = { "n0", "n1", "n2", "n9", "n10", "n11",
+					"x", "", "m1" };
+static const char *const zeros[MAX] = { "n00", "n01", "n02", "n09", "n10",
+					"n11", "n100" };
+
+static const struct {
+	const char *name;
+	const char *const *names;
+	const char *word;
+	int rc;
+	uint64_t nodes;
+} parses[] = {
+	{ "a range", plain, "n[0-1]", 0, 0x3 },
+	{ "a range with a gap", plain, "n[1-10]", 0, 0x1e },
+	{ "several", plain, "n[0,2,10-99]", 0, 0x35 },
+	{ "one in brackets", plain, "n[9]", 0, 0x8 },
+	{ "names that are not there", plain, "k[0-9]", 0, 0 },
+	{ "numbers that are not there", plain, "n[12-999999999]", 0, 0 },
+	{ "zeros before, though names have none", plain, "n[08-11]", -ENOENT,
+	  0 },
+	{ "with zeros", zeros, "n[01-10]", 0, 0x1e },
+	{ "without zeros, though names have some", zeros, "n[0-9]", 0, 0 },
+	{ "more digits", zeros, "n[100-101]", 0, 0x40 },
+	{ "digits that grow", zeros, "n[10-100]", -ENOENT, 0 },
+	{ "a plain name", plain, "n1", -ENOENT, 0 },
+	{ "something behind the brackets", plain, "n[0-1]x", -ENOENT, 0 },
+	{ "two brackets", plain, "n[0-1][0-1]", -ENOENT, 0 },
+	{ "no end", plain, "n[0-1", -ENOENT, 0 },
+	{ "no number", plain, "n[]", -ENOENT, 0 },
+	{ "half a range", plain, "n[1-]", -ENOENT, 0 },
+	{ "backwards", plain, "n[2-1]", -ENOENT, 0 },
+	{ "a comma at the end", plain, "n[0,]", -ENOENT, 0 },
+	{ "good, and then bad: nothing is set", plain, "n[0-1,x]", -ENOENT,
+	  0 },
+	{ "far too long a number", plain, "n[0-99999999999]", -ENOENT, 0 },
+	{ "a bracket that ends before", plain, "n]0[1]", -ENOENT, 0 },
+};
+
+static void test_parse(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(parses); i++) {
+		uint64_t got = 0;
+		struct np_naming *x;
+
+		T_CHECK(!np_naming_new((char **)parses[i].names,
+				       count(parses[i].names), &x));
+		T_ROW(parses[i].name, np_naming_parse(x, parses[i].word,
+			strlen(parses[i].word), &got) == parses[i].rc);
+		T_ROW(parses[i].name, got == parses[i].nodes);
+		np_naming_free(x);
+	}
+}
+
+/* Lists of any nodes of a large cluster, there and back. */
+static void test_round_trip(void)
+{
+	enum { N = 1000 };
+	static char text[N][16];
+	char *name[N];
+	uint64_t seed = 7;
+	struct np_naming *x;
+	unsigned wrong = 0;
+
+	for (int i = 0; i < N; i++) {
+		name[i] = text[i];
+		snprintf(text[i], sizeof(text[i]), i % 3 ? "n%04d" : "gpu%d",
+			 i * 7 % N);
+	}
+	T_CHECK(!np_naming_new(name, N, &x));
+	for (int round = 0; round < 200; round++) {
+		uint64_t bits[N / 64 + 1] = { 0 }, got[N / 64 + 1] = { 0 };
+		char *list;
+
+		for (size_t k = 0; k < N; k++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			if (seed >> 33 & (round % 2 ? 1 : 7))
+				np_bits_set(bits, k);
+		}
+		list = np_naming_format(x, bits);
+		for (char *w = list; w && *w; ) {
+			size_t len = strcspn(w, "]") + 1;
+
+			wrong += np_naming_parse(x, w, len, got) != 0;
+			w += len + (w[len] == ',');
+		}
+		wrong += memcmp(bits, got, sizeof(bits)) != 0;
+		free(list);
+	}
+	T_CHECK(!wrong);
+	np_naming_free(x);
+}
+
+static const struct {
+	const char *name;
+	uint64_t open;
+	const char *want;
+} cuts[] = {
+	{ "all open", 0x7, "" },
+	{ "one closed", 0x6, "n[0-1]" },
+	{ "two that touch", 0x4, "n[0-2,9]" },
+	{ "all but those of no group", 0, "n[0-2,9-11]" },
+};
+
+static void test_cut(void)
+{
+	static const uint32_t group[] = { 0, 0, 1, 1, 2, 2, UINT32_MAX,
+					  UINT32_MAX, UINT32_MAX };
+	struct np_naming_cut *c;
+	struct np_naming *x;
+
+	T_CHECK(!np_naming_new((char **)plain, count(plain), &x));
+	T_CHECK(!np_naming_cut_new(x, group, &c));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(cuts); i++) {
+		char *got = np_naming_cut_format(c, &cuts[i].open);
+
+		T_ROW(cuts[i].name, got && !strcmp(got, cuts[i].want));
+		free(got);
+	}
+	np_naming_cut_free(c);
+	np_naming_free(x);
+}
+
+/* Slurm takes no range of more than 65536 names. */
+static void test_long_range(void)
+{
+	enum { N = 70000 };
+	char **name = calloc(N, sizeof(*name)), *got;
+	uint64_t *bits = malloc((N / 64 + 1) * sizeof(*bits));
+	struct np_naming *x;
+
+	for (int i = 0; i < N; i++)
+		if (asprintf(&name[i], "n%d", i) < 0)
+			abort();
+	memset(bits, 0xff, (N / 64 + 1) * sizeof(*bits));
+	T_CHECK(!np_naming_new(name, N, &x));
+	got = np_naming_format(x, bits);
+	T_CHECK(got && !strcmp(got, "n[0-65535,65536-69999]"));
+	free(got);
+	np_naming_free(x);
+	for (int i = 0; i < N; i++)
+		free(name[i]);
+	free(name);
+	free(bits);
+}
+
+static const struct t_case cases[] = {
+	{ "lists are short", test_format },
+	{ "ranges are read as ranges", test_parse },
+	{ "there and back", test_round_trip },
+	{ "leaves that are closed", test_cut },
+	{ "a long range", test_long_range },
+	{ NULL, NULL },
+};
+T_SUITE(naming, cases)
