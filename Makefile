@@ -34,8 +34,9 @@ SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
 PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_order.c \
-	spank/np_plan.c profiler/np_app.c profiler/np_conf.c profiler/np_level.c \
-	profiler/np_log.c profiler/np_place_conf.c profiler/np_quantity.c profiler/np_read.c predictor/np_err.c
+	spank/np_plan.c profiler/np_app.c profiler/np_conf.c profiler/np_conf_key.c \
+	profiler/np_level.c profiler/np_log.c profiler/np_place_conf.c \
+	profiler/np_quantity.c profiler/np_read.c predictor/np_err.c
 CLI := $(wildcard cli/*.c)
 UNIT := $(wildcard t/unit/*.c)
 # Each stands alone behind its library, so that nothing else links it.
@@ -93,6 +94,9 @@ install: programs ## install under $(DESTDIR)$(prefix)
 	for f in netprof.conf plugstack.conf.d/netprof.conf; do \
 		test -e $(DESTDIR)$(sysconfdir)/$$f || \
 		install -D -m644 etc/$$f $(DESTDIR)$(sysconfdir)/$$f || exit 1; done
+	@! { command -v slurmctld || command -v scontrol; } >/dev/null || \
+		$(BUILD)/netprof check --versions $(patsubst $(BUILD)/%,\
+		$(DESTDIR)$(slurm_plugindir)/%,$(PLUGINS)) || :
 
 uninstall: ## remove what install put there; configuration and store stay
 	rm -f $(patsubst $(BUILD)/%,$(DESTDIR)$(bindir)/%,$(BIN)) \
@@ -198,6 +202,16 @@ fuzz: ## feed damaged files to their readers (clang)
 	build-fuzz/measured -max_total_time=$(FUZZ_SEC) -max_len=16384 \
 		-timeout=10 -rss_limit_mb=1024 -dict=t/fuzz/measured.dict \
 		-print_final_stats=1 build-fuzz/pairs build-fuzz/seed
+	@mkdir -p build-fuzz/state
+	clang $(ALL_CFLAGS) -g $(FUZZ_FLAGS) -o build-fuzz/placed \
+		t/fuzz/fuzz_state.c profiler/np_app.c profiler/np_fields*.c \
+		profiler/np_hostlist.c profiler/np_jspan.c profiler/np_state_*.c \
+		profiler/np_store*.c profiler/np_read.c profiler/np_record*.c \
+		profiler/np_text.c predictor/np_err.c predictor/np_hist.c \
+		predictor/np_moments.c predictor/np_series.c $(JSON) $(GSL) $(LIBM)
+	build-fuzz/placed -max_total_time=$(FUZZ_SEC) -max_len=16384 \
+		-timeout=5 -rss_limit_mb=1024 -dict=t/fuzz/record.dict \
+		-print_final_stats=1 build-fuzz/state t/data/placement
 
 # Records for t/data/store; see t/data/README.
 $(BUILD)/make-store: $(call objs,t/make-store.c t/unit/some_record.c) \
@@ -220,6 +234,11 @@ $(BUILD)/bench_submit: $(call objs,t/bench_submit.c t/bench_big.c \
 		$(JOBSUBMIT)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,-lslurm $(JSON) $(GSL) $(LIBM))
+
+# Where netprof check looks for plugins if Slurm does not answer.
+$(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \
+	$(filter command% environment%,$(origin slurm_plugindir)),$(slurm_plugindir):)/usr/lib/$(shell \
+	$(CC) -print-multiarch 2>/dev/null)/slurm-wlm:/usr/lib64/slurm:/usr/local/lib/slurm"'
 
 $(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -Ijobsubmit -DT_DATA_DIR='"$(CURDIR)/t/data"'
 

@@ -22,8 +22,8 @@ struct cli_cmd {
 };
 
 extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_predict,
-	cmd_matrix, cmd_publish, cmd_accuracy, cmd_calibrate, cmd_help,
-	cmd_version;
+	cmd_matrix, cmd_publish, cmd_accuracy, cmd_calibrate, cmd_status,
+	cmd_explain, cmd_check, cmd_release, cmd_help, cmd_version;
 
 /* All of them, in the order of help. */
 extern const struct cli_cmd *const cli_cmds[];

@@ -170,8 +170,5 @@ void cli_known_free(struct cli_known *k)
 
 bool cli_known_has_data(const struct cli_known_app *a)
 {
-	const struct np_subject *s = &a->subject;
-
-	return !a->unusable.text[0] &&
-	       (s->n_curve || s->n_pressure || s->program.latency.all.n);
+	return !a->unusable.text[0] && np_subject_has_data(&a->subject);
 }

@@ -3,6 +3,7 @@
 #include <langinfo.h>
 #include <math.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -95,10 +96,10 @@ const char *cli_change(double change, char buf[CLI_NUMBER])
 static const char *date_as(const char *format, double date,
 			   char buf[CLI_NUMBER])
 {
-	time_t t = (time_t)date;
+	time_t t = date > 0 && date < 1e12 ? (time_t)date : 0;
 	struct tm tm;
 
-	if (!(date > 0) || !localtime_r(&t, &tm) ||
+	if (!t || !localtime_r(&t, &tm) ||
 	    !strftime(buf, CLI_NUMBER, format, &tm))
 		strcpy(buf, "Unknown");
 	return buf;
@@ -156,22 +157,23 @@ const char *cli_cut(const char *text, size_t width, char *buf, size_t len)
 	return buf;
 }
 
-void cli_wrap(FILE *f, const char *text, int indent)
+void cli_wrap_beside(FILE *f, const char *text, int indent, size_t column)
 {
-	size_t column = 0;
+	bool first = true;
 
 	while (*text) {
 		size_t len = strcspn(text, " ");
 		char word[256];
 
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		if (column && column + 1 + cli_width(word) > CLI_COLUMNS) {
+		if (!first && column + 1 + cli_width(word) > CLI_COLUMNS) {
 			fprintf(f, "\n%*s", indent, "");
 			column = (size_t)indent;
-		} else if (column) {
+		} else if (!first) {
 			fputc(' ', f);
 			column++;
 		}
+		first = false;
 		/* A long word is written whole: breaking it would garble it. */
 		fprintf(f, "%.*s", (int)len, text);
 		column += cli_width(word);
@@ -185,6 +187,11 @@ void cli_field(const char *text, char separator)
 	for (; *text; text++)
 		putchar(*text == '|' || *text == '\n' ? '_' : *text);
 	putchar(separator);
+}
+
+void cli_wrap(FILE *f, const char *text, int indent)
+{
+	cli_wrap_beside(f, text, indent, 0);
 }
 
 int cli_utf8(void)

@@ -28,6 +28,8 @@ const char *cli_user(uid_t uid, char buf[CLI_NUMBER]);
 
 /* Text in words, wrapped at CLI_COLUMNS; all lines but the first indented. */
 void cli_wrap(FILE *f, const char *text, int indent);
+/* The same, where the first line begins at that column. */
+void cli_wrap_beside(FILE *f, const char *text, int indent, size_t column);
 
 /* Columns that a text takes on the terminal. */
 size_t cli_width(const char *text);

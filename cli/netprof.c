@@ -9,7 +9,8 @@
 
 const struct cli_cmd *const cli_cmds[] = {
 	&cmd_show, &cmd_list, &cmd_runs, &cmd_predict, &cmd_matrix,
-	&cmd_publish, &cmd_accuracy, &cmd_calibrate, &cmd_help, &cmd_version,
+	&cmd_publish, &cmd_accuracy, &cmd_calibrate, &cmd_status, &cmd_explain,
+	&cmd_check, &cmd_release, &cmd_help, &cmd_version,
 };
 const size_t cli_n_cmds = NP_ARRAY_SIZE(cli_cmds);
 

@@ -6,10 +6,15 @@ _netprof_apps() { # OPTIONS of netprof list
 		sort -u
 }
 
+# Jobs that wait or run, as placement sees them; those kept apart, for short.
+_netprof_jobs() {
+	netprof status --parsable 2>/dev/null | sed -n 's/^job|\([^|]*\)|.*/\1/p'
+}
+
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs predict matrix publish accuracy \
-		calibrate help version"
+		calibrate status explain check release help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -36,6 +41,11 @@ _netprof() {
 		calibrate/-*) words="--levels= --choose= --seconds= --repeats= \
 			--probe-seconds= --scope= --output= --fresh --dry-run \
 			--app=" ;;
+		status/-*) words="$formats --all" ;;
+		explain/-*) words="$formats $whose" ;;
+		explain/*) words=$(_netprof_jobs) ;;
+		check/-*) words="$formats --versions" ;;
+		release/-*) words="--dry-run" ;;
 		help/*) words=$commands ;;
 		*) return ;;
 		esac

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "np_ctl.h"
 
@@ -116,16 +117,19 @@ static int remember(struct round *r, const struct np_seen *seen,
 	return 0;
 }
 
-/* A note that was taken away is not to be put back. */
-static void forget_note(struct np_memos *memos, uint32_t id,
-			const char *comment)
+/*
+ * Should somebody set another comment before the next look, this is what stood
+ * there; a note that was taken away is not to be put back.
+ */
+static void keep_comment(struct np_memos *memos, uint32_t id,
+			 const char *comment)
 {
 	struct np_memo *memo = np_memos_find(memos, id);
 
-	if (!memo || np_note_in(comment))
+	if (!memo)
 		return;
 	free(memo->comment);
-	memo->comment = NULL;
+	memo->comment = np_note_in(comment) ? strdup(comment) : NULL;
 }
 
 static int write_job(struct round *r, size_t i)
@@ -140,7 +144,7 @@ static int write_job(struct round *r, size_t i)
 	if (rc > 0 && may_write(r)) {
 		write_one(r, seen, NP_CHANGE_ALL, &u);
 		if (u.comment)
-			forget_note(r->memos, seen->id, u.comment);
+			keep_comment(r->memos, seen->id, u.comment);
 	}
 	if (rc >= 0)
 		rc = remember(r, seen, &u, wish.until_sec);

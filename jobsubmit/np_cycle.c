@@ -17,7 +17,7 @@
 
 #define MAX_UPDATES 500	   /* of one round; the rest comes with the next */
 #define READ_SEC 0.5	   /* for the store, in one round */
-#define IDLE_SEC 5	   /* between two looks while not in control */
+#define IDLE_SEC 5	   /* between two looks while there is nothing to do */
 #define TELL_SEC 5	   /* between two files when nothing changed */
 #define QUIET_SEC 60	   /* between two rounds where placement is off */
 #define CARRY_SEC 5	   /* from job_submit until slurmctld shows the job */
@@ -33,6 +33,8 @@ struct np_cycle {
 	struct np_site *site;
 	int64_t last_sec;	/* of the last decision */
 	double told_sec;	/* monotonic */
+	double quiet_sec;	/* until then nothing is to do; monotonic */
+	struct np_err untold;	/* why state.json was not written last time */
 	struct np_err said;	/* the trouble that was logged last */
 };
 
@@ -46,6 +48,7 @@ struct round {
 	struct np_app_index *index;
 	struct np_view view;
 	struct np_placement *placement;
+	bool news; /* a decision is another one than before */
 	bool more; /* of the store is still to be read */
 	double began_sec;
 	struct np_err trouble; /* what does not keep us from going on */
@@ -96,14 +99,23 @@ static void skipped(const char *line, void *arg)
 	slurm_info("netprof: %s", line);
 }
 
-/* netprof.conf may have changed; what is broken leaves the last good one. */
-static void configure(struct np_cycle *c)
+/*
+ * netprof.conf may have changed; what is broken leaves the last good one.
+ * Returns whether it is another file than before, good or not.
+ */
+static bool configure(struct np_cycle *c)
 {
-	if (!np_settings_refresh(&c->settings))
-		return;
-	np_desk_configure(c->desk, &c->settings.conf);
-	np_catalog_free(c->catalog);
-	c->catalog = NULL;
+	struct timespec before = c->settings.changed;
+	off_t size = c->settings.size;
+
+	if (np_settings_refresh(&c->settings)) {
+		np_desk_configure(c->desk, &c->settings.conf);
+		np_catalog_free(c->catalog);
+		c->catalog = NULL;
+	}
+	return before.tv_sec != c->settings.changed.tv_sec ||
+	       before.tv_nsec != c->settings.changed.tv_nsec ||
+	       size != c->settings.size;
 }
 
 static bool take_charge(struct np_cycle *c)
@@ -221,7 +233,7 @@ static int write_all(struct np_cycle *c, struct round *r,
 	struct np_applied a;
 	int rc;
 
-	np_tell_log(&r->view, r->placement, c->memos);
+	r->news = np_tell_log(&r->view, r->placement, c->memos) > 0;
 	rc = np_apply(&r->view, r->placement, c->memos, c->desk, MAX_UPDATES,
 		      go_on, arg, &a);
 	np_desk_note_written(c->desk, a.written, a.n_written);
@@ -253,13 +265,19 @@ static void save(struct np_cycle *c, struct round *r,
 		 const struct np_state *state)
 {
 	const char *store = c->settings.conf.store;
+	struct np_err err = NP_ERR_INIT;
 
 	np_past_update(c->past, &r->view, &r->answers, r->table, r->index,
-		       store, file_mode(c), &r->trouble);
-	if (!state)
-		return;
-	np_state_save(store, state, file_mode(c), &r->trouble);
-	c->told_sec = np_mono_sec();
+		       store, file_mode(c), &err);
+	if (state) {
+		np_state_save(store, state, file_mode(c), &err);
+		c->told_sec = np_mono_sec();
+	}
+	/* It is no better in the rounds that need not write. */
+	if (state || (err.text[0] && !c->untold.text[0]))
+		c->untold = err;
+	if (!r->trouble.text[0])
+		r->trouble = c->untold;
 }
 
 static void clean_up(struct round *r)
@@ -289,7 +307,8 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 		return rc;
 	keep_held(c, r);
 	c->last_sec = r->view.now_sec;
-	due = cut || r->n_changes || np_mono_sec() - c->told_sec >= TELL_SEC;
+	due = cut || r->news || r->n_changes ||
+	      np_mono_sec() - c->told_sec >= TELL_SEC;
 	rc = due ? describe(c, r, &state) : 0;
 	if (!rc && go_on(arg))
 		rc = publish(c, r);
@@ -305,11 +324,12 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 		  double *next_sec)
 {
 	struct round r = { .began_sec = np_mono_sec() };
-	bool again = false;
+	bool again = false, at_work;
 	int rc;
 
-	configure(c);
 	*next_sec = IDLE_SEC;
+	if (!configure(c) && np_mono_sec() < c->quiet_sec)
+		return;
 	if (!take_charge(c))
 		return;
 	np_desk_busy(c->desk, true);
@@ -328,6 +348,8 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 		r.trouble = c->settings.trouble;
 	complain(c, &r.trouble);
 	clean_up(&r);
-	*next_sec = again ? 0 : np_settings_at_work(&c->settings) ?
-		    c->settings.conf.place.interval_sec : QUIET_SEC;
+	at_work = np_place_conf_at_work(&c->settings.conf.place);
+	c->quiet_sec = at_work || again || rc ? 0 : np_mono_sec() + QUIET_SEC;
+	*next_sec = again ? 0 : at_work ?
+		    c->settings.conf.place.interval_sec : IDLE_SEC;
 }

@@ -169,6 +169,15 @@ static double predicted(const struct judge *w, const struct job *a,
 				 a->n_leaves > 1 && b->n_leaves > 1);
 }
 
+/* The longest first: not all may be written down. */
+static int by_overlap(const void *a, const void *b)
+{
+	const struct np_ended_neighbour *x = a, *y = b;
+
+	return x->overlap_sec > y->overlap_sec ? -1 :
+	       x->overlap_sec < y->overlap_sec;
+}
+
 /* Who was beside it: fills in neighbours and slowdown. */
 static int look_back(const struct np_past *p, const struct judge *w,
 		     const struct job *a, struct np_ended *e)
@@ -204,6 +213,9 @@ static int look_back(const struct np_past *p, const struct judge *w,
 		};
 		log_sum += (to - from) / whole * log1p(slowdown);
 	}
+	if (e->n_neighbours)
+		qsort(e->neighbour, e->n_neighbours, sizeof(*e->neighbour),
+		      by_overlap);
 	e->slowdown = expm1(log_sum);
 	free(leaf);
 	return 0;

@@ -41,18 +41,6 @@ bool np_settings_refresh(struct np_settings *s)
 	return true;
 }
 
-bool np_settings_at_work(const struct np_settings *s)
-{
-	const struct np_place_conf *c = &s->conf.place;
-
-	if (c->mode != NP_MODE_OFF)
-		return true;
-	for (size_t i = 0; i < c->n_partitions; i++)
-		if (c->partition[i].mode != NP_MODE_OFF)
-			return true;
-	return false;
-}
-
 void np_settings_policy(const struct np_settings *s,
 			const struct np_app_index *index,
 			struct np_policy *policy)

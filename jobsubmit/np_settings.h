@@ -22,9 +22,6 @@ void np_settings_init(struct np_settings *s);
 /* Read the file if it changed.  Returns true if the settings did. */
 bool np_settings_refresh(struct np_settings *s);
 
-/* Is placement on in any partition? */
-bool np_settings_at_work(const struct np_settings *s);
-
 /* The policy that they make. */
 void np_settings_policy(const struct np_settings *s,
 			const struct np_app_index *index,

@@ -297,7 +297,10 @@ static void without_decision(struct submission *s, bool starting)
 	s->wake = starting;
 }
 
-/* The application, and the mode of the partition. */
+/*
+ * The application, and the mode of the partition.  Where placement is off, a
+ * job still is a load for others once it runs, and has to be known by name.
+ */
 static bool concerns_us(struct submission *s)
 {
 	const struct np_place_conf *c = &s->conf->place;
@@ -313,7 +316,8 @@ static bool concerns_us(struct submission *s)
 	}
 	s->mode = np_place_conf_mode(c, partition);
 	/* scrontab's jobs cannot be changed later. */
-	if (s->mode == NP_MODE_OFF || s->d->bitflags & CRON_JOB)
+	if ((s->mode == NP_MODE_OFF && !np_place_conf_at_work(c)) ||
+	    s->d->bitflags & CRON_JOB)
 		return false;
 	s->told = np_submit_told(s->d, s->app);
 	by_rule = s->told ? NULL :
@@ -321,6 +325,14 @@ static bool concerns_us(struct submission *s)
 	if (!s->told)
 		snprintf(s->app, sizeof(s->app), "%s", by_rule ? by_rule : "");
 	return s->app[0];
+}
+
+/* Only its name is noted: it is a load for others. */
+static void only_name(struct submission *s)
+{
+	const struct np_outcome o = { .action = NP_ACT_NONE };
+
+	apply(s, &o);
 }
 
 /* A job's name may hold anything, the end of a line as well. */
@@ -355,8 +367,12 @@ void np_submit(struct np_desk *desk, job_desc_msg_t *d, int64_t now_sec,
 	struct submission s = { .desk = desk, .d = d, .now_sec = now_sec };
 
 	s.standing = np_desk_lock(desk, &s.conf);
-	if (concerns_us(&s))
-		consider(&s, starting);
+	if (concerns_us(&s)) {
+		if (s.mode == NP_MODE_OFF)
+			only_name(&s);
+		else
+			consider(&s, starting);
+	}
 	if (s.wake)
 		np_desk_wake_locked(desk);
 	np_desk_unlock(desk);

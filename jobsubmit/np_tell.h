@@ -8,8 +8,11 @@
 #include "np_state.h"
 #include "np_view.h"
 
-/* One line for each pending job whose decision is another one than before. */
-void np_tell_log(const struct np_view *v, const struct np_placement *p,
+/*
+ * One line for each pending job whose decision is another one than before.
+ * Returns how many.
+ */
+size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 		 struct np_memos *memos);
 
 /* What state.json has beyond the decision. */

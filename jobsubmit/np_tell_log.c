@@ -25,9 +25,11 @@ static uint64_t digest(const struct np_view *v, const struct np_outcome *o)
 	return h ? h : 1;
 }
 
-void np_tell_log(const struct np_view *v, const struct np_placement *p,
-		 struct np_memos *memos)
+size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
+		   struct np_memos *memos)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < v->n_jobs; i++) {
 		const struct np_seen *seen = &v->job[i];
 		const struct np_outcome *o = np_placement_at(p, i);
@@ -47,5 +49,7 @@ void np_tell_log(const struct np_view *v, const struct np_placement *p,
 				  line, sizeof(line));
 		slurm_info("netprof: JobId=%u (%s): %s", seen->id, seen->app,
 			   line);
+		n++;
 	}
+	return n;
 }

@@ -7,16 +7,25 @@
 #include "np_bits.h"
 #include "np_view_impl.h"
 
+/*
+ * A node that does not answer, or did not yet since slurmctld started, may be
+ * back at any moment: were it away, all that keeps jobs apart would be taken
+ * back, and they would start together as soon as it answers.
+ */
 static enum np_node_state node_state(const node_info_t *n)
 {
 	const uint32_t away = NODE_STATE_DRAIN | NODE_STATE_FAIL |
-		NODE_STATE_NO_RESPOND | NODE_STATE_MAINT | NODE_STATE_RES |
-		NODE_STATE_POWERING_DOWN | NODE_STATE_REBOOT_ISSUED |
-		NODE_STATE_INVALID_REG;
+		NODE_STATE_MAINT | NODE_STATE_RES | NODE_STATE_POWERING_DOWN |
+		NODE_STATE_REBOOT_ISSUED | NODE_STATE_INVALID_REG;
+	uint32_t base = n->node_state & NODE_STATE_BASE;
 
-	if (!n->name || n->node_state & away)
+	if (!n->name || n->node_state & away || base == NODE_STATE_DOWN)
 		return NP_NODE_AWAY;
-	switch (n->node_state & NODE_STATE_BASE) {
+	if (n->node_state & NODE_STATE_NO_RESPOND)
+		return NP_NODE_FULL;
+	switch (base) {
+	case NODE_STATE_UNKNOWN:
+		return NP_NODE_FULL;
 	case NODE_STATE_IDLE:
 		return n->node_state & NODE_STATE_COMPLETING ? NP_NODE_FULL :
 							      NP_NODE_IDLE;
@@ -29,19 +38,26 @@ static enum np_node_state node_state(const node_info_t *n)
 	}
 }
 
+/*
+ * Where all nodes are away, as for a maintenance, they will come back together
+ * and take the whole queue in one pass: it has to be kept apart before.
+ */
 static int add_nodes(struct np_view *v, const node_info_msg_t *nodes,
 		     struct np_err *err)
 {
-	size_t n = np_site_n_nodes(v->site);
+	size_t n = np_site_n_nodes(v->site), n_away = 0;
 	int rc = 0;
 
 	v->node = calloc(n, sizeof(*v->node));
 	if (!v->node)
 		return -ENOMEM;
-	for (size_t i = 0; !rc && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		v->node[i] = node_state(&nodes->node_array[i]);
-		rc = np_snapshot_node(v->snapshot, i, v->node[i], err);
+		n_away += v->node[i] == NP_NODE_AWAY;
 	}
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = np_snapshot_node(v->snapshot, i, n_away == n ?
+				      NP_NODE_FULL : v->node[i], err);
 	return rc;
 }
 

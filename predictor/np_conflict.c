@@ -130,6 +130,27 @@ void np_conflict_forget(struct np_conflict *c, uint32_t profile)
 	changed(c);
 }
 
+int np_conflict_replace(struct np_conflict *c, uint32_t profile,
+			const char *name, uint32_t owner, bool trusted,
+			struct np_err *err)
+{
+	char *copy;
+
+	if (profile >= c->n)
+		return np_errf(err, -EINVAL, "profile %u is not there", profile);
+	if (!name || !name[0])
+		return np_errf(err, -EINVAL, "profile without a name");
+	copy = strdup(name);
+	if (!copy)
+		return np_errf(err, -ENOMEM, "conflicts: out of memory");
+	free(c->profile[profile].name);
+	c->profile[profile] = (struct np_press_profile){
+		.name = copy, .owner = owner, .trusted = trusted,
+	};
+	np_conflict_forget(c, profile);
+	return 0;
+}
+
 int np_conflict_trust(struct np_conflict *c, uint32_t profile, bool trusted)
 {
 	if (profile >= c->n)

@@ -82,6 +82,15 @@ void np_conflict_free(struct np_conflict *c); /* NULL is allowed */
 int np_conflict_add(struct np_conflict *c, const char *name, uint32_t owner,
 		    bool trusted, uint32_t *profile, struct np_err *err);
 
+/*
+ * From now on the handle stands for another profile: what was answered about
+ * the former is forgotten.  Handles are few and never go away, applications
+ * come and go.  Returns 0, -EINVAL (no such handle, no name) or -ENOMEM.
+ */
+int np_conflict_replace(struct np_conflict *c, uint32_t profile,
+			const char *name, uint32_t owner, bool trusted,
+			struct np_err *err);
+
 /* A profile changed: what was answered about it will be asked again. */
 void np_conflict_forget(struct np_conflict *c, uint32_t profile);
 

@@ -58,6 +58,18 @@ static const char *const plain[] = {
 				 "placement does",
 };
 
+/* A submission, and those since the last decision, have no number yet. */
+static void say_job(struct line *l, const struct np_cause *c, uint32_t id)
+{
+	const char *state = c->why == NP_WHY_FROM_RUNNING ? "running" :
+			    "pending";
+
+	if (id)
+		say(l, "%s job %u", state, id);
+	else
+		say(l, "a %s job", state);
+}
+
 static void say_cause(struct line *l, const struct np_placement *p,
 		      const struct np_job *job, const struct np_cause *c)
 {
@@ -72,19 +84,19 @@ static void say_cause(struct line *l, const struct np_placement *p,
 	if (c->victim_self)
 		say(l, "it");
 	else if (c->victim == c->other)
-		say(l, "%s job %u", c->why == NP_WHY_FROM_RUNNING ? "running" :
-		    "pending", c->victim);
+		say_job(l, c, c->victim);
 	else
 		say(l, "running job %u", c->victim);
 	say(l, " would be slowed by %.0f %% (limit %.0f %%)",
 	    100 * c->slowdown, 100 * p->policy.max_slowdown);
 	if (!c->victim_self && c->victim == c->other)
 		return;
-	if (c->other == job->id)
+	if (c->other && c->other == job->id) {
 		say(l, " beside another of its kind");
-	else
-		say(l, " with %s job %u", c->why == NP_WHY_FROM_RUNNING ?
-		    "running" : "pending", c->other);
+		return;
+	}
+	say(l, " with ");
+	say_job(l, c, c->other);
 }
 
 static unsigned closed(const struct np_placement *p,

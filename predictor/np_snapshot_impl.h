@@ -71,7 +71,8 @@ np_snapshot_prior(const struct np_snapshot *s, const struct np_snapshot_job *j)
 static inline const uint32_t *
 np_snapshot_on(const struct np_snapshot *s, const struct np_snapshot_job *j)
 {
-	return (const uint32_t *)s->leaf_pool.at + j->first_leaf;
+	return s->leaf_pool.at ? (const uint32_t *)s->leaf_pool.at +
+				 j->first_leaf : NULL;
 }
 
 #endif

@@ -1,71 +1,36 @@
 #include "np_catalog_impl.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ASK_SLICE 1000	/* predictions between two looks at the clock */
-#define NEGLIGIBLE 0.1	/* of MaxSlowdown, see doc/placement.md */
-#define NEGLIGIBLE_MOST 0.01
+#include "np_profile.h"
 
-double np_catalog_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static const struct np_listed *by_handle(const struct np_catalog *c,
-					 uint32_t profile)
-{
-	for (size_t i = 0; i < c->n; i++)
-		if (c->listed[i].profile == (int32_t)profile)
-			return c->listed[i].usable ? &c->listed[i] : NULL;
-	return NULL;
-}
-
-/* np_oracle: contacts are scopes, in the same order. */
-static int slowdown(void *arg, uint32_t victim, uint32_t co,
-		    enum np_contact contact, double *out)
-{
-	const struct np_catalog *c = arg;
-	const struct np_listed *v = by_handle(c, victim);
-	const struct np_listed *x = by_handle(c, co);
-	const struct np_program *other = x ? &x->subject.program : NULL;
-	enum np_scope scope = (enum np_scope)contact;
-	struct np_prediction p;
-	int rc;
-
-	if (!v || !x || !c->predictor)
-		return -ENODATA;
-	if (np_coupling_none(&c->cal.fabric->coupling[scope])) {
-		*out = 0; /* "no effect here" */
-		return 0;
-	}
-	rc = np_predict(c->predictor, &v->subject.program, &other, 1, scope,
-			&p, NULL);
-	if (!rc)
-		*out = p.slowdown;
-	return rc;
-}
+#define WANTED_SEC 600.0
+#define MAX_WANTS 32768 /* two for each user and application */
+#define NEGLIGIBLE 0.01 /* such a slowdown is noise */
 
 int np_catalog_new(const char *store_dir, const char *cluster,
 		   const struct np_place_conf *conf, struct np_catalog **out,
 		   struct np_err *err)
 {
 	struct np_catalog *c = calloc(1, sizeof(*c));
-	const struct np_oracle oracle = { slowdown, c };
+	const struct np_oracle oracle = { np_catalog_answer, c };
 
-	if (!c || np_conflict_new(&oracle, &c->conflict, err)) {
-		free(c);
-		return np_errf(err, -ENOMEM, "out of memory");
+	if (c) {
+		c->store_dir = strdup(store_dir);
+		c->cluster = strdup(cluster);
+		c->conf = *conf;
+		np_clock_init(&c->real, -1);
+		c->clock = &c->real;
 	}
-	snprintf(c->store_dir, sizeof(c->store_dir), "%s", store_dir);
-	snprintf(c->cluster, sizeof(c->cluster), "%s", cluster);
-	c->conf = *conf;
-	c->rescan = true;
+	if (!c || !c->store_dir || !c->cluster ||
+	    !np_catalog_owner(c, NP_CAT_PUBLISHED) ||
+	    np_conflict_new(&oracle, &c->conflict, NULL)) {
+		np_catalog_free(c);
+		return np_errf(err, -ENOMEM, "catalog: out of memory");
+	}
 	*out = c;
 	return 0;
 }
@@ -74,189 +39,226 @@ void np_catalog_free(struct np_catalog *c)
 {
 	if (!c)
 		return;
-	for (size_t i = 0; i < c->n; i++)
-		np_listed_clear(&c->listed[i]);
-	free(c->listed);
-	np_predictor_free(c->predictor);
-	if (c->calibrated)
-		np_calibration_free(&c->cal);
-	np_conflict_free(c->conflict);
-	np_press_unref(c->table);
 	np_app_index_unref(c->index);
+	np_conflict_free(c->conflict);
+	np_catalog_uncalibrate(c);
+	for (size_t i = 0; i < c->apps.n; i++) {
+		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+
+		np_catalog_drop_subject(a);
+		np_said_free(&a->said);
+	}
+	for (size_t i = 0; i < c->owners.n; i++)
+		np_said_free(&((struct np_cat_owner *)c->owners.item[i])->said);
+	np_cat_map_free(&c->apps);
+	np_cat_map_free(&c->owners);
+	np_cat_map_free(&c->wants);
+	np_said_free(&c->uids_said);
+	np_said_free(&c->cal_said);
+	free(c->store_dir);
+	free(c->cluster);
 	free(c);
+}
+
+void np_catalog_set_clock(struct np_catalog *c, const struct np_clock *clock)
+{
+	c->clock = clock;
+}
+
+double np_catalog_now(const struct np_catalog *c)
+{
+	return c->clock->now_sec(c->clock);
+}
+
+bool np_catalog_is_wanted(const struct np_catalog *c, double until)
+{
+	return until && np_catalog_now(c) < until;
+}
+
+void np_catalog_reindex(struct np_catalog *c)
+{
+	np_app_index_unref(c->index);
+	c->index = NULL;
+	c->changed = true;
+}
+
+/* For what is not seen yet, remember it. */
+static void want(struct np_catalog *c, int64_t owner, const char *app,
+		 double until)
+{
+	struct np_cat_want *w = np_cat_map_find(&c->wants, owner, app);
+	struct np_cat_app *a = np_cat_map_find(&c->apps, owner, app);
+
+	if (!w && c->wants.n < MAX_WANTS)
+		w = np_cat_map_add(&c->wants, owner, app, sizeof(*w));
+	if (w)
+		w->until = until;
+	if (!a)
+		return;
+	if (!np_catalog_is_wanted(c, a->wanted_until)) {
+		c->asked_wanted = c->asked_all;
+		if (a->no_room && a->there)
+			np_catalog_set_to_read(c, a, true);
+	}
+	a->wanted_until = until;
 }
 
 void np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid)
 {
-	bool found = false;
+	double now = np_catalog_now(c), until = now + WANTED_SEC;
+	struct np_cat_owner *o;
 
-	for (size_t i = 0; i < c->n; i++) {
-		struct np_listed *l = &c->listed[i];
-
-		if (strcmp(l->app, app) ||
-		    (l->owner == NP_STORE_USER && l->uid != uid))
-			continue;
-		l->wanted = found = true;
+	if (np_app_check(app, NULL) || !strcmp(app, NP_IDLE_APP))
+		return;
+	o = np_catalog_owner(c, uid);
+	if (o && !np_catalog_is_wanted(c, o->wanted_until)) {
+		o->due = 0;
+		c->idle_until[false] = c->idle_until[true] = 0;
 	}
-	c->rescan |= !found;
+	if (o)
+		o->wanted_until = until;
+	want(c, NP_CAT_PUBLISHED, app, until);
+	want(c, uid, app, until);
 }
 
-static bool trusts(const struct np_catalog *c, const struct np_listed *l)
+static void purge_wants(struct np_catalog *c)
 {
-	if (l->owner == NP_STORE_PUBLISHED)
-		return true;
-	for (size_t i = 0; i < c->conf.n_trusted; i++)
-		if (c->conf.trusted[i] == l->uid)
-			return true;
-	return false;
-}
-
-/* Everything usable has a handle; beyond the limit they stay unknown. */
-static void number(struct np_catalog *c, bool *changed)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		struct np_listed *l = &c->listed[i];
-		uint32_t handle;
-
-		if (!l->usable || l->profile >= 0 ||
-		    np_conflict_add(c->conflict, l->app, l->owner ==
-				    NP_STORE_USER ? l->uid : 0, trusts(c, l),
-				    &handle, NULL))
-			continue;
-		l->profile = (int32_t)handle;
-		*changed = true;
-	}
-}
-
-static bool ask(struct np_catalog *c, double until_sec)
-{
-	size_t left;
-
-	do
-		left = np_conflict_ask(c->conflict, NULL, 0, ASK_SLICE);
-	while (left && np_catalog_now() < until_sec);
-	return !left;
-}
-
-static int make_index(const struct np_catalog *c, struct np_app_index **out)
-{
-	struct np_app_entry *e = calloc(c->n + 1, sizeof(*e));
-	int32_t unknown = NP_PROFILE_UNKNOWN;
 	size_t n = 0;
-	int rc;
 
-	if (!e)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->n; i++) {
-		const struct np_listed *l = &c->listed[i];
+	for (size_t i = 0; i < c->wants.n; i++) {
+		struct np_cat_want *w = (struct np_cat_want *)c->wants.item[i];
 
-		if (!l->there || !l->usable || l->profile < 0)
-			continue;
-		e[n] = (struct np_app_entry){
-			.published = l->owner == NP_STORE_PUBLISHED,
-			.uid = l->owner == NP_STORE_USER ? l->uid : 0,
-			.profile = l->profile,
-		};
-		strcpy(e[n++].app, l->app);
-		if (l->owner == NP_STORE_PUBLISHED &&
-		    !strcmp(l->app, c->conf.unknown_as))
-			unknown = l->profile;
+		if (np_catalog_is_wanted(c, w->until))
+			c->wants.item[n++] = &w->key;
+		else
+			free(w);
 	}
-	rc = np_app_index_new(e, n, unknown, out);
-	free(e);
-	return rc;
+	c->wants.n = n;
 }
 
-static double negligible(const struct np_catalog *c)
-{
-	double n = NEGLIGIBLE * c->conf.max_slowdown;
+/* What is to be done next: what jobs wait for, then the rest. */
+struct todo {
+	enum { NOTHING, LOOK, LOOK_UIDS, READ, ASK } what;
+	struct np_cat_owner *owner;
+	struct np_cat_app *app;
+	bool wanted;
+};
 
-	return n < NEGLIGIBLE_MOST ? n : NEGLIGIBLE_MOST;
+static struct todo next(struct np_catalog *c)
+{
+	struct todo t = { .what = NOTHING };
+
+	for (int rest = 0; rest < 2; rest++) {
+		t.wanted = !rest;
+		if (rest && np_catalog_now(c) >= c->uids_due)
+			t.what = LOOK_UIDS;
+		else if ((t.owner = np_catalog_due(c, t.wanted)))
+			t.what = LOOK;
+		else if ((t.app = np_catalog_next(c, t.wanted)))
+			t.what = READ;
+		else if (rest ? !c->asked_all : !c->asked_wanted)
+			t.what = ASK;
+		if (t.what != NOTHING)
+			break;
+	}
+	return t;
 }
 
-/* Table and index of this moment take the place of those before. */
-static int hand_out(struct np_catalog *c, struct np_err *err)
+static int run(struct np_catalog *c, const struct todo *t, struct np_err *err)
 {
-	struct np_press *table;
-	struct np_app_index *index;
-	int rc = make_index(c, &index);
-
-	if (rc)
-		return np_errf(err, rc, "out of memory");
-	rc = np_conflict_table(c->conflict, negligible(c), &table, err);
-	if (rc) {
-		np_app_index_unref(index);
-		return rc;
+	switch (t->what) {
+	case NOTHING:
+		break;
+	case LOOK:
+		return np_catalog_look(c, t->owner, err);
+	case LOOK_UIDS:
+		return np_catalog_look_uids(c, err);
+	case READ:
+		return np_catalog_read(c, t->app, err);
+	case ASK:
+		np_catalog_ask(c, t->wanted);
+		break;
 	}
-	np_press_unref(c->table);
-	np_app_index_unref(c->index);
-	c->table = table;
-	c->index = index;
 	return 0;
 }
 
-static void lose_all(struct np_catalog *c)
+static int work(struct np_catalog *c, double until, bool *more,
+		struct np_err *err)
 {
-	for (size_t i = 0; i < c->n; i++)
-		c->listed[i].there = false;
-	c->rescan = true;
+	struct todo t = next(c);
+	int rc = 0;
+
+	do {
+		rc = run(c, &t, err);
+		if (!rc)
+			t = next(c);
+	} while (!rc && t.what != NOTHING && np_catalog_now(c) < until);
+	*more = !rc && t.what != NOTHING;
+	return rc;
 }
 
-/* Returns what keeps placement from knowing anything. */
-static int look(struct np_catalog *c, double until_sec, np_store_warn_f *warn,
-		void *arg, bool *changed, bool *more, struct np_err *err)
+/* Nothing of what was known can be relied on, until it is seen again. */
+static void give_up(struct np_catalog *c, const struct np_err *why)
 {
-	struct np_store *s;
-	int rc = np_store_open(c->store_dir, &s, err), cal;
+	c->why = *why;
+	if (c->trouble)
+		return;
+	c->trouble = true;
+	np_catalog_doubt(c);
+}
 
-	if (rc) {
-		lose_all(c);
+static int refresh(struct np_catalog *c, double until, bool *more,
+		   struct np_err *err)
+{
+	int rc = np_store_open(c->store_dir, &c->store, err);
+
+	if (rc)
 		return rc;
-	}
-	cal = np_catalog_calibrate(c, s, changed, err);
-	rc = np_catalog_scan(c, s, np_catalog_now(), cal ? NULL : err);
+	rc = np_catalog_calibrate(c, err);
 	if (!rc)
-		rc = np_catalog_read(c, s, until_sec, warn, arg, changed, more);
-	np_store_close(s);
-	return rc ? rc : cal;
+		rc = work(c, until, more, err);
+	if (!rc && c->trouble) {
+		c->trouble = false;
+		np_catalog_reindex(c);
+	}
+	np_store_close(c->store);
+	c->store = NULL;
+	return rc;
 }
 
 int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 		       np_store_warn_f *warn, void *arg, bool *changed,
 		       bool *more, struct np_err *err)
 {
-	double until_sec = np_catalog_now() + budget_sec;
-	size_t n_before = c->index ? np_app_index_n(c->index) : 0;
-	int rc, rc2 = 0;
+	struct np_err why = NP_ERR_INIT;
+	int rc;
 
-	*changed = *more = false;
-	rc = look(c, until_sec, warn, arg, changed, more, err);
-	number(c, changed);
-	/* Answers that are missing count as harmless: rather the ones of
-	   before, as long as there are some. */
-	if (!ask(c, until_sec)) {
-		*more = true;
-		if (c->table && !rc)
-			return 0;
+	c->warn = warn;
+	c->warn_arg = arg;
+	c->n_warned = 0;
+	*more = false;
+	purge_wants(c);
+	rc = refresh(c, np_catalog_now(c) + budget_sec, more, &why);
+	if (rc) {
+		give_up(c, &why);
+		np_errf(err, rc, "%s", why.text);
 	}
-	rc2 = hand_out(c, rc ? NULL : err);
-	*changed |= !rc2 && np_app_index_n(c->index) != n_before;
-	return rc ? rc : rc2;
+	*changed = c->changed;
+	c->changed = false;
+	return rc;
 }
 
 int np_catalog_table(struct np_catalog *c, struct np_press **out,
 		     struct np_err *err)
 {
-	int rc = c->table ? 0 : hand_out(c, err);
-
-	if (!rc)
-		*out = np_press_ref(c->table);
-	return rc;
+	return np_conflict_table(c->conflict, fmin(NEGLIGIBLE,
+						   c->conf.max_slowdown),
+				 out, err);
 }
 
 int np_catalog_index(struct np_catalog *c, struct np_app_index **out)
 {
-	int rc = c->index ? 0 : hand_out(c, NULL);
+	int rc = c->index ? 0 : np_catalog_make_index(c, &c->index);
 
 	if (!rc)
 		*out = np_app_index_ref(c->index);
@@ -265,5 +267,6 @@ int np_catalog_index(struct np_catalog *c, struct np_app_index **out)
 
 const char *np_catalog_fabric(const struct np_catalog *c)
 {
-	return c->fabric;
+	return c->trouble ? c->why.text :
+	       c->calibrated ? c->fabric.text : "not read yet";
 }

@@ -15,9 +15,15 @@
 #include <stdint.h>
 
 #include "np_app_index.h"
+#include "np_clock.h"
 #include "np_conflict.h"
 #include "np_place_conf.h"
 #include "np_store.h"
+
+/* Of one user: what is wanted, then the newest. */
+#define NP_CATALOG_MAX_OF_USER 128
+/* Said at one refresh; hostile users do not fill the log. */
+#define NP_CATALOG_MAX_WARNINGS 100
 
 struct np_catalog;
 
@@ -30,34 +36,56 @@ int np_catalog_new(const char *store_dir, const char *cluster,
 		   struct np_err *err);
 void np_catalog_free(struct np_catalog *c); /* NULL is allowed */
 
+/* Another clock than the real one, for tests; borrowed. */
+void np_catalog_set_clock(struct np_catalog *c, const struct np_clock *clock);
+
 /*
- * Jobs of this user and application are there: read their profile before
- * others.  Cheap; may be called for every job at every refresh.
+ * Jobs of this user and application are there, or were until ten minutes after:
+ * read their profile before others.  Cheap; may be called for every job at
+ * every refresh.
  */
 void np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid);
 
 /*
  * Look what changed in the store, read it, and ask the models what is not known
- * yet; stops soon after budget_sec and goes on with the next call.  Profiles
- * that are gone, or that can no longer be read, count as unknown from then on.
- * *changed: a table or index taken before is out of date.  *more: there is
- * still something to do.  warn is called for each file that is skipped, once as
- * long as it does not change.
+ * yet; stops soon after budget_sec, between applications and questions, and
+ * goes on with the next call.  Users for whom nothing is wanted, published/ and
+ * the calibration are looked at every five seconds.  Profiles that are gone, or
+ * that can no longer be read, count as unknown from then on.  Of more profiles
+ * than NP_CONFLICT_MAX_PROFILES the published ones are known, then those
+ * wanted, then the newest; a handle may then come to stand for another one,
+ * for which *changed is true.
+ * *changed: a table or index taken before is out of date; the two belong
+ * together.  *more: there is still something to do.  Both are always set.
+ * warn (may be NULL) is called for each file that is skipped, once as long as
+ * it does not change.
  * Returns 0; or with err -errno where the store or the calibration cannot be
- * used: then nothing conflicts, until a later call finds it again.
+ * used: then nothing conflicts, as the index is empty, until a later call
+ * finds it again.
  */
 int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 		       np_store_warn_f *warn, void *arg, bool *changed,
 		       bool *more, struct np_err *err);
 
-/* What the decision needs; np_press_unref().  Returns 0, -EINVAL, -ENOMEM. */
+/*
+ * What the decision needs; np_press_unref().  What was not asked yet, has no
+ * answer, or is at most 1 % (and MaxSlowdown) counts as harmless, and so does
+ * where the coupling says that it makes no difference, or was not measured.
+ * Returns 0 or -ENOMEM.
+ */
 int np_catalog_table(struct np_catalog *c, struct np_press **out,
 		     struct np_err *err);
 
-/* Handles by name, of the same moment; np_app_index_unref(). */
+/*
+ * Handles by name, as they were when it was taken; np_app_index_unref().
+ * Returns 0 or -ENOMEM.
+ */
 int np_catalog_index(struct np_catalog *c, struct np_app_index **out);
 
-/* One line on the calibration in use: its date, or why there is none. */
+/*
+ * One line on the calibration in use: its date, or why there is none.  Until
+ * the next refresh.
+ */
 const char *np_catalog_fabric(const struct np_catalog *c);
 
 #endif

@@ -1,92 +1,146 @@
-/* The calibration that the catalog's applications are seen on. */
+/* The calibration in use; another one means that all is read anew. */
+#include "np_catalog_impl.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 
-#include "np_catalog_impl.h"
+#define LOOK_SEC 5.0
 
-/* Of the cluster's directory; 0: it is not there. */
-static struct timespec mtime_of(const struct np_catalog *c,
-				const struct np_store *s)
+void np_catalog_uncalibrate(struct np_catalog *c)
 {
-	struct timespec none = { 0, 0 };
-	struct np_dir d;
-	struct stat st;
-
-	if (np_dir_open_fabric(s, c->cluster, false, &d, NULL))
-		return none;
-	if (!fstat(d.fd, &st))
-		none = st.st_mtim;
-	np_dir_close(&d);
-	return none;
-}
-
-static void drop(struct np_catalog *c)
-{
-	np_predictor_free(c->predictor);
-	c->predictor = NULL;
-	if (c->calibrated)
-		np_calibration_free(&c->cal);
+	if (!c->calibrated)
+		return;
+	np_predictor_free(c->models);
+	np_calibration_free(&c->cal);
+	c->models = NULL;
 	c->calibrated = false;
 }
 
-static int load(struct np_catalog *c, struct np_store *s, struct np_err *err)
+/* "coupling 0.91" of a scope, or what else is to be said of it. */
+static void say_coupling(const struct np_calibration *cal, enum np_scope scope,
+			 char *buf, size_t len)
 {
-	const struct np_predict_opt opt = { .replicates = 0 };
-	const struct np_model *m = np_model_find(NP_MODEL_DEFAULT, err);
-	time_t date;
+	const struct np_mean *k = &cal->fabric->coupling[scope];
+
+	if (!np_mean_known(k))
+		snprintf(buf, len, "not measured");
+	else if (np_coupling_none(k))
+		snprintf(buf, len, "no effect");
+	else
+		snprintf(buf, len, "%.2f", k->mean);
+}
+
+static void describe(struct np_catalog *c)
+{
+	static const char *const names[NP_N_SCOPES] = {
+		[NP_SCOPE_NODE] = "node", [NP_SCOPE_LEAF] = "leaf",
+		[NP_SCOPE_UPLINK] = "uplink",
+	};
+	time_t t = (time_t)c->cal.date;
+	char text[NP_N_SCOPES][32], date[32] = "an unknown date";
 	struct tm tm;
-	char day[32];
-	int rc = np_fabric_store_load(s, c->cluster, NULL, &c->cal, err);
+
+	if (c->cal.date > 0 && gmtime_r(&t, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	for (int i = 0; i < NP_N_SCOPES; i++)
+		say_coupling(&c->cal, (enum np_scope)i, text[i],
+			     sizeof(text[i]));
+	np_errf(&c->fabric, 0, "of %s, cluster %.64s, %zu "
+		"levels at scope %.16s; coupling: %s %s, %s %s, %s %s", date,
+		c->cal.cluster, c->cal.fabric->n_levels, c->cal.scope_name,
+		names[0], text[0], names[1], text[1], names[2], text[2]);
+}
+
+/* Nothing that was derived from the former one holds. */
+static void judge_anew(struct np_catalog *c)
+{
+	for (size_t i = 0; i < c->apps.n; i++) {
+		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+
+		np_catalog_drop_subject(a);
+		np_catalog_forget(c, a);
+		if (a->there)
+			np_catalog_set_to_read(c, a, true);
+		else /* read it when it is seen again */
+			a->stamp = (struct np_store_stamp){ .dev = 0 };
+	}
+	c->changed = true;
+}
+
+static int load(struct np_catalog *c, struct np_err *err)
+{
+	static const struct np_predict_opt opt = { .replicates = 0, .seed = 1 };
+	struct np_predictor *models;
+	struct np_calibration cal;
+	int rc = np_fabric_store_load(c->store, c->cluster, NULL, &cal, err);
 
 	if (rc)
 		return rc;
-	c->calibrated = true;
-	rc = np_predictor_new(c->cal.fabric, m, &opt, &c->predictor, err);
+	rc = np_predictor_new(cal.fabric, np_model_find(NP_MODEL_DEFAULT, NULL),
+			      &opt, &models, err);
 	if (rc) {
-		drop(c);
+		np_calibration_free(&cal);
 		return rc;
 	}
-	date = (time_t)c->cal.date;
-	strftime(day, sizeof(day), "%Y-%m-%d %H:%M", localtime_r(&date, &tm));
-	snprintf(c->fabric, sizeof(c->fabric), "calibrated %s, %zu levels",
-		 day, c->cal.fabric->n_levels);
+	np_catalog_uncalibrate(c);
+	c->cal = cal;
+	c->models = models;
+	c->calibrated = true;
+	c->saying = &c->cal_said;
+	np_said_begin(c->saying);
+	if (cal.n_skipped)
+		np_catalog_say(c, cal.skipped.text);
+	np_said_end(c->saying);
+	describe(c);
 	return 0;
 }
 
-int np_catalog_calibrate(struct np_catalog *c, struct np_store *s,
-			 bool *changed, struct np_err *err)
+/* Is there another one than that which is in use, or failed? */
+static int look(struct np_catalog *c, double now, bool *other,
+		struct np_err *err)
 {
-	struct timespec mtime = mtime_of(c, s);
+	struct np_store_stamp stamp;
+	int rc = np_fabric_store_look(c->store, c->cluster, &stamp, err);
+
+	if (rc) {
+		c->cal_stamp = (struct np_store_stamp){ .dev = 0 };
+		return rc;
+	}
+	*other = !np_catalog_same_stamp(&stamp, &c->cal_stamp);
+	if (*other) {
+		c->cal_again = np_catalog_racy(&stamp) ?
+			       now + NP_CAT_RACY_SEC : 0;
+	} else if (c->cal_again && now >= c->cal_again) {
+		*other = true;
+		c->cal_again = 0;
+	}
+	c->cal_stamp = stamp;
+	return 0;
+}
+
+int np_catalog_calibrate(struct np_catalog *c, struct np_err *err)
+{
+	double now = np_catalog_now(c);
+	bool other = false;
 	int rc;
 
-	if (c->fabric[0] && mtime.tv_sec == c->fabric_mtime.tv_sec &&
-	    mtime.tv_nsec == c->fabric_mtime.tv_nsec) {
-		if (!c->calibrated)
-			*err = c->why;
-		return c->calibrated ? 0 : -ENOENT;
-	}
-	c->fabric_mtime = mtime;
-	*changed = true;
-	/* The subjects borrow from the calibration. */
-	for (size_t i = 0; i < c->n; i++) {
-		np_subject_free(&c->listed[i].subject);
-		c->listed[i].usable = false;
-		if (c->listed[i].profile >= 0)
-			np_conflict_forget(c->conflict,
-					   (uint32_t)c->listed[i].profile);
-	}
-	drop(c);
-	rc = load(c, s, &c->why);
-	if (rc) {
-		snprintf(c->fabric, sizeof(c->fabric), "none: %s",
-			 c->why.text);
-		*err = c->why;
-		return rc == -ENOMEM ? rc : -ENOENT;
-	}
-	for (size_t i = 0; !rc && i < c->n; i++)
-		if (c->listed[i].read)
-			rc = np_catalog_judge(c, &c->listed[i], changed);
-	return rc;
+	if (now < c->cal_due)
+		goto out;
+	c->cal_due = now + LOOK_SEC;
+	rc = look(c, now, &other, &c->cal_err);
+	if (!rc && !other)
+		goto out; /* as it was */
+	if (!rc)
+		rc = load(c, &c->cal_err);
+	if (rc)
+		np_catalog_uncalibrate(c);
+	else
+		judge_anew(c);
+	if (rc && rc != -ENOENT && rc != -EINVAL) /* may pass by itself */
+		c->cal_stamp = (struct np_store_stamp){ .dev = 0 };
+	c->cal_rc = rc;
+out:
+	return c->cal_rc ? np_errf(err, c->cal_rc, "%s", c->cal_err.text) : 0;
 }

@@ -1,77 +1,193 @@
-/* Inside np_catalog: its fields. */
+/*
+ * The parts of the catalog (np_catalog.h), in the order in which one refresh
+ * uses them:
+ *
+ *	np_catalog_fabric.c	the calibration
+ *	np_catalog_look.c	which applications there are, and which changed
+ *	np_catalog_read.c	an application as the models see it
+ *	np_catalog_handle.c	its handle in np_conflict.h
+ *	np_catalog_ask.c	what it does to others
+ *
+ * np_catalog_map.c and np_catalog_said.c serve them; np_catalog_index.c makes what
+ * others see.
+ */
 #ifndef NP_CATALOG_IMPL_H
 #define NP_CATALOG_IMPL_H
-
-#include <limits.h>
-#include <time.h>
 
 #include "np_catalog.h"
 #include "np_fabric_store.h"
 #include "np_predict.h"
-#include "np_profile.h"
-#include "np_store_dir.h"
 #include "np_subject.h"
 
-#define NP_CATALOG_MAX_LISTED 16384
+#define NP_CAT_PUBLISHED (-1) /* as an owner */
 
-/* An application of one owner. */
-struct np_listed {
+/* Whose, and which application; every item of a map begins with it. */
+struct np_cat_key {
+	int64_t owner; /* uid, or NP_CAT_PUBLISHED */
 	char app[NP_APP_MAX + 1];
-	enum np_store_owner owner;
-	uid_t uid;
-	bool wanted;	      /* jobs of it are there */
-	bool there;	      /* at the last look */
-	bool read;	      /* runs and subject are set */
-	bool usable;	      /* a model can take it */
-	struct timespec mtime; /* of its directory, as it was read */
-	double read_sec, cost_sec; /* monotonic: when, and how long */
-	struct np_runs runs;
+};
+
+/* Items by key, sorted. */
+struct np_cat_map {
+	struct np_cat_key **item;
+	size_t n, room;
+};
+
+/* Index of the first item not before the key. */
+size_t np_cat_map_at(const struct np_cat_map *m, int64_t owner,
+		     const char *app);
+/* NULL: not there. */
+void *np_cat_map_find(const struct np_cat_map *m, int64_t owner,
+		      const char *app);
+/* A new item of size bytes, zeroed but for its key; NULL: no memory. */
+void *np_cat_map_add(struct np_cat_map *m, int64_t owner, const char *app,
+		     size_t size);
+/* Take the i-th item out, and free() it. */
+void np_cat_map_remove(struct np_cat_map *m, size_t i);
+void np_cat_map_free(struct np_cat_map *m);
+
+/* What was said of a place when it was last read, as hashes of lines. */
+struct np_said {
+	uint64_t *old, *now;
+	size_t n_old, n_now;
+};
+
+/* Read it again: np_catalog_say() each line between begin and end. */
+void np_said_begin(struct np_said *s);
+void np_said_end(struct np_said *s);
+void np_said_free(struct np_said *s);
+
+/* Jobs of these are there. */
+struct np_cat_want {
+	struct np_cat_key key;
+	double until;
+};
+
+/* A user, or the published ones: a directory of applications. */
+struct np_cat_owner {
+	struct np_cat_key key;
+	double due;	     /* to be looked at again */
+	double cost_sec;     /* of the last look */
+	double wanted_until; /* jobs of the user are there */
+	bool listed;	     /* has a directory */
+	struct np_said said;
+};
+
+struct np_cat_app {
+	struct np_cat_key key;
+	struct np_store_stamp stamp;
+	double wanted_until;
+	double again;	/* to be read once more then, 0: not; see racy() */
+	bool stamped;	/* it was read since the stamp changed */
+	bool seen;	/* by the look that goes on */
+	bool there;	/* the last look saw it */
+	bool to_read;
+	bool known;	/* for the index */
+	bool usable;	/* subject is of the calibration in use */
+	bool no_room;	/* there was no handle for it */
+	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
 	struct np_subject subject;
-	int32_t profile;      /* handle; -1: none yet */
+	struct np_said said;
 };
 
 struct np_catalog {
-	char store_dir[PATH_MAX];
-	char cluster[256];
+	char *store_dir, *cluster;
 	struct np_place_conf conf;
-	struct np_listed *listed;
-	size_t n;
-	double scanned_sec; /* monotonic */
-	bool rescan;	    /* somebody wants what was not found yet */
+	const struct np_clock *clock;
+	struct np_clock real;
+
+	struct np_cat_map owners, apps, wants;
+	size_t n_to_read;
+	double uids_due;
+	double cost_sec;     /* of looking at every owner once */
+	double idle_until[2]; /* no owner is due before: any, wanted */
+	size_t cursor[2];
+	struct np_said uids_said;
+
 	bool calibrated;
 	struct np_calibration cal;
-	struct timespec fabric_mtime;
-	struct np_err why; /* not calibrated */
-	struct np_predictor *predictor;
+	struct np_predictor *models;
+	struct np_store_stamp cal_stamp;
+	double cal_due, cal_again;
+	int cal_rc; /* of the last attempt */
+	struct np_err cal_err;
+	struct np_said cal_said;
+	struct np_err fabric; /* what is in use, in words */
+
 	struct np_conflict *conflict;
-	/* What was handed out last: both of one moment. */
-	struct np_press *table;
-	struct np_app_index *index;
-	char fabric[NP_ERR_LEN + 16];
+	struct np_cat_app *by_handle[NP_CONFLICT_MAX_PROFILES];
+	size_t n_handles;
+	bool asked_wanted, asked_all; /* nothing is missing */
+
+	bool trouble; /* nothing can be used */
+	struct np_err why; /* of the trouble */
+	bool changed; /* since the last refresh */
+	struct np_app_index *index; /* NULL: to be made anew */
+
+	/* During a refresh. */
+	struct np_store *store;
+	np_store_warn_f *warn;
+	void *warn_arg;
+	size_t n_warned;
+	struct np_said *saying;
 };
 
-/* Find what is there; every few seconds, or at once for what is wanted. */
-int np_catalog_scan(struct np_catalog *c, struct np_store *s, double now_sec,
-		    struct np_err *err);
+double np_catalog_now(const struct np_catalog *c);
+
+/* Tell of a place that is being read, unless that was told before. */
+void np_catalog_say(struct np_catalog *c, const char *line);
+
+/* The index is out of date. */
+void np_catalog_reindex(struct np_catalog *c);
+int np_catalog_make_index(const struct np_catalog *c,
+			  struct np_app_index **out);
+
+bool np_catalog_is_wanted(const struct np_catalog *c, double until);
+void np_catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
+			    bool to_read);
 
 /*
- * Read what changed, the wanted first, until the time is up.  *more: there is
- * something left.  Returns 0 or -ENOMEM.
+ * May what changed then and was read now have changed again since without a
+ * new stamp?  Time stamps are coarse, a hundredth of a second here, a second
+ * there, and so such a directory is read once more NP_CAT_RACY_SEC later.
  */
-int np_catalog_read(struct np_catalog *c, struct np_store *s, double until_sec,
-		    np_store_warn_f *warn, void *arg, bool *changed,
-		    bool *more);
+#define NP_CAT_RACY_SEC 3.0
+bool np_catalog_racy(const struct np_store_stamp *s);
+bool np_catalog_same_stamp(const struct np_store_stamp *a,
+			   const struct np_store_stamp *b);
 
-/* The calibration, if it changed.  Returns 0 or -errno with err. */
-int np_catalog_calibrate(struct np_catalog *c, struct np_store *s,
-			 bool *changed, struct np_err *err);
+/* Load the calibration if it is due; returns 0 or -errno with err. */
+int np_catalog_calibrate(struct np_catalog *c, struct np_err *err);
+void np_catalog_uncalibrate(struct np_catalog *c);
 
-/* One application on the calibration; tells whether it says something else
- * than before. */
-int np_catalog_judge(struct np_catalog *c, struct np_listed *l, bool *changed);
-void np_listed_clear(struct np_listed *l);
+/* The next owner to look at, or NULL. */
+struct np_cat_owner *np_catalog_due(struct np_catalog *c, bool wanted);
+struct np_cat_owner *np_catalog_owner(struct np_catalog *c, int64_t owner);
+int np_catalog_look(struct np_catalog *c, struct np_cat_owner *o,
+		    struct np_err *err);
+int np_catalog_look_uids(struct np_catalog *c, struct np_err *err);
+/* All are to be looked at anew, and none is there until then. */
+void np_catalog_doubt(struct np_catalog *c);
 
-/* Monotonic. */
-double np_catalog_now(void);
+/* The next application to read, or NULL. */
+struct np_cat_app *np_catalog_next(const struct np_catalog *c, bool wanted);
+int np_catalog_read(struct np_catalog *c, struct np_cat_app *a,
+		    struct np_err *err);
+void np_catalog_drop_subject(struct np_cat_app *a);
+
+/* Is a kept rather than b, where there is no room for both? */
+bool np_catalog_outranks(const struct np_catalog *c, const struct np_cat_app *a,
+			 const struct np_cat_app *b);
+/* Give it a handle; a->no_room if others are kept rather. */
+int np_catalog_take_handle(struct np_catalog *c, struct np_cat_app *a,
+			   struct np_err *err);
+/* What is answered about it no longer holds. */
+void np_catalog_forget(struct np_catalog *c, const struct np_cat_app *a);
+bool np_catalog_has_room(const struct np_catalog *c);
+
+/* Ask some of what is missing. */
+void np_catalog_ask(struct np_catalog *c, bool wanted);
+int np_catalog_answer(void *arg, uint32_t victim, uint32_t co,
+		      enum np_contact contact, double *slowdown);
 
 #endif

@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "np_place_keys.h"
+#include "np_conf_key.h"
 #include "np_read.h"
 #include "np_store.h"
 
@@ -19,7 +19,7 @@
 #define NP_LIBEXECDIR "/usr/local/libexec/netprof"
 #endif
 
-#define MAX_KEY 32
+#define MAX_KEY 32 /* shown of a name that is none */
 #define MAX_FILE 65536 /* bytes; the sample has three thousand */
 
 static int set_yesno(const char *v, void *field)
@@ -104,14 +104,9 @@ static int set_ucx(const char *v, void *field)
 	return 0;
 }
 
-static const struct key {
-	const char *name;
-	int (*set)(const char *value, void *field);
-	size_t offset;
-	const char *expected;
-} keys[] = {
+static const struct np_conf_key keys[] = {
 #define KEY(name, set, field, expected) \
-	{ name, set, offsetof(struct np_conf, field), expected }
+	{ name, set, offsetof(struct np_conf, field), expected, NULL }
 	KEY("Enabled", set_yesno, enabled, "yes or no"),
 	KEY("Store", set_dir, store, "an absolute directory"),
 	KEY("BinDir", set_dir, bindir, "an absolute directory"),
@@ -128,30 +123,10 @@ static const struct key {
 	KEY("Transports", set_ucx, transports,
 	    "a list as for UCX_TLS, such as tcp,self, without spaces"),
 	KEY("MaxRuns", set_max_runs, max_runs, "a number from 1 to 1000"),
-	KEY("Placement", np_place_set_mode, place,
-	    "off, advise, prefer or enforce"),
-	KEY("PlacementPartition", np_place_set_partition, place,
-	    "PARTITION:MODE, such as batch:enforce; 64 at most"),
-	KEY("MaxSlowdown", np_place_set_slowdown, place,
-	    "a percentage from 0% to 10000%, such as 10%"),
-	KEY("MaxDefer", np_place_set_defer, place,
-	    "a time from 1s to 365 days with its unit, such as 1h"),
-	KEY("PlacementInterval", np_place_set_interval, place,
-	    "a time from 100ms to 1h with its unit, such as 2s"),
-	KEY("UnknownAs", np_place_set_unknown, place,
-	    "an application, or none"),
-	KEY("TrustedUsers", np_place_set_trusted, place,
-	    "users or uids with ',' between them; 64 at most"),
-	KEY("JobNameApp", np_place_set_job_name, place,
-	    "PATTERN:APPLICATION, such as lmp_*:lammps; 64 at most"),
-	KEY("CommentApp", np_place_set_comment, place,
-	    "PATTERN:APPLICATION, such as *lammps*:lammps; 64 at most"),
 #undef KEY
 };
 
 _Static_assert(NP_STORE_MAX_RUNS == 1000, "the text for MaxRuns says 1000");
-_Static_assert(NP_PLACE_MAX_PARTITIONS == 64 && NP_PLACE_MAX_RULES == 64 &&
-	       NP_PLACE_MAX_TRUSTED == 64, "the texts say 64 at most");
 
 void np_conf_init(struct np_conf *c)
 {
@@ -184,32 +159,32 @@ int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err)
 	char value[PATH_MAX + 1];
 	const char *name, *v;
 	size_t nlen, vlen;
+	int shown, rc;
 
 	if (!eq)
 		return np_errf(err, -EINVAL, "\"%.80s\": expected Key=Value",
 			       assignment);
 	nlen = (size_t)(eq - assignment);
 	name = trim(assignment, &nlen);
+	shown = nlen < MAX_KEY ? (int)nlen : MAX_KEY;
 	vlen = strlen(eq + 1);
 	v = trim(eq + 1, &vlen);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++) {
-		const struct key *k = &keys[i];
-
-		if (strlen(k->name) != nlen || strncasecmp(k->name, name, nlen))
-			continue;
-		if (vlen < sizeof(value)) {
-			memcpy(value, v, vlen);
-			value[vlen] = '\0';
-			if (!k->set(value, (char *)c + k->offset))
-				return 0;
-		}
-		return np_errf(err, -EINVAL, "%s=%.*s: expected %s", k->name,
-			       (int)(vlen < 80 ? vlen : 80), v, k->expected);
-	}
+	if (vlen >= sizeof(value))
+		return np_errf(err, -EINVAL, "%.*s=%.40s...: expected at most "
+			       "%zu characters", shown, name, v,
+			       sizeof(value) - 1);
+	memcpy(value, v, vlen);
+	value[vlen] = '\0';
+	rc = np_conf_key_set(keys, NP_ARRAY_SIZE(keys), c, name, nlen, value,
+			     err);
+	if (rc == -ENOENT)
+		rc = np_conf_key_set(np_place_keys, np_n_place_keys, &c->place,
+				     name, nlen, value, err);
+	if (rc != -ENOENT)
+		return rc;
 	return np_errf(err, -EINVAL,
-		       "%.*s=%.*s: no such key, see netprof.conf(5)",
-		       (int)(nlen < MAX_KEY ? nlen : MAX_KEY), name,
-		       (int)(vlen < 80 ? vlen : 80), v);
+		       "%.*s=%.80s: no such key, see netprof.conf(5)", shown,
+		       name, value);
 }
 
 /* One line of a file: cut the comment, skip what is empty. */

@@ -30,7 +30,7 @@ struct np_conf {
 	char net_devices[128];	 /* NetDevices=eth0: UCX_NET_DEVICES */
 	char transports[128];	 /* Transports=tcp,self: UCX_TLS */
 	uint32_t max_runs;	 /* MaxRuns=1000 kept per application */
-	struct np_place_conf place; /* the keys of job_submit/netprof */
+	struct np_place_conf place; /* how jobs are placed */
 };
 
 /* The built-in defaults. */
@@ -56,9 +56,11 @@ int np_conf_from_environment(struct np_conf *c, struct np_err *err);
 
 /*
  * "250us", "1.5s", "2m", "1h": seconds; a unit is required.  "4K", "1M", "512": bytes.
+ * "10%", "2.5%": a fraction, 0.1 and 0.025; the % is required.
  * Return 0, -EINVAL (not such a value) or -ERANGE.
  */
 int np_duration_parse(const char *text, double *sec);
 int np_bytes_parse(const char *text, uint64_t *bytes);
+int np_percent_parse(const char *text, double *fraction);
 
 #endif

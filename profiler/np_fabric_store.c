@@ -204,6 +204,29 @@ int np_fabric_store_load(struct np_store *store, const char *cluster,
 	return 0;
 }
 
+int np_fabric_store_look(struct np_store *s, const char *cluster,
+			 struct np_store_stamp *out, struct np_err *err)
+{
+	struct search any = { .store = s };
+	char name[NP_APP_MAX + 1];
+	struct np_dir d;
+	struct stat st;
+	int rc;
+
+	name_of(cluster, name);
+	rc = np_dir_open_fabric(s, name, false, &d, err);
+	if (rc == -ENOENT)
+		return none(&any, cluster, err);
+	if (rc)
+		return rc;
+	if (fstat(d.fd, &st))
+		rc = np_errf(err, -errno, "%s: %s", d.path, strerror(errno));
+	else
+		*out = np_stamp_of(&st);
+	np_dir_close(&d);
+	return rc;
+}
+
 /* DATE.json in UTC; -EINVAL for a date that cannot be. */
 static int file_name(double date, char *buf, size_t len)
 {

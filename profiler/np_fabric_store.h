@@ -71,6 +71,14 @@ int np_fabric_store_load(struct np_store *s, const char *cluster,
 			 struct np_err *err);
 
 /*
+ * The stamp of the directory of a cluster's calibrations: as long as it is the
+ * same, so is what np_fabric_store_load() of that cluster gives.
+ * Returns 0, or with err -ENOENT (there is none), -EACCES or another -errno.
+ */
+int np_fabric_store_look(struct np_store *s, const char *cluster,
+			 struct np_store_stamp *out, struct np_err *err);
+
+/*
  * Parse one calibration; path names it in messages.  Returns 0, or with err
  * what np_measured_parse() gives, also for programs in it, a scope, level,
  * leaf or number that cannot be.

@@ -1,34 +1,37 @@
 #include "np_place_conf.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <ctype.h>
 #include <fnmatch.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "np_conf.h"
-#include "np_place_keys.h"
+#include "np_conf_key.h"
 
-#define YEAR_SEC (365 * 86400.0)
-#define MAX_PERCENT 10000
+#define MAX_USER 64
+#define PW_BYTES 16384 /* for one entry of the user database */
 
-static const char *const modes[] = {
-	[NP_MODE_OFF] = "off", [NP_MODE_ADVISE] = "advise",
-	[NP_MODE_PREFER] = "prefer", [NP_MODE_ENFORCE] = "enforce",
+static const char *const mode_names[] = {
+	[NP_MODE_OFF] = "off",
+	[NP_MODE_ADVISE] = "advise",
+	[NP_MODE_PREFER] = "prefer",
+	[NP_MODE_ENFORCE] = "enforce",
 };
 
 const char *np_mode_name(enum np_mode mode)
 {
-	return modes[mode];
+	return mode_names[mode];
 }
 
 void np_place_conf_init(struct np_place_conf *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->mode = NP_MODE_OFF;
-	c->max_slowdown = 0.10;
+	c->max_slowdown = 0.1;
 	c->max_defer_sec = 3600;
 	c->interval_sec = 2;
 }
@@ -42,186 +45,249 @@ enum np_mode np_place_conf_mode(const struct np_place_conf *c,
 	return c->mode;
 }
 
+bool np_place_conf_at_work(const struct np_place_conf *c)
+{
+	if (c->mode != NP_MODE_OFF)
+		return true;
+	for (size_t i = 0; i < c->n_partitions; i++)
+		if (c->partition[i].mode != NP_MODE_OFF)
+			return true;
+	return false;
+}
+
+static bool matches(const struct np_place_rule *r, const char *text)
+{
+	return text && *text &&
+	       strnlen(text, NP_PLACE_TEXT_MAX + 1) <= NP_PLACE_TEXT_MAX &&
+	       !fnmatch(r->pattern, text, 0);
+}
+
 const char *np_place_conf_app(const struct np_place_conf *c,
 			      const char *job_name, const char *comment)
 {
-	for (size_t i = 0; i < c->n_rules; i++) {
-		const struct np_place_rule *r = &c->rule[i];
-		const char *text = r->what == NP_PLACE_COMMENT ? comment :
-								 job_name;
-
-		if (text && !fnmatch(r->pattern, text, 0))
-			return r->app;
-	}
+	for (size_t i = 0; i < c->n_rules; i++)
+		if (matches(&c->rule[i], c->rule[i].what == NP_PLACE_JOB_NAME ?
+			    job_name : comment))
+			return c->rule[i].app;
 	return NULL;
 }
 
-static int take_mode(const char *v, enum np_mode *mode)
+static int set_mode(const char *v, void *field)
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(modes); i++)
-		if (!strcasecmp(v, modes[i])) {
-			*mode = (enum np_mode)i;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(mode_names); i++)
+		if (!strcasecmp(v, mode_names[i])) {
+			*(enum np_mode *)field = (enum np_mode)i;
 			return 0;
 		}
 	return -EINVAL;
 }
 
-int np_place_set_mode(const char *v, void *field)
+static int set_slowdown(const char *v, void *field)
 {
-	return take_mode(v, &((struct np_place_conf *)field)->mode);
+	double fraction;
+
+	if (np_percent_parse(v, &fraction) || fraction > 100)
+		return -EINVAL;
+	*(double *)field = fraction;
+	return 0;
 }
 
-/* What stands before the last ':', if it is a name of at most max bytes. */
-static int take_left(const char *v, const char **right, char *left, size_t max)
+static int set_time(const char *v, double least, double most, void *field)
 {
+	double sec;
+
+	if (np_duration_parse(v, &sec) || sec < least || sec > most)
+		return -EINVAL;
+	*(double *)field = sec;
+	return 0;
+}
+
+static int set_defer(const char *v, void *field)
+{
+	return set_time(v, 1, 365 * 86400.0, field);
+}
+
+static int set_interval(const char *v, void *field)
+{
+	return set_time(v, 0.1, 3600, field);
+}
+
+static int set_unknown(const char *v, void *field)
+{
+	bool none = !strcasecmp(v, "none");
+
+	if (!none && np_app_check(v, NULL))
+		return -EINVAL;
+	strcpy(field, none ? "" : v);
+	return 0;
+}
+
+static bool is_partition(const char *name, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!isgraph((unsigned char)name[i]) || name[i] == ',')
+			return false;
+	return len && len <= NP_PLACE_NAME_MAX;
+}
+
+static int add_partition(void *conf, const char *v, struct np_err *why)
+{
+	struct np_place_conf *c = conf;
 	const char *colon = strrchr(v, ':');
-	size_t len;
-
-	if (!colon)
-		return -EINVAL;
-	len = (size_t)(colon - v);
-	if (!len || len > max)
-		return -EINVAL;
-	memcpy(left, v, len);
-	left[len] = '\0';
-	*right = colon + 1;
-	return 0;
-}
-
-int np_place_set_partition(const char *v, void *field)
-{
-	struct np_place_conf *c = field;
-	char name[NP_PLACE_NAME_MAX + 1];
+	size_t len = colon ? (size_t)(colon - v) : 0, i = 0;
 	enum np_mode mode;
-	const char *right;
-	size_t i = 0;
 
-	if (take_left(v, &right, name, NP_PLACE_NAME_MAX) ||
-	    take_mode(right, &mode))
-		return -EINVAL;
-	while (i < c->n_partitions && strcmp(c->partition[i].name, name))
-		i++;
-	if (i == NP_PLACE_MAX_PARTITIONS)
-		return -E2BIG;
-	if (i == c->n_partitions)
-		c->n_partitions++;
-	strcpy(c->partition[i].name, name);
-	c->partition[i].mode = mode;
-	return 0;
-}
-
-int np_place_set_slowdown(const char *v, void *field)
-{
-	char *end;
-	double percent = strtod(v, &end);
-
-	if (end == v || strcmp(end, "%") || !(percent >= 0 &&
-					      percent <= MAX_PERCENT))
-		return -EINVAL;
-	((struct np_place_conf *)field)->max_slowdown = percent / 100;
-	return 0;
-}
-
-int np_place_set_defer(const char *v, void *field)
-{
-	double sec;
-
-	if (np_duration_parse(v, &sec) || sec < 1 || sec > YEAR_SEC)
-		return -EINVAL;
-	((struct np_place_conf *)field)->max_defer_sec = sec;
-	return 0;
-}
-
-int np_place_set_interval(const char *v, void *field)
-{
-	double sec;
-
-	if (np_duration_parse(v, &sec) || sec < 0.1 || sec > 3600)
-		return -EINVAL;
-	((struct np_place_conf *)field)->interval_sec = sec;
-	return 0;
-}
-
-int np_place_set_unknown(const char *v, void *field)
-{
-	struct np_place_conf *c = field;
-
-	if (!strcasecmp(v, "none")) {
-		c->unknown_as[0] = '\0';
+	if (!*v) {
+		memset(c->partition, 0, sizeof(c->partition));
+		c->n_partitions = 0;
 		return 0;
 	}
-	if (np_app_check(v, NULL))
-		return -EINVAL;
-	strcpy(c->unknown_as, v);
+	if (!is_partition(v, len) || set_mode(colon + 1, &mode))
+		return np_errf(why, -EINVAL, "expected PARTITION:MODE, a mode "
+			       "being off, advise, prefer or enforce");
+	while (i < c->n_partitions &&
+	       (strlen(c->partition[i].name) != len ||
+		memcmp(c->partition[i].name, v, len)))
+		i++;
+	if (i == NP_PLACE_MAX_PARTITIONS)
+		return np_errf(why, -EINVAL, "one too many, expected at most "
+			       "%d partitions", NP_PLACE_MAX_PARTITIONS);
+	memcpy(c->partition[i].name, v, len);
+	c->partition[i].mode = mode;
+	if (i == c->n_partitions)
+		c->n_partitions++;
 	return 0;
 }
 
-/* A number, or the name of a user. */
-static int take_uid(const char *word, uint32_t *uid)
+/* Digits are a uid and need no look-up. */
+static int uid_of(const char *user, uint32_t *uid)
 {
-	unsigned long n;
-	char *end;
+	char room[PW_BYTES], *end;
+	struct passwd pw, *found = NULL;
+	unsigned long long n;
 
-	if (isdigit((unsigned char)*word)) {
-		n = strtoul(word, &end, 10);
-		if (*end || n >= UINT32_MAX)
+	if (isdigit((unsigned char)*user)) {
+		errno = 0;
+		n = strtoull(user, &end, 10);
+		if (*end || errno || n >= UINT32_MAX)
 			return -EINVAL;
 		*uid = (uint32_t)n;
-	} else {
-		const struct passwd *pw = getpwnam(word);
-
-		if (!pw)
-			return -EINVAL;
-		*uid = pw->pw_uid;
+		return 0;
 	}
+	if (!*user ||
+	    getpwnam_r(user, &pw, room, sizeof(room), &found) || !found)
+		return -ENOENT;
+	*uid = pw.pw_uid;
 	return 0;
 }
 
-int np_place_set_trusted(const char *v, void *field)
+static int add_user(struct np_place_conf *c, const char *user,
+		    struct np_err *why)
 {
-	struct np_place_conf *c = field;
-	uint32_t uid[NP_PLACE_MAX_TRUSTED];
+	uint32_t uid;
+
+	if (uid_of(user, &uid))
+		return np_errf(why, -EINVAL, "\"%s\" is no user, expected uids "
+			       "or names of users, with commas", user);
+	for (size_t i = 0; i < c->n_trusted; i++)
+		if (c->trusted[i] == uid)
+			return 0;
+	if (c->n_trusted == NP_PLACE_MAX_TRUSTED)
+		return np_errf(why, -EINVAL, "\"%s\" is one too many, expected "
+			       "at most %d users", user, NP_PLACE_MAX_TRUSTED);
+	c->trusted[c->n_trusted++] = uid;
+	return 0;
+}
+
+static int add_users(void *conf, const char *v, struct np_err *why)
+{
+	struct np_place_conf *c = conf;
+	size_t before = *v ? c->n_trusted : 0;
+	char user[MAX_USER + 1];
+	int rc = 0;
+
+	c->n_trusted = before;
+	for (const char *next = v; !rc && *v; v = next) {
+		size_t len = strcspn(v, ",");
+
+		next = v + len + (v[len] == ',');
+		len = len <= MAX_USER ? len : MAX_USER;
+		memcpy(user, v, len);
+		user[len] = '\0';
+		rc = add_user(c, user, why);
+	}
+	while (c->n_trusted > before && rc)
+		c->trusted[--c->n_trusted] = 0;
+	return rc;
+}
+
+static void forget_rules(struct np_place_conf *c, enum np_place_what what)
+{
 	size_t n = 0;
 
-	while (*v) {
-		size_t len = strcspn(v, ",");
-		char word[64];
-
-		if (!len || len >= sizeof(word) || n == NP_PLACE_MAX_TRUSTED)
-			return -EINVAL;
-		memcpy(word, v, len);
-		word[len] = '\0';
-		if (take_uid(word, &uid[n++]))
-			return -EINVAL;
-		v += len + (v[len] == ',');
-	}
-	memcpy(c->trusted, uid, n * sizeof(*uid));
-	c->n_trusted = n;
-	return 0;
+	for (size_t i = 0; i < c->n_rules; i++)
+		if (c->rule[i].what != what)
+			c->rule[n++] = c->rule[i];
+	c->n_rules = n;
 }
 
-static int add_rule(const char *v, struct np_place_conf *c,
-		    enum np_place_what what)
+static int add_rule(struct np_place_conf *c, enum np_place_what what,
+		    const char *v, struct np_err *why)
 {
-	struct np_place_rule r = { .what = what };
-	const char *app;
+	struct np_place_rule *r = &c->rule[c->n_rules];
+	const char *colon = strrchr(v, ':');
+	size_t len = colon ? (size_t)(colon - v) : 0;
 
-	if (take_left(v, &app, r.pattern, NP_PLACE_PATTERN_MAX) ||
-	    np_app_check(app, NULL))
+	if (!*v) {
+		forget_rules(c, what);
+		return 0;
+	}
+	if (!len || len > NP_PLACE_PATTERN_MAX)
+		return np_errf(why, -EINVAL, "expected PATTERN:APP, a pattern "
+			       "of 1 to %d characters", NP_PLACE_PATTERN_MAX);
+	if (np_app_check(colon + 1, why))
 		return -EINVAL;
 	if (c->n_rules == NP_PLACE_MAX_RULES)
-		return -E2BIG;
-	strcpy(r.app, app);
-	c->rule[c->n_rules++] = r;
+		return np_errf(why, -EINVAL, "one too many, expected at most "
+			       "%d of JobNameApp and CommentApp together",
+			       NP_PLACE_MAX_RULES);
+	memset(r, 0, sizeof(*r));
+	r->what = what;
+	memcpy(r->pattern, v, len);
+	strcpy(r->app, colon + 1);
+	c->n_rules++;
 	return 0;
 }
 
-int np_place_set_job_name(const char *v, void *field)
+static int add_job_name(void *conf, const char *v, struct np_err *why)
 {
-	return add_rule(v, field, NP_PLACE_JOB_NAME);
+	return add_rule(conf, NP_PLACE_JOB_NAME, v, why);
 }
 
-int np_place_set_comment(const char *v, void *field)
+static int add_comment(void *conf, const char *v, struct np_err *why)
 {
-	return add_rule(v, field, NP_PLACE_COMMENT);
+	return add_rule(conf, NP_PLACE_COMMENT, v, why);
 }
+
+const struct np_conf_key np_place_keys[] = {
+#define SET(name, set, field, expected) \
+	{ name, set, offsetof(struct np_place_conf, field), expected, NULL }
+#define ADD(name, add) { name, NULL, 0, NULL, add }
+	SET("Placement", set_mode, mode, "off, advise, prefer or enforce"),
+	ADD("PlacementPartition", add_partition),
+	SET("MaxSlowdown", set_slowdown, max_slowdown,
+	    "a share from 0% to 10000%, such as 10%"),
+	SET("MaxDefer", set_defer, max_defer_sec,
+	    "a time from 1s to 8760h with its unit, such as 1h"),
+	SET("PlacementInterval", set_interval, interval_sec,
+	    "a time from 100ms to 1h with its unit, such as 2s"),
+	SET("UnknownAs", set_unknown, unknown_as,
+	    "the name of a published application, or none"),
+	ADD("TrustedUsers", add_users),
+	ADD("JobNameApp", add_job_name),
+	ADD("CommentApp", add_comment),
+#undef SET
+#undef ADD
+};
+
+const size_t np_n_place_keys = NP_ARRAY_SIZE(np_place_keys);

@@ -1,10 +1,13 @@
 /*
  * The keys of netprof.conf that say how jobs are placed; see netprof.conf(5).
- * Part of struct np_conf.  No I/O.
+ * Part of struct np_conf.  No I/O, but names of TrustedUsers are looked up
+ * when they are set.  Of a key that may be repeated, each adds to what was
+ * given before, and an empty value begins anew.
  */
 #ifndef NP_PLACE_CONF_H
 #define NP_PLACE_CONF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +20,7 @@
 #define NP_PLACE_MAX_TRUSTED 64
 #define NP_PLACE_NAME_MAX 63	 /* of a partition */
 #define NP_PLACE_PATTERN_MAX 127 /* of a pattern */
+#define NP_PLACE_TEXT_MAX 1024	 /* of a job name or comment that is matched */
 
 /* Jobs whose name or comment matches a pattern (fnmatch(3)) run app. */
 struct np_place_rule {
@@ -38,8 +42,9 @@ struct np_place_conf {
 				 decisions */
 	char unknown_as[NP_APP_MAX + 1]; /* UnknownAs=APP: a published profile;
 					    "" (UnknownAs=none): no load */
-	uint32_t trusted[NP_PLACE_MAX_TRUSTED]; /* TrustedUsers=UID,...: their
-						   profiles count as published */
+	uint32_t trusted[NP_PLACE_MAX_TRUSTED]; /* TrustedUsers=USER,...: uids
+			or names; their profiles keep others away as published
+			ones do; may be repeated */
 	size_t n_trusted;
 	struct np_place_rule rule[NP_PLACE_MAX_RULES]; /* JobNameApp=PATTERN:APP,
 			CommentApp=PATTERN:APP; may be repeated, the first that
@@ -53,12 +58,17 @@ void np_place_conf_init(struct np_place_conf *c); /* Placement=off */
 enum np_mode np_place_conf_mode(const struct np_place_conf *c,
 				const char *partition);
 
+/* Is there a partition whose mode is not off? */
+bool np_place_conf_at_work(const struct np_place_conf *c);
+
 /* "enforce" */
 const char *np_mode_name(enum np_mode mode);
 
 /*
- * The application of a job whose name and comment these are (NULL: none), by
- * the rules; NULL: no rule matches.
+ * The application of a job whose name and comment these are (NULL or "":
+ * none), by the rules; NULL: no rule matches.  A text of more than
+ * NP_PLACE_TEXT_MAX characters matches none: users choose them, and what it
+ * costs is to be bounded.
  */
 const char *np_place_conf_app(const struct np_place_conf *c,
 			      const char *job_name, const char *comment);

@@ -1,4 +1,4 @@
-/* Durations and sizes as people write them; declared in np_conf.h. */
+/* Durations, sizes and shares as people write them; declared in np_conf.h. */
 #include "np_conf.h"
 
 #include <errno.h>
@@ -63,6 +63,20 @@ int np_duration_parse(const char *text, double *sec)
 		return 0;
 	}
 	return -EINVAL;
+}
+
+int np_percent_parse(const char *text, double *fraction)
+{
+	uint64_t mantissa;
+	double ten_n;
+	int rc = parse_decimal(&text, &mantissa, &ten_n);
+
+	if (rc)
+		return rc;
+	if (strcmp(text, "%"))
+		return -EINVAL;
+	*fraction = (double)mantissa / (ten_n * 100);
+	return 0;
 }
 
 static int shift_of(char suffix)

@@ -136,15 +136,21 @@ static bool is_app_name(const char *name)
 	return !np_app_check(name, NULL);
 }
 
-/* Keep the names of directories that belong to whom they should. */
+/* Is it a directory that belongs to whom it should? */
+static bool is_trusted(const struct np_dir *d, const char *name,
+		       struct stat *st)
+{
+	return !fstatat(d->fd, name, st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISDIR(st->st_mode) && np_dir_trusts(d, st->st_uid);
+}
+
 static size_t keep_trusted(const struct np_dir *d, char **names, size_t n)
 {
 	size_t kept = 0;
 	struct stat st;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!fstatat(d->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISDIR(st.st_mode) && np_dir_trusts(d, st.st_uid))
+		if (is_trusted(d, names[i], &st))
 			names[kept++] = names[i];
 		else
 			free(names[i]);
@@ -174,6 +180,53 @@ int np_store_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
 	*names = found;
 	*n = count;
 	return 0;
+}
+
+/* Those of the sorted names that can be trusted, with their stamps. */
+static int stamp_all(const struct np_dir *d, char *const *names, size_t n,
+		     struct np_store_app **apps, size_t *n_apps)
+{
+	struct np_store_app *a = calloc(n + 1, sizeof(*a));
+	size_t kept = 0;
+	struct stat st;
+
+	if (!a)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (is_trusted(d, names[i], &st)) {
+			strcpy(a[kept].name, names[i]);
+			a[kept++].stamp = np_stamp_of(&st);
+		}
+	*apps = a;
+	*n_apps = kept;
+	return 0;
+}
+
+int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
+		  struct np_store_app **apps, size_t *n, struct np_err *err)
+{
+	char **names = NULL;
+	struct np_dir d = { .fd = -1 };
+	size_t n_names = 0;
+	bool cut;
+	int rc = np_dir_open(s, owner, uid, NULL, &d, err);
+
+	if (rc && rc != -ENOENT)
+		return rc;
+	if (!rc) {
+		rc = np_dir_names(&d, is_app_name, &names, &n_names, &cut, err);
+		if (rc) {
+			np_dir_close(&d);
+			return rc;
+		}
+	}
+	if (n_names)
+		qsort(names, n_names, sizeof(*names), by_name);
+	rc = stamp_all(&d, names, n_names, apps, n);
+	np_names_free(names, n_names);
+	if (d.fd >= 0)
+		np_dir_close(&d);
+	return rc ? np_errf(err, rc, "%s: out of memory", s->dir) : 0;
 }
 
 static bool uid_of_name(const char *name, uid_t *uid)

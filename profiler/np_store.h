@@ -97,6 +97,25 @@ int np_store_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
 		  char ***names, size_t *n, struct np_err *err);
 void np_names_free(char **names, size_t n);
 
+/* Tells one state of a directory from another. */
+struct np_store_stamp {
+	uint64_t dev, ino;
+	int64_t sec, nsec; /* of its last change, since 1970 */
+};
+
+/*
+ * The same with the stamp of each application's directory, which changes when
+ * a run is written, replaced or removed, as the store does it; not when a file
+ * is changed in place.  Cheap: no file is opened.
+ * *apps: array sorted by name; free() it.
+ */
+struct np_store_app {
+	char name[NP_APP_MAX + 1];
+	struct np_store_stamp stamp;
+};
+int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
+		  struct np_store_app **apps, size_t *n, struct np_err *err);
+
 /* The uids that have a directory, sorted; free() the array. */
 int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
 		  struct np_err *err);

@@ -21,6 +21,14 @@ bool np_dir_trusts(const struct np_dir *d, uid_t uid)
 	return uid == 0 || uid == d->store_owner;
 }
 
+struct np_store_stamp np_stamp_of(const struct stat *st)
+{
+	return (struct np_store_stamp){
+		.dev = st->st_dev, .ino = st->st_ino,
+		.sec = st->st_ctim.tv_sec, .nsec = st->st_ctim.tv_nsec,
+	};
+}
+
 void np_dir_close(struct np_dir *d)
 {
 	close(d->fd);

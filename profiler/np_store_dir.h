@@ -32,6 +32,10 @@ struct np_dir {
 	char path[NP_STORE_PATH];
 };
 
+/* Of a directory. */
+struct stat;
+struct np_store_stamp np_stamp_of(const struct stat *st);
+
 /* May what uid owns be trusted in this directory? */
 bool np_dir_trusts(const struct np_dir *d, uid_t uid);
 

@@ -339,6 +339,17 @@ int np_subject_make(const struct np_runs *runs, const struct np_calibration *c,
 	return rc;
 }
 
+void np_subject_detach(struct np_subject *s, const char *name)
+{
+	s->program.name = name;
+	s->fingerprint = NULL;
+}
+
+bool np_subject_has_data(const struct np_subject *s)
+{
+	return s->n_curve || s->n_pressure || s->program.latency.all.n;
+}
+
 void np_subject_free(struct np_subject *s)
 {
 	free(s->use);

@@ -64,6 +64,15 @@ int np_subject_make(const struct np_runs *runs, const struct np_calibration *c,
 		    struct np_subject *out);
 void np_subject_free(struct np_subject *s);
 
+/*
+ * Stand without the runs, which may be freed then: its fingerprint is no
+ * longer known.  name is borrowed instead.
+ */
+void np_subject_detach(struct np_subject *s, const char *name);
+
+/* Has a model anything to go by, of it as a victim or as a co-runner? */
+bool np_subject_has_data(const struct np_subject *s);
+
 /* "beside other jobs" and so on, for lists of what was left out. */
 const char *np_subject_why(enum np_subject_use use);
 

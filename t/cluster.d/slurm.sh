@@ -149,17 +149,27 @@ log_of() { # PLACE
 	esac
 }
 
+# Each node has its part of the processors, as if they were its own: programs on
+# different nodes shall meet in the network only.
+node_owns() { # PLACE: a command prefix
+	local i=${1#n} n
+
+	n=$(nproc --all)
+	echo "taskset -c $((i * n / $(node_count)))"
+}
+
 # In the foreground, so that we know its pid; what it says before it has a log
 # goes to a file of its own.
 start_daemon() { # PLACE
-	local d log
+	local d log own=
 	d=$(daemon_of "$1")
+	[ "$d" != slurmd ] || own=$(node_owns "$1")
 	log=$RUNDIR/log/$(log_of "$1")
 	: >>"$log.log"
 	[ "$d" = slurmd ] || chown slurm: "$log.log"
 	mkdir -p "$RUNDIR/spool/$1"
-	# shellcheck disable=SC2016
-	in_place "$1" bash -c 'setsid "$1" -D -L "$2.log" </dev/null >"$2.out" 2>&1 &
+	# shellcheck disable=SC2016,SC2086
+	in_place "$1" $own bash -c 'setsid "$1" -D -L "$2.log" </dev/null >"$2.out" 2>&1 &
 		echo $! >"$3"' - "$d" "$log" "$RUNDIR/pid/$1.daemon"
 }
 

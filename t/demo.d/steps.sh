@@ -6,15 +6,22 @@ say() {
 	printf '\n\033[1m== %s\033[0m\n' "$*"
 }
 
-# Show a command as the user would type it, then run it as alice.
-as_alice() {
-	printf '\033[2malice@login$\033[0m %s\n' "$*"
-	t/cluster run -- bash -c "cd && $*"
+# USER COMMAND: show it as the user would type it, then run it.
+as() {
+	local user=$1 prompt=$
+	shift
+	[ "$user" != root ] || prompt='#'
+	printf '\033[2m%s@login%s\033[0m %s\n' "$user" "$prompt" "$*"
+	t/cluster run --user "$user" -- bash -c "cd && $*"
 }
 
 start_cluster() {
+	local conf
+	conf=$(mktemp)
+	printf '%s\n' Placement=enforce PlacementInterval=500ms >"$conf"
 	say "starting Slurm on 8 nodes under 2 leaf switches, in namespaces"
-	t/cluster up --netprof "$BUILD"
+	t/cluster up --netprof "$BUILD" --netprof-conf "$conf"
+	rm "$conf"
 }
 
 stop_cluster() {
@@ -22,50 +29,80 @@ stop_cluster() {
 	t/cluster down
 }
 
-measure_idle() {
-	say "the network at rest, as a reference (12 s)"
-	as_alice "srun -N4 --netprofile=idle sleep 12"
+# Once per cluster, by an administrator: much shorter than usual.
+calibrate() {
+	say "how the interference levels press on each other here (40 s)"
+	as root "salloc -Q -N4 -w n[0-3] --exclusive netprof calibrate \
+		--levels=c0,c5 --repeats=1 --seconds=1.5 --probe-seconds=4"
 }
 
-# Three programs that nobody here wrote, each on one leaf switch.
+# Two programs that nobody here wrote, each on a leaf switch of its own: alone,
+# and beside two levels on the other nodes of the leaf.
 submit_jobs() {
-	say "three LAMMPS jobs, flagged: only --netprofile=NAME is new"
+	say "two LAMMPS programs, flagged: only --netprofile=NAME is new"
+	job_script melt "lmp -in $LMP/melt/in.melt -log none"
 	t/cluster run -- bash -c \
-		"sed 's/^run.*/run 2500/' $LMP/melt/in.melt >long.melt"
-	batch melt "lmp -in $LMP/melt/in.melt -log none"
-	batch couette "lmp -in $LMP/flow/in.flow.couette -log none"
-	batch separate "nice -n 19 lmp -partition 4x1 -in long.melt -log none"
+		"sed 's/^run.*/run 3000/' $LMP/flow/in.flow.couette >couette.in"
+	job_script couette "lmp -in couette.in -log none"
+	for app in melt couette; do
+		as alice "sbatch --netprofile=$app $app.sh"
+		for level in c0 c5; do
+			as alice "sbatch --netprofile=$app" \
+				"--netprofile-compress=$level $app.sh"
+		done
+	done
 }
 
-# NAME COMMAND: a job of 4 nodes that runs it.  One at a time, so that each
-# profile is of one program.
-batch() {
+# NAME COMMAND: a job of 4 nodes that runs it on two.  One at a time, so that
+# each profile is of one program.
+job_script() {
 	t/cluster run -- bash -c "cd && cat >$1.sh" <<-END
 		#!/bin/sh
-		#SBATCH -N4 -n4 --output=/dev/null
-		#SBATCH --job-name=demo --dependency=singleton
-		srun --mpi=pmix $2
+		#SBATCH -N4 --exclusive --output=/dev/null
+		#SBATCH --job-name=$1 --dependency=singleton
+		srun -N2 -n2 --mpi=pmix $2
 	END
-	as_alice "sbatch --netprofile=$1 $1.sh"
+}
+
+jobs_left() {
+	t/cluster run -- squeue -h -u alice -o '%j' | wc -l
 }
 
 watch_jobs() {
-	local left
+	local left begin=$SECONDS
 
 	say "waiting for them (about a minute)"
-	for _ in $(seq 170); do
-		left=$(t/cluster run -- squeue -h -u alice -o '%j' | wc -l)
-		[ "$left" != 0 ] || break
-		printf '\r%3d s, %s jobs left ' "$SECONDS" "$left"
+	while left=$(jobs_left) && [ "$left" != 0 ] &&
+		[ $((SECONDS - begin)) -lt 120 ]; do
+		printf '\r%3d s, %s jobs left ' $((SECONDS - begin)) "$left"
 		sleep 1
 	done
 	echo
 }
 
 show_profiles() {
-	say "what each of them does to its leaf switch"
-	as_alice "netprof list"
-	for app in melt couette separate; do
-		as_alice "netprof show $app"
+	say "what they do to a leaf switch, and what they do to each other"
+	as alice "netprof list"
+	as alice "netprof show couette"
+	as alice "netprof matrix"
+}
+
+# Both would fit under one leaf switch, where Slurm packs them.
+place_jobs() {
+	local id
+
+	say "an administrator trusts these profiles, and lets them place jobs"
+	for app in melt couette; do
+		as root "netprof publish alice/$app"
 	done
+	sleep 6 # the plugin looks at the store every five seconds
+	say "both programs, two nodes each: one leaf switch would hold them"
+	as alice "sbatch -N2 --netprofile=melt -J melt --wrap 'sleep 12'"
+	as alice "sbatch -N2 --netprofile=couette -J couette --wrap 'sleep 12'"
+	sleep 2
+	as alice "squeue -o '%.6i %.9j %.9T %N'"
+	id=$(t/cluster run -- squeue -h -n couette -o %i | head -1)
+	as alice "netprof explain $id"
+	as alice "netprof status"
+	t/cluster run -- scancel -u alice
 }

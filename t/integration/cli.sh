@@ -22,13 +22,25 @@ setup() {
 	mkdir -p "$S/store/users/$MY_UID" "$S/store/published"
 	cp -r "$ROOT"/t/data/store/own/. "$S/store/users/$MY_UID"
 	cp -r "$ROOT"/t/data/store/published/. "$S/store/published"
-	cp -r "$ROOT"/t/data/store/fabric "$S/store"
-	find "$S/store/users" -name '*.json' \
+	cp -r "$ROOT"/t/data/store/fabric "$ROOT"/t/data/placement "$S/store"
+	find "$S/store/users" "$S/store/placement" -name '*.json*' \
 		-exec sed -i "s/\"uid\":1000,/\"uid\":$MY_UID,/" {} +
 	chmod -R go+rX "$S/store"
 	export NETPROF_STORE=$S/store NETPROF_CONF=/dev/null TZ=UTC \
-		LC_ALL=C.UTF-8 PATH="$S/bin:$PATH"
+		LC_ALL=C.UTF-8 PATH="$S/bin:$PATH" NETPROF_NOW=1718186402
 	unset NO_COLOR
+}
+
+# setup, and a run of fft as job 4000, of 84 s beside jobs 3991 and 3992.
+setup_measured() {
+	local fft
+	setup
+	fft=$S/store/users/$MY_UID/fft
+	jq -c '.job_id = 4000 | .start = 1718182100 | .end = 1718182184 |
+		.neighbours = [{job_id: 3991, overlap_sec: 70},
+			       {job_id: 3992, overlap_sec: 5} |
+			       .leaf = "leaf0" | .nodes = "n4"]' \
+		"$fft"/*-3001.0.json >"$fft/20240612T084820Z-hpc-4000.0.json"
 }
 
 # run CMD...: its exit status in RC, its output in OUT and ERR
@@ -225,6 +237,21 @@ test_wrong_use_is_told_with_status_two() {
 		matrix --parsable
 		matrix --scope
 		show --scope=leaf fft
+		status lammps
+		status --csv
+		explain
+		explain lammps
+		explain 0
+		explain 12 13
+		explain 12_
+		explain 12_x
+		explain 4294967295
+		explain --all 12
+		check now
+		check --all
+		check --versions
+		release everything
+		release --all
 		help nosuch
 		help show list
 		version x
@@ -396,6 +423,316 @@ test_curves_of_another_scope_have_their_calibration() {
 	contains "curves of the leaf" "$(netprof show fft)" '^Hurts? '
 }
 
+test_what_placement_did_is_as_agreed() {
+	setup_measured
+	golden status.txt netprof status
+	golden status.json netprof status --json
+	golden status.parsable netprof status -P
+	golden explain-confined.txt netprof explain 4010
+	golden explain-deferred.txt netprof explain 4011_3
+	golden explain-unknown.txt netprof explain 4013
+	golden explain-advice.txt netprof explain 4015
+	golden explain-running.txt netprof explain 4002
+	golden explain-ended.txt netprof explain 3989_2
+	golden explain-measured.txt netprof explain 4000
+	golden explain-confined.json netprof explain --json 4010
+	golden explain-measured.json netprof explain --json 4000
+	golden explain-confined.parsable netprof explain -P 4010
+	golden explain-measured.parsable netprof explain -P 4000
+	equal "by its job id, too" "$(netprof explain 4012)" \
+		"$(netprof explain 4011_3)"
+}
+
+test_pages_on_placement_fit_a_terminal() {
+	local page
+	setup_measured
+	for page in status "explain 4010" "explain 4011_3" "explain 4013" \
+		"explain 4001" "explain 4002" "explain 4000" "explain 3990"; do
+		# shellcheck disable=SC2086
+		netprof $page >"$S/page"
+		between "columns of $page" "$(wc -L <"$S/page")" 20 80
+		between "lines of $page" "$(wc -l <"$S/page")" 2 24
+		! grep ' $' "$S/page" || fail "blanks at the end: $page"
+	done
+	for page in status "explain 4000" "explain 4010" "explain 4014" \
+		"explain 4001" "explain 4003"; do
+		# shellcheck disable=SC2086
+		netprof $page -P | awk -F'|' -v cmd="$page" 'NR == 1 { n = NF }
+			NF != n { print "why: " cmd ": " NF " fields, not " n; bad = 1 }
+			END { exit bad || NR < 2 }'
+	done
+}
+
+# 300 leaves and 200 jobs kept apart.
+large_state() {
+	jq -c '.leaves = [range(300) | {name: "leaf\(.)", n_nodes: 16, n_idle: 2,
+		n_jobs: 3, n_known: 2, strain: (. / 1000)}] |
+		.jobs += [range(200) as $i | .jobs[4] | .id = 5000 + $i]' \
+		"$S/store/placement/state.json" >"$S/large"
+	mv "$S/large" "$S/store/placement/state.json"
+}
+
+test_a_large_cluster_is_summarised() {
+	setup
+	large_state
+	run netprof status
+	between "lines" "$(wc -l <"$S/out")" 15 24
+	contains "the most strained first" "$OUT" '^leaf299 .*\+30 %$'
+	contains "other leaves" "$OUT" \
+		'^29[0-9] more leaves: 4[67][0-9]* nodes, 5[0-9]* idle, strain at most \+29 % \(--all\)$'
+	contains "other jobs" "$OUT" '^19[0-9] more \(--all\)$'
+	run netprof status --all
+	between "lines of all" "$(wc -l <"$S/out")" 500 520
+	[[ $OUT != *--all* ]] || fail "all is not all"
+}
+
+test_a_decision_that_is_old_is_no_decision() {
+	setup
+	export NETPROF_NOW=1718186431
+	contains "status" "$(netprof status)" '^Placement does not act: its last decision is 31\.0 s'
+	contains "explain" "$(netprof explain 4010)" '^Placement does not act'
+	equal "for programs" "$(netprof status --json | jq .stale)" true
+	export NETPROF_NOW=1718186400
+	echo 'PlacementInterval=1m' >"$S/conf"
+	sed -i 's/"interval_sec":2/"interval_sec":60/' "$S/store/placement/state.json"
+	NETPROF_NOW=1718186999
+	contains "rare decisions" "$(netprof status)" '^Placement enforces'
+}
+
+test_where_placement_never_decided_it_is_said() {
+	setup_measured
+	rm -r "$S/store/placement"
+	run netprof status
+	equal "status" "$RC $OUT" "1 "
+	contains "off" "$ERR" '^netprof: placement is off'
+	echo Placement=enforce >"$S/conf"
+	run env NETPROF_CONF="$S/conf" netprof status
+	equal "status" "$RC" 1
+	contains "asked for" "$ERR" 'placement has never written there; netprof check'
+	run netprof explain 4010
+	equal "explain" "$RC" 1
+	contains "explain" "$ERR" '^netprof: job 4010 is neither in the last decision \(never taken\)'
+	run netprof explain 4000
+	equal "a record is enough" "$RC" 0
+	contains "a record is enough" "$OUT" 'placement has not'
+	contains "a record is enough" "$OUT" 'neighbours cost it is not known'
+}
+
+test_damaged_state_is_told_in_a_line() {
+	setup_measured
+	head -c 700 "$ROOT/t/data/placement/state.json" >"$S/store/placement/state.json"
+	run netprof status
+	equal "status" "$RC $OUT" "1 "
+	equal "lines" "$(wc -l <"$S/err")" 1
+	contains "status" "$ERR" '^netprof: state.json: '
+	run netprof explain 4000
+	equal "what ended is known" "$RC" 0
+	contains "what is wrong" "$ERR" 'state.json'
+	sed 's/"schema":1/"schema":2/' "$ROOT/t/data/placement/state.json" \
+		>"$S/store/placement/state.json"
+	run netprof status
+	contains "a newer one" "$ERR" 'schema 2 is newer than 1'
+}
+
+test_jobs_that_are_not_found_are_told_where_was_looked() {
+	setup
+	run netprof explain 77
+	equal "exit status" "$RC $OUT" "1 "
+	equal "lines" "$(wc -l <"$S/err")" 1
+	contains "error" "$ERR" "^netprof: job 77 is neither in the last decision \(2 s ago\), nor .* records of $ME; "
+	run netprof explain 4011
+	equal "an array" "$ERR" "netprof: job 4011 is an array; ask for one of its tasks: 4011_3"
+	run netprof explain 4011_4
+	equal "another task" "$RC" 1
+	jq -c '.jobs[5].task = 4294967295' "$S/store/placement/state.json" >"$S/rest"
+	mv "$S/rest" "$S/store/placement/state.json"
+	run netprof explain 4011_4
+	equal "a task that was not split off yet" "$RC $ERR" "0 "
+	contains "a task that was not split off yet" "$OUT" '^Job 4012 \(halo\) is held back'
+}
+
+test_a_users_records_are_private_and_decisions_are_not() {
+	[ "$MY_UID" = 0 ] || return 0 # chown
+	setup_measured
+	chmod 2750 "$S/store/users/0"
+	run setpriv --reuid=12345 --regid=12345 --clear-groups netprof explain 4000
+	equal "exit status" "$RC $ERR" "0 "
+	contains "neighbours" "$OUT" '^3991 +NPmpi'
+	contains "the record" "$OUT" '^Measured +not at all'
+	chmod 640 "$S"/store/placement/*
+	run setpriv --reuid=12345 --regid=12345 --clear-groups netprof status
+	equal "where jobs are private" "$RC" 1
+	contains "where jobs are private" "$ERR" 'state.json: Permission denied'
+	chown 12345 "$S/store/placement/state.json"
+	run netprof status
+	contains "a foreign owner" "$ERR" 'owned by uid 12345.*not trusted'
+}
+
+# A Slurm that answers, with a store and programs as they should be.
+slurm_here() { # VERSION-OF-SLURMCTLD JOBSUBMITPLUGINS
+	local version=$((16#160508))
+	mkdir -p "$S/slurm" "$S/libexec" "$S/plugins"
+	printf '#!/bin/sh\necho slurm-wlm %s\n' "$1" >"$S/bin/slurmctld"
+	cat >"$S/bin/scontrol" <<-END
+		#!/bin/sh
+		[ "\$1" != --version ] || exec echo slurm-wlm $1
+		cat $S/slurm/config
+	END
+	cat >"$S/slurm/config" <<-END
+		ClusterName             = hpc
+		JobSubmitPlugins        = $2
+		PluginDir               = /nonexistent:$S/plugins
+		PlugStackConfig         = $S/slurm/plugstack.conf
+		SLURM_CONF              = $S/slurm/slurm.conf
+		SLURM_VERSION           = 22.05.8
+		SlurmUser               = $ME($MY_UID)
+		SlurmctldHost[0]        = $(hostname)(10.0.0.1)
+	END
+	echo "include $S/slurm/plugstack.d/*.conf" >"$S/slurm/plugstack.conf"
+	mkdir -p "$S/slurm/plugstack.d"
+	echo 'optional spank_netprof.so' >"$S/slurm/plugstack.d/netprof.conf"
+	plugin spank_netprof spank $version
+	plugin job_submit_netprof job_submit/netprof $version
+	printf '#!/bin/sh\necho "$@"\n' >"$S/libexec/netprof-release"
+	cp "$S/libexec/netprof-release" "$S/libexec/netprof-attend"
+	cp "$S/libexec/netprof-release" "$S/bin/netprof-impactb"
+	cp "$S/libexec/netprof-release" "$S/bin/netprof-compressionb"
+	chmod 755 "$S"/bin/* "$S"/libexec/*
+	chmod 3777 "$S/store/users"
+	chgrp "$(id -g)" "$S/store/users"
+	chmod 755 "$S/store/published" "$S/store/placement" "$S/store"
+	printf '%s\n' Placement=enforce "BinDir=$S/bin" "LibexecDir=$S/libexec" \
+		"Store=$S/store" >"$S/conf"
+	export NETPROF_CONF=$S/conf
+}
+
+plugin() { # NAME TYPE VERSION
+	printf 'const char plugin_type[] = "%s";
+		const unsigned plugin_version = %s;\n' "$2" "$3" |
+		cc -shared -x c -o "$S/plugins/$1.so" -
+}
+
+# finding RESULT ABOUT TEXT [REMEDY]: netprof check says so
+finding() {
+	run netprof check -P
+	grep -E "^$1\\|$2\\|" <<<"$OUT" | grep -E -- "$3" | grep -qE -- "${4-}" ||
+		fail "no $1 on $2 with '$3' and '${4-}' in: $OUT"
+	equal "exit status of $1" "$RC" "$([ "$1" = problem ] && echo 1 || echo 0)"
+}
+
+test_check_finds_nothing_where_all_is_well() {
+	setup
+	slurm_here 22.05.8 lua,netprof
+	run netprof check
+	equal "exit status" "$RC" 0
+	contains "all" "$OUT" '^0 problems, 0 warnings$'
+	equal "no other lines" "$(grep -cv '^ok  \|^    ' "$S/out")" 1
+	equal "for programs" "$(netprof check --json | jq .problem)" false
+}
+
+test_check_tells_what_stops_slurmctld() {
+	setup
+	slurm_here 22.05.7 netprof
+	finding problem job_submit_netprof.so \
+		'was built for Slurm 22.05.8, but 22.05.7 is installed: slurmctld will not start' \
+		'make clean && make install, before slurmctld is restarted'
+	slurm_here 22.05.8 netprof
+	rm "$S/plugins/job_submit_netprof.so"
+	finding problem job_submit_netprof.so 'is not in .*will not start'
+	head -c 3000 "$S/plugins/spank_netprof.so" >"$S/plugins/job_submit_netprof.so"
+	finding problem job_submit_netprof.so 'cannot be used: .*damaged'
+}
+
+test_check_takes_spank_plugins_of_the_same_release() {
+	setup
+	slurm_here 22.05.7 ''
+	sed -i '/^SLURM_VERSION/d' "$S/slurm/config"
+	echo "Placement=off" >>"$S/conf"
+	finding ok spank_netprof.so 'was built for Slurm 22.05.8'
+	finding warning job_submit_netprof.so 'slurmctld would not start'
+	plugin spank_netprof spank $((16#170508))
+	finding problem spank_netprof.so 'sbatch and srun will not load it'
+}
+
+test_check_says_what_to_mend() {
+	setup
+	slurm_here 22.05.8 lua
+	finding problem slurm.conf 'JobSubmitPlugins has no netprof' \
+		"add netprof to JobSubmitPlugins in $S/slurm/slurm.conf"
+	slurm_here 22.05.8 netprof
+	echo 'MaxSlowdown=much' >>"$S/conf"
+	finding problem configuration "$S/conf:5: MaxSlowdown=much"
+	slurm_here 22.05.8 netprof
+	echo 'required spank_netprof.so' >"$S/slurm/plugstack.d/netprof.conf"
+	finding warning plugstack.conf 'is required' 'optional'
+	: >"$S/slurm/plugstack.d/netprof.conf"
+	finding problem plugstack.conf 'does not load' 'include .*plugstack.conf.d'
+	slurm_here 22.05.8 netprof
+	chmod 00755 "$S/store/users"
+	finding problem users/ 'mode 755, expected 3777' 'install -d -m 3777 -g'
+	chmod 3777 "$S/store/users"
+	chmod 775 "$S/store/published"
+	finding problem published/ 'mode 775, expected 755' 'chmod 755'
+	chmod 755 "$S/store/published"
+	chmod 777 "$S/store"
+	finding problem store 'others than' 'chmod go-w'
+	chmod 755 "$S/store"
+	rm "$S/libexec/netprof-attend"
+	finding problem programs 'netprof-attend: No such file' 'make install'
+	slurm_here 22.05.8 netprof
+	mv "$S/store/fabric" "$S/fabric"
+	finding problem calibration 'no calibration of' 'salloc .* netprof calibrate'
+	mv "$S/fabric" "$S/store/fabric"
+	mv "$S/store/published/cp2k" "$S/"
+	finding warning profiles 'none is published' 'netprof publish'
+	mv "$S/cp2k" "$S/store/published/"
+	NETPROF_NOW=1718187000 finding problem placement 'last decided .* does not act'
+	rm "$S/store/placement/state.json"
+	finding problem placement 'never written|No such file' 'slurmctld.log'
+	[ "$MY_UID" = 0 ] || return 0 # chown
+	sed -i 's/^SlurmUser.*/SlurmUser = nobody(65534)/' "$S/slurm/config"
+	chgrp nogroup "$S/store/users" && chmod 3777 "$S/store/users"
+	finding problem placement/ 'SlurmUser cannot write' 'install -d -m 755 -o nobody'
+}
+
+test_check_reads_slurm_conf_where_slurmctld_is_silent() {
+	setup
+	slurm_here 22.05.8 netprof
+	printf '#!/bin/sh\n[ "$1" = --version ] || exec sleep 60\n' >"$S/bin/scontrol"
+	printf '%s\n' "PluginDir=$S/plugins" 'JobSubmitPlugins=netprof # ours' \
+		'ClusterName=hpc' "SlurmUser=$ME" \
+		"SlurmctldHost=$(hostname)" >"$S/slurm/slurm.conf"
+	rm "$S/plugins/job_submit_netprof.so"
+	export SLURM_CONF=$S/slurm/slurm.conf
+	finding problem job_submit_netprof.so "is not in $S/plugins"
+	contains "why" "$OUT" "^warning\\|Slurm\\|slurmctld does not answer scontrol; what follows is from $S/slurm/slurm.conf"
+	finding problem job_submit_netprof.so "is not in $S/plugins"
+}
+
+test_versions_of_plugins_alone_are_compared() {
+	setup
+	slurm_here 22.05.8 netprof
+	run netprof check --versions "$S"/plugins/*.so
+	equal "where they fit" "$RC $OUT$ERR" "0 "
+	slurm_here 22.05.9 netprof
+	run netprof check --versions "$S"/plugins/*.so
+	equal "where one does not" "$RC" 1
+	equal "lines" "$(grep -c '^problem' "$S/out")" 1
+	contains "which" "$OUT" 'job_submit_netprof.so: was built for Slurm 22.05.8'
+	run netprof check --versions /dev/zero
+	equal "no plugin" "$RC" 1
+}
+
+test_release_starts_its_program() {
+	setup
+	slurm_here 22.05.8 netprof
+	equal "with its options" "$(netprof release --dry-run)" --dry-run
+	rm "$S/libexec/netprof-release"
+	run netprof release
+	equal "exit status" "$RC" 1
+	equal "error" "$ERR" "netprof: $S/libexec/netprof-release: No such file or directory"
+}
+
 test_unusable_runs_do_not_enter_a_curve() {
 	local curve one
 	setup
@@ -538,7 +875,7 @@ test_help_tells_about_every_command() {
 # beginning where it ends in "...".
 test_examples_of_the_manual_work() {
 	local n=0 line cmd='' wanted='' got
-	setup
+	setup_measured
 	check_example() {
 		[ -n "$cmd" ] || return 0
 		n=$((n + 1))
@@ -582,7 +919,7 @@ test_documented_keys_are_the_keys() {
 	done
 	# The sample holds the defaults: with all of it in force, nothing is wrong.
 	sed -E 's/^#([A-Za-z]+=)/\1/' "$ROOT/etc/netprof.conf" >"$S/conf"
-	between "keys" "$(grep -cE '^[A-Za-z]+=' "$S/conf")" 11 11
+	between "keys" "$(grep -cE '^[A-Za-z]+=' "$S/conf")" 20 20
 	run env NETPROF_CONF="$S/conf" netprof list
 	equal "the sample with all keys" "$ERR" ""
 	run env NETPROF_CONF="$ROOT/etc/netprof.conf" netprof list
@@ -598,12 +935,13 @@ test_completion_completes() {
 			printf "%s\n" "${COMPREPLY[@]}"' - \
 			"$ROOT/etc/netprof-completion.bash" "$@" | sort | xargs
 	}
-	equal commands "$(complete_words netprof s)" "show"
+	equal commands "$(complete_words netprof s)" "show status"
 	equal applications "$(complete_words netprof show l)" "lammps"
 	equal both "$(complete_words netprof show cp)" "cp2k"
 	equal options "$(complete_words netprof list --p)" "--parsable --published"
 	equal "a co-runner" "$(complete_words netprof predict fft ha)" "halo"
 	equal "a scope" "$(complete_words netprof predict --sc)" "--scope="
+	equal "a job" "$(complete_words netprof explain 401)" "4010 4011_3 4015"
 	equal "of a matrix" "$(complete_words netprof matrix --c)" "--csv"
 	got=$(complete_words netprof help "")
 	contains help "$got" 'publish.*runs.*show'

@@ -6,7 +6,6 @@
 #ifndef NP_T_SOME_SLURM_H
 #define NP_T_SOME_SLURM_H
 
-#include "np_app_index.h"
 #include "np_conflict.h"
 #include "np_desk.h"
 #include "np_view.h"

@@ -87,12 +87,51 @@ static void test_sizes(void)
 	}
 }
 
+static const struct {
+	const char *name, *in;
+	int rc;
+	double fraction;
+} shares[] = {
+	{ "a tenth",             "10%",    0, 0.1 },
+	{ "a fraction",          "2.5%",   0, 0.025 },
+	{ "nothing",             "0%",     0, 0 },
+	{ "more than all",       "250%",   0, 2.5 },
+	{ "a % is required",     "10",     -EINVAL, 0 },
+	{ "only a %",            "%",      -EINVAL, 0 },
+	{ "empty",               "",       -EINVAL, 0 },
+	{ "two of them",         "10%%",   -EINVAL, 0 },
+	{ "a space before it",   "10 %",   -EINVAL, 0 },
+	{ "negative",            "-10%",   -EINVAL, 0 },
+	{ "not a number",        "nan%",   -EINVAL, 0 },
+	{ "too many digits",     "1234567890123456%", -ERANGE, 0 },
+};
+
+static void test_shares(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(shares); i++) {
+		double fraction = -1;
+		int rc = np_percent_parse(shares[i].in, &fraction);
+
+		T_ROW(shares[i].name, rc == shares[i].rc);
+		T_ROW(shares[i].name, fraction == (rc ? -1 :
+						   shares[i].fraction));
+	}
+}
+
 static const char *const good[] = {
 	"Enabled=no", "enabled=YES", "Store=/a/b", "  Store  =  /a b/c  ",
 	"BinDir=/x", "LibexecDir=/x", "Period=1ms", "Period=1h",
 	"MessageSize=8", "MessageSize=1M", "ProcessesPerNode=2",
 	"LevelLeadIn=0s", "NetDevices=mlx5_0:1,eth0", "Transports=",
 	"MaxRuns=1", "MAXRUNS=1000",
+	"Placement=enforce", "placement=Advise",
+	"PlacementPartition=debug:off", "PlacementPartition=",
+	"PlacementPartition=a:b:prefer", "MaxSlowdown=0%",
+	"MaxSlowdown=10000%", "MaxDefer=1s", "MaxDefer=8760h",
+	"PlacementInterval=100ms", "PlacementInterval=1h", "UnknownAs=none",
+	"UnknownAs=idle", "TrustedUsers=", "TrustedUsers=root,1000,0",
+	"TrustedUsers=4294967294", "JobNameApp=", "JobNameApp=vasp*:vasp",
+	"JobNameApp=a:b?[0-9]:c", "CommentApp=*app\\=fft*:fft", "CommentApp=",
 };
 
 static void test_good_assignments(void)
@@ -128,6 +167,38 @@ static const struct {
 	{ "NetDevices=eth 0", { "NetDevices", "eth 0", "without spaces" } },
 	{ "MaxRuns=0", { "MaxRuns", "0", "1 to 1000" } },
 	{ "MaxRuns=1001", { "MaxRuns", "1001", "1 to 1000" } },
+	{ "Placement=on", { "Placement", "on", "off, advise, prefer or enf" } },
+	{ "Placement=", { "Placement=", "expected", "enforce" } },
+	{ "PlacementPartition=debug", { "PlacementPartition", "debug",
+					"expected PARTITION:MODE" } },
+	{ "PlacementPartition=debug:on", { "PlacementPartition", "debug:on",
+					   "off, advise, prefer or enforce" } },
+	{ "PlacementPartition=:off", { "PlacementPartition", ":off",
+				       "expected PARTITION:MODE" } },
+	{ "PlacementPartition=a,b:off", { "PlacementPartition", "a,b:off",
+					  "expected PARTITION:MODE" } },
+	{ "MaxSlowdown=10", { "MaxSlowdown", "10", "such as 10%" } },
+	{ "MaxSlowdown=10001%", { "MaxSlowdown", "10001%", "to 10000%" } },
+	{ "MaxSlowdown=0.1", { "MaxSlowdown", "0.1", "such as 10%" } },
+	{ "MaxDefer=0s", { "MaxDefer", "0s", "from 1s" } },
+	{ "MaxDefer=8761h", { "MaxDefer", "8761h", "to 8760h" } },
+	{ "PlacementInterval=99ms", { "PlacementInterval", "99ms",
+				      "from 100ms" } },
+	{ "PlacementInterval=61m", { "PlacementInterval", "61m", "to 1h" } },
+	{ "UnknownAs=", { "UnknownAs=", "application", "or none" } },
+	{ "UnknownAs=a/b", { "UnknownAs", "a/b", "application" } },
+	{ "TrustedUsers=0,no-such-user,1", { "TrustedUsers",
+		"\"no-such-user\" is no user", "expected uids or names" } },
+	{ "TrustedUsers=4294967295", { "TrustedUsers", "\"4294967295\"",
+				       "expected uids" } },
+	{ "TrustedUsers=12x", { "TrustedUsers", "\"12x\"", "expected uids" } },
+	{ "TrustedUsers=-1", { "TrustedUsers", "\"-1\"", "expected uids" } },
+	{ "TrustedUsers=0,,1", { "TrustedUsers", "\"\" is no user",
+				 "expected uids" } },
+	{ "JobNameApp=vasp", { "JobNameApp", "vasp", "expected PATTERN:APP" } },
+	{ "JobNameApp=:vasp", { "JobNameApp", ":vasp", "1 to 127" } },
+	{ "JobNameApp=vasp:", { "JobNameApp", "vasp:", "expected 1 to 64" } },
+	{ "CommentApp=x:../y", { "CommentApp", "x:../y", "\"../y\"" } },
 	{ "Colour=red", { "Colour", "red", "no such key" } },
 	{ "=yes", { "=yes", "no such key", "netprof.conf" } },
 	{ "Period", { "Period", "expected", "Key=Value" } },
@@ -284,6 +355,7 @@ static void test_environment(void)
 static const struct t_case cases[] = {
 	{ "times need a unit and are exact", test_durations },
 	{ "sizes take K, M, G and overflow is told", test_sizes },
+	{ "a share needs its % and is exact", test_shares },
 	{ "every key takes its good values", test_good_assignments },
 	{ "a bad value is named with what was expected",
 	  test_bad_assignments },

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 struct asked {
 	unsigned n;
@@ -143,6 +144,38 @@ static void test_no_answer_is_no_conflict(void)
 	np_conflict_free(c);
 }
 
+static void test_a_handle_is_given_to_another(void)
+{
+	struct asked a = { .slow = { .5, .5, .5 } };
+	struct np_conflict *c = with_two(&a);
+	struct np_err err = NP_ERR_INIT;
+	struct np_press *before, *after;
+
+	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	before = table(c, .01);
+	T_CHECK(np_conflict_replace(c, 2, "x", 3, true, &err) == -EINVAL &&
+		err.text[0]);
+	T_CHECK(np_conflict_replace(c, 1, "", 3, true, &err) == -EINVAL);
+	T_CHECK(np_conflict_replace(c, 1, "three", 3, true, NULL) == 0);
+	after = table(c, .01);
+	T_CHECK(np_press_n(after) == 2);
+	T_CHECK(!strcmp(np_press_name(after, 1), "three") &&
+		np_press_trusted(after, 1));
+	T_ROW("nothing is known of it yet", !np_press_complete(after, 1) &&
+	      np_press_slowdown(after, 0, 1, true, true) == 0);
+	T_ROW("what is known of others stays",
+	      fabs(np_press_slowdown(after, 0, 0, false, false) - .5) < 1e-4);
+	T_ROW("who has the former table still has it",
+	      !strcmp(np_press_name(before, 1), "two") &&
+	      np_press_slowdown(before, 0, 1, true, true) > .4);
+	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0);
+	T_ROW("three pairs with three contacts were asked again",
+	      a.n == 12 + 9);
+	np_press_unref(before);
+	np_press_unref(after);
+	np_conflict_free(c);
+}
+
 static void test_bounds(void)
 {
 	struct asked a = { 0 };
@@ -169,6 +202,8 @@ static const struct t_case cases[] = {
 	  test_a_table_stays_as_it_is },
 	{ "where the model has no answer there is no conflict",
 	  test_no_answer_is_no_conflict },
+	{ "a handle can be given to another profile",
+	  test_a_handle_is_given_to_another },
 	{ "there are so many profiles and not more", test_bounds },
 	{ NULL, NULL },
 };

@@ -10,7 +10,7 @@ static const struct {
 	double pause_sec;
 	uint32_t bytes;
 } good[] = {
-	{ "the mildest", "c0", 1, 1, 0.25, 40960 },
+	{ "the mildest", "c0", 1, 1, 200e-6, 8 },
 	{ "parts", "P4:M10:B250us", 4, 10, 250e-6, 40960 },
 	{ "parts with size", "P4:M10:B250us:S1024", 4, 10, 250e-6, 1024 },
 	{ "parts in another order", "B2ms:S8:P1:M2", 1, 2, 2e-3, 8 },
@@ -81,7 +81,8 @@ static void test_refuses(void)
 static double offered(const struct np_level *l)
 {
 	/* where a message takes 17.5 ms: see np_level.c */
-	double transfer_sec = l->partners * l->messages * 17.5e-3;
+	double transfer_sec = l->partners * l->messages * 17.5e-3 *
+			      l->bytes / NP_LEVEL_BYTES;
 
 	return transfer_sec / (l->pause_sec + transfer_sec);
 }
@@ -95,7 +96,7 @@ static void test_table_rises_from_light_to_saturating(void)
 
 		T_ROW(name, !strcmp(np_levels[i].name, name));
 		T_ROW(name, np_level_parse(name, &l, NULL) == 0);
-		T_ROW(name, l.bytes == NP_LEVEL_BYTES);
+		T_ROW(name, l.bytes == (i ? NP_LEVEL_BYTES : 8));
 		T_ROW(name, np_level_check(&l, NULL) == 0);
 		T_ROW(name, !i || offered(&np_levels[i]) >
 				  offered(&np_levels[i - 1]));

@@ -112,16 +112,16 @@ static void test_overlap(void)
 	T_CHECK(e.submit == (double)w.begin_sec - 10);
 	T_CHECK(e.uid == SOME_UID && e.held_sec == 30);
 	T_CHECK(e.n_neighbours == 2);
-	if (e.n_neighbours == 2) {
-		T_CHECK(e.neighbour[0].id == 2);
-		T_CHECK(!strcmp(e.neighbour[0].app, "loud"));
-		T_CHECK(!strcmp(e.neighbour[0].leaves, "leaf0"));
-		T_CHECK(e.neighbour[0].overlap_sec == 20);
-		T_CHECK(t_close(e.neighbour[0].slowdown, .5, 1e-3));
-		T_CHECK(e.neighbour[1].id == 3);
-		T_CHECK(!strcmp(e.neighbour[1].leaves, "leaf1"));
-		T_CHECK(e.neighbour[1].overlap_sec == 50);
-		T_CHECK(!e.neighbour[1].slowdown);
+	if (e.n_neighbours == 2) { /* the longest first */
+		T_CHECK(e.neighbour[1].id == 2);
+		T_CHECK(!strcmp(e.neighbour[1].app, "loud"));
+		T_CHECK(!strcmp(e.neighbour[1].leaves, "leaf0"));
+		T_CHECK(e.neighbour[1].overlap_sec == 20);
+		T_CHECK(t_close(e.neighbour[1].slowdown, .5, 1e-3));
+		T_CHECK(e.neighbour[0].id == 3);
+		T_CHECK(!strcmp(e.neighbour[0].leaves, "leaf1"));
+		T_CHECK(e.neighbour[0].overlap_sec == 50);
+		T_CHECK(!e.neighbour[0].slowdown);
 	}
 	T_CHECK(t_close(e.slowdown, pow(1.5, .2) - 1, 1e-3));
 	np_ended_free(&e);

@@ -43,7 +43,7 @@ static const struct {
 	  "kept off 1 of 2 leaf switches: on leaf switch b it would be slowed "
 	  "by 40 % (limit 10 %) beside another of its kind" },
 	{ "waiting", TWO "run 9 Y a:1; run 8 Y b:1; job 1 X 2 held=40", 1,
-	  "waits, until 1060 at first: on leaf switch a it would be slowed by "
+	  "waits, for 60 s at first: on leaf switch a it would be slowed by "
 	  "30 % (limit 10 %) with running job 9; held back for 40 s so far, "
 	  "3600 s at most" },
 	{ "let go", TWO "run 9 Y a:1; job 1 X 2 held=3600", 1,
@@ -56,7 +56,7 @@ static const struct {
 	  "advice, not applied: kept off 1 of 2 leaf switches: on leaf switch "
 	  "a it would be slowed by 30 % (limit 10 %) with running job 9" },
 	{ "an array", TWO "both X X .4; job 1 X 2 tasks=9", 1,
-	  "waits, until 1060 at first: 2 tasks get leaf switches of their own; "
+	  "waits, for 60 s at first: 2 tasks get leaf switches of their own; "
 	  "on leaf switch a it would be slowed by 40 % (limit 10 %) beside "
 	  "another of its kind" },
 };

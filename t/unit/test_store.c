@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -826,7 +827,61 @@ static void test_a_record_nobody_could_read_is_not_written(void)
 	np_store_close(s);
 }
 
+static bool same_stamp(const struct np_store_app *a,
+		       const struct np_store_app *b)
+{
+	return a->stamp.dev == b->stamp.dev && a->stamp.ino == b->stamp.ino &&
+	       a->stamp.sec == b->stamp.sec && a->stamp.nsec == b->stamp.nsec;
+}
+
+/* What was there before, and is now; the file system's clock is coarse. */
+static bool stamp_changed(struct np_store *s, struct np_store_app *was)
+{
+	struct np_store_app *a = NULL;
+	bool changed = true;
+	size_t n = 0;
+
+	T_CHECK(np_store_look(s, NP_STORE_USER, geteuid(), &a, &n, NULL) == 0);
+	if (n == 1) {
+		changed = !same_stamp(a, was);
+		*was = a[0];
+	}
+	free(a);
+	usleep(20000);
+	return changed;
+}
+
+static void test_a_stamp_tells_of_changes(void)
+{
+	struct np_store *s = fresh_store();
+	struct np_store_app was = { "" }, *a = NULL;
+	char cmd[1200];
+	size_t n = 9;
+
+	T_ROW("nobody's applications", np_store_look(s, NP_STORE_USER, 7, &a,
+	      &n, NULL) == 0 && n == 0);
+	free(a);
+	save_run(s, 1, 1e9);
+	T_CHECK(stamp_changed(s, &was) && !strcmp(was.name, "lmp"));
+	T_ROW("none without one", !stamp_changed(s, &was));
+	save_run(s, 2, 1e9 + 1);
+	T_ROW("one more run", stamp_changed(s, &was));
+	save_run(s, 2, 1e9 + 1);
+	T_ROW("a run replaced", stamp_changed(s, &was));
+	snprintf(cmd, sizeof(cmd), "cd '%s'/users/%u && rm lmp/*-2.0.json",
+		 store_dir, geteuid());
+	T_CHECK(system(cmd) == 0);
+	T_ROW("a run removed", stamp_changed(s, &was));
+	snprintf(cmd, sizeof(cmd), "cd '%s'/users/%u && ln -s lmp link && "
+		 ": >file && mkdir .hidden", store_dir, geteuid());
+	T_CHECK(system(cmd) == 0);
+	T_ROW("only directories with a name are looked at",
+	      !stamp_changed(s, &was));
+	np_store_close(s);
+}
+
 static const struct t_case cases[] = {
+	{ "a stamp tells what changed", test_a_stamp_tells_of_changes },
 	{ "what was saved is loaded, newest first", test_saved_is_loaded },
 	{ "a run replaces its earlier version", test_a_run_replaces_itself },
 	{ "file names are in the order of time and stay inside",

@@ -368,7 +368,8 @@ static void test_told(void)
 	d.env_size = 1;
 	some_text(&d.partition, "none");
 	np_submit(s.desk, &d, SOME_NOW, false);
-	T_ROW("off, and nothing is written", !d.admin_comment);
+	T_ROW("off in its partition, and a load for others",
+	      some_same(d.admin_comment, "netprof{app=mine}") && !d.exc_nodes);
 	some_desc_free(&d);
 	tear_down(&s);
 }

@@ -16,7 +16,7 @@ LMP=/usr/share/lammps/examples
 
 # NAME: the command of a program, run in alice's directory of that name.
 # Inputs of clearly different communication; steps cut so that each takes some
-# six seconds alone on four nodes.
+# four seconds alone on four nodes.
 program() {
 	case $1 in
 	melt) echo "lmp -in in.melt -log none" ;;
@@ -39,14 +39,14 @@ input() {
 }
 
 make_inputs() {
-	input melt melt 's/^run.*/run 120/'
-	input couette flow 's/^run.*/run 4500/'
-	input crack crack 's/^run.*/run 1100/'
-	input peptide peptide 's/^run.*/run 16/'
-	input friction friction 's/^run.*/run 2000/'
-	input colloid colloid 's/^run.*/run 900/'
-	input shear shear 's/^run.*/run 300/'
-	input micelle micelle 's/^run.*/run 600/'
+	input melt melt 's/^run.*/run 70/'
+	input couette flow 's/^run.*/run 2900/'
+	input crack crack 's/^run.*/run 650/'
+	input peptide peptide 's/^run.*/run 10/'
+	input friction friction 's/^run.*/run 1350/'
+	input colloid colloid 's/^run.*/run 950/'
+	input shear shear 's/^run.*/run 220/'
+	input micelle micelle 's/^run.*/run 430/'
 }
 
 # SHELL: as alice, inside an allocation of both halves of the leaf.

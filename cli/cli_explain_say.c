@@ -1,0 +1,116 @@
+/* What to say of a job, in sentences. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_explain.h"
+
+#define LEAST_NOISE 0.02 /* as np_noise.h: run times scatter by so much */
+#define LITTLE 0.005	 /* half a point */
+
+static const char *name_of(const struct np_state_job *j, char buf[CLI_NUMBER])
+{
+	return cli_job_name(j->id, j->array, j->task, buf);
+}
+
+/* "until 14:03:05 at first" */
+static void say_defer(const struct cli_explain *e, const char *who,
+		      const char *would, char *buf, size_t len)
+{
+	char date[CLI_NUMBER];
+
+	snprintf(buf, len, "%s%s held back by placement until %s at first, "
+		 "so that it does not meet a job it conflicts with.", who,
+		 would, cli_date(e->job->until, date));
+}
+
+void cli_say_pending(const struct cli_explain *e, char *buf, size_t len)
+{
+	const struct np_state_job *j = e->job;
+	char id[CLI_NUMBER], who[160];
+
+	snprintf(who, sizeof(who), "Job %s%s%s%s ", name_of(j, id),
+		 *j->app ? " (" : "", j->app, *j->app ? ")" : "");
+	if (!strcmp(j->action, "defer"))
+		say_defer(e, who, j->applied ? "is" : "would be", buf, len);
+	else if (!strcmp(j->action, "confine"))
+		snprintf(buf, len, "%s%s only on %s.", who, j->applied ?
+			 "may run" : "would be allowed to run", j->leaves);
+	else if (!strcmp(j->action, "anywhere"))
+		snprintf(buf, len, "%smay run anywhere: it waits for Slurm, "
+			 "not for placement (squeue tells why).", who);
+	else
+		snprintf(buf, len, "%sis left alone by placement: it waits "
+			 "for Slurm (squeue tells why).", who);
+}
+
+void cli_say_unknown(const struct np_state_job *j, char *buf, size_t len)
+{
+	if (j->known)
+		*buf = '\0';
+	else if (!*j->app)
+		snprintf(buf, len, "It does not say which application it is. "
+			 "\"sbatch --netprofile=NAME job.sh\" measures one and "
+			 "names it; later jobs name it by --netprofile=NAME, "
+			 "or NETPROF_APP=NAME in the environment.");
+	else
+		snprintf(buf, len, "There is no profile of %s that placement "
+			 "can use. \"sbatch --netprofile=%s "
+			 "--netprofile-calibrate job.sh\" measures it.", j->app,
+			 j->app);
+}
+
+/* How far one run is from the mean by chance. */
+static double chance(const struct np_mean *alone)
+{
+	double sd = alone->n > 1 && isfinite(alone->sd) ?
+		    alone->sd / alone->mean : 0;
+
+	return 2 * fmax(sd, LEAST_NOISE) * sqrt(1 + 1.0 / (double)alone->n);
+}
+
+static void say_explained(double measured, double predicted, char *buf,
+			  size_t len)
+{
+	if (predicted < LITTLE)
+		snprintf(buf, len, "; its neighbours explain none of that.");
+	else if (predicted >= measured)
+		snprintf(buf, len, "; its neighbours explain all of that (%.0f "
+			 "%% was predicted).", 100 * predicted);
+	else
+		snprintf(buf, len, "; its neighbours explain %.0f points of "
+			 "that.", 100 * predicted);
+}
+
+void cli_say_took(double run_sec, const struct np_mean *alone,
+		  const double *predicted, char *buf, size_t len)
+{
+	char took[CLI_NUMBER], mean[CLI_NUMBER], how[64], why[160];
+	double d;
+
+	cli_sec(run_sec, took);
+	if (!np_mean_known(alone) || !(alone->mean > 0)) {
+		snprintf(buf, len, "It took %s. How long it takes alone is not "
+			 "known: no other run of this command had its leaf "
+			 "switches to itself.", took);
+		return;
+	}
+	d = run_sec / alone->mean - 1;
+	cli_sec(alone->mean, mean);
+	if (fabs(d) < LEAST_NOISE)
+		snprintf(how, sizeof(how), "as long as");
+	else
+		snprintf(how, sizeof(how), "%.0f %% %s than", 100 * fabs(d),
+			 d < 0 ? "less" : "longer");
+	if (fabs(d) < LEAST_NOISE || d < -chance(alone))
+		snprintf(why, sizeof(why), ".");
+	else if (fabs(d) < chance(alone))
+		snprintf(why, sizeof(why), ", which may be chance.");
+	else if (predicted)
+		say_explained(d, *predicted, why, sizeof(why));
+	else
+		snprintf(why, sizeof(why), "; what its neighbours cost it is "
+			 "not known.");
+	snprintf(buf, len, "It took %s, %s alone (%s, n %u)%s", took, how, mean,
+		 alone->n, why);
+}

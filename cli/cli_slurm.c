@@ -1,0 +1,194 @@
+/* What the installed Slurm says of itself. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli_check.h"
+#include "cli_spawn.h"
+#include "cli_version.h"
+#include "np_read.h"
+
+#ifndef NP_SLURM_PLUGINDIR
+#define NP_SLURM_PLUGINDIR "/usr/lib64/slurm:/usr/local/lib/slurm"
+#endif
+
+#define PATIENCE_SEC 5
+#define MAX_CONFIG (256 * 1024)
+
+/* Of "Key = Value" the value, trimmed; a comment is none of it. */
+static bool value_of(const char *line, size_t len, const char *key, char *buf,
+		     size_t room)
+{
+	size_t n = strlen(key);
+	const char *p = line, *end = line + len, *comment;
+
+	while (p < end && isblank((unsigned char)*p))
+		p++;
+	if ((size_t)(end - p) <= n || strncasecmp(p, key, n))
+		return false;
+	for (p += n; p < end && isblank((unsigned char)*p); p++)
+		;
+	if (p == end || *p++ != '=')
+		return false;
+	comment = memchr(p, '#', (size_t)(end - p));
+	end = comment ? comment : end;
+	while (p < end && isspace((unsigned char)*p))
+		p++;
+	while (p < end && isspace((unsigned char)end[-1]))
+		end--;
+	snprintf(buf, room, "%.*s", (int)(end - p), p);
+	return true;
+}
+
+bool cli_slurm_value(const char *text, const char *key, char *buf, size_t len)
+{
+	for (const char *p = text; *p; ) {
+		size_t n = strcspn(p, "\n");
+
+		if (value_of(p, n, key, buf, len))
+			return true;
+		p += n + !!p[n];
+	}
+	return false;
+}
+
+bool cli_slurm_lists(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = list; *p; p += !!*p) {
+		size_t len = strcspn(p, ",");
+		const char *word = p;
+
+		p += len;
+		while (len && isspace((unsigned char)*word))
+			word++, len--;
+		while (len && isspace((unsigned char)word[len - 1]))
+			len--;
+		/* Slurm takes "job_submit/netprof", too. */
+		if (len > 11 && !strncmp(word, "job_submit/", 11))
+			word += 11, len -= 11;
+		if (len == n && !strncmp(word, name, n))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t version_of(char *program, const char *option)
+{
+	char text[1024];
+	uint32_t version = 0;
+
+	if (cli_spawn((char *[]){ program, (char *)option, NULL },
+		      PATIENCE_SEC, text, sizeof(text)))
+		return 0;
+	return cli_version_parse(text, &version) ? version : 0;
+}
+
+/* A user's PATH often lacks the administrator's programs. */
+void cli_slurm_installed(struct cli_slurm *s)
+{
+	static const struct {
+		const char *program, *option, *name;
+	} ways[] = {
+		{ "slurmctld", "-V", "slurmctld" },
+		{ "/usr/sbin/slurmctld", "-V", "slurmctld" },
+		{ "/usr/local/sbin/slurmctld", "-V", "slurmctld" },
+		{ "scontrol", "--version", "scontrol" },
+	};
+
+	for (size_t i = 0; !s->installed && i < NP_ARRAY_SIZE(ways); i++) {
+		s->installed = version_of((char *)ways[i].program,
+					  ways[i].option);
+		snprintf(s->installed_of, sizeof(s->installed_of), "%s",
+			 ways[i].name);
+	}
+}
+
+/* "slurm(64030)" */
+static void name_alone(char *user)
+{
+	user[strcspn(user, "(")] = '\0';
+}
+
+static void take(struct cli_slurm *s, const char *text)
+{
+	char version[64];
+
+	cli_slurm_value(text, "PluginDir", s->plugin_dirs,
+			sizeof(s->plugin_dirs));
+	cli_slurm_value(text, "JobSubmitPlugins", s->job_submit,
+			sizeof(s->job_submit));
+	cli_slurm_value(text, "SlurmUser", s->user, sizeof(s->user));
+	cli_slurm_value(text, "ClusterName", s->cluster, sizeof(s->cluster));
+	cli_slurm_value(text, "PlugStackConfig", s->plugstack,
+			sizeof(s->plugstack));
+	if (!cli_slurm_value(text, "SlurmctldHost[0]", s->controller,
+			     sizeof(s->controller)))
+		cli_slurm_value(text, "SlurmctldHost", s->controller,
+				sizeof(s->controller));
+	if (cli_slurm_value(text, "SLURM_VERSION", version, sizeof(version)))
+		cli_version_parse(version, &s->running);
+	name_alone(s->user);
+	name_alone(s->controller);
+	if (!strcmp(s->job_submit, "(null)"))
+		s->job_submit[0] = '\0';
+}
+
+/* Where slurmctld does not answer, perhaps because of its plugins. */
+static bool read_conf(struct cli_slurm *s, char *text)
+{
+	int fd = open(s->conf, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t len = fd < 0 ? -1 : np_read_up_to(fd, text, MAX_CONFIG - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (len < 0)
+		return false;
+	text[len] = '\0';
+	take(s, text);
+	return true;
+}
+
+static void set_defaults(struct cli_slurm *s)
+{
+	char *slash;
+
+	if (!*s->plugin_dirs)
+		strcpy(s->plugin_dirs, NP_SLURM_PLUGINDIR);
+	if (!*s->user)
+		strcpy(s->user, "root");
+	if (*s->plugstack || !*s->conf)
+		return;
+	snprintf(s->plugstack, sizeof(s->plugstack), "%s", s->conf);
+	slash = strrchr(s->plugstack, '/');
+	if (slash)
+		snprintf(slash, sizeof(s->plugstack) -
+			 (size_t)(slash - s->plugstack), "/plugstack.conf");
+}
+
+void cli_slurm_ask(struct cli_slurm *s)
+{
+	static char *const argv[] = { "scontrol", "show", "config", NULL };
+	const char *conf = getenv("SLURM_CONF");
+	char *text = malloc(MAX_CONFIG);
+
+	*s = (struct cli_slurm){ .answers = false };
+	snprintf(s->conf, sizeof(s->conf), "%s", conf && *conf ? conf :
+		 NP_SYSCONFDIR "/slurm.conf");
+	cli_slurm_installed(s);
+	if (text && !cli_spawn(argv, PATIENCE_SEC, text, MAX_CONFIG)) {
+		s->answers = true;
+		cli_slurm_value(text, "SLURM_CONF", s->conf, sizeof(s->conf));
+		take(s, text);
+	} else if (text && !read_conf(s, text)) {
+		s->conf[0] = '\0';
+	}
+	free(text);
+	set_defaults(s);
+}

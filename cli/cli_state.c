@@ -1,0 +1,134 @@
+#include "cli_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STALE_SEC 30	   /* however often it decides */
+#define STALE_INTERVALS 10
+#define SKEW_SEC 5	   /* that clocks may differ by */
+
+double cli_now(void)
+{
+	const char *text = getenv("NETPROF_NOW");
+	struct timespec now;
+	char *end;
+	double v;
+
+	if (text && *text) {
+		v = strtod(text, &end);
+		if (!*end && v > 0 && v < 1e11)
+			return v;
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double cli_state_limit(const struct np_state *s)
+{
+	return fmax(STALE_SEC, STALE_INTERVALS * s->interval_sec);
+}
+
+bool cli_state_stale(const struct np_state *s, double now)
+{
+	return now - s->date > cli_state_limit(s);
+}
+
+const char *cli_age(double date, double now, char *buf, size_t len)
+{
+	char text[CLI_NUMBER];
+
+	if (date - now > SKEW_SEC)
+		snprintf(buf, len, "%s in the future: clocks differ",
+			 cli_sec(date - now, text));
+	else
+		snprintf(buf, len, "%s ago", cli_setting_sec(
+			 now > date ? round(now - date) : 0, text));
+	return buf;
+}
+
+bool cli_places(const struct np_place_conf *p)
+{
+	if (p->mode != NP_MODE_OFF)
+		return true;
+	for (size_t i = 0; i < p->n_partitions; i++)
+		if (p->partition[i].mode != NP_MODE_OFF)
+			return true;
+	return false;
+}
+
+const char *cli_say_mode(const struct np_state *s, double now, bool places,
+			 char *buf, size_t len)
+{
+	char age[CLI_NUMBER], limit[CLI_NUMBER], defer[CLI_NUMBER];
+
+	if (cli_state_stale(s, now)) {
+		snprintf(buf, len, "Placement does not act: its last decision "
+			 "is %s old, more than %s. %s",
+			 cli_sec(now - s->date, age),
+			 cli_setting_sec(cli_state_limit(s), limit), places ?
+			 "Does slurmctld run? netprof check says more." :
+			 "It is off in netprof.conf.");
+	} else if (!strcmp(s->mode, "enforce")) {
+		snprintf(buf, len, "Placement enforces: jobs that would slow "
+			 "each other by more than %.0f %% are kept apart, and "
+			 "wait up to %s for it.", 100 * s->max_slowdown,
+			 cli_setting_sec(s->max_defer_sec, defer));
+	} else if (!strcmp(s->mode, "prefer")) {
+		snprintf(buf, len, "Placement prefers: jobs that would slow "
+			 "each other by more than %.0f %% are kept apart where "
+			 "that delays nobody.", 100 * s->max_slowdown);
+	} else if (!strcmp(s->mode, "advise")) {
+		snprintf(buf, len, "Placement advises: it decides and says "
+			 "what it would do, and changes nothing.");
+	} else if (!strcmp(s->mode, "off") || !*s->mode) {
+		snprintf(buf, len, "Placement is off.");
+	} else {
+		snprintf(buf, len, "Placement is in mode %.20s.", s->mode);
+	}
+	return buf;
+}
+
+bool cli_no_task(uint32_t task)
+{
+	return task >= UINT32_MAX - 1;
+}
+
+const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
+			 char buf[CLI_NUMBER])
+{
+	if (array && !cli_no_task(task))
+		snprintf(buf, CLI_NUMBER, "%u_%u", array, task);
+	else
+		snprintf(buf, CLI_NUMBER, "%u", id);
+	return buf;
+}
+
+bool cli_kept_apart(const struct np_state_job *j)
+{
+	return j->pending && (!strcmp(j->action, "confine") ||
+			      !strcmp(j->action, "defer"));
+}
+
+const struct np_state_cause *cli_worst_cause(const struct np_state_job *j)
+{
+	const struct np_state_cause *worst = NULL;
+
+	for (size_t i = 0; i < j->n_causes; i++)
+		if (!worst || j->cause[i].slowdown > worst->slowdown)
+			worst = &j->cause[i];
+	return worst;
+}
+
+bool cli_victim_self(const struct np_state_job *j,
+		     const struct np_state_cause *c)
+{
+	return !c->victim || c->victim == j->id;
+}
+
+const char *cli_app_name(const char *app)
+{
+	return app && *app ? app : "-";
+}

@@ -1,0 +1,272 @@
+/* The page of `netprof status`, and the same as fields. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_page.h"
+#include "cli_status.h"
+
+#define LINE 1024
+#define FEWEST_ROWS 3 /* of leaves and of jobs, however little room there is */
+
+static void say_first(const struct cli_status *t)
+{
+	char line[LINE];
+	bool stale = cli_state_stale(t->s, t->now);
+
+	fputs(cli_colour(stale ? CLI_RED : CLI_BOLD), stdout);
+	cli_wrap(stdout, cli_say_mode(t->s, t->now, t->places, line,
+				      sizeof(line)), 0);
+	fputs(cli_colour(CLI_PLAIN), stdout);
+}
+
+static void say_decided(const struct cli_status *t)
+{
+	const struct np_state *s = t->s;
+	char line[LINE], age[96], every[CLI_NUMBER], took[CLI_NUMBER];
+
+	snprintf(line, sizeof(line), "%s by %.64s on %.64s, every %s, took %s",
+		 cli_age(s->date, t->now, age, sizeof(age)),
+		 *s->controller ? s->controller : "slurmctld",
+		 *s->cluster ? s->cluster : "a cluster",
+		 cli_setting_sec(s->interval_sec, every),
+		 cli_sec(s->decide_sec, took));
+	cli_page_labelled(stdout, "Decided", line);
+}
+
+static void say_jobs(const struct cli_status *t)
+{
+	char line[LINE];
+
+	snprintf(line, sizeof(line), "%zu run, %zu of them known; %zu wait, "
+		 "%zu of them kept apart; %u profiles", t->n_running,
+		 t->n_known, t->n_pending, t->n_apart, t->s->n_profiles);
+	cli_page_labelled(stdout, "Jobs", line);
+}
+
+/* A line that may be missing; how many lines it takes. */
+static int say_text(const char *label, const char *text)
+{
+	const size_t width = CLI_COLUMNS - CLI_PAGE_LABEL;
+
+	if (!*text)
+		return 0;
+	cli_page_labelled(stdout, label, text);
+	return (int)((strlen(text) + width - 1) / width);
+}
+
+static int say_facts(const struct cli_status *t)
+{
+	int lines = 4; /* the first takes two */
+
+	say_first(t);
+	say_decided(t);
+	say_jobs(t);
+	lines += say_text("Fabric", t->s->fabric);
+	return lines + say_text("Trouble", t->s->trouble);
+}
+
+__attribute__((format(printf, 1, 2)))
+static void head(const char *format, ...)
+{
+	va_list ap;
+
+	printf("\n%s", cli_colour(CLI_BOLD));
+	va_start(ap, format);
+	vprintf(format, ap);
+	va_end(ap);
+	printf("%s\n", cli_colour(CLI_PLAIN));
+}
+
+static void leaf_row(const struct cli_status *t, const struct np_state_leaf *l)
+{
+	char name[96], strain[CLI_NUMBER];
+	bool much = l->strain > t->s->max_slowdown;
+
+	printf("%-20s%6u%6u%6u%6u%7u", cli_cut(*l->name ? l->name : "(none)",
+					      20, name, sizeof(name)),
+	       l->n_nodes, l->n_idle, l->n_away, l->n_jobs, l->n_known);
+	if (much)
+		fputs(cli_colour(CLI_YELLOW), stdout);
+	cli_right(stdout, l->n_known ? cli_change(l->strain, strain) : "-", 9);
+	printf("%s\n", much ? cli_colour(CLI_PLAIN) : "");
+}
+
+static void say_other_leaves(const struct cli_status *t, size_t from)
+{
+	uint32_t nodes = 0, idle = 0;
+	char strain[CLI_NUMBER];
+
+	for (size_t i = from; i < t->s->n_leaves; i++) {
+		nodes += t->leaf[i]->n_nodes;
+		idle += t->leaf[i]->n_idle;
+	}
+	printf("%zu more leaves: %u nodes, %u idle, strain at most %s "
+	       "(--all)\n", t->s->n_leaves - from, nodes, idle,
+	       cli_change(t->leaf[from]->strain, strain));
+}
+
+static void say_leaves(const struct cli_status *t, size_t rows)
+{
+	size_t n = t->s->n_leaves, shown = n <= rows ? n : rows - 1;
+
+	head("%-20s%6s%6s%6s%6s%7s%9s", "Leaf", "Nodes", "Idle", "Away", "Jobs",
+	     "Known", "Strain");
+	for (size_t i = 0; i < shown; i++)
+		leaf_row(t, t->leaf[i]);
+	if (shown < n)
+		say_other_leaves(t, shown);
+}
+
+/* "only leaf[0-1]", "until 14:03:05" */
+static void say_kept(const struct np_state_job *j, char *buf, size_t len)
+{
+	char date[CLI_NUMBER];
+	const char *as = j->applied ? "" : "advice: ";
+
+	if (!strcmp(j->action, "defer")) {
+		cli_date(j->until, date);
+		snprintf(buf, len, "%suntil %s", as,
+			 strchr(date, 'T') ? strchr(date, 'T') + 1 : date);
+	} else {
+		snprintf(buf, len, "%sonly %s", as, j->leaves);
+	}
+}
+
+/* "17 lmp, 2 more" */
+static void say_from(const struct np_state_job *j,
+		     const struct np_state_cause *worst, char *buf, size_t len)
+{
+	size_t others = 0;
+
+	for (size_t i = 0; i < j->n_causes; i++) {
+		bool seen = j->cause[i].other == worst->other;
+
+		for (size_t k = 0; !seen && k < i; k++)
+			seen = j->cause[k].other == j->cause[i].other;
+		others += !seen;
+	}
+	if (others)
+		snprintf(buf, len, "%u +%zu", worst->other, others);
+	else
+		snprintf(buf, len, "%u %.64s", worst->other,
+			 cli_app_name(worst->other_app));
+}
+
+static void apart_row(const struct np_state_job *j)
+{
+	const struct np_state_cause *c = cli_worst_cause(j);
+	char id[CLI_NUMBER], app[96], kept[LINE], cut[LINE], from[128] = "-";
+	char why[128] = "-", by[CLI_NUMBER], shown[160];
+
+	say_kept(j, kept, sizeof(kept));
+	cli_job_name(j->id, j->array, j->task, id);
+	if (c) {
+		say_from(j, c, from, sizeof(from));
+		if (cli_victim_self(j, c))
+			snprintf(why, sizeof(why), "it %s", cli_change(
+				 c->slowdown, by));
+		else
+			snprintf(why, sizeof(why), "%u %s", c->victim,
+				 cli_change(c->slowdown, by));
+	}
+	printf("%-11s %-13s %-24s ", id, cli_cut(cli_app_name(j->app), 13, app,
+						sizeof(app)),
+	       cli_cut(kept, 24, cut, sizeof(cut)));
+	printf("%-14s ", cli_cut(from, 14, shown, sizeof(shown)));
+	puts(cli_cut(why, 14, shown, sizeof(shown)));
+}
+
+static void say_apart(const struct cli_status *t, size_t rows)
+{
+	size_t n = t->n_apart, shown = n <= rows ? n : rows - 1;
+
+	if (!n)
+		return;
+	head("%-11s %-13s %-24s %-14s %s", "Job", "Application", "Kept",
+	     "From", "Would slow");
+	for (size_t i = 0; i < shown; i++)
+		apart_row(t->apart[i]);
+	if (shown < n)
+		printf("%zu more (--all)\n", n - shown);
+}
+
+/* Both tables get what they need, or share the room. */
+static void share_room(size_t room, size_t *leaves, size_t *jobs)
+{
+	size_t half = room / 2;
+
+	if (*leaves + *jobs <= room)
+		return;
+	if (*leaves <= half)
+		*jobs = room - *leaves;
+	else if (*jobs <= half)
+		*leaves = room - *jobs;
+	else
+		*leaves = half, *jobs = room - half;
+	if (*leaves < FEWEST_ROWS)
+		*leaves = FEWEST_ROWS;
+	if (*jobs < FEWEST_ROWS)
+		*jobs = FEWEST_ROWS;
+}
+
+int cli_status_text(const struct cli_status *t)
+{
+	size_t leaves = t->s->n_leaves, jobs = t->n_apart;
+	int left = CLI_LINES - say_facts(t) - 4 /* empty lines and heads */;
+
+	if (!t->all)
+		share_room(left > 0 ? (size_t)left : 0, &leaves, &jobs);
+	say_leaves(t, leaves);
+	say_apart(t, jobs);
+	return CLI_DONE;
+}
+
+static void parsable_end(const struct cli_status *t, const char *mode)
+{
+	cli_field(mode, '|');
+	printf("%.3f|%s\n", t->now - t->s->date,
+	       cli_state_stale(t->s, t->now) ? "yes" : "no");
+}
+
+static void parsable_leaf(const struct cli_status *t,
+			  const struct np_state_leaf *l)
+{
+	fputs("leaf|", stdout);
+	cli_field(l->name, '|');
+	printf("||%u|%u|%u|%u|%u|%.6g|||||||", l->n_nodes, l->n_idle,
+	       l->n_away, l->n_jobs, l->n_known, l->strain);
+	parsable_end(t, t->s->mode);
+}
+
+static void parsable_job(const struct cli_status *t,
+			 const struct np_state_job *j)
+{
+	const struct np_state_cause *c = cli_worst_cause(j);
+	char id[CLI_NUMBER], until[CLI_NUMBER] = "";
+
+	if (j->until > 0)
+		cli_date(j->until, until);
+	printf("job|%s|", cli_job_name(j->id, j->array, j->task, id));
+	cli_field(j->app, '|');
+	cli_field(j->leaves, '|');
+	printf("%u||||||", j->n_nodes);
+	cli_field(j->action, '|');
+	printf("%s|%s|%.3f|", j->applied ? "yes" : "no", until, j->held_sec);
+	if (c)
+		printf("%u|%.6g|", c->other, c->slowdown);
+	else
+		fputs("||", stdout);
+	parsable_end(t, j->mode);
+}
+
+int cli_status_parsable(const struct cli_status *t)
+{
+	puts("Kind|Name|App|Leaves|Nodes|Idle|Away|Jobs|Known|Strain|Action|"
+	     "Applied|Until|HeldSec|From|Slowdown|Mode|AgeSec|Stale");
+	for (size_t i = 0; i < t->s->n_leaves; i++)
+		parsable_leaf(t, &t->s->leaf[i]);
+	for (size_t i = 0; i < t->n_apart; i++)
+		parsable_job(t, t->apart[i]);
+	return CLI_DONE;
+}

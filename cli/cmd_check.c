@@ -1,0 +1,138 @@
+/* netprof check: is all in place, and if not, what to do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_check.h"
+#include "cli_check_json.h"
+#include "cli_state.h"
+
+static void text_finding(const struct cli_finding *f)
+{
+	static const enum cli_colour colours[] = {
+		[CLI_OK] = CLI_GREEN, [CLI_WARNING] = CLI_YELLOW,
+		[CLI_PROBLEM] = CLI_RED,
+	};
+	char line[2 * CLI_CHECK_TEXT];
+
+	snprintf(line, sizeof(line), "%s: %s", f->about, f->text);
+	printf("%s%-9s%s", cli_colour(colours[f->result]),
+	       cli_result_name(f->result), cli_colour(CLI_PLAIN));
+	cli_wrap_beside(stdout, line, 9, 9);
+	/* Not wrapped: it is there to be copied. */
+	if (*f->remedy)
+		printf("         -> %s\n", f->remedy);
+}
+
+static void parsable_finding(const struct cli_finding *f)
+{
+	printf("%s|", cli_result_name(f->result));
+	cli_field(f->about, '|');
+	cli_field(f->text, '|');
+	cli_field(f->remedy, '\n');
+}
+
+static int count(const struct cli_check *c, enum cli_result r)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		n += c->found[i].result == r;
+	return n;
+}
+
+static void print_text(const struct cli_check *c)
+{
+	int problems = count(c, CLI_PROBLEM);
+	int warnings = count(c, CLI_WARNING);
+
+	for (size_t i = 0; i < c->n; i++)
+		text_finding(&c->found[i]);
+	printf("%d problem%s, %d warning%s\n", problems, problems == 1 ? "" :
+	       "s", warnings, warnings == 1 ? "" : "s");
+}
+
+static int print(const struct cli_check *c, enum cli_format format)
+{
+	if (format == CLI_JSON)
+		cli_check_json(c);
+	else if (format == CLI_TEXT)
+		print_text(c);
+	else
+		puts("Result|About|Text|Remedy");
+	for (size_t i = 0; format == CLI_PARSABLE && i < c->n; i++)
+		parsable_finding(&c->found[i]);
+	return count(c, CLI_PROBLEM) ? CLI_FAILED : CLI_DONE;
+}
+
+static void check_all(struct cli_check *c)
+{
+	static void (*const checks[])(struct cli_check *) = {
+		cli_check_programs, cli_check_slurm, cli_check_plugins,
+		cli_check_plugstack, cli_check_store, cli_check_knowledge,
+		cli_check_placement,
+	};
+
+	cli_check_conf(c);
+	cli_slurm_ask(&c->slurm);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(checks); i++)
+		checks[i](c);
+}
+
+/* For make install: only what is wrong is told. */
+static int check_versions(struct cli_check *c, char **paths, size_t n)
+{
+	int rc = CLI_DONE;
+
+	cli_slurm_installed(&c->slurm);
+	for (size_t i = 0; i < n; i++)
+		cli_check_plugin(c, paths[i], true);
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->found[i].result == CLI_OK)
+			continue;
+		text_finding(&c->found[i]);
+		rc = c->found[i].result == CLI_PROBLEM ? CLI_FAILED : rc;
+	}
+	return rc;
+}
+
+static int run_check(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct cli_check c = { .now = cli_now() };
+	bool versions = argc > 1 && !strcmp(argv[1], "--versions");
+	struct cli_options o;
+	int rc;
+
+	if (versions && argc == 2)
+		return cli_usage(self, "--versions: a plugin is missing");
+	rc = versions ? -1 : cli_options_parse(self, argc, argv,
+					       CLI_TAKES_FORMAT, &o);
+	if (rc >= 0)
+		return rc;
+	c.found = calloc(CLI_CHECK_MAX, sizeof(*c.found));
+	if (!c.found)
+		return cli_fail("out of memory");
+	if (versions) {
+		rc = check_versions(&c, argv + 2, (size_t)argc - 2);
+	} else {
+		check_all(&c);
+		rc = print(&c, o.format);
+	}
+	free(c.found);
+	return rc;
+}
+
+const struct cli_cmd cmd_check = {
+	.name = "check",
+	.args = "[--json|--parsable] | --versions PLUGIN.so...",
+	.help = "is netprof set up well; what to do if not",
+	.text =
+"Looks at the configuration, the versions of Slurm and of the plugins, the\n"
+"permissions of the store, the calibration, the profiles, and whether\n"
+"placement is at work.  Each line says ok, warning or problem, and what to\n"
+"do.  Works as any user, with what that user may read; best as root where\n"
+"slurmctld runs.  Exits with 1 if there is a problem.\n\n"
+"  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
+"  --versions          only whether these plugins fit the installed Slurm",
+	.run = run_check,
+};

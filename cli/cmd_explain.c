@@ -1,0 +1,207 @@
+/* netprof explain JOB: why it waits, whom it runs beside, what that cost. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_explain.h"
+#include "np_conf.h"
+
+static bool take_number(const char **p, uint32_t *out)
+{
+	unsigned long n;
+	char *end;
+
+	if (!isdigit((unsigned char)**p))
+		return false;
+	errno = 0;
+	n = strtoul(*p, &end, 10);
+	if (errno || n >= UINT32_MAX - 1)
+		return false;
+	*p = end;
+	*out = (uint32_t)n;
+	return true;
+}
+
+/* "123" or "123_4" */
+static bool parse_job(const char *word, uint32_t *id, uint32_t *task)
+{
+	const char *p = word;
+
+	*task = NP_ENDED_NO_TASK;
+	if (!take_number(&p, id) || !*id)
+		return false;
+	if (*p == '_') {
+		p++;
+		if (!take_number(&p, task))
+			return false;
+	}
+	return !*p;
+}
+
+/* rest: take the record of an array's tasks that were not split off yet. */
+static void find_in_state(struct cli_explain *e, bool rest)
+{
+	for (size_t i = 0; i < e->state.n_jobs; i++) {
+		const struct np_state_job *j = &e->state.job[i];
+
+		if (e->task == NP_ENDED_NO_TASK ? j->id == e->id :
+		    j->array == e->id && (rest ? cli_no_task(j->task) :
+					  j->task == e->task)) {
+			e->job = j;
+			return;
+		}
+	}
+}
+
+/* Tasks of the array of that number, to be asked for one by one. */
+static int say_tasks(const struct cli_explain *e)
+{
+	char list[256] = "", name[CLI_NUMBER];
+	size_t used = 0, n = 0;
+
+	for (size_t i = 0; i < e->state.n_jobs; i++) {
+		const struct np_state_job *j = &e->state.job[i];
+
+		if (j->array != e->id)
+			continue;
+		if (n++ < 4)
+			used += (size_t)snprintf(list + used,
+				sizeof(list) - used, "%s%s", used ? ", " : "",
+				cli_job_name(j->id, j->array, j->task, name));
+	}
+	if (!n)
+		return -1;
+	return cli_fail("job %s is an array; ask for one of its tasks: %s%s",
+			e->word, list, n > 4 ? ", ..." : "");
+}
+
+static uid_t owner_of(const struct cli_explain *e, const struct cli_options *o)
+{
+	if (o->user_given)
+		return o->uid;
+	return e->job ? e->job->uid : e->have_ended ? e->ended.uid : o->uid;
+}
+
+static const char *app_of(const struct cli_explain *e)
+{
+	return e->job ? e->job->app : e->have_ended ? e->ended.app : "";
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int gather(struct cli_explain *e, struct cli_store *s,
+		  const struct cli_options *o)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc = np_state_load(e->store, &e->state, &err);
+
+	e->have_state = !rc;
+	if (rc && rc != -ENOENT)
+		cli_fail("%s", err.text); /* and go on without */
+	find_in_state(e, false);
+	if (!e->job) {
+		rc = np_ended_find(e->store, e->id, e->task, &e->ended, &err);
+		e->have_ended = !rc;
+		if (rc && rc != -ENOENT)
+			e->ended_why = err;
+	}
+	if (!e->job && !e->have_ended)
+		find_in_state(e, true);
+	e->uid = owner_of(e, o);
+	if (e->job && !e->job->pending)
+		rc = cli_explain_running(e, s);
+	else
+		rc = e->job ? 0 : cli_explain_runs(e, s, o, app_of(e));
+	if (!rc && !e->job)
+		rc = cli_explain_ended(e);
+	return rc ? cli_fail("out of memory") : -1;
+}
+
+static int not_found(const struct cli_explain *e)
+{
+	char user[CLI_NUMBER], age[96] = "never taken";
+	int rc = e->have_state && e->task == NP_ENDED_NO_TASK ? say_tasks(e) :
+								-1;
+
+	if (rc >= 0)
+		return rc;
+	if (e->ended_why.text[0])
+		return cli_fail("%s", e->ended_why.text);
+	if (e->have_state)
+		cli_age(e->state.date, e->now, age, sizeof(age));
+	return cli_fail("job %s is neither in the last decision (%s), nor "
+			"among the jobs that ended in the last %d days, nor in "
+			"the run records of %s; jobs that name no application "
+			"(--netprofile=APP, NETPROF_APP) are left out, and new "
+			"ones come with the next decision", e->word, age,
+			NP_ENDED_KEEP_DAYS, cli_user(e->uid, user));
+}
+
+static int explain(struct cli_explain *e, const struct cli_options *o)
+{
+	if (!e->job && !e->have_ended && !e->n_measured)
+		return not_found(e);
+	return o->format == CLI_JSON ? cli_explain_json(e) :
+	       o->format == CLI_PARSABLE ? cli_explain_parsable(e) :
+					   cli_explain_text(e);
+}
+
+static void release(struct cli_explain *e)
+{
+	if (e->have_state)
+		np_state_free(&e->state);
+	if (e->have_ended)
+		np_ended_free(&e->ended);
+	for (size_t i = 0; i < e->n_runs; i++)
+		np_runs_free(&e->runs[i].runs);
+	free(e->runs);
+	free(e->measured);
+	free(e->beside);
+}
+
+static int run_explain(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct cli_explain e = { .now = cli_now() };
+	struct cli_options o;
+	struct cli_store s;
+	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
+				   CLI_TAKES_USER | CLI_TAKES_APPS, &o);
+
+	if (rc >= 0)
+		return rc;
+	if (o.n_apps != 1)
+		return o.n_apps ? cli_usage(self, "%.64s: not expected here",
+					    o.apps[1]) :
+				  cli_usage(self, "the job is missing");
+	e.word = o.apps[0];
+	if (!parse_job(e.word, &e.id, &e.task))
+		return cli_usage(self, "\"%.64s\": expected a job such as 123 "
+				 "or 123_4", e.word);
+	rc = cli_store_open(&s);
+	if (rc >= 0)
+		return rc;
+	snprintf(e.store, sizeof(e.store), "%s", np_store_dir(s.store));
+	rc = gather(&e, &s, &o);
+	cli_store_close(&s);
+	if (rc < 0)
+		rc = explain(&e, &o);
+	release(&e);
+	return rc;
+}
+
+const struct cli_cmd cmd_explain = {
+	.name = "explain",
+	.args = "[--json|--parsable] [--user=NAME|--published] JOB",
+	.help = "why a job waits, whom it runs beside, what that cost",
+	.text =
+"Of a pending job: why placement lets it wait or where it may go, and what it\n"
+"is kept away from.  Of a running one: who is on its leaf switches, and the\n"
+"slowdown that is predicted.  Of one that ended: who was beside it, and if\n"
+"it was measured (--netprofile), how much longer it took than alone and how\n"
+"much of that its neighbours explain.  JOB is a number, or ARRAY_TASK.\n\n"
+"  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
+"  --user=NAME, --published\n"
+"                      whose run records, without it the job's owner's",
+	.run = run_explain,
+};

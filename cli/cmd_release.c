@@ -1,0 +1,46 @@
+/* netprof release: what placement wrote into jobs is taken back. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "np_conf.h"
+
+static int run_release(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct np_err err = NP_ERR_INIT;
+	char path[PATH_MAX + 32];
+	struct np_conf conf;
+
+	if (argc > 1 &&
+	    (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		cli_print_help(self);
+		return CLI_DONE;
+	}
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--dry-run") && strcmp(argv[i], "-n"))
+			return cli_usage(self, *argv[i] == '-' ?
+					 "%.64s: no such option" :
+					 "%.64s: not expected here", argv[i]);
+	if (np_conf_from_environment(&conf, &err))
+		return cli_fail("%s", err.text);
+	snprintf(path, sizeof(path), "%s/netprof-release", conf.libexecdir);
+	argv[0] = path;
+	fflush(NULL);
+	execv(path, argv);
+	return cli_fail("%s: %s", path, strerror(errno));
+}
+
+const struct cli_cmd cmd_release = {
+	.name = "release",
+	.args = "[--dry-run]",
+	.help = "take back what placement wrote into jobs",
+	.text = "Takes what placement wrote into pending jobs (excluded nodes, "
+		"begin times,\n"
+		"remarks) out of them again, and leaves what users wrote.  For "
+		"administrators,\n"
+		"after netprof was taken out of JobSubmitPlugins.\n\n"
+		"  --dry-run, -n       say what would be done",
+	.run = run_release,
+};

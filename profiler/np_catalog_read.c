@@ -1,0 +1,151 @@
+/* Reading an application's runs; what the models see of them is kept. */
+#include "np_catalog_impl.h"
+
+#include <errno.h>
+#include <string.h>
+
+void np_catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
+			    bool to_read)
+{
+	if (a->to_read != to_read)
+		c->n_to_read += to_read ? 1 : (size_t)-1;
+	a->to_read = to_read;
+	/* Until then its answers are not asked, see np_catalog_ask.c. */
+	if (!to_read && !a->usable)
+		c->asked_wanted = c->asked_all = false;
+}
+
+static const struct np_store_stamp *newer(const struct np_cat_app *a,
+					  const struct np_cat_app *b)
+{
+	const struct np_store_stamp *x = &a->stamp, *y = &b->stamp;
+
+	if (x->sec != y->sec)
+		return x->sec > y->sec ? x : NULL;
+	return x->nsec > y->nsec ? x : NULL;
+}
+
+bool np_catalog_outranks(const struct np_catalog *c, const struct np_cat_app *a,
+			 const struct np_cat_app *b)
+{
+	int x = a->key.owner == NP_CAT_PUBLISHED ? 2 :
+		np_catalog_is_wanted(c, a->wanted_until);
+	int y = b->key.owner == NP_CAT_PUBLISHED ? 2 :
+		np_catalog_is_wanted(c, b->wanted_until);
+
+	if (a->there != b->there)
+		return a->there;
+	return x != y ? x > y : newer(a, b) != NULL;
+}
+
+/* The one to read first. */
+static bool before(const struct np_catalog *c, const struct np_cat_app *a,
+		   const struct np_cat_app *b)
+{
+	bool x = np_catalog_is_wanted(c, a->wanted_until);
+	bool y = np_catalog_is_wanted(c, b->wanted_until);
+
+	return x != y ? x : np_catalog_outranks(c, a, b);
+}
+
+struct np_cat_app *np_catalog_next(const struct np_catalog *c, bool wanted)
+{
+	struct np_cat_app *best = NULL;
+
+	for (size_t i = 0; c->n_to_read && i < c->apps.n; i++) {
+		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+
+		if (!a->to_read || !a->there ||
+		    (wanted && !np_catalog_is_wanted(c, a->wanted_until)))
+			continue;
+		if (!best || before(c, a, best))
+			best = a;
+	}
+	return best;
+}
+
+void np_catalog_drop_subject(struct np_cat_app *a)
+{
+	np_subject_free(&a->subject);
+	a->usable = false;
+}
+
+static void say(const char *line, void *arg)
+{
+	np_catalog_say(arg, line);
+}
+
+/* Returns 0, -ENODATA (said, if there is something to say) or -ENOMEM. */
+static int load(struct np_catalog *c, const struct np_cat_app *a,
+		struct np_subject *out)
+{
+	bool public = a->key.owner == NP_CAT_PUBLISHED;
+	struct np_err why = NP_ERR_INIT;
+	struct np_runs runs;
+	int rc = np_store_load(c->store, public ? NP_STORE_PUBLISHED :
+			       NP_STORE_USER, public ? 0 : (uid_t)a->key.owner,
+			       a->key.app, say, c, &runs, &why);
+
+	if (!rc) {
+		rc = np_subject_make(&runs, &c->cal, out);
+		if (!rc) /* a thousand runs are too much to keep */
+			np_subject_detach(out, a->key.app);
+		np_runs_free(&runs);
+		if (rc)
+			return rc;
+		rc = np_program_check(&out->program, c->cal.fabric, &why);
+		if (!rc && np_subject_has_data(out))
+			return 0;
+		np_subject_free(out);
+	}
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc && rc != -ENOENT)
+		np_catalog_say(c, why.text);
+	return -ENODATA;
+}
+
+/* Its data are these, or none. */
+static int take(struct np_catalog *c, struct np_cat_app *a,
+		const struct np_subject *s, struct np_err *err)
+{
+	bool known = a->known;
+	int rc = 0;
+
+	np_catalog_drop_subject(a);
+	np_catalog_forget(c, a);
+	a->known = a->no_room = false;
+	if (s) {
+		a->subject = *s;
+		a->usable = a->known = true;
+		if (a->handle == NP_PROFILE_UNKNOWN)
+			rc = np_catalog_take_handle(c, a, err);
+	}
+	if (rc || a->no_room) {
+		np_catalog_drop_subject(a);
+		a->known = false;
+	}
+	if (a->known != known)
+		np_catalog_reindex(c);
+	return rc;
+}
+
+int np_catalog_read(struct np_catalog *c, struct np_cat_app *a,
+		    struct np_err *err)
+{
+	struct np_subject s;
+	int rc;
+
+	c->saying = &a->said;
+	np_said_begin(c->saying);
+	rc = load(c, a, &s);
+	np_said_end(c->saying);
+	if (rc == -ENOMEM)
+		return np_errf(err, rc, "%s: out of memory", a->key.app);
+	if (!a->stamped && np_catalog_racy(&a->stamp))
+		a->again = np_catalog_now(c) + NP_CAT_RACY_SEC;
+	a->stamped = true;
+	rc = take(c, a, rc ? NULL : &s, err);
+	np_catalog_set_to_read(c, a, rc != 0);
+	return rc;
+}

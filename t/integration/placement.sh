@@ -1,0 +1,606 @@
+# Placement on a running Slurm: what users and administrators may rely on.
+# shellcheck source=t/integration/placement.lib
+. "$ROOT/t/integration/placement.lib"
+
+SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
+	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
+
+# HOW PARTITION: three fft and two halo, in that way; their ids in JOBS.
+five_jobs() {
+	local p=$2 app hold=() block=''
+
+	[ "$1" != "in one pass" ] || block=$(block)
+	[ "$1" != "held" ] || hold=(-H)
+	JOBS=()
+	for app in fft halo fft halo fft; do
+		JOBS+=("$(job "$app" 1.5 -p "$p" "${hold[@]}")")
+	done
+	[ -z "$block" ] || { slack; cancel "$block"; }
+	[ -z "${hold[*]}" ] || inside scontrol release "${JOBS[@]}"
+	wait_for 30 all_done "${JOBS[@]}"
+	equal "of five jobs ran" "$(for j in "${JOBS[@]}"; do
+		field "$j" JobState; done | grep -c COMPLETED)" 5
+}
+
+test_without_placement_such_jobs_do_meet() {
+	five_jobs "in one pass" off
+	[ -n "$(met 2 "${JOBS[@]}")" ] || fail "nobody met: the judge sees nothing"
+}
+
+test_jobs_submitted_together_never_share_a_leaf() {
+	five_jobs together main
+	never_met 2 "${JOBS[@]}"
+}
+
+test_jobs_that_start_in_one_pass_never_share_a_leaf() {
+	five_jobs "in one pass" main
+	never_met 2 "${JOBS[@]}"
+	[ "$(jobs_that_ran | awk -v ids=" ${JOBS[*]} " 'index(ids, " " $1 " ") {
+		print $3 }' | sort | uniq -d)" ] || fail "no two started at once"
+}
+
+test_jobs_that_were_held_never_share_a_leaf() {
+	five_jobs held main
+	never_met 2 "${JOBS[@]}"
+}
+
+# Under a job on all nodes, so that it is decided about and does not start.
+pending() { # APP [OPTIONS]
+	job "$1" 1 "${@:2}"
+}
+
+test_harmless_jobs_are_not_touched() {
+	local j jobs=() start submit
+
+	for j in halo halo nobody nobody; do
+		jobs+=("$(job "$j" 1)")
+	done
+	slack
+	for j in "${jobs[@]}"; do
+		equal "exclusions of job $j" "$(field "$j" ExcNodeList)" "(null)"
+		! confined "$j" && ! deferred "$j" || fail "job $j: $(note "$j")"
+		between "job $j waited, s" $(($(when "$j" StartTime) -
+			$(when "$j" SubmitTime))) 0 1
+	done
+}
+
+# A job that is kept away from another: its exclusions must not only be the
+# user's for the test to mean anything.
+kept_apart() { # JOB USER'S-NODE
+	local list
+
+	list=" $(excluded "$1") "
+	[[ $list == *" $2 "* ]] && [[ $list != " $2 " ]]
+}
+
+only_users() { # JOB NODES
+	[ "$(excluded "$1")" = "$2" ]
+}
+
+test_the_users_exclusions_are_kept_when_ours_come_and_go() {
+	local a b
+
+	block >/dev/null
+	a=$(pending fft)
+	b=$(pending fft -x n7)
+	wait_for 5 kept_apart "$b" n7
+	wait_for 5 confined "$a"
+	cancel "$a"
+	wait_for 5 only_users "$b" n7
+}
+
+test_a_user_may_change_the_exclusions_of_a_pending_job() {
+	local a b
+
+	block >/dev/null
+	a=$(pending fft)
+	b=$(pending fft -x n7)
+	wait_for 5 kept_apart "$b" n7
+	inside scontrol update JobId="$b" ExcNodeList=n5
+	kept_apart "$b" n5 || fail "at once: $(excluded "$b")"
+	slack
+	kept_apart "$b" n5 || fail "after a round: $(excluded "$b")"
+	cancel "$a"
+	wait_for 5 only_users "$b" n5
+	inside scontrol update JobId="$b" ExcNodeList=
+	slack
+	equal "an empty list" "$(field "$b" ExcNodeList)" "(null)"
+}
+
+test_an_empty_list_takes_away_the_users_part_only() {
+	local a b list
+
+	block >/dev/null
+	a=$(pending fft)
+	b=$(pending fft -x n7)
+	wait_for 5 kept_apart "$b" n7
+	inside scontrol update JobId="$b" ExcNodeList=
+	slack
+	confined "$b" || fail "no longer apart: $(note "$b")"
+	note "$b" | grep -qv 'user=' || fail "still the user's: $(note "$b")"
+	cancel "$a"
+	wait_for 5 only_users "$b" ""
+}
+
+# Four leaves are taken: who comes now has to wait.
+full_of_ffts() {
+	local i
+
+	FFTS=()
+	for i in 1 2 3 4; do
+		FFTS+=("$(job fft 300 -p off --exclusive -w "n$((2 * i - 1))")")
+	done
+	wait_for 5 state_is "${FFTS[3]}" RUNNING
+	slack
+}
+
+own_begin() { # JOB SECOND
+	[ "$(when "$1" EligibleTime)" = "$2" ] && ! deferred "$1"
+}
+
+test_the_users_begin_time_is_kept() {
+	local a b begin soon
+
+	full_of_ffts
+	begin=$((EPOCHSECONDS + 3600))
+	a=$(job fft 1 --begin="$(TZ=UTC date -d "@$begin" +%FT%T)")
+	slack
+	equal "begin time" "$(when "$a" EligibleTime)" "$begin"
+	b=$(job fft 1)
+	wait_for 5 deferred "$b"
+	soon=$((EPOCHSECONDS + 1800))
+	inside scontrol update JobId="$b" \
+		StartTime="$(TZ=UTC date -d "@$soon" +%FT%T)"
+	slack
+	equal "begin time after an update" "$(when "$b" EligibleTime)" "$soon"
+	cancel "${FFTS[@]}"
+	slack
+	own_begin "$a" "$begin" || fail "the first: $(when "$a" EligibleTime) $(note "$a")"
+	own_begin "$b" "$soon" || fail "the second: $(when "$b" EligibleTime) $(note "$b")"
+}
+
+test_a_deferred_job_starts_as_soon_as_there_is_room() {
+	local a
+
+	full_of_ffts
+	a=$(job fft 1)
+	wait_for 5 deferred "$a"
+	cancel "${FFTS[2]}"
+	wait_for 4 state_is "$a" RUNNING
+	equal "its node" "$(field "$a" NodeList | grep -cE '^n[45]$')" 1
+}
+
+test_tasks_of_an_array_get_leaves_of_their_own() {
+	local a
+
+	a=$(job fft 2 --array=1-3)
+	wait_for 8 all_run "$a" 3
+	wait_for 8 all_done "$a"
+	never_met 2 "$a"
+}
+
+all_run() { # ARRAY N: at the same time
+	[ "$(inside squeue -h -r -t R -o %i -j "$1" | wc -l)" = "$2" ]
+}
+
+# OPTIONS: left alone, for the reason in the log.
+left_alone() { # REASON OPTIONS
+	local a
+
+	a=$(job fft 1 "${@:2}") || fail "${*:2}: not submitted"
+	slack
+	equal "exclusions with ${*:2}" "$(field "$a" ExcNodeList)" "(null)"
+	said "left alone: $1" >/dev/null || fail "${*:2}: not in the log: $1"
+	cancel "$a"
+}
+
+test_what_is_not_ours_to_place_is_left_alone_and_why_is_logged() {
+	local a
+
+	job fft 300 -p off >/dev/null
+	inside --user root scontrol update NodeName=n[0-3] \
+		AvailableFeatures=old ActiveFeatures=old >/dev/null
+	inside --user root scontrol create reservation ReservationName=r \
+		Nodes=n6 Users=alice StartTime=now Duration=10 >/dev/null
+	left_alone "it asks for nodes by name" -w n3
+	left_alone "it runs in a reservation" --reservation=r
+	left_alone "it asks for partitions or features" -C "[old*1]"
+	a=$(inside sbatch --parsable -o /dev/null -J fft --netprofile=fft \
+		-N1 : -N1 --wrap 'sleep 1')
+	slack
+	equal "exclusions of a heterogeneous job" \
+		"$(field "$a" ExcNodeList)" "(null)"
+	said "left alone: it is part of a heterogeneous job" >/dev/null ||
+		fail "a heterogeneous job: not in the log"
+	inside --user root scontrol delete ReservationName=r >/dev/null
+	inside --user root scontrol update NodeName=n[0-3] \
+		AvailableFeatures= ActiveFeatures= >/dev/null
+}
+
+# PARTITION [OPTIONS]: what the log says of an fft that is pending there, but
+# for what differs from one time to the next; the job in PENDING.
+saying() {
+	MARK=$(wc -c <"$LOG")
+	PENDING=$(job fft 1 -p "$1" "${@:2}")
+	slack
+	said "\(fft\): " | sed -E "s/^\[[^]]*\] //; s/JobId=$PENDING/JobId=A/
+		s/waits, for [0-9]+ s/waits/; s/; held back for .*//
+		s/advice, not applied: //"
+}
+
+# WHAT OPTIONS: the same is said in both partitions, and only one acts.
+same_advice() {
+	local advice
+
+	saying advise "${@:2}" >"$TMPDIR/advice"
+	advice=$PENDING
+	equal "$1: exclusions" "$(field "$advice" ExcNodeList)" "(null)"
+	between "$1: begins, s from now" $(($(when "$advice" EligibleTime) -
+		$(when "$advice" SubmitTime))) 0 1
+	said "advice, not applied" >/dev/null || fail "$1: not called advice"
+	cancel "$advice"
+	saying main "${@:2}" >"$TMPDIR/act"
+	confined "$PENDING" || deferred "$PENDING" || fail "$1: enforce is idle"
+	cancel "$PENDING"
+	grep -q '^netprof: JobId=A' "$TMPDIR/act" || fail "$1: not logged"
+	# Once written, the tasks of an array are jobs that are talked about, too.
+	head -n "$(wc -l <"$TMPDIR/advice")" "$TMPDIR/act" |
+		cmp "$TMPDIR/advice" - ||
+		fail "$1: $(diff "$TMPDIR/advice" "$TMPDIR/act")"
+}
+
+test_advise_logs_what_enforce_would_do_and_changes_nothing() {
+	full_of_ffts
+	block -N4 -w n0,n2,n4,n6 >/dev/null
+	same_advice "nowhere to go"
+	cancel "${FFTS[2]}"
+	block -N1 -w n5 >/dev/null
+	slack
+	same_advice "one leaf is open"
+	cancel "${FFTS[0]}" "${FFTS[1]}" "${FFTS[3]}"
+	block -N3 -w n1,n3,n7 >/dev/null
+	slack
+	same_advice "an array" --array=1-2
+}
+
+test_prefer_keeps_apart_while_room_is_free_and_never_delays() {
+	local i jobs=()
+
+	for i in 1 2 3 4; do
+		jobs+=("$(job fft 4 -p prefer)")
+	done
+	for i in "${jobs[@]}"; do
+		wait_for 2 state_is "$i" RUNNING
+	done
+	never_met 2 "${jobs[@]}"
+	jobs+=("$(job fft 1 -p prefer)")
+	wait_for 1 state_is "${jobs[4]}" RUNNING
+}
+
+waited() { # JOB; s
+	echo $(($(when "$1" StartTime) - $(when "$1" SubmitTime)))
+}
+
+test_a_job_is_held_back_for_maxdefer_and_then_runs_anyway() {
+	local a
+
+	configure MaxDefer=3s
+	full_of_ffts
+	a=$(job fft 1)
+	wait_for 5 deferred "$a"
+	wait_for 10 state_is "$a" RUNNING
+	between "seconds it waited" "$(waited "$a")" 3 6
+	said "waits, for 3 s at first" >/dev/null || fail "not in the log"
+}
+
+# Nobody shares a leaf with the first of these, so all of them are fft.
+test_the_application_is_what_the_job_or_a_rule_says() {
+	local ids=() j
+
+	configure 'JobNameApp=turbulence*:fft' 'CommentApp=*spectral*:fft'
+	block >/dev/null
+	ids+=("$(job fft 1 -J a)")
+	ids+=("$(inside env NETPROF_APP=fft sbatch --parsable -N1 \
+		-o /dev/null -J b --wrap 'sleep 1')")
+	ids+=("$(inside sbatch --parsable -N1 -o /dev/null -J turbulence-7 \
+		--wrap 'sleep 1')")
+	ids+=("$(inside sbatch --parsable -N1 -o /dev/null -J d \
+		--comment='a spectral one' --wrap 'sleep 1')")
+	slack
+	for j in "${ids[@]}"; do
+		excluded "$j"
+	done >"$TMPDIR/lists"
+	equal "different lists of six nodes" \
+		"$(awk 'NF == 6' "$TMPDIR/lists" | sort -u | wc -l)" 4
+}
+
+test_an_unknown_application_is_moved_by_nobody_and_moves_nobody() {
+	local a b
+
+	full_of_ffts
+	a=$(job nobody 4)
+	b=$(inside sbatch --parsable -N1 -o /dev/null --wrap 'sleep 4')
+	wait_for 1 state_is "$a" RUNNING
+	wait_for 1 state_is "$b" RUNNING
+	equal "exclusions" "$(field "$a" ExcNodeList) $(field "$b" ExcNodeList)" \
+		"(null) (null)"
+	cancel "${FFTS[@]}"
+	slack
+	a=$(job fft 1)
+	wait_for 1 state_is "$a" RUNNING
+	equal "exclusions beside it" "$(field "$a" ExcNodeList)" "(null)"
+}
+
+# As alice would have measured it herself.
+give_private() { # APP
+	give_profile "$DATA/own/fft" "$STORE/users/$ALICE_UID/$1" \
+		"s/\"uid\": *1000/\"uid\":$ALICE_UID/;s/\"app\": *\"fft\"/\"app\":\"$1\"/"
+	chown -R "$ALICE_UID:$ALICE_UID" "$STORE/users/$ALICE_UID"
+}
+
+as_bob() {
+	inside --user bob sbatch --parsable -N1 -o /dev/null "$@" \
+		--wrap 'sleep 1'
+}
+
+test_a_users_own_profile_limits_only_his_own_jobs() {
+	local a b bob
+
+	give_private loud
+	block >/dev/null
+	a=$(pending loud)
+	b=$(pending loud)
+	wait_for 8 confined "$a"
+	wait_for 8 confined "$b"
+	bob=$(as_bob -J halo --netprofile=halo)
+	slack
+	equal "bob's exclusions" "$(field "$bob" ExcNodeList)" "(null)"
+	bob=$(as_bob -J loud --netprofile=loud)
+	slack
+	equal "bob's, of that name" "$(field "$bob" ExcNodeList)" "(null)"
+}
+
+test_profiles_of_trusted_users_limit_everybody() {
+	local a bob
+
+	give_private loud
+	configure "TrustedUsers=$ALICE_UID"
+	block >/dev/null
+	a=$(pending loud)
+	bob=$(as_bob -J halo --netprofile=halo)
+	wait_for 8 confined "$a"
+	wait_for 8 confined "$bob"
+}
+
+# Pending jobs that conflict, of which one has exclusions of its user.
+three_pending() {
+	BLOCK=$(block)
+	JOBS=("$(pending fft)" "$(pending fft -x n7)" "$(pending halo)")
+	wait_for 5 kept_apart "${JOBS[1]}" n7
+}
+
+# They run, apart, and the user's exclusions held.
+three_as_promised() {
+	kept_apart "${JOBS[1]}" n7 || fail "exclusions: $(excluded "${JOBS[1]}")"
+	note "${JOBS[1]}" | grep -q 'user=n7' || fail "$(note "${JOBS[1]}")"
+	cancel "$BLOCK"
+	wait_for 20 all_done "${JOBS[@]}"
+	equal "jobs that ran" "$(for j in "${JOBS[@]}"; do
+		field "$j" JobState; done | grep -c COMPLETED)" ${#JOBS[@]}
+	[ "$(field "${JOBS[1]}" NodeList)" != n7 ] || fail "on the user's n7"
+	never_met 2 "${JOBS[@]}"
+}
+
+# slurmctld saves jobs some seconds after they change; what kill -9 finds
+# unsaved, Slurm itself has lost.  Once this last one is there, all are.
+all_saved() {
+	local stamp=stamp-$EPOCHREALTIME
+
+	inside sbatch -N1 -o /dev/null --comment="$stamp" --wrap true >/dev/null
+	wait_for 15 grep -qaF "$stamp" "$(rundir)/state/job_state"
+}
+
+test_nothing_is_forgotten_when_slurmctld_is_killed() {
+	three_pending
+	all_saved
+	cluster restart-ctl -9
+	# Submitted before the first decision of the new one.
+	JOBS+=("$(pending fft)")
+	wait_for 10 said 'in control'
+	slack
+	three_as_promised
+	never_met 2 "${JOBS[@]}"
+}
+
+test_nothing_is_forgotten_when_slurmctld_is_restarted() {
+	three_pending
+	cluster restart-ctl
+	three_as_promised
+}
+
+test_a_job_submitted_right_after_a_start_is_placed() {
+	local a b
+
+	a=$(job fft 4)
+	wait_for 3 state_is "$a" RUNNING
+	cluster restart-ctl
+	b=$(job fft 1)
+	wait_for 12 all_done "$b"
+	never_met 2 "$a" "$b"
+	equal "it ran" "$(field "$b" JobState)" COMPLETED
+}
+
+test_a_reconfiguration_changes_nothing() {
+	three_pending
+	inside --user root scontrol reconfigure
+	slack
+	three_as_promised
+}
+
+test_jobs_stay_apart_when_all_nodes_come_back_from_a_maintenance() {
+	inside --user root scontrol update NodeName=n[0-7] State=drain Reason=m
+	slack
+	JOBS=("$(pending fft)" "$(pending fft)" "$(pending halo)")
+	slack
+	inside --user root scontrol update NodeName=n[0-7] State=resume
+	wait_for 10 all_done "${JOBS[@]}"
+	never_met 2 "${JOBS[@]}"
+}
+
+lines() { # REGEXP: how many such lines since the test began
+	{ said "$1" || :; } | wc -l
+}
+
+# Jobs go on to be submitted and to run, as without netprof; one line says why.
+still_submits() {
+	local a
+
+	a=$(job fft 1)
+	wait_for 5 state_is "$a" RUNNING
+	wait_for 5 all_done "$a"
+}
+
+test_the_store_may_vanish_and_come_back() {
+	mv "$STORE" "$STORE.away"
+	slack
+	still_submits
+	still_submits
+	equal "lines about it" "$(lines "$STORE")" 1
+	mv "$STORE.away" "$STORE"
+	wait_for 5 said "in order again"
+	three_pending
+	three_as_promised
+}
+
+test_a_store_that_cannot_be_written_is_enough() {
+	chown root "$STORE/placement"
+	wait_for 8 said "$STORE/placement"
+	three_pending
+	three_as_promised
+	sleep 5.5 # the next time that it would be written
+	chown slurm "$STORE/placement"
+	wait_for 8 said "in order again"
+	equal "lines about it" "$(lines "$STORE/placement")" 1
+}
+
+# Everything that a user can put into the store, under names that count.
+hostile_store() {
+	local d=$STORE/users/20002/halo p=$STORE/published/halo i
+
+	mkdir -p "$d" "$p"
+	mkfifo "$d/20240612T100000Z-x-1.0.json"
+	ln -sf /etc/shadow "$d/20240612T100000Z-x-2.0.json"
+	ln -sf /dev/zero "$d/20240612T100000Z-x-3.0.json"
+	mkdir "$d/20240612T100000Z-x-4.0.json"
+	head -c 3000000 /dev/urandom >"$d/20240612T100000Z-x-5.0.json"
+	head -c 500000 /dev/zero | tr '\0' '[' >"$d/20240612T100000Z-x-6.0.json"
+	truncate -s 1T "$d/20240612T100000Z-x-7.0.json"
+	echo '{"schema":1,"app":"halo","start":1e999}' \
+		>"$d/20240612T100000Z-x-8.0.json"
+	for ((i = 0; i < 300; i++)); do
+		echo "{ $i" >"$d/20240612T1$((100000 + i))Z-x-9.$i.json"
+	done
+	mkdir -p "$STORE/users/20002/../20002/$(printf 'x%.0s' {1..200})"
+	chown -hR 20002:20002 "$STORE/users/20002"
+	# And in the name of another user.
+	mkdir -p "$STORE/users/20003/fft"
+	cp "$STORE"/published/fft/*.json "$STORE/users/20003/fft/"
+	chown -R 20002 "$STORE/users/20003"
+}
+
+test_a_store_full_of_hostile_files_harms_nobody() {
+	hostile_store
+	as_bob -J halo --netprofile=halo >/dev/null
+	slack
+	three_pending
+	three_as_promised
+	rm -rf "$STORE/users/20002" "$STORE/users/20003"
+}
+
+test_a_broken_file_is_told_by_its_line_and_taken_when_corrected() {
+	local line
+
+	cp "$CONF" "$CONF.good"
+	echo Placement=perhaps >>"$CONF"
+	line=$(wc -l <"$CONF")
+	cluster restart-ctl
+	wait_for 5 said "netprof.conf:$line:? .*perhaps"
+	still_submits
+	# One each of the slurmctld that ends and of the one that starts.
+	between "lines about it" "$(lines perhaps)" 1 2
+	mv "$CONF.good" "$CONF"
+	wait_for 8 said "in order again"
+	three_pending
+	three_as_promised
+}
+
+# A second controller, and the clock of its log.
+with_standby() {
+	own_cluster --leaves 2 --nodes-per-leaf 2 --netprof "$BUILD" --standby \
+		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	. "$ROOT/t/integration/placement.lib"
+	give_store
+	wait_for 8 grep -q "netprof: in control" "$LOG"
+	slack
+}
+
+test_a_standby_acts_once_it_is_in_control_and_not_before() {
+	local running a log
+
+	with_standby
+	log=$(rundir)/log/slurmctld.standby.log
+	running=("$(job fft 10 -w n0)" "$(job fft 60 -w n2)")
+	wait_for 5 state_is "${running[1]}" RUNNING
+	a=$(job fft 1 -x n1)
+	wait_for 5 deferred "$a"
+	all_saved
+	! grep -q "netprof: JobId=" "$log" || fail "it acted while it stood by"
+	cluster kill-node ctl
+	# Nothing is submitted from here on.
+	wait_for 20 grep -q "netprof: in control" "$log"
+	SIDE=(--on standby)
+	wait_for 20 all_done "$a"
+	never_met 2
+	equal "it ran" "$(field "$a" JobState) $(field "$a" NodeList)" \
+		"COMPLETED n0"
+	kept_apart "$a" n1 || fail "exclusions: $(excluded "$a")"
+}
+
+test_without_the_plugin_release_takes_back_what_it_wrote() {
+	local begin own
+
+	own_cluster --leaves 2 --nodes-per-leaf 2 --netprof "$BUILD" \
+		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	. "$ROOT/t/integration/placement.lib"
+	give_store
+	wait_for 8 grep -q "netprof: in control" "$LOG"
+	slack
+	begin=$((EPOCHSECONDS + 1800))
+	BLOCK=$(inside sbatch --parsable -N4 --exclusive -o /dev/null \
+		--wrap 'sleep 300')
+	JOBS=("$(pending fft -x n3)" "$(pending fft)" "$(pending fft)"
+		"$(pending fft --begin="$(TZ=UTC date -d "@$begin" +%FT%T)")")
+	inside --user root scontrol update JobId="${JOBS[1]}" \
+		AdminComment="the site's own"
+	wait_for 5 kept_apart "${JOBS[0]}" n3
+	wait_for 5 deferred "${JOBS[2]}"
+	sed -i 's/^JobSubmitPlugins=.*//' "$(rundir)/etc/slurm/slurm.conf"
+	cluster restart-ctl
+	inside --user root "$(rundir)/build/netprof-release"
+	equal "the user's exclusions" "$(excluded "${JOBS[0]}")" n3
+	for own in "${JOBS[@]:1}"; do
+		equal "exclusions of $own" "$(field "$own" ExcNodeList)" "(null)"
+	done
+	for own in "${JOBS[@]}"; do
+		equal "note of $own" "$(note "$own")" ""
+	done
+	inside scontrol -o show job "${JOBS[1]}" |
+		grep -q "AdminComment=the site's own" || fail "the site's comment"
+	between "begin time, s from now" \
+		$(($(when "${JOBS[2]}" EligibleTime) - EPOCHSECONDS + 10)) 0 10
+	equal "the user's begin time" "$(when "${JOBS[3]}" EligibleTime)" "$begin"
+	equal "a second time" \
+		"$(inside --user root "$(rundir)/build/netprof-release")" \
+		"No job has anything from netprof."
+}

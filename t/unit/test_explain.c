@@ -1,0 +1,207 @@
+/* What status, explain and check say, without a store. */
+#include "t.h"
+#include "cli_check.h"
+#include "cli_explain.h"
+#include "cli_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NOT_PREDICTED (-1.0)
+
+static const struct {
+	const char *name;
+	double run_sec;
+	uint32_t n;
+	double mean, sd, predicted;
+	const char *want;
+} runs[] = {
+	{ "neighbours explain a part", 35, 5, 25, 0.2, 0.33,
+	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its "
+	  "neighbours explain 33 points of that." },
+	{ "neighbours explain all", 35, 5, 25, 0.2, 0.6,
+	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its "
+	  "neighbours explain all of that (60 % was predicted)." },
+	{ "neighbours explain nothing", 35, 5, 25, 0.2, 0.001,
+	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its "
+	  "neighbours explain none of that." },
+	{ "nobody predicted it", 35, 5, 25, 0.2, NOT_PREDICTED,
+	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); what its "
+	  "neighbours cost it is not known." },
+	{ "as long as alone", 25.2, 5, 25, 0.2, 0.3,
+	  "It took 25.2 s, as long as alone (25.0 s, n 5)." },
+	{ "within the scatter", 30, 5, 25, 4, 0.3,
+	  "It took 30.0 s, 20 % longer than alone (25.0 s, n 5), which may be "
+	  "chance." },
+	{ "a single run alone scatters, too", 26, 1, 25, NAN, 0.3,
+	  "It took 26.0 s, 4 % longer than alone (25.0 s, n 1), which may be "
+	  "chance." },
+	{ "faster than alone", 20, 5, 25, 0.2, 0.3,
+	  "It took 20.0 s, 20 % less than alone (25.0 s, n 5)." },
+	{ "never alone", 35, 0, 0, NAN, 0.3,
+	  "It took 35.0 s. How long it takes alone is not known: no other run "
+	  "of this command had its leaf switches to itself." },
+	{ "alone in no time", 35, 3, 0, 0, 0.3,
+	  "It took 35.0 s. How long it takes alone is not known: no other run "
+	  "of this command had its leaf switches to itself." },
+};
+
+static void test_took(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(runs); i++) {
+		const struct np_mean alone = {
+			.n = runs[i].n, .mean = runs[i].mean, .sd = runs[i].sd,
+		};
+		char buf[512];
+
+		cli_say_took(runs[i].run_sec, &alone,
+			     runs[i].predicted == NOT_PREDICTED ? NULL :
+			     &runs[i].predicted, buf, sizeof(buf));
+		T_ROW(runs[i].name, !strcmp(buf, runs[i].want));
+	}
+}
+
+static const struct {
+	const char *name;
+	double age, interval;
+	bool stale;
+} ages[] = {
+	{ "fresh", 1, 2, false },
+	{ "just in time", 30, 2, false },
+	{ "too old", 30.5, 2, true },
+	{ "rare decisions may be older", 599, 60, false },
+	{ "but not for ever", 601, 60, true },
+	{ "frequent ones are given time, too", 29, 0.1, false },
+	{ "from the future", -100, 2, false },
+};
+
+static void test_stale(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(ages); i++) {
+		const struct np_state s = { .date = 1e9,
+					    .interval_sec = ages[i].interval };
+
+		T_ROW(ages[i].name, cli_state_stale(&s, 1e9 + ages[i].age) ==
+		      ages[i].stale);
+	}
+}
+
+static const struct {
+	const char *mode;
+	double age;
+	bool places;
+	const char *want;
+} modes[] = {
+	{ "enforce", 1, true, "Placement enforces: jobs that would slow each "
+	  "other by more than 10 % are kept apart, and wait up to 60 min for "
+	  "it." },
+	{ "prefer", 1, true, "Placement prefers: jobs that would slow each "
+	  "other by more than 10 % are kept apart where that delays nobody." },
+	{ "advise", 1, true, "Placement advises: it decides and says what it "
+	  "would do, and changes nothing." },
+	{ "off", 1, true, "Placement is off." },
+	{ "", 1, true, "Placement is off." },
+	{ "other", 1, true, "Placement is in mode other." },
+	{ "enforce", 60, true, "Placement does not act: its last decision is "
+	  "60.0 s old, more than 30 s. Does slurmctld run? netprof check says "
+	  "more." },
+	{ "enforce", 60, false, "Placement does not act: its last decision is "
+	  "60.0 s old, more than 30 s. It is off in netprof.conf." },
+};
+
+static void test_modes(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(modes); i++) {
+		const struct np_state s = {
+			.date = 1e9, .interval_sec = 2, .max_slowdown = 0.1,
+			.max_defer_sec = 3600, .mode = (char *)modes[i].mode,
+		};
+		char buf[256];
+
+		T_ROW(modes[i].want, !strcmp(modes[i].want,
+			cli_say_mode(&s, 1e9 + modes[i].age, modes[i].places,
+				     buf, sizeof(buf))));
+	}
+}
+
+static const struct {
+	uint32_t id, array, task;
+	const char *want;
+} names[] = {
+	{ 123, 0, 0, "123" },
+	{ 127, 123, 4, "123_4" },
+	{ 123, 123, 0, "123_0" },
+	{ 123, 123, UINT32_MAX, "123" }, /* of the rest */
+	{ 123, 123, UINT32_MAX - 1, "123" }, /* NO_VAL */
+};
+
+static void test_job_names(void)
+{
+	char buf[CLI_NUMBER];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
+		T_ROW(names[i].want, !strcmp(names[i].want,
+			cli_job_name(names[i].id, names[i].array,
+				     names[i].task, buf)));
+}
+
+static const char config[] =
+	"Configuration data as of 2026-11-21T05:00:00\n"
+	"JobSubmitPlugins        = lua,netprof\n"
+	"PluginDir               = /a:/b\n"
+	"SlurmUser               = slurm(64030)\n"
+	"# ClusterName=other\n"
+	"clustername=hpc # ours\n"
+	"Empty                   = \n"
+	"SlurmctldHost[0]        = ctl0(10.0.0.1)\n";
+
+static const struct {
+	const char *key, *want; /* NULL: it is not there */
+} keys[] = {
+	{ "JobSubmitPlugins", "lua,netprof" }, { "PluginDir", "/a:/b" },
+	{ "SlurmUser", "slurm(64030)" }, { "ClusterName", "hpc" },
+	{ "Empty", "" }, { "SlurmctldHost[0]", "ctl0(10.0.0.1)" },
+	{ "SlurmctldHost", NULL }, { "Plugin", NULL }, { "Dir", NULL },
+};
+
+static void test_slurm_conf(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++) {
+		char buf[64];
+		bool found = cli_slurm_value(config, keys[i].key, buf,
+					     sizeof(buf));
+
+		T_ROW(keys[i].key, found == !!keys[i].want);
+		T_ROW(keys[i].key, !found || !strcmp(buf, keys[i].want));
+	}
+}
+
+static const struct {
+	const char *list;
+	bool has;
+} lists[] = {
+	{ "netprof", true }, { "lua,netprof", true }, { "netprof,lua", true },
+	{ "lua, netprof ,x", true }, { "job_submit/netprof", true },
+	{ "", false }, { "lua", false }, { "netprof2", false },
+	{ "mynetprof", false }, { ",,", false }, { "job_submit/", false },
+};
+
+static void test_plugin_lists(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++)
+		T_ROW(lists[i].list, cli_slurm_lists(lists[i].list,
+			"netprof") == lists[i].has);
+}
+
+static const struct t_case cases[] = {
+	{ "what a measured run cost", test_took },
+	{ "when a decision is too old", test_stale },
+	{ "what each mode does, in a sentence", test_modes },
+	{ "jobs are named as squeue names them", test_job_names },
+	{ "values of slurm.conf", test_slurm_conf },
+	{ "plugins in a list", test_plugin_lists },
+	{ NULL, NULL },
+};
+
+T_SUITE(explain, cases)

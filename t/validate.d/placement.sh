@@ -1,0 +1,262 @@
+# Does placement do what it promises?  On a running Slurm:
+#
+#   apart       jobs of all sizes in random order and waves: how often do two
+#               that conflict share a leaf, with placement and without, and
+#               what does that cost those who harm nobody?
+#   throughput  how many jobs a second sbatch submits, with and without
+#   queue       real programs in a queue: run times and makespan, both ways
+#
+# PLACEMENT_PARTS chooses among them.
+# shellcheck shell=bash
+
+PLACEMENT_PARTS=${PLACEMENT_PARTS-"apart throughput queue"}
+SEEDS=${SEEDS-"1"}
+SUBMISSIONS=${SUBMISSIONS:-100}
+THROUGHPUT_ROUNDS=${THROUGHPUT_ROUNDS:-10}
+THROUGHPUT_JOBS=${THROUGHPUT_JOBS:-100}
+
+validate_placement() {
+	local part
+
+	for part in $PLACEMENT_PARTS; do
+		"placement_$part"
+	done
+}
+
+# Everything of the tests: a store with conflicts, jobs, the judge.
+with_placement_cluster() { # OPTIONS of t/cluster up
+	printf '%s\n' Placement=enforce PlacementInterval=500ms \
+		MaxSlowdown=15% >"$BUILD/placement.conf"
+	echo MinJobAge=3600 >"$BUILD/placement.slurm.conf"
+	cluster up --netprof "$BUILD" --netprof-conf "$BUILD/placement.conf" \
+		--slurm-conf-extra "$BUILD/placement.slurm.conf" "$@"
+	# shellcheck source=t/integration/placement.lib
+	. "$ROOT/t/integration/placement.lib"
+	give_store
+}
+
+# off, or enforce; takes as long as the thread needs to see it.
+placement_mode() {
+	sed -i "s/^Placement=.*/Placement=$1/" "$CONF"
+	sleep 6
+}
+
+# Mean and half of the 95 % confidence interval (Student) of a column of
+# numbers: "MEAN HALF N".
+INTERVAL='function quantile(df,    t, n, v) {
+		n = split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 " \
+			"2.262 2.228 2.201 2.179 2.160 2.145 2.131 2.120 2.110 " \
+			"2.101 2.093 2.086", v, " ")
+		return df > n ? 2.0 + 1.8 / df : v[df]
+	}
+	{ n++; sum += $1; square += $1 * $1 }
+	END {
+		if (n < 2) { print sum / (n ? n : 1), "-", n + 0; exit }
+		mean = sum / n
+		var = (square - n * mean * mean) / (n - 1)
+		printf "%.4g %.2g %d\n", mean, \
+			quantile(n - 1) * sqrt((var > 0 ? var : 0) / n), n
+	}'
+interval() { awk "$INTERVAL"; }
+
+## Apart
+
+# SEED APPS: the jobs, "WAVE HOW APP NODES SEC" a line.  A wave is submitted
+# as it comes, or held and released, or with one begin time for all of it; then
+# it waits for 0 to 4 s.
+sequence() {
+	awk -v seed="$1" -v apps="$2" -v n="$SUBMISSIONS" 'BEGIN {
+		srand(seed)
+		k = split(apps, app, " ")
+		split("now held begin", how, " ")
+		for (i = 0; i < n; i++) {
+			if (left-- <= 0) {
+				wave++
+				left = int(2 + 14 * rand())
+				h = how[int(1 + 3 * rand())]
+				pause = int(5 * rand())
+			}
+			print wave, h, pause, app[int(1 + k * rand())], \
+				int(1 + 6 * rand()), int(2 + 4 * rand())
+		}
+	}'
+}
+
+# In one shell on ctl: sequences of submissions as fast as sbatch goes.  The
+# numbers of the jobs, one a line, in the order of the sequence.
+submit_sequence() { # FILE
+	INSIDE_SEC=900 inside bash -c '
+		end_wave() {
+			[ -z "$held" ] || scontrol release ${held# }
+			sleep "$pause"
+		}
+		last= held= pause=0
+		while read -r wave how next app nodes sec; do
+			if [ "$wave" != "$last" ]; then
+				[ -z "$last" ] || end_wave
+				last=$wave held= pause=$next
+				begin=$(date -d "+2 sec" +%FT%T)
+			fi
+			opts=
+			[ "$how" != held ] || opts=-H
+			[ "$how" != begin ] || opts=--begin=$begin
+			id=$(sbatch --parsable -N"$nodes" -o /dev/null -J "$app" \
+				--exclusive --netprofile="$app" $opts \
+				--wrap "sleep $sec")
+			[ "$how" != held ] || held="$held $id"
+			echo "$id"
+		done
+		end_wave' <"$1"
+}
+
+# MODE FILE NAME: runs the sequence; files NAME.ids and NAME.ran
+run_sequence() {
+	placement_mode "$1"
+	submit_sequence "$2" >"$3.ids"
+	until [ -z "$(inside squeue -h -o %i)" ]; do
+		sleep 1
+	done
+	jobs_that_ran | awk 'NR == FNR { want[$1]; next } $1 in want' \
+		"$3.ids" - | sort -n >"$3.ran"
+	met 4 $(cat "$3.ids") >"$3.met"
+	starts_of $(cat "$3.ids") >"$3.delays"
+}
+
+# ID...: "ID NAME DELAY", seconds from when it could start to its start.
+starts_of() {
+	inside env SLURM_TIME_FORMAT=%s scontrol -o show jobs |
+		awk -v ids="$*" 'BEGIN {
+			n = split(ids, id, " ")
+			for (i = 1; i <= n; i++)
+				want[id[i]]
+		}
+		{
+			split("", v)
+			for (i = 1; i <= NF; i++) {
+				eq = index($i, "=")
+				v[substr($i, 1, eq - 1)] = substr($i, eq + 1)
+			}
+			if (v["JobId"] in want)
+				print v["JobId"], v["JobName"], \
+					v["StartTime"] - v["SubmitTime"]
+		}'
+}
+
+# Conflicting jobs that started within the same second, on whatever leaves.
+same_second() { # RAN
+	awk '{ t[NR] = $3; a[NR] = $2 }
+		END { for (i = 1; i <= NR; i++) for (k = i + 1; k <= NR; k++)
+			if (t[i] == t[k] && (a[i] == "fft" && a[k] != "none" ||
+			    a[k] == "fft" && a[i] != "none")) n++
+		print n + 0 }' "$1"
+}
+
+makespan() { # RAN
+	awk 'NR == 1 || $3 < from { from = $3 } $4 > to { to = $4 }
+		END { print to - from }' "$1"
+}
+
+row_apart() { # LABEL NAME
+	local delays
+
+	delays=$(awk '{ s[$2] += $3; n[$2]++; if ($3 > m[$2]) m[$2] = $3 }
+		END { split("fft halo none", a, " ")
+		for (i = 1; i <= 3; i++) if (n[a[i]])
+			printf "%8.1f/%-3d", s[a[i]] / n[a[i]], m[a[i]]
+		else printf "%12s", "-" }' "$2.delays")
+	printf '%-24s %5d %9d %9d %9d %s\n' "$1" "$(wc -l <"$2.ran")" \
+		"$(wc -l <"$2.met")" "$(same_second "$2.ran")" \
+		"$(makespan "$2.ran")" "$delays"
+}
+
+# Both modes had the same jobs: by how much did each start later?
+later() { # NAME NAME
+	paste -d' ' <(sort -n "$1.delays") <(sort -n "$2.delays") |
+		awk '{ print $6 - $3 }' | interval
+}
+
+placement_apart() {
+	local seed mode dir=$BUILD/placement
+
+	mkdir -p "$dir"
+	with_placement_cluster --leaves 4 --nodes-per-leaf 4
+	echo "apart: date $(date +%F); $SUBMISSIONS submissions of 1 to 6 nodes" \
+		"on 4 leaves of 4, sleeping 2 to 5 s"
+	printf '%-24s %5s %9s %9s %9s %s\n' "" jobs "together" "one pass" \
+		"makespan" "mean/max s to start: fft, halo, unknown"
+	for seed in $SEEDS; do
+		sequence "$seed" "fft fft halo halo none" >"$dir/mixed"
+		sequence "$seed" "halo halo none" >"$dir/harmless"
+		for mode in enforce off; do
+			run_sequence "$mode" "$dir/mixed" "$dir/mixed-$mode"
+			row_apart "mixed $seed, $mode" "$dir/mixed-$mode"
+			run_sequence "$mode" "$dir/harmless" "$dir/harmless-$mode"
+			row_apart "harmless $seed, $mode" "$dir/harmless-$mode"
+		done
+		echo "harmless jobs start later by (mean, +- 95 %, n), s:" \
+			"$(later "$dir/harmless-off" "$dir/harmless-enforce")"
+		[ ! -s "$dir/mixed-enforce.met" ] || cat "$dir/mixed-enforce.met"
+	done
+	cluster down
+}
+
+## Throughput
+
+# none (no plugin in slurm.conf), off, enforce
+throughput_setting() {
+	local plugins=JobSubmitPlugins=netprof
+
+	[ "$1" != none ] || plugins="#$plugins"
+	sed -i "s/^#*JobSubmitPlugins=.*/$plugins/" \
+		"$(rundir)/etc/slurm/slurm.conf"
+	[ "$1" = none ] || sed -i "s/^Placement=.*/Placement=$1/" "$CONF"
+	cluster restart-ctl
+	sleep 2.5 # for the first decision
+}
+
+# Jobs a second, from two shells at once; nothing of it can start.
+submissions_per_sec() {
+	inside bash -c '
+		some() {
+			local app i
+			for ((i = 0; i < $1; i++)); do
+				app=fft
+				((i % 3)) || app=none
+				((i % 3 != 1)) || app=halo
+				sbatch --parsable -N1 -o /dev/null --netprofile=$app \
+					--wrap "sleep 1" >/dev/null
+			done
+		}
+		from=${EPOCHREALTIME/./}
+		some $1 & some $1 & wait
+		echo $((${EPOCHREALTIME/./} - from))' - $((THROUGHPUT_JOBS / 2)) |
+		awk -v n="$THROUGHPUT_JOBS" '{ print 1e6 * n / $1 }'
+}
+
+placement_throughput() {
+	local round setting dir=$BUILD/placement s order=(none off enforce)
+
+	mkdir -p "$dir"
+	rm -f "$dir"/rate.*
+	with_placement_cluster --leaves 4 --nodes-per-leaf 2
+	for ((round = 0; round < THROUGHPUT_ROUNDS; round++)); do
+		for ((s = 0; s < 3; s++)); do
+			setting=${order[(s + round) % 3]}
+			throughput_setting "$setting"
+			block >/dev/null
+			submissions_per_sec >>"$dir/rate.$setting"
+			cancel_all
+			wait_for 30 nothing_left
+		done
+	done
+	echo "throughput: date $(date +%F); $THROUGHPUT_JOBS submissions by two" \
+		"shells, $THROUGHPUT_ROUNDS interleaved rounds; mean, +- 95 %, n"
+	for setting in "${order[@]}"; do
+		echo "  $setting: $(interval <"$dir/rate.$setting") jobs/s"
+	done
+	for setting in off enforce; do
+		echo "  $setting over none: $(paste -d' ' "$dir/rate.$setting" \
+			"$dir/rate.none" | awk '{ print $1 / $2 }' | interval)"
+	done
+	cluster down
+}
