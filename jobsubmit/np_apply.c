@@ -70,7 +70,7 @@ static void failed(struct round *r, uint32_t id, const char *id_str, int rc)
 			    slurm_strerror(rc));
 }
 
-static void write_one(struct round *r, const struct np_seen *seen,
+static bool write_one(struct round *r, const struct np_seen *seen,
 		      uint32_t task, const struct np_update *u)
 {
 	struct np_memo *memo = np_memos_find(r->memos, seen->id);
@@ -95,6 +95,7 @@ static void write_one(struct round *r, const struct np_seen *seen,
 		r->out->updates++;
 	if (!rc && memo)
 		memo->failures = 0;
+	return !rc;
 }
 
 static int remember(struct round *r, const struct np_seen *seen,
@@ -142,8 +143,7 @@ static int write_job(struct round *r, size_t i)
 				&u);
 
 	if (rc > 0 && may_write(r)) {
-		write_one(r, seen, NP_CHANGE_ALL, &u);
-		if (u.comment)
+		if (write_one(r, seen, NP_CHANGE_ALL, &u) && u.comment)
 			keep_comment(r->memos, seen->id, u.comment);
 	}
 	if (rc >= 0)

@@ -446,8 +446,8 @@ static bool run(const struct bench_mix *m, size_t decisions,
 	}
 	printf("%-18s of %zu submissions %zu confined, %zu deferred; updates: "
 	       "%zu at first, %zu in %zu more rounds\n", m->name,
-	       decisions * (submissions + COLD), tally.confined, tally.deferred, first,
-	       more, decisions - 1);
+	       decisions * (submissions + COLD), tally.confined,
+	       tally.deferred, first, more, decisions - 1);
 	good = bench_report(m->name, "callback", one, decisions * submissions,
 			    1e-6, "us") < CALLBACK_MAX_SEC && !more;
 	bench_report(m->name, "cold callback", cold, decisions * COLD, 1e-6,
