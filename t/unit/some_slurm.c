@@ -225,6 +225,25 @@ struct np_placement *some_decision(const struct np_view *v)
 	return p;
 }
 
+/* Of libslurmfull; no installed header has them. */
+extern bitstr_t *slurm_bit_alloc(int64_t n);
+extern void slurm_bit_free(bitstr_t **b);
+extern void slurm_bit_set(bitstr_t *b, int64_t bit);
+
+bitstr_t *some_bits(int64_t from, int64_t end)
+{
+	bitstr_t *b = slurm_bit_alloc(64);
+
+	for (int64_t i = from; i < end; i++)
+		slurm_bit_set(b, i);
+	return b;
+}
+
+void some_bits_free(bitstr_t *b)
+{
+	slurm_bit_free(&b);
+}
+
 void some_text(char **where, const char *text)
 {
 	slurm_xfree((void **)where);
@@ -232,7 +251,7 @@ void some_text(char **where, const char *text)
 }
 
 static char said[1024];
-static unsigned n_said;
+static unsigned n_said, n_errors;
 
 const char *some_said(void)
 {
@@ -242,6 +261,11 @@ const char *some_said(void)
 unsigned some_n_said(void)
 {
 	return n_said;
+}
+
+unsigned some_n_errors(void)
+{
+	return n_errors;
 }
 
 /* In place of Slurm's, whose log these would go to. */
@@ -262,6 +286,7 @@ int slurm_error(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(said, sizeof(said), fmt, ap);
 	va_end(ap);
+	n_errors++;
 	return SLURM_ERROR;
 }
 

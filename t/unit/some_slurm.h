@@ -70,6 +70,11 @@ void some_text(char **where, const char *text);
 /* The last line for the log of slurmctld. */
 const char *some_said(void);
 unsigned some_n_said(void); /* lines so far */
+unsigned some_n_errors(void);
+
+/* Tasks from .. end-1 of an array, end at most 64. */
+bitstr_t *some_bits(int64_t from, int64_t end);
+void some_bits_free(bitstr_t *b);
 
 /* "n[0-3]"; static. */
 const char *some_hosts(const struct np_site *s, const uint64_t *nodes);

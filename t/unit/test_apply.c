@@ -1,0 +1,329 @@
+#include "t.h"
+#include "np_apply.h"
+#include "np_bits.h"
+#include "np_ctl.h"
+#include "np_submit.h"
+#include "some_slurm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ALL NP_CHANGE_ALL
+#define MAX 8
+
+/* A slurmctld that knows updates only. */
+static struct ctld {
+	struct some_slurm slurm;
+	struct np_desk *desk;
+	struct np_memos *memos;
+	char log[256]; /* "10 11 7_0" */
+	char *comment[SOME_JOBS];
+	uint32_t fails; /* for this job: */
+	int error;
+} c;
+
+static slurm_job_info_t *job_of(uint32_t id)
+{
+	for (uint32_t i = 0; i < c.slurm.jobs.record_count; i++)
+		if (c.slurm.job[i].job_id == id)
+			return &c.slurm.job[i];
+	return NULL;
+}
+
+static int update(job_desc_msg_t *d, const char *id)
+{
+	slurm_job_info_t *j = job_of((uint32_t)atoi(id));
+	job_desc_msg_t copy = *d;
+	int rc;
+
+	copy.job_id_str = (char *)id;
+	copy.exc_nodes = copy.admin_comment = NULL;
+	some_text(&copy.exc_nodes, d->exc_nodes);
+	some_text(&copy.admin_comment, d->admin_comment);
+	rc = np_modify(c.desk, &copy, geteuid());
+	if (!rc && c.fails == j->job_id)
+		rc = c.error;
+	sprintf(c.log + strlen(c.log), "%s%s%s", *c.log ? " " : "", id,
+		rc ? "!" : "");
+	if (!rc && !strchr(id, '_')) {
+		if (copy.exc_nodes)
+			some_exclude(&c.slurm, j, copy.exc_nodes);
+		if (copy.begin_time)
+			j->eligible_time = copy.begin_time;
+		if (copy.admin_comment) {
+			free(c.comment[j - c.slurm.job]);
+			j->admin_comment = strdup(copy.admin_comment);
+			c.comment[j - c.slurm.job] = j->admin_comment;
+		}
+	}
+	some_text(&copy.exc_nodes, NULL);
+	some_text(&copy.admin_comment, NULL);
+	return rc;
+}
+
+/* In place of the RPCs. */
+int slurm_update_job(job_desc_msg_t *d)
+{
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", np_job_desc_id(d));
+	errno = update(d, id);
+	return errno ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
+int slurm_update_job2(job_desc_msg_t *d, job_array_resp_msg_t **resp)
+{
+	*resp = NULL;
+	errno = update(d, d->job_id_str);
+	return errno ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
+/*
+ * Running loud 30 on leaf0.  Quiet 11 has exclusions that are not needed any
+ * more, soft 10 may go where it must not: 10 has to be written before 11.
+ */
+static void set_up(void)
+{
+	struct np_conf conf;
+	slurm_job_info_t *j;
+
+	memset(&c, 0, sizeof(c));
+	some_slurm(&c.slurm);
+	np_conf_init(&conf);
+	T_CHECK(!np_desk_new(&conf, &c.desk));
+	T_CHECK(!np_memos_new(&c.memos));
+	some_run(&c.slurm, some_job(&c.slurm, 30, "loud"), "n0");
+	j = some_job(&c.slurm, 11, "quiet");
+	j->admin_comment = (char *)"netprof{ours=n[4-7] held=0}";
+	some_exclude(&c.slurm, j, "n[4-7]");
+	j = some_job(&c.slurm, 10, "soft");
+	j->admin_comment = (char *)"x netprof{user=n9 held=0} y";
+	some_exclude(&c.slurm, j, "n9");
+}
+
+static void tear_down(void)
+{
+	for (int i = 0; i < SOME_JOBS; i++)
+		free(c.comment[i]);
+	np_memos_free(c.memos);
+	np_desk_free(c.desk);
+	some_slurm_free(&c.slurm);
+}
+
+static bool yes(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static bool no(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+struct result {
+	size_t updates, failures, written;
+	bool cut;
+};
+
+/* One round, with the changes that users make after the look. */
+static struct result round_of(size_t max, bool (*go_on)(void *arg),
+			      void (*meanwhile)(void))
+{
+	struct np_placement *p;
+	struct np_applied a;
+	struct np_change *change;
+	struct np_view v;
+	size_t n;
+	struct result r;
+
+	c.log[0] = '\0';
+	change = np_desk_take_changes(c.desk, &n);
+	T_CHECK(!some_view(&c.slurm, c.memos, change, n, &v));
+	np_changes_free(change, n);
+	p = some_decision(&v);
+	if (meanwhile)
+		meanwhile();
+	T_CHECK(!np_apply(&v, p, c.memos, c.desk, max, go_on, NULL, &a));
+	r = (struct result){ a.updates, a.failures, a.n_written, a.cut };
+	np_desk_note_written(c.desk, a.written, a.n_written);
+	np_memos_sweep(c.memos);
+	np_placement_free(p);
+	np_view_free(&v);
+	return r;
+}
+
+static void test_order(void)
+{
+	const struct np_conf *conf;
+	const struct np_written *w;
+	struct result r;
+
+	set_up();
+	r = round_of(MAX, yes, NULL);
+	T_ROW("what closes leaves comes first", !strcmp(c.log, "10 11"));
+	T_CHECK(r.updates == 2 && !r.failures && !r.cut && r.written == 1);
+	T_CHECK(some_same(job_of(10)->admin_comment,
+			  "x netprof{user=n9 ours=n[0-3] held=0} y"));
+	T_CHECK(some_same(job_of(11)->admin_comment, "netprof{held=0}"));
+	np_desk_lock(c.desk, &conf);
+	w = np_desk_written(c.desk, 10, ALL);
+	T_CHECK(w && some_same(w->ours, "n[0-3]"));
+	T_CHECK(!np_desk_written(c.desk, 11, ALL));
+	np_desk_unlock(c.desk);
+	r = round_of(MAX, yes, NULL);
+	T_ROW("and again: nothing", !r.updates && !*c.log && !r.cut);
+	T_ROW("but it is known what stands", r.written == 1);
+	tear_down();
+}
+
+static void test_limits(void)
+{
+	struct result r;
+
+	set_up();
+	r = round_of(1, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10") && r.cut && r.updates == 1);
+	r = round_of(1, yes, NULL);
+	T_CHECK(!strcmp(c.log, "11") && !r.cut);
+	tear_down();
+	set_up();
+	r = round_of(MAX, no, NULL);
+	T_CHECK(!*c.log && r.cut && !r.updates);
+	tear_down();
+}
+
+/* Nothing is opened as long as something could not be closed; not for ever. */
+static void test_failure(void)
+{
+	struct result r;
+	unsigned said;
+
+	set_up();
+	c.fails = 10;
+	c.error = ESLURM_ACCESS_DENIED;
+	said = some_n_errors();
+	for (int i = 0; i < 2; i++) {
+		r = round_of(MAX, yes, NULL);
+		T_CHECK(!strcmp(c.log, "10!") && r.cut && r.failures == 1);
+	}
+	r = round_of(MAX, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10! 11") && !r.cut);
+	T_ROW("said once", some_n_errors() == said + 1);
+	c.fails = 0;
+	r = round_of(MAX, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10") && !r.cut && !r.failures);
+	tear_down();
+}
+
+static const struct {
+	const char *name;
+	int error;
+} gone[] = {
+	{ "it started", ESLURM_JOB_NOT_PENDING },
+	{ "it is gone", ESLURM_INVALID_JOB_ID },
+	{ "it ended", ESLURM_JOB_FINISHED },
+};
+
+static void test_gone(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(gone); i++) {
+		struct result r;
+
+		set_up();
+		c.fails = 10;
+		c.error = gone[i].error;
+		r = round_of(MAX, yes, NULL);
+		T_ROW(gone[i].name, !strcmp(c.log, "10!"));
+		T_ROW(gone[i].name, r.cut && !r.failures);
+		tear_down();
+	}
+}
+
+static void user_changes(void)
+{
+	job_desc_msg_t d;
+
+	slurm_init_job_desc_msg(&d);
+	d.job_id_str = (char *)"10";
+	some_text(&d.exc_nodes, "n12");
+	T_CHECK(!np_modify(c.desk, &d, SOME_UID));
+	some_exclude(&c.slurm, job_of(10), d.exc_nodes);
+	some_text(&d.exc_nodes, NULL);
+}
+
+/* A user who is faster than the thread has his way. */
+static void test_overtaken(void)
+{
+	struct result r;
+
+	set_up();
+	r = round_of(MAX, yes, user_changes);
+	T_CHECK(!strcmp(c.log, "10!") && r.cut && !r.failures);
+	T_ROW("the last note is not forgotten either",
+	      some_same(job_of(10)->admin_comment,
+			"x netprof{user=n9 held=0} y"));
+	r = round_of(MAX, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10 11") && !r.cut);
+	T_CHECK(some_same(job_of(10)->admin_comment,
+			  "x netprof{user=n12 ours=n[0-3] held=0} y"));
+	/* And once more, when ours is in it. */
+	r = round_of(MAX, yes, user_changes);
+	T_CHECK(!*c.log);
+	r = round_of(MAX, yes, NULL);
+	T_CHECK(!r.updates);
+	tear_down();
+}
+
+/* Tasks that conflict: the rest waits first, then each gets its leaf. */
+static void test_tasks(void)
+{
+	bitstr_t *bits;
+	slurm_job_info_t *j;
+	struct result r;
+
+	set_up();
+	j = some_job(&c.slurm, 7, "loud");
+	j->array_job_id = 7;
+	bits = some_bits(0, 5);
+	j->array_bitmap = bits;
+	r = round_of(MAX, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10 7 11 7_0 7_1 7_2") && !r.failures);
+	T_CHECK(job_of(7)->eligible_time > SOME_NOW);
+	some_bits_free(bits);
+	tear_down();
+}
+
+/* What is taken back is the user's again, and our note is gone. */
+static void test_let_go(void)
+{
+	slurm_job_info_t *j;
+	struct result r;
+
+	set_up();
+	r = round_of(MAX, yes, NULL);
+	j = job_of(10);
+	j->req_nodes = (char *)"n2"; /* now he chooses his nodes */
+	r = round_of(MAX, yes, NULL);
+	T_CHECK(r.updates == 1 && !strcmp(c.log, "10") && !r.written);
+	T_CHECK(some_same(j->admin_comment, "x y"));
+	r = round_of(MAX, yes, NULL);
+	T_CHECK(!r.updates && !*c.log);
+	tear_down();
+}
+
+static const struct t_case cases[] = {
+	{ "leaves are closed before others are opened", test_order },
+	{ "so many updates, and not longer than wanted", test_limits },
+	{ "an update that fails", test_failure },
+	{ "a job that is no more, or runs", test_gone },
+	{ "a user who is faster", test_overtaken },
+	{ "tasks of an array", test_tasks },
+	{ "a job that is let go of", test_let_go },
+	{ NULL, NULL },
+};
+T_SUITE(apply, cases)
