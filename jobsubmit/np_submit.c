@@ -15,7 +15,9 @@
 #define STALE_SEC 60
 #define MAX_LINE 512
 #define MAX_NAME 64
-#define MAX_ARRAY_TEXT 4096 /* Slurm refuses a longer list of tasks */
+#define MAX_TEXT 1024	    /* Slurm refuses longer ones, but only later */
+#define MAX_ARRAY_TEXT 4096 /* the same for a list of tasks */
+#define MAX_LIST 65536	    /* of a user's exclusions */
 
 /* All that belongs to one submission. */
 struct submission {
@@ -32,6 +34,20 @@ struct submission {
 	char line[MAX_LINE];	/* for the log, when the desk is unlocked */
 	bool wake;
 };
+
+static bool is_longer(const char *text, size_t max)
+{
+	return text && strnlen(text, max + 1) > max;
+}
+
+/* Nobody waits for a text of megabytes that is refused in the end. */
+static bool will_be_refused(const job_desc_msg_t *d)
+{
+	return is_longer(d->name, MAX_TEXT) || is_longer(d->comment, MAX_TEXT) ||
+	       is_longer(d->features, MAX_TEXT) ||
+	       is_longer(d->partition, MAX_TEXT) ||
+	       is_longer(d->array_inx, MAX_ARRAY_TEXT);
+}
 
 static uint32_t or_zero(uint32_t v)
 {
@@ -79,10 +95,9 @@ static uint64_t number(const char *text, char **end)
 /* "0-3,8,10-20:2%4": how many tasks. */
 static uint32_t count_tasks(const char *inx)
 {
-	const char *begin = inx;
 	uint64_t n = 0;
 
-	while (*inx && *inx != '%' && inx - begin < MAX_ARRAY_TEXT) {
+	while (*inx && *inx != '%') {
 		char *end;
 		uint64_t from = number(inx, &end), to = from, step = 1;
 
@@ -145,7 +160,8 @@ static int describe(struct submission *s)
 	};
 	if (!d->priority)
 		s->job.state = NP_JOB_WAITING; /* held */
-	if (fit.constraint || np_site_parse(site, d->exc_nodes, s->user))
+	if (fit.constraint || is_longer(d->exc_nodes, MAX_LIST) ||
+	    np_site_parse(site, d->exc_nodes, s->user))
 		s->job.flags |= NP_JOB_CONSTRAINT;
 	/* From "would do" to "would not": the partition's other nodes. */
 	for (size_t w = 0; w < words; w++)
@@ -366,6 +382,8 @@ void np_submit(struct np_desk *desk, job_desc_msg_t *d, int64_t now_sec,
 {
 	struct submission s = { .desk = desk, .d = d, .now_sec = now_sec };
 
+	if (will_be_refused(d))
+		return;
 	s.standing = np_desk_lock(desk, &s.conf);
 	if (concerns_us(&s)) {
 		if (s.mode == NP_MODE_OFF)

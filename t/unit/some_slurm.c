@@ -250,8 +250,8 @@ void some_text(char **where, const char *text)
 	*where = text ? slurm_xstrdup(text) : NULL;
 }
 
-static char said[1024];
-static unsigned n_said, n_errors;
+static _Thread_local char said[1024];
+static _Thread_local unsigned n_said, n_errors;
 
 const char *some_said(void)
 {

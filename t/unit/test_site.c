@@ -234,7 +234,7 @@ static void test_bad(void)
 static void test_many_classes(void)
 {
 	static node_info_t node[NP_SITE_MAX_CLASSES + 10];
-	static char name[NP_SITE_MAX_CLASSES + 10][8];
+	static char name[NP_SITE_MAX_CLASSES + 10][16];
 	node_info_msg_t nodes = { .record_count = NP_SITE_MAX_CLASSES + 10,
 				  .node_array = node };
 	int32_t every[] = { 0, NP_SITE_MAX_CLASSES + 9, -1 };

@@ -3,6 +3,7 @@
 #include "np_submit.h"
 #include "some_slurm.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -465,6 +466,145 @@ static void test_log(void)
 	}
 }
 
+static char *long_text(const char *part, size_t len)
+{
+	char *text = malloc(len + 1);
+
+	for (size_t i = 0; i < len; i++)
+		text[i] = part[i % strlen(part)];
+	text[len] = '\0';
+	return text;
+}
+
+static void long_name(job_desc_msg_t *d, char *text)
+{
+	some_text(&d->name, text);
+}
+
+static void long_comment(job_desc_msg_t *d, char *text)
+{
+	d->comment = text;
+}
+
+static void long_features(job_desc_msg_t *d, char *text)
+{
+	d->features = text;
+}
+
+static void long_partition(job_desc_msg_t *d, char *text)
+{
+	some_text(&d->partition, text);
+}
+
+static void long_array(job_desc_msg_t *d, char *text)
+{
+	d->array_inx = text;
+}
+
+static void long_list(job_desc_msg_t *d, char *text)
+{
+	some_text(&d->exc_nodes, text);
+}
+
+static const struct {
+	const char *name, *part;
+	void (*set)(job_desc_msg_t *d, char *text);
+} hostile[] = {
+	{ "a name", "x", long_name },
+	{ "a comment", "x", long_comment },
+	{ "features", "big&", long_features },
+	{ "a partition", "batch,", long_partition },
+	{ "tasks", "1,", long_array },
+	{ "exclusions", "n[0-15],", long_list },
+	{ "exclusions that multiply", "[0-9]", long_list },
+};
+
+static void test_hostile(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(hostile); i++) {
+		char *text = long_text(hostile[i].part, 1 << 20);
+		char *env[] = { (char *)"NETPROF_APP=soft" };
+		struct stage s;
+		job_desc_msg_t d;
+
+		set_up(&s, LEAF0);
+		some_desc(&d, "soft");
+		hostile[i].set(&d, text);
+		d.environment = env;
+		d.env_size = 1;
+		np_submit(s.desk, &d, SOME_NOW, false);
+		T_ROW(hostile[i].name, !d.begin_time && (!d.exc_nodes ||
+							 !strcmp(d.exc_nodes,
+								 text)));
+		T_ROW(hostile[i].name, !d.admin_comment ||
+		      !strcmp(d.admin_comment, "netprof{app=soft}"));
+		some_desc_free(&d);
+		tear_down(&s);
+		free(text);
+	}
+}
+
+#define THREADS 4
+#define EACH 100
+
+static void *submit_many(void *arg)
+{
+	struct stage *s = arg;
+
+	for (int i = 0; i < EACH; i++) {
+		job_desc_msg_t d;
+
+		some_desc(&d, i % 3 ? "soft" : "quiet");
+		np_submit(s->desk, &d, SOME_NOW, false);
+		some_text(&d.job_id_str, "7");
+		some_text(&d.exc_nodes, "n5");
+		some_text(&d.admin_comment, NULL);
+		np_modify(s->desk, &d, SOME_UID);
+		some_text(&d.job_id_str, NULL);
+		some_desc_free(&d);
+	}
+	return NULL;
+}
+
+/* What the thread does all day. */
+static void decide_many(struct stage *s)
+{
+	for (int i = 0; i < 20; i++) {
+		struct np_written *w = calloc(1, sizeof(*w));
+		struct np_change *change;
+		size_t n;
+
+		np_desk_busy(s->desk, true);
+		change = np_desk_take_changes(s->desk, &n);
+		np_view_free(&s->view);
+		publish(s, 0);
+		w->id = 7;
+		w->ours = strdup("n[0-3]");
+		np_desk_note_written(s->desk, w, 1);
+		np_desk_busy(s->desk, false);
+		if (i % 2)
+			np_changes_free(change, n);
+		else
+			np_desk_return_changes(s->desk, change, n);
+		np_desk_wait(s->desk, 0);
+	}
+	np_desk_withdraw(s->desk);
+}
+
+static void test_threads(void)
+{
+	pthread_t thread[THREADS];
+	struct stage s;
+
+	set_up(&s, LEAF0);
+	for (int i = 0; i < THREADS; i++)
+		T_CHECK(!pthread_create(&thread[i], NULL, submit_many, &s));
+	decide_many(&s);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	tear_down(&s);
+}
+
 static const struct t_case cases[] = {
 	{ "what a submission becomes", test_rows },
 	{ "what a job asks of its nodes", test_asks },
@@ -473,6 +613,8 @@ static const struct t_case cases[] = {
 	{ "two at once see each other", test_two },
 	{ "a job that waits wakes the thread", test_wakes },
 	{ "the log says what was done", test_log },
+	{ "texts that Slurm would refuse later", test_hostile },
+	{ "many submissions while decisions are made", test_threads },
 	{ NULL, NULL },
 };
 T_SUITE(submit, cases)
