@@ -12,8 +12,8 @@
 PLACEMENT_PARTS=${PLACEMENT_PARTS-"apart throughput queue"}
 SEEDS=${SEEDS-"1"}
 SUBMISSIONS=${SUBMISSIONS:-100}
-THROUGHPUT_ROUNDS=${THROUGHPUT_ROUNDS:-10}
-THROUGHPUT_JOBS=${THROUGHPUT_JOBS:-100}
+THROUGHPUT_ROUNDS=${THROUGHPUT_ROUNDS:-12}
+THROUGHPUT_JOBS=${THROUGHPUT_JOBS:-600}
 
 validate_placement() {
 	local part
@@ -27,7 +27,7 @@ validate_placement() {
 with_placement_cluster() { # OPTIONS of t/cluster up
 	printf '%s\n' Placement=enforce PlacementInterval=500ms \
 		MaxSlowdown=15% >"$BUILD/placement.conf"
-	echo MinJobAge=3600 >"$BUILD/placement.slurm.conf"
+	echo "MinJobAge=${MIN_JOB_AGE:-3600}" >"$BUILD/placement.slurm.conf"
 	cluster up --netprof "$BUILD" --netprof-conf "$BUILD/placement.conf" \
 		--slurm-conf-extra "$BUILD/placement.slurm.conf" "$@"
 	# shellcheck source=t/integration/placement.lib
@@ -227,6 +227,7 @@ submissions_per_sec() {
 					--wrap "sleep 1" >/dev/null
 			done
 		}
+		some 20 & some 20 & wait # what was just started is slower
 		from=${EPOCHREALTIME/./}
 		some $1 & some $1 & wait
 		echo $((${EPOCHREALTIME/./} - from))' - $((THROUGHPUT_JOBS / 2)) |
@@ -238,7 +239,7 @@ placement_throughput() {
 
 	mkdir -p "$dir"
 	rm -f "$dir"/rate.*
-	with_placement_cluster --leaves 4 --nodes-per-leaf 2
+	MIN_JOB_AGE=2 with_placement_cluster --leaves 4 --nodes-per-leaf 2
 	for ((round = 0; round < THROUGHPUT_ROUNDS; round++)); do
 		for ((s = 0; s < 3; s++)); do
 			setting=${order[(s + round) % 3]}
@@ -258,5 +259,175 @@ placement_throughput() {
 		echo "  $setting over none: $(paste -d' ' "$dir/rate.$setting" \
 			"$dir/rate.none" | awk '{ print $1 / $2 }' | interval)"
 	done
+	cluster down
+}
+
+## Queue
+
+# Half of the jobs load the switch, the other half computes.  As 16 nodes here
+# share two cores, what only computes is stood in for by `wait`: four nodes and
+# no messages.
+QUEUE_PROGRAMS=${QUEUE_PROGRAMS-"melt couette friction wait wait wait"}
+QUEUE_EACH=${QUEUE_EACH:-2} # of each of these, in one round
+QUEUE_ROUNDS=${QUEUE_ROUNDS:-5}
+QUEUE_LEVELS=${QUEUE_LEVELS-"c0 c2 c4"}
+QUEUE_WAIT_SEC=10
+
+# Each once.
+queue_kinds() { printf '%s\n' $QUEUE_PROGRAMS | sort -u; }
+
+queue_command() { # PROGRAM
+	case $1 in
+	wait) echo "srun -Q sleep $QUEUE_WAIT_SEC" ;;
+	*) echo "srun -Q --mpi=pmix $(program "$1")" ;;
+	esac
+}
+
+# A job as a user would write it, which also notes when it ran.
+queue_script() { # PROGRAM
+	inside -- bash -c "mkdir -p ~/$1 && cat >~/$1/job.sh" <<-END
+		#!/bin/bash
+		cd ~/$1
+		from=\$EPOCHREALTIME
+		$(queue_command "$1") >/dev/null 2>&1 || echo "$1 failed" >>"\$CLUSTER_SHARED/failed"
+		echo "\$SLURM_JOB_ID $1 \$from \$EPOCHREALTIME \$SLURM_JOB_NODELIST" >>"\$CLUSTER_SHARED/ran"
+	END
+}
+
+# PROGRAM...: all of them at once, in this order; "ID PROGRAM START END NODES"
+# a line on standard output, and when they were submitted in front.
+run_queue() {
+	rm -f "$(shared)/ran" "$(shared)/failed"
+	echo "0 submitted $EPOCHREALTIME - -"
+	# shellcheck disable=SC2016
+	INSIDE_SEC=900 inside bash -c 'for p; do
+			sbatch -Q -N4 --exclusive -J "$p" -o /dev/null "$p/job.sh"
+		done
+		while squeue -h -o %i | grep -q .; do sleep 0.2; done' \
+		- "$@" >/dev/null
+	cat "$(shared)/ran"
+	[ ! -e "$(shared)/failed" ] || { cat "$(shared)/failed" >&2; return 1; }
+}
+
+# The profiles are measured as anybody would: calibrate, then runs that are
+# flagged, alone and beside levels.
+queue_profiles() {
+	local p level
+
+	INSIDE_SEC=900 inside --user root salloc -Q -N8 -w 'n[0-7]' --exclusive \
+		netprof calibrate --levels="${QUEUE_LEVELS// /,}" \
+		--repeats=1 --seconds=2 --probe-seconds=6 >/dev/null
+	for p in $(queue_kinds); do
+		[ "$p" != wait ] || continue
+		in_allocation "$(run_program "$p" "$p" "$A_NODES" "")"
+		for level in $QUEUE_LEVELS; do
+			in_allocation "$(run_program "$p" "$p" "$A_NODES" \
+				"--netprofile-compress=$level")"
+		done
+	done
+	sleep 1
+}
+
+# SEED: every program QUEUE_EACH times, shuffled.
+queue_order() {
+	local p i
+
+	for p in $QUEUE_PROGRAMS; do
+		for ((i = 0; i < QUEUE_EACH; i++)); do
+			echo "$p"
+		done
+	done | awk -v seed="$1" 'BEGIN { srand(seed) } { print rand(), $1 }' |
+		sort | cut -d' ' -f2 | xargs
+}
+
+# ALONE RAN: "MEAN-SLOWDOWN MAKESPAN" of a round; slowdown is run time over
+# that alone.
+queue_result() {
+	awk 'NR == FNR { s[$2] += $4 - $3; n[$2]++; next }
+		$2 == "submitted" { from = $3; next }
+		{ jobs++; slow += ($4 - $3) / (s[$2] / n[$2]); if ($4 > to) to = $4 }
+		END { print slow / jobs, to - from }' \
+		<(grep -v submitted "$1") "$2"
+}
+
+# FILE...: alone, then the rounds: mean slowdown of each program either way.
+queue_table() {
+	awk '$2 == "submitted" { next }
+		FILENAME ~ /alone$/ { s[$2] += $4 - $3; n[$2]++; next }
+		{
+			m = FILENAME ~ /enforce/
+			t[$2, m] += $4 - $3
+			k[$2, m]++
+		}
+		END {
+			printf "%-10s %8s %10s %10s\n", "program", "alone s", \
+				"off", "enforce"
+			for (p in s) {
+				a = s[p] / n[p]
+				printf "%-10s %8.2f %10.2f %10.2f\n", p, a, \
+					t[p, 0] / k[p, 0] / a, t[p, 1] / k[p, 1] / a
+			}
+		}' "$@"
+}
+
+# How long each takes with the machine to itself.
+queue_alone() {
+	local p i
+
+	for ((i = 0; i < 3; i++)); do
+		for p in $(queue_kinds); do
+			run_queue "$p"
+		done
+	done
+}
+
+queue_cluster() {
+	printf '%s\n' Placement=off PlacementInterval=200ms \
+		"MaxSlowdown=${QUEUE_LIMIT:-10%}" TrustedUsers=20001 \
+		$(printf 'JobNameApp=%s:%s\n' $(for p in $(queue_kinds); do
+			echo "$p" "$p"; done)) >"$BUILD/placement.conf"
+	cluster up --leaves 2 --nodes-per-leaf 8 --netprof "$BUILD" \
+		--netprof-conf "$BUILD/placement.conf"
+	# shellcheck source=t/integration/placement.lib
+	. "$ROOT/t/integration/placement.lib"
+	# shellcheck source=t/validate.d/accuracy.sh
+	. "$ROOT/t/validate.d/accuracy.sh"
+	make_inputs
+	# Twice as long as there: starting a job should be little of it.
+	inside -- bash -c "sed -Ei 's/^run[[:space:]]+([0-9]+)/echo run \$((2 * \1))/e' \
+		~/*/in.*"
+}
+
+placement_queue() {
+	local p round mode dir=$BUILD/placement/queue modes=(off enforce) m
+
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	queue_cluster
+	for p in $(queue_kinds); do
+		queue_script "$p"
+	done
+	queue_profiles
+	echo "queue: date $(date +%F); each round $QUEUE_EACH jobs of 4 nodes of" \
+		"each program, on 2 leaves of 8; limit ${QUEUE_LIMIT:-10%}"
+	inside netprof matrix
+	queue_alone >"$dir/alone"
+	for ((round = 0; round < QUEUE_ROUNDS; round++)); do
+		for ((m = 0; m < 2; m++)); do
+			mode=${modes[(m + round) % 2]}
+			placement_mode "$mode"
+			# shellcheck disable=SC2046 # a list of programs
+			run_queue $(queue_order "$round") >"$dir/$mode.$round"
+			queue_result "$dir/alone" "$dir/$mode.$round" \
+				>>"$dir/result.$mode"
+		done
+	done
+	queue_table "$dir/alone" "$dir"/off.* "$dir"/enforce.*
+	paste -d' ' "$dir/result.off" "$dir/result.enforce" >"$dir/both"
+	echo "mean +- 95 %, n rounds:"
+	echo "  mean slowdown, off:        $(awk '{ print $1 }' "$dir/both" | interval)"
+	echo "  mean slowdown, enforce:    $(awk '{ print $3 }' "$dir/both" | interval)"
+	echo "  enforce over off, paired:  $(awk '{ print $3 / $1 }' "$dir/both" | interval)"
+	echo "  makespan, enforce over off: $(awk '{ print $4 / $2 }' "$dir/both" | interval)"
 	cluster down
 }
