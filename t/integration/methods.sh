@@ -1,4 +1,4 @@
-# The figures of doc/methods.md are what the commands above them print.
+# The figures of doc/methods.md and doc/accuracy.md are what the commands above them print.
 # Needs no cluster; also runs alone: [BUILD=build] bash t/integration/methods.sh
 # shellcheck shell=bash
 
@@ -27,14 +27,14 @@ test_every_figure_is_printed_by_its_command() {
 	}
 	while IFS= read -r line; do
 		case $line in
-		'    $ '*) check_block; cmd=${line#'    $ '} ;;
+		'    $ netprof accuracy '*) check_block; cmd=${line#'    $ '} ;;
 		'    '*) [ -z "$cmd" ] || wanted+=${wanted:+$'\n'}${line#    } ;;
 		'') [ -z "$cmd" ] || wanted+=$'\n' ;;
 		*) wanted=$(sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' <<<"$wanted")
 			check_block ;;
 		esac
-	done <"$ROOT/doc/methods.md"
-	[ "$n" -ge 3 ] || fail "only $n commands found"
+	done < <(cat "$ROOT/doc/methods.md" "$ROOT/doc/accuracy.md")
+	[ "$n" -ge 7 ] || fail "only $n commands found"
 }
 
 test_figures_meet_what_is_asked_of_them() {
