@@ -34,14 +34,14 @@
 
 static node_info_t node[NODES];
 static char node_name[NODES][12];
-static partition_info_t part;
+static partition_info_t part[NP_MODE_ENFORCE + 1]; /* one for each mode */
 static slurm_job_info_t job[JOBS];
 static char job_app[JOBS][12];
 static int32_t *job_pairs[JOBS];
 static char *job_comment[JOBS];
 static node_info_msg_t nodes = { .record_count = NODES, .node_array = node };
-static partition_info_msg_t parts = { .record_count = 1,
-				      .partition_array = &part };
+static partition_info_msg_t parts = { .record_count = NP_MODE_ENFORCE + 1,
+				      .partition_array = part };
 static job_info_msg_t jobs = { .record_count = JOBS, .job_array = job };
 static char *topology;
 
@@ -74,10 +74,21 @@ static void make_nodes(void)
 		fprintf(f, "SwitchName=leaf%u Level=0 Nodes=node[%05u-%05u]\n",
 			i, bench_first_node(i), bench_first_node(i + 1) - 1);
 	fclose(f);
-	part = (partition_info_t){
-		.name = (char *)"batch", .node_inx = all, .max_share = 1,
-		.flags = PART_FLAG_DEFAULT,
-	};
+	for (int i = 0; i <= NP_MODE_ENFORCE; i++)
+		part[i] = (partition_info_t){
+			.name = (char *)np_mode_name((enum np_mode)i),
+			.node_inx = all, .max_share = 1,
+		};
+}
+
+static char *draw_partition(const struct bench_mix *m)
+{
+	uint32_t mode;
+
+	do
+		mode = bench_below(NP_MODE_ENFORCE + 1);
+	while (!(m->modes & 1u << mode));
+	return part[mode].name;
 }
 
 static void make_job(uint32_t i, const struct bench_mix *m)
@@ -89,7 +100,7 @@ static void make_job(uint32_t i, const struct bench_mix *m)
 		 bench_draw() < .1 ? "other" : "app", app);
 	job[i] = (slurm_job_info_t){
 		.job_id = i + 1, .user_id = app % BENCH_USERS,
-		.name = job_app[i], .partition = part.name,
+		.name = job_app[i], .partition = draw_partition(m),
 		.job_state = JOB_PENDING, .state_reason = WAIT_RESOURCES,
 		.priority = 1 + bench_below(1000), .num_cpus = 1,
 		.num_nodes = 1, .num_tasks = 1, .ntasks_per_node = NO_VAL16,
@@ -134,13 +145,16 @@ static void make_jobs(const struct bench_mix *m)
 					      NODE_STATE_IDLE;
 }
 
-static void make_conf(struct np_conf *conf, const struct bench_mix *m)
+static void make_conf(struct np_conf *conf)
 {
 	struct np_place_rule *r = &conf->place.rule[0];
 
 	np_conf_init(conf);
-	conf->place.mode = m->modes & 1u << NP_MODE_ENFORCE ?
-			   NP_MODE_ENFORCE : NP_MODE_ADVISE;
+	conf->place.n_partitions = NP_MODE_ENFORCE + 1;
+	for (int i = 0; i <= NP_MODE_ENFORCE; i++) {
+		strcpy(conf->place.partition[i].name, part[i].name);
+		conf->place.partition[i].mode = (enum np_mode)i;
+	}
 	/* What rules cost: most match nothing. */
 	for (; r < &conf->place.rule[10]; r++) {
 		r->what = NP_PLACE_JOB_NAME;
@@ -342,6 +356,7 @@ static void submit_one(struct bench *b, size_t i, char **env,
 	d.user_id = app % BENCH_USERS;
 	d.name = slurm_xstrdup("my_simulation.sh");
 	d.min_nodes = 1 + bench_below(8);
+	d.partition = slurm_xstrdup(draw_partition(b->mix));
 	snprintf(text, sizeof(text), "NETPROF_APP=app%u", app);
 	env[VARIABLES - 1] = text;
 	d.environment = env;
@@ -354,6 +369,7 @@ static void submit_one(struct bench *b, size_t i, char **env,
 	tally->deferred += d.begin_time > NOW;
 	tally->confined += d.exc_nodes && (i % 4 || strlen(d.exc_nodes) > 40);
 	set_text(&d.name, NULL);
+	set_text(&d.partition, NULL);
 	set_text(&d.exc_nodes, NULL);
 	set_text(&d.admin_comment, NULL);
 }
@@ -375,7 +391,7 @@ static void set_up(struct bench *b, const struct bench_mix *m)
 
 	memset(b, 0, sizeof(*b));
 	b->mix = m;
-	make_conf(&b->conf, m);
+	make_conf(&b->conf);
 	bench_must(np_desk_new(&b->conf, &b->desk), &err);
 	bench_must(np_memos_new(&b->memos), &err);
 	b->table = bench_press(m);
