@@ -23,7 +23,7 @@ wait_until() {
 
 # What `up` was asked for, for later commands on the same cluster.
 SETTINGS=(NAME LEAVES NODES_PER_LEAF NONBLOCKING LEAF_MBIT NIC_MBIT
-	UPLINK_MBIT STANDBY NETPROF)
+	UPLINK_MBIT STANDBY OWN_CPUS NETPROF)
 
 save_settings() {
 	declare -p "${SETTINGS[@]}" >"$RUNDIR/settings"

@@ -149,11 +149,12 @@ log_of() { # PLACE
 	esac
 }
 
-# Each node has its part of the processors, as if they were its own: programs on
-# different nodes shall meet in the network only.
+# With --own-cpus each node has its part of the processors: programs on the first
+# and on the last nodes then meet in the network only.
 node_owns() { # PLACE: a command prefix
 	local i=${1#n} n
 
+	[ -n "$OWN_CPUS" ] || return 0
 	n=$(nproc --all)
 	echo "taskset -c $((i * n / $(node_count)))"
 }

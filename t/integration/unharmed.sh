@@ -19,8 +19,8 @@ unharmed() {
 
 test_probe_binary_missing() {
 	unharmed --netprofile=nobin "NETPROF_CONF=$(conf BinDir=/nowhere)"
-	logged "(nobin).*netprof-impactb" >/dev/null || fail "no line says why"
 	expect nobin '.[0] | .exit_code == 7 and (.notes[0] | test("ended"))'
+	logged "(nobin).*netprof-impactb" >/dev/null || fail "no line says why"
 }
 
 test_attendant_missing() {

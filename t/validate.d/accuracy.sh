@@ -188,7 +188,7 @@ validate_accuracy() {
 
 	n=${#p[@]} all="$PROGRAMS $ASIDE"
 	TODO=$((n * 2 + n * (n + 1) / 2 + 2)) DONE=0 BEGAN=$EPOCHSECONDS
-	cluster up --leaves 1 --nodes-per-leaf 8 --netprof "$BUILD"
+	cluster up --leaves 1 --nodes-per-leaf 8 --own-cpus --netprof "$BUILD"
 	make_inputs
 	step measure_idle
 	step measure_levels
