@@ -180,6 +180,33 @@ test_tasks_of_an_array_get_leaves_of_their_own() {
 	never_met 2 "$a"
 }
 
+test_a_change_to_one_task_is_not_a_change_to_all() {
+	local a
+
+	block >/dev/null
+	a=$(pending fft --array=1-2 -x n7)
+	wait_for 5 kept_apart "${a}_1" n7
+	wait_for 5 kept_apart "${a}_2" n7
+	inside scontrol update JobId="${a}_1" ExcNodeList=n5
+	slack
+	note "${a}_1" | grep -q 'user=n5 ' || fail "first: $(note "${a}_1")"
+	note "${a}_2" | grep -q 'user=n7 ' || fail "second: $(note "${a}_2")"
+}
+
+test_a_requeued_job_is_placed_anew() {
+	local a b
+
+	a=$(job fft 1.5 --requeue)
+	b=$(job fft 1.5)
+	wait_for 5 state_is "$a" RUNNING
+	inside --user root scontrol requeue "$a"
+	b+=" $(job fft 1.5) $(job halo 1.5)"
+	# shellcheck disable=SC2086 # several
+	wait_for 20 all_done $b
+	# shellcheck disable=SC2086
+	never_met 2 $b "$a"
+}
+
 all_run() { # ARRAY N: at the same time
 	[ "$(inside squeue -h -r -t R -o %i -j "$1" | wc -l)" = "$2" ]
 }

@@ -10,9 +10,10 @@
 # shellcheck shell=bash
 
 PLACEMENT_PARTS=${PLACEMENT_PARTS-"apart throughput queue"}
+PLACEMENT_CONF=
 SEEDS=${SEEDS-"1"}
 SUBMISSIONS=${SUBMISSIONS:-100}
-THROUGHPUT_ROUNDS=${THROUGHPUT_ROUNDS:-12}
+THROUGHPUT_ROUNDS=${THROUGHPUT_ROUNDS:-10}
 THROUGHPUT_JOBS=${THROUGHPUT_JOBS:-600}
 
 validate_placement() {
@@ -23,11 +24,11 @@ validate_placement() {
 	done
 }
 
-# Everything of the tests: a store with conflicts, jobs, the judge.
+# Everything of the tests: a store with conflicts, jobs, the judge.  Settings
+# are the built-in ones, but for $PLACEMENT_CONF.
 with_placement_cluster() { # OPTIONS of t/cluster up
-	printf '%s\n' Placement=enforce PlacementInterval=500ms \
-		MaxSlowdown=15% >"$BUILD/placement.conf"
-	echo "MinJobAge=${MIN_JOB_AGE:-3600}" >"$BUILD/placement.slurm.conf"
+	printf '%s\n' Placement=enforce MaxSlowdown=15% $PLACEMENT_CONF \
+		>"$BUILD/placement.conf"
 	cluster up --netprof "$BUILD" --netprof-conf "$BUILD/placement.conf" \
 		--slurm-conf-extra "$BUILD/placement.slurm.conf" "$@"
 	# shellcheck source=t/integration/placement.lib
@@ -179,7 +180,9 @@ placement_apart() {
 	local seed mode dir=$BUILD/placement
 
 	mkdir -p "$dir"
-	with_placement_cluster --leaves 4 --nodes-per-leaf 4
+	echo MinJobAge=3600 >"$BUILD/placement.slurm.conf"
+	PLACEMENT_CONF=PlacementInterval=500ms \
+		with_placement_cluster --leaves 4 --nodes-per-leaf 4
 	echo "apart: date $(date +%F); $SUBMISSIONS submissions of 1 to 6 nodes" \
 		"on 4 leaves of 4, sleeping 2 to 5 s"
 	printf '%-24s %5s %9s %9s %9s %s\n' "" jobs "together" "one pass" \
@@ -202,50 +205,67 @@ placement_apart() {
 
 ## Throughput
 
-# none (no plugin in slurm.conf), off, enforce
+# SETTING: none (no plugin in slurm.conf), off, enforce, or conflicts, which is
+# enforce with jobs of which most conflict with others.
 throughput_setting() {
-	local plugins=JobSubmitPlugins=netprof
+	local plugins=JobSubmitPlugins=netprof mode=${1/conflicts/enforce}
 
-	[ "$1" != none ] || plugins="#$plugins"
+	[ "$mode" != none ] || plugins="#$plugins"
 	sed -i "s/^#*JobSubmitPlugins=.*/$plugins/" \
 		"$(rundir)/etc/slurm/slurm.conf"
-	[ "$1" = none ] || sed -i "s/^Placement=.*/Placement=$1/" "$CONF"
+	[ "$mode" = none ] || sed -i "s/^Placement=.*/Placement=$mode/" "$CONF"
 	cluster restart-ctl
 	sleep 2.5 # for the first decision
 }
 
-# Jobs a second, from two shells at once; nothing of it can start.
+# Hundredths of a second of CPU time that slurmctld has used.
+controller_ticks() {
+	inside --user root sh -c 'cat /proc/$(pgrep -o -x slurmctld)/stat' |
+		sed 's/.*) //' | awk '{ print $12 + $13 }'
+}
+
+# APP...: jobs a second, from two shells at once; nothing of it can start.
 submissions_per_sec() {
 	inside bash -c '
 		some() {
-			local app i
-			for ((i = 0; i < $1; i++)); do
-				app=fft
-				((i % 3)) || app=none
-				((i % 3 != 1)) || app=halo
-				sbatch --parsable -N1 -o /dev/null --netprofile=$app \
+			local i n=$1
+			shift
+			for ((i = 0; i < n; i++)); do
+				sbatch --parsable -N1 -o /dev/null \
+					--netprofile="${@:1 + i % $#:1}" \
 					--wrap "sleep 1" >/dev/null
 			done
 		}
-		some 20 & some 20 & wait # what was just started is slower
+		n=$1
+		shift
+		some 20 "$@" & some 20 "$@" & wait # slower just after a start
 		from=${EPOCHREALTIME/./}
-		some $1 & some $1 & wait
-		echo $((${EPOCHREALTIME/./} - from))' - $((THROUGHPUT_JOBS / 2)) |
+		some $n "$@" & some $n "$@" & wait
+		echo $((${EPOCHREALTIME/./} - from))' \
+		- $((THROUGHPUT_JOBS / 2)) "$@" |
 		awk -v n="$THROUGHPUT_JOBS" '{ print 1e6 * n / $1 }'
 }
 
 placement_throughput() {
-	local round setting dir=$BUILD/placement s order=(none off enforce)
+	local round setting s apps ticks dir=$BUILD/placement
+	local order=(none off enforce conflicts)
 
 	mkdir -p "$dir"
-	rm -f "$dir"/rate.*
-	MIN_JOB_AGE=2 with_placement_cluster --leaves 4 --nodes-per-leaf 2
+	rm -f "$dir"/rate.* "$dir"/cpu.*
+	printf '%s\n' MinJobAge=2 MaxJobCount=200000 >"$BUILD/placement.slurm.conf"
+	with_placement_cluster --leaves 4 --nodes-per-leaf 2
 	for ((round = 0; round < THROUGHPUT_ROUNDS; round++)); do
-		for ((s = 0; s < 3; s++)); do
-			setting=${order[(s + round) % 3]}
+		for ((s = 0; s < ${#order[@]}; s++)); do
+			setting=${order[(s + round) % ${#order[@]}]}
+			apps="halo none halo"
+			[ "$setting" != conflicts ] || apps="fft none halo"
 			throughput_setting "$setting"
 			block >/dev/null
-			submissions_per_sec >>"$dir/rate.$setting"
+			ticks=$(controller_ticks)
+			# shellcheck disable=SC2086 # a list
+			submissions_per_sec $apps >>"$dir/rate.$setting"
+			echo $(((($(controller_ticks) - ticks) * 10000) /
+				(THROUGHPUT_JOBS + 40))) >>"$dir/cpu.$setting"
 			cancel_all
 			wait_for 30 nothing_left
 		done
@@ -253,11 +273,16 @@ placement_throughput() {
 	echo "throughput: date $(date +%F); $THROUGHPUT_JOBS submissions by two" \
 		"shells, $THROUGHPUT_ROUNDS interleaved rounds; mean, +- 95 %, n"
 	for setting in "${order[@]}"; do
-		echo "  $setting: $(interval <"$dir/rate.$setting") jobs/s"
+		echo "  $setting: $(interval <"$dir/rate.$setting") jobs/s;" \
+			"CPU time of slurmctld, us a job:" \
+			"$(interval <"$dir/cpu.$setting")"
 	done
-	for setting in off enforce; do
-		echo "  $setting over none: $(paste -d' ' "$dir/rate.$setting" \
-			"$dir/rate.none" | awk '{ print $1 / $2 }' | interval)"
+	for setting in "${order[@]:1}"; do
+		paste -d' ' "$dir/rate.$setting" "$dir/rate.none" |
+			awk '{ print $1 / $2 }' >"$dir/ratio"
+		echo "  $setting over none: $(interval <"$dir/ratio")," \
+			"median $(sort -g "$dir/ratio" | awk '{ v[NR] = $1 }
+			END { print v[int((NR + 1) / 2)] }')"
 	done
 	cluster down
 }
