@@ -31,14 +31,15 @@ test_netpipe_is_neither_idle_nor_saturated() {
 	use_is netpipe 'light|moderate|heavy'
 }
 
-# Two copies that do not talk to each other, and pause now and then, as the
-# nodes' processors are two in truth and the probes must get one when they wake.
+# Two copies that do not talk to each other.  The nodes' processors are few in
+# truth, and the probes must get one when they wake, as beside a program that
+# leaves one free on each node: the copies share the first.
 test_lammps_that_does_not_communicate_is_light() {
 	alice "{ sed '/^run/d' $LMP/melt/in.melt
 		printf '%s\n' 'variable i loop 40' 'label again' 'run 30' \
 			'shell sleep 0.1' 'next i' 'jump SELF again'; } >alone.melt
 		srun -N2 -n2 --mpi=pmix --netprofile=separate nice -n 19 \
-		lmp -partition 2x1 -in alone.melt -log none >/dev/null"
+		taskset -c 0 lmp -partition 2x1 -in alone.melt -log none >/dev/null"
 	use_is separate 'light'
 }
 
