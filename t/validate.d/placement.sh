@@ -340,17 +340,22 @@ queue_profiles() {
 	local p level
 
 	INSIDE_SEC=900 inside --user root salloc -Q -N8 -w 'n[0-7]' --exclusive \
-		netprof calibrate --levels="${QUEUE_LEVELS// /,}" \
-		--repeats=1 --seconds=2 --probe-seconds=6 >/dev/null
+		netprof calibrate --levels="${QUEUE_LEVELS// /,}" --repeats=1 \
+		--seconds=2 --probe-seconds=6 >/dev/null 2>&1
 	for p in $(queue_kinds); do
 		[ "$p" != wait ] || continue
-		in_allocation "$(run_program "$p" "$p" "$A_NODES" "")"
-		for level in $QUEUE_LEVELS; do
-			in_allocation "$(run_program "$p" "$p" "$A_NODES" \
-				"--netprofile-compress=$level")"
+		for level in "" $QUEUE_LEVELS; do
+			queue_measure "$p" ${level:+--netprofile-compress="$level"}
 		done
 	done
 	sleep 1
+}
+
+# PROGRAM [OPTIONS]: one run on half of the first leaf, the rest kept free.
+queue_measure() {
+	INSIDE_SEC=300 inside -- salloc -Q -N8 -w 'n[0-7]' --exclusive bash -c \
+		"$(run_program "$1" "$1" "$A_NODES" "${*:2}")" ||
+		fail "$*: $(inside -- tail -n 3 netprof.log)"
 }
 
 # SEED: every program QUEUE_EACH times, shuffled.
