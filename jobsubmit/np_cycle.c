@@ -36,6 +36,7 @@ struct np_cycle {
 	double quiet_sec;	/* until then nothing is to do; monotonic */
 	struct np_err untold;	/* why state.json was not written last time */
 	struct np_err said;	/* the trouble that was logged last */
+	uint64_t jobs;	/* digest of those of the last round */
 };
 
 /* What one round works with. */
@@ -227,13 +228,29 @@ static int publish(struct np_cycle *c, struct round *r)
 	return 0;
 }
 
+/* Jobs came, started or ended since the last time. */
+static bool jobs_changed(struct np_cycle *c, const struct np_view *v)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	bool changed;
+
+	for (size_t i = 0; i < v->n_jobs; i++)
+		h = (h ^ (2 * (uint64_t)v->job[i].id +
+			  (v->job[i].state == NP_JOB_RUNNING))) *
+		    UINT64_C(0x100000001b3);
+	changed = h != c->jobs;
+	c->jobs = h;
+	return changed;
+}
+
 static int write_all(struct np_cycle *c, struct round *r,
 		     bool (*go_on)(void *arg), void *arg, bool *cut)
 {
 	struct np_applied a;
 	int rc;
 
-	r->news = np_tell_log(&r->view, r->placement, c->memos) > 0;
+	r->news = np_tell_log(&r->view, r->placement, c->memos) > 0 ||
+		  jobs_changed(c, &r->view);
 	rc = np_apply(&r->view, r->placement, c->memos, c->desk, MAX_UPDATES,
 		      go_on, arg, &a);
 	np_desk_note_written(c->desk, a.written, a.n_written);

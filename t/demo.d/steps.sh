@@ -19,8 +19,8 @@ start_cluster() {
 	local conf
 	conf=$(mktemp)
 	printf '%s\n' Placement=enforce PlacementInterval=500ms >"$conf"
-	say "starting Slurm on 8 nodes under 2 leaf switches, in namespaces"
-	t/cluster up --netprof "$BUILD" --netprof-conf "$conf"
+	say "starting Slurm on 16 nodes under 2 leaf switches, in namespaces"
+	t/cluster up --nodes-per-leaf 8 --netprof "$BUILD" --netprof-conf "$conf"
 	rm "$conf"
 }
 
@@ -32,7 +32,7 @@ stop_cluster() {
 # Once per cluster, by an administrator: much shorter than usual.
 calibrate() {
 	say "how the interference levels press on each other here (40 s)"
-	as root "salloc -Q -N4 -w n[0-3] --exclusive netprof calibrate \
+	as root "salloc -Q -N8 -w n[0-7] --exclusive netprof calibrate \
 		--levels=c0,c5 --repeats=1 --seconds=1.5 --probe-seconds=4"
 }
 
@@ -53,14 +53,14 @@ submit_jobs() {
 	done
 }
 
-# NAME COMMAND: a job of 4 nodes that runs it on two.  One at a time, so that
+# NAME COMMAND: a job of a whole leaf that runs it on half of it.  One at a time, so that
 # each profile is of one program.
 job_script() {
 	t/cluster run -- bash -c "cd && cat >$1.sh" <<-END
 		#!/bin/sh
-		#SBATCH -N4 --exclusive --output=/dev/null
+		#SBATCH -N8 --switches=1 --exclusive --output=/dev/null
 		#SBATCH --job-name=$1 --dependency=singleton
-		srun -N2 -n2 --mpi=pmix $2
+		srun -N4 -n4 --mpi=pmix $2
 	END
 }
 
@@ -96,12 +96,13 @@ place_jobs() {
 		as root "netprof publish alice/$app"
 	done
 	sleep 6 # the plugin looks at the store every five seconds
-	say "both programs, two nodes each: one leaf switch would hold them"
-	as alice "sbatch -N2 --netprofile=melt -J melt --wrap 'sleep 12'"
-	as alice "sbatch -N2 --netprofile=couette -J couette --wrap 'sleep 12'"
+	say "both programs, four nodes each: one leaf switch would hold them"
+	as alice "sbatch -N4 --netprofile=melt -J melt --wrap 'sleep 12'"
+	as alice "sbatch -N4 --netprofile=couette -J couette --wrap 'sleep 12'"
+	as alice "sbatch -N4 --netprofile=couette -J another --wrap 'sleep 5'"
 	sleep 2
-	as alice "squeue -o '%.6i %.9j %.9T %N'"
-	id=$(t/cluster run -- squeue -h -n couette -o %i | head -1)
+	as alice "squeue -o '%.6i %.9j %.9T %.10r %N'"
+	id=$(t/cluster run -- squeue -h -n another -o %i | head -1)
 	as alice "netprof explain $id"
 	as alice "netprof status"
 	t/cluster run -- scancel -u alice
