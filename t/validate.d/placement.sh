@@ -7,7 +7,7 @@
 #   queue       real programs in a queue: run times and makespan, both ways
 #
 # PLACEMENT_PARTS chooses among them.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2046,SC2086 # lists of words
 
 PLACEMENT_PARTS=${PLACEMENT_PARTS-"apart throughput queue"}
 PLACEMENT_CONF=
@@ -262,7 +262,6 @@ placement_throughput() {
 			throughput_setting "$setting"
 			block >/dev/null
 			ticks=$(controller_ticks)
-			# shellcheck disable=SC2086 # a list
 			submissions_per_sec $apps >>"$dir/rate.$setting"
 			echo $(((($(controller_ticks) - ticks) * 10000) /
 				(THROUGHPUT_JOBS + 40))) >>"$dir/cpu.$setting"
@@ -324,7 +323,6 @@ queue_script() { # PROGRAM
 run_queue() {
 	rm -f "$(shared)/ran" "$(shared)/failed"
 	echo "0 submitted $EPOCHREALTIME - -"
-	# shellcheck disable=SC2016
 	INSIDE_SEC=900 inside bash -c 'for p; do
 			sbatch -Q -N4 --exclusive -J "$p" -o /dev/null "$p/job.sh"
 		done
@@ -446,7 +444,6 @@ placement_queue() {
 		for ((m = 0; m < 2; m++)); do
 			mode=${modes[(m + round) % 2]}
 			placement_mode "$mode"
-			# shellcheck disable=SC2046 # a list of programs
 			run_queue $(queue_order "$round") >"$dir/$mode.$round"
 			queue_result "$dir/alone" "$dir/$mode.$round" \
 				>>"$dir/result.$mode"

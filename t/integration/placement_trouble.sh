@@ -1,0 +1,241 @@
+# Placement when something breaks, is restarted, or is taken away.
+# shellcheck source=t/integration/placement.lib
+. "$ROOT/t/integration/placement.lib"
+
+SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
+	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
+
+# Pending jobs that conflict, of which one has exclusions of its user.
+three_pending() {
+	BLOCK=$(block)
+	JOBS=("$(pending fft)" "$(pending fft -x n7)" "$(pending halo)")
+	wait_for 5 kept_apart "${JOBS[1]}" n7
+}
+
+# They run, apart, and the user's exclusions held.
+three_as_promised() {
+	kept_apart "${JOBS[1]}" n7 || fail "exclusions: $(excluded "${JOBS[1]}")"
+	note "${JOBS[1]}" | grep -q 'user=n7' || fail "$(note "${JOBS[1]}")"
+	cancel "$BLOCK"
+	wait_for 20 all_done "${JOBS[@]}"
+	equal "jobs that ran" "$(for j in "${JOBS[@]}"; do
+		field "$j" JobState; done | grep -c COMPLETED)" ${#JOBS[@]}
+	[ "$(field "${JOBS[1]}" NodeList)" != n7 ] || fail "on the user's n7"
+	never_met 2 "${JOBS[@]}"
+}
+
+# slurmctld saves jobs some seconds after they change; what kill -9 finds
+# unsaved, Slurm itself has lost.  Once this last one is there, all are.
+all_saved() {
+	local stamp=stamp-$EPOCHREALTIME
+
+	inside sbatch -N1 -o /dev/null --comment="$stamp" --wrap true >/dev/null
+	wait_for 15 grep -qaF "$stamp" "$(rundir)/state/job_state"
+}
+
+test_nothing_is_forgotten_when_slurmctld_is_killed() {
+	three_pending
+	all_saved
+	cluster restart-ctl -9
+	# Submitted before the first decision of the new one.
+	JOBS+=("$(pending fft)")
+	wait_for 10 said 'in control'
+	slack
+	three_as_promised
+	never_met 2 "${JOBS[@]}"
+}
+
+test_nothing_is_forgotten_when_slurmctld_is_restarted() {
+	three_pending
+	cluster restart-ctl
+	three_as_promised
+}
+
+test_a_job_submitted_right_after_a_start_is_placed() {
+	local a b
+
+	a=$(job fft 4)
+	wait_for 3 state_is "$a" RUNNING
+	cluster restart-ctl
+	b=$(job fft 1)
+	wait_for 12 all_done "$b"
+	never_met 2 "$a" "$b"
+	equal "it ran" "$(field "$b" JobState)" COMPLETED
+}
+
+test_a_reconfiguration_changes_nothing() {
+	three_pending
+	inside --user root scontrol reconfigure
+	slack
+	three_as_promised
+}
+
+test_jobs_stay_apart_when_all_nodes_come_back_from_a_maintenance() {
+	inside --user root scontrol update NodeName=n[0-7] State=drain Reason=m
+	slack
+	JOBS=("$(pending fft)" "$(pending fft)" "$(pending halo)")
+	slack
+	inside --user root scontrol update NodeName=n[0-7] State=resume
+	wait_for 10 all_done "${JOBS[@]}"
+	never_met 2 "${JOBS[@]}"
+}
+
+lines() { # REGEXP: how many such lines since the test began
+	{ said "$1" || :; } | wc -l
+}
+
+# Jobs go on to be submitted and to run, as without netprof; one line says why.
+still_submits() {
+	local a
+
+	a=$(job fft 1)
+	wait_for 5 state_is "$a" RUNNING
+	wait_for 5 all_done "$a"
+}
+
+test_the_store_may_vanish_and_come_back() {
+	mv "$STORE" "$STORE.away"
+	slack
+	still_submits
+	still_submits
+	equal "lines about it" "$(lines "$STORE")" 1
+	mv "$STORE.away" "$STORE"
+	wait_for 5 said "in order again"
+	three_pending
+	three_as_promised
+}
+
+test_a_store_that_cannot_be_written_is_enough() {
+	chown root "$STORE/placement"
+	wait_for 8 said "$STORE/placement"
+	three_pending
+	three_as_promised
+	sleep 5.5 # the next time that it would be written
+	chown slurm "$STORE/placement"
+	equal "lines about it" "$(lines "$STORE/placement")" 1
+}
+
+# Everything that a user can put into the store, under names that count.
+hostile_store() {
+	local d=$STORE/users/20002/halo p=$STORE/published/halo i
+
+	mkdir -p "$d" "$p"
+	mkfifo "$d/20240612T100000Z-x-1.0.json"
+	ln -sf /etc/shadow "$d/20240612T100000Z-x-2.0.json"
+	ln -sf /dev/zero "$d/20240612T100000Z-x-3.0.json"
+	mkdir "$d/20240612T100000Z-x-4.0.json"
+	head -c 3000000 /dev/urandom >"$d/20240612T100000Z-x-5.0.json"
+	head -c 500000 /dev/zero | tr '\0' '[' >"$d/20240612T100000Z-x-6.0.json"
+	truncate -s 1T "$d/20240612T100000Z-x-7.0.json"
+	echo '{"schema":1,"app":"halo","start":1e999}' \
+		>"$d/20240612T100000Z-x-8.0.json"
+	for ((i = 0; i < 300; i++)); do
+		echo "{ $i" >"$d/20240612T1$((100000 + i))Z-x-9.$i.json"
+	done
+	mkdir -p "$STORE/users/20002/../20002/$(printf 'x%.0s' {1..200})"
+	chown -hR 20002:20002 "$STORE/users/20002"
+	# And in the name of another user.
+	mkdir -p "$STORE/users/20003/fft"
+	cp "$STORE"/published/fft/*.json "$STORE/users/20003/fft/"
+	chown -R 20002 "$STORE/users/20003"
+}
+
+test_a_store_full_of_hostile_files_harms_nobody() {
+	hostile_store
+	as_bob -J halo --netprofile=halo >/dev/null
+	slack
+	three_pending
+	three_as_promised
+	rm -rf "$STORE/users/20002" "$STORE/users/20003"
+}
+
+test_a_broken_file_is_told_by_its_line_and_taken_when_corrected() {
+	local line
+
+	cp "$CONF" "$CONF.good"
+	echo Placement=perhaps >>"$CONF"
+	line=$(wc -l <"$CONF")
+	cluster restart-ctl
+	wait_for 5 said "netprof.conf:$line:? .*perhaps"
+	still_submits
+	# One each of the slurmctld that ends and of the one that starts.
+	between "lines about it" "$(lines perhaps)" 1 2
+	mv "$CONF.good" "$CONF"
+	wait_for 8 said "in order again"
+	three_pending
+	three_as_promised
+}
+
+# A second controller, and the clock of its log.
+with_standby() {
+	# A controller that is gone refuses no connection: each takes this long.
+	echo MessageTimeout=3 >"$TMPDIR/slurm.conf"
+	own_cluster --slurm-conf-extra "$TMPDIR/slurm.conf" --standby \
+		--leaves 2 --nodes-per-leaf 2 --netprof "$BUILD" \
+		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	. "$ROOT/t/integration/placement.lib"
+	give_store
+	wait_for 8 grep -q "netprof: in control" "$LOG"
+	slack
+}
+
+test_a_standby_acts_once_it_is_in_control_and_not_before() {
+	local running a log
+
+	with_standby
+	log=$(rundir)/log/slurmctld.standby.log
+	running=("$(job fft 10 -w n0)" "$(job fft 60 -w n2)")
+	wait_for 5 state_is "${running[1]}" RUNNING
+	a=$(job fft 1 -x n1)
+	wait_for 5 deferred "$a"
+	all_saved
+	! grep -q "netprof: JobId=" "$log" || fail "it acted while it stood by"
+	cluster kill-node ctl
+	# Nothing is submitted from here on.
+	wait_for 20 grep -q "netprof: in control" "$log"
+	SIDE=(--on standby)
+	wait_for 20 all_done "$a"
+	never_met 2
+	equal "it ran" "$(field "$a" JobState) $(field "$a" NodeList)" \
+		"COMPLETED n0"
+	kept_apart "$a" n1 || fail "exclusions: $(excluded "$a")"
+}
+
+test_without_the_plugin_release_takes_back_what_it_wrote() {
+	local begin own
+
+	own_cluster --leaves 2 --nodes-per-leaf 2 --netprof "$BUILD" \
+		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	. "$ROOT/t/integration/placement.lib"
+	give_store
+	wait_for 8 grep -q "netprof: in control" "$LOG"
+	slack
+	begin=$((EPOCHSECONDS + 1800))
+	BLOCK=$(inside sbatch --parsable -N4 --exclusive -o /dev/null \
+		--wrap 'sleep 300')
+	JOBS=("$(pending fft -x n3)" "$(pending fft)" "$(pending fft)"
+		"$(pending fft --begin="$(TZ=UTC date -d "@$begin" +%FT%T)")")
+	inside --user root scontrol update JobId="${JOBS[1]}" \
+		AdminComment="the site's own"
+	wait_for 5 kept_apart "${JOBS[0]}" n3
+	wait_for 5 deferred "${JOBS[2]}"
+	sed -i 's/^JobSubmitPlugins=.*//' "$(rundir)/etc/slurm/slurm.conf"
+	cluster restart-ctl
+	inside --user root "$(rundir)/build/netprof-release"
+	equal "the user's exclusions" "$(excluded "${JOBS[0]}")" n3
+	for own in "${JOBS[@]:1}"; do
+		equal "exclusions of $own" "$(field "$own" ExcNodeList)" "(null)"
+	done
+	for own in "${JOBS[@]}"; do
+		equal "note of $own" "$(note "$own")" ""
+	done
+	inside scontrol -o show job "${JOBS[1]}" |
+		grep -q "AdminComment=the site's own" || fail "the site's comment"
+	between "begin time, s from now" \
+		$(($(when "${JOBS[2]}" EligibleTime) - EPOCHSECONDS + 10)) 0 10
+	equal "the user's begin time" "$(when "${JOBS[3]}" EligibleTime)" "$begin"
+	equal "a second time" \
+		"$(inside --user root "$(rundir)/build/netprof-release")" \
+		"No job has anything from netprof."
+}
