@@ -248,7 +248,7 @@ submissions_per_sec() {
 
 placement_throughput() {
 	local round setting s apps ticks dir=$BUILD/placement
-	local order=(none off enforce conflicts)
+	local order=(${THROUGHPUT_SETTINGS:-none off enforce conflicts})
 
 	mkdir -p "$dir"
 	rm -f "$dir"/rate.* "$dir"/cpu.*
