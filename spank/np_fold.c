@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define WINDOW_SEC 1.0
+/* While a program starts up it does not press: rounds count from then on. */
+#define START_UP_SEC 1.0
 
 /* What the record's totals need to know of each probe process. */
 struct rank {
@@ -19,6 +21,7 @@ struct np_fold {
 	struct rank *rank;
 	uint32_t n_ranks, hellos, byes;
 	double level_zero_sec; /* the level's common start; NaN: not yet */
+	bool settled; /* rounds beside are of after the start-up */
 };
 
 struct np_fold *np_fold_new(struct np_record *r)
@@ -159,19 +162,37 @@ int np_fold_impact(struct np_fold *f, const struct np_report *rep)
 	}
 }
 
+/*
+ * Beside a program that is over before it has settled there is nothing but
+ * its start-up to go by.
+ */
+static void fold_beside(struct np_fold *f, const struct np_moments *sec,
+			bool settled)
+{
+	struct np_moments *beside = &f->r->level->beside_round_sec;
+
+	if (settled && !f->settled) {
+		memset(beside, 0, sizeof(*beside));
+		f->settled = true;
+	}
+	if (settled || !f->settled)
+		np_moments_merge(beside, sec);
+}
+
 static int fold_rounds(struct np_fold *f, const struct np_report *rep,
 		       double start_sec, double end_sec)
 {
-	struct np_level_run *level = f->r->level;
 	double from = f->level_zero_sec + rep->window.at_sec;
 	double to = from + WINDOW_SEC;
 
 	if (!np_moments_valid(&rep->window.sec))
 		return -EINVAL;
 	if (isnan(start_sec) || to <= start_sec)
-		np_moments_merge(&level->alone_round_sec, &rep->window.sec);
+		np_moments_merge(&f->r->level->alone_round_sec,
+				 &rep->window.sec);
 	else if (from >= start_sec && (isnan(end_sec) || to <= end_sec))
-		np_moments_merge(&level->beside_round_sec, &rep->window.sec);
+		fold_beside(f, &rep->window.sec,
+			    from >= start_sec + START_UP_SEC);
 	return 0;
 }
 

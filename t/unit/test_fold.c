@@ -119,12 +119,46 @@ static void test_rounds_alone_and_beside(void)
 	}
 }
 
+static const struct {
+	const char *name;
+	double at_sec[4]; /* of windows of one round, as long as the number */
+	int n_windows;
+	double beside_sec; /* mean */
+} start_up[] = {
+	{ "a program that ends early: its start-up", { 2 }, 1, 2 },
+	{ "later rounds replace those of the start-up", { 2, 3, 5 }, 3, 4 },
+	{ "a late report of the start-up changes nothing", { 3, 2 }, 2, 3 },
+};
+
+static void test_rounds_count_once_the_program_is_up(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(start_up); i++) {
+		begin();
+		r->level = calloc(1, sizeof(*r->level));
+		T_CHECK(level("np1 hello 0 1 n0 leaf0 - tcp/eth0 1", 100,
+			      NAN, NAN) == 0);
+		for (int w = 0; w < start_up[i].n_windows; w++) {
+			double at = start_up[i].at_sec[w];
+			char line[128];
+
+			snprintf(line, sizeof(line),
+				 "np1 round 0 %g 1 %g 0 %g %g", at, at, at, at);
+			T_CHECK(level(line, 110, 101.8, NAN) == 0);
+		}
+		T_ROW(start_up[i].name, r->level->beside_round_sec.mean ==
+						start_up[i].beside_sec);
+		end();
+	}
+}
+
 static const struct t_case cases[] = {
 	{ "reports of two leaves become one record", test_two_leaves },
 	{ "reports that do not fit are dropped",
 	  test_drops_what_does_not_fit },
 	{ "the level's rounds are split at the program's start and end",
 	  test_rounds_alone_and_beside },
+	{ "the level's rounds count once the program is up",
+	  test_rounds_count_once_the_program_is_up },
 	{ NULL, NULL },
 };
 T_SUITE(fold, cases)
