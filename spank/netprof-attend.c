@@ -35,6 +35,7 @@
 #define SAVE_EVERY_SEC 10.0
 #define NEIGHBOURS_FIRST_SEC 3.0
 #define NEIGHBOURS_EVERY_SEC 60.0 /* below Slurm's MinJobAge of 300 */
+#define LATE_PATIENCE_SEC 3.0	  /* for sides that are still starting */
 #define USR1_PATIENCE_SEC 2.0	  /* then SIGTERM */
 #define TERM_PATIENCE_SEC 4.0	  /* then SIGKILL */
 #define KILL_PATIENCE_SEC 6.0	  /* then leave them to slurmd */
@@ -391,6 +392,28 @@ static void signal_sides(struct attend *a, int sig)
 	np_sidestep_signal(&a->press.step, sig);
 }
 
+static bool sides_settled(struct attend *a)
+{
+	bool impact = np_sidestep_reap(&a->impact.step);
+	bool press = np_sidestep_reap(&a->press.step);
+
+	return (impact || np_fold_impact_is_up(a->fold)) &&
+	       (press || np_fold_level_is_up(a->fold));
+}
+
+/*
+ * slurmstepd wakes one of those that wait for its step to start (seen in
+ * 22.05, state_cond).  If our signal is one and the end of the job another,
+ * the node is "completing" for a minute: signal only what has started.
+ */
+static void let_sides_come_up(struct attend *a)
+{
+	double until = now_sec() + LATE_PATIENCE_SEC;
+
+	while (!sides_settled(a) && now_sec() < until)
+		wait_for_news(a, fmin(until, now_sec() + RETRY_SEC));
+}
+
 /* SIGUSR1 lets the probes say their last; the others are for the stubborn. */
 static void end_sides(struct attend *a)
 {
@@ -402,8 +425,10 @@ static void end_sides(struct attend *a)
 		{ SIGTERM, TERM_PATIENCE_SEC },
 		{ SIGKILL, KILL_PATIENCE_SEC },
 	};
-	double zero = now_sec();
+	double zero;
 
+	let_sides_come_up(a);
+	zero = now_sec();
 	for (size_t i = 0; i < NP_ARRAY_SIZE(steps); i++) {
 		double until = zero + steps[i].until_sec;
 

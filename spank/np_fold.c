@@ -20,6 +20,7 @@ struct np_fold {
 	struct np_record *r;
 	struct rank *rank;
 	uint32_t n_ranks, hellos, byes;
+	uint32_t level_ranks, level_hellos;
 	double level_zero_sec; /* the level's common start; NaN: not yet */
 	bool settled; /* rounds beside are of after the start-up */
 };
@@ -204,6 +205,8 @@ int np_fold_level(struct np_fold *f, const struct np_report *rep,
 	case NP_REPORT_HELLO:
 		if (isnan(f->level_zero_sec))
 			f->level_zero_sec = now_sec;
+		f->level_ranks = rep->hello.n_ranks;
+		f->level_hellos++;
 		f->r->level->n_processes++;
 		return 0;
 	case NP_REPORT_ROUND:
@@ -231,4 +234,14 @@ uint32_t np_fold_hellos(const struct np_fold *f)
 uint32_t np_fold_byes(const struct np_fold *f)
 {
 	return f->byes;
+}
+
+bool np_fold_impact_is_up(const struct np_fold *f)
+{
+	return f->n_ranks && f->hellos == f->n_ranks;
+}
+
+bool np_fold_level_is_up(const struct np_fold *f)
+{
+	return f->level_ranks && f->level_hellos >= f->level_ranks;
 }

@@ -38,4 +38,8 @@ double np_fold_level_age(const struct np_fold *f, double now_sec);
 uint32_t np_fold_hellos(const struct np_fold *f);
 uint32_t np_fold_byes(const struct np_fold *f);
 
+/* Every process of the step has said hello. */
+bool np_fold_impact_is_up(const struct np_fold *f);
+bool np_fold_level_is_up(const struct np_fold *f);
+
 #endif

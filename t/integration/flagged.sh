@@ -152,6 +152,13 @@ extra_ms() {
 		print v[f, int((n[f] + 1) / 2)] - v[p, int((n[p] + 1) / 2)] }'
 }
 
+# A signal to a step that is starting, and the end of the job: slurmstepd
+# would keep the node for a minute.
+test_nodes_are_free_at_once_after_steps_that_end_at_once() {
+	alice 'for i in $(seq 20); do srun -Q -N4 --netprofile=fast true; done'
+	wait_for 8 all_idle
+}
+
 test_what_shows_in_squeue_is_a_step_named_netprof() {
 	alice "srun -N4 --netprofile=shows sleep 3 & sleep 2
 		squeue -s -h -o '%i %j'; wait" | grep -q ' netprof$' ||

@@ -40,7 +40,9 @@ static void end(void)
 static void test_two_leaves(void)
 {
 	begin();
+	T_CHECK(!np_fold_impact_is_up(f));
 	T_CHECK(impact("np1 hello 0 4 n0 leaf0 n1 tcp/eth0 1.13.1") == 0);
+	T_CHECK(!np_fold_impact_is_up(f));
 	T_CHECK(impact("np1 hello 1 4 n1 leaf0 - tcp/eth0 1.13.1") == 0);
 	T_CHECK(impact("np1 hello 2 4 n4 leaf1 n5 tcp/eth0 1.13.1") == 0);
 	T_CHECK(impact("np1 lat 0 1.0 2 1.5e-05 5e-11 1e-05 2e-05 "
@@ -62,6 +64,9 @@ static void test_two_leaves(void)
 	T_CHECK(r->probe.elapsed_sec == 20);
 	T_CHECK(!strcmp(r->probe.transport, "tcp/eth0"));
 	T_CHECK(np_fold_hellos(f) == 3 && np_fold_byes(f) == 1);
+	T_CHECK(!np_fold_impact_is_up(f));
+	T_CHECK(impact("np1 hello 3 4 n5 leaf1 - tcp/eth0 1.13.1") == 0);
+	T_CHECK(np_fold_impact_is_up(f) && !np_fold_level_is_up(f));
 	end();
 }
 
