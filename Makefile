@@ -75,6 +75,7 @@ bench: all $(addprefix $(BUILD)/,bench-predict bench_place bench_submit) ## meas
 	@BUILD=$(BUILD) t/bench
 
 validate: all ## long measurements on the cluster
+	@etc/packages install validate
 	@BUILD=$(BUILD) t/validate
 
 demo: packages ## show netprof at work on a cluster on this machine

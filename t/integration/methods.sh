@@ -13,28 +13,17 @@ accuracy() {
 	(cd "$ROOT" && LC_ALL=C "$NETPROF" accuracy "$@")
 }
 
-# Indented blocks: "$ netprof accuracy ..." and what it prints.
 test_every_figure_is_printed_by_its_command() {
-	local n=0 line cmd='' wanted='' got
-	check_block() {
-		[ -n "$cmd" ] || return 0
-		n=$((n + 1))
-		# shellcheck disable=SC2086
-		got=$(accuracy ${cmd#netprof accuracy} | sed 's/ *$//')
-		[ "$got" = "${wanted%$'\n'}" ] ||
-			fail "$cmd: $(diff <(echo "$wanted") <(echo "$got") | head -3)"
-		cmd='' wanted=''
-	}
-	while IFS= read -r line; do
-		case $line in
-		'    $ netprof accuracy '*) check_block; cmd=${line#'    $ '} ;;
-		'    '*) [ -z "$cmd" ] || wanted+=${wanted:+$'\n'}${line#    } ;;
-		'') [ -z "$cmd" ] || wanted+=$'\n' ;;
-		*) wanted=$(sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' <<<"$wanted")
-			check_block ;;
-		esac
-	done < <(cat "$ROOT/doc/methods.md" "$ROOT/doc/accuracy.md")
-	[ "$n" -ge 7 ] || fail "only $n commands found"
+	local text new
+
+	new=$(mktemp)
+	for text in methods accuracy; do
+		NETPROF=$NETPROF "$ROOT/t/figures" "$ROOT/doc/$text.md" >"$new"
+		grep -q '^    \$ netprof accuracy' "$new" || fail "$text: no command"
+		diff "$ROOT/doc/$text.md" "$new" | head -n 20 >"$new.diff"
+		[ ! -s "$new.diff" ] || fail "$text: $(cat "$new.diff")"
+	done
+	rm -f "$new" "$new.diff"
 }
 
 test_figures_meet_what_is_asked_of_them() {
