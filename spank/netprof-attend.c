@@ -448,6 +448,8 @@ static void finish(struct attend *a)
 	save(a);
 	say("saved\n");
 	end_sides(a);
+	if (a->r->level)
+		np_fold_level_done(a->fold, a->program_end_sec);
 	if (!np_fold_hellos(a->fold) && !a->told)
 		np_record_note(a->r, "the step ended before the probes began");
 	if (all_said_bye(a))

@@ -24,12 +24,15 @@ int np_fold_impact(struct np_fold *f, const struct np_report *rep);
  * program_start_sec and program_end_sec are on the same clock; NaN while the
  * program has not started or ended.  Rounds before the start were alone,
  * those between start and end beside it, the rest and the window that the
- * start cuts are left out; so is the program's first second, in which it is
- * launched and wired up, unless there is no more of it.
+ * start cuts are left out; so are the program's first second, in which it is
+ * launched and wired up, and its last half, unless there is no more of it.
  */
 int np_fold_level(struct np_fold *f, const struct np_report *rep,
 		  double now_sec, double program_start_sec,
 		  double program_end_sec);
+
+/* The last windows, once all reports are in. */
+void np_fold_level_done(struct np_fold *f, double program_end_sec);
 
 /* Seconds that the level has been running alone or beside; 0: not yet. */
 double np_fold_level_age(const struct np_fold *f, double now_sec);

@@ -116,6 +116,7 @@ static void test_rounds_alone_and_beside(void)
 			 "0.02", rounds[i].at_sec);
 		T_CHECK(level(line, 110, rounds[i].start_sec,
 			      rounds[i].end_sec) == 0);
+		np_fold_level_done(f, rounds[i].end_sec);
 		T_ROW(rounds[i].name,
 		      (int)r->level->alone_round_sec.n == rounds[i].alone &&
 		      (int)r->level->beside_round_sec.n == rounds[i].beside);
@@ -126,32 +127,42 @@ static void test_rounds_alone_and_beside(void)
 
 static const struct {
 	const char *name;
-	double at_sec[4]; /* of windows of one round, as long as the number */
+	double at_sec[8]; /* of windows of one round, as long as the number */
 	int n_windows;
+	double end_sec;	   /* of the program; it started at 1.8 */
 	double beside_sec; /* mean */
-} start_up[] = {
-	{ "a program that ends early: its start-up", { 2 }, 1, 2 },
-	{ "later rounds replace those of the start-up", { 2, 3, 5 }, 3, 4 },
-	{ "a late report of the start-up changes nothing", { 3, 2 }, 2, 3 },
+} at_work[] = {
+	{ "a program that ends early: its start-up", { 2 }, 1, 3.2, 2 },
+	{ "later rounds replace those of the start-up", { 2, 3, 5 }, 3, 9, 4 },
+	{ "a late report of the start-up changes nothing", { 3, 2 }, 2, 9, 3 },
+	{ "reports of several processes add up", { 3, 3, 5, 5 }, 4, 9, 4 },
+	{ "the window before the end is the program's winding up",
+	  { 3, 5, 8 }, 3, 9.2, 4 },
+	{ "a window that ended well before the end counts", { 3, 5, 8 }, 3,
+	  9.5, 16 / 3.0 },
+	{ "windows long ago need not wait for the end",
+	  { 3, 7, 11, 15, 19 }, 5, 25, 11 },
 };
 
-static void test_rounds_count_once_the_program_is_up(void)
+static void test_rounds_count_while_the_program_works(void)
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(start_up); i++) {
+	for (size_t i = 0; i < NP_ARRAY_SIZE(at_work); i++) {
 		begin();
 		r->level = calloc(1, sizeof(*r->level));
 		T_CHECK(level("np1 hello 0 1 n0 leaf0 - tcp/eth0 1", 100,
 			      NAN, NAN) == 0);
-		for (int w = 0; w < start_up[i].n_windows; w++) {
-			double at = start_up[i].at_sec[w];
+		for (int w = 0; w < at_work[i].n_windows; w++) {
+			double at = at_work[i].at_sec[w];
 			char line[128];
 
 			snprintf(line, sizeof(line),
 				 "np1 round 0 %g 1 %g 0 %g %g", at, at, at, at);
-			T_CHECK(level(line, 110, 101.8, NAN) == 0);
+			T_CHECK(level(line, 100 + at, 101.8, NAN) == 0);
 		}
-		T_ROW(start_up[i].name, r->level->beside_round_sec.mean ==
-						start_up[i].beside_sec);
+		np_fold_level_done(f, 100 + at_work[i].end_sec);
+		T_ROW(at_work[i].name,
+		      fabs(r->level->beside_round_sec.mean -
+			   at_work[i].beside_sec) < 1e-12);
 		end();
 	}
 }
@@ -162,8 +173,8 @@ static const struct t_case cases[] = {
 	  test_drops_what_does_not_fit },
 	{ "the level's rounds are split at the program's start and end",
 	  test_rounds_alone_and_beside },
-	{ "the level's rounds count once the program is up",
-	  test_rounds_count_once_the_program_is_up },
+	{ "the level's rounds count while the program works",
+	  test_rounds_count_while_the_program_works },
 	{ NULL, NULL },
 };
 T_SUITE(fold, cases)

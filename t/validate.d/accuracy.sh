@@ -12,7 +12,8 @@ LEVELS=${LEVELS-"c0 c1 c2 c3 c4 c5 c6"}
 ALONE_RUNS=${ALONE_RUNS:-3}
 LEVEL_RUNS=${LEVEL_RUNS:-1}
 PAIR_RUNS=${PAIR_RUNS:-2}
-LEVEL_SEC=${LEVEL_SEC:-4} # of which the first does not count
+LEVEL_SEC=${LEVEL_SEC:-5} # of which the first and the last half do not count
+PRESSURE_SEC=${PRESSURE_SEC:-9} # of each program beside each level
 START_UP_SEC=${START_UP_SEC:-3} # of a program until others run beside it
 LMP=/usr/share/lammps/examples
 QE=/usr/share/doc/quantum-espresso/examples
@@ -20,7 +21,7 @@ QE=/usr/share/doc/quantum-espresso/examples
 # NAME: the command of a program, run in alice's directory of that name.
 # Programs, or inputs, of clearly different communication.
 program() {
-	case $1 in
+	case ${1%.long} in
 	silicon) echo "pw.x -in in" ;;
 	waveguide) echo "meep in" ;;
 	*) echo "lmp -in in -log none" ;;
@@ -107,9 +108,9 @@ waveguide() { # NAME UNTIL
 # SHELL: as alice, inside an allocation of both halves of the leaf.
 A_NODES='n[0-3]' B_NODES='n[4-7]'
 
-# NAME PROFILE NODES OPTIONS: one run; its record is the measurement.
+# NAME PROFILE NODES OPTIONS [LIMIT]: one run; its record is the measurement.
 run_program() {
-	echo "cd ~/$1 && srun -Q -N4 -n4 -w '$3' --overlap --mpi=pmix \
+	echo "cd ~/$1 && ${5-} srun -Q -N4 -n4 -w '$3' --overlap --mpi=pmix \
 		--netprofile=$2 $4 $(program "$1") >/dev/null 2>&1"
 }
 
@@ -125,6 +126,8 @@ measure_alone() { # NAME
 	done
 }
 
+# How the level slows the program, and the program the level.  The latter from
+# runs without end: a good part of one of four seconds is not work.
 measure_curve() { # NAME
 	local level i
 
@@ -133,7 +136,13 @@ measure_curve() { # NAME
 			in_allocation "$(run_program "$1" "$1" "$A_NODES" \
 				"--netprofile-compress=$level")"
 		done
+		measure_pressure "$1" "$level"
 	done
+}
+
+measure_pressure() { # NAME LEVEL
+	in_allocation "$(run_program "$1.long" "$1.long" "$A_NODES" \
+		"--netprofile-compress=$2" "timeout $PRESSURE_SEC")" || :
 }
 
 # A B: A's runs beside a B that neither starts nor ends meanwhile.  A job of
@@ -204,7 +213,8 @@ pairs_file() {
 		max_sec: (map(.latency.max) | max),
 		bins: (map(.hist[]) | group_by(.[0]) |
 			map([.[0][0], (map(.[1]) | add)]))};
-	map(select(.exit_code == 0 and .leaves[0].latency.n > 0)) as $all |
+	map(select(.leaves[0].latency.n > 0 and (.exit_code == 0 or
+		(.app | endswith(".long"))))) as $all |
 	($programs | split(" ") | map(select(. != ""))) as $p |
 	($levels | split(" ")) as $l |
 	def at($app; $level): $all | map(select(.app == $app and
@@ -220,7 +230,7 @@ pairs_file() {
 	 program_beside_level: ($p | map(. as $a | $l | map(. as $i |
 		at($a; $i) | map(run_sec) | slow($alone[$a])))),
 	 level_beside_program: ($l | map(. as $i | $p | map(. as $a |
-		at($a; $i) | rounds))),
+		at($a + ".long"; $i) | rounds))),
 	 level_beside_level: ($l | map(. as $i | $l | map(. as $j |
 		at("level." + $j; $i) | rounds))),
 	 probes: (([["idle", ($all | map(select(.app == "idle")))]] +
