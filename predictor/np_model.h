@@ -138,7 +138,7 @@ static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)
 extern const struct np_model np_models[];
 extern const size_t np_n_models;
 
-#define NP_MODEL_DEFAULT "cross"
+#define NP_MODEL_DEFAULT "twosided"
 
 /* The model of that name; NULL with err listing the names if there is none. */
 const struct np_model *np_model_find(const char *name, struct np_err *err);

@@ -203,8 +203,8 @@ static int check(const char *what, double sec, double most)
 
 int main(void)
 {
-	static const char *const model[] = { "cross", "mixture", "queue",
-					     "ensemble" };
+	static const char *const model[] = { NP_MODEL_DEFAULT, "cross",
+					     "mixture", "queue", "ensemble" };
 	long before;
 	int failed = 0;
 
