@@ -155,6 +155,7 @@ extra_ms() {
 # A signal to a step that is starting, and the end of the job: slurmstepd
 # would keep the node for a minute.
 test_nodes_are_free_at_once_after_steps_that_end_at_once() {
+	# shellcheck disable=SC2016
 	alice 'for i in $(seq 20); do srun -Q -N4 --netprofile=fast true; done'
 	wait_for 8 all_idle
 }

@@ -5,7 +5,7 @@
 #
 # The measured pairs become doc/accuracy-pairs.json (netprof-pairs(5)), and the
 # tables of doc/accuracy.md are printed anew.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2206 # lists of words
 
 # Beside c7 programs of small messages take twenty times as long.
 LEVELS=${LEVELS-"c0 c1 c2 c3 c4 c5 c6"}
@@ -241,7 +241,7 @@ pairs_file() {
 }
 
 validate_accuracy() {
-	local a b n all p=($PROGRAMS $ASIDE) l=($LEVELS)
+	local a b n all p=($PROGRAMS $ASIDE)
 
 	n=${#p[@]} all="$PROGRAMS $ASIDE"
 	TODO=$((n * 2 + n * n + 2)) DONE=0 BEGAN=$EPOCHSECONDS
