@@ -53,6 +53,20 @@ test_a_dry_run_says_how_long_it_would_take_and_leaves_nothing() {
 	[ ! -e "$STORE/fabric" ] || fail "it left $(find "$STORE/fabric")"
 }
 
+test_ctrl_c_ends_it_in_words_and_keeps_what_it_has() {
+	local rc=0
+
+	calibrate 'n[0-7]' "--levels $MILD,$MIDDLE,$STRONG" >"$TMPDIR/first" 2>&1 &
+	wait_for 40 measured 5
+	root 'kill -INT $(pgrep -f "^netprof calibrate")'
+	wait $! || rc=$?
+	[ "$rc" -ne 0 ] || fail "it says that it is done"
+	grep -q "what was measured is kept" "$TMPDIR/first" ||
+		fail "it says: $(tail -n 2 "$TMPDIR/first")"
+	measured 5 || fail "less is left"
+	wait_for 10 no_steps
+}
+
 # The uplink needs nodes of a second leaf, which the next test has.
 test_killed_in_the_middle_it_goes_on_and_the_result_is_whole() {
 	local before
@@ -106,6 +120,13 @@ test_a_leaf_without_a_shared_fabric_has_no_effect() {
 		.coupling.leaf.mean < 0.15 and .loss.leaf.mean < 0.05 and
 		.loss.node.mean > 0.1' "$(newest)" >/dev/null ||
 		fail "$(jq -c '{scope, coupling, loss}' "$(newest)")"
+}
+
+test_what_crosses_an_uplink_is_felt_by_others_that_do() {
+	calibrate 'n[0-15]' "--levels $MIDDLE,$STRONG" >"$TMPDIR/out" 2>&1 ||
+		fail "$(tail -n 3 "$TMPDIR/out")"
+	jq -e '.coupling.uplink.n > 0 and .loss.uplink.mean > 0.1' "$(newest)" \
+		>/dev/null || fail "$(jq -c '{scope, coupling, loss}' "$(newest)")"
 }
 
 test_flagged_runs_take_none_first_and_then_one_level_after_the_other() {
