@@ -149,7 +149,7 @@ const struct cli_cmd cmd_matrix = {
 "another one like itself: rows suffer, columns press.  Without APP: your own\n"
 "applications and the published ones that were measured on this fabric.\n\n"
 "  --scope=SCOPE   where the other is: node, leaf (as without) or uplink\n"
-"  --model=M       another model than twosided; see netprof accuracy\n"
+"  --model=M       another model than " NP_MODEL_DEFAULT "; see netprof accuracy\n"
 "  --csv           one pair a line, with its 90 % interval\n"
 "  --json          the same for programs\n"
 "  --user=NAME, --published\n"

@@ -118,7 +118,7 @@ const struct cli_cmd cmd_predict = {
 "  --scope=SCOPE       where the others are: on the same nodes (node), on\n"
 "                      others of the same leaf (leaf, as without the option),\n"
 "                      or across its uplink (uplink)\n"
-"  --model=M           another model than twosided; see netprof accuracy\n"
+"  --model=M           another model than " NP_MODEL_DEFAULT "; see netprof accuracy\n"
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
 "  --user=NAME, --published\n"
 "                      whose profiles, as for netprof show",

@@ -88,6 +88,22 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	return 0;
 }
 
+/* Of this step; another step has another, and every process the same. */
+static double phase_of_step(void)
+{
+	static const char *const name[] = { "SLURM_JOB_ID", "SLURM_STEP_ID" };
+	static const double stride[] = { 0.7548776662466927,
+					 0.5698402909980532 };
+	double sum = 0;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(name); i++) {
+		const char *id = getenv(name[i]);
+
+		sum += stride[i] * (id ? (double)strtoul(id, NULL, 10) : 0);
+	}
+	return sum - floor(sum);
+}
+
 static int engine(struct np_probe *p, void *arg, void **out,
 		  struct np_err *err)
 {
@@ -95,7 +111,8 @@ static int engine(struct np_probe *p, void *arg, void **out,
 	const struct np_rounds_conf conf = {
 		.rank = p->rank, .level = s->level, .from = s->from_rank,
 		.to = s->to, .to_names = s->to_names,
-		.start_sec = p->start_sec, .round = np_probe_count,
+		.start_sec = p->start_sec, .phase = phase_of_step(),
+		.round = np_probe_count,
 		.note = np_probe_note, .arg = p,
 	};
 

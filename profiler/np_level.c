@@ -11,16 +11,17 @@
  * With T = P * M * (time of one message through the bottleneck), a level uses
  * about T / (B + T) of it.  The table is laid out for links on which 40 KB
  * take some 17 ms (8 nodes share a leaf of 80 Mbit/s, or 20 Mbit/s a node):
- * 23, 41, 58, 75, 85, 93 and 99 % from c1 on, closest where curves are steepest.
- * c0 has many small messages: its rounds say what such a program feels and how
- * such a program presses; the others say it of large ones.
+ * 41, 58, 75, 85, 93 and 99 % from c2 on, closest where curves are steepest.
+ * c0 and c1 have small messages: their rounds say what a program of small
+ * messages feels and how it presses; the others say it of large ones.  c0 never
+ * pauses, as most such programs do not: in a pause it would feel nothing.
  * On a fabric N times as fast the first levels press N times less, and those
  * in between are had with "P4:M10:B20us"; c7 never pauses and saturates all.
  */
 #define LEVEL(name, p, m, pause) { name, p, m, pause, NP_LEVEL_BYTES }
 const struct np_level np_levels[] = {
-	{ "c0", 2, 1, 100e-6, 64 },
-	LEVEL("c1", 1, 1, 60e-3),
+	{ "c0", 2, 1, 0, 64 },
+	{ "c1", 2, 1, 2e-3, 1024 },
 	LEVEL("c2", 1, 1, 25e-3),
 	LEVEL("c3", 1, 2, 25e-3),
 	LEVEL("c4", 2, 2, 24e-3),

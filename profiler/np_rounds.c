@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define TAG_ROUND (3ull << 32) /* | rank of the sender */
+#define GOLDEN_RATIO 0.61803398874989485
 
 enum state { STARTS, PAUSES, WAITS, BROKEN };
 
@@ -24,7 +25,7 @@ struct np_rounds {
 	size_t left_from;  /* the first of ops[] that may be under way */
 	double began_sec, pause_end_sec, poll_until_sec;
 	bool stuck; /* and said so */
-	uint64_t n_rounds, messages;
+	uint64_t n_begun, n_rounds, messages;
 	struct np_partner *partner; /* P successors */
 };
 
@@ -75,6 +76,14 @@ void np_rounds_free(struct np_rounds *r)
 	free(r);
 }
 
+/* B on average, also over few rounds. */
+static double next_pause_sec(struct np_rounds *r)
+{
+	double place = r->conf.phase + (double)r->n_begun++ * GOLDEN_RATIO;
+
+	return r->conf.level.pause_sec * (0.5 + place - floor(place));
+}
+
 static void begin(struct np_rounds *r)
 {
 	const struct np_rounds_conf *c = &r->conf;
@@ -87,7 +96,7 @@ static void begin(struct np_rounds *r)
 			r->net->ops->recv(r->net, TAG_ROUND | c->from[p],
 					  r->in, l->bytes, op++);
 	r->left_from = 0;
-	r->pause_end_sec = r->began_sec + l->pause_sec;
+	r->pause_end_sec = r->began_sec + next_pause_sec(r);
 	r->state = PAUSES;
 }
 

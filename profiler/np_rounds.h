@@ -2,12 +2,16 @@
  * CompressionB: rounds of messages around a ring of nodes, to take away a
  * known part of the network.
  *
- * A round: post M receives from each of P predecessors, sleep B, send M
+ * A round: post M receives from each of P predecessors, sleep about B, send M
  * messages of S bytes to each of P successors, wait for all.  The source sends
  * before it sleeps; but with MPI and messages of this size nothing moves until
  * the process is back, so that a round there, too, takes its pause *plus* its
  * transfers.  Here that does not depend on the library, and it must be so: if
  * transfers could hide in the pause, a slower network would not show.
+ *
+ * Pauses vary between B/2 and 3B/2, in a fixed order (multiples of the golden
+ * ratio), the same for all processes.  Were they equal, two such steps would
+ * fall into step and hardly feel each other, as no two programs do.
  *
  * The duration of a round, pause included, is what the level itself suffers
  * from whoever else uses the network.  The first one connects and is not
@@ -48,6 +52,7 @@ struct np_rounds_conf {
 	const int *to;	    /* level.partners peers of net; borrowed */
 	const char *const *to_names; /* their nodes, for notes; borrowed */
 	double start_sec; /* the common start, on the clock */
+	double phase; /* 0 to 1: where in their order pauses begin; of the step */
 
 	np_round_f *round;
 	np_note_f *note;

@@ -1,4 +1,5 @@
-# The figures of doc/methods.md and doc/accuracy.md are what the commands above them print.
+# The figures of doc/methods.md and doc/accuracy.md are what the commands above
+# them print.
 # Needs no cluster; also runs alone: [BUILD=build] bash t/integration/methods.sh
 # shellcheck shell=bash
 

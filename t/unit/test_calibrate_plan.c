@@ -85,7 +85,7 @@ static const struct {
 	size_t nodes, n;
 	const char *first, *last;
 } lists[] = {
-	{ "eight by default, by their load", "default", 4, 8, "c1", "c7" },
+	{ "eight by default, by their load", "default", 4, 8, "c0", "c7" },
 	{ "the 40 of the source", "all", 18, 40, "P1:M1:B9.6154ms",
 	  "P17:M10:B9.615us" },
 	{ "clipped to the nodes there are, without twins", "all", 5, 16,

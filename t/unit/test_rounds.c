@@ -121,15 +121,35 @@ static void test_round_is_pause_plus_transfer(void)
 	}
 }
 
+static void test_pauses_vary_and_keep_their_mean(void)
+{
+	static const size_t rounds_of[] = { 10, 30, 100 };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rounds_of); i++) {
+		char name[16];
+		struct np_moments *m = &seen[0].round;
+
+		snprintf(name, sizeof(name), "%zu rounds", rounds_of[i]);
+		set_up(2, "P1:M1:B100ms", 0);
+		run_for(0.1 * ((double)rounds_of[i] + 1.5));
+		T_ROW(name, m->n >= rounds_of[i] - 1 && m->n <= rounds_of[i] + 1);
+		T_ROW(name, fabs(m->mean - 0.1) < 0.1 * 0.6 / (double)m->n);
+		T_ROW(name, m->min >= 0.05 && m->min < 0.06);
+		T_ROW(name, m->max <= 0.15 && m->max > 0.14);
+		T_ROW(name, seen[1].round.n == m->n);
+		tear_down();
+	}
+}
+
 static void test_a_slower_network_shows_in_full(void)
 {
 	set_up(2, "P1:M1:B60ms", 10e-3);
-	run_for(10);
+	run_for(100);
 	T_CHECK(t_close(seen[0].round.mean, 70e-3, 1e-3));
 	np_net_loop_set_delay(world.net, 20e-3);
 	run_for(0.2);
 	memset(seen, 0, sizeof(seen));
-	run_for(10);
+	run_for(100);
 	T_CHECK(t_close(seen[0].round.mean, 80e-3, 1e-3));
 	tear_down();
 }
@@ -193,6 +213,8 @@ static void test_endless_round_is_not_counted(void)
 static const struct t_case cases[] = {
 	{ "a round takes its pause plus its transfers",
 	  test_round_is_pause_plus_transfer },
+	{ "pauses vary, and keep their mean also over few rounds",
+	  test_pauses_vary_and_keep_their_mean },
 	{ "a slower network shows in full, even beside a long pause",
 	  test_a_slower_network_shows_in_full },
 	{ "waiting does not spin", test_waiting_does_not_spin },

@@ -27,8 +27,8 @@ program() {
 	*) echo "lmp -in in -log none" ;;
 	esac
 }
-PROGRAMS=${PROGRAMS-"melt couette crack peptide friction silicon"}
-ASIDE=${ASIDE-"obstacle waveguide"}
+PROGRAMS=${PROGRAMS-"melt couette crack alloy silicon waveguide"}
+ASIDE=${ASIDE-"clumps chains"}
 
 # Each takes some four seconds alone on four nodes, and endlessly long in the
 # directory NAME.long.
@@ -36,9 +36,9 @@ make_inputs() {
 	lammps melt melt/in.melt 70
 	lammps couette flow/in.flow.couette 2900
 	lammps crack crack/in.crack 650
-	lammps peptide peptide/in.peptide 10
-	lammps friction friction/in.friction 1350
-	lammps obstacle obstacle/in.obstacle 3000
+	lammps alloy eim/in.eim 50
+	lammps clumps body/in.body 1650
+	lammps chains airebo/in.airebo 6
 	silicon silicon 1
 	silicon silicon.long 100000
 	waveguide waveguide 80
@@ -53,7 +53,7 @@ lammps() {
 
 lammps_input() { # NAME INPUT STEPS
 	inside -- bash -c "mkdir -p ~/$1 && cd ~/$1 &&
-		cp $LMP/$(dirname "$2")/* . && gunzip -f ./*.gz 2>/dev/null
+		cp -r $LMP/$(dirname "$2")/* . && gunzip -f ./*.gz 2>/dev/null
 		sed 's/^run.*/run $3/' $(basename "$2") >in"
 }
 
@@ -171,7 +171,7 @@ measure_levels() {
 	for i in $LEVELS; do
 		for j in $LEVELS; do
 			in_allocation "srun -Q -N4 -n4 -w '$A_NODES' --overlap \
-				--mpi=pmix --netprofile=level.$i \
+				--mpi=pmix --netprofile="level.${i//:/-}" \
 				--netprofile-compress=$j netprof-compressionb \
 				--level=$i --duration=$LEVEL_SEC >/dev/null"
 		done
@@ -192,18 +192,18 @@ step() {
 pairs_file() {
 	local store
 	store=$(rundir)/store/users/20001
-	cat "$store"/*/*.json | jq -s --arg programs "$PROGRAMS $ASIDE" \
+	cat "$store"/*/*.json | jq -rs --arg programs "$PROGRAMS $ASIDE" \
 		--arg levels "$LEVELS" --arg date "$(date +%F)" '
 	def run_sec: .end - .start - .alone_sec;
-	def stats: {n: length, mean: (add / length), sd: (if length < 2
-		then 0 else (add / length) as $m | (map((. - $m) * (. - $m))
-		| add / (length - 1) | sqrt) end)};
-	def slow($alone): if length == 0 then null else
+	def stats: if length == 0 then null else {n: length,
+		mean: (add / length), sd: (if length < 2 then 0 else
+		(add / length) as $m | (map((. - $m) * (. - $m))
+		| add / (length - 1) | sqrt) end)} end;
+	def slow($alone): if length == 0 or $alone == null then null else
 		map(. / $alone.mean - 1) | stats
 		| .sd = ([.sd, $alone.sd / $alone.mean] | max) end;
-	def rounds: if length == 0 then null else
-		map(.level | .beside_round_sec.mean / .alone_round_sec.mean - 1)
-		| stats end;
+	def rounds: map(.level | .beside_round_sec.mean /
+		.alone_round_sec.mean - 1) | stats;
 	def latency: map(.leaves[0]) | {n: (map(.latency.n) | add),
 		mean_sec: ((map(.latency | .n * .mean) | add) /
 			(map(.latency.n) | add)),
@@ -213,6 +213,17 @@ pairs_file() {
 		max_sec: (map(.latency.max) | max),
 		bins: (map(.hist[]) | group_by(.[0]) |
 			map([.[0][0], (map(.[1]) | add)]))};
+	def six_digits: if . == floor then . else
+		pow(10; 5 - (fabs | log10 | floor)) as $k |
+		(. * $k | round) / $k end;
+	# A row of a matrix a line.
+	def text: "{\n" + (to_entries | map(" \(.key | tojson): " +
+		(.value | if type == "array" and (.[0] | type) == "array" then
+			"[\n" + (map("  " + tojson) | join(",\n")) + "\n ]"
+		elif type == "object" then "{\n" + (to_entries |
+			map("  \(.key | tojson): \(.value | tojson)") |
+			join(",\n")) + "\n }"
+		else tojson end)) | join(",\n")) + "\n}";
 	map(select(.leaves[0].latency.n > 0 and (.exit_code == 0 or
 		(.app | endswith(".long"))))) as $all |
 	($programs | split(" ") | map(select(. != ""))) as $p |
@@ -232,12 +243,13 @@ pairs_file() {
 	 level_beside_program: ($l | map(. as $i | $p | map(. as $a |
 		at($a + ".long"; $i) | rounds))),
 	 level_beside_level: ($l | map(. as $i | $l | map(. as $j |
-		at("level." + $j; $i) | rounds))),
+		at("level." + ($j | gsub(":"; "-")); $i) | rounds))),
 	 probes: (([["idle", ($all | map(select(.app == "idle")))]] +
 		($p | map([., at(.; null)])) +
 		($l | map(. as $i | [$i, at("idle"; $i)])))
 		| map(select(.[1] | length > 0) | {key: .[0], value: (.[1]
-		| latency)}) | from_entries)}'
+		| latency)}) | from_entries)}
+	| walk(if type == "number" then six_digits else . end) | text'
 }
 
 validate_accuracy() {

@@ -422,8 +422,9 @@ queue_cluster() {
 	. "$ROOT/t/validate.d/accuracy.sh"
 	make_inputs
 	# Twice as long as there: starting a job should be little of it.
-	inside -- bash -c "sed -Ei 's/^run[[:space:]]+([0-9]+)/echo run \$((2 * \1))/e' \
-		~/*/in.*"
+	inside -- bash -c "cd && sed -Ei \
+		's/^run[[:space:]]+([0-9]+)/echo run \$((2 * \1))/e' \
+		$(queue_kinds | sed '/wait/d; s/$/\/in/' | xargs)"
 }
 
 placement_queue() {
