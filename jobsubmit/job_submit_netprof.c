@@ -25,7 +25,6 @@ const char plugin_type[] = "job_submit/netprof";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 #define STARTING_SEC 30	 /* after that, no decision means that none will come */
-#define LEAST_GAP_SEC 0.2 /* between two rounds, however often it is woken */
 
 static struct np_desk *desk;
 static double began_sec;
@@ -54,20 +53,16 @@ int job_modify(job_desc_msg_t *d, job_record_t *job, uint32_t submit_uid
 static void *run(void *arg)
 {
 	struct np_cycle *cycle;
-	double next_sec = 0;
+	struct np_cycle_next next;
 
 	if (np_cycle_new(desk, &cycle)) {
 		slurm_error("netprof: out of memory: placement is off");
 		return NULL;
 	}
 	while (go_on(arg)) {
-		double begin = np_mono_sec(), took;
-
-		np_cycle_run(cycle, go_on, arg, &next_sec);
-		/* Never busy for more than half of the time. */
-		took = np_mono_sec() - begin;
-		rest(took > LEAST_GAP_SEC ? took : LEAST_GAP_SEC);
-		np_desk_wait(desk, next_sec);
+		np_cycle_run(cycle, go_on, arg, &next);
+		rest(next.rest_sec);
+		np_desk_wait(desk, next.wait_sec);
 	}
 	np_cycle_free(cycle);
 	return NULL;

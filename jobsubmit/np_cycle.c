@@ -9,6 +9,7 @@
 #include "np_apply.h"
 #include "np_charge.h"
 #include "np_ctl.h"
+#include "np_gap.h"
 #include "np_mono.h"
 #include "np_past.h"
 #include "np_settings.h"
@@ -338,13 +339,14 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 }
 
 void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
-		  double *next_sec)
+		  struct np_cycle_next *next)
 {
 	struct round r = { .began_sec = np_mono_sec() };
+	const struct np_place_conf *place = &c->settings.conf.place;
 	bool again = false, at_work;
 	int rc;
 
-	*next_sec = IDLE_SEC;
+	*next = (struct np_cycle_next){ NP_GAP_LEAST_SEC, IDLE_SEC };
 	if (!configure(c) && np_mono_sec() < c->quiet_sec)
 		return;
 	if (!take_charge(c))
@@ -365,8 +367,9 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 		r.trouble = c->settings.trouble;
 	complain(c, &r.trouble);
 	clean_up(&r);
-	at_work = np_place_conf_at_work(&c->settings.conf.place);
+	at_work = np_place_conf_at_work(place);
 	c->quiet_sec = at_work || again || rc ? 0 : np_mono_sec() + QUIET_SEC;
-	*next_sec = again ? 0 : at_work ?
-		    c->settings.conf.place.interval_sec : IDLE_SEC;
+	next->rest_sec = np_gap_sec(np_mono_sec() - r.began_sec,
+				    place->interval_sec);
+	next->wait_sec = again ? 0 : at_work ? place->interval_sec : IDLE_SEC;
 }

@@ -15,11 +15,13 @@ struct np_cycle;
 int np_cycle_new(struct np_desk *desk, struct np_cycle **out);
 void np_cycle_free(struct np_cycle *c); /* NULL is allowed */
 
-/*
- * One round.  go_on() is asked before every update.  *next_sec: when to come
- * again if nobody wakes the thread.
- */
+struct np_cycle_next {
+	double rest_sec; /* at least until the next round (np_gap.h) */
+	double wait_sec; /* and then, if nobody wakes the thread */
+};
+
+/* One round.  go_on() is asked before every update. */
 void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
-		  double *next_sec);
+		  struct np_cycle_next *next);
 
 #endif
