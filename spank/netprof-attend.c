@@ -22,6 +22,7 @@
 #include "np_conf.h"
 #include "np_describe.h"
 #include "np_fold.h"
+#include "np_fold_level.h"
 #include "np_keeper.h"
 #include "np_level.h"
 #include "np_log.h"
@@ -51,6 +52,7 @@ struct attend {
 	struct np_store *store;
 	struct np_record *r;
 	struct np_fold *fold;
+	struct np_fold_level *level_fold;
 	struct np_survey where;
 	struct np_keeper impact, press; /* the probes; the level */
 	char **side_env;
@@ -174,8 +176,8 @@ static void level_line(const char *line, void *arg)
 	struct np_report rep;
 
 	if (!np_report_parse(line, &rep, NULL))
-		np_fold_level(a->fold, &rep, now_sec(), a->program_start_sec,
-			      a->program_end_sec);
+		np_fold_level_report(a->level_fold, &rep, now_sec(),
+				     a->program_start_sec, a->program_end_sec);
 }
 
 static void read_sides(struct attend *a)
@@ -355,7 +357,7 @@ static void level_is_ready(struct attend *a)
 {
 	if (a->ready_said || !a->order.level[0])
 		return;
-	if (np_fold_level_age(a->fold, now_sec()) >= a->conf.lead_in_sec) {
+	if (np_fold_level_age(a->level_fold, now_sec()) >= a->conf.lead_in_sec) {
 		say("ready\n");
 		a->ready_said = true;
 	}
@@ -368,7 +370,7 @@ static void attend_step(struct attend *a)
 		watch_side(a, &a->impact, np_fold_hellos(a->fold) > 0,
 			   "the probes");
 		watch_side(a, &a->press,
-			   np_fold_level_age(a->fold, now_sec()) > 0,
+			   np_fold_level_age(a->level_fold, now_sec()) > 0,
 			   "the level");
 		level_is_ready(a);
 		if (now_sec() >= a->next_neighbours_sec)
@@ -398,7 +400,7 @@ static bool sides_settled(struct attend *a)
 	bool press = np_sidestep_reap(&a->press.step);
 
 	return (impact || np_fold_impact_is_up(a->fold)) &&
-	       (press || np_fold_level_is_up(a->fold));
+	       (press || np_fold_level_is_up(a->level_fold));
 }
 
 /*
@@ -449,7 +451,7 @@ static void finish(struct attend *a)
 	say("saved\n");
 	end_sides(a);
 	if (a->r->level)
-		np_fold_level_done(a->fold, a->program_end_sec);
+		np_fold_level_done(a->level_fold, a->program_end_sec);
 	if (!np_fold_hellos(a->fold) && !a->told)
 		np_record_note(a->r, "the step ended before the probes began");
 	if (all_said_bye(a))
@@ -471,7 +473,8 @@ static int prepare(struct attend *a, int argc, char **argv, struct np_err *err)
 		return -EINVAL;
 	a->r = np_record_new();
 	a->fold = a->r ? np_fold_new(a->r) : NULL;
-	return a->fold ? 0 : -ENOMEM;
+	a->level_fold = a->r ? np_fold_level_new(a->r) : NULL;
+	return a->fold && a->level_fold ? 0 : -ENOMEM;
 }
 
 static void catch_signals(void)

@@ -224,6 +224,9 @@ controller_ticks() {
 		sed 's/.*) //' | awk '{ print $12 + $13 }'
 }
 
+# Ended jobs cost time, too: every measurement begins without any.
+no_job_known() { ! inside scontrol -o show jobs | grep -q JobId=; }
+
 # APP...: jobs a second, from two shells at once; nothing of it can start.
 submissions_per_sec() {
 	inside bash -c '
@@ -266,7 +269,7 @@ placement_throughput() {
 			echo $(((($(controller_ticks) - ticks) * 10000) /
 				(THROUGHPUT_JOBS + 40))) >>"$dir/cpu.$setting"
 			cancel_all
-			wait_for 30 nothing_left
+			wait_for 60 no_job_known
 		done
 	done
 	echo "throughput: date $(date +%F); $THROUGHPUT_JOBS submissions by two" \

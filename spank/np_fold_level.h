@@ -1,0 +1,45 @@
+/*
+ * Folds what an interference level reports into the run record: its rounds
+ * alone, and beside the program at work.  Pure: the caller reads the lines and
+ * the clock.
+ */
+#ifndef NP_FOLD_LEVEL_H
+#define NP_FOLD_LEVEL_H
+
+#include <stdbool.h>
+
+#include "np_record.h"
+#include "np_report.h"
+
+struct np_fold_level;
+
+/*
+ * r is borrowed and must outlive the fold; r->level must be there when reports
+ * come.  NULL: out of memory.
+ */
+struct np_fold_level *np_fold_level_new(struct np_record *r);
+void np_fold_level_free(struct np_fold_level *f); /* NULL is allowed */
+
+/*
+ * One report of CompressionB, read at now_sec of a monotonic clock.
+ * program_start_sec and program_end_sec are on the same clock; NaN while the
+ * program has not started or ended.  Rounds before the start were alone,
+ * those between start and end beside it, the rest and the window that the
+ * start cuts are left out; so are the program's first second, in which it is
+ * launched and wired up, and its last half, unless there is no more of it.
+ * Returns 0, or -EINVAL if the report had to be dropped.
+ */
+int np_fold_level_report(struct np_fold_level *f, const struct np_report *rep,
+			 double now_sec, double program_start_sec,
+			 double program_end_sec);
+
+/* The last windows, once all reports are in. */
+void np_fold_level_done(struct np_fold_level *f, double program_end_sec);
+
+/* Seconds that the level has been running alone or beside; 0: not yet. */
+double np_fold_level_age(const struct np_fold_level *f, double now_sec);
+
+/* Every process of the step has said hello. */
+bool np_fold_level_is_up(const struct np_fold_level *f);
+
+#endif

@@ -1,0 +1,116 @@
+#include "t.h"
+#include "np_fold_level.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct np_record *r;
+static struct np_fold_level *f;
+
+static int level(const char *line, double now, double start, double end)
+{
+	struct np_report rep;
+
+	T_ROW(line, np_report_parse(line, &rep, NULL) == 0);
+	return np_fold_level_report(f, &rep, now, start, end);
+}
+
+/* A level of one process, which has been up since 100. */
+static void begin(void)
+{
+	r = np_record_new();
+	r->level = calloc(1, sizeof(*r->level));
+	f = np_fold_level_new(r);
+	T_CHECK(!np_fold_level_is_up(f) && np_fold_level_age(f, 99) == 0);
+	T_CHECK(level("np1 hello 0 1 n0 leaf0 - tcp/eth0 1", 100, NAN, NAN) ==
+		0);
+	T_CHECK(np_fold_level_is_up(f));
+}
+
+static void end(void)
+{
+	np_fold_level_free(f);
+	np_record_free(r);
+}
+
+static const struct {
+	const char *name;
+	double at_sec, start_sec, end_sec;
+	int alone, beside;
+} rounds[] = {
+	{ "before the program starts: alone", 0, NAN, NAN, 1, 0 },
+	{ "a window wholly before the start: alone", 1, 102, NAN, 1, 0 },
+	{ "the window that the start cuts: neither", 1, 101.5, NAN, 0, 0 },
+	{ "after the start: beside", 2, 102, NAN, 0, 1 },
+	{ "wholly before the end: beside", 2, 102, 103, 0, 1 },
+	{ "the window that the end cuts: neither", 2, 102, 102.5, 0, 0 },
+	{ "after the end: neither", 9, 102, 105, 0, 0 },
+};
+
+static void test_rounds_alone_and_beside(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rounds); i++) {
+		char line[128];
+
+		begin();
+		snprintf(line, sizeof(line), "np1 round 0 %g 1 0.02 0 0.02 "
+			 "0.02", rounds[i].at_sec);
+		T_CHECK(level(line, 110, rounds[i].start_sec,
+			      rounds[i].end_sec) == 0);
+		np_fold_level_done(f, rounds[i].end_sec);
+		T_ROW(rounds[i].name,
+		      (int)r->level->alone_round_sec.n == rounds[i].alone &&
+		      (int)r->level->beside_round_sec.n == rounds[i].beside);
+		T_CHECK(np_fold_level_age(f, 103) == 3);
+		end();
+	}
+}
+
+static const struct {
+	const char *name;
+	double at_sec[8]; /* of windows of one round, as long as the number */
+	int n_windows;
+	double end_sec;	   /* of the program; it started at 1.8 */
+	double beside_sec; /* mean */
+} at_work[] = {
+	{ "a program that ends early: its start-up", { 2 }, 1, 3.2, 2 },
+	{ "later rounds replace those of the start-up", { 2, 3, 5 }, 3, 9, 4 },
+	{ "a late report of the start-up changes nothing", { 3, 2 }, 2, 9, 3 },
+	{ "reports of several processes add up", { 3, 3, 5, 5 }, 4, 9, 4 },
+	{ "the window before the end is the program's winding up",
+	  { 3, 5, 8 }, 3, 9.2, 4 },
+	{ "a window that ended well before the end counts", { 3, 5, 8 }, 3,
+	  9.5, 16 / 3.0 },
+	{ "windows long ago need not wait for the end",
+	  { 3, 7, 11, 15, 19 }, 5, 25, 11 },
+};
+
+static void test_rounds_count_while_the_program_works(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(at_work); i++) {
+		begin();
+		for (int w = 0; w < at_work[i].n_windows; w++) {
+			double at = at_work[i].at_sec[w];
+			char line[128];
+
+			snprintf(line, sizeof(line),
+				 "np1 round 0 %g 1 %g 0 %g %g", at, at, at, at);
+			T_CHECK(level(line, 100 + at, 101.8, NAN) == 0);
+		}
+		np_fold_level_done(f, 100 + at_work[i].end_sec);
+		T_ROW(at_work[i].name,
+		      fabs(r->level->beside_round_sec.mean -
+			   at_work[i].beside_sec) < 1e-12);
+		end();
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "rounds are split at the program's start and end",
+	  test_rounds_alone_and_beside },
+	{ "rounds count while the program works",
+	  test_rounds_count_while_the_program_works },
+	{ NULL, NULL },
+};
+T_SUITE(fold_level, cases)
