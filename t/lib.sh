@@ -142,6 +142,20 @@ suite_setting() { # SUITE: its cluster's arguments and its limit, one per line
 		- "$ROOT/t/lib.sh" "$1"
 }
 
+# SUITE LIMIT: the tests of a suite that needs no cluster.
+run_alone() {
+	local t
+
+	TMP=$(mktemp -d)
+	trap 'rm -rf "$TMP"' EXIT
+	NETPROF_CLUSTER=none
+	for t in $(grep -oE '^test_[a-z0-9_]+' "$1"); do
+		run_test "$1" "$t" "$2"
+	done
+	echo "$PASSED passed, $FAILED failed"
+	[ "$FAILED" = 0 ]
+}
+
 run_suite() { # SUITE
 	local setting tests t main=$NETPROF_CLUSTER
 	mapfile -t setting < <(suite_setting "$1")

@@ -75,13 +75,4 @@ test_wrong_use_and_bad_files_are_told() {
 	row 1 'no measured pair' --without=ping,pong "$ROOT/t/data/pairs.json"
 }
 
-[ -z "${ALONE-}" ] || {
-	TMP=$(mktemp -d)
-	trap 'rm -rf "$TMP"' EXIT
-	NETPROF_CLUSTER=none
-	for t in $(grep -oE '^test_[a-z0-9_]+' "${BASH_SOURCE[0]}"); do
-		run_test "${BASH_SOURCE[0]}" "$t" "$LIMIT_SEC"
-	done
-	echo "$PASSED passed, $FAILED failed"
-	[ "$FAILED" = 0 ]
-}
+[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"

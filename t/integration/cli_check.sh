@@ -1,0 +1,179 @@
+# netprof check and release.  Needs no cluster; also runs alone:
+#
+#	[BUILD=build] [GOLDEN=write] bash t/integration/cli_check.sh
+# shellcheck shell=bash
+
+if [ -z "${ROOT-}" ]; then # not from t/check
+	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+	ALONE=yes
+fi
+# shellcheck source=t/integration/cli.lib
+. "$ROOT/t/integration/cli.lib"
+LIMIT_SEC=60
+
+# A Slurm that answers, with a store and programs as they should be.
+slurm_here() { # VERSION-OF-SLURMCTLD JOBSUBMITPLUGINS
+	local version=$((16#160508))
+	mkdir -p "$S/slurm" "$S/libexec" "$S/plugins"
+	printf '#!/bin/sh\necho slurm-wlm %s\n' "$1" >"$S/bin/slurmctld"
+	cat >"$S/bin/scontrol" <<-END
+		#!/bin/sh
+		[ "\$1" != --version ] || exec echo slurm-wlm $1
+		cat $S/slurm/config
+	END
+	cat >"$S/slurm/config" <<-END
+		ClusterName             = hpc
+		JobSubmitPlugins        = $2
+		PluginDir               = /nonexistent:$S/plugins
+		PlugStackConfig         = $S/slurm/plugstack.conf
+		SLURM_CONF              = $S/slurm/slurm.conf
+		SLURM_VERSION           = 22.05.8
+		SlurmUser               = $ME($MY_UID)
+		SlurmctldHost[0]        = $(hostname)(10.0.0.1)
+	END
+	echo "include $S/slurm/plugstack.d/*.conf" >"$S/slurm/plugstack.conf"
+	mkdir -p "$S/slurm/plugstack.d"
+	echo 'optional spank_netprof.so' >"$S/slurm/plugstack.d/netprof.conf"
+	plugin spank_netprof spank $version
+	plugin job_submit_netprof job_submit/netprof $version
+	printf '#!/bin/sh\necho "$@"\n' >"$S/libexec/netprof-release"
+	cp "$S/libexec/netprof-release" "$S/libexec/netprof-attend"
+	cp "$S/libexec/netprof-release" "$S/bin/netprof-impactb"
+	cp "$S/libexec/netprof-release" "$S/bin/netprof-compressionb"
+	chmod 755 "$S"/bin/* "$S"/libexec/*
+	chmod 3777 "$S/store/users"
+	chgrp "$(id -g)" "$S/store/users"
+	chmod 755 "$S/store/published" "$S/store/placement" "$S/store"
+	printf '%s\n' Placement=enforce "BinDir=$S/bin" "LibexecDir=$S/libexec" \
+		"Store=$S/store" >"$S/conf"
+	export NETPROF_CONF=$S/conf
+}
+
+plugin() { # NAME TYPE VERSION
+	printf 'const char plugin_type[] = "%s";
+		const unsigned plugin_version = %s;\n' "$2" "$3" |
+		cc -shared -x c -o "$S/plugins/$1.so" -
+}
+
+# finding RESULT ABOUT TEXT [REMEDY]: netprof check says so
+finding() {
+	run netprof check -P
+	grep -E "^$1\\|$2\\|" <<<"$OUT" | grep -E -- "$3" | grep -qE -- "${4-}" ||
+		fail "no $1 on $2 with '$3' and '${4-}' in: $OUT"
+	equal "exit status of $1" "$RC" "$([ "$1" = problem ] && echo 1 || echo 0)"
+}
+
+test_check_finds_nothing_where_all_is_well() {
+	setup
+	slurm_here 22.05.8 lua,netprof
+	run netprof check
+	equal "exit status" "$RC" 0
+	contains "all" "$OUT" '^0 problems, 0 warnings$'
+	equal "no other lines" "$(grep -cv '^ok  \|^    ' "$S/out")" 1
+	equal "for programs" "$(netprof check --json | jq .problem)" false
+}
+
+test_check_tells_what_stops_slurmctld() {
+	setup
+	slurm_here 22.05.7 netprof
+	finding problem job_submit_netprof.so \
+		'was built for Slurm 22.05.8, but 22.05.7 is installed: slurmctld will not start' \
+		'make clean && make install, before slurmctld is restarted'
+	slurm_here 22.05.8 netprof
+	rm "$S/plugins/job_submit_netprof.so"
+	finding problem job_submit_netprof.so 'is not in .*will not start'
+	head -c 3000 "$S/plugins/spank_netprof.so" >"$S/plugins/job_submit_netprof.so"
+	finding problem job_submit_netprof.so 'cannot be used: .*damaged'
+}
+
+test_check_takes_spank_plugins_of_the_same_release() {
+	setup
+	slurm_here 22.05.7 ''
+	sed -i '/^SLURM_VERSION/d' "$S/slurm/config"
+	echo "Placement=off" >>"$S/conf"
+	finding ok spank_netprof.so 'was built for Slurm 22.05.8'
+	finding warning job_submit_netprof.so 'slurmctld would not start'
+	plugin spank_netprof spank $((16#170508))
+	finding problem spank_netprof.so 'sbatch and srun will not load it'
+}
+
+test_check_says_what_to_mend() {
+	setup
+	slurm_here 22.05.8 lua
+	finding problem slurm.conf 'JobSubmitPlugins has no netprof' \
+		"add netprof to JobSubmitPlugins in $S/slurm/slurm.conf"
+	slurm_here 22.05.8 netprof
+	echo 'MaxSlowdown=much' >>"$S/conf"
+	finding problem configuration "$S/conf:5: MaxSlowdown=much"
+	slurm_here 22.05.8 netprof
+	echo 'required spank_netprof.so' >"$S/slurm/plugstack.d/netprof.conf"
+	finding warning plugstack.conf 'is required' 'optional'
+	: >"$S/slurm/plugstack.d/netprof.conf"
+	finding problem plugstack.conf 'does not load' 'include .*plugstack.conf.d'
+	slurm_here 22.05.8 netprof
+	chmod 00755 "$S/store/users"
+	finding problem users/ 'mode 755, expected 3777' 'install -d -m 3777 -g'
+	chmod 3777 "$S/store/users"
+	chmod 775 "$S/store/published"
+	finding problem published/ 'mode 775, expected 755' 'chmod 755'
+	chmod 755 "$S/store/published"
+	chmod 777 "$S/store"
+	finding problem store 'others than' 'chmod go-w'
+	chmod 755 "$S/store"
+	rm "$S/libexec/netprof-attend"
+	finding problem programs 'netprof-attend: No such file' 'make install'
+	slurm_here 22.05.8 netprof
+	mv "$S/store/fabric" "$S/fabric"
+	finding problem calibration 'no calibration of' 'salloc .* netprof calibrate'
+	mv "$S/fabric" "$S/store/fabric"
+	mv "$S/store/published/cp2k" "$S/"
+	finding warning profiles 'none is published' 'netprof publish'
+	mv "$S/cp2k" "$S/store/published/"
+	NETPROF_NOW=1718187000 finding problem placement 'last decided .* does not act'
+	rm "$S/store/placement/state.json"
+	finding problem placement 'never written|No such file' 'slurmctld.log'
+	[ "$MY_UID" = 0 ] || return 0 # chown
+	sed -i 's/^SlurmUser.*/SlurmUser = nobody(65534)/' "$S/slurm/config"
+	chgrp nogroup "$S/store/users" && chmod 3777 "$S/store/users"
+	finding problem placement/ 'SlurmUser cannot write' 'install -d -m 755 -o nobody'
+}
+
+test_check_reads_slurm_conf_where_slurmctld_is_silent() {
+	setup
+	slurm_here 22.05.8 netprof
+	printf '#!/bin/sh\n[ "$1" = --version ] || exec sleep 60\n' >"$S/bin/scontrol"
+	printf '%s\n' "PluginDir=$S/plugins" 'JobSubmitPlugins=netprof # ours' \
+		'ClusterName=hpc' "SlurmUser=$ME" \
+		"SlurmctldHost=$(hostname)" >"$S/slurm/slurm.conf"
+	rm "$S/plugins/job_submit_netprof.so"
+	export SLURM_CONF=$S/slurm/slurm.conf
+	finding problem job_submit_netprof.so "is not in $S/plugins"
+	contains "why" "$OUT" "^warning\\|Slurm\\|slurmctld does not answer scontrol; what follows is from $S/slurm/slurm.conf"
+	finding problem job_submit_netprof.so "is not in $S/plugins"
+}
+
+test_versions_of_plugins_alone_are_compared() {
+	setup
+	slurm_here 22.05.8 netprof
+	run netprof check --versions "$S"/plugins/*.so
+	equal "where they fit" "$RC $OUT$ERR" "0 "
+	slurm_here 22.05.9 netprof
+	run netprof check --versions "$S"/plugins/*.so
+	equal "where one does not" "$RC" 1
+	equal "lines" "$(grep -c '^problem' "$S/out")" 1
+	contains "which" "$OUT" 'job_submit_netprof.so: was built for Slurm 22.05.8'
+	run netprof check --versions /dev/zero
+	equal "no plugin" "$RC" 1
+}
+
+test_release_starts_its_program() {
+	setup
+	slurm_here 22.05.8 netprof
+	equal "with its options" "$(netprof release --dry-run)" --dry-run
+	rm "$S/libexec/netprof-release"
+	run netprof release
+	equal "exit status" "$RC" 1
+	equal "error" "$ERR" "netprof: $S/libexec/netprof-release: No such file or directory"
+}
+
+[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"

@@ -1,0 +1,159 @@
+# What netprof says about placement.  Needs no cluster; also runs alone:
+#
+#	[BUILD=build] [GOLDEN=write] bash t/integration/cli_placement.sh
+# shellcheck shell=bash
+
+if [ -z "${ROOT-}" ]; then # not from t/check
+	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+	ALONE=yes
+fi
+# shellcheck source=t/integration/cli.lib
+. "$ROOT/t/integration/cli.lib"
+LIMIT_SEC=60
+
+test_what_placement_did_is_as_agreed() {
+	setup_measured
+	golden status.txt netprof status
+	golden status.json netprof status --json
+	golden status.parsable netprof status -P
+	golden explain-confined.txt netprof explain 4010
+	golden explain-deferred.txt netprof explain 4011_3
+	golden explain-unknown.txt netprof explain 4013
+	golden explain-advice.txt netprof explain 4015
+	golden explain-running.txt netprof explain 4002
+	golden explain-ended.txt netprof explain 3989_2
+	golden explain-measured.txt netprof explain 4000
+	golden explain-confined.json netprof explain --json 4010
+	golden explain-measured.json netprof explain --json 4000
+	golden explain-confined.parsable netprof explain -P 4010
+	golden explain-measured.parsable netprof explain -P 4000
+	equal "by its job id, too" "$(netprof explain 4012)" \
+		"$(netprof explain 4011_3)"
+}
+
+test_pages_on_placement_fit_a_terminal() {
+	local page
+	setup_measured
+	for page in status "explain 4010" "explain 4011_3" "explain 4013" \
+		"explain 4001" "explain 4002" "explain 4000" "explain 3990"; do
+		# shellcheck disable=SC2086
+		netprof $page >"$S/page"
+		between "columns of $page" "$(wc -L <"$S/page")" 20 80
+		between "lines of $page" "$(wc -l <"$S/page")" 2 24
+		! grep ' $' "$S/page" || fail "blanks at the end: $page"
+	done
+	for page in status "explain 4000" "explain 4010" "explain 4014" \
+		"explain 4001" "explain 4003"; do
+		# shellcheck disable=SC2086
+		netprof $page -P | awk -F'|' -v cmd="$page" 'NR == 1 { n = NF }
+			NF != n { print "why: " cmd ": " NF " fields, not " n; bad = 1 }
+			END { exit bad || NR < 2 }'
+	done
+}
+
+# 300 leaves and 200 jobs kept apart.
+large_state() {
+	jq -c '.leaves = [range(300) | {name: "leaf\(.)", n_nodes: 16, n_idle: 2,
+		n_jobs: 3, n_known: 2, strain: (. / 1000)}] |
+		.jobs += [range(200) as $i | .jobs[4] | .id = 5000 + $i]' \
+		"$S/store/placement/state.json" >"$S/large"
+	mv "$S/large" "$S/store/placement/state.json"
+}
+
+test_a_large_cluster_is_summarised() {
+	setup
+	large_state
+	run netprof status
+	between "lines" "$(wc -l <"$S/out")" 15 24
+	contains "the most strained first" "$OUT" '^leaf299 .*\+30 %$'
+	contains "other leaves" "$OUT" \
+		'^29[0-9] more leaves: 4[67][0-9]* nodes, 5[0-9]* idle, strain at most \+29 % \(--all\)$'
+	contains "other jobs" "$OUT" '^19[0-9] more \(--all\)$'
+	run netprof status --all
+	between "lines of all" "$(wc -l <"$S/out")" 500 520
+	[[ $OUT != *--all* ]] || fail "all is not all"
+}
+
+test_a_decision_that_is_old_is_no_decision() {
+	setup
+	export NETPROF_NOW=1718186431
+	contains "status" "$(netprof status)" '^Placement does not act: its last decision is 31\.0 s'
+	contains "explain" "$(netprof explain 4010)" '^Placement does not act'
+	equal "for programs" "$(netprof status --json | jq .stale)" true
+	export NETPROF_NOW=1718186400
+	echo 'PlacementInterval=1m' >"$S/conf"
+	sed -i 's/"interval_sec":2/"interval_sec":60/' "$S/store/placement/state.json"
+	NETPROF_NOW=1718186999
+	contains "rare decisions" "$(netprof status)" '^Placement enforces'
+}
+
+test_where_placement_never_decided_it_is_said() {
+	setup_measured
+	rm -r "$S/store/placement"
+	run netprof status
+	equal "status" "$RC $OUT" "1 "
+	contains "off" "$ERR" '^netprof: placement is off'
+	echo Placement=enforce >"$S/conf"
+	run env NETPROF_CONF="$S/conf" netprof status
+	equal "status" "$RC" 1
+	contains "asked for" "$ERR" 'placement has never written there; netprof check'
+	run netprof explain 4010
+	equal "explain" "$RC" 1
+	contains "explain" "$ERR" '^netprof: job 4010 is neither in the last decision \(never taken\)'
+	run netprof explain 4000
+	equal "a record is enough" "$RC" 0
+	contains "a record is enough" "$OUT" 'placement has not'
+	contains "a record is enough" "$OUT" 'neighbours cost it is not known'
+}
+
+test_damaged_state_is_told_in_a_line() {
+	setup_measured
+	head -c 700 "$ROOT/t/data/placement/state.json" >"$S/store/placement/state.json"
+	run netprof status
+	equal "status" "$RC $OUT" "1 "
+	equal "lines" "$(wc -l <"$S/err")" 1
+	contains "status" "$ERR" '^netprof: state.json: '
+	run netprof explain 4000
+	equal "what ended is known" "$RC" 0
+	contains "what is wrong" "$ERR" 'state.json'
+	sed 's/"schema":1/"schema":2/' "$ROOT/t/data/placement/state.json" \
+		>"$S/store/placement/state.json"
+	run netprof status
+	contains "a newer one" "$ERR" 'schema 2 is newer than 1'
+}
+
+test_jobs_that_are_not_found_are_told_where_was_looked() {
+	setup
+	run netprof explain 77
+	equal "exit status" "$RC $OUT" "1 "
+	equal "lines" "$(wc -l <"$S/err")" 1
+	contains "error" "$ERR" "^netprof: job 77 is neither in the last decision \(2 s ago\), nor .* records of $ME; "
+	run netprof explain 4011
+	equal "an array" "$ERR" "netprof: job 4011 is an array; ask for one of its tasks: 4011_3"
+	run netprof explain 4011_4
+	equal "another task" "$RC" 1
+	jq -c '.jobs[5].task = 4294967295' "$S/store/placement/state.json" >"$S/rest"
+	mv "$S/rest" "$S/store/placement/state.json"
+	run netprof explain 4011_4
+	equal "a task that was not split off yet" "$RC $ERR" "0 "
+	contains "a task that was not split off yet" "$OUT" '^Job 4012 \(halo\) is held back'
+}
+
+test_a_users_records_are_private_and_decisions_are_not() {
+	[ "$MY_UID" = 0 ] || return 0 # chown
+	setup_measured
+	chmod 2750 "$S/store/users/0"
+	run setpriv --reuid=12345 --regid=12345 --clear-groups netprof explain 4000
+	equal "exit status" "$RC $ERR" "0 "
+	contains "neighbours" "$OUT" '^3991 +NPmpi'
+	contains "the record" "$OUT" '^Measured +not at all'
+	chmod 640 "$S"/store/placement/*
+	run setpriv --reuid=12345 --regid=12345 --clear-groups netprof status
+	equal "where jobs are private" "$RC" 1
+	contains "where jobs are private" "$ERR" 'state.json: Permission denied'
+	chown 12345 "$S/store/placement/state.json"
+	run netprof status
+	contains "a foreign owner" "$ERR" 'owned by uid 12345.*not trusted'
+}
+
+[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"

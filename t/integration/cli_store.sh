@@ -1,0 +1,250 @@
+# Which data netprof uses, and whose.  Needs no cluster; also runs alone:
+#
+#	[BUILD=build] [GOLDEN=write] bash t/integration/cli_store.sh
+# shellcheck shell=bash
+
+if [ -z "${ROOT-}" ]; then # not from t/check
+	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+	ALONE=yes
+fi
+# shellcheck source=t/integration/cli.lib
+. "$ROOT/t/integration/cli.lib"
+LIMIT_SEC=60
+
+test_configuration_names_the_store() {
+	setup
+	unset NETPROF_STORE
+	echo "Store=$S/store # the fixtures" >"$S/conf"
+	run env NETPROF_CONF="$S/conf" netprof show lammps
+	equal "exit status" "$RC" 0
+	contains "page" "$OUT" '^lammps uses the network heavily'
+}
+
+test_unusable_files_are_named_and_the_rest_is_used() {
+	local dir
+	setup
+	dir=$S/store/users/$MY_UID/lammps
+	echo '{"schema":1' >"$dir/damaged.json"
+	sed 's/"schema":1/"schema":2/' "$dir"/*-1200.0.json >"$dir/newer.json"
+	ln -s "$dir"/*-1200.0.json "$dir/link.json"
+	mkfifo "$dir/fifo.json"
+	run netprof show lammps
+	equal "exit status" "$RC" 0
+	equal "lines" "$(wc -l <"$S/err")" 4
+	for f in damaged newer link fifo; do
+		contains "$f" "$ERR" "$dir/$f.json: skipped: "
+	done
+	contains "page" "$OUT" '^lammps uses the network heavily'
+	contains "page" "$OUT" '4 unreadable|unreadable$'
+}
+
+test_a_profile_without_usable_runs_gives_way_to_the_published() {
+	setup
+	mkdir "$S/store/users/$MY_UID/cp2k"
+	echo rubbish >"$S/store/users/$MY_UID/cp2k/x.json"
+	run netprof show cp2k
+	equal "exit status" "$RC" 0
+	contains "page" "$OUT" ', published$'
+	contains "its reason" "$ERR" 'cp2k/x.json: skipped'
+	rm -r "$S/store/published"
+	run netprof show cp2k
+	equal "exit status" "$RC" 1
+	contains "error" "$ERR" 'no run of "cp2k" can be used'
+}
+
+test_more_runs_than_are_read_is_said_and_nothing_is_unreadable() {
+	local dir i
+	setup
+	dir=$S/store/users/$MY_UID/postprocess
+	for i in $(seq 1000); do
+		ln "$dir"/*-1700.0.json "$dir/20240101T000000Z-hpc-$i.0.json"
+	done
+	run netprof show postprocess
+	contains "error" "$ERR" 'postprocess: 1 older run is not read'
+	contains "page" "$OUT" '^Runs +1000 of 1000 used'
+	[[ $OUT != *unreadable* ]] || fail "unreadable: $OUT"
+}
+
+test_without_a_calibration_it_is_said_who_makes_one() {
+	setup
+	rm -r "$S/store/fabric"
+	for cmd in "predict fft halo" matrix; do
+		# shellcheck disable=SC2086
+		run netprof $cmd
+		equal "exit status of $cmd" "$RC" 1
+		contains "$cmd" "$ERR" '^netprof: no calibration of .*netprof calibrate$'
+	done
+	run netprof show fft
+	equal "exit status of show" "$RC $ERR" "0 "
+	contains "show" "$OUT" '^Hurt by +not known, as this fabric is not calibrated'
+	contains "the curve is there" "$OUT" '^95 % interval from'
+}
+
+test_no_effect_is_said_where_the_coupling_says_so() {
+	local cal
+	setup
+	cal=$S/store/fabric/flat/20240523T100000Z.json
+	contains "predict" "$(netprof predict spmv qmc)" \
+		'^Sharing this leaf makes no difference here'
+	equal "predict, for programs" "$(netprof predict -P spmv qmc |
+		awk -F'|' 'NR > 1 && $13 == "yes" && $4 < 0.02' | wc -l)" 2
+	contains "show" "$(netprof show spmv)" '^No effect +Sharing this leaf'
+	equal "show, for programs" "$(netprof show --json spmv |
+		jq .coupling.no_effect)" true
+	contains "matrix" "$(netprof matrix spmv qmc)" '^Sharing this leaf'
+	[[ $(netprof predict --scope=node spmv qmc) != *"no difference"* ]] ||
+		fail "on the same nodes"
+	[[ $(netprof predict fft halo) != *"no difference"* ]] ||
+		fail "on the leaf that blocks"
+	# Perhaps nothing, perhaps a lot: not shown to be nothing.
+	sed -i 's/"mean": 0.008, "sd": 0.02/"mean": 0.08, "sd": 0.2/' "$cal"
+	[[ $(netprof predict spmv qmc) != *"no difference"* ]] ||
+		fail "a coupling that is not known well"
+	[[ $(netprof show spmv) != *"no difference"* ]] ||
+		fail "a coupling that is not known well"
+}
+
+test_calibrations_that_cannot_be_used_give_way_to_older_ones() {
+	local dir
+	setup
+	dir=$S/store/fabric/flat
+	echo '{"format":' >"$dir/20250101T000000Z.json"
+	run netprof predict spmv qmc
+	equal "exit status" "$RC" 0
+	contains "page" "$OUT" '1 newer cannot be used:$'
+	rm "$dir"/2024*
+	run netprof predict spmv qmc
+	equal "exit status" "$RC" 1
+	contains "error" "$ERR" 'no calibration can be used: .*20250101T000000Z.json'
+	[ "$MY_UID" = 0 ] || return 0
+	chown 12345 "$S/store/fabric/hpc"
+	run netprof predict fft halo
+	contains "a foreign owner" "$ERR" 'fabric/hpc: owned by uid 12345.*not trusted'
+}
+
+test_curves_of_another_scope_have_their_calibration() {
+	local dir
+	setup
+	dir=$S/store/fabric/hpc
+	sed 's/"scope": "node"/"scope": "leaf"/; s/"leaf": {"n": 12[^}]*}, //' \
+		"$dir/20240523T100000Z.json" >"$dir/20240601T100000Z.json"
+	contains "leaf was calibrated, the curves are of nodes" \
+		"$(netprof predict fft halo)" '^Fabric .*on the same nodes$'
+	find "$S/store/users/$MY_UID/fft" -name '*.json' -exec \
+		sed -i 's/"scope":"node"/"scope":"leaf"/' {} +
+	contains "curves of the leaf" "$(netprof predict fft halo)" \
+		'with the level at another scope'
+	contains "curves of the leaf" "$(netprof show fft)" '^Hurts? '
+}
+
+test_unusable_runs_do_not_enter_a_curve() {
+	local curve one
+	setup
+	curve() { netprof predict --json fft halo |
+		jq '.applications[0].runs_beside_levels'; }
+	equal "all" "$(curve)" 16
+	one=$(grep -l '"name":"c7"' "$S/store/users/$MY_UID"/fft/* | head -n 1)
+	sed -i 's/"exit_code":0/"exit_code":1/' "$one"
+	equal "without the one that failed" "$(curve)" 15
+	contains "it is told" "$(netprof predict fft halo)" '^Left out +fft: 1 failed'
+}
+
+test_own_comes_before_published() {
+	setup
+	cp -r "$S/store/published/cp2k" "$S/store/users/$MY_UID/"
+	sed -i "s/\"uid\":1000,/\"uid\":$MY_UID,/" "$S/store/users/$MY_UID"/cp2k/*
+	contains "own" "$(netprof show cp2k)" ", of $ME\$"
+	contains "published" "$(netprof show --published cp2k)" ', published$'
+}
+
+test_published_idle_is_used_where_there_is_no_own() {
+	local own published
+	setup
+	own=$(netprof show --json hpcc | jq .idle.first)
+	rm -r "$S/store/users/$MY_UID/idle"
+	published=$(netprof show --json hpcc | jq .idle.first)
+	[ "$own" != "$published" ] || fail "the same reference: $own"
+	equal "against" "$(netprof show --json hpcc | jq -r .verdict.against)" idle
+	rm -r "$S/store/published/idle"
+	run netprof show hpcc
+	contains "without" "$OUT" '^hpcc seems to use the network'
+	contains "without" "$OUT" '--netprofile=idle sleep 30 makes one'
+}
+
+test_runs_beside_other_jobs_are_used_only_alone_and_marked() {
+	setup
+	find "$S/store/users/$MY_UID/lammps" -name '*.json' ! -name '*-1400.0.json' \
+		-delete
+	run netprof show lammps
+	contains "page" "$OUT" 'All runs shared a leaf with other jobs'
+	contains "page" "$OUT" '1 of 1 used'
+}
+
+test_administrator_reads_and_publishes_for_others() {
+	[ "$MY_UID" = 0 ] || return 0 # chown
+	setup
+	mv "$S/store/users/0/lammps" "$S/lammps"
+	mkdir "$S/store/users/12345"
+	mv "$S/lammps" "$S/store/users/12345/"
+	sed -i 's/"uid":0,/"uid":12345,/' "$S"/store/users/12345/lammps/*
+	chown -R 12345 "$S/store/users/12345"
+	run netprof show lammps
+	equal "not root's own" "$RC" 1
+	run netprof show --user=12345 lammps
+	contains "of the user" "$OUT" ', of 12345$'
+	contains "in the list" "$(netprof list --all)" '^lammps +12345 '
+	run netprof publish 12345/lammps --as=lammps-melt
+	equal "published" "$OUT" "published 10 runs of lammps (12345) as lammps-melt"
+	chmod 750 "$S/store/users/12345"
+	run setpriv --reuid=23456 --regid=23456 --clear-groups \
+		netprof show lammps-melt
+	contains "by another user" "$OUT" '^lammps-melt uses the network heavily'
+	run setpriv --reuid=23456 --regid=23456 --clear-groups \
+		netprof show --user=12345 lammps
+	equal "private stays private" "$RC" 1
+	contains "private stays private" "$ERR" 'users/12345: Permission denied'
+	run setpriv --reuid=23456 --regid=23456 --clear-groups netprof list --all
+	equal "a list of what one may read" "$RC $ERR" "0 "
+	contains "a list of what one may read" "$OUT" '^lammps-melt +published'
+	[[ $OUT != *12345* ]] || fail "private profiles in the list: $OUT"
+}
+
+test_only_administrators_publish() {
+	[ "$MY_UID" = 0 ] || return 0
+	setup
+	mkdir "$S/store/users/12345"
+	mv "$S/store/users/0/lammps" "$S/store/users/12345/"
+	sed -i 's/"uid":0,/"uid":12345,/' "$S"/store/users/12345/lammps/*
+	chown -R 12345 "$S/store/users/12345"
+	run setpriv --reuid=12345 --regid=12345 --clear-groups \
+		netprof publish lammps
+	equal "exit status" "$RC" 1
+	contains "error" "$ERR" 'published/lammps: Permission denied'
+	# What somebody else put there speaks for nobody.
+	cp -r "$S/store/users/12345/lammps" "$S/store/published/forged"
+	chown -R 12345 "$S/store/published/forged"
+	run netprof show --published forged
+	equal "forged" "$RC" 1
+	contains "forged" "$ERR" 'owned by uid 12345.*not trusted'
+}
+
+test_publishing_again_adds() {
+	setup
+	netprof publish hpcc >/dev/null
+	netprof publish hpcc >/dev/null
+	equal "runs" "$(netprof runs -P --published hpcc | tail -n +2 | wc -l)" 2
+	netprof publish NPmpi --as=hpcc >/dev/null
+	equal "runs" "$(netprof runs -P --published hpcc | tail -n +2 | wc -l)" 3
+}
+
+test_hostile_records_do_not_reach_the_terminal() {
+	setup
+	find "$S/store/users/$MY_UID/serial" -name '*.json' -exec sed -i \
+		's/one node of the step on this leaf/\\u001b[2J\\u009bpwned/' {} +
+	run netprof show serial
+	equal "exit status" "$RC" 0
+	contains "page" "$OUT" 'pwned'
+	[[ $OUT != *$'\033'* && $OUT != *$'\302\233'* ]] || fail "escape sequence"
+}
+
+[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
