@@ -1,0 +1,110 @@
+#include "some_store.h"
+
+#include "some_record.h"
+#include "t.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char t_store_dir[512];
+
+struct np_store *t_store_fresh(void)
+{
+	static int count;
+	struct np_store *s = NULL;
+
+	snprintf(t_store_dir, sizeof(t_store_dir), "%s/store%d", t_tmpdir(),
+		 count++);
+	T_CHECK(mkdir(t_store_dir, 0755) == 0);
+	T_CHECK(np_store_open(t_store_dir, &s, NULL) == 0);
+	return s;
+}
+
+struct np_record *t_store_run(uint32_t job_id, double start)
+{
+	struct np_record *r = np_record_new();
+	struct t_rng g = { job_id };
+
+	strcpy(r->app, "lmp");
+	r->uid = geteuid();
+	r->cluster = strdup("test");
+	r->job_id = job_id;
+	r->start = start;
+	r->end = start + 10;
+	t_add_latency(np_record_leaf(r, "leaf0"), &g, 100, 1e-5, 10);
+	return r;
+}
+
+int t_store_save(struct np_store *s, uint32_t job_id, double start)
+{
+	struct np_record *r = t_store_run(job_id, start);
+	struct np_err err = NP_ERR_INIT;
+	int rc = np_store_save(s, r, &err);
+
+	T_ROW("a failure comes with a line", !rc == !err.text[0]);
+	np_record_free(r);
+	return rc;
+}
+
+struct t_store_warned t_store_warned;
+
+void t_store_warn(const char *line, void *arg)
+{
+	(void)arg;
+	t_store_warned.n++;
+	snprintf(t_store_warned.line, sizeof(t_store_warned.line), "%s", line);
+}
+
+struct np_runs t_store_load(struct np_store *s, int *rc)
+{
+	struct np_runs runs = { .n = 0 };
+
+	t_store_warned.n = 0;
+	t_store_warned.line[0] = '\0';
+	*rc = np_store_load(s, NP_STORE_USER, geteuid(), "lmp", t_store_warn, NULL,
+			    &runs, NULL);
+	return runs;
+}
+
+const char *t_store_path(const char *name)
+{
+	static char path[1024];
+
+	snprintf(path, sizeof(path), "%s/users/%u/lmp/%s", t_store_dir, geteuid(),
+		 name);
+	return path;
+}
+
+void t_store_write(const char *name, const char *text)
+{
+	FILE *f = fopen(t_store_path(name), "w");
+
+	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+int t_store_count(const char *pattern)
+{
+	char cmd[1200];
+	int n = -1;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "find '%s' -name '%s' -type f | wc -l",
+		 t_store_dir, pattern);
+	f = popen(cmd, "r");
+	if (!f || fscanf(f, "%d", &n) != 1)
+		n = -1;
+	if (f)
+		pclose(f);
+	return n;
+}
+
+int t_skip_unless_root(const char *what)
+{
+	if (!geteuid())
+		return 0;
+	printf("skipped (not root): %s ... ", what);
+	return 1;
+}

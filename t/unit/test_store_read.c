@@ -1,0 +1,455 @@
+#include "t.h"
+#include "some_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void make_link(const char *name)
+{
+	char target[1024];
+
+	snprintf(target, sizeof(target), "%s",
+		 t_store_path("20231114T221320Z-test-7.0.json"));
+	T_CHECK(symlink(target, t_store_path(name)) == 0);
+}
+
+static void make_fifo(const char *name)
+{
+	T_CHECK(mkfifo(t_store_path(name), 0644) == 0);
+}
+
+static void make_directory(const char *name)
+{
+	T_CHECK(mkdir(t_store_path(name), 0755) == 0);
+}
+
+static void make_huge(const char *name)
+{
+	t_store_write(name, "{}");
+	T_CHECK(truncate(t_store_path(name), NP_RECORD_MAX_BYTES + 1) == 0);
+}
+
+static void make_endless(const char *name)
+{
+	t_store_write(name, "{}");
+	T_CHECK(truncate(t_store_path(name), 1ll << 40) == 0); /* sparse */
+}
+
+static void make_damaged(const char *name)
+{
+	t_store_write(name, "{\"schema\":1,\"app\":");
+}
+
+static void make_empty(const char *name)
+{
+	t_store_write(name, "");
+}
+
+static void make_newer(const char *name)
+{
+	t_store_write(name, "{\"schema\":2,\"app\":{\"name\":\"lmp\"}}");
+}
+
+static void make_others(const char *name)
+{
+	t_store_write(name, "{\"schema\":1,\"app\":\"lmp\",\"uid\":4242,"
+		      "\"job_id\":1,\"step_id\":0,\"start\":1,\"end\":2,"
+		      "\"state\":\"cut\"}");
+}
+
+static void make_unreadable(const char *name)
+{
+	t_store_write(name, "{}");
+	T_CHECK(chmod(t_store_path(name), 0) == 0);
+}
+
+static void make_foreign(const char *name)
+{
+	make_others(name);
+	T_CHECK(chown(t_store_path(name), 4242, 4242) == 0);
+}
+
+static const struct {
+	const char *name;
+	void (*make)(const char *name);
+	const char *file, *says;
+	enum { ANYBODY, ROOT, NOT_ROOT } who;
+} intruders[] = {
+	{ "a symbolic link", make_link, "x.json", "a symbolic link", ANYBODY },
+	{ "a FIFO does not hang", make_fifo, "x.json", "a FIFO", ANYBODY },
+	{ "a directory", make_directory, "x.json", "a directory", ANYBODY },
+	{ "a huge file", make_huge, "x.json", "4194305 bytes, expected", ANYBODY },
+	{ "an endless file", make_endless, "x.json", "expected at most", ANYBODY },
+	{ "a damaged record", make_damaged, "x.json", "ends too early", ANYBODY },
+	{ "an empty file", make_empty, "x.json", "ends too early", ANYBODY },
+	{ "a newer schema", make_newer, "x.json", "schema 2 is newer", ANYBODY },
+	{ "a record of another user", make_others, "x.json",
+	  "uid: got 4242", ANYBODY },
+	{ "a name with an escape sequence", make_damaged, "\x1b[2J.json",
+	  "/?[2J.json: skipped", ANYBODY },
+	{ "no permission", make_unreadable, "x.json", "Permission", NOT_ROOT },
+	{ "a foreign owner", make_foreign, "x.json", "owned by uid 4242", ROOT },
+};
+
+static void test_intruders_are_skipped(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(intruders); i++) {
+		struct np_store *s;
+		struct np_runs runs;
+		int rc;
+
+		if (intruders[i].who == (geteuid() ? ROOT : NOT_ROOT))
+			continue;
+		s = t_store_fresh();
+		T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+		intruders[i].make(intruders[i].file);
+		runs = t_store_load(s, &rc);
+		T_ROW(intruders[i].name, rc == 0 && runs.n == 1);
+		T_ROW(intruders[i].name, t_store_warned.n == 1);
+		T_ROW(intruders[i].name, strstr(t_store_warned.line, "/lmp/"));
+		T_ROW(intruders[i].name, strstr(t_store_warned.line, ".json: skipped"));
+		T_ROW(intruders[i].name,
+		      strstr(t_store_warned.line, intruders[i].says));
+		T_ROW(intruders[i].name, !strchr(t_store_warned.line, '\n'));
+		np_runs_free(&runs);
+		np_store_close(s);
+	}
+}
+
+static void test_other_files_are_no_runs(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct np_runs runs;
+	int rc;
+
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	t_store_write("README", "x");
+	t_store_write(".hidden.json", "x");
+	t_store_write(".json", "x");
+	runs = t_store_load(s, &rc);
+	T_CHECK(runs.n == 1 && t_store_warned.n == 0);
+	np_runs_free(&runs);
+	np_store_close(s);
+}
+
+static void test_renamed_application(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct np_runs runs = { .n = 0 };
+	char from[600], to[600];
+
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	snprintf(from, sizeof(from), "%s/users/%u/lmp", t_store_dir, geteuid());
+	snprintf(to, sizeof(to), "%s/users/%u/lammps", t_store_dir, geteuid());
+	T_CHECK(rename(from, to) == 0);
+	T_CHECK(np_store_load(s, NP_STORE_USER, geteuid(), "lammps", NULL, NULL,
+			      &runs, NULL) == 0);
+	T_CHECK(runs.n == 1 && !strcmp(runs.run[0]->app, "lammps"));
+	np_runs_free(&runs);
+	np_store_close(s);
+}
+
+static void test_many_runs_are_bounded(void)
+{
+	struct np_store *s = t_store_fresh();
+	char from[1024], name[64];
+	struct np_runs runs;
+	int rc;
+
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	strcpy(from, t_store_path("20231114T221320Z-test-7.0.json"));
+	for (int i = 0; i < NP_STORE_MAX_RUNS + 20; i++) {
+		snprintf(name, sizeof(name), "20240101T%06dZ-x-1.0.json", i);
+		T_CHECK(link(from, t_store_path(name)) == 0);
+	}
+	runs = t_store_load(s, &rc);
+	T_CHECK(rc == 0 && runs.n == NP_STORE_MAX_RUNS && t_store_warned.n == 1);
+	T_CHECK(!!strstr(t_store_warned.line, "21 older runs are not read"));
+	np_runs_free(&runs);
+	T_CHECK(t_store_save(s, 8, 1.8e9) == 0); /* prunes */
+	T_CHECK(t_store_count("*.json") == NP_STORE_MAX_RUNS);
+	np_store_close(s);
+}
+
+static void test_many_leaves_are_bounded(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct np_runs runs;
+	int rc;
+
+	for (uint32_t job = 1; job <= 4; job++) {
+		struct np_record *r = t_store_run(job, 1.7e9 + job);
+
+		for (int i = 0; i < 2500; i++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "l%d", i);
+			np_record_leaf(r, name);
+		}
+		T_CHECK(np_store_save(s, r, NULL) == 0);
+		np_record_free(r);
+	}
+	runs = t_store_load(s, &rc);
+	T_CHECK(rc == 0 && runs.n == 2 && runs.run[0]->job_id == 4);
+	T_CHECK(t_store_warned.n == 1 && strstr(t_store_warned.line, "2 older runs"));
+	np_runs_free(&runs);
+	np_store_close(s);
+}
+
+static void test_many_damaged_files_are_bounded(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct np_runs runs;
+	char name[32];
+	int rc;
+
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	for (int i = 0; i < NP_STORE_MAX_SKIPPED + 50; i++) {
+		snprintf(name, sizeof(name), "2030-%04d.json", i);
+		t_store_write(name, "{");
+	}
+	T_CHECK(t_store_save(s, 8, 4e9) == 0);
+	runs = t_store_load(s, &rc);
+	T_CHECK(rc == 0 && runs.n == 1 && runs.run[0]->job_id == 8);
+	T_CHECK(t_store_warned.n == NP_STORE_MAX_SKIPPED + 1);
+	T_CHECK(!!strstr(t_store_warned.line, "51 older ones are not read"));
+	np_runs_free(&runs);
+	np_store_close(s);
+}
+
+/* So many files are quickly made, and removed, in memory only. */
+static struct np_store *store_in_memory(void)
+{
+	struct np_store *s = NULL;
+	char dir[] = "/dev/shm/netprof-unit.XXXXXX";
+
+	if (!mkdtemp(dir))
+		return t_store_fresh();
+	strcpy(t_store_dir, dir);
+	T_CHECK(np_store_open(t_store_dir, &s, NULL) == 0);
+	return s;
+}
+
+static void flood(void)
+{
+	int fd = open(t_store_path("."), O_RDONLY | O_DIRECTORY);
+
+	for (int i = 0; i < NP_STORE_MAX_SCAN + 10; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "x%d", i);
+		if (symlinkat("x", fd, name)) {
+			T_ROW("making links", 0);
+			break;
+		}
+	}
+	close(fd);
+}
+
+static void test_a_flooded_directory_is_bounded(void)
+{
+	struct np_store *s = store_in_memory();
+	char cmd[600];
+	struct np_runs runs;
+	int rc;
+
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	flood();
+	runs = t_store_load(s, &rc);
+	T_CHECK(rc == 0 && t_store_warned.n >= 1 && runs.n <= 1);
+	T_CHECK(!!strstr(t_store_warned.line, "more than 65536 files"));
+	np_runs_free(&runs);
+	np_store_close(s);
+	snprintf(cmd, sizeof(cmd), "rm -r '%s'", t_store_dir);
+	T_CHECK(system(cmd) == 0);
+}
+
+static void test_unknown_is_not_there(void)
+{
+	static const char *const unknown[] = {
+		"nothere", "../lmp", "", ".", "lmp/../lmp", "/etc",
+	};
+	struct np_store *s = t_store_fresh();
+	struct np_runs runs;
+
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(unknown); i++) {
+		struct np_err err = NP_ERR_INIT;
+
+		T_ROW(unknown[i], np_store_load(s, NP_STORE_USER, geteuid(),
+						unknown[i], NULL, NULL, &runs,
+						&err) == -ENOENT);
+		T_ROW(unknown[i], err.text[0]);
+	}
+	T_CHECK(np_store_load(s, NP_STORE_USER, 4242, "lmp", NULL, NULL, &runs,
+			      NULL) == -ENOENT);
+	T_CHECK(np_store_load(s, NP_STORE_PUBLISHED, 0, "lmp", NULL, NULL,
+			      &runs, NULL) == -ENOENT);
+	np_store_close(s);
+}
+
+static void test_opening(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_store *s = NULL;
+	char path[600];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/nothere", t_tmpdir());
+	T_CHECK(np_store_open(path, &s, &err) == -ENOENT && !s);
+	T_CHECK(!!strstr(err.text, "/nothere"));
+	snprintf(path, sizeof(path), "%s/file", t_tmpdir());
+	fd = open(path, O_CREAT | O_WRONLY, 0644);
+	close(fd);
+	T_CHECK(np_store_open(path, &s, &err) == -ENOTDIR && !s);
+	np_store_close(NULL);
+}
+
+/* Directories that somebody else made, or that are none. */
+static void test_untrusted_directories(void)
+{
+	char path[600], other[600];
+	struct np_err err = NP_ERR_INIT;
+	struct np_store *s = t_store_fresh();
+	struct np_runs runs;
+
+	snprintf(other, sizeof(other), "%s", t_store_dir);
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	np_store_close(s);
+	s = t_store_fresh();
+	snprintf(path, sizeof(path), "%s/users", t_store_dir);
+	T_CHECK(mkdir(path, 0777) == 0);
+	snprintf(path, sizeof(path), "%s/users/%u", t_store_dir, geteuid());
+	snprintf(other + strlen(other), 30, "/users/%u", geteuid());
+	T_CHECK(symlink(other, path) == 0);
+	T_CHECK(np_store_load(s, NP_STORE_USER, geteuid(), "lmp", NULL, NULL,
+			      &runs, &err) == -EACCES);
+	T_CHECK(!!strstr(err.text, "no symbolic link"));
+	T_CHECK(t_store_save(s, 7, 1.7e9) == -EACCES);
+	T_CHECK(unlink(path) == 0);
+	if (!t_skip_unless_root("a foreign owner of a directory")) {
+		T_CHECK(!mkdir(path, 0777) && !chown(path, 4242, 4242));
+		T_CHECK(np_store_load(s, NP_STORE_USER, geteuid(), "lmp", NULL,
+				      NULL, &runs, &err) == -EACCES);
+		T_CHECK(!!strstr(err.text, "owned by uid 4242"));
+		T_CHECK(t_store_save(s, 7, 1.7e9) == -EACCES);
+		T_CHECK(t_store_count("*") == 0);
+	}
+	np_store_close(s);
+}
+
+static void test_lists(void)
+{
+	struct np_store *s = t_store_fresh();
+	char path[600], **apps;
+	uid_t *uids;
+	size_t n;
+
+	T_CHECK(np_store_apps(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
+		0 && n == 0);
+	np_names_free(apps, n);
+	T_CHECK(np_store_uids(s, &uids, &n, NULL) == 0 && n == 0);
+	free(uids);
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	for (const char *const *name = (const char *const[]){
+		"zz", "aa", ".x", "not an app", NULL }; *name; name++) {
+		snprintf(path, sizeof(path), "%s/users/%u/%s", t_store_dir,
+			 geteuid(), *name);
+		T_CHECK(mkdir(path, 0755) == 0);
+	}
+	snprintf(path, sizeof(path), "%s/users/%u/link", t_store_dir, geteuid());
+	T_CHECK(symlink("lmp", path) == 0);
+	for (const char *const *name = (const char *const[]){
+		"4242", "x", "007", "-1", "4294967296", NULL }; *name; name++) {
+		snprintf(path, sizeof(path), "%s/users/%s", t_store_dir, *name);
+		T_CHECK(mkdir(path, 0755) == 0);
+	}
+	T_CHECK(np_store_apps(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
+		0);
+	T_CHECK(n == 3 && !strcmp(apps[0], "aa") && !strcmp(apps[1], "lmp") &&
+		!strcmp(apps[2], "zz"));
+	np_names_free(apps, n);
+	T_CHECK(np_store_uids(s, &uids, &n, NULL) == 0);
+	T_CHECK(n == 1 && uids[0] == geteuid());
+	free(uids);
+	np_store_close(s);
+}
+
+static bool same_stamp(const struct np_store_app *a,
+		       const struct np_store_app *b)
+{
+	return a->stamp.dev == b->stamp.dev && a->stamp.ino == b->stamp.ino &&
+	       a->stamp.sec == b->stamp.sec && a->stamp.nsec == b->stamp.nsec;
+}
+
+/* What was there before, and is now; the file system's clock is coarse. */
+static bool stamp_changed(struct np_store *s, struct np_store_app *was)
+{
+	struct np_store_app *a = NULL;
+	bool changed = true;
+	size_t n = 0;
+
+	T_CHECK(np_store_look(s, NP_STORE_USER, geteuid(), &a, &n, NULL) == 0);
+	if (n == 1) {
+		changed = !same_stamp(a, was);
+		*was = a[0];
+	}
+	free(a);
+	usleep(20000);
+	return changed;
+}
+
+static void test_a_stamp_tells_of_changes(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct np_store_app was = { "" }, *a = NULL;
+	char cmd[1200];
+	size_t n = 9;
+
+	T_ROW("nobody's applications", np_store_look(s, NP_STORE_USER, 7, &a,
+	      &n, NULL) == 0 && n == 0);
+	free(a);
+	t_store_save(s, 1, 1e9);
+	T_CHECK(stamp_changed(s, &was) && !strcmp(was.name, "lmp"));
+	T_ROW("none without one", !stamp_changed(s, &was));
+	t_store_save(s, 2, 1e9 + 1);
+	T_ROW("one more run", stamp_changed(s, &was));
+	t_store_save(s, 2, 1e9 + 1);
+	T_ROW("a run replaced", stamp_changed(s, &was));
+	snprintf(cmd, sizeof(cmd), "cd '%s'/users/%u && rm lmp/*-2.0.json",
+		 t_store_dir, geteuid());
+	T_CHECK(system(cmd) == 0);
+	T_ROW("a run removed", stamp_changed(s, &was));
+	snprintf(cmd, sizeof(cmd), "cd '%s'/users/%u && ln -s lmp link && "
+		 ": >file && mkdir .hidden", t_store_dir, geteuid());
+	T_CHECK(system(cmd) == 0);
+	T_ROW("only directories with a name are looked at",
+	      !stamp_changed(s, &was));
+	np_store_close(s);
+}
+
+static const struct t_case cases[] = {
+	{ "a stamp tells what changed", test_a_stamp_tells_of_changes },
+	{ "every intruder is skipped with one line, the rest is used",
+	  test_intruders_are_skipped },
+	{ "other files are no runs", test_other_files_are_no_runs },
+	{ "a renamed directory names its runs", test_renamed_application },
+	{ "many runs are bounded", test_many_runs_are_bounded },
+	{ "many leaves are bounded", test_many_leaves_are_bounded },
+	{ "many damaged files are bounded",
+	  test_many_damaged_files_are_bounded },
+	{ "a flooded directory is bounded",
+	  test_a_flooded_directory_is_bounded },
+	{ "unknown applications are not there", test_unknown_is_not_there },
+	{ "a store that is none is named", test_opening },
+	{ "directories of others are not trusted", test_untrusted_directories },
+	{ "applications and users are listed", test_lists },
+	{ NULL, NULL },
+};
+T_SUITE(store_read, cases)

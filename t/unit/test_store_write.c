@@ -1,0 +1,374 @@
+#include "t.h"
+#include "some_record.h"
+#include "some_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void test_saved_is_loaded(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct np_runs runs;
+	int rc;
+
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	T_CHECK(t_store_save(s, 9, 1.7e9 + 200) == 0);
+	T_CHECK(t_store_save(s, 8, 1.7e9 + 100) == 0);
+	runs = t_store_load(s, &rc);
+	T_CHECK(rc == 0 && runs.n == 3 && !strcmp(runs.app, "lmp"));
+	T_CHECK(runs.run[0]->job_id == 9 && runs.run[1]->job_id == 8 &&
+		runs.run[2]->job_id == 7);
+	T_CHECK(runs.run[0]->leaves[0].latency.n == 100);
+	T_CHECK(t_store_warned.n == 0);
+	np_runs_free(&runs);
+	np_store_close(s);
+}
+
+static void test_a_run_replaces_itself(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct np_record *r = t_store_run(7, 1.7e9);
+	struct np_runs runs;
+	int rc;
+
+	T_CHECK(np_store_save(s, r, NULL) == 0);
+	r->end += 5;
+	r->state = NP_RUN_COMPLETE;
+	T_CHECK(np_store_save(s, r, NULL) == 0);
+	runs = t_store_load(s, &rc);
+	T_CHECK(runs.n == 1 && runs.run[0]->state == NP_RUN_COMPLETE &&
+		runs.run[0]->end == r->end);
+	T_CHECK(t_store_count("*") == 1);
+	np_runs_free(&runs);
+	np_record_free(r);
+	np_store_close(s);
+}
+
+static const struct {
+	const char *name;
+	uint32_t job_id, step_id;
+	long het;
+	const char *cluster, *want;
+} names[] = {
+	{ "plain", 7, 0, NP_NO_VALUE, "hpc", "20231114T221320Z-hpc-7.0.json" },
+	{ "heterogeneous", 7, 2, 1, "hpc", "20231114T221320Z-hpc-7.2+1.json" },
+	{ "no cluster name", 7, 0, NP_NO_VALUE, NULL,
+	  "20231114T221320Z-cluster-7.0.json" },
+	{ "a cluster name that wants out", 7, 0, NP_NO_VALUE, "../../x",
+	  "20231114T221320Z-______x-7.0.json" },
+	{ "the largest step", UINT32_MAX, UINT32_MAX, NP_NO_VALUE, "hpc",
+	  "20231114T221320Z-hpc-4294967295.4294967295.json" },
+};
+
+static void test_run_names(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++) {
+		struct np_record *r = np_record_new();
+		char buf[256];
+
+		r->start = 1.7e9;
+		r->job_id = names[i].job_id;
+		r->step_id = names[i].step_id;
+		r->het_component = names[i].het;
+		r->cluster = names[i].cluster ? strdup(names[i].cluster) : NULL;
+		np_store_run_name(r, buf, sizeof(buf));
+		T_ROW(names[i].name, !strcmp(buf, names[i].want));
+		np_record_free(r);
+	}
+}
+
+static void test_permissions_whatever_the_umask(void)
+{
+	struct np_store *s = t_store_fresh();
+	mode_t old = umask(0077);
+	struct stat st;
+
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	umask(old);
+	T_CHECK(!stat(t_store_path("20231114T221320Z-test-7.0.json"), &st) &&
+		(st.st_mode & 0777) == 0640);
+	T_CHECK(!stat(t_store_path("."), &st) && (st.st_mode & 0777) == 0750);
+	T_CHECK(!stat(t_store_path(".."), &st) && (st.st_mode & 0777) == 0750);
+	np_store_close(s);
+}
+
+static int as_child(int (*f)(void *), void *arg)
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(f(arg));
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+/* Exit status of a child: which of its checks failed, 0 if none. */
+#define CHILD(n, cond) do { if (!(cond)) return n; } while (0)
+
+static int save_as_other(void *dir)
+{
+	struct np_store *s;
+	struct np_record *r = t_store_run(7, 1.7e9);
+	struct np_runs runs;
+
+	umask(0077);
+	CHILD(1, !setgroups(0, NULL) && !setgid(12345) && !setuid(12345));
+	CHILD(2, !np_store_open(dir, &s, NULL));
+	r->uid = 12345;
+	CHILD(3, !np_store_save(s, r, NULL));
+	CHILD(4, !np_store_load(s, NP_STORE_USER, 12345, "lmp", NULL, NULL,
+				&runs, NULL));
+	CHILD(5, runs.n == 1);
+	CHILD(6, np_store_load(s, NP_STORE_USER, 0, "lmp", NULL, NULL, &runs,
+			       NULL) == -EACCES);
+	CHILD(7, np_store_publish(s, r, NULL) == -EACCES);
+	return 0;
+}
+
+static void test_users_are_apart_and_slurm_reads(void)
+{
+	struct np_store *s;
+	struct np_runs runs = { .n = 0 };
+	char path[600];
+	struct stat st;
+
+	if (t_skip_unless_root("a store of many users"))
+		return;
+	s = t_store_fresh();
+	T_CHECK(!chmod(t_tmpdir(), 0755) && !chown(t_store_dir, 0, 777));
+	T_CHECK(t_store_save(s, 1, 1.7e9) == 0); /* root makes users/ */
+	snprintf(path, sizeof(path), "%s/users", t_store_dir);
+	T_CHECK(!stat(path, &st) && (st.st_mode & 07777) == 03777 &&
+		st.st_gid == 777);
+	T_CHECK(as_child(save_as_other, t_store_dir) == 0);
+	/* The group of slurmctld reads, though the user is not in it. */
+	snprintf(path, sizeof(path), "%s/users/12345/lmp/%s", t_store_dir,
+		 "20231114T221320Z-test-7.0.json");
+	T_CHECK(!stat(path, &st) && st.st_uid == 12345 && st.st_gid == 777 &&
+		(st.st_mode & 07777) == 0640);
+	T_CHECK(np_store_load(s, NP_STORE_USER, 12345, "lmp", NULL, NULL,
+			      &runs, NULL) == 0 && runs.n == 1);
+	np_runs_free(&runs);
+	np_store_close(s);
+}
+
+#define WRITERS 64
+#define RUNS_EACH 3
+
+static int write_some(void *arg)
+{
+	uint32_t me = *(uint32_t *)arg;
+	struct np_store *s;
+
+	CHILD(1, !np_store_open(t_store_dir, &s, NULL));
+	for (uint32_t i = 0; i < RUNS_EACH; i++) {
+		struct np_record *r = t_store_run(me * RUNS_EACH + i, 1.7e9 + i);
+
+		CHILD(2, !np_store_save(s, r, NULL));
+		r->state = NP_RUN_COMPLETE;
+		CHILD(3, !np_store_save(s, r, NULL));
+		np_record_free(r);
+	}
+	np_store_close(s);
+	return 0;
+}
+
+static void test_64_writers_lose_nothing(void)
+{
+	struct np_store *s = t_store_fresh();
+	char seen[WRITERS * RUNS_EACH] = { 0 };
+	pid_t pids[WRITERS];
+	struct np_runs runs;
+	int rc, missing = 0;
+
+	fflush(NULL);
+	for (uint32_t i = 0; i < WRITERS; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			_exit(write_some(&i));
+	}
+	for (uint32_t i = 0; i < WRITERS; i++) {
+		int status = -1;
+
+		T_CHECK(pids[i] > 0 && waitpid(pids[i], &status, 0) > 0 &&
+			status == 0);
+	}
+	runs = t_store_load(s, &rc);
+	T_CHECK(rc == 0 && runs.n == WRITERS * RUNS_EACH && t_store_warned.n == 0);
+	for (size_t i = 0; i < runs.n; i++)
+		if (runs.run[i]->state == NP_RUN_COMPLETE &&
+		    runs.run[i]->job_id < sizeof(seen))
+			seen[runs.run[i]->job_id] = 1;
+	for (size_t i = 0; i < sizeof(seen); i++)
+		missing += !seen[i];
+	T_CHECK(missing == 0);
+	T_CHECK(t_store_count(".tmp-*") == 0);
+	np_runs_free(&runs);
+	np_store_close(s);
+}
+
+/* Writes one run over and over, a little longer each time, until killed. */
+static int write_forever(void)
+{
+	struct np_record *r = t_store_run(7, 1.7e9);
+	struct t_rng g = { 1 };
+	struct np_store *s;
+
+	CHILD(1, !np_store_open(t_store_dir, &s, NULL));
+	for (;;) {
+		t_add_latency(&r->leaves[0], &g, 50, 1e-5, 500);
+		r->probe.messages = r->leaves[0].latency.n;
+		CHILD(2, !np_store_save(s, r, NULL));
+	}
+}
+
+static void test_kill_9_leaves_every_record_whole(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct t_rng g = { 9 };
+	unsigned torn = 0, seen = 0;
+
+	for (int i = 0; i < 100; i++) {
+		struct np_runs runs;
+		pid_t pid;
+		int rc;
+
+		fflush(NULL);
+		pid = fork();
+		if (!pid)
+			_exit(write_forever());
+		usleep(t_rand(&g) % 12000);
+		runs = t_store_load(s, &rc); /* beside the writer */
+		torn += t_store_warned.n;
+		seen += (unsigned)runs.n;
+		np_runs_free(&runs);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		runs = t_store_load(s, &rc); /* after it */
+		torn += t_store_warned.n;
+		for (size_t k = 0; k < runs.n; k++)
+			torn += runs.run[k]->probe.messages !=
+				runs.run[k]->leaves[0].latency.n;
+		np_runs_free(&runs);
+	}
+	T_CHECK(torn == 0);
+	T_CHECK(seen > 10);
+	np_store_close(s);
+}
+
+static void test_leftovers_of_killed_writers_go(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct timespec old[2] = { { 0 }, { 0 } };
+
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	t_store_write(".tmp-0123456789abcdef", "{\"sche");
+	t_store_write(".tmp-fedcba9876543210", "{");
+	old[0].tv_sec = old[1].tv_sec = time(NULL) - 3700;
+	T_CHECK(!utimensat(AT_FDCWD, t_store_path(".tmp-0123456789abcdef"), old, 0));
+	T_CHECK(t_store_save(s, 8, 1.7e9) == 0);
+	T_CHECK(t_store_count(".tmp-*") == 1); /* the young one may be in use */
+	T_CHECK(t_store_count("*.json") == 2);
+	np_store_close(s);
+}
+
+static void test_the_oldest_runs_go(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct np_runs runs;
+	int rc;
+
+	np_store_set_max_runs(s, 5);
+	T_CHECK(t_store_save(s, 1, 1.7e9) == 0);
+	t_store_write("mine.json", "{}"); /* not named by us: not ours to remove */
+	for (uint32_t i = 2; i <= 12; i++)
+		T_CHECK(t_store_save(s, i, 1.7e9 + 86400.0 * i) == 0);
+	runs = t_store_load(s, &rc);
+	T_CHECK(runs.n == 5 && runs.run[0]->job_id == 12 &&
+		runs.run[4]->job_id == 8);
+	T_CHECK(t_store_count("mine.json") == 1);
+	np_runs_free(&runs);
+	np_store_close(s);
+}
+
+static void test_published(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct np_record *r = t_store_run(7, 1.7e9);
+	struct np_err err = NP_ERR_INIT;
+	struct np_runs runs = { .n = 0 };
+	char path[600];
+	struct stat st;
+
+	r->uid = 4242; /* whose run it was stays visible */
+	T_CHECK(np_store_publish(s, r, NULL) == 0);
+	T_CHECK(np_store_load(s, NP_STORE_PUBLISHED, 0, "lmp", NULL, NULL,
+			      &runs, NULL) == 0);
+	T_CHECK(runs.n == 1 && runs.run[0]->uid == 4242);
+	np_runs_free(&runs);
+	snprintf(path, sizeof(path), "%s/published/lmp/"
+		 "20231114T221320Z-test-7.0.json", t_store_dir);
+	T_CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0644);
+	if (!t_skip_unless_root("published by nobody we trust")) {
+		snprintf(path, sizeof(path), "%s/published", t_store_dir);
+		T_CHECK(chown(path, 4242, 4242) == 0);
+		T_CHECK(np_store_load(s, NP_STORE_PUBLISHED, 0, "lmp", NULL,
+				      NULL, &runs, &err) == -EACCES);
+		T_CHECK(!!strstr(err.text, "not trusted"));
+		T_CHECK(np_store_publish(s, r, NULL) == -EACCES);
+	}
+	np_record_free(r);
+	np_store_close(s);
+}
+
+static void test_a_record_nobody_could_read_is_not_written(void)
+{
+	struct np_store *s = t_store_fresh();
+	struct np_record *r = t_store_run(7, 1.7e9);
+	struct np_err err = NP_ERR_INIT;
+
+	r->alone_sec = -1;
+	T_CHECK(np_store_save(s, r, &err) == -EINVAL);
+	T_CHECK(!!strstr(err.text, "alone_sec: got -1"));
+	strcpy(r->app, "../x");
+	T_CHECK(np_store_save(s, r, &err) == -EINVAL);
+	T_CHECK(t_store_count("*") == 0);
+	np_record_free(r);
+	np_store_close(s);
+}
+
+static const struct t_case cases[] = {
+	{ "what was saved is loaded, newest first", test_saved_is_loaded },
+	{ "a run replaces its earlier version", test_a_run_replaces_itself },
+	{ "file names are in the order of time and stay inside",
+	  test_run_names },
+	{ "permissions are right whatever the umask",
+	  test_permissions_whatever_the_umask },
+	{ "users are apart, and slurm's group reads all",
+	  test_users_are_apart_and_slurm_reads },
+	{ "64 writers at once lose nothing", test_64_writers_lose_nothing },
+	{ "kill -9 at any point leaves every record whole",
+	  test_kill_9_leaves_every_record_whole },
+	{ "leftovers of killed writers go after an hour",
+	  test_leftovers_of_killed_writers_go },
+	{ "the oldest runs go, and nothing else", test_the_oldest_runs_go },
+	{ "published profiles are readable, and trusted only from root",
+	  test_published },
+	{ "a record that nobody could read is not written",
+	  test_a_record_nobody_could_read_is_not_written },
+	{ NULL, NULL },
+};
+T_SUITE(store_write, cases)
