@@ -68,8 +68,9 @@ check: packages ## build, then run every test
 	@$(MAKE) --no-print-directory programs $(BUILD)/unit
 	@BUILD=$(BUILD) t/check
 
-bench: all $(addprefix $(BUILD)/,bench-predict bench_place bench_submit) ## measure what probes and placement cost
-	@$(BUILD)/bench-predict
+BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit)
+bench: all $(BENCH) ## measure what probes and placement cost
+	@$(BUILD)/bench_predict
 	@$(BUILD)/bench_place
 	@$(BUILD)/bench_submit
 	@BUILD=$(BUILD) t/bench
@@ -177,7 +178,7 @@ $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)
 	$(call link,-lcunit -lslurm $(JSON) $(GSL) $(LIBM))
 
 # The cost of predictions.
-$(BUILD)/bench-predict: $(call objs,t/bench_predict.c) $(BUILD)/libnetprof.a
+$(BUILD)/bench_predict: $(call objs,t/bench_predict.c) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 
