@@ -1,0 +1,116 @@
+#include "t.h"
+
+#include "np_app_index.h"
+#include "np_settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char file[512];
+
+/* NULL: there is none. */
+static void put(const char *text)
+{
+	FILE *f;
+
+	if (!text) {
+		unlink(file);
+		return;
+	}
+	f = fopen(file, "w");
+	T_ROW(text, f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+/* One after the other, as an administrator edits. */
+static const struct {
+	const char *name, *text;
+	bool news;
+	double max_slowdown; /* in force afterwards */
+	const char *trouble;
+} edits[] = {
+	{ "the first", "MaxSlowdown=5%\n", true, 0.05, "" },
+	{ "the same is no news", NULL, false, 0.05, "" },
+	{ "a change", "MaxSlowdown=20%\n", true, 0.2, "" },
+	{ "a broken one changes nothing", "Store=/s\nMaxSlowdown=much\n",
+	  false, 0.2, ":2: MaxSlowdown=much" },
+	{ "and is still told at the next look", NULL, false, 0.2,
+	  ":2: MaxSlowdown=much" },
+	{ "corrected", "Store=/s\nMaxSlowdown=7%\n", true, 0.07, "" },
+};
+
+static void test_edits_are_followed(void)
+{
+	struct np_settings s;
+
+	snprintf(file, sizeof(file), "%s/settings.conf", t_tmpdir());
+	setenv("NETPROF_CONF", file, 1);
+	unsetenv("NETPROF_STORE");
+	np_settings_init(&s);
+	T_CHECK(s.conf.place.mode == NP_MODE_OFF);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(edits); i++) {
+		const char *name = edits[i].name;
+
+		if (edits[i].text)
+			put(edits[i].text);
+		T_ROW(name, np_settings_refresh(&s) == edits[i].news);
+		T_ROW(name, t_close(s.conf.place.max_slowdown,
+				    edits[i].max_slowdown, 1e-9));
+		T_ROW(name, *edits[i].trouble ?
+		      !!strstr(s.trouble.text, edits[i].trouble) :
+		      !s.trouble.text[0]);
+	}
+	put(NULL);
+	T_CHECK(!np_settings_refresh(&s));
+	T_CHECK(strstr(s.trouble.text, file) != NULL);
+	T_CHECK(t_close(s.conf.place.max_slowdown, 0.07, 1e-9));
+	unsetenv("NETPROF_CONF");
+}
+
+static const struct {
+	const char *name, *text;
+	double defer_step_sec;
+	unsigned modes;
+} policies[] = {
+	{ "nothing set", "", 30, 1u << NP_MODE_OFF },
+	{ "a deferral outlasts several rounds", "PlacementInterval=60s\n",
+	  600, 1u << NP_MODE_OFF },
+	{ "modes of partitions count",
+	  "Placement=enforce\nPlacementPartition=debug:advise\n", 30,
+	  1u << NP_MODE_ENFORCE | 1u << NP_MODE_ADVISE },
+};
+
+static void test_they_make_a_policy(void)
+{
+	struct np_app_index *index = NULL;
+
+	T_CHECK(np_app_index_new(NULL, 0, NP_PROFILE_UNKNOWN, &index) == 0);
+	snprintf(file, sizeof(file), "%s/policy.conf", t_tmpdir());
+	setenv("NETPROF_CONF", file, 1);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(policies); i++) {
+		const char *name = policies[i].name;
+		struct np_settings s;
+		struct np_policy p;
+
+		np_settings_init(&s);
+		put(policies[i].text);
+		T_ROW(name, np_settings_refresh(&s));
+		np_settings_policy(&s, index, &p);
+		T_ROW(name, t_close(p.defer_step_sec,
+				    policies[i].defer_step_sec, 1e-9));
+		T_ROW(name, p.modes == policies[i].modes);
+		T_ROW(name, p.max_slowdown == s.conf.place.max_slowdown &&
+			    p.max_defer_sec == s.conf.place.max_defer_sec);
+	}
+	np_app_index_unref(index);
+	unsetenv("NETPROF_CONF");
+}
+
+static const struct t_case cases[] = {
+	{ "edits are followed, and broken ones told",
+	  test_edits_are_followed },
+	{ "settings make a policy", test_they_make_a_policy },
+	{ NULL, NULL },
+};
+T_SUITE(settings, cases)
