@@ -30,7 +30,7 @@ struct np_level {
 	uint32_t bytes;		  /* S */
 };
 
-/* The named levels, mildest first: "c0", "c1", ... */
+/* The named levels: c0 and c1 of small messages, c2 (mild) to c7 of large. */
 extern const struct np_level np_levels[];
 extern const size_t np_n_levels;
 
