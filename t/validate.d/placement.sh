@@ -294,7 +294,7 @@ placement_throughput() {
 # Half of the jobs load the switch, the other half computes.  As 16 nodes here
 # share two cores, what only computes is stood in for by `wait`: four nodes and
 # no messages.
-QUEUE_PROGRAMS=${QUEUE_PROGRAMS-"melt couette friction wait wait wait"}
+QUEUE_PROGRAMS=${QUEUE_PROGRAMS-"melt couette crack wait wait wait"}
 QUEUE_EACH=${QUEUE_EACH:-2} # of each of these, in one round
 QUEUE_ROUNDS=${QUEUE_ROUNDS:-5}
 QUEUE_LEVELS=${QUEUE_LEVELS-"c0 c2 c4"}
