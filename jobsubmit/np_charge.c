@@ -18,12 +18,9 @@ static bool same_host(const char *a, const char *b)
 	       (!a[n] || !b[m] || !strcmp(a + n, b + m));
 }
 
-static int take(struct np_charge *c, const slurm_conf_t *conf,
-		struct np_err *err)
+int np_charge_take(struct np_charge *c, const slurm_conf_t *conf,
+		   struct np_err *err)
 {
-	if (gethostname(c->host, sizeof(c->host) - 1))
-		return np_errf(err, -EAGAIN, "gethostname: %s",
-			       strerror(errno));
 	c->index = -1;
 	for (uint32_t i = 0; i < conf->control_cnt; i++)
 		if (conf->control_machine[i] &&
@@ -50,10 +47,13 @@ static int ask(struct np_charge *c, struct np_err *err)
 
 	if (c->asked_sec && np_mono_sec() - c->asked_sec < ASK_EVERY_SEC)
 		return 0;
+	if (gethostname(c->host, sizeof(c->host) - 1))
+		return np_errf(err, -EAGAIN, "gethostname: %s",
+			       strerror(errno));
 	if (slurm_load_ctl_conf(0, &conf))
 		return np_errf(err, -EAGAIN, "slurm_load_ctl_conf: %s",
 			       slurm_strerror(errno));
-	rc = take(c, conf, err);
+	rc = np_charge_take(c, conf, err);
 	slurm_free_ctl_conf(conf);
 	if (!rc)
 		c->asked_sec = np_mono_sec();

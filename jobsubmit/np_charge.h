@@ -26,6 +26,13 @@ struct np_charge {
 };
 
 /*
+ * What slurm.conf says to c->host.  Returns 0, or -EAGAIN with err if it does
+ * not name that host.
+ */
+int np_charge_take(struct np_charge *c, const slurm_conf_t *conf,
+		   struct np_err *err);
+
+/*
  * Some RPCs.  Returns 0: in control; -EAGAIN: not, or nobody answers; err says
  * why.
  */

@@ -1,0 +1,91 @@
+#include "t.h"
+
+#include "np_charge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* SlurmctldHost of slurm.conf, and what a controller on host makes of it. */
+static const struct {
+	const char *name, *host;
+	const char *controller[4];
+	int index; /* -1: it is none of them */
+	bool alone;
+} hosts[] = {
+	{ "the only one", "ctl", { "ctl" }, 0, true },
+	{ "the only one need not know its name", "localhost", { "ctl" }, 0,
+	  true },
+	{ "the primary", "a", { "a", "b" }, 0, false },
+	{ "a standby", "b", { "a", "b" }, 1, false },
+	{ "the last of three", "c", { "a", "b", "c" }, 2, false },
+	{ "one has a domain here", "b.example.org", { "a", "b" }, 1, false },
+	{ "one has a domain there", "b", { "a.x", "b.x" }, 1, false },
+	{ "another domain is another host", "b.x", { "a.x", "b.y" }, -1,
+	  false },
+	{ "a name that only begins like it", "ctl", { "ctl1", "ctl2" }, -1,
+	  false },
+	{ "a host that is not named", "login", { "a", "b" }, -1, false },
+};
+
+static void test_which_controller_this_is(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(hosts); i++) {
+		const char *name = hosts[i].name;
+		slurm_conf_t conf = { .cluster_name = "hpc" };
+		struct np_charge c = { .index = 7 };
+		struct np_err err = NP_ERR_INIT;
+		int rc;
+
+		conf.control_machine = (char **)hosts[i].controller;
+		while (conf.control_machine[conf.control_cnt])
+			conf.control_cnt++;
+		snprintf(c.host, sizeof(c.host), "%s", hosts[i].host);
+		rc = np_charge_take(&c, &conf, &err);
+		T_ROW(name, c.index == hosts[i].index);
+		T_ROW(name, c.alone == hosts[i].alone);
+		T_ROW(name, rc == (hosts[i].index < 0 ? -EAGAIN : 0));
+		T_ROW(name, !rc || strstr(err.text, hosts[i].host));
+		T_ROW(name, !strcmp(c.cluster, "hpc"));
+	}
+}
+
+static const struct {
+	const char *name, *select_type;
+	uint16_t private_data;
+	bool whole_nodes, private_jobs;
+} kinds[] = {
+	{ "jobs share nodes", "select/cons_tres", 0, false, false },
+	{ "whole nodes", "select/linear", 0, true, false },
+	{ "nothing said", NULL, 0, false, false },
+	{ "jobs are private", "select/cons_tres", PRIVATE_DATA_JOBS, false,
+	  true },
+	{ "other things are private", "select/cons_tres",
+	  PRIVATE_DATA_USAGE, false, false },
+};
+
+static void test_what_kind_of_cluster_it_is(void)
+{
+	char *one[] = { "ctl" };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(kinds); i++) {
+		slurm_conf_t conf = {
+			.control_machine = one, .control_cnt = 1,
+			.select_type = (char *)kinds[i].select_type,
+			.private_data = kinds[i].private_data,
+		};
+		struct np_charge c = { .host = "ctl" };
+
+		T_ROW(kinds[i].name, !np_charge_take(&c, &conf, NULL));
+		T_ROW(kinds[i].name, c.whole_nodes == kinds[i].whole_nodes);
+		T_ROW(kinds[i].name, c.private_jobs == kinds[i].private_jobs);
+		T_ROW(kinds[i].name, !c.cluster[0]);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "which controller this is", test_which_controller_this_is },
+	{ "what kind of cluster it is", test_what_kind_of_cluster_it_is },
+	{ NULL, NULL },
+};
+T_SUITE(charge, cases)
