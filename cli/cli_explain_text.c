@@ -1,5 +1,4 @@
 /* The page of `netprof explain`, and the same as fields. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,18 +19,6 @@ static void bold(const char *text)
 	fputs(cli_colour(CLI_BOLD), stdout);
 	cli_wrap(stdout, text, 0);
 	fputs(cli_colour(CLI_PLAIN), stdout);
-}
-
-__attribute__((format(printf, 1, 2)))
-static void head(const char *format, ...)
-{
-	va_list ap;
-
-	printf("\n%s", cli_colour(CLI_BOLD));
-	va_start(ap, format);
-	vprintf(format, ap);
-	va_end(ap);
-	printf("%s\n", cli_colour(CLI_PLAIN));
 }
 
 /* The decision is only as good as it is fresh. */
@@ -83,8 +70,8 @@ static void say_causes(const struct cli_explain *e)
 {
 	if (!e->job->n_causes)
 		return;
-	head("%-20s %-10s %-20s %-12s%9s", "Kept off leaf", "From job",
-	     "Application", "Would slow", "By");
+	cli_head("%-20s %-10s %-20s %-12s%9s", "Kept off leaf", "From job",
+		 "Application", "Would slow", "By");
 	for (size_t i = 0; i < e->job->n_causes; i++)
 		cause_row(e, &e->job->cause[i]);
 }
@@ -136,11 +123,12 @@ static void say_beside(const struct cli_explain *e, bool ended)
 	if (!e->n_beside)
 		return;
 	if (ended)
-		head("%-11s %-20s %-20s%11s%13s", "Neighbour", "Application",
-		     "Leaf switches", "Beside it", "Predicted");
+		cli_head("%-11s %-20s %-20s%11s%13s", "Neighbour",
+			 "Application", "Leaf switches", "Beside it",
+			 "Predicted");
 	else
-		head("%-11s %-20s %-20s%24s", "Neighbour", "Application",
-		     "Leaf switches", "Predicted");
+		cli_head("%-11s %-20s %-20s%24s", "Neighbour",
+			 "Application", "Leaf switches", "Predicted");
 	for (size_t i = 0; i < e->n_beside && i < MOST_ROWS; i++)
 		beside_row(&e->beside[i], ended);
 	if (e->n_beside > MOST_ROWS)

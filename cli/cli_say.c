@@ -4,15 +4,20 @@
 
 #include "cli.h"
 
+static void say(const char *fmt, va_list ap)
+{
+	fputs("netprof: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
 int cli_fail(const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("netprof: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	say(fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
 	return CLI_FAILED;
 }
 
@@ -26,11 +31,9 @@ int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("netprof: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	say(fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
 	print_call(stderr, cmd);
 	return CLI_USAGE;
 }

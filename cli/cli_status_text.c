@@ -1,5 +1,4 @@
 /* The page of `netprof status`, and the same as fields. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,18 +65,6 @@ static int say_facts(const struct cli_status *t)
 	return lines + say_text("Trouble", t->s->trouble);
 }
 
-__attribute__((format(printf, 1, 2)))
-static void head(const char *format, ...)
-{
-	va_list ap;
-
-	printf("\n%s", cli_colour(CLI_BOLD));
-	va_start(ap, format);
-	vprintf(format, ap);
-	va_end(ap);
-	printf("%s\n", cli_colour(CLI_PLAIN));
-}
-
 static void leaf_row(const struct cli_status *t, const struct np_state_leaf *l)
 {
 	char name[96], strain[CLI_NUMBER];
@@ -110,8 +97,8 @@ static void say_leaves(const struct cli_status *t, size_t rows)
 {
 	size_t n = t->s->n_leaves, shown = n <= rows ? n : rows - 1;
 
-	head("%-20s%6s%6s%6s%6s%7s%9s", "Leaf", "Nodes", "Idle", "Away", "Jobs",
-	     "Known", "Strain");
+	cli_head("%-20s%6s%6s%6s%6s%7s%9s", "Leaf", "Nodes", "Idle", "Away",
+		 "Jobs", "Known", "Strain");
 	for (size_t i = 0; i < shown; i++)
 		leaf_row(t, t->leaf[i]);
 	if (shown < n)
@@ -183,8 +170,8 @@ static void say_apart(const struct cli_status *t, size_t rows)
 
 	if (!n)
 		return;
-	head("%-11s %-13s %-24s %-14s %s", "Job", "Application", "Kept",
-	     "From", "Would slow");
+	cli_head("%-11s %-13s %-24s %-14s %s", "Job", "Application", "Kept",
+		 "From", "Would slow");
 	for (size_t i = 0; i < shown; i++)
 		apart_row(t->apart[i]);
 	if (shown < n)

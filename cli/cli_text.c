@@ -3,6 +3,7 @@
 #include <langinfo.h>
 #include <math.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,4 +238,15 @@ void cli_bar(FILE *f, double share, int width)
 		column++;
 	}
 	fprintf(f, "%*s", width - column, "");
+}
+
+void cli_head(const char *format, ...)
+{
+	va_list ap;
+
+	printf("\n%s", cli_colour(CLI_BOLD));
+	va_start(ap, format);
+	vprintf(format, ap);
+	va_end(ap);
+	printf("%s\n", cli_colour(CLI_PLAIN));
 }

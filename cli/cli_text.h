@@ -50,6 +50,10 @@ int cli_utf8(void);
 enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_GREEN, CLI_YELLOW, CLI_RED };
 const char *cli_colour(enum cli_colour c);
 
+/* The head of a table: an empty line, and one in bold. */
+__attribute__((format(printf, 1, 2)))
+void cli_head(const char *format, ...);
+
 /* A bar of share (0 .. 1) of width columns, filled up with blanks. */
 void cli_bar(FILE *f, double share, int width);
 

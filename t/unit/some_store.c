@@ -85,14 +85,14 @@ void t_store_write(const char *name, const char *text)
 	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
 }
 
-int t_store_count(const char *pattern)
+int t_count_files(const char *dir, const char *pattern)
 {
 	char cmd[1200];
 	int n = -1;
 	FILE *f;
 
 	snprintf(cmd, sizeof(cmd), "find '%s' -name '%s' -type f | wc -l",
-		 t_store_dir, pattern);
+		 dir, pattern);
 	f = popen(cmd, "r");
 	if (!f || fscanf(f, "%d", &n) != 1)
 		n = -1;

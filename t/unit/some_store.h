@@ -27,8 +27,8 @@ void t_store_warn(const char *line, void *arg); /* a np_store_warn_f */
 const char *t_store_path(const char *name);
 void t_store_write(const char *name, const char *text);
 
-/* Files in the store whose name is like that. */
-int t_store_count(const char *pattern);
+/* Files in it whose name is like that. */
+int t_count_files(const char *dir, const char *pattern);
 
 /* Says what is left out, if this is not root. */
 int t_skip_unless_root(const char *what);

@@ -1,4 +1,5 @@
 #include "t.h"
+#include "some_store.h"
 #include "np_state.h"
 
 #include <errno.h>
@@ -364,22 +365,6 @@ static void test_placement_that_is_a_link_is_not_followed(void)
 	T_CHECK(load_rc() == -EACCES);
 }
 
-static int count_files(const char *pattern)
-{
-	char cmd[1200];
-	int n = -1;
-	FILE *f;
-
-	snprintf(cmd, sizeof(cmd), "find '%s' -name '%s' -type f | wc -l",
-		 store, pattern);
-	f = popen(cmd, "r");
-	if (!f || fscanf(f, "%d", &n) != 1)
-		n = -1;
-	if (f)
-		pclose(f);
-	return n;
-}
-
 static void test_a_killed_writer_leaves_a_whole_state(void)
 {
 	int whole = 0;
@@ -411,8 +396,8 @@ static void test_what_killed_writers_left_goes_in_time(void)
 	write_text(".tmp-00000000cafecafe", "{\"sche");
 	T_CHECK(!utimensat(AT_FDCWD, path(".tmp-00000000deadbeef"), old, 0));
 	T_CHECK(save() == 0);
-	T_CHECK(count_files(".tmp-*deadbeef") == 0);
-	T_ROW("one that may be in use stays", count_files(".tmp-*cafe") == 1);
+	T_CHECK(t_count_files(store, ".tmp-*deadbeef") == 0);
+	T_ROW("one that may be in use stays", t_count_files(store, ".tmp-*cafe") == 1);
 	T_CHECK(load_rc() == 0);
 }
 
