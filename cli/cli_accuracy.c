@@ -29,7 +29,8 @@ bool accuracy_takes(const struct accuracy_opt *opt,
 		    const struct np_measured_set *s,
 		    const struct np_measured_case *c)
 {
-	return !involves(s, c, opt->without, opt->n_without) &&
+	return c->slowdown.mean <= opt->up_to &&
+	       !involves(s, c, opt->without, opt->n_without) &&
 	       (!opt->n_only || involves(s, c, opt->only, opt->n_only));
 }
 

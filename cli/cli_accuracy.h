@@ -22,6 +22,7 @@ struct accuracy_opt {
 	size_t n_without;
 	const char *only[ACCURACY_MAX_NAMES]; /* cases with one of these */
 	size_t n_only;
+	double up_to; /* cases slowed by no more, a fraction; infinite: all */
 	struct np_predict_opt predict;
 	bool cases; /* list every case */
 	enum { ACCURACY_TABLE, ACCURACY_JSON, ACCURACY_PARSABLE } format;

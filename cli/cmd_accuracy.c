@@ -1,11 +1,13 @@
 /* netprof accuracy: every model against measured pairs. */
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "cli_accuracy.h"
+#include "np_conf.h"
 
 /* More than elsewhere: nobody waits for it, and shares need few percent. */
 #define REPLICATES 200
@@ -57,6 +59,14 @@ static int parse_seed(const struct cli_cmd *self, const char *text,
 		       cli_usage(self, "--seed: expected a number") : 0;
 }
 
+static int parse_up_to(const struct cli_cmd *self, const char *text,
+		       struct accuracy_opt *opt)
+{
+	return np_percent_parse(text, &opt->up_to) ?
+		       cli_usage(self, "--up-to: got %.64s, expected percent, "
+				 "such as 100%%", text) : 0;
+}
+
 static int parse_one(const struct cli_cmd *self, int c, char *arg,
 		     struct accuracy_opt *opt)
 {
@@ -69,6 +79,8 @@ static int parse_one(const struct cli_cmd *self, int c, char *arg,
 	case 'o':
 		return split(arg, opt->only, &opt->n_only) ?
 			       cli_usage(self, "--only: expected names") : 0;
+	case 'u':
+		return parse_up_to(self, arg, opt);
 	case 'c':
 		opt->cases = true;
 		return 0;
@@ -97,6 +109,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		{ "model", required_argument, NULL, 'm' },
 		{ "without", required_argument, NULL, 'w' },
 		{ "only", required_argument, NULL, 'o' },
+		{ "up-to", required_argument, NULL, 'u' },
 		{ "cases", no_argument, NULL, 'c' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "json", no_argument, NULL, 'j' },
@@ -144,6 +157,7 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 	struct accuracy_opt opt = {
 		.predict = { .replicates = REPLICATES, .seed = 1,
 			     .strict = true },
+		.up_to = INFINITY,
 	};
 	struct np_err err = NP_ERR_INIT;
 	struct accuracy_file *f;
@@ -178,6 +192,7 @@ const struct cli_cmd cmd_accuracy = {
 "  --model=M,...      these models only; zero is always there\n"
 "  --without=APP,...  leave out cases with one of these programs\n"
 "  --only=APP,...     only cases with one of these programs\n"
+"  --up-to=PERCENT    only cases that were slowed by no more\n"
 "  --cases            list each case and its predictions as well\n"
 "  --seed=N           of the bootstrap behind the intervals\n"
 "  --json, --parsable for programs; --parsable separates by |\n\n"

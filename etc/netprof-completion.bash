@@ -35,7 +35,7 @@ _netprof() {
 		matrix/-*) words="--json --csv $whose --scope= --model=" ;;
 		publish/-*) words="--as=" ;;
 		accuracy/-*) words="$formats --model= --without= --only= \
-			--cases --seed=" ;;
+			--up-to= --cases --seed=" ;;
 		show/* | runs/* | publish/* | predict/* | matrix/*)
 			words=$(_netprof_apps) ;;
 		calibrate/-*) words="--levels= --choose= --seconds= --repeats= \

@@ -68,10 +68,13 @@ test_wrong_use_and_bad_files_are_told() {
 	row 2 'no model "x", expected zero,' --model=x x
 	row 2 'expected names' --without=, x
 	row 2 'expected a number' --seed=x x
+	row 2 'got much, expected percent' --up-to=much x
 	row 1 '^netprof: /nonexistent: No such file' /nonexistent
 	row 1 'not a regular file' /dev/zero
 	row 1 'README: byte 0' "$ROOT/t/data/README"
 	row 1 'no program "nobody"' --without=nobody "$ROOT/t/data/pairs.json"
+	row 1 'no measured pair' --up-to=0% "$ROOT/t/data/real-switch.json" \
+		--without=is.W
 	row 1 'no measured pair' --without=ping,pong "$ROOT/t/data/pairs.json"
 }
 

@@ -291,9 +291,9 @@ measure_idle() {
 # Nothing is lost should the tables fail.
 write_accuracy() {
 	cp "$BUILD/accuracy-pairs.json" doc/accuracy-pairs.json
-	NETPROF=$BUILD/netprof t/figures doc/accuracy.md |
-		sed "s/Measured on 20[0-9-]*/Measured on $(date +%F)/" \
-			>"$BUILD/accuracy.md"
+	NETPROF=$BUILD/netprof t/figures doc/accuracy.md >"$BUILD/accuracy.md"
+	sed -i "s/Measured on 20[0-9-]*/Measured on $(date +%F)/" \
+		"$BUILD/accuracy.md"
 	mv "$BUILD/accuracy.md" doc/accuracy.md
 	echo "doc/accuracy.md and doc/accuracy-pairs.json are written"
 }
