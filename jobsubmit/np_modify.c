@@ -24,9 +24,9 @@ static uint32_t id_of(const job_desc_msg_t *d, uint32_t *task, bool *one)
 	if (*end == '_') {
 		index = strtoul(end + 1, &last, 10);
 		*one = last > end + 1 && !*last && index < NO_VAL;
+		if (*one)
+			*task = (uint32_t)index;
 	}
-	if (*end && *one)
-		*task = (uint32_t)index;
 	return id < NO_VAL ? (uint32_t)id : 0;
 }
 
