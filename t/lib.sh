@@ -91,9 +91,11 @@ ok() { # NAME
 
 not_ok() { # NAME WHY [LOG]
 	echo "not ok $1: $2"
-	[ $# -lt 3 ] || tail -n 20 "$3" | sed 's/^/#   /'
+	[ $# -lt 3 ] || tail -n 20 "$3" | comment
 	FAILED=$((FAILED + 1))
 }
+
+comment() { cut -c1-400 | sed 's/^/#   /'; }
 
 # The shell of one test.
 test_shell() { # SUITE FUNCTION
@@ -157,7 +159,7 @@ run_alone() {
 }
 
 run_suite() { # SUITE
-	local setting tests t main=$NETPROF_CLUSTER
+	local setting tests t failed main=$NETPROF_CLUSTER
 	mapfile -t setting < <(suite_setting "$1")
 	if [ "${#setting[@]}" -gt 1 ]; then
 		NETPROF_CLUSTER=$main-$(basename "$1" .sh)
@@ -169,7 +171,9 @@ run_suite() { # SUITE
 	fi
 	mapfile -t tests < <(grep -oE '^test_[a-z0-9_]+' "$1")
 	for t in "${tests[@]}"; do
+		failed=$FAILED
 		run_test "$1" "$t" "${setting[0]}"
+		[ "$FAILED" = "$failed" ] || timeout 60 "$ROOT/t/cluster" revive 2>&1 | comment || :
 		down_all "$NETPROF_CLUSTER-own"
 	done
 	[ "$NETPROF_CLUSTER" = "$main" ] || cluster down

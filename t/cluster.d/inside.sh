@@ -153,6 +153,20 @@ cmd_start_node() { # PLACE
 	esac
 }
 
+# After a test that failed: why the cluster may be to blame, and what the next
+# test needs.
+cmd_revive() {
+	local p
+	for p in $(places); do
+		place_alive "$p" && daemon_dead "$p" || continue
+		last_words "$p"
+		start_daemon "$p"
+	done
+	wait_until 20 ctl_answers || die "slurmctld does not answer"
+	in_place ctl sinfo -h -N -t down,drain,comp,unk,no_respond -o 'node %N: %T %E'
+	in_place ctl squeue -h -o 'job %i %j: %T %N %r'
+}
+
 cmd_restart_ctl() { # SIGNAL
 	need_place ctl
 	stop_daemon ctl "$1"

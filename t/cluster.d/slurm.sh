@@ -159,10 +159,11 @@ node_owns() { # PLACE: a command prefix
 	echo "taskset -c $((i * n / $(node_count)))"
 }
 
-# In the foreground, so that we know its pid; what it says before it has a log
-# goes to a file of its own.
+# In the foreground, so that we know its pid; what it says before it has a log,
+# and how it ended, goes to a file of its own.
 start_daemon() { # PLACE
-	local d log own=
+	local d log pid=$RUNDIR/pid/$1.daemon own=
+	rm -f "$pid"
 	d=$(daemon_of "$1")
 	[ "$d" != slurmd ] || own=$(node_owns "$1")
 	log=$RUNDIR/log/$(log_of "$1")
@@ -170,8 +171,20 @@ start_daemon() { # PLACE
 	[ "$d" = slurmd ] || chown slurm: "$log.log"
 	mkdir -p "$RUNDIR/spool/$1"
 	# shellcheck disable=SC2016,SC2086
-	in_place "$1" $own bash -c 'setsid "$1" -D -L "$2.log" </dev/null >"$2.out" 2>&1 &
-		echo $! >"$3"' - "$d" "$log" "$RUNDIR/pid/$1.daemon"
+	in_place "$1" $own bash -c 'ulimit -c 0 # it would be left in /
+		{ setsid "$1" -D -L "$2.log" &
+			echo $! >"$3.new"
+			mv "$3.new" "$3"
+			wait $! || echo "exit code $?"; } </dev/null >"$2.out" 2>&1 &
+		until [ -e "$3" ]; do sleep 0.01; done' - "$d" "$log" "$pid"
+}
+
+# PLACE: its daemon's end, which nobody asked for, in its own last words.
+last_words() {
+	local log
+	log=$RUNDIR/log/$(log_of "$1")
+	echo "$1: $(daemon_of "$1") has ended: $(tail -n 2 "$log.out" | xargs)"
+	tail -n 8 "$log.log"
 }
 
 # The pid was recorded inside the place and means something only there.

@@ -116,6 +116,19 @@ test_a_lost_node_comes_back() {
 	inside srun -w n6,n7 --mpi=pmix NPopenmpi -l 64 -u 64 -n 5 2>&1 | grep -q usec
 }
 
+test_a_daemon_that_ended_is_told_and_started_again() {
+	local out
+	inside --user root --on n6 kill -9 "$(cat "$(rundir)/pid/n6.daemon")"
+	wait_for 5 has_no_slurmd n6
+	out=$(cluster revive)
+	grep -q '^n6: slurmd has ended: .*exit code 137' <<<"$out" || fail "$out"
+	equal "ran on" "$(inside srun -w n6 hostname)" n6
+}
+
+has_no_slurmd() { # NODE
+	cluster status | grep -q "^$1 up, no slurmd"
+}
+
 test_jobs_survive_a_killed_controller() {
 	local id
 	id=$(inside sbatch --parsable -o /dev/null --wrap 'sleep 30')
