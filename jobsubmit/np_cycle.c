@@ -52,7 +52,7 @@ struct round {
 	struct np_placement *placement;
 	bool news; /* a decision is another one than before */
 	bool more; /* of the store is still to be read */
-	double began_sec;
+	double began_sec, save_sec; /* monotonic; 0: not that far */
 	struct np_err trouble; /* what does not keep us from going on */
 };
 
@@ -331,11 +331,18 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 	if (!rc && go_on(arg))
 		rc = publish(c, r);
 	np_desk_busy(c->desk, false);
+	r->save_sec = np_mono_sec();
 	if (!rc)
 		save(c, r, due ? &state : NULL);
 	np_state_free(&state);
 	*again = cut || r->more;
 	return rc;
+}
+
+/* What slurmctld may have felt of the round: not the disk. */
+static double worked_sec(const struct round *r)
+{
+	return (r->save_sec > 0 ? r->save_sec : np_mono_sec()) - r->began_sec;
 }
 
 void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
@@ -369,7 +376,6 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 	clean_up(&r);
 	at_work = np_place_conf_at_work(place);
 	c->quiet_sec = at_work || again || rc ? 0 : np_mono_sec() + QUIET_SEC;
-	next->rest_sec = np_gap_sec(np_mono_sec() - r.began_sec,
-				    place->interval_sec);
+	next->rest_sec = np_gap_sec(worked_sec(&r), place->interval_sec);
 	next->wait_sec = again ? 0 : at_work ? place->interval_sec : IDLE_SEC;
 }

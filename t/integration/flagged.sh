@@ -53,7 +53,7 @@ test_each_task_of_an_array_has_its_record() {
 
 test_each_component_of_a_heterogeneous_job_has_its_record() {
 	alice "salloc -Q -N2 : -N2 --netprofile=het \
-		srun --het-group=0,1 sleep 2"
+		srun --het-group=0,1 sleep 3"
 	expect het 'length == 2 and (map(.het_component) | sort) == [0, 1] and
 		all(.leaves[0].latency.n > 5 and .neighbours == [])'
 }

@@ -280,6 +280,7 @@ test_advise_logs_what_enforce_would_do_and_changes_nothing() {
 test_prefer_keeps_apart_while_room_is_free_and_never_delays() {
 	local i jobs=()
 
+	sleep 2 # PlacementInterval: it knows that the nodes are free
 	for i in 1 2 3 4; do
 		jobs+=("$(job fft 4 -p prefer)")
 	done
