@@ -13,8 +13,7 @@ ALONE_RUNS=${ALONE_RUNS:-3}
 LEVEL_RUNS=${LEVEL_RUNS:-1}
 PAIR_RUNS=${PAIR_RUNS:-2}
 LEVEL_SEC=${LEVEL_SEC:-5} # of which the first and the last half do not count
-PRESSURE_SEC=${PRESSURE_SEC:-9} # of each program beside each level
-START_UP_SEC=${START_UP_SEC:-3} # of a program until others run beside it
+PRESSURE_SEC=${PRESSURE_SEC:-6} # of each level beside each program
 LMP=/usr/share/lammps/examples
 QE=/usr/share/doc/quantum-espresso/examples
 
@@ -24,11 +23,12 @@ program() {
 	case ${1%.long} in
 	silicon) echo "pw.x -in in" ;;
 	waveguide) echo "meep in" ;;
+	water) echo "gmx_mpi mdrun -s in.tpr -ntomp 1 -pin off -noconfout -nsteps $(water_steps "$1")" ;;
 	*) echo "lmp -in in -log none" ;;
 	esac
 }
 PROGRAMS=${PROGRAMS-"melt couette crack alloy silicon waveguide"}
-ASIDE=${ASIDE-"clumps chains"}
+ASIDE=${ASIDE-"water trimers"}
 
 # Each takes some four seconds alone on four nodes, and endlessly long in the
 # directory NAME.long.
@@ -37,12 +37,13 @@ make_inputs() {
 	lammps couette flow/in.flow.couette 2900
 	lammps crack crack/in.crack 650
 	lammps alloy eim/in.eim 50
-	lammps clumps body/in.body 1650
-	lammps chains airebo/in.airebo 6
+	lammps trimers atm/in.atm 6
 	silicon silicon 1
 	silicon silicon.long 100000
 	waveguide waveguide 80
 	waveguide waveguide.long 1e9
+	water water
+	water water.long
 }
 
 # NAME INPUT STEPS: an input of LAMMPS's examples, with its own steps.
@@ -105,6 +106,37 @@ waveguide() { # NAME UNTIL
 	END
 }
 
+# GROMACS: 510 molecules of water, particle-mesh Ewald.
+water() { # NAME
+	inside -- bash -c "mkdir -p ~/$1 && cd ~/$1 && cat >in.mdp &&
+		printf '%s\n' '#include \"oplsaa.ff/forcefield.itp\"' \
+			'#include \"oplsaa.ff/spce.itp\"' '[ system ]' water \
+			'[ molecules ]' >in.top &&
+		{ gmx solvate -cs spc216 -box 2.5 2.5 2.5 -p in.top -o in.gro &&
+		gmx grompp -f in.mdp -c in.gro -p in.top -o in.tpr; } >gmx.log 2>&1" <<-END
+		integrator = md
+		dt = 0.001
+		gen-vel = yes
+		gen-seed = 1
+		ld-seed = 1
+		coulombtype = PME
+		nstlog = 0
+		nstenergy = 0
+	END
+}
+
+water_steps() { # NAME
+	[[ $1 == *.long ]] && echo 1000000000 || echo 100
+}
+
+# NAME: until others run beside it, as until then it is setting up.
+start_up_sec() {
+	case $1 in
+	silicon) echo 15 ;;
+	*) echo 5 ;;
+	esac
+}
+
 # SHELL: as alice, inside an allocation of both halves of the leaf.
 A_NODES='n[0-3]' B_NODES='n[4-7]'
 
@@ -126,8 +158,7 @@ measure_alone() { # NAME
 	done
 }
 
-# How the level slows the program, and the program the level.  The latter from
-# runs without end: a good part of one of four seconds is not work.
+# How the levels slow the program.
 measure_curve() { # NAME
 	local level i
 
@@ -136,31 +167,41 @@ measure_curve() { # NAME
 			in_allocation "$(run_program "$1" "$1" "$A_NODES" \
 				"--netprofile-compress=$level")"
 		done
-		measure_pressure "$1" "$level"
 	done
 }
 
-measure_pressure() { # NAME LEVEL
-	in_allocation "$(run_program "$1.long" "$1.long" "$A_NODES" \
-		"--netprofile-compress=$2" "timeout $PRESSURE_SEC")" || :
+# PROFILE: each level, measured from a step that does nothing.
+run_levels() {
+	echo "for i in $LEVELS; do srun -Q -N4 -w '$A_NODES' --netprofile=$1 \
+		--netprofile-compress=\$i sleep $PRESSURE_SEC; done"
 }
 
-# A B: A's runs beside a B that neither starts nor ends meanwhile.  A job of
-# its own, as mpi.conf does not suit steps that leave out the job's first nodes.
-measure_beside() {
-	INSIDE_SEC=1000 inside -- bash -c "cd ~/$2.long &&
-	sbatch -Q -N4 -w '$B_NODES' -J beside -o /dev/null --wrap \
-		'srun -n4 --mpi=pmix $(program "$2")' &&
-	until squeue -h -n beside -t R | grep -q .; do sleep 0.1; done
-	sleep $START_UP_SEC
-	for i in $(seq -s ' ' "$PAIR_RUNS"); do
+# How the program slows the levels.
+measure_pressure() { # NAME
+	beside "$1" "$1.press" "$(run_levels "$1.press")"
+}
+
+measure_pair() { # VICTIM CORUNNER
+	beside "$2" "$1.with.$2" "for i in $(seq -s ' ' "$PAIR_RUNS"); do
 		$(run_program "$1" "$1.with.$2" "$A_NODES" "")
-	done
+	done"
+}
+
+# PROGRAM PROFILE SHELL: beside a program that neither starts nor ends
+# meanwhile.  It is a job of its own, as mpi.conf does not suit steps that leave
+# out the job's first nodes.
+beside() {
+	INSIDE_SEC=1000 inside -- bash -c "cd ~/$1.long &&
+	sbatch -Q -N4 -w '$B_NODES' -J beside -o /dev/null --wrap \
+		'srun -n4 --mpi=pmix $(program "$1.long")' &&
+	until squeue -h -n beside -t R | grep -q .; do sleep 0.1; done
+	sleep $(start_up_sec "$1")
+	$3
 	squeue -h -n beside -t R | grep -q . || exit 9
 	scancel -n beside
 	while squeue -h -n beside | grep -q .; do sleep 0.1; done" || {
-		echo "$2 ended beside $1: not measured" >&2
-		rm -rf "$(rundir)/store/users/20001/$1.with.$2"
+		echo "$1 ended beside $2: not measured" >&2
+		rm -rf "$(rundir)/store/users/20001/$2"
 	}
 }
 
@@ -204,6 +245,8 @@ pairs_file() {
 		| .sd = ([.sd, $alone.sd / $alone.mean] | max) end;
 	def rounds: map(.level | .beside_round_sec.mean /
 		.alone_round_sec.mean - 1) | stats;
+	def rounds($alone): map(.level.beside_round_sec.mean /
+		$alone[0].level.beside_round_sec.mean - 1) | stats;
 	def latency: map(.leaves[0]) | {n: (map(.latency.n) | add),
 		mean_sec: ((map(.latency | .n * .mean) | add) /
 			(map(.latency.n) | add)),
@@ -224,8 +267,7 @@ pairs_file() {
 			map("  \(.key | tojson): \(.value | tojson)") |
 			join(",\n")) + "\n }"
 		else tojson end)) | join(",\n")) + "\n}";
-	map(select(.leaves[0].latency.n > 0 and (.exit_code == 0 or
-		(.app | endswith(".long"))))) as $all |
+	map(select(.leaves[0].latency.n > 0 and .exit_code == 0)) as $all |
 	($programs | split(" ") | map(select(. != ""))) as $p |
 	($levels | split(" ")) as $l |
 	def at($app; $level): $all | map(select(.app == $app and
@@ -241,7 +283,7 @@ pairs_file() {
 	 program_beside_level: ($p | map(. as $a | $l | map(. as $i |
 		at($a; $i) | map(run_sec) | slow($alone[$a])))),
 	 level_beside_program: ($l | map(. as $i | $p | map(. as $a |
-		at($a + ".long"; $i) | rounds))),
+		at($a + ".press"; $i) | rounds(at("idle.press"; $i))))),
 	 level_beside_level: ($l | map(. as $i | $l | map(. as $j |
 		at("level." + ($j | gsub(":"; "-")); $i) | rounds))),
 	 probes: (([["idle", ($all | map(select(.app == "idle")))]] +
@@ -256,7 +298,7 @@ validate_accuracy() {
 	local a b n all p=($PROGRAMS $ASIDE)
 
 	n=${#p[@]} all="$PROGRAMS $ASIDE"
-	TODO=$((n * 2 + n * n + 2)) DONE=0 BEGAN=$EPOCHSECONDS
+	TODO=$((n * 3 + n * n + 2)) DONE=0 BEGAN=$EPOCHSECONDS
 	cluster up --leaves 1 --nodes-per-leaf 8 --own-cpus --netprof "$BUILD"
 	make_inputs
 	step measure_idle
@@ -264,10 +306,11 @@ validate_accuracy() {
 	for a in $all; do
 		step measure_alone "$a"
 		step measure_curve "$a"
+		step measure_pressure "$a"
 	done
 	for ((a = 0; a < n; a++)); do
 		for ((b = 0; b < n; b++)); do
-			step measure_beside "${p[a]}" "${p[b]}"
+			step measure_pair "${p[a]}" "${p[b]}"
 		done
 	done
 	sleep 3
@@ -286,6 +329,7 @@ measure_idle() {
 		in_allocation "srun -Q -N4 -w '$A_NODES' --netprofile=idle \
 			--netprofile-compress=$level sleep 8"
 	done
+	INSIDE_SEC=1000 inside -- bash -c "$(run_levels idle.press)"
 }
 
 # Nothing is lost should the tables fail.
