@@ -1,0 +1,21 @@
+# `netprof calibrate --levels=all`: the levels of the publication, less those
+# that are the same on eight nodes; which are chosen, and what they do to each
+# other.  With windows of a second some six minutes.
+# shellcheck shell=bash
+
+validate_levels() {
+	cluster up --leaves 1 --nodes-per-leaf 8 --own-cpus --netprof "$BUILD"
+	echo "date $(date +%F)"
+	INSIDE_SEC=1800 inside --user root -- salloc -Q -N8 netprof calibrate \
+		--levels=all --seconds=1 --repeats=1
+	chosen_levels "$(rundir)"/store/fabric/"$NETPROF_CLUSTER"/*.json
+	cluster down
+}
+
+# FILE: how much longer the rounds of the level before the colon take beside
+# each of the others, percent.
+chosen_levels() {
+	jq -r '(.levels | map(.name)) as $name | .level_beside_level |
+		to_entries[] | "\($name[.key]): " + (.value |
+		map(.mean * 100 | round | tostring) | join(" "))' "$1"
+}
