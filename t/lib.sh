@@ -107,12 +107,10 @@ test_shell() { # SUITE FUNCTION
 	"$2"
 }
 
-# In the background, as a trap of ours only runs while we wait by `wait`.
-run_test() { # SUITE FUNCTION LIMIT
-	local name log rc=0 why begin=$SECONDS
-	name="$(basename "$1" .sh): ${2#test_}"
-	name=${name//_/ }
-	log=$TMP/log
+# In the background, as a trap of ours only runs while we wait by `wait`.  WHY
+# it failed is empty if it did not.
+try_test() { # SUITE FUNCTION LIMIT
+	local log=$TMP/log rc=0 begin=$SECONDS
 	rm -rf "$TMP/test"
 	mkdir "$TMP/test"
 	# shellcheck disable=SC2016
@@ -122,12 +120,39 @@ run_test() { # SUITE FUNCTION LIMIT
 	wait "$RUNNING" || rc=$?
 	RUNNING=
 	case $rc in
-	0) ok "$name" ;;
-	124) not_ok "$name" "not done within $3 s" "$log" ;;
+	0) WHY= ;;
+	124) WHY="not done within $3 s" ;;
 	*)
-		why=$(grep -m1 '^why: ' "$log") || why="why: exit code $rc in $((SECONDS - begin)) s"
-		not_ok "$name" "${why#why: }" "$log" ;;
+		WHY=$(grep -m1 '^why: ' "$log") || WHY="why: exit code $rc in $((SECONDS - begin)) s"
+		WHY=${WHY#why: } ;;
 	esac
+}
+
+# Slurm 22.05.8's slurmd aborts once in some thousand launches of steps, as
+# many of them at a time on a busy machine have shown.  Of netprof it holds the
+# plugin's registration and runs nothing.  A test that failed when one did is
+# void: it is run again, and that is said.
+slurmd_aborted() {
+	grep -q '^n[0-9]*: slurmd has ended: .*exit code 134' "$TMP/state"
+}
+
+run_test() { # SUITE FUNCTION LIMIT
+	local name
+	name="$(basename "$1" .sh): ${2#test_}"
+	name=${name//_/ }
+	: >"$TMP/state"
+	try_test "$@"
+	if [ -n "$WHY" ] && [ "$NETPROF_CLUSTER" != none ]; then
+		timeout 60 "$ROOT/t/cluster" revive >"$TMP/state" 2>&1 || :
+	fi
+	if [ -n "$WHY" ] && slurmd_aborted; then
+		echo "# $name: $WHY; a slurmd has aborted, again:"
+		comment <"$TMP/state"
+		try_test "$@"
+	fi
+	[ -n "$WHY" ] || { ok "$name"; return; }
+	not_ok "$name" "$WHY" "$TMP/log"
+	comment <"$TMP/state"
 }
 
 # What a test that was killed may have left.
@@ -159,7 +184,7 @@ run_alone() {
 }
 
 run_suite() { # SUITE
-	local setting tests t failed main=$NETPROF_CLUSTER
+	local setting tests t main=$NETPROF_CLUSTER
 	mapfile -t setting < <(suite_setting "$1")
 	if [ "${#setting[@]}" -gt 1 ]; then
 		NETPROF_CLUSTER=$main-$(basename "$1" .sh)
@@ -171,9 +196,7 @@ run_suite() { # SUITE
 	fi
 	mapfile -t tests < <(grep -oE '^test_[a-z0-9_]+' "$1")
 	for t in "${tests[@]}"; do
-		failed=$FAILED
 		run_test "$1" "$t" "${setting[0]}"
-		[ "$FAILED" = "$failed" ] || timeout 60 "$ROOT/t/cluster" revive 2>&1 | comment || :
 		down_all "$NETPROF_CLUSTER-own"
 	done
 	[ "$NETPROF_CLUSTER" = "$main" ] || cluster down

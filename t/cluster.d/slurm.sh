@@ -183,7 +183,7 @@ start_daemon() { # PLACE
 last_words() {
 	local log
 	log=$RUNDIR/log/$(log_of "$1")
-	echo "$1: $(daemon_of "$1") has ended: $(tail -n 2 "$log.out" | xargs)"
+	echo "$1: $(daemon_of "$1") has ended: $(tail -n 4 "$log.out" | xargs -d "\n")"
 	tail -n 8 "$log.log"
 }
 
