@@ -1,13 +1,13 @@
 # `netprof calibrate --levels=all`: the levels of the publication, less those
 # that are the same on eight nodes; which are chosen, and what they do to each
-# other.  With windows of a second some six minutes.
+# other.  Some five minutes.
 # shellcheck shell=bash
 
 validate_levels() {
 	cluster up --leaves 1 --nodes-per-leaf 8 --own-cpus --netprof "$BUILD"
 	echo "date $(date +%F)"
 	INSIDE_SEC=1800 inside --user root -- salloc -Q -N8 netprof calibrate \
-		--levels=all --seconds=1 --repeats=1
+		--levels=all --choose=4 --seconds=1 --probe-seconds=1 --repeats=1
 	chosen_levels "$(rundir)"/store/fabric/"$NETPROF_CLUSTER"/*.json
 	cluster down
 }
