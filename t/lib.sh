@@ -107,10 +107,12 @@ test_shell() { # SUITE FUNCTION
 	"$2"
 }
 
-# In the background, as a trap of ours only runs while we wait by `wait`.  WHY
-# it failed is empty if it did not.
-try_test() { # SUITE FUNCTION LIMIT
-	local log=$TMP/log rc=0 begin=$SECONDS
+# In the background, as a trap of ours only runs while we wait by `wait`.
+run_test() { # SUITE FUNCTION LIMIT
+	local name log rc=0 why begin=$SECONDS
+	name="$(basename "$1" .sh): ${2#test_}"
+	name=${name//_/ }
+	log=$TMP/log
 	rm -rf "$TMP/test"
 	mkdir "$TMP/test"
 	# shellcheck disable=SC2016
@@ -120,39 +122,18 @@ try_test() { # SUITE FUNCTION LIMIT
 	wait "$RUNNING" || rc=$?
 	RUNNING=
 	case $rc in
-	0) WHY= ;;
-	124) WHY="not done within $3 s" ;;
+	0) ok "$name"; return ;;
+	124) not_ok "$name" "not done within $3 s" "$log" ;;
 	*)
-		WHY=$(grep -m1 '^why: ' "$log") || WHY="why: exit code $rc in $((SECONDS - begin)) s"
-		WHY=${WHY#why: } ;;
+		why=$(grep -m1 '^why: ' "$log") || why="why: exit code $rc in $((SECONDS - begin)) s"
+		not_ok "$name" "${why#why: }" "$log" ;;
 	esac
+	[ "$NETPROF_CLUSTER" = none ] || revive
 }
 
-# Slurm 22.05.8's slurmd aborts once in some thousand launches of steps, as
-# many of them at a time on a busy machine have shown.  Of netprof it holds the
-# plugin's registration and runs nothing.  A test that failed when one did is
-# void: it is run again, and that is said.
-slurmd_aborted() {
-	grep -q '^n[0-9]*: slurmd has ended: .*exit code 134' "$TMP/state"
-}
-
-run_test() { # SUITE FUNCTION LIMIT
-	local name
-	name="$(basename "$1" .sh): ${2#test_}"
-	name=${name//_/ }
-	: >"$TMP/state"
-	try_test "$@"
-	if [ -n "$WHY" ] && [ "$NETPROF_CLUSTER" != none ]; then
-		timeout 60 "$ROOT/t/cluster" revive >"$TMP/state" 2>&1 || :
-	fi
-	if [ -n "$WHY" ] && slurmd_aborted; then
-		echo "# $name: $WHY; a slurmd has aborted, again:"
-		comment <"$TMP/state"
-		try_test "$@"
-	fi
-	[ -n "$WHY" ] || { ok "$name"; return; }
-	not_ok "$name" "$WHY" "$TMP/log"
-	comment <"$TMP/state"
+# What the cluster has to say to a failure; the next test finds it whole.
+revive() {
+	timeout 60 "$ROOT/t/cluster" revive 2>&1 | comment || :
 }
 
 # What a test that was killed may have left.

@@ -140,10 +140,10 @@ start_up_sec() {
 # SHELL: as alice, inside an allocation of both halves of the leaf.
 A_NODES='n[0-3]' B_NODES='n[4-7]'
 
-# NAME PROFILE NODES OPTIONS [LIMIT]: one run; its record is the measurement.
+# NAME PROFILE [OPTIONS]: one run; its record is the measurement.
 run_program() {
-	echo "cd ~/$1 && ${5-} srun -Q -N4 -n4 -w '$3' --overlap --mpi=pmix \
-		--netprofile=$2 $4 $(program "$1") >/dev/null 2>&1"
+	echo "cd ~/$1 && srun -Q -N4 -n4 -w '$A_NODES' --overlap --mpi=pmix \
+		--netprofile=$2 ${3-} $(program "$1") >/dev/null 2>&1"
 }
 
 in_allocation() {
@@ -154,7 +154,7 @@ measure_alone() { # NAME
 	local i
 
 	for ((i = 0; i < ALONE_RUNS; i++)); do
-		in_allocation "$(run_program "$1" "$1" "$A_NODES" "")"
+		in_allocation "$(run_program "$1" "$1")"
 	done
 }
 
@@ -164,7 +164,7 @@ measure_curve() { # NAME
 
 	for level in $LEVELS; do
 		for ((i = 0; i < LEVEL_RUNS; i++)); do
-			in_allocation "$(run_program "$1" "$1" "$A_NODES" \
+			in_allocation "$(run_program "$1" "$1" \
 				"--netprofile-compress=$level")"
 		done
 	done
@@ -183,7 +183,7 @@ measure_pressure() { # NAME
 
 measure_pair() { # VICTIM CORUNNER
 	beside "$2" "$1.with.$2" "for i in $(seq -s ' ' "$PAIR_RUNS"); do
-		$(run_program "$1" "$1.with.$2" "$A_NODES" "")
+		$(run_program "$1" "$1.with.$2")
 	done"
 }
 
@@ -224,8 +224,8 @@ step() {
 	local now=$EPOCHSECONDS
 
 	DONE=$((DONE + 1))
-	printf '\r%d of %d, %d min left: %-40s' "$DONE" "$TODO" \
-		$(((now - BEGAN) * (TODO - DONE + 1) / DONE / 60)) "$*" >&2
+	printf '\r%d of %d, %d min left: %-40s' "$DONE" "$STEPS" \
+		$(((now - BEGAN) * (STEPS - DONE + 1) / DONE / 60)) "$*" >&2
 	"$@"
 }
 
@@ -298,7 +298,7 @@ validate_accuracy() {
 	local a b n all p=($PROGRAMS $ASIDE)
 
 	n=${#p[@]} all="$PROGRAMS $ASIDE"
-	TODO=$((n * 3 + n * n + 2)) DONE=0 BEGAN=$EPOCHSECONDS
+	STEPS=$((n * 3 + n * n + 2)) DONE=0 BEGAN=$EPOCHSECONDS
 	cluster up --leaves 1 --nodes-per-leaf 8 --own-cpus --netprof "$BUILD"
 	make_inputs
 	step measure_idle

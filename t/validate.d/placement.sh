@@ -355,7 +355,7 @@ queue_profiles() {
 # PROGRAM [OPTIONS]: one run on half of the first leaf, the rest kept free.
 queue_measure() {
 	INSIDE_SEC=300 inside -- salloc -Q -N8 -w 'n[0-7]' --exclusive bash -c \
-		"$(run_program "$1" "$1" "$A_NODES" "${*:2}")" ||
+		"$(run_program "$1" "$1" "${*:2}")" ||
 		fail "$*: $(inside -- tail -n 3 netprof.log)"
 }
 
