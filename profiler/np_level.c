@@ -8,26 +8,30 @@
 #include "np_conf.h"
 
 /*
- * With T = P * M * (time of one message through the bottleneck), a level uses
- * about T / (B + T) of it.  The table is laid out for links on which 40 KB
- * take some 17 ms (8 nodes share a leaf of 80 Mbit/s, or 20 Mbit/s a node):
- * 41, 58, 75, 85, 93 and 99 % from c2 on, closest where curves are steepest.
- * c0 and c1 have small messages: their rounds say what a program of small
- * messages feels and how it presses; the others say it of large ones.  c0 never
- * pauses, as most such programs do not: in a pause it would feel nothing.
- * On a fabric N times as fast the first levels press N times less, and those
- * in between are had with "P4:M10:B20us"; c7 never pauses and saturates all.
+ * A program feels a leaf by the size of its messages, and presses on it so.
+ *
+ * c0, c5 and c6 send one message at a time to either neighbour, of 64 bytes,
+ * 4 KB and 16 KB, without a pause: what waits for each answer, as most programs
+ * do.  c1 does so with small messages and a pause.
+ *
+ * c2 to c4 and c7 send 40 KB, as the source's do, several at a time.  With
+ * T = P * M * (time of one message through the bottleneck), such a level uses
+ * about T / (B + T) of it: 41, 75, 93 and 100 % of links on which 40 KB take
+ * some 17 ms (8 nodes share a leaf of 80 Mbit/s, or 20 Mbit/s a node).  On a
+ * fabric N times as fast those with a pause press N times less, and what is in
+ * between is had with "P4:M10:B20us".
+ *
+ * In order of their nominal load (np_calibrate_levels.c), but for c0.
  */
-#define LEVEL(name, p, m, pause) { name, p, m, pause, NP_LEVEL_BYTES }
 const struct np_level np_levels[] = {
 	{ "c0", 2, 1, 0, 64 },
 	{ "c1", 2, 1, 2e-3, 1024 },
-	LEVEL("c2", 1, 1, 25e-3),
-	LEVEL("c3", 1, 2, 25e-3),
-	LEVEL("c4", 2, 2, 24e-3),
-	LEVEL("c5", 2, 3, 19e-3),
-	LEVEL("c6", 2, 4, 10e-3),
-	LEVEL("c7", 3, 4, 0),
+	{ "c2", 1, 1, 25e-3, NP_LEVEL_BYTES },
+	{ "c3", 2, 2, 24e-3, NP_LEVEL_BYTES },
+	{ "c4", 2, 4, 10e-3, NP_LEVEL_BYTES },
+	{ "c5", 2, 1, 0, 4096 },
+	{ "c6", 2, 1, 0, 16384 },
+	{ "c7", 3, 4, 0, NP_LEVEL_BYTES },
 };
 const size_t np_n_levels = NP_ARRAY_SIZE(np_levels);
 

@@ -30,7 +30,7 @@ struct np_level {
 	uint32_t bytes;		  /* S */
 };
 
-/* The named levels: c0 and c1 of small messages, c2 (mild) to c7 of large. */
+/* The named levels, of messages of 64 bytes to 40 KB; c7 saturates. */
 extern const struct np_level np_levels[];
 extern const size_t np_n_levels;
 

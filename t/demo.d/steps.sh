@@ -33,7 +33,7 @@ stop_cluster() {
 calibrate() {
 	say "how the interference levels press on each other here (40 s)"
 	as root "salloc -Q -N8 -w n[0-7] --exclusive netprof calibrate \
-		--levels=c0,c5 --repeats=1 --seconds=1.5 --probe-seconds=4"
+		--levels=c0,c4 --repeats=1 --seconds=1.5 --probe-seconds=4"
 }
 
 # Two programs that nobody here wrote, each on a leaf switch of its own: alone,
@@ -46,7 +46,7 @@ submit_jobs() {
 	job_script couette "lmp -in couette.in -log none"
 	for app in melt couette; do
 		as alice "sbatch --netprofile=$app $app.sh"
-		for level in c0 c5; do
+		for level in c0 c4; do
 			as alice "sbatch --netprofile=$app" \
 				"--netprofile-compress=$level $app.sh"
 		done

@@ -79,43 +79,52 @@ static void test_refuses(void)
 	}
 }
 
-static double offered(const struct np_level *l)
+/* The share of a link on which 40 KB take 17.5 ms: see np_level.c. */
+static double use(const struct np_level *l)
 {
-	/* where a message takes 17.5 ms: see np_level.c */
 	double transfer_sec = l->partners * l->messages * 17.5e-3 *
 			      l->bytes / NP_LEVEL_BYTES;
 
 	return transfer_sec / (l->pause_sec + transfer_sec);
 }
 
-static void test_table_rises_from_light_to_saturating(void)
-{
-	static const uint32_t small[] = { 64, 1024 };
+static const struct {
+	const char *name, *level;
+	uint32_t bytes;
+	double use;
+} table[] = {
+	{ "64 bytes at a time, no pause", "c0", 64, 1 },
+	{ "1 KB at a time, pauses", "c1", 1024, 0.30 },
+	{ "40 KB, mostly pauses", "c2", 40960, 0.41 },
+	{ "40 KB, most of the link", "c3", 40960, 0.745 },
+	{ "40 KB, nearly all of the link", "c4", 40960, 0.933 },
+	{ "4 KB at a time, no pause", "c5", 4096, 1 },
+	{ "16 KB at a time, no pause", "c6", 16384, 1 },
+	{ "40 KB, saturates", "c7", 40960, 1 },
+};
 
-	T_CHECK(np_n_levels == 8);
-	for (size_t i = 0; i < np_n_levels; i++) {
-		char name[8] = { 'c', (char)('0' + i) };
+static void test_table_has_messages_of_all_sizes_and_rising_use(void)
+{
+	T_CHECK(np_n_levels == NP_ARRAY_SIZE(table));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(table); i++) {
 		struct np_level l;
 
-		T_ROW(name, !strcmp(np_levels[i].name, name));
-		T_ROW(name, np_level_parse(name, &l, NULL) == 0);
-		T_ROW(name, l.bytes == (i < NP_ARRAY_SIZE(small) ? small[i] :
-							   NP_LEVEL_BYTES));
-		T_ROW(name, np_level_check(&l, NULL) == 0);
-		/* c0 is of another kind */
-		T_ROW(name, i < 2 || offered(&np_levels[i]) >
-				     offered(&np_levels[i - 1]));
+		T_ROW(table[i].name,
+		      !strcmp(np_levels[i].name, table[i].level));
+		T_ROW(table[i].name,
+		      np_level_parse(table[i].level, &l, NULL) == 0);
+		T_ROW(table[i].name, np_level_check(&l, NULL) == 0);
+		T_ROW(table[i].name, l.bytes == table[i].bytes);
+		T_ROW(table[i].name, t_close(use(&l), table[i].use, 0.01));
+		T_ROW(table[i].name, (l.pause_sec == 0) == (table[i].use == 1));
 	}
-	T_CHECK(offered(&np_levels[1]) < 0.33);
-	T_CHECK(offered(&np_levels[np_n_levels - 1]) == 1.0);
-	T_CHECK(offered(&np_levels[np_n_levels - 3]) > 0.8); /* dense there */
 }
 
 static const struct t_case cases[] = {
 	{ "names and parts are understood", test_accepts },
 	{ "anything else is refused, with the reason", test_refuses },
-	{ "the table rises from light to saturating",
-	  test_table_rises_from_light_to_saturating },
+	{ "the table has messages of all sizes, and rising use",
+	  test_table_has_messages_of_all_sizes_and_rising_use },
 	{ NULL, NULL },
 };
 T_SUITE(level, cases)

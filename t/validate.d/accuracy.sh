@@ -23,12 +23,14 @@ program() {
 	case ${1%.long} in
 	silicon) echo "pw.x -in in" ;;
 	waveguide) echo "meep in" ;;
+	cavity) echo "gerris2D in" ;;
+	trees) echo "mb-mpi in" ;;
 	water) echo "gmx_mpi mdrun -s in.tpr -ntomp 1 -pin off -noconfout -nsteps $(water_steps "$1")" ;;
 	*) echo "lmp -in in -log none" ;;
 	esac
 }
-PROGRAMS=${PROGRAMS-"melt couette crack alloy silicon waveguide"}
-ASIDE=${ASIDE-"water trimers"}
+PROGRAMS=${PROGRAMS-"melt couette crack silicon waveguide water"}
+ASIDE=${ASIDE-"cavity trees"}
 
 # Each takes some four seconds alone on four nodes, and endlessly long in the
 # directory NAME.long.
@@ -36,14 +38,16 @@ make_inputs() {
 	lammps melt melt/in.melt 70
 	lammps couette flow/in.flow.couette 2900
 	lammps crack crack/in.crack 650
-	lammps alloy eim/in.eim 50
-	lammps trimers atm/in.atm 6
 	silicon silicon 1
 	silicon silicon.long 100000
 	waveguide waveguide 80
 	waveguide waveguide.long 1e9
 	water water
 	water water.long
+	cavity cavity 60
+	cavity cavity.long 1000000000
+	trees trees 2000
+	trees trees.long 1000000000
 }
 
 # NAME INPUT STEPS: an input of LAMMPS's examples, with its own steps.
@@ -129,6 +133,68 @@ water_steps() { # NAME
 	[[ $1 == *.long ]] && echo 1000000000 || echo 100
 }
 
+# Gerris: a lid drives the fluid in a square cavity, a quarter of it on each
+# node; multigrid, so messages of many sizes.
+cavity() { # NAME STEPS
+	inside -- bash -c "mkdir -p ~/$1 && cd ~/$1 && cat >in" <<-END
+		4 4 GfsSimulation GfsBox GfsGEdge {} {
+			Time { iend = $2 }
+			Refine 5
+			SourceViscosity 1e-4
+		}
+		GfsBox { pid = 0
+			top = Boundary { BcDirichlet U 1 }
+			left = Boundary { BcDirichlet V 0 } }
+		GfsBox { pid = 1
+			top = Boundary { BcDirichlet U 1 }
+			right = Boundary { BcDirichlet V 0 } }
+		GfsBox { pid = 2
+			bottom = Boundary { BcDirichlet U 0 }
+			right = Boundary { BcDirichlet V 0 } }
+		GfsBox { pid = 3
+			bottom = Boundary { BcDirichlet U 0 }
+			left = Boundary { BcDirichlet V 0 } }
+		1 2 right
+		2 3 bottom
+		3 4 left
+		4 1 top
+	END
+}
+
+# MrBayes: how twelve species are related, by four coupled Markov chains, of
+# which two may change places in each generation.
+trees() { # NAME GENERATIONS
+	species | inside -- bash -c "mkdir -p ~/$1 && cd ~/$1 && cat >in &&
+		cat >>in <<-END
+			begin mrbayes;
+			set autoclose=yes nowarn=yes;
+			lset nst=6 rates=gamma;
+			mcmc nruns=1 nchains=4 swapfreq=1 checkpoint=no
+			samplefreq=1000000000 printfreq=1000000000
+			diagnfreq=1000000000 ngen=$2;
+			end;
+		END"
+}
+
+# Each is the one before it with a tenth of its bases drawn again.
+species() {
+	awk 'BEGIN {
+		srand(1)
+		print "#NEXUS\nbegin data;\ndimensions ntax=12 nchar=400;"
+		print "format datatype=dna;\nmatrix"
+		for (t = 1; t <= 12; t++) {
+			line = "t" t " "
+			for (i = 0; i < 400; i++) {
+				if (t == 1 || rand() < 0.1)
+					base[i] = substr("ACGT", int(rand() * 4) + 1, 1)
+				line = line base[i]
+			}
+			print line
+		}
+		print ";\nend;"
+	}'
+}
+
 # NAME: until others run beside it, as until then it is setting up.
 start_up_sec() {
 	case $1 in
@@ -212,7 +278,7 @@ measure_levels() {
 	for i in $LEVELS; do
 		for j in $LEVELS; do
 			in_allocation "srun -Q -N4 -n4 -w '$A_NODES' --overlap \
-				--mpi=pmix --netprofile="level.${i//:/-}" \
+				--mpi=pmix --netprofile=level.${i//:/-} \
 				--netprofile-compress=$j netprof-compressionb \
 				--level=$i --duration=$LEVEL_SEC >/dev/null"
 		done

@@ -297,7 +297,7 @@ placement_throughput() {
 QUEUE_PROGRAMS=${QUEUE_PROGRAMS-"melt couette crack wait wait wait"}
 QUEUE_EACH=${QUEUE_EACH:-2} # of each of these, in one round
 QUEUE_ROUNDS=${QUEUE_ROUNDS:-5}
-QUEUE_LEVELS=${QUEUE_LEVELS-"c0 c2 c4"}
+QUEUE_LEVELS=${QUEUE_LEVELS-"c0 c2 c3"}
 QUEUE_WAIT_SEC=10
 
 # Each once.
