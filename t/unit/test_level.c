@@ -94,7 +94,7 @@ static const struct {
 	double use;
 } table[] = {
 	{ "64 bytes at a time, no pause", "c0", 64, 1 },
-	{ "1 KB at a time, pauses", "c1", 1024, 0.30 },
+	{ "1 KB at a time, pauses", "c1", 1024, 0.304 },
 	{ "40 KB, mostly pauses", "c2", 40960, 0.41 },
 	{ "40 KB, most of the link", "c3", 40960, 0.745 },
 	{ "40 KB, nearly all of the link", "c4", 40960, 0.933 },
