@@ -94,8 +94,8 @@ static double distance(const struct task *t, size_t i)
 	if (!(t->p->m->needs & NP_NEED_PRESSURE))
 		return fabs(f->level[i].mean - co->latency.mean);
 	for (size_t r = 0; r < use->n_row; r++)
-		sum += f->log_beside[use->row[r] * f->n_levels + i] -
-		       co->log_pressure[use->row[r]];
+		sum += f->fit_beside[use->row[r] * f->n_levels + i] -
+		       co->fit_pressure[use->row[r]];
 	return fabs(sum);
 }
 

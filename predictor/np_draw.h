@@ -62,7 +62,8 @@ int np_draw_program(const struct np_program *a, const struct np_fabric *f,
 /*
  * Several co-runners as one, replicate by replicate: pressures add as
  * log(1 + CA), latencies as excess over the idle fabric.  What one of them
- * lacks, the sum lacks; the sum has no curve.  Returns as above.
+ * lacks, the sum lacks; the sum has no curve, but for the fits, where it is
+ * the mean of theirs.  Returns as above.
  */
 int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
 		const struct np_draw_fabric *f, struct np_draw_program *d,

@@ -6,6 +6,7 @@
 
 #include "np_model_impl.h"
 #include "np_noise.h"
+#include "np_pace.h"
 
 /* One fabric being drawn. */
 struct task {
@@ -70,7 +71,19 @@ static void draw_beside(struct task *t, struct np_view_fabric *v, bool redraw)
 			to[i] += np_noise_of_mean(m, t->pooled) *
 				 np_rng_normal(t->rng);
 	}
-	v->log_beside = to;
+	v->log_beside = v->fit_beside = to;
+}
+
+static void pace_beside(struct task *t, struct np_view_fabric *v)
+{
+	size_t n = t->n;
+	double *to = take(t, n * n);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			to[i * n + j] = np_pace_of(v->log_beside[i * n + j],
+						   v->log_beside[j * n + i]);
+	v->fit_beside = to;
 }
 
 static void gram_cross(struct task *t, struct np_view_fabric *v)
@@ -81,7 +94,7 @@ static void gram_cross(struct task *t, struct np_view_fabric *v)
 	for (size_t i = 0; i < (n + 1) * (n + 1); i++)
 		g[i] = NP_CROSS_SUM * NP_CROSS_SUM;
 	for (size_t r = 0; r < n; r++) {
-		const double *row = v->log_beside + r * n;
+		const double *row = v->fit_beside + r * n;
 
 		for (size_t i = 0; i < n; i++)
 			for (size_t j = 0; j < n; j++)
@@ -102,8 +115,8 @@ static void gram_victim(struct task *t, struct np_view_fabric *v)
 			double sum = 0;
 
 			for (size_t j = 0; j < n; j++)
-				sum += v->log_beside[i * n + j] *
-				       v->log_beside[k * n + j];
+				sum += v->fit_beside[i * n + j] *
+				       v->fit_beside[k * n + j];
 			g[i * n + k] = g[k * n + i] = sum;
 		}
 	v->gram_victim = g;
@@ -158,6 +171,8 @@ static void draw_one(struct task *t, size_t r)
 		gram_mixture(t, v);
 	if (t->f->beside) {
 		draw_beside(t, v, r > 0);
+		if (t->opt->needs & NP_NEED_OWN_PRESSURE)
+			pace_beside(t, v);
 		gram_cross(t, v);
 		gram_victim(t, v);
 	}
@@ -171,7 +186,7 @@ static int room(struct task *t)
 	if (t->bins)
 		per += n1 * n1;
 	if (t->f->beside)
-		per += 2 * n * n + n1 * n1;
+		per += 3 * n * n + n1 * n1;
 	d->n = 1 + t->opt->replicates;
 	d->view = calloc(d->n, sizeof(*d->view));
 	d->level = calloc(d->n * n + 1, sizeof(*d->level));

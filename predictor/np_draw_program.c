@@ -7,12 +7,14 @@
 
 #include "np_model_impl.h"
 #include "np_noise.h"
+#include "np_pace.h"
 
 /* Room for the numbers of one view, in the order they are taken. */
 static size_t per_view(size_t n_levels, size_t bins, unsigned needs)
 {
 	return 3 * n_levels + bins +
-	       (needs & NP_NEED_WINDOWS ? NP_WINDOWS_MAX : 0);
+	       (needs & NP_NEED_WINDOWS ? NP_WINDOWS_MAX : 0) +
+	       (needs & NP_NEED_OWN_PRESSURE ? 2 * n_levels : 0);
 }
 
 static int room(struct np_draw_program *d, size_t views, size_t n_levels,
@@ -85,6 +87,17 @@ static void draw_windows(const double *mean, size_t n, struct np_rng *r,
 	v->window = to;
 }
 
+/* Both halves of what the program and each level do to each other. */
+static void pace(struct np_view_program *v, size_t n, double *to)
+{
+	for (size_t i = 0; i < n; i++) {
+		to[i] = np_pace_of(v->log_curve[i], v->log_pressure[i]);
+		to[n + i] = np_pace_of(v->log_pressure[i], v->log_curve[i]);
+	}
+	v->fit_curve = to;
+	v->fit_pressure = to + n;
+}
+
 /* One application being drawn. */
 struct task {
 	const struct np_program *a;
@@ -92,7 +105,7 @@ struct task {
 	double pooled_curve, pooled_pressure;
 	double *mean, *work; /* windows */
 	size_t n_windows;
-	bool windows;
+	bool windows, paced;
 };
 
 static void draw_one(const struct task *t, struct np_rng *r, double *to,
@@ -110,9 +123,12 @@ static void draw_one(const struct task *t, struct np_rng *r, double *to,
 	if (t->windows)
 		draw_windows(t->mean, t->n_windows, r, t->work, cdf + t->bins,
 			     v);
-	v->log_curve = curve;
+	v->log_curve = v->fit_curve = curve;
 	v->speed = speed;
-	v->log_pressure = pressure;
+	v->log_pressure = v->fit_pressure = pressure;
+	if (t->paced)
+		pace(v, t->n, cdf + t->bins +
+			      (t->windows ? NP_WINDOWS_MAX : 0));
 }
 
 static void draw_all(struct task *t, struct np_rng *r, unsigned needs,
@@ -153,6 +169,7 @@ int np_draw_program(const struct np_program *a, const struct np_fabric *f,
 	if (opt->needs & NP_NEED_HIST && f->bins)
 		t.bins = f->bins->n;
 	t.windows = opt->needs & NP_NEED_WINDOWS && a->n_windows;
+	t.paced = opt->needs & NP_NEED_OWN_PRESSURE;
 	t.mean = malloc((2 * a->n_windows + 1) * sizeof(double));
 	t.work = t.mean ? t.mean + a->n_windows : NULL;
 	if (r && t.mean)
@@ -222,16 +239,35 @@ static void copy_one(struct np_view_program *v,
 				   co->n_windows * sizeof(*to));
 }
 
+/*
+ * For the fits, all co-runners press together, and slow down as one of them
+ * does on average.
+ */
+static void add_fit(const struct np_draw_program *const *co, size_t n_co,
+		    size_t view, size_t n, double *to)
+{
+	memset(to, 0, 2 * n * sizeof(*to));
+	for (size_t c = 0; c < n_co; c++) {
+		const struct np_view_program *one = &co[c]->view[view];
+
+		for (size_t i = 0; i < n; i++) {
+			to[i] += one->fit_curve[i] / (double)n_co;
+			to[n + i] += one->fit_pressure[i];
+		}
+	}
+}
+
 int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
 		const struct np_draw_fabric *f, struct np_draw_program *d,
 		struct np_err *err)
 {
 	size_t n = f->view[0].n_levels, views = co[0]->n;
 	size_t bins = f->view[0].bins ? f->view[0].bins->n : 0;
-	size_t step = per_view(n, bins, NP_NEED_WINDOWS);
+	const unsigned needs = NP_NEED_WINDOWS | NP_NEED_OWN_PRESSURE;
+	size_t step = per_view(n, bins, needs);
 	unsigned has = ~0u;
 
-	if (room(d, views, n, bins, NP_NEED_WINDOWS))
+	if (room(d, views, n, bins, needs))
 		return np_errf(err, -ENOMEM, "no memory for %zu co-runners",
 			       n_co);
 	for (size_t i = 0; i < n; i++)
@@ -245,11 +281,15 @@ int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
 	d->has = has & ~(unsigned)NP_NEED_CURVE;
 	for (size_t r = 0; r < views; r++) {
 		double *to = d->store + r * step;
+		double *fit = to + step - 2 * n;
 
 		copy_one(&d->view[r], &co[0]->view[r], n, bins, to);
 		for (size_t c = 1; c < n_co; c++)
 			add_one(&d->view[r], &co[c]->view[r], &f->view[r],
 				bins, to);
+		add_fit(co, n_co, r, n, fit);
+		d->view[r].fit_curve = fit;
+		d->view[r].fit_pressure = fit + n;
 	}
 	return 0;
 }

@@ -34,6 +34,8 @@ enum np_need {
 	NP_NEED_BESIDE = 1 << 6,   /* the levels' slowdown beside each other */
 	NP_NEED_OWN_LATENCY = 1 << 7, /* latency beside the victim, too */
 	NP_NEED_CO_CURVE = 1 << 8,    /* the co-runner's curve, too */
+	NP_NEED_OWN_PRESSURE = 1 << 9, /* the victim's pressure, too: the fits
+					  are made on the scale of np_pace.h */
 };
 
 /* What should be known about an answer. */
@@ -67,6 +69,7 @@ struct np_view_fabric {
 	double idle_min;
 	const struct np_view_latency *level;
 	const double *log_beside; /* log(1 + CC[i][j]), 0 if unknown */
+	const double *fit_beside; /* the same, on the scale of the fits */
 	/* Normal equations of the fits, (n_levels + 1) square, idle first. */
 	const double *gram_cross, *gram_mixture;
 	const double *gram_victim; /* of the victim's side, n_levels square */
@@ -78,6 +81,7 @@ struct np_view_program {
 	const double *log_curve;    /* log(1 + slowdown), per level */
 	const double *speed;	    /* 1 / (1 + slowdown), per level */
 	const double *log_pressure; /* log(1 + slowdown of the level) */
+	const double *fit_curve, *fit_pressure; /* on the scale of the fits */
 	const double *window;	    /* mean latencies over time, rising */
 	size_t n_windows;
 };
@@ -128,6 +132,7 @@ struct np_model {
 	/* Doubles in x and in y: per_level * n_levels + fixed. */
 	size_t per_level, fixed;
 	int variant; /* the model's own business */
+	bool alike;  /* x and y of a program are the same numbers */
 };
 
 static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)

@@ -34,8 +34,8 @@ static void right_side(const struct np_view *v, double sum, double *h)
 		h[j] = sum;
 	for (size_t r = 0; r < v->n_row; r++) {
 		size_t i = v->row[r];
-		const double *beside = v->fabric->log_beside + i * n;
-		double p = v->co->log_pressure[i];
+		const double *beside = v->fabric->fit_beside + i * n;
+		double p = v->co->fit_pressure[i];
 
 		for (size_t j = 0; j < n; j++)
 			h[j + 1] += beside[j] * p;
@@ -47,7 +47,7 @@ static void add_row(const struct np_view *v, size_t i, double sign,
 		    double *gram)
 {
 	size_t n = v->fabric->n_levels;
-	const double *beside = v->fabric->log_beside + i * n;
+	const double *beside = v->fabric->fit_beside + i * n;
 
 	for (size_t j = 0; j < n; j++) {
 		double a = sign * beside[j];
@@ -91,12 +91,12 @@ static bool beyond(const struct np_view *v)
 	double own = 0, top = 0;
 
 	for (size_t r = 0; r < v->n_row; r++)
-		own += v->co->log_pressure[v->row[r]];
+		own += v->co->fit_pressure[v->row[r]];
 	for (size_t c = 0; c < v->n_col; c++) {
 		double sum = 0;
 
 		for (size_t r = 0; r < v->n_row; r++)
-			sum += v->fabric->log_beside[v->row[r] * n +
+			sum += v->fabric->fit_beside[v->row[r] * n +
 						     v->col[c]];
 		if (sum > top)
 			top = sum;

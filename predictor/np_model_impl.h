@@ -54,6 +54,12 @@ np_join_f np_victim_join;
 np_describe_f np_twosided_describe, np_twosided_respond;
 np_join_f np_twosided_join;
 
+/* np_model_mutual.c */
+#define NP_MUTUAL_PER_LEVEL 4
+#define NP_MUTUAL_FIXED 1
+np_describe_f np_mutual_describe, np_mutual_respond;
+np_join_f np_mutual_join;
+
 /* np_model_ensemble.c: v->ensemble holds two sets of member weights */
 #define NP_ENSEMBLE_MEMBERS 4
 #define NP_ENSEMBLE_PER_LEVEL 4

@@ -27,7 +27,7 @@ int np_victim_describe(const struct np_model *m, struct np_view *v, double *x,
 	(void)m, (void)warm;
 	memset(x, 0, v->fabric->n_levels * sizeof(*x));
 	for (size_t r = 0; r < v->n_row; r++)
-		x[v->row[r]] = v->co->log_pressure[v->row[r]];
+		x[v->row[r]] = v->co->fit_pressure[v->row[r]];
 	return 0;
 }
 
@@ -35,7 +35,7 @@ int np_victim_describe(const struct np_model *m, struct np_view *v, double *x,
 static void add_column(const struct np_view *v, size_t j, double sign,
 		       double *gram)
 {
-	const double *column = v->fabric->log_beside + j;
+	const double *column = v->fabric->fit_beside + j;
 	size_t n = v->fabric->n_levels, k = v->n_row;
 
 	for (size_t r = 0; r < k; r++) {
@@ -70,12 +70,12 @@ static void right_side(const struct np_view *v, double *h)
 	size_t n = v->fabric->n_levels;
 
 	for (size_t r = 0; r < v->n_row; r++) {
-		const double *a = v->fabric->log_beside + v->row[r] * n;
+		const double *a = v->fabric->fit_beside + v->row[r] * n;
 
 		h[r] = 0;
 		for (size_t c = 0; c < v->n_col; c++)
 			h[r] += a[v->col[c]] *
-				v->victim->log_curve[v->col[c]];
+				v->victim->fit_curve[v->col[c]];
 	}
 }
 
@@ -134,8 +134,8 @@ int np_twosided_describe(const struct np_model *m, struct np_view *v,
 	for (size_t r = 0; !rc && r < v->n_row; r++) {
 		size_t i = v->row[r];
 
-		left[i] = v->co->log_pressure[i] -
-			  dot(x + 1, v->fabric->log_beside + i * n, n);
+		left[i] = v->co->fit_pressure[i] -
+			  dot(x + 1, v->fabric->fit_beside + i * n, n);
 	}
 	return rc;
 }

@@ -88,9 +88,10 @@ void np_view_init(const struct np_predictor *p, const struct np_use *use,
 int np_side_co(struct np_predictor *p, const struct np_draw_program *cb,
 	       size_t n_co, const struct np_use *use, struct np_side *s,
 	       struct np_err *err);
+/* x: the same program's half as a co-runner, which may save the work. */
 int np_side_victim(struct np_predictor *p, const struct np_draw_program *va,
-		   const struct np_use *use, struct np_side *s,
-		   struct np_err *err);
+		   const struct np_side *x, const struct np_use *use,
+		   struct np_side *s, struct np_err *err);
 void np_side_free(struct np_side *s);
 
 /* np_leave.c: what leaving levels out says about either side. */

@@ -129,6 +129,9 @@ static int check_victim(const struct np_program *a,
 		return lack(a->name, "no slowdown beside any level", err);
 	if (needs & NP_NEED_OWN_LATENCY && !(va->has & NP_NEED_LATENCY))
 		return lack(a->name, "no probe latencies", err);
+	if (needs & NP_NEED_OWN_PRESSURE && !(va->has & NP_NEED_PRESSURE))
+		return lack(a->name, "how much it slows the levels was not "
+			    "measured", err);
 	return 0;
 }
 
@@ -139,6 +142,16 @@ static bool level_serves(const struct np_predictor *p, size_t i,
 	       (!(needs & NP_NEED_HIST) || p->fabric.has_hist[i]);
 }
 
+/* Are both halves known, of either program as far as they are needed? */
+static bool both_halves(const struct np_draw_program *va,
+			const struct np_draw_program *cb, unsigned needs,
+			size_t i)
+{
+	return va->has_curve[i] && va->has_pressure[i] &&
+	       cb->has_pressure[i] &&
+	       (!(needs & NP_NEED_CO_CURVE) || cb->has_curve[i]);
+}
+
 static void fill(const struct np_predictor *p, const struct np_draw_program *va,
 		 const struct np_draw_program *cb, unsigned needs,
 		 struct np_use *use)
@@ -147,7 +160,9 @@ static void fill(const struct np_predictor *p, const struct np_draw_program *va,
 
 	use->n_col = use->n_row = use->n_co_col = 0;
 	for (size_t i = 0; i < p->n; i++) {
-		if (!level_serves(p, i, needs))
+		if (!level_serves(p, i, needs) ||
+		    (needs & NP_NEED_OWN_PRESSURE &&
+		     !both_halves(va, cb, needs, i)))
 			continue;
 		if (needs & NP_NEED_CURVE && va->has_curve[i])
 			use->col[use->n_col++] = i;

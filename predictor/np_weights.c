@@ -72,7 +72,7 @@ void np_weights_curve(const struct np_view *v, enum np_average how, double *y)
 		else if (how == NP_AVERAGE_ARITHMETIC)
 			y[j] = 1 / v->victim->speed[j] - 1;
 		else
-			y[j] = v->victim->log_curve[j];
+			y[j] = v->victim->fit_curve[j];
 	}
 }
 

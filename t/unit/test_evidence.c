@@ -71,6 +71,9 @@ static const struct {
 	  7.6 },
 	{ "real pairs, victim", REAL, "victim", PAIRS, 49, 12.8 },
 	{ "real pairs, twosided", REAL, "twosided", PAIRS, 49, 11.4 },
+	{ "real pairs, mutual", REAL, "mutual", PAIRS, 49, 8.8 },
+	{ "real pairs without is.W, mutual", REAL, "mutual", WITHOUT_IS, 36,
+	  6.8 },
 	{ "real pairs, ensemble", REAL, "ensemble", PAIRS, 49, 11.0 },
 	{ "real pairs, open", REAL, "open", PAIRS, 49, 11.1 },
 };

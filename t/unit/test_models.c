@@ -29,6 +29,7 @@ static const struct {
 	{ "cross-log likewise",			"cross-log",	    1e-9 },
 	{ "victim is one level",		"victim",	    1e-9 },
 	{ "twosided has nothing to mend",	"twosided",	    1e-6 },
+	{ "mutual knows both halves",		"mutual",	    1e-6 },
 };
 
 static void test_a_program_like_a_level(void)
@@ -220,6 +221,26 @@ static void test_mutual_slows_the_interferer(void)
 	T_CHECK(!(p.flags & NP_PRED_NO_CONVERGENCE));
 }
 
+/* Programs like levels 2 and 3, but all that 2 suffers slows its traffic. */
+static void test_mutual_reads_both_halves(void)
+{
+	struct np_prediction before, after;
+
+	some_fabric(&s);
+	T_CHECK(!some_predict(&s, "mutual", 3, 2, 0, &before, NULL));
+	for (size_t i = 0; i < SF_LEVELS; i++)
+		s.curve[2][i].mean *= 4;
+	T_CHECK(!some_predict(&s, "mutual", 3, 2, 0, &after, NULL));
+	/* What was measured beside levels now is that of a slowed program. */
+	T_CHECK(fabs(after.slowdown - before.slowdown) >
+		0.01 * before.slowdown);
+	T_CHECK(!some_predict(&s, "twosided", 3, 2, 0, &before, NULL));
+	for (size_t i = 0; i < SF_LEVELS; i++)
+		s.curve[2][i].mean /= 4;
+	T_CHECK(!some_predict(&s, "twosided", 3, 2, 0, &after, NULL) &&
+		after.slowdown == before.slowdown);
+}
+
 /* --- names --- */
 
 static void test_names(void)
@@ -254,6 +275,8 @@ static const struct t_case cases[] = {
 	  test_jaccard_is_not_fooled_by_width },
 	{ "the fixed point slows the interferer too",
 	  test_mutual_slows_the_interferer },
+	{ "mutual reads what the co-runner suffers, twosided does not",
+	  test_mutual_reads_both_halves },
 	{ "models are found by name", test_names },
 	{ NULL, NULL },
 };

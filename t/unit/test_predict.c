@@ -57,6 +57,7 @@ static void victim_unmeasured(void)
 }
 static void victim_impossible(void) { s.curve[2][1].mean = -1; }
 static void victim_nan(void) { s.curve[2][1].mean = NAN; }
+static void victim_no_pressure(void) { s.a[2].pressure = NULL; }
 static void victim_bad_sd(void) { s.curve[2][1].sd = -0.1; }
 static void no_beside(void) { s.f.beside = NULL; }
 static void beside_impossible(void) { s.beside[5].mean = -1.5; }
@@ -122,6 +123,10 @@ static const struct {
 	{ "its pressure on one level only", "cross", co_one_pressure,
 	  -ENODATA, "1 with the pressure" },
 	{ "the co-runner has no curve", "queue-mutual", co_no_curve, -ENODATA,
+	  "p3: no slowdown beside any level" },
+	{ "what the victim does to levels is unknown", "mutual",
+	  victim_no_pressure, -ENODATA, "p2: how much it slows the levels" },
+	{ "no curve of the co-runner, mutual", "mutual", co_no_curve, -ENODATA,
 	  "p3: no slowdown beside any level" },
 	{ "the victim has no curve", "cross", victim_no_curve, -ENODATA,
 	  "p2: no slowdown beside any level" },

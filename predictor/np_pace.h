@@ -1,0 +1,23 @@
+/*
+ * The scale on which model mutual compares slowdowns.
+ *
+ * Two programs beside each other slow each other's traffic, too: what slows
+ * the one half presses less on the other.  Of a pair that take d and e longer,
+ *	p = d sqrt(1 + e),  q = e sqrt(1 + d)
+ * is what each would suffer if the other kept its pace, were its traffic to
+ * fall with the square root of its speed.  (p, q) and (d, e) determine each
+ * other.  On the scale,
+ *	z = 2 (sqrt(1 + p) - 1)
+ * which is p where it is small and grows as its root.  Own derivation; both
+ * exponents were chosen with measured pairs (doc/methods.md).
+ */
+#ifndef NP_PACE_H
+#define NP_PACE_H
+
+/* z of a program from its and the other's log(1 + slowdown); finite. */
+double np_pace_of(double log_slow, double log_other);
+
+/* log(1 + slowdown) of a program from its and the other's z; finite. */
+double np_pace_solve(double z, double z_other);
+
+#endif

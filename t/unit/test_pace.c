@@ -1,0 +1,75 @@
+/* Slowdowns of a pair from what each would suffer at the other's full pace. */
+#include "t.h"
+#include "np_pace.h"
+
+#include <math.h>
+
+static const struct {
+	const char *name;
+	double d, e; /* slowdowns of a pair */
+	double p;    /* of the first, if the other kept its pace */
+} pairs[] = {
+	{ "neither suffers", 0, 0, 0 },
+	{ "only one suffers", 3, 0, 3 },
+	{ "only the other suffers", 0, 3, 0 },
+	{ "both alike", 3, 3, 6 },
+	{ "a light one beside a heavy one", 8, 0.21, 8.8 },
+	{ "a heavy one beside a light one", 0.21, 8, 0.63 },
+	{ "both stand still", 999, 999, 999 * sqrt(1000) },
+	{ "a little faster beside another", -0.02, 0.5, -0.02 },
+};
+
+static void test_there_and_back(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(pairs); i++) {
+		double d = log1p(pairs[i].d), e = log1p(pairs[i].e);
+		double z = np_pace_of(d, e), z_other = np_pace_of(e, d);
+
+		T_ROW(pairs[i].name,
+		      fabs(z - 2 * (sqrt(1 + pairs[i].p) - 1)) < 1e-9);
+		T_ROW(pairs[i].name,
+		      fabs(np_pace_solve(z, z_other) - d) < 1e-7);
+		T_ROW(pairs[i].name,
+		      fabs(np_pace_solve(z_other, z) - e) < 1e-7);
+	}
+}
+
+/* What the other suffers more relieves, and never more than it pressed. */
+static void test_a_slowed_neighbour_presses_less(void)
+{
+	double last = INFINITY;
+
+	for (double z_other = 0; z_other < 60; z_other += 0.5) {
+		double d = np_pace_solve(3, z_other);
+
+		T_CHECK(d < last && d > 0);
+		last = d;
+	}
+}
+
+static const struct {
+	const char *name;
+	double z, z_other;
+} odd[] = {
+	{ "less than nothing", -5, 1 },
+	{ "the other less than nothing", 1, -5 },
+	{ "both", -5, -5 },
+	{ "huge", 1e6, 1e6 },
+	{ "huge beside none", 1e6, 0 },
+};
+
+static void test_any_number_has_an_answer(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(odd); i++)
+		T_ROW(odd[i].name,
+		      isfinite(np_pace_solve(odd[i].z, odd[i].z_other)));
+}
+
+static const struct t_case cases[] = {
+	{ "a pair's slowdowns are found again", test_there_and_back },
+	{ "the more the other is slowed, the less it slows",
+	  test_a_slowed_neighbour_presses_less },
+	{ "any number has an answer", test_any_number_has_an_answer },
+	{ NULL, NULL },
+};
+T_SUITE(pace, cases)
