@@ -132,7 +132,8 @@ struct np_model {
 	/* Doubles in x and in y: per_level * n_levels + fixed. */
 	size_t per_level, fixed;
 	int variant; /* the model's own business */
-	bool alike;  /* x and y of a program are the same numbers */
+	bool alike;  /* x and y of a program are the same numbers, where rows
+			and columns are the same levels */
 };
 
 static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)
@@ -143,7 +144,7 @@ static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)
 extern const struct np_model np_models[];
 extern const size_t np_n_models;
 
-#define NP_MODEL_DEFAULT "twosided"
+#define NP_MODEL_DEFAULT "mutual"
 
 /* The model of that name; NULL with err listing the names if there is none. */
 const struct np_model *np_model_find(const char *name, struct np_err *err);

@@ -11,51 +11,64 @@
 
 #include "np_pace.h"
 
-/* Levels of which both halves may be looked at. */
-static size_t both_halves(const struct np_view *v, size_t *list)
-{
-	size_t n = 0, r = 0;
+/* Levels of which the co-runner's half, and the victim's, is known. */
+struct place {
+	const size_t *row, *col;
+	size_t n_row, n_col;
+};
 
-	for (size_t c = 0; c < v->n_col; c++) {
-		while (r < v->n_row && v->row[r] < v->col[c])
-			r++;
-		if (r < v->n_row && v->row[r] == v->col[c])
-			list[n++] = v->col[c];
-	}
-	return n;
+static struct place forth(const struct np_view *v)
+{
+	return (struct place){ v->row, v->col, v->n_row, v->n_col };
 }
 
-static int both_sides(const struct np_model *m, struct np_view *v,
-		      const struct np_view_program *a, double *z, bool warm)
+/* The same levels, asked the other way round. */
+static struct place back(const struct np_view *v)
 {
-	size_t n = v->fabric->n_levels, list[v->n_col + 1];
+	return (struct place){ v->col, v->row, v->n_col, v->n_row };
+}
+
+static struct np_view put(const struct np_view *v,
+			  const struct np_view_program *a, struct place at)
+{
 	struct np_view one = *v;
-	int rc;
 
 	one.co = one.victim = a;
-	one.col = one.row = list;
-	one.n_col = one.n_row = both_halves(v, list);
-	rc = np_twosided_describe(m, &one, z, warm);
-	if (!rc)
-		rc = np_twosided_respond(m, &one, z + 2 * n + 1, warm);
-	v->flags = one.flags;
-	return rc;
+	one.row = at.row;
+	one.n_row = at.n_row;
+	one.col = at.col;
+	one.n_col = at.n_col;
+	return one;
+}
+
+static int both_sides(const struct np_model *m, struct np_view *as_co,
+		      struct np_view *as_victim, double *z, bool warm)
+{
+	size_t n = as_co->fabric->n_levels;
+	int rc = np_twosided_describe(m, as_co, z, warm);
+
+	return rc ? rc : np_twosided_respond(m, as_victim, z + 2 * n + 1, warm);
 }
 
 int np_mutual_describe(const struct np_model *m, struct np_view *v, double *x,
 		       bool warm)
 {
-	return both_sides(m, v, v->co, x, warm);
+	struct np_view as_co = put(v, v->co, forth(v));
+	struct np_view as_victim = put(v, v->co, back(v));
+	int rc = both_sides(m, &as_co, &as_victim, x, warm);
+
+	v->flags = as_co.flags;
+	return rc;
 }
 
+/* How hard the victim presses is another question, and its flags, too. */
 int np_mutual_respond(const struct np_model *m, struct np_view *v, double *y,
 		      bool warm)
 {
-	unsigned flags = v->flags;
-	int rc = both_sides(m, v, v->victim, y, warm);
+	struct np_view as_co = put(v, v->victim, back(v));
+	struct np_view as_victim = put(v, v->victim, forth(v));
 
-	v->flags = flags; /* how hard it presses itself is another question */
-	return rc;
+	return both_sides(m, &as_co, &as_victim, y, warm);
 }
 
 int np_mutual_join(const struct np_model *m, struct np_view *v,

@@ -80,6 +80,7 @@ int np_use_choose(const struct np_predictor *p, const struct np_program *victim,
 /* Rows and columns of the levels that were all run beside each other. */
 void np_use_levels(const struct np_predictor *p, struct np_use *use);
 bool np_use_equal(const struct np_use *a, const struct np_use *b);
+bool np_use_square(const struct np_use *use); /* rows as columns */
 void np_use_drop(size_t *list, size_t *n, size_t level);
 
 /* np_side.c: the views' common part, and one program's half. */

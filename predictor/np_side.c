@@ -73,7 +73,8 @@ int np_side_victim(struct np_predictor *p, const struct np_draw_program *va,
 		   const struct np_side *x, const struct np_use *use,
 		   struct np_side *s, struct np_err *err)
 {
-	bool same = p->m->alike && x->ready && np_use_equal(&x->use, use);
+	bool same = p->m->alike && x->ready && np_use_equal(&x->use, use) &&
+		    np_use_square(use);
 	int rc = make_ready(p, use, s, err);
 	struct np_view v;
 

@@ -8,7 +8,14 @@ struct table {
 	const bool *known; /* n x n */
 	size_t n;
 	struct np_use *use;
+	bool mutual; /* it is asked both ways */
 };
+
+static bool hole(const struct table *t, size_t i, size_t j)
+{
+	return !t->known[i * t->n + j] ||
+	       (t->mutual && !t->known[j * t->n + i]);
+}
 
 void np_use_drop(size_t *list, size_t *n, size_t level)
 {
@@ -26,6 +33,11 @@ static bool list_equal(const size_t *a, size_t n_a, const size_t *b,
 	return n_a == n_b && !memcmp(a, b, n_a * sizeof(*a));
 }
 
+bool np_use_square(const struct np_use *use)
+{
+	return list_equal(use->col, use->n_col, use->row, use->n_row);
+}
+
 bool np_use_equal(const struct np_use *a, const struct np_use *b)
 {
 	return list_equal(a->col, a->n_col, b->col, b->n_col) &&
@@ -38,7 +50,7 @@ static size_t holes_in_row(const struct table *t, size_t i)
 	size_t holes = 0;
 
 	for (size_t c = 0; c < t->use->n_col; c++)
-		holes += !t->known[i * t->n + t->use->col[c]];
+		holes += hole(t, i, t->use->col[c]);
 	return holes;
 }
 
@@ -47,7 +59,7 @@ static size_t holes_in_col(const struct table *t, size_t j)
 	size_t holes = 0;
 
 	for (size_t r = 0; r < t->use->n_row; r++)
-		holes += !t->known[t->use->row[r] * t->n + j];
+		holes += hole(t, t->use->row[r], j);
 	return holes;
 }
 
@@ -142,31 +154,36 @@ static bool level_serves(const struct np_predictor *p, size_t i,
 	       (!(needs & NP_NEED_HIST) || p->fabric.has_hist[i]);
 }
 
-/* Are both halves known, of either program as far as they are needed? */
-static bool both_halves(const struct np_draw_program *va,
-			const struct np_draw_program *cb, unsigned needs,
-			size_t i)
+/* Is the victim known beside level i, as far as it has to be? */
+static bool serves_victim(const struct np_draw_program *va, size_t i,
+			  unsigned needs)
 {
-	return va->has_curve[i] && va->has_pressure[i] &&
-	       cb->has_pressure[i] &&
-	       (!(needs & NP_NEED_CO_CURVE) || cb->has_curve[i]);
+	return va->has_curve[i] &&
+	       (!(needs & NP_NEED_OWN_PRESSURE) || va->has_pressure[i]);
+}
+
+static bool serves_co(const struct np_draw_program *cb, size_t i,
+		      unsigned needs)
+{
+	return cb->has_pressure[i] &&
+	       (!(needs & NP_NEED_OWN_PRESSURE) ||
+		!(needs & NP_NEED_CO_CURVE) || cb->has_curve[i]);
 }
 
 static void fill(const struct np_predictor *p, const struct np_draw_program *va,
 		 const struct np_draw_program *cb, unsigned needs,
 		 struct np_use *use)
 {
-	struct table t = { p->fabric.has_beside, p->n, use };
+	struct table t = { p->fabric.has_beside, p->n, use,
+			   needs & NP_NEED_OWN_PRESSURE };
 
 	use->n_col = use->n_row = use->n_co_col = 0;
 	for (size_t i = 0; i < p->n; i++) {
-		if (!level_serves(p, i, needs) ||
-		    (needs & NP_NEED_OWN_PRESSURE &&
-		     !both_halves(va, cb, needs, i)))
+		if (!level_serves(p, i, needs))
 			continue;
-		if (needs & NP_NEED_CURVE && va->has_curve[i])
+		if (needs & NP_NEED_CURVE && serves_victim(va, i, needs))
 			use->col[use->n_col++] = i;
-		if (needs & NP_NEED_PRESSURE && cb->has_pressure[i])
+		if (needs & NP_NEED_PRESSURE && serves_co(cb, i, needs))
 			use->row[use->n_row++] = i;
 		if (needs & NP_NEED_CO_CURVE && cb->has_curve[i])
 			use->co_col[use->n_co_col++] = i;
@@ -177,7 +194,8 @@ static void fill(const struct np_predictor *p, const struct np_draw_program *va,
 
 void np_use_levels(const struct np_predictor *p, struct np_use *use)
 {
-	struct table t = { p->fabric.has_beside, p->n, use };
+	struct table t = { p->fabric.has_beside, p->n, use,
+			   p->m->needs & NP_NEED_OWN_PRESSURE };
 
 	use->n_co_col = 0;
 	use->n_col = use->n_row = p->n;
