@@ -9,11 +9,16 @@
 
 # Beside c7 programs of small messages take twenty times as long.
 LEVELS=${LEVELS-"c0 c1 c2 c3 c4 c5 c6"}
+# Runs beside a level start when probes and level are up, others together with
+# the probes, which takes some tenths of a second more.  So what a level adds is
+# counted from runs beside this one.
+NO_LEVEL=P1:M1:B1s:S8
 ALONE_RUNS=${ALONE_RUNS:-3}
 LEVEL_RUNS=${LEVEL_RUNS:-1}
 PAIR_RUNS=${PAIR_RUNS:-2}
 LEVEL_SEC=${LEVEL_SEC:-5} # of which the first and the last half do not count
 PRESSURE_SEC=${PRESSURE_SEC:-6} # of each level beside each program
+PRESSURE_RUNS=${PRESSURE_RUNS:-3} # the first before the pairs, the others after
 LMP=/usr/share/lammps/examples
 QE=/usr/share/doc/quantum-espresso/examples
 
@@ -24,13 +29,12 @@ program() {
 	silicon) echo "pw.x -in in" ;;
 	waveguide) echo "meep in" ;;
 	cavity) echo "gerris2D in" ;;
-	trees) echo "mb-mpi in" ;;
 	water) echo "gmx_mpi mdrun -s in.tpr -ntomp 1 -pin off -noconfout -nsteps $(water_steps "$1")" ;;
 	*) echo "lmp -in in -log none" ;;
 	esac
 }
 PROGRAMS=${PROGRAMS-"melt couette crack silicon waveguide water"}
-ASIDE=${ASIDE-"cavity trees"}
+ASIDE=${ASIDE-"cavity solid"}
 
 # Each takes some four seconds alone on four nodes, and endlessly long in the
 # directory NAME.long.
@@ -38,6 +42,7 @@ make_inputs() {
 	lammps melt melt/in.melt 70
 	lammps couette flow/in.flow.couette 2900
 	lammps crack crack/in.crack 650
+	lammps solid peri/in.peri.pmb 50
 	silicon silicon 1
 	silicon silicon.long 100000
 	waveguide waveguide 80
@@ -46,8 +51,6 @@ make_inputs() {
 	water water.long
 	cavity cavity 60
 	cavity cavity.long 1000000000
-	trees trees 2000
-	trees trees.long 1000000000
 }
 
 # NAME INPUT STEPS: an input of LAMMPS's examples, with its own steps.
@@ -161,40 +164,6 @@ cavity() { # NAME STEPS
 	END
 }
 
-# MrBayes: how twelve species are related, by four coupled Markov chains, of
-# which two may change places in each generation.
-trees() { # NAME GENERATIONS
-	species | inside -- bash -c "mkdir -p ~/$1 && cd ~/$1 && cat >in &&
-		cat >>in <<-END
-			begin mrbayes;
-			set autoclose=yes nowarn=yes;
-			lset nst=6 rates=gamma;
-			mcmc nruns=1 nchains=4 swapfreq=1 checkpoint=no
-			samplefreq=1000000000 printfreq=1000000000
-			diagnfreq=1000000000 ngen=$2;
-			end;
-		END"
-}
-
-# Each is the one before it with a tenth of its bases drawn again.
-species() {
-	awk 'BEGIN {
-		srand(1)
-		print "#NEXUS\nbegin data;\ndimensions ntax=12 nchar=400;"
-		print "format datatype=dna;\nmatrix"
-		for (t = 1; t <= 12; t++) {
-			line = "t" t " "
-			for (i = 0; i < 400; i++) {
-				if (t == 1 || rand() < 0.1)
-					base[i] = substr("ACGT", int(rand() * 4) + 1, 1)
-				line = line base[i]
-			}
-			print line
-		}
-		print ";\nend;"
-	}'
-}
-
 # NAME: until others run beside it, as until then it is setting up.
 start_up_sec() {
 	case $1 in
@@ -221,6 +190,8 @@ measure_alone() { # NAME
 
 	for ((i = 0; i < ALONE_RUNS; i++)); do
 		in_allocation "$(run_program "$1" "$1")"
+		in_allocation "$(run_program "$1" "$1" \
+			"--netprofile-compress=$NO_LEVEL")"
 	done
 }
 
@@ -300,7 +271,8 @@ pairs_file() {
 	local store
 	store=$(rundir)/store/users/20001
 	cat "$store"/*/*.json | jq -rs --arg programs "$PROGRAMS $ASIDE" \
-		--arg levels "$LEVELS" --arg date "$(date +%F)" '
+		--arg levels "$LEVELS" --arg date "$(date +%F)" \
+		--arg no_level "$NO_LEVEL" '
 	def run_sec: .end - .start - .alone_sec;
 	def stats: if length == 0 then null else {n: length,
 		mean: (add / length), sd: (if length < 2 then 0 else
@@ -312,7 +284,8 @@ pairs_file() {
 	def rounds: map(.level | .beside_round_sec.mean /
 		.alone_round_sec.mean - 1) | stats;
 	def rounds($alone): map(.level.beside_round_sec.mean /
-		$alone[0].level.beside_round_sec.mean - 1) | stats;
+		($alone | map(.level.beside_round_sec.mean) |
+		add / length) - 1) | stats;
 	def latency: map(.leaves[0]) | {n: (map(.latency.n) | add),
 		mean_sec: ((map(.latency | .n * .mean) | add) /
 			(map(.latency.n) | add)),
@@ -338,8 +311,10 @@ pairs_file() {
 	($levels | split(" ")) as $l |
 	def at($app; $level): $all | map(select(.app == $app and
 		.level.name == $level));
-	($p | map(. as $a | {key: $a, value: (at($a; null) | map(run_sec)
-		| stats)}) | from_entries) as $alone |
+	def run_secs($level): . as $a | {key: $a, value: (at($a; $level) |
+		map(run_sec) | stats)};
+	($p | map(run_secs(null)) | from_entries) as $alone |
+	($p | map(run_secs($no_level)) | from_entries) as $base |
 	{format: "netprof-pairs", schema: 1, name: ("validate-" + $date),
 	 programs: $p, levels: $l,
 	 alone_sec: ($p | map($alone[.])),
@@ -347,7 +322,8 @@ pairs_file() {
 		at($a + ".with." + $b; null) | map(run_sec)
 		| slow($alone[$a])))),
 	 program_beside_level: ($p | map(. as $a | $l | map(. as $i |
-		at($a; $i) | map(run_sec) | slow($alone[$a])))),
+		at($a; $i) | map(run_sec - $base[$a].mean + $alone[$a].mean)
+		| slow($alone[$a])))),
 	 level_beside_program: ($l | map(. as $i | $p | map(. as $a |
 		at($a + ".press"; $i) | rounds(at("idle.press"; $i))))),
 	 level_beside_level: ($l | map(. as $i | $l | map(. as $j |
@@ -364,7 +340,8 @@ validate_accuracy() {
 	local a b n all p=($PROGRAMS $ASIDE)
 
 	n=${#p[@]} all="$PROGRAMS $ASIDE"
-	STEPS=$((n * 3 + n * n + 2)) DONE=0 BEGAN=$EPOCHSECONDS
+	STEPS=$((n * 2 + n * n + 2 + PRESSURE_RUNS * (n + 1)))
+	DONE=0 BEGAN=$EPOCHSECONDS
 	cluster up --leaves 1 --nodes-per-leaf 8 --own-cpus --netprof "$BUILD"
 	make_inputs
 	step measure_idle
@@ -372,18 +349,35 @@ validate_accuracy() {
 	for a in $all; do
 		step measure_alone "$a"
 		step measure_curve "$a"
-		step measure_pressure "$a"
 	done
+	measure_pressures
 	for ((a = 0; a < n; a++)); do
 		for ((b = 0; b < n; b++)); do
 			step measure_pair "${p[a]}" "${p[b]}"
 		done
+	done
+	for ((a = 1; a < PRESSURE_RUNS; a++)); do
+		measure_pressures
 	done
 	sleep 3
 	pairs_file >"$BUILD/accuracy-pairs.json"
 	cluster down
 	echo >&2
 	write_accuracy
+}
+
+# The levels beside each program, and beside none.
+measure_pressures() {
+	local a
+
+	step measure_free_levels
+	for a in $PROGRAMS $ASIDE; do
+		step measure_pressure "$a"
+	done
+}
+
+measure_free_levels() {
+	INSIDE_SEC=1000 inside -- bash -c "$(run_levels idle.press)"
 }
 
 # The idle leaf, and what the probes see under each level.
@@ -395,7 +389,6 @@ measure_idle() {
 		in_allocation "srun -Q -N4 -w '$A_NODES' --netprofile=idle \
 			--netprofile-compress=$level sleep 8"
 	done
-	INSIDE_SEC=1000 inside -- bash -c "$(run_levels idle.press)"
 }
 
 # Nothing is lost should the tables fail.
