@@ -56,12 +56,19 @@ int np_sidestep_start(struct np_sidestep *s, char *const argv[], char *const env
 	return 0;
 }
 
+/* srun tells of each task how it ended, before or after the task's why. */
+static bool says_only_how(const char *line)
+{
+	return !strncmp(line, "srun: error: ", 13) &&
+	       strstr(line, ": Exited with exit code ");
+}
+
 static void take_line(struct np_sidestep *s, char *line, np_sidestep_line_f *f,
 		      void *arg)
 {
 	if (!strncmp(line, "np1 ", 4))
 		f(line, arg);
-	else if (*line)
+	else if (*line && !(s->last[0] && says_only_how(line)))
 		snprintf(s->last, sizeof(s->last), "%.*s",
 			 (int)sizeof(s->last) - 1, line);
 }

@@ -53,6 +53,17 @@ static const struct {
 	{ "what is no report is the cause of a failure",
 	  "echo 'srun: error: no pmix' >&2; exit 3", 0, "",
 	  "exit 3: srun: error: no pmix" },
+	{ "srun's word that a task ended hides no cause before it",
+	  "echo 'slurmstepd: no such file' >&2; "
+	  "echo 'srun: error: n0: task 0: Exited with exit code 2' >&2; exit 2", 0,
+	  "", "exit 2: slurmstepd: no such file" },
+	{ "nor one after it",
+	  "echo 'srun: error: n0: task 0: Exited with exit code 2' >&2; "
+	  "echo 'slurmstepd: no such file' >&2; exit 2", 0, "",
+	  "exit 2: slurmstepd: no such file" },
+	{ "and is the cause where there is no other",
+	  "echo 'srun: error: n0: task 0: Exited with exit code 2' >&2; exit 2",
+	  0, "", "exit 2: srun: error: n0: task 0: Exited" },
 	{ "a signal is named", "kill -9 $$", 0, "", "signal 9" },
 	{ "a program that is not there says so", "exec /no/such/program", 0,
 	  "", "exit 127" },
