@@ -171,7 +171,7 @@ void cli_say_narrower(const struct cli_known *k, const struct cli_answer *a,
 	case NP_MORE_LATENCY:
 		snprintf(command, len, "sbatch --netprofile=%s job.sh",
 			 k->app[a->co[p->more_co]]->r.runs.app);
-		snprintf(what, len, "more probes beside %s alone",
+		snprintf(what, len, "more of %s alone",
 			 k->app[a->co[p->more_co]]->r.runs.app);
 		return;
 	case NP_MORE_CALIBRATION:

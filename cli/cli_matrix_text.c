@@ -24,8 +24,9 @@ const char *cli_matrix_why(int rc)
 /* What should be known about a cell, in one character. */
 static char mark_of(const struct np_prediction *p)
 {
-	return p->flags & NP_PRED_FELL_BACK ? '*' :
-	       p->flags & NP_PRED_BEYOND ? '!' : ' ';
+	if (p->flags & NP_PRED_FELL_BACK)
+		return p->used & NP_NEED_LATENCY ? '*' : '+';
+	return p->flags & NP_PRED_BEYOND ? '!' : ' ';
 }
 
 static void cell(const struct cli_matrix *m, size_t at, int width, bool last)
@@ -101,21 +102,29 @@ static void say_without(const struct cli_matrix *m)
 
 static void legend(const struct cli_matrix *m)
 {
-	bool fell = false, beyond = false, none = false, some = true;
+	bool latency = false, half = false, beyond = false, none = false;
+	bool some = true;
 	char line[256];
 
 	for (size_t i = 0; i < m->n * m->n; i++) {
 		some &= has_row(m, i / m->n);
 		none |= m->rc[i] && has_row(m, i / m->n);
-		fell |= !m->rc[i] && mark_of(&m->p[i]) == '*';
+		latency |= !m->rc[i] && mark_of(&m->p[i]) == '*';
+		half |= !m->rc[i] && mark_of(&m->p[i]) == '+';
 		beyond |= !m->rc[i] && mark_of(&m->p[i]) == '!';
 	}
-	if (fell || beyond || none || !some)
+	if (latency || half || beyond || none || !some)
 		putchar('\n');
-	if (fell) {
+	if (latency) {
 		snprintf(line, sizeof(line), "* by model mixture, from "
 			 "latencies alone: %s lacks the co-runner's effect on "
 			 "the levels", m->model->name);
+		cli_wrap(stdout, line, 2);
+	}
+	if (half) {
+		snprintf(line, sizeof(line), "+ by another model: %s lacks "
+			 "what the column suffers, or what the row does to the "
+			 "levels", m->model->name);
 		cli_wrap(stdout, line, 2);
 	}
 	if (beyond)

@@ -186,7 +186,9 @@ static int room(struct task *t)
 	if (t->bins)
 		per += n1 * n1;
 	if (t->f->beside)
-		per += 3 * n * n + n1 * n1;
+		per += 2 * n * n + n1 * n1;
+	if (t->f->beside && t->opt->needs & NP_NEED_OWN_PRESSURE)
+		per += n * n;
 	d->n = 1 + t->opt->replicates;
 	d->view = calloc(d->n, sizeof(*d->view));
 	d->level = calloc(d->n * n + 1, sizeof(*d->level));

@@ -105,7 +105,7 @@ struct task {
 	double pooled_curve, pooled_pressure;
 	double *mean, *work; /* windows */
 	size_t n_windows;
-	bool windows, paced;
+	bool windows;
 };
 
 static void draw_one(const struct task *t, struct np_rng *r, double *to,
@@ -126,9 +126,6 @@ static void draw_one(const struct task *t, struct np_rng *r, double *to,
 	v->log_curve = v->fit_curve = curve;
 	v->speed = speed;
 	v->log_pressure = v->fit_pressure = pressure;
-	if (t->paced)
-		pace(v, t->n, cdf + t->bins +
-			      (t->windows ? NP_WINDOWS_MAX : 0));
 }
 
 static void draw_all(struct task *t, struct np_rng *r, unsigned needs,
@@ -155,6 +152,8 @@ static void draw_all(struct task *t, struct np_rng *r, unsigned needs,
 	for (size_t i = 0; i < d->n; i++) {
 		draw_one(t, i ? r : NULL, next, &d->view[i]);
 		next += per_view(t->n, t->bins, needs);
+		if (needs & NP_NEED_OWN_PRESSURE)
+			pace(&d->view[i], t->n, next - 2 * t->n);
 	}
 }
 
@@ -169,7 +168,6 @@ int np_draw_program(const struct np_program *a, const struct np_fabric *f,
 	if (opt->needs & NP_NEED_HIST && f->bins)
 		t.bins = f->bins->n;
 	t.windows = opt->needs & NP_NEED_WINDOWS && a->n_windows;
-	t.paced = opt->needs & NP_NEED_OWN_PRESSURE;
 	t.mean = malloc((2 * a->n_windows + 1) * sizeof(double));
 	t.work = t.mean ? t.mean + a->n_windows : NULL;
 	if (r && t.mean)

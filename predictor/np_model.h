@@ -132,8 +132,6 @@ struct np_model {
 	/* Doubles in x and in y: per_level * n_levels + fixed. */
 	size_t per_level, fixed;
 	int variant; /* the model's own business */
-	bool alike;  /* x and y of a program are the same numbers, where rows
-			and columns are the same levels */
 };
 
 static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)

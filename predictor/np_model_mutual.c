@@ -11,50 +11,40 @@
 
 #include "np_pace.h"
 
-/* Levels of which the co-runner's half, and the victim's, is known. */
-struct place {
-	const size_t *row, *col;
-	size_t n_row, n_col;
-};
-
-static struct place forth(const struct np_view *v)
-{
-	return (struct place){ v->row, v->col, v->n_row, v->n_col };
-}
-
-/* The same levels, asked the other way round. */
-static struct place back(const struct np_view *v)
-{
-	return (struct place){ v->col, v->row, v->n_col, v->n_row };
-}
-
-static struct np_view put(const struct np_view *v,
-			  const struct np_view_program *a, struct place at)
+/*
+ * The view in which a is either program.  back: asked the other way round, so
+ * that rows and columns, the levels that are known of the co-runner and of the
+ * victim, change places.
+ */
+static struct np_view view_of(const struct np_view *v,
+			      const struct np_view_program *a, bool back)
 {
 	struct np_view one = *v;
 
 	one.co = one.victim = a;
-	one.row = at.row;
-	one.n_row = at.n_row;
-	one.col = at.col;
-	one.n_col = at.n_col;
+	if (back) {
+		one.row = v->col;
+		one.n_row = v->n_col;
+		one.col = v->row;
+		one.n_col = v->n_row;
+	}
 	return one;
 }
 
 static int both_sides(const struct np_model *m, struct np_view *as_co,
 		      struct np_view *as_victim, double *z, bool warm)
 {
-	size_t n = as_co->fabric->n_levels;
+	size_t side = 2 * as_co->fabric->n_levels + 1;
 	int rc = np_twosided_describe(m, as_co, z, warm);
 
-	return rc ? rc : np_twosided_respond(m, as_victim, z + 2 * n + 1, warm);
+	return rc ? rc : np_twosided_respond(m, as_victim, z + side, warm);
 }
 
 int np_mutual_describe(const struct np_model *m, struct np_view *v, double *x,
 		       bool warm)
 {
-	struct np_view as_co = put(v, v->co, forth(v));
-	struct np_view as_victim = put(v, v->co, back(v));
+	struct np_view as_co = view_of(v, v->co, false);
+	struct np_view as_victim = view_of(v, v->co, true);
 	int rc = both_sides(m, &as_co, &as_victim, x, warm);
 
 	v->flags = as_co.flags;
@@ -65,8 +55,8 @@ int np_mutual_describe(const struct np_model *m, struct np_view *v, double *x,
 int np_mutual_respond(const struct np_model *m, struct np_view *v, double *y,
 		      bool warm)
 {
-	struct np_view as_co = put(v, v->victim, back(v));
-	struct np_view as_victim = put(v, v->victim, forth(v));
+	struct np_view as_co = view_of(v, v->victim, true);
+	struct np_view as_victim = view_of(v, v->victim, false);
 
 	return both_sides(m, &as_co, &as_victim, y, warm);
 }

@@ -96,6 +96,7 @@ static int predict_one(struct np_predictor *p, const struct np_program *victim,
 
 /* What the fallback's answer says about what is missing for a better one. */
 static void say_fell_back(const struct np_predictor *p,
+			  const struct np_program *victim,
 			  const struct np_program *const *co, size_t n_co,
 			  struct np_prediction *out)
 {
@@ -113,6 +114,20 @@ static void say_fell_back(const struct np_predictor *p,
 			out->more_level = i;
 			return;
 		}
+	for (size_t i = 0; p->m->needs & NP_NEED_OWN_PRESSURE && i < p->n; i++)
+		if (!victim->pressure || !victim->pressure[i].n) {
+			out->more = NP_MORE_CURVE; /* a run gives both */
+			out->more_level = i;
+			return;
+		}
+	/* Runs beside levels without one alone make no curve. */
+	if (p->m->needs & NP_NEED_CO_CURVE) {
+		out->more = NP_MORE_LATENCY;
+		out->more_co = 0;
+		for (size_t c = 0; c < n_co; c++)
+			if (!co[c]->curve)
+				out->more_co = c;
+	}
 }
 
 int np_predict(struct np_predictor *p, const struct np_program *victim,
@@ -136,7 +151,7 @@ int np_predict(struct np_predictor *p, const struct np_program *victim,
 		if (other) {
 			rc = np_predict(other, victim, co, n_co, scope, &got,
 					err);
-			say_fell_back(p, co, n_co, &got);
+			say_fell_back(p, victim, co, n_co, &got);
 		}
 	}
 	if (!rc)

@@ -35,7 +35,7 @@ enum np_more {
 	NP_MORE_NOTHING,      /* no interval, or nothing to gain */
 	NP_MORE_CURVE,	      /* the victim beside level more_level */
 	NP_MORE_PRESSURE,     /* co-runner more_co beside level more_level */
-	NP_MORE_LATENCY,      /* probes beside co-runner more_co, for longer */
+	NP_MORE_LATENCY,      /* co-runner more_co alone */
 	NP_MORE_CALIBRATION,  /* the fabric's levels, again */
 	NP_MORE_LEVELS,	      /* further levels, around more_level */
 	NP_MORE_COUPLING,     /* the coupling at this scope */

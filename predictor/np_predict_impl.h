@@ -80,7 +80,6 @@ int np_use_choose(const struct np_predictor *p, const struct np_program *victim,
 /* Rows and columns of the levels that were all run beside each other. */
 void np_use_levels(const struct np_predictor *p, struct np_use *use);
 bool np_use_equal(const struct np_use *a, const struct np_use *b);
-bool np_use_square(const struct np_use *use); /* rows as columns */
 void np_use_drop(size_t *list, size_t *n, size_t level);
 
 /* np_side.c: the views' common part, and one program's half. */
@@ -89,10 +88,9 @@ void np_view_init(const struct np_predictor *p, const struct np_use *use,
 int np_side_co(struct np_predictor *p, const struct np_draw_program *cb,
 	       size_t n_co, const struct np_use *use, struct np_side *s,
 	       struct np_err *err);
-/* x: the same program's half as a co-runner, which may save the work. */
 int np_side_victim(struct np_predictor *p, const struct np_draw_program *va,
-		   const struct np_side *x, const struct np_use *use,
-		   struct np_side *s, struct np_err *err);
+		   const struct np_use *use, struct np_side *s,
+		   struct np_err *err);
 void np_side_free(struct np_side *s);
 
 /* np_leave.c: what leaving levels out says about either side. */

@@ -38,7 +38,7 @@ static int victim_side(struct np_predictor *p, struct np_ready *a,
 {
 	if (a->y.ready && np_use_equal(&a->y.use, use))
 		return 0;
-	return np_side_victim(p, &a->draw, &a->x, use, &a->y, err);
+	return np_side_victim(p, &a->draw, use, &a->y, err);
 }
 
 /* The effect of the scope on log(1 + slowdown). */

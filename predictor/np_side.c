@@ -70,17 +70,13 @@ int np_side_co(struct np_predictor *p, const struct np_draw_program *cb,
 }
 
 int np_side_victim(struct np_predictor *p, const struct np_draw_program *va,
-		   const struct np_side *x, const struct np_use *use,
-		   struct np_side *s, struct np_err *err)
+		   const struct np_use *use, struct np_side *s,
+		   struct np_err *err)
 {
-	bool same = p->m->alike && x->ready && np_use_equal(&x->use, use) &&
-		    np_use_square(use);
 	int rc = make_ready(p, use, s, err);
 	struct np_view v;
 
-	if (!rc && same)
-		memcpy(s->z, x->z, p->fabric.n * p->dim * sizeof(*s->z));
-	for (size_t r = 0; !rc && !same && r < p->fabric.n; r++) {
+	for (size_t r = 0; !rc && r < p->fabric.n; r++) {
 		np_view_init(p, use, r, &v);
 		v.victim = &va->view[r];
 		v.err = err;

@@ -33,11 +33,6 @@ static bool list_equal(const size_t *a, size_t n_a, const size_t *b,
 	return n_a == n_b && !memcmp(a, b, n_a * sizeof(*a));
 }
 
-bool np_use_square(const struct np_use *use)
-{
-	return list_equal(use->col, use->n_col, use->row, use->n_row);
-}
-
 bool np_use_equal(const struct np_use *a, const struct np_use *b)
 {
 	return list_equal(a->col, a->n_col, b->col, b->n_col) &&
@@ -64,8 +59,12 @@ static size_t holes_in_col(const struct table *t, size_t j)
 }
 
 /* Leave out the row or column with most holes, until there are none. */
-static void trim(struct table *t)
+static void trim(const struct np_predictor *p, struct np_use *use)
 {
+	struct table table = { p->fabric.has_beside, p->n, use,
+			       p->m->needs & NP_NEED_OWN_PRESSURE };
+	struct table *t = &table;
+
 	for (;;) {
 		size_t worst = 0, at = 0, holes;
 		bool row = true;
@@ -166,17 +165,13 @@ static bool serves_co(const struct np_draw_program *cb, size_t i,
 		      unsigned needs)
 {
 	return cb->has_pressure[i] &&
-	       (!(needs & NP_NEED_OWN_PRESSURE) ||
-		!(needs & NP_NEED_CO_CURVE) || cb->has_curve[i]);
+	       (!(needs & NP_NEED_CO_CURVE) || cb->has_curve[i]);
 }
 
 static void fill(const struct np_predictor *p, const struct np_draw_program *va,
 		 const struct np_draw_program *cb, unsigned needs,
 		 struct np_use *use)
 {
-	struct table t = { p->fabric.has_beside, p->n, use,
-			   needs & NP_NEED_OWN_PRESSURE };
-
 	use->n_col = use->n_row = use->n_co_col = 0;
 	for (size_t i = 0; i < p->n; i++) {
 		if (!level_serves(p, i, needs))
@@ -189,19 +184,16 @@ static void fill(const struct np_predictor *p, const struct np_draw_program *va,
 			use->co_col[use->n_co_col++] = i;
 	}
 	if (needs & NP_NEED_BESIDE)
-		trim(&t);
+		trim(p, use);
 }
 
 void np_use_levels(const struct np_predictor *p, struct np_use *use)
 {
-	struct table t = { p->fabric.has_beside, p->n, use,
-			   p->m->needs & NP_NEED_OWN_PRESSURE };
-
 	use->n_co_col = 0;
 	use->n_col = use->n_row = p->n;
 	for (size_t i = 0; i < p->n; i++)
 		use->col[i] = use->row[i] = i;
-	trim(&t);
+	trim(p, use);
 }
 
 int np_use_choose(const struct np_predictor *p, const struct np_program *victim,

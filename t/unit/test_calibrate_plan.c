@@ -117,6 +117,10 @@ static void test_levels(void)
 			T_ROW(lists[i].name,
 			      !strcmp(level[0].name, lists[i].first) &&
 			      !strcmp(level[n - 1].name, lists[i].last));
+		for (size_t k = 0; k < n && !strcmp(lists[i].text, "default");
+		     k++)
+			T_ROW(lists[i].name,
+			      !strcmp(level[k].name, np_levels[k].name));
 	}
 }
 

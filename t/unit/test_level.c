@@ -103,7 +103,7 @@ static const struct {
 	{ "40 KB, saturates", "c7", 40960, 1 },
 };
 
-static void test_table_has_messages_of_all_sizes_and_rising_use(void)
+static void test_table_is_as_documented(void)
 {
 	T_CHECK(np_n_levels == NP_ARRAY_SIZE(table));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(table); i++) {
@@ -123,8 +123,8 @@ static void test_table_has_messages_of_all_sizes_and_rising_use(void)
 static const struct t_case cases[] = {
 	{ "names and parts are understood", test_accepts },
 	{ "anything else is refused, with the reason", test_refuses },
-	{ "the table has messages of all sizes, and rising use",
-	  test_table_has_messages_of_all_sizes_and_rising_use },
+	{ "the levels' sizes and their use of a link are as documented",
+	  test_table_is_as_documented },
 	{ NULL, NULL },
 };
 T_SUITE(level, cases)

@@ -228,6 +228,7 @@ measure_pair() { # VICTIM CORUNNER
 # meanwhile.  It is a job of its own, as mpi.conf does not suit steps that leave
 # out the job's first nodes.
 beside() {
+	local since=$EPOCHSECONDS
 	INSIDE_SEC=1000 inside -- bash -c "cd ~/$1.long &&
 	sbatch -Q -N4 -w '$B_NODES' -J beside -o /dev/null --wrap \
 		'srun -n4 --mpi=pmix $(program "$1.long")' &&
@@ -238,7 +239,8 @@ beside() {
 	scancel -n beside
 	while squeue -h -n beside | grep -q .; do sleep 0.1; done" || {
 		echo "$1 ended beside $2: not measured" >&2
-		rm -rf "$(rundir)/store/users/20001/$2"
+		find "$(rundir)/store/users/20001/$2" -newermt "@$since" \
+			-name '*.json' -delete
 	}
 }
 
@@ -322,8 +324,9 @@ pairs_file() {
 		at($a + ".with." + $b; null) | map(run_sec)
 		| slow($alone[$a])))),
 	 program_beside_level: ($p | map(. as $a | $l | map(. as $i |
+		if $base[$a] and $alone[$a] then
 		at($a; $i) | map(run_sec - $base[$a].mean + $alone[$a].mean)
-		| slow($alone[$a])))),
+		| slow($alone[$a]) else null end))),
 	 level_beside_program: ($l | map(. as $i | $p | map(. as $a |
 		at($a + ".press"; $i) | rounds(at("idle.press"; $i))))),
 	 level_beside_level: ($l | map(. as $i | $l | map(. as $j |
