@@ -103,6 +103,19 @@ static int lost(const struct np_cal_srun *s, int slot, struct np_err *err)
 		       cause);
 }
 
+/*
+ * Slurm 22.05 takes a minute for a job that ends while a step of it starts:
+ * who is asked to stop lets that come up first.
+ */
+static bool none_is_starting(const struct np_cal_srun *s,
+			     const bool up[NP_CAL_SLOTS])
+{
+	for (int i = 0; i < NP_CAL_SLOTS; i++)
+		if (s->running[i] && !up[i])
+			return false;
+	return true;
+}
+
 static int wait_slots(void *ctx, double until_sec,
 		      const bool up[NP_CAL_SLOTS], np_cal_report_f *f,
 		      void *arg, struct np_err *err)
@@ -111,7 +124,7 @@ static int wait_slots(void *ctx, double until_sec,
 
 	poll_slots(s, fmin(until_sec - now_sec(ctx), TICK_SEC));
 	read_slots(s, f, arg);
-	if (*s->stop)
+	if (*s->stop && none_is_starting(s, up))
 		return np_errf(err, -EINTR, "stopped");
 	for (int i = 0; i < NP_CAL_SLOTS; i++)
 		if (s->running[i] &&

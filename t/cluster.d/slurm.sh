@@ -60,6 +60,9 @@ write_slurm_conf() {
 		SlurmctldTimeout=3
 		KillWait=3
 		CompleteWait=0
+		# The step daemons of a job that ends while a step starts wait a minute for
+		# those that did not start: that is no reason to drain their nodes.
+		UnkillableStepTimeout=180
 		SchedulerType=sched/backfill
 		SchedulerParameters=batch_sched_delay=0,sched_min_interval=10000,sched_interval=5,bf_interval=2
 	END
