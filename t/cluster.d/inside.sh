@@ -165,6 +165,15 @@ cmd_revive() {
 	wait_until 20 ctl_answers || die "slurmctld does not answer"
 	in_place ctl sinfo -h -N -t down,drain,comp,unk,no_respond -o 'node %N: %T %E'
 	in_place ctl squeue -h -o 'job %i %j: %T %N %r'
+	for p in $(in_place ctl sinfo -h -N -t comp -o %N | sort -u); do
+		show_steps "$p"
+	done
+}
+
+# What a node that does not complete still runs, for how long, and what it waits for.
+show_steps() { # PLACE
+	in_place "$1" ps -eo etimes,wchan:20,args --no-headers |
+		grep -v ' ps -eo ' | sed "s/^/$1: /" || :
 }
 
 cmd_restart_ctl() { # SIGNAL
