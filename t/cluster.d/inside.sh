@@ -170,7 +170,7 @@ cmd_revive() {
 	done
 }
 
-# What a node that does not complete still runs, for how long, and what it waits for.
+# What a node that does not complete still runs, for how long, and where it waits.
 show_steps() { # PLACE
 	in_place "$1" ps -eo etimes,wchan:20,args --no-headers |
 		grep -v ' ps -eo ' | sed "s/^/$1: /" || :

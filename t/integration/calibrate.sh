@@ -78,7 +78,8 @@ test_killed_in_the_middle_it_goes_on_and_the_result_is_whole() {
 	wait $! || :
 	# Less its head, and what idle showed of each of the two leaves.
 	before=$(($(cat "$FABRIC"/.unfinished-* | wc -l) - 4))
-	# Slurm takes a minute where a step was just starting as its job ended.
+	wait_for 10 nothing_of_ours_runs
+	# slurmstepds may: a minute, if a step was just starting as its job ended.
 	wait_for 90 no_steps
 	calibrate 'n[0-15]' "--levels $MILD,$MIDDLE,$STRONG" >"$TMPDIR/second" 2>&1 ||
 		fail "$(tail -n 3 "$TMPDIR/second")"
@@ -97,6 +98,16 @@ test_killed_in_the_middle_it_goes_on_and_the_result_is_whole() {
 			.[env.STRONG].n > 3)' \
 		"$(newest)" >/dev/null || fail "$(jq -c 'del(.probes, .leaves)' \
 		"$(newest)")"
+}
+
+nothing_of_ours_runs() {
+	local i rc
+
+	for i in {0..15}; do
+		rc=0
+		inside --user root --on "n$i" pgrep netprof >/dev/null || rc=$?
+		[ "$rc" = 1 ] || return 1 # 0: found; more: pgrep failed
+	done
 }
 
 no_steps() {
