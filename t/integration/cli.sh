@@ -37,6 +37,13 @@ test_pages_are_as_agreed() {
 	golden matrix-no-effect.txt netprof matrix spmv qmc
 }
 
+test_a_matrix_tells_where_another_model_answered() {
+	setup
+	# halo was run beside levels, but not alone.
+	grep -L '"level"' "$S/store/users/$MY_UID/halo"/*.json | xargs rm
+	golden matrix-half.txt netprof matrix fft halo cp2k
+}
+
 test_programs_get_the_same_as_people() {
 	setup
 	golden show-lammps.json netprof show --json lammps
