@@ -54,7 +54,7 @@ static int ask(struct np_charge *c, struct np_err *err)
 		return np_errf(err, -EAGAIN, "slurm_load_ctl_conf: %s",
 			       slurm_strerror(errno));
 	rc = np_charge_take(c, conf, err);
-	slurm_free_ctl_conf(conf);
+	np_free_conf(conf);
 	if (!rc)
 		c->asked_sec = np_mono_sec();
 	return rc;

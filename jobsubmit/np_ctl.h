@@ -19,9 +19,8 @@ extern void slurm_debug(const char *fmt, ...)
 /* Of slurmctld alone; never looked into. */
 typedef struct job_record job_record_t;
 
-/* Strings in a job description are of this allocator; free by reference. */
+/* Strings in a job description are of this allocator: slurm_xfree() frees. */
 extern char *slurm_xstrdup(const char *text);
-extern void slurm_xfree(void **p);
 
 /* Bits of an array's tasks: the first one, or -1; how many. */
 extern int64_t slurm_bit_ffs(bitstr_t *b);

@@ -149,7 +149,7 @@ static char *leaf_names(const struct np_site *s, const uint32_t *leaf, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		slurm_hostlist_push_host(list, np_leaves_name(l, leaf[i]));
-	text = slurm_hostlist_ranged_string_malloc(list);
+	text = np_ranged_string(list);
 	slurm_hostlist_destroy(list);
 	return text;
 }

@@ -23,7 +23,7 @@ static char *leaf_list(const struct np_view *v, const uint64_t *bits,
 			slurm_hostlist_push_host(list, np_leaves_name(l, i));
 	for (size_t i = 0; i < n; i++)
 		slurm_hostlist_push_host(list, np_leaves_name(l, leaf[i]));
-	text = slurm_hostlist_ranged_string_malloc(list);
+	text = np_ranged_string(list);
 	slurm_hostlist_destroy(list);
 	return text;
 }

@@ -11,6 +11,7 @@
 #include <slurm/slurm_version.h>
 
 #include <stdio.h>
+#include <string.h>
 
 /* "22.05.8": what this was built for.  Returns buf. */
 #define NP_SLURM_VERSION_LEN 16
@@ -33,9 +34,25 @@ typedef hostlist_t *np_hostlist_t;
 typedef hostlist_t np_hostlist_t;
 #endif
 
+/* In libslurm and in Slurm's programs, but declared by no installed header. */
+extern void slurm_xfree(void **p);
+
+/*
+ * The caller frees it with free().  23.11 removed what gave it like that,
+ * slurm_hostlist_ranged_string_malloc(); the call here is in all releases.
+ */
+static inline char *np_ranged_string(np_hostlist_t list)
+{
+	void *own = slurm_hostlist_ranged_string_xmalloc(list);
+	char *text = own ? strdup(own) : NULL;
+
+	slurm_xfree(&own);
+	return text;
+}
+
 /* 23.02 gave job_modify() a place for a message to the user. */
 #if NP_SLURM_AT_LEAST(23, 2)
-#define NP_JOB_MODIFY_MESSAGE , char **err_msg
+#define NP_JOB_MODIFY_MESSAGE , char **err_msg __attribute__((unused))
 #else
 #define NP_JOB_MODIFY_MESSAGE
 #endif
@@ -81,24 +98,34 @@ static inline void np_job_desc_set_id(job_desc_msg_t *d, uint32_t job_id)
 #endif
 }
 
-/* 26.05 made slurm_load_job() take a step id. */
+/* 26.05 renamed what frees the answer of slurm_load_ctl_conf(). */
+static inline void np_free_conf(slurm_conf_t *conf)
+{
+#if NP_SLURM_AT_LEAST(26, 5)
+	slurm_free_conf(conf);
+#else
+	slurm_free_ctl_conf(conf);
+#endif
+}
+
+/* 26.05 made slurm_load_job() take a step id, by value. */
 static inline int np_load_job(job_info_msg_t **msg, uint32_t job_id)
 {
 #if NP_SLURM_AT_LEAST(26, 5)
 	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
 
 	id.job_id = job_id;
-	return slurm_load_job(msg, &id, SHOW_ALL);
+	return slurm_load_job(msg, id, SHOW_ALL);
 #else
 	return slurm_load_job(msg, job_id, SHOW_ALL);
 #endif
 }
 
-/* 26.05 likewise for slurm_get_job_steps(). */
+/* 25.11 made slurm_get_job_steps() take one, by address. */
 static inline int np_load_job_steps(uint32_t job_id,
 				    job_step_info_response_msg_t **msg)
 {
-#if NP_SLURM_AT_LEAST(26, 5)
+#if NP_SLURM_AT_LEAST(25, 11)
 	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
 
 	id.job_id = job_id;

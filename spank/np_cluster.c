@@ -92,6 +92,6 @@ int np_cluster_identity(struct np_record *r, struct np_err *err)
 			       slurm_strerror(errno));
 	r->cluster = strdup(conf->cluster_name ? conf->cluster_name : "");
 	r->slurm_version = strdup(conf->version ? conf->version : "");
-	slurm_free_ctl_conf(conf);
+	np_free_conf(conf);
 	return r->cluster && r->slurm_version ? 0 : -ENOMEM;
 }

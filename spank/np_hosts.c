@@ -62,7 +62,7 @@ char *np_hosts_compress(const struct np_hosts *h)
 	for (size_t i = 0; i < h->n; i++)
 		slurm_hostlist_push_host(list, h->name[i]);
 	slurm_hostlist_uniq(list);
-	text = slurm_hostlist_ranged_string_malloc(list);
+	text = np_ranged_string(list);
 	slurm_hostlist_destroy(list);
 	return text;
 }
