@@ -119,6 +119,8 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1) $@")
 
 LIBM := -lm
+# Slurm's plugins find in the program what libslurm keeps (np_slurm_compat.h).
+SLURM := -lslurm -rdynamic
 GSL := $(call pkg,--libs,gsl)
 JSON := $(call pkg,--libs,json-c)
 UCX := $(call pkg,--libs,ucx)
@@ -142,7 +144,7 @@ $(BUILD)/netprof-impactb $(BUILD)/netprof-compressionb: $(BUILD)/netprof-%: \
 $(BUILD)/netprof-attend: $(BUILD)/spank/netprof-attend.o \
 		$(call objs,$(SPANK)) $(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,-lslurm $(JSON) $(GSL) $(LIBM))
+	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 
 $(BUILD)/spank_netprof.so: SAN :=
 $(BUILD)/spank_netprof.so: $(PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) spank/spank_netprof.lds
@@ -153,7 +155,7 @@ $(BUILD)/spank_netprof.so: $(PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) spank/spank_net
 $(BUILD)/netprof-release: $(BUILD)/jobsubmit/netprof-release.o \
 		$(call objs,$(JOBSUBMIT)) $(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,-lslurm $(JSON) $(GSL) $(LIBM))
+	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 
 # What it needs of the library, without sanitizer.
 CTLD_LIB := $(if $(SANITIZE),$(patsubst $(BUILD)/%,$(BUILD)/plugin/%,$(LIBS)),\
@@ -175,7 +177,7 @@ $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,-lcunit -lslurm $(JSON) $(GSL) $(LIBM))
+	$(call link,-lcunit $(SLURM) $(JSON) $(GSL) $(LIBM))
 
 # The cost of predictions.
 $(BUILD)/bench_predict: $(call objs,t/bench_predict.c) $(BUILD)/libnetprof.a
@@ -235,7 +237,7 @@ $(BUILD)/bench_place: $(call objs,t/bench_place.c t/bench_big.c) \
 $(BUILD)/bench_submit: $(call objs,t/bench_submit.c t/bench_big.c \
 		$(JOBSUBMIT)) $(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,-lslurm $(JSON) $(GSL) $(LIBM))
+	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 
 # Where netprof check looks for plugins if Slurm does not answer.
 $(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \

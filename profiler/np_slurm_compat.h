@@ -10,6 +10,7 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_version.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,14 +58,41 @@ static inline char *np_ranged_string(np_hostlist_t list)
 #define NP_JOB_MODIFY_MESSAGE
 #endif
 
-/* 25.05 gave slurm_load_topo() the name of a topology. */
+/*
+ * From 23.11 on, a plugin reads the answer of slurm_load_topo() and prints it.
+ * Until 25.05 that plugin wants a variable of the program that loads it, which
+ * libslurm has, but not for others.  Only slurmctld looks into it.  A program
+ * that asks is to be linked with -rdynamic.
+ */
+#if NP_SLURM_AT_LEAST(23, 11) && !NP_SLURM_AT_LEAST(25, 5)
+char *topo_conf __attribute__((weak));
+#endif
+
+/*
+ * 25.05 gave slurm_load_topo() the name of a topology.  It may succeed without
+ * an answer, or with one that nobody could read, which no call survives.
+ */
 static inline int np_load_topo(topo_info_response_msg_t **msg)
 {
+	int rc;
+
 #if NP_SLURM_AT_LEAST(25, 5)
-	return slurm_load_topo(msg, NULL);
+	rc = slurm_load_topo(msg, NULL);
 #else
-	return slurm_load_topo(msg);
+	rc = slurm_load_topo(msg);
 #endif
+	if (rc)
+		return rc;
+#if NP_SLURM_AT_LEAST(23, 11)
+	if (*msg && !(*msg)->topo_info) {
+		slurm_free_topo_info_msg(*msg);
+		*msg = NULL;
+	}
+#endif
+	if (*msg)
+		return 0;
+	errno = SLURM_UNEXPECTED_MSG_ERROR;
+	return SLURM_ERROR;
 }
 
 /* One switch a line.  23.11 added a node filter, 25.05 a unit filter. */
