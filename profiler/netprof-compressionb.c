@@ -32,6 +32,7 @@ static const char usage[] =
 "                      cross the uplinks\n"
 "  --report-every=SEC  width of a reported window, 0.1 to 60 s (default 1)\n"
 "  --duration=SEC      end after so long, up to 366 days (default: never)\n"
+"  --join=RANK/SIZE    as netprof-join starts it, on standard input and output\n"
 "  --version           print the version\n"
 "  --help              print this\n"
 "\n"
@@ -43,6 +44,7 @@ static const char usage[] =
 struct settings {
 	struct np_level level;
 	double report_every_sec, duration_sec;
+	const char *join;
 	bool across;
 	size_t *to_rank, *from_rank;
 	int *to;
@@ -129,7 +131,7 @@ static uint64_t messages(const void *e)
 
 enum {
 	LEVEL = 256, PARTNERS, MESSAGES, PAUSE, BYTES, ACROSS, REPORT_EVERY, DURATION,
-	VERSION, HELP,
+	JOIN, VERSION, HELP,
 };
 
 static const struct option options[] = {
@@ -141,6 +143,7 @@ static const struct option options[] = {
 	{ "across", no_argument, NULL, ACROSS },
 	{ "report-every", required_argument, NULL, REPORT_EVERY },
 	{ "duration", required_argument, NULL, DURATION },
+	{ "join", required_argument, NULL, JOIN },
 	{ "version", no_argument, NULL, VERSION },
 	{ "help", no_argument, NULL, HELP },
 	{ NULL },
@@ -183,6 +186,9 @@ static int set(struct settings *s, int option, const char *value,
 					 &s->duration_sec, err);
 	case ACROSS:
 		s->across = true;
+		return 0;
+	case JOIN:
+		s->join = value;
 		return 0;
 	case VERSION:
 		np_probe_print_version(NAME);
@@ -236,5 +242,6 @@ int main(int argc, char **argv)
 	prog.n_peers = s.level.partners;
 	prog.report_every_sec = s.report_every_sec;
 	prog.duration_sec = s.duration_sec;
+	prog.join = s.join;
 	return np_probe_main(&prog);
 }

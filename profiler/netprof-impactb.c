@@ -24,6 +24,7 @@ static const char usage[] =
 "  --period=TIME       mean time between exchanges, 1ms to 1h (default 100ms)\n"
 "  --report-every=SEC  width of a reported window, 0.1 to 60 s (default 1)\n"
 "  --duration=SEC      end after so long, up to 366 days (default: never)\n"
+"  --join=RANK/SIZE    as netprof-join starts it, on standard input and output\n"
 "  --version           print the version\n"
 "  --help              print this\n"
 "\n"
@@ -34,6 +35,7 @@ static const char usage[] =
 struct settings {
 	uint32_t bytes;
 	double period_sec, report_every_sec, duration_sec;
+	const char *join;
 	struct np_pingpong_conf conf;
 };
 
@@ -102,13 +104,14 @@ static uint64_t messages(const void *e)
 	return np_pingpong_messages(e);
 }
 
-enum { BYTES = 256, PERIOD, REPORT_EVERY, DURATION, VERSION, HELP };
+enum { BYTES = 256, PERIOD, REPORT_EVERY, DURATION, JOIN, VERSION, HELP };
 
 static const struct option options[] = {
 	{ "bytes", required_argument, NULL, BYTES },
 	{ "period", required_argument, NULL, PERIOD },
 	{ "report-every", required_argument, NULL, REPORT_EVERY },
 	{ "duration", required_argument, NULL, DURATION },
+	{ "join", required_argument, NULL, JOIN },
 	{ "version", no_argument, NULL, VERSION },
 	{ "help", no_argument, NULL, HELP },
 	{ NULL },
@@ -130,6 +133,9 @@ static int set(struct settings *s, int option, const char *value,
 	case DURATION:
 		return np_option_seconds("--duration", value, 0, 366 * 86400.0,
 					 &s->duration_sec, err);
+	case JOIN:
+		s->join = value;
+		return 0;
 	case VERSION:
 		np_probe_print_version(NAME);
 		exit(EXIT_SUCCESS);
@@ -166,5 +172,6 @@ int main(int argc, char **argv)
 	}
 	prog.report_every_sec = s.report_every_sec;
 	prog.duration_sec = s.duration_sec;
+	prog.join = s.join;
 	return np_probe_main(&prog);
 }

@@ -1,5 +1,6 @@
 #include "np_probe_main.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "np_pmix.h"
 #include "np_stop.h"
 #include "np_ucx.h"
+#include "np_wire_join.h"
 
 static const char *node_name(void)
 {
@@ -37,6 +39,21 @@ static int begin(const struct np_probe_program *prog, struct np_probe *p,
 	return rc;
 }
 
+/* How the processes find each other. */
+static int open_wire(const struct np_probe_program *prog, struct np_wire **out,
+		     struct np_err *err)
+{
+	uint32_t rank, size;
+
+	if (!prog->join)
+		return np_pmix_open(out, err);
+	if (np_wire_join_parse(prog->join, &rank, &size))
+		return np_errf(err, -EINVAL, "--join \"%.40s\": expected "
+			       "RANK/SIZE", prog->join);
+	return np_wire_join_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
+				 err);
+}
+
 /* Everything until the measurement can begin. */
 static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 		  struct np_clock *clock, struct np_err *err)
@@ -55,14 +72,14 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	np_leaf_from_address(getenv("SLURM_TOPOLOGY_ADDR"), conf.node, leaf,
 			     sizeof(leaf));
 	np_cost_prompt();
-	rc = np_pmix_open(&conf.wire, err);
+	rc = open_wire(prog, &conf.wire, err);
 	if (rc)
 		return rc;
 	rc = np_ucx_open(prog->n_peers, &conf.net, err);
 	if (!rc)
 		rc = begin(prog, p, &conf, err);
 	/*
-	 * Done with PMIx: from here on no process depends on another one
+	 * Done with the wire: from here on no process depends on another one
 	 * being alive, neither while it runs nor when it ends.
 	 */
 	conf.wire->ops->close(conf.wire);

@@ -15,7 +15,8 @@ static const struct {
 	{ "both alike", 3, 3, 6 },
 	{ "a light one beside a heavy one", 8, 0.21, 8.8 },
 	{ "a heavy one beside a light one", 0.21, 8, 0.63 },
-	{ "both stand still", 999, 999, 999 * sqrt(1000) },
+	{ "both stand still", 999, 999,
+	  999 * 31.622776601683793 }, /* the root of 1000 */
 	{ "a little faster beside another", -0.02, 0.5, -0.02 },
 };
 

@@ -1,0 +1,221 @@
+#include "np_wire_join.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_SIZE (2 * NP_WIRE_JOIN_MAX_BYTES + 64)
+
+struct blob {
+	void *data;
+	size_t len;
+};
+
+struct join {
+	struct np_wire wire;
+	int in, out;
+	struct blob *place; /* of each rank */
+	size_t used;	    /* of line */
+	char line[LINE_SIZE];
+};
+
+static double now_sec(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int write_all(int fd, const char *text, size_t len, struct np_err *err)
+{
+	while (len) {
+		ssize_t put = write(fd, text, len);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return np_errf(err, -errno, "the attendant: %s",
+				       strerror(errno));
+		text += put;
+		len -= (size_t)put;
+	}
+	return 0;
+}
+
+static int join_put(struct np_wire *w, const void *data, size_t len,
+		    struct np_err *err)
+{
+	struct join *j = (struct join *)w;
+	const unsigned char *byte = data;
+	char *text;
+	int rc;
+
+	if (len > NP_WIRE_JOIN_MAX_BYTES)
+		return np_errf(err, -EMSGSIZE, "an address of %zu bytes: "
+			       "expected at most %u", len,
+			       NP_WIRE_JOIN_MAX_BYTES);
+	text = malloc(2 * len + 8);
+	if (!text)
+		return np_errf(err, -ENOMEM, "out of memory");
+	strcpy(text, "put ");
+	for (size_t i = 0; i < len; i++)
+		sprintf(text + 4 + 2 * i, "%02x", byte[i]);
+	strcpy(text + 4 + 2 * len, "\n");
+	rc = write_all(j->out, text, 2 * len + 5, err);
+	free(text);
+	return rc;
+}
+
+static int hex_digit(char c)
+{
+	const char *const digits = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+static int take_hex(const char *hex, struct blob *out)
+{
+	size_t len = strlen(hex) / 2;
+	unsigned char *data;
+
+	if (hex[2 * len])
+		return -EPROTO;
+	data = malloc(len + 1);
+	if (!data)
+		return -ENOMEM;
+	for (size_t i = 0; i < len; i++) {
+		int hi = hex_digit(hex[2 * i]), lo = hex_digit(hex[2 * i + 1]);
+
+		if (hi < 0 || lo < 0) {
+			free(data);
+			return -EPROTO;
+		}
+		data[i] = (unsigned char)(hi << 4 | lo);
+	}
+	free(out->data);
+	*out = (struct blob){ data, len };
+	return 0;
+}
+
+static int take_place(struct join *j, const char *line, struct np_err *err)
+{
+	uint32_t rank;
+	int at = 0, rc = -EPROTO;
+
+	if (sscanf(line, "place %u %n", &rank, &at) == 1 && at &&
+	    rank < j->wire.size)
+		rc = take_hex(line + at, &j->place[rank]);
+	return rc ? np_errf(err, rc, "the attendant says \"%.40s\": expected "
+			    "\"place RANK HEX\"", line) : 0;
+}
+
+/* One line within the time; it stands in j->line until the next call. */
+static int read_line(struct join *j, double until_sec, struct np_err *err)
+{
+	struct pollfd p = { .fd = j->in, .events = POLLIN };
+
+	for (j->used = 0; j->used < sizeof(j->line) - 1;) {
+		double left = until_sec - now_sec();
+		ssize_t got;
+
+		if (left <= 0)
+			return np_errf(err, -ETIMEDOUT, "the others did not "
+				       "come");
+		if (poll(&p, 1, (int)(left * 1000) + 1) <= 0)
+			continue;
+		got = read(j->in, j->line + j->used, 1);
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (got <= 0)
+			return np_errf(err, -EPIPE, "the attendant has gone");
+		if (j->line[j->used] == '\n') {
+			j->line[j->used] = '\0';
+			return 0;
+		}
+		j->used++;
+	}
+	return np_errf(err, -EPROTO, "the attendant says a line of over %zu "
+		       "bytes", sizeof(j->line));
+}
+
+static int join_fence(struct np_wire *w, double timeout_sec,
+		      struct np_err *err)
+{
+	struct join *j = (struct join *)w;
+	double until = now_sec() + timeout_sec;
+	int rc = write_all(j->out, "fence\n", 6, err);
+
+	while (!rc) {
+		rc = read_line(j, until, err);
+		if (!rc && !strcmp(j->line, "go"))
+			return 0;
+		if (!rc)
+			rc = take_place(j, j->line, err);
+	}
+	return rc;
+}
+
+static int join_get(struct np_wire *w, uint32_t rank, void **data, size_t *len,
+		    struct np_err *err)
+{
+	struct join *j = (struct join *)w;
+
+	if (rank >= w->size || !j->place[rank].data)
+		return np_errf(err, -ENOENT, "process %u has published nothing",
+			       rank);
+	*data = j->place[rank].data;
+	*len = j->place[rank].len;
+	j->place[rank] = (struct blob){ NULL, 0 };
+	return 0;
+}
+
+static void join_close(struct np_wire *w)
+{
+	struct join *j = (struct join *)w;
+
+	for (uint32_t i = 0; j->place && i < w->size; i++)
+		free(j->place[i].data);
+	free(j->place);
+	free(j);
+}
+
+static const struct np_wire_ops ops = {
+	.put = join_put,
+	.fence = join_fence,
+	.get = join_get,
+	.close = join_close,
+};
+
+int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
+		      struct np_wire **out, struct np_err *err)
+{
+	struct join *j = calloc(1, sizeof(*j));
+
+	if (j)
+		j->place = calloc(size, sizeof(*j->place));
+	if (!j || !j->place) {
+		free(j);
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	j->wire = (struct np_wire){ &ops, rank, size };
+	j->in = fd_in;
+	j->out = fd_out;
+	*out = &j->wire;
+	return 0;
+}
+
+int np_wire_join_parse(const char *text, uint32_t *rank, uint32_t *size)
+{
+	int end = 0;
+
+	if (sscanf(text, "%u/%u%n", rank, size, &end) != 2 || text[end] ||
+	    !*size || *size > NP_WIRE_JOIN_MAX_SIZE || *rank >= *size)
+		return -EINVAL;
+	return 0;
+}

@@ -1,0 +1,277 @@
+/* The test plays the attendant at the other end of a socket. */
+#include "t.h"
+#include "np_wire_join.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct ends {
+	struct np_wire *w;
+	int probe, attendant;
+};
+
+static void open_ends(struct ends *e, uint32_t rank, uint32_t size)
+{
+	int fd[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
+		exit(1);
+	e->probe = fd[0];
+	e->attendant = fd[1];
+	T_CHECK(np_wire_join_open(fd[0], fd[0], rank, size, &e->w, NULL) == 0);
+	T_CHECK(e->w->rank == rank && e->w->size == size);
+}
+
+static void close_ends(struct ends *e)
+{
+	e->w->ops->close(e->w);
+	T_CHECK(write(e->probe, "x", 1) == 1); /* it was borrowed */
+	close(e->probe);
+	close(e->attendant);
+}
+
+static void say_some(const struct ends *e, const char *text, size_t len)
+{
+	T_CHECK(send(e->attendant, text, len, MSG_NOSIGNAL) == (ssize_t)len);
+}
+
+static void say(const struct ends *e, const char *text)
+{
+	say_some(e, text, strlen(text));
+}
+
+/* All that the probe has said. */
+static const char *heard(const struct ends *e)
+{
+	static char text[2 * NP_WIRE_JOIN_MAX_BYTES + 64];
+	ssize_t got = recv(e->attendant, text, sizeof(text) - 1, MSG_DONTWAIT);
+
+	text[got < 0 ? 0 : got] = '\0';
+	return text;
+}
+
+static int fence(const struct ends *e, double timeout_sec, struct np_err *err)
+{
+	return e->w->ops->fence(e->w, timeout_sec, err);
+}
+
+/* "ENOENT" for who has published nothing. */
+static int has(const struct ends *e, uint32_t rank, const char *want)
+{
+	void *data = NULL;
+	size_t len = 0;
+	int rc = e->w->ops->get(e->w, rank, &data, &len, NULL), same;
+
+	same = rc ? rc == -ENOENT && !strcmp(want, "ENOENT") :
+		    len == strlen(want) && !memcmp(data, want, len);
+	free(data);
+	return same;
+}
+
+static void test_all_find_each_other(void)
+{
+	struct ends e;
+
+	open_ends(&e, 1, 3);
+	T_CHECK(e.w->ops->put(e.w, "a\0\xff", 3, NULL) == 0);
+	T_CHECK(!strcmp(heard(&e), "put 6100ff\n"));
+	say(&e, "place 0 6869\nplace 1 6100ff\ngo\n");
+	T_CHECK(fence(&e, 60, NULL) == 0);
+	T_CHECK(!strcmp(heard(&e), "fence\n"));
+	T_CHECK(has(&e, 0, "hi") && has(&e, 2, "ENOENT"));
+	T_CHECK(has(&e, 3, "ENOENT") && has(&e, ~0u, "ENOENT"));
+	say(&e, "go\n");
+	T_CHECK(fence(&e, 60, NULL) == 0);
+	say(&e, "place 2 31\nplace 2 32\nplace 0 \ngo\n");
+	T_CHECK(fence(&e, 60, NULL) == 0);
+	T_CHECK(has(&e, 2, "2") && has(&e, 0, ""));
+	close_ends(&e);
+}
+
+/* What follows is not swallowed: the connection goes on to carry reports. */
+static void test_nothing_after_the_fence_is_read(void)
+{
+	char rest[8] = "";
+	struct ends e;
+
+	open_ends(&e, 0, 1);
+	say(&e, "go\nrest");
+	T_CHECK(fence(&e, 60, NULL) == 0);
+	T_CHECK(read(e.probe, rest, sizeof(rest)) == 4 &&
+		!strcmp(rest, "rest"));
+	close_ends(&e);
+}
+
+static const struct {
+	const char *name;
+	size_t len;
+	int rc;
+} sizes[] = {
+	{ "nothing", 0, 0 },
+	{ "the longest", NP_WIRE_JOIN_MAX_BYTES, 0 },
+	{ "too long", NP_WIRE_JOIN_MAX_BYTES + 1, -EMSGSIZE },
+};
+
+static void test_sizes(void)
+{
+	static char data[NP_WIRE_JOIN_MAX_BYTES + 1];
+	static char line[2 * NP_WIRE_JOIN_MAX_BYTES + 64];
+
+	memset(data, '\xa5', sizeof(data));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++) {
+		struct np_err err = NP_ERR_INIT;
+		size_t len = sizes[i].len, got;
+		struct ends e;
+		void *back;
+
+		open_ends(&e, 0, NP_WIRE_JOIN_MAX_SIZE);
+		T_ROW(sizes[i].name, e.w->ops->put(e.w, data, len, &err) ==
+		      sizes[i].rc && !err.text[0] == !sizes[i].rc);
+		strcpy(line, heard(&e));
+		T_ROW(sizes[i].name, strlen(line) ==
+		      (sizes[i].rc ? 0 : 2 * len + 5));
+		if (!sizes[i].rc) { /* as the attendant tells the others */
+			say(&e, "place 1023 ");
+			say_some(&e, line + 4, 2 * len + 1);
+			say(&e, "go\n");
+			T_ROW(sizes[i].name, fence(&e, 60, NULL) == 0);
+			T_ROW(sizes[i].name, !e.w->ops->get(e.w, 1023, &back,
+							    &got, NULL));
+			T_ROW(sizes[i].name, got == len &&
+			      !memcmp(back, data, len));
+			free(back);
+		}
+		close_ends(&e);
+	}
+}
+
+static const struct {
+	const char *name, *line;
+	int rc;
+} damaged[] = {
+	{ "a word", "hello\n", -EPROTO },
+	{ "an empty line", "\n", -EPROTO },
+	{ "almost the end of a fence", "go \n", -EPROTO },
+	{ "a rank beyond the group", "place 2 00\n", -EPROTO },
+	{ "a rank below 0", "place -1 00\n", -EPROTO },
+	{ "a rank in words", "place one 00\n", -EPROTO },
+	{ "no rank", "place\n", -EPROTO },
+	{ "no number", "place 1 0g\n", -EPROTO },
+	{ "half a byte", "place 1 00a\n", -EPROTO },
+	{ "capitals", "place 1 AB\n", -EPROTO },
+	{ "more words", "place 1 00 00\n", -EPROTO },
+	{ "formats", "%n%n%s%s%s\n", -EPROTO },
+	{ "half a line, then nobody", "place 1 00", -EPIPE },
+	{ "nobody", "", -EPIPE },
+};
+
+static void test_damaged(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(damaged); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct ends e;
+
+		open_ends(&e, 0, 2);
+		say(&e, damaged[i].line);
+		shutdown(e.attendant, SHUT_WR);
+		T_ROW(damaged[i].name, fence(&e, 60, &err) == damaged[i].rc);
+		T_ROW(damaged[i].name, strstr(err.text, "the attendant"));
+		T_ROW(damaged[i].name, has(&e, 1, "ENOENT"));
+		close_ends(&e);
+	}
+}
+
+static void test_a_line_too_long(void)
+{
+	static char line[2 * NP_WIRE_JOIN_MAX_BYTES + 1000];
+	struct np_err err = NP_ERR_INIT;
+	struct ends e;
+
+	open_ends(&e, 0, 2);
+	memset(line, '0', sizeof(line));
+	memcpy(line, "place 1 ", 8);
+	say_some(&e, line, sizeof(line));
+	T_CHECK(fence(&e, 60, &err) == -EPROTO);
+	T_CHECK(strstr(err.text, "a line of over"));
+	close_ends(&e);
+}
+
+static void test_waits_no_longer_than_told(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct ends e;
+
+	open_ends(&e, 0, 2);
+	T_CHECK(fence(&e, 0.02, &err) == -ETIMEDOUT);
+	T_CHECK(strstr(err.text, "others"));
+	say(&e, "place 1 00\ng");
+	T_CHECK(fence(&e, 0.02, NULL) == -ETIMEDOUT);
+	T_CHECK(fence(&e, 0, NULL) == -ETIMEDOUT);
+	close_ends(&e);
+}
+
+static void test_an_attendant_that_went(void)
+{
+	void (*old)(int) = signal(SIGPIPE, SIG_IGN); /* as the probes do */
+	struct np_err err = NP_ERR_INIT;
+	struct ends e;
+
+	open_ends(&e, 0, 2);
+	close(e.attendant);
+	T_CHECK(e.w->ops->put(e.w, "a", 1, &err) == -EPIPE && err.text[0]);
+	T_CHECK(fence(&e, 60, NULL) == -EPIPE);
+	e.w->ops->close(e.w);
+	close(e.probe);
+	signal(SIGPIPE, old);
+}
+
+static const struct {
+	const char *name, *text;
+	int rc;
+	uint32_t rank, size;
+} texts[] = {
+	{ "the first of two", "0/2", 0, 0, 2 },
+	{ "the last of many", "1023/1024", 0, 1023, 1024 },
+	{ "alone", "0/1", 0, 0, 1 },
+	{ "a rank beyond the group", "2/2", -EINVAL },
+	{ "a group of none", "0/0", -EINVAL },
+	{ "too large a group", "0/1025", -EINVAL },
+	{ "a rank below 0", "-1/2", -EINVAL },
+	{ "more words", "0/2 ", -EINVAL },
+	{ "a rank alone", "1", -EINVAL },
+	{ "half of it", "1/", -EINVAL },
+	{ "words", "one/two", -EINVAL },
+	{ "nothing", "", -EINVAL },
+};
+
+static void test_texts(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+		uint32_t rank = 7, size = 7;
+		int rc = np_wire_join_parse(texts[i].text, &rank, &size);
+
+		T_ROW(texts[i].name, rc == texts[i].rc);
+		T_ROW(texts[i].name, rc || (rank == texts[i].rank &&
+					    size == texts[i].size));
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "the processes of a group find each other",
+	  test_all_find_each_other },
+	{ "what follows a fence is left for others",
+	  test_nothing_after_the_fence_is_read },
+	{ "addresses of any length that is allowed", test_sizes },
+	{ "damaged lines are told", test_damaged },
+	{ "a line too long is not kept", test_a_line_too_long },
+	{ "a probe waits no longer than told", test_waits_no_longer_than_told },
+	{ "an attendant that went is told", test_an_attendant_that_went },
+	{ "RANK/SIZE", test_texts },
+	{ NULL, NULL },
+};
+T_SUITE(wire_join, cases)
