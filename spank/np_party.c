@@ -1,0 +1,354 @@
+#include "np_party.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "np_guest.h"
+
+#define GREETING_SEC 5.0
+
+/* Processes that were called together. */
+struct group {
+	size_t n;
+	size_t *member; /* guest of each rank */
+};
+
+struct member {
+	struct np_guest link;
+	struct np_guest_facts facts;
+	struct group *group;
+	size_t rank;
+	char *put; /* what it published, in hex */
+	bool at_fence, told; /* told: it has the places of the others */
+};
+
+struct stranger {
+	struct np_guest link;
+	double since_sec;
+};
+
+struct np_party {
+	int fd;
+	struct np_invite invite;
+	struct stranger stranger[NP_PARTY_STRANGERS];
+	struct member *member[NP_PARTY_MAX];
+	size_t n;
+	struct group *group[NP_PARTY_MAX];
+	size_t n_groups;
+	uint32_t seats[NP_N_GUEST_KINDS];
+};
+
+static const char *const kind_name[NP_N_GUEST_KINDS] = {
+	[NP_GUEST_PROBE] = "probe", [NP_GUEST_LEVEL] = "level",
+};
+
+struct np_party *np_party_new(int fd, const struct np_invite *v)
+{
+	struct np_party *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->fd = fd;
+	p->invite = *v;
+	for (size_t i = 0; i < NP_PARTY_STRANGERS; i++)
+		p->stranger[i].link = (struct np_guest)NP_GUEST_INIT;
+	return p;
+}
+
+void np_party_free(struct np_party *p)
+{
+	if (!p)
+		return;
+	close(p->fd);
+	for (size_t i = 0; i < NP_PARTY_STRANGERS; i++)
+		np_guest_close(&p->stranger[i].link);
+	for (size_t i = 0; i < p->n; i++) {
+		np_guest_close(&p->member[i]->link);
+		free(p->member[i]->put);
+		free(p->member[i]);
+	}
+	for (size_t i = 0; i < p->n_groups; i++) {
+		free(p->group[i]->member);
+		free(p->group[i]);
+	}
+	free(p);
+}
+
+static struct pollfd to_poll(const struct np_guest *g)
+{
+	return (struct pollfd){
+		.fd = g->fd, .events = g->out_len ? POLLIN | POLLOUT : POLLIN,
+	};
+}
+
+size_t np_party_poll(const struct np_party *p, struct pollfd out[])
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < NP_PARTY_STRANGERS; i++)
+		if (p->stranger[i].link.fd >= 0)
+			out[n++] = to_poll(&p->stranger[i].link);
+	/* Who cannot be let in must not wake the caller all the time. */
+	out[0] = (struct pollfd){
+		.fd = n <= NP_PARTY_STRANGERS ? p->fd : -1, .events = POLLIN,
+	};
+	for (size_t i = 0; i < p->n; i++)
+		if (p->member[i]->link.fd >= 0)
+			out[n++] = to_poll(&p->member[i]->link);
+	return n;
+}
+
+/* ---- strangers ---- */
+
+static void admit(struct np_party *p, double now_sec)
+{
+	for (size_t i = 0; i < NP_PARTY_STRANGERS; i++) {
+		struct stranger *s = &p->stranger[i];
+		int fd;
+
+		if (s->link.fd >= 0)
+			continue;
+		fd = accept4(p->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0)
+			return;
+		np_guest_open(&s->link, fd);
+		s->since_sec = now_sec;
+	}
+}
+
+struct greeting {
+	struct np_party *p;
+	struct stranger *s;
+};
+
+static struct member *new_member(struct np_party *p, const char *kind,
+				 uint32_t node, const char *name)
+{
+	struct member *m = p->n < NP_PARTY_MAX ? calloc(1, sizeof(*m)) : NULL;
+
+	if (!m)
+		return NULL;
+	while (m->facts.kind < NP_N_GUEST_KINDS &&
+	       strcmp(kind_name[m->facts.kind], kind))
+		m->facts.kind++;
+	if (m->facts.kind == NP_N_GUEST_KINDS) {
+		free(m);
+		return NULL;
+	}
+	m->facts.node = node;
+	m->facts.here = true;
+	snprintf(m->facts.name, sizeof(m->facts.name), "%s", name);
+	return m;
+}
+
+/* "GUEST KIND NODE NAME", and nothing more until it is called. */
+static void on_greeting(char *line, void *arg)
+{
+	struct greeting *g = arg;
+	char token[NP_INVITE_TOKEN], kind[16], name[NP_PARTY_TEXT];
+	struct member *m = NULL;
+	uint32_t node;
+
+	if (sscanf(line, "%32s %15s %u %255s", token, kind, &node, name) == 4 &&
+	    !strcmp(token, g->p->invite.guest))
+		m = new_member(g->p, kind, node, name);
+	if (m) {
+		np_guest_open(&m->link, g->s->link.fd);
+		g->s->link.fd = -1; /* its own now */
+		g->p->member[g->p->n++] = m;
+	}
+	np_guest_close(&g->s->link);
+}
+
+static void greet(struct np_party *p, double now_sec)
+{
+	admit(p, now_sec);
+	for (size_t i = 0; i < NP_PARTY_STRANGERS; i++) {
+		struct greeting g = { p, &p->stranger[i] };
+
+		if (g.s->link.fd < 0)
+			continue;
+		np_guest_read(&g.s->link, on_greeting, &g);
+		if (g.s->link.fd >= 0 &&
+		    now_sec - g.s->since_sec > GREETING_SEC)
+			np_guest_close(&g.s->link);
+	}
+}
+
+/* ---- groups ---- */
+
+/* What the others have published, once. */
+static void tell_places(struct np_party *p, struct member *m)
+{
+	char head[32];
+
+	for (size_t i = 0; !m->told && i < m->group->n; i++) {
+		const struct member *o = p->member[m->group->member[i]];
+
+		if (!o->put)
+			continue;
+		snprintf(head, sizeof(head), "place %zu ", i);
+		np_guest_say(&m->link, head);
+		np_guest_say(&m->link, o->put);
+		np_guest_say(&m->link, "\n");
+	}
+	m->told = true;
+}
+
+static void open_fence(struct np_party *p, const struct group *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (!p->member[g->member[i]]->at_fence)
+			return;
+	for (size_t i = 0; i < g->n; i++) {
+		struct member *m = p->member[g->member[i]];
+
+		m->at_fence = false;
+		tell_places(p, m);
+		np_guest_say(&m->link, "go\n");
+	}
+}
+
+struct saying {
+	struct np_party *p;
+	size_t guest;
+	np_party_line_f *f;
+	void *arg;
+};
+
+static void on_line(char *line, void *arg)
+{
+	struct saying *s = arg;
+	struct member *m = s->p->member[s->guest];
+
+	if (!strncmp(line, "np1 ", 4)) {
+		if (m->group)
+			s->f(s->guest, line, s->arg);
+	} else if (!m->group) {
+		np_guest_close(&m->link); /* nobody asked it */
+	} else if (!strcmp(line, "fence")) {
+		m->at_fence = true;
+		open_fence(s->p, m->group);
+	} else if (!strncmp(line, "put ", 4)) {
+		free(m->put);
+		m->put = strdup(line + 4);
+	} else {
+		snprintf(m->facts.last, sizeof(m->facts.last), "%s", line);
+	}
+}
+
+void np_party_serve(struct np_party *p, double now_sec, np_party_line_f *f,
+		    void *arg)
+{
+	greet(p, now_sec);
+	for (size_t i = 0; i < p->n; i++) {
+		struct saying s = { p, i, f, arg };
+		struct member *m = p->member[i];
+
+		np_guest_flush(&m->link);
+		if (m->link.fd >= 0)
+			np_guest_read(&m->link, on_line, &s);
+		m->facts.gone = m->link.fd < 0;
+		m->facts.here = m->facts.here && !m->facts.gone;
+	}
+}
+
+size_t np_party_size(const struct np_party *p)
+{
+	return p->n;
+}
+
+const struct np_guest_facts *np_party_guest(const struct np_party *p,
+					    size_t guest)
+{
+	return &p->member[guest]->facts;
+}
+
+struct np_party_count np_party_count(const struct np_party *p,
+				     enum np_guest_kind kind)
+{
+	struct np_party_count c = { 0 };
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct np_guest_facts *f = &p->member[i]->facts;
+
+		if (f->kind != kind)
+			continue;
+		c.here += f->here;
+		c.called += f->called;
+		c.gone += f->called && f->gone;
+	}
+	return c;
+}
+
+static struct group *new_group(const size_t guest[], size_t n)
+{
+	struct group *g = calloc(1, sizeof(*g));
+
+	if (g)
+		g->member = calloc(n, sizeof(*g->member));
+	if (!g || !g->member) {
+		free(g);
+		return NULL;
+	}
+	g->n = n;
+	memcpy(g->member, guest, n * sizeof(*guest));
+	return g;
+}
+
+int np_party_call(struct np_party *p, const size_t guest[], size_t n,
+		  const char *command)
+{
+	size_t size = strlen(command) + 128;
+	char *line = malloc(size);
+	struct group *g = new_group(guest, n);
+
+	if (!line || !g) {
+		free(line);
+		free(g ? g->member : NULL);
+		free(g);
+		return -ENOMEM;
+	}
+	p->group[p->n_groups++] = g; /* there are no more than guests */
+	for (size_t i = 0; i < n; i++) {
+		struct member *m = p->member[guest[i]];
+
+		m->group = g;
+		m->rank = i;
+		m->facts.here = false;
+		m->facts.called = true;
+		m->facts.seat = p->seats[m->facts.kind]++;
+		snprintf(line, size, "%s %s --join=%zu/%zu\n", p->invite.host,
+			 command, i, n);
+		np_guest_say(&m->link, line);
+	}
+	free(line);
+	return 0;
+}
+
+void np_party_end(struct np_party *p, enum np_guest_kind kind)
+{
+	/* Half open: the guest sees the end and still says its last. */
+	for (size_t i = 0; i < p->n; i++)
+		if (p->member[i]->facts.kind == kind &&
+		    p->member[i]->facts.called && p->member[i]->link.fd >= 0)
+			shutdown(p->member[i]->link.fd, SHUT_WR);
+	np_party_dismiss(p, kind);
+}
+
+void np_party_dismiss(struct np_party *p, enum np_guest_kind kind)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct member *m = p->member[i];
+
+		if (m->facts.kind != kind || m->facts.called)
+			continue;
+		np_guest_close(&m->link);
+		m->facts.gone = true;
+		m->facts.here = false;
+	}
+}

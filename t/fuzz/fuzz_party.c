@@ -1,0 +1,165 @@
+/*
+ * What anybody can send to the attendant's port, and what may stand in the
+ * user's environment in place of srun's invitation.  A socket without a
+ * network stands for the port, as the attendant does not look at addresses.
+ *
+ * Bytes are what one of the connections says.  0x80 to 0x83 choose which: two
+ * are guests that were called, one waits, one is a stranger.  0x84 to 0x86 are
+ * the attendant's own doings; at 0x87 the one that speaks goes.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "np_guest.h"
+#include "np_party.h"
+
+#define TOKEN "0123456789abcdef0123456789abcdef"
+#define N_ENDS 4
+#define CALLED 2
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct hall {
+	struct np_party *p;
+	int end[N_ENDS];
+	double now_sec;
+	bool ended;
+};
+
+static int must(int rc)
+{
+	if (rc < 0) {
+		perror("fuzz_party");
+		_exit(1);
+	}
+	return rc;
+}
+
+static void on_report(size_t guest, char *line, void *arg)
+{
+	const struct hall *h = arg;
+
+	if (guest >= np_party_size(h->p) || strncmp(line, "np1 ", 4) ||
+	    strlen(line) > NP_GUEST_LINE ||
+	    !np_party_guest(h->p, guest)->called)
+		abort();
+	memset(line, 0, strlen(line)); /* it may be changed */
+}
+
+static void serve(struct hall *h)
+{
+	struct pollfd p[NP_PARTY_FDS];
+
+	np_party_serve(h->p, h->now_sec, on_report, h);
+	if (np_party_poll(h->p, p) > NP_PARTY_FDS)
+		abort();
+	for (int i = 0; i < N_ENDS; i++) {
+		char buf[65536];
+
+		while (recv(h->end[i], buf, sizeof(buf), MSG_DONTWAIT) > 0)
+			;
+	}
+}
+
+static void open_hall(struct hall *h)
+{
+	const struct np_invite v = { .guest = TOKEN, .host = TOKEN };
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(a);
+	int fd = must(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+
+	must(bind(fd, (struct sockaddr *)&a, sizeof(a.sun_family)));
+	must(listen(fd, N_ENDS));
+	must(getsockname(fd, (struct sockaddr *)&a, &len));
+	*h = (struct hall){ .p = np_party_new(fd, &v) };
+	for (int i = 0; i < N_ENDS; i++) {
+		static const char hello[] = TOKEN " probe 0 n0\n";
+
+		h->end[i] = must(socket(AF_UNIX, SOCK_STREAM, 0));
+		must(connect(h->end[i], (struct sockaddr *)&a, len));
+		if (i < N_ENDS - 1) /* one stays a stranger */
+			must((int)send(h->end[i], hello, sizeof(hello) - 1, 0));
+		serve(h);
+	}
+	if (np_party_size(h->p) != N_ENDS - 1 ||
+	    np_party_call(h->p, (size_t[]){ 0, 1 }, CALLED, "x"))
+		abort();
+}
+
+static void act(struct hall *h, int what)
+{
+	h->now_sec += 1;
+	if (what == 1)
+		np_party_dismiss(h->p, NP_GUEST_PROBE);
+	if (what == 2 && !h->ended) {
+		np_party_end(h->p, NP_GUEST_PROBE);
+		h->ended = true;
+	}
+	serve(h);
+}
+
+static void play(struct hall *h, const uint8_t *data, size_t size)
+{
+	int who = N_ENDS - 1;
+
+	for (size_t i = 0, end; i < size; i = end) {
+		for (end = i; end < size && data[end] < 0x80; end++)
+			;
+		send(h->end[who], data + i, end - i,
+		     MSG_NOSIGNAL | MSG_DONTWAIT);
+		serve(h);
+		if (end == size)
+			break;
+		if (data[end] < 0x80 + N_ENDS)
+			who = data[end] - 0x80;
+		else if (data[end] < 0x80 + N_ENDS + 3)
+			act(h, data[end] - 0x80 - N_ENDS);
+		else if (data[end] == 0x87)
+			shutdown(h->end[who], SHUT_RDWR);
+		end++;
+	}
+}
+
+/* What is taken is whole, and can be said again. */
+static void find_invite(const uint8_t *data, size_t size)
+{
+	char *text = strndup((const char *)data, size);
+
+	for (size_t i = 0; i < 3; i++) {
+		struct np_invite v, again;
+		char once[1024] = "";
+
+		if (np_invite_find(text, i, &v))
+			continue;
+		if (v.max_nodes < 2 || v.max_nodes > NP_INVITE_MAX_NODES ||
+		    np_invite_count(&v, 1000) > v.max_nodes)
+			abort();
+		np_invite_takes(&v, 999, 1000);
+		if (!np_invite_add(&v, once, sizeof(once), NULL) &&
+		    (np_invite_find(once, 0, &again) ||
+		     strcmp(v.join, again.join) || v.seed != again.seed))
+			abort();
+	}
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct hall h;
+
+	find_invite(data, size);
+	open_hall(&h);
+	play(&h, data, size);
+	if (np_party_size(h.p) > N_ENDS)
+		abort();
+	np_party_free(h.p);
+	for (int i = 0; i < N_ENDS; i++)
+		close(h.end[i]);
+	return 0;
+}

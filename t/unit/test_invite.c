@@ -1,0 +1,290 @@
+#include "t.h"
+#include "np_invite.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define G "00112233445566778899aabbccddeeff"
+#define H "ffeeddccbbaa99887766554433221100"
+#define GOOD "4711 " G " " H " 2.000 8 4294967295 /opt/x/netprof-join"
+#define P64 "/234567890123456789012345678901234567890123456789012345678901234"
+#define P256 P64 P64 P64 P64
+
+static const struct np_invite some = {
+	.port = 4711, .guest = G, .host = H, .after_sec = 2.0, .max_nodes = 8,
+	.seed = 4294967295u, .join = "/opt/x/netprof-join",
+};
+
+static int same(const struct np_invite *a, const struct np_invite *b)
+{
+	return a->port == b->port && !strcmp(a->guest, b->guest) &&
+	       !strcmp(a->host, b->host) && a->after_sec == b->after_sec &&
+	       a->max_nodes == b->max_nodes && a->seed == b->seed &&
+	       !strcmp(a->join, b->join);
+}
+
+static void test_every_component_finds_its_own(void)
+{
+	char text[16 * NP_INVITE_TEXT] = "";
+	struct np_invite v = some, got;
+
+	for (uint16_t i = 0; i < 16; i++) {
+		v.port = (uint16_t)(65535 - i);
+		v.seed = i;
+		T_CHECK(np_invite_add(&v, text, sizeof(text), NULL) == 0);
+	}
+	for (uint16_t i = 0; i < 16; i++) {
+		v.port = (uint16_t)(65535 - i);
+		v.seed = i;
+		T_CHECK(np_invite_find(text, i, &got) == 0 && same(&v, &got));
+	}
+	T_CHECK(np_invite_find(text, 16, &got) == -ENOENT);
+	T_CHECK(np_invite_find(text, (size_t)-1, &got) == -ENOENT);
+}
+
+static void test_the_longest_has_room(void)
+{
+	struct np_invite v = some, got;
+	char text[NP_INVITE_TEXT] = "";
+
+	v.port = 65535;
+	v.after_sec = 7200;
+	v.max_nodes = NP_INVITE_MAX_NODES;
+	snprintf(v.join, sizeof(v.join), "%.255s", P256);
+	T_CHECK(np_invite_add(&v, text, sizeof(text), NULL) == 0);
+	T_CHECK(np_invite_find(text, 0, &got) == 0 && same(&v, &got));
+}
+
+static const struct {
+	const char *name, *text;
+	size_t component;
+	int rc;
+} texts[] = {
+	{ "as srun writes it", GOOD, 0, 0 },
+	{ "the second of two", "damaged;" GOOD, 1, 0 },
+	{ "another one's damage", GOOD ";damaged", 0, 0 },
+	{ "the last may be followed by nothing", GOOD ";", 0, 0 },
+	{ "nothing for this component", GOOD, 1, -ENOENT },
+	{ "an empty component", GOOD ";", 1, -EINVAL },
+	{ "nothing", "", 0, -EINVAL },
+	{ "words", "from the user's environment", 0, -EINVAL },
+	{ "port 0", "0 " G " " H " 2 8 1 /x", 0, -EINVAL },
+	{ "port 65536", "65536 " G " " H " 2 8 1 /x", 0, -EINVAL },
+	{ "a port with a sign", "-1 " G " " H " 2 8 1 /x", 0, -EINVAL },
+	{ "a port in words", "http " G " " H " 2 8 1 /x", 0, -EINVAL },
+	{ "a short token", "1 0011 " H " 2 8 1 /x", 0, -EINVAL },
+	{ "a long token", "1 " G "0 " H " 2 8 1 /x", 0, -EINVAL },
+	{ "a long second token", "1 " G " " H "0 2 8 1 /x", 0, -EINVAL },
+	{ "a token in capitals", "1 " G " FFEEDDCCBBAA99887766554433221100 "
+	  "2 8 1 /x", 0, -EINVAL },
+	{ "a token that is no number", "1 %s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s "
+	  H " 2 8 1 /x", 0, -EINVAL },
+	{ "one token", "1 " G " 2 8 1 /x", 0, -EINVAL },
+	{ "a time in the past", "1 " G " " H " -1 8 1 /x", 0, -EINVAL },
+	{ "a time that is none", "1 " G " " H " nan 8 1 /x", 0, -EINVAL },
+	{ "never", "1 " G " " H " inf 8 1 /x", 0, -EINVAL },
+	{ "in more than two hours", "1 " G " " H " 7201 8 1 /x", 0, -EINVAL },
+	{ "one node", "1 " G " " H " 2 1 1 /x", 0, -EINVAL },
+	{ "no node", "1 " G " " H " 2 0 1 /x", 0, -EINVAL },
+	{ "too many nodes", "1 " G " " H " 2 257 1 /x", 0, -EINVAL },
+	{ "less than no nodes", "1 " G " " H " 2 -2 1 /x", 0, -EINVAL },
+	{ "no seed", "1 " G " " H " 2 8 /x", 0, -EINVAL },
+	{ "no path", "1 " G " " H " 2 8 1", 0, -EINVAL },
+	{ "a path of another component", "1 " G " " H " 2 8 1;/x", 0,
+	  -EINVAL },
+	{ "a path from the working directory", "1 " G " " H " 2 8 1 x/y", 0,
+	  -EINVAL },
+	{ "a path cut short", "1 " G " " H " 2 8 1 " P256, 0, -EINVAL },
+	{ "words after the path", GOOD " --help", 0, -EINVAL },
+};
+
+static void test_texts(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+		struct np_invite v = { .port = 1 };
+		int rc = np_invite_find(texts[i].text, texts[i].component, &v);
+
+		T_ROW(texts[i].name, rc == texts[i].rc);
+		T_ROW(texts[i].name, rc ? v.port == 1 && !v.guest[0] :
+					  same(&v, &some));
+	}
+}
+
+/* Each of the texts that are taken, cut anywhere. */
+static void test_cut_texts(void)
+{
+	for (size_t len = 0; len < sizeof(GOOD) - 1; len++) {
+		char *text = strndup(GOOD, len);
+		struct np_invite v;
+
+		T_CHECK(np_invite_find(text, 0, &v) == -EINVAL ||
+			len > sizeof(GOOD) - sizeof("opt/x/netprof-join") - 1);
+		T_CHECK(np_invite_find(text, 1, &v) == -ENOENT);
+		free(text);
+	}
+}
+
+static const struct {
+	const char *name, *join;
+	size_t size;
+	const char *says;
+} refused[] = {
+	{ "a path with a space", "/opt/my tools/join", 1024, "/opt/my tools" },
+	{ "a path with a semicolon", "/opt;/join", 1024, "LibexecDir" },
+	{ "a path with a line end", "/opt\n/join", 1024, "LibexecDir" },
+	{ "no path", "", 1024, "LibexecDir" },
+	{ "no room for a second one", "/opt/x/netprof-join",
+	  sizeof(GOOD) + 10, "no room" },
+	{ "no room by one byte", "/opt/x/netprof-join",
+	  2 * sizeof(GOOD) - 1, "no room" },
+};
+
+static void test_refused(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_invite v = some;
+		char text[1024] = GOOD;
+
+		strcpy(v.join, refused[i].join);
+		T_ROW(refused[i].name, np_invite_add(&v, text,
+			refused[i].size, &err) == -EINVAL);
+		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
+		T_ROW(refused[i].name, !strcmp(text, GOOD));
+	}
+}
+
+/*
+ * The nodes taken of a step are as many as counted, two and two that are
+ * neighbours, with nobody far from one of them.
+ */
+static int takes_well(const struct np_invite *v, uint32_t n)
+{
+	uint32_t taken = 0, run = 0, gap = 0, widest = 0;
+	uint32_t blocks = v->max_nodes / 2;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (np_invite_takes(v, i, n)) {
+			taken++;
+			run++;
+			gap = 0;
+			continue;
+		}
+		if (run % 2 && n > v->max_nodes)
+			return 0;
+		run = 0;
+		widest = ++gap > widest ? gap : widest;
+	}
+	if (n > v->max_nodes && (run % 2 || widest > 2 * (n / blocks)))
+		return 0;
+	return taken == np_invite_count(v, n) && taken <= v->max_nodes &&
+	       !np_invite_takes(v, n, n) && !np_invite_takes(v, ~0u, n);
+}
+
+static void check_takes(uint32_t max_nodes, uint32_t n, uint32_t seed)
+{
+	const struct np_invite v = { .max_nodes = max_nodes, .seed = seed };
+
+	if (!takes_well(&v, n)) {
+		printf("  max_nodes %u, n_nodes %u, seed %u:", max_nodes, n,
+		       seed);
+		T_ROW("as many as counted, in pairs, everywhere", 0);
+	}
+}
+
+static void test_takes(void)
+{
+	static const uint32_t most[] = { 2, 3, 4, 5, 7, 8, 16, 31, 64, 255,
+					 256 };
+	static const uint32_t wide[] = { 257, 300, 511, 1000, 4097, 10000 };
+
+	for (size_t m = 0; m < NP_ARRAY_SIZE(most); m++)
+		for (uint32_t n = 1; n <= 300; n++)
+			check_takes(most[m], n, 77 * n);
+	for (uint32_t m = 2; m <= NP_INVITE_MAX_NODES; m++)
+		for (size_t i = 0; i < NP_ARRAY_SIZE(wide); i++)
+			check_takes(m, wide[i], m * 2654435761u);
+	T_CHECK(!np_invite_takes(&some, 0, 0) && !np_invite_count(&some, 0));
+}
+
+/* Also in one block of many nodes each may be among the two. */
+static void test_every_part_is_measured_in_turn(void)
+{
+	static const struct {
+		uint32_t max_nodes, n;
+	} steps[] = { { 2, 64 }, { 4, 5 }, { 8, 100 }, { 7, 9 } };
+	uint32_t seen[128];
+
+	for (size_t s = 0; s < NP_ARRAY_SIZE(steps); s++) {
+		uint32_t never = 0;
+
+		memset(seen, 0, sizeof(seen));
+		for (uint32_t seed = 0; seed < 1000; seed++) {
+			const struct np_invite v = {
+				.max_nodes = steps[s].max_nodes, .seed = seed,
+			};
+
+			for (uint32_t i = 0; i < steps[s].n; i++)
+				seen[i] += np_invite_takes(&v, i, steps[s].n);
+		}
+		for (uint32_t i = 0; i < steps[s].n; i++)
+			never += !seen[i];
+		T_CHECK(!never);
+	}
+}
+
+static void test_other_steps_other_nodes(void)
+{
+	uint32_t alike = 0;
+
+	for (uint32_t seed = 0; seed < 100; seed++) {
+		const struct np_invite a = { .max_nodes = 8, .seed = seed };
+		const struct np_invite b = { .max_nodes = 8, .seed = seed + 1 };
+		uint32_t both = 0;
+
+		for (uint32_t i = 0; i < 1000; i++)
+			both += np_invite_takes(&a, i, 1000) &&
+				np_invite_takes(&b, i, 1000);
+		alike += both == np_invite_count(&a, 1000);
+		T_CHECK(np_invite_takes(&a, seed, 1000) ==
+			np_invite_takes(&a, seed, 1000));
+	}
+	T_CHECK(alike == 0);
+}
+
+static void test_after(void)
+{
+	double last = 0;
+
+	for (uint32_t n = 1; n <= 10000; n++) {
+		double sec = np_invite_after_sec(&some, n);
+
+		if (sec < last || sec < some.after_sec ||
+		    sec > some.after_sec + 30)
+			T_ROW("later in wider steps, within bounds", 0);
+		last = sec;
+	}
+	T_CHECK(t_close(np_invite_after_sec(&some, 50), 3, 1e-9));
+	T_CHECK(t_close(np_invite_after_sec(&some, 1500), 32, 1e-9));
+	T_CHECK(t_close(np_invite_after_sec(&some, ~0u), 32, 1e-9));
+}
+
+static const struct t_case cases[] = {
+	{ "every component of a job finds its invitation",
+	  test_every_component_finds_its_own },
+	{ "the longest invitation has room", test_the_longest_has_room },
+	{ "whatever stands in the user's environment", test_texts },
+	{ "an invitation that was cut", test_cut_texts },
+	{ "what cannot be told is refused with its cause", test_refused },
+	{ "guests wait on pairs of neighbours all over the step", test_takes },
+	{ "in the course of many steps every node is measured",
+	  test_every_part_is_measured_in_turn },
+	{ "another step has its guests on other nodes",
+	  test_other_steps_other_nodes },
+	{ "guests of a wide step come later, within bounds", test_after },
+	{ NULL, NULL },
+};
+T_SUITE(invite, cases)

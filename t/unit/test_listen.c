@@ -1,0 +1,148 @@
+#include "t.h"
+#include "np_listen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* 0: somebody listens there. */
+static int knock(int family, uint16_t port)
+{
+	struct sockaddr_in6 six = {
+		.sin6_family = AF_INET6, .sin6_port = htons(port),
+		.sin6_addr = IN6ADDR_LOOPBACK_INIT,
+	};
+	struct sockaddr_in four = {
+		.sin_family = AF_INET, .sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+
+	if (fd < 0)
+		return -1;
+	rc = family == AF_INET6 ?
+		connect(fd, (struct sockaddr *)&six, sizeof(six)) :
+		connect(fd, (struct sockaddr *)&four, sizeof(four));
+	close(fd);
+	return rc;
+}
+
+static int has_loopback_six(void)
+{
+	struct sockaddr_in6 any = {
+		.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+	};
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+
+	rc = fd < 0 || bind(fd, (struct sockaddr *)&any, sizeof(any));
+	if (fd >= 0)
+		close(fd);
+	return !rc;
+}
+
+static void test_nodes_reach_it(void)
+{
+	uint16_t port = 0;
+	int fd = np_listen(NULL, &port, NULL);
+
+	T_CHECK(fd >= 10 && port);
+	T_CHECK(knock(AF_INET, port) == 0);
+	T_CHECK(!has_loopback_six() || knock(AF_INET6, port) == 0);
+	T_CHECK(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	T_CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	close(fd);
+	T_CHECK(knock(AF_INET, port) != 0);
+}
+
+#define RANGE 8
+
+/* So many ports up to one that was free just now. */
+static void some_range(uint16_t range[2])
+{
+	int fd = np_listen(NULL, &range[1], NULL);
+
+	close(fd);
+	range[0] = (uint16_t)(range[1] - RANGE + 1);
+}
+
+static int taken_before(const uint16_t *port, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (port[i] == port[n])
+			return 1;
+	return 0;
+}
+
+static void test_taken_ports_are_passed_over(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	uint16_t range[2], port[RANGE + 1];
+	int fd[RANGE + 1], n = 0;
+
+	some_range(range);
+	while (n <= RANGE && (fd[n] = np_listen(range, &port[n], &err)) >= 0) {
+		T_CHECK(port[n] >= range[0] && port[n] <= range[1]);
+		T_CHECK(!taken_before(port, n));
+		n++;
+	}
+	/* Others on this machine may have some of them. */
+	T_CHECK(n >= 1 && n <= RANGE && fd[n] == -EADDRINUSE);
+	T_CHECK(strstr(err.text, "Address already in use"));
+	range[0] = range[1] = port[0];
+	T_CHECK(np_listen(range, &port[1], NULL) == -EADDRINUSE);
+	while (n)
+		close(fd[--n]);
+}
+
+static const struct {
+	const char *name;
+	uint16_t range[2];
+} impossible[] = {
+	{ "no port", { 0, 0 } },
+	{ "from port 0", { 0, 5 } },
+	{ "backwards", { 60001, 60000 } },
+};
+
+static void test_impossible_ranges(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(impossible); i++) {
+		uint16_t port = 0;
+		int fd = np_listen(impossible[i].range, &port, NULL);
+
+		T_ROW(impossible[i].name, fd >= 0 && port &&
+		      knock(AF_INET, port) == 0);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+static int is_token(const char *t)
+{
+	return strspn(t, "0123456789abcdef") == NP_INVITE_TOKEN - 1 &&
+	       !t[NP_INVITE_TOKEN - 1];
+}
+
+static void test_tokens(void)
+{
+	struct np_invite a = { .port = 1 }, b = { .port = 2 };
+
+	T_CHECK(np_listen_tokens(&a, NULL) == 0);
+	T_CHECK(np_listen_tokens(&b, NULL) == 0);
+	T_CHECK(is_token(a.guest) && is_token(a.host) && is_token(b.guest));
+	T_CHECK(strcmp(a.guest, a.host) && strcmp(a.guest, b.guest) &&
+		strcmp(a.host, b.host) && a.seed != b.seed);
+	T_CHECK(a.port == 1 && b.port == 2);
+}
+
+static const struct t_case cases[] = {
+	{ "the nodes reach the socket that srun opens", test_nodes_reach_it },
+	{ "a port in SrunPortRange that is taken is passed over",
+	  test_taken_ports_are_passed_over },
+	{ "a range that makes no sense is any port", test_impossible_ranges },
+	{ "every step has secrets of its own", test_tokens },
+	{ NULL, NULL },
+};
+T_SUITE(listen, cases)

@@ -1,0 +1,616 @@
+/* Guests are sockets that the test speaks for, one word at a time. */
+#include "t.h"
+#include "np_party.h"
+
+#include "np_guest.h"
+#include "np_listen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define G "00112233445566778899aabbccddeeff"
+#define H "ffeeddccbbaa99887766554433221100"
+#define PATIENCE 2500 /* naps: 5 s, on a busy machine */
+
+struct hall {
+	struct np_party *p;
+	uint16_t port;
+	double now_sec;
+	char reports[512]; /* "GUEST:LINE|" */
+};
+
+static void on_report(size_t guest, char *line, void *arg)
+{
+	struct hall *w = arg;
+	size_t used = strlen(w->reports);
+
+	snprintf(w->reports + used, sizeof(w->reports) - used, "%zu:%.60s|",
+		 guest, line);
+	line[0] = 'x'; /* it may be changed */
+}
+
+static void open_hall(struct hall *w)
+{
+	const struct np_invite v = { .guest = G, .host = H };
+	int fd;
+
+	*w = (struct hall){ .now_sec = 100 };
+	fd = np_listen(NULL, &w->port, NULL);
+	w->p = np_party_new(fd, &v);
+	T_CHECK(fd >= 0 && w->p);
+}
+
+static void serve(struct hall *w)
+{
+	np_party_serve(w->p, w->now_sec, on_report, w);
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+}
+
+/* Serve until it is true, or patience ends. */
+#define UNTIL(w, cond) do { \
+	for (int i_ = 0; i_ < PATIENCE; i_++) { \
+		serve(w); \
+		if (cond) \
+			break; \
+		nap(); \
+	} \
+	T_CHECK(cond); \
+} while (0)
+
+static int come(const struct hall *w)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(w->port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	T_CHECK(!connect(fd, (struct sockaddr *)&to, sizeof(to)));
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	return fd;
+}
+
+static void say(int fd, const char *text)
+{
+	size_t len = strlen(text);
+
+	T_CHECK(send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len);
+}
+
+static bool is_shut(int fd)
+{
+	char c;
+	ssize_t got = recv(fd, &c, 1, MSG_PEEK);
+
+	return !got || (got < 0 && errno != EAGAIN);
+}
+
+/* Serve until what has come ends with these words. */
+static const char *hear(struct hall *w, int fd, const char *end)
+{
+	static char text[1 << 20];
+	size_t len = 0, n = strlen(end);
+
+	for (int i = 0; i < PATIENCE; i++) {
+		ssize_t got;
+
+		serve(w);
+		while ((got = recv(fd, text + len, sizeof(text) - 1 - len, 0)) >
+		       0)
+			len += (size_t)got;
+		text[len] = '\0';
+		if (got == 0 || (len >= n && !strcmp(text + len - n, end)))
+			break;
+		nap();
+	}
+	return text;
+}
+
+#define HEARS(w, fd, text) T_ROW(text, !strcmp(hear(w, fd, text), text))
+
+/* The next guest, of node n<number>. */
+static int join(struct hall *w, const char *kind)
+{
+	size_t number = np_party_size(w->p);
+	char line[128];
+	int fd = come(w);
+
+	snprintf(line, sizeof(line), G " %s %zu n%zu\n", kind, number, number);
+	say(fd, line);
+	UNTIL(w, np_party_size(w->p) == number + 1);
+	return fd;
+}
+
+static const struct np_guest_facts *facts(const struct hall *w, size_t guest)
+{
+	return np_party_guest(w->p, guest);
+}
+
+static struct np_party_count probes(const struct hall *w)
+{
+	return np_party_count(w->p, NP_GUEST_PROBE);
+}
+
+/* ---- strangers ---- */
+
+static const struct {
+	const char *name, *says;
+} strangers[] = {
+	{ "another step's token", "0011223344556677" "8899aabbccddeef0 "
+	  "probe 0 n0\n" },
+	{ "what the attendant says first", H " probe 0 n0\n" },
+	{ "half a token", "0011223344556677 probe 0 n0\n" },
+	{ "more than the token", G "0 probe 0 n0\n" },
+	{ "no token", "probe 0 n0\n" },
+	{ "an empty line", "\n" },
+	{ "nothing but the token", G "\n" },
+	{ "a kind that there is not", G " spy 0 n0\n" },
+	{ "no node", G " probe\n" },
+	{ "a node that is no number", G " probe n0 n0\n" },
+	{ "no name", G " probe 0\n" },
+	{ "a report", "np1 bye 0\n" },
+	{ "a browser", "GET / HTTP/1.1\r\nHost: login1\r\n\r\n" },
+	{ "formats", "%n%n%n%n%s%s%s%s %s %s %s\n" },
+	{ "bytes", "\x16\x03\x01\x02\xff\xfe\n" },
+};
+
+static void test_strangers(void)
+{
+	struct hall w;
+
+	open_hall(&w);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(strangers); i++) {
+		int fd = come(&w);
+
+		say(fd, strangers[i].says);
+		for (int k = 0; k < PATIENCE && !is_shut(fd); k++) {
+			serve(&w);
+			nap();
+		}
+		T_ROW(strangers[i].name, is_shut(fd));
+		T_ROW(strangers[i].name, np_party_size(w.p) == 0);
+		close(fd);
+	}
+	T_CHECK(!w.reports[0]);
+	np_party_free(w.p);
+}
+
+static void test_a_line_without_end(void)
+{
+	static char text[3 * NP_GUEST_LINE];
+	struct hall w;
+	int fd;
+
+	open_hall(&w);
+	fd = come(&w);
+	memset(text, '0', sizeof(text));
+	T_CHECK(send(fd, text, sizeof(text), MSG_NOSIGNAL) > NP_GUEST_LINE);
+	UNTIL(&w, is_shut(fd));
+	close(fd);
+	np_party_free(w.p);
+}
+
+/* By the caller's clock: a busy machine shuts nobody out. */
+static void test_silent_strangers(void)
+{
+	struct pollfd p[NP_PARTY_FDS];
+	int silent, slow, guest;
+	struct hall w;
+
+	open_hall(&w);
+	silent = come(&w);
+	slow = come(&w);
+	UNTIL(&w, np_party_poll(w.p, p) == 3);
+	guest = join(&w, "probe");
+	w.now_sec += 4;
+	say(slow, G);
+	serve(&w);
+	nap();
+	serve(&w);
+	T_CHECK(!is_shut(silent) && !is_shut(slow) && !is_shut(guest));
+	w.now_sec += 2;
+	serve(&w);
+	UNTIL(&w, is_shut(silent) && is_shut(slow));
+	w.now_sec += 1e6;
+	serve(&w);
+	T_CHECK(!is_shut(guest) && probes(&w).here == 1);
+	close(silent);
+	close(slow);
+	close(guest);
+	np_party_free(w.p);
+}
+
+static void test_more_strangers_than_room(void)
+{
+	struct pollfd p[NP_PARTY_FDS];
+	int fd[NP_PARTY_STRANGERS + 8], guest;
+	struct hall w;
+
+	open_hall(&w);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
+		fd[i] = come(&w);
+	UNTIL(&w, np_party_poll(w.p, p) == 1 + NP_PARTY_STRANGERS);
+	/* Whom there is no room for must not wake the attendant. */
+	T_CHECK(poll(p, 1 + NP_PARTY_STRANGERS, 0) == 0);
+	guest = come(&w);
+	say(guest, G " probe 7 n7\n");
+	w.now_sec += 6;
+	UNTIL(&w, np_party_size(w.p) == 1);
+	T_CHECK(facts(&w, 0)->node == 7 && !is_shut(guest));
+	T_CHECK(np_party_poll(w.p, p) < NP_PARTY_FDS && p[0].fd >= 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
+		close(fd[i]);
+	close(guest);
+	np_party_free(w.p);
+}
+
+/* ---- guests ---- */
+
+static void test_a_guest_waits(void)
+{
+	struct pollfd p[NP_PARTY_FDS];
+	struct hall w;
+	int fd;
+
+	open_hall(&w);
+	fd = come(&w);
+	for (const char *c = G " level 41 node-41.site\n"; *c; c++) {
+		const char piece[] = { *c, '\0' };
+
+		say(fd, piece);
+		serve(&w);
+	}
+	UNTIL(&w, np_party_size(w.p) == 1);
+	T_CHECK(facts(&w, 0)->kind == NP_GUEST_LEVEL);
+	T_CHECK(facts(&w, 0)->node == 41);
+	T_CHECK(!strcmp(facts(&w, 0)->name, "node-41.site"));
+	T_CHECK(facts(&w, 0)->here && !facts(&w, 0)->called &&
+		!facts(&w, 0)->gone);
+	T_CHECK(np_party_count(w.p, NP_GUEST_LEVEL).here == 1);
+	T_CHECK(probes(&w).here == 0);
+	T_CHECK(np_party_poll(w.p, p) == 2 && p[1].events == POLLIN);
+	close(fd);
+	UNTIL(&w, facts(&w, 0)->gone);
+	T_CHECK(!facts(&w, 0)->here && np_party_size(w.p) == 1);
+	T_CHECK(np_party_count(w.p, NP_GUEST_LEVEL).here == 0);
+	T_CHECK(np_party_count(w.p, NP_GUEST_LEVEL).gone == 0); /* not called */
+	np_party_free(w.p);
+}
+
+static void test_called_or_dismissed(void)
+{
+	struct hall w;
+	int fd[4];
+
+	open_hall(&w);
+	for (int i = 0; i < 3; i++)
+		fd[i] = join(&w, "probe");
+	fd[3] = join(&w, "level");
+	T_CHECK(np_party_call(w.p, (size_t[]){ 2, 0 }, 2, "A=b /bin/x --y") ==
+		0);
+	HEARS(&w, fd[2], H " A=b /bin/x --y --join=0/2\n");
+	HEARS(&w, fd[0], H " A=b /bin/x --y --join=1/2\n");
+	T_CHECK(facts(&w, 2)->seat == 0 && facts(&w, 0)->seat == 1);
+	T_CHECK(facts(&w, 2)->called && !facts(&w, 2)->here);
+	T_CHECK(probes(&w).here == 1 && probes(&w).called == 2);
+	np_party_dismiss(w.p, NP_GUEST_PROBE);
+	UNTIL(&w, is_shut(fd[1]));
+	T_CHECK(facts(&w, 1)->gone && !facts(&w, 1)->here);
+	T_CHECK(!is_shut(fd[0]) && !is_shut(fd[2]) && !is_shut(fd[3]));
+	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 0);
+	T_CHECK(np_party_call(w.p, (size_t[]){ 3 }, 1, "/bin/z") == 0);
+	HEARS(&w, fd[3], H " /bin/z --join=0/1\n");
+	T_CHECK(facts(&w, 3)->seat == 0); /* among those of its kind */
+	for (int i = 0; i < 4; i++)
+		close(fd[i]);
+	np_party_free(w.p);
+}
+
+/* ---- groups ---- */
+
+/* n probes that have heard their call, as groups of so many. */
+static void join_groups(struct hall *w, int fd[], size_t n, size_t of)
+{
+	for (size_t i = 0; i < n; i++)
+		fd[i] = join(w, "probe");
+	for (size_t i = 0; i < n; i += of) {
+		size_t guest[8];
+
+		for (size_t k = 0; k < of; k++)
+			guest[k] = i + k;
+		T_CHECK(np_party_call(w->p, guest, of, "x") == 0);
+	}
+	for (size_t i = 0; i < n; i++)
+		T_CHECK(strstr(hear(w, fd[i], "\n"), "--join="));
+}
+
+#define PLACES "place 0 aa\nplace 1 bb\nplace 2 cc\ngo\n"
+
+/* What each says before a fence; '^' between two pieces. */
+static const struct {
+	const char *name, *says[3], *want;
+} fences[] = {
+	{ "line by line",
+	  { "put aa\n^fence\n", "put bb\n^fence\n", "put cc\n^fence\n" },
+	  PLACES },
+	{ "all at once",
+	  { "put aa\nfence\n", "put bb\nfence\n", "put cc\nfence\n" }, PLACES },
+	{ "in pieces",
+	  { "p^ut^ a^a\n^f^en^ce^\n", "put^ bb\nfe^nce\n",
+	    "put cc^\nfence^\n" },
+	  PLACES },
+	{ "who publishes twice is known by the second",
+	  { "put 99\nput aa\nfence\n", "put bb\nfence\n", "put cc\nfence\n" },
+	  PLACES },
+	{ "one has nothing to publish",
+	  { "put aa\nfence\n", "fence\n", "put cc\nfence\n" },
+	  "place 0 aa\nplace 2 cc\ngo\n" },
+	{ "nobody has", { "fence\n", "fence\n", "fence\n" }, "go\n" },
+	{ "reports between are no matter",
+	  { "np1 x\nput aa\nnp1 x\nfence\n", "put bb\nfence\nnp1 x\n",
+	    "put cc\nfence\n" }, PLACES },
+};
+
+static void say_pieces(struct hall *w, int fd, const char *pieces)
+{
+	for (; *pieces; pieces++) {
+		const char one[] = { *pieces, '\0' };
+
+		if (*pieces == '^')
+			serve(w);
+		else
+			say(fd, one);
+	}
+	serve(w);
+}
+
+static void test_fences(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(fences); i++) {
+		struct hall w;
+		int fd[3];
+
+		open_hall(&w);
+		join_groups(&w, fd, 3, 3);
+		for (size_t k = 0; k < 2; k++)
+			say_pieces(&w, fd[k], fences[i].says[k]);
+		for (size_t k = 0; k < 2; k++) /* the last is awaited */
+			T_ROW(fences[i].name, recv(fd[k], (char[1]){ 0 }, 1,
+						   0) < 0);
+		say_pieces(&w, fd[2], fences[i].says[2]);
+		for (size_t k = 0; k < 3; k++)
+			T_ROW(fences[i].name, !strcmp(hear(&w, fd[k], "go\n"),
+						      fences[i].want));
+		/* The next fence has no more to tell. */
+		for (size_t k = 0; k < 3; k++)
+			say(fd[k], "fence\n");
+		for (size_t k = 0; k < 3; k++)
+			HEARS(&w, fd[k], "go\n");
+		for (size_t k = 0; k < 3; k++)
+			close(fd[k]);
+		np_party_free(w.p);
+	}
+}
+
+static void test_two_groups(void)
+{
+	struct hall w;
+	int fd[4];
+
+	open_hall(&w);
+	join_groups(&w, fd, 4, 2);
+	say(fd[0], "put a0\nfence\n");
+	say(fd[2], "put b0\nfence\n");
+	say(fd[3], "put b1\nfence\n");
+	HEARS(&w, fd[3], "place 0 b0\nplace 1 b1\ngo\n");
+	HEARS(&w, fd[2], "place 0 b0\nplace 1 b1\ngo\n");
+	T_CHECK(recv(fd[0], (char[1]){ 0 }, 1, 0) < 0);
+	close(fd[2]); /* and one of these goes */
+	UNTIL(&w, facts(&w, 2)->gone);
+	say(fd[1], "put a1\nfence\n");
+	HEARS(&w, fd[0], "place 0 a0\nplace 1 a1\ngo\n");
+	HEARS(&w, fd[1], "place 0 a0\nplace 1 a1\ngo\n");
+	T_CHECK(!facts(&w, 3)->gone);
+	close(fd[0]);
+	close(fd[1]);
+	close(fd[3]);
+	np_party_free(w.p);
+}
+
+/* The longest places of a group go through, each as it was said. */
+static void test_long_places(void)
+{
+	static char line[2 * NP_WIRE_JOIN_MAX_BYTES + 16];
+	const char *heard;
+	struct hall w;
+	int fd[4];
+
+	open_hall(&w);
+	join_groups(&w, fd, 4, 4);
+	memcpy(line, "put ", 4);
+	for (int i = 0; i < 4; i++) {
+		memset(line + 4, 'a' + i, 2 * NP_WIRE_JOIN_MAX_BYTES);
+		strcpy(line + 4 + 2 * NP_WIRE_JOIN_MAX_BYTES, "\nfence\n");
+		say(fd[i], line);
+		serve(&w);
+	}
+	for (int i = 0; i < 4; i++) {
+		heard = hear(&w, fd[i], "go\n");
+		T_CHECK(strlen(heard) ==
+			4 * (strlen("place 0 \n") +
+			     2 * NP_WIRE_JOIN_MAX_BYTES) + 3);
+		T_CHECK(strspn(strstr(heard, "place 2 ") + 8, "c") ==
+			2 * NP_WIRE_JOIN_MAX_BYTES);
+	}
+	for (int i = 0; i < 4; i++)
+		close(fd[i]);
+	np_party_free(w.p);
+}
+
+static void test_reports(void)
+{
+	struct hall w;
+	int fd[3];
+
+	open_hall(&w);
+	for (int i = 0; i < 3; i++)
+		fd[i] = join(&w, "probe");
+	T_CHECK(np_party_call(w.p, (size_t[]){ 2, 1 }, 2, "x") == 0);
+	say(fd[0], "np1 not asked\n");
+	say(fd[1], "np1 a\nnp1 b\nerror: no device\nnp1 ");
+	UNTIL(&w, facts(&w, 1)->last[0]);
+	T_CHECK(!strcmp(facts(&w, 1)->last, "error: no device"));
+	say(fd[1], "c\n");
+	say(fd[2], "np1 d\n");
+	UNTIL(&w, strstr(w.reports, "1:np1 c|") && strstr(w.reports, "2:"));
+	T_CHECK(strstr(w.reports, "1:np1 a|1:np1 b|"));
+	T_CHECK(strstr(w.reports, "2:np1 d|"));
+	T_CHECK(!strstr(w.reports, "0:") && !facts(&w, 2)->last[0]);
+	for (int i = 0; i < 3; i++)
+		close(fd[i]);
+	np_party_free(w.p);
+}
+
+/* ---- how they go ---- */
+
+static const struct {
+	const char *name, *says;
+	int called, stays;
+} manners[] = {
+	{ "a guest that speaks before it is called", "fence\n", 0, 0 },
+	{ "a word in between", "hello\n", 1, 1 },
+	{ "a fence is its due", "fence\n", 1, 1 },
+	{ "a line too long", NULL, 1, 0 },
+	{ "a line too long before it is called", NULL, 0, 0 },
+};
+
+static void test_manners(void)
+{
+	char *long_line = malloc(NP_GUEST_LINE + 3);
+
+	memset(long_line, 'a', NP_GUEST_LINE + 1);
+	strcpy(long_line + NP_GUEST_LINE + 1, "\n");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(manners); i++) {
+		struct hall w;
+		int fd[2];
+
+		open_hall(&w);
+		fd[0] = join(&w, "probe");
+		fd[1] = join(&w, "probe");
+		if (manners[i].called)
+			np_party_call(w.p, (size_t[]){ 0, 1 }, 2, "x");
+		say(fd[0], manners[i].says ? manners[i].says : long_line);
+		if (!manners[i].stays)
+			UNTIL(&w, facts(&w, 0)->gone);
+		serve(&w);
+		T_ROW(manners[i].name, facts(&w, 0)->gone != manners[i].stays);
+		T_ROW(manners[i].name, !facts(&w, 1)->gone);
+		T_ROW(manners[i].name, probes(&w).gone ==
+		      (size_t)(manners[i].called && !manners[i].stays));
+		close(fd[0]);
+		close(fd[1]);
+		np_party_free(w.p);
+	}
+	free(long_line);
+}
+
+static void test_last_words(void)
+{
+	struct hall w;
+	int fd[3], level;
+
+	open_hall(&w);
+	join_groups(&w, fd, 2, 2);
+	fd[2] = join(&w, "probe");
+	level = join(&w, "level");
+	np_party_end(w.p, NP_GUEST_PROBE);
+	UNTIL(&w, is_shut(fd[0]) && is_shut(fd[1]) && is_shut(fd[2]));
+	T_CHECK(probes(&w).gone == 0); /* they have heard it, and may speak */
+	T_CHECK(facts(&w, 2)->gone);   /* nobody had called this one */
+	say(fd[0], "np1 a\nnp1 bye\n");
+	say(fd[1], "np1 bye\n");
+	close(fd[0]);
+	close(fd[1]);
+	UNTIL(&w, probes(&w).gone == 2);
+	T_CHECK(strstr(w.reports, "0:np1 a|0:np1 bye|"));
+	T_CHECK(strstr(w.reports, "1:np1 bye|"));
+	T_CHECK(!is_shut(level) && facts(&w, 3)->here);
+	np_party_end(w.p, NP_GUEST_PROBE); /* twice is no harm */
+	np_party_end(w.p, NP_GUEST_LEVEL);
+	UNTIL(&w, is_shut(level));
+	close(fd[2]);
+	close(level);
+	np_party_free(w.p);
+}
+
+/* One that vanished when it was to be called; the others can be told. */
+static void test_called_in_vain(void)
+{
+	struct hall w;
+	int fd[2];
+
+	open_hall(&w);
+	fd[0] = join(&w, "probe");
+	fd[1] = join(&w, "probe");
+	close(fd[0]);
+	T_CHECK(np_party_call(w.p, (size_t[]){ 0, 1 }, 2, "x") == 0);
+	UNTIL(&w, facts(&w, 0)->gone);
+	T_CHECK(probes(&w).called == 2 && probes(&w).gone == 1);
+	HEARS(&w, fd[1], H " x --join=1/2\n");
+	close(fd[1]);
+	UNTIL(&w, probes(&w).gone == 2);
+	np_party_free(w.p);
+}
+
+static void test_the_end_of_the_party(void)
+{
+	struct hall w;
+	int fd[3];
+
+	open_hall(&w);
+	join_groups(&w, fd, 2, 2);
+	fd[2] = come(&w);
+	say(fd[0], "put aa\npu");
+	say(fd[2], "half");
+	serve(&w);
+	np_party_free(w.p);
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < PATIENCE && !is_shut(fd[i]); k++)
+			nap();
+		T_CHECK(is_shut(fd[i]));
+		close(fd[i]);
+	}
+	np_party_free(NULL);
+}
+
+static const struct t_case cases[] = {
+	{ "who does not know the token is shut out", test_strangers },
+	{ "nor is a line without end kept", test_a_line_without_end },
+	{ "who says nothing is shut out in time", test_silent_strangers },
+	{ "a crowd of strangers keeps no guest out for long",
+	  test_more_strangers_than_room },
+	{ "a guest waits where it said it is", test_a_guest_waits },
+	{ "guests are called or dismissed", test_called_or_dismissed },
+	{ "a group is wired up, however its words come", test_fences },
+	{ "two groups do not mix", test_two_groups },
+	{ "the longest places go through", test_long_places },
+	{ "reports are those of guests that were called", test_reports },
+	{ "who does not keep to its part is shut out", test_manners },
+	{ "sent home, guests still say their last", test_last_words },
+	{ "a guest that vanished as it was called", test_called_in_vain },
+	{ "when the attendant ends, all guests do",
+	  test_the_end_of_the_party },
+	{ NULL, NULL },
+};
+T_SUITE(party, cases)

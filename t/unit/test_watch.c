@@ -1,0 +1,258 @@
+/*
+ * A process of the test's stands for slurmstepd: the parent of the tasks.
+ * It never asks how they ended, unless told to, and they end with it.
+ */
+#include "t.h"
+#include "np_watch.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TASKS 3
+#define PATIENCE 2500 /* naps: 5 s, on a busy machine */
+
+struct step {
+	pid_t stepd;
+	pid_t task[TASKS];
+};
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+}
+
+static void die_with_parent(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+static void be_stepd(int out, size_t n, int reaps)
+{
+	pid_t me = getpid(), task[TASKS] = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		task[i] = fork();
+		if (!task[i]) {
+			die_with_parent(me);
+			for (;;)
+				pause();
+		}
+	}
+	if (write(out, task, sizeof(task)) != sizeof(task))
+		_exit(1);
+	while (reaps && wait(NULL) > 0)
+		;
+	for (;;)
+		pause();
+}
+
+static void start_step(struct step *s, size_t n, int reaps)
+{
+	pid_t me = getpid();
+	int fd[2];
+
+	if (pipe(fd))
+		exit(1);
+	s->stepd = fork();
+	if (!s->stepd) {
+		die_with_parent(me);
+		be_stepd(fd[1], n, reaps);
+	}
+	close(fd[1]);
+	T_CHECK(read(fd[0], s->task, sizeof(s->task)) == sizeof(s->task));
+	close(fd[0]);
+}
+
+static void end_step(const struct step *s)
+{
+	kill(s->stepd, SIGKILL);
+	waitpid(s->stepd, NULL, 0);
+}
+
+static bool is_over(struct np_watch *w)
+{
+	for (int i = 0; i < PATIENCE && !np_watch_over(w); i++)
+		nap();
+	return np_watch_over(w);
+}
+
+/* As on Linux before 5.3. */
+static void forget_fd(struct np_watch *w)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	w->fd = -1;
+}
+
+static void close_watch(struct np_watch *w)
+{
+	forget_fd(w);
+	w->task = 0;
+}
+
+static const struct {
+	const char *name;
+	int reaps, no_fd;
+} rows[] = {
+	{ "nobody has asked how it ended", 0, 0 },
+	{ "its parent has", 1, 0 },
+	{ "an old kernel", 1, 1 },
+};
+
+static void test_until_it_ends(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_watch w;
+		struct step s;
+
+		start_step(&s, 1, rows[i].reaps);
+		np_watch_open(&w, s.task[0], s.stepd);
+		if (rows[i].no_fd)
+			forget_fd(&w);
+		T_ROW(rows[i].name, !np_watch_over(&w));
+		nap();
+		T_ROW(rows[i].name, !np_watch_over(&w));
+		kill(s.task[0], SIGKILL);
+		T_ROW(rows[i].name, is_over(&w));
+		T_ROW(rows[i].name, np_watch_over(&w)); /* and stays so */
+		close_watch(&w);
+		end_step(&s);
+	}
+}
+
+static void test_wakes_a_poll(void)
+{
+	struct np_watch w;
+	struct pollfd p;
+	struct step s;
+
+	start_step(&s, 1, 0);
+	np_watch_open(&w, s.task[0], s.stepd);
+	p = (struct pollfd){ .fd = w.fd, .events = POLLIN };
+	if (w.fd >= 0) { /* else this kernel is old */
+		T_CHECK(poll(&p, 1, 0) == 0);
+		kill(s.task[0], SIGKILL);
+		T_CHECK(poll(&p, 1, 5000) == 1 && p.revents & POLLIN);
+		T_CHECK(np_watch_over(&w));
+	}
+	close_watch(&w);
+	end_step(&s);
+}
+
+static void test_until_the_last_one_ends(void)
+{
+	struct np_watch w;
+	struct step s;
+	size_t left = TASKS;
+
+	start_step(&s, TASKS, 0);
+	np_watch_open(&w, s.task[0], s.stepd);
+	while (left) {
+		pid_t watched = w.task;
+
+		T_CHECK(!np_watch_over(&w));
+		T_CHECK(watched == s.task[0] || watched == s.task[1] ||
+			watched == s.task[2]);
+		kill(watched, SIGKILL);
+		left--;
+		for (int i = 0; i < PATIENCE && w.task == watched &&
+		     !np_watch_over(&w); i++)
+			nap();
+		T_CHECK(left ? w.task != watched : np_watch_over(&w));
+	}
+	close_watch(&w);
+	end_step(&s);
+}
+
+/* Another one ends first: nothing to see yet. */
+static void test_siblings_may_end(void)
+{
+	struct np_watch w;
+	struct step s;
+
+	start_step(&s, 2, 1);
+	np_watch_open(&w, s.task[0], s.stepd);
+	kill(s.task[1], SIGKILL);
+	for (int i = 0; i < PATIENCE && !kill(s.task[1], 0); i++)
+		nap();
+	T_CHECK(!np_watch_over(&w) && w.task == s.task[0]);
+	kill(s.task[0], SIGKILL);
+	T_CHECK(is_over(&w));
+	close_watch(&w);
+	end_step(&s);
+}
+
+static void test_gone_before(void)
+{
+	pid_t gone = fork();
+	struct np_watch w;
+	struct step s;
+
+	if (!gone)
+		_exit(0);
+	waitpid(gone, NULL, 0);
+	start_step(&s, 0, 0);
+	np_watch_open(&w, gone, s.stepd);
+	T_CHECK(is_over(&w));
+	close_watch(&w);
+	end_step(&s);
+}
+
+static void test_nobody_is_watched(void)
+{
+	struct np_watch w;
+
+	np_watch_open(&w, 0, 0);
+	T_CHECK(w.fd == -1 && !np_watch_over(&w));
+	np_watch_open(&w, 0, getppid());
+	T_CHECK(w.fd == -1 && !np_watch_over(&w));
+}
+
+/*
+ * Where orphans fall to slurmstepd, whoever watches is a child of the tasks'
+ * parent, too.
+ */
+static void test_the_watcher_does_not_count(void)
+{
+	pid_t stepd = fork();
+	int status = 0;
+
+	if (!stepd) {
+		pid_t me = getpid(), task = fork(), watcher;
+		struct np_watch w;
+
+		if (!task)
+			_exit(0);
+		watcher = fork();
+		if (!watcher) {
+			die_with_parent(me);
+			np_watch_open(&w, task, me);
+			_exit(is_over(&w) ? 3 : 4);
+		}
+		waitpid(watcher, &status, 0);
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 5);
+	}
+	waitpid(stepd, &status, 0);
+	T_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+}
+
+static const struct t_case cases[] = {
+	{ "a task is watched until it ends", test_until_it_ends },
+	{ "its end wakes who sleeps", test_wakes_a_poll },
+	{ "then its siblings, until the last one ends",
+	  test_until_the_last_one_ends },
+	{ "siblings that end first are no matter", test_siblings_may_end },
+	{ "a task that had ended before", test_gone_before },
+	{ "where nobody is watched it is never over", test_nobody_is_watched },
+	{ "who watches is none of them", test_the_watcher_does_not_count },
+	{ NULL, NULL },
+};
+T_SUITE(watch, cases)
