@@ -22,6 +22,28 @@ mgmt_addr() { # PLACE
 }
 data_mac() { printf '02:77:00:00:%02x:%02x' $(($1 / 256)) $(($1 % 256)); }
 
+mgmt_mac() { # PLACE
+	case $1 in
+	ctl) echo 02:78:00:ff:ff:01 ;;
+	standby) echo 02:78:00:ff:ff:02 ;;
+	n*) printf '02:78:00:00:%02x:%02x' $((${1#n} / 256)) $((${1#n} % 256)) ;;
+	esac
+}
+
+# Who is where, for all, once.  The kernel has one table of neighbours for all
+# namespaces, of 1024 entries that come and go; 64 daemons that talk to each
+# other overflow it, and messages between them then time out.  Permanent entries
+# do not count.
+write_neighbours() {
+	local p i
+	for p in $(places); do
+		echo "neigh replace $(mgmt_addr "$p") lladdr $(mgmt_mac "$p") nud permanent dev mgmt"
+	done >"$RUNDIR/neighbours.mgmt"
+	for ((i = 0; i < LEAVES * NODES_PER_LEAF; i++)); do
+		echo "neigh replace $(data_addr "$i") lladdr $(data_mac "$i") nud permanent dev eth0"
+	done >"$RUNDIR/neighbours.data"
+}
+
 place_pid() { cat "$RUNDIR/pid/$1"; }
 
 in_leaf() { # NAMESPACE FUNCTION ARGS...
@@ -101,6 +123,7 @@ make_switches() {
 	local l
 	make_bridge mgmt
 	ip link set lo up
+	write_neighbours
 	ip netns add spine
 	in_leaf spine make_bridge br0
 	for ((l = 0; l < LEAVES; l++)); do
@@ -139,12 +162,13 @@ plug_in() { # PLACE
 configure_mgmt() { # PLACE; in it
 	ip link set lo up
 	plain_device mgmt
+	ip link set mgmt address "$(mgmt_mac "$1")"
 	ip addr add "$(mgmt_addr "$1")/16" dev mgmt
 	ip link set mgmt up
+	ip -batch "$RUNDIR/neighbours.mgmt"
 }
 
 configure_node() { # INDEX; in the node
-	local i
 	configure_mgmt "n$1"
 	plain_device eth0
 	ip link set eth0 address "$(data_mac "$1")"
@@ -152,10 +176,7 @@ configure_node() { # INDEX; in the node
 	ip link set eth0 up
 	shape eth0 "$NIC_MBIT"
 	tune_tcp
-	for ((i = 0; i < LEAVES * NODES_PER_LEAF; i++)); do
-		[ "$i" = "$1" ] || echo "neigh replace $(data_addr "$i")" \
-			"lladdr $(data_mac "$i") nud permanent dev eth0"
-	done | ip -batch -
+	ip -batch "$RUNDIR/neighbours.data"
 }
 
 # Reno, as bbr measures the token buckets and paces around them; small windows,
