@@ -33,10 +33,13 @@ PROFILER := $(wildcard profiler/np_*.c)
 SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
-PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_order.c \
+PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_detach.c \
+	spank/np_invite.c spank/np_joiner.c spank/np_listen.c spank/np_order.c \
 	spank/np_plan.c profiler/np_app.c profiler/np_conf.c profiler/np_conf_key.c \
 	profiler/np_level.c profiler/np_log.c profiler/np_place_conf.c \
-	profiler/np_quantity.c profiler/np_read.c predictor/np_err.c
+	profiler/np_quantity.c profiler/np_read.c profiler/np_sideenv.c \
+	predictor/np_err.c
+JOIN_SRC := spank/netprof-join.c spank/np_watch.c profiler/np_sideenv.c
 CLI := $(wildcard cli/*.c)
 UNIT := $(wildcard t/unit/*.c)
 # Each stands alone behind its library, so that nothing else links it.
@@ -46,7 +49,7 @@ objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(PREDICTOR) $(PROFILER)))
 
 BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb)
-LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-release)
+LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-release)
 PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so)
 MAN := $(wildcard doc/*.[1-9])
 
@@ -146,6 +149,10 @@ $(BUILD)/netprof-attend: $(BUILD)/spank/netprof-attend.o \
 	$(call say,LD)
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 
+$(BUILD)/netprof-join: $(call objs,$(JOIN_SRC))
+	$(call say,LD)
+	$(call link,)
+
 $(BUILD)/spank_netprof.so: SAN :=
 $(BUILD)/spank_netprof.so: $(PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) spank/spank_netprof.lds
 	$(call say,LD)
@@ -216,6 +223,13 @@ fuzz: ## feed damaged files to their readers (clang)
 	build-fuzz/placed -max_total_time=$(FUZZ_SEC) -max_len=16384 \
 		-timeout=5 -rss_limit_mb=1024 -dict=t/fuzz/record.dict \
 		-print_final_stats=1 build-fuzz/state t/data/placement
+	@mkdir -p build-fuzz/guests
+	clang $(ALL_CFLAGS) -Ispank -g $(FUZZ_FLAGS) -o build-fuzz/party \
+		t/fuzz/fuzz_party.c spank/np_guest.c spank/np_invite.c \
+		spank/np_party.c predictor/np_err.c $(LIBM)
+	build-fuzz/party -max_total_time=$(FUZZ_SEC) -max_len=4096 \
+		-timeout=5 -rss_limit_mb=1024 -dict=t/fuzz/party.dict \
+		-print_final_stats=1 build-fuzz/guests
 
 # Records for t/data/store; see t/data/README.
 $(BUILD)/make-store: $(call objs,t/make-store.c t/unit/some_record.c) \

@@ -32,6 +32,7 @@ struct work {
 	char *dir; /* of the store, for this cluster; NULL with --output */
 	char *state_path;
 	double date;
+	struct np_sideenv_network network; /* of steps.env */
 };
 
 static volatile sig_atomic_t stop_asked;
@@ -386,7 +387,8 @@ static int work(struct work *w, struct np_err *err)
 		return rc;
 	w->steps.conf = &w->conf;
 	w->steps.stop = &stop_asked;
-	w->steps.env = np_sideenv_make(environ, &w->conf);
+	np_sideenv_network(&w->conf, &w->network);
+	w->steps.env = np_sideenv_make(environ, w->network.more);
 	w->c.run = np_cal_run_new(&np_cal_srun_ops, &w->steps, &w->c.setup);
 	if (!w->steps.env || !w->c.run)
 		return np_errf(err, -ENOMEM, "out of memory");

@@ -48,7 +48,7 @@ static int set_period(const char *v, void *field)
 	return 0;
 }
 
-static int set_lead_in(const char *v, void *field)
+static int set_delay(const char *v, void *field)
 {
 	double sec;
 
@@ -85,6 +85,21 @@ static int set_per_node(const char *v, void *field)
 	return set_count(v, 2, field);
 }
 
+static int set_probe_pairs(const char *v, void *field)
+{
+	return set_count(v, 128, field);
+}
+
+static int set_probe_nodes(const char *v, void *field)
+{
+	uint32_t n;
+
+	if (set_count(v, 256, &n) || n < 2)
+		return -EINVAL;
+	*(uint32_t *)field = n;
+	return 0;
+}
+
 static int set_max_runs(const char *v, void *field)
 {
 	return set_count(v, NP_STORE_MAX_RUNS, field);
@@ -116,7 +131,13 @@ static const struct np_conf_key keys[] = {
 	KEY("MessageSize", set_message, message_bytes,
 	    "bytes from 8 to 1M, such as 1K"),
 	KEY("ProcessesPerNode", set_per_node, per_node, "1 or 2"),
-	KEY("LevelLeadIn", set_lead_in, lead_in_sec,
+	KEY("ProbeAfter", set_delay, probe_after_sec,
+	    "a time from 0s to 1h with its unit, such as 2s"),
+	KEY("ProbePairs", set_probe_pairs, probe_pairs,
+	    "a number from 1 to 128"),
+	KEY("ProbeNodes", set_probe_nodes, probe_nodes,
+	    "a number from 2 to 256"),
+	KEY("LevelLeadIn", set_delay, lead_in_sec,
 	    "a time from 0s to 1h with its unit, such as 2s"),
 	KEY("NetDevices", set_ucx, net_devices,
 	    "a list as for UCX_NET_DEVICES, such as eth0, without spaces"),
@@ -138,6 +159,9 @@ void np_conf_init(struct np_conf *c)
 	c->period_sec = 0.1;
 	c->message_bytes = 1024;
 	c->per_node = 1;
+	c->probe_after_sec = 2;
+	c->probe_pairs = 2;
+	c->probe_nodes = 32;
 	c->lead_in_sec = 2;
 	c->max_runs = NP_STORE_MAX_RUNS;
 	np_place_conf_init(&c->place);

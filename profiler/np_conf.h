@@ -25,7 +25,10 @@ struct np_conf {
 	char libexecdir[PATH_MAX]; /* LibexecDir=DIR */
 	double period_sec;	 /* Period=100ms, 1 ms to 1 h */
 	uint32_t message_bytes;	 /* MessageSize=1K, 8 to 1 MiB */
-	uint32_t per_node;	 /* ProcessesPerNode=1, 1 or 2 */
+	uint32_t per_node;	 /* ProcessesPerNode=1, 1 or 2, of calibrations */
+	double probe_after_sec;	 /* ProbeAfter=2s: of a step's life, see np_invite.h */
+	uint32_t probe_pairs;	 /* ProbePairs=2 a leaf, 1 to 128 */
+	uint32_t probe_nodes;	 /* ProbeNodes=32 of a step at most, 2 to 256 */
 	double lead_in_sec;	 /* LevelLeadIn=2s: a level alone before the step */
 	char net_devices[128];	 /* NetDevices=eth0: UCX_NET_DEVICES */
 	char transports[128];	 /* Transports=tcp,self: UCX_TLS */

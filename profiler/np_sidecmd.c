@@ -30,7 +30,8 @@ void np_sidecmd_add(struct np_sidecmd *c, const char *fmt, ...)
  * memory, binds nowhere, and outlives the loss of one of its nodes.
  */
 static int begin(struct np_sidecmd *c, const struct np_sidejob *job,
-		 const char *nodes, size_t n_nodes, unsigned per_node)
+		 const char *nodes, size_t n_nodes, unsigned per_node,
+		 const char *mpi)
 {
 	size_t size = TEXT_SIZE + strlen(nodes);
 
@@ -47,7 +48,7 @@ static int begin(struct np_sidecmd *c, const struct np_sidejob *job,
 	np_sidecmd_add(c, "--job-name=netprof");
 	np_sidecmd_add(c, "--overlap");
 	np_sidecmd_add(c, "--mem=0"); /* else the step waits for memory */
-	np_sidecmd_add(c, "--mpi=pmix");
+	np_sidecmd_add(c, "--mpi=%s", mpi);
 	np_sidecmd_add(c, "--nodelist=%s", nodes);
 	np_sidecmd_add(c, "--nodes=%zu", n_nodes);
 	np_sidecmd_add(c, "--ntasks=%zu", n_nodes * per_node);
@@ -68,7 +69,7 @@ int np_sidecmd_impact(struct np_sidecmd *c, const struct np_sidejob *job,
 		      const struct np_conf *conf, const char *nodes,
 		      size_t n_nodes)
 {
-	if (begin(c, job, nodes, n_nodes, conf->per_node))
+	if (begin(c, job, nodes, n_nodes, conf->per_node, "pmix"))
 		return -ENOMEM;
 	np_sidecmd_add(c, "%s/netprof-impactb", conf->bindir);
 	np_sidecmd_add(c, "--bytes=%u", conf->message_bytes);
@@ -80,10 +81,22 @@ int np_sidecmd_level(struct np_sidecmd *c, const struct np_sidejob *job,
 		     const struct np_conf *conf, const char *level,
 		     const char *nodes, size_t n_nodes)
 {
-	if (begin(c, job, nodes, n_nodes, 1))
+	if (begin(c, job, nodes, n_nodes, 1, "pmix"))
 		return -ENOMEM;
 	np_sidecmd_add(c, "%s/netprof-compressionb", conf->bindir);
 	np_sidecmd_add(c, "--level=%s", level);
+	return 0;
+}
+
+int np_sidecmd_join(struct np_sidecmd *c, const struct np_sidejob *job,
+		    const struct np_conf *conf, const char *node,
+		    uint16_t port)
+{
+	if (begin(c, job, node, 1, 1, "none"))
+		return -ENOMEM;
+	np_sidecmd_add(c, "%s/netprof-join", conf->libexecdir);
+	np_sidecmd_add(c, "--port=%u", port);
+	np_sidecmd_add(c, "--kind=level");
 	return 0;
 }
 

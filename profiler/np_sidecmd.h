@@ -35,6 +35,15 @@ int np_sidecmd_level(struct np_sidecmd *c, const struct np_sidejob *job,
 		     const struct np_conf *conf, const char *level,
 		     const char *nodes, size_t n_nodes);
 
+/*
+ * srun of one netprof-join on a node, to join the attendant at that port of
+ * this host as a part of its interference level.  A step of one node has no
+ * other node's slurmstepd to wait for when it or its job ends early.
+ */
+int np_sidecmd_join(struct np_sidecmd *c, const struct np_sidejob *job,
+		    const struct np_conf *conf, const char *node,
+		    uint16_t port);
+
 /* One more argument for the probe; what does not fit is left out. */
 void np_sidecmd_add(struct np_sidecmd *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

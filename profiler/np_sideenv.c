@@ -12,48 +12,70 @@
 static const char *const dropped[] = {
 	"SLURM_", "SLURMD_", "SRUN_", "SBATCH_", "SALLOC_", "_SLURM_SPANK_",
 	"SPANK_", "PMI_", "PMI2_", "PMIX_", "OMPI_", "PRTE_", "UCX_",
-	"LD_PRELOAD=", "NETPROF_APP=", NP_SIDE_ENV "=",
+	"LD_PRELOAD=", "NETPROF_APP=", NP_TOKENS_ENV "=",
+	NP_SIDE_ENV "=",
 };
+
+/* Which cluster this is, and where in it; slurmd sets the latter anew. */
+static const char *const kept[] = {
+	"SLURM_CONF=", "SLURMD_NODENAME=", "SLURM_TOPOLOGY_ADDR=",
+	"SLURM_SRUN_COMM_HOST=",
+};
+
+static bool is_among(const char *var, const char *const prefix[], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(var, prefix[i], strlen(prefix[i])))
+			return true;
+	return false;
+}
 
 static bool keep(const char *var)
 {
-	if (!strncmp(var, "SLURM_CONF=", 11)) /* which cluster this is */
-		return true;
-	for (size_t i = 0; i < NP_ARRAY_SIZE(dropped); i++)
-		if (!strncmp(var, dropped[i], strlen(dropped[i])))
-			return false;
-	return true;
+	return is_among(var, kept, NP_ARRAY_SIZE(kept)) ||
+	       !is_among(var, dropped, NP_ARRAY_SIZE(dropped));
 }
 
-char **np_sideenv_make(char *const env[], const struct np_conf *conf)
+static size_t count(char *const env[])
 {
-	size_t n = 0, len = 3 * 160, room;
-	char **out, *text;
+	size_t n = 0;
 
-	while (env[n])
+	while (env && env[n])
 		n++;
-	out = malloc((n + 4) * sizeof(*out) + len);
+	return n;
+}
+
+char **np_sideenv_make(char *const env[], const char *const more[])
+{
+	size_t room = count(env) + count((char *const *)more) + 2, n = 0;
+	char **out = malloc(room * sizeof(*out));
+
 	if (!out)
 		return NULL;
-	text = (char *)(out + n + 4);
-	room = len;
-	n = 0;
-	for (size_t i = 0; env[i]; i++)
+	for (size_t i = 0; env && env[i]; i++)
 		if (keep(env[i]))
 			out[n++] = env[i];
 	out[n++] = (char *)NP_SIDE_ENV "=1";
-	if (conf->net_devices[0]) {
-		int put = snprintf(text, room, "UCX_NET_DEVICES=%s",
-				   conf->net_devices) + 1;
-
-		out[n++] = text;
-		text += put;
-		room -= (size_t)put;
-	}
-	if (conf->transports[0]) {
-		snprintf(text, room, "UCX_TLS=%s", conf->transports);
-		out[n++] = text;
-	}
+	for (size_t i = 0; more && more[i]; i++)
+		out[n++] = (char *)more[i];
 	out[n] = NULL;
 	return out;
+}
+
+void np_sideenv_network(const struct np_conf *conf,
+			struct np_sideenv_network *out)
+{
+	const char *const value[] = { conf->net_devices, conf->transports };
+	static const char *const name[] = { "UCX_NET_DEVICES", "UCX_TLS" };
+	size_t n = 0;
+
+	for (size_t i = 0; i < NP_SIDEENV_NETWORK; i++) {
+		if (!value[i][0])
+			continue;
+		snprintf(out->text[n], sizeof(out->text[n]), "%s=%s", name[i],
+			 value[i]);
+		out->more[n] = out->text[n];
+		n++;
+	}
+	out->more[n] = NULL;
 }

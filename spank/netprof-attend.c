@@ -2,10 +2,13 @@
  * netprof-attend: stays beside one flagged step.
  *
  * Started by the SPANK plugin in srun, as the user, with a pipe each way
- * (np_attach.h).  It starts the probes, and the interference level if one was
- * asked for, as steps of their own, folds what they report into the run
- * record, saves that as it goes, and ends them when srun ends, however it
- * ends.  It always ends itself, and it never speaks to the user.
+ * (np_attach.h) and the socket at which the processes of ours on the step's
+ * nodes join it (np_party.h).  It does nothing until the step has lived for a
+ * while; then it finds out where the step runs, has a few pairs of its nodes
+ * measure, folds what they report into the run record and saves that as it
+ * goes.  An interference level, if one was asked for, it starts before the
+ * step.  It ends when srun does, however that ends, and never speaks to the
+ * user.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,17 +21,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_attach.h"
 #include "np_choose.h"
 #include "np_conf.h"
 #include "np_describe.h"
-#include "np_fold.h"
-#include "np_fold_level.h"
-#include "np_keeper.h"
 #include "np_level.h"
 #include "np_log.h"
+#include "np_measure.h"
 #include "np_order.h"
-#include "np_sidecmd.h"
-#include "np_sideenv.h"
 #include "np_slurm_compat.h"
 #include "np_store.h"
 #include "np_survey.h"
@@ -36,13 +36,12 @@
 #define SAVE_EVERY_SEC 10.0
 #define NEIGHBOURS_FIRST_SEC 3.0
 #define NEIGHBOURS_EVERY_SEC 60.0 /* below Slurm's MinJobAge of 300 */
-#define LATE_PATIENCE_SEC 3.0	  /* for sides that are still starting */
-#define USR1_PATIENCE_SEC 2.0	  /* then SIGTERM */
-#define TERM_PATIENCE_SEC 4.0	  /* then SIGKILL */
-#define KILL_PATIENCE_SEC 6.0	  /* then leave them to slurmd */
-#define RETRY_SEC 0.1
-#define UP_PATIENCE_SEC 5.0	  /* for probes to come up ... */
-#define UP_PER_NODE_SEC 0.05	  /* ... longer in a large step */
+#define NEIGHBOURS_PART 0.25	  /* later, once in so much of the run so far */
+#define LAST_WORDS_SEC 0.2	  /* of probes that end with the step's tasks */
+#define LEAVE_SEC 2.0		  /* for a level to end, then SIGTERM */
+#define TERM_SEC 4.0		  /* then SIGKILL */
+#define KILL_SEC 6.0		  /* then it is slurmd's */
+#define TICK_SEC 0.1
 
 struct attend {
 	struct np_order order;
@@ -51,12 +50,9 @@ struct attend {
 	struct np_choice choice;
 	struct np_store *store;
 	struct np_record *r;
-	struct np_fold *fold;
-	struct np_fold_level *level_fold;
 	struct np_survey where;
-	struct np_keeper impact, press; /* the probes; the level */
-	char **side_env;
-	double program_start_sec, program_end_sec; /* monotonic; NaN: not yet */
+	struct np_measure m;
+	double born_sec, program_start_sec, program_end_sec; /* monotonic */
 	double next_save_sec, next_neighbours_sec;
 	bool ready_said, srun_gone, told; /* told: one log line is enough */
 };
@@ -121,105 +117,6 @@ static int save(struct attend *a)
 	return rc;
 }
 
-/* ---- the steps beside the user's ---- */
-
-static int start_side(struct attend *a, struct np_keeper *k,
-		      struct np_sidecmd *cmd, struct np_err *err)
-{
-	double patience = UP_PATIENCE_SEC + UP_PER_NODE_SEC * a->r->n_nodes;
-
-	return np_keeper_start(k, cmd, a->side_env, patience, now_sec(), err);
-}
-
-static struct np_sidejob side_job(const struct np_order *o)
-{
-	return (struct np_sidejob){ o->srun, o->job_id, o->het_component,
-				    o->het_job_id };
-}
-
-static int start_impact(struct attend *a, struct np_err *err)
-{
-	char *nodes = np_hosts_compress(&a->where.probes);
-	struct np_sidejob job = side_job(&a->order);
-	struct np_sidecmd cmd;
-	int rc;
-
-	rc = nodes ? np_sidecmd_impact(&cmd, &job, &a->conf, nodes,
-				       a->where.probes.n) : -ENOMEM;
-	free(nodes);
-	return rc ? rc : start_side(a, &a->impact, &cmd, err);
-}
-
-static int start_level(struct attend *a, struct np_err *err)
-{
-	struct np_sidejob job = side_job(&a->order);
-	struct np_sidecmd cmd;
-	int rc;
-
-	rc = np_sidecmd_level(&cmd, &job, &a->conf, a->order.level,
-			      a->r->level->nodes, a->where.level.n);
-	return rc ? rc : start_side(a, &a->press, &cmd, err);
-}
-
-static void impact_line(const char *line, void *arg)
-{
-	struct attend *a = arg;
-	struct np_report rep;
-
-	if (!np_report_parse(line, &rep, NULL))
-		np_fold_impact(a->fold, &rep);
-}
-
-static void level_line(const char *line, void *arg)
-{
-	struct attend *a = arg;
-	struct np_report rep;
-
-	if (!np_report_parse(line, &rep, NULL))
-		np_fold_level_report(a->level_fold, &rep, now_sec(),
-				     a->program_start_sec, a->program_end_sec);
-}
-
-static void read_sides(struct attend *a)
-{
-	np_sidestep_read(&a->impact.step, impact_line, a);
-	np_sidestep_read(&a->press.step, level_line, a);
-}
-
-static bool all_said_bye(const struct attend *a)
-{
-	uint32_t hellos = np_fold_hellos(a->fold);
-
-	return hellos && np_fold_byes(a->fold) == hellos;
-}
-
-/*
- * A side step that ended before the program did: keep what there is.  Where
- * Slurm ends the job, the probes say goodbye some milliseconds before srun.
- */
-static void watch_side(struct attend *a, struct np_keeper *k, bool up,
-		       const char *what)
-{
-	char cause[NP_ERR_LEN + 32];
-
-	switch (np_keeper_tick(k, up, now_sec())) {
-	case NP_KEEPER_QUIET:
-		return;
-	case NP_KEEPER_AGAIN:
-		np_record_note(a->r, "%s did not come up and were started "
-			       "again", what);
-		return;
-	case NP_KEEPER_LOST:
-		break;
-	}
-	read_sides(a);
-	if (a->srun_gone || (k == &a->impact && all_said_bye(a)))
-		return;
-	np_sidestep_cause(&k->step, cause, sizeof(cause));
-	np_record_note(a->r, "%s ended before the step: %s", what, cause);
-	tell(a, what, cause);
-}
-
 /* ---- srun ---- */
 
 static void program_starts(struct attend *a)
@@ -264,6 +161,53 @@ static void read_srun(struct attend *a)
 
 /* ---- the course of a step ---- */
 
+static void keep_time(const struct attend *a, struct np_measure_clock *c)
+{
+	*c = (struct np_measure_clock){ now_sec(), a->program_start_sec,
+					a->program_end_sec };
+}
+
+static void wait_for_news(struct attend *a, double until_sec)
+{
+	size_t room = np_measure_fds(&a->m) + 1, n = 1;
+	struct pollfd *p = calloc(room, sizeof(*p));
+	double left = until_sec - now_sec();
+	struct np_measure_clock c;
+
+	if (!p) {
+		poll(NULL, 0, (int)(TICK_SEC * 1000));
+		return;
+	}
+	p[0] = (struct pollfd){ .fd = a->srun_gone ? -1 : STDIN_FILENO,
+				.events = POLLIN };
+	n += np_measure_poll(&a->m, p + 1);
+	/* At most a second, so that what has ended is noticed. */
+	poll(p, n, left <= 0 ? 0 : (int)ceil(fmin(left, 1.0) * 1000));
+	if (p[0].revents)
+		read_srun(a);
+	free(p);
+	keep_time(a, &c);
+	np_measure_serve(&a->m, &c);
+}
+
+/*
+ * Nothing of ours happens in a step's first seconds, anywhere; guests that
+ * come meanwhile wait at the socket.
+ */
+static bool is_too_short(struct attend *a)
+{
+	double until = a->born_sec + a->m.after_sec, left;
+
+	while (!a->srun_gone && !stop_asked &&
+	       (left = until - now_sec()) > 0) {
+		struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+
+		if (poll(&p, 1, left > 60 ? 60000 : (int)(left * 1000) + 1) > 0)
+			read_srun(a);
+	}
+	return a->srun_gone || stop_asked;
+}
+
 /*
  * The level that the curve needs most.  If it needs none, or that cannot be
  * told, srun need not wait and the program runs alone.
@@ -284,6 +228,7 @@ static void choose_level(struct attend *a)
 	if (!a->order.level[0]) {
 		say("ready\n");
 		a->ready_said = true;
+		a->program_start_sec = now_sec();
 	}
 }
 
@@ -291,17 +236,17 @@ static int begin(struct attend *a, struct np_err *err)
 {
 	int rc;
 
-	a->side_env = np_sideenv_make(environ, &a->conf);
-	if (!a->side_env)
-		return -ENOMEM;
+	slurm_init(NULL);
 	rc = np_store_open(a->conf.store, &a->store, err);
 	if (!rc) {
 		np_store_set_max_runs(a->store, a->conf.max_runs);
 		rc = np_describe_step(a->r, &a->order, &a->conf,
-				      clock_sec(CLOCK_REALTIME), err);
+				      clock_sec(CLOCK_REALTIME) -
+				      (now_sec() - a->born_sec), err);
 	}
 	if (!rc)
-		rc = np_survey_make(&a->order, a->r, &a->where, err);
+		rc = np_survey_make(&a->order, a->conf.probe_nodes, a->r,
+				    &a->where, err);
 	if (!rc && !strcmp(a->order.level, NP_ORDER_AUTO))
 		choose_level(a);
 	if (!rc && a->order.level[0])
@@ -309,161 +254,138 @@ static int begin(struct attend *a, struct np_err *err)
 	if (!rc)
 		rc = save(a); /* no use in measuring what cannot be kept */
 	np_choice_end(&a->choice); /* by now others see the record */
+	a->m.expected = np_invite_count(&a->m.invite, (uint32_t)
+					a->where.step.n - a->order.launcher);
+	if (!rc && a->order.launcher)
+		np_measure_join_here(&a->m);
 	if (!rc && a->order.level[0])
-		rc = start_level(a, err);
-	if (!rc)
-		rc = start_impact(a, err);
+		rc = np_measure_start_level(&a->m, now_sec(), err);
 	return rc;
 }
 
-static double next_wake_sec(const struct attend *a)
-{
-	double at = fmin(a->next_save_sec, a->next_neighbours_sec);
-
-	if (a->order.level[0] && !a->ready_said)
-		return fmin(at, now_sec() + RETRY_SEC);
-	return at;
-}
-
-static void wait_for_news(struct attend *a, double until_sec)
-{
-	struct pollfd p[] = {
-		{ .fd = a->srun_gone ? -1 : STDIN_FILENO, .events = POLLIN },
-		{ .fd = a->impact.step.fd, .events = POLLIN },
-		{ .fd = a->press.step.fd, .events = POLLIN },
-	};
-	double left = until_sec - now_sec();
-
-	/* At most a second, so that an ended side step is noticed. */
-	poll(p, NP_ARRAY_SIZE(p), left <= 0 ? 0 :
-	     (int)ceil(fmin(left, 1.0) * 1000));
-	if (p[0].revents)
-		read_srun(a);
-	read_sides(a);
-}
-
+/* Others come and go: rarer as the run gets longer, so that it stays few. */
 static void look_for_neighbours(struct attend *a)
 {
 	struct np_err err = NP_ERR_INIT;
+	double so_far = now_sec() - a->born_sec;
 
 	if (np_cluster_neighbours(a->where.leaves, &a->where.step,
 				  seen_until(a), a->order.het_job_id, a->r,
 				  &err))
 		np_record_note(a->r, "neighbours are not known: %s", err.text);
-	a->next_neighbours_sec = now_sec() + NEIGHBOURS_EVERY_SEC;
+	a->next_neighbours_sec = now_sec() + fmax(NEIGHBOURS_EVERY_SEC,
+						  NEIGHBOURS_PART * so_far);
 }
 
 static void level_is_ready(struct attend *a)
 {
 	if (a->ready_said || !a->order.level[0])
 		return;
-	if (np_fold_level_age(a->level_fold, now_sec()) >= a->conf.lead_in_sec) {
+	if (np_fold_level_age(a->m.level_fold, now_sec()) >=
+	    a->conf.lead_in_sec) {
 		say("ready\n");
 		a->ready_said = true;
 	}
+}
+
+static void tick(struct attend *a)
+{
+	char cause[NP_ERR_LEN + NP_PARTY_TEXT];
+	struct np_measure_clock c;
+	const char *what;
+
+	keep_time(a, &c);
+	if (np_measure_tick(&a->m, &c, &what, cause, sizeof(cause)) &&
+	    !a->srun_gone) {
+		np_record_note(a->r, "%s ended before the step: %s", what,
+			       cause);
+		tell(a, what, cause);
+	}
+	level_is_ready(a);
+	if (now_sec() >= a->next_neighbours_sec)
+		look_for_neighbours(a);
+	if (now_sec() >= a->next_save_sec)
+		save(a);
+}
+
+static double next_wake_sec(const struct attend *a)
+{
+	if (!a->m.picked || (a->order.level[0] && !a->ready_said))
+		return now_sec() + TICK_SEC;
+	return fmin(a->next_save_sec, a->next_neighbours_sec);
 }
 
 static void attend_step(struct attend *a)
 {
 	while (!a->srun_gone && !stop_asked) {
 		wait_for_news(a, next_wake_sec(a));
-		watch_side(a, &a->impact, np_fold_hellos(a->fold) > 0,
-			   "the probes");
-		watch_side(a, &a->press,
-			   np_fold_level_age(a->level_fold, now_sec()) > 0,
-			   "the level");
-		level_is_ready(a);
-		if (now_sec() >= a->next_neighbours_sec)
-			look_for_neighbours(a);
-		if (now_sec() >= a->next_save_sec)
-			save(a);
+		tick(a);
 	}
 	program_ends(a);
 }
 
-static bool sides_ended(struct attend *a)
-{
-	bool impact = np_sidestep_reap(&a->impact.step);
-
-	return np_sidestep_reap(&a->press.step) && impact;
-}
-
-static void signal_sides(struct attend *a, int sig)
-{
-	np_sidestep_signal(&a->impact.step, sig);
-	np_sidestep_signal(&a->press.step, sig);
-}
-
-static bool sides_settled(struct attend *a)
-{
-	bool impact = np_sidestep_reap(&a->impact.step);
-	bool press = np_sidestep_reap(&a->press.step);
-
-	return (impact || np_fold_impact_is_up(a->fold)) &&
-	       (press || np_fold_level_is_up(a->level_fold));
-}
-
-/*
- * slurmstepd wakes one of those that wait for its step to start (seen in
- * 22.05, state_cond).  If our signal is one and the end of the job another,
- * the node is "completing" for a minute: signal only what has started.
- */
-static void let_sides_come_up(struct attend *a)
-{
-	double until = now_sec() + LATE_PATIENCE_SEC;
-
-	while (!sides_settled(a) && now_sec() < until)
-		wait_for_news(a, fmin(until, now_sec() + RETRY_SEC));
-}
-
-/* SIGUSR1 lets the probes say their last; the others are for the stubborn. */
-static void end_sides(struct attend *a)
+/* Nobody of the level hears a signal unless it does not leave when asked to. */
+static void end_level(struct attend *a)
 {
 	static const struct {
 		int sig;
 		double until_sec;
 	} steps[] = {
-		{ SIGUSR1, USR1_PATIENCE_SEC },
-		{ SIGTERM, TERM_PATIENCE_SEC },
-		{ SIGKILL, KILL_PATIENCE_SEC },
+		{ 0, LEAVE_SEC }, { SIGTERM, TERM_SEC }, { SIGKILL, KILL_SEC },
 	};
-	double zero;
+	double zero = now_sec();
 
-	let_sides_come_up(a);
-	zero = now_sec();
+	np_measure_end(&a->m);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(steps); i++) {
 		double until = zero + steps[i].until_sec;
 
-		signal_sides(a, steps[i].sig);
-		while (!sides_ended(a) && now_sec() < until)
-			wait_for_news(a, fmin(until, now_sec() + RETRY_SEC));
-		if (sides_ended(a))
-			break;
+		if (steps[i].sig)
+			np_crew_signal(&a->m.crew, steps[i].sig);
+		while (!np_measure_all_gone(&a->m) && now_sec() < until)
+			wait_for_news(a, fmin(until, now_sec() + TICK_SEC));
 	}
-	read_sides(a);
+	if (a->r->level)
+		np_fold_level_done(a->m.level_fold, a->program_end_sec);
 }
 
+/* srun waits for "saved": first what is known by now. */
 static void finish(struct attend *a)
 {
-	read_sides(a);
-	a->r->state = NP_RUN_CUT;
+	double until = now_sec() + LAST_WORDS_SEC;
+
+	do
+		wait_for_news(a, fmin(until, now_sec() + TICK_SEC / 10));
+	while (!np_measure_probes_gone(&a->m) && now_sec() < until);
+	a->r->state = np_measure_complete(&a->m) ? NP_RUN_COMPLETE : NP_RUN_CUT;
+	if (!a->m.picked && !a->told)
+		np_record_note(a->r, "the step ended before the probes began");
 	save(a);
 	say("saved\n");
-	end_sides(a);
-	if (a->r->level)
-		np_fold_level_done(a->level_fold, a->program_end_sec);
-	if (!np_fold_hellos(a->fold) && !a->told)
-		np_record_note(a->r, "the step ended before the probes began");
-	if (all_said_bye(a))
+	end_level(a);
+	if (np_measure_complete(&a->m))
 		a->r->state = NP_RUN_COMPLETE;
 	look_for_neighbours(a);
 	save(a);
 }
 
+static int take_invite(struct attend *a, struct np_err *err)
+{
+	const char *text = getenv(NP_INVITE_ENV);
+
+	long component = fmax(a->order.het_component, 0);
+
+	if (!text || np_invite_find(text, (size_t)component, &a->m.invite))
+		return np_errf(err, -EINVAL, "netprof-attend is started by the "
+			       "SPANK plugin, not by hand");
+	a->m.after_sec = np_invite_after_sec(&a->m.invite, a->order.n_nodes);
+	fcntl(NP_ATTACH_LISTEN_FD, F_SETFD, FD_CLOEXEC);
+	return 0;
+}
+
 static int prepare(struct attend *a, int argc, char **argv, struct np_err *err)
 {
 	if (np_order_from_argv(argc, argv, &a->order, err) ||
-	    np_conf_from_environment(&a->conf, err))
+	    take_invite(a, err) || np_conf_from_environment(&a->conf, err))
 		return -EINVAL;
 	for (size_t i = 0; i < a->order.n_settings; i++)
 		if (np_conf_set(&a->conf, a->order.setting[i], err))
@@ -472,9 +394,11 @@ static int prepare(struct attend *a, int argc, char **argv, struct np_err *err)
 	    np_level_parse(a->order.level, &a->level, err))
 		return -EINVAL;
 	a->r = np_record_new();
-	a->fold = a->r ? np_fold_new(a->r) : NULL;
-	a->level_fold = a->r ? np_fold_level_new(a->r) : NULL;
-	return a->fold && a->level_fold ? 0 : -ENOMEM;
+	a->m.order = &a->order;
+	a->m.conf = &a->conf;
+	a->m.where = &a->where;
+	a->m.r = a->r;
+	return a->r ? np_measure_init(&a->m, NP_ATTACH_LISTEN_FD) : -ENOMEM;
 }
 
 static void catch_signals(void)
@@ -487,32 +411,42 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* Nothing is started, asked or kept for such a step. */
+static int leave_alone(struct attend *a)
+{
+	char why[96];
+
+	say("saved\n");
+	snprintf(why, sizeof(why), "too short: it ended within its first %.1f s",
+		 a->m.after_sec);
+	tell(a, "is not measured", why);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	static struct attend a = {
-		.impact = NP_KEEPER_INIT, .press = NP_KEEPER_INIT,
-		.choice = NP_CHOICE_INIT,
-	};
+	static struct attend a = { .choice = NP_CHOICE_INIT };
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
 	catch_signals();
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
 	np_conf_init(&a.conf);
+	a.born_sec = now_sec();
 	if (prepare(&a, argc, argv, &err)) {
 		tell(&a, "is not measured", err.text);
 		return 1;
 	}
-	slurm_init(NULL);
-	a.program_start_sec = a.order.level[0] ? NAN : now_sec();
+	a.program_start_sec = a.order.level[0] ? NAN : a.born_sec;
 	a.program_end_sec = NAN;
-	a.next_neighbours_sec = now_sec() + NEIGHBOURS_FIRST_SEC;
+	a.next_neighbours_sec = a.born_sec + NEIGHBOURS_FIRST_SEC;
+	if (!a.order.level[0] && is_too_short(&a))
+		return leave_alone(&a);
 	rc = begin(&a, &err);
 	if (rc == -ESRCH && a.order.het_component >= 0)
 		return 0; /* the step has no part in this component */
 	if (rc) {
 		tell(&a, "is not measured", err.text);
-		signal_sides(&a, SIGTERM);
 		return 1;
 	}
 	attend_step(&a);

@@ -5,28 +5,25 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Runs between fork and exec in a threaded program: plain system calls only. */
-static void child(int in, int out, int status, char *const argv[])
-{
-	sigset_t none;
-	int null = open("/dev/null", O_WRONLY), e;
+#include "np_detach.h"
 
-	/* Out of the terminal's group: Ctrl-C is for the user's program. */
-	setsid();
-	if (chdir("/") || dup2(in, 0) < 0 || dup2(out, 1) < 0 ||
-	    dup2(null, 2) < 0 || dup2(status, 3) < 0)
+/* stdin, stdout, stderr, NP_ATTACH_LISTEN_FD, and one that exec closes. */
+#define NP_ATTACH_FDS 5
+
+/* Runs between fork and exec in a threaded program: plain system calls only. */
+static void child(const int keep[NP_ATTACH_FDS], char *const argv[])
+{
+	int status = NP_ATTACH_FDS - 1, e;
+
+	if (np_detach(keep, NP_ATTACH_FDS))
 		_exit(126);
-	fcntl(3, F_SETFD, FD_CLOEXEC);
-	close_range(4, ~0u, 0);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	fcntl(status, F_SETFD, FD_CLOEXEC);
 	execv(argv[0], argv);
 	e = errno;
-	if (write(3, &e, sizeof(e)) < 0)
+	if (write(status, &e, sizeof(e)) < 0)
 		_exit(126);
 	_exit(127);
 }
@@ -58,19 +55,22 @@ static int exec_error(int fd)
 	return e;
 }
 
-int np_attach_start(struct np_attach *a, char *const argv[],
+int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
 		    struct np_err *err)
 {
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 }, status[2] = { -1, -1 };
+	int keep[NP_ATTACH_FDS];
 	pid_t pid = -1;
 	int e;
 
 	if (pipe_above(to) || pipe_above(from) || pipe_above(status)) {
 		e = EMFILE;
 	} else {
+		memcpy(keep, (int[]){ to[0], from[1], -1, listen_fd, status[1] },
+		       sizeof(keep));
 		pid = fork();
 		if (pid == 0)
-			child(to[0], from[1], status[1], argv);
+			child(keep, argv);
 		e = pid < 0 ? errno : 0;
 	}
 	close(to[0]);

@@ -20,8 +20,13 @@ struct np_attach {
 
 #define NP_ATTACH_INIT { .to = -1, .from = -1 }
 
-/* Start argv[0].  Returns 0 or -errno with err; a missing file is told. */
-int np_attach_start(struct np_attach *a, char *const argv[],
+/*
+ * Start argv[0].  It has listen_fd, which is borrowed, above 4 and may be -1,
+ * as its descriptor NP_ATTACH_LISTEN_FD.  Returns 0 or -errno with err; a
+ * missing file is told.
+ */
+#define NP_ATTACH_LISTEN_FD 3
+int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
 		    struct np_err *err);
 
 /* Send one line.  An attendant that is gone is no error. */

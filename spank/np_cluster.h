@@ -29,6 +29,9 @@ void np_hosts_free(struct np_hosts *h);
 /* Leaf switch of every node; without a topology all are on "". */
 struct np_leafmap;
 int np_leafmap_load(struct np_leafmap **out, struct np_err *err);
+/* The same of what slurmctld says of its topology, np_topo.h. */
+int np_leafmap_parse(const char *text, struct np_leafmap **out,
+		     struct np_err *err);
 void np_leafmap_free(struct np_leafmap *l);
 const char *np_leafmap_find(const struct np_leafmap *l, const char *node);
 

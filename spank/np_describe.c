@@ -50,7 +50,7 @@ int np_describe_step(struct np_record *r, const struct np_order *o,
 	r->start = start_date;
 	r->probe.message_bytes = conf->message_bytes;
 	r->probe.period_sec = conf->period_sec;
-	r->probe.per_node = conf->per_node;
+	r->probe.per_node = 1;
 	if (!r->executable || !r->fingerprint || !r->netprof_version ||
 	    !r->host)
 		return -ENOMEM;

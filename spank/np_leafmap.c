@@ -64,23 +64,32 @@ static int load_text(char **text, struct np_err *err)
 
 int np_leafmap_load(struct np_leafmap **out, struct np_err *err)
 {
-	struct np_leafmap *l = calloc(1, sizeof(*l));
 	char *text = NULL;
+	int rc = load_text(&text, err);
+
+	if (!rc)
+		rc = np_leafmap_parse(text, out, err);
+	free(text);
+	return rc;
+}
+
+int np_leafmap_parse(const char *text, struct np_leafmap **out,
+		     struct np_err *err)
+{
+	struct np_leafmap *l = calloc(1, sizeof(*l));
 	int rc;
 
 	if (!l)
 		return -ENOMEM;
-	rc = load_text(&text, err);
-	if (!rc)
-		rc = np_topo_parse(text, &l->topo, err);
-	free(text);
+	rc = np_topo_parse(text, &l->topo, err);
 	for (size_t i = 0; !rc && i < l->topo.n; i++)
 		rc = add_leaf(l, &l->topo.leaf[i]);
 	if (rc) {
 		np_leafmap_free(l);
 		return rc;
 	}
-	qsort(l->place, l->n, sizeof(*l->place), by_node);
+	if (l->n)
+		qsort(l->place, l->n, sizeof(*l->place), by_node);
 	*out = l;
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOB, STEP, ARRAY_JOB, ARRAY_TASK, HET, HET_JOB, TASKS, LAUNCHER, APP,
+enum { JOB, STEP, ARRAY_JOB, ARRAY_TASK, HET, HET_JOB, NODES, TASKS, LAUNCHER, APP,
        LEVEL, EXE, FINGERPRINT, SRUN, SET };
 
 static const struct option options[] = {
@@ -17,6 +17,7 @@ static const struct option options[] = {
 	{ "array-task",  required_argument, NULL, ARRAY_TASK },
 	{ "het",         required_argument, NULL, HET },
 	{ "het-job",     required_argument, NULL, HET_JOB },
+	{ "nodes",       required_argument, NULL, NODES },
 	{ "tasks",       required_argument, NULL, TASKS },
 	{ "launcher",    required_argument, NULL, LAUNCHER },
 	{ "app",         required_argument, NULL, APP },
@@ -52,7 +53,7 @@ static void arg_add(struct args *a, const char *fmt, ...)
 /* Room for the text of every argument: names, numbers and strings. */
 static size_t text_size(const struct np_order *o, const char *path)
 {
-	size_t size = strlen(path) + 1 + sizeof(*o) + 16 * 40;
+	size_t size = strlen(path) + 1 + sizeof(*o) + 17 * 40;
 
 	for (size_t i = 0; i < o->n_settings; i++)
 		size += strlen(o->setting[i]) + sizeof("--set=");
@@ -76,6 +77,7 @@ char **np_order_to_argv(const struct np_order *o, const char *path)
 	arg_add(&a, "--array-task=%ld", o->array_task_id);
 	arg_add(&a, "--het=%ld", o->het_component);
 	arg_add(&a, "--het-job=%u", o->het_job_id);
+	arg_add(&a, "--nodes=%u", o->n_nodes);
 	arg_add(&a, "--tasks=%u", o->n_tasks);
 	arg_add(&a, "--launcher=%d", o->launcher);
 	arg_add(&a, "--app=%s", o->app);
@@ -145,6 +147,8 @@ static int take(struct np_order *o, int opt, const char *v, struct np_err *err)
 		return take_uint32(name, v, &o->step_id, err);
 	case HET_JOB:
 		return take_uint32(name, v, &o->het_job_id, err);
+	case NODES:
+		return take_uint32(name, v, &o->n_nodes, err);
 	case TASKS:
 		return take_uint32(name, v, &o->n_tasks, err);
 	case LAUNCHER:

@@ -14,7 +14,7 @@
 #include "np_level.h"
 
 #define NP_ORDER_SETTINGS 32 /* most arguments taken from plugstack.conf */
-#define NP_ORDER_ARGS (NP_ORDER_SETTINGS + 16)
+#define NP_ORDER_ARGS (NP_ORDER_SETTINGS + 17)
 #define NP_ORDER_TEXT 128
 
 /* The level is chosen by what the application's curve needs most. */
@@ -25,7 +25,7 @@ struct np_order {
 	long array_job_id, array_task_id; /* -1: no array */
 	long het_component;		  /* -1: not heterogeneous */
 	uint32_t het_job_id;		  /* the leader's job id, or 0 */
-	uint32_t n_tasks;
+	uint32_t n_nodes, n_tasks;
 	bool launcher; /* the step is mpirun's daemons: this host belongs to it */
 	char app[NP_APP_MAX + 1];
 	char level[NP_LEVEL_NAME]; /* "" for none, or NP_ORDER_AUTO */

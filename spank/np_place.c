@@ -1,5 +1,6 @@
 #include "np_place.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef bool pick_f(const struct np_place_node *n);
@@ -19,57 +20,110 @@ static bool is_probe(const struct np_place_node *n)
 	return n->probe;
 }
 
-static size_t count_on_leaf(const struct np_place_node *node, size_t n,
-			    const char *leaf, pick_f *pick)
+static bool is_level(const struct np_place_node *n)
+{
+	return n->level;
+}
+
+static size_t count(const struct np_place_node *node, size_t n, pick_f *pick)
 {
 	size_t found = 0;
 
 	for (size_t i = 0; i < n; i++)
-		found += pick(&node[i]) && !strcmp(node[i].leaf, leaf);
+		found += pick(&node[i]);
 	return found;
 }
 
-static size_t place_probes(struct np_place_node *node, size_t n)
+static int by_leaf(const void *a, const void *b)
 {
-	size_t placed = 0;
+	const struct np_place_node *x = a, *y = b;
+	int c = strcmp(x->leaf, y->leaf);
 
-	for (size_t i = 0; i < n; i++) {
-		node[i].probe = node[i].in_step &&
-			count_on_leaf(node, n, node[i].leaf, is_step) > 1;
-		placed += node[i].probe;
-	}
-	return placed;
+	return c ? c : (x->index > y->index) - (x->index < y->index);
 }
 
-static size_t place_level_beside(struct np_place_node *node, size_t n)
+size_t np_place_leaf_end(const struct np_place_node *node, size_t n,
+			 size_t first)
 {
-	size_t placed = 0;
+	size_t end = first + 1;
 
-	for (size_t i = 0; i < n; i++) {
-		const char *leaf = node[i].leaf;
-
-		node[i].level = is_idle(&node[i]) &&
-			count_on_leaf(node, n, leaf, is_probe) > 0 &&
-			count_on_leaf(node, n, leaf, is_idle) > 1;
-		placed += node[i].level;
-	}
-	return placed;
+	while (end < n && !strcmp(node[first].leaf, node[end].leaf))
+		end++;
+	return end;
 }
 
-size_t np_place(struct np_place_node *node, size_t n, enum np_scope *scope,
-		struct np_err *why)
+static void place_on_leaf(struct np_place_node *node, size_t n)
 {
-	size_t probes = place_probes(node, n);
+	bool measured = count(node, n, is_step) > 1;
+	bool beside = measured && count(node, n, is_idle) > 1;
 
+	for (size_t i = 0; i < n; i++) {
+		node[i].probe = measured && is_step(&node[i]);
+		node[i].level = beside && is_idle(&node[i]);
+	}
+}
+
+static size_t level_pairs(const struct np_place_node *node, size_t n)
+{
+	size_t pairs = 0;
+
+	for (size_t i = 0, end; i < n; i = end) {
+		end = np_place_leaf_end(node, n, i);
+		pairs += count(&node[i], end - i, is_level) / 2;
+	}
+	return pairs;
+}
+
+/* Keep two and two of the leaf: of all pairs, evenly, keep of each `of`. */
+static void thin_leaf(struct np_place_node *node, size_t n, size_t keep,
+		      size_t of, size_t *seen)
+{
+	size_t left = count(node, n, is_level) / 2 * 2;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!node[i].level)
+			continue;
+		node[i].level = left && *seen * keep / of !=
+					(*seen + 1) * keep / of;
+		if (left && --left % 2 == 0)
+			++*seen;
+	}
+}
+
+static void thin_level(struct np_place_node *node, size_t n, size_t most)
+{
+	size_t pairs = level_pairs(node, n), seen = 0;
+
+	for (size_t i = 0, end; i < n; i = end) {
+		end = np_place_leaf_end(node, n, i);
+		thin_leaf(&node[i], end - i, most / 2, pairs, &seen);
+	}
+}
+
+size_t np_place(struct np_place_node *node, size_t n, size_t max_level,
+		enum np_scope *scope, struct np_err *why)
+{
+	size_t probes;
+
+	for (size_t i = 0; i < n; i++)
+		node[i].index = i;
+	qsort(node, n, sizeof(*node), by_leaf);
+	for (size_t i = 0, end; i < n; i = end) {
+		end = np_place_leaf_end(node, n, i);
+		place_on_leaf(&node[i], end - i);
+	}
+	probes = count(node, n, is_probe);
 	if (!probes) {
 		np_errf(why, 0, "no two nodes of the step share a leaf switch");
 		return 0;
 	}
 	*scope = NP_SCOPE_LEAF;
-	if (!place_level_beside(node, n)) {
+	if (!count(node, n, is_level)) {
 		*scope = NP_SCOPE_NODE;
 		for (size_t i = 0; i < n; i++)
 			node[i].level = node[i].probe;
 	}
+	if (count(node, n, is_level) > max_level)
+		thin_level(node, n, max_level);
 	return probes;
 }

@@ -1,6 +1,6 @@
 /*
- * Where the probes of a step and its interference level run: a pure function
- * of the leaves of the allocation's nodes.
+ * Which nodes of a step can be measured, and where its interference level
+ * runs: a pure function of the leaves of the allocation's nodes.
  */
 #ifndef NP_PLACE_H
 #define NP_PLACE_H
@@ -15,19 +15,25 @@ struct np_place_node {
 	const char *name, *leaf; /* leaf "": no topology, one leaf for all */
 	bool in_step;	/* the measured step runs here */
 	bool busy;	/* another step of the job runs here */
-	bool probe;	/* out: probes run here */
+	bool probe;	/* out: a probe would have a partner here */
 	bool level;	/* out: the interference level runs here */
+	size_t index;	/* out: where it stood */
 };
 
 /*
- * Probes run on every node of the step that shares its leaf with another one.
- * The level runs on idle nodes of the allocation under the probed leaves,
+ * A probe can run on every node of the step that shares its leaf with another
+ * one.  The level runs on idle nodes of the allocation under such leaves,
  * where there are two or more on one, so that only the switch is shared;
- * otherwise on the probed nodes themselves.
- * *scope: NP_SCOPE_NODE or NP_SCOPE_LEAF.
- * Returns the number of probe nodes; 0 with why set if there is no pair.
+ * otherwise on the step's nodes themselves.  Where that were more than
+ * max_level, it runs on pairs of nodes of a leaf, evenly over all of them.
+ * node[] is left ordered by leaf, and by index within one.  *scope: NP_SCOPE_NODE or NP_SCOPE_LEAF.
+ * Returns the number of nodes for probes; 0 with why set if there is no pair.
  */
-size_t np_place(struct np_place_node *node, size_t n, enum np_scope *scope,
-		struct np_err *why);
+size_t np_place(struct np_place_node *node, size_t n, size_t max_level,
+		enum np_scope *scope, struct np_err *why);
+
+/* The end of the leaf that begins at node[first], in that order. */
+size_t np_place_leaf_end(const struct np_place_node *node, size_t n,
+			 size_t first);
 
 #endif

@@ -132,7 +132,8 @@ enum np_plan np_plan_make(const struct np_facts *f, struct np_order *order,
 		.job_id = f->job_id, .step_id = f->step_id,
 		.array_job_id = f->array_job_id,
 		.array_task_id = f->array_task_id,
-		.het_component = f->het_component, .n_tasks = f->n_tasks,
+		.het_component = f->het_component, .n_nodes = f->n_nodes,
+		.n_tasks = f->n_tasks,
 	};
 
 	if (f->side_step || (!f->asked && !(f->env_app && *f->env_app)))

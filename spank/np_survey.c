@@ -5,81 +5,115 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes of the allocation as np_place() wants them. */
-static struct np_place_node *list_nodes(const struct np_survey *s,
-					const struct np_hosts *job,
-					const struct np_hosts *busy)
+static int by_name(const void *a, const void *b)
 {
-	struct np_place_node *node = calloc(job->n, sizeof(*node));
-
-	for (size_t i = 0; node && i < job->n; i++) {
-		node[i].name = job->name[i];
-		node[i].leaf = np_leafmap_find(s->leaves, job->name[i]);
-		node[i].in_step = np_hosts_has(&s->step, job->name[i]);
-		node[i].busy = np_hosts_has(busy, job->name[i]);
-	}
-	return node;
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int note_leaf(struct np_record *r, const struct np_survey *s,
-		     const char *leaf)
+/* Sorted copies of the pointers, for has(). */
+static char **index_names(const struct np_hosts *h)
+{
+	char **sorted = malloc((h->n + 1) * sizeof(*sorted));
+
+	if (sorted && h->n) {
+		memcpy(sorted, h->name, h->n * sizeof(*sorted));
+		qsort(sorted, h->n, sizeof(*sorted), by_name);
+	}
+	return sorted;
+}
+
+static bool has(char *const *sorted, size_t n, const char *name)
+{
+	return n && bsearch(&name, sorted, n, sizeof(*sorted), by_name);
+}
+
+struct nodes {
+	struct np_place_node *node;
+	size_t n;
+};
+
+static void add(struct nodes *all, const struct np_survey *s, const char *name,
+		bool in_step, bool busy)
+{
+	all->node[all->n++] = (struct np_place_node){
+		.name = name, .leaf = np_leafmap_find(s->leaves, name),
+		.in_step = in_step, .busy = busy,
+	};
+}
+
+/* The step's nodes, and the other ones of the allocation. */
+static int list_nodes(const struct np_survey *s, const struct np_hosts *job,
+		      const struct np_hosts *busy, struct nodes *all)
+{
+	char **step = index_names(&s->step);
+	char **others = busy ? index_names(busy) : NULL;
+	size_t room = s->step.n + (job ? job->n : 0);
+
+	all->n = 0;
+	all->node = calloc(room ? room : 1, sizeof(*all->node));
+	if (all->node && step && (others || !busy)) {
+		for (size_t i = 0; i < s->step.n; i++)
+			add(all, s, s->step.name[i], true, false);
+		for (size_t i = 0; job && i < job->n; i++)
+			if (!has(step, s->step.n, job->name[i]))
+				add(all, s, job->name[i], false, busy &&
+				    has(others, busy->n, job->name[i]));
+	}
+	free(step);
+	free(others);
+	return all->n ? 0 : -ENOMEM;
+}
+
+/* node[n]: a leaf and all of the allocation on it. */
+static int note_leaf(struct np_record *r, const struct np_place_node *node,
+		     size_t n)
 {
 	struct np_hosts here = { NULL, 0 };
-	struct np_leaf_run *run = np_record_leaf(r, leaf);
-	int rc = run ? 0 : -ENOMEM;
+	struct np_leaf_run *run;
+	int rc = 0;
 
-	if (run && run->nodes)
-		return 0;
-	for (size_t i = 0; !rc && i < s->step.n; i++)
-		if (!strcmp(np_leafmap_find(s->leaves, s->step.name[i]), leaf))
-			rc = np_hosts_add(&here, s->step.name[i]);
-	if (!rc) {
-		run->n_nodes = (uint32_t)here.n;
-		run->nodes = np_hosts_compress(&here);
-		if (here.n < 2)
-			run->skipped = strdup("one node of the step on this "
-					      "leaf: no partner");
+	for (size_t i = 0; !rc && i < n; i++)
+		if (node[i].in_step)
+			rc = np_hosts_add(&here, node[i].name);
+	if (rc || !here.n)
+		goto out;
+	run = np_record_leaf(r, node[0].leaf);
+	if (!run) {
+		rc = -ENOMEM;
+		goto out;
 	}
+	run->n_nodes = (uint32_t)here.n;
+	run->nodes = np_hosts_compress(&here);
+	if (here.n < 2)
+		run->skipped = strdup("one node of the step on this leaf: no "
+				      "partner");
+out:
 	np_hosts_free(&here);
 	return rc;
 }
 
-static int keep_choice(struct np_survey *s, const struct np_place_node *node,
-		       size_t n)
+int np_survey_plan(struct np_survey *s, const struct np_hosts *job,
+		   const struct np_hosts *busy, uint32_t max_level,
+		   struct np_record *r, struct np_err *err)
 {
-	int rc = 0;
+	struct nodes all;
+	int rc = list_nodes(s, job, busy, &all);
 
-	for (size_t i = 0; !rc && i < n; i++) {
-		if (node[i].probe)
-			rc = np_hosts_add(&s->probes, node[i].name);
-		if (!rc && node[i].level)
-			rc = np_hosts_add(&s->level, node[i].name);
-	}
-	return rc;
-}
-
-static int choose(const struct np_order *o, struct np_survey *s,
-		  struct np_err *err)
-{
-	struct np_hosts job = { NULL, 0 }, busy = { NULL, 0 };
-	struct np_place_node *node = NULL;
-	int rc;
-
-	rc = np_cluster_job_nodes(o->job_id, &job, err);
-	if (!rc)
-		rc = np_cluster_busy_nodes(o->job_id, o->step_id, &busy, err);
-	if (!rc) {
-		node = list_nodes(s, &job, &busy);
-		rc = node ? 0 : -ENOMEM;
-	}
-	if (!rc && !np_place(node, job.n, &s->scope, err))
+	if (!rc && !np_place(all.node, all.n, max_level, &s->scope, err))
 		rc = -ENODEV;
-	if (!rc)
-		rc = keep_choice(s, node, job.n);
-	free(node);
-	np_hosts_free(&job);
-	np_hosts_free(&busy);
-	return rc;
+	for (size_t i = 0, end; !rc && i < all.n; i = end) {
+		end = np_place_leaf_end(all.node, all.n, i);
+		rc = note_leaf(r, &all.node[i], end - i);
+	}
+	for (size_t i = 0; !rc && job && i < all.n; i++)
+		if (all.node[i].level)
+			rc = np_hosts_add(&s->level, all.node[i].name);
+	free(all.node);
+	if (rc)
+		return rc;
+	r->n_nodes = (uint32_t)s->step.n;
+	r->nodes = np_hosts_compress(&s->step);
+	return r->nodes ? 0 : -ENOMEM;
 }
 
 /* mpirun itself, and its first ranks, run where it called srun. */
@@ -90,9 +124,12 @@ static int add_this_host(struct np_hosts *step)
 	return node && !np_hosts_has(step, node) ? np_hosts_add(step, node) : 0;
 }
 
-int np_survey_make(const struct np_order *o, struct np_record *r,
-		   struct np_survey *s, struct np_err *err)
+int np_survey_make(const struct np_order *o, uint32_t max_level,
+		   struct np_record *r, struct np_survey *s,
+		   struct np_err *err)
 {
+	struct np_hosts job = { NULL, 0 }, busy = { NULL, 0 };
+	bool level = o->level[0];
 	int rc;
 
 	*s = (struct np_survey){ .leaves = NULL };
@@ -101,25 +138,24 @@ int np_survey_make(const struct np_order *o, struct np_record *r,
 		rc = add_this_host(&s->step);
 	if (!rc)
 		rc = np_leafmap_load(&s->leaves, err);
-	for (size_t i = 0; !rc && i < s->step.n; i++)
-		rc = note_leaf(r, s, np_leafmap_find(s->leaves,
-						    s->step.name[i]));
+	if (!rc && level)
+		rc = np_cluster_job_nodes(o->job_id, &job, err);
+	if (!rc && level)
+		rc = np_cluster_busy_nodes(o->job_id, o->step_id, &busy, err);
 	if (!rc)
-		rc = choose(o, s, err);
-	if (rc) {
+		rc = np_survey_plan(s, level ? &job : NULL,
+				    level ? &busy : NULL, max_level, r, err);
+	np_hosts_free(&job);
+	np_hosts_free(&busy);
+	if (rc)
 		np_survey_free(s);
-		return rc;
-	}
-	r->n_nodes = (uint32_t)s->step.n;
-	r->nodes = np_hosts_compress(&s->step);
-	return 0;
+	return rc;
 }
 
 void np_survey_free(struct np_survey *s)
 {
 	np_leafmap_free(s->leaves);
 	np_hosts_free(&s->step);
-	np_hosts_free(&s->probes);
 	np_hosts_free(&s->level);
 	*s = (struct np_survey){ .leaves = NULL };
 }

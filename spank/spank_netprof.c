@@ -1,22 +1,29 @@
 /*
  * spank_netprof: `--netprofile` for sbatch, salloc and srun.
  *
- * In every Slurm program the plugin registers its options; in srun, and only
- * there, it also starts the attendant (netprof-attend) for a flagged step, as
- * the user, before the tasks are launched.  In slurmd and slurmstepd it does
- * nothing.  Callbacks gather facts, ask np_plan_make(), and apply its answer;
+ * In every Slurm program the plugin registers its options.  In srun it also
+ * starts the attendant (netprof-attend) for a flagged step, as the user, and
+ * invites the step's nodes (np_invite.h).  On some of these, in the first
+ * task as it is about to become the user's program, it starts the process that
+ * joins the attendant when the step has lived for a while.  As root it does
+ * nothing.  Callbacks gather facts, ask a pure function, and apply its answer;
  * whatever goes wrong, they log one line and return success.
  */
 #include <slurm/spank.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "np_attach.h"
 #include "np_conf.h"
+#include "np_joiner.h"
+#include "np_listen.h"
 #include "np_log.h"
 #include "np_plan.h"
 #include "np_sideenv.h"
@@ -40,6 +47,13 @@ static struct {
 static struct np_conf conf;
 static struct np_attach attached[MAX_COMPONENTS];
 static size_t n_attached;
+
+/* Where the attendants will be reached; of each component of the job. */
+static int listening[MAX_COMPONENTS];
+static size_t n_listening;
+
+/* Before then there is nothing to save; of a monotonic clock. */
+static double record_sec;
 
 /* Seen by the user with srun -v only; the log in the store has it always. */
 #define complain(...) do { \
@@ -153,6 +167,94 @@ static long env_number(const char *name)
 	return *end || v < 0 ? -1 : v;
 }
 
+/* Declared nowhere in the installed headers; told apart from none by weak. */
+extern uint16_t *slurm_get_srun_port_range(void) __attribute__((weak));
+
+/* A socket for one more attendant, and what its nodes are told. */
+static int listen_once(char *invites, size_t size, struct np_err *err)
+{
+	struct np_invite v = {
+		.after_sec = conf.probe_after_sec,
+		.max_nodes = conf.probe_nodes,
+	};
+	int fd;
+
+	if (snprintf(v.join, sizeof(v.join), "%s/netprof-join",
+		     conf.libexecdir) >= (int)sizeof(v.join))
+		return np_errf(err, -ENAMETOOLONG, "LibexecDir=%.40s...: "
+			       "expected a shorter path", conf.libexecdir);
+	if (np_listen_tokens(&v, err))
+		return -1;
+	fd = np_listen(slurm_get_srun_port_range ?
+		       slurm_get_srun_port_range() : NULL, &v.port, err);
+	if (fd < 0)
+		return fd;
+	if (np_invite_add(&v, invites, size, err)) {
+		close(fd);
+		return -1;
+	}
+	listening[n_listening++] = fd;
+	return 0;
+}
+
+static void stop_listening(void)
+{
+	while (n_listening)
+		close(listening[--n_listening]);
+}
+
+/* "srun ... : ..." becomes a heterogeneous job that does not exist yet. */
+static bool may_be_heterogeneous(void)
+{
+	char text[65536];
+	ssize_t len = -1;
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		len = read(fd, text, sizeof(text));
+		close(fd);
+	}
+	return env_number("SLURM_HET_SIZE") > 1 ||
+	       (len > 3 && memmem(text, (size_t)len, "\0:\0", 3));
+}
+
+/*
+ * In srun, before there is a job: what the tasks' environment is to hold must
+ * be there before srun makes it, for all components but the first.
+ */
+static void invite(int ac, char **av)
+{
+	static char invites[MAX_COMPONENTS * NP_INVITE_TEXT];
+	size_t want = may_be_heterogeneous() ? MAX_COMPONENTS : 1;
+	struct np_err err = NP_ERR_INIT;
+	int rc = load_conf(ac, av, &err);
+
+	if (!rc && !conf.enabled)
+		return;
+	while (!rc && n_listening < want)
+		rc = listen_once(invites, sizeof(invites), &err);
+	if (rc) {
+		stop_listening();
+		complain("steps are not measured: %s", err.text);
+		return;
+	}
+	setenv(NP_INVITE_ENV, invites, 1);
+}
+
+/* In srun it may be called once for each component. */
+int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
+{
+	const char *app = getenv("NETPROF_APP");
+
+	(void)sp;
+	if (spank_context() != S_CTX_LOCAL || n_listening)
+		return 0;
+	unsetenv(NP_INVITE_ENV); /* of an outer step */
+	if (!getenv(NP_SIDE_ENV) && (opt.asked || (app && *app)))
+		invite(ac, av);
+	return 0;
+}
+
 static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 		   struct np_facts *f)
 {
@@ -184,7 +286,7 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	f->interactive = f->step_id == SLURM_INTERACTIVE_STEP;
 }
 
-static void attach(const struct np_order *order)
+static void attach(const struct np_order *order, int fd)
 {
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX + 32];
@@ -192,7 +294,7 @@ static void attach(const struct np_order *order)
 
 	snprintf(path, sizeof(path), "%s/netprof-attend", conf.libexecdir);
 	argv = np_order_to_argv(order, path);
-	if (!argv || np_attach_start(&attached[n_attached], argv, &err))
+	if (!argv || np_attach_start(&attached[n_attached], argv, fd, &err))
 		complain("step %u.%u is not measured: %s", order->job_id,
 			 order->step_id, argv ? err.text : "out of memory");
 	else
@@ -215,9 +317,28 @@ static void wait_for_level(const struct np_order *order)
 	}
 }
 
+static double now_sec(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* When there is a record: at once where a level goes before the step. */
+static double record_after_sec(const struct np_order *order)
+{
+	struct np_invite v;
+
+	if (order->level[0] || np_invite_find(getenv(NP_INVITE_ENV), 0, &v))
+		return 0;
+	return np_invite_after_sec(&v, order->n_nodes);
+}
+
 /* srun's last act, after all of its own: as the user. */
 static void at_exit(int status, void *arg)
 {
+	bool wait = now_sec() >= record_sec;
 	char line[32];
 
 	(void)arg;
@@ -226,9 +347,21 @@ static void at_exit(int status, void *arg)
 		if (attached[i].owner != getpid())
 			continue;
 		np_attach_say(&attached[i], line);
-		np_attach_wait(&attached[i], 's', SAVE_WAIT_MS);
+		if (wait)
+			np_attach_wait(&attached[i], 's', SAVE_WAIT_MS);
 		np_attach_close(&attached[i]);
 	}
+}
+
+/* Where srun made the job, nothing says; slurmctld numbers them in a row. */
+static uint32_t component_job_id(long i, uint32_t leader)
+{
+	char name[48];
+	long id;
+
+	snprintf(name, sizeof(name), "SLURM_JOB_ID_HET_GROUP_%ld", i);
+	id = env_number(name);
+	return id > 0 ? (uint32_t)id : leader + (uint32_t)i;
 }
 
 /*
@@ -239,23 +372,16 @@ static void attach_all(const struct np_order *order)
 {
 	long size = env_number("SLURM_HET_SIZE");
 	struct np_order part = *order;
-	char name[48];
 
 	if (size < 2) {
-		attach(order);
+		attach(order, listening[0]);
 		return;
 	}
-	for (long i = 0; i < size && n_attached < MAX_COMPONENTS; i++) {
-		long id;
-
-		snprintf(name, sizeof(name), "SLURM_JOB_ID_HET_GROUP_%ld", i);
-		id = env_number(name);
-		if (id <= 0)
-			continue;
-		part.job_id = (uint32_t)id;
+	for (long i = 0; i < size && i < (long)n_listening; i++) {
+		part.job_id = component_job_id(i, order->job_id);
 		part.het_job_id = order->job_id;
 		part.het_component = i;
-		attach(&part);
+		attach(&part, listening[i]);
 	}
 }
 
@@ -273,22 +399,79 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 
 	gather(sp, ac, av, srun, &f);
 	plan = np_plan_make(&f, &order, period, &err);
-	if (plan == NP_PLAN_NOTHING)
-		return 0;
-	if (load_conf(ac, av, &err))
-		plan = NP_PLAN_SKIP;
-	else if (!conf.enabled)
+	if (plan == NP_PLAN_NOTHING || !n_listening)
 		return 0;
 	if (plan == NP_PLAN_SKIP) {
+		stop_listening();
 		complain("step %u.%u is not measured: %s", f.job_id, f.step_id,
 			 err.text);
 		return 0;
 	}
+	record_sec = now_sec() + record_after_sec(&order);
 	attach_all(&order);
+	stop_listening();
 	if (n_attached && on_exit(at_exit, NULL))
 		complain("step %u.%u: its exit code will not be known",
 			 f.job_id, f.step_id);
 	if (order.level[0])
 		wait_for_level(&order);
+	return 0;
+}
+
+/*
+ * Which of a heterogeneous job's components this is, else 0: of the tasks'
+ * variables SLURM_JOB_ID is the first one's, whatever this one's is.
+ */
+static size_t component_of(spank_t sp, uint32_t job_id)
+{
+	char first[16];
+
+	if (spank_getenv(sp, "SLURM_JOB_ID", first, sizeof(first)) !=
+	    ESPANK_SUCCESS)
+		return 0;
+	return job_id - (uint32_t)strtoul(first, NULL, 10);
+}
+
+/* A guest of the attendant, if this task and node are the ones to have it. */
+static void join(spank_t sp, const char *invites)
+{
+	uint32_t job_id = 0, local = 1, n_nodes = 0;
+	struct np_invite v;
+	struct np_joiner j = {
+		.invite = &v, .task = getpid(), .parent = getppid(),
+	};
+	char host[256], **env;
+
+	if (spank_get_item(sp, S_TASK_ID, &local) != ESPANK_SUCCESS || local ||
+	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
+	    component_of(sp, job_id) >= MAX_COMPONENTS ||
+	    np_invite_find(invites, component_of(sp, job_id), &v) ||
+	    spank_get_item(sp, S_JOB_NODEID, &j.node) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_NNODES, &n_nodes) != ESPANK_SUCCESS ||
+	    !np_invite_takes(&v, j.node, n_nodes) ||
+	    spank_getenv(sp, "SLURM_SRUN_COMM_HOST", host, sizeof(host)) !=
+			ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_ENV, &env) != ESPANK_SUCCESS)
+		return;
+	j.host = host;
+	j.after_sec = np_invite_after_sec(&v, n_nodes);
+	if (np_joiner_start(&j, env))
+		slurm_verbose("netprof: no probe on this node");
+}
+
+/*
+ * On a node of the step, as the user, in each task just before it becomes the
+ * user's program.  Steps that nobody flagged cost one look at the environment.
+ */
+int slurm_spank_task_init(spank_t sp, int ac, char **av)
+{
+	char invites[MAX_COMPONENTS * NP_INVITE_TEXT];
+
+	(void)ac, (void)av;
+	if (spank_getenv(sp, NP_INVITE_ENV, invites, sizeof(invites)) !=
+	    ESPANK_SUCCESS)
+		return 0;
+	spank_unsetenv(sp, NP_INVITE_ENV);
+	join(sp, invites);
 	return 0;
 }

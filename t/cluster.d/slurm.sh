@@ -60,9 +60,6 @@ write_slurm_conf() {
 		SlurmctldTimeout=3
 		KillWait=3
 		CompleteWait=0
-		# The step daemons of a job that ends while a step starts wait a minute for
-		# those that did not start: that is no reason to drain their nodes.
-		UnkillableStepTimeout=180
 		SchedulerType=sched/backfill
 		SchedulerParameters=batch_sched_delay=0,sched_min_interval=10000,sched_interval=5,bf_interval=2
 	END
@@ -88,6 +85,7 @@ write_mpi_conf() {
 	END
 }
 
+# Probes begin early: tests should not wait for what a real cluster has seconds for.
 write_netprof() {
 	local store=$RUNDIR/store
 	cat >"$RUNDIR/etc/slurm/netprof.conf" <<-END
@@ -96,6 +94,7 @@ write_netprof() {
 		LibexecDir=$RUNDIR/build
 		NetDevices=eth0
 		Transports=tcp,self
+		ProbeAfter=200ms
 	END
 	[ ! -f "$RUNDIR/etc/netprof.conf.extra" ] ||
 		cat "$RUNDIR/etc/netprof.conf.extra" >>"$RUNDIR/etc/slurm/netprof.conf"

@@ -38,6 +38,7 @@ slurm_here() { # VERSION-OF-SLURMCTLD JOBSUBMITPLUGINS
 	plugin job_submit_netprof job_submit/netprof $version
 	printf '#!/bin/sh\necho "$@"\n' >"$S/libexec/netprof-release"
 	cp "$S/libexec/netprof-release" "$S/libexec/netprof-attend"
+	cp "$S/libexec/netprof-release" "$S/libexec/netprof-join"
 	cp "$S/libexec/netprof-release" "$S/bin/netprof-impactb"
 	cp "$S/libexec/netprof-release" "$S/bin/netprof-compressionb"
 	chmod 755 "$S"/bin/* "$S"/libexec/*

@@ -58,6 +58,16 @@ test_each_component_of_a_heterogeneous_job_has_its_record() {
 		all(.leaves[0].latency.n > 5 and .neighbours == [])'
 }
 
+test_a_heterogeneous_job_that_srun_makes_is_measured() {
+	alice "srun -N2 --netprofile=hetrun sleep 3 : -N2 sleep 3"
+	expect hetrun 'length == 2 and all(.leaves[0].latency.n > 5)'
+}
+
+test_steps_that_export_nothing_are_measured() {
+	alice "srun -N2 --export=NONE --netprofile=bare /bin/sleep 2"
+	expect bare 'length == 1 and .[0].leaves[0].latency.n > 5'
+}
+
 test_a_component_without_a_part_in_the_step_is_left_alone() {
 	alice "salloc -Q -N2 : -N2 --netprofile=het1 srun sleep 2"
 	expect het1 'length == 1 and .[0].het_component == 0'
@@ -127,9 +137,9 @@ test_three_nodes_make_a_triangle() {
 }
 
 test_output_and_exit_code_stay_as_they_were() {
-	alice "srun -N4 -l sh -c 'echo out; echo err >&2; exit 5' \
+	alice "srun -N4 -l sh -c 'sleep 1; echo out; echo err >&2; exit 5' \
 		>plain.out 2>plain.err; echo \$? >plain.rc
-	srun -N4 -l --netprofile=quiet sh -c 'echo out; echo err >&2; exit 5' \
+	srun -N4 -l --netprofile=quiet sh -c 'sleep 1; echo out; echo err >&2; exit 5' \
 		>flag.out 2>flag.err; echo \$? >flag.rc
 	for f in out err rc; do sort plain.\$f >a; sort flag.\$f >b
 		cmp a b || exit 1; done"
@@ -160,10 +170,59 @@ test_nodes_are_free_at_once_after_steps_that_end_at_once() {
 	wait_for 8 all_idle
 }
 
-test_what_shows_in_squeue_is_a_step_named_netprof() {
-	alice "srun -N4 --netprofile=shows sleep 3 & sleep 2
-		squeue -s -h -o '%i %j'; wait" | grep -q ' netprof$' ||
-		fail "no such step"
+test_nothing_of_ours_shows_and_steps_keep_their_numbers() {
+	local out
+
+	script numbers.sh 'srun -N4 -n4 sleep 2 & sleep 1.5' \
+		'squeue -s -h -j $SLURM_JOB_ID -o "%i %j" | grep -v batch' wait \
+		'srun -N2 -n2 sh -c "echo \$SLURM_STEP_ID \${SLURM_NETPROF_INVITE-none}"'
+	out=$(batch -N4 -n4 --netprofile=numbers numbers.sh | sort -u)
+	[[ $out =~ ^1\ none$'\n'[0-9]+\.0\ sleep$ ]] || fail "$out"
+	expect numbers 'length == 1 and .[0].leaves[0].latency.n > 5'
+}
+
+# wait(2) of the program must find its own children only, and what it holds
+# open is its own.
+test_the_program_has_no_child_and_no_file_of_ours() {
+	local what="sleep 2; ps -o comm= --ppid \$\$; ls /proc/\$\$/fd
+		env | cut -d= -f1 | sort"
+
+	alice "srun -N2 -l sh -c '$what' | sort >plain.own
+		srun -N2 -l --netprofile=own sh -c '$what' | sort >flag.own
+		diff plain.own flag.own" || fail "it sees more"
+	expect own 'length == 1 and .[0].leaves[0].latency.n > 5'
+}
+
+test_probes_end_with_the_tasks_of_the_step() {
+	alice "srun -N4 -n8 --ntasks-per-node=2 --netprofile=both-tasks sh -c \
+		'sleep \$((1 + 2 * SLURM_LOCALID))'"
+	equal "processes of ours" "$(inside --user root --on n0 -- \
+		pgrep -c 'netprof-(join|impactb)' || true)" 0
+	# as long as the last of them, not the first
+	expect both-tasks '.[0] | .state == "complete" and
+		.probe.elapsed_sec > 1.8'
+}
+
+# As Slurm does where it tracks processes by cgroup.
+test_probes_that_are_killed_as_the_step_ends_were_complete() {
+	alice "srun -N4 --netprofile=killed sh -c 'sleep 2; pkill -9 netprof'"
+	expect killed '.[0] | .state == "complete" and
+		.leaves[0].latency.n > 5'
+	! logged "(killed)" || fail "$(logged "(killed)")"
+}
+
+test_a_step_that_ends_early_is_said_to_be_too_short() {
+	alice "srun -N4 --netprofile=brief true"
+	no_profile brief
+	logged "(brief).*too short" >/dev/null || fail "no line"
+}
+
+test_a_few_pairs_measure_a_leaf() {
+	NETPROF_CONF=$(inside -- sh -c '{ cat /etc/slurm/netprof.conf
+		echo ProbePairs=1; } >~/pairs.conf; echo ~/pairs.conf')
+	alice "NETPROF_CONF=$NETPROF_CONF srun -N8 --netprofile=pairs sleep 2"
+	expect pairs '.[0] | .n_nodes == 8 and .probe.n_processes == 4 and
+		all(.leaves[]; .n_pairs == 1 and .latency.n > 5)'
 }
 
 test_a_bad_name_is_refused_before_anything_is_submitted() {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define MAX_NODES 8
+#define MAX_NODES 16
 
 /*
  * A node is two letters: its leaf (a, b, or - for no topology), and s (step),
@@ -14,6 +14,7 @@ static const struct {
 	const char *name, *nodes, *want;
 	size_t n_probes;
 	enum np_scope scope;
+	size_t max_level; /* 0: any */
 } rows[] = {
 	{ "two nodes of one leaf", "as as", "BB", 2, NP_SCOPE_NODE },
 	{ "a lone node on the second leaf is left out", "as as bs", "BB.", 2,
@@ -33,6 +34,15 @@ static const struct {
 	  NP_SCOPE_LEAF },
 	{ "two leaves, idle nodes on one", "as as ai ai bs bs", "PPLLPP", 4,
 	  NP_SCOPE_LEAF },
+	{ "a wide step: the level on pairs of each leaf",
+	  "as as as as as as bs bs bs bs bs bs", "PPPPBBPPPPBB", 12,
+	  NP_SCOPE_NODE, 4 },
+	{ "an odd one out takes no level when there are too many",
+	  "as as as bs bs bs", "PPPBBP", 6, NP_SCOPE_NODE, 2 },
+	{ "as many as there may be are left as they are",
+	  "as as as bs bs bs", "BBBBBB", 6, NP_SCOPE_NODE, 6 },
+	{ "beside a wide step, too", "as as ai ai ai ai bs bs bi bi",
+	  "PP..LLPPLL", 4, NP_SCOPE_LEAF, 4 },
 };
 
 static size_t parse(const char *text, struct np_place_node node[MAX_NODES])
@@ -58,9 +68,11 @@ static void test_rows(void)
 		struct np_err why = NP_ERR_INIT;
 		char text[MAX_NODES + 1] = "";
 
-		got = np_place(node, n, &scope, &why);
+		got = np_place(node, n, rows[i].max_level ? rows[i].max_level :
+			       MAX_NODES, &scope, &why);
 		for (size_t k = 0; got && k < n; k++)
-			text[k] = ".PLB"[node[k].probe + 2 * node[k].level];
+			text[node[k].index] =
+				".PLB"[node[k].probe + 2 * node[k].level];
 		T_ROW(rows[i].name, got == rows[i].n_probes &&
 		      (got ? scope == rows[i].scope &&
 			     !strcmp(text, rows[i].want) :

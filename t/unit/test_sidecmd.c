@@ -65,9 +65,26 @@ static void test_level(void)
 	np_sidecmd_free(&c);
 }
 
+static void test_join(void)
+{
+	struct np_conf c = conf;
+	struct np_sidecmd cmd;
+
+	strcpy(c.libexecdir, "/opt/netprof/libexec");
+	T_CHECK(np_sidecmd_join(&cmd, &job, &c, "n7", 4711) == 0);
+	T_CHECK(has(&cmd, "--nodelist=n7") && has(&cmd, "--nodes=1") &&
+		has(&cmd, "--ntasks=1"));
+	T_CHECK(has(&cmd, "--mpi=none") && has(&cmd, "--overlap") &&
+		has(&cmd, "--mem=0"));
+	T_CHECK(has(&cmd, "/opt/netprof/libexec/netprof-join") &&
+		has(&cmd, "--port=4711") && has(&cmd, "--kind=level"));
+	np_sidecmd_free(&cmd);
+}
+
 static const struct t_case cases[] = {
 	{ "the probes' step takes nothing from the user's", test_impact },
 	{ "nor does the level's", test_level },
+	{ "a level beside a step comes in steps of one node", test_join },
 	{ "a component is reached through the job's leader", test_component },
 	{ NULL, NULL },
 };

@@ -14,6 +14,10 @@ static const struct {
 	{ "the step's layout is its own", "SLURM_NTASKS=64", 0 },
 	{ "binding is not inherited", "SLURM_CPU_BIND=cores", 0 },
 	{ "sbatch's wishes are not", "SBATCH_EXCLUSIVE=1", 0 },
+	{ "the node is known by its name", "SLURMD_NODENAME=n1", 1 },
+	{ "and by its leaf", "SLURM_TOPOLOGY_ADDR=spine.leaf0.n1", 1 },
+	{ "secrets of another step", "NETPROF_TOKENS=a b", 0 },
+	{ "an invitation of another step", "SLURM_NETPROF_INVITE=1", 0 },
 	{ "the option does not recur",
 	  "_SLURM_SPANK_OPTION_netprof_netprofile=x", 0 },
 	{ "nor does NETPROF_APP", "NETPROF_APP=x", 0 },
@@ -34,12 +38,11 @@ static int has(char **env, const char *var)
 static void test_rows(void)
 {
 	char *env[NP_ARRAY_SIZE(rows) + 1] = { NULL };
-	struct np_conf conf = { .store = "/s" };
 	char **out;
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
 		env[i] = (char *)rows[i].var;
-	out = np_sideenv_make(env, &conf);
+	out = np_sideenv_make(env, NULL);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
 		T_ROW(rows[i].name, has(out, rows[i].var) == rows[i].kept);
 	T_ROW("our steps are marked", has(out, "NETPROF_SIDE=1"));
@@ -52,9 +55,12 @@ static void test_transport_is_the_sites(void)
 		.net_devices = "eth0", .transports = "tcp,self",
 	};
 	char *env[] = { "UCX_NET_DEVICES=lo", "NETPROF_SIDE=1", NULL };
-	char **out = np_sideenv_make(env, &conf);
+	struct np_sideenv_network net;
+	char **out;
 	size_t n = 0;
 
+	np_sideenv_network(&conf, &net);
+	out = np_sideenv_make(env, net.more);
 	T_CHECK(has(out, "UCX_NET_DEVICES=eth0") && has(out, "UCX_TLS=tcp,self"));
 	T_CHECK(!has(out, "UCX_NET_DEVICES=lo"));
 	while (out[n])

@@ -1,0 +1,82 @@
+#include "np_crew.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int np_crew_start(struct np_crew *c, const struct np_sidejob *job,
+		  const struct np_conf *conf, const struct np_hosts *hosts,
+		  uint16_t port, char *const env[], struct np_err *err)
+{
+	int rc = 0;
+
+	*c = (struct np_crew){ calloc(hosts->n + 1, sizeof(*c->step)), 0 };
+	if (!c->step)
+		return np_errf(err, -ENOMEM, "out of memory");
+	while (!rc && c->n < hosts->n) {
+		struct np_sidecmd cmd;
+
+		rc = np_sidecmd_join(&cmd, job, conf, hosts->name[c->n], port);
+		if (!rc)
+			rc = np_sidestep_start(&c->step[c->n++], cmd.argv, env,
+					       err);
+		np_sidecmd_free(&cmd);
+	}
+	return rc;
+}
+
+size_t np_crew_poll(const struct np_crew *c, struct pollfd *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (c->step[i].fd >= 0)
+			out[n++] = (struct pollfd){ .fd = c->step[i].fd,
+						    .events = POLLIN };
+	return n;
+}
+
+/* Reports come by the attendant's socket; these are srun's own words. */
+static void ignore(const char *line, void *arg)
+{
+	(void)line, (void)arg;
+}
+
+void np_crew_read(struct np_crew *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		np_sidestep_read(&c->step[i], ignore, NULL);
+}
+
+size_t np_crew_running(struct np_crew *c)
+{
+	size_t running = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		running += !np_sidestep_reap(&c->step[i]);
+	return running;
+}
+
+void np_crew_signal(const struct np_crew *c, int sig)
+{
+	for (size_t i = 0; i < c->n; i++)
+		np_sidestep_signal(&c->step[i], sig);
+}
+
+void np_crew_cause(const struct np_crew *c, char *buf, size_t len)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->step[i].ended && c->step[i].status) {
+			np_sidestep_cause(&c->step[i], buf, len);
+			return;
+		}
+}
+
+void np_crew_free(struct np_crew *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->step[i].fd >= 0)
+			close(c->step[i].fd);
+	free(c->step);
+	*c = (struct np_crew){ NULL, 0 };
+}

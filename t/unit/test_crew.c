@@ -1,0 +1,184 @@
+/* A shell script stands for srun. */
+#include "t.h"
+#include "np_crew.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_HOSTS 8
+#define PATIENCE 2500 /* naps: 5 s, on a busy machine */
+
+/* It says on which node it is, as what it does depends on that. */
+static const char script[] =
+	"#!/bin/sh\n"
+	"for a; do case $a in --nodelist=*) node=${a#*=} ;; esac; done\n"
+	"for a; do echo \"$a\"; done >\"${0%/*}/srun.$node\"\n"
+	"echo \"token $NETPROF_TOKENS\" >>\"${0%/*}/srun.$node\"\n"
+	"case $node in\n"
+	"ok*) echo 'np1 not read here'; exit 0 ;;\n"
+	"bad*) echo \"srun: error: $node is down\" >&2; exit 3 ;;\n"
+	"*) exec sleep 60 ;;\n"
+	"esac\n";
+
+static char srun[256];
+static struct np_conf conf = { .libexecdir = "/opt/netprof/libexec" };
+static char *env[] = { "PATH=/usr/bin:/bin", "NETPROF_TOKENS=a b", NULL };
+
+static void write_script(void)
+{
+	FILE *f;
+
+	snprintf(srun, sizeof(srun), "%s/srun", t_tmpdir());
+	f = fopen(srun, "we");
+	T_CHECK(f && fputs(script, f) >= 0 && !fclose(f));
+	T_CHECK(chmod(srun, 0700) == 0);
+}
+
+/* hosts: names with spaces between. */
+static int start(struct np_crew *c, const char *hosts)
+{
+	const struct np_sidejob job = { srun, 12, -1, 0 };
+	struct np_hosts h = { NULL, 0 };
+	char names[128], *save = NULL;
+	int rc;
+
+	write_script();
+	strcpy(names, hosts);
+	for (char *w = strtok_r(names, " ", &save); w;
+	     w = strtok_r(NULL, " ", &save))
+		T_CHECK(np_hosts_add(&h, w) == 0);
+	rc = np_crew_start(c, &job, &conf, &h, 4711, env, NULL);
+	np_hosts_free(&h);
+	return rc;
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+}
+
+/* Until so many still run, and all others have been heard to their end. */
+static size_t run_until(struct np_crew *c, size_t running)
+{
+	struct pollfd p[MAX_HOSTS];
+
+	for (int i = 0; i < PATIENCE; i++) {
+		np_crew_read(c);
+		if (np_crew_running(c) <= running &&
+		    np_crew_poll(c, p) <= running)
+			break;
+		nap();
+	}
+	return np_crew_running(c);
+}
+
+static int was_told(const char *node, const char *word)
+{
+	char path[300], line[512];
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s.%s", srun, node);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		found = !strcmp(line, word);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void test_one_step_a_node(void)
+{
+	static const char *const node[] = { "ok1", "ok2", "ok3" };
+	char of_node[32], cause[64] = "as before";
+	struct np_crew c;
+
+	T_CHECK(start(&c, "ok1 ok2 ok3") == 0 && c.n == 3);
+	T_CHECK(run_until(&c, 0) == 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(node); i++) {
+		snprintf(of_node, sizeof(of_node), "--nodelist=%s", node[i]);
+		T_ROW(node[i], was_told(node[i], of_node));
+		T_ROW(node[i], was_told(node[i], "--nodes=1"));
+		T_ROW(node[i], was_told(node[i], "--jobid=12"));
+		T_ROW(node[i], was_told(node[i], "--port=4711"));
+		T_ROW(node[i], was_told(node[i], "/opt/netprof/libexec/"
+					"netprof-join"));
+		T_ROW(node[i], was_told(node[i], "token a b"));
+	}
+	np_crew_cause(&c, cause, sizeof(cause));
+	T_CHECK(!strcmp(cause, "as before"));
+	np_crew_free(&c);
+}
+
+static const struct {
+	const char *name, *hosts, *cause;
+	size_t running; /* after all others have ended */
+	int sig;	/* for these */
+} rows[] = {
+	{ "nobody failed", "ok1 ok2", "-", 0, 0 },
+	{ "one failed", "ok1 bad1 ok2", "exit 3: srun: error: bad1 is down",
+	  0, 0 },
+	{ "the first that failed is named", "bad2 bad1",
+	  "exit 3: srun: error: bad2 is down", 0, 0 },
+	{ "who still runs has not failed", "on1 on2", "-", 2, 0 },
+	{ "one failed while others run", "on1 bad1 on2",
+	  "exit 3: srun: error: bad1 is down", 2, 0 },
+	{ "all are asked to end", "on1 on2 on3", "signal 15", 3, SIGTERM },
+	{ "all are ended", "ok1 on2", "signal 9", 1, SIGKILL },
+	{ "nobody at all", "", "-", 0, SIGTERM },
+};
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct pollfd p[MAX_HOSTS];
+		char cause[NP_ERR_LEN + 32] = "-";
+		struct np_crew c;
+
+		T_ROW(rows[i].name, start(&c, rows[i].hosts) == 0);
+		T_ROW(rows[i].name, np_crew_poll(&c, p) == c.n);
+		T_ROW(rows[i].name, run_until(&c, rows[i].running) ==
+				    rows[i].running);
+		if (rows[i].sig) {
+			np_crew_signal(&c, rows[i].sig);
+			T_ROW(rows[i].name, run_until(&c, 0) == 0);
+		}
+		np_crew_cause(&c, cause, sizeof(cause));
+		T_ROW(rows[i].name, !strcmp(cause, rows[i].cause));
+		np_crew_signal(&c, SIGKILL);
+		run_until(&c, 0);
+		np_crew_free(&c);
+	}
+}
+
+static void test_leaves_no_descriptors(void)
+{
+	struct pollfd p[MAX_HOSTS];
+	struct np_crew c;
+
+	T_CHECK(start(&c, "on1 on2") == 0 && np_crew_poll(&c, p) == 2);
+	np_crew_signal(&c, SIGKILL);
+	for (int i = 0; i < PATIENCE && np_crew_running(&c); i++)
+		nap(); /* and nobody reads what they said */
+	np_crew_free(&c);
+	T_CHECK(fcntl(p[0].fd, F_GETFD) < 0 && fcntl(p[1].fd, F_GETFD) < 0);
+	np_crew_free(&c); /* twice is no harm */
+	T_CHECK(np_crew_running(&c) == 0 && np_crew_poll(&c, p) == 0);
+}
+
+static const struct t_case cases[] = {
+	{ "a level's steps are started once a node", test_one_step_a_node },
+	{ "how they end, in words", test_rows },
+	{ "nothing of them stays open", test_leaves_no_descriptors },
+	{ NULL, NULL },
+};
+T_SUITE(crew, cases)

@@ -1,0 +1,157 @@
+#include "t.h"
+#include "np_joiner.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define G "00112233445566778899aabbccddeeff"
+#define H "ffeeddccbbaa99887766554433221100"
+#define PATIENCE 2500 /* naps: 5 s, on a busy machine */
+
+/* In place of netprof-join: it writes down how it was started, and ends. */
+static const char script[] =
+	"#!/bin/sh\n"
+	"{\n"
+	"echo \"pid=$$\"\n"
+	"echo \"ppid=$PPID\"\n"
+	"echo \"sid=$(ps -o sid= -p $$ | tr -d ' ')\"\n"
+	"echo \"dir=$(pwd)\"\n"
+	"for a; do echo \"arg $a\"; done\n"
+	"tr '\\0' '\\n' </proc/$$/environ | sed 's/^/env /'\n"
+	"[ -e /proc/$$/fd/20 ] && echo 'stray descriptor'\n"
+	"echo end\n"
+	"} >\"$0.part\"\n"
+	"mv \"$0.part\" \"$0.said\"\n";
+
+static void write_script(char path[NP_INVITE_PATH])
+{
+	FILE *f;
+
+	snprintf(path, NP_INVITE_PATH, "%s/join", t_tmpdir());
+	f = fopen(path, "we");
+	T_CHECK(f && fputs(script, f) >= 0 && !fclose(f));
+	T_CHECK(chmod(path, 0700) == 0);
+}
+
+/* What it has said, each line between two line ends. */
+static const char *said(const char *path)
+{
+	static char text[65536];
+	char name[NP_INVITE_PATH + 8];
+	FILE *f = NULL;
+	size_t got = 0;
+
+	snprintf(name, sizeof(name), "%s.said", path);
+	for (int i = 0; i < PATIENCE && !(f = fopen(name, "re")); i++)
+		nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+	text[0] = '\n';
+	if (f) {
+		got = fread(text + 1, 1, sizeof(text) - 2, f);
+		fclose(f);
+		unlink(name);
+	}
+	text[1 + got] = '\0';
+	return text;
+}
+
+static long number(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? strtol(at + strlen(name), NULL, 10) : -1;
+}
+
+static struct np_invite invite = {
+	.port = 4711, .guest = G, .host = H, .max_nodes = 8, .seed = 1,
+};
+
+static const struct np_joiner some = {
+	.invite = &invite, .host = "login1.site", .node = 12,
+	.after_sec = 2.24, .task = 4000000, .parent = 3999999,
+};
+
+static char *env[] = {
+	"PATH=/usr/bin:/bin", "SLURM_NTASKS=64", "SLURMD_NODENAME=n12",
+	"NETPROF_TOKENS=of another step", "LD_PRELOAD=/x.so", "HOME=/home/u",
+	NULL,
+};
+
+static const struct {
+	const char *name, *line;
+	int there;
+} rows[] = {
+	{ "where srun runs", "\narg --host=login1.site\n", 1 },
+	{ "the attendant's port", "\narg --port=4711\n", 1 },
+	{ "the number of the node", "\narg --node=12\n", 1 },
+	{ "how long it sleeps", "\narg --after=2.240\n", 1 },
+	{ "whom it watches", "\narg --task=4000000\n", 1 },
+	{ "and whose child that is", "\narg --parent=3999999\n", 1 },
+	{ "the secrets, for nobody else to see",
+	  "\nenv NETPROF_TOKENS=" G " " H "\n", 1 },
+	{ "no secrets of another step", "of another step", 0 },
+	{ "our processes are marked", "\nenv NETPROF_SIDE=1\n", 1 },
+	{ "the user's PATH", "\nenv PATH=/usr/bin:/bin\n", 1 },
+	{ "the name of the node", "\nenv SLURMD_NODENAME=n12\n", 1 },
+	{ "the step's layout is the program's", "SLURM_NTASKS", 0 },
+	{ "and so are its preloads", "LD_PRELOAD", 0 },
+	{ "the root directory", "\ndir=/\n", 1 },
+	{ "no stray descriptors", "stray", 0 },
+	{ "it came to its end", "\nend\n", 1 },
+};
+
+static void test_how_it_is_started(void)
+{
+	const char *text, *args, *end;
+	long pid;
+
+	write_script(invite.join);
+	T_CHECK(dup2(1, 20) == 20); /* inherited by a careless exec */
+	T_CHECK(np_joiner_start(&some, env) == 0);
+	close(20);
+	text = said(invite.join);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
+		T_ROW(rows[i].name, (strstr(text, rows[i].line) != NULL) ==
+				    rows[i].there);
+	args = strstr(text, "\narg ");
+	end = strstr(text, "\nenv ");
+	T_CHECK(args && end && !memmem(args, (size_t)(end - args), G, 32) &&
+		!memmem(args, (size_t)(end - args), H, 32));
+	pid = number(text, "\npid=");
+	T_CHECK(pid > 0 && number(text, "\nsid=") == pid);
+	T_CHECK(number(text, "\nppid=") != (long)getpid());
+	errno = 0;
+	T_CHECK(waitpid((pid_t)pid, NULL, WNOHANG) < 0 && errno == ECHILD);
+}
+
+static void test_a_missing_program(void)
+{
+	strcpy(invite.join, "/no/such/netprof-join");
+	T_CHECK(np_joiner_start(&some, env) == 0);
+}
+
+/* A launcher may have said that it does not want to know of its children. */
+static void test_who_ignores_children(void)
+{
+	void (*old)(int) = signal(SIGCHLD, SIG_IGN);
+
+	write_script(invite.join);
+	T_CHECK(np_joiner_start(&some, env) == 0);
+	signal(SIGCHLD, old);
+	T_CHECK(strstr(said(invite.join), "\nend\n"));
+}
+
+static const struct t_case cases[] = {
+	{ "no child of the program, its secrets in its environment alone",
+	  test_how_it_is_started },
+	{ "a program that is not there does no harm", test_a_missing_program },
+	{ "started by who ignores its children", test_who_ignores_children },
+	{ NULL, NULL },
+};
+T_SUITE(joiner, cases)

@@ -1,0 +1,174 @@
+/* The plan of a step's nodes; what slurmctld says is text here. */
+#include "t.h"
+#include "np_survey.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TWO_LEAVES \
+	"SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-15] " \
+	"Switches=leaf[0-1]\n" \
+	"SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-7]\n" \
+	"SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[8-15]\n"
+#define MANY 1000
+
+/*
+ * want: "LEAF:NODES:NUMBER" of each leaf of the step; '!' marks one that is
+ * skipped.  job NULL: no level was asked for.
+ */
+static const struct {
+	const char *name, *topology, *step, *job, *busy;
+	const char *want, *level;
+	enum np_scope scope;
+	int rc;
+} rows[] = {
+	{ "one leaf", TWO_LEAVES, "n[0-3]", NULL, NULL,
+	  " leaf0:n[0-3]:4", "", NP_SCOPE_NODE, 0 },
+	{ "two leaves", TWO_LEAVES, "n[6-9]", NULL, NULL,
+	  " leaf0:n[6-7]:2 leaf1:n[8-9]:2", "", NP_SCOPE_NODE, 0 },
+	{ "a lone node on the second leaf is skipped", TWO_LEAVES, "n[6-8]",
+	  NULL, NULL, " leaf0:n[6-7]:2 leaf1:n8:1!", "", NP_SCOPE_NODE, 0 },
+	{ "no topology is one leaf", "", "n[6-9]", NULL, NULL,
+	  " :n[6-9]:4", "", NP_SCOPE_NODE, 0 },
+	{ "a node that the topology does not know", TWO_LEAVES, "n[0-1],x",
+	  NULL, NULL, " :x:1! leaf0:n[0-1]:2", "", NP_SCOPE_NODE, 0 },
+	{ "one node", TWO_LEAVES, "n0", NULL, NULL, "", "", NP_SCOPE_NODE,
+	  -ENODEV },
+	{ "one node on each leaf", TWO_LEAVES, "n7,n8", NULL, NULL, "", "",
+	  NP_SCOPE_NODE, -ENODEV },
+	{ "the level beside the step on its leaf", TWO_LEAVES, "n[0-1]",
+	  "n[0-3]", "", " leaf0:n[0-1]:2", "n[2-3]", NP_SCOPE_LEAF, 0 },
+	{ "nodes with other steps are left alone", TWO_LEAVES, "n[0-1]",
+	  "n[0-5]", "n[2-3],n7", " leaf0:n[0-1]:2", "n[4-5]", NP_SCOPE_LEAF,
+	  0 },
+	{ "all others busy: the level on the step's own nodes", TWO_LEAVES,
+	  "n[0-1]", "n[0-3]", "n[2-3]", " leaf0:n[0-1]:2", "n[0-1]",
+	  NP_SCOPE_NODE, 0 },
+	{ "what runs on the step's own nodes too is no matter", TWO_LEAVES,
+	  "n[0-1]", "n[0-1]", "n[0-1]", " leaf0:n[0-1]:2", "n[0-1]",
+	  NP_SCOPE_NODE, 0 },
+	{ "idle nodes of another leaf are of no use", TWO_LEAVES, "n[0-1]",
+	  "n[0-1],n[8-9]", "", " leaf0:n[0-1]:2", "n[0-1]", NP_SCOPE_NODE,
+	  0 },
+	{ "and are no part of the step", TWO_LEAVES, "n[0-1],n8",
+	  "n[0-3],n[8-11]", "", " leaf0:n[0-1]:2 leaf1:n8:1!", "n[2-3]",
+	  NP_SCOPE_LEAF, 0 },
+	{ "a level beside one node is of no use", TWO_LEAVES, "n0",
+	  "n[0-3]", "", "", "", NP_SCOPE_NODE, -ENODEV },
+	{ "the step in another order", TWO_LEAVES,
+	  "n3,n2", NULL, NULL, " leaf0:n[2-3]:2", "", NP_SCOPE_NODE, 0 },
+};
+
+static void describe(const struct np_record *r, char *out, size_t size)
+{
+	*out = '\0';
+	for (size_t i = 0; i < r->n_leaves; i++) {
+		const struct np_leaf_run *l = &r->leaves[i];
+		size_t used = strlen(out);
+
+		snprintf(out + used, size - used, " %s:%s:%u%s", l->name,
+			 l->nodes, l->n_nodes, l->skipped ? "!" : "");
+	}
+}
+
+static void expand(const char *text, struct np_hosts *h)
+{
+	*h = (struct np_hosts){ NULL, 0 };
+	if (text && *text)
+		T_CHECK(np_hosts_expand(text, h) == 0);
+}
+
+static int plan(size_t i, uint32_t max_level, struct np_survey *s,
+		struct np_record *r, struct np_err *err)
+{
+	struct np_hosts job, busy;
+	int rc;
+
+	*s = (struct np_survey){ .leaves = NULL };
+	expand(rows[i].step, &s->step);
+	expand(rows[i].job, &job);
+	expand(rows[i].busy, &busy);
+	T_CHECK(np_leafmap_parse(rows[i].topology, &s->leaves, NULL) == 0);
+	rc = np_survey_plan(s, rows[i].job ? &job : NULL,
+			    rows[i].job ? &busy : NULL, max_level, r, err);
+	np_hosts_free(&job);
+	np_hosts_free(&busy);
+	return rc;
+}
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_record *r = np_record_new();
+		struct np_err err = NP_ERR_INIT;
+		struct np_survey s;
+		char text[256], *level;
+		int rc = plan(i, MANY, &s, r, &err);
+
+		T_ROW(rows[i].name, rc == rows[i].rc);
+		describe(r, text, sizeof(text));
+		T_ROW(rows[i].name, !strcmp(text, rows[i].want));
+		level = np_hosts_compress(&s.level);
+		T_ROW(rows[i].name, !strcmp(level, rows[i].level));
+		T_ROW(rows[i].name, rc ? strstr(err.text, "leaf") != NULL :
+		      s.scope == rows[i].scope &&
+		      r->n_nodes == s.step.n && r->nodes);
+		free(level);
+		np_survey_free(&s);
+		np_survey_free(&s); /* twice is no harm */
+		np_record_free(r);
+	}
+}
+
+/* Wide allocations: their level runs on some pairs of nodes of each leaf. */
+static const struct {
+	const char *name, *step, *job;
+	uint32_t max_level;
+	size_t want[2]; /* of each leaf */
+	enum np_scope scope;
+} wide[] = {
+	{ "on the step's nodes", "n[0-15]", "n[0-15]", 8, { 4, 4 },
+	  NP_SCOPE_NODE },
+	{ "beside it", "n[0-1,8-9]", "n[0-15]", 8, { 4, 4 }, NP_SCOPE_LEAF },
+	{ "an odd one out", "n[0-6,8-14]", "n[0-6,8-14]", 4, { 2, 2 },
+	  NP_SCOPE_NODE },
+	{ "one pair", "n[0-15]", "n[0-15]", 2, { 0, 2 }, NP_SCOPE_NODE },
+};
+
+static void test_wide(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(wide); i++) {
+		struct np_survey s = { .leaves = NULL };
+		struct np_record *r = np_record_new();
+		struct np_hosts job, busy = { NULL, 0 };
+		size_t n[2] = { 0, 0 }, in_step = 0;
+
+		expand(wide[i].step, &s.step);
+		expand(wide[i].job, &job);
+		T_CHECK(np_leafmap_parse(TWO_LEAVES, &s.leaves, NULL) == 0);
+		T_ROW(wide[i].name, np_survey_plan(&s, &job, &busy,
+			wide[i].max_level, r, NULL) == 0);
+		for (size_t k = 0; k < s.level.n; k++) {
+			const char *node = s.level.name[k];
+
+			n[!strcmp(np_leafmap_find(s.leaves, node), "leaf1")]++;
+			in_step += (size_t)np_hosts_has(&s.step, node);
+		}
+		T_ROW(wide[i].name, n[0] == wide[i].want[0] &&
+				    n[1] == wide[i].want[1]);
+		T_ROW(wide[i].name, s.scope == wide[i].scope && in_step ==
+		      (s.scope == NP_SCOPE_LEAF ? 0 : s.level.n));
+		np_hosts_free(&job);
+		np_survey_free(&s);
+		np_record_free(r);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "what of a step is measured, and where its level goes", test_rows },
+	{ "the level of a wide step is on pairs of each leaf", test_wide },
+	{ NULL, NULL },
+};
+T_SUITE(survey, cases)
