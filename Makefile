@@ -71,11 +71,12 @@ check: packages ## build, then run every test
 	@$(MAKE) --no-print-directory programs $(BUILD)/unit
 	@BUILD=$(BUILD) t/check
 
-BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit)
+BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide)
 bench: all $(BENCH) ## measure what probes and placement cost
 	@$(BUILD)/bench_predict
 	@$(BUILD)/bench_place
 	@$(BUILD)/bench_submit
+	@$(BUILD)/bench_wide
 	@BUILD=$(BUILD) t/bench
 
 validate: all ## long measurements on the cluster
@@ -252,6 +253,12 @@ $(BUILD)/bench_submit: $(call objs,t/bench_submit.c t/bench_big.c \
 		$(JOBSUBMIT)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
+
+# What a flagged step of many nodes starts and keeps.
+$(BUILD)/bench_wide: $(call objs,t/bench_wide.c t/bench_big.c $(SPANK)) \
+		$(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,-lslurm $(JSON) $(GSL) $(LIBM))
 
 # Where netprof check looks for plugins if Slurm does not answer.
 $(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \

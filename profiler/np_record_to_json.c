@@ -11,8 +11,11 @@
 
 #include "np_text.h"
 
-/* Windows written for all leaves together; they merge in pairs beyond. */
-#define MAX_WINDOWS 32768
+/*
+ * Windows written for all leaves together, of some 45 bytes each; they merge in
+ * pairs beyond.
+ */
+#define MAX_WINDOWS 16384
 
 static void put_scheme(struct np_jput *o, json_object *in)
 {

@@ -13,7 +13,7 @@
 struct search {
 	const struct np_leafmap *leaves;
 	uint32_t het_job_id;
-	struct np_hosts own; /* leaves of the step, not nodes */
+	struct np_hosts own; /* leaves of the step, not nodes; sorted */
 	double until;
 	struct np_record *r;
 };
@@ -43,8 +43,6 @@ static struct np_neighbour *add(struct np_record *r, const struct candidate *c,
 {
 	struct np_neighbour *more, *n;
 
-	if (r->n_neighbours == NP_RECORD_MAX_NEIGHBOURS)
-		return NULL;
 	more = realloc(r->neighbours, (r->n_neighbours + 1) * sizeof(*more));
 	if (!more)
 		return NULL;
@@ -59,30 +57,73 @@ static struct np_neighbour *add(struct np_record *r, const struct candidate *c,
 	return n;
 }
 
-static int merge_leaf(struct search *s, const struct candidate *c,
-		      const struct np_hosts *hosts, const char *leaf)
+/* A node of a candidate, and its leaf. */
+struct spot {
+	const char *leaf, *node;
+};
+
+static int by_leaf(const void *a, const void *b)
 {
+	return strcmp(((const struct spot *)a)->leaf,
+		      ((const struct spot *)b)->leaf);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_own(const struct search *s, const char *leaf)
+{
+	return s->own.n && bsearch(&leaf, s->own.name, s->own.n,
+				   sizeof(*s->own.name), by_name);
+}
+
+/* spot[n]: the candidate's nodes on one leaf.  Beyond the bound: no more. */
+static int merge_leaf(struct search *s, const struct candidate *c,
+		      const struct spot *spot, size_t n_spots)
+{
+	struct np_neighbour *n = find(s->r, c, spot[0].leaf);
 	struct np_hosts here = { NULL, 0 };
-	struct np_neighbour *n;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < hosts->n; i++)
-		if (!strcmp(np_leafmap_find(s->leaves, hosts->name[i]), leaf))
-			rc = np_hosts_add(&here, hosts->name[i]);
-	if (rc || !here.n)
-		goto out;
-	n = find(s->r, c, leaf);
+	if (!n && s->r->n_neighbours == NP_RECORD_MAX_NEIGHBOURS)
+		return 0;
 	if (!n)
-		n = add(s->r, c, leaf);
-	if (!n) {
-		rc = -ENOMEM;
-		goto out;
-	}
-	if (!n->nodes)
+		n = add(s->r, c, spot[0].leaf);
+	if (!n)
+		return -ENOMEM;
+	for (size_t i = 0; !rc && !n->nodes && i < n_spots; i++)
+		rc = np_hosts_add(&here, spot[i].node);
+	if (!rc && !n->nodes)
 		n->nodes = np_hosts_compress(&here);
 	n->overlap_sec = fmax(n->overlap_sec, c->overlap_sec);
-out:
 	np_hosts_free(&here);
+	return rc;
+}
+
+static int merge_hosts(struct search *s, const struct candidate *c,
+		       const struct np_hosts *hosts)
+{
+	struct spot *spot = calloc(hosts->n + 1, sizeof(*spot));
+	size_t n = 0;
+	int rc = spot ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < hosts->n; i++) {
+		const char *leaf = np_leafmap_find(s->leaves, hosts->name[i]);
+
+		if (is_own(s, leaf))
+			spot[n++] = (struct spot){ leaf, hosts->name[i] };
+	}
+	if (n)
+		qsort(spot, n, sizeof(*spot), by_leaf);
+	for (size_t i = 0, end; !rc && i < n; i = end) {
+		for (end = i + 1; end < n && !by_leaf(&spot[i], &spot[end]);
+		     end++)
+			;
+		rc = merge_leaf(s, c, &spot[i], end - i);
+	}
+	free(spot);
 	return rc;
 }
 
@@ -94,8 +135,8 @@ static int merge(struct search *s, const struct candidate *c)
 	if (!(c->overlap_sec > LEAST_OVERLAP_SEC))
 		return 0;
 	rc = np_hosts_expand(c->nodes, &hosts);
-	for (size_t i = 0; !rc && i < s->own.n; i++)
-		rc = merge_leaf(s, c, &hosts, s->own.name[i]);
+	if (!rc)
+		rc = merge_hosts(s, c, &hosts);
 	np_hosts_free(&hosts);
 	return rc;
 }
@@ -160,6 +201,24 @@ static int merge_steps(struct search *s, struct np_err *err)
 	return rc;
 }
 
+/* The step's leaves, sorted, each once. */
+static int list_leaves(struct search *s, const struct np_hosts *nodes)
+{
+	struct np_hosts all = { calloc(nodes->n + 1, sizeof(*all.name)), 0 };
+	int rc = all.name ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < nodes->n; i++)
+		all.name[all.n++] = (char *)np_leafmap_find(s->leaves,
+							    nodes->name[i]);
+	if (all.n)
+		qsort(all.name, all.n, sizeof(*all.name), by_name);
+	for (size_t i = 0; !rc && i < all.n; i++)
+		if (!i || strcmp(all.name[i - 1], all.name[i]))
+			rc = np_hosts_add(&s->own, all.name[i]);
+	free(all.name); /* not the names */
+	return rc;
+}
+
 int np_cluster_neighbours(const struct np_leafmap *l,
 			  const struct np_hosts *nodes, double until,
 			  uint32_t het_job_id, struct np_record *r,
@@ -168,14 +227,8 @@ int np_cluster_neighbours(const struct np_leafmap *l,
 	struct search s = {
 		.leaves = l, .het_job_id = het_job_id, .until = until, .r = r,
 	};
-	int rc = 0;
+	int rc = list_leaves(&s, nodes);
 
-	for (size_t i = 0; !rc && i < nodes->n; i++) {
-		const char *leaf = np_leafmap_find(l, nodes->name[i]);
-
-		if (!np_hosts_has(&s.own, leaf))
-			rc = np_hosts_add(&s.own, leaf);
-	}
 	if (!rc)
 		rc = merge_jobs(&s, err);
 	if (!rc)
