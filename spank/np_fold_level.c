@@ -20,7 +20,6 @@ struct held {
 
 struct np_fold_level {
 	struct np_record *r;
-	uint32_t n_ranks, hellos;
 	double zero_sec; /* the level's common start; NaN: not yet */
 	bool settled;	 /* rounds beside are of after the start-up */
 	struct held held[N_HELD];
@@ -118,8 +117,6 @@ int np_fold_level_report(struct np_fold_level *f, const struct np_report *rep,
 	case NP_REPORT_HELLO:
 		if (isnan(f->zero_sec))
 			f->zero_sec = now_sec;
-		f->n_ranks = rep->hello.n_ranks;
-		f->hellos++;
 		f->r->level->n_processes++;
 		return 0;
 	case NP_REPORT_ROUND:
@@ -139,9 +136,4 @@ int np_fold_level_report(struct np_fold_level *f, const struct np_report *rep,
 double np_fold_level_age(const struct np_fold_level *f, double now_sec)
 {
 	return isnan(f->zero_sec) ? 0 : now_sec - f->zero_sec;
-}
-
-bool np_fold_level_is_up(const struct np_fold_level *f)
-{
-	return f->n_ranks && f->hellos >= f->n_ranks;
 }

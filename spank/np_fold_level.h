@@ -39,7 +39,4 @@ void np_fold_level_done(struct np_fold_level *f, double program_end_sec);
 /* Seconds that the level has been running alone or beside; 0: not yet. */
 double np_fold_level_age(const struct np_fold_level *f, double now_sec);
 
-/* Every process of the step has said hello. */
-bool np_fold_level_is_up(const struct np_fold_level *f);
-
 #endif

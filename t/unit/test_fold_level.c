@@ -22,10 +22,10 @@ static void begin(void)
 	r = np_record_new();
 	r->level = calloc(1, sizeof(*r->level));
 	f = np_fold_level_new(r);
-	T_CHECK(!np_fold_level_is_up(f) && np_fold_level_age(f, 99) == 0);
+	T_CHECK(np_fold_level_age(f, 99) == 0);
 	T_CHECK(level("np1 hello 0 1 n0 leaf0 - tcp/eth0 1", 100, NAN, NAN) ==
 		0);
-	T_CHECK(np_fold_level_is_up(f));
+	T_CHECK(np_fold_level_age(f, 101.5) == 1.5);
 }
 
 static void end(void)
