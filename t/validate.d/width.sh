@@ -1,31 +1,59 @@
 # Over 500 launches on 64 nodes, 2 to 64 wide, flagged and not in turn, several
 # at once; some crash, are cancelled, or run into their time limit; then nodes
-# are lost.  Some 40 minutes.  WIDTH_LAUNCHES and WIDTH_SEED choose others.
+# are lost.  Some 30 minutes.  WIDTH_LAUNCHES, WIDTH_TURNS and WIDTH_SEED choose
+# others, WIDTH_PARTS=turns a part.
 # shellcheck shell=bash
 
 . "$ROOT/t/width.lib"
 WIDTH_LAUNCHES=${WIDTH_LAUNCHES:-520} WIDTH_SEED=${WIDTH_SEED:-1}
 
 validate_width() {
-	local dir
+	local dir part
 
 	dir=$(mktemp -d)
 	# The default, and not the tests' shorter one.
 	echo ProbeAfter=2s >"$dir/conf"
 	WIDTH_AFTER_MS=2000
 	cluster up "${WIDTH_CLUSTER[@]}" --netprof "$BUILD" --netprof-conf "$dir/conf"
-	echo "date $(date +%F), seed $WIDTH_SEED, three at once"
-	width_measure "$WIDTH_LAUNCHES" 3 "$WIDTH_SEED" "$dir"
-	width_limits >>"$dir/results"
-	sleep 15 # what nodes take to be idle after a time limit
-	width_table "$dir/results" "$dir/completing"
-	width_unrecorded "$dir/results"
-	echo "nodes drained, down or completing afterwards: $(width_nodes | wc -l)"
-	width_nodes
-	[ -z "${WIDTH_KEEP-}" ] || cp "$dir"/{results,completing} "$WIDTH_KEEP"
-	width_lost
+	echo "date $(date +%F), seed $WIDTH_SEED"
+	for part in ${WIDTH_PARTS:-launches turns lost}; do
+		"width_$part" "$dir"
+	done
 	cluster down
 	rm -rf "$dir"
+}
+
+# DIR: the launches, three at once.
+width_launches() {
+	width_measure "$WIDTH_LAUNCHES" 3 "$WIDTH_SEED" "$1"
+	width_limits >>"$1/results"
+	sleep 15 # what nodes take to be idle after a time limit
+	width_table "$1/results" "$1/completing"
+	width_unrecorded "$1/results"
+	echo "nodes drained, down or completing afterwards: $(width_nodes | wc -l)"
+	width_nodes
+}
+
+# DIR: one launch at a time, of a program that does nothing, in random order.
+width_turns() {
+	# shellcheck disable=SC2016
+	INSIDE_SEC=900 inside -- bash -c '
+		RANDOM=$1
+		for ((i = 0; i < $2; i++)); do
+			n=$((RANDOM % 63 + 2)) order="- f"
+			((RANDOM % 2)) || order="f -"
+			for how in $order; do
+				flag=
+				[ "$how" = - ] || flag=--netprofile=turns
+				a=${EPOCHREALTIME/./} rc=0
+				srun -Q -N$n -n$n $flag --mpi=none true || rc=$?
+				b=${EPOCHREALTIME/./}
+				echo "$n $i plain $how $rc $(((b - a) / 1000)) $i"
+			done
+		done' - "$WIDTH_SEED" "${WIDTH_TURNS:-80}" >"$1/turns"
+	echo "one launch at a time, of true"
+	echo "0 0" >"$1/none"
+	width_table "$1/turns" "$1/none"
 }
 
 # Three of each, all at once, a minute and more.
