@@ -6,8 +6,7 @@ SUITE_CLUSTER=("${WIDTH_CLUSTER[@]}" --netprof "$BUILD")
 LIMIT_SEC=170
 WIDTH_AFTER_MS=200 # as t/cluster sets it
 
-# Launches fail, or nodes stay away, in one of ten such minutes with a step of
-# ours beside each wide step; see doc/carrier.md.
+# What happened with a step of ours beside each wide step: doc/carrier.md.
 test_wide_steps_that_are_flagged_end_as_others_do() {
 	local bad
 
