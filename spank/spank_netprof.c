@@ -353,7 +353,7 @@ static void at_exit(int status, void *arg)
 	}
 }
 
-/* Where srun made the job, nothing says; slurmctld numbers them in a row. */
+/* Where nothing says: slurmctld numbers them in a row. */
 static uint32_t component_job_id(long i, uint32_t leader)
 {
 	char name[48];
@@ -367,19 +367,22 @@ static uint32_t component_job_id(long i, uint32_t leader)
 /*
  * One attendant for a plain step; for a step of a heterogeneous job one for
  * each component, each of which finds out whether the step has a part there.
+ * srun calls for one of them, whichever of its threads is first: the leader's
+ * id is in the environment, as it is in the tasks'.
  */
 static void attach_all(const struct np_order *order)
 {
 	long size = env_number("SLURM_HET_SIZE");
+	long leader = env_number("SLURM_JOB_ID");
 	struct np_order part = *order;
 
-	if (size < 2) {
+	if (size < 2 || leader <= 0) {
 		attach(order, listening[0]);
 		return;
 	}
 	for (long i = 0; i < size && i < (long)n_listening; i++) {
-		part.job_id = component_job_id(i, order->job_id);
-		part.het_job_id = order->job_id;
+		part.job_id = component_job_id(i, (uint32_t)leader);
+		part.het_job_id = (uint32_t)leader;
 		part.het_component = i;
 		attach(&part, listening[i]);
 	}

@@ -63,6 +63,14 @@ test_a_heterogeneous_job_that_srun_makes_is_measured() {
 	expect hetrun 'length == 2 and all(.leaves[0].latency.n > 5)'
 }
 
+# srun's threads race for who tells the plugin: here it is never the first.
+test_a_step_of_the_second_component_alone_is_measured() {
+	alice "salloc -Q -N2 : -N2 --netprofile=het2 \
+		srun --het-group=1 sleep 3"
+	expect het2 'length == 1 and (.[0] | .het_component == 1 and
+		.leaves[0].latency.n > 5 and .neighbours == [])'
+}
+
 test_steps_that_export_nothing_are_measured() {
 	alice "srun -N2 --export=NONE --netprofile=bare /bin/sleep 2"
 	expect bare 'length == 1 and .[0].leaves[0].latency.n > 5'
