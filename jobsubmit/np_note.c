@@ -99,14 +99,20 @@ static int take(struct np_note *n, const char *word, size_t len)
 	return 0; /* a later release's */
 }
 
+/* The brace that closes the note behind at; NULL: it was cut, or damaged. */
+static const char *closing(const char *at)
+{
+	at += strcspn(at, "{}\n");
+	return *at == '}' ? at : NULL;
+}
+
 /* Where a note ends; one that was cut, behind the last word like "a=b". */
 static const char *end_of(const char *at)
 {
 	const char *end = at += strlen(OPEN);
-	size_t inside = strcspn(at, "{}\n");
 
-	if (at[inside] == '}')
-		return at + inside + 1;
+	if (closing(at))
+		return closing(at) + 1;
 	for (; *at; at += *at == ' ') {
 		size_t len = strcspn(at, " ");
 
@@ -125,16 +131,16 @@ int np_note_read(const char *comment, struct np_note *out)
 	memset(out, 0, sizeof(*out));
 	if (!at)
 		return -ENOENT;
-	end = end_of(at) - 1;
-	if (*end != '}')
-		return -EINVAL;
 	at += strlen(OPEN);
+	end = closing(at);
+	if (!end)
+		return -EINVAL;
 	while (!rc && at < end) {
 		size_t len = strcspn(at, " }");
 
 		if (len)
 			rc = take(out, at, len);
-		at += len + (at[len] == ' ');
+		at += len + 1;
 	}
 	if (rc)
 		np_note_clear(out);
