@@ -21,6 +21,7 @@
 #define IDLE_SEC 5	   /* between two looks while there is nothing to do */
 #define TELL_SEC 5	   /* between two files when nothing changed */
 #define QUIET_SEC 60	   /* between two rounds where placement is off */
+#define MISSED_SEC 3600	   /* between two lines about changes without room */
 #define CARRY_SEC 5	   /* from job_submit until slurmctld shows the job */
 
 struct np_cycle {
@@ -34,6 +35,7 @@ struct np_cycle {
 	struct np_site *site;
 	int64_t last_sec;	/* of the last decision */
 	double told_sec;	/* monotonic */
+	double missed_sec;	/* of the next line about them; monotonic */
 	double quiet_sec;	/* until then nothing is to do; monotonic */
 	struct np_err untold;	/* why state.json was not written last time */
 	struct np_err said;	/* the trouble that was logged last */
@@ -93,6 +95,21 @@ static void complain(struct np_cycle *c, const struct np_err *err)
 	else
 		slurm_info("netprof: in order again");
 	c->said = *err;
+}
+
+/* Somebody changes jobs faster than there is room for: once an hour. */
+static void tell_missed(struct np_cycle *c)
+{
+	uint32_t uid;
+	unsigned n = np_desk_take_missed(c->desk, &uid);
+
+	if (!n || np_mono_sec() < c->missed_sec)
+		return;
+	c->missed_sec = np_mono_sec() + MISSED_SEC;
+	slurm_info("netprof: %u changes of jobs, the first by uid %u, are "
+		   "worked out from what stands there: more than %d of a user "
+		   "between two rounds, or a list of over %d bytes", n, uid,
+		   NP_CHANGES_OF_USER, NP_CHANGES_MAX_LIST);
 }
 
 static void skipped(const char *line, void *arg)
@@ -160,6 +177,23 @@ static int read_store(struct np_cycle *c, struct round *r, struct np_err *err)
 	return rc ? rc : np_catalog_index(c->catalog, &r->index);
 }
 
+/* A job and the array it belongs to are the same user's. */
+static void know_owners(struct np_cycle *c, const struct np_view *v)
+{
+	struct np_owner *owner = calloc(2 * v->n_jobs + 1, sizeof(*owner));
+	size_t n = 0;
+
+	for (size_t i = 0; owner && i < v->n_jobs; i++) {
+		const struct np_seen *s = &v->job[i];
+
+		owner[n++] = (struct np_owner){ s->id, s->uid };
+		if (s->array && s->array != s->id)
+			owner[n++] = (struct np_owner){ s->array, s->uid };
+	}
+	if (owner) /* else those of the last time are still right */
+		np_desk_know(c->desk, owner, n);
+}
+
 static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 {
 	const struct np_conf *conf = &c->settings.conf;
@@ -182,10 +216,13 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs TopologyPlugin=topology/tree");
 	rc = read_store(c, r, err);
-	return rc ? rc :
-	       np_view_make(&r->answers, site, r->index, &conf->place,
-			    c->memos, r->change, r->n_changes, now_sec,
-			    last_sec, &r->view, err);
+	if (!rc)
+		rc = np_view_make(&r->answers, site, r->index, &conf->place,
+				  c->memos, r->change, r->n_changes, now_sec,
+				  last_sec, &r->view, err);
+	if (!rc)
+		know_owners(c, &r->view);
+	return rc;
 }
 
 static int decide(struct np_cycle *c, struct round *r, struct np_err *err)
@@ -305,7 +342,7 @@ static void clean_up(struct round *r)
 	np_app_index_unref(r->index);
 	np_press_unref(r->table);
 	np_answers_free(&r->answers);
-	np_changes_free(r->change, r->n_changes);
+	np_change_list_free(r->change, r->n_changes);
 }
 
 static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
@@ -373,6 +410,7 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 	if (!r.trouble.text[0])
 		r.trouble = c->settings.trouble;
 	complain(c, &r.trouble);
+	tell_missed(c);
 	clean_up(&r);
 	at_work = np_place_conf_at_work(place);
 	c->quiet_sec = at_work || again || rc ? 0 : np_mono_sec() + QUIET_SEC;

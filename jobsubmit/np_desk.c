@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 struct np_desk {
 	pthread_mutex_t lock;
@@ -15,9 +14,7 @@ struct np_desk {
 	struct np_standing *standing;
 	struct np_written *written;
 	size_t n_written;
-	struct np_change *change;
-	size_t n_changes;
-	bool lost; /* changes there was no room for */
+	struct np_changes *changes;
 	const struct np_sending *sending;
 };
 
@@ -26,8 +23,10 @@ int np_desk_new(const struct np_conf *conf, struct np_desk **out)
 	struct np_desk *d = calloc(1, sizeof(*d));
 	pthread_condattr_t attr;
 
-	if (!d)
+	if (!d || np_changes_new(&d->changes)) {
+		free(d);
 		return -ENOMEM;
+	}
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -93,20 +92,17 @@ const struct np_written *np_desk_written(const struct np_desk *d, uint32_t id,
 
 void np_desk_changed(struct np_desk *d, const struct np_change *c)
 {
-	struct np_change *grown = NULL;
+	np_changes_put(d->changes, c);
+}
 
-	if (d->n_changes < NP_DESK_MAX_CHANGES)
-		grown = reallocarray(d->change, d->n_changes + 1,
-				     sizeof(*grown));
-	if (!grown) {
-		/* The thread then works it out from what stands there. */
-		free(c->exc_nodes);
-		free(c->put);
-		d->lost = true;
-		return;
-	}
-	d->change = grown;
-	d->change[d->n_changes++] = *c;
+void np_desk_missed(struct np_desk *d, uint32_t id, uint32_t uid)
+{
+	np_changes_miss(d->changes, id, uid);
+}
+
+bool np_desk_strange(const struct np_desk *d, uint32_t id, uint32_t uid)
+{
+	return np_changes_strange(d->changes, id, uid);
 }
 
 void np_desk_sends(struct np_desk *d, const struct np_sending *s)
@@ -121,23 +117,9 @@ const struct np_sending *np_desk_sending(const struct np_desk *d)
 	return d->sending;
 }
 
-/* The plugin runs as SlurmUser. */
-bool np_may_change(uint32_t uid, uint32_t owner)
-{
-	return uid == owner || !uid || uid == geteuid();
-}
-
 bool np_desk_overtaken(const struct np_desk *d, const struct np_sending *s)
 {
-	for (size_t i = 0; i < d->n_changes; i++) {
-		const struct np_change *c = &d->change[i];
-
-		if ((c->id == s->id || (s->array && c->id == s->array)) &&
-		    (c->task == NP_CHANGE_ALL || s->task == NP_CHANGE_ALL ||
-		     c->task == s->task) && np_may_change(c->uid, s->owner))
-			return true;
-	}
-	return d->lost;
+	return np_changes_overtake(d->changes, s);
 }
 
 void np_desk_wake_locked(struct np_desk *d)
@@ -225,51 +207,38 @@ void np_desk_note_written(struct np_desk *d, struct np_written *w, size_t n)
 	np_written_free(old, n_old);
 }
 
+void np_desk_know(struct np_desk *d, struct np_owner *owner, size_t n)
+{
+	pthread_mutex_lock(&d->lock);
+	np_changes_know(d->changes, owner, n);
+	pthread_mutex_unlock(&d->lock);
+}
+
 struct np_change *np_desk_take_changes(struct np_desk *d, size_t *n)
 {
 	struct np_change *c;
 
 	pthread_mutex_lock(&d->lock);
-	c = d->change;
-	*n = d->n_changes;
-	d->change = NULL;
-	d->n_changes = 0;
-	d->lost = false;
+	c = np_changes_take(d->changes, n);
 	pthread_mutex_unlock(&d->lock);
 	return c;
 }
 
 void np_desk_return_changes(struct np_desk *d, struct np_change *c, size_t n)
 {
-	struct np_change *grown;
-
-	if (!n) {
-		free(c);
-		return;
-	}
 	pthread_mutex_lock(&d->lock);
-	grown = n + d->n_changes <= NP_DESK_MAX_CHANGES ?
-		reallocarray(c, n + d->n_changes, sizeof(*c)) : NULL;
-	if (grown) {
-		if (d->n_changes)
-			memcpy(grown + n, d->change,
-			       d->n_changes * sizeof(*c));
-		free(d->change);
-		d->change = grown;
-		d->n_changes += n;
-	}
+	np_changes_return(d->changes, c, n);
 	pthread_mutex_unlock(&d->lock);
-	if (!grown)
-		np_changes_free(c, n);
 }
 
-void np_changes_free(struct np_change *c, size_t n)
+unsigned np_desk_take_missed(struct np_desk *d, uint32_t *misser)
 {
-	for (size_t i = 0; i < n; i++) {
-		free(c[i].exc_nodes);
-		free(c[i].put);
-	}
-	free(c);
+	unsigned n;
+
+	pthread_mutex_lock(&d->lock);
+	n = np_changes_missed(d->changes, misser);
+	pthread_mutex_unlock(&d->lock);
+	return n;
 }
 
 void np_desk_free(struct np_desk *d)
@@ -278,7 +247,7 @@ void np_desk_free(struct np_desk *d)
 		return;
 	standing_free(d->standing);
 	np_written_free(d->written, d->n_written);
-	np_changes_free(d->change, d->n_changes);
+	np_changes_free(d->changes);
 	pthread_cond_destroy(&d->cond);
 	pthread_mutex_destroy(&d->lock);
 	free(d);

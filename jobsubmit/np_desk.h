@@ -9,11 +9,10 @@
 #include <stdint.h>
 
 #include "np_catalog.h"
+#include "np_changes.h"
 #include "np_conf.h"
 #include "np_placement.h"
 #include "np_site.h"
-
-#define NP_DESK_MAX_CHANGES 1024
 
 /* A decision with all that is needed to use it; each part is shared. */
 struct np_standing {
@@ -31,31 +30,6 @@ struct np_written {
 	uint32_t array, task; /* as in struct np_seen */
 	char *ours;	   /* hostlist; NULL: none */
 	int64_t until_sec; /* 0: none */
-};
-
-/*
- * What somebody asked to change in a job.  job_modify sees it before Slurm
- * looks whether he may, and whether it can be: what then stands in the job
- * tells (put, put_begin_sec).
- */
-struct np_change {
-	uint32_t id;	 /* of the job, or of the array it belongs to */
-	uint32_t task;	 /* of the array; NP_CHANGE_ALL: not of one alone */
-	uint32_t uid;	 /* who asks */
-	char *exc_nodes; /* the list as it was given; NULL: not touched */
-	char *put;	 /* as it was handed on, with ours */
-	int64_t begin_sec; /* 0: not touched */
-	int64_t put_begin_sec;
-};
-#define NP_CHANGE_ALL UINT32_MAX
-
-/* An update that the thread sends; texts are borrowed. */
-struct np_sending {
-	uint32_t id;	/* of the job; or of the array, for one task */
-	uint32_t array; /* 0: none */
-	uint32_t task;	/* NP_CHANGE_ALL: not of one alone */
-	uint32_t owner;
-	const char *exc_nodes, *comment; /* NULL: not touched */
 };
 
 struct np_desk;
@@ -91,8 +65,13 @@ void np_desk_busy(struct np_desk *d, bool busy); /* for the thread */
 const struct np_written *np_desk_written(const struct np_desk *d, uint32_t id,
 					 uint32_t task);
 
-/* Only between lock and unlock; takes the texts of c. */
+/*
+ * Only between lock and unlock: what somebody changes in a job, if there is
+ * room for it, and whether it surely is not his to change; see np_changes.h.
+ */
 void np_desk_changed(struct np_desk *d, const struct np_change *c);
+void np_desk_missed(struct np_desk *d, uint32_t id, uint32_t uid);
+bool np_desk_strange(const struct np_desk *d, uint32_t id, uint32_t uid);
 
 /*
  * For the thread: it sends this update now; NULL: it is over.  job_modify
@@ -106,12 +85,6 @@ void np_desk_sends(struct np_desk *d, const struct np_sending *s);
  */
 const struct np_sending *np_desk_sending(const struct np_desk *d);
 bool np_desk_overtaken(const struct np_desk *d, const struct np_sending *s);
-
-/*
- * Does Slurm surely let uid change a job of that owner?  Others that it lets
- * (operators, coordinators) are not known here.
- */
-bool np_may_change(uint32_t uid, uint32_t owner);
 
 /* Wake the thread before its time; the other one between lock and unlock. */
 void np_desk_wake(struct np_desk *d);
@@ -134,11 +107,14 @@ void np_desk_withdraw(struct np_desk *d);
 void np_desk_note_written(struct np_desk *d, struct np_written *w, size_t n);
 void np_written_free(struct np_written *w, size_t n);
 
-/* The changes so far, to be freed with np_changes_free(). */
+/*
+ * For the thread, as in np_changes.h: whose the jobs are that it saw; the
+ * changes so far; those that were not looked at, for the next time; how many
+ * there was no room for.
+ */
+void np_desk_know(struct np_desk *d, struct np_owner *owner, size_t n);
 struct np_change *np_desk_take_changes(struct np_desk *d, size_t *n);
-
-/* They were not looked at: for the next time.  c is taken. */
 void np_desk_return_changes(struct np_desk *d, struct np_change *c, size_t n);
-void np_changes_free(struct np_change *c, size_t n);
+unsigned np_desk_take_missed(struct np_desk *d, uint32_t *misser);
 
 #endif

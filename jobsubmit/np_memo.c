@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define MAX_LISTS 4096
+#define MAX_LIST_BYTES (16 << 20) /* of texts and bitmaps */
 
 /* A list and its nodes. */
 struct list {
@@ -17,7 +18,7 @@ struct list {
 struct np_memos {
 	void *memo; /* tsearch(3) by id */
 	void *list; /* by text */
-	size_t n_lists;
+	size_t n_lists, list_bytes;
 	struct np_site *site; /* of the lists */
 };
 
@@ -48,7 +49,7 @@ static void drop_lists(struct np_memos *m)
 {
 	tdestroy(m->list, free_list);
 	m->list = NULL;
-	m->n_lists = 0;
+	m->n_lists = m->list_bytes = 0;
 }
 
 void np_memos_free(struct np_memos *m)
@@ -129,8 +130,6 @@ void np_memos_sweep(struct np_memos *m)
 		free_memo(s.gone[i]);
 	}
 	free(s.gone);
-	if (m->n_lists > MAX_LISTS)
-		drop_lists(m);
 }
 
 static int by_text(const void *a, const void *b)
@@ -144,6 +143,7 @@ int np_memos_parse(struct np_memos *m, struct np_site *site, const char *hosts,
 {
 	const struct list key = { .hosts = (char *)(hosts ? hosts : "") };
 	struct list *l;
+	size_t bytes;
 	void *at;
 
 	if (m->site != site) {
@@ -157,6 +157,10 @@ int np_memos_parse(struct np_memos *m, struct np_site *site, const char *hosts,
 		*nodes = l->nodes;
 		return l->rc;
 	}
+	bytes = strlen(key.hosts) + np_site_words(site) * sizeof(*l->nodes);
+	if (m->n_lists == MAX_LISTS ||
+	    (m->n_lists && m->list_bytes + bytes > MAX_LIST_BYTES))
+		drop_lists(m);
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
@@ -167,6 +171,7 @@ int np_memos_parse(struct np_memos *m, struct np_site *site, const char *hosts,
 		return -ENOMEM;
 	}
 	m->n_lists++;
+	m->list_bytes += bytes;
 	l->rc = np_site_parse(site, key.hosts, l->nodes);
 	*nodes = l->nodes;
 	return l->rc;

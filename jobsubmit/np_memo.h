@@ -37,7 +37,7 @@ void np_memos_sweep(struct np_memos *m);
 
 /*
  * np_site_parse() with what was asked before remembered: jobs share few lists.
- * *nodes is owned by m and valid until the site changes or the next sweep.
+ * *nodes is owned by m and valid until the next call.
  */
 int np_memos_parse(struct np_memos *m, struct np_site *site, const char *hosts,
 		   const uint64_t **nodes);

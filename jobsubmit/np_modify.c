@@ -101,21 +101,38 @@ static void change_begin(job_desc_msg_t *d, const struct np_written *w,
 	c->put_begin_sec = d->begin_time;
 }
 
+static bool is_too_long(const char *list)
+{
+	return list && strnlen(list, NP_CHANGES_MAX_LIST + 1) >
+		       NP_CHANGES_MAX_LIST;
+}
+
+/*
+ * What Slurm is going to refuse is not remembered; but an operator's change,
+ * which it lets through, is not to take our exclusions out.
+ */
 static void change(struct np_desk *desk, job_desc_msg_t *d, bool one,
 		   struct np_change *c)
 {
 	const struct np_written *w = one ? np_desk_written(desk, c->id,
 							   c->task) : NULL;
+	bool strange = np_desk_strange(desk, c->id, c->uid);
+	bool too_long = is_too_long(d->exc_nodes);
 
-	if (d->exc_nodes)
+	if (d->exc_nodes && !too_long)
 		change_list(d, w, c);
 	if (d->begin_time)
 		change_begin(d, w, c);
-	if (c->exc_nodes || c->begin_sec)
+	if (too_long && !strange)
+		np_desk_missed(desk, c->id, c->uid);
+	if ((c->exc_nodes || c->begin_sec) && !strange) {
 		np_desk_changed(desk, c);
-	else
+	} else {
+		free(c->exc_nodes);
 		free(c->put);
-	np_desk_wake_locked(desk);
+	}
+	if (!strange)
+		np_desk_wake_locked(desk);
 }
 
 int np_modify(struct np_desk *desk, job_desc_msg_t *d, uint32_t uid)

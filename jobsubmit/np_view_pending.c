@@ -7,31 +7,34 @@
 #include "np_merge.h"
 #include "np_view_impl.h"
 
-/* Is the change one of this job, by somebody who may? */
-static bool concerns(const struct np_change *c, const slurm_job_info_t *j)
-{
-	bool array = j->array_job_id && c->id == j->array_job_id;
+/* Changes of one job by those who may, the last one first. */
+struct his {
+	const struct np_change *change[NP_CHANGES_FOUND];
+	size_t n;
+};
 
-	if (!np_may_change(c->uid, j->user_id))
-		return false;
-	if (c->task != NP_CHANGE_ALL)
-		return array && c->task == j->array_task_id;
-	return array || c->id == j->job_id;
+static void find_changes(const struct np_view_make *m,
+			 const slurm_job_info_t *j, struct his *h)
+{
+	h->n = np_changes_of(m->change, m->n_changes, j->job_id,
+			     j->array_job_id, j->array_task_id == NO_VAL ?
+			     NP_CHANGE_ALL : j->array_task_id, j->user_id,
+			     h->change, NP_CHANGES_FOUND);
 }
 
 /* The last list that somebody set, and that is the one that stands there. */
-static int find_list(const struct np_view_make *m, const slurm_job_info_t *j,
+static int find_list(const struct np_view_make *m, const struct his *h,
 		     const uint64_t *now, const char **list)
 {
 	size_t words = np_site_words(m->view->site);
 
 	*list = NULL;
-	for (size_t i = m->n_changes; !*list && i-- > 0;) {
-		const struct np_change *c = &m->change[i];
+	for (size_t i = 0; !*list && i < h->n; i++) {
+		const struct np_change *c = h->change[i];
 		const uint64_t *put;
 		int rc;
 
-		if (!c->put || !concerns(c, j))
+		if (!c->put)
 			continue;
 		rc = np_memos_parse(m->memos, m->view->site, c->put, &put);
 		if (rc == -ENOMEM)
@@ -49,14 +52,15 @@ static int64_t ahead(int64_t sec, int64_t now_sec)
 
 /* The same for a begin time; one that is past is none. */
 static const struct np_change *find_begin(const struct np_view_make *m,
+					  const struct his *h,
 					  const slurm_job_info_t *j)
 {
 	int64_t now = m->view->now_sec;
 
-	for (size_t i = m->n_changes; i-- > 0;) {
-		const struct np_change *c = &m->change[i];
+	for (size_t i = 0; i < h->n; i++) {
+		const struct np_change *c = h->change[i];
 
-		if (c->begin_sec && concerns(c, j) &&
+		if (c->begin_sec &&
 		    ahead(c->put_begin_sec, now) == ahead(j->eligible_time, now))
 			return c;
 	}
@@ -80,7 +84,8 @@ struct lists {
 };
 
 static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
-		    struct np_seen *seen, bool noted, struct lists *l)
+		    const struct his *his, struct np_seen *seen, bool noted,
+		    struct lists *l)
 {
 	const char *set;
 	size_t words = np_site_words(m->view->site);
@@ -100,7 +105,7 @@ static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
 		      l->now, words, l->user);
 	if (!noted)
 		memset(l->written, 0, words * sizeof(*l->written));
-	rc = find_list(m, j, l->now, &set);
+	rc = find_list(m, his, l->now, &set);
 	return set ? copy_list(m, set, l->user) : rc;
 }
 
@@ -130,9 +135,10 @@ static int keep(struct np_view_make *m, const struct lists *l,
 
 /* Whose begin time it is, and what was decided before. */
 static void sort_out_time(struct np_view_make *m, const slurm_job_info_t *j,
-			  struct np_seen *seen, struct np_job *to)
+			  const struct his *his, struct np_seen *seen,
+			  struct np_job *to)
 {
-	const struct np_change *change = find_begin(m, j);
+	const struct np_change *change = find_begin(m, his, j);
 	int64_t now = m->view->now_sec;
 	bool deferred = seen->note.until_sec &&
 			seen->note.until_sec == j->eligible_time;
@@ -187,6 +193,7 @@ int np_view_pending(struct np_view_make *m, const slurm_job_info_t *j,
 	/* The first one is the caller's. */
 	struct lists l = { m->scratch + words, m->scratch + 2 * words,
 			   m->scratch + 3 * words };
+	struct his his;
 	int rc;
 
 	if (j->admin_comment)
@@ -200,12 +207,13 @@ int np_view_pending(struct np_view_make *m, const slurm_job_info_t *j,
 	/* scrontab's jobs cannot be changed. */
 	seen->ours = (!rc || np_note_in(j->admin_comment) ||
 		      seen->mode >= NP_MODE_PREFER) && !(j->bitflags & CRON_JOB);
-	rc = sort_out(m, j, seen, !rc, &l);
+	find_changes(m, j, &his);
+	rc = sort_out(m, j, &his, seen, !rc, &l);
 	if (!rc)
 		rc = keep(m, &l, seen);
 	if (rc)
 		return rc;
-	sort_out_time(m, j, seen, to);
+	sort_out_time(m, j, &his, seen, to);
 	if (to->prior == NP_PRIOR_LEAVES) {
 		np_leaves_allowed(np_site_leaves(m->view->site), seen->written,
 				  leaves);

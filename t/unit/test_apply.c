@@ -144,7 +144,7 @@ static struct result round_of(size_t max, bool (*go_on)(void *arg),
 	c.log[0] = '\0';
 	change = np_desk_take_changes(c.desk, &n);
 	T_CHECK(!some_view(&c.slurm, c.memos, change, n, &v));
-	np_changes_free(change, n);
+	np_change_list_free(change, n);
 	p = some_decision(&v);
 	if (meanwhile)
 		meanwhile();

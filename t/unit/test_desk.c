@@ -20,109 +20,22 @@ static struct np_desk *new_desk(void)
 	return d;
 }
 
-static void change(struct np_desk *d, uint32_t id, uint32_t uid,
-		   uint32_t task)
+static void test_sending(void)
 {
+	const struct np_sending s = { 12, 0, NP_CHANGE_ALL, SOME_UID };
+	struct np_desk *d = new_desk();
 	const struct np_conf *conf;
-	struct np_change c = {
-		.id = id, .uid = uid, .task = task,
-		.exc_nodes = strdup("n1"), .put = strdup("n1"),
-	};
 
+	np_desk_sends(d, &s);
 	np_desk_lock(d, &conf);
-	np_desk_changed(d, &c);
-	np_desk_unlock(d);
-}
-
-static void test_changes(void)
-{
-	struct np_desk *d = new_desk();
-	struct np_change *c;
-	size_t n;
-
-	c = np_desk_take_changes(d, &n);
-	T_CHECK(!n);
-	np_changes_free(c, n);
-	change(d, 1, 5, NP_CHANGE_ALL);
-	change(d, 2, 5, NP_CHANGE_ALL);
-	c = np_desk_take_changes(d, &n);
-	T_CHECK(n == 2 && c[0].id == 1 && c[1].id == 2);
-	change(d, 3, 5, NP_CHANGE_ALL);
-	np_desk_return_changes(d, c, n);
-	c = np_desk_take_changes(d, &n);
-	T_ROW("returned ones come first", n == 3 && c[0].id == 1 &&
-	      c[1].id == 2 && c[2].id == 3);
-	np_desk_return_changes(d, c, n);
-	np_desk_return_changes(d, NULL, 0);
-	for (uint32_t i = 0; i < NP_DESK_MAX_CHANGES + 5; i++)
-		change(d, 10 + i, 5, NP_CHANGE_ALL);
-	c = np_desk_take_changes(d, &n);
-	T_ROW("no more than there is room for", n == NP_DESK_MAX_CHANGES);
-	change(d, 1, 5, NP_CHANGE_ALL);
-	np_desk_return_changes(d, c, n);
-	c = np_desk_take_changes(d, &n);
-	T_ROW("then the new ones count", n == 1 && c[0].id == 1);
-	np_changes_free(c, n);
-	np_desk_free(d);
-}
-
-static const struct {
-	const char *name;
-	uint32_t id, uid, task; /* of the change */
-	struct np_sending sending;
-	bool overtaken;
-} races[] = {
-	{ "by the owner", 12, SOME_UID, NP_CHANGE_ALL,
-	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, true },
-	{ "by root", 12, 0, NP_CHANGE_ALL,
-	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, true },
-	{ "by somebody who may not", 12, SOME_UID + 1, NP_CHANGE_ALL,
-	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, false },
-	{ "of another job", 13, SOME_UID, NP_CHANGE_ALL,
-	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, false },
-	{ "of its array", 12, SOME_UID, NP_CHANGE_ALL,
-	  { 15, 12, NP_CHANGE_ALL, SOME_UID }, true },
-	{ "of a task of the array that is written", 12, SOME_UID, 3,
-	  { 12, 12, NP_CHANGE_ALL, SOME_UID }, true },
-	{ "of this task", 12, SOME_UID, 3, { 12, 12, 3, SOME_UID }, true },
-	{ "of another task", 12, SOME_UID, 4, { 12, 12, 3, SOME_UID },
-	  false },
-};
-
-static void test_overtaken(void)
-{
-	for (size_t i = 0; i < NP_ARRAY_SIZE(races); i++) {
-		struct np_desk *d = new_desk();
-		const struct np_conf *conf;
-
-		change(d, races[i].id, races[i].uid, races[i].task);
-		np_desk_sends(d, &races[i].sending);
-		np_desk_lock(d, &conf);
-		T_ROW(races[i].name, np_desk_sending(d) == &races[i].sending);
-		T_ROW(races[i].name, np_desk_overtaken(d, np_desk_sending(d))
-				     == races[i].overtaken);
-		np_desk_unlock(d);
-		np_desk_sends(d, NULL);
-		T_ROW(races[i].name, !np_desk_sending(d));
-		np_desk_free(d);
-	}
-}
-
-static void test_lost(void)
-{
-	struct np_sending s = { 9, 0, NP_CHANGE_ALL, SOME_UID };
-	struct np_desk *d = new_desk();
-	struct np_change *c;
-	size_t n;
-
-	for (uint32_t i = 0; i < NP_DESK_MAX_CHANGES; i++)
-		change(d, 10 + i, 0, NP_CHANGE_ALL);
+	T_CHECK(np_desk_sending(d) == &s);
 	T_CHECK(!np_desk_overtaken(d, &s));
-	change(d, 9, 0, NP_CHANGE_ALL);
+	np_desk_changed(d, &(struct np_change){ .id = 12, .uid = SOME_UID,
+						.task = NP_CHANGE_ALL });
 	T_CHECK(np_desk_overtaken(d, &s));
-	c = np_desk_take_changes(d, &n);
-	T_CHECK(!np_desk_overtaken(d, &s));
-	np_changes_free(c, n);
+	np_desk_unlock(d);
+	np_desk_sends(d, NULL);
+	T_CHECK(!np_desk_sending(d));
 	np_desk_free(d);
 }
 
@@ -260,9 +173,7 @@ static void test_wait(void)
 }
 
 static const struct t_case cases[] = {
-	{ "changes are handed over, each once", test_changes },
-	{ "an update that somebody overtook is known", test_overtaken },
-	{ "changes without room stop updates as well", test_lost },
+	{ "what the thread sends is known while it does", test_sending },
 	{ "what stands in a job, or a task", test_written },
 	{ "one decision replaces the other", test_publish },
 	{ "what was admitted is carried over", test_carry },

@@ -3,6 +3,7 @@
 #include "some_slurm.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,27 +102,49 @@ static void test_other_site(void)
 	some_slurm_free(&s);
 }
 
-/* Lists are forgotten, but not before the sweep. */
+/* More than are remembered, short ones and long ones. */
 static void test_many_lists(void)
 {
-	const uint64_t *first, *nodes;
+	static char text[65536];
+	const uint64_t *nodes;
 	struct some_slurm s;
 	struct np_memos *m;
 	bool right = true;
 
 	some_slurm(&s);
 	T_CHECK(!np_memos_new(&m));
-	T_CHECK(!np_memos_parse(m, s.site, "n0", &first));
-	for (int i = 0; i < 5000; i++) {
-		char text[32];
-
+	for (int i = 0; i < 10000; i++) {
 		snprintf(text, sizeof(text), "n1,x%d", i);
 		right &= !np_memos_parse(m, s.site, text, &nodes) &&
 			 nodes[0] == 2;
 	}
-	T_CHECK(right && first[0] == 1);
-	np_memos_sweep(m);
+	T_CHECK(right);
 	T_CHECK(!np_memos_parse(m, s.site, "n1,x7", &nodes) && nodes[0] == 2);
+	np_memos_free(m);
+	some_slurm_free(&s);
+}
+
+/* Lists of users, each as long as Slurm lets them be. */
+static void test_long_lists(void)
+{
+	static char text[65536];
+	size_t before, after;
+	const uint64_t *nodes;
+	struct some_slurm s;
+	struct np_memos *m;
+
+	some_slurm(&s);
+	T_CHECK(!np_memos_new(&m));
+	memset(text, ',', sizeof(text) - 1);
+	before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	for (int i = 0; i < 2000; i++) {
+		int n = sprintf(text, "n1,x%d", i);
+
+		text[n] = ',';
+		np_memos_parse(m, s.site, text, &nodes);
+	}
+	after = mallinfo2().uordblks + mallinfo2().hblkhd;
+	T_CHECK(after < before + (32 << 20));
 	np_memos_free(m);
 	some_slurm_free(&s);
 }
@@ -132,6 +155,7 @@ static const struct t_case cases[] = {
 	{ "lists are worked out once", test_lists },
 	{ "but not across sites", test_other_site },
 	{ "many lists", test_many_lists },
+	{ "long lists take bounded memory", test_long_lists },
 	{ NULL, NULL },
 };
 T_SUITE(memo, cases)

@@ -125,7 +125,7 @@ static void test_rows(void)
 			T_ROW(rows[i].name, c->put_begin_sec ==
 					    rows[i].put_begin);
 		}
-		np_changes_free(c, n);
+		np_change_list_free(c, n);
 		forget(&d);
 		np_desk_free(desk);
 	}
@@ -151,13 +151,60 @@ static void test_twice(void)
 	T_CHECK(d.begin_time == UNTIL);
 	forget(&d);
 	c = np_desk_take_changes(desk, &n);
-	T_CHECK(n == 4);
-	for (size_t i = 0; i < 3 && i < n; i++)
-		T_CHECK(some_same(c[i].exc_nodes, "n8") &&
-			some_same(c[i].put, "n8,n[0-3]"));
-	T_CHECK(n == 4 && c[3].begin_sec == UNTIL - 9);
-	np_changes_free(c, n);
+	T_CHECK(n == 2 && some_same(c[0].exc_nodes, "n8") &&
+		some_same(c[0].put, "n8,n[0-3]") &&
+		c[1].begin_sec == UNTIL - 9);
+	np_change_list_free(c, n);
 	np_desk_free(desk);
+}
+
+/* Slurm asks us before it looks who asks. */
+static const struct {
+	const char *name;
+	uint32_t uid;
+	size_t length; /* of the list; 0: a short one */
+	size_t n;
+	bool ours, woken;
+} strangers[] = {
+	{ "the owner's is remembered", SOME_UID, 0, 1, true, true },
+	{ "a stranger's is not", SOME_UID + 1, 0, 0, true, false },
+	{ "root's is", 0, 0, 1, true, true },
+	{ "the longest that is", SOME_UID, NP_CHANGES_MAX_LIST, 1, true,
+	  true },
+	{ "one that is too long is not", SOME_UID, NP_CHANGES_MAX_LIST + 1,
+	  0, false, true },
+	{ "a stranger's that is too long", SOME_UID + 1,
+	  NP_CHANGES_MAX_LIST + 1, 0, false, false },
+};
+
+static void test_strangers(void)
+{
+	static char list[NP_CHANGES_MAX_LIST + 2];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(strangers); i++) {
+		struct np_owner *o = calloc(1, sizeof(*o));
+		struct np_desk *desk = new_desk();
+		struct np_change *c;
+		job_desc_msg_t d;
+		size_t n;
+
+		*o = (struct np_owner){ .id = 7, .uid = SOME_UID };
+		np_desk_know(desk, o, 1);
+		memset(list, 'n', sizeof(list));
+		list[strangers[i].length] = '\0';
+		describe(&d, "7", strangers[i].length ? list : "n8", 0, NULL);
+		T_ROW(strangers[i].name, !np_modify(desk, &d,
+						    strangers[i].uid));
+		T_ROW(strangers[i].name, !strstr(d.exc_nodes, "n[0-3]") !=
+					 strangers[i].ours);
+		T_ROW(strangers[i].name, np_desk_wait(desk, 0) ==
+					 strangers[i].woken);
+		c = np_desk_take_changes(desk, &n);
+		T_ROW(strangers[i].name, n == strangers[i].n);
+		np_change_list_free(c, n);
+		forget(&d);
+		np_desk_free(desk);
+	}
 }
 
 #define NOTE "netprof{held=0}"
@@ -206,7 +253,7 @@ static void test_own(void)
 		if (!own[i].n)
 			T_ROW(own[i].name, some_same(d.exc_nodes,
 						     own[i].exc));
-		np_changes_free(c, n);
+		np_change_list_free(c, n);
 		forget(&d);
 		np_desk_free(desk);
 	}
@@ -215,6 +262,7 @@ static void test_own(void)
 static const struct t_case cases[] = {
 	{ "what becomes of a change", test_rows },
 	{ "an array's change counts once", test_twice },
+	{ "whose changes are remembered", test_strangers },
 	{ "the thread's own updates are known", test_own },
 	{ NULL, NULL },
 };

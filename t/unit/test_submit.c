@@ -583,7 +583,7 @@ static void decide_many(struct stage *s)
 		np_desk_note_written(s->desk, w, 1);
 		np_desk_busy(s->desk, false);
 		if (i % 2)
-			np_changes_free(change, n);
+			np_change_list_free(change, n);
 		else
 			np_desk_return_changes(s->desk, change, n);
 		np_desk_wait(s->desk, 0);

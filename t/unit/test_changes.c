@@ -1,0 +1,288 @@
+#include "t.h"
+#include "np_changes.h"
+#include "some_slurm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALL NP_CHANGE_ALL
+#define STRANGER (SOME_UID + 1)
+
+static struct np_changes *new_table(void)
+{
+	struct np_changes *t = NULL;
+
+	T_CHECK(!np_changes_new(&t));
+	return t;
+}
+
+static bool put(struct np_changes *t, uint32_t id, uint32_t task, uint32_t uid,
+		const char *list)
+{
+	const struct np_change c = {
+		.id = id, .task = task, .uid = uid, .exc_nodes = strdup(list),
+		.put = strdup(list),
+	};
+
+	return np_changes_put(t, &c);
+}
+
+/* A different list each time. */
+static size_t put_many(struct np_changes *t, uint32_t first, uint32_t n_jobs,
+		       uint32_t uid, size_t times)
+{
+	size_t taken = 0;
+	char list[32];
+
+	for (size_t i = 0; i < times; i++) {
+		snprintf(list, sizeof(list), "n%zu", i);
+		taken += put(t, first + i % n_jobs, ALL, uid, list);
+	}
+	return taken;
+}
+
+/* Jobs 8 and 9 are somebody's. */
+static void know(struct np_changes *t, uint32_t uid)
+{
+	struct np_owner *o = calloc(2, sizeof(*o));
+
+	o[0] = (struct np_owner){ .id = 9, .uid = uid };
+	o[1] = (struct np_owner){ .id = 8, .uid = uid };
+	np_changes_know(t, o, 2);
+}
+
+static size_t take(struct np_changes *t)
+{
+	size_t n;
+	struct np_change *c = np_changes_take(t, &n);
+
+	np_change_list_free(c, n);
+	return n;
+}
+
+static void test_hand_over(void)
+{
+	struct np_changes *t = new_table();
+	struct np_change *c;
+	size_t n;
+
+	T_CHECK(!take(t));
+	put(t, 2, ALL, 5, "n1");
+	put(t, 1, 7, 5, "n1");
+	put(t, 1, 3, 5, "n1");
+	c = np_changes_take(t, &n);
+	T_CHECK(n == 3 && c[0].id == 1 && c[0].task == 3 && c[1].id == 1 &&
+		c[2].id == 2);
+	T_CHECK(!take(t));
+	put(t, 3, ALL, 5, "n1");
+	np_changes_return(t, c, n);
+	T_ROW("those that were returned as well", take(t) == 4);
+	np_changes_return(t, NULL, 0);
+	T_CHECK(!take(t));
+	np_changes_free(t);
+}
+
+/* What stands in the table after many different changes. */
+static const struct {
+	const char *name;
+	uint32_t n_jobs, uid;
+	size_t times, want;
+} floods[] = {
+	{ "a user changes one job", 1, SOME_UID, 5000, NP_CHANGES_OF_JOB },
+	{ "a user changes many jobs", 5000, SOME_UID, 5000,
+	  NP_CHANGES_OF_USER },
+	{ "root changes one job", 1, 0, 5000, NP_CHANGES_OF_JOB },
+	{ "root changes many jobs", 5000, 0, 5000, NP_CHANGES_MAX },
+};
+
+static void test_floods(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(floods); i++) {
+		struct np_changes *t = new_table();
+
+		put_many(t, 100, floods[i].n_jobs, floods[i].uid,
+			 floods[i].times);
+		T_ROW(floods[i].name, take(t) == floods[i].want);
+		np_changes_free(t);
+	}
+}
+
+static void test_shares(void)
+{
+	struct np_changes *t = new_table();
+	uint32_t uid;
+
+	put_many(t, 100, 1000, STRANGER, 1000);
+	T_CHECK(put(t, 7, ALL, SOME_UID, "n1"));
+	T_CHECK(put(t, 8, ALL, 0, "n1"));
+	T_ROW("it is told how many and whose",
+	      np_changes_missed(t, &uid) == 1000 - NP_CHANGES_OF_USER &&
+	      uid == STRANGER);
+	T_ROW("once", !np_changes_missed(t, &uid));
+	np_changes_free(t);
+}
+
+static void test_bytes(void)
+{
+	struct np_changes *t = new_table();
+	char *list = malloc(NP_CHANGES_MAX_LIST);
+	size_t taken = 0;
+
+	memset(list, 'n', NP_CHANGES_MAX_LIST - 1);
+	list[NP_CHANGES_MAX_LIST - 1] = '\0';
+	for (uint32_t i = 0; i < 100; i++)
+		taken += put(t, i, ALL, STRANGER, list);
+	T_ROW("of a user", taken == NP_CHANGES_USER_BYTES /
+				    (2 * NP_CHANGES_MAX_LIST));
+	T_ROW("others still have theirs", put(t, 1, ALL, SOME_UID, list));
+	for (uint32_t i = 0; i < 1000; i++)
+		taken += put(t, i, ALL, 0, list);
+	T_ROW("of all", taken + 1 == NP_CHANGES_BYTES /
+				     (2 * NP_CHANGES_MAX_LIST));
+	T_ROW("given back", take(t) == taken + 1 &&
+	      put(t, 1, ALL, STRANGER, list));
+	free(list);
+	np_changes_free(t);
+}
+
+static void test_same_again(void)
+{
+	struct np_changes *t = new_table();
+	struct np_change *c;
+	size_t n;
+
+	put(t, 7, ALL, SOME_UID, "n1");
+	put(t, 7, ALL, SOME_UID, "n2");
+	put(t, 7, ALL, SOME_UID, "n1");
+	put(t, 7, ALL, 0, "n1");
+	c = np_changes_take(t, &n);
+	T_CHECK(n == 3 && !strcmp(c[0].put, "n2") && !strcmp(c[1].put, "n1"));
+	np_change_list_free(c, n);
+	np_changes_free(t);
+}
+
+static const struct {
+	const char *name;
+	uint32_t id, uid, task; /* of the change */
+	struct np_sending sending;
+	bool overtaken;
+} races[] = {
+	{ "by the owner", 12, SOME_UID, NP_CHANGE_ALL,
+	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, true },
+	{ "by root", 12, 0, NP_CHANGE_ALL,
+	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, true },
+	{ "by somebody who may not", 12, SOME_UID + 1, NP_CHANGE_ALL,
+	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, false },
+	{ "of another job", 13, SOME_UID, NP_CHANGE_ALL,
+	  { 12, 0, NP_CHANGE_ALL, SOME_UID }, false },
+	{ "of its array", 12, SOME_UID, NP_CHANGE_ALL,
+	  { 15, 12, NP_CHANGE_ALL, SOME_UID }, true },
+	{ "of a task of the array that is written", 12, SOME_UID, 3,
+	  { 12, 12, NP_CHANGE_ALL, SOME_UID }, true },
+	{ "of this task", 12, SOME_UID, 3, { 12, 12, 3, SOME_UID }, true },
+	{ "of another task", 12, SOME_UID, 4, { 12, 12, 3, SOME_UID },
+	  false },
+};
+
+static void test_overtaken(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(races); i++) {
+		struct np_changes *t = new_table();
+
+		put(t, races[i].id, races[i].task, races[i].uid, "n1");
+		T_ROW(races[i].name, np_changes_overtake(t, &races[i].sending)
+				     == races[i].overtaken);
+		np_changes_free(t);
+	}
+}
+
+/* A change of job 9 that there is no room for, and another look. */
+static const struct {
+	const char *name;
+	uint32_t uid, sent;
+	bool known, overtaken;
+} missed[] = {
+	{ "its owner's", SOME_UID, 9, true, true },
+	{ "root's", 0, 9, true, true },
+	{ "another job goes on", SOME_UID, 8, true, false },
+	{ "a stranger's", STRANGER, 9, true, false },
+	{ "of a job that is new", SOME_UID, 9, false, true },
+};
+
+static void test_missed(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(missed); i++) {
+		const struct np_sending s = { missed[i].sent, 0, ALL,
+					      SOME_UID };
+		struct np_changes *t = new_table();
+
+		if (missed[i].known)
+			know(t, SOME_UID);
+		np_changes_miss(t, 9, missed[i].uid);
+		know(t, SOME_UID);
+		T_ROW(missed[i].name, np_changes_overtake(t, &s) ==
+				      missed[i].overtaken);
+		take(t);
+		T_ROW(missed[i].name, !np_changes_overtake(t, &s));
+		np_changes_free(t);
+	}
+}
+
+static void test_strange(void)
+{
+	struct np_changes *t = new_table();
+
+	T_ROW("nothing is known", !np_changes_strange(t, 9, STRANGER));
+	know(t, SOME_UID);
+	T_CHECK(!np_changes_strange(t, 9, SOME_UID));
+	T_CHECK(!np_changes_strange(t, 9, 0));
+	T_CHECK(np_changes_strange(t, 9, STRANGER));
+	T_CHECK(!np_changes_strange(t, 10, STRANGER));
+	np_changes_free(t);
+}
+
+/* Whose changes count for job 12, task 3 of array 10, the last one first. */
+static void test_of_a_job(void)
+{
+	static const struct {
+		uint32_t id, task, uid;
+		const char *list;
+	} puts[] = {
+		{ 12, ALL, SOME_UID, "a" }, { 10, 3, SOME_UID, "b" },
+		{ 10, 4, SOME_UID, "not" }, { 10, ALL, 0, "c" },
+		{ 11, ALL, SOME_UID, "not" }, { 10, ALL, SOME_UID, "d" },
+		{ 12, ALL, STRANGER, "not" },
+	};
+	struct np_changes *t = new_table();
+	const struct np_change *found[NP_CHANGES_FOUND];
+	struct np_change *c;
+	char text[16] = "";
+	size_t n, of;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(puts); i++)
+		put(t, puts[i].id, puts[i].task, puts[i].uid, puts[i].list);
+	c = np_changes_take(t, &n);
+	of = np_changes_of(c, n, 12, 10, 3, SOME_UID, found, NP_CHANGES_FOUND);
+	for (size_t i = 0; i < of && i < 8; i++)
+		strcat(text, found[i]->put);
+	T_ROW(text, !strcmp(text, "dcba"));
+	T_CHECK(np_changes_of(c, n, 11, 0, ALL, SOME_UID, found, 9) == 1);
+	T_CHECK(np_changes_of(c, n, 13, 0, ALL, SOME_UID, found, 9) == 0);
+	np_change_list_free(c, n);
+	np_changes_free(t);
+}
+
+static const struct t_case cases[] = {
+	{ "changes are handed over, each once", test_hand_over },
+	{ "however many there are, few are kept", test_floods },
+	{ "nobody takes the room of others", test_shares },
+	{ "nor their memory", test_bytes },
+	{ "the same again is no other change", test_same_again },
+	{ "an update that somebody overtook is known", test_overtaken },
+	{ "one without room stops the updates of that job", test_missed },
+	{ "what is surely not his to change", test_strange },
+	{ "the changes of one job", test_of_a_job },
+	{ NULL, NULL },
+};
+T_SUITE(changes, cases)
