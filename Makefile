@@ -68,7 +68,7 @@ unit: $(BUILD)/unit ## run the unit tests alone
 	$(BUILD)/unit
 
 check: packages ## build, then run every test
-	@$(MAKE) --no-print-directory programs $(BUILD)/unit
+	@$(MAKE) --no-print-directory programs $(BUILD)/unit fuzz-programs
 	@BUILD=$(BUILD) t/check
 
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide)
@@ -192,45 +192,25 @@ $(BUILD)/bench_predict: $(call objs,t/bench_predict.c) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 
-# Seconds, and the corpus that grows, are yours: make fuzz FUZZ_SEC=3600.
-FUZZ_SEC ?= 10
-FUZZ_FLAGS := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-.PHONY: fuzz
-fuzz: ## feed damaged files to their readers (clang)
-	@mkdir -p build-fuzz/corpus build-fuzz/pairs build-fuzz/seed
-	@cp t/data/pairs.json t/data/store/fabric/hpc/* build-fuzz/seed
-	clang $(ALL_CFLAGS) -g $(FUZZ_FLAGS) -o build-fuzz/record \
-		t/fuzz/fuzz_record.c profiler/np_app*.c profiler/np_fields*.c profiler/np_record*.c profiler/np_text.c \
-		predictor/np_err.c predictor/np_hist.c predictor/np_moments.c \
-		predictor/np_series.c $(JSON) $(GSL) $(LIBM)
-	build-fuzz/record -max_total_time=$(FUZZ_SEC) -max_len=65536 \
-		-timeout=5 -rss_limit_mb=1024 -dict=t/fuzz/record.dict \
-		-print_final_stats=1 build-fuzz/corpus t/data/store/*/*
-	clang $(ALL_CFLAGS) -g $(FUZZ_FLAGS) -o build-fuzz/measured \
-		t/fuzz/fuzz_measured.c profiler/np_measured*.c \
-		profiler/np_calibration.c profiler/np_level.c \
-		profiler/np_quantity.c profiler/np_text.c \
-		profiler/np_evaluate.c predictor/np_*.c $(JSON) $(GSL) $(LIBM)
-	build-fuzz/measured -max_total_time=$(FUZZ_SEC) -max_len=16384 \
-		-timeout=10 -rss_limit_mb=1024 -dict=t/fuzz/measured.dict \
-		-print_final_stats=1 build-fuzz/pairs build-fuzz/seed
-	@mkdir -p build-fuzz/state
-	clang $(ALL_CFLAGS) -g $(FUZZ_FLAGS) -o build-fuzz/placed \
-		t/fuzz/fuzz_state.c profiler/np_app.c profiler/np_fields*.c \
-		profiler/np_hostlist.c profiler/np_jspan.c profiler/np_state_*.c \
-		profiler/np_store*.c profiler/np_read.c profiler/np_record*.c \
-		profiler/np_text.c predictor/np_err.c predictor/np_hist.c \
-		predictor/np_moments.c predictor/np_series.c $(JSON) $(GSL) $(LIBM)
-	build-fuzz/placed -max_total_time=$(FUZZ_SEC) -max_len=16384 \
-		-timeout=5 -rss_limit_mb=1024 -dict=t/fuzz/record.dict \
-		-print_final_stats=1 build-fuzz/state t/data/placement
-	@mkdir -p build-fuzz/guests
-	clang $(ALL_CFLAGS) -Ispank -g $(FUZZ_FLAGS) -o build-fuzz/party \
-		t/fuzz/fuzz_party.c spank/np_guest.c spank/np_invite.c \
-		spank/np_party.c predictor/np_err.c $(LIBM)
-	build-fuzz/party -max_total_time=$(FUZZ_SEC) -max_len=4096 \
-		-timeout=5 -rss_limit_mb=1024 -dict=t/fuzz/party.dict \
-		-print_final_stats=1 build-fuzz/guests
+# With the driver of t/fuzz/main.c for `make check`; `make fuzz SEC=3600` has
+# libFuzzer, and a corpus that grows.
+FUZZ := $(patsubst t/fuzz/fuzz_%.c,$(BUILD)/fuzz-%,$(wildcard t/fuzz/fuzz_*.c))
+FUZZ_MAIN := $(call objs,t/fuzz/main.c)
+$(FUZZ): $(BUILD)/fuzz-%: $(BUILD)/t/fuzz/fuzz_%.o $(FUZZ_MAIN) \
+		$(call objs,t/unit/some_slurm.c $(SPANK) $(JOBSUBMIT)) \
+		$(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(FUZZ_LIB) $(SLURM) $(JSON) $(GSL) $(LIBM))
+.PHONY: fuzz-programs fuzz
+fuzz-programs: $(FUZZ)
+SEC ?= 10
+fuzz: ## feed damaged input to all that reads it (clang)
+	@$(MAKE) --no-print-directory BUILD=build-fuzz CC=clang FUZZ_MAIN= \
+		SANITIZE=address,undefined,fuzzer-no-link \
+		FUZZ_LIB=-fsanitize=fuzzer \
+		CFLAGS='-O1 -g -fno-sanitize-recover=all' fuzz-programs
+	@for f in $(FUZZ:$(BUILD)/fuzz-%=%); do \
+		t/fuzz/run --libfuzzer build-fuzz $$f $(SEC) || exit 1; done
 
 # Records for t/data/store; see t/data/README.
 $(BUILD)/make-store: $(call objs,t/make-store.c t/unit/some_record.c) \
@@ -265,7 +245,7 @@ $(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \
 	$(filter command% environment%,$(origin slurm_plugindir)),$(slurm_plugindir):)/usr/lib/$(shell \
 	$(CC) -print-multiarch 2>/dev/null)/slurm-wlm:/usr/lib64/slurm:/usr/local/lib/slurm"'
 
-$(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -Ijobsubmit -DT_DATA_DIR='"$(CURDIR)/t/data"'
+$(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -Ijobsubmit -It/unit -DT_DATA_DIR='"$(CURDIR)/t/data"'
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
