@@ -4,7 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "np_mono.h"
 
 struct np_desk {
 	pthread_mutex_t lock;
@@ -137,16 +138,9 @@ void np_desk_wake(struct np_desk *d)
 
 bool np_desk_wait(struct np_desk *d, double sec)
 {
-	struct timespec t;
+	struct timespec t = np_mono_after(sec);
 	bool woken;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += (time_t)sec;
-	t.tv_nsec += (long)(1e9 * (sec - (double)(time_t)sec));
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_nsec -= 1000000000;
-		t.tv_sec++;
-	}
 	pthread_mutex_lock(&d->lock);
 	while (!d->woken && !pthread_cond_timedwait(&d->cond, &d->lock, &t))
 		;

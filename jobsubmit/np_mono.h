@@ -12,4 +12,13 @@ static inline double np_mono_sec(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* For pthread_cond_timedwait() on that clock: so long from now. */
+static inline struct timespec np_mono_after(double sec)
+{
+	double at = np_mono_sec() + sec;
+	time_t whole = (time_t)at;
+
+	return (struct timespec){ whole, (long)(1e9 * (at - (double)whole)) };
+}
+
 #endif

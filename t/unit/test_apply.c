@@ -1,4 +1,5 @@
 #include "t.h"
+#include "alloc.h"
 #include "np_apply.h"
 #include "np_bits.h"
 #include "np_ctl.h"
@@ -36,6 +37,7 @@ static slurm_job_info_t *job_of(uint32_t id)
 static int update(job_desc_msg_t *d, const char *id)
 {
 	slurm_job_info_t *j = job_of((uint32_t)atoi(id));
+	long alloc = t_alloc_pause(); /* what follows is slurmctld's */
 	job_desc_msg_t copy = *d;
 	int rc;
 
@@ -61,6 +63,7 @@ static int update(job_desc_msg_t *d, const char *id)
 	}
 	some_text(&copy.exc_nodes, NULL);
 	some_text(&copy.admin_comment, NULL);
+	t_alloc_go_on(alloc);
 	return rc;
 }
 
@@ -316,6 +319,80 @@ static void test_let_go(void)
 	tear_down();
 }
 
+/* What a round is made with. */
+struct kit {
+	struct np_app_index *index;
+	struct np_press *press;
+	struct np_place_conf conf;
+	struct np_policy policy;
+};
+
+/* Returns 0 or the first error. */
+static int try_round(const struct kit *kit)
+{
+	struct np_placement *p = NULL;
+	struct np_applied a = { .written = NULL };
+	struct np_view v = { .site = NULL };
+	struct np_change *change;
+	struct np_err err;
+	size_t n;
+	int rc;
+
+	change = np_desk_take_changes(c.desk, &n);
+	rc = np_view_make(&c.slurm.answers, c.slurm.site, kit->index,
+			  &kit->conf, c.memos, change, n, SOME_NOW,
+			  SOME_NOW - 2, &v, &err);
+	np_change_list_free(change, n);
+	if (!rc)
+		rc = np_placement_decide(v.snapshot, kit->press, &kit->policy,
+					 &p, &err);
+	if (!rc) {
+		rc = np_apply(&v, p, c.memos, c.desk, MAX, yes, NULL, &a);
+		np_desk_note_written(c.desk, a.written, a.n_written);
+	}
+	np_memos_sweep(c.memos);
+	np_placement_free(p);
+	if (v.site)
+		np_view_free(&v);
+	return rc;
+}
+
+/* One round in which the nth allocation fails, and one after it. */
+static bool try_without(const struct kit *kit, long nth)
+{
+	char name[32];
+	bool failed;
+	int rc;
+
+	set_up();
+	user_changes();
+	c.log[0] = '\0';
+	snprintf(name, sizeof(name), "allocation %ld", nth);
+	t_alloc_fail(nth);
+	rc = try_round(kit);
+	failed = t_alloc_failed();
+	T_ROW(name, !rc || (failed && rc == -ENOMEM));
+	T_ROW(name, !try_round(kit));
+	T_ROW(name, some_same(job_of(11)->admin_comment, "netprof{held=0}"));
+	T_ROW(name, strstr(job_of(10)->admin_comment, "ours=n[0-3] "));
+	tear_down();
+	return failed;
+}
+
+static void test_no_memory(void)
+{
+	struct kit kit = { some_index(), some_press() };
+	long n = 0;
+
+	some_place_conf(&kit.conf);
+	np_policy_init(&kit.policy);
+	while (try_without(&kit, n))
+		n++;
+	T_ROW("there are some", n > 50);
+	np_app_index_unref(kit.index);
+	np_press_unref(kit.press);
+}
+
 static const struct t_case cases[] = {
 	{ "leaves are closed before others are opened", test_order },
 	{ "so many updates, and not longer than wanted", test_limits },
@@ -324,6 +401,7 @@ static const struct t_case cases[] = {
 	{ "a user who is faster", test_overtaken },
 	{ "tasks of an array", test_tasks },
 	{ "a job that is let go of", test_let_go },
+	{ "memory that runs out at any point of a round", test_no_memory },
 	{ NULL, NULL },
 };
 T_SUITE(apply, cases)

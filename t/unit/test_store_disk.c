@@ -1,11 +1,13 @@
 /* A store on a disk that is full or read-only: a small tmpfs of our own. */
 #include "t.h"
+#include "np_state.h"
 #include "np_store.h"
 #include "some_record.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,10 +180,109 @@ static void test_no_permission(void)
 	T_CHECK(in_child(as_nobody) == 0);
 }
 
+#define KILLS 300
+#define FIRST_USEC 500000 /* of the first, which shows how long one takes */
+#define BEGAN 1.7e9
+
+/* Writes a run, a state and an ended job again and again, and says so. */
+static void write_for_ever(struct np_store *s, uint32_t i, int fd)
+{
+	for (;; i++) {
+		struct np_record *r = run_of(1);
+		struct np_state state = { .date = BEGAN + i };
+		struct np_ended e = {
+			.id = i, .uid = geteuid(), .start = BEGAN,
+			.end = BEGAN + 1, .app = (char *)"lmp",
+			.partition = (char *)"", .leaves = (char *)"leaf0",
+		};
+
+		r->end = BEGAN + i;
+		if (np_store_save(s, r, NULL) ||
+		    np_state_save(dir, &state, 0644, NULL) ||
+		    np_ended_append(dir, &e, 0644, NULL) ||
+		    write(fd, &i, sizeof(i)) != sizeof(i))
+			_exit(1);
+		np_record_free(r);
+	}
+}
+
+/* Returns the last one of which it was said that it is there. */
+static uint32_t write_and_kill(struct np_store *s, uint32_t last,
+			       unsigned usec)
+{
+	int fds[2], status = 0;
+	pid_t pid;
+
+	T_CHECK(!pipe(fds));
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		write_for_ever(s, last + 1, fds[1]);
+	close(fds[1]);
+	usleep(usec);
+	kill(pid, SIGKILL);
+	T_CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	while (read(fds[0], &last, sizeof(last)) == sizeof(last))
+		;
+	close(fds[0]);
+	return last;
+}
+
+static unsigned n_warned;
+
+static void warn(const char *line, void *arg)
+{
+	(void)line, (void)arg;
+	n_warned++;
+}
+
+static bool is_there(struct np_store *s, uint32_t last)
+{
+	struct np_runs runs = { .n = 0 };
+	struct np_state state;
+	struct np_ended e;
+	bool run, told, ended;
+
+	run = !np_store_load(s, NP_STORE_USER, geteuid(), "lmp", warn, NULL,
+			     &runs, NULL) &&
+	      runs.n == 1 && runs.run[0]->end >= BEGAN + last;
+	np_runs_free(&runs);
+	told = !np_state_load(dir, &state, NULL);
+	if (told) {
+		told = state.date >= BEGAN + last;
+		np_state_free(&state);
+	}
+	ended = !np_ended_find(dir, last, NP_ENDED_NO_TASK, &e, NULL);
+	if (ended)
+		np_ended_free(&e);
+	return run && told && ended && !n_warned;
+}
+
+static void test_killed(void)
+{
+	uint32_t last, kept = 0;
+	struct t_rng g = { 300 };
+	double usec; /* of one write and a bit */
+	struct np_store *s;
+
+	snprintf(dir, sizeof(dir), "%s/killed", t_tmpdir());
+	T_CHECK(!mkdir(dir, 0755) && !np_store_open(dir, &s, NULL));
+	last = write_and_kill(s, 0, FIRST_USEC);
+	T_ROW("something is written", last > 0);
+	usec = 1.2 * FIRST_USEC / (last + 1);
+	for (int i = 0; i < KILLS; i++) {
+		last = write_and_kill(s, last, (unsigned)(t_uniform(&g) * usec));
+		kept += is_there(s, last);
+	}
+	T_ROW("and all of it is there", kept == KILLS);
+	np_store_close(s);
+}
+
 static const struct t_case cases[] = {
 	{ "a full or read-only store says so and keeps what it has",
 	  test_full_and_read_only },
 	{ "a store without permission says so", test_no_permission },
+	{ "300 kills in the middle of writes lose nothing", test_killed },
 	{ NULL, NULL },
 };
 T_SUITE(store_disk, cases)

@@ -1,0 +1,116 @@
+#include "np_clerk.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "np_mono.h"
+
+struct np_clerk {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	struct np_errand errand;
+	bool has_errand, alone, leave; /* alone: nobody waits for it */
+	double since_sec;	       /* of the errand; monotonic */
+};
+
+static void destroy(struct np_clerk *c)
+{
+	pthread_cond_destroy(&c->cond);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+static void *run(void *arg)
+{
+	struct np_clerk *c = arg;
+
+	pthread_mutex_lock(&c->lock);
+	for (;;) {
+		while (!c->has_errand && !c->leave)
+			pthread_cond_wait(&c->cond, &c->lock);
+		if (!c->has_errand)
+			break;
+		pthread_mutex_unlock(&c->lock);
+		c->errand.run(c->errand.arg);
+		pthread_mutex_lock(&c->lock);
+		if (c->alone && c->errand.drop)
+			c->errand.drop(c->errand.arg);
+		c->has_errand = c->alone = false;
+		pthread_cond_broadcast(&c->cond);
+	}
+	pthread_mutex_unlock(&c->lock);
+	destroy(c);
+	return NULL;
+}
+
+int np_clerk_new(struct np_clerk **out)
+{
+	struct np_clerk *c = calloc(1, sizeof(*c));
+	pthread_condattr_t cond;
+	pthread_attr_t attr;
+	sigset_t all, before;
+	pthread_t thread;
+	int rc;
+
+	if (!c)
+		return -ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_condattr_init(&cond);
+	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->cond, &cond);
+	pthread_condattr_destroy(&cond);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&thread, &attr, run, c);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc)
+		destroy(c);
+	else
+		*out = c;
+	return -rc;
+}
+
+void np_clerk_free(struct np_clerk *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->leave = true;
+	pthread_cond_broadcast(&c->cond);
+	pthread_mutex_unlock(&c->lock);
+}
+
+bool np_clerk_do(struct np_clerk *c, const struct np_errand *e, double sec)
+{
+	struct timespec t = np_mono_after(sec);
+	bool done;
+
+	pthread_mutex_lock(&c->lock);
+	c->errand = *e;
+	c->has_errand = true;
+	c->since_sec = np_mono_sec();
+	pthread_cond_broadcast(&c->cond);
+	while (c->has_errand &&
+	       !pthread_cond_timedwait(&c->cond, &c->lock, &t))
+		;
+	done = !c->has_errand;
+	c->alone = !done;
+	pthread_mutex_unlock(&c->lock);
+	return done;
+}
+
+double np_clerk_busy_sec(struct np_clerk *c)
+{
+	double sec;
+
+	pthread_mutex_lock(&c->lock);
+	sec = c->has_errand ? np_mono_sec() - c->since_sec : 0;
+	pthread_mutex_unlock(&c->lock);
+	return sec;
+}

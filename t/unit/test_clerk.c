@@ -1,0 +1,100 @@
+#include "t.h"
+#include "np_clerk.h"
+#include "np_mono.h"
+
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#define SHORT_SEC 0.05
+#define LONG_SEC 10.0
+
+/* What hangs until somebody lets it go on. */
+struct work {
+	sem_t go;
+	atomic_int begun, ended, dropped;
+};
+
+static void work(void *arg)
+{
+	struct work *w = arg;
+
+	atomic_fetch_add(&w->begun, 1);
+	sem_wait(&w->go);
+	atomic_fetch_add(&w->ended, 1);
+}
+
+static void drop(void *arg)
+{
+	struct work *w = arg;
+
+	atomic_fetch_add(&w->dropped, 1);
+}
+
+static bool gets_idle(struct np_clerk *c)
+{
+	double end = np_mono_sec() + LONG_SEC;
+
+	while (np_clerk_busy_sec(c) > 0 && np_mono_sec() < end)
+		usleep(1000);
+	return !(np_clerk_busy_sec(c) > 0);
+}
+
+static void test_in_time(void)
+{
+	struct work w = { .begun = 0 };
+	const struct np_errand e = { work, drop, &w };
+	struct np_clerk *c = NULL;
+
+	sem_init(&w.go, 0, 3);
+	T_CHECK(!np_clerk_new(&c));
+	for (int i = 0; i < 3; i++)
+		T_CHECK(np_clerk_do(c, &e, LONG_SEC) && w.ended == i + 1);
+	T_CHECK(!w.dropped && np_clerk_busy_sec(c) == 0);
+	np_clerk_free(c);
+	np_clerk_free(NULL);
+}
+
+static void test_hangs(void)
+{
+	struct work w = { .begun = 0 };
+	const struct np_errand e = { work, drop, &w };
+	struct np_clerk *c = NULL;
+
+	sem_init(&w.go, 0, 0);
+	T_CHECK(!np_clerk_new(&c));
+	T_CHECK(!np_clerk_do(c, &e, SHORT_SEC));
+	T_CHECK(np_clerk_busy_sec(c) >= SHORT_SEC && !w.dropped);
+	sem_post(&w.go);
+	T_CHECK(gets_idle(c) && w.ended == 1);
+	T_ROW("what nobody waited for is dropped", w.dropped == 1);
+	sem_post(&w.go);
+	T_ROW("and it can be used again", np_clerk_do(c, &e, LONG_SEC));
+	T_CHECK(w.ended == 2 && w.dropped == 1);
+	np_clerk_free(c);
+}
+
+static void test_left_behind(void)
+{
+	static struct work w; /* the thread outlives this function */
+	const struct np_errand e = { work, drop, &w };
+	struct np_clerk *c = NULL;
+	double end = np_mono_sec() + LONG_SEC;
+
+	sem_init(&w.go, 0, 0);
+	T_CHECK(!np_clerk_new(&c));
+	T_CHECK(!np_clerk_do(c, &e, SHORT_SEC));
+	np_clerk_free(c);
+	sem_post(&w.go);
+	while (!w.dropped && np_mono_sec() < end)
+		usleep(1000);
+	T_CHECK(w.dropped == 1);
+}
+
+static const struct t_case cases[] = {
+	{ "what is done in time is waited for", test_in_time },
+	{ "what hangs is not", test_hangs },
+	{ "a clerk that hangs is left behind", test_left_behind },
+	{ NULL, NULL },
+};
+T_SUITE(clerk, cases)
