@@ -1,7 +1,8 @@
 # Over 500 launches on 64 nodes, 2 to 64 wide, flagged and not in turn, several
 # at once; some crash, are cancelled, or run into their time limit; then nodes
-# are lost.  Some 30 minutes.  WIDTH_LAUNCHES, WIDTH_TURNS and WIDTH_SEED choose
-# others, WIDTH_PARTS=turns a part.
+# are lost, and jobs cancelled while their step comes up.  Some 40 minutes.
+# WIDTH_LAUNCHES, WIDTH_TURNS, WIDTH_CANCELS and WIDTH_SEED choose others,
+# WIDTH_PARTS=turns a part.
 # shellcheck shell=bash
 
 . "$ROOT/t/width.lib"
@@ -16,7 +17,7 @@ validate_width() {
 	WIDTH_AFTER_MS=2000
 	cluster up "${WIDTH_CLUSTER[@]}" --netprof "$BUILD" --netprof-conf "$dir/conf"
 	echo "date $(date +%F), seed $WIDTH_SEED"
-	for part in ${WIDTH_PARTS:-launches turns lost}; do
+	for part in ${WIDTH_PARTS:-launches turns lost cancels}; do
 		"width_$part" "$dir"
 	done
 	cluster down
@@ -85,5 +86,44 @@ width_lost() {
 		echo "a node lost, ${flag:-not flagged}: job gone after" \
 			"$((SECONDS - begin)) s; nodes that are not idle:" \
 			"$(width_nodes | wc -l)"
+	done
+}
+
+# DIR: jobs that are cancelled while the messages of their launch are on the
+# way.  A node that hears of the end first refuses the launch; the one that
+# waits for its report does so for a minute, and is then drained: Slurm's own
+# flaw, of which flagged jobs must not have more.
+width_cancels() {
+	local plan=$1/cancels resume
+
+	awk -v seed="$WIDTH_SEED" -v n="${WIDTH_CANCELS:-80}" 'BEGIN {
+		srand(seed)
+		for (i = 0; i < n; i++)
+			printf "%d 20 cancel %.1f\n", 24 + 41 * rand(), 0.8 * rand()
+	}' >"$plan"
+	: >"$(shared)/completing.on"
+	width_watch "$(shared)/completing" &
+	local watch=$!
+	width_resume &
+	resume=$!
+	LEVEL_EVERY=100000 width_run "$plan" 3 >"$plan.results"
+	sleep 90
+	rm "$(shared)/completing.on"
+	wait "$watch"
+	kill "$resume"
+	echo "cancelled while its step comes up: jobs that completed for over 30 s"
+	awk 'FNR == NR { ms[$1] = $2; next }
+		{ n[$4]++; long[$4] += ms[$7] > 30000 }
+		END {
+			printf "not flagged %d of %d, flagged %d of %d\n",
+				long["-"], n["-"], long["f"], n["f"]
+		}' "$(shared)/completing" "$plan.results"
+}
+
+# Nodes that Slurm drained are put back, as the rest needs them.
+width_resume() {
+	while sleep 4; do
+		inside --user root sh -c 'for n in $(sinfo -h -t drain,down -o %n); do
+			scontrol update nodename="$n" state=resume; done'
 	done
 }

@@ -1,0 +1,79 @@
+# A long run: short jobs without end and reconfigures in between.  Memory and
+# descriptors of slurmctld level off, and no record of a flagged run is lost.
+#
+# SOAK_JOBS: 20000, of which one in SOAK_EVERY (100) runs long enough for a
+# record; SOAK_RECONFIGURES: 50.
+# shellcheck shell=bash disable=SC2016 # for a shell inside
+
+SOAK_JOBS=${SOAK_JOBS:-20000}
+SOAK_EVERY=${SOAK_EVERY:-100}
+SOAK_RECONFIGURES=${SOAK_RECONFIGURES:-50}
+SOAK_AT_ONCE=200 # in the queue
+
+# "SUBMITTED KB DESCRIPTORS"
+soak_look() { # SUBMITTED
+	inside --user root sh -c 'p=$(pgrep -o -x slurmctld)
+		echo "$1 $(awk "\$1 == \"VmRSS:\" { print \$2 }" /proc/$p/status)" \
+			"$(ls /proc/$p/fd | wc -l)"' - "$1"
+}
+
+# Jobs FROM .. TO - 1; alternately of an application that conflicts with itself.
+soak_submit() { # FROM TO
+	INSIDE_SEC=1200 inside bash -c '
+		for ((i = $1; i < $2; i++)); do
+			if ((i % $3 == 0)); then
+				sbatch -Q -N2 -o /dev/null --netprofile=soak \
+					--wrap "srun -Q sleep 3" >/dev/null
+			else
+				app=halo
+				((i % 2)) || app=fft
+				sbatch -Q -N1 -o /dev/null --netprofile=$app \
+					--wrap true >/dev/null
+			fi
+			((i % 50)) || while [ "$(squeue -h -r -o %i | wc -l)" -gt $4 ]; do
+				sleep 0.5
+			done
+		done' - "$1" "$2" "$SOAK_EVERY" "$SOAK_AT_ONCE"
+}
+
+# FILE: the first quarter is for growing; what the last has more than the
+# second, in percent.
+soak_growth() { # FILE COLUMN
+	awk -v col="$2" '{ v[NR] = $col }
+		END {
+			for (i = int(NR / 4) + 1; i <= NR / 2; i++)
+				if (v[i] > a) a = v[i]
+			for (i = int(NR * 3 / 4) + 1; i <= NR; i++)
+				if (v[i] > b) b = v[i]
+			printf "%d then %d (%+.1f %%)", a, b, 100 * (b / a - 1)
+		}' "$1"
+}
+
+validate_soak() {
+	local dir step i records want
+
+	# shellcheck source=t/validate.d/placement.sh
+	. "$ROOT/t/validate.d/placement.sh"
+	dir=$(mktemp -d)
+	printf '%s\n' MinJobAge=10 MaxJobCount=200000 >"$BUILD/placement.slurm.conf"
+	PLACEMENT_CONF=ProbeAfter=200ms with_placement_cluster
+	echo "soak: date $(date +%F); $SOAK_JOBS jobs, $SOAK_RECONFIGURES reconfigures"
+	step=$(((SOAK_JOBS + SOAK_RECONFIGURES - 1) / SOAK_RECONFIGURES))
+	for ((i = 0; i < SOAK_JOBS; i += step)); do
+		soak_submit "$i" "$((i + step < SOAK_JOBS ? i + step : SOAK_JOBS))"
+		inside --user root scontrol reconfigure
+		soak_look "$i" >>"$dir/looks"
+	done
+	until [ -z "$(inside squeue -h -o %i)" ]; do
+		sleep 2
+	done
+	sleep 15 # until attendants have ended
+	want=$(((SOAK_JOBS + SOAK_EVERY - 1) / SOAK_EVERY))
+	records=$(cat "$STORE/users/$ALICE_UID/soak"/*.json | jq -s 'length')
+	echo "memory of slurmctld, kB, at most, in the second and the last quarter:" \
+		"$(soak_growth "$dir/looks" 2)"
+	echo "descriptors: $(soak_growth "$dir/looks" 3)"
+	echo "flagged runs: $want, records: $records"
+	cluster down
+	rm -rf "$dir"
+}
