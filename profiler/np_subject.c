@@ -287,6 +287,7 @@ static int fill_latency(struct np_subject *s, const struct np_runs *runs,
 {
 	bool own_bins = np_bins_equal(c->fabric->bins, np_bins_own());
 	const struct np_record *longest = NULL;
+	struct np_moments means = { 0 };
 	bool any = false;
 
 	s->bin_count = calloc(NP_HIST_BINS, sizeof(*s->bin_count));
@@ -298,11 +299,15 @@ static int fill_latency(struct np_subject *s, const struct np_runs *runs,
 		       same_period(runs->run[i], c);
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *r = runs->run[i];
+		struct np_moments all;
 
 		if (s->use[i] != NP_SUBJECT_ALONE ||
 		    (any && !same_period(r, c)))
 			continue;
 		add_latency(s, r, own_bins);
+		all = np_run_latency(r);
+		if (all.n)
+			np_moments_add(&means, all.mean);
 		if (!longest ||
 		    np_record_run_sec(r) > np_record_run_sec(longest))
 			longest = r;
@@ -310,6 +315,7 @@ static int fill_latency(struct np_subject *s, const struct np_runs *runs,
 	if (!s->program.latency.all.n)
 		return 0;
 	s->other_period = !any;
+	s->latency_sec = mean_of(&means);
 	if (own_bins)
 		s->program.latency.count = s->bin_count;
 	return fill_windows(s, longest);

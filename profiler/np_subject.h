@@ -47,6 +47,7 @@ struct np_subject {
 	size_t count[NP_SUBJECT_USES]; /* runs by use */
 	const char *fingerprint; /* of the workload, borrowed; NULL: no run */
 	struct np_mean alone_sec; /* run time alone */
+	struct np_mean latency_sec; /* mean latency of a run alone */
 	size_t n_curve, n_pressure; /* levels known */
 	bool other_period; /* its latencies are of another probe period */
 	double noise;	   /* np_noise_pooled() of its curve */

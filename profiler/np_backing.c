@@ -1,0 +1,72 @@
+#include "np_backing.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "np_noise.h"
+
+#define OWN_ERRORS 2.0
+
+static bool latency_refuted(const struct np_subject *own,
+			    const struct np_subject *published, char *why,
+			    size_t len)
+{
+	const struct np_mean *a = &own->latency_sec;
+	const struct np_mean *b = &published->latency_sec;
+	const struct np_moments *all = &own->program.latency.all;
+	double spread;
+
+	/* At another period of the probes latencies are others. */
+	if (!np_mean_known(a) || !np_mean_known(b) || own->other_period ||
+	    published->other_period)
+		return false;
+	spread = NP_BACKING_LATENCY * b->mean;
+	if (!isnan(b->sd))
+		spread = fmax(spread, NP_BACKING_SDS * b->sd);
+	spread += OWN_ERRORS * np_moments_sd(all) / sqrt((double)all->n);
+	if (fabs(a->mean - b->mean) <= spread)
+		return false;
+	snprintf(why, len, "mean latency %.3g us, published %.3g us, give or "
+		 "take %.2g us", 1e6 * a->mean, 1e6 * b->mean, 1e6 * spread);
+	return true;
+}
+
+/* One list of slowdowns against the other; NULL: none is known. */
+static bool list_refuted(const struct np_mean *own,
+			 const struct np_mean *published,
+			 const struct np_fabric *f, const char *what,
+			 char *why, size_t len)
+{
+	size_t n = own && published ? f->n_levels : 0;
+	double own_noise = np_noise_pooled(own, n), spread;
+
+	spread = fmax(NP_BACKING_SDS * np_noise_pooled(published, n),
+		      log1p(NP_BACKING_SLOWDOWN));
+	for (size_t i = 0; i < n; i++) {
+		const struct np_mean *a = &own[i], *b = &published[i];
+		double most;
+
+		if (!np_mean_known(a) || !np_mean_known(b))
+			continue;
+		most = spread + OWN_ERRORS * np_noise_of_mean(a, own_noise);
+		if (fabs(log1p(a->mean) - log1p(b->mean)) <= most)
+			continue;
+		snprintf(why, len, "%s level %.16s %.0f %%, published %.0f %%, "
+			 "give or take %.0f", what, f->level[i].name,
+			 100 * a->mean, 100 * b->mean,
+			 100 * (1 + b->mean) * expm1(most));
+		return true;
+	}
+	return false;
+}
+
+bool np_backing_refuted(const struct np_subject *own,
+			const struct np_subject *published,
+			const struct np_fabric *f, char *why, size_t len)
+{
+	const struct np_program *a = &own->program, *b = &published->program;
+
+	return latency_refuted(own, published, why, len) ||
+	       list_refuted(a->curve, b->curve, f, "slowed by", why, len) ||
+	       list_refuted(a->pressure, b->pressure, f, "slows", why, len);
+}
