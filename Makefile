@@ -35,7 +35,8 @@ JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
 PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_detach.c \
 	spank/np_invite.c spank/np_joiner.c spank/np_listen.c spank/np_order.c \
-	spank/np_plan.c profiler/np_app.c profiler/np_conf.c profiler/np_conf_key.c \
+	spank/np_plan.c profiler/np_app.c profiler/np_claim.c \
+	profiler/np_conf.c profiler/np_conf_key.c profiler/np_ids.c \
 	profiler/np_level.c profiler/np_log.c profiler/np_place_conf.c \
 	profiler/np_quantity.c profiler/np_read.c profiler/np_sideenv.c \
 	predictor/np_err.c

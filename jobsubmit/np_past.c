@@ -162,7 +162,8 @@ static double predicted(const struct judge *w, const struct job *a,
 	int32_t x = np_app_index_find(w->index, a->seen.app, a->seen.uid);
 	int32_t y = np_app_index_find(w->index, b->seen.app, b->seen.uid);
 
-	if (x < 0 || y < 0 || x >= n || y >= n)
+	if (x < 0 || y < 0 || x >= n || y >= n ||
+	    a->seen.claim != NP_CLAIM_HOLDS || b->seen.claim != NP_CLAIM_HOLDS)
 		return 0;
 	return np_press_slowdown(w->table, (uint32_t)x, (uint32_t)y,
 				 a->flags & b->flags & NP_JOB_SHARES_NODES,

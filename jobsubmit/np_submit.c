@@ -19,6 +19,10 @@
 #define MAX_ARRAY_TEXT 4096 /* the same for a list of tasks */
 #define MAX_LIST 65536	    /* of a user's exclusions */
 
+/* What is left alone whatever it runs. */
+#define ASIDE (NP_JOB_NODELIST | NP_JOB_RESERVATION | NP_JOB_HETEROGENEOUS | \
+	       NP_JOB_CONSTRAINT)
+
 /* All that belongs to one submission. */
 struct submission {
 	struct np_desk *desk;
@@ -29,6 +33,7 @@ struct submission {
 	enum np_mode mode;
 	char app[NP_APP_MAX + 1];
 	bool told; /* the job says so itself; else by a rule */
+	enum np_claim claim;
 	struct np_job job;
 	uint64_t *user, *minus; /* bitmaps of nodes */
 	char line[MAX_LINE];	/* for the log, when the desk is unlocked */
@@ -133,6 +138,20 @@ static unsigned flags_of(const job_desc_msg_t *d, const struct np_site *site,
 	return flags;
 }
 
+/* Who does not say his account gets one later, by Slurm. */
+static int32_t profile_of(struct submission *s, int partition)
+{
+	const struct np_claimant who = {
+		.uid = s->d->user_id,
+		.account = s->d->account && *s->d->account ? s->d->account :
+							     NULL,
+		.partition = np_site_partition_name(s->standing->site,
+						    partition),
+	};
+
+	return np_app_index_of_job(s->standing->index, s->app, &who, &s->claim);
+}
+
 /* Fill in the job; returns 0 or why it is left alone. */
 static int describe(struct submission *s)
 {
@@ -149,8 +168,7 @@ static int describe(struct submission *s)
 		.owner = d->user_id, .state = NP_JOB_READY, .mode = s->mode,
 		.partition = (uint16_t)fit.partition,
 		.flags = flags_of(d, site, fit.partition),
-		.profile = np_app_index_find(s->standing->index, s->app,
-					     d->user_id),
+		.profile = profile_of(s, fit.partition),
 		.tasks = d->array_inx ? count_tasks(d->array_inx) : 1,
 		.array = d->array_inx ? 1 : 0,
 		.nodes_min = fit.nodes, .switches = or_zero(d->req_switch),
@@ -262,6 +280,22 @@ static bool must_wait(const struct submission *s, const struct np_outcome *o)
 		 o->cause.why != NP_WHY_HARMLESS));
 }
 
+/* Its application is not known as the claim does not hold, or may not. */
+static void deny(struct submission *s, struct np_outcome *o)
+{
+	if (s->claim != NP_CLAIM_UNCLEAR) {
+		say(s, "left alone: this user may not claim that name");
+	} else if (s->mode == NP_MODE_ENFORCE && !(s->job.flags & ASIDE)) {
+		o->action = NP_ACT_DEFER;
+		o->until_sec = s->now_sec + WAIT_SEC;
+		say(s, "waits until it is known whether this user may claim "
+		    "that name");
+	} else {
+		say(s, "left alone: it is not known yet whether this user may "
+		    "claim that name");
+	}
+}
+
 static void decide(struct submission *s)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -285,6 +319,8 @@ static void decide(struct submission *s)
 		o.until_sec = s->now_sec + WAIT_SEC;
 		say(s, "waits for the decision that is being made");
 	}
+	if (!rc && s->claim != NP_CLAIM_HOLDS)
+		deny(s, &o);
 	apply(s, &o);
 	s->wake = o.action == NP_ACT_DEFER;
 }

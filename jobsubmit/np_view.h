@@ -21,7 +21,8 @@ struct np_seen {
 				     an array record of several */
 	uint32_t uid;
 	char app[NP_APP_MAX + 1]; /* "": not told */
-	int32_t profile;
+	int32_t profile; /* NP_PROFILE_UNKNOWN where the claim does not hold */
+	enum np_claim claim;
 	int partition; /* of the site; -1: not known */
 	enum np_mode mode;
 	enum np_job_state state;

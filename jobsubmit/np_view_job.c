@@ -94,11 +94,17 @@ bool np_view_app(const struct np_place_conf *conf, const slurm_job_info_t *j,
 	return app[0];
 }
 
+/* Slurm knows the account of a job that it has accepted, or there is none. */
 static void name_app(const struct np_view_make *m, const slurm_job_info_t *j,
-		     struct np_seen *seen)
+		     const char *partition, struct np_seen *seen)
 {
+	const struct np_claimant who = {
+		.uid = j->user_id, .account = j->account ? j->account : "",
+		.partition = partition,
+	};
+
 	seen->profile = np_view_app(m->conf, j, seen->app) && m->index ?
-		np_app_index_find(m->index, seen->app, j->user_id) :
+		np_app_index_of_job(m->index, seen->app, &who, &seen->claim) :
 		NP_PROFILE_UNKNOWN;
 }
 
@@ -196,6 +202,7 @@ int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 		struct np_seen *seen, struct np_err *err)
 {
 	struct np_job to = { .id = j->job_id, .owner = j->user_id };
+	const char *partition;
 	int rc;
 
 	if (!holds_nodes(j) && !is_pending(j))
@@ -207,13 +214,13 @@ int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 		.start_sec = is_pending(j) ? 0 : j->start_time,
 		.n_nodes = or_zero(j->num_nodes),
 	};
-	name_app(m, j, seen);
 	if (holds_nodes(j) && !np_note_read(j->admin_comment, &seen->note))
 		seen->held_sec = seen->note.held_sec;
 	seen->partition = np_site_partition(m->view->site, j->partition);
-	seen->mode = np_place_conf_mode(m->conf, seen->partition < 0 ?
-		j->partition : np_site_partition_name(m->view->site,
-						      seen->partition));
+	partition = seen->partition < 0 ? j->partition :
+		    np_site_partition_name(m->view->site, seen->partition);
+	name_app(m, j, partition, seen);
+	seen->mode = np_place_conf_mode(m->conf, partition);
 	to.mode = seen->mode;
 	to.partition = (uint16_t)(seen->partition < 0 ? 0 : seen->partition);
 	to.profile = seen->profile;

@@ -10,6 +10,10 @@
 struct np_app_index {
 	atomic_uint refs;
 	int32_t unknown;
+	struct np_claim_rule *rule;
+	size_t n_rules;
+	struct np_claim_user *user; /* by uid */
+	size_t n_users;
 	size_t n;
 	struct np_app_entry entry[]; /* in the order of compare() */
 };
@@ -26,22 +30,66 @@ static int compare(const void *a, const void *b)
 	return rc;
 }
 
-int np_app_index_new(const struct np_app_entry *entry, size_t n,
-		     int32_t unknown, struct np_app_index **out)
+static void free_all(struct np_app_index *x)
 {
-	struct np_app_index *x = malloc(sizeof(*x) + n * sizeof(*entry));
+	for (size_t i = 0; i < x->n; i++)
+		free((char *)x->entry[i].refuted);
+	free(x->rule);
+	free(x->user);
+	free(x);
+}
+
+static int copy_claims(struct np_app_index *x, const struct np_app_claims *c)
+{
+	x->rule = calloc(c->n_rules + 1, sizeof(*x->rule));
+	x->user = calloc(c->n_users + 1, sizeof(*x->user));
+	if (!x->rule || !x->user)
+		return -ENOMEM;
+	if (c->n_rules)
+		memcpy(x->rule, c->rule, c->n_rules * sizeof(*x->rule));
+	if (c->n_users)
+		memcpy(x->user, c->user, c->n_users * sizeof(*x->user));
+	x->n_rules = c->n_rules;
+	x->n_users = c->n_users;
+	return 0;
+}
+
+static int copy_entries(struct np_app_index *x,
+			const struct np_app_entry *entry, size_t n)
+{
+	int rc = 0;
+
+	for (; x->n < n; x->n++) {
+		struct np_app_entry *e = &x->entry[x->n];
+
+		*e = entry[x->n];
+		if (e->refuted && !(e->refuted = strdup(e->refuted)))
+			rc = -ENOMEM;
+	}
+	if (n)
+		qsort(x->entry, n, sizeof(*entry), compare);
+	return rc;
+}
+
+int np_app_index_new(const struct np_app_entry *entry, size_t n,
+		     int32_t unknown, const struct np_app_claims *claims,
+		     struct np_app_index **out)
+{
+	struct np_app_index *x = calloc(1, sizeof(*x) + n * sizeof(*entry));
+	int rc;
 
 	if (!x)
 		return -ENOMEM;
 	atomic_init(&x->refs, 1);
 	x->unknown = unknown;
-	x->n = n;
-	if (n) {
-		memcpy(x->entry, entry, n * sizeof(*entry));
-		qsort(x->entry, n, sizeof(*entry), compare);
-	}
-	*out = x;
-	return 0;
+	rc = copy_entries(x, entry, n);
+	if (!rc && claims)
+		rc = copy_claims(x, claims);
+	if (rc)
+		free_all(x);
+	else
+		*out = x;
+	return rc;
 }
 
 struct np_app_index *np_app_index_ref(struct np_app_index *x)
@@ -54,25 +102,87 @@ struct np_app_index *np_app_index_ref(struct np_app_index *x)
 void np_app_index_unref(struct np_app_index *x)
 {
 	if (x && atomic_fetch_sub(&x->refs, 1) == 1)
-		free(x);
+		free_all(x);
+}
+
+/* A published one, or a user's own. */
+static const struct np_app_entry *entry_of(const struct np_app_index *x,
+					   const char *app, bool published,
+					   uint32_t uid)
+{
+	struct np_app_entry key = { .published = published, .uid = uid };
+
+	if (strlen(app) > NP_APP_MAX)
+		return NULL;
+	strcpy(key.app, app);
+	return bsearch(&key, x->entry, x->n, sizeof(key), compare);
 }
 
 int32_t np_app_index_find(const struct np_app_index *x, const char *app,
 			  uint32_t uid)
 {
-	struct np_app_entry key = { .published = true };
-	const struct np_app_entry *found;
+	const struct np_app_entry *found = entry_of(x, app, true, 0);
 
-	if (strlen(app) > NP_APP_MAX)
-		return NP_PROFILE_UNKNOWN;
-	strcpy(key.app, app);
-	found = bsearch(&key, x->entry, x->n, sizeof(key), compare);
-	if (!found) {
-		key.published = false;
-		key.uid = uid;
-		found = bsearch(&key, x->entry, x->n, sizeof(key), compare);
-	}
+	if (!found)
+		found = entry_of(x, app, false, uid);
 	return found ? found->profile : NP_PROFILE_UNKNOWN;
+}
+
+static int by_uid(const void *a, const void *b)
+{
+	const struct np_claim_user *x = a, *y = b;
+
+	return x->uid < y->uid ? -1 : x->uid > y->uid;
+}
+
+static enum np_claim judge(const struct np_app_index *x, const char *app,
+			   const struct np_claimant *who)
+{
+	const struct np_claim_user key = { .uid = who->uid };
+	const struct np_claim_user *user = x->n_users ?
+		bsearch(&key, x->user, x->n_users, sizeof(key), by_uid) : NULL;
+	const struct np_app_entry *own;
+
+	switch (np_claim_ask(x->rule, x->n_rules, app, who, user)) {
+	case NP_CLAIM_YES:
+		return NP_CLAIM_HOLDS;
+	case NP_CLAIM_NO:
+		return NP_CLAIM_BARRED;
+	case NP_CLAIM_MAYBE:
+		return NP_CLAIM_UNCLEAR;
+	case NP_CLAIM_SILENT:
+		break;
+	}
+	own = entry_of(x, app, false, who->uid);
+	return own && own->refuted ? NP_CLAIM_REFUTED : NP_CLAIM_HOLDS;
+}
+
+int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
+			    const struct np_claimant *who,
+			    enum np_claim *claim)
+{
+	const struct np_app_entry *found = entry_of(x, app, true, 0);
+
+	*claim = found ? judge(x, app, who) : NP_CLAIM_HOLDS;
+	if (!found)
+		found = entry_of(x, app, false, who->uid);
+	return found && *claim == NP_CLAIM_HOLDS ? found->profile :
+						   NP_PROFILE_UNKNOWN;
+}
+
+const char *np_app_index_why(const struct np_app_index *x, const char *app,
+			     uint32_t uid, enum np_claim claim)
+{
+	static const char *const why[] = {
+		[NP_CLAIM_HOLDS] = "nothing speaks against it",
+		[NP_CLAIM_BARRED] = "Claim= in netprof.conf names others",
+		[NP_CLAIM_REFUTED] = "other figures",
+		[NP_CLAIM_UNCLEAR] = "groups that Claim= names are not known",
+	};
+	const struct np_app_entry *own = claim == NP_CLAIM_REFUTED ?
+					 entry_of(x, app, false, uid) : NULL;
+
+	return own && own->refuted ? own->refuted : why[claim];
 }
 
 int32_t np_app_index_unknown(const struct np_app_index *x)

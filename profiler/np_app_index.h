@@ -1,4 +1,7 @@
-/* Handles of applications by name and user; made by np_catalog.h. */
+/*
+ * Handles of applications by name and user, and who may claim a published
+ * name; made by np_catalog.h.
+ */
 #ifndef NP_APP_INDEX_H
 #define NP_APP_INDEX_H
 
@@ -7,31 +10,67 @@
 #include <stdint.h>
 
 #include "np_app.h"
+#include "np_claim.h"
 
 struct np_app_entry {
 	char app[NP_APP_MAX + 1];
 	bool published;
 	uint32_t uid; /* of a user's own; 0 for published ones */
 	int32_t profile;
+	const char *refuted; /* of a user's own: why its runs do not back the
+				published profile; NULL: they do not speak
+				against it */
+};
+
+/* All that is known of who may claim what. */
+struct np_app_claims {
+	const struct np_claim_rule *rule;
+	size_t n_rules;
+	const struct np_claim_user *user; /* by ascending uid */
+	size_t n_users;
 };
 
 /*
- * Immutable, shared by counting references, read by any thread.  entry[] is
- * copied.  unknown: what applications without a profile count as.
+ * Immutable, shared by counting references, read by any thread.  entry[] and
+ * claims (NULL: no rules) are copied.  unknown: what applications without a
+ * profile count as.
  */
 struct np_app_index;
 int np_app_index_new(const struct np_app_entry *entry, size_t n,
-		     int32_t unknown, struct np_app_index **out);
+		     int32_t unknown, const struct np_app_claims *claims,
+		     struct np_app_index **out);
 struct np_app_index *np_app_index_ref(struct np_app_index *x);
 void np_app_index_unref(struct np_app_index *x); /* NULL is allowed */
 
 /*
- * The published profile of that name, or else the user's own;
- * NP_PROFILE_UNKNOWN: there is none.  No allocation, O(log n).
+ * The published profile of that name, whoever may claim it, or else the user's
+ * own; NP_PROFILE_UNKNOWN: there is none.  No allocation, O(log n).
  */
 int32_t np_app_index_find(const struct np_app_index *x, const char *app,
 			  uint32_t uid);
 int32_t np_app_index_unknown(const struct np_app_index *x);
 size_t np_app_index_n(const struct np_app_index *x);
+
+enum np_claim {
+	NP_CLAIM_HOLDS,    /* or it is no published name */
+	NP_CLAIM_BARRED,   /* Claim= names others */
+	NP_CLAIM_REFUTED,  /* his own runs contradict it */
+	NP_CLAIM_UNCLEAR,  /* his account or groups are not known yet */
+};
+
+/*
+ * The same for a job of somebody, NP_PROFILE_UNKNOWN where the claim does not
+ * hold.  No look-up, no allocation.
+ */
+int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
+			    const struct np_claimant *who,
+			    enum np_claim *claim);
+
+/*
+ * Why a claim does not hold, in words; of one that own runs contradict, what
+ * they say.  Until the last np_app_index_unref().
+ */
+const char *np_app_index_why(const struct np_app_index *x, const char *app,
+			     uint32_t uid, enum np_claim claim);
 
 #endif

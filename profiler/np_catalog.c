@@ -55,6 +55,7 @@ void np_catalog_free(struct np_catalog *c)
 	np_cat_map_free(&c->wants);
 	np_said_free(&c->uids_said);
 	np_said_free(&c->cal_said);
+	np_members_free(&c->members);
 	free(c->store_dir);
 	free(c->cluster);
 	free(c);
@@ -117,6 +118,8 @@ void np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid)
 	}
 	if (o)
 		o->wanted_until = until;
+	if (np_claim_needs_groups(c->conf.claim, c->conf.n_claims))
+		np_members_want(&c->members, uid, now);
 	want(c, NP_CAT_PUBLISHED, app, until);
 	want(c, uid, app, until);
 }
@@ -238,6 +241,7 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 	c->n_warned = 0;
 	*more = false;
 	purge_wants(c);
+	np_catalog_look_members(c, np_catalog_now(c) + budget_sec);
 	rc = refresh(c, np_catalog_now(c) + budget_sec, more, &why);
 	if (rc) {
 		give_up(c, &why);

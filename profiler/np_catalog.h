@@ -5,7 +5,8 @@
  *
  * A job's application is looked up as the published profile of that name, or
  * else as the job owner's own: a published name cannot be dodged by a profile
- * of one's own.
+ * of one's own.  Who may claim a published name is in the index, too: by Claim=
+ * (np_claim.h), or else by the own runs (np_backing.h).
  */
 #ifndef NP_CATALOG_H
 #define NP_CATALOG_H

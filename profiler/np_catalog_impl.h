@@ -9,13 +9,14 @@
  *	np_catalog_ask.c	what it does to others
  *
  * np_catalog_map.c and np_catalog_said.c serve them; np_catalog_index.c makes what
- * others see.
+ * others see, with who may claim a published name (np_catalog_claim.c).
  */
 #ifndef NP_CATALOG_IMPL_H
 #define NP_CATALOG_IMPL_H
 
 #include "np_catalog.h"
 #include "np_fabric_store.h"
+#include "np_members.h"
 #include "np_predict.h"
 #include "np_subject.h"
 
@@ -87,6 +88,7 @@ struct np_cat_app {
 	bool no_room;	/* there was no handle for it */
 	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
 	struct np_subject subject;
+	char refuted[128]; /* a user's own: why, in np_app_index.h, or "" */
 	struct np_said said;
 };
 
@@ -119,6 +121,8 @@ struct np_catalog {
 	size_t n_handles;
 	bool asked_wanted, asked_all; /* nothing is missing */
 
+	struct np_members members; /* who is in groups of Claim= */
+
 	bool trouble; /* nothing can be used */
 	struct np_err why; /* of the trouble */
 	bool changed; /* since the last refresh */
@@ -139,8 +143,15 @@ void np_catalog_say(struct np_catalog *c, const char *line);
 
 /* The index is out of date. */
 void np_catalog_reindex(struct np_catalog *c);
-int np_catalog_make_index(const struct np_catalog *c,
-			  struct np_app_index **out);
+int np_catalog_make_index(struct np_catalog *c, struct np_app_index **out);
+
+/* Set refuted of each application. */
+void np_catalog_judge_claims(struct np_catalog *c);
+/* Ask for groups of users who have jobs. */
+void np_catalog_look_members(struct np_catalog *c, double until);
+/* For the index; free(*user).  Returns 0 or -ENOMEM. */
+int np_catalog_claims(struct np_catalog *c, struct np_app_claims *out,
+		      struct np_claim_user **user);
 
 bool np_catalog_is_wanted(const struct np_catalog *c, double until);
 void np_catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,

@@ -125,7 +125,8 @@ static int take(struct np_catalog *c, struct np_cat_app *a,
 		np_catalog_drop_subject(a);
 		a->known = false;
 	}
-	if (a->known != known)
+	/* Other runs may back a name where those before did not. */
+	if (a->known || known)
 		np_catalog_reindex(c);
 	return rc;
 }

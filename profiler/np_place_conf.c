@@ -3,17 +3,15 @@
 #include <errno.h>
 #include <ctype.h>
 #include <fnmatch.h>
-#include <pwd.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "np_conf.h"
 #include "np_conf_key.h"
+#include "np_ids.h"
 
 #define MAX_USER 64
-#define PW_BYTES 16384 /* for one entry of the user database */
 
 static const char *const mode_names[] = {
 	[NP_MODE_OFF] = "off",
@@ -159,34 +157,12 @@ static int add_partition(void *conf, const char *v, struct np_err *why)
 	return 0;
 }
 
-/* Digits are a uid and need no look-up. */
-static int uid_of(const char *user, uint32_t *uid)
-{
-	char room[PW_BYTES], *end;
-	struct passwd pw, *found = NULL;
-	unsigned long long n;
-
-	if (isdigit((unsigned char)*user)) {
-		errno = 0;
-		n = strtoull(user, &end, 10);
-		if (*end || errno || n >= UINT32_MAX)
-			return -EINVAL;
-		*uid = (uint32_t)n;
-		return 0;
-	}
-	if (!*user ||
-	    getpwnam_r(user, &pw, room, sizeof(room), &found) || !found)
-		return -ENOENT;
-	*uid = pw.pw_uid;
-	return 0;
-}
-
 static int add_user(struct np_place_conf *c, const char *user,
 		    struct np_err *why)
 {
 	uint32_t uid;
 
-	if (uid_of(user, &uid))
+	if (np_uid_of(user, &uid))
 		return np_errf(why, -EINVAL, "\"%s\" is no user, expected uids "
 			       "or names of users, with commas", user);
 	for (size_t i = 0; i < c->n_trusted; i++)
@@ -269,6 +245,17 @@ static int add_comment(void *conf, const char *v, struct np_err *why)
 	return add_rule(conf, NP_PLACE_COMMENT, v, why);
 }
 
+static int add_claim(void *conf, const char *v, struct np_err *why)
+{
+	struct np_place_conf *c = conf;
+
+	if (*v)
+		return np_claim_parse(v, c->claim, &c->n_claims, why);
+	memset(c->claim, 0, sizeof(c->claim));
+	c->n_claims = 0;
+	return 0;
+}
+
 const struct np_conf_key np_place_keys[] = {
 #define SET(name, set, field, expected) \
 	{ name, set, offsetof(struct np_place_conf, field), expected, NULL }
@@ -286,6 +273,7 @@ const struct np_conf_key np_place_keys[] = {
 	ADD("TrustedUsers", add_users),
 	ADD("JobNameApp", add_job_name),
 	ADD("CommentApp", add_comment),
+	ADD("Claim", add_claim),
 #undef SET
 #undef ADD
 };

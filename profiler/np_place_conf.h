@@ -1,8 +1,8 @@
 /*
  * The keys of netprof.conf that say how jobs are placed; see netprof.conf(5).
- * Part of struct np_conf.  No I/O, but names of TrustedUsers are looked up
- * when they are set.  Of a key that may be repeated, each adds to what was
- * given before, and an empty value begins anew.
+ * Part of struct np_conf.  No I/O, but names of TrustedUsers and Claim are
+ * looked up when they are set.  Of a key that may be repeated, each adds to
+ * what was given before, and an empty value begins anew.
  */
 #ifndef NP_PLACE_CONF_H
 #define NP_PLACE_CONF_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "np_app.h"
+#include "np_claim.h"
 #include "np_err.h"
 #include "np_snapshot.h"
 
@@ -50,6 +51,9 @@ struct np_place_conf {
 			CommentApp=PATTERN:APP; may be repeated, the first that
 			matches counts */
 	size_t n_rules;
+	struct np_claim_rule claim[NP_CLAIM_MAX_RULES]; /* Claim=PATTERN:WHO,...
+			may be repeated */
+	size_t n_claims;
 };
 
 void np_place_conf_init(struct np_place_conf *c); /* Placement=off */

@@ -177,7 +177,8 @@ static struct np_app_index *make_index(const struct np_press *t)
 		entry[i].uid = i % BENCH_USERS;
 		entry[i].profile = (int32_t)i;
 	}
-	bench_must(np_app_index_new(entry, n, NP_PROFILE_UNKNOWN, &x), &err);
+	bench_must(np_app_index_new(entry, n, NP_PROFILE_UNKNOWN, NULL, &x),
+		   &err);
 	return x;
 }
 

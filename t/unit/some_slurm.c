@@ -174,16 +174,17 @@ struct np_press *some_press(void)
 	return t;
 }
 
-struct np_app_index *some_index(void)
+struct np_app_index *some_index(const struct np_app_claims *claims)
 {
 	static const struct np_app_entry entry[] = {
 		{ "loud", true, 0, LOUD }, { "soft", true, 0, SOFT },
 		{ "quiet", true, 0, QUIET },
+		{ "soft", false, SOME_UID + 1, QUIET, "it is quiet" },
 	};
 	struct np_app_index *x;
 
 	if (np_app_index_new(entry, NP_ARRAY_SIZE(entry), NP_PROFILE_UNKNOWN,
-			     &x))
+			     claims, &x))
 		abort();
 	return x;
 }
@@ -192,7 +193,7 @@ int some_view(struct some_slurm *s, struct np_memos *memos,
 	      const struct np_change *change, size_t n_changes,
 	      struct np_view *v)
 {
-	struct np_app_index *index = some_index();
+	struct np_app_index *index = some_index(s->claims);
 	struct np_memos *own = NULL;
 	struct np_place_conf conf;
 	struct np_err err;

@@ -29,6 +29,7 @@ struct some_slurm {
 	struct np_answers answers;
 	struct np_site *site;
 	int64_t now_sec; /* SOME_NOW at first */
+	const struct np_app_claims *claims; /* NULL at first: no rules */
 };
 
 /* Nodes idle, no jobs; some_slurm_free() frees the site. */
@@ -49,10 +50,10 @@ void some_place_conf(struct np_place_conf *c);
 
 /*
  * Applications: loud and soft hurt each other (50 %), and loud itself; quiet
- * hurts nobody.
+ * hurts nobody.  The own runs of SOME_UID + 1 contradict soft.
  */
 struct np_press *some_press(void);
-struct np_app_index *some_index(void);
+struct np_app_index *some_index(const struct np_app_claims *claims);
 
 /* View of all that; frees memos it makes itself where memos is NULL. */
 int some_view(struct some_slurm *s, struct np_memos *memos,

@@ -2,6 +2,7 @@
 #include "np_catalog.h"
 #include "np_predict.h"
 #include "np_subject.h"
+#include "some_store.h"
 
 #include <errno.h>
 #include <math.h>
@@ -299,6 +300,94 @@ static void test_published_wins(void)
 	sh("rm -r published/app");
 	refresh();
 	T_ROW("then the own one, as before", find("app", geteuid()) == own);
+	stop();
+}
+
+/* A job of the caller in the partition main: what it counts as, and why. */
+static enum np_claim claim(const char *app, int32_t *profile, char why[128])
+{
+	const struct np_claimant who = { .uid = geteuid(),
+					 .partition = "main" };
+	struct np_app_index *x = NULL;
+	enum np_claim c;
+
+	T_CHECK(np_catalog_index(w.c, &x) == 0);
+	*profile = np_app_index_of_job(x, app, &who, &c);
+	snprintf(why, 128, "%s", np_app_index_why(x, app, geteuid(), c));
+	np_app_index_unref(x);
+	return c;
+}
+
+static void test_own_runs_that_contradict_a_name_void_the_claim(void)
+{
+	char why[128];
+	int32_t h;
+
+	start("hpc");
+	put_published("fft", "app");
+	refresh();
+	T_ROW("without own runs it holds",
+	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
+	put_own("fft", "app");
+	refresh();
+	T_ROW("nor do runs that agree void it",
+	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
+	sh("rm -r users/%u/app", geteuid());
+	put_own("halo", "app");
+	refresh();
+	T_CHECK(claim("app", &h, why) == NP_CLAIM_REFUTED);
+	T_CHECK(h == NP_PROFILE_UNKNOWN);
+	T_ROW(why, strstr(why, "mean latency 33.3 us, published 147 us"));
+	sh("rm users/%u/app/*", geteuid());
+	sh("cp $D/own/fft/* users/%u/app && "
+	   "sed -i 's/\"uid\":1000,/\"uid\":%u,/' users/%u/app/*", geteuid(),
+	   geteuid(), geteuid());
+	refresh();
+	T_ROW("other runs are looked at anew",
+	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
+	sh("rm -r published/app && cp -r $D/own/halo published/app");
+	refresh();
+	T_ROW("and so is another published profile",
+	      claim("app", &h, why) == NP_CLAIM_REFUTED);
+	sh("rm -r published/app");
+	refresh();
+	T_ROW("a name that is not published is the user's",
+	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
+	stop();
+}
+
+static void test_lines_of_claim_decide_before_runs(void)
+{
+	static const struct {
+		const char *name, *who; /* with the caller's uid */
+		enum np_claim claim;
+	} lines[] = {
+		{ "named", "app:user=%u", NP_CLAIM_HOLDS },
+		{ "others are", "app:user=1%u", NP_CLAIM_BARRED },
+		{ "in the group", "app:group=0", NP_CLAIM_HOLDS },
+		{ "in the partition", "a*:partition=ma*", NP_CLAIM_HOLDS },
+		{ "another name", "b*:user=1%u", NP_CLAIM_REFUTED },
+	};
+	char why[128], text[64];
+	int32_t h;
+
+	if (t_skip_unless_root("a user who is in group 0"))
+		return;
+	start("hpc");
+	put_published("fft", "app");
+	put_own("halo", "app");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+		/* The format is one of those above. */
+		snprintf(text, sizeof(text), lines[i].who, geteuid());
+		w.conf.n_claims = 0;
+		memset(w.conf.claim, 0, sizeof(w.conf.claim));
+		T_ROW(text, !np_claim_parse(text, w.conf.claim,
+					    &w.conf.n_claims, NULL));
+		new_catalog("hpc");
+		np_catalog_want(w.c, "app", geteuid());
+		refresh();
+		T_ROW(lines[i].name, claim("app", &h, why) == lines[i].claim);
+	}
 	stop();
 }
 
@@ -784,6 +873,10 @@ static const struct t_case cases[] = {
 	{ "the table says what the models say", test_says_what_the_models_say },
 	{ "the calibration is described", test_the_calibration_is_described },
 	{ "a published profile wins over an own one", test_published_wins },
+	{ "own runs that contradict a published name void the claim",
+	  test_own_runs_that_contradict_a_name_void_the_claim },
+	{ "lines of Claim decide before own runs do",
+	  test_lines_of_claim_decide_before_runs },
 	{ "an own profile is seen by its owner only",
 	  test_own_is_seen_by_its_owner_only },
 	{ "a trusted user's own profile is trusted", test_trusted_users },

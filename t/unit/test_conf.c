@@ -134,6 +134,8 @@ static const char *const good[] = {
 	"UnknownAs=idle", "TrustedUsers=", "TrustedUsers=root,1000,0",
 	"TrustedUsers=4294967294", "JobNameApp=", "JobNameApp=vasp*:vasp",
 	"JobNameApp=a:b?[0-9]:c", "CommentApp=*app\\=fft*:fft", "CommentApp=",
+	"Claim=", "Claim=*:all", "claim=vasp*:user=root,user=7,group=root",
+	"Claim=fft:group=0,account=ph?s*,partition=debug,default",
 };
 
 static void test_good_assignments(void)
@@ -206,6 +208,25 @@ static const struct {
 	{ "JobNameApp=:vasp", { "JobNameApp", ":vasp", "1 to 127" } },
 	{ "JobNameApp=vasp:", { "JobNameApp", "vasp:", "expected 1 to 64" } },
 	{ "CommentApp=x:../y", { "CommentApp", "x:../y", "\"../y\"" } },
+	{ "Claim=fft", { "Claim", "fft", "expected PATTERN:WHO" } },
+	{ "Claim=:all", { "Claim", ":all", "1 to 127" } },
+	{ "Claim=fft:", { "Claim", "\"\": expected all, default, user=USER",
+			  "partition=PATTERN" } },
+	{ "Claim=fft:alice", { "Claim", "\"alice\"", "expected all" } },
+	{ "Claim=fft:All", { "Claim", "\"All\"", "expected all" } },
+	{ "Claim=fft:user=0,,all", { "Claim", "\"\"", "expected all" } },
+	{ "Claim=fft:user=0,", { "Claim", "\"\"", "expected all" } },
+	{ "Claim=fft:usr=alice", { "Claim", "\"usr=alice\"",
+				   "user=USER" } },
+	{ "Claim=fft:user=no-such-user", { "Claim", "\"no-such-user\" is no "
+		"user", "expected a uid or the name of a user" } },
+	{ "Claim=fft:user=", { "Claim", "\"\" is no user", "expected a uid" } },
+	{ "Claim=fft:user=4294967295", { "Claim", "\"4294967295\" is no",
+					 "expected a uid" } },
+	{ "Claim=fft:group=no-such-group", { "Claim", "\"no-such-group\" is "
+		"no group", "expected a gid or the name of a group" } },
+	{ "Claim=fft:group=-1", { "Claim", "\"-1\" is no group", "a gid" } },
+	{ "Claim=fft:account=", { "Claim", "\"account=\"", "expected all" } },
 	{ "Colour=red", { "Colour", "red", "no such key" } },
 	{ "=yes", { "=yes", "no such key", "netprof.conf" } },
 	{ "Period", { "Period", "expected", "Key=Value" } },

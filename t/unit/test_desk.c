@@ -75,7 +75,7 @@ static struct np_standing *standing(struct some_slurm *s, struct np_view *v)
 	T_CHECK(!some_view(s, NULL, NULL, 0, v));
 	t->placement = some_decision(v);
 	t->site = np_site_ref(s->site);
-	t->index = some_index();
+	t->index = some_index(NULL);
 	t->set = v->set;
 	v->set = NULL;
 	t->now_sec = SOME_NOW;

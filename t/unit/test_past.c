@@ -30,7 +30,7 @@ static void set_up(struct world *w)
 	some_slurm(&w->slurm);
 	T_CHECK(!np_past_new(&w->past));
 	w->table = some_press();
-	w->index = some_index();
+	w->index = some_index(NULL);
 	w->begin_sec = time(NULL) - 1000;
 }
 
@@ -214,7 +214,7 @@ static void test_other_table(void)
 	struct world w;
 
 	set_up(&w);
-	T_CHECK(!np_app_index_new(entry, 2, NP_PROFILE_UNKNOWN, &other));
+	T_CHECK(!np_app_index_new(entry, 2, NP_PROFILE_UNKNOWN, NULL, &other));
 	j = run(&w, 1, "soft", "n0", 0);
 	run(&w, 2, "quiet", "n1", 0);
 	look(&w, 10);
@@ -224,6 +224,28 @@ static void test_other_table(void)
 	look(&w, 30);
 	T_CHECK(found(1, &e) && e.n_neighbours == 1);
 	T_CHECK(!e.slowdown); /* quiet has no profile any more */
+	np_ended_free(&e);
+	tear_down(&w);
+}
+
+/* Who may not claim loud slowed nobody by that name. */
+static void test_a_void_claim(void)
+{
+	struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
+	struct np_app_claims who = { .rule = rule };
+	slurm_job_info_t *j;
+	struct np_ended e;
+	struct world w;
+
+	set_up(&w);
+	T_CHECK(!np_claim_parse("loud:user=0", rule, &who.n_rules, NULL));
+	w.slurm.claims = &who;
+	j = run(&w, 1, "soft", "n0", 0);
+	run(&w, 2, "loud", "n1", 0);
+	look(&w, 10);
+	end(&w, j, 20);
+	look(&w, 30);
+	T_CHECK(found(1, &e) && e.n_neighbours == 1 && !e.slowdown);
 	np_ended_free(&e);
 	tear_down(&w);
 }
@@ -283,6 +305,7 @@ static const struct t_case cases[] = {
 	{ "when a job ended", test_ends },
 	{ "each run of a requeued job", test_requeue },
 	{ "profiles are found by name", test_other_table },
+	{ "a neighbour that may not claim its name", test_a_void_claim },
 	{ "a store that cannot be written to", test_no_store },
 	{ "other nodes", test_other_site },
 	{ NULL, NULL },

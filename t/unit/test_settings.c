@@ -85,7 +85,8 @@ static void test_they_make_a_policy(void)
 {
 	struct np_app_index *index = NULL;
 
-	T_CHECK(np_app_index_new(NULL, 0, NP_PROFILE_UNKNOWN, &index) == 0);
+	T_CHECK(np_app_index_new(NULL, 0, NP_PROFILE_UNKNOWN, NULL,
+				 &index) == 0);
 	snprintf(file, sizeof(file), "%s/policy.conf", t_tmpdir());
 	setenv("NETPROF_CONF", file, 1);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(policies); i++) {

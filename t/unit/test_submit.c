@@ -43,18 +43,20 @@ static void publish(struct stage *s, unsigned how)
 	T_CHECK(!some_view(&s->slurm, NULL, NULL, 0, &s->view));
 	st->placement = some_decision(&s->view);
 	st->site = np_site_ref(s->slurm.site);
-	st->index = some_index();
+	st->index = some_index(s->slurm.claims);
 	st->set = s->view.set;
 	s->view.set = NULL;
 	st->now_sec = how & STALE ? SOME_NOW - 61 : SOME_NOW;
 	np_desk_publish(s->desk, st, SOME_NOW);
 }
 
-static void set_up(struct stage *s, unsigned how)
+static void set_up_claims(struct stage *s, unsigned how,
+			  const struct np_app_claims *claims)
 {
 	struct np_conf conf;
 
 	some_slurm(&s->slurm);
+	s->slurm.claims = claims;
 	np_conf_init(&conf);
 	some_place_conf(&conf.place);
 	conf.place.mode = NP_MODE_OFF;
@@ -69,6 +71,11 @@ static void set_up(struct stage *s, unsigned how)
 	if (!(how & EMPTY))
 		publish(s, how);
 	np_desk_busy(s->desk, how & BUSY);
+}
+
+static void set_up(struct stage *s, unsigned how)
+{
+	set_up_claims(s, how, NULL);
 }
 
 static void tear_down(struct stage *s)
@@ -342,6 +349,104 @@ static void test_arrays(void)
 	}
 }
 
+/* The group of rule 0 has uid 1 in it; of SOME_UID + 2 nothing is known. */
+static const struct np_claim_user some_users[] = {
+	{ 1, 1 }, { SOME_UID, 0 }, { SOME_UID + 1, 0 },
+};
+
+static const struct {
+	const char *name, *line; /* NULL: none */
+	uint32_t uid;
+	const char *account;
+	unsigned how;
+	const char *want_exc;
+	int64_t want_begin; /* 0: at once */
+	const char *says;
+} claims[] = {
+	{ "nobody says who may", NULL, SOME_UID, NULL, LEAF0, BUT1, 0,
+	  "kept off 3 of 4" },
+	{ "whose own runs contradict it", NULL, SOME_UID + 1, NULL, LEAF0,
+	  NULL, 0, "left alone: this user may not claim that name" },
+	{ "who is named", "soft:group=0,user=20001", SOME_UID, NULL, LEAF0,
+	  BUT1, 0, "kept off 3 of 4" },
+	{ "who is in the group", "soft:group=0", 1, NULL, LEAF0, BUT1, 0,
+	  "kept off 3 of 4" },
+	{ "who is not", "soft:group=0", SOME_UID, NULL, LEAF0, NULL, 0,
+	  "left alone: this user may not claim that name" },
+	{ "whose groups were not asked: waits for that", "soft:group=0",
+	  SOME_UID + 2, NULL, LEAF0, NULL, SOME_NOW + 10,
+	  "waits until it is known whether this user may claim that name" },
+	{ "in prefer nobody waits", "soft:group=0", SOME_UID + 2, NULL,
+	  LEAF0 | PREFER, NULL, 0, "left alone: it is not known yet" },
+	{ "nor in advise", "soft:group=0", SOME_UID + 2, NULL,
+	  LEAF0 | ADVISE, NULL, 0, "left alone: it is not known yet" },
+	{ "by his account", "soft:account=ph*", SOME_UID, "phys", LEAF0, BUT1,
+	  0, "kept off 3 of 4" },
+	{ "another account", "soft:account=ph*", SOME_UID, "chem", LEAF0,
+	  NULL, 0, "left alone: this user may not claim that name" },
+	{ "the account that Slurm will give him", "soft:account=ph*",
+	  SOME_UID, NULL, LEAF0, NULL, SOME_NOW + 10,
+	  "waits until it is known" },
+	{ "in the default partition", "soft:partition=bat*", SOME_UID, NULL,
+	  LEAF0, BUT1, 0, "kept off 3 of 4" },
+	{ "not in that one", "soft:partition=debug", SOME_UID, NULL, LEAF0,
+	  NULL, 0, "left alone: this user may not claim that name" },
+	{ "a decision that is being made does not matter to him",
+	  "soft:user=0", SOME_UID, NULL, LEAF0 | BUSY, NULL, 0,
+	  "left alone: this user may not claim that name" },
+};
+
+static void test_claims(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(claims); i++) {
+		struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
+		struct np_app_claims who = {
+			.rule = rule, .user = some_users,
+			.n_users = NP_ARRAY_SIZE(some_users),
+		};
+		const char *name = claims[i].name;
+		struct stage s;
+		job_desc_msg_t d;
+
+		if (claims[i].line)
+			T_ROW(name, !np_claim_parse(claims[i].line, rule,
+						    &who.n_rules, NULL));
+		set_up_claims(&s, claims[i].how, &who);
+		some_desc(&d, "soft");
+		d.user_id = claims[i].uid;
+		d.account = (char *)claims[i].account;
+		np_submit(s.desk, &d, SOME_NOW, false);
+		T_ROW(name, some_same(d.exc_nodes, claims[i].want_exc));
+		T_ROW(name, d.begin_time == claims[i].want_begin);
+		T_ROW(name, strstr(some_said(), claims[i].says));
+		d.account = NULL;
+		some_desc_free(&d);
+		tear_down(&s);
+	}
+}
+
+/* Two in one second: no leaf is cleared for who may not claim the name. */
+static void test_a_void_claim_moves_nobody(void)
+{
+	struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
+	struct np_app_claims who = { .rule = rule };
+	struct stage s;
+	job_desc_msg_t d[2];
+
+	T_CHECK(!np_claim_parse("loud:user=0", rule, &who.n_rules, NULL));
+	set_up_claims(&s, 0, &who);
+	some_desc(&d[0], "loud");
+	d[0].min_nodes = 16;
+	some_desc(&d[1], "soft");
+	for (int i = 0; i < 2; i++)
+		np_submit(s.desk, &d[i], SOME_NOW, false);
+	T_CHECK(!d[0].exc_nodes && !d[1].exc_nodes);
+	T_CHECK(d[0].begin_time <= SOME_NOW && d[1].begin_time <= SOME_NOW);
+	some_desc_free(&d[0]);
+	some_desc_free(&d[1]);
+	tear_down(&s);
+}
+
 static void test_told(void)
 {
 	char *env[] = { (char *)"NETPROF_APP=soft" };
@@ -609,6 +714,9 @@ static const struct t_case cases[] = {
 	{ "what a submission becomes", test_rows },
 	{ "what a job asks of its nodes", test_asks },
 	{ "arrays, however they are written", test_arrays },
+	{ "who may claim the name, and what becomes of who may not",
+	  test_claims },
+	{ "a void claim moves nobody", test_a_void_claim_moves_nobody },
 	{ "the application is remembered", test_told },
 	{ "two at once see each other", test_two },
 	{ "a job that waits wakes the thread", test_wakes },

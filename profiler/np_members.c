@@ -1,0 +1,130 @@
+#include "np_members.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WANTED_SEC 60.0 /* a job was there so recently */
+
+void np_members_free(struct np_members *m)
+{
+	free(m->at);
+	*m = (struct np_members){ .n = 0 };
+}
+
+/* Index of the first one that is not before uid. */
+static size_t place_of(const struct np_members *m, uint32_t uid)
+{
+	size_t low = 0, high = m->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (m->at[mid].user.uid < uid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static void drop_oldest(struct np_members *m)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 1; i < m->n; i++)
+		if (m->at[i].wanted < m->at[oldest].wanted)
+			oldest = i;
+	m->n--;
+	memmove(m->at + oldest, m->at + oldest + 1,
+		(m->n - oldest) * sizeof(*m->at));
+}
+
+static bool make_room(struct np_members *m)
+{
+	size_t room = m->room ? 2 * m->room : 64;
+	struct np_member *grown;
+
+	if (m->n == NP_MEMBERS_MAX)
+		drop_oldest(m);
+	if (m->n < m->room)
+		return true;
+	grown = reallocarray(m->at, room, sizeof(*grown));
+	if (!grown)
+		return false;
+	m->at = grown;
+	m->room = room;
+	return true;
+}
+
+void np_members_want(struct np_members *m, uint32_t uid, double now)
+{
+	size_t i = place_of(m, uid);
+
+	if (i == m->n || m->at[i].user.uid != uid) {
+		if (!make_room(m))
+			return;
+		i = place_of(m, uid);
+		memmove(m->at + i + 1, m->at + i, (m->n - i) * sizeof(*m->at));
+		m->at[i] = (struct np_member){ .user.uid = uid };
+		m->n++;
+	}
+	m->at[i].wanted = now;
+}
+
+/* Who is in no group as there is no such user is known, too. */
+static bool ask(struct np_member *one, const struct np_claim_rule *rule,
+		size_t n, np_groups_f *groups_of, const struct np_clock *clock)
+{
+	uint32_t *gid = NULL;
+	size_t n_gids = 0;
+	int rc = groups_of(one->user.uid, &gid, &n_gids);
+	uint64_t groups = np_claim_groups(rule, n, gid, n_gids);
+	bool answered = !rc || rc == -ENOENT, news;
+
+	free(gid);
+	one->due = clock->now_sec(clock) + (answered ? NP_MEMBERS_FRESH_SEC :
+						       NP_MEMBERS_RETRY_SEC);
+	if (!answered)
+		return false;
+	news = !one->known || one->user.groups != groups;
+	one->user.groups = groups;
+	one->known = true;
+	return news;
+}
+
+bool np_members_look(struct np_members *m, const struct np_claim_rule *rule,
+		     size_t n, np_groups_f *groups_of,
+		     const struct np_clock *clock, double until)
+{
+	double now = clock->now_sec(clock);
+	double first = now + NP_MEMBERS_FIRST_SEC;
+	bool news = false;
+
+	for (int again = 0; again < 2; again++) {
+		double end = again ? until : first > until ? first : until;
+
+		for (size_t i = 0; i < m->n; i++) {
+			struct np_member *one = &m->at[i];
+
+			if (one->known != again || one->due > now ||
+			    now - one->wanted > WANTED_SEC)
+				continue;
+			if (clock->now_sec(clock) >= end)
+				break;
+			news |= ask(one, rule, n, groups_of, clock);
+		}
+	}
+	return news;
+}
+
+struct np_claim_user *np_members_known(const struct np_members *m, size_t *n)
+{
+	struct np_claim_user *list = calloc(m->n + 1, sizeof(*list));
+
+	*n = 0;
+	for (size_t i = 0; list && i < m->n; i++)
+		if (m->at[i].known)
+			list[(*n)++] = m->at[i].user;
+	return list;
+}
