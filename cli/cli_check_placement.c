@@ -5,8 +5,32 @@
 #include "cli_check.h"
 #include "cli_state.h"
 
+#define MAX_CLAIMS 8 /* told of those that do not hold */
 #define NOT_THERE "look for netprof in slurmctld.log; is JobSubmitPlugins=" \
 	"netprof in slurm.conf, and slurmctld reconfigured since?"
+
+/*
+ * Whether they run what they say is for the administrator to find out.  A first
+ * line about a name bars all others, unless it has the word default.
+ */
+static void say_claims(struct cli_check *c, const struct np_state *s)
+{
+	for (size_t i = 0; i < s->n_claims && i < MAX_CLAIMS; i++) {
+		const struct np_state_claim *one = &s->claim[i];
+		char line[CLI_CHECK_TEXT];
+
+		cli_found(c, CLI_WARNING, "claims", "%s", cli_say_claim(one,
+			  line, sizeof(line)));
+		cli_remedy(c, "if that is what these jobs run: Claim=%s:%s"
+			   "user=%u in netprof.conf", one->app, one->refuted ?
+			   "default," : "", one->uid);
+	}
+	if (s->n_claims > MAX_CLAIMS) {
+		cli_found(c, CLI_WARNING, "claims", "%zu more do not hold",
+			  s->n_claims - MAX_CLAIMS);
+		cli_remedy(c, "netprof status --all");
+	}
+}
 
 static void say_state(struct cli_check *c, const struct np_state *s)
 {
@@ -39,6 +63,7 @@ static void say_state(struct cli_check *c, const struct np_state *s)
 			  NP_VERSION);
 		cli_remedy(c, "restart slurmctld");
 	}
+	say_claims(c, s);
 }
 
 void cli_check_placement(struct cli_check *c)

@@ -68,8 +68,9 @@ int cli_explain_ended(struct cli_explain *e);
 
 /* cli_explain_say.c: sentences. */
 void cli_say_pending(const struct cli_explain *e, char *buf, size_t len);
-/* How to make it known; "" if it is. */
-void cli_say_unknown(const struct np_state_job *j, char *buf, size_t len);
+/* How to make it known, or why its name does not count; "" if it is known. */
+void cli_say_unknown(const struct np_state *s, const struct np_state_job *j,
+		     char *buf, size_t len);
 /*
  * "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its neighbours explain
  * 33 points of that."  predicted: NULL if nobody predicted it.

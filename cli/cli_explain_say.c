@@ -44,10 +44,25 @@ void cli_say_pending(const struct cli_explain *e, char *buf, size_t len)
 			 "for Slurm (squeue tells why).", who);
 }
 
-void cli_say_unknown(const struct np_state_job *j, char *buf, size_t len)
+static const struct np_state_claim *void_claim(const struct np_state *s,
+					       const struct np_state_job *j)
 {
+	for (size_t i = 0; i < s->n_claims; i++)
+		if (s->claim[i].uid == j->uid && !strcmp(s->claim[i].app,
+							 j->app))
+			return &s->claim[i];
+	return NULL;
+}
+
+void cli_say_unknown(const struct np_state *s, const struct np_state_job *j,
+		     char *buf, size_t len)
+{
+	const struct np_state_claim *claim = void_claim(s, j);
+
 	if (j->known)
 		*buf = '\0';
+	else if (claim)
+		cli_say_claim(claim, buf, len);
 	else if (!*j->app)
 		snprintf(buf, len, "It does not say which application it is. "
 			 "\"sbatch --netprofile=NAME job.sh\" measures one and "

@@ -85,7 +85,7 @@ static int page_pending(const struct cli_explain *e)
 	say_stale(e);
 	if (*e->job->text)
 		cli_page_labelled(stdout, "Decision", e->job->text);
-	cli_say_unknown(e->job, line, sizeof(line));
+	cli_say_unknown(&e->state, e->job, line, sizeof(line));
 	if (*line)
 		cli_page_labelled(stdout, "Not known", line);
 	say_held(e->job->held_sec, &e->state);
@@ -166,7 +166,7 @@ static int page_running(const struct cli_explain *e)
 	bold(line);
 	say_stale(e);
 	say_held(j->held_sec, NULL);
-	cli_say_unknown(j, line, sizeof(line));
+	cli_say_unknown(&e->state, j, line, sizeof(line));
 	if (*line)
 		cli_page_labelled(stdout, "Not known", line);
 	say_prediction(e);

@@ -128,6 +128,19 @@ bool cli_victim_self(const struct np_state_job *j,
 	return !c->victim || c->victim == j->id;
 }
 
+const char *cli_say_claim(const struct np_state_claim *c, char *buf, size_t len)
+{
+	char user[CLI_NUMBER], name[CLI_NUMBER + 4] = "";
+
+	cli_user(c->uid, user);
+	if (*user < '0' || *user > '9')
+		snprintf(name, sizeof(name), " (%s)", user);
+	snprintf(buf, len, "uid %u%s may not claim \"%s\", %u job%s: %s",
+		 c->uid, name, c->app, c->n_jobs, c->n_jobs == 1 ? "" : "s",
+		 c->why);
+	return buf;
+}
+
 const char *cli_app_name(const char *app)
 {
 	return app && *app ? app : "-";

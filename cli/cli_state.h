@@ -44,6 +44,10 @@ const struct np_state_cause *cli_worst_cause(const struct np_state_job *j);
 bool cli_victim_self(const struct np_state_job *j,
 		     const struct np_state_cause *c);
 
+/* "uid 1000 (bob) may not claim "fft", 4 jobs: Claim= in ... names others" */
+const char *cli_say_claim(const struct np_state_claim *c, char *buf,
+			  size_t len);
+
 /* "fft", or "-" where it is not known which application it is */
 const char *cli_app_name(const char *app);
 

@@ -70,6 +70,19 @@ static void put_leaf(json_object *list, const struct np_state_leaf *l)
 	cli_put_real(j, "strain", l->strain);
 }
 
+static void put_claim(json_object *list, const struct np_state_claim *c)
+{
+	json_object *j = cli_append_object(list);
+	char user[CLI_NUMBER];
+
+	cli_put_count(j, "uid", c->uid);
+	cli_put_text(j, "user", cli_user(c->uid, user));
+	cli_put_text(j, "app", c->app);
+	cli_put_count(j, "jobs", c->n_jobs);
+	cli_put_bool(j, "refuted", c->refuted);
+	cli_put_text(j, "why", c->why);
+}
+
 int cli_status_json(const struct cli_status *t)
 {
 	json_object *j = json_object_new_object(), *list;
@@ -90,5 +103,8 @@ int cli_status_json(const struct cli_status *t)
 	list = cli_put_array(j, "apart");
 	for (size_t i = 0; i < t->n_apart; i++)
 		cli_put_job(cli_append_object(list), t->apart[i]);
+	list = cli_put_array(j, "claims");
+	for (size_t i = 0; i < s->n_claims; i++)
+		put_claim(list, &s->claim[i]);
 	return cli_print_json(j);
 }

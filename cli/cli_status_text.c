@@ -7,6 +7,7 @@
 
 #define LINE 1024
 #define FEWEST_ROWS 3 /* of leaves and of jobs, however little room there is */
+#define FEW_CLAIMS 3  /* that do not hold, unless all are asked for */
 
 static void say_first(const struct cli_status *t)
 {
@@ -54,6 +55,30 @@ static int say_text(const char *label, const char *text)
 	return (int)((strlen(text) + width - 1) / width);
 }
 
+/* Who goes by a published name and may not. */
+static int say_claims(const struct cli_status *t)
+{
+	size_t n = t->s->n_claims;
+	size_t shown = t->all || n <= FEW_CLAIMS ? n : FEW_CLAIMS - 1;
+	char line[LINE];
+	int lines = 0;
+
+	for (size_t i = 0; i < shown; i++)
+		lines += say_text(i ? "" : "Claims",
+				  cli_say_claim(&t->s->claim[i], line,
+						sizeof(line)));
+	if (shown < n) {
+		snprintf(line, sizeof(line), "%zu more (--all)", n - shown);
+		lines += say_text("", line);
+	}
+	if (t->s->more_denied) {
+		snprintf(line, sizeof(line), "%u more jobs of others",
+			 t->s->more_denied);
+		lines += say_text("", line);
+	}
+	return lines;
+}
+
 static int say_facts(const struct cli_status *t)
 {
 	int lines = 4; /* the first takes two */
@@ -62,7 +87,8 @@ static int say_facts(const struct cli_status *t)
 	say_decided(t);
 	say_jobs(t);
 	lines += say_text("Fabric", t->s->fabric);
-	return lines + say_text("Trouble", t->s->trouble);
+	lines += say_text("Trouble", t->s->trouble);
+	return lines + say_claims(t);
 }
 
 static void leaf_row(const struct cli_status *t, const struct np_state_leaf *l)
@@ -247,6 +273,15 @@ static void parsable_job(const struct cli_status *t,
 	parsable_end(t, j->mode);
 }
 
+static void parsable_claim(const struct cli_status *t,
+			   const struct np_state_claim *c)
+{
+	printf("claim|%u|", c->uid);
+	cli_field(c->app, '|');
+	printf("||||%u|||none||||||", c->n_jobs);
+	parsable_end(t, t->s->mode);
+}
+
 int cli_status_parsable(const struct cli_status *t)
 {
 	puts("Kind|Name|App|Leaves|Nodes|Idle|Away|Jobs|Known|Strain|Action|"
@@ -255,5 +290,7 @@ int cli_status_parsable(const struct cli_status *t)
 		parsable_leaf(t, &t->s->leaf[i]);
 	for (size_t i = 0; i < t->n_apart; i++)
 		parsable_job(t, t->apart[i]);
+	for (size_t i = 0; i < t->s->n_claims; i++)
+		parsable_claim(t, &t->s->claim[i]);
 	return CLI_DONE;
 }

@@ -9,6 +9,7 @@
 #include "np_apply.h"
 #include "np_charge.h"
 #include "np_ctl.h"
+#include "np_denied.h"
 #include "np_gap.h"
 #include "np_mono.h"
 #include "np_past.h"
@@ -39,6 +40,7 @@ struct np_cycle {
 	double quiet_sec;	/* until then nothing is to do; monotonic */
 	struct np_err untold;	/* why state.json was not written last time */
 	struct np_err said;	/* the trouble that was logged last */
+	struct np_denied_told denied_said; /* the claims that were */
 	uint64_t jobs;	/* digest of those of the last round */
 };
 
@@ -51,6 +53,7 @@ struct round {
 	struct np_press *table;
 	struct np_app_index *index;
 	struct np_view view;
+	struct np_denials denied;
 	struct np_placement *placement;
 	bool news; /* a decision is another one than before */
 	bool more; /* of the store is still to be read */
@@ -287,8 +290,10 @@ static int write_all(struct np_cycle *c, struct round *r,
 	struct np_applied a;
 	int rc;
 
-	r->news = np_tell_log(&r->view, r->placement, c->memos) > 0 ||
-		  jobs_changed(c, &r->view);
+	np_denied_gather(&r->view, r->index, &r->denied);
+	r->news = np_denied_log(&r->view, &r->denied, &c->denied_said) > 0;
+	r->news |= np_tell_log(&r->view, r->placement, c->memos) > 0;
+	r->news |= jobs_changed(c, &r->view);
 	rc = np_apply(&r->view, r->placement, c->memos, c->desk, MAX_UPDATES,
 		      go_on, arg, &a);
 	np_desk_note_written(c->desk, a.written, a.n_written);
@@ -307,6 +312,7 @@ static int describe(struct np_cycle *c, struct round *r,
 	struct np_tell t = {
 		.charge = &c->charge, .settings = &c->settings,
 		.fabric = np_catalog_fabric(c->catalog), .table = r->table,
+		.denied = &r->denied,
 		.trouble = r->trouble.text[0] ? r->trouble.text :
 						c->settings.trouble.text,
 		.decide_sec = np_mono_sec() - r->began_sec,

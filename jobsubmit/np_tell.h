@@ -3,6 +3,7 @@
 #define NP_TELL_H
 
 #include "np_charge.h"
+#include "np_denied.h"
 #include "np_placement.h"
 #include "np_settings.h"
 #include "np_state.h"
@@ -20,6 +21,7 @@ struct np_tell {
 	const struct np_charge *charge;
 	const struct np_settings *settings;
 	const struct np_press *table;
+	const struct np_denials *denied; /* NULL: none */
 	const char *fabric, *trouble;
 	double decide_sec;
 };

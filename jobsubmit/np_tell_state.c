@@ -99,7 +99,9 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 	to->applied = o->applied;
 	to->until = (double)o->until_sec;
 	to->held_sec = o->held_sec;
-	to->text = strdup(np_placement_text(p,
+	to->text = strdup(v->job[i].claim != NP_CLAIM_HOLDS ?
+		"left alone: its user may not claim that name, see netprof "
+		"status" : np_placement_text(p,
 		np_snapshot_job_at(v->snapshot, i), o, line, sizeof(line)));
 	if (o->action == NP_ACT_CONFINE)
 		to->leaves = leaf_list(v, o->leaves, NULL, 0);
@@ -192,6 +194,22 @@ static int fill_leaves(const struct np_view *v, const struct np_placement *p,
 	return 0;
 }
 
+static int fill_claims(const struct np_denials *d, struct np_state *s)
+{
+	s->claim = calloc(d->n + 1, sizeof(*s->claim));
+	if (!s->claim)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->n; i++)
+		s->claim[s->n_claims++] = (struct np_state_claim){
+			.uid = d->at[i].uid, .app = strdup(d->at[i].app),
+			.n_jobs = d->at[i].n_jobs,
+			.refuted = d->at[i].claim == NP_CLAIM_REFUTED,
+			.why = strdup(d->at[i].why),
+		};
+	s->more_denied = d->n_more;
+	return 0;
+}
+
 int np_tell_make(const struct np_tell *t, const struct np_view *v,
 		 const struct np_placement *p, struct np_state *out)
 {
@@ -214,6 +232,8 @@ int np_tell_make(const struct np_tell *t, const struct np_view *v,
 
 	if (!rc)
 		rc = fill_jobs(v, p, &s);
+	if (!rc && t->denied)
+		rc = fill_claims(t->denied, &s);
 	if (rc)
 		np_state_free(&s);
 	else

@@ -23,6 +23,8 @@
 #define NP_STATE_SCHEMA 1
 #define NP_STATE_MAX_BYTES (64u << 20) /* of a file that is read */
 #define NP_STATE_MAX_CAUSES 16	       /* of one job */
+#define NP_STATE_MAX_CLAIMS 64	       /* that do not hold */
+#define NP_STATE_WHY_MAX 191	       /* of one, in words */
 #define NP_ENDED_KEEP_DAYS 30
 
 /* Why a leaf is closed to a job. */
@@ -56,6 +58,15 @@ struct np_state_job {
 	size_t n_causes;
 };
 
+/* A published name that a user's jobs go by and may not. */
+struct np_state_claim {
+	uint32_t uid;
+	char *app;
+	uint32_t n_jobs; /* that count as unknown */
+	bool refuted;	 /* by own runs, else barred by Claim= */
+	char *why;
+};
+
 struct np_state_leaf {
 	char *name;
 	uint32_t n_nodes, n_idle, n_away; /* away: down, drained */
@@ -79,6 +90,9 @@ struct np_state {
 	size_t n_leaves;
 	struct np_state_job *job; /* known, or decided about */
 	size_t n_jobs;
+	struct np_state_claim *claim; /* that do not hold */
+	size_t n_claims;
+	uint32_t more_denied; /* jobs with claims beyond these */
 };
 
 /* A neighbour that a job had. */

@@ -58,6 +58,12 @@ static int get_leaf(struct np_jget *in, json_object *j, struct np_state *s)
 			      &np_state_leaf_table);
 }
 
+static int get_claim(struct np_jget *in, json_object *j, struct np_state *s)
+{
+	return np_jget_fields(in, j, &s->claim[s->n_claims++],
+			      &np_state_claim_table);
+}
+
 /* How many elements an array has; -EINVAL: it is none. */
 static int count_of(const struct np_jget *in, const char *key,
 		    struct np_jspan list, size_t max, size_t *n)
@@ -101,10 +107,10 @@ static int get_each(struct np_jget *in, const char *key, struct np_jspan list,
 	return rc;
 }
 
-/* The text of a state in its parts: the short members, and both lists. */
+/* The text of a state in its parts: the short members, and the lists. */
 struct parts {
 	json_object *head;
-	struct np_jspan leaves, jobs;
+	struct np_jspan leaves, jobs, claims;
 };
 
 static bool is_key(const struct np_jspan *key, const char *name)
@@ -157,33 +163,44 @@ static int split(struct np_jget *in, struct np_jspan all, struct parts *p)
 			p->leaves = value;
 		else if (is_key(&key, "jobs"))
 			p->jobs = value;
+		else if (is_key(&key, "claims"))
+			p->claims = value;
 		else if (name)
 			rc = add_short(in, p, name, &value);
 	}
 	return rc ? rc : more < 0 ? damaged(in, "no whole JSON object") : 0;
 }
 
+/* One of the lists; *all: room for its elements, malloc'ed. */
+static int get_part(struct np_jget *in, const char *key, struct np_jspan list,
+		    size_t max, size_t size, void **all, struct np_state *s,
+		    int (*get)(struct np_jget *, json_object *,
+			       struct np_state *))
+{
+	size_t n = 0;
+	int rc = list.len ? count_of(in, key, list, max, &n) : 0;
+
+	if (rc)
+		return rc;
+	*all = calloc(n + 1, size);
+	if (!*all)
+		return -ENOMEM;
+	return n ? get_each(in, key, list, s, get) : 0;
+}
+
 static int get_lists(struct np_jget *in, const struct parts *p,
 		     struct np_state *s)
 {
-	size_t leaves = 0, jobs = 0;
-	int rc = 0;
+	int rc = get_part(in, "leaves", p->leaves, NP_STATE_MAX_LEAVES,
+			  sizeof(*s->leaf), (void **)&s->leaf, s, get_leaf);
 
-	if (p->leaves.len)
-		rc = count_of(in, "leaves", p->leaves, NP_STATE_MAX_LEAVES,
-			      &leaves);
-	if (!rc && p->jobs.len)
-		rc = count_of(in, "jobs", p->jobs, NP_STATE_MAX_JOBS, &jobs);
-	if (rc)
-		return rc;
-	s->leaf = calloc(leaves + 1, sizeof(*s->leaf));
-	s->job = calloc(jobs + 1, sizeof(*s->job));
-	if (!s->leaf || !s->job)
-		return -ENOMEM;
-	if (leaves)
-		rc = get_each(in, "leaves", p->leaves, s, get_leaf);
-	if (!rc && jobs)
-		rc = get_each(in, "jobs", p->jobs, s, get_job);
+	if (!rc)
+		rc = get_part(in, "jobs", p->jobs, NP_STATE_MAX_JOBS,
+			      sizeof(*s->job), (void **)&s->job, s, get_job);
+	if (!rc)
+		rc = get_part(in, "claims", p->claims, NP_STATE_MAX_CLAIMS,
+			      sizeof(*s->claim), (void **)&s->claim, s,
+			      get_claim);
 	return rc;
 }
 

@@ -29,6 +29,7 @@ static const struct np_field state_fields[] = {
 	REAL(np_state, max_defer_sec, NP_JSON_ELAPSED_SEC),
 	U32(np_state, n_profiles, 0),
 	REAL(np_state, decide_sec, NP_JSON_ELAPSED_SEC),
+	U32(np_state, more_denied, 0),
 };
 const struct np_fields np_state_table = NP_FIELDS(state_fields);
 
@@ -63,6 +64,15 @@ static const struct np_field job_fields[] = {
 	TEXT(np_state_job, text, MAX_TEXT),
 };
 const struct np_fields np_state_job_table = NP_FIELDS(job_fields);
+
+static const struct np_field claim_fields[] = {
+	U32(np_state_claim, uid, NP_F_NEEDED),
+	TEXT(np_state_claim, app, NP_APP_MAX),
+	U32(np_state_claim, n_jobs, 0),
+	BOOL(np_state_claim, refuted),
+	TEXT(np_state_claim, why, NP_STATE_WHY_MAX),
+};
+const struct np_fields np_state_claim_table = NP_FIELDS(claim_fields);
 
 static const struct np_field cause_fields[] = {
 	TEXT(np_state_cause, leaf, NP_JSON_WORD),
@@ -111,8 +121,11 @@ void np_state_free(struct np_state *s)
 		free(job->cause);
 		np_fields_free(job, &np_state_job_table);
 	}
+	for (size_t i = 0; i < s->n_claims; i++)
+		np_fields_free(&s->claim[i], &np_state_claim_table);
 	free(s->leaf);
 	free(s->job);
+	free(s->claim);
 	np_fields_free(s, &np_state_table);
 	*s = (struct np_state){ .n_jobs = 0 };
 }

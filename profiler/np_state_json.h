@@ -16,7 +16,7 @@
 #define NP_ENDED_MAX_LINE (1u << 20)
 
 extern const struct np_fields np_state_table, np_state_leaf_table,
-	np_state_job_table, np_state_cause_table, np_ended_table,
+	np_state_job_table, np_state_claim_table, np_state_cause_table, np_ended_table,
 	np_ended_neighbour_table;
 
 /*

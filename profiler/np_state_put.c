@@ -40,15 +40,26 @@ static json_object *job_object(struct np_jput *o, const void *of)
 	return j;
 }
 
-static json_object *leaf_object(struct np_jput *o, const void *of)
+static json_object *object_of(struct np_jput *o, const void *of,
+			      const struct np_fields *fs)
 {
 	json_object *j = json_object_new_object();
 
 	if (j)
-		np_jput_fields(o, j, of, &np_state_leaf_table);
+		np_jput_fields(o, j, of, fs);
 	else
 		o->rc = -ENOMEM;
 	return j;
+}
+
+static json_object *leaf_object(struct np_jput *o, const void *of)
+{
+	return object_of(o, of, &np_state_leaf_table);
+}
+
+static json_object *claim_object(struct np_jput *o, const void *of)
+{
+	return object_of(o, of, &np_state_claim_table);
 }
 
 static const char *plain(json_object *j)
@@ -139,6 +150,10 @@ int np_state_put(FILE *f, const struct np_state *s, struct np_err *err)
 		rc = put_each(f, "jobs", s->job,
 			      at_most(s->n_jobs, NP_STATE_MAX_JOBS),
 			      sizeof(*s->job), job_object);
+	if (!rc)
+		rc = put_each(f, "claims", s->claim,
+			      at_most(s->n_claims, NP_STATE_MAX_CLAIMS),
+			      sizeof(*s->claim), claim_object);
 	fputs("}\n", f);
 	end_numbers(old, c);
 	return rc ? cannot(err, rc, what) : 0;

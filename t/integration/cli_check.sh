@@ -67,11 +67,22 @@ finding() {
 test_check_finds_nothing_where_all_is_well() {
 	setup
 	slurm_here 22.05.8 lua,netprof
+	jq -c 'del(.claims)' "$S/store/placement/state.json" >"$S/state"
+	cp "$S/state" "$S/store/placement/state.json"
 	run netprof check
 	equal "exit status" "$RC" 0
 	contains "all" "$OUT" '^0 problems, 0 warnings$'
 	equal "no other lines" "$(grep -cv '^ok  \|^    ' "$S/out")" 1
 	equal "for programs" "$(netprof check --json | jq .problem)" false
+}
+
+test_check_names_who_may_not_claim_a_name() {
+	setup
+	slurm_here 22.05.8 netprof
+	finding warning claims '\|uid 1007 may not claim "fft", 4 jobs: own runs contradict it' \
+		'Claim=fft:default,user=1007 in netprof.conf'
+	finding warning claims '\|uid 1008 may not claim "NPmpi", 1 job: Claim= .*names others' \
+		'Claim=NPmpi:user=1008 in netprof.conf'
 }
 
 test_check_tells_what_stops_slurmctld() {
@@ -106,6 +117,13 @@ test_check_says_what_to_mend() {
 	slurm_here 22.05.8 netprof
 	echo 'MaxSlowdown=much' >>"$S/conf"
 	finding problem configuration "$S/conf:5: MaxSlowdown=much"
+	sed -i '$s/.*/Claim=fft:usr=alice/' "$S/conf"
+	finding problem configuration \
+		"$S/conf:5: Claim=fft:usr=alice: \"usr=alice\": expected all, .*user=USER"
+	sed -i '$s/.*/Claim=fft:group=no-such-group/' "$S/conf"
+	finding problem configuration \
+		"$S/conf:5: Claim=fft:group=no-such-group: .* expected a gid or the name of a group"
+	sed -i '$s/.*/MaxSlowdown=much/' "$S/conf"
 	slurm_here 22.05.8 netprof
 	echo 'required spank_netprof.so' >"$S/slurm/plugstack.d/netprof.conf"
 	finding warning plugstack.conf 'is required' 'optional'

@@ -55,7 +55,8 @@ test_pages_on_placement_fit_a_terminal() {
 large_state() {
 	jq -c '.leaves = [range(300) | {name: "leaf\(.)", n_nodes: 16, n_idle: 2,
 		n_jobs: 3, n_known: 2, strain: (. / 1000)}] |
-		.jobs += [range(200) as $i | .jobs[4] | .id = 5000 + $i]' \
+		.jobs += [range(200) as $i | .jobs[4] | .id = 5000 + $i] |
+		del(.claims)' \
 		"$S/store/placement/state.json" >"$S/large"
 	mv "$S/large" "$S/store/placement/state.json"
 }

@@ -62,6 +62,12 @@ static struct np_state_leaf leaves[] = {
 	{ .name = "leaf1", .strain = -0.01 },
 };
 
+static struct np_state_claim claims[] = {
+	{ .uid = 1000, .app = "fft", .n_jobs = 3, .refuted = true,
+	  .why = "it is quiet" },
+	{ .uid = 0 },
+};
+
 static struct np_state some_state(void)
 {
 	return (struct np_state){
@@ -71,6 +77,7 @@ static struct np_state some_state(void)
 		.trouble = "", .max_slowdown = 0.1, .max_defer_sec = 3600,
 		.n_profiles = 7, .decide_sec = 0.001, .leaf = leaves,
 		.n_leaves = 2, .job = jobs, .n_jobs = 2,
+		.claim = claims, .n_claims = 2, .more_denied = 5,
 	};
 }
 
@@ -155,6 +162,14 @@ static void test_saved_is_loaded(void)
 	T_CHECK(same(s.job[0].cause[0].other_app, "lmp"));
 	T_CHECK(s.job[0].cause[0].victim == 17);
 	T_CHECK(s.job[0].cause[0].slowdown == 0.4);
+	T_CHECK(s.n_claims == 2 && s.more_denied == 5);
+	for (size_t i = 0; i < 2 && i < s.n_claims; i++) {
+		T_CHECK(s.claim[i].uid == claims[i].uid);
+		T_CHECK(s.claim[i].n_jobs == claims[i].n_jobs);
+		T_CHECK(s.claim[i].refuted == claims[i].refuted);
+		T_CHECK(same(s.claim[i].app, claims[i].app));
+		T_CHECK(same(s.claim[i].why, claims[i].why));
+	}
 	np_state_free(&s);
 }
 
@@ -254,6 +269,10 @@ static const struct {
 	{ "a gain of more than everything",
 	  "{\"schema\":1,\"leaves\":[{\"strain\":-2}]}", -EINVAL,
 	  "leaves[0].strain: got -2" },
+	{ "a claim that is no object", "{\"schema\":1,\"claims\":[1]}",
+	  -EINVAL, "claims[0].: expected an object" },
+	{ "a claim of nobody", "{\"schema\":1,\"claims\":[{}]}", -EINVAL,
+	  "claims[0].uid: expected a value" },
 	{ "a leaf that is no object", "{\"schema\":1,\"leaves\":[1]}", -EINVAL,
 	  "leaves[0].: expected an object" },
 	{ "too many causes",

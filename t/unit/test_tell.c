@@ -5,6 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct np_denials denied_of(const struct some_slurm *s,
+				   const struct np_view *v)
+{
+	struct np_app_index *index = some_index(s->claims);
+	struct np_denials d;
+
+	np_denied_gather(v, index, &d);
+	np_app_index_unref(index);
+	return d;
+}
+
 static struct np_state state_of(struct some_slurm *s)
 {
 	static struct np_settings settings;
@@ -12,6 +23,7 @@ static struct np_state state_of(struct some_slurm *s)
 						 .host = "ctl" };
 	struct np_press *table = some_press();
 	struct np_state state = { .date = 0 };
+	struct np_denials denied;
 	struct np_placement *p;
 	struct np_view v;
 	struct np_tell t = {
@@ -22,6 +34,8 @@ static struct np_state state_of(struct some_slurm *s)
 	np_settings_init(&settings);
 	T_CHECK(!some_view(s, NULL, NULL, 0, &v));
 	p = some_decision(&v);
+	denied = denied_of(s, &v);
+	t.denied = &denied;
 	T_CHECK(!np_tell_make(&t, &v, p, &state));
 	np_placement_free(p);
 	np_view_free(&v);
@@ -135,10 +149,138 @@ static void test_log(void)
 	some_slurm_free(&s);
 }
 
+/* A job of a user whose own runs contradict soft. */
+static slurm_job_info_t *quiet_one(struct some_slurm *s, uint32_t id)
+{
+	slurm_job_info_t *j = some_job(s, id, "soft");
+
+	j->user_id = SOME_UID + 1;
+	return j;
+}
+
+static void test_void_claims_are_in_the_state(void)
+{
+	struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
+	struct np_app_claims who = { .rule = rule };
+	const struct np_state_job *j;
+	struct some_slurm s;
+	struct np_state state;
+
+	some_slurm(&s);
+	T_CHECK(!np_claim_parse("loud:account=phys", rule, &who.n_rules, NULL));
+	s.claims = &who;
+	some_run(&s, some_job(&s, 30, "loud"), "n[0-1]");
+	quiet_one(&s, 10);
+	quiet_one(&s, 11);
+	some_job(&s, 12, "soft");
+	state = state_of(&s);
+	T_CHECK(state.n_claims == 2 && !state.more_denied);
+	if (state.n_claims == 2) {
+		T_CHECK(state.claim[0].uid == SOME_UID);
+		T_CHECK(!strcmp(state.claim[0].app, "loud"));
+		T_CHECK(state.claim[0].n_jobs == 1 && !state.claim[0].refuted);
+		T_CHECK(!strcmp(state.claim[0].why,
+				"Claim= in netprof.conf names others"));
+		T_CHECK(state.claim[1].uid == SOME_UID + 1);
+		T_CHECK(state.claim[1].n_jobs == 2 && state.claim[1].refuted);
+		T_CHECK(!strcmp(state.claim[1].why, "own runs contradict it: "
+				"it is quiet"));
+	}
+	j = job(&state, 30);
+	T_ROW("it is no load", j && !j->known && state.leaf[0].n_jobs == 1 &&
+	      !state.leaf[0].n_known);
+	j = job(&state, 10);
+	T_ROW("it is left alone", j && some_same(j->action, "none") &&
+	      strstr(j->text, "its user may not claim that name"));
+	j = job(&state, 12);
+	T_ROW("another user's is moved by nobody, as loud does not count",
+	      j && !strcmp(j->action, "anywhere"));
+	np_state_free(&state);
+	some_slurm_free(&s);
+}
+
+/* Lines of one round. */
+static size_t denied_lines(struct some_slurm *s, struct np_denied_told *told)
+{
+	unsigned before = some_n_said();
+	struct np_denials d;
+	struct np_view v;
+	size_t n;
+
+	T_CHECK(!some_view(s, NULL, NULL, 0, &v));
+	d = denied_of(s, &v);
+	n = np_denied_log(&v, &d, told);
+	T_CHECK(n == some_n_said() - before);
+	np_view_free(&v);
+	return n;
+}
+
+static void test_a_void_claim_is_said_once(void)
+{
+	struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
+	struct np_app_claims who = { .rule = rule };
+	static struct np_denied_told told;
+	struct some_slurm s;
+
+	some_slurm(&s);
+	quiet_one(&s, 10);
+	quiet_one(&s, 11);
+	T_CHECK(denied_lines(&s, &told) == 1);
+	T_CHECK(!strcmp(some_said(), "netprof: uid 20002 may not claim "
+			"\"soft\": own runs contradict it: it is quiet; its "
+			"jobs of that name count as unknown"));
+	T_ROW("again", !denied_lines(&s, &told));
+	s.jobs.record_count = 0;
+	T_ROW("the jobs went", !denied_lines(&s, &told));
+	quiet_one(&s, 12);
+	T_ROW("others came", !denied_lines(&s, &told));
+	T_CHECK(!np_claim_parse("soft:user=0", rule, &who.n_rules, NULL));
+	s.claims = &who;
+	T_ROW("for another reason", denied_lines(&s, &told) == 1);
+	T_CHECK(strstr(some_said(), "Claim= in netprof.conf names others"));
+	rule[0].id = SOME_UID + 1;
+	T_ROW("he may", !denied_lines(&s, &told));
+	rule[0].id = 0;
+	T_ROW("and may not", denied_lines(&s, &told) == 1);
+	some_slurm_free(&s);
+}
+
+static void test_more_void_claims_than_are_told(void)
+{
+	enum { JOBS = 2 * NP_DENIED_KEEP };
+	struct np_app_index *index = some_index(NULL);
+	struct np_seen *seen = calloc(JOBS, sizeof(*seen));
+	struct np_view v = { .job = seen, .n_jobs = JOBS };
+	static struct np_denied_told told;
+	struct np_denials d;
+
+	for (uint32_t i = 0; i < JOBS; i++) {
+		seen[i].uid = i;
+		seen[i].claim = NP_CLAIM_BARRED;
+		strcpy(seen[i].app, "loud");
+	}
+	np_denied_gather(&v, index, &d);
+	T_CHECK(d.n == NP_DENIED_MAX && d.n_more == JOBS - NP_DENIED_MAX);
+	for (size_t i = 0; i < JOBS; i += NP_DENIED_MAX) {
+		v.job = seen + i;
+		v.n_jobs = NP_DENIED_MAX;
+		np_denied_gather(&v, index, &d);
+		T_CHECK(np_denied_log(&v, &d, &told) == NP_DENIED_MAX);
+	}
+	T_CHECK(told.n == NP_DENIED_KEEP);
+	T_ROW("the last ones are remembered", !np_denied_log(&v, &d, &told));
+	np_app_index_unref(index);
+	free(seen);
+}
+
 static const struct t_case cases[] = {
 	{ "the state of placement", test_state },
 	{ "the state of nothing", test_empty },
 	{ "a decision is said once", test_log },
+	{ "claims that do not hold are in the state",
+	  test_void_claims_are_in_the_state },
+	{ "such a claim is said once", test_a_void_claim_is_said_once },
+	{ "more of them than are told", test_more_void_claims_than_are_told },
 	{ NULL, NULL },
 };
 T_SUITE(tell, cases)
