@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -115,6 +116,22 @@ static int take_place(struct join *j, const char *line, struct np_err *err)
 			    "\"place RANK HEX\"", line) : 0;
 }
 
+/*
+ * What there is of a line, and nothing behind it: that is for whoever uses the
+ * connection next.  Returns as recv(2) does.
+ */
+static ssize_t take_some(struct join *j)
+{
+	char *to = j->line + j->used, *end;
+	ssize_t got = recv(j->in, to, sizeof(j->line) - 1 - j->used,
+			   MSG_PEEK | MSG_DONTWAIT);
+
+	if (got <= 0)
+		return got;
+	end = memchr(to, '\n', (size_t)got);
+	return recv(j->in, to, end ? (size_t)(end - to) + 1 : (size_t)got, 0);
+}
+
 /* One line within the time; it stands in j->line until the next call. */
 static int read_line(struct join *j, double until_sec, struct np_err *err)
 {
@@ -129,16 +146,16 @@ static int read_line(struct join *j, double until_sec, struct np_err *err)
 				       "come");
 		if (poll(&p, 1, (int)(left * 1000) + 1) <= 0)
 			continue;
-		got = read(j->in, j->line + j->used, 1);
+		got = take_some(j);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (got <= 0)
 			return np_errf(err, -EPIPE, "the attendant has gone");
-		if (j->line[j->used] == '\n') {
-			j->line[j->used] = '\0';
+		j->used += (size_t)got;
+		if (j->line[j->used - 1] == '\n') {
+			j->line[j->used - 1] = '\0';
 			return 0;
 		}
-		j->used++;
 	}
 	return np_errf(err, -EPROTO, "the attendant says a line of over %zu "
 		       "bytes", sizeof(j->line));

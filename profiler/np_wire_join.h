@@ -19,8 +19,8 @@
 #define NP_WIRE_JOIN_MAX_SIZE 1024u   /* processes of a group */
 
 /*
- * fd_in and fd_out are borrowed.  Returns 0, or -errno with err.  Close with
- * (*out)->ops->close().
+ * fd_in, a socket, and fd_out are borrowed.  Returns 0, or -errno with err.
+ * Close with (*out)->ops->close().
  */
 int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
 		      struct np_wire **out, struct np_err *err);

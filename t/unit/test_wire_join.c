@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct ends {
@@ -201,6 +203,42 @@ static void test_a_line_too_long(void)
 	close_ends(&e);
 }
 
+static double cpu_sec(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+#define MANY 200 /* 6.5 MB of lines, all of the longest */
+
+/* Beside the user's program on one of its processors. */
+static void test_long_answers_cost_little(void)
+{
+	static char line[2 * NP_WIRE_JOIN_MAX_BYTES + 16] = "place 1 ";
+	double before;
+	struct ends e;
+	pid_t pid;
+
+	memset(line + 8, '0', 2 * NP_WIRE_JOIN_MAX_BYTES);
+	strcat(line, "\n");
+	open_ends(&e, 0, 2);
+	pid = fork();
+	if (!pid) {
+		for (int i = 0; i < MANY; i++)
+			send(e.attendant, line, strlen(line), MSG_NOSIGNAL);
+		send(e.attendant, "go\n", 3, MSG_NOSIGNAL);
+		_exit(0);
+	}
+	before = cpu_sec();
+	T_CHECK(fence(&e, 60, NULL) == 0);
+	T_CHECK(cpu_sec() - before < 1);
+	T_CHECK(waitpid(pid, NULL, 0) == pid);
+	close_ends(&e);
+}
+
 static void test_waits_no_longer_than_told(void)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -269,6 +307,7 @@ static const struct t_case cases[] = {
 	{ "addresses of any length that is allowed", test_sizes },
 	{ "damaged lines are told", test_damaged },
 	{ "a line too long is not kept", test_a_line_too_long },
+	{ "long answers cost little", test_long_answers_cost_little },
 	{ "a probe waits no longer than told", test_waits_no_longer_than_told },
 	{ "an attendant that went is told", test_an_attendant_that_went },
 	{ "RANK/SIZE", test_texts },
