@@ -299,7 +299,10 @@ static bool probes_are_lost(struct np_measure *m,
 	if (m->picked || isnan(began) || c->now_sec - began < NOBODY_SEC)
 		return false;
 	here = np_party_count(m->party, NP_GUEST_PROBE).here;
-	if (here < m->expected)
+	if (here < m->expected && np_party_full(m->party))
+		snprintf(cause, len, "%zu of %zu nodes could be let in: %s",
+			 here, m->expected, strerror(np_party_full(m->party)));
+	else if (here < m->expected)
 		snprintf(cause, len, "%zu of %zu nodes answered (expected the "
 			 "plugin on the nodes, and TCP port %u of this host "
 			 "open to them)", here, m->expected, m->invite.port);

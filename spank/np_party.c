@@ -10,6 +10,7 @@
 #include "np_guest.h"
 
 #define GREETING_SEC 5.0
+#define REST_SEC 1.0 /* until there may be descriptors again */
 
 /* Processes that were called together. */
 struct group {
@@ -34,6 +35,8 @@ struct stranger {
 struct np_party {
 	int fd;
 	struct np_invite invite;
+	int full; /* why somebody was not let in: EMFILE; 0 */
+	double rest_until_sec; /* 0: whoever comes is let in */
 	struct stranger stranger[NP_PARTY_STRANGERS];
 	struct member *member[NP_PARTY_MAX];
 	size_t n;
@@ -94,7 +97,9 @@ size_t np_party_poll(const struct np_party *p, struct pollfd out[])
 			out[n++] = to_poll(&p->stranger[i].link);
 	/* Who cannot be let in must not wake the caller all the time. */
 	out[0] = (struct pollfd){
-		.fd = n <= NP_PARTY_STRANGERS ? p->fd : -1, .events = POLLIN,
+		.fd = n <= NP_PARTY_STRANGERS && !p->rest_until_sec ?
+			p->fd : -1,
+		.events = POLLIN,
 	};
 	for (size_t i = 0; i < p->n; i++)
 		if (p->member[i]->link.fd >= 0)
@@ -104,8 +109,20 @@ size_t np_party_poll(const struct np_party *p, struct pollfd out[])
 
 /* ---- strangers ---- */
 
+/* Who comes waits at the socket, as when there are too many strangers. */
+static void rest(struct np_party *p, int why, double now_sec)
+{
+	if (why != EMFILE && why != ENFILE && why != ENOBUFS && why != ENOMEM)
+		return;
+	p->full = why;
+	p->rest_until_sec = now_sec + REST_SEC;
+}
+
 static void admit(struct np_party *p, double now_sec)
 {
+	if (now_sec < p->rest_until_sec)
+		return;
+	p->rest_until_sec = 0;
 	for (size_t i = 0; i < NP_PARTY_STRANGERS; i++) {
 		struct stranger *s = &p->stranger[i];
 		int fd;
@@ -113,8 +130,10 @@ static void admit(struct np_party *p, double now_sec)
 		if (s->link.fd >= 0)
 			continue;
 		fd = accept4(p->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd < 0)
+		if (fd < 0) {
+			rest(p, errno, now_sec);
 			return;
+		}
 		np_guest_open(&s->link, fd);
 		s->since_sec = now_sec;
 	}
@@ -255,6 +274,11 @@ void np_party_serve(struct np_party *p, double now_sec, np_party_line_f *f,
 		m->facts.gone = m->link.fd < 0;
 		m->facts.here = m->facts.here && !m->facts.gone;
 	}
+}
+
+int np_party_full(const struct np_party *p)
+{
+	return p->full;
 }
 
 size_t np_party_size(const struct np_party *p)

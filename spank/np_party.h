@@ -54,6 +54,12 @@ typedef void np_party_line_f(size_t guest, char *line, void *arg);
 void np_party_serve(struct np_party *p, double now_sec, np_party_line_f *f,
 		    void *arg);
 
+/*
+ * Why somebody who came could not be let in, such as EMFILE; 0: nobody.  They
+ * wait and are let in when there is room, tried once a second.
+ */
+int np_party_full(const struct np_party *p);
+
 /* Guests are numbered from 0 as they say the token; those gone keep theirs. */
 size_t np_party_size(const struct np_party *p);
 const struct np_guest_facts *np_party_guest(const struct np_party *p,

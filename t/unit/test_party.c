@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 struct hall {
 	struct np_party *p;
 	uint16_t port;
+	int listening;
 	double now_sec;
 	char reports[512]; /* "GUEST:LINE|" */
 };
@@ -43,6 +45,7 @@ static void open_hall(struct hall *w)
 
 	*w = (struct hall){ .now_sec = 100 };
 	fd = np_listen(NULL, &w->port, NULL);
+	w->listening = fd;
 	w->p = np_party_new(fd, &v);
 	T_CHECK(fd >= 0 && w->p);
 }
@@ -252,6 +255,50 @@ static void test_more_strangers_than_room(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
 		close(fd[i]);
 	close(guest);
+	np_party_free(w.p);
+}
+
+/* So that nobody can open one more; returns what was allowed before. */
+static rlim_t no_descriptors(void)
+{
+	struct rlimit now;
+	rlim_t before;
+	int lowest = dup(0);
+
+	close(lowest);
+	T_CHECK(!getrlimit(RLIMIT_NOFILE, &now));
+	before = now.rlim_cur;
+	now.rlim_cur = (rlim_t)lowest;
+	T_CHECK(!setrlimit(RLIMIT_NOFILE, &now));
+	return before;
+}
+
+static void test_no_descriptors_left(void)
+{
+	struct pollfd p[NP_PARTY_FDS];
+	struct rlimit limit;
+	struct hall w;
+	rlim_t before;
+	int fd;
+
+	open_hall(&w);
+	fd = come(&w);
+	say(fd, G " probe 3 n3\n");
+	T_CHECK(poll(&(struct pollfd){ w.listening, POLLIN, 0 }, 1, 5000) == 1);
+	T_CHECK(!np_party_full(w.p));
+	before = no_descriptors();
+	serve(&w);
+	/* Who cannot be let in must not wake the attendant. */
+	T_CHECK(np_party_poll(w.p, p) == 1 && p[0].fd < 0);
+	T_CHECK(np_party_full(w.p) == EMFILE);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = before;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	w.now_sec += 1;
+	UNTIL(&w, np_party_size(w.p) == 1);
+	T_CHECK(facts(&w, 0)->node == 3 && np_party_poll(w.p, p) == 2 &&
+		p[0].fd >= 0);
+	close(fd);
 	np_party_free(w.p);
 }
 
@@ -600,6 +647,8 @@ static const struct t_case cases[] = {
 	{ "who says nothing is shut out in time", test_silent_strangers },
 	{ "a crowd of strangers keeps no guest out for long",
 	  test_more_strangers_than_room },
+	{ "with no descriptors left nobody spins, and who waits comes later",
+	  test_no_descriptors_left },
 	{ "a guest waits where it said it is", test_a_guest_waits },
 	{ "guests are called or dismissed", test_called_or_dismissed },
 	{ "a group is wired up, however its words come", test_fences },
