@@ -10,7 +10,8 @@ void cli_found(struct cli_check *c, enum cli_result result, const char *about,
 	struct cli_finding *f = &c->found[c->n];
 	va_list ap;
 
-	if (c->n == CLI_CHECK_MAX)
+	c->dropped = c->n == CLI_CHECK_MAX;
+	if (c->dropped)
 		return;
 	*f = (struct cli_finding){ .result = result };
 	snprintf(f->about, sizeof(f->about), "%s", about);
@@ -24,6 +25,8 @@ void cli_remedy(struct cli_check *c, const char *fmt, ...)
 {
 	va_list ap;
 
+	if (c->dropped)
+		return;
 	va_start(ap, fmt);
 	vsnprintf(c->found[c->n - 1].remedy, CLI_CHECK_TEXT, fmt, ap);
 	va_end(ap);

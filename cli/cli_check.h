@@ -38,6 +38,7 @@ struct cli_check {
 	double now;
 	struct cli_finding *found; /* CLI_CHECK_MAX; more are dropped */
 	size_t n;
+	bool dropped; /* the last one was */
 };
 
 const char *cli_result_name(enum cli_result r); /* "warning" */

@@ -1,6 +1,7 @@
 /* The parts of the command line that need no store. */
 #include "t.h"
 #include "cli.h"
+#include "cli_check.h"
 #include "cli_text.h"
 
 #include <locale.h>
@@ -243,6 +244,20 @@ static void test_suggestions(void)
 	T_CHECK(strlen(buf) == 9);
 }
 
+static void test_a_full_list_of_findings(void)
+{
+	static struct cli_finding found[CLI_CHECK_MAX];
+	struct cli_check c = { .found = found };
+
+	for (int i = 0; i < CLI_CHECK_MAX; i++)
+		cli_found(&c, CLI_WARNING, "store", "%d", i);
+	cli_remedy(&c, "the last one's");
+	cli_found(&c, CLI_PROBLEM, "plugin", "of none");
+	cli_remedy(&c, "of none");
+	T_CHECK(c.n == CLI_CHECK_MAX);
+	T_CHECK(!strcmp(found[CLI_CHECK_MAX - 1].remedy, "the last one's"));
+}
+
 static const struct t_case cases[] = {
 	{ "times have three digits and a unit", test_times },
 	{ "chosen times have no needless zeros", test_settings },
@@ -255,6 +270,8 @@ static const struct t_case cases[] = {
 	{ "bars show what is there", test_bars },
 	{ "likeness of names", test_distances },
 	{ "suggestions are the nearest names", test_suggestions },
+	{ "a full list of findings stays as it is",
+	  test_a_full_list_of_findings },
 	{ NULL, NULL },
 };
 T_SUITE(cli, cases)
