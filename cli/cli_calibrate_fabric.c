@@ -80,9 +80,12 @@ static int number(const char *name, uint32_t *out, struct np_err *err)
 
 	errno = 0;
 	v = text ? strtoul(text, &end, 10) : 0;
-	if (!text || errno || *end || !v || v > UINT32_MAX)
-		return np_errf(err, -EINVAL, "%s=%.40s: expected a number",
-			       name, text ? text : "");
+	if (!text)
+		return np_errf(err, -EINVAL, "%s is not set: expected as Slurm "
+			       "sets it", name);
+	if (errno || *end || !v || v > UINT32_MAX)
+		return np_errf(err, -EINVAL, "%s=%.40s: expected a number, as "
+			       "Slurm sets it", name, text);
 	*out = (uint32_t)v;
 	return 0;
 }
@@ -100,11 +103,12 @@ static int find_allocation(struct work *w, struct np_err *err)
 			       "allocation: expected a plain one");
 	w->cluster = getenv("SLURM_CLUSTER_NAME");
 	w->nodes = getenv("SLURM_JOB_NODELIST");
-	if (!w->nodes || number("SLURM_JOB_ID", &w->steps.job.job_id, err) ||
+	if (!w->nodes)
+		return np_errf(err, -EINVAL, "SLURM_JOB_NODELIST is not set: "
+			       "expected as Slurm sets it");
+	if (number("SLURM_JOB_ID", &w->steps.job.job_id, err) ||
 	    number("SLURM_JOB_NUM_NODES", &n, err))
-		return np_errf(err, -EINVAL, "SLURM_JOB_ID, "
-			       "SLURM_JOB_NODELIST, SLURM_JOB_NUM_NODES: "
-			       "expected as Slurm sets them");
+		return -EINVAL;
 	w->n_nodes = n;
 	w->steps.job.het_component = -1;
 	w->steps.job.srun = w->srun;

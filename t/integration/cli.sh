@@ -235,6 +235,13 @@ test_failures_are_one_line_with_status_one() {
 	row 'no profile of "fftt"' netprof matrix halo fftt
 	row 'cp2k: no slowdown' netprof predict --model=queue cp2k fft
 	row 'standard output: No space left' sh -c 'netprof help >/dev/full'
+	row 'SLURM_JOB_NODELIST is not set' env SLURM_JOB_ID=7 netprof calibrate
+	row 'SLURM_JOB_ID=7x: expected a number' env SLURM_JOB_ID=7x \
+		SLURM_JOB_NODELIST=n0 SLURM_JOB_NUM_NODES=1 netprof calibrate
+	row 'SLURM_JOB_NUM_NODES=0: expected a number' env SLURM_JOB_ID=7 \
+		SLURM_JOB_NODELIST=n0 SLURM_JOB_NUM_NODES=0 netprof calibrate
+	row 'SLURM_JOB_NUM_NODES is not set' env SLURM_JOB_ID=7 \
+		SLURM_JOB_NODELIST=n0 netprof calibrate
 }
 
 test_colours_only_on_a_terminal() {
