@@ -151,7 +151,8 @@ int np_predict(struct np_predictor *p, const struct np_program *victim,
 		if (other) {
 			rc = np_predict(other, victim, co, n_co, scope, &got,
 					err);
-			say_fell_back(p, victim, co, n_co, &got);
+			if (!rc)
+				say_fell_back(p, victim, co, n_co, &got);
 		}
 	}
 	if (!rc)
