@@ -10,9 +10,6 @@
 #define UP_PATIENCE_SEC 5.0 /* for processes to come up ... */
 #define UP_PER_NODE_SEC 0.05
 #define TICK_SEC 0.25
-#define USR1_PATIENCE_SEC 2.0
-#define TERM_PATIENCE_SEC 4.0
-#define KILL_PATIENCE_SEC 6.0 /* then leave it to slurmd */
 
 static double now_sec(void *ctx)
 {
@@ -136,27 +133,17 @@ static int wait_slots(void *ctx, double until_sec,
 
 static void stop(void *ctx, int slot, np_cal_report_f *f, void *arg)
 {
-	static const struct {
-		int sig;
-		double until_sec;
-	} ways[] = {
-		{ SIGUSR1, USR1_PATIENCE_SEC },
-		{ SIGTERM, TERM_PATIENCE_SEC },
-		{ SIGKILL, KILL_PATIENCE_SEC },
-	};
 	struct np_cal_srun *s = ctx;
 	struct np_sidestep *step = &s->keeper[slot].step;
-	double zero = now_sec(ctx);
+	struct np_sidestep_end end = { .asked_sec = now_sec(ctx) };
+	int sig = SIGUSR1;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(ways); i++) {
-		np_sidestep_signal(step, ways[i].sig);
-		while (!np_sidestep_reap(step) &&
-		       now_sec(ctx) < zero + ways[i].until_sec) {
-			poll_slots(s, 0.01);
-			read_slots(s, f, arg);
-		}
-		if (np_sidestep_reap(step))
-			break;
+	while (!np_sidestep_reap(step) && sig >= 0) {
+		if (sig)
+			np_sidestep_signal(step, sig);
+		poll_slots(s, 0.01);
+		read_slots(s, f, arg);
+		sig = np_sidestep_end_due(&end, now_sec(ctx));
 	}
 	read_slots(s, f, arg);
 	if (step->fd >= 0)

@@ -122,6 +122,20 @@ void np_sidestep_signal(const struct np_sidestep *s, int sig)
 		kill(s->pid, sig);
 }
 
+int np_sidestep_end_due(struct np_sidestep_end *e, double now_sec)
+{
+	static const struct {
+		double after_sec;
+		int sig;
+	} due[] = { { 2, SIGTERM }, { 4, SIGKILL }, { 6, -1 } };
+
+	if (e->n_sent == NP_ARRAY_SIZE(due))
+		return -1;
+	if (now_sec < e->asked_sec + due[e->n_sent].after_sec)
+		return 0;
+	return due[e->n_sent++].sig;
+}
+
 void np_sidestep_cause(const struct np_sidestep *s, char *buf, size_t len)
 {
 	if (!s->ended)

@@ -41,6 +41,18 @@ bool np_sidestep_reap(struct np_sidestep *s);
 
 void np_sidestep_signal(const struct np_sidestep *s, int sig);
 
+/* How steps of ours are made to end; begins as { .asked_sec = now }. */
+struct np_sidestep_end {
+	double asked_sec; /* when they were told to, in whatever way */
+	unsigned n_sent;
+};
+
+/*
+ * For those that are still there, the signal that is due by now: SIGTERM after
+ * 2 s, SIGKILL after 4 s; 0: wait; -1: after 6 s they are left to slurmd.
+ */
+int np_sidestep_end_due(struct np_sidestep_end *e, double now_sec);
+
 /* How it ended, in words: "exit 1: srun: error: ..." */
 void np_sidestep_cause(const struct np_sidestep *s, char *buf, size_t len);
 

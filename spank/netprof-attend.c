@@ -38,9 +38,6 @@
 #define NEIGHBOURS_EVERY_SEC 60.0 /* below Slurm's MinJobAge of 300 */
 #define NEIGHBOURS_PART 0.25	  /* later, once in so much of the run so far */
 #define LAST_WORDS_SEC 0.2	  /* of probes that end with the step's tasks */
-#define LEAVE_SEC 2.0		  /* for a level to end, then SIGTERM */
-#define TERM_SEC 4.0		  /* then SIGKILL */
-#define KILL_SEC 6.0		  /* then it is slurmd's */
 #define TICK_SEC 0.1
 
 struct attend {
@@ -327,22 +324,15 @@ static void attend_step(struct attend *a)
 /* Nobody of the level hears a signal unless it does not leave when asked to. */
 static void end_level(struct attend *a)
 {
-	static const struct {
-		int sig;
-		double until_sec;
-	} steps[] = {
-		{ 0, LEAVE_SEC }, { SIGTERM, TERM_SEC }, { SIGKILL, KILL_SEC },
-	};
-	double zero = now_sec();
+	struct np_sidestep_end end = { .asked_sec = now_sec() };
+	int sig = 0;
 
 	np_measure_end(&a->m);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(steps); i++) {
-		double until = zero + steps[i].until_sec;
-
-		if (steps[i].sig)
-			np_crew_signal(&a->m.crew, steps[i].sig);
-		while (!np_measure_all_gone(&a->m) && now_sec() < until)
-			wait_for_news(a, fmin(until, now_sec() + TICK_SEC));
+	while (!np_measure_all_gone(&a->m) && sig >= 0) {
+		if (sig)
+			np_crew_signal(&a->m.crew, sig);
+		wait_for_news(a, now_sec() + TICK_SEC);
+		sig = np_sidestep_end_due(&end, now_sec());
 	}
 	if (a->r->level)
 		np_fold_level_done(a->m.level_fold, a->program_end_sec);

@@ -103,8 +103,30 @@ static void test_signals_reach_it(void)
 	T_CHECK(s.fd == -1);
 }
 
+static const struct {
+	double sec;
+	int want;
+} ends[] = {
+	{ 10, 0 }, { 11.9, 0 }, { 12, SIGTERM }, { 12, 0 }, { 13.9, 0 },
+	{ 14.1, SIGKILL }, { 15.9, 0 }, { 16, -1 }, { 16, -1 }, { 99, -1 },
+};
+
+static void test_ends(void)
+{
+	struct np_sidestep_end e = { .asked_sec = 10 };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++)
+		T_CHECK(np_sidestep_end_due(&e, ends[i].sec) == ends[i].want);
+	/* Whoever comes late still asks before it kills. */
+	e = (struct np_sidestep_end){ .asked_sec = 10 };
+	T_CHECK(np_sidestep_end_due(&e, 99) == SIGTERM);
+	T_CHECK(np_sidestep_end_due(&e, 99) == SIGKILL);
+	T_CHECK(np_sidestep_end_due(&e, 99) == -1);
+}
+
 static const struct t_case cases[] = {
 	{ "lines and causes of a side step", test_rows },
+	{ "a side step is asked to end before it is killed", test_ends },
 	{ "signals reach a side step, once it is there", test_signals_reach_it },
 	{ NULL, NULL },
 };
