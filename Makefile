@@ -39,7 +39,7 @@ PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_detach.c \
 	profiler/np_conf.c profiler/np_conf_key.c profiler/np_ids.c \
 	profiler/np_level.c profiler/np_log.c profiler/np_place_conf.c \
 	profiler/np_quantity.c profiler/np_read.c profiler/np_sideenv.c \
-	predictor/np_err.c
+	predictor/np_err.c predictor/np_text.c
 JOIN_SRC := spank/netprof-join.c spank/np_watch.c profiler/np_sideenv.c
 CLI := $(wildcard cli/*.c)
 UNIT := $(wildcard t/unit/*.c)

@@ -1,7 +1,8 @@
 #include "np_err.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+
+#include "np_text.h"
 
 int np_errf(struct np_err *err, int rc, const char *fmt, ...)
 {
@@ -10,10 +11,7 @@ int np_errf(struct np_err *err, int rc, const char *fmt, ...)
 	if (!err)
 		return rc;
 	va_start(ap, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	np_text_print(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	for (char *p = err->text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
 	return rc;
 }

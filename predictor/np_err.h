@@ -19,9 +19,9 @@ struct np_err {
 #define NP_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /*
- * Format a line into err (ignored if NULL; cut at NP_ERR_LEN - 1; control
- * characters, which hostile input may carry, become '?').  Returns rc, so that
- * a failure is one statement: return np_errf(err, -EINVAL, "...", ...);
+ * Format a line into err (ignored if NULL; cut at NP_ERR_LEN - 1; plain, as
+ * hostile input may be in it: np_text.h).  Returns rc, so that a failure is one
+ * statement: return np_errf(err, -EINVAL, "...", ...);
  */
 int np_errf(struct np_err *err, int rc, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_text.h"
+
 /* The calling user's directory in the store, made if it is not there. */
 static int open_user_dir(const char *store)
 {
@@ -80,11 +82,8 @@ void np_log(const char *store, const char *fmt, ...)
 	int len;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	np_text_print(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 0x20)
-			*p = ' ';
 	gethostname(host, sizeof(host) - 1);
 	if (localtime_r(&now, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);

@@ -1,11 +1,12 @@
 #include "np_record.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "np_text.h"
 
 #define NOTE_MAX 256 /* characters */
 
@@ -105,11 +106,8 @@ void np_record_note(struct np_record *r, const char *fmt, ...)
 	if (r->n_notes >= NP_RECORD_MAX_NOTES)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	np_text_print(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	for (char *p = line; *p; p++)
-		if (iscntrl((unsigned char)*p))
-			*p = ' ';
 	notes = reallocarray(r->notes, r->n_notes + 1, sizeof(*notes));
 	if (!notes)
 		return;

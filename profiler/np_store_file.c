@@ -1,6 +1,7 @@
 /* One file of the store: checked and read, or written whole. */
 #include "np_store_file.h"
 #include "np_read.h"
+#include "np_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,11 +25,8 @@ void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 	if (!r->warn)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	np_text_print(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	for (char *p = line; *p; p++) /* names of files are hostile, too */
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
 	r->warn(line, r->arg);
 }
 

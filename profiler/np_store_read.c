@@ -26,14 +26,14 @@ static int load_run(struct load *l, const char *name, struct np_record **out)
 	if (len < 0)
 		return (int)len;
 	l->bytes += (size_t)len;
-	rc = np_record_from_json(text, (size_t)len, name, &r, &why);
+	rc = np_record_from_json(text, (size_t)len, "", &r, &why);
 	free(text);
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc) {
-		/* The message begins with the name, which says too little. */
+		/* ": what is wrong": a name alone would say too little. */
 		np_reader_skip(&l->from, "%s/%s: skipped%s", d->path, name,
-		     why.text + strlen(name));
+			       why.text);
 		return -EINVAL;
 	}
 	if (d->owner == NP_STORE_USER && r->uid != d->uid) {

@@ -75,6 +75,8 @@ static void make_foreign(const char *name)
 	T_CHECK(chown(t_store_path(name), 4242, 4242) == 0);
 }
 
+#define X50 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
 static const struct {
 	const char *name;
 	void (*make)(const char *name);
@@ -93,6 +95,10 @@ static const struct {
 	  "uid: got 4242", ANYBODY },
 	{ "a name with an escape sequence", make_damaged, "\x1b[2J.json",
 	  "/?[2J.json: skipped", ANYBODY },
+	{ "a name that is written backwards", make_damaged,
+	  "\xe2\x80\xae\xc2\x9b.json", "/??.json: skipped: damaged", ANYBODY },
+	{ "a name as long as can be", make_damaged,
+	  X50 X50 X50 X50 X50 ".json", "skipped: damaged", ANYBODY },
 	{ "no permission", make_unreadable, "x.json", "Permission", NOT_ROOT },
 	{ "a foreign owner", make_foreign, "x.json", "owned by uid 4242", ROOT },
 };

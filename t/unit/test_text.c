@@ -1,6 +1,7 @@
 #include "t.h"
 #include "np_text.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,23 @@ static const struct {
 	{ "escape sequences",       "a\x1b[2Jb\n",      99, "a?[2Jb?" },
 	{ "delete",                 "a\x7f",            99, "a?" },
 	{ "C1 controls",            "a\xc2\x9b" "2J",   99, "a?2J" },
+	{ "C1, the first and last", "\xc2\x80\xc2\x9f", 99, "??" },
+	{ "right to left from here", "a\xe2\x80\xae" "b", 99, "a?b" },
+	{ "all that turn the line",
+	  "\xd8\x9c\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\xaa\xe2\x80\xab\xe2\x80\xac"
+	  "\xe2\x80\xad\xe2\x81\xa6\xe2\x81\xa7\xe2\x81\xa8\xe2\x81\xa9", 99,
+	  "???????????" },
+	{ "ends of lines",          "\xe2\x80\xa8x\xe2\x80\xa9", 99, "?x?" },
+	{ "of no width",            "a\xe2\x80\x8b" "b\xe2\x80\x8d" "c\xc2\xad",
+	  99, "a?b?c?" },
+	{ "byte order marks",       "\xef\xbb\xbfx\xef\xbb\xbf", 99, "?x?" },
+	{ "tags",                   "\xf3\xa0\x81\xa1", 99, "?" },
+	{ "their neighbours are fine",
+	  "\xd8\x9b\xd8\x9d\xe2\x80\x8a\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf"
+	  "\xe2\x81\x9f\xe2\x81\xb0\xc2\xae\xef\xbc\x81", 99,
+	  "\xd8\x9b\xd8\x9d\xe2\x80\x8a\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf"
+	  "\xe2\x81\x9f\xe2\x81\xb0\xc2\xae\xef\xbc\x81" },
+	{ "Arabic and Hebrew are fine", "\xd7\xa9\xd9\x84", 99, "\xd7\xa9\xd9\x84" },
 	{ "no-break space is fine", "a\xc2\xa0" "b",    99, "a\xc2\xa0" "b" },
 	{ "Latin-1",                "caf\xe9",          99, "caf?" },
 	{ "stray continuation",     "\x80x",            99, "?x" },
@@ -37,8 +55,39 @@ static void test_clean(void)
 	}
 }
 
+static void test_in_place(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		char text[128];
+
+		if (strlen(rows[i].in) > rows[i].max)
+			continue;
+		strcpy(text, rows[i].in);
+		np_text_plain(text);
+		T_ROW(rows[i].name, !strcmp(text, rows[i].want));
+	}
+}
+
+/* As every line for people is made; what is cut apart is no character. */
+static void test_errors(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	char big[NP_ERR_LEN + 2];
+
+	T_CHECK(np_errf(&err, -EINVAL, "%s: got %s", "x\xc2\x9b" "2J.json",
+			"\xe2\x80\xae\n\xff\x7f") == -EINVAL);
+	T_CHECK(!strcmp(err.text, "x?2J.json: got ????"));
+	memset(big, 'a', sizeof(big));
+	strcpy(big + NP_ERR_LEN - 2, "\xc3\xa9");
+	np_errf(&err, -EINVAL, "%s", big);
+	T_CHECK(strlen(err.text) == NP_ERR_LEN - 1 &&
+		err.text[NP_ERR_LEN - 2] == '?');
+}
+
 static const struct t_case cases[] = {
 	{ "text from outside cannot play tricks on a terminal", test_clean },
+	{ "the same in place", test_in_place },
+	{ "nor can what an error quotes", test_errors },
 	{ NULL, NULL },
 };
 T_SUITE(text, cases)
