@@ -56,7 +56,7 @@ static void *run(void *arg)
 	struct np_cycle_next next;
 
 	if (np_cycle_new(desk, &cycle)) {
-		slurm_error("netprof: out of memory: placement is off");
+		np_ctl_error("out of memory: placement is off");
 		return NULL;
 	}
 	while (go_on(arg)) {
@@ -93,16 +93,16 @@ int init(void)
 	np_settings_init(&settings);
 	np_settings_refresh(&settings);
 	if (settings.trouble.text[0])
-		slurm_error("netprof: %s: placement is off until it is "
-			    "corrected", settings.trouble.text);
+		np_ctl_error("%s: placement is off until it is corrected",
+			     settings.trouble.text);
 	if (!desk && np_desk_new(&settings.conf, &desk)) {
-		slurm_error("netprof: out of memory: placement is off");
+		np_ctl_error("out of memory: placement is off");
 		return SLURM_SUCCESS;
 	}
 	np_desk_configure(desk, &settings.conf);
 	began_sec = np_mono_sec();
 	if (start(atomic_fetch_add(&generation, 1) + 1))
-		slurm_error("netprof: no thread: placement is off");
+		np_ctl_error("no thread: placement is off");
 	return SLURM_SUCCESS;
 }
 

@@ -65,9 +65,9 @@ static void failed(struct round *r, uint32_t id, const char *id_str, int rc)
 	if (memo && ++memo->failures < MAX_FAILURES)
 		r->out->cut = true;
 	if (!memo || memo->failures == 1)
-		slurm_error("netprof: update of JobId=%u%s%s: %s", id,
-			    id_str ? " task " : "", id_str ? id_str : "",
-			    slurm_strerror(rc));
+		np_ctl_error("update of JobId=%u%s%s: %s", id,
+			     id_str ? " task " : "", id_str ? id_str : "",
+			     slurm_strerror(rc));
 }
 
 static bool write_one(struct round *r, const struct np_seen *seen,

@@ -7,14 +7,12 @@
 
 #include "np_slurm_compat.h"
 
-extern void slurm_info(const char *fmt, ...)
-	__attribute__((format(printf, 1, 2)));
-extern int slurm_error(const char *fmt, ...)
-	__attribute__((format(printf, 1, 2)));
-extern void slurm_verbose(const char *fmt, ...)
-	__attribute__((format(printf, 1, 2)));
-extern void slurm_debug(const char *fmt, ...)
-	__attribute__((format(printf, 1, 2)));
+/*
+ * Lines "netprof: ..." in its log, plain (np_text.h) as hostile text may be in
+ * them.  What Slurm itself has for this is declared nowhere else.
+ */
+void np_ctl_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void np_ctl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Of slurmctld alone; never looked into. */
 typedef struct job_record job_record_t;

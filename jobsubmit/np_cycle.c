@@ -94,9 +94,9 @@ static void complain(struct np_cycle *c, const struct np_err *err)
 	if (!strcmp(c->said.text, err->text))
 		return;
 	if (err->text[0])
-		slurm_error("netprof: %s", err->text);
+		np_ctl_error("%s", err->text);
 	else
-		slurm_info("netprof: in order again");
+		np_ctl_info("in order again");
 	c->said = *err;
 }
 
@@ -109,16 +109,16 @@ static void tell_missed(struct np_cycle *c)
 	if (!n || np_mono_sec() < c->missed_sec)
 		return;
 	c->missed_sec = np_mono_sec() + MISSED_SEC;
-	slurm_info("netprof: %u changes of jobs, the first by uid %u, are "
-		   "worked out from what stands there: more than %d of a user "
-		   "between two rounds, or a list of over %d bytes", n, uid,
-		   NP_CHANGES_OF_USER, NP_CHANGES_MAX_LIST);
+	np_ctl_info("%u changes of jobs, the first by uid %u, are worked out "
+		    "from what stands there: more than %d of a user between "
+		    "two rounds, or a list of over %d bytes", n, uid,
+		    NP_CHANGES_OF_USER, NP_CHANGES_MAX_LIST);
 }
 
 static void skipped(const char *line, void *arg)
 {
 	(void)arg;
-	slurm_info("netprof: %s", line);
+	np_ctl_info("%s", line);
 }
 
 /*
@@ -146,8 +146,8 @@ static bool take_charge(struct np_cycle *c)
 	bool in_charge = !np_charge_check(&c->charge, &why);
 
 	if (in_charge != c->in_charge)
-		slurm_info("netprof: %s", in_charge ?
-			   "in control: placement is at work" : why.text);
+		np_ctl_info("%s", in_charge ?
+			    "in control: placement is at work" : why.text);
 	if (!in_charge && c->in_charge)
 		np_desk_withdraw(c->desk);
 	c->in_charge = in_charge;

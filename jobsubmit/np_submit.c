@@ -8,7 +8,6 @@
 #include "np_bits.h"
 #include "np_ctl.h"
 #include "np_note.h"
-#include "np_text.h"
 
 #define WAIT_SEC 10 /* until the decision that is awaited is there */
 #define STALE_INTERVALS 30
@@ -387,14 +386,10 @@ static void only_name(struct submission *s)
 	apply(s, &o);
 }
 
-/* A job's name may hold anything, the end of a line as well. */
 static void log_decision(const struct submission *s)
 {
-	char *name = np_text_clean(s->d->name ? s->d->name : "", MAX_NAME);
-
-	slurm_info("netprof: submission by uid %u of \"%s\" (%s): %s",
-		   s->d->user_id, name ? name : "", s->app, s->line);
-	free(name);
+	np_ctl_info("submission by uid %u of \"%.*s\" (%s): %s", s->d->user_id,
+		    MAX_NAME, s->d->name ? s->d->name : "", s->app, s->line);
 }
 
 static void consider(struct submission *s, bool starting)

@@ -47,8 +47,7 @@ size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 		memo->said = d;
 		np_placement_text(p, np_snapshot_job_at(v->snapshot, i), o,
 				  line, sizeof(line));
-		slurm_info("netprof: JobId=%u (%s): %s", seen->id, seen->app,
-			   line);
+		np_ctl_info("JobId=%u (%s): %s", seen->id, seen->app, line);
 		n++;
 	}
 	return n;

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@
 #include "np_plan.h"
 #include "np_sideenv.h"
 #include "np_slurm_compat.h"
+#include "np_text.h"
 
 SPANK_PLUGIN(netprof, 1)
 
@@ -56,10 +58,18 @@ static size_t n_listening;
 static double record_sec;
 
 /* Seen by the user with srun -v only; the log in the store has it always. */
-#define complain(...) do { \
-	slurm_verbose("netprof: " __VA_ARGS__); \
-	np_log(conf.store, __VA_ARGS__); \
-} while (0)
+__attribute__((format(printf, 1, 2)))
+static void complain(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	np_text_print(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	slurm_verbose("netprof: %s", text);
+	np_log(conf.store, "%s", text);
+}
 
 static int take_profile(const char *arg, struct np_err *err)
 {

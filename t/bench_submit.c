@@ -46,6 +46,7 @@ static job_info_msg_t jobs = { .record_count = JOBS, .job_array = job };
 static char *topology;
 
 /* In place of Slurm's: nothing is written anywhere. */
+void slurm_info(const char *fmt, ...);
 void slurm_info(const char *fmt, ...)
 {
 	char line[1024];

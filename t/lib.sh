@@ -42,6 +42,12 @@ batch() { # OPTIONS of sbatch
 		' - "$@"
 }
 
+# No controls, and nothing that hides or turns text: none of these bytes.
+is_plain() { # FILE...
+	! LC_ALL=C grep -qaP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f\xad]|\xd8\x9c|'\
+'\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf' "$@"
+}
+
 need_root() {
 	[ "$(id -u)" = 0 ] || fail "namespaces need root"
 }

@@ -270,6 +270,7 @@ unsigned some_n_errors(void)
 }
 
 /* In place of Slurm's, whose log these would go to. */
+void slurm_info(const char *fmt, ...);
 void slurm_info(const char *fmt, ...)
 {
 	va_list ap;
@@ -280,6 +281,7 @@ void slurm_info(const char *fmt, ...)
 	n_said++;
 }
 
+int slurm_error(const char *fmt, ...);
 int slurm_error(const char *fmt, ...)
 {
 	va_list ap;

@@ -541,13 +541,13 @@ static const struct {
 	const char *app, *want;
 } lines[] = {
 	{ "confined", LEAF0, "soft", "netprof: submission by uid 20001 of "
-	  "\"soft?[31m\" (soft): kept off " },
+	  "\"soft?[31m?\" (soft): kept off " },
 	{ "waits for the thread", LEAF0 | BUSY, "soft", "netprof: submission "
-	  "by uid 20001 of \"soft?[31m\" (soft): waits for the decision" },
+	  "by uid 20001 of \"soft?[31m?\" (soft): waits for the decision" },
 	{ "advice says what would be", LEAF0 | ADVISE, "soft",
-	  "netprof: submission by uid 20001 of \"soft?[31m\" (soft): " },
+	  "netprof: submission by uid 20001 of \"soft?[31m?\" (soft): " },
 	{ "no decision", EMPTY, "soft", "netprof: submission by uid 20001 of "
-	  "\"soft?[31m\" (soft): left alone: there is no recent" },
+	  "\"soft?[31m?\" (soft): left alone: there is no recent" },
 };
 
 /* With the name of a job that would play tricks in the log. */
@@ -559,7 +559,7 @@ static void test_log(void)
 		job_desc_msg_t d;
 
 		set_up(&s, lines[i].how);
-		some_desc(&d, "soft\033[31m");
+		some_desc(&d, "soft\033[31m\u202e");
 		some_text(&d.partition, "batch");
 		d.environment = env;
 		d.env_size = 1;

@@ -1,0 +1,36 @@
+/* The one way into slurmctld's log. */
+#include "np_ctl.h"
+
+#include <limits.h>
+#include <stdarg.h>
+
+#include "np_text.h"
+
+#define MAX_LINE (PATH_MAX + 1024) /* a file, and what is wrong with it */
+
+extern void slurm_info(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+extern int slurm_error(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+
+void np_ctl_info(const char *fmt, ...)
+{
+	char line[MAX_LINE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	np_text_print(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	slurm_info("netprof: %s", line);
+}
+
+void np_ctl_error(const char *fmt, ...)
+{
+	char line[MAX_LINE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	np_text_print(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	slurm_error("netprof: %s", line);
+}
