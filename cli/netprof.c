@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "np_out.h"
 
 const struct cli_cmd *const cli_cmds[] = {
 	&cmd_show, &cmd_list, &cmd_runs, &cmd_predict, &cmd_matrix,
@@ -45,6 +46,7 @@ int main(int argc, char **argv)
 
 	/* Only the character set: numbers are the same in all languages. */
 	setlocale(LC_CTYPE, "");
+	np_out_plain();
 	if (argc < 2)
 		return cli_usage(&cmd_help, "a command is missing");
 	cmd = cli_cmd_find(argv[1]);

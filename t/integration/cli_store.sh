@@ -247,4 +247,59 @@ test_hostile_records_do_not_reach_the_terminal() {
 	[[ $OUT != *$'\033'* && $OUT != *$'\302\233'* ]] || fail "escape sequence"
 }
 
+# Names of files and directories, and all texts of a record, with U+009B, U+202E,
+# U+2028, an escape sequence and what is no UTF-8.
+test_hostile_names_do_not_reach_the_terminal() {
+	local name=$'x\302\2332J\342\200\256\342\200\250\033[31m\377' d cmd
+	setup
+	d=$S/store/users/$MY_UID
+	find "$d/fft" "$S/store/placement" -name '*.json*' -exec sed -i -E '
+		s/"(leaf[0-9]|fft|lammps|ctl0)"/"\1\\u009b2J\\u202e\xc2\x9b"/g
+		s/"app":"fft[^"]*"/"app":"fft"/' {} +
+	for where in "$d/lammps" "$S/store/published/cp2k" \
+		"$S"/store/fabric/* "$d/$name"; do
+		mkdir -p "$where/$name-dir.json"
+		echo '{"schema":1,"app":"'"$name"'"}' >"$where/$name.json"
+		ln -s "$name" "$where/$name-link.json"
+	done
+	while read -ra cmd; do
+		run netprof "${cmd[@]}"
+		is_plain "$S/out" "$S/err" || fail "netprof ${cmd[*]}"
+		case " ${cmd[*]} " in
+		*" --json "*) jq -e . <"$S/out" >/dev/null || fail "${cmd[*]}" ;;
+		esac
+	done <<-EOF
+		list
+		list --all --json
+		show lammps
+		show lammps --json
+		show lammps --parsable
+		show --published cp2k
+		show fft
+		show fft --json
+		runs lammps
+		runs fft --json
+		predict lammps fft
+		predict lammps fft --json
+		matrix
+		matrix --all --json
+		publish lammps
+		status
+		status --json
+		explain 4711
+		explain 3001 --json
+		check
+		check --json
+		accuracy
+		show $name
+		$name
+		--store=$S/$name list
+	EOF
+	run netprof show lammps
+	equal "exit status" "$RC" 0
+	contains "its reason" "$ERR" 'x[?]2J[?]+\[31m[?]\.json: skipped: '
+	run netprof show "$name"
+	contains "what was typed" "$ERR" '"x[?]2J[?]+\[31m[?]"'
+}
+
 [ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"

@@ -1,0 +1,131 @@
+#include "np_out.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "np_text.h"
+
+#define PIECE 8 /* bytes of a character, or of a colour */
+
+struct out {
+	int fd;
+	bool colours;
+	char piece[PIECE]; /* the beginning of what is still to come */
+	size_t n_piece;
+	char *buf; /* what leaves with this write */
+	size_t n;
+};
+
+/* "\033[1m" or "\033[31m", as np_text_char() tells it. */
+static int colour(const char *p, size_t n)
+{
+	size_t i = 2;
+
+	if (n > 1 && p[1] != '[')
+		return 0;
+	while (i < n && i < 4 && p[i] >= '0' && p[i] <= '9')
+		i++;
+	if (i >= n)
+		return -1;
+	return i > 2 && p[i] == 'm' ? (int)i + 1 : 0;
+}
+
+static bool is_own(const struct out *o, const char *p)
+{
+	return *p == '\n' || *p == '\r' || (*p == '\033' && o->colours) ||
+	       np_text_is_plain(p);
+}
+
+/* What is whole by now goes out. */
+static void take(struct out *o, char c)
+{
+	o->piece[o->n_piece++] = c;
+	while (o->n_piece) {
+		const char *p = o->piece;
+		int len = *p == '\033' && o->colours ?
+			  colour(p, o->n_piece) : np_text_char(p, o->n_piece);
+		size_t used = len ? (size_t)len : 1;
+
+		if (len < 0)
+			return;
+		if (len && is_own(o, p)) {
+			memcpy(o->buf + o->n, p, used);
+			o->n += used;
+		} else {
+			o->buf[o->n++] = '?';
+		}
+		o->n_piece -= used;
+		memmove(o->piece, o->piece + used, o->n_piece);
+	}
+}
+
+static int write_all(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t put = write(fd, text, len);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -1;
+		text += put;
+		len -= (size_t)put;
+	}
+	return 0;
+}
+
+static ssize_t put(void *cookie, const char *text, size_t len)
+{
+	struct out *o = cookie;
+	int rc;
+
+	o->buf = malloc(len + PIECE);
+	if (!o->buf)
+		return 0;
+	o->n = 0;
+	for (size_t i = 0; i < len; i++)
+		take(o, text[i]);
+	rc = write_all(o->fd, o->buf, o->n);
+	free(o->buf);
+	return rc ? 0 : (ssize_t)len; /* errno says why */
+}
+
+static int end(void *cookie)
+{
+	free(cookie);
+	return 0;
+}
+
+FILE *np_out_open(int fd, bool colours)
+{
+	const cookie_io_functions_t io = { .write = put, .close = end };
+	struct out *o = calloc(1, sizeof(*o));
+	FILE *f = o ? fopencookie(o, "w", io) : NULL;
+
+	if (!f) {
+		free(o);
+		return NULL;
+	}
+	o->fd = fd;
+	o->colours = colours;
+	return f;
+}
+
+static FILE *plain(FILE *f, int fd, int mode)
+{
+	FILE *p = np_out_open(fd, isatty(fd));
+
+	if (!p)
+		return f;
+	setvbuf(p, NULL, mode, 0);
+	return p;
+}
+
+void np_out_plain(void)
+{
+	stdout = plain(stdout, STDOUT_FILENO,
+		       isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+	stderr = plain(stderr, STDERR_FILENO, _IONBF);
+}
