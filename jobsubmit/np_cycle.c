@@ -88,18 +88,6 @@ void np_cycle_free(struct np_cycle *c)
 	free(c);
 }
 
-/* Each trouble is logged once, until another one or none takes its place. */
-static void complain(struct np_cycle *c, const struct np_err *err)
-{
-	if (!strcmp(c->said.text, err->text))
-		return;
-	if (err->text[0])
-		np_ctl_error("%s", err->text);
-	else
-		np_ctl_info("in order again");
-	c->said = *err;
-}
-
 /* Somebody changes jobs faster than there is room for: once an hour. */
 static void tell_missed(struct np_cycle *c)
 {
@@ -393,6 +381,7 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 {
 	struct round r = { .began_sec = np_mono_sec() };
 	const struct np_place_conf *place = &c->settings.conf.place;
+	struct np_err why = NP_ERR_INIT;
 	bool again = false, at_work;
 	int rc;
 
@@ -403,7 +392,8 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 		return;
 	np_desk_busy(c->desk, true);
 	r.change = np_desk_take_changes(c->desk, &r.n_changes);
-	rc = work(c, &r, go_on, arg, &again, &r.trouble);
+	rc = work(c, &r, go_on, arg, &again, &why);
+	np_tell_why(rc, &why, &r.trouble);
 	np_desk_busy(c->desk, false);
 	if (!r.written) {
 		/* The last decision still is what stands in the jobs. */
@@ -415,7 +405,7 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 	}
 	if (!r.trouble.text[0])
 		r.trouble = c->settings.trouble;
-	complain(c, &r.trouble);
+	np_tell_trouble(&c->said, &r.trouble);
 	tell_missed(c);
 	clean_up(&r);
 	at_work = np_place_conf_at_work(place);

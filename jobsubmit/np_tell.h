@@ -16,6 +16,18 @@
 size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 		 struct np_memos *memos);
 
+/*
+ * trouble becomes why a round failed (rc, and its text if it has one); what is
+ * there stays if it did not.
+ */
+void np_tell_why(int rc, const struct np_err *why, struct np_err *trouble);
+
+/*
+ * Log each trouble, or that there is none any more, once: until another one
+ * takes its place in *said.
+ */
+void np_tell_trouble(struct np_err *said, const struct np_err *trouble);
+
 /* What state.json has beyond the decision. */
 struct np_tell {
 	const struct np_charge *charge;

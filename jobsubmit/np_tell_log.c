@@ -1,6 +1,6 @@
 #include "np_tell.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "np_bits.h"
 #include "np_ctl.h"
@@ -51,4 +51,23 @@ size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 		n++;
 	}
 	return n;
+}
+
+void np_tell_why(int rc, const struct np_err *why, struct np_err *trouble)
+{
+	if (rc && why->text[0])
+		*trouble = *why;
+	else if (rc)
+		np_errf(trouble, rc, "no decision: %s", strerror(-rc));
+}
+
+void np_tell_trouble(struct np_err *said, const struct np_err *trouble)
+{
+	if (!strcmp(said->text, trouble->text))
+		return;
+	if (trouble->text[0])
+		np_ctl_error("%s", trouble->text);
+	else
+		np_ctl_info("in order again");
+	*said = *trouble;
 }

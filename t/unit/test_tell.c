@@ -2,6 +2,7 @@
 #include "np_tell.h"
 #include "some_slurm.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,6 +274,44 @@ static void test_more_void_claims_than_are_told(void)
 	free(seen);
 }
 
+/* A round that ended so, with what stood there before; what is logged. */
+static const char *round_of(struct np_err *said, int rc, const char *text)
+{
+	struct np_err why = NP_ERR_INIT, trouble = NP_ERR_INIT;
+
+	strcpy(why.text, text);
+	np_tell_why(rc, &why, &trouble);
+	np_tell_trouble(said, &trouble);
+	return some_said();
+}
+
+static void test_troubles(void)
+{
+	struct np_err said = NP_ERR_INIT;
+	unsigned errors = some_n_errors(), infos = some_n_said();
+
+	T_CHECK(!strcmp(round_of(&said, -EIO, "slurmctld: no answer"),
+			"netprof: slurmctld: no answer"));
+	round_of(&said, -EIO, "slurmctld: no answer");
+	T_ROW("once", some_n_errors() == errors + 1);
+	/* Without words it is none the less a failure. */
+	T_CHECK(strstr(round_of(&said, -ENOMEM, ""), strerror(ENOMEM)));
+	T_CHECK(some_n_errors() == errors + 2 && some_n_said() == infos);
+	T_CHECK(!strcmp(round_of(&said, 0, ""), "netprof: in order again"));
+	round_of(&said, 0, "");
+	T_CHECK(some_n_said() == infos + 1);
+}
+
+static void test_the_failure_is_told_and_not_what_else_there_is(void)
+{
+	struct np_err why = NP_ERR_INIT, trouble = { "no leaf switches" };
+
+	np_tell_why(0, &why, &trouble);
+	T_CHECK(!strcmp(trouble.text, "no leaf switches"));
+	np_tell_why(-ENOMEM, &why, &trouble);
+	T_CHECK(strstr(trouble.text, strerror(ENOMEM)));
+}
+
 static const struct t_case cases[] = {
 	{ "the state of placement", test_state },
 	{ "the state of nothing", test_empty },
@@ -281,6 +320,9 @@ static const struct t_case cases[] = {
 	  test_void_claims_are_in_the_state },
 	{ "such a claim is said once", test_a_void_claim_is_said_once },
 	{ "more of them than are told", test_more_void_claims_than_are_told },
+	{ "a trouble is said once, also one without words", test_troubles },
+	{ "a round that failed says why",
+	  test_the_failure_is_told_and_not_what_else_there_is },
 	{ NULL, NULL },
 };
 T_SUITE(tell, cases)
