@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "np_apply.h"
+#include "np_out.h"
 
 static int fail(const char *what)
 {
@@ -135,8 +136,10 @@ static int release(bool dry_run)
 
 int main(int argc, char **argv)
 {
-	bool dry_run = argc == 2 && !strcmp(argv[1], "--dry-run");
+	bool dry_run = argc == 2 && (!strcmp(argv[1], "--dry-run") ||
+				     !strcmp(argv[1], "-n"));
 
+	np_out_plain();
 	if (argc > 1 && !dry_run) {
 		fprintf(stderr, "usage: netprof release [--dry-run]\n");
 		return 2;

@@ -237,6 +237,8 @@ test_without_the_plugin_release_takes_back_what_it_wrote() {
 	wait_for 5 deferred "${JOBS[2]}"
 	sed -i 's/^JobSubmitPlugins=.*//' "$(rundir)/etc/slurm/slurm.conf"
 	cluster restart-ctl
+	inside --user root "$(rundir)/build/netprof-release" -n >"$TMPDIR/would"
+	grep -q "would get" "$TMPDIR/would" || fail "-n says: $(cat "$TMPDIR/would")"
 	inside --user root "$(rundir)/build/netprof-release"
 	equal "the user's exclusions" "$(excluded "${JOBS[0]}")" n3
 	for own in "${JOBS[@]:1}"; do
