@@ -1,6 +1,5 @@
 #include "np_text.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,10 @@ static int announced(unsigned char c)
 	       c < 0xf8 ? 4 : 0;
 }
 
-static uint32_t decode(const unsigned char *p, int len)
+uint32_t np_text_code(const char *text)
 {
+	const unsigned char *p = (const unsigned char *)text;
+	int len = announced(p[0]);
 	uint32_t c = len == 1 ? p[0] : p[0] & (0x7fu >> len);
 
 	for (int i = 1; i < len; i++)
@@ -37,7 +38,7 @@ int np_text_char(const char *text, size_t size)
 		if ((p[i] & 0xc0) != 0x80) /* a NUL ends it, too */
 			return 0;
 	}
-	c = decode(p, len);
+	c = np_text_code(text);
 	if (c < least[len] || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
 		return 0;
 	return len;
@@ -59,8 +60,7 @@ bool np_text_is_plain(const char *p)
 		{ 0xfff9, 0xfffb }, /* annotations */
 		{ 0xe0000, 0xe007f }, /* tags */
 	};
-	uint32_t c = decode((const unsigned char *)p,
-			    announced((unsigned char)*p));
+	uint32_t c = np_text_code(p);
 
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
 		if (c >= no[i].first && c <= no[i].last)

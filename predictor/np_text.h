@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Bytes of the longest character. */
 #define NP_TEXT_CHAR 4
@@ -35,7 +36,10 @@ char *np_text_clean(const char *text, size_t max);
  */
 int np_text_char(const char *p, size_t len);
 
-/* May that character, which is one, be shown as it is? */
+/* The number of that character, which is one: 0x20ac. */
+uint32_t np_text_code(const char *p);
+
+/* May it be shown as it is? */
 bool np_text_is_plain(const char *p);
 
 #endif

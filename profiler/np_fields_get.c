@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_jtext.h"
 #include "np_record.h"
 #include "np_text.h"
 
@@ -183,31 +184,46 @@ int np_jget_list(struct np_jget *in, json_object *from, const char *key,
 	return 0;
 }
 
-int np_jget_parse(struct np_jget *in, const char *text, size_t len,
-		  json_object **out)
+static int parse(const char *text, size_t len, json_object **out,
+		 struct np_jtext_damage *d)
 {
 	struct json_tokener *tok = json_tokener_new_ex(MAX_DEPTH);
 	enum json_tokener_error why;
-	const char *how;
 	json_object *j;
-	int rc = 0;
 
 	if (!tok)
 		return -ENOMEM;
-	json_tokener_set_flags(tok, JSON_TOKENER_STRICT |
-				    JSON_TOKENER_VALIDATE_UTF8);
+	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
 	j = json_tokener_parse_ex(tok, text, (int)len);
 	why = json_tokener_get_error(tok);
-	how = why == json_tokener_continue ? "it ends too early" :
-					     json_tokener_error_desc(why);
-	if (why != json_tokener_success || !j) {
-		json_object_put(j);
-		rc = np_errf(in->err, -EINVAL, "%s: damaged at byte %zu: %s",
-			     in->where, json_tokener_get_parse_end(tok), how);
-	} else {
-		*out = j;
-	}
+	d->at = json_tokener_get_parse_end(tok);
+	d->why = why == json_tokener_continue ? "it ends too early" :
+						json_tokener_error_desc(why);
 	json_tokener_free(tok);
+	if (why == json_tokener_success && j) {
+		*out = j;
+		return 0;
+	}
+	json_object_put(j);
+	return -EINVAL;
+}
+
+int np_jget_parse(struct np_jget *in, const char *text, size_t len,
+		  json_object **out)
+{
+	struct np_jtext_damage d;
+	size_t made_len;
+	char *made;
+	int rc = np_jtext_make(text, len, &made, &made_len, &d);
+
+	if (!rc) {
+		rc = parse(made, made_len, out, &d);
+		d.at = np_jtext_source(text, len, d.at);
+		free(made);
+	}
+	if (rc == -EINVAL)
+		np_errf(in->err, rc, "%s: damaged at byte %zu: %s", in->where,
+			d.at, d.why);
 	return rc;
 }
 

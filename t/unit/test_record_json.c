@@ -191,6 +191,24 @@ static void test_strange_text_is_made_harmless(void)
 	free(text);
 }
 
+/* Whichever json-c wrote it, whichever reads it. */
+static void test_letters_of_all_kinds(void)
+{
+	static const char name[] = "/opt/\u00e9t\u00e9/\u20ac/\U0001f600 \\ \"x\"";
+	struct np_record *r = t_some_record(1), *again;
+	char *text = NULL;
+	int rc;
+
+	free(r->executable);
+	r->executable = strdup(name);
+	T_CHECK(np_record_to_json(r, &text) == 0);
+	again = parse(text, strlen(text), &rc, NULL);
+	T_CHECK(rc == 0 && !strcmp(again->executable, name));
+	np_record_free(again);
+	np_record_free(r);
+	free(text);
+}
+
 /* 1500 nodes behind 80 leaves for an hour: every leaf has 2048 windows. */
 static void test_a_big_job_still_fits(void)
 {
@@ -259,7 +277,7 @@ static const struct {
 	{ "schema zero", "{\"schema\":0}", -EINVAL, "schema: expected 1" },
 	{ "schema as text", "{\"schema\":\"1\"}", -EINVAL, "whole number" },
 	{ "schema beyond all bounds", "{\"schema\":99999999999999999999999}",
-	  -EINVAL, "schema" },
+	  -EINVAL, "damaged at byte 10: a whole number beyond 64 bits" },
 	{ "application missing", "{\"schema\":1,\"uid\":1,\"job_id\":2,"
 	  "\"step_id\":0,\"start\":1,\"end\":2,\"state\":\"cut\"}", -EINVAL,
 	  "app: expected a value" },
@@ -272,7 +290,24 @@ static const struct {
 	{ "count with a fraction", HEAD ",\"n_tasks\":1.5}", -EINVAL,
 	  "n_tasks: expected a whole number" },
 	{ "count beyond 64 bits", HEAD ",\"n_tasks\":18446744073709551616}",
-	  -EINVAL, "n_tasks" },
+	  -EINVAL, "beyond 64 bits" },
+	{ "the last count of 64 bits", HEAD ",\"n_tasks\":18446744073709551615}",
+	  -EINVAL, "n_tasks: got 9.22337e+18, expected 0 to" },
+	{ "below 64 bits", HEAD ",\"n_tasks\":-9223372036854775809}", -EINVAL,
+	  "beyond 64 bits" },
+	{ "beyond 64 bits where nobody looks",
+	  HEAD ",\"new\":[99999999999999999999]}", -EINVAL, "beyond 64 bits" },
+	{ "digits in a text are no number",
+	  HEAD ",\"host\":\"\\\"99999999999999999999\"}", 0, "" },
+	{ "a fraction may have many digits",
+	  HEAD ",\"alone_sec\":0.123456789012345678901234567890}", 0, "" },
+	{ "letters beyond ASCII", HEAD ",\"host\":\"\u00e9\u20ac\U0001f600\"}", 0,
+	  "" },
+	{ "damage behind letters beyond ASCII",
+	  "{\"host\":\"\u00e9\u20ac\U0001f600\",}", -EINVAL, "damaged at byte 20" },
+	{ "half a letter", HEAD ",\"host\":\"\xe2\x82\"}", -EINVAL, "no UTF-8" },
+	{ "letters beyond ASCII where none can be", "{\u00e9:1}", -EINVAL,
+	  "damaged at byte 1" },
 	{ "number as text", HEAD ",\"alone_sec\":\"1\"}", -EINVAL,
 	  "alone_sec: expected a number" },
 	{ "number null", HEAD ",\"alone_sec\":null}", -EINVAL, "alone_sec" },
@@ -482,6 +517,7 @@ static const struct t_case cases[] = {
 	  test_a_changed_record_is_not_the_same },
 	{ "numbers that are none are not written", test_what_cannot_be_stored },
 	{ "strange text becomes harmless", test_strange_text_is_made_harmless },
+	{ "names beyond ASCII are read back", test_letters_of_all_kinds },
 	{ "the record of a big job still fits", test_a_big_job_still_fits },
 	{ "damaged and impossible records are refused by name", test_texts },
 	{ "missing members have their documented meaning",
