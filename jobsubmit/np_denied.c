@@ -102,9 +102,9 @@ size_t np_denied_log(const struct np_view *v, const struct np_denials *d,
 		if (at < told->n && told->at[at].claim == one->claim)
 			continue;
 		remember(told, at, one);
-		slurm_info("netprof: uid %u may not claim \"%s\": %s; its jobs "
-			   "of that name count as unknown", one->uid, one->app,
-			   one->why);
+		np_ctl_info("uid %u may not claim \"%s\": %s; its jobs "
+			    "of that name count as unknown", one->uid, one->app,
+			    one->why);
 		n++;
 	}
 	return n;
