@@ -187,7 +187,12 @@ static int add_users(void *conf, const char *v, struct np_err *why)
 		size_t len = strcspn(v, ",");
 
 		next = v + len + (v[len] == ',');
-		len = len <= MAX_USER ? len : MAX_USER;
+		if (len > MAX_USER) { /* the part that fits is another user */
+			rc = np_errf(why, -EINVAL, "\"%.16s...\" has %zu "
+				     "characters, expected uids or names of at "
+				     "most %d", v, len, MAX_USER);
+			break;
+		}
 		memcpy(user, v, len);
 		user[len] = '\0';
 		rc = add_user(c, user, why);

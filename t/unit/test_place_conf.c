@@ -221,6 +221,26 @@ static void test_too_long(void)
 	T_CHECK(!memcmp(&c, &before, sizeof(c)));
 }
 
+/* 64 zeros are root; what follows must not be dropped. */
+static void test_long_names_are_refused(void)
+{
+	static struct np_conf c, before;
+	struct np_err err = NP_ERR_INIT;
+	char line[128] = "TrustedUsers=7,";
+
+	np_conf_init(&c);
+	before = c;
+	memset(line + 15, '0', 64);
+	T_CHECK(np_conf_set(&c, line, NULL) == 0);
+	T_CHECK(c.place.n_trusted == 2 && c.place.trusted[1] == 0);
+	c = before;
+	strcpy(line + 15 + 64, "8,9");
+	T_CHECK(np_conf_set(&c, line, &err) == -EINVAL);
+	T_CHECK(!!strstr(err.text, "\"0000000000000000...\" has 65 "
+			 "characters, expected uids or names of at most 64"));
+	T_CHECK(!memcmp(&c, &before, sizeof(c)));
+}
+
 static const struct t_case cases[] = {
 	{ "without a setting, nothing is placed", test_built_in },
 	{ "limits and times", test_plain_values },
@@ -231,6 +251,8 @@ static const struct t_case cases[] = {
 	{ "trusted users by name and number", test_trusted },
 	{ "one entry too many is told", test_too_many },
 	{ "values too long are refused", test_too_long },
+	{ "a name of a user that is too long is refused, not cut",
+	  test_long_names_are_refused },
 	{ NULL, NULL },
 };
 T_SUITE(place_conf, cases)
