@@ -98,16 +98,24 @@ struct np_leaf_run *np_record_leaf(struct np_record *r, const char *name)
 	return leaf;
 }
 
+static bool has_note(const struct np_record *r, const char *line)
+{
+	for (size_t i = 0; i < r->n_notes; i++)
+		if (!strcmp(r->notes[i], line))
+			return true;
+	return false;
+}
+
 void np_record_note(struct np_record *r, const char *fmt, ...)
 {
 	char line[NOTE_MAX], **notes;
 	va_list ap;
 
-	if (r->n_notes >= NP_RECORD_MAX_NOTES)
-		return;
 	va_start(ap, fmt);
 	np_text_print(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	if (has_note(r, line) || r->n_notes >= NP_RECORD_MAX_NOTES)
+		return;
 	notes = reallocarray(r->notes, r->n_notes + 1, sizeof(*notes));
 	if (!notes)
 		return;

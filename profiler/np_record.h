@@ -132,9 +132,17 @@ double np_record_run_sec(const struct np_record *r);
 /* The leaf of that name, added if new.  NULL: out of memory or too many. */
 struct np_leaf_run *np_record_leaf(struct np_record *r, const char *name);
 
-/* Append a note (ignored beyond NP_RECORD_MAX_NOTES). */
+/* Append a note, unless it is there or there are NP_RECORD_MAX_NOTES. */
 void np_record_note(struct np_record *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Strip what predictions and pages do not need: all that tells of other
+ * people's jobs, and of its owner the uid (it becomes that of by, who answers
+ * for it), nodes, hosts, directories and notes.  Job and step stay: they tell
+ * one run from another.
+ */
+void np_record_make_public(struct np_record *r, uid_t by);
 
 /*
  * JSON text of the record; *out is malloc'ed, NUL-terminated, freed by the

@@ -94,10 +94,24 @@ static void test_notes_are_single_lines(void)
 	T_CHECK(!strcmp(r->notes[0], "node n3?is?down?[31m"));
 	T_CHECK(strlen(r->notes[1]) == 255);
 	for (int i = 0; i < 2 * NP_RECORD_MAX_NOTES; i++)
-		np_record_note(r, "more");
+		np_record_note(r, "more %d", i);
 	T_CHECK(r->n_notes == NP_RECORD_MAX_NOTES);
 	np_record_free(r);
 	np_record_free(NULL);
+}
+
+/* Once a minute for a day, and there is room for what comes after. */
+static void test_a_trouble_that_stays_is_noted_once(void)
+{
+	struct np_record *r = np_record_new();
+
+	for (int i = 0; i < 24 * 60; i++)
+		np_record_note(r, "slurmctld\ndoes not answer");
+	np_record_note(r, "the probes ended");
+	T_CHECK(r->n_notes == 2);
+	T_CHECK(!strcmp(r->notes[0], "slurmctld does not answer"));
+	T_CHECK(!strcmp(r->notes[r->n_notes - 1], "the probes ended"));
+	np_record_free(r);
 }
 
 static const struct t_case cases[] = {
@@ -105,6 +119,8 @@ static const struct t_case cases[] = {
 	{ "any executable or job name gives a valid one", test_app_from_text },
 	{ "leaves are found by name and bounded", test_leaves_by_name },
 	{ "notes are single lines and bounded", test_notes_are_single_lines },
+	{ "a trouble that stays is noted once",
+	  test_a_trouble_that_stays_is_noted_once },
 	{ NULL, NULL },
 };
 T_SUITE(record, cases)
