@@ -36,11 +36,12 @@ void np_fold_free(struct np_fold *f)
 	free(f);
 }
 
+/* The first who knows says it. */
 static int set_text(char **at, const char *text)
 {
 	char *copy;
 
-	if (*at)
+	if (*at || !*text)
 		return 0;
 	copy = strdup(text);
 	if (!copy)

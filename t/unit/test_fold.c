@@ -79,10 +79,25 @@ static void test_drops_what_does_not_fit(void)
 	end();
 }
 
+/* A process that has no path yet to its partner knows no transport. */
+static void test_the_transport_is_from_who_knows_it(void)
+{
+	begin();
+	T_CHECK(impact("np1 hello 0 3 n0 leaf0 n1 - -") == 0);
+	T_CHECK(!r->probe.transport && !r->ucx_version);
+	T_CHECK(impact("np1 hello 1 3 n1 leaf0 - tcp/eth0 1.13.1") == 0);
+	T_CHECK(impact("np1 hello 2 3 n2 leaf0 - - -") == 0);
+	T_CHECK(r->probe.transport && !strcmp(r->probe.transport, "tcp/eth0"));
+	T_CHECK(r->ucx_version && !strcmp(r->ucx_version, "1.13.1"));
+	end();
+}
+
 static const struct t_case cases[] = {
 	{ "reports of two leaves become one record", test_two_leaves },
 	{ "reports that do not fit are dropped",
 	  test_drops_what_does_not_fit },
+	{ "the transport is that of the first process that knows it",
+	  test_the_transport_is_from_who_knows_it },
 	{ NULL, NULL },
 };
 T_SUITE(fold, cases)
