@@ -13,7 +13,7 @@
 #define MIN_ROUNDS 6	/* per process of the base; listen longer for them */
 #define LONGER 4.0	/* ... but not more than so many times as long */
 #define SLACK_SEC 0.02	/* of the clocks of windows */
-#define MAX_WINDOWS 200000
+#define MAX_WINDOWS 131072 /* of one measurement */
 
 struct slot {
 	bool running;
@@ -45,7 +45,7 @@ struct np_cal_run {
 	uint32_t n_ranks;
 	size_t n_seen;
 	char transport[NP_REPORT_WORD], version[NP_REPORT_WORD];
-	int failed; /* -ENOMEM while reports came in */
+	int failed; /* -ENOMEM or -E2BIG while reports came in */
 };
 
 struct np_cal_run *np_cal_run_new(const struct np_cal_ops *ops, void *ctx,
@@ -88,11 +88,12 @@ static void keep_window(struct np_cal_run *r, const struct np_report *rep)
 {
 	if (r->n_windows == r->room) {
 		size_t room = r->room ? 2 * r->room : 256;
-		struct window *more = room > MAX_WINDOWS ? NULL :
-			reallocarray(r->window, room, sizeof(*more));
+		bool fits = room <= MAX_WINDOWS;
+		struct window *more = fits ? reallocarray(r->window, room,
+							  sizeof(*more)) : NULL;
 
 		if (!more) {
-			r->failed = -ENOMEM;
+			r->failed = fits ? -ENOMEM : -E2BIG;
 			return;
 		}
 		r->window = more;
@@ -135,6 +136,17 @@ static bool is_up(const struct slot *s)
 
 /* ---- steps ---- */
 
+static int say_failed(const struct np_cal_run *r, struct np_err *err)
+{
+	if (r->failed != -E2BIG)
+		return np_errf(err, r->failed, "out of memory");
+	return np_errf(err, r->failed, "%s on %s: more than %d reports of one "
+		       "measurement, expected fewer nodes or fewer --seconds",
+		       r->slot[NP_CAL_BASE].step.level ?
+		       r->slot[NP_CAL_BASE].step.level->name : "the probes",
+		       r->slot[NP_CAL_BASE].step.nodes, MAX_WINDOWS);
+}
+
 static int wait_until(struct np_cal_run *r, double until_sec,
 		      struct np_err *err)
 {
@@ -144,7 +156,7 @@ static int wait_until(struct np_cal_run *r, double until_sec,
 				      err);
 
 		if (!rc && r->failed)
-			rc = np_errf(err, r->failed, "out of memory");
+			rc = say_failed(r, err);
 		if (rc)
 			return rc;
 	}

@@ -30,7 +30,7 @@ struct world {
 	unsigned starts[NP_CAL_SLOTS];
 	/* Mishaps: 0 for none. */
 	double stop_at_sec, die_at_sec;
-	bool silent;
+	bool silent, floods;
 	const struct np_cal_setup *setup;
 	const struct np_cal_sites *sites;
 	/* What the course was seen to do. */
@@ -115,7 +115,8 @@ static void say_window(struct world *w, np_cal_report_f *f, void *arg)
 		}
 		f(NP_CAL_BASE, &r, arg);
 	}
-	w->said_sec[NP_CAL_BASE] += NP_CAL_WINDOW_SEC;
+	if (!w->floods)
+		w->said_sec[NP_CAL_BASE] += NP_CAL_WINDOW_SEC;
 }
 
 static int w_wait(void *ctx, double until_sec, const bool up[NP_CAL_SLOTS],
@@ -130,7 +131,8 @@ static int w_wait(void *ctx, double until_sec, const bool up[NP_CAL_SLOTS],
 			say_hello(w, i, f, arg);
 	if (w->running[NP_CAL_BASE] && !w->hello_due[NP_CAL_BASE] &&
 	    w->now_sec >= w->said_sec[NP_CAL_BASE] + NP_CAL_WINDOW_SEC)
-		say_window(w, f, arg);
+		for (int i = 0; i < (w->floods ? 33000 : 1); i++)
+			say_window(w, f, arg);
 	if (w->stop_at_sec && w->now_sec >= w->stop_at_sec)
 		return np_errf(err, -EINTR, "stopped");
 	if (w->die_at_sec && w->now_sec >= w->die_at_sec)
@@ -352,6 +354,20 @@ static void test_mishaps(void)
 	rig_free(&r);
 }
 
+/* Four of each of 33000 are more than it keeps. */
+static void test_too_many_reports(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct rig r;
+
+	rig_make(&r, "c0,c7", 8);
+	r.w.floods = true;
+	T_CHECK(np_calibrate_go(&r.c, &err) == -E2BIG);
+	T_ROW(err.text, strstr(err.text, "more than 131072 reports"));
+	T_ROW(err.text, !strstr(err.text, "memory"));
+	rig_free(&r);
+}
+
 static void test_chooses_levels(void)
 {
 	struct rig r;
@@ -445,6 +461,8 @@ static const struct t_case cases[] = {
 	  test_goes_on },
 	{ "a step that dies or stays silent ends it, with the cause",
 	  test_mishaps },
+	{ "more reports than are kept are told as that, not as want of memory",
+	  test_too_many_reports },
 	{ "of many levels some are chosen by what they press",
 	  test_chooses_levels },
 	{ "what was measured survives in a file", test_state_survives },
