@@ -1,0 +1,166 @@
+#include "np_beside.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Slurm's times are whole seconds: less than that may be no overlap at all. */
+#define LEAST_OVERLAP_SEC 1.0
+
+static struct np_neighbour *find(struct np_record *r,
+				 const struct np_candidate *c, const char *leaf)
+{
+	for (size_t i = 0; i < r->n_neighbours; i++) {
+		struct np_neighbour *n = &r->neighbours[i];
+
+		if (n->job_id == c->job_id && n->step_id == c->step_id &&
+		    !strcmp(n->leaf, leaf))
+			return n;
+	}
+	return NULL;
+}
+
+static struct np_neighbour *add(struct np_record *r,
+				const struct np_candidate *c, const char *leaf)
+{
+	struct np_neighbour *more, *n;
+
+	more = realloc(r->neighbours, (r->n_neighbours + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	r->neighbours = more;
+	n = &more[r->n_neighbours];
+	*n = (struct np_neighbour){ .job_id = c->job_id,
+				    .step_id = c->step_id,
+				    .leaf = strdup(leaf) };
+	if (!n->leaf)
+		return NULL;
+	r->n_neighbours++;
+	return n;
+}
+
+/* A node of a candidate, and its leaf. */
+struct spot {
+	const char *leaf, *node;
+};
+
+static int by_leaf(const void *a, const void *b)
+{
+	return strcmp(((const struct spot *)a)->leaf,
+		      ((const struct spot *)b)->leaf);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_own(const struct np_beside *b, const char *leaf)
+{
+	return b->own.n && bsearch(&leaf, b->own.name, b->own.n,
+				   sizeof(*b->own.name), by_name);
+}
+
+/* spot[n]: the candidate's nodes on one leaf. */
+static int merge_leaf(struct np_beside *b, const struct np_candidate *c,
+		      const struct spot *spot, size_t n_spots)
+{
+	struct np_neighbour *n = find(b->r, c, spot[0].leaf);
+	struct np_hosts here = { NULL, 0 };
+	int rc = 0;
+
+	if (!n && b->r->n_neighbours == NP_RECORD_MAX_NEIGHBOURS) {
+		np_record_note(b->r, "more than %d neighbours: the rest is "
+			       "left out", NP_RECORD_MAX_NEIGHBOURS);
+		return NP_BESIDE_FULL;
+	}
+	if (!n)
+		n = add(b->r, c, spot[0].leaf);
+	if (!n)
+		return -ENOMEM;
+	for (size_t i = 0; !rc && !n->nodes && i < n_spots; i++)
+		rc = np_hosts_add(&here, spot[i].node);
+	if (!rc && !n->nodes)
+		n->nodes = np_hosts_compress(&here);
+	n->overlap_sec = fmax(n->overlap_sec, c->overlap_sec);
+	np_hosts_free(&here);
+	return rc;
+}
+
+static int merge_hosts(struct np_beside *b, const struct np_candidate *c,
+		       const struct np_hosts *hosts)
+{
+	struct spot *spot = calloc(hosts->n + 1, sizeof(*spot));
+	size_t n = 0;
+	int rc = spot ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < hosts->n; i++) {
+		const char *leaf = np_leafmap_find(b->leaves, hosts->name[i]);
+
+		if (is_own(b, leaf))
+			spot[n++] = (struct spot){ leaf, hosts->name[i] };
+	}
+	if (n)
+		qsort(spot, n, sizeof(*spot), by_leaf);
+	for (size_t i = 0, end; !rc && i < n; i = end) {
+		for (end = i + 1; end < n && !by_leaf(&spot[i], &spot[end]);
+		     end++)
+			;
+		rc = merge_leaf(b, c, &spot[i], end - i);
+	}
+	free(spot);
+	return rc;
+}
+
+int np_beside_add(struct np_beside *b, const struct np_candidate *c,
+		  struct np_err *err)
+{
+	struct np_hosts hosts = { NULL, 0 };
+	int rc;
+
+	if (!(c->overlap_sec > LEAST_OVERLAP_SEC))
+		return 0;
+	rc = np_hosts_expand(c->nodes, &hosts);
+	if (!rc)
+		rc = merge_hosts(b, c, &hosts);
+	np_hosts_free(&hosts);
+	return rc < 0 ? np_errf(err, rc, "job %u on %.80s: %s", c->job_id,
+				c->nodes, strerror(-rc)) : rc;
+}
+
+/* The step's leaves, sorted, each once. */
+static int list_leaves(struct np_beside *b, const struct np_hosts *nodes)
+{
+	struct np_hosts all = { calloc(nodes->n + 1, sizeof(*all.name)), 0 };
+	int rc = all.name ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < nodes->n; i++)
+		all.name[all.n++] = (char *)np_leafmap_find(b->leaves,
+							    nodes->name[i]);
+	if (all.n)
+		qsort(all.name, all.n, sizeof(*all.name), by_name);
+	for (size_t i = 0; !rc && i < all.n; i++)
+		if (!i || strcmp(all.name[i - 1], all.name[i]))
+			rc = np_hosts_add(&b->own, all.name[i]);
+	free(all.name); /* not the names */
+	return rc;
+}
+
+int np_beside_init(struct np_beside *b, const struct np_leafmap *leaves,
+		   const struct np_hosts *nodes, struct np_record *r,
+		   struct np_err *err)
+{
+	int rc;
+
+	*b = (struct np_beside){ .leaves = leaves, .r = r };
+	rc = list_leaves(b, nodes);
+	if (rc)
+		np_beside_free(b);
+	return rc ? np_errf(err, rc, "out of memory") : 0;
+}
+
+void np_beside_free(struct np_beside *b)
+{
+	np_hosts_free(&b->own);
+}

@@ -1,0 +1,122 @@
+#include "t.h"
+#include "np_beside.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TWO_LEAVES \
+	"SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-7]\n" \
+	"SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[8-15]\n"
+
+/* A step on n[0-1] of leaf0, ready to be told of others. */
+struct rig {
+	struct np_leafmap *leaves;
+	struct np_record *r;
+	struct np_beside b;
+};
+
+static void begin(struct rig *g)
+{
+	struct np_hosts nodes = { NULL, 0 };
+
+	g->leaves = NULL;
+	g->r = np_record_new();
+	T_CHECK(np_leafmap_parse(TWO_LEAVES, &g->leaves, NULL) == 0);
+	T_CHECK(np_hosts_expand("n[0-1]", &nodes) == 0);
+	T_CHECK(np_beside_init(&g->b, g->leaves, &nodes, g->r, NULL) == 0);
+	np_hosts_free(&nodes);
+}
+
+static void end(struct rig *g)
+{
+	np_beside_free(&g->b);
+	np_leafmap_free(g->leaves);
+	np_record_free(g->r);
+}
+
+/* The last of them, as "LEAF:NODES:OVERLAP"; want "": it is none. */
+static const struct {
+	const char *name, *nodes;
+	double overlap_sec;
+	const char *want;
+} rows[] = {
+	{ "on the step's leaf", "n[2-3]", 70, "leaf0:n[2-3]:70" },
+	{ "on its very nodes", "n0", 5, "leaf0:n0:5" },
+	{ "partly elsewhere", "n[6-9]", 9, "leaf0:n[6-7]:9" },
+	{ "on another leaf", "n[8-9]", 70, "" },
+	{ "on a node that nobody knows", "x", 70, "" },
+	{ "for no more than a second", "n2", 1, "" },
+	{ "gone before it", "n2", -30, "" },
+};
+
+static void test_who_is_beside(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_candidate c = { 7, NP_NO_VALUE, rows[i].nodes,
+					  rows[i].overlap_sec };
+		char text[128] = "";
+		struct rig g;
+
+		begin(&g);
+		T_ROW(rows[i].name, np_beside_add(&g.b, &c, NULL) == 0);
+		c.overlap_sec -= 1; /* seen again, the longest counts */
+		T_ROW(rows[i].name, np_beside_add(&g.b, &c, NULL) == 0);
+		for (size_t k = 0; k < g.r->n_neighbours; k++) {
+			const struct np_neighbour *n = &g.r->neighbours[k];
+
+			T_ROW(rows[i].name, !k && n->job_id == 7);
+			snprintf(text, sizeof(text), "%s:%s:%g", n->leaf,
+				 n->nodes, n->overlap_sec);
+		}
+		T_ROW(rows[i].name, !strcmp(text, rows[i].want));
+		end(&g);
+	}
+}
+
+static void test_a_full_list_ends_the_search(void)
+{
+	struct np_candidate c = { 0, NP_NO_VALUE, "n2", 70 };
+	struct np_err err = NP_ERR_INIT;
+	struct rig g;
+
+	begin(&g);
+	for (c.job_id = 1; c.job_id <= NP_RECORD_MAX_NEIGHBOURS; c.job_id++)
+		T_CHECK(np_beside_add(&g.b, &c, &err) == 0);
+	T_CHECK(g.r->n_notes == 0);
+	for (int minute = 0; minute < 3; minute++)
+		T_CHECK(np_beside_add(&g.b, &c, &err) == NP_BESIDE_FULL);
+	T_CHECK(g.r->n_neighbours == NP_RECORD_MAX_NEIGHBOURS && !*err.text);
+	T_CHECK(g.r->n_notes == 1 && !strcmp(g.r->notes[0],
+		"more than 4096 neighbours: the rest is left out"));
+	c.job_id = 1; /* one that is known has its place */
+	c.overlap_sec = 80;
+	T_CHECK(np_beside_add(&g.b, &c, &err) == 0);
+	T_CHECK(g.r->neighbours[0].overlap_sec == 80);
+	end(&g);
+}
+
+static void test_a_failure_says_whose_nodes(void)
+{
+	struct np_candidate c = { 7, NP_NO_VALUE, "n[0-40000],m[0-40000]", 70 };
+	struct np_err err = NP_ERR_INIT;
+	struct rig g;
+
+	begin(&g);
+	T_CHECK(np_beside_add(&g.b, &c, &err) == -EINVAL);
+	T_ROW(err.text, strstr(err.text, "job 7 on n[0-40000],m[0-40000]: "
+					 "Invalid"));
+	end(&g);
+}
+
+static const struct t_case cases[] = {
+	{ "who shared a leaf with the step, and for how long",
+	  test_who_is_beside },
+	{ "a full list ends the search, with one note",
+	  test_a_full_list_ends_the_search },
+	{ "nodes that cannot be told apart are told",
+	  test_a_failure_says_whose_nodes },
+	{ NULL, NULL },
+};
+T_SUITE(beside, cases)
