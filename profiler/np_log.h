@@ -12,7 +12,8 @@
 
 /*
  * Append one line with date and host, as the calling user.  store: the store's
- * directory, borrowed.  Never fails and never blocks on anything but the disk.
+ * directory, borrowed; "": to syslog(3) alone, which no file system blocks.
+ * Never fails and never blocks on anything but the disk.
  */
 void np_log(const char *store, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,11 +19,14 @@ static void child(const int keep[NP_ATTACH_FDS], char *const argv[])
 {
 	int status = NP_ATTACH_FDS - 1, e;
 
-	if (np_detach(keep, NP_ATTACH_FDS))
-		_exit(126);
-	fcntl(status, F_SETFD, FD_CLOEXEC);
-	execv(argv[0], argv);
-	e = errno;
+	e = -np_detach(keep, NP_ATTACH_FDS);
+	if (e) {
+		status = keep[status]; /* it is still there */
+	} else {
+		fcntl(status, F_SETFD, FD_CLOEXEC);
+		execv(argv[0], argv);
+		e = errno;
+	}
 	if (write(status, &e, sizeof(e)) < 0)
 		_exit(126);
 	_exit(127);
@@ -45,18 +49,52 @@ static int pipe_above(int fd[2])
 	return fd[0] < 0 || fd[1] < 0 ? -EMFILE : 0;
 }
 
-/* The error of a failed exec; 0 when exec closed the pipe. */
-static int exec_error(int fd)
+static struct timespec deadline(int timeout_ms)
 {
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += timeout_ms / 1000;
+	t.tv_nsec += timeout_ms % 1000 * 1000000L;
+	return t;
+}
+
+static int ms_left(const struct timespec *until)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int)((until->tv_sec - now.tv_sec) * 1000 +
+		     (until->tv_nsec - now.tv_nsec) / 1000000);
+}
+
+/* Something to read, or the end, before that. */
+static bool readable(int fd, const struct timespec *until)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int left;
+
+	while ((left = ms_left(until)) > 0)
+		if (poll(&p, 1, left) > 0)
+			return true;
+	return false;
+}
+
+/* The error of a failed exec; 0 when exec closed the pipe. */
+static int exec_error(int fd, int timeout_ms)
+{
+	struct timespec until = deadline(timeout_ms);
 	int e = 0;
 
+	if (!readable(fd, &until))
+		return ETIMEDOUT;
 	while (read(fd, &e, sizeof(e)) < 0 && errno == EINTR)
 		;
 	return e;
 }
 
 int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
-		    struct np_err *err)
+		    int timeout_ms, struct np_err *err)
 {
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 }, status[2] = { -1, -1 };
 	int keep[NP_ATTACH_FDS];
@@ -76,13 +114,17 @@ int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
 	close(to[0]);
 	close(from[1]);
 	close(status[1]);
-	if (!e)
-		e = exec_error(status[0]);
+	if (!e && (e = exec_error(status[0], timeout_ms)) == ETIMEDOUT)
+		kill(pid, SIGKILL); /* lest it begins when srun has gone on */
 	close(status[0]);
 	if (e) {
 		close(to[1]);
 		close(from[0]);
-		return np_errf(err, -e, "%s: %s", argv[0], strerror(e));
+		return e != ETIMEDOUT ?
+			np_errf(err, -e, "%s: %s", argv[0], strerror(e)) :
+			np_errf(err, -e, "%s: not loaded within %d ms: its "
+				"file system does not answer", argv[0],
+				timeout_ms);
 	}
 	fcntl(to[1], F_SETFL, O_NONBLOCK);
 	fcntl(from[0], F_SETFL, O_NONBLOCK);
@@ -106,31 +148,15 @@ void np_attach_say(struct np_attach *a, const char *line)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-static int ms_left(const struct timespec *until)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int)((until->tv_sec - now.tv_sec) * 1000 +
-		     (until->tv_nsec - now.tv_nsec) / 1000000);
-}
-
 int np_attach_wait(struct np_attach *a, char first, int timeout_ms)
 {
-	struct pollfd p = { .fd = a->from, .events = POLLIN };
-	struct timespec until;
+	struct timespec until = deadline(timeout_ms);
 	char buf[64];
 	ssize_t got;
-	int left;
 
 	if (a->from < 0)
 		return -EPIPE;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += timeout_ms / 1000;
-	until.tv_nsec += timeout_ms % 1000 * 1000000L;
-	while ((left = ms_left(&until)) > 0) {
-		if (poll(&p, 1, left) <= 0)
-			continue;
+	while (readable(a->from, &until)) {
 		got = read(a->from, buf, sizeof(buf));
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;

@@ -23,11 +23,12 @@ struct np_attach {
 /*
  * Start argv[0].  It has listen_fd, which is borrowed, above 4 and may be -1,
  * as its descriptor NP_ATTACH_LISTEN_FD.  Returns 0 or -errno with err; a
- * missing file is told.
+ * missing file is told.  -ETIMEDOUT: it was not loaded within timeout_ms, as
+ * its file system does not answer; it is gone as soon as that lets it.
  */
 #define NP_ATTACH_LISTEN_FD 3
 int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
-		    struct np_err *err);
+		    int timeout_ms, struct np_err *err);
 
 /* Send one line.  An attendant that is gone is no error. */
 void np_attach_say(struct np_attach *a, const char *line);

@@ -33,6 +33,7 @@
 
 SPANK_PLUGIN(netprof, 1)
 
+#define START_WAIT_MS 5000    /* srun waits this long for the attendant */
 #define SAVE_WAIT_MS 250      /* srun's exit waits this long for the record */
 #define LEVEL_START_MS 5000   /* for a level's processes to come up */
 #define MAX_COMPONENTS 16     /* of a heterogeneous job that are measured */
@@ -296,20 +297,37 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	f->interactive = f->step_id == SLURM_INTERACTIVE_STEP;
 }
 
-static void attach(const struct np_order *order, int fd)
+/* The store may be on the file system that hangs: to the system's log alone. */
+static void complain_of_hang(const struct np_order *order, const char *why)
+{
+	slurm_verbose("netprof: step %u.%u is not measured: %s",
+		      order->job_id, order->step_id, why);
+	np_log("", "step %u.%u is not measured: %s", order->job_id,
+	       order->step_id, why);
+}
+
+/* Returns 0 or -errno; told. */
+static int attach(const struct np_order *order, int fd)
 {
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX + 32];
 	char **argv;
+	int rc = -ENOMEM;
 
 	snprintf(path, sizeof(path), "%s/netprof-attend", conf.libexecdir);
 	argv = np_order_to_argv(order, path);
-	if (!argv || np_attach_start(&attached[n_attached], argv, fd, &err))
+	if (argv)
+		rc = np_attach_start(&attached[n_attached], argv, fd,
+				     START_WAIT_MS, &err);
+	if (!rc)
+		n_attached++;
+	else if (rc == -ETIMEDOUT)
+		complain_of_hang(order, err.text);
+	else
 		complain("step %u.%u is not measured: %s", order->job_id,
 			 order->step_id, argv ? err.text : "out of memory");
-	else
-		n_attached++;
 	free(argv);
+	return rc;
 }
 
 /* A level must run at full strength, and alone for a while, before the step. */
@@ -394,7 +412,8 @@ static void attach_all(const struct np_order *order)
 		part.job_id = component_job_id(i, (uint32_t)leader);
 		part.het_job_id = (uint32_t)leader;
 		part.het_component = i;
-		attach(&part, listening[i]);
+		if (attach(&part, listening[i]) == -ETIMEDOUT)
+			break; /* the others would be waited for as long */
 	}
 }
 

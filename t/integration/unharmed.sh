@@ -29,6 +29,23 @@ test_attendant_missing() {
 		fail "no line says why"
 }
 
+# Nobody answers for this one; who waits for it can only be killed.
+test_attendant_on_a_file_system_that_hangs() {
+	local begin=$SECONDS
+
+	[ -e /dev/fuse ] || { echo "skipped: no FUSE here"; return; }
+	as_root 'mkdir -p /run/hung && exec 9<>/dev/fuse && mount -i -t fuse \
+		-o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other \
+		none /run/hung && exec sleep 40' >/dev/null 2>&1 &
+	HUNG=$!
+	wait_for 5 as_root "grep -q /run/hung /proc/mounts"
+	unharmed --netprofile=hung "NETPROF_CONF=$(conf LibexecDir=/run/hung)"
+	between "seconds" $((SECONDS - begin)) 8 20
+	! alice "pgrep -u alice srun" || fail "a child of srun's lives on"
+	kill $HUNG
+	as_root "umount -l /run/hung"
+}
+
 test_configuration_broken() {
 	unharmed --netprofile=badconf "NETPROF_CONF=$(conf Period=soon)"
 	logged "badconf\|Period=soon" >/dev/null || true # the store is unknown

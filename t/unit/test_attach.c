@@ -2,15 +2,20 @@
 #include "np_attach.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define START_MS 5000
 
 static int start(struct np_attach *a, const char *script, struct np_err *err)
 {
 	char *argv[] = { "/bin/sh", "-c", (char *)script, NULL };
 
-	return np_attach_start(a, argv, -1, err);
+	return np_attach_start(a, argv, -1, START_MS, err);
 }
 
 static void test_talks_both_ways(void)
@@ -33,7 +38,7 @@ static void test_a_missing_program_is_told(void)
 	struct np_err err = NP_ERR_INIT;
 	char *argv[] = { "/no/such/netprof-attend", NULL };
 
-	T_CHECK(np_attach_start(&a, argv, -1, &err) == -ENOENT);
+	T_CHECK(np_attach_start(&a, argv, -1, START_MS, &err) == -ENOENT);
 	T_CHECK(strstr(err.text, "/no/such/netprof-attend: No such file"));
 	T_CHECK(a.to == -1 && a.from == -1);
 	np_attach_say(&a, "exit 0\n");
@@ -79,6 +84,52 @@ static void test_leaves_the_terminal_alone(void)
 	np_attach_close(&a);
 }
 
+/* Here a descriptor that is not open; it might be one too many. */
+static void test_a_child_that_fails_before_the_program_is_told(void)
+{
+	struct np_attach a = NP_ATTACH_INIT;
+	struct np_err err = NP_ERR_INIT;
+	char *argv[] = { "/bin/true", NULL };
+
+	T_CHECK(np_attach_start(&a, argv, 999, START_MS, &err) == -EBADF);
+	T_ROW(err.text, strstr(err.text, "/bin/true: Bad file descriptor"));
+	T_CHECK(a.to == -1 && a.from == -1);
+	wait(NULL);
+}
+
+/* A process that was forked stands still before it is another program. */
+static volatile sig_atomic_t hangs;
+
+static void after_fork(void)
+{
+	while (hangs)
+		pause();
+}
+
+static void test_a_program_that_cannot_be_loaded_is_not_waited_for(void)
+{
+	struct np_attach a = NP_ATTACH_INIT;
+	struct np_err err = NP_ERR_INIT;
+	struct timespec from, to;
+	char *argv[] = { "/bin/true", NULL };
+	int status = 0;
+
+	T_CHECK(pthread_atfork(NULL, NULL, after_fork) == 0);
+	hangs = 1;
+	alarm(10); /* the suite ends where nothing else ends the wait */
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	T_CHECK(np_attach_start(&a, argv, -1, 200, &err) == -ETIMEDOUT);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	alarm(0);
+	hangs = 0;
+	T_ROW(err.text, strstr(err.text, "true: not loaded within 200 ms"));
+	T_CHECK(to.tv_sec - from.tv_sec < 5);
+	T_CHECK(a.to == -1 && a.from == -1);
+	/* It does not come to life when srun is long past that. */
+	T_CHECK(wait(&status) > 0 && WIFSIGNALED(status) &&
+		WTERMSIG(status) == SIGKILL);
+}
+
 static const struct t_case cases[] = {
 	{ "srun and attendant talk both ways", test_talks_both_ways },
 	{ "a missing attendant is told by name",
@@ -88,6 +139,11 @@ static const struct t_case cases[] = {
 	  test_a_dead_attendant_is_no_harm },
 	{ "own session, own directory, no stray descriptors",
 	  test_leaves_the_terminal_alone },
+	{ "a child that fails before it is the attendant is told",
+	  test_a_child_that_fails_before_the_program_is_told },
+	{ "srun does not wait for a file system that hangs, nor is anything "
+	  "left of it",
+	  test_a_program_that_cannot_be_loaded_is_not_waited_for },
 	{ NULL, NULL },
 };
 T_SUITE(attach, cases)
