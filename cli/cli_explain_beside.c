@@ -237,6 +237,8 @@ static int add_recorded(struct cli_explain *e)
 			const struct np_neighbour *n = &r->neighbours[k];
 			struct cli_beside *b = find(e, n->job_id);
 
+			if (!n->job_id) /* it was published */
+				continue;
 			if (b && (size_t)(b - e->beside) < placed)
 				continue;
 			if (!b)

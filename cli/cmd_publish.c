@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli_profile.h"
 #include "cli_text.h"
@@ -39,6 +40,7 @@ static int publish(struct cli_store *s, struct np_runs *runs, uid_t uid,
 
 	for (size_t i = runs->n; i-- > 0;) { /* oldest first, for pruning */
 		strcpy(runs->run[i]->app, as);
+		np_record_make_public(runs->run[i], geteuid());
 		if (np_store_publish(s->store, runs->run[i], &err))
 			return cli_fail("%s", err.text);
 	}
@@ -86,9 +88,10 @@ const struct cli_cmd cmd_publish = {
 	.text =
 "Copies the runs of an application of a user (yours without USER/) to the\n"
 "published profiles of the store, which every user can read and which speak\n"
-"for the administrator.  Publishing again adds the runs that are new.  A\n"
-"published profile of \"idle\" is what all users are compared with who have\n"
-"none of their own.\n\n"
+"for the administrator.  Publishing again adds the runs that are new.  What\n"
+"is not needed to predict stays private: who ran it, nodes, hosts, and which\n"
+"other jobs were beside it.  A published profile of \"idle\" is what all users\n"
+"are compared with who have none of their own.\n\n"
 "  --as=NAME  under another name",
 	.run = run_publish,
 };

@@ -228,6 +228,28 @@ test_only_administrators_publish() {
 	contains "forged" "$ERR" 'owned by uid 12345.*not trusted'
 }
 
+# What others may read: nothing of the jobs that were beside it.
+test_what_is_published_tells_nothing_of_other_people() {
+	local all
+	setup_measured
+	netprof publish fft >/dev/null
+	all=$(cat "$S"/store/published/fft/*.json)
+	equal "what is known of these" \
+		"$(jq -c '.neighbours[] | del(.overlap_sec)' <<<"$all" | sort -u)" \
+		'{"job_id":0,"leaf":"","nodes":""}'
+	equal "runs beside others" \
+		"$(jq -s 'map(select(.neighbours[].overlap_sec > 0)) | length' \
+			<<<"$all")" 1
+	equal "nodes" "$(jq -r '.. | .nodes? | strings' <<<"$all" | sort -u)" ""
+	equal "hosts, notes" "$(jq -c '[.host, .notes[]] | select(. != [null])' \
+		<<<"$all")" ""
+	equal "whose" "$(jq .uid <<<"$all" | sort -u)" "$MY_UID"
+	if grep -E '"job_id":399[12]' <<<"$all"; then fail "it tells"; fi
+	# It predicts as before.
+	equal "use" "$(netprof runs -P --published fft | cut -d'|' -f1,21)" \
+		"$(netprof runs -P fft | cut -d'|' -f1,21)"
+}
+
 test_publishing_again_adds() {
 	setup
 	netprof publish hpcc >/dev/null
