@@ -5,11 +5,29 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "np_text.h"
+
+/*
+ * Slurmctld's group is to read it whatever the umask, which belongs to all
+ * threads of srun: a child has its own.  It makes plain system calls only.
+ * Not by chmod(), see np_store_dir.c.
+ */
+static void make_user_dir(int users, const char *uid)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		umask(0027);
+		_exit(mkdirat(users, uid, 0750) != 0);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
 
 /* The calling user's directory in the store, made if it is not there. */
 static int open_user_dir(const char *store)
@@ -27,11 +45,11 @@ static int open_user_dir(const char *store)
 		return -1;
 	users = dir;
 	snprintf(uid, sizeof(uid), "%lu", (unsigned long)geteuid());
-	if (mkdirat(users, uid, 02750) && errno != EEXIST) {
-		close(users);
-		return -1;
-	}
 	dir = openat(users, uid, flags);
+	if (dir < 0 && errno == ENOENT) {
+		make_user_dir(users, uid);
+		dir = openat(users, uid, flags);
+	}
 	close(users);
 	if (dir >= 0 && (fstat(dir, &st) || st.st_uid != geteuid())) {
 		close(dir);

@@ -1,0 +1,67 @@
+#include "t.h"
+#include "np_log.h"
+#include "some_store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *own_dir(const char *name)
+{
+	static char path[700];
+
+	snprintf(path, sizeof(path), "%s/users/%u%s", t_store_dir, geteuid(),
+		 name);
+	return path;
+}
+
+static void make_users(void)
+{
+	char users[600];
+
+	np_store_close(t_store_fresh());
+	snprintf(users, sizeof(users), "%s/users", t_store_dir);
+	T_CHECK(!mkdir(users, 0755) && !chmod(users, 03777));
+}
+
+static void test_slurmctld_reads_it_whatever_the_umask(void)
+{
+	static const mode_t umasks[] = { 0077, 0022, 0, 0777 };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(umasks); i++) {
+		mode_t old;
+		struct stat st;
+
+		make_users();
+		old = umask(umasks[i]);
+		np_log(t_store_dir, "a line");
+		T_CHECK(umask(old) == umasks[i]);
+		T_CHECK(!stat(own_dir(""), &st) &&
+			(st.st_mode & 07777) == 02750);
+	}
+}
+
+static void test_lines_are_appended(void)
+{
+	char text[512] = "";
+	FILE *f;
+
+	make_users();
+	np_log(t_store_dir, "one %d\nof two", 1);
+	np_log(t_store_dir, "two");
+	f = fopen(own_dir("/" NP_LOG_NAME), "r");
+	T_CHECK(f && fread(text, 1, sizeof(text) - 1, f) > 0);
+	if (f)
+		fclose(f);
+	T_CHECK(strstr(text, " one 1 of two\n") && strstr(text, " two\n"));
+}
+
+static const struct t_case cases[] = {
+	{ "the directory it makes is open to slurmctld whatever the umask",
+	  test_slurmctld_reads_it_whatever_the_umask },
+	{ "a line each, one after the other", test_lines_are_appended },
+	{ NULL, NULL },
+};
+T_SUITE(log, cases)
