@@ -65,6 +65,7 @@ void cli_check_slurm(struct cli_check *c);
 void cli_check_plugins(struct cli_check *c);
 void cli_check_plugstack(struct cli_check *c);
 void cli_check_store(struct cli_check *c);
+void cli_check_census(struct cli_check *c); /* of users/ in the store */
 void cli_check_knowledge(struct cli_check *c); /* calibration, profiles */
 void cli_check_placement(struct cli_check *c);
 

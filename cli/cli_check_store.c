@@ -55,15 +55,18 @@ static bool check_top(struct cli_check *c)
 	return true;
 }
 
-static void check_users(struct cli_check *c)
+/* Is there something to look into? */
+static bool check_users(struct cli_check *c)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
 	gid_t group;
 	uid_t uid = slurm_uid(c, &group);
+	bool there;
 
 	snprintf(path, sizeof(path), "%s/users", c->conf.store);
-	if (lstat(path, &st)) {
+	there = !lstat(path, &st);
+	if (!there) {
 		cli_found(c, CLI_PROBLEM, "users/", "%s: %s", path,
 			  strerror(errno));
 	} else if ((st.st_mode & 07777) != 03777 || !S_ISDIR(st.st_mode)) {
@@ -76,9 +79,10 @@ static void check_users(struct cli_check *c)
 	} else {
 		cli_found(c, CLI_OK, "users/", "users may write their "
 			  "profiles, slurmctld may read them");
-		return;
+		return true;
 	}
 	cli_remedy(c, "install -d -m 3777 -g %s %s", c->slurm.user, path);
+	return there && S_ISDIR(st.st_mode);
 }
 
 /* published/ and fabric/: trusted if nobody else can write there. */
@@ -158,7 +162,8 @@ void cli_check_store(struct cli_check *c)
 	errno = 0;
 	if (!check_top(c))
 		return;
-	check_users(c);
+	if (check_users(c))
+		cli_check_census(c);
 	check_trusted(c, "published", "published/");
 	if (c->places)
 		check_placement_dir(c);

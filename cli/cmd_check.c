@@ -5,6 +5,7 @@
 
 #include "cli_check.h"
 #include "cli_check_json.h"
+#include "cli_make_users.h"
 #include "cli_state.h"
 
 static void text_finding(const struct cli_finding *f)
@@ -96,6 +97,15 @@ static int check_versions(struct cli_check *c, char **paths, size_t n)
 	return rc;
 }
 
+static int make_users(const struct cli_cmd *self, int argc, char **argv)
+{
+	for (int i = 2; i < argc; i++)
+		if (*argv[i] == '-')
+			return cli_usage(self, "%.64s: not expected here",
+					 argv[i]);
+	return cli_make_users(argv + 2, (size_t)argc - 2);
+}
+
 static int run_check(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_check c = { .now = cli_now() };
@@ -103,6 +113,8 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_options o;
 	int rc;
 
+	if (argc > 1 && !strcmp(argv[1], "--make-users"))
+		return make_users(self, argc, argv);
 	if (versions && argc == 2)
 		return cli_usage(self, "--versions: a plugin is missing");
 	rc = versions ? -1 : cli_options_parse(self, argc, argv,
@@ -124,7 +136,8 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_check = {
 	.name = "check",
-	.args = "[--json|--parsable] | --versions PLUGIN.so...",
+	.args = "[--json|--parsable] | --versions PLUGIN.so... | "
+		"--make-users [USER...]",
 	.help = "is netprof set up well; what to do if not",
 	.text =
 "Looks at the configuration, the versions of Slurm and of the plugins, the\n"
@@ -133,6 +146,9 @@ const struct cli_cmd cmd_check = {
 "do.  Works as any user, with what that user may read; best as root where\n"
 "slurmctld runs.  Exits with 1 if there is a problem.\n\n"
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
-"  --versions          only whether these plugins fit the installed Slurm",
+"  --versions          only whether these plugins fit the installed Slurm\n"
+"  --make-users        as root: make the directories of these users in the\n"
+"                      store (of all, without names), before somebody else\n"
+"                      can take their places",
 	.run = run_check,
 };

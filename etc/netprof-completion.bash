@@ -44,7 +44,7 @@ _netprof() {
 		status/-*) words="$formats --all" ;;
 		explain/-*) words="$formats $whose" ;;
 		explain/*) words=$(_netprof_jobs) ;;
-		check/-*) words="$formats --versions" ;;
+		check/-*) words="$formats --versions --make-users" ;;
 		release/-*) words="--dry-run" ;;
 		help/*) words=$commands ;;
 		*) return ;;

@@ -307,21 +307,27 @@ static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
 	return 0;
 }
 
+static void say(const char *line, void *arg)
+{
+	np_catalog_say(arg, line);
+}
+
 int np_catalog_look_uids(struct np_catalog *c, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
 	double began = np_catalog_now(c), now;
 	uid_t *uids = NULL;
 	size_t n = 0;
-	int rc = np_store_uids(c->store, &uids, &n, &why);
+	int rc;
 
-	if (rc == -ENOMEM)
-		return np_errf(err, rc, "%s", why.text);
 	c->saying = &c->uids_said;
 	np_said_begin(c->saying);
-	if (rc)
+	rc = np_store_uids(c->store, &uids, &n, say, c, &why);
+	if (rc && rc != -ENOMEM)
 		np_catalog_say(c, why.text);
 	np_said_end(c->saying);
+	if (rc == -ENOMEM)
+		return np_errf(err, rc, "%s", why.text);
 	rc = update_owners(c, uids, n);
 	free(uids);
 	now = np_catalog_now(c);

@@ -1,4 +1,4 @@
-/* The store itself, and the names of its applications, users and files. */
+/* The store itself, and the names of its applications and files. */
 #include "np_store.h"
 
 #include <ctype.h>
@@ -227,82 +227,4 @@ int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
 	if (d.fd >= 0)
 		np_dir_close(&d);
 	return rc ? np_errf(err, rc, "%s: out of memory", s->dir) : 0;
-}
-
-static bool uid_of_name(const char *name, uid_t *uid)
-{
-	unsigned long v;
-	char *end;
-
-	if (!isdigit((unsigned char)name[0]) || (name[0] == '0' && name[1]))
-		return false;
-	errno = 0;
-	v = strtoul(name, &end, 10);
-	if (errno || *end || v >= (uid_t)-1)
-		return false;
-	*uid = (uid_t)v;
-	return true;
-}
-
-static bool is_uid_name(const char *name)
-{
-	uid_t uid;
-
-	return uid_of_name(name, &uid);
-}
-
-static int by_uid(const void *a, const void *b)
-{
-	uid_t x = *(const uid_t *)a, y = *(const uid_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The uids among the names whose directories are their own. */
-static size_t own_uids(int fd, char **names, size_t n, uid_t *uids)
-{
-	size_t count = 0;
-	struct stat st;
-	uid_t uid;
-
-	for (size_t i = 0; i < n; i++)
-		if (uid_of_name(names[i], &uid) &&
-		    !fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISDIR(st.st_mode) && st.st_uid == uid)
-			uids[count++] = uid;
-	return count;
-}
-
-int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
-		  struct np_err *err)
-{
-	struct np_dir d = { 0 };
-	char **names = NULL;
-	size_t n_names = 0;
-	uid_t *found;
-	bool cut;
-	int rc;
-
-	snprintf(d.path, sizeof(d.path), "%s/%s", s->dir, NP_STORE_USERS);
-	d.fd = openat(s->fd, NP_STORE_USERS,
-		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (d.fd < 0 && errno != ENOENT)
-		return np_errf(err, -errno, "%s: %s", d.path, strerror(errno));
-	if (d.fd >= 0) {
-		rc = np_dir_names(&d, is_uid_name, &names, &n_names, &cut, err);
-		if (rc) {
-			np_dir_close(&d);
-			return rc;
-		}
-	}
-	found = calloc(n_names + 1, sizeof(*found));
-	if (found) {
-		*n = own_uids(d.fd, names, n_names, found);
-		qsort(found, *n, sizeof(*found), by_uid);
-		*uids = found;
-	}
-	np_names_free(names, n_names);
-	if (d.fd >= 0)
-		np_dir_close(&d);
-	return found ? 0 : np_errf(err, -ENOMEM, "%s: out of memory", s->dir);
 }

@@ -7,13 +7,15 @@
  *
  * users/ is like /tmp (mode 3777, group of slurmctld): each user makes the own
  * directory, mode 2750, named by the numeric uid and trusted only if owned by
- * that uid.  published/ is trusted only if owned by root or by the owner of
+ * that uid; where slurmctld's group cannot read it, the next writer mends that.
+ * published/ is trusted only if owned by root or by the owner of
  * STORE.  Nothing below is ever followed through a symbolic link, and every
  * file is checked (regular, owner, size) before it is parsed as hostile input.
  */
 #ifndef NP_STORE_H
 #define NP_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -116,8 +118,41 @@ struct np_store_app {
 int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
 		  struct np_store_app **apps, size_t *n, struct np_err *err);
 
-/* The uids that have a directory, sorted; free() the array. */
+/*
+ * The uids that have a directory, sorted; free() the array.  warn (may be NULL)
+ * hears it if there are more than NP_STORE_MAX_SCAN entries.
+ */
 int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
-		  struct np_err *err);
+		  np_store_warn_f *warn, void *arg, struct np_err *err);
+
+/*
+ * What stands in users/ and is no directory of its own user.  Anybody may put
+ * something there, also under the number of somebody else, who then cannot
+ * keep records.
+ */
+struct np_store_squatter {
+	uid_t uid;
+	size_t n;	/* entries, and how many of them are ... */
+	size_t n_taken; /* ... named after others; taken: one of these */
+	uid_t taken;
+};
+struct np_store_census {
+	struct np_store_squatter *squatter; /* the worst first */
+	size_t n;
+	size_t n_closed; /* own ones that slurmctld's group cannot read; */
+	uid_t closed;	 /* one of these */
+	bool cut;	 /* there are more entries than are looked at */
+};
+int np_store_census(struct np_store *s, struct np_store_census *out,
+		    struct np_err *err);
+void np_store_census_free(struct np_store_census *c);
+
+/*
+ * As root: make a user's directory, or mend the mode of what is there; then
+ * nobody else can take its place.  Returns 0; -EEXIST, -ENOTDIR or -ELOOP:
+ * somebody has; or another -errno; with err.
+ */
+int np_store_make_user(struct np_store *s, uid_t uid, bool *made,
+		       struct np_err *err);
 
 #endif

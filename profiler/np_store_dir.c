@@ -11,7 +11,6 @@
 
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define USERS_MODE 03777 /* as /tmp, and what is made below takes its group */
-#define PRIVATE_MODE 0750  /* set-group-id comes from the directory above */
 #define PUBLIC_MODE 0755
 
 bool np_dir_trusts(const struct np_dir *d, uid_t uid)
@@ -41,13 +40,20 @@ void np_dir_close(struct np_dir *d)
  * not in the group, and with it the group of the files below.  The umask
  * belongs to the whole process; only programs with one thread write.
  */
-static int make_dir(int at, const char *name, mode_t mode)
+int np_dir_mkdir(int at, const char *name, mode_t mode)
 {
 	mode_t old = umask(~mode & 0777);
-	int rc = mkdirat(at, name, mode & 0777) && errno != EEXIST ? -errno : 0;
+	int rc = mkdirat(at, name, mode & 0777) ? -errno : 0;
 
 	umask(old);
 	return rc;
+}
+
+static int make_dir(int at, const char *name, mode_t mode)
+{
+	int rc = np_dir_mkdir(at, name, mode);
+
+	return rc == -EEXIST ? 0 : rc;
 }
 
 /* Go one directory down: out->path and out->fd change. */
@@ -130,8 +136,10 @@ static int open_owner(const struct np_store *s, struct np_dir *d, bool make,
 		rc = make ? make_users(s, err) : 0;
 		if (!rc)
 			rc = descend(d, NP_STORE_USERS, false, 0, err);
+		if (!rc && make)
+			np_dir_mend(d->fd, d->uid);
 		if (!rc)
-			rc = descend(d, uid, make, PRIVATE_MODE, err);
+			rc = descend(d, uid, make, NP_DIR_PRIVATE_MODE, err);
 	}
 	return rc ? rc : check_owner(d, err);
 }
@@ -163,7 +171,7 @@ static int open_dir(const struct np_store *s, enum np_store_owner owner,
 	rc = open_owner(s, &d, make, err);
 	if (!rc && app) {
 		rc = descend(&d, app, make, owner == NP_STORE_USER ?
-			     PRIVATE_MODE : PUBLIC_MODE, err);
+			     NP_DIR_PRIVATE_MODE : PUBLIC_MODE, err);
 		if (!rc)
 			rc = check_owner(&d, err);
 	}

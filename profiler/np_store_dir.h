@@ -36,6 +36,21 @@ struct np_dir {
 struct stat;
 struct np_store_stamp np_stamp_of(const struct stat *st);
 
+#define NP_DIR_PRIVATE_MODE 0750 /* set-group-id comes from the one above */
+
+/* mkdirat() with exactly this mode; for programs with one thread. */
+int np_dir_mkdir(int at, const char *name, mode_t mode);
+
+/*
+ * np_store_mend.c: let slurmctld's group into the calling user's directory in
+ * users/, an open descriptor.  What cannot be mended stays as it is.
+ */
+void np_dir_mend(int users, uid_t uid);
+/* Of users/ and a directory in it: can that group not read it? */
+bool np_dir_is_closed(const struct stat *users, const struct stat *st);
+/* The name of one of that user that is being mended. */
+bool np_dir_is_spare(const char *name, uid_t uid);
+
 /* May what uid owns be trusted in this directory? */
 bool np_dir_trusts(const struct np_dir *d, uid_t uid);
 

@@ -157,6 +157,68 @@ test_check_says_what_to_mend() {
 	finding problem placement/ 'SlurmUser cannot write' 'install -d -m 755 -o nobody'
 }
 
+test_check_tells_who_takes_the_place_of_others() {
+	local users
+	[ "$MY_UID" = 0 ] || return 0 # chown
+	setup
+	slurm_here 22.05.8 netprof
+	users=$S/store/users
+	mkdir "$users"/{20001,20002,20003} "$users/xyz" "$users/30001"
+	chown 23456 "$users"/{20001,20002,xyz}
+	chown 20003 "$users/20003"
+	finding problem users/ "23456 owns 2 of other users, such as $users/2000[12]:" \
+		"find $users -mindepth 1 -maxdepth 1 -uid 23456 ! -name 23456 -exec rm -r"
+	contains "root's own" "$OUT" \
+		"^problem\\|users/\\|root owns 1 of other users, such as $users/30001"
+	bash -c "$(sed -n '/uid 23456/s/.*|//p' <<<"$OUT" | sed 's/;.*//')"
+	equal "what is left" "$(cd "$users" && echo *)" "0 20003 30001"
+	run netprof check --make-users 20001 20003 30001
+	equal "what was made" "$RC $OUT" "0 made 1, 2 were there, 0 failed"
+	equal "whose they are" "$(stat -c '%u %a' "$users"/{20001,30001})" \
+		"$(printf '%s 2750\n' 20001 30001)"
+	run netprof check
+	equal "problems" "$RC" 0
+	chmod 700 "$users/20003"
+	finding warning users/ "keeps slurmctld out, such as $users/20003" \
+		'netprof check --make-users'
+	rmdir "$users/20001"
+	mkdir "$users/20001" && chown 23456 "$users/20001"
+	run netprof check --make-users 20001 20003
+	equal "one that is taken" "$RC $OUT" "1 made 0, 1 were there, 1 failed"
+	contains "which" "$ERR" "$users/20001: somebody else's"
+	equal "and not touched" "$(stat -c %u "$users/20001")" 23456
+}
+
+test_directories_of_users_are_made_by_root_only() {
+	[ "$MY_UID" = 0 ] || return 0
+	setup
+	slurm_here 22.05.8 netprof
+	run setpriv --reuid=23456 --regid=23456 --clear-groups \
+		netprof check --make-users 23456
+	equal "as a user" "$RC" 1
+	contains "as a user" "$ERR" 'only root can'
+	run netprof check --make-users no-such-user
+	equal "of nobody" "$RC $ERR" "1 netprof: no-such-user: no such user"
+	run netprof check --make-users --json
+	equal "wrong use" "$RC" 2
+	run netprof check --make-users # of all that the system lists
+	equal "of all" "$RC" 0
+	contains "of all" "$OUT" '^made [0-9]+, [0-9]+ were there, 0 failed$'
+}
+
+test_a_crowd_that_hides_the_others_is_told() {
+	[ "$MY_UID" = 0 ] || return 0
+	setup
+	slurm_here 22.05.8 netprof
+	# Links: an inode has not room for all of them.
+	(cd "$S/store/users" && touch 200000 300000 400000 &&
+		chown 23456 [234]00000 && perl -e 'for my $k (2e5, 3e5, 4e5) {
+			link $k, $k + $_ or die for 1..22000 }')
+	finding problem users/ "more than 65536 entries: slurmctld does not look" \
+		'as told below'
+	contains "whose" "$OUT" '\|23456 owns [0-9]+ of other users'
+}
+
 test_check_reads_slurm_conf_where_slurmctld_is_silent() {
 	setup
 	slurm_here 22.05.8 netprof

@@ -551,6 +551,19 @@ static void test_hostile_files_are_told_once(void)
 	stop();
 }
 
+/* Three files of many names: an inode has not room for all. */
+static void test_a_crowd_in_users_is_told_once(void)
+{
+	start("hpc");
+	sh("mkdir users && cd users && for k in a b c; do : >../$k && "
+	   "seq -f $k%%g 22000 | xargs perl -e 'link \"../'$k'\", $_ or die "
+	   "for @ARGV'; done");
+	T_CHECK(refresh() == 0 && w.n_warned == 1);
+	T_ROW(w.warned, strstr(w.warned, "users: more than 65536 entries"));
+	T_CHECK(refresh() == 0 && !w.n_warned);
+	stop();
+}
+
 static void test_warnings_are_bounded(void)
 {
 	start("hpc");
@@ -888,6 +901,8 @@ static const struct t_case cases[] = {
 	{ "hostile files are skipped and told once",
 	  test_hostile_files_are_told_once },
 	{ "hostile users do not fill the log", test_warnings_are_bounded },
+	{ "more entries in users/ than are looked at are told once",
+	  test_a_crowd_in_users_is_told_once },
 	{ "changed records change the table",
 	  test_changed_records_change_the_table },
 	{ "changes right after reading are seen",

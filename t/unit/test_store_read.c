@@ -360,7 +360,7 @@ static void test_lists(void)
 	T_CHECK(np_store_apps(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
 		0 && n == 0);
 	np_names_free(apps, n);
-	T_CHECK(np_store_uids(s, &uids, &n, NULL) == 0 && n == 0);
+	T_CHECK(np_store_uids(s, &uids, &n, NULL, NULL, NULL) == 0 && n == 0);
 	free(uids);
 	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
 	for (const char *const *name = (const char *const[]){
@@ -381,7 +381,7 @@ static void test_lists(void)
 	T_CHECK(n == 3 && !strcmp(apps[0], "aa") && !strcmp(apps[1], "lmp") &&
 		!strcmp(apps[2], "zz"));
 	np_names_free(apps, n);
-	T_CHECK(np_store_uids(s, &uids, &n, NULL) == 0);
+	T_CHECK(np_store_uids(s, &uids, &n, NULL, NULL, NULL) == 0);
 	T_CHECK(n == 1 && uids[0] == geteuid());
 	free(uids);
 	np_store_close(s);

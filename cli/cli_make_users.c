@@ -1,0 +1,144 @@
+#include "cli_make_users.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli_options.h"
+#include "cli_profile.h"
+
+#define LOGIN_DEFS "/etc/login.defs"
+
+struct uids {
+	uid_t *uid;
+	size_t n;
+};
+
+void cli_login_range(FILE *f, uid_t *first, uid_t *last)
+{
+	char line[256];
+	unsigned n;
+
+	*first = 1000;
+	*last = 60000;
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, " UID_MIN %u", &n) == 1)
+			*first = n;
+		else if (sscanf(line, " UID_MAX %u", &n) == 1)
+			*last = n;
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int add(struct uids *u, uid_t uid)
+{
+	uid_t *more;
+
+	for (size_t i = 0; i < u->n; i++)
+		if (u->uid[i] == uid)
+			return -1;
+	if (u->n == NP_STORE_MAX_SCAN)
+		return cli_fail("more than %d users: expected those that use "
+				"the cluster, by name", NP_STORE_MAX_SCAN);
+	more = reallocarray(u->uid, u->n + 1, sizeof(*more));
+	if (!more)
+		return cli_fail("out of memory");
+	u->uid = more;
+	more[u->n++] = uid;
+	return -1;
+}
+
+static int add_known(struct uids *u)
+{
+	FILE *f = fopen(LOGIN_DEFS, "re");
+	const struct passwd *pw;
+	uid_t first, last;
+	int rc = -1;
+
+	cli_login_range(f, &first, &last);
+	if (f)
+		fclose(f);
+	setpwent();
+	while (rc < 0 && (pw = getpwent()))
+		if (pw->pw_uid >= first && pw->pw_uid <= last)
+			rc = add(u, pw->pw_uid);
+	endpwent();
+	return rc;
+}
+
+static void say(const char *line, void *arg)
+{
+	(void)arg;
+	fprintf(stderr, "netprof: %s\n", line);
+}
+
+/* Those that are there may have a mode that keeps slurmctld out. */
+static int add_there(struct uids *u, struct cli_store *s)
+{
+	struct np_err err = NP_ERR_INIT;
+	uid_t *there = NULL;
+	size_t n = 0;
+	int rc = -1;
+
+	if (np_store_uids(s->store, &there, &n, say, NULL, &err))
+		return cli_fail("%s", err.text);
+	for (size_t i = 0; rc < 0 && i < n; i++)
+		rc = add(u, there[i]);
+	free(there);
+	return rc;
+}
+
+static int add_named(struct uids *u, char *const users[], size_t n)
+{
+	int rc = -1;
+	uid_t uid;
+
+	for (size_t i = 0; rc < 0 && i < n; i++)
+		rc = cli_uid_of(users[i], &uid) ?
+			cli_fail("%.64s: no such user", users[i]) :
+			add(u, uid);
+	return rc;
+}
+
+static int make(const struct uids *u, struct cli_store *s)
+{
+	size_t n_made = 0, n_failed = 0;
+
+	for (size_t i = 0; i < u->n; i++) {
+		struct np_err err = NP_ERR_INIT;
+		bool made = false;
+
+		if (np_store_make_user(s->store, u->uid[i], &made, &err)) {
+			cli_fail("%s", err.text);
+			n_failed++;
+		} else {
+			n_made += made;
+		}
+	}
+	printf("made %zu, %zu were there, %zu failed\n", n_made,
+	       u->n - n_made - n_failed, n_failed);
+	return n_failed ? CLI_FAILED : CLI_DONE;
+}
+
+int cli_make_users(char *const users[], size_t n)
+{
+	struct uids u = { .n = 0 };
+	struct cli_store s;
+	int rc = -1;
+
+	if (geteuid())
+		return cli_fail("--make-users: only root can give a directory "
+				"to its user");
+	rc = cli_store_open(&s);
+	if (rc >= 0)
+		return rc;
+	rc = n ? add_named(&u, users, n) : add_known(&u);
+	if (rc < 0 && !n)
+		rc = add_there(&u, &s);
+	if (rc < 0)
+		rc = make(&u, &s);
+	cli_store_close(&s);
+	free(u.uid);
+	return rc;
+}
