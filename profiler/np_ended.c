@@ -18,7 +18,7 @@
 #define SHAPE "ended-00000000.jsonl"
 #define NAME_LEN sizeof(SHAPE)
 
-static bool is_ended_name(const char *name)
+bool np_is_ended_name(const char *name)
 {
 	static const char shape[] = SHAPE;
 
@@ -40,18 +40,51 @@ static void name_of_day(time_t t, char name[NAME_LEN])
 		strcpy(name, SHAPE);
 }
 
+/*
+ * Clocks are wrong now and then.  One that is ahead for some days adds as many
+ * files and takes none of the last NP_ENDED_KEEP_DAYS away; what it left counts
+ * for nothing until that day is there.
+ */
 static void remove_old(const struct np_dir *d, time_t now)
 {
-	char first[NAME_LEN], **names;
+	char first[NAME_LEN], today[NAME_LEN], **names;
+	size_t n, newer = 0;
+	bool cut;
+
+	if (np_dir_names(d, np_is_ended_name, &names, &n, &cut, NULL))
+		return;
+	name_of_day(now - NP_ENDED_KEEP_DAYS * 86400, first);
+	name_of_day(now, today);
+	if (n)
+		qsort(names, n, sizeof(*names), np_name_newest_first);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(names[i], first) < 0 && newer >= NP_ENDED_KEEP_FILES)
+			unlinkat(d->fd, names[i], 0);
+		newer += strcmp(names[i], today) <= 0;
+	}
+	np_names_free(names, n);
+}
+
+/*
+ * The file of today.  A day before all that there are is none of ours: what is
+ * written there would be the first to go.
+ */
+static void name_to_write(const struct np_dir *d, time_t now,
+			  char name[NAME_LEN])
+{
+	char **names;
 	size_t n;
 	bool cut;
 
-	if (np_dir_names(d, is_ended_name, &names, &n, &cut, NULL))
+	name_of_day(now, name);
+	if (!faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ||
+	    np_dir_names(d, np_is_ended_name, &names, &n, &cut, NULL))
 		return;
-	name_of_day(now - NP_ENDED_KEEP_DAYS * 86400, first);
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(names[i], first) < 0)
-			unlinkat(d->fd, names[i], 0);
+	if (n > 1) {
+		qsort(names, n, sizeof(*names), np_name_newest_first);
+		if (strcmp(name, names[n - 1]) < 0)
+			strcpy(name, names[0]);
+	}
 	np_names_free(names, n);
 }
 
@@ -117,7 +150,7 @@ static int append(const struct np_dir *d, const char *line, mode_t mode,
 	bool fresh;
 	int fd, rc;
 
-	name_of_day(now, name);
+	name_to_write(d, now, name);
 	fd = open_day(d, name, mode, &fresh);
 	rc = fd < 0 ? fd : write_line(fd, line);
 	if (fd >= 0)
@@ -213,7 +246,7 @@ static int find(const struct np_dir *d, const struct wanted *w,
 	char **names;
 	size_t n;
 	bool cut;
-	int rc = np_dir_names(d, is_ended_name, &names, &n, &cut, err);
+	int rc = np_dir_names(d, np_is_ended_name, &names, &n, &cut, err);
 	int worst = -ENOENT;
 
 	if (rc)

@@ -66,6 +66,8 @@ int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
 		return rc;
 	np_file_remove_stale(&d);
 	rc = save(&d, s, mode, err);
+	if (rc == -ENOENT) /* see np_file_write() */
+		rc = save(&d, s, mode, err);
 	np_dir_close(&d);
 	return rc;
 }

@@ -25,7 +25,9 @@
 #define NP_STATE_MAX_CAUSES 16	       /* of one job */
 #define NP_STATE_MAX_CLAIMS 64	       /* that do not hold */
 #define NP_STATE_WHY_MAX 191	       /* of one, in words */
+#define NP_ENDED_MAX_NEIGHBOURS 256    /* of one job; more are not written */
 #define NP_ENDED_KEEP_DAYS 30
+#define NP_ENDED_KEEP_FILES 40
 
 /* Why a leaf is closed to a job. */
 struct np_state_cause {
@@ -131,7 +133,17 @@ int np_state_load(const char *store_dir, struct np_state *out,
 		  struct np_err *err);
 void np_state_free(struct np_state *s);
 
-/* Append one job, and remove files older than NP_ENDED_KEEP_DAYS. */
+/*
+ * Give all that was written so far this mode.  Returns 0, also where nothing
+ * was, or what went wrong last, with err.
+ */
+int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err);
+
+/*
+ * Append one job.  When a day begins, files older than NP_ENDED_KEEP_DAYS are
+ * removed, but the newest NP_ENDED_KEEP_FILES stay whatever the clock says; and
+ * where it is before all of several files, the line goes into the newest.
+ */
 int np_ended_append(const char *store_dir, const struct np_ended *e,
 		    mode_t mode, struct np_err *err);
 

@@ -7,6 +7,9 @@
 
 #include "np_store_dir.h"
 
+/* A file of jobs that ended. */
+bool np_is_ended_name(const char *name);
+
 /* Open placement/ of a store; with make it is made.  0 or -errno with err. */
 int np_placement_dir(const char *store_dir, bool make, struct np_dir *out,
 		     struct np_err *err);

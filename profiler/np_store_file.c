@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STALE_SEC 3600 /* no writer needs longer for one file */
@@ -180,24 +179,35 @@ int np_file_write(const struct np_dir *d, const char *name, const char *text,
 		  mode_t mode)
 {
 	char tmp[NP_FILE_TMP];
-	int rc = np_file_write_tmp(d, text, mode, tmp);
+	int rc;
 
-	return rc ? rc : np_file_rename(d, tmp, name);
+	for (int again = 0;; again++) {
+		rc = np_file_write_tmp(d, text, mode, tmp);
+		if (!rc)
+			rc = np_file_rename(d, tmp, name);
+		/* Taken away, as the clock jumped and it looked old. */
+		if (rc != -ENOENT || again)
+			return rc;
+	}
 }
 
+/*
+ * Of two clocks that differ, this node's and the file server's, files go by
+ * the latter, and so does the directory.
+ */
 void np_file_remove_stale(const struct np_dir *d)
 {
-	time_t now = time(NULL);
-	struct stat st;
+	struct stat dir, st;
 	char **names;
 	size_t n;
 	bool cut;
 
-	if (np_dir_names(d, np_is_tmp_name, &names, &n, &cut, NULL))
+	if (fstat(d->fd, &dir) ||
+	    np_dir_names(d, np_is_tmp_name, &names, &n, &cut, NULL))
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (!fstatat(d->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&
-		    now - st.st_mtime > STALE_SEC)
+		    dir.st_mtime - st.st_mtime > STALE_SEC)
 			unlinkat(d->fd, names[i], 0);
 	np_names_free(names, n);
 }

@@ -45,12 +45,18 @@ int np_file_create_tmp(const struct np_dir *d, mode_t mode,
 		       char name[NP_FILE_TMP]);
 int np_file_rename(const struct np_dir *d, const char *tmp, const char *name);
 
-/* The same, renamed to name, and the directory synced. */
+/*
+ * The same, renamed to name, and the directory synced.  Once more, if somebody
+ * took the temporary file away.
+ */
 int np_file_write(const struct np_dir *d, const char *name, const char *text,
 		  mode_t mode);
 int np_file_sync_dir(const struct np_dir *d);
 
-/* What writers left that were killed. */
+/*
+ * What writers left that were killed: what is older than an hour by the clock
+ * of the directory's last change.
+ */
 void np_file_remove_stale(const struct np_dir *d);
 
 #endif

@@ -38,7 +38,12 @@ static enum lock lock_dir(int fd)
 	return BUSY;
 }
 
-static void remove_oldest(const struct np_dir *d, size_t max_runs)
+/*
+ * But never the one that was just written: where the clock is behind, it is the
+ * oldest by name.
+ */
+static void remove_oldest(const struct np_dir *d, size_t max_runs,
+			  const char *written)
 {
 	char **names;
 	size_t n;
@@ -49,7 +54,8 @@ static void remove_oldest(const struct np_dir *d, size_t max_runs)
 	if (n > max_runs)
 		qsort(names, n, sizeof(*names), np_name_newest_first);
 	for (size_t i = max_runs; i < n; i++)
-		unlinkat(d->fd, names[i], 0);
+		if (strcmp(names[i], written))
+			unlinkat(d->fd, names[i], 0);
 	np_names_free(names, n);
 }
 
@@ -69,8 +75,10 @@ static int write_run(const struct np_store *s, const struct np_dir *d,
 		rc = -errno;
 		unlinkat(d->fd, tmp, 0);
 	}
+	if (rc == -ENOENT) /* taken away meanwhile, see np_file_write() */
+		rc = np_file_write(d, name, text, mode);
 	if (!rc && fresh && lock != BUSY) {
-		remove_oldest(d, s->max_runs);
+		remove_oldest(d, s->max_runs, name);
 		np_file_remove_stale(d);
 	}
 	if (!rc)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 char t_store_dir[512];
@@ -47,6 +48,18 @@ int t_store_save(struct np_store *s, uint32_t job_id, double start)
 	T_ROW("a failure comes with a line", !rc == !err.text[0]);
 	np_record_free(r);
 	return rc;
+}
+
+int t_store_taken;
+
+/* In place of the C library's. */
+int renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+	if (t_store_taken > 0) {
+		t_store_taken--;
+		unlinkat(from_fd, from, 0);
+	}
+	return (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
 }
 
 struct t_store_warned t_store_warned;

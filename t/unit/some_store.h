@@ -30,6 +30,12 @@ void t_store_write(const char *name, const char *text);
 /* Files in it whose name is like that. */
 int t_count_files(const char *dir, const char *pattern);
 
+/*
+ * So often, the temporary file is taken away before it gets its name: by one
+ * for whose clock it looked old.
+ */
+extern int t_store_taken;
+
 /* Says what is left out, if this is not root. */
 int t_skip_unless_root(const char *what);
 

@@ -1,5 +1,6 @@
 #include "t.h"
 #include "np_state.h"
+#include "some_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ static const char *path(const char *name)
 static const char *day_name(int days)
 {
 	static char name[32];
-	time_t t = time(NULL) + days * 86400;
+	time_t t = time(NULL) - t_ahead_sec + days * 86400;
 	struct tm tm;
 
 	gmtime_r(&t, &tm);
@@ -247,23 +248,94 @@ static bool is_there(int days)
 	return !access(path(day_name(days)), F_OK);
 }
 
+/* Files of days before this one, as many as stay with it whatever the clock. */
+static void add_days(int n)
+{
+	for (int i = 1; i <= n; i++)
+		add_text(day_name(-i), "x\n");
+}
+
 static void test_old_days_go_when_a_new_day_begins(void)
 {
 	fresh_store();
-	add_text(day_name(-NP_ENDED_KEEP_DAYS), "x\n");
-	add_text(day_name(-NP_ENDED_KEEP_DAYS - 1), "x\n");
+	add_days(NP_ENDED_KEEP_FILES);
 	add_text(day_name(-400), "x\n");
 	add_text("ended-notes.jsonl", "x\n");
 	add_text("ended-20200101.jsonl.save", "x\n");
 	T_CHECK(add_id(7) == 0);
-	T_CHECK(is_there(-NP_ENDED_KEEP_DAYS));
-	T_CHECK(!is_there(-NP_ENDED_KEEP_DAYS - 1) && !is_there(-400));
+	T_CHECK(is_there(-NP_ENDED_KEEP_FILES + 1));
+	T_CHECK(!is_there(-NP_ENDED_KEEP_FILES) && !is_there(-400));
 	T_ROW("files of others stay",
 	      !access(path("ended-notes.jsonl"), F_OK) &&
 	      !access(path("ended-20200101.jsonl.save"), F_OK));
 	add_text(day_name(-400), "x\n");
 	T_CHECK(add_id(8) == 0);
 	T_ROW("once a day is enough", is_there(-400));
+}
+
+#define DAY 86400
+
+static const struct {
+	const char *name;
+	long ahead_sec;
+} jumps[] = {
+	{ "a year ahead", 365 * DAY }, { "five weeks ahead", 35 * DAY },
+	{ "a day ahead", DAY }, { "a day behind", -DAY },
+	{ "two weeks behind", -14 * DAY }, { "a year behind", -365 * DAY },
+	{ "1970", 0 }, /* what a board without battery says */
+};
+
+/* Days of history, and what each of them says. */
+static void add_history(int days)
+{
+	char line[100];
+
+	for (int i = 1; i <= days; i++) {
+		snprintf(line, sizeof(line),
+			 "{\"schema\":1,\"id\":%d,\"uid\":1}\n", 5000 + i);
+		add_text(day_name(-i), line);
+	}
+}
+
+static int count_lost(int days)
+{
+	int lost = 0;
+
+	for (int i = 1; i <= days; i++)
+		lost += find_rc((uint32_t)(5000 + i)) != 0;
+	return lost;
+}
+
+/*
+ * Jobs end while the clock is wrong, on several days of that clock, and when it
+ * is right again.
+ */
+static void test_a_clock_that_jumps_loses_no_history(void)
+{
+	static const int history[] = { 6, NP_ENDED_KEEP_DAYS,
+				       NP_ENDED_KEEP_FILES };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(jumps); i++)
+		for (size_t k = 0; k < NP_ARRAY_SIZE(history); k++) {
+			long jump = jumps[i].ahead_sec;
+
+			fresh_store();
+			add_history(history[k]);
+			t_ahead_sec = jump ? jump : -(long)time(NULL) + 100;
+			T_ROW(jumps[i].name, add_id(7) == 0);
+			t_ahead_sec += 3 * DAY;
+			T_ROW(jumps[i].name, add_id(8) == 0);
+			t_ahead_sec = 0;
+			T_ROW(jumps[i].name, add_id(9) == 0);
+			t_ahead_sec = DAY;
+			T_ROW(jumps[i].name, add_id(10) == 0);
+			t_ahead_sec = 0;
+			T_ROW(jumps[i].name, !count_lost(history[k] <
+				NP_ENDED_KEEP_DAYS ? history[k] :
+				NP_ENDED_KEEP_DAYS));
+			for (uint32_t id = 7; id <= 10; id++)
+				T_ROW(jumps[i].name, find_rc(id) == 0);
+		}
 }
 
 static void test_many_neighbours_are_cut_to_what_is_read(void)
@@ -364,6 +436,8 @@ static const struct t_case cases[] = {
 	  test_damaged_lines_are_passed_over },
 	{ "old days go when a new day begins",
 	  test_old_days_go_when_a_new_day_begins },
+	{ "a clock that jumps loses no history",
+	  test_a_clock_that_jumps_loses_no_history },
 	{ "many neighbours are cut to what is read",
 	  test_many_neighbours_are_cut_to_what_is_read },
 	{ "of a huge day the end is searched",

@@ -1,4 +1,5 @@
 #include "t.h"
+#include "some_clock.h"
 #include "some_record.h"
 #include "some_store.h"
 
@@ -285,6 +286,41 @@ static void test_leftovers_of_killed_writers_go(void)
 	np_store_close(s);
 }
 
+/* A year ahead, or what looks like it to whoever cleans up. */
+static void test_a_clock_that_jumps_takes_nobodys_file(void)
+{
+	struct np_store *s = t_store_fresh();
+
+	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
+	t_store_write(".tmp-0123456789abcdef", "{\"sche");
+	t_ahead_sec = 365 * 86400;
+	T_CHECK(t_store_save(s, 8, 1.7e9) == 0);
+	t_ahead_sec = 0;
+	T_ROW("that of another node", t_count_files(t_store_dir, ".tmp-*") == 1);
+	t_store_taken = 1;
+	T_ROW("one that was taken is written again",
+	      t_store_save(s, 9, 1.7e9) == 0);
+	T_CHECK(!t_store_taken && t_count_files(t_store_dir, "*-9.0.json") == 1);
+	t_store_taken = 9;
+	T_ROW("but not for ever", t_store_save(s, 10, 1.7e9) == -ENOENT);
+	t_store_taken = 0;
+	T_CHECK(t_count_files(t_store_dir, ".tmp-*") == 1);
+	np_store_close(s);
+}
+
+static void test_a_run_of_a_clock_that_is_behind_stays(void)
+{
+	struct np_store *s = t_store_fresh();
+
+	np_store_set_max_runs(s, 3);
+	for (uint32_t i = 1; i <= 3; i++)
+		T_CHECK(t_store_save(s, i, 1.7e9 + i) == 0);
+	T_CHECK(t_store_save(s, 4, 100) == 0);
+	T_CHECK(t_count_files(t_store_dir, "1970*-4.0.json") == 1);
+	T_CHECK(t_count_files(t_store_dir, "*.json") == 4);
+	np_store_close(s);
+}
+
 static void test_the_oldest_runs_go(void)
 {
 	struct np_store *s = t_store_fresh();
@@ -364,6 +400,10 @@ static const struct t_case cases[] = {
 	  test_kill_9_leaves_every_record_whole },
 	{ "leftovers of killed writers go after an hour",
 	  test_leftovers_of_killed_writers_go },
+	{ "a clock that jumps takes nobody's file away",
+	  test_a_clock_that_jumps_takes_nobodys_file },
+	{ "a run of a clock that is behind stays",
+	  test_a_run_of_a_clock_that_is_behind_stays },
 	{ "the oldest runs go, and nothing else", test_the_oldest_runs_go },
 	{ "published profiles are readable, and trusted only from root",
 	  test_published },
