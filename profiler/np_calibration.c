@@ -200,18 +200,22 @@ static int read_calibration(json_object *root, const char *path,
 			    struct np_calibration *c, struct np_err *err)
 {
 	struct np_mj j = { path, NULL, err, 1 };
-	int rc = np_measured_read(root, path, &c->measured, err);
+	json_object *programs = get(root, "programs");
+	int rc;
 
+	/* What makes a file of pairs long is refused before it is read. */
+	if (!get(root, "format") || get(root, "sets"))
+		return np_mj_bad(&j, "format", NULL, "\"netprof-pairs\"");
+	if (json_object_is_type(programs, json_type_array) &&
+	    json_object_array_length(programs))
+		return np_mj_bad(&j, "programs", programs,
+				 "none in a calibration");
+	rc = np_measured_read(root, path, &c->measured, err);
 	if (rc)
 		return rc;
 	j.set = c->measured.set;
-	if (!get(root, "format") || c->measured.n_sets != 1)
-		return np_mj_bad(&j, "format", NULL, "\"netprof-pairs\"");
-	if (j.set->n_apps)
-		return np_mj_bad(&j, "programs", get(root, "programs"),
-				 "none in a calibration");
 	c->fabric = &j.set->fabric;
-	rc = read_rest(&j, root, path, c);
+	rc = np_mj_result(&j, read_rest(&j, root, path, c));
 	return rc ? rc : np_fabric_check(c->fabric, err);
 }
 

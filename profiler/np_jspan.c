@@ -2,6 +2,20 @@
 
 #include <string.h>
 
+bool np_jspan_within(const char *text, size_t len,
+		     const struct np_jlimits *max)
+{
+	struct np_jlimits n = { 0 };
+
+	for (size_t i = 0; i < len; i++) {
+		n.objects += text[i] == '{';
+		n.arrays += text[i] == '[';
+		n.elements += text[i] == ',';
+	}
+	return n.objects <= max->objects && n.arrays <= max->arrays &&
+	       n.elements <= max->elements;
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';

@@ -21,6 +21,18 @@ struct np_jwalk {
 };
 
 /*
+ * How much of what takes memory a text may have: a parser needs up to 900 bytes
+ * for an object of two.
+ */
+struct np_jlimits {
+	size_t objects, arrays, elements; /* '{', '[' and ',' */
+};
+
+/* To be asked before parsing, as that is what takes the memory. */
+bool np_jspan_within(const char *text, size_t len,
+		     const struct np_jlimits *max);
+
+/*
  * The next member of an object, or element of an array (key NULL).  key is
  * without its quotes, escapes as they stand.
  * Returns 1 (found), 0 (there are no more) or -1 (damaged, at w->rest).

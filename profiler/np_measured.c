@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "np_jspan.h"
 #include "np_measured_json.h"
 
 #define DEPTH 12 /* of nested arrays and objects */
@@ -62,7 +63,7 @@ static int read_one(json_object *root, json_object *set, const char *where,
 			   np_measured_read_pairs(&j, root);
 	if (!rc)
 		finish(s);
-	return rc;
+	return np_mj_result(&j, rc);
 }
 
 static int check_schema(json_object *root, const char *where,
@@ -119,6 +120,7 @@ static int read_root(json_object *root, const char *where,
 		if (sets && !json_object_is_type(one, json_type_object))
 			return np_errf(err, -EINVAL, "%s: sets[%zu]: expected "
 				       "an object", where, i);
+		m->set[i].n_memory = i ? m->set[i - 1].n_memory : 0;
 		m->n_sets++;
 		rc = read_one(root, one, where, &m->set[i], err);
 	}
@@ -137,6 +139,10 @@ static const char *why(json_tokener *tok, json_object *root)
 int np_mj_root(const char *text, size_t len, const char *where,
 	       json_object **out, struct np_err *err)
 {
+	static const struct np_jlimits limits = {
+		NP_MEASURED_MAX_OBJECTS, NP_MEASURED_MAX_ARRAYS,
+		NP_MEASURED_MAX_ELEMENTS,
+	};
 	json_tokener *tok;
 	json_object *root;
 	int rc = 0;
@@ -144,6 +150,10 @@ int np_mj_root(const char *text, size_t len, const char *where,
 	if (len > NP_MEASURED_MAX_BYTES)
 		return np_errf(err, -EFBIG, "%s: %zu bytes, expected at most "
 			       "%u", where, len, NP_MEASURED_MAX_BYTES);
+	if (!np_jspan_within(text, len, &limits))
+		return np_errf(err, -EFBIG, "%s: expected at most %zu objects, "
+			       "%zu arrays and %zu commas", where,
+			       limits.objects, limits.arrays, limits.elements);
 	tok = json_tokener_new_ex(DEPTH);
 	if (!tok)
 		return np_errf(err, -ENOMEM, "%s: no memory", where);

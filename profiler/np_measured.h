@@ -18,6 +18,11 @@
 
 #define NP_MEASURED_SCHEMA 1
 #define NP_MEASURED_MAX_BYTES (32u << 20)
+/* '{', '[' and ',' of a file; and what is kept of it. */
+#define NP_MEASURED_MAX_OBJECTS 131072
+#define NP_MEASURED_MAX_ARRAYS 524288
+#define NP_MEASURED_MAX_ELEMENTS 2097152
+#define NP_MEASURED_MAX_MEMORY (256u << 20)
 #define NP_MEASURED_MAX_PROGRAMS 1000
 #define NP_MEASURED_MAX_SETS 100
 #define NP_MEASURED_MAX_GROUPS 100000 /* victims beside several at once */
@@ -41,6 +46,7 @@ struct np_measured_set {
 	struct np_measured_case *row; /* those that were measured */
 	size_t n_rows;
 	struct np_measured_block *memory;
+	size_t n_memory; /* bytes of this set and those before it */
 };
 
 struct np_measured {

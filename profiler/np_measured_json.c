@@ -30,8 +30,12 @@ int np_mj_bad(const struct np_mj *j, const char *path, json_object *got,
 
 void *np_mj_alloc(const struct np_mj *j, size_t n, size_t size)
 {
-	struct np_measured_block *b = calloc(1, sizeof(*b) + n * size + 1);
+	struct np_measured_set *s = j->set;
+	struct np_measured_block *b;
 
+	s->n_memory += sizeof(*b) + n * size + 1;
+	b = s->n_memory > NP_MEASURED_MAX_MEMORY ? NULL :
+	    calloc(1, sizeof(*b) + n * size + 1);
 	if (!b) {
 		np_errf(j->err, -ENOMEM, "%s: no memory for %zu values",
 			j->where, n);
@@ -40,6 +44,14 @@ void *np_mj_alloc(const struct np_mj *j, size_t n, size_t size)
 	b->next = j->set->memory;
 	j->set->memory = b;
 	return b->data;
+}
+
+int np_mj_result(const struct np_mj *j, int rc)
+{
+	if (rc != -ENOMEM || j->set->n_memory <= NP_MEASURED_MAX_MEMORY)
+		return rc;
+	return np_errf(j->err, -EFBIG, "%s: expected what takes at most %u "
+		       "bytes of memory", j->where, NP_MEASURED_MAX_MEMORY);
 }
 
 void np_mj_free(struct np_measured_set *s)

@@ -29,6 +29,9 @@ int np_mj_bad(const struct np_mj *j, const char *path, json_object *got,
 /* Zeroed memory that lives as long as the set; NULL with err. */
 void *np_mj_alloc(const struct np_mj *j, size_t n, size_t size);
 
+/* -EFBIG in place of -ENOMEM where the file wanted too much of it; or rc. */
+int np_mj_result(const struct np_mj *j, int rc);
+
 void np_mj_free(struct np_measured_set *s);
 
 /* A finite number between lo and hi. */

@@ -1,4 +1,5 @@
 #include "t.h"
+#include "np_fabric_store.h"
 #include "np_measured.h"
 
 #include <errno.h>
@@ -261,7 +262,80 @@ static void test_files(void)
 	T_CHECK(np_measured_load(path, &m, &err) == -EFBIG);
 }
 
+/* Small text, large tree: refused before the parser builds it. */
+static void test_bombs(void)
+{
+	static const struct {
+		const char *name, *head, *piece;
+	} bombs[] = {
+		{ "objects", NAMES PAIRS ",\"x\":[", "{}," },
+		{ "arrays", NAMES PAIRS ",\"x\":[", "[]," },
+		{ "numbers", NAMES PAIRS ",\"x\":[", "0," },
+		{ "members", NAMES PAIRS ",\"x\":{", "\"a\":1," },
+		{ "depth", NAMES PAIRS ",\"x\":[", "[" },
+		{ "deep objects", NAMES PAIRS ",\"x\":[", "{\"a\":" },
+	};
+	size_t max = NP_MEASURED_MAX_BYTES;
+	char *text = malloc(max);
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bombs); i++) {
+		size_t len = strlen(bombs[i].head);
+		size_t piece = strlen(bombs[i].piece);
+		struct np_err err = NP_ERR_INIT;
+		struct np_calibration c;
+		struct np_measured m;
+
+		memcpy(text, bombs[i].head, len);
+		for (; len + piece < max; len += piece)
+			memcpy(text + len, bombs[i].piece, piece);
+		T_ROW(bombs[i].name, np_measured_parse(text, len, "f.json", &m,
+						       &err) == -EFBIG);
+		T_ROW(bombs[i].name, strstr(err.text, "f.json: expected at most "
+					    "131072 objects"));
+		T_ROW(bombs[i].name, np_calibration_parse(text, len, "f.json",
+							  &c, &err) == -EFBIG);
+	}
+	free(text);
+}
+
+/* Each asks for more than the file has: a histogram of 1000 bins for one. */
+static void test_what_a_file_asks_for_is_bounded(void)
+{
+	const char *window = "{\"n\":1,\"mean_sec\":1,\"min_sec\":1,"
+			     "\"bins\":[[1,1]]},";
+	struct np_err err = NP_ERR_INIT;
+	struct np_measured m;
+	size_t len, limit;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &len);
+
+	fputs(HEAD "\"levels\":[],\"latency_bin_edges_sec\":[0", f);
+	for (int i = 1; i <= 1024; i++)
+		fprintf(f, ",%d", i);
+	fputs("],\"programs\":[\"p0\"", f);
+	for (int i = 1; i < 40; i++)
+		fprintf(f, ",\"p%d\"", i);
+	fputs("],\"probes\":{\"x\":0", f);
+	for (int i = 0; i < 40; i++) {
+		fprintf(f, ",\"p%d\":{\"n\":1,\"mean_sec\":1,\"min_sec\":1,"
+			"\"windows\":[", i);
+		for (int k = 0; k < 2000; k++)
+			fputs(window, f);
+		fputs("null]}", f);
+	}
+	fputs("}}", f);
+	limit = !fclose(f) && len < NP_MEASURED_MAX_BYTES;
+	T_CHECK(limit && np_measured_parse(text, len, "f.json", &m, &err) ==
+		-EFBIG);
+	T_CHECK(!!strstr(err.text, "bytes of memory"));
+	free(text);
+}
+
 static const struct t_case cases[] = {
+	{ "small files that become large trees are refused at once",
+	  test_bombs },
+	{ "what a file asks for is bounded",
+	  test_what_a_file_asks_for_is_bounded },
 	{ "measurements of the shaped leaf are read", test_real_switch },
 	{ "simulated sets are read", test_simulated_switch },
 	{ "our own layout is read", test_own_layout },
