@@ -83,36 +83,41 @@ void np_catalog_reindex(struct np_catalog *c)
 	c->changed = true;
 }
 
-/* For what is not seen yet, remember it. */
-static void want(struct np_catalog *c, int64_t owner, const char *app,
+/* For what is not seen yet, remember it.  Is there news to be read? */
+static bool want(struct np_catalog *c, int64_t owner, const char *app,
 		 double until)
 {
 	struct np_cat_want *w = np_cat_map_find(&c->wants, owner, app);
 	struct np_cat_app *a = np_cat_map_find(&c->apps, owner, app);
+	bool news;
 
 	if (!w && c->wants.n < MAX_WANTS)
 		w = np_cat_map_add(&c->wants, owner, app, sizeof(*w));
 	if (w)
 		w->until = until;
 	if (!a)
-		return;
-	if (!np_catalog_is_wanted(c, a->wanted_until)) {
+		return false;
+	news = !np_catalog_is_wanted(c, a->wanted_until);
+	if (news) {
 		c->asked_wanted = c->asked_all;
 		if (a->no_room && a->there)
 			np_catalog_set_to_read(c, a, true);
 	}
 	a->wanted_until = until;
+	return news && (a->to_read || !c->asked_wanted);
 }
 
-void np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid)
+bool np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid)
 {
 	double now = np_catalog_now(c), until = now + WANTED_SEC;
 	struct np_cat_owner *o;
+	bool news;
 
 	if (np_app_check(app, NULL) || !strcmp(app, NP_IDLE_APP))
-		return;
+		return false;
 	o = np_catalog_owner(c, uid);
-	if (o && !np_catalog_is_wanted(c, o->wanted_until)) {
+	news = o && !np_catalog_is_wanted(c, o->wanted_until);
+	if (news) {
 		o->due = 0;
 		c->idle_until[false] = c->idle_until[true] = 0;
 	}
@@ -120,8 +125,8 @@ void np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid)
 		o->wanted_until = until;
 	if (np_claim_needs_groups(c->conf.claim, c->conf.n_claims))
 		np_members_want(&c->members, uid, now);
-	want(c, NP_CAT_PUBLISHED, app, until);
-	want(c, uid, app, until);
+	news |= want(c, NP_CAT_PUBLISHED, app, until);
+	return want(c, uid, app, until) || news;
 }
 
 static void purge_wants(struct np_catalog *c)
@@ -152,14 +157,18 @@ static struct todo next(struct np_catalog *c)
 	struct todo t = { .what = NOTHING };
 
 	for (int rest = 0; rest < 2; rest++) {
+		bool asked = rest ? c->asked_all : c->asked_wanted;
+
 		t.wanted = !rest;
 		if (rest && np_catalog_now(c) >= c->uids_due)
 			t.what = LOOK_UIDS;
 		else if ((t.owner = np_catalog_due(c, t.wanted)))
 			t.what = LOOK;
+		else if (c->ask_next && !asked)
+			t.what = ASK; /* who reads for ever asks, too */
 		else if ((t.app = np_catalog_next(c, t.wanted)))
 			t.what = READ;
-		else if (rest ? !c->asked_all : !c->asked_wanted)
+		else if (!asked)
 			t.what = ASK;
 		if (t.what != NOTHING)
 			break;
@@ -169,6 +178,8 @@ static struct todo next(struct np_catalog *c)
 
 static int run(struct np_catalog *c, const struct todo *t, struct np_err *err)
 {
+	if (t->what == READ || t->what == ASK)
+		c->ask_next = t->what == READ;
 	switch (t->what) {
 	case NOTHING:
 		break;

@@ -23,8 +23,20 @@
 
 /* Of one user: what is wanted, then the newest. */
 #define NP_CATALOG_MAX_OF_USER 128
-/* Said at one refresh; hostile users do not fill the log. */
+/*
+ * Lines about the files of one user, or about published ones, within an hour;
+ * and of all at one refresh.  Hostile users do not fill the log.
+ */
+#define NP_CATALOG_MAX_LINES 20
 #define NP_CATALOG_MAX_WARNINGS 100
+/*
+ * What is read of one user's profiles: so many bytes a second, and what was
+ * not used of that for so long; each reading of an application counts as
+ * NP_CATALOG_LEAST_BYTES or more.  Published ones have no such limit.
+ */
+#define NP_CATALOG_BYTES_PER_SEC (2u << 20)
+#define NP_CATALOG_LEAST_BYTES (1u << 20)
+#define NP_CATALOG_SAVED_SEC 128.0
 
 struct np_catalog;
 
@@ -43,14 +55,17 @@ void np_catalog_set_clock(struct np_catalog *c, const struct np_clock *clock);
 /*
  * Jobs of this user and application are there, or were until ten minutes after:
  * read their profile before others.  Cheap; may be called for every job at
- * every refresh.
+ * every refresh.  Returns whether that is news, so that another refresh may
+ * find what the last one did not look for.
  */
-void np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid);
+bool np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid);
 
 /*
  * Look what changed in the store, read it, and ask the models what is not known
  * yet; stops soon after budget_sec, between applications and questions, and
- * goes on with the next call.  Users for whom nothing is wanted, published/ and
+ * goes on with the next call.  Users are served in turn, each within the limit
+ * above; what is beyond it stays as it was read before, and is read later.
+ * Users for whom nothing is wanted, published/ and
  * the calibration are looked at every five seconds.  Profiles that are gone, or
  * that can no longer be read, count as unknown from then on.  Of more profiles
  * than NP_CONFLICT_MAX_PROFILES the published ones are known, then those
@@ -59,7 +74,8 @@ void np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid);
  * *changed: a table or index taken before is out of date; the two belong
  * together.  *more: there is still something to do.  Both are always set.
  * warn (may be NULL) is called for each file that is skipped, once as long as
- * it does not change.
+ * it does not change; beyond NP_CATALOG_MAX_LINES a line says how many more
+ * there were.
  * Returns 0; or with err -errno where the store or the calibration cannot be
  * used: then nothing conflicts, as the index is empty, until a later call
  * finds it again.

@@ -88,11 +88,10 @@ static int load(struct np_catalog *c, struct np_err *err)
 	c->cal = cal;
 	c->models = models;
 	c->calibrated = true;
-	c->saying = &c->cal_said;
-	np_said_begin(c->saying);
+	np_catalog_say_begin(c, &c->cal_said, NULL);
 	if (cal.n_skipped)
 		np_catalog_say(c, cal.skipped.text);
-	np_said_end(c->saying);
+	np_catalog_say_end(c);
 	describe(c);
 	return 0;
 }

@@ -53,9 +53,6 @@ struct np_said {
 	size_t n_old, n_now;
 };
 
-/* Read it again: np_catalog_say() each line between begin and end. */
-void np_said_begin(struct np_said *s);
-void np_said_end(struct np_said *s);
 void np_said_free(struct np_said *s);
 
 /* Jobs of these are there. */
@@ -64,14 +61,23 @@ struct np_cat_want {
 	double until;
 };
 
+/* What was told of an owner's files within an hour. */
+struct np_cat_lines {
+	double until; /* the hour ends; 0: none has begun */
+	size_t told, untold;
+};
+
 /* A user, or the published ones: a directory of applications. */
 struct np_cat_owner {
 	struct np_cat_key key;
 	double due;	     /* to be looked at again */
 	double cost_sec;     /* of the last look */
 	double wanted_until; /* jobs of the user are there */
+	double paid_until;   /* before, no more is read; see np_catalog_read.c */
+	uint64_t turn;	     /* when something was read last */
 	bool listed;	     /* has a directory */
 	struct np_said said;
+	struct np_cat_lines lines;
 };
 
 struct np_cat_app {
@@ -79,6 +85,7 @@ struct np_cat_app {
 	struct np_store_stamp stamp;
 	double wanted_until;
 	double again;	/* to be read once more then, 0: not; see racy() */
+	uint64_t turn;	/* when it was read last; 0: never */
 	bool stamped;	/* it was read since the stamp changed */
 	bool seen;	/* by the look that goes on */
 	bool there;	/* the last look saw it */
@@ -100,6 +107,7 @@ struct np_catalog {
 
 	struct np_cat_map owners, apps, wants;
 	size_t n_to_read;
+	uint64_t turn;	/* of the last reading */
 	double uids_due;
 	double cost_sec;     /* of looking at every owner once */
 	double idle_until[2]; /* no owner is due before: any, wanted */
@@ -120,6 +128,7 @@ struct np_catalog {
 	struct np_cat_app *by_handle[NP_CONFLICT_MAX_PROFILES];
 	size_t n_handles;
 	bool asked_wanted, asked_all; /* nothing is missing */
+	bool ask_next; /* rather than read */
 
 	struct np_members members; /* who is in groups of Claim= */
 
@@ -134,12 +143,20 @@ struct np_catalog {
 	void *warn_arg;
 	size_t n_warned;
 	struct np_said *saying;
+	struct np_cat_owner *teller; /* whose files that is about, or NULL */
 };
 
 double np_catalog_now(const struct np_catalog *c);
 
-/* Tell of a place that is being read, unless that was told before. */
+/* Read a place of that owner (NULL: nobody's): tell of it, until end. */
+void np_catalog_say_begin(struct np_catalog *c, struct np_said *place,
+			  struct np_cat_owner *owner);
+/* Unless it was told before, or the owner has too many lines. */
 void np_catalog_say(struct np_catalog *c, const char *line);
+void np_catalog_say_end(struct np_catalog *c);
+
+/* If the hour is over: how many lines were not told. */
+void np_catalog_sum_up(struct np_catalog *c, struct np_cat_owner *o);
 
 /* The index is out of date. */
 void np_catalog_reindex(struct np_catalog *c);
@@ -180,8 +197,11 @@ int np_catalog_look_uids(struct np_catalog *c, struct np_err *err);
 /* All are to be looked at anew, and none is there until then. */
 void np_catalog_doubt(struct np_catalog *c);
 
-/* The next application to read, or NULL. */
+/* The next application to read, or NULL: owners take turns. */
 struct np_cat_app *np_catalog_next(const struct np_catalog *c, bool wanted);
+/* Would it be served as if nothing had been read of it? */
+bool np_catalog_is_settled(const struct np_catalog *c,
+			   const struct np_cat_owner *o);
 int np_catalog_read(struct np_catalog *c, struct np_cat_app *a,
 		    struct np_err *err);
 void np_catalog_drop_subject(struct np_cat_app *a);

@@ -32,8 +32,12 @@ struct np_cat_owner *np_catalog_owner(struct np_catalog *c, int64_t owner)
 {
 	struct np_cat_owner *o = np_cat_map_find(&c->owners, owner, "");
 
-	if (!o && c->owners.n < MAX_OWNERS)
+	if (!o && c->owners.n < MAX_OWNERS) {
 		o = np_cat_map_add(&c->owners, owner, "", sizeof(*o));
+		if (o)
+			o->paid_until = np_catalog_now(c) -
+					NP_CATALOG_SAVED_SEC;
+	}
 	if (o && !o->due)
 		c->idle_until[false] = c->idle_until[true] = 0;
 	return o;
@@ -266,18 +270,21 @@ int np_catalog_look(struct np_catalog *c, struct np_cat_owner *o,
 	if (rc && (public || rc == -ENOMEM))
 		return np_errf(err, rc, "%s", why.text);
 	/* One user's directory that is no use is that user's trouble. */
-	c->saying = &o->said;
-	np_said_begin(c->saying);
+	np_catalog_sum_up(c, o);
+	np_catalog_say_begin(c, &o->said, o);
 	if (rc)
 		np_catalog_say(c, why.text);
-	np_said_end(c->saying);
+	np_catalog_say_end(c);
 	rc = update(c, o->key.owner, apps, n);
 	free(apps);
 	schedule(c, o, began);
 	return rc ? np_errf(err, rc, "catalog: out of memory") : 0;
 }
 
-/* Users that are gone go, unless jobs of them are there. */
+/*
+ * Users that are gone go, unless jobs of them are there.  Not before they may
+ * come again as if for the first time: a directory is soon renamed and back.
+ */
 static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
 {
 	for (size_t i = 0; i < c->owners.n; i++)
@@ -295,7 +302,8 @@ static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
 			(struct np_cat_owner *)c->owners.item[i];
 		int rc;
 
-		if (o->listed || is_urgent(c, o))
+		if (o->listed || is_urgent(c, o) || o->lines.until ||
+		    !np_catalog_is_settled(c, o))
 			continue;
 		rc = update(c, o->key.owner, NULL, 0);
 		if (rc)
@@ -320,12 +328,11 @@ int np_catalog_look_uids(struct np_catalog *c, struct np_err *err)
 	size_t n = 0;
 	int rc;
 
-	c->saying = &c->uids_said;
-	np_said_begin(c->saying);
+	np_catalog_say_begin(c, &c->uids_said, NULL);
 	rc = np_store_uids(c->store, &uids, &n, say, c, &why);
 	if (rc && rc != -ENOMEM)
 		np_catalog_say(c, why.text);
-	np_said_end(c->saying);
+	np_catalog_say_end(c);
 	if (rc == -ENOMEM)
 		return np_errf(err, rc, "%s", why.text);
 	rc = update_owners(c, uids, n);

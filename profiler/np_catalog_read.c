@@ -2,6 +2,7 @@
 #include "np_catalog_impl.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 void np_catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
@@ -38,30 +39,72 @@ bool np_catalog_outranks(const struct np_catalog *c, const struct np_cat_app *a,
 	return x != y ? x > y : newer(a, b) != NULL;
 }
 
-/* The one to read first. */
-static bool before(const struct np_catalog *c, const struct np_cat_app *a,
-		   const struct np_cat_app *b)
+/*
+ * What an owner's profiles cost is paid off at a steady rate, and as long as
+ * it is not, no more is read: who changes files all the time, or links huge
+ * ones, leaves the time to others.
+ */
+static bool may_read(const struct np_catalog *c, const struct np_cat_owner *o)
 {
-	bool x = np_catalog_is_wanted(c, a->wanted_until);
-	bool y = np_catalog_is_wanted(c, b->wanted_until);
+	return o && (o->key.owner == NP_CAT_PUBLISHED ||
+		     o->paid_until <= np_catalog_now(c));
+}
 
-	return x != y ? x : np_catalog_outranks(c, a, b);
+bool np_catalog_is_settled(const struct np_catalog *c,
+			   const struct np_cat_owner *o)
+{
+	return o->paid_until <= np_catalog_now(c) - NP_CATALOG_SAVED_SEC;
+}
+
+static void charge(const struct np_catalog *c, struct np_cat_owner *o,
+		   size_t bytes)
+{
+	double saved = np_catalog_now(c) - NP_CATALOG_SAVED_SEC;
+
+	o->paid_until = fmax(o->paid_until, saved) +
+			fmax((double)bytes, NP_CATALOG_LEAST_BYTES) /
+			NP_CATALOG_BYTES_PER_SEC;
+}
+
+/* The one to read first; and its owner. */
+struct candidate {
+	const struct np_cat_owner *owner;
+	struct np_cat_app *app;
+};
+
+/* Whose turn was longest ago, and what of it. */
+static bool before(const struct np_catalog *c, const struct candidate *a,
+		   const struct candidate *b)
+{
+	bool x = np_catalog_is_wanted(c, a->app->wanted_until);
+	bool y = np_catalog_is_wanted(c, b->app->wanted_until);
+
+	if (x != y)
+		return x;
+	if (a->owner->turn != b->owner->turn)
+		return a->owner->turn < b->owner->turn;
+	if (a->app->turn != b->app->turn)
+		return a->app->turn < b->app->turn;
+	return np_catalog_outranks(c, a->app, b->app);
 }
 
 struct np_cat_app *np_catalog_next(const struct np_catalog *c, bool wanted)
 {
-	struct np_cat_app *best = NULL;
+	struct candidate best = { .app = NULL }, at = { .owner = NULL };
 
 	for (size_t i = 0; c->n_to_read && i < c->apps.n; i++) {
-		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
-
-		if (!a->to_read || !a->there ||
-		    (wanted && !np_catalog_is_wanted(c, a->wanted_until)))
+		at.app = (struct np_cat_app *)c->apps.item[i];
+		if (!at.app->to_read || !at.app->there ||
+		    (wanted && !np_catalog_is_wanted(c, at.app->wanted_until)))
 			continue;
-		if (!best || before(c, a, best))
-			best = a;
+		if (!at.owner || at.owner->key.owner != at.app->key.owner)
+			at.owner = np_cat_map_find(&c->owners,
+						   at.app->key.owner, "");
+		if (may_read(c, at.owner) &&
+		    (!best.app || before(c, &at, &best)))
+			best = at;
 	}
-	return best;
+	return best.app;
 }
 
 void np_catalog_drop_subject(struct np_cat_app *a)
@@ -75,9 +118,12 @@ static void say(const char *line, void *arg)
 	np_catalog_say(arg, line);
 }
 
-/* Returns 0, -ENODATA (said, if there is something to say) or -ENOMEM. */
+/*
+ * *bytes: that it took.
+ * Returns 0, -ENODATA (said, if there is something to say) or -ENOMEM.
+ */
 static int load(struct np_catalog *c, const struct np_cat_app *a,
-		struct np_subject *out)
+		struct np_subject *out, size_t *bytes)
 {
 	bool public = a->key.owner == NP_CAT_PUBLISHED;
 	struct np_err why = NP_ERR_INIT;
@@ -86,6 +132,7 @@ static int load(struct np_catalog *c, const struct np_cat_app *a,
 			       NP_STORE_USER, public ? 0 : (uid_t)a->key.owner,
 			       a->key.app, say, c, &runs, &why);
 
+	*bytes = rc ? 0 : runs.bytes;
 	if (!rc) {
 		rc = np_subject_make(&runs, &c->cal, out);
 		if (!rc) /* a thousand runs are too much to keep */
@@ -134,13 +181,19 @@ static int take(struct np_catalog *c, struct np_cat_app *a,
 int np_catalog_read(struct np_catalog *c, struct np_cat_app *a,
 		    struct np_err *err)
 {
+	struct np_cat_owner *o = np_catalog_owner(c, a->key.owner);
 	struct np_subject s;
+	size_t bytes;
 	int rc;
 
-	c->saying = &a->said;
-	np_said_begin(c->saying);
-	rc = load(c, a, &s);
-	np_said_end(c->saying);
+	np_catalog_say_begin(c, &a->said, o);
+	rc = load(c, a, &s, &bytes);
+	np_catalog_say_end(c);
+	a->turn = ++c->turn;
+	if (o) {
+		o->turn = c->turn;
+		charge(c, o, bytes);
+	}
 	if (rc == -ENOMEM)
 		return np_errf(err, rc, "%s: out of memory", a->key.app);
 	if (!a->stamped && np_catalog_racy(&a->stamp))

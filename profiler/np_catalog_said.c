@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+#include "np_store_dir.h"
+
+#define HOUR_SEC 3600.0
 #define MAX_LINES 256 /* of one place; np_store.h tells of a hundred files */
 
 static uint64_t hash_of(const char *line)
@@ -12,20 +15,6 @@ static uint64_t hash_of(const char *line)
 	while (*line)
 		h = (h ^ (unsigned char)*line++) * 0x100000001b3u;
 	return h;
-}
-
-void np_said_begin(struct np_said *s)
-{
-	s->n_now = 0;
-	s->now = NULL;
-}
-
-void np_said_end(struct np_said *s)
-{
-	free(s->old);
-	s->old = s->now;
-	s->n_old = s->n_now;
-	np_said_begin(s);
 }
 
 void np_said_free(struct np_said *s)
@@ -56,21 +45,99 @@ static void remember(struct np_said *s, uint64_t h)
 	s->now[s->n_now++] = h;
 }
 
+void np_catalog_say_begin(struct np_catalog *c, struct np_said *place,
+			  struct np_cat_owner *owner)
+{
+	c->saying = place;
+	c->teller = owner;
+	place->n_now = 0;
+	place->now = NULL;
+}
+
+void np_catalog_say_end(struct np_catalog *c)
+{
+	struct np_said *s = c->saying;
+
+	free(s->old);
+	s->old = s->now;
+	s->n_old = s->n_now;
+	s->n_now = 0;
+	s->now = NULL;
+	c->saying = NULL;
+	c->teller = NULL;
+}
+
+/* "/store/users/1000" */
+static void path_of(const struct np_catalog *c, const struct np_cat_owner *o,
+		    struct np_err *out)
+{
+	if (o->key.owner == NP_CAT_PUBLISHED)
+		np_errf(out, 0, "%s/" NP_STORE_PUBLIC, c->store_dir);
+	else
+		np_errf(out, 0, "%s/" NP_STORE_USERS "/%u", c->store_dir,
+			(uint32_t)o->key.owner);
+}
+
+/* Is there room for another line in this refresh? */
+static bool tell(struct np_catalog *c, const char *line)
+{
+	if (c->n_warned > NP_CATALOG_MAX_WARNINGS)
+		return false;
+	if (c->warn)
+		c->warn(c->n_warned == NP_CATALOG_MAX_WARNINGS ?
+			"more files are skipped than are told" : line,
+			c->warn_arg);
+	return c->n_warned++ < NP_CATALOG_MAX_WARNINGS;
+}
+
+void np_catalog_sum_up(struct np_catalog *c, struct np_cat_owner *o)
+{
+	struct np_err path, line;
+
+	if (!o->lines.until || np_catalog_now(c) < o->lines.until)
+		return;
+	path_of(c, o, &path);
+	np_errf(&line, 0, "%.150s: %zu more files or directories were skipped "
+		"in the last hour than were told", path.text, o->lines.untold);
+	if (!o->lines.untold || tell(c, line.text))
+		o->lines = (struct np_cat_lines){ .until = 0 };
+}
+
+/* Returns whether it is told now, or counted. */
+static bool tell_of_owner(struct np_catalog *c, struct np_cat_owner *o,
+			  const char *line)
+{
+	struct np_err path, last;
+
+	np_catalog_sum_up(c, o);
+	if (o->lines.told < NP_CATALOG_MAX_LINES) {
+		if (!tell(c, line))
+			return false;
+		if (!o->lines.until)
+			o->lines.until = np_catalog_now(c) + HOUR_SEC;
+		o->lines.told++;
+		return true;
+	}
+	if (!o->lines.untold) {
+		path_of(c, o, &path);
+		np_errf(&last, 0, "%.150s: no more than %d lines are told in "
+			"an hour, the rest is counted", path.text,
+			NP_CATALOG_MAX_LINES);
+		if (!tell(c, last.text))
+			return false;
+	}
+	o->lines.untold++;
+	return true;
+}
+
 void np_catalog_say(struct np_catalog *c, const char *line)
 {
 	struct np_said *s = c->saying;
 	uint64_t h = hash_of(line);
 
-	if (!is_in(s->old, s->n_old, h)) {
-		/* What is not told now is told when it is read again. */
-		if (c->n_warned > NP_CATALOG_MAX_WARNINGS)
-			return;
-		if (c->warn)
-			c->warn(c->n_warned == NP_CATALOG_MAX_WARNINGS ?
-				"more files are skipped than are told" : line,
-				c->warn_arg);
-		if (c->n_warned++ == NP_CATALOG_MAX_WARNINGS)
-			return;
-	}
+	/* What is not told now is told when it is read again. */
+	if (!is_in(s->old, s->n_old, h) &&
+	    !(c->teller ? tell_of_owner(c, c->teller, line) : tell(c, line)))
+		return;
 	remember(s, h);
 }

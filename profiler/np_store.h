@@ -75,6 +75,7 @@ struct np_runs {
 	char app[NP_APP_MAX + 1];
 	struct np_record **run;
 	size_t n;
+	size_t bytes; /* of all files that were read, used or not */
 };
 
 /*

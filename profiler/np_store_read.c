@@ -141,6 +141,7 @@ int np_store_load(struct np_store *s, enum np_store_owner owner, uid_t uid,
 		return rc;
 	strcpy(runs.app, app);
 	rc = load_dir(&l, &runs, err);
+	runs.bytes = l.bytes;
 	np_dir_close(&d);
 	if (rc)
 		np_runs_free(&runs);

@@ -28,6 +28,7 @@ static struct {
 	struct np_err err;
 	unsigned n_warned;
 	char warned[512]; /* the last line */
+	unsigned n_sums;  /* lines that tell how many more there were */
 } w;
 
 static double now_sec(const struct np_clock *c)
@@ -115,6 +116,7 @@ static void on_warn(const char *line, void *arg)
 {
 	T_CHECK(arg == &w);
 	w.n_warned++;
+	w.n_sums += !!strstr(line, "more files or directories were skipped");
 	snprintf(w.warned, sizeof(w.warned), "%s", line);
 }
 
@@ -564,16 +566,126 @@ static void test_a_crowd_in_users_is_told_once(void)
 	stop();
 }
 
+/* More bad files than there may be lines about. */
+static void put_bad(unsigned uid)
+{
+	sh("mkdir -p users/%u && for i in $(seq 120); do mkdir users/%u/a$i && "
+	   "echo x >users/%u/a$i/20250101T000000Z-a.json; done && "
+	   "chown -R %u users/%u", uid, uid, uid, uid, uid);
+}
+
 static void test_warnings_are_bounded(void)
 {
 	start("hpc");
-	put_own("halo", "halo");
-	sh("for i in $(seq 300); do mkdir users/%u/a$i && "
-	   "echo x >users/%u/a$i/20250101T000000Z-a.json; done", geteuid(),
-	   geteuid());
+	put_bad(geteuid());
 	T_CHECK(refresh() == 0 && !w.more);
-	T_CHECK(w.n_warned == NP_CATALOG_MAX_WARNINGS + 1 &&
-		strstr(w.warned, "more files"));
+	T_CHECK(w.n_warned == NP_CATALOG_MAX_LINES + 1 &&
+		strstr(w.warned, "the rest is counted"));
+	for (int i = 0; i < 300; i++)
+		T_CHECK(refresh() == 0 && !w.n_warned);
+	w.now += 700;
+	T_ROW("how many there were is told when the hour is over",
+	      refresh() == 0 && w.n_warned == 1 &&
+	      strstr(w.warned, ": 100 more files"));
+	T_CHECK(refresh() == 0 && !w.n_warned);
+	stop();
+	if (geteuid() != 0)
+		return; /* chown */
+	start("hpc");
+	for (unsigned i = 0; i < 7; i++)
+		put_bad(12340 + i);
+	T_CHECK(refresh() == 0 && !w.more);
+	T_ROW("of many users", w.n_warned == NP_CATALOG_MAX_WARNINGS + 1 &&
+	      strstr(w.warned, "more files"));
+	stop();
+}
+
+/* Bad files under new names, in each round of two hours. */
+static void test_renaming_bad_files_does_not_fill_the_log(void)
+{
+	unsigned uid = geteuid(), lines = 0;
+
+	start("hpc");
+	w.n_sums = 0;
+	sh("mkdir -p users/%u/app", uid);
+	for (int i = 0; i < 240; i++, w.now += 20) {
+		sh("rm -f users/%u/app/* && for k in 1 2 3 4 5; do "
+		   "echo x >users/%u/app/$k-%d.json; done", uid, uid, i);
+		/* To be gone for a moment does not help. */
+		if (i % 30 == 20) {
+			sh("mv users/%u away", uid);
+			refresh();
+			lines += w.n_warned;
+			sh("mv away users/%u", uid);
+		}
+		T_CHECK(refresh() == 0);
+		lines += w.n_warned;
+	}
+	T_CHECK(lines > NP_CATALOG_MAX_LINES &&
+		lines <= 3 * (NP_CATALOG_MAX_LINES + 2));
+	T_CHECK(w.n_sums == 2);
+	stop();
+}
+
+/* So many links to one file that nothing can be read from, of 4 MB. */
+static void put_junk(unsigned uid, const char *app)
+{
+	sh("head -c 4190000 /dev/zero | tr '\\0' '[' >junk && chown %u junk && "
+	   "for i in $(seq 10 25); do "
+	   "ln junk users/%u/%s/202501$i.json; done", uid, uid, app);
+}
+
+static void test_huge_files_of_one_do_not_keep_others_waiting(void)
+{
+	int i;
+
+	if (geteuid() != 0)
+		return; /* chown */
+	start("hpc");
+	put_of(12345, "fft", "huge");
+	put_of(12345, "fft", "huge2");
+	put_junk(12345, "huge");
+	put_of(12346, "fft", "small");
+	put_of(12346, "halo", "other");
+	sh("touch -d 2020-01-01 users/12346/small");
+	np_catalog_want(w.c, "huge", 12345);
+	np_catalog_want(w.c, "huge2", 12345);
+	np_catalog_want(w.c, "small", 12346);
+	np_catalog_want(w.c, "other", 12346);
+	for (i = 0; i < 100 && find("other", 12346) < 0; i++) {
+		sh("touch users/12345/huge users/12345/huge2");
+		w.now += .3;
+		T_CHECK(refresh_for(0) == 0);
+	}
+	T_ROW("one reading each, and questions", i <= 25);
+	T_CHECK(find("small", 12346) >= 0);
+	stop();
+}
+
+static void test_one_user_is_read_so_much_and_no_more(void)
+{
+	unsigned uid = geteuid(), n_read = 0;
+
+	start("hpc");
+	put_own("fft", "huge");
+	put_own("halo", "halo");
+	put_junk(uid, "huge");
+	np_catalog_want(w.c, "huge", uid);
+	refresh();
+	T_CHECK(find("huge", uid) >= 0 && find("halo", uid) >= 0);
+	for (int i = 0; i < 160; i++) {
+		np_catalog_want(w.c, "huge", uid);
+		sh("touch users/%u/huge", uid);
+		w.now += 2;
+		refresh_for(1e9);
+		n_read += w.changed;
+		T_CHECK(find("huge", uid) >= 0 && !w.more);
+	}
+	/* 16 links of 4 MB each time: four at once, then two a minute. */
+	T_CHECK(n_read >= 10 && n_read <= 15);
+	w.now += 200;
+	refresh_for(1e9);
+	T_ROW("the last change is read in the end", w.changed);
 	stop();
 }
 
@@ -730,8 +842,8 @@ static void test_wanted_come_first(void)
 	np_catalog_want(w.c, "halo", geteuid());
 	np_catalog_want(w.c, "never-measured", geteuid());
 	np_catalog_want(w.c, "not/a name", geteuid());
-	/* Two directories, two applications, one round of questions. */
-	for (int i = 0; i < 5; i++)
+	/* Two directories, two applications, questions after each. */
+	for (int i = 0; i < 6; i++)
 		T_CHECK(refresh_for(0) == 0 && w.more);
 	T_CHECK(n_known() == 2 && slowdown("fft", "halo") > 0.1);
 	stop();
@@ -903,6 +1015,12 @@ static const struct t_case cases[] = {
 	{ "hostile users do not fill the log", test_warnings_are_bounded },
 	{ "more entries in users/ than are looked at are told once",
 	  test_a_crowd_in_users_is_told_once },
+	{ "renaming bad files does not fill the log",
+	  test_renaming_bad_files_does_not_fill_the_log },
+	{ "huge files of one user do not keep others waiting",
+	  test_huge_files_of_one_do_not_keep_others_waiting },
+	{ "of one user so much is read, and no more",
+	  test_one_user_is_read_so_much_and_no_more },
 	{ "changed records change the table",
 	  test_changed_records_change_the_table },
 	{ "changes right after reading are seen",
