@@ -366,7 +366,7 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 	if (!rc)
 		save(c, r, due ? &state : NULL);
 	np_state_free(&state);
-	*again = cut || r->more;
+	*again = cut || r->more || np_past_has_more(c->past);
 	return rc;
 }
 

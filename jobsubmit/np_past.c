@@ -12,7 +12,9 @@
 struct job {
 	struct np_seen seen; /* without its texts and bitmaps */
 	unsigned flags;
+	int32_t profile;     /* while neighbours are looked for */
 	double end_sec;	     /* 0: it runs */
+	bool unwritten;	     /* it ended, and is still to be written down */
 	uint32_t *leaf;
 	size_t n_leaves;
 };
@@ -20,6 +22,7 @@ struct job {
 struct np_past {
 	struct job *job; /* by_id() */
 	size_t n;
+	size_t n_unwritten;
 	struct np_site *site; /* of the leaves */
 };
 
@@ -29,6 +32,7 @@ struct judge {
 	const struct np_app_index *index;
 	const char *store_dir;
 	mode_t mode;
+	size_t steps; /* that this took so far */
 };
 
 int np_past_new(struct np_past **out)
@@ -43,7 +47,12 @@ static void forget_all(struct np_past *p)
 		free(p->job[i].leaf);
 	free(p->job);
 	p->job = NULL;
-	p->n = 0;
+	p->n = p->n_unwritten = 0;
+}
+
+bool np_past_has_more(const struct np_past *p)
+{
+	return p->n_unwritten;
 }
 
 void np_past_free(struct np_past *p)
@@ -103,25 +112,52 @@ static int take(struct job *to, const struct np_view *v, size_t i)
 	return 0;
 }
 
-/* When did a run end that goes on no more? */
-static double end_of(const struct np_answers *a, const struct job *job,
-		     int64_t now_sec)
+/* When did a run end that goes on no more?  now_sec, unless Slurm tells. */
+static void set_end(struct job *job, const slurm_job_info_t *j, int64_t now_sec)
 {
 	int64_t end = now_sec, begin = job->seen.start_sec;
 
-	for (uint32_t i = 0; i < a->jobs->record_count; i++) {
+	/* A requeued one may run again. */
+	if (j && j->end_time && j->end_time < end && j->end_time > begin)
+		end = j->end_time;
+	else if (j && j->start_time > begin && j->start_time < end)
+		end = j->start_time;
+	job->end_sec = (double)(end > 1 ? end : 1); /* 0: it goes on */
+}
+
+static int id_of(const void *key, const void *item)
+{
+	uint32_t x = *(const uint32_t *)key;
+	uint32_t y = (*(struct job *const *)item)->seen.id;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Those of the first n that do not run any more have ended. */
+static int note_ends(struct np_past *p, size_t n, const bool *runs,
+		     const struct np_answers *a, int64_t now_sec)
+{
+	struct job **ended = calloc(n + 1, sizeof(*ended)), **at;
+	size_t n_ended = 0;
+
+	if (!ended)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (!runs[i] && !p->job[i].end_sec) {
+			ended[n_ended++] = &p->job[i];
+			set_end(&p->job[i], NULL, now_sec);
+			p->job[i].unwritten = p->job[i].seen.app[0];
+			p->n_unwritten += p->job[i].unwritten;
+		}
+	for (uint32_t i = 0; n_ended && i < a->jobs->record_count; i++) {
 		const slurm_job_info_t *j = &a->jobs->job_array[i];
 
-		if (j->job_id != job->seen.id)
-			continue;
-		/* A requeued one may run again. */
-		if (j->end_time && j->end_time < end && j->end_time > begin)
-			end = j->end_time;
-		else if (j->start_time > begin && j->start_time < end)
-			end = j->start_time;
-		break;
+		at = bsearch(&j->job_id, ended, n_ended, sizeof(*ended), id_of);
+		if (at)
+			set_end(*at, j, now_sec);
 	}
-	return (double)(end > 1 ? end : 1); /* 0: it goes on */
+	free(ended);
+	return 0;
 }
 
 static bool share_leaf(const struct job *a, const struct job *b, uint32_t *leaf,
@@ -155,74 +191,128 @@ static char *leaf_names(const struct np_site *s, const uint32_t *leaf, size_t n)
 }
 
 /* By name: the handle of back then may be another application's now. */
+static void find_profiles(struct np_past *p, const struct judge *w)
+{
+	int32_t n = (int32_t)np_press_n(w->table);
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct job *j = &p->job[i];
+
+		j->profile = np_app_index_find(w->index, j->seen.app,
+					       j->seen.uid);
+		if (j->profile >= n || j->seen.claim != NP_CLAIM_HOLDS)
+			j->profile = NP_PROFILE_UNKNOWN;
+	}
+}
+
 static double predicted(const struct judge *w, const struct job *a,
 			const struct job *b)
 {
-	int32_t n = (int32_t)np_press_n(w->table);
-	int32_t x = np_app_index_find(w->index, a->seen.app, a->seen.uid);
-	int32_t y = np_app_index_find(w->index, b->seen.app, b->seen.uid);
-
-	if (x < 0 || y < 0 || x >= n || y >= n ||
-	    a->seen.claim != NP_CLAIM_HOLDS || b->seen.claim != NP_CLAIM_HOLDS)
+	if (a->profile < 0 || b->profile < 0)
 		return 0;
-	return np_press_slowdown(w->table, (uint32_t)x, (uint32_t)y,
+	return np_press_slowdown(w->table, (uint32_t)a->profile,
+				 (uint32_t)b->profile,
 				 a->flags & b->flags & NP_JOB_SHARES_NODES,
 				 a->n_leaves > 1 && b->n_leaves > 1);
 }
 
+struct beside {
+	const struct job *job;
+	double overlap_sec, slowdown;
+};
+
 /* The longest first: not all may be written down. */
 static int by_overlap(const void *a, const void *b)
 {
-	const struct np_ended_neighbour *x = a, *y = b;
+	const struct beside *x = a, *y = b;
 
 	return x->overlap_sec > y->overlap_sec ? -1 :
 	       x->overlap_sec < y->overlap_sec;
 }
 
-/* Who was beside it: fills in neighbours and slowdown. */
-static int look_back(const struct np_past *p, const struct judge *w,
-		     const struct job *a, struct np_ended *e)
+static double overlap(const struct job *a, const struct job *b)
+{
+	double from = fmax((double)a->seen.start_sec,
+			   (double)b->seen.start_sec);
+	double to = b->end_sec ? fmin(a->end_sec, b->end_sec) : a->end_sec;
+
+	return to - from;
+}
+
+/*
+ * Who was beside it, into *out: their number, or -ENOMEM.  leaf[] has room for
+ * those of a.
+ */
+static ssize_t look_back(const struct np_past *p, struct judge *w,
+			 const struct job *a, uint32_t *leaf,
+			 struct beside **out)
+{
+	struct beside *list = NULL;
+	size_t n = 0, room = 0, shared;
+
+	w->steps += p->n;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct job *b = &p->job[i];
+		double sec = overlap(a, b);
+
+		if (a == b || sec < 1)
+			continue;
+		w->steps += a->n_leaves + b->n_leaves;
+		if (!share_leaf(a, b, leaf, &shared))
+			continue;
+		if (n == room) {
+			struct beside *grown;
+
+			room = room ? 2 * room : 16;
+			grown = reallocarray(list, room, sizeof(*grown));
+			if (!grown) {
+				free(list);
+				return -ENOMEM;
+			}
+			list = grown;
+		}
+		list[n++] = (struct beside){ b, sec, predicted(w, a, b) };
+	}
+	*out = list;
+	return (ssize_t)n;
+}
+
+/* Fills in neighbours and slowdown. */
+static int add_neighbours(const struct np_past *p, struct judge *w,
+			  const struct job *a, struct np_ended *e)
 {
 	double whole = a->end_sec - (double)a->seen.start_sec, log_sum = 0;
 	uint32_t *leaf = calloc(a->n_leaves + 1, sizeof(*leaf));
+	struct beside *list = NULL;
+	ssize_t n = !leaf ? -ENOMEM : whole > 0 ?
+		    look_back(p, w, a, leaf, &list) : 0;
+	size_t most = n < NP_ENDED_MAX_NEIGHBOURS ? (size_t)(n < 0 ? 0 : n) :
+		      NP_ENDED_MAX_NEIGHBOURS, shared;
 
-	if (!leaf)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->n && whole > 0; i++) {
-		const struct job *b = &p->job[i];
-		double from = fmax((double)a->seen.start_sec,
-				   (double)b->seen.start_sec);
-		double to = b->end_sec ? fmin(a->end_sec, b->end_sec) :
-					 a->end_sec;
-		struct np_ended_neighbour *grown;
-		double slowdown;
-		size_t n;
-
-		if (a == b || to - from < 1 || !share_leaf(a, b, leaf, &n))
-			continue;
-		grown = reallocarray(e->neighbour, e->n_neighbours + 1,
-				     sizeof(*grown));
-		if (!grown)
-			break;
-		e->neighbour = grown;
-		slowdown = predicted(w, a, b);
-		grown[e->n_neighbours++] = (struct np_ended_neighbour){
-			.id = b->seen.id, .app = strdup(b->seen.app),
-			.leaves = leaf_names(p->site, leaf, n),
-			.overlap_sec = to - from,
-			.slowdown = slowdown,
-		};
-		log_sum += (to - from) / whole * log1p(slowdown);
-	}
-	if (e->n_neighbours)
-		qsort(e->neighbour, e->n_neighbours, sizeof(*e->neighbour),
-		      by_overlap);
+	for (ssize_t i = 0; i < n; i++)
+		log_sum += list[i].overlap_sec / whole *
+			   log1p(list[i].slowdown);
 	e->slowdown = expm1(log_sum);
+	if (n > 0)
+		qsort(list, (size_t)n, sizeof(*list), by_overlap);
+	e->neighbour = calloc(most + 1, sizeof(*e->neighbour));
+	for (size_t i = 0; e->neighbour && i < most; i++) {
+		const struct job *b = list[i].job;
+
+		share_leaf(a, b, leaf, &shared);
+		e->neighbour[e->n_neighbours++] = (struct np_ended_neighbour){
+			.id = b->seen.id, .app = strdup(b->seen.app),
+			.leaves = leaf_names(p->site, leaf, shared),
+			.overlap_sec = list[i].overlap_sec,
+			.slowdown = list[i].slowdown,
+		};
+	}
+	free(list);
 	free(leaf);
-	return 0;
+	return n < 0 || !e->neighbour ? -ENOMEM : 0;
 }
 
-static int write_down(const struct np_past *p, const struct judge *w,
+static int write_down(const struct np_past *p, struct judge *w,
 		      const struct job *a, struct np_err *err)
 {
 	struct np_ended e = {
@@ -237,7 +327,7 @@ static int write_down(const struct np_past *p, const struct judge *w,
 		.start = (double)a->seen.start_sec, .end = a->end_sec,
 		.held_sec = a->seen.held_sec,
 	};
-	int rc = look_back(p, w, a, &e);
+	int rc = add_neighbours(p, w, a, &e);
 
 	if (!rc)
 		rc = np_ended_append(w->store_dir, &e, w->mode, err);
@@ -245,26 +335,61 @@ static int write_down(const struct np_past *p, const struct judge *w,
 	return rc;
 }
 
-/* Jobs that ended before every running one began are nobody's neighbours. */
-static void drop_old(struct np_past *p)
+/*
+ * Thousands may end at once, and each is compared with thousands and synced to
+ * the disk: some in each round.
+ */
+static int write_some(struct np_past *p, struct judge *w, struct np_err *err)
+{
+	size_t written = 0;
+	int last = 0;
+
+	if (p->n_unwritten)
+		find_profiles(p, w);
+	for (size_t i = 0; p->n_unwritten && i < p->n; i++) {
+		struct job *j = &p->job[i];
+		int rc;
+
+		if (!j->unwritten)
+			continue;
+		if (written++ == NP_PAST_MAX_WRITTEN ||
+		    w->steps > NP_PAST_MAX_STEPS)
+			break;
+		rc = write_down(p, w, j, err);
+		last = rc ? rc : last;
+		j->unwritten = false;
+		p->n_unwritten--;
+	}
+	return last;
+}
+
+/*
+ * Jobs that ended before every running one began are nobody's neighbours.
+ * Returns how many are lost that were not written down.
+ */
+static size_t drop_old(struct np_past *p)
 {
 	double oldest = INFINITY;
-	size_t kept = 0;
+	size_t kept = 0, lost = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		if (!p->job[i].end_sec &&
+		if ((!p->job[i].end_sec || p->job[i].unwritten) &&
 		    (double)p->job[i].seen.start_sec < oldest)
 			oldest = (double)p->job[i].seen.start_sec;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct job *j = &p->job[i];
 
-		if (j->end_sec && (j->end_sec < oldest || p->n - (i - kept) >
-				   NP_PAST_MAX))
+		if (j->end_sec && ((j->end_sec < oldest && !j->unwritten) ||
+				   p->n - (i - kept) > NP_PAST_MAX)) {
+			lost += j->unwritten;
 			free(j->leaf);
-		else
+		} else {
 			p->job[kept++] = *j;
+		}
 	}
 	p->n = kept;
+	p->n_unwritten -= lost;
+	return lost;
 }
 
 /* A requeued job starts anew under its id: that is another run. */
@@ -303,10 +428,10 @@ int np_past_update(struct np_past *p, const struct np_view *v,
 		   const struct np_app_index *index, const char *store_dir,
 		   mode_t mode, struct np_err *err)
 {
-	const struct judge w = { t, index, store_dir, mode };
-	bool *runs;
-	size_t had;
+	struct judge w = { t, index, store_dir, mode, 0 };
+	size_t had, lost;
 	int rc, last = 0;
+	bool *runs;
 
 	if (p->site != v->site) {
 		forget_all(p);
@@ -316,20 +441,16 @@ int np_past_update(struct np_past *p, const struct np_view *v,
 	had = p->n;
 	runs = calloc(had + 1, sizeof(*runs));
 	rc = runs ? merge(p, v, runs) : -ENOMEM;
-	for (size_t i = 0; !rc && i < had; i++)
-		if (!runs[i] && !p->job[i].end_sec)
-			p->job[i].end_sec = end_of(a, &p->job[i], v->now_sec);
-		else
-			runs[i] = true; /* not now */
-	for (size_t i = 0; !rc && i < had; i++)
-		if (!runs[i] && p->job[i].seen.app[0]) {
-			int e = write_down(p, &w, &p->job[i], err);
-
-			last = e ? e : last;
-		}
+	if (!rc)
+		rc = note_ends(p, had, runs, a, v->now_sec);
+	if (!rc)
+		last = write_some(p, &w, err);
 	free(runs);
-	drop_old(p);
+	lost = drop_old(p);
 	if (p->n)
 		qsort(p->job, p->n, sizeof(*p->job), by_id);
+	if (lost)
+		last = np_errf(err, -ENOBUFS, "%zu jobs that ended are not in "
+			       "the history: too many at once", lost);
 	return rc ? np_errf(err, rc, "out of memory") : last;
 }

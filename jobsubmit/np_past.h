@@ -13,18 +13,28 @@
 
 /* Runs remembered; of those that ended, low job ids go first. */
 #define NP_PAST_MAX 50000
+/*
+ * What one call does at most: jobs written down, and steps to find who was
+ * beside them (some 0.1 s; a job that takes more is the last).
+ */
+#define NP_PAST_MAX_WRITTEN 200
+#define NP_PAST_MAX_STEPS 20000000
 
 struct np_past;
 
 int np_past_new(struct np_past **out);
 void np_past_free(struct np_past *p); /* NULL is allowed */
 
+/* Did jobs end that are still to be written down? */
+bool np_past_has_more(const struct np_past *p);
+
 /*
  * The jobs that run now; those that ran at the last call and do not any more
  * have ended, as a->jobs says or by now, and those with an application are
  * appended to the store.  So has one that runs anew, after a requeue.  index:
- * of the same moment as t.  Returns 0, or with err what np_ended_append() gave
- * last.
+ * of the same moment as t.  Where too many ended, the rest is written by the
+ * next calls.  Returns 0, or with err what np_ended_append() gave last; -ENOBUFS:
+ * more of them wait than are remembered, and some are lost.
  */
 int np_past_update(struct np_past *p, const struct np_view *v,
 		   const struct np_answers *a, const struct np_press *t,

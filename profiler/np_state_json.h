@@ -12,7 +12,6 @@
 
 #define NP_STATE_MAX_LEAVES 65536
 #define NP_STATE_MAX_JOBS 262144
-#define NP_ENDED_MAX_NEIGHBOURS 256 /* of one job; more are not written */
 #define NP_ENDED_MAX_LINE (1u << 20)
 
 extern const struct np_fields np_state_table, np_state_leaf_table,

@@ -300,7 +300,70 @@ static void test_other_site(void)
 	tear_down(&w);
 }
 
+/* More than one round writes down, and one that they all were beside. */
+#define MANY 500
+
+static slurm_job_info_t many[MANY];
+static int32_t where[MANY][3];
+
+static void run_many(struct world *w, job_info_msg_t *jobs)
+{
+	for (uint32_t i = 0; i < MANY; i++) {
+		w->slurm.jobs.record_count = 0;
+		many[i] = *run(w, i + 1, i ? "soft" : "loud", "n0", i ? 10 : 0);
+		where[i][0] = where[i][1] = 0;
+		where[i][2] = -1;
+		many[i].node_inx = where[i];
+	}
+	*jobs = (job_info_msg_t){ .record_count = MANY, .job_array = many };
+	w->slurm.answers.jobs = jobs;
+}
+
+static int count_lines(void)
+{
+	char cmd[600];
+	int n = -1;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "cat %s/placement/ended-* | wc -l", store);
+	f = popen(cmd, "r");
+	T_CHECK(f && fscanf(f, "%d", &n) == 1 && !pclose(f));
+	return n;
+}
+
+/* Of thousands that end at once, a round writes down some; none is lost. */
+static void test_many_at_once(void)
+{
+	job_info_msg_t jobs;
+	struct np_ended e;
+	struct world w;
+	int rounds = 1;
+
+	set_up(&w);
+	run_many(&w, &jobs);
+	look(&w, 60);
+	T_CHECK(!np_past_has_more(w.past));
+	for (uint32_t i = 0; i < MANY; i++)
+		end(&w, &many[i], 90);
+	look(&w, 100);
+	T_CHECK(np_past_has_more(w.past));
+	T_CHECK(count_lines() == NP_PAST_MAX_WRITTEN);
+	jobs.record_count = 0; /* Slurm forgets them meanwhile */
+	for (; np_past_has_more(w.past) && rounds < 9; rounds++)
+		look(&w, 100 + rounds);
+	T_CHECK(rounds == (MANY + NP_PAST_MAX_WRITTEN - 1) /
+			  NP_PAST_MAX_WRITTEN);
+	T_CHECK(count_lines() == MANY);
+	T_ROW("the last one was beside those that were written before",
+	      found(MANY, &e) && e.slowdown > 0.4);
+	T_CHECK(e.n_neighbours == NP_ENDED_MAX_NEIGHBOURS &&
+		e.end == e.start + 80);
+	np_ended_free(&e);
+	tear_down(&w);
+}
+
 static const struct t_case cases[] = {
+	{ "of many that end at once none is lost", test_many_at_once },
 	{ "who was beside whom, for how long, at what cost", test_overlap },
 	{ "when a job ended", test_ends },
 	{ "each run of a requeued job", test_requeue },
