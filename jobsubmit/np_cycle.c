@@ -38,6 +38,7 @@ struct np_cycle {
 	double told_sec;	/* monotonic */
 	double missed_sec;	/* of the next line about them; monotonic */
 	double quiet_sec;	/* until then nothing is to do; monotonic */
+	mode_t mode;		/* of what is in the store; 0: not looked at */
 	struct np_err untold;	/* why state.json was not written last time */
 	struct np_err said;	/* the trouble that was logged last */
 	struct np_denied_told denied_said; /* the claims that were */
@@ -315,11 +316,15 @@ static void save(struct np_cycle *c, struct round *r,
 {
 	const char *store = c->settings.conf.store;
 	struct np_err err = NP_ERR_INIT;
+	mode_t mode = file_mode(c);
 
+	/* What was written before PrivateData was set is private, too. */
+	if (mode != c->mode && !np_state_set_mode(store, mode, &err))
+		c->mode = mode;
 	np_past_update(c->past, &r->view, &r->answers, r->table, r->index,
-		       store, file_mode(c), &err);
+		       store, mode, &err);
 	if (state) {
-		np_state_save(store, state, file_mode(c), &err);
+		np_state_save(store, state, mode, &err);
 		c->told_sec = np_mono_sec();
 	}
 	/* It is no better in the rounds that need not write. */

@@ -2,6 +2,7 @@
 #include "np_state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,53 @@ int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
 		rc = save(&d, s, mode, err);
 	np_dir_close(&d);
 	return rc;
+}
+
+static bool is_ours(const char *name)
+{
+	return !strcmp(name, STATE) || np_is_ended_name(name);
+}
+
+/* O_NONBLOCK: a FIFO must not hang. */
+static int set_mode(const struct np_dir *d, const char *name, mode_t mode)
+{
+	int fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+			O_NOCTTY | O_CLOEXEC), rc = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ELOOP ? 0 : -errno;
+	if (fstat(fd, &st) ||
+	    (S_ISREG(st.st_mode) && (st.st_mode & 0777) != mode &&
+	     fchmod(fd, mode)))
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	struct np_dir d;
+	char **names = NULL;
+	size_t n = 0;
+	bool cut;
+	int rc = np_placement_dir(store_dir, false, &d, &why), last = 0;
+
+	if (rc)
+		return rc == -ENOENT ? 0 : np_errf(err, rc, "%s", why.text);
+	rc = np_dir_names(&d, is_ours, &names, &n, &cut, err);
+	for (size_t i = 0; i < n; i++) {
+		int e = set_mode(&d, names[i], mode);
+
+		if (e)
+			last = np_errf(err, e, "%s/%s: cannot make its mode "
+				       "%03o: %s", d.path, names[i],
+				       (unsigned)mode, strerror(-e));
+	}
+	np_names_free(names, n);
+	np_dir_close(&d);
+	return rc ? rc : last;
 }
 
 int np_state_load(const char *store_dir, struct np_state *out,

@@ -460,8 +460,46 @@ static void test_a_big_cluster_is_written_and_read(void)
 	free(s.leaf);
 }
 
+static mode_t mode_of(const char *name)
+{
+	struct stat st;
+
+	return stat(path(name), &st) ? 0 : st.st_mode & 0777;
+}
+
+static void test_what_was_written_before_gets_the_new_mode(void)
+{
+	static const struct {
+		const char *name;
+		bool ours;
+	} rows[] = {
+		{ "state.json", true }, { "ended-20200101.jsonl", true },
+		{ "ended-20261122.jsonl", true }, { "ended-notes", false },
+		{ "notes", false },
+	};
+	struct np_err err = NP_ERR_INIT;
+
+	fresh_store();
+	T_ROW("nothing was", !np_state_set_mode(store, 0640, &err));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		write_text(rows[i].name, "{}");
+		T_CHECK(!chmod(path(rows[i].name), 0644));
+	}
+	T_CHECK(!symlink("notes", path("ended-20260101.jsonl")));
+	T_CHECK(!mkfifo(path("ended-20260102.jsonl"), 0644));
+	T_CHECK(!np_state_set_mode(store, 0640, &err));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
+		T_ROW(rows[i].name, mode_of(rows[i].name) ==
+		      (rows[i].ours ? 0640 : 0644));
+	T_CHECK(!np_state_set_mode(store, 0644, &err) && !err.text[0]);
+	T_CHECK(mode_of("ended-20200101.jsonl") == 0644);
+	T_ROW("no store", np_state_set_mode("/nonexistent", 0640, &err) == 0);
+}
+
 static const struct t_case cases[] = {
 	{ "what was saved is loaded", test_saved_is_loaded },
+	{ "what was written before gets the new mode",
+	  test_what_was_written_before_gets_the_new_mode },
 	{ "its mode is as asked, whatever the umask",
 	  test_mode_is_as_asked_whatever_the_umask },
 	{ "never written is told apart", test_never_written_is_told_apart },
