@@ -123,6 +123,7 @@ static bool configure(struct np_cycle *c)
 		np_desk_configure(c->desk, &c->settings.conf);
 		np_catalog_free(c->catalog);
 		c->catalog = NULL;
+		c->mode = 0;
 	}
 	return before.tv_sec != c->settings.changed.tv_sec ||
 	       before.tv_nsec != c->settings.changed.tv_nsec ||
@@ -143,25 +144,46 @@ static bool take_charge(struct np_cycle *c)
 	return in_charge;
 }
 
-static int read_store(struct np_cycle *c, struct round *r, struct np_err *err)
+/* Their profiles are read before others.  Is that news? */
+static bool want_all(struct np_cycle *c, const job_info_msg_t *jobs)
 {
-	const struct np_conf *conf = &c->settings.conf;
-	const job_info_msg_t *jobs = r->answers.jobs;
-	bool changed;
-	int rc = 0;
+	bool news = false;
 
-	if (!c->catalog)
-		rc = np_catalog_new(conf->store, c->charge.cluster,
-				    &conf->place, &c->catalog, err);
-	if (rc)
-		return rc;
 	for (uint32_t i = 0; i < jobs->record_count; i++) {
+		const slurm_job_info_t *j = &jobs->job_array[i];
 		char app[NP_APP_MAX + 1];
 
-		if (np_view_app(&conf->place, &jobs->job_array[i], app))
-			np_catalog_want(c->catalog, app,
-					jobs->job_array[i].user_id);
+		if (np_view_app(&c->settings.conf.place, j, app))
+			news |= np_catalog_want(c->catalog, app, j->user_id);
 	}
+	return news;
+}
+
+/* Nothing is known yet: the first decision needs to know what is wanted. */
+static int begin_store(struct np_cycle *c, struct np_err *err)
+{
+	const struct np_conf *conf = &c->settings.conf;
+	struct np_answers answers;
+	int rc = np_answers_load(&answers, err);
+
+	if (rc)
+		return rc;
+	rc = np_catalog_new(conf->store, c->charge.cluster, &conf->place,
+			    &c->catalog, err);
+	if (!rc)
+		want_all(c, answers.jobs);
+	np_answers_free(&answers);
+	return rc;
+}
+
+/* Users' files may take their time: no submission waits meanwhile. */
+static int read_store(struct np_cycle *c, struct round *r, struct np_err *err)
+{
+	int rc = c->catalog ? 0 : begin_store(c, err);
+	bool changed;
+
+	if (rc)
+		return rc;
 	/* Without a store nothing is known, and nothing conflicts. */
 	np_catalog_refresh(c->catalog, READ_SEC, skipped, NULL, &changed,
 			   &r->more, &r->trouble);
@@ -204,14 +226,14 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 		return rc;
 	np_site_unref(c->site);
 	c->site = site;
-	if (!np_leaves_n(np_site_leaves(site)))
+	if (!np_leaves_n(np_site_leaves(site)) && !r->trouble.text[0])
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs TopologyPlugin=topology/tree");
-	rc = read_store(c, r, err);
-	if (!rc)
-		rc = np_view_make(&r->answers, site, r->index, &conf->place,
-				  c->memos, r->change, r->n_changes, now_sec,
-				  last_sec, &r->view, err);
+	/* What the store has of new ones, the next round knows. */
+	r->more |= want_all(c, r->answers.jobs);
+	rc = np_view_make(&r->answers, site, r->index, &conf->place, c->memos,
+			  r->change, r->n_changes, now_sec, last_sec, &r->view,
+			  err);
 	if (!rc)
 		know_owners(c, &r->view);
 	return rc;
@@ -395,9 +417,11 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 		return;
 	if (!take_charge(c))
 		return;
+	rc = read_store(c, &r, &why);
 	np_desk_busy(c->desk, true);
 	r.change = np_desk_take_changes(c->desk, &r.n_changes);
-	rc = work(c, &r, go_on, arg, &again, &why);
+	if (!rc)
+		rc = work(c, &r, go_on, arg, &again, &why);
 	np_tell_why(rc, &why, &r.trouble);
 	np_desk_busy(c->desk, false);
 	if (!r.written) {

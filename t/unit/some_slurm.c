@@ -253,6 +253,7 @@ void some_text(char **where, const char *text)
 
 static _Thread_local char said[1024];
 static _Thread_local unsigned n_said, n_errors;
+void (*some_on_said)(const char *line);
 
 const char *some_said(void)
 {
@@ -279,6 +280,8 @@ void slurm_info(const char *fmt, ...)
 	vsnprintf(said, sizeof(said), fmt, ap);
 	va_end(ap);
 	n_said++;
+	if (some_on_said)
+		some_on_said(said);
 }
 
 int slurm_error(const char *fmt, ...);

@@ -71,6 +71,7 @@ void some_text(char **where, const char *text);
 /* The last line for the log of slurmctld. */
 const char *some_said(void);
 unsigned some_n_said(void); /* lines so far */
+extern void (*some_on_said)(const char *line); /* NULL: nobody listens */
 unsigned some_n_errors(void);
 
 /* Tasks from .. end-1 of an array, end at most 64. */

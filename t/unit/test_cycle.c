@@ -1,0 +1,254 @@
+#include "t.h"
+#include "np_cycle.h"
+#include "some_slurm.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Slurm's answers, a store made of t/data/store, and a thread's rounds. */
+static struct {
+	struct some_slurm slurm;
+	slurm_conf_t conf;
+	struct np_desk *desk;
+	struct np_cycle *cycle;
+	struct np_cycle_next next;
+	char store[512];
+	unsigned n_skipped, n_busy; /* lines about files; while others waited */
+} w;
+
+/* In place of Slurm's, which would ask slurmctld. */
+int slurm_load_jobs(time_t since, job_info_msg_t **out, uint16_t flags)
+{
+	(void)since, (void)flags;
+	*out = &w.slurm.jobs;
+	return 0;
+}
+
+int slurm_load_node(time_t since, node_info_msg_t **out, uint16_t flags)
+{
+	(void)since, (void)flags;
+	*out = &w.slurm.nodes;
+	return 0;
+}
+
+int slurm_load_partitions(time_t since, partition_info_msg_t **out,
+			  uint16_t flags)
+{
+	(void)since, (void)flags;
+	*out = &w.slurm.parts;
+	return 0;
+}
+
+int slurm_load_ctl_conf(time_t since, slurm_conf_t **out)
+{
+	(void)since;
+	*out = &w.conf;
+	return 0;
+}
+
+void slurm_free_job_info_msg(job_info_msg_t *m) { (void)m; }
+void slurm_free_node_info_msg(node_info_msg_t *m) { (void)m; }
+void slurm_free_partition_info_msg(partition_info_msg_t *m) { (void)m; }
+void slurm_free_ctl_conf(slurm_conf_t *c) { (void)c; }
+
+/* Their other arguments differ from release to release. */
+int some_load_topo(void **out) __asm__("slurm_load_topo");
+int some_load_topo(void **out)
+{
+	*out = &w;
+	return 0;
+}
+
+void some_print_topo(FILE *out) __asm__("slurm_print_topo_info_msg");
+void some_print_topo(FILE *out)
+{
+	fputs(w.slurm.answers.topology, out);
+}
+
+void some_free_topo(void *m) __asm__("slurm_free_topo_info_msg");
+void some_free_topo(void *m) { (void)m; }
+
+/* A file is skipped: somebody submits in this moment. */
+static void on_said(const char *line)
+{
+	const struct np_conf *conf;
+
+	if (!strstr(line, "skipped:"))
+		return;
+	w.n_skipped++;
+	np_desk_lock(w.desk, &conf);
+	w.n_busy += np_desk_is_busy(w.desk);
+	np_desk_unlock(w.desk);
+}
+
+__attribute__((format(printf, 1, 2)))
+static void sh(const char *fmt, ...)
+{
+	char cmd[1024], line[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	snprintf(line, sizeof(line), "cd '%s' && D='%s' && %s", w.store,
+		 t_data("store"), cmd);
+	T_ROW(cmd, system(line) == 0);
+}
+
+static void put_own(const char *from, const char *app)
+{
+	sh("mkdir -p users/%u && cp -r $D/own/%s users/%u/%s && "
+	   "sed -i 's/\"uid\":1000,/\"uid\":%u,/' users/%u/%s/*", geteuid(),
+	   from, geteuid(), app, geteuid(), geteuid(), app);
+}
+
+static bool go_on(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static void look(void)
+{
+	np_cycle_run(w.cycle, go_on, NULL, &w.next);
+}
+
+static void new_cycle(void)
+{
+	np_cycle_free(w.cycle);
+	T_CHECK(!np_cycle_new(w.desk, &w.cycle));
+}
+
+static void start(void)
+{
+	static char *host = (char *)"ctl0";
+	static int count;
+	struct np_conf conf;
+	char path[600];
+
+	memset(&w, 0, sizeof(w));
+	snprintf(w.store, sizeof(w.store), "%s/cycle%d", t_tmpdir(), count++);
+	T_CHECK(!mkdir(w.store, 0755));
+	sh("mkdir fabric && cp -r $D/fabric/hpc fabric && "
+	   "echo 'Store=%s' >netprof.conf && "
+	   "echo 'Placement=enforce' >>netprof.conf", w.store);
+	some_slurm(&w.slurm);
+	w.conf.control_cnt = 1;
+	w.conf.control_machine = &host;
+	w.conf.cluster_name = (char *)"hpc";
+	np_conf_init(&conf);
+	T_CHECK(!np_desk_new(&conf, &w.desk));
+	new_cycle();
+	snprintf(path, sizeof(path), "%s/netprof.conf", w.store);
+	unsetenv("NETPROF_STORE");
+	setenv("NETPROF_CONF", path, 1);
+	some_on_said = on_said;
+}
+
+static void stop(void)
+{
+	some_on_said = NULL;
+	unsetenv("NETPROF_CONF");
+	np_cycle_free(w.cycle);
+	np_desk_free(w.desk);
+	some_slurm_free(&w.slurm);
+}
+
+static void add_job(uint32_t id, const char *app)
+{
+	slurm_job_info_t *j = some_job(&w.slurm, id, app);
+	static char note[4][64];
+
+	snprintf(note[id], sizeof(note[id]), "netprof{app=%s}", app);
+	j->admin_comment = note[id];
+	j->user_id = geteuid();
+	some_run(&w.slurm, j, "n0"); /* nothing is written into it */
+}
+
+static bool is_known(const char *app)
+{
+	const struct np_conf *conf;
+	struct np_standing *s = np_desk_lock(w.desk, &conf);
+	bool known = s && np_app_index_find(s->index, app, geteuid()) >= 0;
+
+	np_desk_unlock(w.desk);
+	return known;
+}
+
+static void test_nobody_waits_while_the_store_is_read(void)
+{
+	unsigned uid = geteuid();
+
+	start();
+	put_own("fft", "fft");
+	sh("echo '{' >users/%u/fft/20250101T000000Z-bad.json", uid);
+	add_job(1, "fft");
+	look();
+	T_CHECK(w.n_skipped == 1 && !w.n_busy);
+	T_ROW("the first decision knows what is wanted", is_known("fft"));
+	put_own("halo", "halo");
+	sh("echo '{' >users/%u/halo/20250101T000000Z-bad.json", uid);
+	for (int i = 0; i < 40 && !is_known("halo"); i++) {
+		usleep(100000);
+		look();
+	}
+	T_CHECK(is_known("halo") && w.n_skipped == 2 && !w.n_busy);
+	stop();
+}
+
+static void test_what_a_newcomer_needs_is_read_at_once(void)
+{
+	start();
+	sh("mkdir -p published && cp -r $D/own/fft published/fft");
+	look();
+	T_CHECK(w.next.wait_sec > 0);
+	put_own("halo", "halo");
+	add_job(1, "halo");
+	look();
+	T_CHECK(is_known("halo") || w.next.wait_sec == 0);
+	look();
+	T_CHECK(is_known("halo") && w.next.wait_sec > 0);
+	stop();
+}
+
+static mode_t mode_of(const char *name)
+{
+	char path[600];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/placement/%s", w.store, name);
+	return stat(path, &st) ? 0 : st.st_mode & 0777;
+}
+
+static void test_what_was_written_becomes_private(void)
+{
+	start();
+	look();
+	T_CHECK(mode_of("state.json") == 0644);
+	sh("echo '{}' >placement/ended-20250101.jsonl && "
+	   "chmod 644 placement/*");
+	w.conf.private_data = PRIVATE_DATA_JOBS;
+	new_cycle(); /* the old one asks once a minute */
+	look();
+	T_CHECK(mode_of("state.json") == 0640 &&
+		mode_of("ended-20250101.jsonl") == 0640);
+	sh("chmod 600 placement/ended*");
+	look();
+	T_ROW("once", mode_of("ended-20250101.jsonl") == 0600);
+	stop();
+}
+
+static const struct t_case cases[] = {
+	{ "nobody waits while the store is read",
+	  test_nobody_waits_while_the_store_is_read },
+	{ "what a newcomer needs is read at once",
+	  test_what_a_newcomer_needs_is_read_at_once },
+	{ "what was written before PrivateData becomes private",
+	  test_what_was_written_becomes_private },
+	{ NULL, NULL },
+};
+T_SUITE(cycle, cases)
