@@ -652,13 +652,13 @@ static void test_huge_files_of_one_do_not_keep_others_waiting(void)
 	np_catalog_want(w.c, "huge2", 12345);
 	np_catalog_want(w.c, "small", 12346);
 	np_catalog_want(w.c, "other", 12346);
-	for (i = 0; i < 100 && find("other", 12346) < 0; i++) {
+	for (i = 0; i < 100 && (find("other", 12346) < 0 ||
+				find("small", 12346) < 0); i++) {
 		sh("touch users/12345/huge users/12345/huge2");
 		w.now += .3;
 		T_CHECK(refresh_for(0) == 0);
 	}
 	T_ROW("one reading each, and questions", i <= 25);
-	T_CHECK(find("small", 12346) >= 0);
 	stop();
 }
 
