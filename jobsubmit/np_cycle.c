@@ -12,8 +12,8 @@
 #include "np_denied.h"
 #include "np_gap.h"
 #include "np_mono.h"
-#include "np_past.h"
 #include "np_settings.h"
+#include "np_shelf.h"
 #include "np_state.h"
 #include "np_tell.h"
 
@@ -30,15 +30,13 @@ struct np_cycle {
 	struct np_settings settings;
 	struct np_charge charge;
 	bool in_charge;
-	struct np_catalog *catalog;
+	struct np_shelf *shelf;
 	struct np_memos *memos;
-	struct np_past *past;
 	struct np_site *site;
 	int64_t last_sec;	/* of the last decision */
 	double told_sec;	/* monotonic */
 	double missed_sec;	/* of the next line about them; monotonic */
 	double quiet_sec;	/* until then nothing is to do; monotonic */
-	mode_t mode;		/* of what is in the store; 0: not looked at */
 	struct np_err untold;	/* why state.json was not written last time */
 	struct np_err said;	/* the trouble that was logged last */
 	struct np_denied_told denied_said; /* the claims that were */
@@ -51,13 +49,11 @@ struct round {
 	struct np_change *change;
 	size_t n_changes;
 	bool written; /* it went as far as that */
-	struct np_press *table;
-	struct np_app_index *index;
+	struct np_known known; /* of the store */
 	struct np_view view;
 	struct np_denials denied;
 	struct np_placement *placement;
 	bool news; /* a decision is another one than before */
-	bool more; /* of the store is still to be read */
 	double began_sec, save_sec; /* monotonic; 0: not that far */
 	struct np_err trouble; /* what does not keep us from going on */
 };
@@ -70,7 +66,7 @@ int np_cycle_new(struct np_desk *desk, struct np_cycle **out)
 		return -ENOMEM;
 	c->desk = desk;
 	np_settings_init(&c->settings);
-	if (np_memos_new(&c->memos) || np_past_new(&c->past)) {
+	if (np_memos_new(&c->memos) || np_shelf_new(&NP_PATIENCE, &c->shelf)) {
 		np_cycle_free(c);
 		return -ENOMEM;
 	}
@@ -82,9 +78,8 @@ void np_cycle_free(struct np_cycle *c)
 {
 	if (!c)
 		return;
-	np_catalog_free(c->catalog);
 	np_memos_free(c->memos);
-	np_past_free(c->past);
+	np_shelf_free(c->shelf);
 	np_site_unref(c->site);
 	free(c);
 }
@@ -121,9 +116,7 @@ static bool configure(struct np_cycle *c)
 
 	if (np_settings_refresh(&c->settings)) {
 		np_desk_configure(c->desk, &c->settings.conf);
-		np_catalog_free(c->catalog);
-		c->catalog = NULL;
-		c->mode = 0;
+		np_shelf_renew(c->shelf);
 	}
 	return before.tv_sec != c->settings.changed.tv_sec ||
 	       before.tv_nsec != c->settings.changed.tv_nsec ||
@@ -154,7 +147,7 @@ static bool want_all(struct np_cycle *c, const job_info_msg_t *jobs)
 		char app[NP_APP_MAX + 1];
 
 		if (np_view_app(&c->settings.conf.place, j, app))
-			news |= np_catalog_want(c->catalog, app, j->user_id);
+			news |= np_shelf_want(c->shelf, app, j->user_id);
 	}
 	return news;
 }
@@ -162,14 +155,12 @@ static bool want_all(struct np_cycle *c, const job_info_msg_t *jobs)
 /* Nothing is known yet: the first decision needs to know what is wanted. */
 static int begin_store(struct np_cycle *c, struct np_err *err)
 {
-	const struct np_conf *conf = &c->settings.conf;
 	struct np_answers answers;
 	int rc = np_answers_load(&answers, err);
 
 	if (rc)
 		return rc;
-	rc = np_catalog_new(conf->store, c->charge.cluster, &conf->place,
-			    &c->catalog, err);
+	rc = np_shelf_open(c->shelf, &c->settings.conf, c->charge.cluster, err);
 	if (!rc)
 		want_all(c, answers.jobs);
 	np_answers_free(&answers);
@@ -179,16 +170,10 @@ static int begin_store(struct np_cycle *c, struct np_err *err)
 /* Users' files may take their time: no submission waits meanwhile. */
 static int read_store(struct np_cycle *c, struct round *r, struct np_err *err)
 {
-	int rc = c->catalog ? 0 : begin_store(c, err);
-	bool changed;
+	int rc = np_shelf_is_new(c->shelf) ? begin_store(c, err) : 0;
 
-	if (rc)
-		return rc;
-	/* Without a store nothing is known, and nothing conflicts. */
-	np_catalog_refresh(c->catalog, READ_SEC, skipped, NULL, &changed,
-			   &r->more, &r->trouble);
-	rc = np_catalog_table(c->catalog, &r->table, err);
-	return rc ? rc : np_catalog_index(c->catalog, &r->index);
+	return rc ? rc : np_shelf_read(c->shelf, READ_SEC, skipped, &r->known,
+				       &r->trouble, err);
 }
 
 /* A job and the array it belongs to are the same user's. */
@@ -230,10 +215,10 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs TopologyPlugin=topology/tree");
 	/* What the store has of new ones, the next round knows. */
-	r->more |= want_all(c, r->answers.jobs);
-	rc = np_view_make(&r->answers, site, r->index, &conf->place, c->memos,
-			  r->change, r->n_changes, now_sec, last_sec, &r->view,
-			  err);
+	r->known.more |= want_all(c, r->answers.jobs);
+	rc = np_view_make(&r->answers, site, r->known.index, &conf->place,
+			  c->memos, r->change, r->n_changes, now_sec, last_sec,
+			  &r->view, err);
 	if (!rc)
 		know_owners(c, &r->view);
 	return rc;
@@ -244,8 +229,8 @@ static int decide(struct np_cycle *c, struct round *r, struct np_err *err)
 	struct np_policy policy;
 
 	np_policy_init(&policy);
-	np_settings_policy(&c->settings, r->index, &policy);
-	return np_placement_decide(r->view.snapshot, r->table, &policy,
+	np_settings_policy(&c->settings, r->known.index, &policy);
+	return np_placement_decide(r->view.snapshot, r->known.table, &policy,
 				   &r->placement, err);
 }
 
@@ -271,7 +256,7 @@ static int publish(struct np_cycle *c, struct round *r)
 		return -ENOMEM;
 	s->placement = r->placement;
 	s->site = np_site_ref(r->view.site);
-	s->index = np_app_index_ref(r->index);
+	s->index = np_app_index_ref(r->known.index);
 	s->set = r->view.set;
 	s->now_sec = r->view.now_sec;
 	r->placement = NULL;
@@ -301,7 +286,7 @@ static int write_all(struct np_cycle *c, struct round *r,
 	struct np_applied a;
 	int rc;
 
-	np_denied_gather(&r->view, r->index, &r->denied);
+	np_denied_gather(&r->view, r->known.index, &r->denied);
 	r->news = np_denied_log(&r->view, &r->denied, &c->denied_said) > 0;
 	r->news |= np_tell_log(&r->view, r->placement, c->memos) > 0;
 	r->news |= jobs_changed(c, &r->view);
@@ -322,7 +307,7 @@ static int describe(struct np_cycle *c, struct round *r,
 {
 	struct np_tell t = {
 		.charge = &c->charge, .settings = &c->settings,
-		.fabric = np_catalog_fabric(c->catalog), .table = r->table,
+		.fabric = np_shelf_fabric(c->shelf), .table = r->known.table,
 		.denied = &r->denied,
 		.trouble = r->trouble.text[0] ? r->trouble.text :
 						c->settings.trouble.text,
@@ -332,23 +317,32 @@ static int describe(struct np_cycle *c, struct round *r,
 	return np_tell_make(&t, &r->view, r->placement, state);
 }
 
-/* A slow disk is for when submissions do not wait for us any more. */
-static void save(struct np_cycle *c, struct round *r,
-		 const struct np_state *state)
+/*
+ * A slow disk is for when submissions do not wait for us any more.  All that
+ * the round knows goes with it.
+ */
+static void save(struct np_cycle *c, struct round *r, struct np_state *state)
 {
-	const char *store = c->settings.conf.store;
+	struct np_left l = {
+		.mode = file_mode(c), .view = r->view, .answers = r->answers,
+		.table = r->known.table, .index = r->known.index,
+		.has_state = state,
+	};
 	struct np_err err = NP_ERR_INIT;
-	mode_t mode = file_mode(c);
 
-	/* What was written before PrivateData was set is private, too. */
-	if (mode != c->mode && !np_state_set_mode(store, mode, &err))
-		c->mode = mode;
-	np_past_update(c->past, &r->view, &r->answers, r->table, r->index,
-		       store, mode, &err);
+	strcpy(l.store, c->settings.conf.store);
 	if (state) {
-		np_state_save(store, state, mode, &err);
-		c->told_sec = np_mono_sec();
+		l.state = *state;
+		*state = (struct np_state){ .date = 0 };
 	}
+	r->view = (struct np_view){ .site = NULL };
+	r->answers = (struct np_answers){ NULL };
+	r->known.table = NULL;
+	r->known.index = NULL;
+	if (!np_shelf_leave(c->shelf, &l, &err))
+		return; /* the next round tells, if it stays so */
+	if (state)
+		c->told_sec = np_mono_sec();
 	/* It is no better in the rounds that need not write. */
 	if (state || (err.text[0] && !c->untold.text[0]))
 		c->untold = err;
@@ -360,8 +354,8 @@ static void clean_up(struct round *r)
 {
 	np_placement_free(r->placement);
 	np_view_free(&r->view);
-	np_app_index_unref(r->index);
-	np_press_unref(r->table);
+	np_app_index_unref(r->known.index);
+	np_press_unref(r->known.table);
 	np_answers_free(&r->answers);
 	np_change_list_free(r->change, r->n_changes);
 }
@@ -393,7 +387,7 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 	if (!rc)
 		save(c, r, due ? &state : NULL);
 	np_state_free(&state);
-	*again = cut || r->more || np_past_has_more(c->past);
+	*again = cut || r->known.more || np_shelf_has_more(c->shelf);
 	return rc;
 }
 

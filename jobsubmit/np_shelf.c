@@ -1,0 +1,279 @@
+#include "np_shelf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_clerk.h"
+#include "np_past.h"
+
+/* The clerk's while it is at something. */
+struct reading {
+	double budget_sec;
+	np_store_warn_f *warn;
+	struct np_press *table;
+	struct np_app_index *index;
+	bool more;
+	int rc;
+	struct np_err trouble, err;
+};
+
+struct np_shelf {
+	struct np_patience patience;
+	struct np_clerk *clerk;
+	struct np_catalog *catalog; /* the clerk's, too */
+	struct np_past *past;	    /* the same */
+	struct reading reading;
+	mode_t mode; /* of what is in the store; 0: not looked at */
+	bool renew;
+	char store[PATH_MAX];
+	/* What is known. */
+	struct np_press *table;
+	struct np_app_index *index;
+	char fabric[256];
+	bool forgot;
+};
+
+int np_shelf_new(const struct np_patience *p, struct np_shelf **out)
+{
+	struct np_shelf *s = calloc(1, sizeof(*s));
+	int rc = s ? np_clerk_new(&s->clerk) : -ENOMEM;
+
+	if (!rc)
+		rc = np_past_new(&s->past);
+	if (rc) {
+		np_shelf_free(s);
+		return rc;
+	}
+	s->patience = *p;
+	*out = s;
+	return 0;
+}
+
+static bool hangs(struct np_shelf *s)
+{
+	return np_clerk_busy_sec(s->clerk) > 0;
+}
+
+void np_shelf_free(struct np_shelf *s)
+{
+	if (!s)
+		return;
+	np_press_unref(s->table);
+	np_app_index_unref(s->index);
+	if (s->clerk && hangs(s)) {
+		np_clerk_free(s->clerk);
+		return;
+	}
+	np_clerk_free(s->clerk);
+	np_catalog_free(s->catalog);
+	np_past_free(s->past);
+	free(s);
+}
+
+void np_shelf_renew(struct np_shelf *s)
+{
+	s->renew = true;
+}
+
+bool np_shelf_is_new(struct np_shelf *s)
+{
+	if (s->renew && !hangs(s)) {
+		np_catalog_free(s->catalog);
+		s->catalog = NULL;
+		s->mode = 0;
+		s->renew = false;
+	}
+	return !s->catalog;
+}
+
+int np_shelf_open(struct np_shelf *s, const struct np_conf *conf,
+		  const char *cluster, struct np_err *err)
+{
+	strcpy(s->store, conf->store);
+	return np_catalog_new(conf->store, cluster, &conf->place, &s->catalog,
+			      err);
+}
+
+bool np_shelf_want(struct np_shelf *s, const char *app, uint32_t uid)
+{
+	return s->catalog && !hangs(s) && np_catalog_want(s->catalog, app, uid);
+}
+
+/* In the clerk's thread.  Without a store nothing is known. */
+static void do_read(void *arg)
+{
+	struct np_shelf *s = arg;
+	struct reading *r = &s->reading;
+	bool changed;
+
+	np_catalog_refresh(s->catalog, r->budget_sec, r->warn, NULL, &changed,
+			   &r->more, &r->trouble);
+	r->rc = np_catalog_table(s->catalog, &r->table, &r->err);
+	if (!r->rc)
+		r->rc = np_catalog_index(s->catalog, &r->index);
+}
+
+static void drop_reading(void *arg)
+{
+	struct np_shelf *s = arg;
+
+	np_press_unref(s->reading.table);
+	np_app_index_unref(s->reading.index);
+	s->reading.table = NULL;
+	s->reading.index = NULL;
+}
+
+static int take_reading(struct np_shelf *s)
+{
+	struct reading *r = &s->reading;
+
+	if (r->rc) {
+		drop_reading(s);
+		return r->rc;
+	}
+	np_press_unref(s->table);
+	np_app_index_unref(s->index);
+	s->table = r->table;
+	s->index = r->index;
+	s->forgot = false;
+	snprintf(s->fabric, sizeof(s->fabric), "%s",
+		 np_catalog_fabric(s->catalog));
+	r->table = NULL;
+	r->index = NULL;
+	return 0;
+}
+
+/* No profile is known: nothing conflicts. */
+static int forget(struct np_shelf *s)
+{
+	struct np_app_index *none;
+	int rc = s->forgot || !s->index ? 0 :
+		 np_app_index_new(NULL, 0, NP_PROFILE_UNKNOWN, NULL, &none);
+
+	if (rc || s->forgot || !s->index)
+		return rc;
+	np_app_index_unref(s->index);
+	s->index = none;
+	s->forgot = true;
+	return 0;
+}
+
+/* The text stays the same as long as nothing changes: it is logged once. */
+static int endure(struct np_shelf *s, struct np_err *trouble)
+{
+	double sec = np_clerk_busy_sec(s->clerk);
+	int rc = 0;
+
+	if (sec >= s->patience.forget) {
+		rc = forget(s);
+		np_errf(trouble, -ETIMEDOUT, "%s: the store has not answered "
+			"for %.0f s: no profile counts as known any more",
+			s->store, s->patience.forget);
+	} else if (sec >= s->patience.say) {
+		np_errf(trouble, -ETIMEDOUT, "%s: the store has not answered "
+			"for %.0f s: decisions go by what was read before",
+			s->store, s->patience.say);
+	}
+	return rc;
+}
+
+int np_shelf_read(struct np_shelf *s, double budget_sec,
+		  np_store_warn_f *warn, struct np_known *out,
+		  struct np_err *trouble, struct np_err *err)
+{
+	const struct np_errand read = { do_read, drop_reading, s };
+	int rc;
+
+	*out = (struct np_known){ .more = false };
+	if (!hangs(s)) {
+		s->reading = (struct reading){ budget_sec, warn };
+		if (np_clerk_do(s->clerk, &read,
+				budget_sec + s->patience.round)) {
+			rc = take_reading(s);
+			if (rc)
+				return np_errf(err, rc, "%s",
+					       s->reading.err.text);
+			out->more = s->reading.more;
+			*trouble = s->reading.trouble;
+		}
+	}
+	rc = endure(s, trouble);
+	if (rc)
+		return rc;
+	if (!s->index)
+		return np_errf(err, -EAGAIN, "%s: the store does not answer",
+			       s->store);
+	out->table = np_press_ref(s->table);
+	out->index = np_app_index_ref(s->index);
+	return 0;
+}
+
+const char *np_shelf_fabric(const struct np_shelf *s)
+{
+	return s->fabric;
+}
+
+/* What the clerk writes. */
+struct leaving {
+	struct np_shelf *shelf;
+	struct np_left left;
+	struct np_err err;
+};
+
+static void do_leave(void *arg)
+{
+	struct leaving *w = arg;
+	struct np_left *l = &w->left;
+	struct np_shelf *s = w->shelf;
+
+	/* What was written before PrivateData was set is private, too. */
+	if (l->mode != s->mode &&
+	    !np_state_set_mode(l->store, l->mode, &w->err))
+		s->mode = l->mode;
+	np_past_update(s->past, &l->view, &l->answers, l->table, l->index,
+		       l->store, l->mode, &w->err);
+	if (l->has_state)
+		np_state_save(l->store, &l->state, l->mode, &w->err);
+}
+
+static void free_left(struct np_left *l)
+{
+	np_view_free(&l->view);
+	np_answers_free(&l->answers);
+	np_press_unref(l->table);
+	np_app_index_unref(l->index);
+	if (l->has_state)
+		np_state_free(&l->state);
+}
+
+static void drop_leaving(void *arg)
+{
+	struct leaving *w = arg;
+
+	free_left(&w->left);
+	free(w);
+}
+
+bool np_shelf_leave(struct np_shelf *s, struct np_left *l, struct np_err *err)
+{
+	struct leaving *w = hangs(s) ? NULL : calloc(1, sizeof(*w));
+	const struct np_errand leave = { do_leave, drop_leaving, w };
+
+	if (!w) {
+		free_left(l);
+		return false;
+	}
+	w->shelf = s;
+	w->left = *l;
+	if (!np_clerk_do(s->clerk, &leave, s->patience.round))
+		return false;
+	*err = w->err;
+	drop_leaving(w);
+	return true;
+}
+
+bool np_shelf_has_more(struct np_shelf *s)
+{
+	return !hangs(s) && np_past_has_more(s->past);
+}

@@ -1,0 +1,87 @@
+/*
+ * What decisions need of the store, and what they leave there.
+ *
+ * A clerk reads and writes (np_clerk.h), so that a store that hangs, as NFS
+ * does, holds up no decision: what was read last holds, and after a limit
+ * nothing counts as known any more, so that what was written into jobs is taken
+ * back.  All of this is for one thread, the one that decides.
+ */
+#ifndef NP_SHELF_H
+#define NP_SHELF_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+#include "np_catalog.h"
+#include "np_state.h"
+#include "np_view.h"
+
+/* In seconds. */
+struct np_patience {
+	double round;  /* with reading, beyond its budget; and with writing */
+	double say;    /* with a store that hangs, until it is told */
+	double forget; /* until nothing counts as known any more */
+};
+#define NP_PATIENCE ((struct np_patience){ 2, 60, 600 })
+
+struct np_shelf;
+
+/* Returns 0, -ENOMEM, or what pthread_create() says. */
+int np_shelf_new(const struct np_patience *p, struct np_shelf **out);
+
+/* What hangs is left behind.  NULL is allowed. */
+void np_shelf_free(struct np_shelf *s);
+
+/* Another store, or other settings: all is to be read anew. */
+void np_shelf_renew(struct np_shelf *s);
+
+/* Is there nothing yet that could be wanted?  Then np_shelf_open(). */
+bool np_shelf_is_new(struct np_shelf *s);
+int np_shelf_open(struct np_shelf *s, const struct np_conf *conf,
+		  const char *cluster, struct np_err *err);
+
+/* np_catalog_want(); false while the store hangs. */
+bool np_shelf_want(struct np_shelf *s, const char *app, uint32_t uid);
+
+/* Of the store, as it was read last. */
+struct np_known {
+	struct np_press *table;	    /* np_press_unref() */
+	struct np_app_index *index; /* np_app_index_unref() */
+	bool more;		    /* is still to be read */
+};
+
+/*
+ * Read for budget_sec.  warn is called by another thread.  Returns 0, also
+ * where there is no store or it hangs, which *trouble says; -ENOMEM; -EAGAIN:
+ * it hangs, and nothing was read before; with err.
+ */
+int np_shelf_read(struct np_shelf *s, double budget_sec,
+		  np_store_warn_f *warn, struct np_known *out,
+		  struct np_err *trouble, struct np_err *err);
+
+/* np_catalog_fabric() */
+const char *np_shelf_fabric(const struct np_shelf *s);
+
+/* What a round leaves. */
+struct np_left {
+	char store[PATH_MAX];
+	mode_t mode; /* of the files */
+	struct np_view view;
+	struct np_answers answers;
+	struct np_press *table;
+	struct np_app_index *index;
+	struct np_state state;
+	bool has_state; /* else it is not written */
+};
+
+/*
+ * Jobs that ended, and state.json.  All that l holds is taken, not l.  Returns
+ * whether it was written, or at least tried, with why in err if it failed;
+ * false: the store hangs.
+ */
+bool np_shelf_leave(struct np_shelf *s, struct np_left *l, struct np_err *err);
+
+/* np_past_has_more() */
+bool np_shelf_has_more(struct np_shelf *s);
+
+#endif

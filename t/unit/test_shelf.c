@@ -1,0 +1,195 @@
+#include "t.h"
+#include "np_mono.h"
+#include "np_shelf.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LONG_SEC 10.0
+
+/* A store of t/data/store, and a shelf that loses its patience soon. */
+static struct {
+	struct np_shelf *shelf;
+	struct np_conf conf;
+	sem_t go_on; /* what hangs does */
+	atomic_bool hang;
+	struct np_known known;
+	struct np_err trouble, err;
+} w;
+
+/* A file is skipped: here the store hangs, if it is to. */
+static void warn(const char *line, void *arg)
+{
+	(void)line, (void)arg;
+	if (!atomic_load(&w.hang))
+		return;
+	sem_wait(&w.go_on);
+	atomic_store(&w.hang, false);
+}
+
+__attribute__((format(printf, 1, 2)))
+static void sh(const char *fmt, ...)
+{
+	char cmd[512], line[sizeof(w.conf.store) + 1200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	snprintf(line, sizeof(line), "cd '%s' && D='%s' && %s", w.conf.store,
+		 t_data("store"), cmd);
+	T_ROW(cmd, system(line) == 0);
+}
+
+static int find(const char *app)
+{
+	return np_app_index_find(w.known.index, app, geteuid());
+}
+
+static int look(void)
+{
+	np_press_unref(w.known.table);
+	np_app_index_unref(w.known.index);
+	w.trouble.text[0] = w.err.text[0] = '\0';
+	return np_shelf_read(w.shelf, .5, warn, &w.known, &w.trouble, &w.err);
+}
+
+static void start(double say_sec, double forget_sec)
+{
+	const struct np_patience p = { .1, say_sec, forget_sec };
+	static int count;
+
+	memset(&w, 0, sizeof(w));
+	sem_init(&w.go_on, 0, 0);
+	np_conf_init(&w.conf);
+	snprintf(w.conf.store, sizeof(w.conf.store), "%s/shelf%d", t_tmpdir(),
+		 count++);
+	T_CHECK(!mkdir(w.conf.store, 0755));
+	sh("mkdir published fabric placement && cp -r $D/fabric/hpc fabric && "
+	   "cp -r $D/own/fft published");
+	T_CHECK(!np_shelf_new(&p, &w.shelf));
+	T_CHECK(np_shelf_is_new(w.shelf) &&
+		!np_shelf_open(w.shelf, &w.conf, "hpc", NULL));
+}
+
+static void stop(void)
+{
+	np_press_unref(w.known.table);
+	np_app_index_unref(w.known.index);
+	np_shelf_free(w.shelf);
+}
+
+/* The next reading hangs, at a file that is none. */
+static void hang(void)
+{
+	atomic_store(&w.hang, true);
+	sh("echo x >published/fft/20300101T000000Z-x.json");
+	np_shelf_renew(w.shelf);
+	T_CHECK(np_shelf_is_new(w.shelf) &&
+		!np_shelf_open(w.shelf, &w.conf, "hpc", NULL));
+}
+
+/* All is read, however slow the machine. */
+static bool settles(void)
+{
+	double end = np_mono_sec() + LONG_SEC;
+
+	while (np_mono_sec() < end) {
+		if (!atomic_load(&w.hang) && !look() && !w.trouble.text[0] &&
+		    find("fft") >= 0)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static bool gets_well(void)
+{
+	sem_post(&w.go_on);
+	return settles();
+}
+
+static void test_what_was_read_holds(void)
+{
+	start(LONG_SEC, LONG_SEC);
+	T_CHECK(settles());
+	hang();
+	for (int i = 0; i < 3; i++)
+		T_CHECK(!look() && find("fft") >= 0 && !w.trouble.text[0]);
+	T_CHECK(!np_shelf_want(w.shelf, "fft", 1) &&
+		!np_shelf_has_more(w.shelf));
+	T_CHECK(gets_well());
+	stop();
+}
+
+static void test_it_is_told(void)
+{
+	start(.01, LONG_SEC);
+	T_CHECK(settles());
+	hang();
+	T_CHECK(!look() && find("fft") >= 0);
+	T_ROW(w.trouble.text, strstr(w.trouble.text, "has not answered for 0 s"
+				     ": decisions go by what was read before"));
+	T_CHECK(gets_well());
+	stop();
+}
+
+static void test_it_is_forgotten(void)
+{
+	start(.01, .02);
+	T_CHECK(settles());
+	hang();
+	for (int i = 0; i < 2; i++)
+		T_CHECK(!look() && find("fft") < 0 && w.known.table);
+	T_ROW(w.trouble.text, strstr(w.trouble.text, "no profile counts"));
+	T_ROW("until it is back", gets_well());
+	stop();
+}
+
+static void test_nothing_was_read_before(void)
+{
+	start(LONG_SEC, LONG_SEC);
+	hang();
+	T_CHECK(look() == -EAGAIN && strstr(w.err.text, "does not answer"));
+	T_CHECK(gets_well());
+	stop();
+}
+
+static void test_writing(void)
+{
+	struct np_left l = { .mode = 0640, .has_state = true,
+			     .state = { .date = 1.7e9 } };
+	struct np_left other = l;
+	struct np_state state;
+
+	start(LONG_SEC, LONG_SEC);
+	strcpy(l.store, w.conf.store);
+	other = l;
+	T_CHECK(settles());
+	hang();
+	T_CHECK(!look());
+	T_ROW("nothing is left while it hangs",
+	      !np_shelf_leave(w.shelf, &other, &w.err));
+	T_CHECK(gets_well());
+	T_CHECK(np_state_load(w.conf.store, &state, NULL) == -ENOENT);
+	stop();
+}
+
+static const struct t_case cases[] = {
+	{ "what was read holds while the store hangs",
+	  test_what_was_read_holds },
+	{ "that it hangs is told after a while", test_it_is_told },
+	{ "and in the end nothing counts as known", test_it_is_forgotten },
+	{ "a store that hangs from the beginning",
+	  test_nothing_was_read_before },
+	{ "nobody waits to write into it", test_writing },
+	{ NULL, NULL },
+};
+T_SUITE(shelf, cases)
