@@ -72,6 +72,14 @@ check: packages ## build, then run every test
 	@$(MAKE) --no-print-directory programs $(BUILD)/unit fuzz-programs
 	@BUILD=$(BUILD) t/check
 
+# Some minutes, as all is built anew.
+.PHONY: races
+races: packages ## callbacks and threads of placement under the thread sanitizer
+	@$(MAKE) --no-print-directory BUILD=build-thread SANITIZE=thread \
+		CFLAGS='-O1 -g' build-thread/unit
+	@TSAN_OPTIONS=halt_on_error=1 build-thread/unit desk changes submit \
+		clerk shelf cycle
+
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide)
 bench: all $(BENCH) ## measure what probes and placement cost
 	@$(BUILD)/bench_predict
@@ -114,7 +122,8 @@ uninstall: ## remove what install put there; configuration and store stay
 	-rmdir $(DESTDIR)$(libexecdir) 2>/dev/null
 
 clean: ## remove what was built
-	rm -rf build build-sanitize build-clang build-sanitize-clang build-fuzz
+	rm -rf build build-sanitize build-clang build-sanitize-clang build-fuzz \
+		build-thread
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)

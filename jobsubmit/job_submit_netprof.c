@@ -25,22 +25,34 @@ const char plugin_type[] = "job_submit/netprof";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 #define STARTING_SEC 30	 /* after that, no decision means that none will come */
+#define END_SEC 0.1	 /* that fini waits for the thread */
 
 static struct np_desk *desk;
 static double began_sec;
-static atomic_uint generation; /* a thread of an older one ends */
 
-static bool go_on(void *arg)
+/* There is one thread at most: one that is to end may go on instead. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static atomic_bool wanted;
+static bool lives;
+static atomic_uint begins; /* how often it was wanted: all begins anew */
+
+static bool go_on(void *begin)
 {
-	return (unsigned)(uintptr_t)arg == atomic_load(&generation);
+	return atomic_load(&wanted) &&
+	       *(unsigned *)begin == atomic_load(&begins);
 }
 
+/* Whatever users do, but not when it is to end. */
 static void rest(double sec)
 {
-	struct timespec t = { (time_t)sec, (long)(1e9 * (sec -
-						  (double)(time_t)sec)) };
+	struct timespec end = np_mono_after(sec);
 
-	nanosleep(&t, NULL);
+	pthread_mutex_lock(&lock);
+	while (atomic_load(&wanted) &&
+	       !pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &end))
+		;
+	pthread_mutex_unlock(&lock);
 }
 
 /* Declared nowhere: Slurm looks them up by name. */
@@ -50,37 +62,60 @@ int job_submit(job_desc_msg_t *d, uint32_t submit_uid, char **err_msg);
 int job_modify(job_desc_msg_t *d, job_record_t *job, uint32_t submit_uid
 	       NP_JOB_MODIFY_MESSAGE);
 
-static void *run(void *arg)
+static void decide(unsigned begin)
 {
 	struct np_cycle *cycle;
 	struct np_cycle_next next;
 
 	if (np_cycle_new(desk, &cycle)) {
 		np_ctl_error("out of memory: placement is off");
-		return NULL;
+		return;
 	}
-	while (go_on(arg)) {
-		np_cycle_run(cycle, go_on, arg, &next);
+	while (go_on(&begin)) {
+		np_cycle_run(cycle, go_on, &begin, &next);
 		rest(next.rest_sec);
 		np_desk_wait(desk, next.wait_sec);
 	}
 	np_cycle_free(cycle);
+}
+
+static void *run(void *arg)
+{
+	unsigned begin;
+
+	(void)arg;
+	pthread_mutex_lock(&lock);
+	do {
+		begin = atomic_load(&begins);
+		pthread_mutex_unlock(&lock);
+		decide(begin);
+		pthread_mutex_lock(&lock);
+	} while (atomic_load(&wanted) && begin != atomic_load(&begins));
+	lives = false;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
 	return NULL;
 }
 
 /* slurmctld takes its signals in a thread of its own. */
-static int start(unsigned number)
+static int start(void)
 {
 	sigset_t all, before;
 	pthread_attr_t attr;
 	pthread_t thread;
-	int rc;
+	int rc = 0;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	rc = pthread_create(&thread, &attr, run, (void *)(uintptr_t)number);
+	pthread_mutex_lock(&lock);
+	atomic_store(&wanted, true);
+	atomic_fetch_add(&begins, 1);
+	if (!lives)
+		rc = pthread_create(&thread, &attr, run, NULL);
+	lives |= !rc;
+	pthread_mutex_unlock(&lock);
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return rc;
@@ -101,22 +136,32 @@ int init(void)
 	}
 	np_desk_configure(desk, &settings.conf);
 	began_sec = np_mono_sec();
-	if (start(atomic_fetch_add(&generation, 1) + 1))
+	if (start())
 		np_ctl_error("no thread: placement is off");
 	return SLURM_SUCCESS;
 }
 
 /*
  * The thread may be in an RPC to this very slurmctld, which waits for the locks
- * that are held here: it ends by itself, later, and the code stays loaded.
+ * that are held here: then it ends by itself, later, and the code stays loaded.
  */
 int fini(void)
 {
-	atomic_fetch_add(&generation, 1);
+	struct timespec end = np_mono_after(END_SEC);
+
+	pthread_mutex_lock(&lock);
+	atomic_store(&wanted, false);
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
 	if (desk) {
 		np_desk_withdraw(desk);
 		np_desk_wake(desk);
 	}
+	pthread_mutex_lock(&lock);
+	while (lives &&
+	       !pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &end))
+		;
+	pthread_mutex_unlock(&lock);
 	return SLURM_SUCCESS;
 }
 
