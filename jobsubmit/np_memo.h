@@ -15,6 +15,8 @@ struct np_memo {
 	uint32_t id;
 	double held_sec;   /* exactly, where the note is rounded */
 	uint64_t said;	   /* digest of what was logged last */
+	unsigned n_said;   /* lines about it in that hour */
+	int64_t said_hour;
 	char *comment;	   /* AdminComment with the last note; NULL: none.
 			      Somebody may set another comment over it. */
 	unsigned failures; /* updates that Slurm refused, in a row */

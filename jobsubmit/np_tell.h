@@ -10,8 +10,8 @@
 #include "np_view.h"
 
 /*
- * One line for each pending job whose decision is another one than before.
- * Returns how many.
+ * One line for each pending job whose decision is another one than before, at
+ * most five of a job in an hour.  Returns how many decisions are others.
  */
 size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 		 struct np_memos *memos);

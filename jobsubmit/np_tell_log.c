@@ -6,6 +6,8 @@
 #include "np_ctl.h"
 
 #define MAX_LINE 512
+#define MAX_SAID 5 /* lines about a job in an hour */
+#define HOUR_SEC 3600
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
@@ -23,6 +25,17 @@ static uint64_t digest(const struct np_view *v, const struct np_outcome *o)
 	for (size_t k = 0; o->action == NP_ACT_CONFINE && k < words; k++)
 		h = mix(h, o->leaves[k]);
 	return h ? h : 1;
+}
+
+/* A decision may change with every round. */
+static bool is_too_much(struct np_memo *memo, int64_t now_sec)
+{
+	int64_t hour = now_sec / HOUR_SEC;
+
+	if (memo->said_hour != hour)
+		memo->n_said = 0;
+	memo->said_hour = hour;
+	return ++memo->n_said > MAX_SAID;
 }
 
 size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
@@ -45,10 +58,14 @@ size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 		if (!memo || memo->said == d)
 			continue;
 		memo->said = d;
+		n++;
+		if (is_too_much(memo, v->now_sec))
+			continue;
 		np_placement_text(p, np_snapshot_job_at(v->snapshot, i), o,
 				  line, sizeof(line));
-		np_ctl_info("JobId=%u (%s): %s", seen->id, seen->app, line);
-		n++;
+		np_ctl_info("JobId=%u (%s): %s%s", seen->id, seen->app, line,
+			    memo->n_said == MAX_SAID ?
+			    " (the last line about it in this hour)" : "");
 	}
 	return n;
 }

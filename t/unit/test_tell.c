@@ -150,6 +150,32 @@ static void test_log(void)
 	some_slurm_free(&s);
 }
 
+/* One that is another in each of forty rounds. */
+static void test_many_decisions(void)
+{
+	struct np_memos *memos;
+	struct some_slurm s;
+	struct np_view v;
+	unsigned n = 0;
+
+	some_slurm(&s);
+	T_CHECK(!np_memos_new(&memos));
+	some_run(&s, some_job(&s, 30, "loud"), "n0");
+	some_job(&s, 10, "soft");
+	for (int i = 0; i < 40; i++) {
+		if (i == 20)
+			s.now_sec += 3600;
+		some_run(&s, &s.job[0], i % 2 ? "n0" : "n4");
+		T_CHECK(!some_view(&s, memos, NULL, 0, &v));
+		n += lines(&v, memos);
+		np_view_free(&v);
+	}
+	T_ROW("five in an hour", n == 10);
+	T_CHECK(strstr(some_said(), "the last line about it"));
+	np_memos_free(memos);
+	some_slurm_free(&s);
+}
+
 /* A job of a user whose own runs contradict soft. */
 static slurm_job_info_t *quiet_one(struct some_slurm *s, uint32_t id)
 {
@@ -316,6 +342,8 @@ static const struct t_case cases[] = {
 	{ "the state of placement", test_state },
 	{ "the state of nothing", test_empty },
 	{ "a decision is said once", test_log },
+	{ "one that changes all the time does not fill the log",
+	  test_many_decisions },
 	{ "claims that do not hold are in the state",
 	  test_void_claims_are_in_the_state },
 	{ "such a claim is said once", test_a_void_claim_is_said_once },

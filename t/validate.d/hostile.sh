@@ -119,7 +119,7 @@ hostile_figures() {
 }
 
 validate_hostile() {
-	local dir job others bob
+	local dir job others
 
 	# shellcheck source=t/validate.d/placement.sh
 	. "$ROOT/t/validate.d/placement.sh"
@@ -133,16 +133,14 @@ validate_hostile() {
 	INSIDE_SEC=$((HOSTILE_MIN * 60 + 600)) inside bash -c "$HOSTILE_OTHERS" - \
 		"$(inside sh -c 'echo $CLUSTER_SHARED')/others" >"$dir/others" &
 	others=$!
-	INSIDE_SEC=$((HOSTILE_MIN * 60 + 600)) inside --user bob \
-		env NETPROF_STORE="$STORE" bash -c "$HOSTILE_CLIENTS" - "$job" \
-		>"$dir/bob" 2>&1 &
-	bob=$!
+	# Not waited for: nsenter stops itself when its child is stopped.
+	inside --user bob env NETPROF_STORE="$STORE" setsid -f \
+		bash -c "$HOSTILE_CLIENTS" - "$job" >/dev/null 2>&1
 	sleep 10
 	hostile_turns >"$dir/turns"
 	rm "$(shared)/others.on"
 	wait "$others"
 	inside --user root pkill -KILL -u 20002 || :
-	wait "$bob" || :
 	inside --user root scancel -u bob
 	wait_for 300 alice_has_none
 	hostile_figures "$dir/turns" "$dir/others" "$dir/ratios"
