@@ -45,8 +45,6 @@ test_jobs_that_were_held_never_share_a_leaf() {
 	never_met 2 "${JOBS[@]}"
 }
 
-# Slurm's own passes are up to 2 s apart (sched_min_interval), and times whole
-# seconds; the shortest that placement defers is 10 s.
 test_harmless_jobs_are_not_touched() {
 	local j jobs=()
 
@@ -58,7 +56,7 @@ test_harmless_jobs_are_not_touched() {
 		equal "exclusions of job $j" "$(field "$j" ExcNodeList)" "(null)"
 		! confined "$j" && ! deferred "$j" || fail "job $j: $(note "$j")"
 		between "job $j waited, s" $(($(when "$j" StartTime) -
-			$(when "$j" SubmitTime))) 0 3
+			$(when "$j" SubmitTime))) 0 1
 	done
 }
 
