@@ -7,7 +7,6 @@
  * Whatever goes wrong, a job is submitted as if this plugin were not there.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
@@ -17,6 +16,7 @@
 #include "np_mono.h"
 #include "np_settings.h"
 #include "np_submit.h"
+#include "np_thread.h"
 
 /* Slurm loads what has exactly its own version, micro release included. */
 const char plugin_name[] = "netprof: keeps jobs that would hurt each other "
@@ -97,27 +97,17 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* slurmctld takes its signals in a thread of its own. */
 static int start(void)
 {
-	sigset_t all, before;
-	pthread_attr_t attr;
-	pthread_t thread;
 	int rc = 0;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_mutex_lock(&lock);
 	atomic_store(&wanted, true);
 	atomic_fetch_add(&begins, 1);
 	if (!lives)
-		rc = pthread_create(&thread, &attr, run, NULL);
+		rc = np_thread_start(run, NULL);
 	lives |= !rc;
 	pthread_mutex_unlock(&lock);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
 

@@ -82,10 +82,11 @@ bool np_changes_overtake(const struct np_changes *t,
 
 /*
  * All of them, by id and task, the older first: to be freed with
- * np_change_list_free().  *missed: how many there was no room for since
- * the last time, and *misser: whose the first of them was.
+ * np_change_list_free().  Out of memory: none, they stay for the next time.
  */
 struct np_change *np_changes_take(struct np_changes *t, size_t *n);
+
+/* How many there was no room for since the last call, and whose the first was. */
 unsigned np_changes_missed(struct np_changes *t, uint32_t *misser);
 
 /* They were not looked at: for the next time.  c is taken. */

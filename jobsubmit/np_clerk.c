@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "np_mono.h"
+#include "np_thread.h"
 
 struct np_clerk {
 	pthread_mutex_t lock;
@@ -49,31 +49,18 @@ static void *run(void *arg)
 int np_clerk_new(struct np_clerk **out)
 {
 	struct np_clerk *c = calloc(1, sizeof(*c));
-	pthread_condattr_t cond;
-	pthread_attr_t attr;
-	sigset_t all, before;
-	pthread_t thread;
 	int rc;
 
 	if (!c)
 		return -ENOMEM;
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_condattr_init(&cond);
-	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->cond, &cond);
-	pthread_condattr_destroy(&cond);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	rc = pthread_create(&thread, &attr, run, c);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_cond_init(&c->cond, NULL);
+	rc = np_thread_start(run, c);
 	if (rc)
 		destroy(c);
 	else
 		*out = c;
-	return -rc;
+	return rc;
 }
 
 void np_clerk_free(struct np_clerk *c)
@@ -96,8 +83,8 @@ bool np_clerk_do(struct np_clerk *c, const struct np_errand *e, double sec)
 	c->has_errand = true;
 	c->since_sec = np_mono_sec();
 	pthread_cond_broadcast(&c->cond);
-	while (c->has_errand &&
-	       !pthread_cond_timedwait(&c->cond, &c->lock, &t))
+	while (c->has_errand && !pthread_cond_clockwait(&c->cond, &c->lock,
+							CLOCK_MONOTONIC, &t))
 		;
 	done = !c->has_errand;
 	c->alone = !done;

@@ -22,17 +22,13 @@ struct np_desk {
 int np_desk_new(const struct np_conf *conf, struct np_desk **out)
 {
 	struct np_desk *d = calloc(1, sizeof(*d));
-	pthread_condattr_t attr;
 
 	if (!d || np_changes_new(&d->changes)) {
 		free(d);
 		return -ENOMEM;
 	}
 	pthread_mutex_init(&d->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&d->cond, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&d->cond, NULL);
 	d->conf = *conf;
 	*out = d;
 	return 0;
@@ -142,7 +138,8 @@ bool np_desk_wait(struct np_desk *d, double sec)
 	bool woken;
 
 	pthread_mutex_lock(&d->lock);
-	while (!d->woken && !pthread_cond_timedwait(&d->cond, &d->lock, &t))
+	while (!d->woken && !pthread_cond_clockwait(&d->cond, &d->lock,
+						    CLOCK_MONOTONIC, &t))
 		;
 	woken = d->woken;
 	d->woken = false;

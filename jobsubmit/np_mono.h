@@ -12,7 +12,7 @@ static inline double np_mono_sec(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* For pthread_cond_timedwait() on that clock: so long from now. */
+/* For pthread_cond_clockwait() on that clock: so long from now. */
 static inline struct timespec np_mono_after(double sec)
 {
 	double at = np_mono_sec() + sec;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "np_read.h"
+
 #define MAX_BYTES (64 << 20)
 
 static int check(const char *path, int fd, struct stat *st,
@@ -79,21 +81,6 @@ int np_cal_state_load(const char *path, struct np_cal_state *out,
 	return rc ? np_errf(err, rc, "%s: %s", path, why.text) : 0;
 }
 
-static int write_all(int fd, const char *text)
-{
-	for (size_t left = strlen(text); left;) {
-		ssize_t put = write(fd, text, left);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		text += put;
-		left -= (size_t)put;
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
 int np_cal_state_save(const char *path, const struct np_cal_state *s,
 		      struct np_err *err)
 {
@@ -104,7 +91,9 @@ int np_cal_state_save(const char *path, const struct np_cal_state *s,
 		unlink(tmp); /* of one that was killed here */
 		fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
 			  O_CLOEXEC, 0644);
-		rc = fd < 0 ? -errno : write_all(fd, text);
+		rc = fd < 0 ? -errno : np_write_all(fd, text, strlen(text));
+		if (!rc && fsync(fd))
+			rc = -errno;
 	}
 	if (fd >= 0 && close(fd) && !rc)
 		rc = -errno;

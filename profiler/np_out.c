@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "np_read.h"
 #include "np_text.h"
 
 #define PIECE 8 /* bytes of a character, or of a colour */
@@ -61,21 +62,6 @@ static void take(struct out *o, char c)
 	}
 }
 
-static int write_all(int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t put = write(fd, text, len);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -1;
-		text += put;
-		len -= (size_t)put;
-	}
-	return 0;
-}
-
 static ssize_t put(void *cookie, const char *text, size_t len)
 {
 	struct out *o = cookie;
@@ -87,7 +73,7 @@ static ssize_t put(void *cookie, const char *text, size_t len)
 	o->n = 0;
 	for (size_t i = 0; i < len; i++)
 		take(o, text[i]);
-	rc = write_all(o->fd, o->buf, o->n);
+	rc = np_write_all(o->fd, o->buf, o->n);
 	free(o->buf);
 	return rc ? 0 : (ssize_t)len; /* errno says why */
 }

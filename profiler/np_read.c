@@ -20,3 +20,18 @@ ssize_t np_read_up_to(int fd, char *buf, size_t max)
 	}
 	return (ssize_t)len;
 }
+
+int np_write_all(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t put = write(fd, text, len);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		text += put;
+		len -= (size_t)put;
+	}
+	return 0;
+}

@@ -108,21 +108,6 @@ ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
 	return len;
 }
 
-static int write_all(int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t put = write(fd, text, len);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		text += put;
-		len -= (size_t)put;
-	}
-	return 0;
-}
-
 int np_file_create_tmp(const struct np_dir *d, mode_t mode,
 		       char name[NP_FILE_TMP])
 {
@@ -147,7 +132,7 @@ int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
 
 	if (fd < 0)
 		return fd;
-	rc = write_all(fd, text, strlen(text));
+	rc = np_write_all(fd, text, strlen(text));
 	/* Whatever the umask: the group reads, that is slurmctld. */
 	if (!rc && (fchmod(fd, mode) || fsync(fd)))
 		rc = -errno;

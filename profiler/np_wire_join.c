@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_read.h"
+
 #define LINE_SIZE (2 * NP_WIRE_JOIN_MAX_BYTES + 64)
 
 struct blob {
@@ -32,20 +34,11 @@ static double now_sec(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int write_all(int fd, const char *text, size_t len, struct np_err *err)
+static int say(const struct join *j, const char *text, struct np_err *err)
 {
-	while (len) {
-		ssize_t put = write(fd, text, len);
+	int rc = np_write_all(j->out, text, strlen(text));
 
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return np_errf(err, -errno, "the attendant: %s",
-				       strerror(errno));
-		text += put;
-		len -= (size_t)put;
-	}
-	return 0;
+	return rc ? np_errf(err, rc, "the attendant: %s", strerror(-rc)) : 0;
 }
 
 static int join_put(struct np_wire *w, const void *data, size_t len,
@@ -67,7 +60,7 @@ static int join_put(struct np_wire *w, const void *data, size_t len,
 	for (size_t i = 0; i < len; i++)
 		sprintf(text + 4 + 2 * i, "%02x", byte[i]);
 	strcpy(text + 4 + 2 * len, "\n");
-	rc = write_all(j->out, text, 2 * len + 5, err);
+	rc = say(j, text, err);
 	free(text);
 	return rc;
 }
@@ -166,7 +159,7 @@ static int join_fence(struct np_wire *w, double timeout_sec,
 {
 	struct join *j = (struct join *)w;
 	double until = now_sec() + timeout_sec;
-	int rc = write_all(j->out, "fence\n", 6, err);
+	int rc = say(j, "fence\n", err);
 
 	while (!rc) {
 		rc = read_line(j, until, err);

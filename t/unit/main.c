@@ -3,9 +3,11 @@
 
 #include <ftw.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CUnit/Basic.h>
@@ -68,6 +70,34 @@ const char *t_data(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", T_DATA_DIR, name);
 	return path;
+}
+
+void t_sh(const char *dir, const char *fmt, ...)
+{
+	char cmd[2048], *line;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	T_CHECK(asprintf(&line, "cd '%s' && D='%s' && %s", dir,
+			 t_data("store"), cmd) > 0);
+	T_ROW(cmd, system(line) == 0);
+	free(line);
+}
+
+int t_in_child(int (*run)(void))
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(run());
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
 }
 
 static int wanted(const struct t_suite *s, int argc, char **argv)

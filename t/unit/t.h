@@ -43,6 +43,13 @@ int t_close(double got, double want, double rel);
 /* A fresh directory under $TMPDIR, removed with all it holds at exit. */
 const char *t_tmpdir(void);
 
+/* A command in that directory; D is the store below t/data. */
+void t_sh(const char *dir, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* What it returns in a process of its own; -1: that crashed. */
+int t_in_child(int (*run)(void));
+
 /* Path of a file below t/data. */
 const char *t_data(const char *name);
 

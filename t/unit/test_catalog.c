@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,19 +38,7 @@ static double now_sec(const struct np_clock *c)
 }
 
 /* A command in the store. */
-__attribute__((format(printf, 1, 2)))
-static void sh(const char *fmt, ...)
-{
-	char cmd[2048], line[4096];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	snprintf(line, sizeof(line), "cd '%s' && D='%s' && %s", w.dir,
-		 t_data("store"), cmd);
-	T_ROW(cmd, system(line) == 0);
-}
+#define sh(...) t_sh(w.dir, __VA_ARGS__)
 
 /* A command beside the store S. */
 static void sh_above(const char *cmd)

@@ -2,7 +2,6 @@
 #include "np_cycle.h"
 #include "some_slurm.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,19 +84,7 @@ static void on_said(const char *line)
 	np_desk_unlock(w.desk);
 }
 
-__attribute__((format(printf, 1, 2)))
-static void sh(const char *fmt, ...)
-{
-	char cmd[1024], line[2048];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	snprintf(line, sizeof(line), "cd '%s' && D='%s' && %s", w.store,
-		 t_data("store"), cmd);
-	T_ROW(cmd, system(line) == 0);
-}
+#define sh(...) t_sh(w.store, __VA_ARGS__)
 
 static void put_own(const char *from, const char *app)
 {

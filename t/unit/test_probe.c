@@ -239,19 +239,6 @@ static void test_full_pipe(void)
  * Signals belong to the process, so each of these runs in one of its own and
  * says with its exit code how it went.
  */
-static int in_child(int (*run)(void))
-{
-	pid_t pid;
-	int status;
-
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0)
-		_exit(run());
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
-}
-
 static int early_signal(void)
 {
 	np_stop_init(NULL);
@@ -326,7 +313,7 @@ static const struct {
 static void test_ends(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++)
-		T_ROW(ends[i].name, in_child(ends[i].run) == 0);
+		T_ROW(ends[i].name, t_in_child(ends[i].run) == 0);
 }
 
 /* An engine that waits for one message, without a time. */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <semaphore.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,19 +33,7 @@ static void warn(const char *line, void *arg)
 	atomic_store(&w.hang, false);
 }
 
-__attribute__((format(printf, 1, 2)))
-static void sh(const char *fmt, ...)
-{
-	char cmd[512], line[sizeof(w.conf.store) + 1200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	snprintf(line, sizeof(line), "cd '%s' && D='%s' && %s", w.conf.store,
-		 t_data("store"), cmd);
-	T_ROW(cmd, system(line) == 0);
-}
+#define sh(...) t_sh(w.conf.store, __VA_ARGS__)
 
 static int find(const char *app)
 {

@@ -151,20 +151,6 @@ static void test_what_is_not_looked_at_is_told(void)
 	np_store_close(s);
 }
 
-static int in_child(int (*f)(void))
-{
-	int status = -1;
-	pid_t pid;
-
-	fflush(NULL);
-	pid = fork();
-	if (!pid)
-		_exit(f());
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status);
-}
-
 /* Exit status of a child: which of its checks failed, 0 if none. */
 #define CHILD(n, cond) do { if (!(cond)) return n; } while (0)
 
@@ -223,8 +209,8 @@ static void test_made_beforehand_it_cannot_be_taken(void)
 	T_CHECK(np_store_make_user(s, ALICE, &made, &err) == 0 && made);
 	T_CHECK(!lstat(in_users("12345"), &st) && st.st_uid == ALICE &&
 		st.st_gid == SLURM_GID && (st.st_mode & 07777) == 02750);
-	T_CHECK(in_child(mallory_takes_alice) == 0);
-	T_CHECK(in_child(alice_saves) == 0);
+	T_CHECK(t_in_child(mallory_takes_alice) == 0);
+	T_CHECK(t_in_child(alice_saves) == 0);
 	T_CHECK(np_store_make_user(s, ALICE, &made, &err) == 0 && !made);
 	/* what is there is mended, what is not theirs is told */
 	T_CHECK(!chmod(in_users("12345"), 0700));
@@ -251,16 +237,16 @@ static void test_the_next_writer_mends_the_mode(void)
 	if (!s)
 		return;
 	job = 7;
-	T_CHECK(in_child(alice_saves) == 0);
+	T_CHECK(t_in_child(alice_saves) == 0);
 	T_CHECK(!chmod(in_users("12345"), 02700)); /* as by umask 077 */
 	T_CHECK(!np_store_census(s, &c, NULL) && c.n_closed == 1 &&
 		c.closed == ALICE);
 	np_store_census_free(&c);
-	T_CHECK(in_child(slurm_reads_two_runs) == 3);
+	T_CHECK(t_in_child(slurm_reads_two_runs) == 3);
 	job = 8;
-	T_CHECK(in_child(alice_saves) == 0);
+	T_CHECK(t_in_child(alice_saves) == 0);
 	T_CHECK(mode_of("12345") == 02750 && mode_of(".mend-12345") == -1);
-	T_CHECK(in_child(slurm_reads_two_runs) == 0);
+	T_CHECK(t_in_child(slurm_reads_two_runs) == 0);
 	np_store_close(s);
 }
 
@@ -272,15 +258,15 @@ static void test_a_mending_that_was_cut_goes_on(void)
 	if (!s)
 		return;
 	job = 7;
-	T_CHECK(in_child(alice_saves) == 0);
+	T_CHECK(t_in_child(alice_saves) == 0);
 	T_CHECK(!rename(in_users("12345"), in_users(".mend-12345")) &&
 		!chmod(in_users(".mend-12345"), 02700));
 	put("12345", ALICE, 02750);
 	put("12345/lmp", ALICE, 02750); /* another writer was quick */
 	job = 8;
-	T_CHECK(in_child(alice_saves) == 0);
+	T_CHECK(t_in_child(alice_saves) == 0);
 	T_CHECK(mode_of(".mend-12345") == -1 && mode_of("12345") == 02750);
-	T_CHECK(in_child(slurm_reads_two_runs) == 0);
+	T_CHECK(t_in_child(slurm_reads_two_runs) == 0);
 	np_store_close(s);
 }
 
@@ -304,14 +290,14 @@ static void test_nobody_takes_its_place_meanwhile(void)
 	if (!s)
 		return;
 	job = 7;
-	T_CHECK(in_child(alice_saves) == 0);
+	T_CHECK(t_in_child(alice_saves) == 0);
 	fflush(NULL);
 	pid = fork();
 	if (!pid)
 		_exit(mallory_waits_for_the_gap());
 	for (job = 8; job < 20; job++) {
 		T_CHECK(!chmod(in_users("12345"), 02700));
-		T_CHECK(in_child(alice_saves) == 0);
+		T_CHECK(t_in_child(alice_saves) == 0);
 	}
 	waitpid(pid, NULL, 0);
 	T_CHECK(!lstat(in_users("12345"), &st) && st.st_uid == ALICE);
