@@ -8,6 +8,7 @@
 #include "np_ctl.h"
 
 #define MAX_FAILURES 3
+#define PUT_OFF_SEC 10 /* should the rest of it not be written */
 
 /* A round of writing. */
 struct round {
@@ -133,13 +134,12 @@ static void keep_comment(struct np_memos *memos, uint32_t id,
 	memo->comment = np_note_in(comment) ? strdup(comment) : NULL;
 }
 
-static int write_job(struct round *r, size_t i)
+static int write_wish(struct round *r, size_t i, const struct np_wish *wish,
+		      bool anew)
 {
-	const struct np_outcome *o = np_placement_at(r->p, i);
 	const struct np_seen *seen = &r->v->job[i];
-	struct np_wish wish = wish_of(o);
 	struct np_update u;
-	int rc = np_wish_update(seen, r->v->site, &wish, r->v->now_sec, false,
+	int rc = np_wish_update(seen, r->v->site, wish, r->v->now_sec, anew,
 				&u);
 
 	if (rc > 0 && may_write(r)) {
@@ -147,39 +147,56 @@ static int write_job(struct round *r, size_t i)
 			keep_comment(r->memos, seen->id, u.comment);
 	}
 	if (rc >= 0)
-		rc = remember(r, seen, &u, wish.until_sec);
+		rc = remember(r, seen, &u, wish->until_sec);
 	np_update_clear(&u);
 	return rc < 0 ? rc : 0;
 }
 
-/* Tasks of an array that conflict with each other get leaves of their own. */
+/* What moves must not start before all that narrows is written. */
+static int put_off(struct round *r, size_t i)
+{
+	const struct np_wish wish = {
+		.decided = true, .until_sec = r->v->now_sec + PUT_OFF_SEC,
+		.held_sec = np_placement_at(r->p, i)->held_sec,
+	};
+	struct np_update u;
+	int rc = np_wish_update(&r->v->job[i], r->v->site, &wish,
+				r->v->now_sec, false, &u);
+
+	if (rc > 0 && may_write(r))
+		write_one(r, &r->v->job[i], NP_CHANGE_ALL, &u);
+	np_update_clear(&u);
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * Tasks of an array that conflict with each other get leaves of their own.
+ * Returns 1, 0 if not all of them are written, or -ENOMEM.
+ */
 static int write_tasks(struct round *r, size_t i)
 {
 	const struct np_outcome *o = np_placement_at(r->p, i);
 	const struct np_seen *seen = &r->v->job[i];
-	int rc = 0;
+	bool all = true;
 
-	for (size_t k = 0; o->applied && rc >= 0 && k < o->tasks &&
-	     k < seen->n_tasks; k++) {
+	for (size_t k = 0; o->applied && k < o->tasks && k < seen->n_tasks;
+	     k++) {
 		struct np_wish wish = {
 			.open = np_placement_task(r->p, i, k), .decided = true,
 			.held_sec = o->held_sec,
 		};
 		struct np_update u;
-
-		rc = np_wish_update(seen, r->v->site, &wish, r->v->now_sec,
-				    true, &u);
-		if (rc < 0)
-			break;
 		/* It takes over the begin time of the rest, which waits. */
-		if (!u.begin_sec)
-			u.begin_sec = seen->note.begin_sec ?
-				      seen->note.begin_sec : r->v->now_sec;
-		if (may_write(r))
-			write_one(r, seen, seen->tasks[k], &u);
+		int rc = np_wish_update(seen, r->v->site, &wish,
+					r->v->now_sec, true, &u);
+
+		all &= rc > 0 && may_write(r) &&
+		       write_one(r, seen, seen->tasks[k], &u);
 		np_update_clear(&u);
+		if (rc < 0)
+			return rc;
 	}
-	return rc < 0 ? rc : 0;
+	return all;
 }
 
 static int by_id(const void *a, const void *b)
@@ -190,21 +207,41 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Tasks get leaves: that is for when all that had to be closed is closed. */
-static int write_jobs(struct round *r, bool narrows)
+static int write_first(struct round *r, size_t i)
+{
+	const struct np_outcome *o = np_placement_at(r->p, i);
+	struct np_wish wish = wish_of(o);
+
+	return o->moves ? put_off(r, i) :
+	       o->narrows ? write_wish(r, i, &wish, false) : 0;
+}
+
+/* All that had to be closed is closed; the rest of an array opens last. */
+static int write_then(struct round *r, size_t i)
+{
+	const struct np_outcome *o = np_placement_at(r->p, i);
+	struct np_wish wish = wish_of(o);
+	size_t left;
+	int rc = write_tasks(r, i);
+
+	if (rc < 0 || (o->narrows && !o->moves))
+		return rc < 0 ? rc : 0;
+	left = r->left;
+	if (!rc)
+		r->left = 0; /* only to remember what stands */
+	rc = write_wish(r, i, &wish, o->moves);
+	if (!r->left)
+		r->left = left;
+	return rc;
+}
+
+static int write_jobs(struct round *r, int (*write)(struct round *r, size_t i))
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < r->v->n_jobs; i++) {
-		const struct np_outcome *o = np_placement_at(r->p, i);
-
-		if (!r->v->job[i].ours)
-			continue;
-		if (o->narrows == narrows)
-			rc = write_job(r, i);
-		if (!rc && !narrows && o->tasks)
-			rc = write_tasks(r, i);
-	}
+	for (size_t i = 0; !rc && i < r->v->n_jobs; i++)
+		if (r->v->job[i].ours)
+			rc = write(r, i);
 	return rc;
 }
 
@@ -216,11 +253,11 @@ int np_apply(const struct np_view *v, const struct np_placement *p,
 	int rc;
 
 	*out = (struct np_applied){ .written = NULL };
-	rc = write_jobs(&r, true);
+	rc = write_jobs(&r, write_first);
 	if (out->cut)
 		r.left = 0; /* only to remember what stands */
 	if (!rc)
-		rc = write_jobs(&r, false);
+		rc = write_jobs(&r, write_then);
 	if (out->n_written)
 		qsort(out->written, out->n_written, sizeof(*out->written),
 		      by_id);

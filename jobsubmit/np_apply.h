@@ -19,8 +19,8 @@ struct np_applied {
 };
 
 /*
- * At most max_updates; those that close leaves first, and others only if all
- * of these are done.  go_on() is asked before each; desk is told of each.
+ * At most max_updates; what narrows first, as np_placement.h says, and others
+ * only if all of that is done.  go_on() is asked before each; desk is told of each.
  * Returns 0 or -ENOMEM; np_written_free() in both cases.
  */
 int np_apply(const struct np_view *v, const struct np_placement *p,

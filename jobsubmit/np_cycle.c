@@ -49,6 +49,7 @@ struct round {
 	struct np_change *change;
 	size_t n_changes;
 	bool written; /* it went as far as that */
+	bool cut;     /* but not all of it: jobs stand as nobody decided */
 	struct np_known known; /* of the store */
 	struct np_view view;
 	struct np_denials denied;
@@ -281,7 +282,7 @@ static bool jobs_changed(struct np_cycle *c, const struct np_view *v)
 }
 
 static int write_all(struct np_cycle *c, struct round *r,
-		     bool (*go_on)(void *arg), void *arg, bool *cut)
+		     bool (*go_on)(void *arg), void *arg)
 {
 	struct np_applied a;
 	int rc;
@@ -293,7 +294,7 @@ static int write_all(struct np_cycle *c, struct round *r,
 	rc = np_apply(&r->view, r->placement, c->memos, c->desk, MAX_UPDATES,
 		      go_on, arg, &a);
 	np_desk_note_written(c->desk, a.written, a.n_written);
-	*cut = a.cut;
+	r->cut = a.cut;
 	return rc;
 }
 
@@ -364,7 +365,7 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 		void *arg, bool *again, struct np_err *err)
 {
 	struct np_state state = { .date = 0 };
-	bool cut = false, due;
+	bool due;
 	int rc = look(c, r, err);
 
 	if (!rc)
@@ -372,22 +373,22 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 	if (rc || !go_on(arg))
 		return rc;
 	r->written = true;
-	rc = write_all(c, r, go_on, arg, &cut);
+	rc = write_all(c, r, go_on, arg);
 	if (rc)
 		return rc;
 	keep_held(c, r);
 	c->last_sec = r->view.now_sec;
-	due = cut || r->news || r->n_changes ||
+	due = r->cut || r->news || r->n_changes ||
 	      np_mono_sec() - c->told_sec >= TELL_SEC;
 	rc = due ? describe(c, r, &state) : 0;
 	if (!rc && go_on(arg))
 		rc = publish(c, r);
-	np_desk_busy(c->desk, false);
+	np_desk_busy(c->desk, r->cut);
 	r->save_sec = np_mono_sec();
 	if (!rc)
 		save(c, r, due ? &state : NULL);
 	np_state_free(&state);
-	*again = cut || r->known.more || np_shelf_has_more(c->shelf);
+	*again = r->cut || r->known.more || np_shelf_has_more(c->shelf);
 	return rc;
 }
 
@@ -417,7 +418,7 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 	if (!rc)
 		rc = work(c, &r, go_on, arg, &again, &why);
 	np_tell_why(rc, &why, &r.trouble);
-	np_desk_busy(c->desk, false);
+	np_desk_busy(c->desk, r.cut && !rc);
 	if (!r.written) {
 		/* The last decision still is what stands in the jobs. */
 		np_desk_return_changes(c->desk, r.change, r.n_changes);

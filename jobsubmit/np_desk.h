@@ -53,7 +53,7 @@ void np_desk_unlock(struct np_desk *d);
 
 /*
  * Only between lock and unlock: is the thread between looking at the cluster
- * and publishing what it decided?  What conflicts then waits for it.
+ * and publishing what it decided, and wrote?  What conflicts then waits for it.
  */
 bool np_desk_is_busy(const struct np_desk *d);
 void np_desk_busy(struct np_desk *d, bool busy); /* for the thread */

@@ -97,6 +97,9 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 	u->begin_sec = begin_of(seen, wish, now_sec);
 	if (u->begin_sec == seen->begin_sec)
 		u->begin_sec = 0;
+	if (force && !u->begin_sec)
+		u->begin_sec = seen->note.begin_sec ? seen->note.begin_sec :
+						      now_sec;
 	/* An update with the note in it is known to be ours; see np_modify(). */
 	if (!rc && !force && !u->exc_nodes && !u->begin_sec &&
 	    !strcmp(u->comment, stands)) {

@@ -119,8 +119,14 @@ struct np_outcome {
 	enum np_action action;
 	bool applied; /* false: advice, or nothing to do */
 	bool changed; /* differs from what was written before */
-	bool narrows; /* closes a leaf that was open before, or defers: write
-			 these first, so that no moment is less safe */
+	/*
+	 * No moment of writing is to be less safe than before: what narrows
+	 * (closes a leaf that was open, or defers) is written first.  What
+	 * moves also opens leaves, which others may still have, or is an array
+	 * that is split: it is deferred first, and written when all that
+	 * narrows is.  A record is written after the tasks split off it.
+	 */
+	bool narrows, moves;
 	const uint64_t *leaves; /* CONFINE: bitmap, owned by the placement */
 	int64_t until_sec;	/* DEFER */
 	double held_sec; /* to be passed in with the next snapshot */

@@ -252,7 +252,8 @@ static int judge(struct np_placement *p, uint32_t i, struct np_outcome *v)
 static uint64_t open_before(const struct np_snapshot_job *j,
 			    const struct np_snapshot *s, size_t w)
 {
-	if (j->in.prior == NP_PRIOR_DEFERRED)
+	if (j->in.prior == NP_PRIOR_DEFERRED &&
+	    j->in.prior_until_sec > s->now_sec)
 		return 0;
 	return j->in.prior == NP_PRIOR_LEAVES ?
 	       np_snapshot_prior(s, j)[w] : ~UINT64_C(0);
@@ -272,6 +273,8 @@ static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
 	const struct np_counts *c = j->in.state == NP_JOB_RUNNING ? NULL :
 		np_placement_deal(p, &j->in)->counts[j->in.candidates];
 
+	bool opens = false;
+
 	if (j->in.state == NP_JOB_RUNNING)
 		return;
 	for (size_t w = 0; w < p->s->leaf_words; w++) {
@@ -281,6 +284,7 @@ static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
 
 		v->changed |= was != is;
 		v->narrows |= (was & ~is) != 0;
+		opens |= (is & ~was) != 0;
 	}
 	if (v->action == NP_ACT_DEFER)
 		v->changed |= j->in.prior != NP_PRIOR_DEFERRED ||
@@ -290,6 +294,9 @@ static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
 	v->changed |= v->tasks != 0;
 	v->applied = j->in.mode != NP_MODE_ADVISE &&
 		     v->action != NP_ACT_NONE;
+	v->narrows &= v->applied;
+	v->moves = v->narrows && v->action != NP_ACT_DEFER &&
+		   (opens || v->tasks);
 }
 
 int np_placement_judge(struct np_placement *p)

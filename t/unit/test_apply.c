@@ -282,23 +282,70 @@ static void test_overtaken(void)
 	tear_down();
 }
 
-/* Tasks that conflict: the rest waits first, then each gets its leaf. */
-static void test_tasks(void)
+/* It has the leaf that it must leave, and gets those that 11 still has not. */
+static void test_move(void)
 {
-	bitstr_t *bits;
-	slurm_job_info_t *j;
 	struct result r;
 
 	set_up();
-	j = some_job(&c.slurm, 7, "loud");
-	j->array_job_id = 7;
-	bits = some_bits(0, 5);
-	j->array_bitmap = bits;
-	r = round_of(MAX, yes, NULL);
-	T_CHECK(!strcmp(c.log, "10 7 11 7_0 7_1 7_2") && !r.failures);
-	T_CHECK(job_of(7)->eligible_time > SOME_NOW);
-	some_bits_free(bits);
+	job_of(10)->admin_comment = (char *)"netprof{ours=n[4-15] held=0}";
+	some_exclude(&c.slurm, job_of(10), "n[4-15]");
+	r = round_of(1, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10") && r.cut && r.written == 1);
+	T_ROW("half-way it waits", job_of(10)->eligible_time > SOME_NOW &&
+	      strstr(job_of(10)->admin_comment, "until="));
 	tear_down();
+	set_up();
+	job_of(10)->admin_comment = (char *)"netprof{ours=n[4-15] held=0}";
+	some_exclude(&c.slurm, job_of(10), "n[4-15]");
+	r = round_of(MAX, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10 11 10") && !r.cut && r.written == 1);
+	T_CHECK(some_same(job_of(10)->admin_comment,
+			  "netprof{ours=n[0-3] held=0}"));
+	T_ROW("then not any more", job_of(10)->eligible_time == SOME_NOW);
+	r = round_of(MAX, yes, NULL);
+	T_ROW("and again: nothing", !r.updates && !*c.log && !r.cut);
+	tear_down();
+}
+
+static const struct {
+	const char *name;
+	int end, error; /* of its tasks; of an update */
+	const char *log;
+	bool waits;
+} arrays[] = {
+	{ "no room for all: each gets its leaf, and the rest waits",
+	  5, 0, "10 11 7_0 7_1 7_2", true },
+	{ "room for all: the rest is opened when each has its leaf",
+	  2, 0, "10 11 7_0 7", false },
+	{ "not each got its leaf: the rest is not opened",
+	  2, ESLURM_ACCESS_DENIED, "10 11 7_0!", true },
+};
+
+static void test_tasks(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++) {
+		slurm_job_info_t *j;
+		bitstr_t *bits;
+		struct result r;
+
+		set_up();
+		c.fails = 7;
+		c.error = arrays[i].error;
+		j = some_job(&c.slurm, 7, "loud");
+		j->array_job_id = 7;
+		j->admin_comment = (char *)"netprof{until=1000060 held=0}";
+		j->eligible_time = 1000060;
+		bits = some_bits(0, arrays[i].end);
+		j->array_bitmap = bits;
+		r = round_of(MAX, yes, NULL);
+		T_ROW(arrays[i].name, !strcmp(c.log, arrays[i].log));
+		T_ROW(arrays[i].name, r.cut == !!arrays[i].error);
+		T_ROW(arrays[i].name, (j->eligible_time > SOME_NOW) ==
+				      arrays[i].waits);
+		some_bits_free(bits);
+		tear_down();
+	}
 }
 
 /* What is taken back is the user's again, and our note is gone. */
@@ -399,6 +446,7 @@ static const struct t_case cases[] = {
 	{ "an update that fails", test_failure },
 	{ "a job that is no more, or runs", test_gone },
 	{ "a user who is faster", test_overtaken },
+	{ "a job that moves waits until its new leaves are free", test_move },
 	{ "tasks of an array", test_tasks },
 	{ "a job that is let go of", test_let_go },
 	{ "memory that runs out at any point of a round", test_no_memory },

@@ -202,6 +202,44 @@ static void test_what_a_newcomer_needs_is_read_at_once(void)
 	stop();
 }
 
+/* Not when it comes to writing into a job. */
+static bool go_on_but_once(void *arg)
+{
+	unsigned *asked = arg;
+
+	return ++*asked != 2;
+}
+
+static bool is_busy(void)
+{
+	const struct np_conf *conf;
+	bool busy;
+
+	np_desk_lock(w.desk, &conf);
+	busy = np_desk_is_busy(w.desk);
+	np_desk_unlock(w.desk);
+	return busy;
+}
+
+static void test_newcomers_wait_while_not_all_is_written(void)
+{
+	slurm_job_info_t *j;
+	unsigned asked = 0;
+
+	start();
+	put_own("fft", "fft");
+	add_job(1, "fft");
+	j = some_job(&w.slurm, 2, "fft");
+	j->admin_comment = (char *)"netprof{app=fft}";
+	j->user_id = geteuid();
+	np_cycle_run(w.cycle, go_on_but_once, &asked, &w.next);
+	T_CHECK(asked > 2 && is_busy() && w.next.wait_sec == 0);
+	w.slurm.jobs.record_count--;
+	look();
+	T_CHECK(!is_busy());
+	stop();
+}
+
 static mode_t mode_of(const char *name)
 {
 	char path[600];
@@ -234,6 +272,8 @@ static const struct t_case cases[] = {
 	  test_nobody_waits_while_the_store_is_read },
 	{ "what a newcomer needs is read at once",
 	  test_what_a_newcomer_needs_is_read_at_once },
+	{ "newcomers wait while not all is written",
+	  test_newcomers_wait_while_not_all_is_written },
 	{ "what was written before PrivateData becomes private",
 	  test_what_was_written_becomes_private },
 	{ NULL, NULL },

@@ -242,6 +242,87 @@ static void test_an_answer_applied_is_given_again(void)
 	T_CHECK(changed > 5000);
 }
 
+static uint64_t open_before(const struct world *w, size_t i)
+{
+	const struct w_job *j = &w->job[i];
+
+	return j->in.prior == NP_PRIOR_DEFERRED &&
+	       j->in.prior_until_sec > w->now_sec ? 0 :
+	       j->in.prior == NP_PRIOR_LEAVES ? j->prior[0] & o_reach(w, i) :
+						o_reach(w, i);
+}
+
+/* While an answer is written: what is open to each job, before and now. */
+struct writing {
+	const struct world *w;
+	const struct np_placement *p;
+	uint64_t was[W_MAX_JOBS], now[W_MAX_JOBS];
+	unsigned met; /* pairs that may meet now, and could not before */
+};
+
+static void write_set(struct writing *s, size_t i, uint64_t set)
+{
+	s->now[i] = set;
+	for (size_t b = 0; b < s->w->n_jobs; b++) {
+		uint64_t both = set & s->now[b] & ~(s->was[i] & s->was[b]);
+
+		if (b == i || !rw_bound(s->w, b, np_placement_at(s->p, b)))
+			continue;
+		for (uint32_t leaf = 0; leaf < s->w->n_leaves; leaf++)
+			s->met += both >> leaf & 1 &&
+				  (o_avoids(s->w, i, (long)b, leaf) ||
+				   o_avoids(s->w, b, (long)i, leaf));
+	}
+}
+
+/* As np_apply() does it. */
+static void write_answer(struct writing *s)
+{
+	for (int then = 0; then < 2; then++)
+		for (size_t i = 0; i < s->w->n_jobs; i++) {
+			const struct np_outcome *v = np_placement_at(s->p, i);
+
+			if (!rw_bound(s->w, i, v))
+				continue;
+			if (then ? !v->narrows || v->moves : v->narrows)
+				write_set(s, i, !then && v->moves ? 0 :
+					  o_open(s->w, i, v));
+		}
+}
+
+/* Half of the jobs are decided on; then others come, and all ranks change. */
+static void test_no_moment_of_writing_brings_jobs_together(void)
+{
+	static struct writing s;
+	unsigned moved = 0;
+
+	for (uint64_t k = 0; k < RW_WORLDS; k++) {
+		size_t all;
+
+		rw_make(&world, k, false);
+		all = world.n_jobs;
+		world.n_jobs = (all + 1) / 2;
+		s = (struct writing){ .w = &world, .p = w_decide(&world) };
+		for (size_t i = 0; i < world.n_jobs; i++)
+			w_apply(&world, i, np_placement_at(s.p, i));
+		np_placement_free((struct np_placement *)s.p);
+		world.n_jobs = all;
+		for (size_t i = 0; i < all; i++) {
+			world.job[i].in.priority ^= 0x55;
+			s.was[i] = s.now[i] = open_before(&world, i);
+		}
+		world.last_sec = world.now_sec;
+		s.p = w_decide(&world);
+		for (size_t i = 0; i < all; i++)
+			moved += np_placement_at(s.p, i)->moves;
+		write_answer(&s);
+		np_placement_free((struct np_placement *)s.p);
+		if (s.met)
+			T_ROW(rw_row("jobs may meet half-way", k), 0);
+	}
+	T_ROW("jobs move", moved > 100);
+}
+
 static bool before(const struct np_job *a, const struct np_job *b)
 {
 	if (a->priority != b->priority)
@@ -342,6 +423,8 @@ static const struct t_case cases[] = {
 	  test_the_answer_depends_on_the_question_alone },
 	{ "an answer that was applied is given again",
 	  test_an_answer_applied_is_given_again },
+	{ "no moment of writing an answer brings jobs together",
+	  test_no_moment_of_writing_brings_jobs_together },
 	{ "prefer never delays a job", test_prefer_never_delays },
 	{ "advise is enforce, not applied",
 	  test_advice_is_what_enforce_would_do },

@@ -106,10 +106,13 @@ static const struct {
 	  NULL },
 	{ "all of it, for a task", "netprof{user=n5 held=0}", "n5", 0,
 	  { .open = &open1, .decided = true }, true,
-	  1, "n5," BUT1, "netprof{user=n5 ours=" BUT1 " held=0}", 0, BUT1 },
+	  1, "n5," BUT1, "netprof{user=n5 ours=" BUT1 " held=0}", SOME_NOW, BUT1 },
 	{ "all of it, for a task that may go anywhere", "netprof{held=0}",
-	  "", 0, { .decided = true }, true, 1, "", "netprof{held=0}", 0,
-	  NULL },
+	  "", 0, { .decided = true }, true, 1, "", "netprof{held=0}",
+	  SOME_NOW, NULL },
+	{ "all of it, and his own begin time", "netprof{until=1000060 "
+	  "begin=1000030 held=0}", "", LATER, { .decided = true }, true, 1,
+	  "", "netprof{held=0}", LATER - 30, NULL },
 };
 
 static void set(struct some_slurm *s, slurm_job_info_t *j, const char *exc,
