@@ -11,6 +11,7 @@ struct course {
 	struct np_calibrate *c;
 	double begun_sec;   /* when this call began */
 	double planned_sec; /* of what it has measured */
+	unsigned measured;
 };
 
 /* The levels of the matrix, by what is known now. */
@@ -47,14 +48,25 @@ static bool is_done(const struct np_calibrate *c, const struct np_cal_task *t)
 	return np_cal_state_find(c->state, key) != NULL;
 }
 
+/* What is to be measured in this stage, as far as is known now. */
+static int plan(const struct np_calibrate *c, int stage,
+		struct np_cal_task **task, size_t *n)
+{
+	struct np_cal_setup s = c->setup;
+
+	if (stage == NP_CAL_FIRST)
+		s.repeats = np_cal_couple_repeats(&c->setup, c->state);
+	return np_cal_plan(&s, (enum np_cal_stage)stage, c->scope, c->chosen,
+			   c->n_chosen, task, n);
+}
+
 static int count_stage(const struct np_calibrate *c, int stage,
 		       struct np_cal_estimate *e)
 {
 	const struct np_cal_task *left = NULL;
 	struct np_cal_task *task;
 	size_t n;
-	int rc = np_cal_plan(&c->setup, (enum np_cal_stage)stage, c->scope,
-			     c->chosen, c->n_chosen, &task, &n);
+	int rc = plan(c, stage, &task, &n);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		e->n++;
@@ -116,8 +128,7 @@ static int run_stage(struct course *k, int stage, struct np_err *err)
 	int rc;
 
 	decide(c, stage);
-	rc = np_cal_plan(&c->setup, (enum np_cal_stage)stage, c->scope,
-			 c->chosen, c->n_chosen, &task, &n);
+	rc = plan(c, stage, &task, &n);
 	if (rc)
 		return np_errf(err, rc, "out of memory");
 	for (size_t i = 0; !rc && i < n; i++) {
@@ -130,6 +141,7 @@ static int run_stage(struct course *k, int stage, struct np_err *err)
 		k->planned_sec += np_cal_cost_sec(&c->setup, &task[i],
 						  previous);
 		previous = &task[i];
+		k->measured++;
 	}
 	free(task);
 	return rc;
@@ -137,11 +149,16 @@ static int run_stage(struct course *k, int stage, struct np_err *err)
 
 int np_calibrate_go(struct np_calibrate *c, struct np_err *err)
 {
-	struct course k = { c, c->now_sec(c->arg), 0 };
+	struct course k = { c, c->now_sec(c->arg), 0, 0 };
 	int rc = 0;
 
-	for (int stage = 0; !rc && stage < NP_CAL_STAGES; stage++)
+	for (int stage = 0; !rc && stage < NP_CAL_STAGES;) {
+		unsigned before = k.measured;
+
 		rc = run_stage(&k, stage, err);
+		/* The first one says itself whether it is enough. */
+		stage += stage != NP_CAL_FIRST || k.measured == before;
+	}
 	if (!rc)
 		tell(&k, NULL);
 	return rc;

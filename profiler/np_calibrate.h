@@ -75,6 +75,16 @@ struct np_mean np_cal_coupling(const struct np_cal_setup *s,
 			       enum np_scope reference, enum np_scope scope);
 
 /*
+ * How often couplings are to be measured, by what is measured: until the loss
+ * on the leaf is on one side of NP_CAL_FELT by two standard errors, as all the
+ * rest is measured at the scope that this decides about.
+ */
+#define NP_CAL_COUPLE_LEAST 3 /* fewer say nothing about their scatter */
+#define NP_CAL_COUPLE_MOST 12
+unsigned np_cal_couple_repeats(const struct np_cal_setup *s,
+			       const struct np_cal_state *state);
+
+/*
  * The scope at which levels are to be measured: on other nodes of the leaf,
  * where there are some and their interference is felt; else on the same nodes.
  */

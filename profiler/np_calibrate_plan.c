@@ -115,12 +115,9 @@ static void add(struct list *l, struct np_cal_task t)
 
 static void first(const struct np_cal_setup *s, struct list *l)
 {
-	/* Fewer tell nothing about how far a coupling can be trusted. */
-	unsigned repeats = s->repeats > 3 ? s->repeats : 3;
-
 	add(l, (struct np_cal_task){ NP_CAL_IDLE, NP_SCOPE_NODE, NP_CAL_NONE,
 				     NP_CAL_NONE, 0 });
-	for (unsigned r = 0; r < repeats; r++)
+	for (unsigned r = 0; r < s->repeats; r++)
 		for (int i = 0; i < NP_N_SCOPES; i++)
 			if (s->has[i])
 				add(l, (struct np_cal_task){

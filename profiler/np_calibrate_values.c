@@ -1,6 +1,8 @@
 /* What the measurements of a calibration say. */
 #include "np_calibrate.h"
 
+#include <math.h>
+
 double np_cal_slowdown(const struct np_cal_result *r)
 {
 	if (!r || !r->alone.sec.n || !r->beside.sec.n ||
@@ -71,6 +73,21 @@ struct np_mean np_cal_loss(const struct np_cal_setup *s,
 			np_moments_add(&m, l);
 	}
 	return mean_of(&m);
+}
+
+unsigned np_cal_couple_repeats(const struct np_cal_setup *s,
+			       const struct np_cal_state *state)
+{
+	unsigned least = s->repeats > NP_CAL_COUPLE_LEAST ?
+			 s->repeats : NP_CAL_COUPLE_LEAST;
+	struct np_mean leaf = np_cal_loss(s, state, NP_SCOPE_LEAF);
+
+	if (leaf.n < least)
+		return least;
+	if (leaf.n < NP_CAL_COUPLE_MOST &&
+	    fabs(leaf.mean - NP_CAL_FELT) < 2 * leaf.sd / sqrt(leaf.n))
+		return leaf.n + 1;
+	return leaf.n;
 }
 
 struct np_mean np_cal_coupling(const struct np_cal_setup *s,

@@ -23,6 +23,7 @@
 struct world {
 	double now_sec;
 	double felt[NP_N_SCOPES];
+	double scatter; /* by so much more and less is felt on the leaf */
 	struct np_cal_step step[NP_CAL_SLOTS];
 	bool running[NP_CAL_SLOTS];
 	bool hello_due[NP_CAL_SLOTS];
@@ -68,11 +69,14 @@ static enum np_scope scope_now(const struct world *w)
 static double factor(const struct world *w)
 {
 	const struct np_level *l = w->step[NP_CAL_PRESS].level;
+	double felt;
 
 	if (!w->running[NP_CAL_PRESS] || w->hello_due[NP_CAL_PRESS])
 		return 1;
-	return 1 + w->felt[scope_now(w)] *
-		   (double)(l - w->setup->level + 1);
+	felt = w->felt[scope_now(w)];
+	if (scope_now(w) == NP_SCOPE_LEAF)
+		felt += w->starts[NP_CAL_PRESS] % 2 ? w->scatter : -w->scatter;
+	return 1 + felt * (double)(l - w->setup->level + 1);
 }
 
 static void say_hello(struct world *w, int slot, np_cal_report_f *f, void *arg)
@@ -291,6 +295,41 @@ static void test_result_can_be_read(void)
 	rig_free(&r);
 }
 
+static const struct {
+	const char *name;
+	double felt, scatter; /* of the strongest of two: 2 * felt */
+	unsigned repeats, want;
+	enum np_scope scope;
+} couples[] = {
+	{ "nothing is felt: three times", 0, 0, 2, 3, NP_SCOPE_NODE },
+	{ "much is felt: three times", 0.2, 0.01, 2, 3, NP_SCOPE_LEAF },
+	{ "as often as asked for", 0.2, 0.01, 5, 5, NP_SCOPE_LEAF },
+	{ "little, which scatters: until it is clear", 0.01, 0.025, 2, 7,
+	  NP_SCOPE_NODE },
+	{ "on the edge: not for ever", 0.028, 0.02, 2, NP_CAL_COUPLE_MOST,
+	  NP_SCOPE_LEAF },
+};
+
+static void test_couplings_are_measured_until_the_scope_is_clear(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(couples); i++) {
+		struct np_cal_estimate e;
+		struct rig r;
+
+		rig_make(&r, "c0,c7", 8);
+		r.w.felt[NP_SCOPE_LEAF] = couples[i].felt;
+		r.w.scatter = couples[i].scatter;
+		r.c.setup.repeats = couples[i].repeats;
+		T_ROW(couples[i].name, !np_calibrate_go(&r.c, NULL));
+		T_ROW(couples[i].name, couples[i].want == np_cal_loss(
+			&r.c.setup, &r.state, NP_SCOPE_LEAF).n);
+		T_ROW(couples[i].name, r.c.scope == couples[i].scope);
+		T_ROW(couples[i].name, !np_calibrate_estimate(&r.c, &e) &&
+				       e.n == e.n_done);
+		rig_free(&r);
+	}
+}
+
 static void test_no_effect_beside(void)
 {
 	struct np_mean k;
@@ -455,6 +494,8 @@ static const struct t_case cases[] = {
 	{ "slowdowns and couplings come out as they are",
 	  test_finds_what_is_there },
 	{ "the result can be read", test_result_can_be_read },
+	{ "couplings are measured until the scope is clear",
+	  test_couplings_are_measured_until_the_scope_is_clear },
 	{ "where disjoint nodes feel nothing, levels share nodes",
 	  test_no_effect_beside },
 	{ "stopped again and again, it measures everything once",

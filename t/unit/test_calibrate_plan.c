@@ -195,18 +195,18 @@ static void test_plan(void)
 	struct np_cal_setup s = setup("default", 4);
 	double sec, longer;
 
-	/* idle; three scopes, three times although repeats is 2 */
-	T_CHECK(plan_size(&s, NP_CAL_FIRST, &sec) == 1 + 3 * 3);
-	T_CHECK(sec > 15 + 9 * 4.5 && sec < 2 * (15 + 9 * 4.5));
+	/* idle; three scopes, as often as repeats says */
+	T_CHECK(plan_size(&s, NP_CAL_FIRST, &sec) == 1 + 3 * 2);
+	T_CHECK(sec > 15 + 6 * 4.5 && sec < 2 * (15 + 6 * 4.5));
 	/* probes beside each, and a middle level beside each to choose */
 	T_CHECK(plan_size(&s, NP_CAL_SECOND, &sec) == 8 + 8);
 	T_CHECK(plan_size(&s, NP_CAL_THIRD, &sec) == 2 * 4 * 4);
 	s.keep = 8; /* nothing to choose */
 	T_CHECK(plan_size(&s, NP_CAL_SECOND, &longer) == 8);
 	s.has[NP_SCOPE_LEAF] = s.has[NP_SCOPE_UPLINK] = false;
-	T_CHECK(plan_size(&s, NP_CAL_FIRST, &sec) == 1 + 3);
+	T_CHECK(plan_size(&s, NP_CAL_FIRST, &sec) == 1 + 2);
 	s.seconds = 6;
-	T_CHECK(plan_size(&s, NP_CAL_FIRST, &longer) == 4 && longer > sec);
+	T_CHECK(plan_size(&s, NP_CAL_FIRST, &longer) == 3 && longer > sec);
 }
 
 /* A victim is started once for a whole row. */
