@@ -37,7 +37,8 @@ PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_detach.c \
 	spank/np_invite.c spank/np_joiner.c spank/np_listen.c spank/np_order.c \
 	spank/np_plan.c profiler/np_app.c profiler/np_claim.c \
 	profiler/np_conf.c profiler/np_conf_key.c profiler/np_ids.c \
-	profiler/np_level.c profiler/np_log.c profiler/np_place_conf.c \
+	profiler/np_level.c profiler/np_loader.c profiler/np_log.c \
+	profiler/np_place_conf.c \
 	profiler/np_quantity.c profiler/np_read.c profiler/np_sideenv.c \
 	predictor/np_err.c predictor/np_text.c
 JOIN_SRC := spank/netprof-join.c spank/np_watch.c profiler/np_sideenv.c
@@ -51,7 +52,8 @@ LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(PREDICTOR) $(PROFILER))
 
 BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb)
 LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-release)
-PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so)
+PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so \
+	netprof_placement.so)
 MAN := $(wildcard doc/*.[1-9])
 
 .DEFAULT_GOAL := all
@@ -110,8 +112,8 @@ install: programs ## install under $(DESTDIR)$(prefix)
 		test -e $(DESTDIR)$(sysconfdir)/$$f || \
 		install -D -m644 etc/$$f $(DESTDIR)$(sysconfdir)/$$f || exit 1; done
 	@! { command -v slurmctld || command -v scontrol; } >/dev/null || \
-		$(BUILD)/netprof check --versions $(patsubst $(BUILD)/%,\
-		$(DESTDIR)$(slurm_plugindir)/%,$(PLUGINS)) || :
+		$(BUILD)/netprof check --versions $(addprefix $(DESTDIR)$(slurm_plugindir)/,\
+		spank_netprof.so job_submit_netprof.so) || :
 
 uninstall: ## remove what install put there; configuration and store stay
 	rm -f $(patsubst $(BUILD)/%,$(DESTDIR)$(bindir)/%,$(BIN)) \
@@ -141,6 +143,10 @@ UCX := $(call pkg,--libs,ucx)
 PMIX := $(call pkg,--libs,pmix)
 link = $(Q)$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(1)
 
+# A release of Slurm may have no more what is called: lazy, to find out by then.
+plugin = $(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete,-z,lazy \
+	-Wl,--version-script=$(1) -o $@ $(filter %.o %.a,$^) $(2)
+
 $(BUILD)/libnetprof.a: $(LIBS)
 	$(call say,AR)
 	@rm -f $@
@@ -167,25 +173,31 @@ $(BUILD)/netprof-join: $(call objs,$(JOIN_SRC))
 $(BUILD)/spank_netprof.so: SAN :=
 $(BUILD)/spank_netprof.so: $(PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) spank/spank_netprof.lds
 	$(call say,LD)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete \
-		-Wl,--version-script=spank/spank_netprof.lds -o $@ $(filter %.o,$^) $(LIBM)
+	$(call plugin,spank/spank_netprof.lds,$(LIBM))
 
 $(BUILD)/netprof-release: $(BUILD)/jobsubmit/netprof-release.o \
 		$(call objs,$(JOBSUBMIT)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 
-# What it needs of the library, without sanitizer.
-CTLD_LIB := $(if $(SANITIZE),$(patsubst $(BUILD)/%,$(BUILD)/plugin/%,$(LIBS)),\
-	$(BUILD)/libnetprof.a)
+# What slurmctld loads needs the C library alone.
+SHIM_SRC := jobsubmit/job_submit_netprof.c jobsubmit/np_ctl_log.c \
+	profiler/np_loader.c predictor/np_text.c
 $(BUILD)/job_submit_netprof.so: SAN :=
-$(BUILD)/job_submit_netprof.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
-		jobsubmit/job_submit_netprof.c) $(CTLD_LIB) \
+$(BUILD)/job_submit_netprof.so: $(SHIM_SRC:%.c=$(BUILD)/plugin/%.o) \
 		jobsubmit/job_submit_netprof.lds
 	$(call say,LD)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete \
-		-Wl,--version-script=jobsubmit/job_submit_netprof.lds -o $@ \
-		$(filter %.o %.a,$^) $(JSON) $(GSL) $(LIBM) -lpthread
+	$(call plugin,jobsubmit/job_submit_netprof.lds,)
+
+# What that loads, and what it needs of the library, without sanitizer.
+CTLD_LIB := $(if $(SANITIZE),$(patsubst $(BUILD)/%,$(BUILD)/plugin/%,$(LIBS)),\
+	$(BUILD)/libnetprof.a)
+$(BUILD)/netprof_placement.so: SAN :=
+$(BUILD)/netprof_placement.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
+		jobsubmit/netprof_placement.c) $(CTLD_LIB) \
+		jobsubmit/netprof_placement.lds
+	$(call say,LD)
+	$(call plugin,jobsubmit/netprof_placement.lds,$(JSON) $(GSL) $(LIBM) -lpthread)
 
 # For the MPI programs of t/cluster; they have no sanitizer either.
 $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags

@@ -8,9 +8,10 @@
 
 #include "cli_check.h"
 #include "cli_elf.h"
-#include "cli_version.h"
+#include "np_loader.h"
 
 #define JOB_SUBMIT "job_submit_netprof.so"
+#define PLACEMENT "netprof_placement.so"
 #define SPANK "spank_netprof.so"
 #define REBUILD "in the source of netprof: make clean && make install"
 #define MAX_INCLUDES 4 /* plugstack.conf in plugstack.conf */
@@ -19,7 +20,7 @@
 void cli_check_slurm(struct cli_check *c)
 {
 	const struct cli_slurm *s = &c->slurm;
-	char running[CLI_NUMBER], here[CLI_NUMBER];
+	char running[NP_LOADER_TEXT], here[NP_LOADER_TEXT];
 
 	if (!s->installed) {
 		cli_found(c, CLI_WARNING, "Slurm", "neither slurmctld nor "
@@ -28,14 +29,14 @@ void cli_check_slurm(struct cli_check *c)
 			   "Slurm's programs in PATH");
 	} else if (s->running && s->running != s->installed) {
 		cli_found(c, CLI_WARNING, "Slurm", "slurmctld %s runs, %s %s "
-			  "is installed here", cli_version_text(s->running,
+			  "is installed here", np_loader_text(s->running,
 			  running), s->installed_of,
-			  cli_version_text(s->installed, here));
+			  np_loader_text(s->installed, here));
 		cli_remedy(c, "look at the plugins below before slurmctld is "
 			   "restarted");
 	} else {
 		cli_found(c, CLI_OK, "Slurm", "%s %s", s->installed_of,
-			  cli_version_text(s->installed, here));
+			  np_loader_text(s->installed, here));
 	}
 	if (s->answers)
 		return;
@@ -67,29 +68,42 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void say_misfit(struct cli_check *c, const char *path, bool exact,
+static void say_misfit(struct cli_check *c, const char *path, bool in_ctld,
 		       uint32_t built, bool used)
 {
-	char was[CLI_NUMBER], is[CLI_NUMBER];
+	char was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
 
 	cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
 		  "was built for Slurm %s, but %s is installed: %s",
-		  cli_version_text(built, was),
-		  cli_version_text(c->slurm.installed, is),
-		  exact ? used ? "slurmctld will not start with it" :
-				 "slurmctld would not start with it" :
-			  "sbatch and srun will not load it");
-	cli_remedy(c, exact && used ? REBUILD ", before slurmctld is "
-		   "restarted; or take netprof out of JobSubmitPlugins in "
-		   "slurm.conf" : REBUILD);
+		  np_loader_text(built, was),
+		  np_loader_text(c->slurm.installed, is),
+		  in_ctld ? "slurmctld starts with it, and placement is off" :
+			    "sbatch, srun and slurmstepd take it, and nothing "
+			    "is measured");
+	cli_remedy(c, in_ctld ? REBUILD ", then restart slurmctld" : REBUILD);
+}
+
+/* The plugin proper, which slurmctld's own loads. */
+static void check_beside(struct cli_check *c, const char *path, bool used)
+{
+	char beside[PATH_MAX + 64];
+
+	snprintf(beside, sizeof(beside), "%.*s" PLACEMENT,
+		 (int)(base_of(path) - path), path);
+	if (!access(beside, R_OK))
+		return;
+	cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
+		  "%s: %s: slurmctld starts without it, and placement is off",
+		  beside, strerror(errno));
+	cli_remedy(c, REBUILD ", then restart slurmctld");
 }
 
 void cli_check_plugin(struct cli_check *c, const char *path, bool used)
 {
 	struct np_err err = NP_ERR_INIT;
-	char type[64] = "", was[CLI_NUMBER];
+	char type[64] = "", was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
 	uint32_t built = 0;
-	bool exact;
+	bool in_ctld;
 
 	if (cli_elf_symbol(path, "plugin_version", &built, sizeof(built),
 			   &err) != sizeof(built) ||
@@ -100,16 +114,20 @@ void cli_check_plugin(struct cli_check *c, const char *path, bool used)
 		cli_remedy(c, REBUILD);
 		return;
 	}
-	exact = !strncmp(type, "job_submit/", 11);
+	in_ctld = !strncmp(type, "job_submit/", 11);
 	if (!c->slurm.installed)
 		cli_found(c, CLI_WARNING, base_of(path), "was built for Slurm "
 			  "%s; which is installed is not known",
-			  cli_version_text(built, was));
-	else if (!cli_version_fits(exact, built, c->slurm.installed))
-		say_misfit(c, path, exact, built, used);
+			  np_loader_text(built, was));
+	else if (!np_loader_fits(built, c->slurm.installed))
+		say_misfit(c, path, in_ctld, built, used);
 	else
-		cli_found(c, CLI_OK, base_of(path), "was built for Slurm %s",
-			  cli_version_text(built, was));
+		cli_found(c, CLI_OK, base_of(path), "was built for Slurm %s: "
+			  "works in %s %s", np_loader_text(built, was),
+			  in_ctld ? "slurmctld" : "sbatch, srun and slurmstepd",
+			  np_loader_text(c->slurm.installed, is));
+	if (in_ctld)
+		check_beside(c, path, used);
 }
 
 /* slurmctld runs here, as far as one can tell. */

@@ -42,15 +42,3 @@ bool cli_version_parse(const char *text, uint32_t *out)
 			return parse_here(p, out);
 	return false;
 }
-
-const char *cli_version_text(uint32_t v, char buf[CLI_NUMBER])
-{
-	snprintf(buf, CLI_NUMBER, "%u.%02u.%u", v >> 16, v >> 8 & 255,
-		 v & 255);
-	return buf;
-}
-
-bool cli_version_fits(bool exact, uint32_t built, uint32_t installed)
-{
-	return exact ? built == installed : built >> 8 == installed >> 8;
-}

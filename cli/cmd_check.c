@@ -80,16 +80,24 @@ static void check_all(struct cli_check *c)
 		checks[i](c);
 }
 
-/* For make install: only what is wrong is told. */
+/*
+ * What each daemon does with these plugins; without any, with those that are
+ * installed.  For make install: only what is wrong is told of those it names.
+ */
 static int check_versions(struct cli_check *c, char **paths, size_t n)
 {
 	int rc = CLI_DONE;
 
-	cli_slurm_installed(&c->slurm);
+	if (n) {
+		cli_slurm_installed(&c->slurm);
+	} else {
+		cli_slurm_ask(&c->slurm);
+		cli_check_plugins(c);
+	}
 	for (size_t i = 0; i < n; i++)
 		cli_check_plugin(c, paths[i], true);
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->found[i].result == CLI_OK)
+		if (n && c->found[i].result == CLI_OK)
 			continue;
 		text_finding(&c->found[i]);
 		rc = c->found[i].result == CLI_PROBLEM ? CLI_FAILED : rc;
@@ -115,8 +123,8 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "--make-users"))
 		return make_users(self, argc, argv);
-	if (versions && argc == 2)
-		return cli_usage(self, "--versions: a plugin is missing");
+	if (versions && argc > 2 && *argv[2] == '-')
+		return cli_usage(self, "%.64s: not expected here", argv[2]);
 	rc = versions ? -1 : cli_options_parse(self, argc, argv,
 					       CLI_TAKES_FORMAT, &o);
 	if (rc >= 0)
@@ -136,7 +144,7 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_check = {
 	.name = "check",
-	.args = "[--json|--parsable] | --versions PLUGIN.so... | "
+	.args = "[--json|--parsable] | --versions [PLUGIN.so...] | "
 		"--make-users [USER...]",
 	.help = "is netprof set up well; what to do if not",
 	.text =
@@ -146,7 +154,8 @@ const struct cli_cmd cmd_check = {
 "do.  Works as any user, with what that user may read; best as root where\n"
 "slurmctld runs.  Exits with 1 if there is a problem.\n\n"
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
-"  --versions          only whether these plugins fit the installed Slurm\n"
+"  --versions          only what each program of the installed Slurm does with\n"
+"                      the plugins that are installed, or with these\n"
 "  --make-users        as root: make the directories of these users in the\n"
 "                      store (of all, without names), before somebody else\n"
 "                      can take their places",

@@ -1,58 +1,127 @@
 /*
- * job_submit/netprof: keeps jobs that would hurt each other off one leaf
- * switch.
- *
- * The callbacks look at the last decision and never wait for anything but a
- * mutex that is held for moments; one thread makes the decisions (np_cycle.h).
- * Whatever goes wrong, a job is submitted as if this plugin were not there.
+ * job_submit/netprof: what Slurm loads.  slurmctld does not start without a
+ * plugin that slurm.conf names, so this one fits whatever loads it, and loads
+ * placement itself (np_plugin.h) where that was built for the same release.
+ * Where it was not, or cannot be loaded, jobs are submitted as if there were no
+ * netprof, and a line an hour says so.
  */
-#include <pthread.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
 #include <stdatomic.h>
-#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "np_ctl.h"
-#include "np_cycle.h"
-#include "np_mono.h"
-#include "np_settings.h"
-#include "np_submit.h"
-#include "np_thread.h"
+#include "np_loader.h"
+#include "np_plugin.h"
 
-/* Slurm loads what has exactly its own version, micro release included. */
 const char plugin_name[] = "netprof: keeps jobs that would hurt each other "
 			   "off one leaf switch";
 const char plugin_type[] = "job_submit/netprof";
-const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-#define STARTING_SEC 30	 /* after that, no decision means that none will come */
-#define END_SEC 0.1	 /* that fini waits for the thread */
+#define SAY_SEC 3600
 
-static struct np_desk *desk;
-static double began_sec;
+static uint32_t built_for;
+static const struct np_plugin *placement;
+static char trouble[PATH_MAX + 256];
 
-/* There is one thread at most: one that is to end may go on instead. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static atomic_bool wanted;
-static bool lives;
-static atomic_uint begins; /* how often it was wanted: all begins anew */
-
-static bool go_on(void *begin)
+/* Before Slurm looks at the version. */
+__attribute__((constructor)) static void fit_in(void)
 {
-	return atomic_load(&wanted) &&
-	       *(unsigned *)begin == atomic_load(&begins);
+	uint32_t loader = np_loader_version();
+
+	built_for = plugin_version;
+	if (loader)
+		plugin_version = loader;
 }
 
-/* Whatever users do, but not when it is to end. */
-static void rest(double sec)
+/* Half a file, of a disk that was full, would be the end of slurmctld. */
+static bool is_whole(const char *path)
 {
-	struct timespec end = np_mono_after(sec);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ElfW(Ehdr) head;
+	struct stat st;
+	bool whole;
 
-	pthread_mutex_lock(&lock);
-	while (atomic_load(&wanted) &&
-	       !pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &end))
-		;
-	pthread_mutex_unlock(&lock);
+	if (fd < 0)
+		return true; /* dlopen() says why */
+	whole = pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
+		!fstat(fd, &st) && (uint64_t)st.st_size >= head.e_shoff +
+			(uint64_t)head.e_shnum * head.e_shentsize;
+	close(fd);
+	return whole;
+}
+
+/* Beside this file. */
+static void *open_placement(void)
+{
+	char path[PATH_MAX];
+	void *object = NULL;
+	Dl_info here;
+	char *slash;
+
+	if (!dladdr(&plugin_version, &here) ||
+	    strlen(here.dli_fname) + sizeof(NP_PLUGIN_FILE) >= sizeof(path)) {
+		strcpy(trouble, NP_PLUGIN_FILE ": its path is too long");
+		return NULL;
+	}
+	strcpy(path, here.dli_fname);
+	slash = strrchr(path, '/');
+	strcpy(slash ? slash + 1 : path, NP_PLUGIN_FILE);
+	if (is_whole(path))
+		object = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	if (!object)
+		snprintf(trouble, sizeof(trouble), "%s", is_whole(path) ?
+			 dlerror() : NP_PLUGIN_FILE ": damaged");
+	return object;
+}
+
+static bool fits(uint32_t built)
+{
+	char was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
+
+	if (np_loader_fits(built, plugin_version))
+		return true;
+	snprintf(trouble, sizeof(trouble), "built for Slurm %s and loaded by "
+		 "%s", np_loader_text(built, was),
+		 np_loader_text(plugin_version, is));
+	return false;
+}
+
+static void load(void)
+{
+	const struct np_plugin *found = NULL;
+	void *object;
+
+	if (!fits(built_for))
+		return;
+	object = open_placement();
+	if (object)
+		found = dlsym(object, NP_PLUGIN_SYMBOL);
+	if (object && !found)
+		snprintf(trouble, sizeof(trouble), "%s", dlerror());
+	else if (found && fits(found->built_for)) /* of the same build */
+		placement = found;
+}
+
+/* Once an hour. */
+static void say(void)
+{
+	static atomic_long next_sec;
+	long next = atomic_load(&next_sec);
+	long now_sec = (long)time(NULL);
+
+	if (now_sec < next || !atomic_compare_exchange_strong(&next_sec, &next,
+							now_sec + SAY_SEC))
+		return;
+	np_ctl_error("%s: placement is off, and no job is touched; in the "
+		     "source of netprof: make clean && make install, then "
+		     "restart slurmctld", trouble);
 }
 
 /* Declared nowhere: Slurm looks them up by name. */
@@ -62,96 +131,21 @@ int job_submit(job_desc_msg_t *d, uint32_t submit_uid, char **err_msg);
 int job_modify(job_desc_msg_t *d, job_record_t *job, uint32_t submit_uid
 	       NP_JOB_MODIFY_MESSAGE);
 
-static void decide(unsigned begin)
-{
-	struct np_cycle *cycle;
-	struct np_cycle_next next;
-
-	if (np_cycle_new(desk, &cycle)) {
-		np_ctl_error("out of memory: placement is off");
-		return;
-	}
-	while (go_on(&begin)) {
-		np_cycle_run(cycle, go_on, &begin, &next);
-		rest(next.rest_sec);
-		np_desk_wait(desk, next.wait_sec);
-	}
-	np_cycle_free(cycle);
-}
-
-static void *run(void *arg)
-{
-	unsigned begin;
-
-	(void)arg;
-	pthread_mutex_lock(&lock);
-	do {
-		begin = atomic_load(&begins);
-		pthread_mutex_unlock(&lock);
-		decide(begin);
-		pthread_mutex_lock(&lock);
-	} while (atomic_load(&wanted) && begin != atomic_load(&begins));
-	lives = false;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&lock);
-	return NULL;
-}
-
-static int start(void)
-{
-	int rc = 0;
-
-	pthread_mutex_lock(&lock);
-	atomic_store(&wanted, true);
-	atomic_fetch_add(&begins, 1);
-	if (!lives)
-		rc = np_thread_start(run, NULL);
-	lives |= !rc;
-	pthread_mutex_unlock(&lock);
-	return rc;
-}
-
 int init(void)
 {
-	struct np_settings settings;
-
-	np_settings_init(&settings);
-	np_settings_refresh(&settings);
-	if (settings.trouble.text[0])
-		np_ctl_error("%s: placement is off until it is corrected",
-			     settings.trouble.text);
-	if (!desk && np_desk_new(&settings.conf, &desk)) {
-		np_ctl_error("out of memory: placement is off");
-		return SLURM_SUCCESS;
-	}
-	np_desk_configure(desk, &settings.conf);
-	began_sec = np_mono_sec();
-	if (start())
-		np_ctl_error("no thread: placement is off");
+	if (!placement)
+		load();
+	if (placement)
+		placement->init();
+	else
+		say();
 	return SLURM_SUCCESS;
 }
 
-/*
- * The thread may be in an RPC to this very slurmctld, which waits for the locks
- * that are held here: then it ends by itself, later, and the code stays loaded.
- */
 int fini(void)
 {
-	struct timespec end = np_mono_after(END_SEC);
-
-	pthread_mutex_lock(&lock);
-	atomic_store(&wanted, false);
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&lock);
-	if (desk) {
-		np_desk_withdraw(desk);
-		np_desk_wake(desk);
-	}
-	pthread_mutex_lock(&lock);
-	while (lives &&
-	       !pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &end))
-		;
-	pthread_mutex_unlock(&lock);
+	if (placement)
+		placement->fini();
 	return SLURM_SUCCESS;
 }
 
@@ -159,9 +153,10 @@ int job_submit(job_desc_msg_t *d, uint32_t submit_uid, char **err_msg)
 {
 	(void)submit_uid;
 	(void)err_msg;
-	if (desk)
-		np_submit(desk, d, time(NULL),
-			  np_mono_sec() - began_sec < STARTING_SEC);
+	if (placement)
+		placement->submit(d);
+	else
+		say();
 	return SLURM_SUCCESS;
 }
 
@@ -169,5 +164,5 @@ int job_modify(job_desc_msg_t *d, job_record_t *job, uint32_t submit_uid
 	       NP_JOB_MODIFY_MESSAGE)
 {
 	(void)job;
-	return desk ? np_modify(desk, d, submit_uid) : SLURM_SUCCESS;
+	return placement ? placement->modify(d, submit_uid) : SLURM_SUCCESS;
 }

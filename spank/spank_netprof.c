@@ -6,8 +6,9 @@
  * invites the step's nodes (np_invite.h).  On some of these, in the first
  * task as it is about to become the user's program, it starts the process that
  * joins the attendant when the step has lived for a while.  As root it does
- * nothing.  Callbacks gather facts, ask a pure function, and apply its answer;
- * whatever goes wrong, they log one line and return success.
+ * nothing.  In a Slurm that it was not built for it only takes the options, so
+ * that scripts with them run.  Callbacks gather facts, ask a pure function, and
+ * apply its answer; whatever goes wrong, they log one line and return success.
  */
 #include <slurm/spank.h>
 
@@ -25,13 +26,29 @@
 #include "np_conf.h"
 #include "np_joiner.h"
 #include "np_listen.h"
+#include "np_loader.h"
 #include "np_log.h"
 #include "np_plan.h"
 #include "np_sideenv.h"
 #include "np_slurm_compat.h"
 #include "np_text.h"
 
-SPANK_PLUGIN(netprof, 1)
+/* As SPANK_PLUGIN() has it, but for the version; see np_loader.h. */
+const char plugin_name[] = "netprof";
+const char plugin_type[] = "spank";
+unsigned int plugin_version = SLURM_VERSION_NUMBER;
+const unsigned int spank_plugin_version = 1;
+
+static bool fits;
+
+__attribute__((constructor)) static void fit_in(void)
+{
+	uint32_t built_for = plugin_version, loader = np_loader_version();
+
+	if (loader)
+		plugin_version = loader;
+	fits = np_loader_fits(built_for, plugin_version);
+}
 
 #define START_WAIT_MS 5000    /* srun waits this long for the attendant */
 #define SAVE_WAIT_MS 250      /* srun's exit waits this long for the record */
@@ -261,7 +278,10 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	if (spank_context() != S_CTX_LOCAL || n_listening)
 		return 0;
 	unsetenv(NP_INVITE_ENV); /* of an outer step */
-	if (!getenv(NP_SIDE_ENV) && (opt.asked || (app && *app)))
+	if (!fits)
+		slurm_verbose("netprof: built for another release of Slurm: "
+			      "nothing is measured");
+	else if (!getenv(NP_SIDE_ENV) && (opt.asked || (app && *app)))
 		invite(ac, av);
 	return 0;
 }
@@ -429,6 +449,8 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 	struct np_facts f;
 	enum np_plan plan;
 
+	if (!fits)
+		return 0;
 	gather(sp, ac, av, srun, &f);
 	plan = np_plan_make(&f, &order, period, &err);
 	if (plan == NP_PLAN_NOTHING || !n_listening)
@@ -500,8 +522,8 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 	char invites[MAX_COMPONENTS * NP_INVITE_TEXT];
 
 	(void)ac, (void)av;
-	if (spank_getenv(sp, NP_INVITE_ENV, invites, sizeof(invites)) !=
-	    ESPANK_SUCCESS)
+	if (!fits || spank_getenv(sp, NP_INVITE_ENV, invites,
+				  sizeof(invites)) != ESPANK_SUCCESS)
 		return 0;
 	spank_unsetenv(sp, NP_INVITE_ENV);
 	join(sp, invites);

@@ -189,7 +189,7 @@ test_wrong_use_is_told_with_status_two() {
 		explain --all 12
 		check now
 		check --all
-		check --versions
+		check --versions --all
 		release everything
 		release --all
 		help nosuch

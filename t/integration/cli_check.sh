@@ -36,6 +36,7 @@ slurm_here() { # VERSION-OF-SLURMCTLD JOBSUBMITPLUGINS
 	echo 'optional spank_netprof.so' >"$S/slurm/plugstack.d/netprof.conf"
 	plugin spank_netprof spank $version
 	plugin job_submit_netprof job_submit/netprof $version
+	: >"$S/plugins/netprof_placement.so"
 	printf '#!/bin/sh\necho "$@"\n' >"$S/libexec/netprof-release"
 	cp "$S/libexec/netprof-release" "$S/libexec/netprof-attend"
 	cp "$S/libexec/netprof-release" "$S/libexec/netprof-join"
@@ -85,28 +86,34 @@ test_check_names_who_may_not_claim_a_name() {
 		'Claim=NPmpi:user=1008 in netprof.conf'
 }
 
-test_check_tells_what_stops_slurmctld() {
+test_check_tells_what_keeps_slurmctld_from_placing() {
 	setup
-	slurm_here 22.05.7 netprof
+	slurm_here 22.05.9 netprof
+	finding ok job_submit_netprof.so \
+		'was built for Slurm 22.05.8: works in slurmctld 22.05.9'
+	slurm_here 23.02.1 netprof
 	finding problem job_submit_netprof.so \
-		'was built for Slurm 22.05.8, but 22.05.7 is installed: slurmctld will not start' \
-		'make clean && make install, before slurmctld is restarted'
+		'was built for Slurm 22.05.8, but 23.02.1 is installed: slurmctld starts with it, and placement is off' \
+		'make clean && make install, then restart slurmctld'
 	slurm_here 22.05.8 netprof
+	rm "$S/plugins/netprof_placement.so"
+	finding problem job_submit_netprof.so \
+		'netprof_placement.so: No such file or directory: slurmctld starts without it, and placement is off'
 	rm "$S/plugins/job_submit_netprof.so"
 	finding problem job_submit_netprof.so 'is not in .*will not start'
 	head -c 3000 "$S/plugins/spank_netprof.so" >"$S/plugins/job_submit_netprof.so"
 	finding problem job_submit_netprof.so 'cannot be used: .*damaged'
 }
 
-test_check_takes_spank_plugins_of_the_same_release() {
+test_check_tells_what_keeps_steps_from_being_measured() {
 	setup
 	slurm_here 22.05.7 ''
 	sed -i '/^SLURM_VERSION/d' "$S/slurm/config"
 	echo "Placement=off" >>"$S/conf"
 	finding ok spank_netprof.so 'was built for Slurm 22.05.8'
-	finding warning job_submit_netprof.so 'slurmctld would not start'
 	plugin spank_netprof spank $((16#170508))
-	finding problem spank_netprof.so 'sbatch and srun will not load it'
+	finding problem spank_netprof.so \
+		'sbatch, srun and slurmstepd take it, and nothing is measured'
 }
 
 test_check_says_what_to_mend() {
@@ -236,13 +243,16 @@ test_check_reads_slurm_conf_where_slurmctld_is_silent() {
 test_versions_of_plugins_alone_are_compared() {
 	setup
 	slurm_here 22.05.8 netprof
-	run netprof check --versions "$S"/plugins/*.so
+	run netprof check --versions "$S"/plugins/[js]*.so
 	equal "where they fit" "$RC $OUT$ERR" "0 "
-	slurm_here 22.05.9 netprof
-	run netprof check --versions "$S"/plugins/*.so
+	plugin job_submit_netprof job_submit/netprof $((16#180508))
+	run netprof check --versions "$S"/plugins/[js]*.so
 	equal "where one does not" "$RC" 1
 	equal "lines" "$(grep -c '^problem' "$S/out")" 1
-	contains "which" "$OUT" 'job_submit_netprof.so: was built for Slurm 22.05.8'
+	contains "which" "$OUT" 'job_submit_netprof.so: was built for Slurm 24.05.8'
+	run netprof check --versions
+	equal "what is installed" "$RC" 1
+	contains "in sbatch" "$OUT" 'spank_netprof.so: was built for Slurm 22.05.8: works in sbatch'
 	run netprof check --versions /dev/zero
 	equal "no plugin" "$RC" 1
 }

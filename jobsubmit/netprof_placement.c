@@ -1,0 +1,157 @@
+/*
+ * Placement in slurmctld: keeps jobs that would hurt each other off one leaf
+ * switch.
+ *
+ * The callbacks look at the last decision and never wait for anything but a
+ * mutex that is held for moments; one thread makes the decisions (np_cycle.h).
+ * Whatever goes wrong, a job is submitted as if this plugin were not there.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "np_cycle.h"
+#include "np_mono.h"
+#include "np_plugin.h"
+#include "np_settings.h"
+#include "np_submit.h"
+#include "np_thread.h"
+
+#define STARTING_SEC 30	 /* after that, no decision means that none will come */
+#define END_SEC 0.1	 /* that fini waits for the thread */
+
+static struct np_desk *desk;
+static double began_sec;
+
+/* There is one thread at most: one that is to end may go on instead. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static atomic_bool wanted;
+static bool lives;
+static atomic_uint begins; /* how often it was wanted: all begins anew */
+
+static bool go_on(void *begin)
+{
+	return atomic_load(&wanted) &&
+	       *(unsigned *)begin == atomic_load(&begins);
+}
+
+/* Whatever users do, but not when it is to end. */
+static void rest(double sec)
+{
+	struct timespec end = np_mono_after(sec);
+
+	pthread_mutex_lock(&lock);
+	while (atomic_load(&wanted) &&
+	       !pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &end))
+		;
+	pthread_mutex_unlock(&lock);
+}
+
+static void decide(unsigned begin)
+{
+	struct np_cycle *cycle;
+	struct np_cycle_next next;
+
+	if (np_cycle_new(desk, &cycle)) {
+		np_ctl_error("out of memory: placement is off");
+		return;
+	}
+	while (go_on(&begin)) {
+		np_cycle_run(cycle, go_on, &begin, &next);
+		rest(next.rest_sec);
+		np_desk_wait(desk, next.wait_sec);
+	}
+	np_cycle_free(cycle);
+}
+
+static void *run(void *arg)
+{
+	unsigned begin;
+
+	(void)arg;
+	pthread_mutex_lock(&lock);
+	do {
+		begin = atomic_load(&begins);
+		pthread_mutex_unlock(&lock);
+		decide(begin);
+		pthread_mutex_lock(&lock);
+	} while (atomic_load(&wanted) && begin != atomic_load(&begins));
+	lives = false;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static int start(void)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&lock);
+	atomic_store(&wanted, true);
+	atomic_fetch_add(&begins, 1);
+	if (!lives)
+		rc = np_thread_start(run, NULL);
+	lives |= !rc;
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+static void init(void)
+{
+	struct np_settings settings;
+
+	np_settings_init(&settings);
+	np_settings_refresh(&settings);
+	if (settings.trouble.text[0])
+		np_ctl_error("%s: placement is off until it is corrected",
+			     settings.trouble.text);
+	if (!desk && np_desk_new(&settings.conf, &desk)) {
+		np_ctl_error("out of memory: placement is off");
+		return;
+	}
+	np_desk_configure(desk, &settings.conf);
+	began_sec = np_mono_sec();
+	if (start())
+		np_ctl_error("no thread: placement is off");
+}
+
+/*
+ * The thread may be in an RPC to this very slurmctld, which waits for the locks
+ * that are held here: then it ends by itself, later, and the code stays loaded.
+ */
+static void fini(void)
+{
+	struct timespec end = np_mono_after(END_SEC);
+
+	pthread_mutex_lock(&lock);
+	atomic_store(&wanted, false);
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	if (desk) {
+		np_desk_withdraw(desk);
+		np_desk_wake(desk);
+	}
+	pthread_mutex_lock(&lock);
+	while (lives &&
+	       !pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &end))
+		;
+	pthread_mutex_unlock(&lock);
+}
+
+static void submit(job_desc_msg_t *d)
+{
+	if (desk)
+		np_submit(desk, d, time(NULL),
+			  np_mono_sec() - began_sec < STARTING_SEC);
+}
+
+static int modify(job_desc_msg_t *d, uint32_t submit_uid)
+{
+	return desk ? np_modify(desk, d, submit_uid) : SLURM_SUCCESS;
+}
+
+const struct np_plugin np_plugin = {
+	SLURM_VERSION_NUMBER, init, fini, submit, modify,
+};

@@ -1,0 +1,156 @@
+# Upgrades of Slurm: plugins that were built for another one than loads them.
+# shellcheck source=t/integration/placement.lib
+. "$ROOT/t/integration/placement.lib"
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
+
+# What is installed, to be changed by tests.
+TREE=$BUILD/upgrade
+case $NETPROF_CLUSTER in
+*-upgrade) ;;
+*) # before it comes up
+	mkdir -p "$TREE"
+	cp --remove-destination "$BUILD"/netprof* "$BUILD"/*_netprof.so "$TREE" ;;
+esac
+SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 2 --netprof "$TREE"
+	--netprof-conf "$ROOT/t/integration/placement.netprof.conf")
+
+# A file that runs is replaced, never written to.
+installed() {
+	cp --remove-destination "$BUILD"/*_netprof.so \
+		"$BUILD/netprof_placement.so" "$TREE"
+}
+
+built_for() { # FILE: as a number
+	od -An -tu4 -j "$(where "$1")" -N4 "$1" | tr -d ' '
+}
+
+where() { # FILE: of its plugin_version
+	local address
+	address=$(nm -D "$1" | awk '$3 == "plugin_version" { print $1 }')
+	readelf -SW "$1" | tr -d '[]' | awk -v at="$((16#$address))" \
+		'function hex(s,  n, i) { for (i = 1; i <= length(s); i++)
+			n = 16 * n + index("0123456789abcdef", substr(s, i, 1)) - 1
+			return n }
+		$2 == ".data" { print at - hex($4) + hex($5) }'
+}
+
+# As if built for a Slurm that is newer by so much: 1 micro, 256 a release.
+built_for_newer() { # BY FILE...
+	local f version
+	for f in "${@:2}"; do
+		version=$(($(built_for "$TREE/$f") + $1))
+		cp "$TREE/$f" "$TREE/$f.new"
+		# shellcheck disable=SC2059
+		printf "$(printf '\\x%02x' $((version & 255)) $((version >> 8 & 255)) \
+			$((version >> 16)) 0)" | dd of="$TREE/$f.new" bs=1 \
+			seek="$(where "$TREE/$f")" conv=notrunc status=none
+		mv "$TREE/$f.new" "$TREE/$f"
+		equal "version of $f" "$(built_for "$TREE/$f")" "$version"
+	done
+}
+
+restarted() {
+	MARK=$(wc -c <"$LOG")
+	cluster restart-ctl
+	wait_for 20 inside scontrol ping
+}
+
+before_each() {
+	[ -d "$STORE/published/fft" ] || give_store
+	rm -rf "$STORE/users/$ALICE_UID"
+	cancel_all
+	wait_for 30 nothing_left
+	installed
+	MARK=$(wc -c <"$LOG")
+}
+
+jobs_are_placed() {
+	local a b
+	block -N4 >/dev/null
+	a=$(pending fft)
+	b=$(pending fft)
+	wait_for 10 confined "$a"
+	wait_for 10 confined "$b"
+	cancel_all
+}
+
+steps_are_measured() {
+	alice "srun -Q -N2 -n2 --netprofile=$1 --mpi=none sleep 2"
+	expect "$1" 'length == 1 and .[0].n_nodes == 2'
+}
+
+nobody_is_hurt() {
+	local id
+	id=$(job fft 1)
+	wait_for 20 all_done "$id"
+	equal "the job" "$(field "$id" JobState)" COMPLETED
+	[ -z "$(note "$id")" ] || fail "its note: $(note "$id")"
+	alice "srun -Q -N2 -n2 --netprofile=up --netprofile-compress=c4 --mpi=none sleep 2" ||
+		fail "a step failed"
+	no_profile up
+	wait_for 10 nothing_left
+	equal "nodes in trouble" "$(inside sinfo -h -R -o %n)" ""
+}
+
+off_because() { # WHY: said once
+	said "placement is off" | grep -qE "$1" || fail "log: $(said 'placement is off')"
+	equal "lines in the log" "$(said "placement is off" | wc -l)" 1
+}
+
+test_another_micro_release_of_slurm_works_as_always() {
+	built_for_newer 1 job_submit_netprof.so spank_netprof.so
+	restarted
+	jobs_are_placed
+	steps_are_measured micro
+}
+
+test_in_another_release_of_slurm_everything_is_left_alone() {
+	built_for_newer 256 job_submit_netprof.so spank_netprof.so
+	sed -i 's/^optional/required/' "$(rundir)/etc/slurm/plugstack.conf.d/netprof.conf"
+	restarted
+	nobody_is_hurt
+	nobody_is_hurt
+	sed -i 's/^required/optional/' "$(rundir)/etc/slurm/plugstack.conf.d/netprof.conf"
+	off_because "built for Slurm [0-9.]+ and loaded by $(inside scontrol --version |
+		cut -d' ' -f2)"
+	! inside netprof check --versions >"$TMPDIR/out" || fail "no problem is found"
+	grep -q 'job_submit_netprof.so: was built for' "$TMPDIR/out" &&
+		grep -q 'spank_netprof.so: was built for' "$TMPDIR/out" ||
+		fail "check: $(cat "$TMPDIR/out")"
+}
+
+test_slurmctld_starts_with_half_an_installation() {
+	rm "$TREE/netprof_placement.so"
+	restarted
+	nobody_is_hurt_by_slurmctld
+	off_because "netprof_placement.so: cannot open"
+	head -c 100000 "$BUILD/netprof_placement.so" >"$TREE/netprof_placement.so"
+	restarted
+	nobody_is_hurt_by_slurmctld
+	off_because "netprof_placement.so: damaged"
+}
+
+nobody_is_hurt_by_slurmctld() {
+	local id
+	id=$(job fft 1)
+	wait_for 20 all_done "$id"
+	equal "the job" "$(field "$id" JobState)" COMPLETED
+}
+
+# The steps of job_submit_netprof(8), where what is installed comes first.
+test_an_upgrade_in_steps() {
+	restarted
+	jobs_are_placed
+	# The new ones are installed while the old Slurm runs.
+	built_for_newer 256 job_submit_netprof.so spank_netprof.so
+	nobody_is_hurt_by_slurmctld
+	inside --user root scontrol reconfigure
+	nobody_is_hurt_by_slurmctld
+	# The new Slurm is one that they were built for.
+	installed
+	restarted
+	jobs_are_placed
+	steps_are_measured steps
+	inside netprof check --versions >"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+}
