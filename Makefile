@@ -64,7 +64,7 @@ all: packages ## build everything
 .PHONY: programs
 programs: $(BIN) $(LIBEXEC) $(PLUGINS) $(BUILD)/quiet_poll.so
 
-packages: ## install what is missing on Debian 12 (as root)
+packages: ## install what is missing on Debian (as root)
 	@etc/packages check || etc/packages install
 
 unit: $(BUILD)/unit ## run the unit tests alone
@@ -73,6 +73,12 @@ unit: $(BUILD)/unit ## run the unit tests alone
 check: packages ## build, then run every test
 	@$(MAKE) --no-print-directory programs $(BUILD)/unit fuzz-programs
 	@BUILD=$(BUILD) t/check
+
+# Half an hour each; a part of RELEASES alone, RELEASES=trixie.
+.PHONY: check-releases
+check-releases: ## make check and make demo on Debian 12, 13 and unstable
+	@etc/packages install releases
+	@t/releases $(RELEASES)
 
 # Some minutes, as all is built anew.
 .PHONY: races
@@ -128,7 +134,7 @@ clean: ## remove what was built
 		build-thread
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 # V=1 shows whole commands.
 Q := $(if $(V),,@)
