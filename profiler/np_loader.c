@@ -66,7 +66,7 @@ static uint32_t version_of_neighbour(void)
 	void *function = dlsym(RTLD_DEFAULT, "slurm_info");
 	char path[PATH_MAX];
 	Dl_info library;
-	char *slash;
+	const char *slash;
 
 	if (!function || !dladdr(function, &library))
 		return 0;

@@ -52,7 +52,12 @@ int slurm_load_ctl_conf(time_t since, slurm_conf_t **out)
 void slurm_free_job_info_msg(job_info_msg_t *m) { (void)m; }
 void slurm_free_node_info_msg(node_info_msg_t *m) { (void)m; }
 void slurm_free_partition_info_msg(partition_info_msg_t *m) { (void)m; }
-void slurm_free_ctl_conf(slurm_conf_t *c) { (void)c; }
+
+/* One is before 26.05, one since. */
+void some_free_ctl_conf(void *c) __asm__("slurm_free_ctl_conf");
+void some_free_ctl_conf(void *c) { (void)c; }
+void some_free_conf(void *c) __asm__("slurm_free_conf");
+void some_free_conf(void *c) { (void)c; }
 
 /* Their other arguments differ from release to release. */
 int some_load_topo(void **out) __asm__("slurm_load_topo");
