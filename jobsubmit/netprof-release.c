@@ -144,5 +144,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: netprof release [--dry-run]\n");
 		return 2;
 	}
+	slurm_init(NULL); /* since 23.11 no call succeeds without */
 	return release(dry_run);
 }

@@ -97,7 +97,7 @@ ok() { # NAME
 
 not_ok() { # NAME WHY [LOG]
 	echo "not ok $1: $2"
-	[ $# -lt 3 ] || tail -n 20 "$3" | comment
+	[ $# -lt 3 ] || tail -n 60 "$3" | comment
 	FAILED=$((FAILED + 1))
 }
 
