@@ -7,13 +7,21 @@ bindir ?= $(prefix)/bin
 libexecdir ?= $(prefix)/libexec/netprof
 mandir ?= $(prefix)/share/man
 sysconfdir ?= /etc/slurm
+# SLURM_PREFIX=DIR builds for, tests with and installs into a Slurm that lies
+# there, with DIR/include, DIR/lib, DIR/sbin and DIR/bin.
+ifdef SLURM_PREFIX
+export SLURM_PREFIX
+export PATH := $(SLURM_PREFIX)/sbin:$(SLURM_PREFIX)/bin:$(PATH)
+slurm_plugindir ?= $(SLURM_PREFIX)/lib/slurm
+endif
 # A cluster's Slurm says where its plugins live; without one, Debian's place.
 slurm_plugindir ?= $(or $(firstword $(subst :, ,$(shell scontrol show config \
 	2>/dev/null | sed -n 's/^PluginDir *= *//p'))),/usr/lib/$(shell \
 	$(CC) -print-multiarch 2>/dev/null)/slurm-wlm)
 
 CFLAGS ?= -O2 -g
-BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(findstring clang,$(CC)),-clang)
+BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(findstring clang,$(CC)),-clang)$(addprefix \
+	-,$(notdir $(SLURM_PREFIX)))
 
 PKGS := json-c gsl ucx pmix
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
@@ -22,7 +30,7 @@ BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra \
 	-Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers \
 	-DNP_VERSION='"$(VERSION)"' -DNP_SYSCONFDIR='"$(sysconfdir)"' \
 	-DNP_BINDIR='"$(bindir)"' -DNP_LIBEXECDIR='"$(libexecdir)"' \
-	-Ipredictor -Iprofiler
+	-Ipredictor -Iprofiler $(if $(SLURM_PREFIX),-I$(SLURM_PREFIX)/include)
 ALL_CFLAGS = $(BASE_CFLAGS) $(call pkg,--cflags,$(PKGS)) $(CFLAGS)
 # The plugins are loaded into Slurm's own programs, which have no sanitizer.
 SAN := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
@@ -140,9 +148,12 @@ help: ## show this list
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1) $@")
 
+empty :=
+comma := ,
 LIBM := -lm
 # Slurm's plugins find in the program what libslurm keeps (np_slurm_compat.h).
-SLURM := -lslurm -rdynamic
+SLURM := $(if $(SLURM_PREFIX),-L$(SLURM_PREFIX)/lib \
+	-Wl$(comma)-rpath$(comma)$(SLURM_PREFIX)/lib) -lslurm -rdynamic
 GSL := $(call pkg,--libs,gsl)
 JSON := $(call pkg,--libs,json-c)
 UCX := $(call pkg,--libs,ucx)
@@ -211,8 +222,6 @@ $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -o $@ $< -ldl
 
 # Tests let one of these fail (t/unit/alloc.h).
-empty :=
-comma := ,
 WRAP := -Wl,$(subst $(empty) ,$(comma),$(addprefix --wrap=,malloc calloc \
 	realloc reallocarray strdup strndup))
 $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)) \
@@ -271,7 +280,7 @@ $(BUILD)/bench_submit: $(call objs,t/bench_submit.c t/bench_big.c \
 $(BUILD)/bench_wide: $(call objs,t/bench_wide.c t/bench_big.c $(SPANK)) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,-lslurm $(JSON) $(GSL) $(LIBM))
+	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 
 # Where netprof check looks for plugins if Slurm does not answer.
 $(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \

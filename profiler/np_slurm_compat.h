@@ -14,6 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What doc/releases.md has; what is newer may differ in what nobody sees here. */
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(22, 5, 0)
+#error "Slurm before 22.05: expected 22.05 to 26.05"
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 6, 0)
+#warning "Slurm after 26.05: netprof was never tested with it"
+#endif
+
 /* "22.05.8": what this was built for.  Returns buf. */
 #define NP_SLURM_VERSION_LEN 16
 static inline const char *np_slurm_version(char buf[NP_SLURM_VERSION_LEN])

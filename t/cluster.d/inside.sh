@@ -66,7 +66,7 @@ environment() { # USER
 	local home
 	home=$(getent passwd "$1" | cut -d: -f6)
 	cat <<-END
-		PATH=$RUNDIR/build:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+		PATH=$RUNDIR/build:$(program_path)
 		HOME=$home
 		USER=$1
 		LOGNAME=$1

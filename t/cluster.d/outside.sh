@@ -54,7 +54,7 @@ enter() { # CMD...: in the host of the cluster
 	local pid
 	pid=$(host_init_pid) || die "$NAME: its first process is gone"
 	exec nsenter -t "$pid" --mount --net --pid --ipc --uts -- \
-		env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		env -i PATH="$(program_path)" \
 		LANG=C.UTF-8 TERM="${TERM-dumb}" \
 		bash "$RUNDIR/lib/inside.sh" "$RUNDIR" "$@"
 }

@@ -3,8 +3,8 @@
 
 plugin_dir() {
 	local f
-	f=$(find /usr/lib -name auth_munge.so -path '*slurm*' -print -quit)
-	[ -n "$f" ] || die "no Slurm plugins under /usr/lib"
+	f=$(find "${SLURM_PREFIX:-/usr}"/lib* -name auth_munge.so -path '*slurm*' -print -quit)
+	[ -n "$f" ] || die "no Slurm plugins under ${SLURM_PREFIX:-/usr}/lib*"
 	dirname "$f"
 }
 

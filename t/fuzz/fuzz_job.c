@@ -106,7 +106,7 @@ static void set_list(const char *list, uint32_t uid)
 	if (!*list)
 		return;
 	slurm_init_job_desc_msg(&d);
-	d.job_id = JOB;
+	np_job_desc_set_id(&d, JOB);
 	d.exc_nodes = (char *)list;
 	change(&d, uid);
 }
