@@ -378,7 +378,7 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 		return rc;
 	keep_held(c, r);
 	c->last_sec = r->view.now_sec;
-	due = r->cut || r->news || r->n_changes ||
+	due = r->cut || r->news || r->n_changes || c->untold.text[0] ||
 	      np_mono_sec() - c->told_sec >= TELL_SEC;
 	rc = due ? describe(c, r, &state) : 0;
 	if (!rc && go_on(arg))
@@ -414,6 +414,7 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 		return;
 	rc = read_store(c, &r, &why);
 	np_desk_busy(c->desk, true);
+	np_desk_settle(c->desk);
 	r.change = np_desk_take_changes(c->desk, &r.n_changes);
 	if (!rc)
 		rc = work(c, &r, go_on, arg, &again, &why);

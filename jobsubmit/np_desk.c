@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "np_mono.h"
 
@@ -17,6 +18,7 @@ struct np_desk {
 	size_t n_written;
 	struct np_changes *changes;
 	const struct np_sending *sending;
+	double let_in_sec; /* monotonic: the last time */
 };
 
 int np_desk_new(const struct np_conf *conf, struct np_desk **out)
@@ -29,6 +31,7 @@ int np_desk_new(const struct np_conf *conf, struct np_desk **out)
 	}
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->cond, NULL);
+	d->let_in_sec = -NP_DESK_IN_FLIGHT_SEC;
 	d->conf = *conf;
 	*out = d;
 	return 0;
@@ -64,6 +67,22 @@ void np_desk_busy(struct np_desk *d, bool busy)
 	pthread_mutex_lock(&d->lock);
 	d->busy = busy;
 	pthread_mutex_unlock(&d->lock);
+}
+
+void np_desk_let_in(struct np_desk *d)
+{
+	d->let_in_sec = np_mono_sec();
+}
+
+void np_desk_settle(struct np_desk *d)
+{
+	double left;
+
+	pthread_mutex_lock(&d->lock);
+	left = d->let_in_sec + NP_DESK_IN_FLIGHT_SEC - np_mono_sec();
+	pthread_mutex_unlock(&d->lock);
+	if (left > 0)
+		usleep((useconds_t)(left * 1e6));
 }
 
 static int by_id(const void *a, const void *b)

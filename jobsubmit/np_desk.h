@@ -59,6 +59,15 @@ bool np_desk_is_busy(const struct np_desk *d);
 void np_desk_busy(struct np_desk *d, bool busy); /* for the thread */
 
 /*
+ * A submission was let in, and slurmctld makes a job of it when its callback
+ * has returned: between lock and unlock.  For the thread, which is busy: wait
+ * until it surely sees what was let in.
+ */
+#define NP_DESK_IN_FLIGHT_SEC 0.2 /* mostly a millisecond */
+void np_desk_let_in(struct np_desk *d);
+void np_desk_settle(struct np_desk *d);
+
+/*
  * Only between lock and unlock: what stands in a job, or in one task of an
  * array (else NP_CHANGE_ALL); NULL: nothing.
  */

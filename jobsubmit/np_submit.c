@@ -270,10 +270,10 @@ static void say(struct submission *s, const char *line)
 	snprintf(s->line, sizeof(s->line), "%s", line);
 }
 
-/* Only what certainly harms nobody starts while the thread decides. */
-static bool must_wait(const struct submission *s, const struct np_outcome *o)
+/* It may start, and others may have to be kept away from it. */
+static bool is_let_in(const struct submission *s, const struct np_outcome *o)
 {
-	return np_desk_is_busy(s->desk) && s->mode == NP_MODE_ENFORCE &&
+	return s->mode == NP_MODE_ENFORCE &&
 	       (o->action == NP_ACT_CONFINE ||
 		(o->action == NP_ACT_ANYWHERE &&
 		 o->cause.why != NP_WHY_HARMLESS));
@@ -313,7 +313,9 @@ static void decide(struct submission *s)
 				  sizeof(s->line));
 	if (s->mode == NP_MODE_ADVISE || !o.applied)
 		o = (struct np_outcome){ .action = NP_ACT_NONE };
-	if (must_wait(s, &o)) {
+	if (is_let_in(s, &o) && !np_desk_is_busy(s->desk)) {
+		np_desk_let_in(s->desk);
+	} else if (is_let_in(s, &o)) { /* not while the thread decides */
 		o.action = NP_ACT_DEFER;
 		o.until_sec = s->now_sec + WAIT_SEC;
 		say(s, "waits for the decision that is being made");

@@ -1,5 +1,6 @@
 #include "t.h"
 #include "np_cycle.h"
+#include "np_mono.h"
 #include "some_slurm.h"
 
 #include <stdio.h>
@@ -17,6 +18,7 @@ static struct {
 	struct np_cycle_next next;
 	char store[512];
 	unsigned n_skipped, n_busy; /* lines about files; while others waited */
+	double asked_sec; /* when it looked at the jobs; monotonic */
 } w;
 
 /* In place of Slurm's, which would ask slurmctld. */
@@ -24,6 +26,7 @@ int slurm_load_jobs(time_t since, job_info_msg_t **out, uint16_t flags)
 {
 	(void)since, (void)flags;
 	*out = &w.slurm.jobs;
+	w.asked_sec = np_mono_sec();
 	return 0;
 }
 
@@ -247,6 +250,26 @@ static void test_newcomers_wait_while_not_all_is_written(void)
 	stop();
 }
 
+/* slurmctld has not made a job of it yet when its callback returns. */
+static void test_what_was_just_let_in_is_seen(void)
+{
+	const struct np_conf *conf;
+	double begin;
+
+	start();
+	look();
+	np_desk_lock(w.desk, &conf);
+	np_desk_let_in(w.desk);
+	np_desk_unlock(w.desk);
+	begin = np_mono_sec();
+	look();
+	T_CHECK(w.asked_sec - begin > 0.9 * NP_DESK_IN_FLIGHT_SEC);
+	begin = np_mono_sec();
+	look();
+	T_CHECK(w.asked_sec - begin < 0.5 * NP_DESK_IN_FLIGHT_SEC);
+	stop();
+}
+
 static mode_t mode_of(const char *name)
 {
 	char path[600];
@@ -274,6 +297,17 @@ static void test_what_was_written_becomes_private(void)
 	stop();
 }
 
+static void test_a_store_that_is_back_is_written_at_once(void)
+{
+	start();
+	sh("touch placement");
+	look();
+	sh("rm placement");
+	look();
+	T_CHECK(mode_of("state.json") == 0644);
+	stop();
+}
+
 static const struct t_case cases[] = {
 	{ "nobody waits while the store is read",
 	  test_nobody_waits_while_the_store_is_read },
@@ -281,6 +315,9 @@ static const struct t_case cases[] = {
 	  test_what_a_newcomer_needs_is_read_at_once },
 	{ "newcomers wait while not all is written",
 	  test_newcomers_wait_while_not_all_is_written },
+	{ "what was just let in is seen", test_what_was_just_let_in_is_seen },
+	{ "a store that is back is written at once",
+	  test_a_store_that_is_back_is_written_at_once },
 	{ "what was written before PrivateData becomes private",
 	  test_what_was_written_becomes_private },
 	{ NULL, NULL },

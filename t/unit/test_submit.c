@@ -1,5 +1,6 @@
 #include "t.h"
 #include "np_ctl.h"
+#include "np_mono.h"
 #include "np_submit.h"
 #include "some_slurm.h"
 
@@ -188,6 +189,40 @@ static void test_rows(void)
 					      rows[i].want_comment));
 		T_ROW(rows[i].name, d.begin_time == (rows[i].want_begin ?
 			rows[i].want_begin : rows[i].begin));
+		some_desc_free(&d);
+		tear_down(&s);
+	}
+}
+
+static const struct {
+	const char *name;
+	unsigned how;
+	const char *app;
+	bool waits;
+} let_in[] = {
+	{ "kept off a leaf: the thread waits until it is a job", LEAF0, "soft",
+	  true },
+	{ "harmless: whether it is one is the same", LEAF0, "quiet", false },
+	{ "deferred: it does not start", EVERYWHERE, "soft", false },
+	{ "while the thread decides: neither does it", LEAF0 | BUSY, "soft",
+	  false },
+	{ "advice: nobody is kept away", LEAF0 | ADVISE, "soft", false },
+};
+
+static void test_the_thread_waits_for_who_was_let_in(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(let_in); i++) {
+		struct stage s;
+		job_desc_msg_t d;
+		double begin;
+
+		set_up(&s, let_in[i].how);
+		some_desc(&d, let_in[i].app);
+		np_submit(s.desk, &d, SOME_NOW, false);
+		begin = np_mono_sec();
+		np_desk_settle(s.desk);
+		T_ROW(let_in[i].name, let_in[i].waits ==
+		      (np_mono_sec() - begin > NP_DESK_IN_FLIGHT_SEC / 2));
 		some_desc_free(&d);
 		tear_down(&s);
 	}
@@ -719,6 +754,8 @@ static const struct t_case cases[] = {
 	{ "a void claim moves nobody", test_a_void_claim_moves_nobody },
 	{ "the application is remembered", test_told },
 	{ "two at once see each other", test_two },
+	{ "the thread waits for who was let in",
+	  test_the_thread_waits_for_who_was_let_in },
 	{ "a job that waits wakes the thread", test_wakes },
 	{ "the log says what was done", test_log },
 	{ "texts that Slurm would refuse later", test_hostile },
