@@ -879,7 +879,7 @@ static void read_all(void)
 		before = n_known();
 		T_CHECK(refresh_for(0) == 0);
 		same = n_known() == before ? same + 1 : 0;
-	} while (w.more && same < 5);
+	} while (w.more && same < 50);
 }
 
 static void test_handles_are_given_to_those_who_need_them(void)
