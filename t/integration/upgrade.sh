@@ -1,4 +1,5 @@
 # Upgrades of Slurm: plugins that were built for another one than loads them.
+# shellcheck shell=bash
 # shellcheck source=t/integration/placement.lib
 . "$ROOT/t/integration/placement.lib"
 # shellcheck source=t/integration/flagged.lib
