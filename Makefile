@@ -138,7 +138,7 @@ uninstall: ## remove what install put there; configuration and store stay
 	-rmdir $(DESTDIR)$(libexecdir) 2>/dev/null
 
 clean: ## remove what was built
-	rm -rf build build-sanitize build-clang build-sanitize-clang build-fuzz \
+	rm -rf $(BUILD) build build-sanitize build-clang build-sanitize-clang build-fuzz \
 		build-thread
 
 help: ## show this list

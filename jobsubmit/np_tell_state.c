@@ -6,6 +6,7 @@
 
 #include "np_bits.h"
 #include "np_ctl.h"
+#include "np_loader.h"
 #include "np_state.h"
 #include "np_tell.h"
 
@@ -214,11 +215,12 @@ int np_tell_make(const struct np_tell *t, const struct np_view *v,
 		 const struct np_placement *p, struct np_state *out)
 {
 	const struct np_place_conf *conf = &t->settings->conf.place;
-	char version[NP_SLURM_VERSION_LEN];
+	char version[NP_LOADER_TEXT];
 	struct np_state s = {
 		.date = (double)v->now_sec, .interval_sec = conf->interval_sec,
 		.cluster = strdup(t->charge->cluster),
-		.slurm_version = strdup(np_slurm_version(version)),
+		.slurm_version = strdup(np_loader_text(SLURM_VERSION_NUMBER,
+						       version)),
 		.netprof_version = strdup(NP_VERSION),
 		.controller = strdup(t->charge->host),
 		.mode = strdup(np_mode_name(conf->mode)),

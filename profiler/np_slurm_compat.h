@@ -21,17 +21,6 @@
 #warning "Slurm after 26.05: netprof was never tested with it"
 #endif
 
-/* "22.05.8": what this was built for.  Returns buf. */
-#define NP_SLURM_VERSION_LEN 16
-static inline const char *np_slurm_version(char buf[NP_SLURM_VERSION_LEN])
-{
-	snprintf(buf, NP_SLURM_VERSION_LEN, "%d.%02d.%d",
-		 SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
-		 SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
-		 SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER));
-	return buf;
-}
-
 #define NP_SLURM_AT_LEAST(maj, min) \
 	(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(maj, min, 0))
 

@@ -278,11 +278,13 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	if (spank_context() != S_CTX_LOCAL || n_listening)
 		return 0;
 	unsetenv(NP_INVITE_ENV); /* of an outer step */
-	if (!fits)
+	if (getenv(NP_SIDE_ENV) || !(opt.asked || (app && *app)))
+		return 0;
+	if (fits)
+		invite(ac, av);
+	else
 		slurm_verbose("netprof: built for another release of Slurm: "
 			      "nothing is measured");
-	else if (!getenv(NP_SIDE_ENV) && (opt.asked || (app && *app)))
-		invite(ac, av);
 	return 0;
 }
 
