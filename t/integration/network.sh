@@ -15,7 +15,7 @@ addr() { # NODE
 rates() { # FROM TO [FROM TO...]
 	local i=0 p pids=()
 	while [ $# -gt 0 ]; do
-		inside --on "$2" perl - sink 5001 1.2 <"$RATE" >"$TMPDIR/rate.$i" &
+		inside --on "$2" perl - sink 5001 1.5 <"$RATE" >"$TMPDIR/rate.$i" &
 		pids+=($!)
 		inside --on "$1" perl - send "$(addr "$2")" 5001 <"$RATE" &
 		pids+=($!)
@@ -28,41 +28,41 @@ rates() { # FROM TO [FROM TO...]
 	cat "$TMPDIR"/rate.*
 }
 
-each_between() { # WHAT LOW HIGH RATES...
-	local what=$1 lo=$2 hi=$3 r
+# What streams can carry they carry in one of some measurements, as a machine
+# that stands still only takes away; more than they may they never carry.
+carry() { # each|sum LOW HIGH FROM TO [FROM TO...]
+	local how=$1 low=$2 high=$3 r
 	shift 3
-	for r in "$@"; do
-		between "$what, Mbit/s" "$r" "$lo" "$hi"
+	for _ in 1 2 3 4 5; do
+		mapfile -t r < <(rates "$@" | "$how")
+		between "most, Mbit/s" "${r[-1]}" 0 "$high"
+		! awk "BEGIN { exit !(${r[0]} >= $low) }" || return 0
 	done
+	fail "five times least ${r[0]} Mbit/s, expected $low to $high"
 }
+each() { sort -n; }
+sum() { awk '{ s += $1 } END { print s }'; }
 
 # 1448 of 1514 bytes are the stream's: 19.1 of 20 Mbit/s, 14.3 of 15.
 test_a_link_carries_its_rate_and_no_more() {
-	# shellcheck disable=SC2046
-	each_between "one stream" 17.5 19.6 $(rates n0 n1)
+	carry each 17.5 19.6 n0 n1
 }
 
 test_streams_between_disjoint_nodes_share_their_leaf() {
-	local r
-	mapfile -t r < <(rates n0 n1 n2 n3)
-	equal "number of streams" "${#r[@]}" 2
-	each_between "two on a leaf of 30" 8 17 "${r[@]}"
-	between "their sum, Mbit/s" "$(awk "BEGIN { print ${r[0]} + ${r[1]} }")" 25 29
+	carry each 8 17 n0 n1 n2 n3
+	carry sum 25 29 n0 n1 n2 n3
 }
 
 test_streams_on_two_leaves_share_nothing() {
-	# shellcheck disable=SC2046
-	each_between "one on each of two leaves" 17.5 19.6 $(rates n0 n1 n4 n5)
+	carry each 17.5 19.6 n0 n1 n4 n5
 }
 
 test_streams_on_the_non_blocking_leaf_share_nothing() {
-	# shellcheck disable=SC2046
-	each_between "two on the non-blocking leaf" 17.5 19.6 $(rates n8 n9 n10 n11)
+	carry each 17.5 19.6 n8 n9 n10 n11
 }
 
 test_uplinks_have_their_own_rate() {
-	# shellcheck disable=SC2046
-	each_between "across an uplink of 10" 8.5 9.8 $(rates n0 n4)
+	carry each 8.5 9.8 n0 n4
 }
 
 test_the_management_network_is_not_shaped() {
