@@ -26,37 +26,39 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(findstring clang,$(CC)),-clang)$
 PKGS := json-c gsl ucx pmix
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
+# Rooms below the two libraries; headers have one name each.
+ROOMS := $(wildcard predictor/*) $(wildcard profiler/*)
+
 BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra \
 	-Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers \
 	-DNP_VERSION='"$(VERSION)"' -DNP_SYSCONFDIR='"$(sysconfdir)"' \
 	-DNP_BINDIR='"$(bindir)"' -DNP_LIBEXECDIR='"$(libexecdir)"' \
-	-Ipredictor -Iprofiler $(if $(SLURM_PREFIX),-I$(SLURM_PREFIX)/include)
+	$(addprefix -I,$(ROOMS)) $(if $(SLURM_PREFIX),-I$(SLURM_PREFIX)/include)
 ALL_CFLAGS = $(BASE_CFLAGS) $(call pkg,--cflags,$(PKGS)) $(CFLAGS)
 # The plugins are loaded into Slurm's own programs, which have no sanitizer.
 SAN := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 
 # In every room, np_*.c is library and the rest are programs and plugins.
-PREDICTOR := $(wildcard predictor/np_*.c)
-PROFILER := $(wildcard profiler/np_*.c)
+LIBRARY := $(wildcard $(addsuffix /np_*.c,$(ROOMS)))
 SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
 PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_detach.c \
 	spank/np_invite.c spank/np_joiner.c spank/np_listen.c spank/np_order.c \
-	spank/np_plan.c profiler/np_app.c profiler/np_claim.c \
-	profiler/np_conf.c profiler/np_conf_key.c profiler/np_ids.c \
-	profiler/np_level.c profiler/np_loader.c profiler/np_log.c \
-	profiler/np_place_conf.c \
-	profiler/np_quantity.c profiler/np_read.c profiler/np_sideenv.c \
-	predictor/np_err.c predictor/np_text.c
-JOIN_SRC := spank/netprof-join.c spank/np_watch.c profiler/np_sideenv.c
+	spank/np_plan.c profiler/base/np_app.c profiler/base/np_claim.c \
+	profiler/base/np_conf.c profiler/base/np_conf_key.c profiler/base/np_ids.c \
+	profiler/base/np_level.c profiler/base/np_loader.c profiler/base/np_log.c \
+	profiler/base/np_place_conf.c \
+	profiler/base/np_quantity.c profiler/base/np_read.c profiler/probe/np_sideenv.c \
+	predictor/base/np_err.c predictor/base/np_text.c
+JOIN_SRC := spank/netprof-join.c spank/np_watch.c profiler/probe/np_sideenv.c
 CLI := $(wildcard cli/*.c)
-UNIT := $(wildcard t/unit/*.c)
+UNIT := $(wildcard t/unit/*.c t/unit/*/*.c)
 # Each stands alone behind its library, so that nothing else links it.
-ALONE := profiler/np_ucx.c profiler/np_pmix.c
+ALONE := profiler/probe/np_ucx.c profiler/probe/np_pmix.c
 
 objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
-LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(PREDICTOR) $(PROFILER)))
+LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(LIBRARY)))
 
 BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb)
 LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-release)
@@ -174,7 +176,7 @@ $(BUILD)/netprof: $(call objs,$(CLI)) $(BUILD)/libnetprof.a
 	$(call link,$(JSON) $(GSL) $(LIBM))
 
 $(BUILD)/netprof-impactb $(BUILD)/netprof-compressionb: $(BUILD)/netprof-%: \
-		$(BUILD)/profiler/netprof-%.o $(call objs,$(ALONE)) $(BUILD)/libnetprof.a
+		$(BUILD)/profiler/probe/netprof-%.o $(call objs,$(ALONE)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(UCX) $(PMIX) $(GSL) $(LIBM))
 
@@ -199,7 +201,7 @@ $(BUILD)/netprof-release: $(BUILD)/jobsubmit/netprof-release.o \
 
 # What slurmctld loads needs the C library alone.
 SHIM_SRC := jobsubmit/job_submit_netprof.c jobsubmit/np_ctl_log.c \
-	profiler/np_loader.c predictor/np_text.c
+	profiler/base/np_loader.c predictor/base/np_text.c
 $(BUILD)/job_submit_netprof.so: SAN :=
 $(BUILD)/job_submit_netprof.so: $(SHIM_SRC:%.c=$(BUILD)/plugin/%.o) \
 		jobsubmit/job_submit_netprof.lds
@@ -239,7 +241,7 @@ $(BUILD)/bench_predict: $(call objs,t/bench_predict.c) $(BUILD)/libnetprof.a
 FUZZ := $(patsubst t/fuzz/fuzz_%.c,$(BUILD)/fuzz-%,$(wildcard t/fuzz/fuzz_*.c))
 FUZZ_MAIN := $(call objs,t/fuzz/main.c)
 $(FUZZ): $(BUILD)/fuzz-%: $(BUILD)/t/fuzz/fuzz_%.o $(FUZZ_MAIN) \
-		$(call objs,t/unit/some_slurm.c $(SPANK) $(JOBSUBMIT)) \
+		$(call objs,t/unit/jobsubmit/some_slurm.c $(SPANK) $(JOBSUBMIT)) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(FUZZ_LIB) $(SLURM) $(JSON) $(GSL) $(LIBM))
@@ -255,7 +257,7 @@ fuzz: ## feed damaged input to all that reads it (clang)
 		t/fuzz/run --libfuzzer build-fuzz $$f $(SEC) || exit 1; done
 
 # Records for t/data/store; see t/data/README.
-$(BUILD)/make-store: $(call objs,t/make-store.c t/unit/some_record.c) \
+$(BUILD)/make-store: $(call objs,t/make-store.c t/unit/store/some_record.c) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(JSON) $(GSL) $(LIBM))
@@ -287,7 +289,7 @@ $(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \
 	$(filter command% environment%,$(origin slurm_plugindir)),$(slurm_plugindir):)/usr/lib/$(shell \
 	$(CC) -print-multiarch 2>/dev/null)/slurm-wlm:/usr/lib64/slurm:/usr/local/lib/slurm"'
 
-$(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -Ijobsubmit -It/unit -DT_DATA_DIR='"$(CURDIR)/t/data"'
+$(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -Ijobsubmit $(addprefix -I,t/unit $(wildcard t/unit/*/.)) -DT_DATA_DIR='"$(CURDIR)/t/data"'
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -7,7 +7,7 @@
 
 #include "cli.h"
 #include "cli_accuracy.h"
-#include "np_conf.h"
+#include "np_quantity.h"
 
 /* More than elsewhere: nobody waits for it, and shares need few percent. */
 #define REPLICATES 200

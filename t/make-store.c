@@ -11,7 +11,7 @@
 
 #include "np_record.h"
 #include "np_store.h"
-#include "unit/some_record.h"
+#include "some_record.h"
 
 #define START 1718186400.0 /* 2024-06-12 10:00 UTC */
 #define DAY 86400.0

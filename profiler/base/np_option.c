@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "np_conf.h"
+#include "np_quantity.h"
 
 static int bad(struct np_err *err, const char *option, const char *text,
 	       const char *what, double min, double max, const char *unit)

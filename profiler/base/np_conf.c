@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "np_conf_key.h"
+#include "np_quantity.h"
 #include "np_read.h"
-#include "np_store.h"
 
 #ifndef NP_BINDIR
 #define NP_BINDIR "/usr/local/bin"
@@ -102,7 +102,7 @@ static int set_probe_nodes(const char *v, void *field)
 
 static int set_max_runs(const char *v, void *field)
 {
-	return set_count(v, NP_STORE_MAX_RUNS, field);
+	return set_count(v, NP_CONF_MAX_RUNS, field);
 }
 
 /* Goes into the environment of the probes as it stands. */
@@ -147,13 +147,13 @@ static const struct np_conf_key keys[] = {
 #undef KEY
 };
 
-_Static_assert(NP_STORE_MAX_RUNS == 1000, "the text for MaxRuns says 1000");
+_Static_assert(NP_CONF_MAX_RUNS == 1000, "the text for MaxRuns says 1000");
 
 void np_conf_init(struct np_conf *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->enabled = true;
-	strcpy(c->store, NP_STORE_DEFAULT_DIR);
+	strcpy(c->store, NP_CONF_STORE);
 	strcpy(c->bindir, NP_BINDIR);
 	strcpy(c->libexecdir, NP_LIBEXECDIR);
 	c->period_sec = 0.1;
@@ -163,7 +163,7 @@ void np_conf_init(struct np_conf *c)
 	c->probe_pairs = 2;
 	c->probe_nodes = 32;
 	c->lead_in_sec = 2;
-	c->max_runs = NP_STORE_MAX_RUNS;
+	c->max_runs = NP_CONF_MAX_RUNS;
 	np_place_conf_init(&c->place);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_conf.h"
+#include "np_quantity.h"
 
 /*
  * A program feels a leaf by the size of its messages, and presses on it so.

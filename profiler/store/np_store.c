@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_conf.h"
 #include "np_store_dir.h"
 
 int np_store_open(const char *dir, struct np_store **out, struct np_err *err)
@@ -21,7 +22,7 @@ int np_store_open(const char *dir, struct np_store **out, struct np_err *err)
 
 	if (!s)
 		return np_errf(err, -ENOMEM, "%s: out of memory", dir);
-	s->max_runs = NP_STORE_MAX_RUNS;
+	s->max_runs = NP_CONF_MAX_RUNS;
 	s->dir = strdup(dir);
 	/* The administrator may have made the store itself a link. */
 	s->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -54,7 +55,7 @@ const char *np_store_dir(const struct np_store *s)
 void np_store_set_max_runs(struct np_store *s, uint32_t max_runs)
 {
 	s->max_runs = max_runs < 1 ? 1 :
-		      max_runs > NP_STORE_MAX_RUNS ? NP_STORE_MAX_RUNS :
+		      max_runs > NP_CONF_MAX_RUNS ? NP_CONF_MAX_RUNS :
 		      max_runs;
 }
 
@@ -122,13 +123,6 @@ int np_name_newest_first(const void *a, const void *b)
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-void np_names_free(char **names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
 }
 
 static bool is_app_name(const char *name)

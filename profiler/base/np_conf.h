@@ -17,6 +17,8 @@
 #define NP_SYSCONFDIR "/etc/slurm"
 #endif
 #define NP_CONF_DEFAULT_PATH NP_SYSCONFDIR "/netprof.conf"
+#define NP_CONF_STORE "/var/lib/netprof"
+#define NP_CONF_MAX_RUNS 1000 /* kept and read per application, at most */
 
 struct np_conf {
 	bool enabled;		 /* Enabled=yes|no */
@@ -56,14 +58,5 @@ int np_conf_load(struct np_conf *c, const char *path, struct np_err *err);
  * NETPROF_STORE.  Returns 0 or -errno with err.
  */
 int np_conf_from_environment(struct np_conf *c, struct np_err *err);
-
-/*
- * "250us", "1.5s", "2m", "1h": seconds; a unit is required.  "4K", "1M", "512": bytes.
- * "10%", "2.5%": a fraction, 0.1 and 0.025; the % is required.
- * Return 0, -EINVAL (not such a value) or -ERANGE.
- */
-int np_duration_parse(const char *text, double *sec);
-int np_bytes_parse(const char *text, uint64_t *bytes);
-int np_percent_parse(const char *text, double *fraction);
 
 #endif

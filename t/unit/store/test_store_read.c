@@ -1,5 +1,6 @@
 #include "t.h"
 #include "some_store.h"
+#include "np_conf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,16 +171,16 @@ static void test_many_runs_are_bounded(void)
 
 	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
 	strcpy(from, t_store_path("20231114T221320Z-test-7.0.json"));
-	for (int i = 0; i < NP_STORE_MAX_RUNS + 20; i++) {
+	for (int i = 0; i < NP_CONF_MAX_RUNS + 20; i++) {
 		snprintf(name, sizeof(name), "20240101T%06dZ-x-1.0.json", i);
 		T_CHECK(link(from, t_store_path(name)) == 0);
 	}
 	runs = t_store_load(s, &rc);
-	T_CHECK(rc == 0 && runs.n == NP_STORE_MAX_RUNS && t_store_warned.n == 1);
+	T_CHECK(rc == 0 && runs.n == NP_CONF_MAX_RUNS && t_store_warned.n == 1);
 	T_CHECK(!!strstr(t_store_warned.line, "21 older runs are not read"));
 	np_runs_free(&runs);
 	T_CHECK(t_store_save(s, 8, 1.8e9) == 0); /* prunes */
-	T_CHECK(t_count_files(t_store_dir, "*.json") == NP_STORE_MAX_RUNS);
+	T_CHECK(t_count_files(t_store_dir, "*.json") == NP_CONF_MAX_RUNS);
 	np_store_close(s);
 }
 

@@ -1,5 +1,6 @@
 #include "t.h"
 #include "np_conf.h"
+#include "np_quantity.h"
 
 #include <errno.h>
 #include <math.h>

@@ -18,6 +18,7 @@
  */
 int np_hostlist_expand(const char *text, char ***names, size_t *n,
 		       struct np_err *err);
+void np_names_free(char **names, size_t n);
 
 /*
  * The first word of a list as Slurm reads what users write: words such as

@@ -21,10 +21,9 @@
 #include <sys/types.h>
 
 #include "np_err.h"
+#include "np_hostlist.h"
 #include "np_record.h"
 
-#define NP_STORE_DEFAULT_DIR "/var/lib/netprof"
-#define NP_STORE_MAX_RUNS 1000 /* runs kept and read per application */
 /* What one np_store_load() reads at most, newest first; a hostile directory
  * cannot make its reader run out of memory or time. */
 #define NP_STORE_MAX_LEAVES 4096	/* leaves of all runs together */
@@ -43,7 +42,7 @@ int np_store_open(const char *dir, struct np_store **out, struct np_err *err);
 void np_store_close(struct np_store *s); /* NULL is allowed */
 const char *np_store_dir(const struct np_store *s);
 
-/* How many runs of an application saving keeps: 1 .. NP_STORE_MAX_RUNS. */
+/* How many runs of an application saving keeps: 1 .. NP_CONF_MAX_RUNS. */
 void np_store_set_max_runs(struct np_store *s, uint32_t max_runs);
 
 /*
@@ -98,7 +97,6 @@ void np_runs_free(struct np_runs *runs);
  */
 int np_store_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
 		  char ***names, size_t *n, struct np_err *err);
-void np_names_free(char **names, size_t n);
 
 /* Tells one state of a directory from another. */
 struct np_store_stamp {

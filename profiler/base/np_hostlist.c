@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_store.h"
 
 #define NAME 255 /* bytes of a name; that of a switch is shorter */
 #define DEEPEST 8 /* brackets in one word */
@@ -153,6 +152,13 @@ int np_hostlist_walk(const char *word, size_t len, np_hostlist_f *each,
 	struct walk w = { .each = each, .arg = arg };
 
 	return expand(&w, 0, word, len, 0);
+}
+
+void np_names_free(char **names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
 }
 
 int np_hostlist_expand(const char *text, char ***names, size_t *n,

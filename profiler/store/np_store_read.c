@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_conf.h"
 #include "np_store_dir.h"
 #include "np_store_file.h"
 
@@ -59,7 +60,7 @@ static int load_runs(struct load *l, char **names, size_t n,
 		struct np_record *r = NULL;
 		int rc;
 
-		if (runs->n == NP_STORE_MAX_RUNS || spent(l)) {
+		if (runs->n == NP_CONF_MAX_RUNS || spent(l)) {
 			np_reader_skip(&l->from, "%s: %zu older %s not read, "
 				       "the newest %zu are enough",
 				       l->from.dir->path, n - i, n - i == 1 ?
@@ -113,7 +114,7 @@ static int load_dir(struct load *l, struct np_runs *runs, struct np_err *err)
 			       "not looked at", d->path, NP_STORE_MAX_SCAN);
 	if (n)
 		qsort(names, n, sizeof(*names), np_name_newest_first);
-	runs->run = calloc(NP_STORE_MAX_RUNS, sizeof(*runs->run));
+	runs->run = calloc(NP_CONF_MAX_RUNS, sizeof(*runs->run));
 	rc = runs->run ? load_runs(l, names, n, runs) : -ENOMEM;
 	np_names_free(names, n);
 	if (rc)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_conf.h"
 #include "np_profile.h"
 
 /* Mean over the victims of log(1 + slowdown); NaN: not measured. */
@@ -133,7 +134,7 @@ static size_t merit(const struct np_runs *runs, const char *fingerprint)
 			k++;
 		n_levels += k == i;
 	}
-	return n_levels * (NP_STORE_MAX_RUNS + 1) + n_runs;
+	return n_levels * (NP_CONF_MAX_RUNS + 1) + n_runs;
 }
 
 const char *np_curve_workload(const struct np_runs *runs)

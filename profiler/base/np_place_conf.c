@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "np_conf.h"
 #include "np_conf_key.h"
 #include "np_ids.h"
+#include "np_quantity.h"
 
 #define MAX_USER 64
 

@@ -1,9 +1,10 @@
-/* Durations, sizes and shares as people write them; declared in np_conf.h. */
-#include "np_conf.h"
+#include "np_quantity.h"
 
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
+
+#include "np_err.h"
 
 #define MAX_DIGITS 15 /* a double holds them exactly */
 #define TEN_YEARS_SEC (10 * 366 * 86400.0)

@@ -1,0 +1,62 @@
+# doc/architecture.md says which room uses which; the sources keep to it.
+# shellcheck shell=bash
+
+# "ROOM what it may include", headers as room/ or library.
+allowed() {
+	awk -F ' *[|] *' '/^[|] `/ {
+		gsub(/[`,]/, "")
+		print $2, $4, $5
+	}' "$ROOT/doc/architecture.md"
+}
+
+rooms() { allowed | cut -d' ' -f1; }
+
+# "ROOM FILE NEED" for every include of another room or of a library.
+needs() {
+	local room
+	for room in $(rooms); do
+		(cd "$ROOT" && grep -oE '^#include ("(np|cli)_|<(json-c|gsl|slurm|pmix|uc[pst]))[^">]*' \
+			"$room"/*.[ch] | sed 's/:#include ./ /')
+	done | awk 'NR == FNR {
+			home[substr($1, match($1, /[^\/]*$/))] = room_of($1)
+			next
+		}
+		{
+			need = $2 in home ? home[$2] : library($2)
+			if (need != room_of($1))
+				print room_of($1), $1, need
+		}
+		function room_of(file) { sub(/\/[^\/]*$/, "", file); return file }
+		function library(header) {
+			sub(/^uc[pst]\/.*/, "ucx", header)
+			sub(/^pmix.*/, "pmix", header)
+			sub(/\/.*/, "", header)
+			return header
+		}' <(rooms | while read -r room; do (cd "$ROOT" && ls "$room"/*.h); done) -
+}
+
+test_every_room_of_the_sources_is_in_the_table() {
+	equal "rooms" "$(rooms | sort)" "$(cd "$ROOT" && printf "%s\n" predictor/* \
+		profiler/* spank jobsubmit cli | sort)"
+}
+
+test_rooms_use_what_the_table_allows_and_nothing_else() {
+	needs >"$TMPDIR/needs"
+	[ "$(wc -l <"$TMPDIR/needs")" -gt 200 ] || fail "includes are not found"
+	allowed | awk 'NR == FNR {
+			for (i = 2; i <= NF; i++)
+				may[$1, $i]
+			next
+		}
+		{ used[$1, $3] }
+		!(($1, $3) in may) { print $2 " includes of " $3; bad = 1 }
+		END {
+			for (k in may)
+				if (!(k in used)) {
+					sub(SUBSEP, " may use ", k)
+					print k ", and does not"
+					bad = 1
+				}
+			exit bad
+		}' - "$TMPDIR/needs" >"$TMPDIR/bad" || fail "$(paste -sd';' "$TMPDIR/bad")"
+}
