@@ -106,6 +106,42 @@ test_the_store_may_vanish_and_come_back() {
 	three_as_promised
 }
 
+# Nobody answers for what is mounted there: who looks waits until its end.
+hang_store() { # SECONDS
+	inside --user root --on ctl sh -c "exec 9<>/dev/fuse && mount -i -t fuse \
+		-o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other \
+		none $STORE && sleep $1; umount -l $STORE" &
+	HUNG=$!
+	wait_for 5 inside --on ctl grep -q " $STORE fuse" /proc/mounts
+}
+
+# Its profile was read: one of two such jobs is kept away from the other.
+known() { # APP
+	BLOCK=$(block)
+	pending "$1" >/dev/null
+	wait_for 10 confined "$(pending "$1")"
+	cancel -u alice
+}
+
+test_a_store_that_does_not_answer_delays_nobody() {
+	local begin
+
+	[ -e /dev/fuse ] || { echo "skipped: no FUSE here"; return; }
+	known fft
+	hang_store 12
+	slack
+	begin=${EPOCHREALTIME/./}
+	inside sbatch -Q -N1 -o /dev/null --netprofile=fft --wrap true
+	between "ms to submit" $(((${EPOCHREALTIME/./} - begin) / 1000)) 0 1000
+	three_pending # by what was read before
+	wait "$HUNG"
+	three_as_promised
+	# What is new there is read again.
+	give_profile "$DATA/own/fft" "$STORE/published/new" 's/"app": *"fft"/"app":"new"/'
+	known new
+	rm -r "$STORE/published/new"
+}
+
 test_a_store_that_cannot_be_written_is_enough() {
 	chown root "$STORE/placement"
 	wait_for 8 said "$STORE/placement"
