@@ -17,7 +17,7 @@ soak_look() { # SUBMITTED
 			"$(ls /proc/$p/fd | wc -l)"' - "$1"
 }
 
-# Jobs FROM .. TO - 1; alternately of an application that conflicts with itself.
+# Jobs FROM .. TO - 1; every tenth of an application that conflicts with itself.
 soak_submit() { # FROM TO
 	INSIDE_SEC=1200 inside bash -c '
 		for ((i = $1; i < $2; i++)); do
@@ -26,7 +26,7 @@ soak_submit() { # FROM TO
 					--wrap "srun -Q sleep 3" >/dev/null
 			else
 				app=halo
-				((i % 2)) || app=fft
+				((i % 10)) || app=fft
 				sbatch -Q -N1 -o /dev/null --netprofile=$app \
 					--wrap true >/dev/null
 			fi
