@@ -57,7 +57,7 @@ write_slurm_conf() {
 		ReturnToService=2
 		# Tests should not wait for what a real cluster has minutes for.
 		SlurmdTimeout=20
-		SlurmctldTimeout=3
+		SlurmctldTimeout=4
 		KillWait=3
 		CompleteWait=0
 		SchedulerType=sched/backfill
