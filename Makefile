@@ -2,6 +2,11 @@
 
 VERSION := 0.1.0
 
+# On all processors, unless asked for otherwise.
+ifeq ($(MAKELEVEL)$(filter -j% --jobserver%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 libexecdir ?= $(prefix)/libexec/netprof

@@ -9,6 +9,7 @@ if [ -z "${ROOT-}" ]; then # not from t/check
 fi
 # shellcheck source=t/integration/cli.lib
 . "$ROOT/t/integration/cli.lib"
+BESIDE=yes
 LIMIT_SEC=60
 
 test_what_placement_did_is_as_agreed() {

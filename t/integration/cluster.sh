@@ -1,6 +1,8 @@
 # The cluster on one machine: what every other suite stands on.
 # shellcheck shell=bash
 
+BESIDE=yes
+
 MELT='
 units lj
 atom_style atomic

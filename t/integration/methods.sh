@@ -8,6 +8,7 @@ if [ -z "${ROOT-}" ]; then # not from t/check
 	ALONE=yes
 fi
 NETPROF=${NETPROF:-$ROOT/${BUILD:-build}/netprof}
+BESIDE=yes
 LIMIT_SEC=60
 
 accuracy() {

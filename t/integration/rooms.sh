@@ -1,6 +1,8 @@
 # doc/architecture.md says which room uses which; the sources keep to it.
 # shellcheck shell=bash
 
+BESIDE=yes
+
 # "ROOM what it may include", headers as room/ or library.
 allowed() {
 	awk -F ' *[|] *' '/^[|] `/ {

@@ -4,6 +4,7 @@
 . "$ROOT/t/integration/placement.lib"
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
+BESIDE=yes
 
 # What is installed, to be changed by tests.
 TREE=$BUILD/upgrade
