@@ -100,8 +100,8 @@ check-releases: ## make check and make demo on Debian 12, 13 and unstable
 races: packages ## callbacks and threads of placement under the thread sanitizer
 	@$(MAKE) --no-print-directory BUILD=build-thread SANITIZE=thread \
 		CFLAGS='-O1 -g' build-thread/unit
-	@TSAN_OPTIONS=halt_on_error=1 build-thread/unit desk changes submit \
-		clerk shelf cycle
+	@TSAN_OPTIONS=halt_on_error=1 build-thread/unit shared changes submit \
+		worker proxy cycle
 
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide)
 bench: all $(BENCH) ## measure what probes and placement cost

@@ -51,15 +51,16 @@ static int release_pending(const struct np_view *v, bool dry_run, size_t *n)
 
 	for (size_t i = 0; i < v->n_jobs; i++) {
 		struct np_seen *seen = &v->job[i];
-		const struct np_wish nothing = { .open = NULL };
+		const struct np_desired nothing = { .open = NULL };
 		struct np_update u;
 		int rc;
 
 		if (!seen->ours)
 			continue;
 		seen->note.app[0] = '\0';
-		rc = np_wish_update(seen, v->site, &nothing, v->now_sec, false,
-				    &u);
+		rc = np_desired_update(seen, v->site, &nothing, v->now_sec,
+				       false,
+				       &u);
 		if (rc < 0)
 			return fail(strerror(-rc));
 		if (rc) {
@@ -109,7 +110,7 @@ static int release_all(const struct np_answers *a, const struct np_view *v,
 static int release(bool dry_run)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_memos *memos = NULL;
+	struct np_job_cache *cache = NULL;
 	struct np_place_conf off;
 	struct np_answers a = { NULL };
 	struct np_site *site = NULL;
@@ -121,14 +122,14 @@ static int release(bool dry_run)
 	if (!rc)
 		rc = np_site_make(NULL, a.nodes, a.parts, a.topology, false,
 				  &site, &err);
-	if (!rc && np_memos_new(&memos))
+	if (!rc && np_job_cache_new(&cache))
 		rc = np_errf(&err, -ENOMEM, "out of memory");
 	if (!rc)
-		rc = np_view_make(&a, site, NULL, &off, memos, NULL, 0,
+		rc = np_view_make(&a, site, NULL, &off, cache, NULL, 0,
 				  time(NULL), 0, &v, &err);
 	failed = rc ? fail(err.text) : release_all(&a, &v, dry_run);
 	np_view_free(&v);
-	np_memos_free(memos);
+	np_job_cache_free(cache);
 	np_site_unref(site);
 	np_answers_free(&a);
 	return failed;

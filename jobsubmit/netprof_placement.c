@@ -21,7 +21,7 @@
 #define STARTING_SEC 30	 /* after that, no decision means that none will come */
 #define END_SEC 0.1	 /* that fini waits for the thread */
 
-static struct np_desk *desk;
+static struct np_shared *shared;
 static double began_sec;
 
 /* There is one thread at most: one that is to end may go on instead. */
@@ -54,14 +54,14 @@ static void decide(unsigned begin)
 	struct np_cycle *cycle;
 	struct np_cycle_next next;
 
-	if (np_cycle_new(desk, &cycle)) {
+	if (np_cycle_new(shared, &cycle)) {
 		np_ctl_error("out of memory: placement is off");
 		return;
 	}
 	while (go_on(&begin)) {
 		np_cycle_run(cycle, go_on, &begin, &next);
 		rest(next.rest_sec);
-		np_desk_wait(desk, next.wait_sec);
+		np_shared_wait(shared, next.wait_sec);
 	}
 	np_cycle_free(cycle);
 }
@@ -107,11 +107,11 @@ static void init(void)
 	if (settings.trouble.text[0])
 		np_ctl_error("%s: placement is off until it is corrected",
 			     settings.trouble.text);
-	if (!desk && np_desk_new(&settings.conf, &desk)) {
+	if (!shared && np_shared_new(&settings.conf, &shared)) {
 		np_ctl_error("out of memory: placement is off");
 		return;
 	}
-	np_desk_configure(desk, &settings.conf);
+	np_shared_configure(shared, &settings.conf);
 	began_sec = np_mono_sec();
 	if (start())
 		np_ctl_error("no thread: placement is off");
@@ -129,9 +129,9 @@ static void fini(void)
 	atomic_store(&wanted, false);
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
-	if (desk) {
-		np_desk_withdraw(desk);
-		np_desk_wake(desk);
+	if (shared) {
+		np_shared_withdraw(shared);
+		np_shared_wake(shared);
 	}
 	pthread_mutex_lock(&lock);
 	while (lives &&
@@ -142,14 +142,14 @@ static void fini(void)
 
 static void submit(job_desc_msg_t *d)
 {
-	if (desk)
-		np_submit(desk, d, time(NULL),
+	if (shared)
+		np_submit(shared, d, time(NULL),
 			  np_mono_sec() - began_sec < STARTING_SEC);
 }
 
 static int modify(job_desc_msg_t *d, uint32_t submit_uid)
 {
-	return desk ? np_modify(desk, d, submit_uid) : SLURM_SUCCESS;
+	return shared ? np_modify(shared, d, submit_uid) : SLURM_SUCCESS;
 }
 
 const struct np_plugin np_plugin = {

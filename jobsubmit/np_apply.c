@@ -14,17 +14,17 @@
 struct round {
 	const struct np_view *v;
 	const struct np_placement *p;
-	struct np_memos *memos;
-	struct np_desk *desk;
+	struct np_job_cache *cache;
+	struct np_shared *shared;
 	size_t left;
 	bool (*go_on)(void *arg);
 	void *arg;
 	struct np_applied *out;
 };
 
-static struct np_wish wish_of(const struct np_outcome *o)
+static struct np_desired wish_of(const struct np_outcome *o)
 {
-	struct np_wish w = { .held_sec = o->held_sec };
+	struct np_desired w = { .held_sec = o->held_sec };
 
 	if (!o->applied)
 		return w;
@@ -60,12 +60,12 @@ static bool is_overtaken(int rc)
 /* Said once; a job that can never be written to is not to hold up others. */
 static void failed(struct round *r, uint32_t id, const char *id_str, int rc)
 {
-	struct np_memo *memo = np_memos_find(r->memos, id);
+	struct np_cached_job *cached = np_job_cache_find(r->cache, id);
 
 	r->out->failures++;
-	if (memo && ++memo->failures < MAX_FAILURES)
+	if (cached && ++cached->failures < MAX_FAILURES)
 		r->out->cut = true;
-	if (!memo || memo->failures == 1)
+	if (!cached || cached->failures == 1)
 		np_ctl_error("update of JobId=%u%s%s: %s", id,
 			     id_str ? " task " : "", id_str ? id_str : "",
 			     slurm_strerror(rc));
@@ -74,7 +74,7 @@ static void failed(struct round *r, uint32_t id, const char *id_str, int rc)
 static bool write_one(struct round *r, const struct np_seen *seen,
 		      uint32_t task, const struct np_update *u)
 {
-	struct np_memo *memo = np_memos_find(r->memos, seen->id);
+	struct np_cached_job *cached = np_job_cache_find(r->cache, seen->id);
 	bool alone = task != NP_CHANGE_ALL;
 	const struct np_sending s = {
 		.id = alone ? seen->array : seen->id, .array = seen->array,
@@ -85,17 +85,17 @@ static bool write_one(struct round *r, const struct np_seen *seen,
 	int rc;
 
 	snprintf(id_str, sizeof(id_str), "%u_%u", s.id, task);
-	np_desk_sends(r->desk, &s);
+	np_shared_sends(r->shared, &s);
 	rc = np_update_send(s.id, alone ? id_str : NULL, u);
-	np_desk_sends(r->desk, NULL);
+	np_shared_sends(r->shared, NULL);
 	if (is_overtaken(rc))
 		r->out->cut = true;
 	else if (rc)
 		failed(r, seen->id, alone ? id_str : NULL, rc);
 	else
 		r->out->updates++;
-	if (!rc && memo)
-		memo->failures = 0;
+	if (!rc && cached)
+		cached->failures = 0;
 	return !rc;
 }
 
@@ -123,31 +123,33 @@ static int remember(struct round *r, const struct np_seen *seen,
  * Should somebody set another comment before the next look, this is what stood
  * there; a note that was taken away is not to be put back.
  */
-static void keep_comment(struct np_memos *memos, uint32_t id,
+static void keep_comment(struct np_job_cache *cache, uint32_t id,
 			 const char *comment)
 {
-	struct np_memo *memo = np_memos_find(memos, id);
+	struct np_cached_job *cached = np_job_cache_find(cache, id);
 
-	if (!memo)
+	if (!cached)
 		return;
-	free(memo->comment);
-	memo->comment = np_note_in(comment) ? strdup(comment) : NULL;
+	free(cached->comment);
+	cached->comment = np_note_in(comment) ? strdup(comment) : NULL;
 }
 
-static int write_wish(struct round *r, size_t i, const struct np_wish *wish,
+static int write_desired(struct round *r, size_t i,
+		      const struct np_desired *desired,
 		      bool anew)
 {
 	const struct np_seen *seen = &r->v->job[i];
 	struct np_update u;
-	int rc = np_wish_update(seen, r->v->site, wish, r->v->now_sec, anew,
-				&u);
+	int rc = np_desired_update(seen, r->v->site, desired, r->v->now_sec,
+				   anew,
+				   &u);
 
 	if (rc > 0 && may_write(r)) {
 		if (write_one(r, seen, NP_CHANGE_ALL, &u) && u.comment)
-			keep_comment(r->memos, seen->id, u.comment);
+			keep_comment(r->cache, seen->id, u.comment);
 	}
 	if (rc >= 0)
-		rc = remember(r, seen, &u, wish->until_sec);
+		rc = remember(r, seen, &u, desired->until_sec);
 	np_update_clear(&u);
 	return rc < 0 ? rc : 0;
 }
@@ -155,13 +157,13 @@ static int write_wish(struct round *r, size_t i, const struct np_wish *wish,
 /* What moves must not start before all that narrows is written. */
 static int put_off(struct round *r, size_t i)
 {
-	const struct np_wish wish = {
+	const struct np_desired desired = {
 		.decided = true, .until_sec = r->v->now_sec + PUT_OFF_SEC,
 		.held_sec = np_placement_at(r->p, i)->held_sec,
 	};
 	struct np_update u;
-	int rc = np_wish_update(&r->v->job[i], r->v->site, &wish,
-				r->v->now_sec, false, &u);
+	int rc = np_desired_update(&r->v->job[i], r->v->site, &desired,
+				   r->v->now_sec, false, &u);
 
 	if (rc > 0 && may_write(r))
 		write_one(r, &r->v->job[i], NP_CHANGE_ALL, &u);
@@ -181,14 +183,14 @@ static int write_tasks(struct round *r, size_t i)
 
 	for (size_t k = 0; o->applied && k < o->tasks && k < seen->n_tasks;
 	     k++) {
-		struct np_wish wish = {
+		struct np_desired desired = {
 			.open = np_placement_task(r->p, i, k), .decided = true,
 			.held_sec = o->held_sec,
 		};
 		struct np_update u;
 		/* It takes over the begin time of the rest, which waits. */
-		int rc = np_wish_update(seen, r->v->site, &wish,
-					r->v->now_sec, true, &u);
+		int rc = np_desired_update(seen, r->v->site, &desired,
+					   r->v->now_sec, true, &u);
 
 		all &= rc > 0 && may_write(r) &&
 		       write_one(r, seen, seen->tasks[k], &u);
@@ -210,17 +212,17 @@ static int by_id(const void *a, const void *b)
 static int write_first(struct round *r, size_t i)
 {
 	const struct np_outcome *o = np_placement_at(r->p, i);
-	struct np_wish wish = wish_of(o);
+	struct np_desired desired = wish_of(o);
 
 	return o->moves ? put_off(r, i) :
-	       o->narrows ? write_wish(r, i, &wish, false) : 0;
+	       o->narrows ? write_desired(r, i, &desired, false) : 0;
 }
 
 /* All that had to be closed is closed; the rest of an array opens last. */
 static int write_then(struct round *r, size_t i)
 {
 	const struct np_outcome *o = np_placement_at(r->p, i);
-	struct np_wish wish = wish_of(o);
+	struct np_desired desired = wish_of(o);
 	size_t left;
 	int rc = write_tasks(r, i);
 
@@ -229,7 +231,7 @@ static int write_then(struct round *r, size_t i)
 	left = r->left;
 	if (!rc)
 		r->left = 0; /* only to remember what stands */
-	rc = write_wish(r, i, &wish, o->moves);
+	rc = write_desired(r, i, &desired, o->moves);
 	if (!r->left)
 		r->left = left;
 	return rc;
@@ -246,10 +248,11 @@ static int write_jobs(struct round *r, int (*write)(struct round *r, size_t i))
 }
 
 int np_apply(const struct np_view *v, const struct np_placement *p,
-	     struct np_memos *memos, struct np_desk *desk, size_t max_updates,
-	     bool (*go_on)(void *arg), void *arg, struct np_applied *out)
+	     struct np_job_cache *cache, struct np_shared *shared,
+	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
+	     struct np_applied *out)
 {
-	struct round r = { v, p, memos, desk, max_updates, go_on, arg, out };
+	struct round r = { v, p, cache, shared, max_updates, go_on, arg, out };
 	int rc;
 
 	*out = (struct np_applied){ .written = NULL };

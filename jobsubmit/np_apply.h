@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "np_view.h"
-#include "np_wish.h"
+#include "np_desired.h"
 
 struct np_applied {
 	size_t updates, failures;
@@ -20,12 +20,14 @@ struct np_applied {
 
 /*
  * At most max_updates; what narrows first, as np_placement.h says, and others
- * only if all of that is done.  go_on() is asked before each; desk is told of each.
+ * only if all of that is done.  go_on() is asked before each; shared
+ * is told of each.
  * Returns 0 or -ENOMEM; np_written_free() in both cases.
  */
 int np_apply(const struct np_view *v, const struct np_placement *p,
-	     struct np_memos *memos, struct np_desk *desk, size_t max_updates,
-	     bool (*go_on)(void *arg), void *arg, struct np_applied *out);
+	     struct np_job_cache *cache, struct np_shared *shared,
+	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
+	     struct np_applied *out);
 
 /* Send one update.  job_id_str: "12_3", or NULL: job_id.  Returns 0 or a Slurm
  * error number. */

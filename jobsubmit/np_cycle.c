@@ -7,13 +7,13 @@
 #include <time.h>
 
 #include "np_apply.h"
-#include "np_charge.h"
+#include "np_role.h"
 #include "np_ctl.h"
 #include "np_denied.h"
 #include "np_gap.h"
 #include "np_mono.h"
 #include "np_settings.h"
-#include "np_shelf.h"
+#include "np_proxy.h"
 #include "np_state.h"
 #include "np_tell.h"
 
@@ -26,12 +26,12 @@
 #define CARRY_SEC 5	   /* from job_submit until slurmctld shows the job */
 
 struct np_cycle {
-	struct np_desk *desk;
+	struct np_shared *shared;
 	struct np_settings settings;
-	struct np_charge charge;
+	struct np_role role;
 	bool in_charge;
-	struct np_shelf *shelf;
-	struct np_memos *memos;
+	struct np_proxy *proxy;
+	struct np_job_cache *cache;
 	struct np_site *site;
 	int64_t last_sec;	/* of the last decision */
 	double told_sec;	/* monotonic */
@@ -59,15 +59,16 @@ struct round {
 	struct np_err trouble; /* what does not keep us from going on */
 };
 
-int np_cycle_new(struct np_desk *desk, struct np_cycle **out)
+int np_cycle_new(struct np_shared *shared, struct np_cycle **out)
 {
 	struct np_cycle *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return -ENOMEM;
-	c->desk = desk;
+	c->shared = shared;
 	np_settings_init(&c->settings);
-	if (np_memos_new(&c->memos) || np_shelf_new(&NP_PATIENCE, &c->shelf)) {
+	if (np_job_cache_new(&c->cache) || np_proxy_new(&NP_PATIENCE,
+							&c->proxy)) {
 		np_cycle_free(c);
 		return -ENOMEM;
 	}
@@ -79,8 +80,8 @@ void np_cycle_free(struct np_cycle *c)
 {
 	if (!c)
 		return;
-	np_memos_free(c->memos);
-	np_shelf_free(c->shelf);
+	np_job_cache_free(c->cache);
+	np_proxy_free(c->proxy);
 	np_site_unref(c->site);
 	free(c);
 }
@@ -89,7 +90,7 @@ void np_cycle_free(struct np_cycle *c)
 static void tell_missed(struct np_cycle *c)
 {
 	uint32_t uid;
-	unsigned n = np_desk_take_missed(c->desk, &uid);
+	unsigned n = np_shared_take_missed(c->shared, &uid);
 
 	if (!n || np_mono_sec() < c->missed_sec)
 		return;
@@ -116,8 +117,8 @@ static bool configure(struct np_cycle *c)
 	off_t size = c->settings.size;
 
 	if (np_settings_refresh(&c->settings)) {
-		np_desk_configure(c->desk, &c->settings.conf);
-		np_shelf_renew(c->shelf);
+		np_shared_configure(c->shared, &c->settings.conf);
+		np_proxy_renew(c->proxy);
 	}
 	return before.tv_sec != c->settings.changed.tv_sec ||
 	       before.tv_nsec != c->settings.changed.tv_nsec ||
@@ -127,13 +128,13 @@ static bool configure(struct np_cycle *c)
 static bool take_charge(struct np_cycle *c)
 {
 	struct np_err why = NP_ERR_INIT;
-	bool in_charge = !np_charge_check(&c->charge, &why);
+	bool in_charge = !np_role_check(&c->role, &why);
 
 	if (in_charge != c->in_charge)
 		np_ctl_info("%s", in_charge ?
 			    "in control: placement is at work" : why.text);
 	if (!in_charge && c->in_charge)
-		np_desk_withdraw(c->desk);
+		np_shared_withdraw(c->shared);
 	c->in_charge = in_charge;
 	return in_charge;
 }
@@ -148,7 +149,7 @@ static bool want_all(struct np_cycle *c, const job_info_msg_t *jobs)
 		char app[NP_APP_MAX + 1];
 
 		if (np_view_app(&c->settings.conf.place, j, app))
-			news |= np_shelf_want(c->shelf, app, j->user_id);
+			news |= np_proxy_want(c->proxy, app, j->user_id);
 	}
 	return news;
 }
@@ -161,7 +162,7 @@ static int begin_store(struct np_cycle *c, struct np_err *err)
 
 	if (rc)
 		return rc;
-	rc = np_shelf_open(c->shelf, &c->settings.conf, c->charge.cluster, err);
+	rc = np_proxy_open(c->proxy, &c->settings.conf, c->role.cluster, err);
 	if (!rc)
 		want_all(c, answers.jobs);
 	np_answers_free(&answers);
@@ -171,9 +172,9 @@ static int begin_store(struct np_cycle *c, struct np_err *err)
 /* Users' files may take their time: no submission waits meanwhile. */
 static int read_store(struct np_cycle *c, struct round *r, struct np_err *err)
 {
-	int rc = np_shelf_is_new(c->shelf) ? begin_store(c, err) : 0;
+	int rc = np_proxy_is_new(c->proxy) ? begin_store(c, err) : 0;
 
-	return rc ? rc : np_shelf_read(c->shelf, READ_SEC, skipped, &r->known,
+	return rc ? rc : np_proxy_read(c->proxy, READ_SEC, skipped, &r->known,
 				       &r->trouble, err);
 }
 
@@ -191,7 +192,7 @@ static void know_owners(struct np_cycle *c, const struct np_view *v)
 			owner[n++] = (struct np_owner){ s->array, s->uid };
 	}
 	if (owner) /* else those of the last time are still right */
-		np_desk_know(c->desk, owner, n);
+		np_shared_know(c->shared, owner, n);
 }
 
 static int look(struct np_cycle *c, struct round *r, struct np_err *err)
@@ -206,7 +207,7 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 	if (rc)
 		return rc;
 	rc = np_site_make(c->site, r->answers.nodes, r->answers.parts,
-			  r->answers.topology, c->charge.whole_nodes, &site,
+			  r->answers.topology, c->role.whole_nodes, &site,
 			  err);
 	if (rc)
 		return rc;
@@ -218,7 +219,7 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 	/* What the store has of new ones, the next round knows. */
 	r->known.more |= want_all(c, r->answers.jobs);
 	rc = np_view_make(&r->answers, site, r->known.index, &conf->place,
-			  c->memos, r->change, r->n_changes, now_sec, last_sec,
+			  c->cache, r->change, r->n_changes, now_sec, last_sec,
 			  &r->view, err);
 	if (!rc)
 		know_owners(c, &r->view);
@@ -238,14 +239,14 @@ static int decide(struct np_cycle *c, struct round *r, struct np_err *err)
 static void keep_held(struct np_cycle *c, const struct round *r)
 {
 	for (size_t i = 0; i < r->view.n_jobs; i++) {
-		struct np_memo *memo = np_memos_find(c->memos,
-						     r->view.job[i].id);
+		struct np_cached_job *cached =
+			np_job_cache_find(c->cache, r->view.job[i].id);
 
-		if (memo)
-			memo->held_sec =
+		if (cached)
+			cached->held_sec =
 				np_placement_at(r->placement, i)->held_sec;
 	}
-	np_memos_sweep(c->memos);
+	np_job_cache_sweep(c->cache);
 }
 
 /* Hand the decision to the callbacks. */
@@ -262,7 +263,7 @@ static int publish(struct np_cycle *c, struct round *r)
 	s->now_sec = r->view.now_sec;
 	r->placement = NULL;
 	r->view.set = NULL;
-	np_desk_publish(c->desk, s, s->now_sec - CARRY_SEC);
+	np_shared_publish(c->shared, s, s->now_sec - CARRY_SEC);
 	return 0;
 }
 
@@ -289,26 +290,26 @@ static int write_all(struct np_cycle *c, struct round *r,
 
 	np_denied_gather(&r->view, r->known.index, &r->denied);
 	r->news = np_denied_log(&r->view, &r->denied, &c->denied_said) > 0;
-	r->news |= np_tell_log(&r->view, r->placement, c->memos) > 0;
+	r->news |= np_tell_log(&r->view, r->placement, c->cache) > 0;
 	r->news |= jobs_changed(c, &r->view);
-	rc = np_apply(&r->view, r->placement, c->memos, c->desk, MAX_UPDATES,
+	rc = np_apply(&r->view, r->placement, c->cache, c->shared, MAX_UPDATES,
 		      go_on, arg, &a);
-	np_desk_note_written(c->desk, a.written, a.n_written);
+	np_shared_note_written(c->shared, a.written, a.n_written);
 	r->cut = a.cut;
 	return rc;
 }
 
 static mode_t file_mode(const struct np_cycle *c)
 {
-	return c->charge.private_jobs ? 0640 : 0644;
+	return c->role.private_jobs ? 0640 : 0644;
 }
 
 static int describe(struct np_cycle *c, struct round *r,
 		    struct np_state *state)
 {
 	struct np_tell t = {
-		.charge = &c->charge, .settings = &c->settings,
-		.fabric = np_shelf_fabric(c->shelf), .table = r->known.table,
+		.role = &c->role, .settings = &c->settings,
+		.fabric = np_proxy_fabric(c->proxy), .table = r->known.table,
 		.denied = &r->denied,
 		.trouble = r->trouble.text[0] ? r->trouble.text :
 						c->settings.trouble.text,
@@ -340,7 +341,7 @@ static void save(struct np_cycle *c, struct round *r, struct np_state *state)
 	r->answers = (struct np_answers){ NULL };
 	r->known.table = NULL;
 	r->known.index = NULL;
-	if (!np_shelf_leave(c->shelf, &l, &err))
+	if (!np_proxy_leave(c->proxy, &l, &err))
 		return; /* the next round tells, if it stays so */
 	if (state)
 		c->told_sec = np_mono_sec();
@@ -383,12 +384,12 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 	rc = due ? describe(c, r, &state) : 0;
 	if (!rc && go_on(arg))
 		rc = publish(c, r);
-	np_desk_busy(c->desk, r->cut);
+	np_shared_busy(c->shared, r->cut);
 	r->save_sec = np_mono_sec();
 	if (!rc)
 		save(c, r, due ? &state : NULL);
 	np_state_free(&state);
-	*again = r->cut || r->known.more || np_shelf_has_more(c->shelf);
+	*again = r->cut || r->known.more || np_proxy_has_more(c->proxy);
 	return rc;
 }
 
@@ -413,20 +414,20 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 	if (!take_charge(c))
 		return;
 	rc = read_store(c, &r, &why);
-	np_desk_busy(c->desk, true);
-	np_desk_settle(c->desk);
-	r.change = np_desk_take_changes(c->desk, &r.n_changes);
+	np_shared_busy(c->shared, true);
+	np_shared_settle(c->shared);
+	r.change = np_shared_take_changes(c->shared, &r.n_changes);
 	if (!rc)
 		rc = work(c, &r, go_on, arg, &again, &why);
 	np_tell_why(rc, &why, &r.trouble);
-	np_desk_busy(c->desk, r.cut && !rc);
+	np_shared_busy(c->shared, r.cut && !rc);
 	if (!r.written) {
 		/* The last decision still is what stands in the jobs. */
-		np_desk_return_changes(c->desk, r.change, r.n_changes);
+		np_shared_return_changes(c->shared, r.change, r.n_changes);
 		r.change = NULL;
 		r.n_changes = 0;
 	} else if (rc) {
-		np_desk_withdraw(c->desk);
+		np_shared_withdraw(c->shared);
 	}
 	if (!r.trouble.text[0])
 		r.trouble = c->settings.trouble;

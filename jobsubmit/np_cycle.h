@@ -7,12 +7,12 @@
 
 #include <stdbool.h>
 
-#include "np_desk.h"
+#include "np_shared.h"
 
 struct np_cycle;
 
-/* desk is borrowed.  Returns 0 or -ENOMEM. */
-int np_cycle_new(struct np_desk *desk, struct np_cycle **out);
+/* shared is borrowed.  Returns 0 or -ENOMEM. */
+int np_cycle_new(struct np_shared *shared, struct np_cycle **out);
 void np_cycle_free(struct np_cycle *c); /* NULL is allowed */
 
 struct np_cycle_next {

@@ -111,12 +111,12 @@ static bool is_too_long(const char *list)
  * What Slurm is going to refuse is not remembered; but an operator's change,
  * which it lets through, is not to take our exclusions out.
  */
-static void change(struct np_desk *desk, job_desc_msg_t *d, bool one,
+static void change(struct np_shared *shared, job_desc_msg_t *d, bool one,
 		   struct np_change *c)
 {
-	const struct np_written *w = one ? np_desk_written(desk, c->id,
-							   c->task) : NULL;
-	bool strange = np_desk_strange(desk, c->id, c->uid);
+	const struct np_written *w = one ? np_shared_written(shared, c->id,
+							     c->task) : NULL;
+	bool strange = np_shared_strange(shared, c->id, c->uid);
 	bool too_long = is_too_long(d->exc_nodes);
 
 	if (d->exc_nodes && !too_long)
@@ -124,18 +124,18 @@ static void change(struct np_desk *desk, job_desc_msg_t *d, bool one,
 	if (d->begin_time)
 		change_begin(d, w, c);
 	if (too_long && !strange)
-		np_desk_missed(desk, c->id, c->uid);
+		np_shared_missed(shared, c->id, c->uid);
 	if ((c->exc_nodes || c->begin_sec) && !strange) {
-		np_desk_changed(desk, c);
+		np_shared_changed(shared, c);
 	} else {
 		free(c->exc_nodes);
 		free(c->put);
 	}
 	if (!strange)
-		np_desk_wake_locked(desk);
+		np_shared_wake_locked(shared);
 }
 
-int np_modify(struct np_desk *desk, job_desc_msg_t *d, uint32_t uid)
+int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
 {
 	const struct np_conf *conf;
 	const struct np_sending *own;
@@ -148,14 +148,14 @@ int np_modify(struct np_desk *desk, job_desc_msg_t *d, uint32_t uid)
 	c.id = id_of(d, &c.task, &one);
 	if (!c.id)
 		return rc;
-	np_desk_lock(desk, &conf);
-	own = np_desk_sending(desk);
+	np_shared_lock(shared, &conf);
+	own = np_shared_sending(shared);
 	if (is_own(own, d, c.id, c.task, uid))
-		rc = np_desk_overtaken(desk, own) ? EAGAIN : SLURM_SUCCESS;
+		rc = np_shared_overtaken(shared, own) ? EAGAIN : SLURM_SUCCESS;
 	else if (uid == geteuid() && np_note_in(d->admin_comment))
 		rc = EAGAIN; /* ours, but nobody waits for it any more */
 	else
-		change(desk, d, one, &c);
-	np_desk_unlock(desk);
+		change(shared, d, one, &c);
+	np_shared_unlock(shared);
 	return rc;
 }

@@ -24,7 +24,7 @@
 
 /* All that belongs to one submission. */
 struct submission {
-	struct np_desk *desk;
+	struct np_shared *shared;
 	job_desc_msg_t *d;
 	const struct np_conf *conf;
 	const struct np_standing *standing;
@@ -35,7 +35,7 @@ struct submission {
 	enum np_claim claim;
 	struct np_job job;
 	uint64_t *user, *minus; /* bitmaps of nodes */
-	char line[MAX_LINE];	/* for the log, when the desk is unlocked */
+	char line[MAX_LINE];	/* for the log, after unlocking */
 	bool wake;
 };
 
@@ -47,7 +47,8 @@ static bool is_longer(const char *text, size_t max)
 /* Nobody waits for a text of megabytes that is refused in the end. */
 static bool will_be_refused(const job_desc_msg_t *d)
 {
-	return is_longer(d->name, MAX_TEXT) || is_longer(d->comment, MAX_TEXT) ||
+	return is_longer(d->name, MAX_TEXT) || is_longer(d->comment,
+							 MAX_TEXT) ||
 	       is_longer(d->features, MAX_TEXT) ||
 	       is_longer(d->partition, MAX_TEXT) ||
 	       is_longer(d->array_inx, MAX_ARRAY_TEXT);
@@ -313,8 +314,8 @@ static void decide(struct submission *s)
 				  sizeof(s->line));
 	if (s->mode == NP_MODE_ADVISE || !o.applied)
 		o = (struct np_outcome){ .action = NP_ACT_NONE };
-	if (is_let_in(s, &o) && !np_desk_is_busy(s->desk)) {
-		np_desk_let_in(s->desk);
+	if (is_let_in(s, &o) && !np_shared_is_busy(s->shared)) {
+		np_shared_let_in(s->shared);
 	} else if (is_let_in(s, &o)) { /* not while the thread decides */
 		o.action = NP_ACT_DEFER;
 		o.until_sec = s->now_sec + WAIT_SEC;
@@ -410,14 +411,14 @@ static void consider(struct submission *s, bool starting)
 	free(s->user);
 }
 
-void np_submit(struct np_desk *desk, job_desc_msg_t *d, int64_t now_sec,
+void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
 	       bool starting)
 {
-	struct submission s = { .desk = desk, .d = d, .now_sec = now_sec };
+	struct submission s = { .shared = shared, .d = d, .now_sec = now_sec };
 
 	if (will_be_refused(d))
 		return;
-	s.standing = np_desk_lock(desk, &s.conf);
+	s.standing = np_shared_lock(shared, &s.conf);
 	if (concerns_us(&s)) {
 		if (s.mode == NP_MODE_OFF)
 			only_name(&s);
@@ -425,8 +426,8 @@ void np_submit(struct np_desk *desk, job_desc_msg_t *d, int64_t now_sec,
 			consider(&s, starting);
 	}
 	if (s.wake)
-		np_desk_wake_locked(desk);
-	np_desk_unlock(desk);
+		np_shared_wake_locked(shared);
+	np_shared_unlock(shared);
 	if (s.line[0])
 		log_decision(&s);
 }

@@ -2,7 +2,7 @@
 #ifndef NP_TELL_H
 #define NP_TELL_H
 
-#include "np_charge.h"
+#include "np_role.h"
 #include "np_denied.h"
 #include "np_placement.h"
 #include "np_settings.h"
@@ -14,7 +14,7 @@
  * most five of a job in an hour.  Returns how many decisions are others.
  */
 size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
-		 struct np_memos *memos);
+		 struct np_job_cache *cache);
 
 /*
  * trouble becomes why a round failed (rc, and its text if it has one); what is
@@ -30,7 +30,7 @@ void np_tell_trouble(struct np_err *said, const struct np_err *trouble);
 
 /* What state.json has beyond the decision. */
 struct np_tell {
-	const struct np_charge *charge;
+	const struct np_role *role;
 	const struct np_settings *settings;
 	const struct np_press *table;
 	const struct np_denials *denied; /* NULL: none */

@@ -28,43 +28,43 @@ static uint64_t digest(const struct np_view *v, const struct np_outcome *o)
 }
 
 /* A decision may change with every round. */
-static bool is_too_much(struct np_memo *memo, int64_t now_sec)
+static bool is_too_much(struct np_cached_job *cached, int64_t now_sec)
 {
 	int64_t hour = now_sec / HOUR_SEC;
 
-	if (memo->said_hour != hour)
-		memo->n_said = 0;
-	memo->said_hour = hour;
-	return ++memo->n_said > MAX_SAID;
+	if (cached->said_hour != hour)
+		cached->n_said = 0;
+	cached->said_hour = hour;
+	return ++cached->n_said > MAX_SAID;
 }
 
 size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
-		   struct np_memos *memos)
+		   struct np_job_cache *cache)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < v->n_jobs; i++) {
 		const struct np_seen *seen = &v->job[i];
 		const struct np_outcome *o = np_placement_at(p, i);
-		struct np_memo *memo;
+		struct np_cached_job *cached;
 		char line[MAX_LINE];
 		uint64_t d;
 
 		if (seen->state == NP_JOB_RUNNING ||
 		    seen->mode == NP_MODE_OFF || !seen->app[0])
 			continue;
-		memo = np_memos_find(memos, seen->id);
+		cached = np_job_cache_find(cache, seen->id);
 		d = digest(v, o);
-		if (!memo || memo->said == d)
+		if (!cached || cached->said == d)
 			continue;
-		memo->said = d;
+		cached->said = d;
 		n++;
-		if (is_too_much(memo, v->now_sec))
+		if (is_too_much(cached, v->now_sec))
 			continue;
 		np_placement_text(p, np_snapshot_job_at(v->snapshot, i), o,
 				  line, sizeof(line));
 		np_ctl_info("JobId=%u (%s): %s%s", seen->id, seen->app, line,
-			    memo->n_said == MAX_SAID ?
+			    cached->n_said == MAX_SAID ?
 			    " (the last line about it in this hour)" : "");
 	}
 	return n;

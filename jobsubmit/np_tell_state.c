@@ -218,11 +218,11 @@ int np_tell_make(const struct np_tell *t, const struct np_view *v,
 	char version[NP_LOADER_TEXT];
 	struct np_state s = {
 		.date = (double)v->now_sec, .interval_sec = conf->interval_sec,
-		.cluster = strdup(t->charge->cluster),
+		.cluster = strdup(t->role->cluster),
 		.slurm_version = strdup(np_loader_text(SLURM_VERSION_NUMBER,
 						       version)),
 		.netprof_version = strdup(NP_VERSION),
-		.controller = strdup(t->charge->host),
+		.controller = strdup(t->role->host),
 		.mode = strdup(np_mode_name(conf->mode)),
 		.fabric = strdup(t->fabric), .trouble = strdup(t->trouble),
 		.max_slowdown = conf->max_slowdown,

@@ -99,14 +99,14 @@ static int add_jobs(struct np_view_make *m, const job_info_msg_t *jobs,
 
 int np_view_make(const struct np_answers *a, struct np_site *site,
 		 const struct np_app_index *index,
-		 const struct np_place_conf *conf, struct np_memos *memos,
+		 const struct np_place_conf *conf, struct np_job_cache *cache,
 		 const struct np_change *change, size_t n_changes,
 		 int64_t now_sec, int64_t last_sec, struct np_view *out,
 		 struct np_err *err)
 {
 	struct np_view v = { .site = np_site_ref(site), .now_sec = now_sec };
 	struct np_view_make m = {
-		.view = &v, .index = index, .conf = conf, .memos = memos,
+		.view = &v, .index = index, .conf = conf, .cache = cache,
 		.change = change, .n_changes = n_changes,
 	};
 	int rc = np_snapshot_new(np_site_leaves(site), now_sec, last_sec,

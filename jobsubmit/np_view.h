@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "np_catalog.h"
-#include "np_desk.h"
-#include "np_memo.h"
+#include "np_shared.h"
+#include "np_job_cache.h"
 #include "np_note.h"
 #include "np_site.h"
 #include "np_snapshot.h"
@@ -51,7 +51,7 @@ struct np_view {
 	struct np_site *site;
 	struct np_snapshot *snapshot;
 	int64_t now_sec;
-	uint32_t *set; /* of each partition, see np_desk.h */
+	uint32_t *set; /* of each partition, see np_shared.h */
 	enum np_node_state *node; /* of each node */
 	uint64_t *none; /* a bitmap without any */
 	struct np_seen *job;
@@ -77,7 +77,7 @@ void np_answers_free(struct np_answers *a);
  */
 int np_view_make(const struct np_answers *a, struct np_site *site,
 		 const struct np_app_index *index,
-		 const struct np_place_conf *conf, struct np_memos *memos,
+		 const struct np_place_conf *conf, struct np_job_cache *cache,
 		 const struct np_change *change, size_t n_changes,
 		 int64_t now_sec, int64_t last_sec, struct np_view *out,
 		 struct np_err *err);

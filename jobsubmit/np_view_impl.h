@@ -8,7 +8,7 @@ struct np_view_make {
 	struct np_view *view;
 	const struct np_app_index *index;
 	const struct np_place_conf *conf;
-	struct np_memos *memos;
+	struct np_job_cache *cache;
 	const struct np_change *change;
 	size_t n_changes;
 	uint64_t *scratch; /* four bitmaps of nodes, and one of leaves */

@@ -36,7 +36,7 @@ static int find_list(const struct np_view_make *m, const struct his *h,
 
 		if (!c->put)
 			continue;
-		rc = np_memos_parse(m->memos, m->view->site, c->put, &put);
+		rc = np_job_cache_parse(m->cache, m->view->site, c->put, &put);
 		if (rc == -ENOMEM)
 			return rc;
 		if (!rc && !np_merge_differs(put, now, words))
@@ -61,7 +61,8 @@ static const struct np_change *find_begin(const struct np_view_make *m,
 		const struct np_change *c = h->change[i];
 
 		if (c->begin_sec &&
-		    ahead(c->put_begin_sec, now) == ahead(j->eligible_time, now))
+		    ahead(c->put_begin_sec, now) == ahead(j->eligible_time,
+							  now))
 			return c;
 	}
 	return NULL;
@@ -70,7 +71,7 @@ static const struct np_change *find_begin(const struct np_view_make *m,
 static int copy_list(struct np_view_make *m, const char *hosts, uint64_t *to)
 {
 	const uint64_t *nodes;
-	int rc = np_memos_parse(m->memos, m->view->site, hosts, &nodes);
+	int rc = np_job_cache_parse(m->cache, m->view->site, hosts, &nodes);
 
 	if (!rc)
 		memcpy(to, nodes, np_site_words(m->view->site) *
@@ -167,7 +168,7 @@ static void sort_out_time(struct np_view_make *m, const slurm_job_info_t *j,
  * The note; or the one of before, if somebody damaged it or set another comment
  * over it.  Returns 0, -ENOENT or -ENOMEM.
  */
-static int read_note(struct np_memo *memo, const slurm_job_info_t *j,
+static int read_note(struct np_cached_job *cached, const slurm_job_info_t *j,
 		     struct np_seen *seen)
 {
 	int rc = np_note_read(j->admin_comment, &seen->note);
@@ -175,20 +176,20 @@ static int read_note(struct np_memo *memo, const slurm_job_info_t *j,
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc)
-		return memo->comment ?
-		       np_note_read(memo->comment, &seen->note) : -ENOENT;
-	if (memo->comment && !strcmp(memo->comment, j->admin_comment))
+		return cached->comment ?
+		       np_note_read(cached->comment, &seen->note) : -ENOENT;
+	if (cached->comment && !strcmp(cached->comment, j->admin_comment))
 		return 0;
-	free(memo->comment);
-	memo->comment = strdup(j->admin_comment);
-	return memo->comment ? 0 : -ENOMEM;
+	free(cached->comment);
+	cached->comment = strdup(j->admin_comment);
+	return cached->comment ? 0 : -ENOMEM;
 }
 
 int np_view_pending(struct np_view_make *m, const slurm_job_info_t *j,
 		    struct np_seen *seen, struct np_job *to)
 {
 	size_t words = np_site_words(m->view->site);
-	struct np_memo *memo = np_memos_at(m->memos, j->job_id);
+	struct np_cached_job *cached = np_job_cache_at(m->cache, j->job_id);
 	uint64_t *leaves = m->scratch + 4 * words;
 	/* The first one is the caller's. */
 	struct lists l = { m->scratch + words, m->scratch + 2 * words,
@@ -198,10 +199,10 @@ int np_view_pending(struct np_view_make *m, const slurm_job_info_t *j,
 
 	if (j->admin_comment)
 		seen->comment = strdup(j->admin_comment);
-	if (!memo || (j->admin_comment && !seen->comment))
+	if (!cached || (j->admin_comment && !seen->comment))
 		return -ENOMEM;
 	memset(l.user, 0, 2 * words * sizeof(*l.user));
-	rc = read_note(memo, j, seen);
+	rc = read_note(cached, j, seen);
 	if (rc == -ENOMEM)
 		return rc;
 	/* scrontab's jobs cannot be changed. */
@@ -219,8 +220,8 @@ int np_view_pending(struct np_view_make *m, const slurm_job_info_t *j,
 				  leaves);
 		to->prior_leaves = leaves;
 	}
-	if (!memo->held_sec)
-		memo->held_sec = seen->note.held_sec;
-	to->held_sec = memo->held_sec;
+	if (!cached->held_sec)
+		cached->held_sec = seen->note.held_sec;
+	to->held_sec = cached->held_sec;
 	return 0;
 }

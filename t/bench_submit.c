@@ -20,10 +20,10 @@
 #include "bench_big.h"
 #include "np_bits.h"
 #include "np_ctl.h"
-#include "np_past.h"
+#include "np_history.h"
 #include "np_submit.h"
 #include "np_view.h"
-#include "np_wish.h"
+#include "np_desired.h"
 
 #define NODES BENCH_NODES
 #define JOBS (BENCH_RUNNING + BENCH_PENDING)
@@ -199,11 +199,11 @@ static void name_jobs(void)
 struct bench {
 	const struct bench_mix *mix;
 	struct np_conf conf;
-	struct np_desk *desk;
+	struct np_shared *shared;
 	struct np_site *site;
 	struct np_press *table;
 	struct np_app_index *index;
-	struct np_memos *memos;
+	struct np_job_cache *cache;
 	struct np_policy policy;
 	size_t most; /* bytes in use, all told */
 };
@@ -239,9 +239,9 @@ static void write_one(uint32_t i, const struct np_update *u,
 	job[i].exc_node_inx = job_pairs[i];
 }
 
-static struct np_wish wish_of(const struct np_outcome *o)
+static struct np_desired wish_of(const struct np_outcome *o)
 {
-	struct np_wish w = { .held_sec = o->held_sec };
+	struct np_desired w = { .held_sec = o->held_sec };
 
 	if (o->applied)
 		w.decided = o->action != NP_ACT_NONE;
@@ -262,7 +262,7 @@ static size_t write_all(const struct np_view *v, const struct np_placement *p,
 
 	*t = (struct bench_span){ 0, 0 };
 	for (size_t i = 0; i < v->n_jobs; i++) {
-		struct np_wish w = wish_of(np_placement_at(p, i));
+		struct np_desired w = wish_of(np_placement_at(p, i));
 		struct np_err err = { "out of memory" };
 		struct np_update u;
 		int rc;
@@ -270,7 +270,7 @@ static size_t write_all(const struct np_view *v, const struct np_placement *p,
 		if (!v->job[i].ours)
 			continue;
 		begin = bench_now();
-		rc = np_wish_update(&v->job[i], v->site, &w, NOW, false, &u);
+		rc = np_desired_update(&v->job[i], v->site, &w, NOW, false, &u);
 		took = bench_since(begin);
 		t->wall_sec += took.wall_sec;
 		t->cpu_sec += took.cpu_sec;
@@ -295,7 +295,7 @@ static void publish(struct bench *b, struct np_view *v, struct np_placement *p)
 	s->set = v->set;
 	v->set = NULL;
 	s->now_sec = NOW;
-	np_desk_publish(b->desk, s, NOW + 1);
+	np_shared_publish(b->shared, s, NOW + 1);
 }
 
 struct spans {
@@ -319,7 +319,7 @@ static size_t decide(struct bench *b, const struct spans *t, size_t i)
 	np_site_unref(b->site);
 	b->site = site;
 	bench_must(np_view_make(&a, b->site, b->index, &b->conf.place,
-				b->memos, NULL, 0, NOW, NOW - 2, &v, &err),
+				b->cache, NULL, 0, NOW, NOW - 2, &v, &err),
 		   &err);
 	t->look[i] = bench_since(begin);
 	begin = bench_now();
@@ -327,7 +327,7 @@ static size_t decide(struct bench *b, const struct spans *t, size_t i)
 				       &err), &err);
 	t->decide[i] = bench_since(begin);
 	n = write_all(&v, p, &t->write[i]);
-	np_memos_sweep(b->memos);
+	np_job_cache_sweep(b->cache);
 	if (mallinfo2().uordblks > b->most)
 		b->most = mallinfo2().uordblks;
 	publish(b, &v, p);
@@ -367,7 +367,7 @@ static void submit_one(struct bench *b, size_t i, char **env,
 	if (i % 4 == 0)
 		d.exc_nodes = slurm_xstrdup("node[00100-00103],node04711");
 	begin = bench_now();
-	np_submit(b->desk, &d, NOW, false);
+	np_submit(b->shared, &d, NOW, false);
 	*t = bench_since(begin);
 	tally->deferred += d.begin_time > NOW;
 	tally->confined += d.exc_nodes && (i % 4 || strlen(d.exc_nodes) > 40);
@@ -395,8 +395,8 @@ static void set_up(struct bench *b, const struct bench_mix *m)
 	memset(b, 0, sizeof(*b));
 	b->mix = m;
 	make_conf(&b->conf);
-	bench_must(np_desk_new(&b->conf, &b->desk), &err);
-	bench_must(np_memos_new(&b->memos), &err);
+	bench_must(np_shared_new(&b->conf, &b->shared), &err);
+	bench_must(np_job_cache_new(&b->cache), &err);
 	b->table = bench_press(m);
 	b->index = make_index(b->table);
 	np_policy_init(&b->policy);
@@ -423,7 +423,7 @@ static void view_of(struct bench *b, struct np_view *v)
 	struct np_err err;
 
 	bench_must(np_view_make(&a, b->site, b->index, &b->conf.place,
-				b->memos, NULL, 0, NOW, NOW - 2, v, &err),
+				b->cache, NULL, 0, NOW, NOW - 2, v, &err),
 		   &err);
 }
 
@@ -434,14 +434,15 @@ static void end_all(struct bench *b)
 	struct np_answers a = { .jobs = &jobs };
 	char dir[] = "/tmp/bench_submit.XXXXXX", rm[64];
 	struct np_err err = { "out of memory" };
-	struct np_past *past = NULL;
+	struct np_history *history = NULL;
 	struct np_view v;
 	size_t n = 0;
 
-	bench_must(!mkdtemp(dir) || np_past_new(&past), &err);
+	bench_must(!mkdtemp(dir) || np_history_new(&past), &err);
 	view_of(b, &v);
-	bench_must(np_past_update(past, &v, &a, b->table, b->index, dir, 0600,
-				  &err), &err);
+	bench_must(np_history_update(history, &v, &a, b->table, b->index, dir,
+				     0600,
+				     &err), &err);
 	np_view_free(&v);
 	for (uint32_t i = 0; i < BENCH_RUNNING; i++) {
 		job[i].job_state = JOB_COMPLETE;
@@ -450,13 +451,14 @@ static void end_all(struct bench *b)
 	view_of(b, &v);
 	do {
 		begin = bench_now();
-		bench_must(np_past_update(past, &v, &a, b->table, b->index,
-					  dir, 0600, &err), &err);
+		bench_must(np_history_update(history, &v, &a, b->table,
+					     b->index,
+					     dir, 0600, &err), &err);
 		t[n++] = bench_since(begin);
-	} while (np_past_has_more(past));
+	} while (np_history_has_more(history));
 	bench_report(b->mix->name, "all jobs end", t, n, 1e-3, "ms");
 	np_view_free(&v);
-	np_past_free(past);
+	np_history_free(history);
 	free(t);
 	snprintf(rm, sizeof(rm), "rm -r %s", dir);
 	bench_must(system(rm), &err);
@@ -466,8 +468,8 @@ static void tear_down(struct bench *b)
 {
 	if (b->mix == bench_mixes)
 		end_all(b);
-	np_desk_free(b->desk);
-	np_memos_free(b->memos);
+	np_shared_free(b->shared);
+	np_job_cache_free(b->cache);
 	np_press_unref(b->table);
 	np_app_index_unref(b->index);
 	np_site_unref(b->site);

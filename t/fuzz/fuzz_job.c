@@ -28,8 +28,8 @@ enum { COMMENT, EXCLUDED, HIS, STRANGERS, NAME, ARRAY, TASK, BEGIN, N_LINES };
 
 static struct {
 	struct some_slurm slurm;
-	struct np_desk *desk;
-	struct np_memos *memos;
+	struct np_shared *shared;
+	struct np_job_cache *cache;
 	slurm_job_info_t *job;
 	char *comment;
 	char *line[N_LINES];
@@ -68,7 +68,7 @@ static int change(job_desc_msg_t *d, uint32_t uid)
 	some_text(&copy.job_id_str, d->job_id_str);
 	some_text(&copy.exc_nodes, d->exc_nodes);
 	some_text(&copy.admin_comment, d->admin_comment);
-	rc = np_modify(c.desk, &copy, uid);
+	rc = np_modify(c.shared, &copy, uid);
 	if (!rc && np_may_change(uid, SOME_UID)) {
 		if (copy.exc_nodes)
 			exclude(copy.exc_nodes);
@@ -131,7 +131,7 @@ static void set_up(const uint8_t *data, size_t size)
 	split(data, size);
 	some_slurm(&c.slurm);
 	np_conf_init(&conf);
-	if (np_desk_new(&conf, &c.desk) || np_memos_new(&c.memos))
+	if (np_shared_new(&conf, &c.shared) || np_job_cache_new(&c.cache))
 		_exit(1);
 	some_run(&c.slurm, some_job(&c.slurm, 30, "loud"), "n0");
 	some_run(&c.slurm, some_job(&c.slurm, 20, "soft"), "n5");
@@ -151,8 +151,8 @@ static void tear_down(void)
 	for (size_t i = 0; i < N_LINES; i++)
 		free(c.line[i]);
 	free(c.comment);
-	np_memos_free(c.memos);
-	np_desk_free(c.desk);
+	np_job_cache_free(c.cache);
+	np_shared_free(c.shared);
 	some_slurm_free(&c.slurm);
 }
 
@@ -162,7 +162,7 @@ static void know(const struct np_view *v)
 
 	for (size_t i = 0; i < v->n_jobs; i++)
 		o[i] = (struct np_owner){ v->job[i].id, v->job[i].uid };
-	np_desk_know(c.desk, o, v->n_jobs);
+	np_shared_know(c.shared, o, v->n_jobs);
 }
 
 /* What is the user's of the job's exclusions; whether it could be seen. */
@@ -185,17 +185,17 @@ static size_t round_of(uint64_t *user)
 	struct np_view v;
 	size_t n;
 
-	change = np_desk_take_changes(c.desk, &n);
-	must(!some_view(&c.slurm, c.memos, change, n, &v), "a view is made");
+	change = np_shared_take_changes(c.shared, &n);
+	must(!some_view(&c.slurm, c.cache, change, n, &v), "a view is made");
 	np_change_list_free(change, n);
 	know(&v);
 	if (!user_of(&v, user))
 		*user = 0;
 	p = some_decision(&v);
-	must(!np_apply(&v, p, c.memos, c.desk, 100, yes, NULL, &a),
+	must(!np_apply(&v, p, c.cache, c.shared, 100, yes, NULL, &a),
 	     "the decision is written");
-	np_desk_note_written(c.desk, a.written, a.n_written);
-	np_memos_sweep(c.memos);
+	np_shared_note_written(c.shared, a.written, a.n_written);
+	np_job_cache_sweep(c.cache);
 	np_placement_free(p);
 	np_view_free(&v);
 	return a.updates;

@@ -117,7 +117,8 @@ static void edit(struct text *t, struct np_rng *r)
 	default:
 		start = np_rng_below(r, from->size + 1);
 		n = np_rng_below(r, from->size - start + 1);
-		put_piece(t, at, np_rng_below(r, left + 1), from->data + start, n);
+		put_piece(t, at, np_rng_below(r, left + 1), from->data + start,
+			  n);
 	}
 }
 

@@ -189,23 +189,23 @@ struct np_app_index *some_index(const struct np_app_claims *claims)
 	return x;
 }
 
-int some_view(struct some_slurm *s, struct np_memos *memos,
+int some_view(struct some_slurm *s, struct np_job_cache *cache,
 	      const struct np_change *change, size_t n_changes,
 	      struct np_view *v)
 {
 	struct np_app_index *index = some_index(s->claims);
-	struct np_memos *own = NULL;
+	struct np_job_cache *own = NULL;
 	struct np_place_conf conf;
 	struct np_err err;
 	int rc;
 
 	some_place_conf(&conf);
-	if (!memos && np_memos_new(&own))
+	if (!cache && np_job_cache_new(&own))
 		abort();
 	rc = np_view_make(&s->answers, s->site, index, &conf,
-			  memos ? memos : own, change, n_changes, s->now_sec,
+			  cache ? cache : own, change, n_changes, s->now_sec,
 			  s->now_sec - 2, v, &err);
-	np_memos_free(own);
+	np_job_cache_free(own);
 	np_app_index_unref(index);
 	return rc;
 }

@@ -7,7 +7,7 @@
 #define NP_T_SOME_SLURM_H
 
 #include "np_conflict.h"
-#include "np_desk.h"
+#include "np_shared.h"
 #include "np_view.h"
 
 #define SOME_NODES 16
@@ -55,8 +55,8 @@ void some_place_conf(struct np_place_conf *c);
 struct np_press *some_press(void);
 struct np_app_index *some_index(const struct np_app_claims *claims);
 
-/* View of all that; frees memos it makes itself where memos is NULL. */
-int some_view(struct some_slurm *s, struct np_memos *memos,
+/* View of all that; frees cache it makes itself where cache is NULL. */
+int some_view(struct some_slurm *s, struct np_job_cache *cache,
 	      const struct np_change *change, size_t n_changes,
 	      struct np_view *v);
 

@@ -18,8 +18,8 @@
 /* A slurmctld that knows updates only. */
 static struct ctld {
 	struct some_slurm slurm;
-	struct np_desk *desk;
-	struct np_memos *memos;
+	struct np_shared *shared;
+	struct np_job_cache *cache;
 	char log[256]; /* "10 11 7_0" */
 	char *comment[SOME_JOBS];
 	uint32_t fails; /* for this job: */
@@ -45,7 +45,7 @@ static int update(job_desc_msg_t *d, const char *id)
 	copy.exc_nodes = copy.admin_comment = NULL;
 	some_text(&copy.exc_nodes, d->exc_nodes);
 	some_text(&copy.admin_comment, d->admin_comment);
-	rc = np_modify(c.desk, &copy, geteuid());
+	rc = np_modify(c.shared, &copy, geteuid());
 	if (!rc && c.fails == j->job_id)
 		rc = c.error;
 	sprintf(c.log + strlen(c.log), "%s%s%s", *c.log ? " " : "", id,
@@ -96,8 +96,8 @@ static void set_up(void)
 	memset(&c, 0, sizeof(c));
 	some_slurm(&c.slurm);
 	np_conf_init(&conf);
-	T_CHECK(!np_desk_new(&conf, &c.desk));
-	T_CHECK(!np_memos_new(&c.memos));
+	T_CHECK(!np_shared_new(&conf, &c.shared));
+	T_CHECK(!np_job_cache_new(&c.cache));
 	some_run(&c.slurm, some_job(&c.slurm, 30, "loud"), "n0");
 	j = some_job(&c.slurm, 11, "quiet");
 	j->admin_comment = (char *)"netprof{ours=n[4-7] held=0}";
@@ -111,8 +111,8 @@ static void tear_down(void)
 {
 	for (int i = 0; i < SOME_JOBS; i++)
 		free(c.comment[i]);
-	np_memos_free(c.memos);
-	np_desk_free(c.desk);
+	np_job_cache_free(c.cache);
+	np_shared_free(c.shared);
 	some_slurm_free(&c.slurm);
 }
 
@@ -145,16 +145,16 @@ static struct result round_of(size_t max, bool (*go_on)(void *arg),
 	struct result r;
 
 	c.log[0] = '\0';
-	change = np_desk_take_changes(c.desk, &n);
-	T_CHECK(!some_view(&c.slurm, c.memos, change, n, &v));
+	change = np_shared_take_changes(c.shared, &n);
+	T_CHECK(!some_view(&c.slurm, c.cache, change, n, &v));
 	np_change_list_free(change, n);
 	p = some_decision(&v);
 	if (meanwhile)
 		meanwhile();
-	T_CHECK(!np_apply(&v, p, c.memos, c.desk, max, go_on, NULL, &a));
+	T_CHECK(!np_apply(&v, p, c.cache, c.shared, max, go_on, NULL, &a));
 	r = (struct result){ a.updates, a.failures, a.n_written, a.cut };
-	np_desk_note_written(c.desk, a.written, a.n_written);
-	np_memos_sweep(c.memos);
+	np_shared_note_written(c.shared, a.written, a.n_written);
+	np_job_cache_sweep(c.cache);
 	np_placement_free(p);
 	np_view_free(&v);
 	return r;
@@ -173,11 +173,11 @@ static void test_order(void)
 	T_CHECK(some_same(job_of(10)->admin_comment,
 			  "x netprof{user=n9 ours=n[0-3] held=0} y"));
 	T_CHECK(some_same(job_of(11)->admin_comment, "netprof{held=0}"));
-	np_desk_lock(c.desk, &conf);
-	w = np_desk_written(c.desk, 10, ALL);
+	np_shared_lock(c.shared, &conf);
+	w = np_shared_written(c.shared, 10, ALL);
 	T_CHECK(w && some_same(w->ours, "n[0-3]"));
-	T_CHECK(!np_desk_written(c.desk, 11, ALL));
-	np_desk_unlock(c.desk);
+	T_CHECK(!np_shared_written(c.shared, 11, ALL));
+	np_shared_unlock(c.shared);
 	r = round_of(MAX, yes, NULL);
 	T_ROW("and again: nothing", !r.updates && !*c.log && !r.cut);
 	T_ROW("but it is known what stands", r.written == 1);
@@ -254,7 +254,7 @@ static void user_changes(void)
 	slurm_init_job_desc_msg(&d);
 	d.job_id_str = (char *)"10";
 	some_text(&d.exc_nodes, "n12");
-	T_CHECK(!np_modify(c.desk, &d, SOME_UID));
+	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
 	some_exclude(&c.slurm, job_of(10), d.exc_nodes);
 	some_text(&d.exc_nodes, NULL);
 }
@@ -385,19 +385,19 @@ static int try_round(const struct kit *kit)
 	size_t n;
 	int rc;
 
-	change = np_desk_take_changes(c.desk, &n);
+	change = np_shared_take_changes(c.shared, &n);
 	rc = np_view_make(&c.slurm.answers, c.slurm.site, kit->index,
-			  &kit->conf, c.memos, change, n, SOME_NOW,
+			  &kit->conf, c.cache, change, n, SOME_NOW,
 			  SOME_NOW - 2, &v, &err);
 	np_change_list_free(change, n);
 	if (!rc)
 		rc = np_placement_decide(v.snapshot, kit->press, &kit->policy,
 					 &p, &err);
 	if (!rc) {
-		rc = np_apply(&v, p, c.memos, c.desk, MAX, yes, NULL, &a);
-		np_desk_note_written(c.desk, a.written, a.n_written);
+		rc = np_apply(&v, p, c.cache, c.shared, MAX, yes, NULL, &a);
+		np_shared_note_written(c.shared, a.written, a.n_written);
 	}
-	np_memos_sweep(c.memos);
+	np_job_cache_sweep(c.cache);
 	np_placement_free(p);
 	if (v.site)
 		np_view_free(&v);

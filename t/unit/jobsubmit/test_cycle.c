@@ -13,7 +13,7 @@
 static struct {
 	struct some_slurm slurm;
 	slurm_conf_t conf;
-	struct np_desk *desk;
+	struct np_shared *shared;
 	struct np_cycle *cycle;
 	struct np_cycle_next next;
 	char store[512];
@@ -89,9 +89,9 @@ static void on_said(const char *line)
 	if (!strstr(line, "skipped:"))
 		return;
 	w.n_skipped++;
-	np_desk_lock(w.desk, &conf);
-	w.n_busy += np_desk_is_busy(w.desk);
-	np_desk_unlock(w.desk);
+	np_shared_lock(w.shared, &conf);
+	w.n_busy += np_shared_is_busy(w.shared);
+	np_shared_unlock(w.shared);
 }
 
 #define sh(...) t_sh(w.store, __VA_ARGS__)
@@ -117,7 +117,7 @@ static void look(void)
 static void new_cycle(void)
 {
 	np_cycle_free(w.cycle);
-	T_CHECK(!np_cycle_new(w.desk, &w.cycle));
+	T_CHECK(!np_cycle_new(w.shared, &w.cycle));
 }
 
 static void start(void)
@@ -138,7 +138,7 @@ static void start(void)
 	w.conf.control_machine = &host;
 	w.conf.cluster_name = (char *)"hpc";
 	np_conf_init(&conf);
-	T_CHECK(!np_desk_new(&conf, &w.desk));
+	T_CHECK(!np_shared_new(&conf, &w.shared));
 	new_cycle();
 	snprintf(path, sizeof(path), "%s/netprof.conf", w.store);
 	unsetenv("NETPROF_STORE");
@@ -151,7 +151,7 @@ static void stop(void)
 	some_on_said = NULL;
 	unsetenv("NETPROF_CONF");
 	np_cycle_free(w.cycle);
-	np_desk_free(w.desk);
+	np_shared_free(w.shared);
 	some_slurm_free(&w.slurm);
 }
 
@@ -169,10 +169,10 @@ static void add_job(uint32_t id, const char *app)
 static bool is_known(const char *app)
 {
 	const struct np_conf *conf;
-	struct np_standing *s = np_desk_lock(w.desk, &conf);
+	struct np_standing *s = np_shared_lock(w.shared, &conf);
 	bool known = s && np_app_index_find(s->index, app, geteuid()) >= 0;
 
-	np_desk_unlock(w.desk);
+	np_shared_unlock(w.shared);
 	return known;
 }
 
@@ -225,9 +225,9 @@ static bool is_busy(void)
 	const struct np_conf *conf;
 	bool busy;
 
-	np_desk_lock(w.desk, &conf);
-	busy = np_desk_is_busy(w.desk);
-	np_desk_unlock(w.desk);
+	np_shared_lock(w.shared, &conf);
+	busy = np_shared_is_busy(w.shared);
+	np_shared_unlock(w.shared);
 	return busy;
 }
 
@@ -258,15 +258,15 @@ static void test_what_was_just_let_in_is_seen(void)
 
 	start();
 	look();
-	np_desk_lock(w.desk, &conf);
-	np_desk_let_in(w.desk);
-	np_desk_unlock(w.desk);
+	np_shared_lock(w.shared, &conf);
+	np_shared_let_in(w.shared);
+	np_shared_unlock(w.shared);
 	begin = np_mono_sec();
 	look();
-	T_CHECK(w.asked_sec - begin > 0.9 * NP_DESK_IN_FLIGHT_SEC);
+	T_CHECK(w.asked_sec - begin > 0.9 * NP_SHARED_IN_FLIGHT_SEC);
 	begin = np_mono_sec();
 	look();
-	T_CHECK(w.asked_sec - begin < 0.5 * NP_DESK_IN_FLIGHT_SEC);
+	T_CHECK(w.asked_sec - begin < 0.5 * NP_SHARED_IN_FLIGHT_SEC);
 	stop();
 }
 

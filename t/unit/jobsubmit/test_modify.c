@@ -12,19 +12,19 @@
 #define ALL NP_CHANGE_ALL
 
 /* Job 7 is confined, 8 deferred, 9 task 2 of array 6, confined as well. */
-static struct np_desk *new_desk(void)
+static struct np_shared *new_shared(void)
 {
 	struct np_written *w = calloc(3, sizeof(*w));
-	struct np_desk *d = NULL;
+	struct np_shared *d = NULL;
 	struct np_conf conf;
 
 	np_conf_init(&conf);
-	T_CHECK(!np_desk_new(&conf, &d));
+	T_CHECK(!np_shared_new(&conf, &d));
 	w[0] = (struct np_written){ .id = 7, .ours = strdup("n[0-3]") };
 	w[1] = (struct np_written){ .id = 8, .until_sec = UNTIL };
 	w[2] = (struct np_written){ .id = 9, .array = 6, .task = 2,
 				    .ours = strdup("n[4-7]") };
-	np_desk_note_written(d, w, 3);
+	np_shared_note_written(d, w, 3);
 	return d;
 }
 
@@ -98,20 +98,20 @@ static const struct {
 static void test_rows(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct np_desk *desk = new_desk();
+		struct np_shared *shared = new_shared();
 		struct np_change *c;
 		job_desc_msg_t d;
 		size_t n;
 
 		describe(&d, rows[i].id, rows[i].exc, rows[i].begin,
 			 rows[i].comment);
-		T_ROW(rows[i].name, !np_modify(desk, &d, SOME_UID));
+		T_ROW(rows[i].name, !np_modify(shared, &d, SOME_UID));
 		T_ROW(rows[i].name, some_same(d.exc_nodes, rows[i].put));
 		T_ROW(rows[i].name, d.begin_time == rows[i].put_begin);
 		T_ROW(rows[i].name, some_same(d.admin_comment,
 					      rows[i].comment));
-		T_ROW(rows[i].name, np_desk_wait(desk, 0) == rows[i].woken);
-		c = np_desk_take_changes(desk, &n);
+		T_ROW(rows[i].name, np_shared_wait(shared, 0) == rows[i].woken);
+		c = np_shared_take_changes(shared, &n);
 		T_ROW(rows[i].name, n == rows[i].n);
 		if (n) {
 			const struct np_change *w = &rows[i].want;
@@ -127,35 +127,35 @@ static void test_rows(void)
 		}
 		np_change_list_free(c, n);
 		forget(&d);
-		np_desk_free(desk);
+		np_shared_free(shared);
 	}
 }
 
 /* slurmctld calls for every record of an array, with one description. */
 static void test_twice(void)
 {
-	struct np_desk *desk = new_desk();
+	struct np_shared *shared = new_shared();
 	struct np_change *c;
 	job_desc_msg_t d;
 	size_t n;
 
 	describe(&d, "7", "n8", 0, NULL);
-	T_CHECK(!np_modify(desk, &d, SOME_UID));
-	T_CHECK(!np_modify(desk, &d, SOME_UID));
-	T_CHECK(!np_modify(desk, &d, SOME_UID));
+	T_CHECK(!np_modify(shared, &d, SOME_UID));
+	T_CHECK(!np_modify(shared, &d, SOME_UID));
+	T_CHECK(!np_modify(shared, &d, SOME_UID));
 	T_CHECK(some_same(d.exc_nodes, "n8,n[0-3]"));
 	forget(&d);
 	describe(&d, "8", NULL, UNTIL - 9, NULL);
-	T_CHECK(!np_modify(desk, &d, SOME_UID));
-	T_CHECK(!np_modify(desk, &d, SOME_UID));
+	T_CHECK(!np_modify(shared, &d, SOME_UID));
+	T_CHECK(!np_modify(shared, &d, SOME_UID));
 	T_CHECK(d.begin_time == UNTIL);
 	forget(&d);
-	c = np_desk_take_changes(desk, &n);
+	c = np_shared_take_changes(shared, &n);
 	T_CHECK(n == 2 && some_same(c[0].exc_nodes, "n8") &&
 		some_same(c[0].put, "n8,n[0-3]") &&
 		c[1].begin_sec == UNTIL - 9);
 	np_change_list_free(c, n);
-	np_desk_free(desk);
+	np_shared_free(shared);
 }
 
 /* Slurm asks us before it looks who asks. */
@@ -183,27 +183,27 @@ static void test_strangers(void)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(strangers); i++) {
 		struct np_owner *o = calloc(1, sizeof(*o));
-		struct np_desk *desk = new_desk();
+		struct np_shared *shared = new_shared();
 		struct np_change *c;
 		job_desc_msg_t d;
 		size_t n;
 
 		*o = (struct np_owner){ .id = 7, .uid = SOME_UID };
-		np_desk_know(desk, o, 1);
+		np_shared_know(shared, o, 1);
 		memset(list, 'n', sizeof(list));
 		list[strangers[i].length] = '\0';
 		describe(&d, "7", strangers[i].length ? list : "n8", 0, NULL);
-		T_ROW(strangers[i].name, !np_modify(desk, &d,
+		T_ROW(strangers[i].name, !np_modify(shared, &d,
 						    strangers[i].uid));
 		T_ROW(strangers[i].name, !strstr(d.exc_nodes, "n[0-3]") !=
 					 strangers[i].ours);
-		T_ROW(strangers[i].name, np_desk_wait(desk, 0) ==
+		T_ROW(strangers[i].name, np_shared_wait(shared, 0) ==
 					 strangers[i].woken);
-		c = np_desk_take_changes(desk, &n);
+		c = np_shared_take_changes(shared, &n);
 		T_ROW(strangers[i].name, n == strangers[i].n);
 		np_change_list_free(c, n);
 		forget(&d);
-		np_desk_free(desk);
+		np_shared_free(shared);
 	}
 }
 
@@ -233,29 +233,29 @@ static void test_own(void)
 	const struct np_sending s = { 7, 0, ALL, SOME_UID, "n1", NOTE };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(own); i++) {
-		struct np_desk *desk = new_desk();
+		struct np_shared *shared = new_shared();
 		struct np_change *c;
 		job_desc_msg_t d;
 		size_t n;
 
 		if (own[i].overtaken) {
 			describe(&d, "7", "n5", 0, NULL);
-			T_CHECK(!np_modify(desk, &d, SOME_UID));
+			T_CHECK(!np_modify(shared, &d, SOME_UID));
 			forget(&d);
 		}
-		np_desk_sends(desk, own[i].sending ? &s : NULL);
+		np_shared_sends(shared, own[i].sending ? &s : NULL);
 		describe(&d, own[i].id, own[i].exc, 0, own[i].comment);
-		T_ROW(own[i].name, np_modify(desk, &d, geteuid() +
+		T_ROW(own[i].name, np_modify(shared, &d, geteuid() +
 				   own[i].uid_plus) == own[i].rc);
-		np_desk_sends(desk, NULL);
-		c = np_desk_take_changes(desk, &n);
+		np_shared_sends(shared, NULL);
+		c = np_shared_take_changes(shared, &n);
 		T_ROW(own[i].name, n == own[i].n + own[i].overtaken);
 		if (!own[i].n)
 			T_ROW(own[i].name, some_same(d.exc_nodes,
 						     own[i].exc));
 		np_change_list_free(c, n);
 		forget(&d);
-		np_desk_free(desk);
+		np_shared_free(shared);
 	}
 }
 

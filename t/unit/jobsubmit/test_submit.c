@@ -16,7 +16,7 @@
 struct stage {
 	struct some_slurm slurm;
 	struct np_view view;
-	struct np_desk *desk;
+	struct np_shared *shared;
 };
 
 enum how {
@@ -48,7 +48,7 @@ static void publish(struct stage *s, unsigned how)
 	st->set = s->view.set;
 	s->view.set = NULL;
 	st->now_sec = how & STALE ? SOME_NOW - 61 : SOME_NOW;
-	np_desk_publish(s->desk, st, SOME_NOW);
+	np_shared_publish(s->shared, st, SOME_NOW);
 }
 
 static void set_up_claims(struct stage *s, unsigned how,
@@ -64,14 +64,14 @@ static void set_up_claims(struct stage *s, unsigned how,
 	strcpy(conf.place.partition[0].name, "batch");
 	conf.place.partition[0].mode = mode_of(how);
 	conf.place.n_partitions = 1;
-	T_CHECK(!np_desk_new(&conf, &s->desk));
+	T_CHECK(!np_shared_new(&conf, &s->shared));
 	memset(&s->view, 0, sizeof(s->view));
 	if (how & (LEAF0 | EVERYWHERE))
 		some_run(&s->slurm, some_job(&s->slurm, 1, "loud"),
 			 how & LEAF0 ? "n[0-1]" : "n[0,4,8,12]");
 	if (!(how & EMPTY))
 		publish(s, how);
-	np_desk_busy(s->desk, how & BUSY);
+	np_shared_busy(s->shared, how & BUSY);
 }
 
 static void set_up(struct stage *s, unsigned how)
@@ -83,7 +83,7 @@ static void tear_down(struct stage *s)
 {
 	if (s->view.site)
 		np_view_free(&s->view);
-	np_desk_free(s->desk);
+	np_shared_free(s->shared);
 	some_slurm_free(&s->slurm);
 }
 
@@ -183,7 +183,7 @@ static void test_rows(void)
 		some_text(&d.partition, rows[i].partition ? rows[i].partition :
 			  rows[i].how & EMPTY ? "batch" : NULL);
 		d.begin_time = rows[i].begin;
-		np_submit(s.desk, &d, SOME_NOW, rows[i].how & STARTING);
+		np_submit(s.shared, &d, SOME_NOW, rows[i].how & STARTING);
 		T_ROW(rows[i].name, some_same(d.exc_nodes, rows[i].want_exc));
 		T_ROW(rows[i].name, some_same(d.admin_comment,
 					      rows[i].want_comment));
@@ -218,11 +218,11 @@ static void test_the_thread_waits_for_who_was_let_in(void)
 
 		set_up(&s, let_in[i].how);
 		some_desc(&d, let_in[i].app);
-		np_submit(s.desk, &d, SOME_NOW, false);
+		np_submit(s.shared, &d, SOME_NOW, false);
 		begin = np_mono_sec();
-		np_desk_settle(s.desk);
+		np_shared_settle(s.shared);
 		T_ROW(let_in[i].name, let_in[i].waits ==
-		      (np_mono_sec() - begin > NP_DESK_IN_FLIGHT_SEC / 2));
+		      (np_mono_sec() - begin > NP_SHARED_IN_FLIGHT_SEC / 2));
 		some_desc_free(&d);
 		tear_down(&s);
 	}
@@ -337,7 +337,7 @@ static void test_asks(void)
 		set_up(&s, LEAF0);
 		some_desc(&d, "soft");
 		asks[i].set(&d);
-		np_submit(s.desk, &d, SOME_NOW, false);
+		np_submit(s.shared, &d, SOME_NOW, false);
 		T_ROW(asks[i].name, some_same(d.exc_nodes, none ? "" :
 							   asks[i].want));
 		T_ROW(asks[i].name, !d.admin_comment == none);
@@ -376,7 +376,7 @@ static void test_arrays(void)
 		set_up(&s, 0);
 		some_desc(&d, "loud");
 		d.array_inx = (char *)arrays[i].inx;
-		np_submit(s.desk, &d, SOME_NOW, false);
+		np_submit(s.shared, &d, SOME_NOW, false);
 		T_ROW(arrays[i].name, (d.begin_time > SOME_NOW) ==
 				      arrays[i].waits);
 		some_desc_free(&d);
@@ -450,7 +450,7 @@ static void test_claims(void)
 		some_desc(&d, "soft");
 		d.user_id = claims[i].uid;
 		d.account = (char *)claims[i].account;
-		np_submit(s.desk, &d, SOME_NOW, false);
+		np_submit(s.shared, &d, SOME_NOW, false);
 		T_ROW(name, some_same(d.exc_nodes, claims[i].want_exc));
 		T_ROW(name, d.begin_time == claims[i].want_begin);
 		T_ROW(name, strstr(some_said(), claims[i].says));
@@ -474,7 +474,7 @@ static void test_a_void_claim_moves_nobody(void)
 	d[0].min_nodes = 16;
 	some_desc(&d[1], "soft");
 	for (int i = 0; i < 2; i++)
-		np_submit(s.desk, &d[i], SOME_NOW, false);
+		np_submit(s.shared, &d[i], SOME_NOW, false);
 	T_CHECK(!d[0].exc_nodes && !d[1].exc_nodes);
 	T_CHECK(d[0].begin_time <= SOME_NOW && d[1].begin_time <= SOME_NOW);
 	some_desc_free(&d[0]);
@@ -492,7 +492,7 @@ static void test_told(void)
 	some_desc(&d, "quiet");
 	d.environment = env;
 	d.env_size = 1;
-	np_submit(s.desk, &d, SOME_NOW, false);
+	np_submit(s.shared, &d, SOME_NOW, false);
 	T_CHECK(some_same(d.admin_comment,
 			  "netprof{app=soft ours=" BUT1 " held=0}"));
 	some_desc_free(&d);
@@ -500,7 +500,7 @@ static void test_told(void)
 	some_desc(&d, "quiet");
 	d.environment = env;
 	d.env_size = 1;
-	np_submit(s.desk, &d, SOME_NOW, false);
+	np_submit(s.shared, &d, SOME_NOW, false);
 	T_ROW("told, and nothing is known of it",
 	      some_same(d.admin_comment, "netprof{app=mine}"));
 	some_desc_free(&d);
@@ -508,7 +508,7 @@ static void test_told(void)
 	d.environment = env;
 	d.env_size = 1;
 	some_text(&d.partition, "none");
-	np_submit(s.desk, &d, SOME_NOW, false);
+	np_submit(s.shared, &d, SOME_NOW, false);
 	T_ROW("off in its partition, and a load for others",
 	      some_same(d.admin_comment, "netprof{app=mine}") && !d.exc_nodes);
 	some_desc_free(&d);
@@ -525,7 +525,7 @@ static void test_two(void)
 	set_up(&s, 0);
 	for (int i = 0; i < 2; i++) {
 		some_desc(&d[i], "loud");
-		np_submit(s.desk, &d[i], SOME_NOW, false);
+		np_submit(s.shared, &d[i], SOME_NOW, false);
 	}
 	/* The first one went anywhere: the other waits for the thread. */
 	T_CHECK(!d[0].exc_nodes && d[0].begin_time <= SOME_NOW);
@@ -538,7 +538,7 @@ static void test_two(void)
 	for (int i = 0; i < 2; i++) {
 		some_desc(&d[i], i ? "soft" : "loud");
 		d[i].min_nodes = 2;
-		np_submit(s.desk, &d[i], SOME_NOW, false);
+		np_submit(s.shared, &d[i], SOME_NOW, false);
 		T_CHECK(!np_site_parse(s.slurm.site, d[i].exc_nodes,
 				       &bits[i]));
 		bits[i] = ~bits[i] & 0xffff; /* where it may go */
@@ -558,14 +558,14 @@ static void test_wakes(void)
 
 	set_up(&s, LEAF0);
 	some_desc(&d, "soft");
-	np_submit(s.desk, &d, SOME_NOW, false);
-	T_CHECK(!np_desk_wait(s.desk, 0));
+	np_submit(s.shared, &d, SOME_NOW, false);
+	T_CHECK(!np_shared_wait(s.shared, 0));
 	some_desc_free(&d);
 	tear_down(&s);
 	set_up(&s, EVERYWHERE);
 	some_desc(&d, "soft");
-	np_submit(s.desk, &d, SOME_NOW, false);
-	T_CHECK(np_desk_wait(s.desk, 0));
+	np_submit(s.shared, &d, SOME_NOW, false);
+	T_CHECK(np_shared_wait(s.shared, 0));
 	some_desc_free(&d);
 	tear_down(&s);
 }
@@ -598,7 +598,7 @@ static void test_log(void)
 		some_text(&d.partition, "batch");
 		d.environment = env;
 		d.env_size = 1;
-		np_submit(s.desk, &d, SOME_NOW, false);
+		np_submit(s.shared, &d, SOME_NOW, false);
 		T_ROW(lines[i].name, !strncmp(some_said(), lines[i].want,
 					      strlen(lines[i].want)));
 		some_desc_free(&d);
@@ -672,7 +672,7 @@ static void test_hostile(void)
 		hostile[i].set(&d, text);
 		d.environment = env;
 		d.env_size = 1;
-		np_submit(s.desk, &d, SOME_NOW, false);
+		np_submit(s.shared, &d, SOME_NOW, false);
 		T_ROW(hostile[i].name, !d.begin_time && (!d.exc_nodes ||
 							 !strcmp(d.exc_nodes,
 								 text)));
@@ -695,11 +695,11 @@ static void *submit_many(void *arg)
 		job_desc_msg_t d;
 
 		some_desc(&d, i % 3 ? "soft" : "quiet");
-		np_submit(s->desk, &d, SOME_NOW, false);
+		np_submit(s->shared, &d, SOME_NOW, false);
 		some_text(&d.job_id_str, "7");
 		some_text(&d.exc_nodes, "n5");
 		some_text(&d.admin_comment, NULL);
-		np_modify(s->desk, &d, SOME_UID);
+		np_modify(s->shared, &d, SOME_UID);
 		some_text(&d.job_id_str, NULL);
 		some_desc_free(&d);
 	}
@@ -714,21 +714,21 @@ static void decide_many(struct stage *s)
 		struct np_change *change;
 		size_t n;
 
-		np_desk_busy(s->desk, true);
-		change = np_desk_take_changes(s->desk, &n);
+		np_shared_busy(s->shared, true);
+		change = np_shared_take_changes(s->shared, &n);
 		np_view_free(&s->view);
 		publish(s, 0);
 		w->id = 7;
 		w->ours = strdup("n[0-3]");
-		np_desk_note_written(s->desk, w, 1);
-		np_desk_busy(s->desk, false);
+		np_shared_note_written(s->shared, w, 1);
+		np_shared_busy(s->shared, false);
 		if (i % 2)
 			np_change_list_free(change, n);
 		else
-			np_desk_return_changes(s->desk, change, n);
-		np_desk_wait(s->desk, 0);
+			np_shared_return_changes(s->shared, change, n);
+		np_shared_wait(s->shared, 0);
 	}
-	np_desk_withdraw(s->desk);
+	np_shared_withdraw(s->shared);
 }
 
 static void test_threads(void)

@@ -20,7 +20,7 @@ static struct np_denials denied_of(const struct some_slurm *s,
 static struct np_state state_of(struct some_slurm *s)
 {
 	static struct np_settings settings;
-	static const struct np_charge charge = { .cluster = "c",
+	static const struct np_role role = { .cluster = "c",
 						 .host = "ctl" };
 	struct np_press *table = some_press();
 	struct np_state state = { .date = 0 };
@@ -28,7 +28,7 @@ static struct np_state state_of(struct some_slurm *s)
 	struct np_placement *p;
 	struct np_view v;
 	struct np_tell t = {
-		.charge = &charge, .settings = &settings, .table = table,
+		.role = &role, .settings = &settings, .table = table,
 		.fabric = "as of today", .trouble = "none", .decide_sec = .5,
 	};
 
@@ -113,12 +113,12 @@ static void test_empty(void)
 	some_slurm_free(&s);
 }
 
-static unsigned lines(const struct np_view *v, struct np_memos *memos)
+static unsigned lines(const struct np_view *v, struct np_job_cache *cache)
 {
 	struct np_placement *p = some_decision(v);
 	unsigned before = some_n_said(), n;
 
-	np_tell_log(v, p, memos);
+	np_tell_log(v, p, cache);
 	n = some_n_said() - before;
 	np_placement_free(p);
 	return n;
@@ -127,52 +127,52 @@ static unsigned lines(const struct np_view *v, struct np_memos *memos)
 /* A decision is said once, until it is another one. */
 static void test_log(void)
 {
-	struct np_memos *memos;
+	struct np_job_cache *cache;
 	struct some_slurm s;
 	struct np_view v;
 
 	some_slurm(&s);
-	T_CHECK(!np_memos_new(&memos));
+	T_CHECK(!np_job_cache_new(&cache));
 	some_run(&s, some_job(&s, 30, "loud"), "n0");
 	some_job(&s, 10, "soft");
 	some_job(&s, 11, "unknown");
-	T_CHECK(!some_view(&s, memos, NULL, 0, &v));
-	T_CHECK(lines(&v, memos) == 1);
+	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
+	T_CHECK(lines(&v, cache) == 1);
 	T_CHECK(!strncmp(some_said(), "netprof: JobId=10 (soft): kept off 1 "
 			 "of 4 leaf switches: ", 55));
-	T_ROW("again", !lines(&v, memos));
+	T_ROW("again", !lines(&v, cache));
 	np_view_free(&v);
 	some_run(&s, &s.job[0], "n4");
-	T_CHECK(!some_view(&s, memos, NULL, 0, &v));
-	T_ROW("another leaf", lines(&v, memos) == 1);
+	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
+	T_ROW("another leaf", lines(&v, cache) == 1);
 	np_view_free(&v);
-	np_memos_free(memos);
+	np_job_cache_free(cache);
 	some_slurm_free(&s);
 }
 
 /* One that is another in each of forty rounds. */
 static void test_many_decisions(void)
 {
-	struct np_memos *memos;
+	struct np_job_cache *cache;
 	struct some_slurm s;
 	struct np_view v;
 	unsigned n = 0;
 
 	some_slurm(&s);
-	T_CHECK(!np_memos_new(&memos));
+	T_CHECK(!np_job_cache_new(&cache));
 	some_run(&s, some_job(&s, 30, "loud"), "n0");
 	some_job(&s, 10, "soft");
 	for (int i = 0; i < 40; i++) {
 		if (i == 20)
 			s.now_sec += 3600;
 		some_run(&s, &s.job[0], i % 2 ? "n0" : "n4");
-		T_CHECK(!some_view(&s, memos, NULL, 0, &v));
-		n += lines(&v, memos);
+		T_CHECK(!some_view(&s, cache, NULL, 0, &v));
+		n += lines(&v, cache);
 		np_view_free(&v);
 	}
 	T_ROW("five in an hour", n == 10);
 	T_CHECK(strstr(some_said(), "the last line about it"));
-	np_memos_free(memos);
+	np_job_cache_free(cache);
 	some_slurm_free(&s);
 }
 

@@ -560,21 +560,21 @@ static const struct {
 static void test_overwritten(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(overwritten); i++) {
-		struct np_memos *memos;
+		struct np_job_cache *cache;
 		struct some_slurm s;
 		slurm_job_info_t *j;
 		struct np_view v;
 
 		some_slurm(&s);
-		T_CHECK(!np_memos_new(&memos));
+		T_CHECK(!np_job_cache_new(&cache));
 		j = some_job(&s, 7, "loud");
 		j->admin_comment = (char *)NOTE;
 		some_exclude(&s, j, "n[0-3,8]");
-		T_CHECK(!some_view(&s, memos, NULL, 0, &v));
+		T_CHECK(!some_view(&s, cache, NULL, 0, &v));
 		np_view_free(&v);
-		np_memos_sweep(memos);
+		np_job_cache_sweep(cache);
 		j->admin_comment = (char *)overwritten[i].second;
-		T_CHECK(!some_view(&s, memos, NULL, 0, &v));
+		T_CHECK(!some_view(&s, cache, NULL, 0, &v));
 		T_ROW(overwritten[i].name,
 		      some_same(some_hosts(s.site, v.job[0].user),
 				overwritten[i].user));
@@ -583,31 +583,31 @@ static void test_overwritten(void)
 		T_ROW(overwritten[i].name, some_same(v.job[0].comment,
 						     overwritten[i].second));
 		np_view_free(&v);
-		np_memos_free(memos);
+		np_job_cache_free(cache);
 		some_slurm_free(&s);
 	}
 }
 
-/* The note is rounded and may lag behind; the memo is not. */
+/* The note is rounded and may lag behind; the cached is not. */
 static void test_held(void)
 {
-	struct np_memos *memos;
+	struct np_job_cache *cache;
 	struct some_slurm s;
 	slurm_job_info_t *j;
 	struct np_view v;
 
 	some_slurm(&s);
-	T_CHECK(!np_memos_new(&memos));
+	T_CHECK(!np_job_cache_new(&cache));
 	j = some_job(&s, 7, "loud");
 	j->admin_comment = (char *)"netprof{held=30}";
-	T_CHECK(!some_view(&s, memos, NULL, 0, &v));
+	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
 	T_CHECK(np_snapshot_job_at(v.snapshot, 0)->held_sec == 30);
 	np_view_free(&v);
-	np_memos_find(memos, 7)->held_sec = 44;
-	T_CHECK(!some_view(&s, memos, NULL, 0, &v));
+	np_job_cache_find(cache, 7)->held_sec = 44;
+	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
 	T_CHECK(np_snapshot_job_at(v.snapshot, 0)->held_sec == 44);
 	np_view_free(&v);
-	np_memos_free(memos);
+	np_job_cache_free(cache);
 	some_slurm_free(&s);
 }
 

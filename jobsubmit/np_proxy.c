@@ -1,13 +1,13 @@
-#include "np_shelf.h"
+#include "np_proxy.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_clerk.h"
-#include "np_past.h"
+#include "np_worker.h"
+#include "np_history.h"
 
-/* The clerk's while it is at something. */
+/* The worker's while it is at something. */
 struct reading {
 	double budget_sec;
 	np_store_warn_f *warn;
@@ -18,11 +18,11 @@ struct reading {
 	struct np_err trouble, err;
 };
 
-struct np_shelf {
+struct np_proxy {
 	struct np_patience patience;
-	struct np_clerk *clerk;
-	struct np_catalog *catalog; /* the clerk's, too */
-	struct np_past *past;	    /* the same */
+	struct np_worker *worker;
+	struct np_catalog *catalog; /* the worker's, too */
+	struct np_history *history;	    /* the same */
 	struct reading reading;
 	mode_t mode; /* of what is in the store; 0: not looked at */
 	bool renew;
@@ -34,15 +34,15 @@ struct np_shelf {
 	bool forgot;
 };
 
-int np_shelf_new(const struct np_patience *p, struct np_shelf **out)
+int np_proxy_new(const struct np_patience *p, struct np_proxy **out)
 {
-	struct np_shelf *s = calloc(1, sizeof(*s));
-	int rc = s ? np_clerk_new(&s->clerk) : -ENOMEM;
+	struct np_proxy *s = calloc(1, sizeof(*s));
+	int rc = s ? np_worker_new(&s->worker) : -ENOMEM;
 
 	if (!rc)
-		rc = np_past_new(&s->past);
+		rc = np_history_new(&s->history);
 	if (rc) {
-		np_shelf_free(s);
+		np_proxy_free(s);
 		return rc;
 	}
 	s->patience = *p;
@@ -50,33 +50,33 @@ int np_shelf_new(const struct np_patience *p, struct np_shelf **out)
 	return 0;
 }
 
-static bool hangs(struct np_shelf *s)
+static bool hangs(struct np_proxy *s)
 {
-	return np_clerk_busy_sec(s->clerk) > 0;
+	return np_worker_busy_sec(s->worker) > 0;
 }
 
-void np_shelf_free(struct np_shelf *s)
+void np_proxy_free(struct np_proxy *s)
 {
 	if (!s)
 		return;
 	np_press_unref(s->table);
 	np_app_index_unref(s->index);
-	if (s->clerk && hangs(s)) {
-		np_clerk_free(s->clerk);
+	if (s->worker && hangs(s)) {
+		np_worker_free(s->worker);
 		return;
 	}
-	np_clerk_free(s->clerk);
+	np_worker_free(s->worker);
 	np_catalog_free(s->catalog);
-	np_past_free(s->past);
+	np_history_free(s->history);
 	free(s);
 }
 
-void np_shelf_renew(struct np_shelf *s)
+void np_proxy_renew(struct np_proxy *s)
 {
 	s->renew = true;
 }
 
-bool np_shelf_is_new(struct np_shelf *s)
+bool np_proxy_is_new(struct np_proxy *s)
 {
 	if (s->renew && !hangs(s)) {
 		np_catalog_free(s->catalog);
@@ -87,7 +87,7 @@ bool np_shelf_is_new(struct np_shelf *s)
 	return !s->catalog;
 }
 
-int np_shelf_open(struct np_shelf *s, const struct np_conf *conf,
+int np_proxy_open(struct np_proxy *s, const struct np_conf *conf,
 		  const char *cluster, struct np_err *err)
 {
 	strcpy(s->store, conf->store);
@@ -95,15 +95,15 @@ int np_shelf_open(struct np_shelf *s, const struct np_conf *conf,
 			      err);
 }
 
-bool np_shelf_want(struct np_shelf *s, const char *app, uint32_t uid)
+bool np_proxy_want(struct np_proxy *s, const char *app, uint32_t uid)
 {
 	return s->catalog && !hangs(s) && np_catalog_want(s->catalog, app, uid);
 }
 
-/* In the clerk's thread.  Without a store nothing is known. */
+/* In the worker's thread.  Without a store nothing is known. */
 static void do_read(void *arg)
 {
-	struct np_shelf *s = arg;
+	struct np_proxy *s = arg;
 	struct reading *r = &s->reading;
 	bool changed;
 
@@ -116,7 +116,7 @@ static void do_read(void *arg)
 
 static void drop_reading(void *arg)
 {
-	struct np_shelf *s = arg;
+	struct np_proxy *s = arg;
 
 	np_press_unref(s->reading.table);
 	np_app_index_unref(s->reading.index);
@@ -124,7 +124,7 @@ static void drop_reading(void *arg)
 	s->reading.index = NULL;
 }
 
-static int take_reading(struct np_shelf *s)
+static int take_reading(struct np_proxy *s)
 {
 	struct reading *r = &s->reading;
 
@@ -145,7 +145,7 @@ static int take_reading(struct np_shelf *s)
 }
 
 /* No profile is known: nothing conflicts. */
-static int forget(struct np_shelf *s)
+static int forget(struct np_proxy *s)
 {
 	struct np_app_index *none;
 	int rc = s->forgot || !s->index ? 0 :
@@ -160,9 +160,9 @@ static int forget(struct np_shelf *s)
 }
 
 /* The text stays the same as long as nothing changes: it is logged once. */
-static int endure(struct np_shelf *s, struct np_err *trouble)
+static int endure(struct np_proxy *s, struct np_err *trouble)
 {
-	double sec = np_clerk_busy_sec(s->clerk);
+	double sec = np_worker_busy_sec(s->worker);
 	int rc = 0;
 
 	if (sec >= s->patience.forget) {
@@ -178,18 +178,18 @@ static int endure(struct np_shelf *s, struct np_err *trouble)
 	return rc;
 }
 
-int np_shelf_read(struct np_shelf *s, double budget_sec,
+int np_proxy_read(struct np_proxy *s, double budget_sec,
 		  np_store_warn_f *warn, struct np_known *out,
 		  struct np_err *trouble, struct np_err *err)
 {
-	const struct np_errand read = { do_read, drop_reading, s };
+	const struct np_work read = { do_read, drop_reading, s };
 	int rc;
 
 	*out = (struct np_known){ .more = false };
 	if (!hangs(s)) {
 		s->reading = (struct reading){ budget_sec, warn };
-		if (np_clerk_do(s->clerk, &read,
-				budget_sec + s->patience.round)) {
+		if (np_worker_do(s->worker, &read,
+				 budget_sec + s->patience.round)) {
 			rc = take_reading(s);
 			if (rc)
 				return np_errf(err, rc, "%s",
@@ -209,14 +209,14 @@ int np_shelf_read(struct np_shelf *s, double budget_sec,
 	return 0;
 }
 
-const char *np_shelf_fabric(const struct np_shelf *s)
+const char *np_proxy_fabric(const struct np_proxy *s)
 {
 	return s->fabric;
 }
 
-/* What the clerk writes. */
+/* What the worker writes. */
 struct leaving {
-	struct np_shelf *shelf;
+	struct np_proxy *proxy;
 	struct np_left left;
 	struct np_err err;
 };
@@ -225,14 +225,14 @@ static void do_leave(void *arg)
 {
 	struct leaving *w = arg;
 	struct np_left *l = &w->left;
-	struct np_shelf *s = w->shelf;
+	struct np_proxy *s = w->proxy;
 
 	/* What was written before PrivateData was set is private, too. */
 	if (l->mode != s->mode &&
 	    !np_state_set_mode(l->store, l->mode, &w->err))
 		s->mode = l->mode;
-	np_past_update(s->past, &l->view, &l->answers, l->table, l->index,
-		       l->store, l->mode, &w->err);
+	np_history_update(s->history, &l->view, &l->answers, l->table, l->index,
+			  l->store, l->mode, &w->err);
 	if (l->has_state)
 		np_state_save(l->store, &l->state, l->mode, &w->err);
 }
@@ -255,25 +255,25 @@ static void drop_leaving(void *arg)
 	free(w);
 }
 
-bool np_shelf_leave(struct np_shelf *s, struct np_left *l, struct np_err *err)
+bool np_proxy_leave(struct np_proxy *s, struct np_left *l, struct np_err *err)
 {
 	struct leaving *w = hangs(s) ? NULL : calloc(1, sizeof(*w));
-	const struct np_errand leave = { do_leave, drop_leaving, w };
+	const struct np_work leave = { do_leave, drop_leaving, w };
 
 	if (!w) {
 		free_left(l);
 		return false;
 	}
-	w->shelf = s;
+	w->proxy = s;
 	w->left = *l;
-	if (!np_clerk_do(s->clerk, &leave, s->patience.round))
+	if (!np_worker_do(s->worker, &leave, s->patience.round))
 		return false;
 	*err = w->err;
 	drop_leaving(w);
 	return true;
 }
 
-bool np_shelf_has_more(struct np_shelf *s)
+bool np_proxy_has_more(struct np_proxy *s)
 {
-	return !hangs(s) && np_past_has_more(s->past);
+	return !hangs(s) && np_history_has_more(s->history);
 }

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_past.h"
+#include "np_history.h"
 #include "np_state.h"
 #include "some_slurm.h"
 
@@ -15,7 +15,7 @@ static char store[512];
 
 struct world {
 	struct some_slurm slurm;
-	struct np_past *past;
+	struct np_history *history;
 	struct np_press *table;
 	struct np_app_index *index;
 	int64_t begin_sec; /* of the first jobs */
@@ -28,7 +28,7 @@ static void set_up(struct world *w)
 	snprintf(store, sizeof(store), "%s/past%d", t_tmpdir(), count++);
 	T_CHECK(!mkdir(store, 0755));
 	some_slurm(&w->slurm);
-	T_CHECK(!np_past_new(&w->past));
+	T_CHECK(!np_history_new(&w->history));
 	w->table = some_press();
 	w->index = some_index(NULL);
 	w->begin_sec = time(NULL) - 1000;
@@ -36,7 +36,7 @@ static void set_up(struct world *w)
 
 static void tear_down(struct world *w)
 {
-	np_past_free(w->past);
+	np_history_free(w->history);
 	np_press_unref(w->table);
 	np_app_index_unref(w->index);
 	some_slurm_free(&w->slurm);
@@ -61,8 +61,8 @@ static void look(struct world *w, int64_t at_sec)
 
 	w->slurm.now_sec = w->begin_sec + at_sec;
 	T_CHECK(!some_view(&w->slurm, NULL, NULL, 0, &v));
-	T_CHECK(!np_past_update(w->past, &v, &w->slurm.answers, w->table,
-				w->index, store, 0644, &err));
+	T_CHECK(!np_history_update(w->history, &v, &w->slurm.answers, w->table,
+				   w->index, store, 0644, &err));
 	np_view_free(&v);
 }
 
@@ -264,11 +264,12 @@ static void test_no_store(void)
 	end(&w, j, 20);
 	w.slurm.now_sec = w.begin_sec + 30;
 	T_CHECK(!some_view(&w.slurm, NULL, NULL, 0, &v));
-	T_CHECK(np_past_update(w.past, &v, &w.slurm.answers, w.table, w.index,
-			       "/nonexistent/store", 0644, &err) < 0);
+	T_CHECK(np_history_update(w.history, &v, &w.slurm.answers, w.table,
+				  w.index,
+				  "/nonexistent/store", 0644, &err) < 0);
 	T_CHECK(err.text[0]);
-	T_CHECK(!np_past_update(w.past, &v, &w.slurm.answers, w.table,
-				w.index, "/nonexistent/store", 0644, &err));
+	T_CHECK(!np_history_update(w.history, &v, &w.slurm.answers, w.table,
+				   w.index, "/nonexistent/store", 0644, &err));
 	np_view_free(&v);
 	tear_down(&w);
 }
@@ -342,17 +343,17 @@ static void test_many_at_once(void)
 	set_up(&w);
 	run_many(&w, &jobs);
 	look(&w, 60);
-	T_CHECK(!np_past_has_more(w.past));
+	T_CHECK(!np_history_has_more(w.history));
 	for (uint32_t i = 0; i < MANY; i++)
 		end(&w, &many[i], 90);
 	look(&w, 100);
-	T_CHECK(np_past_has_more(w.past));
-	T_CHECK(count_lines() == NP_PAST_MAX_WRITTEN);
+	T_CHECK(np_history_has_more(w.history));
+	T_CHECK(count_lines() == NP_HISTORY_MAX_WRITTEN);
 	jobs.record_count = 0; /* Slurm forgets them meanwhile */
-	for (; np_past_has_more(w.past) && rounds < 9; rounds++)
+	for (; np_history_has_more(w.history) && rounds < 9; rounds++)
 		look(&w, 100 + rounds);
-	T_CHECK(rounds == (MANY + NP_PAST_MAX_WRITTEN - 1) /
-			  NP_PAST_MAX_WRITTEN);
+	T_CHECK(rounds == (MANY + NP_HISTORY_MAX_WRITTEN - 1) /
+			  NP_HISTORY_MAX_WRITTEN);
 	T_CHECK(count_lines() == MANY);
 	T_ROW("the last one was beside those that were written before",
 	      found(MANY, &e) && e.slowdown > 0.4);
@@ -373,4 +374,4 @@ static const struct t_case cases[] = {
 	{ "other nodes", test_other_site },
 	{ NULL, NULL },
 };
-T_SUITE(past, cases)
+T_SUITE(history, cases)

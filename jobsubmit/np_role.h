@@ -6,8 +6,8 @@
  * before it in slurm.conf does.  A standby that does not control yet refuses
  * all further questions itself.
  */
-#ifndef NP_CHARGE_H
-#define NP_CHARGE_H
+#ifndef NP_ROLE_H
+#define NP_ROLE_H
 
 #include <stdbool.h>
 
@@ -15,7 +15,7 @@
 #include "np_slurm_compat.h"
 
 /* Settings of slurm.conf that matter here. */
-struct np_charge {
+struct np_role {
 	int index;	    /* of this controller; -1: not known yet */
 	bool alone;	    /* there is no other */
 	bool whole_nodes;   /* SelectType gives whole nodes */
@@ -29,13 +29,13 @@ struct np_charge {
  * What slurm.conf says to c->host.  Returns 0, or -EAGAIN with err if it does
  * not name that host.
  */
-int np_charge_take(struct np_charge *c, const slurm_conf_t *conf,
-		   struct np_err *err);
+int np_role_take(struct np_role *c, const slurm_conf_t *conf,
+		 struct np_err *err);
 
 /*
  * Some RPCs.  Returns 0: in control; -EAGAIN: not, or nobody answers; err says
  * why.
  */
-int np_charge_check(struct np_charge *c, struct np_err *err);
+int np_role_check(struct np_role *c, struct np_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "np_clerk.h"
+#include "np_worker.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,15 +8,15 @@
 #include "np_mono.h"
 #include "np_thread.h"
 
-struct np_clerk {
+struct np_worker {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	struct np_errand errand;
+	struct np_work work;
 	bool has_errand, alone, leave; /* alone: nobody waits for it */
-	double since_sec;	       /* of the errand; monotonic */
+	double since_sec;	       /* of the work; monotonic */
 };
 
-static void destroy(struct np_clerk *c)
+static void destroy(struct np_worker *c)
 {
 	pthread_cond_destroy(&c->cond);
 	pthread_mutex_destroy(&c->lock);
@@ -25,7 +25,7 @@ static void destroy(struct np_clerk *c)
 
 static void *run(void *arg)
 {
-	struct np_clerk *c = arg;
+	struct np_worker *c = arg;
 
 	pthread_mutex_lock(&c->lock);
 	for (;;) {
@@ -34,10 +34,10 @@ static void *run(void *arg)
 		if (!c->has_errand)
 			break;
 		pthread_mutex_unlock(&c->lock);
-		c->errand.run(c->errand.arg);
+		c->work.run(c->work.arg);
 		pthread_mutex_lock(&c->lock);
-		if (c->alone && c->errand.drop)
-			c->errand.drop(c->errand.arg);
+		if (c->alone && c->work.drop)
+			c->work.drop(c->work.arg);
 		c->has_errand = c->alone = false;
 		pthread_cond_broadcast(&c->cond);
 	}
@@ -46,9 +46,9 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int np_clerk_new(struct np_clerk **out)
+int np_worker_new(struct np_worker **out)
 {
-	struct np_clerk *c = calloc(1, sizeof(*c));
+	struct np_worker *c = calloc(1, sizeof(*c));
 	int rc;
 
 	if (!c)
@@ -63,7 +63,7 @@ int np_clerk_new(struct np_clerk **out)
 	return rc;
 }
 
-void np_clerk_free(struct np_clerk *c)
+void np_worker_free(struct np_worker *c)
 {
 	if (!c)
 		return;
@@ -73,13 +73,13 @@ void np_clerk_free(struct np_clerk *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-bool np_clerk_do(struct np_clerk *c, const struct np_errand *e, double sec)
+bool np_worker_do(struct np_worker *c, const struct np_work *e, double sec)
 {
 	struct timespec t = np_mono_after(sec);
 	bool done;
 
 	pthread_mutex_lock(&c->lock);
-	c->errand = *e;
+	c->work = *e;
 	c->has_errand = true;
 	c->since_sec = np_mono_sec();
 	pthread_cond_broadcast(&c->cond);
@@ -92,7 +92,7 @@ bool np_clerk_do(struct np_clerk *c, const struct np_errand *e, double sec)
 	return done;
 }
 
-double np_clerk_busy_sec(struct np_clerk *c)
+double np_worker_busy_sec(struct np_worker *c)
 {
 	double sec;
 

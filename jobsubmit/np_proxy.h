@@ -1,13 +1,13 @@
 /*
  * What decisions need of the store, and what they leave there.
  *
- * A clerk reads and writes (np_clerk.h), so that a store that hangs, as NFS
+ * A worker reads and writes (np_worker.h), so that a store that hangs, as NFS
  * does, holds up no decision: what was read last holds, and after a limit
  * nothing counts as known any more, so that what was written into jobs is taken
  * back.  All of this is for one thread, the one that decides.
  */
-#ifndef NP_SHELF_H
-#define NP_SHELF_H
+#ifndef NP_PROXY_H
+#define NP_PROXY_H
 
 #include <limits.h>
 #include <sys/types.h>
@@ -24,24 +24,24 @@ struct np_patience {
 };
 #define NP_PATIENCE ((struct np_patience){ 2, 60, 600 })
 
-struct np_shelf;
+struct np_proxy;
 
 /* Returns 0, -ENOMEM, or what pthread_create() says. */
-int np_shelf_new(const struct np_patience *p, struct np_shelf **out);
+int np_proxy_new(const struct np_patience *p, struct np_proxy **out);
 
 /* What hangs is left behind.  NULL is allowed. */
-void np_shelf_free(struct np_shelf *s);
+void np_proxy_free(struct np_proxy *s);
 
 /* Another store, or other settings: all is to be read anew. */
-void np_shelf_renew(struct np_shelf *s);
+void np_proxy_renew(struct np_proxy *s);
 
-/* Is there nothing yet that could be wanted?  Then np_shelf_open(). */
-bool np_shelf_is_new(struct np_shelf *s);
-int np_shelf_open(struct np_shelf *s, const struct np_conf *conf,
+/* Is there nothing yet that could be wanted?  Then np_proxy_open(). */
+bool np_proxy_is_new(struct np_proxy *s);
+int np_proxy_open(struct np_proxy *s, const struct np_conf *conf,
 		  const char *cluster, struct np_err *err);
 
 /* np_catalog_want(); false while the store hangs. */
-bool np_shelf_want(struct np_shelf *s, const char *app, uint32_t uid);
+bool np_proxy_want(struct np_proxy *s, const char *app, uint32_t uid);
 
 /* Of the store, as it was read last. */
 struct np_known {
@@ -55,12 +55,12 @@ struct np_known {
  * where there is no store or it hangs, which *trouble says; -ENOMEM; -EAGAIN:
  * it hangs, and nothing was read before; with err.
  */
-int np_shelf_read(struct np_shelf *s, double budget_sec,
+int np_proxy_read(struct np_proxy *s, double budget_sec,
 		  np_store_warn_f *warn, struct np_known *out,
 		  struct np_err *trouble, struct np_err *err);
 
 /* np_catalog_fabric() */
-const char *np_shelf_fabric(const struct np_shelf *s);
+const char *np_proxy_fabric(const struct np_proxy *s);
 
 /* What a round leaves. */
 struct np_left {
@@ -79,9 +79,9 @@ struct np_left {
  * whether it was written, or at least tried, with why in err if it failed;
  * false: the store hangs.
  */
-bool np_shelf_leave(struct np_shelf *s, struct np_left *l, struct np_err *err);
+bool np_proxy_leave(struct np_proxy *s, struct np_left *l, struct np_err *err);
 
-/* np_past_has_more() */
-bool np_shelf_has_more(struct np_shelf *s);
+/* np_history_has_more() */
+bool np_proxy_has_more(struct np_proxy *s);
 
 #endif

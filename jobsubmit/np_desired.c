@@ -1,4 +1,4 @@
-#include "np_wish.h"
+#include "np_desired.h"
 
 #include <errno.h>
 #include <math.h>
@@ -35,38 +35,40 @@ static char *join(const char *a, const char *b)
 	return asprintf(&text, "%s,%s", a, b) < 0 ? NULL : text;
 }
 
-static int64_t begin_of(const struct np_seen *seen, const struct np_wish *wish,
+static int64_t begin_of(const struct np_seen *seen,
+			const struct np_desired *desired,
 			int64_t now_sec)
 {
 	int64_t begin = seen->note.begin_sec;
 
-	if (wish->until_sec)
-		return wish->until_sec > begin ? wish->until_sec : begin;
+	if (desired->until_sec)
+		return desired->until_sec > begin ? desired->until_sec : begin;
 	if (seen->begin_sec == begin || !seen->begin_sec)
 		return 0;
 	return begin ? begin : now_sec;
 }
 
-static char *comment_of(const struct np_seen *seen, const struct np_wish *wish,
+static char *comment_of(const struct np_seen *seen,
+			const struct np_desired *desired,
 			char *user, char *ours)
 {
 	struct np_note n = {
-		.user = wish->decided ? user : NULL, .ours = ours,
-		.until_sec = wish->until_sec, .decided = wish->decided,
-		.begin_sec = wish->until_sec ? seen->note.begin_sec : 0,
+		.user = desired->decided ? user : NULL, .ours = ours,
+		.until_sec = desired->until_sec, .decided = desired->decided,
+		.begin_sec = desired->until_sec ? seen->note.begin_sec : 0,
 		.held_sec = seen->note.held_sec,
 	};
 
 	strcpy(n.app, seen->note.app);
-	if (fabs(wish->held_sec - n.held_sec) >= HELD_STEP_SEC ||
-	    !wish->held_sec)
-		n.held_sec = wish->held_sec;
+	if (fabs(desired->held_sec - n.held_sec) >= HELD_STEP_SEC ||
+	    !desired->held_sec)
+		n.held_sec = desired->held_sec;
 	return np_note_write(seen->comment,
 			     n.app[0] || n.decided ? &n : NULL);
 }
 
 static int fill(const struct np_seen *seen, const struct np_site *site,
-		const struct np_wish *wish, int64_t now_sec, bool force,
+		const struct np_desired *desired, int64_t now_sec, bool force,
 		uint64_t *scratch, struct np_update *u)
 {
 	size_t words = np_site_words(site);
@@ -75,9 +77,10 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 	int rc = 0;
 
 	memset(scratch, 0, words * sizeof(*scratch));
-	if (wish->open) {
-		u->ours = np_site_closed(site, wish->open);
-		np_leaves_excluded(np_site_leaves(site), wish->open, scratch);
+	if (desired->open) {
+		u->ours = np_site_closed(site, desired->open);
+		np_leaves_excluded(np_site_leaves(site), desired->open,
+				   scratch);
 	}
 	/* NULL is also what both give when there is no memory. */
 	if ((!user && np_bits_any(seen->user, words)) ||
@@ -86,7 +89,7 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 		return -ENOMEM;
 	}
 	np_merge_list(seen->user, scratch, words, scratch);
-	u->comment = comment_of(seen, wish, user, u->ours);
+	u->comment = comment_of(seen, desired, user, u->ours);
 	if (!u->comment)
 		rc = -ENOMEM;
 	if (!rc && (force || np_merge_differs(scratch, seen->now, words))) {
@@ -94,7 +97,7 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 		rc = u->exc_nodes ? 0 : -ENOMEM;
 	}
 	free(user);
-	u->begin_sec = begin_of(seen, wish, now_sec);
+	u->begin_sec = begin_of(seen, desired, now_sec);
 	if (u->begin_sec == seen->begin_sec)
 		u->begin_sec = 0;
 	if (force && !u->begin_sec)
@@ -109,9 +112,9 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 	return rc;
 }
 
-int np_wish_update(const struct np_seen *seen, const struct np_site *site,
-		   const struct np_wish *wish, int64_t now_sec, bool force,
-		   struct np_update *u)
+int np_desired_update(const struct np_seen *seen, const struct np_site *site,
+		      const struct np_desired *desired, int64_t now_sec,
+		      bool force, struct np_update *u)
 {
 	uint64_t *scratch = calloc(2 * np_site_words(site), sizeof(*scratch));
 	int rc;
@@ -119,7 +122,7 @@ int np_wish_update(const struct np_seen *seen, const struct np_site *site,
 	*u = (struct np_update){ NULL };
 	if (!scratch)
 		return -ENOMEM;
-	rc = fill(seen, site, wish, now_sec, force, scratch, u);
+	rc = fill(seen, site, desired, now_sec, force, scratch, u);
 	free(scratch);
 	if (rc) {
 		np_update_clear(u);

@@ -1,4 +1,4 @@
-#include "np_charge.h"
+#include "np_role.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@ static bool same_host(const char *a, const char *b)
 	       (!a[n] || !b[m] || !strcmp(a + n, b + m));
 }
 
-int np_charge_take(struct np_charge *c, const slurm_conf_t *conf,
-		   struct np_err *err)
+int np_role_take(struct np_role *c, const slurm_conf_t *conf,
+		 struct np_err *err)
 {
 	c->index = -1;
 	for (uint32_t i = 0; i < conf->control_cnt; i++)
@@ -40,7 +40,7 @@ int np_charge_take(struct np_charge *c, const slurm_conf_t *conf,
 	return 0;
 }
 
-static int ask(struct np_charge *c, struct np_err *err)
+static int ask(struct np_role *c, struct np_err *err)
 {
 	slurm_conf_t *conf = NULL;
 	int rc;
@@ -53,14 +53,14 @@ static int ask(struct np_charge *c, struct np_err *err)
 	if (slurm_load_ctl_conf(0, &conf))
 		return np_errf(err, -EAGAIN, "slurm_load_ctl_conf: %s",
 			       slurm_strerror(errno));
-	rc = np_charge_take(c, conf, err);
+	rc = np_role_take(c, conf, err);
 	np_free_conf(conf);
 	if (!rc)
 		c->asked_sec = np_mono_sec();
 	return rc;
 }
 
-int np_charge_check(struct np_charge *c, struct np_err *err)
+int np_role_check(struct np_role *c, struct np_err *err)
 {
 	int rc = ask(c, err);
 

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_wish.h"
+#include "np_desired.h"
 #include "some_slurm.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static const struct {
 	const char *name;
 	const char *comment, *exc; /* what stands there */
 	int64_t eligible;	   /* 0: past */
-	struct np_wish wish;
+	struct np_desired desired;
 	bool force;
 	int rc;
 	const char *want_exc, *want_comment; /* NULL: not touched */
@@ -143,8 +143,9 @@ static void again(size_t i, struct some_slurm *s, slurm_job_info_t *j,
 	if (u->begin_sec)
 		j->eligible_time = u->begin_sec;
 	T_ROW(rows[i].name, !some_view(s, NULL, NULL, 0, &v));
-	T_ROW(rows[i].name, !np_wish_update(&v.job[0], s->site, &rows[i].wish,
-					    SOME_NOW, false, &next));
+	T_ROW(rows[i].name, !np_desired_update(&v.job[0], s->site,
+					       &rows[i].desired,
+					       SOME_NOW, false, &next));
 	T_ROW(rows[i].name, !next.exc_nodes && !next.comment &&
 			    !next.begin_sec && same(next.ours, rows[i].ours));
 	np_update_clear(&next);
@@ -164,8 +165,9 @@ static void test_rows(void)
 		j = some_job(&s, 7, "loud");
 		set(&s, j, rows[i].exc, rows[i].comment, rows[i].eligible);
 		T_ROW(rows[i].name, !some_view(&s, NULL, NULL, 0, &v));
-		rc = np_wish_update(&v.job[0], s.site, &rows[i].wish, SOME_NOW,
-				    rows[i].force, &u);
+		rc = np_desired_update(&v.job[0], s.site, &rows[i].desired,
+				       SOME_NOW,
+				       rows[i].force, &u);
 		T_ROW(rows[i].name, rc == rows[i].rc);
 		T_ROW(rows[i].name, same(u.exc_nodes, rows[i].want_exc));
 		/* With anything goes the note, for np_modify() to know it. */
@@ -180,7 +182,7 @@ static void test_rows(void)
 }
 
 static const struct t_case cases[] = {
-	{ "what is written for a wish, and that once", test_rows },
+	{ "what is written for a desired, and that once", test_rows },
 	{ NULL, NULL },
 };
-T_SUITE(wish, cases)
+T_SUITE(desired, cases)

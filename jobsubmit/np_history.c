@@ -1,4 +1,4 @@
-#include "np_past.h"
+#include "np_history.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,7 +19,7 @@ struct job {
 	size_t n_leaves;
 };
 
-struct np_past {
+struct np_history {
 	struct job *job; /* by_id() */
 	size_t n;
 	size_t n_unwritten;
@@ -35,13 +35,13 @@ struct judge {
 	size_t steps; /* that this took so far */
 };
 
-int np_past_new(struct np_past **out)
+int np_history_new(struct np_history **out)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -ENOMEM;
 }
 
-static void forget_all(struct np_past *p)
+static void forget_all(struct np_history *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		free(p->job[i].leaf);
@@ -50,12 +50,12 @@ static void forget_all(struct np_past *p)
 	p->n = p->n_unwritten = 0;
 }
 
-bool np_past_has_more(const struct np_past *p)
+bool np_history_has_more(const struct np_history *p)
 {
 	return p->n_unwritten;
 }
 
-void np_past_free(struct np_past *p)
+void np_history_free(struct np_history *p)
 {
 	if (!p)
 		return;
@@ -75,7 +75,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Among the first n, the run that goes on. */
-static struct job *find(struct np_past *p, size_t n, uint32_t id)
+static struct job *find(struct np_history *p, size_t n, uint32_t id)
 {
 	const struct job key = { .seen.id = id };
 
@@ -134,7 +134,7 @@ static int id_of(const void *key, const void *item)
 }
 
 /* Those of the first n that do not run any more have ended. */
-static int note_ends(struct np_past *p, size_t n, const bool *runs,
+static int note_ends(struct np_history *p, size_t n, const bool *runs,
 		     const struct np_answers *a, int64_t now_sec)
 {
 	struct job **ended = calloc(n + 1, sizeof(*ended)), **at;
@@ -191,7 +191,7 @@ static char *leaf_names(const struct np_site *s, const uint32_t *leaf, size_t n)
 }
 
 /* By name: the handle of back then may be another application's now. */
-static void find_profiles(struct np_past *p, const struct judge *w)
+static void find_profiles(struct np_history *p, const struct judge *w)
 {
 	int32_t n = (int32_t)np_press_n(w->table);
 
@@ -243,7 +243,7 @@ static double overlap(const struct job *a, const struct job *b)
  * Who was beside it, into *out: their number, or -ENOMEM.  leaf[] has room for
  * those of a.
  */
-static ssize_t look_back(const struct np_past *p, struct judge *w,
+static ssize_t look_back(const struct np_history *p, struct judge *w,
 			 const struct job *a, uint32_t *leaf,
 			 struct beside **out)
 {
@@ -278,7 +278,7 @@ static ssize_t look_back(const struct np_past *p, struct judge *w,
 }
 
 /* Fills in neighbours and slowdown. */
-static int add_neighbours(const struct np_past *p, struct judge *w,
+static int add_neighbours(const struct np_history *p, struct judge *w,
 			  const struct job *a, struct np_ended *e)
 {
 	double whole = a->end_sec - (double)a->seen.start_sec, log_sum = 0;
@@ -312,7 +312,7 @@ static int add_neighbours(const struct np_past *p, struct judge *w,
 	return n < 0 || !e->neighbour ? -ENOMEM : 0;
 }
 
-static int write_down(const struct np_past *p, struct judge *w,
+static int write_down(const struct np_history *p, struct judge *w,
 		      const struct job *a, struct np_err *err)
 {
 	struct np_ended e = {
@@ -339,7 +339,7 @@ static int write_down(const struct np_past *p, struct judge *w,
  * Thousands may end at once, and each is compared with thousands and synced to
  * the disk: some in each round.
  */
-static int write_some(struct np_past *p, struct judge *w, struct np_err *err)
+static int write_some(struct np_history *p, struct judge *w, struct np_err *err)
 {
 	size_t written = 0;
 	int last = 0;
@@ -352,8 +352,8 @@ static int write_some(struct np_past *p, struct judge *w, struct np_err *err)
 
 		if (!j->unwritten)
 			continue;
-		if (written++ == NP_PAST_MAX_WRITTEN ||
-		    w->steps > NP_PAST_MAX_STEPS)
+		if (written++ == NP_HISTORY_MAX_WRITTEN ||
+		    w->steps > NP_HISTORY_MAX_STEPS)
 			break;
 		rc = write_down(p, w, j, err);
 		last = rc ? rc : last;
@@ -367,7 +367,7 @@ static int write_some(struct np_past *p, struct judge *w, struct np_err *err)
  * Jobs that ended before every running one began are nobody's neighbours.
  * Returns how many are lost that were not written down.
  */
-static size_t drop_old(struct np_past *p)
+static size_t drop_old(struct np_history *p)
 {
 	double oldest = INFINITY;
 	size_t kept = 0, lost = 0;
@@ -380,7 +380,7 @@ static size_t drop_old(struct np_past *p)
 		const struct job *j = &p->job[i];
 
 		if (j->end_sec && ((j->end_sec < oldest && !j->unwritten) ||
-				   p->n - (i - kept) > NP_PAST_MAX)) {
+				   p->n - (i - kept) > NP_HISTORY_MAX)) {
 			lost += j->unwritten;
 			free(j->leaf);
 		} else {
@@ -393,7 +393,7 @@ static size_t drop_old(struct np_past *p)
 }
 
 /* A requeued job starts anew under its id: that is another run. */
-static int merge(struct np_past *p, const struct np_view *v, bool *runs)
+static int merge(struct np_history *p, const struct np_view *v, bool *runs)
 {
 	size_t had = p->n, fresh = 0;
 	struct job *grown;
@@ -423,10 +423,10 @@ static int merge(struct np_past *p, const struct np_view *v, bool *runs)
 	return 0;
 }
 
-int np_past_update(struct np_past *p, const struct np_view *v,
-		   const struct np_answers *a, const struct np_press *t,
-		   const struct np_app_index *index, const char *store_dir,
-		   mode_t mode, struct np_err *err)
+int np_history_update(struct np_history *p, const struct np_view *v,
+		      const struct np_answers *a, const struct np_press *t,
+		      const struct np_app_index *index, const char *store_dir,
+		      mode_t mode, struct np_err *err)
 {
 	struct judge w = { t, index, store_dir, mode, 0 };
 	size_t had, lost;

@@ -1,4 +1,4 @@
-#include "np_memo.h"
+#include "np_job_cache.h"
 
 #include <errno.h>
 #include <search.h>
@@ -15,25 +15,25 @@ struct list {
 	uint64_t *nodes;
 };
 
-struct np_memos {
-	void *memo; /* tsearch(3) by id */
+struct np_job_cache {
+	void *cached; /* tsearch(3) by id */
 	void *list; /* by text */
 	size_t n_lists, list_bytes;
 	struct np_site *site; /* of the lists */
 };
 
-int np_memos_new(struct np_memos **out)
+int np_job_cache_new(struct np_job_cache **out)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -ENOMEM;
 }
 
-static void free_memo(void *p)
+static void free_cached(void *p)
 {
-	struct np_memo *memo = p;
+	struct np_cached_job *cached = p;
 
-	free(memo->comment);
-	free(memo);
+	free(cached->comment);
+	free(cached);
 }
 
 static void free_list(void *p)
@@ -45,18 +45,18 @@ static void free_list(void *p)
 	free(l);
 }
 
-static void drop_lists(struct np_memos *m)
+static void drop_lists(struct np_job_cache *m)
 {
 	tdestroy(m->list, free_list);
 	m->list = NULL;
 	m->n_lists = m->list_bytes = 0;
 }
 
-void np_memos_free(struct np_memos *m)
+void np_job_cache_free(struct np_job_cache *m)
 {
 	if (!m)
 		return;
-	tdestroy(m->memo, free_memo);
+	tdestroy(m->cached, free_cached);
 	drop_lists(m);
 	np_site_unref(m->site);
 	free(m);
@@ -64,70 +64,70 @@ void np_memos_free(struct np_memos *m)
 
 static int by_id(const void *a, const void *b)
 {
-	uint32_t x = ((const struct np_memo *)a)->id;
-	uint32_t y = ((const struct np_memo *)b)->id;
+	uint32_t x = ((const struct np_cached_job *)a)->id;
+	uint32_t y = ((const struct np_cached_job *)b)->id;
 
 	return x < y ? -1 : x > y;
 }
 
-struct np_memo *np_memos_find(struct np_memos *m, uint32_t id)
+struct np_cached_job *np_job_cache_find(struct np_job_cache *m, uint32_t id)
 {
-	const struct np_memo key = { .id = id };
-	void *at = tfind(&key, &m->memo, by_id);
+	const struct np_cached_job key = { .id = id };
+	void *at = tfind(&key, &m->cached, by_id);
 
-	return at ? *(struct np_memo **)at : NULL;
+	return at ? *(struct np_cached_job **)at : NULL;
 }
 
-struct np_memo *np_memos_at(struct np_memos *m, uint32_t id)
+struct np_cached_job *np_job_cache_at(struct np_job_cache *m, uint32_t id)
 {
-	struct np_memo *memo = np_memos_find(m, id);
+	struct np_cached_job *cached = np_job_cache_find(m, id);
 
-	if (!memo) {
-		memo = calloc(1, sizeof(*memo));
-		if (!memo)
+	if (!cached) {
+		cached = calloc(1, sizeof(*cached));
+		if (!cached)
 			return NULL;
-		memo->id = id;
-		if (!tsearch(memo, &m->memo, by_id)) {
-			free(memo);
+		cached->id = id;
+		if (!tsearch(cached, &m->cached, by_id)) {
+			free(cached);
 			return NULL;
 		}
 	}
-	memo->seen = true;
-	return memo;
+	cached->seen = true;
+	return cached;
 }
 
 /* Collects those that were not seen; the tree must not change under it. */
 struct sweep {
-	struct np_memo **gone;
+	struct np_cached_job **gone;
 	size_t n;
 };
 
 static void sweep_one(const void *node, VISIT which, void *arg)
 {
-	struct np_memo *memo = *(struct np_memo *const *)node;
+	struct np_cached_job *cached = *(struct np_cached_job *const *)node;
 	struct sweep *s = arg;
-	struct np_memo **grown;
+	struct np_cached_job **grown;
 
 	if (which != postorder && which != leaf)
 		return;
-	if (!memo->seen) {
+	if (!cached->seen) {
 		grown = reallocarray(s->gone, s->n + 1, sizeof(*grown));
 		if (grown) {
 			s->gone = grown;
-			s->gone[s->n++] = memo;
+			s->gone[s->n++] = cached;
 		}
 	}
-	memo->seen = false;
+	cached->seen = false;
 }
 
-void np_memos_sweep(struct np_memos *m)
+void np_job_cache_sweep(struct np_job_cache *m)
 {
 	struct sweep s = { NULL, 0 };
 
-	twalk_r(m->memo, sweep_one, &s);
+	twalk_r(m->cached, sweep_one, &s);
 	for (size_t i = 0; i < s.n; i++) {
-		tdelete(s.gone[i], &m->memo, by_id);
-		free_memo(s.gone[i]);
+		tdelete(s.gone[i], &m->cached, by_id);
+		free_cached(s.gone[i]);
 	}
 	free(s.gone);
 }
@@ -138,8 +138,9 @@ static int by_text(const void *a, const void *b)
 		      ((const struct list *)b)->hosts);
 }
 
-int np_memos_parse(struct np_memos *m, struct np_site *site, const char *hosts,
-		   const uint64_t **nodes)
+int np_job_cache_parse(struct np_job_cache *m, struct np_site *site,
+		       const char *hosts,
+		       const uint64_t **nodes)
 {
 	const struct list key = { .hosts = (char *)(hosts ? hosts : "") };
 	struct list *l;

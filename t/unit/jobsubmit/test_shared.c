@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_bits.h"
-#include "np_desk.h"
+#include "np_shared.h"
 #include "some_slurm.h"
 
 #include <pthread.h>
@@ -10,62 +10,62 @@
 
 #include "np_mono.h"
 
-static struct np_desk *new_desk(void)
+static struct np_shared *new_shared(void)
 {
-	struct np_desk *d = NULL;
+	struct np_shared *d = NULL;
 	struct np_conf conf;
 
 	np_conf_init(&conf);
-	T_CHECK(!np_desk_new(&conf, &d));
+	T_CHECK(!np_shared_new(&conf, &d));
 	return d;
 }
 
 static void test_sending(void)
 {
 	const struct np_sending s = { 12, 0, NP_CHANGE_ALL, SOME_UID };
-	struct np_desk *d = new_desk();
+	struct np_shared *d = new_shared();
 	const struct np_conf *conf;
 
-	np_desk_sends(d, &s);
-	np_desk_lock(d, &conf);
-	T_CHECK(np_desk_sending(d) == &s);
-	T_CHECK(!np_desk_overtaken(d, &s));
-	np_desk_changed(d, &(struct np_change){ .id = 12, .uid = SOME_UID,
+	np_shared_sends(d, &s);
+	np_shared_lock(d, &conf);
+	T_CHECK(np_shared_sending(d) == &s);
+	T_CHECK(!np_shared_overtaken(d, &s));
+	np_shared_changed(d, &(struct np_change){ .id = 12, .uid = SOME_UID,
 						.task = NP_CHANGE_ALL });
-	T_CHECK(np_desk_overtaken(d, &s));
-	np_desk_unlock(d);
-	np_desk_sends(d, NULL);
-	T_CHECK(!np_desk_sending(d));
-	np_desk_free(d);
+	T_CHECK(np_shared_overtaken(d, &s));
+	np_shared_unlock(d);
+	np_shared_sends(d, NULL);
+	T_CHECK(!np_shared_sending(d));
+	np_shared_free(d);
 }
 
 static void test_written(void)
 {
-	struct np_desk *d = new_desk();
+	struct np_shared *d = new_shared();
 	struct np_written *w = calloc(3, sizeof(*w));
 	const struct np_written *got;
 
-	T_CHECK(!np_desk_written(d, 12, NP_CHANGE_ALL));
+	T_CHECK(!np_shared_written(d, 12, NP_CHANGE_ALL));
 	w[0] = (struct np_written){ .id = 12, .array = 12, .ours = strdup("a"),
 				    .task = NP_SEEN_NO_TASK };
 	w[1] = (struct np_written){ .id = 14, .until_sec = 99 };
 	w[2] = (struct np_written){ .id = 15, .array = 12, .task = 3,
 				    .ours = strdup("b") };
-	np_desk_note_written(d, w, 3);
-	got = np_desk_written(d, 14, NP_CHANGE_ALL);
+	np_shared_note_written(d, w, 3);
+	got = np_shared_written(d, 14, NP_CHANGE_ALL);
 	T_ROW("a job", got && got->until_sec == 99 && !got->ours);
-	got = np_desk_written(d, 12, NP_CHANGE_ALL);
+	got = np_shared_written(d, 12, NP_CHANGE_ALL);
 	T_ROW("an array", got && some_same(got->ours, "a"));
-	got = np_desk_written(d, 12, 3);
+	got = np_shared_written(d, 12, 3);
 	T_ROW("a task with a record of its own", got &&
 	      some_same(got->ours, "b"));
-	got = np_desk_written(d, 12, 4);
+	got = np_shared_written(d, 12, 4);
 	T_ROW("a task that is still in the array's", got &&
 	      some_same(got->ours, "a"));
-	T_ROW("no such job", !np_desk_written(d, 13, NP_CHANGE_ALL));
-	np_desk_note_written(d, NULL, 0);
-	T_ROW("nothing any more", !np_desk_written(d, 14, NP_CHANGE_ALL));
-	np_desk_free(d);
+	T_ROW("no such job", !np_shared_written(d, 13, NP_CHANGE_ALL));
+	np_shared_note_written(d, NULL, 0);
+	T_ROW("nothing any more", !np_shared_written(d, 14, NP_CHANGE_ALL));
+	np_shared_free(d);
 }
 
 static struct np_standing *standing(struct some_slurm *s, struct np_view *v)
@@ -84,7 +84,7 @@ static struct np_standing *standing(struct some_slurm *s, struct np_view *v)
 
 static void test_publish(void)
 {
-	struct np_desk *d = new_desk();
+	struct np_shared *d = new_shared();
 	const struct np_conf *conf;
 	struct np_standing *s[2];
 	struct some_slurm slurm;
@@ -93,27 +93,27 @@ static void test_publish(void)
 	some_slurm(&slurm);
 	for (int i = 0; i < 2; i++)
 		s[i] = standing(&slurm, &v[i]);
-	T_CHECK(!np_desk_lock(d, &conf));
-	np_desk_unlock(d);
+	T_CHECK(!np_shared_lock(d, &conf));
+	np_shared_unlock(d);
 	for (int i = 0; i < 2; i++) {
-		np_desk_publish(d, s[i], SOME_NOW - 5);
-		T_CHECK(np_desk_lock(d, &conf) == s[i]);
-		np_desk_unlock(d);
+		np_shared_publish(d, s[i], SOME_NOW - 5);
+		T_CHECK(np_shared_lock(d, &conf) == s[i]);
+		np_shared_unlock(d);
 	}
-	np_desk_withdraw(d);
-	T_CHECK(!np_desk_lock(d, &conf));
-	np_desk_unlock(d);
-	np_desk_withdraw(d);
+	np_shared_withdraw(d);
+	T_CHECK(!np_shared_lock(d, &conf));
+	np_shared_unlock(d);
+	np_shared_withdraw(d);
 	np_view_free(&v[0]);
 	np_view_free(&v[1]);
-	np_desk_free(d);
+	np_shared_free(d);
 	some_slurm_free(&slurm);
 }
 
 /* What a submission was given still counts against the next decision. */
 static void test_carry(void)
 {
-	struct np_desk *d = new_desk();
+	struct np_shared *d = new_shared();
 	const struct np_conf *conf;
 	struct np_standing *s[2];
 	struct some_slurm slurm;
@@ -131,45 +131,45 @@ static void test_carry(void)
 			.candidates = s[i]->set[0],
 		};
 
-		np_desk_publish(d, s[i], SOME_NOW - 5);
+		np_shared_publish(d, s[i], SOME_NOW - 5);
 		T_CHECK(!np_placement_one(s[i]->placement, &j, NULL, SOME_NOW,
 					  &o, NULL));
 		T_CHECK(o.action == (i ? NP_ACT_DEFER : NP_ACT_ANYWHERE));
 	}
 	(void)conf;
-	np_desk_withdraw(d);
+	np_shared_withdraw(d);
 	np_view_free(&v[0]);
 	np_view_free(&v[1]);
-	np_desk_free(d);
+	np_shared_free(d);
 	some_slurm_free(&slurm);
 }
 
 static void *wake(void *d)
 {
 	usleep(20000);
-	np_desk_wake(d);
+	np_shared_wake(d);
 	return NULL;
 }
 
 static void test_wait(void)
 {
-	struct np_desk *d = new_desk();
+	struct np_shared *d = new_shared();
 	double begin = np_mono_sec();
 	pthread_t thread;
 
-	T_ROW("nobody wakes it", !np_desk_wait(d, .01));
+	T_ROW("nobody wakes it", !np_shared_wait(d, .01));
 	T_ROW("nobody wakes it", np_mono_sec() - begin >= .01);
-	np_desk_wake(d);
-	T_ROW("woken before it waits", np_desk_wait(d, 60));
-	T_ROW("once", !np_desk_wait(d, 0));
+	np_shared_wake(d);
+	T_ROW("woken before it waits", np_shared_wait(d, 60));
+	T_ROW("once", !np_shared_wait(d, 0));
 	T_CHECK(!pthread_create(&thread, NULL, wake, d));
-	T_ROW("woken while it waits", np_desk_wait(d, 60));
+	T_ROW("woken while it waits", np_shared_wait(d, 60));
 	pthread_join(thread, NULL);
-	np_desk_busy(d, true);
-	T_CHECK(np_desk_is_busy(d));
-	np_desk_busy(d, false);
-	T_CHECK(!np_desk_is_busy(d));
-	np_desk_free(d);
+	np_shared_busy(d, true);
+	T_CHECK(np_shared_is_busy(d));
+	np_shared_busy(d, false);
+	T_CHECK(!np_shared_is_busy(d));
+	np_shared_free(d);
 }
 
 static const struct t_case cases[] = {
@@ -180,4 +180,4 @@ static const struct t_case cases[] = {
 	{ "waiting, and being woken", test_wait },
 	{ NULL, NULL },
 };
-T_SUITE(desk, cases)
+T_SUITE(shared, cases)

@@ -2,15 +2,15 @@
  * A thread for what may hang, as a file system does whose server went: who
  * gives it something to do waits for so long and no longer.
  */
-#ifndef NP_CLERK_H
-#define NP_CLERK_H
+#ifndef NP_WORKER_H
+#define NP_WORKER_H
 
 #include <stdbool.h>
 
-struct np_clerk;
+struct np_worker;
 
 /* Something to do. */
-struct np_errand {
+struct np_work {
 	void (*run)(void *arg);
 	/* Called after run, in the thread, if nobody waited for it; or NULL. */
 	void (*drop)(void *arg);
@@ -18,21 +18,21 @@ struct np_errand {
 };
 
 /* Returns 0, -ENOMEM or what pthread_create() says. */
-int np_clerk_new(struct np_clerk **out);
+int np_worker_new(struct np_worker **out);
 
 /*
  * The thread ends when it has nothing to do any more; nobody waits for it.
  * NULL is allowed.
  */
-void np_clerk_free(struct np_clerk *c);
+void np_worker_free(struct np_worker *c);
 
 /*
  * Returns true when it is done within sec.  Else it goes on, and arg is the
- * thread's: until np_clerk_busy_sec() is 0 there is nothing else it can do.
+ * thread's: until np_worker_busy_sec() is 0 there is nothing else it can do.
  */
-bool np_clerk_do(struct np_clerk *c, const struct np_errand *e, double sec);
+bool np_worker_do(struct np_worker *c, const struct np_work *e, double sec);
 
 /* For how long it has been at what nobody waits for any more; 0: it is not. */
-double np_clerk_busy_sec(struct np_clerk *c);
+double np_worker_busy_sec(struct np_worker *c);
 
 #endif

@@ -1,4 +1,4 @@
-#include "np_desk.h"
+#include "np_shared.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 #include "np_mono.h"
 
-struct np_desk {
+struct np_shared {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	bool woken, busy;
@@ -21,9 +21,9 @@ struct np_desk {
 	double let_in_sec; /* monotonic: the last time */
 };
 
-int np_desk_new(const struct np_conf *conf, struct np_desk **out)
+int np_shared_new(const struct np_conf *conf, struct np_shared **out)
 {
-	struct np_desk *d = calloc(1, sizeof(*d));
+	struct np_shared *d = calloc(1, sizeof(*d));
 
 	if (!d || np_changes_new(&d->changes)) {
 		free(d);
@@ -31,55 +31,55 @@ int np_desk_new(const struct np_conf *conf, struct np_desk **out)
 	}
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->cond, NULL);
-	d->let_in_sec = -NP_DESK_IN_FLIGHT_SEC;
+	d->let_in_sec = -NP_SHARED_IN_FLIGHT_SEC;
 	d->conf = *conf;
 	*out = d;
 	return 0;
 }
 
-void np_desk_configure(struct np_desk *d, const struct np_conf *conf)
+void np_shared_configure(struct np_shared *d, const struct np_conf *conf)
 {
 	pthread_mutex_lock(&d->lock);
 	d->conf = *conf;
 	pthread_mutex_unlock(&d->lock);
 }
 
-struct np_standing *np_desk_lock(struct np_desk *d,
-				 const struct np_conf **conf)
+struct np_standing *np_shared_lock(struct np_shared *d,
+				   const struct np_conf **conf)
 {
 	pthread_mutex_lock(&d->lock);
 	*conf = &d->conf;
 	return d->standing;
 }
 
-void np_desk_unlock(struct np_desk *d)
+void np_shared_unlock(struct np_shared *d)
 {
 	pthread_mutex_unlock(&d->lock);
 }
 
-bool np_desk_is_busy(const struct np_desk *d)
+bool np_shared_is_busy(const struct np_shared *d)
 {
 	return d->busy;
 }
 
-void np_desk_busy(struct np_desk *d, bool busy)
+void np_shared_busy(struct np_shared *d, bool busy)
 {
 	pthread_mutex_lock(&d->lock);
 	d->busy = busy;
 	pthread_mutex_unlock(&d->lock);
 }
 
-void np_desk_let_in(struct np_desk *d)
+void np_shared_let_in(struct np_shared *d)
 {
 	d->let_in_sec = np_mono_sec();
 }
 
-void np_desk_settle(struct np_desk *d)
+void np_shared_settle(struct np_shared *d)
 {
 	double left;
 
 	pthread_mutex_lock(&d->lock);
-	left = d->let_in_sec + NP_DESK_IN_FLIGHT_SEC - np_mono_sec();
+	left = d->let_in_sec + NP_SHARED_IN_FLIGHT_SEC - np_mono_sec();
 	pthread_mutex_unlock(&d->lock);
 	if (left > 0)
 		usleep((useconds_t)(left * 1e6));
@@ -93,8 +93,9 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-const struct np_written *np_desk_written(const struct np_desk *d, uint32_t id,
-					 uint32_t task)
+const struct np_written *np_shared_written(const struct np_shared *d,
+					   uint32_t id,
+					   uint32_t task)
 {
 	const struct np_written key = { .id = id };
 
@@ -106,52 +107,52 @@ const struct np_written *np_desk_written(const struct np_desk *d, uint32_t id,
 				      sizeof(key), by_id) : NULL;
 }
 
-void np_desk_changed(struct np_desk *d, const struct np_change *c)
+void np_shared_changed(struct np_shared *d, const struct np_change *c)
 {
 	np_changes_put(d->changes, c);
 }
 
-void np_desk_missed(struct np_desk *d, uint32_t id, uint32_t uid)
+void np_shared_missed(struct np_shared *d, uint32_t id, uint32_t uid)
 {
 	np_changes_miss(d->changes, id, uid);
 }
 
-bool np_desk_strange(const struct np_desk *d, uint32_t id, uint32_t uid)
+bool np_shared_strange(const struct np_shared *d, uint32_t id, uint32_t uid)
 {
 	return np_changes_strange(d->changes, id, uid);
 }
 
-void np_desk_sends(struct np_desk *d, const struct np_sending *s)
+void np_shared_sends(struct np_shared *d, const struct np_sending *s)
 {
 	pthread_mutex_lock(&d->lock);
 	d->sending = s;
 	pthread_mutex_unlock(&d->lock);
 }
 
-const struct np_sending *np_desk_sending(const struct np_desk *d)
+const struct np_sending *np_shared_sending(const struct np_shared *d)
 {
 	return d->sending;
 }
 
-bool np_desk_overtaken(const struct np_desk *d, const struct np_sending *s)
+bool np_shared_overtaken(const struct np_shared *d, const struct np_sending *s)
 {
 	return np_changes_overtake(d->changes, s);
 }
 
-void np_desk_wake_locked(struct np_desk *d)
+void np_shared_wake_locked(struct np_shared *d)
 {
 	d->woken = true;
 	pthread_cond_signal(&d->cond);
 }
 
-void np_desk_wake(struct np_desk *d)
+void np_shared_wake(struct np_shared *d)
 {
 	pthread_mutex_lock(&d->lock);
-	np_desk_wake_locked(d);
+	np_shared_wake_locked(d);
 	pthread_mutex_unlock(&d->lock);
 }
 
-bool np_desk_wait(struct np_desk *d, double sec)
+bool np_shared_wait(struct np_shared *d, double sec)
 {
 	struct timespec t = np_mono_after(sec);
 	bool woken;
@@ -177,8 +178,8 @@ static void standing_free(struct np_standing *s)
 	free(s);
 }
 
-void np_desk_publish(struct np_desk *d, struct np_standing *s,
-		     int64_t since_sec)
+void np_shared_publish(struct np_shared *d, struct np_standing *s,
+		       int64_t since_sec)
 {
 	struct np_standing *old;
 
@@ -191,9 +192,9 @@ void np_desk_publish(struct np_desk *d, struct np_standing *s,
 	standing_free(old);
 }
 
-void np_desk_withdraw(struct np_desk *d)
+void np_shared_withdraw(struct np_shared *d)
 {
-	np_desk_publish(d, NULL, 0);
+	np_shared_publish(d, NULL, 0);
 }
 
 void np_written_free(struct np_written *w, size_t n)
@@ -203,7 +204,7 @@ void np_written_free(struct np_written *w, size_t n)
 	free(w);
 }
 
-void np_desk_note_written(struct np_desk *d, struct np_written *w, size_t n)
+void np_shared_note_written(struct np_shared *d, struct np_written *w, size_t n)
 {
 	struct np_written *old;
 	size_t n_old;
@@ -217,14 +218,14 @@ void np_desk_note_written(struct np_desk *d, struct np_written *w, size_t n)
 	np_written_free(old, n_old);
 }
 
-void np_desk_know(struct np_desk *d, struct np_owner *owner, size_t n)
+void np_shared_know(struct np_shared *d, struct np_owner *owner, size_t n)
 {
 	pthread_mutex_lock(&d->lock);
 	np_changes_know(d->changes, owner, n);
 	pthread_mutex_unlock(&d->lock);
 }
 
-struct np_change *np_desk_take_changes(struct np_desk *d, size_t *n)
+struct np_change *np_shared_take_changes(struct np_shared *d, size_t *n)
 {
 	struct np_change *c;
 
@@ -234,14 +235,15 @@ struct np_change *np_desk_take_changes(struct np_desk *d, size_t *n)
 	return c;
 }
 
-void np_desk_return_changes(struct np_desk *d, struct np_change *c, size_t n)
+void np_shared_return_changes(struct np_shared *d, struct np_change *c,
+			      size_t n)
 {
 	pthread_mutex_lock(&d->lock);
 	np_changes_return(d->changes, c, n);
 	pthread_mutex_unlock(&d->lock);
 }
 
-unsigned np_desk_take_missed(struct np_desk *d, uint32_t *misser)
+unsigned np_shared_take_missed(struct np_shared *d, uint32_t *misser)
 {
 	unsigned n;
 
@@ -251,7 +253,7 @@ unsigned np_desk_take_missed(struct np_desk *d, uint32_t *misser)
 	return n;
 }
 
-void np_desk_free(struct np_desk *d)
+void np_shared_free(struct np_shared *d)
 {
 	if (!d)
 		return;

@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_mono.h"
-#include "np_shelf.h"
+#include "np_proxy.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -13,9 +13,9 @@
 
 #define LONG_SEC 10.0
 
-/* A store of t/data/store, and a shelf that loses its patience soon. */
+/* A store of t/data/store, and a proxy that loses its patience soon. */
 static struct {
-	struct np_shelf *shelf;
+	struct np_proxy *proxy;
 	struct np_conf conf;
 	sem_t go_on; /* what hangs does */
 	atomic_bool hang;
@@ -45,7 +45,7 @@ static int look(void)
 	np_press_unref(w.known.table);
 	np_app_index_unref(w.known.index);
 	w.trouble.text[0] = w.err.text[0] = '\0';
-	return np_shelf_read(w.shelf, .5, warn, &w.known, &w.trouble, &w.err);
+	return np_proxy_read(w.proxy, .5, warn, &w.known, &w.trouble, &w.err);
 }
 
 static void start(double say_sec, double forget_sec)
@@ -56,21 +56,21 @@ static void start(double say_sec, double forget_sec)
 	memset(&w, 0, sizeof(w));
 	sem_init(&w.go_on, 0, 0);
 	np_conf_init(&w.conf);
-	snprintf(w.conf.store, sizeof(w.conf.store), "%s/shelf%d", t_tmpdir(),
+	snprintf(w.conf.store, sizeof(w.conf.store), "%s/proxy%d", t_tmpdir(),
 		 count++);
 	T_CHECK(!mkdir(w.conf.store, 0755));
 	sh("mkdir published fabric placement && cp -r $D/fabric/hpc fabric && "
 	   "cp -r $D/own/fft published");
-	T_CHECK(!np_shelf_new(&p, &w.shelf));
-	T_CHECK(np_shelf_is_new(w.shelf) &&
-		!np_shelf_open(w.shelf, &w.conf, "hpc", NULL));
+	T_CHECK(!np_proxy_new(&p, &w.proxy));
+	T_CHECK(np_proxy_is_new(w.proxy) &&
+		!np_proxy_open(w.proxy, &w.conf, "hpc", NULL));
 }
 
 static void stop(void)
 {
 	np_press_unref(w.known.table);
 	np_app_index_unref(w.known.index);
-	np_shelf_free(w.shelf);
+	np_proxy_free(w.proxy);
 }
 
 /* The next reading hangs, at a file that is none. */
@@ -78,9 +78,9 @@ static void hang(void)
 {
 	atomic_store(&w.hang, true);
 	sh("echo x >published/fft/20300101T000000Z-x.json");
-	np_shelf_renew(w.shelf);
-	T_CHECK(np_shelf_is_new(w.shelf) &&
-		!np_shelf_open(w.shelf, &w.conf, "hpc", NULL));
+	np_proxy_renew(w.proxy);
+	T_CHECK(np_proxy_is_new(w.proxy) &&
+		!np_proxy_open(w.proxy, &w.conf, "hpc", NULL));
 }
 
 /* All is read, however slow the machine. */
@@ -110,8 +110,8 @@ static void test_what_was_read_holds(void)
 	hang();
 	for (int i = 0; i < 3; i++)
 		T_CHECK(!look() && find("fft") >= 0 && !w.trouble.text[0]);
-	T_CHECK(!np_shelf_want(w.shelf, "fft", 1) &&
-		!np_shelf_has_more(w.shelf));
+	T_CHECK(!np_proxy_want(w.proxy, "fft", 1) &&
+		!np_proxy_has_more(w.proxy));
 	T_CHECK(gets_well());
 	stop();
 }
@@ -163,7 +163,7 @@ static void test_writing(void)
 	hang();
 	T_CHECK(!look());
 	T_ROW("nothing is left while it hangs",
-	      !np_shelf_leave(w.shelf, &other, &w.err));
+	      !np_proxy_leave(w.proxy, &other, &w.err));
 	T_CHECK(gets_well());
 	T_CHECK(np_state_load(w.conf.store, &state, NULL) == -ENOENT);
 	stop();
@@ -179,4 +179,4 @@ static const struct t_case cases[] = {
 	{ "nobody waits to write into it", test_writing },
 	{ NULL, NULL },
 };
-T_SUITE(shelf, cases)
+T_SUITE(proxy, cases)

@@ -2,8 +2,8 @@
  * What the thread remembers of jobs from one decision to the next, beyond what
  * stands in them; and lists of nodes it has worked out already.
  */
-#ifndef NP_MEMO_H
-#define NP_MEMO_H
+#ifndef NP_JOB_CACHE_H
+#define NP_JOB_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "np_site.h"
 
-struct np_memo {
+struct np_cached_job {
 	uint32_t id;
 	double held_sec;   /* exactly, where the note is rounded */
 	uint64_t said;	   /* digest of what was logged last */
@@ -23,25 +23,26 @@ struct np_memo {
 	bool seen;	   /* in the last view */
 };
 
-struct np_memos;
+struct np_job_cache;
 
-int np_memos_new(struct np_memos **out);
-void np_memos_free(struct np_memos *m); /* NULL is allowed */
+int np_job_cache_new(struct np_job_cache **out);
+void np_job_cache_free(struct np_job_cache *m); /* NULL is allowed */
 
-/* The memo of a job; NULL: out of memory. Valid until the next call. */
-struct np_memo *np_memos_at(struct np_memos *m, uint32_t id);
+/* The cached of a job; NULL: out of memory. Valid until the next call. */
+struct np_cached_job *np_job_cache_at(struct np_job_cache *m, uint32_t id);
 
 /* The same if there is one. */
-struct np_memo *np_memos_find(struct np_memos *m, uint32_t id);
+struct np_cached_job *np_job_cache_find(struct np_job_cache *m, uint32_t id);
 
 /* Forget the jobs that were not asked for since the last sweep. */
-void np_memos_sweep(struct np_memos *m);
+void np_job_cache_sweep(struct np_job_cache *m);
 
 /*
  * np_site_parse() with what was asked before remembered: jobs share few lists.
  * *nodes is owned by m and valid until the next call.
  */
-int np_memos_parse(struct np_memos *m, struct np_site *site, const char *hosts,
-		   const uint64_t **nodes);
+int np_job_cache_parse(struct np_job_cache *m, struct np_site *site,
+		       const char *hosts,
+		       const uint64_t **nodes);
 
 #endif

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_clerk.h"
+#include "np_worker.h"
 #include "np_mono.h"
 
 #include <semaphore.h>
@@ -31,60 +31,60 @@ static void drop(void *arg)
 	atomic_fetch_add(&w->dropped, 1);
 }
 
-static bool gets_idle(struct np_clerk *c)
+static bool gets_idle(struct np_worker *c)
 {
 	double end = np_mono_sec() + LONG_SEC;
 
-	while (np_clerk_busy_sec(c) > 0 && np_mono_sec() < end)
+	while (np_worker_busy_sec(c) > 0 && np_mono_sec() < end)
 		usleep(1000);
-	return !(np_clerk_busy_sec(c) > 0);
+	return !(np_worker_busy_sec(c) > 0);
 }
 
 static void test_in_time(void)
 {
 	struct work w = { .begun = 0 };
-	const struct np_errand e = { work, drop, &w };
-	struct np_clerk *c = NULL;
+	const struct np_work e = { work, drop, &w };
+	struct np_worker *c = NULL;
 
 	sem_init(&w.go, 0, 3);
-	T_CHECK(!np_clerk_new(&c));
+	T_CHECK(!np_worker_new(&c));
 	for (int i = 0; i < 3; i++)
-		T_CHECK(np_clerk_do(c, &e, LONG_SEC) && w.ended == i + 1);
-	T_CHECK(!w.dropped && np_clerk_busy_sec(c) == 0);
-	np_clerk_free(c);
-	np_clerk_free(NULL);
+		T_CHECK(np_worker_do(c, &e, LONG_SEC) && w.ended == i + 1);
+	T_CHECK(!w.dropped && np_worker_busy_sec(c) == 0);
+	np_worker_free(c);
+	np_worker_free(NULL);
 }
 
 static void test_hangs(void)
 {
 	struct work w = { .begun = 0 };
-	const struct np_errand e = { work, drop, &w };
-	struct np_clerk *c = NULL;
+	const struct np_work e = { work, drop, &w };
+	struct np_worker *c = NULL;
 
 	sem_init(&w.go, 0, 0);
-	T_CHECK(!np_clerk_new(&c));
-	T_CHECK(!np_clerk_do(c, &e, SHORT_SEC));
-	T_CHECK(np_clerk_busy_sec(c) >= SHORT_SEC && !w.dropped);
+	T_CHECK(!np_worker_new(&c));
+	T_CHECK(!np_worker_do(c, &e, SHORT_SEC));
+	T_CHECK(np_worker_busy_sec(c) >= SHORT_SEC && !w.dropped);
 	sem_post(&w.go);
 	T_CHECK(gets_idle(c) && w.ended == 1);
 	T_ROW("what nobody waited for is dropped", w.dropped == 1);
 	sem_post(&w.go);
-	T_ROW("and it can be used again", np_clerk_do(c, &e, LONG_SEC));
+	T_ROW("and it can be used again", np_worker_do(c, &e, LONG_SEC));
 	T_CHECK(w.ended == 2 && w.dropped == 1);
-	np_clerk_free(c);
+	np_worker_free(c);
 }
 
 static void test_left_behind(void)
 {
 	static struct work w; /* the thread outlives this function */
-	const struct np_errand e = { work, drop, &w };
-	struct np_clerk *c = NULL;
+	const struct np_work e = { work, drop, &w };
+	struct np_worker *c = NULL;
 	double end = np_mono_sec() + LONG_SEC;
 
 	sem_init(&w.go, 0, 0);
-	T_CHECK(!np_clerk_new(&c));
-	T_CHECK(!np_clerk_do(c, &e, SHORT_SEC));
-	np_clerk_free(c);
+	T_CHECK(!np_worker_new(&c));
+	T_CHECK(!np_worker_do(c, &e, SHORT_SEC));
+	np_worker_free(c);
 	sem_post(&w.go);
 	while (!w.dropped && np_mono_sec() < end)
 		usleep(1000);
@@ -94,7 +94,7 @@ static void test_left_behind(void)
 static const struct t_case cases[] = {
 	{ "what is done in time is waited for", test_in_time },
 	{ "what hangs is not", test_hangs },
-	{ "a clerk that hangs is left behind", test_left_behind },
+	{ "a worker that hangs is left behind", test_left_behind },
 	{ NULL, NULL },
 };
-T_SUITE(clerk, cases)
+T_SUITE(worker, cases)
