@@ -23,12 +23,7 @@ struct cli_cmd {
 
 extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_predict,
 	cmd_matrix, cmd_publish, cmd_accuracy, cmd_calibrate, cmd_status,
-	cmd_explain, cmd_check, cmd_release, cmd_help, cmd_version;
-
-/* All of them, in the order of help. */
-extern const struct cli_cmd *const cli_cmds[];
-extern const size_t cli_n_cmds;
-const struct cli_cmd *cli_cmd_find(const char *name); /* NULL: unknown */
+	cmd_explain, cmd_check, cmd_release;
 
 /* Print "netprof: ..." and return CLI_FAILED. */
 int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

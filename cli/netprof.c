@@ -1,39 +1,86 @@
-/* netprof: one table makes dispatch and help. */
+/* netprof, and netprof help and version: one table makes dispatch and help. */
 #include <errno.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli_options.h"
 #include "np_out.h"
 
-const struct cli_cmd *const cli_cmds[] = {
+static const struct cli_cmd cmd_help, cmd_version;
+
+static const struct cli_cmd *const cmds[] = {
 	&cmd_show, &cmd_list, &cmd_runs, &cmd_predict, &cmd_matrix,
 	&cmd_publish, &cmd_accuracy, &cmd_calibrate, &cmd_status, &cmd_explain,
 	&cmd_check, &cmd_release, &cmd_help, &cmd_version,
 };
-const size_t cli_n_cmds = NP_ARRAY_SIZE(cli_cmds);
 
-const struct cli_cmd *cli_cmd_find(const char *name)
+static const struct cli_cmd *find(const char *name)
 {
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		name = "help";
 	else if (!strcmp(name, "--version") || !strcmp(name, "-V"))
 		name = "version";
-	for (size_t i = 0; i < cli_n_cmds; i++)
-		if (!strcmp(cli_cmds[i]->name, name))
-			return cli_cmds[i];
+	for (size_t i = 0; i < NP_ARRAY_SIZE(cmds); i++)
+		if (!strcmp(cmds[i]->name, name))
+			return cmds[i];
 	return NULL;
 }
 
+static int run_help(const struct cli_cmd *self, int argc, char **argv)
+{
+	const struct cli_cmd *cmd;
+
+	if (argc > 2)
+		return cli_usage(self, "%.64s: not expected here", argv[2]);
+	if (argc == 2) {
+		cmd = find(argv[1]);
+		if (!cmd)
+			return cli_usage(self, "no command \"%.64s\"", argv[1]);
+		cli_print_help(cmd);
+		return CLI_DONE;
+	}
+	printf("usage: netprof COMMAND ...\n\n"
+	       "What programs do to the network, measured while they run.\n\n");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(cmds); i++)
+		printf("  %-9s %s\n", cmds[i]->name, cmds[i]->help);
+	printf("\nnetprof help COMMAND says more; so does netprof(1).\n");
+	return CLI_DONE;
+}
+
+static const struct cli_cmd cmd_help = {
+	.name = "help", .args = "[COMMAND]",
+	.help = "what netprof or one of its commands does",
+	.text = "Lists the commands, or tells about one of them.",
+	.run = run_help,
+};
+
+static int run_version(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct cli_options o;
+	int rc = cli_options_parse(self, argc, argv, 0, &o);
+
+	if (rc >= 0)
+		return rc;
+	printf("netprof %s\n", NP_VERSION);
+	return CLI_DONE;
+}
+
+static const struct cli_cmd cmd_version = {
+	.name = "version", .args = "",
+	.help = "which netprof this is; also --version",
+	.text = "Prints the version.",
+	.run = run_version,
+};
+
 static int unknown(const char *name)
 {
-	char *names[NP_ARRAY_SIZE(cli_cmds)], like[128];
+	char *names[NP_ARRAY_SIZE(cmds)], like[128];
 
-	for (size_t i = 0; i < cli_n_cmds; i++)
-		names[i] = (char *)cli_cmds[i]->name;
-	cli_suggest(name, names, cli_n_cmds, like, sizeof(like));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(cmds); i++)
+		names[i] = (char *)cmds[i]->name;
+	cli_suggest(name, names, NP_ARRAY_SIZE(cmds), like, sizeof(like));
 	fprintf(stderr, "netprof: no command \"%.64s\"%s\n"
 		"usage: netprof COMMAND ...; see netprof help\n", name, like);
 	return CLI_USAGE;
@@ -49,7 +96,7 @@ int main(int argc, char **argv)
 	np_out_plain();
 	if (argc < 2)
 		return cli_usage(&cmd_help, "a command is missing");
-	cmd = cli_cmd_find(argv[1]);
+	cmd = find(argv[1]);
 	if (!cmd)
 		return unknown(argv[1]);
 	rc = cmd->run(cmd, argc - 1, argv + 1);
