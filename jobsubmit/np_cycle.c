@@ -215,7 +215,7 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 	c->site = site;
 	if (!np_leaves_n(np_site_leaves(site)) && !r->trouble.text[0])
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
-			"placement needs TopologyPlugin=topology/tree");
+			"placement needs topology/tree or topology/block");
 	/* What the store has of new ones, the next round knows. */
 	r->known.more |= want_all(c, r->answers.jobs);
 	rc = np_view_make(&r->answers, site, r->known.index, &conf->place,

@@ -21,6 +21,12 @@ fail() {
 	exit 1
 }
 
+# What is tested is not there; counts neither as passed nor as failed.
+skip() {
+	echo "why: $*"
+	exit 77
+}
+
 cluster() {
 	"$ROOT/t/cluster" "$@"
 }
@@ -130,6 +136,7 @@ run_test() { # SUITE FUNCTION LIMIT
 	RUNNING=
 	case $rc in
 	0) ok "$name"; return ;;
+	77) echo "skipped $name: $(sed -n 's/^why: //p' "$log")"; return ;;
 	124) not_ok "$name" "not done within $3 s" "$log" ;;
 	*)
 		why=$(grep -m1 '^why: ' "$log") || why="why: exit code $rc in $((SECONDS - begin)) s"

@@ -30,7 +30,8 @@ void np_leaf_from_address(const char *address, const char *node, char *leaf,
 		return;
 	end--; /* the dot */
 	for (start = end; start > address && start[-1] != '.'; start--)
-		;
+		if (start[-1] == ':')
+			return; /* a place on a ring or torus is no switch */
 	len = (size_t)(end - start);
 	if (len >= size)
 		return;

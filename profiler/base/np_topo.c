@@ -19,19 +19,24 @@ static char *value_of(const char *line, size_t len, const char *key)
 	return NULL;
 }
 
-static int is_level_0(const char *line, size_t len)
+/* The name of the leaf that a line tells of; NULL: of something else. */
+static char *leaf_name(const char *line, size_t len)
 {
 	char *level = value_of(line, len, "Level");
-	int yes = level && !strcmp(level, "0");
+	char *name = NULL;
 
+	if (!level)
+		name = value_of(line, len, "BlockName");
+	else if (!strcmp(level, "0"))
+		name = value_of(line, len, "SwitchName");
 	free(level);
-	return yes;
+	return name;
 }
 
 static int add_leaf(struct np_topo *t, const char *line, size_t len)
 {
 	struct np_topo_leaf leaf = {
-		.name = value_of(line, len, "SwitchName"),
+		.name = leaf_name(line, len),
 		.nodes = value_of(line, len, "Nodes"),
 	};
 	struct np_topo_leaf *more;
@@ -63,7 +68,7 @@ int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err)
 		if (t.n >= NP_TOPO_MAX_LEAVES)
 			rc = np_errf(err, -E2BIG, "topology: more than %d leaf "
 				     "switches", NP_TOPO_MAX_LEAVES);
-		else if (is_level_0(text, len))
+		else
 			rc = add_leaf(&t, text, len);
 		if (rc) {
 			np_topo_free(&t);

@@ -3,7 +3,9 @@
  *
  * The answer of slurm_load_topo() is opaque from Slurm 25.05 on; what every
  * release can do is print it.  This reads that text: one switch a line,
- * "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-3]".  No Slurm here.
+ * "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-3]".  With topology/block
+(23.11) a base block is what its nodes share, and counts as a leaf switch:
+"BlockName=leaf0 BlockIndex=0 Nodes=n[0-3] BlockSize=4".  No Slurm here.
  */
 #ifndef NP_TOPO_H
 #define NP_TOPO_H
@@ -25,8 +27,8 @@ struct np_topo {
 };
 
 /*
- * Switches of level 0 that have nodes, in the order of the text.  Lines that
- * are no switch are passed over.  Returns 0, -ENOMEM or -E2BIG.
+ * Switches of level 0, and base blocks, that have nodes, in the order of the
+ * text.  Lines that are neither are passed over.  Returns 0, -ENOMEM or -E2BIG.
  * Free with np_topo_free().
  */
 int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err);

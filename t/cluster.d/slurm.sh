@@ -20,12 +20,52 @@ write_hosts() {
 	} >"$RUNDIR/etc/hosts"
 }
 
-write_topology() {
-	local l
+# A line for each leaf: its name, and its nodes.
+leaves() {
+	local l first
 	for ((l = 0; l < LEAVES; l++)); do
-		echo "SwitchName=leaf$l Nodes=n[$((l * NODES_PER_LEAF))-$(((l + 1) * NODES_PER_LEAF - 1))]"
+		first=$((l * NODES_PER_LEAF))
+		echo "leaf$l n[$first-$((first + NODES_PER_LEAF - 1))]"
 	done
-	echo "SwitchName=spine Switches=leaf[0-$((LEAVES - 1))]"
+}
+
+# "{switch: leaf0, nodes: "n[0-3]"}, ..."
+leaf_items() { # KEY
+	leaves | awk -v key="$1" '{ printf "%s{%s: %s, nodes: \"%s\"}",
+		NR > 1 ? ", " : "", key, $1, $2 }'
+}
+
+write_topology() {
+	local spine="leaf[0-$((LEAVES - 1))]"
+	case $TOPOLOGY in
+	*.yaml) printf '%s\n' '- topology: all' '  cluster_default: true' ;;
+	esac
+	case $TOPOLOGY in
+	tree)
+		leaves | awk '{ print "SwitchName=" $1 " Nodes=" $2 }'
+		echo "SwitchName=spine Switches=$spine" ;;
+	block)
+		leaves | awk '{ print "BlockName=" $1 " Nodes=" $2 }'
+		echo "BlockSizes=$NODES_PER_LEAF" ;;
+	tree.yaml)
+		echo "  tree: {switches: [$(leaf_items switch)," \
+			"{switch: spine, children: \"$spine\"}]}" ;;
+	block.yaml)
+		echo "  block: {block_sizes: [$NODES_PER_LEAF]," \
+			"blocks: [$(leaf_items block)]}" ;;
+	ring.yaml) echo "  ring: {rings: [$(leaf_items ring)]}" ;;
+	torus3d.yaml)
+		echo "  torus3d: {toruses: [{name: all," \
+			"dims: {x: $LEAVES, y: $NODES_PER_LEAF, z: 1}," \
+			"nodes: \"$(node_range)\"}]}" ;;
+	esac
+}
+
+topology_plugin() {
+	case $TOPOLOGY in
+	*.yaml) ;; # it says which
+	*) echo "TopologyPlugin=topology/$TOPOLOGY" ;;
+	esac
 }
 
 write_slurm_conf() {
@@ -52,7 +92,7 @@ write_slurm_conf() {
 		SelectType=select/cons_tres
 		SelectTypeParameters=CR_Core_Memory
 		DefMemPerCPU=100
-		TopologyPlugin=topology/tree
+		$(topology_plugin)
 		SlurmdParameters=config_overrides
 		ReturnToService=2
 		# Tests should not wait for what a real cluster has minutes for.
@@ -110,7 +150,11 @@ write_config() {
 	local dir=$RUNDIR/etc/slurm
 	write_hosts
 	write_slurm_conf >"$dir/slurm.conf"
-	write_topology >"$dir/topology.conf"
+	case $TOPOLOGY in
+	flat) ;;
+	*.yaml) write_topology >"$dir/topology.yaml" ;;
+	*) write_topology >"$dir/topology.conf" ;;
+	esac
 	# `ip netns exec` and our own mounts leave /sys without cgroups.
 	echo CgroupPlugin=cgroup/v1 >"$dir/cgroup.conf"
 	echo "include $dir/plugstack.conf.d/*.conf" >"$dir/plugstack.conf"

@@ -127,7 +127,7 @@ known() { # APP
 test_a_store_that_does_not_answer_delays_nobody() {
 	local begin
 
-	[ -e /dev/fuse ] || { echo "skipped: no FUSE here"; return; }
+	[ -e /dev/fuse ] || skip "no FUSE here"
 	known fft
 	hang_store 12
 	slack

@@ -34,7 +34,7 @@ test_attendant_missing() {
 test_attendant_on_a_file_system_that_hangs() {
 	local begin=$SECONDS
 
-	[ -e /dev/fuse ] || { echo "skipped: no FUSE here"; return; }
+	[ -e /dev/fuse ] || skip "no FUSE here"
 	as_root 'mkdir -p /run/hung && exec 9<>/dev/fuse && mount -i -t fuse \
 		-o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other \
 		none /run/hung && exec sleep 40' >/dev/null 2>&1 &

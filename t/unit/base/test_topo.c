@@ -21,6 +21,15 @@ static const struct {
 	  "SwitchName=a Level=0 LinkSpeed=1 Nodes=\n", 0, NULL, NULL },
 	{ "other lines are passed over",
 	  "No topology information available\n\n", 0, NULL, NULL },
+	{ "a base block is a leaf",
+	  "BlockName=a BlockIndex=0 Nodes=n[0-3] BlockSize=4\n"
+	  "BlockName=b BlockIndex=1 Nodes=n[4-7] BlockSize=4\n"
+	  "AggregatedBlock=[a-b] BlockIndex=2 Nodes=n[0-7] BlockSize=8\n", 2,
+	  "a", "n[0-3]" },
+	{ "a ring has no leaves",
+	  "RingName=r0 Nodes=n[0-3] RingSize=4\n", 0, NULL, NULL },
+	{ "a torus has no leaves",
+	  "TorusName=t0 Dims=2x2x2 Nodes=n[0-7]\n", 0, NULL, NULL },
 	{ "the last line may lack its end",
 	  "SwitchName=a Level=0 Nodes=n0", 1, "a", "n0" },
 	{ "a key is a whole word",

@@ -1,0 +1,76 @@
+# What counts as a leaf switch, by the topology that Slurm has; those that this
+# release of Slurm does not have are left out.
+# shellcheck source=t/integration/placement.lib
+. "$ROOT/t/integration/placement.lib"
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
+BESIDE=yes
+
+before_each() { :; }
+
+slurm_from() { # VERSION
+	[ "$(printf '%s\n' "$1" "$(slurmd -V | cut -d' ' -f2)" | sort -V | head -n 1)" = "$1" ]
+}
+
+with_topology() { # KIND
+	own_cluster --topology "$1" --netprof "$BUILD" \
+		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	. "$ROOT/t/integration/placement.lib"
+	. "$ROOT/t/integration/flagged.lib"
+	give_store
+}
+
+# Probes pair within them, and jobs that conflict are kept apart by them.
+leaves_are_known() {
+	alice "srun -N6 --netprofile=six sleep 3"
+	expect six '.[0].leaves | map([.name, .n_pairs]) | sort ==
+		[["leaf0", 2], ["leaf1", 1]]'
+	BLOCK=$(block)
+	pending fft >/dev/null
+	wait_for 10 confined "$(pending fft)"
+}
+
+# Jobs run, and one line says why they are left alone.
+no_leaves_are_known() {
+	wait_for 10 said "Slurm knows no leaf switches: placement needs"
+	alice "srun -N6 --netprofile=six sleep 3"
+	expect six '.[0] | .exit_code == 0 and (.leaves | map(.name) == [""])'
+	sleep 3
+	equal "lines about it" "$(said "knows no leaf switches" | wc -l)" 1
+}
+
+test_topology_tree_by_topology_yaml() {
+	slurm_from 25.05 || skip "Slurm is older"
+	with_topology tree.yaml
+	leaves_are_known
+}
+
+test_a_base_block_counts_as_a_leaf_switch() {
+	slurm_from 23.11 || skip "Slurm is older"
+	with_topology block
+	leaves_are_known
+}
+
+test_a_base_block_by_topology_yaml() {
+	slurm_from 25.05 || skip "Slurm is older"
+	with_topology block.yaml
+	leaves_are_known
+}
+
+test_a_flat_network_is_measured_and_left_alone() {
+	slurm_from 23.11 || skip "Slurm is older"
+	with_topology flat
+	no_leaves_are_known
+}
+
+test_a_ring_is_measured_and_left_alone() {
+	slurm_from 25.11 || skip "Slurm is older"
+	with_topology ring.yaml
+	no_leaves_are_known
+}
+
+test_a_torus_is_measured_and_left_alone() {
+	slurm_from 25.11 || skip "Slurm is older"
+	with_topology torus3d.yaml
+	no_leaves_are_known
+}
