@@ -22,7 +22,7 @@ with_topology() { # KIND
 
 # Probes pair within them, and jobs that conflict are kept apart by them.
 leaves_are_known() {
-	alice "srun -N6 --netprofile=six sleep 3"
+	alice "srun -N6 -w 'n[0-5]' --netprofile=six sleep 3"
 	expect six '.[0].leaves | map([.name, .n_pairs]) | sort ==
 		[["leaf0", 2], ["leaf1", 1]]'
 	BLOCK=$(block)
@@ -33,7 +33,7 @@ leaves_are_known() {
 # Jobs run, and one line says why they are left alone.
 no_leaves_are_known() {
 	wait_for 10 said "Slurm knows no leaf switches: placement needs"
-	alice "srun -N6 --netprofile=six sleep 3"
+	alice "srun -N6 -w 'n[0-5]' --netprofile=six sleep 3"
 	expect six '.[0] | .exit_code == 0 and (.leaves | map(.name) == [""])'
 	sleep 3
 	equal "lines about it" "$(said "knows no leaf switches" | wc -l)" 1
@@ -58,7 +58,7 @@ test_a_base_block_by_topology_yaml() {
 }
 
 test_a_flat_network_is_measured_and_left_alone() {
-	slurm_from 23.11 || skip "Slurm is older"
+	slurm_from 25.05 || skip "Slurm is older"
 	with_topology flat
 	no_leaves_are_known
 }
