@@ -17,6 +17,7 @@ with_topology() { # KIND
 		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	. "$ROOT/t/integration/placement.lib"
 	. "$ROOT/t/integration/flagged.lib"
+	MARK=0
 	give_store
 }
 

@@ -2,12 +2,14 @@
 # descriptors of slurmctld level off, and no record of a flagged run is lost.
 #
 # SOAK_JOBS: 20000, of which one in SOAK_EVERY (100) runs long enough for a
-# record; SOAK_RECONFIGURES: 50.
+# record; SOAK_RECONFIGURES: 50.  SOAK_PLUGIN=no: slurmctld without netprof, to
+# compare.
 # shellcheck shell=bash disable=SC2016 # for a shell inside
 
 SOAK_JOBS=${SOAK_JOBS:-20000}
 SOAK_EVERY=${SOAK_EVERY:-100}
 SOAK_RECONFIGURES=${SOAK_RECONFIGURES:-50}
+SOAK_PLUGIN=${SOAK_PLUGIN:-yes}
 SOAK_AT_ONCE=200 # in the queue
 
 # "SUBMITTED KB DESCRIPTORS"
@@ -50,14 +52,19 @@ soak_growth() { # FILE COLUMN
 }
 
 validate_soak() {
-	local dir step i records want
+	local dir step i records want told
 
 	# shellcheck source=t/validate.d/placement.sh
 	. "$ROOT/t/validate.d/placement.sh"
 	dir=$(mktemp -d)
 	printf '%s\n' MinJobAge=10 MaxJobCount=200000 >"$BUILD/placement.slurm.conf"
 	PLACEMENT_CONF=ProbeAfter=200ms with_placement_cluster
-	echo "soak: date $(date +%F); $SOAK_JOBS jobs, $SOAK_RECONFIGURES reconfigures"
+	[ "$SOAK_PLUGIN" = yes ] || {
+		sed -i 's/^JobSubmitPlugins/#&/' "$(rundir)/etc/slurm/slurm.conf"
+		cluster restart-ctl
+	}
+	echo "soak: date $(date +%F); $SOAK_JOBS jobs, $SOAK_RECONFIGURES reconfigures," \
+		"job_submit plugin: $SOAK_PLUGIN"
 	step=$(((SOAK_JOBS + SOAK_RECONFIGURES - 1) / SOAK_RECONFIGURES))
 	for ((i = 0; i < SOAK_JOBS; i += step)); do
 		soak_submit "$i" "$((i + step < SOAK_JOBS ? i + step : SOAK_JOBS))"
@@ -70,10 +77,15 @@ validate_soak() {
 	sleep 15 # until attendants have ended
 	want=$(((SOAK_JOBS + SOAK_EVERY - 1) / SOAK_EVERY))
 	records=$(cat "$STORE/users/$ALICE_UID/soak"/*.json | jq -s 'length')
+	told=$(grep '(soak)' "$STORE/users/$ALICE_UID/netprof.log" | sed 's/.*(soak)[: ]*//' |
+		sort | uniq -c | sort -rn)
+	echo "memory of slurmctld, MB, as the looks were:" \
+		"$(awk '{ printf "%.0f ", $2 / 1024 }' "$dir/looks")"
 	echo "memory of slurmctld, kB, at most, in the second and the last quarter:" \
 		"$(soak_growth "$dir/looks" 2)"
 	echo "descriptors: $(soak_growth "$dir/looks" 3)"
-	echo "flagged runs: $want, records: $records"
+	echo "flagged runs: $want, records: $records; others, as the log tells:"
+	echo "$told"
 	cluster down
 	rm -rf "$dir"
 }
