@@ -1,6 +1,6 @@
 /*
  * Which measurement would narrow the interval most?  The variance of the
- * answer is taken apart by redrawing one side at a time.
+ * answer is taken apart by redrawing one half at a time.
  */
 #include <math.h>
 
@@ -16,7 +16,7 @@ struct task {
 	double *z;	/* n answers */
 };
 
-/* Answers while only one side is redrawn; their variance. */
+/* Answers while only one half is redrawn; their variance. */
 static double redraw(struct task *t, bool victim)
 {
 	unsigned ignored = 0;
@@ -53,7 +53,7 @@ static double explained(const struct task *t, bool victim, size_t i,
 /* The level whose number moves the answer most; *sum: what all explain. */
 static size_t strongest(const struct task *t, bool victim, double *sum)
 {
-	const struct np_use *use = &t->co->x.use;
+	const struct np_basis *use = &t->co->x.use;
 	const size_t *list = victim ? use->col : use->row;
 	size_t n = victim ? use->n_col : use->n_row, at = 0;
 	double top = -1, *work = t->z + t->n, e;
@@ -71,7 +71,7 @@ static size_t strongest(const struct task *t, bool victim, double *sum)
 }
 
 /* Variance of what the model misses when levels are left out. */
-static double missed(const struct np_side *x, const struct np_side *y)
+static double missed(const struct np_half *x, const struct np_half *y)
 {
 	double sum = 0;
 	size_t n = x->n_miss + y->n_miss;
@@ -86,9 +86,9 @@ static double missed(const struct np_side *x, const struct np_side *y)
 /* How far level i is from the co-runners, on the model's own scale. */
 static double distance(const struct task *t, size_t i)
 {
-	const struct np_view_fabric *f = &t->p->fabric.view[0];
-	const struct np_view_program *co = &t->co->draw.view[0];
-	const struct np_use *use = &t->co->x.use;
+	const struct np_data_fabric *f = &t->p->fabric.view[0];
+	const struct np_data_program *co = &t->co->draw.view[0];
+	const struct np_basis *use = &t->co->x.use;
 	double sum = 0;
 
 	if (!(t->p->m->needs & NP_NEED_PRESSURE))
@@ -102,7 +102,7 @@ static double distance(const struct task *t, size_t i)
 /* The level most like the co-runners, among all or those of the curve. */
 static size_t nearest(const struct task *t, bool of_curve)
 {
-	const struct np_use *use = &t->co->x.use;
+	const struct np_basis *use = &t->co->x.use;
 	size_t n = of_curve ? use->n_col : t->p->n, at = 0;
 	double best = INFINITY;
 

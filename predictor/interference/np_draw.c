@@ -27,11 +27,11 @@ static void draw_cdf(const double *count, size_t n_bins, struct np_rng *r,
 
 void np_draw_latency(const struct np_latency *l, size_t n_bins,
 		     struct np_rng *r, double *cdf, double *counts,
-		     struct np_view_latency *out)
+		     struct np_data_latency *out)
 {
 	double sd = np_moments_sd(&l->all), n = (double)l->all.n;
 
-	*out = (struct np_view_latency){ l->all.mean, sd, NULL };
+	*out = (struct np_data_latency){ l->all.mean, sd, NULL };
 	if (!l->all.n)
 		return;
 	if (r) {

@@ -32,18 +32,18 @@ struct np_draw_opt {
 struct np_draw_fabric {
 	unsigned has; /* IDLE, LATENCY, HIST, BESIDE: for at least one level */
 	size_t n;     /* views: 1 + replicates; view[0] is as measured */
-	struct np_view_fabric *view;
+	struct np_data_fabric *view;
 	bool *has_latency, *has_hist; /* per level */
 	bool *has_beside;	      /* [i * n_levels + j] */
 	unsigned flags;		      /* enum np_pred_flag */
-	struct np_view_latency *level;
+	struct np_data_latency *level;
 	double *store;
 };
 
 struct np_draw_program {
 	unsigned has; /* LATENCY, HIST, WINDOWS, CURVE, PRESSURE */
 	size_t n;
-	struct np_view_program *view;
+	struct np_data_program *view;
 	bool *has_curve, *has_pressure; /* per level */
 	unsigned flags;
 	double *store;

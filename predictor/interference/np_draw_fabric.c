@@ -55,7 +55,7 @@ static void know(struct task *t)
 	}
 }
 
-static void draw_beside(struct task *t, struct np_view_fabric *v, bool redraw)
+static void draw_beside(struct task *t, struct np_data_fabric *v, bool redraw)
 {
 	size_t n = t->n;
 	double *to = take(t, n * n);
@@ -74,7 +74,7 @@ static void draw_beside(struct task *t, struct np_view_fabric *v, bool redraw)
 	v->log_beside = v->fit_beside = to;
 }
 
-static void pace_beside(struct task *t, struct np_view_fabric *v)
+static void pace_beside(struct task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n;
 	double *to = take(t, n * n);
@@ -86,7 +86,7 @@ static void pace_beside(struct task *t, struct np_view_fabric *v)
 	v->fit_beside = to;
 }
 
-static void gram_cross(struct task *t, struct np_view_fabric *v)
+static void gram_cross(struct task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n;
 	double *g = take(t, (n + 1) * (n + 1));
@@ -105,7 +105,7 @@ static void gram_cross(struct task *t, struct np_view_fabric *v)
 }
 
 /* Rows of levels against each other. */
-static void gram_victim(struct task *t, struct np_view_fabric *v)
+static void gram_victim(struct task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n;
 	double *g = take(t, n * n);
@@ -122,12 +122,12 @@ static void gram_victim(struct task *t, struct np_view_fabric *v)
 	v->gram_victim = g;
 }
 
-static const double *cdf_of(const struct np_view_fabric *v, size_t i)
+static const double *cdf_of(const struct np_data_fabric *v, size_t i)
 {
 	return i ? v->level[i - 1].cdf : v->idle.cdf;
 }
 
-static void gram_mixture(struct task *t, struct np_view_fabric *v)
+static void gram_mixture(struct task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n + 1;
 	double *g = take(t, n * n), weight[NP_BINS_MAX];
@@ -153,8 +153,8 @@ static void gram_mixture(struct task *t, struct np_view_fabric *v)
 
 static void draw_one(struct task *t, size_t r)
 {
-	struct np_view_fabric *v = &t->d->view[r];
-	struct np_view_latency *level = t->d->level + r * t->n;
+	struct np_data_fabric *v = &t->d->view[r];
+	struct np_data_latency *level = t->d->level + r * t->n;
 	struct np_rng *rng = r ? t->rng : NULL;
 
 	v->n_levels = t->n;

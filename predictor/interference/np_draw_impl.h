@@ -14,7 +14,7 @@ double np_draw_log(double slowdown);
  */
 void np_draw_latency(const struct np_latency *l, size_t n_bins,
 		     struct np_rng *r, double *cdf, double *counts,
-		     struct np_view_latency *out);
+		     struct np_data_latency *out);
 
 /* Mean latencies in order, at most NP_WINDOWS_MAX of them; the new length. */
 size_t np_draw_squeeze(double *mean, size_t n);

@@ -78,7 +78,7 @@ static size_t windows_of(const struct np_program *a, double *mean)
 }
 
 static void draw_windows(const double *mean, size_t n, struct np_rng *r,
-			 double *work, double *to, struct np_view_program *v)
+			 double *work, double *to, struct np_data_program *v)
 {
 	for (size_t i = 0; i < n; i++)
 		work[i] = mean[r ? np_rng_below(r, n) : i];
@@ -88,7 +88,7 @@ static void draw_windows(const double *mean, size_t n, struct np_rng *r,
 }
 
 /* Both halves of what the program and each level do to each other. */
-static void pace(struct np_view_program *v, size_t n, double *to)
+static void pace(struct np_data_program *v, size_t n, double *to)
 {
 	for (size_t i = 0; i < n; i++) {
 		to[i] = np_pace_of(v->log_curve[i], v->log_pressure[i]);
@@ -109,7 +109,7 @@ struct task {
 };
 
 static void draw_one(const struct task *t, struct np_rng *r, double *to,
-		     struct np_view_program *v)
+		     struct np_data_program *v)
 {
 	double counts[NP_BINS_MAX], *curve = to, *speed = to + t->n;
 	double *pressure = speed + t->n, *cdf = pressure + t->n;
@@ -196,8 +196,8 @@ static size_t pair_windows(const double *a, size_t n_a, const double *b,
 }
 
 /* Add one more co-runner's replicate to the sum in v, whose numbers are to. */
-static void add_one(struct np_view_program *v, const struct np_view_program *co,
-		    const struct np_view_fabric *f, size_t bins, double *to)
+static void add_one(struct np_data_program *v, const struct np_data_program *co,
+		    const struct np_data_fabric *f, size_t bins, double *to)
 {
 	double idle = f->idle.mean, var = f->idle.sd * f->idle.sd;
 	double *cdf_to = to + 3 * f->n_levels, cdf[NP_BINS_MAX];
@@ -220,8 +220,8 @@ static void add_one(struct np_view_program *v, const struct np_view_program *co,
 }
 
 /* Start the sum as a copy of the first co-runner, without its curve. */
-static void copy_one(struct np_view_program *v,
-		     const struct np_view_program *co, size_t n, size_t bins, double *to)
+static void copy_one(struct np_data_program *v,
+		     const struct np_data_program *co, size_t n, size_t bins, double *to)
 {
 	*v = *co;
 	memset(to, 0, 2 * n * sizeof(*to));
@@ -246,7 +246,7 @@ static void add_fit(const struct np_draw_program *const *co, size_t n_co,
 {
 	memset(to, 0, 2 * n * sizeof(*to));
 	for (size_t c = 0; c < n_co; c++) {
-		const struct np_view_program *one = &co[c]->view[view];
+		const struct np_data_program *one = &co[c]->view[view];
 
 		for (size_t i = 0; i < n; i++) {
 			to[i] += one->fit_curve[i] / (double)n_co;

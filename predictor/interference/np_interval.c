@@ -12,7 +12,7 @@ static double scale_of(double log_slow)
 }
 
 /* Misses of predictions of the same kind, scaled. */
-static size_t collect(const struct np_side *s, bool beyond, double *to)
+static size_t collect(const struct np_half *s, bool beyond, double *to)
 {
 	size_t n = 0;
 
@@ -23,7 +23,7 @@ static size_t collect(const struct np_side *s, bool beyond, double *to)
 	return n;
 }
 
-void np_interval_widen(const struct np_side *x, const struct np_side *y,
+void np_interval_widen(const struct np_half *x, const struct np_half *y,
 		       double *log_slow, size_t n, unsigned *flags)
 {
 	double miss[2 * NP_FABRIC_MAX_LEVELS], scale = scale_of(log_slow[0]);

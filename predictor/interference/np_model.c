@@ -8,7 +8,7 @@
 #include "np_model_impl.h"
 #include "np_weights.h"
 
-static int zero_describe(const struct np_model *m, struct np_view *v,
+static int zero_describe(const struct np_model *m, struct np_data *v,
 			 double *x, bool warm)
 {
 	(void)m, (void)v, (void)warm;
@@ -16,7 +16,7 @@ static int zero_describe(const struct np_model *m, struct np_view *v,
 	return 0;
 }
 
-static int zero_join(const struct np_model *m, struct np_view *v,
+static int zero_join(const struct np_model *m, struct np_data *v,
 		     const double *x, const double *y, double *log_slow)
 {
 	(void)m, (void)v, (void)x, (void)y;

@@ -57,17 +57,17 @@ enum np_pred_flag {
 };
 
 /* Latencies as one set of numbers: measured, or drawn by the bootstrap. */
-struct np_view_latency {
+struct np_data_latency {
 	double mean, sd;
 	const double *cdf; /* n_bins; NULL unless the model needs it */
 };
 
-struct np_view_fabric {
+struct np_data_fabric {
 	size_t n_levels;
 	const struct np_bins *bins;
-	struct np_view_latency idle;
+	struct np_data_latency idle;
 	double idle_min;
-	const struct np_view_latency *level;
+	const struct np_data_latency *level;
 	const double *log_beside; /* log(1 + CC[i][j]), 0 if unknown */
 	const double *fit_beside; /* the same, on the scale of the fits */
 	/* Normal equations of the fits, (n_levels + 1) square, idle first. */
@@ -76,8 +76,8 @@ struct np_view_fabric {
 };
 
 /* Unknown slowdowns are 0 here; col and row say which ones count. */
-struct np_view_program {
-	struct np_view_latency latency;
+struct np_data_program {
+	struct np_data_latency latency;
 	const double *log_curve;    /* log(1 + slowdown), per level */
 	const double *speed;	    /* 1 / (1 + slowdown), per level */
 	const double *log_pressure; /* log(1 + slowdown of the level) */
@@ -87,10 +87,10 @@ struct np_view_program {
 };
 
 /* One question with one set of numbers. */
-struct np_view {
-	const struct np_view_fabric *fabric;
-	const struct np_view_program *victim;
-	const struct np_view_program *co; /* all co-runners as one */
+struct np_data {
+	const struct np_data_fabric *fabric;
+	const struct np_data_program *victim;
+	const struct np_data_program *co; /* all co-runners as one */
 	size_t n_co;
 	const size_t *col; /* levels whose effect on the victim is known */
 	size_t n_col;
@@ -118,15 +118,15 @@ struct np_model {
 	const char *fallback; /* asked where needs are not met; NULL: none */
 
 	/* Describe v->co in x; must not look at v->victim. */
-	int (*describe)(const struct np_model *m, struct np_view *v, double *x,
+	int (*describe)(const struct np_model *m, struct np_data *v, double *x,
 			bool warm);
 
 	/* Prepare v->victim's response in y; must not look at v->co. */
-	int (*respond)(const struct np_model *m, struct np_view *v, double *y,
+	int (*respond)(const struct np_model *m, struct np_data *v, double *y,
 		       bool warm);
 
 	/* *log_slow: log(1 + slowdown), finite, from the two. */
-	int (*join)(const struct np_model *m, struct np_view *v,
+	int (*join)(const struct np_model *m, struct np_data *v,
 		    const double *x, const double *y, double *log_slow);
 
 	/* Doubles in x and in y: per_level * n_levels + fixed. */

@@ -26,7 +26,7 @@
 #define OPEN_RIDGE 0.1
 
 /* h over the rows in use; h[0] is the idle fabric, which slows nothing. */
-static void right_side(const struct np_view *v, double sum, double *h)
+static void right_side(const struct np_data *v, double sum, double *h)
 {
 	size_t n = v->fabric->n_levels;
 
@@ -43,7 +43,7 @@ static void right_side(const struct np_view *v, double sum, double *h)
 }
 
 /* Add level i's row to the normal equations, or with sign -1 take it out. */
-static void add_row(const struct np_view *v, size_t i, double sign,
+static void add_row(const struct np_data *v, size_t i, double sign,
 		    double *gram)
 {
 	size_t n = v->fabric->n_levels;
@@ -61,7 +61,7 @@ static void add_row(const struct np_view *v, size_t i, double sign,
  * The normal equations of the rows in use: the fabric's less those that are
  * not, or where these are the most, which would cancel, from the start.
  */
-static const double *gram_of_rows(const struct np_view *v, double *gram)
+static const double *gram_of_rows(const struct np_data *v, double *gram)
 {
 	size_t n = v->fabric->n_levels, next = 0;
 
@@ -85,7 +85,7 @@ static const double *gram_of_rows(const struct np_view *v, double *gram)
 }
 
 /* Does it press, over all rows, more than any level does? */
-static bool beyond(const struct np_view *v)
+static bool beyond(const struct np_data *v)
 {
 	size_t n = v->fabric->n_levels;
 	double own = 0, top = 0;
@@ -104,7 +104,7 @@ static bool beyond(const struct np_view *v)
 	return own > top;
 }
 
-int np_cross_describe(const struct np_model *m, struct np_view *v, double *x,
+int np_cross_describe(const struct np_model *m, struct np_data *v, double *x,
 		      bool warm)
 {
 	size_t n = v->fabric->n_levels;
@@ -119,7 +119,7 @@ int np_cross_describe(const struct np_model *m, struct np_view *v, double *x,
 }
 
 /* Put the open model's terms in place of the other's; returns the sum's. */
-static double open_gram(const struct np_view *v, const double *from,
+static double open_gram(const struct np_data *v, const double *from,
 			double *gram)
 {
 	const double was = NP_CROSS_SUM * NP_CROSS_SUM;
@@ -138,7 +138,7 @@ static double open_gram(const struct np_view *v, const double *from,
 	return OPEN_SUM * square;
 }
 
-int np_open_describe(const struct np_model *m, struct np_view *v, double *x,
+int np_open_describe(const struct np_model *m, struct np_data *v, double *x,
 		     bool warm)
 {
 	size_t n = v->fabric->n_levels;

@@ -1,6 +1,6 @@
 /*
  * The members' answers, averaged as logarithms with weights that the levels
- * choose (np_leave_ensemble()): one set for co-runners within what the levels
+ * choose (np_loo_ensemble()): one set for co-runners within what the levels
  * cover, another for those beyond, where the members differ most.
  */
 #include "np_model_impl.h"
@@ -11,7 +11,7 @@
  * x: weights as in twosided (n + 1), unexplained pressure (n), pressure (n),
  * weights as in open (n + 1)
  */
-int np_ensemble_describe(const struct np_model *m, struct np_view *v,
+int np_ensemble_describe(const struct np_model *m, struct np_data *v,
 			 double *x, bool warm)
 {
 	size_t n = v->fabric->n_levels;
@@ -23,7 +23,7 @@ int np_ensemble_describe(const struct np_model *m, struct np_view *v,
 }
 
 /* y: log curve (n), victim shrunk (n), speeds (n), victim (n) */
-int np_ensemble_respond(const struct np_model *m, struct np_view *v, double *y,
+int np_ensemble_respond(const struct np_model *m, struct np_data *v, double *y,
 			bool warm)
 {
 	const struct np_model two = { .variant = NP_AVERAGE_LOG };
@@ -36,7 +36,7 @@ int np_ensemble_respond(const struct np_model *m, struct np_view *v, double *y,
 	return np_victim_respond(m, v, y + 3 * n, warm);
 }
 
-void np_ensemble_members(struct np_view *v, const double *x, const double *y,
+void np_ensemble_members(struct np_data *v, const double *x, const double *y,
 			 double out[NP_ENSEMBLE_MEMBERS])
 {
 	const struct np_model two = { .variant = NP_AVERAGE_LOG };
@@ -48,7 +48,7 @@ void np_ensemble_members(struct np_view *v, const double *x, const double *y,
 	np_twosided_join(&two, v, x, y, &out[3]);
 }
 
-int np_ensemble_join(const struct np_model *m, struct np_view *v,
+int np_ensemble_join(const struct np_model *m, struct np_data *v,
 		     const double *x, const double *y, double *log_slow)
 {
 	const double *weight = v->ensemble;

@@ -4,9 +4,9 @@
 
 #include "np_model.h"
 
-typedef int np_describe_f(const struct np_model *, struct np_view *, double *,
+typedef int np_describe_f(const struct np_model *, struct np_data *, double *,
 			  bool);
-typedef int np_join_f(const struct np_model *, struct np_view *,
+typedef int np_join_f(const struct np_model *, struct np_data *,
 		      const double *, const double *, double *);
 
 /* np_model_lookup.c: variant is one of these */
@@ -65,7 +65,7 @@ np_join_f np_mutual_join;
 #define NP_ENSEMBLE_PER_LEVEL 4
 #define NP_ENSEMBLE_FIXED 2
 /* log(1 + slowdown) as each member has it. */
-void np_ensemble_members(struct np_view *v, const double *x, const double *y,
+void np_ensemble_members(struct np_data *v, const double *x, const double *y,
 			 double out[NP_ENSEMBLE_MEMBERS]);
 np_describe_f np_ensemble_describe, np_ensemble_respond;
 np_join_f np_ensemble_join;

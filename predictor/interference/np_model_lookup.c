@@ -10,15 +10,15 @@
 /* Scores nearer than this, relatively, are ties. */
 #define TIE 1e-12
 
-static double overlap(const struct np_view_latency *a,
-		      const struct np_view_latency *b)
+static double overlap(const struct np_data_latency *a,
+		      const struct np_data_latency *b)
 {
 	return fmax(0, fmin(a->mean + a->sd, b->mean + b->sd) -
 			       fmax(a->mean - a->sd, b->mean - b->sd));
 }
 
-static double jaccard(const struct np_view_latency *a,
-		      const struct np_view_latency *b)
+static double jaccard(const struct np_data_latency *a,
+		      const struct np_data_latency *b)
 {
 	double both = overlap(a, b), any = 2 * a->sd + 2 * b->sd - both;
 
@@ -41,10 +41,10 @@ static double cosine(const double *a, const double *b, size_t n)
 }
 
 /* How much level j resembles the co-runner: more is better. */
-static double score(enum np_lookup how, const struct np_view *v, size_t j)
+static double score(enum np_lookup how, const struct np_data *v, size_t j)
 {
-	const struct np_view_latency *co = &v->co->latency;
-	const struct np_view_latency *l = &v->fabric->level[j];
+	const struct np_data_latency *co = &v->co->latency;
+	const struct np_data_latency *l = &v->fabric->level[j];
 	const struct np_bins *bins = v->fabric->bins;
 
 	switch (how) {
@@ -63,13 +63,13 @@ static double score(enum np_lookup how, const struct np_view *v, size_t j)
 	}
 }
 
-static double mean_gap(const struct np_view *v, size_t j)
+static double mean_gap(const struct np_data *v, size_t j)
 {
 	return fabs(v->co->latency.mean - v->fabric->level[j].mean);
 }
 
 /* Ties go to the nearer mean, then to the earlier level. */
-static size_t best(enum np_lookup how, const struct np_view *v, double *top)
+static size_t best(enum np_lookup how, const struct np_data *v, double *top)
 {
 	size_t at = v->col[0];
 
@@ -88,7 +88,7 @@ static size_t best(enum np_lookup how, const struct np_view *v, double *top)
 	return at;
 }
 
-static bool outside(const struct np_view *v)
+static bool outside(const struct np_data *v)
 {
 	double lo = INFINITY, hi = 0;
 
@@ -99,7 +99,7 @@ static bool outside(const struct np_view *v)
 	return v->co->latency.mean > hi || v->co->latency.mean < lo;
 }
 
-int np_lookup_describe(const struct np_model *m, struct np_view *v, double *x,
+int np_lookup_describe(const struct np_model *m, struct np_data *v, double *x,
 		       bool warm)
 {
 	double top;
@@ -117,7 +117,7 @@ int np_lookup_describe(const struct np_model *m, struct np_view *v, double *x,
 	return 0;
 }
 
-int np_lookup_respond(const struct np_model *m, struct np_view *v, double *y,
+int np_lookup_respond(const struct np_model *m, struct np_data *v, double *y,
 		      bool warm)
 {
 	(void)m, (void)warm;
@@ -126,7 +126,7 @@ int np_lookup_respond(const struct np_model *m, struct np_view *v, double *y,
 	return 0;
 }
 
-int np_lookup_join(const struct np_model *m, struct np_view *v,
+int np_lookup_join(const struct np_model *m, struct np_data *v,
 		   const double *x, const double *y, double *log_slow)
 {
 	(void)m, (void)v;

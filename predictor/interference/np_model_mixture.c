@@ -27,7 +27,7 @@ double np_mixture_bin_weight(const struct np_bins *bins, size_t bin)
 }
 
 /* h = F' G F_B, plus the equation for the sum. */
-static void right_side(const struct np_view *v, double *h)
+static void right_side(const struct np_data *v, double *h)
 {
 	const struct np_bins *bins = v->fabric->bins;
 	double weighted[NP_BINS_MAX];
@@ -46,7 +46,7 @@ static void right_side(const struct np_view *v, double *h)
 	}
 }
 
-int np_mixture_describe(const struct np_model *m, struct np_view *v, double *x,
+int np_mixture_describe(const struct np_model *m, struct np_data *v, double *x,
 			bool warm)
 {
 	size_t n = v->fabric->n_levels;
@@ -62,7 +62,7 @@ int np_mixture_describe(const struct np_model *m, struct np_view *v, double *x,
 	return np_weights_fit(v, v->fabric->gram_mixture, h, x, warm);
 }
 
-int np_mixture_respond(const struct np_model *m, struct np_view *v, double *y,
+int np_mixture_respond(const struct np_model *m, struct np_data *v, double *y,
 		       bool warm)
 {
 	(void)warm;
@@ -70,7 +70,7 @@ int np_mixture_respond(const struct np_model *m, struct np_view *v, double *y,
 	return 0;
 }
 
-int np_mixture_join(const struct np_model *m, struct np_view *v,
+int np_mixture_join(const struct np_model *m, struct np_data *v,
 		    const double *x, const double *y, double *log_slow)
 {
 	*log_slow = np_weights_join(v, (enum np_average)m->variant, x, y);

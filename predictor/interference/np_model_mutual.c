@@ -16,10 +16,10 @@
  * that rows and columns, the levels that are known of the co-runner and of the
  * victim, change places.
  */
-static struct np_view view_of(const struct np_view *v,
-			      const struct np_view_program *a, bool back)
+static struct np_data view_of(const struct np_data *v,
+			      const struct np_data_program *a, bool back)
 {
-	struct np_view one = *v;
+	struct np_data one = *v;
 
 	one.co = one.victim = a;
 	if (back) {
@@ -31,8 +31,8 @@ static struct np_view view_of(const struct np_view *v,
 	return one;
 }
 
-static int both_sides(const struct np_model *m, struct np_view *as_co,
-		      struct np_view *as_victim, double *z, bool warm)
+static int both_sides(const struct np_model *m, struct np_data *as_co,
+		      struct np_data *as_victim, double *z, bool warm)
 {
 	size_t side = 2 * as_co->fabric->n_levels + 1;
 	int rc = np_twosided_describe(m, as_co, z, warm);
@@ -40,11 +40,11 @@ static int both_sides(const struct np_model *m, struct np_view *as_co,
 	return rc ? rc : np_twosided_respond(m, as_victim, z + side, warm);
 }
 
-int np_mutual_describe(const struct np_model *m, struct np_view *v, double *x,
+int np_mutual_describe(const struct np_model *m, struct np_data *v, double *x,
 		       bool warm)
 {
-	struct np_view as_co = view_of(v, v->co, false);
-	struct np_view as_victim = view_of(v, v->co, true);
+	struct np_data as_co = view_of(v, v->co, false);
+	struct np_data as_victim = view_of(v, v->co, true);
 	int rc = both_sides(m, &as_co, &as_victim, x, warm);
 
 	v->flags = as_co.flags;
@@ -52,16 +52,16 @@ int np_mutual_describe(const struct np_model *m, struct np_view *v, double *x,
 }
 
 /* How hard the victim presses is another question, and its flags, too. */
-int np_mutual_respond(const struct np_model *m, struct np_view *v, double *y,
+int np_mutual_respond(const struct np_model *m, struct np_data *v, double *y,
 		      bool warm)
 {
-	struct np_view as_co = view_of(v, v->victim, true);
-	struct np_view as_victim = view_of(v, v->victim, false);
+	struct np_data as_co = view_of(v, v->victim, true);
+	struct np_data as_victim = view_of(v, v->victim, false);
 
 	return both_sides(m, &as_co, &as_victim, y, warm);
 }
 
-int np_mutual_join(const struct np_model *m, struct np_view *v,
+int np_mutual_join(const struct np_model *m, struct np_data *v,
 		   const double *x, const double *y, double *log_slow)
 {
 	size_t side = 2 * v->fabric->n_levels + 1;

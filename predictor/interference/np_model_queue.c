@@ -23,10 +23,10 @@
 
 _Static_assert(HEAD + NP_CURVE_DIM(0) <= NP_QUEUE_FIXED, "room for a curve");
 
-int np_queue_rho_of(const struct np_view *v, bool from_min, double mean,
+int np_queue_rho_of(const struct np_data *v, bool from_min, double mean,
 		    double *rho)
 {
-	const struct np_view_fabric *f = v->fabric;
+	const struct np_data_fabric *f = v->fabric;
 	struct np_service s = {
 		.mu_per_sec = 1 / (from_min ? f->idle_min : f->idle.mean),
 		.var_sec2 = f->idle.sd * f->idle.sd,
@@ -40,8 +40,8 @@ int np_queue_rho_of(const struct np_view *v, bool from_min, double mean,
 }
 
 /* One program's curve from the levels in list. */
-static int fit(const struct np_model *m, struct np_view *v,
-	       const struct np_view_program *a, const size_t *list, size_t n,
+static int fit(const struct np_model *m, struct np_data *v,
+	       const struct np_data_program *a, const size_t *list, size_t n,
 	       double *curve)
 {
 	double rho[n ? n : 1], slow[n ? n : 1];
@@ -56,7 +56,7 @@ static int fit(const struct np_model *m, struct np_view *v,
 				      n, curve, v->err);
 }
 
-int np_queue_describe(const struct np_model *m, struct np_view *v, double *x,
+int np_queue_describe(const struct np_model *m, struct np_data *v, double *x,
 		      bool warm)
 {
 	int rc = np_queue_rho_of(v, m->variant & NP_QUEUE_MIN,
@@ -72,7 +72,7 @@ int np_queue_describe(const struct np_model *m, struct np_view *v, double *x,
 	return fit(m, v, v->co, v->co_col, v->n_co_col, x + HEAD);
 }
 
-int np_queue_respond(const struct np_model *m, struct np_view *v, double *y,
+int np_queue_respond(const struct np_model *m, struct np_data *v, double *y,
 		     bool warm)
 {
 	int rc = 0;
@@ -91,7 +91,7 @@ double np_queue_read(const double *y, double rho, bool *outside)
 }
 
 /* Both slowdowns from each other, damped, until they stand still. */
-static double mutual(struct np_view *v, const double *x, const double *y)
+static double mutual(struct np_data *v, const double *x, const double *y)
 {
 	double a = 0, b = 0;
 
@@ -108,7 +108,7 @@ static double mutual(struct np_view *v, const double *x, const double *y)
 	return a;
 }
 
-int np_queue_join(const struct np_model *m, struct np_view *v,
+int np_queue_join(const struct np_model *m, struct np_data *v,
 		  const double *x, const double *y, double *log_slow)
 {
 	bool outside = false;

@@ -21,7 +21,7 @@
 /* Shrinks v a little, as rows of levels resemble each other. */
 #define RIDGE 0.1
 
-int np_victim_describe(const struct np_model *m, struct np_view *v, double *x,
+int np_victim_describe(const struct np_model *m, struct np_data *v, double *x,
 		       bool warm)
 {
 	(void)m, (void)warm;
@@ -32,7 +32,7 @@ int np_victim_describe(const struct np_model *m, struct np_view *v, double *x,
 }
 
 /* Add level j's column to the normal equations, or with -1 take it out. */
-static void add_column(const struct np_view *v, size_t j, double sign,
+static void add_column(const struct np_data *v, size_t j, double sign,
 		       double *gram)
 {
 	const double *column = v->fabric->fit_beside + j;
@@ -47,7 +47,7 @@ static void add_column(const struct np_view *v, size_t j, double sign,
 }
 
 /* n_row square: the fabric's less what is not in use, or from the start. */
-static void gram_of_columns(const struct np_view *v, double *gram)
+static void gram_of_columns(const struct np_data *v, double *gram)
 {
 	size_t n = v->fabric->n_levels, k = v->n_row, next = 0;
 	bool few = v->n_col < n / 2;
@@ -65,7 +65,7 @@ static void gram_of_columns(const struct np_view *v, double *gram)
 }
 
 /* h = CC log(1 + AC), over the rows and columns in use. */
-static void right_side(const struct np_view *v, double *h)
+static void right_side(const struct np_data *v, double *h)
 {
 	size_t n = v->fabric->n_levels;
 
@@ -79,7 +79,7 @@ static void right_side(const struct np_view *v, double *h)
 	}
 }
 
-static int respond(struct np_view *v, double ridge, double *y, bool warm)
+static int respond(struct np_data *v, double ridge, double *y, bool warm)
 {
 	size_t k = v->n_row;
 	double *gram = v->work, *h = gram + k * k, *z = h + k;
@@ -98,7 +98,7 @@ static int respond(struct np_view *v, double ridge, double *y, bool warm)
 	return rc;
 }
 
-int np_victim_respond(const struct np_model *m, struct np_view *v, double *y,
+int np_victim_respond(const struct np_model *m, struct np_data *v, double *y,
 		      bool warm)
 {
 	(void)m;
@@ -114,7 +114,7 @@ static double dot(const double *a, const double *b, size_t n)
 	return sum;
 }
 
-int np_victim_join(const struct np_model *m, struct np_view *v,
+int np_victim_join(const struct np_model *m, struct np_data *v,
 		   const double *x, const double *y, double *log_slow)
 {
 	(void)m;
@@ -123,7 +123,7 @@ int np_victim_join(const struct np_model *m, struct np_view *v,
 }
 
 /* x: weights as in cross (n + 1), then what they leave unexplained (n). */
-int np_twosided_describe(const struct np_model *m, struct np_view *v,
+int np_twosided_describe(const struct np_model *m, struct np_data *v,
 			 double *x, bool warm)
 {
 	size_t n = v->fabric->n_levels;
@@ -141,7 +141,7 @@ int np_twosided_describe(const struct np_model *m, struct np_view *v,
 }
 
 /* y: the curve (n), then the victim as a sum of levels (n). */
-int np_twosided_respond(const struct np_model *m, struct np_view *v,
+int np_twosided_respond(const struct np_model *m, struct np_data *v,
 			double *y, bool warm)
 {
 	size_t n = v->fabric->n_levels;
@@ -150,7 +150,7 @@ int np_twosided_respond(const struct np_model *m, struct np_view *v,
 	return respond(v, RIDGE, y + n, warm);
 }
 
-int np_twosided_join(const struct np_model *m, struct np_view *v,
+int np_twosided_join(const struct np_model *m, struct np_data *v,
 		     const double *x, const double *y, double *log_slow)
 {
 	size_t n = v->fabric->n_levels;

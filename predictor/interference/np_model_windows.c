@@ -11,7 +11,7 @@
 
 #include "np_queue_impl.h"
 
-int np_windows_describe(const struct np_model *m, struct np_view *v, double *x,
+int np_windows_describe(const struct np_model *m, struct np_data *v, double *x,
 			bool warm)
 {
 	size_t n = v->co->n_windows;
@@ -24,7 +24,7 @@ int np_windows_describe(const struct np_model *m, struct np_view *v, double *x,
 	return rc;
 }
 
-int np_windows_join(const struct np_model *m, struct np_view *v,
+int np_windows_join(const struct np_model *m, struct np_data *v,
 		    const double *x, const double *y, double *log_slow)
 {
 	size_t n = (size_t)x[0];

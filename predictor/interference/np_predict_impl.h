@@ -1,7 +1,7 @@
 /*
  * The parts of a prediction, for np_predict*.c alone.
  *
- * A side is one program's half of a question, for all replicates: x of the
+ * A question has two halves, one of each program, for all replicates: x of the
  * co-runners or y of the victim.  Both depend on which levels are in use.
  */
 #ifndef NP_PREDICT_IMPL_H
@@ -10,8 +10,8 @@
 #include "np_draw.h"
 #include "np_predict.h"
 
-/* The levels in use for one question; see struct np_view. */
-struct np_use {
+/* The levels in use for one question; see struct np_data. */
+struct np_basis {
 	size_t n_col, n_row, n_co_col;
 	size_t col[NP_FABRIC_MAX_LEVELS], row[NP_FABRIC_MAX_LEVELS];
 	size_t co_col[NP_FABRIC_MAX_LEVELS];
@@ -31,9 +31,9 @@ struct np_miss {
 	bool beyond;	 /* predicted with NP_PRED_BEYOND */
 };
 
-struct np_side {
+struct np_half {
 	bool ready;
-	struct np_use use;
+	struct np_basis use;
 	double *z; /* one row of np_model_dim() per view */
 	unsigned flags; /* of view 0 */
 	struct np_miss *miss;
@@ -41,9 +41,9 @@ struct np_side {
 };
 
 /* Each level as if it were a program, for one choice of levels in use. */
-struct np_level_sides {
+struct np_level_halves {
 	bool ready;
-	struct np_use use;
+	struct np_basis use;
 	double *x, *y;	  /* one row of np_model_dim() per level */
 	int *x_rc, *y_rc; /* 0 where there is a row */
 	unsigned *flags;  /* of x */
@@ -56,9 +56,9 @@ struct np_predictor {
 	struct np_draw_opt draw;
 	size_t n, dim; /* levels; np_model_dim() */
 	struct np_draw_fabric fabric;
-	struct np_view_program *level; /* the levels as programs, as measured */
+	struct np_data_program *level; /* the levels as programs, as measured */
 	double *level_store;
-	struct np_level_sides sides;
+	struct np_level_halves halves;
 	struct np_nnls *nnls;
 	double *work, *ensemble;
 	double *sample; /* views */
@@ -72,42 +72,45 @@ struct np_predictor {
 int np_predictor_fallback(struct np_predictor *p, struct np_predictor **out,
 			  struct np_err *err);
 
-/* np_use.c: which levels serve this question.  -ENODATA or -EDOM with err. */
-int np_use_choose(const struct np_predictor *p, const struct np_program *victim,
-		  const struct np_draw_program *va, const struct np_program *co,
-		  const struct np_draw_program *cb, size_t n_co,
-		  struct np_use *use, struct np_err *err);
+/* np_basis.c: the levels that serve a question.  -ENODATA or -EDOM with err. */
+int np_basis_choose(const struct np_predictor *p,
+		    const struct np_program *victim,
+		    const struct np_draw_program *va,
+		    const struct np_program *co,
+		    const struct np_draw_program *cb, size_t n_co,
+		    struct np_basis *use, struct np_err *err);
 /* Rows and columns of the levels that were all run beside each other. */
-void np_use_levels(const struct np_predictor *p, struct np_use *use);
-bool np_use_equal(const struct np_use *a, const struct np_use *b);
-void np_use_drop(size_t *list, size_t *n, size_t level);
+void np_basis_levels(const struct np_predictor *p, struct np_basis *use);
+bool np_basis_equal(const struct np_basis *a, const struct np_basis *b);
+void np_basis_drop(size_t *list, size_t *n, size_t level);
+/* What a model is given of them; the programs are to be added. */
+void np_basis_data(const struct np_predictor *p, const struct np_basis *use,
+		   size_t replicate, struct np_data *v);
 
-/* np_side.c: the views' common part, and one program's half. */
-void np_view_init(const struct np_predictor *p, const struct np_use *use,
-		  size_t replicate, struct np_view *v);
-int np_side_co(struct np_predictor *p, const struct np_draw_program *cb,
-	       size_t n_co, const struct np_use *use, struct np_side *s,
+/* np_loo.c: what leaving levels out says about either half. */
+int np_loo_levels(struct np_predictor *p, const struct np_basis *use);
+void np_loo_victim(struct np_predictor *p, const struct np_draw_program *va,
+		   struct np_half *s);
+void np_loo_co(struct np_predictor *p, const struct np_draw_program *cb,
+	       size_t n_co, struct np_half *s);
+/* np_loo_ensemble.c: weights of the ensemble's members, from levels alone. */
+int np_loo_ensemble(struct np_predictor *p, struct np_err *err);
+
+/* np_half.c: one program's half. */
+int np_half_co(struct np_predictor *p, const struct np_draw_program *cb,
+	       size_t n_co, const struct np_basis *use, struct np_half *s,
 	       struct np_err *err);
-int np_side_victim(struct np_predictor *p, const struct np_draw_program *va,
-		   const struct np_use *use, struct np_side *s,
+int np_half_victim(struct np_predictor *p, const struct np_draw_program *va,
+		   const struct np_basis *use, struct np_half *s,
 		   struct np_err *err);
-void np_side_free(struct np_side *s);
-
-/* np_leave.c: what leaving levels out says about either side. */
-int np_leave_levels(struct np_predictor *p, const struct np_use *use);
-void np_leave_victim(struct np_predictor *p, const struct np_draw_program *va,
-		     struct np_side *s);
-void np_leave_co(struct np_predictor *p, const struct np_draw_program *cb,
-		 size_t n_co, struct np_side *s);
-/* np_leave_ensemble.c: weights of the ensemble's members, from levels alone. */
-int np_leave_ensemble(struct np_predictor *p, struct np_err *err);
+void np_half_free(struct np_half *s);
 
 /*
  * np_interval.c, on n views of log(1 + slowdown), the point first.
  * np_interval_widen() adds the model's own error to the replicates;
  * np_interval() sorts them, and gives the interval of slowdowns.
  */
-void np_interval_widen(const struct np_side *x, const struct np_side *y,
+void np_interval_widen(const struct np_half *x, const struct np_half *y,
 		       double *log_slow, size_t n, unsigned *flags);
 void np_interval(double *log_slow, size_t n, double *low, double *high);
 
@@ -115,7 +118,7 @@ void np_interval(double *log_slow, size_t n, double *low, double *high);
 struct np_ready {
 	const struct np_program *app;
 	struct np_draw_program draw;
-	struct np_side x, y;
+	struct np_half x, y;
 };
 
 /* Check and draw.  Free also after a failure. */
@@ -123,12 +126,12 @@ int np_ready_make(struct np_predictor *p, const struct np_program *a,
 		  struct np_ready *r, struct np_err *err);
 void np_ready_free(struct np_ready *r);
 
-/* The answer for two that are ready; -ENODATA as np_use_choose() says. */
+/* The answer for two that are ready; -ENODATA as np_basis_choose() says. */
 int np_ready_pair(struct np_predictor *p, struct np_ready *a,
 		  struct np_ready *co, size_t n_co, enum np_scope scope,
 		  struct np_prediction *out, struct np_err *err);
 
-/* Join replicate s of the victim's side with replicate r of the co-runner's. */
+/* Join replicate s of the victim's half with replicate r of the co-runner's. */
 int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
 		  const struct np_ready *co, size_t r, size_t n_co,
 		  double *log_slow, unsigned *flags);

@@ -46,7 +46,7 @@ static int matrix_pass(struct np_predictor *p, struct np_ready *ready,
 				worst = got;
 		}
 		for (size_t c = from; c < to; c++)
-			np_side_free(&ready[c].x); /* not asked for again */
+			np_half_free(&ready[c].x); /* not asked for again */
 	}
 	return worst;
 }

@@ -9,7 +9,7 @@
 /* The levels as programs: rows of what they suffer, columns of what they do. */
 static int make_levels(struct np_predictor *p)
 {
-	const struct np_view_fabric *f = &p->fabric.view[0];
+	const struct np_data_fabric *f = &p->fabric.view[0];
 	size_t n = p->n;
 	double *speed, *column, *fit_column, *zero;
 
@@ -32,7 +32,7 @@ static int make_levels(struct np_predictor *p)
 			column[j * n + i] = row[j];
 			fit_column[j * n + i] = fit[j];
 		}
-		p->level[i] = (struct np_view_program){
+		p->level[i] = (struct np_data_program){
 			.latency = f->level[i],
 			.log_curve = row,
 			.speed = speed + i * n,
@@ -44,9 +44,9 @@ static int make_levels(struct np_predictor *p)
 	return 0;
 }
 
-static int make_sides(struct np_predictor *p)
+static int make_halves(struct np_predictor *p)
 {
-	struct np_level_sides *s = &p->sides;
+	struct np_level_halves *s = &p->halves;
 
 	s->x = calloc(2 * p->n * p->dim + 1, sizeof(double));
 	s->x_rc = calloc(2 * p->n + 1, sizeof(int));
@@ -69,10 +69,10 @@ static int make(struct np_predictor *p, struct np_err *err)
 	p->work = malloc(NP_MODEL_WORK(p->n) * sizeof(double));
 	p->sample = malloc(3 * p->fabric.n * sizeof(double));
 	if (!p->nnls || !p->work || !p->sample || make_levels(p) ||
-	    make_sides(p))
+	    make_halves(p))
 		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
 			       p->f->name);
-	return np_leave_ensemble(p, err);
+	return np_loo_ensemble(p, err);
 }
 
 int np_predictor_new(const struct np_fabric *f, const struct np_model *m,
@@ -139,9 +139,9 @@ void np_predictor_free(struct np_predictor *p)
 	np_nnls_free(p->nnls);
 	free(p->level);
 	free(p->level_store);
-	free(p->sides.x);
-	free(p->sides.x_rc);
-	free(p->sides.flags);
+	free(p->halves.x);
+	free(p->halves.x_rc);
+	free(p->halves.flags);
 	free(p->work);
 	free(p->sample);
 	free(p->ensemble);

@@ -5,7 +5,7 @@
 #include "np_model.h"
 
 /* Utilisation at a mean latency; -EINVAL with v->err if there is none. */
-int np_queue_rho_of(const struct np_view *v, bool from_min, double mean,
+int np_queue_rho_of(const struct np_data *v, bool from_min, double mean,
 		    double *rho);
 
 /* The slowdown at rho of a victim prepared by np_queue_respond(). */

@@ -11,8 +11,8 @@
 void np_ready_free(struct np_ready *r)
 {
 	np_draw_program_free(&r->draw);
-	np_side_free(&r->x);
-	np_side_free(&r->y);
+	np_half_free(&r->x);
+	np_half_free(&r->y);
 }
 
 int np_ready_make(struct np_predictor *p, const struct np_program *a,
@@ -26,19 +26,19 @@ int np_ready_make(struct np_predictor *p, const struct np_program *a,
 
 /* A side for these levels, from memory if they are the same as before. */
 static int co_side(struct np_predictor *p, struct np_ready *co, size_t n_co,
-		   const struct np_use *use, struct np_err *err)
+		   const struct np_basis *use, struct np_err *err)
 {
-	if (co->x.ready && np_use_equal(&co->x.use, use))
+	if (co->x.ready && np_basis_equal(&co->x.use, use))
 		return 0;
-	return np_side_co(p, &co->draw, n_co, use, &co->x, err);
+	return np_half_co(p, &co->draw, n_co, use, &co->x, err);
 }
 
 static int victim_side(struct np_predictor *p, struct np_ready *a,
-		       const struct np_use *use, struct np_err *err)
+		       const struct np_basis *use, struct np_err *err)
 {
-	if (a->y.ready && np_use_equal(&a->y.use, use))
+	if (a->y.ready && np_basis_equal(&a->y.use, use))
 		return 0;
-	return np_side_victim(p, &a->draw, use, &a->y, err);
+	return np_half_victim(p, &a->draw, use, &a->y, err);
 }
 
 /* The effect of the scope on log(1 + slowdown). */
@@ -81,10 +81,10 @@ int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
 		  const struct np_ready *co, size_t r, size_t n_co,
 		  double *log_slow, unsigned *flags)
 {
-	struct np_view v;
+	struct np_data v;
 	int rc;
 
-	np_view_init(p, &co->x.use, r, &v);
+	np_basis_data(p, &co->x.use, r, &v);
 	v.victim = &a->draw.view[s];
 	v.co = &co->draw.view[r];
 	v.n_co = n_co;
@@ -98,7 +98,7 @@ int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
 static void describe_use(const struct np_predictor *p, const struct np_ready *a,
 			 const struct np_ready *co, struct np_prediction *out)
 {
-	const struct np_use *use = &co->x.use;
+	const struct np_basis *use = &co->x.use;
 
 	out->model = p->m;
 	out->used = p->m->needs;
@@ -156,9 +156,9 @@ int np_ready_pair(struct np_predictor *p, struct np_ready *a,
 		  struct np_ready *co, size_t n_co, enum np_scope scope,
 		  struct np_prediction *out, struct np_err *err)
 {
-	struct np_use use;
-	int rc = np_use_choose(p, a->app, &a->draw, co->app, &co->draw, n_co,
-			       &use, err);
+	struct np_basis use;
+	int rc = np_basis_choose(p, a->app, &a->draw, co->app, &co->draw, n_co,
+				 &use, err);
 
 	if (!rc)
 		rc = co_side(p, co, n_co, &use, err);

@@ -7,7 +7,7 @@
 #include "np_nnls.h"
 
 /* Gather the columns in use into work; they are few, and then contiguous. */
-static int solve_some(struct np_view *v, const double *gram, const double *h,
+static int solve_some(struct np_data *v, const double *gram, const double *h,
 		      double *x, bool warm)
 {
 	size_t stride = v->fabric->n_levels + 1, n = v->n_col + 1;
@@ -30,7 +30,7 @@ static int solve_some(struct np_view *v, const double *gram, const double *h,
 	return rc;
 }
 
-int np_weights_solve(struct np_view *v, const double *gram, const double *h,
+int np_weights_solve(struct np_data *v, const double *gram, const double *h,
 		     double *x, bool warm)
 {
 	size_t n = v->fabric->n_levels + 1;
@@ -40,7 +40,7 @@ int np_weights_solve(struct np_view *v, const double *gram, const double *h,
 	return solve_some(v, gram, h, x, warm);
 }
 
-int np_weights_fit(struct np_view *v, const double *gram, const double *h,
+int np_weights_fit(struct np_data *v, const double *gram, const double *h,
 		   double *x, bool warm)
 {
 	size_t n = v->fabric->n_levels + 1;
@@ -59,7 +59,7 @@ int np_weights_fit(struct np_view *v, const double *gram, const double *h,
 	return 0;
 }
 
-void np_weights_curve(const struct np_view *v, enum np_average how, double *y)
+void np_weights_curve(const struct np_data *v, enum np_average how, double *y)
 {
 	size_t n = v->fabric->n_levels;
 
@@ -76,7 +76,7 @@ void np_weights_curve(const struct np_view *v, enum np_average how, double *y)
 	}
 }
 
-double np_weights_join(const struct np_view *v, enum np_average how,
+double np_weights_join(const struct np_data *v, enum np_average how,
 		       const double *x, const double *y)
 {
 	size_t n = v->fabric->n_levels;

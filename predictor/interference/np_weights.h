@@ -22,18 +22,18 @@ enum np_average {
  * Uses the first (n_levels + 1)^2 + 2 (n_levels + 1) doubles of v->work.
  * Returns 0, or -errno with v->err.
  */
-int np_weights_solve(struct np_view *v, const double *gram, const double *h,
+int np_weights_solve(struct np_data *v, const double *gram, const double *h,
 		     double *x, bool warm);
 
 /* The same, and scale the weights to sum 1. */
-int np_weights_fit(struct np_view *v, const double *gram, const double *h,
+int np_weights_fit(struct np_data *v, const double *gram, const double *h,
 		   double *x, bool warm);
 
 /* Copy the victim's curve, as the average wants it, into y[n_levels]. */
-void np_weights_curve(const struct np_view *v, enum np_average how, double *y);
+void np_weights_curve(const struct np_data *v, enum np_average how, double *y);
 
 /* log(1 + slowdown) of the mixture x of answers y. */
-double np_weights_join(const struct np_view *v, enum np_average how,
+double np_weights_join(const struct np_data *v, enum np_average how,
 		       const double *x, const double *y);
 
 #endif

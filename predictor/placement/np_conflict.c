@@ -1,7 +1,6 @@
 #include "np_conflict.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,24 +16,6 @@ struct np_conflict {
 	uint16_t *answer; /* [(victim * room + co) * NP_N_CONTACTS + contact] */
 	struct np_press *table; /* NULL: something changed since */
 };
-
-uint16_t np_press_load(double slowdown)
-{
-	double load = slowdown > 0 ? rint(NP_PRESS_UNIT * log1p(slowdown)) : 0;
-
-	return load < NP_PRESS_MAX - 1 ? (uint16_t)load : NP_PRESS_MAX - 1;
-}
-
-double np_press_fraction(uint32_t load)
-{
-	return expm1(load / NP_PRESS_UNIT);
-}
-
-uint32_t np_press_limit(double max_slowdown)
-{
-	/* Rounded as the loads are, so that a pair at the limit is at it. */
-	return (uint32_t)rint(NP_PRESS_UNIT * log1p(max_slowdown));
-}
 
 int np_conflict_new(const struct np_oracle *oracle, struct np_conflict **out,
 		    struct np_err *err)
@@ -260,25 +241,6 @@ static void fill(const struct np_conflict *c, struct np_press *t)
 		}
 }
 
-static struct np_press *press_new(size_t n)
-{
-	struct np_press *t = calloc(1, sizeof(*t));
-	size_t cells = n * n * NP_N_TOUCH + 1;
-
-	if (!t)
-		return NULL;
-	t->refs = 1;
-	t->n = n;
-	t->profile = calloc(n + 1, sizeof(*t->profile));
-	t->feels = malloc(cells * sizeof(*t->feels));
-	t->pushes = malloc(cells * sizeof(*t->pushes));
-	t->most = calloc(n + 1, sizeof(*t->most));
-	if (t->profile && t->feels && t->pushes && t->most)
-		return t;
-	np_press_unref(t);
-	return NULL;
-}
-
 int np_conflict_table(struct np_conflict *c, double negligible,
 		      struct np_press **out, struct np_err *err)
 {
@@ -294,7 +256,7 @@ int np_conflict_table(struct np_conflict *c, double negligible,
 		*out = np_press_ref(c->table);
 		return 0;
 	}
-	t = press_new(c->n);
+	t = np_press_new(c->n);
 	if (!t)
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
 	t->negligible = negligible;

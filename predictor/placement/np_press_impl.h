@@ -48,6 +48,9 @@ static inline const uint16_t *np_press_pushes(const struct np_press *t,
 	return t->pushes + (size_t)co * t->n * NP_N_TOUCH;
 }
 
+/* Without names, and with nobody slowed by anybody; one reference. */
+struct np_press *np_press_new(size_t n);
+
 /* A slowdown as a load: rounded to nearest, gains to 0. */
 uint16_t np_press_load(double slowdown);
 double np_press_fraction(uint32_t load); /* and back */

@@ -20,7 +20,7 @@ static bool all_known(const bool *known, size_t stride, const size_t *list,
 }
 
 /* Can level k stand for a co-runner, with the levels in use? */
-static bool can_press(const struct np_predictor *p, const struct np_use *use,
+static bool can_press(const struct np_predictor *p, const struct np_basis *use,
 		      size_t k)
 {
 	const struct np_draw_fabric *d = &p->fabric;
@@ -36,8 +36,8 @@ static bool can_press(const struct np_predictor *p, const struct np_use *use,
 }
 
 /* Can it stand for a victim? */
-static bool can_suffer(const struct np_predictor *p, const struct np_use *use,
-		       size_t k)
+static bool can_suffer(const struct np_predictor *p,
+		       const struct np_basis *use, size_t k)
 {
 	const struct np_draw_fabric *d = &p->fabric;
 
@@ -48,19 +48,19 @@ static bool can_suffer(const struct np_predictor *p, const struct np_use *use,
 }
 
 /* Describe level k by the others. */
-static int describe(struct np_predictor *p, const struct np_use *use,
+static int describe(struct np_predictor *p, const struct np_basis *use,
 		    size_t k, double *x, unsigned *flags)
 {
-	struct np_use less = *use;
-	struct np_view v;
+	struct np_basis less = *use;
+	struct np_data v;
 	int rc;
 
 	if (!can_press(p, use, k))
 		return -1;
-	np_use_drop(less.col, &less.n_col, k);
+	np_basis_drop(less.col, &less.n_col, k);
 	if (!less.n_col)
 		return -1;
-	np_view_init(p, &less, 0, &v);
+	np_basis_data(p, &less, 0, &v);
 	v.co = &p->level[k];
 	rc = p->m->describe(p->m, &v, x, false);
 	*flags = v.flags;
@@ -68,25 +68,25 @@ static int describe(struct np_predictor *p, const struct np_use *use,
 }
 
 /* The response of level k, were it not among the levels under pressure. */
-static int respond(struct np_predictor *p, const struct np_use *use, size_t k,
-		   double *y)
+static int respond(struct np_predictor *p, const struct np_basis *use,
+		   size_t k, double *y)
 {
-	struct np_use less = *use;
-	struct np_view v;
+	struct np_basis less = *use;
+	struct np_data v;
 
 	if (!can_suffer(p, use, k))
 		return -1;
-	np_use_drop(less.row, &less.n_row, k);
-	np_view_init(p, &less, 0, &v);
+	np_basis_drop(less.row, &less.n_row, k);
+	np_basis_data(p, &less, 0, &v);
 	v.victim = &p->level[k];
 	return p->m->respond(p->m, &v, y, false);
 }
 
-int np_leave_levels(struct np_predictor *p, const struct np_use *use)
+int np_loo_levels(struct np_predictor *p, const struct np_basis *use)
 {
-	struct np_level_sides *s = &p->sides;
+	struct np_level_halves *s = &p->halves;
 
-	if (s->ready && np_use_equal(&s->use, use))
+	if (s->ready && np_basis_equal(&s->use, use))
 		return 0;
 	s->use = *use;
 	for (size_t k = 0; k < p->n; k++) {
@@ -98,7 +98,7 @@ int np_leave_levels(struct np_predictor *p, const struct np_use *use)
 	return 0;
 }
 
-static void note(struct np_side *s, double measured, double predicted,
+static void note(struct np_half *s, double measured, double predicted,
 		 unsigned flags)
 {
 	struct np_miss *m = &s->miss[s->n_miss];
@@ -112,57 +112,57 @@ static void note(struct np_side *s, double measured, double predicted,
 }
 
 /* The victim beside each level it was measured beside. */
-void np_leave_victim(struct np_predictor *p, const struct np_draw_program *va,
-		     struct np_side *s)
+void np_loo_victim(struct np_predictor *p, const struct np_draw_program *va,
+		   struct np_half *s)
 {
-	struct np_view v;
+	struct np_data v;
 	double log_slow;
 
 	if (!p->opt.replicates)
 		return;
-	np_leave_levels(p, &s->use);
+	np_loo_levels(p, &s->use);
 	for (size_t c = 0; c < s->use.n_col; c++) {
 		size_t k = s->use.col[c];
-		struct np_use less = s->use;
+		struct np_basis less = s->use;
 		double y[p->dim];
 
-		if (p->sides.x_rc[k])
+		if (p->halves.x_rc[k])
 			continue;
-		np_use_drop(less.col, &less.n_col, k);
-		np_view_init(p, &less, 0, &v);
+		np_basis_drop(less.col, &less.n_col, k);
+		np_basis_data(p, &less, 0, &v);
 		v.victim = &va->view[0];
 		memcpy(y, s->z, sizeof(y)); /* the whole curve's is near */
 		if (!p->m->respond(p->m, &v, y, true) &&
-		    !p->m->join(p->m, &v, p->sides.x + k * p->dim, y,
+		    !p->m->join(p->m, &v, p->halves.x + k * p->dim, y,
 				&log_slow))
 			note(s, va->view[0].log_curve[k], log_slow,
-			     p->sides.flags[k]);
+			     p->halves.flags[k]);
 	}
 }
 
 /* Each level that the co-runner was measured to slow. */
-void np_leave_co(struct np_predictor *p, const struct np_draw_program *cb,
-		 size_t n_co, struct np_side *s)
+void np_loo_co(struct np_predictor *p, const struct np_draw_program *cb,
+	       size_t n_co, struct np_half *s)
 {
-	struct np_view v;
+	struct np_data v;
 	double log_slow;
 
 	if (!p->opt.replicates)
 		return;
-	np_leave_levels(p, &s->use);
+	np_loo_levels(p, &s->use);
 	for (size_t k = 0; k < p->n; k++) {
-		struct np_use less = s->use;
+		struct np_basis less = s->use;
 		double x[p->dim];
 
-		if (p->sides.y_rc[k] || !cb->has_pressure[k])
+		if (p->halves.y_rc[k] || !cb->has_pressure[k])
 			continue;
-		np_use_drop(less.row, &less.n_row, k);
-		np_view_init(p, &less, 0, &v);
+		np_basis_drop(less.row, &less.n_row, k);
+		np_basis_data(p, &less, 0, &v);
 		v.co = &cb->view[0];
 		v.n_co = n_co;
 		memcpy(x, s->z, sizeof(x));
 		if (!p->m->describe(p->m, &v, x, true) &&
-		    !p->m->join(p->m, &v, x, p->sides.y + k * p->dim,
+		    !p->m->join(p->m, &v, x, p->halves.y + k * p->dim,
 				&log_slow))
 			note(s, cb->view[0].log_pressure[k], log_slow,
 			     v.flags);

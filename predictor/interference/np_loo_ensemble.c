@@ -44,16 +44,16 @@ static void add(struct stack *s, const double member[K], double measured)
 }
 
 /* Level i beside level k, with neither in its own role among the levels. */
-static void one_pair(struct np_predictor *p, const struct np_use *all,
+static void one_pair(struct np_predictor *p, const struct np_basis *all,
 		     size_t i, size_t k, struct stack stack[2])
 {
 	double x[p->dim], y[p->dim], member[K];
-	struct np_use use = *all;
-	struct np_view v;
+	struct np_basis use = *all;
+	struct np_data v;
 
-	np_use_drop(use.row, &use.n_row, i);
-	np_use_drop(use.col, &use.n_col, k);
-	np_view_init(p, &use, 0, &v);
+	np_basis_drop(use.row, &use.n_row, i);
+	np_basis_drop(use.col, &use.n_col, k);
+	np_basis_data(p, &use, 0, &v);
 	v.victim = &p->level[i];
 	v.co = &p->level[k];
 	memset(x, 0, sizeof(x));
@@ -79,10 +79,10 @@ static int solve(struct np_predictor *p, const struct stack *s, double *w,
 	return rc;
 }
 
-int np_leave_ensemble(struct np_predictor *p, struct np_err *err)
+int np_loo_ensemble(struct np_predictor *p, struct np_err *err)
 {
 	struct stack stack[2];
-	struct np_use all = { 0 };
+	struct np_basis all = { 0 };
 	int rc;
 
 	if (p->m->describe != np_ensemble_describe)
@@ -90,7 +90,7 @@ int np_leave_ensemble(struct np_predictor *p, struct np_err *err)
 	p->ensemble = malloc(2 * K * sizeof(double));
 	if (!p->ensemble)
 		return np_errf(err, -ENOMEM, "no memory for the ensemble");
-	np_use_levels(p, &all);
+	np_basis_levels(p, &all);
 	start(&stack[0]);
 	start(&stack[1]);
 	for (size_t i = 0; i < all.n_row && all.n_col > 2; i++)

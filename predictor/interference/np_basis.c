@@ -7,7 +7,7 @@
 struct table {
 	const bool *known; /* n x n */
 	size_t n;
-	struct np_use *use;
+	struct np_basis *use;
 	bool mutual; /* it is asked both ways */
 };
 
@@ -17,7 +17,7 @@ static bool hole(const struct table *t, size_t i, size_t j)
 	       (t->mutual && !t->known[j * t->n + i]);
 }
 
-void np_use_drop(size_t *list, size_t *n, size_t level)
+void np_basis_drop(size_t *list, size_t *n, size_t level)
 {
 	size_t to = 0;
 
@@ -33,7 +33,7 @@ static bool list_equal(const size_t *a, size_t n_a, const size_t *b,
 	return n_a == n_b && !memcmp(a, b, n_a * sizeof(*a));
 }
 
-bool np_use_equal(const struct np_use *a, const struct np_use *b)
+bool np_basis_equal(const struct np_basis *a, const struct np_basis *b)
 {
 	return list_equal(a->col, a->n_col, b->col, b->n_col) &&
 	       list_equal(a->row, a->n_row, b->row, b->n_row) &&
@@ -59,7 +59,7 @@ static size_t holes_in_col(const struct table *t, size_t j)
 }
 
 /* Leave out the row or column with most holes, until there are none. */
-static void trim(const struct np_predictor *p, struct np_use *use)
+static void trim(const struct np_predictor *p, struct np_basis *use)
 {
 	struct table table = { p->fabric.has_beside, p->n, use,
 			       p->m->needs & NP_NEED_OWN_PRESSURE };
@@ -87,9 +87,9 @@ static void trim(const struct np_predictor *p, struct np_use *use)
 			}
 		}
 		if (row)
-			np_use_drop(t->use->row, &t->use->n_row, at);
+			np_basis_drop(t->use->row, &t->use->n_row, at);
 		else
-			np_use_drop(t->use->col, &t->use->n_col, at);
+			np_basis_drop(t->use->col, &t->use->n_col, at);
 	}
 }
 
@@ -170,7 +170,7 @@ static bool serves_co(const struct np_draw_program *cb, size_t i,
 
 static void fill(const struct np_predictor *p, const struct np_draw_program *va,
 		 const struct np_draw_program *cb, unsigned needs,
-		 struct np_use *use)
+		 struct np_basis *use)
 {
 	use->n_col = use->n_row = use->n_co_col = 0;
 	for (size_t i = 0; i < p->n; i++) {
@@ -187,7 +187,7 @@ static void fill(const struct np_predictor *p, const struct np_draw_program *va,
 		trim(p, use);
 }
 
-void np_use_levels(const struct np_predictor *p, struct np_use *use)
+void np_basis_levels(const struct np_predictor *p, struct np_basis *use)
 {
 	use->n_co_col = 0;
 	use->n_col = use->n_row = p->n;
@@ -196,10 +196,12 @@ void np_use_levels(const struct np_predictor *p, struct np_use *use)
 	trim(p, use);
 }
 
-int np_use_choose(const struct np_predictor *p, const struct np_program *victim,
-		  const struct np_draw_program *va, const struct np_program *co,
-		  const struct np_draw_program *cb, size_t n_co,
-		  struct np_use *use, struct np_err *err)
+int np_basis_choose(const struct np_predictor *p,
+		    const struct np_program *victim,
+		    const struct np_draw_program *va,
+		    const struct np_program *co,
+		    const struct np_draw_program *cb, size_t n_co,
+		    struct np_basis *use, struct np_err *err)
 {
 	unsigned needs = p->m->needs;
 	int rc;
@@ -226,4 +228,19 @@ int np_use_choose(const struct np_predictor *p, const struct np_program *victim,
 			       "each that were run beside each other",
 			       victim->name, co->name, use->n_col, use->n_row);
 	return 0;
+}
+
+void np_basis_data(const struct np_predictor *p, const struct np_basis *use,
+		   size_t replicate, struct np_data *v)
+{
+	*v = (struct np_data){
+		.fabric = &p->fabric.view[replicate],
+		.n_co = 1,
+		.col = use->col, .n_col = use->n_col,
+		.row = use->row, .n_row = use->n_row,
+		.co_col = use->co_col, .n_co_col = use->n_co_col,
+		.nnls = p->nnls,
+		.work = p->work,
+		.ensemble = p->ensemble,
+	};
 }
