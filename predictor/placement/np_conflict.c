@@ -218,7 +218,7 @@ static void fill(const struct np_conflict *c, struct np_press *t)
 	uint16_t negligible = np_press_load(t->negligible);
 
 	for (size_t v = 0; v < t->n; v++)
-		t->profile[v].complete = t->profile[v].mute = true;
+		t->profile[v].complete = t->profile[v].inert = true;
 	for (size_t v = 0; v < t->n; v++)
 		for (size_t x = 0; x < t->n; x++) {
 			uint16_t *f = t->feels + (v * t->n + x) * NP_N_TOUCH;
@@ -232,8 +232,9 @@ static void fill(const struct np_conflict *c, struct np_press *t)
 			if (most > t->most[v])
 				t->most[v] = most;
 			if (most) {
-				t->profile[v].mute = t->profile[x].mute = false;
-				t->profile[x].loud = true;
+				t->profile[x].aggressor = true;
+				t->profile[v].inert = false;
+				t->profile[x].inert = false;
 			}
 			if (!whole)
 				t->profile[v].complete =

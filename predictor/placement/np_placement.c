@@ -6,6 +6,54 @@
 
 #include "np_placement_impl.h"
 
+void np_policy_init(struct np_policy *p)
+{
+	*p = (struct np_policy){
+		.max_slowdown = 0.10,
+		.max_defer_sec = 3600,
+		.defer_step_sec = 60,
+		.horizon_sec = 60,
+		.prefer_patience_sec = 30,
+		.modes = 1u << NP_MODE_OFF | 1u << NP_MODE_ADVISE |
+			 1u << NP_MODE_PREFER | 1u << NP_MODE_ENFORCE,
+		.unknown_as = NP_PROFILE_UNKNOWN,
+	};
+}
+
+static int check_time(const char *what, double sec, double least,
+		      struct np_err *err)
+{
+	if (sec >= least && sec <= 1e9)
+		return 0;
+	return np_errf(err, -EINVAL, "policy: %s %g s; expected %g to 1e9",
+		       what, sec, least);
+}
+
+int np_policy_check(const struct np_policy *p, const struct np_press *t,
+		    struct np_err *err)
+{
+	int rc;
+
+	if (!(p->max_slowdown >= 0 && p->max_slowdown <= 100))
+		return np_errf(err, -EINVAL,
+			       "policy: MaxSlowdown %g; expected 0 to 100",
+			       p->max_slowdown);
+	rc = check_time("MaxDefer", p->max_defer_sec, 1, err);
+	if (!rc)
+		rc = check_time("one deferral", p->defer_step_sec, 1, err);
+	if (!rc)
+		rc = check_time("horizon", p->horizon_sec, 0, err);
+	if (!rc)
+		rc = check_time("patience", p->prefer_patience_sec, 1, err);
+	if (!rc && (p->unknown_as < NP_PROFILE_UNKNOWN ||
+		    (p->unknown_as >= 0 &&
+		     (size_t)p->unknown_as >= np_press_n(t))))
+		return np_errf(err, -EINVAL,
+			       "policy: unknown jobs count as profile %d, which"
+			       " is not there", p->unknown_as);
+	return rc;
+}
+
 static int check(const struct np_snapshot *s, const struct np_press *t,
 		 const struct np_policy *policy, struct np_err *err)
 {
@@ -22,7 +70,7 @@ static int check(const struct np_snapshot *s, const struct np_press *t,
 	return np_policy_check(policy, t, err);
 }
 
-static int make_deals(struct np_placement *p)
+static int make_allocations(struct np_placement *p)
 {
 	const struct np_snapshot_job *job = np_snapshot_jobs(p->s);
 	const unsigned act = 1u << NP_MODE_PREFER | 1u << NP_MODE_ENFORCE;
@@ -33,13 +81,13 @@ static int make_deals(struct np_placement *p)
 	for (size_t i = 0; i < p->s->job.n; i++)
 		*modes |= 1u << job[i].in.mode;
 	both = *modes & 1u << NP_MODE_ADVISE && *modes & act;
-	rc = np_deal_new(p->s, p->t, &p->policy, p->held_sec,
-			 !(*modes & act), &p->real);
+	rc = np_allocation_new(p->s, p->t, &p->policy, p->held_sec,
+			       !(*modes & act), &p->real);
 	p->advised = p->real;
 	if (!rc && both) {
 		p->advised = NULL;
-		rc = np_deal_new(p->s, p->t, &p->policy, p->held_sec, true,
-				 &p->advised);
+		rc = np_allocation_new(p->s, p->t, &p->policy, p->held_sec,
+				       true, &p->advised);
 	}
 	return rc;
 }
@@ -60,12 +108,12 @@ static int fill(struct np_placement *p)
 	if (!p->held_sec || !p->outcome || !p->first_task || !p->journal ||
 	    !p->scratch_set || !p->scratch_leaves)
 		return -ENOMEM;
-	rc = np_deal_held(p->s, p->held_sec);
+	rc = np_held_sec(p->s, p->held_sec);
 	if (!rc)
-		rc = make_deals(p);
+		rc = make_allocations(p);
 	if (rc)
 		return rc;
-	p->scratch = np_deal_counts_new(p->real);
+	p->scratch = np_problem_counts_new(&p->real->problem);
 	return p->scratch ? np_placement_judge(p) : -ENOMEM;
 }
 
@@ -98,8 +146,8 @@ void np_placement_free(struct np_placement *p)
 	if (!p)
 		return;
 	if (p->advised != p->real)
-		np_deal_free(p->advised);
-	np_deal_free(p->real);
+		np_allocation_free(p->advised);
+	np_allocation_free(p->real);
 	np_snapshot_unref(p->s);
 	np_press_unref(p->t);
 	free(p->held_sec);
@@ -131,21 +179,15 @@ const struct np_snapshot *np_placement_snapshot(const struct np_placement *p)
 
 double np_placement_strain(const struct np_placement *p, size_t leaf)
 {
-	const struct np_crowd *c = &p->real->seen;
-	uint32_t worst = 0;
-
-	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
-		if (c->runner[k].load > worst)
-			worst = c->runner[k].load;
-	return np_press_fraction(worst);
+	return np_press_fraction(np_leaf_load_worst(&p->real->loads, leaf));
 }
 
 size_t np_placement_bytes(const struct np_placement *p)
 {
-	size_t n = sizeof(*p) + p->real->bytes;
+	size_t n = sizeof(*p) + p->real->problem.bytes;
 
 	if (p->advised != p->real)
-		n += p->advised->bytes;
+		n += p->advised->problem.bytes;
 	return n + p->s->job.n * (sizeof(*p->outcome) + sizeof(*p->held_sec) +
 				  sizeof(*p->first_task)) +
 	       NP_PLACEMENT_MAX_ADMITTED * sizeof(*p->journal) +

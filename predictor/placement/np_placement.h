@@ -78,7 +78,7 @@ enum np_why {
 	NP_WHY_NO_LEAF,	  /* no candidate node is on a leaf */
 	NP_WHY_TOO_FEW_NODES, /* fewer usable candidate nodes than it needs,
 				 whatever we do */
-	NP_WHY_TOO_MANY,  /* more kinds of jobs than NP_PLACEMENT_MAX_KINDS, or
+	NP_WHY_TOO_MANY,  /* more classes than NP_PLACEMENT_MAX_CLASSES, or
 			     more submissions than NP_PLACEMENT_MAX_ADMITTED
 			     since the last decision; also with DEFER */
 	/* NP_ACT_ANYWHERE */
@@ -95,7 +95,7 @@ enum np_why {
 	NP_WHY_TASKS, /* array whose tasks conflict: the rest of it waits */
 };
 
-#define NP_PLACEMENT_MAX_KINDS 1024
+#define NP_PLACEMENT_MAX_CLASSES 1024
 /* Array tasks that get leaves of their own in one decision. */
 #define NP_PLACEMENT_MAX_TASKS 32
 /* Submissions remembered between two decisions. */
@@ -164,11 +164,12 @@ const uint64_t *np_placement_task(const struct np_placement *p, size_t i,
  * leaf to jobs that conflict there.  job->id may be 0; job->candidates is a
  * set of the snapshot; minus: nodes to take out of it (the user's own
  * exclusions) as a bitmap of np_leaves_node_words() words, or NULL.  Neither
- * cost nor memory depend on the number of jobs: it looks at leaves and at kinds
- * of jobs, and after NP_PLACEMENT_MAX_ADMITTED calls answers without looking
- * (a short deferral in mode enforce, left alone in mode prefer).  Calls for one
- * placement must not overlap.  v->leaves is owned by the placement.  Returns 0,
- * -EINVAL with err (the job) or -ENOMEM, and then v says NP_ACT_NONE.
+ * cost nor memory depend on the number of jobs: it looks at leaves and at
+ * classes of jobs, and after NP_PLACEMENT_MAX_ADMITTED calls answers without
+ * looking (a short deferral in mode enforce, left alone in mode prefer).  Calls
+ * for one placement must not overlap.  v->leaves is owned by the placement.
+ * Returns 0, -EINVAL with err (the job) or -ENOMEM, and then v says
+ * NP_ACT_NONE.
  */
 int np_placement_one(struct np_placement *p, const struct np_job *job,
 		     const uint64_t *minus, int64_t now_sec,

@@ -1,14 +1,14 @@
 #ifndef NP_PLACEMENT_IMPL_H
 #define NP_PLACEMENT_IMPL_H
 
-#include "np_deal_impl.h"
+#include "np_allocation.h"
 
 struct np_admitted {
 	struct np_job job;
 	int64_t at_sec;
 	uint64_t *leaves; /* that it may use */
-	uint32_t kind;
-	bool kind_known; /* others of its deal keep away from it */
+	uint32_t class;
+	bool class_known; /* others of its allocation keep away from it */
 	bool confined;
 };
 
@@ -20,7 +20,7 @@ struct np_placement {
 	 * What is done, and what would be done were partitions in advise
 	 * enforced; the same where nothing makes a difference.
 	 */
-	struct np_deal *real, *advised;
+	struct np_allocation *real, *advised;
 	double *held_sec;
 	struct np_outcome *outcome;
 	struct np_pool task;   /* const uint64_t *: leaves of array tasks */
@@ -33,27 +33,30 @@ struct np_placement {
 	uint64_t *scratch_leaves;
 };
 
-/* The deal that decides for a job. */
-static inline struct np_deal *np_placement_deal(const struct np_placement *p,
-						const struct np_job *j)
+/* The allocation that decides for a job. */
+static inline struct np_allocation *
+np_placement_allocation(const struct np_placement *p, const struct np_job *j)
 {
 	return j->mode == NP_MODE_ADVISE ? p->advised : p->real;
 }
 
 /*
- * The worst cause on the first few closed leaves of a kind, or in *cause
+ * The worst cause on the first few closed leaves of a class, or in *cause
  * nothing if none is closed by a conflict.  open: leaves that are not closed.
  */
-void np_placement_cause(const struct np_deal *p, uint32_t kind,
+void np_placement_cause(const struct np_classes *c, uint32_t class,
 			const uint64_t *reach, const uint64_t *open,
 			struct np_cause *cause);
 /* The worst cause on one leaf; false: no conflict there. */
-bool np_placement_cause_on(const struct np_deal *p, uint32_t kind,
+bool np_placement_cause_on(const struct np_classes *c, uint32_t class,
 			   uint32_t leaf, struct np_cause *cause);
 
 /* Leaves that are not closed: those in set, and those out of reach. */
-uint64_t *np_placement_open(struct np_deal *p, const uint64_t *set,
+uint64_t *np_placement_open(struct np_problem *p, const uint64_t *set,
 			    const uint64_t *reach);
+
+/* np_held.c: seconds that each job has been held back by now.  0 or -ENOMEM. */
+int np_held_sec(const struct np_snapshot *s, double *held_sec);
 
 /* np_placement_judge.c: fill in p->outcome.  0 or -ENOMEM. */
 int np_placement_judge(struct np_placement *p);

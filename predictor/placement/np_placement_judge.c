@@ -10,47 +10,47 @@
 #define LEAVES_ASKED 64
 #define CAUSES_FOUND 4
 
-bool np_placement_cause_on(const struct np_deal *p, uint32_t kind,
+bool np_placement_cause_on(const struct np_classes *c, uint32_t class,
 			   uint32_t leaf, struct np_cause *cause)
 {
-	const struct np_kind *k = &p->kind[kind];
-	const uint64_t *on = p->on_leaf + leaf * p->kw;
-	struct np_cause c;
+	const struct np_class *k = &c->at[class];
+	const uint64_t *on = c->on_leaf + leaf * c->words;
+	struct np_cause one;
 	bool any = false;
 
 	if (!np_bits_test(k->open, leaf))
-		return np_deal_apart(p, kind, NP_NONE, leaf, cause);
-	NP_BITS_EACH(b, on, p->kw) {
-		if (b == kind ? !np_bits_test(k->self_apart, leaf) :
-		    !np_bits_test(p->mind + kind * p->kw, b))
+		return np_class_apart(c, class, NP_NONE, leaf, cause);
+	NP_BITS_EACH(b, on, c->words) {
+		if (b == class ? !np_bits_test(k->self_apart, leaf) :
+		    !np_bits_test(c->mind + class * c->words, b))
 			continue;
-		if (np_deal_apart(p, kind, (uint32_t)b, leaf, &c) &&
-		    (!any || c.slowdown > cause->slowdown)) {
-			*cause = c;
+		if (np_class_apart(c, class, (uint32_t)b, leaf, &one) &&
+		    (!any || one.slowdown > cause->slowdown)) {
+			*cause = one;
 			any = true;
 		}
 	}
 	return any;
 }
 
-void np_placement_cause(const struct np_deal *p, uint32_t kind,
+void np_placement_cause(const struct np_classes *c, uint32_t class,
 			const uint64_t *reach, const uint64_t *open,
 			struct np_cause *cause)
 {
-	struct np_cause c;
+	struct np_cause one;
 	int asked = 0, found = 0;
 
 	*cause = (struct np_cause){ .leaf = NP_NO_LEAF };
-	for (size_t w = 0; w < p->lw; w++)
+	for (size_t w = 0; w < c->p->lw; w++)
 		for (uint64_t m = reach[w] & ~open[w]; m; m &= m - 1) {
 			uint32_t leaf = np_bits_at(w, m);
 
 			if (asked++ == LEAVES_ASKED || found == CAUSES_FOUND)
 				return;
-			if (!np_placement_cause_on(p, kind, leaf, &c))
+			if (!np_placement_cause_on(c, class, leaf, &one))
 				continue;
-			if (!found++ || c.slowdown > cause->slowdown)
-				*cause = c;
+			if (!found++ || one.slowdown > cause->slowdown)
+				*cause = one;
 		}
 }
 
@@ -79,10 +79,10 @@ int64_t np_placement_until(const struct np_policy *policy,
 	return until > j->eligible_sec ? until : j->eligible_sec;
 }
 
-uint64_t *np_placement_open(struct np_deal *p, const uint64_t *set,
+uint64_t *np_placement_open(struct np_problem *p, const uint64_t *set,
 			    const uint64_t *reach)
 {
-	uint64_t *open = np_deal_alloc(p, p->lw, sizeof(*open));
+	uint64_t *open = np_problem_alloc(p, p->lw, sizeof(*open));
 
 	if (!open)
 		return NULL;
@@ -94,158 +94,163 @@ uint64_t *np_placement_open(struct np_deal *p, const uint64_t *set,
 	return open;
 }
 
-static int confine(struct np_deal *p, const uint64_t *set,
-		   const uint64_t *reach, uint32_t kind, struct np_outcome *v)
+static int confine(struct np_allocation *a, const uint64_t *set,
+		   const uint64_t *reach, uint32_t class, struct np_outcome *v)
 {
 	uint64_t *open;
 
-	if (np_bits_within(reach, set, p->lw)) {
+	if (np_bits_within(reach, set, a->problem.lw)) {
 		v->action = NP_ACT_ANYWHERE;
 		v->cause.why = NP_WHY_FITS;
 		return 0;
 	}
-	open = np_placement_open(p, set, reach);
+	open = np_placement_open(&a->problem, set, reach);
 	if (!open)
 		return -ENOMEM;
 	v->action = NP_ACT_CONFINE;
 	v->leaves = open;
-	np_placement_cause(p, kind, reach, open, &v->cause);
+	np_placement_cause(&a->classes, class, reach, open, &v->cause);
 	if (v->cause.leaf == NP_NO_LEAF) /* closed to make room for others */
 		v->cause.why = NP_WHY_FROM_PENDING;
 	return 0;
 }
 
-static void defer(struct np_placement *p, struct np_deal *deal, uint32_t i,
-		  struct np_outcome *v)
+static const uint64_t *reach_of(const struct np_allocation *a, uint32_t job)
 {
-	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
+	const struct np_job *j = np_problem_job(&a->problem, job);
+
+	return a->problem.counts[j->candidates]->reach;
+}
+
+static void defer(struct np_allocation *a, uint32_t i, struct np_outcome *v)
+{
+	const struct np_problem *p = &a->problem;
 
 	v->action = NP_ACT_DEFER;
-	v->until_sec = np_placement_until(&p->policy, j, v->held_sec,
-					  p->s->now_sec);
-	np_placement_cause(deal, deal->job_kind[i],
-			   deal->counts[j->candidates]->reach, deal->none,
-			   &v->cause);
+	v->until_sec = np_placement_until(&p->policy, np_problem_job(p, i),
+					  v->held_sec, p->s->now_sec);
+	np_placement_cause(&a->classes, a->requests.class[i], reach_of(a, i),
+			   p->none, &v->cause);
 	if (v->cause.leaf == NP_NO_LEAF)
 		v->cause.why = NP_WHY_FROM_PENDING;
 }
 
-static bool seat_met(const struct np_deal *p, const struct np_seat *s)
+/* To the leaves of a request's group. */
+static int confine_request(struct np_allocation *a, const struct np_request *r,
+			   struct np_outcome *v)
 {
-	return np_deal_usable_in(p, np_deal_cohort(p, s->cohort)) >= s->need;
+	return confine(a, a->groups.at[r->group].set, reach_of(a, r->job),
+		       r->class, v);
 }
 
 /* An array whose tasks conflict: each gets leaves, or waits. */
-static int judge_tasks(struct np_placement *p, struct np_deal *deal,
+static int judge_tasks(struct np_placement *p, struct np_allocation *a,
 		       uint32_t i, struct np_outcome *v)
 {
-	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
-	const uint64_t *reach = deal->counts[j->candidates]->reach;
-	const struct np_seat *s = &deal->seat[deal->seat_of[i]], *last = NULL;
+	const struct np_requests *all = &a->requests;
+	const struct np_request *last = NULL;
 	uint32_t n = 0;
 
 	p->first_task[i] = (uint32_t)p->task.n;
-	for (; s < deal->seat + deal->n_seats && s->job == i; s++) {
+	for (uint32_t k = all->of_job[i]; k < all->n && all->at[k].job == i;
+	     k++) {
 		const uint64_t **leaves;
 		struct np_outcome one;
 
-		if (!seat_met(deal, s))
+		if (!np_group_meets(&a->groups, &all->at[k]))
 			continue;
+		last = &all->at[k];
 		leaves = np_pool_add(&p->task, 1);
-		if (!leaves ||
-		    confine(deal, deal->unit[s->unit].set, reach, s->kind,
-			    &one))
+		if (!leaves || confine_request(a, last, &one))
 			return -ENOMEM;
 		*leaves = one.action == NP_ACT_CONFINE ? one.leaves : NULL;
-		last = s;
 		n++;
 	}
-	if (n == j->tasks) { /* the last one stays in the record */
+	/* Where all have leaves, the last one stays in the record. */
+	if (n == np_problem_job(&a->problem, i)->tasks) {
 		v->tasks = n - 1;
-		return confine(deal, deal->unit[last->unit].set, reach,
-			       last->kind, v);
+		return confine_request(a, last, v);
 	}
 	v->tasks = n;
-	defer(p, deal, i, v);
+	defer(a, i, v);
 	if (n)
 		v->cause.why = NP_WHY_TASKS;
 	return 0;
 }
 
-static int judge_enforced(struct np_placement *p, struct np_deal *deal,
+static int judge_enforced(struct np_placement *p, struct np_allocation *a,
 			  uint32_t i, struct np_outcome *v)
 {
-	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
-	const struct np_seat *s = &deal->seat[deal->seat_of[i]];
-	const struct np_unit *u = &deal->unit[s->unit];
+	const struct np_request *r = &a->requests.at[a->requests.of_job[i]];
 
-	if (deal->kind[s->kind].self && j->tasks > 1 && !u->together)
-		return judge_tasks(p, deal, i, v);
-	if (seat_met(deal, s))
-		return confine(deal, u->set,
-			       deal->counts[j->candidates]->reach, s->kind, v);
-	defer(p, deal, i, v);
+	if (a->classes.at[r->class].self &&
+	    np_problem_job(&a->problem, i)->tasks > 1 &&
+	    !a->groups.at[r->group].together)
+		return judge_tasks(p, a, i, v);
+	if (np_group_meets(&a->groups, r))
+		return confine_request(a, r, v);
+	defer(a, i, v);
 	return 0;
 }
 
-static int judge_preferred(struct np_deal *deal, uint32_t i,
+static int judge_preferred(struct np_allocation *a, uint32_t i,
 			   struct np_outcome *v)
 {
-	const struct np_job *j = &np_snapshot_jobs(deal->s)[i].in;
-	uint32_t kind = deal->job_kind[i];
+	const struct np_job *j = np_problem_job(&a->problem, i);
+	uint32_t class = a->requests.class[i];
 
-	if (deal->prefer_set[i])
-		return confine(deal, deal->prefer_set[i],
-			       deal->counts[j->candidates]->reach, kind, v);
+	if (a->prefer.set[i])
+		return confine(a, a->prefer.set[i], reach_of(a, i), class, v);
 	v->action = NP_ACT_ANYWHERE;
 	v->cause.why = NP_WHY_NO_ROOM_APART;
-	if (!np_deal_kind_meets(deal, kind))
+	if (!np_class_meets(&a->classes, class))
 		v->cause.why = NP_WHY_HARMLESS;
-	else if (deal->kind[kind].self && j->tasks > 1 &&
-		 !np_deal_together(deal, j, kind,
-				   deal->counts[j->candidates], deal->scratch))
+	else if (a->classes.at[class].self && j->tasks > 1 &&
+		 !np_class_together(&a->classes, class, j,
+				    a->problem.counts[j->candidates],
+				    a->problem.scratch))
 		v->cause.why = NP_WHY_TASKS_TOGETHER;
 	return 0;
 }
 
-/* Why a job that is ours has no kind. */
-static enum np_why not_placed(const struct np_deal *deal,
+/* Why a job that is ours has no class. */
+static enum np_why not_placed(const struct np_problem *p,
 			      const struct np_job *j)
 {
-	const struct np_counts *c = deal->counts[j->candidates];
+	const struct np_counts *c = p->counts[j->candidates];
 
-	if (!np_bits_any(c->reach, deal->lw))
+	if (!np_bits_any(c->reach, p->lw))
 		return NP_WHY_NO_LEAF;
-	return np_deal_enough(deal, j, c) ? NP_WHY_TOO_MANY :
+	return np_problem_enough(p, j, c) ? NP_WHY_TOO_MANY :
 					    NP_WHY_TOO_FEW_NODES;
 }
 
 static int judge(struct np_placement *p, uint32_t i, struct np_outcome *v)
 {
 	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
-	struct np_deal *deal = np_placement_deal(p, j);
-	uint32_t kind = deal->job_kind[i];
+	struct np_allocation *a = np_placement_allocation(p, j);
+	uint32_t class = a->requests.class[i];
 
-	v->cause.why = np_deal_aside(deal, j, p->s->now_sec);
+	v->cause.why = np_problem_aside(&a->problem, j, p->s->now_sec);
 	if (j->state == NP_JOB_RUNNING || v->cause.why)
 		return 0;
-	if (np_deal_held_enough(deal, j, v->held_sec)) {
+	if (np_problem_held_enough(&a->problem, j, v->held_sec)) {
 		v->action = NP_ACT_ANYWHERE;
 		v->cause.why = NP_WHY_HELD_LONG_ENOUGH;
 		return 0;
 	}
-	if (kind == NP_NONE) {
-		v->cause.why = not_placed(deal, j);
+	if (class == NP_NONE) {
+		v->cause.why = not_placed(&a->problem, j);
 		return 0;
 	}
-	if (deal->kind[kind].quiet) {
+	if (a->classes.at[class].quiet) {
 		v->action = NP_ACT_ANYWHERE;
 		v->cause.why = np_press_complete(p->t, (uint32_t)j->profile) ?
 			       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
 		return 0;
 	}
-	return j->mode == NP_MODE_PREFER ? judge_preferred(deal, i, v) :
-	       judge_enforced(p, deal, i, v);
+	return j->mode == NP_MODE_PREFER ? judge_preferred(a, i, v) :
+	       judge_enforced(p, a, i, v);
 }
 
 /* Word w of the leaves that are open before, and by the outcome. */
@@ -271,7 +276,8 @@ static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
 {
 	const struct np_snapshot_job *j = &np_snapshot_jobs(p->s)[i];
 	const struct np_counts *c = j->in.state == NP_JOB_RUNNING ? NULL :
-		np_placement_deal(p, &j->in)->counts[j->in.candidates];
+		np_placement_allocation(p, &j->in)->problem
+		.counts[j->in.candidates];
 
 	bool opens = false;
 
@@ -319,16 +325,16 @@ void np_placement_causes(const struct np_placement *p, size_t i,
 			 np_placement_cause_fn *fn, void *arg)
 {
 	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
-	const struct np_deal *deal = np_placement_deal(p, j);
+	const struct np_allocation *a = np_placement_allocation(p, j);
 	const struct np_outcome *v = &p->outcome[i];
 	struct np_cause c;
 
 	if (v->action != NP_ACT_CONFINE && v->action != NP_ACT_DEFER)
 		return;
-	NP_BITS_EACH(leaf, deal->counts[j->candidates]->reach, deal->lw)
+	NP_BITS_EACH(leaf, reach_of(a, (uint32_t)i), p->s->leaf_words)
 		if (!(open_after(v, leaf / NP_BITS_WORD) >>
 		      leaf % NP_BITS_WORD & 1) &&
-		    np_placement_cause_on(deal, deal->job_kind[i],
+		    np_placement_cause_on(&a->classes, a->requests.class[i],
 					  (uint32_t)leaf, &c))
 			fn(arg, &c);
 }

@@ -4,19 +4,6 @@
 
 #include "np_placement_impl.h"
 
-/* A kind that was not there at the decision: what runs, whom to avoid. */
-static uint32_t kind_now(struct np_deal *p, const struct np_job *j)
-{
-	size_t had = p->n_kinds;
-	uint32_t kind = np_deal_kind_of(p, j, p->kind_room);
-
-	if (kind != NP_NONE && p->n_kinds > had) {
-		np_deal_kind_load(p, &p->kind[kind]);
-		np_deal_kind_rows(p, kind);
-	}
-	return kind;
-}
-
 static void count(struct np_placement *p, const struct np_job *j,
 		  const uint64_t *minus)
 {
@@ -32,28 +19,13 @@ static void count(struct np_placement *p, const struct np_job *j,
 	np_snapshot_count(p->s, p->scratch_set, p->scratch);
 }
 
-/* Leaves on which the job may be, as others stand now. */
-static void leaves_now(const struct np_deal *p, const struct np_job *j,
-		       uint32_t kind, const uint64_t *reach, uint64_t *can)
-{
-	const struct np_kind *k = &p->kind[kind];
-
-	NP_BITS_EACH(leaf, reach, p->lw)
-		/* Not even where its kind is without looking: who does not
-		   see that kind may have come there since. */
-		if (!(np_bits_test(k->self_apart, leaf) &&
-		      (np_bits_test(k->held, leaf) || j->tasks > 1)) &&
-		    !np_deal_blocked(p, kind, (uint32_t)leaf))
-			np_bits_set(can, leaf);
-}
-
 /* Add the tightest leaf that is enough, or the largest. */
-static bool add_leaf(const struct np_deal *p, const uint16_t *column,
+static bool add_leaf(size_t lw, const uint16_t *column,
 		     const uint64_t *can, uint64_t missing, uint64_t *set)
 {
 	uint32_t best = NP_NONE, most = 0;
 
-	for (size_t w = 0; w < p->lw; w++)
+	for (size_t w = 0; w < lw; w++)
 		for (uint64_t m = can[w] & ~set[w]; m; m &= m - 1) {
 			uint32_t leaf = np_bits_at(w, m);
 			uint32_t n = column[leaf];
@@ -69,57 +41,39 @@ static bool add_leaf(const struct np_deal *p, const uint16_t *column,
 	return best != NP_NONE;
 }
 
-/*
- * Of the leaves that can be, those that its kind holds and as many others as
- * it needs and not more, so that the next to come finds some as well.
- */
-static bool choose(const struct np_deal *p, const struct np_job *j,
-		   uint32_t kind, const uint16_t *column, uint32_t loose,
-		   const uint64_t *can, uint64_t *set)
-{
-	uint64_t have;
-
-	for (size_t w = 0; w < p->lw; w++)
-		set[w] = can[w] & p->kind[kind].held[w];
-	do {
-		have = np_deal_sum(j->switches, column, loose, set, p->lw);
-		if (have >= j->nodes_min)
-			return true;
-	} while (add_leaf(p, column, can, j->nodes_min - have, set));
-	return false;
-}
-
 /* Everything that is known of one submission. */
 struct submission {
 	struct np_placement *p;
-	struct np_deal *deal;
+	struct np_allocation *a;
 	const struct np_job *job;
 	const struct np_counts *counts;
-	uint32_t kind;
+	uint32_t class;
 	int64_t now_sec;
 	uint64_t *set; /* leaves it takes */
 	struct np_outcome *v;
 };
 
 /* Remember what was opened to a job, while there is room to. */
-static int admit(struct np_placement *p, struct np_deal *deal,
-		 const struct np_admitted *a)
+static int admit(struct np_placement *p, struct np_allocation *a,
+		 const struct np_admitted *what)
 {
 	struct np_admitted *to = &p->journal[p->n_journal];
-	uint64_t *leaves = np_deal_alloc(deal, deal->lw, sizeof(*leaves));
+	size_t lw = p->s->leaf_words;
+	uint64_t *leaves = np_problem_alloc(&a->problem, lw, sizeof(*leaves));
 
 	if (!leaves)
 		return -ENOMEM;
-	memcpy(leaves, a->leaves, deal->lw * sizeof(*leaves));
-	*to = *a;
+	memcpy(leaves, what->leaves, lw * sizeof(*leaves));
+	*to = *what;
 	to->leaves = leaves;
 	to->job.node = NULL;
 	to->job.prior_leaves = NULL;
 	p->n_journal++;
-	if (a->kind_known)
-		NP_BITS_EACH(leaf, leaves, deal->lw)
-			np_deal_kind_hold(deal, a->kind, (uint32_t)leaf);
-	np_deal_prefer_admit(deal, &a->job, a->confined, leaves);
+	if (what->class_known)
+		NP_BITS_EACH(leaf, leaves, lw)
+			np_class_hold(&a->classes, what->class,
+				      (uint32_t)leaf);
+	np_prefer_admit(&a->prefer, &what->job, what->confined, leaves);
 	return 0;
 }
 
@@ -132,7 +86,7 @@ static void anywhere(struct submission *s, enum np_why why)
 {
 	s->v->action = NP_ACT_ANYWHERE;
 	s->v->cause.why = why;
-	memcpy(s->set, s->counts->reach, s->deal->lw * sizeof(*s->set));
+	memcpy(s->set, s->counts->reach, s->p->s->leaf_words * sizeof(*s->set));
 }
 
 static void postpone(struct submission *s, enum np_why otherwise)
@@ -140,22 +94,23 @@ static void postpone(struct submission *s, enum np_why otherwise)
 	s->v->action = NP_ACT_DEFER;
 	s->v->until_sec = np_placement_until(&s->p->policy, s->job, 0,
 					     s->now_sec);
-	if (s->kind != NP_NONE && otherwise != NP_WHY_TOO_MANY)
-		np_placement_cause(s->deal, s->kind, s->counts->reach,
-				   s->deal->none, &s->v->cause);
+	if (s->class != NP_NONE && otherwise != NP_WHY_TOO_MANY)
+		np_placement_cause(&s->a->classes, s->class, s->counts->reach,
+				   s->a->problem.none, &s->v->cause);
 	if (s->v->cause.leaf == NP_NO_LEAF)
 		s->v->cause.why = otherwise;
 }
 
 static int confine(struct submission *s)
 {
-	uint64_t *open = np_placement_open(s->deal, s->set, s->counts->reach);
+	uint64_t *open = np_placement_open(&s->a->problem, s->set,
+					   s->counts->reach);
 
 	if (!open)
 		return -ENOMEM;
 	s->v->action = NP_ACT_CONFINE;
 	s->v->leaves = open;
-	np_placement_cause(s->deal, s->kind, s->counts->reach, open,
+	np_placement_cause(&s->a->classes, s->class, s->counts->reach, open,
 			   &s->v->cause);
 	if (s->v->cause.leaf == NP_NO_LEAF)
 		s->v->cause.why = NP_WHY_FROM_PENDING;
@@ -164,15 +119,37 @@ static int confine(struct submission *s)
 
 static enum np_why harmless(const struct submission *s)
 {
-	const struct np_deal *p = s->deal;
-	size_t at = s->kind * p->kw;
+	const struct np_classes *c = &s->a->classes;
+	size_t at = s->class * c->words;
 
-	if (p->kind[s->kind].self || np_bits_any(p->hard + at, p->kw) ||
-	    np_bits_any(p->soft + at, p->kw) ||
-	    !np_deal_kind_full(p, &p->kind[s->kind]))
+	if (c->at[s->class].self || np_bits_any(c->hard + at, c->words) ||
+	    np_bits_any(c->soft + at, c->words) ||
+	    !np_class_open_everywhere(c, s->class))
 		return NP_WHY_FITS;
-	return np_press_complete(p->t, (uint32_t)s->job->profile) ?
+	return np_press_complete(c->p->t, (uint32_t)s->job->profile) ?
 	       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
+}
+
+/*
+ * Of the leaves that can be, those that its class holds and as many others as
+ * it needs and not more, so that the next to come finds some as well.
+ */
+static bool choose(const struct submission *s, const uint16_t *column,
+		   uint32_t loose, const uint64_t *can)
+{
+	const uint64_t *held = s->a->classes.at[s->class].held;
+	size_t lw = s->p->s->leaf_words;
+	uint64_t have;
+
+	for (size_t w = 0; w < lw; w++)
+		s->set[w] = can[w] & held[w];
+	do {
+		have = np_counts_sum(s->job->switches, column, loose, s->set,
+				     lw);
+		if (have >= s->job->nodes_min)
+			return true;
+	} while (add_leaf(lw, column, can, s->job->nodes_min - have, s->set));
+	return false;
 }
 
 static int place_enforced(struct submission *s, const uint64_t *can)
@@ -180,18 +157,15 @@ static int place_enforced(struct submission *s, const uint64_t *can)
 	const struct np_counts *c = s->counts;
 	bool shares = s->job->flags & NP_JOB_SHARES_NODES;
 
-	if (np_bits_within(c->reach, can, s->deal->lw)) {
+	if (np_bits_within(c->reach, can, s->p->s->leaf_words)) {
 		anywhere(s, harmless(s));
 		return 0;
 	}
-	if (choose(s->deal, s->job, s->kind,
-		   shares ? c->free_shared : c->free_alone,
-		   shares ? c->loose_free_shared : c->loose_free_alone, can,
-		   s->set) ||
-	    choose(s->deal, s->job, s->kind, c->usable, c->loose_usable, can,
-		   s->set))
+	if ((shares ? choose(s, c->free_shared, c->loose_free_shared, can) :
+	     choose(s, c->free_alone, c->loose_free_alone, can)) ||
+	    choose(s, c->usable, c->loose_usable, can))
 		return confine(s);
-	postpone(s, s->job->tasks > 1 && s->deal->kind[s->kind].self ?
+	postpone(s, s->job->tasks > 1 && s->a->classes.at[s->class].self ?
 		 NP_WHY_TASKS : NP_WHY_FROM_PENDING);
 	return 0;
 }
@@ -200,13 +174,13 @@ static int place_preferred(struct submission *s, const uint64_t *can)
 {
 	enum np_why why = harmless(s);
 
-	if (np_bits_within(s->counts->reach, can, s->deal->lw) &&
+	if (np_bits_within(s->counts->reach, can, s->p->s->leaf_words) &&
 	    why != NP_WHY_FITS)
 		anywhere(s, why);
-	else if (np_deal_prefer_set(s->deal, s->job, s->kind, s->counts,
-				    s->set))
+	else if (np_prefer_set(&s->a->prefer, s->job, s->class, s->counts,
+			       s->set))
 		return confine(s);
-	else if (s->deal->kind[s->kind].self && s->job->tasks > 1)
+	else if (s->a->classes.at[s->class].self && s->job->tasks > 1)
 		anywhere(s, NP_WHY_TASKS_TOGETHER);
 	else
 		anywhere(s, NP_WHY_NO_ROOM_APART);
@@ -217,7 +191,12 @@ static int place(struct submission *s)
 {
 	uint64_t can[NP_LEAVES_MAX / NP_BITS_WORD] = { 0 };
 
-	leaves_now(s->deal, s->job, s->kind, s->counts->reach, can);
+	/* Not even where its class is without looking: who does not see that
+	   class may have come there since. */
+	NP_BITS_EACH(leaf, s->counts->reach, s->p->s->leaf_words)
+		if (np_class_can_take(&s->a->classes, s->class, s->job,
+				      (uint32_t)leaf))
+			np_bits_set(can, leaf);
 	return s->job->mode == NP_MODE_PREFER ? place_preferred(s, can) :
 	       place_enforced(s, can);
 }
@@ -225,18 +204,18 @@ static int place(struct submission *s)
 /* What is decided without looking at others. */
 static enum np_why not_placed(struct submission *s)
 {
-	const struct np_deal *deal = s->deal;
-	enum np_why why = np_deal_aside(deal, s->job, s->now_sec);
+	const struct np_problem *p = &s->a->problem;
+	enum np_why why = np_problem_aside(p, s->job, s->now_sec);
 
 	if (why != NP_WHY_RUNNING)
 		return why;
-	if (!np_bits_any(s->counts->reach, deal->lw))
+	if (!np_bits_any(s->counts->reach, p->lw))
 		return NP_WHY_NO_LEAF;
-	if (!np_deal_enough(deal, s->job, s->counts))
+	if (!np_problem_enough(p, s->job, s->counts))
 		return NP_WHY_TOO_FEW_NODES;
 	if (!full(s->p))
-		s->kind = kind_now(s->deal, s->job);
-	return s->kind == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
+		s->class = np_class_of(&s->a->classes, s->job);
+	return s->class == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
 }
 
 /* Nobody is kept away from where a job merely might go. */
@@ -249,7 +228,7 @@ static bool keeps_off(const struct np_outcome *v)
 
 static int decide(struct submission *s)
 {
-	struct np_admitted a = { .job = *s->job, .at_sec = s->now_sec };
+	struct np_admitted what = { .job = *s->job, .at_sec = s->now_sec };
 	enum np_why why = not_placed(s);
 	int rc = 0;
 
@@ -262,16 +241,16 @@ static int decide(struct submission *s)
 	if (rc || s->v->action == NP_ACT_DEFER || full(s->p))
 		return rc;
 	if (s->v->action == NP_ACT_NONE) {
-		if (!(s->deal->policy.modes & 1u << NP_MODE_PREFER))
+		if (!(s->a->problem.policy.modes & 1u << NP_MODE_PREFER))
 			return 0; /* who else takes nodes matters to no one */
 		memcpy(s->set, s->counts->reach,
-		       s->deal->lw * sizeof(*s->set));
+		       s->p->s->leaf_words * sizeof(*s->set));
 	}
-	a.leaves = s->set;
-	a.confined = s->v->action == NP_ACT_CONFINE;
-	a.kind_known = keeps_off(s->v);
-	a.kind = s->kind;
-	return admit(s->p, s->deal, &a);
+	what.leaves = s->set;
+	what.confined = s->v->action == NP_ACT_CONFINE;
+	what.class_known = keeps_off(s->v);
+	what.class = s->class;
+	return admit(s->p, s->a, &what);
 }
 
 static int check(const struct np_placement *p, const struct np_job *j,
@@ -295,7 +274,7 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
 		     struct np_outcome *v, struct np_err *err)
 {
 	struct submission s = {
-		.p = p, .job = job, .counts = p->scratch, .kind = NP_NONE,
+		.p = p, .job = job, .counts = p->scratch, .class = NP_NONE,
 		.set = p->scratch_leaves, .now_sec = now_sec, .v = v,
 	};
 	int rc;
@@ -304,8 +283,8 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
 	rc = check(p, job, err);
 	if (rc)
 		return rc;
-	s.deal = np_placement_deal(p, job);
-	memset(s.set, 0, s.deal->lw * sizeof(*s.set));
+	s.a = np_placement_allocation(p, job);
+	memset(s.set, 0, p->s->leaf_words * sizeof(*s.set));
 	count(p, job, minus);
 	rc = decide(&s);
 	if (rc) {
@@ -326,16 +305,18 @@ void np_placement_carry(struct np_placement *to,
 	if (to == from || to->s->leaves->n != from->s->leaves->n)
 		return; /* other leaves: what was opened means nothing now */
 	for (size_t i = 0; i < n; i++) {
-		struct np_admitted a = from->journal[i];
-		struct np_deal *deal = np_placement_deal(to, &a.job);
+		struct np_admitted what = from->journal[i];
+		struct np_allocation *a =
+			np_placement_allocation(to, &what.job);
 
-		if (a.at_sec < since_sec || full(to) ||
-		    (a.kind_known && (size_t)a.job.profile >= to->t->n))
+		if (what.at_sec < since_sec || full(to) ||
+		    (what.class_known &&
+		     (size_t)what.job.profile >= to->t->n))
 			continue;
-		if (a.kind_known)
-			a.kind = kind_now(deal, &a.job);
-		a.kind_known = a.kind_known && a.kind != NP_NONE;
-		if (admit(to, deal, &a))
+		if (what.class_known)
+			what.class = np_class_of(&a->classes, &what.job);
+		what.class_known = what.class_known && what.class != NP_NONE;
+		if (admit(to, a, &what))
 			return;
 	}
 }

@@ -19,8 +19,8 @@ struct np_press_profile {
 	char *name;
 	uint32_t owner;
 	bool trusted, complete;
-	bool loud; /* presses on somebody */
-	bool mute; /* neither presses on anybody nor feels anybody */
+	bool aggressor; /* presses on somebody */
+	bool inert; /* neither presses on anybody nor feels anybody */
 };
 
 struct np_press {
@@ -46,6 +46,28 @@ static inline const uint16_t *np_press_pushes(const struct np_press *t,
 					      uint32_t co)
 {
 	return t->pushes + (size_t)co * t->n * NP_N_TOUCH;
+}
+
+/* One of such a row. */
+static inline uint16_t np_press_at(const uint16_t *row, uint32_t profile,
+				   uint32_t touch)
+{
+	return row[profile * NP_N_TOUCH + touch];
+}
+
+/* Load of one job beside another, by profile and touch. */
+static inline uint32_t np_press_pair(const struct np_press *t, uint32_t victim,
+				     uint32_t victim_touch, uint32_t co,
+				     uint32_t co_touch)
+{
+	return np_press_at(np_press_feels(t, victim), co,
+			   victim_touch & co_touch);
+}
+
+/* Loads stay far from the end of their type whatever is added. */
+static inline uint32_t np_press_clamp(uint64_t load)
+{
+	return load < 1u << 24 ? (uint32_t)load : 1u << 24;
 }
 
 /* Without names, and with nobody slowed by anybody; one reference. */

@@ -49,6 +49,14 @@ struct np_counts {
 /* Arrays of c are the caller's. */
 void np_snapshot_count(const struct np_snapshot *s, const uint64_t *set,
 		       struct np_counts *c);
+/*
+ * Nodes of one column of counts on some leaves, with those on no leaf; on the
+ * best so many leaves if switches > 0, where more than NP_COUNTS_MAX_SWITCHES
+ * count as no limit.
+ */
+#define NP_COUNTS_MAX_SWITCHES 64
+uint64_t np_counts_sum(uint32_t switches, const uint16_t *column,
+		       uint32_t loose, const uint64_t *leaves, size_t lw);
 
 static inline const uint64_t *np_snapshot_set(const struct np_snapshot *s,
 					      uint32_t handle)

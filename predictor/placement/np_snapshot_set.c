@@ -128,3 +128,30 @@ void np_snapshot_count(const struct np_snapshot *s, const uint64_t *set,
 	c->loose_free_alone = got.idle;
 	c->loose_free_shared = got.room;
 }
+
+uint64_t np_counts_sum(uint32_t switches, const uint16_t *column,
+		       uint32_t loose, const uint64_t *leaves, size_t lw)
+{
+	uint32_t best[NP_COUNTS_MAX_SWITCHES] = { loose };
+	uint64_t sum = 0;
+
+	if (!switches || switches > NP_COUNTS_MAX_SWITCHES) {
+		NP_BITS_EACH(leaf, leaves, lw)
+			sum += column[leaf];
+		return sum + loose;
+	}
+	NP_BITS_EACH(leaf, leaves, lw) {
+		uint32_t n = column[leaf];
+
+		for (uint32_t k = 0; k < switches && n; k++)
+			if (n > best[k]) {
+				uint32_t less = best[k];
+
+				best[k] = n;
+				n = less;
+			}
+	}
+	for (uint32_t k = 0; k < switches; k++)
+		sum += best[k];
+	return sum;
+}

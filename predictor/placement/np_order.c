@@ -1,14 +1,14 @@
 /* The order in which Slurm looks at pending jobs. */
 #include <stdlib.h>
 
-#include "np_deal_impl.h"
+#include "np_problem.h"
 
 static uint32_t number(const struct np_job *j)
 {
 	return j->array ? j->array : j->id;
 }
 
-int np_deal_precedence(const struct np_job *x, const struct np_job *y)
+int np_order_precedence(const struct np_job *x, const struct np_job *y)
 {
 	if (x->priority != y->priority)
 		return x->priority > y->priority ? -1 : 1;
@@ -27,17 +27,17 @@ static int by_precedence(const void *a, const void *b, void *arg)
 {
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	const struct np_snapshot_job *job = arg;
-	int way = np_deal_precedence(&job[i].in, &job[k].in);
+	int way = np_order_precedence(&job[i].in, &job[k].in);
 
 	return way ? way : i < k ? -1 : i > k;
 }
 
-void np_deal_sort(const struct np_snapshot *s, uint32_t *job, size_t n)
+void np_order_jobs(const struct np_snapshot *s, uint32_t *job, size_t n)
 {
 	qsort_r(job, n, sizeof(*job), by_precedence, s->job.at);
 }
 
-bool np_deal_ready(const struct np_snapshot *s, const struct np_job *j)
+bool np_order_ready(const struct np_snapshot *s, const struct np_job *j)
 {
 	return j->state == NP_JOB_READY && j->eligible_sec <= s->now_sec;
 }
@@ -49,7 +49,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-size_t np_deal_unique(uint32_t *number, size_t n)
+size_t np_order_unique(uint32_t *number, size_t n)
 {
 	size_t to = 0;
 
@@ -60,7 +60,7 @@ size_t np_deal_unique(uint32_t *number, size_t n)
 	return to;
 }
 
-size_t np_deal_find(const uint32_t *number, size_t n, uint32_t key)
+size_t np_order_find(const uint32_t *number, size_t n, uint32_t key)
 {
 	const uint32_t *at = n ? bsearch(&key, number, n, sizeof(key),
 					 by_number) : NULL;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_deal_impl.h"
+#include "np_placement_impl.h"
 
 struct clock {
 	const struct np_snapshot *s;
@@ -41,8 +41,8 @@ static void note_starts(struct clock *c)
 			uint32_t *last = &c->last_start[leaf[k]];
 
 			if (*last == NP_NONE ||
-			    np_deal_precedence(&job[i].in,
-					       job_at(c->s, *last)) > 0)
+			    np_order_precedence(&job[i].in,
+						job_at(c->s, *last)) > 0)
 				*last = i;
 		}
 	}
@@ -64,8 +64,8 @@ static bool overtaken(const struct clock *c, const struct np_job *j)
 	for (uint32_t leaf = 0; leaf < c->s->leaves->n; leaf++)
 		if (c->last_start[leaf] != NP_NONE &&
 		    !np_bits_test(j->prior_leaves, leaf) &&
-		    np_deal_precedence(j, job_at(c->s,
-						 c->last_start[leaf])) < 0 &&
+		    np_order_precedence(j, job_at(c->s,
+						  c->last_start[leaf])) < 0 &&
 		    on_leaf(c->s, set, leaf))
 			return true;
 	return false;
@@ -113,7 +113,7 @@ static double held(struct clock *c, const struct np_job *j)
 	return j->held_sec + (back ? since(c->s, j) : 0);
 }
 
-int np_deal_held(const struct np_snapshot *s, double *held_sec)
+int np_held_sec(const struct np_snapshot *s, double *held_sec)
 {
 	struct clock c = { .s = s };
 	uint32_t *order = malloc((s->job.n + 1) * sizeof(*order));
@@ -129,7 +129,7 @@ int np_deal_held(const struct np_snapshot *s, double *held_sec)
 	for (uint32_t i = 0; i < s->job.n; i++)
 		if (job_at(s, i)->state != NP_JOB_RUNNING)
 			order[n++] = i;
-	np_deal_sort(s, order, n);
+	np_order_jobs(s, order, n);
 	for (size_t i = 0; i < n; i++)
 		held_sec[order[i]] = held(&c, job_at(s, order[i]));
 	rc = 0;

@@ -1,0 +1,371 @@
+#include "np_class.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Room for classes that turn up between two decisions. */
+#define SPARE 128
+
+static uint8_t touch_of(const struct np_classes *c, const struct np_job *j)
+{
+	/* Slurm keeps a job under one leaf if it fits. */
+	bool spans = j->flags & NP_JOB_SPANS ||
+		     j->nodes_min > c->p->s->leaves->largest;
+
+	return (j->flags & NP_JOB_SHARES_NODES ? NP_TOUCH_NODE : 0) |
+	       (spans ? NP_TOUCH_UPLINK : 0);
+}
+
+static bool sees(const struct np_class *a, const struct np_class *b)
+{
+	return b->trusted || (a->owner != NP_ANYBODY && a->owner == b->owner);
+}
+
+/* An owner makes a difference if jobs of his are seen by him alone. */
+static bool is_private(const struct np_classes *c, uint32_t owner)
+{
+	if (np_order_find(c->private_owner, c->n_private, owner) < c->n_private)
+		return true;
+	for (size_t i = c->n_sealed; i < c->n; i++)
+		if (!c->at[i].trusted && c->at[i].owner == owner)
+			return true;
+	return false;
+}
+
+static bool add_view(struct np_classes *c, struct np_class_view *v)
+{
+	size_t n = c->p->n_leaves;
+
+	v->load = np_problem_alloc(c->p, 3 * n + 1, sizeof(*v->load));
+	if (!v->load)
+		return false;
+	v->worst = v->load + n;
+	v->push = v->worst + n;
+	return true;
+}
+
+static bool add_class(struct np_classes *c, struct np_class *k)
+{
+	size_t bits = c->p->lw + 1;
+	uint64_t *words = np_problem_alloc(c->p, 3 * bits, sizeof(*words));
+
+	k->holders = np_problem_alloc(c->p, c->p->n_leaves,
+				      sizeof(*k->holders));
+	if (!words || !k->holders || !add_view(c, &k->seen))
+		return false;
+	k->own = k->seen;
+	if (k->owner != NP_ANYBODY &&
+	    np_leaf_load_owns_any(c->loads, k->owner) &&
+	    !add_view(c, &k->own))
+		return false;
+	k->open = words;
+	k->self_apart = words + bits;
+	k->held = words + 2 * bits;
+	c->at[c->n] = *k;
+	return true;
+}
+
+static uint16_t narrow(uint64_t load)
+{
+	return load < UINT16_MAX ? (uint16_t)load : UINT16_MAX;
+}
+
+static void see_leaf(const struct np_classes *c, struct np_class *k,
+		     size_t leaf, const uint16_t *feels,
+		     const uint16_t *pushes)
+{
+	const struct np_tenants *on = &c->loads->seen;
+	const struct np_tenant *r = on->tenant + on->first[leaf];
+	uint32_t worst = 0, push = 0;
+	uint64_t load = 0;
+
+	for (uint32_t i = on->first_aggressor[leaf];
+	     i < on->first_aggressor[leaf + 1]; i++) {
+		const struct np_aggressor *a = &on->aggressor[i];
+
+		load += (uint64_t)a->n *
+			np_press_at(feels, a->profile, a->touch & k->touch);
+	}
+	for (size_t i = 0; i < on->sensitive[leaf]; i++) {
+		uint32_t x = np_press_at(pushes, r[i].profile,
+					 r[i].touch & k->touch);
+
+		if (!x)
+			continue;
+		if (x > push)
+			push = x;
+		if (r[i].load + x > worst)
+			worst = r[i].load + x;
+	}
+	k->seen.load[leaf] = narrow(load);
+	k->seen.worst[leaf] = narrow(worst);
+	k->seen.push[leaf] = (uint16_t)push;
+	if (k->seen.load[leaf] > k->max_load)
+		k->max_load = k->seen.load[leaf];
+	if (k->seen.worst[leaf] > k->max_worst)
+		k->max_worst = k->seen.worst[leaf];
+	if (k->seen.push[leaf] > k->max_push)
+		k->max_push = k->seen.push[leaf];
+}
+
+static void see_own(const struct np_classes *c, const struct np_tenants *on,
+		    struct np_class *k, uint32_t leaf)
+{
+	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
+	uint32_t worst = k->own.worst[leaf], push = k->own.push[leaf];
+
+	for (uint32_t i = on->first[leaf]; i < on->first[leaf + 1]; i++) {
+		const struct np_tenant *r = &on->tenant[i];
+		uint32_t x = np_press_at(pushes, r->profile,
+					 r->touch & k->touch);
+		uint64_t load;
+
+		if (!x || (on == &c->loads->own && r->owner != k->owner))
+			continue;
+		load = r->load + x +
+		       np_leaf_load_own(c->loads, r->profile, r->touch, leaf,
+					k->owner, r);
+		if (x > push)
+			push = x;
+		if (load > worst)
+			worst = narrow(load);
+	}
+	k->own.worst[leaf] = narrow(worst);
+	k->own.push[leaf] = (uint16_t)push;
+}
+
+static void own_leaf(const struct np_classes *c, struct np_class *k,
+		     uint32_t leaf)
+{
+	k->own.load[leaf] = k->seen.load[leaf];
+	k->own.worst[leaf] = k->seen.worst[leaf];
+	k->own.push[leaf] = k->seen.push[leaf];
+	if (!np_leaf_load_owns(c->loads, k->owner, leaf))
+		return;
+	k->own.load[leaf] =
+		narrow(k->seen.load[leaf] +
+		       np_leaf_load_own(c->loads, k->profile, k->touch, leaf,
+					k->owner, NULL));
+	see_own(c, &c->loads->seen, k, leaf);
+	see_own(c, &c->loads->own, k, leaf);
+}
+
+/* May one of its jobs be on a leaf; and may two? */
+static void open_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf)
+{
+	uint32_t me = (uint32_t)(k - c->at), limit = c->p->limit;
+
+	if (k->own.load[leaf] > limit || k->own.worst[leaf] > limit)
+		return;
+	np_bits_set(k->open, leaf);
+	if (!np_class_apart(c, me, me, leaf, NULL))
+		return;
+	np_bits_set(k->self_apart, leaf);
+	k->self = true;
+}
+
+/* Fill in what the tenants mean for a class. */
+static void view_leaves(struct np_classes *c, struct np_class *k)
+{
+	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
+	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
+	bool inert = c->p->t->profile[k->profile].inert;
+
+	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++) {
+		if (inert) {
+			np_bits_set(k->open, leaf);
+			continue;
+		}
+		see_leaf(c, k, leaf, feels, pushes);
+		if (k->own.load != k->seen.load)
+			own_leaf(c, k, leaf);
+		open_leaf(c, k, leaf);
+	}
+}
+
+bool np_class_open_everywhere(const struct np_classes *c, uint32_t class)
+{
+	return np_bits_count(c->at[class].open, c->p->lw) == c->p->n_leaves;
+}
+
+/* What a must think of b, given the load of each beside the other. */
+static void row(struct np_classes *c, uint32_t a, uint32_t b, uint32_t ab,
+		uint32_t ba)
+{
+	const struct np_class *ka = &c->at[a], *kb = &c->at[b];
+	uint32_t limit = c->p->limit;
+	size_t at = a * c->words;
+	bool kin = ka->owner != NP_ANYBODY && ka->owner == kb->owner;
+
+	if (!sees(ka, kb))
+		return;
+	if (kin)
+		np_bits_set(c->kin + at, b);
+	if (ab > limit || ba > limit)
+		np_bits_set(c->hard + at, b);
+	else if ((ab && ka->max_load + ab > limit) ||
+		 (ba && kb->max_load + ba > limit))
+		np_bits_set(c->soft + at, b);
+	else if (!kin && (!ka->max_push || !kb->max_push ||
+			  ka->max_worst + kb->max_push <= limit ||
+			  kb->max_worst + ka->max_push <= limit))
+		return;
+	np_bits_set(c->mind + at, b);
+}
+
+static void rows(struct np_classes *c, uint32_t class)
+{
+	const struct np_class *k = &c->at[class], *x;
+	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
+	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
+
+	/* self_apart says what it must think of itself. */
+	for (uint32_t b = 0; b < class; b++) {
+		size_t at;
+
+		x = &c->at[b];
+		at = x->profile * NP_N_TOUCH + (x->touch & k->touch);
+		row(c, class, b, feels[at], pushes[at]);
+		row(c, b, class, pushes[at], feels[at]);
+	}
+}
+
+uint32_t np_class_of(struct np_classes *c, const struct np_job *j)
+{
+	struct np_class k = {
+		.profile = (uint16_t)j->profile,
+		.touch = touch_of(c, j),
+		.trusted = c->p->t->profile[j->profile].trusted,
+		.owner = NP_ANYBODY,
+		.job = j->id,
+	};
+	uint32_t i;
+
+	if (!k.trusted || is_private(c, j->owner))
+		k.owner = j->owner;
+	k.next = c->of_profile[k.profile];
+	for (i = k.next; i != NP_NONE; i = c->at[i].next)
+		if (c->at[i].touch == k.touch && c->at[i].owner == k.owner)
+			return i;
+	if (c->n >= c->room || !add_class(c, &k))
+		return NP_NONE;
+	i = (uint32_t)c->n++;
+	c->of_profile[k.profile] = i;
+	if (c->words) {
+		view_leaves(c, &c->at[i]);
+		rows(c, i);
+	}
+	return i;
+}
+
+static int gather_private(struct np_classes *c)
+{
+	const struct np_problem *p = c->p;
+	uint32_t *o = np_problem_alloc(c->p, p->s->job.n, sizeof(*o));
+	size_t n = 0;
+
+	if (!o)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->s->job.n; i++) {
+		const struct np_job *j = np_problem_job(p, i);
+
+		if (np_problem_known(p, j) &&
+		    !p->t->profile[j->profile].trusted)
+			o[n++] = j->owner;
+	}
+	c->n_private = np_order_unique(o, n);
+	c->private_owner = o;
+	return 0;
+}
+
+int np_classes_init(struct np_classes *c, struct np_problem *p,
+		    struct np_leaf_loads *loads)
+{
+	c->p = p;
+	c->loads = loads;
+	c->room = NP_PLACEMENT_MAX_CLASSES;
+	c->at = np_problem_alloc(p, c->room + SPARE, sizeof(*c->at));
+	c->of_profile = np_problem_alloc(p, p->t->n, sizeof(uint32_t));
+	if (!c->at || !c->of_profile)
+		return -ENOMEM;
+	memset(c->of_profile, 0xff, p->t->n * sizeof(uint32_t));
+	return gather_private(c);
+}
+
+static int add_rows(struct np_classes *c)
+{
+	size_t cells = c->room * c->words, on = c->p->n_leaves * c->words;
+
+	c->hard = np_problem_alloc(c->p, cells, sizeof(*c->hard));
+	c->soft = np_problem_alloc(c->p, cells, sizeof(*c->soft));
+	c->kin = np_problem_alloc(c->p, cells, sizeof(*c->kin));
+	c->mind = np_problem_alloc(c->p, cells, sizeof(*c->mind));
+	c->on_leaf = np_problem_alloc(c->p, on, sizeof(*c->on_leaf));
+	c->open_on = np_problem_alloc(c->p, on, sizeof(*c->open_on));
+	return c->hard && c->soft && c->kin && c->mind && c->on_leaf &&
+	       c->open_on ? 0 : -ENOMEM;
+}
+
+int np_classes_seal(struct np_classes *c)
+{
+	c->n_sealed = c->n;
+	c->room = c->n + SPARE;
+	c->words = np_bits_words(c->room);
+	if (add_rows(c))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->n; i++)
+		view_leaves(c, &c->at[i]);
+	for (uint32_t i = 0; i < c->n; i++) {
+		rows(c, i);
+		c->at[i].quiet = !c->at[i].self &&
+				 np_class_open_everywhere(c, i);
+		NP_BITS_EACH(leaf, c->at[i].open, c->p->lw)
+			np_bits_set(c->open_on + leaf * c->words, i);
+	}
+	for (uint32_t i = 0; i < c->n; i++)
+		NP_BITS_EACH(b, c->mind + i * c->words, c->words)
+			c->at[i].quiet = c->at[b].quiet = false;
+	return 0;
+}
+
+static bool minds(const struct np_classes *c, uint32_t a, uint32_t b)
+{
+	return np_bits_test(c->mind + a * c->words, b);
+}
+
+static bool meets(const struct np_classes *c, uint32_t a, uint32_t b)
+{
+	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
+		if (np_class_apart(c, a, b, leaf, NULL))
+			return true;
+	return false;
+}
+
+bool np_class_meets(struct np_classes *c, uint32_t class)
+{
+	struct np_class *k = &c->at[class];
+
+	if (k->quiet)
+		return false;
+	if (!k->asked) {
+		k->asked = true;
+		k->meets = (k->self && k->n > 1) ||
+			   !np_class_open_everywhere(c, class);
+		for (uint32_t b = 0; b < c->n && !k->meets; b++)
+			k->meets = (minds(c, class, b) || minds(c, b, class)) &&
+				   meets(c, class, b);
+	}
+	return k->meets;
+}
+
+bool np_class_together(const struct np_classes *c, uint32_t class,
+		       const struct np_job *j, const struct np_counts *counts,
+		       uint64_t *bits)
+{
+	const struct np_class *k = &c->at[class];
+
+	for (size_t w = 0; w < c->p->lw; w++)
+		bits[w] = counts->reach[w] & k->open[w] & ~k->self_apart[w];
+	return np_counts_sum(j->switches, counts->usable, counts->loose_usable,
+			     bits, c->p->lw) >= j->nodes_min;
+}

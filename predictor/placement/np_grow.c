@@ -1,0 +1,224 @@
+/* The rule "grow" of np_allocation.h. */
+#include "np_group.h"
+
+enum want { WANT_FREE, WANT_USABLE };
+
+struct goal {
+	uint32_t rank, group;
+	struct np_subgroup *q;
+	const uint16_t *column;
+	uint64_t nodes;
+	enum want want;
+};
+
+static uint64_t reached(const struct np_groups *g, const struct goal *goal)
+{
+	return goal->want == WANT_FREE ? np_group_free_in(g, goal->q) :
+	       np_group_usable_in(g, goal->q);
+}
+
+/* Classes that would lose a leaf to this one. */
+static size_t loss(const struct np_groups *g, uint32_t class, uint32_t leaf)
+{
+	const uint64_t *open = g->classes->open_on + leaf * g->classes->words;
+	const uint64_t *hard = g->classes->hard + class * g->classes->words;
+	size_t n = 0;
+
+	for (size_t w = 0; w < g->classes->words; w++)
+		n += (size_t)__builtin_popcountll(open[w] & hard[w]);
+	return n;
+}
+
+/*
+ * Is leaf a the better one to take when so many nodes are missing?  One leaf
+ * that is enough, rather than several; of those, the one that costs others
+ * least, then the tightest; else the largest.
+ */
+static bool better(const struct np_groups *g, const struct goal *goal,
+		   uint32_t a, uint32_t b, uint64_t missing)
+{
+	uint32_t na = goal->column[a], nb = goal->column[b];
+	uint32_t class = g->at[goal->group].class;
+	size_t la, lb;
+
+	if ((na >= missing) != (nb >= missing))
+		return na >= missing;
+	if (na < missing && na != nb)
+		return na > nb;
+	la = loss(g, class, a);
+	lb = loss(g, class, b);
+	if (la != lb)
+		return la < lb;
+	return na != nb ? na < nb : a < b;
+}
+
+/* The best leaf to take next, from nobody or from whoever spares it. */
+static uint32_t pick(struct np_groups *g, const struct goal *goal, bool evict,
+		     uint64_t missing)
+{
+	const struct np_group *u = &g->at[goal->group];
+	const struct np_class *k = &g->classes->at[u->class];
+	uint32_t best = NP_NONE;
+
+	for (size_t w = 0; w < g->p->lw; w++)
+		for (uint64_t m = u->reach[w] & k->open[w] & ~u->set[w]; m;
+		     m &= m - 1) {
+			uint32_t leaf = np_bits_at(w, m);
+
+			if (!goal->column[leaf] ||
+			    (best != NP_NONE &&
+			     !better(g, goal, leaf, best, missing)))
+				continue;
+			if (evict ?
+			    !np_group_clear(g, goal->rank, leaf, false) :
+			    np_group_can_take(g, goal->group, leaf))
+				best = leaf;
+		}
+	return best;
+}
+
+static int take(struct np_groups *g, const struct goal *goal, uint32_t leaf,
+		bool evict)
+{
+	int rc = evict ? np_group_clear(g, goal->rank, leaf, true) : 0;
+
+	if (!rc)
+		rc = np_group_log(g, goal->group, leaf);
+	if (!rc)
+		np_group_hold(g, goal->group, leaf);
+	return rc;
+}
+
+/* Could all leaves together be enough? */
+static bool in_reach(const struct np_groups *g, const struct goal *goal)
+{
+	const struct np_group *u = &g->at[goal->group];
+	const struct np_class *k = &g->classes->at[u->class];
+	uint64_t sum = goal->want == WANT_FREE ? goal->q->loose_free :
+		       goal->q->counts->loose_usable;
+
+	for (size_t w = 0; w < g->p->lw; w++)
+		for (uint64_t m = u->reach[w] & (k->open[w] | u->set[w]); m;
+		     m &= m - 1)
+			sum += goal->column[np_bits_at(w, m)];
+	return sum >= goal->nodes;
+}
+
+/* 1: reached; 0: not, and nothing changed; or -ENOMEM. */
+static int acquire(struct np_groups *g, uint32_t rank, enum want want)
+{
+	const struct np_request *r = &g->requests->at[rank];
+	struct np_subgroup *q = np_subgroup_at(g, r->subgroup);
+	struct goal goal = {
+		.rank = rank, .group = r->group, .q = q, .want = want,
+		.column = want == WANT_FREE ? q->free : q->counts->usable,
+		.nodes = want == WANT_FREE ? r->cum : r->need,
+	};
+	bool evict = false;
+	uint64_t have;
+	int rc = 0;
+
+	if (!in_reach(g, &goal))
+		return 0;
+	g->undo.n = 0;
+	while ((have = reached(g, &goal)) < goal.nodes && !rc) {
+		uint32_t leaf = pick(g, &goal, evict, goal.nodes - have);
+
+		if (leaf != NP_NONE)
+			rc = take(g, &goal, leaf, evict);
+		else if (evict)
+			break;
+		else
+			evict = true;
+	}
+	if (!rc && have >= goal.nodes)
+		return 1;
+	np_group_roll_back(g);
+	return rc;
+}
+
+/* A group none of whose requests can ever start frees what it holds. */
+static bool give_up(struct np_groups *g, uint32_t group)
+{
+	struct np_group *u = &g->at[group];
+	bool any = np_bits_any(u->set, g->p->lw);
+
+	if (u->placed)
+		return false;
+	NP_BITS_EACH(leaf, u->set, g->p->lw)
+		np_group_drop(g, group, (uint32_t)leaf);
+	return any;
+}
+
+/* Ask for nodes unless that was in vain already in this sweep. */
+static int ask(struct np_groups *g, uint32_t rank, enum want want,
+	       bool *changed)
+{
+	struct np_request *r = &g->requests->at[rank];
+	struct np_subgroup *q = np_subgroup_at(g, r->subgroup);
+	uint64_t nodes = want == WANT_FREE ? r->cum : r->need, *vain;
+	int rc;
+
+	if (!np_bits_any(g->at[r->group].set, g->p->lw))
+		q = np_subgroup_at(g, q->like);
+	vain = want == WANT_FREE ? &q->free_in_vain : &q->usable_in_vain;
+	if (nodes >= *vain)
+		return 0;
+	rc = acquire(g, rank, want);
+	if (rc < 0)
+		return rc;
+	if (!rc)
+		*vain = nodes;
+	*changed |= rc;
+	return 0;
+}
+
+static int grow_request(struct np_groups *g, uint32_t rank, bool *changed)
+{
+	const struct np_request *r = &g->requests->at[rank];
+	const struct np_subgroup *q = np_subgroup_at(g, r->subgroup);
+	int rc = 0;
+
+	if (r->ready && np_group_free_in(g, q) < r->cum)
+		rc = ask(g, rank, WANT_FREE, changed);
+	if (!rc && np_group_usable_in(g, q) < r->need)
+		rc = ask(g, rank, WANT_USABLE, changed);
+	return rc;
+}
+
+/* Which groups have a request whose need is met? */
+static void note_placed(struct np_groups *g)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+		g->at[i].placed = false;
+	for (uint32_t i = 0; i < g->requests->n; i++) {
+		const struct np_request *r = &g->requests->at[i];
+
+		if (r->group != NP_NONE && np_group_meets(g, r))
+			g->at[r->group].placed = true;
+	}
+}
+
+int np_grow(struct np_groups *g, bool trusted, bool *changed)
+{
+	for (uint32_t i = 0; i < g->subgroup.n; i++) {
+		np_subgroup_at(g, i)->free_in_vain = UINT64_MAX;
+		np_subgroup_at(g, i)->usable_in_vain = UINT64_MAX;
+	}
+	for (uint32_t i = 0; i < g->requests->n; i++) {
+		uint32_t group = g->requests->at[i].group;
+		int rc;
+
+		if (group == NP_NONE ||
+		    np_group_class(g, group)->trusted != trusted)
+			continue;
+		rc = grow_request(g, i, changed);
+		if (rc)
+			return rc;
+	}
+	note_placed(g);
+	for (uint32_t i = 0; i < g->n; i++)
+		if (np_group_class(g, i)->trusted == trusted)
+			*changed |= give_up(g, i);
+	return 0;
+}

@@ -1,0 +1,305 @@
+#include "np_leaf_load.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* What a running job is on its leaves; false: nothing. */
+static bool tenant_of(const struct np_problem *p,
+		      const struct np_snapshot_job *j, struct np_tenant *r)
+{
+	int32_t profile = j->in.profile;
+	bool known = np_problem_known(p, &j->in);
+	const struct np_press_profile *f;
+
+	if (j->in.state != NP_JOB_RUNNING)
+		return false;
+	if (!known)
+		profile = p->policy.unknown_as;
+	if (profile == NP_PROFILE_UNKNOWN)
+		return false;
+	f = &p->t->profile[profile];
+	if (f->inert)
+		return false;
+	*r = (struct np_tenant){
+		.profile = (uint16_t)profile, .n = 1, .job = j->in.id,
+		.touch = (j->in.flags & NP_JOB_SHARES_NODES ?
+			  NP_TOUCH_NODE : 0) |
+			 (j->n_leaves > 1 ? NP_TOUCH_UPLINK : 0),
+		/* What the policy makes of unknown jobs is an
+		   administrator's word. */
+		.owner = f->trusted || !known ? NP_ANYBODY : j->in.owner,
+	};
+	return true;
+}
+
+static int by_likeness(const void *a, const void *b)
+{
+	const struct np_tenant *x = a, *y = b;
+
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	if (x->profile != y->profile)
+		return x->profile < y->profile ? -1 : 1;
+	if (x->touch != y->touch)
+		return x->touch < y->touch ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+static bool alike(const struct np_tenant *a, const struct np_tenant *b)
+{
+	return a->owner == b->owner && a->profile == b->profile &&
+	       a->touch == b->touch;
+}
+
+/* Put alike tenants together, leaf by leaf; the array only shrinks. */
+static void merge(const struct np_problem *p, struct np_tenants *c)
+{
+	uint32_t to = 0, at = 0;
+
+	for (size_t i = 0; i < p->n_leaves; i++) {
+		uint32_t begin = to, end = c->first[i + 1];
+
+		if (end - at > 1)
+			qsort(c->tenant + at, end - at, sizeof(*c->tenant),
+			      by_likeness);
+		c->first[i] = begin;
+		for (; at < end; at++) {
+			struct np_tenant *r = &c->tenant[at];
+
+			if (to > begin && alike(&c->tenant[to - 1], r))
+				c->tenant[to - 1].n++;
+			else
+				c->tenant[to++] = *r;
+		}
+	}
+	c->first[p->n_leaves] = to;
+}
+
+/* first[] from counts in first[leaf + 1] to where each leaf begins. */
+static int allocate(struct np_problem *p, struct np_tenants *c)
+{
+	for (size_t i = 0; i < p->n_leaves; i++)
+		c->first[i + 1] += c->first[i];
+	c->tenant = np_problem_alloc(p, c->first[p->n_leaves],
+				     sizeof(*c->tenant));
+	return c->tenant ? 0 : -ENOMEM;
+}
+
+static struct np_tenants *seen_or_own(struct np_leaf_loads *l,
+				      const struct np_tenant *r)
+{
+	return r->owner == NP_ANYBODY ? &l->seen : &l->own;
+}
+
+static int gather(struct np_leaf_loads *l)
+{
+	struct np_problem *p = l->p;
+	const struct np_snapshot_job *job = np_snapshot_jobs(p->s);
+	struct np_tenant r;
+
+	for (size_t i = 0; i < p->s->job.n; i++) {
+		const uint32_t *leaf = np_snapshot_on(p->s, &job[i]);
+
+		if (!tenant_of(p, &job[i], &r))
+			continue;
+		for (uint32_t k = 0; k < job[i].n_leaves; k++)
+			seen_or_own(l, &r)->first[leaf[k] + 1]++;
+	}
+	if (allocate(p, &l->seen) || allocate(p, &l->own))
+		return -ENOMEM;
+	for (size_t i = 0; i < p->s->job.n; i++) {
+		const uint32_t *leaf = np_snapshot_on(p->s, &job[i]);
+		struct np_tenants *c;
+
+		if (!tenant_of(p, &job[i], &r))
+			continue;
+		c = seen_or_own(l, &r);
+		for (uint32_t k = 0; k < job[i].n_leaves; k++)
+			c->tenant[c->first[leaf[k]]++] = r;
+	}
+	/* Filling moved each first[] to the next leaf's; move them back. */
+	for (size_t i = p->n_leaves; i > 0; i--) {
+		l->seen.first[i] = l->seen.first[i - 1];
+		l->own.first[i] = l->own.first[i - 1];
+	}
+	l->seen.first[0] = l->own.first[0] = 0;
+	merge(p, &l->seen);
+	merge(p, &l->own);
+	return 0;
+}
+
+/* Load of r from the trusted tenants of a leaf; itself counts once less. */
+static uint32_t load_of(const struct np_leaf_loads *l,
+			const struct np_tenant *r, size_t leaf)
+{
+	const struct np_tenants *c = &l->seen;
+	uint64_t sum = 0;
+
+	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
+		const struct np_tenant *x = &c->tenant[k];
+
+		sum += (uint64_t)(x == r ? x->n - 1 : x->n) *
+		       np_press_pair(l->p->t, r->profile, r->touch, x->profile,
+				     x->touch);
+	}
+	return np_press_clamp(sum);
+}
+
+static void load_leaf(struct np_leaf_loads *l, size_t leaf)
+{
+	struct np_tenants *c = &l->seen, *own = &l->own;
+	uint32_t to = c->first[leaf];
+
+	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
+		c->tenant[k].load = load_of(l, &c->tenant[k], leaf);
+	for (uint32_t k = own->first[leaf]; k < own->first[leaf + 1]; k++)
+		own->tenant[k].load = load_of(l, &own->tenant[k], leaf);
+	/* Two arrivals at most are looked at together. */
+	for (uint32_t k = to; k < c->first[leaf + 1]; k++) {
+		struct np_tenant r = c->tenant[k];
+		uint32_t most = l->p->t->most[r.profile];
+
+		if (!most || r.load + 2 * most <= l->p->limit)
+			continue;
+		c->tenant[k] = c->tenant[to];
+		c->tenant[to++] = r;
+	}
+	c->sensitive[leaf] = to - c->first[leaf];
+}
+
+static int pack_aggressors(struct np_leaf_loads *l)
+{
+	struct np_problem *p = l->p;
+	struct np_tenants *c = &l->seen;
+	uint32_t n = 0;
+
+	c->aggressor = np_problem_alloc(p, c->first[p->n_leaves],
+					sizeof(*c->aggressor));
+	c->first_aggressor = np_problem_alloc(p, p->n_leaves + 1,
+					      sizeof(*c->first_aggressor));
+	if (!c->aggressor || !c->first_aggressor)
+		return -ENOMEM;
+	for (size_t leaf = 0; leaf < p->n_leaves; leaf++) {
+		for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
+			const struct np_tenant *r = &c->tenant[k];
+
+			if (p->t->profile[r->profile].aggressor)
+				c->aggressor[n++] = (struct np_aggressor){
+					r->profile, r->touch, r->n
+				};
+		}
+		c->first_aggressor[leaf + 1] = n;
+	}
+	return 0;
+}
+
+int np_leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p)
+{
+	size_t n = p->n_leaves + 2;
+
+	l->p = p;
+	l->seen.first = np_problem_alloc(p, n, sizeof(uint32_t));
+	l->own.first = np_problem_alloc(p, n, sizeof(uint32_t));
+	l->seen.sensitive = np_problem_alloc(p, n, sizeof(uint32_t));
+	l->extra_max = np_problem_alloc(p, n, sizeof(uint16_t));
+	if (!l->seen.first || !l->own.first || !l->seen.sensitive ||
+	    !l->extra_max || gather(l))
+		return -ENOMEM;
+	for (size_t leaf = 0; leaf < p->n_leaves; leaf++)
+		load_leaf(l, leaf);
+	return pack_aggressors(l);
+}
+
+bool np_leaf_load_owns(const struct np_leaf_loads *l, uint32_t owner,
+		       uint32_t leaf)
+{
+	const struct np_tenants *c = &l->own;
+
+	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
+		if (c->tenant[k].owner == owner)
+			return true;
+	return false;
+}
+
+bool np_leaf_load_owns_any(const struct np_leaf_loads *l, uint32_t owner)
+{
+	for (uint32_t leaf = 0; leaf < l->p->n_leaves; leaf++)
+		if (np_leaf_load_owns(l, owner, leaf))
+			return true;
+	return false;
+}
+
+uint64_t np_leaf_load_own(const struct np_leaf_loads *l, uint32_t profile,
+			  uint32_t touch, uint32_t leaf, uint32_t owner,
+			  const struct np_tenant *but)
+{
+	const struct np_tenants *c = &l->own;
+	uint64_t sum = 0;
+
+	if (owner == NP_ANYBODY)
+		return 0;
+	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
+		const struct np_tenant *x = &c->tenant[k];
+
+		if (x->owner == owner)
+			sum += (uint64_t)(x == but ? x->n - 1 : x->n) *
+			       np_press_pair(l->p->t, profile, touch,
+					     x->profile, x->touch);
+	}
+	return sum;
+}
+
+void np_leaf_load_note(struct np_leaf_loads *l, uint32_t leaf,
+		       uint32_t profile, uint32_t touch)
+{
+	const uint16_t *pushes = np_press_pushes(l->p->t, profile);
+	struct np_tenant *r = l->seen.tenant + l->seen.first[leaf];
+	uint32_t n = l->seen.sensitive[leaf];
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint16_t x = np_press_at(pushes, r[i].profile,
+					 r[i].touch & touch);
+
+		if (x > r[i].extra)
+			r[i].extra = x;
+		if (x > l->extra_max[leaf])
+			l->extra_max[leaf] = x;
+	}
+}
+
+void np_leaf_load_clear(struct np_leaf_loads *l, uint32_t leaf)
+{
+	struct np_tenant *r = l->seen.tenant + l->seen.first[leaf];
+
+	for (uint32_t i = 0; i < l->seen.sensitive[leaf]; i++)
+		r[i].extra = 0;
+	l->extra_max[leaf] = 0;
+}
+
+bool np_leaf_load_full(const struct np_leaf_loads *l, uint32_t leaf,
+		       uint32_t profile, uint32_t touch)
+{
+	const uint16_t *pushes = np_press_pushes(l->p->t, profile);
+	const struct np_tenant *r = l->seen.tenant + l->seen.first[leaf];
+
+	for (uint32_t k = 0; k < l->seen.sensitive[leaf]; k++) {
+		uint32_t x = np_press_at(pushes, r[k].profile,
+					 r[k].touch & touch);
+
+		if (x && r[k].extra &&
+		    r[k].load + x + r[k].extra > l->p->limit)
+			return true;
+	}
+	return false;
+}
+
+uint32_t np_leaf_load_worst(const struct np_leaf_loads *l, size_t leaf)
+{
+	const struct np_tenants *c = &l->seen;
+	uint32_t worst = 0;
+
+	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
+		if (c->tenant[k].load > worst)
+			worst = c->tenant[k].load;
+	return worst;
+}

@@ -1,0 +1,77 @@
+/*
+ * What one decision is given: a snapshot, predictions, a policy and the nodes
+ * there are; and the memory that it works in.
+ *
+ * After np_problem_init() only the memory and the counts grow, and a set that
+ * was counted is not counted again.
+ */
+#ifndef NP_PROBLEM_H
+#define NP_PROBLEM_H
+
+#include "np_bits.h"
+#include "np_placement.h"
+#include "np_press_impl.h"
+#include "np_snapshot_impl.h"
+
+#define NP_NONE UINT32_MAX
+
+struct np_problem {
+	const struct np_snapshot *s;
+	const struct np_press *t;
+	struct np_policy policy;
+	const double *held_sec; /* per job, up to now */
+	uint32_t limit;		/* load */
+	bool what_if; /* advise partitions enforced as well */
+	size_t n_leaves, lw;
+
+	struct np_counts **counts; /* per set of the snapshot; NULL: unused */
+	uint16_t *leaf_usable, *leaf_free; /* of all nodes, per leaf */
+	uint32_t *leaf_order; /* most free nodes first */
+	uint64_t *none;	   /* lw words of 0 */
+	uint64_t *scratch; /* lw words */
+
+	struct np_problem_block *blocks; /* what np_problem_alloc() gave */
+	size_t bytes;
+};
+
+/* Returns 0 or -ENOMEM; to be freed in either case. */
+int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
+		    const struct np_press *t, const struct np_policy *policy,
+		    const double *held_sec, bool what_if);
+void np_problem_free(struct np_problem *p);
+/* Zeroed, and at least one item; freed with the problem. */
+void *np_problem_alloc(struct np_problem *p, size_t n, size_t item);
+
+/* Is the job's application known, as far as the job's owner goes? */
+bool np_problem_known(const struct np_problem *p, const struct np_job *j);
+/* Why a job is not ours to decide; 0 (RUNNING) if it is or if it runs. */
+enum np_why np_problem_aside(const struct np_problem *p,
+			     const struct np_job *j, int64_t now_sec);
+bool np_problem_enforced(const struct np_problem *p, const struct np_job *j);
+/* The policy's limit of time for the job's mode. */
+bool np_problem_held_enough(const struct np_problem *p, const struct np_job *j,
+			    double held_sec);
+
+/* What a set of the snapshot has on each leaf; NULL: out of memory. */
+const struct np_counts *np_problem_counts(struct np_problem *p, uint32_t set);
+struct np_counts *np_problem_counts_new(struct np_problem *p);
+/* Whether usable candidate nodes suffice at all, whoever else runs. */
+bool np_problem_enough(const struct np_problem *p, const struct np_job *j,
+		       const struct np_counts *c);
+
+/* np_order.c: priority, age, number; below 0 if x comes first. */
+int np_order_precedence(const struct np_job *x, const struct np_job *y);
+void np_order_jobs(const struct np_snapshot *s, uint32_t *job, size_t n);
+bool np_order_ready(const struct np_snapshot *s, const struct np_job *j);
+/* Sort, drop repeats, return how many are left. */
+size_t np_order_unique(uint32_t *number, size_t n);
+/* Where key is among n ascending numbers; n if it is not. */
+size_t np_order_find(const uint32_t *number, size_t n, uint32_t key);
+
+static inline const struct np_job *np_problem_job(const struct np_problem *p,
+						  uint32_t job)
+{
+	return &np_snapshot_jobs(p->s)[job].in;
+}
+
+#endif
