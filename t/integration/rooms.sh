@@ -62,3 +62,34 @@ test_rooms_use_what_the_table_allows_and_nothing_else() {
 			exit bad
 		}' - "$TMPDIR/needs" >"$TMPDIR/bad" || fail "$(paste -sd';' "$TMPDIR/bad")"
 }
+
+# Rooms whose files use each other in one direction, inside a room and across.
+IN_ONE_DIRECTION="predictor/*"
+
+# "FILE FILE" for every source that needs a symbol of another.
+uses() {
+	local f
+	for f in "$@"; do
+		nm "$BUILD/${f%.c}.o" | awk -v file="$f" '{ print file, $(NF - 1), $NF }'
+	done | awk '$2 ~ /^[TDRB]$/ { home[$3] = $1 }
+		$2 == "U" { needs[$1, $3] }
+		END {
+			for (k in needs) {
+				split(k, use, SUBSEP)
+				if (use[2] in home && home[use[2]] != use[1])
+					print use[1], home[use[2]]
+			}
+		}'
+}
+
+test_no_circles_between_files() {
+	local room files=()
+	cd "$ROOT" || return
+	for room in $IN_ONE_DIRECTION; do
+		files+=("$room"/np_*.c)
+	done
+	uses "${files[@]}" >"$TMPDIR/uses"
+	[ "$(wc -l <"$TMPDIR/uses")" -gt 100 ] || fail "uses are not found"
+	tsort <"$TMPDIR/uses" >/dev/null 2>"$TMPDIR/circles" ||
+		fail "$(sed 's/^tsort: //' "$TMPDIR/circles" | paste -sd' ')"
+}
