@@ -1,27 +1,17 @@
 /*
- * JSON by tables: which members an object has and what they may hold is said
- * once, for writing and for reading.  Private to the *_json.c and np_state*.c
- * of the profiler; np_fields_put.c writes, np_fields_get.c reads.
+ * JSON by tables: which members an object has, what they may hold and where
+ * they are in a structure is said once, for writing, reading and freeing it.
+ * Members are written in the order of the table.  Private to the store:
+ * np_fields_put.c writes, np_fields_get.c reads, np_fields.c frees.
  */
 #ifndef NP_FIELDS_H
 #define NP_FIELDS_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include <json-c/json.h>
-
-#include "np_err.h"
-
-#define NP_JSON_WORD 255	/* bytes of a name */
-#define NP_JSON_PATH 4095
-#define NP_JSON_HOSTLIST 262144
-#define NP_JSON_COUNT 1e15	/* exact in a double */
-#define NP_JSON_LATENCY_SEC 1e6
-#define NP_JSON_ELAPSED_SEC (10 * 366 * 86400.0)
-#define NP_JSON_DATE 1e11	/* the year 5138 */
+#include "np_jvalue.h"
+#include "np_moments.h"
 
 enum np_field_type {
+	NP_F_SCHEMA, /* max: the newest that is read, and the one written */
 	NP_F_U32,
 	NP_F_U64,
 	NP_F_LONG, /* NP_NO_VALUE where it is missing */
@@ -29,104 +19,73 @@ enum np_field_type {
 	NP_F_BOOL,
 	NP_F_TEXT, /* char *, NULL where it is missing */
 	NP_F_MOMENTS,
+	/* Those above are read first: what is refused for them costs little. */
+	NP_F_APP,    /* char [NP_APP_MAX + 1] */
+	NP_F_WORD,   /* an enum by its words */
+	NP_F_OBJECT, /* a structure, zero where it is missing */
+	NP_F_PART,   /* struct *, NULL where it is missing */
+	NP_F_LIST,   /* struct *, and how many */
+	NP_F_TEXTS,  /* char **, and how many */
+	NP_F_HIST,   /* struct np_hist *; of as many samples as count says */
+	NP_F_SERIES, /* struct np_series *; of no more than that */
 };
 
 enum np_field_flags {
 	NP_F_NEEDED = 1,     /* refused without it */
 	NP_F_NEVER_NULL = 2, /* text that is "" where it is missing */
-	NP_F_CLAMP = 4,	     /* written at the end of its range if beyond */
+	NP_F_CLAMP = 4,	     /* written at the end of its range if beyond;
+				of a list the first ones are */
+	NP_F_NOT_EMPTY = 8,  /* a list that is left out where it is empty */
 };
 
 struct np_field {
 	const char *key;
 	enum np_field_type type;
 	size_t offset;
-	double max; /* of a number; length of a text */
+	double max; /* of a number; length of a text, of a list */
 	int flags;
 	double min; /* of NP_F_REAL; 0 of all others */
+	const struct np_fields *of; /* a structure's, a list's elements' */
+	size_t count; /* offset of how many: size_t, of samples uint64_t */
+	union {
+		const char *bins; /* of a list: the member that says what the
+				     bins of its histograms are, or NULL */
+		const char *const *words; /* by the enum, then NULL */
+	};
+	size_t text_max; /* of NP_F_TEXTS, of each */
 };
 
 struct np_fields {
 	const struct np_field *field;
-	size_t n;
+	size_t n, size; /* size: of the structure */
 };
 
 #define NP_FIELD(s, type, name, max, ...) \
 	{ #name, type, offsetof(struct s, name), max, __VA_ARGS__ }
-#define NP_FIELDS(table) { table, NP_ARRAY_SIZE(table) }
+#define NP_FIELDS(table, s) \
+	{ table, NP_ARRAY_SIZE(table), sizeof(struct s) }
 
-extern const struct np_fields np_moments_fields;
+/* of: np_fields of the structure, or of each element. */
+#define NP_FIELD_OF(s, type, name, of) \
+	{ #name, type, offsetof(struct s, name), 0, 0, 0, of }
+#define NP_FIELD_LIST(s, key, name, n_name, max, flags, of, ...) \
+	{ key, NP_F_LIST, offsetof(struct s, name), max, flags, 0, of, \
+	  offsetof(struct s, n_name), __VA_ARGS__ }
 
-/*
- * Writing.  The first failure (-ENOMEM, or -EINVAL for a number that is not
- * finite) is kept; what follows does no harm.
- */
-struct np_jput {
-	int rc;
-};
-
-/* Both take value over; NULL counts as out of memory. */
-void np_jput(struct np_jput *o, json_object *in, const char *key,
-	     json_object *value);
-void np_jput_append(struct np_jput *o, json_object *in, json_object *value);
-
-/* The same with an empty object or array; NULL after any failure. */
-json_object *np_jput_new(struct np_jput *o, json_object *in, const char *key,
-			 json_object *fresh);
-json_object *np_jput_append_new(struct np_jput *o, json_object *in,
-				json_object *fresh);
-
-/* The shortest decimal of digits to enough digits that reads back. */
-json_object *np_jput_real(struct np_jput *o, double v, int digits, int enough);
-/* Cut at max bytes, and clean: np_text_clean(). */
-json_object *np_jput_text(const char *text, size_t max);
 void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 		    const struct np_fields *fs);
 
-/* One line with its newline; *out is malloc'ed.  Returns 0 or -ENOMEM. */
-int np_jput_print(json_object *j, char **out);
-
-/* Reading.  Each returns 0, -EINVAL with err, or -ENOMEM. */
-struct np_jget {
-	const char *where; /* the file */
-	char at[64];	   /* "leaves[3]." */
-	struct np_err *err;
-};
-
-/* Parse strictly, of bounded depth.  json_object_put(*out). */
-int np_jget_parse(struct np_jget *in, const char *text, size_t len,
-		  json_object **out);
-
-/* -EINVAL: "FILE: AT.KEY: expected WHAT" */
-int np_jget_refuse(struct np_jget *in, const char *key, const char *expected);
-int np_jget_range(struct np_jget *in, const char *key, double got, double min,
-		  double max);
-
-/*
- * The member "schema" of what must be an object, before anything else, as a
- * newer schema may mean anything.  -EPROTONOSUPPORT: it is newer than newest.
- */
-int np_jget_schema(struct np_jget *in, json_object *from, int newest);
-
-int np_jget_count(struct np_jget *in, const char *key, json_object *j,
-		  double max, uint64_t *out);
-int np_jget_real(struct np_jget *in, const char *key, json_object *j,
-		 double min, double max, double *out);
-/* *out is clean and malloc'ed. */
-int np_jget_text(struct np_jget *in, const char *key, json_object *j,
-		 size_t max, char **out);
-/* to is all zero before. */
-int np_jget_fields(struct np_jget *in, json_object *from, void *to,
+/* to is all zero before; np_fields_free() it also after a failure. */
+int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 		   const struct np_fields *fs);
 
-/*
- * A member that must be an array of at most max elements; *list is NULL if it
- * is missing.
- */
-int np_jget_list(struct np_jget *in, json_object *from, const char *key,
-		 size_t max, json_object **list, size_t *n);
+extern const struct np_fields np_moments_fields;
 
-/* free() the texts of a structure. */
+/* Can they be of samples, all of them up to max? */
+bool np_moments_fit(const struct np_moments *m, double max);
+#define NP_NO_MOMENTS "moments that samples can have"
+
+/* free() all that a structure points to. */
 void np_fields_free(void *of, const struct np_fields *fs);
 
 #endif

@@ -2,121 +2,38 @@
 #include "np_fields.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_jtext.h"
+#include "np_app.h"
+#include "np_jhist.h"
 #include "np_record.h"
-#include "np_text.h"
 
-#define MAX_DEPTH 32
-
-int np_jget_refuse(struct np_jget *in, const char *key, const char *expected)
+static bool is_plain(const struct np_field *f)
 {
-	return np_errf(in->err, -EINVAL, "%s: %s%s: expected %s", in->where,
-		       in->at, key, expected);
+	return f->type <= NP_F_MOMENTS;
 }
 
-int np_jget_range(struct np_jget *in, const char *key, double got, double min,
-		  double max)
+static int get_moments(const struct np_jat *in, const char *key,
+		       json_object *j, double max, struct np_moments *out)
 {
-	return np_errf(in->err, -EINVAL,
-		       "%s: %s%s: got %.6g, expected %.6g to %.6g", in->where,
-		       in->at, key, got, min, max);
-}
-
-/* A whole number of 0 .. max. */
-int np_jget_count(struct np_jget *in, const char *key, json_object *j,
-		  double max, uint64_t *out)
-{
-	int64_t v;
-
-	if (!json_object_is_type(j, json_type_int))
-		return np_jget_refuse(in, key, "a whole number");
-	v = json_object_get_int64(j);
-	if (v < 0 || (double)v > max)
-		return np_jget_range(in, key, (double)v, 0, max);
-	*out = (uint64_t)v;
-	return 0;
-}
-
-int np_jget_real(struct np_jget *in, const char *key, json_object *j,
-		 double min, double max, double *out)
-{
-	double v;
-
-	if (!json_object_is_type(j, json_type_int) &&
-	    !json_object_is_type(j, json_type_double))
-		return np_jget_refuse(in, key, "a number");
-	v = json_object_get_double(j);
-	if (!(v >= min && v <= max))
-		return np_jget_range(in, key, v, min, max);
-	*out = v;
-	return 0;
-}
-
-static int get_bool(struct np_jget *in, const char *key, json_object *j,
-		    bool *out)
-{
-	if (!json_object_is_type(j, json_type_boolean))
-		return np_jget_refuse(in, key, "true or false");
-	*out = json_object_get_boolean(j);
-	return 0;
-}
-
-int np_jget_text(struct np_jget *in, const char *key, json_object *j,
-		 size_t max, char **out)
-{
-	const char *text;
-	size_t len;
-
-	if (!json_object_is_type(j, json_type_string))
-		return np_jget_refuse(in, key, "a text");
-	text = json_object_get_string(j);
-	len = (size_t)json_object_get_string_len(j);
-	if (len > max || strlen(text) != len)
-		return np_jget_refuse(in, key, "a shorter text without NUL");
-	/* Escapes can spell what would play tricks on a terminal. */
-	*out = np_text_clean(text, max);
-	return *out ? 0 : -ENOMEM;
-}
-
-static int get_moments(struct np_jget *in, const char *key, json_object *j,
-		       double max, struct np_moments *out)
-{
+	struct np_jat sub = np_jat_member(in, key);
 	struct np_moments m = { 0 };
-	struct np_jget sub = *in;
 	int rc;
 
 	if (!json_object_is_type(j, json_type_object))
-		return np_jget_refuse(in, key, "an object");
-	snprintf(sub.at, sizeof(sub.at), "%.32s%.24s.", in->at, key);
+		return np_jat_refuse(in, key, "an object");
 	rc = np_jget_fields(&sub, j, &m, &np_moments_fields);
 	if (rc)
 		return rc;
-	if (m.n && (!np_moments_valid(&m) || m.max > max))
-		return np_jget_refuse(in, key, "moments that samples can have");
+	if (!np_moments_fit(&m, max))
+		return np_jat_refuse(in, key, NP_NO_MOMENTS);
 	*out = m;
 	return 0;
 }
 
-/* What a missing member stands for; the target is all zero. */
-static int get_missing(struct np_jget *in, const struct np_field *f, void *at)
-{
-	if (f->flags & NP_F_NEEDED)
-		return np_jget_refuse(in, f->key, "a value: it is missing");
-	if (f->flags & NP_F_NEVER_NULL) {
-		*(char **)at = strdup("");
-		return *(char **)at ? 0 : -ENOMEM;
-	}
-	if (f->type == NP_F_LONG)
-		*(long *)at = NP_NO_VALUE;
-	return 0;
-}
-
-static int get_field(struct np_jget *in, const struct np_field *f,
+static int get_plain(const struct np_jat *in, const struct np_field *f,
 		     json_object *j, void *at)
 {
 	uint64_t n = 0;
@@ -138,126 +55,177 @@ static int get_field(struct np_jget *in, const struct np_field *f,
 		rc = np_jget_real(in, f->key, j, f->min, f->max, at);
 		break;
 	case NP_F_BOOL:
-		rc = get_bool(in, f->key, j, at);
+		rc = np_jget_bool(in, f->key, j, at);
 		break;
 	case NP_F_TEXT:
 		rc = np_jget_text(in, f->key, j, (size_t)f->max, at);
 		break;
-	case NP_F_MOMENTS:
+	default:
 		rc = get_moments(in, f->key, j, f->max, at);
-		break;
 	}
 	return rc;
 }
 
-int np_jget_fields(struct np_jget *in, json_object *from, void *to,
-		   const struct np_fields *fs)
+static int get_app(const struct np_jat *in, const struct np_field *f,
+		   json_object *j, char *out)
 {
-	for (size_t i = 0; i < fs->n; i++) {
-		const struct np_field *f = &fs->field[i];
-		void *at = (char *)to + f->offset;
-		json_object *j;
-		int rc;
+	char *text;
+	int rc = np_jget_text(in, f->key, j, NP_APP_MAX, &text);
 
-		if (json_object_object_get_ex(from, f->key, &j))
-			rc = get_field(in, f, j, at);
-		else
-			rc = get_missing(in, f, at);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-int np_jget_list(struct np_jget *in, json_object *from, const char *key,
-		 size_t max, json_object **list, size_t *n)
-{
-	*list = NULL;
-	*n = 0;
-	if (!json_object_object_get_ex(from, key, list))
-		return 0;
-	if (!json_object_is_type(*list, json_type_array))
-		return np_jget_refuse(in, key, "an array");
-	*n = json_object_array_length(*list);
-	if (*n > max)
-		return np_jget_range(in, key, (double)*n, 0, (double)max);
-	return 0;
-}
-
-static int parse(const char *text, size_t len, json_object **out,
-		 struct np_jtext_damage *d)
-{
-	struct json_tokener *tok = json_tokener_new_ex(MAX_DEPTH);
-	enum json_tokener_error why;
-	json_object *j;
-
-	if (!tok)
-		return -ENOMEM;
-	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
-	j = json_tokener_parse_ex(tok, text, (int)len);
-	why = json_tokener_get_error(tok);
-	d->at = json_tokener_get_parse_end(tok);
-	d->why = why == json_tokener_continue ? "it ends too early" :
-						json_tokener_error_desc(why);
-	json_tokener_free(tok);
-	if (why == json_tokener_success && j) {
-		*out = j;
-		return 0;
-	}
-	json_object_put(j);
-	return -EINVAL;
-}
-
-int np_jget_parse(struct np_jget *in, const char *text, size_t len,
-		  json_object **out)
-{
-	struct np_jtext_damage d;
-	size_t made_len;
-	char *made;
-	int rc = np_jtext_make(text, len, &made, &made_len, &d);
-
-	if (!rc) {
-		rc = parse(made, made_len, out, &d);
-		d.at = np_jtext_source(text, len, d.at);
-		free(made);
-	}
-	if (rc == -EINVAL)
-		np_errf(in->err, rc, "%s: damaged at byte %zu: %s", in->where,
-			d.at, d.why);
-	return rc;
-}
-
-int np_jget_schema(struct np_jget *in, json_object *from, int newest)
-{
-	uint64_t schema;
-	json_object *j;
-	int rc;
-
-	if (!json_object_is_type(from, json_type_object))
-		return np_jget_refuse(in, "", "a JSON object");
-	if (!json_object_object_get_ex(from, "schema", &j))
-		return np_jget_refuse(in, "schema", "a value: it is missing");
-	rc = np_jget_count(in, "schema", j, INT32_MAX, &schema);
 	if (rc)
 		return rc;
-	if (!schema)
-		return np_jget_refuse(in, "schema", "1 or more");
-	if (schema > (uint64_t)newest)
-		return np_errf(in->err, -EPROTONOSUPPORT,
-			       "%s: schema %d is newer than %d, the newest "
-			       "that this netprof reads", in->where,
-			       (int)schema, newest);
-	return 0;
+	if (np_app_check(text, NULL))
+		rc = np_jat_refuse(in, f->key, "an application name");
+	else
+		strcpy(out, text);
+	free(text);
+	return rc;
 }
 
-void np_fields_free(void *of, const struct np_fields *fs)
+static int get_word(const struct np_jat *in, const struct np_field *f,
+		    json_object *j, unsigned *out)
 {
-	for (size_t i = 0; i < fs->n; i++)
-		if (fs->field[i].type == NP_F_TEXT) {
-			char **text = (char **)((char *)of +
-						fs->field[i].offset);
+	bool is_text = json_object_is_type(j, json_type_string);
+	const char *word = is_text ? json_object_get_string(j) : "";
+	char all[128] = "";
 
-			free(*text);
-			*text = NULL;
+	for (unsigned i = 0; f->words[i]; i++) {
+		if (!strcmp(word, f->words[i])) {
+			*out = i;
+			return 0;
 		}
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
+			 !i ? "" : f->words[i + 1] ? ", " : " or ",
+			 f->words[i]);
+	}
+	return np_jat_refuse(in, f->key, all);
+}
+
+/* at: of the structure. */
+static int get_object(const struct np_jat *in, const char *key, json_object *j,
+		      void *at, const struct np_fields *of)
+{
+	struct np_jat sub = np_jat_member(in, key);
+
+	return json_object_is_type(j, json_type_object) ?
+	       np_jget_fields(&sub, j, at, of) :
+	       np_jat_refuse(in, key, "an object");
+}
+
+static int get_part(const struct np_jat *in, const struct np_field *f,
+		    json_object *j, void *at)
+{
+	void *part = calloc(1, f->of->size);
+
+	memcpy(at, &part, sizeof(part));
+	return part ? get_object(in, f->key, j, part, f->of) : -ENOMEM;
+}
+
+static int get_elements(const struct np_jat *in, const struct np_field *f,
+			json_object *list, size_t count, char *all, size_t *n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < count; i++) {
+		json_object *j = json_object_array_get_idx(list, i);
+		struct np_jat sub = np_jat_element(in, f->key, i);
+
+		*n = i + 1;
+		if (f->type == NP_F_TEXTS)
+			rc = np_jget_text(in, f->key, j, f->text_max,
+					  &((char **)all)[i]);
+		else if (json_object_is_type(j, json_type_object))
+			rc = np_jget_fields(&sub, j, all + i * f->of->size,
+					    f->of);
+		else
+			rc = np_jat_refuse(&sub, "", "an object");
+	}
+	return rc;
+}
+
+/* What was allocated is in the structure as soon as there is any. */
+static int get_list(const struct np_jat *in, const struct np_field *f,
+		    json_object *from, char *to)
+{
+	size_t size = f->type == NP_F_TEXTS ? sizeof(char *) : f->of->size;
+	json_object *list;
+	size_t count;
+	void *all;
+	int rc = np_jget_list(in, from, f->key, (size_t)f->max, &list, &count);
+
+	if (!rc && count && f->bins)
+		rc = np_jget_bins(in, from, f->bins);
+	if (rc || !count)
+		return rc;
+	all = calloc(count, size);
+	if (!all)
+		return -ENOMEM;
+	memcpy(to + f->offset, &all, sizeof(all));
+	return get_elements(in, f, list, count, all,
+			    (size_t *)(to + f->count));
+}
+
+/* What a missing member stands for; the target is all zero. */
+static int get_missing(const struct np_jat *in, const struct np_field *f,
+		       char *at)
+{
+	if (f->flags & NP_F_NEEDED)
+		return np_jat_refuse(in, f->key, "a value: it is missing");
+	if (f->flags & NP_F_NEVER_NULL) {
+		*(char **)at = strdup("");
+		return *(char **)at ? 0 : -ENOMEM;
+	}
+	if (f->type == NP_F_LONG)
+		*(long *)at = NP_NO_VALUE;
+	return f->type == NP_F_WORD ? get_word(in, f, NULL, NULL) : 0;
+}
+
+static int get_field(const struct np_jat *in, const struct np_field *f,
+		     json_object *from, char *to)
+{
+	char *at = to + f->offset;
+	const uint64_t *samples = (const uint64_t *)(to + f->count);
+	json_object *j;
+
+	switch (f->type) { /* these know what it means to be missing */
+	case NP_F_SCHEMA:
+		return np_jget_schema(in, from, (int)f->max);
+	case NP_F_LIST:
+	case NP_F_TEXTS:
+		return get_list(in, f, from, to);
+	case NP_F_HIST:
+		return np_jget_hist(in, from, f->key, *samples, (void *)at);
+	case NP_F_SERIES:
+		return np_jget_series(in, from, f->key, *samples, (void *)at);
+	default:
+		break;
+	}
+	if (!json_object_object_get_ex(from, f->key, &j))
+		return get_missing(in, f, at);
+	switch (f->type) {
+	case NP_F_APP:
+		return get_app(in, f, j, at);
+	case NP_F_WORD:
+		return get_word(in, f, j, (void *)at);
+	case NP_F_OBJECT:
+		return get_object(in, f->key, j, at, f->of);
+	case NP_F_PART:
+		return get_part(in, f, j, at);
+	default:
+		return get_plain(in, f, j, at);
+	}
+}
+
+int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
+		   const struct np_fields *fs)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < fs->n; i++)
+		if (is_plain(&fs->field[i]))
+			rc = get_field(in, &fs->field[i], from, to);
+	for (size_t i = 0; !rc && i < fs->n; i++)
+		if (!is_plain(&fs->field[i]))
+			rc = get_field(in, &fs->field[i], from, to);
+	return rc;
 }

@@ -1,76 +1,46 @@
-/* Writing JSON by tables. */
+/*
+ * Writing JSON by tables.  What a reader would refuse is refused here: better
+ * told to its writer than to each reader.
+ */
 #include "np_fields.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
+#include "np_jhist.h"
 #include "np_record.h"
-#include "np_text.h"
 
-#define FIELD(type, name, max) \
-	NP_FIELD(np_moments, type, name, max, NP_F_NEEDED)
-
-static const struct np_field moments_fields[] = {
-	FIELD(NP_F_U64, n, NP_JSON_COUNT),
-	FIELD(NP_F_REAL, mean, NP_JSON_ELAPSED_SEC),
-	FIELD(NP_F_REAL, m2, 1e300),
-	FIELD(NP_F_REAL, min, NP_JSON_ELAPSED_SEC),
-	FIELD(NP_F_REAL, max, NP_JSON_ELAPSED_SEC),
-};
-
-const struct np_fields np_moments_fields = NP_FIELDS(moments_fields);
-
-void np_jput(struct np_jput *o, json_object *in, const char *key,
-	     json_object *value)
+/* o is inside of a member while it is written. */
+static void put_inside(struct np_jput *o, const struct np_jat *inside,
+		       json_object *j, const void *from,
+		       const struct np_fields *fs)
 {
-	if (value && !json_object_object_add(in, key, value))
-		return;
-	json_object_put(value);
-	o->rc = o->rc ? o->rc : -ENOMEM;
+	struct np_jat outside = o->at;
+
+	o->at = *inside;
+	if (j)
+		np_jput_fields(o, j, from, fs);
+	o->at = outside;
 }
 
-void np_jput_append(struct np_jput *o, json_object *in, json_object *value)
+static void put_object(struct np_jput *o, json_object *in, const char *key,
+		       const void *from, const struct np_fields *of)
 {
-	if (value && !json_object_array_add(in, value))
-		return;
-	json_object_put(value);
-	o->rc = o->rc ? o->rc : -ENOMEM;
+	struct np_jat inside = np_jat_member(&o->at, key);
+
+	put_inside(o, &inside,
+		   np_jput_new(o, in, key, json_object_new_object()), from, of);
 }
 
-json_object *np_jput_real(struct np_jput *o, double v, int digits, int enough)
-{
-	char text[32];
-
-	if (!isfinite(v)) {
-		o->rc = o->rc ? o->rc : -EINVAL;
-		return NULL;
-	}
-	do
-		snprintf(text, sizeof(text), "%.*g", digits, v);
-	while (digits++ < enough && strtod(text, NULL) != v);
-	return json_object_new_double_s(v, text);
-}
-
-json_object *np_jput_text(const char *text, size_t max)
-{
-	char *clean = np_text_clean(text, max);
-	json_object *j = clean ? json_object_new_string(clean) : NULL;
-
-	free(clean);
-	return j;
-}
-
-static json_object *new_moments(struct np_jput *o, const struct np_moments *m)
+static void put_moments(struct np_jput *o, json_object *in,
+			const struct np_field *f, const struct np_moments *m)
 {
 	static const struct np_moments empty;
-	json_object *j = json_object_new_object();
 
-	if (j) /* the range of an empty set is not defined */
-		np_jput_fields(o, j, m->n ? m : &empty, &np_moments_fields);
-	return j;
+	/* The range of an empty set is not defined. */
+	put_object(o, in, f->key, m->n ? m : &empty, &np_moments_fields);
+	if (!np_moments_fit(m, f->max))
+		np_jput_refuse(o, f->key, NP_NO_MOMENTS);
 }
 
 /* Forecasts of crowds grow without limit; readers have one. */
@@ -81,69 +51,130 @@ static double real_of(const struct np_field *f, double v)
 	return v > f->max ? f->max : v < f->min ? f->min : v;
 }
 
-static void put_field(struct np_jput *o, json_object *in,
+static json_object *count_of(struct np_jput *o, const struct np_field *f,
+			     double v)
+{
+	return np_jput_count(o, f->key, v, f->max);
+}
+
+static void put_list(struct np_jput *o, json_object *in,
+		     const struct np_field *f, const void *from,
+		     const char *all)
+{
+	size_t n = *(const size_t *)((const char *)from + f->count);
+	json_object *list;
+
+	if (!n && f->flags & NP_F_NOT_EMPTY)
+		return;
+	if (f->bins)
+		np_jput_bins(o, in, f->bins);
+	list = np_jput_new(o, in, f->key, json_object_new_array());
+	if ((double)n > f->max && f->flags & NP_F_CLAMP)
+		n = (size_t)f->max;
+	else
+		json_object_put(count_of(o, f, (double)n));
+	for (size_t i = 0; list && i < n && !o->rc; i++) {
+		struct np_jat inside = np_jat_element(&o->at, f->key, i);
+
+		if (f->type == NP_F_TEXTS)
+			np_jput_append(o, list, np_jput_text(
+				((char *const *)all)[i], f->text_max));
+		else
+			put_inside(o, &inside, np_jput_append_new(o, list,
+				   json_object_new_object()),
+				   all + i * f->of->size, f->of);
+	}
+}
+
+static void put_text(struct np_jput *o, json_object *in,
+		     const struct np_field *f, const char *text)
+{
+	if (text)
+		np_jput(o, in, f->key, np_jput_text(text, (size_t)f->max));
+}
+
+static void put_plain(struct np_jput *o, json_object *in,
 		      const struct np_field *f, const void *at)
 {
-	long number = f->type == NP_F_LONG ? *(const long *)at : 0;
-	const char *text = f->type == NP_F_TEXT ? *(char *const *)at : NULL;
+	json_object *j = NULL;
 
 	switch (f->type) {
+	case NP_F_SCHEMA:
+		j = json_object_new_int((int)f->max);
+		break;
 	case NP_F_U32:
-		np_jput(o, in, f->key, json_object_new_int64(*(uint32_t *)at));
+		j = count_of(o, f, *(const uint32_t *)at);
 		break;
 	case NP_F_U64:
-		np_jput(o, in, f->key, json_object_new_uint64(*(uint64_t *)at));
+		j = count_of(o, f, (double)*(const uint64_t *)at);
 		break;
 	case NP_F_LONG:
-		if (number != NP_NO_VALUE)
-			np_jput(o, in, f->key, json_object_new_int64(number));
+		if (*(const long *)at == NP_NO_VALUE)
+			return;
+		j = count_of(o, f, (double)*(const long *)at);
 		break;
 	case NP_F_REAL:
-		np_jput(o, in, f->key,
-			np_jput_real(o, real_of(f, *(double *)at), 15, 17));
+		j = np_jput_real(o, f->key, real_of(f, *(const double *)at),
+				 f->min, f->max, 15, 17);
 		break;
 	case NP_F_BOOL:
-		np_jput(o, in, f->key, json_object_new_boolean(*(bool *)at));
+		j = json_object_new_boolean(*(const bool *)at);
 		break;
+	case NP_F_APP:
+		j = json_object_new_string((const char *)at);
+		break;
+	default:
+		j = json_object_new_string(f->words[*(const unsigned *)at]);
+	}
+	np_jput(o, in, f->key, j);
+}
+
+static const void *pointer_at(const char *at)
+{
+	const void *points;
+
+	memcpy(&points, at, sizeof(points));
+	return points;
+}
+
+static void put_field(struct np_jput *o, json_object *in,
+		      const struct np_field *f, const char *from)
+{
+	const uint64_t *samples = (const uint64_t *)(from + f->count);
+	const char *at = from + f->offset;
+
+	switch (f->type) {
 	case NP_F_TEXT:
-		if (text)
-			np_jput(o, in, f->key,
-				np_jput_text(text, (size_t)f->max));
+		put_text(o, in, f, *(char *const *)at);
 		break;
 	case NP_F_MOMENTS:
-		np_jput(o, in, f->key, new_moments(o, at));
+		put_moments(o, in, f, (const void *)at);
 		break;
+	case NP_F_OBJECT:
+		put_object(o, in, f->key, at, f->of);
+		break;
+	case NP_F_PART:
+		if (pointer_at(at))
+			put_object(o, in, f->key, pointer_at(at), f->of);
+		break;
+	case NP_F_LIST:
+	case NP_F_TEXTS:
+		put_list(o, in, f, from, pointer_at(at));
+		break;
+	case NP_F_HIST:
+		np_jput_hist(o, in, f->key, pointer_at(at), *samples);
+		break;
+	case NP_F_SERIES:
+		np_jput_series(o, in, f->key, pointer_at(at), *samples);
+		break;
+	default:
+		put_plain(o, in, f, at);
 	}
 }
 
 void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 		    const struct np_fields *fs)
 {
-	for (size_t i = 0; i < fs->n; i++)
-		put_field(o, in, &fs->field[i],
-			  (const char *)from + fs->field[i].offset);
-}
-
-json_object *np_jput_new(struct np_jput *o, json_object *in, const char *key,
-			 json_object *fresh)
-{
-	np_jput(o, in, key, fresh);
-	return o->rc ? NULL : fresh;
-}
-
-json_object *np_jput_append_new(struct np_jput *o, json_object *in,
-				json_object *fresh)
-{
-	np_jput_append(o, in, fresh);
-	return o->rc ? NULL : fresh;
-}
-
-int np_jput_print(json_object *j, char **out)
-{
-	const char *text = json_object_to_json_string_ext(j,
-		JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-
-	if (!text || asprintf(out, "%s\n", text) < 0)
-		return -ENOMEM;
-	return 0;
+	for (size_t i = 0; i < fs->n && !o->rc; i++)
+		put_field(o, in, &fs->field[i], from);
 }

@@ -21,54 +21,6 @@ struct np_record *np_record_new(void)
 	return r;
 }
 
-static void free_leaves(struct np_record *r)
-{
-	for (size_t i = 0; i < r->n_leaves; i++) {
-		free(r->leaves[i].name);
-		free(r->leaves[i].nodes);
-		free(r->leaves[i].skipped);
-		free(r->leaves[i].windows);
-		np_hist_free(r->leaves[i].hist);
-	}
-	free(r->leaves);
-}
-
-static void free_level(struct np_level_run *l)
-{
-	if (!l)
-		return;
-	free(l->name);
-	free(l->scope);
-	free(l->nodes);
-	free(l);
-}
-
-void np_record_free(struct np_record *r)
-{
-	if (!r)
-		return;
-	free_leaves(r);
-	free_level(r->level);
-	for (size_t i = 0; i < r->n_neighbours; i++) {
-		free(r->neighbours[i].leaf);
-		free(r->neighbours[i].nodes);
-	}
-	free(r->neighbours);
-	for (size_t i = 0; i < r->n_notes; i++)
-		free(r->notes[i]);
-	free(r->notes);
-	free(r->cluster);
-	free(r->executable);
-	free(r->fingerprint);
-	free(r->nodes);
-	free(r->netprof_version);
-	free(r->slurm_version);
-	free(r->ucx_version);
-	free(r->host);
-	free(r->probe.transport);
-	free(r);
-}
-
 double np_record_run_sec(const struct np_record *r)
 {
 	double sec = r->end - r->start - r->alone_sec;

@@ -3,8 +3,8 @@
  * is needed to judge it.  It is the raw measurement; whatever can be derived
  * (utilisation, verdicts, curves) is derived when it is read.
  *
- * The JSON form is described in netprof-profile(5); np_record_json.h and the
- * files it names are the only place that knows it.  Times are seconds; dates
+ * The JSON form is described in netprof-profile(5); np_record_json.c is the
+ * only place that knows it.  Times are seconds; dates
  * are seconds since 1970.
  * Strings and arrays are owned by the record.
  */
@@ -147,9 +147,14 @@ void np_record_make_public(struct np_record *r, uid_t by);
 /*
  * JSON text of the record; *out is malloc'ed, NUL-terminated, freed by the
  * caller.  Windows are written with 6 digits and without their minimum, and
- * merge in pairs where many leaves would make the text too long.
- * Returns 0, -EINVAL (a number that is not finite) or -ENOMEM.
+ * merge in pairs where many leaves would make the text too long.  where names
+ * the record in messages.
+ * Returns 0, -EINVAL (what np_record_from_json() would refuse) or -ENOMEM.
  */
+int np_record_write(const struct np_record *r, const char *where, char **out,
+		    struct np_err *err);
+
+/* The same without a message. */
 int np_record_to_json(const struct np_record *r, char **out);
 
 /*

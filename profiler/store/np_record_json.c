@@ -1,9 +1,105 @@
-/* The members of a run record in JSON; see netprof-profile(5). */
-#include "np_record_json.h"
+/*
+ * Run records as JSON, schema 1: the members, see netprof-profile(5), and what
+ * is asked of a record as a whole.
+ */
+#include "np_record.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_fields.h"
+#include "np_jspan.h"
+
+/*
+ * Honest records stay far below; a hostile one takes about 100 MB, and 0.1 s.
+ */
+static const struct np_jlimits limits = {
+	.objects = 32768, .arrays = 262144, .elements = 524288,
+};
+
+/*
+ * Windows written for all leaves together, of some 45 bytes each; they merge in
+ * pairs beyond.
+ */
+#define MAX_WINDOWS 16384
 
 #define FIELD NP_FIELD
 
+static const struct np_field probe_fields[] = {
+	FIELD(np_probe_run, NP_F_U32, message_bytes, UINT32_MAX, 0),
+	FIELD(np_probe_run, NP_F_REAL, period_sec, NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_probe_run, NP_F_U32, per_node, UINT32_MAX, 0),
+	FIELD(np_probe_run, NP_F_U32, n_processes, UINT32_MAX, 0),
+	FIELD(np_probe_run, NP_F_TEXT, transport, NP_JSON_WORD, 0),
+	FIELD(np_probe_run, NP_F_U64, messages, NP_JSON_COUNT, 0),
+	FIELD(np_probe_run, NP_F_REAL, cpu_sec_max, NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_probe_run, NP_F_REAL, cpu_sec_sum,
+	      65536 * NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_probe_run, NP_F_REAL, elapsed_sec, NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_probe_run, NP_F_U64, rss_bytes_max, NP_JSON_COUNT, 0),
+};
+static const struct np_fields probe_table =
+	NP_FIELDS(probe_fields, np_probe_run);
+
+static const struct np_field level_fields[] = {
+	FIELD(np_level_run, NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL),
+	FIELD(np_level_run, NP_F_U32, partners, UINT32_MAX, 0),
+	FIELD(np_level_run, NP_F_U32, messages, UINT32_MAX, 0),
+	FIELD(np_level_run, NP_F_U32, bytes, UINT32_MAX, 0),
+	FIELD(np_level_run, NP_F_REAL, pause_sec, NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_level_run, NP_F_TEXT, scope, NP_JSON_WORD, NP_F_NEVER_NULL),
+	FIELD(np_level_run, NP_F_TEXT, nodes, NP_JSON_HOSTLIST,
+	      NP_F_NEVER_NULL),
+	FIELD(np_level_run, NP_F_U32, n_processes, UINT32_MAX, 0),
+	FIELD(np_level_run, NP_F_MOMENTS, alone_round_sec,
+	      NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_level_run, NP_F_MOMENTS, beside_round_sec,
+	      NP_JSON_ELAPSED_SEC, 0),
+};
+static const struct np_fields level_table =
+	NP_FIELDS(level_fields, np_level_run);
+
+static const struct np_field leaf_fields[] = {
+	FIELD(np_leaf_run, NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL),
+	FIELD(np_leaf_run, NP_F_TEXT, nodes, NP_JSON_HOSTLIST, NP_F_NEVER_NULL),
+	FIELD(np_leaf_run, NP_F_U32, n_nodes, NP_RECORD_MAX_NODES, 0),
+	FIELD(np_leaf_run, NP_F_U32, n_pairs, UINT32_MAX, 0),
+	FIELD(np_leaf_run, NP_F_TEXT, skipped, NP_JSON_WORD, 0),
+	FIELD(np_leaf_run, NP_F_MOMENTS, latency, NP_JSON_LATENCY_SEC, 0),
+	{ "hist", NP_F_HIST, offsetof(struct np_leaf_run, hist),
+	  .count = offsetof(struct np_leaf_run, latency.n) },
+	{ "windows", NP_F_SERIES, offsetof(struct np_leaf_run, windows),
+	  .count = offsetof(struct np_leaf_run, latency.n) },
+};
+static const struct np_fields leaf_table =
+	NP_FIELDS(leaf_fields, np_leaf_run);
+
+static const struct np_field neighbour_fields[] = {
+	FIELD(np_neighbour, NP_F_U32, job_id, UINT32_MAX, 0),
+	FIELD(np_neighbour, NP_F_LONG, step_id, UINT32_MAX, 0),
+	FIELD(np_neighbour, NP_F_TEXT, leaf, NP_JSON_WORD, NP_F_NEVER_NULL),
+	FIELD(np_neighbour, NP_F_TEXT, nodes, NP_JSON_HOSTLIST,
+	      NP_F_NEVER_NULL),
+	FIELD(np_neighbour, NP_F_REAL, overlap_sec, NP_JSON_ELAPSED_SEC, 0),
+};
+static const struct np_fields neighbour_table =
+	NP_FIELDS(neighbour_fields, np_neighbour);
+
+static const char *const run_states[] = {
+	[NP_RUN_RUNNING] = "running",
+	[NP_RUN_COMPLETE] = "complete",
+	[NP_RUN_CUT] = "cut",
+	NULL
+};
+
 static const struct np_field record_fields[] = {
+	{ "schema", NP_F_SCHEMA, .max = NP_RECORD_SCHEMA },
+	FIELD(np_record, NP_F_APP, app, NP_APP_MAX, NP_F_NEEDED),
+	{ "state", NP_F_WORD, offsetof(struct np_record, state),
+	  .words = run_states },
 	FIELD(np_record, NP_F_U32, uid, UINT32_MAX, NP_F_NEEDED),
 	FIELD(np_record, NP_F_TEXT, cluster, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_U32, job_id, UINT32_MAX, NP_F_NEEDED),
@@ -24,75 +120,123 @@ static const struct np_field record_fields[] = {
 	FIELD(np_record, NP_F_TEXT, slurm_version, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_TEXT, ucx_version, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_TEXT, host, NP_JSON_WORD, 0),
+	NP_FIELD_OF(np_record, NP_F_OBJECT, probe, &probe_table),
+	NP_FIELD_OF(np_record, NP_F_PART, level, &level_table),
+	NP_FIELD_LIST(np_record, "leaves", leaves, n_leaves,
+		      NP_RECORD_MAX_LEAVES, 0, &leaf_table, { "hist" }),
+	NP_FIELD_LIST(np_record, "neighbours", neighbours, n_neighbours,
+		      NP_RECORD_MAX_NEIGHBOURS, 0, &neighbour_table),
+	{ "notes", NP_F_TEXTS, offsetof(struct np_record, notes),
+	  .max = NP_RECORD_MAX_NOTES,
+	  .count = offsetof(struct np_record, n_notes),
+	  .text_max = NP_JSON_WORD },
 };
+static const struct np_fields record_table =
+	NP_FIELDS(record_fields, np_record);
 
-static const struct np_field probe_fields[] = {
-	FIELD(np_probe_run, NP_F_U32, message_bytes, UINT32_MAX, 0),
-	FIELD(np_probe_run, NP_F_REAL, period_sec, NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_probe_run, NP_F_U32, per_node, UINT32_MAX, 0),
-	FIELD(np_probe_run, NP_F_U32, n_processes, UINT32_MAX, 0),
-	FIELD(np_probe_run, NP_F_TEXT, transport, NP_JSON_WORD, 0),
-	FIELD(np_probe_run, NP_F_U64, messages, NP_JSON_COUNT, 0),
-	FIELD(np_probe_run, NP_F_REAL, cpu_sec_max, NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_probe_run, NP_F_REAL, cpu_sec_sum,
-	      65536 * NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_probe_run, NP_F_REAL, elapsed_sec, NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_probe_run, NP_F_U64, rss_bytes_max, NP_JSON_COUNT, 0),
-};
+/* How many windows become one, so that a record of many leaves stays small. */
+static size_t merge_of(const struct np_record *r)
+{
+	size_t merge = 1, total;
 
-static const struct np_field level_fields[] = {
-	FIELD(np_level_run, NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL),
-	FIELD(np_level_run, NP_F_U32, partners, UINT32_MAX, 0),
-	FIELD(np_level_run, NP_F_U32, messages, UINT32_MAX, 0),
-	FIELD(np_level_run, NP_F_U32, bytes, UINT32_MAX, 0),
-	FIELD(np_level_run, NP_F_REAL, pause_sec, NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_level_run, NP_F_TEXT, scope, NP_JSON_WORD, NP_F_NEVER_NULL),
-	FIELD(np_level_run, NP_F_TEXT, nodes, NP_JSON_HOSTLIST,
-	      NP_F_NEVER_NULL),
-	FIELD(np_level_run, NP_F_U32, n_processes, UINT32_MAX, 0),
-	FIELD(np_level_run, NP_F_MOMENTS, alone_round_sec,
-	      NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_level_run, NP_F_MOMENTS, beside_round_sec,
-	      NP_JSON_ELAPSED_SEC, 0),
-};
+	for (;; merge *= 2) {
+		total = 0;
+		for (size_t i = 0; i < r->n_leaves; i++)
+			if (r->leaves[i].windows)
+				total += (r->leaves[i].windows->n + merge - 1) /
+					 merge;
+		if (total <= MAX_WINDOWS || merge >= NP_SERIES_MAX)
+			return merge;
+	}
+}
 
-static const struct np_field leaf_fields[] = {
-	FIELD(np_leaf_run, NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL),
-	FIELD(np_leaf_run, NP_F_TEXT, nodes, NP_JSON_HOSTLIST, NP_F_NEVER_NULL),
-	FIELD(np_leaf_run, NP_F_U32, n_nodes, NP_RECORD_MAX_NODES, 0),
-	FIELD(np_leaf_run, NP_F_U32, n_pairs, UINT32_MAX, 0),
-	FIELD(np_leaf_run, NP_F_TEXT, skipped, NP_JSON_WORD, 0),
-	FIELD(np_leaf_run, NP_F_MOMENTS, latency, NP_JSON_LATENCY_SEC, 0),
-};
+static int check_size(const struct np_jat *at, const char *text, size_t len)
+{
+	if (len > NP_RECORD_MAX_BYTES)
+		return np_errf(at->err, -EINVAL,
+			       "%s: %zu bytes, expected at most %u", at->where,
+			       len, NP_RECORD_MAX_BYTES);
+	return np_jspan_within(text, len, &limits) ? 0 :
+	       np_jat_refuse(at, "", "fewer objects, arrays and elements");
+}
 
-static const struct np_field neighbour_fields[] = {
-	FIELD(np_neighbour, NP_F_U32, job_id, UINT32_MAX, 0),
-	FIELD(np_neighbour, NP_F_LONG, step_id, UINT32_MAX, 0),
-	FIELD(np_neighbour, NP_F_TEXT, leaf, NP_JSON_WORD, NP_F_NEVER_NULL),
-	FIELD(np_neighbour, NP_F_TEXT, nodes, NP_JSON_HOSTLIST,
-	      NP_F_NEVER_NULL),
-	FIELD(np_neighbour, NP_F_REAL, overlap_sec, NP_JSON_ELAPSED_SEC, 0),
-};
+static int out_of_memory(const char *where, struct np_err *err)
+{
+	return np_errf(err, -ENOMEM, "%s: out of memory", where);
+}
 
-const struct np_fields np_record_fields = {
-	record_fields, NP_ARRAY_SIZE(record_fields),
-};
-const struct np_fields np_probe_fields = {
-	probe_fields, NP_ARRAY_SIZE(probe_fields),
-};
-const struct np_fields np_level_fields = {
-	level_fields, NP_ARRAY_SIZE(level_fields),
-};
-const struct np_fields np_leaf_fields = {
-	leaf_fields, NP_ARRAY_SIZE(leaf_fields),
-};
-const struct np_fields np_neighbour_fields = {
-	neighbour_fields, NP_ARRAY_SIZE(neighbour_fields),
-};
+static int write_record(struct np_jput *o, const struct np_record *r,
+			char **out)
+{
+	json_object *j = json_object_new_object();
+	const char *line;
 
-const char *const np_run_states[] = {
-	[NP_RUN_RUNNING] = "running",
-	[NP_RUN_COMPLETE] = "complete",
-	[NP_RUN_CUT] = "cut",
-};
-const size_t np_n_run_states = NP_ARRAY_SIZE(np_run_states);
+	if (!j)
+		return -ENOMEM;
+	np_jput_fields(o, j, r, &record_table);
+	line = o->rc ? NULL : np_jput_line(j);
+	if (!line || asprintf(out, "%s\n", line) < 0) {
+		*out = NULL;
+		np_jput_fail(o, -ENOMEM);
+	}
+	json_object_put(j);
+	return o->rc;
+}
+
+int np_record_write(const struct np_record *r, const char *where, char **out,
+		    struct np_err *err)
+{
+	struct np_jput o = { { .where = where, .err = err }, merge_of(r), 0 };
+	/* The program around us may have set a locale with another point. */
+	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), old;
+	char *text = NULL;
+	int rc;
+
+	if (!c)
+		return out_of_memory(where, err);
+	old = uselocale(c);
+	rc = write_record(&o, r, &text);
+	uselocale(old);
+	freelocale(c);
+	if (!rc)
+		rc = check_size(&o.at, text, strlen(text));
+	if (rc)
+		free(text);
+	else
+		*out = text;
+	return rc == -ENOMEM ? out_of_memory(where, err) : rc;
+}
+
+int np_record_to_json(const struct np_record *r, char **out)
+{
+	return np_record_write(r, "", out, NULL);
+}
+
+int np_record_from_json(const char *text, size_t len, const char *where,
+			struct np_record **out, struct np_err *err)
+{
+	struct np_jat in = { .where = where, .err = err };
+	struct np_record *r = NULL;
+	json_object *j = NULL;
+	int rc = check_size(&in, text, len);
+
+	if (!rc)
+		rc = np_jget_parse(&in, text, len, &j);
+	if (rc)
+		return rc;
+	r = np_record_new();
+	rc = r ? np_jget_fields(&in, j, r, &record_table) : -ENOMEM;
+	json_object_put(j);
+	if (rc)
+		np_record_free(r);
+	else
+		*out = r;
+	return rc == -ENOMEM ? out_of_memory(where, err) : rc;
+}
+
+void np_record_free(struct np_record *r)
+{
+	if (r)
+		np_fields_free(r, &record_table);
+	free(r);
+}

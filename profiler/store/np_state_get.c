@@ -8,7 +8,7 @@
 #include "np_jspan.h"
 
 /* A list that put_list() wrote; *of is set as soon as there is any. */
-static int get_list(struct np_jget *in, json_object *from, const char *key,
+static int get_list(const struct np_jat *in, json_object *from, const char *key,
 		    size_t max, void **of, size_t *n, size_t size,
 		    const struct np_fields *fs)
 {
@@ -25,24 +25,24 @@ static int get_list(struct np_jget *in, json_object *from, const char *key,
 	*of = all;
 	for (size_t i = 0; !rc && i < count; i++) {
 		json_object *j = json_object_array_get_idx(list, i);
-		struct np_jget sub = *in;
+		struct np_jat sub = *in;
 
 		snprintf(sub.at, sizeof(sub.at), "%.30s%s[%zu].", in->at, key,
 			 i);
 		*n = i + 1;
 		rc = json_object_is_type(j, json_type_object) ?
 		     np_jget_fields(&sub, j, all + i * size, fs) :
-		     np_jget_refuse(&sub, "", "an object");
+		     np_jat_refuse(&sub, "", "an object");
 	}
 	return rc;
 }
 
-static int damaged(const struct np_jget *in, const char *what)
+static int damaged(const struct np_jat *in, const char *what)
 {
 	return np_errf(in->err, -EINVAL, "%s: damaged: %s", in->where, what);
 }
 
-static int get_job(struct np_jget *in, json_object *j, struct np_state *s)
+static int get_job(const struct np_jat *in, json_object *j, struct np_state *s)
 {
 	struct np_state_job *job = &s->job[s->n_jobs++];
 	int rc = np_jget_fields(in, j, job, &np_state_job_table);
@@ -52,20 +52,20 @@ static int get_job(struct np_jget *in, json_object *j, struct np_state *s)
 				  sizeof(*job->cause), &np_state_cause_table);
 }
 
-static int get_leaf(struct np_jget *in, json_object *j, struct np_state *s)
+static int get_leaf(const struct np_jat *in, json_object *j, struct np_state *s)
 {
 	return np_jget_fields(in, j, &s->leaf[s->n_leaves++],
 			      &np_state_leaf_table);
 }
 
-static int get_claim(struct np_jget *in, json_object *j, struct np_state *s)
+static int get_claim(const struct np_jat *in, json_object *j, struct np_state *s)
 {
 	return np_jget_fields(in, j, &s->claim[s->n_claims++],
 			      &np_state_claim_table);
 }
 
 /* How many elements an array has; -EINVAL: it is none. */
-static int count_of(const struct np_jget *in, const char *key,
+static int count_of(const struct np_jat *in, const char *key,
 		    struct np_jspan list, size_t max, size_t *n)
 {
 	struct np_jwalk w = { .rest = list };
@@ -82,9 +82,9 @@ static int count_of(const struct np_jget *in, const char *key,
 }
 
 /* One element after the other, each parsed alone. */
-static int get_each(struct np_jget *in, const char *key, struct np_jspan list,
+static int get_each(const struct np_jat *in, const char *key, struct np_jspan list,
 		    struct np_state *s,
-		    int (*get)(struct np_jget *, json_object *,
+		    int (*get)(const struct np_jat *, json_object *,
 			       struct np_state *))
 {
 	struct np_jwalk w = { .rest = list };
@@ -92,13 +92,13 @@ static int get_each(struct np_jget *in, const char *key, struct np_jspan list,
 	int rc = 0;
 
 	for (size_t i = 0; !rc && np_jspan_next(&w, NULL, &value) > 0; i++) {
-		struct np_jget sub = *in;
+		struct np_jat sub = *in;
 		json_object *j;
 
 		snprintf(sub.at, sizeof(sub.at), "%s[%zu].", key, i);
 		rc = *value.text == '{' ?
 		     np_jget_parse(&sub, value.text, value.len, &j) :
-		     np_jget_refuse(&sub, "", "an object");
+		     np_jat_refuse(&sub, "", "an object");
 		if (rc)
 			break;
 		rc = get(&sub, j, s);
@@ -129,7 +129,7 @@ static const char *known_key(const struct np_jspan *key)
 	return NULL;
 }
 
-static int add_short(struct np_jget *in, struct parts *p, const char *key,
+static int add_short(const struct np_jat *in, struct parts *p, const char *key,
 		     const struct np_jspan *value)
 {
 	/* json-c wants to see where a number ends. */
@@ -138,7 +138,7 @@ static int add_short(struct np_jget *in, struct parts *p, const char *key,
 	int rc;
 
 	if (value->len + 2 > sizeof(text))
-		return np_jget_refuse(in, key, "a shorter value");
+		return np_jat_refuse(in, key, "a shorter value");
 	snprintf(text, sizeof(text), "%.*s\n", (int)value->len, value->text);
 	rc = np_jget_parse(in, text, strlen(text), &j);
 	if (rc)
@@ -150,7 +150,7 @@ static int add_short(struct np_jget *in, struct parts *p, const char *key,
 	return 0;
 }
 
-static int split(struct np_jget *in, struct np_jspan all, struct parts *p)
+static int split(const struct np_jat *in, struct np_jspan all, struct parts *p)
 {
 	struct np_jwalk w = { .rest = all };
 	struct np_jspan key, value;
@@ -172,9 +172,9 @@ static int split(struct np_jget *in, struct np_jspan all, struct parts *p)
 }
 
 /* One of the lists; *all: room for its elements, malloc'ed. */
-static int get_part(struct np_jget *in, const char *key, struct np_jspan list,
+static int get_part(const struct np_jat *in, const char *key, struct np_jspan list,
 		    size_t max, size_t size, void **all, struct np_state *s,
-		    int (*get)(struct np_jget *, json_object *,
+		    int (*get)(const struct np_jat *, json_object *,
 			       struct np_state *))
 {
 	size_t n = 0;
@@ -188,7 +188,7 @@ static int get_part(struct np_jget *in, const char *key, struct np_jspan list,
 	return n ? get_each(in, key, list, s, get) : 0;
 }
 
-static int get_lists(struct np_jget *in, const struct parts *p,
+static int get_lists(const struct np_jat *in, const struct parts *p,
 		     struct np_state *s)
 {
 	int rc = get_part(in, "leaves", p->leaves, NP_STATE_MAX_LEAVES,
@@ -207,7 +207,7 @@ static int get_lists(struct np_jget *in, const struct parts *p,
 int np_state_get(const char *text, size_t len, const char *where,
 		 struct np_state *out, struct np_err *err)
 {
-	struct np_jget in = { .where = where, .err = err };
+	struct np_jat in = { .where = where, .err = err };
 	struct parts p = { .head = json_object_new_object() };
 	struct np_state s = { 0 };
 	int rc = p.head ? split(&in, (struct np_jspan){ text, len }, &p) :
@@ -232,7 +232,7 @@ int np_state_get(const char *text, size_t len, const char *where,
 
 int np_ended_get(const char *text, size_t len, struct np_ended *out)
 {
-	struct np_jget in = { .where = "" };
+	struct np_jat in = { .where = "" };
 	struct np_ended e = { 0 };
 	json_object *j;
 	int rc = np_jget_parse(&in, text, len, &j);

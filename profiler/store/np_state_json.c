@@ -31,7 +31,7 @@ static const struct np_field state_fields[] = {
 	REAL(np_state, decide_sec, NP_JSON_ELAPSED_SEC),
 	U32(np_state, more_denied, 0),
 };
-const struct np_fields np_state_table = NP_FIELDS(state_fields);
+const struct np_fields np_state_table = NP_FIELDS(state_fields, np_state);
 
 static const struct np_field leaf_fields[] = {
 	TEXT(np_state_leaf, name, NP_JSON_WORD),
@@ -42,7 +42,7 @@ static const struct np_field leaf_fields[] = {
 	U32(np_state_leaf, n_known, 0),
 	SLOWDOWN(np_state_leaf, strain),
 };
-const struct np_fields np_state_leaf_table = NP_FIELDS(leaf_fields);
+const struct np_fields np_state_leaf_table = NP_FIELDS(leaf_fields, np_state_leaf);
 
 static const struct np_field job_fields[] = {
 	U32(np_state_job, id, NP_F_NEEDED),
@@ -63,7 +63,7 @@ static const struct np_field job_fields[] = {
 	REAL(np_state_job, start, NP_JSON_DATE),
 	TEXT(np_state_job, text, MAX_TEXT),
 };
-const struct np_fields np_state_job_table = NP_FIELDS(job_fields);
+const struct np_fields np_state_job_table = NP_FIELDS(job_fields, np_state_job);
 
 static const struct np_field claim_fields[] = {
 	U32(np_state_claim, uid, NP_F_NEEDED),
@@ -72,7 +72,7 @@ static const struct np_field claim_fields[] = {
 	BOOL(np_state_claim, refuted),
 	TEXT(np_state_claim, why, NP_STATE_WHY_MAX),
 };
-const struct np_fields np_state_claim_table = NP_FIELDS(claim_fields);
+const struct np_fields np_state_claim_table = NP_FIELDS(claim_fields, np_state_claim);
 
 static const struct np_field cause_fields[] = {
 	TEXT(np_state_cause, leaf, NP_JSON_WORD),
@@ -81,7 +81,7 @@ static const struct np_field cause_fields[] = {
 	U32(np_state_cause, victim, 0),
 	SLOWDOWN(np_state_cause, slowdown),
 };
-const struct np_fields np_state_cause_table = NP_FIELDS(cause_fields);
+const struct np_fields np_state_cause_table = NP_FIELDS(cause_fields, np_state_cause);
 
 static const struct np_field ended_fields[] = {
 	U32(np_ended, id, NP_F_NEEDED),
@@ -98,7 +98,7 @@ static const struct np_field ended_fields[] = {
 	REAL(np_ended, held_sec, NP_JSON_ELAPSED_SEC),
 	SLOWDOWN(np_ended, slowdown),
 };
-const struct np_fields np_ended_table = NP_FIELDS(ended_fields);
+const struct np_fields np_ended_table = NP_FIELDS(ended_fields, np_ended);
 
 static const struct np_field neighbour_fields[] = {
 	U32(np_ended_neighbour, id, NP_F_NEEDED),
@@ -107,7 +107,7 @@ static const struct np_field neighbour_fields[] = {
 	REAL(np_ended_neighbour, overlap_sec, NP_JSON_ELAPSED_SEC),
 	SLOWDOWN(np_ended_neighbour, slowdown),
 };
-const struct np_fields np_ended_neighbour_table = NP_FIELDS(neighbour_fields);
+const struct np_fields np_ended_neighbour_table = NP_FIELDS(neighbour_fields, np_ended_neighbour);
 
 void np_state_free(struct np_state *s)
 {

@@ -93,7 +93,7 @@ static int put_each(FILE *f, const char *key, const void *of, size_t n,
 static int put_head(FILE *f, const struct np_state *s)
 {
 	json_object *j = json_object_new_object();
-	struct np_jput o = { j ? 0 : -ENOMEM };
+	struct np_jput o = { .rc = j ? 0 : -ENOMEM };
 	const char *text = NULL;
 
 	if (j) {
@@ -172,7 +172,7 @@ static int put_ended(const struct np_ended *e, size_t n, char **out)
 		put_list(&o, j, "neighbours", e->neighbour, n,
 			 sizeof(*e->neighbour), &np_ended_neighbour_table);
 	if (!o.rc)
-		o.rc = np_jput_print(j, out);
+		o.rc = asprintf(out, "%s\n", plain(j)) < 0 ? -ENOMEM : 0;
 	json_object_put(j);
 	return o.rc;
 }

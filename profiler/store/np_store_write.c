@@ -88,30 +88,6 @@ static int write_run(const struct np_store *s, const struct np_dir *d,
 	return rc;
 }
 
-/*
- * The text of a record, known to be readable again: a number out of range is
- * better told to its writer than to each reader.
- */
-static int readable_text(const struct np_record *r, const char *where,
-			 char **out, struct np_err *err)
-{
-	struct np_record *again;
-	char *text;
-	int rc = np_record_to_json(r, &text);
-
-	if (rc)
-		return np_errf(err, rc, "%s: cannot write it as JSON: %s",
-			       where, strerror(-rc));
-	rc = np_record_from_json(text, strlen(text), where, &again, err);
-	if (rc) {
-		free(text);
-		return rc;
-	}
-	np_record_free(again);
-	*out = text;
-	return 0;
-}
-
 static int save(struct np_store *s, enum np_store_owner owner,
 		const struct np_record *r, struct np_err *err)
 {
@@ -122,7 +98,7 @@ static int save(struct np_store *s, enum np_store_owner owner,
 	if (rc)
 		return rc;
 	np_store_run_name(r, name, sizeof(name));
-	rc = readable_text(r, name, &text, err);
+	rc = np_record_write(r, name, &text, err);
 	if (rc)
 		return rc;
 	rc = np_dir_make(s, owner, r->app, &d, err);

@@ -1,0 +1,149 @@
+/* Reading values of JSON: every byte of it may be hostile. */
+#include "np_jvalue.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_jtext.h"
+#include "np_text.h"
+
+#define MAX_DEPTH 32
+
+/* A whole number of 0 .. max. */
+int np_jget_count(const struct np_jat *in, const char *key, json_object *j,
+		  double max, uint64_t *out)
+{
+	int64_t v;
+
+	if (!json_object_is_type(j, json_type_int))
+		return np_jat_refuse(in, key, "a whole number");
+	v = json_object_get_int64(j);
+	if (v < 0 || (double)v > max)
+		return np_jat_range(in, key, (double)v, 0, max);
+	*out = (uint64_t)v;
+	return 0;
+}
+
+int np_jget_real(const struct np_jat *in, const char *key, json_object *j,
+		 double min, double max, double *out)
+{
+	double v;
+
+	if (!json_object_is_type(j, json_type_int) &&
+	    !json_object_is_type(j, json_type_double))
+		return np_jat_refuse(in, key, "a number");
+	v = json_object_get_double(j);
+	if (!(v >= min && v <= max))
+		return np_jat_range(in, key, v, min, max);
+	*out = v;
+	return 0;
+}
+
+int np_jget_bool(const struct np_jat *in, const char *key, json_object *j,
+		 bool *out)
+{
+	if (!json_object_is_type(j, json_type_boolean))
+		return np_jat_refuse(in, key, "true or false");
+	*out = json_object_get_boolean(j);
+	return 0;
+}
+
+int np_jget_text(const struct np_jat *in, const char *key, json_object *j,
+		 size_t max, char **out)
+{
+	const char *text;
+	size_t len;
+
+	if (!json_object_is_type(j, json_type_string))
+		return np_jat_refuse(in, key, "a text");
+	text = json_object_get_string(j);
+	len = (size_t)json_object_get_string_len(j);
+	if (len > max || strlen(text) != len)
+		return np_jat_refuse(in, key, "a shorter text without NUL");
+	/* Escapes can spell what would play tricks on a terminal. */
+	*out = np_text_clean(text, max);
+	return *out ? 0 : -ENOMEM;
+}
+
+int np_jget_list(const struct np_jat *in, json_object *from, const char *key,
+		 size_t max, json_object **list, size_t *n)
+{
+	*list = NULL;
+	*n = 0;
+	if (!json_object_object_get_ex(from, key, list))
+		return 0;
+	if (!json_object_is_type(*list, json_type_array))
+		return np_jat_refuse(in, key, "an array");
+	*n = json_object_array_length(*list);
+	if (*n > max)
+		return np_jat_range(in, key, (double)*n, 0, (double)max);
+	return 0;
+}
+
+static int parse(const char *text, size_t len, json_object **out,
+		 struct np_jtext_damage *d)
+{
+	struct json_tokener *tok = json_tokener_new_ex(MAX_DEPTH);
+	enum json_tokener_error why;
+	json_object *j;
+
+	if (!tok)
+		return -ENOMEM;
+	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
+	j = json_tokener_parse_ex(tok, text, (int)len);
+	why = json_tokener_get_error(tok);
+	d->at = json_tokener_get_parse_end(tok);
+	d->why = why == json_tokener_continue ? "it ends too early" :
+						json_tokener_error_desc(why);
+	json_tokener_free(tok);
+	if (why == json_tokener_success && j) {
+		*out = j;
+		return 0;
+	}
+	json_object_put(j);
+	return -EINVAL;
+}
+
+int np_jget_parse(const struct np_jat *in, const char *text, size_t len,
+		  json_object **out)
+{
+	struct np_jtext_damage d;
+	size_t made_len;
+	char *made;
+	int rc = np_jtext_make(text, len, &made, &made_len, &d);
+
+	if (!rc) {
+		rc = parse(made, made_len, out, &d);
+		d.at = np_jtext_source(text, len, d.at);
+		free(made);
+	}
+	if (rc == -EINVAL)
+		np_errf(in->err, rc, "%s: damaged at byte %zu: %s", in->where,
+			d.at, d.why);
+	return rc;
+}
+
+int np_jget_schema(const struct np_jat *in, json_object *from, int newest)
+{
+	uint64_t schema;
+	json_object *j;
+	int rc;
+
+	if (!json_object_is_type(from, json_type_object))
+		return np_jat_refuse(in, "", "a JSON object");
+	if (!json_object_object_get_ex(from, "schema", &j))
+		return np_jat_refuse(in, "schema", "a value: it is missing");
+	rc = np_jget_count(in, "schema", j, INT32_MAX, &schema);
+	if (rc)
+		return rc;
+	if (!schema)
+		return np_jat_refuse(in, "schema", "1 or more");
+	if (schema > (uint64_t)newest)
+		return np_errf(in->err, -EPROTONOSUPPORT,
+			       "%s: schema %d is newer than %d, the newest "
+			       "that this netprof reads", in->where,
+			       (int)schema, newest);
+	return 0;
+}

@@ -1,0 +1,108 @@
+/*
+ * Single values of JSON, written and read within bounds.  Private to the
+ * codec of the store: np_fields.h says which of them an object has.
+ */
+#ifndef NP_JVALUE_H
+#define NP_JVALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <json-c/json.h>
+
+#include "np_err.h"
+
+#define NP_JSON_WORD 255	/* bytes of a name */
+#define NP_JSON_PATH 4095
+#define NP_JSON_HOSTLIST 262144
+#define NP_JSON_COUNT 1e15	/* exact in a double */
+#define NP_JSON_LATENCY_SEC 1e6
+#define NP_JSON_ELAPSED_SEC (10 * 366 * 86400.0)
+#define NP_JSON_DATE 1e11	/* the year 5138 */
+
+/* Where something is, for messages. */
+struct np_jat {
+	const char *where; /* the file */
+	char at[64];	   /* "leaves[3]." */
+	struct np_err *err;
+};
+
+/* Inside a member that is an object, or an element of one that is a list. */
+struct np_jat np_jat_member(const struct np_jat *at, const char *key);
+struct np_jat np_jat_element(const struct np_jat *at, const char *key,
+			     size_t i);
+
+/* -EINVAL: "FILE: AT.KEY: expected WHAT" */
+int np_jat_refuse(const struct np_jat *at, const char *key,
+		  const char *expected);
+int np_jat_range(const struct np_jat *at, const char *key, double got,
+		 double min, double max);
+
+/*
+ * Writing.  The first failure (-ENOMEM, or -EINVAL with at.err for what no
+ * reader would take) is kept; what follows does no harm.
+ */
+struct np_jput {
+	struct np_jat at;
+	size_t merge; /* windows of a series that are written as one */
+	int rc;
+};
+
+/* Both take value over; NULL counts as out of memory. */
+void np_jput(struct np_jput *o, json_object *in, const char *key,
+	     json_object *value);
+void np_jput_append(struct np_jput *o, json_object *in, json_object *value);
+
+/* The same with an empty object or array; NULL after any failure. */
+json_object *np_jput_new(struct np_jput *o, json_object *in, const char *key,
+			 json_object *fresh);
+json_object *np_jput_append_new(struct np_jput *o, json_object *in,
+				json_object *fresh);
+
+/* Keeps that failure; err may have been set for it. */
+void np_jput_fail(struct np_jput *o, int rc);
+void np_jput_refuse(struct np_jput *o, const char *key, const char *expected);
+
+/* NULL after keeping a failure if v, a whole number, is not 0 .. max. */
+json_object *np_jput_count(struct np_jput *o, const char *key, double v,
+			   double max);
+/* The shortest decimal of digits to enough digits that reads back. */
+json_object *np_jput_real(struct np_jput *o, const char *key, double v,
+			  double min, double max, int digits, int enough);
+/* Cut at max bytes, and clean: np_text_clean(). */
+json_object *np_jput_text(const char *text, size_t max);
+
+/* On one line; borrowed from j. */
+const char *np_jput_line(json_object *j);
+
+/* Reading.  Each returns 0, -EINVAL with err, or -ENOMEM. */
+
+/* Parse strictly, of bounded depth.  json_object_put(*out). */
+int np_jget_parse(const struct np_jat *in, const char *text, size_t len,
+		  json_object **out);
+
+/*
+ * The member "schema" of what must be an object, before anything else, as a
+ * newer schema may mean anything.  -EPROTONOSUPPORT: it is newer than newest.
+ */
+int np_jget_schema(const struct np_jat *in, json_object *from, int newest);
+
+int np_jget_count(const struct np_jat *in, const char *key, json_object *j,
+		  double max, uint64_t *out);
+int np_jget_real(const struct np_jat *in, const char *key, json_object *j,
+		 double min, double max, double *out);
+int np_jget_bool(const struct np_jat *in, const char *key, json_object *j,
+		 bool *out);
+/* *out is clean and malloc'ed. */
+int np_jget_text(const struct np_jat *in, const char *key, json_object *j,
+		 size_t max, char **out);
+
+/*
+ * A member that must be an array of at most max elements; *list is NULL if it
+ * is missing.
+ */
+int np_jget_list(const struct np_jat *in, json_object *from, const char *key,
+		 size_t max, json_object **list, size_t *n);
+
+#endif
