@@ -2,10 +2,13 @@
  * JSON by tables: which members an object has, what they may hold and where
  * they are in a structure is said once, for writing, reading and freeing it.
  * Members are written in the order of the table.  Private to the store:
- * np_fields_put.c writes, np_fields_get.c reads, np_fields.c frees.
+ * np_fields_put.c writes, np_fields_get.c reads, np_fields.c frees;
+ * np_fields_stream.c writes and reads what is long.
  */
 #ifndef NP_FIELDS_H
 #define NP_FIELDS_H
+
+#include <stdio.h>
 
 #include "np_jvalue.h"
 #include "np_moments.h"
@@ -78,6 +81,15 @@ void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 /* to is all zero before; np_fields_free() it also after a failure. */
 int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 		   const struct np_fields *fs);
+
+/*
+ * The same of a text whose last members are lists, an element a line; and of
+ * any layout.  ferror(f) is left to the caller.
+ */
+void np_fields_write(struct np_jput *o, FILE *f, const void *from,
+		     const struct np_fields *fs);
+int np_fields_read(const struct np_jat *in, const char *text, size_t len,
+		   void *to, const struct np_fields *fs);
 
 extern const struct np_fields np_moments_fields;
 

@@ -92,3 +92,13 @@ const char *np_jput_line(json_object *j)
 	return json_object_to_json_string_ext(j, JSON_C_TO_STRING_PLAIN |
 					      JSON_C_TO_STRING_NOSLASHESCAPE);
 }
+
+int np_jput_print(json_object *j, char **out)
+{
+	const char *line = np_jput_line(j);
+
+	if (line && asprintf(out, "%s\n", line) >= 0)
+		return 0;
+	*out = NULL;
+	return -ENOMEM;
+}

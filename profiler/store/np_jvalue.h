@@ -73,8 +73,9 @@ json_object *np_jput_real(struct np_jput *o, const char *key, double v,
 /* Cut at max bytes, and clean: np_text_clean(). */
 json_object *np_jput_text(const char *text, size_t max);
 
-/* On one line; borrowed from j. */
+/* On one line, borrowed from j; or with its newline and malloc'ed. */
 const char *np_jput_line(json_object *j);
+int np_jput_print(json_object *j, char **out);
 
 /* Reading.  Each returns 0, -EINVAL with err, or -ENOMEM. */
 

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <locale.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,16 +168,12 @@ static int write_record(struct np_jput *o, const struct np_record *r,
 			char **out)
 {
 	json_object *j = json_object_new_object();
-	const char *line;
 
 	if (!j)
 		return -ENOMEM;
 	np_jput_fields(o, j, r, &record_table);
-	line = o->rc ? NULL : np_jput_line(j);
-	if (!line || asprintf(out, "%s\n", line) < 0) {
-		*out = NULL;
-		np_jput_fail(o, -ENOMEM);
-	}
+	if (!o->rc)
+		o->rc = np_jput_print(j, out);
 	json_object_put(j);
 	return o->rc;
 }

@@ -1,9 +1,13 @@
-/* The members of the state of placement; see netprof-placement(5). */
+/* The state of placement, and jobs that ended, as netprof-placement(5) says. */
 #include "np_state_json.h"
 
+#include <errno.h>
+#include <locale.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "np_app.h"
+#include "np_fields.h"
 
 #define MAX_SLOWDOWN 1e6 /* a crowd's forecast may be anything */
 #define MAX_TEXT 1023
@@ -14,24 +18,9 @@
 #define REAL(s, name, max) NP_FIELD(s, NP_F_REAL, name, max, NP_F_CLAMP)
 #define SLOWDOWN(s, name) \
 	NP_FIELD(s, NP_F_REAL, name, MAX_SLOWDOWN, NP_F_CLAMP, -1)
-
-static const struct np_field state_fields[] = {
-	REAL(np_state, date, NP_JSON_DATE),
-	REAL(np_state, interval_sec, NP_JSON_ELAPSED_SEC),
-	TEXT(np_state, cluster, NP_JSON_WORD),
-	TEXT(np_state, slurm_version, NP_JSON_WORD),
-	TEXT(np_state, netprof_version, NP_JSON_WORD),
-	TEXT(np_state, controller, NP_JSON_WORD),
-	TEXT(np_state, mode, NP_JSON_WORD),
-	TEXT(np_state, fabric, MAX_TEXT),
-	TEXT(np_state, trouble, MAX_TEXT),
-	REAL(np_state, max_slowdown, MAX_SLOWDOWN),
-	REAL(np_state, max_defer_sec, NP_JSON_ELAPSED_SEC),
-	U32(np_state, n_profiles, 0),
-	REAL(np_state, decide_sec, NP_JSON_ELAPSED_SEC),
-	U32(np_state, more_denied, 0),
-};
-const struct np_fields np_state_table = NP_FIELDS(state_fields, np_state);
+#define LIST(s, key, name, n_name, max, flags, of) \
+	NP_FIELD_LIST(s, key, name, n_name, max, NP_F_CLAMP | (flags), of)
+#define SCHEMA { "schema", NP_F_SCHEMA, .max = NP_STATE_SCHEMA }
 
 static const struct np_field leaf_fields[] = {
 	TEXT(np_state_leaf, name, NP_JSON_WORD),
@@ -42,7 +31,18 @@ static const struct np_field leaf_fields[] = {
 	U32(np_state_leaf, n_known, 0),
 	SLOWDOWN(np_state_leaf, strain),
 };
-const struct np_fields np_state_leaf_table = NP_FIELDS(leaf_fields, np_state_leaf);
+static const struct np_fields leaf_table =
+	NP_FIELDS(leaf_fields, np_state_leaf);
+
+static const struct np_field cause_fields[] = {
+	TEXT(np_state_cause, leaf, NP_JSON_WORD),
+	U32(np_state_cause, other, 0),
+	TEXT(np_state_cause, other_app, NP_APP_MAX),
+	U32(np_state_cause, victim, 0),
+	SLOWDOWN(np_state_cause, slowdown),
+};
+static const struct np_fields cause_table =
+	NP_FIELDS(cause_fields, np_state_cause);
 
 static const struct np_field job_fields[] = {
 	U32(np_state_job, id, NP_F_NEEDED),
@@ -62,8 +62,10 @@ static const struct np_field job_fields[] = {
 	REAL(np_state_job, held_sec, NP_JSON_ELAPSED_SEC),
 	REAL(np_state_job, start, NP_JSON_DATE),
 	TEXT(np_state_job, text, MAX_TEXT),
+	LIST(np_state_job, "causes", cause, n_causes, NP_STATE_MAX_CAUSES,
+	     NP_F_NOT_EMPTY, &cause_table),
 };
-const struct np_fields np_state_job_table = NP_FIELDS(job_fields, np_state_job);
+static const struct np_fields job_table = NP_FIELDS(job_fields, np_state_job);
 
 static const struct np_field claim_fields[] = {
 	U32(np_state_claim, uid, NP_F_NEEDED),
@@ -72,18 +74,45 @@ static const struct np_field claim_fields[] = {
 	BOOL(np_state_claim, refuted),
 	TEXT(np_state_claim, why, NP_STATE_WHY_MAX),
 };
-const struct np_fields np_state_claim_table = NP_FIELDS(claim_fields, np_state_claim);
+static const struct np_fields claim_table =
+	NP_FIELDS(claim_fields, np_state_claim);
 
-static const struct np_field cause_fields[] = {
-	TEXT(np_state_cause, leaf, NP_JSON_WORD),
-	U32(np_state_cause, other, 0),
-	TEXT(np_state_cause, other_app, NP_APP_MAX),
-	U32(np_state_cause, victim, 0),
-	SLOWDOWN(np_state_cause, slowdown),
+static const struct np_field state_fields[] = {
+	SCHEMA,
+	REAL(np_state, date, NP_JSON_DATE),
+	REAL(np_state, interval_sec, NP_JSON_ELAPSED_SEC),
+	TEXT(np_state, cluster, NP_JSON_WORD),
+	TEXT(np_state, slurm_version, NP_JSON_WORD),
+	TEXT(np_state, netprof_version, NP_JSON_WORD),
+	TEXT(np_state, controller, NP_JSON_WORD),
+	TEXT(np_state, mode, NP_JSON_WORD),
+	TEXT(np_state, fabric, MAX_TEXT),
+	TEXT(np_state, trouble, MAX_TEXT),
+	REAL(np_state, max_slowdown, MAX_SLOWDOWN),
+	REAL(np_state, max_defer_sec, NP_JSON_ELAPSED_SEC),
+	U32(np_state, n_profiles, 0),
+	REAL(np_state, decide_sec, NP_JSON_ELAPSED_SEC),
+	U32(np_state, more_denied, 0),
+	LIST(np_state, "leaves", leaf, n_leaves, NP_STATE_MAX_LEAVES, 0,
+	     &leaf_table),
+	LIST(np_state, "jobs", job, n_jobs, NP_STATE_MAX_JOBS, 0, &job_table),
+	LIST(np_state, "claims", claim, n_claims, NP_STATE_MAX_CLAIMS, 0,
+	     &claim_table),
 };
-const struct np_fields np_state_cause_table = NP_FIELDS(cause_fields, np_state_cause);
+static const struct np_fields state_table = NP_FIELDS(state_fields, np_state);
+
+static const struct np_field neighbour_fields[] = {
+	U32(np_ended_neighbour, id, NP_F_NEEDED),
+	TEXT(np_ended_neighbour, app, NP_APP_MAX),
+	TEXT(np_ended_neighbour, leaves, NP_JSON_PATH),
+	REAL(np_ended_neighbour, overlap_sec, NP_JSON_ELAPSED_SEC),
+	SLOWDOWN(np_ended_neighbour, slowdown),
+};
+static const struct np_fields neighbour_table =
+	NP_FIELDS(neighbour_fields, np_ended_neighbour);
 
 static const struct np_field ended_fields[] = {
+	SCHEMA,
 	U32(np_ended, id, NP_F_NEEDED),
 	U32(np_ended, array, 0),
 	U32(np_ended, task, 0),
@@ -97,44 +126,123 @@ static const struct np_field ended_fields[] = {
 	REAL(np_ended, end, NP_JSON_DATE),
 	REAL(np_ended, held_sec, NP_JSON_ELAPSED_SEC),
 	SLOWDOWN(np_ended, slowdown),
+	LIST(np_ended, "neighbours", neighbour, n_neighbours,
+	     NP_ENDED_MAX_NEIGHBOURS, 0, &neighbour_table),
 };
-const struct np_fields np_ended_table = NP_FIELDS(ended_fields, np_ended);
+static const struct np_fields ended_table = NP_FIELDS(ended_fields, np_ended);
 
-static const struct np_field neighbour_fields[] = {
-	U32(np_ended_neighbour, id, NP_F_NEEDED),
-	TEXT(np_ended_neighbour, app, NP_APP_MAX),
-	TEXT(np_ended_neighbour, leaves, NP_JSON_PATH),
-	REAL(np_ended_neighbour, overlap_sec, NP_JSON_ELAPSED_SEC),
-	SLOWDOWN(np_ended_neighbour, slowdown),
-};
-const struct np_fields np_ended_neighbour_table = NP_FIELDS(neighbour_fields, np_ended_neighbour);
+/* The program around us may have set a locale with another decimal point. */
+static locale_t begin_numbers(locale_t *c)
+{
+	*c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	return *c ? uselocale(*c) : (locale_t)0;
+}
+
+static void end_numbers(locale_t old, locale_t c)
+{
+	uselocale(old);
+	freelocale(c);
+}
+
+static int cannot(struct np_err *err, int rc, const char *what)
+{
+	return np_errf(err, rc, "%s: %s", what, rc == -ENOMEM ?
+		       "out of memory" : "a number that is not finite");
+}
+
+int np_state_put(FILE *f, const struct np_state *s, struct np_err *err)
+{
+	locale_t c, old = begin_numbers(&c);
+	struct np_jput o = { .rc = c ? 0 : -ENOMEM };
+
+	if (c) {
+		np_fields_write(&o, f, s, &state_table);
+		end_numbers(old, c);
+	}
+	return o.rc ? cannot(err, o.rc, "state of placement") : 0;
+}
+
+int np_state_get(const char *text, size_t len, const char *where,
+		 struct np_state *out, struct np_err *err)
+{
+	struct np_jat in = { .where = where, .err = err };
+	struct np_state s = { 0 };
+	int rc = np_fields_read(&in, text, len, &s, &state_table);
+
+	if (!rc) {
+		*out = s;
+		return 0;
+	}
+	np_state_free(&s);
+	if (rc == -ENOMEM)
+		return np_errf(err, rc, "%s: out of memory", where);
+	return -EINVAL;
+}
 
 void np_state_free(struct np_state *s)
 {
-	for (size_t i = 0; i < s->n_leaves; i++)
-		np_fields_free(&s->leaf[i], &np_state_leaf_table);
-	for (size_t i = 0; i < s->n_jobs; i++) {
-		struct np_state_job *job = &s->job[i];
-
-		for (size_t k = 0; k < job->n_causes; k++)
-			np_fields_free(&job->cause[k], &np_state_cause_table);
-		free(job->cause);
-		np_fields_free(job, &np_state_job_table);
-	}
-	for (size_t i = 0; i < s->n_claims; i++)
-		np_fields_free(&s->claim[i], &np_state_claim_table);
-	free(s->leaf);
-	free(s->job);
-	free(s->claim);
-	np_fields_free(s, &np_state_table);
+	np_fields_free(s, &state_table);
 	*s = (struct np_state){ .n_jobs = 0 };
+}
+
+static int put_ended(const struct np_ended *e, char **out)
+{
+	json_object *j = json_object_new_object();
+	struct np_jput o = { .rc = j ? 0 : -ENOMEM };
+
+	if (j)
+		np_jput_fields(&o, j, e, &ended_table);
+	if (!o.rc)
+		o.rc = np_jput_print(j, out);
+	json_object_put(j);
+	return o.rc;
+}
+
+int np_ended_put(const struct np_ended *e, char **out, struct np_err *err)
+{
+	struct np_ended some = *e;
+	locale_t c, old = begin_numbers(&c);
+	char *line = NULL;
+	int rc = c ? 0 : -ENOMEM;
+
+	if (some.n_neighbours > NP_ENDED_MAX_NEIGHBOURS)
+		some.n_neighbours = NP_ENDED_MAX_NEIGHBOURS;
+	while (!rc) {
+		rc = put_ended(&some, &line);
+		if (rc || strlen(line) <= NP_ENDED_MAX_LINE ||
+		    !some.n_neighbours)
+			break;
+		free(line); /* long names of leaves: the first ones do */
+		some.n_neighbours /= 2;
+	}
+	if (c)
+		end_numbers(old, c);
+	if (rc)
+		return cannot(err, rc, "job that ended");
+	*out = line;
+	return 0;
+}
+
+int np_ended_get(const char *text, size_t len, struct np_ended *out)
+{
+	struct np_jat in = { .where = "" };
+	struct np_ended e = { 0 };
+	json_object *j;
+	int rc = np_jget_parse(&in, text, len, &j);
+
+	if (rc)
+		return rc;
+	rc = np_jget_fields(&in, j, &e, &ended_table);
+	json_object_put(j);
+	if (rc)
+		np_ended_free(&e);
+	else
+		*out = e;
+	return rc;
 }
 
 void np_ended_free(struct np_ended *e)
 {
-	for (size_t i = 0; i < e->n_neighbours; i++)
-		np_fields_free(&e->neighbour[i], &np_ended_neighbour_table);
-	free(e->neighbour);
-	np_fields_free(e, &np_ended_table);
+	np_fields_free(e, &ended_table);
 	*e = (struct np_ended){ .id = 0 };
 }

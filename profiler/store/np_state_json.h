@@ -1,22 +1,17 @@
 /*
  * The JSON form of what placement leaves in the store; see
- * netprof-placement(5).  Private to np_state*.c and np_ended.c.
+ * netprof-placement(5).  Private to np_state.c and np_ended.c.
  */
 #ifndef NP_STATE_JSON_H
 #define NP_STATE_JSON_H
 
 #include <stdio.h>
 
-#include "np_fields.h"
 #include "np_state.h"
 
 #define NP_STATE_MAX_LEAVES 65536
 #define NP_STATE_MAX_JOBS 262144
 #define NP_ENDED_MAX_LINE (1u << 20)
-
-extern const struct np_fields np_state_table, np_state_leaf_table,
-	np_state_job_table, np_state_claim_table, np_state_cause_table, np_ended_table,
-	np_ended_neighbour_table;
 
 /*
  * Write all of it, one leaf or job a line.  Numbers beyond what a reader takes
