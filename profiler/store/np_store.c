@@ -1,14 +1,11 @@
-/* The store itself, and the names of its applications and files. */
+/* The store itself, and its applications. */
 #include "np_store.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "np_conf.h"
@@ -57,67 +54,6 @@ void np_store_set_max_runs(struct np_store *s, uint32_t max_runs)
 	s->max_runs = max_runs < 1 ? 1 :
 		      max_runs > NP_CONF_MAX_RUNS ? NP_CONF_MAX_RUNS :
 		      max_runs;
-}
-
-/* A cluster's name may hold what a file name should not. */
-static void file_part(const char *text, char *buf, size_t len)
-{
-	size_t i;
-
-	for (i = 0; text[i] && i + 1 < len; i++) {
-		unsigned char c = (unsigned char)text[i];
-
-		buf[i] = isascii(c) && (isalnum(c) || c == '_') ? (char)c : '_';
-	}
-	buf[i] = '\0';
-}
-
-/*
- * 20241121T013500Z-CLUSTER-JOB.STEP[+HET].json: in the order of time, and the
- * same each time that one run is written.
- */
-void np_store_run_name(const struct np_record *r, char *buf, size_t len)
-{
-	char when[32], cluster[41], het[24] = "";
-	time_t start = r->start > 0 && r->start < 2e11 ? (time_t)r->start : 0;
-	struct tm tm;
-
-	gmtime_r(&start, &tm);
-	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
-	file_part(r->cluster && *r->cluster ? r->cluster : "cluster", cluster,
-		  sizeof(cluster));
-	if (r->het_component != NP_NO_VALUE)
-		snprintf(het, sizeof(het), "+%ld", r->het_component);
-	snprintf(buf, len, "%s-%s-%u.%u%s.json", when, cluster, r->job_id,
-		 r->step_id, het);
-}
-
-bool np_is_run_name(const char *name)
-{
-	size_t len = strlen(name);
-
-	return name[0] != '.' && len > 5 && !strcmp(name + len - 5, ".json");
-}
-
-bool np_is_own_run_name(const char *name)
-{
-	static const char shape[] = "00000000T000000Z-";
-
-	for (size_t i = 0; shape[i]; i++)
-		if (shape[i] == '0' ? !isdigit((unsigned char)name[i]) :
-				      name[i] != shape[i])
-			return false;
-	return np_is_run_name(name);
-}
-
-bool np_is_tmp_name(const char *name)
-{
-	return !strncmp(name, NP_STORE_TMP, strlen(NP_STORE_TMP));
-}
-
-int np_name_newest_first(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)b, *(char *const *)a);
 }
 
 static int by_name(const void *a, const void *b)

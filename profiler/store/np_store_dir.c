@@ -1,10 +1,8 @@
 #include "np_store_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,21 +30,6 @@ void np_dir_close(struct np_dir *d)
 {
 	close(d->fd);
 	d->fd = -1;
-}
-
-/*
- * Make a directory with these permissions, whatever the umask says.  Not by
- * chmod() afterwards: it would take the set-group-id bit away from whoever is
- * not in the group, and with it the group of the files below.  The umask
- * belongs to the whole process; only programs with one thread write.
- */
-int np_dir_mkdir(int at, const char *name, mode_t mode)
-{
-	mode_t old = umask(~mode & 0777);
-	int rc = mkdirat(at, name, mode & 0777) ? -errno : 0;
-
-	umask(old);
-	return rc;
 }
 
 static int make_dir(int at, const char *name, mode_t mode)
@@ -242,66 +225,4 @@ int np_dir_make(const struct np_store *s, enum np_store_owner owner,
 		const char *app, struct np_dir *out, struct np_err *err)
 {
 	return open_dir(s, owner, geteuid(), app, true, out, err);
-}
-
-struct list {
-	char **names;
-	size_t n, room;
-};
-
-static int list_add(struct list *l, const char *name)
-{
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		char **names = reallocarray(l->names, room, sizeof(*names));
-
-		if (!names)
-			return -ENOMEM;
-		l->names = names;
-		l->room = room;
-	}
-	l->names[l->n] = strdup(name);
-	return l->names[l->n++] ? 0 : -ENOMEM;
-}
-
-static int scan(DIR *dir, bool (*want)(const char *name), struct list *l,
-		bool *cut)
-{
-	struct dirent *e;
-
-	*cut = false;
-	for (size_t seen = 0; (errno = 0, e = readdir(dir)); seen++) {
-		if (seen >= NP_STORE_MAX_SCAN) {
-			*cut = true;
-			return 0;
-		}
-		if (want(e->d_name) && list_add(l, e->d_name))
-			return -ENOMEM;
-	}
-	return -errno;
-}
-
-int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
-		 char ***names, size_t *n, bool *cut, struct np_err *err)
-{
-	/* A descriptor of its own: closedir() closes it. */
-	int fd = openat(d->fd, ".", OPEN_DIR), rc;
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct list l = { 0 };
-
-	if (!dir) {
-		rc = -errno;
-		if (fd >= 0)
-			close(fd);
-		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
-	}
-	rc = scan(dir, want, &l, cut);
-	closedir(dir);
-	if (rc) {
-		np_names_free(l.names, l.n);
-		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
-	}
-	*names = l.names;
-	*n = l.n;
-	return 0;
 }

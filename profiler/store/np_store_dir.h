@@ -38,11 +38,11 @@ struct np_store_stamp np_stamp_of(const struct stat *st);
 
 #define NP_DIR_PRIVATE_MODE 0750 /* set-group-id comes from the one above */
 
-/* mkdirat() with exactly this mode; for programs with one thread. */
+/* np_store_mend.c: mkdirat() with exactly this mode; for one thread. */
 int np_dir_mkdir(int at, const char *name, mode_t mode);
 
 /*
- * np_store_mend.c: let slurmctld's group into the calling user's directory in
+ * And there: let slurmctld's group into the calling user's directory in
  * users/, an open descriptor.  What cannot be mended stays as it is.
  */
 void np_dir_mend(int users, uid_t uid);
@@ -84,7 +84,7 @@ int np_dir_open_placement(const struct np_store *s, bool make,
 			  struct np_dir *out, struct np_err *err);
 
 /*
- * Names in a directory that want() takes, in no order; scanned up to
+ * np_store_names.c: names in a directory that want() takes, in no order; scanned up to
  * NP_STORE_MAX_SCAN entries.  *cut: there were more.
  * Returns 0 or -errno with err.  Free with np_names_free().
  */

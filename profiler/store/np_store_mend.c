@@ -26,6 +26,21 @@ struct mend {
 	char name[16], spare[24];
 };
 
+/*
+ * Make a directory with these permissions, whatever the umask says.  Not by
+ * chmod() afterwards: it would take the set-group-id bit away from whoever is
+ * not in the group, and with it the group of the files below.  The umask
+ * belongs to the whole process; only programs with one thread write.
+ */
+int np_dir_mkdir(int at, const char *name, mode_t mode)
+{
+	mode_t old = umask(~mode & 0777);
+	int rc = mkdirat(at, name, mode & 0777) ? -errno : 0;
+
+	umask(old);
+	return rc;
+}
+
 static bool any(const char *name)
 {
 	return strcmp(name, ".") && strcmp(name, "..");

@@ -1,0 +1,136 @@
+/* Names of files in a store, and those that a directory has. */
+#include "np_store_dir.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A cluster's name may hold what a file name should not. */
+static void file_part(const char *text, char *buf, size_t len)
+{
+	size_t i;
+
+	for (i = 0; text[i] && i + 1 < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		buf[i] = isascii(c) && (isalnum(c) || c == '_') ? (char)c : '_';
+	}
+	buf[i] = '\0';
+}
+
+/*
+ * 20241121T013500Z-CLUSTER-JOB.STEP[+HET].json: in the order of time, and the
+ * same each time that one run is written.
+ */
+void np_store_run_name(const struct np_record *r, char *buf, size_t len)
+{
+	char when[32], cluster[41], het[24] = "";
+	time_t start = r->start > 0 && r->start < 2e11 ? (time_t)r->start : 0;
+	struct tm tm;
+
+	gmtime_r(&start, &tm);
+	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
+	file_part(r->cluster && *r->cluster ? r->cluster : "cluster", cluster,
+		  sizeof(cluster));
+	if (r->het_component != NP_NO_VALUE)
+		snprintf(het, sizeof(het), "+%ld", r->het_component);
+	snprintf(buf, len, "%s-%s-%u.%u%s.json", when, cluster, r->job_id,
+		 r->step_id, het);
+}
+
+bool np_is_run_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return name[0] != '.' && len > 5 && !strcmp(name + len - 5, ".json");
+}
+
+bool np_is_own_run_name(const char *name)
+{
+	static const char shape[] = "00000000T000000Z-";
+
+	for (size_t i = 0; shape[i]; i++)
+		if (shape[i] == '0' ? !isdigit((unsigned char)name[i]) :
+				      name[i] != shape[i])
+			return false;
+	return np_is_run_name(name);
+}
+
+bool np_is_tmp_name(const char *name)
+{
+	return !strncmp(name, NP_STORE_TMP, strlen(NP_STORE_TMP));
+}
+
+int np_name_newest_first(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)b, *(char *const *)a);
+}
+
+struct list {
+	char **names;
+	size_t n, room;
+};
+
+static int list_add(struct list *l, const char *name)
+{
+	if (l->n == l->room) {
+		size_t room = l->room ? 2 * l->room : 64;
+		char **names = reallocarray(l->names, room, sizeof(*names));
+
+		if (!names)
+			return -ENOMEM;
+		l->names = names;
+		l->room = room;
+	}
+	l->names[l->n] = strdup(name);
+	return l->names[l->n++] ? 0 : -ENOMEM;
+}
+
+static int scan(DIR *dir, bool (*want)(const char *name), struct list *l,
+		bool *cut)
+{
+	struct dirent *e;
+
+	*cut = false;
+	for (size_t seen = 0; (errno = 0, e = readdir(dir)); seen++) {
+		if (seen >= NP_STORE_MAX_SCAN) {
+			*cut = true;
+			return 0;
+		}
+		if (want(e->d_name) && list_add(l, e->d_name))
+			return -ENOMEM;
+	}
+	return -errno;
+}
+
+int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
+		 char ***names, size_t *n, bool *cut, struct np_err *err)
+{
+	/* A descriptor of its own: closedir() closes it. */
+	int fd = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+			O_CLOEXEC), rc;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct list l = { 0 };
+
+	if (!dir) {
+		rc = -errno;
+		if (fd >= 0)
+			close(fd);
+		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
+	}
+	rc = scan(dir, want, &l, cut);
+	closedir(dir);
+	if (rc) {
+		np_names_free(l.names, l.n);
+		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
+	}
+	*names = l.names;
+	*n = l.n;
+	return 0;
+}
