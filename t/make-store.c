@@ -201,7 +201,7 @@ static void make_lammps(void)
 	r->probe.transport = strdup("tcp/eth1");
 	add_leaf(r, "leaf0", "n[0-3]", &gige);
 	write_run(r, "own");
-	r = new_run("lammps", 1410, 5.1, 3);
+	r = new_run("lammps", 1410, 5.1, 60.6);
 	np_record_leaf(r, "leaf0")->nodes = strdup("n0");
 	r->leaves[0].n_nodes = 1;
 	r->leaves[0].skipped = strdup("one node of the step on this leaf");
@@ -227,7 +227,6 @@ static void make_others(void)
 	add_leaf(r, "leaf0", "n[0-3]", &light);
 	write_run(r, "own");
 	r = new_run("hello", 1800, 3, 2);
-	r->exit_code = 1;
 	add_leaf(r, "leaf0", "n[0-3]", &brief);
 	write_run(r, "own");
 	r = new_run("serial", 1900, 3, 50);
@@ -236,8 +235,6 @@ static void make_others(void)
 	write_run(r, "own");
 	r = new_run("elsewhere", 2000, 4, 30);
 	r->cluster[0] = 'x';
-	r->state = NP_RUN_RUNNING;
-	r->exit_code = NP_NO_VALUE;
 	add_leaf(r, "", "n[0-3]", &gige);
 	write_run(r, "own");
 }
