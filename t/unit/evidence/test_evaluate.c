@@ -391,4 +391,4 @@ static const struct t_case cases[] = {
 	  test_windows_would_have_seen_it },
 	{ NULL, NULL },
 };
-T_SUITE(evidence, cases)
+T_SUITE(evaluate, cases)
