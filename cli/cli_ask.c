@@ -11,17 +11,11 @@
 static int check_runs(const struct cli_known *k, size_t app, struct np_err *err)
 {
 	const struct cli_known_app *a = k->app[app];
-	const size_t *count = a->subject.count;
-	char why[NP_ERR_LEN] = "";
-	size_t len = 0;
+	char why[NP_ERR_LEN];
 
-	if (count[NP_SUBJECT_ALONE] || count[NP_SUBJECT_BESIDE])
+	if (a->evidence.n_used)
 		return 0;
-	for (int use = NP_SUBJECT_FABRIC; use < NP_SUBJECT_USES; use++)
-		if (count[use] && len < sizeof(why))
-			len += (size_t)snprintf(why + len, sizeof(why) - len,
-				"%s%zu %s", len ? ", " : "", count[use],
-				np_subject_why((enum np_subject_use)use));
+	cli_say_left_out(&a->evidence, why, sizeof(why));
 	return np_errf(err, -ENODATA, "%s: no run can be compared on cluster "
 		       "%s: %s", a->r.runs.app, k->cal.cluster, why);
 }
@@ -38,8 +32,8 @@ void cli_ask(struct np_predictor *p, const struct cli_known *k,
 	if (a->rc)
 		return;
 	for (size_t i = 0; i < a->n_co; i++)
-		co[i] = &k->app[a->co[i]]->subject.program;
-	a->rc = np_predict(p, &k->app[a->victim]->subject.program, co, a->n_co,
+		co[i] = &k->app[a->co[i]]->evidence.program;
+	a->rc = np_predict(p, &k->app[a->victim]->evidence.program, co, a->n_co,
 			   a->scope, &a->p, &a->why);
 }
 
@@ -122,7 +116,7 @@ size_t cli_say_notes(const struct cli_known *k, const struct cli_answer *a,
 		if (flags[i].words && a->p.flags & flags[i].flag)
 			notes[n++] = flags[i].words;
 	for (size_t i = 0; latency && i < a->n_co; i++)
-		if (k->app[a->co[i]]->subject.other_period) {
+		if (k->app[a->co[i]]->evidence.latency.other_period) {
 			notes[n++] = "The probes had another period than those "
 				     "of the calibration.";
 			break;
@@ -138,7 +132,7 @@ static void beside_level(const struct cli_known *k, size_t app, size_t level,
 	const char *name = a->r.runs.app;
 	const char *at = k->cal.fabric->level[level].name;
 
-	if (a->subject.n_curve < 2 || a->subject.n_pressure < 2) {
+	if (a->evidence.n_curve < 2 || a->evidence.n_pressure < 2) {
 		snprintf(command, len, "sbatch --netprofile=%s "
 			 "--netprofile-calibrate job.sh", name);
 		snprintf(what, len, "runs of %s beside levels", name);
@@ -147,7 +141,7 @@ static void beside_level(const struct cli_known *k, size_t app, size_t level,
 	snprintf(command, len, "sbatch --netprofile=%s "
 		 "--netprofile-compress=%s job.sh", name, at);
 	snprintf(what, len, "%s beside level %s%s", name, at,
-		 np_mean_known(&a->subject.mean[level]) ? ", again" : "");
+		 np_mean_known(&a->evidence.mean[level]) ? ", again" : "");
 }
 
 void cli_say_narrower(const struct cli_known *k, const struct cli_answer *a,
@@ -201,7 +195,7 @@ void cli_say_missing(const struct cli_known *k, const struct cli_answer *a,
 	*command = '\0';
 	if (v->unusable.text[0])
 		return;
-	if (v->subject.n_curve < 2) {
+	if (v->evidence.n_curve < 2) {
 		snprintf(command, len, "sbatch --netprofile=%s "
 			 "--netprofile-calibrate job.sh", v->r.runs.app);
 		return;
@@ -209,7 +203,7 @@ void cli_say_missing(const struct cli_known *k, const struct cli_answer *a,
 	for (size_t i = 0; i < a->n_co; i++) {
 		const struct cli_known_app *c = k->app[a->co[i]];
 
-		if (!c->subject.n_pressure && !c->unusable.text[0]) {
+		if (!c->evidence.n_pressure && !c->unusable.text[0]) {
 			snprintf(command, len, "sbatch --netprofile=%s "
 				 "--netprofile-calibrate job.sh",
 				 c->r.runs.app);

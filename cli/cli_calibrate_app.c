@@ -59,27 +59,34 @@ static int load(struct plan *p, struct cli_store *s, const char *app,
 	return rc ? np_errf(err, rc, "out of memory") : 0;
 }
 
-static void make(struct plan *p, unsigned repeats)
+static int make(struct plan *p, unsigned repeats)
 {
-	const char *workload = np_curve_workload(&p->runs);
+	const struct np_evidence_opt opt = {
+		.calibration = p->calibrated ? &p->fabric : NULL,
+		.scope = last_scope(&p->runs), .now = (double)time(NULL),
+	};
+	struct np_evidence e;
 	struct np_mean alone;
+	int rc = np_evidence_make(&p->runs, &opt, &e);
 
-	np_curve_count(&p->runs, workload ? workload : "",
-		       last_scope(&p->runs), (double)time(NULL), &p->levels,
-		       &alone);
+	if (rc)
+		return rc;
+	np_curve_count(&e, &p->runs, opt.scope, &p->levels, &alone);
+	np_evidence_free(&e);
 	while (p->n < MAX_JOBS) {
 		long i = np_need_next(p->levels.level, p->levels.n, &alone,
 				      repeats, repeats > NP_NEED_RUNS_ALONE ?
 				      repeats : NP_NEED_RUNS_ALONE);
 
 		if (i == NP_NEED_COMPLETE)
-			return;
+			break;
 		p->job[p->n++] = i;
 		if (i == NP_NEED_ALONE)
 			alone.n++;
 		else
 			p->levels.level[i].run_sec.n++;
 	}
+	return 0;
 }
 
 static size_t count(const struct plan *p, long what)
@@ -210,8 +217,9 @@ int calibrate_app(const struct calibrate_opt *o)
 		return rc;
 	if (load(&p, &s, o->app, &err)) {
 		rc = cli_fail("%s", err.text);
+	} else if (make(&p, o->repeats_given ? o->repeats : NP_NEED_RUNS)) {
+		rc = cli_fail("out of memory");
 	} else {
-		make(&p, o->repeats_given ? o->repeats : NP_NEED_RUNS);
 		say(&p, o->app);
 		rc = submit_all(o, &p);
 	}

@@ -8,7 +8,7 @@
 
 #include "cli_check.h"
 #include "np_fabric_store.h"
-#include "np_profile.h"
+#include "np_evidence.h"
 
 #define OLD_CALIBRATION_SEC (365 * 86400.0)
 #define CALIBRATE "salloc -N8 --exclusive netprof calibrate"

@@ -50,11 +50,16 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 
 static void put_runs(json_object *in, const struct cli_profile *p)
 {
+	static const enum np_run_use other[] = {
+		NP_RUN_BESIDE, NP_RUN_NEIGHBOURS, NP_RUN_FABRIC, NP_RUN_TIME,
+		NP_RUN_FAILED, NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD,
+	};
 	json_object *j = cli_put_object(in, "runs");
 
-	for (int use = NP_RUN_USED; use <= NP_RUN_EMPTY; use++)
-		cli_put_count(j, cli_run_use_name((enum np_run_use)use),
-			  p->profile.count[use]);
+	cli_put_count(j, "used", p->profile.ev.latency.n_runs);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
+		cli_put_count(j, np_run_use_name(other[i]),
+			      p->profile.ev.count[other[i]]);
 	cli_put_count(j, "unreadable", p->n_skipped);
 }
 
@@ -108,10 +113,11 @@ static void put_sample(json_object *in, const char *key,
 /* [from_sec, samples, idle samples] of each bin that holds any. */
 static void put_hist(json_object *in, const struct np_profile *p)
 {
+	const struct np_hist *app = p->ev.latency.hist;
 	json_object *list = cli_put_array(in, "histogram");
 
 	for (size_t i = 0; i < NP_HIST_BINS; i++) {
-		uint64_t n = p->app.hist ? np_hist_count(p->app.hist, i) : 0;
+		uint64_t n = app ? np_hist_count(app, i) : 0;
 		uint64_t idle = p->idle.hist ? np_hist_count(p->idle.hist, i) :
 					       0;
 		char edge[CLI_NUMBER];
@@ -133,23 +139,23 @@ static void put_levels(json_object *in, const struct np_profile *p)
 {
 	json_object *list = cli_put_array(in, "levels");
 
-	for (size_t i = 0; i < p->n_levels; i++) {
-		const struct np_level_result *l = &p->levels[i];
+	for (size_t i = 0; i < p->ev.n_levels; i++) {
+		const struct np_evidence_level *l = &p->ev.level[i];
 		json_object *j = cli_append_object(list);
 
 		cli_put_text(j, "name", l->name);
 		cli_put_text(j, "scope", l->scope);
-		cli_put_count(j, "runs", l->n_runs);
-		cli_put_count(j, "compared", l->n_compared);
-		if (l->n_compared) {
-			cli_put_real(j, "run_sec", l->run_sec);
-			cli_put_real(j, "alone_sec", l->alone_sec);
-			cli_put_real(j, "slowdown", l->slowdown);
+		cli_put_count(j, "runs", l->run_sec.n);
+		cli_put_count(j, "compared", l->slowdown.n);
+		if (np_mean_known(&l->slowdown)) {
+			cli_put_real(j, "run_sec", l->run_sec.mean);
+			cli_put_real(j, "alone_sec", p->ev.alone_sec.mean);
+			cli_put_real(j, "slowdown", l->slowdown.mean);
 			cli_put_real(j, "low", l->low);
 			cli_put_real(j, "high", l->high);
 		}
-		if (l->n_rounds)
-			cli_put_real(j, "level_slowdown", l->level_slowdown);
+		if (np_mean_known(&l->pressure))
+			cli_put_real(j, "level_slowdown", l->pressure.mean);
 	}
 }
 
@@ -184,8 +190,8 @@ int cli_json_show(const struct cli_profile *p, const struct cli_ties *t)
 	put_owner(j, p);
 	put_verdict(j, &p->profile);
 	put_runs(j, p);
-	put_fabric(j, p->profile.fabric);
-	put_sample(j, "latency", &p->profile.app);
+	put_fabric(j, p->profile.ev.fabric);
+	put_sample(j, "latency", &p->profile.ev.latency);
 	put_sample(j, "idle", &p->profile.idle);
 	put_hist(j, &p->profile);
 	put_levels(j, &p->profile);
@@ -251,7 +257,7 @@ static void append_run(json_object *list, const struct np_record *r,
 	cli_put_text(j, "run", cli_run_id(r, id, sizeof(id)));
 	cli_put_count(j, "job_id", r->job_id);
 	cli_put_count(j, "step_id", r->step_id);
-	cli_put_text(j, "use", cli_run_use_name(use));
+	cli_put_text(j, "use", np_run_use_name(use));
 	cli_put_text(j, "state", states[r->state]);
 	cli_put(j, "exit_code", r->exit_code == NP_NO_VALUE ? NULL :
 			    json_object_new_int64(r->exit_code));
@@ -282,7 +288,7 @@ int cli_json_runs(const struct cli_profile *p)
 	cli_put_count(j, "unreadable", p->n_skipped);
 	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < p->runs.n; i++)
-		append_run(list, p->runs.run[i], p->profile.use[i]);
+		append_run(list, p->runs.run[i], p->profile.ev.use[i]);
 	return cli_print_json(j);
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned)
 {
@@ -94,16 +95,19 @@ static const char *newest_cluster(const struct cli_known *k, size_t n)
 /* All applications on this calibration; returns 0 or -ENOMEM. */
 static int see(struct cli_known *k)
 {
+	const struct np_evidence_opt opt = {
+		.calibration = &k->cal, .now = (double)time(NULL),
+	};
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < k->n; i++) {
 		struct cli_known_app *a = k->app[i];
 
-		np_subject_free(&a->subject);
-		rc = np_subject_make(&a->r.runs, &k->cal, &a->subject);
+		np_evidence_free(&a->evidence);
+		rc = np_evidence_make(&a->r.runs, &opt, &a->evidence);
 		a->unusable.text[0] = '\0';
 		if (!rc)
-			np_program_check(&a->subject.program, k->cal.fabric,
+			np_program_check(&a->evidence.program, k->cal.fabric,
 					 &a->unusable);
 	}
 	return rc;
@@ -114,7 +118,7 @@ static size_t levels_known(const struct cli_known *k, size_t n)
 	size_t sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sum += k->app[i]->subject.n_curve;
+		sum += k->app[i]->evidence.n_curve;
 	return sum;
 }
 
@@ -157,7 +161,7 @@ int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
 void cli_known_free(struct cli_known *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
-		np_subject_free(&k->app[i]->subject);
+		np_evidence_free(&k->app[i]->evidence);
 		if (k->app[i]->owned)
 			np_runs_free(&k->app[i]->r.runs);
 		free(k->app[i]);
@@ -170,5 +174,5 @@ void cli_known_free(struct cli_known *k)
 
 bool cli_known_has_data(const struct cli_known_app *a)
 {
-	return !a->unusable.text[0] && np_subject_has_data(&a->subject);
+	return !a->unusable.text[0] && np_evidence_has_data(&a->evidence);
 }

@@ -7,14 +7,14 @@
 
 #include "cli_profile.h"
 #include "np_predict.h"
-#include "np_subject.h"
+#include "np_evidence.h"
 
 #define CLI_KNOWN_RUNS 5000 /* read of all applications together */
 
 struct cli_known_app {
 	struct cli_runs r;
 	bool owned; /* r.runs are freed with it */
-	struct np_subject subject;
+	struct np_evidence evidence;
 	struct np_err unusable; /* why no model can take it, or "" */
 };
 

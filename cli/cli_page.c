@@ -74,15 +74,15 @@ static void say_runs(FILE *f, const struct cli_profile *p)
 	int len;
 
 	cli_owner_name(p->owner, p->uid, owner, sizeof(owner));
-	len = snprintf(line, sizeof(line), "%zu of %zu used", pr->app.n_runs,
-		       p->runs.n);
-	if (pr->count[NP_RUN_LEVEL])
+	len = snprintf(line, sizeof(line), "%zu of %zu used",
+		       pr->ev.latency.n_runs, p->runs.n);
+	if (pr->ev.count[NP_RUN_BESIDE])
 		len += snprintf(line + len, sizeof(line) - (size_t)len,
 				" (%zu beside a level)",
-				pr->count[NP_RUN_LEVEL]);
-	if (pr->app.n_runs) {
-		cli_day(pr->app.first, first);
-		cli_day(pr->app.last, last);
+				pr->ev.count[NP_RUN_BESIDE]);
+	if (pr->ev.latency.n_runs) {
+		cli_day(pr->ev.latency.first, first);
+		cli_day(pr->ev.latency.last, last);
 		len += snprintf(line + len, sizeof(line) - (size_t)len,
 				", %s%s%s", first,
 				strcmp(first, last) ? " to " : "",
@@ -95,24 +95,22 @@ static void say_runs(FILE *f, const struct cli_profile *p)
 
 static void say_left_out(FILE *f, const struct cli_profile *p)
 {
+	const struct np_evidence *e = &p->profile.ev;
 	const struct {
 		size_t n;
 		const char *why;
-	} reasons[] = {
-		{ p->profile.count[NP_RUN_NEIGHBOURS],
-		  "beside other jobs" },
-		{ p->profile.count[NP_RUN_FABRIC], "on another fabric" },
-		{ p->profile.count[NP_RUN_EMPTY], "without latencies" },
+	} more[] = {
+		{ e->count[NP_RUN_TIME], np_run_use_words(NP_RUN_TIME) },
 		{ p->n_skipped, "unreadable" },
 	};
-	char line[256] = "";
-	size_t len = 0;
+	char line[256];
+	size_t len = cli_say_left_out(e, line, sizeof(line));
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(reasons); i++)
-		if (reasons[i].n)
+	for (size_t i = 0; i < NP_ARRAY_SIZE(more); i++)
+		if (more[i].n && len < sizeof(line))
 			len += (size_t)snprintf(line + len, sizeof(line) - len,
 						"%s%zu %s", len ? ", " : "",
-						reasons[i].n, reasons[i].why);
+						more[i].n, more[i].why);
 	if (len)
 		cli_page_labelled(f, "Left out", line);
 }
@@ -143,7 +141,7 @@ static void say_fabric(FILE *f, const struct np_record *r)
 
 static void say_probes(FILE *f, const struct np_profile *p)
 {
-	const struct np_record *r = p->fabric;
+	const struct np_record *r = p->ev.fabric;
 	char bytes[CLI_NUMBER], period[CLI_NUMBER], share[CLI_NUMBER];
 	char rss[CLI_NUMBER], line[256];
 
@@ -190,7 +188,7 @@ static void idle_label(const struct np_sample *idle, char *buf, size_t len)
 
 static void say_latency(FILE *f, const struct np_profile *p)
 {
-	const struct np_sample *app = &p->app, *idle = &p->idle;
+	const struct np_sample *app = &p->ev.latency, *idle = &p->idle;
 	char label[32];
 
 	fprintf(f, "\n%s%-18s%10s%10s%10s%10s%10s%10s%s\n",
@@ -229,53 +227,54 @@ static void say_delayed(FILE *f, const struct np_profile *p)
 /* A row of the table of levels: one column each. */
 static void level_row(FILE *f, const char *label, const struct np_profile *p,
 		      size_t n, int width,
-		      const char *(*cell)(const struct np_level_result *l,
+		      const char *(*cell)(const struct np_evidence_level *l,
 					  char *buf, size_t len))
 {
 	char buf[NP_LEVEL_NAME + CLI_NUMBER];
 
 	fprintf(f, "%-*s", LEVEL_LABEL, label);
 	for (size_t i = 0; i < n; i++)
-		cli_right(f, cell(&p->levels[i], buf, sizeof(buf)), width);
+		cli_right(f, cell(&p->ev.level[i], buf, sizeof(buf)), width);
 	fputc('\n', f);
 }
 
-static const char *level_name(const struct np_level_result *l, char *buf,
+static const char *level_name(const struct np_evidence_level *l, char *buf,
 			      size_t len)
 {
 	char name[NP_LEVEL_NAME];
 
-	snprintf(buf, len, "%s (%zu)",
-		 cli_cut(l->name, LEVEL_WIDEST, name, sizeof(name)), l->n_runs);
+	snprintf(buf, len, "%s (%u)",
+		 cli_cut(l->name, LEVEL_WIDEST, name, sizeof(name)),
+		 l->run_sec.n);
 	return buf;
 }
 
-static const char *level_slowdown(const struct np_level_result *l, char *buf,
+static const char *level_slowdown(const struct np_evidence_level *l, char *buf,
 				  size_t len)
 {
 	(void)len;
-	return l->n_compared ? cli_change(l->slowdown, buf) : "-";
+	return l->slowdown.n ? cli_change(l->slowdown.mean, buf) : "-";
 }
 
-static const char *level_low(const struct np_level_result *l, char *buf,
+static const char *level_low(const struct np_evidence_level *l, char *buf,
 			     size_t len)
 {
 	(void)len;
-	return l->n_compared ? cli_change(l->low, buf) : "-";
+	return l->slowdown.n ? cli_change(l->low, buf) : "-";
 }
 
-static const char *level_high(const struct np_level_result *l, char *buf,
+static const char *level_high(const struct np_evidence_level *l, char *buf,
 			      size_t len)
 {
 	(void)len;
-	return l->n_compared ? cli_change(l->high, buf) : "-";
+	return l->slowdown.n ? cli_change(l->high, buf) : "-";
 }
 
-static const char *level_rounds(const struct np_level_result *l, char *buf,
+static const char *level_rounds(const struct np_evidence_level *l, char *buf,
 				size_t len)
 {
 	(void)len;
-	return l->n_rounds ? cli_change(l->level_slowdown, buf) : "-";
+	return l->pressure.n ? cli_change(l->pressure.mean, buf) : "-";
 }
 
 /* As many as a column is wide: "c4 (2)", "+123 %". */
@@ -284,8 +283,8 @@ static size_t level_width(const struct np_profile *p)
 	size_t widest = 6;
 	char buf[NP_LEVEL_NAME + CLI_NUMBER];
 
-	for (size_t i = 0; i < p->n_levels; i++) {
-		size_t width = cli_width(level_name(&p->levels[i], buf,
+	for (size_t i = 0; i < p->ev.n_levels; i++) {
+		size_t width = cli_width(level_name(&p->ev.level[i], buf,
 						    sizeof(buf)));
 
 		widest = width > widest ? width : widest;
@@ -296,14 +295,14 @@ static size_t level_width(const struct np_profile *p)
 static void say_levels(FILE *f, const struct np_profile *p)
 {
 	int width = (int)level_width(p);
-	size_t n = p->n_levels, room;
+	size_t n = p->ev.n_levels, room;
 
 	if (!n)
 		return;
 	room = (size_t)((CLI_COLUMNS - LEVEL_LABEL) / width);
 	n = n < room ? n : room;
 	fprintf(f, "\n%s", cli_colour(CLI_BOLD));
-	level_row(f, p->n_levels > n ? "Beside level (more)" :
+	level_row(f, p->ev.n_levels > n ? "Beside level (more)" :
 				       "Beside level (runs)",
 		  p, n, width, level_name);
 	fputs(cli_colour(CLI_PLAIN), f);
@@ -330,14 +329,14 @@ static void say_head(FILE *f, const struct cli_profile *p,
 	say_verdict(f, pr);
 	say_runs(f, p);
 	say_left_out(f, p);
-	if (pr->fabric)
-		say_fabric(f, pr->fabric);
-	if (pr->app.n_runs) {
+	if (pr->ev.fabric)
+		say_fabric(f, pr->ev.fabric);
+	if (pr->ev.latency.n_runs) {
 		say_probes(f, pr);
 		say_delayed(f, pr);
 	}
 	cli_page_ties(f, p, t, brief);
-	if (pr->app.n_runs)
+	if (pr->ev.latency.n_runs)
 		say_latency(f, pr);
 }
 

@@ -21,8 +21,8 @@ static uint64_t count_in(const struct np_hist *h, size_t from, size_t to)
 /* The bins between the first and the last percent of both. */
 static void range_of(const struct np_profile *p, size_t *from, size_t *to)
 {
-	double lo = np_hist_quantile(p->app.hist, 0.01);
-	double hi = np_hist_quantile(p->app.hist, 0.99);
+	double lo = np_hist_quantile(p->ev.latency.hist, 0.01);
+	double hi = np_hist_quantile(p->ev.latency.hist, 0.99);
 
 	if (p->idle.hist) {
 		lo = fmin(lo, np_hist_quantile(p->idle.hist, 0.01));
@@ -61,7 +61,8 @@ static void hist_row(FILE *f, const struct np_profile *p, size_t from,
 	snprintf(label, sizeof(label), "%s%s", first ? "below " : "from ",
 		 cli_sec(np_hist_edge(first ? to : from), lo));
 	fprintf(row, "%s%*s", label, 16 - (int)cli_width(label), "");
-	hist_cell(row, &p->app, first ? 0 : from, last ? NP_HIST_BINS : to);
+	hist_cell(row, &p->ev.latency, first ? 0 : from,
+		  last ? NP_HIST_BINS : to);
 	if (p->idle.n_runs)
 		hist_cell(row, &p->idle, first ? 0 : from,
 			  last ? NP_HIST_BINS : to);
@@ -77,7 +78,7 @@ void cli_page_histogram(FILE *f, const struct np_profile *p, int rows)
 	char name[40];
 	size_t from, to, width, shown;
 
-	if (rows < 3 || !p->app.hist)
+	if (rows < 3 || !p->ev.latency.hist)
 		return;
 	range_of(p, &from, &to);
 	width = (to - from + (size_t)rows - 1) / (size_t)rows;

@@ -48,7 +48,7 @@ void cli_page_ties(FILE *f, const struct cli_profile *p,
 
 	if (!t->asked) {
 		/* Nothing to predict from yet is said in the verdict. */
-		if (p->profile.n_levels)
+		if (p->profile.ev.n_levels)
 			cli_page_labelled(f, "Hurt by", "not known, as this "
 					  "fabric is not calibrated");
 		return;

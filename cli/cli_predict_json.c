@@ -50,22 +50,22 @@ void cli_put_calibration(json_object *in, const struct cli_known *k,
 
 static void put_used(json_object *list, const struct cli_known_app *a)
 {
-	const struct np_subject *s = &a->subject;
+	const struct np_evidence *s = &a->evidence;
 	json_object *j = cli_append_object(list), *left;
 
 	cli_put_text(j, "app", s->program.name);
 	cli_put_bool(j, "published", a->r.owner == NP_STORE_PUBLISHED);
 	cli_put_text(j, "fingerprint", s->fingerprint);
-	cli_put_count(j, "runs_alone", s->count[NP_SUBJECT_ALONE]);
-	cli_put_count(j, "runs_beside_levels", s->count[NP_SUBJECT_BESIDE]);
+	cli_put_count(j, "runs_alone", s->alone_sec.n);
+	cli_put_count(j, "runs_beside_levels", s->count[NP_RUN_BESIDE]);
 	cli_put_count(j, "curve_levels", s->n_curve);
 	cli_put_count(j, "pressure_levels", s->n_pressure);
 	cli_put_count(j, "probes", s->program.latency.all.n);
 	left = cli_put_object(j, "left_out");
-	for (int use = NP_SUBJECT_FABRIC; use < NP_SUBJECT_USES; use++)
+	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
 		if (s->count[use])
-			cli_put_count(left, np_subject_why(
-					      (enum np_subject_use)use),
+			cli_put_count(left, np_run_use_words(
+					      (enum np_run_use)use),
 				      s->count[use]);
 }
 

@@ -74,7 +74,7 @@ static const char *runs(size_t n)
 static void say_used(const struct cli_prediction *p, size_t app, bool first)
 {
 	const struct cli_answer *a = &p->answer[0];
-	const struct np_subject *s = &p->k->app[app]->subject;
+	const struct np_evidence *s = &p->k->app[app]->evidence;
 	const char *name = s->program.name;
 	size_t n = p->k->cal.fabric->n_levels;
 	char line[LINE];
@@ -82,19 +82,18 @@ static void say_used(const struct cli_prediction *p, size_t app, bool first)
 	if (app == a->victim)
 		snprintf(line, sizeof(line), "%s: beside %zu of %zu levels "
 			 "(%zu %s), alone %u %s", name, s->n_curve, n,
-			 s->count[NP_SUBJECT_BESIDE],
-			 runs(s->count[NP_SUBJECT_BESIDE]), s->alone_sec.n,
+			 s->count[NP_RUN_BESIDE],
+			 runs(s->count[NP_RUN_BESIDE]), s->alone_sec.n,
 			 runs(s->alone_sec.n));
 	else if (a->p.used & NP_NEED_LATENCY)
 		snprintf(line, sizeof(line), "%s: %llu probes in %zu %s alone",
 			 name, (unsigned long long)s->program.latency.all.n,
-			 s->count[NP_SUBJECT_ALONE],
-			 runs(s->count[NP_SUBJECT_ALONE]));
+			 s->latency.n_runs, runs(s->latency.n_runs));
 	else
 		snprintf(line, sizeof(line), "%s: what it does to %zu of %zu "
 			 "levels (%zu %s)", name, s->n_pressure, n,
-			 s->count[NP_SUBJECT_BESIDE],
-			 runs(s->count[NP_SUBJECT_BESIDE]));
+			 s->count[NP_RUN_BESIDE],
+			 runs(s->count[NP_RUN_BESIDE]));
 	cli_page_labelled(stdout, first ? "Data" : "", line);
 }
 
@@ -103,18 +102,10 @@ static void say_left_out(const struct cli_prediction *p)
 	bool first = true;
 
 	for (size_t i = 0; i < p->k->n; i++) {
-		const struct np_subject *s = &p->k->app[i]->subject;
+		const struct np_evidence *s = &p->k->app[i]->evidence;
 		char line[LINE];
-		size_t len = 0;
 
-		for (int use = NP_SUBJECT_FABRIC; use < NP_SUBJECT_USES; use++)
-			if (s->count[use])
-				len += (size_t)snprintf(line + len,
-					sizeof(line) - len, "%s%zu %s",
-					len ? ", " : "", s->count[use],
-					np_subject_why((enum np_subject_use)
-						       use));
-		if (len) {
+		if (cli_say_left_out(s, line, sizeof(line))) {
 			char all[LINE + NP_APP_MAX + 4];
 
 			snprintf(all, sizeof(all), "%s: %s", s->program.name,

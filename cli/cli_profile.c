@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli_text.h"
 
@@ -77,7 +78,8 @@ static int make(struct cli_store *s, struct cli_runs *r,
 	if (strcmp(out->runs.app, NP_IDLE_APP))
 		load_idle(s, out);
 	rc = np_profile_make(&out->runs, (const struct np_runs *[]){
-			     &out->idle[0], &out->idle[1] }, 2, &out->profile);
+			     &out->idle[0], &out->idle[1] }, 2,
+			     (double)time(NULL), &out->profile);
 	if (!rc)
 		return 0;
 	np_errf(err, rc, "%s: out of memory", out->runs.app);

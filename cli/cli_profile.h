@@ -71,7 +71,10 @@ void cli_say_interference(const struct np_profile *p, char *buf);
 const char *cli_use_name(const struct np_profile *p);
 /* "steady", "phases", "unknown" */
 const char *cli_phase_name(enum np_phase_kind kind);
-/* "used", "level", "neighbours", "fabric", "empty" */
-const char *cli_run_use_name(enum np_run_use use);
+/*
+ * "1 on another fabric, 2 failed": the runs that do not count; "" without.
+ * Returns its length.
+ */
+size_t cli_say_left_out(const struct np_evidence *e, char *buf, size_t len);
 
 #endif

@@ -26,15 +26,17 @@ const char *cli_phase_name(enum np_phase_kind kind)
 	return names[kind];
 }
 
-const char *cli_run_use_name(enum np_run_use use)
+size_t cli_say_left_out(const struct np_evidence *e, char *buf, size_t len)
 {
-	static const char *const names[] = {
-		[NP_RUN_USED] = "used", [NP_RUN_LEVEL] = "level",
-		[NP_RUN_NEIGHBOURS] = "neighbours", [NP_RUN_FABRIC] = "fabric",
-		[NP_RUN_EMPTY] = "empty",
-	};
+	size_t used = 0;
 
-	return names[use];
+	buf[0] = '\0';
+	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
+		if (e->count[use] && used < len)
+			used += (size_t)snprintf(buf + used, len - used,
+				"%s%zu %s", used ? ", " : "", e->count[use],
+				np_run_use_words((enum np_run_use)use));
+	return used;
 }
 
 static void say_phases(const struct np_profile *p, char *buf, size_t len)
@@ -54,30 +56,35 @@ static void say_phases(const struct np_profile *p, char *buf, size_t len)
 	}
 }
 
-/* Why the newest run has no latencies. */
+/* Why the newest run has no latencies, or none that count. */
 static void say_nothing_measured(const struct np_profile *p, char *buf)
 {
 	const struct np_record *r = p->runs->run[0];
+	bool measured = np_run_latency(r).n > 0;
 	const char *why = NULL;
 
+	if (measured)
+		why = np_run_use_words(p->ev.use[0]);
 	for (size_t i = 0; i < r->n_leaves && !why; i++)
 		why = r->leaves[i].skipped;
 	if (!why && r->n_notes)
 		why = r->notes[r->n_notes - 1];
-	snprintf(buf, CLI_SENTENCE, "%s: no latency has been measured yet. "
-		 "Newest run %u.%u: %s.", p->runs->app, r->job_id, r->step_id,
+	snprintf(buf, CLI_SENTENCE, "%s: no latency %s yet. Newest run %u.%u: "
+		 "%s.", p->runs->app, measured ? "counts" : "has been measured",
+		 r->job_id, r->step_id,
 		 why ? why : "it says nothing about it");
 }
 
 static void say_unknown(const struct np_profile *p, char *buf)
 {
-	if (p->app.n_runs)
+	if (p->ev.latency.n_runs)
 		snprintf(buf, CLI_SENTENCE, "%s: %llu probes are too few to "
 			 "tell how it uses the network, %d are needed; longer "
 			 "runs or --netprofile-period=20ms give more.",
-			 p->runs->app, (unsigned long long)p->app.moments.n,
+			 p->runs->app,
+			 (unsigned long long)p->ev.latency.moments.n,
 			 NP_VERDICT_PROBES);
-	else if (p->n_levels)
+	else if (p->ev.n_levels)
 		snprintf(buf, CLI_SENTENCE, "%s was measured only under "
 			 "interference. How it uses the network says a run "
 			 "without: sbatch --netprofile=%s job.sh", p->runs->app,
@@ -125,7 +132,7 @@ void cli_say_basis(const struct np_profile *p, char *buf)
 		self = "There is no idle run of this fabric to compare with, "
 		       "so its own fastest tenth stands for idle; srun -N2 "
 		       "--netprofile=idle sleep 30 makes one.";
-	if (p->app.neighbours)
+	if (p->ev.latency.neighbours)
 		shared = "All runs shared a leaf with other jobs: some of the "
 			 "delay may be theirs.";
 	if (p->idle.neighbours)
@@ -136,25 +143,28 @@ void cli_say_basis(const struct np_profile *p, char *buf)
 }
 
 /* The level that slows it most; NULL if none can be compared. */
-static const struct np_level_result *worst_level(const struct np_profile *p)
+static const struct np_evidence_level *worst_level(const struct np_profile *p)
 {
-	const struct np_level_result *worst = NULL;
+	const struct np_evidence_level *worst = NULL;
 
-	for (size_t i = 0; i < p->n_levels; i++)
-		if (p->levels[i].n_compared &&
-		    (!worst || p->levels[i].slowdown > worst->slowdown))
-			worst = &p->levels[i];
+	for (size_t i = 0; i < p->ev.n_levels; i++) {
+		const struct np_evidence_level *l = &p->ev.level[i];
+
+		if (np_mean_known(&l->slowdown) &&
+		    (!worst || l->slowdown.mean > worst->slowdown.mean))
+			worst = l;
+	}
 	return worst;
 }
 
 void cli_say_interference(const struct np_profile *p, char *buf)
 {
-	const struct np_level_result *worst = worst_level(p);
+	const struct np_evidence_level *worst = worst_level(p);
 	char change[CLI_NUMBER];
 
 	if (p->is_idle)
 		buf[0] = '\0';
-	else if (!p->n_levels)
+	else if (!p->ev.n_levels)
 		snprintf(buf, CLI_SENTENCE, "Not measured under interference "
 			 "yet: sbatch --netprofile=%s --netprofile-compress=c4 "
 			 "job.sh measures that.", p->runs->app);
@@ -162,16 +172,16 @@ void cli_say_interference(const struct np_profile *p, char *buf)
 		snprintf(buf, CLI_SENTENCE, "Measured under interference, but "
 			 "its slowdown is not known: a successful run alone "
 			 "with the same command, nodes and tasks is missing.");
-	else if (worst->slowdown < 0.02)
+	else if (worst->slowdown.mean < 0.02)
 		snprintf(buf, CLI_SENTENCE, "Interference does not slow it: "
-			 "%s at most, beside level %s (%zu %s).",
-			 cli_change(worst->slowdown, change), worst->name,
-			 worst->n_compared,
-			 worst->n_compared == 1 ? "run" : "runs");
+			 "%s at most, beside level %s (%u %s).",
+			 cli_change(worst->slowdown.mean, change), worst->name,
+			 worst->slowdown.n,
+			 worst->slowdown.n == 1 ? "run" : "runs");
 	else
 		snprintf(buf, CLI_SENTENCE, "Interference slows it: %s run "
-			 "time beside level %s (%zu %s).",
-			 cli_change(worst->slowdown, change), worst->name,
-			 worst->n_compared,
-			 worst->n_compared == 1 ? "run" : "runs");
+			 "time beside level %s (%u %s).",
+			 cli_change(worst->slowdown.mean, change), worst->name,
+			 worst->slowdown.n,
+			 worst->slowdown.n == 1 ? "run" : "runs");
 }

@@ -100,8 +100,8 @@ static void text_row(const struct cli_profile *p)
 			 100 * pr->phases.busy_share);
 	else
 		snprintf(use, sizeof(use), "%s", cli_use_name(pr));
-	snprintf(levels, sizeof(levels), pr->n_levels == 1 ? "%zu level" :
-		 pr->n_levels ? "%zu levels" : "-", pr->n_levels);
+	snprintf(levels, sizeof(levels), pr->ev.n_levels == 1 ? "%zu level" :
+		 pr->ev.n_levels ? "%zu levels" : "-", pr->ev.n_levels);
 	printf("%-20s %-10s%5zu %-10s ", cli_cut(p->runs.app, 20, name,
 						 sizeof(name)),
 	       owner, p->runs.n, p->runs.n ?
@@ -139,7 +139,7 @@ static int list_parsable(const struct profiles *all)
 		       p->runs.run[0]->end : 0, buf));
 		printf("%s|%s|%.6g|%zu\n", cli_use_name(&p->profile),
 		       cli_phase_name(p->profile.phases.kind),
-		       p->profile.phases.busy_share, p->profile.n_levels);
+		       p->profile.phases.busy_share, p->profile.ev.n_levels);
 	}
 	return CLI_DONE;
 }

@@ -37,12 +37,9 @@ static int find(struct cli_known *k, struct cli_store *s,
 /* Has any run of it something to say on this fabric? */
 static bool takes_part(const struct cli_known_app *a, bool asked_for)
 {
-	const size_t *count = a->subject.count;
-
 	return !a->unusable.text[0] &&
-	       (asked_for || (cli_known_has_data(a) &&
-			      (count[NP_SUBJECT_ALONE] ||
-			       count[NP_SUBJECT_BESIDE])));
+	       (asked_for ||
+		(cli_known_has_data(a) && a->evidence.n_used));
 }
 
 static int by_name(const void *a, const void *b, void *arg)
@@ -89,7 +86,7 @@ static int ask(struct cli_matrix *m)
 	m->rc = calloc(m->n * m->n, sizeof(*m->rc));
 	rc = app && m->p && m->rc ? 0 : np_errf(&err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !rc && i < m->n; i++)
-		app[i] = &m->k->app[m->at[i]]->subject.program;
+		app[i] = &m->k->app[m->at[i]]->evidence.program;
 	if (!rc)
 		rc = np_predictor_new(m->k->cal.fabric, m->model, &opt,
 				      &models, &err);

@@ -45,7 +45,7 @@ static void text_row(const struct np_record *r, enum np_run_use use)
 	cli_right(stdout, n ? cli_sec(p99, buf) : "-", 9);
 	printf(" %-5s %s\n", r->level ? cli_cut(r->level->name, 5, shown,
 						sizeof(shown)) : "-",
-	       r->state == NP_RUN_RUNNING ? "running" : cli_run_use_name(use));
+	       np_run_use_name(use));
 }
 
 static int runs_text(const struct cli_profile *p)
@@ -54,7 +54,7 @@ static int runs_text(const struct cli_profile *p)
 	       "Run", "Start", "Time", "Nodes", "Probes", "p50", "p99", "Level",
 	       "Use", cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < p->runs.n; i++)
-		text_row(p->runs.run[i], p->profile.use[i]);
+		text_row(p->runs.run[i], p->profile.ev.use[i]);
 	return CLI_DONE;
 }
 
@@ -79,7 +79,7 @@ static void parsable_row(const struct np_record *r, enum np_run_use use)
 	cli_field(l ? l->scope : "", '|');
 	printf("%.6g|%.6g|%zu|%s|", l ? l->alone_round_sec.mean : 0,
 	       l ? l->beside_round_sec.mean : 0, r->n_neighbours,
-	       cli_run_use_name(use));
+	       np_run_use_name(use));
 	cli_field(r->fingerprint ? r->fingerprint : "", '|');
 	cli_field(r->executable ? r->executable : "", '\n');
 }
@@ -90,7 +90,7 @@ static int runs_parsable(const struct cli_profile *p)
 	     "Probes|Mean|P50|P99|Max|Level|Scope|LevelAloneSec|"
 	     "LevelBesideSec|Neighbours|Use|Fingerprint|Executable");
 	for (size_t i = 0; i < p->runs.n; i++)
-		parsable_row(p->runs.run[i], p->profile.use[i]);
+		parsable_row(p->runs.run[i], p->profile.ev.use[i]);
 	return CLI_DONE;
 }
 
@@ -125,11 +125,15 @@ const struct cli_cmd cmd_runs = {
 "Lists the runs of APP, the newest first, and what each is used for:\n\n"
 "  used        its latencies are in the profile\n"
 "  level       it ran beside an interference level\n"
-"  neighbours  left out: other jobs shared a leaf with it\n"
-"  fabric      left out: measured on another cluster or network, or with\n"
-"              another size of messages, than the newest run\n"
-"  empty       left out: no latency was measured\n"
-"  running     not finished, or its writer was killed\n\n"
+"  empty       its run time counts, but no latency was measured\n\n"
+"or why it is left out:\n\n"
+"  fabric      measured on another cluster or network, or with another size\n"
+"              of messages, than the newest run\n"
+"  running     not finished\n"
+"  failed      its exit code was not 0, or its end was not seen\n"
+"  neighbours  other jobs shared a leaf with it\n"
+"  workload    it ran another command, or with other nodes or tasks, than the\n"
+"              runs that tell most\n\n"
 "Options as for show.",
 	.run = run_runs,
 };

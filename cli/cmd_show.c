@@ -40,17 +40,18 @@ static void field_leaves(const struct np_record *r)
 /* NAME/SCOPE:RUNS:COMPARED:SLOWDOWN:LEVEL_SLOWDOWN:LOW:HIGH,... */
 static void field_levels(const struct np_profile *p)
 {
-	for (size_t i = 0; i < p->n_levels; i++) {
-		const struct np_level_result *l = &p->levels[i];
+	for (size_t i = 0; i < p->ev.n_levels; i++) {
+		const struct np_evidence_level *l = &p->ev.level[i];
+		bool compared = np_mean_known(&l->slowdown);
 
-		printf("%s%s/%s:%zu:%zu:", i ? "," : "", l->name, l->scope,
-		       l->n_runs, l->n_compared);
-		if (l->n_compared)
-			printf("%.6g", l->slowdown);
+		printf("%s%s/%s:%u:%u:", i ? "," : "", l->name, l->scope,
+		       l->run_sec.n, l->slowdown.n);
+		if (compared)
+			printf("%.6g", l->slowdown.mean);
 		putchar(':');
-		if (l->n_rounds)
-			printf("%.6g", l->level_slowdown);
-		if (l->n_compared)
+		if (np_mean_known(&l->pressure))
+			printf("%.6g", l->pressure.mean);
+		if (compared)
 			printf(":%.6g:%.6g", l->low, l->high);
 		else
 			fputs("::", stdout);
@@ -69,7 +70,7 @@ static void field_hist(const struct np_profile *p)
 	bool any = false;
 
 	for (size_t i = 0; i < NP_HIST_BINS; i++) {
-		uint64_t n = bin_count(p->app.hist, i);
+		uint64_t n = bin_count(p->ev.latency.hist, i);
 		uint64_t idle = bin_count(p->idle.hist, i);
 
 		if (!n && !idle)
@@ -94,7 +95,8 @@ static void field_ties(const struct cli_tie *list, size_t n, char separator)
 static int show_parsable(const struct cli_profile *p, const struct cli_ties *t)
 {
 	const struct np_profile *pr = &p->profile;
-	const struct np_record *r = pr->fabric;
+	const struct np_record *r = pr->ev.fabric;
+	const size_t *count = pr->ev.count;
 	char buf[CLI_NUMBER + 16], first[CLI_NUMBER], last[CLI_NUMBER];
 
 	puts("App|Owner|Use|Phases|BusyShare|DelayedShare|DelayedSec|Rho|"
@@ -102,7 +104,7 @@ static int show_parsable(const struct cli_profile *p, const struct cli_ties *t)
 	     "RunsUsed|RunsLevel|RunsNeighbours|RunsFabric|RunsEmpty|"
 	     "RunsUnreadable|Probes|Mean|P50|P90|P99|Max|IdleProbes|IdleMean|"
 	     "IdleP50|IdleP90|IdleP99|IdleMax|ProbeCpuShare|Levels|Histogram|"
-	     "NoEffect|HurtBy|Hurts");
+	     "NoEffect|HurtBy|Hurts|RunsFailed|RunsRunning|RunsWorkload");
 	cli_field(p->runs.app, '|');
 	cli_field(cli_owner_name(p->owner, p->uid, buf, sizeof(buf)), '|');
 	cli_field(cli_use_name(pr), '|');
@@ -116,12 +118,12 @@ static int show_parsable(const struct cli_profile *p, const struct cli_ties *t)
 	cli_field(r && r->probe.transport ? r->probe.transport : "", '|');
 	printf("%u|", r ? r->probe.message_bytes : 0);
 	field_real(r ? r->probe.period_sec : 0, '|');
-	printf("%s|%s|", cli_date(pr->app.first, first),
-	       cli_date(pr->app.last, last));
-	for (int use = NP_RUN_USED; use <= NP_RUN_EMPTY; use++)
-		printf("%zu|", pr->count[use]);
-	printf("%zu|", p->n_skipped);
-	fields_sample(&pr->app);
+	printf("%s|%s|", cli_date(pr->ev.latency.first, first),
+	       cli_date(pr->ev.latency.last, last));
+	printf("%zu|%zu|%zu|%zu|%zu|%zu|", pr->ev.latency.n_runs,
+	       count[NP_RUN_BESIDE], count[NP_RUN_NEIGHBOURS],
+	       count[NP_RUN_FABRIC], count[NP_RUN_TIME], p->n_skipped);
+	fields_sample(&pr->ev.latency);
 	fields_sample(&pr->idle);
 	field_real(pr->cost.cpu_share, '|');
 	field_levels(pr);
@@ -129,7 +131,9 @@ static int show_parsable(const struct cli_profile *p, const struct cli_ties *t)
 	printf("%s|", !t->asked ? "" : cli_no_effect(&t->k, t->scope) ? "yes" :
 									"no");
 	field_ties(t->hurt_by, t->n_hurt_by, '|');
-	field_ties(t->hurts, t->n_hurts, '\n');
+	field_ties(t->hurts, t->n_hurts, '|');
+	printf("%zu|%zu|%zu\n", count[NP_RUN_FAILED],
+	       count[NP_RUN_UNDER_WAY], count[NP_RUN_WORKLOAD]);
 	return CLI_DONE;
 }
 

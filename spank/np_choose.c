@@ -52,15 +52,19 @@ static bool load_fabric(struct np_store *s, const char *cluster,
 	       !np_fabric_store_load(s, cluster, NULL, c, NULL);
 }
 
-static int pick(const struct np_runs *runs, const struct np_record *r,
-		const char *scope, double now, struct np_curve_levels *l,
-		struct np_choice *out, struct np_err *err)
+static int pick(const struct np_runs *runs, const struct np_evidence_opt *opt,
+		struct np_curve_levels *l, struct np_choice *out,
+		struct np_err *err)
 {
+	struct np_evidence e;
 	struct np_mean alone;
 	struct np_level level;
 	long i;
 
-	np_curve_count(runs, r->fingerprint, scope, now, l, &alone);
+	if (np_evidence_make(runs, opt, &e))
+		return np_errf(err, -ENOMEM, "out of memory");
+	np_curve_count(&e, runs, opt->scope, l, &alone);
+	np_evidence_free(&e);
 	i = np_need_next(l->level, l->n, &alone, NP_NEED_RUNS,
 			 NP_NEED_RUNS_ALONE);
 	out->complete = i == NP_NEED_COMPLETE;
@@ -76,10 +80,13 @@ int np_choose(struct np_store *s, const struct np_record *r,
 	      const char *scope, double now, struct np_choice *out,
 	      struct np_err *err)
 {
+	struct np_evidence_opt opt = {
+		.like = r, .scope = scope, .fingerprint = r->fingerprint,
+		.now = now,
+	};
 	struct np_calibration c;
 	struct np_curve_levels l;
 	struct np_runs runs = { .n = 0 };
-	bool calibrated;
 	int rc;
 
 	*out = (struct np_choice){ .lock = lock_app(s, r->app) };
@@ -87,15 +94,16 @@ int np_choose(struct np_store *s, const struct np_record *r,
 			   &runs, err);
 	if (rc && rc != -ENOENT)
 		return rc;
-	calibrated = load_fabric(s, r->cluster, scope, &c);
-	rc = np_curve_levels_make(calibrated ? &c : NULL, &l);
+	if (load_fabric(s, r->cluster, scope, &c))
+		opt.calibration = &c;
+	rc = np_curve_levels_make(opt.calibration, &l);
 	if (!rc) {
-		rc = pick(&runs, r, scope, now, &l, out, err);
+		rc = pick(&runs, &opt, &l, out, err);
 		np_curve_levels_free(&l);
 	} else {
 		np_errf(err, rc, "out of memory");
 	}
-	if (calibrated)
+	if (opt.calibration)
 		np_calibration_free(&c);
 	np_runs_free(&runs);
 	return rc;

@@ -7,8 +7,8 @@
 
 #define OWN_ERRORS 2.0
 
-static bool latency_refuted(const struct np_subject *own,
-			    const struct np_subject *published, char *why,
+static bool latency_refuted(const struct np_evidence *own,
+			    const struct np_evidence *published, char *why,
 			    size_t len)
 {
 	const struct np_mean *a = &own->latency_sec;
@@ -17,8 +17,8 @@ static bool latency_refuted(const struct np_subject *own,
 	double spread;
 
 	/* At another period of the probes latencies are others. */
-	if (!np_mean_known(a) || !np_mean_known(b) || own->other_period ||
-	    published->other_period)
+	if (!np_mean_known(a) || !np_mean_known(b) ||
+	    own->latency.other_period || published->latency.other_period)
 		return false;
 	spread = NP_BACKING_LATENCY * b->mean;
 	if (!isnan(b->sd))
@@ -60,8 +60,8 @@ static bool list_refuted(const struct np_mean *own,
 	return false;
 }
 
-bool np_backing_refuted(const struct np_subject *own,
-			const struct np_subject *published,
+bool np_backing_refuted(const struct np_evidence *own,
+			const struct np_evidence *published,
 			const struct np_fabric *f, char *why, size_t len)
 {
 	const struct np_program *a = &own->program, *b = &published->program;

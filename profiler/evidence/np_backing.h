@@ -11,7 +11,7 @@
 #define NP_BACKING_H
 
 #include "np_fabric.h"
-#include "np_subject.h"
+#include "np_evidence.h"
 
 #define NP_BACKING_SDS 3.0
 #define NP_BACKING_LATENCY 0.25 /* of the published mean */
@@ -21,8 +21,8 @@
  * Both of the calibration whose fabric that is.  Returns whether they are
  * contradicted, and why in words; what cannot be compared does not.
  */
-bool np_backing_refuted(const struct np_subject *own,
-			const struct np_subject *published,
+bool np_backing_refuted(const struct np_evidence *own,
+			const struct np_evidence *published,
 			const struct np_fabric *f, char *why, size_t len);
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_profile.h"
 
 #define WANTED_SEC 600.0
 #define MAX_WANTS 32768 /* two for each user and application */
@@ -45,7 +44,7 @@ void np_catalog_free(struct np_catalog *c)
 	for (size_t i = 0; i < c->apps.n; i++) {
 		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
 
-		np_catalog_drop_subject(a);
+		np_catalog_drop_evidence(a);
 		np_said_free(&a->said);
 	}
 	for (size_t i = 0; i < c->owners.n; i++)

@@ -27,8 +27,8 @@ int np_catalog_answer(void *arg, uint32_t victim, uint32_t co,
 		*slowdown = 0;
 		return 0;
 	}
-	program = &x->subject.program;
-	rc = np_predict(c->models, &v->subject.program, &program, 1, scope, &p,
+	program = &x->evidence.program;
+	rc = np_predict(c->models, &v->evidence.program, &program, 1, scope, &p,
 			NULL);
 	if (!rc)
 		*slowdown = p.slowdown;

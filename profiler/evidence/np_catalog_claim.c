@@ -15,7 +15,8 @@ static void judge(struct np_catalog *c, struct np_cat_app *own)
 	if (!p || !p->there || !p->known)
 		own->refuted[0] = '\0';
 	else if (own->usable && p->usable &&
-		 !np_backing_refuted(&own->subject, &p->subject, c->cal.fabric,
+		 !np_backing_refuted(&own->evidence, &p->evidence,
+				     c->cal.fabric,
 				     own->refuted, sizeof(own->refuted)))
 		own->refuted[0] = '\0';
 }

@@ -59,7 +59,7 @@ static void judge_anew(struct np_catalog *c)
 	for (size_t i = 0; i < c->apps.n; i++) {
 		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
 
-		np_catalog_drop_subject(a);
+		np_catalog_drop_evidence(a);
 		np_catalog_forget(c, a);
 		if (a->there)
 			np_catalog_set_to_read(c, a, true);

@@ -43,7 +43,7 @@ static void evict(struct np_catalog *c, uint32_t handle)
 
 	if (!a)
 		return;
-	np_catalog_drop_subject(a);
+	np_catalog_drop_evidence(a);
 	np_catalog_set_to_read(c, a, false);
 	if (a->known)
 		np_catalog_reindex(c);

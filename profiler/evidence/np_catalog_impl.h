@@ -18,7 +18,7 @@
 #include "np_fabric_store.h"
 #include "np_members.h"
 #include "np_predict.h"
-#include "np_subject.h"
+#include "np_evidence.h"
 
 #define NP_CAT_PUBLISHED (-1) /* as an owner */
 
@@ -91,10 +91,10 @@ struct np_cat_app {
 	bool there;	/* the last look saw it */
 	bool to_read;
 	bool known;	/* for the index */
-	bool usable;	/* subject is of the calibration in use */
+	bool usable;	/* evidence is of the calibration in use */
 	bool no_room;	/* there was no handle for it */
 	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
-	struct np_subject subject;
+	struct np_evidence evidence;
 	char refuted[128]; /* a user's own: why, in np_app_index.h, or "" */
 	struct np_said said;
 };
@@ -204,7 +204,7 @@ bool np_catalog_is_settled(const struct np_catalog *c,
 			   const struct np_cat_owner *o);
 int np_catalog_read(struct np_catalog *c, struct np_cat_app *a,
 		    struct np_err *err);
-void np_catalog_drop_subject(struct np_cat_app *a);
+void np_catalog_drop_evidence(struct np_cat_app *a);
 
 /* Is a kept rather than b, where there is no room for both? */
 bool np_catalog_outranks(const struct np_catalog *c, const struct np_cat_app *a,

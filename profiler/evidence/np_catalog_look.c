@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "np_profile.h"
 
 #define LOOK_SEC 5.0
 #define LOOK_WANTED_SEC 1.0
@@ -89,7 +88,7 @@ static void gone(struct np_catalog *c, size_t i)
 	if (a->known)
 		np_catalog_reindex(c);
 	np_catalog_set_to_read(c, a, false);
-	np_catalog_drop_subject(a);
+	np_catalog_drop_evidence(a);
 	a->there = a->known = false;
 	np_said_free(&a->said);
 	if (a->handle == NP_PROFILE_UNKNOWN) {

@@ -107,9 +107,9 @@ struct np_cat_app *np_catalog_next(const struct np_catalog *c, bool wanted)
 	return best.app;
 }
 
-void np_catalog_drop_subject(struct np_cat_app *a)
+void np_catalog_drop_evidence(struct np_cat_app *a)
 {
-	np_subject_free(&a->subject);
+	np_evidence_free(&a->evidence);
 	a->usable = false;
 }
 
@@ -123,8 +123,9 @@ static void say(const char *line, void *arg)
  * Returns 0, -ENODATA (said, if there is something to say) or -ENOMEM.
  */
 static int load(struct np_catalog *c, const struct np_cat_app *a,
-		struct np_subject *out, size_t *bytes)
+		struct np_evidence *out, size_t *bytes)
 {
+	const struct np_evidence_opt opt = { .calibration = &c->cal };
 	bool public = a->key.owner == NP_CAT_PUBLISHED;
 	struct np_err why = NP_ERR_INIT;
 	struct np_runs runs;
@@ -134,16 +135,16 @@ static int load(struct np_catalog *c, const struct np_cat_app *a,
 
 	*bytes = rc ? 0 : runs.bytes;
 	if (!rc) {
-		rc = np_subject_make(&runs, &c->cal, out);
+		rc = np_evidence_make(&runs, &opt, out);
 		if (!rc) /* a thousand runs are too much to keep */
-			np_subject_detach(out, a->key.app);
+			np_evidence_detach(out, a->key.app);
 		np_runs_free(&runs);
 		if (rc)
 			return rc;
 		rc = np_program_check(&out->program, c->cal.fabric, &why);
-		if (!rc && np_subject_has_data(out))
+		if (!rc && np_evidence_has_data(out))
 			return 0;
-		np_subject_free(out);
+		np_evidence_free(out);
 	}
 	if (rc == -ENOMEM)
 		return rc;
@@ -154,22 +155,22 @@ static int load(struct np_catalog *c, const struct np_cat_app *a,
 
 /* Its data are these, or none. */
 static int take(struct np_catalog *c, struct np_cat_app *a,
-		const struct np_subject *s, struct np_err *err)
+		const struct np_evidence *s, struct np_err *err)
 {
 	bool known = a->known;
 	int rc = 0;
 
-	np_catalog_drop_subject(a);
+	np_catalog_drop_evidence(a);
 	np_catalog_forget(c, a);
 	a->known = a->no_room = false;
 	if (s) {
-		a->subject = *s;
+		a->evidence = *s;
 		a->usable = a->known = true;
 		if (a->handle == NP_PROFILE_UNKNOWN)
 			rc = np_catalog_take_handle(c, a, err);
 	}
 	if (rc || a->no_room) {
-		np_catalog_drop_subject(a);
+		np_catalog_drop_evidence(a);
 		a->known = false;
 	}
 	/* Other runs may back a name where those before did not. */
@@ -182,7 +183,7 @@ int np_catalog_read(struct np_catalog *c, struct np_cat_app *a,
 		    struct np_err *err)
 {
 	struct np_cat_owner *o = np_catalog_owner(c, a->key.owner);
-	struct np_subject s;
+	struct np_evidence s;
 	size_t bytes;
 	int rc;
 

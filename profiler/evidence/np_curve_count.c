@@ -1,11 +1,10 @@
 #include "np_curve_count.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_conf.h"
-#include "np_profile.h"
 
 /* Mean over the victims of log(1 + slowdown); NaN: not measured. */
 static double pressure(const struct np_fabric *f, size_t level)
@@ -52,109 +51,46 @@ void np_curve_levels_free(struct np_curve_levels *l)
 	*l = (struct np_curve_levels){ .n = 0 };
 }
 
-static bool ended_well(const struct np_record *r)
+static bool is_at(const char *name, const char *at, const char *want_name,
+		  const char *want_scope)
 {
-	return r->state != NP_RUN_RUNNING && r->exit_code == 0 &&
-	       np_record_run_sec(r) > 0 && !np_run_has_neighbours(r);
-}
-
-static bool under_way(const struct np_record *r, double now)
-{
-	return r->state == NP_RUN_RUNNING &&
-	       now - r->end < NP_CURVE_RUNNING_SEC;
-}
-
-static bool is_beside(const struct np_record *r, const char *name,
-		      const char *scope)
-{
-	if (!name)
-		return !r->level;
-	return r->level && !strcmp(r->level->name, name) &&
-	       (!scope || !strcmp(r->level->scope, scope));
+	return !strcmp(name, want_name) &&
+	       (!want_scope || !strcmp(at, want_scope));
 }
 
 /* name NULL: alone. */
-static struct np_mean count(const struct np_runs *runs,
-			    const char *fingerprint, const char *name,
-			    const char *scope, double now)
+static uint32_t under_way(const struct np_evidence *e,
+			  const struct np_runs *runs, const char *name,
+			  const char *scope)
 {
-	struct np_moments m = { 0 };
-	struct np_mean out;
-	uint32_t planned = 0;
+	uint32_t n = 0;
 
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *r = runs->run[i];
+		const struct np_level_run *l = r->level;
 
-		if (!r->fingerprint || strcmp(r->fingerprint, fingerprint) ||
-		    !is_beside(r, name, scope))
+		if (e->use[i] != NP_RUN_UNDER_WAY || !e->fingerprint ||
+		    !r->fingerprint || strcmp(r->fingerprint, e->fingerprint))
 			continue;
-		if (ended_well(r))
-			np_moments_add(&m, np_record_run_sec(r));
-		else if (under_way(r, now))
-			planned++;
+		n += name ? l && is_at(l->name, l->scope, name, scope) : !l;
 	}
-	out.n = (uint32_t)m.n + planned;
-	out.mean = m.mean;
-	out.sd = m.n > 1 ? np_moments_sd(&m) : NAN;
-	return out;
+	return n;
 }
 
-void np_curve_count(const struct np_runs *runs, const char *fingerprint,
-		    const char *scope, double now, struct np_curve_levels *l,
+void np_curve_count(const struct np_evidence *e, const struct np_runs *runs,
+		    const char *scope, struct np_curve_levels *l,
 		    struct np_mean *alone)
 {
-	for (size_t i = 0; i < l->n; i++)
-		l->level[i].run_sec = count(runs, fingerprint, l->name[i],
-					    scope, now);
-	*alone = count(runs, fingerprint, NULL, NULL, now);
-}
+	for (size_t i = 0; i < l->n; i++) {
+		struct np_mean *m = &l->level[i].run_sec;
 
-/* Levels and runs of one workload, both up to a limit: they are compared. */
-static size_t merit(const struct np_runs *runs, const char *fingerprint)
-{
-	size_t n_runs = 0, n_levels = 0;
-
-	for (size_t i = 0; i < runs->n; i++) {
-		const struct np_record *r = runs->run[i];
-		size_t k = 0;
-
-		if (!r->fingerprint || strcmp(r->fingerprint, fingerprint) ||
-		    !ended_well(r))
-			continue;
-		n_runs++;
-		if (!r->level)
-			continue;
-		/* the first run beside its level? */
-		while (k < i && !(ended_well(runs->run[k]) &&
-				  runs->run[k]->fingerprint &&
-				  !strcmp(runs->run[k]->fingerprint,
-					  fingerprint) &&
-				  is_beside(runs->run[k], r->level->name,
-					    NULL)))
-			k++;
-		n_levels += k == i;
+		*m = (struct np_mean){ 0 };
+		for (size_t k = 0; k < e->n_levels; k++)
+			if (is_at(e->level[k].name, e->level[k].scope,
+				  l->name[i], scope))
+				*m = e->level[k].run_sec;
+		m->n += under_way(e, runs, l->name[i], scope);
 	}
-	return n_levels * (NP_CONF_MAX_RUNS + 1) + n_runs;
-}
-
-const char *np_curve_workload(const struct np_runs *runs)
-{
-	const char *best = NULL;
-	size_t most = 0;
-
-	for (size_t i = 0; i < runs->n; i++) { /* newest first */
-		const char *f = runs->run[i]->fingerprint;
-		bool seen = !f;
-		size_t here;
-
-		for (size_t k = 0; !seen && k < i; k++)
-			seen = runs->run[k]->fingerprint &&
-			       !strcmp(runs->run[k]->fingerprint, f);
-		here = seen ? 0 : merit(runs, f);
-		if (here > most) {
-			most = here;
-			best = f;
-		}
-	}
-	return best;
+	*alone = e->alone_sec;
+	alone->n += under_way(e, runs, NULL, NULL);
 }

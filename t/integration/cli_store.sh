@@ -148,6 +148,11 @@ test_unusable_runs_do_not_enter_a_curve() {
 	sed -i 's/"exit_code":0/"exit_code":1/' "$one"
 	equal "without the one that failed" "$(curve)" 15
 	contains "it is told" "$(netprof predict fft halo)" '^Left out +fft: 1 failed'
+	contains "on the page, too" "$(netprof show fft)" '^Left out +1 failed'
+	equal "and of the run" "$(netprof runs -P fft | cut -d'|' -f21 |
+		grep -c failed)" 1
+	equal "both say the same of the level" \
+		"$(netprof show --json fft | jq -c '.levels[7].runs')" 1
 }
 
 test_own_comes_before_published() {

@@ -21,10 +21,11 @@ struct side {
 	bool other_period;
 };
 
-static struct np_subject subject_of(const struct side *s, double us)
+static struct np_evidence evidence_of(const struct side *s, double us)
 {
-	struct np_subject a = {
-		.latency_sec = s->latency_us, .other_period = s->other_period,
+	struct np_evidence a = {
+		.latency_sec = s->latency_us,
+		.latency.other_period = s->other_period,
 	};
 	uint64_t n = s->n_samples ? s->n_samples : 10000;
 	double sd = s->latency_us.mean * us / 2;
@@ -98,8 +99,8 @@ static const struct {
 static void test_backed_or_not(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct np_subject own = subject_of(&rows[i].own, US);
-		struct np_subject published = subject_of(&rows[i].published,
+		struct np_evidence own = evidence_of(&rows[i].own, US);
+		struct np_evidence published = evidence_of(&rows[i].published,
 							 US);
 		char why[128] = "";
 		bool refuted = np_backing_refuted(&own, &published, &fabric,

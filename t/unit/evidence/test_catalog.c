@@ -1,7 +1,7 @@
 #include "t.h"
 #include "np_catalog.h"
+#include "np_evidence.h"
 #include "np_predict.h"
-#include "np_subject.h"
 #include "some_store.h"
 
 #include <errno.h>
@@ -191,9 +191,10 @@ static double model_says(const char *victim, const char *co,
 {
 	const struct np_predict_opt opt = { .seed = 1 };
 	const char *const app[2] = { victim, co };
-	struct np_subject s[2];
+	struct np_evidence s[2];
 	struct np_runs runs[2];
 	struct np_calibration cal;
+	const struct np_evidence_opt on = { .calibration = &cal };
 	struct np_predictor *p;
 	struct np_prediction out = { .slowdown = NAN };
 	const struct np_program *with = &s[1].program;
@@ -207,11 +208,11 @@ static double model_says(const char *victim, const char *co,
 	for (int i = 0; i < 2; i++) {
 		T_CHECK(!np_store_load(store, NP_STORE_USER, geteuid(), app[i],
 				       NULL, NULL, &runs[i], NULL));
-		T_CHECK(!np_subject_make(&runs[i], &cal, &s[i]));
+		T_CHECK(!np_evidence_make(&runs[i], &on, &s[i]));
 	}
 	T_CHECK(!np_predict(p, &s[0].program, &with, 1, scope, &out, NULL));
 	for (int i = 0; i < 2; i++) {
-		np_subject_free(&s[i]);
+		np_evidence_free(&s[i]);
 		np_runs_free(&runs[i]);
 	}
 	np_predictor_free(p);

@@ -1,6 +1,7 @@
 #include "t.h"
 #include "np_curve_count.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,21 @@ static void runs_make(const struct row *row, struct np_runs *runs)
 		runs->run[runs->n] = record(&row[runs->n]);
 }
 
+/* What np_choose() asks. */
+static void count(const struct np_runs *runs, const char *scope,
+		  struct np_curve_levels *l, struct np_mean *alone)
+{
+	const struct np_evidence_opt opt = {
+		.scope = scope, .fingerprint = "f", .now = NOW,
+	};
+	struct np_evidence e;
+
+	T_CHECK(!np_curve_levels_make(NULL, l));
+	T_CHECK(!np_evidence_make(runs, &opt, &e));
+	np_curve_count(&e, runs, scope, l, alone);
+	np_evidence_free(&e);
+}
+
 static void test_count(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cases_of); i++) {
@@ -87,9 +103,8 @@ static void test_count(void)
 		struct np_runs runs;
 
 		runs_make(cases_of[i].run, &runs);
-		T_CHECK(!np_curve_levels_make(NULL, &l));
+		count(&runs, "leaf", &l, &alone);
 		T_CHECK(l.n == np_n_levels && !strcmp(l.name[0], "c0"));
-		np_curve_count(&runs, "f", "leaf", NOW, &l, &alone);
 		T_ROW(cases_of[i].name, alone.n == cases_of[i].alone);
 		T_ROW(cases_of[i].name,
 		      l.level[0].run_sec.n == cases_of[i].c0);
@@ -111,8 +126,7 @@ static void test_times(void)
 	struct np_runs runs;
 
 	runs_make(row, &runs);
-	T_CHECK(!np_curve_levels_make(NULL, &l));
-	np_curve_count(&runs, "f", NULL, NOW, &l, &alone);
+	count(&runs, NULL, &l, &alone);
 	T_CHECK(alone.n == 3 && t_close(alone.mean, 12, 1e-9) &&
 		t_close(alone.sd, 2.8284271, 1e-6));
 	np_curve_levels_free(&l);
@@ -144,13 +158,15 @@ static const struct {
 static void test_workload(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(workloads); i++) {
-		const char *got, *want = workloads[i].want;
+		const char *want = workloads[i].want;
+		struct np_evidence e;
 		struct np_runs runs;
 
 		runs_make(workloads[i].run, &runs);
-		got = np_curve_workload(&runs);
-		T_ROW(workloads[i].name, want ? got && !strcmp(got, want) :
-						!got);
+		T_CHECK(!np_evidence_make(&runs, NULL, &e));
+		T_ROW(workloads[i].name, want ? e.fingerprint &&
+		      !strcmp(e.fingerprint, want) : !e.fingerprint);
+		np_evidence_free(&e);
 		np_runs_free(&runs);
 	}
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NOW 1.8e9 /* long after all of them */
+
 struct made {
 	struct np_runs runs;
 	struct t_rng g;
@@ -80,15 +82,17 @@ static struct np_profile make(const struct made *m, const struct made *idle,
 	};
 	struct np_profile p;
 
-	T_CHECK(np_profile_make(&m->runs, candidates, 2, &p) == 0);
+	T_CHECK(np_profile_make(&m->runs, candidates, 2, NOW, &p) == 0);
 	return p;
 }
 
 static void test_which_runs_are_used(void)
 {
 	static const enum np_run_use want[] = {
-		NP_RUN_EMPTY, NP_RUN_USED, NP_RUN_NEIGHBOURS, NP_RUN_LEVEL,
-		NP_RUN_FABRIC, NP_RUN_FABRIC, NP_RUN_FABRIC, NP_RUN_USED,
+		NP_RUN_TIME, NP_RUN_ALONE, NP_RUN_NEIGHBOURS, NP_RUN_BESIDE,
+		NP_RUN_FABRIC, NP_RUN_FABRIC, NP_RUN_FABRIC, NP_RUN_ALONE,
+		NP_RUN_FAILED, NP_RUN_FAILED, NP_RUN_UNDER_WAY,
+		NP_RUN_WORKLOAD,
 	};
 	struct made *m = new_made("lmp");
 	struct np_profile p;
@@ -102,19 +106,27 @@ static void test_which_runs_are_used(void)
 	r->cluster[0] = 'x';
 	r = add_run(m, 1e-3);
 	free(r->probe.transport);
-	r->probe.transport = NULL;
+	r->probe.transport = strdup("tcp/eth1");
 	r = add_run(m, 1e-3);
 	r->probe.message_bytes = 4096;
 	add_neighbour(add_run(m, 1e-5), 0); /* gone before it began */
+	add_run(m, 1e-3)->exit_code = 1;
+	add_run(m, 1e-3)->state = NP_RUN_RUNNING; /* its writer died */
+	r = add_run(m, 1e-3);
+	r->state = NP_RUN_RUNNING;
+	r->end = NOW - 5;
+	add_run(m, 1e-3)->fingerprint[0] = 'x';
 	p = make(m, NULL, NULL);
 	for (size_t i = 0; i < m->runs.n; i++)
-		T_CHECK(p.use[i] == want[i]);
-	T_CHECK(p.count[NP_RUN_USED] == 2 && p.count[NP_RUN_FABRIC] == 3);
-	T_CHECK(p.app.n_runs == 2 && p.app.moments.n == 1200);
-	T_CHECK(np_hist_total(p.app.hist) == 1200 && p.app.moments.max < 1e-3);
-	T_CHECK(p.app.last == m->runs.run[1]->end);
-	T_CHECK(p.app.first == m->runs.run[7]->start);
-	T_CHECK(p.fabric == m->runs.run[1] && !p.app.neighbours);
+		T_CHECK(p.ev.use[i] == want[i]);
+	T_CHECK(p.ev.count[NP_RUN_ALONE] == 2 &&
+		p.ev.count[NP_RUN_FABRIC] == 3);
+	T_CHECK(p.ev.latency.n_runs == 2 && p.ev.latency.moments.n == 1200);
+	T_CHECK(np_hist_total(p.ev.latency.hist) == 1200 &&
+		p.ev.latency.moments.max < 1e-3);
+	T_CHECK(p.ev.latency.last == m->runs.run[1]->end);
+	T_CHECK(p.ev.latency.first == m->runs.run[7]->start);
+	T_CHECK(p.ev.fabric == m->runs.run[1] && !p.ev.latency.neighbours);
 	np_profile_free(&p);
 	free_made(m);
 }
@@ -127,8 +139,9 @@ static void test_neighbours_if_nothing_else(void)
 	add_neighbour(add_run(m, 1e-5), 5);
 	add_neighbour(add_run(m, 1e-5), 5);
 	p = make(m, NULL, NULL);
-	T_CHECK(p.app.n_runs == 2 && p.app.neighbours);
-	T_CHECK(p.count[NP_RUN_USED] == 2 && p.count[NP_RUN_NEIGHBOURS] == 0);
+	T_CHECK(p.ev.latency.n_runs == 2 && p.ev.latency.neighbours);
+	T_CHECK(p.ev.count[NP_RUN_LATENCY] == 2 &&
+		p.ev.count[NP_RUN_NEIGHBOURS] == 0);
 	np_profile_free(&p);
 	free_made(m);
 }
@@ -138,12 +151,12 @@ static void test_nothing_measured(void)
 	struct made *m = new_made("lmp");
 	struct np_profile p = make(m, NULL, NULL);
 
-	T_CHECK(!p.fabric && p.app.n_runs == 0 && !p.app.hist);
+	T_CHECK(!p.ev.fabric && p.ev.latency.n_runs == 0 && !p.ev.latency.hist);
 	T_CHECK(p.verdict.use == NP_USE_UNKNOWN);
 	np_profile_free(&p);
 	add_run(m, 0);
 	p = make(m, NULL, NULL);
-	T_CHECK(!p.fabric && p.count[NP_RUN_EMPTY] == 1);
+	T_CHECK(!p.ev.fabric && p.ev.count[NP_RUN_TIME] == 1);
 	np_profile_free(&p);
 	free_made(m);
 }
@@ -155,9 +168,9 @@ static void test_only_under_interference(void)
 
 	add_level(add_run(m, 1e-3), "c4", 2);
 	p = make(m, NULL, NULL);
-	T_CHECK(p.fabric == m->runs.run[0] && p.app.n_runs == 0);
+	T_CHECK(p.ev.fabric == m->runs.run[0] && p.ev.latency.n_runs == 0);
 	T_CHECK(p.verdict.use == NP_USE_UNKNOWN && p.verdict.interference);
-	T_CHECK(p.n_levels == 1 && p.levels[0].n_compared == 0);
+	T_CHECK(p.ev.n_levels == 1 && !p.ev.level[0].slowdown.n);
 	np_profile_free(&p);
 	free_made(m);
 }
@@ -191,6 +204,27 @@ static void test_which_idle(void)
 	free_made(site);
 }
 
+static void test_any_idle_run(void)
+{
+	struct made *m = new_made("lmp"), *own = new_made("idle");
+	struct np_profile p;
+
+	add_run(m, 5e-5);
+	add_run(own, 1e-5);
+	add_run(own, 1e-5)->fingerprint[0] = 'x';
+	add_run(own, 1e-5)->exit_code = 1;
+	p = make(m, own, NULL);
+	T_ROW("the reference", p.idle.n_runs == 2);
+	np_profile_free(&p);
+	p = make(own, NULL, NULL);
+	T_ROW("its own page", p.ev.latency.n_runs == 2 &&
+	      p.ev.count[NP_RUN_FAILED] == 1 &&
+	      p.ev.count[NP_RUN_WORKLOAD] == 0);
+	np_profile_free(&p);
+	free_made(m);
+	free_made(own);
+}
+
 static void test_idle_of_the_same_period(void)
 {
 	struct made *m = new_made("lmp"), *own = new_made("idle");
@@ -215,6 +249,7 @@ static void test_levels(void)
 {
 	struct made *m = new_made("lmp");
 	struct np_profile p;
+	const struct np_evidence_level *l;
 	struct np_record *r;
 	int beside[] = { 90, 84, 96 };
 
@@ -242,15 +277,17 @@ static void test_levels(void)
 	add_neighbour(r, 3);
 	add_level(r, "c4", 1.5);
 	p = make(m, NULL, NULL);
-	T_CHECK(p.n_levels == 2 && !strcmp(p.levels[0].name, "c1") &&
-		!strcmp(p.levels[1].name, "c4"));
-	T_CHECK(p.levels[0].n_compared == 1 && p.levels[0].slowdown == 0);
-	T_CHECK(p.levels[1].n_runs == 4 && p.levels[1].n_compared == 3);
-	T_CHECK(t_close(p.levels[1].alone_sec, 60, 1e-9));
-	T_CHECK(t_close(p.levels[1].run_sec, 90, 1e-9));
-	T_CHECK(t_close(p.levels[1].slowdown, 0.5, 1e-9));
-	T_CHECK(p.levels[1].n_rounds == 4);
-	T_CHECK(t_close(p.levels[1].level_slowdown, 0.5, 1e-9));
+	l = p.ev.level;
+	T_CHECK(p.ev.n_levels == 2 && !strcmp(l[0].name, "c1") &&
+		!strcmp(l[1].name, "c4"));
+	T_CHECK(l[0].slowdown.n == 1 && l[0].slowdown.mean == 0);
+	T_CHECK(l[1].run_sec.n == 3 && l[1].slowdown.n == 3);
+	T_CHECK(t_close(p.ev.alone_sec.mean, 60, 1e-9));
+	T_CHECK(t_close(l[1].run_sec.mean, 90, 1e-9));
+	T_CHECK(t_close(l[1].slowdown.mean, 0.5, 1e-9));
+	T_CHECK(l[1].low > 0.3 && l[1].low < 0.5 && l[1].high > 0.5);
+	T_CHECK(l[1].pressure.n == 3);
+	T_CHECK(t_close(l[1].pressure.mean, 0.5, 1e-9));
 	np_profile_free(&p);
 	free_made(m);
 }
@@ -322,6 +359,8 @@ static const struct t_case cases[] = {
 	  test_only_under_interference },
 	{ "the idle reference is of the same fabric, own before published",
 	  test_which_idle },
+	{ "idle runs count whatever was run, unless they failed",
+	  test_any_idle_run },
 	{ "an idle run of the same probe period is preferred",
 	  test_idle_of_the_same_period },
 	{ "slowdowns compare like with like", test_levels },

@@ -1,0 +1,396 @@
+#include "np_evidence_impl.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_noise.h"
+
+/* Runs beside a level tell less of the fabric: only if there are no others. */
+static const struct np_record *newest_measured(const struct np_runs *runs)
+{
+	const struct np_record *beside_level = NULL;
+
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct np_record *r = runs->run[i];
+
+		if (r->state == NP_RUN_RUNNING || r->exit_code != 0 ||
+		    !np_run_latency(r).n)
+			continue;
+		if (!r->level)
+			return r;
+		if (!beside_level)
+			beside_level = r;
+	}
+	return beside_level;
+}
+
+static struct np_evidence_fabric fabric_of(const struct np_evidence_opt *opt,
+					   const struct np_record *newest)
+{
+	const struct np_calibration *c = opt->calibration;
+	const struct np_record *r = opt->like ? opt->like : newest;
+	struct np_evidence_fabric f = { .scope = opt->scope };
+
+	if (c) {
+		f.cluster = c->cluster;
+		f.transport = c->transport;
+		f.message_bytes = c->message_bytes;
+		f.period_sec = c->period_sec;
+		f.scope = opt->scope ? opt->scope : c->scope_name;
+	} else if (r) {
+		f.cluster = r->cluster;
+		f.transport = r->probe.transport;
+		f.message_bytes = r->probe.message_bytes;
+		f.period_sec = opt->like ? r->probe.period_sec : 0;
+	}
+	return f;
+}
+
+/* --- levels --- */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct np_evidence_level *x = a, *y = b;
+	int diff = strcmp(x->name, y->name);
+
+	return diff ? diff : strcmp(x->scope, y->scope);
+}
+
+/* Those of the calibration, or those that occur, each once. */
+static int find_levels(struct np_evidence *e, const struct np_runs *runs,
+		       const struct np_evidence_opt *opt, const char *scope)
+{
+	const struct np_fabric *f = opt->calibration ?
+				    opt->calibration->fabric : NULL;
+	size_t n = 0;
+
+	e->level = calloc((f ? f->n_levels : runs->n) + 1, sizeof(*e->level));
+	if (!e->level)
+		return -ENOMEM;
+	for (size_t i = 0; f && i < f->n_levels; i++)
+		e->level[n++] = (struct np_evidence_level){
+			.name = f->level[i].name, .scope = scope,
+		};
+	for (size_t i = 0; !f && i < runs->n; i++)
+		if (e->use[i] == NP_RUN_BESIDE)
+			e->level[n++] = (struct np_evidence_level){
+				.name = runs->run[i]->level->name,
+				.scope = runs->run[i]->level->scope,
+			};
+	if (!f && n)
+		qsort(e->level, n, sizeof(*e->level), by_name);
+	for (size_t i = 0; i < n; i++)
+		if (f || !e->n_levels ||
+		    by_name(&e->level[e->n_levels - 1], &e->level[i]))
+			e->level[e->n_levels++] = e->level[i];
+	return 0;
+}
+
+static size_t level_of(const struct np_evidence *e, const struct np_record *r)
+{
+	size_t i = 0;
+
+	while (strcmp(e->level[i].name, r->level->name) ||
+	       strcmp(e->level[i].scope, r->level->scope))
+		i++;
+	return i;
+}
+
+static struct np_mean mean_of(const struct np_moments *m)
+{
+	return (struct np_mean){
+		.n = (uint32_t)m->n, .mean = m->mean,
+		.sd = m->n > 1 ? np_moments_sd(m) : NAN,
+	};
+}
+
+/* Relative variance of one run time; NAN: not repeated. */
+static double scatter(const struct np_moments *m)
+{
+	return m->n > 1 ? np_moments_var(m) / (m->mean * m->mean) : NAN;
+}
+
+/*
+ * sd of one slowdown.  That of the mean is to come out as sd / sqrt(n), hence
+ * the weight of the time alone, which all n runs share.  Where one of the two
+ * was not repeated, it is taken to scatter as the other does.
+ */
+static double slowdown_sd(const struct np_moments *alone,
+			  const struct np_moments *beside)
+{
+	double a = scatter(alone), b = scatter(beside), n = (double)beside->n;
+
+	if (isnan(a))
+		a = b;
+	if (isnan(b))
+		b = a;
+	return beside->mean / alone->mean *
+	       sqrt(b + a * n / (double)alone->n);
+}
+
+static struct np_mean slowdown(const struct np_moments *alone,
+			       const struct np_moments *beside)
+{
+	if (!alone->n || !beside->n)
+		return (struct np_mean){ 0 };
+	return (struct np_mean){
+		.n = (uint32_t)beside->n,
+		.mean = beside->mean / alone->mean - 1,
+		.sd = beside->n > 1 ? slowdown_sd(alone, beside) : NAN,
+	};
+}
+
+/* Run times alone and per level, and what the levels' rounds say. */
+struct times {
+	struct np_moments alone, *beside, *pressure;
+};
+
+static void add_times(const struct np_evidence *e, const struct np_runs *runs,
+		      struct times *t)
+{
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct np_record *r = runs->run[i];
+		const struct np_level_run *l = r->level;
+		size_t level;
+
+		if (e->use[i] == NP_RUN_ALONE || e->use[i] == NP_RUN_TIME)
+			np_moments_add(&t->alone, np_record_run_sec(r));
+		if (e->use[i] != NP_RUN_BESIDE)
+			continue;
+		level = level_of(e, r);
+		np_moments_add(&t->beside[level], np_record_run_sec(r));
+		if (l->alone_round_sec.n && l->beside_round_sec.n &&
+		    l->alone_round_sec.mean > 0 && l->beside_round_sec.mean > 0)
+			np_moments_add(&t->pressure[level],
+				       l->beside_round_sec.mean /
+				       l->alone_round_sec.mean - 1);
+	}
+}
+
+static void fill_levels(struct np_evidence *e, const struct times *t)
+{
+	size_t n = e->n_levels;
+
+	e->alone_sec = mean_of(&t->alone);
+	for (size_t i = 0; i < n; i++) {
+		struct np_evidence_level *l = &e->level[i];
+
+		l->run_sec = mean_of(&t->beside[i]);
+		e->mean[i] = l->slowdown = slowdown(&t->alone, &t->beside[i]);
+		e->mean[n + i] = l->pressure = mean_of(&t->pressure[i]);
+		e->n_curve += np_mean_known(&l->slowdown);
+		e->n_pressure += np_mean_known(&l->pressure);
+	}
+	/* How much run times scatter is a matter of the program, not of one
+	 * level. */
+	e->noise = np_noise_pooled(e->mean, n);
+	for (size_t i = 0; i < n; i++)
+		if (np_mean_known(&e->mean[i]))
+			np_noise_interval(&e->mean[i], e->noise,
+					  &e->level[i].low, &e->level[i].high);
+}
+
+static int make_curve(struct np_evidence *e, const struct np_runs *runs)
+{
+	size_t n = e->n_levels;
+	struct np_moments *m = calloc(2 * n + 1, sizeof(*m));
+	struct times t = { .beside = m, .pressure = m + n };
+
+	e->mean = calloc(2 * n + 1, sizeof(*e->mean));
+	if (m && e->mean) {
+		add_times(e, runs, &t);
+		fill_levels(e, &t);
+	}
+	free(m);
+	return m && e->mean ? 0 : -ENOMEM;
+}
+
+/* --- latencies --- */
+
+/* A processor that sleeps longer between probes wakes up later. */
+static bool other_period(const struct np_record *r, double period_sec)
+{
+	double x = r->probe.period_sec;
+
+	return period_sec > 0 &&
+	       fabs(x - period_sec) > 1e-3 * fmax(x, period_sec);
+}
+
+/* How bad a run's latencies are: all of the lowest rank are used. */
+#define RANK_WORKLOAD 4u /* it is not known which */
+#define RANK_PERIOD 2u	 /* of the probes: another */
+#define RANK_NEIGHBOURS 1u
+#define RANK_NONE 8u
+
+struct latencies {
+	struct np_evidence *e;
+	const struct np_runs *runs;
+	bool for_models, is_idle;
+	double period_sec;
+	const struct np_record *longest; /* run whose latencies are used */
+};
+
+static unsigned rank_of(const struct latencies *l, size_t i)
+{
+	const struct np_record *r = l->runs->run[i];
+	const char *of = l->e->fingerprint;
+	enum np_run_use use = l->e->use[i];
+	unsigned rank = 0;
+
+	if (r->level || !np_run_latency(r).n)
+		return RANK_NONE;
+	if (use == NP_RUN_NEIGHBOURS && !l->for_models)
+		rank |= RANK_NEIGHBOURS;
+	else if (use != NP_RUN_ALONE && use != NP_RUN_WORKLOAD)
+		return RANK_NONE;
+	if (!l->is_idle && !r->fingerprint)
+		rank |= RANK_WORKLOAD;
+	else if (!l->is_idle && !(of && !strcmp(r->fingerprint, of)))
+		return RANK_NONE;
+	if (other_period(r, l->period_sec))
+		rank |= RANK_PERIOD;
+	return rank;
+}
+
+static int take_latencies(struct latencies *l)
+{
+	struct np_evidence *e = l->e;
+	unsigned best = RANK_NONE;
+	int rc = 0;
+
+	for (size_t i = 0; i < l->runs->n; i++)
+		if (rank_of(l, i) < best)
+			best = rank_of(l, i);
+	for (size_t i = 0; !rc && best < RANK_NONE && i < l->runs->n; i++) {
+		const struct np_record *r = l->runs->run[i];
+
+		if (rank_of(l, i) != best)
+			continue;
+		rc = np_sample_add(&e->latency, r);
+		if (e->use[i] != NP_RUN_ALONE)
+			e->use[i] = NP_RUN_LATENCY;
+		if (!l->longest || np_record_run_sec(r) >
+				   np_record_run_sec(l->longest))
+			l->longest = r;
+	}
+	e->latency_sec = mean_of(&e->latency.means);
+	e->latency.neighbours = best & RANK_NEIGHBOURS;
+	e->latency.other_period = best & RANK_PERIOD;
+	return rc;
+}
+
+/* --- for the models --- */
+
+static int take_windows(struct np_evidence *e, const struct np_record *r)
+{
+	struct np_series *w = np_run_windows(r);
+	size_t n = 0;
+
+	if (!w)
+		return 0;
+	e->window = calloc(w->n + 1, sizeof(*e->window));
+	for (size_t i = 0; e->window && i < w->n; i++)
+		if (w->w[i].n)
+			e->window[n++] = w->w[i];
+	free(w);
+	e->program.window = e->window;
+	e->program.n_windows = n;
+	return e->window ? 0 : -ENOMEM;
+}
+
+static int make_program(struct np_evidence *e, const struct np_bins *bins,
+			const struct np_record *longest)
+{
+	struct np_program *p = &e->program;
+
+	if (e->n_curve)
+		p->curve = e->mean;
+	if (e->n_pressure)
+		p->pressure = e->mean + e->n_levels;
+	p->latency.all = e->latency.moments;
+	if (!longest)
+		return 0;
+	if (np_bins_equal(bins, np_bins_own())) {
+		e->bin_count = calloc(NP_HIST_BINS, sizeof(*e->bin_count));
+		if (!e->bin_count)
+			return -ENOMEM;
+		for (size_t b = 0; b < NP_HIST_BINS; b++)
+			e->bin_count[b] =
+				(double)np_hist_count(e->latency.hist, b);
+		p->latency.count = e->bin_count;
+	}
+	return take_windows(e, longest);
+}
+
+int np_evidence_make(const struct np_runs *runs,
+		     const struct np_evidence_opt *opt,
+		     struct np_evidence *out)
+{
+	static const struct np_evidence_opt nothing = { .now = 0 };
+	struct np_evidence e = { .program = { .name = runs->app } };
+	struct latencies l = {
+		.e = &e, .runs = runs,
+		.is_idle = !strcmp(runs->app, NP_IDLE_APP),
+	};
+	struct np_evidence_fabric f;
+	int rc;
+
+	opt = opt ? opt : &nothing;
+	e.use = calloc(runs->n + 1, sizeof(*e.use));
+	if (!e.use)
+		return -ENOMEM;
+	if (!opt->calibration && !opt->like)
+		e.fabric = newest_measured(runs);
+	f = fabric_of(opt, e.fabric);
+	np_evidence_sort(runs, opt, &f, &e);
+	rc = find_levels(&e, runs, opt, f.scope);
+	if (!rc)
+		rc = make_curve(&e, runs);
+	l.for_models = opt->calibration;
+	l.period_sec = f.period_sec;
+	if (!rc)
+		rc = take_latencies(&l);
+	for (size_t i = 0; i < runs->n; i++) {
+		e.count[e.use[i]]++;
+		e.n_used += e.use[i] < NP_RUN_FABRIC;
+	}
+	if (!rc && opt->calibration)
+		rc = make_program(&e, opt->calibration->fabric->bins,
+				  l.longest);
+	if (rc)
+		np_evidence_free(&e);
+	else
+		*out = e;
+	return rc;
+}
+
+void np_evidence_detach(struct np_evidence *e, const char *name)
+{
+	e->program.name = name;
+	e->fingerprint = NULL;
+	e->fabric = NULL;
+	free(e->use);
+	free(e->level);
+	np_hist_free(e->latency.hist);
+	e->use = NULL;
+	e->level = NULL;
+	e->latency.hist = NULL;
+}
+
+bool np_evidence_has_data(const struct np_evidence *e)
+{
+	return e->n_curve || e->n_pressure || e->program.latency.all.n;
+}
+
+void np_evidence_free(struct np_evidence *e)
+{
+	free(e->use);
+	free(e->level);
+	free(e->mean);
+	free(e->bin_count);
+	free(e->window);
+	np_hist_free(e->latency.hist);
+	*e = (struct np_evidence){ .use = NULL };
+}

@@ -1,0 +1,76 @@
+#include "np_sample.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct np_moments np_run_latency(const struct np_record *r)
+{
+	struct np_moments m = { 0 };
+
+	for (size_t i = 0; i < r->n_leaves; i++)
+		np_moments_merge(&m, &r->leaves[i].latency);
+	return m;
+}
+
+bool np_run_has_neighbours(const struct np_record *r)
+{
+	for (size_t i = 0; i < r->n_neighbours; i++)
+		if (r->neighbours[i].overlap_sec > 0)
+			return true;
+	return false;
+}
+
+struct np_series *np_run_windows(const struct np_record *r)
+{
+	struct np_series *all = NULL;
+	double width = 0;
+
+	for (size_t i = 0; i < r->n_leaves; i++)
+		if (r->leaves[i].windows)
+			width = fmax(width, r->leaves[i].windows->width_sec);
+	if (width > 0)
+		all = malloc(sizeof(*all));
+	if (!all)
+		return NULL;
+	np_series_init(all, width);
+	for (size_t i = 0; i < r->n_leaves; i++) {
+		const struct np_series *s = r->leaves[i].windows;
+
+		for (size_t k = 0; s && k < s->n; k++)
+			if (s->w[k].n)
+				np_series_add(all, ((double)k + 0.5) *
+					      s->width_sec, &s->w[k]);
+	}
+	return all;
+}
+
+int np_sample_add(struct np_sample *s, const struct np_record *r)
+{
+	struct np_moments m = np_run_latency(r);
+
+	if (!s->hist)
+		s->hist = np_hist_new();
+	if (!s->hist)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n_leaves; i++) {
+		np_moments_merge(&s->moments, &r->leaves[i].latency);
+		if (r->leaves[i].hist)
+			np_hist_merge(s->hist, r->leaves[i].hist);
+	}
+	np_moments_add(&s->means, m.mean);
+	s->first = s->n_runs ? fmin(s->first, r->start) : r->start;
+	s->last = s->n_runs ? fmax(s->last, r->end) : r->end;
+	s->period_sec = r->probe.period_sec;
+	s->n_runs++;
+	return 0;
+}
+
+double np_sample_quantile(const struct np_sample *s, double q)
+{
+	if (!s->hist || !s->moments.n)
+		return 0;
+	/* A bin is wider than what is in it. */
+	return fmin(fmax(np_hist_quantile(s->hist, q), s->moments.min),
+		    s->moments.max);
+}

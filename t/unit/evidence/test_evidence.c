@@ -1,0 +1,534 @@
+#include "t.h"
+#include "np_curve_count.h"
+#include "np_noise.h"
+#include "np_profile.h"
+#include "some_record.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char calibration[] =
+	"{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[],"
+	"\"levels\":[\"c1\",\"c4\",\"c6\"],\"scope\":\"leaf\","
+	"\"cluster\":\"hpc\",\"transport\":\"tcp/eth0\","
+	"\"message_bytes\":1024,\"period_sec\":0.1}";
+
+static struct np_calibration some_calibration(void)
+{
+	struct np_calibration c = { .path = "" };
+
+	T_CHECK(np_calibration_parse(calibration, strlen(calibration), "f", &c,
+				     NULL) == 0);
+	return c;
+}
+
+/* A run of this many seconds; level NULL: alone. */
+static struct np_record *run_of(double sec, const char *level, double slowed)
+{
+	struct np_record *r = np_record_new();
+	struct np_level_run *l;
+	struct t_rng g = { 7 };
+
+	r->cluster = strdup("hpc");
+	r->fingerprint = strdup("aa");
+	r->start = 1.7e9;
+	r->end = r->start + sec;
+	r->state = NP_RUN_COMPLETE;
+	r->exit_code = 0;
+	r->probe.transport = strdup("tcp/eth0");
+	r->probe.message_bytes = 1024;
+	r->probe.period_sec = 0.1;
+	t_add_latency(np_record_leaf(r, "leaf0"), &g, 100, 1e-5, sec);
+	if (!level)
+		return r;
+	l = r->level = calloc(1, sizeof(*l));
+	l->name = strdup(level);
+	l->scope = strdup("leaf");
+	np_moments_add(&l->alone_round_sec, 0.1);
+	np_moments_add(&l->beside_round_sec, 0.1 * (1 + slowed));
+	return r;
+}
+
+#define NOW 1.71e9
+#define MOST 32
+
+struct some {
+	struct np_runs runs;
+	struct np_record *run[MOST];
+	struct np_calibration c;
+	struct np_evidence e;
+};
+
+static void start(struct some *a)
+{
+	*a = (struct some){ .runs = { .app = "lmp" } };
+	a->runs.run = a->run;
+	a->c = some_calibration();
+}
+
+static struct np_record *add(struct some *a, double sec, const char *level,
+			     double slowed)
+{
+	return a->run[a->runs.n++] = run_of(sec, level, slowed);
+}
+
+static void make(struct some *a)
+{
+	const struct np_evidence_opt opt = { .calibration = &a->c, .now = NOW };
+
+	T_CHECK(np_evidence_make(&a->runs, &opt, &a->e) == 0);
+}
+
+static void stop(struct some *a)
+{
+	np_evidence_free(&a->e);
+	np_calibration_free(&a->c);
+	for (size_t i = 0; i < a->runs.n; i++)
+		np_record_free(a->run[i]);
+}
+
+static void set(char **text, const char *to)
+{
+	free(*text);
+	*text = to ? strdup(to) : NULL;
+}
+
+static void test_curve_and_pressure(void)
+{
+	struct some a;
+	const struct np_mean *m;
+
+	start(&a);
+	add(&a, 9, NULL, 0);
+	add(&a, 11, NULL, 0);
+	add(&a, 14, "c4", 0.2);
+	add(&a, 16, "c4", 0.4);
+	add(&a, 20, "c6", 0.5);
+	make(&a);
+	m = a.e.program.curve;
+	T_CHECK(!strcmp(a.e.program.name, "lmp") && a.e.fingerprint);
+	T_CHECK(a.e.alone_sec.n == 2 && a.e.alone_sec.mean == 10);
+	T_CHECK(!m[0].n && m[1].n == 2 && m[2].n == 1);
+	T_CHECK(t_close(m[1].mean, 0.5, 1e-12) && t_close(m[2].mean, 1, 1e-12));
+	/* Relative variances 0.02 alone and 0.02 * (10/15)^2 beside. */
+	T_ROW("the scatter of the time alone is in the sd",
+	      t_close(m[1].sd, 1.5 * sqrt(0.02 + 0.02 / 2.25), 1e-9));
+	T_ROW("one run has no sd", isnan(m[2].sd));
+	m = a.e.program.pressure;
+	T_CHECK(!m[0].n && m[1].n == 2 && t_close(m[1].mean, 0.3, 1e-9) &&
+		t_close(m[1].sd, 0.1 * sqrt(2), 1e-9));
+	T_CHECK(m[2].n == 1 && t_close(m[2].mean, 0.5, 1e-9));
+	T_CHECK(a.e.n_curve == 2 && a.e.n_pressure == 2);
+	T_ROW("latencies are those of the runs alone",
+	      a.e.program.latency.all.n == 200 && a.e.program.latency.count &&
+	      a.e.program.n_windows > 0 && !a.e.latency.other_period);
+	T_CHECK(np_program_check(&a.e.program, a.c.fabric, NULL) == 0);
+	T_CHECK(a.e.count[NP_RUN_ALONE] == 2 &&
+		a.e.count[NP_RUN_BESIDE] == 3);
+	stop(&a);
+}
+
+static void fail_it(struct np_record *r) { r->exit_code = 1; }
+static void never_end(struct np_record *r) { r->state = NP_RUN_RUNNING; }
+static void goes_on(struct np_record *r)
+{
+	r->state = NP_RUN_RUNNING;
+	r->end = NOW - 5;
+}
+
+static void unknown_end(struct np_record *r) { r->exit_code = NP_NO_VALUE; }
+static void no_time(struct np_record *r) { r->end = r->start; }
+static void other_cluster(struct np_record *r) { set(&r->cluster, "xpc"); }
+static void no_cluster(struct np_record *r) { set(&r->cluster, NULL); }
+
+static void other_transport(struct np_record *r)
+{
+	set(&r->probe.transport, "rc/mlx5_0");
+}
+
+static void other_size(struct np_record *r) { r->probe.message_bytes = 8; }
+static void other_work(struct np_record *r) { set(&r->fingerprint, "bb"); }
+static void no_work(struct np_record *r) { set(&r->fingerprint, NULL); }
+
+static void other_scope(struct np_record *r)
+{
+	set(&r->level->scope, "node");
+}
+
+static void other_level(struct np_record *r)
+{
+	set(&r->level->name, "P9:M9:B1s");
+}
+
+static void shared(struct np_record *r)
+{
+	r->neighbours = calloc(1, sizeof(*r->neighbours));
+	r->neighbours[0].overlap_sec = 1;
+	r->neighbours[0].leaf = strdup("leaf0");
+	r->n_neighbours = 1;
+}
+
+static void passed_by(struct np_record *r)
+{
+	shared(r);
+	r->neighbours[0].overlap_sec = 0;
+}
+
+static void cut(struct np_record *r) { r->state = NP_RUN_CUT; }
+
+static void test_left_out(void)
+{
+	static const struct {
+		const char *name;
+		void (*change)(struct np_record *r);
+		enum np_run_use use;
+	} rows[] = {
+		{ "a run that failed", fail_it, NP_RUN_FAILED },
+		{ "a run that still runs", goes_on, NP_RUN_UNDER_WAY },
+		{ "a run whose writer died", never_end, NP_RUN_FAILED },
+		{ "a run whose end nobody saw", unknown_end,
+		  NP_RUN_FAILED },
+		{ "a run without time", no_time, NP_RUN_FAILED },
+		{ "a run whose probes were cut counts", cut,
+		  NP_RUN_BESIDE },
+		{ "beside other jobs", shared, NP_RUN_NEIGHBOURS },
+		{ "neighbours that were gone count", passed_by,
+		  NP_RUN_BESIDE },
+		{ "another cluster", other_cluster, NP_RUN_FABRIC },
+		{ "a cluster not known counts", no_cluster,
+		  NP_RUN_BESIDE },
+		{ "another transport", other_transport, NP_RUN_FABRIC },
+		{ "another size of probes", other_size, NP_RUN_FABRIC },
+		{ "another workload", other_work, NP_RUN_WORKLOAD },
+		{ "a workload not known", no_work, NP_RUN_WORKLOAD },
+		{ "another scope", other_scope, NP_RUN_SCOPE },
+		{ "a level that was not calibrated", other_level,
+		  NP_RUN_LEVEL },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct some a;
+		bool used = rows[i].use == NP_RUN_BESIDE;
+
+		start(&a);
+		add(&a, 10, NULL, 0);
+		add(&a, 12, "c1", 0.1);
+		rows[i].change(add(&a, 15, "c4", 0.2));
+		make(&a);
+		T_ROW(rows[i].name, a.e.use[2] == rows[i].use &&
+		      a.e.n_curve == 1 + (size_t)used &&
+		      a.e.count[rows[i].use] == (used ? 2 : 1));
+		stop(&a);
+	}
+}
+
+static void test_workload(void)
+{
+	struct some a;
+
+	start(&a);
+	add(&a, 20, NULL, 0);
+	add(&a, 20, NULL, 0);
+	add(&a, 30, "c6", 0.3);
+	other_work(add(&a, 10, "c1", 0.1));
+	other_work(add(&a, 10, "c4", 0.2));
+	make(&a);
+	T_ROW("most levels before most runs", !strcmp(a.e.fingerprint, "bb"));
+	T_ROW("no run alone, no curve; pressure all the same",
+	      !a.e.program.curve && a.e.n_pressure == 2);
+	T_ROW("nor latencies", !a.e.program.latency.all.n);
+	stop(&a);
+
+	start(&a);
+	other_work(add(&a, 10, NULL, 0));
+	add(&a, 20, NULL, 0);
+	add(&a, 20, NULL, 0);
+	make(&a);
+	T_ROW("most runs before the newest", !strcmp(a.e.fingerprint, "aa"));
+	stop(&a);
+
+	start(&a);
+	other_work(add(&a, 10, NULL, 0));
+	add(&a, 20, NULL, 0);
+	make(&a);
+	T_ROW("the newest of equals", !strcmp(a.e.fingerprint, "bb"));
+	stop(&a);
+
+	start(&a);
+	fail_it(add(&a, 10, NULL, 0));
+	make(&a);
+	T_ROW("nothing usable is no error", !a.e.fingerprint &&
+	      !a.e.program.curve && !a.e.program.pressure);
+	stop(&a);
+}
+
+static void test_period(void)
+{
+	struct some a;
+
+	start(&a);
+	add(&a, 10, NULL, 0)->probe.period_sec = 1;
+	make(&a);
+	T_ROW("another period is better than nothing, and told",
+	      a.e.program.latency.all.n == 100 && a.e.latency.other_period);
+	stop(&a);
+
+	start(&a);
+	add(&a, 10, NULL, 0)->probe.period_sec = 1;
+	add(&a, 10, NULL, 0);
+	make(&a);
+	T_ROW("the calibration's period comes first",
+	      a.e.program.latency.all.n == 100 && !a.e.latency.other_period);
+	T_ROW("run times count at any", a.e.alone_sec.n == 2);
+	stop(&a);
+}
+
+static void test_unknown_workload(void)
+{
+	struct some a;
+
+	start(&a);
+	no_work(add(&a, 10, NULL, 0));
+	make(&a);
+	T_ROW("latencies count where there are no others",
+	      a.e.use[0] == NP_RUN_LATENCY && a.e.latency.n_runs == 1 &&
+	      a.e.program.latency.all.n == 100 && a.e.n_used == 1);
+	T_ROW("times never do", !a.e.alone_sec.n && !a.e.fingerprint);
+	stop(&a);
+
+	start(&a);
+	no_work(add(&a, 10, NULL, 0));
+	add(&a, 11, NULL, 0);
+	make(&a);
+	T_ROW("those of the workload come first",
+	      a.e.use[0] == NP_RUN_WORKLOAD && a.e.latency.n_runs == 1 &&
+	      a.e.alone_sec.mean == 11);
+	stop(&a);
+}
+
+/* What the page asks. */
+static struct np_evidence page_of(const struct some *a)
+{
+	const struct np_evidence_opt opt = { .now = NOW };
+	struct np_evidence e;
+
+	T_CHECK(np_evidence_make(&a->runs, &opt, &e) == 0);
+	return e;
+}
+
+static void test_shared_leaves(void)
+{
+	struct np_evidence page;
+	struct some a;
+
+	start(&a);
+	shared(add(&a, 10, NULL, 0));
+	shared(add(&a, 15, "c4", 0.2));
+	make(&a);
+	page = page_of(&a);
+	T_ROW("pages take latencies where there are no others, and say so",
+	      page.use[0] == NP_RUN_LATENCY && page.latency.neighbours &&
+	      page.latency.n_runs == 1);
+	T_ROW("never times, nor runs beside a level",
+	      !page.alone_sec.n && page.use[1] == NP_RUN_NEIGHBOURS);
+	T_ROW("models take nothing",
+	      !a.e.n_used && a.e.count[NP_RUN_NEIGHBOURS] == 2 &&
+	      !np_evidence_has_data(&a.e));
+	np_evidence_free(&page);
+	other_work(add(&a, 10, NULL, 0));
+	page = page_of(&a);
+	T_ROW("one that had its leaf to itself is better",
+	      page.use[2] == NP_RUN_ALONE && !page.latency.neighbours &&
+	      page.latency.n_runs == 1 && page.count[NP_RUN_NEIGHBOURS] == 2);
+	np_evidence_free(&page);
+	stop(&a);
+}
+
+static void test_levels_that_occur(void)
+{
+	struct np_evidence e;
+	struct some a;
+
+	start(&a);
+	add(&a, 10, NULL, 0);
+	add(&a, 15, "c4", 0.2);
+	other_scope(add(&a, 30, "c4", 0.2));
+	other_level(add(&a, 20, "c4", 0.2));
+	e = page_of(&a);
+	T_CHECK(e.n_levels == 3 && !strcmp(e.level[0].name, "P9:M9:B1s"));
+	T_ROW("one name at two scopes is two levels",
+	      !strcmp(e.level[1].scope, "leaf") &&
+	      t_close(e.level[1].slowdown.mean, 0.5, 1e-12) &&
+	      !strcmp(e.level[2].scope, "node") &&
+	      t_close(e.level[2].slowdown.mean, 2, 1e-12));
+	np_evidence_free(&e);
+	T_CHECK(!np_evidence_make(&a.runs, &(struct np_evidence_opt){
+				  .scope = "leaf" }, &e));
+	T_ROW("unless one scope is asked for", e.n_levels == 2 &&
+	      e.use[2] == NP_RUN_SCOPE);
+	np_evidence_free(&e);
+	stop(&a);
+}
+
+/* Any record, of a few workloads and levels on one fabric. */
+static struct np_record *any_run(struct t_rng *g, size_t i)
+{
+	static const char *const levels[] = { "c1", "c4", "c6" };
+	static const char *const works[] = { "aa", "aa", "bb", "cc", NULL };
+	struct np_record *r = t_some_record(t_rand(g));
+
+	set(&r->cluster, "hpc");
+	set(&r->probe.transport, "tcp/eth0");
+	set(&r->fingerprint, works[t_rand(g) % NP_ARRAY_SIZE(works)]);
+	r->end = NOW - 40 * (double)i;
+	r->start = r->end - 50 - 10 * t_uniform(g);
+	r->exit_code = t_rand(g) % 4 ? 0 : r->exit_code;
+	if (t_rand(g) % 2)
+		for (size_t k = 0; k < r->n_neighbours; k++)
+			r->neighbours[k].overlap_sec = 0;
+	if (r->level) {
+		set(&r->level->name, levels[t_rand(g) % 3]);
+		set(&r->level->scope, "leaf");
+	}
+	return r;
+}
+
+static bool same_mean(const struct np_mean *a, const struct np_mean *b)
+{
+	return a->n == b->n && a->mean == b->mean &&
+	       (a->sd == b->sd || (isnan(a->sd) && isnan(b->sd)));
+}
+
+/* Levels of which page, models and calibration do not say the same. */
+static size_t differences(const struct some *a, const struct np_evidence *page,
+			  const struct np_curve_levels *l)
+{
+	size_t n_page = 0, n_models = 0, bad = 0;
+
+	for (size_t i = 0; i < a->e.n_levels; i++) {
+		n_models += a->e.level[i].run_sec.n > 0;
+		bad += !same_mean(&a->e.mean[i], &a->e.level[i].slowdown) ||
+		       strcmp(a->e.level[i].name, l->name[i]) ||
+		       a->e.level[i].run_sec.n > l->level[i].run_sec.n ||
+		       a->e.level[i].run_sec.mean != l->level[i].run_sec.mean;
+	}
+	for (size_t i = 0; i < page->n_levels; i++) {
+		const struct np_evidence_level *p = &page->level[i];
+
+		for (size_t k = 0; k < a->e.n_levels; k++) {
+			const struct np_evidence_level *m = &a->e.level[k];
+
+			if (strcmp(p->name, m->name))
+				continue;
+			n_page++;
+			bad += !same_mean(&p->slowdown, &a->e.mean[k]) ||
+			       !same_mean(&p->pressure,
+					  &a->e.mean[a->e.n_levels + k]) ||
+			       !same_mean(&p->run_sec, &m->run_sec) ||
+			       p->low != m->low || p->high != m->high;
+		}
+	}
+	return bad + (n_page != n_models) + (n_page != page->n_levels);
+}
+
+static void test_all_agree(void)
+{
+	size_t n_curve = 0, n_latency = 0;
+
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		struct t_rng g = { seed };
+		struct np_curve_levels l;
+		struct np_profile p;
+		struct np_mean alone;
+		struct some a;
+
+		start(&a);
+		while (a.runs.n < MOST)
+			a.run[a.runs.n] = any_run(&g, a.runs.n), a.runs.n++;
+		make(&a);
+		T_CHECK(!np_profile_make(&a.runs, NULL, 0, NOW, &p));
+		T_CHECK(!np_curve_levels_make(&a.c, &l));
+		np_curve_count(&a.e, &a.runs, "leaf", &l, &alone);
+		T_ROW("the workload", a.e.fingerprint && p.ev.fingerprint &&
+		      !strcmp(a.e.fingerprint, p.ev.fingerprint));
+		T_ROW("slowdowns to the digit", !differences(&a, &p.ev, &l));
+		T_ROW("the time alone", alone.mean == p.ev.alone_sec.mean &&
+		      same_mean(&p.ev.alone_sec, &a.e.alone_sec));
+		T_ROW("who failed", a.e.count[NP_RUN_FAILED] ==
+		      p.ev.count[NP_RUN_FAILED]);
+		T_ROW("latencies", p.ev.latency.neighbours ||
+		      p.ev.latency.moments.n == a.e.program.latency.all.n);
+		n_curve += a.e.n_curve;
+		n_latency += a.e.program.latency.all.n > 0;
+		np_curve_levels_free(&l);
+		np_profile_free(&p);
+		stop(&a);
+	}
+	T_ROW("there was something to compare", n_curve > 200 &&
+	      n_latency > 100);
+}
+
+static void test_interval(void)
+{
+	static const struct {
+		const char *name;
+		struct np_mean m;
+		double low, high;
+	} rows[] = {
+		/* t(0.975, 4) = 2.7764, sd 0.02 of log(1.5) */
+		{ "one run has the assumed scatter", { 1, 0.5, NAN },
+		  0.4190, 0.5857 },
+		/* 4 degrees of 1 %: t(8) = 2.306; sd^2 = (4e-4 + 16e-4) / 8 */
+		{ "repetitions narrow it", { 5, 0.5, 0.015 },
+		  0.47574, 0.52466 },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		double low, high;
+
+		np_noise_interval(&rows[i].m, 0.02, &low, &high);
+		T_ROW(rows[i].name, t_close(low, rows[i].low, 2e-4) &&
+		      t_close(high, rows[i].high, 2e-4));
+	}
+}
+
+static void test_coupling(void)
+{
+	static const struct {
+		const char *name;
+		struct np_mean k;
+		bool none;
+	} rows[] = {
+		{ "near zero", { 8, 0.01, 0.03 }, true },
+		{ "exactly zero", { 3, 0, 0 }, true },
+		{ "small, but surely not zero", { 50, 0.05, 0.01 }, false },
+		{ "perhaps zero, perhaps much", { 3, 0.1, 0.2 }, false },
+		{ "measured once", { 1, 0, NAN }, false },
+		{ "not measured", { 0, 0, 0 }, false },
+		{ "full", { 8, 1, 0.01 }, false },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
+		T_ROW(rows[i].name,
+		      np_coupling_none(&rows[i].k) == rows[i].none);
+}
+
+static const struct t_case cases[] = {
+	{ "curve and pressure come from the runs", test_curve_and_pressure },
+	{ "runs that cannot be compared are left out", test_left_out },
+	{ "one workload is chosen", test_workload },
+	{ "latencies of the calibration's period", test_period },
+	{ "latencies without a known workload are the last resort",
+	  test_unknown_workload },
+	{ "runs on shared leaves tell pages something, models nothing",
+	  test_shared_leaves },
+	{ "levels are as they occur where there is no calibration",
+	  test_levels_that_occur },
+	{ "pages, models and calibration agree to the digit", test_all_agree },
+	{ "a slowdown has its 95 % interval", test_interval },
+	{ "no effect is claimed only where it was shown", test_coupling },
+	{ NULL, NULL },
+};
+
+T_SUITE(evidence, cases)
