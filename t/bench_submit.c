@@ -438,7 +438,7 @@ static void end_all(struct bench *b)
 	struct np_view v;
 	size_t n = 0;
 
-	bench_must(!mkdtemp(dir) || np_history_new(&past), &err);
+	bench_must(!mkdtemp(dir) || np_history_new(&history), &err);
 	view_of(b, &v);
 	bench_must(np_history_update(history, &v, &a, b->table, b->index, dir,
 				     0600,
