@@ -94,9 +94,10 @@ static uint64_t fnv1a(uint64_t h, const void *data, size_t len)
 
 void np_plan_fingerprint(const struct np_facts *f, char hex[20])
 {
+	bool launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
 	uint64_t h = 0xcbf29ce484222325ULL;
 
-	for (int i = 0; i < f->argc; i++)
+	for (int i = 0; i < (launcher ? 1 : f->argc); i++)
 		h = fnv1a(h, f->argv[i], strlen(f->argv[i]) + 1);
 	h = fnv1a(h, &f->n_nodes, sizeof(f->n_nodes));
 	h = fnv1a(h, &f->n_tasks, sizeof(f->n_tasks));

@@ -51,6 +51,8 @@ int np_plan_app(const struct np_facts *f, char app[NP_APP_MAX + 1],
 /*
  * Digest of the workload: executable, arguments, nodes, tasks (FNV-1a, 64
  * bits): runs of equal digest are compared with each other.  Not security.
+ * Arguments of mpirun's daemons hold numbers and addresses of one job, and do
+ * not count.
  */
 void np_plan_fingerprint(const struct np_facts *f, char hex[20]);
 

@@ -145,6 +145,9 @@ static void test_fingerprint(void)
 			    rows[i].tasks, hex);
 		T_ROW(rows[i].name, !strcmp(base, hex) == rows[i].same);
 	}
+	fingerprint(ARGV("orted", "-mca", "ess_base_jobid", "17"), 4, 8, base);
+	fingerprint(ARGV("orted", "-mca", "ess_base_jobid", "18"), 4, 8, hex);
+	T_ROW("mpirun in another job", !strcmp(base, hex));
 }
 
 static void test_settings_reach_the_order(void)
