@@ -105,11 +105,8 @@ races: packages ## callbacks and threads of placement under the thread sanitizer
 
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide)
 bench: all $(BENCH) ## measure what probes and placement cost
-	@$(BUILD)/bench_predict
-	@$(BUILD)/bench_place
-	@$(BUILD)/bench_submit
-	@$(BUILD)/bench_wide
-	@BUILD=$(BUILD) t/bench
+	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) t/bench; do \
+		$$b || failed=1; done; exit $$failed
 
 validate: all ## long measurements on the cluster
 	@etc/packages install validate
