@@ -3,7 +3,8 @@
 # reader of the store busy.  By turns of a minute he is there or stopped; the
 # others' submissions in both are compared, and slurmctld's memory.
 #
-# HOSTILE_MIN: minutes, 60.
+# HOSTILE_MIN: minutes, 60.  PLACEMENT_PLUGIN=no: slurmctld without netprof, to
+# compare.
 # shellcheck shell=bash disable=SC2016,SC2046,SC2086 # lists of words
 
 HOSTILE_MIN=${HOSTILE_MIN:-60}
@@ -126,7 +127,7 @@ validate_hostile() {
 	dir=$(mktemp -d)
 	echo "MaxJobCount=20000" >"$BUILD/placement.slurm.conf"
 	with_placement_cluster
-	echo "hostile: date $(date +%F), $HOSTILE_MIN minutes"
+	echo "hostile: date $(date +%F), $HOSTILE_MIN minutes, job_submit plugin: $PLACEMENT_PLUGIN"
 	job=$(job halo 1 -H)
 	: >"$(shared)/others.on"
 	inside true

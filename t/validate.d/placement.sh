@@ -6,11 +6,12 @@
 #   throughput  how many jobs a second sbatch submits, with and without
 #   queue       real programs in a queue: run times and makespan, both ways
 #
-# PLACEMENT_PARTS chooses among them.
+# PLACEMENT_PARTS chooses among them; PLACEMENT_PLUGIN=no: no netprof in slurmctld.
 # shellcheck shell=bash disable=SC2016,SC2046,SC2086 # lists of words
 
 PLACEMENT_PARTS=${PLACEMENT_PARTS-"apart throughput queue"}
 PLACEMENT_CONF=
+PLACEMENT_PLUGIN=${PLACEMENT_PLUGIN:-yes}
 SEEDS=${SEEDS-"1"}
 SUBMISSIONS=${SUBMISSIONS:-100}
 THROUGHPUT_ROUNDS=${THROUGHPUT_ROUNDS:-10}
@@ -34,6 +35,10 @@ with_placement_cluster() { # OPTIONS of t/cluster up
 	# shellcheck source=t/integration/placement.lib
 	. "$ROOT/t/integration/placement.lib"
 	give_store
+	[ "$PLACEMENT_PLUGIN" = yes ] || {
+		sed -i 's/^JobSubmitPlugins/#&/' "$(rundir)/etc/slurm/slurm.conf"
+		cluster restart-ctl
+	}
 }
 
 # off, or enforce; takes as long as the thread needs to see it.

@@ -2,14 +2,13 @@
 # descriptors of slurmctld level off, and no record of a flagged run is lost.
 #
 # SOAK_JOBS: 20000, of which one in SOAK_EVERY (100) runs long enough for a
-# record; SOAK_RECONFIGURES: 50.  SOAK_PLUGIN=no: slurmctld without netprof, to
-# compare.
+# record; SOAK_RECONFIGURES: 50.  PLACEMENT_PLUGIN=no: slurmctld without
+# netprof, to compare.
 # shellcheck shell=bash disable=SC2016 # for a shell inside
 
 SOAK_JOBS=${SOAK_JOBS:-20000}
 SOAK_EVERY=${SOAK_EVERY:-100}
 SOAK_RECONFIGURES=${SOAK_RECONFIGURES:-50}
-SOAK_PLUGIN=${SOAK_PLUGIN:-yes}
 SOAK_AT_ONCE=200 # in the queue
 
 # "SUBMITTED KB DESCRIPTORS"
@@ -59,12 +58,8 @@ validate_soak() {
 	dir=$(mktemp -d)
 	printf '%s\n' MinJobAge=10 MaxJobCount=200000 >"$BUILD/placement.slurm.conf"
 	PLACEMENT_CONF=ProbeAfter=200ms with_placement_cluster
-	[ "$SOAK_PLUGIN" = yes ] || {
-		sed -i 's/^JobSubmitPlugins/#&/' "$(rundir)/etc/slurm/slurm.conf"
-		cluster restart-ctl
-	}
 	echo "soak: date $(date +%F); $SOAK_JOBS jobs, $SOAK_RECONFIGURES reconfigures," \
-		"job_submit plugin: $SOAK_PLUGIN"
+		"job_submit plugin: $PLACEMENT_PLUGIN"
 	step=$(((SOAK_JOBS + SOAK_RECONFIGURES - 1) / SOAK_RECONFIGURES))
 	for ((i = 0; i < SOAK_JOBS; i += step)); do
 		soak_submit "$i" "$((i + step < SOAK_JOBS ? i + step : SOAK_JOBS))"
