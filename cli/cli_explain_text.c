@@ -47,7 +47,7 @@ static void say_held(double held_sec, const struct np_state *s)
 	else
 		snprintf(line, sizeof(line), "%s by placement, before it "
 			 "started", held);
-	cli_page_labelled(stdout, "Held back", line);
+	cli_labelled(stdout, "Held back", line);
 }
 
 static void cause_row(const struct cli_explain *e,
@@ -84,10 +84,10 @@ static int page_pending(const struct cli_explain *e)
 	bold(line);
 	say_stale(e);
 	if (*e->job->text)
-		cli_page_labelled(stdout, "Decision", e->job->text);
+		cli_labelled(stdout, "Decision", e->job->text);
 	cli_say_unknown(&e->state, e->job, line, sizeof(line));
 	if (*line)
-		cli_page_labelled(stdout, "Not known", line);
+		cli_labelled(stdout, "Not known", line);
 	say_held(e->job->held_sec, &e->state);
 	say_causes(e);
 	return CLI_DONE;
@@ -150,7 +150,7 @@ static void say_prediction(const struct cli_explain *e)
 	else
 		snprintf(line, sizeof(line), "not possible: %s",
 			 e->not_predicted.text);
-	cli_page_labelled(stdout, "Predicted", line);
+	cli_labelled(stdout, "Predicted", line);
 }
 
 static int page_running(const struct cli_explain *e)
@@ -168,7 +168,7 @@ static int page_running(const struct cli_explain *e)
 	say_held(j->held_sec, NULL);
 	cli_say_unknown(&e->state, j, line, sizeof(line));
 	if (*line)
-		cli_page_labelled(stdout, "Not known", line);
+		cli_labelled(stdout, "Not known", line);
 	say_prediction(e);
 	say_beside(e, false);
 	return CLI_DONE;
@@ -193,7 +193,7 @@ static void say_step(const struct cli_explain *e, const struct cli_measured *m)
 			     e->predicted ? &e->slowdown : NULL, line,
 			     sizeof(line));
 	snprintf(label, sizeof(label), "Step %u", r->step_id);
-	cli_page_labelled(stdout, label, line);
+	cli_labelled(stdout, label, line);
 }
 
 static void say_ended(const struct cli_explain *e)
@@ -231,19 +231,19 @@ static int page_ended(const struct cli_explain *e)
 	else
 		say_recorded(e);
 	if (!e->n_measured)
-		cli_page_labelled(stdout, "Measured", "not at all: sbatch "
-				  "--netprofile says how much longer than "
-				  "alone it takes");
+		cli_labelled(stdout, "Measured", "not at all: sbatch "
+			     "--netprofile says how much longer than "
+			     "alone it takes");
 	for (size_t i = e->n_measured; i-- > 0; )
 		say_step(e, &e->measured[i]);
 	if (e->predicted && e->n_beside) {
 		snprintf(line, sizeof(line), "%s over its whole run, from its "
 			 "neighbours", cli_change(e->slowdown, by));
-		cli_page_labelled(stdout, "Predicted", line);
+		cli_labelled(stdout, "Predicted", line);
 	}
 	if (!e->n_beside)
-		cli_page_labelled(stdout, "Neighbours", "no other job was on "
-				  "its leaf switches");
+		cli_labelled(stdout, "Neighbours", "no other job was on "
+			     "its leaf switches");
 	say_beside(e, true);
 	return CLI_DONE;
 }

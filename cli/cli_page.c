@@ -38,34 +38,6 @@ static void say_verdict(FILE *f, const struct np_profile *p)
 	fputc('\n', f);
 }
 
-void cli_page_labelled(FILE *f, const char *label, const char *text)
-{
-	char line[2048];
-
-	snprintf(line, sizeof(line), "%s", text);
-	fprintf(f, "%s%-*s%s", cli_colour(CLI_BOLD), CLI_PAGE_LABEL, label,
-		cli_colour(CLI_PLAIN));
-	/* The label takes room that cli_wrap() does not see. */
-	for (char *rest = line; *rest;) {
-		char *cut = rest;
-		size_t width = CLI_COLUMNS - CLI_PAGE_LABEL;
-
-		if (cli_width(rest) <= width) {
-			fputs(rest, f);
-			break;
-		}
-		for (size_t i = 0; rest[i] && i <= width; i++)
-			if (rest[i] == ' ')
-				cut = rest + i;
-		if (cut == rest)
-			cut = rest + width - 1;
-		fprintf(f, "%.*s\n%*s", (int)(cut - rest), rest,
-			CLI_PAGE_LABEL, "");
-		rest = cut + (*cut == ' ');
-	}
-	fputc('\n', f);
-}
-
 static void say_runs(FILE *f, const struct cli_profile *p)
 {
 	const struct np_profile *pr = &p->profile;
@@ -90,7 +62,7 @@ static void say_runs(FILE *f, const struct cli_profile *p)
 	}
 	snprintf(line + len, sizeof(line) - (size_t)len, ", %s%s",
 		 p->owner == NP_STORE_USER ? "of " : "", owner);
-	cli_page_labelled(f, "Runs", line);
+	cli_labelled(f, "Runs", line);
 }
 
 static void say_left_out(FILE *f, const struct cli_profile *p)
@@ -112,7 +84,7 @@ static void say_left_out(FILE *f, const struct cli_profile *p)
 						"%s%zu %s", len ? ", " : "",
 						more[i].n, more[i].why);
 	if (len)
-		cli_page_labelled(f, "Left out", line);
+		cli_labelled(f, "Left out", line);
 }
 
 static void say_fabric(FILE *f, const struct np_record *r)
@@ -136,7 +108,7 @@ static void say_fabric(FILE *f, const struct np_record *r)
 	if (r->n_leaves > 4)
 		snprintf(line + len, sizeof(line) - (size_t)len,
 			 " and %zu more", r->n_leaves - 4);
-	cli_page_labelled(f, "Fabric", line);
+	cli_labelled(f, "Fabric", line);
 }
 
 static void say_probes(FILE *f, const struct np_profile *p)
@@ -150,7 +122,7 @@ static void say_probes(FILE *f, const struct np_profile *p)
 		 cli_setting_sec(r->probe.period_sec, period),
 		 cli_percent(p->cost.cpu_share, share),
 		 cli_bytes(p->cost.rss_bytes_max, rss));
-	cli_page_labelled(f, "Probes", line);
+	cli_labelled(f, "Probes", line);
 }
 
 static const double quantiles[] = { 0.5, 0.9, 0.99 };
@@ -221,7 +193,7 @@ static void say_delayed(FILE *f, const struct np_profile *p)
 		 "index %.2f",
 		 cli_percent(v->delayed_share, share),
 		 cli_sec(v->delayed_sec, sec), v->rho);
-	cli_page_labelled(f, "Delayed", line);
+	cli_labelled(f, "Delayed", line);
 }
 
 /* A row of the table of levels: one column each. */

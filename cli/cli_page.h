@@ -11,11 +11,6 @@
 /* Print it; returns the exit status. */
 int cli_page_show(const struct cli_profile *p, const struct cli_ties *t);
 
-#define CLI_PAGE_LABEL 11 /* columns of the words on the left */
-
-/* A bold label, and text wrapped beside it. */
-void cli_page_labelled(FILE *f, const char *label, const char *text);
-
 /*
  * Who slows it and whom it slows.  brief: one line each, with as many as fit.
  */

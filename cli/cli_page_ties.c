@@ -7,7 +7,7 @@
 #include "cli_text.h"
 
 #define NAME 20 /* columns of an application's name */
-#define ROOM (CLI_COLUMNS - CLI_PAGE_LABEL)
+#define ROOM (CLI_COLUMNS - CLI_LABEL)
 
 /* "fft +49 % (46 to 55)" */
 static void say_tie(const struct cli_ties *t, const struct cli_tie *tie,
@@ -38,7 +38,7 @@ static void say_list(FILE *f, const struct cli_ties *t, const char *label,
 					 "%s%s", i ? ", " : "", one);
 	}
 	if (n)
-		cli_page_labelled(f, label, line);
+		cli_labelled(f, label, line);
 }
 
 void cli_page_ties(FILE *f, const struct cli_profile *p,
@@ -49,13 +49,13 @@ void cli_page_ties(FILE *f, const struct cli_profile *p,
 	if (!t->asked) {
 		/* Nothing to predict from yet is said in the verdict. */
 		if (p->profile.ev.n_levels)
-			cli_page_labelled(f, "Hurt by", "not known, as this "
-					  "fabric is not calibrated");
+			cli_labelled(f, "Hurt by", "not known, as this "
+				     "fabric is not calibrated");
 		return;
 	}
 	if (cli_no_effect(&t->k, t->scope)) {
 		cli_say_no_effect(&t->k, t->scope, line, sizeof(line));
-		cli_page_labelled(f, "No effect", line);
+		cli_labelled(f, "No effect", line);
 		return;
 	}
 	say_list(f, t, "Hurt by", t->hurt_by, t->n_hurt_by, brief);

@@ -62,7 +62,7 @@ static void say_model(const struct cli_prediction *p)
 	else
 		snprintf(line, sizeof(line), "%s: %s", a->p.model->name,
 			 a->p.model->help);
-	cli_page_labelled(stdout, "Model", line);
+	cli_labelled(stdout, "Model", line);
 }
 
 static const char *runs(size_t n)
@@ -94,7 +94,7 @@ static void say_used(const struct cli_prediction *p, size_t app, bool first)
 			 "levels (%zu %s)", name, s->n_pressure, n,
 			 s->count[NP_RUN_BESIDE],
 			 runs(s->count[NP_RUN_BESIDE]));
-	cli_page_labelled(stdout, first ? "Data" : "", line);
+	cli_labelled(stdout, first ? "Data" : "", line);
 }
 
 static void say_left_out(const struct cli_prediction *p)
@@ -110,7 +110,7 @@ static void say_left_out(const struct cli_prediction *p)
 
 			snprintf(all, sizeof(all), "%s: %s", s->program.name,
 				 line);
-			cli_page_labelled(stdout, first ? "Left out" : "", all);
+			cli_labelled(stdout, first ? "Left out" : "", all);
 			first = false;
 		}
 	}
@@ -125,14 +125,14 @@ static void say_fabric(const struct cli_prediction *p)
 		 *c->cluster ? c->cluster : "cluster unknown",
 		 *c->transport ? ", " : "", c->transport, cli_day(c->date, day),
 		 c->fabric->n_levels, cli_scope_words(c->scope));
-	cli_page_labelled(stdout, "Fabric", line);
+	cli_labelled(stdout, "Fabric", line);
 	if (c->n_skipped) {
 		snprintf(line, sizeof(line), "%zu newer cannot be used: %s",
 			 c->n_skipped, c->skipped.text);
-		cli_page_labelled(stdout, "", line);
+		cli_labelled(stdout, "", line);
 	}
-	cli_page_labelled(stdout, "Coupling",
-			  cli_say_coupling(p->k, p->scope, line, sizeof(line)));
+	cli_labelled(stdout, "Coupling",
+		     cli_say_coupling(p->k, p->scope, line, sizeof(line)));
 }
 
 int cli_predict_text(const struct cli_prediction *p)
@@ -153,12 +153,12 @@ int cli_predict_text(const struct cli_prediction *p)
 	say_fabric(p);
 	n = cli_say_notes(p->k, a, notes);
 	for (size_t i = 0; i < n; i++)
-		cli_page_labelled(stdout, i ? "" : "Note", notes[i]);
+		cli_labelled(stdout, i ? "" : "Note", notes[i]);
 	cli_say_narrower(p->k, a, command, what, sizeof(what));
 	if (*command) {
-		cli_page_labelled(stdout, "Narrower", command);
+		cli_labelled(stdout, "Narrower", command);
 		snprintf(line, sizeof(line), "(%s)", what);
-		cli_page_labelled(stdout, "", line);
+		cli_labelled(stdout, "", line);
 	}
 	return CLI_DONE;
 }

@@ -31,7 +31,7 @@ static void say_decided(const struct cli_status *t)
 		 *s->cluster ? s->cluster : "a cluster",
 		 cli_setting_sec(s->interval_sec, every),
 		 cli_sec(s->decide_sec, took));
-	cli_page_labelled(stdout, "Decided", line);
+	cli_labelled(stdout, "Decided", line);
 }
 
 static void say_jobs(const struct cli_status *t)
@@ -41,17 +41,17 @@ static void say_jobs(const struct cli_status *t)
 	snprintf(line, sizeof(line), "%zu run, %zu of them known; %zu wait, "
 		 "%zu of them kept apart; %u profiles", t->n_running,
 		 t->n_known, t->n_pending, t->n_apart, t->s->n_profiles);
-	cli_page_labelled(stdout, "Jobs", line);
+	cli_labelled(stdout, "Jobs", line);
 }
 
 /* A line that may be missing; how many lines it takes. */
 static int say_text(const char *label, const char *text)
 {
-	const size_t width = CLI_COLUMNS - CLI_PAGE_LABEL;
+	const size_t width = CLI_COLUMNS - CLI_LABEL;
 
 	if (!*text)
 		return 0;
-	cli_page_labelled(stdout, label, text);
+	cli_labelled(stdout, label, text);
 	return (int)((strlen(text) + width - 1) / width);
 }
 

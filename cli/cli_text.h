@@ -57,4 +57,8 @@ void cli_head(const char *format, ...);
 /* A bar of share (0 .. 1) of width columns, filled up with blanks. */
 void cli_bar(FILE *f, double share, int width);
 
+/* A bold label of CLI_LABEL columns, and text wrapped beside it. */
+#define CLI_LABEL 11
+void cli_labelled(FILE *f, const char *label, const char *text);
+
 #endif

@@ -64,12 +64,14 @@ test_rooms_use_what_the_table_allows_and_nothing_else() {
 }
 
 # Rooms whose files use each other in one direction, inside a room and across.
-IN_ONE_DIRECTION="predictor/*"
+IN_ONE_DIRECTION="predictor/* profiler/base profiler/probe profiler/store
+	profiler/calibrate spank jobsubmit cli"
 
 # "FILE FILE" for every source that needs a symbol of another.
 uses() {
 	local f
 	for f in "$@"; do
+		[ -e "$BUILD/${f%.c}.o" ] || continue # of a plugin alone
 		nm "$BUILD/${f%.c}.o" | awk -v file="$f" '{ print file, $(NF - 1), $NF }'
 	done | awk '$2 ~ /^[TDRB]$/ { home[$3] = $1 }
 		$2 == "U" { needs[$1, $3] }
@@ -86,7 +88,7 @@ test_no_circles_between_files() {
 	local room files=()
 	cd "$ROOT" || return
 	for room in $IN_ONE_DIRECTION; do
-		files+=("$room"/np_*.c)
+		files+=("$room"/*.c)
 	done
 	uses "${files[@]}" >"$TMPDIR/uses"
 	[ "$(wc -l <"$TMPDIR/uses")" -gt 100 ] || fail "uses are not found"
