@@ -52,7 +52,7 @@ int np_answers_load(struct np_answers *a, struct np_err *err)
 
 void np_answers_free(struct np_answers *a)
 {
-	slurm_free_job_info_msg(a->jobs);
+	np_free_jobs(a->jobs);
 	slurm_free_node_info_msg(a->nodes);
 	slurm_free_partition_info_msg(a->parts);
 	free(a->topology);

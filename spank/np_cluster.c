@@ -43,7 +43,7 @@ int np_cluster_job_nodes(uint32_t job_id, struct np_hosts *out,
 			rc = np_hosts_expand(msg->job_array[i].nodes, out);
 			break;
 		}
-	slurm_free_job_info_msg(msg);
+	np_free_jobs(msg);
 	return rc ? np_errf(err, rc, "job %u: no node list", job_id) : 0;
 }
 

@@ -43,7 +43,7 @@ static int merge_jobs(struct search *s, struct np_err *err)
 					0 : j->end_time);
 		rc = np_beside_add(&s->beside, &c, err);
 	}
-	slurm_free_job_info_msg(msg);
+	np_free_jobs(msg);
 	return rc;
 }
 

@@ -47,6 +47,17 @@ static inline char *np_ranged_string(np_hostlist_t list)
 	return text;
 }
 
+/*
+ * slurm_free_job_info_msg() of 22.05 leaves the AdminComment of every job
+ * behind, which grows a daemon by all notes in each round.
+ */
+static inline void np_free_jobs(job_info_msg_t *msg)
+{
+	for (uint32_t i = 0; msg && i < msg->record_count; i++)
+		slurm_xfree((void **)&msg->job_array[i].admin_comment);
+	slurm_free_job_info_msg(msg);
+}
+
 /* 23.02 gave job_modify() a place for a message to the user. */
 #if NP_SLURM_AT_LEAST(23, 2)
 #define NP_JOB_MODIFY_MESSAGE , char **err_msg __attribute__((unused))

@@ -1,4 +1,5 @@
 #include "t.h"
+#include "np_ctl.h"
 #include "np_cycle.h"
 #include "np_mono.h"
 #include "some_slurm.h"
@@ -22,10 +23,27 @@ static struct {
 } w;
 
 /* In place of Slurm's, which would ask slurmctld. */
+/* As Slurm gives them: texts are the caller's. */
+static job_info_msg_t *copy_jobs(const job_info_msg_t *from)
+{
+	size_t n = from->record_count;
+	job_info_msg_t *m = malloc(sizeof(*m));
+
+	*m = *from;
+	m->job_array = calloc(n + 1, sizeof(*m->job_array));
+	for (size_t i = 0; i < n; i++) {
+		m->job_array[i] = from->job_array[i];
+		if (m->job_array[i].admin_comment)
+			m->job_array[i].admin_comment =
+				slurm_xstrdup(m->job_array[i].admin_comment);
+	}
+	return m;
+}
+
 int slurm_load_jobs(time_t since, job_info_msg_t **out, uint16_t flags)
 {
 	(void)since, (void)flags;
-	*out = &w.slurm.jobs;
+	*out = copy_jobs(&w.slurm.jobs);
 	w.asked_sec = np_mono_sec();
 	return 0;
 }
@@ -52,7 +70,15 @@ int slurm_load_ctl_conf(time_t since, slurm_conf_t **out)
 	return 0;
 }
 
-void slurm_free_job_info_msg(job_info_msg_t *m) { (void)m; }
+/* As 22.05 does it: what it leaves behind, somebody else must have freed. */
+void slurm_free_job_info_msg(job_info_msg_t *m)
+{
+	for (uint32_t i = 0; m && i < m->record_count; i++)
+		T_CHECK(!m->job_array[i].admin_comment);
+	if (m)
+		free(m->job_array);
+	free(m);
+}
 void slurm_free_node_info_msg(node_info_msg_t *m) { (void)m; }
 void slurm_free_partition_info_msg(partition_info_msg_t *m) { (void)m; }
 
