@@ -2,7 +2,6 @@
 # shellcheck source=t/integration/placement.lib
 . "$ROOT/t/integration/placement.lib"
 
-BESIDE=yes
 SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
