@@ -130,6 +130,4 @@ bool np_press_complete(const struct np_press *t, uint32_t profile);
 double np_press_slowdown(const struct np_press *t, uint32_t victim,
 			 uint32_t co, bool both_share_nodes, bool both_span);
 
-size_t np_press_bytes(const struct np_press *t);
-
 #endif

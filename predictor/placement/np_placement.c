@@ -181,15 +181,3 @@ double np_placement_strain(const struct np_placement *p, size_t leaf)
 {
 	return np_press_fraction(np_leaf_load_worst(&p->real->loads, leaf));
 }
-
-size_t np_placement_bytes(const struct np_placement *p)
-{
-	size_t n = sizeof(*p) + p->real->problem.bytes;
-
-	if (p->advised != p->real)
-		n += p->advised->problem.bytes;
-	return n + p->s->job.n * (sizeof(*p->outcome) + sizeof(*p->held_sec) +
-				  sizeof(*p->first_task)) +
-	       NP_PLACEMENT_MAX_ADMITTED * sizeof(*p->journal) +
-	       p->task.room * p->task.item;
-}

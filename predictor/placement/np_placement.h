@@ -203,6 +203,5 @@ void np_placement_causes(const struct np_placement *p, size_t i,
 double np_placement_strain(const struct np_placement *p, size_t leaf);
 
 const struct np_snapshot *np_placement_snapshot(const struct np_placement *p);
-size_t np_placement_bytes(const struct np_placement *p);
 
 #endif

@@ -90,9 +90,3 @@ double np_press_slowdown(const struct np_press *t, uint32_t victim,
 	return np_press_fraction(
 		np_press_feels(t, victim)[co * NP_N_TOUCH + touch]);
 }
-
-size_t np_press_bytes(const struct np_press *t)
-{
-	return sizeof(*t) + t->n * (sizeof(*t->profile) + sizeof(*t->most)) +
-	       2 * t->n * t->n * NP_N_TOUCH * sizeof(*t->feels);
-}

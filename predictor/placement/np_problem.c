@@ -17,7 +17,6 @@ void *np_problem_alloc(struct np_problem *p, size_t n, size_t item)
 		return NULL;
 	b->next = p->blocks;
 	p->blocks = b;
-	p->bytes += bytes;
 	return b->data;
 }
 

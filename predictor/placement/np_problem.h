@@ -31,7 +31,6 @@ struct np_problem {
 	uint64_t *scratch; /* lw words */
 
 	struct np_problem_block *blocks; /* what np_problem_alloc() gave */
-	size_t bytes;
 };
 
 /* Returns 0 or -ENOMEM; to be freed in either case. */

@@ -240,11 +240,6 @@ void np_snapshot_seal(struct np_snapshot *s)
 	s->sealed = true;
 }
 
-const struct np_leaves *np_snapshot_leaves(const struct np_snapshot *s)
-{
-	return s->leaves;
-}
-
 int64_t np_snapshot_now(const struct np_snapshot *s)
 {
 	return s->now_sec;

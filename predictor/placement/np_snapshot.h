@@ -124,7 +124,6 @@ int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
 /* No more additions. */
 void np_snapshot_seal(struct np_snapshot *s);
 
-const struct np_leaves *np_snapshot_leaves(const struct np_snapshot *s);
 int64_t np_snapshot_now(const struct np_snapshot *s);
 size_t np_snapshot_n_jobs(const struct np_snapshot *s);
 

@@ -35,6 +35,7 @@ carry() { # each|sum LOW HIGH FROM TO [FROM TO...]
 	shift 3
 	for _ in 1 2 3 4 5; do
 		mapfile -t r < <(rates "$@" | "$how")
+		[ "$how" = sum ] || equal "number of streams" "${#r[@]}" $(($# / 2))
 		between "most, Mbit/s" "${r[-1]}" 0 "$high"
 		! awk "BEGIN { exit !(${r[0]} >= $low) }" || return 0
 	done
