@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 int np_crew_start(struct np_crew *c, const struct np_sidejob *job,
 		  const struct np_conf *conf, const struct np_hosts *hosts,
@@ -19,7 +18,7 @@ int np_crew_start(struct np_crew *c, const struct np_sidejob *job,
 		rc = np_sidecmd_join(&cmd, job, conf, hosts->name[c->n], port);
 		if (!rc)
 			rc = np_sidestep_start(&c->step[c->n++], cmd.argv, env,
-					       err);
+					       0, err);
 		np_sidecmd_free(&cmd);
 	}
 	return rc;
@@ -75,8 +74,7 @@ void np_crew_cause(const struct np_crew *c, char *buf, size_t len)
 void np_crew_free(struct np_crew *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		if (c->step[i].fd >= 0)
-			close(c->step[i].fd);
+		np_sidestep_close(&c->step[i]);
 	free(c->step);
 	*c = (struct np_crew){ NULL, 0 };
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UP_SEC 40.0	/* with all starts of a step that does not come up */
+#define UP_SEC 40.0	/* for all processes of a step to come up */
 #define SETTLE_SEC 0.4	/* until rounds are as they will be, at least */
 #define SETTLE_MAX_SEC 5.0
 #define LATE_SEC 0.3	/* for the last window to be reported */

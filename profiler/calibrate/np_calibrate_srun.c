@@ -5,10 +5,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
-#define UP_PATIENCE_SEC 5.0 /* for processes to come up ... */
-#define UP_PER_NODE_SEC 0.05
 #define TICK_SEC 0.25
 
 static double now_sec(void *ctx)
@@ -41,16 +38,16 @@ static int start(void *ctx, int slot, const struct np_cal_step *step,
 		 struct np_err *err)
 {
 	struct np_cal_srun *s = ctx;
+	uint32_t processes = (uint32_t)step->n_nodes *
+			     (step->level ? 1 : s->conf->per_node);
 	struct np_sidecmd cmd;
 	int rc;
 
 	if (command(s, step, &cmd))
 		return np_errf(err, -ENOMEM, "out of memory");
-	rc = np_keeper_start(&s->keeper[slot], &cmd, s->env, UP_PATIENCE_SEC +
-			     UP_PER_NODE_SEC * (double)step->n_nodes,
-			     now_sec(ctx), err);
-	if (rc)
-		np_keeper_free(&s->keeper[slot]);
+	rc = np_sidestep_start(&s->step[slot], cmd.argv, s->env, processes,
+			       err);
+	np_sidecmd_free(&cmd);
 	s->running[slot] = !rc;
 	return rc;
 }
@@ -77,7 +74,7 @@ static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
 		struct carrier c = { i, f, arg };
 
 		if (s->running[i])
-			np_sidestep_read(&s->keeper[i].step, on_line, &c);
+			np_sidestep_read(&s->step[i], on_line, &c);
 	}
 }
 
@@ -86,8 +83,8 @@ static void poll_slots(const struct np_cal_srun *s, double sec)
 	struct pollfd p[NP_CAL_SLOTS];
 
 	for (int i = 0; i < NP_CAL_SLOTS; i++)
-		p[i] = (struct pollfd){ s->running[i] ?
-					s->keeper[i].step.fd : -1, POLLIN, 0 };
+		p[i] = (struct pollfd){ s->running[i] ? s->step[i].fd : -1,
+					POLLIN, 0 };
 	poll(p, NP_CAL_SLOTS, (int)ceil(fmax(sec, 0) * 1000));
 }
 
@@ -95,7 +92,7 @@ static int lost(const struct np_cal_srun *s, int slot, struct np_err *err)
 {
 	char cause[NP_ERR_LEN + 32];
 
-	np_sidestep_cause(&s->keeper[slot].step, cause, sizeof(cause));
+	np_sidestep_cause(&s->step[slot], cause, sizeof(cause));
 	return np_errf(err, -EPIPE, "a step of ours ended by itself: %s",
 		       cause);
 }
@@ -124,9 +121,7 @@ static int wait_slots(void *ctx, double until_sec,
 	if (*s->stop && none_is_starting(s, up))
 		return np_errf(err, -EINTR, "stopped");
 	for (int i = 0; i < NP_CAL_SLOTS; i++)
-		if (s->running[i] &&
-		    np_keeper_tick(&s->keeper[i], up[i], now_sec(ctx)) ==
-							NP_KEEPER_LOST)
+		if (s->running[i] && np_sidestep_reap(&s->step[i]))
 			return lost(s, i, err);
 	return 0;
 }
@@ -134,7 +129,7 @@ static int wait_slots(void *ctx, double until_sec,
 static void stop(void *ctx, int slot, np_cal_report_f *f, void *arg)
 {
 	struct np_cal_srun *s = ctx;
-	struct np_sidestep *step = &s->keeper[slot].step;
+	struct np_sidestep *step = &s->step[slot];
 	struct np_sidestep_end end = { .asked_sec = now_sec(ctx) };
 	int sig = SIGUSR1;
 
@@ -146,10 +141,7 @@ static void stop(void *ctx, int slot, np_cal_report_f *f, void *arg)
 		sig = np_sidestep_end_due(&end, now_sec(ctx));
 	}
 	read_slots(s, f, arg);
-	if (step->fd >= 0)
-		close(step->fd);
-	np_keeper_free(&s->keeper[slot]);
-	s->keeper[slot] = (struct np_keeper)NP_KEEPER_INIT;
+	np_sidestep_close(step);
 	s->running[slot] = false;
 }
 

@@ -6,7 +6,8 @@
 
 #include "np_calibrate_run.h"
 #include "np_conf.h"
-#include "np_keeper.h"
+#include "np_sidecmd.h"
+#include "np_sidestep.h"
 
 struct np_cal_srun {
 	const struct np_conf *conf; /* borrowed */
@@ -14,7 +15,7 @@ struct np_cal_srun {
 	char **env; /* of the steps: np_sideenv_make(); borrowed */
 	const volatile sig_atomic_t *stop; /* set: the user wants to stop */
 	/* Private. */
-	struct np_keeper keeper[NP_CAL_SLOTS];
+	struct np_sidestep step[NP_CAL_SLOTS];
 	bool running[NP_CAL_SLOTS];
 };
 

@@ -47,9 +47,11 @@ static int open_wire(const struct np_probe_program *prog, struct np_wire **out,
 
 	if (!prog->join)
 		return np_pmix_open(out, err);
+	if (!strcmp(prog->join, "srun"))
+		return np_wire_srun_open(out, err);
 	if (np_wire_join_parse(prog->join, &rank, &size))
 		return np_errf(err, -EINVAL, "--join \"%.40s\": expected "
-			       "RANK/SIZE", prog->join);
+			       "srun or RANK/SIZE", prog->join);
 	return np_wire_join_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
 				 err);
 }

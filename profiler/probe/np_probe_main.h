@@ -18,7 +18,7 @@ struct np_probe_program {
 	enum np_report_kind kind;
 	size_t n_peers; /* about so many connections */
 	double report_every_sec, duration_sec; /* INFINITY: until a signal */
-	const char *join; /* "RANK/SIZE": np_wire_join.h; NULL: PMIx */
+	const char *join; /* "srun", "RANK/SIZE": np_wire_join.h; NULL: PMIx */
 
 	/* Choose partners and connect.  Returns 0 or -errno with err. */
 	int (*plan)(struct np_probe *p, void *arg, struct np_probe_plan *plan,

@@ -31,7 +31,7 @@ void np_sidecmd_add(struct np_sidecmd *c, const char *fmt, ...)
  */
 static int begin(struct np_sidecmd *c, const struct np_sidejob *job,
 		 const char *nodes, size_t n_nodes, unsigned per_node,
-		 const char *mpi)
+		 const char *input)
 {
 	size_t size = TEXT_SIZE + strlen(nodes);
 
@@ -48,7 +48,7 @@ static int begin(struct np_sidecmd *c, const struct np_sidejob *job,
 	np_sidecmd_add(c, "--job-name=netprof");
 	np_sidecmd_add(c, "--overlap");
 	np_sidecmd_add(c, "--mem=0"); /* else the step waits for memory */
-	np_sidecmd_add(c, "--mpi=%s", mpi);
+	np_sidecmd_add(c, "--mpi=none");
 	np_sidecmd_add(c, "--nodelist=%s", nodes);
 	np_sidecmd_add(c, "--nodes=%zu", n_nodes);
 	np_sidecmd_add(c, "--ntasks=%zu", n_nodes * per_node);
@@ -58,7 +58,7 @@ static int begin(struct np_sidecmd *c, const struct np_sidejob *job,
 	np_sidecmd_add(c, "--no-kill");
 	np_sidecmd_add(c, "--kill-on-bad-exit=0");
 	np_sidecmd_add(c, "--wait=0");
-	np_sidecmd_add(c, "--input=none");
+	np_sidecmd_add(c, "--input=%s", input);
 	np_sidecmd_add(c, "--quiet");
 	np_sidecmd_add(c, "--propagate=NONE");
 	np_sidecmd_add(c, "--chdir=/");
@@ -69,9 +69,10 @@ int np_sidecmd_impact(struct np_sidecmd *c, const struct np_sidejob *job,
 		      const struct np_conf *conf, const char *nodes,
 		      size_t n_nodes)
 {
-	if (begin(c, job, nodes, n_nodes, conf->per_node, "pmix"))
+	if (begin(c, job, nodes, n_nodes, conf->per_node, "all"))
 		return -ENOMEM;
 	np_sidecmd_add(c, "%s/netprof-impactb", conf->bindir);
+	np_sidecmd_add(c, "--join=srun");
 	np_sidecmd_add(c, "--bytes=%u", conf->message_bytes);
 	np_sidecmd_add(c, "--period=%.9gs", conf->period_sec);
 	return 0;
@@ -81,9 +82,10 @@ int np_sidecmd_level(struct np_sidecmd *c, const struct np_sidejob *job,
 		     const struct np_conf *conf, const char *level,
 		     const char *nodes, size_t n_nodes)
 {
-	if (begin(c, job, nodes, n_nodes, 1, "pmix"))
+	if (begin(c, job, nodes, n_nodes, 1, "all"))
 		return -ENOMEM;
 	np_sidecmd_add(c, "%s/netprof-compressionb", conf->bindir);
+	np_sidecmd_add(c, "--join=srun");
 	np_sidecmd_add(c, "--level=%s", level);
 	return 0;
 }

@@ -4,24 +4,30 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void child(int out, char *const argv[], char *const envp[],
+#include "np_wire_host.h"
+
+#define TELL_SEC 10 /* patience with a step that does not listen */
+
+static void child(int in, int out, char *const argv[], char *const envp[],
 		  pid_t parent)
 {
 	sigset_t none;
-	int null = open("/dev/null", O_RDONLY);
 
 	/* Ctrl-C is for whoever started us, who ends the step in order. */
 	setpgid(0, 0);
 	/* However the attendant ends, its steps end too. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent || null < 0)
+	if (getppid() != parent)
 		_exit(126);
-	dup2(null, 0);
+	dup2(in, 0);
 	dup2(out, 1);
 	dup2(out, 2);
 	sigemptyset(&none);
@@ -31,29 +37,111 @@ static void child(int out, char *const argv[], char *const envp[],
 	_exit(127);
 }
 
-int np_sidestep_start(struct np_sidestep *s, char *const argv[], char *const envp[],
-		  struct np_err *err)
+/*
+ * Its stdin: theirs[0], and ours, s->in.  A socket, to write to a step that
+ * has ended without a signal, and for a bounded time.
+ */
+static int open_in(struct np_sidestep *s, uint32_t n, int *theirs)
+{
+	const struct timeval patience = { .tv_sec = TELL_SEC };
+	int end[2];
+
+	if (!n) {
+		*theirs = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return *theirs < 0 ? -errno : 0;
+	}
+	s->wire = np_wire_host_new(n);
+	if (!s->wire)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end))
+		return -errno;
+	setsockopt(end[0], SOL_SOCKET, SO_SNDTIMEO, &patience,
+		   sizeof(patience));
+	s->in = end[0];
+	*theirs = end[1];
+	return 0;
+}
+
+static int start(struct np_sidestep *s, char *const argv[],
+		 char *const envp[], int in)
 {
 	pid_t parent = getpid();
-	int fd[2];
+	int out[2], rc;
+
+	if (pipe2(out, O_CLOEXEC))
+		return -errno;
+	s->pid = fork();
+	rc = s->pid < 0 ? -errno : 0;
+	if (s->pid == 0)
+		child(in, out[1], argv, envp, parent);
+	close(out[1]);
+	s->fd = out[0];
+	if (rc)
+		s->pid = 0;
+	else
+		fcntl(s->fd, F_SETFL, O_NONBLOCK);
+	return rc;
+}
+
+int np_sidestep_start(struct np_sidestep *s, char *const argv[],
+		      char *const envp[], uint32_t n, struct np_err *err)
+{
+	int in = -1, rc;
 
 	*s = (struct np_sidestep)NP_SIDESTEP_INIT;
-	if (pipe2(fd, O_CLOEXEC))
-		return np_errf(err, -errno, "pipe: %s", strerror(errno));
-	s->pid = fork();
-	if (s->pid == 0)
-		child(fd[1], argv, envp, parent);
-	close(fd[1]);
-	if (s->pid < 0) {
-		int rc = -errno;
+	rc = open_in(s, n, &in);
+	if (!rc)
+		rc = start(s, argv, envp, in);
+	if (in >= 0)
+		close(in);
+	if (!rc)
+		return 0;
+	np_sidestep_close(s);
+	return np_errf(err, rc, "cannot start %s: %s", argv[0], strerror(-rc));
+}
 
-		s->pid = 0;
-		close(fd[0]);
-		return np_errf(err, rc, "fork: %s", strerror(-rc));
+void np_sidestep_close(struct np_sidestep *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->in >= 0)
+		close(s->in);
+	np_wire_host_free(s->wire);
+	s->fd = s->in = -1;
+	s->wire = NULL;
+}
+
+static int tell(int fd, const char *text)
+{
+	size_t len = strlen(text);
+
+	while (len) {
+		ssize_t put = send(fd, text, len, MSG_NOSIGNAL);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		text += put;
+		len -= (size_t)put;
 	}
-	fcntl(fd[0], F_SETFL, O_NONBLOCK);
-	s->fd = fd[0];
 	return 0;
+}
+
+/* A step whose processes do not find each other does nothing any more. */
+static void take_wire(struct np_sidestep *s, const char *line)
+{
+	char *text = NULL;
+	int rc = np_wire_host_take(s->wire, line, &text);
+
+	if (!rc && text)
+		rc = tell(s->in, text);
+	free(text);
+	if (!rc)
+		return;
+	snprintf(s->last, sizeof(s->last), "its processes could not be told "
+		 "of each other: %s", strerror(-rc));
+	np_sidestep_signal(s, SIGTERM);
 }
 
 /* srun tells of each task how it ended, before or after the task's why. */
@@ -68,6 +156,8 @@ static void take_line(struct np_sidestep *s, char *line, np_sidestep_line_f *f,
 {
 	if (!strncmp(line, "np1 ", 4))
 		f(line, arg);
+	else if (s->wire && np_wire_host_is_for(line))
+		take_wire(s, line);
 	else if (*line && !(s->last[0] && says_only_how(line)))
 		snprintf(s->last, sizeof(s->last), "%.*s",
 			 (int)sizeof(s->last) - 1, line);

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "np_err.h"
@@ -20,15 +21,21 @@ struct np_sidestep {
 	char last[NP_ERR_LEN]; /* the last line that was no report: the cause */
 	size_t len;
 	char buf[4 * NP_REPORT_LINE];
+	int in;			   /* its stdin; -1: none */
+	struct np_wire_host *wire; /* NULL: none */
 };
 
-#define NP_SIDESTEP_INIT { .fd = -1 }
+#define NP_SIDESTEP_INIT { .fd = -1, .in = -1 }
 
 typedef void np_sidestep_line_f(const char *line, void *arg);
 
-/* Start argv with envp.  Returns 0 or -errno with err. */
-int np_sidestep_start(struct np_sidestep *s, char *const argv[], char *const envp[],
-		  struct np_err *err);
+/*
+ * Start argv with envp.  Its n processes find each other through us
+ * (np_wire_host.h); 0: they do not need to, and have no standard input.
+ * Returns 0 or -errno with err.  End with np_sidestep_close().
+ */
+int np_sidestep_start(struct np_sidestep *s, char *const argv[],
+		      char *const envp[], uint32_t n, struct np_err *err);
 
 /*
  * Hand every whole line there is to f.  A line longer than the buffer is
@@ -52,6 +59,9 @@ struct np_sidestep_end {
  * 2 s, SIGKILL after 4 s; 0: wait; -1: after 6 s they are left to slurmd.
  */
 int np_sidestep_end_due(struct np_sidestep_end *e, double now_sec);
+
+/* Give up what is held for it; a process that still runs is left alone. */
+void np_sidestep_close(struct np_sidestep *s);
 
 /* How it ended, in words: "exit 1: srun: error: ..." */
 void np_sidestep_cause(const struct np_sidestep *s, char *buf, size_t len);

@@ -12,6 +12,7 @@
 #include "np_read.h"
 
 #define LINE_SIZE (2 * NP_WIRE_JOIN_MAX_BYTES + 64)
+#define SRUN_PIECE 256 /* bytes; srun passes on 1024 letters at once */
 
 struct blob {
 	void *data;
@@ -22,6 +23,8 @@ struct join {
 	struct np_wire wire;
 	int in, out;
 	struct blob *place; /* of each rank */
+	char head[24];	    /* of each line that is said */
+	size_t piece;	    /* bytes that one line puts */
 	size_t used;	    /* of line */
 	char line[LINE_SIZE];
 };
@@ -34,10 +37,21 @@ static double now_sec(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int say(const struct join *j, const char *text, struct np_err *err)
+/* The line WORD HEX, of so many bytes. */
+static int say(const struct join *j, const char *word,
+	       const unsigned char *byte, size_t len, struct np_err *err)
 {
-	int rc = np_write_all(j->out, text, strlen(text));
+	char *text = malloc(sizeof(j->head) + strlen(word) + 2 * len + 2);
+	int rc, at;
 
+	if (!text)
+		return np_errf(err, -ENOMEM, "out of memory");
+	at = sprintf(text, "%s%s", j->head, word);
+	for (size_t i = 0; i < len; i++)
+		at += sprintf(text + at, "%02x", byte[i]);
+	strcpy(text + at, "\n");
+	rc = np_write_all(j->out, text, (size_t)at + 1);
+	free(text);
 	return rc ? np_errf(err, rc, "the attendant: %s", strerror(-rc)) : 0;
 }
 
@@ -45,23 +59,19 @@ static int join_put(struct np_wire *w, const void *data, size_t len,
 		    struct np_err *err)
 {
 	struct join *j = (struct join *)w;
-	const unsigned char *byte = data;
-	char *text;
+	size_t at = 0;
 	int rc;
 
 	if (len > NP_WIRE_JOIN_MAX_BYTES)
 		return np_errf(err, -EMSGSIZE, "an address of %zu bytes: "
 			       "expected at most %u", len,
 			       NP_WIRE_JOIN_MAX_BYTES);
-	text = malloc(2 * len + 8);
-	if (!text)
-		return np_errf(err, -ENOMEM, "out of memory");
-	strcpy(text, "put ");
-	for (size_t i = 0; i < len; i++)
-		sprintf(text + 4 + 2 * i, "%02x", byte[i]);
-	strcpy(text + 4 + 2 * len, "\n");
-	rc = say(j, text, err);
-	free(text);
+	do {
+		size_t n = len - at < j->piece ? len - at : j->piece;
+
+		rc = say(j, "put ", (const unsigned char *)data + at, n, err);
+		at += n;
+	} while (!rc && at < len);
 	return rc;
 }
 
@@ -119,6 +129,8 @@ static ssize_t take_some(struct join *j)
 	ssize_t got = recv(j->in, to, sizeof(j->line) - 1 - j->used,
 			   MSG_PEEK | MSG_DONTWAIT);
 
+	if (got < 0 && errno == ENOTSOCK) /* under srun it may be a pipe */
+		return read(j->in, to, 1);
 	if (got <= 0)
 		return got;
 	end = memchr(to, '\n', (size_t)got);
@@ -159,7 +171,7 @@ static int join_fence(struct np_wire *w, double timeout_sec,
 {
 	struct join *j = (struct join *)w;
 	double until = now_sec() + timeout_sec;
-	int rc = say(j, "fence\n", err);
+	int rc = say(j, "fence", NULL, 0, err);
 
 	while (!rc) {
 		rc = read_line(j, until, err);
@@ -202,8 +214,7 @@ static const struct np_wire_ops ops = {
 	.close = join_close,
 };
 
-int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
-		      struct np_wire **out, struct np_err *err)
+static struct join *new_join(int in, int out, uint32_t rank, uint32_t size)
 {
 	struct join *j = calloc(1, sizeof(*j));
 
@@ -211,11 +222,45 @@ int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
 		j->place = calloc(size, sizeof(*j->place));
 	if (!j || !j->place) {
 		free(j);
-		return np_errf(err, -ENOMEM, "out of memory");
+		return NULL;
 	}
 	j->wire = (struct np_wire){ &ops, rank, size };
-	j->in = fd_in;
-	j->out = fd_out;
+	j->in = in;
+	j->out = out;
+	j->piece = NP_WIRE_JOIN_MAX_BYTES;
+	return j;
+}
+
+int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
+		      struct np_wire **out, struct np_err *err)
+{
+	struct join *j = new_join(fd_in, fd_out, rank, size);
+
+	if (!j)
+		return np_errf(err, -ENOMEM, "out of memory");
+	*out = &j->wire;
+	return 0;
+}
+
+int np_wire_srun_open(struct np_wire **out, struct np_err *err)
+{
+	const char *proc = getenv("SLURM_PROCID"), *n = getenv("SLURM_NTASKS");
+	char place[32];
+	uint32_t rank, size;
+	struct join *j;
+
+	snprintf(place, sizeof(place), "%s/%s", proc ? proc : "",
+		 n ? n : "");
+	if (np_wire_join_parse(place, &rank, &size))
+		return np_errf(err, -EINVAL, "SLURM_PROCID/SLURM_NTASKS "
+			       "\"%s\": expected a process of at most %u "
+			       "that srun started", place,
+			       NP_WIRE_JOIN_MAX_SIZE);
+	j = new_join(STDIN_FILENO, STDOUT_FILENO, rank, size);
+	if (!j)
+		return np_errf(err, -ENOMEM, "out of memory");
+	snprintf(j->head, sizeof(j->head), NP_WIRE_SRUN_WORD " %u ", rank);
+	j->piece = SRUN_PIECE;
 	*out = &j->wire;
 	return 0;
 }

@@ -9,6 +9,11 @@
  *
  * The same connection then carries reports (np_report.h) the one way and its
  * end the other.
+ *
+ * The processes of a step of our own have srun in place of the connection, and
+ * np_wire_host.h at its other end.  Each line of theirs begins with
+ * NP_WIRE_SRUN_WORD and the rank, and is short, as srun mixes the pieces of
+ * long ones; several put lines are one after the other.
  */
 #ifndef NP_WIRE_JOIN_H
 #define NP_WIRE_JOIN_H
@@ -17,6 +22,7 @@
 
 #define NP_WIRE_JOIN_MAX_BYTES 16384u /* longest that one may publish */
 #define NP_WIRE_JOIN_MAX_SIZE 1024u   /* processes of a group */
+#define NP_WIRE_SRUN_WORD "np1w"
 
 /*
  * fd_in, a socket, and fd_out are borrowed.  Returns 0, or -errno with err.
@@ -24,6 +30,12 @@
  */
 int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
 		      struct np_wire **out, struct np_err *err);
+
+/*
+ * Over standard input and output of a step's process, with the rank and the
+ * number that Slurm has put into its environment.
+ */
+int np_wire_srun_open(struct np_wire **out, struct np_err *err);
 
 /* "RANK/SIZE".  Returns 0 or -EINVAL. */
 int np_wire_join_parse(const char *text, uint32_t *rank, uint32_t *size);

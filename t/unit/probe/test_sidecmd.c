@@ -20,7 +20,7 @@ static const struct np_conf conf = {
 };
 
 static const char *const always[] = {
-	"/usr/bin/srun", "--jobid=12", "--overlap", "--mem=0", "--mpi=pmix",
+	"/usr/bin/srun", "--jobid=12", "--overlap", "--mem=0", "--mpi=none",
 	"--nodelist=n[0-3]", "--nodes=4", "--cpu-bind=none", "--no-kill",
 };
 
@@ -33,6 +33,7 @@ static void test_impact(void)
 		T_ROW(always[i], has(&c, always[i]));
 	T_CHECK(has(&c, "--ntasks=8") && has(&c, "--ntasks-per-node=2"));
 	T_CHECK(has(&c, "/opt/netprof/bin/netprof-impactb"));
+	T_CHECK(has(&c, "--input=all") && has(&c, "--join=srun"));
 	T_CHECK(has(&c, "--bytes=1024") && has(&c, "--period=0.1s"));
 	np_sidecmd_free(&c);
 }
@@ -59,7 +60,7 @@ static void test_level(void)
 		T_ROW(always[i], has(&c, always[i]));
 	T_CHECK(has(&c, "--ntasks=4") && has(&c, "--ntasks-per-node=1"));
 	T_CHECK(has(&c, "/opt/netprof/bin/netprof-compressionb"));
-	T_CHECK(has(&c, "--level=c4"));
+	T_CHECK(has(&c, "--level=c4") && has(&c, "--join=srun"));
 	np_sidecmd_add(&c, "--report-every=%gs", 0.25);
 	T_CHECK(has(&c, "--report-every=0.25s"));
 	np_sidecmd_free(&c);
@@ -74,7 +75,7 @@ static void test_join(void)
 	T_CHECK(np_sidecmd_join(&cmd, &job, &c, "n7", 4711) == 0);
 	T_CHECK(has(&cmd, "--nodelist=n7") && has(&cmd, "--nodes=1") &&
 		has(&cmd, "--ntasks=1"));
-	T_CHECK(has(&cmd, "--mpi=none") && has(&cmd, "--overlap") &&
+	T_CHECK(has(&cmd, "--input=none") && has(&cmd, "--overlap") &&
 		has(&cmd, "--mem=0"));
 	T_CHECK(has(&cmd, "/opt/netprof/libexec/netprof-join") &&
 		has(&cmd, "--port=4711") && has(&cmd, "--kind=level"));

@@ -31,7 +31,7 @@ static void run(struct np_sidestep *s, const char *command)
 
 	n_seen = 0;
 	seen[0] = '\0';
-	T_CHECK(np_sidestep_start(s, argv, env, NULL) == 0);
+	T_CHECK(np_sidestep_start(s, argv, env, 2, NULL) == 0);
 	for (int i = 0; i < 2500 && !(np_sidestep_reap(s) && s->fd < 0); i++) {
 		np_sidestep_read(s, take, NULL);
 		nap();
@@ -67,6 +67,12 @@ static const struct {
 	{ "a signal is named", "kill -9 $$", 0, "", "signal 9" },
 	{ "a program that is not there says so", "exec /no/such/program", 0,
 	  "", "exit 127" },
+	{ "its processes are told of each other",
+	  "echo np1w 1 put 62; echo np1w 0 put 61; echo np1w 0 fence; "
+	  "echo np1w 1 fence; read a; read b; read c; echo \"np1 $a $b $c\"", 1,
+	  "np1 place 0 61 place 1 62 go", "exit 0" },
+	{ "damage among them ends it", "echo np1w 7 fence; exec sleep 60", 0,
+	  "", "signal 15: its processes could not be told" },
 	{ "a flood without a line end is dropped, not kept",
 	  "head -c 100000 /dev/zero | tr '\\0' x; echo; echo 'np1 z'", 1,
 	  "np1 z", "exit 0" },
@@ -80,6 +86,7 @@ static void test_rows(void)
 
 		run(&s, rows[i].command);
 		np_sidestep_cause(&s, cause, sizeof(cause));
+		np_sidestep_close(&s);
 		T_ROW(rows[i].name, n_seen == rows[i].lines &&
 		      !strcmp(seen, rows[i].last_line) &&
 		      !strncmp(cause, rows[i].cause, strlen(rows[i].cause)));
@@ -91,7 +98,7 @@ static void test_signals_reach_it(void)
 	char *argv[] = { "/bin/sleep", "60", NULL }, *env[] = { NULL };
 	struct np_sidestep s = NP_SIDESTEP_INIT;
 
-	T_CHECK(np_sidestep_start(&s, argv, env, NULL) == 0);
+	T_CHECK(np_sidestep_start(&s, argv, env, 0, NULL) == 0);
 	T_CHECK(!np_sidestep_reap(&s));
 	np_sidestep_signal(&s, SIGTERM);
 	for (int i = 0; i < 2500 && !np_sidestep_reap(&s); i++)
@@ -101,6 +108,7 @@ static void test_signals_reach_it(void)
 	np_sidestep_signal(&s, SIGKILL); /* nobody there: no harm */
 	np_sidestep_read(&s, take, NULL);
 	T_CHECK(s.fd == -1);
+	np_sidestep_close(&s);
 }
 
 static const struct {

@@ -1,0 +1,191 @@
+/* The test plays srun between the host and the processes of a step. */
+#include "t.h"
+#include "np_wire_host.h"
+#include "np_wire_join.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct {
+	const char *name, *lines[8]; /* to a host of two */
+	int rc;			     /* of the last one */
+	const char *told;	     /* after it; NULL: nothing */
+} rows[] = {
+	{ "all are told of all once all wait",
+	  { "np1w 1 put 62", "np1w 0 put 61", "np1w 0 fence", "np1w 1 fence" },
+	  0, "place 0 61\nplace 1 62\ngo\n" },
+	{ "nobody is told before", { "np1w 0 put 61", "np1w 0 fence" }, 0,
+	  NULL },
+	{ "pieces are put together",
+	  { "np1w 0 put 61", "np1w 1 fence", "np1w 0 put 62", "np1w 0 fence" },
+	  0, "place 0 6162\ngo\n" },
+	{ "the next fence tells what is new",
+	  { "np1w 0 put 61", "np1w 0 fence", "np1w 1 fence", "np1w 1 put 62",
+	    "np1w 1 fence", "np1w 0 fence" }, 0, "place 1 62\ngo\n" },
+	{ "a rank beyond the step", { "np1w 2 fence" }, -EPROTO, NULL },
+	{ "no rank", { "np1w fence" }, -EPROTO, NULL },
+	{ "a rank below 0", { "np1w -1 fence" }, -EPROTO, NULL },
+	{ "a word that is none", { "np1w 0 fences" }, -EPROTO, NULL },
+	{ "a rank alone", { "np1w 0" }, -EPROTO, NULL },
+	{ "no number", { "np1w 0 put 6g" }, -EPROTO, NULL },
+	{ "capitals", { "np1w 0 put AB" }, -EPROTO, NULL },
+	{ "twice at one fence", { "np1w 0 fence", "np1w 0 fence" }, -EPROTO,
+	  NULL },
+};
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_wire_host *h = np_wire_host_new(2);
+		char *told = NULL;
+		int rc = 0;
+
+		for (size_t k = 0; rows[i].lines[k]; k++) {
+			free(told);
+			T_ROW(rows[i].name, !rc);
+			rc = np_wire_host_take(h, rows[i].lines[k], &told);
+		}
+		T_ROW(rows[i].name, rc == rows[i].rc);
+		T_ROW(rows[i].name, rows[i].told ? told &&
+		      !strcmp(told, rows[i].told) : !told);
+		free(told);
+		np_wire_host_free(h);
+	}
+}
+
+static void test_what_is_for_the_host(void)
+{
+	T_CHECK(np_wire_host_is_for("np1w 0 fence"));
+	T_CHECK(!np_wire_host_is_for("np1 hello"));
+	T_CHECK(!np_wire_host_is_for("np1w"));
+	T_CHECK(!np_wire_host_is_for("np1ws 0 fence"));
+}
+
+static void test_one_may_not_put_without_end(void)
+{
+	static char line[NP_WIRE_JOIN_MAX_BYTES + 32] = "np1w 0 put ";
+	struct np_wire_host *h = np_wire_host_new(1);
+	char *told;
+
+	memset(line + 11, '0', NP_WIRE_JOIN_MAX_BYTES);
+	T_CHECK(np_wire_host_take(h, line, &told) == 0);
+	T_CHECK(np_wire_host_take(h, line, &told) == 0);
+	T_CHECK(np_wire_host_take(h, line, &told) == -EPROTO);
+	np_wire_host_free(h);
+}
+
+enum { STEP = 3, LONG = 1000, LONGEST = 1024 };
+
+/* What process `rank` puts. */
+static void fill(char *data, uint32_t rank)
+{
+	memset(data, 'a' + (int)rank, LONG);
+}
+
+static int finds_all(struct np_wire *w)
+{
+	char mine[LONG], want[LONG];
+	void *data;
+	size_t len;
+
+	fill(mine, w->rank);
+	if (w->size != STEP || w->ops->put(w, mine, LONG, NULL) ||
+	    w->ops->fence(w, 10, NULL))
+		return 0;
+	for (uint32_t i = 0; i < STEP; i++) {
+		fill(want, i);
+		if (w->ops->get(w, i, &data, &len, NULL) || len != LONG ||
+		    memcmp(data, want, LONG))
+			return 0;
+		free(data);
+	}
+	return w->ops->fence(w, 10, NULL) == 0;
+}
+
+static void process(int rank, int in, int out)
+{
+	struct np_wire *w;
+	char number[8];
+	int ok;
+
+	snprintf(number, sizeof(number), "%d", rank);
+	setenv("SLURM_PROCID", number, 1);
+	setenv("SLURM_NTASKS", "3", 1);
+	dup2(in, 0);
+	dup2(out, 1);
+	ok = !np_wire_srun_open(&w, NULL) && finds_all(w);
+	if (ok)
+		w->ops->close(w);
+	_exit(!ok);
+}
+
+/* Two fences of three processes. */
+static void pass_on(struct np_wire_host *h, FILE *said, const int in[STEP])
+{
+	static char line[64 * LONGEST];
+	int fences = 0;
+
+	while (fences < 2 && fgets(line, sizeof(line), said)) {
+		char *told = NULL;
+
+		T_CHECK(strlen(line) < LONGEST);
+		line[strcspn(line, "\n")] = '\0';
+		T_CHECK(np_wire_host_is_for(line));
+		T_CHECK(np_wire_host_take(h, line, &told) == 0);
+		for (int i = 0; told && i < STEP; i++)
+			T_CHECK(write(in[i], told, strlen(told)) ==
+				(ssize_t)strlen(told));
+		fences += !!told;
+		free(told);
+	}
+	T_CHECK(fences == 2);
+}
+
+static void test_processes_of_a_step_find_each_other(void)
+{
+	struct np_wire_host *h = np_wire_host_new(STEP);
+	int out[2], in[STEP][2], to[STEP], status;
+	FILE *said;
+
+	T_CHECK(!pipe(out) && !pipe(in[0]) && !pipe(in[1]) && !pipe(in[2]));
+	for (int i = 0; i < STEP; i++) {
+		to[i] = in[i][1];
+		if (!fork())
+			process(i, in[i][0], out[1]);
+	}
+	close(out[1]);
+	said = fdopen(out[0], "r");
+	pass_on(h, said, to);
+	for (int i = 0; i < STEP; i++) {
+		T_CHECK(wait(&status) > 0 && status == 0);
+		close(in[i][0]);
+		close(in[i][1]);
+	}
+	fclose(said);
+	np_wire_host_free(h);
+}
+
+static void test_who_was_not_started_by_srun_is_told(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_wire *w;
+
+	unsetenv("SLURM_PROCID");
+	T_CHECK(np_wire_srun_open(&w, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "srun"));
+}
+
+static const struct t_case cases[] = {
+	{ "what the processes of a step say, and what they are told", test_rows },
+	{ "reports are not for the host", test_what_is_for_the_host },
+	{ "one process does not fill the memory", test_one_may_not_put_without_end },
+	{ "processes of a step find each other",
+	  test_processes_of_a_step_find_each_other },
+	{ "who was not started by srun is told", test_who_was_not_started_by_srun_is_told },
+	{ NULL, NULL },
+};
+T_SUITE(wire_host, cases)
