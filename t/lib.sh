@@ -27,6 +27,15 @@ skip() {
 	exit 77
 }
 
+# To start MPI programs by srun.
+has_pmix() {
+	inside srun --mpi=list 2>&1 | grep -q pmix
+}
+
+needs_pmix() {
+	has_pmix || skip "Slurm has no mpi/pmix"
+}
+
 cluster() {
 	"$ROOT/t/cluster" "$@"
 }

@@ -39,6 +39,7 @@ calibrate() {
 # Two programs that nobody here wrote, each on a leaf switch of its own: alone,
 # and beside two levels on the other nodes of the leaf.
 submit_jobs() {
+	LAUNCH=$(launcher)
 	say "two LAMMPS programs, flagged: only --netprofile=NAME is new"
 	job_script melt "lmp -in $LMP/melt/in.melt -log none"
 	t/cluster run -- bash -c \
@@ -53,6 +54,15 @@ submit_jobs() {
 	done
 }
 
+# Debian's Slurm 26.05 has no plugin for srun to start MPI programs with.
+launcher() {
+	if t/cluster run -- srun --mpi=list 2>&1 | grep -q pmix; then
+		echo srun -N4 -n4 --mpi=pmix
+	else
+		echo mpirun -n 4 --map-by node
+	fi
+}
+
 # NAME COMMAND: a job of a whole leaf that runs it on half of it.  One at a time, so that
 # each profile is of one program.
 job_script() {
@@ -60,7 +70,7 @@ job_script() {
 		#!/bin/sh
 		#SBATCH -N8 --switches=1 --exclusive --output=/dev/null
 		#SBATCH --job-name=$1 --dependency=singleton
-		srun -N4 -n4 --mpi=pmix $2
+		$LAUNCH $2
 	END
 }
 

@@ -91,6 +91,7 @@ lammps() { # NODES
 # The same two cores do all the work in both cases: only the switch differs.
 test_programs_slow_each_other_on_one_leaf_and_not_on_two() {
 	local one two
+	needs_pmix
 	sed 's/^run.*/run 15/' /usr/share/lammps/examples/melt/in.melt |
 		inside tee melt.in >/dev/null
 	one=$(loop_sec n0,n1 n2,n3)

@@ -12,6 +12,7 @@ test_the_idle_network_is_measured() {
 }
 
 test_lammps_by_srun_is_heavy() {
+	needs_pmix
 	alice "sed 's/^run.*/run 150/' $LMP/melt/in.melt >heavy.melt
 		srun -N4 -n4 --mpi=pmix --netprofile=melt \
 		lmp -in heavy.melt -log none >melt.out; grep -q 'Loop time' melt.out"
@@ -26,6 +27,7 @@ test_lammps_by_mpirun_is_heavy() {
 }
 
 test_netpipe_is_neither_idle_nor_saturated() {
+	needs_pmix
 	alice "srun -N2 -n2 --mpi=pmix --netprofile=netpipe \
 		NPopenmpi -u 512 -n 1000 >/dev/null 2>&1"
 	use_is netpipe 'light|moderate|heavy'
@@ -35,6 +37,7 @@ test_netpipe_is_neither_idle_nor_saturated() {
 # truth, and the probes must get one when they wake, as beside a program that
 # leaves one free on each node: the copies share the first.
 test_lammps_that_does_not_communicate_is_light() {
+	needs_pmix
 	alice "{ sed '/^run/d' $LMP/melt/in.melt
 		printf '%s\n' 'variable i loop 40' 'label again' 'run 30' \
 			'shell sleep 0.1' 'next i' 'jump SELF again'; } >alone.melt
@@ -45,6 +48,7 @@ test_lammps_that_does_not_communicate_is_light() {
 
 test_heavy_light_and_idle_are_clearly_apart() {
 	local melt separate idle
+	needs_pmix
 
 	melt=$(field melt P50) separate=$(field separate P50)
 	idle=$(field idle P50)
@@ -54,6 +58,7 @@ test_heavy_light_and_idle_are_clearly_apart() {
 }
 
 test_show_begins_with_the_verdict_on_these_profiles() {
+	needs_pmix
 	alice "netprof show melt" | head -1 |
 		grep -E '^melt (saturates the network|uses the network heavily)'
 	alice "netprof show separate" | head -1 |
