@@ -230,7 +230,7 @@ with_standby() {
 	. "$ROOT/t/integration/placement.lib"
 	give_store
 	wait_for 8 grep -q "netprof: in control" "$LOG"
-	slack
+	store_is_read
 }
 
 test_a_standby_acts_once_it_is_in_control_and_not_before() {
@@ -263,7 +263,7 @@ test_without_the_plugin_release_takes_back_what_it_wrote() {
 	. "$ROOT/t/integration/placement.lib"
 	give_store
 	wait_for 8 grep -q "netprof: in control" "$LOG"
-	slack
+	store_is_read
 	begin=$((EPOCHSECONDS + 1800))
 	BLOCK=$(inside sbatch --parsable -N4 --exclusive -o /dev/null \
 		--wrap 'sleep 300')
