@@ -234,7 +234,8 @@ $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)
 	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(LIBM))
 
 # The cost of predictions.
-$(BUILD)/bench_predict: $(call objs,t/bench_predict.c) $(BUILD)/libnetprof.a
+$(BUILD)/bench_predict: $(call objs,t/bench_predict.c t/bench_yard.c) \
+		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 
@@ -270,12 +271,12 @@ fixtures: $(BUILD)/make-store
 	$(BUILD)/make-store t/data/store
 
 # The cost of decisions and submissions on a large cluster.
-$(BUILD)/bench_place: $(call objs,t/bench_place.c t/bench_big.c) \
+$(BUILD)/bench_place: $(call objs,t/bench_place.c t/bench_big.c t/bench_yard.c) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(LIBM))
 
-$(BUILD)/bench_submit: $(call objs,t/bench_submit.c t/bench_big.c \
+$(BUILD)/bench_submit: $(call objs,t/bench_submit.c t/bench_big.c t/bench_yard.c \
 		$(JOBSUBMIT)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))

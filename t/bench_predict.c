@@ -1,20 +1,25 @@
 /*
  * What a prediction costs: one pair, and the matrix of a busy cluster, on one
  * core.  Made-up measurements of the sizes that occur: 40 levels, 60 bins.
+ * Exit 1 if `cross` takes more yards (bench_yard.h) than it may, or another
+ * model more times what `cross` takes.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 
+#include "bench_yard.h"
 #include "np_predict.h"
 
 #define LEVELS 40
 #define BINS 60
 #define PROGRAMS 200
-#define SINGLE_MAX_SEC 50e-6
-#define MATRIX_MAX_SEC 2.0
+#define SINGLE_MAX_YARDS 0.2
+#define MATRIX_MAX_YARDS 8000
+#define MODEL_MAX 5.0 /* times cross; the goal is 2 */
 
 static double edge[BINS + 1], count[1 + LEVELS + PROGRAMS][BINS];
 static struct np_fabric_level level[LEVELS];
@@ -157,6 +162,8 @@ static double single(const char *model, size_t replicates, size_t n)
 			       &err))
 			die(model, &err);
 		sec[i] = now_sec() - start;
+		if (i % 100 == 0)
+			bench_yard();
 	}
 	got = median(sec, n);
 	np_predictor_free(p);
@@ -193,20 +200,34 @@ static long peak_kib(void)
 	return u.ru_maxrss;
 }
 
-static int check(const char *what, double sec, double most)
+/* Of the model that the others are compared with. */
+static double cross_one, cross_full;
+
+static bool check(const char *model, double one, double full)
 {
-	if (sec <= most)
-		return 0;
-	printf("  too slow: %s, at most %g s\n", what, most);
-	return 1;
+	bool good;
+
+	if (cross_one) {
+		good = one <= MODEL_MAX * cross_one &&
+		       full <= MODEL_MAX * cross_full;
+		if (!good)
+			printf("  too slow: %.1f and %.1f times cross, at most "
+			       "%g\n", one / cross_one, full / cross_full,
+			       MODEL_MAX);
+		return good;
+	}
+	cross_one = one;
+	cross_full = full;
+	good = bench_within(model, one, SINGLE_MAX_YARDS);
+	return bench_within("its matrix", full, MATRIX_MAX_YARDS) && good;
 }
 
 int main(void)
 {
-	static const char *const model[] = { NP_MODEL_DEFAULT, "cross",
+	static const char *const model[] = { "cross", NP_MODEL_DEFAULT,
 					     "mixture", "queue", "ensemble" };
+	bool good = true;
 	long before;
-	int failed = 0;
 
 	make_up();
 	printf("predictions: %d levels, %d bins, %d bootstrap samples, one "
@@ -222,11 +243,11 @@ int main(void)
 		printf("%-10s %11.1f us %11.1f us %10.2f s %6.1f MB\n",
 		       model[i], 1e6 * one, 1e6 * more, full,
 		       (double)(peak_kib() - before) / 1024);
-		failed |= check(model[i], one, SINGLE_MAX_SEC);
-		failed |= check(model[i], full, MATRIX_MAX_SEC);
+		good = check(model[i], one, full) && good;
 	}
 	printf("matrix: %d x %d programs with intervals; peak: memory beyond "
 	       "the measurements, %.1f MB\n", PROGRAMS, PROGRAMS,
 	       (double)before / 1024);
-	return failed;
+	printf("a yard: %.0f us\n", 1e6 * bench_yard());
+	return !good;
 }

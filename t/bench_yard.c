@@ -1,0 +1,84 @@
+#include "bench_yard.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define WORDS (1u << 24) /* 64 MB, a power of two */
+#define STEPS 1000
+#define TERMS 10000
+#define MOST 1001 /* measurements that count; later ones replace old ones */
+
+static double cpu_sec(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* One round through all of it, in an order that no prefetcher guesses. */
+static const uint32_t *memory(void)
+{
+	static uint32_t *next;
+
+	if (next)
+		return next;
+	next = malloc(WORDS * sizeof(*next));
+	if (!next)
+		exit(1);
+	/* Full period: odd increment, multiplier 1 modulo 4. */
+	for (uint32_t i = 0; i < WORDS; i++)
+		next[i] = (i * 1664525u + 1013904223u) % WORDS;
+	return next;
+}
+
+static double yard(void)
+{
+	static uint32_t at;
+	static volatile double kept;
+	const uint32_t *next = memory();
+	double begin = cpu_sec(), x = 1;
+
+	for (int i = 0; i < STEPS; i++)
+		at = next[at];
+	for (int i = 0; i < TERMS; i++)
+		x = 1.5 * x / (x + 0.25 + (double)(at & 1));
+	kept = x;
+	(void)kept;
+	return cpu_sec() - begin;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double bench_yard(void)
+{
+	static double sec[MOST];
+	static size_t n;
+	double sorted[MOST];
+	size_t used;
+
+	sec[n++ % MOST] = yard();
+	used = n < MOST ? n : MOST;
+	memcpy(sorted, sec, used * sizeof(*sec));
+	qsort(sorted, used, sizeof(*sorted), compare);
+	return sorted[used / 2];
+}
+
+bool bench_within(const char *what, double sec, double yards)
+{
+	double unit = bench_yard();
+
+	if (sec <= yards * unit)
+		return true;
+	printf("%-18s too slow: %.3g yards of %.3g us, at most %g\n", what,
+	       sec / unit, 1e6 * unit, yards);
+	return false;
+}
