@@ -1,0 +1,376 @@
+#include "np_flows.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_sharing_impl.h"
+
+#define NONE UINT32_MAX
+/* Ends that differ by rounding only are one: of a duration, and of the time. */
+#define SAME 1e-12
+#define SAME_TIME 4e-15
+
+enum { OUT, IN, N_SIDES };
+
+struct flow {
+	struct np_comm c;
+	size_t id;
+	bool apart; /* uses no port: within a node, or empty */
+	double alone_sec, left_sec; /* of its time alone */
+	double port_rate;	    /* 1 / penalty, by its ports */
+	double rate;		    /* as the switch allows */
+	double since_sec, end_sec;
+	uint32_t next[N_SIDES], prev[N_SIDES]; /* at its ports */
+	uint32_t heap_at, conflicts;
+	uint64_t seen;
+};
+
+struct port {
+	uint32_t first, n;
+	uint64_t seen;
+	bool changed;
+};
+
+struct np_flows {
+	const struct np_sharing_model *model;
+	struct np_sharing_param param;
+	size_t n_nodes;
+	double now_sec;
+	struct flow *flow;
+	size_t room, n;	  /* flows that there is room for; that are active */
+	uint32_t *heap;	  /* active flows, the first to end first */
+	uint32_t *unused; /* room - n numbers */
+	struct port *port; /* what leaves nodes, then what enters them */
+	uint32_t *queue;   /* ports: changed, then all that are connected */
+	size_t n_queue;
+	uint64_t round;
+	/* of those that get new penalties */
+	uint32_t *hit;
+	size_t n_hit;
+	struct np_comm *comm;
+	double *value;
+};
+
+int np_flows_new(const struct np_sharing_model *m,
+		 const struct np_sharing_param *p, size_t n_nodes,
+		 struct np_flows **out, struct np_err *err)
+{
+	struct np_flows *f;
+	int rc = np_sharing_check(p, err);
+
+	if (rc)
+		return rc;
+	f = calloc(1, sizeof(*f));
+	if (f) {
+		f->port = calloc(2 * n_nodes + 1, sizeof(*f->port));
+		f->queue = calloc(2 * n_nodes + 1, sizeof(*f->queue));
+	}
+	if (!f || !f->port || !f->queue) {
+		np_flows_free(f);
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	f->model = m;
+	f->param = *p;
+	f->n_nodes = n_nodes;
+	for (size_t i = 0; i < 2 * n_nodes; i++)
+		f->port[i].first = NONE;
+	*out = f;
+	return 0;
+}
+
+void np_flows_free(struct np_flows *f)
+{
+	if (!f)
+		return;
+	free(f->flow);
+	free(f->heap);
+	free(f->unused);
+	free(f->port);
+	free(f->queue);
+	free(f->hit);
+	free(f->comm);
+	free(f->value);
+	free(f);
+}
+
+/* array: the address of a pointer. */
+static int resize(void *array, size_t n, size_t size)
+{
+	void *old, *more;
+
+	memcpy(&old, array, sizeof(old));
+	more = reallocarray(old, n, size);
+	if (!more)
+		return -ENOMEM;
+	memcpy(array, &more, sizeof(more));
+	return 0;
+}
+
+static int grow(struct np_flows *f)
+{
+	size_t room = f->room ? 2 * f->room : 64;
+
+	if (resize(&f->flow, room, sizeof(*f->flow)) ||
+	    resize(&f->heap, room, sizeof(*f->heap)) ||
+	    resize(&f->unused, room, sizeof(*f->unused)) ||
+	    resize(&f->hit, room, sizeof(*f->hit)) ||
+	    resize(&f->comm, room, sizeof(*f->comm)) ||
+	    resize(&f->value, room, sizeof(*f->value)))
+		return -ENOMEM;
+	for (size_t i = f->room; i < room; i++)
+		f->unused[room - 1 - i] = (uint32_t)i;
+	f->room = room;
+	return 0;
+}
+
+/* The heap */
+
+static bool before(const struct np_flows *f, uint32_t a, uint32_t b)
+{
+	return f->flow[a].end_sec < f->flow[b].end_sec;
+}
+
+static void put(struct np_flows *f, size_t at, uint32_t i)
+{
+	f->heap[at] = i;
+	f->flow[i].heap_at = (uint32_t)at;
+}
+
+/* Up or down to where it belongs. */
+static void sift(struct np_flows *f, size_t at)
+{
+	uint32_t i = f->heap[at];
+	size_t child;
+
+	for (; at && before(f, i, f->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		put(f, at, f->heap[(at - 1) / 2]);
+	for (; (child = 2 * at + 1) < f->n; at = child) {
+		if (child + 1 < f->n &&
+		    before(f, f->heap[child + 1], f->heap[child]))
+			child++;
+		if (!before(f, f->heap[child], i))
+			break;
+		put(f, at, f->heap[child]);
+	}
+	put(f, at, i);
+}
+
+static void heap_remove(struct np_flows *f, size_t at)
+{
+	uint32_t last = f->heap[--f->n];
+
+	if (at == f->n)
+		return;
+	put(f, at, last);
+	sift(f, at);
+}
+
+/* Ports */
+
+static size_t port_of(const struct np_flows *f, struct np_comm c, int side)
+{
+	return side == OUT ? c.from : f->n_nodes + c.to;
+}
+
+static void change(struct np_flows *f, size_t port)
+{
+	if (!f->port[port].changed)
+		f->queue[f->n_queue++] = (uint32_t)port;
+	f->port[port].changed = true;
+}
+
+static void link_ports(struct np_flows *f, uint32_t i)
+{
+	struct flow *w = &f->flow[i];
+
+	for (int side = OUT; side < N_SIDES; side++) {
+		size_t at = port_of(f, w->c, side);
+		struct port *p = &f->port[at];
+
+		w->prev[side] = NONE;
+		w->next[side] = p->first;
+		if (p->first != NONE)
+			f->flow[p->first].prev[side] = i;
+		p->first = i;
+		p->n++;
+		change(f, at);
+	}
+}
+
+static void unlink_ports(struct np_flows *f, uint32_t i)
+{
+	struct flow *w = &f->flow[i];
+
+	for (int side = OUT; side < N_SIDES; side++) {
+		size_t at = port_of(f, w->c, side);
+		struct port *p = &f->port[at];
+
+		if (w->prev[side] == NONE)
+			p->first = w->next[side];
+		else
+			f->flow[w->prev[side]].next[side] = w->next[side];
+		if (w->next[side] != NONE)
+			f->flow[w->next[side]].prev[side] = w->prev[side];
+		p->n--;
+		change(f, at);
+	}
+}
+
+int np_flows_start(struct np_flows *f, struct np_comm c, double alone_sec,
+		   size_t id, struct np_err *err)
+{
+	int rc = np_sharing_check_comm(&f->param, c, f->n_nodes, err);
+	uint32_t i;
+
+	if (rc)
+		return rc;
+	if (!(alone_sec >= 0 && isfinite(alone_sec)))
+		return np_errf(err, -EINVAL, "a transfer of %g s alone: "
+			       "expected 0 or more", alone_sec);
+	if (f->n == f->room && grow(f))
+		return np_errf(err, -ENOMEM, "out of memory");
+	i = f->unused[f->room - f->n - 1];
+	f->flow[i] = (struct flow){
+		.c = c, .id = id, .alone_sec = alone_sec,
+		.left_sec = alone_sec, .port_rate = 1, .rate = 1,
+		.apart = c.from == c.to || alone_sec == 0,
+		.since_sec = f->now_sec, .end_sec = f->now_sec + alone_sec,
+	};
+	put(f, f->n++, i);
+	sift(f, f->n - 1);
+	if (!f->flow[i].apart)
+		link_ports(f, i);
+	return 0;
+}
+
+/* All that ports in the queue are connected to. */
+static void gather(struct np_flows *f)
+{
+	f->round++;
+	f->n_hit = 0;
+	for (size_t q = 0; q < f->n_queue; q++)
+		f->port[f->queue[q]].seen = f->round;
+	for (size_t q = 0; q < f->n_queue; q++) {
+		int side = f->queue[q] < f->n_nodes ? OUT : IN;
+		uint32_t i = f->port[f->queue[q]].first;
+
+		f->port[f->queue[q]].changed = false;
+		for (; i != NONE; i = f->flow[i].next[side]) {
+			size_t far = port_of(f, f->flow[i].c, !side);
+
+			if (f->port[far].seen != f->round)
+				f->queue[f->n_queue++] = (uint32_t)far;
+			f->port[far].seen = f->round;
+			if (f->flow[i].seen != f->round)
+				f->hit[f->n_hit++] = i;
+			f->flow[i].seen = f->round;
+		}
+	}
+	f->n_queue = 0;
+}
+
+static void set_rate(struct np_flows *f, uint32_t i, double rate)
+{
+	struct flow *w = &f->flow[i];
+
+	if (w->rate == rate)
+		return;
+	w->left_sec -= (f->now_sec - w->since_sec) * w->rate;
+	w->left_sec = fmax(w->left_sec, 0);
+	w->since_sec = f->now_sec;
+	w->rate = rate;
+	w->end_sec = f->now_sec + w->left_sec / rate;
+	sift(f, w->heap_at);
+}
+
+/* All share the switch. */
+static void cut(struct np_flows *f)
+{
+	size_t n = 0;
+	double most;
+
+	for (size_t k = 0; k < f->n; k++)
+		if (!f->flow[f->heap[k]].apart) {
+			f->hit[n] = f->heap[k];
+			f->value[n++] = f->flow[f->heap[k]].port_rate;
+		}
+	most = np_sharing_cut(f->param.fabric, f->value, n);
+	for (size_t k = 0; k < n; k++)
+		set_rate(f, f->hit[k], fmin(f->flow[f->hit[k]].port_rate,
+					    most));
+}
+
+static void count_conflicts(struct np_flows *f, struct flow *w)
+{
+	uint32_t n = f->port[port_of(f, w->c, OUT)].n +
+		     f->port[port_of(f, w->c, IN)].n - 2;
+
+	if (n > w->conflicts)
+		w->conflicts = n;
+}
+
+static int settle(struct np_flows *f, struct np_err *err)
+{
+	int rc;
+
+	gather(f);
+	for (size_t k = 0; k < f->n_hit; k++)
+		f->comm[k] = f->flow[f->hit[k]].c;
+	rc = np_sharing_ask(f->model, &f->param, f->comm, f->n_hit, f->value,
+			    err);
+	for (size_t k = 0; !rc && k < f->n_hit; k++) {
+		struct flow *w = &f->flow[f->hit[k]];
+
+		w->port_rate = 1 / f->value[k];
+		count_conflicts(f, w);
+	}
+	if (rc)
+		return rc;
+	if (isfinite(f->param.fabric))
+		cut(f);
+	else
+		for (size_t k = 0; k < f->n_hit; k++)
+			set_rate(f, f->hit[k], f->flow[f->hit[k]].port_rate);
+	return 0;
+}
+
+int np_flows_next(struct np_flows *f, double *at_sec, struct np_err *err)
+{
+	int rc = f->n_queue ? settle(f, err) : 0;
+
+	if (!rc)
+		*at_sec = f->n ? f->flow[f->heap[0]].end_sec : INFINITY;
+	return rc;
+}
+
+void np_flows_advance(struct np_flows *f, double at_sec)
+{
+	f->now_sec = fmax(f->now_sec, at_sec);
+}
+
+bool np_flows_ended(struct np_flows *f, struct np_flow_end *end)
+{
+	struct flow *w;
+	uint32_t i;
+
+	if (!f->n)
+		return false;
+	i = f->heap[0];
+	w = &f->flow[i];
+	if (w->end_sec > f->now_sec + SAME * w->alone_sec +
+				 SAME_TIME * f->now_sec)
+		return false;
+	*end = (struct np_flow_end){ w->id, w->conflicts };
+	heap_remove(f, 0);
+	f->unused[f->room - f->n - 1] = i;
+	if (!w->apart)
+		unlink_ports(f, i);
+	return true;
+}
+
+size_t np_flows_active(const struct np_flows *f)
+{
+	return f->n;
+}

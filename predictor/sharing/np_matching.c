@@ -1,0 +1,158 @@
+#include "np_matching.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "np_matching_impl.h"
+
+/* The first tries are cheap: a good order is often found by them. */
+#define FIRST_STATES 4096
+#define MORE_STATES 64
+
+static int try_plan(const struct np_ports *p, enum np_matching_order order,
+		    size_t max_states, double *share, double *ln_sets)
+{
+	struct np_matching_plan plan;
+	int rc = np_matching_plan(p, order, &plan);
+
+	if (rc)
+		return rc;
+	rc = np_matching_count(&plan, p->n, max_states, share, ln_sets);
+	np_matching_plan_free(&plan);
+	return rc;
+}
+
+/* Sources and destinations can change places. */
+static int try_all(const struct np_ports *p, size_t max_states, double *share,
+		   double *ln_sets)
+{
+	const struct np_ports turned = {
+		.n = p->n, .n_out = p->n_in, .n_in = p->n_out,
+		.out = p->in, .in = p->out,
+		.n_of_out = p->n_of_in, .n_of_in = p->n_of_out,
+	};
+	int rc = -E2BIG;
+
+	for (int o = 0; rc == -E2BIG && o < 2 * NP_MATCHING_N_ORDERS; o++)
+		rc = try_plan(!(o % 2) == (p->n_out >= p->n_in) ? p : &turned,
+			      (enum np_matching_order)(o / 2), max_states,
+			      share, ln_sets);
+	return rc;
+}
+
+int np_matching_shares(const struct np_ports *p, size_t max_states,
+		       double *share, double *ln_sets)
+{
+	int rc = -E2BIG;
+
+	if (p->n_out == 1 || p->n_in == 1) { /* one at a time */
+		for (size_t i = 0; i < p->n; i++)
+			share[i] = 1.0 / (double)p->n;
+		*ln_sets = log((double)p->n);
+		return 0;
+	}
+	for (size_t most = FIRST_STATES; rc == -E2BIG; most *= MORE_STATES) {
+		if (most > max_states)
+			most = max_states;
+		rc = try_all(p, most, share, ln_sets);
+		if (most == max_states)
+			break;
+	}
+	return rc;
+}
+
+static int one_part(const struct np_comm *c, size_t n, size_t max_states,
+		    double *share, double *ln_sets, struct np_err *err)
+{
+	struct np_ports p;
+	int rc = np_ports_new(c, n, &p, err);
+
+	if (rc)
+		return rc;
+	rc = np_matching_shares(&p, max_states, share, ln_sets);
+	if (rc == -E2BIG)
+		np_errf(err, rc, "model myrinet: %zu communications from %zu "
+			"nodes to %zu that all depend on each other have more "
+			"than %zu states; expected fewer, or another model",
+			n, p.n_out, p.n_in, max_states);
+	else if (rc)
+		np_errf(err, rc, "out of memory");
+	np_ports_free(&p);
+	return rc;
+}
+
+/* Communications by part, each part's together. */
+struct sorted {
+	struct np_comm *c;
+	uint32_t *part, *at;
+	double *share;
+	size_t *first;
+};
+
+static void sorted_free(struct sorted *s)
+{
+	free(s->c);
+	free(s->part);
+	free(s->share);
+	free(s->first);
+}
+
+static int sort(const struct np_comm *c, size_t n, struct sorted *s,
+		long *n_parts, struct np_err *err)
+{
+	struct np_ports p;
+	int rc = np_ports_new(c, n, &p, err);
+
+	if (rc)
+		return rc;
+	*s = (struct sorted){
+		.c = calloc(n, sizeof(*s->c)),
+		.part = calloc(2 * n, sizeof(*s->part)),
+		.share = calloc(n, sizeof(*s->share)),
+		.first = calloc(n + 2, sizeof(*s->first)),
+	};
+	*n_parts = -ENOMEM;
+	if (s->c && s->part && s->share && s->first)
+		*n_parts = np_ports_parts(&p, s->part);
+	np_ports_free(&p);
+	if (*n_parts < 0) {
+		sorted_free(s);
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	s->at = s->part + n;
+	for (size_t i = 0; i < n; i++)
+		s->first[s->part[i] + 2]++;
+	for (long k = 0; k < *n_parts; k++)
+		s->first[k + 2] += s->first[k + 1];
+	for (size_t i = 0; i < n; i++) {
+		s->at[i] = (uint32_t)s->first[s->part[i] + 1]++;
+		s->c[s->at[i]] = c[i];
+	}
+	return 0;
+}
+
+int np_matching_all(const struct np_comm *c, size_t n, size_t max_states,
+		    double *share, double *ln_sets, struct np_err *err)
+{
+	struct sorted s;
+	long n_parts;
+	double ln = 0, sum = 0;
+	int rc = sort(c, n, &s, &n_parts, err);
+
+	if (rc)
+		return rc;
+	for (long k = 0; !rc && k < n_parts; k++) {
+		size_t from = s.first[k], to = s.first[k + 1];
+
+		rc = one_part(s.c + from, to - from, max_states,
+			      s.share + from, &ln, err);
+		sum += ln;
+	}
+	for (size_t i = 0; !rc && i < n; i++)
+		share[i] = s.share[s.at[i]];
+	if (!rc && ln_sets)
+		*ln_sets = sum;
+	sorted_free(&s);
+	return rc;
+}

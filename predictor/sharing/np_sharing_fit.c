@@ -1,0 +1,228 @@
+#include "np_sharing_fit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_multimin.h>
+
+#define STEPS 2000
+#define STARTS 4
+#define CLOSE 1e-10
+#define LARGEST_GAMMA 0.999
+
+/* The parameters of the models, and how far a first step goes. */
+static const struct member {
+	const char *model, *name;
+	size_t at;
+	bool below_one;
+	double step;
+} members[] = {
+#define AT(x) offsetof(struct np_sharing_param, x)
+	{ "gige", "beta", AT(beta), false, 0.1 },
+	{ "gige", "gamma_o", AT(gamma_out), true, 0.05 },
+	{ "gige", "gamma_i", AT(gamma_in), true, 0.05 },
+	{ "infiniband", "be", AT(ib_in), false, 0.1 },
+	{ "infiniband", "bs", AT(ib_out), false, 0.1 },
+	{ "infiniband", "gs", AT(ib_many), false, 0.1 },
+#undef AT
+};
+
+struct search {
+	const struct np_sharing_model *model;
+	const struct np_sharing_case *s;
+	size_t n_cases, n; /* n: measured communications */
+	double *end_sec;
+	struct np_sharing_param param;
+	const struct member *free[NP_SHARING_FIT_MAX]; /* what is searched */
+	size_t n_free;
+	struct np_err *err;
+	int rc;
+};
+
+static double *member(struct np_sharing_param *p, const struct member *m)
+{
+	return (double *)((char *)p + m->at);
+}
+
+/* Sum over measured communications of f(modelled / measured - 1). */
+static double errors(struct search *w, double (*f)(double))
+{
+	double sum = 0;
+
+	for (size_t k = 0; !w->rc && k < w->n_cases; k++) {
+		const struct np_sharing_case *s = &w->s[k];
+
+		w->rc = np_sharing_dynamic(w->model, &w->param, s->c,
+					   s->start_sec, s->alone_sec, s->n,
+					   s->n_nodes, w->end_sec, w->err);
+		for (size_t i = 0; !w->rc && i < s->n; i++)
+			if (!isnan(s->took_sec[i]))
+				sum += f((w->end_sec[i] - s->start_sec[i]) /
+					 s->took_sec[i] - 1);
+	}
+	return sum;
+}
+
+static double square(double x)
+{
+	return x * x;
+}
+
+/* Into the range of a parameter; what is beyond it is penalised. */
+static double clamp(const struct member *m, double v, double *beyond)
+{
+	double in = m->below_one ? fmin(fmax(v, 0), LARGEST_GAMMA) :
+				   fmax(v, 1e-3);
+
+	*beyond += square(v - in);
+	return in;
+}
+
+static double objective(const gsl_vector *x, void *arg)
+{
+	struct search *w = arg;
+	double beyond = 0, sum;
+
+	for (size_t i = 0; i < w->n_free; i++)
+		*member(&w->param, w->free[i]) =
+			clamp(w->free[i], gsl_vector_get(x, i), &beyond);
+	sum = errors(w, square);
+	return w->rc || !isfinite(sum) ? GSL_POSINF :
+					 sum + 10 * (double)w->n * beyond;
+}
+
+/* Does any measured communication depend on it, one way or the other? */
+static bool matters(struct search *w, const struct member *m)
+{
+	double *v = member(&w->param, m), old = *v, here, up, down;
+
+	here = errors(w, square);
+	*v = old + m->step;
+	up = errors(w, square);
+	*v = m->below_one ? fmax(old - m->step, 0) : old / 2;
+	down = errors(w, square);
+	*v = old;
+	return fabs(up - here) > 1e-12 || fabs(down - here) > 1e-12;
+}
+
+static void descend(struct search *w, gsl_multimin_fminimizer *g, double scale)
+{
+	gsl_multimin_function f = { objective, w->n_free, w };
+	gsl_vector *x = gsl_vector_alloc(w->n_free);
+	gsl_vector *step = gsl_vector_alloc(w->n_free);
+	int rc = x && step ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < w->n_free; i++) {
+		gsl_vector_set(x, i, *member(&w->param, w->free[i]));
+		gsl_vector_set(step, i, w->free[i]->step * scale);
+	}
+	if (!rc && gsl_multimin_fminimizer_set(g, &f, x, step))
+		rc = -EDOM;
+	for (int i = 0; !rc && !w->rc && i < STEPS; i++)
+		if (gsl_multimin_fminimizer_iterate(g) ||
+		    gsl_multimin_fminimizer_size(g) < CLOSE)
+			break;
+	if (!rc)
+		objective(g->x, w); /* leaves the best in w->param */
+	else if (!w->rc)
+		w->rc = np_errf(w->err, rc, "no search for parameters");
+	gsl_vector_free(x);
+	gsl_vector_free(step);
+}
+
+/* Anew from where it came to rest, as a simplex may collapse too early. */
+static void search(struct search *w)
+{
+	gsl_multimin_fminimizer *g;
+
+	if (!w->n_free)
+		return;
+	gsl_set_error_handler_off();
+	g = gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2,
+					  w->n_free);
+	if (!g)
+		w->rc = np_errf(w->err, -ENOMEM, "out of memory");
+	for (int i = 0; !w->rc && i < STARTS; i++)
+		descend(w, g, i % 2 ? -1 : 1);
+	if (g)
+		gsl_multimin_fminimizer_free(g);
+}
+
+static int count(struct search *w)
+{
+	size_t most = 0;
+
+	for (size_t k = 0; k < w->n_cases; k++) {
+		if (w->s[k].n > most)
+			most = w->s[k].n;
+		for (size_t i = 0; i < w->s[k].n; i++) {
+			double took = w->s[k].took_sec[i];
+
+			if (!isnan(took) && !(took > 0 && isfinite(took)))
+				return np_errf(w->err, -EINVAL, "measured time "
+					       "%g s, expected more than 0",
+					       took);
+			w->n += !isnan(took);
+		}
+	}
+	if (!w->n)
+		return np_errf(w->err, -ENODATA, "no measured time to fit "
+			       "parameters to");
+	w->end_sec = calloc(most + 1, sizeof(*w->end_sec));
+	return w->end_sec ? 0 : np_errf(w->err, -ENOMEM, "out of memory");
+}
+
+static void choose(struct search *w, struct np_sharing_fit *out)
+{
+	for (size_t i = 0; !w->rc && i < NP_ARRAY_SIZE(members); i++) {
+		const struct member *m = &members[i];
+
+		if (strcmp(m->model, w->model->name))
+			continue;
+		out->name[out->n_param] = m->name;
+		out->fitted[out->n_param] = matters(w, m);
+		if (out->fitted[out->n_param++])
+			w->free[w->n_free++] = m;
+	}
+}
+
+static void report(struct search *w, struct np_sharing_fit *out)
+{
+	size_t at = 0;
+
+	out->n = w->n;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(members); i++)
+		if (!strcmp(members[i].model, w->model->name))
+			out->value[at++] = *member(&w->param, &members[i]);
+}
+
+int np_sharing_fit(const struct np_sharing_model *m,
+		   const struct np_sharing_case *s, size_t n,
+		   struct np_sharing_param *p, struct np_sharing_fit *out,
+		   struct np_err *err)
+{
+	struct np_sharing_fit fit = { .n_param = 0 };
+	struct search w = { .model = m, .s = s, .n_cases = n, .param = *p,
+			    .err = err };
+
+	w.rc = count(&w);
+	if (!w.rc)
+		fit.mean_before = errors(&w, fabs) / (double)w.n;
+	if (!w.rc)
+		choose(&w, &fit);
+	if (!w.rc)
+		search(&w);
+	if (!w.rc)
+		fit.mean_error = errors(&w, fabs) / (double)w.n;
+	if (!w.rc) {
+		report(&w, &fit);
+		*p = w.param;
+		*out = fit;
+	}
+	free(w.end_sec);
+	return w.rc;
+}

@@ -1,0 +1,423 @@
+#include "np_scheme.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_words.h"
+
+/* What lines say about the transfers after them, or about a whole scheme. */
+struct settings {
+	uint64_t bytes, reference_bytes; /* of the reference; 0: not said */
+	double reference_sec, latency_sec;
+};
+
+struct reader {
+	struct np_words w;
+	struct settings common, now; /* of all schemes; of the present one */
+	struct np_scheme_set set;
+	bool begun; /* common is over */
+	size_t room_comms, room_nodes; /* of the present scheme */
+	struct np_err *err;
+};
+
+static struct np_scheme *present(struct reader *r)
+{
+	return r->set.n ? &r->set.scheme[r->set.n - 1] : NULL;
+}
+
+#define BAD(r, ...) np_words_errf(&(r)->w, (r)->err, -EINVAL, __VA_ARGS__)
+#define TOO_BIG(r, ...) np_words_errf(&(r)->w, (r)->err, -E2BIG, __VA_ARGS__)
+
+static int no_memory(struct reader *r)
+{
+	return np_errf(r->err, -ENOMEM, "%s: out of memory", r->w.source);
+}
+
+/* Room for one more of something; array: the address of a pointer. */
+static int resize(void *array, size_t n, size_t size)
+{
+	void *old, *more;
+
+	memcpy(&old, array, sizeof(old));
+	more = reallocarray(old, n, size);
+	if (!more)
+		return -ENOMEM;
+	memcpy(array, &more, sizeof(more));
+	return 0;
+}
+
+static int take_name(struct reader *r, const char *what, const char *text,
+		     np_scheme_name out)
+{
+	size_t len = strlen(text);
+	bool good = len && len < NP_SCHEME_NAME;
+
+	for (size_t i = 0; good && i < len; i++)
+		good = isalnum((unsigned char)text[i]) ||
+		       strchr("_.-+", text[i]);
+	if (!good)
+		return BAD(r, "%s \"%.40s\": expected 1 to %d letters, digits "
+			   "and any of _.-+", what, text, NP_SCHEME_NAME - 1);
+	memcpy(out, text, len + 1);
+	return 0;
+}
+
+/* Schemes */
+
+/* Alone: the latency, and the rest in proportion to the reference. */
+static int finish(struct reader *r)
+{
+	struct np_scheme *s = present(r);
+	const struct settings *v = &r->now;
+	double rest = v->reference_sec - v->latency_sec;
+	bool timed = !isnan(v->reference_sec);
+
+	if (!s)
+		return 0;
+	if (!s->n)
+		return BAD(r, "scheme %s has no transfer", s->name);
+	if (timed ? rest <= 0 : v->latency_sec > 0)
+		return BAD(r, "scheme %s: its latency needs a reference that "
+			   "took longer", s->name);
+	s->reference_sec = v->reference_sec;
+	s->latency_sec = v->latency_sec;
+	s->reference_bytes = v->reference_bytes;
+	for (size_t i = 0; i < s->n && !s->reference_bytes; i++)
+		s->reference_bytes = s->bytes[i];
+	if (!s->reference_bytes)
+		s->reference_bytes = NP_SCHEME_BYTES;
+	for (size_t i = 0; i < s->n; i++) {
+		double share = (double)s->bytes[i] /
+			       (double)s->reference_bytes;
+
+		s->alone[i] = timed ? v->latency_sec + share * rest : share;
+		if (!isnan(s->took_sec[i]) && !timed)
+			return BAD(r, "scheme %s: %s took a time, but how "
+				   "long the reference took is not said",
+				   s->name, s->label[i]);
+	}
+	return 0;
+}
+
+static int begin(struct reader *r, const char *name)
+{
+	struct np_scheme *s;
+	int rc = finish(r);
+
+	if (rc)
+		return rc;
+	if (r->set.n == NP_SCHEME_MAX_SCHEMES)
+		return TOO_BIG(r, "more than %d schemes",
+			       NP_SCHEME_MAX_SCHEMES);
+	if (resize(&r->set.scheme, r->set.n + 1, sizeof(*r->set.scheme)))
+		return no_memory(r);
+	s = &r->set.scheme[r->set.n++];
+	*s = (struct np_scheme){ .n = 0 };
+	r->room_comms = r->room_nodes = 0;
+	if (!r->begun)
+		r->common = r->now;
+	r->begun = true;
+	r->now = r->common;
+	rc = take_name(r, "scheme", name, s->name);
+	for (size_t i = 0; !rc && i + 1 < r->set.n; i++)
+		if (!strcmp(r->set.scheme[i].name, s->name))
+			rc = BAD(r, "scheme %s is there twice", s->name);
+	return rc;
+}
+
+/* The scheme of a file without any is called by its last name. */
+static int begin_unnamed(struct reader *r)
+{
+	const char *slash = strrchr(r->w.source, '/');
+	np_scheme_name name;
+	size_t n = 0;
+
+	for (const char *p = slash ? slash + 1 : r->w.source;
+	     *p && n + 1 < sizeof(name); p++)
+		name[n++] = isalnum((unsigned char)*p) ||
+			    strchr("_.-+", *p) ? *p : '_';
+	name[n] = '\0';
+	return begin(r, n ? name : "scheme");
+}
+
+/* Nodes */
+
+static int add_node(struct reader *r, const char *text, uint32_t *number)
+{
+	struct np_scheme *s = present(r);
+	np_scheme_name name;
+	int rc = take_name(r, "node", text, name);
+
+	if (rc)
+		return rc;
+	if (s->n_nodes == NP_SCHEME_MAX_NODES)
+		return TOO_BIG(r, "more than %d nodes", NP_SCHEME_MAX_NODES);
+	if (s->n_nodes == r->room_nodes) {
+		r->room_nodes = 2 * r->room_nodes + 16;
+		if (resize(&s->node, r->room_nodes, sizeof(*s->node)))
+			return no_memory(r);
+	}
+	memcpy(s->node[s->n_nodes], name, sizeof(name));
+	*number = (uint32_t)s->n_nodes++;
+	return 0;
+}
+
+static bool find_node(const struct np_scheme *s, const char *name,
+		      uint32_t *number)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		if (!strcmp(s->node[i], name)) {
+			*number = (uint32_t)i;
+			return true;
+		}
+	return false;
+}
+
+static int node(struct reader *r, const char *name, uint32_t *number)
+{
+	struct np_scheme *s = present(r);
+
+	if (find_node(s, name, number))
+		return 0;
+	if (s->fixed)
+		return BAD(r, "node \"%.40s\" is none of those that scheme %s "
+			   "names", name, s->name);
+	return add_node(r, name, number);
+}
+
+static int line_nodes(struct reader *r)
+{
+	uint32_t number;
+	int rc = present(r) ? 0 : begin_unnamed(r);
+
+	if (!rc && present(r)->n)
+		rc = BAD(r, "nodes: expected before the first transfer");
+	for (size_t i = 1; !rc && i < r->w.n; i++)
+		rc = find_node(present(r), r->w.word[i], &number) ?
+			     BAD(r, "node %.40s is there twice", r->w.word[i]) :
+			     add_node(r, r->w.word[i], &number);
+	if (!rc)
+		present(r)->fixed = true;
+	return rc;
+}
+
+/* Transfers */
+
+static int make_room(struct reader *r)
+{
+	struct np_scheme *s = present(r);
+	size_t room = 2 * r->room_comms + 16;
+
+	if (s->n == NP_SCHEME_MAX_COMMS)
+		return TOO_BIG(r, "more than %d transfers",
+			       NP_SCHEME_MAX_COMMS);
+	if (s->n < r->room_comms)
+		return 0;
+	if (resize(&s->label, room, sizeof(*s->label)) ||
+	    resize(&s->c, room, sizeof(*s->c)) ||
+	    resize(&s->bytes, room, sizeof(*s->bytes)) ||
+	    resize(&s->start_sec, room, sizeof(*s->start_sec)) ||
+	    resize(&s->took_sec, room, sizeof(*s->took_sec)) ||
+	    resize(&s->alone, room, sizeof(*s->alone)))
+		return no_memory(r);
+	r->room_comms = room;
+	return 0;
+}
+
+/* [SIZE] [at TIME] [took TIME], from word i on */
+static int details(struct reader *r, size_t i)
+{
+	struct np_scheme *s = present(r);
+	struct np_words *w = &r->w;
+	int rc = 0;
+
+	if (i < w->n && isdigit((unsigned char)*w->word[i]))
+		rc = np_words_bytes(w, i++, NP_SCHEME_MAX_BYTES,
+				    &s->bytes[s->n], r->err);
+	if (!rc && i < w->n && !strcmp(w->word[i], "at")) {
+		rc = np_words_time(w, i + 1, &s->start_sec[s->n], r->err);
+		i += 2;
+	}
+	if (!rc && i < w->n && !strcmp(w->word[i], "took")) {
+		rc = np_words_time(w, i + 1, &s->took_sec[s->n], r->err);
+		if (!rc && s->took_sec[s->n] <= 0)
+			rc = BAD(r, "took %.40s: expected more than 0",
+				 w->word[i + 1]);
+		i += 2;
+	}
+	if (!rc && i < w->n)
+		rc = BAD(r, "\"%.40s\": expected [SIZE] [at TIME] "
+			 "[took TIME]", w->word[i]);
+	return rc;
+}
+
+static int line_transfer(struct reader *r)
+{
+	struct np_words *w = &r->w;
+	char *label = w->word[0];
+	struct np_scheme *s;
+	int rc = present(r) ? 0 : begin_unnamed(r);
+
+	if (!rc)
+		rc = make_room(r);
+	if (rc)
+		return rc;
+	s = present(r);
+	label[strlen(label) - 1] = '\0';
+	rc = take_name(r, "transfer", label, s->label[s->n]);
+	for (size_t i = 0; !rc && i < s->n; i++)
+		if (!strcmp(s->label[i], label))
+			rc = BAD(r, "transfer %s is there twice", label);
+	if (!rc && (w->n < 4 || strcmp(w->word[2], "->")))
+		rc = BAD(r, "transfer %s: expected NAME: FROM -> TO", label);
+	if (!rc)
+		rc = node(r, w->word[1], &s->c[s->n].from);
+	if (!rc)
+		rc = node(r, w->word[3], &s->c[s->n].to);
+	if (!rc && s->c[s->n].from == s->c[s->n].to)
+		rc = BAD(r, "transfer %s: from %.40s to itself, expected two "
+			 "nodes", label, w->word[1]);
+	if (rc)
+		return rc;
+	s->bytes[s->n] = r->now.bytes;
+	s->start_sec[s->n] = 0;
+	s->took_sec[s->n] = NAN;
+	rc = details(r, 4);
+	s->n += !rc;
+	return rc;
+}
+
+/* Settings */
+
+static int line_scheme(struct reader *r)
+{
+	return r->w.n == 2 ? begin(r, r->w.word[1]) :
+			     BAD(r, "expected scheme NAME");
+}
+
+static int line_size(struct reader *r)
+{
+	return r->w.n == 2 ? np_words_bytes(&r->w, 1, NP_SCHEME_MAX_BYTES,
+					    &r->now.bytes, r->err) :
+			     BAD(r, "expected size SIZE");
+}
+
+static int line_latency(struct reader *r)
+{
+	return r->w.n == 2 ? np_words_time(&r->w, 1, &r->now.latency_sec,
+					   r->err) :
+			     BAD(r, "expected latency TIME");
+}
+
+static int line_reference(struct reader *r)
+{
+	struct settings *v = &r->now;
+	int rc;
+
+	if (r->w.n != 2 && (r->w.n != 4 || strcmp(r->w.word[2], "took")))
+		return BAD(r, "expected reference SIZE [took TIME]");
+	rc = np_words_bytes(&r->w, 1, NP_SCHEME_MAX_BYTES, &v->reference_bytes,
+			    r->err);
+	if (!rc && !v->reference_bytes)
+		rc = BAD(r, "reference %.40s: expected more than 0 bytes",
+			 r->w.word[1]);
+	if (!rc && r->w.n == 4)
+		rc = np_words_time(&r->w, 3, &v->reference_sec, r->err);
+	if (!rc && v->reference_sec <= 0)
+		rc = BAD(r, "took %.40s: expected more than 0", r->w.word[3]);
+	return rc;
+}
+
+static const struct {
+	const char *word;
+	int (*read)(struct reader *r);
+} lines[] = {
+	{ "scheme", line_scheme },   { "size", line_size },
+	{ "latency", line_latency }, { "reference", line_reference },
+	{ "nodes", line_nodes },
+};
+
+static int line(struct reader *r)
+{
+	const char *word = r->w.word[0];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++)
+		if (!strcmp(word, lines[i].word))
+			return lines[i].read(r);
+	if (word[strlen(word) - 1] == ':')
+		return line_transfer(r);
+	return BAD(r, "\"%.40s\": expected scheme, size, latency, reference, "
+		   "nodes or NAME: FROM -> TO", word);
+}
+
+static int parse(struct reader *r)
+{
+	int rc;
+
+	while ((rc = np_words_next(&r->w, r->err)) > 0) {
+		rc = line(r);
+		if (rc)
+			return rc;
+	}
+	if (!rc && !r->set.n)
+		rc = np_errf(r->err, -EINVAL, "%s: no transfer in it",
+			     r->w.source);
+	return rc ? rc : finish(r);
+}
+
+int np_scheme_parse(const char *text, size_t len, const char *source,
+		    struct np_scheme_set *out, struct np_err *err)
+{
+	struct reader *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return np_errf(err, -ENOMEM, "%s: out of memory", source);
+	np_words_open(&r->w, text, len, source);
+	r->now = (struct settings){ .bytes = NP_SCHEME_BYTES,
+				    .reference_sec = NAN };
+	r->err = err;
+	rc = parse(r);
+	if (rc)
+		np_scheme_free(&r->set);
+	else
+		*out = r->set;
+	free(r);
+	return rc;
+}
+
+int np_scheme_read(const char *path, struct np_scheme_set *out,
+		   struct np_err *err)
+{
+	char *text;
+	size_t len;
+	int rc = np_words_file(path, NP_SCHEME_MAX_FILE_BYTES, &text, &len,
+			       err);
+
+	if (rc)
+		return rc;
+	rc = np_scheme_parse(text, len, path, out, err);
+	free(text);
+	return rc;
+}
+
+void np_scheme_free(struct np_scheme_set *set)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		struct np_scheme *s = &set->scheme[i];
+
+		free(s->node);
+		free(s->label);
+		free(s->c);
+		free(s->bytes);
+		free(s->start_sec);
+		free(s->took_sec);
+		free(s->alone);
+	}
+	free(set->scheme);
+	*set = (struct np_scheme_set){ .n = 0 };
+}

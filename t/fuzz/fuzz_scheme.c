@@ -1,0 +1,52 @@
+/*
+ * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of schemes
+ * refuses them with a line or takes them; what it takes has penalties, or is
+ * refused with a line then.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "np_scheme.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Large ones take their time: that is no fault. */
+#define MOST 64
+
+static void ask(const struct np_scheme *s, const struct np_sharing_model *m)
+{
+	const struct np_sharing_param p = NP_SHARING_DEFAULTS;
+	struct np_err err = NP_ERR_INIT;
+	double got[MOST], end[MOST];
+
+	if (s->n > MOST)
+		return;
+	if (np_sharing_static(m, &p, s->c, s->n, s->n_nodes, got, &err) ||
+	    np_sharing_dynamic(m, &p, s->c, s->start_sec, s->alone, s->n,
+			       s->n_nodes, end, &err)) {
+		if (!err.text[0])
+			abort();
+		return;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (!(got[i] >= 1) || !(end[i] >= s->start_sec[i]))
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_scheme_set set;
+
+	if (np_scheme_parse((const char *)data, size, "fuzz", &set, &err)) {
+		if (!err.text[0])
+			abort();
+		return 0;
+	}
+	for (size_t i = 0; i < set.n && i < 4; i++)
+		for (size_t m = 0; m < np_sharing_n_models; m++)
+			ask(&set.scheme[i], &np_sharing_models[m]);
+	np_scheme_free(&set);
+	return 0;
+}

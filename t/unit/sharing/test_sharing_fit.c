@@ -1,0 +1,138 @@
+#include "t.h"
+#include "published.h"
+
+#include "np_sharing_fit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static const double zero[T_COMMS];
+static const double one[T_COMMS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+
+static const struct t_published *find(const char *name)
+{
+	const struct t_published *p = t_published;
+
+	while (strcmp(p->name, name))
+		p++;
+	return p;
+}
+
+static struct np_sharing_case case_of(const char *name, const double *took)
+{
+	const struct t_published *p = find(name);
+
+	return (struct np_sharing_case){ p->c, p->n, 16, zero, one, took };
+}
+
+/* The published way: 1.5 and 2.25 of two and three from one node. */
+static void test_beta_as_published(void)
+{
+	const double two[2] = { 1.5, 1.5 }, three[3] = { 2.25, 2.25, 2.25 };
+	const struct np_sharing_case s[2] = { case_of("out2", two),
+					      case_of("out3", three) };
+	struct np_sharing_param p = NP_SHARING_DEFAULTS;
+	struct np_sharing_fit f;
+
+	p.beta = 0.9;
+	T_CHECK(!np_sharing_fit(np_sharing_find("gige", NULL), s, 2, &p, &f,
+				NULL));
+	T_CHECK(t_close(p.beta, 0.75, 1e-7) && f.fitted[0] && f.n == 5);
+	T_CHECK(!strcmp(f.name[0], "beta") && f.value[0] == p.beta);
+	T_CHECK(f.mean_error < 1e-7 && t_close(f.mean_before, 0.2, 1e-9));
+	/* the others play no part where all are alike */
+	T_CHECK(f.n_param == 3 && !f.fitted[1] && !f.fitted[2]);
+	T_CHECK(p.gamma_out == 0.115 && p.gamma_in == 0.036);
+}
+
+static const struct {
+	const char *model;
+	struct np_sharing_param truth;
+} known[] = {
+	{ "gige", { .beta = 0.8, .gamma_out = 0.07, .gamma_in = 0.12,
+		    .ib_in = .965, .ib_out = .925, .ib_many = 1.35,
+		    .fabric = INFINITY } },
+	{ "infiniband", { .beta = 0.75, .gamma_out = 0.115, .gamma_in = 0.036,
+			  .ib_in = .9, .ib_out = .8, .ib_many = 1.6,
+			  .fabric = INFINITY } },
+};
+
+/* What a model says is what a fit to it finds. */
+static void test_parameters_are_found_again(void)
+{
+	static const char *const graph[] = { "out2", "in2", "out3", "in3",
+					     "fig5" };
+
+	for (size_t k = 0; k < NP_ARRAY_SIZE(known); k++) {
+		const struct np_sharing_model *m =
+			np_sharing_find(known[k].model, NULL);
+		struct np_sharing_param p = NP_SHARING_DEFAULTS;
+		struct np_sharing_case s[NP_ARRAY_SIZE(graph)];
+		double took[NP_ARRAY_SIZE(graph)][T_COMMS];
+		struct np_sharing_fit f;
+
+		for (size_t i = 0; i < NP_ARRAY_SIZE(graph); i++) {
+			s[i] = case_of(graph[i], took[i]);
+			np_sharing_dynamic(m, &known[k].truth, s[i].c, zero,
+					   one, s[i].n, 16, took[i], NULL);
+		}
+		took[0][0] = NAN; /* not measured */
+		T_ROW(known[k].model, !np_sharing_fit(m, s, NP_ARRAY_SIZE(s),
+						      &p, &f, NULL));
+		T_ROW(known[k].model, f.n == 15 && f.mean_error < 1e-6);
+		for (size_t i = 0; i < 3; i++)
+			T_ROW(f.name[i], f.fitted[i]);
+		T_ROW(known[k].model,
+		      t_close(p.beta, known[k].truth.beta, 1e-5) &&
+		      t_close(p.gamma_out, known[k].truth.gamma_out, 1e-4) &&
+		      t_close(p.gamma_in, known[k].truth.gamma_in, 1e-4));
+		T_ROW(known[k].model,
+		      t_close(p.ib_in, known[k].truth.ib_in, 1e-5) &&
+		      t_close(p.ib_out, known[k].truth.ib_out, 1e-5) &&
+		      t_close(p.ib_many, known[k].truth.ib_many, 1e-5));
+	}
+}
+
+static void test_models_without_parameters_are_judged(void)
+{
+	const double took[2] = { 2, 2.5 };
+	const struct np_sharing_case s = case_of("out2", took);
+	struct np_sharing_param p = NP_SHARING_DEFAULTS;
+	struct np_sharing_fit f;
+
+	T_CHECK(!np_sharing_fit(np_sharing_find("maxmin", NULL), &s, 1, &p, &f,
+				NULL));
+	T_CHECK(!f.n_param && t_close(f.mean_error, 0.1, 1e-9));
+}
+
+static void test_refusals(void)
+{
+	const struct np_sharing_model *m = np_sharing_find("gige", NULL);
+	const double never[2] = { NAN, NAN }, zero_took[2] = { 1, 0 };
+	struct np_sharing_case s = case_of("out2", never);
+	struct np_sharing_param p = NP_SHARING_DEFAULTS;
+	struct np_err err = NP_ERR_INIT;
+	struct np_sharing_fit f;
+
+	T_CHECK(np_sharing_fit(m, &s, 1, &p, &f, &err) == -ENODATA);
+	T_CHECK(strstr(err.text, "no measured time"));
+	s = case_of("out2", zero_took);
+	T_CHECK(np_sharing_fit(m, &s, 1, &p, &f, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "measured time 0 s, expected more than 0"));
+	s.n_nodes = 1;
+	s.took_sec = one;
+	T_CHECK(np_sharing_fit(m, &s, 1, &p, &f, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "node 1: expected 0 to 0"));
+	T_CHECK(p.beta == 0.75);
+}
+
+static const struct t_case cases[] = {
+	{ "beta as it was published", test_beta_as_published },
+	{ "parameters are found again", test_parameters_are_found_again },
+	{ "models without parameters are judged, too",
+	  test_models_without_parameters_are_judged },
+	{ "what cannot be fitted is refused with a line", test_refusals },
+	{ NULL, NULL },
+};
+T_SUITE(sharing_fit, cases)
