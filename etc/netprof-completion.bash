@@ -14,7 +14,7 @@ _netprof_jobs() {
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs predict matrix publish accuracy \
-		calibrate status explain check release help version"
+		calibrate status explain check release sharing help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -46,6 +46,10 @@ _netprof() {
 		explain/*) words=$(_netprof_jobs) ;;
 		check/-*) words="$formats --versions --make-users" ;;
 		release/-*) words="--dry-run" ;;
+		sharing/-*) words="$formats --static --dynamic --model= --set= \
+			--fit=" ;;
+		sharing/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			return ;;
 		help/*) words=$commands ;;
 		*) return ;;
 		esac

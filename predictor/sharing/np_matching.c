@@ -6,45 +6,53 @@
 
 #include "np_matching_impl.h"
 
-/* The first tries are cheap: a good order is often found by them. */
-#define FIRST_STATES 4096
-#define MORE_STATES 64
+/* Four ways to go: two sides, which can change places, in two orders. */
+#define WAYS (2 * NP_MATCHING_N_ORDERS)
 
-static int try_plan(const struct np_ports *p, enum np_matching_order order,
-		    size_t max_states, double *share, double *ln_sets)
-{
-	struct np_matching_plan plan;
-	int rc = np_matching_plan(p, order, &plan);
+/* All ways are tried up to so many states, then the one that got furthest. */
+static const size_t tries[] = { 4096, (size_t)1 << 18 };
 
-	if (rc)
-		return rc;
-	rc = np_matching_count(&plan, p->n, max_states, share, ln_sets);
-	np_matching_plan_free(&plan);
-	return rc;
-}
+struct way {
+	struct np_ports p;
+	enum np_matching_order order;
+};
 
-/* Sources and destinations can change places. */
-static int try_all(const struct np_ports *p, size_t max_states, double *share,
-		   double *ln_sets)
+static struct way way_of(const struct np_ports *p, int number)
 {
 	const struct np_ports turned = {
 		.n = p->n, .n_out = p->n_in, .n_in = p->n_out,
 		.out = p->in, .in = p->out,
 		.n_of_out = p->n_of_in, .n_of_in = p->n_of_out,
 	};
-	int rc = -E2BIG;
+	bool turn = (number % 2 == 0) != (p->n_out >= p->n_in);
 
-	for (int o = 0; rc == -E2BIG && o < 2 * NP_MATCHING_N_ORDERS; o++)
-		rc = try_plan(!(o % 2) == (p->n_out >= p->n_in) ? p : &turned,
-			      (enum np_matching_order)(o / 2), max_states,
-			      share, ln_sets);
+	return (struct way){ turn ? turned : *p,
+			     (enum np_matching_order)(number / 2) };
+}
+
+/* *done: the share of the way that it went. */
+static int go(const struct np_ports *p, int number, size_t max_states,
+	      double *share, double *ln_sets, double *done)
+{
+	struct way w = way_of(p, number);
+	struct np_matching_plan plan;
+	size_t n_done = 0;
+	int rc = np_matching_plan(&w.p, w.order, &plan);
+
+	if (rc)
+		return rc;
+	rc = np_matching_count(&plan, p->n, max_states, share, ln_sets,
+			       &n_done);
+	*done = (double)n_done / (double)plan.n_steps;
+	np_matching_plan_free(&plan);
 	return rc;
 }
 
 int np_matching_shares(const struct np_ports *p, size_t max_states,
 		       double *share, double *ln_sets)
 {
-	int rc = -E2BIG;
+	double done, furthest = -1;
+	int best = 0, rc = -E2BIG;
 
 	if (p->n_out == 1 || p->n_in == 1) { /* one at a time */
 		for (size_t i = 0; i < p->n; i++)
@@ -52,14 +60,20 @@ int np_matching_shares(const struct np_ports *p, size_t max_states,
 		*ln_sets = log((double)p->n);
 		return 0;
 	}
-	for (size_t most = FIRST_STATES; rc == -E2BIG; most *= MORE_STATES) {
-		if (most > max_states)
-			most = max_states;
-		rc = try_all(p, most, share, ln_sets);
-		if (most == max_states)
+	for (size_t t = 0; t < NP_ARRAY_SIZE(tries) * WAYS; t++) {
+		if (tries[t / WAYS] > max_states)
 			break;
+		rc = go(p, (int)(t % WAYS), tries[t / WAYS], share, ln_sets,
+			&done);
+		if (rc != -E2BIG)
+			return rc;
+		if (t % WAYS == 0)
+			furthest = -1;
+		if (done > furthest)
+			best = (int)(t % WAYS);
+		furthest = fmax(furthest, done);
 	}
-	return rc;
+	return go(p, best, max_states, share, ln_sets, &done);
 }
 
 static int one_part(const struct np_comm *c, size_t n, size_t max_states,

@@ -6,6 +6,7 @@
 #include "np_matching_impl.h"
 
 #define PER_WORD 32 /* two bits for each slot */
+#define EACH_SLOT 0x5555555555555555ull
 
 enum { FREE, USED, MUST };
 
@@ -124,13 +125,28 @@ static int add(struct states *s, double ways)
 	       make_table(s, s->table_of, s->n) : 0;
 }
 
+/* Are there more that must be used than sources to come? */
+static bool is_dead(const struct states *s, size_t n_left)
+{
+	size_t n_must = 0;
+
+	for (size_t i = 0; i < s->words; i++)
+		n_must += (size_t)__builtin_popcountll(s->next[i] &
+						       MUST * EACH_SLOT);
+	return n_must > n_left;
+}
+
 /*
- * What a state becomes if the source takes choice `taken` of its n, or none
- * (n).  Into s->next; false: it cannot.
+ * What a state becomes if the source of step k takes choice `taken` of its n,
+ * or none (n).  Into s->next; false: it cannot.
  */
 static bool follow(struct states *s, const uint64_t *key,
-		   const struct np_matching_choice *c, size_t n, size_t taken)
+		   const struct np_matching_plan *plan, size_t k, size_t taken)
 {
+	const struct np_matching_choice *c =
+		plan->choice + plan->step[k].first;
+	size_t n = plan->step[k].n;
+
 	if (taken < n && get(key, c[taken].slot) == USED)
 		return false;
 	memcpy(s->next, key, s->words * sizeof(*key));
@@ -145,7 +161,7 @@ static bool follow(struct states *s, const uint64_t *key,
 			return false;
 		set(s->next, c[i].slot, FREE);
 	}
-	return true;
+	return !is_dead(s, plan->n_steps - k - 1);
 }
 
 static double times_of(const struct np_matching_choice *c, size_t n,
@@ -167,7 +183,7 @@ static void rescale(struct states *s, size_t from, double *ln)
 }
 
 static int forward(struct states *s, const struct np_matching_plan *plan,
-		   double *ln_sets)
+		   double *ln_sets, size_t *n_done)
 {
 	int rc = make_room(s);
 
@@ -185,12 +201,13 @@ static int forward(struct states *s, const struct np_matching_plan *plan,
 		rc = make_table(s, s->n, s->n);
 		for (size_t i = s->first[k]; !rc && i < s->first[k + 1]; i++)
 			for (size_t t = 0; !rc && t <= step->n; t++)
-				if (follow(s, key_of(s, i), c, step->n, t))
+				if (follow(s, key_of(s, i), plan, k, t))
 					rc = add(s, s->forward[i] *
 						 times_of(c, step->n, t));
 		if (!rc)
 			rescale(s, s->first[k + 1], ln_sets);
 		s->first[k + 2] = s->n;
+		*n_done = k;
 	}
 	return rc;
 }
@@ -214,7 +231,7 @@ static void step_back(struct states *s, const struct np_matching_plan *plan,
 			double ways;
 			uint32_t at;
 
-			if (!follow(s, key_of(s, i), c, step->n, t))
+			if (!follow(s, key_of(s, i), plan, k, t))
 				continue;
 			at = *find(s, s->next);
 			ways = at ? after[at - 1] : 0;
@@ -261,7 +278,8 @@ static int backward(struct states *s, const struct np_matching_plan *plan,
 }
 
 int np_matching_count(const struct np_matching_plan *plan, size_t n_edges,
-		      size_t max_states, double *share, double *ln_sets)
+		      size_t max_states, double *share, double *ln_sets,
+		      size_t *n_done)
 {
 	struct states s = {
 		.words = plan->n_slots / PER_WORD + 1, .max = max_states,
@@ -272,7 +290,7 @@ int np_matching_count(const struct np_matching_plan *plan, size_t n_edges,
 
 	s.next = calloc(s.words, sizeof(*s.next));
 	if (s.first && part && s.next)
-		rc = forward(&s, plan, ln_sets);
+		rc = forward(&s, plan, ln_sets, n_done);
 	if (!rc)
 		rc = backward(&s, plan, part);
 	for (size_t i = 0; !rc && i < n_edges; i++)

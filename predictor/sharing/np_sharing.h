@@ -10,7 +10,7 @@
  *	gige		Gigabit Ethernet [V, equations for p_o and p_i]
  *	myrinet		Stop & Go: state sets of the conflict graph [V]
  *	infiniband	[VT], as the simulator SimGrid states it
- *	maxmin		max-min fair sharing of ports, as flow-level simulators do
+ *	maxmin		max-min fair sharing of unit ports, as of flows
  *	conflicts	1 + those with its source or its destination: a baseline
  *	none		1: a baseline
  *

@@ -337,7 +337,7 @@ test_completion_completes() {
 			printf "%s\n" "${COMPREPLY[@]}"' - \
 			"$ROOT/etc/netprof-completion.bash" "$@" | sort | xargs
 	}
-	equal commands "$(complete_words netprof s)" "show status"
+	equal commands "$(complete_words netprof s)" "sharing show status"
 	equal applications "$(complete_words netprof show l)" "lammps"
 	equal both "$(complete_words netprof show cp)" "cp2k"
 	equal options "$(complete_words netprof list --p)" "--parsable --published"

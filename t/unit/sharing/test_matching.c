@@ -180,10 +180,11 @@ static void test_too_many_states_are_refused(void)
 	struct np_err err = NP_ERR_INIT;
 	size_t n = complete(c, 20, 20, 0);
 
-	T_CHECK(np_matching_all(c, n, 1u << 14, share, NULL, &err) == -E2BIG);
+	T_CHECK(np_matching_all(c, n, 1u << 19, share, NULL, &err) == -E2BIG);
 	T_CHECK(!strcmp(err.text, "model myrinet: 400 communications from 20 "
 			"nodes to 20 that all depend on each other have more "
-			"than 16384 states; expected fewer, or another model"));
+			"than 524288 states; expected fewer, or another "
+			"model"));
 	n = complete(c, 10, 10, 1);
 	T_CHECK(np_matching_all(c, n, 100, share, NULL, &err) == -E2BIG);
 }

@@ -1,0 +1,109 @@
+#include "cli_network.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const usual[] = { "gige", "myrinet", "infiniband",
+				     "maxmin" };
+
+void cli_network_init(struct cli_network *net)
+{
+	*net = (struct cli_network){ .param = NP_SHARING_DEFAULTS };
+	for (size_t i = 0; i < NP_ARRAY_SIZE(usual); i++)
+		net->model[net->n++] = np_sharing_find(usual[i], NULL);
+}
+
+int cli_network_models(const struct cli_cmd *cmd, char *text,
+		       struct cli_network *net)
+{
+	struct np_err err = NP_ERR_INIT;
+	char *save = NULL;
+
+	net->n = 0;
+	for (char *w = strtok_r(text, ",", &save); w;
+	     w = strtok_r(NULL, ",", &save)) {
+		const struct np_sharing_model *m = np_sharing_find(w, &err);
+
+		if (!m)
+			return cli_usage(cmd, "%s", err.text);
+		for (size_t i = 0; i < net->n; i++)
+			if (net->model[i] == m)
+				return cli_usage(cmd, "--model: %s is there "
+						 "twice", m->name);
+		net->model[net->n++] = m;
+	}
+	return net->n ? 0 : cli_usage(cmd, "--model: expected names, separated "
+				      "by commas");
+}
+
+static double *member(struct np_sharing_param *p, const char *name)
+{
+	const struct {
+		const char *name;
+		double *value;
+	} row[] = {
+		{ "beta", &p->beta },	     { "gamma_o", &p->gamma_out },
+		{ "gamma_i", &p->gamma_in }, { "be", &p->ib_in },
+		{ "bs", &p->ib_out },	     { "gs", &p->ib_many },
+		{ "fabric", &p->fabric },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(row); i++)
+		if (!strcmp(row[i].name, name))
+			return row[i].value;
+	return NULL;
+}
+
+int cli_network_set(const struct cli_cmd *cmd, char *text,
+		    struct cli_network *net)
+{
+	struct np_err err = NP_ERR_INIT;
+	char *save = NULL, *end;
+
+	for (char *w = strtok_r(text, ",", &save); w;
+	     w = strtok_r(NULL, ",", &save)) {
+		char *value = strchr(w, '=');
+		double *at;
+
+		if (value)
+			*value++ = '\0';
+		at = member(&net->param, w);
+		if (!at)
+			return cli_usage(cmd, "--set: no parameter \"%.40s\", "
+					 "expected beta, gamma_o, gamma_i, be, "
+					 "bs, gs or fabric", w);
+		if (!value || !strspn(value, "0123456789."))
+			return cli_usage(cmd, "--set: expected %s=NUMBER", w);
+		*at = strtod(value, &end);
+		if (*end)
+			return cli_usage(cmd, "--set: %s=%.40s: expected a "
+					 "number", w, value);
+	}
+	return np_sharing_check(&net->param, &err) ?
+		       cli_usage(cmd, "--set: %s", err.text) : 0;
+}
+
+int cli_network_fit(struct cli_network *net, const struct np_scheme_set *s,
+		    struct np_err *err)
+{
+	struct np_sharing_case *c = calloc(s->n + 1, sizeof(*c));
+	int rc = c ? 0 : np_errf(err, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; !rc && i < s->n; i++) {
+		const struct np_scheme *k = &s->scheme[i];
+
+		c[i] = (struct np_sharing_case){
+			.c = k->c, .n = k->n, .n_nodes = k->n_nodes,
+			.start_sec = k->start_sec, .alone_sec = k->alone,
+			.took_sec = k->took_sec,
+		};
+	}
+	for (size_t m = 0; !rc && m < net->n; m++)
+		rc = np_sharing_fit(net->model[m], c, s->n, &net->param,
+				    &net->fit[m], err);
+	net->fitted = !rc;
+	free(c);
+	return rc;
+}

@@ -1,0 +1,39 @@
+/* Models of a network on the command line: --model, --set and --fit. */
+#ifndef CLI_NETWORK_H
+#define CLI_NETWORK_H
+
+#include "cli.h"
+#include "np_scheme.h"
+#include "np_sharing_fit.h"
+
+#define CLI_NETWORK_MODELS 6 /* most that are asked */
+
+struct cli_network {
+	size_t n;
+	const struct np_sharing_model *model[CLI_NETWORK_MODELS];
+	struct np_sharing_param param;
+	/* of --fit, for each model; fitted: there is one */
+	struct np_sharing_fit fit[CLI_NETWORK_MODELS];
+	bool fitted;
+};
+
+/* The defaults: the four models of the sources, with their parameters. */
+void cli_network_init(struct cli_network *net);
+
+/*
+ * "gige,maxmin" into net->model; "beta=0.8,fabric=4" into net->param.  text is
+ * cut up.  Return 0, or CLI_USAGE after having said why.
+ */
+int cli_network_models(const struct cli_cmd *cmd, char *text,
+		       struct cli_network *net);
+int cli_network_set(const struct cli_cmd *cmd, char *text,
+		    struct cli_network *net);
+
+/*
+ * Parameters from what was measured in these schemes, for each model of net in
+ * turn.  Returns 0 or -errno with err.
+ */
+int cli_network_fit(struct cli_network *net, const struct np_scheme_set *s,
+		    struct np_err *err);
+
+#endif

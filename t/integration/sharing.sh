@@ -1,0 +1,141 @@
+# netprof sharing: transfers under models of a network.
+# Needs no cluster; also runs alone: [BUILD=build] bash t/integration/sharing.sh
+# shellcheck shell=bash
+
+if [ -z "${ROOT-}" ]; then # not from t/check
+	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+	ALONE=yes
+fi
+# shellcheck source=t/integration/cli.lib
+. "$ROOT/t/integration/cli.lib"
+BESIDE=yes
+LIMIT_SEC=60
+VIENNE=$ROOT/t/data/sharing/vienne.scheme
+
+scheme() { # LINE...
+	printf '%s\n' "$@" >"$S/a.scheme"
+}
+
+test_the_page_is_as_agreed() {
+	setup
+	scheme 'reference 20M took 171ms' 'latency 1ms' 'size 4M' \
+		'a: n0 -> n1' 'b: n0 -> n2 at 10ms took 90ms' 'c: n3 -> n2 0' \
+		'a_long_name_of_a_transfer: a_rather_long_name -> n2 64K'
+	golden sharing.txt netprof sharing "$S/a.scheme"
+	golden sharing-ascii.txt env LC_ALL=C netprof sharing --static \
+		--model=maxmin,none "$S/a.scheme"
+}
+
+test_lines_fit_a_terminal() {
+	local models
+	setup
+	for models in gige gige,myrinet,infiniband,maxmin,conflicts,none; do
+		netprof sharing --fit="$VIENNE" --model=$models >"$S/page"
+		between "columns of $models" "$(wc -L <"$S/page")" 40 80
+		! grep ' $' "$S/page" || fail "blanks at the end"
+	done
+}
+
+test_json_and_parsable_say_the_same() {
+	setup
+	equal penalties "$(netprof sharing --json "$VIENNE" | jq -r '.schemes[] |
+		.transfers[] | .models[].penalty * 1e4 | round')" \
+		"$(netprof sharing -P "$VIENNE" | awk -F'|' 'NR > 1 {
+			printf "%.0f\n", $10 * 1e4 }')"
+	netprof sharing -P "$VIENNE" | awk -F'|' 'NF != 12 { exit 1 }'
+}
+
+test_times_follow_from_the_published_penalties() {
+	setup
+	equal "MK2, myrinet, ms" "$(netprof sharing --json --model=myrinet \
+		"$VIENNE" | jq -c '[.schemes[1].transfers[] |
+		.models.myrinet.time * 1000 | floor]')" \
+		'[177,177,177,177,53,85,85,101,101,73]'
+	equal "static penalties" "$(netprof sharing --json --static \
+		--model=myrinet "$VIENNE" | jq -c '[.schemes[1].transfers[] |
+		.models.myrinet.penalty]')" '[6,6,6,6,1.5,2.4,2.4,3,3,2]'
+}
+
+test_parameters_are_fitted_and_set() {
+	setup
+	scheme 'reference 1M took 1s' 'size 1M' 'scheme two' \
+		'a: 0 -> 1 took 1.6s' 'b: 0 -> 2 took 1.6s' 'scheme in' \
+		'a: 1 -> 0' 'b: 2 -> 0'
+	run netprof sharing --json --model=gige --fit="$S/a.scheme"
+	equal "beta" "$(jq -r '.fit[0].parameters.beta.value' <<<"$OUT")" 0.8
+	equal "gamma_o" "$(jq -r '.fit[0].parameters.gamma_o.fitted' <<<"$OUT")" \
+		false
+	equal "used" "$(jq -c '[.schemes[1].transfers[].models.gige.time]' \
+		<<<"$OUT")" '[1.6,1.6]'
+	run netprof sharing --json --model=gige --set=beta=0.9 "$S/a.scheme"
+	equal "set" "$(jq '.schemes[0].transfers[0].models.gige.time' \
+		<<<"$OUT")" 1.8
+	run netprof sharing --json --model=none --set=fabric=0.5 "$S/a.scheme"
+	equal "a narrow switch" "$(jq '.schemes[0].transfers[0].models.none.time' \
+		<<<"$OUT")" 4
+	# What the manual says of the published times.
+	equal "errors" "$(netprof sharing --model=gige,infiniband \
+		--fit="$VIENNE" | awk '/%/ && NR < 4 { print $(NF - 3), $(NF - 1) }' |
+		xargs)" "24.9 10.1 17.3 11.1"
+	grep -q '10.1 and 11.1 % on average instead of 24.9 and 17.3 %' \
+		"$ROOT/doc/methods.md" || fail "doc/methods.md has other numbers"
+}
+
+test_a_model_that_has_no_answer_says_so() {
+	local i k
+	setup
+	for i in {0..23}; do
+		for k in {24..47}; do
+			echo "t$i-$k: $i -> $k"
+		done
+	done >"$S/a.scheme"
+	run netprof sharing --model=myrinet,maxmin "$S/a.scheme"
+	equal "exit status" "$RC" 0
+	contains "the other model" "$OUT" '^t0-24 .* - +24.000$'
+	contains "why" "$(tr -s '\n ' '  ' <"$S/out")" \
+		'576 communications from 24 nodes to 24 that all depend'
+}
+
+test_wrong_use_and_bad_files_are_told() {
+	local row
+	setup
+	row() { # STATUS PATTERN ARGS...
+		run netprof sharing "${@:3}"
+		equal "exit status of ${*:3}" "$RC" "$1"
+		equal "output of ${*:3}" "$OUT" ""
+		contains "${*:3}" "$ERR" "$2"
+	}
+	row 2 'a file with schemes is missing'
+	row 2 'no such option' --frob "$VIENNE"
+	row 2 'argument is missing' --model
+	row 2 'no model "ethernet", expected gige' --model=ethernet "$VIENNE"
+	row 2 'gige is there twice' --model=gige,gige "$VIENNE"
+	row 2 'expected names' --model=, "$VIENNE"
+	row 2 'no parameter "gamma", expected beta' --set=gamma=1 "$VIENNE"
+	row 2 'expected beta=NUMBER' --set=beta "$VIENNE"
+	row 2 'beta=1x: expected a number' --set=beta=1x "$VIENNE"
+	row 2 'beta is 0, expected more than 0' --set=beta=0 "$VIENNE"
+	row 2 'x: not expected here' "$VIENNE" x
+	row 1 '^netprof: /nonexistent: No such file' /nonexistent
+	row 1 'not a regular file' /dev/zero
+	row 1 'README:1: "Data": expected scheme, size' "$ROOT/t/data/README"
+	scheme 'a: 0 -> 1'
+	row 1 'no measured time to fit' --fit="$S/a.scheme"
+}
+
+# The schemes of the manual page are schemes.
+test_examples_of_the_manual_work() {
+	local n=0 line
+	setup
+	while IFS= read -r line; do
+		case $line in
+		.EX) : >"$S/a.scheme" ;;
+		.EE) n=$((n + 1)); netprof sharing "$S/a.scheme" >"$S/out" ;;
+		*) echo "$line" >>"$S/a.scheme" ;;
+		esac
+	done < <(sed -n '/^\.SH EXAMPLES/,$p' "$ROOT/doc/netprof-scheme.5" |
+		sed -n '/^\.EX/,/^\.EE/p' | sed 's/\\-/-/g')
+	equal "examples" "$n" 2
+}
+
+[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
