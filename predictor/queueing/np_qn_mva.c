@@ -1,0 +1,177 @@
+/*
+ * Exact mean value analysis: with n customers, who arrives at a queue sees it
+ * as it is with one of the own class less,
+ *
+ *	R_ck(n) = D_ck (1 + Q_k(n - e_c)), X_c = n_c / (Z_c + sum_k R_ck),
+ *	Q_k(n) = sum_c X_c R_ck.
+ *
+ * Only the hyperplane of the largest class's current number is kept: a cell
+ * holds Q_k(n - e_largest) until it becomes Q_k(n).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_qn_impl.h"
+
+struct plane {
+	const struct np_qn *net;
+	struct np_qn_flat flat;
+	size_t largest, n_cells;
+	size_t stride[NP_QN_MAX_CLASSES];  /* cells; of all but the largest */
+	uint64_t n[NP_QN_MAX_CLASSES];	   /* where we are */
+	double x[NP_QN_MAX_CLASSES], *r;   /* there */
+	double *present;		   /* [cell * n_queues + q] */
+	double *sum;
+};
+
+static size_t largest_class(const struct np_qn *net)
+{
+	size_t best = 0;
+
+	for (size_t c = 1; c < net->n_classes; c++)
+		if (net->class[c].customers > net->class[best].customers)
+			best = c;
+	return best;
+}
+
+struct np_qn_cost np_qn_mva_cost(const struct np_qn *net)
+{
+	size_t largest = largest_class(net);
+	double cells = 1, width = sizeof(double) * (double)net->n_stations;
+	struct np_qn_cost cost;
+
+	for (size_t c = 0; c < net->n_classes; c++)
+		if (c != largest)
+			cells *= (double)net->class[c].customers + 1;
+	cost.bytes = width * (cells + (double)net->n_classes + 1);
+	cost.steps = cells * ((double)net->class[largest].customers + 1) *
+		     (double)(net->n_classes * (net->n_stations + 1));
+	return cost;
+}
+
+static int make(struct plane *p)
+{
+	size_t cells = 1, width;
+	int rc = np_qn_flatten(p->net, &p->flat);
+
+	if (rc)
+		return rc;
+	for (size_t c = 0; c < p->net->n_classes; c++)
+		if (c != p->largest) {
+			p->stride[c] = cells;
+			cells *= (size_t)p->net->class[c].customers + 1;
+		}
+	p->n_cells = cells;
+	width = p->flat.n_queues;
+	p->present = calloc(cells * width + 1, sizeof(double));
+	p->r = calloc(p->net->n_classes * width + 1, sizeof(double));
+	p->sum = calloc(width + 1, sizeof(double));
+	return p->present && p->r && p->sum ? 0 : -ENOMEM;
+}
+
+static void drop(struct plane *p)
+{
+	np_qn_flat_free(&p->flat);
+	free(p->present);
+	free(p->r);
+	free(p->sum);
+}
+
+static void visit_class(struct plane *p, size_t c, const double *before)
+{
+	size_t width = p->flat.n_queues;
+	const double *d = p->flat.demand + c * width;
+	double *r = p->r + c * width, sec = p->flat.fixed_sec[c];
+
+	for (size_t q = 0; q < width; q++) {
+		r[q] = d[q] * (1 + before[q]);
+		sec += r[q];
+	}
+	p->x[c] = (double)p->n[c] / sec;
+	for (size_t q = 0; q < width; q++)
+		p->sum[q] += p->x[c] * r[q];
+}
+
+static void visit(struct plane *p, size_t cell)
+{
+	size_t width = p->flat.n_queues;
+	double *here = p->present + cell * width;
+
+	memset(p->sum, 0, width * sizeof(*p->sum));
+	for (size_t c = 0; c < p->net->n_classes; c++)
+		if (p->n[c])
+			visit_class(p, c, c == p->largest ? here :
+				    here - p->stride[c] * width);
+	memcpy(here, p->sum, width * sizeof(*here));
+}
+
+/* The next cell's numbers; all 0 again after the last. */
+static void advance(struct plane *p)
+{
+	for (size_t c = 0; c < p->net->n_classes; c++) {
+		if (c == p->largest)
+			continue;
+		if (p->n[c]++ < p->net->class[c].customers)
+			return;
+		p->n[c] = 0;
+	}
+}
+
+static void walk(struct plane *p)
+{
+	uint64_t *n = &p->n[p->largest];
+
+	for (*n = 0; *n <= p->net->class[p->largest].customers; (*n)++)
+		for (size_t cell = 0; cell < p->n_cells; cell++) {
+			visit(p, cell);
+			advance(p);
+		}
+}
+
+static int can(const struct np_qn *net, struct np_err *err)
+{
+	for (size_t k = 0; k < net->n_stations; k++) {
+		const struct np_qn_station *st = &net->station[k];
+
+		if (st->kind == NP_QN_LOADED ||
+		    (st->kind == NP_QN_QUEUE && st->servers > 1))
+			return np_errf(err, -ENOTSUP, "%.64s: exact mean value "
+				       "analysis takes queues of one server "
+				       "and delays; %s takes it", st->name,
+				       net->n_classes > 1 ? "linearizer" :
+							    "convolution");
+	}
+	return 0;
+}
+
+int np_qn_mva(const struct np_qn *net, const struct np_qn_cost *max,
+	      struct np_qn_solution *out, struct np_err *err)
+{
+	struct plane p = { .net = net };
+	struct np_qn_solution s = { 0 };
+	struct np_qn_cost cost;
+	int rc = np_qn_check(net, err);
+
+	if (rc || (rc = can(net, err)))
+		return rc;
+	cost = np_qn_mva_cost(net);
+	rc = np_qn_afford(&cost, max, "exact mean value analysis",
+			  "linearizer takes little", err);
+	if (rc)
+		return rc;
+	p.largest = largest_class(net);
+	rc = make(&p);
+	if (!rc)
+		rc = np_qn_solution_make(net, &s);
+	if (rc) {
+		np_errf(err, rc, "exact mean value analysis: no memory");
+	} else {
+		walk(&p);
+		memcpy(s.x_per_sec, p.x, net->n_classes * sizeof(*p.x));
+		np_qn_solution_fill(net, &p.flat, p.r, &s);
+		*out = s;
+	}
+	drop(&p);
+	return rc;
+}

@@ -1,0 +1,152 @@
+/*
+ * The approximation of Schweitzer and Bard: a customer that arrives sees of
+ * its own class (N_c - 1) / N_c of those that are there on average, and of the
+ * others all.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "np_qn_impl.h"
+
+#define MAX_ITERATIONS 100000
+#define TOLERANCE 1e-10 /* of the largest class, of a change */
+
+struct state {
+	const struct np_qn *net;
+	struct np_qn_flat flat;
+	double *present; /* [c * n_queues + q] */
+	double *r;
+	double *sum; /* of each queue */
+};
+
+static int make(struct state *s)
+{
+	size_t n = s->net->n_classes, width;
+	int rc = np_qn_flatten(s->net, &s->flat);
+
+	if (rc)
+		return rc;
+	width = s->flat.n_queues;
+	s->present = calloc(n * width + 1, sizeof(double));
+	s->r = calloc(n * width + 1, sizeof(double));
+	s->sum = calloc(width + 1, sizeof(double));
+	if (!s->present || !s->r || !s->sum)
+		return -ENOMEM;
+	for (size_t i = 0; i < n * width; i++)
+		s->present[i] = (double)s->net->class[i / width].customers /
+				(double)s->net->n_stations;
+	return 0;
+}
+
+static void drop(struct state *s)
+{
+	np_qn_flat_free(&s->flat);
+	free(s->present);
+	free(s->r);
+	free(s->sum);
+}
+
+/* Returns the largest change of a mean number. */
+static double improve(struct state *s, size_t c, double *x)
+{
+	size_t width = s->flat.n_queues;
+	double n = (double)s->net->class[c].customers, change = 0;
+	double *present = s->present + c * width, *r = s->r + c * width;
+	double sec = s->flat.fixed_sec[c];
+
+	for (size_t q = 0; q < width; q++) {
+		double seen = s->sum[q] - present[q] / n;
+
+		r[q] = s->flat.demand[c * width + q] * (1 + fmax(0, seen));
+		sec += r[q];
+	}
+	*x = n / sec;
+	for (size_t q = 0; q < width; q++) {
+		change = fmax(change, fabs(*x * r[q] - present[q]));
+		present[q] = *x * r[q];
+	}
+	return change;
+}
+
+static double improve_all(struct state *s, double *x)
+{
+	size_t width = s->flat.n_queues;
+	double change = 0;
+
+	for (size_t q = 0; q < width; q++) {
+		s->sum[q] = 0;
+		for (size_t c = 0; c < s->net->n_classes; c++)
+			s->sum[q] += s->present[c * width + q];
+	}
+	for (size_t c = 0; c < s->net->n_classes; c++)
+		if (s->net->class[c].customers)
+			change = fmax(change, improve(s, c, &x[c]));
+	return change;
+}
+
+static int iterate(struct state *s, struct np_qn_solution *out,
+		   struct np_err *err)
+{
+	double most = 1;
+
+	for (size_t c = 0; c < s->net->n_classes; c++)
+		most = fmax(most, (double)s->net->class[c].customers);
+	do {
+		if (++out->iterations > MAX_ITERATIONS)
+			return np_errf(err, -ELOOP, "schweitzer: %d iterations "
+				       "and mean numbers still change by %.3g",
+				       MAX_ITERATIONS, out->residual);
+		out->residual = improve_all(s, out->x_per_sec);
+	} while (!(out->residual < TOLERANCE * most));
+	return 0;
+}
+
+static int can(const struct np_qn *net, struct np_err *err)
+{
+	for (size_t k = 0; k < net->n_stations; k++)
+		if (net->station[k].kind == NP_QN_LOADED)
+			return np_errf(err, -ENOTSUP, "%.64s: schweitzer does "
+				       "not take load-dependent stations; "
+				       "convolution does",
+				       net->station[k].name);
+	return 0;
+}
+
+static struct np_qn_cost cost_of(const struct np_qn *net)
+{
+	double cells = (double)(net->n_classes * (net->n_stations + 1));
+
+	return (struct np_qn_cost){ 8 * 8 * cells, 100 * cells };
+}
+
+int np_qn_schweitzer(const struct np_qn *net, const struct np_qn_cost *max,
+		     struct np_qn_solution *out, struct np_err *err)
+{
+	struct state s = { .net = net };
+	struct np_qn_solution made = { 0 };
+	struct np_qn_cost cost;
+	int rc = np_qn_check(net, err);
+
+	if (rc || (rc = can(net, err)))
+		return rc;
+	cost = cost_of(net);
+	rc = np_qn_afford(&cost, max, "schweitzer", "nothing takes less", err);
+	if (rc)
+		return rc;
+	rc = make(&s);
+	if (!rc)
+		rc = np_qn_solution_make(net, &made);
+	if (rc)
+		np_errf(err, rc, "schweitzer: no memory");
+	else
+		rc = iterate(&s, &made, err);
+	if (!rc) {
+		np_qn_solution_fill(net, &s.flat, s.r, &made);
+		*out = made;
+	} else {
+		np_qn_solution_free(&made);
+	}
+	drop(&s);
+	return rc;
+}

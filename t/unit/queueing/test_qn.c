@@ -1,0 +1,155 @@
+/* Descriptions of networks: what is refused, and what is a visit. */
+#include "some_network.h"
+#include "t.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static void no_class(struct t_network *t) { t->net.n_classes = 0; }
+static void classes(struct t_network *t) { t->net.n_classes = 65; }
+static void stations(struct t_network *t) { t->net.n_stations = 1025; }
+static void nobody_serves(struct t_network *t) { t->station[0].servers = 0; }
+static void crowd(struct t_network *t) { t->class[0].customers = 1000000001; }
+static void hasty(struct t_network *t) { t->class[0].think_sec = -1; }
+static void aimless(struct t_network *t) { t->class[0].think_sec = NAN; }
+static void negative(struct t_network *t) { t->service[0][0] = -0.1; }
+static void endless(struct t_network *t) { t->service[1][0] = INFINITY; }
+static void unborn(struct t_network *t) { t->visits[1][0] = -1; }
+
+static void tiny(struct t_network *t)
+{
+	t->service[0][0] = t->visits[0][0] = 1e-10;
+}
+
+static void at_once(struct t_network *t)
+{
+	t->service[0][0] = t->service[1][0] = 0;
+}
+
+static void nowhere(struct t_network *t) { t->net.n_stations = 0; }
+
+static void at_no_load(struct t_network *t)
+{
+	t->station[0].kind = NP_QN_LOADED;
+}
+
+static void free_at_two(struct t_network *t)
+{
+	t->station[0].kind = NP_QN_LOADED;
+	t->station[0].n_loads = 2;
+	t->loads[0][0] = 1;
+}
+
+static void two_classes_at_load(struct t_network *t)
+{
+	t->net.n_classes = 2;
+	t->station[0].kind = NP_QN_LOADED;
+}
+
+static const struct {
+	const char *name;
+	void (*spoil)(struct t_network *);
+	const char *said;
+} refused[] = {
+	{ "no class", no_class, "0 classes, expected 1 to" },
+	{ "too many classes", classes, "65 classes, expected" },
+	{ "too many stations", stations, "1025 stations, expected at most" },
+	{ "no server", nobody_serves, "station: 0 servers, expected 1 to" },
+	{ "too many customers", crowd, "class: 1000000001 customers" },
+	{ "negative think time", hasty, "class: think time -1, expected" },
+	{ "think time not a number", aimless, "class: think time nan" },
+	{ "negative service time", negative, "station: service time -0.1" },
+	{ "service that never ends", endless, "service time inf" },
+	{ "negative visits", unborn, "visits -1" },
+	{ "a demand too small to compute with", tiny, "demand 1e-20" },
+	{ "no demand and no think time", at_once, "throughput is infinite" },
+	{ "no station and no think time", nowhere, "throughput is infinite" },
+	{ "no load", at_no_load, "service times of 0 loads" },
+	{ "service of 0 at some load", free_at_two,
+	  "service time 0 with 2 customers, expected more than 0" },
+	{ "load-dependent for two classes", two_classes_at_load,
+	  "a load-dependent station and 2 classes" },
+};
+
+static void make(struct t_network *t)
+{
+	t_network_make(t, 1, 2);
+	t->class[0].customers = 3;
+	t->service[0][0] = t->service[1][0] = 1;
+}
+
+static void test_refusals(void)
+{
+	np_qn_method *const methods[] = {
+		np_qn_mva, np_qn_convolution, np_qn_schweitzer,
+		np_qn_linearizer,
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_qn_solution s;
+		struct t_network t;
+
+		make(&t);
+		T_ROW(refused[i].name, !np_qn_check(&t.net, &err));
+		refused[i].spoil(&t);
+		T_ROW(refused[i].name, np_qn_check(&t.net, &err) == -EINVAL);
+		T_ROW(refused[i].name, strstr(err.text, refused[i].said));
+		for (size_t m = 0; m < NP_ARRAY_SIZE(methods); m++)
+			T_ROW(refused[i].name, methods[m](&t.net, &t_any_cost,
+							  &s, NULL) == -EINVAL);
+	}
+}
+
+/* Nobody there: all is 0, whatever the network is like. */
+static void test_nobody(void)
+{
+	np_qn_method *const methods[] = {
+		np_qn_mva, np_qn_convolution, np_qn_schweitzer,
+		np_qn_linearizer,
+	};
+
+	for (size_t m = 0; m < NP_ARRAY_SIZE(methods); m++) {
+		struct np_qn_solution s;
+		struct t_network t;
+		double sec;
+
+		make(&t);
+		t.class[0].customers = 0;
+		at_once(&t);
+		T_CHECK(!methods[m](&t.net, &t_any_cost, &s, NULL));
+		T_CHECK(s.x_per_sec[0] == 0 && s.response_sec[0] == 0);
+		T_CHECK(s.present[0] == 0 && s.present[1] == 0);
+		T_CHECK(s.residence_sec[0] == 0 && s.utilisation[0] == 0);
+		T_CHECK(!np_qn_per_visit(&t.net, &s, 0, 0, &sec));
+		np_qn_solution_free(&s);
+	}
+}
+
+/* The time of no visit is not there, rather than 0 / 0. */
+static void test_visits(void)
+{
+	struct np_qn_solution s;
+	struct t_network t;
+	double sec = -1;
+
+	make(&t);
+	t.visits[0][0] = 4;
+	t.visits[1][0] = 0;
+	T_CHECK(!np_qn_mva(&t.net, &t_any_cost, &s, NULL));
+	T_CHECK(np_qn_per_visit(&t.net, &s, 0, 0, &sec));
+	T_CHECK(t_close(sec, 3, 1e-12)); /* the other two are before it */
+	T_CHECK(!np_qn_per_visit(&t.net, &s, 0, 1, &sec));
+	T_CHECK(s.residence_sec[1] == 0 && s.utilisation[1] == 0);
+	np_qn_solution_free(&s);
+}
+
+static const struct t_case cases[] = {
+	{ "impossible networks are refused by name and value", test_refusals },
+	{ "without customers all is 0", test_nobody },
+	{ "a station that is never visited has no time per visit",
+	  test_visits },
+	{ NULL, NULL },
+};
+T_SUITE(qn, cases)

@@ -1,0 +1,182 @@
+/* Convolution, exact for queues of several servers and load-dependent ones. */
+#include "some_network.h"
+#include "t.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static void test_reference(void)
+{
+	t_network_meets("exact", np_qn_convolution, 1e-9, 9);
+}
+
+static void test_laws(void)
+{
+	t_network_laws("all kinds of stations", np_qn_convolution, T_ALL_KINDS,
+		       1, 1e-9);
+}
+
+/* Two ways to the same answer. */
+static void test_as_mva(void)
+{
+	struct np_rng *r = np_rng_new(1, "two ways");
+
+	for (int i = 0; i < 50; i++) {
+		struct np_qn_solution a = { 0 }, b = { 0 };
+		struct t_network t;
+
+		t_network_random(r, T_SIMPLE, 1, 1 + np_rng_below(r, 300), &t);
+		T_CHECK(!np_qn_mva(&t.net, &t_any_cost, &a, NULL));
+		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &b, NULL));
+		T_CHECK(t_close(a.x_per_sec[0], b.x_per_sec[0], 1e-11));
+		for (size_t k = 0; k < t.net.n_stations; k++)
+			T_CHECK(t_close(a.present[k], b.present[k], 1e-10) &&
+				t_close(a.residence_sec[k], b.residence_sec[k],
+					1e-10));
+		np_qn_solution_free(&a);
+		np_qn_solution_free(&b);
+	}
+	np_rng_free(r);
+}
+
+/* The same station said in other words. */
+static void test_other_words(void)
+{
+	struct np_rng *r = np_rng_new(1, "words");
+
+	for (int i = 0; i < 50; i++) {
+		struct np_qn_solution a = { 0 }, b = { 0 };
+		struct t_network t;
+
+		t_network_random(r, T_SERVERS, 1, T_LOADS, &t);
+		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &a, NULL));
+		for (size_t k = 0; k < t.net.n_stations; k++) {
+			struct np_qn_station *st = &t.station[k];
+			size_t m = st->kind == NP_QN_DELAY ? T_LOADS :
+							     st->servers;
+
+			st->kind = NP_QN_LOADED;
+			st->n_loads = T_LOADS;
+			for (size_t n = 1; n <= T_LOADS; n++)
+				t.loads[k][n - 1] = t.service[k][0] /
+						    (double)(n < m ? n : m);
+		}
+		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &b, NULL));
+		T_CHECK(t_close(a.x_per_sec[0], b.x_per_sec[0], 1e-11));
+		for (size_t k = 0; k < t.net.n_stations; k++)
+			T_CHECK(fabs(a.present[k] - b.present[k]) <
+				1e-10 * T_LOADS);
+		np_qn_solution_free(&a);
+		np_qn_solution_free(&b);
+	}
+	np_rng_free(r);
+}
+
+/*
+ * One station is an M/M/m queue with finite source: the repairman's problem,
+ * summed here as textbooks have it.
+ */
+static void test_repairmen(void)
+{
+	const double n = 30, m = 4, think = 5, service = 0.9;
+	double p = 1, all = 1, busy = 0;
+	struct np_qn_solution s;
+	struct t_network t;
+
+	for (int i = 1; i <= n; i++) {
+		p *= (n - i + 1) / think * service / fmin(i, m);
+		all += p;
+		busy += p * fmin(i, m);
+	}
+	t_network_make(&t, 1, 1);
+	t.class[0].customers = (uint64_t)n;
+	t.class[0].think_sec = think;
+	t.service[0][0] = service;
+	t.station[0].servers = (uint32_t)m;
+	T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &s, NULL));
+	T_CHECK(t_close(s.x_per_sec[0], busy / all / service, 1e-12));
+	T_CHECK(t_close(s.utilisation[0], busy / all / m, 1e-12));
+	np_qn_solution_free(&s);
+}
+
+/* Where textbook mean value analysis loses four digits. */
+static void test_stable(void)
+{
+	struct np_qn_solution s;
+	struct t_network t;
+
+	t_network_make(&t, 1, 3);
+	t.station[0].servers = 6;
+	t.service[0][0] = 1;
+	t.service[1][0] = 0.15;
+	t.service[2][0] = 0.1;
+	for (uint64_t n = 1; n <= 300; n++) {
+		t.class[0].customers = n;
+		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &s, NULL));
+		T_CHECK(t_network_conserves(&t.net, &s, 1e-12));
+		T_CHECK(s.x_per_sec[0] < 6 && s.utilisation[0] < 1 + 1e-12);
+		np_qn_solution_free(&s);
+	}
+}
+
+/* Constants far beyond what a double holds, both ways. */
+static void test_far_beyond(void)
+{
+	const double units[] = { 1e-12, 1, 1e12 };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(units); i++) {
+		struct np_qn_solution s;
+		struct t_network t;
+
+		t_network_make(&t, 1, 3);
+		t.class[0] = (struct np_qn_class){ "c", 20000,
+						   5000 * units[i] };
+		for (size_t k = 0; k < 3; k++)
+			t.service[k][0] = (double)(k + 1) * units[i];
+		t.station[1].servers = 3;
+		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &s, NULL));
+		T_CHECK(t_network_conserves(&t.net, &s, 1e-9));
+		T_CHECK(t_close(s.x_per_sec[0] * units[i], 1 / 3., 1e-12));
+		np_qn_solution_free(&s);
+	}
+}
+
+static void test_bounded(void)
+{
+	const struct np_qn_cost little = { 1e5, 1e15 };
+	struct np_err err = NP_ERR_INIT;
+	struct np_qn_solution s;
+	struct t_network t;
+
+	t_network_make(&t, 1, 1);
+	t.class[0] = (struct np_qn_class){ "class", 10000, 1 };
+	t.service[0][0] = 1;
+	T_CHECK(np_qn_convolution(&t.net, &little, &s, &err) == -E2BIG);
+	T_CHECK(strstr(err.text, "0.32 MB of memory, more than 0.1 MB") &&
+		strstr(err.text, "linearizer"));
+	t.net.n_classes = 2;
+	t.class[1] = t.class[0];
+	T_CHECK(np_qn_convolution(&t.net, &t_any_cost, &s, &err) == -ENOTSUP);
+	T_CHECK(strstr(err.text, "2 classes: convolution takes one"));
+}
+
+static void test_no_memory(void)
+{
+	t_network_survives_no_memory(np_qn_convolution, T_ALL_KINDS);
+}
+
+static const struct t_case cases[] = {
+	{ "reference answers are met to 1e-9", test_reference },
+	{ "Little's law, conservation and capacity hold", test_laws },
+	{ "simple networks come out as by mean value analysis", test_as_mva },
+	{ "servers and delays are loads in other words", test_other_words },
+	{ "several repairmen are as in textbooks", test_repairmen },
+	{ "many servers lose no digits", test_stable },
+	{ "normalising constants may leave the range of a double",
+	  test_far_beyond },
+	{ "memory is bounded before it is taken", test_bounded },
+	{ "it fails where memory does", test_no_memory },
+	{ NULL, NULL },
+};
+T_SUITE(qn_convolution, cases)

@@ -1,0 +1,106 @@
+/* Exact mean value analysis. */
+#include "some_network.h"
+#include "t.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void test_reference(void)
+{
+	t_network_meets("exact", np_qn_mva, 1e-9, 10);
+}
+
+static void test_laws(void)
+{
+	t_network_laws("one class", np_qn_mva, T_SIMPLE, 1, 1e-9);
+	t_network_laws("two classes", np_qn_mva, T_SIMPLE, 2, 1e-9);
+	t_network_laws("four classes", np_qn_mva, T_SIMPLE, 4, 1e-9);
+}
+
+/* Classes that are alike are one class, whatever their order. */
+static void test_alike(void)
+{
+	struct np_rng *r = np_rng_new(1, "alike");
+
+	for (int i = 0; i < 30; i++) {
+		struct np_qn_solution one = { 0 }, two = { 0 };
+		struct t_network t;
+
+		t_network_random(r, T_SIMPLE, 1, 13, &t);
+		T_CHECK(!np_qn_mva(&t.net, &t_any_cost, &one, NULL));
+		for (size_t k = 0; k < t.net.n_stations; k++) {
+			t.visits[k][1] = t.visits[k][0];
+			t.service[k][1] = t.service[k][0];
+		}
+		t.class[1] = t.class[0];
+		t.class[0].customers = 4;
+		t.class[1].customers = 9;
+		t.net.n_classes = 2;
+		T_CHECK(!np_qn_mva(&t.net, &t_any_cost, &two, NULL));
+		T_CHECK(t_close(two.x_per_sec[0], one.x_per_sec[0] * 4 / 13,
+				1e-12));
+		T_CHECK(t_close(two.x_per_sec[1], one.x_per_sec[0] * 9 / 13,
+				1e-12));
+		np_qn_solution_free(&one);
+		np_qn_solution_free(&two);
+	}
+	np_rng_free(r);
+}
+
+static void test_bounded(void)
+{
+	const struct np_qn_cost little = { 1e6, 1e15 }, quick = { 1e9, 1e6 };
+	struct np_err err = NP_ERR_INIT;
+	struct np_qn_solution s;
+	struct t_network t;
+
+	t_network_make(&t, 4, 10);
+	for (size_t c = 0; c < 4; c++) {
+		t.class[c].customers = 100;
+		t.class[c].think_sec = 1;
+	}
+	T_CHECK(np_qn_mva(&t.net, &little, &s, &err) == -E2BIG);
+	T_CHECK(strstr(err.text, "82.4 MB of memory, more than 1 MB") &&
+		strstr(err.text, "linearizer"));
+	T_CHECK(np_qn_mva(&t.net, &quick, &s, &err) == -E2BIG);
+	T_CHECK(strstr(err.text, "steps, more than 1e+06; linearizer"));
+	for (size_t c = 0; c < 4; c++)
+		t.class[c].customers = NP_QN_MAX_CUSTOMERS;
+	T_CHECK(np_qn_mva(&t.net, &(struct np_qn_cost){ 1e300, 1e300 }, &s,
+			  &err) == -E2BIG);
+}
+
+static void test_what_it_cannot(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_qn_solution s;
+	struct t_network t;
+
+	t_network_make(&t, 1, 1);
+	t.class[0].customers = 1;
+	t.class[0].think_sec = 1;
+	t.station[0].servers = 2;
+	T_CHECK(np_qn_mva(&t.net, &t_any_cost, &s, &err) == -ENOTSUP);
+	T_CHECK(strstr(err.text, "station: ") &&
+		strstr(err.text, "convolution takes it"));
+	t.net.n_classes = 2;
+	t.class[1] = t.class[0];
+	T_CHECK(np_qn_mva(&t.net, &t_any_cost, &s, &err) == -ENOTSUP);
+	T_CHECK(strstr(err.text, "linearizer takes it"));
+}
+
+static void test_no_memory(void)
+{
+	t_network_survives_no_memory(np_qn_mva, T_SIMPLE);
+}
+
+static const struct t_case cases[] = {
+	{ "reference answers are met to 1e-9", test_reference },
+	{ "Little's law, conservation and capacity hold", test_laws },
+	{ "classes that are alike share what one class gets", test_alike },
+	{ "memory and time are bounded before they are taken", test_bounded },
+	{ "what it cannot, it says, and who can", test_what_it_cannot },
+	{ "it fails where memory does", test_no_memory },
+	{ NULL, NULL },
+};
+T_SUITE(qn_mva, cases)
