@@ -103,7 +103,8 @@ races: packages ## callbacks and threads of placement under the thread sanitizer
 	@TSAN_OPTIONS=halt_on_error=1 build-thread/unit shared changes submit \
 		worker proxy cycle
 
-BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide)
+BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide \
+	bench_qn)
 bench: all $(BENCH) ## measure what probes and placement cost
 	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) t/bench; do \
 		$$b || failed=1; done; exit $$failed
@@ -236,6 +237,11 @@ $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)
 # The cost of predictions.
 $(BUILD)/bench_predict: $(call objs,t/bench_predict.c t/bench_yard.c) \
 		$(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(GSL) $(LIBM))
+
+# The cost of queueing networks.
+$(BUILD)/bench_qn: $(call objs,t/bench_qn.c) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 

@@ -14,7 +14,7 @@ _netprof_jobs() {
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs predict matrix publish accuracy \
-		calibrate status explain check release sharing help version"
+		calibrate status explain qn check release sharing help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -44,6 +44,7 @@ _netprof() {
 		status/-*) words="$formats --all" ;;
 		explain/-*) words="$formats $whose" ;;
 		explain/*) words=$(_netprof_jobs) ;;
+		qn/-*) words="$formats --method= --customers= --memory=" ;;
 		check/-*) words="$formats --versions --make-users" ;;
 		release/-*) words="--dry-run" ;;
 		sharing/-*) words="$formats --static --dynamic --model= --set= \

@@ -1,14 +1,12 @@
 #include "np_measured.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "np_jspan.h"
 #include "np_measured_json.h"
+#include "np_read.h"
 
 #define DEPTH 12 /* of nested arrays and objects */
 
@@ -195,49 +193,12 @@ int np_measured_parse(const char *text, size_t len, const char *where,
 	return rc;
 }
 
-/* All of a regular file of bounded size; *text is malloc'ed. */
-static int slurp(const char *path, char **text, size_t *len,
-		 struct np_err *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc = 0;
-	struct stat st;
-	ssize_t got;
-
-	*text = NULL;
-	if (fd < 0 || fstat(fd, &st))
-		rc = np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		rc = np_errf(err, -EINVAL, "%s: not a regular file", path);
-	else if (st.st_size > (off_t)NP_MEASURED_MAX_BYTES)
-		rc = np_errf(err, -EFBIG, "%s: %lld bytes, expected at most %u",
-			     path, (long long)st.st_size,
-			     NP_MEASURED_MAX_BYTES);
-	if (!rc) {
-		*text = malloc((size_t)st.st_size + 1);
-		if (!*text)
-			rc = np_errf(err, -ENOMEM, "%s: no memory", path);
-	}
-	*len = 0;
-	while (!rc && *len < (size_t)st.st_size) {
-		got = read(fd, *text + *len, (size_t)st.st_size - *len);
-		if (got < 0)
-			rc = np_errf(err, -errno, "%s: %s", path,
-				     strerror(errno));
-		if (got <= 0)
-			break;
-		*len += (size_t)got;
-	}
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
 int np_measured_load(const char *path, struct np_measured *out,
 		     struct np_err *err)
 {
-	char *text;
+	char *text = NULL;
 	size_t len;
-	int rc = slurp(path, &text, &len, err);
+	int rc = np_read_file(path, NP_MEASURED_MAX_BYTES, &text, &len, err);
 
 	if (!rc)
 		rc = np_measured_parse(text, len, path, out, err);

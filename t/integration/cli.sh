@@ -278,10 +278,11 @@ test_help_tells_about_every_command() {
 test_examples_of_the_manual_work() {
 	local n=0 line cmd='' wanted='' got
 	setup_measured
+	cp "$ROOT/t/data/web.json" "$S"
 	check_example() {
 		[ -n "$cmd" ] || return 0
 		n=$((n + 1))
-		got=$(bash -c "$cmd" 2>&1 | normalise) ||
+		got=$(cd "$S" && bash -c "$cmd" 2>&1 | normalise) ||
 			fail "example '$cmd' fails: $got"
 		[ -z "$wanted" ] || case $wanted in
 		*$'\n'...) [[ $got == "${wanted%$'\n'...}"* ]] ||

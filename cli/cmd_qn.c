@@ -1,0 +1,279 @@
+/* netprof qn: a closed queueing network, from a file. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_options.h"
+#include "cli_qn.h"
+#include "np_quantity.h"
+
+#define MAX_BYTES (1u << 30) /* unless --memory says otherwise */
+#define MAX_STEPS 1e11	     /* some minutes */
+#define MAX_ROWS 10000
+#define MAX_KEPT 268435456. /* bytes of all answers */
+
+struct method {
+	const char *name, *how;
+	np_qn_method *solve;
+};
+
+static const struct method methods[] = {
+	/* The first is the default; it goes on to the second. */
+	{ "exact", "exact, by mean value analysis", np_qn_mva },
+	{ "convolution", "exact, by convolution", np_qn_convolution },
+	{ "schweitzer", "approximation of Schweitzer and Bard",
+	  np_qn_schweitzer },
+	{ "linearizer", "approximation Linearizer", np_qn_linearizer },
+};
+
+struct options {
+	const struct method *method;
+	enum cli_format format;
+	char *range; /* of customers; NULL: as in the file */
+	uint64_t first, last, step;
+	size_t class; /* of the range */
+	double bytes;
+};
+
+static int take_method(const struct cli_cmd *self, const char *text,
+		       struct options *o)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
+		if (!strcmp(text, methods[i].name)) {
+			o->method = &methods[i];
+			return 0;
+		}
+	return cli_usage(self, "--method=%.64s: expected exact, schweitzer, "
+			 "linearizer or convolution", text);
+}
+
+static int take_memory(const struct cli_cmd *self, const char *text,
+		       struct options *o)
+{
+	uint64_t bytes;
+
+	if (np_bytes_parse(text, &bytes) || !bytes)
+		return cli_usage(self, "--memory=%.64s: expected a size, such "
+				 "as 4G", text);
+	o->bytes = (double)bytes;
+	return 0;
+}
+
+static int take(const struct cli_cmd *self, int c, char *arg,
+		struct options *o)
+{
+	switch (c) {
+	case 'm':
+		return take_method(self, arg, o);
+	case 'c':
+		o->range = arg;
+		return 0;
+	case 'b':
+		return take_memory(self, arg, o);
+	case 'j':
+		o->format = CLI_JSON;
+		return 0;
+	case 'P':
+		o->format = CLI_PARSABLE;
+		return 0;
+	case 'h':
+		cli_print_help(self);
+		return -1;
+	case ':':
+		return cli_usage(self, "%.64s: an argument is missing", arg);
+	default:
+		return cli_usage(self, "%.64s: no such option", arg);
+	}
+}
+
+static int parse(const struct cli_cmd *self, int argc, char **argv,
+		 struct options *o)
+{
+	static const struct option options[] = {
+		{ "method", required_argument, NULL, 'm' },
+		{ "customers", required_argument, NULL, 'c' },
+		{ "memory", required_argument, NULL, 'b' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "parsable", no_argument, NULL, 'P' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c, rc = 0;
+
+	*o = (struct options){ .method = methods, .bytes = MAX_BYTES };
+	opterr = 0;
+	while (!rc && (c = getopt_long(argc, argv, ":hP", options, NULL)) != -1)
+		rc = take(self, c, c == ':' || c == '?' ? argv[optind - 1] :
+							   optarg, o);
+	if (!rc && optind == argc)
+		rc = cli_usage(self, "a file is missing");
+	if (!rc && optind + 1 < argc)
+		rc = cli_usage(self, "%.64s: not expected here",
+			       argv[optind + 1]);
+	return rc;
+}
+
+/* Digits up to one of stop; moves *text behind that. */
+static int take_number(char **text, const char *stop, uint64_t *n)
+{
+	*n = 0;
+	if (**text < '0' || **text > '9')
+		return -EINVAL;
+	for (; **text >= '0' && **text <= '9'; (*text)++) {
+		*n = *n * 10 + (uint64_t)(**text - '0');
+		if (*n > NP_QN_MAX_CUSTOMERS)
+			return -ERANGE;
+	}
+	return strchr(stop, **text) ? 0 : -EINVAL; /* finds '\0' as well */
+}
+
+/* FIRST[-LAST[:STEP]] */
+static int take_numbers(char *text, struct options *o)
+{
+	o->step = 1;
+	if (take_number(&text, "-", &o->first))
+		return -EINVAL;
+	o->last = o->first;
+	if (*text && (text++, take_number(&text, ":", &o->last)))
+		return -EINVAL;
+	if (*text && (text++, take_number(&text, "", &o->step)))
+		return -EINVAL;
+	return o->step && o->last >= o->first ? 0 : -EINVAL;
+}
+
+/* [CLASS=]FIRST[-LAST[:STEP]]: needs the network, for its classes. */
+static int take_range(const struct cli_cmd *self, const struct np_qn *net,
+		      struct options *o)
+{
+	char *equals = o->range ? strrchr(o->range, '=') : NULL;
+	size_t len = equals ? (size_t)(equals - o->range) : 0;
+
+	if (!o->range) {
+		o->first = o->last = net->class[0].customers;
+		o->step = 1;
+		return 0;
+	}
+	if (!equals && net->n_classes > 1)
+		return cli_usage(self, "--customers=%.64s: expected CLASS=%.64s"
+				 ", as there are %zu", o->range, o->range,
+				 net->n_classes);
+	while (equals && o->class < net->n_classes &&
+	       (strncmp(net->class[o->class].name, o->range, len) ||
+		net->class[o->class].name[len]))
+		o->class++;
+	if (o->class == net->n_classes)
+		return cli_usage(self, "--customers=%.64s: no such class",
+				 o->range);
+	if (take_numbers(equals ? equals + 1 : o->range, o))
+		return cli_usage(self, "--customers=%.64s: expected N or "
+				 "FIRST-LAST or FIRST-LAST:STEP, up to %d",
+				 o->range, NP_QN_MAX_CUSTOMERS);
+	return 0;
+}
+
+/* How many answers there will be, if they can be kept. */
+static int count(const struct cli_cmd *self, const struct np_qn *net,
+		 const struct options *o, size_t *n)
+{
+	uint64_t rows = (o->last - o->first) / o->step + 1;
+	double each = 24.0 * (double)(net->n_stations + 1) *
+		      (double)net->n_classes;
+
+	if (rows > MAX_ROWS || (double)rows * each > MAX_KEPT)
+		return cli_usage(self, "--customers=%.64s: %llu populations, "
+				 "expected at most %.0f", o->range,
+				 (unsigned long long)rows,
+				 fmin(MAX_ROWS, MAX_KEPT / each));
+	*n = (size_t)rows;
+	return 0;
+}
+
+static int solve_one(struct cli_qn *q, const struct options *o,
+		     struct cli_qn_row *row)
+{
+	const struct np_qn_cost max = { o->bytes, MAX_STEPS /
+						  (double)q->n_rows };
+	const struct method *m = o->method;
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	q->n.class[q->changes].customers = row->customers;
+	rc = m->solve(&q->n.net, &max, &row->s, &err);
+	if (rc == -ENOTSUP && m == methods && q->n.net.n_classes == 1) {
+		m++;
+		rc = m->solve(&q->n.net, &max, &row->s, &err);
+	}
+	if (rc)
+		return cli_fail("%s: %s", q->path, err.text);
+	q->how = m->how;
+	if (np_qn_bounds(&q->n.net, &row->least, &row->most))
+		row->most = 0;
+	return CLI_DONE;
+}
+
+static int solve(const struct cli_cmd *self, struct cli_qn *q,
+		 struct options *o)
+{
+	size_t n = 0;
+	int rc = take_range(self, &q->n.net, o);
+
+	if (!rc)
+		rc = count(self, &q->n.net, o, &n);
+	if (rc)
+		return rc;
+	q->changes = o->class;
+	q->row = calloc(n, sizeof(*q->row));
+	if (!q->row)
+		return cli_fail("out of memory");
+	q->n_rows = n;
+	for (size_t i = 0; !rc && i < n; i++) {
+		q->row[i].customers = o->first + i * o->step;
+		rc = solve_one(q, o, &q->row[i]);
+	}
+	if (rc)
+		return rc;
+	return o->format == CLI_JSON ? cli_qn_json(q) :
+	       o->format == CLI_PARSABLE ? cli_qn_parsable(q) :
+					   cli_qn_text(q);
+}
+
+static int run_qn(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct cli_qn q = { 0 };
+	struct options o;
+	int rc = parse(self, argc, argv, &o);
+
+	if (rc)
+		return rc < 0 ? CLI_DONE : rc;
+	q.path = argv[optind];
+	q.method = o.method->name;
+	if (np_network_load(q.path, &q.n, &err))
+		return cli_fail("%s", err.text);
+	rc = solve(self, &q, &o);
+	for (size_t i = 0; i < q.n_rows; i++)
+		np_qn_solution_free(&q.row[i].s);
+	free(q.row);
+	np_network_free(&q.n);
+	return rc;
+}
+
+const struct cli_cmd cmd_qn = {
+	.name = "qn",
+	.args = "[OPTION]... FILE",
+	.help = "a closed queueing network",
+	.text =
+"Throughput, response times, and who is where, of the closed queueing network\n"
+"in FILE, netprof-qn(5).\n\n"
+"  --method=M         exact (so without the option): mean value analysis, or\n"
+"                     convolution where stations have several servers or are\n"
+"                     load-dependent; schweitzer or linearizer: approximations\n"
+"                     for many classes and customers; convolution\n"
+"  --customers=[CLASS=]N, [CLASS=]FIRST-LAST[:STEP]\n"
+"                     other numbers of customers than in FILE\n"
+"  --memory=SIZE      may be taken, 1G otherwise; what needs more is refused\n"
+"  --json, --parsable the same for programs; --parsable (-P) as in sacct",
+	.run = run_qn,
+};

@@ -1,0 +1,345 @@
+#include "np_network.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_jspan.h"
+#include "np_jvalue.h"
+#include "np_read.h"
+
+void np_network_free(struct np_network *n)
+{
+	for (size_t k = 0; k < n->net.n_stations; k++) {
+		free((char *)n->station[k].name);
+		free((double *)n->station[k].visits);
+		free((double *)n->station[k].service_sec);
+		free((double *)n->station[k].at_load_sec);
+	}
+	for (size_t c = 0; c < n->net.n_classes; c++)
+		free((char *)n->class[c].name);
+	free(n->station);
+	free(n->class);
+	free(n->name);
+	*n = (struct np_network){ 0 };
+}
+
+/* A member that nobody reads is a slip of the pen: but for notes. */
+static int refuse_others(const struct np_jat *in, json_object *from,
+			 const char *const *known, const char *expected)
+{
+	if (!json_object_is_type(from, json_type_object)) {
+		struct np_jat here = *in;
+
+		here.at[strcspn(here.at, ".")] = '\0';
+		return np_jat_refuse(&here, "", "an object");
+	}
+	json_object_object_foreach(from, key, value) {
+		const char *const *k = known;
+		char cut[NP_NETWORK_NAME];
+
+		(void)value;
+		while (*k && strcmp(*k, key))
+			k++;
+		if (*k || !strcmp(key, "note"))
+			continue;
+		snprintf(cut, sizeof(cut), "%s", key);
+		return np_jat_refuse(in, cut, expected);
+	}
+	return 0;
+}
+
+/* A name that is needed: 1 to NP_NETWORK_NAME bytes. */
+static int get_name(const struct np_jat *in, json_object *from, char **out)
+{
+	json_object *j = json_object_object_get(from, "name");
+	int rc;
+
+	if (!j)
+		return np_jat_refuse(in, "name", "a text: it is missing");
+	rc = np_jget_text(in, "name", j, NP_NETWORK_NAME, out);
+	if (!rc && !**out)
+		rc = np_jat_refuse(in, "name", "a text that is not empty");
+	return rc;
+}
+
+static int get_class(const struct np_jat *in, json_object *from,
+		     struct np_qn_class *c)
+{
+	static const char *const known[] = { "name", "customers", "think_sec",
+					     NULL };
+	json_object *j;
+	char *name = NULL;
+	int rc = refuse_others(in, from, known, "one of name, customers, "
+			       "think_sec and note");
+
+	if (!rc)
+		rc = get_name(in, from, &name);
+	c->name = name;
+	if (rc)
+		return rc;
+	if (!json_object_object_get_ex(from, "customers", &j))
+		return np_jat_refuse(in, "customers",
+				     "a whole number: it is missing");
+	rc = np_jget_count(in, "customers", j, NP_QN_MAX_CUSTOMERS,
+			   &c->customers);
+	if (!rc && json_object_object_get_ex(from, "think_sec", &j))
+		rc = np_jget_real(in, "think_sec", j, 0, NP_QN_MOST_SEC,
+				  &c->think_sec);
+	return rc;
+}
+
+/* A number for all of n, or an array with one for each. */
+static int get_numbers(const struct np_jat *in, const char *key,
+		       json_object *j, size_t n, double *out)
+{
+	bool is_list = json_object_is_type(j, json_type_array);
+	struct np_jat sub;
+	int rc = 0;
+
+	if (is_list && json_object_array_length(j) != n)
+		return np_jat_refuse(in, key, "a number, or an array with one "
+				     "for each class");
+	for (size_t i = 0; !rc && i < n; i++) {
+		sub = np_jat_element(in, key, i);
+		if (is_list)
+			sub.at[strlen(sub.at) - 1] = '\0'; /* the point */
+		rc = np_jget_real(is_list ? &sub : in, is_list ? "" : key,
+				  is_list ? json_object_array_get_idx(j, i) : j,
+				  0, NP_QN_MOST_SEC, &out[i]);
+	}
+	return rc;
+}
+
+/* The same of 1 .. NP_NETWORK_MAX_LOADS. */
+static int get_loads(const struct np_jat *in, const char *key, json_object *j,
+		     struct np_qn_station *st)
+{
+	size_t n = json_object_is_type(j, json_type_array) ?
+		   json_object_array_length(j) : 1;
+	double *sec;
+
+	if (!n || n > NP_NETWORK_MAX_LOADS)
+		return np_jat_range(in, key, (double)n, 1,
+				    NP_NETWORK_MAX_LOADS);
+	st->at_load_sec = sec = calloc(n, sizeof(*sec));
+	st->n_loads = n;
+	return sec ? get_numbers(in, key, j, n, sec) : -ENOMEM;
+}
+
+static const char *const kinds[] = { "queueing", "multi-server", "delay",
+				     "load-dependent", NULL };
+
+static int get_kind(const struct np_jat *in, json_object *from,
+		    struct np_qn_station *st)
+{
+	json_object *j = json_object_object_get(from, "kind"), *servers;
+	const char *word = json_object_is_type(j, json_type_string) ?
+			   json_object_get_string(j) : "";
+	uint64_t n = 1;
+	size_t i = 0;
+	int rc;
+
+	while (kinds[i] && strcmp(kinds[i], word))
+		i++;
+	if (!kinds[i])
+		return np_jat_refuse(in, "kind", "queueing, multi-server, "
+				     "delay or load-dependent");
+	st->kind = i == 2 ? NP_QN_DELAY : i == 3 ? NP_QN_LOADED : NP_QN_QUEUE;
+	if (!json_object_object_get_ex(from, "servers", &servers))
+		return i != 1 ? 0 : np_jat_refuse(in, "servers",
+					"a whole number: it is missing");
+	if (i != 1)
+		return np_jat_refuse(in, "servers",
+				     "only with the kind multi-server");
+	rc = np_jget_count(in, "servers", servers, NP_QN_MAX_SERVERS, &n);
+	if (!rc && !n)
+		rc = np_jat_range(in, "servers", 0, 1, NP_QN_MAX_SERVERS);
+	st->servers = (uint32_t)n;
+	return rc;
+}
+
+/* Visits and service, or the two in one. */
+static int get_demand(const struct np_jat *in, json_object *from, size_t n,
+		      struct np_qn_station *st)
+{
+	json_object *demand, *service = NULL, *visits;
+	double *v = calloc(n, sizeof(*v)), *s = calloc(n, sizeof(*s));
+	bool both = json_object_object_get_ex(from, "demand_sec", &demand);
+	const char *key = both ? "demand_sec" : "service_sec";
+	int rc = 0;
+
+	st->visits = v;
+	st->service_sec = s;
+	if (!v || !s)
+		return -ENOMEM;
+	for (size_t c = 0; c < n; c++)
+		v[c] = 1;
+	if (json_object_object_get_ex(from, "service_sec", &service) == both)
+		return np_jat_refuse(in, key, both ? "no service_sec beside it"
+				     : "it, or demand_sec: both are missing");
+	if (json_object_object_get_ex(from, "visits", &visits)) {
+		if (both)
+			return np_jat_refuse(in, key, "no visits beside it");
+		rc = get_numbers(in, "visits", visits, n, v);
+	}
+	if (rc)
+		return rc;
+	return st->kind == NP_QN_LOADED ?
+	       get_loads(in, key, both ? demand : service, st) :
+	       get_numbers(in, key, both ? demand : service, n, s);
+}
+
+static int get_station(const struct np_jat *in, json_object *from,
+		       size_t n_classes, struct np_qn_station *st)
+{
+	static const char *const known[] = {
+		"name", "kind", "servers", "visits", "service_sec",
+		"demand_sec", NULL,
+	};
+	char *name = NULL;
+	int rc = refuse_others(in, from, known, "one of name, kind, servers, "
+			       "visits, service_sec, demand_sec and note");
+
+	if (!rc)
+		rc = get_name(in, from, &name);
+	st->name = name;
+	st->servers = 1;
+	if (!rc)
+		rc = get_kind(in, from, st);
+	return rc ? rc : get_demand(in, from, n_classes, st);
+}
+
+/* Two of the same name could not be told apart in what is printed. */
+static int refuse_twins(const struct np_jat *in, const struct np_network *n)
+{
+	const struct np_qn *q = &n->net;
+
+	for (size_t k = 1; k < q->n_stations; k++)
+		for (size_t i = 0; i < k; i++)
+			if (!strcmp(q->station[i].name, q->station[k].name))
+				return np_errf(in->err, -EINVAL,
+					       "%s: two stations \"%s\"",
+					       in->where, q->station[k].name);
+	for (size_t c = 1; c < q->n_classes; c++)
+		for (size_t i = 0; i < c; i++)
+			if (!strcmp(q->class[i].name, q->class[c].name))
+				return np_errf(in->err, -EINVAL,
+					       "%s: two classes \"%s\"",
+					       in->where, q->class[c].name);
+	return 0;
+}
+
+static int get_lists(const struct np_jat *in, json_object *classes,
+		     json_object *stations, size_t n_classes,
+		     size_t n_stations, struct np_network *out)
+{
+	int rc = 0;
+
+	out->class = calloc(n_classes + 1, sizeof(*out->class));
+	out->station = calloc(n_stations + 1, sizeof(*out->station));
+	out->net.class = out->class;
+	out->net.station = out->station;
+	if (!out->class || !out->station)
+		return -ENOMEM;
+	for (size_t c = 0; !rc && c < n_classes; c++) {
+		struct np_jat sub = np_jat_element(in, "classes", c);
+
+		out->net.n_classes++;
+		rc = get_class(&sub, json_object_array_get_idx(classes, c),
+			       &out->class[c]);
+	}
+	for (size_t k = 0; !rc && k < n_stations; k++) {
+		struct np_jat sub = np_jat_element(in, "stations", k);
+
+		out->net.n_stations++;
+		rc = get_station(&sub, json_object_array_get_idx(stations, k),
+				 n_classes, &out->station[k]);
+	}
+	return rc ? rc : refuse_twins(in, out);
+}
+
+static int get_all(const struct np_jat *in, json_object *root,
+		   struct np_network *out)
+{
+	static const char *const known[] = { "format", "schema", "name",
+					     "classes", "stations", NULL };
+	json_object *name, *classes, *stations, *format;
+	size_t n_classes, n_stations;
+	int rc = np_jget_schema(in, root, NP_NETWORK_SCHEMA);
+
+	format = json_object_object_get(root, "format");
+	if (!rc && (!json_object_is_type(format, json_type_string) ||
+		    strcmp(json_object_get_string(format), "netprof-qn")))
+		rc = np_jat_refuse(in, "format", "\"netprof-qn\"");
+	if (!rc)
+		rc = refuse_others(in, root, known, "one of format, schema, "
+				   "name, classes, stations and note");
+	if (!rc && json_object_object_get_ex(root, "name", &name))
+		rc = get_name(in, root, &out->name);
+	if (!rc)
+		rc = np_jget_list(in, root, "classes", NP_QN_MAX_CLASSES,
+				  &classes, &n_classes);
+	if (!rc && !n_classes)
+		rc = np_jat_refuse(in, "classes", "an array of one or more");
+	if (!rc)
+		rc = np_jget_list(in, root, "stations", NP_QN_MAX_STATIONS,
+				  &stations, &n_stations);
+	return rc ? rc : get_lists(in, classes, stations, n_classes,
+				   n_stations, out);
+}
+
+static int check(const char *where, const struct np_qn *net,
+		 struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	int rc = np_qn_check(net, &why);
+
+	return rc ? np_errf(err, rc, "%s: %s", where, why.text) : 0;
+}
+
+int np_network_parse(const char *text, size_t len, const char *where,
+		     struct np_network *out, struct np_err *err)
+{
+	static const struct np_jlimits limits = {
+		NP_NETWORK_MAX_OBJECTS, NP_NETWORK_MAX_ARRAYS,
+		NP_NETWORK_MAX_ELEMENTS,
+	};
+	struct np_jat in = { .where = where, .err = err };
+	struct np_network n = { 0 };
+	json_object *root = NULL;
+	int rc;
+
+	if (len > NP_NETWORK_MAX_BYTES || !np_jspan_within(text, len, &limits))
+		return np_errf(err, -EFBIG, "%s: expected at most %u bytes, "
+			       "%zu objects, %zu arrays and %zu commas", where,
+			       NP_NETWORK_MAX_BYTES, limits.objects,
+			       limits.arrays, limits.elements);
+	rc = np_jget_parse(&in, text, len, &root);
+	if (!rc)
+		rc = get_all(&in, root, &n);
+	json_object_put(root);
+	if (!rc)
+		rc = check(where, &n.net, err);
+	if (rc == -ENOMEM)
+		np_errf(err, rc, "%s: no memory", where);
+	if (rc)
+		np_network_free(&n);
+	else
+		*out = n;
+	return rc;
+}
+
+int np_network_load(const char *path, struct np_network *out,
+		    struct np_err *err)
+{
+	char *text = NULL;
+	size_t len;
+	int rc = np_read_file(path, NP_NETWORK_MAX_BYTES, &text, &len, err);
+
+	if (!rc)
+		rc = np_network_parse(text, len, path, out, err);
+	free(text);
+	return rc;
+}

@@ -1,0 +1,54 @@
+/*
+ * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of queueing
+ * networks refuses them with a line or takes them; what it takes has an answer
+ * with which everybody is somewhere, or is refused with a line.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "np_network.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static np_qn_method *const methods[] = {
+	np_qn_mva, np_qn_convolution, np_qn_schweitzer, np_qn_linearizer,
+};
+
+static void check(const struct np_qn *net, const struct np_qn_solution *s)
+{
+	for (size_t c = 0; c < net->n_classes; c++) {
+		double n = (double)net->class[c].customers;
+		double all = s->x_per_sec[c] * net->class[c].think_sec;
+
+		for (size_t k = 0; k < net->n_stations; k++)
+			all += s->present[c * net->n_stations + k];
+		if (!(fabs(all - n) <= 1e-6 * n))
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct np_qn_cost max = { 1e7, 1e6 };
+	struct np_err err = NP_ERR_INIT;
+	struct np_qn_solution s;
+	struct np_network n;
+
+	if (np_network_parse((const char *)data, size, "fuzz", &n, &err)) {
+		if (!err.text[0])
+			abort();
+		return 0;
+	}
+	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++) {
+		if (methods[i](&n.net, &max, &s, &err)) {
+			if (!err.text[0])
+				abort();
+			continue;
+		}
+		check(&n.net, &s);
+		np_qn_solution_free(&s);
+	}
+	np_network_free(&n);
+	return 0;
+}

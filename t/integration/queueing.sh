@@ -1,0 +1,115 @@
+# Queueing networks: netprof qn.
+# Needs no cluster; also runs alone: [BUILD=build] bash t/integration/queueing.sh
+# shellcheck shell=bash
+
+if [ -z "${ROOT-}" ]; then # not from t/check
+	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+	ALONE=yes
+fi
+# shellcheck source=t/integration/cli.lib
+. "$ROOT/t/integration/cli.lib"
+BESIDE=yes
+LIMIT_SEC=120
+
+in_data() {
+	setup
+	cp "$ROOT"/t/data/web.json "$ROOT"/t/data/two-classes.json "$S"
+	cd "$S" || exit
+}
+
+test_networks_are_printed_as_agreed() {
+	in_data
+	golden qn.txt netprof qn web.json
+	golden qn-classes.txt netprof qn two-classes.json
+	golden qn-range.txt netprof qn --customers=1-30:5 web.json
+	golden qn-linearizer.txt netprof qn --method=linearizer \
+		--customers=batch=10-20:5 two-classes.json
+	golden qn.json netprof qn --json --customers=0-1 web.json
+	golden qn.parsable netprof qn -P --method=schweitzer two-classes.json
+}
+
+test_pages_fit_a_screen() {
+	local args
+	in_data
+	for args in web.json two-classes.json "--customers=1-1000000:300000 web.json"; do
+		# shellcheck disable=SC2086
+		netprof qn $args >page
+		between "columns of $args" "$(wc -L <page)" 40 80
+		! grep ' $' page || fail "blanks at the end: $args"
+	done
+}
+
+test_json_and_parsable_say_the_same() {
+	local json
+	in_data
+	json=$(netprof qn --json two-classes.json | jq -r '.populations[].classes[] |
+		.class as $c | .stations[] | "\($c) \(.station) \(.present)"')
+	equal present "$(netprof qn -P two-classes.json |
+		awk -F'|' 'NR > 1 && $3 { print $1, $3, $7 }')" "$json"
+}
+
+test_wrong_use_and_bad_files_are_told() {
+	local row
+	in_data
+	sed 's/"schema": 1/"schema": 7/' web.json >newer.json
+	sed 's/0.125/-0.125/' web.json >negative.json
+	sed 's/30/1000000000/' web.json >crowd.json
+	row() { # STATUS PATTERN ARGS...
+		run netprof qn "${@:3}"
+		equal "exit status of qn ${*:3}" "$RC" "$1"
+		contains "error of qn ${*:3}" "$ERR" "$2"
+		equal "output of qn ${*:3}" "$OUT" ""
+	}
+	row 2 'a file is missing'
+	row 2 'no such option' --frob web.json
+	row 2 'argument is missing' web.json --method
+	row 2 'two-classes.json: not expected here' web.json two-classes.json
+	row 2 '--method=guess: expected exact, schweitzer, linearizer or conv' \
+		--method=guess web.json
+	row 2 '--memory=lots: expected a size' --memory=lots web.json
+	row 2 '--memory=0: expected a size' --memory=0 web.json
+	for row in x 1- -1 5-3 1-5:0 1-5:x 1.5 1000000001 '' 1-2-3; do
+		row 2 "--customers=.*: expected N or FIRST-LAST" \
+			"--customers=$row" web.json
+	done
+	row 2 'expected CLASS=3, as there are 2' --customers=3 two-classes.json
+	row 2 'no such class' --customers=nobody=3 two-classes.json
+	row 2 '100001 populations, expected at most 10000' \
+		--customers=0-100000 web.json
+	row 1 '^netprof: /nonexistent: No such file' /nonexistent
+	row 1 'not a regular file' /dev/zero
+	row 1 'newer.json: schema 7 is newer than 1' newer.json
+	row 1 'negative.json: stations\[0\].service_sec: got -0.125' negative.json
+	row 1 'crowd.json: convolution would take .* MB of memory, more than 1.07e\+03 MB; linearizer' \
+		crowd.json
+	row 1 'two-classes.json: exact mean value analysis would take 0.000336 MB of memory, more than 0.0001 MB' \
+		--memory=100 two-classes.json
+	row 1 'two-classes.json: 2 classes: convolution takes one' \
+		--method=convolution two-classes.json
+}
+
+# The queueing package of Octave, where it is exact.
+test_octave_has_the_same_answers() {
+	local i n=60
+	command -v octave >/dev/null || skip "octave is not installed"
+	in_data
+	octave --no-gui -q "$ROOT/t/integration/queueing.m" "$n" >said 2>&1 ||
+		{ grep -q 'package.*queueing' said && skip "no octave-queueing"; }
+	for ((i = 1; i <= n; i++)); do
+		read -r method <"net$i.want"
+		netprof qn -P --method="$method" "net$i.json" >got ||
+			fail "network $i"
+		# Class by class, at each station: throughput, mean number.
+		awk -F'|' 'NR > 1 { print $3 ? $7 : $4 }' got |
+			paste -d' ' - <(tail -n +2 "net$i.want") |
+			awk -v i="$i" -v tol="$([ "$method" = exact ] && echo 1e-9 ||
+				echo 1e-7)" '
+				function size(x) { return x < 0 ? -x : x }
+				size($1 - $2) > tol * (1 + size($2)) || NF != 2 {
+					print "why: network " i ": " $0; bad = 1
+				}
+				END { exit bad || NR < 2 }'
+	done
+}
+
+[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
