@@ -162,6 +162,7 @@ SLURM := $(if $(SLURM_PREFIX),-L$(SLURM_PREFIX)/lib \
 GSL := $(call pkg,--libs,gsl)
 JSON := $(call pkg,--libs,json-c)
 UCX := $(call pkg,--libs,ucx)
+CLP := $(call pkg,--libs,clp)
 PMIX := $(call pkg,--libs,pmix)
 link = $(Q)$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(1)
 
@@ -232,7 +233,7 @@ WRAP := -Wl,$(subst $(empty) ,$(comma),$(addprefix --wrap=,malloc calloc \
 $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(LIBM))
+	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(CLP) $(LIBM))
 
 # The cost of predictions.
 $(BUILD)/bench_predict: $(call objs,t/bench_predict.c t/bench_yard.c) \

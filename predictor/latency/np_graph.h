@@ -25,11 +25,11 @@
 
 #include "np_err.h"
 
-#define NP_GRAPH_MAX_RANKS (1u << 24)
+#define NP_GRAPH_MAX_RANKS (1u << 22)
 #define NP_GRAPH_MAX_OPS ((1u << 30) - 1)  /* of all ranks */
 #define NP_GRAPH_MAX_DEPS ((1u << 31) - 1) /* of all ranks */
 #define NP_GRAPH_MAX_SIZE (1ull << 52)	   /* ns or bytes, and their sums */
-#define NP_GRAPH_CONTEXTS (1u << 13)
+#define NP_GRAPH_CONTEXTS (1u << 12)
 
 /* Of a receive: from whomever; with whatever tag. */
 #define NP_ANY UINT32_MAX
@@ -111,6 +111,10 @@ void np_graph_op(const struct np_graph *g, uint32_t rank, uint32_t i,
  */
 bool np_graph_dep(const struct np_graph *g, uint32_t rank, uint32_t i,
 		  size_t n, uint32_t *y, enum np_dep_kind *kind);
+
+/* What a send or a receive of a finished graph meets. */
+void np_graph_met(const struct np_graph *g, uint32_t rank, uint32_t i,
+		  uint32_t *peer_rank, uint32_t *peer_i);
 
 /*
  * "FILE:LINE: rank R, send of 8 bytes to 3 with tag 7", for messages.

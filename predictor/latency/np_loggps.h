@@ -1,10 +1,11 @@
 /*
- * The parameters of a network as a sum per message: LogGPS.
+ * What a message costs: the parameters of a network, LogGPS.
  *
- * Ns, bytes and ns per byte, all >= 0.  A message costs its sender o and its
- * receiver o of processor time, L on its way, and G for each byte.  Above S
- * bytes the sender is done only when the receiver is (rendezvous).
- * Sources: A. Alexandrov et al., LogGP, 1995; F. Ino et al., LogGPS, 2001.
+ * Ns, bytes and ns per byte, all >= 0.  A message costs its sender and its
+ * receiver o of processor time each, L on its way, and G for each byte.
+ * Above S bytes the sender is done only when the receiver is (rendezvous).
+ * Sources: A. Alexandrov et al., LogGP, 1995; F. Ino, N. Fujimoto,
+ * K. Hagihara, LogGPS, 2001.
  */
 #ifndef NP_LOGGPS_H
 #define NP_LOGGPS_H
@@ -13,11 +14,25 @@
 #include <stdint.h>
 
 #define NP_LOGGPS_NO_RENDEZVOUS UINT64_MAX
+#define NP_LOGGPS_MAX 1e15 /* of any of them */
 
 struct np_loggps {
-	double L_ns, o_ns, g_ns, G_ns;
-	uint64_t S;	     /* bytes; NP_LOGGPS_NO_RENDEZVOUS: never */
+	double L_ns, o_ns, G_ns;
+	uint64_t S;	      /* bytes; NP_LOGGPS_NO_RENDEZVOUS: never */
 	bool first_byte_free; /* G is charged for size - 1 bytes */
+};
+
+/* One of them is let go its way, the others stay. */
+enum np_loggps_param { NP_LOGGPS_L, NP_LOGGPS_o, NP_LOGGPS_G };
+
+/*
+ * Ranks that are not all equally far from each other: the latency between two
+ * is fixed_ns + times * x, where x stands in the place of L.
+ */
+struct np_paths {
+	void (*get)(const void *arg, uint32_t from, uint32_t to,
+		    double *fixed_ns, uint32_t *times);
+	const void *arg;
 };
 
 #endif

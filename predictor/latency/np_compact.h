@@ -1,0 +1,53 @@
+/*
+ * A graph of which only what can be on a longest path is left, for
+ * np_contract*.c, np_pass*.c and np_tolerance*.c.
+ *
+ * Vertex v is a time: the latest of its edges' time of vertex from + a + b x,
+ * where x is the parameter that is let go.  Vertex 0 has none, as it is 0;
+ * the last one is the end of the program.  All from are below v.
+ */
+#ifndef NP_COMPACT_H
+#define NP_COMPACT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_tolerance.h"
+
+struct np_edge {
+	double a;
+	uint32_t from, b;
+};
+
+struct np_compact {
+	struct np_edge *edge;
+	uint32_t *first; /* of a vertex's edges; n + 1 of them */
+	size_t n, max_n, max_edges;
+};
+
+static inline size_t np_compact_edges(const struct np_compact *c)
+{
+	return c->first[c->n];
+}
+
+/*
+ * The same longest paths with fewer edges: of those between two vertices that
+ * one beats for all x >= 0, the other is left out.  Returns how many are left.
+ */
+size_t np_edge_thin(struct np_edge *e, size_t n);
+
+/* A further vertex with these edges.  Returns 0, -ERANGE or -ENOMEM. */
+int np_compact_add(struct np_compact *c, const struct np_edge *e, size_t n);
+
+void np_compact_free(struct np_compact *c);
+
+/*
+ * np_contract.c: all of a graph, vertices in any order of time.
+ * np_contract_order.c: without vertices that only one edge leaves, and in an
+ * order that a processor likes.  Errors as np_tolerance_new().
+ */
+int np_contract(const struct np_graph *g, const struct np_tolerance_opt *opt,
+		struct np_compact *out, struct np_err *err);
+int np_contract_order(struct np_compact *c);
+
+#endif

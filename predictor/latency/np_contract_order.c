@@ -1,0 +1,185 @@
+/*
+ * Fewer vertices: one that a single edge leaves gives its own edges to the
+ * vertex behind, if they are few; one that has a single edge is a distance
+ * from another.  And in an order in which neighbours do not wait for each
+ * other, and find what they need near to each other: by depth.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "np_compact.h"
+#include "np_graph_impl.h"
+
+#define FEW 8	 /* edges that may be handed on */
+#define ROUNDS 4 /* each finds less than the one before */
+
+struct row {
+	struct np_edge *edge;
+	size_t n, max;
+};
+
+static int push(struct row *r, struct np_edge e)
+{
+	if (np_graph_grow(&r->edge, &r->max, r->n, sizeof(*r->edge)))
+		return -ENOMEM;
+	r->edge[r->n++] = e;
+	return 0;
+}
+
+/* Edge e, or those of the vertex where it begins in its place. */
+static int hand_on(const struct np_compact *to, const uint32_t *leaving,
+		   struct np_edge e, struct row *r)
+{
+	const struct np_edge *d = to->edge + to->first[e.from];
+	size_t n = to->first[e.from + 1] - to->first[e.from];
+
+	if (!n || (n > 1 && (n > FEW || leaving[e.from] != 1)))
+		return push(r, e);
+	for (size_t i = 0; i < n; i++)
+		if (d[i].b > UINT32_MAX - e.b)
+			return push(r, e);
+	for (size_t i = 0; i < n; i++)
+		if (push(r, (struct np_edge){ e.a + d[i].a, d[i].from,
+					      e.b + d[i].b }))
+			return -ENOMEM;
+	return 0;
+}
+
+static int merge(const struct np_compact *c, struct np_compact *to)
+{
+	uint32_t *leaving = calloc(c->n, sizeof(*leaving));
+	struct row r = { .n = 0 };
+	int rc = leaving ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < np_compact_edges(c); i++)
+		leaving[c->edge[i].from]++;
+	for (size_t v = 0; !rc && v < c->n; v++) {
+		r.n = 0;
+		for (size_t i = c->first[v]; !rc && i < c->first[v + 1]; i++)
+			rc = hand_on(to, leaving, c->edge[i], &r);
+		r.n = np_edge_thin(r.edge, r.n);
+		if (!rc)
+			rc = np_compact_add(to, r.edge, r.n);
+	}
+	free(leaving);
+	free(r.edge);
+	return rc;
+}
+
+/* Of vertices from which the end is reached, how deep they are; else 0. */
+static uint32_t *depths(const struct np_compact *c, uint32_t *deepest)
+{
+	uint32_t *depth = calloc(c->n, sizeof(*depth));
+
+	if (!depth)
+		return NULL;
+	depth[c->n - 1] = 1;
+	for (size_t v = c->n; v--;)
+		for (size_t i = c->first[v]; depth[v] && i < c->first[v + 1];
+		     i++)
+			depth[c->edge[i].from] = 1;
+	*deepest = 0;
+	for (size_t v = 0; v < c->n; v++) {
+		uint32_t d = 0;
+
+		if (!depth[v])
+			continue;
+		for (size_t i = c->first[v]; i < c->first[v + 1]; i++)
+			if (depth[c->edge[i].from] > d)
+				d = depth[c->edge[i].from];
+		depth[v] = d + 1;
+		if (d + 1 > *deepest)
+			*deepest = d + 1;
+	}
+	/* The beginning comes first and the end last, whatever they are. */
+	depth[0] = 1;
+	if (c->n > 1)
+		depth[c->n - 1] = ++*deepest;
+	return depth;
+}
+
+/* Vertices by depth; place[] is where each comes.  Returns how many. */
+static size_t sort(const uint32_t *depth, uint32_t deepest, size_t n,
+		   uint32_t *place, uint32_t *order)
+{
+	uint32_t *behind = calloc(deepest + 1u, sizeof(*behind));
+	size_t sum = 0;
+
+	if (!behind)
+		return 0;
+	for (size_t v = 0; v < n; v++)
+		if (depth[v])
+			behind[depth[v]]++;
+	for (size_t d = 1; d <= deepest; d++) {
+		uint32_t k = behind[d];
+
+		behind[d] = (uint32_t)sum;
+		sum += k;
+	}
+	for (size_t v = 0; v < n; v++)
+		if (depth[v]) {
+			place[v] = behind[depth[v]]++;
+			order[place[v]] = (uint32_t)v;
+		}
+	free(behind);
+	return sum;
+}
+
+static int reorder(const struct np_compact *c, struct np_compact *to)
+{
+	uint32_t deepest, *depth = depths(c, &deepest);
+	uint32_t *place = malloc(2 * c->n * sizeof(*place)), *order;
+	struct row r = { .n = 0 };
+	size_t n = 0;
+	int rc = -ENOMEM;
+
+	order = place ? place + c->n : NULL;
+	if (depth && place)
+		n = sort(depth, deepest, c->n, place, order);
+	if (n)
+		rc = 0;
+	for (size_t k = 0; !rc && k < n; k++) {
+		uint32_t v = order[k];
+
+		r.n = 0;
+		for (size_t i = c->first[v]; !rc && i < c->first[v + 1]; i++) {
+			struct np_edge e = c->edge[i];
+
+			e.from = place[e.from];
+			rc = push(&r, e);
+		}
+		if (!rc)
+			rc = np_compact_add(to, r.edge, r.n);
+	}
+	free(depth);
+	free(place);
+	free(r.edge);
+	return rc;
+}
+
+static int step(struct np_compact *c,
+		int (*make)(const struct np_compact *c, struct np_compact *to))
+{
+	struct np_compact to = { .n = 0 };
+	int rc = make(c, &to);
+
+	np_compact_free(rc ? &to : c);
+	if (!rc)
+		*c = to;
+	return rc;
+}
+
+int np_contract_order(struct np_compact *c)
+{
+	size_t before;
+	int rc, round = 0;
+
+	do {
+		before = c->n;
+		rc = step(c, merge);
+		if (!rc) /* and without those that are left alone */
+			rc = step(c, reorder);
+	} while (!rc && ++round < ROUNDS && c->n < before - before / 16);
+	return rc;
+}

@@ -1,0 +1,91 @@
+/*
+ * How long a program runs as a function of one parameter of the network:
+ * T(x), the longest path through its graph.  T is convex, increasing and made
+ * of straight pieces; its slope at x is the number of messages (of bytes if x
+ * is G, of overheads if x is o) on the critical path.
+ *
+ * Source: S. Shen et al., LLAMP: Assessing Network Latency Tolerance of HPC
+ * Applications with Linear Programming, SC 2024 (arXiv 2404.14193).  There
+ * T is found by a solver of linear programs, here by passes over the graph;
+ * both are exact (doc/methods.md).
+ *
+ * Times are ns; x has the unit of the parameter.
+ */
+#ifndef NP_TOLERANCE_H
+#define NP_TOLERANCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_err.h"
+#include "np_graph.h"
+#include "np_loggps.h"
+
+#define NP_CYCLE_OPS 32
+
+/* Operations that wait for each other in a circle, each for the next. */
+struct np_cycle {
+	size_t n; /* of all; the first NP_CYCLE_OPS of them: */
+	struct { uint32_t rank, i; } op[NP_CYCLE_OPS];
+};
+
+struct np_tolerance_opt {
+	struct np_loggps net; /* the parameter that is let go is not used */
+	enum np_loggps_param x;
+	const struct np_paths *paths; /* NULL: all are alike */
+	struct np_cycle *cycle;	      /* filled at -EDEADLK; or NULL */
+};
+
+struct np_tolerance;
+
+/*
+ * g: finished; not needed afterwards.  *out: free with np_tolerance_free().
+ * Returns 0, -EINVAL (a parameter is negative or not finite), -EDEADLK (the
+ * program never ends: operations wait for each other), -ERANGE (more than
+ * 2^32 edges), -ENOMEM.
+ */
+int np_tolerance_new(const struct np_graph *g,
+		     const struct np_tolerance_opt *opt,
+		     struct np_tolerance **out, struct np_err *err);
+void np_tolerance_free(struct np_tolerance *t); /* NULL is allowed */
+
+struct np_runtime {
+	double ns;
+	double left, right; /* slopes: of the pieces that meet at x */
+};
+
+/*
+ * At x >= 0.  Left and right differ where critical paths of several slopes
+ * are equally long (to 2^-45).  At x = 0, left of which there is nothing,
+ * left is one of the slopes up to right.
+ */
+void np_tolerance_at(struct np_tolerance *t, double x, struct np_runtime *out);
+
+/* T alone, at each of x[n]: faster than one after the other. */
+void np_tolerance_times(struct np_tolerance *t, const double *x, size_t n,
+			double *ns);
+
+/* The largest x with T(x) <= ns; INFINITY if all are, -1 if none is. */
+double np_tolerance_within(struct np_tolerance *t, double ns);
+
+/* The same for T(x) <= (1 + share) T(x0), share >= 0. */
+double np_tolerance_limit(struct np_tolerance *t, double x0, double share);
+
+struct np_critical {
+	double x, slope; /* where the slope changes, and right of it */
+};
+
+/*
+ * All x between low >= 0 and high from where on another path is critical, in
+ * order.  Pieces that are shorter than T can be computed are left out (2^-45
+ * of T).  *out: n of them, to be freed by the caller.  Returns 0 or -ENOMEM.
+ */
+int np_tolerance_critical(struct np_tolerance *t, double low, double high,
+			  struct np_critical **out, size_t *n,
+			  struct np_err *err);
+
+/* Size of what is left of a graph, for those who want to know. */
+size_t np_tolerance_vertices(const struct np_tolerance *t);
+size_t np_tolerance_edges(const struct np_tolerance *t);
+
+#endif

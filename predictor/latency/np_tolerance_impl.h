@@ -1,0 +1,23 @@
+/* For np_tolerance*.c. */
+#ifndef NP_TOLERANCE_IMPL_H
+#define NP_TOLERANCE_IMPL_H
+
+#include "np_compact.h"
+#include "np_pass.h"
+#include "np_tolerance.h"
+
+struct np_tolerance {
+	struct np_compact c;
+	struct np_point *point; /* room for a pass */
+	struct np_point far;	/* T comes near far.t + far.s x from above */
+	double at_0;
+};
+
+/* T at x, and its slope on one side. */
+struct np_point np_tolerance_side(struct np_tolerance *t, double x,
+				  bool right);
+
+/* Times that differ by less are equal. */
+double np_tolerance_tie(const struct np_tolerance *t, double x);
+
+#endif

@@ -1,0 +1,413 @@
+#include "t.h"
+#include "np_tolerance.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "np_rng.h"
+#include "some_goal.h"
+#include "some_graph.h"
+#include "some_lp.h"
+
+static double number(json_object *j, const char *key)
+{
+	json_object *v = json_object_object_get(j, key);
+
+	return v ? json_object_get_double(v) : 0;
+}
+
+static struct np_tolerance_opt options_of(json_object *c)
+{
+	json_object *S = json_object_object_get(c, "S");
+	const char *bytes = json_object_get_string(
+		json_object_object_get(c, "bytes_charged"));
+
+	return (struct np_tolerance_opt){
+		.net = {
+			.L_ns = number(c, "L_base"),
+			.o_ns = number(c, "o"), .G_ns = number(c, "G"),
+			.S = S ? (uint64_t)json_object_get_int64(S) :
+				 NP_LOGGPS_NO_RENDEZVOUS,
+			.first_byte_free = bytes && !strcmp(bytes, "s-1"),
+		},
+		.x = NP_LOGGPS_L,
+	};
+}
+
+static bool points_agree(struct np_tolerance *t, json_object *c)
+{
+	json_object *points = json_object_object_get(c, "points");
+	size_t n = json_object_array_length(points);
+	bool ok = n > 0;
+
+	for (size_t i = 0; i < n; i++) {
+		json_object *p = json_object_array_get_idx(points, i);
+		double solver = number(p, "clp_reduced_cost"), ns;
+		double L = number(p, "L");
+		struct np_runtime r;
+
+		np_tolerance_at(t, L, &r);
+		np_tolerance_times(t, &L, 1, &ns);
+		ok &= t_close(r.ns, number(p, "T"), 1e-12) &&
+		      t_close(ns, number(p, "T"), 1e-12) &&
+		      r.left == number(p, "lambda_left") &&
+		      r.right == number(p, "lambda_right") &&
+		      r.left <= solver && solver <= r.right;
+	}
+	return ok;
+}
+
+static bool limits_agree(struct np_tolerance *t, json_object *c)
+{
+	json_object *limits = json_object_object_get(c, "tolerance");
+	bool ok = json_object_object_length(limits) == 3;
+
+	json_object_object_foreach(limits, share, want)
+		ok &= t_close(np_tolerance_limit(t, number(c, "L_base"),
+						 atof(share)),
+			      json_object_get_double(want), 1e-12);
+	return ok;
+}
+
+static bool changes_agree(struct np_tolerance *t, json_object *c)
+{
+	json_object *in = json_object_object_get(c, "critical_interval");
+	json_object *want = json_object_object_get(c, "critical");
+	struct np_critical *got = NULL;
+	size_t n = 0;
+	bool ok = !np_tolerance_critical(t,
+		json_object_get_double(json_object_array_get_idx(in, 0)),
+		json_object_get_double(json_object_array_get_idx(in, 1)),
+		&got, &n, NULL);
+
+	ok &= n == json_object_array_length(want);
+	for (size_t i = 0; ok && i < n; i++) {
+		json_object *at = json_object_array_get_idx(want, i);
+
+		ok &= t_close(got[i].x, json_object_get_double(
+			json_object_array_get_idx(at, 0)), 1e-12) &&
+		      got[i].slope == json_object_get_double(
+			json_object_array_get_idx(at, 1));
+	}
+	free(got);
+	return ok;
+}
+
+static void test_answers(void)
+{
+	json_object *all = json_object_from_file(
+		t_data("loggps/answers.json"));
+	json_object *cases = json_object_object_get(all, "cases");
+	size_t n = cases ? json_object_array_length(cases) : 0;
+
+	T_CHECK(n == 8);
+	for (size_t i = 0; i < n; i++) {
+		json_object *c = json_object_array_get_idx(cases, i);
+		struct np_tolerance_opt opt = options_of(c);
+		struct np_tolerance *t = NULL;
+		struct np_graph *g = NULL;
+		char name[128];
+		int rc;
+
+		snprintf(name, sizeof(name), "loggps/%s",
+			 json_object_get_string(json_object_object_get(c,
+				"file")));
+		T_ROW(name, !some_goal_file(name, &g, NULL));
+		rc = g ? np_tolerance_new(g, &opt, &t, NULL) : -1;
+		if (json_object_object_get(c, "expect")) {
+			T_ROW(name, rc == -EDEADLK);
+		} else if (!rc) {
+			T_ROW(name, points_agree(t, c));
+			T_ROW(name, limits_agree(t, c));
+			T_ROW(name, changes_agree(t, c));
+		} else {
+			T_ROW(name, false);
+		}
+		np_tolerance_free(t);
+		np_graph_free(g);
+	}
+	json_object_put(all);
+}
+
+/* "T(500) = 1615; the largest L with T <= 2000 is 885" */
+static void test_running_example(void)
+{
+	const struct np_tolerance_opt opt = {
+		.net = { .G_ns = 5, .S = NP_LOGGPS_NO_RENDEZVOUS,
+			 .first_byte_free = true },
+	};
+	struct np_tolerance *t;
+	struct np_runtime r;
+	struct np_graph *g;
+
+	T_CHECK(!some_goal_file("loggps/paper_example.goal", &g, NULL));
+	T_CHECK(!np_tolerance_new(g, &opt, &t, NULL));
+	np_tolerance_at(t, 500, &r);
+	T_CHECK(r.ns == 1615 && r.left == 1 && r.right == 1);
+	T_CHECK(np_tolerance_within(t, 2000) == 885);
+	T_CHECK(np_tolerance_within(t, 1500) == 385);
+	T_CHECK(np_tolerance_within(t, 1499) == -1);
+	np_tolerance_free(t);
+	np_graph_free(g);
+}
+
+static void test_deadlock(void)
+{
+	struct np_cycle cycle;
+	const struct np_tolerance_opt opt = {
+		.net = { .S = 4096 }, .cycle = &cycle,
+	};
+	struct np_err err = NP_ERR_INIT;
+	struct np_tolerance *t;
+	struct np_graph *g;
+
+	T_CHECK(!some_goal_file("loggps/deadlock_if_rendezvous.goal", &g,
+				NULL));
+	T_CHECK(np_tolerance_new(g, &opt, &t, &err) == -EDEADLK);
+	T_CHECK(cycle.n == 4);
+	for (size_t i = 0; i < cycle.n; i++)
+		for (size_t j = 0; j < i; j++)
+			T_CHECK(cycle.op[i].rank != cycle.op[j].rank ||
+				cycle.op[i].i != cycle.op[j].i);
+	T_CHECK(!!strstr(err.text, "4 operations wait for each other in a "
+			 "circle, one of them loggps/deadlock"));
+	np_graph_free(g);
+}
+
+static const struct {
+	const char *name;
+	enum np_loggps_param x;
+	struct np_loggps net;
+} nets[] = {
+	{ "latency", NP_LOGGPS_L, { 700, 50, 0.5, 800, false } },
+	{ "latency, nothing else costs", NP_LOGGPS_L,
+	  { 0, 0, 0, NP_LOGGPS_NO_RENDEZVOUS, true } },
+	{ "overhead", NP_LOGGPS_o, { 700, 50, 0.5, 800, true } },
+	{ "time per byte", NP_LOGGPS_G, { 700, 50, 0.5,
+	  NP_LOGGPS_NO_RENDEZVOUS, true } },
+	{ "time per byte, all wait for their receivers", NP_LOGGPS_G,
+	  { 700, 50, 0.5, 0, false } },
+};
+
+/* As many graphs as end, of some sizes. */
+static size_t each_graph(size_t net, bool (*agree)(const struct np_graph *g,
+			 const struct np_tolerance_opt *opt,
+			 struct np_tolerance *t, double x))
+{
+	const struct np_tolerance_opt opt = { .net = nets[net].net,
+					      .x = nets[net].x };
+	double unit = nets[net].x == NP_LOGGPS_G ? 0.25 : 300;
+	size_t n = 0, bad = 0;
+
+	for (uint64_t seed = 0; n < 40 && seed < 4000; seed++) {
+		uint32_t ops = 4 + (uint32_t)(seed % 60);
+		struct np_graph *g = some_graph(seed, 1 + seed % 5, ops);
+		struct np_tolerance *t;
+		int rc = np_tolerance_new(g, &opt, &t, NULL);
+
+		if (!rc) {
+			n++;
+			bad += !agree(g, &opt, t, unit * (double)(seed % 12));
+			np_tolerance_free(t);
+		} else if (rc != -EDEADLK) {
+			bad++;
+		}
+		np_graph_free(g);
+	}
+	return n < 40 || bad;
+}
+
+static bool as_solver(const struct np_graph *g,
+		      const struct np_tolerance_opt *opt,
+		      struct np_tolerance *t, double x)
+{
+	double ns, slope, tie;
+	struct np_runtime r;
+
+	some_lp(g, opt, x, &ns, &slope);
+	np_tolerance_at(t, x, &r);
+	tie = 1e-6 * (1 + r.right);
+	/* Left of 0 the solver may find anything that is flatter. */
+	return t_close(r.ns, ns, 1e-9) && slope <= r.right + tie &&
+	       (x == 0 || r.left - tie <= slope);
+}
+
+static void test_solver(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++)
+		T_ROW(nets[i].name, !each_graph(i, as_solver));
+}
+
+/* Of three times of one x the middle one is below the line of the others. */
+static bool is_convex(const struct np_graph *g,
+		      const struct np_tolerance_opt *opt,
+		      struct np_tolerance *t, double x)
+{
+	struct np_runtime a, b, c;
+	double x3[3] = { x, 1.7 * x + 1, 5 * x + 20 }, ns[3];
+	double on_line;
+
+	(void)g, (void)opt;
+	np_tolerance_at(t, x3[0], &a);
+	np_tolerance_at(t, x3[1], &b);
+	np_tolerance_at(t, x3[2], &c);
+	np_tolerance_times(t, x3, 3, ns);
+	on_line = a.ns + (c.ns - a.ns) * (x3[1] - x3[0]) / (x3[2] - x3[0]);
+	return a.ns <= b.ns && b.ns <= c.ns &&
+	       b.ns <= on_line * (1 + 1e-12) && a.left <= a.right &&
+	       a.right <= b.left && b.right <= c.left &&
+	       c.ns >= b.ns + b.right * (x3[2] - x3[1]) - 1e-12 * c.ns &&
+	       t_close(ns[0], a.ns, 1e-12) && t_close(ns[1], b.ns, 1e-12) &&
+	       t_close(ns[2], c.ns, 1e-12);
+}
+
+static void test_convex(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++)
+		T_ROW(nets[i].name, !each_graph(i, is_convex));
+}
+
+/* T is as long as is allowed there, and longer right of it. */
+static bool is_limit(const struct np_graph *g,
+		     const struct np_tolerance_opt *opt,
+		     struct np_tolerance *t, double x)
+{
+	struct np_runtime base, at, more;
+
+	(void)g, (void)opt;
+	np_tolerance_at(t, x, &base);
+	for (double share = 0; share < 3; share += 0.3) {
+		double limit = np_tolerance_limit(t, x, share);
+		double ns = (1 + share) * base.ns;
+
+		if (limit == INFINITY) {
+			np_tolerance_at(t, 1e12, &more);
+			if (more.right != 0 || more.ns != base.ns)
+				return false;
+			continue;
+		}
+		np_tolerance_at(t, limit, &at);
+		np_tolerance_at(t, limit * (1 + 1e-6) + 1e-6, &more);
+		if (limit < x * (1 - 1e-12) || !t_close(at.ns, ns, 1e-12) ||
+		    more.ns <= ns ||
+		    fabs(np_tolerance_within(t, ns) - limit) >
+		    1e-9 * (1 + limit))
+			return false;
+	}
+	return true;
+}
+
+static void test_limit(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++)
+		T_ROW(nets[i].name, !each_graph(i, is_limit));
+}
+
+/* Between two changes T is straight, and each changes the slope. */
+static bool are_changes(const struct np_graph *g,
+			const struct np_tolerance_opt *opt,
+			struct np_tolerance *t, double x)
+{
+	double low = x, high = 40 * x + 100, slope;
+	struct np_critical *c = NULL;
+	struct np_runtime r;
+	size_t n;
+	bool ok = !np_tolerance_critical(t, low, high, &c, &n, NULL);
+
+	(void)g, (void)opt;
+	np_tolerance_at(t, low, &r);
+	slope = r.right;
+	for (size_t i = 0; ok && i <= n; i++) {
+		double to = i < n ? c[i].x : high;
+		struct np_runtime mid;
+
+		np_tolerance_at(t, (low + to) / 2, &mid);
+		ok &= low < to && mid.left == slope && mid.right == slope;
+		if (i < n) {
+			np_tolerance_at(t, to, &r);
+			ok &= c[i].slope > slope && to > x && to < high;
+			slope = c[i].slope;
+			low = to;
+		}
+	}
+	np_tolerance_at(t, high, &r);
+	ok &= r.left == slope;
+	free(c);
+	return ok;
+}
+
+static void test_changes(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++)
+		T_ROW(nets[i].name, !each_graph(i, are_changes));
+}
+
+/* 2^33 bytes, and more in one chain than an edge of the graph has room for. */
+static void test_large_messages(void)
+{
+	static const char text[] =
+		"num_ranks 2\n"
+		"rank 0 { a: send 8589934592b to 1 b: send 8589934592b to 1\n"
+		"b requires a c: recv 4294967295b from 1 tag 1 }\n"
+		"rank 1 { a: recv 8589934592b from 0 b: recv 8b from 0\n"
+		"c: send 4294967295b to 0 tag 1 c requires b }\n";
+	const struct np_tolerance_opt opt = {
+		.net = { .L_ns = 1000, .S = NP_LOGGPS_NO_RENDEZVOUS },
+		.x = NP_LOGGPS_G,
+	};
+	struct np_tolerance *t;
+	struct np_runtime r;
+	struct np_graph *g;
+
+	T_CHECK(!some_goal(text, sizeof(text) - 1, &g, NULL));
+	T_CHECK(!np_tolerance_new(g, &opt, &t, NULL));
+	np_tolerance_at(t, 0.25, &r);
+	T_CHECK(r.right == 8589934592. + 4294967295.);
+	T_CHECK(r.ns == 2000 + 0.25 * r.right);
+	np_tolerance_free(t);
+	np_graph_free(g);
+}
+
+static void test_parameters(void)
+{
+	static const struct {
+		const char *name;
+		struct np_loggps net;
+	} bad[] = {
+		{ "negative latency", { .L_ns = -1 } },
+		{ "no number", { .o_ns = NAN } },
+		{ "infinite", { .G_ns = INFINITY } },
+		{ "more than anything takes", { .L_ns = 1e16 } },
+	};
+	struct np_graph *g = some_graph(1, 2, 9);
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+		const struct np_tolerance_opt opt = { .net = bad[i].net };
+		struct np_err err = NP_ERR_INIT;
+		struct np_tolerance *t;
+
+		T_ROW(bad[i].name, np_tolerance_new(g, &opt, &t, &err) ==
+				   -EINVAL && strstr(err.text, "expected 0"));
+	}
+	np_graph_free(g);
+}
+
+static const struct t_case cases[] = {
+	{ "reference answers are met exactly", test_answers },
+	{ "the running example of the source", test_running_example },
+	{ "a program that never ends is told, with its circle",
+	  test_deadlock },
+	{ "random graphs: as a solver of linear programs finds", test_solver },
+	{ "run time is convex and does not fall", test_convex },
+	{ "a tolerance is the largest that keeps the time", test_limit },
+	{ "every change of the critical path is found", test_changes },
+	{ "messages of more than 4 GiB", test_large_messages },
+	{ "impossible parameters are refused", test_parameters },
+	{ NULL, NULL },
+};
+
+T_SUITE(tolerance, cases)
