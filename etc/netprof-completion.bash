@@ -14,7 +14,8 @@ _netprof_jobs() {
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs predict matrix publish accuracy \
-		calibrate status explain qn check release sharing help version"
+		calibrate status explain check release qn sharing tolerance \
+		help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -50,6 +51,10 @@ _netprof() {
 		sharing/-*) words="$formats --static --dynamic --model= --set= \
 			--fit=" ;;
 		sharing/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			return ;;
+		tolerance/-*) words="$formats --latency= --overhead= --per-byte= \
+			--rendezvous= --first-byte-free --up-to= --critical" ;;
+		tolerance/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;
 		help/*) words=$commands ;;
 		*) return ;;

@@ -38,6 +38,28 @@ test_pages_are_as_agreed() {
 	golden matrix-no-effect.txt netprof matrix spmv qmc
 }
 
+tolerance() { # ARGS...: of files below t/data
+	(cd "$ROOT/t/data/loggps" && netprof tolerance "$@")
+}
+
+test_a_tolerance_is_told() {
+	setup
+	golden tolerance.txt tolerance --critical -L 1us -o 1us -G 0.5ns \
+		nonblocking.goal
+	golden tolerance-any.txt tolerance -L 100ns -G 0ns --up-to=200ns \
+		--rendezvous=1G paper_example.goal recdoub16.goal
+	golden tolerance.json tolerance --json --critical -L 1us -o 1us \
+		-G 0.5ns --first-byte-free rendezvous.goal
+	golden tolerance.parsable tolerance -P -L 200ns -G 5ns \
+		--first-byte-free paper_example.goal deadlock_if_rendezvous.goal
+	run tolerance --rendezvous=4K deadlock_if_rendezvous.goal
+	equal "exit status" "$RC" 1
+	equal "output" "$OUT" ""
+	equal "lines" "$(wc -l <"$S/err")" 5
+	contains "the first" "$ERR" 'the program never ends: 4 operations wait'
+	contains "the last" "$ERR" 'goal:5: rank 0, receive of 10000 bytes from'
+}
+
 test_a_matrix_tells_where_another_model_answered() {
 	setup
 	# halo was run beside levels, but not alone.
@@ -196,6 +218,12 @@ test_wrong_use_is_told_with_status_two() {
 		help nosuch
 		help show list
 		version x
+		tolerance
+		tolerance --latency=3 x
+		tolerance --latency=-3us x
+		tolerance -G 1e9s x
+		tolerance --rendezvous=some x
+		tolerance --user=$ME x
 	END
 	run netprof shwo lammps
 	contains "a slip of the fingers" "$ERR" 'did you mean show\?'
@@ -236,6 +264,10 @@ test_failures_are_one_line_with_status_one() {
 	row 'no profile of "fftt"' netprof matrix halo fftt
 	row 'cp2k: no slowdown' netprof predict --model=queue cp2k fft
 	row 'standard output: No space left' sh -c 'netprof help >/dev/full'
+	row 'nosuch: No such file' netprof tolerance nosuch
+	row '/dev/null:1: the file ends, expected "num_ranks"' \
+		netprof tolerance /dev/null
+	row "$ROOT/t: Is a directory" netprof tolerance "$ROOT/t"
 	row 'SLURM_JOB_NODELIST is not set' env SLURM_JOB_ID=7 netprof calibrate
 	row 'SLURM_JOB_ID=7x: expected a number' env SLURM_JOB_ID=7x \
 		SLURM_JOB_NODELIST=n0 SLURM_JOB_NUM_NODES=1 netprof calibrate

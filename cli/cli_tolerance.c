@@ -1,0 +1,160 @@
+#include "cli_tolerance.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "np_goal.h"
+
+#define UNBOUNDED_NS 100e3 /* how far to look if nothing is a limit */
+
+static const double shares[TOLERANCE_ZONES] = { 0.01, 0.02, 0.05 };
+
+static int read_graph(const char *file, struct np_graph **g)
+{
+	struct np_err err = NP_ERR_INIT;
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
+
+	if (fd < 0)
+		return cli_fail("%s: %s", file, strerror(errno));
+	rc = np_goal_read(fd, file, g, &err);
+	close(fd);
+	return rc ? cli_fail("%s", err.text) : -1;
+}
+
+static int deadlock(const struct np_graph *g, const struct np_cycle *c)
+{
+	char buf[NP_ERR_LEN];
+
+	cli_fail("the program never ends: %zu operations wait for each other, "
+		 "each for the next:", c->n);
+	for (size_t i = 0; i < c->n && i < NP_CYCLE_OPS; i++)
+		fprintf(stderr, "  %s\n", np_graph_say(g, c->op[i].rank,
+						       c->op[i].i, buf,
+						       sizeof(buf)));
+	if (c->n > NP_CYCLE_OPS)
+		fprintf(stderr, "  and %zu more\n", c->n - NP_CYCLE_OPS);
+	return CLI_FAILED;
+}
+
+static int contract(const struct np_graph *g, enum np_loggps_param x,
+		    const struct cli_tolerance_ask *ask,
+		    struct np_tolerance **t)
+{
+	struct np_cycle cycle;
+	const struct np_tolerance_opt opt = { .net = ask->net, .x = x,
+					      .cycle = &cycle };
+	struct np_err err = NP_ERR_INIT;
+	int rc = np_tolerance_new(g, &opt, t, &err);
+
+	if (rc == -EDEADLK)
+		return deadlock(g, &cycle);
+	return rc ? cli_fail("%s", err.text) : -1;
+}
+
+/* The next of 1, 2, 5, 10, 20 ... */
+static double round_up(double v)
+{
+	double ten = pow(10, floor(log10(v)));
+
+	return v <= ten ? ten : v <= 2 * ten ? 2 * ten :
+	       v <= 5 * ten ? 5 * ten : 10 * ten;
+}
+
+static double reach(const struct cli_tolerance *t,
+		    const struct cli_tolerance_ask *ask)
+{
+	const struct cli_tolerance_of *L = &t->of[NP_LOGGPS_L];
+	double limit = L->zone[TOLERANCE_ZONES - 1].limit - L->base;
+
+	if (!isnan(ask->up_to_ns))
+		return ask->up_to_ns;
+	if (!(limit > 0) || !isfinite(limit))
+		return UNBOUNDED_NS;
+	return round_up(1.2 * limit);
+}
+
+static int sweep(struct cli_tolerance *t, struct np_tolerance *f,
+		 const struct cli_tolerance_ask *ask)
+{
+	double L = ask->net.L_ns, far = reach(t, ask);
+	struct np_err err = NP_ERR_INIT;
+
+	for (size_t i = 0; i < TOLERANCE_POINTS; i++) {
+		struct cli_tolerance_point *p = &t->point[i];
+
+		p->added_ns = far * (double)i / (TOLERANCE_POINTS - 1);
+		np_tolerance_at(f, L + p->added_ns, &p->run);
+	}
+	t->ns = t->point[0].run.ns;
+	if (ask->critical && np_tolerance_critical(f, L, L + far, &t->critical,
+						   &t->n_critical, &err))
+		return cli_fail("%s", err.text);
+	return -1;
+}
+
+static int one(struct cli_tolerance *t, const struct np_graph *g,
+	       enum np_loggps_param x, const struct cli_tolerance_ask *ask)
+{
+	const double base[] = { ask->net.L_ns, ask->net.o_ns, ask->net.G_ns };
+	struct cli_tolerance_of *of = &t->of[x];
+	struct np_tolerance *f;
+	struct np_runtime r;
+	int rc = contract(g, x, ask, &f);
+
+	if (rc >= 0)
+		return rc;
+	np_tolerance_at(f, base[x], &r);
+	of->base = base[x];
+	of->slope = r.right;
+	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
+		of->zone[i].share = shares[i];
+		of->zone[i].limit = np_tolerance_limit(f, base[x], shares[i]);
+	}
+	if (x == NP_LOGGPS_L)
+		rc = sweep(t, f, ask);
+	np_tolerance_free(f);
+	return rc;
+}
+
+int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
+		       struct cli_tolerance *out)
+{
+	struct np_graph *g = NULL;
+	int rc = read_graph(file, &g);
+
+	if (rc >= 0)
+		return rc;
+	*out = (struct cli_tolerance){
+		.file = file, .ranks = np_graph_ranks(g),
+		.ops = np_graph_ops(g), .messages = np_graph_messages(g),
+	};
+	for (int x = NP_LOGGPS_L; rc < 0 && x <= NP_LOGGPS_G; x++)
+		rc = one(out, g, (enum np_loggps_param)x, ask);
+	np_graph_free(g);
+	return rc;
+}
+
+void cli_tolerance_free(struct cli_tolerance *t)
+{
+	free(t->critical);
+}
+
+int cli_tolerance_zone_of(const struct cli_tolerance *t, double added_ns)
+{
+	const struct cli_tolerance_of *L = &t->of[NP_LOGGPS_L];
+	int n = 0;
+
+	for (size_t i = 0; i < TOLERANCE_ZONES; i++)
+		n += L->base + added_ns <= L->zone[i].limit;
+	return n;
+}
+
+double cli_tolerance_ratio(double x, const struct np_runtime *r)
+{
+	return r->ns > 0 ? x * r->right / r->ns : 0;
+}

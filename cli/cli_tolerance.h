@@ -1,0 +1,66 @@
+/* The work of `netprof tolerance`, and its pages. */
+#ifndef CLI_TOLERANCE_H
+#define CLI_TOLERANCE_H
+
+#include "cli_options.h"
+#include "np_tolerance.h"
+
+#define TOLERANCE_ZONES 3
+#define TOLERANCE_POINTS 11
+
+/* What was asked. */
+struct cli_tolerance_ask {
+	enum cli_format format;
+	struct np_loggps net;
+	double up_to_ns; /* added latency; NAN: as far as the zones go */
+	bool critical;
+};
+
+/* How far a parameter can go before the run takes so much longer. */
+struct cli_tolerance_zone {
+	double share; /* 0.01: 1 % longer */
+	double limit; /* of the parameter; INFINITY: it never does */
+};
+
+/* One parameter of the network, the others as they are. */
+struct cli_tolerance_of {
+	double base; /* where it is, in ns or ns per byte */
+	double slope;
+	struct cli_tolerance_zone zone[TOLERANCE_ZONES];
+};
+
+struct cli_tolerance_point {
+	double added_ns;
+	struct np_runtime run;
+};
+
+/* What is known of one program. */
+struct cli_tolerance {
+	const char *file;
+	uint32_t ranks;
+	size_t ops, messages;
+	struct cli_tolerance_of of[3]; /* by enum np_loggps_param */
+	double ns; /* its run time */
+	struct cli_tolerance_point point[TOLERANCE_POINTS];
+	struct np_critical *critical; /* if it was asked for */
+	size_t n_critical;
+};
+
+/* -1 to go on, or the exit status.  Free *out with cli_tolerance_free(). */
+int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
+		       struct cli_tolerance *out);
+void cli_tolerance_free(struct cli_tolerance *t);
+
+/* How many of the zones L + added is within: 3 of the first, 0 of none. */
+int cli_tolerance_zone_of(const struct cli_tolerance *t, double added_ns);
+
+/* The part of the run time that a parameter makes up. */
+double cli_tolerance_ratio(double x, const struct np_runtime *r);
+
+void cli_tolerance_text(const struct cli_tolerance *t,
+			const struct cli_tolerance_ask *ask);
+void cli_tolerance_parsable(const struct cli_tolerance *t, bool head);
+int cli_tolerance_json(const struct cli_tolerance *t, size_t n,
+		       const struct cli_tolerance_ask *ask);
+
+#endif

@@ -1,0 +1,237 @@
+#include "t.h"
+#include "np_goal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "some_goal.h"
+#include "some_graph.h"
+
+static const struct {
+	const char *name, *text, *says;
+} bad[] = {
+	{ "nothing", "", "some.goal:1: the file ends, expected \"num_ranks\"" },
+	{ "something else", "hello", ":1: \"hello\", expected \"num_ranks\"" },
+	{ "no ranks", "num_ranks 0", "0 ranks, expected 1 to" },
+	{ "too many ranks", "num_ranks 99999999", "expected a number of ranks "
+	  "of 0 to 4194304" },
+	{ "a rank is missing", "num_ranks 2\nrank 0 {}\n",
+	  ":3: the file ends after 1 of 2 ranks" },
+	{ "a rank is there twice", "num_ranks 2\nrank 0 {}\nrank 0 {}",
+	  "rank 0 is there twice" },
+	{ "a rank beyond", "num_ranks 2\nrank 2 {}", ":2: 2, expected a rank "
+	  "of 0 to 1" },
+	{ "truncated in a rank", "num_ranks 1\nrank 0 {\nl1: calc 5\n",
+	  ":4: rank 0: the file ends, expected an operation, or }" },
+	{ "truncated in a word", "num_ranks 1\nrank 0 {\nl1: cal",
+	  ":3: rank 0: \"cal\", expected send, recv or calc" },
+	{ "truncated in an operation", "num_ranks 1\nrank 0 {\nl1: send 8b",
+	  ":3: rank 0: the file ends, expected \"to\"" },
+	{ "a negative time", "num_ranks 1\nrank 0 {\ncalc -5 }",
+	  ":3: rank 0: -5, expected a time in ns of 0 to" },
+	{ "a negative size", "num_ranks 1\nrank 0 { send -8b to 0 }",
+	  ":2: rank 0: -8b, expected a size in bytes" },
+	{ "a size that overflows", "num_ranks 1\nrank 0 {\n"
+	  "send 99999999999999999999b to 0 }",
+	  "99999999999999999999b, expected a size in bytes, 8b of 0 to" },
+	{ "a size without unit", "num_ranks 1\nrank 0 { send 8 to 0 }",
+	  "\"to\", expected \"b\"" },
+	{ "a size that is none", "num_ranks 1\nrank 0 { calc x }",
+	  "\"x\", expected a time in ns" },
+	{ "a send to any", "num_ranks 1\nrank 0 { send 8b to -1 }",
+	  "-1, expected a rank of 0 to" },
+	{ "a send with any tag", "num_ranks 1\nrank 0 { send 8b to 0 tag -1 }",
+	  "-1, expected a tag of 0 to" },
+	{ "a peer beyond", "num_ranks 1\nrank 0 {\nl1: recv 8b from 1 }",
+	  ":3: rank 0: a receive from rank 1, expected at most 0" },
+	{ "a processor beyond", "num_ranks 1\nrank 0 { calc 1 cpu 256 }",
+	  "256, expected a processor of 0 to 255" },
+	{ "a calc with a tag", "num_ranks 1\nrank 0 { calc 1 tag 2 }",
+	  "\"2\", expected \":\", requires or irequires" },
+	{ "a name twice", "num_ranks 1\nrank 0 {\na: calc 1\na: calc 2 }",
+	  "rank 0: a is there twice" },
+	{ "a counted name twice", "num_ranks 1\nrank 0 { l1: calc 1\n"
+	  "l1: calc 2 }", "rank 0: l1 is there twice" },
+	{ "a name that is not there", "num_ranks 1\nrank 0 {\nl1: calc 1\n"
+	  "l1 requires l2\n}", ":4: rank 0: l1 depends on l2, and not both "
+	  "are there" },
+	{ "names of another rank", "num_ranks 2\nrank 0 { x: calc 1 }\n"
+	  "rank 1 {\ny: calc 1\ny requires x }", ":5: rank 1: y depends on x" },
+	{ "dependent on itself", "num_ranks 1\nrank 0 {\nl1: calc 1\n"
+	  "l1 requires l1 }", "some.goal:3: rank 0, calc of 1 ns depends on "
+	  "itself" },
+	{ "unmatched", "num_ranks 2\nrank 0 {\n send 8b to 1 tag 3\n}\n"
+	  "rank 1 {}", "some.goal:3: rank 0, send of 8 bytes to 1 with tag 3 "
+	  "meets no receive" },
+	{ "a comment without end", "num_ranks 1\nrank 0 {\n/* calc 1 }\n\n",
+	  ":3: rank 0: a comment without end" },
+	{ "a mark", "num_ranks 1\nrank 0 { ? }", "\"?\", expected an "
+	  "operation, or }" },
+	{ "a word without end", "num_ranks 1\nrank 0 { llllllllllllllllllllllll"
+	  "lllllllllllllllllllllllllllllllllllllllllllllllllllllll: calc 1 }",
+	  "a word of more than 63 characters: llllllllllllllll..." },
+	{ "control characters are not shown", "num_ranks 1\nrank 0 { \033 }",
+	  "\"?\", expected" },
+};
+
+static void test_bad(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_graph *g = NULL;
+		int rc = some_goal(bad[i].text, strlen(bad[i].text), &g, &err);
+		bool as_told = (rc == -EINVAL || rc == -ERANGE) &&
+			       strstr(err.text, bad[i].says);
+
+		if (!as_told)
+			fprintf(stderr, "%s\n", err.text);
+		T_ROW(bad[i].name, as_told);
+	}
+}
+
+static char *written(const struct np_graph *g, size_t *len)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, len);
+
+	T_CHECK(f && !np_goal_write(g, f, NULL));
+	if (f)
+		fclose(f);
+	return text;
+}
+
+static const struct {
+	const char *name, *text, *means;
+} good[] = {
+	{ "blanks are free, names are optional",
+	  "num_ranks\t2 rank 1{recv 8b from 0}rank 0{send 8 b to 1 tag 0}",
+	  "num_ranks 2\n\nrank 0 {\nl1: send 8b to 1 tag 0\n}\n\n"
+	  "rank 1 {\nl1: recv 8b from 0 tag 0\n}\n" },
+	{ "comments", "// one\nnum_ranks 1 /* two\n * three */ rank 0 { // x }\n"
+	  "calc /**/ 7 }//", "num_ranks 1\n\nrank 0 {\nl1: calc 7\n}\n" },
+	{ "a dependency before what it names",
+	  "num_ranks 1 rank 0 { b requires a a: calc 1 b: calc 2 }",
+	  "num_ranks 1\n\nrank 0 {\nl1: calc 1\nl2: calc 2\nl2 requires l1\n"
+	  "}\n" },
+	{ "a dependency on a later operation",
+	  "num_ranks 1 rank 0 { a: calc 1 b: calc 2 a irequires b }",
+	  "num_ranks 1\n\nrank 0 {\nl1: calc 1\nl2: calc 2\nl1 irequires l2\n"
+	  "}\n" },
+	{ "processors and adapters, in any order",
+	  "num_ranks 1 rank 0 { l1: send 1b to 0 nic 2 cpu 1 tag 3\n"
+	  "l2: recv 1b from 0 cpu 255 tag 3 l3: calc 4 cpu 1 }",
+	  "num_ranks 1\n\nrank 0 {\nl1: send 1b to 0 tag 3 cpu 1 nic 2\n"
+	  "l2: recv 1b from 0 tag 3 cpu 255\nl3: calc 4 cpu 1\n}\n" },
+	{ "any sender and tag become those that they met",
+	  "num_ranks 2 rank 0 { recv 8b from -1 tag -1 }\n"
+	  "rank 1 { send 8b to 0 tag 9 }",
+	  "num_ranks 2\n\nrank 0 {\nl1: recv 8b from 1 tag 9\n}\n\n"
+	  "rank 1 {\nl1: send 8b to 0 tag 9\n}\n" },
+	{ "names out of order, and words as names",
+	  "num_ranks 1 rank 0 { l2: calc 1 l1: calc 2 x: calc 3 x requires l1"
+	  " l1 requires l2 }",
+	  "num_ranks 1\n\nrank 0 {\nl1: calc 1\nl2: calc 2\nl2 requires l1\n"
+	  "l3: calc 3\nl3 requires l2\n}\n" },
+};
+
+static void test_good(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_graph *g = NULL;
+		char *text = NULL;
+		size_t len;
+
+		if (!some_goal(good[i].text, strlen(good[i].text), &g, &err))
+			text = written(g, &len);
+		T_ROW(good[i].name, text && !strcmp(text, good[i].means));
+		free(text);
+		np_graph_free(g);
+	}
+}
+
+/* Read, written, read and written: the second is the first. */
+static void test_round_trip(void)
+{
+	size_t bad_ones = 0;
+
+	for (uint64_t seed = 0; seed < 50; seed++) {
+		struct np_graph *g = some_graph(seed, 3, 120), *again = NULL;
+		size_t len = 0, len2 = 0;
+		char *text = written(g, &len), *text2 = NULL;
+
+		if (!some_goal(text, len, &again, NULL))
+			text2 = written(again, &len2);
+		bad_ones += !text2 || strcmp(text, text2) ||
+			    np_graph_ops(again) != np_graph_ops(g);
+		free(text);
+		free(text2);
+		np_graph_free(g);
+		np_graph_free(again);
+	}
+	T_CHECK(!bad_ones);
+}
+
+/* One of two contexts with equal tags: tags are numbered anew. */
+static void test_contexts_are_written_as_tags(void)
+{
+	const struct np_op op[] = {
+		{ NP_OP_SEND, 1, .tag = 7, .context = 2 },
+		{ NP_OP_SEND, 2, .tag = 7 },
+		{ NP_OP_RECV, 2, .tag = NP_ANY },
+		{ NP_OP_RECV, 1, .tag = 7, .context = 2 },
+	};
+	struct np_graph *g;
+	size_t len;
+	char *text;
+
+	T_CHECK(!np_graph_new("x", 1, &g, NULL));
+	T_CHECK(!np_graph_rank(g, 0, NULL, NULL));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(op); i++)
+		T_CHECK(!np_graph_add(g, &op[i], NULL, NULL));
+	T_CHECK(!np_graph_finish(g, NULL));
+	text = written(g, &len);
+	T_CHECK(!strcmp(text, "num_ranks 1\n\nrank 0 {\n"
+			"l1: send 1b to 0 tag 1\nl2: send 2b to 0 tag 0\n"
+			"l3: recv 2b from 0 tag 0\nl4: recv 1b from 0 tag 1\n"
+			"}\n"));
+	free(text);
+	np_graph_free(g);
+}
+
+/* Longer than what is read at a time, with words across the seam. */
+static void test_long_files(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_graph *g = NULL;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	fprintf(f, "num_ranks 1\nrank 0 {\n");
+	for (int i = 0; i < 20000; i++)
+		fprintf(f, "op_%d: calc %d // %d\n%s", i, i, i,
+			i ? "" : "/* * */");
+	for (int i = 1; i < 20000; i++)
+		fprintf(f, "op_%d requires op_%d\n", i, i - 1);
+	fprintf(f, "}\n");
+	fclose(f);
+	T_CHECK(!some_goal(text, len, &g, &err));
+	T_CHECK(g && np_graph_ops(g) == 20000);
+	np_graph_free(g);
+	free(text);
+}
+
+static const struct t_case cases[] = {
+	{ "what is no graph is refused, by line and rank", test_bad },
+	{ "text is read as it is meant", test_good },
+	{ "what is written is read as the same", test_round_trip },
+	{ "other tools keep the messages of communicators apart",
+	  test_contexts_are_written_as_tags },
+	{ "long files", test_long_files },
+	{ NULL, NULL },
+};
+
+T_SUITE(goal, cases)
