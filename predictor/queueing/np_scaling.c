@@ -1,0 +1,412 @@
+#include "np_scaling.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <gsl/gsl_multifit.h>
+
+#include "np_rng.h"
+
+#define REPLICATES 200
+#define MAX_TERMS 3
+
+/* y = sum_j c[j] x(P)^j, fitted with weights 1 / y^2. */
+struct fit {
+	size_t terms, n; /* coefficients, points */
+	bool in_logs;	 /* x = log P, y = log value; else x = P / scale */
+	double scale;
+	double c[MAX_TERMS], cov[MAX_TERMS][MAX_TERMS];
+	double sd;	 /* of a point, relative to its value */
+};
+
+/* A point of compute time: the mean of the runs of one P. */
+struct knot {
+	double processes, sec;
+};
+
+enum { SIZE, MESSAGES, ACTIVE, N_FITS };
+
+struct np_scaling {
+	struct np_link link;
+	double least, most; /* processes */
+	struct fit fit[N_FITS];
+	struct knot *knot; /* rising */
+	size_t n_knots;
+	double knot_sd;	   /* relative miss of an interpolated one */
+};
+
+/* What a fit is made of: at P processes, y. */
+struct points {
+	double *processes, *y;
+	size_t n;
+};
+
+static double x_of(const struct fit *f, double processes)
+{
+	return f->in_logs ? log(processes) : processes / f->scale;
+}
+
+/* A value of 0 among others would have an infinite weight. */
+static double weight_of(const struct fit *f, const struct points *p, size_t i)
+{
+	double most = 0, v;
+
+	if (f->in_logs)
+		return 1;
+	for (size_t k = 0; k < p->n; k++)
+		most = fmax(most, p->y[k]);
+	v = fmax(p->y[i], 1e-3 * most);
+	return v > 0 ? 1 / (v * v) : 1;
+}
+
+struct gsl_parts {
+	gsl_matrix *x, *cov;
+	gsl_vector *y, *w, *c;
+	gsl_multifit_linear_workspace *space;
+};
+
+static void drop_parts(struct gsl_parts *g)
+{
+	gsl_matrix_free(g->x);
+	gsl_matrix_free(g->cov);
+	gsl_vector_free(g->y);
+	gsl_vector_free(g->w);
+	gsl_vector_free(g->c);
+	gsl_multifit_linear_free(g->space);
+}
+
+static bool make_parts(struct gsl_parts *g, const struct fit *f,
+		       const struct points *p)
+{
+	*g = (struct gsl_parts){
+		gsl_matrix_alloc(p->n, f->terms),
+		gsl_matrix_alloc(f->terms, f->terms), gsl_vector_alloc(p->n),
+		gsl_vector_alloc(p->n), gsl_vector_alloc(f->terms),
+		gsl_multifit_linear_alloc(p->n, f->terms),
+	};
+	if (!g->x || !g->cov || !g->y || !g->w || !g->c || !g->space)
+		return false;
+	for (size_t i = 0; i < p->n; i++) {
+		double x = 1;
+
+		for (size_t j = 0; j < f->terms; j++) {
+			gsl_matrix_set(g->x, i, j, x);
+			x *= x_of(f, p->processes[i]);
+		}
+		gsl_vector_set(g->y, i, f->in_logs ? log(p->y[i]) : p->y[i]);
+		gsl_vector_set(g->w, i, weight_of(f, p, i));
+	}
+	return true;
+}
+
+/* f has terms, in_logs and scale. */
+static int fit_points(struct fit *f, const struct points *p)
+{
+	struct gsl_parts g;
+	double chisq, free_points = (double)p->n - (double)f->terms;
+	int rc = make_parts(&g, f, p) ? 0 : -ENOMEM;
+
+	if (!rc && gsl_multifit_wlinear(g.x, g.w, g.y, g.c, g.cov, &chisq,
+					g.space))
+		rc = -ENOMEM; /* the only way that it can fail here */
+	f->n = p->n;
+	for (size_t i = 0; !rc && i < f->terms; i++) {
+		f->c[i] = gsl_vector_get(g.c, i);
+		for (size_t j = 0; j < f->terms; j++)
+			f->cov[i][j] = gsl_matrix_get(g.cov, i, j);
+	}
+	if (!rc)
+		f->sd = free_points > 0 ? sqrt(chisq / free_points) : NAN;
+	drop_parts(&g);
+	return rc;
+}
+
+/* The value at P, and the variance of it and of another run there. */
+static double value_of(const struct fit *f, double processes, double *var)
+{
+	double x[MAX_TERMS] = { 1 }, y = 0, own;
+
+	for (size_t j = 1; j < f->terms; j++)
+		x[j] = x[j - 1] * x_of(f, processes);
+	for (size_t j = 0; j < f->terms; j++)
+		y += f->c[j] * x[j];
+	own = f->in_logs ? 1 : y; /* weights are relative */
+	*var = own * own;
+	for (size_t i = 0; i < f->terms; i++)
+		for (size_t j = 0; j < f->terms; j++)
+			*var += x[i] * f->cov[i][j] * x[j];
+	return y;
+}
+
+static int by_processes(const void *a, const void *b)
+{
+	const struct knot *x = a, *y = b;
+
+	return (x->processes > y->processes) - (x->processes < y->processes);
+}
+
+/* Runs of the same P become one knot. */
+static void merge_knots(struct np_scaling *s)
+{
+	size_t n = 0;
+
+	qsort(s->knot, s->n_knots, sizeof(*s->knot), by_processes);
+	for (size_t i = 0; i < s->n_knots;) {
+		struct knot k = { s->knot[i].processes, 0 };
+		size_t first = i;
+
+		while (i < s->n_knots && s->knot[i].processes == k.processes)
+			k.sec += s->knot[i++].sec;
+		k.sec /= (double)(i - first);
+		s->knot[n++] = k;
+	}
+	s->n_knots = n;
+	s->least = s->knot[0].processes;
+	s->most = s->knot[n - 1].processes;
+}
+
+static double between(const struct knot *a, const struct knot *b,
+		      double processes)
+{
+	double share = log(processes / a->processes) /
+		       log(b->processes / a->processes);
+
+	return a->sec + share * (b->sec - a->sec);
+}
+
+static double compute_at(const struct np_scaling *s, double processes)
+{
+	size_t i = 1;
+
+	if (processes <= s->least)
+		return s->knot[0].sec;
+	if (processes >= s->most)
+		return s->knot[s->n_knots - 1].sec;
+	while (s->knot[i].processes < processes)
+		i++;
+	return between(&s->knot[i - 1], &s->knot[i], processes);
+}
+
+/* How far knots are from where their neighbours would have them. */
+static double miss_of_knots(const struct np_scaling *s)
+{
+	double sum = 0;
+
+	for (size_t i = 1; i + 1 < s->n_knots; i++) {
+		const struct knot *k = &s->knot[i];
+		double miss = between(k - 1, k + 1, k->processes) - k->sec;
+
+		if (k->sec > 0)
+			sum += miss * miss / (k->sec * k->sec);
+	}
+	return sqrt(sum / (double)(s->n_knots - 2));
+}
+
+/* Of all processes together; sizes only of runs that sent anything. */
+static int gather(struct np_scaling *s, const struct np_run *run, size_t n,
+		  enum np_four_variant variant, struct points p[N_FITS],
+		  struct np_err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct np_err why = NP_ERR_INIT;
+		double all = run[i].processes;
+		struct np_four f;
+
+		if (np_four(&run[i], &s->link, variant, &f, &why))
+			return np_errf(err, -EINVAL, "run %zu: %s", i,
+				       why.text);
+		for (int q = 0; q < N_FITS; q++)
+			p[q].processes[p[q].n] = all;
+		if (run[i].messages > 0 && run[i].mean_bytes > 0)
+			p[SIZE].y[p[SIZE].n++] = run[i].mean_bytes;
+		p[MESSAGES].y[p[MESSAGES].n++] = all * run[i].messages;
+		p[ACTIVE].y[p[ACTIVE].n++] = all * f.active_sec;
+		s->knot[s->n_knots++] = (struct knot){ all,
+						       all * f.compute_sec };
+	}
+	merge_knots(s);
+	return s->n_knots < 3 ? np_errf(err, -EDOM, "runs of %zu numbers of "
+					"processes, expected 3 or more",
+					s->n_knots) : 0;
+}
+
+static size_t distinct(const struct points *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		size_t k = 0;
+
+		while (k < i && p->processes[k] != p->processes[i])
+			k++;
+		n += k == i;
+	}
+	return n;
+}
+
+static int fit_all(struct np_scaling *s, const struct points p[N_FITS])
+{
+	int rc = 0;
+
+	for (int q = 0; !rc && q < N_FITS; q++) {
+		s->fit[q] = (struct fit){ .terms = q == SIZE ? 2 : 3,
+					  .in_logs = q == SIZE,
+					  .scale = s->most };
+		/* Programs that send nothing have no size to speak of. */
+		if (q == SIZE && distinct(&p[q]) < 2)
+			s->fit[q].terms = p[q].n ? 1 : 0;
+		if (s->fit[q].terms)
+			rc = fit_points(&s->fit[q], &p[q]);
+	}
+	s->knot_sd = miss_of_knots(s);
+	return rc;
+}
+
+int np_scaling_fit(const struct np_run *run, size_t n,
+		   const struct np_link *link, enum np_four_variant variant,
+		   struct np_scaling **out, struct np_err *err)
+{
+	struct np_scaling *s = calloc(1, sizeof(*s));
+	double *room = calloc(2 * N_FITS * n + 1, sizeof(*room));
+	struct points p[N_FITS];
+	int rc = 0;
+
+	if (!n || n > NP_SCALING_MAX_RUNS)
+		rc = np_errf(err, n ? -EINVAL : -EDOM, "%zu runs, expected 3 "
+			     "to %d", n, NP_SCALING_MAX_RUNS);
+	if (s && !rc) {
+		s->link = *link;
+		s->knot = calloc(n, sizeof(*s->knot));
+	}
+	if (!rc && (!s || !room || !s->knot))
+		rc = np_errf(err, -ENOMEM, "no memory");
+	for (size_t q = 0; q < N_FITS && room; q++)
+		p[q] = (struct points){ room + 2 * q * n,
+					room + (2 * q + 1) * n, 0 };
+	if (!rc)
+		rc = gather(s, run, n, variant, p, err);
+	if (!rc && (rc = fit_all(s, p)))
+		np_errf(err, rc, "no memory");
+	free(room);
+	if (rc)
+		np_scaling_free(s);
+	else
+		*out = s;
+	return rc;
+}
+
+void np_scaling_free(struct np_scaling *s)
+{
+	if (!s)
+		return;
+	free(s->knot);
+	free(s);
+}
+
+/* Student's t: a normal over the root of a mean of squares. */
+static double student(struct np_rng *r, size_t free_points)
+{
+	double squares = 0, z = np_rng_normal(r);
+
+	for (size_t i = 0; i < free_points; i++) {
+		double v = np_rng_normal(r);
+
+		squares += v * v;
+	}
+	return z / sqrt(squares / (double)free_points);
+}
+
+/* The fitted value, or with r one that might have come as well. */
+static double draw(const struct fit *f, double processes, struct np_rng *r,
+		   unsigned *flags)
+{
+	double var, y;
+
+	if (!f->terms)
+		return 0;
+	y = value_of(f, processes, &var);
+	if (r && f->sd > 0)
+		y += student(r, f->n - f->terms) * f->sd * sqrt(var);
+	if (f->in_logs)
+		return exp(fmin(y, 60));
+	if (y < 0)
+		*flags |= NP_SCALING_NEGATIVE;
+	return fmax(0, y);
+}
+
+static int run_at(const struct np_scaling *s, double processes,
+		  struct np_rng *r, struct np_scaled_run *out,
+		  struct np_err *err)
+{
+	unsigned *flags = &out->flags;
+	struct np_run run = {
+		.processes = processes,
+		.mean_bytes = draw(&s->fit[SIZE], processes, r, flags),
+		.messages = draw(&s->fit[MESSAGES], processes, r, flags) /
+			    processes,
+	};
+	double active = draw(&s->fit[ACTIVE], processes, r, flags);
+	double compute = compute_at(s, processes);
+
+	if (r)
+		compute *= fmax(0, 1 + s->knot_sd * np_rng_normal(r));
+	return np_four_forward(&run, &s->link, active / processes,
+			       compute / processes, &out->four, err);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int interval(const struct np_scaling *s, double processes,
+		    uint64_t seed, struct np_scaled_run *out,
+		    struct np_err *err)
+{
+	struct np_rng *r = np_rng_new(seed, "scaling");
+	double *wall = malloc(REPLICATES * sizeof(*wall));
+	int rc = r && wall ? 0 : np_errf(err, -ENOMEM, "no memory");
+
+	for (size_t i = 0; !rc && i < REPLICATES; i++) {
+		struct np_scaled_run one = { .flags = 0 };
+
+		rc = run_at(s, processes, r, &one, err);
+		wall[i] = one.four.wall_sec;
+	}
+	if (!rc) {
+		qsort(wall, REPLICATES, sizeof(*wall), by_size);
+		out->low_sec = wall[REPLICATES / 20];
+		out->high_sec = wall[REPLICATES - 1 - REPLICATES / 20];
+	}
+	free(wall);
+	np_rng_free(r);
+	return rc;
+}
+
+int np_scaling_at(const struct np_scaling *s, double processes, uint64_t seed,
+		  struct np_scaled_run *out, struct np_err *err)
+{
+	struct np_scaled_run made = { .low_sec = NAN, .high_sec = NAN };
+	int rc;
+
+	if (!(processes >= 1 && processes <= NP_FOUR_MAX_PROCESSES &&
+	      processes == floor(processes)))
+		return np_errf(err, -EINVAL, "%g processes, expected 1 to %d",
+			       processes, NP_FOUR_MAX_PROCESSES);
+	rc = run_at(s, processes, NULL, &made, err);
+	if (rc)
+		return rc;
+	if (processes < s->least || processes > s->most)
+		made.flags |= NP_SCALING_BEYOND;
+	/* As many numbers as points: a fit without any miss. */
+	if (s->fit[MESSAGES].n <= s->fit[MESSAGES].terms)
+		made.flags |= NP_SCALING_NO_INTERVAL;
+	else
+		rc = interval(s, processes, seed, &made, err);
+	if (!rc)
+		*out = made;
+	return rc;
+}

@@ -1,0 +1,394 @@
+/*
+ * A report is lines of text in sections, each with a heading
+ *
+ *	@--- NAME (...) ---
+ *
+ * between two lines of dashes.  Of the sections that are read each row is words
+ * between blanks; only names of files, in others, could hold blanks.
+ */
+#include "np_mpip.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_read.h"
+#include "np_text.h"
+
+#define MAX_WORDS 10
+#define MAX_NUMBER 1e18 /* of seconds, messages, bytes */
+#define ROUNDING 0.01	/* three digits, twice */
+
+enum section { HEADER, TIMES, SENT, CALLSITES, CONCISE, END, OTHER };
+
+static const struct {
+	const char *heading;
+	enum section section;
+} sections[] = {
+	{ "MPI Time (seconds)", TIMES },
+	{ "Callsite Message Sent statistics (all, sent bytes)", SENT },
+	{ "Callsite Time statistics (all, milliseconds)", CALLSITES },
+	{ "Task Time Statistics (seconds)", CONCISE },
+	{ "Callsite Time statistics (all callsites,", CONCISE },
+	{ "Callsite Message Sent statistics (all callsites,", CONCISE },
+	{ "End of Report", END },
+};
+
+/* A word of a line, not terminated. */
+struct word {
+	const char *text;
+	size_t len;
+};
+
+struct state {
+	struct np_mpip *out;
+	const char *where;
+	struct np_err *err;
+	size_t line; /* from 1 */
+	enum section section;
+	bool is_report, seen[OTHER + 1], has_sum;
+	bool *task; /* which are in the times */
+	uint32_t n_rows, n_room;
+	double app_sec, mpi_sec; /* of these rows */
+};
+
+static int refuse(const struct state *s, const char *what)
+{
+	return np_errf(s->err, -EINVAL, "%s:%zu: %s", s->where, s->line, what);
+}
+
+static bool is(struct word w, const char *text)
+{
+	return w.len == strlen(text) && !memcmp(w.text, text, w.len);
+}
+
+static size_t split(struct word line, struct word out[MAX_WORDS])
+{
+	size_t n = 0, i = 0;
+
+	while (n < MAX_WORDS) {
+		while (i < line.len && line.text[i] == ' ')
+			i++;
+		if (i == line.len)
+			break;
+		out[n].text = line.text + i;
+		while (i < line.len && line.text[i] != ' ')
+			i++;
+		out[n].len = (size_t)(line.text + i - out[n].text);
+		n++;
+	}
+	return n;
+}
+
+/* A number of 0 .. MAX_NUMBER as printf() has them. */
+static int number(const struct state *s, struct word w, double *out)
+{
+	char text[40] = "", *end;
+
+	/* Nothing else that strtod() takes: inf, nan, 0x1p3. */
+	if (w.len < sizeof(text))
+		memcpy(text, w.text, w.len);
+	if (*text && text[strspn(text, "0123456789.e+-")] == '\0') {
+		*out = strtod(text, &end);
+		if (!*end && *out >= 0 && *out <= MAX_NUMBER)
+			return 0;
+	}
+	return np_errf(s->err, -EINVAL, "%s:%zu: \"%.*s\", expected a number "
+		       "from 0 to %g", s->where, s->line,
+		       w.len < 40 ? (int)w.len : 40, w.text, MAX_NUMBER);
+}
+
+static int whole(const struct state *s, struct word w, double *out)
+{
+	int rc = number(s, w, out);
+
+	return !rc && *out != floor(*out) ? refuse(s, "expected a whole number")
+					  : rc;
+}
+
+static void keep(struct word w, char out[NP_MPIP_NAME])
+{
+	size_t len = w.len < NP_MPIP_NAME ? w.len : NP_MPIP_NAME - 1;
+
+	memcpy(out, w.text, len);
+	out[len] = '\0';
+	np_text_plain(out);
+}
+
+static void keep_program(struct word w, char out[NP_MPIP_NAME])
+{
+	for (size_t i = w.len; i-- > 0;)
+		if (w.text[i] == '/') {
+			w = (struct word){ w.text + i + 1, w.len - i - 1 };
+			break;
+		}
+	keep(w, out);
+}
+
+/* "@ mpiP", "@ Version : 3.5.0", "@ MPI Task Assignment : 0 host" */
+static int take_header(struct state *s, struct word line)
+{
+	struct word w[MAX_WORDS];
+	size_t n = split(line, w);
+
+	if (n < 2 || !is(w[0], "@"))
+		return 0;
+	s->is_report |= is(w[1], "mpiP") || is(w[1], "mpiP:");
+	if (n >= 4 && is(w[1], "Command"))
+		keep_program(w[3], s->out->program);
+	if (n >= 4 && is(w[1], "Version")) {
+		keep(w[3], s->out->version);
+		if (strncmp(s->out->version, "3.", 2))
+			return np_errf(s->err, -EINVAL, "%s:%zu: version "
+				       "%.32s, expected 3.x", s->where,
+				       s->line, s->out->version);
+	}
+	if (n >= 6 && is(w[1], "MPI") && is(w[2], "Task") &&
+	    s->out->n_tasks++ == NP_MPIP_MAX_TASKS)
+		return refuse(s, "too many tasks");
+	return 0;
+}
+
+/* A bit of memory for each task that is there, not for each that is claimed. */
+static int mark_task(struct state *s, double task)
+{
+	uint32_t i = (uint32_t)task;
+
+	if (i >= s->out->n_tasks)
+		return refuse(s, "a task that the header does not have");
+	if (i >= s->n_room) {
+		uint32_t room = s->out->n_tasks;
+		bool *more = realloc(s->task, room * sizeof(*more));
+
+		if (!more)
+			return np_errf(s->err, -ENOMEM, "%s: no memory",
+				       s->where);
+		memset(more + s->n_room, 0, room - s->n_room);
+		s->task = more;
+		s->n_room = room;
+	}
+	if (s->task[i])
+		return refuse(s, "a second row of this task");
+	s->task[i] = true;
+	s->n_rows++;
+	return 0;
+}
+
+/* Task, AppTime, MPITime, MPI%; task * is the sum. */
+static int take_times(struct state *s, struct word line)
+{
+	struct word w[MAX_WORDS];
+	size_t n = split(line, w);
+	double task, app_sec, mpi_sec;
+
+	if (!n || is(w[0], "Task"))
+		return 0;
+	if (n != 4)
+		return refuse(s, "expected task, AppTime, MPITime and MPI%");
+	if (number(s, w[1], &app_sec) || number(s, w[2], &mpi_sec))
+		return -EINVAL;
+	if (mpi_sec > app_sec * (1 + ROUNDING))
+		return np_errf(s->err, -EINVAL, "%s:%zu: %g s in MPI, of %g s "
+			       "in all", s->where, s->line, mpi_sec, app_sec);
+	if (is(w[0], "*")) {
+		if (s->has_sum)
+			return refuse(s, "a second row *");
+		s->has_sum = true;
+		s->out->app_sec = app_sec;
+		s->out->mpi_sec = mpi_sec;
+		return 0;
+	}
+	s->app_sec += app_sec;
+	s->mpi_sec += mpi_sec;
+	s->out->max_app_sec = fmax(s->out->max_app_sec, app_sec);
+	return whole(s, w[0], &task) ? -EINVAL : mark_task(s, task);
+}
+
+/* Name, Site, Rank, Count, Max, Mean, Min, Sum; rank * is of all tasks. */
+static int take_sent(struct state *s, struct word line)
+{
+	struct word w[MAX_WORDS];
+	size_t n = split(line, w);
+	double count, sum;
+
+	if (!n || is(w[0], "Name"))
+		return 0;
+	if (n != 8)
+		return refuse(s, "expected name, site, rank, count, max, mean, "
+			      "min and sum");
+	if (!is(w[2], "*"))
+		return 0;
+	if (whole(s, w[3], &count) || number(s, w[7], &sum))
+		return -EINVAL;
+	s->out->messages += count;
+	s->out->bytes += sum;
+	return 0;
+}
+
+/* After "@--- ". */
+static int take_heading(struct state *s, struct word line)
+{
+	s->section = OTHER;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(sections); i++) {
+		size_t len = strlen(sections[i].heading);
+
+		if (line.len >= len + 5 &&
+		    !memcmp(line.text + 5, sections[i].heading, len))
+			s->section = sections[i].section;
+	}
+	if (s->section == CONCISE)
+		return np_errf(s->err, -ENODATA, "%s:%zu: a concise report, "
+			       "which has no counts of messages; expected one "
+			       "without mpiP's option -c", s->where, s->line);
+	if (s->seen[s->section] &&
+	    (s->section == TIMES || s->section == SENT))
+		return refuse(s, "the same section again");
+	s->seen[s->section] = true;
+	return 0;
+}
+
+static int take_line(struct state *s, struct word line)
+{
+	if (line.len && line.text[line.len - 1] == '\r')
+		line.len--;
+	if (line.len >= 5 && !memcmp(line.text, "@--- ", 5))
+		return take_heading(s, line);
+	if (line.len >= 3 && !memcmp(line.text, "---", 3))
+		return 0; /* around headings */
+	switch (s->section) {
+	case HEADER:
+		return take_header(s, line);
+	case TIMES:
+		return take_times(s, line);
+	case SENT:
+		return take_sent(s, line);
+	default:
+		return 0;
+	}
+}
+
+static int read_lines(struct state *s, const char *text, size_t len)
+{
+	const char *end = text + len;
+	int rc = 0;
+
+	while (!rc && text < end && !s->seen[END]) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+
+		/* A line that was cut may hold part of a number. */
+		if (!stop && s->section != HEADER)
+			break;
+		if (!stop)
+			stop = end;
+		s->line++;
+		rc = take_line(s, (struct word){ text,
+						 (size_t)(stop - text) });
+		if (!s->is_report && s->line == 1 && !rc)
+			return np_errf(s->err, -EINVAL, "%s:1: expected a "
+				       "report of mpiP, \"@ mpiP\"", s->where);
+		text = stop + 1;
+	}
+	return rc;
+}
+
+static bool differ(double a, double b)
+{
+	return fabs(a - b) > ROUNDING * fmax(a, b);
+}
+
+/* The row * if there is one, what tasks have otherwise. */
+static void add_up(struct state *s)
+{
+	struct np_mpip *o = s->out;
+
+	if (!s->has_sum) {
+		o->notes |= NP_MPIP_NO_SUM;
+		o->app_sec = s->app_sec;
+		o->mpi_sec = s->mpi_sec;
+	} else if (differ(o->app_sec, s->app_sec) ||
+		   differ(o->mpi_sec, s->mpi_sec)) {
+		o->notes |= NP_MPIP_SUM_DIFFERS;
+	}
+	if (o->mpi_sec > o->app_sec)
+		o->mpi_sec = o->app_sec; /* by rounding only */
+}
+
+static int check(struct state *s)
+{
+	struct np_mpip *o = s->out;
+
+	if (!s->is_report)
+		return np_errf(s->err, -EINVAL, "%s: expected a report of mpiP",
+			       s->where);
+	if (!s->seen[TIMES])
+		return np_errf(s->err, -EINVAL, "%s: no section \"MPI Time\"",
+			       s->where);
+	if (!o->n_tasks || s->n_rows != o->n_tasks)
+		return np_errf(s->err, -EINVAL, "%s: times of %u tasks, "
+			       "expected %u as the header has", s->where,
+			       s->n_rows, o->n_tasks);
+	if (!s->seen[SENT] && !s->seen[CALLSITES])
+		return np_errf(s->err, -ENODATA, "%s: no counts of messages; "
+			       "expected a whole report, without mpiP's option "
+			       "-d", s->where);
+	/* mpiP leaves the section out where nothing was sent. */
+	if (!s->seen[SENT] && !s->seen[END])
+		return np_errf(s->err, -ENODATA, "%s: ends before the counts "
+			       "of messages", s->where);
+	if (o->messages == 0)
+		o->notes |= NP_MPIP_NO_MESSAGES;
+	if (!s->seen[END])
+		o->notes |= NP_MPIP_TRUNCATED;
+	if (!*o->version)
+		o->notes |= NP_MPIP_NO_VERSION;
+	add_up(s);
+	return 0;
+}
+
+int np_mpip_parse(const char *text, size_t len, const char *where,
+		  struct np_mpip *out, struct np_err *err)
+{
+	struct np_mpip made = { .n_tasks = 0 };
+	struct state s = { .out = &made, .where = where, .err = err };
+	int rc;
+
+	if (len > NP_MPIP_MAX_BYTES)
+		return np_errf(err, -EFBIG, "%s: %zu bytes, expected at most "
+			       "%u", where, len, NP_MPIP_MAX_BYTES);
+	rc = read_lines(&s, text, len);
+	if (!rc)
+		rc = check(&s);
+	free(s.task);
+	if (!rc)
+		*out = made;
+	return rc;
+}
+
+int np_mpip_load(const char *path, struct np_mpip *out, struct np_err *err)
+{
+	char *text = NULL;
+	size_t len;
+	int rc = np_read_file(path, NP_MPIP_MAX_BYTES, &text, &len, err);
+
+	if (!rc)
+		rc = np_mpip_parse(text, len, path, out, err);
+	free(text);
+	return rc;
+}
+
+const char *np_mpip_note_words(enum np_mpip_note note)
+{
+	switch (note) {
+	case NP_MPIP_TRUNCATED:
+		return "the report is cut off: messages may be missing";
+	case NP_MPIP_NO_SUM:
+		return "the row * of the times is missing: summed up here";
+	case NP_MPIP_SUM_DIFFERS:
+		return "the row * of the times is not the sum of its tasks";
+	case NP_MPIP_NO_MESSAGES:
+		return "nothing was sent: all time in MPI counts as active";
+	default:
+		return "the report does not say which mpiP it is from";
+	}
+}

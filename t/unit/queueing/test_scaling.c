@@ -1,0 +1,195 @@
+/* Runs of several sizes, and what others would take. */
+#include "t.h"
+#include "alloc.h"
+#include "np_rng.h"
+#include "np_scaling.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static const struct np_link link = { 3e8, 5e-6 };
+
+/*
+ * A program that scales just as the fits say, but for noise: relative, of its
+ * active time and its messages.
+ */
+static struct np_run program(double p, struct np_rng *r, double noise)
+{
+	double messages = (1e5 + 2e4 * p + 30 * p * p) / p;
+	double active = (10 + 0.5 * p + 0.001 * p * p) / p;
+	struct np_run run = { p, 0, 0, messages, 1e7 / (p * p) };
+	struct np_four f;
+
+	if (r) {
+		run.messages *= 1 + noise * np_rng_normal(r);
+		active *= 1 + noise * np_rng_normal(r);
+	}
+	T_CHECK(!np_four_forward(&run, &link, active, 1000 / p, &f, NULL));
+	run.mpi_sec = f.active_sec + f.contention_sec;
+	run.app_sec = run.mpi_sec + f.compute_sec;
+	return run;
+}
+
+static size_t make(struct np_run *run, const double *p, size_t n,
+		   struct np_rng *r, double noise)
+{
+	for (size_t i = 0; i < n; i++)
+		run[i] = program(p[i], r, noise);
+	return n;
+}
+
+static const double sizes[] = { 2, 4, 8, 16, 32, 64 };
+#define N NP_ARRAY_SIZE(sizes)
+
+/* What it was made of comes out: inside, and beyond where nothing is rough. */
+static void test_exact(void)
+{
+	const double at[] = { 1, 3, 8, 23, 64, 100, 256 };
+	struct np_scaling *s = NULL;
+	struct np_run run[N];
+
+	make(run, sizes, N, NULL, 0);
+	T_CHECK(!np_scaling_fit(run, N, &link, NP_FOUR_PUBLISHED, &s, NULL));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(at); i++) {
+		struct np_run want = program(at[i], NULL, 0);
+		struct np_scaled_run got;
+
+		T_CHECK(!np_scaling_at(s, at[i], 1, &got, NULL));
+		T_CHECK(t_close(got.four.wall_sec - got.four.switch_sec,
+				want.app_sec, 1e-6));
+		T_CHECK(got.low_sec <= got.four.wall_sec * (1 + 1e-6));
+		T_CHECK(got.high_sec >= got.four.wall_sec * (1 - 1e-6));
+		T_CHECK(!!(got.flags & NP_SCALING_BEYOND) ==
+			(at[i] < 2 || at[i] > 64));
+		T_CHECK(!(got.flags & NP_SCALING_NEGATIVE));
+	}
+	np_scaling_free(s);
+}
+
+/* Intervals hold about as many runs as they say. */
+static void test_intervals(void)
+{
+	struct np_rng *r = np_rng_new(1, "runs");
+	int held = 0, n = 300;
+
+	for (int i = 0; i < n; i++) {
+		struct np_scaled_run got;
+		struct np_scaling *s;
+		struct np_run run[N], truth;
+		struct np_four f;
+
+		make(run, sizes, N, r, 0.05);
+		truth = program(20, r, 0.05);
+		T_CHECK(!np_scaling_fit(run, N, &link, NP_FOUR_PUBLISHED, &s,
+					NULL));
+		T_CHECK(!np_scaling_at(s, 20, 1, &got, NULL));
+		T_CHECK(!np_four(&truth, &link, NP_FOUR_PUBLISHED, &f, NULL));
+		held += got.low_sec <= f.wall_sec && f.wall_sec <= got.high_sec;
+		np_scaling_free(s);
+	}
+	T_CHECK(held >= 0.85 * n && held <= 0.96 * n);
+	np_rng_free(r);
+}
+
+/* Compute time goes up and down with caches: a line between two runs. */
+static void test_compute(void)
+{
+	struct np_run run[4] = {
+		{ 4, 100, 0, 0, 0 }, { 1, 300, 0, 0, 0 },
+		{ 16, 20, 0, 0, 0 }, { 4, 110, 0, 0, 0 },
+	};
+	struct np_scaled_run got;
+	struct np_scaling *s;
+
+	T_CHECK(!np_scaling_fit(run, 4, &link, NP_FOUR_PUBLISHED, &s, NULL));
+	T_CHECK(!np_scaling_at(s, 4, 1, &got, NULL));
+	T_CHECK(t_close(got.four.wall_sec, 105, 1e-12));
+	T_CHECK(!np_scaling_at(s, 2, 1, &got, NULL));
+	T_CHECK(t_close(got.four.wall_sec * 2, (300 + 420) / 2., 1e-12));
+	T_CHECK(got.four.no_messages && !(got.flags & NP_SCALING_BEYOND));
+	T_CHECK(!np_scaling_at(s, 64, 1, &got, NULL));
+	T_CHECK(t_close(got.four.wall_sec * 64, 320, 1e-12));
+	T_CHECK(got.flags & NP_SCALING_BEYOND);
+	np_scaling_free(s);
+}
+
+static void test_flags(void)
+{
+	/* Fewer messages the more processes, until there are none. */
+	struct np_run run[3] = {
+		{ 10, 10, 1, 100, 8 }, { 20, 10, 1, 40, 8 },
+		{ 30, 10, 1, 20, 8 },
+	};
+	struct np_scaled_run got;
+	struct np_scaling *s;
+
+	T_CHECK(!np_scaling_fit(run, 3, &link, NP_FOUR_PUBLISHED, &s, NULL));
+	T_CHECK(!np_scaling_at(s, 25, 1, &got, NULL));
+	T_CHECK(got.flags == NP_SCALING_NO_INTERVAL);
+	T_CHECK(isnan(got.low_sec) && isnan(got.high_sec));
+	np_scaling_free(s);
+	run[2].messages = 2;
+	T_CHECK(!np_scaling_fit(run, 3, &link, NP_FOUR_PUBLISHED, &s, NULL));
+	T_CHECK(!np_scaling_at(s, 40, 1, &got, NULL));
+	T_CHECK(got.flags & NP_SCALING_NEGATIVE);
+	T_CHECK(got.flags & NP_SCALING_BEYOND);
+	T_CHECK(got.four.switch_sec == 0);
+	T_CHECK(np_scaling_at(s, 0, 1, &got, NULL) == -EINVAL);
+	T_CHECK(np_scaling_at(s, 2.5, 1, &got, NULL) == -EINVAL);
+	np_scaling_free(s);
+}
+
+static void test_refused(void)
+{
+	struct np_run run[3] = {
+		{ 4, 10, 1, 1, 1 }, { 8, 10, 1, 1, 1 }, { 8, 10, 1, 1, 1 },
+	};
+	struct np_err err = NP_ERR_INIT;
+	struct np_scaling *s;
+
+	T_CHECK(np_scaling_fit(run, 0, &link, NP_FOUR_PUBLISHED, &s, &err) ==
+		-EDOM);
+	T_CHECK(np_scaling_fit(run, 3, &link, NP_FOUR_PUBLISHED, &s, &err) ==
+		-EDOM);
+	T_CHECK(strstr(err.text, "runs of 2 numbers of processes, expected 3"));
+	run[1].mpi_sec = 11;
+	T_CHECK(np_scaling_fit(run, 3, &link, NP_FOUR_PUBLISHED, &s, &err) ==
+		-EINVAL);
+	T_CHECK(strstr(err.text, "run 1: 11 s in MPI, of 10 s"));
+}
+
+static void test_no_memory(void)
+{
+	struct np_run run[N];
+
+	make(run, sizes, N, NULL, 0);
+	for (long nth = 0;; nth++) {
+		struct np_scaling *s = NULL;
+		struct np_scaled_run got;
+		int rc;
+
+		t_alloc_fail(nth);
+		rc = np_scaling_fit(run, N, &link, NP_FOUR_PUBLISHED, &s,
+				    NULL);
+		if (!rc)
+			rc = np_scaling_at(s, 5, 1, &got, NULL);
+		np_scaling_free(s);
+		if (!t_alloc_failed()) {
+			T_CHECK(!rc && nth >= 4);
+			return;
+		}
+		T_CHECK(rc == -ENOMEM);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "what scales as the fits say is met", test_exact },
+	{ "intervals hold as many runs as they say", test_intervals },
+	{ "compute time is interpolated, and kept beyond", test_compute },
+	{ "negative fits and missing intervals are flagged", test_flags },
+	{ "too few or impossible runs are refused", test_refused },
+	{ "it fails where memory does", test_no_memory },
+	{ NULL, NULL },
+};
+T_SUITE(scaling, cases)

@@ -1,0 +1,218 @@
+/* Reports of mpiP. */
+#include "t.h"
+#include "np_mpip.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD "@ mpiP\n@ Command : /bin/./prog -x \n" \
+	"@ Version                  : 3.4.1\n"
+#define TASKS "@ MPI Task Assignment      : 0 n0\n" \
+	"@ MPI Task Assignment      : 1 n1\n"
+#define DASHES "-----------\n"
+#define AT(name) DASHES "@--- " name " ----\n" DASHES
+#define TIMES AT("MPI Time (seconds)") "Task    AppTime    MPITime     MPI%\n"
+#define ROWS "   0         10          2     20.00\n" \
+	"   1         10       4.01     40.10\n"
+#define SUM "   *         20       6.01     30.05\n"
+#define SITES AT("Callsite Time statistics (all, milliseconds): 2") \
+	"Name  Site Rank  Count  Max  Mean  Min  App%  MPI%\n" \
+	"Send  1  *  4  1  1  -nan  0.1  0.2\n"
+#define SENT AT("Callsite Message Sent statistics (all, sent bytes)") \
+	"Name  Site Rank  Count  Max  Mean  Min  Sum\n"
+#define COUNTS "Send  1  0  100  8  8  8  800\n" \
+	"Send  1  *  250  8  8  8  2000\n\n" \
+	"Allreduce  2  1  50  4096  4096  4096  2.048e+05\n" \
+	"Allreduce  2  *  50  4096  4096  4096  2.048e+05\n"
+#define END AT("End of Report")
+#define WHOLE HEAD TASKS "\n" TIMES ROWS SUM SITES SENT COUNTS END
+
+static int parse(const char *text, struct np_mpip *m, struct np_err *err)
+{
+	/* Of just that size, so that what reads on is seen. */
+	size_t len = strlen(text);
+	char *copy = malloc(len ? len : 1);
+	int rc;
+
+	memcpy(copy, text, len);
+	rc = np_mpip_parse(copy, len, "r", m, err);
+	free(copy);
+	return rc;
+}
+
+static void test_whole(void)
+{
+	struct np_mpip m;
+
+	T_CHECK(!parse(WHOLE, &m, NULL));
+	T_CHECK(!strcmp(m.version, "3.4.1") && !strcmp(m.program, "prog"));
+	T_CHECK(m.n_tasks == 2 && m.notes == 0);
+	T_CHECK(m.app_sec == 20 && m.mpi_sec == 6.01 && m.max_app_sec == 10);
+	T_CHECK(m.messages == 300 && m.bytes == 206800);
+}
+
+static void test_sample(void)
+{
+	struct np_mpip m;
+
+	T_CHECK(!np_mpip_load(t_data("mpip/solver.16.mpiP"), &m, NULL));
+	T_CHECK(m.n_tasks == 16 && m.notes == 0);
+	T_CHECK(!strcmp(m.program, "solver"));
+	T_CHECK(t_close(m.app_sec, 16 * (1000. / 160 + 1.2 + 0.32), 5e-3));
+	T_CHECK(m.messages == 16 * (240 + 26));
+	T_CHECK(t_close(m.bytes, 16 * (240 * 1e7 / 256 + 26 * 8), 1e-3));
+}
+
+static const struct {
+	const char *name, *text;
+	unsigned notes;
+	double mpi_sec, messages;
+} taken[] = {
+	{ "Windows has been here", "@ mpiP\r\n" TASKS TIMES ROWS SUM SENT COUNTS
+	  END, NP_MPIP_NO_VERSION, 6.01, 300 },
+	{ "no row *", HEAD TASKS TIMES ROWS SENT COUNTS END, NP_MPIP_NO_SUM,
+	  6.01, 300 },
+	{ "row * is another", HEAD TASKS TIMES ROWS
+	  "   *  20  7  35.00\n" SENT COUNTS END, NP_MPIP_SUM_DIFFERS, 7, 300 },
+	{ "row * is as good as three digits are", HEAD TASKS TIMES ROWS
+	  "   *  20  6.05  35.00\n" SENT COUNTS END, 0, 6.05, 300 },
+	{ "nothing was sent", HEAD TASKS TIMES ROWS SUM SITES END,
+	  NP_MPIP_NO_MESSAGES, 6.01, 0 },
+	{ "cut off", HEAD TASKS TIMES ROWS SUM SENT COUNTS, NP_MPIP_TRUNCATED,
+	  6.01, 300 },
+	{ "cut off inside a row", HEAD TASKS TIMES ROWS SUM SENT COUNTS
+	  "Bcast  3  *  77", NP_MPIP_TRUNCATED, 6.01, 300 },
+	{ "what follows the end does not count", WHOLE SENT COUNTS, 0, 6.01,
+	  300 },
+	{ "other sections may hold anything", HEAD TASKS TIMES ROWS SUM
+	  AT("Callsites: 1") "  1   0 a b.c    *  9 f   Send\n"
+	  AT("Callsite I/O statistics (all, I/O bytes)")
+	  "File_read  1  *  40  64  64  64  2560\n" SENT COUNTS END, 0, 6.01,
+	  300 },
+	{ "all the time in MPI, rounded up", HEAD
+	  "@ MPI Task Assignment : 0 n0\n" TIMES
+	  "   0  9.99  10  100.00\n" SENT COUNTS END, NP_MPIP_NO_SUM, 9.99,
+	  300 },
+};
+
+static void test_taken(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(taken); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_mpip m = { 0 };
+
+		T_ROW(taken[i].name, !parse(taken[i].text, &m, &err));
+		T_ROW(taken[i].name, m.notes == taken[i].notes);
+		T_ROW(taken[i].name, m.mpi_sec == taken[i].mpi_sec);
+		T_ROW(taken[i].name, m.messages == taken[i].messages);
+	}
+}
+
+static const struct {
+	const char *name, *text, *said;
+	int rc;
+} refused[] = {
+	{ "nothing", "", "r: expected a report of mpiP", -EINVAL },
+	{ "another file", "GIF89a", "r:1: expected a report of mpiP", -EINVAL },
+	{ "another major version", "@ mpiP\n@ Version : 4.0.0\n",
+	  "r:2: version 4.0.0, expected 3.x", -EINVAL },
+	{ "no times", HEAD TASKS SENT COUNTS END, "no section \"MPI Time\"",
+	  -EINVAL },
+	{ "times twice", HEAD TASKS TIMES ROWS TIMES, "the same section again",
+	  -EINVAL },
+	{ "counts twice", HEAD TASKS SENT COUNTS SENT,
+	  "the same section again", -EINVAL },
+	{ "a task twice", HEAD TASKS TIMES ROWS ROWS,
+	  "r:12: a second row of this task", -EINVAL },
+	{ "a task missing", HEAD TASKS TIMES "   0  10  2  20.00\n" SENT COUNTS
+	  END, "times of 1 tasks, expected 2", -EINVAL },
+	{ "a task too many", HEAD TASKS TIMES "   2  10  2  20.00\n",
+	  "r:10: a task that the header does not have", -EINVAL },
+	{ "half a task", HEAD TASKS TIMES "   0.5  10  2  20.00\n",
+	  "r:10: expected a whole number", -EINVAL },
+	{ "no task", HEAD TIMES SENT COUNTS END, "times of 0 tasks", -EINVAL },
+	{ "two sums", HEAD TASKS TIMES SUM SUM, "a second row *", -EINVAL },
+	{ "more in MPI than there was", HEAD TASKS TIMES
+	  "   0  10  10.2  102.00\n", "r:10: 10.2 s in MPI, of 10 s", -EINVAL },
+	{ "a time that is none", HEAD TASKS TIMES "   0  nan  2  20.00\n",
+	  "r:10: \"nan\", expected a number from 0", -EINVAL },
+	{ "endless time", HEAD TASKS TIMES "   0  inf  2  20.00\n", "\"inf\"",
+	  -EINVAL },
+	{ "a time out of range", HEAD TASKS TIMES "   0  1e+19  2  20.00\n",
+	  "\"1e+19\"", -EINVAL },
+	{ "negative time", HEAD TASKS TIMES "   0  -1  2  20.00\n", "\"-1\"",
+	  -EINVAL },
+	{ "two points", HEAD TASKS TIMES "   0  1.2.3  2  20.00\n",
+	  "\"1.2.3\"", -EINVAL },
+	{ "a row of times too short", HEAD TASKS TIMES "   0  10  2\n",
+	  "r:10: expected task, AppTime", -EINVAL },
+	{ "a row of counts too long", HEAD TASKS TIMES ROWS SUM SENT
+	  "Send  1  *  250  8  8  8  2000  9\n", "expected name, site, rank",
+	  -EINVAL },
+	{ "half a message", HEAD TASKS TIMES ROWS SUM SENT
+	  "Send  1  *  2.5  8  8  8  20\n", "expected a whole number",
+	  -EINVAL },
+	{ "a concise report", HEAD AT("Task Time Statistics (seconds)"),
+	  "r:5: a concise report, which has no counts of messages", -ENODATA },
+	{ "concise callsites", HEAD TASKS TIMES ROWS SUM
+	  AT("Callsite Message Sent statistics (all callsites, sent bytes)"),
+	  "a concise report", -ENODATA },
+	{ "no callsites", HEAD TASKS TIMES ROWS SUM END,
+	  "no counts of messages; expected a whole report, without", -ENODATA },
+	{ "cut off before the counts", HEAD TASKS TIMES ROWS SUM SITES,
+	  "ends before the counts", -ENODATA },
+};
+
+static void test_refused(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_mpip m;
+		int rc = parse(refused[i].text, &m, &err);
+
+		T_ROW(refused[i].name, rc == refused[i].rc);
+		if (!strstr(err.text, refused[i].said))
+			printf("\n%s: %d %s", refused[i].name, rc, err.text);
+		T_ROW(refused[i].name, strstr(err.text, refused[i].said));
+	}
+	T_CHECK(np_mpip_load("/dev/zero", &(struct np_mpip){ 0 }, NULL) ==
+		-EINVAL);
+	T_CHECK(np_mpip_load("/nonexistent", &(struct np_mpip){ 0 }, NULL) ==
+		-ENOENT);
+}
+
+/* Wherever it is cut off: refused, or taken with a note. */
+static void test_cut_anywhere(void)
+{
+	size_t len = strlen(WHOLE) - strlen("----\n" DASHES);
+	char *cut = strdup(WHOLE);
+
+	for (; len > 0; len--) {
+		struct np_mpip m = { .notes = NP_MPIP_TRUNCATED };
+
+		cut[len - 1] = '\0';
+		T_CHECK(parse(cut, &m, NULL) ||
+			m.notes & NP_MPIP_TRUNCATED || strstr(cut, "End of"));
+	}
+	free(cut);
+}
+
+static void test_notes_have_words(void)
+{
+	for (unsigned note = 1; note <= NP_MPIP_NO_VERSION; note <<= 1)
+		T_CHECK(strlen(np_mpip_note_words((enum np_mpip_note)note)) >
+			20);
+}
+
+static const struct t_case cases[] = {
+	{ "times and messages are read", test_whole },
+	{ "a report as mpiP lays it out is read", test_sample },
+	{ "what is odd is taken, with a note", test_taken },
+	{ "what is wrong is refused, with its line", test_refused },
+	{ "a report may end anywhere", test_cut_anywhere },
+	{ "notes are in words", test_notes_have_words },
+	{ NULL, NULL },
+};
+T_SUITE(mpip, cases)
