@@ -13,7 +13,7 @@
 #include "np_ucx.h"
 #include "np_wire_join.h"
 
-static const char *node_name(void)
+const char *np_probe_node(void)
 {
 	static char host[NP_REPORT_WORD];
 	const char *node = getenv("SLURMD_NODENAME");
@@ -63,7 +63,7 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	static char leaf[NP_REPORT_WORD];
 	struct np_probe_conf conf = {
 		.kind = prog->kind, .clock = clock, .leaf = leaf,
-		.node = node_name(), .report_every_sec = prog->report_every_sec,
+		.node = np_probe_node(), .report_every_sec = prog->report_every_sec,
 	};
 	int rc = np_stop_init(err);
 

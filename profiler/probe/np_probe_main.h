@@ -37,6 +37,9 @@ struct np_probe_program {
 /* Run it to its end; prints errors.  Returns the exit code. */
 int np_probe_main(const struct np_probe_program *prog);
 
+/* What Slurm, or else the system, calls this node. */
+const char *np_probe_node(void);
+
 /* "NAME VERSION (UCX VERSION)" on standard output. */
 void np_probe_print_version(const char *name);
 

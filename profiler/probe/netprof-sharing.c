@@ -1,0 +1,319 @@
+/* Measures how concurrent transfers share the network. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "np_option.h"
+#include "np_pmix.h"
+#include "np_probe.h"
+#include "np_probe_main.h"
+#include "np_schedule.h"
+#include "np_stop.h"
+#include "np_student.h"
+#include "np_ucx.h"
+
+#define NAME "netprof-sharing"
+#define PATIENCE_SEC 600.0
+
+static const char usage[] =
+"usage: srun --mpi=pmix [srun options] " NAME " [options] SCHEME\n"
+"\n"
+"Run the transfers of SCHEME, netprof-scheme(5), at the same time between the\n"
+"processes of a job step, one a node, and each size alone, in turn.  Prints\n"
+"SCHEME with the measured times, and behind each transfer its penalty: its\n"
+"time over its time alone.  netprof sharing shows models beside them.\n"
+"\n"
+"  --repeats=N   measure each scheme so often, 2 to 1000 (default 10)\n"
+"  --parsable    one transfer a line, separated by |\n"
+"  --version     print the version\n"
+"  --help        print this\n"
+"\n"
+"A node of the scheme is the process on the node of that name where each has\n"
+"one, and the processes in their order otherwise.  UCX_TLS and\n"
+"UCX_NET_DEVICES choose the network.\n";
+
+struct settings {
+	uint32_t repeats;
+	bool parsable;
+	const char *path;
+};
+
+struct run {
+	struct settings s;
+	struct np_scheme_set set;
+	uint32_t *rank_of; /* of each node of each scheme */
+	struct np_schedule schedule;
+	struct np_probe probe;
+	struct np_clock clock;
+	int *peer;
+	int rc; /* of the measurement */
+	struct np_err *err;
+};
+
+/* The process on a node of that name. */
+static bool find_rank(const struct np_probe *p, const char *name,
+		      uint32_t *rank)
+{
+	for (uint32_t k = 0; k < p->size; k++)
+		if (!strcmp(p->place[k].node, name)) {
+			*rank = k;
+			return true;
+		}
+	return false;
+}
+
+static int map_scheme(const struct run *r, const struct np_scheme *s,
+		      uint32_t *rank_of)
+{
+	bool named = true;
+
+	if (s->n_nodes > r->probe.size)
+		return np_errf(r->err, -EINVAL, "scheme %s has %zu nodes, the "
+			       "step has %u processes", s->name, s->n_nodes,
+			       r->probe.size);
+	for (size_t i = 0; named && i < s->n_nodes; i++)
+		named = find_rank(&r->probe, s->node[i], &rank_of[i]);
+	for (size_t i = 0; !named && i < s->n_nodes; i++)
+		rank_of[i] = (uint32_t)i;
+	return 0;
+}
+
+static int map_all(struct run *r)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t k = 0; k < r->set.n; k++)
+		n += r->set.scheme[k].n_nodes;
+	r->rank_of = calloc(n, sizeof(*r->rank_of));
+	if (!r->rank_of)
+		return np_errf(r->err, -ENOMEM, "out of memory");
+	for (size_t k = 0, at = 0; !rc && k < r->set.n; k++) {
+		rc = map_scheme(r, &r->set.scheme[k], r->rank_of + at);
+		at += r->set.scheme[k].n_nodes;
+	}
+	return rc ? rc : np_schedule_new(&r->set, r->rank_of, r->s.repeats,
+					 &r->schedule, r->err);
+}
+
+static int connect_all(struct run *r)
+{
+	struct np_probe *p = &r->probe;
+
+	r->peer = calloc(p->size, sizeof(*r->peer));
+	if (!r->peer)
+		return np_errf(r->err, -ENOMEM, "out of memory");
+	for (uint32_t k = 0; k < p->size; k++) {
+		r->peer[k] = k == p->rank ? -1 :
+			     np_probe_connect(p, k, r->err);
+		if (k != p->rank && r->peer[k] < 0)
+			return r->peer[k];
+	}
+	return 0;
+}
+
+static int set_up(struct run *r)
+{
+	struct np_probe_conf conf = {
+		.kind = NP_REPORT_ROUND, .clock = &r->clock, .leaf = "-",
+		.node = np_probe_node(), .report_every_sec = 1,
+	};
+	int rc = np_scheme_read(r->s.path, &r->set, r->err);
+
+	if (!rc)
+		rc = np_stop_init(r->err);
+	if (rc)
+		return rc;
+	np_clock_init(&r->clock, np_stop_fd());
+	rc = np_pmix_open(&conf.wire, r->err);
+	if (!rc)
+		rc = np_ucx_open(conf.wire->size, &conf.net, r->err);
+	if (!rc)
+		rc = np_probe_open(&r->probe, &conf, r->err);
+	if (!rc)
+		rc = map_all(r);
+	if (!rc)
+		rc = connect_all(r);
+	return rc ? rc : conf.wire->ops->fence(conf.wire, NP_PROBE_FENCE_SEC,
+					       r->err);
+}
+
+static void on_done(size_t i, const double *sec, void *arg)
+{
+	np_schedule_done(i, sec, &((struct run *)arg)->schedule);
+}
+
+static void on_over(int rc, const char *why, void *arg)
+{
+	struct run *r = arg;
+
+	r->rc = rc ? np_errf(r->err, rc, "%s", why) : 0;
+	np_stop_ask();
+}
+
+static void nothing(void *arg, double now_sec)
+{
+	(void)arg, (void)now_sec;
+}
+
+static int measure(struct run *r)
+{
+	const struct np_transfers_conf conf = {
+		.rank = r->probe.rank, .n_ranks = r->probe.size,
+		.peer = r->peer, .trial = r->schedule.trial,
+		.n_trials = r->schedule.n, .patience_sec = PATIENCE_SEC,
+		.done = on_done, .over = on_over, .arg = r,
+	};
+	struct np_transfers *t;
+	struct np_engine e = { .step = np_transfers_step, .idle = nothing,
+			       .idle_every_sec = PATIENCE_SEC };
+
+	if (np_transfers_new(&conf, r->probe.conf.net, &r->clock, &t))
+		return np_errf(r->err, -ENOMEM, "out of memory");
+	e.engine = t;
+	r->rc = np_errf(r->err, -EINTR, "ended by a signal");
+	np_loop_run(&e, r->probe.conf.net, &r->clock, np_stop_asked, INFINITY);
+	return r->rc;
+}
+
+static void print_scheme(const struct run *r, size_t k)
+{
+	const struct np_scheme *s = &r->set.scheme[k];
+	const struct np_measured_scheme *g = &r->schedule.got[k];
+	double half = np_student_half(&g->reference);
+
+	printf("\nscheme %s\nreference %llu took %.6fs # 95 %% %.6f to %.6f\n",
+	       s->name, (unsigned long long)s->reference_bytes,
+	       g->reference.mean, g->reference.mean - half,
+	       g->reference.mean + half);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct np_moments *p = &g->penalty[i];
+
+		half = np_student_half(p);
+		printf("%s: %s -> %s %llu", s->label[i],
+		       s->node[s->c[i].from], s->node[s->c[i].to],
+		       (unsigned long long)s->bytes[i]);
+		if (s->start_sec[i] > 0)
+			printf(" at %.6fs", s->start_sec[i]);
+		printf(" took %.6fs # penalty %.3f, 95 %% %.3f to %.3f\n",
+		       g->sec[i].mean, p->mean, p->mean - half,
+		       p->mean + half);
+	}
+}
+
+static void print(const struct run *r)
+{
+	char transport[64] = "";
+	const struct np_probe_conf *c = &r->probe.conf;
+
+	if (r->probe.size > 1)
+		c->net->ops->transport(c->net, r->peer[1], transport,
+				       sizeof(transport));
+	printf("# %s %s, UCX %s, %s, %u processes, %u repeats\n", NAME,
+	       NP_VERSION, np_ucx_version(), transport, r->probe.size,
+	       r->s.repeats);
+	for (size_t k = 0; k < r->set.n; k++)
+		print_scheme(r, k);
+}
+
+static void print_parsable(const struct run *r)
+{
+	puts("Scheme|Transfer|From|To|Bytes|Start|Repeats|Reference|Time|"
+	     "Penalty|Low|High");
+	for (size_t k = 0; k < r->set.n; k++)
+		for (size_t i = 0; i < r->set.scheme[k].n; i++) {
+			const struct np_scheme *s = &r->set.scheme[k];
+			const struct np_measured_scheme *g =
+				&r->schedule.got[k];
+			const struct np_moments *p = &g->penalty[i];
+			double half = np_student_half(p);
+
+			printf("%s|%s|%s|%s|%llu|%.6f|%u|%.6f|%.6f|%.4f|%.4f|"
+			       "%.4f\n", s->name, s->label[i],
+			       s->node[s->c[i].from], s->node[s->c[i].to],
+			       (unsigned long long)s->bytes[i],
+			       s->start_sec[i], r->s.repeats,
+			       g->reference.mean, g->sec[i].mean, p->mean,
+			       p->mean - half, p->mean + half);
+		}
+}
+
+enum { REPEATS = 256, PARSABLE, VERSION, HELP };
+
+static const struct option options[] = {
+	{ "repeats", required_argument, NULL, REPEATS },
+	{ "parsable", no_argument, NULL, PARSABLE },
+	{ "version", no_argument, NULL, VERSION },
+	{ "help", no_argument, NULL, HELP },
+	{ NULL },
+};
+
+static int set(struct settings *s, int option, const char *value,
+	       const char *previous, struct np_err *err)
+{
+	switch (option) {
+	case REPEATS:
+		return np_option_count("--repeats", value, 2, 1000,
+				       &s->repeats, err);
+	case PARSABLE:
+		s->parsable = true;
+		return 0;
+	case VERSION:
+		np_probe_print_version(NAME);
+		exit(EXIT_SUCCESS);
+	case HELP:
+		fputs(usage, stdout);
+		exit(EXIT_SUCCESS);
+	}
+	return np_option_unknown(option, previous, NAME, err);
+}
+
+static int parse(int argc, char **argv, struct settings *s,
+		 struct np_err *err)
+{
+	int option, rc = 0;
+
+	opterr = 0;
+	while (!rc && (option = getopt_long(argc, argv, ":", options,
+					    NULL)) >= 0)
+		rc = set(s, option, optarg, argv[optind - 1], err);
+	if (!rc && optind == argc)
+		return np_errf(err, -EINVAL, "a file with schemes is missing; "
+			       "see \"" NAME " --help\"");
+	if (!rc && optind + 1 < argc)
+		rc = np_option_unknown(0, argv[optind + 1], NAME, err);
+	s->path = argv[optind];
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct run r = { .s = { .repeats = 10 }, .err = &err };
+	int rc;
+
+	if (parse(argc, argv, &r.s, &err)) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		return 2;
+	}
+	rc = set_up(&r);
+	if (!rc) {
+		np_stop_defer();
+		rc = measure(&r);
+	}
+	if (rc)
+		fprintf(stderr, NAME ": %s\n", err.text);
+	else if (r.probe.rank == 0)
+		(r.s.parsable ? print_parsable : print)(&r);
+	fflush(NULL);
+	/* Slurm takes a process that ends without a word for a failure. */
+	if (!rc)
+		r.probe.conf.wire->ops->close(r.probe.conf.wire);
+	/* Not exit(): as np_probe_main(). */
+	_exit(rc ? EXIT_FAILURE : EXIT_SUCCESS);
+}
