@@ -105,7 +105,7 @@ races: packages ## callbacks and threads of placement under the thread sanitizer
 		worker proxy cycle
 
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide \
-	bench_qn)
+	bench_qn bench_sharing)
 bench: all $(BENCH) ## measure what probes and placement cost
 	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) t/bench; do \
 		$$b || failed=1; done; exit $$failed
@@ -236,14 +236,9 @@ $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)
 	$(call say,LD)
 	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(CLP) $(LIBM))
 
-# The cost of predictions.
-$(BUILD)/bench_predict: $(call objs,t/bench_predict.c t/bench_yard.c) \
-		$(BUILD)/libnetprof.a
-	$(call say,LD)
-	$(call link,$(GSL) $(LIBM))
-
-# The cost of queueing networks.
-$(BUILD)/bench_qn: $(call objs,t/bench_qn.c) $(BUILD)/libnetprof.a
+# The cost of predictions, of queueing networks and of played programs.
+$(BUILD)/bench_predict $(BUILD)/bench_qn $(BUILD)/bench_sharing: $(BUILD)/%: \
+		$(BUILD)/t/%.o $(BUILD)/t/bench_yard.o $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 

@@ -1,0 +1,408 @@
+#include "np_replay.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_flows.h"
+#include "np_replay_impl.h"
+#include "np_timers.h"
+
+/* How far an operation is; flags. */
+enum { BEGUN = 1, ENDED = 2, ARRIVED = 4, MOVES = 8 };
+
+struct state {
+	uint32_t n_wait;
+	uint8_t flags;
+	double start_sec; /* a send: when its message begins to move */
+};
+
+/* Operations of all jobs have one number: base of the job + its own. */
+struct place {
+	struct np_replay_job *job;
+	size_t base, n_left;
+	double begun_sec;
+};
+
+struct play {
+	const struct np_replay_net *net;
+	struct np_sharing_param param;
+	struct np_flows *flows;
+	struct np_timers timers;
+	struct place *place;
+	size_t n_places, n_ops, n_running; /* jobs that have not ended once */
+	struct state *state;
+	uint32_t *place_of; /* of each operation */
+	size_t *queue;	    /* operations that can begin; a ring */
+	size_t q_at, q_n;
+	bool again;
+	double now_sec;
+	uint64_t n_events;
+	struct np_err *err;
+};
+
+static struct place *place_of(struct play *p, size_t id)
+{
+	return &p->place[p->place_of[id]];
+}
+
+static const struct np_replay_op *op_of(struct play *p, size_t id)
+{
+	struct place *at = place_of(p, id);
+
+	return &at->job->app->op[id - at->base];
+}
+
+static struct np_replay_span *span_of(struct play *p, size_t id)
+{
+	struct place *at = place_of(p, id);
+
+	return at->job->span && !at->job->runs ? &at->job->span[id - at->base] :
+						 NULL;
+}
+
+static struct np_replay_task *task_of(struct play *p, size_t id)
+{
+	struct place *at = place_of(p, id);
+
+	return at->job->task && !at->job->runs ?
+	       &at->job->task[op_of(p, id)->task] : NULL;
+}
+
+static void push(struct play *p, size_t id)
+{
+	p->queue[(p->q_at + p->q_n++) % p->n_ops] = id;
+}
+
+/* All that waits for nothing can begin. */
+static void begin_job(struct play *p, size_t k)
+{
+	struct place *at = &p->place[k];
+	const struct np_replay_app *a = at->job->app;
+
+	at->n_left = a->n_ops;
+	at->begun_sec = p->now_sec;
+	for (size_t i = 0; i < a->n_ops; i++) {
+		p->state[at->base + i] = (struct state){ a->n_before[i], 0, 0 };
+		if (!a->n_before[i])
+			push(p, at->base + i);
+	}
+}
+
+/* Those that waited for its start, or its end. */
+static void release(struct play *p, size_t id, bool on_start)
+{
+	struct place *at = place_of(p, id);
+	const struct np_replay_app *a = at->job->app;
+	size_t i = id - at->base;
+
+	for (size_t k = a->first[i]; k < a->first[i + 1]; k++) {
+		size_t next = at->base + a->next[k].op;
+
+		if (a->next[k].on_start == on_start && !--p->state[next].n_wait)
+			push(p, next);
+	}
+}
+
+static void end_job(struct play *p, size_t k)
+{
+	struct np_replay_job *j = p->place[k].job;
+
+	if (!j->runs++) {
+		j->end_sec = p->now_sec;
+		p->n_running--;
+	}
+	/* One that takes no time would begin again for ever. */
+	if (p->again && p->n_running && p->now_sec > p->place[k].begun_sec)
+		begin_job(p, k);
+}
+
+static void end_op(struct play *p, size_t id)
+{
+	struct np_replay_span *s = span_of(p, id);
+	struct np_replay_task *t = task_of(p, id);
+	const struct np_replay_op *op = op_of(p, id);
+
+	p->state[id].flags |= ENDED;
+	p->n_events++;
+	if (s)
+		s->end_sec = p->now_sec;
+	if (t)
+		t->end_sec = p->now_sec;
+	if (t && op->kind == NP_REPLAY_COMPUTE)
+		t->compute_sec += op->sec;
+	release(p, id, false);
+	if (!--place_of(p, id)->n_left)
+		end_job(p, p->place_of[id]);
+}
+
+static int set_timer(struct play *p, double sec, size_t id)
+{
+	return np_timers_set(&p->timers, p->now_sec + sec, id) ?
+	       np_errf(p->err, -ENOMEM, "out of memory") : 0;
+}
+
+static size_t match_of(struct play *p, size_t id)
+{
+	return place_of(p, id)->base + op_of(p, id)->match;
+}
+
+static bool is_eager(struct play *p, size_t send)
+{
+	return op_of(p, send)->bytes <= p->net->eager_bytes;
+}
+
+/* The message of this send begins, if nothing keeps it. */
+static int try_message(struct play *p, size_t send)
+{
+	struct state *s = &p->state[send];
+
+	if (s->flags & MOVES || !(s->flags & BEGUN))
+		return 0;
+	if (!is_eager(p, send) &&
+	    !(p->state[match_of(p, send)].flags & BEGUN))
+		return 0;
+	s->flags |= MOVES;
+	s->start_sec = p->now_sec;
+	return set_timer(p, p->net->latency_sec, send);
+}
+
+/* After its latency it takes part of the network. */
+static int move(struct play *p, size_t send)
+{
+	const struct np_replay_op *op = op_of(p, send);
+	struct place *at = place_of(p, send);
+	const struct np_comm c = {
+		at->job->node_of[op->task],
+		at->job->node_of[at->job->app->op[op->match].task] };
+
+	return np_flows_start(p->flows, c, (double)op->bytes /
+			      p->net->bytes_per_sec, send, p->err);
+}
+
+static void note_message(struct play *p, size_t send,
+			 const struct np_flow_end *end)
+{
+	struct np_replay_span *s = span_of(p, send);
+	struct np_replay_task *t = task_of(p, send);
+	double alone = p->net->latency_sec + (double)op_of(p, send)->bytes /
+		       p->net->bytes_per_sec;
+	double took = p->now_sec - p->state[send].start_sec;
+	double penalty = alone > 0 ? fmax(took / alone, 1) : 1;
+
+	if (s) {
+		s->penalty = (float)penalty;
+		s->conflicts = end->conflicts;
+	}
+	if (t) {
+		t->messages++;
+		t->bytes += op_of(p, send)->bytes;
+		t->mean_penalty += penalty;
+		t->mean_conflicts += end->conflicts;
+	}
+}
+
+static void arrive(struct play *p, const struct np_flow_end *end)
+{
+	size_t send = end->id, recv = match_of(p, send);
+
+	p->n_events++;
+	note_message(p, send, end);
+	p->state[recv].flags |= ARRIVED;
+	if (!is_eager(p, send))
+		end_op(p, send);
+	if (p->state[recv].flags & BEGUN)
+		end_op(p, recv);
+}
+
+static int begin_op(struct play *p, size_t id)
+{
+	const struct np_replay_op *op = op_of(p, id);
+	struct np_replay_span *span = span_of(p, id);
+	int rc;
+
+	p->state[id].flags |= BEGUN;
+	if (span)
+		span->start_sec = p->now_sec;
+	release(p, id, true);
+	switch (op->kind) {
+	case NP_REPLAY_COMPUTE:
+		return set_timer(p, op->sec, id);
+	case NP_REPLAY_SEND:
+		rc = try_message(p, id);
+		if (!rc && is_eager(p, id))
+			end_op(p, id);
+		return rc;
+	default:
+		if (!(p->state[id].flags & ARRIVED))
+			return try_message(p, match_of(p, id));
+		end_op(p, id);
+		return 0;
+	}
+}
+
+/* All that can begin now. */
+static int begin_ops(struct play *p)
+{
+	int rc = 0;
+
+	while (!rc && p->q_n) {
+		size_t id = p->queue[p->q_at];
+
+		p->q_at = (p->q_at + 1) % p->n_ops;
+		p->q_n--;
+		rc = begin_op(p, id);
+	}
+	return rc;
+}
+
+static int stuck(struct play *p)
+{
+	for (size_t id = 0; id < p->n_ops; id++) {
+		const struct np_replay_op *op = op_of(p, id);
+		struct place *at = place_of(p, id);
+
+		if ((p->state[id].flags & (BEGUN | ENDED)) != BEGUN)
+			continue;
+		return np_errf(p->err, -EDEADLK, "nothing goes on after %g s: "
+			       "task %u %s task %u for ever", p->now_sec,
+			       op->task, op->kind == NP_REPLAY_SEND ?
+			       "sends to" : "receives from",
+			       at->job->app->op[op->match].task);
+	}
+	return np_errf(p->err, -EDEADLK, "nothing begins after %g s: "
+		       "operations wait for each other", p->now_sec);
+}
+
+/* To the next end of something, and what follows from it. */
+static int step(struct play *p)
+{
+	struct np_flow_end end;
+	double now;
+	size_t id;
+	int rc = np_flows_next(p->flows, &now, p->err);
+
+	if (rc)
+		return rc;
+	now = fmin(now, np_timers_next(&p->timers));
+	if (isinf(now))
+		return stuck(p);
+	p->now_sec = fmax(p->now_sec, now);
+	np_flows_advance(p->flows, p->now_sec);
+	while (!rc && np_timers_due(&p->timers, p->now_sec, &id)) {
+		if (op_of(p, id)->kind == NP_REPLAY_COMPUTE)
+			end_op(p, id);
+		else
+			rc = move(p, id);
+	}
+	while (!rc && np_flows_ended(p->flows, &end))
+		arrive(p, &end);
+	return rc ? rc : begin_ops(p);
+}
+
+static int check(const struct np_replay_net *net, struct np_replay_job *job,
+		 size_t n, struct np_err *err)
+{
+	if (!(net->latency_sec >= 0 && isfinite(net->latency_sec)))
+		return np_errf(err, -EINVAL, "a latency of %g s, expected 0 "
+			       "or more", net->latency_sec);
+	if (!(net->bytes_per_sec > 0 && isfinite(net->bytes_per_sec)))
+		return np_errf(err, -EINVAL, "a bandwidth of %g bytes a "
+			       "second, expected more than 0",
+			       net->bytes_per_sec);
+	for (size_t k = 0; k < n; k++)
+		for (uint32_t t = 0; t < job[k].app->n_tasks; t++)
+			if (job[k].node_of[t] >= net->n_nodes)
+				return np_errf(err, -EINVAL, "task %u on node "
+					       "%u, expected 0 to %u", t,
+					       job[k].node_of[t],
+					       net->n_nodes - 1);
+	return 0;
+}
+
+static int alloc(struct play *p)
+{
+	p->state = calloc(p->n_ops + 1, sizeof(*p->state));
+	p->place_of = calloc(p->n_ops + 1, sizeof(*p->place_of));
+	p->queue = calloc(p->n_ops + 1, sizeof(*p->queue));
+	return p->state && p->place_of && p->queue ? 0 :
+	       np_errf(p->err, -ENOMEM, "out of memory");
+}
+
+static int open_play(struct play *p, struct np_replay_job *job, size_t n)
+{
+	int rc;
+
+	p->place = calloc(n + 1, sizeof(*p->place));
+	if (!p->place)
+		return np_errf(p->err, -ENOMEM, "out of memory");
+	p->n_places = p->n_running = n;
+	for (size_t k = 0; k < n; k++) {
+		p->place[k] = (struct place){ .job = &job[k],
+					       .base = p->n_ops };
+		p->n_ops += job[k].app->n_ops;
+		job[k].runs = 0;
+		job[k].end_sec = 0;
+		if (job[k].task)
+			memset(job[k].task, 0, job[k].app->n_tasks *
+			       sizeof(*job[k].task));
+		if (job[k].span)
+			memset(job[k].span, 0, job[k].app->n_ops *
+			       sizeof(*job[k].span));
+	}
+	rc = alloc(p);
+	if (rc)
+		return rc;
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < job[k].app->n_ops; i++)
+			p->place_of[p->place[k].base + i] = (uint32_t)k;
+	return np_flows_new(p->net->model, &p->param, p->net->n_nodes,
+			    &p->flows, p->err);
+}
+
+/* Sums become means. */
+static void close_tasks(struct np_replay_job *j)
+{
+	for (uint32_t t = 0; j->task && t < j->app->n_tasks; t++) {
+		struct np_replay_task *s = &j->task[t];
+		double n = (double)s->messages;
+
+		s->wait_sec = fmax(s->end_sec - s->compute_sec, 0);
+		s->mean_penalty = n > 0 ? s->mean_penalty / n : NAN;
+		s->mean_conflicts = n > 0 ? s->mean_conflicts / n : NAN;
+	}
+}
+
+int np_replay_run(const struct np_replay_net *net, struct np_replay_job *job,
+		  size_t n, bool again, uint64_t *n_events, struct np_err *err)
+{
+	struct play p = { .net = net, .param = net->param, .again = again,
+			  .err = err };
+	int rc = check(net, job, n, err);
+
+	p.param.local = true;
+	if (!rc)
+		rc = open_play(&p, job, n);
+	for (size_t k = 0; !rc && k < n; k++) {
+		if (job[k].app->n_ops)
+			begin_job(&p, k);
+		else
+			job[k].runs = 1, p.n_running--;
+	}
+	if (!rc)
+		rc = begin_ops(&p);
+	while (!rc && p.n_running)
+		rc = step(&p);
+	for (size_t k = 0; !rc && k < n; k++)
+		close_tasks(&job[k]);
+	if (!rc && n_events)
+		*n_events = p.n_events;
+	np_flows_free(p.flows);
+	np_timers_free(&p.timers);
+	free(p.place);
+	free(p.state);
+	free(p.place_of);
+	free(p.queue);
+	return rc;
+}

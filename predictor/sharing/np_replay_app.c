@@ -1,0 +1,133 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "np_replay_impl.h"
+
+struct np_replay_app *np_replay_app_new(uint32_t n_tasks)
+{
+	struct np_replay_app *a = calloc(1, sizeof(*a));
+
+	if (a)
+		a->n_tasks = n_tasks;
+	return a;
+}
+
+void np_replay_app_free(struct np_replay_app *a)
+{
+	if (!a)
+		return;
+	free(a->op);
+	free(a->dep);
+	free(a->first);
+	free(a->next);
+	free(a->n_before);
+	free(a);
+}
+
+int np_replay_add(struct np_replay_app *a, const struct np_replay_op *op,
+		  uint32_t *index, struct np_err *err)
+{
+	if (op->task >= a->n_tasks)
+		return np_errf(err, -EINVAL, "task %u, expected 0 to %u",
+			       op->task, a->n_tasks - 1);
+	if (!(op->sec >= 0 && isfinite(op->sec)))
+		return np_errf(err, -EINVAL, "task %u computes %g s, expected "
+			       "0 or more", op->task, op->sec);
+	if (a->n_ops == NP_REPLAY_MAX_OPS)
+		return np_errf(err, -E2BIG, "more than %zu operations",
+			       NP_REPLAY_MAX_OPS);
+	if (a->n_ops == a->room_ops) {
+		size_t room = a->room_ops ? 2 * a->room_ops : 64;
+		struct np_replay_op *more =
+			reallocarray(a->op, room, sizeof(*more));
+
+		if (!more)
+			return np_errf(err, -ENOMEM, "out of memory");
+		a->op = more;
+		a->room_ops = room;
+	}
+	a->op[a->n_ops] = *op;
+	a->op[a->n_ops].match = NP_REPLAY_NONE;
+	*index = (uint32_t)a->n_ops++;
+	return 0;
+}
+
+int np_replay_depend(struct np_replay_app *a, uint32_t after, uint32_t before,
+		     bool on_start, struct np_err *err)
+{
+	if (a->n_deps == a->room_deps) {
+		size_t room = a->room_deps ? 2 * a->room_deps : 64;
+		struct np_replay_dep *more =
+			reallocarray(a->dep, room, sizeof(*more));
+
+		if (!more)
+			return np_errf(err, -ENOMEM, "out of memory");
+		a->dep = more;
+		a->room_deps = room;
+	}
+	a->dep[a->n_deps++] = (struct np_replay_dep){
+		before, { after, on_start } };
+	return 0;
+}
+
+void np_replay_meet(struct np_replay_app *a, uint32_t send, uint32_t recv)
+{
+	a->op[send].match = recv;
+	a->op[recv].match = send;
+}
+
+static int check(const struct np_replay_app *a, struct np_err *err)
+{
+	for (size_t i = 0; i < a->n_ops; i++) {
+		const struct np_replay_op *op = &a->op[i];
+
+		if (op->kind != NP_REPLAY_COMPUTE &&
+		    op->match == NP_REPLAY_NONE)
+			return np_errf(err, -EINVAL, "task %u: operation %zu, "
+				       "a %s, has no other end", op->task, i,
+				       op->kind == NP_REPLAY_SEND ? "send" :
+								    "receive");
+	}
+	return 0;
+}
+
+int np_replay_finish(struct np_replay_app *a, struct np_err *err)
+{
+	int rc = check(a, err);
+
+	if (rc)
+		return rc;
+	a->first = calloc(a->n_ops + 2, sizeof(*a->first));
+	a->next = calloc(a->n_deps + 1, sizeof(*a->next));
+	a->n_before = calloc(a->n_ops + 1, sizeof(*a->n_before));
+	if (!a->first || !a->next || !a->n_before)
+		return np_errf(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < a->n_deps; i++) {
+		a->first[a->dep[i].before + 2]++;
+		a->n_before[a->dep[i].next.op]++;
+	}
+	for (size_t i = 0; i < a->n_ops; i++)
+		a->first[i + 2] += a->first[i + 1];
+	for (size_t i = 0; i < a->n_deps; i++)
+		a->next[a->first[a->dep[i].before + 1]++] = a->dep[i].next;
+	free(a->dep);
+	a->dep = NULL;
+	return 0;
+}
+
+uint32_t np_replay_tasks(const struct np_replay_app *a)
+{
+	return a->n_tasks;
+}
+
+size_t np_replay_ops(const struct np_replay_app *a)
+{
+	return a->n_ops;
+}
+
+const struct np_replay_op *np_replay_op_at(const struct np_replay_app *a,
+					   size_t i)
+{
+	return &a->op[i];
+}

@@ -1,0 +1,31 @@
+/* A program, for np_replay*.c. */
+#ifndef NP_REPLAY_IMPL_H
+#define NP_REPLAY_IMPL_H
+
+#include "np_replay.h"
+
+#define NP_REPLAY_NONE UINT32_MAX
+
+/* Who waits for an operation. */
+struct np_replay_next {
+	uint32_t op;
+	bool on_start;
+};
+
+struct np_replay_dep {
+	uint32_t before;
+	struct np_replay_next next;
+};
+
+struct np_replay_app {
+	uint32_t n_tasks;
+	size_t n_ops, room_ops, n_deps, room_deps;
+	struct np_replay_op *op;
+	struct np_replay_dep *dep; /* until it is finished */
+	/* of operation i: next[first[i]] .. next[first[i + 1] - 1] */
+	size_t *first;
+	struct np_replay_next *next;
+	uint32_t *n_before; /* of each: how many it waits for */
+};
+
+#endif

@@ -1,0 +1,66 @@
+#include "np_timers.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool before(const struct np_timer *a, const struct np_timer *b)
+{
+	return a->at_sec != b->at_sec ? a->at_sec < b->at_sec :
+					a->order < b->order;
+}
+
+int np_timers_set(struct np_timers *h, double at_sec, size_t id)
+{
+	struct np_timer t = { at_sec, h->set++, id };
+	size_t at = h->n;
+
+	if (h->n == h->room) {
+		size_t room = h->room ? 2 * h->room : 64;
+		struct np_timer *more = reallocarray(h->t, room,
+						     sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		h->t = more;
+		h->room = room;
+	}
+	h->n++;
+	for (; at && before(&t, &h->t[(at - 1) / 2]); at = (at - 1) / 2)
+		h->t[at] = h->t[(at - 1) / 2];
+	h->t[at] = t;
+	return 0;
+}
+
+double np_timers_next(const struct np_timers *h)
+{
+	return h->n ? h->t[0].at_sec : INFINITY;
+}
+
+bool np_timers_due(struct np_timers *h, double now_sec, size_t *id)
+{
+	struct np_timer last;
+	size_t at = 0, child;
+
+	if (!h->n || h->t[0].at_sec > now_sec)
+		return false;
+	*id = h->t[0].id;
+	last = h->t[--h->n];
+	for (; (child = 2 * at + 1) < h->n; at = child) {
+		if (child + 1 < h->n &&
+		    before(&h->t[child + 1], &h->t[child]))
+			child++;
+		if (!before(&h->t[child], &last))
+			break;
+		h->t[at] = h->t[child];
+	}
+	h->t[at] = last;
+	return true;
+}
+
+void np_timers_free(struct np_timers *h)
+{
+	free(h->t);
+	memset(h, 0, sizeof(*h));
+}

@@ -1,0 +1,316 @@
+#include "t.h"
+
+#include "np_mapping.h"
+#include "np_replay.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 32
+
+/* 100 bytes a second, so that 100 bytes take a second. */
+static struct np_replay_net net_of(const char *model)
+{
+	return (struct np_replay_net){
+		.model = np_sharing_find(model, NULL),
+		.param = NP_SHARING_DEFAULTS, .bytes_per_sec = 100,
+		.n_nodes = 8,
+	};
+}
+
+/* A program, made line by line. */
+struct line {
+	enum np_replay_kind kind;
+	uint32_t task;
+	double sec;
+	uint64_t bytes;
+	int match;		 /* of a send: its receive's line */
+	int after, after_start; /* lines, or -1 */
+};
+
+static struct np_replay_app *app_of(const struct line *l, size_t n,
+				    uint32_t n_tasks)
+{
+	struct np_replay_app *a = np_replay_app_new(n_tasks);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct np_replay_op op = { l[i].kind, l[i].task,
+						 l[i].sec, l[i].bytes, 0 };
+		uint32_t at;
+
+		T_CHECK(!np_replay_add(a, &op, &at, NULL) && at == i);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (l[i].after >= 0)
+			np_replay_depend(a, (uint32_t)i, (uint32_t)l[i].after,
+					 false, NULL);
+		if (l[i].after_start >= 0)
+			np_replay_depend(a, (uint32_t)i,
+					 (uint32_t)l[i].after_start, true,
+					 NULL);
+		if (l[i].kind == NP_REPLAY_SEND && l[i].match < (int)n)
+			np_replay_meet(a, (uint32_t)i, (uint32_t)l[i].match);
+	}
+	return a;
+}
+
+#define COMPUTE(task, sec, after) \
+	{ NP_REPLAY_COMPUTE, task, sec, 0, -1, after, -1 }
+#define SEND(task, bytes, match, after) \
+	{ NP_REPLAY_SEND, task, 0, bytes, match, after, -1 }
+#define RECV(task, after) { NP_REPLAY_RECV, task, 0, 0, -1, after, -1 }
+
+static const uint32_t own[MOST] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+static const uint32_t one_node[MOST] = { 0 };
+
+/* Task 0 works, then sends; task 1 waits, then works. */
+static const struct line pair[] = {
+	COMPUTE(0, 2, -1), SEND(0, 300, 2, 0), RECV(1, -1), COMPUTE(1, 1, 2),
+};
+/* Two leave node 0 at once; the first of them is half as large. */
+static const struct line fan[] = {
+	SEND(0, 100, 2, -1), SEND(0, 200, 3, -1), RECV(1, -1), RECV(2, -1),
+};
+/* The receiver is late. */
+static const struct line late[] = {
+	SEND(0, 100, 3, -1), COMPUTE(0, 0, 0), COMPUTE(1, 5, -1), RECV(1, 2),
+};
+
+static const struct {
+	const char *name, *model;
+	const struct line *l;
+	size_t n;
+	double latency_sec;
+	uint64_t eager_bytes;
+	const uint32_t *node_of;
+	double end[3]; /* of tasks */
+} plays[] = {
+	{ "a pair", "maxmin", pair, 4, 0, 0, own, { 5, 6 } },
+	{ "a pair, with latency", "maxmin", pair, 4, 0.5, 0, own,
+	  { 5.5, 6.5 } },
+	{ "an eager send is over at once", "maxmin", pair, 4, 0, 300, own,
+	  { 2, 6 } },
+	{ "within a node the time is the same", "maxmin", pair, 4, 0, 0,
+	  one_node, { 5, 6 } },
+	{ "two share a port, then one is alone", "maxmin", fan, 4, 0, 0, own,
+	  { 3, 2, 3 } },
+	{ "the same, on gigabit ethernet", "gige", fan, 4, 0, 0, own,
+	  { 2.5, 1.5, 2.5 } },
+	{ "without penalty", "none", fan, 4, 0, 0, own, { 2, 1, 2 } },
+	{ "within a node nothing conflicts", "maxmin", fan, 4, 0, 0, one_node,
+	  { 2, 1, 2 } },
+	{ "a send waits for its receive", "maxmin", late, 4, 0, 0, own,
+	  { 6, 6 } },
+	{ "an eager one does not", "maxmin", late, 4, 0, 100, own, { 0, 5 } },
+};
+
+static void test_plays(void)
+{
+	for (size_t k = 0; k < NP_ARRAY_SIZE(plays); k++) {
+		struct np_replay_net net = net_of(plays[k].model);
+		struct np_replay_app *a = app_of(plays[k].l, plays[k].n, 3);
+		struct np_replay_task task[3];
+		struct np_replay_job job = { .app = a, .task = task,
+					     .node_of = plays[k].node_of };
+		double last = 0;
+
+		net.latency_sec = plays[k].latency_sec;
+		net.eager_bytes = plays[k].eager_bytes;
+		T_ROW(plays[k].name, !np_replay_finish(a, NULL));
+		T_ROW(plays[k].name, !np_replay_run(&net, &job, 1, false, NULL,
+						    NULL));
+		for (size_t t = 0; t < 3; t++) {
+			T_ROW(plays[k].name, t_close(task[t].end_sec,
+						     plays[k].end[t], 1e-9));
+			last = fmax(last, plays[k].end[t]);
+		}
+		T_ROW(plays[k].name, t_close(job.end_sec, last, 1e-9));
+		np_replay_app_free(a);
+	}
+}
+
+static void test_what_is_told_of_tasks(void)
+{
+	struct np_replay_net net = net_of("maxmin");
+	struct np_replay_app *a = app_of(fan, 4, 3);
+	struct np_replay_span span[4];
+	struct np_replay_task task[3];
+	struct np_replay_job job = { .app = a, .task = task, .span = span,
+				     .node_of = own };
+	uint64_t n_events;
+
+	np_replay_finish(a, NULL);
+	T_CHECK(!np_replay_run(&net, &job, 1, false, &n_events, NULL));
+	T_CHECK(n_events == 6 && job.runs == 1); /* 4 operations, 2 messages */
+	T_CHECK(task[0].messages == 2 && task[0].bytes == 300);
+	T_CHECK(t_close(task[0].mean_penalty, (2 + 1.5) / 2, 1e-9));
+	T_CHECK(task[0].mean_conflicts == 1);
+	T_CHECK(isnan(task[1].mean_penalty) && task[1].messages == 0);
+	T_CHECK(t_close(task[0].wait_sec, 3, 1e-9) && !task[0].compute_sec);
+	T_CHECK(t_close(span[0].end_sec, 2, 1e-9) && span[0].start_sec == 0);
+	T_CHECK(span[0].penalty == 2 && span[1].penalty == 1.5);
+	T_CHECK(span[2].penalty == 0 && span[1].conflicts == 1);
+	np_replay_app_free(a);
+}
+
+/* A receive that is posted while its task computes. */
+static void test_nonblocking(void)
+{
+	const struct line l[] = {
+		RECV(1, -1),
+		{ NP_REPLAY_COMPUTE, 1, 4, 0, -1, -1, 0 },
+		{ NP_REPLAY_COMPUTE, 1, 1, 0, -1, 1, -1 }, /* waits for both */
+		SEND(0, 100, 0, -1),
+	};
+	struct np_replay_net net = net_of("maxmin");
+	struct np_replay_app *a = app_of(l, 4, 2);
+	struct np_replay_job job = { .app = a, .node_of = own };
+
+	np_replay_depend(a, 2, 0, false, NULL);
+	np_replay_finish(a, NULL);
+	T_CHECK(!np_replay_run(&net, &job, 1, false, NULL, NULL));
+	T_CHECK(t_close(job.end_sec, 5, 1e-9));
+	np_replay_app_free(a);
+}
+
+/* Two programs, one after the other's nodes: only the switch is shared. */
+static void test_two_programs(void)
+{
+	const uint32_t other[MOST] = { 4, 5, 6 };
+	struct np_replay_net net = net_of("maxmin");
+	struct np_replay_app *a = app_of(pair, 4, 2), *b = app_of(fan, 4, 3);
+	struct np_replay_job job[2] = { { .app = a, .node_of = own },
+					{ .app = b, .node_of = other } };
+
+	np_replay_finish(a, NULL);
+	np_replay_finish(b, NULL);
+	T_CHECK(!np_replay_run(&net, job, 2, false, NULL, NULL));
+	T_CHECK(t_close(job[0].end_sec, 6, 1e-9));
+	T_CHECK(t_close(job[1].end_sec, 3, 1e-9));
+	net.param.fabric = 1;
+	T_CHECK(!np_replay_run(&net, job, 2, false, NULL, NULL));
+	/* from 2 s on b's last 100 bytes and a's message share one link */
+	T_CHECK(t_close(job[1].end_sec, 4, 1e-9));
+	T_CHECK(t_close(job[0].end_sec, 7, 1e-9));
+	T_CHECK(job[0].runs == 1 && job[1].runs == 1);
+	T_CHECK(!np_replay_run(&net, job, 2, true, NULL, NULL));
+	T_CHECK(job[0].end_sec > 7 && job[0].runs == 1 && job[1].runs > 1);
+	T_CHECK(t_close(job[1].end_sec, 4, 1e-9));
+	np_replay_app_free(a);
+	np_replay_app_free(b);
+}
+
+/* One that takes no time does not go on for ever. */
+static void test_nothing_to_do(void)
+{
+	const struct line l[] = { COMPUTE(0, 0, -1) };
+	struct np_replay_net net = net_of("none");
+	struct np_replay_app *a = app_of(l, 1, 1), *b = app_of(NULL, 0, 1);
+	struct np_replay_app *c = app_of(pair, 4, 2);
+	struct np_replay_job job[3] = { { .app = a, .node_of = own },
+					{ .app = b, .node_of = own },
+					{ .app = c, .node_of = own } };
+
+	np_replay_finish(a, NULL);
+	np_replay_finish(b, NULL);
+	np_replay_finish(c, NULL);
+	T_CHECK(!np_replay_run(&net, job, 3, true, NULL, NULL));
+	T_CHECK(job[0].end_sec == 0 && job[1].end_sec == 0);
+	T_CHECK(t_close(job[2].end_sec, 6, 1e-9));
+	np_replay_app_free(a);
+	np_replay_app_free(b);
+	np_replay_app_free(c);
+}
+
+/* Both receive first. */
+static const struct line deadlock[] = {
+	RECV(0, -1), SEND(0, 100, 2, 0), RECV(1, -1), SEND(1, 100, 0, 2),
+};
+static const struct line circle[] = { COMPUTE(0, 1, 1), COMPUTE(0, 1, 0) };
+
+static const struct {
+	const char *name, *says;
+	const struct line *l;
+	size_t n;
+	double latency, bandwidth;
+	uint32_t nodes;
+	int rc;
+} refused[] = {
+	{ "both receive first", "nothing goes on after 0 s: task 0 receives "
+	  "from task 1 for ever", deadlock, 4, 0, 100, 8, -EDEADLK },
+	{ "a circle", "nothing begins after 0 s", circle, 2, 0, 100, 8,
+	  -EDEADLK },
+	{ "a latency below 0", "a latency of -1 s", pair, 4, -1, 100, 8,
+	  -EINVAL },
+	{ "no bandwidth", "a bandwidth of 0 bytes a second", pair, 4, 0, 0, 8,
+	  -EINVAL },
+	{ "a node that is not there", "task 1 on node 1, expected 0 to 0",
+	  pair, 4, 0, 100, 1, -EINVAL },
+};
+
+static void test_refusals(void)
+{
+	struct np_replay_app *a = app_of(pair, 2, 3);
+	struct np_err err = NP_ERR_INIT;
+	struct np_replay_op op = { NP_REPLAY_COMPUTE, 3, 0, 0, 0 };
+	uint32_t at;
+
+	T_CHECK(np_replay_finish(a, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "task 0: operation 1, a send, has no other"));
+	T_CHECK(np_replay_add(a, &op, &at, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "task 3, expected 0 to 2"));
+	op = (struct np_replay_op){ NP_REPLAY_COMPUTE, 0, NAN, 0, 0 };
+	T_CHECK(np_replay_add(a, &op, &at, &err) == -EINVAL);
+	np_replay_app_free(a);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+		struct np_replay_net net = net_of("maxmin");
+		struct np_replay_job job = { .node_of = own };
+
+		net.latency_sec = refused[i].latency;
+		net.bytes_per_sec = refused[i].bandwidth;
+		net.n_nodes = refused[i].nodes;
+		job.app = a = app_of(refused[i].l, refused[i].n, 2);
+		np_replay_finish(a, NULL);
+		T_ROW(refused[i].name, np_replay_run(&net, &job, 1, false,
+						     NULL, &err) ==
+				       refused[i].rc);
+		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
+		np_replay_app_free(a);
+	}
+}
+
+static void test_mappings(void)
+{
+	static const uint32_t node[6] = { 0, 1, 2, 0, 1, 2 };
+	static const uint32_t core[6] = { 0, 0, 1, 1, 2, 2 };
+	uint32_t got[6], again[6], count[3] = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	T_CHECK(!np_mapping_make(NP_MAPPING_NODE, 6, 3, 2, 0, got, NULL));
+	T_CHECK(!memcmp(got, node, sizeof(node)));
+	T_CHECK(!np_mapping_make(NP_MAPPING_CORE, 6, 3, 2, 0, got, NULL));
+	T_CHECK(!memcmp(got, core, sizeof(core)));
+	T_CHECK(!np_mapping_make(NP_MAPPING_RANDOM, 6, 3, 2, 5, got, NULL));
+	T_CHECK(!np_mapping_make(NP_MAPPING_RANDOM, 6, 3, 2, 5, again, NULL));
+	T_CHECK(!memcmp(got, again, sizeof(got)));
+	for (int i = 0; i < 6; i++)
+		count[got[i] < 3 ? got[i] : 0]++;
+	T_CHECK(count[0] == 2 && count[1] == 2 && count[2] == 2);
+	T_CHECK(np_mapping_make(NP_MAPPING_NODE, 7, 3, 2, 0, got, &err) ==
+		-EINVAL);
+	T_CHECK(strstr(err.text, "7 tasks, and 3 nodes of 2 cores"));
+}
+
+static const struct t_case cases[] = {
+	{ "programs take as long as they must", test_plays },
+	{ "what is told of tasks and operations", test_what_is_told_of_tasks },
+	{ "a task computes while a message comes", test_nonblocking },
+	{ "two programs share the switch", test_two_programs },
+	{ "programs that do nothing end", test_nothing_to_do },
+	{ "deadlocks and wrong values are refused", test_refusals },
+	{ "tasks are mapped in three ways", test_mappings },
+	{ NULL, NULL },
+};
+T_SUITE(replay, cases)
