@@ -66,7 +66,7 @@ objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(LIBRARY)))
 
 BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb \
-	netprof-sharing)
+	netprof-prtt netprof-sharing)
 LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-release)
 PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so \
 	netprof_placement.so)
@@ -180,7 +180,7 @@ $(BUILD)/netprof: $(call objs,$(CLI)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(JSON) $(GSL) $(LIBM))
 
-$(addprefix $(BUILD)/netprof-,impactb compressionb sharing): $(BUILD)/netprof-%: \
+$(addprefix $(BUILD)/netprof-,impactb compressionb prtt sharing): $(BUILD)/netprof-%: \
 		$(BUILD)/profiler/probe/netprof-%.o $(call objs,$(ALONE)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(UCX) $(PMIX) $(GSL) $(LIBM))

@@ -1,11 +1,10 @@
 /* netprof calibrate, the fabric: steps of its own in the allocation. */
+#include "cli_alloc.h"
 #include "cli_calibrate.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +21,7 @@ struct work {
 	const struct calibrate_opt *opt;
 	struct np_conf conf;
 	struct np_store *store; /* NULL with --output */
-	const char *cluster, *nodes;
-	size_t n_nodes;
-	char srun[PATH_MAX];
+	struct cli_alloc at;
 	struct np_cal_srun steps;
 	struct np_cal_sites sites;
 	struct np_cal_state state;
@@ -34,86 +31,6 @@ struct work {
 	double date;
 	struct np_sideenv_network network; /* of steps.env */
 };
-
-static volatile sig_atomic_t stop_asked;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	stop_asked = 1;
-}
-
-static void catch_signals(void)
-{
-	static const int sigs[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction act = { .sa_handler = on_signal };
-
-	for (size_t i = 0; i < NP_ARRAY_SIZE(sigs); i++)
-		sigaction(sigs[i], &act, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
-/* ---- the allocation ---- */
-
-static int find_srun(char path[PATH_MAX], struct np_err *err)
-{
-	const char *dirs = getenv("PATH");
-
-	for (const char *p = dirs; p && *p;) {
-		size_t len = strcspn(p, ":");
-
-		if (len && len + sizeof("/srun") < PATH_MAX) {
-			snprintf(path, PATH_MAX, "%.*s/srun", (int)len, p);
-			if (path[0] == '/' && !access(path, X_OK))
-				return 0;
-		}
-		p += len + (p[len] == ':');
-	}
-	return np_errf(err, -ENOENT, "no srun in PATH");
-}
-
-static int number(const char *name, uint32_t *out, struct np_err *err)
-{
-	const char *text = getenv(name);
-	unsigned long v;
-	char *end;
-
-	errno = 0;
-	v = text ? strtoul(text, &end, 10) : 0;
-	if (!text)
-		return np_errf(err, -EINVAL, "%s is not set: expected as Slurm "
-			       "sets it", name);
-	if (errno || *end || !v || v > UINT32_MAX)
-		return np_errf(err, -EINVAL, "%s=%.40s: expected a number, as "
-			       "Slurm sets it", name, text);
-	*out = (uint32_t)v;
-	return 0;
-}
-
-static int find_allocation(struct work *w, struct np_err *err)
-{
-	uint32_t n;
-
-	if (!getenv("SLURM_JOB_ID"))
-		return np_errf(err, -ENOENT, "not inside an allocation: salloc "
-			       "-N8 --exclusive netprof calibrate (all nodes "
-			       "of one leaf switch, better of two)");
-	if (getenv("SLURM_HET_SIZE"))
-		return np_errf(err, -EINVAL, "inside a heterogeneous "
-			       "allocation: expected a plain one");
-	w->cluster = getenv("SLURM_CLUSTER_NAME");
-	w->nodes = getenv("SLURM_JOB_NODELIST");
-	if (!w->nodes)
-		return np_errf(err, -EINVAL, "SLURM_JOB_NODELIST is not set: "
-			       "expected as Slurm sets it");
-	if (number("SLURM_JOB_ID", &w->steps.job.job_id, err) ||
-	    number("SLURM_JOB_NUM_NODES", &n, err))
-		return -EINVAL;
-	w->n_nodes = n;
-	w->steps.job.het_component = -1;
-	w->steps.job.srun = w->srun;
-	return find_srun(w->srun, err);
-}
 
 /* ---- where the result goes ---- */
 
@@ -126,7 +43,7 @@ static int check_store(struct work *w, struct np_err *err)
 
 	if (rc)
 		return rc;
-	if (!w->cluster || np_app_from_text(w->cluster, name))
+	if (!w->at.cluster || np_app_from_text(w->at.cluster, name))
 		strcpy(name, "cluster");
 	rc = np_dir_open_fabric(w->store, name, !w->opt->dry_run, &d, err);
 	if (rc == -ENOENT && w->opt->dry_run) {
@@ -158,7 +75,7 @@ static char *describe(const struct work *w, const struct np_cal_run *run)
 	if (!f)
 		return NULL;
 	fprintf(f, "cluster=%s nodes=%s leaf=%s victim=%s aggressor=%s "
-		"across=%s/%s", w->cluster ? w->cluster : "", w->nodes,
+		"across=%s/%s", w->at.cluster ? w->at.cluster : "", w->at.nodes,
 		at->leaf, at->victim.list,
 		at->aggressor.n ? at->aggressor.list : "",
 		at->victim_across.n ? at->victim_across.list : "",
@@ -234,7 +151,7 @@ static int survey(struct work *w, struct np_err *err)
 	const struct np_cal_seen *seen;
 	struct np_cal_node *node;
 	size_t n;
-	int rc = np_cal_run_survey(w->c.run, w->nodes, w->n_nodes, &seen, &n,
+	int rc = np_cal_run_survey(w->c.run, w->at.nodes, w->at.n_nodes, &seen, &n,
 				   err);
 
 	if (rc)
@@ -299,7 +216,7 @@ static int write_output(const struct work *w, const char *text,
 static int save_result(struct work *w, struct np_err *err)
 {
 	const struct np_calibration_facts facts = {
-		.c = &w->c, .sites = &w->sites, .cluster = w->cluster,
+		.c = &w->c, .sites = &w->sites, .cluster = w->at.cluster,
 		.transport = np_cal_run_transport(w->c.run),
 		.ucx_version = np_cal_run_version(w->c.run),
 		.date = w->date, .message_bytes = w->conf.message_bytes,
@@ -311,7 +228,7 @@ static int save_result(struct work *w, struct np_err *err)
 	if (rc)
 		return rc;
 	rc = w->opt->output ? write_output(w, text, err) :
-	     np_fabric_store_save(w->store, w->cluster, w->date, text, err);
+	     np_fabric_store_save(w->store, w->at.cluster, w->date, text, err);
 	free(text);
 	if (!rc)
 		unlink(w->state_path);
@@ -384,13 +301,14 @@ static int work(struct work *w, struct np_err *err)
 	int rc = np_conf_from_environment(&w->conf, err);
 
 	if (!rc)
-		rc = find_allocation(w, err);
+		rc = cli_alloc_find(&w->at, "calibrate", err);
 	if (!rc && !w->opt->output)
 		rc = check_store(w, err);
 	if (rc)
 		return rc;
 	w->steps.conf = &w->conf;
-	w->steps.stop = &stop_asked;
+	w->steps.job = w->at.job;
+	w->steps.stop = cli_alloc_stop();
 	np_sideenv_network(&w->conf, &w->network);
 	w->steps.env = np_sideenv_make(environ, w->network.more);
 	w->c.run = np_cal_run_new(&np_cal_srun_ops, &w->steps, &w->c.setup);
@@ -409,7 +327,7 @@ int calibrate_fabric(const struct calibrate_opt *opt)
 
 	w.opt = opt;
 	np_conf_init(&w.conf);
-	catch_signals();
+	cli_alloc_stop();
 	rc = work(&w, &err);
 	np_cal_run_free(w.c.run);
 	np_cal_state_free(&w.state);

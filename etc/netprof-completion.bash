@@ -14,7 +14,7 @@ _netprof_jobs() {
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs predict matrix publish accuracy \
-		calibrate status explain check release qn sharing tolerance \
+		calibrate loggps status explain check release qn sharing tolerance \
 		help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
@@ -42,6 +42,8 @@ _netprof() {
 		calibrate/-*) words="--levels= --choose= --seconds= --repeats= \
 			--probe-seconds= --scope= --output= --fresh --dry-run \
 			--app=" ;;
+		loggps/-*) words="--blocks= --max-bytes= --max-trip= --across \
+			--output= --dry-run --show --cluster= --json" ;;
 		status/-*) words="$formats --all" ;;
 		explain/-*) words="$formats $whose" ;;
 		explain/*) words=$(_netprof_jobs) ;;

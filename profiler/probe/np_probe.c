@@ -231,6 +231,16 @@ void np_probe_count(double at_sec, double value_sec, void *probe)
 	np_window_add(&p->window, fmax(at_sec, 0), value_sec);
 }
 
+void np_probe_prtt(const struct np_prtt *prtt, void *probe)
+{
+	struct np_probe *p = probe;
+	const struct np_report r = {
+		.kind = NP_REPORT_PRTT, .rank = p->rank, .prtt = *prtt,
+	};
+
+	say(p, &r);
+}
+
 void np_probe_note(const char *text, void *probe)
 {
 	struct np_probe *p = probe;

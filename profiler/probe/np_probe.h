@@ -75,6 +75,9 @@ void np_probe_run(struct np_probe *p,
 /* Count a value: np_latency_f and np_round_f.  arg is the probe. */
 void np_probe_count(double at_sec, double value_sec, void *probe);
 
+/* Say what was measured: np_prtt_f. */
+void np_probe_prtt(const struct np_prtt *prtt, void *probe);
+
 /* np_note_f */
 void np_probe_note(const char *text, void *probe);
 

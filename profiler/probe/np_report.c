@@ -13,9 +13,9 @@
 
 static const char *const kinds[] = {
 	[NP_REPORT_HELLO] = "hello",   [NP_REPORT_LATENCY] = "lat",
-	[NP_REPORT_ROUND] = "round",   [NP_REPORT_COST] = "cost",
-	[NP_REPORT_SKIP] = "skip",     [NP_REPORT_NOTE] = "note",
-	[NP_REPORT_BYE] = "bye",
+	[NP_REPORT_ROUND] = "round",   [NP_REPORT_PRTT] = "prtt",
+	[NP_REPORT_COST] = "cost",     [NP_REPORT_SKIP] = "skip",
+	[NP_REPORT_NOTE] = "note",     [NP_REPORT_BYE] = "bye",
 };
 
 /* ---- writing ---- */
@@ -111,6 +111,11 @@ int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE])
 	case NP_REPORT_LATENCY:
 	case NP_REPORT_ROUND:
 		put_window(&o, r);
+		break;
+	case NP_REPORT_PRTT:
+		put(&o, " %" PRIu32 " %" PRIu32 " %" PRIu32 " %.17g %.17g",
+		    r->prtt.block, r->prtt.n, r->prtt.bytes,
+		    r->prtt.delay_sec, r->prtt.sec);
 		break;
 	case NP_REPORT_COST:
 		put(&o, " %.6f %.6f %" PRIu64 " %" PRIu64, r->cost.cpu_sec,
@@ -288,6 +293,26 @@ static int read_bins(struct in *in, struct np_report *r)
 	return 0;
 }
 
+static int number32(struct in *in, const char *field, uint32_t *out)
+{
+	uint64_t v;
+
+	if (number(in, field, UINT32_MAX, &v))
+		return -EINVAL;
+	*out = (uint32_t)v;
+	return 0;
+}
+
+static int read_prtt(struct in *in, struct np_prtt *p)
+{
+	if (number32(in, "BLOCK", &p->block) || number32(in, "N", &p->n) ||
+	    number32(in, "BYTES", &p->bytes) ||
+	    quantity(in, "DELAY_SEC", TEN_YEARS_SEC, &p->delay_sec) ||
+	    quantity(in, "SEC", TEN_YEARS_SEC, &p->sec))
+		return -EINVAL;
+	return 0;
+}
+
 static int read_cost(struct in *in, struct np_report *r)
 {
 	if (quantity(in, "CPU_SEC", TEN_YEARS_SEC, &r->cost.cpu_sec) ||
@@ -307,6 +332,8 @@ static int read_fields(struct in *in, struct np_report *r)
 		return read_moments(in, r) ? -EINVAL : read_bins(in, r);
 	case NP_REPORT_ROUND:
 		return read_moments(in, r);
+	case NP_REPORT_PRTT:
+		return read_prtt(in, &r->prtt);
 	case NP_REPORT_COST:
 		return read_cost(in, r);
 	case NP_REPORT_SKIP:
@@ -354,8 +381,8 @@ int np_report_parse(const char *line, struct np_report *out,
 	if (word(&in, "KIND", kind, sizeof(kind)))
 		return -EINVAL;
 	if (kind_of(kind, &r.kind))
-		return damaged(&in, "KIND", "hello, lat, round, cost, skip, "
-					    "note or bye");
+		return damaged(&in, "KIND", "hello, lat, round, prtt, "
+					    "cost, skip, note or bye");
 	if (number(&in, "RANK", UINT32_MAX, &rank))
 		return -EINVAL;
 	r.rank = (uint32_t)rank;

@@ -9,6 +9,7 @@
  *	np1 hello RANK NRANKS NODE LEAF PARTNER TRANSPORT VERSION
  *	np1 lat   RANK AT_SEC N MEAN M2 MIN MAX BIN:COUNT[,BIN:COUNT...]
  *	np1 round RANK AT_SEC N MEAN M2 MIN MAX
+ *	np1 prtt  RANK BLOCK N BYTES DELAY_SEC SEC
  *	np1 cost  RANK CPU_SEC ELAPSED_SEC MESSAGES RSS_BYTES
  *	np1 skip  RANK NODE LEAF REASON...
  *	np1 note  RANK TEXT...
@@ -41,10 +42,17 @@ enum np_report_kind {
 	NP_REPORT_HELLO,
 	NP_REPORT_LATENCY,
 	NP_REPORT_ROUND,
+	NP_REPORT_PRTT,
 	NP_REPORT_COST,
 	NP_REPORT_SKIP,
 	NP_REPORT_NOTE,
 	NP_REPORT_BYE,
+};
+
+/* What np_prtt.h measures: of np_loggps_fit.h's samples one. */
+struct np_prtt {
+	uint32_t block, n, bytes;
+	double delay_sec, sec;
 };
 
 struct np_report {
@@ -67,6 +75,7 @@ struct np_report {
 				uint32_t count;
 			} bins[NP_REPORT_BINS];
 		} window;
+		struct np_prtt prtt;
 		struct {
 			double cpu_sec, elapsed_sec;
 			uint64_t messages, rss_bytes;

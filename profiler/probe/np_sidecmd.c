@@ -90,6 +90,16 @@ int np_sidecmd_level(struct np_sidecmd *c, const struct np_sidejob *job,
 	return 0;
 }
 
+int np_sidecmd_prtt(struct np_sidecmd *c, const struct np_sidejob *job,
+		    const struct np_conf *conf, const char *nodes,
+		    size_t n_nodes)
+{
+	if (begin(c, job, nodes, n_nodes, 1, "pmix"))
+		return -ENOMEM;
+	np_sidecmd_add(c, "%s/netprof-prtt", conf->bindir);
+	return 0;
+}
+
 int np_sidecmd_join(struct np_sidecmd *c, const struct np_sidejob *job,
 		    const struct np_conf *conf, const char *node,
 		    uint16_t port)

@@ -35,6 +35,11 @@ int np_sidecmd_level(struct np_sidecmd *c, const struct np_sidejob *job,
 		     const struct np_conf *conf, const char *level,
 		     const char *nodes, size_t n_nodes);
 
+/* srun of one process of netprof-prtt on each of n_nodes nodes. */
+int np_sidecmd_prtt(struct np_sidecmd *c, const struct np_sidejob *job,
+		    const struct np_conf *conf, const char *nodes,
+		    size_t n_nodes);
+
 /*
  * srun of one netprof-join on a node, to join the attendant at that port of
  * this host as a part of its interference level.  A step of one node has no

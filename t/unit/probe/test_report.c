@@ -24,6 +24,10 @@ static const struct np_report round_ = {
 	.kind = NP_REPORT_ROUND, .rank = 1,
 	.window = { .at_sec = 0.25, .sec = { 2, 0.25, 0.005, 0.2, 0.3 } },
 };
+static const struct np_report prtt = {
+	.kind = NP_REPORT_PRTT, .rank = 1,
+	.prtt = { 29, 16, 4096, 0.5e-6, 0.25 },
+};
 static const struct np_report cost = {
 	.kind = NP_REPORT_COST, .rank = 4,
 	.cost = { 0.25, 100.5, 4000, 9437184 },
@@ -52,6 +56,8 @@ static const struct {
 	{ "round", &round_,
 	  "np1 round 1 0.250000 2 0.25 0.0050000000000000001 "
 	  "0.20000000000000001 0.29999999999999999\n" },
+	{ "round trips", &prtt,
+	  "np1 prtt 1 29 16 4096 4.9999999999999998e-07 0.25\n" },
 	{ "cost", &cost, "np1 cost 4 0.250000 100.500000 4000 9437184\n" },
 	{ "skip", &skip, "np1 skip 2 n2 - no partner: one node\n" },
 	{ "note", &note, "np1 note 4294967295 a partner left\n" },

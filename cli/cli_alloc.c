@@ -1,0 +1,87 @@
+#include "cli_alloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stop_asked;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop_asked = 1;
+}
+
+const volatile sig_atomic_t *cli_alloc_stop(void)
+{
+	static const int sigs[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction act = { .sa_handler = on_signal };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(sigs); i++)
+		sigaction(sigs[i], &act, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return &stop_asked;
+}
+
+static int find_srun(char path[PATH_MAX], struct np_err *err)
+{
+	const char *dirs = getenv("PATH");
+
+	for (const char *p = dirs; p && *p;) {
+		size_t len = strcspn(p, ":");
+
+		if (len && len + sizeof("/srun") < PATH_MAX) {
+			snprintf(path, PATH_MAX, "%.*s/srun", (int)len, p);
+			if (path[0] == '/' && !access(path, X_OK))
+				return 0;
+		}
+		p += len + (p[len] == ':');
+	}
+	return np_errf(err, -ENOENT, "no srun in PATH");
+}
+
+static int number(const char *name, uint32_t *out, struct np_err *err)
+{
+	const char *text = getenv(name);
+	unsigned long v;
+	char *end;
+
+	errno = 0;
+	v = text ? strtoul(text, &end, 10) : 0;
+	if (!text)
+		return np_errf(err, -EINVAL, "%s is not set: expected as Slurm "
+			       "sets it", name);
+	if (errno || *end || !v || v > UINT32_MAX)
+		return np_errf(err, -EINVAL, "%s=%.40s: expected a number, as "
+			       "Slurm sets it", name, text);
+	*out = (uint32_t)v;
+	return 0;
+}
+
+int cli_alloc_find(struct cli_alloc *a, const char *command,
+		   struct np_err *err)
+{
+	uint32_t n;
+
+	if (!getenv("SLURM_JOB_ID"))
+		return np_errf(err, -ENOENT, "not inside an allocation: salloc "
+			       "-N8 --exclusive netprof %s (all nodes of one "
+			       "leaf switch, better of two)", command);
+	if (getenv("SLURM_HET_SIZE"))
+		return np_errf(err, -EINVAL, "inside a heterogeneous "
+			       "allocation: expected a plain one");
+	a->cluster = getenv("SLURM_CLUSTER_NAME");
+	a->nodes = getenv("SLURM_JOB_NODELIST");
+	if (!a->nodes)
+		return np_errf(err, -EINVAL, "SLURM_JOB_NODELIST is not set: "
+			       "expected as Slurm sets it");
+	if (number("SLURM_JOB_ID", &a->job.job_id, err) ||
+	    number("SLURM_JOB_NUM_NODES", &n, err))
+		return -EINVAL;
+	a->n_nodes = n;
+	a->job.het_component = -1;
+	a->job.srun = a->srun;
+	return find_srun(a->srun, err);
+}

@@ -1,0 +1,24 @@
+/* The work of `netprof loggps`. */
+#ifndef CLI_LOGGPS_H
+#define CLI_LOGGPS_H
+
+#include "cli.h"
+#include "np_loggps_store.h"
+
+struct cli_loggps_opt {
+	uint32_t blocks, max_bytes;
+	double max_trip_sec;
+	bool across, show, json, dry_run;
+	const char *output;  /* NULL: into the store */
+	const char *cluster; /* of show; NULL: the newest of any */
+};
+
+/* cli_loggps_measure.c: *r is the caller's then; returns 0 or -errno. */
+int cli_loggps_measure(const struct cli_loggps_opt *o,
+		       struct np_loggps_record *r, struct np_err *err);
+
+/* Both print and return the exit status. */
+int cli_loggps_text(const struct np_loggps_record *r);
+int cli_loggps_json(const struct np_loggps_record *r);
+
+#endif

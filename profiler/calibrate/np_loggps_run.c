@@ -1,0 +1,209 @@
+#include "np_loggps_run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "np_keeper.h"
+
+#define UP_PATIENCE_SEC 10.0 /* for processes to come up ... */
+#define UP_PER_NODE_SEC 0.05
+#define UP_SEC 90.0 /* ... however often they are started */
+#define TICK_SEC 0.25
+
+struct run {
+	const struct np_loggps_run *conf;
+	struct np_keeper keeper;
+	struct np_loggps_sample *sample;
+	size_t n, room;
+	uint32_t hellos, n_ranks, done; /* done: blocks that have begun */
+	bool over; /* all is measured: the asking side has said bye */
+	uint32_t asks; /* its rank */
+	bool no_memory;
+	char note[NP_REPORT_TEXT];
+	struct np_loggps_seen seen;
+};
+
+static double now_sec(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Each hello in, the one that measures names its partner. */
+static void keep_hello(struct run *r, const struct np_report *rep)
+{
+	r->hellos++;
+	r->n_ranks = rep->hello.n_ranks;
+	if (!rep->hello.partner[0])
+		return;
+	r->asks = rep->rank;
+	strcpy(r->seen.from, rep->hello.node);
+	strcpy(r->seen.to, rep->hello.partner);
+	strcpy(r->seen.leaf, rep->hello.leaf);
+	strcpy(r->seen.transport, rep->hello.transport);
+	strcpy(r->seen.version, rep->hello.version);
+}
+
+static void keep_sample(struct run *r, const struct np_prtt *p)
+{
+	if (r->n == r->room) {
+		size_t room = r->room ? 2 * r->room : 1024;
+		void *more = room <= NP_LOGGPS_MAX_BLOCKS *
+				     (NP_LOGGPS_MAX_SIZES + 4) * 2 ?
+			reallocarray(r->sample, room, sizeof(*r->sample)) :
+			NULL;
+
+		if (!more) {
+			r->no_memory = true;
+			return;
+		}
+		r->sample = more;
+		r->room = room;
+	}
+	r->sample[r->n++] = (struct np_loggps_sample){
+		p->block, p->n, p->bytes, p->delay_sec, p->sec,
+	};
+	if (p->block + 1 > r->done) {
+		r->done = p->block + 1;
+		if (r->conf->progress)
+			r->conf->progress(r->conf->arg, r->done - 1,
+					  r->conf->blocks);
+	}
+}
+
+static void on_line(const char *line, void *arg)
+{
+	struct run *r = arg;
+	struct np_report rep;
+
+	if (np_report_parse(line, &rep, NULL))
+		return;
+	switch (rep.kind) {
+	case NP_REPORT_HELLO:
+		keep_hello(r, &rep);
+		break;
+	case NP_REPORT_PRTT:
+		keep_sample(r, &rep.prtt);
+		break;
+	case NP_REPORT_NOTE:
+		strcpy(r->note, rep.note);
+		break;
+	case NP_REPORT_BYE:
+		r->over |= rep.rank == r->asks && r->n;
+		break;
+	default:
+		break;
+	}
+}
+
+static int start(struct run *r, struct np_err *err)
+{
+	const struct np_loggps_run *c = r->conf;
+	struct np_sidecmd cmd;
+	int rc;
+
+	if (np_sidecmd_prtt(&cmd, &c->job, c->conf, c->nodes, c->n_nodes))
+		return np_errf(err, -ENOMEM, "out of memory");
+	np_sidecmd_add(&cmd, "--blocks=%u", c->blocks);
+	np_sidecmd_add(&cmd, "--max-bytes=%u", c->max_bytes);
+	np_sidecmd_add(&cmd, "--max-trip=%.9gs", c->max_trip_sec);
+	if (c->across)
+		np_sidecmd_add(&cmd, "--across");
+	rc = np_keeper_start(&r->keeper, &cmd, c->env, UP_PATIENCE_SEC +
+			     UP_PER_NODE_SEC * (double)c->n_nodes, now_sec(),
+			     err);
+	if (rc)
+		np_keeper_free(&r->keeper);
+	return rc;
+}
+
+static void read_more(struct run *r, double sec)
+{
+	struct pollfd p = { r->keeper.step.fd, POLLIN, 0 };
+
+	poll(&p, 1, (int)(sec * 1000));
+	np_sidestep_read(&r->keeper.step, on_line, r);
+}
+
+/* Why it ended by itself, in its own words or in srun's. */
+static int ended(struct run *r, struct np_err *err)
+{
+	char cause[NP_ERR_LEN + 32];
+
+	if (r->note[0])
+		return np_errf(err, -EPIPE, "the measurement ended early: %s",
+			       r->note);
+	np_sidestep_cause(&r->keeper.step, cause, sizeof(cause));
+	return np_errf(err, -EPIPE, "the measurement ended early: %s", cause);
+}
+
+static int watch(struct run *r, struct np_err *err)
+{
+	double begun_sec = now_sec();
+
+	while (!r->over) {
+		bool up = r->hellos && r->hellos >= r->n_ranks;
+
+		read_more(r, TICK_SEC);
+		/* Slurm 22.05 wants a step to come up before it ends. */
+		if (*r->conf->stop && up)
+			return np_errf(err, -EINTR, "stopped");
+		if (r->no_memory)
+			return np_errf(err, -ENOMEM, "out of memory");
+		if (!up && now_sec() > begun_sec + UP_SEC)
+			return np_errf(err, -ETIMEDOUT, "%u processes of "
+				       "netprof-prtt came up within %g s",
+				       r->hellos, UP_SEC);
+		if (np_keeper_tick(&r->keeper, up, now_sec()) ==
+							NP_KEEPER_LOST) {
+			while (r->keeper.step.fd >= 0)
+				read_more(r, TICK_SEC);
+			return r->over ? 0 : ended(r, err);
+		}
+	}
+	return 0;
+}
+
+static void stop(struct run *r)
+{
+	struct np_sidestep *step = &r->keeper.step;
+	struct np_sidestep_end end = { .asked_sec = now_sec() };
+	int sig = r->over ? 0 : SIGUSR1;
+
+	while (!np_sidestep_reap(step) && sig >= 0) {
+		if (sig)
+			np_sidestep_signal(step, sig);
+		read_more(r, 0.01);
+		sig = np_sidestep_end_due(&end, now_sec());
+	}
+	if (step->fd >= 0)
+		close(step->fd);
+	np_keeper_free(&r->keeper);
+}
+
+int np_loggps_run(const struct np_loggps_run *conf, struct np_loggps_fit *fit,
+		  struct np_loggps_seen *seen, struct np_err *err)
+{
+	struct run r = { .conf = conf, .keeper = NP_KEEPER_INIT };
+	int rc = start(&r, err);
+
+	if (!rc) {
+		rc = watch(&r, err);
+		stop(&r);
+	}
+	if (!rc && r.done < conf->blocks)
+		rc = ended(&r, err);
+	if (!rc)
+		rc = np_loggps_fit(r.sample, r.n, fit, err);
+	if (!rc)
+		*seen = r.seen;
+	free(r.sample);
+	return rc;
+}

@@ -1,0 +1,45 @@
+/*
+ * One measurement of LogGPS parameters: a step of netprof-prtt inside an
+ * allocation, from its start to its end, and what it said.
+ */
+#ifndef NP_LOGGPS_RUN_H
+#define NP_LOGGPS_RUN_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "np_conf.h"
+#include "np_loggps_fit.h"
+#include "np_report.h"
+#include "np_sidecmd.h"
+
+struct np_loggps_run {
+	const struct np_conf *conf; /* borrowed, as all pointers here */
+	struct np_sidejob job;
+	char **env; /* np_sideenv_make() */
+	const char *nodes;
+	size_t n_nodes;
+	uint32_t blocks, max_bytes;
+	double max_trip_sec;
+	bool across;
+	const volatile sig_atomic_t *stop; /* set: the user wants to stop */
+	/* Whenever another block is done; NULL: nobody wants to know. */
+	void (*progress)(void *arg, uint32_t done, uint32_t blocks);
+	void *arg;
+};
+
+/* Between whom, over what; "" where it was not said. */
+struct np_loggps_seen {
+	char from[NP_REPORT_WORD], to[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
+	char transport[NP_REPORT_WORD], version[NP_REPORT_WORD];
+};
+
+/*
+ * Returns 0, or with err: -EINTR (the user wants to stop), -EPIPE (the step
+ * ended before all was measured), -ETIMEDOUT (its processes did not come up),
+ * -ENOMEM, or what np_loggps_fit() gives.
+ */
+int np_loggps_run(const struct np_loggps_run *r, struct np_loggps_fit *fit,
+		  struct np_loggps_seen *seen, struct np_err *err);
+
+#endif

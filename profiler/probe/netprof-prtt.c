@@ -1,0 +1,189 @@
+/* Times of messages between two nodes, for the parameters of LogGPS. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_option.h"
+#include "np_probe_main.h"
+#include "np_prtt.h"
+#include "np_stop.h"
+
+#define NAME "netprof-prtt"
+
+static const char usage[] =
+"usage: srun --mpi=pmix -N2 -n2 " NAME " [options]\n"
+"\n"
+"Time messages between two nodes under one leaf switch: round trips of many\n"
+"sizes, and what sending and receiving cost.  netprof loggps makes the\n"
+"parameters of LogGPS of them.  One process a node; with more nodes the first\n"
+"two under one leaf are measured.  Both keep a processor busy meanwhile.\n"
+"\n"
+"  --blocks=N        measure all of it so many times, 1 to 1000 (default 30)\n"
+"  --max-bytes=SIZE  the greatest message, 4K to 64M bytes (default 1M)\n"
+"  --max-trip=TIME   no message whose round trip takes longer, 100us to 10s\n"
+"                    (default 20ms)\n"
+"  --across          between nodes of two leaf switches\n"
+"  --version         print the version\n"
+"  --help            print this\n"
+"\n"
+"SIZE is in bytes, or with K or M.  TIME needs a unit: us, ms, s.  UCX_TLS and\n"
+"UCX_NET_DEVICES choose the network.  Reports go to standard output, one line\n"
+"each.\n";
+
+struct settings {
+	struct np_prtt_conf conf;
+	bool across;
+	bool takes_part; /* this process is one of the two */
+};
+
+static int pair_of(const struct np_probe *p, bool across, size_t *asks,
+		   size_t *answers, size_t *found)
+{
+	int rc = 0;
+
+	*found = 0;
+	for (*asks = 0; !rc && !*found && *asks < p->size; (*asks)++) {
+		size_t from;
+
+		rc = (across ? np_pairing_across : np_pairing_ring)(
+			p->place, p->size, *asks, 1, answers, &from, found);
+		/* Around all leaves the next node may be under the same. */
+		if (!rc && *found && across)
+			*found = strcmp(p->place[*asks].leaf,
+					p->place[*answers].leaf) != 0;
+	}
+	(*asks)--;
+	return rc;
+}
+
+static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
+		struct np_err *err)
+{
+	struct settings *s = arg;
+	size_t asks, answers, other, found;
+
+	if (pair_of(p, s->across, &asks, &answers, &found))
+		return np_errf(err, -ENOMEM, "out of memory");
+	if (!found)
+		return np_errf(err, -ENODEV, "no two of the %u processes are "
+			       "on nodes under %s", p->size, s->across ?
+			       "two leaf switches" : "one leaf switch");
+	s->conf.asks = p->rank == asks;
+	s->takes_part = s->conf.asks || p->rank == answers;
+	if (!s->takes_part)
+		return 0;
+	other = s->conf.asks ? answers : asks;
+	out->peer = s->conf.peer = np_probe_connect(p, other, err);
+	out->partner = s->conf.asks ? p->place[other].node : "";
+	return s->conf.peer < 0 ? s->conf.peer : 0;
+}
+
+static void done(void *probe)
+{
+	(void)probe;
+	np_stop_ask();
+}
+
+static int engine(struct np_probe *p, void *arg, void **out,
+		  struct np_err *err)
+{
+	struct settings *s = arg;
+
+	if (!s->takes_part) {
+		np_stop_ask();
+		return 0;
+	}
+	s->conf.report = np_probe_prtt;
+	s->conf.note = np_probe_note;
+	s->conf.done = done;
+	s->conf.stop = np_stop_asked;
+	s->conf.arg = p;
+	if (np_prtt_new(&s->conf, p->conf.net, p->conf.clock,
+			(struct np_prtt_engine **)out))
+		return np_errf(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static uint64_t messages(const void *e)
+{
+	return e ? np_prtt_messages(e) : 0;
+}
+
+enum { BLOCKS = 256, MAX_BYTES, MAX_TRIP, ACROSS, VERSION, HELP };
+
+static const struct option options[] = {
+	{ "blocks", required_argument, NULL, BLOCKS },
+	{ "max-bytes", required_argument, NULL, MAX_BYTES },
+	{ "max-trip", required_argument, NULL, MAX_TRIP },
+	{ "across", no_argument, NULL, ACROSS },
+	{ "version", no_argument, NULL, VERSION },
+	{ "help", no_argument, NULL, HELP },
+	{ NULL },
+};
+
+static int set(struct settings *s, int option, const char *value,
+	       const char *previous, struct np_err *err)
+{
+	switch (option) {
+	case BLOCKS:
+		return np_option_count("--blocks", value, 1,
+				       NP_PRTT_MAX_BLOCKS, &s->conf.blocks,
+				       err);
+	case MAX_BYTES:
+		return np_option_bytes("--max-bytes", value,
+				       NP_PRTT_LEAST_MAX_BYTES,
+				       NP_PRTT_MAX_BYTES, &s->conf.max_bytes,
+				       err);
+	case MAX_TRIP:
+		return np_option_time("--max-trip", value, 1e-4, 10,
+				      &s->conf.max_sec, err);
+	case ACROSS:
+		s->across = true;
+		return 0;
+	case VERSION:
+		np_probe_print_version(NAME);
+		exit(EXIT_SUCCESS);
+	case HELP:
+		fputs(usage, stdout);
+		exit(EXIT_SUCCESS);
+	}
+	return np_option_unknown(option, previous, NAME, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings s = {
+		.conf = {
+			.blocks = NP_PRTT_BLOCKS, .max_bytes = 1u << 20,
+			.max_sec = NP_PRTT_TRIP_SEC,
+		},
+	};
+	struct np_err err = NP_ERR_INIT;
+	struct np_probe_program prog = {
+		.name = NAME, .kind = NP_REPORT_LATENCY, .n_peers = 1,
+		.report_every_sec = 60, .duration_sec = INFINITY,
+		.plan = plan, .engine = engine, .step = np_prtt_step,
+		.messages = messages, .arg = &s,
+	};
+	int option, rc = 0;
+
+	opterr = 0;
+	while (!rc &&
+	       (option = getopt_long(argc, argv, ":", options, NULL)) >= 0)
+		rc = set(&s, option, optarg, argv[optind - 1], &err);
+	if (!rc && optind < argc)
+		rc = np_option_unknown(0, argv[optind], NAME, &err);
+	if (rc) {
+		fprintf(stderr, NAME ": %s\n", err.text);
+		return 2;
+	}
+	/*
+	 * Unlike other probes: as a program would have it, whose messages ask
+	 * for permission from some size on.
+	 */
+	setenv("UCX_RNDV_THRESH", "auto", 0);
+	return np_probe_main(&prog);
+}

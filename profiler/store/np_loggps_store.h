@@ -1,0 +1,64 @@
+/*
+ * LogGPS parameters of fabrics, as netprof loggps leaves them beside the
+ * calibrations (np_fabric_store.h):
+ *
+ *	STORE/fabric/CLUSTER/DATE.loggps	(DATE as 20261121T031320Z)
+ *
+ * one JSON object each, trusted and read as calibrations are.  The newest of
+ * its scope counts; earlier ones stay.
+ */
+#ifndef NP_LOGGPS_STORE_H
+#define NP_LOGGPS_STORE_H
+
+#include <stdbool.h>
+
+#include "np_loggps_fit.h"
+#include "np_store.h"
+
+#define NP_LOGGPS_SCHEMA 1
+#define NP_LOGGPS_MAX_BYTES 65536
+#define NP_LOGGPS_MAX_FILES 1000 /* looked at, the newest by name first */
+
+/* All texts are owned, and "" where the file does not have them. */
+struct np_loggps_record {
+	double date; /* of the measurement, seconds since 1970 */
+	char *cluster, *from, *to, *leaf, *transport;
+	char *ucx_version, *netprof_version;
+	bool across; /* between nodes of two leaves */
+	struct np_loggps_fit fit;
+};
+
+/*
+ * Load the newest of a cluster that can be used: of leaves, or across them.
+ * cluster: NULL or "": of any cluster.
+ * Returns 0 (free with np_loggps_record_free()), or with err: -ENOENT (there
+ * is none, or none that can be used: err then says why of the newest),
+ * -EACCES, -ENOMEM or what reading the directory gave.
+ */
+int np_loggps_store_load(struct np_store *s, const char *cluster, bool across,
+			 struct np_loggps_record *out, struct np_err *err);
+
+/*
+ * Write it as one of cluster (NULL or "": "cluster") at r->date, as
+ * np_fabric_store_save() does.  Returns 0 or -errno with err.
+ */
+int np_loggps_store_save(struct np_store *s, const char *cluster,
+			 const struct np_loggps_record *r, struct np_err *err);
+
+/* Could it be saved?  Returns 0, or what np_loggps_store_save() would. */
+int np_loggps_store_check(struct np_store *s, const char *cluster,
+			  struct np_err *err);
+
+/* One line of text, malloc'ed.  Returns 0 or -ENOMEM, -EINVAL with err. */
+int np_loggps_record_put(const struct np_loggps_record *r, char **out,
+			 struct np_err *err);
+
+/*
+ * Parse hostile text; where names it in messages.  Returns 0, or with err
+ * -EINVAL, -EPROTONOSUPPORT (a newer schema) or -ENOMEM.
+ */
+int np_loggps_record_get(const char *text, size_t len, const char *where,
+			 struct np_loggps_record *out, struct np_err *err);
+void np_loggps_record_free(struct np_loggps_record *r);
+
+#endif

@@ -1,0 +1,309 @@
+#include "t.h"
+#include "np_loggps_fit.h"
+#include "np_rng.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define MAX 4096
+#define MESSAGES 16
+
+/* A network as it is. */
+struct truth {
+	double L, o_send, o_recv, g, G;
+	uint32_t S;	/* 0: no rendezvous */
+	double noise;	/* relative, of every time */
+	double outlier; /* share of times that are ten times as long */
+	uint32_t bend;	/* from here on bytes cost ... */
+	double bent;	/* ... so many times as much */
+};
+
+static struct np_loggps_sample sample[MAX];
+static size_t n_samples;
+
+static double bytes_sec(const struct truth *t, uint32_t bytes)
+{
+	double before = bytes - 1, after = 0;
+
+	if (t->bend && bytes > t->bend) {
+		before = t->bend - 1;
+		after = bytes - t->bend;
+	}
+	return t->G * (before + t->bent * after);
+}
+
+static double trip(const struct truth *t, uint32_t bytes)
+{
+	double ends = t->o_send + t->L + t->o_recv;
+	double asks = t->S && bytes > t->S ? 2 * ends : 0;
+
+	return 2 * (ends + asks + bytes_sec(t, bytes));
+}
+
+static void add(const struct truth *t, struct np_rng *r,
+		struct np_loggps_sample s)
+{
+	s.sec *= 1 + t->noise * fabs(np_rng_normal(r));
+	if ((double)np_rng_below(r, 1000) < 1000 * t->outlier)
+		s.sec *= 10;
+	sample[n_samples++] = s;
+}
+
+static void add_block(const struct truth *t, struct np_rng *r, uint32_t b)
+{
+	double apart = fmax(t->o_send, t->g), d = trip(t, 1) + t->g;
+
+	for (uint32_t bytes = 1; bytes <= 1u << 20; bytes *= 2)
+		add(t, r, (struct np_loggps_sample){
+			b, 1, bytes, 0, trip(t, bytes) });
+	add(t, r, (struct np_loggps_sample){
+		b, MESSAGES, 1, 0, trip(t, 1) + (MESSAGES - 1) * apart });
+	/* The pauses themselves are exact. */
+	add(t, r, (struct np_loggps_sample){
+		b, MESSAGES, 1, 0, trip(t, 1) + (MESSAGES - 1) * t->o_send });
+	sample[n_samples - 1].delay_sec = d;
+	sample[n_samples - 1].sec += (MESSAGES - 1) * d;
+	add(t, r, (struct np_loggps_sample){ b, 0, 0, 0, t->o_recv });
+}
+
+static void measure(const struct truth *t, uint32_t blocks, const char *name)
+{
+	struct np_rng *r = np_rng_new(7, name);
+
+	n_samples = 0;
+	for (uint32_t b = 0; b < blocks; b++)
+		add_block(t, r, b);
+	np_rng_free(r);
+}
+
+static const struct {
+	const char *name;
+	struct truth truth;
+	double within;	 /* relative, of each parameter */
+	uint32_t step_s; /* S that is found */
+} known[] = {
+	{ "exactly, without noise",
+	  { 2e-6, 0.4e-6, 0.6e-6, 0.7e-6, 1e-9, 0 }, 1e-9, 0 },
+	{ "InfiniBand with rendezvous from 8 KiB on",
+	  { 1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 8192 }, 1e-9, 8192 },
+	{ "rendezvous among small messages",
+	  { 1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 64 }, 1e-9, 64 },
+	{ "Ethernet", { 20e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 65536 }, 1e-9,
+	  65536 },
+	{ "a gap that is less than the overhead cannot be told from it",
+	  { 20e-6, 7e-6, 6e-6, 7e-6, 0.8e-9, 0 }, 1e-9, 0 },
+	{ "bytes so slow that a step is lost among them",
+	  { 20e-6, 5e-6, 6e-6, 7e-6, 400e-9, 65536 }, 0.02, 0 },
+	{ "a hundredth of noise",
+	  { 20e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 65536, 0.01 }, 0.06, 65536 },
+	{ "a twentieth of the times ten times as long",
+	  { 20e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 65536, 0.002, 0.05 }, 0.03,
+	  65536 },
+	{ "free bytes in the beginning, as from a token bucket, are no step",
+	  { 20e-6, 5e-6, 6e-6, 7e-6, 4e-12, 0, 0, 0, 4096, 1e5 }, 0, 0 },
+	{ "bytes that are cheaper from some size on are no step",
+	  { 20e-6, 5e-6, 6e-6, 7e-6, 8e-9, 0, 0, 0, 4096, 0.25 }, 0, 0 },
+};
+
+static int near(const struct np_loggps_value *v, double want, double within)
+{
+	return !within || (fabs(v->value - want) <= within * want &&
+			   v->low <= v->value && v->value <= v->high);
+}
+
+static void test_known_parameters_come_back(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++) {
+		const struct truth *t = &known[i].truth;
+		double within = known[i].within;
+		struct np_loggps_fit f;
+
+		measure(t, 30, known[i].name);
+		T_ROW(known[i].name,
+		      np_loggps_fit(sample, n_samples, &f, NULL) == 0);
+		T_ROW(known[i].name, f.n_blocks == 30 && f.n_sizes == 21 &&
+		      f.bytes_min == 1 && f.bytes_max == 1 << 20);
+		T_ROW(known[i].name, near(&f.L, t->L, within));
+		T_ROW(known[i].name, near(&f.o_send, t->o_send, within));
+		T_ROW(known[i].name, near(&f.o_recv, t->o_recv, within));
+		T_ROW(known[i].name, near(&f.g, t->g, within));
+		T_ROW(known[i].name, near(&f.G, t->G, within));
+		T_ROW(known[i].name, f.S == known[i].step_s &&
+		      f.S_above == 2 * f.S);
+		T_ROW(known[i].name, !f.S || near(&f.step,
+			2 * (t->o_send + t->L + t->o_recv), 2 * within));
+	}
+}
+
+/* The slope of long messages counts where short ones are free. */
+static void test_a_token_bucket_does_not_hide_the_rate(void)
+{
+	static const struct truth t = {
+		20e-6, 5e-6, 6e-6, 7e-6, 4e-12, 0, 0, 0, 4096, 1e5,
+	};
+	struct np_loggps_fit f;
+
+	measure(&t, 5, "bucket");
+	T_CHECK(np_loggps_fit(sample, n_samples, &f, NULL) == 0);
+	T_CHECK(fabs(f.G.value - 4e-7) < 0.03 * 4e-7);
+}
+
+/*
+ * 95 % of intervals hold the truth; noise here is of one side, so its median
+ * is the truth: 0.674 of a standard deviation.
+ */
+static void test_intervals_hold_what_they_promise(void)
+{
+	struct truth t = { 20e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 0, 0.01 };
+	double want = t.o_recv * (1 + 0.01 * 0.67449);
+	char name[24];
+	int held = 0;
+
+	for (int i = 0; i < 400; i++) {
+		struct np_loggps_fit f;
+
+		snprintf(name, sizeof(name), "interval %d", i);
+		measure(&t, 20, name);
+		if (!np_loggps_fit(sample, n_samples, &f, NULL))
+			held += f.o_recv.low <= want && want <= f.o_recv.high;
+	}
+	/* 20 blocks: ranks 6 and 15, 95.9 %; three standard errors */
+	T_ROW("at least 93 of 100", held >= 372);
+	T_ROW("not all, as they would be useless", held < 400);
+}
+
+static const struct {
+	const char *name;
+	size_t n;
+	double low, high; /* of 1 .. n */
+} ranks[] = {
+	{ "one", 1, 1, 1 },	  { "five: all of them", 5, 1, 5 },
+	{ "six: all of them", 6, 1, 6 }, { "nine", 9, 2, 8 },
+	{ "twenty", 20, 6, 15 },  { "thirty", 30, 10, 21 },
+	{ "a hundred", 100, 40, 61 },
+};
+
+static void test_intervals_of_medians_are_the_tabled_ones(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(ranks); i++) {
+		double x[100];
+		struct np_loggps_value v;
+
+		for (size_t j = 0; j < ranks[i].n; j++)
+			x[j] = (double)(ranks[i].n - j);
+		v = np_loggps_median(x, ranks[i].n);
+		T_ROW(ranks[i].name, v.low == ranks[i].low &&
+		      v.high == ranks[i].high &&
+		      v.value == (double)(ranks[i].n + 1) / 2);
+	}
+}
+
+static void test_order_and_half_blocks_do_not_matter(void)
+{
+	static const struct truth t = {
+		1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 8192, 0.01,
+	};
+	struct np_loggps_fit a, b;
+
+	measure(&t, 10, "order");
+	T_CHECK(np_loggps_fit(sample, n_samples, &a, NULL) == 0);
+	for (size_t i = 0; i < n_samples / 2; i++) {
+		struct np_loggps_sample s = sample[i];
+
+		sample[i] = sample[n_samples - 1 - i];
+		sample[n_samples - 1 - i] = s;
+	}
+	/* One that was interrupted. */
+	sample[n_samples++] = (struct np_loggps_sample){ 10, 1, 1, 0, 1 };
+	T_CHECK(np_loggps_fit(sample, n_samples, &b, NULL) == 0);
+	T_CHECK(!memcmp(&a, &b, sizeof(a)));
+}
+
+static const struct {
+	const char *name;
+	size_t at; /* this sample of ten good blocks ... */
+	struct np_loggps_sample is; /* ... is this */
+	int rc;
+} refused[] = {
+	{ "a time of zero", 3, { 0, 1, 8, 0, 0 }, -EINVAL },
+	{ "a time that is none", 3, { 0, 1, 8, 0, NAN }, -EINVAL },
+	{ "an endless time", 3, { 0, 1, 8, 0, INFINITY }, -EINVAL },
+	{ "a pause below zero", 3, { 0, 9, 8, -1, 1 }, -EINVAL },
+	{ "an endless pause", 3, { 0, 9, 8, INFINITY, 1 }, -EINVAL },
+	{ "a message without bytes", 3, { 0, 1, 0, 0, 1 }, -EINVAL },
+	{ "too great a block", 3, { 1000, 1, 8, 0, 1 }, -EINVAL },
+	{ "a block too many is all right", 3, { 999, 1, 8, 0, 1 }, 0 },
+};
+
+static void test_what_cannot_be_is_refused(void)
+{
+	static const struct truth t = {
+		1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 0,
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_loggps_fit f;
+
+		measure(&t, 10, "refused");
+		sample[refused[i].at] = refused[i].is;
+		T_ROW(refused[i].name, np_loggps_fit(sample, n_samples, &f,
+						     &err) == refused[i].rc);
+		T_ROW(refused[i].name, !err.text[0] == !refused[i].rc);
+	}
+}
+
+/* As on one machine, where the sender carries the message over itself. */
+static void test_a_message_takes_no_less_than_its_overheads(void)
+{
+	static const struct truth t = {
+		-1e-6, 5e-6, 2e-6, 7e-6, 0.1e-9, 0,
+	};
+	struct np_loggps_fit f;
+
+	measure(&t, 10, "overlap");
+	T_CHECK(np_loggps_fit(sample, n_samples, &f, NULL) == 0);
+	T_CHECK(f.L.value == 0 && t_close(f.o_recv.value, 2e-6, 1e-9) &&
+		t_close(f.o_send.value, 4e-6, 1e-9));
+}
+
+static void test_too_little_is_told(void)
+{
+	struct truth t = { 1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 0 };
+	struct np_err err = NP_ERR_INIT;
+	struct np_loggps_fit f;
+
+	T_CHECK(np_loggps_fit(NULL, 0, &f, &err) == -ENODATA);
+	measure(&t, 1, "little");
+	T_ROW("three sizes", np_loggps_fit(sample, 3, &f, &err) == -ENODATA);
+	T_ROW("no overheads",
+	      np_loggps_fit(sample, n_samples - 3, &f, &err) == -ENODATA);
+	t.G = -1e-12;
+	measure(&t, 6, "less than nothing");
+	T_ROW("bytes that take less than no time",
+	      np_loggps_fit(sample, n_samples, &f, &err) == -EDOM);
+	T_CHECK(strstr(err.text, "time per byte G"));
+	for (uint32_t i = 0; i <= NP_LOGGPS_MAX_SIZES; i++)
+		sample[i] = (struct np_loggps_sample){ 0, 1, i + 1, 0, 1 };
+	T_ROW("too many sizes", np_loggps_fit(sample, NP_LOGGPS_MAX_SIZES + 1,
+					      &f, &err) == -EINVAL);
+}
+
+static const struct t_case cases[] = {
+	{ "known parameters come back", test_known_parameters_come_back },
+	{ "a token bucket does not hide the rate",
+	  test_a_token_bucket_does_not_hide_the_rate },
+	{ "intervals hold what they promise",
+	  test_intervals_hold_what_they_promise },
+	{ "intervals of medians are the tabled ones",
+	  test_intervals_of_medians_are_the_tabled_ones },
+	{ "order and half blocks do not matter",
+	  test_order_and_half_blocks_do_not_matter },
+	{ "what cannot be is refused", test_what_cannot_be_is_refused },
+	{ "a message takes no less than its overheads",
+	  test_a_message_takes_no_less_than_its_overheads },
+	{ "too little is told", test_too_little_is_told },
+	{ NULL },
+};
+T_SUITE(loggps_fit, cases)

@@ -1,0 +1,203 @@
+#include "t.h"
+#include "np_net_logp.h"
+
+#include "np_loggps_fit.h"
+#include "np_prtt.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct t_logp net;
+static struct np_prtt_engine *side[2];
+static struct np_loggps_sample sample[4096];
+static size_t n_samples, n_done, n_notes;
+static char note[256];
+static size_t lose_after; /* samples; 0: never */
+
+static void on_report(const struct np_prtt *p, void *arg)
+{
+	(void)arg;
+	if (n_samples < NP_ARRAY_SIZE(sample))
+		sample[n_samples++] = (struct np_loggps_sample){
+			p->block, p->n, p->bytes, p->delay_sec, p->sec,
+		};
+	if (n_samples == lose_after)
+		net.process[1].lost = true;
+}
+
+static void on_note(const char *text, void *arg)
+{
+	(void)arg;
+	n_notes++;
+	snprintf(note, sizeof(note), "%s", text);
+}
+
+static void on_done(void *arg)
+{
+	(void)arg;
+	n_done++;
+}
+
+static void set_up(const struct t_logp *like, uint32_t blocks, double max_sec)
+{
+	struct np_prtt_conf c = {
+		.max_bytes = 1 << 20, .max_sec = max_sec, .blocks = blocks,
+		.report = on_report, .note = on_note, .done = on_done,
+	};
+
+	n_samples = n_done = n_notes = lose_after = 0;
+	net = *like;
+	t_logp_init(&net);
+	for (int i = 0; i < 2; i++) {
+		c.asks = i == 0;
+		np_prtt_new(&c, &net.process[i].net, &net.process[i].clock,
+			    &side[i]);
+	}
+	net.step = np_prtt_step;
+	net.engine = side[1];
+}
+
+static void tear_down(void)
+{
+	np_prtt_free(side[0]);
+	np_prtt_free(side[1]);
+}
+
+/* Until both sides are done; false: they never are. */
+static bool run(void)
+{
+	struct t_logp_process *p = &net.process[0];
+	struct np_next next;
+
+	for (unsigned turns = 0; n_done < 1 && turns < 1000000; turns++) {
+		p->net.ops->progress(&p->net);
+		np_prtt_step(side[0], p->now_sec, &next);
+	}
+	/* What is under way arrives; the answering side may lose patience. */
+	net.tick_sec = 1e-3;
+	for (unsigned turns = 0; n_done < 2 && turns < 50000; turns++)
+		p->net.ops->progress(&p->net);
+	return n_done == 2 || (n_done == 1 && net.process[1].lost);
+}
+
+static const struct {
+	const char *name;
+	struct t_logp net;
+	double max_sec;
+	size_t n_sizes; /* that such a round trip allows */
+	uint32_t S, S_above;
+} known[] = {
+	{ "InfiniBand", { 1e-6, 0.3e-6, 0.35e-6, 0.5e-6, 0.1e-9, 8192,
+	  5e-9, 0.01, 1 }, 20e-3, 25, 8192, 11585 },
+	{ "Ethernet", { 20e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 65536, 50e-9, 0.01, 2 },
+	  20e-3, 25, 65536, 92682 },
+	{ "no rendezvous", { 20e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 0, 50e-9, 0.01, 3 },
+	  20e-3, 25, 0, 0 },
+	{ "20 Mbit/s, long messages left out",
+	  { 20e-6, 5e-6, 6e-6, 7e-6, 400e-9, 0, 100e-9, 0.01, 4 },
+	  20e-3, 15, 0, 0 },
+	{ "200 us more", { 220e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 65536, 50e-9,
+	  0.01, 5 },
+	  20e-3, 25, 65536, 92682 },
+};
+
+/* A few turns of both sides belong to what they measure. */
+static int near(double got, double want, double within, double tick_sec)
+{
+	return fabs(got - want) <= within * want + 4 * tick_sec;
+}
+
+static void test_what_the_network_is_is_measured(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++) {
+		const struct t_logp *t = &known[i].net;
+		struct np_err err = NP_ERR_INIT;
+		struct np_loggps_fit f = { 0 };
+
+		set_up(t, 5, known[i].max_sec);
+		T_ROW(known[i].name, run() && !n_notes);
+		T_ROW(known[i].name,
+		      n_samples == 5 * (known[i].n_sizes + 3));
+		T_ROW(known[i].name,
+		      np_loggps_fit(sample, n_samples, &f, &err) == 0);
+		/* Half of the noise of L counts; sums carry it. */
+		T_ROW(known[i].name, near(f.L.value, t->L, 0.02,
+					  t->tick_sec));
+		T_ROW(known[i].name, near(f.o_send.value, t->o_send, 0.02,
+					  t->tick_sec));
+		T_ROW(known[i].name, near(f.o_recv.value, t->o_recv, 0.02,
+					  t->tick_sec));
+		T_ROW(known[i].name, near(f.g.value, t->g, 0.02,
+					  t->tick_sec));
+		T_ROW(known[i].name, fabs(f.G.value - t->G) <= 0.02 * t->G);
+		T_ROW(known[i].name,
+		      f.S == known[i].S && f.S_above == known[i].S_above);
+		tear_down();
+	}
+}
+
+static void test_the_first_block_is_not_reported(void)
+{
+	set_up(&known[0].net, 1, 20e-3);
+	T_CHECK(run());
+	T_CHECK(n_samples == known[0].n_sizes + 3);
+	for (size_t i = 0; i < n_samples; i++)
+		T_CHECK(sample[i].block == 0);
+	tear_down();
+}
+
+static void test_a_lost_partner_ends_it_in_words(void)
+{
+	set_up(&known[1].net, 5, 20e-3);
+	lose_after = 40;
+	T_CHECK(run());
+	T_CHECK(n_notes == 1 && n_samples == 40);
+	T_ROW(note, strstr(note, "does not answer") != NULL);
+	tear_down();
+}
+
+static bool stop_asked(void)
+{
+	return n_samples >= 40;
+}
+
+static void test_it_ends_when_asked_to(void)
+{
+	struct np_prtt_conf c = {
+		.asks = true, .max_bytes = 1 << 20, .max_sec = 1, .blocks = 5,
+		.report = on_report, .note = on_note, .done = on_done,
+		.stop = stop_asked,
+	};
+
+	/* Waits of more than a thousand turns: others are not interrupted. */
+	set_up(&known[4].net, 5, 1);
+	np_prtt_free(side[0]);
+	net.process[0].n_receives = 0;
+	np_prtt_new(&c, &net.process[0].net, &net.process[0].clock, &side[0]);
+	T_CHECK(run());
+	T_CHECK(n_samples == 40);
+	/* The other side, in a process of its own, is asked as well. */
+	T_CHECK(n_notes == 1 && !strcmp(note, "the partner is lost"));
+	tear_down();
+}
+
+static void test_who_has_no_part_in_it_sleeps(void)
+{
+	struct np_next next = { NP_WAIT_POLL, 0 };
+
+	np_prtt_step(NULL, 1, &next);
+	T_CHECK(next.how == NP_WAIT_SLEEP && isinf(next.until_sec));
+}
+
+static const struct t_case cases[] = {
+	{ "what the network is is measured",
+	  test_what_the_network_is_is_measured },
+	{ "the first block is not reported",
+	  test_the_first_block_is_not_reported },
+	{ "a lost partner ends it in words",
+	  test_a_lost_partner_ends_it_in_words },
+	{ "it ends when asked to", test_it_ends_when_asked_to },
+	{ "who has no part in it sleeps", test_who_has_no_part_in_it_sleeps },
+	{ NULL },
+};
+T_SUITE(prtt, cases)

@@ -1,0 +1,224 @@
+#include "t.h"
+#include "np_loggps_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DATE 1732158000.0 /* 20241121T030000Z */
+
+static char store_dir[512];
+
+static struct np_store *fresh_store(void)
+{
+	static int count;
+	struct np_store *s = NULL;
+
+	snprintf(store_dir, sizeof(store_dir), "%s/loggps%d", t_tmpdir(),
+		 count++);
+	T_CHECK(mkdir(store_dir, 0755) == 0);
+	T_CHECK(np_store_open(store_dir, &s, NULL) == 0);
+	return s;
+}
+
+static struct np_loggps_record some(double date, double latency)
+{
+	return (struct np_loggps_record){
+		.date = date, .cluster = "hpc", .from = "n0", .to = "n1",
+		.leaf = "leaf0", .transport = "tcp/eth0",
+		.ucx_version = "1.13.1", .netprof_version = "0.1.0",
+		.fit = {
+			.n_blocks = 30, .n_sizes = 22, .bytes_min = 1,
+			.bytes_max = 1 << 20,
+			.L = { latency, latency / 2, latency * 2 },
+			.o_send = { 1e-7, 1e-7, 1e-7 },
+			.o_recv = { 2e-7, 1e-7, 3e-7 },
+			.g = { 5e-7, 4e-7, 6e-7 },
+			.G = { 1e-10, -1e-12, 2e-10 }, .S = 8192,
+			.S_above = 11585, .step = { 2e-6, 1e-6, 3e-6 },
+		},
+	};
+}
+
+static void save(struct np_store *s, const char *cluster, double date,
+		 double latency, bool across)
+{
+	struct np_loggps_record r = some(date, latency);
+	struct np_err err = NP_ERR_INIT;
+
+	r.across = across;
+	T_CHECK(np_loggps_store_save(s, cluster, &r, &err) == 0);
+}
+
+static void test_saved_is_loaded(void)
+{
+	struct np_loggps_record want = some(DATE, 1.5e-6), r;
+	struct np_store *s = fresh_store();
+	char path[1024];
+	struct stat st;
+
+	T_CHECK(np_loggps_store_check(s, "hpc", NULL) == 0);
+	save(s, "hpc", DATE, 1.5e-6, false);
+	T_CHECK(np_loggps_store_load(s, "hpc", false, &r, NULL) == 0);
+	T_CHECK(r.date == DATE && !strcmp(r.cluster, "hpc") && !r.across &&
+		!strcmp(r.from, "n0") && !strcmp(r.to, "n1") &&
+		!strcmp(r.leaf, "leaf0") && !strcmp(r.transport, "tcp/eth0"));
+	T_CHECK(!memcmp(&r.fit, &want.fit, sizeof(r.fit)));
+	snprintf(path, sizeof(path), "%s/fabric/hpc/20241121T030000Z.loggps",
+		 store_dir);
+	T_CHECK(!stat(path, &st) && (st.st_mode & 07777) == 0644);
+	np_loggps_record_free(&r);
+	np_store_close(s);
+}
+
+static const struct {
+	const char *name, *cluster;
+	bool across;
+	double want; /* its latency; 0: none */
+} newest[] = {
+	{ "the newest of a cluster", "hpc", false, 3 },
+	{ "the newest of another", "b", false, 5 },
+	{ "across leaves", "hpc", true, 4 },
+	{ "the newest of all clusters", NULL, false, 5 },
+	{ "of all clusters, too: no name", "", true, 4 },
+	{ "none across leaves", "b", true, 0 },
+	{ "no such cluster", "c", false, 0 },
+};
+
+static void test_the_newest_counts(void)
+{
+	struct np_store *s = fresh_store();
+
+	save(s, "hpc", DATE + 1, 3, false);
+	save(s, "hpc", DATE, 2, false);
+	save(s, "hpc", DATE + 2, 4, true);
+	save(s, "b", DATE + 9, 5, false);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(newest); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_loggps_record r = { 0 };
+		int rc = np_loggps_store_load(s, newest[i].cluster,
+					      newest[i].across, &r, &err);
+
+		T_ROW(newest[i].name, rc == (newest[i].want ? 0 : -ENOENT));
+		T_ROW(newest[i].name, r.fit.L.value == newest[i].want);
+		T_ROW(newest[i].name, !rc == !err.text[0]);
+		np_loggps_record_free(&r);
+	}
+	np_store_close(s);
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[1024];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/fabric/hpc/%s", store_dir, name);
+	f = fopen(path, "w");
+	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+static void test_what_cannot_be_read_is_passed_over(void)
+{
+	struct np_store *s = fresh_store();
+	struct np_loggps_record r = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	char path[1024];
+
+	save(s, "hpc", DATE, 2, false);
+	put("20991121T030000Z.loggps", "{");
+	put("20991121T030001Z.json", "{"); /* a calibration, maybe */
+	snprintf(path, sizeof(path),
+		 "%s/fabric/hpc/20991121T030002Z.loggps", store_dir);
+	T_CHECK(symlink("/dev/zero", path) == 0);
+	T_CHECK(np_loggps_store_load(s, "hpc", false, &r, &err) == 0);
+	T_CHECK(r.fit.L.value == 2);
+	np_loggps_record_free(&r);
+	snprintf(path, sizeof(path),
+		 "%s/fabric/hpc/20241121T030000Z.loggps", store_dir);
+	T_CHECK(unlink(path) == 0);
+	T_CHECK(np_loggps_store_load(s, "hpc", false, &r, &err) == -ENOENT);
+	T_ROW(err.text, strstr(err.text, "20991121T030002Z") != NULL);
+	np_store_close(s);
+}
+
+static const struct {
+	const char *name, *from, *to; /* this text becomes that one */
+	const char *told;
+} bad[] = {
+	{ "a time below zero", "\"value\":1.5e-06", "\"value\":-1", "fit.L" },
+	{ "a time of hours", "\"value\":1.5e-06", "\"value\":1e9", "fit.L" },
+	{ "no time at all", "\"value\":1.5e-06", "\"value\":null", "fit.L" },
+	{ "a value outside of its interval", "\"value\":1.5e-06",
+	  "\"value\":1e-3", "fit.L" },
+	{ "no latency", "\"L\":", "\"M\":", "fit.L" },
+	{ "a word where a number is", "\"n_blocks\":30", "\"n_blocks\":\"x\"",
+	  "n_blocks" },
+	{ "no blocks", "\"n_blocks\":30", "\"n_blocks\":0", "n_blocks" },
+	{ "rendezvous from nowhere on", "\"S\":8192", "\"S\":0", "S_above" },
+	{ "rendezvous below S", "\"S\":8192", "\"S\":20000", "S_above" },
+	{ "a newer schema", "\"schema\":1", "\"schema\":2", "schema" },
+	{ "no date", "\"date\"", "\"data\"", "date" },
+};
+
+/* A copy of text with from replaced; free() it. */
+static char *replaced(const char *text, const char *from, const char *to)
+{
+	const char *at = strstr(text, from);
+	char *out = NULL;
+
+	if (at && asprintf(&out, "%.*s%s%s", (int)(at - text), text, to,
+			   at + strlen(from)) < 0)
+		out = NULL;
+	return out;
+}
+
+static void test_each_error_is_told(void)
+{
+	const struct np_loggps_record good = some(DATE, 1.5e-6);
+	struct np_loggps_record r;
+	char *text;
+
+	T_CHECK(np_loggps_record_put(&good, &text, NULL) == 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+		char *spoiled = replaced(text, bad[i].from, bad[i].to);
+		struct np_err err = NP_ERR_INIT;
+
+		T_ROW(bad[i].name, spoiled != NULL);
+		T_ROW(bad[i].name, spoiled &&
+		      np_loggps_record_get(spoiled, strlen(spoiled), "f", &r,
+					   &err) < 0);
+		T_ROW(err.text, strstr(err.text, bad[i].told) &&
+		      strstr(err.text, "f: "));
+		free(spoiled);
+	}
+	for (size_t len = 0; len + 1 < strlen(text); len++)
+		T_CHECK(np_loggps_record_get(text, len, "f", &r, NULL) < 0);
+	free(text);
+}
+
+static void test_what_no_reader_takes_is_not_written(void)
+{
+	struct np_loggps_record r = some(DATE, -1);
+	struct np_store *s = fresh_store();
+	struct np_err err = NP_ERR_INIT;
+
+	T_CHECK(np_loggps_store_save(s, "hpc", &r, &err) == -EINVAL);
+	r = some(-1, 1);
+	T_CHECK(np_loggps_store_save(s, "hpc", &r, &err) == -EINVAL);
+	np_store_close(s);
+}
+
+static const struct t_case cases[] = {
+	{ "saved is loaded", test_saved_is_loaded },
+	{ "the newest counts", test_the_newest_counts },
+	{ "what cannot be read is passed over",
+	  test_what_cannot_be_read_is_passed_over },
+	{ "each error is told", test_each_error_is_told },
+	{ "what no reader takes is not written",
+	  test_what_no_reader_takes_is_not_written },
+	{ NULL },
+};
+T_SUITE(loggps_store, cases)
