@@ -78,7 +78,7 @@ MAN := $(wildcard doc/*.[1-9])
 all: packages ## build everything
 	@$(MAKE) --no-print-directory programs
 .PHONY: programs
-programs: $(BIN) $(LIBEXEC) $(PLUGINS) $(BUILD)/quiet_poll.so
+programs: $(BIN) $(LIBEXEC) $(PLUGINS) $(BUILD)/quiet_poll.so $(BUILD)/late
 
 packages: ## install what is missing on Debian (as root)
 	@etc/packages check || etc/packages install
@@ -227,6 +227,11 @@ $(BUILD)/netprof_placement.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
 $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 	$(call say,LD)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -o $@ $< -ldl
+
+# The delay line of t/cluster.
+$(BUILD)/late: t/cluster.d/late.c $(BUILD)/flags
+	$(call say,LD)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
 # Tests let one of these fail (t/unit/alloc.h).
 WRAP := -Wl,$(subst $(empty) ,$(comma),$(addprefix --wrap=,malloc calloc \

@@ -145,6 +145,39 @@ cmd_status() {
 	place_dead ctl || in_place ctl timeout 10 sinfo || :
 }
 
+# With a delay of 0 packets pass the delay line all the same: what others are
+# compared with.
+cmd_delay() { # NODE|all MICROSECONDS|off
+	local p
+	for p in $(places); do
+		case $p in n*) ;; *) continue ;; esac
+		[ "$1" = all ] || [ "$1" = "$p" ] || continue
+		need_place "$p"
+		delay_off "$p"
+		[ "$2" = off ] || delay_on "$p" "$2"
+	done
+	[ "$1" = all ] || case $1 in
+		n*) is_place "$1" ;;
+		*) false ;;
+	esac || die "no node $1"
+}
+
+delay_on() { # NODE MICROSECONDS
+	in_place_net "$1" make_late
+	in_place "$1" setsid "$LIB/late" late "$2" </dev/null >>"$RUNDIR/log/late.$1.log" 2>&1 &
+	disown
+	wait_until 5 late_runs "$1" || die "no delay on $1: $(tail -n 1 "$RUNDIR/log/late.$1.log")"
+	in_place_net "$1" redirect_to_late
+}
+
+delay_off() { # NODE
+	in_place_net "$1" remove_late
+}
+
+late_runs() { # NODE
+	in_place "$1" pgrep -x late >/dev/null
+}
+
 cmd_traffic() { # LEAF
 	[ -n "$1" ] && is_blocking "$1" || die "leaf '$1' has no shared fabric"
 	ip netns exec "leaf$1" cat /sys/class/net/fab/statistics/tx_bytes

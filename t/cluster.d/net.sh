@@ -190,3 +190,29 @@ tune_tcp() {
 	echo 4096 32768 32768 >"${tcp}_rmem"
 	echo 4096 32768 32768 >"${tcp}_wmem"
 }
+
+# A tap with the address of eth0, so that what late(1) writes to it is taken as
+# received; see late.c.
+make_late() { # in the node
+	local f
+	ip tuntap add dev late mode tap
+	ip link set late address "$(cat /sys/class/net/eth0/address)" txqueuelen 10000
+	plain_device late
+	for f in all late eth0; do
+		echo 0 >"/proc/sys/net/ipv4/conf/$f/rp_filter"
+	done
+	ip link set late up
+}
+
+redirect_to_late() { # in the node
+	tc qdisc add dev eth0 handle ffff: ingress
+	tc filter add dev eth0 parent ffff: protocol all u32 match u32 0 0 \
+		action mirred egress redirect dev late
+}
+
+# Without its device the program ends, too: it is in the node's process
+# namespace, where this shell is not.
+remove_late() { # in the node
+	tc qdisc del dev eth0 handle ffff: ingress 2>/dev/null || :
+	ip link del late 2>/dev/null || :
+}

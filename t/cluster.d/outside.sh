@@ -69,8 +69,8 @@ make_rundir() {
 	mkdir "$RUNDIR"/{lib,build,log,pid,etc,etc/slurm,etc/slurm/plugstack.conf.d}
 	mkdir "$RUNDIR"/{home,spool,munge}
 	mkdir -m 1777 "$RUNDIR/shared"
-	cp "$HERE"/cluster.d/*.sh "$QUIET_POLL" "$RUNDIR/lib/"
-	chmod 755 "$RUNDIR/lib/quiet_poll.so"
+	cp "$HERE"/cluster.d/*.sh "$QUIET_POLL" "$LATE" "$RUNDIR/lib/"
+	chmod 755 "$RUNDIR/lib/quiet_poll.so" "$RUNDIR/lib/late"
 }
 
 # Processes of a cluster that died a moment ago may still write.
@@ -106,12 +106,12 @@ stop_host() {
 
 # Built when `make` did not yet, and without what a surrounding make was told,
 # as another compiler would have all of build/ made anew.
-find_quiet_poll() {
-	QUIET_POLL=$HERE/../build/quiet_poll.so
-	[ "$QUIET_POLL" -nt "$HERE/cluster.d/quiet_poll.c" ] ||
+find_programs() {
+	QUIET_POLL=$HERE/../build/quiet_poll.so LATE=$HERE/../build/late
+	[[ $QUIET_POLL -nt $HERE/cluster.d/quiet_poll.c && $LATE -nt $HERE/cluster.d/late.c ]] ||
 		env -u MAKEFLAGS -u MFLAGS -u CC -u CFLAGS -u BUILD -u SANITIZE \
-			make -s -C "$HERE/.." build/quiet_poll.so >&2 ||
-		die "cannot build quiet_poll.so"
+			make -s -C "$HERE/.." build/quiet_poll.so build/late >&2 ||
+		die "cannot build quiet_poll.so and late"
 }
 
 # Files that the caller names may be out of reach inside (a private /tmp, a
@@ -145,7 +145,7 @@ up_failed() {
 
 cmd_up() {
 	[ "$(id -u)" = 0 ] || die "namespaces need root"
-	find_quiet_poll
+	find_programs
 	lock
 	host_dead || die "$NAME is already up"
 	remove_rundir

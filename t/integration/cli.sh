@@ -276,7 +276,7 @@ test_failures_are_one_line_with_status_one() {
 	row 'not inside an allocation: .*netprof loggps' netprof loggps
 	row 'one node: expected two' env SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n0 \
 		SLURM_JOB_NUM_NODES=1 netprof loggps
-	row 'no LogGPS parameters of cluster xpc in .*: salloc .*loggps' \
+	row 'no LogGPS parameters of cluster xpc in .*; salloc .*loggps' \
 		netprof loggps --show --cluster=xpc
 	row 'SLURM_JOB_NUM_NODES is not set' env SLURM_JOB_ID=7 \
 		SLURM_JOB_NODELIST=n0 netprof calibrate

@@ -1,0 +1,122 @@
+# netprof loggps on a cluster whose links are known: what is added to a link
+# appears where it belongs.
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
+SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 2 --nic-mbit 20 --uplink-mbit 10
+	--netprof "$BUILD")
+LIMIT_SEC=150
+
+root() {
+	INSIDE_SEC=100 inside --user root -- bash -c "$1"
+}
+
+# Both sides poll, and all nodes share the processors: before other programs.
+hurried() {
+	root 'mkdir -p hurried && cat >hurried/netprof-prtt <<"END"
+#!/bin/sh
+exec nice -n -19 netprof-prtt "$@"
+END
+		chmod +x hurried/netprof-prtt
+		cat $NETPROF_CONF /etc/slurm/netprof.conf 2>/dev/null \
+			>hurried/netprof.conf
+		echo "BinDir=$PWD/hurried" >>hurried/netprof.conf; pwd'
+}
+
+loggps() { # NODES OPTIONS
+	local home
+	home=$(hurried)
+	root "NETPROF_CONF=$home/hurried/netprof.conf salloc -Q -w '$1' \
+		netprof loggps --json $2"
+}
+
+# Half of the shortest round trip, us: how it is divided between L and o is not
+# told apart where the sender's processor carries the message.
+half_trip() { jq '1e6 * (.L_sec.value + .o_send_sec.value + .o_recv_sec.value)'; }
+
+# The least of three: other programs only add to it.
+least() {
+	local i
+	for i in 1 2 3; do
+		loggps "$1" --blocks=15 2>>"$TMPDIR/err" | half_trip
+	done | sort -g | head -n 1
+}
+
+test_without_an_allocation_it_says_how_to_get_one() {
+	local out
+
+	! out=$(root "netprof loggps" 2>&1) || fail "it ran"
+	case $out in *"salloc -N8"*) ;; *) fail "it says: $out" ;; esac
+}
+
+test_who_may_not_write_the_store_is_told_before_anything_runs() {
+	local out
+
+	! out=$(alice "salloc -Q -N2 netprof loggps" 2>&1) || fail "it ran"
+	case $out in *administrators* | *"cannot make"*) ;;
+	*) fail "it says: $out" ;; esac
+}
+
+test_a_dry_run_leaves_nothing() {
+	root "salloc -Q -w 'n[0-1]' netprof loggps --dry-run" 2>"$TMPDIR/err"
+	grep -q '30 blocks' "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+	[ ! -e "$STORE/fabric" ] || fail "it left $(find "$STORE/fabric")"
+}
+
+# 20 Mbit/s: 400 ns a byte, and 66 of 1514 are headers: 418.
+test_a_shaped_link_gives_its_time_per_byte() {
+	loggps 'n[0-1]' --blocks=20 >"$TMPDIR/out"
+	between "ns per byte" "$(jq '1e9 * .G_sec_per_byte.value' "$TMPDIR/out")" \
+		385 455
+	jq -e '.from == "n0" and .to == "n1" and .leaf == "leaf0" and
+		.transport == "tcp/eth0" and .blocks == 20 and (.across | not) and
+		.g_sec.low > 0 and .L_sec.value >= 0' "$TMPDIR/out" >/dev/null ||
+		fail "$(cat "$TMPDIR/out")"
+}
+
+test_what_was_measured_is_shown_to_everybody() {
+	alice "netprof loggps --show --json" >"$TMPDIR/out"
+	jq -e '.blocks == 20 and .cluster == $ENV.NETPROF_CLUSTER' \
+		"$TMPDIR/out" >/dev/null || fail "$(cat "$TMPDIR/out")"
+	alice "netprof loggps --show" | grep -q '^G  *time per byte ' ||
+		fail "$(alice "netprof loggps --show")"
+	! alice "netprof loggps --show --across" 2>"$TMPDIR/err" || fail "it was"
+	grep -q 'across leaf switches' "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+}
+
+# 10 Mbit/s: the uplink is the slowest part.
+test_across_leaves_the_uplink_counts() {
+	loggps 'n[0-3]' '--blocks=10 --across' >"$TMPDIR/out"
+	between "ns per byte" "$(jq '1e9 * .G_sec_per_byte.value' "$TMPDIR/out")" \
+		770 910
+	jq -e '.across and .from == "n0" and .to == "n2"' "$TMPDIR/out" >/dev/null ||
+		fail "$(cat "$TMPDIR/out")"
+}
+
+test_added_latency_is_latency_and_nothing_else() {
+	local before after g
+	cluster delay all 0
+	before=$(least 'n[0-1]')
+	cluster delay all 200
+	after=$(least 'n[0-1]')
+	g=$(loggps 'n[0-1]' --blocks=15 | jq '1e9 * .G_sec_per_byte.value')
+	cluster delay all off
+	between "us more ($before, $after)" \
+		"$(awk "BEGIN { print $after - $before }")" 170 260
+	between "ns per byte" "$g" 385 455
+}
+
+test_stopped_it_says_so_and_leaves_nothing_running() {
+	local rc=0 n
+
+	n=$(find "$STORE/fabric" -name '*.loggps' | wc -l)
+	root "salloc -Q -w 'n[0-1]' netprof loggps --blocks=1000" \
+		>"$TMPDIR/out" 2>&1 &
+	wait_for 20 root 'pgrep -f "^netprof loggps"'
+	sleep 3
+	root 'kill -INT $(pgrep -f "^netprof loggps")'
+	wait $! || rc=$?
+	[ "$rc" -ne 0 ] || fail "it says that it is done"
+	grep -q "stopped" "$TMPDIR/out" || fail "it says: $(tail -n 2 "$TMPDIR/out")"
+	equal "results" "$(find "$STORE/fabric" -name '*.loggps' | wc -l)" "$n"
+	wait_for 20 all_idle
+}
