@@ -67,7 +67,8 @@ LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(LIBRARY)))
 
 BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb \
 	netprof-prtt netprof-sharing)
-LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-release)
+LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-release \
+	libnetprof-delay.so)
 PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so \
 	netprof_placement.so)
 MAN := $(wildcard doc/*.[1-9])
@@ -227,6 +228,12 @@ $(BUILD)/netprof_placement.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
 $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 	$(call say,LD)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -o $@ $< -ldl
+
+# Loaded into programs that have no sanitizer.
+$(BUILD)/libnetprof-delay.so: profiler/trace/delay.c $(BUILD)/flags
+	$(call say,LD)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fvisibility=hidden $(LDFLAGS) \
+		-shared -o $@ $< -ldl $(LIBM)
 
 # The delay line of t/cluster.
 $(BUILD)/late: t/cluster.d/late.c $(BUILD)/flags

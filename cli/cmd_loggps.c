@@ -142,7 +142,7 @@ const struct cli_cmd cmd_loggps = {
 "G, and the size S above which a message waits for its receiver.\n\n"
 "  --blocks=N         measure all of it N times (default 30)\n"
 "  --max-bytes=SIZE   the greatest message (default 1M)\n"
-"  --max-trip=TIME    no message whose round trip takes longer (default 20ms)\n"
+"  --max-trip=TIME    no message whose round trip takes longer (default 50ms)\n"
 "  --across           between nodes of two leaf switches\n"
 "  --output=FILE      write FILE, not the store\n"
 "  --dry-run          say what would be done\n"

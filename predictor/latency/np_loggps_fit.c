@@ -11,6 +11,7 @@
 
 /* Bytes cost as much as all else where a message takes this many shortest. */
 #define BULK 2
+#define SPAN 16 /* the greatest size over the least for a slope */
 
 /* What one block says of the shortest messages. */
 struct block {
@@ -163,13 +164,14 @@ static void read_blocks(struct work *w)
 
 /* ---- what it says ---- */
 
-/* The least size whose bytes cost as much as all else; 0 if few are longer. */
+/* The least size that counts for the slope; 0 if few are longer. */
 static size_t bulk_from(const struct np_loggps_trips *t)
 {
 	double shortest = np_loggps_trip(t, 0);
 	size_t i = 0;
 
-	while (i < t->n_sizes && np_loggps_trip(t, i) < BULK * shortest)
+	while (i < t->n_sizes && (np_loggps_trip(t, i) < BULK * shortest ||
+				  t->bytes[i] < t->bytes[t->n_sizes - 1] / SPAN))
 		i++;
 	return i + NP_LOGGPS_LEAST <= t->n_sizes ? i : 0;
 }

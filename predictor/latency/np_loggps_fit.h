@@ -23,8 +23,10 @@
  * the message has arrived, on which nobody waits.  L is then 0.
  *
  * G is the slope of PRTT(1, 0, s) / 2 by least squares of relative errors over
- * the sizes whose bytes cost at least as much as all else (all, if these are
- * fewer than NP_LOGGPS_LEAST), with a step at S if there is one.
+ * the sizes whose bytes cost at least as much as all else, from a sixteenth of
+ * the greatest on (all, if these are fewer than NP_LOGGPS_LEAST), with a step
+ * at S if there is one: of long messages, as buckets and caches favour short
+ * ones.
  *
  * S: above it a message waits for its receiver, which costs a round trip more
  * (F. Ino, N. Fujimoto, K. Hagihara, LogGPS, PPoPP 2001).  Looked for between

@@ -24,7 +24,7 @@ static const char usage[] =
 "  --blocks=N        measure all of it so many times, 1 to 1000 (default 30)\n"
 "  --max-bytes=SIZE  the greatest message, 4K to 64M bytes (default 1M)\n"
 "  --max-trip=TIME   no message whose round trip takes longer, 100us to 10s\n"
-"                    (default 20ms)\n"
+"                    (default 50ms)\n"
 "  --across          between nodes of two leaf switches\n"
 "  --version         print the version\n"
 "  --help            print this\n"

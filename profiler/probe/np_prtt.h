@@ -34,7 +34,7 @@
 #define NP_PRTT_MAX_BYTES (64u << 20)
 #define NP_PRTT_MAX_BLOCKS 1000
 #define NP_PRTT_BLOCKS 30      /* the usual number */
-#define NP_PRTT_TRIP_SEC 20e-3 /* the usual max_sec */
+#define NP_PRTT_TRIP_SEC 50e-3 /* the usual max_sec */
 #define NP_PRTT_PATIENCE_SEC 10.0 /* for any one measurement */
 
 typedef void np_prtt_f(const struct np_prtt *p, void *arg);

@@ -1,0 +1,343 @@
+/*
+ * libnetprof-delay.so: what a program receives over TCP is delivered late.
+ *
+ *	LD_PRELOAD=.../libnetprof-delay.so NETPROF_DELAY_US=200 PROGRAM...
+ *
+ * Preloaded into the processes of an MPI program it adds latency to all of
+ * its messages between nodes, those of collectives too, with any MPI that
+ * uses TCP sockets; nobody need be root.  It delays delivery and not the
+ * sender: a send takes as long as ever, and a byte can be read so many
+ * microseconds after the kernel received it, which says when that was
+ * (SO_TIMESTAMPING).  A program that computes meanwhile finds it there.  So
+ * did S. Shen et al. in the receive path of one MPI (LLAMP, SC 2024).
+ *
+ * Bytes wait in the kernel's buffer: a read that finds none due says EAGAIN,
+ * or sleeps, if the socket blocks; one that finds some gets only these.
+ * poll(2) may tell that a socket is readable which is not yet, as it may of
+ * any socket.  Edges of epoll(7) would be missed; nobody is known who asks for
+ * them.  Sockets that were there before, or came from another process, are
+ * left alone.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define MAX_FD 65536
+#define MAX_IOV 1024 /* as the kernel's */
+#define MAX_US 1e7
+
+static long long delay_ns; /* 0: nothing is delayed */
+static bool ours[MAX_FD];  /* a TCP socket; each written before it is shared */
+
+static long long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t); /* that of the kernel's stamps */
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	const char *text = getenv("NETPROF_DELAY_US");
+	char *end = "";
+	double us = text ? strtod(text, &end) : 0;
+
+	if (text && (end == text || *end || !(us >= 0 && us <= MAX_US)))
+		fprintf(stderr, "netprof: NETPROF_DELAY_US=%.40s: expected 0 "
+			"to %.0f microseconds; nothing is delayed\n", text,
+			MAX_US);
+	else
+		delay_ns = llround(1000 * us);
+}
+
+/* The C library's own; concurrent first calls store the same. */
+#define REAL(name) ({ \
+	static __typeof__(name) *real_; \
+	if (!real_) \
+		real_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name); \
+	real_; })
+
+static bool is_ours(int fd)
+{
+	return delay_ns && fd >= 0 && fd < MAX_FD && ours[fd];
+}
+
+static void adopt(int fd, int domain)
+{
+	const int stamps = SOF_TIMESTAMPING_RX_SOFTWARE |
+			   SOF_TIMESTAMPING_SOFTWARE;
+
+	if (delay_ns && fd >= 0 && fd < MAX_FD)
+		ours[fd] = (domain == AF_INET || domain == AF_INET6) &&
+			   !setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING,
+				       &stamps, sizeof(stamps));
+}
+
+/* When the last byte of what was received came; 0: not known. */
+static long long stamp_of(struct msghdr *m)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		struct scm_timestamping t;
+
+		if (c->cmsg_level != SOL_SOCKET ||
+		    c->cmsg_type != SO_TIMESTAMPING)
+			continue;
+		memcpy(&t, CMSG_DATA(c), sizeof(t));
+		return t.ts[0].tv_sec * 1000000000ll + t.ts[0].tv_nsec;
+	}
+	return 0;
+}
+
+/*
+ * Look at up to len bytes, without copying any (MSG_TRUNC).  Returns how many
+ * there are, and when the last of these is due; or what recvmsg(2) does.
+ */
+static ssize_t look(int fd, size_t len, int flags, long long *due_ns)
+{
+	char room[512], none;
+	struct iovec to = { &none, len };
+	struct msghdr m = {
+		.msg_iov = &to, .msg_iovlen = 1, .msg_control = room,
+		.msg_controllen = sizeof(room),
+	};
+	ssize_t n = REAL(recvmsg)(fd, &m, MSG_PEEK | MSG_TRUNC | flags);
+
+	if (n > 0)
+		*due_ns = stamp_of(&m) + delay_ns;
+	return n;
+}
+
+static void sleep_until(long long due_ns)
+{
+	struct timespec t = { due_ns / 1000000000, due_ns % 1000000000 };
+
+	while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &t, NULL) ==
+	       EINTR)
+		;
+}
+
+/*
+ * Of len > 0 bytes that are asked for, those that may be had: 0 if the call is
+ * to go on as it is (an error, the end), -1 if none is due.
+ */
+static ssize_t due_of(int fd, size_t len)
+{
+	long long due_ns = 0, now = now_ns();
+	ssize_t n = look(fd, len, MSG_DONTWAIT, &due_ns);
+
+	while (n > 1 && due_ns > now)
+		n = look(fd, (size_t)n / 2, MSG_DONTWAIT, &due_ns);
+	return n > 0 && due_ns > now ? -1 : n > 0 ? n : 0;
+}
+
+/* The same for a socket that blocks: the first byte is waited for. */
+static ssize_t wait_due(int fd, size_t len)
+{
+	long long due_ns;
+	ssize_t n = look(fd, 1, 0, &due_ns);
+
+	if (n <= 0)
+		return 0;
+	sleep_until(due_ns);
+	n = due_of(fd, len);
+	return n > 0 ? n : 1;
+}
+
+/* Who wants all bytes at once waits for the last one. */
+static ssize_t wait_all(int fd, size_t len)
+{
+	long long due_ns;
+
+	if (look(fd, len, MSG_WAITALL, &due_ns) > 0)
+		sleep_until(due_ns);
+	return 0;
+}
+
+/*
+ * How many bytes a read of len may take: len itself where nothing is delayed.
+ * -1 with errno: none.
+ */
+static ssize_t allowed(int fd, size_t len, int flags)
+{
+	int errno_before = errno;
+	ssize_t n;
+
+	if (!is_ours(fd) || !len || flags & (MSG_OOB | MSG_ERRQUEUE))
+		return (ssize_t)len;
+	if (flags & MSG_DONTWAIT || fcntl(fd, F_GETFL) & O_NONBLOCK)
+		n = due_of(fd, len);
+	else
+		n = flags & MSG_WAITALL ? wait_all(fd, len) :
+					  wait_due(fd, len);
+	if (n < 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	errno = errno_before;
+	return n ? n : (ssize_t)len;
+}
+
+/* At most len bytes of a list; its new length. */
+static int cut(const struct iovec *v, int n, size_t len, struct iovec *out)
+{
+	int i;
+
+	for (i = 0; i < n && len; i++) {
+		out[i] = v[i];
+		if (out[i].iov_len > len)
+			out[i].iov_len = len;
+		len -= out[i].iov_len;
+	}
+	return i;
+}
+
+static size_t bytes_of(const struct iovec *v, size_t n)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += v[i].iov_len;
+	return sum;
+}
+
+EXPORT ssize_t read(int fd, void *buf, size_t len)
+{
+	ssize_t n = allowed(fd, len, 0);
+
+	return n < 0 ? n : REAL(read)(fd, buf, (size_t)n);
+}
+
+EXPORT ssize_t recv(int fd, void *buf, size_t len, int flags)
+{
+	ssize_t n = allowed(fd, len, flags);
+
+	return n < 0 ? n : REAL(recv)(fd, buf, (size_t)n, flags);
+}
+
+EXPORT ssize_t recvfrom(int fd, void *restrict buf, size_t len, int flags,
+			struct sockaddr *restrict from,
+			socklen_t *restrict from_len)
+{
+	ssize_t n = allowed(fd, len, flags);
+
+	return n < 0 ? n : REAL(recvfrom)(fd, buf, (size_t)n, flags, from,
+					  from_len);
+}
+
+EXPORT ssize_t readv(int fd, const struct iovec *v, int n_v)
+{
+	struct iovec few[MAX_IOV];
+	ssize_t n;
+
+	if (!is_ours(fd) || n_v < 1 || n_v > MAX_IOV)
+		return REAL(readv)(fd, v, n_v);
+	n = allowed(fd, bytes_of(v, (size_t)n_v), 0);
+	if (n < 0)
+		return n;
+	n_v = cut(v, n_v, (size_t)n, few);
+	return REAL(readv)(fd, few, n_v);
+}
+
+EXPORT ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+	struct iovec few[MAX_IOV], *v = m->msg_iov;
+	size_t n_v = m->msg_iovlen;
+	ssize_t n;
+
+	if (!is_ours(fd) || n_v < 1 || n_v > MAX_IOV)
+		return REAL(recvmsg)(fd, m, flags);
+	n = allowed(fd, bytes_of(v, n_v), flags);
+	if (n < 0)
+		return n;
+	m->msg_iov = few;
+	m->msg_iovlen = (size_t)cut(v, (int)n_v, (size_t)n, few);
+	n = REAL(recvmsg)(fd, m, flags);
+	m->msg_iov = v;
+	m->msg_iovlen = n_v;
+	return n;
+}
+
+/* What these are called in programs that check the sizes of buffers. */
+ssize_t __read_chk(int fd, void *buf, size_t len, size_t room);
+ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t room, int flags,
+		       struct sockaddr *from, socklen_t *from_len);
+
+static void check(size_t len, size_t room)
+{
+	if (len > room)
+		abort();
+}
+
+EXPORT ssize_t __read_chk(int fd, void *buf, size_t len, size_t room)
+{
+	check(len, room);
+	return read(fd, buf, len);
+}
+
+EXPORT ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room,
+			  int flags)
+{
+	check(len, room);
+	return recv(fd, buf, len, flags);
+}
+
+EXPORT ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t room,
+			      int flags, struct sockaddr *from,
+			      socklen_t *from_len)
+{
+	check(len, room);
+	return recvfrom(fd, buf, len, flags, from, from_len);
+}
+
+EXPORT int socket(int domain, int type, int protocol)
+{
+	int fd = REAL(socket)(domain, type, protocol);
+
+	adopt(fd, (type & 0xf) == SOCK_STREAM ? domain : AF_UNSPEC);
+	return fd;
+}
+
+static int accepted(int fd)
+{
+	int domain = AF_UNSPEC;
+	socklen_t len = sizeof(domain);
+
+	if (fd >= 0)
+		getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
+	adopt(fd, domain);
+	return fd;
+}
+
+EXPORT int accept(int fd, struct sockaddr *restrict addr,
+		  socklen_t *restrict len)
+{
+	return accepted(REAL(accept)(fd, addr, len));
+}
+
+EXPORT int accept4(int fd, struct sockaddr *restrict addr,
+		   socklen_t *restrict len, int flags)
+{
+	return accepted(REAL(accept4)(fd, addr, len, flags));
+}
+
+EXPORT int close(int fd)
+{
+	if (fd >= 0 && fd < MAX_FD)
+		ours[fd] = false;
+	return REAL(close)(fd);
+}

@@ -1,0 +1,76 @@
+# libnetprof-delay.so: latency for programs of people who are not root.
+# shellcheck shell=bash
+LIMIT_SEC=120
+
+setup() {
+	DELAY=$ROOT/$BUILD/libnetprof-delay.so
+	QUIET=$ROOT/$BUILD/quiet_poll.so
+	mpicc.openmpi -O1 -o "$TMPDIR/overlap" "$ROOT/t/mpi/overlap.c"
+}
+
+# Median us: TRIP SEND WAIT WAIT_AFTER_COMPUTING of two ranks on this host.
+overlap() { # DELAY_US
+	OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_ALLOW_RUN_AS_ROOT=1 \
+		OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi --oversubscribe \
+		-n 2 -x LD_PRELOAD="$DELAY:$QUIET" -x NETPROF_DELAY_US="$1" \
+		"$TMPDIR/overlap"
+}
+
+# The least of some runs, as other programs only add to it.
+least() { # DELAY_US
+	local i
+	for i in 1 2 3 4 5; do
+		overlap "$1"
+	done | awk '{ for (i = 1; i <= NF; i++)
+			if (NR == 1 || $i < least[i]) least[i] = $i }
+		END { print least[1], least[2], least[3], least[4] }'
+}
+
+test_delivery_is_delayed_and_neither_the_sender_nor_computation() {
+	local t0 s0 w0 c0 t s w c
+	setup
+	read -r t0 s0 w0 c0 <<<"$(least 0)"
+	read -r t s w c <<<"$(least 4000)"
+	echo "without: $t0 $s0 $w0 $c0; with 4000 us: $t $s $w $c"
+	between "more of a round trip" "$(awk "BEGIN { print $t - $t0 }")" 7800 11000
+	# What is waited for is sent after an answer: there and back again.
+	between "more of a wait" "$(awk "BEGIN { print $w - $w0 }")" 7800 11000
+	between "a send" "$s" 0 500
+	between "a wait after computing" "$c" 0 1000
+}
+
+test_what_it_delivers_is_what_was_sent() {
+	setup
+	head -c 3000000 /dev/urandom >"$TMPDIR/sent"
+	LD_PRELOAD=$DELAY NETPROF_DELAY_US=3000 perl -MSocket -e '
+		socket(my $l, PF_INET, SOCK_STREAM, 0) or die;
+		bind($l, sockaddr_in(0, INADDR_LOOPBACK)) and listen($l, 1) or die;
+		my ($port) = sockaddr_in(getsockname($l));
+		if (fork) {
+			accept(my $c, $l) or die;
+			while (sysread($c, my $got, 1 + int rand 70000)) { print $got }
+		} else {
+			socket(my $s, PF_INET, SOCK_STREAM, 0) or die;
+			connect($s, sockaddr_in($port, INADDR_LOOPBACK)) or die;
+			local $/;
+			open(my $f, "<", $ARGV[0]) or die;
+			my $all = <$f>;
+			while (length $all) {
+				my $n = syswrite($s, $all, 1 + int rand 90000) or die;
+				substr($all, 0, $n, "");
+			}
+		}' "$TMPDIR/sent" >"$TMPDIR/got"
+	cmp "$TMPDIR/sent" "$TMPDIR/got"
+}
+
+test_what_is_no_delay_is_told_and_nothing_is_delayed() {
+	local v out
+	setup
+	for v in x -1 1e9 '' 5us nan; do
+		out=$(LD_PRELOAD=$DELAY NETPROF_DELAY_US=$v /bin/true 2>&1)
+		[ "$(wc -l <<<"$out")" = 1 ] || fail "'$v': it says '$out'"
+		case $out in *"NETPROF_DELAY_US=$v: expected 0 to 10000000 micro"*) ;;
+		*) fail "'$v': it says '$out'" ;; esac
+	done
+	equal "without a delay" "$(LD_PRELOAD=$DELAY /bin/echo fine 2>&1)" fine
+}
