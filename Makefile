@@ -71,6 +71,13 @@ LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-release \
 	libnetprof-delay.so)
 PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so \
 	netprof_placement.so)
+# What traces MPI programs: what they are given, and a part for each MPI that is
+# here; for the processors that it knows.
+MPIS := $(if $(call pkg,--exists,ompi-c && echo yes),openmpi) \
+	$(if $(call pkg,--exists,mpich && echo yes),mpich)
+MPI_SHIM := $(if $(filter x86_64 aarch64,$(shell $(CC) -dumpmachine 2>/dev/null | \
+	cut -d- -f1)),$(addprefix $(BUILD)/,libnetprof-mpi.so \
+	$(MPIS:%=libnetprof-mpi-%.so)))
 MAN := $(wildcard doc/*.[1-9])
 
 .DEFAULT_GOAL := all
@@ -79,7 +86,7 @@ MAN := $(wildcard doc/*.[1-9])
 all: packages ## build everything
 	@$(MAKE) --no-print-directory programs
 .PHONY: programs
-programs: $(BIN) $(LIBEXEC) $(PLUGINS) $(BUILD)/quiet_poll.so $(BUILD)/late
+programs: $(BIN) $(LIBEXEC) $(PLUGINS) $(MPI_SHIM) $(BUILD)/quiet_poll.so $(BUILD)/late
 
 packages: ## install what is missing on Debian (as root)
 	@etc/packages check || etc/packages install
@@ -123,7 +130,7 @@ install: programs ## install under $(DESTDIR)$(prefix)
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libexecdir) \
 		$(DESTDIR)$(slurm_plugindir) $(DESTDIR)$(sysconfdir)/plugstack.conf.d
 	install -m755 $(BIN) $(DESTDIR)$(bindir)
-	install -m755 $(LIBEXEC) $(DESTDIR)$(libexecdir)
+	install -m755 $(LIBEXEC) $(MPI_SHIM) $(DESTDIR)$(libexecdir)
 	install -m755 $(PLUGINS) $(DESTDIR)$(slurm_plugindir)
 	for m in $(MAN); do install -D -m644 $$m \
 		$(DESTDIR)$(mandir)/man$${m##*.}/$${m##*/} || exit 1; done
@@ -138,7 +145,7 @@ install: programs ## install under $(DESTDIR)$(prefix)
 
 uninstall: ## remove what install put there; configuration and store stay
 	rm -f $(patsubst $(BUILD)/%,$(DESTDIR)$(bindir)/%,$(BIN)) \
-		$(patsubst $(BUILD)/%,$(DESTDIR)$(libexecdir)/%,$(LIBEXEC)) \
+		$(patsubst $(BUILD)/%,$(DESTDIR)$(libexecdir)/%,$(LIBEXEC) $(MPI_SHIM)) \
 		$(patsubst $(BUILD)/%,$(DESTDIR)$(slurm_plugindir)/%,$(PLUGINS)) \
 		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof \
 		$(foreach m,$(MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
@@ -223,6 +230,23 @@ $(BUILD)/netprof_placement.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
 		jobsubmit/netprof_placement.lds
 	$(call say,LD)
 	$(call plugin,jobsubmit/netprof_placement.lds,$(JSON) $(GSL) $(LIBM) -lpthread)
+
+# Loaded into MPI programs, which have no sanitizer.  Nothing of an MPI is
+# linked: the program has it.
+SHIM_SO = $(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fvisibility=hidden $(1) $(LDFLAGS) \
+	-shared -o $@ $(filter %.c,$^)
+SHIM_OF_MPI := $(filter-out %_load.c,$(wildcard profiler/trace/shim_*.c)) \
+	profiler/trace/np_trace_write.c
+SHIM_HEADERS := $(wildcard profiler/trace/*.h)
+$(BUILD)/libnetprof-mpi.so: profiler/trace/shim_load.c $(SHIM_HEADERS) $(BUILD)/flags
+	$(call say,LD)
+	$(call SHIM_SO,)
+$(BUILD)/libnetprof-mpi-openmpi.so: $(SHIM_OF_MPI) $(SHIM_HEADERS) $(BUILD)/flags
+	$(call say,LD)
+	$(call SHIM_SO,$(call pkg,--cflags,ompi-c))
+$(BUILD)/libnetprof-mpi-mpich.so: $(SHIM_OF_MPI) $(SHIM_HEADERS) $(BUILD)/flags
+	$(call say,LD)
+	$(call SHIM_SO,$(call pkg,--cflags,mpich))
 
 # For the MPI programs of t/cluster; they have no sanitizer either.
 $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags

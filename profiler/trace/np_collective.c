@@ -1,0 +1,168 @@
+#include "np_collective.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "np_quantity.h"
+
+static const char *const collectives[] = {
+	[NP_BARRIER] = "barrier", [NP_BCAST] = "bcast",
+	[NP_GATHER] = "gather", [NP_SCATTER] = "scatter",
+	[NP_ALLGATHER] = "allgather", [NP_ALLTOALL] = "alltoall",
+	[NP_REDUCE] = "reduce", [NP_ALLREDUCE] = "allreduce",
+	[NP_REDUCE_SCATTER] = "reduce_scatter", [NP_SCAN] = "scan",
+	[NP_EXSCAN] = "exscan", [NP_GATHERV] = "gatherv",
+	[NP_SCATTERV] = "scatterv", [NP_ALLTOALLV] = "alltoallv",
+};
+
+static const char *const algorithms[] = {
+	[NP_LINEAR] = "linear", [NP_BINOMIAL] = "binomial",
+	[NP_RECURSIVE_DOUBLING] = "recursive-doubling",
+	[NP_DISSEMINATION] = "dissemination", [NP_RING] = "ring",
+};
+
+/* Bits of algorithms. */
+#define L (1u << NP_LINEAR)
+#define B (1u << NP_BINOMIAL)
+#define R (1u << NP_RECURSIVE_DOUBLING)
+#define D (1u << NP_DISSEMINATION)
+#define O (1u << NP_RING)
+static const unsigned has[] = {
+	[NP_BARRIER] = L | B | R | D | O, [NP_BCAST] = L | B | R | O,
+	[NP_GATHER] = L | B, [NP_SCATTER] = L | B,
+	[NP_ALLGATHER] = L | B | R | D | O, [NP_ALLTOALL] = L | D | O,
+	[NP_REDUCE] = L | B | R | O, [NP_ALLREDUCE] = L | B | R | D | O,
+	[NP_REDUCE_SCATTER] = L | B | R | O, [NP_SCAN] = L | R,
+	[NP_EXSCAN] = L | R, [NP_GATHERV] = L, [NP_SCATTERV] = L,
+	[NP_ALLTOALLV] = L | O,
+};
+#undef L
+#undef B
+#undef R
+#undef D
+#undef O
+
+const char *np_collective_name(enum np_collective c)
+{
+	return collectives[c];
+}
+
+const char *np_algorithm_name(enum np_algorithm a)
+{
+	return algorithms[a];
+}
+
+bool np_algorithm_does(enum np_algorithm a, enum np_collective c)
+{
+	return has[c] & 1u << a;
+}
+
+static int find(const char *const *names, size_t n, const char *text,
+		size_t len)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(names[i]) == len && !strncmp(names[i], text, len))
+			return (int)i;
+	return -1;
+}
+
+/* Between the colon and the equal sign; -1: no such thing. */
+static int64_t bytes_of(const char *text, size_t len)
+{
+	char number[32];
+	uint64_t v;
+
+	if (!len || len >= sizeof(number))
+		return -1;
+	memcpy(number, text, len);
+	number[len] = '\0';
+	return np_bytes_parse(number, &v) || v > INT64_MAX ? -1 : (int64_t)v;
+}
+
+static int wrong(struct np_err *err, const char *text, const char *expected)
+{
+	return np_errf(err, -EINVAL, "\"%.64s\": expected %s, such as "
+		       "allreduce=ring or allreduce:64K=ring", text, expected);
+}
+
+int np_choices_add(struct np_choices *c, const char *text, struct np_err *err)
+{
+	const char *equal = strchr(text, '=');
+	size_t len = equal ? (size_t)(equal - text) : 0;
+	const char *colon = equal ? memchr(text, ':', len) : NULL;
+	size_t name = colon ? (size_t)(colon - text) : len;
+	int which = find(collectives, NP_N_COLLECTIVES, text, name), how;
+	int64_t from = colon ? bytes_of(colon + 1, len - name - 1) : 0;
+
+	if (!equal)
+		return wrong(err, text, "COLLECTIVE=ALGORITHM");
+	if (which < 0)
+		return wrong(err, text, "a collective of MPI in small letters");
+	if (from < 0)
+		return wrong(err, text, "bytes after the colon");
+	how = find(algorithms, NP_N_ALGORITHMS, equal + 1, strlen(equal + 1));
+	if (how < 0)
+		return wrong(err, text, "linear, binomial, recursive-doubling, "
+			     "dissemination or ring");
+	if (!np_algorithm_does((enum np_algorithm)how,
+			       (enum np_collective)which))
+		return np_errf(err, -EINVAL, "\"%.64s\": %s has no algorithm "
+			       "%s", text, collectives[which], algorithms[how]);
+	if (c->n == NP_MAX_CHOICES)
+		return np_errf(err, -EINVAL, "\"%.64s\": expected at most %d "
+			       "choices", text, NP_MAX_CHOICES);
+	c->own[c->n++] = (struct np_choice){ (enum np_collective)which,
+		(uint64_t)from, (enum np_algorithm)how };
+	return 0;
+}
+
+/*
+ * Much as MPICH's and Open MPI's defaults: MPICH's but for allreduce, which is
+ * Open MPI's.  bytes of gather to alltoall are those of a rank.
+ */
+static enum np_algorithm usual(enum np_collective c, uint32_t size,
+			       uint64_t bytes)
+{
+	bool power = !(size & (size - 1));
+	uint64_t all = bytes * size;
+
+	switch (c) {
+	case NP_BARRIER:
+		return NP_DISSEMINATION;
+	case NP_BCAST:
+		return bytes < 12288 || size < 8 ? NP_BINOMIAL :
+		       bytes < 512 << 10 && power ? NP_RECURSIVE_DOUBLING :
+		       NP_RING;
+	case NP_GATHER:
+	case NP_SCATTER:
+		return NP_BINOMIAL;
+	case NP_ALLGATHER:
+		return power && all < 512 << 10 ? NP_RECURSIVE_DOUBLING :
+		       all < 80 << 10 ? NP_DISSEMINATION : NP_RING;
+	case NP_ALLTOALL:
+		return bytes <= 256 && size >= 8 ? NP_DISSEMINATION :
+		       bytes <= 32 << 10 ? NP_LINEAR : NP_RING;
+	case NP_REDUCE:
+		return bytes <= 2048 ? NP_BINOMIAL : NP_RECURSIVE_DOUBLING;
+	case NP_ALLREDUCE:
+		return bytes < 10000 ? NP_RECURSIVE_DOUBLING : NP_RING;
+	case NP_REDUCE_SCATTER:
+		return bytes < 512 << 10 ? NP_RECURSIVE_DOUBLING : NP_RING;
+	case NP_SCAN:
+	case NP_EXSCAN:
+		return NP_RECURSIVE_DOUBLING;
+	default:
+		return NP_LINEAR;
+	}
+}
+
+enum np_algorithm np_choices_pick(const struct np_choices *choices,
+				  enum np_collective c, uint32_t size,
+				  uint64_t bytes)
+{
+	for (size_t i = choices ? choices->n : 0; i; i--)
+		if (choices->own[i - 1].collective == c &&
+		    bytes >= choices->own[i - 1].from_bytes)
+			return choices->own[i - 1].algorithm;
+	return usual(c, size, bytes);
+}

@@ -1,0 +1,107 @@
+#include "np_trace_read.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_trace_reader.h"
+
+static bool is_binary(struct np_input *in)
+{
+	bool is = np_input_more(in) && in->end - in->at >= 8 &&
+		  !memcmp(in->at, NP_TRACE_MAGIC, 8);
+
+	np_input_seek(in, 0);
+	return is;
+}
+
+int np_trace_open(const char *path, uint32_t rank, uint32_t size,
+		  struct np_trace_reader **out, struct np_err *err)
+{
+	struct np_input in;
+	int rc = np_input_open(&in, path, err);
+
+	if (rc)
+		return rc;
+	return is_binary(&in) ?
+	       np_trace_open_binary(&in, rank, size, out, err) :
+	       np_trace_open_text(&in, rank, size, out, err);
+}
+
+void np_trace_close(struct np_trace_reader *r)
+{
+	if (r)
+		r->close(r);
+}
+
+int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev,
+		  struct np_err *err)
+{
+	return r->next(r, ev, err);
+}
+
+bool np_trace_is_whole(const struct np_trace_reader *r)
+{
+	return r->whole;
+}
+
+const char *np_trace_path(const struct np_trace_reader *r)
+{
+	return r->in.path;
+}
+
+int np_trace_size(const char *path, uint32_t *size, struct np_err *err)
+{
+	struct np_trace_header h;
+	struct np_input in;
+	int rc = np_input_open(&in, path, err);
+
+	if (rc)
+		return rc;
+	*size = 0;
+	if (is_binary(&in) && np_input_more(&in) &&
+	    in.end - in.at >= (ptrdiff_t)sizeof(h)) {
+		memcpy(&h, in.at, sizeof(h));
+		*size = h.size;
+	}
+	rc = in.error;
+	np_input_close(&in);
+	if (rc)
+		return np_errf(err, rc, "%s: %s", path, strerror(-rc));
+	if (*size > NP_TRACE_MAX_RANKS)
+		return np_errf(err, -EINVAL, "%s: %u ranks, expected at most "
+			       "%u", path, *size, NP_TRACE_MAX_RANKS);
+	return 0;
+}
+
+int np_trace_wrong(const struct np_trace_reader *r, struct np_err *err,
+		   const char *fmt, ...)
+{
+	char text[NP_ERR_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return np_errf(err, -EINVAL, "%s:%llu: rank %u: %s", r->in.path,
+		       (unsigned long long)r->line, r->rank, text);
+}
+
+int np_trace_room(void *array, size_t *room, size_t n, size_t size)
+{
+	size_t want = *room ? *room : 64;
+	void **at = array, *wider;
+
+	if (n <= *room)
+		return 0;
+	while (want < n)
+		want *= 2;
+	wider = reallocarray(*at, want, size);
+	if (!wider)
+		return -ENOMEM;
+	*at = wider;
+	*room = want;
+	return 0;
+}

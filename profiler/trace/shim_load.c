@@ -1,0 +1,177 @@
+/*
+ * libnetprof-mpi.so: preloaded, it stands in for the calls of shim_calls.h,
+ * under the names of MPI_ and of PMPI_, as Fortran's come by either.  It knows
+ * no MPI and takes no arguments: each call goes on to where its slot says.
+ * That is the part for the MPI that the program has, found when the program
+ * starts or calls MPI_Init(), or the MPI itself if there is no such part.
+ * Programs without MPI have it and do not notice.
+ */
+#include "shim_load.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shim_calls.h"
+
+/* All there are: an MPI may have them or not. */
+#define ALL_BUT_INIT(X) \
+	SHIM_COUNTED(X) SHIM_REST(X) SHIM_COUNTED_4(X) SHIM_PLAIN_4(X) \
+	SHIM_LARGE(X)
+
+#if defined(__x86_64__)
+#define JUMP(name) "endbr64\n\tjmp *np_slot_" #name "(%rip)\n"
+#elif defined(__aarch64__)
+#define JUMP(name) "hint 34\n\tadrp x16, np_slot_" #name "\n" \
+	"\tldr x16, [x16, :lo12:np_slot_" #name "]\n\tbr x16\n"
+#else
+#error "libnetprof-mpi: this processor is not known here"
+#endif
+
+#define SLOT(name) \
+	extern void *np_slot_##name; \
+	__attribute__((visibility("hidden"))) void *np_slot_##name;
+SHIM_INIT(SLOT)
+ALL_BUT_INIT(SLOT)
+
+#define STUB(name) \
+	__asm__(".text\n.globl MPI_" #name "\n.globl PMPI_" #name "\n" \
+		".type MPI_" #name ", %function\n" \
+		".type PMPI_" #name ", %function\n" \
+		"MPI_" #name ":\nPMPI_" #name ":\n\t" JUMP(name) \
+		".size MPI_" #name ", . - MPI_" #name "\n");
+ALL_BUT_INIT(STUB)
+
+static const struct {
+	const char *name; /* without "MPI_" */
+	void **slot;
+} calls[] = {
+#define CALL(name) { #name, &np_slot_##name },
+	SHIM_INIT(CALL)
+	ALL_BUT_INIT(CALL)
+};
+#define N_CALLS (sizeof(calls) / sizeof(calls[0]))
+
+static void *mpi; /* its library, if the program did not link it itself */
+
+static void *find(const char *name)
+{
+	void *f = dlsym(RTLD_NEXT, name);
+
+	return f || !mpi ? f : dlsym(mpi, name);
+}
+
+/* Such as libmpi.so.40, libmpich.so.12, libmpi_cray.so.12, opened by Python. */
+static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *file = slash ? slash + 1 : info->dlpi_name;
+
+	(void)size, (void)arg;
+	if (strncmp(file, "libmpi", 6) || !strstr(file, ".so"))
+		return 0;
+	/* For all: the part for this MPI needs its symbols. */
+	mpi = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+	if (mpi && !dlsym(mpi, "PMPI_Get_library_version")) {
+		dlclose(mpi);
+		mpi = NULL;
+	}
+	return mpi != NULL;
+}
+
+/* The part for the MPI that says so of itself; NULL: none is. */
+static const char *part_for(const char *version)
+{
+	static const char *const mpich[] = {
+		"MPICH", "MVAPICH", "Intel(R) MPI", "CRAY MPICH",
+	};
+
+	if (!strncmp(version, "Open MPI", 8))
+		return "libnetprof-mpi-openmpi.so";
+	for (size_t i = 0; i < sizeof(mpich) / sizeof(mpich[0]); i++)
+		if (!strncmp(version, mpich[i], strlen(mpich[i])))
+			return "libnetprof-mpi-mpich.so";
+	return NULL;
+}
+
+/* It lies beside this library. */
+static shim_bind_f *load(const char *part)
+{
+	char path[PATH_MAX];
+	const char *slash;
+	void *so;
+	Dl_info self;
+
+	if (!part || !dladdr(&mpi, &self) || !self.dli_fname)
+		return NULL;
+	slash = strrchr(self.dli_fname, '/');
+	if (snprintf(path, sizeof(path), "%.*s%s",
+		     slash ? (int)(slash + 1 - self.dli_fname) : 0,
+		     self.dli_fname, part) >= (int)sizeof(path))
+		return NULL;
+	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	return so ? (shim_bind_f *)dlsym(so, SHIM_BIND) : NULL;
+}
+
+static void stand_in(const struct shim_wrapper *w)
+{
+	for (; w->name; w++)
+		for (size_t i = 0; i < N_CALLS; i++)
+			if (*calls[i].slot && !strcmp(calls[i].name, w->name))
+				*calls[i].slot = w->function;
+}
+
+__attribute__((constructor)) static void resolve(void)
+{
+	int (*get_version)(char *text, int *len);
+	char version[8192], name[64]; /* MPICH's is long */
+	shim_bind_f *bind;
+	int len;
+
+	if (np_slot_Init)
+		return;
+	if (!dlsym(RTLD_NEXT, "PMPI_Get_library_version"))
+		dl_iterate_phdr(look_at, NULL);
+	*(void **)&get_version = find("PMPI_Get_library_version");
+	if (!get_version || get_version(version, &len))
+		return;
+	for (size_t i = 0; i < N_CALLS; i++) {
+		snprintf(name, sizeof(name), "PMPI_%s", calls[i].name);
+		*calls[i].slot = find(name);
+	}
+	bind = load(part_for(version));
+	if (bind)
+		stand_in(bind(find));
+}
+
+#define PUBLIC __attribute__((visibility("default")))
+PUBLIC int MPI_Init(int *argc, char ***argv);
+PUBLIC int PMPI_Init(int *argc, char ***argv)
+	__attribute__((alias("MPI_Init")));
+PUBLIC int MPI_Init_thread(int *argc, char ***argv, int want, int *got);
+PUBLIC int PMPI_Init_thread(int *argc, char ***argv, int want, int *got)
+	__attribute__((alias("MPI_Init_thread")));
+
+/* MPI_ERR_OTHER is 15 or 16: where there is no MPI, nothing is right. */
+#define NO_MPI 16
+
+int MPI_Init(int *argc, char ***argv)
+{
+	int (*f)(int *argc, char ***argv);
+
+	resolve();
+	*(void **)&f = np_slot_Init;
+	return f ? f(argc, argv) : NO_MPI;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int want, int *got)
+{
+	int (*f)(int *argc, char ***argv, int want, int *got);
+
+	resolve();
+	*(void **)&f = np_slot_Init_thread;
+	return f ? f(argc, argv, want, got) : NO_MPI;
+}

@@ -1,0 +1,474 @@
+/*
+ * Messages, and requests by small numbers.
+ *
+ * A handle may stand for several requests at once: MPIs give all sends that
+ * were done at once the same one.  These are taken in their order.
+ */
+#include "shim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ACTIVE = 1, PERSISTENT = 2, WILD = 4 };
+
+struct request {
+	MPI_Request handle;
+	int64_t next; /* the next of the same handle, or the next free; or -1 */
+	unsigned flags;
+};
+
+static struct request *requests;
+static int64_t n_requests, room, first_free = -1;
+static size_t n_wild; /* wildcards that are not done, and what is cancelled */
+
+/* Handles: where the first and the last request of one is; 0: empty. */
+struct slot {
+	uint64_t key;
+	int64_t first, last; /* +1 */
+};
+static struct slot *slots;
+static size_t n_slots, n_used;
+
+static size_t home(uint64_t key)
+{
+	return (size_t)((key * 0x9e3779b97f4a7c15ull) >> 32) & (n_slots - 1);
+}
+
+static struct slot *find(uint64_t key)
+{
+	size_t i;
+
+	if (!n_slots)
+		return NULL;
+	for (i = home(key); slots[i].first; i = (i + 1) & (n_slots - 1))
+		if (slots[i].key == key)
+			return &slots[i];
+	return NULL;
+}
+
+static struct slot *place(uint64_t key)
+{
+	size_t i = home(key);
+
+	while (slots[i].first && slots[i].key != key)
+		i = (i + 1) & (n_slots - 1);
+	return &slots[i];
+}
+
+static bool widen(void)
+{
+	struct slot *old = slots, *wider;
+	size_t n_old = n_slots, n = n_slots ? 2 * n_slots : 256;
+
+	if (2 * (n_used + 1) <= n_slots)
+		return true;
+	wider = calloc(n, sizeof(*wider));
+	if (!wider)
+		return false;
+	slots = wider;
+	n_slots = n;
+	for (size_t i = 0; i < n_old; i++)
+		if (old[i].first)
+			*place(old[i].key) = old[i];
+	free(old);
+	return true;
+}
+
+/* Close the gap, so that what was put behind it is found. */
+static void drop(struct slot *gone)
+{
+	size_t gap = (size_t)(gone - slots), i = gap;
+
+	slots[gap].first = 0;
+	n_used--;
+	for (;;) {
+		i = (i + 1) & (n_slots - 1);
+		if (!slots[i].first)
+			return;
+		if (((i - home(slots[i].key)) & (n_slots - 1)) <
+		    ((i - gap) & (n_slots - 1)))
+			continue;
+		slots[gap] = slots[i];
+		slots[i].first = 0;
+		gap = i;
+	}
+}
+
+static bool more_requests(void)
+{
+	int64_t n = room ? 2 * room : 256;
+	struct request *r = realloc(requests, (size_t)n * sizeof(*r));
+
+	if (!r)
+		return false;
+	requests = r;
+	room = n;
+	return true;
+}
+
+static int64_t take(void)
+{
+	int64_t i = first_free;
+
+	if (i >= 0) {
+		first_free = requests[i].next;
+		return i;
+	}
+	if (n_requests == room && !more_requests())
+		return -1;
+	return n_requests++;
+}
+
+static int64_t new_request(MPI_Request handle, unsigned flags)
+{
+	struct slot *s;
+	int64_t i;
+
+	if (handle == MPI_REQUEST_NULL || !widen() || (i = take()) < 0)
+		return -1;
+	requests[i] = (struct request){ handle, -1, flags };
+	s = place(SHIM_KEY(handle));
+	if (s->first) {
+		requests[s->last - 1].next = i;
+	} else {
+		s->key = SHIM_KEY(handle);
+		s->first = i + 1;
+		n_used++;
+	}
+	s->last = i + 1;
+	if ((flags & WILD) && (flags & ACTIVE))
+		n_wild++;
+	return i;
+}
+
+int64_t shim_request_new(MPI_Request request)
+{
+	return new_request(request, ACTIVE);
+}
+
+/* The first of a handle's requests is no more. */
+static void give_back(struct slot *s)
+{
+	int64_t i = s->first - 1;
+	int64_t next = requests[i].next;
+
+	if ((requests[i].flags & WILD) && (requests[i].flags & ACTIVE))
+		n_wild--;
+	requests[i].next = first_free;
+	first_free = i;
+	if (next >= 0)
+		s->first = next + 1;
+	else
+		drop(s);
+}
+
+bool shim_wants_status(void)
+{
+	return n_wild > 0;
+}
+
+static uint8_t *put_message(uint8_t *p, const struct shim_message *m,
+			    uint64_t any)
+{
+	p = np_varint_put(p, (uint64_t)(uint32_t)m->peer + any);
+	p = np_varint_put(p, (uint64_t)(uint32_t)m->tag + any);
+	return np_varint_put(p, m->bytes);
+}
+
+/* Its number, or -1: not followed, and said. */
+static int comm_of(const struct shim_call *c, MPI_Comm comm)
+{
+	int id = shim_comm(c, comm)->id;
+
+	if (id < 0)
+		shim_unsupported(c, "a message on an intercommunicator");
+	return id;
+}
+
+/* A message from or to this rank alone; nothing else is true of it. */
+static bool is_none(const struct shim_call *c, const struct shim_message *m)
+{
+	if (m->peer != MPI_PROC_NULL)
+		return false;
+	shim_local(c);
+	return true;
+}
+
+static void put_one(const struct shim_call *c, enum np_trace_kind kind,
+		    const struct shim_message *m)
+{
+	int comm = comm_of(c, m->comm);
+	uint8_t *p;
+
+	if (comm < 0)
+		return;
+	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
+	if (!p)
+		return;
+	p = np_varint_put(p, (uint64_t)comm);
+	np_trace_out_end(&shim_out, kind, put_message(p, m, 0));
+}
+
+void shim_send(const struct shim_call *c, const struct shim_message *m)
+{
+	if (!is_none(c, m))
+		put_one(c, NP_TRACE_SEND, m);
+}
+
+static void match(struct shim_message *m, const MPI_Status *st)
+{
+	if (m->peer == MPI_ANY_SOURCE)
+		m->peer = st->MPI_SOURCE;
+	if (m->tag == MPI_ANY_TAG)
+		m->tag = st->MPI_TAG;
+}
+
+void shim_recv(const struct shim_call *c, const struct shim_message *m,
+	       const MPI_Status *st)
+{
+	struct shim_message matched = *m;
+
+	match(&matched, st);
+	if (!is_none(c, &matched))
+		put_one(c, NP_TRACE_RECV, &matched);
+}
+
+static uint8_t *put_maybe(uint8_t *p, const struct shim_message *m,
+			  uint64_t any)
+{
+	if (m->peer == MPI_PROC_NULL)
+		return np_varint_put(p, 0);
+	return put_message(np_varint_put(p, 1), m, any);
+}
+
+/* Wildcards become 0 when 1 is added to all. */
+static struct shim_message open_message(const struct shim_message *m)
+{
+	struct shim_message o = *m;
+
+	if (o.peer == MPI_ANY_SOURCE)
+		o.peer = -1;
+	if (o.tag == MPI_ANY_TAG)
+		o.tag = -1;
+	return o;
+}
+
+static uint8_t *put_open(uint8_t *p, const struct shim_message *m)
+{
+	struct shim_message o = open_message(m);
+
+	p = np_varint_put(p, (uint64_t)(o.peer + 1ll));
+	p = np_varint_put(p, (uint64_t)(o.tag + 1ll));
+	return np_varint_put(p, o.bytes);
+}
+
+void shim_sendrecv(const struct shim_call *c, const struct shim_message *out,
+		   const struct shim_message *in, const MPI_Status *st)
+{
+	int comm = comm_of(c, out->comm);
+	struct shim_message matched = *in;
+	uint8_t *p;
+
+	if (comm < 0)
+		return;
+	match(&matched, st);
+	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
+	if (!p)
+		return;
+	p = put_maybe(np_varint_put(p, (uint64_t)comm), out, 0);
+	np_trace_out_end(&shim_out, NP_TRACE_SENDRECV,
+			 put_maybe(p, &matched, 0));
+}
+
+static unsigned wild(const struct shim_message *m)
+{
+	return m->peer == MPI_ANY_SOURCE || m->tag == MPI_ANY_TAG ? WILD : 0;
+}
+
+static bool receives(enum np_trace_kind kind)
+{
+	return kind == NP_TRACE_IRECV || kind == NP_TRACE_RECV_INIT;
+}
+
+static bool starts(enum np_trace_kind kind)
+{
+	return kind == NP_TRACE_ISEND || kind == NP_TRACE_IRECV;
+}
+
+void shim_post(const struct shim_call *c, enum np_trace_kind kind,
+	       const struct shim_message *m, MPI_Request request)
+{
+	unsigned flags = starts(kind) ? ACTIVE : PERSISTENT;
+	int64_t id;
+	int comm;
+	uint8_t *p;
+
+	if (is_none(c, m) || (comm = comm_of(c, m->comm)) < 0)
+		return;
+	id = new_request(request, flags | (receives(kind) ? wild(m) : 0));
+	if (id < 0)
+		return;
+	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
+	if (!p)
+		return;
+	p = np_varint_put(p, (uint64_t)id);
+	p = np_varint_put(p, (uint64_t)comm);
+	p = receives(kind) ? put_open(p, m) : put_message(p, m, 0);
+	np_trace_out_end(&shim_out, kind, p);
+}
+
+void shim_post_both(const struct shim_call *c, const struct shim_message *out,
+		    const struct shim_message *in, MPI_Request request)
+{
+	int comm = comm_of(c, out->comm);
+	int64_t id = comm < 0 ? -1 : new_request(request, ACTIVE | wild(in));
+	uint8_t *p;
+
+	if (id < 0)
+		return;
+	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
+	if (!p)
+		return;
+	p = np_varint_put(p, (uint64_t)id);
+	p = put_maybe(np_varint_put(p, (uint64_t)comm), out, 0);
+	p = np_varint_put(p, in->peer != MPI_PROC_NULL);
+	if (in->peer != MPI_PROC_NULL)
+		p = put_open(p, in);
+	np_trace_out_end(&shim_out, NP_TRACE_ISENDRECV, p);
+}
+
+void shim_begin_all(const struct shim_call *c, int n, const MPI_Request *r)
+{
+	uint64_t *id = shim_list((size_t)n);
+	size_t k = 0;
+	uint8_t *p;
+
+	for (int i = 0; id && i < n; i++) {
+		struct slot *s = find(SHIM_KEY(r[i]));
+		struct request *q = s ? &requests[s->first - 1] : NULL;
+
+		if (!q || !(q->flags & PERSISTENT))
+			continue;
+		if ((q->flags & WILD) && !(q->flags & ACTIVE))
+			n_wild++;
+		q->flags |= ACTIVE;
+		id[k++] = (uint64_t)(s->first - 1);
+	}
+	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, k + 1);
+	if (!p)
+		return;
+	p = np_varint_put(p, k);
+	for (size_t i = 0; i < k; i++)
+		p = np_varint_put(p, id[i]);
+	np_trace_out_end(&shim_out, NP_TRACE_START, p);
+}
+
+void shim_free(const struct shim_call *c, MPI_Request request)
+{
+	struct slot *s = find(SHIM_KEY(request));
+	uint8_t *p;
+
+	if (!s) {
+		shim_local(c);
+		return;
+	}
+	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
+	if (p)
+		np_trace_out_end(&shim_out, NP_TRACE_FREE,
+				 np_varint_put(p, (uint64_t)(s->first - 1)));
+	give_back(s);
+}
+
+/* Whether it was is in its status only. */
+void shim_cancel(const struct shim_call *c, MPI_Request request)
+{
+	struct slot *s = find(SHIM_KEY(request));
+	struct request *q = s ? &requests[s->first - 1] : NULL;
+
+	if (q && (q->flags & ACTIVE) && !(q->flags & WILD)) {
+		q->flags |= WILD;
+		n_wild++;
+	}
+	shim_local(c);
+}
+
+MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
+			    MPI_Status *user, bool ignored)
+{
+	bool few = n <= (int)NP_ARRAY_SIZE(w->few);
+	size_t count = n > 0 ? (size_t)n : 0;
+
+	w->n = n;
+	w->own = NULL;
+	w->st = ignored ? NULL : user;
+	w->request = few ? w->few : malloc(count * sizeof(*r));
+	if (!w->request)
+		return user;
+	if (count)
+		memcpy(w->request, r, count * sizeof(*r));
+	if (ignored && shim_wants_status()) {
+		w->own = few ? w->few_st : malloc(count * sizeof(*w->own));
+		w->st = w->own;
+	}
+	return w->own ? w->own : user;
+}
+
+void shim_wait_free(struct shim_wait *w)
+{
+	if (w->request != w->few)
+		free(w->request);
+	if (w->own != w->few_st)
+		free(w->own);
+}
+
+/* One that is done, and what it was; p: where that is put. */
+static uint8_t *put_done(uint8_t *p, struct slot *s, MPI_Status *st)
+{
+	struct request *q = &requests[s->first - 1];
+	bool tells = (q->flags & WILD) && st;
+	int cancelled = 0;
+
+	if (tells)
+		PMPI_Test_cancelled(st, &cancelled);
+	p = np_varint_put(p, (uint64_t)s->first * 4 +
+			     (cancelled ? 2 : tells));
+	if (tells && !cancelled) {
+		p = np_varint_put(p, (uint32_t)st->MPI_SOURCE);
+		p = np_varint_put(p, (uint32_t)st->MPI_TAG);
+	}
+	if (!(q->flags & PERSISTENT)) {
+		give_back(s);
+		return p;
+	}
+	if (q->flags & WILD)
+		n_wild--;
+	q->flags &= ~(unsigned)ACTIVE;
+	return p;
+}
+
+static struct slot *active(const struct shim_wait *w, int i, const int *index)
+{
+	struct slot *s = find(SHIM_KEY(w->request[index ? index[i] : i]));
+
+	return s && (requests[s->first - 1].flags & ACTIVE) ? s : NULL;
+}
+
+void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
+		    const int *index)
+{
+	uint8_t *p;
+
+	if (!w->request)
+		return;
+	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns,
+			       3 * (size_t)n + 1);
+	if (!p)
+		return;
+	for (int i = 0; i < n; i++) {
+		struct slot *s = active(w, i, index);
+
+		if (s)
+			p = put_done(p, s, w->st ? &w->st[i] : NULL);
+	}
+	np_trace_out_end(&shim_out, NP_TRACE_WAIT, np_varint_put(p, 0));
+}

@@ -1,0 +1,229 @@
+/* From MPI_Init() to MPI_Finalize(): the trace of this rank. */
+#include "shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DIR_DEFAULT "netprof-trace"
+#define RUN_BYTES (4ull << 30) /* of all ranks together */
+#define RANK_BYTES 65536       /* of one at least */
+#define MAX_NAMES 64	       /* of calls that are not followed */
+
+struct np_trace_out shim_out = { .fd = -1 };
+
+static bool on, threaded;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* An MPI may call itself by the names that we stand in for. */
+static __thread bool inside __attribute__((tls_model("initial-exec")));
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* In the store nobody but the log is told. */
+static void complain(int rank, const char *dir, int rc)
+{
+	if (getenv("NETPROF_TRACE_SUB"))
+		syslog(LOG_USER | LOG_INFO, "netprof: rank %d is not traced: "
+		       "%.200s: %s", rank, dir, strerror(-rc));
+	else
+		fprintf(stderr, "netprof: rank %d is not traced: %.200s: %s\n",
+			rank, dir, strerror(-rc));
+}
+
+/* One step down, where nobody else can have put something; closes at. */
+static int step_down(int at, const char *name)
+{
+	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	struct stat st;
+	int fd = -1, rc;
+
+	rc = mkdirat(at, name, 0750) && errno != EEXIST ? -errno : 0;
+	if (!rc && (fd = openat(at, name, flags)) < 0)
+		rc = -errno;
+	close(at);
+	if (!rc && (fstat(fd, &st) || st.st_uid != geteuid())) {
+		close(fd);
+		rc = -EACCES;
+	}
+	return rc ? rc : fd;
+}
+
+/* A descriptor or -errno. */
+static int open_dir(const char *dir, const char *sub)
+{
+	char path[PATH_MAX], *rest = path, *name;
+	int fd;
+
+	if (!sub && mkdir(dir, 0777) && errno != EEXIST)
+		return -errno;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (snprintf(path, sizeof(path), "%s", sub ? sub : "") >= PATH_MAX) {
+		close(fd);
+		return -ENAMETOOLONG;
+	}
+	while (fd >= 0 && (name = strsep(&rest, "/")))
+		if (*name)
+			fd = step_down(fd, name);
+	return fd;
+}
+
+/* This rank's share of what the run may have. */
+static uint64_t max_bytes(int size)
+{
+	const char *text = getenv("NETPROF_TRACE_SIZE");
+	uint64_t n = text ? strtoull(text, NULL, 10) : 0;
+
+	n = (n ? n : RUN_BYTES) / (uint64_t)size;
+	return n < RANK_BYTES ? RANK_BYTES : n;
+}
+
+static int open_trace(int rank, int size, const char *dir)
+{
+	struct np_trace_header h = {
+		.magic = NP_TRACE_MAGIC, .rank = (uint32_t)rank,
+		.size = (uint32_t)size,
+		.flags = threaded ? NP_TRACE_THREADS : 0,
+		.start_ns = now_ns(CLOCK_REALTIME),
+	};
+	int fd = open_dir(dir, getenv("NETPROF_TRACE_SUB")), rc;
+
+	if (fd < 0)
+		return fd;
+	strncpy(h.program, program_invocation_short_name,
+		sizeof(h.program) - 1);
+	rc = np_trace_out_open(&shim_out, fd, &h, max_bytes(size),
+			       now_ns(CLOCK_MONOTONIC));
+	close(fd);
+	return rc;
+}
+
+/* The child of fork() has its parent's file mapped. */
+static void in_child(void)
+{
+	on = false;
+	np_trace_out_forget(&shim_out);
+}
+
+void shim_start(int threads)
+{
+	const char *dir = getenv("NETPROF_TRACE");
+	int rank, size, rc;
+
+	if (on || PMPI_Comm_rank(MPI_COMM_WORLD, &rank) ||
+	    PMPI_Comm_size(MPI_COMM_WORLD, &size))
+		return;
+	threaded = threads == MPI_THREAD_MULTIPLE;
+	if (!dir || !*dir)
+		dir = DIR_DEFAULT;
+	rc = open_trace(rank, size, dir);
+	if (rc) {
+		complain(rank, dir, rc);
+		return;
+	}
+	pthread_atfork(NULL, NULL, in_child);
+	shim_comm_start();
+	on = true;
+}
+
+void shim_stop(const struct shim_call *c)
+{
+	uint8_t *p;
+
+	if (!on)
+		return;
+	p = np_trace_out_begin(&shim_out, c->start_ns, c->start_ns, 0);
+	if (p)
+		np_trace_out_end(&shim_out, NP_TRACE_FINALIZE, p);
+	on = false;
+	np_trace_out_close(&shim_out);
+}
+
+/* A program that ends without MPI_Finalize() leaves no zeroes at the end. */
+__attribute__((destructor)) static void at_end(void)
+{
+	if (on)
+		np_trace_out_close(&shim_out);
+	on = false;
+}
+
+bool shim_enter(struct shim_call *c)
+{
+	if (!on || inside)
+		return false;
+	inside = true;
+	c->start_ns = now_ns(CLOCK_MONOTONIC);
+	return true;
+}
+
+bool shim_end(struct shim_call *c, int rc)
+{
+	c->end_ns = now_ns(CLOCK_MONOTONIC);
+	if (threaded)
+		pthread_mutex_lock(&lock);
+	if (!shim_out.map)
+		on = false; /* it is full */
+	if (on && rc == MPI_SUCCESS)
+		return true;
+	if (on)
+		shim_local(c);
+	shim_leave();
+	return false;
+}
+
+void shim_leave(void)
+{
+	if (threaded)
+		pthread_mutex_unlock(&lock);
+	inside = false;
+}
+
+void shim_local(const struct shim_call *c)
+{
+	uint8_t *p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
+
+	if (p)
+		np_trace_out_end(&shim_out, NP_TRACE_LOCAL, p);
+}
+
+void shim_poll(const struct shim_call *c)
+{
+	np_trace_out_poll(&shim_out, c->start_ns, c->end_ns);
+}
+
+void shim_unsupported(const struct shim_call *c, const char *name)
+{
+	static const char *told[MAX_NAMES];
+	size_t n = strlen(name), i = 0;
+	uint8_t *p;
+
+	while (i < MAX_NAMES && told[i] && strcmp(told[i], name))
+		i++;
+	if (i == MAX_NAMES || told[i]) {
+		shim_local(c);
+		return;
+	}
+	told[i] = name;
+	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, n);
+	if (!p)
+		return;
+	p = np_varint_put(p, n);
+	memcpy(p, name, n);
+	np_trace_out_end(&shim_out, NP_TRACE_UNSUPPORTED, p + n);
+}

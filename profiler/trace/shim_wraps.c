@@ -1,0 +1,383 @@
+/* What stands in for the MPI's calls; shim_calls.h lists them. */
+#include "shim.h"
+
+#define SHIM_REAL(name) __typeof__(PMPI_##name) *real_##name;
+SHIM_COUNTED(SHIM_REAL)
+SHIM_PLAIN(SHIM_REAL)
+#if MPI_VERSION >= 4
+SHIM_COUNTED_4(SHIM_REAL)
+SHIM_PLAIN_4(SHIM_REAL)
+SHIM_LARGE(SHIM_REAL)
+#endif
+
+#define UNPACK(...) __VA_ARGS__
+#define IGNORED(status) ((status) == MPI_STATUS_IGNORE)
+#define IS_WILD(source, tag) \
+	((source) == MPI_ANY_SOURCE || (tag) == MPI_ANY_TAG)
+
+#define C(name) name
+#define WRAP(name) static int wrap_##name
+#define REAL(name) real_##name
+#define COUNT int
+#define DISPL int
+#define WDISPL int
+#include "shim_counted.h"
+#undef C
+#undef WRAP
+#undef REAL
+#undef COUNT
+#undef DISPL
+#undef WDISPL
+
+#if MPI_VERSION >= 4
+#define C(name) name##_c
+#define WRAP(name) static int wrap_##name##_c
+#define REAL(name) real_##name##_c
+#define COUNT MPI_Count
+#define DISPL MPI_Aint
+#define WDISPL MPI_Aint
+#include "shim_counted.h"
+#undef C
+#undef WRAP
+#undef REAL
+#undef COUNT
+#undef DISPL
+#undef WDISPL
+#endif
+
+#define WRAP(name) static int wrap_##name
+
+WRAP(Init)(int *argc, char ***argv)
+{
+	int rc = real_Init(argc, argv);
+
+	if (rc == MPI_SUCCESS)
+		shim_start(MPI_THREAD_SINGLE);
+	return rc;
+}
+
+WRAP(Init_thread)(int *argc, char ***argv, int required, int *provided)
+{
+	int rc = real_Init_thread(argc, argv, required, provided);
+
+	if (rc == MPI_SUCCESS)
+		shim_start(*provided);
+	return rc;
+}
+
+WRAP(Finalize)(void)
+{
+	struct shim_call c;
+
+	if (shim_enter(&c)) {
+		shim_stop(&c);
+		shim_leave();
+	}
+	return real_Finalize();
+}
+
+WRAP(Barrier)(MPI_Comm comm)
+{
+	SHIM_FOLLOW(real_Barrier(comm),
+		    shim_collective(&c_, &(struct shim_collective){
+			.which = NP_BARRIER, .comm = comm }));
+}
+
+WRAP(Ibarrier)(MPI_Comm comm, MPI_Request *request)
+{
+	SHIM_FOLLOW(real_Ibarrier(comm, request),
+		    shim_collective(&c_, &(struct shim_collective){
+			.which = NP_BARRIER, .comm = comm,
+			.request = request }));
+}
+
+WRAP(Start)(MPI_Request *request)
+{
+	SHIM_FOLLOW(real_Start(request), shim_begin_all(&c_, 1, request));
+}
+
+WRAP(Startall)(int n, MPI_Request *request)
+{
+	SHIM_FOLLOW(real_Startall(n, request), shim_begin_all(&c_, n, request));
+}
+
+/* A message that was found is received from then on. */
+static void found(const struct shim_call *c, MPI_Comm comm,
+		  const MPI_Status *st)
+{
+	int n = 0;
+
+	if (PMPI_Get_count(st, MPI_BYTE, &n) || n < 0)
+		n = 0;
+	shim_recv(c, &(struct shim_message){ .comm = comm,
+		.peer = st->MPI_SOURCE, .tag = st->MPI_TAG,
+		.bytes = (uint64_t)n }, st);
+}
+
+WRAP(Mprobe)(int source, int tag, MPI_Comm comm, MPI_Message *message,
+	     MPI_Status *status)
+{
+	MPI_Status own, *st = IGNORED(status) ? &own : status;
+
+	SHIM_FOLLOW(real_Mprobe(source, tag, comm, message, st),
+		    found(&c_, comm, st));
+}
+
+WRAP(Improbe)(int source, int tag, MPI_Comm comm, int *flag,
+	      MPI_Message *message, MPI_Status *status)
+{
+	MPI_Status own, *st = IGNORED(status) ? &own : status;
+
+	SHIM_FOLLOW(real_Improbe(source, tag, comm, flag, message, st),
+		    *flag ? found(&c_, comm, st) : shim_poll(&c_));
+}
+
+WRAP(Probe)(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+	SHIM_FOLLOW(real_Probe(source, tag, comm, status), shim_local(&c_));
+}
+
+WRAP(Iprobe)(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+	SHIM_FOLLOW(real_Iprobe(source, tag, comm, flag, status),
+		    *flag ? shim_local(&c_) : shim_poll(&c_));
+}
+
+/* call: with st in place of the statuses; done: how many, and which. */
+#define WAIT(n, requests, statuses, ignored, call, record) \
+	do { \
+		struct shim_wait w_; \
+		struct shim_call c_; \
+		MPI_Status *st; \
+		int rc_; \
+		if (!shim_enter(&c_)) { \
+			st = statuses; \
+			return call; \
+		} \
+		st = shim_wait_begin(&w_, n, requests, statuses, ignored); \
+		rc_ = call; \
+		if (shim_end(&c_, rc_)) { \
+			record; \
+			shim_leave(); \
+		} \
+		shim_wait_free(&w_); \
+		return rc_; \
+	} while (0)
+#define DONE(n, index) shim_wait_done(&c_, &w_, n, index)
+#define ALL_IGNORED(st) ((st) == MPI_STATUSES_IGNORE)
+
+WRAP(Wait)(MPI_Request *request, MPI_Status *status)
+{
+	WAIT(1, request, status, IGNORED(status), real_Wait(request, st),
+	     DONE(1, NULL));
+}
+
+WRAP(Waitall)(int n, MPI_Request *request, MPI_Status *status)
+{
+	WAIT(n, request, status, ALL_IGNORED(status),
+	     real_Waitall(n, request, st), DONE(n, NULL));
+}
+
+WRAP(Waitany)(int n, MPI_Request *request, int *index, MPI_Status *status)
+{
+	WAIT(n, request, status, IGNORED(status),
+	     real_Waitany(n, request, index, st),
+	     DONE(*index != MPI_UNDEFINED, index));
+}
+
+WRAP(Waitsome)(int n, MPI_Request *request, int *n_done, int *index,
+	       MPI_Status *status)
+{
+	WAIT(n, request, status, ALL_IGNORED(status),
+	     real_Waitsome(n, request, n_done, index, st),
+	     DONE(*n_done == MPI_UNDEFINED ? 0 : *n_done, index));
+}
+
+WRAP(Test)(MPI_Request *request, int *flag, MPI_Status *status)
+{
+	WAIT(1, request, status, IGNORED(status), real_Test(request, flag, st),
+	     *flag ? DONE(1, NULL) : shim_poll(&c_));
+}
+
+WRAP(Testall)(int n, MPI_Request *request, int *flag, MPI_Status *status)
+{
+	WAIT(n, request, status, ALL_IGNORED(status),
+	     real_Testall(n, request, flag, st),
+	     *flag ? DONE(n, NULL) : shim_poll(&c_));
+}
+
+WRAP(Testany)(int n, MPI_Request *request, int *index, int *flag,
+	      MPI_Status *status)
+{
+	WAIT(n, request, status, IGNORED(status),
+	     real_Testany(n, request, index, flag, st),
+	     *flag ? DONE(*index != MPI_UNDEFINED, index) : shim_poll(&c_));
+}
+
+WRAP(Testsome)(int n, MPI_Request *request, int *n_done, int *index,
+	       MPI_Status *status)
+{
+	WAIT(n, request, status, ALL_IGNORED(status),
+	     real_Testsome(n, request, n_done, index, st),
+	     *n_done > 0 ? DONE(*n_done, index) : shim_poll(&c_));
+}
+
+WRAP(Request_get_status)(MPI_Request request, int *flag, MPI_Status *status)
+{
+	SHIM_FOLLOW(real_Request_get_status(request, flag, status),
+		    shim_poll(&c_));
+}
+
+WRAP(Request_free)(MPI_Request *request)
+{
+	MPI_Request gone = *request;
+
+	SHIM_FOLLOW(real_Request_free(request), shim_free(&c_, gone));
+}
+
+WRAP(Cancel)(MPI_Request *request)
+{
+	SHIM_FOLLOW(real_Cancel(request), shim_cancel(&c_, *request));
+}
+
+/* All of the parent agree on the new one, by a few bytes. */
+static void made(const struct shim_call *c, MPI_Comm parent, MPI_Comm comm)
+{
+	const struct shim_call end = { c->end_ns, c->end_ns };
+
+	shim_collective(c, &(struct shim_collective){ .which = NP_ALLREDUCE,
+		.comm = parent, .sent = 8 });
+	shim_comm_new(&end, comm, NULL);
+}
+
+/* Only its members make it. */
+static void made_alone(const struct shim_call *c, MPI_Comm comm)
+{
+	shim_comm_new(c, comm, NULL);
+	if (comm != MPI_COMM_NULL)
+		shim_collective(c, &(struct shim_collective){
+			.which = NP_ALLREDUCE, .comm = comm,
+			.sent = 8 });
+}
+
+#define MAKE(name, ARGS, PASS) \
+WRAP(name)(MPI_Comm comm, UNPACK ARGS, MPI_Comm *new) \
+{ \
+	SHIM_FOLLOW(real_##name(comm, UNPACK PASS, new), \
+		    made(&c_, comm, *new)); \
+}
+MAKE(Comm_dup_with_info, (MPI_Info info), (info))
+MAKE(Comm_split, (int colour, int key), (colour, key))
+MAKE(Comm_split_type, (int type, int key, MPI_Info info), (type, key, info))
+MAKE(Comm_create, (MPI_Group group), (group))
+MAKE(Cart_create, (int n, const int *dims, const int *periods, int reorder),
+     (n, dims, periods, reorder))
+MAKE(Cart_sub, (const int *remain), (remain))
+MAKE(Graph_create, (int n, const int *index, const int *edges, int reorder),
+     (n, index, edges, reorder))
+MAKE(Dist_graph_create, (int n, const int *from, const int *degrees,
+			 const int *to, const int *weights, MPI_Info info,
+			 int reorder),
+     (n, from, degrees, to, weights, info, reorder))
+MAKE(Dist_graph_create_adjacent,
+     (int n_in, const int *in, const int *in_weights, int n_out,
+      const int *out, const int *out_weights, MPI_Info info, int reorder),
+     (n_in, in, in_weights, n_out, out, out_weights, info, reorder))
+#undef MAKE
+
+WRAP(Comm_dup)(MPI_Comm comm, MPI_Comm *new)
+{
+	SHIM_FOLLOW(real_Comm_dup(comm, new), made(&c_, comm, *new));
+}
+
+WRAP(Comm_idup)(MPI_Comm comm, MPI_Comm *new, MPI_Request *request)
+{
+	SHIM_FOLLOW(real_Comm_idup(comm, new, request),
+		    shim_comm_new(&c_, *new, &comm));
+}
+
+WRAP(Comm_create_group)(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new)
+{
+	SHIM_FOLLOW(real_Comm_create_group(comm, group, tag, new),
+		    made_alone(&c_, *new));
+}
+
+WRAP(Intercomm_create)(MPI_Comm local, int leader, MPI_Comm peer, int remote,
+		       int tag, MPI_Comm *new)
+{
+	SHIM_FOLLOW(real_Intercomm_create(local, leader, peer, remote, tag,
+					  new), made(&c_, local, *new));
+}
+
+WRAP(Intercomm_merge)(MPI_Comm inter, int high, MPI_Comm *new)
+{
+	SHIM_FOLLOW(real_Intercomm_merge(inter, high, new),
+		    made_alone(&c_, *new));
+}
+
+#define GONE(name) \
+WRAP(name)(MPI_Comm *comm) \
+{ \
+	MPI_Comm gone = *comm; \
+	\
+	SHIM_FOLLOW(real_##name(comm), shim_comm_gone(&c_, gone)); \
+}
+GONE(Comm_free)
+GONE(Comm_disconnect)
+#undef GONE
+
+/*
+ * Not followed, but told.  Ten words are enough for the arguments of any: what
+ * is none of them is passed on unread.
+ */
+#define NOT_FOLLOWED(name) \
+static int wrap_##name(intptr_t a, intptr_t b, intptr_t c, intptr_t d, \
+		       intptr_t e, intptr_t f, intptr_t g, intptr_t h, \
+		       intptr_t i, intptr_t j) \
+{ \
+	int (*real)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, \
+		    intptr_t, intptr_t, intptr_t, intptr_t, intptr_t) = \
+		(void *)real_##name; \
+	\
+	SHIM_FOLLOW(real(a, b, c, d, e, f, g, h, i, j), \
+		    shim_unsupported(&c_, "MPI_" #name)); \
+}
+SHIM_NOT_FOLLOWED(NOT_FOLLOWED)
+#if MPI_VERSION >= 4
+SHIM_NOT_FOLLOWED_4(NOT_FOLLOWED)
+
+WRAP(Comm_idup_with_info)(MPI_Comm comm, MPI_Info info, MPI_Comm *new,
+			  MPI_Request *request)
+{
+	SHIM_FOLLOW(real_Comm_idup_with_info(comm, info, new, request),
+		    shim_comm_new(&c_, *new, &comm));
+}
+#endif
+
+#define ENTRY(name) { #name, (void *)wrap_##name },
+static const struct shim_wrapper wrappers[] = {
+	SHIM_COUNTED(ENTRY)
+	SHIM_PLAIN(ENTRY)
+#if MPI_VERSION >= 4
+	SHIM_COUNTED_4(ENTRY)
+	SHIM_PLAIN_4(ENTRY)
+	SHIM_LARGE(ENTRY)
+#endif
+	{ NULL, NULL },
+};
+
+__attribute__((visibility("default")))
+const struct shim_wrapper *np_shim_bind(shim_find_f *find);
+
+const struct shim_wrapper *np_shim_bind(shim_find_f *find)
+{
+#define BIND(name) *(void **)&real_##name = find("PMPI_" #name);
+	SHIM_COUNTED(BIND)
+	SHIM_PLAIN(BIND)
+#if MPI_VERSION >= 4
+	SHIM_COUNTED_4(BIND)
+	SHIM_PLAIN_4(BIND)
+	SHIM_LARGE(BIND)
+#endif
+	return wrappers;
+}

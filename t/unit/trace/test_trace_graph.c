@@ -1,0 +1,342 @@
+#include "t.h"
+#include "np_goal.h"
+#include "np_trace_graph.h"
+#include "some_trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The last warnings. */
+static char warned[1024];
+
+static void warn(const char *line, void *arg)
+{
+	size_t n = strlen(warned);
+
+	(void)arg;
+	snprintf(warned + n, sizeof(warned) - n, "%s\n", line);
+}
+
+/* The graph as GOAL text, its spaces as single ones; or the error. */
+static int graph_text(const char *dir, const struct np_choices *choices,
+		      char *text, size_t size)
+{
+	const struct np_trace_options o = { choices, warn, NULL };
+	struct np_trace_files f = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	struct np_graph *g = NULL;
+	int rc = np_trace_files_find(dir, &f, &err);
+	FILE *out;
+
+	warned[0] = '\0';
+	memset(text, 0, size);
+	if (!rc)
+		rc = np_trace_graph(&f, &o, &g, &err);
+	if (rc) {
+		snprintf(text, size, "%s", err.text);
+	} else {
+		out = fmemopen(text, size - 1, "w");
+		T_CHECK(out && !np_goal_write(g, out, NULL));
+		fclose(out);
+	}
+	np_graph_free(g);
+	np_trace_files_free(&f);
+	return rc;
+}
+
+/* Words of text, in one line. */
+static void squeeze(char *text)
+{
+	char *to = text;
+
+	for (char *p = text; *p; p++) {
+		bool space = *p == ' ' || *p == '\n' || *p == '\t';
+
+		if (!space)
+			*to++ = *p;
+		else if (to > text && to[-1] != ' ')
+			*to++ = ' ';
+	}
+	*to = '\0';
+}
+
+#define SEND NP_TRACE_SEND
+#define RECV NP_TRACE_RECV
+#define END { NP_TRACE_FINALIZE, 0, 0, 0, { 0 } }
+
+struct program {
+	const char *name;
+	struct some_record rank0[8], rank1[8];
+	const char *has[6]; /* in the text, in this order */
+};
+
+static const struct program programs[] = {
+	{ "computing and a message",
+	  { { SEND, 500, 20, 4, { 0, 1, 7, 100 } },
+	    { NP_TRACE_FINALIZE, 30, 0, 0, { 0 } } },
+	  { { RECV, 0, 900, 4, { 0, 0, 7, 100 } }, END },
+	  { "num_ranks 2", "calc 500", "100b to 1", "calc 30",
+	    "100b from 0" } },
+	{ "what is computed beside a message waits for its begin only",
+	  { { NP_TRACE_ISEND, 0, 20, 5, { 0, 0, 1, 7, 100 } },
+	    { NP_TRACE_WAIT, 400, 9, 2, { 4, 0 } },
+	    { NP_TRACE_FINALIZE, 60, 0, 0, { 0 } } },
+	  { { RECV, 0, 900, 4, { 0, 0, 7, 100 } }, END },
+	  { "calc 400", "irequires", "calc 60", " requires" } },
+	{ "time in calls counts for nothing",
+	  { { NP_TRACE_LOCAL, 0, 5000, 0, { 0 } },
+	    { NP_TRACE_POLL, 0, 6000, 0, { 0 } },
+	    { NP_TRACE_LOCAL, 70, 5000, 0, { 0 } }, END },
+	  { END },
+	  { "calc 70" } },
+	{ "a receive from anybody is from whom it was",
+	  { { NP_TRACE_IRECV, 0, 1, 5, { 0, 0, 0, 0, 64 } },
+	    { RECV, 0, 1, 4, { 0, 1, 3, 8 } },
+	    { NP_TRACE_WAIT, 0, 1, 4, { 5, 1, 9, 0 } }, END },
+	  { { SEND, 0, 1, 4, { 0, 0, 9, 33 } },
+	    { SEND, 0, 1, 4, { 0, 0, 3, 8 } }, END },
+	  { "from 1 tag 9", "from 1 tag 3", "33b to 0 tag 9",
+	    "8b to 0 tag 3" } },
+	{ "ranks of a communicator are its own",
+	  { { NP_TRACE_COMM, 0, 1, 7, { 2, 1, 2, 1, 1, 1, 2 } },
+	    { SEND, 0, 1, 4, { 2, 0, 5, 8 } }, END },
+	  { { NP_TRACE_COMM, 0, 1, 7, { 2, 0, 2, 1, 1, 1, 2 } },
+	    { RECV, 0, 1, 4, { 2, 1, 5, 8 } }, END },
+	  { "8b to 1", "8b from 0" } },
+	{ "messages of two communicators do not meet",
+	  { { NP_TRACE_COMM, 0, 1, 7, { 2, 0, 2, 1, 0, 2, 2 } },
+	    { SEND, 0, 1, 4, { 0, 1, 5, 11 } },
+	    { SEND, 0, 1, 4, { 2, 1, 5, 22 } }, END },
+	  { { NP_TRACE_COMM, 0, 1, 7, { 2, 1, 2, 1, 0, 2, 2 } },
+	    { RECV, 0, 1, 4, { 2, 0, 5, 22 } },
+	    { RECV, 0, 1, 4, { 0, 0, 5, 11 } }, END },
+	  { "11b to 1", "22b to 1", "22b from 0", "11b from 0" } },
+	{ "both at once wait for the same",
+	  { { NP_TRACE_SENDRECV, 10, 1, 9, { 0, 1, 1, 2, 8, 1, 1, 2, 8 } },
+	    { NP_TRACE_FINALIZE, 20, 0, 0, { 0 } } },
+	  { { NP_TRACE_SENDRECV, 0, 1, 9, { 0, 1, 0, 2, 8, 1, 0, 2, 8 } },
+	    END },
+	  { "calc 10", "8b to 1", "8b from 1", "calc 20" } },
+	{ "a barrier is messages",
+	  { { NP_TRACE_COLLECTIVE, 0, 1, 7, { NP_BARRIER, 0, 0, 0, 0, 0, 0 } },
+	    END },
+	  { { NP_TRACE_COLLECTIVE, 0, 1, 7, { NP_BARRIER, 0, 0, 0, 0, 0, 0 } },
+	    END },
+	  { "0b to 1", "0b from 1", "0b to 0", "0b from 0" } },
+	{ "a barrier can be beside what follows it, until it is waited for",
+	  { { NP_TRACE_COLLECTIVE, 0, 1, 7, { NP_BARRIER, 1, 0, 0, 0, 0, 0 } },
+	    { NP_TRACE_WAIT, 40, 1, 2, { 4, 0 } },
+	    { NP_TRACE_FINALIZE, 50, 0, 0, { 0 } } },
+	  { { NP_TRACE_COLLECTIVE, 0, 1, 7, { NP_BARRIER, 0, 0, 0, 0, 0, 0 } },
+	    END },
+	  { "0b to 1", "0b from 1", "calc 40", "calc 50" } },
+};
+
+static bool in_order(const char *text, const char *const *has)
+{
+	for (size_t i = 0; i < 6 && has[i]; i++) {
+		text = strstr(text, has[i]);
+		if (!text)
+			return false;
+		text += strlen(has[i]);
+	}
+	return true;
+}
+
+static size_t length_of(const struct some_record *r)
+{
+	size_t n = 0;
+
+	while (n < 8 && r[n].kind != NP_TRACE_END)
+		n++;
+	return n;
+}
+
+static void write_both(const char *dir, const struct program *p)
+{
+	some_trace(dir, 0, 2, p->rank0, length_of(p->rank0));
+	some_trace(dir, 1, 2, p->rank1, length_of(p->rank1));
+}
+
+static void test_programs(void)
+{
+	char text[8192];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(programs); i++) {
+		const char *dir = some_trace_dir();
+		int rc;
+
+		write_both(dir, &programs[i]);
+		rc = graph_text(dir, NULL, text, sizeof(text));
+		squeeze(text);
+		T_ROW(programs[i].name, !rc &&
+		      in_order(text, programs[i].has));
+		T_ROW(programs[i].name, !warned[0]);
+	}
+}
+
+static const struct program wrong[] = {
+	{ "a send that nobody receives",
+	  { { SEND, 0, 1, 4, { 0, 1, 7, 100 } }, END }, { END },
+	  { "rank.0:3", "rank 0", "send of 100 bytes to 1 with tag 7" } },
+	{ "a receive that nobody sends",
+	  { END }, { { RECV, 0, 1, 4, { 0, 0, 7, 100 } }, END },
+	  { "rank.1:3", "rank 1", "0 with tag 7" } },
+	{ "a file that is damaged",
+	  { { NP_TRACE_LOCAL, 0, 1, 0, { 0 } }, { 99, 0, 0, 0, { 0 } } },
+	  { END }, { "rank.0:4: rank 0: record of kind 99" } },
+};
+
+static void test_wrong(void)
+{
+	char text[512];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(wrong); i++) {
+		const char *dir = some_trace_dir();
+
+		write_both(dir, &wrong[i]);
+		T_ROW(wrong[i].name, graph_text(dir, NULL, text,
+						sizeof(text)) < 0);
+		T_ROW(wrong[i].name, in_order(text, wrong[i].has));
+	}
+}
+
+/* Of programs that were killed: what both ends have. */
+static const struct program killed[] = {
+	{ "messages that were received no more",
+	  { { SEND, 0, 1, 4, { 0, 1, 7, 11 } },
+	    { SEND, 0, 1, 4, { 0, 1, 7, 22 } },
+	    { SEND, 0, 1, 4, { 0, 1, 8, 33 } } },
+	  { { RECV, 0, 900, 4, { 0, 0, 7, 11 } } },
+	  { "11b to 1", "11b from 0" } },
+	{ "the rest of a collective",
+	  { { NP_TRACE_COLLECTIVE, 0, 1, 7, { NP_BCAST, 0, 0, 1, 44, 0, 0 } },
+	    { NP_TRACE_COLLECTIVE, 0, 1, 7,
+	      { NP_BCAST, 0, 0, 1, 55, 0, 0 } } },
+	  { { NP_TRACE_COLLECTIVE, 0, 1, 7,
+	      { NP_BCAST, 0, 0, 1, 44, 0, 0 } } },
+	  { "44b to 1", "44b from 0" } },
+};
+
+static void test_killed(void)
+{
+	char text[4096];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(killed); i++) {
+		const char *dir = some_trace_dir();
+		int rc;
+
+		write_both(dir, &killed[i]);
+		rc = graph_text(dir, NULL, text, sizeof(text));
+		T_ROW(killed[i].name, !rc && in_order(text, killed[i].has) &&
+		      !strstr(text, "22b") && !strstr(text, "33b") &&
+		      !strstr(text, "55b"));
+		T_ROW(killed[i].name, strstr(warned, "rank.0: rank 0: the "
+					     "trace ends before"));
+		T_ROW(killed[i].name, strstr(warned, "rank.1: rank 1: the "
+					     "trace ends before"));
+	}
+}
+
+static void test_choice(void)
+{
+	const struct some_record r[] = {
+		{ NP_TRACE_COLLECTIVE, 0, 1, 7,
+		  { NP_ALLREDUCE, 0, 0, 0, 1000, 0, 0 } }, END,
+	};
+	const char *dir = some_trace_dir();
+	struct np_choices c = { .n = 0 };
+	char text[8192];
+
+	for (uint32_t i = 0; i < 4; i++)
+		some_trace(dir, i, 4, r, 2);
+	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
+	T_CHECK(strstr(text, "1000b to 2") && !strstr(text, "250b"));
+	T_CHECK(!np_choices_add(&c, "allreduce=ring", NULL));
+	T_CHECK(!graph_text(dir, &c, text, sizeof(text)));
+	T_CHECK(!strstr(text, "1000b") && strstr(text, "250b to 1"));
+}
+
+static void test_not_followed(void)
+{
+	const struct some_record r[] = {
+		{ NP_TRACE_UNSUPPORTED, 0, 1, 4, { 3, 'P', 'u', 't' } }, END,
+	};
+	const char *dir = some_trace_dir();
+	char text[512];
+
+	some_trace(dir, 0, 1, r, 2);
+	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
+	T_CHECK(strstr(warned, "rank 0: Put is not followed"));
+}
+
+static void test_liballprof(void)
+{
+	const char *dir = some_trace_dir();
+	char text[1024], path[512];
+
+	some_lines(dir, "run-0.txt", "MPI_Init:-:0:0:10\n"
+		   "MPI_Send:20:77:10:11,8,8:1:7:0,0,2:21\n"
+		   "MPI_Recv:25:77:10:11,8,8:-1:7:0,0,2:0:30\n"
+		   "MPI_Finalize:30:-\n");
+	some_lines(dir, "run-1.txt", "MPI_Init:-:0:0:10\n"
+		   "MPI_Recv:11:77:10:11,8,8:0:7:0,1,2:0:20\n"
+		   "MPI_Send:20:77:10:11,8,8:0:7:0,1,2:21\n"
+		   "MPI_Finalize:30:-\n");
+	snprintf(path, sizeof(path), "%s/run-1.txt", dir);
+	for (int i = 0; i < 2; i++) {
+		T_CHECK(!graph_text(i ? path : dir, NULL, text, sizeof(text)));
+		squeeze(text);
+		T_CHECK(in_order(text, (const char *const[]){ "calc 10000",
+			"80b to 1", "calc 4000", "80b from 1", NULL }));
+	}
+}
+
+static const struct {
+	const char *name, *file[3], *says;
+} places[] = {
+	{ "nothing", { NULL }, ": no trace" },
+	{ "no rank 0", { "t-1.txt", "t-2.txt" }, "no trace of rank 0" },
+	{ "a rank is missing", { "t-0.txt", "t-2.txt" },
+	  "no trace of rank 1, expected 3 ranks" },
+	{ "two traces", { "t-0.txt", "u-0.txt" }, "are of two" },
+};
+
+static void test_files(void)
+{
+	struct np_trace_files f;
+	char path[512];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
+		const char *dir = some_trace_dir();
+		struct np_err err = NP_ERR_INIT;
+
+		for (size_t k = 0; k < 3 && places[i].file[k]; k++)
+			some_lines(dir, places[i].file[k], "#\n");
+		T_ROW(places[i].name, np_trace_files_find(dir, &f, &err) < 0 &&
+		      strstr(err.text, places[i].says));
+	}
+	/* What a larger run before has left does not count. */
+	strcpy(path, some_trace_dir());
+	for (uint32_t i = 0; i < 3; i++)
+		some_trace(path, i, 2, NULL, 0);
+	T_CHECK(!np_trace_files_find(path, &f, NULL) && f.n == 2);
+	np_trace_files_free(&f);
+}
+
+static const struct t_case cases[] = {
+	{ "programs become their graphs", test_programs },
+	{ "what does not fit names file, record, rank and operation",
+	  test_wrong },
+	{ "of a program that was killed there is what can be matched",
+	  test_killed },
+	{ "another algorithm is other messages", test_choice },
+	{ "what is not followed is told", test_not_followed },
+	{ "a trace of liballprof is a graph", test_liballprof },
+	{ "files of a trace are found, or what is missing is told",
+	  test_files },
+	{ NULL, NULL },
+};
+T_SUITE(trace_graph, cases)

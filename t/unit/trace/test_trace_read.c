@@ -1,0 +1,409 @@
+#include "t.h"
+#include "np_trace_read.h"
+#include "np_trace_write.h"
+#include "some_trace.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A word for each event; what it says is what the tests look at. */
+static int say_message(char *at, size_t left, const char *what,
+		       const struct np_trace_message *m)
+{
+	return snprintf(at, left, " %s%d:%d:%llu", what, (int)m->peer,
+			(int)m->tag, (unsigned long long)m->bytes);
+}
+
+static void say(const struct np_trace_event *ev, char *text, size_t size)
+{
+	static const char *const names[NP_TRACE_N_KINDS] = {
+		[NP_TRACE_SEND] = "send", [NP_TRACE_RECV] = "recv",
+		[NP_TRACE_SENDRECV] = "sendrecv", [NP_TRACE_ISEND] = "isend",
+		[NP_TRACE_IRECV] = "irecv", [NP_TRACE_ISENDRECV] = "both",
+		[NP_TRACE_WAIT] = "wait", [NP_TRACE_LOCAL] = "local",
+		[NP_TRACE_POLL] = "poll", [NP_TRACE_COLLECTIVE] = "coll",
+		[NP_TRACE_COMM] = "comm", [NP_TRACE_COMM_FREE] = "gone",
+		[NP_TRACE_UNSUPPORTED] = "other", [NP_TRACE_FULL] = "full",
+		[NP_TRACE_FINALIZE] = "end",
+	};
+	size_t n = strlen(text);
+
+	n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "; " : "",
+			      names[ev->kind]);
+	if (ev->out.there)
+		n += (size_t)say_message(text + n, size - n, ">", &ev->out);
+	if (ev->in.there)
+		n += (size_t)say_message(text + n, size - n, "<", &ev->in);
+	for (size_t i = 0; i < ev->n_done; i++)
+		n += (size_t)snprintf(text + n, size - n, " %u", ev->done[i]);
+	if (ev->kind == NP_TRACE_COLLECTIVE)
+		n += (size_t)snprintf(text + n, size - n, " %s %llu",
+				      np_collective_name(ev->collective),
+				      (unsigned long long)ev->bytes);
+	for (size_t i = 0; i < ev->n_list; i++)
+		n += (size_t)snprintf(text + n, size - n, ",%llu",
+				      (unsigned long long)ev->list[i]);
+	if (ev->kind == NP_TRACE_UNSUPPORTED)
+		snprintf(text + n, size - n, " %s", ev->name);
+}
+
+/* All events but those of MPI_COMM_WORLD and MPI_COMM_SELF, or the error. */
+static int read_all(const char *path, uint32_t rank, uint32_t size,
+		    char *text, size_t len)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_trace_reader *r;
+	struct np_trace_event ev;
+	int rc = np_trace_open(path, rank, size, &r, &err);
+	int n = 0;
+
+	text[0] = '\0';
+	if (rc) {
+		snprintf(text, len, "%s", err.text);
+		return rc;
+	}
+	while ((rc = np_trace_next(r, &ev, &err)) == 1)
+		if (ev.kind != NP_TRACE_COMM || n++ > 1)
+			say(&ev, text, len);
+	if (rc)
+		snprintf(text, len, "%s", err.text);
+	np_trace_close(r);
+	return rc;
+}
+
+#define T1 1, 2 /* gap and length that do not matter */
+static const struct {
+	const char *name;
+	struct some_record r[6];
+	size_t n;
+	const char *says; /* events; or after "!" a part of the error */
+} rows[] = {
+	{ "nothing", { { 0 } }, 0, "" },
+	{ "a send and a receive",
+	  { { NP_TRACE_SEND, T1, 4, { 0, 1, 7, 100 } },
+	    { NP_TRACE_RECV, T1, 4, { 0, 1, 0, 5 } },
+	    { NP_TRACE_FINALIZE, T1, 0, { 0 } } }, 3,
+	  "send >1:7:100; recv <1:0:5; end" },
+	{ "a receive from anybody, and what it was",
+	  { { NP_TRACE_IRECV, T1, 5, { 0, 0, 0, 0, 8 } },
+	    { NP_TRACE_WAIT, T1, 4, { 5, 1, 9, 0 } } }, 2,
+	  "irecv <1:9:8; wait 0" },
+	{ "a receive from anybody that nobody finished",
+	  { { NP_TRACE_IRECV, T1, 5, { 0, 0, 0, 4, 8 } } }, 1, "local" },
+	{ "a receive that was cancelled",
+	  { { NP_TRACE_IRECV, T1, 5, { 0, 0, 2, 4, 8 } },
+	    { NP_TRACE_WAIT, T1, 2, { 6, 0 } } }, 2, "local; wait 0" },
+	{ "numbers of requests come again",
+	  { { NP_TRACE_ISEND, T1, 5, { 0, 0, 1, 3, 8 } },
+	    { NP_TRACE_WAIT, T1, 2, { 4, 0 } },
+	    { NP_TRACE_ISEND, T1, 5, { 0, 0, 1, 4, 8 } } }, 3,
+	  "isend >1:3:8; wait 0; isend >1:4:8" },
+	{ "a persistent request is what it starts",
+	  { { NP_TRACE_SEND_INIT, T1, 5, { 0, 0, 1, 3, 8 } },
+	    { NP_TRACE_RECV_INIT, T1, 5, { 1, 0, 0, 0, 8 } },
+	    { NP_TRACE_START, T1, 3, { 2, 0, 1 } },
+	    { NP_TRACE_WAIT, T1, 5, { 4, 9, 0, 6, 0 } },
+	    { NP_TRACE_START, T1, 2, { 1, 0 } } }, 5,
+	  "local; local; isend >1:3:8; irecv <0:6:8; wait 0 1; isend >1:3:8" },
+	{ "starting nothing", { { NP_TRACE_START, T1, 1, { 0 } } }, 1,
+	  "local" },
+	{ "both at once",
+	  { { NP_TRACE_SENDRECV, T1, 9, { 0, 1, 1, 2, 3, 1, 0, 5, 6 } },
+	    { NP_TRACE_SENDRECV, T1, 6, { 0, 0, 1, 1, 5, 6 } },
+	    { NP_TRACE_ISENDRECV, T1, 7, { 0, 0, 0, 1, 2, 6, 7 } } }, 3,
+	  "sendrecv >1:2:3 <0:5:6; sendrecv <1:5:6; irecv <1:5:7" },
+	{ "collectives, with a list and with a request",
+	  { { NP_TRACE_COLLECTIVE, T1, 7, { NP_BCAST, 0, 0, 2, 64, 0, 0 } },
+	    { NP_TRACE_COLLECTIVE, T1, 9,
+	      { NP_ALLTOALLV, 1, 0, 0, 0, 0, 2, 5, 6 } },
+	    { NP_TRACE_WAIT, T1, 2, { 4, 0 } } }, 3,
+	  "coll bcast 64; coll alltoallv 0,5,6; wait 0" },
+	{ "a communicator of the same ranks the other way round",
+	  { { NP_TRACE_COMM, T1, 7, { 2, 1, 2, 1, 1, 1, 2 } },
+	    { NP_TRACE_COMM_FREE, T1, 1, { 2 } },
+	    { NP_TRACE_COMM, T1, 7, { 2, 0, 1, 1, 0, 2, 1 } } }, 3,
+	  "comm; gone; comm" },
+	{ "a call that is not followed",
+	  { { NP_TRACE_UNSUPPORTED, T1, 4, { 3, 'a', 27, 'c' } } }, 1,
+	  "other a?c" },
+	{ "nothing counts after the end",
+	  { { NP_TRACE_FINALIZE, T1, 0, { 0 } }, { 99, T1, 0, { 0 } } }, 2,
+	  "end" },
+	{ "full", { { NP_TRACE_FULL, T1, 0, { 0 } } }, 1, "full" },
+	{ "no such kind", { { 99, T1, 0, { 0 } } }, 1,
+	  "!:3: rank 0: record of kind 99: expected one below" },
+	{ "no such communicator",
+	  { { NP_TRACE_SEND, T1, 4, { 2, 1, 7, 100 } } }, 1,
+	  "!communicator 2: expected one below 2" },
+	{ "one that was freed",
+	  { { NP_TRACE_COMM_FREE, T1, 1, { 1 } },
+	    { NP_TRACE_SEND, T1, 4, { 1, 0, 7, 100 } } }, 2,
+	  "!communicator 1: it was freed" },
+	{ "no such rank", { { NP_TRACE_SEND, T1, 4, { 0, 2, 7, 100 } } }, 1,
+	  "!rank 2: expected one below 2" },
+	{ "a tag beyond", { { NP_TRACE_SEND, T1, 4, { 0, 1, 1ull << 31, 1 } } },
+	  1, "!tag 2147483648: expected one below" },
+	{ "bytes beyond", { { NP_TRACE_SEND, T1, 4, { 0, 1, 1, 1ull << 52 } } },
+	  1, "!bytes 4503599627370496" },
+	{ "a time beyond", { { NP_TRACE_LOCAL, 1ull << 52, 0, 0, { 0 } } }, 1,
+	  "!ns 4503599627370496" },
+	{ "times beyond in their sum",
+	  { { NP_TRACE_LOCAL, 1ull << 51, 0, 0, { 0 } },
+	    { NP_TRACE_LOCAL, 1ull << 51, 0, 0, { 0 } } }, 2,
+	  "!a time beyond 2^52 ns" },
+	{ "a request that is in use",
+	  { { NP_TRACE_ISEND, T1, 5, { 0, 0, 1, 3, 8 } },
+	    { NP_TRACE_ISEND, T1, 5, { 0, 0, 1, 3, 8 } } }, 2,
+	  "!request 0: it is in use" },
+	{ "a request far beyond the others",
+	  { { NP_TRACE_ISEND, T1, 5, { 7, 0, 1, 3, 8 } } }, 1,
+	  "!request 7: expected one below 1" },
+	{ "waiting for nothing", { { NP_TRACE_WAIT, T1, 2, { 4, 0 } } }, 1,
+	  "!request 0: it is not under way" },
+	{ "waiting for what is done",
+	  { { NP_TRACE_ISEND, T1, 5, { 0, 0, 1, 3, 8 } },
+	    { NP_TRACE_WAIT, T1, 3, { 4, 4, 0 } } }, 2,
+	  "!request 0: it is not under way" },
+	{ "starting what is no persistent request",
+	  { { NP_TRACE_ISEND, T1, 5, { 0, 0, 1, 3, 8 } },
+	    { NP_TRACE_START, T1, 2, { 1, 0 } } }, 2,
+	  "!request 0: expected one to be started" },
+	{ "a root that is none",
+	  { { NP_TRACE_COLLECTIVE, T1, 7, { NP_BCAST, 0, 0, 3, 64, 0, 0 } } },
+	  1, "!root 3: expected one below 3" },
+	{ "no such collective",
+	  { { NP_TRACE_COLLECTIVE, T1, 7, { 99, 0, 0, 1, 64, 0, 0 } } }, 1,
+	  "!collective 99" },
+	{ "a list that is too short",
+	  { { NP_TRACE_COLLECTIVE, T1, 8,
+	      { NP_ALLTOALLV, 0, 0, 0, 0, 0, 1, 5 } } }, 1,
+	  "!1 sizes: expected 2" },
+	{ "a communicator without this rank",
+	  { { NP_TRACE_COMM, T1, 7, { 2, 0, 1, 1, 1, 2, 1 } } }, 1,
+	  "!expected 1, this one in its place" },
+	{ "a communicator with ranks that are none",
+	  { { NP_TRACE_COMM, T1, 7, { 2, 0, 2, 1, 0, 4, 2 } } }, 1,
+	  "!a rank of a communicator: expected 0 to 1" },
+	{ "a communicator that is larger than all",
+	  { { NP_TRACE_COMM, T1, 7, { 2, 0, 3, 1, 0, 2, 3 } } }, 1,
+	  "!size 3: expected one below 3" },
+	{ "a name that is too long",
+	  { { NP_TRACE_UNSUPPORTED, T1, 1, { 500 } } }, 1,
+	  "!length of a name 500" },
+};
+
+static void test_events(void)
+{
+	const char *dir = some_trace_dir();
+	char text[1024];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		const char *path = some_trace(dir, 0, 2, rows[i].r, rows[i].n);
+		int rc = read_all(path, 0, 2, text, sizeof(text));
+		bool fails = rows[i].says[0] == '!';
+
+		T_ROW(rows[i].name, fails ? rc < 0 &&
+		      strstr(text, rows[i].says + 1) :
+		      !rc && !strcmp(text, rows[i].says));
+	}
+}
+
+static const struct {
+	const char *name, *text, *says;
+} lines[] = {
+	{ "the beginning and the end",
+	  "# collprof\n\nMPI_Init:-:1:2:1000.0\n"
+	  "MPI_Comm_rank:1001:0,0,2:5:1001\nMPI_Finalize:1005:-\n",
+	  "local; local; end" },
+	{ "blocking messages of Fortran",
+	  "MPI_Send:1000.5:77:10:11,8,8:1:7:0,0,2:1001\n"
+	  "MPI_Recv:1002:77:10:11,8,46909632806920:1:7:0,0,2:5:1003\n",
+	  "send >1:7:80; recv <1:7:80" },
+	{ "a wait, an array of Open MPI's requests and one of MPICH's",
+	  "MPI_Irecv:1:9:1:1,4,4:-1:-1:55,0,2:100:2\n"
+	  "MPI_Irecv:1:9:1:1,4,4:1:5:55,0,2:108:2\n"
+	  "MPI_Isend:1:9:1:1,4,4:1:5:55,0,2:116:2\n"
+	  "MPI_Waitall:3:3:100:0:4\n",
+	  "irecv <-1:-1:4; irecv <1:5:4; isend >1:5:4; wait 0 1 2" },
+	{ "an array of MPICH's requests, whose nobody and anybody differ",
+	  "MPI_Irecv:1:9:1:1,4,4:-2:-1:1140850688,0,2:100:2\n"
+	  "MPI_Isend:1:9:1:1,4,4:1:5:1140850688,0,2:104:2\n"
+	  "MPI_Isend:1:9:1:1,4,4:-1:5:1140850688,0,2:108:2\n"
+	  "MPI_Waitall:3:3:100:0:4\nMPI_Wait:5:100:0:6\n",
+	  "irecv <-1:-1:4; isend >1:5:4; local; wait 0 1; wait" },
+	{ "a test that is the last to name a request ended it",
+	  "MPI_Irecv:1:9:1:1,4,4:1:5:55,0,2:100:2\n"
+	  "MPI_Test:3:100:8:9:4\nMPI_Test:5:100:8:9:6\n"
+	  "MPI_Irecv:7:9:1:1,4,4:1:6:55,0,2:100:8\n"
+	  "MPI_Test:9:100:8:9:9\nMPI_Wait:9:100:9:9\n",
+	  "irecv <1:5:4; wait; wait 0; irecv <1:6:4; wait; wait 0" },
+	{ "persistent requests",
+	  "MPI_Send_init:1:9:2:1,4,4:1:11:55,0,2:100:2\n"
+	  "MPI_Recv_init:1:9:2:1,4,4:1:11:55,0,2:108:2\n"
+	  "MPI_Startall:3:2:100:4\nMPI_Waitall:5:2:100:0:6\n"
+	  "MPI_Start:7:100:8\nMPI_Wait:9:100:0:9\nMPI_Request_free:9:100:9\n",
+	  "local; local; isend >1:11:8; irecv <1:11:8; wait 0 1; "
+	  "isend >1:11:8; wait 0; local" },
+	{ "a sendrecv, and one that replaces",
+	  "MPI_Sendrecv:1:9:1:1,4,4:1:0:8:2:1,8,8:1:3:55,0,2:7:2\n"
+	  "MPI_Sendrecv_replace:3:9:1:1,4,4:1:0:1:3:55,0,2:7:4\n",
+	  "sendrecv >1:0:4 <1:3:16; sendrecv >1:0:4 <1:3:4" },
+	{ "collectives",
+	  "MPI_Barrier:1:55,0,2:2\nMPI_Bcast:3:9:12:13,1,1:1:55,0,2:4\n"
+	  "MPI_Allreduce:5:8:9:2:11,8,8:3:55,0,2:6\n"
+	  "MPI_Iallreduce:5:8:9:2:11,8,8:3:55,0,2:400:6\nMPI_Wait:7:400:0:8\n"
+	  "MPI_Gather:9:1:3:1,4,4:2:5:1,8,8:0:55,0,2:9\n"
+	  "MPI_Alltoallv:9:1:5:3,4:5:0,3:1,4,4:1:5:3,4:5:0,3:1,4,4:55,0,2:9\n"
+	  "MPI_Reduce_scatter:9:1:2:5:3,4:1,4,4:3:55,0,2:9\n",
+	  "coll barrier 0; coll bcast 12; coll allreduce 16; "
+	  "coll allreduce 16; wait 0; coll gather 40; coll alltoallv 0,12,16; "
+	  "coll reduce_scatter 0,12,16" },
+	{ "what is not followed", "MPI_Put:1:2:3:4\nMPI_Put:1:2:3:4\n",
+	  "other Put; local" },
+	{ "no call", "hello\n", "!:1: rank 0: \"hello\": expected MPI_NAME" },
+	{ "no time", "MPI_Barrier:x:55,0,2:2\n", "!time \"x\"" },
+	{ "no number of bytes", "MPI_Send:1:9:1:x:1:7:0,0,2:2\n",
+	  "!datatype \"x\": expected id,size,extent" },
+	{ "no communicator", "MPI_Send:1:9:1:1,4,4:1:7:0,2,2:2\n",
+	  "!communicator \"0,2,2\": expected handle,rank,size" },
+	{ "some of the ranks", "MPI_Barrier:1:55,0,3:2\n",
+	  "!rank 0 of 3 in communicator 55: liballprof tells" },
+	{ "no such rank", "MPI_Send:1:9:1:1,4,4:2:7:0,0,2:2\n",
+	  "!rank 2: expected 0 to 1" },
+	{ "a line that was cut", "MPI_Send:1:9:1:1,4,4\n",
+	  "!time \"1,4,4\": expected a number" },
+	{ "a call without all arguments", "MPI_Send:1:9:1:1,4,4:2\n",
+	  "!MPI_Send: 3 arguments, expected more" },
+	{ "more bytes than there are",
+	  "MPI_Send:1:9:99999999999:1,99999999,4:1:7:0,0,2:2\n",
+	  "!expected 0 to 2^52" },
+	{ "a negative count", "MPI_Send:1:9:-1:1,4,4:1:7:0,0,2:2\n",
+	  "!-1 times 4 bytes" },
+	{ "a negative tag", "MPI_Send:1:9:1:1,4,4:1:-3:0,0,2:2\n",
+	  "!tag -3" },
+	{ "requests without end", "MPI_Waitall:1:2000000000:8:9:2\n",
+	  "!2000000000 requests: more than the whole file" },
+	{ "counts that are too few",
+	  "MPI_Reduce_scatter:9:1:2:5:3:1,4,4:3:55,0,2:9\n",
+	  "!counts: expected 2 with commas" },
+};
+
+static void test_lines(void)
+{
+	const char *dir = some_trace_dir();
+	char text[1024];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+		const char *path = some_lines(dir, "t-0.txt", lines[i].text);
+		int rc = read_all(path, 0, 2, text, sizeof(text));
+		bool fails = lines[i].says[0] == '!';
+
+		T_ROW(lines[i].name, fails ? rc < 0 &&
+		      strstr(text, lines[i].says + 1) :
+		      !rc && !strcmp(text, lines[i].says));
+	}
+}
+
+static void test_times(void)
+{
+	const struct some_record r[] = {
+		{ NP_TRACE_LOCAL, 10, 20, 0, { 0 } },
+		{ NP_TRACE_POLL, 2000, 5, 0, { 0 } },
+		{ NP_TRACE_POLL, 100, 5, 0, { 0 } },
+		{ NP_TRACE_POLL, 3000, 5, 0, { 0 } },
+	};
+	const uint64_t gap[] = { 10, 2000, 3000 }, length[] = { 20, 110, 5 };
+	const char *path = some_trace(some_trace_dir(), 0, 1, r, 4);
+	struct np_trace_reader *t;
+	struct np_trace_event ev;
+
+	T_CHECK(!np_trace_open(path, 0, 1, &t, NULL));
+	T_CHECK(np_trace_next(t, &ev, NULL) == 1);
+	T_CHECK(np_trace_next(t, &ev, NULL) == 1);
+	for (size_t i = 0; i < 3; i++) {
+		T_CHECK(np_trace_next(t, &ev, NULL) == 1);
+		T_CHECK(ev.gap_ns == gap[i] && ev.length_ns == length[i]);
+	}
+	T_CHECK(np_trace_next(t, &ev, NULL) == 0);
+	T_CHECK(!np_trace_is_whole(t));
+	np_trace_close(t);
+}
+
+/* A trace that is cut anywhere is a shorter trace. */
+static void test_cut(void)
+{
+	const struct some_record r[] = {
+		{ NP_TRACE_ISEND, 300, 200, 5, { 0, 0, 0, 300, 8000 } },
+		{ NP_TRACE_WAIT, 300, 200, 2, { 4, 0 } },
+		{ NP_TRACE_COLLECTIVE, 1, 2, 7, { NP_BCAST, 0, 0, 1, 64, 0,
+						  0 } },
+	};
+	const char *path = some_trace(some_trace_dir(), 0, 1, r, 3);
+	char text[256], whole[256];
+	struct stat st;
+
+	T_CHECK(!stat(path, &st));
+	T_CHECK(!read_all(path, 0, 1, whole, sizeof(whole)));
+	for (off_t n = st.st_size - 1; n >= NP_TRACE_HEADER; n--) {
+		T_CHECK(!truncate(path, n));
+		T_CHECK(!read_all(path, 0, 1, text, sizeof(text)));
+		T_CHECK(!strncmp(text, whole, strlen(text)));
+	}
+	T_CHECK(!truncate(path, NP_TRACE_HEADER - 1));
+	T_CHECK(read_all(path, 0, 1, text, sizeof(text)) < 0);
+}
+
+static void test_cap(void)
+{
+	struct np_trace_header h = { .magic = NP_TRACE_MAGIC, .size = 1 };
+	const char *dir = some_trace_dir();
+	int fd = open(dir, O_RDONLY | O_DIRECTORY);
+	struct np_trace_out o;
+	char path[512], text[256];
+	struct stat st;
+	unsigned n = 0;
+
+	T_CHECK(!np_trace_out_open(&o, fd, &h, 3 << 20, 0));
+	close(fd);
+	for (; n < 4000000; n++) {
+		uint8_t *p = np_trace_out_begin(&o, n, n + 1, 0);
+
+		if (!p)
+			break;
+		np_trace_out_end(&o, NP_TRACE_LOCAL, p);
+	}
+	np_trace_out_close(&o);
+	snprintf(path, sizeof(path), "%s/rank.0", dir);
+	T_CHECK(n > 900000 && n < 4000000);
+	T_CHECK(!stat(path, &st) && st.st_size <= 3 << 20 &&
+		st.st_size > (3 << 20) - 16384);
+	T_CHECK(!truncate(path, st.st_size));
+	T_CHECK(!read_all(path, 0, 1, text, sizeof(text)));
+	T_CHECK(strstr(text, "local; local") == text);
+}
+
+static void test_other_rank(void)
+{
+	const char *path = some_trace(some_trace_dir(), 0, 2, NULL, 0);
+	char text[256];
+
+	T_CHECK(read_all(path, 1, 2, text, sizeof(text)) < 0);
+	T_CHECK(strstr(text, "rank 0 of 2: expected rank 1 of 2"));
+	T_CHECK(read_all(path, 0, 3, text, sizeof(text)) < 0);
+	T_CHECK(read_all("/nowhere", 0, 3, text, sizeof(text)) == -2);
+	T_CHECK(read_all("/dev/null", 0, 3, text, sizeof(text)) < 0);
+}
+
+static const struct t_case cases[] = {
+	{ "records are events, or it is told what is wrong", test_events },
+	{ "lines of liballprof are events, or the same", test_lines },
+	{ "times are those between and within calls", test_times },
+	{ "a trace that is cut anywhere is a shorter one", test_cut },
+	{ "a trace keeps to its size", test_cap },
+	{ "another rank's trace is none", test_other_rank },
+	{ NULL, NULL },
+};
+T_SUITE(trace_read, cases)
