@@ -6,18 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "np_keeper.h"
+#include "np_sidestep.h"
 
-#define UP_PATIENCE_SEC 10.0 /* for processes to come up ... */
-#define UP_PER_NODE_SEC 0.05
-#define UP_SEC 90.0 /* ... however often they are started */
+#define UP_SEC 90.0 /* for all processes to come up */
 #define TICK_SEC 0.25
 
 struct run {
 	const struct np_loggps_run *conf;
-	struct np_keeper keeper;
+	struct np_sidestep step;
 	struct np_loggps_sample *sample;
 	size_t n, room;
 	uint32_t hellos, n_ranks, done; /* done: blocks that have begun */
@@ -116,20 +113,18 @@ static int start(struct run *r, struct np_err *err)
 	np_sidecmd_add(&cmd, "--max-trip=%.9gs", c->max_trip_sec);
 	if (c->across)
 		np_sidecmd_add(&cmd, "--across");
-	rc = np_keeper_start(&r->keeper, &cmd, c->env, UP_PATIENCE_SEC +
-			     UP_PER_NODE_SEC * (double)c->n_nodes, now_sec(),
-			     err);
-	if (rc)
-		np_keeper_free(&r->keeper);
+	rc = np_sidestep_start(&r->step, cmd.argv, c->env,
+			       (uint32_t)c->n_nodes, err);
+	np_sidecmd_free(&cmd);
 	return rc;
 }
 
 static void read_more(struct run *r, double sec)
 {
-	struct pollfd p = { r->keeper.step.fd, POLLIN, 0 };
+	struct pollfd p = { r->step.fd, POLLIN, 0 };
 
 	poll(&p, 1, (int)(sec * 1000));
-	np_sidestep_read(&r->keeper.step, on_line, r);
+	np_sidestep_read(&r->step, on_line, r);
 }
 
 /* Why it ended by itself, in its own words or in srun's. */
@@ -140,7 +135,7 @@ static int ended(struct run *r, struct np_err *err)
 	if (r->note[0])
 		return np_errf(err, -EPIPE, "the measurement ended early: %s",
 			       r->note);
-	np_sidestep_cause(&r->keeper.step, cause, sizeof(cause));
+	np_sidestep_cause(&r->step, cause, sizeof(cause));
 	return np_errf(err, -EPIPE, "the measurement ended early: %s", cause);
 }
 
@@ -161,9 +156,8 @@ static int watch(struct run *r, struct np_err *err)
 			return np_errf(err, -ETIMEDOUT, "%u processes of "
 				       "netprof-prtt came up within %g s",
 				       r->hellos, UP_SEC);
-		if (np_keeper_tick(&r->keeper, up, now_sec()) ==
-							NP_KEEPER_LOST) {
-			while (r->keeper.step.fd >= 0)
+		if (np_sidestep_reap(&r->step)) {
+			while (r->step.fd >= 0)
 				read_more(r, TICK_SEC);
 			return r->over ? 0 : ended(r, err);
 		}
@@ -173,7 +167,7 @@ static int watch(struct run *r, struct np_err *err)
 
 static void stop(struct run *r)
 {
-	struct np_sidestep *step = &r->keeper.step;
+	struct np_sidestep *step = &r->step;
 	struct np_sidestep_end end = { .asked_sec = now_sec() };
 	int sig = r->over ? 0 : SIGUSR1;
 
@@ -183,15 +177,13 @@ static void stop(struct run *r)
 		read_more(r, 0.01);
 		sig = np_sidestep_end_due(&end, now_sec());
 	}
-	if (step->fd >= 0)
-		close(step->fd);
-	np_keeper_free(&r->keeper);
+	np_sidestep_close(step);
 }
 
 int np_loggps_run(const struct np_loggps_run *conf, struct np_loggps_fit *fit,
 		  struct np_loggps_seen *seen, struct np_err *err)
 {
-	struct run r = { .conf = conf, .keeper = NP_KEEPER_INIT };
+	struct run r = { .conf = conf, .step = NP_SIDESTEP_INIT };
 	int rc = start(&r, err);
 
 	if (!rc) {

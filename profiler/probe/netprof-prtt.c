@@ -26,6 +26,7 @@ static const char usage[] =
 "  --max-trip=TIME   no message whose round trip takes longer, 100us to 10s\n"
 "                    (default 50ms)\n"
 "  --across          between nodes of two leaf switches\n"
+"  --join=srun       as netprof loggps starts it\n"
 "  --version         print the version\n"
 "  --help            print this\n"
 "\n"
@@ -36,6 +37,7 @@ static const char usage[] =
 struct settings {
 	struct np_prtt_conf conf;
 	bool across;
+	const char *join;
 	bool takes_part; /* this process is one of the two */
 };
 
@@ -112,13 +114,14 @@ static uint64_t messages(const void *e)
 	return e ? np_prtt_messages(e) : 0;
 }
 
-enum { BLOCKS = 256, MAX_BYTES, MAX_TRIP, ACROSS, VERSION, HELP };
+enum { BLOCKS = 256, MAX_BYTES, MAX_TRIP, ACROSS, JOIN, VERSION, HELP };
 
 static const struct option options[] = {
 	{ "blocks", required_argument, NULL, BLOCKS },
 	{ "max-bytes", required_argument, NULL, MAX_BYTES },
 	{ "max-trip", required_argument, NULL, MAX_TRIP },
 	{ "across", no_argument, NULL, ACROSS },
+	{ "join", required_argument, NULL, JOIN },
 	{ "version", no_argument, NULL, VERSION },
 	{ "help", no_argument, NULL, HELP },
 	{ NULL },
@@ -142,6 +145,9 @@ static int set(struct settings *s, int option, const char *value,
 				      &s->conf.max_sec, err);
 	case ACROSS:
 		s->across = true;
+		return 0;
+	case JOIN:
+		s->join = value;
 		return 0;
 	case VERSION:
 		np_probe_print_version(NAME);
@@ -180,6 +186,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 2;
 	}
+	prog.join = s.join;
 	/*
 	 * Unlike other probes: as a program would have it, whose messages ask
 	 * for permission from some size on.

@@ -94,9 +94,10 @@ int np_sidecmd_prtt(struct np_sidecmd *c, const struct np_sidejob *job,
 		    const struct np_conf *conf, const char *nodes,
 		    size_t n_nodes)
 {
-	if (begin(c, job, nodes, n_nodes, 1, "pmix"))
+	if (begin(c, job, nodes, n_nodes, 1, "all"))
 		return -ENOMEM;
 	np_sidecmd_add(c, "%s/netprof-prtt", conf->bindir);
+	np_sidecmd_add(c, "--join=srun");
 	return 0;
 }
 
