@@ -4,7 +4,6 @@
 
 #include "cli.h"
 #include "np_calibrate.h"
-#include "np_calibration_json.h"
 #include "np_conf.h"
 
 struct calibrate_opt {

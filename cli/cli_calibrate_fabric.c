@@ -223,7 +223,7 @@ static int save_result(struct work *w, struct np_err *err)
 		.period_sec = w->conf.period_sec,
 	};
 	char *text;
-	int rc = np_calibration_to_json(&facts, &text, err);
+	int rc = np_calibrate_result(&facts, &text, err);
 
 	if (rc)
 		return rc;

@@ -188,7 +188,7 @@ static void check_calibration(struct cli_check *c, struct np_store *s)
 		  CLI_OK, "calibration", "of %s%s%s, %.0f day%s old, scope %s",
 		  cli_day(cal.date, day), *cal.cluster ? " on " : "",
 		  cal.cluster, days > 0 ? days : 0, days >= 0.5 && days < 1.5 ?
-		  "" : "s", cal.scope_name);
+		  "" : "s", np_scope_name(cal.scope));
 	if (c->now - cal.date > OLD_CALIBRATION_SEC)
 		cli_remedy(c, CALIBRATE);
 	if (cal.n_skipped) {

@@ -6,7 +6,7 @@ int cli_matrix_json(const struct cli_matrix *m)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_text(j, "scope", cli_scope_name(m->scope));
+	cli_put_text(j, "scope", np_scope_name(m->scope));
 	cli_put_text(j, "model", m->model->name);
 	cli_put_calibration(j, m->k, m->scope);
 	list = cli_put_array(j, "applications");

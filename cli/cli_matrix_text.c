@@ -174,7 +174,7 @@ int cli_matrix_csv(const struct cli_matrix *m)
 	puts("victim,corunner,scope,slowdown,low,high,model,flags");
 	for (size_t i = 0; i < m->n * m->n; i++) {
 		printf("%s,%s,%s", name_of(m, i / m->n), name_of(m, i % m->n),
-		       cli_scope_name(m->scope));
+		       np_scope_name(m->scope));
 		if (m->rc[i]) {
 			puts(",,,,,");
 			continue;

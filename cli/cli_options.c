@@ -40,18 +40,11 @@ static int needs(int opt)
 	}
 }
 
-static const char *const scopes[NP_N_SCOPES] = { "node", "leaf", "uplink" };
-
-const char *cli_scope_name(enum np_scope scope)
-{
-	return scopes[scope];
-}
-
 static int take_scope(const struct cli_cmd *cmd, const char *text,
 		      struct cli_options *o)
 {
 	for (int i = 0; i < NP_N_SCOPES; i++)
-		if (!strcmp(text, scopes[i])) {
+		if (!strcmp(text, np_scope_names[i])) {
 			o->scope = (enum np_scope)i;
 			return -1;
 		}

@@ -40,9 +40,6 @@ struct cli_options {
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 		      int takes, struct cli_options *out);
 
-/* "node", "leaf", "uplink" */
-const char *cli_scope_name(enum np_scope scope);
-
 /* A name or a number.  Returns 0 or -ENOENT. */
 int cli_uid_of(const char *user, uid_t *uid);
 

@@ -33,11 +33,11 @@ void cli_put_calibration(json_object *in, const struct cli_known *k,
 	cli_put_time(j, "date", c->date);
 	cli_put_text(j, "cluster", c->cluster);
 	cli_put_text(j, "transport", c->transport);
-	cli_put_text(j, "scope", c->scope_name);
+	cli_put_text(j, "scope", np_scope_name(c->scope));
 	cli_put_count(j, "levels", c->fabric->n_levels);
 	m = &c->fabric->coupling[scope];
 	j = cli_put_object(in, "coupling");
-	cli_put_text(j, "scope", cli_scope_name(scope));
+	cli_put_text(j, "scope", np_scope_name(scope));
 	cli_put_count(j, "n", m->n);
 	if (np_mean_known(m))
 		cli_put_real(j, "mean", m->mean);
@@ -98,7 +98,7 @@ int cli_predict_json(const struct cli_prediction *p)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_text(j, "scope", cli_scope_name(p->scope));
+	cli_put_text(j, "scope", np_scope_name(p->scope));
 	cli_put_text(j, "model", p->model->name);
 	list = cli_put_array(j, "predictions");
 	for (size_t i = 0; i < p->n; i++)

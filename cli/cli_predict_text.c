@@ -183,7 +183,7 @@ int cli_predict_parsable(const struct cli_prediction *p)
 		for (size_t c = 0; c < a->n_co; c++)
 			printf("%s%c", p->k->app[a->co[c]]->r.runs.app,
 			       c + 1 < a->n_co ? ',' : '|');
-		printf("%s|", cli_scope_name(a->scope));
+		printf("%s|", np_scope_name(a->scope));
 		if (a->rc) {
 			fputs("|||||||||||", stdout);
 			cli_field(a->why.text, '\n');

@@ -5,7 +5,14 @@
 
 #include <gsl/gsl_cdf.h>
 
-static const char *const scope_name[NP_N_SCOPES] = { "node", "leaf", "uplink" };
+const char *const np_scope_names[NP_N_SCOPES + 1] = {
+	"node", "leaf", "uplink", NULL
+};
+
+const char *np_scope_name(enum np_scope scope)
+{
+	return (unsigned)scope < NP_N_SCOPES ? np_scope_names[scope] : "?";
+}
 
 static int level_check(const struct np_fabric *f, size_t i, struct np_err *err)
 {
@@ -45,12 +52,12 @@ static int coupling_check(const struct np_fabric *f, struct np_err *err)
 		if (k->n && !(k->mean >= 0 && k->mean <= NP_COUPLING_MAX))
 			return np_errf(err, -EINVAL, "%s: coupling at scope %s "
 				       "is %g, expected 0 to %g", f->name,
-				       scope_name[s], k->mean,
+				       np_scope_names[s], k->mean,
 				       NP_COUPLING_MAX);
 		if (k->n && k->sd < 0)
 			return np_errf(err, -EINVAL, "%s: sd of the coupling "
 				       "at scope %s is %g, expected >= 0",
-				       f->name, scope_name[s], k->sd);
+				       f->name, np_scope_names[s], k->sd);
 	}
 	return 0;
 }

@@ -25,6 +25,10 @@ enum np_scope {
 	NP_N_SCOPES
 };
 
+/* "node", "leaf" and "uplink", then NULL; "?" of what is none of them. */
+extern const char *const np_scope_names[NP_N_SCOPES + 1];
+const char *np_scope_name(enum np_scope scope);
+
 /* One configuration of CompressionB, as measured. */
 struct np_fabric_level {
 	const char *name;

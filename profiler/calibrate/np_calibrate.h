@@ -51,6 +51,23 @@ int np_calibrate_go(struct np_calibrate *c, struct np_err *err);
 
 /* ---- what the measurements say ---- */
 
+struct np_calibration_facts {
+	const struct np_calibrate *c; /* that has gone through */
+	const struct np_cal_sites *sites;
+	const char *cluster, *transport, *ucx_version;
+	double date;
+	uint32_t message_bytes;
+	double period_sec;
+};
+
+/*
+ * The calibration as np_fabric_store_save() wants it; *out: malloc'ed.
+ * Returns 0, or with err -ENOMEM, or -ENODATA where something that must be
+ * there was not heard at all.
+ */
+int np_calibrate_result(const struct np_calibration_facts *f, char **out,
+			struct np_err *err);
+
 /* (rounds per second alone / beside) - 1; NaN: not measured. */
 double np_cal_slowdown(const struct np_cal_result *r);
 

@@ -151,7 +151,4 @@ bool np_cal_same_base(const struct np_cal_task *a, const struct np_cal_task *b);
 void np_cal_key(const struct np_cal_setup *s, const struct np_cal_task *t,
 		char key[NP_CAL_KEY]);
 
-/* "node", "leaf", "uplink" */
-const char *np_scope_name(enum np_scope scope);
-
 #endif

@@ -139,12 +139,3 @@ bool np_cal_sites_have(const struct np_cal_sites *s, enum np_scope scope)
 		return false;
 	}
 }
-
-const char *np_scope_name(enum np_scope scope)
-{
-	static const char *const names[NP_N_SCOPES] = {
-		"node", "leaf", "uplink",
-	};
-
-	return (unsigned)scope < NP_N_SCOPES ? names[scope] : "?";
-}

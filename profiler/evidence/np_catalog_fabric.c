@@ -49,7 +49,7 @@ static void describe(struct np_catalog *c)
 			     sizeof(text[i]));
 	np_errf(&c->fabric, 0, "of %s, cluster %.64s, %zu "
 		"levels at scope %.16s; coupling: %s %s, %s %s, %s %s", date,
-		c->cal.cluster, c->cal.fabric->n_levels, c->cal.scope_name,
+		c->cal.cluster, c->cal.fabric->n_levels, np_scope_name(c->cal.scope),
 		names[0], text[0], names[1], text[1], names[2], text[2]);
 }
 

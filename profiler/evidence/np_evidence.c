@@ -38,7 +38,7 @@ static struct np_evidence_fabric fabric_of(const struct np_evidence_opt *opt,
 		f.transport = c->transport;
 		f.message_bytes = c->message_bytes;
 		f.period_sec = c->period_sec;
-		f.scope = opt->scope ? opt->scope : c->scope_name;
+		f.scope = opt->scope ? opt->scope : np_scope_name(c->scope);
 	} else if (r) {
 		f.cluster = r->cluster;
 		f.transport = r->probe.transport;

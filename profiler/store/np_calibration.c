@@ -1,244 +1,229 @@
-/* One calibration out of its JSON text; declared in np_fabric_store.h. */
+/* One calibration as JSON text; declared in np_fabric_store.h. */
 #include "np_fabric_store.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "np_measured_json.h"
-#include "np_text.h"
 
-#define TEXT_MAX 128
-#define DATE_MAX 1e11
 #define BYTES_MAX (1u << 30)
 #define PERIOD_MAX_SEC 86400.0
 
-static const char *const scopes[NP_N_SCOPES] = { "node", "leaf", "uplink" };
+#define FIELD(type, name, max, flags) \
+	NP_FIELD(np_calibration, type, name, max, flags)
+#define WORD(name) FIELD(NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL)
+#define NODES(name) FIELD(NP_F_TEXT, name, NP_JSON_HOSTLIST, NP_F_NEVER_NULL)
 
-static json_object *get(json_object *o, const char *key)
+static const struct np_field fact_fields[] = {
+	WORD(cluster),
+	FIELD(NP_F_REAL, date, NP_JSON_DATE, 0),
+	WORD(netprof_version),
+	WORD(ucx_version),
+	WORD(transport),
+	FIELD(NP_F_U32, message_bytes, BYTES_MAX, 0),
+	FIELD(NP_F_REAL, period_sec, PERIOD_MAX_SEC, NP_F_NINE),
+	{ "scope", NP_F_WORD, offsetof(struct np_calibration, scope),
+	  .flags = NP_F_KEPT, .words = np_scope_names },
+	{ "leaf", NP_F_TEXT, offsetof(struct np_calibration, leaf_name),
+	  NP_JSON_WORD, NP_F_NEVER_NULL },
+	NODES(victim_nodes),
+	NODES(level_nodes),
+	FIELD(NP_F_REAL, seconds, NP_JSON_ELAPSED_SEC, NP_F_NINE),
+	FIELD(NP_F_U32, repeats, UINT32_MAX, 0),
+};
+static const struct np_fields fact_table =
+	NP_FIELDS(fact_fields, np_calibration);
+
+#define LEVEL(type, name, max, ...) \
+	NP_FIELD(np_level, type, name, max, __VA_ARGS__)
+
+static const struct np_field level_fields[] = {
+	LEVEL(NP_F_NAME, name, NP_LEVEL_NAME - 1, NP_F_NEEDED),
+	LEVEL(NP_F_U32, partners, NP_LEVEL_MAX_PARTNERS, 0, 1),
+	LEVEL(NP_F_U32, messages, NP_LEVEL_MAX_MESSAGES, 0, 1),
+	LEVEL(NP_F_REAL, pause_sec, NP_LEVEL_MAX_PAUSE_SEC,
+	      NP_F_NINE | NP_F_NAN),
+	LEVEL(NP_F_U32, bytes, NP_LEVEL_MAX_BYTES, 0, NP_LEVEL_MIN_BYTES),
+};
+static const struct np_fields level_table =
+	NP_FIELDS(level_fields, np_level);
+
+static const struct np_field levels_fields[] = {
+	NP_FIELD_LIST(np_calibration, "levels", level, n_levels,
+		      NP_FABRIC_MAX_LEVELS, NP_F_NAMED, &level_table),
+};
+static const struct np_fields levels_table =
+	NP_FIELDS(levels_fields, np_calibration);
+
+static const struct np_field leaf_fields[] = {
+	NP_FIELD(np_calibration_leaf, NP_F_TEXT, name, NP_JSON_WORD,
+		 NP_F_NEVER_NULL),
+	NP_FIELD(np_calibration_leaf, NP_F_LATENCY, idle, 0),
+};
+static const struct np_fields leaf_table =
+	NP_FIELDS(leaf_fields, np_calibration_leaf);
+
+static const struct np_field result_fields[] = {
+	NP_FIELD_OF(np_calibration, NP_F_OBJECT, loss, &np_scope_means),
+	NP_FIELD_LIST(np_calibration, "leaves", leaf, n_leaves,
+		      NP_CALIBRATION_MAX_LEAVES, 0, &leaf_table),
+};
+static const struct np_fields result_table =
+	NP_FIELDS(result_fields, np_calibration);
+
+static const struct np_field other_fields[] = {
+	NP_FIELD(np_calibration_other, NP_F_TEXT, name, NP_JSON_WORD,
+		 NP_F_NEVER_NULL),
+	NP_FIELD(np_calibration_other, NP_F_MEAN, slows_by, NP_SLOWDOWN_MAX, 0,
+		 NP_SLOWDOWN_LEAST),
+	NP_FIELD(np_calibration_other, NP_F_LATENCY, probes, 0),
+};
+static const struct np_fields other_table =
+	NP_FIELDS(other_fields, np_calibration_other);
+
+static const struct np_field others_fields[] = {
+	NP_FIELD_LIST(np_calibration, "other_levels", other, n_others,
+		      NP_FABRIC_MAX_LEVELS, NP_F_NOT_EMPTY, &other_table),
+};
+static const struct np_fields others_table =
+	NP_FIELDS(others_fields, np_calibration);
+
+static const struct np_fields *const own_tables[] = {
+	&fact_table, &levels_table, &result_table, &others_table,
+};
+
+/* What each level was: as the file says, or as its name does. */
+static int check_levels(const struct np_jat *in, struct np_calibration *c)
 {
-	return json_object_object_get(o, key);
-}
-
-/* A text that lives as long as the set. */
-static int keep(const struct np_mj *j, const char *text, const char **out)
-{
-	char *clean = np_text_clean(text, TEXT_MAX);
-	char *kept = clean ? np_mj_alloc(j, strlen(clean) + 1, 1) : NULL;
-
-	if (kept)
-		strcpy(kept, clean);
-	free(clean);
-	*out = kept;
-	return kept ? 0 : np_errf(j->err, -ENOMEM, "%s: no memory", j->where);
-}
-
-/* A member that is a text, or missing. */
-static int text(const struct np_mj *j, json_object *o, const char *key,
-		const char **out)
-{
-	json_object *s = get(o, key);
-
-	if (s && !json_object_is_type(s, json_type_string))
-		return np_mj_bad(j, key, s, "a text");
-	return keep(j, s ? json_object_get_string(s) : "", out);
-}
-
-/* A member that is a number, or missing. */
-static int number(const struct np_mj *j, json_object *o, const char *key,
-		  double hi, double *out)
-{
-	json_object *v = get(o, key);
-
-	*out = 0;
-	return v ? np_mj_number(j, v, key, 0, hi, out) : 0;
-}
-
-static int read_scope(const struct np_mj *j, json_object *root,
-		      struct np_calibration *c)
-{
-	json_object *o = get(root, "scope");
-	const char *name = o ? json_object_get_string(o) :
-			       scopes[NP_SCOPE_LEAF];
-
-	for (int i = 0; name && i < NP_N_SCOPES; i++)
-		if (!strcmp(name, scopes[i])) {
-			c->scope = (enum np_scope)i;
-			c->scope_name = scopes[i];
-			return 0;
-		}
-	return np_mj_bad(j, "scope", o, "\"node\", \"leaf\" or \"uplink\"");
-}
-
-/* What the level was: as the file says, or as its name does. */
-static int read_level(const struct np_mj *j, json_object *o, const char *path,
-		      const char *name, struct np_level *out)
-{
-	double partners, messages, bytes;
 	struct np_err why;
-	int rc;
 
-	if (strlen(name) >= sizeof(out->name))
-		return np_mj_bad(j, path, o, "a name of at most 63 characters");
-	if (!json_object_is_type(o, json_type_object) || !get(o, "partners")) {
-		if (np_level_parse(name, out, NULL))
-			out->partners = 0;
-		strcpy(out->name, name);
-		return 0;
+	for (size_t i = 0; i < c->n_levels; i++) {
+		struct np_level *l = &c->level[i], named = *l;
+		struct np_jat sub = np_jat_element(in, "levels", i);
+
+		if (!l->partners && !l->messages && !l->bytes) {
+			if (np_level_parse(l->name, &named, NULL))
+				named.partners = 0;
+			strcpy(named.name, l->name);
+			*l = named;
+		} else if (!l->partners || !l->messages || !l->bytes ||
+			   isnan(l->pause_sec)) {
+			return np_jat_refuse(&sub, "", "partners, messages, "
+					     "pause_sec and bytes");
+		} else if (np_level_check(l, &why)) {
+			return np_errf(in->err, -EINVAL, "%s: levels[%zu]: %s",
+				       in->where, i, why.text);
+		}
 	}
-	strcpy(out->name, name);
-	rc = np_mj_number(j, get(o, "partners"), path, 1,
-			  NP_LEVEL_MAX_PARTNERS, &partners);
-	if (!rc)
-		rc = np_mj_number(j, get(o, "messages"), path, 1,
-				  NP_LEVEL_MAX_MESSAGES, &messages);
-	if (!rc)
-		rc = np_mj_number(j, get(o, "bytes"), path, NP_LEVEL_MIN_BYTES,
-				  NP_LEVEL_MAX_BYTES, &bytes);
-	if (!rc)
-		rc = np_mj_number(j, get(o, "pause_sec"), path, 0,
-				  NP_LEVEL_MAX_PAUSE_SEC, &out->pause_sec);
-	if (rc)
-		return rc;
-	out->partners = (uint32_t)partners;
-	out->messages = (uint32_t)messages;
-	out->bytes = (uint32_t)bytes;
-	if (np_level_check(out, &why))
-		return np_errf(j->err, -EINVAL, "%s: %s: %s", j->where, path,
-			       why.text);
 	return 0;
 }
 
-static int read_levels(const struct np_mj *j, json_object *root,
-		       struct np_calibration *c)
+static int read_own(const struct np_jat *in, json_object *root,
+		    struct np_calibration *c)
 {
-	json_object *list = get(root, "levels");
-	size_t n = j->set->fabric.n_levels;
-	char at[NP_MJ_PATH];
+	struct np_mean *k = c->measured.set->fabric.coupling;
 	int rc = 0;
 
-	c->level = np_mj_alloc(j, n, sizeof(*c->level));
-	if (!c->level)
-		return -ENOMEM;
-	for (size_t i = 0; !rc && i < n; i++) {
-		snprintf(at, sizeof(at), "levels[%zu]", i);
-		rc = read_level(j, json_object_array_get_idx(list, i), at,
-				j->set->level[i].name, &c->level[i]);
-	}
-	return rc;
-}
-
-static int read_leaves(const struct np_mj *j, json_object *root,
-		       struct np_calibration *c)
-{
-	json_object *list = get(root, "leaves");
-	char at[NP_MJ_PATH];
-	size_t n;
-	int rc;
-
-	if (!list)
-		return 0;
-	rc = np_mj_array(j, list, "leaves", 0, NP_CALIBRATION_MAX_LEAVES);
-	if (rc)
-		return rc;
-	n = json_object_array_length(list);
-	c->leaf = np_mj_alloc(j, n, sizeof(*c->leaf));
-	if (!c->leaf)
-		return -ENOMEM;
-	for (size_t i = 0; !rc && i < n; i++) {
-		json_object *o = json_object_array_get_idx(list, i);
-
-		snprintf(at, sizeof(at), "leaves[%zu]", i);
-		if (!json_object_is_type(o, json_type_object))
-			return np_mj_bad(j, at, o, "an object");
-		rc = text(j, o, "name", &c->leaf[i].name);
-		if (!rc)
-			rc = np_mj_latency(j, get(o, "idle"), at, "_sec",
-					   &c->leaf[i].idle);
-	}
-	c->n_leaves = n;
-	return rc;
-}
-
-static int read_rest(const struct np_mj *j, json_object *root, const char *path,
-		     struct np_calibration *c)
-{
-	struct np_mean *k = j->set->fabric.coupling;
-	double bytes;
-	int rc = read_scope(j, root, c);
-
+	c->scope = NP_SCOPE_LEAF;
+	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(own_tables); i++)
+		rc = np_jget_fields(in, root, c, own_tables[i]);
 	if (!rc)
-		rc = keep(j, path, &c->path);
-	if (!rc)
-		rc = text(j, root, "cluster", &c->cluster);
-	if (!rc)
-		rc = text(j, root, "transport", &c->transport);
-	if (!rc)
-		rc = text(j, root, "netprof_version", &c->netprof_version);
-	if (!rc)
-		rc = number(j, root, "date", DATE_MAX, &c->date);
-	if (!rc)
-		rc = number(j, root, "message_bytes", BYTES_MAX, &bytes);
-	if (!rc)
-		rc = number(j, root, "period_sec", PERIOD_MAX_SEC,
-			    &c->period_sec);
-	if (!rc)
-		rc = read_levels(j, root, c);
-	if (!rc)
-		rc = read_leaves(j, root, c);
-	if (rc)
-		return rc;
-	c->message_bytes = (uint32_t)bytes;
-	if (!np_mean_known(&k[c->scope]))
+		rc = check_levels(in, c);
+	if (!rc && !np_mean_known(&k[c->scope]))
 		k[c->scope] = (struct np_mean){ .n = 1, .mean = 1, .sd = 0 };
-	return 0;
+	return rc ? rc : np_fabric_check(c->fabric, in->err);
 }
 
-static int read_calibration(json_object *root, const char *path,
-			    struct np_calibration *c, struct np_err *err)
+int np_calibration_init(struct np_calibration *c, const char *path)
 {
-	struct np_mj j = { path, NULL, err, 1 };
-	json_object *programs = get(root, "programs");
-	int rc;
+	*c = (struct np_calibration){ .path = strdup(path) };
+	c->measured.set = calloc(1, sizeof(*c->measured.set));
+	if (c->path && c->measured.set) {
+		c->measured.n_sets = 1;
+		c->fabric = &c->measured.set->fabric;
+		c->measured.set->fabric.name = c->path;
+		return 0;
+	}
+	np_calibration_free(c);
+	return -ENOMEM;
+}
 
+static int read_calibration(struct np_jat *in, json_object *root,
+			    struct np_calibration *c)
+{
+	struct np_measured_set *s = c->measured.set;
+	json_object *programs = json_object_object_get(root, "programs");
+	int rc = np_measured_get_head(in, root, s);
+
+	if (rc)
+		return rc;
 	/* What makes a file of pairs long is refused before it is read. */
-	if (!get(root, "format") || get(root, "sets"))
-		return np_mj_bad(&j, "format", NULL, "\"netprof-pairs\"");
 	if (json_object_is_type(programs, json_type_array) &&
 	    json_object_array_length(programs))
-		return np_mj_bad(&j, "programs", programs,
-				 "none in a calibration");
-	rc = np_measured_read(root, path, &c->measured, err);
-	if (rc)
-		return rc;
-	j.set = c->measured.set;
-	c->fabric = &j.set->fabric;
-	rc = np_mj_result(&j, read_rest(&j, root, path, c));
-	return rc ? rc : np_fabric_check(c->fabric, err);
+		return np_jat_refuse(in, "programs", "none in a calibration");
+	rc = np_measured_get(in, root, s);
+	return rc ? rc : read_own(in, root, c);
 }
 
 int np_calibration_parse(const char *json, size_t len, const char *path,
 			 struct np_calibration *out, struct np_err *err)
 {
-	struct np_calibration c = { .path = "" };
+	size_t room = NP_MEASURED_MAX_MEMORY;
+	struct np_jat in = { .where = path, .err = err, .room = &room };
+	struct np_calibration c;
 	json_object *root;
-	int rc = np_mj_root(json, len, path, &root, err);
+	int rc = np_measured_open(&in, json, len, &root);
 
 	if (rc)
 		return rc;
-	rc = read_calibration(root, path, &c, err);
+	rc = np_calibration_init(&c, path);
+	if (!rc)
+		rc = read_calibration(&in, root, &c);
 	json_object_put(root);
 	if (rc)
 		np_calibration_free(&c);
 	else
 		*out = c;
-	return rc;
+	return rc == -ENOMEM ? np_errf(err, rc, "%s: no memory", path) : rc;
+}
+
+int np_calibration_write(const struct np_calibration *c, char **out,
+			 struct np_err *err)
+{
+	const struct np_measured_set *s = c->measured.set;
+	const struct {
+		const void *from;
+		const struct np_fields *fields;
+	} part[] = {
+		{ s, &np_measured_head }, { c, &fact_table },
+		{ s, &np_measured_programs }, { c, &levels_table },
+		{ s, &np_measured_fabric }, { c, &result_table },
+	};
+	struct np_jput o = { { .where = "calibration", .err = err }, 1, 0 };
+	json_object *j = json_object_new_object();
+
+	if (!j)
+		return np_errf(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(part); i++)
+		np_jput_fields(&o, j, part[i].from, part[i].fields);
+	np_measured_put_probes(&o, j, s);
+	np_jput_fields(&o, j, c, &others_table);
+	if (!o.rc) {
+		*out = strdup(json_object_to_json_string_ext(j,
+			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
+		o.rc = *out ? 0 : -ENOMEM;
+	}
+	json_object_put(j);
+	return o.rc == -ENOMEM ? np_errf(err, o.rc, "out of memory") : o.rc;
 }
 
 void np_calibration_free(struct np_calibration *c)
 {
-	np_measured_free(&c->measured); /* owns all the rest */
-	*c = (struct np_calibration){ .path = "" };
+	for (size_t i = 0; i < NP_ARRAY_SIZE(own_tables); i++)
+		np_fields_free(c, own_tables[i]);
+	np_measured_free(&c->measured);
+	free(c->path);
+	*c = (struct np_calibration){ .path = NULL };
 }

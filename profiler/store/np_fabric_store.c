@@ -44,7 +44,7 @@ static bool better(const struct search *s, const struct np_calibration *a)
 {
 	const struct np_calibration *b = &s->best;
 
-	if (s->scope && strcmp(a->scope_name, s->scope))
+	if (s->scope && strcmp(np_scope_name(a->scope), s->scope))
 		return false;
 	if (!s->found)
 		return true;

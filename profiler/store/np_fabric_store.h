@@ -29,28 +29,42 @@ struct np_calibration_leaf {
 	struct np_latency idle; /* all.n 0: not measured */
 };
 
+/* What was measured of a level that is not in the tables. */
+struct np_calibration_other {
+	const char *name;
+	struct np_mean slows_by; /* the middle level */
+	struct np_latency probes;
+};
+
 /*
  * One calibration.  All is owned by it.  Texts that the file does not have are
  * "", numbers are 0.
  */
 struct np_calibration {
-	const char *path; /* of the file, for messages */
-	double date;	  /* of the measurement, seconds since 1970 */
-	const char *cluster, *transport, *netprof_version;
-	const char *scope_name; /* "node", "leaf" or "uplink" */
+	char *path;  /* of the file, for messages */
+	double date; /* of the measurement, seconds since 1970 */
+	char *cluster, *transport, *netprof_version, *ucx_version;
 	enum np_scope scope; /* where the interferers were: curves and tables
 				are of this scope; leaf if not said */
 	uint32_t message_bytes; /* of the probes */
 	double period_sec;
+	/* Where it was measured, how long and how often each. */
+	char *leaf_name, *victim_nodes, *level_nodes;
+	double seconds;
+	uint32_t repeats;
 
 	struct np_measured measured; /* one set, without programs */
 	/* Its fabric; for the models.  coupling[scope] is 1 where the file
 	 * does not say it. */
 	const struct np_fabric *fabric;
 	/* What each level of the fabric was; partners 0: not said. */
-	struct np_level *level; /* fabric->n_levels */
+	struct np_level *level;
+	size_t n_levels;
+	struct np_mean loss[NP_N_SCOPES]; /* of speed, behind the coupling */
 	struct np_calibration_leaf *leaf;
 	size_t n_leaves;
+	struct np_calibration_other *other;
+	size_t n_others;
 
 	/* Newer files that could not be used, and why of the newest. */
 	size_t n_skipped;
@@ -85,6 +99,12 @@ int np_fabric_store_look(struct np_store *s, const char *cluster,
  */
 int np_calibration_parse(const char *text, size_t len, const char *path,
 			 struct np_calibration *out, struct np_err *err);
+/* The reverse; *out is malloc'ed.  Returns 0, -ENOMEM or -EINVAL with err. */
+int np_calibration_write(const struct np_calibration *c, char **out,
+			 struct np_err *err);
+
+/* An empty one, for who measures it.  Returns 0 or -ENOMEM. */
+int np_calibration_init(struct np_calibration *c, const char *path);
 void np_calibration_free(struct np_calibration *c);
 
 /*

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "np_hist.h"
+#include "np_latency.h"
 
 #define FIELD(type, name, max) \
 	NP_FIELD(np_moments, type, name, max, NP_F_NEEDED)
@@ -39,7 +40,9 @@ static void free_list(void *of, const struct np_field *f, char *list)
 static bool is_pointer(enum np_field_type type)
 {
 	return type == NP_F_TEXT || type == NP_F_PART || type == NP_F_LIST ||
-	       type == NP_F_TEXTS || type == NP_F_HIST || type == NP_F_SERIES;
+	       type == NP_F_TEXTS || type == NP_F_HIST ||
+	       type == NP_F_SERIES || type == NP_F_MEANS ||
+	       type == NP_F_NUMBERS || type == NP_F_LATENCY;
 }
 
 void np_fields_free(void *of, const struct np_fields *fs)
@@ -49,6 +52,8 @@ void np_fields_free(void *of, const struct np_fields *fs)
 		char *at = (char *)of + f->offset;
 		void *points = NULL;
 
+		if (f->type == NP_F_LATENCY)
+			at += offsetof(struct np_latency, count);
 		if (f->type == NP_F_OBJECT)
 			np_fields_free(at, f->of);
 		if (!is_pointer(f->type))

@@ -3,7 +3,8 @@
  * they are in a structure is said once, for writing, reading and freeing it.
  * Members are written in the order of the table.  Private to the store:
  * np_fields_put.c writes, np_fields_get.c reads, np_fields.c frees;
- * np_fields_stream.c writes and reads what is long.
+ * np_fields_stream.c writes and reads what is long, np_jmean.c what is
+ * measured of pairs.
  */
 #ifndef NP_FIELDS_H
 #define NP_FIELDS_H
@@ -24,6 +25,7 @@ enum np_field_type {
 	NP_F_MOMENTS,
 	/* Those above are read first: what is refused for them costs little. */
 	NP_F_APP,    /* char [NP_APP_MAX + 1] */
+	NP_F_NAME,   /* char [max + 1]: without spaces, '|' and the like */
 	NP_F_WORD,   /* an enum by its words */
 	NP_F_OBJECT, /* a structure, zero where it is missing */
 	NP_F_PART,   /* struct *, NULL where it is missing */
@@ -31,6 +33,11 @@ enum np_field_type {
 	NP_F_TEXTS,  /* char **, and how many */
 	NP_F_HIST,   /* struct np_hist *; of as many samples as count says */
 	NP_F_SERIES, /* struct np_series *; of no more than that */
+	NP_F_MEAN,   /* struct np_mean; null where it is not measured */
+	NP_F_MEANS,  /* struct np_mean *, NULL where they are missing: count
+			rows of columns, or count in a row */
+	NP_F_NUMBERS, /* double *, and how many; the last may be infinite */
+	NP_F_LATENCY, /* struct np_latency; null where it is not measured */
 };
 
 enum np_field_flags {
@@ -39,6 +46,11 @@ enum np_field_flags {
 	NP_F_CLAMP = 4,	     /* written at the end of its range if beyond;
 				of a list the first ones are */
 	NP_F_NOT_EMPTY = 8,  /* a list that is left out where it is empty */
+	NP_F_NINE = 16,	     /* written with nine digits, as what is measured */
+	NP_F_NAN = 32,	     /* NaN where it is missing, and the reverse */
+	NP_F_KEPT = 64,	     /* as it was where it is missing */
+	NP_F_NAMED = 128,    /* of a list: a text is an element of which only
+				the first member is told */
 };
 
 struct np_field {
@@ -47,7 +59,7 @@ struct np_field {
 	size_t offset;
 	double max; /* of a number; length of a text, of a list */
 	int flags;
-	double min; /* of NP_F_REAL; 0 of all others */
+	double min; /* of NP_F_U32, NP_F_REAL, means; 0 of all others */
 	const struct np_fields *of; /* a structure's, a list's elements' */
 	size_t count; /* offset of how many: size_t, of samples uint64_t */
 	union {
@@ -55,7 +67,10 @@ struct np_field {
 				     bins of its histograms are, or NULL */
 		const char *const *words; /* by the enum, then NULL */
 	};
-	size_t text_max; /* of NP_F_TEXTS, of each */
+	union {
+		size_t text_max; /* of NP_F_TEXTS, of each */
+		size_t columns; /* of NP_F_MEANS: offset of how many, or 0 */
+	};
 };
 
 struct np_fields {
@@ -78,7 +93,10 @@ struct np_fields {
 void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 		    const struct np_fields *fs);
 
-/* to is all zero before; np_fields_free() it also after a failure. */
+/*
+ * to is all zero before, but for what NP_F_KEPT keeps; np_fields_free() it
+ * also after a failure.
+ */
 int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 		   const struct np_fields *fs);
 

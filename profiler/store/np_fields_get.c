@@ -2,12 +2,14 @@
 #include "np_fields.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "np_app.h"
 #include "np_jhist.h"
+#include "np_jmean.h"
 #include "np_record.h"
 
 static bool is_plain(const struct np_field *f)
@@ -42,6 +44,9 @@ static int get_plain(const struct np_jat *in, const struct np_field *f,
 	switch (f->type) {
 	case NP_F_U32:
 		rc = np_jget_count(in, f->key, j, f->max, &n);
+		if (!rc && (double)n < f->min)
+			rc = np_jat_range(in, f->key, (double)n, f->min,
+					  f->max);
 		*(uint32_t *)at = (uint32_t)n;
 		break;
 	case NP_F_U64:
@@ -80,6 +85,26 @@ static int get_app(const struct np_jat *in, const struct np_field *f,
 		strcpy(out, text);
 	free(text);
 	return rc;
+}
+
+static int get_name(const struct np_jat *in, const struct np_field *f,
+		    json_object *j, char *out)
+{
+	bool is_text = json_object_is_type(j, json_type_string);
+	size_t len = is_text ? (size_t)json_object_get_string_len(j) : 0;
+	const char *s = is_text ? json_object_get_string(j) : "";
+	bool good = len && len <= f->max;
+	char expected[80];
+
+	for (size_t i = 0; good && i < len; i++)
+		good = (unsigned char)s[i] > ' ' && s[i] != 0x7f &&
+		       s[i] != '|';
+	snprintf(expected, sizeof(expected), "a name of 1 to %.0f characters "
+		 "without spaces and '|'", f->max);
+	if (!good)
+		return np_jat_refuse(in, f->key, expected);
+	memcpy(out, s, len + 1);
+	return 0;
 }
 
 static int get_word(const struct np_jat *in, const struct np_field *f,
@@ -121,6 +146,9 @@ static int get_part(const struct np_jat *in, const struct np_field *f,
 	return part ? get_object(in, f->key, j, part, f->of) : -ENOMEM;
 }
 
+static int get_value(const struct np_jat *in, const struct np_field *f,
+		     json_object *j, char *at);
+
 static int get_elements(const struct np_jat *in, const struct np_field *f,
 			json_object *list, size_t count, char *all, size_t *n)
 {
@@ -137,32 +165,13 @@ static int get_elements(const struct np_jat *in, const struct np_field *f,
 		else if (json_object_is_type(j, json_type_object))
 			rc = np_jget_fields(&sub, j, all + i * f->of->size,
 					    f->of);
+		else if (f->flags & NP_F_NAMED)
+			rc = get_value(&sub, f->of->field, j,
+				       all + i * f->of->size);
 		else
 			rc = np_jat_refuse(&sub, "", "an object");
 	}
 	return rc;
-}
-
-/* What was allocated is in the structure as soon as there is any. */
-static int get_list(const struct np_jat *in, const struct np_field *f,
-		    json_object *from, char *to)
-{
-	size_t size = f->type == NP_F_TEXTS ? sizeof(char *) : f->of->size;
-	json_object *list;
-	size_t count;
-	void *all;
-	int rc = np_jget_list(in, from, f->key, (size_t)f->max, &list, &count);
-
-	if (!rc && count && f->bins)
-		rc = np_jget_bins(in, from, f->bins);
-	if (rc || !count)
-		return rc;
-	all = calloc(count, size);
-	if (!all)
-		return -ENOMEM;
-	memcpy(to + f->offset, &all, sizeof(all));
-	return get_elements(in, f, list, count, all,
-			    (size_t *)(to + f->count));
 }
 
 /* What a missing member stands for; the target is all zero. */
@@ -177,7 +186,58 @@ static int get_missing(const struct np_jat *in, const struct np_field *f,
 	}
 	if (f->type == NP_F_LONG)
 		*(long *)at = NP_NO_VALUE;
-	return f->type == NP_F_WORD ? get_word(in, f, NULL, NULL) : 0;
+	if (f->flags & NP_F_NAN)
+		*(double *)at = NAN;
+	return f->type == NP_F_WORD && !(f->flags & NP_F_KEPT) ?
+	       get_word(in, f, NULL, NULL) : 0;
+}
+
+/* What was allocated is in the structure as soon as there is any. */
+static int get_list(const struct np_jat *in, const struct np_field *f,
+		    json_object *from, char *to)
+{
+	size_t size = f->type == NP_F_TEXTS ? sizeof(char *) : f->of->size;
+	json_object *list;
+	size_t count;
+	void *all = NULL;
+	int rc = np_jget_list(in, from, f->key, (size_t)f->max, &list, &count);
+
+	if (!rc && !list && f->flags & NP_F_NEEDED)
+		return get_missing(in, f, NULL);
+
+	if (!rc && count && f->bins)
+		rc = np_jget_bins(in, from, f->bins);
+	if (!rc && count)
+		rc = np_jat_take(in, count, size, &all);
+	if (rc || !count)
+		return rc;
+	memcpy(to + f->offset, &all, sizeof(all));
+	return get_elements(in, f, list, count, all,
+			    (size_t *)(to + f->count));
+}
+
+/* j: the member, which is there. */
+static int get_value(const struct np_jat *in, const struct np_field *f,
+		     json_object *j, char *at)
+{
+	switch (f->type) {
+	case NP_F_APP:
+		return get_app(in, f, j, at);
+	case NP_F_NAME:
+		return get_name(in, f, j, at);
+	case NP_F_WORD:
+		return get_word(in, f, j, (void *)at);
+	case NP_F_OBJECT:
+		return get_object(in, f->key, j, at, f->of);
+	case NP_F_PART:
+		return get_part(in, f, j, at);
+	case NP_F_MEAN:
+		return np_jget_mean(in, f->key, j, f->min, f->max, (void *)at);
+	case NP_F_LATENCY:
+		return np_jget_latency(in, f->key, j, (void *)at);
+	default:
+		return get_plain(in, f, j, at);
+	}
 }
 
 static int get_field(const struct np_jat *in, const struct np_field *f,
@@ -197,23 +257,15 @@ static int get_field(const struct np_jat *in, const struct np_field *f,
 		return np_jget_hist(in, from, f->key, *samples, (void *)at);
 	case NP_F_SERIES:
 		return np_jget_series(in, from, f->key, *samples, (void *)at);
+	case NP_F_NUMBERS:
+		return np_jget_numbers(in, from, f, to);
+	case NP_F_MEANS:
+		return np_jget_means(in, from, f, to);
 	default:
 		break;
 	}
-	if (!json_object_object_get_ex(from, f->key, &j))
-		return get_missing(in, f, at);
-	switch (f->type) {
-	case NP_F_APP:
-		return get_app(in, f, j, at);
-	case NP_F_WORD:
-		return get_word(in, f, j, (void *)at);
-	case NP_F_OBJECT:
-		return get_object(in, f->key, j, at, f->of);
-	case NP_F_PART:
-		return get_part(in, f, j, at);
-	default:
-		return get_plain(in, f, j, at);
-	}
+	return json_object_object_get_ex(from, f->key, &j) ?
+	       get_value(in, f, j, at) : get_missing(in, f, at);
 }
 
 int np_jget_fields(const struct np_jat *in, json_object *from, void *to,

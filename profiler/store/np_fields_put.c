@@ -5,9 +5,11 @@
 #include "np_fields.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "np_jhist.h"
+#include "np_jmean.h"
 #include "np_record.h"
 
 /* o is inside of a member while it is written. */
@@ -114,13 +116,18 @@ static void put_plain(struct np_jput *o, json_object *in,
 		j = count_of(o, f, (double)*(const long *)at);
 		break;
 	case NP_F_REAL:
+		if (f->flags & NP_F_NAN && isnan(*(const double *)at))
+			return;
 		j = np_jput_real(o, f->key, real_of(f, *(const double *)at),
-				 f->min, f->max, 15, 17);
+				 f->min, f->max,
+				 f->flags & NP_F_NINE ? 9 : 15,
+				 f->flags & NP_F_NINE ? 9 : 17);
 		break;
 	case NP_F_BOOL:
 		j = json_object_new_boolean(*(const bool *)at);
 		break;
 	case NP_F_APP:
+	case NP_F_NAME:
 		j = json_object_new_string((const char *)at);
 		break;
 	default:
@@ -166,6 +173,17 @@ static void put_field(struct np_jput *o, json_object *in,
 		break;
 	case NP_F_SERIES:
 		np_jput_series(o, in, f->key, pointer_at(at), *samples);
+		break;
+	case NP_F_MEAN:
+		np_jput_mean(o, in, f->key, (const void *)at);
+		break;
+	case NP_F_MEANS:
+		np_jput_means(o, in, f, from);
+		break;
+	case NP_F_LATENCY:
+		np_jput_latency(o, in, f->key, (const void *)at);
+		break;
+	case NP_F_NUMBERS: /* nobody writes bins of their own */
 		break;
 	default:
 		put_plain(o, in, f, at);

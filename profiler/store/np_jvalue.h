@@ -24,9 +24,14 @@
 /* Where something is, for messages. */
 struct np_jat {
 	const char *where; /* the file */
-	char at[64];	   /* "leaves[3]." */
+	char at[128];	   /* "leaves[3]." */
 	struct np_err *err;
+	size_t *room;	   /* bytes that lists may still take; NULL: any */
+	size_t n_bins;	   /* of histograms of latencies */
 };
+
+/* calloc() out of the room; -ENOMEM, or -EFBIG where that does not do. */
+int np_jat_take(const struct np_jat *at, size_t n, size_t size, void *out);
 
 /* Inside a member that is an object, or an element of one that is a list. */
 struct np_jat np_jat_member(const struct np_jat *at, const char *key);

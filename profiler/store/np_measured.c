@@ -4,193 +4,227 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_jspan.h"
 #include "np_measured_json.h"
 #include "np_read.h"
 
-#define DEPTH 12 /* of nested arrays and objects */
+#define SET(type, key, name, ...) \
+	{ key, type, offsetof(struct np_measured_set, name), __VA_ARGS__ }
+#define TABLE(key, name, rows, columns_) \
+	SET(NP_F_MEANS, key, name, NP_SLOWDOWN_MAX, .min = NP_SLOWDOWN_LEAST, \
+	    .count = offsetof(struct np_measured_set, rows), \
+	    .columns = offsetof(struct np_measured_set, columns_))
+
+static const struct np_field group_fields[] = {
+	NP_FIELD(np_measured_group, NP_F_TEXT, victim, NP_MEASURED_NAME,
+		 NP_F_NEEDED),
+	{ "co", NP_F_TEXTS, offsetof(struct np_measured_group, co),
+	  .max = NP_MEASURED_MAX_CO,
+	  .count = offsetof(struct np_measured_group, n_co),
+	  .text_max = NP_MEASURED_NAME },
+	NP_FIELD(np_measured_group, NP_F_MEAN, slowdown, NP_SLOWDOWN_MAX, 0,
+		 -0.999),
+};
+static const struct np_fields group_table =
+	NP_FIELDS(group_fields, np_measured_group);
+
+static const struct np_field pair_fields[] = {
+	TABLE("program_beside_program", pair, n_apps, n_apps),
+	TABLE("program_beside_level", curve, n_apps, fabric.n_levels),
+	TABLE("level_beside_program", pressure, fabric.n_levels, n_apps),
+	SET(NP_F_MEANS, "alone_sec", alone_sec, 1e9,
+	    .count = offsetof(struct np_measured_set, n_apps)),
+	NP_FIELD_LIST(np_measured_set, "groups", group, n_groups,
+		      NP_MEASURED_MAX_GROUPS, 0, &group_table),
+};
+static const struct np_fields pair_table =
+	NP_FIELDS(pair_fields, np_measured_set);
+
+static void free_set(struct np_measured_set *s)
+{
+	for (size_t i = 0; s->app && i < s->n_apps; i++) {
+		free((void *)s->app[i].latency.count);
+		free((void *)s->app[i].window);
+	}
+	for (size_t i = 0; s->level && i < s->fabric.n_levels; i++)
+		free((void *)s->level[i].latency.count);
+	free((void *)s->fabric.idle.count);
+	free(s->name);
+	free(s->app);
+	free(s->level);
+	free(s->row);
+	free(s->level_name);
+	np_fields_free(s, &pair_table);
+	np_fields_free(s, &np_measured_fabric);
+	np_fields_free(s, &np_measured_programs);
+}
 
 void np_measured_free(struct np_measured *m)
 {
 	for (size_t i = 0; i < m->n_sets; i++)
-		np_mj_free(&m->set[i]);
+		free_set(&m->set[i]);
 	free(m->set);
 	*m = (struct np_measured){ 0 };
 }
 
-/* The last part of a path, as the name of a set that has none. */
-static const char *basename_of(const char *where)
+/* The name of a set, or of its file. */
+static int get_name(const struct np_jat *in, json_object *from,
+		    struct np_measured_set *s)
 {
-	const char *slash = strrchr(where, '/');
-
-	return slash && slash[1] ? slash + 1 : where;
-}
-
-static int name_set(const struct np_mj *j, json_object *o)
-{
-	json_object *name = json_object_object_get(o, "name");
-	const char *base = basename_of(j->where);
-	int rc = 0;
-
-	if (name) {
-		rc = np_mj_name(j, name, "name", &j->set->name);
-	} else {
-		j->set->name = np_mj_alloc(j, strlen(base) + 1, 1);
-		if (!j->set->name)
-			return -ENOMEM;
-		strcpy(j->set->name, base);
-	}
-	j->set->fabric.name = j->set->name;
-	return rc;
-}
-
-static void finish(struct np_measured_set *s)
-{
-	if (s->bins.n)
-		s->fabric.bins = &s->bins;
-}
-
-static int read_one(json_object *root, json_object *set, const char *where,
-		    struct np_measured_set *s, struct np_err *err)
-{
-	const struct np_mj j = { where, s, err, 1 };
-	int rc = name_set(&j, set ? set : root);
-
-	if (!rc)
-		rc = set ? np_measured_read_simulated(&j, root, set) :
-			   np_measured_read_pairs(&j, root);
-	if (!rc)
-		finish(s);
-	return np_mj_result(&j, rc);
-}
-
-static int check_schema(json_object *root, const char *where,
-			struct np_err *err)
-{
-	json_object *format = json_object_object_get(root, "format");
-	json_object *schema = json_object_object_get(root, "schema");
-	int64_t v;
-
-	if (!format)
-		return 0;
-	if (!json_object_is_type(format, json_type_string) ||
-	    strcmp(json_object_get_string(format), "netprof-pairs"))
-		return np_errf(err, -EINVAL, "%s: format: %.40s, expected "
-			       "\"netprof-pairs\"", where,
-			       json_object_to_json_string(format));
-	v = json_object_is_type(schema, json_type_int) ?
-		    json_object_get_int64(schema) : 0;
-	if (v < 1)
-		return np_errf(err, -EINVAL, "%s: schema: expected %d", where,
-			       NP_MEASURED_SCHEMA);
-	if (v > NP_MEASURED_SCHEMA)
-		return np_errf(err, -EPROTONOSUPPORT, "%s: schema: %lld, this "
-			       "version reads up to %d", where, (long long)v,
-			       NP_MEASURED_SCHEMA);
-	return 0;
-}
-
-static int read_root(json_object *root, const char *where,
-		     struct np_measured *m, struct np_err *err)
-{
-	json_object *sets = json_object_object_get(root, "sets");
-	size_t n = 1;
-	int rc = check_schema(root, where, err);
+	struct np_measured_name given = { "" };
+	static const struct np_field field[] = {
+		NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME),
+	};
+	static const struct np_fields table = NP_FIELDS(field,
+							np_measured_name);
+	const char *slash = strrchr(in->where, '/');
+	int rc = np_jget_fields(in, from, &given, &table);
 
 	if (rc)
 		return rc;
-	if (sets) {
-		if (!json_object_is_type(sets, json_type_array) ||
-		    json_object_array_length(sets) < 1 ||
-		    json_object_array_length(sets) > NP_MEASURED_MAX_SETS)
-			return np_errf(err, -EINVAL, "%s: sets: expected an "
-				       "array of 1 to %d", where,
-				       NP_MEASURED_MAX_SETS);
-		n = json_object_array_length(sets);
+	s->name = strdup(given.name[0] ? given.name :
+			 slash && slash[1] ? slash + 1 : in->where);
+	s->fabric.name = s->name;
+	return s->name ? 0 : -ENOMEM;
+}
+
+/* A file has a row a level, a program its own of each. */
+static int give_tables(const struct np_jat *in, struct np_measured_set *s)
+{
+	size_t n = s->fabric.n_levels;
+	struct np_mean *of = NULL;
+	int rc = s->pressure ?
+		 np_jat_take(in, n * s->n_apps + 1, sizeof(*of), &of) : 0;
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; of && i < n * s->n_apps; i++)
+		of[i % s->n_apps * n + i / s->n_apps] = s->pressure[i];
+	free(s->pressure);
+	s->pressure = of;
+	for (size_t a = 0; a < s->n_apps; a++) {
+		s->app[a].curve = s->curve ? s->curve + a * n : NULL;
+		s->app[a].pressure = of ? of + a * n : NULL;
 	}
-	m->set = calloc(n, sizeof(*m->set));
-	if (!m->set)
-		return np_errf(err, -ENOMEM, "%s: no memory", where);
+	return 0;
+}
+
+static int find_program(const struct np_jat *in,
+			const struct np_measured_set *s, const char *key,
+			const char *name, size_t *out)
+{
+	for (*out = 0; *out < s->n_apps; ++*out)
+		if (!strcmp(s->app[*out].name, name))
+			return 0;
+	return np_errf(in->err, -EINVAL, "%s: %s%s: \"%s\", expected the name "
+		       "of a program in the file", in->where, in->at, key,
+		       name);
+}
+
+static int add_group(const struct np_jat *in, struct np_measured_set *s,
+		     const struct np_measured_group *g)
+{
+	struct np_measured_case *c = &s->row[s->n_rows];
+	int rc = find_program(in, s, "victim", g->victim, &c->victim);
+
+	for (size_t i = 0; !rc && i < g->n_co; i++)
+		rc = find_program(in, s, "co", g->co[i], &c->co[i]);
+	c->n_co = g->n_co;
+	c->slowdown = g->slowdown;
+	s->n_rows += !rc && np_mean_known(&g->slowdown);
+	return rc;
+}
+
+/* The pairs that were measured, and the victims beside several at once. */
+static int give_rows(const struct np_jat *in, struct np_measured_set *s)
+{
+	size_t n = s->n_apps;
+	int rc = np_jat_take(in, n * n + s->n_groups + 1, sizeof(*s->row),
+			     &s->row);
+
+	for (size_t i = 0; !rc && i < n * n; i++)
+		if (np_mean_known(&s->pair[i]))
+			s->row[s->n_rows++] = (struct np_measured_case){
+				.victim = i / n, .n_co = 1, .co = { i % n },
+				.slowdown = s->pair[i],
+			};
+	for (size_t i = 0; !rc && i < s->n_groups; i++) {
+		struct np_jat sub = np_jat_element(in, "groups", i);
+
+		rc = add_group(&sub, s, &s->group[i]);
+	}
+	return rc;
+}
+
+static int read_set(const struct np_jat *file, json_object *from,
+		    struct np_measured_set *s)
+{
+	struct np_jat in = *file;
+	int rc = get_name(&in, from, s);
+
+	if (!rc)
+		rc = np_measured_get(&in, from, s);
+	if (!rc)
+		rc = np_jget_fields(&in, from, s, &pair_table);
+	if (!rc && s->n_apps && !s->pair) /* a fabric alone has none */
+		rc = np_jat_refuse(&in, "program_beside_program",
+				   "a value: it is missing");
+	if (!rc)
+		rc = give_tables(&in, s);
+	return rc ? rc : give_rows(&in, s);
+}
+
+static int read_all(const struct np_jat *in, json_object *root,
+		    struct np_measured *m)
+{
+	struct np_measured_set head = { .name = NULL };
+	json_object *sets;
+	size_t n = 1;
+	int rc = np_measured_get_head(in, root, &head);
+
+	if (!rc)
+		rc = np_jget_list(in, root, "sets", NP_MEASURED_MAX_SETS,
+				  &sets, &n);
+	if (!rc && sets && !n)
+		rc = np_jat_refuse(in, "sets", "one or more");
+	if (rc)
+		return rc;
+	m->n_sets = sets ? n : 1;
+	m->set = calloc(m->n_sets, sizeof(*m->set));
+	if (!m->set) {
+		m->n_sets = 0;
+		return -ENOMEM;
+	}
+	if (!sets)
+		return read_set(in, root, m->set);
 	for (size_t i = 0; !rc && i < n; i++) {
-		json_object *one = sets ? json_object_array_get_idx(sets, i) :
-					  NULL;
+		struct np_jat sub = np_jat_element(in, "sets", i);
+		json_object *one = json_object_array_get_idx(sets, i);
 
-		if (sets && !json_object_is_type(one, json_type_object))
-			return np_errf(err, -EINVAL, "%s: sets[%zu]: expected "
-				       "an object", where, i);
-		m->set[i].n_memory = i ? m->set[i - 1].n_memory : 0;
-		m->n_sets++;
-		rc = read_one(root, one, where, &m->set[i], err);
+		rc = json_object_is_type(one, json_type_object) ?
+		     read_set(&sub, one, &m->set[i]) :
+		     np_jat_refuse(&sub, "", "an object");
 	}
-	return rc;
-}
-
-static const char *why(json_tokener *tok, json_object *root)
-{
-	enum json_tokener_error e = json_tokener_get_error(tok);
-
-	return root ? "expected an object" :
-	       e == json_tokener_continue ? "the text ends early" :
-					    json_tokener_error_desc(e);
-}
-
-int np_mj_root(const char *text, size_t len, const char *where,
-	       json_object **out, struct np_err *err)
-{
-	static const struct np_jlimits limits = {
-		NP_MEASURED_MAX_OBJECTS, NP_MEASURED_MAX_ARRAYS,
-		NP_MEASURED_MAX_ELEMENTS,
-	};
-	json_tokener *tok;
-	json_object *root;
-	int rc = 0;
-
-	if (len > NP_MEASURED_MAX_BYTES)
-		return np_errf(err, -EFBIG, "%s: %zu bytes, expected at most "
-			       "%u", where, len, NP_MEASURED_MAX_BYTES);
-	if (!np_jspan_within(text, len, &limits))
-		return np_errf(err, -EFBIG, "%s: expected at most %zu objects, "
-			       "%zu arrays and %zu commas", where,
-			       limits.objects, limits.arrays, limits.elements);
-	tok = json_tokener_new_ex(DEPTH);
-	if (!tok)
-		return np_errf(err, -ENOMEM, "%s: no memory", where);
-	root = json_tokener_parse_ex(tok, text, (int)len);
-	if (!json_object_is_type(root, json_type_object))
-		rc = np_errf(err, -EINVAL, "%s: byte %zu: %s", where,
-			     json_tokener_get_parse_end(tok), why(tok, root));
-	json_tokener_free(tok);
-	if (rc)
-		json_object_put(root);
-	else
-		*out = root;
-	return rc;
-}
-
-int np_measured_read(json_object *root, const char *where,
-		     struct np_measured *out, struct np_err *err)
-{
-	struct np_measured m = { 0 };
-	int rc = read_root(root, where, &m, err);
-
-	if (rc)
-		np_measured_free(&m);
-	else
-		*out = m;
 	return rc;
 }
 
 int np_measured_parse(const char *text, size_t len, const char *where,
 		      struct np_measured *out, struct np_err *err)
 {
+	size_t room = NP_MEASURED_MAX_MEMORY;
+	struct np_jat in = { .where = where, .err = err, .room = &room };
+	struct np_measured m = { 0 };
 	json_object *root;
-	int rc = np_mj_root(text, len, where, &root, err);
+	int rc = np_measured_open(&in, text, len, &root);
 
+	if (!rc) {
+		rc = read_all(&in, root, &m);
+		json_object_put(root);
+	}
 	if (rc)
-		return rc;
-	rc = np_measured_read(root, where, out, err);
-	json_object_put(root);
-	return rc;
+		np_measured_free(&m);
+	else
+		*out = m;
+	return rc == -ENOMEM ? np_errf(err, rc, "%s: no memory", where) : rc;
 }
 
 int np_measured_load(const char *path, struct np_measured *out,

@@ -1,8 +1,7 @@
 /*
  * Files of measured pairs: programs alone, beside interference levels and
  * beside each other, so that predictions can be compared with the truth, and
- * anybody's measurements can be put in.  netprof-pairs(5) describes our own
- * layout; two older ones are read as well (see there).
+ * anybody's measurements can be put in.  netprof-pairs(5) describes them.
  *
  * A file is hostile input: its size, depth, counts and every number are
  * bounded, and every refusal says where.
@@ -35,18 +34,37 @@ struct np_measured_case {
 	struct np_mean slowdown;
 };
 
+struct np_measured_name {
+	char name[NP_MEASURED_NAME + 1];
+};
+
+/* As a file says it, by names. */
+struct np_measured_group {
+	char *victim, **co;
+	size_t n_co;
+	struct np_mean slowdown;
+};
+
+/* All of it is owned by the set. */
 struct np_measured_set {
 	char *name;
 	struct np_bins bins;
 	struct np_fabric fabric;
 	struct np_fabric_level *level; /* those of the fabric */
 	struct np_program *app;
-	struct np_mean *alone_sec; /* run time, per app */
+	struct np_mean *alone_sec; /* run time, per app; NULL: none */
 	size_t n_apps;
 	struct np_measured_case *row; /* those that were measured */
 	size_t n_rows;
-	struct np_measured_block *memory;
-	size_t n_memory; /* bytes of this set and those before it */
+
+	/* What the file holds, for its reader and writer. */
+	unsigned format;
+	struct np_measured_name *program, *level_name; /* of app, of level */
+	struct np_mean *curve, *pressure, *pair; /* tables; NULL: none */
+	double *edge;
+	size_t n_edges;
+	struct np_measured_group *group;
+	size_t n_groups;
 };
 
 struct np_measured {

@@ -1,6 +1,6 @@
 /* Calibrations of a fabric that is made up: time is ours, and so are steps. */
 #include "t.h"
-#include "np_calibration_json.h"
+#include "np_calibrate.h"
 #include "np_fabric_store.h"
 
 #include <errno.h>
@@ -276,11 +276,11 @@ static void test_result_can_be_read(void)
 	T_CHECK(!np_calibrate_go(&r.c, NULL));
 	f.c = &r.c;
 	f.sites = &r.sites;
-	T_CHECK(!np_calibration_to_json(&f, &text, NULL));
+	T_CHECK(!np_calibrate_result(&f, &text, NULL));
 	T_ROW(err.text, !np_calibration_parse(text, strlen(text), "x", &c,
 					      &err));
 	T_CHECK(c.date == 1.7e9 && !strcmp(c.cluster, "np") &&
-		!strcmp(c.scope_name, "leaf") && c.message_bytes == 1024);
+		!strcmp(np_scope_name(c.scope), "leaf") && c.message_bytes == 1024);
 	T_CHECK(c.fabric->n_levels == 3 && c.level[2].partners == 3);
 	T_CHECK(t_close(c.fabric->beside[2].mean, 0.6, 1e-9));
 	T_CHECK(c.fabric->beside[2].n == 2);

@@ -86,7 +86,7 @@ static void test_saved_is_loaded(void)
 	T_CHECK(c.date == DATE && !strcmp(c.cluster, "hpc") &&
 		!strcmp(c.transport, "tcp/eth0") && c.message_bytes == 1024 &&
 		c.period_sec == 0.1 && !strcmp(c.netprof_version, "0.1.0"));
-	T_CHECK(c.scope == NP_SCOPE_NODE && !strcmp(c.scope_name, "node"));
+	T_CHECK(c.scope == NP_SCOPE_NODE && !strcmp(np_scope_name(c.scope), "node"));
 	T_CHECK(c.fabric->n_levels == 3 && c.fabric->beside[1].n == 3 &&
 		!c.fabric->beside[2].n && c.fabric->beside[5].mean == 0.5);
 	T_CHECK(c.fabric->idle.all.n == 1 &&
@@ -215,22 +215,22 @@ static const struct {
 } rows[] = {
 	{ "least that is accepted", LEVELS "}", 0, "" },
 	{ "no levels", HEAD ",\"levels\":[]}", 0, "" },
-	{ "empty", "", -EINVAL, "f.json: byte 0" },
-	{ "the older layout", "{\"programs\":[],\"levels\":[]}", -EINVAL,
+	{ "empty", "", -EINVAL, "f.json: damaged at byte 0" },
+	{ "no format", "{\"programs\":[],\"levels\":[]}", -EINVAL,
 	  "format" },
 	{ "a newer schema", "{\"format\":\"netprof-pairs\",\"schema\":2}",
-	  -EPROTONOSUPPORT, "schema: 2" },
+	  -EPROTONOSUPPORT, "schema 2 is newer than 1" },
 	{ "programs", "{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":"
 	  "[\"a\"],\"levels\":[],\"program_beside_program\":[[1]]}", -EINVAL,
 	  "programs" },
 	{ "a scope that is not", LEVELS ",\"scope\":\"rack\"}", -EINVAL,
-	  "scope: \"rack\"" },
+	  "scope: expected node, leaf or uplink" },
 	{ "a scope that is null", LEVELS ",\"scope\":[1]}", -EINVAL, "scope" },
 	{ "a cluster that is a number", LEVELS ",\"cluster\":1}", -EINVAL,
-	  "cluster: 1, expected a text" },
+	  "cluster: expected a text" },
 	{ "a date that is text", LEVELS ",\"date\":\"now\"}", -EINVAL, "date" },
 	{ "a negative period", LEVELS ",\"period_sec\":-1}", -EINVAL,
-	  "period_sec: -1" },
+	  "period_sec: got -1" },
 	{ "messages beyond all", LEVELS ",\"message_bytes\":1e12}", -EINVAL,
 	  "message_bytes" },
 	{ "leaves that are an object", LEVELS ",\"leaves\":{}}", -EINVAL,
@@ -238,17 +238,17 @@ static const struct {
 	{ "a leaf that is text", LEVELS ",\"leaves\":[\"leaf0\"]}", -EINVAL,
 	  "leaves[0]" },
 	{ "a leaf without latencies that are", LEVELS ",\"leaves\":[{\"name\":"
-	  "\"l\",\"idle\":{\"n\":0}}]}", -EINVAL, "leaves[0]: 0" },
+	  "\"l\",\"idle\":{\"n\":0}}]}", -EINVAL, "leaves[0].idle.n: got 0" },
 	{ "a level of no partners", HEAD ",\"levels\":[{\"name\":\"x\","
-	  "\"partners\":0}]}", -EINVAL, "levels[0]: 0" },
+	  "\"partners\":0}]}", -EINVAL, "levels[0].partners: got 0" },
 	{ "a level with half its numbers", HEAD ",\"levels\":[{\"name\":\"x\","
-	  "\"partners\":1}]}", -EINVAL, "levels[0]: nothing" },
+	  "\"partners\":1}]}", -EINVAL, "levels[0]: expected partners, messages" },
 	{ "a level that cannot be run", HEAD ",\"levels\":[{\"name\":\"x\","
 	  "\"partners\":1024,\"messages\":1024,\"bytes\":8,\"pause_sec\":0}]}",
 	  -EINVAL, "levels[0]: " },
 	{ "a level of a pause without end", HEAD ",\"levels\":[{\"name\":\"x\","
 	  "\"partners\":1,\"messages\":1,\"bytes\":8,\"pause_sec\":1e9}]}",
-	  -EINVAL, "levels[0]: 1e9" },
+	  -EINVAL, "levels[0].pause_sec: got 1e+09" },
 	{ "a level beside level table that is too small", LEVELS
 	  ",\"level_beside_level\":[[1]]}", -EINVAL, "level_beside_level" },
 	{ "a coupling that is no number", LEVELS ",\"coupling\":{\"leaf\":"
@@ -297,6 +297,28 @@ static void test_damage_does_no_harm(void)
 	free(text);
 }
 
+static void test_what_is_read_is_written_again(void)
+{
+	char was[4096] = "", *text = NULL;
+	FILE *f = fopen(t_data("calibration.json"), "r");
+	struct np_calibration c;
+	size_t len;
+
+	T_CHECK(f != NULL);
+	if (!f)
+		return;
+	len = fread(was, 1, sizeof(was) - 1, f);
+	fclose(f);
+	T_CHECK(len > 2000 && len < sizeof(was) - 1);
+	T_CHECK(!np_calibration_parse(was, len, "f", &c, NULL));
+	T_CHECK(c.n_leaves == 2 && c.n_others == 1 &&
+		!strcmp(c.level_nodes, "n2,n3") && c.loss[0].n == 3);
+	T_CHECK(!np_calibration_write(&c, &text, NULL));
+	T_CHECK(text && !strcmp(text, was));
+	free(text);
+	np_calibration_free(&c);
+}
+
 static void test_what_cannot_be_read_is_not_written(void)
 {
 	struct np_store *s = fresh_store();
@@ -328,6 +350,8 @@ static const struct t_case cases[] = {
 	{ "only the owner of the store is trusted",
 	  test_only_the_owner_of_the_store_is_trusted },
 	{ "each refusal says where and why", test_rows },
+	{ "what is read is written again, to the letter",
+	  test_what_is_read_is_written_again },
 	{ "damaged files do no harm", test_damage_does_no_harm },
 	{ "what cannot be read is not written",
 	  test_what_cannot_be_read_is_not_written },

@@ -28,7 +28,7 @@ static void test_real_switch(void)
 	T_CHECK(s->app[3].pressure[1].mean == 0.0821);
 	T_CHECK(s->fabric.beside[1 * 7 + 5].mean == 0.1237);
 	T_CHECK(s->app[3].curve[1].n == 1 && isnan(s->app[3].curve[1].sd));
-	/* microseconds become seconds */
+	/* half round trips */
 	T_CHECK(t_close(s->fabric.idle.all.mean, 13.11e-6, 1e-12) &&
 		s->fabric.idle.all.n == 800 && s->fabric.bins->n == 60 &&
 		t_close(s->fabric.bins->edge[60], 6e-3, 1e-12));
@@ -90,25 +90,24 @@ static const struct {
 	{ "least that is accepted", NAMES PAIRS "}", 0, "" },
 	{ "a fabric without programs", HEAD "\"programs\":[],"
 	  "\"levels\":[\"c\"],\"level_beside_level\":[[0.5]]}", 0, "" },
-	{ "numbers without format: the older layout",
-	  "{\"programs\":[],\"levels\":[],\"program_beside_program\":[]}", 0,
-	  "" },
-	{ "empty", "", -EINVAL, "f.json: byte 0" },
-	{ "no JSON", "hello", -EINVAL, "f.json: byte 0" },
+	{ "no format", "{\"programs\":[],\"levels\":[]}", -EINVAL,
+	  "format: expected netprof-pairs" },
+	{ "empty", "", -EINVAL, "f.json: damaged at byte 0" },
+	{ "no JSON", "hello", -EINVAL, "f.json: damaged at byte 0" },
 	{ "cut off", "{\"programs\":[", -EINVAL, "f.json" },
 	{ "an array", "[]", -EINVAL, "expected an object" },
-	{ "an empty object", "{}", -EINVAL, "programs: nothing" },
+	{ "an empty object", "{}", -EINVAL, "format: expected netprof-pairs" },
 	{ "nested too deeply", "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]", -EINVAL,
 	  "f.json" },
 	{ "another format", "{\"format\":\"elf\"}", -EINVAL,
-	  "format: \"elf\"" },
+	  "format: expected netprof-pairs" },
 	{ "a schema that is no number",
 	  "{\"format\":\"netprof-pairs\",\"schema\":\"x\"}", -EINVAL,
 	  "schema" },
 	{ "a newer schema", "{\"format\":\"netprof-pairs\",\"schema\":2}",
-	  -EPROTONOSUPPORT, "schema: 2" },
+	  -EPROTONOSUPPORT, "schema 2 is newer than 1" },
 	{ "programs that are a number", HEAD "\"programs\":7}", -EINVAL,
-	  "programs: 7, expected an array" },
+	  "programs: expected an array" },
 	{ "a program without a name", HEAD "\"programs\":[{}]}", -EINVAL,
 	  "programs[0]" },
 	{ "an empty name", HEAD "\"programs\":[\"\"]}", -EINVAL,
@@ -123,20 +122,20 @@ static const struct {
 	  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]}", -EINVAL,
 	  "programs[0]" },
 	{ "one name twice", HEAD "\"programs\":[\"a\",\"a\"],\"levels\":[],"
-	  PAIRS "}", -EINVAL, "a: nothing, expected a name of its own" },
+	  PAIRS "}", -EINVAL, "a: expected a name of its own" },
 	{ "a program called as a level", HEAD "\"programs\":[\"a\",\"c\"],"
 	  "\"levels\":[\"c\"]," PAIRS "}", -EINVAL, "a name of its own" },
 	{ "a level called idle", HEAD "\"programs\":[\"a\",\"b\"],"
 	  "\"levels\":[\"idle\"]," PAIRS "}", -EINVAL, "a name of its own" },
 	{ "no pairs", NAMES "\"x\":1}", -EINVAL,
-	  "program_beside_program: nothing" },
+	  "program_beside_program: expected a value" },
 	{ "too few rows", NAMES "\"program_beside_program\":[[1,2]]}",
 	  -EINVAL, "2 elements, not 1" },
 	{ "too many columns",
 	  NAMES "\"program_beside_program\":[[1,2,3],[1,2]]}", -EINVAL,
 	  "program_beside_program[0]" },
 	{ "a slowdown of -1", NAMES "\"program_beside_program\":[[1,-1],"
-	  "[1,2]]}", -EINVAL, "program_beside_program[0][1]: -1" },
+	  "[1,2]]}", -EINVAL, "program_beside_program[0][1]: got -1" },
 	{ "a slowdown that is text", NAMES "\"program_beside_program\":"
 	  "[[1,\"2\"],[1,2]]}", -EINVAL, "program_beside_program[0][1]" },
 	{ "a slowdown that is infinite", NAMES "\"program_beside_program\":"
@@ -144,33 +143,33 @@ static const struct {
 	{ "a slowdown that is no number", NAMES "\"program_beside_program\":"
 	  "[[1,NaN],[1,2]]}", -EINVAL, "program_beside_program[0][1]" },
 	{ "a mean of no runs", NAMES "\"program_beside_program\":[[1,"
-	  "{\"n\":0,\"mean\":1}],[1,2]]}", -EINVAL, "[0][1]: 0" },
+	  "{\"n\":0,\"mean\":1}],[1,2]]}", -EINVAL, "[0][1].n: got 0" },
 	{ "a mean without n", NAMES "\"program_beside_program\":[[1,"
 	  "{\"mean\":1}],[1,2]]}", -EINVAL, "[0][1]" },
 	{ "a negative sd", NAMES "\"program_beside_program\":[[1,"
-	  "{\"n\":2,\"mean\":1,\"sd\":-1}],[1,2]]}", -EINVAL, "[0][1]: -1" },
+	  "{\"n\":2,\"mean\":1,\"sd\":-1}],[1,2]]}", -EINVAL, "[0][1].sd: got -1" },
 	{ "a curve of another length", NAMES "\"program_beside_level\":"
 	  "[[1],[1,2]]," PAIRS "}", -EINVAL, "program_beside_level[1]" },
 	{ "an unknown program in a group", NAMES PAIRS ",\"groups\":[{"
-	  "\"victim\":\"z\"}]}", -EINVAL, "groups[0]: \"z\"" },
+	  "\"victim\":\"z\"}]}", -EINVAL, "groups[0].victim: \"z\"" },
 	{ "a group of nine", NAMES PAIRS ",\"groups\":[{\"victim\":\"a\","
 	  "\"co\":[\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\"],"
 	  "\"slowdown\":1}]}", -EINVAL, "groups[0]" },
 	{ "a coupling below zero", NAMES PAIRS ",\"coupling\":{\"leaf\":-1}}",
-	  -EINVAL, "coupling: -1" },
+	  -EINVAL, "coupling.leaf: got -1" },
 	{ "probes that are an array", NAMES PAIRS ",\"probes\":[]}", -EINVAL,
 	  "probes" },
 	{ "probes without a mean", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":1}}}",
-	  -EINVAL, "probes.c: nothing" },
+	  -EINVAL, "probes.c.mean_sec: expected a value" },
 	{ "a latency of zero", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":1,"
 	  "\"mean_sec\":1,\"min_sec\":0}}}", -EINVAL, "probes.c: latency" },
 	{ "a minimum above the mean", NAMES PAIRS ",\"probes\":{\"c\":{"
-	  "\"n\":1,\"mean_sec\":1,\"min_sec\":2}}}", -EINVAL, "probes.c: 2" },
+	  "\"n\":1,\"mean_sec\":1,\"min_sec\":2}}}", -EINVAL, "probes.c.min_sec: got 2" },
 	{ "no sd though n is 2", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":2,"
 	  "\"mean_sec\":1,\"min_sec\":1}}}", -EINVAL, "probes.c" },
 	{ "a bin that is not there", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":1,"
 	  "\"mean_sec\":1,\"min_sec\":1,\"bins\":[[177,1]]}}}", -EINVAL,
-	  "probes.c: 177" },
+	  "probes.c.bins: got 177" },
 	{ "counts of another length", NAMES PAIRS ",\"probes\":{\"c\":{"
 	  "\"n\":1,\"mean_sec\":1,\"min_sec\":1,\"counts\":[1]}}}", -EINVAL,
 	  "177 elements" },
@@ -183,10 +182,11 @@ static const struct {
 	  "at least 2" },
 	{ "an open last bin", NAMES PAIRS ",\"latency_bin_edges_sec\":"
 	  "[0,1,null]}", 0, "" },
-	{ "no sets", "{\"sets\":[]}", -EINVAL, "sets" },
-	{ "a set that is a number", "{\"sets\":[1]}", -EINVAL, "sets[0]" },
-	{ "a set without its names", "{\"sets\":[{}]}", -EINVAL,
-	  "applications" },
+	{ "no sets", HEAD "\"sets\":[]}", -EINVAL, "sets" },
+	{ "a set that is a number", HEAD "\"sets\":[1]}", -EINVAL,
+	  "sets[0]: expected an object" },
+	{ "a set without its names", HEAD "\"sets\":[{}]}", -EINVAL,
+	  "sets[0].programs" },
 };
 
 static void test_rows(void)

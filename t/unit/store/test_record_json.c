@@ -336,7 +336,7 @@ static const struct {
 	  "\"per_decade\":20,\"bins\":177},\"leaves\":[{}]}", -EINVAL,
 	  "the bins of this netprof" },
 	{ "leaf as number", HEAD SCHEME ",\"leaves\":[{},3]}", -EINVAL,
-	  "leaves[1]." },
+	  "leaves[1]: expected an object" },
 	{ "moments without n", LEAF("\"latency\":{\"mean\":1}"), -EINVAL,
 	  "leaves[0].latency.n: expected a value" },
 	{ "mean below the minimum", LEAF("\"latency\":{\"n\":2,\"mean\":1e-6,"

@@ -1,0 +1,194 @@
+/* What a calibration has found, as it is kept; declared in np_calibrate.h. */
+#include "np_calibrate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_fabric_store.h"
+
+static int text(const char *s, char **out)
+{
+	*out = strdup(s ? s : "");
+	return *out ? 0 : -ENOMEM;
+}
+
+/* Zeroed; there is always one more. */
+static void *list(size_t n, size_t size)
+{
+	return calloc(n + 1, size);
+}
+
+static int latency(const struct np_cal_sample *s, struct np_latency *out)
+{
+	double *count = s->bins ? list(NP_HIST_BINS, sizeof(*count)) : NULL;
+
+	if (s->bins && !count)
+		return -ENOMEM;
+	for (size_t i = 0; count && i < NP_HIST_BINS; i++)
+		count[i] = (double)s->bins[i];
+	*out = (struct np_latency){ s->sec, count };
+	return 0;
+}
+
+static int facts(const struct np_calibration_facts *f,
+		 struct np_calibration *out)
+{
+	const struct np_cal_hosts *level = f->c->scope == NP_SCOPE_LEAF ?
+					   &f->sites->aggressor :
+					   &f->sites->victim;
+
+	out->date = (double)(uint64_t)f->date;
+	out->message_bytes = f->message_bytes;
+	out->period_sec = f->period_sec;
+	out->scope = f->c->scope;
+	out->seconds = f->c->setup.seconds;
+	out->repeats = f->c->setup.repeats;
+	return text(f->cluster, &out->cluster) ||
+	       text(NP_VERSION, &out->netprof_version) ||
+	       text(f->ucx_version, &out->ucx_version) ||
+	       text(f->transport, &out->transport) ||
+	       text(f->sites->leaf, &out->leaf_name) ||
+	       text(f->sites->victim.list, &out->victim_nodes) ||
+	       text(level->list, &out->level_nodes) ? -ENOMEM : 0;
+}
+
+static void couplings(const struct np_calibrate *c, struct np_calibration *out)
+{
+	struct np_mean *k = out->measured.set->fabric.coupling;
+
+	for (int i = 0; i < NP_N_SCOPES; i++) {
+		k[i] = np_cal_coupling(&c->setup, c->state, c->scope,
+				       (enum np_scope)i);
+		out->loss[i] = np_cal_loss(&c->setup, c->state,
+					   (enum np_scope)i);
+	}
+	/* by definition */
+	k[c->scope] = (struct np_mean){ k[c->scope].n ? k[c->scope].n : 1, 1,
+					0 };
+}
+
+static const struct np_cal_result *probed(const struct np_calibrate *c,
+					  size_t level)
+{
+	const struct np_cal_task t = { NP_CAL_PROBE, c->scope, NP_CAL_NONE,
+				       level, 0 };
+	char key[NP_CAL_KEY];
+
+	np_cal_key(&c->setup, &t, key);
+	return np_cal_state_find(c->state, key);
+}
+
+static int chosen(const struct np_calibrate *c, struct np_calibration *out)
+{
+	struct np_measured_set *s = out->measured.set;
+	size_t n = c->n_chosen;
+	struct np_mean *beside = list(n * n, sizeof(*beside));
+
+	s->fabric.beside = beside;
+	s->level = list(n, sizeof(*s->level));
+	out->level = list(n, sizeof(*out->level));
+	if (!beside || !s->level || !out->level)
+		return -ENOMEM;
+	s->fabric.n_levels = out->n_levels = n;
+	for (size_t v = 0; v < n; v++) {
+		const struct np_cal_result *r = probed(c, c->chosen[v]);
+
+		out->level[v] = c->setup.level[c->chosen[v]];
+		s->level[v].name = out->level[v].name;
+		for (size_t p = 0; p < n; p++)
+			beside[v * n + p] = np_cal_matrix(&c->setup, c->state,
+				c->scope, c->chosen[v], c->chosen[p]);
+		if (r && latency(&r->beside, &s->level[v].latency))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What the same probes saw between the levels: like is compared with like. */
+static int idle(const struct np_calibrate *c, struct np_calibration *out)
+{
+	struct np_cal_sample all = { .bins = NULL };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < c->setup.n_levels; i++) {
+		const struct np_cal_result *r = probed(c, i);
+
+		if (r)
+			rc = np_cal_sample_merge(&all, &r->alone);
+	}
+	if (!rc)
+		rc = latency(&all, &out->measured.set->fabric.idle);
+	np_cal_sample_free(&all);
+	return rc;
+}
+
+static int leaves(const struct np_calibrate *c, struct np_calibration *out)
+{
+	int rc = 0;
+
+	out->leaf = list(c->state->n, sizeof(*out->leaf));
+	if (!out->leaf)
+		return -ENOMEM;
+	for (size_t i = 0; !rc && i < c->state->n; i++) {
+		const struct np_cal_result *r = &c->state->result[i];
+		struct np_calibration_leaf *l = &out->leaf[out->n_leaves];
+
+		if (strncmp(r->key, "idle ", 5))
+			continue;
+		out->n_leaves++;
+		rc = text(strcmp(r->key, "idle -") ? r->key + 5 : "",
+			  (char **)&l->name);
+		if (!rc)
+			rc = latency(&r->alone, &l->idle);
+	}
+	return rc;
+}
+
+static int others(const struct np_calibrate *c, struct np_calibration *out)
+{
+	int rc = 0;
+
+	out->other = list(c->setup.n_levels, sizeof(*out->other));
+	if (!out->other)
+		return -ENOMEM;
+	for (size_t i = 0, k = 0; !rc && i < c->setup.n_levels; i++) {
+		const struct np_cal_result *r = probed(c, i);
+		struct np_calibration_other *o = &out->other[out->n_others];
+
+		if (k < c->n_chosen && c->chosen[k] == i) {
+			k++; /* they ascend */
+			continue;
+		}
+		out->n_others++;
+		o->slows_by = np_cal_matrix(&c->setup, c->state, c->scope,
+					    np_cal_middle(&c->setup), i);
+		rc = text(c->setup.level[i].name, (char **)&o->name);
+		if (!rc && r)
+			rc = latency(&r->beside, &o->probes);
+	}
+	return rc;
+}
+
+int np_calibrate_result(const struct np_calibration_facts *f, char **out,
+			struct np_err *err)
+{
+	struct np_calibration c;
+	int rc;
+
+	if (f->c->n_chosen < 2)
+		return np_errf(err, -ENODATA, "calibration: %zu levels were "
+			       "measured, expected two or more",
+			       f->c->n_chosen);
+	rc = np_calibration_init(&c, "");
+	if (rc)
+		return np_errf(err, rc, "out of memory");
+	couplings(f->c, &c);
+	if (facts(f, &c) || chosen(f->c, &c) || idle(f->c, &c) ||
+	    leaves(f->c, &c) || others(f->c, &c))
+		rc = np_errf(err, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = np_calibration_write(&c, out, err);
+	np_calibration_free(&c);
+	return rc;
+}
