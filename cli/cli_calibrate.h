@@ -26,9 +26,6 @@ void calibrate_say_plan(const struct np_calibrate *c,
 			const struct np_cal_estimate *e);
 void calibrate_say_progress(const struct np_cal_progress *p);
 void calibrate_say_result(const struct np_calibrate *c);
-/* "about 12 min" */
-#define CALIBRATE_TIME 32
-const char *calibrate_time(double sec, char buf[CALIBRATE_TIME]);
 
 /* cli_calibrate_fabric.c; returns the exit status. */
 int calibrate_fabric(const struct calibrate_opt *opt);

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-const char *calibrate_time(double sec, char buf[CALIBRATE_TIME])
+#define CALIBRATE_TIME 32
+
+/* "about 12 min" */
+static const char *calibrate_time(double sec, char buf[CALIBRATE_TIME])
 {
 	if (sec < 90)
 		snprintf(buf, CALIBRATE_TIME, "%.0f s", sec);

@@ -16,7 +16,7 @@ struct uids {
 	size_t n;
 };
 
-void cli_login_range(FILE *f, uid_t *first, uid_t *last)
+static void cli_login_range(FILE *f, uid_t *first, uid_t *last)
 {
 	char line[256];
 	unsigned n;

@@ -26,7 +26,7 @@ double cli_now(void)
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-double cli_state_limit(const struct np_state *s)
+static double cli_state_limit(const struct np_state *s)
 {
 	return fmax(STALE_SEC, STALE_INTERVALS * s->interval_sec);
 }

@@ -10,8 +10,7 @@
 /* Seconds since 1970; NETPROF_NOW, for tests of what depends on it. */
 double cli_now(void);
 
-/* As old as this, a state says that placement does not act: seconds. */
-double cli_state_limit(const struct np_state *s);
+/* Is it as old as a state that says that placement does not act? */
 bool cli_state_stale(const struct np_state *s, double now);
 
 /*

@@ -16,12 +16,6 @@ struct cli_status {
 	size_t n_running, n_known, n_pending; /* jobs that placement looks at */
 };
 
-/* Sort and count.  Returns 0 or -ENOMEM; cli_status_free(). */
-/* places and all are the caller's to set. */
-int cli_status_make(const struct np_state *s, double now,
-		    struct cli_status *out);
-void cli_status_free(struct cli_status *t);
-
 /* Each prints it and returns the exit status. */
 int cli_status_text(const struct cli_status *t);
 int cli_status_parsable(const struct cli_status *t);

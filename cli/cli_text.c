@@ -19,6 +19,11 @@ static void three_digits(double v, char *buf, size_t len)
 	snprintf(buf, len, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
 }
 
+int cli_utf8(void)
+{
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
 const char *cli_sec(double sec, char buf[CLI_NUMBER])
 {
 	static const struct {
@@ -193,11 +198,6 @@ void cli_field(const char *text, char separator)
 void cli_wrap(FILE *f, const char *text, int indent)
 {
 	cli_wrap_beside(f, text, indent, 0);
-}
-
-int cli_utf8(void)
-{
-	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
 static int wants_colour(void)

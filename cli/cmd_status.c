@@ -38,8 +38,14 @@ static void sort_jobs(struct cli_status *t)
 		qsort(t->apart, t->n_apart, sizeof(*t->apart), by_number);
 }
 
-int cli_status_make(const struct np_state *s, double now,
-		    struct cli_status *out)
+static void cli_status_free(struct cli_status *t)
+{
+	free(t->leaf);
+	free(t->apart);
+}
+
+static int cli_status_make(const struct np_state *s, double now,
+			   struct cli_status *out)
 {
 	struct cli_status t = { .s = s, .now = now };
 
@@ -56,12 +62,6 @@ int cli_status_make(const struct np_state *s, double now,
 	sort_jobs(&t);
 	*out = t;
 	return 0;
-}
-
-void cli_status_free(struct cli_status *t)
-{
-	free(t->leaf);
-	free(t->apart);
 }
 
 static int load(struct np_state *s, bool *places)

@@ -22,7 +22,7 @@ struct np_applied {
  * At most max_updates; what narrows first, as np_placement.h says, and others
  * only if all of that is done.  go_on() is asked before each; shared
  * is told of each.
- * Returns 0 or -ENOMEM; np_written_free() in both cases.
+ * Returns 0 or -ENOMEM.
  */
 int np_apply(const struct np_view *v, const struct np_placement *p,
 	     struct np_job_cache *cache, struct np_shared *shared,

@@ -197,7 +197,7 @@ void np_shared_withdraw(struct np_shared *d)
 	np_shared_publish(d, NULL, 0);
 }
 
-void np_written_free(struct np_written *w, size_t n)
+static void np_written_free(struct np_written *w, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		free(w[i].ours);

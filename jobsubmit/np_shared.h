@@ -116,7 +116,6 @@ void np_shared_withdraw(struct np_shared *d);
 /* n entries by ascending id; the array and its texts are taken. */
 void np_shared_note_written(struct np_shared *d, struct np_written *w,
 			    size_t n);
-void np_written_free(struct np_written *w, size_t n);
 
 /*
  * For the thread, as in np_changes.h: whose the jobs are that it saw; the

@@ -118,7 +118,7 @@ int np_site_index(struct np_site *s)
 	return 0;
 }
 
-uint32_t np_site_find(const struct np_site *s, const char *name)
+static uint32_t np_site_find(const struct np_site *s, const char *name)
 {
 	size_t at = hash(name) & (s->n_slots - 1);
 

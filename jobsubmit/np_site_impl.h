@@ -43,7 +43,4 @@ struct np_site {
 /* Index the names.  Returns 0 or -ENOMEM. */
 int np_site_index(struct np_site *s);
 
-/* The node of a name, or NO_NODE. */
-uint32_t np_site_find(const struct np_site *s, const char *name);
-
 #endif

@@ -90,7 +90,4 @@ void np_view_free(struct np_view *v);
 bool np_view_app(const struct np_place_conf *conf, const slurm_job_info_t *j,
 		 char app[NP_APP_MAX + 1]);
 
-/* What a pending or running job asks of its nodes. */
-struct np_need np_need_of_job(const slurm_job_info_t *j);
-
 #endif

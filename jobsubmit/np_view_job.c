@@ -22,7 +22,7 @@ static uint64_t or_zero64(uint64_t v)
 	return v == NO_VAL64 || v == INFINITE64 ? 0 : v;
 }
 
-struct np_need np_need_of_job(const slurm_job_info_t *j)
+static struct np_need np_need_of_job(const slurm_job_info_t *j)
 {
 	uint64_t memory = or_zero64(j->pn_min_memory);
 	struct np_need need = {

@@ -30,15 +30,6 @@ int np_measure_init(struct np_measure *m, int listen_fd)
 	return m->party && m->fold && m->level_fold ? 0 : -ENOMEM;
 }
 
-void np_measure_free(struct np_measure *m)
-{
-	np_party_free(m->party);
-	np_crew_free(&m->crew);
-	np_fold_free(m->fold);
-	np_fold_level_free(m->level_fold);
-	free(m->env);
-}
-
 /* ---- reports ---- */
 
 struct hearing {

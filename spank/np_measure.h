@@ -47,7 +47,6 @@ struct np_measure {
  * Take over listen_fd.  Returns 0 or -ENOMEM; free in any case.
  */
 int np_measure_init(struct np_measure *m, int listen_fd);
-void np_measure_free(struct np_measure *m);
 
 /* Once m->where is known.  Returns 0 or -errno with err. */
 int np_measure_start_level(struct np_measure *m, double now_sec,

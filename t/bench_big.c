@@ -88,13 +88,11 @@ struct np_press *bench_press(const struct bench_mix *m)
 	bench_must(np_conflict_new(&o, &c, &err), &err);
 	for (uint32_t i = 0; i < m->profiles; i++) {
 		bool loud = bench_draw() < m->loud;
-		char name[16];
 		uint32_t handle;
 
 		l.press[i] = loud ? bench_draw() : .02 * bench_draw();
 		l.feel[i] = m->most * bench_draw();
-		snprintf(name, sizeof(name), "app%u", i);
-		bench_must(np_conflict_add(c, name, i % BENCH_USERS,
+		bench_must(np_conflict_add(c, i % BENCH_USERS,
 					   bench_draw() < m->trusted, &handle,
 					   &err), &err);
 	}

@@ -120,7 +120,7 @@ static size_t record_bytes(struct np_record *r, size_t measured)
 			.leaf = strdup(r->leaves[i].name),
 			.nodes = strdup("n[10000-10019]"), .overlap_sec = 1234.5,
 		};
-	bench_must(np_record_to_json(r, &text), NULL);
+	bench_must(np_record_write(r, "", &text, NULL), NULL);
 	len = strlen(text);
 	free(text);
 	return len;

@@ -147,7 +147,7 @@ static void write_run(struct np_record *r, const char *owner)
 	char path[1024], name[256], *text;
 	FILE *f;
 
-	must(!np_record_to_json(r, &text), "JSON");
+	must(!np_record_write(r, "", &text, NULL), "JSON");
 	snprintf(path, sizeof(path), "%s/%s", top, owner);
 	must(!mkdir(path, 0755) || errno == EEXIST, path);
 	snprintf(path, sizeof(path), "%s/%s/%s", top, owner, r->app);

@@ -82,7 +82,7 @@ static int respond(struct np_predictor *p, const struct np_basis *use,
 	return p->m->respond(p->m, &v, y, false);
 }
 
-int np_loo_levels(struct np_predictor *p, const struct np_basis *use)
+static int np_loo_levels(struct np_predictor *p, const struct np_basis *use)
 {
 	struct np_level_halves *s = &p->halves;
 

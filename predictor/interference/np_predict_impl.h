@@ -88,7 +88,6 @@ void np_basis_data(const struct np_predictor *p, const struct np_basis *use,
 		   size_t replicate, struct np_data *v);
 
 /* np_loo.c: what leaving levels out says about either half. */
-int np_loo_levels(struct np_predictor *p, const struct np_basis *use);
 void np_loo_victim(struct np_predictor *p, const struct np_draw_program *va,
 		   struct np_half *s);
 void np_loo_co(struct np_predictor *p, const struct np_draw_program *cb,

@@ -52,10 +52,3 @@ int np_queue_load(const struct np_service *s, double w_sec,
 		};
 	return 0;
 }
-
-double np_queue_latency(const struct np_service *s, double rho)
-{
-	double c2 = s->mu_per_sec * s->mu_per_sec * s->var_sec2;
-
-	return (1 + rho * (1 + c2) / (2 * (1 - rho))) / s->mu_per_sec;
-}

@@ -57,7 +57,4 @@ struct np_load {
 int np_queue_load(const struct np_service *s, double w_sec,
 		  struct np_load *out, struct np_err *err);
 
-/* The mean latency at load rho (0 <= rho < 1): the formula itself, seconds. */
-double np_queue_latency(const struct np_service *s, double rho);
-
 #endif

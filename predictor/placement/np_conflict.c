@@ -40,8 +40,6 @@ void np_conflict_free(struct np_conflict *c)
 	if (!c)
 		return;
 	changed(c);
-	for (size_t i = 0; i < c->n; i++)
-		free(c->profile[i].name);
 	free(c->profile);
 	free(c->answer);
 	free(c);
@@ -77,24 +75,17 @@ static int grow(struct np_conflict *c)
 	return 0;
 }
 
-int np_conflict_add(struct np_conflict *c, const char *name, uint32_t owner,
-		    bool trusted, uint32_t *profile, struct np_err *err)
+int np_conflict_add(struct np_conflict *c, uint32_t owner, bool trusted,
+		    uint32_t *profile, struct np_err *err)
 {
-	char *copy;
-
-	if (!name || !name[0])
-		return np_errf(err, -EINVAL, "profile without a name");
 	if (c->n == NP_CONFLICT_MAX_PROFILES)
-		return np_errf(err, -E2BIG, "profile %s: more than %d", name,
+		return np_errf(err, -E2BIG, "more than %d profiles",
 			       NP_CONFLICT_MAX_PROFILES);
-	copy = strdup(name);
-	if (!copy || (c->n == c->room && grow(c))) {
-		free(copy);
+	if (c->n == c->room && grow(c))
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
-	}
 	changed(c);
 	c->profile[c->n] = (struct np_press_profile){
-		.name = copy, .owner = owner, .trusted = trusted,
+		.owner = owner, .trusted = trusted,
 	};
 	*profile = (uint32_t)c->n++;
 	return 0;
@@ -112,33 +103,14 @@ void np_conflict_forget(struct np_conflict *c, uint32_t profile)
 }
 
 int np_conflict_replace(struct np_conflict *c, uint32_t profile,
-			const char *name, uint32_t owner, bool trusted,
-			struct np_err *err)
+			uint32_t owner, bool trusted, struct np_err *err)
 {
-	char *copy;
-
 	if (profile >= c->n)
 		return np_errf(err, -EINVAL, "profile %u is not there", profile);
-	if (!name || !name[0])
-		return np_errf(err, -EINVAL, "profile without a name");
-	copy = strdup(name);
-	if (!copy)
-		return np_errf(err, -ENOMEM, "conflicts: out of memory");
-	free(c->profile[profile].name);
 	c->profile[profile] = (struct np_press_profile){
-		.name = copy, .owner = owner, .trusted = trusted,
+		.owner = owner, .trusted = trusted,
 	};
 	np_conflict_forget(c, profile);
-	return 0;
-}
-
-int np_conflict_trust(struct np_conflict *c, uint32_t profile, bool trusted)
-{
-	if (profile >= c->n)
-		return -EINVAL;
-	if (c->profile[profile].trusted != trusted)
-		changed(c);
-	c->profile[profile].trusted = trusted;
 	return 0;
 }
 
@@ -261,14 +233,8 @@ int np_conflict_table(struct np_conflict *c, double negligible,
 	if (!t)
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
 	t->negligible = negligible;
-	for (size_t i = 0; i < c->n; i++) {
+	for (size_t i = 0; i < c->n; i++)
 		t->profile[i] = c->profile[i];
-		t->profile[i].name = strdup(c->profile[i].name);
-		if (t->profile[i].name)
-			continue;
-		np_press_unref(t);
-		return np_errf(err, -ENOMEM, "conflicts: out of memory");
-	}
 	fill(c, t);
 	c->table = np_press_ref(t);
 	*out = t;

@@ -76,26 +76,21 @@ void np_conflict_free(struct np_conflict *c); /* NULL is allowed */
 
 /*
  * Add a profile; handles count up from 0.  owner: whose records it was made
- * from.  Returns 0, -EINVAL (no name), -E2BIG (NP_CONFLICT_MAX_PROFILES) or
- * -ENOMEM.
+ * from.  Returns 0, -E2BIG (NP_CONFLICT_MAX_PROFILES) or -ENOMEM.
  */
-int np_conflict_add(struct np_conflict *c, const char *name, uint32_t owner,
-		    bool trusted, uint32_t *profile, struct np_err *err);
+int np_conflict_add(struct np_conflict *c, uint32_t owner, bool trusted,
+		    uint32_t *profile, struct np_err *err);
 
 /*
  * From now on the handle stands for another profile: what was answered about
  * the former is forgotten.  Handles are few and never go away, applications
- * come and go.  Returns 0, -EINVAL (no such handle, no name) or -ENOMEM.
+ * come and go.  Returns 0 or -EINVAL (no such handle).
  */
 int np_conflict_replace(struct np_conflict *c, uint32_t profile,
-			const char *name, uint32_t owner, bool trusted,
-			struct np_err *err);
+			uint32_t owner, bool trusted, struct np_err *err);
 
 /* A profile changed: what was answered about it will be asked again. */
 void np_conflict_forget(struct np_conflict *c, uint32_t profile);
-
-/* Returns 0 or -EINVAL: no such profile. */
-int np_conflict_trust(struct np_conflict *c, uint32_t profile, bool trusted);
 
 /*
  * Ask what is missing among profile[] (NULL: all), at most max_asks times, in
@@ -117,8 +112,6 @@ int np_conflict_table(struct np_conflict *c, double negligible,
 struct np_press *np_press_ref(struct np_press *t);
 void np_press_unref(struct np_press *t); /* NULL is allowed */
 size_t np_press_n(const struct np_press *t); /* profiles */
-const char *np_press_name(const struct np_press *t, uint32_t profile);
-bool np_press_trusted(const struct np_press *t, uint32_t profile);
 
 /* Every pair with this profile has been asked. */
 bool np_press_complete(const struct np_press *t, uint32_t profile);

@@ -13,11 +13,6 @@ void np_merge_user(const uint64_t *user, const uint64_t *ours,
 	}
 }
 
-void np_merge_modified(const uint64_t *list, size_t words, uint64_t *out)
-{
-	memmove(out, list, words * sizeof(*out));
-}
-
 void np_merge_list(const uint64_t *user, const uint64_t *ours, size_t words,
 		   uint64_t *out)
 {

@@ -26,12 +26,6 @@
 void np_merge_user(const uint64_t *user, const uint64_t *ours,
 		   const uint64_t *now, size_t words, uint64_t *out);
 
-/*
- * The same when the user himself sets a new list: it is his as it stands, also
- * the nodes in it that were ours.
- */
-void np_merge_modified(const uint64_t *list, size_t words, uint64_t *out);
-
 /* The list to write: the user's and ours.  ours NULL: let go of the job. */
 void np_merge_list(const uint64_t *user, const uint64_t *ours, size_t words,
 		   uint64_t *out);

@@ -29,8 +29,8 @@ static int check_time(const char *what, double sec, double least,
 		       what, sec, least);
 }
 
-int np_policy_check(const struct np_policy *p, const struct np_press *t,
-		    struct np_err *err)
+static int np_policy_check(const struct np_policy *p, const struct np_press *t,
+			   struct np_err *err)
 {
 	int rc;
 
@@ -170,11 +170,6 @@ const uint64_t *np_placement_task(const struct np_placement *p, size_t i,
 				  size_t k)
 {
 	return ((const uint64_t **)p->task.at)[p->first_task[i] + k];
-}
-
-const struct np_snapshot *np_placement_snapshot(const struct np_placement *p)
-{
-	return p->s;
 }
 
 double np_placement_strain(const struct np_placement *p, size_t leaf)

@@ -52,10 +52,6 @@ struct np_policy {
 /* 10 %, 1 hour, 1 minute, 1 minute, 30 s, every mode, no load. */
 void np_policy_init(struct np_policy *p);
 
-/* Returns 0, or -EINVAL with err: the value and what was expected. */
-int np_policy_check(const struct np_policy *p, const struct np_press *t,
-		    struct np_err *err);
-
 enum np_action {
 	NP_ACT_NONE,	 /* left alone: not ours to decide; what was written
 			    before has to go */
@@ -201,7 +197,5 @@ void np_placement_causes(const struct np_placement *p, size_t i,
 
 /* Predicted load of what runs on a leaf: the worst slowdown there. */
 double np_placement_strain(const struct np_placement *p, size_t leaf);
-
-const struct np_snapshot *np_placement_snapshot(const struct np_placement *p);
 
 #endif

@@ -47,9 +47,6 @@ np_placement_allocation(const struct np_placement *p, const struct np_job *j)
 void np_placement_cause(const struct np_classes *c, uint32_t class,
 			const uint64_t *reach, const uint64_t *open,
 			struct np_cause *cause);
-/* The worst cause on one leaf; false: no conflict there. */
-bool np_placement_cause_on(const struct np_classes *c, uint32_t class,
-			   uint32_t leaf, struct np_cause *cause);
 
 /* Leaves that are not closed: those in set, and those out of reach. */
 uint64_t *np_placement_open(struct np_problem *p, const uint64_t *set,

@@ -10,8 +10,8 @@
 #define LEAVES_ASKED 64
 #define CAUSES_FOUND 4
 
-bool np_placement_cause_on(const struct np_classes *c, uint32_t class,
-			   uint32_t leaf, struct np_cause *cause)
+static bool np_placement_cause_on(const struct np_classes *c, uint32_t class,
+				  uint32_t leaf, struct np_cause *cause)
 {
 	const struct np_class *k = &c->at[class];
 	const uint64_t *on = c->on_leaf + leaf * c->words;

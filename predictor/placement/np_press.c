@@ -31,8 +31,6 @@ void np_press_unref(struct np_press *t)
 {
 	if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	for (size_t i = 0; t->profile && i < t->n; i++)
-		free(t->profile[i].name);
 	free(t->profile);
 	free(t->feels);
 	free(t->pushes);
@@ -62,16 +60,6 @@ struct np_press *np_press_new(size_t n)
 size_t np_press_n(const struct np_press *t)
 {
 	return t->n;
-}
-
-const char *np_press_name(const struct np_press *t, uint32_t profile)
-{
-	return profile < t->n ? t->profile[profile].name : "unknown";
-}
-
-bool np_press_trusted(const struct np_press *t, uint32_t profile)
-{
-	return profile < t->n && t->profile[profile].trusted;
 }
 
 bool np_press_complete(const struct np_press *t, uint32_t profile)

@@ -16,7 +16,6 @@
 #define NP_N_TOUCH 4
 
 struct np_press_profile {
-	char *name;
 	uint32_t owner;
 	bool trusted, complete;
 	bool aggressor; /* presses on somebody */

@@ -240,16 +240,6 @@ void np_snapshot_seal(struct np_snapshot *s)
 	s->sealed = true;
 }
 
-int64_t np_snapshot_now(const struct np_snapshot *s)
-{
-	return s->now_sec;
-}
-
-size_t np_snapshot_n_jobs(const struct np_snapshot *s)
-{
-	return s->job.n;
-}
-
 const struct np_job *np_snapshot_job_at(const struct np_snapshot *s, size_t i)
 {
 	return &np_snapshot_jobs(s)[i].in;
@@ -262,17 +252,4 @@ const uint32_t *np_snapshot_job_leaves(const struct np_snapshot *s, size_t i,
 
 	*n = j->n_leaves;
 	return np_snapshot_on(s, j);
-}
-
-static size_t bytes_of(const struct np_pool *p)
-{
-	return p->room * p->item;
-}
-
-size_t np_snapshot_bytes(const struct np_snapshot *s)
-{
-	return sizeof(*s) + 3 * s->node_words * sizeof(uint64_t) +
-	       bytes_of(&s->set) + bytes_of(&s->job) +
-	       bytes_of(&s->leaf_pool) + bytes_of(&s->prior_pool) +
-	       s->set_slots * sizeof(*s->set_table);
 }

@@ -124,9 +124,6 @@ int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
 /* No more additions. */
 void np_snapshot_seal(struct np_snapshot *s);
 
-int64_t np_snapshot_now(const struct np_snapshot *s);
-size_t np_snapshot_n_jobs(const struct np_snapshot *s);
-
 /*
  * The i-th job added.  node and n_nodes are not kept: see
  * np_snapshot_job_leaves().
@@ -136,8 +133,5 @@ const struct np_job *np_snapshot_job_at(const struct np_snapshot *s, size_t i);
 /* The leaves a running job is on, ascending. */
 const uint32_t *np_snapshot_job_leaves(const struct np_snapshot *s, size_t i,
 				       size_t *n);
-
-/* Bytes in use, leaves not counted. */
-size_t np_snapshot_bytes(const struct np_snapshot *s);
 
 #endif

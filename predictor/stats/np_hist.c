@@ -48,15 +48,6 @@ void np_hist_free(struct np_hist *h)
 	free(h);
 }
 
-struct np_hist *np_hist_dup(const struct np_hist *h)
-{
-	struct np_hist *copy = np_hist_new();
-
-	if (copy)
-		np_hist_merge(copy, h);
-	return copy;
-}
-
 size_t np_hist_bin_of(double sec)
 {
 	double pos;

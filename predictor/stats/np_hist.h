@@ -23,7 +23,6 @@ struct np_hist;
 /* Empty histogram; NULL when memory is short.  Free with np_hist_free(). */
 struct np_hist *np_hist_new(void);
 void np_hist_free(struct np_hist *h); /* NULL is allowed */
-struct np_hist *np_hist_dup(const struct np_hist *h);
 
 /* The bin that holds sec (>= 0 and not NaN), 0 .. NP_HIST_BINS - 1. */
 size_t np_hist_bin_of(double sec);

@@ -68,9 +68,6 @@ struct np_calibration_facts {
 int np_calibrate_result(const struct np_calibration_facts *f, char **out,
 			struct np_err *err);
 
-/* (rounds per second alone / beside) - 1; NaN: not measured. */
-double np_cal_slowdown(const struct np_cal_result *r);
-
 /* Of level victim beside level aggressor, over all repeats. */
 struct np_mean np_cal_matrix(const struct np_cal_setup *s,
 			     const struct np_cal_state *state,

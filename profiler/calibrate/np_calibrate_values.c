@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-double np_cal_slowdown(const struct np_cal_result *r)
+static double np_cal_slowdown(const struct np_cal_result *r)
 {
 	if (!r || !r->alone.sec.n || !r->beside.sec.n ||
 	    !(r->alone.sec.mean > 0) || !(r->beside.sec.mean > 0))

@@ -70,8 +70,7 @@ int np_catalog_take_handle(struct np_catalog *c, struct np_cat_app *a,
 	int rc;
 
 	if (c->n_handles < NP_CONFLICT_MAX_PROFILES) {
-		rc = np_conflict_add(c->conflict, a->key.app, uid, trusted, &h,
-				     err);
+		rc = np_conflict_add(c->conflict, uid, trusted, &h, err);
 		if (rc)
 			return rc;
 		c->n_handles++;
@@ -82,8 +81,7 @@ int np_catalog_take_handle(struct np_catalog *c, struct np_cat_app *a,
 			a->no_room = true;
 			return 0;
 		}
-		rc = np_conflict_replace(c->conflict, h, a->key.app, uid,
-					 trusted, err);
+		rc = np_conflict_replace(c->conflict, h, uid, trusted, err);
 		if (rc)
 			return rc;
 		evict(c, h);

@@ -154,9 +154,6 @@ void np_record_make_public(struct np_record *r, uid_t by);
 int np_record_write(const struct np_record *r, const char *where, char **out,
 		    struct np_err *err);
 
-/* The same without a message. */
-int np_record_to_json(const struct np_record *r, char **out);
-
 /*
  * Parse and check one record.  text[len] is hostile: bounded depth, sizes and
  * counts; every number finite and in range.  Unknown members are ignored, so

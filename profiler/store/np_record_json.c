@@ -202,11 +202,6 @@ int np_record_write(const struct np_record *r, const char *where, char **out,
 	return rc == -ENOMEM ? out_of_memory(where, err) : rc;
 }
 
-int np_record_to_json(const struct np_record *r, char **out)
-{
-	return np_record_write(r, "", out, NULL);
-}
-
 int np_record_from_json(const char *text, size_t len, const char *where,
 			struct np_record **out, struct np_err *err)
 {

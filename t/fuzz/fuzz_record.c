@@ -22,7 +22,7 @@ static char *rewrite(const char *text, size_t len)
 			abort();
 		return NULL;
 	}
-	if (err.text[0] || np_record_to_json(r, &out))
+	if (err.text[0] || np_record_write(r, "", &out, NULL))
 		abort();
 	np_record_free(r);
 	return out;

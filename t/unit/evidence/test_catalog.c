@@ -2,6 +2,7 @@
 #include "np_catalog.h"
 #include "np_evidence.h"
 #include "np_predict.h"
+#include "np_press_impl.h"
 #include "some_store.h"
 
 #include <errno.h>
@@ -169,7 +170,7 @@ static double slowdown(const char *victim, const char *co)
 static bool is_trusted(int32_t handle)
 {
 	struct np_press *t = table();
-	bool trusted = handle >= 0 && np_press_trusted(t, (uint32_t)handle);
+	bool trusted = handle >= 0 && t->profile[handle].trusted;
 
 	np_press_unref(t);
 	return trusted;
@@ -251,7 +252,6 @@ static void test_says_what_the_models_say(void)
 			model_says("fft", "halo", rows[i].scope)) < 2e-4);
 	T_ROW("the profile of netprof predict",
 	      fabs(slowdown("fft", "halo") - 0.151653) < 2e-4);
-	T_CHECK(!strcmp(np_press_name(t, (uint32_t)fft), "fft"));
 	np_press_unref(t);
 	T_CHECK(is_complete("fft") && is_complete("halo"));
 	T_ROW("a second look changes nothing", refresh() == 0 && !w.more);

@@ -155,7 +155,6 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 
 struct np_press *some_press(void)
 {
-	static const char *const names[] = { "loud", "soft", "quiet" };
 	struct np_oracle o = { .slowdown = ask };
 	struct np_conflict *c;
 	struct np_press *t;
@@ -163,9 +162,8 @@ struct np_press *some_press(void)
 
 	if (np_conflict_new(&o, &c, NULL))
 		abort();
-	for (uint32_t i = 0; i < 3; i++)
-		if (np_conflict_add(c, names[i], 0, true, &handle, NULL) ||
-		    handle != i)
+	for (uint32_t i = LOUD; i <= QUIET; i++)
+		if (np_conflict_add(c, 0, true, &handle, NULL) || handle != i)
 			abort();
 	np_conflict_ask(c, NULL, 0, SIZE_MAX);
 	if (np_conflict_table(c, .01, &t, NULL))

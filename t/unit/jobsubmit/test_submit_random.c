@@ -2,6 +2,7 @@
  * Jobs submitted one by one between two decisions, in random worlds: the first
  * half of the jobs is decided on together, the rest comes later.
  */
+#include "np_placement_impl.h"
 #include "random_toy.h"
 #include "t.h"
 
@@ -66,7 +67,7 @@ static size_t play(struct world *w, uint64_t number)
 		outcome[i] = *np_placement_at(p, i);
 	for (w->n_jobs = from; w->n_jobs < all; w->n_jobs++)
 		submit(w, p, w->n_jobs,
-		       np_snapshot_job_at(np_placement_snapshot(p),
+		       np_snapshot_job_at(p->s,
 					  from - 1)->candidates);
 	/* The sets of leaves are the placement's. */
 	for (size_t i = 0; i < w->n_jobs; i++) {

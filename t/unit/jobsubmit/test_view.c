@@ -1,6 +1,7 @@
 #include "t.h"
 #include "np_bits.h"
 #include "np_ctl.h"
+#include "np_snapshot_impl.h"
 #include "some_slurm.h"
 
 #include <errno.h>
@@ -208,8 +209,7 @@ static void test_jobs(void)
 		jobs[i].set(&s, some_job(&s, 7, "loud"));
 		T_ROW(jobs[i].name, !some_view(&s, NULL, NULL, 0, &v));
 		T_ROW(jobs[i].name, v.n_jobs == jobs[i].there);
-		T_ROW(jobs[i].name, np_snapshot_n_jobs(v.snapshot) ==
-				    v.n_jobs);
+		T_ROW(jobs[i].name, v.snapshot->job.n == v.n_jobs);
 		if (v.n_jobs) {
 			in = np_snapshot_job_at(v.snapshot, 0);
 			if (in->state == NP_JOB_RUNNING)

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_conflict.h"
+#include "np_press_impl.h"
 
 #include <errno.h>
 #include <math.h>
@@ -29,8 +29,8 @@ static struct np_conflict *with_two(struct asked *a)
 	uint32_t p;
 
 	T_CHECK(!np_conflict_new(&o, &c, NULL));
-	T_CHECK(!np_conflict_add(c, "one", 1, true, &p, NULL) && p == 0);
-	T_CHECK(!np_conflict_add(c, "two", 2, false, &p, NULL) && p == 1);
+	T_CHECK(!np_conflict_add(c, 1, true, &p, NULL) && p == 0);
+	T_CHECK(!np_conflict_add(c, 2, false, &p, NULL) && p == 1);
 	return c;
 }
 
@@ -112,16 +112,15 @@ static void test_a_table_stays_as_it_is(void)
 	old = table(c, .01);
 	same = table(c, .01);
 	T_CHECK(same == old); /* nothing changed: no copy */
-	T_CHECK(!np_conflict_trust(c, 1, true));
-	T_CHECK(np_conflict_trust(c, 9, true) == -EINVAL);
-	T_CHECK(!np_conflict_add(c, "three", 3, true, &p, NULL));
+	T_CHECK(!np_conflict_replace(c, 1, 2, true, NULL));
+	T_CHECK(!np_conflict_add(c, 3, true, &p, NULL));
 	a.slow[NP_CONTACT_LEAF] = .4;
 	np_conflict_forget(c, 0);
 	np_conflict_ask(c, NULL, 0, SIZE_MAX);
 	new = table(c, .01);
 	np_conflict_free(c);
 	T_CHECK(np_press_n(old) == 2 && np_press_n(new) == 3);
-	T_CHECK(!np_press_trusted(old, 1) && np_press_trusted(new, 1));
+	T_CHECK(!old->profile[1].trusted && new->profile[1].trusted);
 	T_CHECK(t_close(np_press_slowdown(old, 0, 1, 0, 0), .1, .01));
 	T_CHECK(t_close(np_press_slowdown(new, 0, 1, 0, 0), .4, .01));
 	np_press_unref(old);
@@ -153,20 +152,18 @@ static void test_a_handle_is_given_to_another(void)
 
 	np_conflict_ask(c, NULL, 0, SIZE_MAX);
 	before = table(c, .01);
-	T_CHECK(np_conflict_replace(c, 2, "x", 3, true, &err) == -EINVAL &&
+	T_CHECK(np_conflict_replace(c, 2, 3, true, &err) == -EINVAL &&
 		err.text[0]);
-	T_CHECK(np_conflict_replace(c, 1, "", 3, true, &err) == -EINVAL);
-	T_CHECK(np_conflict_replace(c, 1, "three", 3, true, NULL) == 0);
+	T_CHECK(np_conflict_replace(c, 1, 3, true, NULL) == 0);
 	after = table(c, .01);
 	T_CHECK(np_press_n(after) == 2);
-	T_CHECK(!strcmp(np_press_name(after, 1), "three") &&
-		np_press_trusted(after, 1));
+	T_CHECK(after->profile[1].owner == 3 && after->profile[1].trusted);
 	T_ROW("nothing is known of it yet", !np_press_complete(after, 1) &&
 	      np_press_slowdown(after, 0, 1, true, true) == 0);
 	T_ROW("what is known of others stays",
 	      fabs(np_press_slowdown(after, 0, 0, false, false) - .5) < 1e-4);
 	T_ROW("who has the former table still has it",
-	      !strcmp(np_press_name(before, 1), "two") &&
+	      before->profile[1].owner == 2 &&
 	      np_press_slowdown(before, 0, 1, true, true) > .4);
 	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0);
 	T_ROW("three pairs with three contacts were asked again",
@@ -184,12 +181,11 @@ static void test_bounds(void)
 	struct np_press *t = NULL;
 	uint32_t p = 99;
 
-	T_CHECK(np_conflict_add(c, "", 0, true, &p, &err) == -EINVAL);
 	T_CHECK(np_conflict_table(c, -1, &t, &err) == -EINVAL && !t);
 	T_CHECK(np_conflict_table(c, NAN, &t, &err) == -EINVAL && !t);
 	for (int i = 2; i < NP_CONFLICT_MAX_PROFILES; i++)
-		T_CHECK(!np_conflict_add(c, "x", 0, true, &p, NULL));
-	T_CHECK(np_conflict_add(c, "x", 0, true, &p, &err) == -E2BIG);
+		T_CHECK(!np_conflict_add(c, 0, true, &p, NULL));
+	T_CHECK(np_conflict_add(c, 0, true, &p, &err) == -E2BIG);
 	np_conflict_free(c);
 }
 

@@ -52,7 +52,7 @@ static void decide(struct job *j, uint64_t ours)
 static void user_sets(struct job *j, uint64_t list)
 {
 	j->wish = list;
-	np_merge_modified(&list, 1, &j->user);
+	j->user = list; /* also the nodes in it that were ours */
 	np_merge_list(&j->user, &j->ours, 1, &j->list);
 }
 

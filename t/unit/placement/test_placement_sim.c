@@ -6,6 +6,7 @@
  * decisions come every 10 s, the scheduler runs every 5 s and after each
  * submission, so it is often faster than the decision.
  */
+#include "np_placement_impl.h"
 #include "oracle.h"
 #include "t.h"
 
@@ -285,7 +286,7 @@ static void submit(struct sim *s)
 	if (!s->policy)
 		return;
 	j->in.candidates =
-		np_snapshot_job_at(np_placement_snapshot(s->p), 0)->candidates;
+		np_snapshot_job_at(s->p->s, 0)->candidates;
 	if (np_placement_one(s->p, &j->in, NULL, s->w.now_sec, &v, &err))
 		T_ROW(err.text, 0);
 	w_apply(&s->w, s->w.n_jobs - 1, &v);

@@ -391,8 +391,8 @@ struct np_press *w_press(const struct world *w)
 
 	must(np_conflict_new(&o, &c, &err), &err);
 	for (size_t i = 0; i < w->n_apps; i++)
-		must(np_conflict_add(c, w->app_name[i], w->app_owner[i],
-				     w->app_trusted[i], &handle, &err), &err);
+		must(np_conflict_add(c, w->app_owner[i], w->app_trusted[i],
+				     &handle, &err), &err);
 	np_conflict_ask(c, NULL, 0, SIZE_MAX);
 	must(np_conflict_table(c, 0.01, &t, &err), &err);
 	np_conflict_free(c);

@@ -69,19 +69,17 @@ static void test_quantiles_stay_within_a_bin(void)
 
 static void test_merge_adds_counts(void)
 {
-	struct np_hist *a = np_hist_new(), *b = np_hist_new(), *c;
+	struct np_hist *a = np_hist_new(), *b = np_hist_new();
 
 	np_hist_add(a, 1e-6);
 	np_hist_add_bin(b, np_hist_bin_of(1e-6), 4);
 	np_hist_add(b, 1e-3);
 	np_hist_merge(a, b);
-	c = np_hist_dup(a);
-	T_CHECK(np_hist_total(c) == 6);
-	T_CHECK(np_hist_count(c, np_hist_bin_of(1e-6)) == 5);
+	T_CHECK(np_hist_total(a) == 6);
+	T_CHECK(np_hist_count(a, np_hist_bin_of(1e-6)) == 5);
 	T_CHECK(np_hist_total(b) == 5);
 	np_hist_free(a);
 	np_hist_free(b);
-	np_hist_free(c);
 }
 
 static const struct t_case cases[] = {

@@ -141,7 +141,7 @@ static void test_round_trip(void)
 		char *text = NULL;
 		int rc;
 
-		T_CHECK(np_record_to_json(r, &text) == 0);
+		T_CHECK(np_record_write(r, "", &text, NULL) == 0);
 		again = parse(text, strlen(text), &rc, &err);
 		T_ROW(err.text, rc == 0);
 		T_CHECK(again && same_record(r, again));
@@ -168,9 +168,9 @@ static void test_what_cannot_be_stored(void)
 	char *text = NULL;
 
 	r->end = NAN;
-	T_CHECK(np_record_to_json(r, &text) == -EINVAL);
+	T_CHECK(np_record_write(r, "", &text, NULL) == -EINVAL);
 	r->end = INFINITY;
-	T_CHECK(np_record_to_json(r, &text) == -EINVAL);
+	T_CHECK(np_record_write(r, "", &text, NULL) == -EINVAL);
 	T_CHECK(!text);
 	np_record_free(r);
 }
@@ -183,7 +183,7 @@ static void test_strange_text_is_made_harmless(void)
 
 	free(r->executable);
 	r->executable = strdup("/opt/caf\xe9/\x1b[2J");
-	T_CHECK(np_record_to_json(r, &text) == 0);
+	T_CHECK(np_record_write(r, "", &text, NULL) == 0);
 	again = parse(text, strlen(text), &rc, NULL);
 	T_CHECK(rc == 0 && !strcmp(again->executable, "/opt/caf?/?[2J"));
 	np_record_free(again);
@@ -201,7 +201,7 @@ static void test_letters_of_all_kinds(void)
 
 	free(r->executable);
 	r->executable = strdup(name);
-	T_CHECK(np_record_to_json(r, &text) == 0);
+	T_CHECK(np_record_write(r, "", &text, NULL) == 0);
 	again = parse(text, strlen(text), &rc, NULL);
 	T_CHECK(rc == 0 && !strcmp(again->executable, name));
 	np_record_free(again);
@@ -224,7 +224,7 @@ static void test_a_big_job_still_fits(void)
 
 		t_add_latency(np_record_leaf(r, name), &g, 20000, 1e-5, 2040);
 	}
-	T_CHECK(np_record_to_json(r, &text) == 0);
+	T_CHECK(np_record_write(r, "", &text, NULL) == 0);
 	T_CHECK(strlen(text) < 1 << 20);
 	again = parse(text, strlen(text), &rc, NULL);
 	T_CHECK(rc == 0 && again->n_leaves == 80);
@@ -488,7 +488,7 @@ static void test_mutations(void)
 		char *text = NULL, *copy;
 		size_t len;
 
-		T_CHECK(np_record_to_json(r, &text) == 0);
+		T_CHECK(np_record_write(r, "", &text, NULL) == 0);
 		len = strlen(text);
 		copy = malloc(len + 1);
 		for (int i = 0; i < 60; i++) {
