@@ -55,7 +55,7 @@ PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_detach.c \
 	profiler/base/np_level.c profiler/base/np_loader.c profiler/base/np_log.c \
 	profiler/base/np_place_conf.c \
 	profiler/base/np_quantity.c profiler/base/np_read.c profiler/probe/np_sideenv.c \
-	predictor/base/np_err.c predictor/base/np_text.c
+	 predictor/base/np_text.c
 JOIN_SRC := spank/netprof-join.c spank/np_watch.c profiler/probe/np_sideenv.c
 CLI := $(wildcard cli/*.c)
 UNIT := $(wildcard t/unit/*.c t/unit/*/*.c)

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "np_calibrate_srun.h"
+#include "np_calibrate_run.h"
 #include "np_fabric_store.h"
 #include "np_sideenv.h"
 #include "np_store_dir.h"

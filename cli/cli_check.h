@@ -2,6 +2,10 @@
 #ifndef CLI_CHECK_H
 #define CLI_CHECK_H
 
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
 #include "cli_options.h"
 #include "cli_text.h"
 #include "np_conf.h"
@@ -71,5 +75,10 @@ void cli_check_placement(struct cli_check *c);
 
 /* A plugin against the installed Slurm; used: slurm.conf asks for it. */
 void cli_check_plugin(struct cli_check *c, const char *path, bool used);
+
+/* netprof check --make-users: directories that nobody can take any more. */
+
+/* For these users, names or numbers; n 0: for all.  Returns the exit status. */
+int cli_make_users(char *const users[], size_t n);
 
 #endif

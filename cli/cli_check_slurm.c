@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli_check.h"
-#include "cli_elf.h"
+#include "cli_slurm.h"
 #include "np_loader.h"
 
 #define JOB_SUBMIT "job_submit_netprof.so"

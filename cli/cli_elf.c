@@ -1,4 +1,4 @@
-#include "cli_elf.h"
+#include "cli_slurm.h"
 
 #include <elf.h>
 #include <errno.h>

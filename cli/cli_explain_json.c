@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "cli_explain.h"
-#include "cli_state_json.h"
+#include "cli_json_put.h"
 
 static void put_ended(json_object *j, const struct np_ended *n)
 {

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "cli_ask_json.h"
+#include "cli_json_put.h"
 #include "cli_text.h"
 
 static void put_owner(json_object *in, const struct cli_profile *p)

@@ -6,6 +6,9 @@
 
 #include <json-c/json.h>
 
+#include "cli_ask.h"
+#include "np_state.h"
+
 void cli_put(json_object *in, const char *key, json_object *value);
 void cli_put_text(json_object *in, const char *key, const char *text);
 /* null if it is not finite */
@@ -20,5 +23,19 @@ json_object *cli_append_object(json_object *list);
 
 /* Print it and release it; returns the exit status. */
 int cli_print_json(json_object *j);
+
+/* Parts of predictions as JSON, for cli_*json.c alone. */
+
+/* slowdown, low, high, model, fell_back, flags */
+void cli_put_interval(json_object *in, const struct np_prediction *p);
+
+/* "calibration" and "coupling", null where there is none */
+void cli_put_calibration(json_object *in, const struct cli_known *k,
+			 enum np_scope scope);
+
+/* Parts of the state of placement as JSON. */
+
+void cli_put_snapshot(json_object *in, const struct np_state *s, double now);
+void cli_put_job(json_object *in, const struct np_state_job *job);
 
 #endif

@@ -1,4 +1,4 @@
-#include "cli_make_users.h"
+#include "cli_check.h"
 
 #include <errno.h>
 #include <pwd.h>

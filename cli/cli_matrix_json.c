@@ -1,5 +1,5 @@
 /* netprof matrix --json */
-#include "cli_ask_json.h"
+#include "cli_json_put.h"
 #include "cli_matrix.h"
 
 int cli_matrix_json(const struct cli_matrix *m)

@@ -1,5 +1,5 @@
 /* netprof predict --json, and what predictions have in common as JSON. */
-#include "cli_ask_json.h"
+#include "cli_json_put.h"
 #include "cli_predict.h"
 
 void cli_put_interval(json_object *in, const struct np_prediction *p)

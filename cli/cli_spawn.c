@@ -1,4 +1,4 @@
-#include "cli_spawn.h"
+#include "cli_slurm.h"
 
 #include <errno.h>
 #include <fcntl.h>

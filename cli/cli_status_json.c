@@ -1,5 +1,5 @@
 /* netprof status --json, and what it has in common with explain --json. */
-#include "cli_state_json.h"
+#include "cli_json_put.h"
 #include "cli_status.h"
 
 void cli_put_snapshot(json_object *in, const struct np_state *s, double now)

@@ -5,7 +5,6 @@
 
 #include "cli_check.h"
 #include "cli_check_json.h"
-#include "cli_make_users.h"
 #include "cli_state.h"
 
 static void text_finding(const struct cli_finding *f)

@@ -16,7 +16,7 @@
 #include "np_plugin.h"
 #include "np_settings.h"
 #include "np_submit.h"
-#include "np_thread.h"
+#include "np_worker.h"
 
 #define STARTING_SEC 30	 /* after that, no decision means that none will come */
 #define END_SEC 0.1	 /* that fini waits for the thread */

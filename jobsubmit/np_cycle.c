@@ -1,21 +1,30 @@
 #include "np_cycle.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "np_apply.h"
-#include "np_role.h"
 #include "np_ctl.h"
 #include "np_denied.h"
-#include "np_gap.h"
 #include "np_mono.h"
-#include "np_settings.h"
 #include "np_proxy.h"
+#include "np_role.h"
+#include "np_settings.h"
 #include "np_state.h"
 #include "np_tell.h"
+
+#define REST_TO_WORK 19
+
+double np_gap_sec(double took_sec, double interval_sec)
+{
+	double sec = fmin(REST_TO_WORK * took_sec, interval_sec);
+
+	return fmax(fmax(sec, took_sec), NP_GAP_LEAST_SEC);
+}
 
 #define MAX_UPDATES 500	   /* of one round; the rest comes with the next */
 #define READ_SEC 0.5	   /* for the store, in one round */

@@ -35,4 +35,9 @@ bool np_worker_do(struct np_worker *c, const struct np_work *e, double sec);
 /* For how long it has been at what nobody waits for any more; 0: it is not. */
 double np_worker_busy_sec(struct np_worker *c);
 
+/* A thread that nobody joins, within slurmctld. */
+
+/* Returns 0 or what pthread_create() says, negated. */
+int np_thread_start(void *(*run)(void *arg), void *arg);
+
 #endif

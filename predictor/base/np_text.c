@@ -1,8 +1,23 @@
 #include "np_text.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "np_err.h"
+
+int np_errf(struct np_err *err, int rc, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!err)
+		return rc;
+	va_start(ap, fmt);
+	np_text_print(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	return rc;
+}
 
 /* What the first byte says. */
 static int announced(unsigned char c)

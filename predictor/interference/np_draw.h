@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_program.h"
 #include "np_fabric.h"
 #include "np_model.h"
+#include "np_rng.h"
 
 #define NP_DRAW_LEAST (-0.5)
 #define NP_DRAW_WINDOW_PROBES 4 /* windows with fewer are joined to the next */
@@ -71,5 +71,21 @@ int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
 
 void np_draw_fabric_free(struct np_draw_fabric *d);
 void np_draw_program_free(struct np_draw_program *d);
+
+/* Shared by the np_draw_*.c files alone. */
+
+/* log(1 + slowdown), not below what NP_DRAW_LEAST gives. */
+double np_draw_log(double slowdown);
+
+/*
+ * One latency set: as measured if r is NULL, else redrawn.  cdf: room for
+ * n_bins, or NULL if no histogram is wanted; counts: scratch of n_bins.
+ */
+void np_draw_latency(const struct np_latency *l, size_t n_bins,
+		     struct np_rng *r, double *cdf, double *counts,
+		     struct np_data_latency *out);
+
+/* Mean latencies in order, at most NP_WINDOWS_MAX of them; the new length. */
+size_t np_draw_squeeze(double *mean, size_t n);
 
 #endif

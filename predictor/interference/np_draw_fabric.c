@@ -1,4 +1,4 @@
-#include "np_draw_impl.h"
+#include "np_draw.h"
 
 #include <errno.h>
 #include <math.h>

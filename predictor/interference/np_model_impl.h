@@ -70,4 +70,13 @@ void np_ensemble_members(struct np_data *v, const double *x, const double *y,
 np_describe_f np_ensemble_describe, np_ensemble_respond;
 np_join_f np_ensemble_join;
 
+/* What the queue and the windows model share, for these two alone. */
+
+/* Utilisation at a mean latency; -EINVAL with v->err if there is none. */
+int np_queue_rho_of(const struct np_data *v, bool from_min, double mean,
+		    double *rho);
+
+/* The slowdown at rho of a victim prepared by np_queue_respond(). */
+double np_queue_read(const double *y, double rho, bool *outside);
+
 #endif

@@ -14,7 +14,6 @@
 
 #include "np_curve.h"
 #include "np_queue.h"
-#include "np_queue_impl.h"
 
 #define HEAD 8
 #define DAMPING 0.5

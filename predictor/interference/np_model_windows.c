@@ -9,8 +9,6 @@
 
 #include <math.h>
 
-#include "np_queue_impl.h"
-
 int np_windows_describe(const struct np_model *m, struct np_data *v, double *x,
 			bool warm)
 {

@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_program.h"
 #include "np_err.h"
 #include "np_fabric.h"
 #include "np_model.h"

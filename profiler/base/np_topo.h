@@ -4,8 +4,8 @@
  * The answer of slurm_load_topo() is opaque from Slurm 25.05 on; what every
  * release can do is print it.  This reads that text: one switch a line,
  * "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-3]".  With topology/block
-(23.11) a base block is what its nodes share, and counts as a leaf switch:
-"BlockName=leaf0 BlockIndex=0 Nodes=n[0-3] BlockSize=4".  No Slurm here.
+ * (23.11) a base block is what its nodes share, and counts as a leaf switch:
+ * "BlockName=leaf0 BlockIndex=0 Nodes=n[0-3] BlockSize=4".  No Slurm here.
  */
 #ifndef NP_TOPO_H
 #define NP_TOPO_H
@@ -33,5 +33,20 @@ struct np_topo {
  */
 int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err);
 void np_topo_free(struct np_topo *t);
+
+/*
+ * The leaf switch of a node, from what Slurm tells every task.
+ */
+
+/*
+ * SLURM_TOPOLOGY_ADDR is "spine.leaf0.n1" with topology/tree: switches from
+ * the top down, then the node; "leaf0.n1" with topology/block, the node's base
+ * block.  Writes what is next to the node ("leaf0") into leaf; "" where address
+ * is NULL or names no switch ("n1" with flat, "ring0:2.n1" with ring and
+ * "torus0:0:1:0.n1" with torus3d), or where the name does not fit.  A node name
+ * may itself contain dots if node is given; NULL is allowed.
+ */
+void np_leaf_from_address(const char *address, const char *node, char *leaf,
+			  size_t size);
 
 #endif

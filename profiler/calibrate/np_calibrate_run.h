@@ -9,8 +9,13 @@
 #ifndef NP_CALIBRATE_RUN_H
 #define NP_CALIBRATE_RUN_H
 
+#include <signal.h>
+
 #include "np_calibrate_state.h"
+#include "np_conf.h"
 #include "np_report.h"
+#include "np_sidecmd.h"
+#include "np_sidestep.h"
 
 enum { NP_CAL_BASE, NP_CAL_PRESS, NP_CAL_SLOTS };
 
@@ -79,5 +84,20 @@ void np_cal_run_set_sites(struct np_cal_run *r,
  */
 int np_cal_run_task(struct np_cal_run *r, const struct np_cal_task *t,
 		    struct np_cal_state *s, struct np_err *err);
+
+/* Steps of a calibration by srun, inside an allocation. */
+
+struct np_cal_srun {
+	const struct np_conf *conf; /* borrowed */
+	struct np_sidejob job;
+	char **env; /* of the steps: np_sideenv_make(); borrowed */
+	const volatile sig_atomic_t *stop; /* set: the user wants to stop */
+	/* Private. */
+	struct np_sidestep step[NP_CAL_SLOTS];
+	bool running[NP_CAL_SLOTS];
+};
+
+/* ctx is a struct np_cal_srun with the first four set, the rest zero. */
+extern const struct np_cal_ops np_cal_srun_ops;
 
 #endif

@@ -1,4 +1,4 @@
-#include "np_calibrate_srun.h"
+#include "np_calibrate_run.h"
 
 #include <errno.h>
 #include <math.h>

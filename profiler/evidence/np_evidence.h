@@ -21,7 +21,7 @@
 #include <stdbool.h>
 
 #include "np_fabric_store.h"
-#include "np_program.h"
+#include "np_fabric.h"
 #include "np_sample.h"
 #include "np_store.h"
 

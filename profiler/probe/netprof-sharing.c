@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "np_net.h"
 #include "np_option.h"
-#include "np_pmix.h"
 #include "np_probe.h"
 #include "np_probe_main.h"
 #include "np_schedule.h"
 #include "np_stop.h"
 #include "np_student.h"
-#include "np_ucx.h"
+#include "np_wire.h"
 
 #define NAME "netprof-sharing"
 #define PATIENCE_SEC 600.0

@@ -1,5 +1,5 @@
 /* The only file that knows PMIx. */
-#include "np_pmix.h"
+#include "np_wire.h"
 
 #include <errno.h>
 #include <math.h>

@@ -8,14 +8,29 @@
 #include <stdint.h>
 
 #include "np_clock.h"
-#include "np_cost.h"
 #include "np_loop.h"
 #include "np_net.h"
 #include "np_pairing.h"
 #include "np_report.h"
-#include "np_say.h"
-#include "np_wire.h"
 #include "np_window.h"
+#include "np_wire.h"
+
+/*
+ * What this process takes from its machine.
+ */
+
+struct np_cost {
+	double cpu_sec; /* user and system, all threads, since the start */
+	uint64_t rss_bytes; /* the most that was resident at any time */
+};
+
+void np_cost_now(struct np_cost *c);
+
+/*
+ * Be woken promptly on busy processors, as far as an unprivileged process
+ * can ask for it.  What the kernel does not grant is left as it is.
+ */
+void np_cost_prompt(void);
 
 /* Processes of a step that do not come within this time never will. */
 #define NP_PROBE_FENCE_SEC 60.0

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_leaf.h"
-#include "np_pmix.h"
+#include "np_topo.h"
+#include "np_wire.h"
 #include "np_stop.h"
-#include "np_ucx.h"
+#include "np_net.h"
 #include "np_wire_join.h"
 
 const char *np_probe_node(void)

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MARK "np1 "
 #define TEN_YEARS_SEC (10 * 366 * 86400.0) /* as np_series_add() */
@@ -392,4 +394,34 @@ int np_report_parse(const char *line, struct np_report *out,
 		return damaged(&in, "end", "nothing more");
 	*out = r;
 	return 0;
+}
+
+/* A pipe that poll() calls writable takes PIPE_BUF bytes, more than a line. */
+static int has_room(const struct np_say *s)
+{
+	struct pollfd p = { .fd = s->fd, .events = POLLOUT };
+	int rc;
+
+	do
+		rc = poll(&p, 1, s->wait_ms);
+	while (rc < 0 && errno == EINTR);
+	return rc > 0;
+}
+
+int np_say(struct np_say *s, const struct np_report *r)
+{
+	char line[NP_REPORT_LINE];
+	int len = np_report_format(r, line);
+	ssize_t put;
+
+	if (len < 0)
+		return len;
+	if (!has_room(s)) {
+		s->dropped++;
+		return -EAGAIN;
+	}
+	do
+		put = write(s->fd, line, (size_t)len);
+	while (put < 0 && errno == EINTR);
+	return put < 0 ? -errno : 0;
 }

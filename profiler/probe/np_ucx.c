@@ -1,5 +1,5 @@
 /* The only file that knows UCX. */
-#include "np_ucx.h"
+#include "np_net.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -38,4 +38,15 @@ struct np_wire {
 	uint32_t rank, size;
 };
 
+/*
+ * np_wire over PMIx, as `srun --mpi=pmix` and mpirun provide it.
+ */
+
+/*
+ * Returns 0; -ENOENT if no PMIx server started this process; another -errno.
+ * Close with (*out)->ops->close() as soon as the wiring is done: Slurm's PMIx
+ * server kills the whole step when a connected process vanishes.
+ */
+int np_pmix_open(struct np_wire **out, struct np_err *err);
+
 #endif

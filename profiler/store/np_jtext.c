@@ -1,4 +1,4 @@
-#include "np_jtext.h"
+#include "np_jvalue.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -11,7 +11,6 @@
 
 #include <stddef.h>
 
-#include "np_program.h"
 #include "np_err.h"
 #include "np_fabric.h"
 

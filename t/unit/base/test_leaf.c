@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_leaf.h"
+#include "np_topo.h"
 
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* Versions of Slurm, and what plugins say of themselves. */
 #include "t.h"
-#include "cli_elf.h"
-#include "cli_spawn.h"
-#include "cli_version.h"
+#include "cli_slurm.h"
 #include "np_loader.h"
 
 #include <elf.h>

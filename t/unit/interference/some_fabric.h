@@ -8,7 +8,6 @@
 
 #include "np_fabric.h"
 #include "np_predict.h"
-#include "np_program.h"
 
 #define SF_LEVELS 4
 #define SF_BINS 6

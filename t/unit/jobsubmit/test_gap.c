@@ -1,6 +1,6 @@
 #include "t.h"
 
-#include "np_gap.h"
+#include "np_cycle.h"
 
 static const struct {
 	const char *name;

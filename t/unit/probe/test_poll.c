@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_poll.h"
+#include "np_pingpong_sides.h"
 
 static const struct {
 	const char *name;
