@@ -65,23 +65,6 @@ void np_catalog_set_clock(struct np_catalog *c, const struct np_clock *clock)
 	c->clock = clock;
 }
 
-double np_catalog_now(const struct np_catalog *c)
-{
-	return c->clock->now_sec(c->clock);
-}
-
-bool np_catalog_is_wanted(const struct np_catalog *c, double until)
-{
-	return until && np_catalog_now(c) < until;
-}
-
-void np_catalog_reindex(struct np_catalog *c)
-{
-	np_app_index_unref(c->index);
-	c->index = NULL;
-	c->changed = true;
-}
-
 /* For what is not seen yet, remember it.  Is there news to be read? */
 static bool want(struct np_catalog *c, int64_t owner, const char *app,
 		 double until)

@@ -8,8 +8,9 @@
  *	np_catalog_handle.c	its handle in np_conflict.h
  *	np_catalog_ask.c	what it does to others
  *
- * np_catalog_map.c and np_catalog_said.c serve them; np_catalog_index.c makes what
- * others see, with who may claim a published name (np_catalog_claim.c).
+ * np_catalog_item.c, which uses none of the others, and np_catalog_said.c serve
+ * them; np_catalog_index.c makes what others see, with who may claim a published
+ * name.
  */
 #ifndef NP_CATALOG_IMPL_H
 #define NP_CATALOG_IMPL_H
@@ -21,6 +22,7 @@
 #include "np_evidence.h"
 
 #define NP_CAT_PUBLISHED (-1) /* as an owner */
+#define NP_CAT_MAX_OWNERS 131072
 
 /* Whose, and which application; every item of a map begins with it. */
 struct np_cat_key {
@@ -162,13 +164,8 @@ void np_catalog_sum_up(struct np_catalog *c, struct np_cat_owner *o);
 void np_catalog_reindex(struct np_catalog *c);
 int np_catalog_make_index(struct np_catalog *c, struct np_app_index **out);
 
-/* Set refuted of each application. */
-void np_catalog_judge_claims(struct np_catalog *c);
 /* Ask for groups of users who have jobs. */
 void np_catalog_look_members(struct np_catalog *c, double until);
-/* For the index; free(*user).  Returns 0 or -ENOMEM. */
-int np_catalog_claims(struct np_catalog *c, struct np_app_claims *out,
-		      struct np_claim_user **user);
 
 bool np_catalog_is_wanted(const struct np_catalog *c, double until);
 void np_catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,

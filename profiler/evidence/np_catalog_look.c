@@ -12,35 +12,6 @@
 #define LOOK_WANTED_SEC 1.0
 #define MAX_COST 0.05 /* share of the time that looking may take */
 #define MAX_APPS 8192 /* of all owners; handles are fewer */
-#define MAX_OWNERS 131072
-
-bool np_catalog_racy(const struct np_store_stamp *s)
-{
-	/* A clock of a file server that is ahead may well be racy, too. */
-	return (double)time(NULL) - (double)s->sec < NP_CAT_RACY_SEC;
-}
-
-bool np_catalog_same_stamp(const struct np_store_stamp *a,
-			   const struct np_store_stamp *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->sec == b->sec &&
-	       a->nsec == b->nsec;
-}
-
-struct np_cat_owner *np_catalog_owner(struct np_catalog *c, int64_t owner)
-{
-	struct np_cat_owner *o = np_cat_map_find(&c->owners, owner, "");
-
-	if (!o && c->owners.n < MAX_OWNERS) {
-		o = np_cat_map_add(&c->owners, owner, "", sizeof(*o));
-		if (o)
-			o->paid_until = np_catalog_now(c) -
-					NP_CATALOG_SAVED_SEC;
-	}
-	if (o && !o->due)
-		c->idle_until[false] = c->idle_until[true] = 0;
-	return o;
-}
 
 static bool is_urgent(const struct np_catalog *c, const struct np_cat_owner *o)
 {
@@ -293,7 +264,7 @@ static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
 
 		if (o)
 			o->listed = true;
-		else if (c->owners.n < MAX_OWNERS)
+		else if (c->owners.n < NP_CAT_MAX_OWNERS)
 			return -ENOMEM;
 	}
 	for (size_t i = c->owners.n; i-- > 0;) {

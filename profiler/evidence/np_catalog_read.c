@@ -5,40 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-void np_catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
-			    bool to_read)
-{
-	if (a->to_read != to_read)
-		c->n_to_read += to_read ? 1 : (size_t)-1;
-	a->to_read = to_read;
-	/* Until then its answers are not asked, see np_catalog_ask.c. */
-	if (!to_read && !a->usable)
-		c->asked_wanted = c->asked_all = false;
-}
-
-static const struct np_store_stamp *newer(const struct np_cat_app *a,
-					  const struct np_cat_app *b)
-{
-	const struct np_store_stamp *x = &a->stamp, *y = &b->stamp;
-
-	if (x->sec != y->sec)
-		return x->sec > y->sec ? x : NULL;
-	return x->nsec > y->nsec ? x : NULL;
-}
-
-bool np_catalog_outranks(const struct np_catalog *c, const struct np_cat_app *a,
-			 const struct np_cat_app *b)
-{
-	int x = a->key.owner == NP_CAT_PUBLISHED ? 2 :
-		np_catalog_is_wanted(c, a->wanted_until);
-	int y = b->key.owner == NP_CAT_PUBLISHED ? 2 :
-		np_catalog_is_wanted(c, b->wanted_until);
-
-	if (a->there != b->there)
-		return a->there;
-	return x != y ? x > y : newer(a, b) != NULL;
-}
-
 /*
  * What an owner's profiles cost is paid off at a steady rate, and as long as
  * it is not, no more is read: who changes files all the time, or links huge
@@ -48,12 +14,6 @@ static bool may_read(const struct np_catalog *c, const struct np_cat_owner *o)
 {
 	return o && (o->key.owner == NP_CAT_PUBLISHED ||
 		     o->paid_until <= np_catalog_now(c));
-}
-
-bool np_catalog_is_settled(const struct np_catalog *c,
-			   const struct np_cat_owner *o)
-{
-	return o->paid_until <= np_catalog_now(c) - NP_CATALOG_SAVED_SEC;
 }
 
 static void charge(const struct np_catalog *c, struct np_cat_owner *o,
@@ -105,12 +65,6 @@ struct np_cat_app *np_catalog_next(const struct np_catalog *c, bool wanted)
 			best = at;
 	}
 	return best.app;
-}
-
-void np_catalog_drop_evidence(struct np_cat_app *a)
-{
-	np_evidence_free(&a->evidence);
-	a->usable = false;
 }
 
 static void say(const char *line, void *arg)
