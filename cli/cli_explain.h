@@ -22,7 +22,7 @@ struct cli_beside {
 /* A step of it that was measured. */
 struct cli_measured {
 	const struct np_record *run; /* borrowed */
-	struct np_mean alone;	     /* run times of the same command alone */
+	struct np_mean alone;	     /* run times of the same alone */
 };
 
 struct cli_explain {

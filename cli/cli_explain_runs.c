@@ -1,10 +1,10 @@
 /* The run records of a job, and how long the same takes alone. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli_explain.h"
+#include "np_evidence.h"
 
 static bool is_of_job(const struct cli_explain *e, const struct np_record *r)
 {
@@ -14,33 +14,36 @@ static bool is_of_job(const struct cli_explain *e, const struct np_record *r)
 	       r->array_task_id == (long)e->task;
 }
 
-static bool same_text(const char *a, const char *b)
+/*
+ * How long the same takes alone, as the evidence says it: of runs of other jobs
+ * that are comparable with this one.
+ */
+static int alone_of(const struct cli_explain *e, const struct np_runs *runs,
+		    const struct np_record *like, struct np_mean *out)
 {
-	return a && b && *a && !strcmp(a, b);
-}
-
-/* The same command, undisturbed. */
-static bool is_alone(const struct np_record *r, const struct np_record *like)
-{
-	return r != like && r->job_id != like->job_id && !r->level &&
-	       r->state == NP_RUN_COMPLETE && !r->exit_code &&
-	       same_text(r->fingerprint, like->fingerprint) &&
-	       same_text(r->cluster, like->cluster) &&
-	       !np_run_has_neighbours(r) && np_record_run_sec(r) > 0;
-}
-
-static struct np_mean alone_of(const struct np_runs *runs,
-			       const struct np_record *like)
-{
-	struct np_moments m = { 0 };
-
-	for (size_t i = 0; i < runs->n; i++)
-		if (is_alone(runs->run[i], like))
-			np_moments_add(&m, np_record_run_sec(runs->run[i]));
-	return (struct np_mean){
-		.n = m.n, .mean = m.mean,
-		.sd = m.n > 1 ? np_moments_sd(&m) : NAN,
+	const struct np_evidence_opt opt = {
+		.like = like, .fingerprint = like->fingerprint, .now = e->now,
 	};
+	struct np_runs others = { .n = 0 };
+	struct np_evidence ev;
+	int rc;
+
+	*out = (struct np_mean){ 0 };
+	if (!like->fingerprint || !*like->fingerprint)
+		return 0; /* it is not known what would be the same */
+	others.run = calloc(runs->n, sizeof(*others.run));
+	if (!others.run)
+		return -ENOMEM;
+	for (size_t i = 0; i < runs->n; i++)
+		if (runs->run[i]->job_id != like->job_id)
+			others.run[others.n++] = runs->run[i];
+	rc = np_evidence_make(&others, &opt, &ev);
+	if (!rc) {
+		*out = ev.alone_sec;
+		np_evidence_free(&ev);
+	}
+	free(others.run);
+	return rc;
 }
 
 static int measure(struct cli_explain *e, const struct np_runs *runs)
@@ -56,8 +59,10 @@ static int measure(struct cli_explain *e, const struct np_runs *runs)
 		if (!grown)
 			return -ENOMEM;
 		e->measured = grown;
-		e->measured[e->n_measured++] =
-			(struct cli_measured){ r, alone_of(runs, r) };
+		grown = &e->measured[e->n_measured++];
+		grown->run = r;
+		if (alone_of(e, runs, r, &grown->alone))
+			return -ENOMEM;
 	}
 	return 0;
 }
