@@ -28,7 +28,7 @@ CFLAGS ?= -O2 -g
 BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(findstring clang,$(CC)),-clang)$(addprefix \
 	-,$(notdir $(SLURM_PREFIX)))
 
-PKGS := json-c gsl ucx pmix
+PKGS := json-c gsl ucx pmix libelf
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 # Rooms below the two libraries; headers have one name each.
@@ -173,6 +173,7 @@ JSON := $(call pkg,--libs,json-c)
 UCX := $(call pkg,--libs,ucx)
 CLP := $(call pkg,--libs,clp)
 PMIX := $(call pkg,--libs,pmix)
+ELF := $(call pkg,--libs,libelf)
 link = $(Q)$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(1)
 
 # A release of Slurm may have no more what is called: lazy, to find out by then.
@@ -186,7 +187,7 @@ $(BUILD)/libnetprof.a: $(LIBS)
 
 $(BUILD)/netprof: $(call objs,$(CLI)) $(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,$(JSON) $(GSL) $(LIBM))
+	$(call link,$(JSON) $(GSL) $(ELF) $(LIBM))
 
 $(addprefix $(BUILD)/netprof-,impactb compressionb prtt sharing): $(BUILD)/netprof-%: \
 		$(BUILD)/profiler/probe/netprof-%.o $(call objs,$(ALONE)) $(BUILD)/libnetprof.a
@@ -270,7 +271,7 @@ WRAP := -Wl,$(subst $(empty) ,$(comma),$(addprefix --wrap=,malloc calloc \
 $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(CLP) $(LIBM))
+	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(CLP) $(ELF) $(LIBM))
 
 # The cost of predictions, of queueing networks and of played programs.
 $(BUILD)/bench_predict $(BUILD)/bench_qn $(BUILD)/bench_sharing: $(BUILD)/%: \

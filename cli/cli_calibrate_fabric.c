@@ -16,6 +16,7 @@
 #include "np_sideenv.h"
 #include "np_store_dir.h"
 #include "np_store_file.h"
+#include "np_text.h"
 
 struct work {
 	const struct calibrate_opt *opt;
@@ -89,15 +90,6 @@ static char *describe(const struct work *w, const struct np_cal_run *run)
 	return fclose(f) ? NULL : text;
 }
 
-static uint64_t fnv1a(const char *text)
-{
-	uint64_t h = 0xcbf29ce484222325ULL;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return h;
-}
-
 /* The state of this very calibration, hidden beside the result. */
 static int place_state(struct work *w, const char *setup, struct np_err *err)
 {
@@ -108,7 +100,7 @@ static int place_state(struct work *w, const char *setup, struct np_err *err)
 			       w->opt->output);
 	else
 		len = asprintf(&w->state_path, "%s/.unfinished-%016" PRIx64,
-			       w->dir, fnv1a(setup));
+			       w->dir, np_hash(NP_HASH, setup, strlen(setup)));
 	if (len < 0) {
 		w->state_path = NULL;
 		return np_errf(err, -ENOMEM, "out of memory");

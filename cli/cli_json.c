@@ -247,10 +247,6 @@ static void put_run_latency(json_object *in, const struct np_record *r)
 static void append_run(json_object *list, const struct np_record *r,
 		       enum np_run_use use)
 {
-	static const char *const states[] = {
-		[NP_RUN_RUNNING] = "running", [NP_RUN_COMPLETE] = "complete",
-		[NP_RUN_CUT] = "cut",
-	};
 	json_object *j = cli_append_object(list), *notes;
 	char id[64];
 
@@ -258,7 +254,7 @@ static void append_run(json_object *list, const struct np_record *r,
 	cli_put_count(j, "job_id", r->job_id);
 	cli_put_count(j, "step_id", r->step_id);
 	cli_put_text(j, "use", np_run_use_name(use));
-	cli_put_text(j, "state", states[r->state]);
+	cli_put_text(j, "state", np_run_states[r->state]);
 	cli_put(j, "exit_code", r->exit_code == NP_NO_VALUE ? NULL :
 			    json_object_new_int64(r->exit_code));
 	cli_put_time(j, "start", r->start);

@@ -1,4 +1,5 @@
 #include "cli_slurm.h"
+#include "np_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,14 +13,6 @@
 #include <unistd.h>
 
 extern char **environ;
-
-static double now_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* In a process group of its own, so that its children end with it. */
 static int start(char *const argv[], int out, pid_t *pid)
@@ -52,7 +45,7 @@ static int read_all(int fd, double until, char *buf, size_t len)
 
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		double left = until - now_sec();
+		double left = until - np_mono_sec();
 		char rest[4096];
 		bool room = used + 1 < len;
 		ssize_t got;
@@ -81,7 +74,7 @@ static int reap(pid_t pid, double until, int rc)
 	int status;
 
 	while (!rc && !waitpid(pid, &status, WNOHANG)) {
-		if (now_sec() > until)
+		if (np_mono_sec() > until)
 			rc = -ETIMEDOUT;
 		else
 			nanosleep(&nap, NULL);
@@ -97,7 +90,7 @@ static int reap(pid_t pid, double until, int rc)
 
 int cli_spawn(char *const argv[], double sec, char *buf, size_t len)
 {
-	double until = now_sec() + sec;
+	double until = np_mono_sec() + sec;
 	int fd[2], rc;
 	pid_t pid;
 

@@ -5,16 +5,6 @@
 #include "cli_json.h"
 #include "cli_text.h"
 
-static const char *state_name(const struct np_record *r)
-{
-	static const char *const names[] = {
-		[NP_RUN_RUNNING] = "running", [NP_RUN_COMPLETE] = "complete",
-		[NP_RUN_CUT] = "cut",
-	};
-
-	return names[r->state];
-}
-
 /* Quantiles of all leaves of a run. */
 static void quantiles_of(const struct np_record *r, double *p50, double *p99)
 {
@@ -68,7 +58,7 @@ static void parsable_row(const struct np_record *r, enum np_run_use use)
 	quantiles_of(r, &p50, &p99);
 	cli_field(cli_run_id(r, id, sizeof(id)), '|');
 	printf("%u|%s|%s|%.3f|%s|", r->job_id, cli_date(r->start, start),
-	       cli_date(r->end, end), np_record_run_sec(r), state_name(r));
+	       cli_date(r->end, end), np_record_run_sec(r), np_run_states[r->state]);
 	if (r->exit_code != NP_NO_VALUE)
 		printf("%ld", r->exit_code);
 	printf("|%u|%u|", r->n_nodes, r->n_tasks);

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "np_cycle.h"
-#include "np_mono.h"
+#include "np_clock.h"
 #include "np_plugin.h"
 #include "np_settings.h"
 #include "np_submit.h"

@@ -10,7 +10,7 @@
 #include "np_apply.h"
 #include "np_ctl.h"
 #include "np_denied.h"
-#include "np_mono.h"
+#include "np_clock.h"
 #include "np_proxy.h"
 #include "np_role.h"
 #include "np_settings.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_mono.h"
+#include "np_clock.h"
 
 #define ASK_EVERY_SEC 60 /* settings change with a reconfiguration */
 

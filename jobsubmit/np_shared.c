@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_mono.h"
+#include "np_clock.h"
 
 struct np_shared {
 	pthread_mutex_t lock;

@@ -9,6 +9,7 @@
 #include "np_bits.h"
 #include "np_hostlist.h"
 #include "np_site_impl.h"
+#include "np_text.h"
 
 struct np_site *np_site_ref(struct np_site *s)
 {
@@ -87,14 +88,10 @@ bool np_site_partition_shares(const struct np_site *s, int partition)
 	return s->part[partition].shares;
 }
 
-/* FNV-1a: of names, as an index. */
-static uint64_t hash(const char *text)
+/* Where a name is looked for first. */
+static size_t slot_of(const struct np_site *s, const char *name)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return h;
+	return np_hash(NP_HASH, name, strlen(name)) & (s->n_slots - 1);
 }
 
 int np_site_index(struct np_site *s)
@@ -107,7 +104,7 @@ int np_site_index(struct np_site *s)
 		return -ENOMEM;
 	memset(s->slot, 0xff, s->n_slots * sizeof(*s->slot));
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
-		size_t at = hash(s->name[i]) & (s->n_slots - 1);
+		size_t at = slot_of(s, s->name[i]);
 
 		if (!s->name[i][0])
 			continue;
@@ -120,7 +117,7 @@ int np_site_index(struct np_site *s)
 
 static uint32_t np_site_find(const struct np_site *s, const char *name)
 {
-	size_t at = hash(name) & (s->n_slots - 1);
+	size_t at = slot_of(s, name);
 
 	while (s->slot[at] != NO_NODE) {
 		if (!strcmp(s->name[s->slot[at]], name))

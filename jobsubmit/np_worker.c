@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "np_mono.h"
+#include "np_clock.h"
 
 /* slurmctld takes its signals in a thread of its own. */
 int np_thread_start(void *(*run)(void *arg), void *arg)

@@ -23,6 +23,7 @@
 
 #include "np_attach.h"
 #include "np_choose.h"
+#include "np_clock.h"
 #include "np_conf.h"
 #include "np_describe.h"
 #include "np_level.h"
@@ -70,11 +71,6 @@ static double clock_sec(clockid_t id)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double now_sec(void)
-{
-	return clock_sec(CLOCK_MONOTONIC);
-}
-
 static void tell(struct attend *a, const char *what, const char *cause)
 {
 	if (a->told)
@@ -98,7 +94,7 @@ static double seen_until(const struct attend *a)
 	double now = clock_sec(CLOCK_REALTIME);
 
 	return isnan(a->program_end_sec) ? now :
-	       now - (now_sec() - a->program_end_sec);
+	       now - (np_mono_sec() - a->program_end_sec);
 }
 
 static int save(struct attend *a)
@@ -110,7 +106,7 @@ static int save(struct attend *a)
 	rc = np_store_save(a->store, a->r, &err);
 	if (rc)
 		tell(a, "is not saved", err.text);
-	a->next_save_sec = now_sec() + SAVE_EVERY_SEC;
+	a->next_save_sec = np_mono_sec() + SAVE_EVERY_SEC;
 	return rc;
 }
 
@@ -118,14 +114,14 @@ static int save(struct attend *a)
 
 static void program_starts(struct attend *a)
 {
-	a->program_start_sec = now_sec();
+	a->program_start_sec = np_mono_sec();
 	a->r->alone_sec = clock_sec(CLOCK_REALTIME) - a->r->start;
 }
 
 static void program_ends(struct attend *a)
 {
 	if (isnan(a->program_end_sec))
-		a->program_end_sec = now_sec();
+		a->program_end_sec = np_mono_sec();
 	a->srun_gone = true;
 }
 
@@ -160,7 +156,7 @@ static void read_srun(struct attend *a)
 
 static void keep_time(const struct attend *a, struct np_measure_clock *c)
 {
-	*c = (struct np_measure_clock){ now_sec(), a->program_start_sec,
+	*c = (struct np_measure_clock){ np_mono_sec(), a->program_start_sec,
 					a->program_end_sec };
 }
 
@@ -168,7 +164,7 @@ static void wait_for_news(struct attend *a, double until_sec)
 {
 	size_t room = np_measure_fds(&a->m) + 1, n = 1;
 	struct pollfd *p = calloc(room, sizeof(*p));
-	double left = until_sec - now_sec();
+	double left = until_sec - np_mono_sec();
 	struct np_measure_clock c;
 
 	if (!p) {
@@ -196,7 +192,7 @@ static bool is_too_short(struct attend *a)
 	double until = a->born_sec + a->m.after_sec, left;
 
 	while (!a->srun_gone && !stop_asked &&
-	       (left = until - now_sec()) > 0) {
+	       (left = until - np_mono_sec()) > 0) {
 		struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 
 		if (poll(&p, 1, left > 60 ? 60000 : (int)(left * 1000) + 1) > 0)
@@ -225,7 +221,7 @@ static void choose_level(struct attend *a)
 	if (!a->order.level[0]) {
 		say("ready\n");
 		a->ready_said = true;
-		a->program_start_sec = now_sec();
+		a->program_start_sec = np_mono_sec();
 	}
 }
 
@@ -239,7 +235,7 @@ static int begin(struct attend *a, struct np_err *err)
 		np_store_set_max_runs(a->store, a->conf.max_runs);
 		rc = np_describe_step(a->r, &a->order, &a->conf,
 				      clock_sec(CLOCK_REALTIME) -
-				      (now_sec() - a->born_sec), err);
+				      (np_mono_sec() - a->born_sec), err);
 	}
 	if (!rc)
 		rc = np_survey_make(&a->order, a->conf.probe_nodes, a->r,
@@ -256,7 +252,7 @@ static int begin(struct attend *a, struct np_err *err)
 	if (!rc && a->order.launcher)
 		np_measure_join_here(&a->m);
 	if (!rc && a->order.level[0])
-		rc = np_measure_start_level(&a->m, now_sec(), err);
+		rc = np_measure_start_level(&a->m, np_mono_sec(), err);
 	return rc;
 }
 
@@ -264,13 +260,13 @@ static int begin(struct attend *a, struct np_err *err)
 static void look_for_neighbours(struct attend *a)
 {
 	struct np_err err = NP_ERR_INIT;
-	double so_far = now_sec() - a->born_sec;
+	double so_far = np_mono_sec() - a->born_sec;
 
 	if (np_cluster_neighbours(a->where.leaves, &a->where.step,
 				  seen_until(a), a->order.het_job_id, a->r,
 				  &err))
 		np_record_note(a->r, "neighbours are not known: %s", err.text);
-	a->next_neighbours_sec = now_sec() + fmax(NEIGHBOURS_EVERY_SEC,
+	a->next_neighbours_sec = np_mono_sec() + fmax(NEIGHBOURS_EVERY_SEC,
 						  NEIGHBOURS_PART * so_far);
 }
 
@@ -278,7 +274,7 @@ static void level_is_ready(struct attend *a)
 {
 	if (a->ready_said || !a->order.level[0])
 		return;
-	if (np_fold_level_age(a->m.level_fold, now_sec()) >=
+	if (np_fold_level_age(a->m.level_fold, np_mono_sec()) >=
 	    a->conf.lead_in_sec) {
 		say("ready\n");
 		a->ready_said = true;
@@ -299,16 +295,16 @@ static void tick(struct attend *a)
 		tell(a, what, cause);
 	}
 	level_is_ready(a);
-	if (now_sec() >= a->next_neighbours_sec)
+	if (np_mono_sec() >= a->next_neighbours_sec)
 		look_for_neighbours(a);
-	if (now_sec() >= a->next_save_sec)
+	if (np_mono_sec() >= a->next_save_sec)
 		save(a);
 }
 
 static double next_wake_sec(const struct attend *a)
 {
 	if (!a->m.picked || (a->order.level[0] && !a->ready_said))
-		return now_sec() + TICK_SEC;
+		return np_mono_sec() + TICK_SEC;
 	return fmin(a->next_save_sec, a->next_neighbours_sec);
 }
 
@@ -324,15 +320,15 @@ static void attend_step(struct attend *a)
 /* Nobody of the level hears a signal unless it does not leave when asked to. */
 static void end_level(struct attend *a)
 {
-	struct np_sidestep_end end = { .asked_sec = now_sec() };
+	struct np_sidestep_end end = { .asked_sec = np_mono_sec() };
 	int sig = 0;
 
 	np_measure_end(&a->m);
 	while (!np_measure_all_gone(&a->m) && sig >= 0) {
 		if (sig)
 			np_crew_signal(&a->m.crew, sig);
-		wait_for_news(a, now_sec() + TICK_SEC);
-		sig = np_sidestep_end_due(&end, now_sec());
+		wait_for_news(a, np_mono_sec() + TICK_SEC);
+		sig = np_sidestep_end_due(&end, np_mono_sec());
 	}
 	if (a->r->level)
 		np_fold_level_done(a->m.level_fold, a->program_end_sec);
@@ -341,11 +337,11 @@ static void end_level(struct attend *a)
 /* srun waits for "saved": first what is known by now. */
 static void finish(struct attend *a)
 {
-	double until = now_sec() + LAST_WORDS_SEC;
+	double until = np_mono_sec() + LAST_WORDS_SEC;
 
 	do
-		wait_for_news(a, fmin(until, now_sec() + TICK_SEC / 10));
-	while (!np_measure_probes_gone(&a->m) && now_sec() < until);
+		wait_for_news(a, fmin(until, np_mono_sec() + TICK_SEC / 10));
+	while (!np_measure_probes_gone(&a->m) && np_mono_sec() < until);
 	a->r->state = np_measure_complete(&a->m) ? NP_RUN_COMPLETE : NP_RUN_CUT;
 	if (!a->m.picked && !a->told)
 		np_record_note(a->r, "the step ended before the probes began");
@@ -422,7 +418,7 @@ int main(int argc, char **argv)
 	catch_signals();
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
 	np_conf_init(&a.conf);
-	a.born_sec = now_sec();
+	a.born_sec = np_mono_sec();
 	if (prepare(&a, argc, argv, &err)) {
 		tell(&a, "is not measured", err.text);
 		return 1;

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "np_invite.h"
+#include "np_clock.h"
 #include "np_sideenv.h"
 #include "np_watch.h"
 
@@ -51,14 +52,6 @@ static void on_signal(int sig)
 	stop_asked |= sig != SIGCHLD; /* which only ends a poll(2) */
 }
 
-static double now_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool probe_ended(struct join *j)
 {
 	if (j->probe && waitpid(j->probe, NULL, WNOHANG) == j->probe)
@@ -80,7 +73,7 @@ static bool wait_for(struct join *j, int fd, short events, double until_sec)
 			{ .fd = fd, .events = events },
 			{ .fd = j->watch.fd, .events = POLLIN },
 		};
-		double left = until_sec - now_sec();
+		double left = until_sec - np_mono_sec();
 
 		if (left <= 0)
 			return false;
@@ -105,7 +98,7 @@ static int try_address(struct join *j, const struct addrinfo *a)
 		return -1;
 	if (!connect(fd, a->ai_addr, a->ai_addrlen) ||
 	    (errno == EINPROGRESS &&
-	     wait_for(j, fd, POLLOUT, now_sec() + CONNECT_SEC) &&
+	     wait_for(j, fd, POLLOUT, np_mono_sec() + CONNECT_SEC) &&
 	     !getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &len) && !e))
 		return fd;
 	close(fd);
@@ -146,7 +139,7 @@ static bool say_hello(const struct join *j)
  */
 static bool hear_call(struct join *j, char call[CALL_SIZE])
 {
-	double until = now_sec() + CALL_SEC;
+	double until = np_mono_sec() + CALL_SEC;
 	size_t len = 0;
 
 	while (len < CALL_SIZE - 1 && wait_for(j, j->fd, POLLIN, until)) {
@@ -212,19 +205,19 @@ static bool start_probe(struct join *j, char *call)
 static void attend_probe(struct join *j)
 {
 	while (!is_over(j))
-		if (wait_for(j, j->fd, POLLRDHUP, now_sec() + 1))
+		if (wait_for(j, j->fd, POLLRDHUP, np_mono_sec() + 1))
 			break;
 }
 
 static void end_probe(struct join *j)
 {
-	double until = now_sec() + LAST_WORDS_SEC;
+	double until = np_mono_sec() + LAST_WORDS_SEC;
 	const struct timespec nap = { .tv_nsec = 2000000 };
 
 	if (probe_ended(j))
 		return;
 	kill(j->probe, SIGUSR1);
-	while (!probe_ended(j) && now_sec() < until)
+	while (!probe_ended(j) && np_mono_sec() < until)
 		nanosleep(&nap, NULL);
 	if (j->probe)
 		kill(j->probe, SIGKILL);
@@ -315,7 +308,7 @@ int main(int argc, char **argv)
 	catch_signals();
 	make_way();
 	if (j.after_sec > 0)
-		wait_for(&j, -1, 0, now_sec() + j.after_sec);
+		wait_for(&j, -1, 0, np_mono_sec() + j.after_sec);
 	if (is_over(&j))
 		return 0; /* too short to be measured */
 	j.fd = connect_to(&j);

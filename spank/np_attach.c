@@ -1,4 +1,5 @@
 #include "np_attach.h"
+#include "np_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,32 +50,18 @@ static int pipe_above(int fd[2])
 	return fd[0] < 0 || fd[1] < 0 ? -EMFILE : 0;
 }
 
-static struct timespec deadline(int timeout_ms)
+static int ms_left(double until_sec)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += timeout_ms / 1000;
-	t.tv_nsec += timeout_ms % 1000 * 1000000L;
-	return t;
-}
-
-static int ms_left(const struct timespec *until)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int)((until->tv_sec - now.tv_sec) * 1000 +
-		     (until->tv_nsec - now.tv_nsec) / 1000000);
+	return (int)(1e3 * (until_sec - np_mono_sec()));
 }
 
 /* Something to read, or the end, before that. */
-static bool readable(int fd, const struct timespec *until)
+static bool readable(int fd, double until_sec)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	int left;
 
-	while ((left = ms_left(until)) > 0)
+	while ((left = ms_left(until_sec)) > 0)
 		if (poll(&p, 1, left) > 0)
 			return true;
 	return false;
@@ -83,10 +70,10 @@ static bool readable(int fd, const struct timespec *until)
 /* The error of a failed exec; 0 when exec closed the pipe. */
 static int exec_error(int fd, int timeout_ms)
 {
-	struct timespec until = deadline(timeout_ms);
+	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
 	int e = 0;
 
-	if (!readable(fd, &until))
+	if (!readable(fd, until_sec))
 		return ETIMEDOUT;
 	while (read(fd, &e, sizeof(e)) < 0 && errno == EINTR)
 		;
@@ -150,13 +137,13 @@ void np_attach_say(struct np_attach *a, const char *line)
 
 int np_attach_wait(struct np_attach *a, char first, int timeout_ms)
 {
-	struct timespec until = deadline(timeout_ms);
+	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
 	char buf[64];
 	ssize_t got;
 
 	if (a->from < 0)
 		return -EPIPE;
-	while (readable(a->from, &until)) {
+	while (readable(a->from, until_sec)) {
 		got = read(a->from, buf, sizeof(buf));
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;

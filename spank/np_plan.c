@@ -1,4 +1,5 @@
 #include "np_plan.h"
+#include "np_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,24 +84,15 @@ int np_plan_app(const struct np_facts *f, char app[NP_APP_MAX + 1],
 		       "with --netprofile=APP");
 }
 
-static uint64_t fnv1a(uint64_t h, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-
-	while (len--)
-		h = (h ^ *p++) * 0x100000001b3ULL;
-	return h;
-}
-
 void np_plan_fingerprint(const struct np_facts *f, char hex[20])
 {
 	bool launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
-	uint64_t h = 0xcbf29ce484222325ULL;
+	uint64_t h = NP_HASH;
 
 	for (int i = 0; i < (launcher ? 1 : f->argc); i++)
-		h = fnv1a(h, f->argv[i], strlen(f->argv[i]) + 1);
-	h = fnv1a(h, &f->n_nodes, sizeof(f->n_nodes));
-	h = fnv1a(h, &f->n_tasks, sizeof(f->n_tasks));
+		h = np_hash(h, f->argv[i], strlen(f->argv[i]) + 1);
+	h = np_hash(h, &f->n_nodes, sizeof(f->n_nodes));
+	h = np_hash(h, &f->n_tasks, sizeof(f->n_tasks));
 	snprintf(hex, 20, "%016llx", (unsigned long long)h);
 }
 

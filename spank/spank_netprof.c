@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "np_attach.h"
+#include "np_clock.h"
 #include "np_conf.h"
 #include "np_joiner.h"
 #include "np_listen.h"
@@ -367,14 +368,6 @@ static void wait_for_level(const struct np_order *order)
 	}
 }
 
-static double now_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* When there is a record: at once where a level goes before the step. */
 static double record_after_sec(const struct np_order *order)
 {
@@ -388,7 +381,7 @@ static double record_after_sec(const struct np_order *order)
 /* srun's last act, after all of its own: as the user. */
 static void at_exit(int status, void *arg)
 {
-	bool wait = now_sec() >= record_sec;
+	bool wait = np_mono_sec() >= record_sec;
 	char line[32];
 
 	(void)arg;
@@ -463,7 +456,7 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 			 err.text);
 		return 0;
 	}
-	record_sec = now_sec() + record_after_sec(&order);
+	record_sec = np_mono_sec() + record_after_sec(&order);
 	attach_all(&order);
 	stop_listening();
 	if (n_attached && on_exit(at_exit, NULL))

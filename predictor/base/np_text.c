@@ -123,3 +123,12 @@ char *np_text_clean(const char *text, size_t max)
 		make_plain(text, max, clean);
 	return clean;
 }
+
+uint64_t np_hash(uint64_t hash, const void *data, size_t len)
+{
+	const unsigned char *byte = data;
+
+	while (len--)
+		hash = (hash ^ *byte++) * UINT64_C(0x100000001b3);
+	return hash;
+}

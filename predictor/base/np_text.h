@@ -42,4 +42,8 @@ uint32_t np_text_code(const char *p);
 /* May it be shown as it is? */
 bool np_text_is_plain(const char *p);
 
+/* FNV-1a of len bytes, begun at NP_HASH or going on from another hash. */
+#define NP_HASH UINT64_C(0xcbf29ce484222325)
+uint64_t np_hash(uint64_t hash, const void *data, size_t len);
+
 #endif

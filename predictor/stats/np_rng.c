@@ -2,10 +2,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
+
+#include "np_text.h"
 
 /* Above this, Poisson and normal are the same for our purpose, not for time. */
 #define POISSON_MAX 20
@@ -20,13 +23,11 @@ __attribute__((constructor)) static void never_abort(void)
 	gsl_set_error_handler_off();
 }
 
-/* FNV-1a, so that a stream does not depend on what was drawn before it. */
+/* So that a stream does not depend on what was drawn before it. */
 static uint64_t hash(uint64_t seed, const char *name)
 {
-	uint64_t h = 14695981039346656037u ^ seed;
+	uint64_t h = np_hash(NP_HASH ^ seed, name, strlen(name));
 
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 1099511628211u;
 	return h ^ h >> 32;
 }
 

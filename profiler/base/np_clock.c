@@ -6,11 +6,8 @@
 
 static double now_sec(const struct np_clock *c)
 {
-	struct timespec ts;
-
 	(void)c;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+	return np_mono_sec();
 }
 
 /* ppoll() and not poll(): a millisecond is ten times what we wait for. */

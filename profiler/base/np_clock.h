@@ -5,6 +5,26 @@
 #ifndef NP_CLOCK_H
 #define NP_CLOCK_H
 
+#include <time.h>
+
+/* Seconds since an arbitrary start; never goes back. */
+static inline double np_mono_sec(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* That clock's, so long from now. */
+static inline struct timespec np_mono_after(double sec)
+{
+	double at = np_mono_sec() + sec;
+	time_t whole = (time_t)at;
+
+	return (struct timespec){ whole, (long)(1e9 * (at - (double)whole)) };
+}
+
 struct np_clock {
 	/* Seconds since an arbitrary start; never goes back. */
 	double (*now_sec)(const struct np_clock *c);

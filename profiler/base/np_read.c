@@ -7,6 +7,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int np_read_open(const char *path, int flags, struct stat *st)
+{
+	int fd = open(path, flags | O_RDONLY | O_NONBLOCK | O_NOCTTY |
+		      O_CLOEXEC), rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, st))
+		rc = -errno;
+	else if (!S_ISREG(st->st_mode))
+		rc = -EINVAL;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
 ssize_t np_read_up_to(int fd, char *buf, size_t max)
 {
 	size_t len = 0;
@@ -25,44 +42,43 @@ ssize_t np_read_up_to(int fd, char *buf, size_t max)
 	return (ssize_t)len;
 }
 
-static int read_regular(int fd, const char *path, size_t max, char **text,
-			size_t *len, struct np_err *err)
+ssize_t np_read_text(int fd, size_t size, char **text)
 {
-	struct stat st;
-	ssize_t got;
+	char *buf = malloc(size + 1);
+	ssize_t len = buf ? np_read_up_to(fd, buf, size) : -ENOMEM;
 
-	if (fstat(fd, &st))
-		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return np_errf(err, -EINVAL, "%s: not a regular file", path);
-	if (st.st_size > (off_t)max)
-		return np_errf(err, -EFBIG, "%s: %lld bytes, expected at most "
-			       "%zu", path, (long long)st.st_size, max);
-	*text = malloc((size_t)st.st_size + 1);
-	if (!*text)
-		return np_errf(err, -ENOMEM, "%s: no memory", path);
-	got = np_read_up_to(fd, *text, (size_t)st.st_size);
-	if (got < 0) {
-		free(*text);
-		return np_errf(err, (int)got, "%s: %s", path,
-			       strerror((int)-got));
+	if (len < 0) {
+		free(buf);
+		return len;
 	}
-	(*text)[got] = '\0';
-	*len = (size_t)got;
-	return 0;
+	buf[len] = '\0';
+	*text = buf;
+	return len;
 }
 
 int np_read_file(const char *path, size_t max, char **text, size_t *len,
 		 struct np_err *err)
 {
-	/* What never ends, or never begins, must not be waited for. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+	struct stat st;
+	int fd = np_read_open(path, 0, &st);
+	ssize_t got = fd;
 
-	if (fd < 0)
-		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	rc = read_regular(fd, path, max, text, len, err);
-	close(fd);
-	return rc;
+	if (fd == -EINVAL)
+		return np_errf(err, fd, "%s: not a regular file", path);
+	if (fd >= 0 && st.st_size > (off_t)max) {
+		close(fd);
+		return np_errf(err, -EFBIG, "%s: %lld bytes, expected at most "
+			       "%zu", path, (long long)st.st_size, max);
+	}
+	if (fd >= 0) {
+		got = np_read_text(fd, (size_t)st.st_size, text);
+		close(fd);
+	}
+	if (got < 0)
+		return np_errf(err, (int)got, "%s: %s", path,
+			       strerror((int)-got));
+	*len = (size_t)got;
+	return 0;
 }
 
 int np_write_all(int fd, const char *text, size_t len)

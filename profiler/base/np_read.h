@@ -7,6 +7,18 @@
 
 #include "np_err.h"
 
+struct stat;
+
+/*
+ * Open a file that anybody may have put there: no FIFO makes us wait.  flags:
+ * O_NOFOLLOW or 0.  Returns the descriptor, -EINVAL (no regular file) or
+ * -errno.
+ */
+int np_read_open(const char *path, int flags, struct stat *st);
+
+/* Up to size bytes, malloc'ed and terminated: how many, or -errno. */
+ssize_t np_read_text(int fd, size_t size, char **text);
+
 /* Up to max bytes into buf; the number read, or -errno. */
 ssize_t np_read_up_to(int fd, char *buf, size_t max);
 

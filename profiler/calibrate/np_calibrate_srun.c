@@ -1,4 +1,5 @@
 #include "np_calibrate_run.h"
+#include "np_clock.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,11 +11,8 @@
 
 static double now_sec(void *ctx)
 {
-	struct timespec t;
-
 	(void)ctx;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	return np_mono_sec();
 }
 
 static int command(const struct np_cal_srun *s, const struct np_cal_step *step,

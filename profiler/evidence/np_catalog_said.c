@@ -2,19 +2,17 @@
 #include "np_catalog_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "np_store_dir.h"
+#include "np_text.h"
 
 #define HOUR_SEC 3600.0
 #define MAX_LINES 256 /* of one place; np_store.h tells of a hundred files */
 
 static uint64_t hash_of(const char *line)
 {
-	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-
-	while (*line)
-		h = (h ^ (unsigned char)*line++) * 0x100000001b3u;
-	return h;
+	return np_hash(NP_HASH, line, strlen(line));
 }
 
 void np_said_free(struct np_said *s)

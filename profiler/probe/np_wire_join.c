@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_clock.h"
 #include "np_read.h"
 
 #define LINE_SIZE (2 * NP_WIRE_JOIN_MAX_BYTES + 64)
@@ -28,14 +29,6 @@ struct join {
 	size_t used;	    /* of line */
 	char line[LINE_SIZE];
 };
-
-static double now_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The line WORD HEX, of so many bytes. */
 static int say(const struct join *j, const char *word,
@@ -143,7 +136,7 @@ static int read_line(struct join *j, double until_sec, struct np_err *err)
 	struct pollfd p = { .fd = j->in, .events = POLLIN };
 
 	for (j->used = 0; j->used < sizeof(j->line) - 1;) {
-		double left = until_sec - now_sec();
+		double left = until_sec - np_mono_sec();
 		ssize_t got;
 
 		if (left <= 0)
@@ -170,7 +163,7 @@ static int join_fence(struct np_wire *w, double timeout_sec,
 		      struct np_err *err)
 {
 	struct join *j = (struct join *)w;
-	double until = now_sec() + timeout_sec;
+	double until = np_mono_sec() + timeout_sec;
 	int rc = say(j, "fence", NULL, 0, err);
 
 	while (!rc) {

@@ -36,6 +36,9 @@ enum np_run_state {
 	NP_RUN_CUT,	 /* the probes were ended before the step's end was seen */
 };
 
+/* "running", "complete" and "cut", then NULL. */
+extern const char *const np_run_states[];
+
 /* One leaf switch as seen by the step. */
 struct np_leaf_run {
 	char *name;  /* switch name; "" where there is no topology */

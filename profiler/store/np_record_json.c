@@ -87,7 +87,7 @@ static const struct np_field neighbour_fields[] = {
 static const struct np_fields neighbour_table =
 	NP_FIELDS(neighbour_fields, np_neighbour);
 
-static const char *const run_states[] = {
+const char *const np_run_states[] = {
 	[NP_RUN_RUNNING] = "running",
 	[NP_RUN_COMPLETE] = "complete",
 	[NP_RUN_CUT] = "cut",
@@ -98,7 +98,7 @@ static const struct np_field record_fields[] = {
 	{ "schema", NP_F_SCHEMA, .max = NP_RECORD_SCHEMA },
 	FIELD(np_record, NP_F_APP, app, NP_APP_MAX, NP_F_NEEDED),
 	{ "state", NP_F_WORD, offsetof(struct np_record, state),
-	  .words = run_states },
+	  .words = np_run_states },
 	FIELD(np_record, NP_F_U32, uid, UINT32_MAX, NP_F_NEEDED),
 	FIELD(np_record, NP_F_TEXT, cluster, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_U32, job_id, UINT32_MAX, NP_F_NEEDED),

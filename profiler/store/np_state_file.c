@@ -1,13 +1,12 @@
 #include "np_state_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "np_read.h"
+#include "np_store_file.h"
 
 int np_placement_dir(const char *store_dir, bool make, struct np_dir *out,
 		     struct np_err *err)
@@ -25,66 +24,45 @@ int np_placement_dir(const char *store_dir, bool make, struct np_dir *out,
 	return rc;
 }
 
-static int check(const struct np_dir *d, const char *name,
-		 const struct stat *st, struct np_err *err)
+struct asked {
+	const struct np_dir *d;
+	struct np_err *err;
+	bool told;
+};
+
+static int check(void *arg, const char *name, const struct stat *st)
 {
+	struct asked *a = arg;
+
+	a->told = true;
 	if (!S_ISREG(st->st_mode))
-		return np_errf(err, -EACCES, "%s/%s: expected a regular file",
-			       d->path, name);
-	if (!np_dir_trusts(d, st->st_uid))
-		return np_errf(err, -EACCES, "%s/%s: owned by uid %u, expected "
-			       "root or uid %u; not trusted", d->path, name,
-			       st->st_uid, d->store_owner);
+		return np_errf(a->err, -EACCES, "%s/%s: expected a regular "
+			       "file", a->d->path, name);
+	if (!np_dir_trusts(a->d, st->st_uid))
+		return np_errf(a->err, -EACCES, "%s/%s: owned by uid %u, "
+			       "expected root or uid %u; not trusted",
+			       a->d->path, name, st->st_uid,
+			       a->d->store_owner);
+	a->told = false;
 	return 0;
-}
-
-/* O_NONBLOCK and the first look: a FIFO must not hang. */
-static int open_checked(const struct np_dir *d, const char *name,
-			struct stat *st, struct np_err *err)
-{
-	int fd, rc;
-
-	if (fstatat(d->fd, name, st, AT_SYMLINK_NOFOLLOW))
-		return np_errf(err, -errno, "%s/%s: %s", d->path, name,
-			       strerror(errno));
-	rc = check(d, name, st, err);
-	if (rc)
-		return rc;
-	fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-		    O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, st))
-		rc = np_errf(err, -errno, "%s/%s: %s", d->path, name,
-			     strerror(errno));
-	else
-		rc = check(d, name, st, err);
-	if (rc && fd >= 0)
-		close(fd);
-	return rc ? rc : fd;
 }
 
 ssize_t np_placement_read(const struct np_dir *d, const char *name, size_t max,
 			  char **text, bool *cut, struct np_err *err)
 {
+	struct asked a = { d, err, false };
 	struct stat st;
-	int fd = open_checked(d, name, &st, err);
-	size_t size;
-	ssize_t len;
-	char *buf;
+	int fd = np_file_open(d, name, check, &a, &st);
+	ssize_t len = fd;
 
-	if (fd < 0)
-		return fd;
-	*cut = st.st_size > (off_t)max;
-	size = *cut ? max : (size_t)st.st_size;
-	buf = malloc(size + 1);
-	len = !buf ? -ENOMEM :
-	      *cut && lseek(fd, -(off_t)max, SEEK_END) < 0 ? -errno :
-	      np_read_up_to(fd, buf, size);
-	close(fd);
-	if (len < 0) {
-		free(buf);
-		return np_errf(err, (int)len, "%s/%s: %s", d->path, name,
-			       strerror((int)-len));
+	if (fd >= 0) {
+		*cut = st.st_size > (off_t)max;
+		len = *cut && lseek(fd, -(off_t)max, SEEK_END) < 0 ? -errno :
+		      np_read_text(fd, *cut ? max : (size_t)st.st_size, text);
+		close(fd);
 	}
-	*text = buf;
+	if (len < 0 && !a.told)
+		np_errf(err, (int)len, "%s/%s: %s", d->path, name,
+			strerror((int)-len));
 	return len;
 }

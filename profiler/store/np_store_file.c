@@ -36,9 +36,9 @@ static const char *kind_of(mode_t mode)
 			       "a device";
 }
 
-static int check_file(const struct np_reader *r, const char *name,
-		      const struct stat *st)
+static int check_file(void *arg, const char *name, const struct stat *st)
 {
+	const struct np_reader *r = arg;
 	const char *dir = r->dir->path;
 
 	if (!S_ISREG(st->st_mode))
@@ -56,56 +56,49 @@ static int check_file(const struct np_reader *r, const char *name,
 	return -EINVAL;
 }
 
-/*
- * Open and check.  The first look avoids opening what is no file at all; what
- * counts is the second, on the descriptor.  O_NONBLOCK: a FIFO must not hang.
- */
-static int open_file(const struct np_reader *r, const char *name, size_t *size)
+/* The first look avoids opening what is no file at all; the second counts. */
+int np_file_open(const struct np_dir *d, const char *name,
+		 np_file_check_f *check, void *arg, struct stat *st)
 {
-	struct stat st;
-	int fd;
+	int fd, rc;
 
-	if (!fstatat(r->dir->fd, name, &st, AT_SYMLINK_NOFOLLOW)) {
-		if (check_file(r, name, &st))
-			return -EINVAL;
-		fd = openat(r->dir->fd, name, O_RDONLY | O_NOFOLLOW |
-			    O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-		if (fd >= 0 && !fstat(fd, &st)) {
-			if (!check_file(r, name, &st)) {
-				*size = (size_t)st.st_size;
-				return fd;
-			}
-			close(fd);
-			return -EINVAL;
-		}
-	}
-	if (errno != ENOENT) /* pruned since we saw its name: no news */
-		np_reader_skip(r, "%s/%s: skipped: %s", r->dir->path, name,
-			       strerror(errno));
-	return -EINVAL;
+	if (fstatat(d->fd, name, st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	rc = check(arg, name, st);
+	if (rc)
+		return rc;
+	fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+		    O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = fstat(fd, st) ? -errno : check(arg, name, st);
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
 }
 
 ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
 {
-	size_t size;
-	int fd = open_file(r, name, &size);
-	ssize_t len;
-	char *buf;
+	struct stat st;
+	ssize_t rc = np_file_open(r->dir, name, check_file, (void *)r, &st);
 
-	if (fd < 0)
+	if (rc >= 0) {
+		int fd = (int)rc;
+
+		rc = np_read_text(fd, (size_t)st.st_size, text);
+		close(fd);
+	} else if (rc != -EINVAL && rc != -ENOENT) {
+		np_reader_skip(r, "%s/%s: skipped: %s", r->dir->path, name,
+			       strerror((int)-rc));
 		return -EINVAL;
-	buf = malloc(size + 1);
-	len = buf ? np_read_up_to(fd, buf, size) : -ENOMEM;
-	close(fd);
-	if (len < 0) {
-		if (len != -ENOMEM)
-			np_reader_skip(r, "%s/%s: skipped: %s", r->dir->path,
-				       name, strerror((int)-len));
-		free(buf);
-		return len;
+	} else { /* said, or pruned since we saw its name: no news */
+		return -EINVAL;
 	}
-	*text = buf;
-	return len;
+	if (rc < 0 && rc != -ENOMEM)
+		np_reader_skip(r, "%s/%s: skipped: %s", r->dir->path, name,
+			       strerror((int)-rc));
+	return rc;
 }
 
 int np_file_create_tmp(const struct np_dir *d, mode_t mode,

@@ -1,7 +1,7 @@
 /*
  * Single files in directories of the store: hostile ones are told apart before
  * they are opened, and written ones are whole or not there.  Private to the
- * stores.
+ * stores and to calibrations.
  */
 #ifndef NP_STORE_FILE_H
 #define NP_STORE_FILE_H
@@ -15,6 +15,15 @@ struct np_reader {
 	np_store_warn_f *warn; /* NULL: nobody */
 	void *arg;
 };
+
+/*
+ * Open a file of a directory for reading: no symbolic link, and no FIFO makes us
+ * wait.  check() is asked before and after, and what it returns is returned.
+ * Returns the descriptor, or -errno.
+ */
+typedef int np_file_check_f(void *arg, const char *name, const struct stat *st);
+int np_file_open(const struct np_dir *d, const char *name,
+		 np_file_check_f *check, void *arg, struct stat *st);
 
 /* Tell about a file; control characters become '?'. */
 void np_reader_skip(const struct np_reader *r, const char *fmt, ...)

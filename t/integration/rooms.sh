@@ -17,7 +17,7 @@ rooms() { allowed | cut -d' ' -f1; }
 needs() {
 	local room
 	for room in $(rooms); do
-		(cd "$ROOT" && grep -oE '^#include ("(np|cli)_|<(json-c|gsl|slurm|pmix|uc[pst]))[^">]*' \
+		(cd "$ROOT" && grep -oE '^#include ("(np|cli)_|<(json-c|gsl|slurm|pmix|uc[pst]|gelf))[^">]*' \
 			"$room"/*.[ch] | sed 's/:#include ./ /')
 	done | awk 'NR == FNR {
 			home[substr($1, match($1, /[^\/]*$/))] = room_of($1)
@@ -32,6 +32,7 @@ needs() {
 		function library(header) {
 			sub(/^uc[pst]\/.*/, "ucx", header)
 			sub(/^pmix.*/, "pmix", header)
+			sub(/^gelf.*/, "libelf", header)
 			sub(/\/.*/, "", header)
 			return header
 		}' <(rooms | while read -r room; do (cd "$ROOT" && ls "$room"/*.h); done) -

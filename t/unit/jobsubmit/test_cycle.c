@@ -1,7 +1,7 @@
 #include "t.h"
 #include "np_ctl.h"
 #include "np_cycle.h"
-#include "np_mono.h"
+#include "np_clock.h"
 #include "some_slurm.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_mono.h"
+#include "np_clock.h"
 #include "np_proxy.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_mono.h"
+#include "np_clock.h"
 
 static struct np_shared *new_shared(void)
 {

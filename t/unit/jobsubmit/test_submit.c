@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_ctl.h"
-#include "np_mono.h"
+#include "np_clock.h"
 #include "np_submit.h"
 #include "some_slurm.h"
 

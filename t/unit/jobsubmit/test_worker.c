@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_worker.h"
-#include "np_mono.h"
+#include "np_clock.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
