@@ -3,10 +3,10 @@
  *
  * Started by the SPANK plugin in srun, as the user, with a pipe each way
  * (np_attach.h) and the socket at which the processes of ours on the step's
- * nodes join it (np_party.h).  It does nothing until the step has lived for a
- * while; then it finds out where the step runs, has a few pairs of its nodes
- * measure, folds what they report into the run record and saves that as it
- * goes.  An interference level, if one was asked for, it starts before the
+ * nodes join it (np_membership.h).  It does nothing until the step has lived
+ * for a while; then it finds out where the step runs, has a few pairs of its
+ * nodes measure, aggregates what they report into the run record and saves that
+ * as it goes.  An interference level, if one was asked for, it starts before the
  * step.  It ends when srun does, however that ends, and never speaks to the
  * user.
  */
@@ -184,7 +184,7 @@ static void wait_for_news(struct attend *a, double until_sec)
 }
 
 /*
- * Nothing of ours happens in a step's first seconds, anywhere; guests that
+ * Nothing of ours happens in a step's first seconds, anywhere; members that
  * come meanwhile wait at the socket.
  */
 static bool is_too_short(struct attend *a)
@@ -274,7 +274,7 @@ static void level_is_ready(struct attend *a)
 {
 	if (a->ready_said || !a->order.level[0])
 		return;
-	if (np_fold_level_age(a->m.level_fold, np_mono_sec()) >=
+	if (np_aggregate_level_age(a->m.level_aggregate, np_mono_sec()) >=
 	    a->conf.lead_in_sec) {
 		say("ready\n");
 		a->ready_said = true;
@@ -283,7 +283,7 @@ static void level_is_ready(struct attend *a)
 
 static void tick(struct attend *a)
 {
-	char cause[NP_ERR_LEN + NP_PARTY_TEXT];
+	char cause[NP_ERR_LEN + NP_MEMBERSHIP_TEXT];
 	struct np_measure_clock c;
 	const char *what;
 
@@ -326,12 +326,13 @@ static void end_level(struct attend *a)
 	np_measure_end(&a->m);
 	while (!np_measure_all_gone(&a->m) && sig >= 0) {
 		if (sig)
-			np_crew_signal(&a->m.crew, sig);
+			np_level_steps_signal(&a->m.level_steps, sig);
 		wait_for_news(a, np_mono_sec() + TICK_SEC);
 		sig = np_sidestep_end_due(&end, np_mono_sec());
 	}
 	if (a->r->level)
-		np_fold_level_done(a->m.level_fold, a->program_end_sec);
+		np_aggregate_level_done(a->m.level_aggregate,
+					a->program_end_sec);
 }
 
 /* srun waits for "saved": first what is known by now. */

@@ -40,7 +40,7 @@ struct join {
 	const char *host, *port, *kind, *node;
 	double after_sec;
 	struct np_watch watch;
-	char guest[NP_INVITE_TOKEN], expect[NP_INVITE_TOKEN];
+	char member[NP_INVITE_TOKEN], expect[NP_INVITE_TOKEN];
 	int fd; /* the attendant */
 	pid_t probe;
 };
@@ -119,7 +119,7 @@ static int connect_to(struct join *j)
 	return fd;
 }
 
-/* "GUEST KIND NODE NAME" */
+/* "MEMBER KIND NODE NAME" */
 static bool say_hello(const struct join *j)
 {
 	const char *name = getenv("SLURMD_NODENAME");
@@ -127,7 +127,7 @@ static bool say_hello(const struct join *j)
 	int len;
 
 	gethostname(host, sizeof(host) - 1);
-	len = snprintf(line, sizeof(line), "%s %s %s %s\n", j->guest, j->kind,
+	len = snprintf(line, sizeof(line), "%s %s %s %s\n", j->member, j->kind,
 		       j->node, name && *name ? name : host);
 	return len < (int)sizeof(line) &&
 	       send(j->fd, line, (size_t)len, MSG_NOSIGNAL) == len;
@@ -258,7 +258,7 @@ static bool take_tokens(struct join *j)
 {
 	const char *text = getenv(NP_TOKENS_ENV);
 
-	return text && sscanf(text, "%32s %32s", j->guest, j->expect) == 2 &&
+	return text && sscanf(text, "%32s %32s", j->member, j->expect) == 2 &&
 	       strlen(j->expect) == NP_INVITE_TOKEN - 1;
 }
 

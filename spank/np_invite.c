@@ -19,7 +19,7 @@ int np_invite_add(const struct np_invite *v, char *text, size_t size,
 		return np_errf(err, -EINVAL, "LibexecDir: %s: expected a path "
 			       "without spaces and ';'", v->join);
 	len = snprintf(text + used, size - used, "%s%u %s %s %.3f %u %u %s",
-		       used ? ";" : "", v->port, v->guest, v->host,
+		       used ? ";" : "", v->port, v->member, v->host,
 		       v->after_sec, v->max_nodes, v->seed, v->join);
 	if (len < 0 || (size_t)len >= size - used) {
 		text[used] = '\0';
@@ -41,10 +41,10 @@ static int parse(const char *one, struct np_invite *v)
 	int end = 0;
 
 	if (sscanf(one, "%u %32s %32s %lf %u %u %255[^; ]%n", &port,
-		   v->guest, v->host, &v->after_sec, &v->max_nodes, &v->seed,
+		   v->member, v->host, &v->after_sec, &v->max_nodes, &v->seed,
 		   v->join, &end) != 7 || (one[end] && one[end] != ';'))
 		return -EINVAL;
-	if (!port || port > UINT16_MAX || !is_token(v->guest) ||
+	if (!port || port > UINT16_MAX || !is_token(v->member) ||
 	    !is_token(v->host) || v->join[0] != '/' ||
 	    !(v->after_sec >= 0 && v->after_sec <= MAX_AFTER_SEC) ||
 	    v->max_nodes < 2 || v->max_nodes > NP_INVITE_MAX_NODES)

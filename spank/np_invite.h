@@ -4,7 +4,7 @@
  * it makes itself known, and to whom.  The SPANK plugin takes the variable
  * away before the tasks run.  Pure: no Slurm, no I/O.
  *
- *	SLURM_NETPROF_INVITE=PORT GUEST HOST AFTER NODES SEED PATH[;...]
+ *	SLURM_NETPROF_INVITE=PORT MEMBER HOST AFTER NODES SEED PATH[;...]
  *
  * one for each component of a heterogeneous job.  Variables of that prefix
  * reach the tasks under srun --export=NONE, too.
@@ -28,11 +28,11 @@
 struct np_invite {
 	uint16_t port; /* of the attendant, where srun runs */
 	/*
-	 * Secrets of this step: what a guest says first, and what it must hear
+	 * Secrets of this step: what a member says first, and what it must hear
 	 * before it believes a word.
 	 */
-	char guest[NP_INVITE_TOKEN], host[NP_INVITE_TOKEN];
-	double after_sec;   /* of the step's life, until guests make themselves
+	char member[NP_INVITE_TOKEN], host[NP_INVITE_TOKEN];
+	double after_sec;   /* of the step's life, until members make themselves
 			       known; but see np_invite_after_sec() */
 	uint32_t max_nodes; /* 2 to NP_INVITE_MAX_NODES */
 	uint32_t seed;      /* varies from step to step */
@@ -55,8 +55,8 @@ int np_invite_find(const char *text, size_t component, struct np_invite *out);
 
 /*
  * Is node (0 .. n_nodes - 1, as Slurm numbers those of the step) one on which
- * a guest waits?  Up to max_nodes all are; of more, pairs of neighbours in that
- * order, which nearly always share a leaf, spread evenly over the step.
+ * a member waits?  Up to max_nodes all are; of more, pairs of neighbours in
+ * that order, which nearly always share a leaf, spread evenly over the step.
  */
 bool np_invite_takes(const struct np_invite *v, uint32_t node,
 		     uint32_t n_nodes);
@@ -65,7 +65,7 @@ bool np_invite_takes(const struct np_invite *v, uint32_t node,
 uint32_t np_invite_count(const struct np_invite *v, uint32_t n_nodes);
 
 /*
- * When guests of a step make themselves known: later in a wide one, as its
+ * When members of a step make themselves known: later in a wide one, as its
  * tasks take longer to come up (20 ms a node, half a minute at most).
  */
 double np_invite_after_sec(const struct np_invite *v, uint32_t n_nodes);

@@ -43,7 +43,7 @@ static void make_command(const struct np_joiner *j, struct command *c)
 	c->argv[n] = NULL;
 	/* Not an argument: those are for everybody to see. */
 	snprintf(c->tokens, sizeof(c->tokens), NP_TOKENS_ENV "=%s %s",
-		 v->guest, v->host);
+		 v->member, v->host);
 }
 
 /*

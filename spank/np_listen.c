@@ -101,7 +101,7 @@ int np_listen_tokens(struct np_invite *v, struct np_err *err)
 		return np_errf(err, -EAGAIN, "no random numbers: %s",
 			       strerror(errno));
 	for (size_t i = 0; i < half; i++) {
-		sprintf(v->guest + 2 * i, "%02x", bytes[i]);
+		sprintf(v->member + 2 * i, "%02x", bytes[i]);
 		sprintf(v->host + 2 * i, "%02x", bytes[half + i]);
 	}
 	return 0;

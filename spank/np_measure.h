@@ -1,16 +1,16 @@
 /*
- * The measuring of one step: whom of the guests to call, what they report,
+ * The measuring of one step: whom of the members to call, what they report,
  * and whether they still do.  Whoever calls has the clock and the record.
  */
 #ifndef NP_MEASURE_H
 #define NP_MEASURE_H
 
 #include "np_conf.h"
-#include "np_crew.h"
-#include "np_fold.h"
-#include "np_fold_level.h"
+#include "np_level_steps.h"
+#include "np_aggregate.h"
+#include "np_aggregate_level.h"
 #include "np_order.h"
-#include "np_party.h"
+#include "np_membership.h"
 #include "np_sideenv.h"
 #include "np_survey.h"
 
@@ -25,16 +25,16 @@ struct np_measure {
 	const struct np_conf *conf;
 	const struct np_survey *where;
 	struct np_invite invite;
-	double after_sec; /* of the step's life, when guests come */
+	double after_sec; /* of the step's life, when members come */
 	struct np_record *r;
 	char **env; /* of the steps that we start */
 	char tokens[sizeof(NP_TOKENS_ENV) + 2 * NP_INVITE_TOKEN];
 
-	struct np_party *party;
-	struct np_crew crew; /* carries the level */
-	struct np_fold *fold;
-	struct np_fold_level *level_fold;
-	size_t expected;   /* guests that are to come for the probes */
+	struct np_membership *members;
+	struct np_level_steps level_steps; /* carries the level */
+	struct np_aggregate *aggregate;
+	struct np_aggregate_level *level_aggregate;
+	size_t expected;   /* members that are to come for the probes */
 	bool picked, level_called;
 	double first_sec;  /* when the first of them came */
 	double level_sec;  /* when the level's steps were started */

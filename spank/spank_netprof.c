@@ -481,7 +481,7 @@ static size_t component_of(spank_t sp, uint32_t job_id)
 	return job_id - (uint32_t)strtoul(first, NULL, 10);
 }
 
-/* A guest of the attendant, if this task and node are the ones to have it. */
+/* A member of the attendant, if this task and node are the ones to have it. */
 static void join(spank_t sp, const char *invites)
 {
 	uint32_t job_id = 0, local = 1, n_nodes = 0;

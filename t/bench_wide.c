@@ -70,7 +70,7 @@ static void list_nodes(struct np_hosts *h, uint32_t first, uint32_t n)
 
 /* Those that come, and the pairs they make. */
 static size_t processes(const struct layout *l, const struct np_survey *s,
-			const struct np_conf *conf, size_t *guests)
+			const struct np_conf *conf, size_t *members)
 {
 	const struct np_invite v = { .max_nodes = conf->probe_nodes,
 				     .seed = 7 };
@@ -85,7 +85,7 @@ static size_t processes(const struct layout *l, const struct np_survey *s,
 	groups = np_pick(leaf, n, conf->probe_pairs, v.seed, group);
 	for (size_t i = 0; i < groups; i++)
 		all += group[i].n;
-	*guests = n;
+	*members = n;
 	return all;
 }
 
@@ -134,7 +134,7 @@ static int run(const struct layout *l, bool level)
 	struct np_conf conf;
 	struct np_err err = NP_ERR_INIT;
 	struct bench_span begin, plan;
-	size_t guests, all, bytes;
+	size_t members, all, bytes;
 	char *text = topology(l);
 
 	np_conf_init(&conf);
@@ -145,18 +145,18 @@ static int run(const struct layout *l, bool level)
 	bench_must(np_survey_plan(&s, level ? &job : NULL,
 				  level ? &busy : NULL, conf.probe_nodes, r,
 				  &err), &err);
-	all = processes(l, &s, &conf, &guests);
+	all = processes(l, &s, &conf, &members);
 	plan = bench_since(begin);
-	bytes = record_bytes(r, guests / 2);
+	bytes = record_bytes(r, members / 2);
 	printf("%-28s plan %5.1f ms CPU, wait %zu, measure %zu, level %zu, "
 	       "begin after %.1f s, record %zu KB\n", l->name,
-	       plan.cpu_sec * 1e3, guests, all, s.level.n,
+	       plan.cpu_sec * 1e3, members, all, s.level.n,
 	       np_invite_after_sec(&(struct np_invite){ .after_sec =
 				   conf.probe_after_sec }, l->nodes),
 	       bytes >> 10);
 	free(text);
 	return plan.cpu_sec > MOST_PLAN_SEC || bytes > MOST_RECORD_BYTES ||
-	       guests > conf.probe_nodes || s.level.n > conf.probe_nodes;
+	       members > conf.probe_nodes || s.level.n > conf.probe_nodes;
 }
 
 int main(void)

@@ -14,13 +14,13 @@
 #define P256 P64 P64 P64 P64
 
 static const struct np_invite some = {
-	.port = 4711, .guest = G, .host = H, .after_sec = 2.0, .max_nodes = 8,
+	.port = 4711, .member = G, .host = H, .after_sec = 2.0, .max_nodes = 8,
 	.seed = 4294967295u, .join = "/opt/x/netprof-join",
 };
 
 static int same(const struct np_invite *a, const struct np_invite *b)
 {
-	return a->port == b->port && !strcmp(a->guest, b->guest) &&
+	return a->port == b->port && !strcmp(a->member, b->member) &&
 	       !strcmp(a->host, b->host) && a->after_sec == b->after_sec &&
 	       a->max_nodes == b->max_nodes && a->seed == b->seed &&
 	       !strcmp(a->join, b->join);
@@ -108,7 +108,7 @@ static void test_texts(void)
 		int rc = np_invite_find(texts[i].text, texts[i].component, &v);
 
 		T_ROW(texts[i].name, rc == texts[i].rc);
-		T_ROW(texts[i].name, rc ? v.port == 1 && !v.guest[0] :
+		T_ROW(texts[i].name, rc ? v.port == 1 && !v.member[0] :
 					  same(&v, &some));
 	}
 }
@@ -279,12 +279,12 @@ static const struct t_case cases[] = {
 	{ "whatever stands in the user's environment", test_texts },
 	{ "an invitation that was cut", test_cut_texts },
 	{ "what cannot be told is refused with its cause", test_refused },
-	{ "guests wait on pairs of neighbours all over the step", test_takes },
+	{ "members wait on pairs of neighbours all over the step", test_takes },
 	{ "in the course of many steps every node is measured",
 	  test_every_part_is_measured_in_turn },
-	{ "another step has its guests on other nodes",
+	{ "another step has its members on other nodes",
 	  test_other_steps_other_nodes },
-	{ "guests of a wide step come later, within bounds", test_after },
+	{ "members of a wide step come later, within bounds", test_after },
 	{ NULL, NULL },
 };
 T_SUITE(invite, cases)

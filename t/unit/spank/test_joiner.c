@@ -69,7 +69,7 @@ static long number(const char *text, const char *name)
 }
 
 static struct np_invite invite = {
-	.port = 4711, .guest = G, .host = H, .max_nodes = 8, .seed = 1,
+	.port = 4711, .member = G, .host = H, .max_nodes = 8, .seed = 1,
 };
 
 static const struct np_joiner some = {

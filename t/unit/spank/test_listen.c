@@ -131,8 +131,8 @@ static void test_tokens(void)
 
 	T_CHECK(np_listen_tokens(&a, NULL) == 0);
 	T_CHECK(np_listen_tokens(&b, NULL) == 0);
-	T_CHECK(is_token(a.guest) && is_token(a.host) && is_token(b.guest));
-	T_CHECK(strcmp(a.guest, a.host) && strcmp(a.guest, b.guest) &&
+	T_CHECK(is_token(a.member) && is_token(a.host) && is_token(b.member));
+	T_CHECK(strcmp(a.member, a.host) && strcmp(a.member, b.member) &&
 		strcmp(a.host, b.host) && a.seed != b.seed);
 	T_CHECK(a.port == 1 && b.port == 2);
 }

@@ -1,19 +1,19 @@
 #include "t.h"
-#include "np_fold_level.h"
+#include "np_aggregate_level.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static struct np_record *r;
-static struct np_fold_level *f;
+static struct np_aggregate_level *f;
 
 static int level(const char *line, double now, double start, double end)
 {
 	struct np_report rep;
 
 	T_ROW(line, np_report_parse(line, &rep, NULL) == 0);
-	return np_fold_level_report(f, &rep, now, start, end);
+	return np_aggregate_level_report(f, &rep, now, start, end);
 }
 
 /* A level of one process, which has been up since 100. */
@@ -21,16 +21,16 @@ static void begin(void)
 {
 	r = np_record_new();
 	r->level = calloc(1, sizeof(*r->level));
-	f = np_fold_level_new(r);
-	T_CHECK(np_fold_level_age(f, 99) == 0);
+	f = np_aggregate_level_new(r);
+	T_CHECK(np_aggregate_level_age(f, 99) == 0);
 	T_CHECK(level("np1 hello 0 1 n0 leaf0 - tcp/eth0 1", 100, NAN, NAN) ==
 		0);
-	T_CHECK(np_fold_level_age(f, 101.5) == 1.5);
+	T_CHECK(np_aggregate_level_age(f, 101.5) == 1.5);
 }
 
 static void end(void)
 {
-	np_fold_level_free(f);
+	np_aggregate_level_free(f);
 	np_record_free(r);
 }
 
@@ -58,11 +58,11 @@ static void test_rounds_alone_and_beside(void)
 			 "0.02", rounds[i].at_sec);
 		T_CHECK(level(line, 110, rounds[i].start_sec,
 			      rounds[i].end_sec) == 0);
-		np_fold_level_done(f, rounds[i].end_sec);
+		np_aggregate_level_done(f, rounds[i].end_sec);
 		T_ROW(rounds[i].name,
 		      (int)r->level->alone_round_sec.n == rounds[i].alone &&
 		      (int)r->level->beside_round_sec.n == rounds[i].beside);
-		T_CHECK(np_fold_level_age(f, 103) == 3);
+		T_CHECK(np_aggregate_level_age(f, 103) == 3);
 		end();
 	}
 }
@@ -98,7 +98,7 @@ static void test_rounds_count_while_the_program_works(void)
 				 "np1 round 0 %g 1 %g 0 %g %g", at, at, at, at);
 			T_CHECK(level(line, 100 + at, 101.8, NAN) == 0);
 		}
-		np_fold_level_done(f, 100 + at_work[i].end_sec);
+		np_aggregate_level_done(f, 100 + at_work[i].end_sec);
 		T_ROW(at_work[i].name,
 		      fabs(r->level->beside_round_sec.mean -
 			   at_work[i].beside_sec) < 1e-12);
@@ -113,4 +113,4 @@ static const struct t_case cases[] = {
 	  test_rounds_count_while_the_program_works },
 	{ NULL, NULL },
 };
-T_SUITE(fold_level, cases)
+T_SUITE(aggregate_level, cases)

@@ -1,4 +1,4 @@
-#include "np_fold.h"
+#include "np_aggregate.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,22 +14,22 @@ struct rank {
 	double cpu_sec, elapsed_sec;
 };
 
-struct np_fold {
+struct np_aggregate {
 	struct np_record *r;
 	struct rank *rank;
 	uint32_t n_ranks, hellos, byes;
 };
 
-struct np_fold *np_fold_new(struct np_record *r)
+struct np_aggregate *np_aggregate_new(struct np_record *r)
 {
-	struct np_fold *f = calloc(1, sizeof(*f));
+	struct np_aggregate *f = calloc(1, sizeof(*f));
 
 	if (f)
 		f->r = r;
 	return f;
 }
 
-void np_fold_free(struct np_fold *f)
+void np_aggregate_free(struct np_aggregate *f)
 {
 	if (f)
 		free(f->rank);
@@ -50,7 +50,7 @@ static int set_text(char **at, const char *text)
 	return 0;
 }
 
-static int fold_hello(struct np_fold *f, const struct np_report *rep)
+static int add_hello(struct np_aggregate *f, const struct np_report *rep)
 {
 	const char *leaf = rep->hello.leaf;
 	struct np_leaf_run *run;
@@ -80,7 +80,7 @@ static int fold_hello(struct np_fold *f, const struct np_report *rep)
 	return set_text(&f->r->ucx_version, rep->hello.version);
 }
 
-static int fold_latency(struct np_fold *f, const struct np_report *rep)
+static int add_latency(struct np_aggregate *f, const struct np_report *rep)
 {
 	struct np_leaf_run *run;
 	uint64_t n = 0;
@@ -110,7 +110,7 @@ static int fold_latency(struct np_fold *f, const struct np_report *rep)
 }
 
 /* Like all reports, costs are what came since the last one. */
-static void fold_cost(struct np_fold *f, const struct np_report *rep)
+static void add_cost(struct np_aggregate *f, const struct np_report *rep)
 {
 	struct np_probe_run *p = &f->r->probe;
 	struct rank *k = &f->rank[rep->rank];
@@ -125,27 +125,27 @@ static void fold_cost(struct np_fold *f, const struct np_report *rep)
 		p->rss_bytes_max = rep->cost.rss_bytes;
 }
 
-static int fold_skip(struct np_fold *f, const struct np_report *rep)
+static int add_skip(struct np_aggregate *f, const struct np_report *rep)
 {
 	struct np_leaf_run *run = np_record_leaf(f->r, rep->skip.leaf);
 
 	return run ? set_text(&run->skipped, rep->skip.reason) : -ENOMEM;
 }
 
-int np_fold_impact(struct np_fold *f, const struct np_report *rep)
+int np_aggregate_impact(struct np_aggregate *f, const struct np_report *rep)
 {
 	if (rep->kind == NP_REPORT_HELLO)
-		return fold_hello(f, rep);
+		return add_hello(f, rep);
 	if (rep->rank >= f->n_ranks || !f->rank[rep->rank].known)
 		return -EINVAL; /* nobody that said hello */
 	switch (rep->kind) {
 	case NP_REPORT_LATENCY:
-		return fold_latency(f, rep);
+		return add_latency(f, rep);
 	case NP_REPORT_COST:
-		fold_cost(f, rep);
+		add_cost(f, rep);
 		return 0;
 	case NP_REPORT_SKIP:
-		return fold_skip(f, rep);
+		return add_skip(f, rep);
 	case NP_REPORT_NOTE:
 		np_record_note(f->r, "probe %u: %s", rep->rank, rep->note);
 		return 0;
@@ -157,17 +157,17 @@ int np_fold_impact(struct np_fold *f, const struct np_report *rep)
 	}
 }
 
-uint32_t np_fold_hellos(const struct np_fold *f)
+uint32_t np_aggregate_hellos(const struct np_aggregate *f)
 {
 	return f->hellos;
 }
 
-uint32_t np_fold_byes(const struct np_fold *f)
+uint32_t np_aggregate_byes(const struct np_aggregate *f)
 {
 	return f->byes;
 }
 
-bool np_fold_impact_is_up(const struct np_fold *f)
+bool np_aggregate_impact_is_up(const struct np_aggregate *f)
 {
 	return f->n_ranks && f->hellos == f->n_ranks;
 }

@@ -1,4 +1,4 @@
-#include "np_guest.h"
+#include "np_peer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 #define READS_A_TURN 16
 #define FIRST_SIZE 4096
 
-void np_guest_open(struct np_guest *g, int fd)
+void np_peer_open(struct np_peer *g, int fd)
 {
-	*g = (struct np_guest){ .fd = fd };
+	*g = (struct np_peer){ .fd = fd };
 }
 
-void np_guest_close(struct np_guest *g)
+void np_peer_close(struct np_peer *g)
 {
 	if (g->fd >= 0)
 		close(g->fd);
@@ -22,7 +22,7 @@ void np_guest_close(struct np_guest *g)
 	free(g->out);
 	g->out = NULL;
 	g->out_len = g->out_size = 0;
-	if (g->reading) /* np_guest_read() does the rest */
+	if (g->reading) /* np_peer_read() does the rest */
 		return;
 	free(g->in);
 	g->in = NULL;
@@ -47,7 +47,7 @@ static bool grow(char **buf, size_t *size, size_t need, size_t most)
 	return true;
 }
 
-static void take_lines(struct np_guest *g, np_guest_line_f *f, void *arg)
+static void take_lines(struct np_peer *g, np_peer_line_f *f, void *arg)
 {
 	char *start = g->in, *end = g->in + g->in_len, *nl;
 
@@ -59,31 +59,31 @@ static void take_lines(struct np_guest *g, np_guest_line_f *f, void *arg)
 	}
 	g->reading = false;
 	if (g->fd < 0) {
-		np_guest_close(g);
+		np_peer_close(g);
 		return;
 	}
 	g->in_len = (size_t)(end - start);
 	memmove(g->in, start, g->in_len);
 }
 
-void np_guest_read(struct np_guest *g, np_guest_line_f *f, void *arg)
+void np_peer_read(struct np_peer *g, np_peer_line_f *f, void *arg)
 {
 	for (int i = 0; i < READS_A_TURN && g->fd >= 0; i++) {
-		size_t room = NP_GUEST_LINE + 1 - g->in_len; /* and its end */
+		size_t room = NP_PEER_LINE + 1 - g->in_len; /* and its end */
 		ssize_t got;
 
 		if (room > FIRST_SIZE)
 			room = FIRST_SIZE;
 		if (!room || !grow(&g->in, &g->in_size, g->in_len + room,
-				   NP_GUEST_LINE + 1)) {
-			np_guest_close(g);
+				   NP_PEER_LINE + 1)) {
+			np_peer_close(g);
 			return;
 		}
 		got = recv(g->fd, g->in + g->in_len, room, MSG_DONTWAIT);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (got <= 0) {
-			np_guest_close(g);
+			np_peer_close(g);
 			return;
 		}
 		g->in_len += (size_t)got;
@@ -91,7 +91,7 @@ void np_guest_read(struct np_guest *g, np_guest_line_f *f, void *arg)
 	}
 }
 
-void np_guest_flush(struct np_guest *g)
+void np_peer_flush(struct np_peer *g)
 {
 	ssize_t put;
 
@@ -108,17 +108,17 @@ void np_guest_flush(struct np_guest *g)
 	memmove(g->out, g->out + put, g->out_len);
 }
 
-void np_guest_say(struct np_guest *g, const char *text)
+void np_peer_say(struct np_peer *g, const char *text)
 {
 	size_t len = strlen(text);
 
 	if (g->fd < 0)
 		return;
-	if (!grow(&g->out, &g->out_size, g->out_len + len, NP_GUEST_OUT)) {
-		np_guest_close(g);
+	if (!grow(&g->out, &g->out_size, g->out_len + len, NP_PEER_OUT)) {
+		np_peer_close(g);
 		return;
 	}
 	memcpy(g->out + g->out_len, text, len);
 	g->out_len += len;
-	np_guest_flush(g);
+	np_peer_flush(g);
 }

@@ -1,38 +1,38 @@
 #include "t.h"
-#include "np_fold.h"
+#include "np_aggregate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static struct np_record *r;
-static struct np_fold *f;
+static struct np_aggregate *f;
 
 static int impact(const char *line)
 {
 	struct np_report rep;
 
 	T_ROW(line, np_report_parse(line, &rep, NULL) == 0);
-	return np_fold_impact(f, &rep);
+	return np_aggregate_impact(f, &rep);
 }
 
 static void begin(void)
 {
 	r = np_record_new();
-	f = np_fold_new(r);
+	f = np_aggregate_new(r);
 }
 
 static void end(void)
 {
-	np_fold_free(f);
+	np_aggregate_free(f);
 	np_record_free(r);
 }
 
 static void test_two_leaves(void)
 {
 	begin();
-	T_CHECK(!np_fold_impact_is_up(f));
+	T_CHECK(!np_aggregate_impact_is_up(f));
 	T_CHECK(impact("np1 hello 0 4 n0 leaf0 n1 tcp/eth0 1.13.1") == 0);
-	T_CHECK(!np_fold_impact_is_up(f));
+	T_CHECK(!np_aggregate_impact_is_up(f));
 	T_CHECK(impact("np1 hello 1 4 n1 leaf0 - tcp/eth0 1.13.1") == 0);
 	T_CHECK(impact("np1 hello 2 4 n4 leaf1 n5 tcp/eth0 1.13.1") == 0);
 	T_CHECK(impact("np1 lat 0 1.0 2 1.5e-05 5e-11 1e-05 2e-05 "
@@ -53,10 +53,10 @@ static void test_two_leaves(void)
 	T_CHECK(r->probe.rss_bytes_max == 3000);
 	T_CHECK(r->probe.elapsed_sec == 20);
 	T_CHECK(!strcmp(r->probe.transport, "tcp/eth0"));
-	T_CHECK(np_fold_hellos(f) == 3 && np_fold_byes(f) == 1);
-	T_CHECK(!np_fold_impact_is_up(f));
+	T_CHECK(np_aggregate_hellos(f) == 3 && np_aggregate_byes(f) == 1);
+	T_CHECK(!np_aggregate_impact_is_up(f));
 	T_CHECK(impact("np1 hello 3 4 n5 leaf1 - tcp/eth0 1.13.1") == 0);
-	T_CHECK(np_fold_impact_is_up(f));
+	T_CHECK(np_aggregate_impact_is_up(f));
 	end();
 }
 
@@ -100,4 +100,4 @@ static const struct t_case cases[] = {
 	  test_the_transport_is_from_who_knows_it },
 	{ NULL, NULL },
 };
-T_SUITE(fold, cases)
+T_SUITE(aggregate, cases)

@@ -4,7 +4,7 @@
  * network stands for the port, as the attendant does not look at addresses.
  *
  * Bytes are what one of the connections says.  0x80 to 0x83 choose which: two
- * are guests that were called, one waits, one is a stranger.  0x84 to 0x86 are
+ * are members that were called, one waits, one is a stranger.  0x84 to 0x86 are
  * the attendant's own doings; at 0x87 the one that speaks goes.
  */
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "np_guest.h"
-#include "np_party.h"
+#include "np_peer.h"
+#include "np_membership.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define N_ENDS 4
@@ -26,7 +26,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct hall {
-	struct np_party *p;
+	struct np_membership *p;
 	int end[N_ENDS];
 	double now_sec;
 	bool ended;
@@ -35,29 +35,29 @@ struct hall {
 static int must(int rc)
 {
 	if (rc < 0) {
-		perror("fuzz_party");
+		perror("fuzz_membership");
 		_exit(1);
 	}
 	return rc;
 }
 
-static void on_report(size_t guest, char *line, void *arg)
+static void on_report(size_t member, char *line, void *arg)
 {
 	const struct hall *h = arg;
 
-	if (guest >= np_party_size(h->p) || strncmp(line, "np1 ", 4) ||
-	    strlen(line) > NP_GUEST_LINE ||
-	    !np_party_guest(h->p, guest)->called)
+	if (member >= np_membership_size(h->p) || strncmp(line, "np1 ", 4) ||
+	    strlen(line) > NP_PEER_LINE ||
+	    !np_membership_of(h->p, member)->called)
 		abort();
 	memset(line, 0, strlen(line)); /* it may be changed */
 }
 
 static void serve(struct hall *h)
 {
-	struct pollfd p[NP_PARTY_FDS];
+	struct pollfd p[NP_MEMBERSHIP_FDS];
 
-	np_party_serve(h->p, h->now_sec, on_report, h);
-	if (np_party_poll(h->p, p) > NP_PARTY_FDS)
+	np_membership_serve(h->p, h->now_sec, on_report, h);
+	if (np_membership_poll(h->p, p) > NP_MEMBERSHIP_FDS)
 		abort();
 	for (int i = 0; i < N_ENDS; i++) {
 		char buf[65536];
@@ -69,7 +69,7 @@ static void serve(struct hall *h)
 
 static void open_hall(struct hall *h)
 {
-	const struct np_invite v = { .guest = TOKEN, .host = TOKEN };
+	const struct np_invite v = { .member = TOKEN, .host = TOKEN };
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	socklen_t len = sizeof(a);
 	int fd = must(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
@@ -77,7 +77,7 @@ static void open_hall(struct hall *h)
 	must(bind(fd, (struct sockaddr *)&a, sizeof(a.sun_family)));
 	must(listen(fd, N_ENDS));
 	must(getsockname(fd, (struct sockaddr *)&a, &len));
-	*h = (struct hall){ .p = np_party_new(fd, &v) };
+	*h = (struct hall){ .p = np_membership_new(fd, &v) };
 	for (int i = 0; i < N_ENDS; i++) {
 		static const char hello[] = TOKEN " probe 0 n0\n";
 
@@ -87,8 +87,8 @@ static void open_hall(struct hall *h)
 			must((int)send(h->end[i], hello, sizeof(hello) - 1, 0));
 		serve(h);
 	}
-	if (np_party_size(h->p) != N_ENDS - 1 ||
-	    np_party_call(h->p, (size_t[]){ 0, 1 }, CALLED, "x"))
+	if (np_membership_size(h->p) != N_ENDS - 1 ||
+	    np_membership_call(h->p, (size_t[]){ 0, 1 }, CALLED, "x"))
 		abort();
 }
 
@@ -96,9 +96,9 @@ static void act(struct hall *h, int what)
 {
 	h->now_sec += 1;
 	if (what == 1)
-		np_party_dismiss(h->p, NP_GUEST_PROBE);
+		np_membership_dismiss(h->p, NP_MEMBER_PROBE);
 	if (what == 2 && !h->ended) {
-		np_party_end(h->p, NP_GUEST_PROBE);
+		np_membership_end(h->p, NP_MEMBER_PROBE);
 		h->ended = true;
 	}
 	serve(h);
@@ -156,9 +156,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	find_invite(data, size);
 	open_hall(&h);
 	play(&h, data, size);
-	if (np_party_size(h.p) > N_ENDS)
+	if (np_membership_size(h.p) > N_ENDS)
 		abort();
-	np_party_free(h.p);
+	np_membership_free(h.p);
 	for (int i = 0; i < N_ENDS; i++)
 		close(h.end[i]);
 	return 0;

@@ -1,24 +1,25 @@
 /*
- * Folds what an interference level reports into the run record: its rounds
+ * Aggregates what an interference level reports into the run record: its rounds
  * alone, and beside the program at work.  Pure: the caller reads the lines and
  * the clock.
  */
-#ifndef NP_FOLD_LEVEL_H
-#define NP_FOLD_LEVEL_H
+#ifndef NP_AGGREGATE_LEVEL_H
+#define NP_AGGREGATE_LEVEL_H
 
 #include <stdbool.h>
 
 #include "np_record.h"
 #include "np_report.h"
 
-struct np_fold_level;
+struct np_aggregate_level;
 
 /*
- * r is borrowed and must outlive the fold; r->level must be there when reports
- * come.  NULL: out of memory.
+ * r is borrowed and must outlive the aggregate; r->level must be there when
+ * reports come.  NULL: out of memory.
  */
-struct np_fold_level *np_fold_level_new(struct np_record *r);
-void np_fold_level_free(struct np_fold_level *f); /* NULL is allowed */
+struct np_aggregate_level *np_aggregate_level_new(struct np_record *r);
+/* NULL is allowed. */
+void np_aggregate_level_free(struct np_aggregate_level *f);
 
 /*
  * One report of CompressionB, read at now_sec of a monotonic clock.
@@ -29,14 +30,17 @@ void np_fold_level_free(struct np_fold_level *f); /* NULL is allowed */
  * launched and wired up, and its last half, unless there is no more of it.
  * Returns 0, or -EINVAL if the report had to be dropped.
  */
-int np_fold_level_report(struct np_fold_level *f, const struct np_report *rep,
-			 double now_sec, double program_start_sec,
-			 double program_end_sec);
+int np_aggregate_level_report(struct np_aggregate_level *f,
+			      const struct np_report *rep,
+			      double now_sec, double program_start_sec,
+			      double program_end_sec);
 
 /* The last windows, once all reports are in. */
-void np_fold_level_done(struct np_fold_level *f, double program_end_sec);
+void np_aggregate_level_done(struct np_aggregate_level *f,
+			     double program_end_sec);
 
 /* Seconds that the level has been running alone or beside; 0: not yet. */
-double np_fold_level_age(const struct np_fold_level *f, double now_sec);
+double np_aggregate_level_age(const struct np_aggregate_level *f,
+			      double now_sec);
 
 #endif

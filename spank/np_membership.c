@@ -1,4 +1,4 @@
-#include "np_party.h"
+#include "np_membership.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "np_guest.h"
+#include "np_peer.h"
 
 #define GREETING_SEC 5.0
 #define REST_SEC 1.0 /* until there may be descriptors again */
@@ -15,12 +15,12 @@
 /* Processes that were called together. */
 struct group {
 	size_t n;
-	size_t *member; /* guest of each rank */
+	size_t *member; /* member of each rank */
 };
 
 struct member {
-	struct np_guest link;
-	struct np_guest_facts facts;
+	struct np_peer link;
+	struct np_member_facts facts;
 	struct group *group;
 	size_t rank;
 	char *put; /* what it published, in hex */
@@ -28,49 +28,49 @@ struct member {
 };
 
 struct stranger {
-	struct np_guest link;
+	struct np_peer link;
 	double since_sec;
 };
 
-struct np_party {
+struct np_membership {
 	int fd;
 	struct np_invite invite;
 	int full; /* why somebody was not let in: EMFILE; 0 */
 	double rest_until_sec; /* 0: whoever comes is let in */
-	struct stranger stranger[NP_PARTY_STRANGERS];
-	struct member *member[NP_PARTY_MAX];
+	struct stranger stranger[NP_MEMBERSHIP_STRANGERS];
+	struct member *member[NP_MEMBERSHIP_MAX];
 	size_t n;
-	struct group *group[NP_PARTY_MAX];
+	struct group *group[NP_MEMBERSHIP_MAX];
 	size_t n_groups;
-	uint32_t seats[NP_N_GUEST_KINDS];
+	uint32_t seats[NP_N_MEMBER_KINDS];
 };
 
-static const char *const kind_name[NP_N_GUEST_KINDS] = {
-	[NP_GUEST_PROBE] = "probe", [NP_GUEST_LEVEL] = "level",
+static const char *const kind_name[NP_N_MEMBER_KINDS] = {
+	[NP_MEMBER_PROBE] = "probe", [NP_MEMBER_LEVEL] = "level",
 };
 
-struct np_party *np_party_new(int fd, const struct np_invite *v)
+struct np_membership *np_membership_new(int fd, const struct np_invite *v)
 {
-	struct np_party *p = calloc(1, sizeof(*p));
+	struct np_membership *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->fd = fd;
 	p->invite = *v;
-	for (size_t i = 0; i < NP_PARTY_STRANGERS; i++)
-		p->stranger[i].link = (struct np_guest)NP_GUEST_INIT;
+	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
+		p->stranger[i].link = (struct np_peer)NP_PEER_INIT;
 	return p;
 }
 
-void np_party_free(struct np_party *p)
+void np_membership_free(struct np_membership *p)
 {
 	if (!p)
 		return;
 	close(p->fd);
-	for (size_t i = 0; i < NP_PARTY_STRANGERS; i++)
-		np_guest_close(&p->stranger[i].link);
+	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
+		np_peer_close(&p->stranger[i].link);
 	for (size_t i = 0; i < p->n; i++) {
-		np_guest_close(&p->member[i]->link);
+		np_peer_close(&p->member[i]->link);
 		free(p->member[i]->put);
 		free(p->member[i]);
 	}
@@ -81,23 +81,23 @@ void np_party_free(struct np_party *p)
 	free(p);
 }
 
-static struct pollfd to_poll(const struct np_guest *g)
+static struct pollfd to_poll(const struct np_peer *g)
 {
 	return (struct pollfd){
 		.fd = g->fd, .events = g->out_len ? POLLIN | POLLOUT : POLLIN,
 	};
 }
 
-size_t np_party_poll(const struct np_party *p, struct pollfd out[])
+size_t np_membership_poll(const struct np_membership *p, struct pollfd out[])
 {
 	size_t n = 1;
 
-	for (size_t i = 0; i < NP_PARTY_STRANGERS; i++)
+	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
 		if (p->stranger[i].link.fd >= 0)
 			out[n++] = to_poll(&p->stranger[i].link);
 	/* Who cannot be let in must not wake the caller all the time. */
 	out[0] = (struct pollfd){
-		.fd = n <= NP_PARTY_STRANGERS && !p->rest_until_sec ?
+		.fd = n <= NP_MEMBERSHIP_STRANGERS && !p->rest_until_sec ?
 			p->fd : -1,
 		.events = POLLIN,
 	};
@@ -110,7 +110,7 @@ size_t np_party_poll(const struct np_party *p, struct pollfd out[])
 /* ---- strangers ---- */
 
 /* Who comes waits at the socket, as when there are too many strangers. */
-static void rest(struct np_party *p, int why, double now_sec)
+static void rest(struct np_membership *p, int why, double now_sec)
 {
 	if (why != EMFILE && why != ENFILE && why != ENOBUFS && why != ENOMEM)
 		return;
@@ -118,12 +118,12 @@ static void rest(struct np_party *p, int why, double now_sec)
 	p->rest_until_sec = now_sec + REST_SEC;
 }
 
-static void admit(struct np_party *p, double now_sec)
+static void admit(struct np_membership *p, double now_sec)
 {
 	if (now_sec < p->rest_until_sec)
 		return;
 	p->rest_until_sec = 0;
-	for (size_t i = 0; i < NP_PARTY_STRANGERS; i++) {
+	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++) {
 		struct stranger *s = &p->stranger[i];
 		int fd;
 
@@ -134,27 +134,28 @@ static void admit(struct np_party *p, double now_sec)
 			rest(p, errno, now_sec);
 			return;
 		}
-		np_guest_open(&s->link, fd);
+		np_peer_open(&s->link, fd);
 		s->since_sec = now_sec;
 	}
 }
 
 struct greeting {
-	struct np_party *p;
+	struct np_membership *p;
 	struct stranger *s;
 };
 
-static struct member *new_member(struct np_party *p, const char *kind,
+static struct member *new_member(struct np_membership *p, const char *kind,
 				 uint32_t node, const char *name)
 {
-	struct member *m = p->n < NP_PARTY_MAX ? calloc(1, sizeof(*m)) : NULL;
+	struct member *m = p->n < NP_MEMBERSHIP_MAX ?
+			   calloc(1, sizeof(*m)) : NULL;
 
 	if (!m)
 		return NULL;
-	while (m->facts.kind < NP_N_GUEST_KINDS &&
+	while (m->facts.kind < NP_N_MEMBER_KINDS &&
 	       strcmp(kind_name[m->facts.kind], kind))
 		m->facts.kind++;
-	if (m->facts.kind == NP_N_GUEST_KINDS) {
+	if (m->facts.kind == NP_N_MEMBER_KINDS) {
 		free(m);
 		return NULL;
 	}
@@ -164,44 +165,44 @@ static struct member *new_member(struct np_party *p, const char *kind,
 	return m;
 }
 
-/* "GUEST KIND NODE NAME", and nothing more until it is called. */
+/* "MEMBER KIND NODE NAME", and nothing more until it is called. */
 static void on_greeting(char *line, void *arg)
 {
 	struct greeting *g = arg;
-	char token[NP_INVITE_TOKEN], kind[16], name[NP_PARTY_TEXT];
+	char token[NP_INVITE_TOKEN], kind[16], name[NP_MEMBERSHIP_TEXT];
 	struct member *m = NULL;
 	uint32_t node;
 
 	if (sscanf(line, "%32s %15s %u %255s", token, kind, &node, name) == 4 &&
-	    !strcmp(token, g->p->invite.guest))
+	    !strcmp(token, g->p->invite.member))
 		m = new_member(g->p, kind, node, name);
 	if (m) {
-		np_guest_open(&m->link, g->s->link.fd);
+		np_peer_open(&m->link, g->s->link.fd);
 		g->s->link.fd = -1; /* its own now */
 		g->p->member[g->p->n++] = m;
 	}
-	np_guest_close(&g->s->link);
+	np_peer_close(&g->s->link);
 }
 
-static void greet(struct np_party *p, double now_sec)
+static void greet(struct np_membership *p, double now_sec)
 {
 	admit(p, now_sec);
-	for (size_t i = 0; i < NP_PARTY_STRANGERS; i++) {
+	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++) {
 		struct greeting g = { p, &p->stranger[i] };
 
 		if (g.s->link.fd < 0)
 			continue;
-		np_guest_read(&g.s->link, on_greeting, &g);
+		np_peer_read(&g.s->link, on_greeting, &g);
 		if (g.s->link.fd >= 0 &&
 		    now_sec - g.s->since_sec > GREETING_SEC)
-			np_guest_close(&g.s->link);
+			np_peer_close(&g.s->link);
 	}
 }
 
 /* ---- groups ---- */
 
 /* What the others have published, once. */
-static void tell_places(struct np_party *p, struct member *m)
+static void tell_places(struct np_membership *p, struct member *m)
 {
 	char head[32];
 
@@ -211,14 +212,14 @@ static void tell_places(struct np_party *p, struct member *m)
 		if (!o->put)
 			continue;
 		snprintf(head, sizeof(head), "place %zu ", i);
-		np_guest_say(&m->link, head);
-		np_guest_say(&m->link, o->put);
-		np_guest_say(&m->link, "\n");
+		np_peer_say(&m->link, head);
+		np_peer_say(&m->link, o->put);
+		np_peer_say(&m->link, "\n");
 	}
 	m->told = true;
 }
 
-static void open_fence(struct np_party *p, const struct group *g)
+static void open_fence(struct np_membership *p, const struct group *g)
 {
 	for (size_t i = 0; i < g->n; i++)
 		if (!p->member[g->member[i]]->at_fence)
@@ -228,27 +229,27 @@ static void open_fence(struct np_party *p, const struct group *g)
 
 		m->at_fence = false;
 		tell_places(p, m);
-		np_guest_say(&m->link, "go\n");
+		np_peer_say(&m->link, "go\n");
 	}
 }
 
 struct saying {
-	struct np_party *p;
-	size_t guest;
-	np_party_line_f *f;
+	struct np_membership *p;
+	size_t member;
+	np_membership_line_f *f;
 	void *arg;
 };
 
 static void on_line(char *line, void *arg)
 {
 	struct saying *s = arg;
-	struct member *m = s->p->member[s->guest];
+	struct member *m = s->p->member[s->member];
 
 	if (!strncmp(line, "np1 ", 4)) {
 		if (m->group)
-			s->f(s->guest, line, s->arg);
+			s->f(s->member, line, s->arg);
 	} else if (!m->group) {
-		np_guest_close(&m->link); /* nobody asked it */
+		np_peer_close(&m->link); /* nobody asked it */
 	} else if (!strcmp(line, "fence")) {
 		m->at_fence = true;
 		open_fence(s->p, m->group);
@@ -260,45 +261,46 @@ static void on_line(char *line, void *arg)
 	}
 }
 
-void np_party_serve(struct np_party *p, double now_sec, np_party_line_f *f,
-		    void *arg)
+void np_membership_serve(struct np_membership *p, double now_sec,
+			 np_membership_line_f *f,
+			 void *arg)
 {
 	greet(p, now_sec);
 	for (size_t i = 0; i < p->n; i++) {
 		struct saying s = { p, i, f, arg };
 		struct member *m = p->member[i];
 
-		np_guest_flush(&m->link);
+		np_peer_flush(&m->link);
 		if (m->link.fd >= 0)
-			np_guest_read(&m->link, on_line, &s);
+			np_peer_read(&m->link, on_line, &s);
 		m->facts.gone = m->link.fd < 0;
 		m->facts.here = m->facts.here && !m->facts.gone;
 	}
 }
 
-int np_party_full(const struct np_party *p)
+int np_membership_full(const struct np_membership *p)
 {
 	return p->full;
 }
 
-size_t np_party_size(const struct np_party *p)
+size_t np_membership_size(const struct np_membership *p)
 {
 	return p->n;
 }
 
-const struct np_guest_facts *np_party_guest(const struct np_party *p,
-					    size_t guest)
+const struct np_member_facts *np_membership_of(const struct np_membership *p,
+					       size_t member)
 {
-	return &p->member[guest]->facts;
+	return &p->member[member]->facts;
 }
 
-struct np_party_count np_party_count(const struct np_party *p,
-				     enum np_guest_kind kind)
+struct np_membership_count np_membership_count(const struct np_membership *p,
+					       enum np_member_kind kind)
 {
-	struct np_party_count c = { 0 };
+	struct np_membership_count c = { 0 };
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct np_guest_facts *f = &p->member[i]->facts;
+		const struct np_member_facts *f = &p->member[i]->facts;
 
 		if (f->kind != kind)
 			continue;
@@ -309,7 +311,7 @@ struct np_party_count np_party_count(const struct np_party *p,
 	return c;
 }
 
-static struct group *new_group(const size_t guest[], size_t n)
+static struct group *new_group(const size_t member[], size_t n)
 {
 	struct group *g = calloc(1, sizeof(*g));
 
@@ -320,16 +322,16 @@ static struct group *new_group(const size_t guest[], size_t n)
 		return NULL;
 	}
 	g->n = n;
-	memcpy(g->member, guest, n * sizeof(*guest));
+	memcpy(g->member, member, n * sizeof(*member));
 	return g;
 }
 
-int np_party_call(struct np_party *p, const size_t guest[], size_t n,
-		  const char *command)
+int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
+		       const char *command)
 {
 	size_t size = strlen(command) + 128;
 	char *line = malloc(size);
-	struct group *g = new_group(guest, n);
+	struct group *g = new_group(member, n);
 
 	if (!line || !g) {
 		free(line);
@@ -337,9 +339,9 @@ int np_party_call(struct np_party *p, const size_t guest[], size_t n,
 		free(g);
 		return -ENOMEM;
 	}
-	p->group[p->n_groups++] = g; /* there are no more than guests */
+	p->group[p->n_groups++] = g; /* there are no more than members */
 	for (size_t i = 0; i < n; i++) {
-		struct member *m = p->member[guest[i]];
+		struct member *m = p->member[member[i]];
 
 		m->group = g;
 		m->rank = i;
@@ -348,30 +350,30 @@ int np_party_call(struct np_party *p, const size_t guest[], size_t n,
 		m->facts.seat = p->seats[m->facts.kind]++;
 		snprintf(line, size, "%s %s --join=%zu/%zu\n", p->invite.host,
 			 command, i, n);
-		np_guest_say(&m->link, line);
+		np_peer_say(&m->link, line);
 	}
 	free(line);
 	return 0;
 }
 
-void np_party_end(struct np_party *p, enum np_guest_kind kind)
+void np_membership_end(struct np_membership *p, enum np_member_kind kind)
 {
-	/* Half open: the guest sees the end and still says its last. */
+	/* Half open: the member sees the end and still says its last. */
 	for (size_t i = 0; i < p->n; i++)
 		if (p->member[i]->facts.kind == kind &&
 		    p->member[i]->facts.called && p->member[i]->link.fd >= 0)
 			shutdown(p->member[i]->link.fd, SHUT_WR);
-	np_party_dismiss(p, kind);
+	np_membership_dismiss(p, kind);
 }
 
-void np_party_dismiss(struct np_party *p, enum np_guest_kind kind)
+void np_membership_dismiss(struct np_membership *p, enum np_member_kind kind)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct member *m = p->member[i];
 
 		if (m->facts.kind != kind || m->facts.called)
 			continue;
-		np_guest_close(&m->link);
+		np_peer_close(&m->link);
 		m->facts.gone = true;
 		m->facts.here = false;
 	}

@@ -1,4 +1,4 @@
-#include "np_fold_level.h"
+#include "np_aggregate_level.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,16 +18,16 @@ struct held {
 };
 #define N_HELD 4
 
-struct np_fold_level {
+struct np_aggregate_level {
 	struct np_record *r;
 	double zero_sec; /* the level's common start; NaN: not yet */
 	bool settled;	 /* rounds beside are of after the start-up */
 	struct held held[N_HELD];
 };
 
-struct np_fold_level *np_fold_level_new(struct np_record *r)
+struct np_aggregate_level *np_aggregate_level_new(struct np_record *r)
 {
-	struct np_fold_level *f = calloc(1, sizeof(*f));
+	struct np_aggregate_level *f = calloc(1, sizeof(*f));
 
 	if (f) {
 		f->r = r;
@@ -36,7 +36,7 @@ struct np_fold_level *np_fold_level_new(struct np_record *r)
 	return f;
 }
 
-void np_fold_level_free(struct np_fold_level *f)
+void np_aggregate_level_free(struct np_aggregate_level *f)
 {
 	free(f);
 }
@@ -45,7 +45,7 @@ void np_fold_level_free(struct np_fold_level *f)
  * Beside a program that is over before it has settled there is nothing but
  * its start-up to go by.
  */
-static void fold_beside(struct np_fold_level *f, struct held *h)
+static void add_beside(struct np_aggregate_level *f, struct held *h)
 {
 	struct np_moments *beside = &f->r->level->beside_round_sec;
 
@@ -59,42 +59,43 @@ static void fold_beside(struct np_fold_level *f, struct held *h)
 }
 
 /* Windows that ended well before until_sec are beside a program at work. */
-static void fold_outlived(struct np_fold_level *f, double until_sec)
+static void add_outlived(struct np_aggregate_level *f, double until_sec)
 {
 	for (size_t i = 0; i < N_HELD; i++)
 		if (f->held[i].sec.n &&
 		    f->held[i].to_sec + WIND_UP_SEC <= until_sec)
-			fold_beside(f, &f->held[i]);
+			add_beside(f, &f->held[i]);
 }
 
-void np_fold_level_done(struct np_fold_level *f, double program_end_sec)
+void np_aggregate_level_done(struct np_aggregate_level *f,
+			     double program_end_sec)
 {
-	fold_outlived(f, program_end_sec);
+	add_outlived(f, program_end_sec);
 	for (size_t i = 0; i < N_HELD; i++) {
 		struct held *h = &f->held[i];
 
 		if (h->sec.n && !f->r->level->beside_round_sec.n)
-			fold_beside(f, h);
+			add_beside(f, h);
 		h->sec.n = 0;
 	}
 }
 
 /* Processes report the same window one after the other. */
-static void hold(struct np_fold_level *f, double to_sec, bool settled,
+static void hold(struct np_aggregate_level *f, double to_sec, bool settled,
 		 const struct np_moments *sec)
 {
 	struct held *h = &f->held[(size_t)(to_sec - f->zero_sec + 0.5) %
 				  N_HELD];
 
 	if (h->sec.n && h->to_sec != to_sec)
-		fold_beside(f, h); /* several windows ago */
+		add_beside(f, h); /* several windows ago */
 	if (!h->sec.n)
 		*h = (struct held){ to_sec, settled, { 0 } };
 	np_moments_merge(&h->sec, sec);
 }
 
-static int fold_rounds(struct np_fold_level *f, const struct np_report *rep,
-		       double start_sec, double end_sec)
+static int add_rounds(struct np_aggregate_level *f, const struct np_report *rep,
+		      double start_sec, double end_sec)
 {
 	double from = f->zero_sec + rep->window.at_sec;
 	double to = from + WINDOW_SEC;
@@ -109,9 +110,10 @@ static int fold_rounds(struct np_fold_level *f, const struct np_report *rep,
 	return 0;
 }
 
-int np_fold_level_report(struct np_fold_level *f, const struct np_report *rep,
-			 double now_sec, double program_start_sec,
-			 double program_end_sec)
+int np_aggregate_level_report(struct np_aggregate_level *f,
+			      const struct np_report *rep,
+			      double now_sec, double program_start_sec,
+			      double program_end_sec)
 {
 	switch (rep->kind) {
 	case NP_REPORT_HELLO:
@@ -122,9 +124,9 @@ int np_fold_level_report(struct np_fold_level *f, const struct np_report *rep,
 	case NP_REPORT_ROUND:
 		if (isnan(f->zero_sec))
 			return -EINVAL;
-		fold_outlived(f, isnan(program_end_sec) ? now_sec :
+		add_outlived(f, isnan(program_end_sec) ? now_sec :
 						program_end_sec);
-		return fold_rounds(f, rep, program_start_sec, program_end_sec);
+		return add_rounds(f, rep, program_start_sec, program_end_sec);
 	case NP_REPORT_NOTE:
 		np_record_note(f->r, "level %u: %s", rep->rank, rep->note);
 		return 0;
@@ -133,7 +135,8 @@ int np_fold_level_report(struct np_fold_level *f, const struct np_report *rep,
 	}
 }
 
-double np_fold_level_age(const struct np_fold_level *f, double now_sec)
+double np_aggregate_level_age(const struct np_aggregate_level *f,
+			      double now_sec)
 {
 	return isnan(f->zero_sec) ? 0 : now_sec - f->zero_sec;
 }

@@ -1,8 +1,8 @@
-/* Guests are sockets that the test speaks for, one word at a time. */
+/* Members are sockets that the test speaks for, one word at a time. */
 #include "t.h"
-#include "np_party.h"
+#include "np_membership.h"
 
-#include "np_guest.h"
+#include "np_peer.h"
 #include "np_listen.h"
 
 #include <errno.h>
@@ -21,38 +21,38 @@
 #define PATIENCE 2500 /* naps: 5 s, on a busy machine */
 
 struct hall {
-	struct np_party *p;
+	struct np_membership *p;
 	uint16_t port;
 	int listening;
 	double now_sec;
-	char reports[512]; /* "GUEST:LINE|" */
+	char reports[512]; /* "MEMBER:LINE|" */
 };
 
-static void on_report(size_t guest, char *line, void *arg)
+static void on_report(size_t member, char *line, void *arg)
 {
 	struct hall *w = arg;
 	size_t used = strlen(w->reports);
 
 	snprintf(w->reports + used, sizeof(w->reports) - used, "%zu:%.60s|",
-		 guest, line);
+		 member, line);
 	line[0] = 'x'; /* it may be changed */
 }
 
 static void open_hall(struct hall *w)
 {
-	const struct np_invite v = { .guest = G, .host = H };
+	const struct np_invite v = { .member = G, .host = H };
 	int fd;
 
 	*w = (struct hall){ .now_sec = 100 };
 	fd = np_listen(NULL, &w->port, NULL);
 	w->listening = fd;
-	w->p = np_party_new(fd, &v);
+	w->p = np_membership_new(fd, &v);
 	T_CHECK(fd >= 0 && w->p);
 }
 
 static void serve(struct hall *w)
 {
-	np_party_serve(w->p, w->now_sec, on_report, w);
+	np_membership_serve(w->p, w->now_sec, on_report, w);
 }
 
 static void nap(void)
@@ -122,27 +122,27 @@ static const char *hear(struct hall *w, int fd, const char *end)
 
 #define HEARS(w, fd, text) T_ROW(text, !strcmp(hear(w, fd, text), text))
 
-/* The next guest, of node n<number>. */
+/* The next member, of node n<number>. */
 static int join(struct hall *w, const char *kind)
 {
-	size_t number = np_party_size(w->p);
+	size_t number = np_membership_size(w->p);
 	char line[128];
 	int fd = come(w);
 
 	snprintf(line, sizeof(line), G " %s %zu n%zu\n", kind, number, number);
 	say(fd, line);
-	UNTIL(w, np_party_size(w->p) == number + 1);
+	UNTIL(w, np_membership_size(w->p) == number + 1);
 	return fd;
 }
 
-static const struct np_guest_facts *facts(const struct hall *w, size_t guest)
+static const struct np_member_facts *facts(const struct hall *w, size_t member)
 {
-	return np_party_guest(w->p, guest);
+	return np_membership_of(w->p, member);
 }
 
-static struct np_party_count probes(const struct hall *w)
+static struct np_membership_count probes(const struct hall *w)
 {
-	return np_party_count(w->p, NP_GUEST_PROBE);
+	return np_membership_count(w->p, NP_MEMBER_PROBE);
 }
 
 /* ---- strangers ---- */
@@ -182,80 +182,80 @@ static void test_strangers(void)
 			nap();
 		}
 		T_ROW(strangers[i].name, is_shut(fd));
-		T_ROW(strangers[i].name, np_party_size(w.p) == 0);
+		T_ROW(strangers[i].name, np_membership_size(w.p) == 0);
 		close(fd);
 	}
 	T_CHECK(!w.reports[0]);
-	np_party_free(w.p);
+	np_membership_free(w.p);
 }
 
 static void test_a_line_without_end(void)
 {
-	static char text[3 * NP_GUEST_LINE];
+	static char text[3 * NP_PEER_LINE];
 	struct hall w;
 	int fd;
 
 	open_hall(&w);
 	fd = come(&w);
 	memset(text, '0', sizeof(text));
-	T_CHECK(send(fd, text, sizeof(text), MSG_NOSIGNAL) > NP_GUEST_LINE);
+	T_CHECK(send(fd, text, sizeof(text), MSG_NOSIGNAL) > NP_PEER_LINE);
 	UNTIL(&w, is_shut(fd));
 	close(fd);
-	np_party_free(w.p);
+	np_membership_free(w.p);
 }
 
 /* By the caller's clock: a busy machine shuts nobody out. */
 static void test_silent_strangers(void)
 {
-	struct pollfd p[NP_PARTY_FDS];
-	int silent, slow, guest;
+	struct pollfd p[NP_MEMBERSHIP_FDS];
+	int silent, slow, member;
 	struct hall w;
 
 	open_hall(&w);
 	silent = come(&w);
 	slow = come(&w);
-	UNTIL(&w, np_party_poll(w.p, p) == 3);
-	guest = join(&w, "probe");
+	UNTIL(&w, np_membership_poll(w.p, p) == 3);
+	member = join(&w, "probe");
 	w.now_sec += 4;
 	say(slow, G);
 	serve(&w);
 	nap();
 	serve(&w);
-	T_CHECK(!is_shut(silent) && !is_shut(slow) && !is_shut(guest));
+	T_CHECK(!is_shut(silent) && !is_shut(slow) && !is_shut(member));
 	w.now_sec += 2;
 	serve(&w);
 	UNTIL(&w, is_shut(silent) && is_shut(slow));
 	w.now_sec += 1e6;
 	serve(&w);
-	T_CHECK(!is_shut(guest) && probes(&w).here == 1);
+	T_CHECK(!is_shut(member) && probes(&w).here == 1);
 	close(silent);
 	close(slow);
-	close(guest);
-	np_party_free(w.p);
+	close(member);
+	np_membership_free(w.p);
 }
 
 static void test_more_strangers_than_room(void)
 {
-	struct pollfd p[NP_PARTY_FDS];
-	int fd[NP_PARTY_STRANGERS + 8], guest;
+	struct pollfd p[NP_MEMBERSHIP_FDS];
+	int fd[NP_MEMBERSHIP_STRANGERS + 8], member;
 	struct hall w;
 
 	open_hall(&w);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
 		fd[i] = come(&w);
-	UNTIL(&w, np_party_poll(w.p, p) == 1 + NP_PARTY_STRANGERS);
+	UNTIL(&w, np_membership_poll(w.p, p) == 1 + NP_MEMBERSHIP_STRANGERS);
 	/* Whom there is no room for must not wake the attendant. */
-	T_CHECK(poll(p, 1 + NP_PARTY_STRANGERS, 0) == 0);
-	guest = come(&w);
-	say(guest, G " probe 7 n7\n");
+	T_CHECK(poll(p, 1 + NP_MEMBERSHIP_STRANGERS, 0) == 0);
+	member = come(&w);
+	say(member, G " probe 7 n7\n");
 	w.now_sec += 6;
-	UNTIL(&w, np_party_size(w.p) == 1);
-	T_CHECK(facts(&w, 0)->node == 7 && !is_shut(guest));
-	T_CHECK(np_party_poll(w.p, p) < NP_PARTY_FDS && p[0].fd >= 0);
+	UNTIL(&w, np_membership_size(w.p) == 1);
+	T_CHECK(facts(&w, 0)->node == 7 && !is_shut(member));
+	T_CHECK(np_membership_poll(w.p, p) < NP_MEMBERSHIP_FDS && p[0].fd >= 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
 		close(fd[i]);
-	close(guest);
-	np_party_free(w.p);
+	close(member);
+	np_membership_free(w.p);
 }
 
 /* So that nobody can open one more; returns what was allowed before. */
@@ -275,7 +275,7 @@ static rlim_t no_descriptors(void)
 
 static void test_no_descriptors_left(void)
 {
-	struct pollfd p[NP_PARTY_FDS];
+	struct pollfd p[NP_MEMBERSHIP_FDS];
 	struct rlimit limit;
 	struct hall w;
 	rlim_t before;
@@ -285,28 +285,28 @@ static void test_no_descriptors_left(void)
 	fd = come(&w);
 	say(fd, G " probe 3 n3\n");
 	T_CHECK(poll(&(struct pollfd){ w.listening, POLLIN, 0 }, 1, 5000) == 1);
-	T_CHECK(!np_party_full(w.p));
+	T_CHECK(!np_membership_full(w.p));
 	before = no_descriptors();
 	serve(&w);
 	/* Who cannot be let in must not wake the attendant. */
-	T_CHECK(np_party_poll(w.p, p) == 1 && p[0].fd < 0);
-	T_CHECK(np_party_full(w.p) == EMFILE);
+	T_CHECK(np_membership_poll(w.p, p) == 1 && p[0].fd < 0);
+	T_CHECK(np_membership_full(w.p) == EMFILE);
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = before;
 	setrlimit(RLIMIT_NOFILE, &limit);
 	w.now_sec += 1;
-	UNTIL(&w, np_party_size(w.p) == 1);
-	T_CHECK(facts(&w, 0)->node == 3 && np_party_poll(w.p, p) == 2 &&
+	UNTIL(&w, np_membership_size(w.p) == 1);
+	T_CHECK(facts(&w, 0)->node == 3 && np_membership_poll(w.p, p) == 2 &&
 		p[0].fd >= 0);
 	close(fd);
-	np_party_free(w.p);
+	np_membership_free(w.p);
 }
 
-/* ---- guests ---- */
+/* ---- members ---- */
 
-static void test_a_guest_waits(void)
+static void test_a_member_waits(void)
 {
-	struct pollfd p[NP_PARTY_FDS];
+	struct pollfd p[NP_MEMBERSHIP_FDS];
 	struct hall w;
 	int fd;
 
@@ -318,21 +318,22 @@ static void test_a_guest_waits(void)
 		say(fd, piece);
 		serve(&w);
 	}
-	UNTIL(&w, np_party_size(w.p) == 1);
-	T_CHECK(facts(&w, 0)->kind == NP_GUEST_LEVEL);
+	UNTIL(&w, np_membership_size(w.p) == 1);
+	T_CHECK(facts(&w, 0)->kind == NP_MEMBER_LEVEL);
 	T_CHECK(facts(&w, 0)->node == 41);
 	T_CHECK(!strcmp(facts(&w, 0)->name, "node-41.site"));
 	T_CHECK(facts(&w, 0)->here && !facts(&w, 0)->called &&
 		!facts(&w, 0)->gone);
-	T_CHECK(np_party_count(w.p, NP_GUEST_LEVEL).here == 1);
+	T_CHECK(np_membership_count(w.p, NP_MEMBER_LEVEL).here == 1);
 	T_CHECK(probes(&w).here == 0);
-	T_CHECK(np_party_poll(w.p, p) == 2 && p[1].events == POLLIN);
+	T_CHECK(np_membership_poll(w.p, p) == 2 && p[1].events == POLLIN);
 	close(fd);
 	UNTIL(&w, facts(&w, 0)->gone);
-	T_CHECK(!facts(&w, 0)->here && np_party_size(w.p) == 1);
-	T_CHECK(np_party_count(w.p, NP_GUEST_LEVEL).here == 0);
-	T_CHECK(np_party_count(w.p, NP_GUEST_LEVEL).gone == 0); /* not called */
-	np_party_free(w.p);
+	T_CHECK(!facts(&w, 0)->here && np_membership_size(w.p) == 1);
+	T_CHECK(np_membership_count(w.p, NP_MEMBER_LEVEL).here == 0);
+	T_CHECK(np_membership_count(w.p, NP_MEMBER_LEVEL).gone == 0);
+		/* not called */
+	np_membership_free(w.p);
 }
 
 static void test_called_or_dismissed(void)
@@ -344,24 +345,25 @@ static void test_called_or_dismissed(void)
 	for (int i = 0; i < 3; i++)
 		fd[i] = join(&w, "probe");
 	fd[3] = join(&w, "level");
-	T_CHECK(np_party_call(w.p, (size_t[]){ 2, 0 }, 2, "A=b /bin/x --y") ==
+	T_CHECK(np_membership_call(w.p, (size_t[]){ 2, 0 }, 2,
+				   "A=b /bin/x --y") ==
 		0);
 	HEARS(&w, fd[2], H " A=b /bin/x --y --join=0/2\n");
 	HEARS(&w, fd[0], H " A=b /bin/x --y --join=1/2\n");
 	T_CHECK(facts(&w, 2)->seat == 0 && facts(&w, 0)->seat == 1);
 	T_CHECK(facts(&w, 2)->called && !facts(&w, 2)->here);
 	T_CHECK(probes(&w).here == 1 && probes(&w).called == 2);
-	np_party_dismiss(w.p, NP_GUEST_PROBE);
+	np_membership_dismiss(w.p, NP_MEMBER_PROBE);
 	UNTIL(&w, is_shut(fd[1]));
 	T_CHECK(facts(&w, 1)->gone && !facts(&w, 1)->here);
 	T_CHECK(!is_shut(fd[0]) && !is_shut(fd[2]) && !is_shut(fd[3]));
 	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 0);
-	T_CHECK(np_party_call(w.p, (size_t[]){ 3 }, 1, "/bin/z") == 0);
+	T_CHECK(np_membership_call(w.p, (size_t[]){ 3 }, 1, "/bin/z") == 0);
 	HEARS(&w, fd[3], H " /bin/z --join=0/1\n");
 	T_CHECK(facts(&w, 3)->seat == 0); /* among those of its kind */
 	for (int i = 0; i < 4; i++)
 		close(fd[i]);
-	np_party_free(w.p);
+	np_membership_free(w.p);
 }
 
 /* ---- groups ---- */
@@ -372,11 +374,11 @@ static void join_groups(struct hall *w, int fd[], size_t n, size_t of)
 	for (size_t i = 0; i < n; i++)
 		fd[i] = join(w, "probe");
 	for (size_t i = 0; i < n; i += of) {
-		size_t guest[8];
+		size_t member[8];
 
 		for (size_t k = 0; k < of; k++)
-			guest[k] = i + k;
-		T_CHECK(np_party_call(w->p, guest, of, "x") == 0);
+			member[k] = i + k;
+		T_CHECK(np_membership_call(w->p, member, of, "x") == 0);
 	}
 	for (size_t i = 0; i < n; i++)
 		T_CHECK(strstr(hear(w, fd[i], "\n"), "--join="));
@@ -446,7 +448,7 @@ static void test_fences(void)
 			HEARS(&w, fd[k], "go\n");
 		for (size_t k = 0; k < 3; k++)
 			close(fd[k]);
-		np_party_free(w.p);
+		np_membership_free(w.p);
 	}
 }
 
@@ -472,7 +474,7 @@ static void test_two_groups(void)
 	close(fd[0]);
 	close(fd[1]);
 	close(fd[3]);
-	np_party_free(w.p);
+	np_membership_free(w.p);
 }
 
 /* The longest places of a group go through, each as it was said. */
@@ -502,7 +504,7 @@ static void test_long_places(void)
 	}
 	for (int i = 0; i < 4; i++)
 		close(fd[i]);
-	np_party_free(w.p);
+	np_membership_free(w.p);
 }
 
 static void test_reports(void)
@@ -513,7 +515,7 @@ static void test_reports(void)
 	open_hall(&w);
 	for (int i = 0; i < 3; i++)
 		fd[i] = join(&w, "probe");
-	T_CHECK(np_party_call(w.p, (size_t[]){ 2, 1 }, 2, "x") == 0);
+	T_CHECK(np_membership_call(w.p, (size_t[]){ 2, 1 }, 2, "x") == 0);
 	say(fd[0], "np1 not asked\n");
 	say(fd[1], "np1 a\nnp1 b\nerror: no device\nnp1 ");
 	UNTIL(&w, facts(&w, 1)->last[0]);
@@ -526,7 +528,7 @@ static void test_reports(void)
 	T_CHECK(!strstr(w.reports, "0:") && !facts(&w, 2)->last[0]);
 	for (int i = 0; i < 3; i++)
 		close(fd[i]);
-	np_party_free(w.p);
+	np_membership_free(w.p);
 }
 
 /* ---- how they go ---- */
@@ -535,7 +537,7 @@ static const struct {
 	const char *name, *says;
 	int called, stays;
 } manners[] = {
-	{ "a guest that speaks before it is called", "fence\n", 0, 0 },
+	{ "a member that speaks before it is called", "fence\n", 0, 0 },
 	{ "a word in between", "hello\n", 1, 1 },
 	{ "a fence is its due", "fence\n", 1, 1 },
 	{ "a line too long", NULL, 1, 0 },
@@ -544,10 +546,10 @@ static const struct {
 
 static void test_manners(void)
 {
-	char *long_line = malloc(NP_GUEST_LINE + 3);
+	char *long_line = malloc(NP_PEER_LINE + 3);
 
-	memset(long_line, 'a', NP_GUEST_LINE + 1);
-	strcpy(long_line + NP_GUEST_LINE + 1, "\n");
+	memset(long_line, 'a', NP_PEER_LINE + 1);
+	strcpy(long_line + NP_PEER_LINE + 1, "\n");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(manners); i++) {
 		struct hall w;
 		int fd[2];
@@ -556,7 +558,7 @@ static void test_manners(void)
 		fd[0] = join(&w, "probe");
 		fd[1] = join(&w, "probe");
 		if (manners[i].called)
-			np_party_call(w.p, (size_t[]){ 0, 1 }, 2, "x");
+			np_membership_call(w.p, (size_t[]){ 0, 1 }, 2, "x");
 		say(fd[0], manners[i].says ? manners[i].says : long_line);
 		if (!manners[i].stays)
 			UNTIL(&w, facts(&w, 0)->gone);
@@ -567,7 +569,7 @@ static void test_manners(void)
 		      (size_t)(manners[i].called && !manners[i].stays));
 		close(fd[0]);
 		close(fd[1]);
-		np_party_free(w.p);
+		np_membership_free(w.p);
 	}
 	free(long_line);
 }
@@ -581,7 +583,7 @@ static void test_last_words(void)
 	join_groups(&w, fd, 2, 2);
 	fd[2] = join(&w, "probe");
 	level = join(&w, "level");
-	np_party_end(w.p, NP_GUEST_PROBE);
+	np_membership_end(w.p, NP_MEMBER_PROBE);
 	UNTIL(&w, is_shut(fd[0]) && is_shut(fd[1]) && is_shut(fd[2]));
 	T_CHECK(probes(&w).gone == 0); /* they have heard it, and may speak */
 	T_CHECK(facts(&w, 2)->gone);   /* nobody had called this one */
@@ -593,12 +595,12 @@ static void test_last_words(void)
 	T_CHECK(strstr(w.reports, "0:np1 a|0:np1 bye|"));
 	T_CHECK(strstr(w.reports, "1:np1 bye|"));
 	T_CHECK(!is_shut(level) && facts(&w, 3)->here);
-	np_party_end(w.p, NP_GUEST_PROBE); /* twice is no harm */
-	np_party_end(w.p, NP_GUEST_LEVEL);
+	np_membership_end(w.p, NP_MEMBER_PROBE); /* twice is no harm */
+	np_membership_end(w.p, NP_MEMBER_LEVEL);
 	UNTIL(&w, is_shut(level));
 	close(fd[2]);
 	close(level);
-	np_party_free(w.p);
+	np_membership_free(w.p);
 }
 
 /* One that vanished when it was to be called; the others can be told. */
@@ -611,16 +613,16 @@ static void test_called_in_vain(void)
 	fd[0] = join(&w, "probe");
 	fd[1] = join(&w, "probe");
 	close(fd[0]);
-	T_CHECK(np_party_call(w.p, (size_t[]){ 0, 1 }, 2, "x") == 0);
+	T_CHECK(np_membership_call(w.p, (size_t[]){ 0, 1 }, 2, "x") == 0);
 	UNTIL(&w, facts(&w, 0)->gone);
 	T_CHECK(probes(&w).called == 2 && probes(&w).gone == 1);
 	HEARS(&w, fd[1], H " x --join=1/2\n");
 	close(fd[1]);
 	UNTIL(&w, probes(&w).gone == 2);
-	np_party_free(w.p);
+	np_membership_free(w.p);
 }
 
-static void test_the_end_of_the_party(void)
+static void test_the_end_of_all(void)
 {
 	struct hall w;
 	int fd[3];
@@ -631,35 +633,35 @@ static void test_the_end_of_the_party(void)
 	say(fd[0], "put aa\npu");
 	say(fd[2], "half");
 	serve(&w);
-	np_party_free(w.p);
+	np_membership_free(w.p);
 	for (int i = 0; i < 3; i++) {
 		for (int k = 0; k < PATIENCE && !is_shut(fd[i]); k++)
 			nap();
 		T_CHECK(is_shut(fd[i]));
 		close(fd[i]);
 	}
-	np_party_free(NULL);
+	np_membership_free(NULL);
 }
 
 static const struct t_case cases[] = {
 	{ "who does not know the token is shut out", test_strangers },
 	{ "nor is a line without end kept", test_a_line_without_end },
 	{ "who says nothing is shut out in time", test_silent_strangers },
-	{ "a crowd of strangers keeps no guest out for long",
+	{ "a crowd of strangers keeps no member out for long",
 	  test_more_strangers_than_room },
 	{ "with no descriptors left nobody spins, and who waits comes later",
 	  test_no_descriptors_left },
-	{ "a guest waits where it said it is", test_a_guest_waits },
-	{ "guests are called or dismissed", test_called_or_dismissed },
+	{ "a member waits where it said it is", test_a_member_waits },
+	{ "members are called or dismissed", test_called_or_dismissed },
 	{ "a group is wired up, however its words come", test_fences },
 	{ "two groups do not mix", test_two_groups },
 	{ "the longest places go through", test_long_places },
-	{ "reports are those of guests that were called", test_reports },
+	{ "reports are those of members that were called", test_reports },
 	{ "who does not keep to its part is shut out", test_manners },
-	{ "sent home, guests still say their last", test_last_words },
-	{ "a guest that vanished as it was called", test_called_in_vain },
-	{ "when the attendant ends, all guests do",
-	  test_the_end_of_the_party },
+	{ "sent home, members still say their last", test_last_words },
+	{ "a member that vanished as it was called", test_called_in_vain },
+	{ "when the attendant ends, all members do",
+	  test_the_end_of_all },
 	{ NULL, NULL },
 };
-T_SUITE(party, cases)
+T_SUITE(membership, cases)

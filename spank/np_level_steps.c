@@ -1,15 +1,18 @@
-#include "np_crew.h"
+#include "np_level_steps.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-int np_crew_start(struct np_crew *c, const struct np_sidejob *job,
-		  const struct np_conf *conf, const struct np_hosts *hosts,
-		  uint16_t port, char *const env[], struct np_err *err)
+int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
+			 const struct np_conf *conf,
+			 const struct np_hosts *hosts,
+			 uint16_t port, char *const env[], struct np_err *err)
 {
 	int rc = 0;
 
-	*c = (struct np_crew){ calloc(hosts->n + 1, sizeof(*c->step)), 0 };
+	*c = (struct np_level_steps){
+		.step = calloc(hosts->n + 1, sizeof(*c->step)),
+	};
 	if (!c->step)
 		return np_errf(err, -ENOMEM, "out of memory");
 	while (!rc && c->n < hosts->n) {
@@ -24,7 +27,7 @@ int np_crew_start(struct np_crew *c, const struct np_sidejob *job,
 	return rc;
 }
 
-size_t np_crew_poll(const struct np_crew *c, struct pollfd *out)
+size_t np_level_steps_poll(const struct np_level_steps *c, struct pollfd *out)
 {
 	size_t n = 0;
 
@@ -41,13 +44,13 @@ static void ignore(const char *line, void *arg)
 	(void)line, (void)arg;
 }
 
-void np_crew_read(struct np_crew *c)
+void np_level_steps_read(struct np_level_steps *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		np_sidestep_read(&c->step[i], ignore, NULL);
 }
 
-size_t np_crew_running(struct np_crew *c)
+size_t np_level_steps_running(struct np_level_steps *c)
 {
 	size_t running = 0;
 
@@ -56,13 +59,13 @@ size_t np_crew_running(struct np_crew *c)
 	return running;
 }
 
-void np_crew_signal(const struct np_crew *c, int sig)
+void np_level_steps_signal(const struct np_level_steps *c, int sig)
 {
 	for (size_t i = 0; i < c->n; i++)
 		np_sidestep_signal(&c->step[i], sig);
 }
 
-void np_crew_cause(const struct np_crew *c, char *buf, size_t len)
+void np_level_steps_cause(const struct np_level_steps *c, char *buf, size_t len)
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (c->step[i].ended && c->step[i].status) {
@@ -71,10 +74,10 @@ void np_crew_cause(const struct np_crew *c, char *buf, size_t len)
 		}
 }
 
-void np_crew_free(struct np_crew *c)
+void np_level_steps_free(struct np_level_steps *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		np_sidestep_close(&c->step[i]);
 	free(c->step);
-	*c = (struct np_crew){ NULL, 0 };
+	*c = (struct np_level_steps){ NULL, 0 };
 }

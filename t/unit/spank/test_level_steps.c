@@ -1,6 +1,6 @@
 /* A shell script stands for srun. */
 #include "t.h"
-#include "np_crew.h"
+#include "np_level_steps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static void write_script(void)
 }
 
 /* hosts: names with spaces between. */
-static int start(struct np_crew *c, const char *hosts)
+static int start(struct np_level_steps *c, const char *hosts)
 {
 	const struct np_sidejob job = { srun, 12, -1, 0 };
 	struct np_hosts h = { NULL, 0 };
@@ -54,7 +54,7 @@ static int start(struct np_crew *c, const char *hosts)
 	for (char *w = strtok_r(names, " ", &save); w;
 	     w = strtok_r(NULL, " ", &save))
 		T_CHECK(np_hosts_add(&h, w) == 0);
-	rc = np_crew_start(c, &job, &conf, &h, 4711, env, NULL);
+	rc = np_level_steps_start(c, &job, &conf, &h, 4711, env, NULL);
 	np_hosts_free(&h);
 	return rc;
 }
@@ -65,18 +65,18 @@ static void nap(void)
 }
 
 /* Until so many still run, and all others have been heard to their end. */
-static size_t run_until(struct np_crew *c, size_t running)
+static size_t run_until(struct np_level_steps *c, size_t running)
 {
 	struct pollfd p[MAX_HOSTS];
 
 	for (int i = 0; i < PATIENCE; i++) {
-		np_crew_read(c);
-		if (np_crew_running(c) <= running &&
-		    np_crew_poll(c, p) <= running)
+		np_level_steps_read(c);
+		if (np_level_steps_running(c) <= running &&
+		    np_level_steps_poll(c, p) <= running)
 			break;
 		nap();
 	}
-	return np_crew_running(c);
+	return np_level_steps_running(c);
 }
 
 static int was_told(const char *node, const char *word)
@@ -100,7 +100,7 @@ static void test_one_step_a_node(void)
 {
 	static const char *const node[] = { "ok1", "ok2", "ok3" };
 	char of_node[32], cause[64] = "as before";
-	struct np_crew c;
+	struct np_level_steps c;
 
 	T_CHECK(start(&c, "ok1 ok2 ok3") == 0 && c.n == 3);
 	T_CHECK(run_until(&c, 0) == 0);
@@ -114,9 +114,9 @@ static void test_one_step_a_node(void)
 					"netprof-join"));
 		T_ROW(node[i], was_told(node[i], "token a b"));
 	}
-	np_crew_cause(&c, cause, sizeof(cause));
+	np_level_steps_cause(&c, cause, sizeof(cause));
 	T_CHECK(!strcmp(cause, "as before"));
-	np_crew_free(&c);
+	np_level_steps_free(&c);
 }
 
 static const struct {
@@ -142,37 +142,38 @@ static void test_rows(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct pollfd p[MAX_HOSTS];
 		char cause[NP_ERR_LEN + 32] = "-";
-		struct np_crew c;
+		struct np_level_steps c;
 
 		T_ROW(rows[i].name, start(&c, rows[i].hosts) == 0);
-		T_ROW(rows[i].name, np_crew_poll(&c, p) == c.n);
+		T_ROW(rows[i].name, np_level_steps_poll(&c, p) == c.n);
 		T_ROW(rows[i].name, run_until(&c, rows[i].running) ==
 				    rows[i].running);
 		if (rows[i].sig) {
-			np_crew_signal(&c, rows[i].sig);
+			np_level_steps_signal(&c, rows[i].sig);
 			T_ROW(rows[i].name, run_until(&c, 0) == 0);
 		}
-		np_crew_cause(&c, cause, sizeof(cause));
+		np_level_steps_cause(&c, cause, sizeof(cause));
 		T_ROW(rows[i].name, !strcmp(cause, rows[i].cause));
-		np_crew_signal(&c, SIGKILL);
+		np_level_steps_signal(&c, SIGKILL);
 		run_until(&c, 0);
-		np_crew_free(&c);
+		np_level_steps_free(&c);
 	}
 }
 
 static void test_leaves_no_descriptors(void)
 {
 	struct pollfd p[MAX_HOSTS];
-	struct np_crew c;
+	struct np_level_steps c;
 
-	T_CHECK(start(&c, "on1 on2") == 0 && np_crew_poll(&c, p) == 2);
-	np_crew_signal(&c, SIGKILL);
-	for (int i = 0; i < PATIENCE && np_crew_running(&c); i++)
+	T_CHECK(start(&c, "on1 on2") == 0 && np_level_steps_poll(&c, p) == 2);
+	np_level_steps_signal(&c, SIGKILL);
+	for (int i = 0; i < PATIENCE && np_level_steps_running(&c); i++)
 		nap(); /* and nobody reads what they said */
-	np_crew_free(&c);
+	np_level_steps_free(&c);
 	T_CHECK(fcntl(p[0].fd, F_GETFD) < 0 && fcntl(p[1].fd, F_GETFD) < 0);
-	np_crew_free(&c); /* twice is no harm */
-	T_CHECK(np_crew_running(&c) == 0 && np_crew_poll(&c, p) == 0);
+	np_level_steps_free(&c); /* twice is no harm */
+	T_CHECK(np_level_steps_running(&c) == 0 && np_level_steps_poll(&c, p) ==
+		0);
 }
 
 static const struct t_case cases[] = {
@@ -181,4 +182,4 @@ static const struct t_case cases[] = {
 	{ "nothing of them stays open", test_leaves_no_descriptors },
 	{ NULL, NULL },
 };
-T_SUITE(crew, cases)
+T_SUITE(level_steps, cases)

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_guest.h"
+#include "np_peer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 struct hearing {
-	struct np_guest *g;
+	struct np_peer *g;
 	char text[256]; /* every line, each with a '|' */
 	size_t lines, longest, close_after;
 };
@@ -23,22 +23,22 @@ static void on_line(char *line, void *arg)
 	h->longest = len > h->longest ? len : h->longest;
 	memset(line, 'x', len); /* it may be changed */
 	if (h->lines == h->close_after)
-		np_guest_close(h->g);
+		np_peer_close(h->g);
 }
 
 /* Returns the other end, which does not block. */
-static int open_pair(struct np_guest *g)
+static int open_pair(struct np_peer *g)
 {
 	int fd[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
 		       fd))
 		exit(1);
-	np_guest_open(g, fd[0]);
+	np_peer_open(g, fd[0]);
 	return fd[1];
 }
 
-/* Pieces end with '^'; after each the guest is read.  '$' ends it all. */
+/* Pieces end with '^'; after each the peer is read.  '$' ends it all. */
 static const struct {
 	const char *name, *pieces, *want;
 	int stays;
@@ -60,32 +60,32 @@ static const struct {
 	  "one|", 0, 1 },
 };
 
-static void send_pieces(struct np_guest *g, int fd, const char *pieces,
+static void send_pieces(struct np_peer *g, int fd, const char *pieces,
 			struct hearing *h)
 {
 	for (; *pieces; pieces++) {
 		if (*pieces == '^')
-			np_guest_read(g, on_line, h);
+			np_peer_read(g, on_line, h);
 		else if (*pieces == '$')
 			shutdown(fd, SHUT_WR);
 		else if (send(fd, pieces, 1, MSG_NOSIGNAL) < 0)
 			break; /* closed before its last word */
 	}
-	np_guest_read(g, on_line, h);
+	np_peer_read(g, on_line, h);
 }
 
 static void test_rows(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct np_guest g;
+		struct np_peer g;
 		struct hearing h = { &g, "", 0, 0, rows[i].close_after };
 		int fd = open_pair(&g);
 
 		send_pieces(&g, fd, rows[i].pieces, &h);
 		T_ROW(rows[i].name, !strcmp(h.text, rows[i].want));
 		T_ROW(rows[i].name, (g.fd >= 0) == rows[i].stays);
-		np_guest_close(&g);
-		np_guest_close(&g); /* twice is no harm */
+		np_peer_close(&g);
+		np_peer_close(&g); /* twice is no harm */
 		T_ROW(rows[i].name, g.fd == -1 && !g.in && !g.out);
 		close(fd);
 	}
@@ -99,20 +99,20 @@ static const struct {
 } lengths[] = {
 	{ "the longest that one may publish",
 	  2 * NP_WIRE_JOIN_MAX_BYTES + 4, 1, 1, 1 },
-	{ "the longest line", NP_GUEST_LINE, 1, 1, 1 },
-	{ "the longest line, unfinished", NP_GUEST_LINE, 0, 1, 0 },
-	{ "a line too long", NP_GUEST_LINE + 1, 1, 0, 0 },
-	{ "a line too long, unfinished", NP_GUEST_LINE + 1, 0, 0, 0 },
-	{ "a line much too long", 2 * NP_GUEST_LINE, 1, 0, 0 },
+	{ "the longest line", NP_PEER_LINE, 1, 1, 1 },
+	{ "the longest line, unfinished", NP_PEER_LINE, 0, 1, 0 },
+	{ "a line too long", NP_PEER_LINE + 1, 1, 0, 0 },
+	{ "a line too long, unfinished", NP_PEER_LINE + 1, 0, 0, 0 },
+	{ "a line much too long", 2 * NP_PEER_LINE, 1, 0, 0 },
 };
 
 static void test_lengths(void)
 {
-	char *text = malloc(2 * NP_GUEST_LINE + 1);
+	char *text = malloc(2 * NP_PEER_LINE + 1);
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lengths); i++) {
 		size_t len = lengths[i].len;
-		struct np_guest g;
+		struct np_peer g;
 		struct hearing h = { .g = &g };
 		int fd = open_pair(&g);
 
@@ -120,12 +120,12 @@ static void test_lengths(void)
 		text[len] = '\n';
 		T_ROW(lengths[i].name, send(fd, text, len + 1 -
 			!lengths[i].ends, 0) > 0);
-		np_guest_read(&g, on_line, &h);
-		np_guest_read(&g, on_line, &h);
+		np_peer_read(&g, on_line, &h);
+		np_peer_read(&g, on_line, &h);
 		T_ROW(lengths[i].name, (g.fd >= 0) == lengths[i].stays);
 		T_ROW(lengths[i].name, h.lines == lengths[i].heard &&
 		      (!h.lines || h.longest == len));
-		np_guest_close(&g);
+		np_peer_close(&g);
 		close(fd);
 	}
 	free(text);
@@ -134,7 +134,7 @@ static void test_lengths(void)
 static void test_a_flood_is_read_in_turns(void)
 {
 	char text[16384];
-	struct np_guest g;
+	struct np_peer g;
 	struct hearing h = { .g = &g };
 	int fd = open_pair(&g);
 	size_t sent = 0, before = 0;
@@ -145,12 +145,12 @@ static void test_a_flood_is_read_in_turns(void)
 		sent += (size_t)put;
 	T_CHECK(sent > 70000);
 	for (int i = 0; i < 100 && h.lines < sent; i++) {
-		np_guest_read(&g, on_line, &h);
+		np_peer_read(&g, on_line, &h);
 		T_CHECK(h.lines > before && h.lines - before <= 65536);
 		before = h.lines;
 	}
 	T_CHECK(h.lines == sent && g.fd >= 0);
-	np_guest_close(&g);
+	np_peer_close(&g);
 	close(fd);
 }
 
@@ -158,7 +158,7 @@ static void test_a_flood_is_read_in_turns(void)
 static void test_a_slow_listener(void)
 {
 	size_t told = 0, heard = 0, wrong = 0;
-	struct np_guest g;
+	struct np_peer g;
 	int fd = open_pair(&g);
 	char buf[4000];
 	ssize_t got;
@@ -167,48 +167,48 @@ static void test_a_slow_listener(void)
 		char word[16];
 
 		snprintf(word, sizeof(word), "%9zu\n", told++);
-		np_guest_say(&g, word);
+		np_peer_say(&g, word);
 	}
 	T_CHECK(g.fd >= 0 && g.out_len > 0); /* more than a socket holds */
 	while ((got = recv(fd, buf, sizeof(buf), 0)) > 0) {
 		for (ssize_t i = 0; i + 10 <= got; i += 10)
 			wrong += strtoul(buf + i, NULL, 10) != heard++;
 		wrong += got % 10 != 0;
-		np_guest_flush(&g);
+		np_peer_flush(&g);
 	}
 	T_CHECK(heard == told && !wrong && !g.out_len);
-	np_guest_close(&g);
+	np_peer_close(&g);
 	close(fd);
 }
 
 static void test_one_that_never_listens(void)
 {
 	char *text = malloc(1u << 20);
-	struct np_guest g;
+	struct np_peer g;
 	int fd = open_pair(&g);
 
 	memset(text, 'a', (1u << 20) - 1);
 	text[(1u << 20) - 1] = '\0';
 	for (int i = 0; i < 3; i++)
-		np_guest_say(&g, text);
+		np_peer_say(&g, text);
 	T_CHECK(g.fd >= 0);
 	for (int i = 0; i < 4; i++)
-		np_guest_say(&g, text);
+		np_peer_say(&g, text);
 	T_CHECK(g.fd == -1 && !g.out);
-	np_guest_say(&g, text); /* nobody there: no harm */
-	np_guest_flush(&g);
+	np_peer_say(&g, text); /* nobody there: no harm */
+	np_peer_flush(&g);
 	free(text);
 	close(fd);
 }
 
 static void test_one_that_went(void)
 {
-	struct np_guest g;
+	struct np_peer g;
 	struct hearing h = { .g = &g };
 
 	close(open_pair(&g));
-	np_guest_say(&g, "hello\n"); /* SIGPIPE would end this test */
-	np_guest_read(&g, on_line, &h);
+	np_peer_say(&g, "hello\n"); /* SIGPIPE would end this test */
+	np_peer_read(&g, on_line, &h);
 	T_CHECK(g.fd == -1 && h.lines == 0);
 }
 
@@ -222,4 +222,4 @@ static const struct t_case cases[] = {
 	{ "who went is no harm", test_one_that_went },
 	{ NULL, NULL },
 };
-T_SUITE(guest, cases)
+T_SUITE(peer, cases)
