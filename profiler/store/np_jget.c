@@ -45,7 +45,7 @@ static int len_of(const struct np_jat *at, const char *key)
 {
 	int len = (int)strlen(at->at);
 
-	return *key || !len ? len : len - 1;
+	return !*key && len && at->at[len - 1] == '.' ? len - 1 : len;
 }
 
 int np_jat_refuse(const struct np_jat *at, const char *key,

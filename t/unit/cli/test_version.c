@@ -80,7 +80,8 @@ static struct object some_object(void)
 	const int one = 1;
 	struct object o = {
 		.head = {
-			.e_type = ET_DYN, .e_shoff = offsetof(struct object,
+			.e_type = ET_DYN, .e_version = EV_CURRENT,
+			.e_ehsize = sizeof(o.head), .e_shoff = offsetof(struct object,
 							      section),
 			.e_shentsize = sizeof(o.section[0]), .e_shnum = 4,
 		},
@@ -91,6 +92,7 @@ static struct object some_object(void)
 	memcpy(o.head.e_ident, ELFMAG, SELFMAG);
 	o.head.e_ident[EI_CLASS] = sizeof(void *) == 8 ? ELFCLASS64 :
 							 ELFCLASS32;
+	o.head.e_ident[EI_VERSION] = EV_CURRENT;
 	o.head.e_ident[EI_DATA] = *(const char *)&one ? ELFDATA2LSB :
 							ELFDATA2MSB;
 	o.section[1] = (ElfW(Shdr)){
