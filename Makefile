@@ -113,7 +113,7 @@ races: packages ## callbacks and threads of placement under the thread sanitizer
 		worker proxy cycle
 
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide \
-	bench_qn bench_sharing)
+	bench_qn bench_sharing bench_tolerance)
 bench: all $(BENCH) ## measure what probes and placement cost
 	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) t/bench; do \
 		$$b || failed=1; done; exit $$failed
@@ -278,6 +278,11 @@ $(BUILD)/bench_predict $(BUILD)/bench_qn $(BUILD)/bench_sharing: $(BUILD)/%: \
 		$(BUILD)/t/%.o $(BUILD)/t/bench_yard.o $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
+
+# The cost of execution graphs, beside a solver of linear programs.
+$(BUILD)/bench_tolerance: $(call objs,t/bench_tolerance.c) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(CLP) $(GSL) $(LIBM))
 
 # With the driver of t/fuzz/main.c for `make check`; `make fuzz SEC=3600` has
 # libFuzzer, and a corpus that grows.

@@ -12,6 +12,7 @@
 #include "np_graph_impl.h"
 
 #define FEW 8	 /* edges that may be handed on */
+#define LENGTHS 8 /* of rows; longer ones are alike */
 #define ROUNDS 4 /* each finds less than the one before */
 
 struct row {
@@ -99,27 +100,39 @@ static uint32_t *depths(const struct np_compact *c, uint32_t *deepest)
 	return depth;
 }
 
-/* Vertices by depth; place[] is where each comes.  Returns how many. */
-static size_t sort(const uint32_t *depth, uint32_t deepest, size_t n,
-		   uint32_t *place, uint32_t *order)
+/*
+ * The place in the order of a vertex: by depth, and then by how many edges it
+ * has, as a processor guesses well how long a row is if it is like the last.
+ */
+static size_t key_of(const struct np_compact *c, const uint32_t *depth,
+		     size_t v)
 {
-	uint32_t *behind = calloc(deepest + 1u, sizeof(*behind));
-	size_t sum = 0;
+	size_t n = c->first[v + 1] - c->first[v];
+
+	return (size_t)depth[v] * LENGTHS + (n < LENGTHS ? n : LENGTHS - 1);
+}
+
+/* place[] is where each comes, order[] who that is.  Returns how many. */
+static size_t sort(const struct np_compact *c, const uint32_t *depth,
+		   uint32_t deepest, uint32_t *place, uint32_t *order)
+{
+	size_t keys = (deepest + (size_t)1) * LENGTHS, sum = 0;
+	uint32_t *behind = calloc(keys, sizeof(*behind));
 
 	if (!behind)
 		return 0;
-	for (size_t v = 0; v < n; v++)
+	for (size_t v = 0; v < c->n; v++)
 		if (depth[v])
-			behind[depth[v]]++;
-	for (size_t d = 1; d <= deepest; d++) {
-		uint32_t k = behind[d];
+			behind[key_of(c, depth, v)]++;
+	for (size_t k = 0; k < keys; k++) {
+		uint32_t n = behind[k];
 
-		behind[d] = (uint32_t)sum;
-		sum += k;
+		behind[k] = (uint32_t)sum;
+		sum += n;
 	}
-	for (size_t v = 0; v < n; v++)
+	for (size_t v = 0; v < c->n; v++)
 		if (depth[v]) {
-			place[v] = behind[depth[v]]++;
+			place[v] = behind[key_of(c, depth, v)]++;
 			order[place[v]] = (uint32_t)v;
 		}
 	free(behind);
@@ -136,7 +149,7 @@ static int reorder(const struct np_compact *c, struct np_compact *to)
 
 	order = place ? place + c->n : NULL;
 	if (depth && place)
-		n = sort(depth, deepest, c->n, place, order);
+		n = sort(c, depth, deepest, place, order);
 	if (n)
 		rc = 0;
 	for (size_t k = 0; !rc && k < n; k++) {

@@ -1,23 +1,38 @@
 #include "np_pass.h"
 
-static inline struct np_point along(const struct np_edge *e, double x,
-				    const struct np_point *p)
-{
-	const struct np_point *from = &p[e->from];
+/* Time and slope side by side, so that one operation is on both. */
+typedef double pair __attribute__((vector_size(16), may_alias));
+typedef int64_t mask __attribute__((vector_size(16)));
 
-	return (struct np_point){ from->t + (e->a + e->b * x),
-				  from->s + e->b };
+static inline pair along(const struct np_edge *e, double x, const pair *p)
+{
+	return p[e->from] + (pair){ e->a + e->b * x, e->b };
 }
 
-/* Without jumps that depend on data: a processor would guess half of them. */
-static inline struct np_point later(struct np_point p, struct np_point q,
-				    double tol, bool steepest)
+static inline mask all_as(mask m, int lane)
 {
-	double more = q.t - p.t;
-	bool other = steepest ? q.s > p.s : q.s < p.s;
-	bool take = (more > tol) | ((more >= -tol) & other);
+	return lane ? __builtin_shufflevector(m, m, 1, 1) :
+		      __builtin_shufflevector(m, m, 0, 0);
+}
 
-	return (struct np_point){ q.t > p.t ? q.t : p.t, take ? q.s : p.s };
+static inline pair choose(mask m, pair yes, pair no)
+{
+	return (pair)(((mask)yes & m) | ((mask)no & ~m));
+}
+
+/*
+ * The later time, and its slope; of times that are equal the slope that is
+ * wanted.  Without jumps: a processor would guess half of them wrong.
+ */
+static inline pair later(pair p, pair q, double tol, bool steepest)
+{
+	pair more = q - p, ties = { tol, tol };
+	mask wanted = all_as(steepest ? more > 0 : more < 0, 1);
+	mask take = all_as(more > choose(wanted, -ties, ties), 0);
+	mask longer = all_as(more > 0, 0);
+
+	return choose((mask){ -1, 0 }, choose(longer, q, p),
+		      choose(take, q, p));
 }
 
 static inline struct np_point pass(const struct np_compact *c, double x,
@@ -25,19 +40,21 @@ static inline struct np_point pass(const struct np_compact *c, double x,
 				   struct np_point *point)
 {
 	const struct np_edge *e = c->edge;
+	pair *at = (pair *)point, last;
 
-	point[0] = (struct np_point){ 0, 0 };
+	at[0] = (pair){ 0, 0 };
 	for (size_t v = 1; v < c->n; v++) {
 		const struct np_edge *end = c->edge + c->first[v + 1];
-		struct np_point p = { 0, 0 };
 
+		last = (pair){ 0, 0 };
 		if (e < end)
-			p = along(e++, x, point);
+			last = along(e++, x, at);
 		while (e < end)
-			p = later(p, along(e++, x, point), tol, steepest);
-		point[v] = p;
+			last = later(last, along(e++, x, at), tol, steepest);
+		at[v] = last;
 	}
-	return point[c->n - 1];
+	last = at[c->n - 1];
+	return (struct np_point){ last[0], last[1] };
 }
 
 struct np_point np_pass_at(const struct np_compact *c, double x, double tol,
@@ -58,7 +75,9 @@ struct np_point np_pass_far(const struct np_compact *c,
 		struct np_point p = { 0, 0 };
 
 		for (; e < end; e++) {
-			struct np_point q = along(e, 0, point);
+			const struct np_point *from = &point[e->from];
+			struct np_point q = { from->t + e->a,
+					      from->s + e->b };
 
 			if (q.s > p.s || (q.s == p.s && q.t > p.t))
 				p = q;

@@ -1,0 +1,60 @@
+/*
+ * How many switches lie between two nodes, and what that makes of a latency:
+ * a message over h switches takes (h + 1) wires and h switches.
+ *
+ * Routes are shortest ones.  Sources: M. Al-Fares et al., SIGCOMM 2008 (fat
+ * tree); J. Kim et al., ISCA 2008 (dragonfly); the sum is that of LLAMP
+ * (np_tolerance.h).
+ */
+#ifndef NP_TOPOLOGY_H
+#define NP_TOPOLOGY_H
+
+#include <stdint.h>
+
+#include "np_err.h"
+#include "np_loggps.h"
+
+#define NP_TOPOLOGY_MAX (1u << 22) /* nodes, and switches */
+#define NP_TOPOLOGY_ROOT UINT32_MAX
+
+struct np_topology;
+
+/*
+ * "fat-tree:K": three levels of switches with K ports, K even: K^3 / 4 nodes.
+ * "dragonfly:GxAxP": G groups of A switches with P nodes each, all groups of
+ * switches complete, each pair of groups joined by one wire; the wires of a
+ * group are dealt to its switches in turn.
+ * "torus:XxYx...": up to 6 dimensions, a switch and a node at each place.
+ * Returns 0, -EINVAL, -ERANGE or -ENOMEM; free *out with np_topology_free().
+ */
+int np_topology_parse(const char *spec, struct np_topology **out,
+		      struct np_err *err);
+
+/*
+ * A tree: parent[] of each of n_switches, or NP_TOPOLOGY_ROOT; leaf[] is the
+ * switch of each of n_nodes.  Both are copied.  -EINVAL: a number is beyond,
+ * or switches are above themselves, or there are two roots.
+ */
+int np_topology_tree(const uint32_t *parent, uint32_t n_switches,
+		     const uint32_t *leaf, uint32_t n_nodes,
+		     struct np_topology **out, struct np_err *err);
+void np_topology_free(struct np_topology *t); /* NULL is allowed */
+
+uint32_t np_topology_nodes(const struct np_topology *t);
+
+/* Switches between two nodes; 0 if they are one. */
+uint32_t np_topology_hops(const struct np_topology *t, uint32_t a, uint32_t b);
+
+/* Ranks on a topology, for np_paths. */
+struct np_placed {
+	const struct np_topology *t;
+	const uint32_t *node; /* of each rank */
+	double wire_ns, switch_ns;
+	bool switch_is_x; /* else the wire is; what is x is not used */
+};
+
+/* struct np_paths' get; arg is a struct np_placed.  On one node: 0. */
+void np_placed_path(const void *arg, uint32_t from, uint32_t to,
+		    double *fixed_ns, uint32_t *times);
+
+#endif

@@ -1,0 +1,215 @@
+#include "np_topology_conf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "np_hostlist.h"
+#include "np_read.h"
+
+#define FILE_MAX ((size_t)16 << 20)
+#define NAMES_MAX 65536u /* switches, and nodes */
+
+/* Switches by name; they may be named before they are defined. */
+struct switches {
+	struct hsearch_data table;
+	char *name[NAMES_MAX];
+	uint32_t parent[NAMES_MAX];
+	bool defined[NAMES_MAX];
+	uint32_t n;
+	uint32_t leaf[NAMES_MAX]; /* of nodes */
+	uint32_t n_nodes;
+};
+
+struct line {
+	struct switches *s;
+	uint32_t at; /* the switch that the line is about */
+};
+
+static int find(struct switches *s, const char *name, uint32_t *out)
+{
+	ENTRY want = { .key = (char *)name }, *there;
+
+	if (hsearch_r(want, FIND, &there, &s->table)) {
+		*out = (uint32_t)(uintptr_t)there->data;
+		return 0;
+	}
+	if (s->n == NAMES_MAX)
+		return -E2BIG;
+	s->name[s->n] = strdup(name);
+	if (!s->name[s->n])
+		return -ENOMEM;
+	want.key = s->name[s->n];
+	want.data = (void *)(uintptr_t)s->n;
+	s->parent[s->n] = NP_TOPOLOGY_ROOT;
+	*out = s->n++;
+	return hsearch_r(want, ENTER, &there, &s->table) ? 0 : -ENOMEM;
+}
+
+static int add_node(void *arg, const char *name)
+{
+	struct line *l = arg;
+
+	(void)name;
+	if (l->s->n_nodes == NAMES_MAX)
+		return -E2BIG;
+	l->s->leaf[l->s->n_nodes++] = l->at;
+	return 0;
+}
+
+static int add_switch(void *arg, const char *name)
+{
+	struct line *l = arg;
+	uint32_t below;
+	int rc = find(l->s, name, &below);
+
+	if (rc)
+		return rc;
+	if (l->s->parent[below] != NP_TOPOLOGY_ROOT)
+		return -EEXIST;
+	l->s->parent[below] = l->at;
+	return 0;
+}
+
+static int each(const char *list, np_hostlist_f *f, struct line *l)
+{
+	size_t len;
+
+	while ((len = np_hostlist_word(&list))) {
+		int rc = np_hostlist_walk(list, len, f, l);
+
+		if (rc)
+			return rc;
+		list += len;
+	}
+	return 0;
+}
+
+/* "Nodes=n[0-3]": the value if the word has that key, else NULL. */
+static const char *value_of(const char *word, const char *key)
+{
+	size_t n = strlen(key);
+
+	return strncasecmp(word, key, n) || word[n] != '=' ? NULL :
+							     word + n + 1;
+}
+
+/* One line without its comment; it is cut into words. */
+static int take_line(struct switches *s, char *text)
+{
+	struct line l = { s, NP_TOPOLOGY_ROOT };
+	char *save = NULL;
+
+	for (char *w = strtok_r(text, " \t\r", &save); w;
+	     w = strtok_r(NULL, " \t\r", &save)) {
+		const char *name = value_of(w, "SwitchName"), *list;
+		int rc = 0;
+
+		if (name) {
+			rc = find(s, name, &l.at);
+			if (!rc && s->defined[l.at])
+				rc = -EEXIST;
+			if (!rc)
+				s->defined[l.at] = true;
+		} else if ((list = value_of(w, "Nodes"))) {
+			rc = l.at == NP_TOPOLOGY_ROOT ? -EINVAL :
+							each(list, add_node, &l);
+		} else if ((list = value_of(w, "Switches"))) {
+			rc = l.at == NP_TOPOLOGY_ROOT ? -EINVAL :
+							each(list, add_switch,
+							     &l);
+		}
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static const char *why(int rc)
+{
+	switch (rc) {
+	case -EEXIST: return "a switch that is there twice";
+	case -E2BIG: return "more than 65536 switches or nodes";
+	case -ENOMEM: return "no memory";
+	default: return "expected SwitchName=... with Nodes=n[0-3] or "
+			"Switches=s[0-1]";
+	}
+}
+
+static int take(struct switches *s, const char *path, char *text,
+		struct np_err *err)
+{
+	unsigned n = 0;
+
+	for (char *line = text, *end; *line; line = end) {
+		int rc;
+
+		n++;
+		end = line + strcspn(line, "\n");
+		end += *end ? (*end = '\0', 1) : 0;
+		line[strcspn(line, "#")] = '\0';
+		rc = take_line(s, line);
+		if (rc)
+			return np_errf(err, rc == -EEXIST ? -EINVAL : rc,
+				       "%s:%u: %s", path, n, why(rc));
+	}
+	if (!s->n_nodes)
+		return np_errf(err, -EINVAL, "%s: no switch has nodes", path);
+	return 0;
+}
+
+static int read_all(const char *path, char **text, struct np_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t got;
+
+	if (fd < 0)
+		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
+	*text = malloc(FILE_MAX + 1);
+	got = *text ? np_read_up_to(fd, *text, FILE_MAX) : -ENOMEM;
+	close(fd);
+	if (got < 0 || got == (ssize_t)FILE_MAX) {
+		free(*text);
+		if (got > 0)
+			return np_errf(err, -E2BIG, "%s: expected less than "
+				       "16 MiB", path);
+		return np_errf(err, (int)got, "%s: %s", path,
+			       strerror((int)-got));
+	}
+	(*text)[got] = '\0';
+	return 0;
+}
+
+int np_topology_conf(const char *path, struct np_topology **out,
+		     struct np_err *err)
+{
+	struct switches *s = calloc(1, sizeof(*s));
+	struct np_err what = NP_ERR_INIT;
+	char *text = NULL;
+	int rc = -ENOMEM;
+
+	if (!s || !hcreate_r(2 * NAMES_MAX, &s->table)) {
+		free(s);
+		return np_errf(err, rc, "%s: no memory to read", path);
+	}
+	rc = read_all(path, &text, err);
+	if (!rc) {
+		rc = take(s, path, text, err);
+		free(text);
+	}
+	if (!rc) {
+		rc = np_topology_tree(s->parent, s->n, s->leaf, s->n_nodes,
+				      out, &what);
+		if (rc)
+			np_errf(err, rc, "%s: %.128s", path, what.text);
+	}
+	hdestroy_r(&s->table);
+	for (uint32_t i = 0; i < s->n; i++)
+		free(s->name[i]);
+	free(s);
+	return rc;
+}

@@ -1,0 +1,136 @@
+#include "t.h"
+#include "np_topology.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "np_tolerance.h"
+#include "some_goal.h"
+
+static const struct {
+	const char *name, *spec;
+	uint32_t nodes, a, b, hops;
+} ways[] = {
+	{ "one node", "torus:4", 4, 2, 2, 0 },
+	{ "fat tree: one switch", "fat-tree:4", 16, 0, 1, 1 },
+	{ "fat tree: one pod", "fat-tree:4", 16, 0, 2, 3 },
+	{ "fat tree: over the core", "fat-tree:4", 16, 3, 4, 5 },
+	{ "dragonfly: one switch", "dragonfly:3x2x2", 12, 0, 1, 1 },
+	{ "dragonfly: one group", "dragonfly:3x2x2", 12, 0, 2, 2 },
+	/* Wires of group 0: to 1 from switch 0, to 2 from switch 1. */
+	{ "dragonfly: both at the wire", "dragonfly:3x2x2", 12, 0, 6, 2 },
+	{ "dragonfly: to the wire", "dragonfly:3x2x2", 12, 2, 6, 3 },
+	{ "dragonfly: and from it", "dragonfly:3x2x2", 12, 2, 4, 4 },
+	{ "ring: the shorter way", "torus:5", 5, 0, 4, 2 },
+	{ "torus: all dimensions", "torus:4x4x2", 32, 0, 31, 4 },
+};
+
+static void test_ways(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(ways); i++) {
+		struct np_topology *t = NULL;
+		bool ok = !np_topology_parse(ways[i].spec, &t, NULL);
+
+		T_ROW(ways[i].name, ok && np_topology_nodes(t) ==
+		      ways[i].nodes && np_topology_hops(t, ways[i].a,
+		      ways[i].b) == ways[i].hops && np_topology_hops(t,
+		      ways[i].b, ways[i].a) == ways[i].hops);
+		np_topology_free(t);
+	}
+}
+
+static void test_refused(void)
+{
+	static const char *const bad[] = {
+		"", "torus", "torus:", "torus:0", "torus:4x", "torus:x4",
+		"torus:4x4x4x4x4x4x4", "torus:99999999", "torus:3000x3000",
+		"torus:4 ", "fat-tree:5", "fat-tree:4x4", "fat-tree:1000",
+		"dragonfly:3x2", "tree:4", "torus:-4", "Torus:4",
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_topology *t = NULL;
+
+		T_ROW(bad[i], np_topology_parse(bad[i], &t, &err) &&
+		      strstr(err.text, "expected"));
+		np_topology_free(t);
+	}
+}
+
+#define ROOT NP_TOPOLOGY_ROOT
+
+static void test_trees(void)
+{
+	/* 0 over 1 and 2, 2 over 3; nodes at 1, 1, 3, 2 */
+	static const uint32_t parent[] = { ROOT, 0, 0, 2 };
+	static const uint32_t leaf[] = { 1, 1, 3, 2 };
+	static const struct {
+		const char *name;
+		uint32_t parent[3], leaf[1];
+	} bad[] = {
+		{ "a switch above itself", { 1, 2, 0 }, { 0 } },
+		{ "one that is its own", { 0, ROOT, ROOT }, { 0 } },
+		{ "two roots", { ROOT, ROOT, 0 }, { 0 } },
+		{ "no such switch", { 3, ROOT, 0 }, { 0 } },
+		{ "no such leaf", { 1, ROOT, 1 }, { 3 } },
+	};
+	struct np_topology *t;
+
+	T_CHECK(!np_topology_tree(parent, 4, leaf, 4, &t, NULL));
+	T_CHECK(np_topology_hops(t, 0, 1) == 1);
+	T_CHECK(np_topology_hops(t, 0, 2) == 4);
+	T_CHECK(np_topology_hops(t, 2, 3) == 2);
+	T_CHECK(np_topology_hops(t, 3, 0) == 3);
+	np_topology_free(t);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+		struct np_err err = NP_ERR_INIT;
+
+		T_ROW(bad[i].name, np_topology_tree(bad[i].parent, 3,
+		      bad[i].leaf, 1, &t, &err) == -EINVAL && err.text[0]);
+	}
+}
+
+/* The example of the source on two nodes of a ring: 3 wires, 2 switches. */
+static void test_tolerance_of_a_wire(void)
+{
+	static const uint32_t node[] = { 1, 0 };
+	struct np_placed placed = { .node = node, .wire_ns = 100,
+				    .switch_ns = 50 };
+	const struct np_paths paths = { np_placed_path, &placed };
+	struct np_tolerance_opt opt = {
+		.net = { .G_ns = 5, .S = NP_LOGGPS_NO_RENDEZVOUS,
+			 .first_byte_free = true },
+		.paths = &paths,
+	};
+	struct np_topology *ring;
+	struct np_tolerance *t;
+	struct np_runtime r;
+	struct np_graph *g;
+
+	T_CHECK(!np_topology_parse("torus:4", &ring, NULL));
+	placed.t = ring;
+	T_CHECK(!some_goal_file("loggps/paper_example.goal", &g, NULL));
+	T_CHECK(!np_tolerance_new(g, &opt, &t, NULL));
+	np_tolerance_at(t, 100, &r); /* L = 3 * 100 + 2 * 50 */
+	T_CHECK(r.ns == 1515 && r.right == 3);
+	T_CHECK(t_close(np_tolerance_within(t, 1515), 100, 1e-12));
+	np_tolerance_free(t);
+	placed.switch_is_x = true;
+	T_CHECK(!np_tolerance_new(g, &opt, &t, NULL));
+	np_tolerance_at(t, 50, &r);
+	T_CHECK(r.ns == 1515 && r.right == 2);
+	np_tolerance_free(t);
+	np_graph_free(g);
+	np_topology_free(ring);
+}
+
+static const struct t_case cases[] = {
+	{ "switches between two nodes", test_ways },
+	{ "what is no topology is refused", test_refused },
+	{ "trees of switches", test_trees },
+	{ "a program's tolerance of each wire", test_tolerance_of_a_wire },
+	{ NULL, NULL },
+};
+
+T_SUITE(topology_hops, cases)
