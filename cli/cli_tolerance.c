@@ -41,15 +41,28 @@ static int deadlock(const struct np_graph *g, const struct np_cycle *c)
 	return CLI_FAILED;
 }
 
-static int contract(const struct np_graph *g, enum np_loggps_param x,
-		    const struct cli_tolerance_ask *ask,
+static int contract(const struct np_graph *g, int x,
+		    const struct cli_tolerance_ask *ask, const uint32_t *node,
 		    struct np_tolerance **t)
 {
+	const struct np_placed placed = {
+		ask->topology, node, ask->wire_ns, ask->switch_ns,
+		x == TOLERANCE_SWITCH,
+	};
+	const struct np_paths paths = { np_placed_path, &placed };
 	struct np_cycle cycle;
-	const struct np_tolerance_opt opt = { .net = ask->net, .x = x,
-					      .cycle = &cycle };
+	struct np_tolerance_opt opt = {
+		.net = ask->net, .cycle = &cycle,
+		.x = x == TOLERANCE_SWITCH ? NP_LOGGPS_L :
+					     (enum np_loggps_param)x,
+		.paths = ask->topology ? &paths : NULL,
+	};
 	struct np_err err = NP_ERR_INIT;
-	int rc = np_tolerance_new(g, &opt, t, &err);
+	int rc;
+
+	if (ask->topology)
+		opt.net.L_ns = ask->wire_ns;
+	rc = np_tolerance_new(g, &opt, t, &err);
 
 	if (rc == -EDEADLK)
 		return deadlock(g, &cycle);
@@ -81,7 +94,7 @@ static double reach(const struct cli_tolerance *t,
 static int sweep(struct cli_tolerance *t, struct np_tolerance *f,
 		 const struct cli_tolerance_ask *ask)
 {
-	double L = ask->net.L_ns, far = reach(t, ask);
+	double L = t->of[NP_LOGGPS_L].base, far = reach(t, ask);
 	struct np_err err = NP_ERR_INIT;
 
 	for (size_t i = 0; i < TOLERANCE_POINTS; i++) {
@@ -97,14 +110,18 @@ static int sweep(struct cli_tolerance *t, struct np_tolerance *f,
 	return -1;
 }
 
-static int one(struct cli_tolerance *t, const struct np_graph *g,
-	       enum np_loggps_param x, const struct cli_tolerance_ask *ask)
+static int one(struct cli_tolerance *t, const struct np_graph *g, int x,
+	       const uint32_t *node, const struct cli_tolerance_ask *ask)
 {
-	const double base[] = { ask->net.L_ns, ask->net.o_ns, ask->net.G_ns };
+	const double base[TOLERANCE_PARAMS] = {
+		[NP_LOGGPS_L] = ask->topology ? ask->wire_ns : ask->net.L_ns,
+		[NP_LOGGPS_o] = ask->net.o_ns, [NP_LOGGPS_G] = ask->net.G_ns,
+		[TOLERANCE_SWITCH] = ask->switch_ns,
+	};
 	struct cli_tolerance_of *of = &t->of[x];
 	struct np_tolerance *f;
 	struct np_runtime r;
-	int rc = contract(g, x, ask, &f);
+	int rc = contract(g, x, ask, node, &f);
 
 	if (rc >= 0)
 		return rc;
@@ -121,11 +138,35 @@ static int one(struct cli_tolerance *t, const struct np_graph *g,
 	return rc;
 }
 
+/* Ranks on nodes, as many on each as was said, in order. */
+static int place(const struct np_graph *g, const char *file,
+		 const struct cli_tolerance_ask *ask, uint32_t **node)
+{
+	uint32_t n = np_graph_ranks(g), room;
+
+	*node = NULL;
+	if (!ask->topology)
+		return -1;
+	room = np_topology_nodes(ask->topology);
+	if ((n - 1) / ask->per_node >= room)
+		return cli_fail("%s: %u ranks, %u on a node, are more than the "
+				"%u nodes of %s", file, n, ask->per_node, room,
+				ask->where);
+	*node = calloc(n, sizeof(**node));
+	if (!*node)
+		return cli_fail("out of memory");
+	for (uint32_t i = 0; i < n; i++)
+		(*node)[i] = i / ask->per_node;
+	return -1;
+}
+
 int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 		       struct cli_tolerance *out)
 {
+	int params = ask->topology ? TOLERANCE_PARAMS : TOLERANCE_SWITCH;
 	struct np_graph *g = NULL;
 	int rc = read_graph(file, &g);
+	uint32_t *node;
 
 	if (rc >= 0)
 		return rc;
@@ -133,8 +174,10 @@ int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 		.file = file, .ranks = np_graph_ranks(g),
 		.ops = np_graph_ops(g), .messages = np_graph_messages(g),
 	};
-	for (int x = NP_LOGGPS_L; rc < 0 && x <= NP_LOGGPS_G; x++)
-		rc = one(out, g, (enum np_loggps_param)x, ask);
+	rc = place(g, file, ask, &node);
+	for (int x = NP_LOGGPS_L; rc < 0 && x < params; x++)
+		rc = one(out, g, x, node, ask);
+	free(node);
 	np_graph_free(g);
 	return rc;
 }
@@ -152,6 +195,11 @@ int cli_tolerance_zone_of(const struct cli_tolerance *t, double added_ns)
 	for (size_t i = 0; i < TOLERANCE_ZONES; i++)
 		n += L->base + added_ns <= L->zone[i].limit;
 	return n;
+}
+
+const char *cli_tolerance_latency(const struct cli_tolerance_ask *ask)
+{
+	return ask->topology ? "wire" : "latency";
 }
 
 double cli_tolerance_ratio(double x, const struct np_runtime *r)

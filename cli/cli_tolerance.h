@@ -4,6 +4,7 @@
 
 #include "cli_options.h"
 #include "np_tolerance.h"
+#include "np_topology.h"
 
 #define TOLERANCE_ZONES 3
 #define TOLERANCE_POINTS 11
@@ -14,7 +15,14 @@ struct cli_tolerance_ask {
 	struct np_loggps net;
 	double up_to_ns; /* added latency; NAN: as far as the zones go */
 	bool critical;
+	const char *where; /* the topology's name; NULL: all ranks are alike */
+	struct np_topology *topology;
+	double wire_ns, switch_ns;
+	uint32_t per_node; /* ranks */
 };
+
+/* Parameters; with a topology the latency is that of a wire. */
+enum { TOLERANCE_SWITCH = NP_LOGGPS_G + 1, TOLERANCE_PARAMS };
 
 /* How far a parameter can go before the run takes so much longer. */
 struct cli_tolerance_zone {
@@ -39,7 +47,7 @@ struct cli_tolerance {
 	const char *file;
 	uint32_t ranks;
 	size_t ops, messages;
-	struct cli_tolerance_of of[3]; /* by enum np_loggps_param */
+	struct cli_tolerance_of of[TOLERANCE_PARAMS];
 	double ns; /* its run time */
 	struct cli_tolerance_point point[TOLERANCE_POINTS];
 	struct np_critical *critical; /* if it was asked for */
@@ -54,12 +62,16 @@ void cli_tolerance_free(struct cli_tolerance *t);
 /* How many of the zones L + added is within: 3 of the first, 0 of none. */
 int cli_tolerance_zone_of(const struct cli_tolerance *t, double added_ns);
 
+/* "wire" or "latency" */
+const char *cli_tolerance_latency(const struct cli_tolerance_ask *ask);
+
 /* The part of the run time that a parameter makes up. */
 double cli_tolerance_ratio(double x, const struct np_runtime *r);
 
 void cli_tolerance_text(const struct cli_tolerance *t,
 			const struct cli_tolerance_ask *ask);
-void cli_tolerance_parsable(const struct cli_tolerance *t, bool head);
+void cli_tolerance_parsable(const struct cli_tolerance *t,
+			    const struct cli_tolerance_ask *ask, bool head);
 int cli_tolerance_json(const struct cli_tolerance *t, size_t n,
 		       const struct cli_tolerance_ask *ask);
 

@@ -16,11 +16,19 @@ static void put_exact(json_object *in, const char *key, double v)
 				       NULL);
 }
 
-static void put_network(json_object *in, const struct np_loggps *net)
+static void put_network(json_object *in, const struct cli_tolerance_ask *ask)
 {
+	const struct np_loggps *net = &ask->net;
 	json_object *j = cli_put_object(in, "network");
 
-	cli_put_real(j, "latency_ns", net->L_ns);
+	if (ask->topology) {
+		cli_put_text(j, "topology", ask->where);
+		cli_put_count(j, "ranks_per_node", ask->per_node);
+		cli_put_real(j, "wire_ns", ask->wire_ns);
+		cli_put_real(j, "switch_ns", ask->switch_ns);
+	} else {
+		cli_put_real(j, "latency_ns", net->L_ns);
+	}
 	cli_put_real(j, "overhead_ns", net->o_ns);
 	cli_put_real(j, "ns_per_byte", net->G_ns);
 	if (net->S == NP_LOGGPS_NO_RENDEZVOUS)
@@ -65,7 +73,7 @@ static void put_points(json_object *in, const struct cli_tolerance *t)
 }
 
 static void put_program(json_object *list, const struct cli_tolerance *t,
-			bool critical)
+			const struct cli_tolerance_ask *ask)
 {
 	json_object *j = cli_append_object(list), *of;
 
@@ -74,11 +82,14 @@ static void put_program(json_object *list, const struct cli_tolerance *t,
 	cli_put_count(j, "operations", t->ops);
 	cli_put_count(j, "messages", t->messages);
 	put_exact(j, "run_time_ns", t->ns);
-	put_parameter(j, "latency", "ns", &t->of[NP_LOGGPS_L]);
+	put_parameter(j, cli_tolerance_latency(ask), "ns",
+		      &t->of[NP_LOGGPS_L]);
+	if (ask->topology)
+		put_parameter(j, "switch", "ns", &t->of[TOLERANCE_SWITCH]);
 	put_parameter(j, "overhead", "ns", &t->of[NP_LOGGPS_o]);
 	put_parameter(j, "per_byte", "ns/byte", &t->of[NP_LOGGPS_G]);
 	put_points(j, t);
-	if (!critical)
+	if (!ask->critical)
 		return;
 	list = cli_put_array(j, "critical");
 	for (size_t i = 0; i < t->n_critical; i++) {
@@ -93,9 +104,9 @@ int cli_tolerance_json(const struct cli_tolerance *t, size_t n,
 {
 	json_object *j = json_object_new_object(), *list;
 
-	put_network(j, &ask->net);
+	put_network(j, ask);
 	list = cli_put_array(j, "programs");
 	for (size_t i = 0; i < n; i++)
-		put_program(list, &t[i], ask->critical);
+		put_program(list, &t[i], ask);
 	return cli_print_json(j);
 }

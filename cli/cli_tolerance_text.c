@@ -13,6 +13,12 @@ static const char *time_of(double ns, char buf[CLI_NUMBER])
 	return cli_setting_sec(1e-9 * ns, buf);
 }
 
+/* At the left end of width columns. */
+static void left(const char *text, int width)
+{
+	printf("%s%*s", text, width - (int)cli_width(text), "");
+}
+
 /* "+840 ns", "any" */
 static const char *added(double limit, double base, char buf[CLI_NUMBER])
 {
@@ -52,11 +58,12 @@ static void say_program(const struct cli_tolerance *t,
 		 "message%s.", t->file, t->ranks, plural(t->ranks), t->ops,
 		 plural(t->ops), t->messages, plural(t->messages));
 	cli_wrap(stdout, line, 2);
-	snprintf(line, sizeof(line), "It runs for %s at a latency of %s; the "
-		 "latency of %.0f message%s on its critical path is %s of "
-		 "that.", cli_sec(1e-9 * t->ns, ns),
-		 time_of(ask->net.L_ns, at), L->slope,
-		 plural((size_t)L->slope),
+	snprintf(line, sizeof(line), "It runs for %s at %s of %s; that of %.0f "
+		 "%s%s on its critical path is %s of the time.",
+		 cli_sec(1e-9 * t->ns, ns),
+		 ask->topology ? "a wire's latency" : "a latency",
+		 time_of(L->base, at), L->slope,
+		 ask->topology ? "wire" : "message", plural((size_t)L->slope),
 		 cli_percent(cli_tolerance_ratio(L->base, &t->point[0].run),
 			     share));
 	cli_wrap(stdout, line, 2);
@@ -65,39 +72,61 @@ static void say_program(const struct cli_tolerance *t,
 static void say_network(const struct cli_tolerance_ask *ask)
 {
 	const struct np_loggps *net = &ask->net;
-	char line[512], L[CLI_NUMBER], o[CLI_NUMBER], G[CLI_NUMBER];
-	char S[CLI_NUMBER];
+	char line[512], way[256], L[CLI_NUMBER], o[CLI_NUMBER];
+	char G[CLI_NUMBER], S[CLI_NUMBER];
 
-	snprintf(line, sizeof(line), "latency L %s, overhead o %s, %s, %s%s",
-		 time_of(net->L_ns, L), time_of(net->o_ns, o),
-		 rate(net->G_ns, G), net->S == NP_LOGGPS_NO_RENDEZVOUS ?
+	if (ask->topology)
+		snprintf(way, sizeof(way), "%.128s, %u rank%s a node, a wire "
+			 "%s, a switch %s", ask->where, ask->per_node,
+			 plural(ask->per_node), time_of(ask->wire_ns, L),
+			 time_of(ask->switch_ns, o));
+	else
+		snprintf(way, sizeof(way), "latency L %s",
+			 time_of(net->L_ns, L));
+	snprintf(line, sizeof(line), "%s, overhead o %s, %s, %s%s", way,
+		 time_of(net->o_ns, o), rate(net->G_ns, G),
+		 net->S == NP_LOGGPS_NO_RENDEZVOUS ?
 		 "no send waits for its receiver" :
 		 "sends wait for their receivers above ",
 		 net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" : cli_bytes(net->S, S));
 	cli_labelled(stdout, "Network", line);
 }
 
-static void say_zones(const struct cli_tolerance *t)
+/* One of the columns of the table of zones. */
+static void column(const char *text)
 {
-	const struct cli_tolerance_of *L = &t->of[NP_LOGGPS_L];
+	cli_right(stdout, text, 14);
+}
+
+static void say_zones(const struct cli_tolerance *t,
+		      const struct cli_tolerance_ask *ask)
+{
 	const struct cli_tolerance_of *o = &t->of[NP_LOGGPS_o];
+	const struct cli_tolerance_of *L = &t->of[NP_LOGGPS_L];
 	const struct cli_tolerance_of *G = &t->of[NP_LOGGPS_G];
+	const struct cli_tolerance_of *d = &t->of[TOLERANCE_SWITCH];
 	char buf[CLI_NUMBER];
 
-	cli_head("%-11s%16s%16s%16s", "Tolerance", "latency", "overhead",
+	cli_head("%-11s%14s%s%14s%14s", "Tolerance", cli_tolerance_latency(ask),
+		 ask->topology ? "        switch" : "", "overhead",
 		 "bandwidth");
 	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
 		snprintf(buf, sizeof(buf), "%.0f %% longer",
 			 100 * L->zone[i].share);
-		printf("%-11s", buf);
-		cli_right(stdout, added(L->zone[i].limit, L->base, buf), 16);
-		cli_right(stdout, added(o->zone[i].limit, o->base, buf), 16);
-		cli_right(stdout, isfinite(G->zone[i].limit) ?
-			  rate(G->zone[i].limit, buf) : "any", 16);
+		left(buf, 11);
+		column(added(L->zone[i].limit, L->base, buf));
+		if (ask->topology)
+			column(added(d->zone[i].limit, d->base, buf));
+		column(added(o->zone[i].limit, o->base, buf));
+		column(isfinite(G->zone[i].limit) ?
+		       rate(G->zone[i].limit, buf) : "any");
 		putchar('\n');
 	}
-	printf("%-11s%16.0f%16.0f", "On the path", L->slope, o->slope);
-	cli_right(stdout, cli_bytes((uint64_t)G->slope, buf), 16);
+	printf("%-11s%14.0f", "On the path", L->slope);
+	if (ask->topology)
+		printf("%14.0f", d->slope);
+	printf("%14.0f", o->slope);
+	column(cli_bytes((uint64_t)G->slope, buf));
 	putchar('\n');
 }
 
@@ -125,13 +154,8 @@ static void bar(double part, double most)
 	cli_bar(stdout, columns / ceil(columns), (int)ceil(columns));
 }
 
-/* At the left end of width columns. */
-static void left(const char *text, int width)
-{
-	printf("%s%*s", text, width - (int)cli_width(text), "");
-}
-
-static void say_points(const struct cli_tolerance *t)
+static void say_points(const struct cli_tolerance *t,
+		       const struct cli_tolerance_ask *ask)
 {
 	static const enum cli_colour colour[] = { CLI_RED, CLI_YELLOW,
 						  CLI_YELLOW, CLI_GREEN };
@@ -139,7 +163,7 @@ static void say_points(const struct cli_tolerance *t)
 	char buf[CLI_NUMBER];
 
 	cli_head("%-11s%12s%10s  %-6s%10s%8s", "Added", "run time", "change",
-		 "zone", "messages", "share");
+		 "zone", ask->topology ? "wires" : "messages", "share");
 	for (size_t i = 0; i < TOLERANCE_POINTS; i++) {
 		const struct cli_tolerance_point *p = &t->point[i];
 		double x = t->of[NP_LOGGPS_L].base + p->added_ns;
@@ -170,7 +194,8 @@ static void say_critical(const struct cli_tolerance *t,
 		printf("\nThe critical path is the same all the way.\n");
 		return;
 	}
-	cli_head("%-16s%12s", "Changes at", "messages");
+	cli_head("%-16s%12s", "Changes at",
+		 ask->topology ? "wires" : "messages");
 	for (size_t i = 0; i < t->n_critical && i < CRITICAL_MAX; i++) {
 		left(cli_sec(1e-9 * t->critical[i].x, buf), 16);
 		printf("%12.0f\n", t->critical[i].slope);
@@ -185,8 +210,8 @@ void cli_tolerance_text(const struct cli_tolerance *t,
 {
 	say_program(t, ask);
 	say_network(ask);
-	say_zones(t);
-	say_points(t);
+	say_zones(t, ask);
+	say_points(t, ask);
 	say_critical(t, ask);
 }
 
@@ -207,24 +232,28 @@ static void line(const struct cli_tolerance *t, const char *kind,
 	putchar('\n');
 }
 
-void cli_tolerance_parsable(const struct cli_tolerance *t, bool head)
+void cli_tolerance_parsable(const struct cli_tolerance *t,
+			    const struct cli_tolerance_ask *ask, bool head)
 {
-	static const char *const name[] = { "L", "o", "G" };
+	const char *L = ask->topology ? "wire" : "L";
+	const char *const name[] = { L, "o", "G", "switch" };
 
 	if (head)
 		puts("File|Kind|Of|Value|RunTimeNs|Slope");
-	for (int x = 0; x < 3; x++) {
+	for (int x = 0; x < TOLERANCE_PARAMS; x++) {
 		const struct cli_tolerance_of *of = &t->of[x];
 
+		if (x == TOLERANCE_SWITCH && !ask->topology)
+			continue;
 		line(t, "base", name[x], of->base, t->ns, of->slope);
 		for (size_t i = 0; i < TOLERANCE_ZONES; i++)
 			line(t, "zone", name[x], of->zone[i].limit,
 			     t->ns * (1 + of->zone[i].share), NAN);
 	}
 	for (size_t i = 0; i < TOLERANCE_POINTS; i++)
-		line(t, "point", "L", t->of[0].base + t->point[i].added_ns,
+		line(t, "point", L, t->of[0].base + t->point[i].added_ns,
 		     t->point[i].run.ns, t->point[i].run.right);
 	for (size_t i = 0; i < t->n_critical; i++)
-		line(t, "critical", "L", t->critical[i].x, NAN,
+		line(t, "critical", L, t->critical[i].x, NAN,
 		     t->critical[i].slope);
 }

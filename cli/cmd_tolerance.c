@@ -7,6 +7,9 @@
 
 #include "cli_tolerance.h"
 #include "np_quantity.h"
+#include "np_topology_conf.h"
+
+#define PER_NODE_MAX 65536
 
 static int take_ns(const struct cli_cmd *self, const char *option,
 		   const char *text, double *ns)
@@ -31,6 +34,34 @@ static int take_bytes(const struct cli_cmd *self, const char *text,
 	return 0;
 }
 
+static int take_count(const struct cli_cmd *self, const char *text,
+		      uint32_t *n)
+{
+	char *end;
+	unsigned long v = strtoul(text, &end, 10);
+
+	if (*text < '1' || *text > '9' || *end || v > PER_NODE_MAX)
+		return cli_usage(self, "--ranks-per-node: got %.64s, expected "
+				 "1 to %d", text, PER_NODE_MAX);
+	*n = (uint32_t)v;
+	return 0;
+}
+
+/* What has a colon is made up, all else is a file. */
+static int read_topology(struct cli_tolerance_ask *ask)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	if (!ask->where)
+		return -1;
+	if (strchr(ask->where, ':') && !strchr(ask->where, '/'))
+		rc = np_topology_parse(ask->where, &ask->topology, &err);
+	else
+		rc = np_topology_conf(ask->where, &ask->topology, &err);
+	return rc ? cli_fail("%s", err.text) : -1;
+}
+
 static int take(const struct cli_cmd *self, int c, char *arg,
 		struct cli_tolerance_ask *ask)
 {
@@ -45,6 +76,15 @@ static int take(const struct cli_cmd *self, int c, char *arg,
 		return take_bytes(self, arg, &ask->net.S);
 	case 'u':
 		return take_ns(self, "--up-to", arg, &ask->up_to_ns);
+	case 't':
+		ask->where = arg;
+		return 0;
+	case 'w':
+		return take_ns(self, "--wire", arg, &ask->wire_ns);
+	case 's':
+		return take_ns(self, "--switch", arg, &ask->switch_ns);
+	case 'n':
+		return take_count(self, arg, &ask->per_node);
 	case 'f':
 		ask->net.first_byte_free = true;
 		return 0;
@@ -75,6 +115,10 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		{ "overhead", required_argument, NULL, 'o' },
 		{ "per-byte", required_argument, NULL, 'G' },
 		{ "rendezvous", required_argument, NULL, 'S' },
+		{ "topology", required_argument, NULL, 't' },
+		{ "wire", required_argument, NULL, 'w' },
+		{ "switch", required_argument, NULL, 's' },
+		{ "ranks-per-node", required_argument, NULL, 'n' },
 		{ "up-to", required_argument, NULL, 'u' },
 		{ "first-byte-free", no_argument, NULL, 'f' },
 		{ "critical", no_argument, NULL, 'c' },
@@ -102,7 +146,7 @@ static int print(const struct cli_tolerance *t, size_t n,
 		return cli_tolerance_json(t, n, ask);
 	for (size_t i = 0; i < n; i++) {
 		if (ask->format == CLI_PARSABLE) {
-			cli_tolerance_parsable(&t[i], i == 0);
+			cli_tolerance_parsable(&t[i], ask, i == 0);
 			continue;
 		}
 		if (i)
@@ -117,7 +161,8 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_tolerance_ask ask = {
 		.net = { .L_ns = 3000, .G_ns = 0.1,
 			 .S = NP_LOGGPS_NO_RENDEZVOUS },
-		.up_to_ns = NAN,
+		.up_to_ns = NAN, .wire_ns = 274, .switch_ns = 108,
+		.per_node = 1,
 	};
 	struct cli_tolerance *t;
 	size_t n = 0;
@@ -126,9 +171,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	if (rc)
 		return rc < 0 ? CLI_DONE : rc;
 	t = calloc((size_t)(argc - optind), sizeof(*t));
-	if (!t)
-		return cli_fail("out of memory");
-	rc = -1;
+	rc = t ? read_topology(&ask) : cli_fail("out of memory");
 	while (rc < 0 && optind + (int)n < argc) {
 		rc = cli_tolerance_read(argv[optind + (int)n], &ask, &t[n]);
 		n++;
@@ -138,6 +181,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	for (size_t i = 0; i < n; i++)
 		cli_tolerance_free(&t[i]);
 	free(t);
+	np_topology_free(ask.topology);
 	return rc;
 }
 
@@ -154,6 +198,12 @@ const struct cli_cmd cmd_tolerance = {
 "  -G, --per-byte=TIME    0.1ns, which is 10 GB/s\n"
 "  -S, --rendezvous=BYTES larger messages wait for their receiver; never\n"
 "  --first-byte-free      a message of n bytes takes time for n - 1\n"
+"  --topology=T           the latency is that of wires and switches: of\n"
+"                         fat-tree:K, dragonfly:GxAxP, torus:XxYx... or a\n"
+"                         topology.conf\n"
+"  --wire=TIME, --switch=TIME\n"
+"                         274ns and 108ns\n"
+"  --ranks-per-node=N     1, in order\n"
 "  --up-to=TIME           how much latency to add\n"
 "  --critical             also where the critical path changes\n"
 "  --json, --parsable     for programs",

@@ -52,6 +52,13 @@ test_a_tolerance_is_told() {
 		-G 0.5ns --first-byte-free rendezvous.goal
 	golden tolerance.parsable tolerance -P -L 200ns -G 5ns \
 		--first-byte-free paper_example.goal deadlock_if_rendezvous.goal
+	printf 'SwitchName=a Nodes=n[0-7]\nSwitchName=b Nodes=n[8-15]\n%s\n' \
+		'SwitchName=c Switches=a,b' >"$S/topology.conf"
+	tolerance -P --topology="$S/topology.conf" recdoub16.goal |
+		grep '|base|wire|274|.*|20$' >/dev/null ||
+		fail "not the wires of a tree"
+	golden tolerance-dragonfly.txt tolerance --topology=dragonfly:3x3x2 \
+		--critical recdoub16.goal
 	run tolerance --rendezvous=4K deadlock_if_rendezvous.goal
 	equal "exit status" "$RC" 1
 	equal "output" "$OUT" ""
@@ -223,6 +230,7 @@ test_wrong_use_is_told_with_status_two() {
 		tolerance --latency=-3us x
 		tolerance -G 1e9s x
 		tolerance --rendezvous=some x
+		tolerance --ranks-per-node=0 x
 		tolerance --user=$ME x
 	END
 	run netprof shwo lammps
@@ -267,6 +275,10 @@ test_failures_are_one_line_with_status_one() {
 	row 'nosuch: No such file' netprof tolerance nosuch
 	row '/dev/null:1: the file ends, expected "num_ranks"' \
 		netprof tolerance /dev/null
+	row 'topology "ring:4": expected fat-tree:16' \
+		netprof tolerance --topology=ring:4 /dev/null
+	row '16 ranks, 1 on a node, are more than the 9 nodes of torus:3x3' \
+		tolerance --topology=torus:3x3 recdoub16.goal
 	row "$ROOT/t: Is a directory" netprof tolerance "$ROOT/t"
 	row 'SLURM_JOB_NODELIST is not set' env SLURM_JOB_ID=7 netprof calibrate
 	row 'SLURM_JOB_ID=7x: expected a number' env SLURM_JOB_ID=7x \
