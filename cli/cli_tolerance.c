@@ -56,6 +56,7 @@ static int contract(const struct np_graph *g, int x,
 		.x = x == TOLERANCE_SWITCH ? NP_LOGGPS_L :
 					     (enum np_loggps_param)x,
 		.paths = ask->topology ? &paths : NULL,
+		.one_cpu = ask->serial, .one_link = ask->shared_links,
 	};
 	struct np_err err = NP_ERR_INIT;
 	int rc;

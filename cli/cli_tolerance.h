@@ -15,6 +15,7 @@ struct cli_tolerance_ask {
 	struct np_loggps net;
 	double up_to_ns; /* added latency; NAN: as far as the zones go */
 	bool critical;
+	bool serial, shared_links; /* np_tolerance_opt's one_cpu, one_link */
 	const char *where; /* the topology's name; NULL: all ranks are alike */
 	struct np_topology *topology;
 	double wire_ns, switch_ns;

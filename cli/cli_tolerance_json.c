@@ -36,6 +36,9 @@ static void put_network(json_object *in, const struct cli_tolerance_ask *ask)
 	else
 		cli_put_count(j, "rendezvous_bytes", net->S);
 	cli_put_bool(j, "first_byte_free", net->first_byte_free);
+	cli_put_bool(j, "serial", ask->serial);
+	cli_put_real(j, "gap_ns", net->g_ns);
+	cli_put_bool(j, "shared_links", ask->shared_links);
 }
 
 static void put_parameter(json_object *in, const char *name, const char *unit,

@@ -1,6 +1,7 @@
 /* The page of `netprof tolerance`, and its lines for scripts. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli_text.h"
 #include "cli_tolerance.h"
@@ -69,6 +70,23 @@ static void say_program(const struct cli_tolerance *t,
 	cli_wrap(stdout, line, 2);
 }
 
+/* What there is one of for all. */
+static void say_turns(const struct cli_tolerance_ask *ask)
+{
+	char line[256] = "", g[CLI_NUMBER];
+
+	if (ask->serial)
+		snprintf(line, sizeof(line), "a processor does one thing at a "
+			 "time, an adapter's sends are %s apart%s",
+			 time_of(ask->net.g_ns, g),
+			 ask->shared_links ? ", and " : "");
+	if (ask->shared_links)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line),
+			 "messages to one rank come one after the other");
+	if (*line)
+		cli_labelled(stdout, "Turns", line);
+}
+
 static void say_network(const struct cli_tolerance_ask *ask)
 {
 	const struct np_loggps *net = &ask->net;
@@ -90,6 +108,7 @@ static void say_network(const struct cli_tolerance_ask *ask)
 		 "sends wait for their receivers above ",
 		 net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" : cli_bytes(net->S, S));
 	cli_labelled(stdout, "Network", line);
+	say_turns(ask);
 }
 
 /* One of the columns of the table of zones. */

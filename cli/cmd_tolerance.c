@@ -76,6 +76,15 @@ static int take(const struct cli_cmd *self, int c, char *arg,
 		return take_bytes(self, arg, &ask->net.S);
 	case 'u':
 		return take_ns(self, "--up-to", arg, &ask->up_to_ns);
+	case 'g':
+		ask->serial = true;
+		return take_ns(self, "--gap", arg, &ask->net.g_ns);
+	case 'e':
+		ask->serial = true;
+		return 0;
+	case 'l':
+		ask->shared_links = true;
+		return 0;
 	case 't':
 		ask->where = arg;
 		return 0;
@@ -115,6 +124,9 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		{ "overhead", required_argument, NULL, 'o' },
 		{ "per-byte", required_argument, NULL, 'G' },
 		{ "rendezvous", required_argument, NULL, 'S' },
+		{ "serial", no_argument, NULL, 'e' },
+		{ "gap", required_argument, NULL, 'g' },
+		{ "shared-links", no_argument, NULL, 'l' },
 		{ "topology", required_argument, NULL, 't' },
 		{ "wire", required_argument, NULL, 'w' },
 		{ "switch", required_argument, NULL, 's' },
@@ -130,7 +142,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	int c, rc = 0;
 
 	opterr = 0;
-	while (!rc && (c = getopt_long(argc, argv, ":hPL:o:G:S:", options,
+	while (!rc && (c = getopt_long(argc, argv, ":hPL:o:g:G:S:", options,
 				       NULL)) != -1)
 		rc = take(self, c, c == ':' || c == '?' ? argv[optind - 1] :
 							 optarg, ask);
@@ -198,6 +210,9 @@ const struct cli_cmd cmd_tolerance = {
 "  -G, --per-byte=TIME    0.1ns, which is 10 GB/s\n"
 "  -S, --rendezvous=BYTES larger messages wait for their receiver; never\n"
 "  --first-byte-free      a message of n bytes takes time for n - 1\n"
+"  --serial               each processor does one thing at a time\n"
+"  -g, --gap=TIME         the same, and an adapter's sends are so far apart\n"
+"  --shared-links         messages to one rank come one after the other\n"
 "  --topology=T           the latency is that of wires and switches: of\n"
 "                         fat-tree:K, dragonfly:GxAxP, torus:XxYx... or a\n"
 "                         topology.conf\n"

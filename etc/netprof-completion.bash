@@ -55,7 +55,8 @@ _netprof() {
 		sharing/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;
 		tolerance/-*) words="$formats --latency= --overhead= --per-byte= \
-			--rendezvous= --first-byte-free --topology= --wire= --switch= \
+			--rendezvous= --first-byte-free --serial --gap= \
+			--shared-links --topology= --wire= --switch= \
 			--ranks-per-node= --up-to= --critical" ;;
 		tolerance/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;

@@ -10,9 +10,9 @@
 #include "np_compact.h"
 #include "np_event.h"
 
-enum { /* of a node; the first four for either of its events, by shift */
-	DONE = 1, OPEN = 4, /* being looked at: what it waits for is above it */
-	REQUIRED = 16, IREQUIRED = 32,
+enum { /* of a node; the first two for each of its three events, by shift */
+	DONE = 1, OPEN = 8, /* being looked at: what it waits for is above it */
+	REQUIRED = 64, IREQUIRED = 128,
 };
 
 struct frame {
@@ -25,16 +25,28 @@ struct contract {
 	struct np_compact *c;
 	uint8_t *state;	      /* of nodes */
 	struct np_edge *at;   /* of events: a + b x after vertex from */
+	struct np_edge *arrival;
+	/* If turns are to be found, of 2 * node + which: its time, and */
+	double *time, x;
+	uint32_t *turn, turns; /* who was closed when */
 	struct frame *stack;
 	size_t depth, max_depth;
 	struct np_edge *in; /* what one event waits for */
 	size_t n_in, max_in;
 };
 
+static struct np_edge *at(const struct contract *k, uint32_t event)
+{
+	size_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
+
+	return which == NP_EVENT_ARRIVAL ? &k->arrival[node] :
+					   &k->at[2 * node + which];
+}
+
 /* The post of a receive has a place of its own only if someone asks for it. */
 static bool inlined(const struct contract *k, uint32_t event)
 {
-	return !(k->state[event >> 1] & IREQUIRED);
+	return !(k->state[NP_EVENT_NODE(event)] & IREQUIRED);
 }
 
 /* An edge has room for 32 bits of b: longer ones go by way of vertices. */
@@ -79,6 +91,19 @@ static int place(struct contract *k, struct np_edge *out)
 	return rc;
 }
 
+/* No sum is less than its parts, so that nobody is before what it needs. */
+static void note_time(struct contract *k, uint32_t event, uint32_t need,
+		      struct np_cost cost)
+{
+	size_t on = 2 * (size_t)NP_EVENT_NODE(need) + NP_EVENT_WHICH(need);
+	double *time = &k->time[2 * (size_t)NP_EVENT_NODE(event) +
+				NP_EVENT_WHICH(event)];
+	double from = k->time[on] + (cost.a + (double)cost.b * k->x);
+
+	if (from > *time)
+		*time = from;
+}
+
 static int close_event(struct contract *k, uint32_t event)
 {
 	struct np_cost cost;
@@ -87,12 +112,17 @@ static int close_event(struct contract *k, uint32_t event)
 	k->n_in = 0;
 	for (size_t i = 0; np_event_needs(&k->e, event, i, inlined(k, event),
 					  &need, &cost); i++) {
-		int rc = add_in(k, &k->at[need], cost.a, cost.b);
+		int rc = add_in(k, at(k, need), cost.a, cost.b);
 
 		if (rc)
 			return rc;
+		if (k->time)
+			note_time(k, event, need, cost);
 	}
-	return place(k, &k->at[event]);
+	if (k->turn)
+		k->turn[2 * (size_t)NP_EVENT_NODE(event) +
+			NP_EVENT_WHICH(event)] = k->turns++;
+	return place(k, at(k, event));
 }
 
 static int open_event(struct contract *k, uint32_t event)
@@ -101,7 +131,7 @@ static int open_event(struct contract *k, uint32_t event)
 			  sizeof(*k->stack)))
 		return -ENOMEM;
 	k->stack[k->depth++] = (struct frame){ event, 0 };
-	k->state[event >> 1] |= OPEN << (event & 1);
+	k->state[NP_EVENT_NODE(event)] |= OPEN << NP_EVENT_WHICH(event);
 	return 0;
 }
 
@@ -116,7 +146,7 @@ static int deadlock(struct contract *k, uint32_t need)
 	while (at && k->stack[at - 1].event != need)
 		at--;
 	for (at--; at < k->depth; at++) {
-		uint32_t node = k->stack[at].event >> 1;
+		uint32_t node = NP_EVENT_NODE(k->stack[at].event);
 		const struct np_graph_part *p = np_graph_part_of(g, node);
 
 		if (node == last)
@@ -139,12 +169,14 @@ static int visit(struct contract *k, uint32_t root)
 
 	while (!rc && k->depth) {
 		struct frame *f = &k->stack[k->depth - 1];
-		uint32_t event = f->event, need, shift = event & 1;
+		uint32_t event = f->event, need;
+		uint32_t shift = NP_EVENT_WHICH(event);
 		struct np_cost cost;
 
 		if (np_event_needs(&k->e, event, f->next++, inlined(k, event),
 				   &need, &cost)) {
-			unsigned s = k->state[need >> 1] >> (need & 1);
+			unsigned s = k->state[NP_EVENT_NODE(need)] >>
+				     NP_EVENT_WHICH(need);
 
 			if (s & OPEN)
 				rc = deadlock(k, need);
@@ -153,8 +185,8 @@ static int visit(struct contract *k, uint32_t root)
 			continue;
 		}
 		rc = close_event(k, event);
-		k->state[event >> 1] &= (uint8_t)~(OPEN << shift);
-		k->state[event >> 1] |= (uint8_t)(DONE << shift);
+		k->state[NP_EVENT_NODE(event)] &= (uint8_t)~(OPEN << shift);
+		k->state[NP_EVENT_NODE(event)] |= (uint8_t)(DONE << shift);
 		k->depth--;
 	}
 	return rc;
@@ -186,7 +218,7 @@ static int end(struct contract *k)
 		    (g->node[i].kind == NP_OP_SEND &&
 		     !np_event_rendezvous(&k->e, i)))
 			continue;
-		rc = add_in(k, &k->at[event], after.a, after.b);
+		rc = add_in(k, at(k, event), after.a, after.b);
 		if (k->n_in > room) { /* many may be equally far */
 			k->n_in = np_edge_thin(k->in, k->n_in);
 			room = 1024 + 2 * k->n_in;
@@ -206,7 +238,7 @@ static int contract(struct contract *k)
 		struct np_cost after;
 		uint32_t event = np_event_end(&k->e, i, &after);
 
-		if (!(k->state[i] & DONE << (event & 1)))
+		if (!(k->state[i] & DONE << NP_EVENT_WHICH(event)))
 			rc = visit(k, event);
 	}
 	return rc ? rc : end(k);
@@ -234,23 +266,65 @@ static int say(const struct contract *k, int rc, struct np_err *err)
 	}
 }
 
+static int run(struct contract *k)
+{
+	size_t n = k->e.g->n_nodes + 1;
+	int rc = -ENOMEM;
+
+	k->state = calloc(n, 1);
+	k->at = malloc(2 * n * sizeof(*k->at));
+	if (k->e.orders.link)
+		k->arrival = malloc(n * sizeof(*k->arrival));
+	if (k->state && k->at && (k->arrival || !k->e.orders.link))
+		rc = contract(k);
+	free(k->state);
+	free(k->at);
+	free(k->arrival);
+	free(k->stack);
+	free(k->in);
+	return rc;
+}
+
+static double value_of_x(const struct np_tolerance_opt *opt)
+{
+	return opt->x == NP_LOGGPS_L ? opt->net.L_ns :
+	       opt->x == NP_LOGGPS_o ? opt->net.o_ns : opt->net.G_ns;
+}
+
+/* As if nobody were in the way, to find who comes after whom. */
+static int find_orders(struct np_events *e)
+{
+	size_t n = 2 * e->g->n_nodes + 1;
+	struct np_compact c = { .n = 0 };
+	struct contract k = { .e = *e, .c = &c, .x = value_of_x(e->opt) };
+	int rc = -ENOMEM;
+
+	k.time = calloc(n, sizeof(*k.time));
+	k.turn = calloc(n, sizeof(*k.turn));
+	if (k.time && k.turn)
+		rc = run(&k);
+	np_compact_free(&c);
+	if (!rc)
+		rc = np_orders_make(e, k.x, k.time, k.turn);
+	free(k.time);
+	free(k.turn);
+	return rc;
+}
+
 int np_contract(const struct np_graph *g, const struct np_tolerance_opt *opt,
 		struct np_compact *out, struct np_err *err)
 {
 	struct np_tolerance_opt own = *opt;
 	struct np_cycle cycle;
 	struct contract k = { .e = { g, &own }, .c = out };
-	int rc = -ENOMEM;
+	int rc = 0;
 
 	if (!own.cycle)
 		own.cycle = &cycle;
-	k.state = calloc(g->n_nodes + 1, 1);
-	k.at = malloc((2 * g->n_nodes + 1) * sizeof(*k.at));
-	if (k.state && k.at)
-		rc = contract(&k);
-	free(k.state);
-	free(k.at);
-	free(k.stack);
-	free(k.in);
+	if (opt->one_cpu || opt->one_link)
+		rc = find_orders(&k.e);
+	if (!rc)
+		rc = run(&k);
+	np_orders_free(&k.e.orders);
 	return say(&k, rc, err);
 }

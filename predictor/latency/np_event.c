@@ -18,12 +18,9 @@ static struct np_cost sum(struct np_cost c, struct np_cost d)
 	return (struct np_cost){ c.a + d.a, c.b + d.b };
 }
 
-/* From the start of a send until its receive can begin. */
-static struct np_cost way(const struct np_events *e, uint32_t send)
+struct np_cost np_event_way(const struct np_events *e, uint32_t send)
 {
-	const struct np_loggps *net = &e->opt->net;
 	const struct np_paths *paths = e->opt->paths;
-	uint64_t bytes = np_graph_size(e->g, send);
 	struct np_cost c = { 0, 0 };
 	uint32_t times = 1;
 
@@ -32,10 +29,15 @@ static struct np_cost way(const struct np_events *e, uint32_t send)
 			   np_graph_part_of(e->g, e->g->node[send].peer)->rank,
 			   &c.a, &times);
 	c = sum(c, pay(e, NP_LOGGPS_L, times));
-	if (bytes && net->first_byte_free)
-		bytes--;
-	c = sum(c, pay(e, NP_LOGGPS_o, 1));
-	return sum(c, pay(e, NP_LOGGPS_G, bytes));
+	return sum(c, pay(e, NP_LOGGPS_o, 1));
+}
+
+/* The time that its bytes take on a link. */
+static struct np_cost bytes(const struct np_events *e, uint32_t send)
+{
+	uint64_t n = np_graph_size(e->g, send);
+
+	return pay(e, NP_LOGGPS_G, n - (n && e->opt->net.first_byte_free));
 }
 
 bool np_event_rendezvous(const struct np_events *e, uint32_t node)
@@ -50,14 +52,19 @@ uint32_t np_event_end(const struct np_events *e, uint32_t node,
 
 	if (n->kind == NP_OP_SEND && np_event_rendezvous(e, node)) {
 		*after = (struct np_cost){ 0, 0 };
-		return node << 1 | NP_EVENT_THEN;
+		return node << 2 | NP_EVENT_THEN;
 	}
 	*after = n->kind == NP_OP_CALC ?
 			 (struct np_cost){ (double)np_graph_size(e->g, node),
 					   0 } :
 			 pay(e, NP_LOGGPS_o, 1);
-	return node << 1 | (n->kind == NP_OP_RECV ? NP_EVENT_THEN :
-						    NP_EVENT_BEGIN);
+	return np_event_busy(e, node);
+}
+
+uint32_t np_event_busy(const struct np_events *e, uint32_t node)
+{
+	return node << 2 | (e->g->node[node].kind == NP_OP_RECV ?
+				    NP_EVENT_THEN : NP_EVENT_BEGIN);
 }
 
 static bool dependency(const struct np_events *e, uint32_t node, size_t i,
@@ -72,29 +79,95 @@ static bool dependency(const struct np_events *e, uint32_t node, size_t i,
 	if ((e->g->dep[at] & 1) == NP_REQUIRES) {
 		*need = np_event_end(e, on, cost);
 	} else {
-		*need = on << 1 | NP_EVENT_BEGIN;
+		*need = on << 2 | NP_EVENT_BEGIN;
 		*cost = (struct np_cost){ 0, 0 };
 	}
 	return true;
 }
 
+/* Who has the processor and the adapter before. */
+static bool turn(const struct np_events *e, uint32_t node, size_t i,
+		 uint32_t *need, struct np_cost *cost)
+{
+	const struct np_orders *o = &e->orders;
+	uint32_t cpu = o->cpu ? o->cpu[node] : NP_GRAPH_NONE;
+	uint32_t nic = o->nic ? o->nic[node] : NP_GRAPH_NONE;
+
+	if (cpu != NP_GRAPH_NONE && i-- == 0) {
+		*need = np_event_busy(e, cpu);
+		*cost = e->g->node[cpu].kind == NP_OP_CALC ?
+				(struct np_cost){ (double)np_graph_size(e->g,
+								cpu), 0 } :
+				pay(e, NP_LOGGPS_o, 1);
+		return true;
+	}
+	if (nic == NP_GRAPH_NONE || i)
+		return false;
+	*need = nic << 2 | NP_EVENT_BEGIN;
+	*cost = sum(bytes(e, nic), (struct np_cost){ e->opt->net.g_ns, 0 });
+	return true;
+}
+
+/* When a message is there, whole: its own way, or one after the other. */
+static bool arrival(const struct np_events *e, uint32_t recv, size_t i,
+		    uint32_t *need, struct np_cost *cost)
+{
+	uint32_t send = e->g->node[recv].peer, before;
+
+	before = e->orders.link ? e->orders.link[recv] : NP_GRAPH_NONE;
+	*cost = bytes(e, send);
+	if (i) {
+		*need = before << 2 | NP_EVENT_ARRIVAL;
+		return i == 1 && before != NP_GRAPH_NONE;
+	}
+	*need = send << 2 | NP_EVENT_BEGIN;
+	*cost = sum(*cost, np_event_way(e, send));
+	return true;
+}
+
+/* What is done at the other side, for the start of one or the end of one. */
+static void other_side(const struct np_events *e, uint32_t node,
+		       uint32_t *need, struct np_cost *cost)
+{
+	if (e->g->node[node].kind == NP_OP_SEND) {
+		*need = e->g->node[node].peer << 2 | NP_EVENT_THEN;
+		*cost = pay(e, NP_LOGGPS_o, 1);
+	} else if (e->orders.link) {
+		*need = node << 2 | NP_EVENT_ARRIVAL;
+		*cost = (struct np_cost){ 0, 0 };
+	} else {
+		arrival(e, node, 0, need, cost);
+	}
+}
+
 bool np_event_needs(const struct np_events *e, uint32_t event, size_t i,
 		    bool inline_post, uint32_t *need, struct np_cost *cost)
 {
-	uint32_t node = event >> 1;
+	uint32_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
 	const struct np_graph_node *n = &e->g->node[node];
 	bool recv = n->kind == NP_OP_RECV;
+	size_t deps = np_graph_deps_end(e->g, node) - n->first;
 
-	if ((event & 1) == NP_EVENT_BEGIN)
-		return dependency(e, node, i, need, cost);
-	if (i == 0) { /* the other side */
-		*need = n->peer << 1 | (recv ? NP_EVENT_BEGIN : NP_EVENT_THEN);
-		*cost = recv ? way(e, n->peer) : pay(e, NP_LOGGPS_o, 1);
+	if (which == NP_EVENT_ARRIVAL)
+		return arrival(e, node, i, need, cost);
+	if (which == NP_EVENT_BEGIN) {
+		if (i < deps || recv)
+			return dependency(e, node, i, need, cost);
+		return turn(e, node, i - deps, need, cost);
+	}
+	if (i == 0) {
+		other_side(e, node, need, cost);
 		return true;
 	}
-	if (recv && inline_post)
+	if (recv && inline_post && i - 1 < deps)
 		return dependency(e, node, i - 1, need, cost);
-	*need = node << 1 | NP_EVENT_BEGIN;
-	*cost = recv ? (struct np_cost){ 0, 0 } : pay(e, NP_LOGGPS_o, 1);
-	return i == 1;
+	if (recv && inline_post)
+		return turn(e, node, i - 1 - deps, need, cost);
+	if (i == 1) {
+		*need = node << 2 | NP_EVENT_BEGIN;
+		*cost = recv ? (struct np_cost){ 0, 0 } :
+			       pay(e, NP_LOGGPS_o, 1);
+		return true;
+	}
+	return recv && turn(e, node, i - 2, need, cost);
 }

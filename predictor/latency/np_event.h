@@ -1,9 +1,10 @@
 /*
- * Events of operations, and what each waits for: for np_event.c and
- * np_contract.c.
+ * Events of operations, and what each waits for: for np_event.c, np_order.c
+ * and np_contract.c.
  *
  * A calc has its start; a send its start, and its end if it waits for its
- * receiver (rendezvous); a receive that it is posted, and its start.
+ * receiver (rendezvous); a receive that it is posted, and its start; and where
+ * links are shared, that its message has arrived.
  */
 #ifndef NP_EVENT_H
 #define NP_EVENT_H
@@ -11,22 +12,35 @@
 #include "np_graph_impl.h"
 #include "np_tolerance.h"
 
-/* An event is node << 1 | which. */
-enum { NP_EVENT_BEGIN, NP_EVENT_THEN };
+/* An event is node << 2 | which. */
+enum { NP_EVENT_BEGIN, NP_EVENT_THEN, NP_EVENT_ARRIVAL };
+
+#define NP_EVENT_NODE(event) ((event) >> 2)
+#define NP_EVENT_WHICH(event) ((event) & 3)
 
 struct np_cost {
 	double a;
 	uint64_t b; /* a + b x */
 };
 
+/* Of a node: the one that uses a resource before it, or NP_GRAPH_NONE. */
+struct np_orders {
+	uint32_t *cpu, *nic; /* NULL: as many as are needed */
+	uint32_t *link;	     /* of receives; NULL: of each message its own */
+};
+
 struct np_events {
 	const struct np_graph *g;
 	const struct np_tolerance_opt *opt;
+	struct np_orders orders;
 };
 
 /* The event after which a node is over, and how long after. */
 uint32_t np_event_end(const struct np_events *e, uint32_t node,
 		      struct np_cost *after);
+
+/* The event from which on it takes its processor. */
+uint32_t np_event_busy(const struct np_events *e, uint32_t node);
 
 /*
  * What an event waits for, the i-th of it, and what lies between the two.
@@ -37,5 +51,17 @@ bool np_event_needs(const struct np_events *e, uint32_t event, size_t i,
 		    bool inline_post, uint32_t *need, struct np_cost *cost);
 
 bool np_event_rendezvous(const struct np_events *e, uint32_t node);
+
+/* From the start of a send until its first byte is at its receiver. */
+struct np_cost np_event_way(const struct np_events *e, uint32_t send);
+
+/*
+ * Who comes after whom (np_order.c), from when each event is at x if nobody is
+ * in the way: time and turn of 2 * node + which; of equal times the earlier
+ * turn comes first.  -ENOMEM
+ */
+int np_orders_make(struct np_events *e, double x, const double *time,
+		   const uint32_t *turn);
+void np_orders_free(struct np_orders *o);
 
 #endif

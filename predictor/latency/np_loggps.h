@@ -20,6 +20,7 @@ struct np_loggps {
 	double L_ns, o_ns, G_ns;
 	uint64_t S;	      /* bytes; NP_LOGGPS_NO_RENDEZVOUS: never */
 	bool first_byte_free; /* G is charged for size - 1 bytes */
+	double g_ns;	      /* between two messages of one adapter */
 };
 
 /* One of them is let go its way, the others stay. */

@@ -30,9 +30,17 @@ struct np_cycle {
 };
 
 struct np_tolerance_opt {
-	struct np_loggps net; /* the parameter that is let go is not used */
-	enum np_loggps_param x;
+	struct np_loggps net;
+	enum np_loggps_param x; /* the one that is let go */
 	const struct np_paths *paths; /* NULL: all are alike */
+	/*
+	 * What one has of which there is one for all: turns are taken in the
+	 * order in which operations would start if nobody were in the way, at
+	 * the value that net has for x, and stay the same for all x.
+	 */
+	bool one_cpu;  /* each processor does one operation at a time, and */
+		       /* sends of an adapter are g + G * bytes apart */
+	bool one_link; /* messages to a rank come one after the other */
 	struct np_cycle *cycle;	      /* filled at -EDEADLK; or NULL */
 };
 

@@ -59,6 +59,8 @@ test_a_tolerance_is_told() {
 		fail "not the wires of a tree"
 	golden tolerance-dragonfly.txt tolerance --topology=dragonfly:3x3x2 \
 		--critical recdoub16.goal
+	golden tolerance-turns.txt tolerance -g 100ns -o 200ns --shared-links \
+		nonblocking.goal
 	run tolerance --rendezvous=4K deadlock_if_rendezvous.goal
 	equal "exit status" "$RC" 1
 	equal "output" "$OUT" ""
