@@ -14,8 +14,8 @@ _netprof_jobs() {
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs predict matrix publish accuracy \
-		calibrate loggps status explain check release qn sharing tolerance \
-		help version"
+		calibrate loggps status explain check release qn scale sharing \
+		tolerance help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -47,6 +47,7 @@ _netprof() {
 		status/-*) words="$formats --all" ;;
 		explain/-*) words="$formats $whose" ;;
 		explain/*) words=$(_netprof_jobs) ;;
+		scale/-*) words="$formats --bandwidth= --latency= --variant= --at=" ;;
 		qn/-*) words="$formats --method= --customers= --memory=" ;;
 		check/-*) words="$formats --versions --make-users" ;;
 		release/-*) words="--dry-run" ;;

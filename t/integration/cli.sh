@@ -329,7 +329,7 @@ test_help_tells_about_every_command() {
 test_examples_of_the_manual_work() {
 	local n=0 line cmd='' wanted='' got
 	setup_measured
-	cp "$ROOT/t/data/web.json" "$S"
+	cp "$ROOT/t/data/web.json" "$ROOT"/t/data/mpip/*.mpiP "$S"
 	check_example() {
 		[ -n "$cmd" ] || return 0
 		n=$((n + 1))
@@ -389,7 +389,7 @@ test_completion_completes() {
 			printf "%s\n" "${COMPREPLY[@]}"' - \
 			"$ROOT/etc/netprof-completion.bash" "$@" | sort | xargs
 	}
-	equal commands "$(complete_words netprof s)" "sharing show status"
+	equal commands "$(complete_words netprof s)" "scale sharing show status"
 	equal applications "$(complete_words netprof show l)" "lammps"
 	equal both "$(complete_words netprof show cp)" "cp2k"
 	equal options "$(complete_words netprof list --p)" "--parsable --published"

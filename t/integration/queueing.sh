@@ -1,4 +1,4 @@
-# Queueing networks: netprof qn.
+# Queueing networks: netprof qn and netprof scale.
 # Needs no cluster; also runs alone: [BUILD=build] bash t/integration/queueing.sh
 # shellcheck shell=bash
 
@@ -13,7 +13,8 @@ LIMIT_SEC=120
 
 in_data() {
 	setup
-	cp "$ROOT"/t/data/web.json "$ROOT"/t/data/two-classes.json "$S"
+	cp "$ROOT"/t/data/web.json "$ROOT"/t/data/two-classes.json \
+		"$ROOT"/t/data/mpip/*.mpiP "$S"
 	cd "$S" || exit
 }
 
@@ -28,9 +29,76 @@ test_networks_are_printed_as_agreed() {
 	golden qn.parsable netprof qn -P --method=schweitzer two-classes.json
 }
 
+link=(--bandwidth=300000000 --latency=5us)
+
+test_runs_are_printed_as_agreed() {
+	in_data
+	golden scale.txt netprof scale "${link[@]}" --at=24,64 solver.*.mpiP
+	golden scale-ascii.txt env LC_ALL=C netprof scale solver.*.mpiP
+	golden scale-consistent.txt netprof scale "${link[@]}" \
+		--variant=consistent solver.{4,8,16}.mpiP
+	golden scale-two.txt netprof scale "${link[@]}" solver.{16,2}.mpiP
+	golden scale.json netprof scale "${link[@]}" --json --at=64 \
+		solver.{2,4,8,16}.mpiP
+	golden scale.parsable netprof scale "${link[@]}" -P --at=64 solver.*.mpiP
+}
+
+test_notes_of_reports_are_told() {
+	in_data
+	sed '/Message Sent/,$d' solver.4.mpiP >cut.mpiP
+	run netprof scale cut.mpiP
+	equal "exit status" "$RC" 1
+	contains "cut before the counts" "$ERR" 'cut.mpiP: ends before the counts'
+	head -c -200 solver.4.mpiP >cut.mpiP
+	contains "cut later" "$(netprof scale cut.mpiP)" \
+		'^Note .*cut.mpiP: the report is cut off'
+	equal "as JSON" "$(netprof scale --json cut.mpiP | jq -c '.runs[].notes')" \
+		'["the report is cut off: messages may be missing"]'
+}
+
+test_wrong_use_and_bad_reports_are_told() {
+	local arg
+	in_data
+	sed 's/3.5.0/2.9.1/' solver.2.mpiP >old.mpiP
+	sed 's/MPI Time (sec/Task Time Statistics (sec/' solver.2.mpiP >concise.mpiP
+	row() { # STATUS PATTERN ARGS...
+		run netprof scale "${@:3}"
+		equal "exit status of scale ${*:3}" "$RC" "$1"
+		contains "error of scale ${*:3}" "$ERR" "$2"
+		equal "output of scale ${*:3}" "$OUT" ""
+	}
+	row 2 'a report is missing'
+	row 2 'no such option' --frob solver.2.mpiP
+	row 2 'argument is missing' solver.2.mpiP --at
+	for arg in 0 x 1,,2 1, -3 1.5 4194305 1x; do
+		row 2 '--at=.*: expected numbers of processes' "--at=$arg" \
+			solver.2.mpiP
+	done
+	row 2 '--bandwidth=0: expected bytes' --bandwidth=0 solver.2.mpiP
+	row 2 '--bandwidth=fast: expected bytes' --bandwidth=fast solver.2.mpiP
+	row 2 '--latency=5: expected a time' --latency=5 solver.2.mpiP
+	row 2 '--variant=mine: expected published or consistent' \
+		--variant=mine solver.2.mpiP
+	row 1 '^netprof: /nonexistent: No such file' /nonexistent
+	row 1 'not a regular file' /dev/zero
+	row 1 'web.json:1: expected a report of mpiP' web.json
+	row 1 'old.mpiP:3: version 2.9.1, expected 3.x' old.mpiP
+	row 1 'concise.mpiP:17: a concise report' concise.mpiP
+	row 1 '^netprof: --at: runs of 2 numbers of processes, expected 3 or more$' \
+		--at=3 solver.2.mpiP solver.4.mpiP solver.2.mpiP
+}
+
 test_pages_fit_a_screen() {
 	local args
 	in_data
+	for args in solver.4.mpiP "--at=1,4000000 $(echo solver.*.mpiP)"; do
+		# shellcheck disable=SC2086
+		netprof scale $args >page
+		between "columns of $args" "$(wc -L <page)" 40 80
+		! grep ' $' page || fail "blanks at the end: $args"
+	done
+	[ -z "$(LC_ALL=C netprof scale solver.*.mpiP | tr -d '\n\40-\176')" ] ||
+		fail "not ASCII where the locale is not UTF-8"
 	for args in web.json two-classes.json "--customers=1-1000000:300000 web.json"; do
 		# shellcheck disable=SC2086
 		netprof qn $args >page

@@ -1,0 +1,52 @@
+/* Answers of netprof scale: reports, their components, other sizes. */
+#ifndef CLI_SCALE_H
+#define CLI_SCALE_H
+
+#include "cli.h"
+#include "np_mpip.h"
+#include "np_scaling.h"
+
+enum { CLI_SCALE_BASELINES = NP_BASELINE_AMDAHL + 1 };
+
+/* A report, what it is made of, and what the others say of it. */
+struct cli_scale_run {
+	const char *path;
+	struct np_mpip report;
+	struct np_run run;
+	struct np_four four;
+	/* Of the runs of other sizes: NaN where these are too few. */
+	struct np_scaled_run others;
+	double baseline_sec[CLI_SCALE_BASELINES];
+};
+
+struct cli_scale {
+	struct cli_scale_run *run; /* by rising numbers of processes */
+	size_t n_runs;
+	struct np_link link;
+	bool link_given; /* bandwidth and latency: both */
+	enum np_four_variant variant;
+	/* Other sizes that were asked for. */
+	double *at;
+	struct np_scaled_run *answer;
+	size_t n_at;
+	char why[NP_ERR_LEN]; /* "" or why there are no predictions */
+};
+
+extern const char *const cli_scale_baselines[CLI_SCALE_BASELINES];
+
+/* "beyond, negative", "" */
+const char *cli_scale_flags(unsigned flags, char *buf, size_t len);
+
+/* Mean of |predicted / measured - 1| over the runs; n: of how many. */
+double cli_scale_error(const struct cli_scale *s, int baseline, size_t *n);
+#define CLI_SCALE_MODEL (-1) /* in place of a baseline */
+
+/* predicted / measured - 1 of one run, NaN where there is no prediction. */
+double cli_scale_miss(const struct cli_scale_run *r, int baseline);
+
+/* Each prints all and returns the exit status. */
+int cli_scale_text(const struct cli_scale *s);
+int cli_scale_parsable(const struct cli_scale *s);
+int cli_scale_json(const struct cli_scale *s);
+
+#endif

@@ -1,0 +1,294 @@
+/* netprof scale: what runs of several sizes are made of, from mpiP's reports. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_options.h"
+#include "cli_scale.h"
+#include "np_quantity.h"
+
+/* Where they are not given: about what 10 Gbit Ethernet has. */
+#define BYTES_PER_SEC 1.1e9
+#define LATENCY_SEC 10e-6
+#define MAX_AT 1000
+#define SEED 1
+
+struct options {
+	struct np_link link;
+	bool has_bandwidth, has_latency;
+	enum np_four_variant variant;
+	enum cli_format format;
+	double *at; /* sorted as given */
+	size_t n_at;
+};
+
+static int take_bandwidth(const struct cli_cmd *self, const char *text,
+			  struct options *o)
+{
+	uint64_t bytes;
+
+	if (np_bytes_parse(text, &bytes) || !bytes)
+		return cli_usage(self, "--bandwidth=%.64s: expected bytes per "
+				 "second, such as 1200000000 or 1G", text);
+	o->link.bytes_per_sec = (double)bytes;
+	o->has_bandwidth = true;
+	return 0;
+}
+
+static int take_latency(const struct cli_cmd *self, const char *text,
+			struct options *o)
+{
+	if (np_duration_parse(text, &o->link.latency_sec))
+		return cli_usage(self, "--latency=%.64s: expected a time, such "
+				 "as 5us", text);
+	o->has_latency = true;
+	return 0;
+}
+
+static int take_variant(const struct cli_cmd *self, const char *text,
+			struct options *o)
+{
+	if (!strcmp(text, "published"))
+		o->variant = NP_FOUR_PUBLISHED;
+	else if (!strcmp(text, "consistent"))
+		o->variant = NP_FOUR_CONSISTENT;
+	else
+		return cli_usage(self, "--variant=%.64s: expected published or "
+				 "consistent", text);
+	return 0;
+}
+
+/* P,P,...: whole numbers. */
+static int take_at(const struct cli_cmd *self, const char *text,
+		   struct options *o)
+{
+	const char *p = text;
+
+	for (;;) {
+		char *end;
+		unsigned long n = *p >= '0' && *p <= '9' ?
+				  strtoul(p, &end, 10) : 0;
+
+		if (!n || n > NP_FOUR_MAX_PROCESSES || (*end && *end != ','))
+			return cli_usage(self, "--at=%.64s: expected numbers "
+					 "of processes from 1 to %d, separated "
+					 "by commas", text,
+					 NP_FOUR_MAX_PROCESSES);
+		if (o->n_at == MAX_AT)
+			return cli_usage(self, "--at: more than %d numbers",
+					 MAX_AT);
+		o->at[o->n_at++] = (double)n;
+		if (!*end)
+			return 0;
+		p = end + 1;
+	}
+}
+
+static int take(const struct cli_cmd *self, int c, char *arg,
+		struct options *o)
+{
+	switch (c) {
+	case 'b':
+		return take_bandwidth(self, arg, o);
+	case 'l':
+		return take_latency(self, arg, o);
+	case 'v':
+		return take_variant(self, arg, o);
+	case 'a':
+		return take_at(self, arg, o);
+	case 'j':
+		o->format = CLI_JSON;
+		return 0;
+	case 'P':
+		o->format = CLI_PARSABLE;
+		return 0;
+	case 'h':
+		cli_print_help(self);
+		return -1;
+	case ':':
+		return cli_usage(self, "%.64s: an argument is missing", arg);
+	default:
+		return cli_usage(self, "%.64s: no such option", arg);
+	}
+}
+
+static int parse(const struct cli_cmd *self, int argc, char **argv,
+		 struct options *o)
+{
+	static const struct option options[] = {
+		{ "bandwidth", required_argument, NULL, 'b' },
+		{ "latency", required_argument, NULL, 'l' },
+		{ "variant", required_argument, NULL, 'v' },
+		{ "at", required_argument, NULL, 'a' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "parsable", no_argument, NULL, 'P' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c, rc = 0;
+
+	o->link = (struct np_link){ BYTES_PER_SEC, LATENCY_SEC };
+	opterr = 0;
+	while (!rc && (c = getopt_long(argc, argv, ":hP", options, NULL)) != -1)
+		rc = take(self, c, c == ':' || c == '?' ? argv[optind - 1] :
+							   optarg, o);
+	if (!rc && optind == argc)
+		rc = cli_usage(self, "a report is missing");
+	if (!rc && argc - optind > NP_SCALING_MAX_RUNS)
+		rc = cli_usage(self, "%d reports, expected at most %d",
+			       argc - optind, NP_SCALING_MAX_RUNS);
+	return rc;
+}
+
+static int load(const char *path, const struct cli_scale *s,
+		struct cli_scale_run *r)
+{
+	struct np_err err = NP_ERR_INIT;
+	const struct np_mpip *m = &r->report;
+	double n;
+
+	r->path = path;
+	if (np_mpip_load(path, &r->report, &err))
+		return cli_fail("%s", err.text);
+	n = m->n_tasks;
+	r->run = (struct np_run){ n, m->app_sec / n, m->mpi_sec / n,
+				  m->messages / n, m->messages > 0 ?
+				  m->bytes / m->messages : 0 };
+	if (!(r->run.app_sec > 0))
+		return cli_fail("%s: all tasks took 0 s", path);
+	if (np_four(&r->run, &s->link, s->variant, &r->four, &err))
+		return cli_fail("%s: %s", path, err.text);
+	return CLI_DONE;
+}
+
+static int by_processes(const void *a, const void *b)
+{
+	const struct cli_scale_run *x = a, *y = b;
+
+	return (x->run.processes > y->run.processes) -
+	       (x->run.processes < y->run.processes);
+}
+
+/* The runs, but those of as many processes (NaN: none of these). */
+static size_t others(const struct cli_scale *s, double processes,
+		     struct np_run *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_runs; i++)
+		if (s->run[i].run.processes != processes)
+			out[n++] = s->run[i].run;
+	return n;
+}
+
+/* Each run as the runs of other sizes would have it. */
+static int leave_out(struct cli_scale *s, struct np_run *room)
+{
+	const double nan = NAN;
+
+	for (size_t i = 0; i < s->n_runs; i++) {
+		struct cli_scale_run *r = &s->run[i];
+		size_t n = others(s, r->run.processes, room);
+		struct np_scaling *fit = NULL;
+		int rc = np_scaling_fit(room, n, &s->link, s->variant, &fit,
+					NULL);
+
+		r->others.four.wall_sec = nan;
+		if (!rc)
+			rc = np_scaling_at(fit, r->run.processes, SEED,
+					   &r->others, NULL);
+		np_scaling_free(fit);
+		if (rc == -ENOMEM)
+			return rc;
+		for (int b = 0; b < CLI_SCALE_BASELINES; b++)
+			r->baseline_sec[b] = n ? np_scaling_baseline(
+				(enum np_scaling_baseline)b, room, n,
+				r->run.processes) : nan;
+	}
+	return 0;
+}
+
+static int answer(struct cli_scale *s, struct np_run *room)
+{
+	size_t n = others(s, NAN, room);
+	struct np_err err = NP_ERR_INIT;
+	struct np_scaling *fit = NULL;
+	int rc = np_scaling_fit(room, n, &s->link, s->variant, &fit, &err);
+
+	if (rc == -EDOM) {
+		strcpy(s->why, err.text);
+		return s->n_at ? cli_fail("--at: %s", s->why) : CLI_DONE;
+	}
+	for (size_t i = 0; !rc && i < s->n_at; i++)
+		rc = np_scaling_at(fit, s->at[i], SEED, &s->answer[i], &err);
+	np_scaling_free(fit);
+	if (!rc && leave_out(s, room))
+		rc = np_errf(&err, -ENOMEM, "out of memory");
+	return rc ? cli_fail("%s", err.text) : CLI_DONE;
+}
+
+static int work(struct cli_scale *s, char **paths, struct np_run *room)
+{
+	int rc = CLI_DONE;
+
+	for (size_t i = 0; !rc && i < s->n_runs; i++)
+		rc = load(paths[i], s, &s->run[i]);
+	if (rc)
+		return rc;
+	qsort(s->run, s->n_runs, sizeof(*s->run), by_processes);
+	return answer(s, room);
+}
+
+static int print(const struct cli_scale *s, enum cli_format format)
+{
+	return format == CLI_JSON ? cli_scale_json(s) :
+	       format == CLI_PARSABLE ? cli_scale_parsable(s) :
+					cli_scale_text(s);
+}
+
+static int run_scale(const struct cli_cmd *self, int argc, char **argv)
+{
+	double at[MAX_AT];
+	struct options o = { .at = at };
+	struct np_run *room;
+	struct cli_scale s;
+	int rc = parse(self, argc, argv, &o);
+
+	if (rc)
+		return rc < 0 ? CLI_DONE : rc;
+	s = (struct cli_scale){
+		.n_runs = (size_t)(argc - optind), .link = o.link,
+		.link_given = o.has_bandwidth && o.has_latency,
+		.variant = o.variant, .at = at, .n_at = o.n_at,
+	};
+	s.run = calloc(s.n_runs, sizeof(*s.run));
+	s.answer = calloc(s.n_at + 1, sizeof(*s.answer));
+	room = calloc(s.n_runs, sizeof(*room));
+	rc = s.run && s.answer && room ? work(&s, argv + optind, room) :
+					 cli_fail("out of memory");
+	if (!rc)
+		rc = print(&s, o.format);
+	free(s.run);
+	free(s.answer);
+	free(room);
+	return rc;
+}
+
+const struct cli_cmd cmd_scale = {
+	.name = "scale",
+	.args = "[OPTION]... REPORT...",
+	.help = "how a program scales, from reports of mpiP",
+	.text =
+"Where the time of each run goes: switch, contention, active in MPI, compute;\n"
+"and from runs of three sizes or more what runs of other sizes would take.\n"
+"REPORT is one of mpiP 3.x, best made with its option -e for more digits.\n\n"
+"  --bandwidth=BYTES  of a link, per second\n"
+"  --latency=TIME     of a message, such as 5us\n"
+"  --variant=V        published: the switch comes on top of the time in MPI\n"
+"                     (so without the option); consistent: it is part of it\n"
+"  --at=P,...         numbers of processes to predict\n"
+"  --json, --parsable the same for programs; --parsable (-P) as in sacct",
+	.run = run_scale,
+};
