@@ -12,7 +12,7 @@
 /* Where they are not given: about what 10 Gbit Ethernet has. */
 #define BYTES_PER_SEC 1.1e9
 #define LATENCY_SEC 10e-6
-#define MAX_AT 1000
+#define MAX_AT 64
 #define SEED 1
 
 struct options {
@@ -171,20 +171,29 @@ static int by_processes(const void *a, const void *b)
 	       (x->run.processes < y->run.processes);
 }
 
+/* Runs, side by side for the fits. */
+struct room {
+	struct np_run *run;
+	struct np_four *four;
+};
+
 /* The runs, but those of as many processes (NaN: none of these). */
 static size_t others(const struct cli_scale *s, double processes,
-		     struct np_run *out)
+		     const struct room *out)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->n_runs; i++)
-		if (s->run[i].run.processes != processes)
-			out[n++] = s->run[i].run;
+	for (size_t i = 0; i < s->n_runs; i++) {
+		if (s->run[i].run.processes == processes)
+			continue;
+		out->run[n] = s->run[i].run;
+		out->four[n++] = s->run[i].four;
+	}
 	return n;
 }
 
 /* Each run as the runs of other sizes would have it. */
-static int leave_out(struct cli_scale *s, struct np_run *room)
+static int leave_out(struct cli_scale *s, const struct room *room)
 {
 	const double nan = NAN;
 
@@ -192,8 +201,8 @@ static int leave_out(struct cli_scale *s, struct np_run *room)
 		struct cli_scale_run *r = &s->run[i];
 		size_t n = others(s, r->run.processes, room);
 		struct np_scaling *fit = NULL;
-		int rc = np_scaling_fit(room, n, &s->link, s->variant, &fit,
-					NULL);
+		int rc = np_scaling_fit(room->run, room->four, n, &s->link,
+					&fit, NULL);
 
 		r->others.four.wall_sec = nan;
 		if (!rc)
@@ -204,18 +213,18 @@ static int leave_out(struct cli_scale *s, struct np_run *room)
 			return rc;
 		for (int b = 0; b < CLI_SCALE_BASELINES; b++)
 			r->baseline_sec[b] = n ? np_scaling_baseline(
-				(enum np_scaling_baseline)b, room, n,
+				(enum np_scaling_baseline)b, room->run, n,
 				r->run.processes) : nan;
 	}
 	return 0;
 }
 
-static int answer(struct cli_scale *s, struct np_run *room)
+static int answer(struct cli_scale *s, const struct room *room)
 {
 	size_t n = others(s, NAN, room);
 	struct np_err err = NP_ERR_INIT;
 	struct np_scaling *fit = NULL;
-	int rc = np_scaling_fit(room, n, &s->link, s->variant, &fit, &err);
+	int rc = np_scaling_fit(room->run, room->four, n, &s->link, &fit, &err);
 
 	if (rc == -EDOM) {
 		strcpy(s->why, err.text);
@@ -229,7 +238,7 @@ static int answer(struct cli_scale *s, struct np_run *room)
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }
 
-static int work(struct cli_scale *s, char **paths, struct np_run *room)
+static int work(struct cli_scale *s, char **paths, const struct room *room)
 {
 	int rc = CLI_DONE;
 
@@ -252,8 +261,8 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 {
 	double at[MAX_AT];
 	struct options o = { .at = at };
-	struct np_run *room;
 	struct cli_scale s;
+	struct room room;
 	int rc = parse(self, argc, argv, &o);
 
 	if (rc)
@@ -265,14 +274,16 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 	};
 	s.run = calloc(s.n_runs, sizeof(*s.run));
 	s.answer = calloc(s.n_at + 1, sizeof(*s.answer));
-	room = calloc(s.n_runs, sizeof(*room));
-	rc = s.run && s.answer && room ? work(&s, argv + optind, room) :
-					 cli_fail("out of memory");
+	room.run = calloc(s.n_runs, sizeof(*room.run));
+	room.four = calloc(s.n_runs, sizeof(*room.four));
+	rc = s.run && s.answer && room.run && room.four ?
+	     work(&s, argv + optind, &room) : cli_fail("out of memory");
 	if (!rc)
 		rc = print(&s, o.format);
 	free(s.run);
 	free(s.answer);
-	free(room);
+	free(room.run);
+	free(room.four);
 	return rc;
 }
 

@@ -13,7 +13,8 @@
 #include "np_qn_impl.h"
 
 #define PASSES 3 /* as the source has it; more change little */
-#define MAX_ITERATIONS 100000
+#define MAX_ITERATIONS 1000000 /* of all cores */
+#define USUAL 100 /* of each core, for the cost */
 #define TOLERANCE 1e-10 /* of the largest class, of a change */
 
 struct state {
@@ -25,6 +26,7 @@ struct state {
 	double *less;  /* of each class in turn: the same with one less */
 	double *delta; /* less - share, 0 where that leaves nobody */
 	double *r, *seen;
+	double limit; /* of iterations */
 	struct np_qn_solution *out;
 };
 
@@ -121,14 +123,14 @@ static double improve(struct state *s, double *share)
 /* The shares at the numbers s->n. */
 static int core(struct state *s, double *share, struct np_err *err)
 {
-	for (unsigned i = 0; i < MAX_ITERATIONS; i++) {
+	while (s->out->iterations < s->limit) {
 		s->out->iterations++;
 		s->out->residual = improve(s, share);
 		if (s->out->residual < TOLERANCE * s->most)
 			return 0;
 	}
-	return np_errf(err, -ELOOP, "linearizer: %d iterations and mean "
-		       "numbers still change by %.3g", MAX_ITERATIONS,
+	return np_errf(err, -ELOOP, "linearizer: %.0f iterations and mean "
+		       "numbers still change by %.3g", floor(s->limit),
 		       s->out->residual);
 }
 
@@ -188,7 +190,7 @@ static struct np_qn_cost cost_of(const struct np_qn *net)
 	double cells = n * (double)(net->n_stations + 1);
 
 	return (struct np_qn_cost){ 8 * (2 * n + 8) * cells,
-				    100 * PASSES * (n + 1) * n * cells };
+				    USUAL * PASSES * (n + 1) * n * cells };
 }
 
 int np_qn_linearizer(const struct np_qn *net, const struct np_qn_cost *max,
@@ -206,6 +208,8 @@ int np_qn_linearizer(const struct np_qn *net, const struct np_qn_cost *max,
 			  err);
 	if (rc)
 		return rc;
+	s.limit = fmin(MAX_ITERATIONS, max->steps / (double)net->n_classes /
+		       (double)(net->n_classes * (net->n_stations + 1)));
 	rc = make(&s);
 	if (!rc)
 		rc = np_qn_solution_make(net, &made);

@@ -10,6 +10,7 @@
 #include "np_qn_impl.h"
 
 #define MAX_ITERATIONS 100000
+#define USUAL 100 /* iterations, for the cost */
 #define TOLERANCE 1e-10 /* of the largest class, of a change */
 
 struct state {
@@ -85,7 +86,8 @@ static double improve_all(struct state *s, double *x)
 	return change;
 }
 
-static int iterate(struct state *s, struct np_qn_solution *out,
+/* limit: of iterations. */
+static int iterate(struct state *s, double limit, struct np_qn_solution *out,
 		   struct np_err *err)
 {
 	double most = 1;
@@ -93,10 +95,11 @@ static int iterate(struct state *s, struct np_qn_solution *out,
 	for (size_t c = 0; c < s->net->n_classes; c++)
 		most = fmax(most, (double)s->net->class[c].customers);
 	do {
-		if (++out->iterations > MAX_ITERATIONS)
-			return np_errf(err, -ELOOP, "schweitzer: %d iterations "
-				       "and mean numbers still change by %.3g",
-				       MAX_ITERATIONS, out->residual);
+		if (++out->iterations > limit)
+			return np_errf(err, -ELOOP, "schweitzer: %.0f "
+				       "iterations and mean numbers still "
+				       "change by %.3g", floor(limit),
+				       out->residual);
 		out->residual = improve_all(s, out->x_per_sec);
 	} while (!(out->residual < TOLERANCE * most));
 	return 0;
@@ -117,7 +120,7 @@ static struct np_qn_cost cost_of(const struct np_qn *net)
 {
 	double cells = (double)(net->n_classes * (net->n_stations + 1));
 
-	return (struct np_qn_cost){ 8 * 8 * cells, 100 * cells };
+	return (struct np_qn_cost){ 8 * 8 * cells, USUAL * cells };
 }
 
 int np_qn_schweitzer(const struct np_qn *net, const struct np_qn_cost *max,
@@ -140,7 +143,8 @@ int np_qn_schweitzer(const struct np_qn *net, const struct np_qn_cost *max,
 	if (rc)
 		np_errf(err, rc, "schweitzer: no memory");
 	else
-		rc = iterate(&s, &made, err);
+		rc = iterate(&s, fmin(MAX_ITERATIONS, USUAL * max->steps /
+				      cost.steps), &made, err);
 	if (!rc) {
 		np_qn_solution_fill(net, &s.flat, s.r, &made);
 		*out = made;

@@ -48,16 +48,20 @@ static double x_of(const struct fit *f, double processes)
 }
 
 /* A value of 0 among others would have an infinite weight. */
-static double weight_of(const struct fit *f, const struct points *p, size_t i)
+static double weight_of(const struct fit *f, double y, double most)
 {
-	double most = 0, v;
+	double v = fmax(y, 1e-3 * most);
 
-	if (f->in_logs)
-		return 1;
-	for (size_t k = 0; k < p->n; k++)
-		most = fmax(most, p->y[k]);
-	v = fmax(p->y[i], 1e-3 * most);
-	return v > 0 ? 1 / (v * v) : 1;
+	return !f->in_logs && v > 0 ? 1 / (v * v) : 1;
+}
+
+static double most_of(const struct points *p)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		most = fmax(most, p->y[i]);
+	return most;
 }
 
 struct gsl_parts {
@@ -79,6 +83,8 @@ static void drop_parts(struct gsl_parts *g)
 static bool make_parts(struct gsl_parts *g, const struct fit *f,
 		       const struct points *p)
 {
+	double most = most_of(p);
+
 	*g = (struct gsl_parts){
 		gsl_matrix_alloc(p->n, f->terms),
 		gsl_matrix_alloc(f->terms, f->terms), gsl_vector_alloc(p->n),
@@ -95,7 +101,7 @@ static bool make_parts(struct gsl_parts *g, const struct fit *f,
 			x *= x_of(f, p->processes[i]);
 		}
 		gsl_vector_set(g->y, i, f->in_logs ? log(p->y[i]) : p->y[i]);
-		gsl_vector_set(g->w, i, weight_of(f, p, i));
+		gsl_vector_set(g->w, i, weight_of(f, p->y[i], most));
 	}
 	return true;
 }
@@ -204,26 +210,21 @@ static double miss_of_knots(const struct np_scaling *s)
 }
 
 /* Of all processes together; sizes only of runs that sent anything. */
-static int gather(struct np_scaling *s, const struct np_run *run, size_t n,
-		  enum np_four_variant variant, struct points p[N_FITS],
-		  struct np_err *err)
+static int gather(struct np_scaling *s, const struct np_run *run,
+		  const struct np_four *four, size_t n,
+		  struct points p[N_FITS], struct np_err *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct np_err why = NP_ERR_INIT;
 		double all = run[i].processes;
-		struct np_four f;
 
-		if (np_four(&run[i], &s->link, variant, &f, &why))
-			return np_errf(err, -EINVAL, "run %zu: %s", i,
-				       why.text);
 		for (int q = 0; q < N_FITS; q++)
 			p[q].processes[p[q].n] = all;
 		if (run[i].messages > 0 && run[i].mean_bytes > 0)
 			p[SIZE].y[p[SIZE].n++] = run[i].mean_bytes;
 		p[MESSAGES].y[p[MESSAGES].n++] = all * run[i].messages;
-		p[ACTIVE].y[p[ACTIVE].n++] = all * f.active_sec;
-		s->knot[s->n_knots++] = (struct knot){ all,
-						       all * f.compute_sec };
+		p[ACTIVE].y[p[ACTIVE].n++] = all * four[i].active_sec;
+		s->knot[s->n_knots++] = (struct knot){
+			all, all * four[i].compute_sec };
 	}
 	merge_knots(s);
 	return s->n_knots < 3 ? np_errf(err, -EDOM, "runs of %zu numbers of "
@@ -263,8 +264,8 @@ static int fit_all(struct np_scaling *s, const struct points p[N_FITS])
 	return rc;
 }
 
-int np_scaling_fit(const struct np_run *run, size_t n,
-		   const struct np_link *link, enum np_four_variant variant,
+int np_scaling_fit(const struct np_run *run, const struct np_four *four,
+		   size_t n, const struct np_link *link,
 		   struct np_scaling **out, struct np_err *err)
 {
 	struct np_scaling *s = calloc(1, sizeof(*s));
@@ -285,7 +286,7 @@ int np_scaling_fit(const struct np_run *run, size_t n,
 		p[q] = (struct points){ room + 2 * q * n,
 					room + (2 * q + 1) * n, 0 };
 	if (!rc)
-		rc = gather(s, run, n, variant, p, err);
+		rc = gather(s, run, four, n, p, err);
 	if (!rc && (rc = fit_all(s, p)))
 		np_errf(err, rc, "no memory");
 	free(room);

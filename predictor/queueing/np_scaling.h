@@ -17,7 +17,7 @@
 
 #include "np_four.h"
 
-#define NP_SCALING_MAX_RUNS 4096
+#define NP_SCALING_MAX_RUNS 1024
 
 enum np_scaling_flag {
 	NP_SCALING_BEYOND = 1,	  /* more or fewer processes than any run */
@@ -28,14 +28,14 @@ enum np_scaling_flag {
 struct np_scaling;
 
 /*
- * Fit n runs, borrowed for the call.  There may be several of the same number
- * of processes.
- * Returns 0 (free with np_scaling_free()), -EINVAL with err as np_four() and
- * naming the run from 0, -EDOM: fewer than 3 different numbers of processes,
- * or -ENOMEM.
+ * Fit n runs and their components, as np_four() gave them for that link; both
+ * borrowed for the call.  There may be several of the same number of processes.
+ * Returns 0 (free with np_scaling_free()), or with err: -EINVAL, more than
+ * NP_SCALING_MAX_RUNS; -EDOM, fewer than 3 different numbers of processes; or
+ * -ENOMEM.
  */
-int np_scaling_fit(const struct np_run *run, size_t n,
-		   const struct np_link *link, enum np_four_variant variant,
+int np_scaling_fit(const struct np_run *run, const struct np_four *four,
+		   size_t n, const struct np_link *link,
 		   struct np_scaling **out, struct np_err *err);
 void np_scaling_free(struct np_scaling *s); /* NULL is allowed */
 

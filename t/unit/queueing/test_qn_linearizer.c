@@ -71,6 +71,24 @@ static void test_what_it_cannot(void)
 		strstr(err.text, "convolution does"));
 }
 
+/* It stops where its steps end, and says how far it is. */
+static void test_stops(void)
+{
+	const struct np_qn_cost few = { 1e9, 1800 };
+	struct np_err err = NP_ERR_INIT;
+	struct np_qn_solution s;
+	struct t_network t;
+
+	t_network_make(&t, 1, 2);
+	t.class[0] = (struct np_qn_class){ "class", 100000, 1 };
+	t.service[0][0] = 1;
+	t.service[1][0] = 0.999999;
+	T_CHECK(np_qn_linearizer(&t.net, &few, &s, &err) == -ELOOP);
+	T_CHECK(strstr(err.text, "linearizer: 600 iterations and mean"));
+	T_CHECK(np_qn_linearizer(&t.net, &(struct np_qn_cost){ 1e9, 10 }, &s,
+			 &err) == -E2BIG);
+}
+
 static void test_no_memory(void)
 {
 	t_network_survives_no_memory(np_qn_linearizer, T_SERVERS);
@@ -81,6 +99,7 @@ static const struct t_case cases[] = {
 	{ "Little's law, conservation and capacity hold", test_laws },
 	{ "it is near the exact answer", test_near },
 	{ "what it cannot, it says, and who can", test_what_it_cannot },
+	{ "it stops where its steps end", test_stops },
 	{ "it fails where memory does", test_no_memory },
 	{ NULL, NULL },
 };

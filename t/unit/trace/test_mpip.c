@@ -65,6 +65,19 @@ static void test_sample(void)
 	T_CHECK(t_close(m.bytes, 16 * (240 * 4e5 / 256 + 26 * 8), 1e-3));
 }
 
+/* One that mpiP wrote, of lammps, but for the rows of single ranks. */
+static void test_real(void)
+{
+	struct np_mpip m;
+
+	T_CHECK(!np_mpip_load(t_data("mpip/melt.mpiP"), &m, NULL));
+	T_CHECK(m.n_tasks == 2 && m.notes == 0);
+	T_CHECK(!strcmp(m.program, "lmp") && !strcmp(m.version, "3.5.0"));
+	T_CHECK(m.app_sec == 10.758 && m.mpi_sec == 9.257);
+	T_CHECK(m.messages == 2428 &&
+		t_close(m.bytes, 60150746, 1e-6));
+}
+
 static const struct {
 	const char *name, *text;
 	unsigned notes;
@@ -209,6 +222,7 @@ static void test_notes_have_words(void)
 static const struct t_case cases[] = {
 	{ "times and messages are read", test_whole },
 	{ "a report as mpiP lays it out is read", test_sample },
+	{ "a report that mpiP wrote is read", test_real },
 	{ "what is odd is taken, with a note", test_taken },
 	{ "what is wrong is refused, with its line", test_refused },
 	{ "a report may end anywhere", test_cut_anywhere },
