@@ -17,6 +17,12 @@ struct cli_loggps_opt {
 int cli_loggps_measure(const struct cli_loggps_opt *o,
 		       struct np_loggps_record *r, struct np_err *err);
 
+/*
+ * cli_loggps_net.c: the newest of any cluster in the store, with a line on
+ * standard error that says so; out stays as it is if there is none.
+ */
+void cli_loggps_net(struct np_loggps *out);
+
 /* Both print and return the exit status. */
 int cli_loggps_text(const struct np_loggps_record *r);
 int cli_loggps_json(const struct np_loggps_record *r);

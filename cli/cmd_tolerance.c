@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_loggps.h"
 #include "cli_tolerance.h"
 #include "np_quantity.h"
 #include "np_topology_conf.h"
@@ -178,8 +179,10 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	};
 	struct cli_tolerance *t;
 	size_t n = 0;
-	int rc = parse(self, argc, argv, &ask);
+	int rc;
 
+	cli_loggps_net(&ask.net);
+	rc = parse(self, argc, argv, &ask);
 	if (rc)
 		return rc < 0 ? CLI_DONE : rc;
 	t = calloc((size_t)(argc - optind), sizeof(*t));
@@ -205,7 +208,8 @@ const struct cli_cmd cmd_tolerance = {
 "Finds how much longer the program of an execution graph (GOAL, text or\n"
 "binary) runs as the latency, the overhead and the bandwidth of the network\n"
 "change, and how far each may go until the run takes 1, 2 and 5 % longer.\n\n"
-"  -L, --latency=TIME     of a message, 3us if not given\n"
+"What is not given is as netprof loggps measured it, or else:\n\n"
+"  -L, --latency=TIME     of a message, 3us\n"
 "  -o, --overhead=TIME    processor time of each message on both sides, 0ns\n"
 "  -G, --per-byte=TIME    0.1ns, which is 10 GB/s\n"
 "  -S, --rendezvous=BYTES larger messages wait for their receiver; never\n"

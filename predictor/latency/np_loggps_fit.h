@@ -23,7 +23,7 @@
  * the message has arrived, on which nobody waits.  L is then 0.
  *
  * G is the slope of PRTT(1, 0, s) / 2 by least squares of relative errors over
- * the sizes whose bytes cost at least as much as all else, from a sixteenth of
+ * the sizes whose bytes cost at least as much as all else, from an eighth of
  * the greatest on (all, if these are fewer than NP_LOGGPS_LEAST), with a step
  * at S if there is one: of long messages, as buckets and caches favour short
  * ones.
@@ -48,6 +48,7 @@
 #include <stdint.h>
 
 #include "np_err.h"
+#include "np_loggps.h"
 
 #define NP_LOGGPS_MAX_BLOCKS 1000
 #define NP_LOGGPS_MAX_SIZES 64
@@ -91,6 +92,12 @@ struct np_loggps_fit {
  */
 int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 		  struct np_loggps_fit *out, struct np_err *err);
+
+/*
+ * What execution graphs are computed with: o is the mean of both sides', and a
+ * size between S and S_above counts as rendezvous.
+ */
+void np_loggps_of_fit(const struct np_loggps_fit *f, struct np_loggps *out);
 
 /*
  * The median of x[n], n > 0, which is sorted, and its interval: the ranks k

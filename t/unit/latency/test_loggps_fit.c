@@ -268,6 +268,24 @@ static void test_a_message_takes_no_less_than_its_overheads(void)
 		t_close(f.o_send.value, 4e-6, 1e-9));
 }
 
+static void test_graphs_are_computed_with_what_was_measured(void)
+{
+	struct np_loggps_fit f = {
+		.L = { 2e-6, 1e-6, 3e-6 }, .o_send = { 1e-6 },
+		.o_recv = { 3e-6 }, .G = { 1e-10 },
+	};
+	struct np_loggps net;
+
+	np_loggps_of_fit(&f, &net);
+	T_CHECK(t_close(net.L_ns, 2000, 1e-12) &&
+		t_close(net.o_ns, 2000, 1e-12) &&
+		t_close(net.G_ns, 0.1, 1e-12) && net.first_byte_free &&
+		net.S == NP_LOGGPS_NO_RENDEZVOUS);
+	f.S = 8192;
+	np_loggps_of_fit(&f, &net);
+	T_CHECK(net.S == 8192);
+}
+
 static void test_too_little_is_told(void)
 {
 	struct truth t = { 1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 0 };
@@ -303,6 +321,8 @@ static const struct t_case cases[] = {
 	{ "what cannot be is refused", test_what_cannot_be_is_refused },
 	{ "a message takes no less than its overheads",
 	  test_a_message_takes_no_less_than_its_overheads },
+	{ "graphs are computed with what was measured",
+	  test_graphs_are_computed_with_what_was_measured },
 	{ "too little is told", test_too_little_is_told },
 	{ NULL },
 };

@@ -1,0 +1,27 @@
+/* What the fabric was measured to be, for commands that compute with it. */
+#include "cli_loggps.h"
+
+#include <stdio.h>
+
+#include "cli_text.h"
+#include "np_conf.h"
+
+void cli_loggps_net(struct np_loggps *out)
+{
+	struct np_loggps_record r;
+	struct np_store *store;
+	struct np_conf conf;
+	char day[CLI_NUMBER];
+
+	if (np_conf_from_environment(&conf, NULL) ||
+	    np_store_open(conf.store, &store, NULL))
+		return;
+	if (!np_loggps_store_load(store, NULL, false, &r, NULL)) {
+		np_loggps_of_fit(&r.fit, out);
+		fprintf(stderr, "netprof: the network as measured%s%s on %s\n",
+			*r.cluster ? " on " : "", r.cluster,
+			cli_day(r.date, day));
+		np_loggps_record_free(&r);
+	}
+	np_store_close(store);
+}
