@@ -118,7 +118,7 @@ bench: all $(BENCH) ## measure what probes and placement cost
 	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) t/bench; do \
 		$$b || failed=1; done; exit $$failed
 
-validate: all ## long measurements on the cluster
+validate: all $(BUILD)/trace_time ## long measurements on the cluster
 	@etc/packages install validate
 	@BUILD=$(BUILD) t/validate
 
@@ -253,6 +253,11 @@ $(BUILD)/libnetprof-mpi-mpich.so: $(SHIM_OF_MPI) $(SHIM_HEADERS) $(BUILD)/flags
 $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 	$(call say,LD)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -o $@ $< -ldl
+
+# For t/validate: a traced run as measured, and as its graph says.
+$(BUILD)/trace_time: $(call objs,t/trace_time.c) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(GSL) $(LIBM))
 
 # Loaded into programs that have no sanitizer.
 $(BUILD)/libnetprof-delay.so: profiler/trace/delay.c $(BUILD)/flags

@@ -1,0 +1,103 @@
+/*
+ * How long a traced run took, and would take under more latency:
+ *
+ *	trace_time TRACE L_NS O_NS G_NS [ADDED_NS...]
+ *
+ * One line: measured seconds, messages, then for each added latency the seconds
+ * that its graph says, and before them those without.  t/validate.d/tolerance.sh
+ * compares them with what was measured.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "np_tolerance.h"
+#include "np_trace_files.h"
+#include "np_trace_graph.h"
+#include "np_trace_read.h"
+
+/* From the end of MPI_Init() to the last event of that rank. */
+static int rank_sec(const struct np_trace_files *f, uint32_t rank, double *sec,
+		    struct np_err *err)
+{
+	struct np_trace_reader *r;
+	struct np_trace_event ev;
+	uint64_t ns = 0;
+	int rc = np_trace_open(f->path[rank], rank, f->n, &r, err);
+
+	if (rc)
+		return rc;
+	while ((rc = np_trace_next(r, &ev, err)) > 0)
+		ns += ev.gap_ns + ev.length_ns;
+	np_trace_close(r);
+	*sec = 1e-9 * (double)ns;
+	return rc;
+}
+
+static int measured_sec(const struct np_trace_files *f, double *most,
+			struct np_err *err)
+{
+	double sec = 0;
+	int rc = 0;
+
+	*most = 0;
+	for (uint32_t i = 0; !rc && i < f->n; i++) {
+		rc = rank_sec(f, i, &sec, err);
+		*most = sec > *most ? sec : *most;
+	}
+	return rc;
+}
+
+static int predict(const struct np_graph *g, char **number, int n,
+		   struct np_err *err)
+{
+	const double L = atof(number[0]);
+	const struct np_tolerance_opt opt = {
+		.net = { .L_ns = L, .o_ns = atof(number[1]),
+			 .G_ns = atof(number[2]),
+			 .S = NP_LOGGPS_NO_RENDEZVOUS },
+		.x = NP_LOGGPS_L,
+	};
+	struct np_tolerance *t;
+	struct np_runtime run;
+	int rc = np_tolerance_new(g, &opt, &t, err);
+
+	for (int i = 2; !rc && i < n; i++) {
+		np_tolerance_at(t, L + (i > 2 ? atof(number[i]) : 0), &run);
+		printf(" %.9f", 1e-9 * run.ns);
+	}
+	if (!rc)
+		np_tolerance_free(t);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	const struct np_trace_options options = { NULL };
+	struct np_err err = NP_ERR_INIT;
+	struct np_trace_files f;
+	struct np_graph *g;
+	double sec;
+	int rc;
+
+	if (argc < 5) {
+		fprintf(stderr, "usage: trace_time TRACE L_NS O_NS G_NS "
+			"[ADDED_NS...]\n");
+		return 2;
+	}
+	rc = np_trace_files_find(argv[1], &f, &err);
+	if (!rc)
+		rc = measured_sec(&f, &sec, &err);
+	if (!rc)
+		rc = np_trace_graph(&f, &options, &g, &err);
+	if (!rc) {
+		printf("%.9f %zu", sec, np_graph_messages(g));
+		rc = predict(g, argv + 2, argc - 2, &err);
+		np_graph_free(g);
+		np_trace_files_free(&f);
+	}
+	if (rc)
+		fprintf(stderr, "trace_time: %s\n", err.text);
+	else
+		putchar('\n');
+	return rc ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,143 @@
+# Is the run time right that an execution graph says for more latency?  Programs
+# that nobody here wrote, two ranks on two nodes, each traced by
+# libnetprof-mpi.so; then latency is added to the links, and they run again.
+#
+# What was added is measured by MPI ping-pongs beside, and the graph is that of
+# a run without.  A prediction is the measured time without, and the difference
+# that the graph says; it stands beside "as without" and "one latency more for
+# each message of a rank".
+# shellcheck shell=bash disable=SC2206 # lists of words
+
+DELAYS=${DELAYS:-"250 500 1000 2000"} # us, beside 0
+RUNS=${RUNS:-5}
+MESSAGE_NS=${MESSAGE_NS:-8000} # o, of Open MPI over TCP
+BYTE_NS=${BYTE_NS:-50} # G, on links of 1 Gbit/s with the delay line
+TOLERANCE_PROGRAMS=${TOLERANCE_PROGRAMS:-"melt couette crack silicon netpipe"}
+
+. t/validate.d/accuracy.sh
+
+tolerance_command() { # NAME
+	case $1 in
+	netpipe) echo "NPopenmpi -u 4096 -n 100 -o /dev/null" ;;
+	silicon) echo "pw.x -in in" ;;
+	*) echo "lmp -in in -log none" ;;
+	esac
+}
+
+tolerance_inputs() {
+	lammps_input melt melt/in.melt 100
+	lammps_input couette flow/in.flow.couette 700
+	lammps_input crack crack/in.crack 400
+	silicon silicon 1
+	inside -- mkdir -p netpipe
+}
+
+# Windows of 32 KiB would let one message wait for the latency several times.
+wide_windows() {
+	local p f
+	for p in n0 n1; do
+		for f in rmem wmem; do
+			inside --user root --on "$p" -- sh -c \
+				"echo 4096 4000000 8000000 >/proc/sys/net/ipv4/tcp_$f"
+		done
+	done
+}
+
+# us of half a round trip of MPI, the median of some.
+half_trip() {
+	for _ in 1 2 3 4 5; do
+		inside -- srun -Q -N2 -n2 --mpi=pmix "$(shared)/overlap"
+	done | sort -g | awk '{ t[NR] = $1 } END { print t[int((NR + 1) / 2)] / 2 }'
+}
+
+traced() { # NAME TRACE
+	rm -rf "$(shared)/$2"
+	# shellcheck disable=SC2016
+	INSIDE_SEC=200 inside -- sh -c 'cd "$1" &&
+		export LD_PRELOAD="$LD_PRELOAD:$2/build/libnetprof-mpi.so" \
+			NETPROF_TRACE="$3" && shift 3 &&
+		exec srun -Q -N2 -n2 --mpi=pmix "$@" >out 2>&1' - \
+		"$1" "$(rundir)" "$(shared)/$2" $(tolerance_command "$1")
+	inside --user root -- chmod -R a+rX "$(shared)/$2"
+}
+
+# All delays in turn, so that what changes with time changes all of them.
+measure_programs() {
+	local i d p
+	for ((i = 1; i <= RUNS; i++)); do
+		for d in 0 $DELAYS; do
+			cluster delay all "$d"
+			echo "$d $(half_trip)" >>"$BUILD/tolerance.trips"
+			for p in $TOLERANCE_PROGRAMS; do
+				traced "$p" "$p.$d.$i" || {
+					echo "$p: $(inside -- tail -n 1 "$p/out")" >&2
+					continue
+				}
+				echo "$p $d $("$BUILD/trace_time" "$(shared)/$p.$d.$i" \
+					0 0 0 | cut -d' ' -f1,2)" >>"$BUILD/tolerance.times"
+			done
+		done
+	done
+}
+
+median_of() { # FILE KEYS...: the median of the column after the keys
+	awk -v keys="${*:2}" 'BEGIN { n = split(keys, k, " ") }
+		{ for (i = 1; i <= n; i++) if ($i != k[i]) next; print $(n + 1) }' "$1" |
+		sort -g | awk '{ v[NR] = $1 } END {
+			print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+# "NAME DELAY ADDED_US MEASURED SPREAD PREDICTED LINEAR": one row per case, times
+# in seconds; spread is half of what the runs without scatter, of their median.
+cases() {
+	local p d base trip added t0 i said messages
+	base=$(median_of "$BUILD/tolerance.trips" 0)
+	for p in $TOLERANCE_PROGRAMS; do
+		t0=$(median_of "$BUILD/tolerance.times" "$p" 0)
+		[ -n "$t0" ] || continue
+		for d in $DELAYS; do
+			trip=$(median_of "$BUILD/tolerance.trips" "$d")
+			added=$(awk "BEGIN { print 1000 * ($trip - $base) }")
+			for ((i = 1; i <= RUNS; i++)); do
+				"$BUILD/trace_time" "$(shared)/$p.0.$i" \
+					"$(awk "BEGIN { l = 1000 * $base - 2 * $MESSAGE_NS
+						print l > 0 ? l : 0 }")" \
+					"$MESSAGE_NS" "$BYTE_NS" "$added"
+			done >"$BUILD/tolerance.said"
+			said=$(awk '{ print $4 - $3 }' "$BUILD/tolerance.said" |
+				sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }')
+			messages=$(awk '{ print $2; exit }' "$BUILD/tolerance.said")
+			echo "$p $d $added $(median_of "$BUILD/tolerance.times" "$p" "$d") $t0" \
+				"$(awk "BEGIN { print $t0 + $said }")" \
+				"$(awk "BEGIN { print $t0 + 1e-9 * $added * $messages / 2 }")"
+		done
+	done
+}
+
+table_of_cases() {
+	awk '{
+		printf "%-8s %6.0f us  %8.3f s  %8.3f s %+6.1f %%   %+6.1f %%   %+6.1f %%\n",
+			$1, $3 / 1000, $4, $6, 100 * ($6 / $4 - 1),
+			100 * ($5 / $4 - 1), 100 * ($7 / $4 - 1)
+		n++
+		g += ($6 / $4 - 1) ^ 2; z += ($5 / $4 - 1) ^ 2; l += ($7 / $4 - 1) ^ 2
+	}
+	END { printf "relative RMS error of %d: graph %.1f %%, as without %.1f %%, " \
+		"linear %.1f %%\n", n, 100 * sqrt(g / n), 100 * sqrt(z / n),
+		100 * sqrt(l / n) }'
+}
+
+validate_tolerance() {
+	make -s BUILD="$BUILD" "$BUILD/trace_time"
+	rm -f "$BUILD"/tolerance.*
+	cluster up --leaves 1 --nodes-per-leaf 2 --leaf-mbit 4000 --nic-mbit 1000 \
+		--netprof "$BUILD"
+	mpicc.openmpi -O1 -o "$(shared)/overlap" t/mpi/overlap.c
+	tolerance_inputs
+	wide_windows
+	measure_programs
+	echo "date $(date +%F); $RUNS runs of each, medians; $(nproc) processors"
+	echo "program    added   measured     graph   error   as without   linear"
+	cases | tee "$BUILD/tolerance.cases" | table_of_cases
+	cluster down
+}
