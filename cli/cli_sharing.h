@@ -18,6 +18,7 @@ struct cli_sharing {
 	const struct np_scheme_set *set;
 	const struct cli_network *net;
 	bool constant; /* penalties of all together, whatever ends */
+	bool summary;  /* as text: the errors alone */
 	struct cli_sharing_model *answer; /* of each scheme, of each model */
 };
 
@@ -29,6 +30,7 @@ cli_sharing_at(const struct cli_sharing *a, size_t scheme, size_t model)
 
 /* Each prints everything and returns the exit status. */
 int cli_sharing_text(const struct cli_sharing *a);
+int cli_sharing_summary(const struct cli_sharing *a);
 int cli_sharing_parsable(const struct cli_sharing *a);
 int cli_sharing_json(const struct cli_sharing *a);
 

@@ -230,6 +230,8 @@ int cli_sharing_text(const struct cli_sharing *a)
 {
 	if (a->net->fitted)
 		fit(a->net);
+	if (a->summary)
+		return cli_sharing_summary(a);
 	for (size_t k = 0; k < a->set->n; k++) {
 		if (k)
 			putchar('\n');

@@ -10,7 +10,7 @@
 struct wishes {
 	struct cli_network net;
 	enum cli_format format;
-	bool constant;
+	bool constant, summary;
 	const char *fit; /* file, or NULL */
 };
 
@@ -24,6 +24,9 @@ static int take(const struct cli_cmd *self, int c, char *arg,
 		return cli_network_set(self, arg, &w->net);
 	case 's': case 'd':
 		w->constant = c == 's';
+		return 0;
+	case 'y':
+		w->summary = true;
 		return 0;
 	case 'f':
 		w->fit = arg;
@@ -53,6 +56,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		{ "static", no_argument, NULL, 's' },
 		{ "dynamic", no_argument, NULL, 'd' },
 		{ "fit", required_argument, NULL, 'f' },
+		{ "summary", no_argument, NULL, 'y' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "parsable", no_argument, NULL, 'P' },
 		{ "help", no_argument, NULL, 'h' },
@@ -169,7 +173,8 @@ static int print(const struct cli_sharing *a, enum cli_format format)
 static int answer(struct wishes *w, const struct np_scheme_set *set)
 {
 	struct cli_sharing a = { .set = set, .net = &w->net,
-				 .constant = w->constant };
+				 .constant = w->constant,
+				 .summary = w->summary };
 	struct np_err err = NP_ERR_INIT;
 	int rc = ask(&a, &err);
 
@@ -218,6 +223,7 @@ const struct cli_cmd cmd_sharing = {
 "                  whenever one starts or ends (--dynamic)\n"
 "  --fit=FILE      first find the models' parameters from times measured\n"
 "                  in FILE, schemes as well; it is SCHEME if there is none\n"
+"  --summary       of measured schemes, the mean errors of the models alone\n"
 "  --set=P=V,...   parameters: beta, gamma_o, gamma_i of gige; be, bs, gs\n"
 "                  of infiniband; fabric: transfers that the switch\n"
 "                  carries at once (without limit)\n"

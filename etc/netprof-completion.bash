@@ -52,7 +52,7 @@ _netprof() {
 		check/-*) words="$formats --versions --make-users" ;;
 		release/-*) words="--dry-run" ;;
 		sharing/-*) words="$formats --static --dynamic --model= --set= \
-			--fit=" ;;
+			--fit= --summary" ;;
 		sharing/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;
 		tolerance/-*) words="$formats --latency= --overhead= --per-byte= \

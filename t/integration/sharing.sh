@@ -123,6 +123,35 @@ test_wrong_use_and_bad_files_are_told() {
 	row 1 'no measured time to fit' --fit="$S/a.scheme"
 }
 
+test_a_summary_has_the_errors_alone() {
+	setup
+	run netprof sharing --summary --model=myrinet,maxmin "$VIENNE"
+	equal "summary" "$(tr -s ' ' <"$S/out")" "scheme n myrinet maxmin
+MK1 7 3.0 % 17.2 %
+MK2 10 9.7 % 19.0 %
+all 17 6.9 % 18.3 %"
+	scheme 'a: n0 -> n1'
+	run netprof sharing --summary --model=maxmin "$S/a.scheme"
+	equal "nothing measured" "$(tr -s ' ' <"$S/out" | tail -n 1)" "all 0 -"
+}
+
+test_the_measuring_program_says_what_it_needs() {
+	local program=$(dirname "$NETPROF")/netprof-sharing
+	setup
+	row() { # STATUS PATTERN ARGS...
+		run "$program" "${@:3}"
+		equal "exit status of ${*:3}" "$RC" "$1"
+		contains "${*:3}" "$ERR" "$2"
+	}
+	row 2 'a file with schemes is missing'
+	row 2 '"--frob" is no option' --frob x
+	row 2 '--repeats "1": expected a whole number' --repeats=1 x
+	row 2 '"y" is not expected' x y
+	row 1 '/nonexistent: No such file' /nonexistent
+	run "$program" --help
+	contains help "$OUT" '^usage: srun --mpi=pmix'
+}
+
 # The schemes of the manual page are schemes.
 test_examples_of_the_manual_work() {
 	local n=0 line

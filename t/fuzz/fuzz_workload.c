@@ -1,0 +1,47 @@
+/*
+ * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of programs
+ * refuses them with a line or takes them; what it takes is played to its end,
+ * or refused with a line then.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "np_workload.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Large ones take their time: that is no fault. */
+#define MOST_OPS 2000
+#define MOST_TASKS 16
+
+static void play(const struct np_replay_app *a)
+{
+	static const uint32_t node_of[MOST_TASKS] = { 0, 1, 2, 3, 0, 1 };
+	const struct np_replay_net net = {
+		.model = np_sharing_find("maxmin", NULL), .n_nodes = 4,
+		.param = NP_SHARING_DEFAULTS, .bytes_per_sec = 1e9,
+		.latency_sec = 1e-6, .eager_bytes = 1024,
+	};
+	struct np_replay_job job = { .app = a, .node_of = node_of };
+	struct np_err err = NP_ERR_INIT;
+
+	if (np_replay_tasks(a) > MOST_TASKS || np_replay_ops(a) > MOST_OPS)
+		return;
+	if (np_replay_run(&net, &job, 1, false, NULL, &err) && !err.text[0])
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_replay_app *a;
+
+	if (np_workload_parse((const char *)data, size, "fuzz", &a, &err)) {
+		if (!err.text[0])
+			abort();
+		return 0;
+	}
+	play(a);
+	np_replay_app_free(a);
+	return 0;
+}
