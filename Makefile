@@ -48,7 +48,7 @@ LIBRARY := $(wildcard $(addsuffix /np_*.c,$(ROOMS)))
 SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
-PLUGIN_SRC := spank/spank_netprof.c spank/np_attach.c spank/np_detach.c \
+PLUGIN_SRC := spank/spank_netprof.c spank/np_tracing.c spank/np_attach.c spank/np_detach.c \
 	spank/np_invite.c spank/np_joiner.c spank/np_listen.c spank/np_order.c \
 	spank/np_plan.c profiler/base/np_app.c profiler/base/np_claim.c \
 	profiler/base/np_conf.c profiler/base/np_conf_key.c profiler/base/np_ids.c \
@@ -237,7 +237,7 @@ $(BUILD)/netprof_placement.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
 SHIM_SO = $(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fvisibility=hidden $(1) $(LDFLAGS) \
 	-shared -o $@ $(filter %.c,$^)
 SHIM_OF_MPI := $(filter-out %_load.c,$(wildcard profiler/trace/shim_*.c)) \
-	profiler/trace/np_trace_write.c
+	profiler/store/np_trace_dir.c profiler/trace/np_trace_write.c
 SHIM_HEADERS := $(wildcard profiler/trace/*.h)
 $(BUILD)/libnetprof-mpi.so: profiler/trace/shim_load.c $(SHIM_HEADERS) $(BUILD)/flags
 	$(call say,LD)

@@ -1,30 +1,16 @@
 #include "cli_tolerance.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "np_goal.h"
+#include "cli_graph.h"
 
 #define UNBOUNDED_NS 100e3 /* how far to look if nothing is a limit */
 
 static const double shares[TOLERANCE_ZONES] = { 0.01, 0.02, 0.05 };
-
-static int read_graph(const char *file, struct np_graph **g)
-{
-	struct np_err err = NP_ERR_INIT;
-	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
-
-	if (fd < 0)
-		return cli_fail("%s: %s", file, strerror(errno));
-	rc = np_goal_read(fd, file, g, &err);
-	close(fd);
-	return rc ? cli_fail("%s", err.text) : -1;
-}
 
 static int deadlock(const struct np_graph *g, const struct np_cycle *c)
 {
@@ -166,7 +152,7 @@ int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 {
 	int params = ask->topology ? TOLERANCE_PARAMS : TOLERANCE_SWITCH;
 	struct np_graph *g = NULL;
-	int rc = read_graph(file, &g);
+	int rc = cli_graph_read(file, &ask->choices, &g);
 	uint32_t *node;
 
 	if (rc >= 0)

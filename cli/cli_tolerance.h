@@ -3,6 +3,7 @@
 #define CLI_TOLERANCE_H
 
 #include "cli_options.h"
+#include "np_collective.h"
 #include "np_tolerance.h"
 #include "np_topology.h"
 
@@ -20,6 +21,7 @@ struct cli_tolerance_ask {
 	struct np_topology *topology;
 	double wire_ns, switch_ns;
 	uint32_t per_node; /* ranks */
+	struct np_choices choices; /* of a trace's collectives */
 };
 
 /* Parameters; with a topology the latency is that of a wire. */

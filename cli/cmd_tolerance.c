@@ -66,6 +66,8 @@ static int read_topology(struct cli_tolerance_ask *ask)
 static int take(const struct cli_cmd *self, int c, char *arg,
 		struct cli_tolerance_ask *ask)
 {
+	struct np_err err = NP_ERR_INIT;
+
 	switch (c) {
 	case 'L':
 		return take_ns(self, "--latency", arg, &ask->net.L_ns);
@@ -101,6 +103,9 @@ static int take(const struct cli_cmd *self, int c, char *arg,
 	case 'c':
 		ask->critical = true;
 		return 0;
+	case 'C':
+		return np_choices_add(&ask->choices, arg, &err) ?
+		       cli_usage(self, "--collective: %s", err.text) : 0;
 	case 'j':
 		ask->format = CLI_JSON;
 		return 0;
@@ -135,6 +140,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		{ "up-to", required_argument, NULL, 'u' },
 		{ "first-byte-free", no_argument, NULL, 'f' },
 		{ "critical", no_argument, NULL, 'c' },
+		{ "collective", required_argument, NULL, 'C' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "parsable", no_argument, NULL, 'P' },
 		{ "help", no_argument, NULL, 'h' },
@@ -202,11 +208,12 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_tolerance = {
 	.name = "tolerance",
-	.args = "[--json|--parsable] [OPTION]... FILE...",
+	.args = "[--json|--parsable] [OPTION]... APP|FILE...",
 	.help = "how much latency a program stands, from its execution graph",
 	.text =
 "Finds how much longer the program of an execution graph (GOAL, text or\n"
-"binary) runs as the latency, the overhead and the bandwidth of the network\n"
+"binary), of a trace (netprof help trace) or of the newest trace of APP\n"
+"runs as the latency, the overhead and the bandwidth of the network\n"
 "change, and how far each may go until the run takes 1, 2 and 5 % longer.\n\n"
 "What is not given is as netprof loggps measured it, or else:\n\n"
 "  -L, --latency=TIME     of a message, 3us\n"
@@ -225,6 +232,7 @@ const struct cli_cmd cmd_tolerance = {
 "  --ranks-per-node=N     1, in order\n"
 "  --up-to=TIME           how much latency to add\n"
 "  --critical             also where the critical path changes\n"
+"  --collective=NAME[:BYTES]=ALGORITHM  of a trace, as for trace\n"
 "  --json, --parsable     for programs",
 	.run = run_tolerance,
 };

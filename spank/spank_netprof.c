@@ -33,6 +33,7 @@
 #include "np_sideenv.h"
 #include "np_slurm_compat.h"
 #include "np_text.h"
+#include "np_tracing.h"
 
 /* As SPANK_PLUGIN() has it, but for the version; see np_loader.h. */
 const char plugin_name[] = "netprof";
@@ -56,13 +57,14 @@ __attribute__((constructor)) static void fit_in(void)
 #define LEVEL_START_MS 5000   /* for a level's processes to come up */
 #define MAX_COMPONENTS 16     /* of a heterogeneous job that are measured */
 
-enum { OPT_PROFILE, OPT_PERIOD, OPT_COMPRESS, OPT_CALIBRATE };
+enum { OPT_PROFILE, OPT_PERIOD, OPT_COMPRESS, OPT_CALIBRATE, OPT_TRACE };
 
 static struct {
-	bool asked, has_app, has_period, has_level, calibrate;
+	bool asked, has_app, has_period, has_level, calibrate, trace;
 	char app[NP_APP_MAX + 1];
 	char period[32];
 	char level[NP_LEVEL_NAME];
+	char trace_dir[PATH_MAX]; /* "": in the store */
 } opt;
 
 static struct np_conf conf;
@@ -129,6 +131,25 @@ static int take_compress(const char *arg, struct np_err *err)
 	return 0;
 }
 
+/* A relative directory is one of where the job was submitted. */
+static int take_trace(const char *arg, struct np_err *err)
+{
+	char cwd[PATH_MAX];
+	int n = 0;
+
+	opt.trace = true;
+	if (!arg || !strcmp(arg, "(null)"))
+		return 0;
+	if (arg[0] == '/')
+		n = snprintf(opt.trace_dir, PATH_MAX, "%s", arg);
+	else if (*arg && getcwd(cwd, sizeof(cwd)))
+		n = snprintf(opt.trace_dir, PATH_MAX, "%s/%s", cwd, arg);
+	if (n > 0 && n < PATH_MAX && !strchr(arg, '\n'))
+		return 0;
+	return np_errf(err, -EINVAL, "--netprofile-trace: \"%.80s\": expected "
+		       "a directory", arg);
+}
+
 static int take_option(int val, const char *arg, int remote)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -142,6 +163,8 @@ static int take_option(int val, const char *arg, int remote)
 		rc = take_period(arg ? arg : "", &err);
 	else if (val == OPT_COMPRESS)
 		rc = take_compress(arg ? arg : "", &err);
+	else if (val == OPT_TRACE)
+		rc = take_trace(arg, &err);
 	else
 		opt.calibrate = true;
 	if (rc)
@@ -160,6 +183,9 @@ static struct spank_option options[] = {
 	  1, OPT_COMPRESS, take_option },
 	{ "netprofile-calibrate", NULL, "run the interference level beside each "
 	  "step that its profile needs most, or none", 0, OPT_CALIBRATE,
+	  take_option },
+	{ "netprofile-trace", "[DIR]", "record the messages of the job's MPI "
+	  "programs, into DIR (default: the profile store)", 2, OPT_TRACE,
 	  take_option },
 };
 
@@ -270,6 +296,45 @@ static void invite(int ac, char **av)
 	setenv(NP_INVITE_ENV, invites, 1);
 }
 
+/* What traces, where to, and how much: for the tasks. */
+static int tracing_of(struct np_tracing *t, struct np_err *err)
+{
+	const char *app = opt.has_app ? opt.app : getenv("NETPROF_APP");
+	bool store = !opt.trace_dir[0];
+
+	*t = (struct np_tracing){
+		.bytes = conf.trace_bytes, .keep = store ? conf.max_traces : 0,
+	};
+	if (app && !np_app_check(app, NULL))
+		strcpy(t->app, app);
+	if (snprintf(t->library, PATH_MAX, "%s/libnetprof-mpi.so",
+		     conf.libexecdir) >= PATH_MAX ||
+	    snprintf(t->dir, PATH_MAX, "%s%s", store ? conf.store :
+		     opt.trace_dir, store ? "/users" : "") >= PATH_MAX)
+		return np_errf(err, -ENAMETOOLONG, "a path is too long");
+	return 0;
+}
+
+/* In srun, before it makes the environment of its tasks. */
+static void tell_tracing(int ac, char **av)
+{
+	struct np_err err = NP_ERR_INIT;
+	char text[NP_TRACING_TEXT];
+	struct np_tracing t;
+	int rc = load_conf(ac, av, &err);
+
+	if (!rc && !conf.enabled)
+		return;
+	if (!rc)
+		rc = tracing_of(&t, &err);
+	if (!rc)
+		rc = np_tracing_put(&t, text, &err);
+	if (rc)
+		complain("steps are not traced: %s", err.text);
+	else
+		setenv(NP_TRACING_ENV, text, 1);
+}
+
 /* In srun it may be called once for each component. */
 int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 {
@@ -279,6 +344,9 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	if (spank_context() != S_CTX_LOCAL || n_listening)
 		return 0;
 	unsetenv(NP_INVITE_ENV); /* of an outer step */
+	unsetenv(NP_TRACING_ENV);
+	if (opt.trace && fits && !getenv(NP_SIDE_ENV))
+		tell_tracing(ac, av);
 	if (getenv(NP_SIDE_ENV) || !(opt.asked || (app && *app)))
 		return 0;
 	if (fits)
@@ -508,15 +576,73 @@ static void join(spank_t sp, const char *invites)
 		slurm_verbose("netprof: no probe on this node");
 }
 
+/* The application's name by what the task runs, as in srun. */
+static void name_of_task(spank_t sp, char app[NP_APP_MAX + 1])
+{
+	char job_name[256] = "";
+	struct np_facts f = { .job_name = job_name };
+	int argc = 0;
+
+	spank_getenv(sp, "SLURM_JOB_NAME", job_name, sizeof(job_name));
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &f.argv) == ESPANK_SUCCESS)
+		f.argc = argc;
+	if (np_plan_app(&f, app, NULL))
+		strcpy(app, "unnamed");
+}
+
+/* The library that traces, before others, and where its files go. */
+static void set_tracing(spank_t sp, const struct np_tracing *t)
+{
+	char app[NP_APP_MAX + 1], was[PATH_MAX], buf[2 * PATH_MAX];
+	uint32_t job_id = 0, step_id = 0;
+	spank_err_t rc = spank_getenv(sp, "LD_PRELOAD", was, sizeof(was));
+
+	spank_get_item(sp, S_JOB_ID, &job_id);
+	spank_get_item(sp, S_JOB_STEPID, &step_id);
+	/* The loader would complain for each program of the user's. */
+	if (access(t->library, R_OK) || rc == ESPANK_NOSPACE ||
+	    np_tracing_preload(t, rc == ESPANK_SUCCESS ? was : NULL, buf,
+			       sizeof(buf))) {
+		slurm_verbose("netprof: %s: not traced", t->library);
+		return;
+	}
+	spank_setenv(sp, "LD_PRELOAD", buf, 1);
+	spank_setenv(sp, "NETPROF_TRACE", t->dir, 1);
+	snprintf(buf, sizeof(buf), "%llu", (unsigned long long)t->bytes);
+	spank_setenv(sp, "NETPROF_TRACE_SIZE", buf, 1);
+	if (!t->keep)
+		return;
+	snprintf(buf, sizeof(buf), "%u", t->keep);
+	spank_setenv(sp, "NETPROF_TRACE_KEEP", buf, 1);
+	name_of_task(sp, app);
+	np_tracing_sub(t, getuid(), app, job_id, step_id, buf, sizeof(buf));
+	spank_setenv(sp, "NETPROF_TRACE_SUB", buf, 1);
+}
+
+static void trace(spank_t sp)
+{
+	char text[NP_TRACING_TEXT];
+	struct np_tracing t;
+
+	if (spank_getenv(sp, NP_TRACING_ENV, text, sizeof(text)) !=
+	    ESPANK_SUCCESS)
+		return;
+	spank_unsetenv(sp, NP_TRACING_ENV);
+	if (!np_tracing_get(text, &t))
+		set_tracing(sp, &t);
+}
+
 /*
  * On a node of the step, as the user, in each task just before it becomes the
- * user's program.  Steps that nobody flagged cost one look at the environment.
+ * user's program.  Steps that nobody flagged cost two looks at the environment.
  */
 int slurm_spank_task_init(spank_t sp, int ac, char **av)
 {
 	char invites[MAX_COMPONENTS * NP_INVITE_TEXT];
 
 	(void)ac, (void)av;
+	if (fits)
+		trace(sp);
 	if (!fits || spank_getenv(sp, NP_INVITE_ENV, invites,
 				  sizeof(invites)) != ESPANK_SUCCESS)
 		return 0;

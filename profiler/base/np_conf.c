@@ -105,6 +105,21 @@ static int set_max_runs(const char *v, void *field)
 	return set_count(v, NP_CONF_MAX_RUNS, field);
 }
 
+static int set_max_traces(const char *v, void *field)
+{
+	return set_count(v, NP_CONF_MAX_RUNS, field);
+}
+
+static int set_trace_size(const char *v, void *field)
+{
+	uint64_t n;
+
+	if (np_bytes_parse(v, &n) || n < 1 << 20 || n > 1ull << 40)
+		return -EINVAL;
+	*(uint64_t *)field = n;
+	return 0;
+}
+
 /* Goes into the environment of the probes as it stands. */
 static int set_ucx(const char *v, void *field)
 {
@@ -144,6 +159,10 @@ static const struct np_conf_key keys[] = {
 	KEY("Transports", set_ucx, transports,
 	    "a list as for UCX_TLS, such as tcp,self, without spaces"),
 	KEY("MaxRuns", set_max_runs, max_runs, "a number from 1 to 1000"),
+	KEY("TraceSize", set_trace_size, trace_bytes,
+	    "bytes from 1M to 1024G, such as 4G"),
+	KEY("MaxTraces", set_max_traces, max_traces,
+	    "a number from 1 to 1000"),
 #undef KEY
 };
 
@@ -164,6 +183,8 @@ void np_conf_init(struct np_conf *c)
 	c->probe_nodes = 32;
 	c->lead_in_sec = 2;
 	c->max_runs = NP_CONF_MAX_RUNS;
+	c->trace_bytes = 4ull << 30;
+	c->max_traces = 4;
 	np_place_conf_init(&c->place);
 }
 

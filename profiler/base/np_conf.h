@@ -35,6 +35,8 @@ struct np_conf {
 	char net_devices[128];	 /* NetDevices=eth0: UCX_NET_DEVICES */
 	char transports[128];	 /* Transports=tcp,self: UCX_TLS */
 	uint32_t max_runs;	 /* MaxRuns=1000 kept per application */
+	uint64_t trace_bytes;	 /* TraceSize=4G of a run, all ranks together */
+	uint32_t max_traces;	 /* MaxTraces=4 kept per application */
 	struct np_place_conf place; /* how jobs are placed */
 };
 

@@ -52,6 +52,20 @@ const char *np_trace_path(const struct np_trace_reader *r)
 	return r->in.path;
 }
 
+bool np_trace_is(const char *path)
+{
+	struct np_input in;
+	bool is;
+
+	if (np_input_open(&in, path, NULL))
+		return false;
+	is = np_input_more(&in) && in.end - in.at >= 8 &&
+	     (!memcmp(in.at, NP_TRACE_MAGIC, 8) || !memcmp(in.at, "MPI_", 4) ||
+	      in.at[0] == '#');
+	np_input_close(&in);
+	return is;
+}
+
 int np_trace_size(const char *path, uint32_t *size, struct np_err *err)
 {
 	struct np_trace_header h;

@@ -78,6 +78,9 @@ bool np_trace_is_whole(const struct np_trace_reader *r);
 /* The file's name. */
 const char *np_trace_path(const struct np_trace_reader *r);
 
+/* Is the file one of a trace, by its first bytes?  Else a graph perhaps. */
+bool np_trace_is(const char *path);
+
 /*
  * How many ranks a binary file says there are; 0: it is none.  Returns 0 or
  * -errno with err.

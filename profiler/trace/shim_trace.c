@@ -2,16 +2,15 @@
 #include "shim.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "np_trace_dir.h"
 
 #define DIR_DEFAULT "netprof-trace"
 #define RUN_BYTES (4ull << 30) /* of all ranks together */
@@ -45,45 +44,6 @@ static void complain(int rank, const char *dir, int rc)
 			rank, dir, strerror(-rc));
 }
 
-/* One step down, where nobody else can have put something; closes at. */
-static int step_down(int at, const char *name)
-{
-	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	struct stat st;
-	int fd = -1, rc;
-
-	rc = mkdirat(at, name, 0750) && errno != EEXIST ? -errno : 0;
-	if (!rc && (fd = openat(at, name, flags)) < 0)
-		rc = -errno;
-	close(at);
-	if (!rc && (fstat(fd, &st) || st.st_uid != geteuid())) {
-		close(fd);
-		rc = -EACCES;
-	}
-	return rc ? rc : fd;
-}
-
-/* A descriptor or -errno. */
-static int open_dir(const char *dir, const char *sub)
-{
-	char path[PATH_MAX], *rest = path, *name;
-	int fd;
-
-	if (!sub && mkdir(dir, 0777) && errno != EEXIST)
-		return -errno;
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (snprintf(path, sizeof(path), "%s", sub ? sub : "") >= PATH_MAX) {
-		close(fd);
-		return -ENAMETOOLONG;
-	}
-	while (fd >= 0 && (name = strsep(&rest, "/")))
-		if (*name)
-			fd = step_down(fd, name);
-	return fd;
-}
-
 /* This rank's share of what the run may have. */
 static uint64_t max_bytes(int size)
 {
@@ -102,7 +62,9 @@ static int open_trace(int rank, int size, const char *dir)
 		.flags = threaded ? NP_TRACE_THREADS : 0,
 		.start_ns = now_ns(CLOCK_REALTIME),
 	};
-	int fd = open_dir(dir, getenv("NETPROF_TRACE_SUB")), rc;
+	const char *sub = getenv("NETPROF_TRACE_SUB");
+	const char *keep = getenv("NETPROF_TRACE_KEEP");
+	int fd = np_trace_dir_open(dir, sub), rc;
 
 	if (fd < 0)
 		return fd;
@@ -110,6 +72,8 @@ static int open_trace(int rank, int size, const char *dir)
 		sizeof(h.program) - 1);
 	rc = np_trace_out_open(&shim_out, fd, &h, max_bytes(size),
 			       now_ns(CLOCK_MONOTONIC));
+	if (!rc && !rank && sub && keep && atoi(keep) > 0)
+		np_trace_dir_prune(fd, (unsigned)atoi(keep));
 	close(fd);
 	return rc;
 }

@@ -1,0 +1,21 @@
+/* Execution graphs and traces by what people call them. */
+#ifndef CLI_GRAPH_H
+#define CLI_GRAPH_H
+
+#include "cli.h"
+#include "np_trace_graph.h"
+
+/*
+ * what: a file or directory; or an application, and then it is its newest trace
+ * in the store.  *path: malloc'ed.  Returns -1 to go on, or the exit status.
+ */
+int cli_trace_path(const char *what, char **path);
+
+/*
+ * The graph of a GOAL file or of a trace, whichever it is; what is missing in a
+ * trace goes to standard error.  choices: for a trace.  Returns as above.
+ */
+int cli_graph_read(const char *what, const struct np_choices *choices,
+		   struct np_graph **out);
+
+#endif

@@ -1,0 +1,141 @@
+#include "np_trace_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define MAX_TRACES 4096 /* looked at */
+
+/* One step down, where nobody else can have put something; closes at. */
+static int step_down(int at, const char *name)
+{
+	struct stat st;
+	int fd = -1, rc;
+
+	rc = mkdirat(at, name, 0750) && errno != EEXIST ? -errno : 0;
+	if (!rc) {
+		fd = openat(at, name, OPEN_DIR);
+		rc = fd < 0 ? -errno : 0;
+	}
+	close(at);
+	if (!rc && (fstat(fd, &st) || st.st_uid != geteuid())) {
+		close(fd);
+		rc = -EACCES;
+	}
+	return rc ? rc : fd;
+}
+
+int np_trace_dir_open(const char *dir, const char *sub)
+{
+	char path[PATH_MAX], *rest = path, *name;
+	int fd;
+
+	if (!sub && mkdir(dir, 0777) && errno != EEXIST)
+		return -errno;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (snprintf(path, sizeof(path), "%s", sub ? sub : "") >= PATH_MAX) {
+		close(fd);
+		return -ENAMETOOLONG;
+	}
+	while (fd >= 0 && (name = strsep(&rest, "/")))
+		if (*name)
+			fd = step_down(fd, name);
+	return fd;
+}
+
+struct trace {
+	char name[NAME_MAX + 1];
+	struct timespec made;
+};
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct trace *)a)->made;
+	const struct timespec *y = &((const struct trace *)b)->made;
+
+	if (x->tv_sec != y->tv_sec)
+		return x->tv_sec < y->tv_sec ? 1 : -1;
+	return (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
+}
+
+static bool is_trace(const char *name)
+{
+	size_t n = strlen(name), end = strlen(NP_TRACE_SUFFIX);
+
+	return name[0] != '.' && n > end &&
+	       !strcmp(name + n - end, NP_TRACE_SUFFIX);
+}
+
+/* A stream of its own for the directory; fd stays. */
+static DIR *stream_of(int fd)
+{
+	int own = openat(fd, ".", OPEN_DIR);
+	DIR *d = own < 0 ? NULL : fdopendir(own);
+
+	if (!d && own >= 0)
+		close(own);
+	return d;
+}
+
+static size_t look(int fd, struct trace *t)
+{
+	DIR *d = stream_of(fd);
+	struct dirent *e;
+	struct stat st;
+	size_t n = 0;
+
+	while (d && n < MAX_TRACES && (e = readdir(d))) {
+		if (!is_trace(e->d_name) ||
+		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+			continue;
+		strcpy(t[n].name, e->d_name);
+		t[n++].made = st.st_mtim;
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* The files of ranks, and then the directory, if nothing else is in it. */
+static void remove_trace(int at, const char *name)
+{
+	int fd = openat(at, name, OPEN_DIR);
+	DIR *d = fd < 0 ? NULL : stream_of(fd);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (!strncmp(e->d_name, "rank.", 5))
+			unlinkat(fd, e->d_name, 0);
+	if (d)
+		closedir(d);
+	if (fd >= 0)
+		close(fd);
+	unlinkat(at, name, AT_REMOVEDIR);
+}
+
+void np_trace_dir_prune(int dir, unsigned keep)
+{
+	int above = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct trace *t = calloc(MAX_TRACES, sizeof(*t));
+	size_t n = above >= 0 && t ? look(above, t) : 0;
+
+	if (n > keep) {
+		qsort(t, n, sizeof(*t), newest_first);
+		for (size_t i = keep; i < n; i++)
+			remove_trace(above, t[i].name);
+	}
+	free(t);
+	if (above >= 0)
+		close(above);
+}

@@ -1,0 +1,195 @@
+# Traces of MPI programs, under each MPI that is here.  Needs a cluster for the
+# tests of srun only; the others also run alone:
+#
+#	[BUILD=build] bash t/integration/trace.sh
+# shellcheck shell=bash
+
+if [ -z "${ROOT-}" ]; then # not from t/check
+	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+	ALONE=yes
+	BUILD=${BUILD:-build}
+fi
+BESIDE=yes
+LIMIT_SEC=120
+
+SHIM=$(readlink -f "$ROOT/$BUILD/libnetprof-mpi.so")
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_btl=self,vader HYDRA_LAUNCHER=fork
+MPIS="openmpi mpich"
+
+netprof() { "$ROOT/$BUILD/netprof" "$@"; }
+
+before_each() {
+	[ -e "$SHIM" ] || skip "no libnetprof-mpi.so for this processor"
+	cd "$TMPDIR" || fail "no $TMPDIR"
+	export NETPROF_TRACE=$TMPDIR/trace
+	rm -rf "$NETPROF_TRACE"
+}
+
+# build MPI SOURCE [ARGS]: ./SOURCE-MPI without its suffix
+build() {
+	local mpi=$1 source=$2 compiler=mpicc
+	[[ $source != *.f* ]] || compiler=mpifort
+	shift 2
+	command -v "$compiler.$mpi" >/dev/null || skip "no $compiler.$mpi"
+	"$compiler.$mpi" -O1 -w -o "${source%.*}-$mpi" "$ROOT/t/mpi/$source" "$@"
+}
+
+# traced MPI RANKS PROGRAM [ARGS]: what it prints
+traced() {
+	local mpi=$1 ranks=$2 many=()
+	shift 2
+	[ "$mpi" != openmpi ] || many=(--oversubscribe)
+	timeout 60 "mpirun.$mpi" "${many[@]}" -n "$ranks" \
+		env LD_PRELOAD="$SHIM${PRELOADED:+:$PRELOADED}" "$@"
+}
+
+# What a member of the summary is.
+sum_of() { netprof trace --json "$NETPROF_TRACE" | jq -r "$1"; }
+
+# Messages of each pair as they are sent and received: "FROM TO SENT RECEIVED".
+pairs() {
+	netprof trace --goal "$@" "$NETPROF_TRACE" | awk '
+		$1 == "rank" { rank = $2 }
+		$2 == "send" { sent[rank " " $5]++ }
+		$2 == "recv" { got[$5 " " rank]++ }
+		END { for (k in sent) print k, sent[k], got[k] + 0
+			for (k in got) if (!(k in sent)) print k, 0, got[k] }'
+}
+
+every_call() { # MPI [ARGS]
+	local mpi=$1
+	build "$mpi" every_call.c
+	equal "$mpi" "$(traced "$mpi" 4 ./every_call-"$mpi" "${@:2}")" done
+	equal "ranks" "$(sum_of '.ranks, .ranks_cut, .not_followed' |
+		xargs)" "4 0 0"
+	equal "unequal pairs" "$(pairs | awk '$3 != $4')" ""
+	# 5 blocking, 16 nonblocking, 6 persistent, 4 probed, 1 freed, 500 of
+	# many: of each rank; 1 in each of 4 communicators and in the
+	# row, of MPI_COMM_SELF, and in 20 copies; 1 of two ranks in "made".
+	equal "messages" "$(sum_of '.messages_sent')" \
+		$((4 * (5 + 16 + 6 + 4 + 1 + 500 + 4 + 1 + 1 + 20) + 2))
+	equal "received" "$(sum_of '.messages_received')" \
+		"$(sum_of '.messages_sent')"
+}
+
+test_every_call_of_c_is_followed_under_open_mpi() { every_call openmpi; }
+test_every_call_of_c_is_followed_under_mpich() { every_call mpich; }
+
+test_threads_may_call_at_once() {
+	local mpi
+	for mpi in $MPIS; do
+		rm -rf "$NETPROF_TRACE"
+		every_call "$mpi" threads
+	done
+}
+
+test_both_mpis_give_the_same_graph_of_the_same_program() {
+	local mpi
+	for mpi in $MPIS; do
+		build "$mpi" every_call.c
+		NETPROF_TRACE=$TMPDIR/$mpi traced "$mpi" 4 ./every_call-"$mpi"
+		NETPROF_TRACE=$TMPDIR/$mpi pairs | sort >"pairs-$mpi"
+	done
+	[ -s pairs-mpich ] || fail "no pairs"
+	cmp pairs-openmpi pairs-mpich || fail "they differ"
+}
+
+test_fortran_is_followed_by_each_of_its_modules() {
+	local mpi program
+	for mpi in $MPIS; do
+		for program in ring_mpif.f ring_mpi.f90 ring_f08.f90; do
+			build "$mpi" "$program"
+			rm -rf "$NETPROF_TRACE"
+			equal "$mpi $program" "$(traced "$mpi" 3 \
+				"./${program%.*}-$mpi" | xargs)" done
+			equal "$mpi $program" "$(sum_of '.messages_sent,
+				.messages_received, .collectives.allreduce,
+				.bytes_sent' | xargs)" "3 3 3 12"
+			equal "unequal pairs" "$(pairs | awk '$3 != $4')" ""
+		done
+	done
+}
+
+test_kill_leaves_a_trace_of_all_that_was_done() {
+	local mpi
+	for mpi in $MPIS; do
+		build "$mpi" killed.c
+		rm -rf "$NETPROF_TRACE"
+		traced "$mpi" 2 "./killed-$mpi" >out 2>&1 && fail "it was not killed"
+		equal "sent by rank 0, $mpi" "$(pairs 2>warnings |
+			awk '$1 == 0 { print $3 }')" 1000
+		equal "unequal pairs" "$(pairs 2>/dev/null | awk '$3 != $4')" ""
+		grep -q 'rank.0: rank 0: the trace ends before' warnings ||
+			fail "$(cat warnings)"
+	done
+}
+
+test_what_is_not_followed_is_told() {
+	local mpi
+	for mpi in $MPIS; do
+		build "$mpi" inter.c
+		rm -rf "$NETPROF_TRACE"
+		equal "$mpi" "$(traced "$mpi" 2 "./inter-$mpi")" done
+		netprof trace --goal "$NETPROF_TRACE" 2>warnings >/dev/null ||
+			fail "$(cat warnings)"
+		grep -q 'rank 0: a message on an intercommunicator is not followed' \
+			warnings || fail "$(cat warnings)"
+		grep -q 'MPI_Win_create is not followed' warnings ||
+			fail "$(cat warnings)"
+	done
+}
+
+test_a_trace_keeps_to_its_size_and_the_program_goes_on() {
+	local bytes
+	build openmpi pingpong.c
+	NETPROF_TRACE_SIZE=1000000 traced openmpi 2 ./pingpong-openmpi 10000 >out
+	[ -s out ] || fail "the program ended"
+	for f in "$NETPROF_TRACE"/rank.*; do
+		bytes=$(stat -c %s "$f")
+		[ "$bytes" -le 500000 ] || fail "$f has $bytes"
+	done
+	equal "unequal pairs" "$(pairs 2>/dev/null | awk '$3 != $4')" ""
+	equal "cut" "$(sum_of .ranks_cut)" 2
+}
+
+test_programs_without_mpi_do_not_notice() {
+	equal "output" "$(LD_PRELOAD=$SHIM sh -c 'echo same' 2>&1)" same
+	[ ! -e "$NETPROF_TRACE" ] || fail "a trace"
+}
+
+test_a_directory_that_cannot_be_made_is_told_and_nothing_else_happens() {
+	build openmpi pingpong.c
+	NETPROF_TRACE=/proc/none traced openmpi 2 ./pingpong-openmpi 10 \
+		>out 2>err
+	[ -s out ] || fail "the program ended"
+	grep -q 'netprof: rank 0 is not traced: /proc/none: ' err ||
+		fail "$(cat err)"
+}
+
+test_a_program_of_debian_is_traced_and_read_back() {
+	traced openmpi 2 lmp -log none -in \
+		/usr/share/lammps/examples/melt/in.melt >out 2>&1 ||
+		skip "lmp does not run here: $(tail -n 1 out)"
+	equal "unequal pairs" "$(pairs | awk '$3 != $4')" ""
+	[ "$(sum_of .messages_sent)" -gt 500 ] || fail "$(sum_of .)"
+	netprof tolerance "$NETPROF_TRACE" >out || fail "no tolerance"
+	netprof tolerance --collective=allreduce=ring "$NETPROF_TRACE" >ring
+	! cmp -s out ring || fail "another algorithm changes nothing"
+}
+
+test_text_of_liballprof_is_the_same_graph() {
+	local mpi
+	for mpi in $MPIS; do
+		build "$mpi" every_call.c
+		rm -rf "$NETPROF_TRACE" text
+		traced "$mpi" 4 "./every_call-$mpi" >out
+		netprof trace --liballprof=text "$NETPROF_TRACE"
+		pairs | sort >binary
+		NETPROF_TRACE=$TMPDIR/text pairs | sort >from-text
+		[ -s binary ] || fail "no pairs"
+		cmp binary from-text || fail "$(diff binary from-text | head)"
+	done
+}
+
+[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"

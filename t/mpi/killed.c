@@ -1,0 +1,25 @@
+/*
+ * Messages around the ring until rank 0 is killed after the 1000th round, as
+ * by kill -9.
+ */
+#include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	int rank, n, got;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &n);
+	for (int i = 0; i < 100000; i++) {
+		MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % n, 0, &got, 1,
+			     MPI_INT, (rank + n - 1) % n, 0, MPI_COMM_WORLD,
+			     MPI_STATUS_IGNORE);
+		if (i == 999 && !rank)
+			kill(getpid(), SIGKILL);
+	}
+	MPI_Finalize();
+	return 0;
+}
