@@ -9,39 +9,50 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli_profile.h"
 #include "np_app.h"
+#include "np_conf.h"
 #include "np_goal.h"
 #include "np_store_trace.h"
 #include "np_trace_read.h"
 
-static int in_store(const char *app, char **path)
+/* The newest trace of an application: 0, -ENOENT, or what is wrong. */
+static int in_store(const char *app, char **path, struct np_err *err)
 {
-	struct np_err err = NP_ERR_INIT;
 	char buf[PATH_MAX + 2 * NAME_MAX];
-	struct cli_store s;
-	int rc = cli_store_open(&s);
+	struct np_store *store;
+	struct np_conf conf;
+	int rc = np_conf_from_environment(&conf, err);
 
-	if (rc >= 0)
-		return rc;
-	rc = np_store_trace(s.store, getuid(), app, buf, sizeof(buf), &err);
-	cli_store_close(&s);
-	if (rc == -ENOENT)
-		return cli_fail("%.64s: no such file, and no trace of an "
-				"application of that name; \"srun "
-				"--netprofile-trace\" records one", app);
+	if (!rc)
+		rc = np_store_open(conf.store, &store, err);
 	if (rc)
-		return cli_fail("%s", err.text);
+		return rc;
+	rc = np_store_trace(store, getuid(), app, buf, sizeof(buf), err);
+	np_store_close(store);
+	if (rc)
+		return rc;
 	*path = strdup(buf);
-	return *path ? -1 : cli_fail("out of memory");
+	return *path ? 0 : np_errf(err, -ENOMEM, "out of memory");
 }
 
+/* Programs lie where they are started: a name is that of an application. */
 int cli_trace_path(const char *what, char **path)
 {
-	struct stat st;
+	struct np_err err = NP_ERR_INIT;
+	bool exists = !access(what, F_OK);
+	int rc = -ENOENT;
 
-	if (stat(what, &st) && errno == ENOENT && !np_app_check(what, NULL))
-		return in_store(what, path);
+	if (!np_app_check(what, NULL))
+		rc = in_store(what, path, &err);
+	if (!rc)
+		return -1;
+	if (!exists && err.text[0])
+		return cli_fail("%.64s: no such file, and %s", what,
+				err.text);
+	if (!exists && rc == -ENOENT && !strchr(what, '/'))
+		return cli_fail("%.64s: no such file, and no trace of an "
+				"application of that name; \"srun "
+				"--netprofile-trace\" records one", what);
 	*path = strdup(what);
 	return *path ? -1 : cli_fail("out of memory");
 }

@@ -6,8 +6,8 @@
 #include "np_trace_graph.h"
 
 /*
- * what: a file or directory; or an application, and then it is its newest trace
- * in the store.  *path: malloc'ed.  Returns -1 to go on, or the exit status.
+ * what: an application, and then it is its newest trace in the store; or a file
+ * or directory.  *path: malloc'ed.  Returns -1 to go on, or the exit status.
  */
 int cli_trace_path(const char *what, char **path);
 

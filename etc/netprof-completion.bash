@@ -15,7 +15,7 @@ _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs predict matrix publish accuracy \
 		calibrate loggps status explain check release qn scale sharing \
-		tolerance help version"
+		tolerance trace help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -49,6 +49,7 @@ _netprof() {
 		explain/*) words=$(_netprof_jobs) ;;
 		scale/-*) words="$formats --bandwidth= --latency= --variant= --at=" ;;
 		qn/-*) words="$formats --method= --customers= --memory=" ;;
+		trace/-*) words="$formats --goal --liballprof= --collective=" ;;
 		check/-*) words="$formats --versions --make-users" ;;
 		release/-*) words="--dry-run" ;;
 		sharing/-*) words="$formats --static --dynamic --model= --set= \
@@ -58,7 +59,8 @@ _netprof() {
 		tolerance/-*) words="$formats --latency= --overhead= --per-byte= \
 			--rendezvous= --first-byte-free --serial --gap= \
 			--shared-links --topology= --wire= --switch= \
-			--ranks-per-node= --up-to= --critical" ;;
+			--ranks-per-node= --up-to= --critical \
+			--collective=" ;;
 		tolerance/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;
 		help/*) words=$commands ;;

@@ -143,7 +143,7 @@ test_what_is_not_followed_is_told() {
 test_a_trace_keeps_to_its_size_and_the_program_goes_on() {
 	local bytes
 	build openmpi pingpong.c
-	NETPROF_TRACE_SIZE=1000000 traced openmpi 2 ./pingpong-openmpi 10000 >out
+	NETPROF_TRACE_SIZE=1000000 traced openmpi 2 ./pingpong-openmpi 2000 >out
 	[ -s out ] || fail "the program ended"
 	for f in "$NETPROF_TRACE"/rank.*; do
 		bytes=$(stat -c %s "$f")
@@ -190,6 +190,55 @@ test_text_of_liballprof_is_the_same_graph() {
 		[ -s binary ] || fail "no pairs"
 		cmp binary from-text || fail "$(diff binary from-text | head)"
 	done
+}
+
+# The user's program, where users are; what was preloaded still is.
+on_the_cluster() {
+	[ "$NETPROF_CLUSTER" != none ] || skip "needs a cluster"
+	# shellcheck source=t/integration/flagged.lib
+	. "$ROOT/t/integration/flagged.lib"
+	unset NETPROF_TRACE
+	build openmpi every_call.c
+	inside -- bash -c 'cat >~/every_call; chmod +x ~/every_call' \
+		<every_call-openmpi
+}
+
+test_srun_leaves_a_trace_that_is_found_by_its_application() {
+	local trace i
+	on_the_cluster
+	for i in 1 2 3 4 5 6; do
+		alice "srun -N2 -n4 --mpi=pmix --netprofile-trace \
+			~/every_call" >out || fail "$(cat out)"
+		equal "output" "$(cat out)" done
+	done
+	trace=$(echo "$ALICE"/every_call/*.trace | xargs -n1 | tail -n 1)
+	[ -d "$trace" ] || fail "no trace in $(ls "$ALICE")"
+	# Four are kept.
+	equal "traces" "$(find "$ALICE"/every_call -name '*.trace' | wc -l)" 4
+	equal "owner" "$(stat -c %u "$trace/rank.3")" 20001
+	equal "summary" "$(alice 'netprof trace --json every_call' |
+		jq -c '[.ranks, .ranks_cut, .messages_sent]')" "[4,0,2234]"
+	alice 'netprof tolerance every_call' | grep -q '2234\|4 ranks' ||
+		fail "no tolerance"
+}
+
+test_srun_traces_into_a_directory_and_keeps_what_was_preloaded() {
+	on_the_cluster
+	alice "cd /tmp; srun -N1 -n4 --mpi=pmix --netprofile-trace=\$HOME/t1 \
+		bash -c 'echo \$LD_PRELOAD; exec ~/every_call'" >out 2>err ||
+		fail "$(cat out err)"
+	grep -q 'libnetprof-mpi.so:.*quiet_poll.so' out || fail "$(cat out)"
+	equal "ranks" "$(alice 'netprof trace --json ~/t1' | jq .ranks)" 4
+	equal "errors" "$(cat err)" ""
+}
+
+test_a_batch_job_traces_its_steps_and_no_others() {
+	on_the_cluster
+	script two.sh 'srun -n4 --mpi=pmix ~/every_call'
+	batch -N2 -n4 --netprofile=batched --netprofile-trace two.sh >out
+	[ -d "$ALICE"/batched/*.trace ] || fail "no trace: $(cat out)"
+	batch -N2 -n4 --netprofile=plain two.sh >out
+	! compgen -G "$ALICE/plain/*.trace" >/dev/null || fail "a trace"
 }
 
 [ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"

@@ -1,12 +1,14 @@
 /*
- * One message to and fro between two ranks: pingpong N prints ns of a message,
- * the median of ten parts of N round trips.
+ * One message to and fro between two ranks: pingpong N prints ns of a message
+ * in the tenth of a hundred parts of N round trips, the fastest first: others
+ * that run on this machine disturb some of the parts.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PARTS 10
+#define PARTS 100
+#define TENTH 9
 
 static int by_size(const void *a, const void *b)
 {
@@ -33,7 +35,7 @@ static double part(int rank, long n)
 
 int main(int argc, char **argv)
 {
-	long n = argc > 1 ? atol(argv[1]) : 10000;
+	long n = argc > 1 ? atol(argv[1]) : 1000;
 	double ns[PARTS];
 	int rank;
 
@@ -44,7 +46,7 @@ int main(int argc, char **argv)
 		ns[i] = part(rank, n);
 	qsort(ns, PARTS, sizeof(ns[0]), by_size);
 	if (!rank)
-		printf("%.1f\n", (ns[PARTS / 2 - 1] + ns[PARTS / 2]) / 2);
+		printf("%.1f\n", ns[TENTH]);
 	MPI_Finalize();
 	return 0;
 }

@@ -1,0 +1,140 @@
+#include "t.h"
+#include "np_store_trace.h"
+#include "np_trace_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char users[512];
+
+/* A store, and the traces of an application as STEP names them. */
+static struct np_store *new_store(void)
+{
+	static int n;
+	struct np_store *s;
+	char dir[400];
+
+	snprintf(dir, sizeof(dir), "%s/traced%d", t_tmpdir(), n++);
+	snprintf(users, sizeof(users), "%s/users", dir);
+	T_CHECK(!mkdir(dir, 0755) && !mkdir(users, 0777));
+	T_CHECK(!np_store_open(dir, &s, NULL));
+	return s;
+}
+
+/* As a program does; sec: when it was, since 1970. */
+static void add_trace(const char *app, const char *name, long sec,
+		      unsigned keep)
+{
+	const struct timespec times[] = { { sec, 0 }, { sec, 0 } };
+	char sub[256];
+	int fd, file;
+
+	snprintf(sub, sizeof(sub), "%u/%s/%s", getuid(), app, name);
+	fd = np_trace_dir_open(users, sub);
+	T_CHECK(fd >= 0);
+	file = openat(fd, "rank.0", O_WRONLY | O_CREAT, 0640);
+	T_CHECK(file >= 0 && !close(file));
+	T_CHECK(!futimens(fd, times));
+	if (keep)
+		np_trace_dir_prune(fd, keep);
+	close(fd);
+}
+
+static void test_newest(void)
+{
+	struct np_store *s = new_store();
+	char path[1024], want[700];
+
+	T_CHECK(np_store_trace(s, getuid(), "a", path, sizeof(path), NULL) ==
+		-ENOENT);
+	add_trace("a", "9.0.trace", 1000, 0);
+	add_trace("a", "10.0.trace", 3000, 0);
+	add_trace("a", "11.0.trace", 2000, 0);
+	add_trace("b", "12.0.trace", 9000, 0);
+	snprintf(want, sizeof(want), "%s/%u/a/10.0.trace", users, getuid());
+	T_CHECK(!np_store_trace(s, getuid(), "a", path, sizeof(path), NULL));
+	T_CHECK(!strcmp(path, want));
+	T_CHECK(np_store_trace(s, getuid(), "c", path, sizeof(path), NULL) ==
+		-ENOENT);
+	T_CHECK(np_store_trace(s, getuid(), "a", path, 10, NULL) < 0);
+	np_store_close(s);
+}
+
+static bool is_there(const char *name)
+{
+	char path[700];
+
+	snprintf(path, sizeof(path), "%s/%u/%s", users, getuid(), name);
+	return !access(path, F_OK);
+}
+
+static void test_prune(void)
+{
+	struct np_store *s = new_store();
+
+	add_trace("a", "1.0.trace", 1000, 0);
+	add_trace("a", "2.0.trace", 2000, 0);
+	add_trace("a", "other", 10, 0);
+	add_trace("b", "1.0.trace", 10, 0);
+	add_trace("a", "3.0.trace", 3000, 2);
+	T_CHECK(!is_there("a/1.0.trace"));
+	T_CHECK(is_there("a/2.0.trace") && is_there("a/3.0.trace"));
+	T_CHECK(is_there("a/other/rank.0") && is_there("b/1.0.trace"));
+	np_store_close(s);
+}
+
+/* Of others, or through links, nothing is removed and nothing written. */
+static void test_hostile(void)
+{
+	struct np_store *s = new_store();
+	char path[700], elsewhere[700], sub[64], found[1024];
+
+	add_trace("a", "2.0.trace", 2000, 0);
+	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", users);
+	T_CHECK(!mkdir(elsewhere, 0755));
+	snprintf(path, sizeof(path), "%s/%u/a/9.0.trace", users, getuid());
+	T_CHECK(!symlink(elsewhere, path));
+	add_trace("a", "3.0.trace", 3000, 1);
+	T_CHECK(!access(elsewhere, F_OK) && is_there("a/9.0.trace"));
+	T_CHECK(!np_store_trace(s, getuid(), "a", found, sizeof(found), NULL));
+	T_CHECK(strstr(found, "3.0.trace"));
+	snprintf(sub, sizeof(sub), "%u/a/9.0.trace", getuid());
+	T_CHECK(np_trace_dir_open(users, sub) < 0);
+	snprintf(path, sizeof(path), "%s/%u/b", users, getuid());
+	T_CHECK(!symlink(elsewhere, path));
+	snprintf(sub, sizeof(sub), "%u/b/1.0.trace", getuid());
+	T_CHECK(np_trace_dir_open(users, sub) < 0);
+	if (!getuid()) {
+		snprintf(path, sizeof(path), "%s/%u/c", users, getuid());
+		T_CHECK(!mkdir(path, 0777) && !chown(path, 12345, 12345));
+		T_CHECK(np_trace_dir_open(users, "0/c/1.0.trace") == -EACCES);
+	}
+	np_store_close(s);
+}
+
+static void test_plain(void)
+{
+	char dir[400];
+	int fd;
+
+	snprintf(dir, sizeof(dir), "%s/plain", t_tmpdir());
+	for (int i = 0; i < 2; i++) {
+		fd = np_trace_dir_open(dir, NULL);
+		T_CHECK(fd >= 0 && !close(fd));
+	}
+	T_CHECK(np_trace_dir_open("/proc/none", NULL) < 0);
+	T_CHECK(np_trace_dir_open("/proc/none", "a/b") < 0);
+}
+
+static const struct t_case cases[] = {
+	{ "the newest trace of an application is found", test_newest },
+	{ "older traces go, and nothing else", test_prune },
+	{ "links and what others own are left alone", test_hostile },
+	{ "a directory of one's own is made", test_plain },
+	{ NULL, NULL },
+};
+T_SUITE(store_trace, cases)
