@@ -1,54 +1,10 @@
 /* Reading binary traces (np_trace_format.h). */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_trace_reader.h"
+#include "np_trace_binary.h"
 
-#define CUT (-ENODATA) /* the file ends within a record: so does the trace */
-
-struct request {
-	bool used, active, persistent, sends, receives, wild;
-	uint32_t comm, instance;
-	struct np_trace_message out, in;
-};
-
-/* What is known when a request is done. */
-struct match {
-	uint32_t peer, tag;
-	enum { UNKNOWN, MATCHED, CANCELLED } how;
-};
-
-struct done {
-	uint32_t request;
-	struct match match;
-};
-
-struct binary {
-	struct np_trace_reader r;
-	bool first_pass;
-	uint64_t sum_ns;
-
-	struct request *request;
-	size_t n_requests, request_room;
-	struct match *match; /* of each use of a request, in their order */
-	size_t n_matches, match_room;
-	size_t instance; /* of the present pass */
-	uint32_t *comm_size; /* of each communicator; 0: there is none */
-	size_t n_comms, comm_room;
-
-	struct done *done; /* of a WAIT */
-	size_t n_done, done_room;
-	uint32_t *ids; /* of a START, and what is left of it; of a WAIT */
-	size_t n_ids, next_id, id_room;
-	uint64_t *list;
-	size_t list_room;
-	uint32_t *member;
-	size_t member_room;
-	char name[128];
-};
-
-static int get(struct binary *b, uint64_t *v)
+int np_binary_get(struct np_binary *b, uint64_t *v)
 {
 	uint64_t sum = 0;
 	int c;
@@ -68,10 +24,10 @@ static int get(struct binary *b, uint64_t *v)
 	return -EINVAL;
 }
 
-static int get_below(struct binary *b, uint64_t limit, const char *what,
+int np_binary_below(struct np_binary *b, uint64_t limit, const char *what,
 		     uint64_t *v, struct np_err *err)
 {
-	int rc = get(b, v);
+	int rc = np_binary_get(b, v);
 
 	if (rc == CUT)
 		return rc;
@@ -83,19 +39,19 @@ static int get_below(struct binary *b, uint64_t limit, const char *what,
 	return 0;
 }
 
-static int get_u32(struct binary *b, uint64_t limit, const char *what,
+int np_binary_u32(struct np_binary *b, uint64_t limit, const char *what,
 		   uint32_t *v, struct np_err *err)
 {
 	uint64_t wide = 0;
-	int rc = get_below(b, limit, what, &wide, err);
+	int rc = np_binary_below(b, limit, what, &wide, err);
 
 	*v = (uint32_t)wide;
 	return rc;
 }
 
-static int get_comm(struct binary *b, uint32_t *comm, struct np_err *err)
+int np_binary_comm(struct np_binary *b, uint32_t *comm, struct np_err *err)
 {
-	int rc = get_u32(b, b->n_comms, "communicator", comm, err);
+	int rc = np_binary_u32(b, b->n_comms, "communicator", comm, err);
 
 	if (!rc && !b->comm_size[*comm])
 		rc = np_trace_wrong(&b->r, err, "communicator %u: it was freed",
@@ -104,17 +60,17 @@ static int get_comm(struct binary *b, uint32_t *comm, struct np_err *err)
 }
 
 /* any: both are one more, 0 is a wildcard. */
-static int get_message(struct binary *b, uint32_t comm, bool any,
+int np_binary_message(struct np_binary *b, uint32_t comm, bool any,
 		       struct np_trace_message *m, struct np_err *err)
 {
 	uint64_t peer, tag;
-	int rc = get_below(b, b->comm_size[comm] + (uint64_t)any, "rank",
+	int rc = np_binary_below(b, b->comm_size[comm] + (uint64_t)any, "rank",
 			   &peer, err);
 
 	if (!rc)
-		rc = get_below(b, (1ull << 31) + any, "tag", &tag, err);
+		rc = np_binary_below(b, (1ull << 31) + any, "tag", &tag, err);
 	if (!rc)
-		rc = get_below(b, NP_TRACE_MAX, "bytes", &m->bytes, err);
+		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &m->bytes, err);
 	if (rc)
 		return rc;
 	m->there = true;
@@ -123,214 +79,20 @@ static int get_message(struct binary *b, uint32_t comm, bool any,
 	return 0;
 }
 
-static int get_maybe(struct binary *b, uint32_t comm, bool any,
+int np_binary_maybe(struct np_binary *b, uint32_t comm, bool any,
 		     struct np_trace_message *m, struct np_err *err)
 {
 	uint64_t there;
-	int rc = get_below(b, 2, "number of messages", &there, err);
+	int rc = np_binary_below(b, 2, "number of messages", &there, err);
 
-	return rc || !there ? rc : get_message(b, comm, any, m, err);
+	return rc || !there ? rc : np_binary_message(b, comm, any, m, err);
 }
 
-/* A new request's number; it must be free, and not far beyond the others. */
-static int get_new(struct binary *b, uint32_t *id, struct np_err *err)
-{
-	int rc = get_u32(b, b->n_requests + 1, "request", id, err);
-
-	if (rc)
-		return rc;
-	if (*id == b->n_requests) {
-		if (np_trace_room(&b->request, &b->request_room,
-				  b->n_requests + 1, sizeof(*b->request)))
-			return np_errf(err, -ENOMEM, "out of memory");
-		b->request[b->n_requests++] = (struct request){ 0 };
-	}
-	if (b->request[*id].used)
-		return np_trace_wrong(&b->r, err, "request %u: it is in use",
-				      *id);
-	return 0;
-}
-
-static int get_old(struct binary *b, uint32_t id, struct np_err *err)
-{
-	if (id >= b->n_requests || !b->request[id].used)
-		return np_trace_wrong(&b->r, err, "request %u: there is none",
-				      id);
-	return 0;
-}
-
-/* One more use of a request begins. */
-static int begin_use(struct binary *b, struct request *q, struct np_err *err)
-{
-	if (b->instance >= UINT32_MAX)
-		return np_trace_wrong(&b->r, err, "too many requests");
-	q->active = true;
-	q->instance = (uint32_t)b->instance++;
-	if (!b->first_pass)
-		return 0;
-	if (np_trace_room(&b->match, &b->match_room, b->instance,
-			  sizeof(*b->match)))
-		return np_errf(err, -ENOMEM, "out of memory");
-	b->match[q->instance] = (struct match){ 0 };
-	b->n_matches = b->instance;
-	return 0;
-}
-
-/* What a use of it sends and receives, in the end. */
-static void use(const struct binary *b, const struct request *q,
-		uint32_t id, struct np_trace_event *ev)
-{
-	static const struct match none;
-	const struct match *m = b->first_pass ? &none :
-				&b->match[q->instance];
-
-	ev->kind = q->sends && q->receives ? NP_TRACE_ISENDRECV :
-		   q->sends ? NP_TRACE_ISEND : NP_TRACE_IRECV;
-	ev->request = id;
-	ev->comm = q->comm;
-	ev->out = q->out;
-	ev->in = q->in;
-	if (q->receives && q->wild && m->how == MATCHED) {
-		ev->in.peer = m->peer;
-		ev->in.tag = m->tag;
-	}
-	if (m->how == CANCELLED || (q->receives && q->wild &&
-				    m->how == UNKNOWN)) {
-		ev->in.there = false;
-		ev->out.there &= m->how != CANCELLED;
-	}
-	if (!ev->in.there && !ev->out.there)
-		ev->kind = NP_TRACE_LOCAL;
-}
-
-static bool is_wild(const struct np_trace_message *m)
-{
-	return m->there && (m->peer == NP_TRACE_ANY || m->tag == NP_TRACE_ANY);
-}
-
-static int read_post(struct binary *b, struct np_trace_event *ev,
-		     struct np_err *err)
-{
-	enum np_trace_kind kind = ev->kind;
-	struct request q = { .used = true };
-	uint32_t id;
-	int rc = get_new(b, &id, err);
-
-	if (!rc)
-		rc = get_comm(b, &q.comm, err);
-	q.persistent = kind == NP_TRACE_SEND_INIT || kind == NP_TRACE_RECV_INIT;
-	if (rc)
-		return rc;
-	if (kind == NP_TRACE_ISENDRECV) {
-		rc = get_maybe(b, q.comm, false, &q.out, err);
-		if (!rc)
-			rc = get_maybe(b, q.comm, true, &q.in, err);
-	} else if (kind == NP_TRACE_ISEND || kind == NP_TRACE_SEND_INIT) {
-		rc = get_message(b, q.comm, false, &q.out, err);
-	} else {
-		rc = get_message(b, q.comm, true, &q.in, err);
-	}
-	q.sends = q.out.there;
-	q.receives = q.in.there;
-	q.wild = is_wild(&q.in);
-	if (!rc && !q.persistent)
-		rc = begin_use(b, &q, err);
-	if (rc)
-		return rc;
-	b->request[id] = q;
-	ev->kind = NP_TRACE_LOCAL;
-	if (!q.persistent)
-		use(b, &q, id, ev);
-	return 0;
-}
-
-static int read_start(struct binary *b, struct np_err *err)
-{
-	uint64_t n;
-	int rc = get_below(b, b->n_requests + 1, "number of requests", &n, err);
-
-	b->n_ids = b->next_id = 0;
-	if (!rc && np_trace_room(&b->ids, &b->id_room, n, sizeof(*b->ids)))
-		return np_errf(err, -ENOMEM, "out of memory");
-	while (!rc && b->n_ids < n) {
-		uint32_t id;
-
-		rc = get_u32(b, b->n_requests, "request", &id, err);
-		if (!rc)
-			rc = get_old(b, id, err);
-		if (!rc && (!b->request[id].persistent ||
-			    b->request[id].active))
-			rc = np_trace_wrong(&b->r, err, "request %u: expected "
-					    "one to be started", id);
-		if (!rc)
-			rc = begin_use(b, &b->request[id], err);
-		if (!rc)
-			b->ids[b->n_ids++] = id;
-	}
-	if (rc)
-		b->n_ids = 0;
-	return rc;
-}
-
-static int read_match(struct binary *b, const struct request *q, unsigned how,
-		      struct match *m, struct np_err *err)
-{
-	int rc = 0;
-
-	*m = (struct match){ .how = how & 2 ? CANCELLED : how & 1 ? MATCHED :
-				    UNKNOWN };
-	if (how & 1)
-		rc = get_u32(b, b->comm_size[q->comm], "rank", &m->peer, err);
-	if (!rc && how & 1)
-		rc = get_u32(b, 1ull << 31, "tag", &m->tag, err);
-	return rc;
-}
-
-static int read_done(struct binary *b, uint64_t v, struct np_err *err)
-{
-	uint64_t id = v / 4 - 1;
-	struct request *q;
-	struct match m;
-	int rc;
-
-	if (v < 4 || id >= b->n_requests || !b->request[id].active)
-		return np_trace_wrong(&b->r, err, "request %llu: it is not "
-				      "under way", (unsigned long long)id);
-	q = &b->request[id];
-	rc = read_match(b, q, v & 3, &m, err);
-	if (rc)
-		return rc;
-	if (np_trace_room(&b->ids, &b->id_room, b->n_done + 1, sizeof(*b->ids)))
-		return np_errf(err, -ENOMEM, "out of memory");
-	b->ids[b->n_done++] = (uint32_t)id;
-	if (b->first_pass)
-		b->match[q->instance] = m;
-	q->active = false;
-	q->used = q->persistent;
-	return 0;
-}
-
-static int read_wait(struct binary *b, struct np_trace_event *ev,
-		     struct np_err *err)
-{
-	uint64_t v = 0;
-	int rc = 0;
-
-	b->n_done = 0;
-	while (!rc && !(rc = get(b, &v)) && v)
-		rc = read_done(b, v, err);
-	if (rc == -EINVAL && v == 0)
-		rc = np_trace_wrong(&b->r, err, "a number that is too large");
-	ev->done = b->ids;
-	ev->n_done = b->n_done;
-	return rc;
-}
-
-static int read_list(struct binary *b, struct np_trace_event *ev,
+static int read_list(struct np_binary *b, struct np_trace_event *ev,
 		     struct np_err *err)
 {
 	uint64_t n, size = b->comm_size[ev->comm];
-	int rc = get_below(b, size + 1, "number of sizes", &n, err);
+	int rc = np_binary_below(b, size + 1, "number of sizes", &n, err);
 
 	if (rc || !n)
 		return rc;
@@ -341,30 +103,30 @@ static int read_list(struct binary *b, struct np_trace_event *ev,
 	if (np_trace_room(&b->list, &b->list_room, n, sizeof(*b->list)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (uint64_t i = 0; !rc && i < n; i++)
-		rc = get_below(b, NP_TRACE_MAX, "bytes", &b->list[i], err);
+		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &b->list[i], err);
 	ev->list = b->list;
 	ev->n_list = n;
 	return rc;
 }
 
-static int read_collective(struct binary *b, struct np_trace_event *ev,
+static int read_collective(struct np_binary *b, struct np_trace_event *ev,
 			   struct np_err *err)
 {
 	uint32_t which, request = 0, id = 0, root;
 	uint64_t received;
-	int rc = get_u32(b, NP_N_COLLECTIVES, "collective", &which, err);
+	int rc = np_binary_u32(b, NP_N_COLLECTIVES, "collective", &which, err);
 
 	if (!rc)
-		rc = get_u32(b, b->n_requests + 2, "request", &request, err);
+		rc = np_binary_u32(b, b->n_requests + 2, "request", &request, err);
 	if (!rc)
-		rc = get_comm(b, &ev->comm, err);
+		rc = np_binary_comm(b, &ev->comm, err);
 	if (!rc)
-		rc = get_u32(b, b->comm_size[ev->comm] + 1ull, "root", &root,
+		rc = np_binary_u32(b, b->comm_size[ev->comm] + 1ull, "root", &root,
 			     err);
 	if (!rc)
-		rc = get_below(b, NP_TRACE_MAX, "bytes", &ev->bytes, err);
+		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &ev->bytes, err);
 	if (!rc)
-		rc = get_below(b, NP_TRACE_MAX, "bytes", &received, err);
+		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &received, err);
 	if (!rc)
 		rc = read_list(b, ev, err);
 	if (rc)
@@ -375,32 +137,26 @@ static int read_collective(struct binary *b, struct np_trace_event *ev,
 	if (!request)
 		return 0;
 	id = request - 1;
-	if (id == b->n_requests) {
-		if (np_trace_room(&b->request, &b->request_room,
-				  b->n_requests + 1, sizeof(*b->request)))
-			return np_errf(err, -ENOMEM, "out of memory");
-		b->request[b->n_requests++] = (struct request){ 0 };
-	}
-	if (b->request[id].used)
-		return np_trace_wrong(&b->r, err, "request %u: it is in use",
-				      id);
-	b->request[id] = (struct request){ .used = true, .comm = ev->comm };
+	rc = np_binary_new(b, id, err);
+	if (rc)
+		return rc;
+	b->request[id] = (struct np_binary_request){ .used = true, .comm = ev->comm };
 	ev->request = id;
-	return begin_use(b, &b->request[id], err);
+	return np_binary_begin(b, &b->request[id], err);
 }
 
 /* A run of ranks in MPI_COMM_WORLD; *n: how many there are already. */
-static int read_run(struct binary *b, uint32_t size, uint32_t *n,
+static int read_run(struct np_binary *b, uint32_t size, uint32_t *n,
 		    struct np_err *err)
 {
 	uint64_t first, step, count;
 	int64_t rank, by;
-	int rc = get_below(b, b->r.size, "rank", &first, err);
+	int rc = np_binary_below(b, b->r.size, "rank", &first, err);
 
 	if (!rc)
-		rc = get_below(b, 2ull * b->r.size + 1, "step", &step, err);
+		rc = np_binary_below(b, 2ull * b->r.size + 1, "step", &step, err);
 	if (!rc)
-		rc = get_below(b, (uint64_t)(size - *n) + 1, "number of ranks",
+		rc = np_binary_below(b, (uint64_t)(size - *n) + 1, "number of ranks",
 			       &count, err);
 	if (rc)
 		return rc;
@@ -416,7 +172,7 @@ static int read_run(struct binary *b, uint32_t size, uint32_t *n,
 	return 0;
 }
 
-static int new_comm(struct binary *b, uint32_t id, uint32_t size,
+static int new_comm(struct np_binary *b, uint32_t id, uint32_t size,
 		    struct np_err *err)
 {
 	if (id == b->n_comms) {
@@ -435,24 +191,24 @@ static int new_comm(struct binary *b, uint32_t id, uint32_t size,
 	return 0;
 }
 
-static int read_comm(struct binary *b, struct np_trace_event *ev,
+static int read_comm(struct np_binary *b, struct np_trace_event *ev,
 		     struct np_err *err)
 {
 	uint64_t runs = 0;
 	uint32_t n = 0;
-	int rc = get_u32(b, b->n_comms + 1, "communicator", &ev->comm, err);
+	int rc = np_binary_u32(b, b->n_comms + 1, "communicator", &ev->comm, err);
 
 	if (!rc)
-		rc = get_u32(b, b->r.size, "rank", &ev->rank, err);
+		rc = np_binary_u32(b, b->r.size, "rank", &ev->rank, err);
 	if (!rc)
-		rc = get_u32(b, b->r.size + 1ull, "size", &ev->size, err);
+		rc = np_binary_u32(b, b->r.size + 1ull, "size", &ev->size, err);
 	if (!rc && ev->rank >= ev->size)
 		rc = np_trace_wrong(&b->r, err, "rank %u: expected one below "
 				    "%u", ev->rank, ev->size);
 	if (!rc)
 		rc = new_comm(b, ev->comm, ev->size, err);
 	if (!rc)
-		rc = get_below(b, ev->size + 1ull, "number of runs", &runs,
+		rc = np_binary_below(b, ev->size + 1ull, "number of runs", &runs,
 			       err);
 	while (!rc && runs--)
 		rc = read_run(b, ev->size, &n, err);
@@ -464,11 +220,11 @@ static int read_comm(struct binary *b, struct np_trace_event *ev,
 	return rc;
 }
 
-static int read_name(struct binary *b, struct np_trace_event *ev,
+static int read_name(struct np_binary *b, struct np_trace_event *ev,
 		     struct np_err *err)
 {
 	uint64_t n;
-	int rc = get_below(b, sizeof(b->name), "length of a name", &n, err);
+	int rc = np_binary_below(b, sizeof(b->name), "length of a name", &n, err);
 
 	for (uint64_t i = 0; !rc && i < n; i++) {
 		int c = np_input_byte(&b->r.in);
@@ -483,7 +239,7 @@ static int read_name(struct binary *b, struct np_trace_event *ev,
 	return rc;
 }
 
-static int read_body(struct binary *b, struct np_trace_event *ev,
+static int read_body(struct np_binary *b, struct np_trace_event *ev,
 		     struct np_err *err)
 {
 	uint32_t id;
@@ -491,24 +247,24 @@ static int read_body(struct binary *b, struct np_trace_event *ev,
 
 	switch (ev->kind) {
 	case NP_TRACE_SEND:
-		rc = get_comm(b, &ev->comm, err);
-		return rc ? rc : get_message(b, ev->comm, false, &ev->out, err);
+		rc = np_binary_comm(b, &ev->comm, err);
+		return rc ? rc : np_binary_message(b, ev->comm, false, &ev->out, err);
 	case NP_TRACE_RECV:
-		rc = get_comm(b, &ev->comm, err);
-		return rc ? rc : get_message(b, ev->comm, false, &ev->in, err);
+		rc = np_binary_comm(b, &ev->comm, err);
+		return rc ? rc : np_binary_message(b, ev->comm, false, &ev->in, err);
 	case NP_TRACE_SENDRECV:
-		rc = get_comm(b, &ev->comm, err);
+		rc = np_binary_comm(b, &ev->comm, err);
 		if (!rc)
-			rc = get_maybe(b, ev->comm, false, &ev->out, err);
-		return rc ? rc : get_maybe(b, ev->comm, false, &ev->in, err);
+			rc = np_binary_maybe(b, ev->comm, false, &ev->out, err);
+		return rc ? rc : np_binary_maybe(b, ev->comm, false, &ev->in, err);
 	case NP_TRACE_START:
-		return read_start(b, err);
+		return np_binary_start(b, err);
 	case NP_TRACE_WAIT:
-		return read_wait(b, ev, err);
+		return np_binary_wait(b, ev, err);
 	case NP_TRACE_FREE:
-		rc = get_u32(b, b->n_requests, "request", &id, err);
+		rc = np_binary_u32(b, b->n_requests, "request", &id, err);
 		if (!rc)
-			rc = get_old(b, id, err);
+			rc = np_binary_old(b, id, err);
 		if (!rc)
 			b->request[id].used = b->request[id].active = false;
 		ev->kind = NP_TRACE_LOCAL;
@@ -518,7 +274,7 @@ static int read_body(struct binary *b, struct np_trace_event *ev,
 	case NP_TRACE_COMM:
 		return read_comm(b, ev, err);
 	case NP_TRACE_COMM_FREE:
-		rc = get_comm(b, &ev->comm, err);
+		rc = np_binary_comm(b, &ev->comm, err);
 		if (!rc)
 			b->comm_size[ev->comm] = 0;
 		return rc;
@@ -530,14 +286,14 @@ static int read_body(struct binary *b, struct np_trace_event *ev,
 	case NP_TRACE_FINALIZE:
 		return 0;
 	default:
-		return read_post(b, ev, err);
+		return np_binary_post(b, ev, err);
 	}
 }
 
-static int read_time(struct binary *b, struct np_trace_event *ev,
+static int read_time(struct np_binary *b, struct np_trace_event *ev,
 		     struct np_err *err)
 {
-	int rc = get_below(b, NP_TRACE_MAX, "ns", &ev->gap_ns, err), c;
+	int rc = np_binary_below(b, NP_TRACE_MAX, "ns", &ev->gap_ns, err), c;
 	uint64_t v = 0;
 
 	if (rc)
@@ -549,7 +305,7 @@ static int read_time(struct binary *b, struct np_trace_event *ev,
 		v |= (uint64_t)c << 8 * i;
 	}
 	if (ev->kind != NP_TRACE_POLL)
-		rc = get_below(b, NP_TRACE_MAX, "ns", &v, err);
+		rc = np_binary_below(b, NP_TRACE_MAX, "ns", &v, err);
 	ev->length_ns = v;
 	if (!rc && (v >= NP_TRACE_MAX ||
 		    (b->sum_ns += ev->gap_ns + v) >= NP_TRACE_MAX))
@@ -558,7 +314,7 @@ static int read_time(struct binary *b, struct np_trace_event *ev,
 }
 
 /* 1, 0 at the end, or an error. */
-static int read_record(struct binary *b, struct np_trace_event *ev,
+static int read_record(struct np_binary *b, struct np_trace_event *ev,
 		       struct np_err *err)
 {
 	int kind = np_input_byte(&b->r.in), rc;
@@ -580,11 +336,11 @@ static int read_record(struct binary *b, struct np_trace_event *ev,
 }
 
 /* The next of those that one START begins. */
-static void next_started(struct binary *b, struct np_trace_event *ev)
+static void next_started(struct np_binary *b, struct np_trace_event *ev)
 {
 	uint32_t id = b->ids[b->next_id++];
 
-	use(b, &b->request[id], id, ev);
+	np_binary_use(b, &b->request[id], id, ev);
 	if (b->next_id == b->n_ids)
 		b->next_id = b->n_ids = 0;
 }
@@ -592,7 +348,7 @@ static void next_started(struct binary *b, struct np_trace_event *ev)
 static int next(struct np_trace_reader *r, struct np_trace_event *ev,
 		struct np_err *err)
 {
-	struct binary *b = (struct binary *)r;
+	struct np_binary *b = (struct np_binary *)r;
 	int rc;
 
 	if (b->next_id) {
@@ -614,7 +370,7 @@ static int next(struct np_trace_reader *r, struct np_trace_event *ev,
 	return rc;
 }
 
-static void rewind_to(struct binary *b, bool first_pass)
+static void rewind_to(struct np_binary *b, bool first_pass)
 {
 	np_input_seek(&b->r.in, NP_TRACE_HEADER);
 	b->first_pass = first_pass;
@@ -625,20 +381,19 @@ static void rewind_to(struct binary *b, bool first_pass)
 
 static void close_binary(struct np_trace_reader *r)
 {
-	struct binary *b = (struct binary *)r;
+	struct np_binary *b = (struct np_binary *)r;
 
 	np_input_close(&r->in);
 	free(b->request);
 	free(b->match);
 	free(b->comm_size);
-	free(b->done);
 	free(b->ids);
 	free(b->list);
 	free(b->member);
 	free(b);
 }
 
-static int check_header(struct binary *b, struct np_err *err)
+static int check_header(struct np_binary *b, struct np_err *err)
 {
 	struct np_input *in = &b->r.in;
 	struct np_trace_header h;
@@ -657,7 +412,7 @@ static int check_header(struct binary *b, struct np_err *err)
 int np_trace_open_binary(struct np_input *in, uint32_t rank, uint32_t size,
 			 struct np_trace_reader **out, struct np_err *err)
 {
-	struct binary *b = calloc(1, sizeof(*b));
+	struct np_binary *b = calloc(1, sizeof(*b));
 	struct np_trace_event ev;
 	int rc;
 

@@ -13,100 +13,17 @@
 #include <string.h>
 
 #include "np_trace_address.h"
-#include "np_trace_reader.h"
+#include "np_trace_line.h"
 
 #define MAX_LINE (16u << 20) /* bytes */
 #define MAX_FIELDS 64
 #define MPICH_WORLD 0x44000000 /* its MPI_COMM_WORLD, in C and Fortran */
 
-/*
- * Arguments by letters: n count, t type, p rank, g tag, c communicator,
- * q request, N number of requests, r root, L counts, l displacements,
- * . what is not needed.  The second n, t, p and g are of what is received.
- */
-static const struct call {
-	const char *name; /* without "MPI_" */
-	enum np_trace_kind kind;
-	const char *args;
-	enum np_collective collective;
-	bool may_leave; /* some requests undone */
-} calls[] = {
-	{ "Send", NP_TRACE_SEND, ".ntpgc", 0, 0 },
-	{ "Bsend", NP_TRACE_SEND, ".ntpgc", 0, 0 },
-	{ "Ssend", NP_TRACE_SEND, ".ntpgc", 0, 0 },
-	{ "Rsend", NP_TRACE_SEND, ".ntpgc", 0, 0 },
-	{ "Recv", NP_TRACE_RECV, ".ntpgc.", 0, 0 },
-	{ "Sendrecv", NP_TRACE_SENDRECV, ".ntpg.ntpgc.", 0, 0 },
-	{ "Sendrecv_replace", NP_TRACE_SENDRECV, ".ntpgpgc.", 0, 0 },
-	{ "Isend", NP_TRACE_ISEND, ".ntpgcq", 0, 0 },
-	{ "Ibsend", NP_TRACE_ISEND, ".ntpgcq", 0, 0 },
-	{ "Issend", NP_TRACE_ISEND, ".ntpgcq", 0, 0 },
-	{ "Irsend", NP_TRACE_ISEND, ".ntpgcq", 0, 0 },
-	{ "Irecv", NP_TRACE_IRECV, ".ntpgcq", 0, 0 },
-	{ "Send_init", NP_TRACE_SEND_INIT, ".ntpgcq", 0, 0 },
-	{ "Bsend_init", NP_TRACE_SEND_INIT, ".ntpgcq", 0, 0 },
-	{ "Ssend_init", NP_TRACE_SEND_INIT, ".ntpgcq", 0, 0 },
-	{ "Rsend_init", NP_TRACE_SEND_INIT, ".ntpgcq", 0, 0 },
-	{ "Recv_init", NP_TRACE_RECV_INIT, ".ntpgcq", 0, 0 },
-	{ "Start", NP_TRACE_START, "q", 0, 0 },
-	{ "Startall", NP_TRACE_START, "Nq", 0, 0 },
-	{ "Wait", NP_TRACE_WAIT, "q.", 0, 0 },
-	{ "Waitall", NP_TRACE_WAIT, "Nq.", 0, 0 },
-	{ "Waitany", NP_TRACE_WAIT, "Nq..", 0, true },
-	{ "Waitsome", NP_TRACE_WAIT, "Nq...", 0, true },
-	{ "Test", NP_TRACE_WAIT, "q..", 0, true },
-	{ "Testall", NP_TRACE_WAIT, "Nq..", 0, true },
-	{ "Testany", NP_TRACE_WAIT, "Nq...", 0, true },
-	{ "Testsome", NP_TRACE_WAIT, "Nq...", 0, true },
-	{ "Request_free", NP_TRACE_FREE, "q", 0, 0 },
-	{ "Finalize", NP_TRACE_FINALIZE, "", 0, 0 },
-#define COLLECTIVE(name, args, which) \
-	{ name, NP_TRACE_COLLECTIVE, args, which, 0 }, \
-	{ "I" name, NP_TRACE_COLLECTIVE, args "q", which, 0 }
-	COLLECTIVE("barrier", "c", NP_BARRIER),
-	COLLECTIVE("bcast", ".ntrc", NP_BCAST),
-	COLLECTIVE("gather", ".nt.ntrc", NP_GATHER),
-	COLLECTIVE("gatherv", ".nt.Lltrc", NP_GATHERV),
-	COLLECTIVE("scatter", ".nt.ntrc", NP_SCATTER),
-	COLLECTIVE("scatterv", ".Llt.ntrc", NP_SCATTERV),
-	COLLECTIVE("allgather", ".nt.ntc", NP_ALLGATHER),
-	COLLECTIVE("allgatherv", ".nt.Lltc", NP_ALLGATHER),
-	COLLECTIVE("alltoall", ".nt.ntc", NP_ALLTOALL),
-	COLLECTIVE("alltoallv", ".Llt.Lltc", NP_ALLTOALLV),
-	COLLECTIVE("reduce", "..nt.rc", NP_REDUCE),
-	COLLECTIVE("allreduce", "..nt.c", NP_ALLREDUCE),
-	COLLECTIVE("reduce_scatter", "..Lt.c", NP_REDUCE_SCATTER),
-	COLLECTIVE("reduce_scatter_block", "..nt.c", NP_REDUCE_SCATTER),
-	COLLECTIVE("scan", "..nt.c", NP_SCAN),
-	COLLECTIVE("exscan", "..nt.c", NP_EXSCAN),
-#undef COLLECTIVE
-	/* Not followed. */
-	{ "Alltoallw", NP_TRACE_UNSUPPORTED, NULL, 0, 0 },
-	{ "Put", NP_TRACE_UNSUPPORTED, NULL, 0, 0 },
-	{ "Get", NP_TRACE_UNSUPPORTED, NULL, 0, 0 },
-	{ "Accumulate", NP_TRACE_UNSUPPORTED, NULL, 0, 0 },
-	{ "Intercomm_create", NP_TRACE_UNSUPPORTED, NULL, 0, 0 },
-	{ "Comm_spawn", NP_TRACE_UNSUPPORTED, NULL, 0, 0 },
-};
-#define N_CALLS (sizeof(calls) / sizeof(calls[0]))
-
-/* The arguments of a line, numbers in the order of their letters. */
-struct args {
-	int64_t n[2], size[2], peer[2], tag[2]; /* sent or only one; received */
-	int64_t root, n_requests;
-	uint64_t request;
-	char *list[2];
-	unsigned n_n, n_t, n_p, n_g, n_l;
-	bool has_comm;
-	uint64_t handle;
-	int64_t comm_rank, comm_size;
-};
-
 struct text {
 	struct np_trace_reader r;
 	char *text;
 	size_t room;
-	bool told[N_CALLS];
+	bool told[NP_LINE_CALLS];
 	bool mpich;
 	uint64_t end_ns, start_ns; /* of the call before; of the first */
 	uint64_t work, max_work;   /* requests looked at */
@@ -126,182 +43,8 @@ struct text {
 	size_t block_room;
 };
 
-static int take_number(char **at, int64_t *v)
-{
-	char *end;
-
-	errno = 0;
-	*v = strtoll(*at, &end, 10);
-	if (end == *at || errno)
-		return -EINVAL;
-	/* Reals of whole numbers occur. */
-	if (*end == '.')
-		end += 1 + strspn(end + 1, "0123456789");
-	*at = end;
-	return 0;
-}
-
-/* "1237666046950106.000000": ns */
-static int take_time(const char *text, uint64_t *ns)
-{
-	char *end;
-	uint64_t us;
-	unsigned part = 0, digit = 100;
-
-	errno = 0;
-	if (!isdigit((unsigned char)*text))
-		return -EINVAL;
-	us = strtoull(text, &end, 10);
-	if (errno || us > UINT64_MAX / 4000)
-		return -EINVAL;
-	if (*end == '.')
-		for (end++; isdigit((unsigned char)*end); end++, digit /= 10)
-			part += digit * (unsigned)(*end - '0');
-	*ns = us * 1000 + part;
-	return *end ? -EINVAL : 0;
-}
-
-static int wrong_field(const struct text *t, const char *what,
-		       const char *field, struct np_err *err)
-{
-	return np_trace_wrong(&t->r, err, "%s \"%.40s\": expected %s", what,
-			      field ? field : "",
-			      !strcmp(what, "communicator") ?
-			      "handle,rank,size" : !strcmp(what, "datatype") ?
-			      "id,size,extent" : "a number");
-}
-
-static int take_type(const struct text *t, char *field, struct args *a,
-		     struct np_err *err)
-{
-	char *at = strchr(field, ',');
-	int64_t size;
-
-	if (!at || (at++, take_number(&at, &size)) || size < 0)
-		return wrong_field(t, "datatype", field, err);
-	if (a->n_t < 2)
-		a->size[a->n_t++] = size;
-	return 0;
-}
-
-static int take_comm(const struct text *t, char *field, struct args *a,
-		     struct np_err *err)
-{
-	char *at;
-
-	a->handle = strtoull(field, &at, 10);
-	if (at == field || *at++ != ',' || take_number(&at, &a->comm_rank) ||
-	    *at++ != ',' || take_number(&at, &a->comm_size) ||
-	    a->comm_rank < 0 || a->comm_rank >= a->comm_size)
-		return wrong_field(t, "communicator", field, err);
-	a->has_comm = true;
-	return 0;
-}
-
-static void put_number(int64_t *numbers, unsigned *n, int64_t v)
-{
-	if (*n < 2)
-		numbers[(*n)++] = v;
-}
-
-static int take_arg(const struct text *t, char letter, char *field,
-		    struct args *a, struct np_err *err)
-{
-	char *at = field;
-	int64_t v;
-
-	if (letter == 't')
-		return take_type(t, field, a, err);
-	if (letter == 'c')
-		return take_comm(t, field, a, err);
-	if (letter == 'L') {
-		if (a->n_l < 2)
-			a->list[a->n_l++] = field;
-		return 0;
-	}
-	if (letter == '.' || letter == 'l')
-		return 0;
-	if (letter == 'q') {
-		a->request = strtoull(field, &at, 10);
-		return at == field ? wrong_field(t, "request", field, err) : 0;
-	}
-	if (take_number(&at, &v) || *at)
-		return wrong_field(t, letter == 'p' ? "rank" :
-				   letter == 'g' ? "tag" : letter == 'r' ?
-				   "root" : "count", field, err);
-	if (letter == 'n')
-		put_number(a->n, &a->n_n, v);
-	else if (letter == 'p')
-		put_number(a->peer, &a->n_p, v);
-	else if (letter == 'g')
-		put_number(a->tag, &a->n_g, v);
-	else if (letter == 'r')
-		a->root = v;
-	else
-		a->n_requests = v;
-	return 0;
-}
-
-/* field[n]: the arguments without the two times. */
-static int take_args(const struct text *t, const struct call *c, char **field,
-		     size_t n, struct args *a, struct np_err *err)
-{
-	size_t i = 0;
-	int rc = 0;
-
-	*a = (struct args){ .n_requests = 1 };
-	for (const char *p = c->args; !rc && *p; p++) {
-		if (*p == 'L' || *p == 'l')
-			i++; /* where they are */
-		if (i >= n)
-			return np_trace_wrong(&t->r, err, "MPI_%s: %zu "
-					      "arguments, expected more",
-					      c->name, n);
-		rc = take_arg(t, *p, field[i++], a, err);
-	}
-	return rc;
-}
-
-static int bytes_of(const struct text *t, int64_t n, int64_t size,
-		    uint64_t *bytes, struct np_err *err)
-{
-	if (n < 0 || (size && n > (int64_t)(NP_TRACE_MAX / (uint64_t)size)))
-		return np_trace_wrong(&t->r, err, "%lld times %lld bytes: "
-				      "expected 0 to 2^52", (long long)n,
-				      (long long)size);
-	*bytes = (uint64_t)n * (uint64_t)size;
-	return 0;
-}
-
-/* i: what is sent, or 1 for what is received of two. */
-static int message_of(const struct text *t, const struct args *a, unsigned i,
-		      bool receives, struct np_trace_message *m,
-		      struct np_err *err)
-{
-	unsigned k = i && a->n_n > 1;
-	int64_t any = t->mpich ? -2 : -1, none = t->mpich ? -1 : -2;
-	int64_t peer = a->peer[i], tag = a->tag[i];
-	int rc = bytes_of(t, a->n[k], a->size[k], &m->bytes, err);
-
-	if (rc)
-		return rc;
-	if (peer == none || (!receives && peer == any))
-		return 0;
-	if (peer != any && (peer < 0 || peer >= a->comm_size))
-		return np_trace_wrong(&t->r, err, "rank %lld: expected 0 to "
-				      "%lld", (long long)peer,
-				      (long long)a->comm_size - 1);
-	if (tag < (receives ? -1 : 0) || tag > INT32_MAX)
-		return np_trace_wrong(&t->r, err, "tag %lld: expected 0 to "
-				      "2^31 - 1", (long long)tag);
-	m->there = true;
-	m->peer = peer == any ? NP_TRACE_ANY : (uint32_t)peer;
-	m->tag = tag < 0 ? NP_TRACE_ANY : (uint32_t)tag;
-	return 0;
-}
-
 /* The number of a communicator; *is_new: a COMM has to say which it is. */
-static int comm_of(struct text *t, const struct args *a, uint32_t *comm,
+static int comm_of(struct text *t, const struct np_line_args *a, uint32_t *comm,
 		   bool *is_new, struct np_err *err)
 {
 	bool all = a->comm_size == t->r.size && a->comm_rank == t->r.rank;
@@ -329,7 +72,7 @@ static int comm_of(struct text *t, const struct args *a, uint32_t *comm,
 	return 0;
 }
 
-static int post(struct text *t, const struct args *a,
+static int post(struct text *t, const struct np_line_args *a,
 		struct np_trace_event *ev, struct np_err *err)
 {
 	struct np_address *p = np_address_at(&t->at, a->request);
@@ -341,7 +84,7 @@ static int post(struct text *t, const struct args *a,
 	return 0;
 }
 
-static int post_later(struct text *t, const struct args *a,
+static int post_later(struct text *t, const struct np_line_args *a,
 		      const struct np_trace_event *ev, struct np_err *err)
 {
 	const struct np_trace_message *m = ev->out.there ? &ev->out : &ev->in;
@@ -359,17 +102,17 @@ static int post_later(struct text *t, const struct args *a,
 	return 0;
 }
 
-static int take_message(struct text *t, const struct args *a,
+static int take_message(struct text *t, const struct np_line_args *a,
 			struct np_trace_event *ev, struct np_err *err)
 {
 	enum np_trace_kind kind = ev->kind;
 	bool receives = kind == NP_TRACE_RECV || kind == NP_TRACE_IRECV ||
 			kind == NP_TRACE_RECV_INIT;
-	int rc = message_of(t, a, 0, receives, receives ? &ev->in : &ev->out,
+	int rc = np_line_message(&t->r, t->mpich, a, 0, receives, receives ? &ev->in : &ev->out,
 			    err);
 
 	if (!rc && kind == NP_TRACE_SENDRECV)
-		rc = message_of(t, a, 1, true, &ev->in, err);
+		rc = np_line_message(&t->r, t->mpich, a, 1, true, &ev->in, err);
 	if (rc)
 		return rc;
 	if (kind == NP_TRACE_SEND_INIT || kind == NP_TRACE_RECV_INIT) {
@@ -386,7 +129,7 @@ static int take_message(struct text *t, const struct args *a,
 }
 
 /* How far apart the handles of an array are: where there are requests. */
-static unsigned handle_bytes(struct text *t, const struct args *a)
+static unsigned handle_bytes(struct text *t, const struct np_line_args *a)
 {
 	unsigned hits[2] = { 0 };
 
@@ -404,7 +147,7 @@ static unsigned handle_bytes(struct text *t, const struct args *a)
 	return hits[0] > hits[1] ? 4 : 8;
 }
 
-static int check_work(struct text *t, const struct args *a, struct np_err *err)
+static int check_work(struct text *t, const struct np_line_args *a, struct np_err *err)
 {
 	if (a->n_requests < 0)
 		return np_trace_wrong(&t->r, err, "%lld requests: expected "
@@ -418,8 +161,8 @@ static int check_work(struct text *t, const struct args *a, struct np_err *err)
 	return 0;
 }
 
-static int take_wait(struct text *t, const struct call *c,
-		     const struct args *a, struct np_trace_event *ev,
+static int take_wait(struct text *t, const struct np_line_call *c,
+		     const struct np_line_args *a, struct np_trace_event *ev,
 		     struct np_err *err)
 {
 	unsigned bytes = handle_bytes(t, a);
@@ -442,7 +185,7 @@ static int take_wait(struct text *t, const struct call *c,
 	return rc;
 }
 
-static int take_start(struct text *t, const struct args *a,
+static int take_start(struct text *t, const struct np_line_args *a,
 		      struct np_err *err)
 {
 	unsigned bytes = handle_bytes(t, a);
@@ -482,7 +225,7 @@ static void give_started(struct text *t, struct np_trace_event *ev)
 }
 
 /* "4,4,8": counts, as bytes of each rank. */
-static int take_list(struct text *t, const struct args *a,
+static int take_list(struct text *t, const struct np_line_args *a,
 		     struct np_trace_event *ev, struct np_err *err)
 {
 	size_t n = (size_t)a->comm_size;
@@ -496,10 +239,10 @@ static int take_list(struct text *t, const struct args *a,
 	if (ev->collective == NP_GATHERV)
 		of_type = 1;
 	for (size_t i = 0; !rc && i < n; i++) {
-		if (take_number(&at, &count) || (i + 1 < n && *at++ != ','))
+		if (np_line_number(&at, &count) || (i + 1 < n && *at++ != ','))
 			return np_trace_wrong(&t->r, err, "counts: expected "
 					      "%zu with commas", n);
-		rc = bytes_of(t, count, a->size[of_type], &t->blocks[i], err);
+		rc = np_line_bytes(&t->r, count, a->size[of_type], &t->blocks[i], err);
 	}
 	ev->list = t->blocks;
 	ev->n_list = n;
@@ -507,7 +250,7 @@ static int take_list(struct text *t, const struct args *a,
 }
 
 /* Sizes of one rank, from whichever side tells it. */
-static int take_bytes(struct text *t, const struct args *a,
+static int take_bytes(struct text *t, const struct np_line_args *a,
 		      struct np_trace_event *ev, struct np_err *err)
 {
 	enum np_collective c = ev->collective;
@@ -523,18 +266,18 @@ static int take_bytes(struct text *t, const struct args *a,
 	if (c == NP_SCATTERV)
 		k = 1;
 	if (a->n_n)
-		rc = bytes_of(t, a->n[n], a->size[k], &ev->bytes, err);
+		rc = np_line_bytes(&t->r, a->n[n], a->size[k], &ev->bytes, err);
 	if (lists) {
 		ev->bytes = 0;
 		return take_list(t, a, ev, err);
 	}
 	if (!rc && c == NP_REDUCE_SCATTER)
-		rc = bytes_of(t, (int64_t)ev->bytes, a->comm_size, &ev->bytes,
+		rc = np_line_bytes(&t->r, (int64_t)ev->bytes, a->comm_size, &ev->bytes,
 			      err);
 	return rc;
 }
 
-static int take_collective(struct text *t, const struct args *a,
+static int take_collective(struct text *t, const struct np_line_args *a,
 			   struct np_trace_event *ev, struct np_err *err)
 {
 	if (a->root < 0 || a->root >= a->comm_size)
@@ -552,23 +295,23 @@ static int take_collective(struct text *t, const struct args *a,
 	return take_bytes(t, a, ev, err);
 }
 
-static int take_call(struct text *t, const struct call *c, char **field,
+static int take_call(struct text *t, const struct np_line_call *c, char **field,
 		     size_t n, struct np_trace_event *ev, bool *is_new,
 		     struct np_err *err)
 {
-	struct args a;
+	struct np_line_args a;
 	int rc;
 
 	ev->kind = c->kind;
 	ev->collective = c->collective;
 	ev->name = c->name;
 	if (c->kind == NP_TRACE_UNSUPPORTED) {
-		if (t->told[c - calls])
+		if (t->told[c->number])
 			ev->kind = NP_TRACE_LOCAL;
-		t->told[c - calls] = true;
+		t->told[c->number] = true;
 		return 0;
 	}
-	rc = take_args(t, c, field, n, &a, err);
+	rc = np_line_args(&t->r, c, field, n, &a, err);
 	if (!rc && a.has_comm)
 		rc = comm_of(t, &a, &ev->comm, is_new, err);
 	if (!rc && a.has_comm && a.handle == MPICH_WORLD)
@@ -596,15 +339,6 @@ static int take_call(struct text *t, const struct call *c, char **field,
 	}
 }
 
-/* Names of collectives stand in the table in small letters. */
-static const struct call *find_call(const char *name)
-{
-	for (size_t i = 0; i < N_CALLS; i++)
-		if (!strcasecmp(calls[i].name, name))
-			return &calls[i];
-	return NULL;
-}
-
 /* Fields of "a:b:c" in place; 0: too many. */
 static size_t cut(char *line, char **field)
 {
@@ -624,11 +358,11 @@ static int take_times(struct text *t, const char *first, const char *last,
 {
 	uint64_t begin = t->end_ns, end;
 
-	if (strcmp(first, "-") && take_time(first, &begin))
-		return wrong_field(t, "time", first, err);
+	if (strcmp(first, "-") && np_line_time(first, &begin))
+		return np_line_wrong(&t->r, "time", first, err);
 	end = begin;
-	if (strcmp(last, "-") && take_time(last, &end))
-		return wrong_field(t, "time", last, err);
+	if (strcmp(last, "-") && np_line_time(last, &end))
+		return np_line_wrong(&t->r, "time", last, err);
 	if (!strcmp(first, "-"))
 		begin = t->start_ns = t->end_ns = end; /* MPI_Init() */
 	if (!t->start_ns)
@@ -647,7 +381,7 @@ static int take_line(struct text *t, struct np_trace_event *ev,
 		     bool *is_new, struct np_err *err)
 {
 	char *field[MAX_FIELDS];
-	const struct call *c;
+	const struct np_line_call *c;
 	size_t n;
 	int rc;
 
@@ -661,7 +395,7 @@ static int take_line(struct text *t, struct np_trace_event *ev,
 	*ev = (struct np_trace_event){ .kind = NP_TRACE_LOCAL,
 		.line = t->r.line, .request = NP_TRACE_NO_REQUEST };
 	rc = take_times(t, field[1], field[n - 1], ev, err);
-	c = find_call(field[0] + 4);
+	c = np_line_call(field[0] + 4);
 	if (!rc && c)
 		rc = take_call(t, c, field + 2, n - 3, ev, is_new, err);
 	return rc ? rc : 1;

@@ -1,0 +1,249 @@
+#include "np_trace_line.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct np_line_call calls[] = {
+	{ "Send", NP_TRACE_SEND, ".ntpgc", 0, 0 },
+	{ "Bsend", NP_TRACE_SEND, ".ntpgc", 0, 0 },
+	{ "Ssend", NP_TRACE_SEND, ".ntpgc", 0, 0 },
+	{ "Rsend", NP_TRACE_SEND, ".ntpgc", 0, 0 },
+	{ "Recv", NP_TRACE_RECV, ".ntpgc.", 0, 0 },
+	{ "Sendrecv", NP_TRACE_SENDRECV, ".ntpg.ntpgc.", 0, 0 },
+	{ "Sendrecv_replace", NP_TRACE_SENDRECV, ".ntpgpgc.", 0, 0 },
+	{ "Isend", NP_TRACE_ISEND, ".ntpgcq", 0, 0 },
+	{ "Ibsend", NP_TRACE_ISEND, ".ntpgcq", 0, 0 },
+	{ "Issend", NP_TRACE_ISEND, ".ntpgcq", 0, 0 },
+	{ "Irsend", NP_TRACE_ISEND, ".ntpgcq", 0, 0 },
+	{ "Irecv", NP_TRACE_IRECV, ".ntpgcq", 0, 0 },
+	{ "Send_init", NP_TRACE_SEND_INIT, ".ntpgcq", 0, 0 },
+	{ "Bsend_init", NP_TRACE_SEND_INIT, ".ntpgcq", 0, 0 },
+	{ "Ssend_init", NP_TRACE_SEND_INIT, ".ntpgcq", 0, 0 },
+	{ "Rsend_init", NP_TRACE_SEND_INIT, ".ntpgcq", 0, 0 },
+	{ "Recv_init", NP_TRACE_RECV_INIT, ".ntpgcq", 0, 0 },
+	{ "Start", NP_TRACE_START, "q", 0, 0 },
+	{ "Startall", NP_TRACE_START, "Nq", 0, 0 },
+	{ "Wait", NP_TRACE_WAIT, "q.", 0, 0 },
+	{ "Waitall", NP_TRACE_WAIT, "Nq.", 0, 0 },
+	{ "Waitany", NP_TRACE_WAIT, "Nq..", 0, true },
+	{ "Waitsome", NP_TRACE_WAIT, "Nq...", 0, true },
+	{ "Test", NP_TRACE_WAIT, "q..", 0, true },
+	{ "Testall", NP_TRACE_WAIT, "Nq..", 0, true },
+	{ "Testany", NP_TRACE_WAIT, "Nq...", 0, true },
+	{ "Testsome", NP_TRACE_WAIT, "Nq...", 0, true },
+	{ "Request_free", NP_TRACE_FREE, "q", 0, 0 },
+	{ "Finalize", NP_TRACE_FINALIZE, "", 0, 0 },
+#define COLLECTIVE(name, args, which) \
+	{ name, NP_TRACE_COLLECTIVE, args, which, 0 }, \
+	{ "I" name, NP_TRACE_COLLECTIVE, args "q", which, 0 }
+	COLLECTIVE("barrier", "c", NP_BARRIER),
+	COLLECTIVE("bcast", ".ntrc", NP_BCAST),
+	COLLECTIVE("gather", ".nt.ntrc", NP_GATHER),
+	COLLECTIVE("gatherv", ".nt.Lltrc", NP_GATHERV),
+	COLLECTIVE("scatter", ".nt.ntrc", NP_SCATTER),
+	COLLECTIVE("scatterv", ".Llt.ntrc", NP_SCATTERV),
+	COLLECTIVE("allgather", ".nt.ntc", NP_ALLGATHER),
+	COLLECTIVE("allgatherv", ".nt.Lltc", NP_ALLGATHER),
+	COLLECTIVE("alltoall", ".nt.ntc", NP_ALLTOALL),
+	COLLECTIVE("alltoallv", ".Llt.Lltc", NP_ALLTOALLV),
+	COLLECTIVE("reduce", "..nt.rc", NP_REDUCE),
+	COLLECTIVE("allreduce", "..nt.c", NP_ALLREDUCE),
+	COLLECTIVE("reduce_scatter", "..Lt.c", NP_REDUCE_SCATTER),
+	COLLECTIVE("reduce_scatter_block", "..nt.c", NP_REDUCE_SCATTER),
+	COLLECTIVE("scan", "..nt.c", NP_SCAN),
+	COLLECTIVE("exscan", "..nt.c", NP_EXSCAN),
+#undef COLLECTIVE
+	/* Not followed. */
+	{ "Alltoallw", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 0 },
+	{ "Put", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 1 },
+	{ "Get", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 2 },
+	{ "Accumulate", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 3 },
+	{ "Intercomm_create", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 4 },
+	{ "Comm_spawn", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 5 },
+};
+#define N_CALLS (sizeof(calls) / sizeof(calls[0]))
+
+/* Names of collectives stand in the table in small letters. */
+const struct np_line_call *np_line_call(const char *name)
+{
+	for (size_t i = 0; i < N_CALLS; i++)
+		if (!strcasecmp(calls[i].name, name))
+			return &calls[i];
+	return NULL;
+}
+
+int np_line_number(char **at, int64_t *v)
+{
+	char *end;
+
+	errno = 0;
+	*v = strtoll(*at, &end, 10);
+	if (end == *at || errno)
+		return -EINVAL;
+	/* Reals of whole numbers occur. */
+	if (*end == '.')
+		end += 1 + strspn(end + 1, "0123456789");
+	*at = end;
+	return 0;
+}
+
+int np_line_wrong(const struct np_trace_reader *r, const char *what,
+		       const char *field, struct np_err *err)
+{
+	return np_trace_wrong(r, err, "%s \"%.40s\": expected %s", what,
+			      field ? field : "",
+			      !strcmp(what, "communicator") ?
+			      "handle,rank,size" : !strcmp(what, "datatype") ?
+			      "id,size,extent" : "a number");
+}
+
+static int take_type(const struct np_trace_reader *r, char *field, struct np_line_args *a,
+		     struct np_err *err)
+{
+	char *at = strchr(field, ',');
+	int64_t size;
+
+	if (!at || (at++, np_line_number(&at, &size)) || size < 0)
+		return np_line_wrong(r, "datatype", field, err);
+	if (a->n_t < 2)
+		a->size[a->n_t++] = size;
+	return 0;
+}
+
+static int take_comm(const struct np_trace_reader *r, char *field, struct np_line_args *a,
+		     struct np_err *err)
+{
+	char *at;
+
+	a->handle = strtoull(field, &at, 10);
+	if (at == field || *at++ != ',' || np_line_number(&at, &a->comm_rank) ||
+	    *at++ != ',' || np_line_number(&at, &a->comm_size) ||
+	    a->comm_rank < 0 || a->comm_rank >= a->comm_size)
+		return np_line_wrong(r, "communicator", field, err);
+	a->has_comm = true;
+	return 0;
+}
+
+static void put_number(int64_t *numbers, unsigned *n, int64_t v)
+{
+	if (*n < 2)
+		numbers[(*n)++] = v;
+}
+
+static int take_arg(const struct np_trace_reader *r, char letter, char *field,
+		    struct np_line_args *a, struct np_err *err)
+{
+	char *at = field;
+	int64_t v;
+
+	if (letter == 't')
+		return take_type(r, field, a, err);
+	if (letter == 'c')
+		return take_comm(r, field, a, err);
+	if (letter == 'L') {
+		if (a->n_l < 2)
+			a->list[a->n_l++] = field;
+		return 0;
+	}
+	if (letter == '.' || letter == 'l')
+		return 0;
+	if (letter == 'q') {
+		a->request = strtoull(field, &at, 10);
+		return at == field ? np_line_wrong(r, "request", field, err) : 0;
+	}
+	if (np_line_number(&at, &v) || *at)
+		return np_line_wrong(r, letter == 'p' ? "rank" :
+				   letter == 'g' ? "tag" : letter == 'r' ?
+				   "root" : "count", field, err);
+	if (letter == 'n')
+		put_number(a->n, &a->n_n, v);
+	else if (letter == 'p')
+		put_number(a->peer, &a->n_p, v);
+	else if (letter == 'g')
+		put_number(a->tag, &a->n_g, v);
+	else if (letter == 'r')
+		a->root = v;
+	else
+		a->n_requests = v;
+	return 0;
+}
+
+/* field[n]: the arguments without the two times. */
+int np_line_args(const struct np_trace_reader *r, const struct np_line_call *c, char **field,
+		     size_t n, struct np_line_args *a, struct np_err *err)
+{
+	size_t i = 0;
+	int rc = 0;
+
+	*a = (struct np_line_args){ .n_requests = 1 };
+	for (const char *p = c->args; !rc && *p; p++) {
+		if (*p == 'L' || *p == 'l')
+			i++; /* where they are */
+		if (i >= n)
+			return np_trace_wrong(r, err, "MPI_%s: %zu "
+					      "arguments, expected more",
+					      c->name, n);
+		rc = take_arg(r, *p, field[i++], a, err);
+	}
+	return rc;
+}
+
+/* "1237666046950106.000000": ns */
+int np_line_time(const char *text, uint64_t *ns)
+{
+	char *end;
+	uint64_t us;
+	unsigned part = 0, digit = 100;
+
+	errno = 0;
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	us = strtoull(text, &end, 10);
+	if (errno || us > UINT64_MAX / 4000)
+		return -EINVAL;
+	if (*end == '.')
+		for (end++; isdigit((unsigned char)*end); end++, digit /= 10)
+			part += digit * (unsigned)(*end - '0');
+	*ns = us * 1000 + part;
+	return *end ? -EINVAL : 0;
+}
+
+int np_line_bytes(const struct np_trace_reader *r, int64_t n, int64_t size,
+		    uint64_t *bytes, struct np_err *err)
+{
+	if (n < 0 || (size && n > (int64_t)(NP_TRACE_MAX / (uint64_t)size)))
+		return np_trace_wrong(r, err, "%lld times %lld bytes: "
+				      "expected 0 to 2^52", (long long)n,
+				      (long long)size);
+	*bytes = (uint64_t)n * (uint64_t)size;
+	return 0;
+}
+
+int np_line_message(const struct np_trace_reader *r, bool mpich,
+		    const struct np_line_args *a, unsigned i,
+		      bool receives, struct np_trace_message *m,
+		      struct np_err *err)
+{
+	unsigned k = i && a->n_n > 1;
+	int64_t any = mpich ? -2 : -1, none = mpich ? -1 : -2;
+	int64_t peer = a->peer[i], tag = a->tag[i];
+	int rc = np_line_bytes(r, a->n[k], a->size[k], &m->bytes, err);
+
+	if (rc)
+		return rc;
+	if (peer == none || (!receives && peer == any))
+		return 0;
+	if (peer != any && (peer < 0 || peer >= a->comm_size))
+		return np_trace_wrong(r, err, "rank %lld: expected 0 to "
+				      "%lld", (long long)peer,
+				      (long long)a->comm_size - 1);
+	if (tag < (receives ? -1 : 0) || tag > INT32_MAX)
+		return np_trace_wrong(r, err, "tag %lld: expected 0 to "
+				      "2^31 - 1", (long long)tag);
+	m->there = true;
+	m->peer = peer == any ? NP_TRACE_ANY : (uint32_t)peer;
+	m->tag = tag < 0 ? NP_TRACE_ANY : (uint32_t)tag;
+	return 0;
+}
