@@ -274,7 +274,7 @@ test_failures_are_one_line_with_status_one() {
 	row 'no profile of "fftt"' netprof matrix halo fftt
 	row 'cp2k: no slowdown' netprof predict --model=queue cp2k fft
 	row 'standard output: No space left' sh -c 'netprof help >/dev/full'
-	row 'nosuch: No such file' netprof tolerance nosuch
+	row 'nosuch: no such file' netprof tolerance nosuch
 	row '/dev/null:1: the file ends, expected "num_ranks"' \
 		netprof tolerance /dev/null
 	row 'topology "ring:4": expected fat-tree:16' \
@@ -373,7 +373,7 @@ test_documented_keys_are_the_keys() {
 	done
 	# The sample holds the defaults: with all of it in force, nothing is wrong.
 	sed -E 's/^#([A-Za-z]+=)/\1/' "$ROOT/etc/netprof.conf" >"$S/conf"
-	between "keys" "$(grep -cE '^[A-Za-z]+=' "$S/conf")" 24 24
+	between "keys" "$(grep -cE '^[A-Za-z]+=' "$S/conf")" 26 26
 	run env NETPROF_CONF="$S/conf" netprof list
 	equal "the sample with all keys" "$ERR" ""
 	run env NETPROF_CONF="$ROOT/etc/netprof.conf" netprof list
