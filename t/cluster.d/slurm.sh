@@ -32,7 +32,7 @@ leaves() {
 # "{switch: leaf0, nodes: "n[0-3]"}, ..."
 leaf_items() { # KEY
 	leaves | awk -v key="$1" '{ printf "%s{%s: %s, nodes: \"%s\"}",
-		NR > 1 ? ", " : "", key, $1, $2 }'
+		(NR > 1 ? ", " : ""), key, $1, $2 }'
 }
 
 write_topology() {

@@ -281,7 +281,7 @@ test_failures_are_one_line_with_status_one() {
 		netprof tolerance --topology=ring:4 /dev/null
 	row '16 ranks, 1 on a node, are more than the 9 nodes of torus:3x3' \
 		tolerance --topology=torus:3x3 recdoub16.goal
-	row "$ROOT/t: Is a directory" netprof tolerance "$ROOT/t"
+	row "$ROOT/t: no trace" netprof tolerance "$ROOT/t"
 	row 'SLURM_JOB_NODELIST is not set' env SLURM_JOB_ID=7 netprof calibrate
 	row 'SLURM_JOB_ID=7x: expected a number' env SLURM_JOB_ID=7x \
 		SLURM_JOB_NODELIST=n0 SLURM_JOB_NUM_NODES=1 netprof calibrate
