@@ -177,8 +177,8 @@ const struct cli_cmd cmd_trace = {
 	.help = "what the trace of an MPI program holds, and in other forms",
 	.text =
 "Tells of the newest trace of APP, or of the one in a directory: ranks, time,\n"
-"messages and collectives.  srun --netprofile-trace records traces, and so does\n"
-"LD_PRELOAD=libnetprof-mpi.so; those of liballprof are read, too.\n\n"
+"messages and collectives.  srun --netprofile-trace records traces, and so\n"
+"does LD_PRELOAD=libnetprof-mpi.so; those of liballprof are read, too.\n\n"
 "  --goal            its execution graph as GOAL text\n"
 "  --liballprof=DIR  as text files of liballprof, into DIR\n"
 "  --collective=NAME[:BYTES]=ALGORITHM\n"

@@ -73,8 +73,9 @@ uint64_t np_part_blocks(const struct np_part *p, uint32_t first, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t at = np_part_after(p, first, i);
 
-		sum += p->c->blocks ? p->c->blocks[np_part_after(p, at, p->c->root)] :
-		       part(p, p->c->bytes, at);
+		sum += p->c->blocks ?
+			       p->c->blocks[np_part_after(p, at, p->c->root)] :
+			       part(p, p->c->bytes, at);
 	}
 	return sum;
 }
@@ -99,8 +100,9 @@ void np_part_tree_down(struct np_part *p, bool own, uint64_t bytes)
 	for (; bit < p->size && !(v & bit); bit <<= 1)
 		;
 	if (bit < p->size) {
-		np_part_receive(p, v - bit, own ? np_part_blocks(p, v, below(p, v, bit)) :
-					  bytes);
+		np_part_receive(p, v - bit,
+				own ? np_part_blocks(p, v, below(p, v, bit)) :
+				      bytes);
 		np_part_next_round(p);
 	}
 	for (bit >>= 1; bit; bit >>= 1) {
@@ -108,8 +110,10 @@ void np_part_tree_down(struct np_part *p, bool own, uint64_t bytes)
 
 		if (child >= p->size)
 			continue;
-		np_part_send(p, child, own ? np_part_blocks(p, child, below(p, child, bit)) :
-					bytes);
+		np_part_send(
+			p, child,
+			own ? np_part_blocks(p, child, below(p, child, bit)) :
+			      bytes);
 		np_part_next_round(p);
 	}
 }
@@ -129,8 +133,10 @@ void np_part_tree_up(struct np_part *p, bool own, uint64_t bytes)
 		}
 		if (child >= p->size)
 			continue;
-		np_part_receive(p, child, own ? np_part_blocks(p, child, below(p, child, bit)) :
-					bytes);
+		np_part_receive(
+			p, child,
+			own ? np_part_blocks(p, child, below(p, child, bit)) :
+			      bytes);
 		np_part_next_round(p);
 	}
 }
@@ -138,7 +144,8 @@ void np_part_tree_up(struct np_part *p, bool own, uint64_t bytes)
 void np_part_line_down(struct np_part *p, bool own, uint64_t bytes)
 {
 	if (p->rank) {
-		np_part_receive(p, 0, own ? np_part_blocks(p, p->rank, 1) : bytes);
+		np_part_receive(p, 0,
+				own ? np_part_blocks(p, p->rank, 1) : bytes);
 		np_part_next_round(p);
 		return;
 	}

@@ -63,10 +63,12 @@ static void fold_in(struct np_part *p, const struct fold *f, uint64_t bytes,
 	if (p->rank >= 2 * f->extra)
 		return;
 	if (f->idle)
-		np_part_send(p, p->rank + 1, own ? np_part_blocks(p, p->rank, 1) : bytes);
+		np_part_send(p, p->rank + 1,
+			     own ? np_part_blocks(p, p->rank, 1) : bytes);
 	else
-		np_part_receive(p, p->rank - 1, own ? np_part_blocks(p, p->rank - 1, 1) :
-					      bytes);
+		np_part_receive(p, p->rank - 1,
+				own ? np_part_blocks(p, p->rank - 1, 1) :
+				      bytes);
 	np_part_next_round(p);
 }
 
@@ -76,10 +78,11 @@ static void fold_out(struct np_part *p, const struct fold *f, uint64_t bytes,
 	if (p->rank >= 2 * f->extra)
 		return;
 	if (f->idle)
-		np_part_receive(p, p->rank + 1, own ? np_part_blocks(p, p->rank, 1) : bytes);
+		np_part_receive(p, p->rank + 1,
+				own ? np_part_blocks(p, p->rank, 1) : bytes);
 	else
-		np_part_send(p, p->rank - 1, own ? np_part_blocks(p, p->rank - 1, 1) :
-					      bytes);
+		np_part_send(p, p->rank - 1,
+			     own ? np_part_blocks(p, p->rank - 1, 1) : bytes);
 	np_part_next_round(p);
 }
 
@@ -157,8 +160,8 @@ static void line_scan(struct np_part *p)
 static void spread(struct np_part *p, uint64_t bytes)
 {
 	for (uint32_t k = 1; k < p->size; k <<= 1)
-		swap(p, np_part_after(p, p->rank, k), bytes, np_part_before(p, p->rank, k),
-		     bytes);
+		swap(p, np_part_after(p, p->rank, k), bytes,
+		     np_part_before(p, p->rank, k), bytes);
 }
 
 /* Bruck's: each time as many blocks as there are already. */
@@ -168,7 +171,8 @@ static void spread_gather(struct np_part *p)
 		uint32_t n = p->size - k < k ? p->size - k : k;
 		uint32_t from = np_part_after(p, p->rank, k);
 
-		swap(p, np_part_before(p, p->rank, k), np_part_blocks(p, p->rank, n), from,
+		swap(p, np_part_before(p, p->rank, k),
+		     np_part_blocks(p, p->rank, n), from,
 		     np_part_blocks(p, from, n));
 	}
 }
@@ -190,7 +194,8 @@ static void ring_gather(struct np_part *p)
 {
 	for (uint32_t k = 0; k + 1 < p->size; k++)
 		swap(p, np_part_after(p, p->rank, 1),
-		     np_part_blocks(p, np_part_before(p, p->rank, k), 1), np_part_before(p, p->rank, 1),
+		     np_part_blocks(p, np_part_before(p, p->rank, k), 1),
+		     np_part_before(p, p->rank, 1),
 		     np_part_blocks(p, np_part_before(p, p->rank, k + 1), 1));
 }
 
@@ -198,7 +203,8 @@ static void ring_reduce(struct np_part *p)
 {
 	for (uint32_t k = 1; k < p->size; k++)
 		swap(p, np_part_after(p, p->rank, 1),
-		     np_part_blocks(p, np_part_before(p, p->rank, k), 1), np_part_before(p, p->rank, 1),
+		     np_part_blocks(p, np_part_before(p, p->rank, k), 1),
+		     np_part_before(p, p->rank, 1),
 		     np_part_blocks(p, np_part_before(p, p->rank, k + 1), 1));
 }
 

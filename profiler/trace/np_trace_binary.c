@@ -4,90 +4,6 @@
 
 #include "np_trace_binary.h"
 
-int np_binary_get(struct np_binary *b, uint64_t *v)
-{
-	uint64_t sum = 0;
-	int c;
-
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		c = np_input_byte(&b->r.in);
-		if (c < 0)
-			return CUT;
-		if (shift == 63 && c > 1)
-			return -EINVAL;
-		sum |= (uint64_t)(c & 127) << shift;
-		if (c < 128) {
-			*v = sum;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
-int np_binary_below(struct np_binary *b, uint64_t limit, const char *what,
-		     uint64_t *v, struct np_err *err)
-{
-	int rc = np_binary_get(b, v);
-
-	if (rc == CUT)
-		return rc;
-	if (rc || *v >= limit)
-		return np_trace_wrong(&b->r, err, "%s %llu: expected one below "
-				      "%llu", what,
-				      rc ? ~0ull : (unsigned long long)*v,
-				      (unsigned long long)limit);
-	return 0;
-}
-
-int np_binary_u32(struct np_binary *b, uint64_t limit, const char *what,
-		   uint32_t *v, struct np_err *err)
-{
-	uint64_t wide = 0;
-	int rc = np_binary_below(b, limit, what, &wide, err);
-
-	*v = (uint32_t)wide;
-	return rc;
-}
-
-int np_binary_comm(struct np_binary *b, uint32_t *comm, struct np_err *err)
-{
-	int rc = np_binary_u32(b, b->n_comms, "communicator", comm, err);
-
-	if (!rc && !b->comm_size[*comm])
-		rc = np_trace_wrong(&b->r, err, "communicator %u: it was freed",
-				    *comm);
-	return rc;
-}
-
-/* any: both are one more, 0 is a wildcard. */
-int np_binary_message(struct np_binary *b, uint32_t comm, bool any,
-		       struct np_trace_message *m, struct np_err *err)
-{
-	uint64_t peer, tag;
-	int rc = np_binary_below(b, b->comm_size[comm] + (uint64_t)any, "rank",
-			   &peer, err);
-
-	if (!rc)
-		rc = np_binary_below(b, (1ull << 31) + any, "tag", &tag, err);
-	if (!rc)
-		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &m->bytes, err);
-	if (rc)
-		return rc;
-	m->there = true;
-	m->peer = any && !peer ? NP_TRACE_ANY : (uint32_t)(peer - any);
-	m->tag = any && !tag ? NP_TRACE_ANY : (uint32_t)(tag - any);
-	return 0;
-}
-
-int np_binary_maybe(struct np_binary *b, uint32_t comm, bool any,
-		     struct np_trace_message *m, struct np_err *err)
-{
-	uint64_t there;
-	int rc = np_binary_below(b, 2, "number of messages", &there, err);
-
-	return rc || !there ? rc : np_binary_message(b, comm, any, m, err);
-}
-
 static int read_list(struct np_binary *b, struct np_trace_event *ev,
 		     struct np_err *err)
 {
@@ -103,7 +19,8 @@ static int read_list(struct np_binary *b, struct np_trace_event *ev,
 	if (np_trace_room(&b->list, &b->list_room, n, sizeof(*b->list)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (uint64_t i = 0; !rc && i < n; i++)
-		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &b->list[i], err);
+		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &b->list[i],
+				     err);
 	ev->list = b->list;
 	ev->n_list = n;
 	return rc;
@@ -117,12 +34,13 @@ static int read_collective(struct np_binary *b, struct np_trace_event *ev,
 	int rc = np_binary_u32(b, NP_N_COLLECTIVES, "collective", &which, err);
 
 	if (!rc)
-		rc = np_binary_u32(b, b->n_requests + 2, "request", &request, err);
+		rc = np_binary_u32(b, b->n_requests + 2, "request", &request,
+				   err);
 	if (!rc)
 		rc = np_binary_comm(b, &ev->comm, err);
 	if (!rc)
-		rc = np_binary_u32(b, b->comm_size[ev->comm] + 1ull, "root", &root,
-			     err);
+		rc = np_binary_u32(b, b->comm_size[ev->comm] + 1ull, "root",
+				   &root, err);
 	if (!rc)
 		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &ev->bytes, err);
 	if (!rc)
@@ -140,7 +58,8 @@ static int read_collective(struct np_binary *b, struct np_trace_event *ev,
 	rc = np_binary_new(b, id, err);
 	if (rc)
 		return rc;
-	b->request[id] = (struct np_binary_request){ .used = true, .comm = ev->comm };
+	b->request[id] = (struct np_binary_request){.used = true,
+						    .comm = ev->comm};
 	ev->request = id;
 	return np_binary_begin(b, &b->request[id], err);
 }
@@ -154,10 +73,11 @@ static int read_run(struct np_binary *b, uint32_t size, uint32_t *n,
 	int rc = np_binary_below(b, b->r.size, "rank", &first, err);
 
 	if (!rc)
-		rc = np_binary_below(b, 2ull * b->r.size + 1, "step", &step, err);
+		rc = np_binary_below(b, 2ull * b->r.size + 1, "step", &step,
+				     err);
 	if (!rc)
-		rc = np_binary_below(b, (uint64_t)(size - *n) + 1, "number of ranks",
-			       &count, err);
+		rc = np_binary_below(b, (uint64_t)(size - *n) + 1,
+				     "number of ranks", &count, err);
 	if (rc)
 		return rc;
 	by = step & 1 ? -(int64_t)(step + 1) / 2 : (int64_t)step / 2;
@@ -196,7 +116,8 @@ static int read_comm(struct np_binary *b, struct np_trace_event *ev,
 {
 	uint64_t runs = 0;
 	uint32_t n = 0;
-	int rc = np_binary_u32(b, b->n_comms + 1, "communicator", &ev->comm, err);
+	int rc = np_binary_u32(b, b->n_comms + 1, "communicator", &ev->comm,
+			       err);
 
 	if (!rc)
 		rc = np_binary_u32(b, b->r.size, "rank", &ev->rank, err);
@@ -208,8 +129,8 @@ static int read_comm(struct np_binary *b, struct np_trace_event *ev,
 	if (!rc)
 		rc = new_comm(b, ev->comm, ev->size, err);
 	if (!rc)
-		rc = np_binary_below(b, ev->size + 1ull, "number of runs", &runs,
-			       err);
+		rc = np_binary_below(b, ev->size + 1ull, "number of runs",
+				     &runs, err);
 	while (!rc && runs--)
 		rc = read_run(b, ev->size, &n, err);
 	if (!rc && (n != ev->size || b->member[ev->rank] != b->r.rank))
@@ -224,7 +145,8 @@ static int read_name(struct np_binary *b, struct np_trace_event *ev,
 		     struct np_err *err)
 {
 	uint64_t n;
-	int rc = np_binary_below(b, sizeof(b->name), "length of a name", &n, err);
+	int rc = np_binary_below(b, sizeof(b->name), "length of a name", &n,
+				 err);
 
 	for (uint64_t i = 0; !rc && i < n; i++) {
 		int c = np_input_byte(&b->r.in);
@@ -248,15 +170,19 @@ static int read_body(struct np_binary *b, struct np_trace_event *ev,
 	switch (ev->kind) {
 	case NP_TRACE_SEND:
 		rc = np_binary_comm(b, &ev->comm, err);
-		return rc ? rc : np_binary_message(b, ev->comm, false, &ev->out, err);
+		return rc ? rc :
+			    np_binary_message(b, ev->comm, false, &ev->out,
+					      err);
 	case NP_TRACE_RECV:
 		rc = np_binary_comm(b, &ev->comm, err);
-		return rc ? rc : np_binary_message(b, ev->comm, false, &ev->in, err);
+		return rc ? rc :
+			    np_binary_message(b, ev->comm, false, &ev->in, err);
 	case NP_TRACE_SENDRECV:
 		rc = np_binary_comm(b, &ev->comm, err);
 		if (!rc)
 			rc = np_binary_maybe(b, ev->comm, false, &ev->out, err);
-		return rc ? rc : np_binary_maybe(b, ev->comm, false, &ev->in, err);
+		return rc ? rc :
+			    np_binary_maybe(b, ev->comm, false, &ev->in, err);
 	case NP_TRACE_START:
 		return np_binary_start(b, err);
 	case NP_TRACE_WAIT:

@@ -27,7 +27,8 @@ struct np_binary {
 
 	struct np_binary_request *request;
 	size_t n_requests, request_room;
-	struct np_binary_match *match; /* of each use of a request, in their order */
+	struct np_binary_match
+		*match; /* of each use of a request, in their order */
 	size_t n_matches, match_room;
 	size_t instance; /* of the present pass */
 	uint32_t *comm_size; /* of each communicator; 0: there is none */

@@ -23,7 +23,8 @@ int np_binary_old(struct np_binary *b, uint32_t id, struct np_err *err)
 }
 
 /* One more use of a request begins. */
-int np_binary_begin(struct np_binary *b, struct np_binary_request *q, struct np_err *err)
+int np_binary_begin(struct np_binary *b, struct np_binary_request *q,
+		    struct np_err *err)
 {
 	if (b->instance >= UINT32_MAX)
 		return np_trace_wrong(&b->r, err, "too many requests");
@@ -112,7 +113,8 @@ int np_binary_post(struct np_binary *b, struct np_trace_event *ev,
 int np_binary_start(struct np_binary *b, struct np_err *err)
 {
 	uint64_t n;
-	int rc = np_binary_below(b, b->n_requests + 1, "number of requests", &n, err);
+	int rc = np_binary_below(b, b->n_requests + 1, "number of requests", &n,
+				 err);
 
 	b->n_ids = b->next_id = 0;
 	if (!rc && np_trace_room(&b->ids, &b->id_room, n, sizeof(*b->ids)))
@@ -137,15 +139,18 @@ int np_binary_start(struct np_binary *b, struct np_err *err)
 	return rc;
 }
 
-static int read_match(struct np_binary *b, const struct np_binary_request *q, unsigned how,
-		      struct np_binary_match *m, struct np_err *err)
+static int read_match(struct np_binary *b, const struct np_binary_request *q,
+		      unsigned how, struct np_binary_match *m,
+		      struct np_err *err)
 {
 	int rc = 0;
 
-	*m = (struct np_binary_match){ .how = how & 2 ? CANCELLED : how & 1 ? MATCHED :
-				    UNKNOWN };
+	*m = (struct np_binary_match){.how = how & 2 ? CANCELLED :
+					     how & 1 ? MATCHED :
+						       UNKNOWN};
 	if (how & 1)
-		rc = np_binary_u32(b, b->comm_size[q->comm], "rank", &m->peer, err);
+		rc = np_binary_u32(b, b->comm_size[q->comm], "rank", &m->peer,
+				   err);
 	if (!rc && how & 1)
 		rc = np_binary_u32(b, 1ull << 31, "tag", &m->tag, err);
 	return rc;

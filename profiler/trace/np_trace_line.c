@@ -99,8 +99,8 @@ int np_line_wrong(const struct np_trace_reader *r, const char *what,
 			      "id,size,extent" : "a number");
 }
 
-static int take_type(const struct np_trace_reader *r, char *field, struct np_line_args *a,
-		     struct np_err *err)
+static int take_type(const struct np_trace_reader *r, char *field,
+		     struct np_line_args *a, struct np_err *err)
 {
 	char *at = strchr(field, ',');
 	int64_t size;
@@ -112,8 +112,8 @@ static int take_type(const struct np_trace_reader *r, char *field, struct np_lin
 	return 0;
 }
 
-static int take_comm(const struct np_trace_reader *r, char *field, struct np_line_args *a,
-		     struct np_err *err)
+static int take_comm(const struct np_trace_reader *r, char *field,
+		     struct np_line_args *a, struct np_err *err)
 {
 	char *at;
 
@@ -151,7 +151,8 @@ static int take_arg(const struct np_trace_reader *r, char letter, char *field,
 		return 0;
 	if (letter == 'q') {
 		a->request = strtoull(field, &at, 10);
-		return at == field ? np_line_wrong(r, "request", field, err) : 0;
+		return at == field ? np_line_wrong(r, "request", field, err) :
+				     0;
 	}
 	if (np_line_number(&at, &v) || *at)
 		return np_line_wrong(r, letter == 'p' ? "rank" :
@@ -171,8 +172,9 @@ static int take_arg(const struct np_trace_reader *r, char letter, char *field,
 }
 
 /* field[n]: the arguments without the two times. */
-int np_line_args(const struct np_trace_reader *r, const struct np_line_call *c, char **field,
-		     size_t n, struct np_line_args *a, struct np_err *err)
+int np_line_args(const struct np_trace_reader *r, const struct np_line_call *c,
+		 char **field, size_t n, struct np_line_args *a,
+		 struct np_err *err)
 {
 	size_t i = 0;
 	int rc = 0;
@@ -246,4 +248,16 @@ int np_line_message(const struct np_trace_reader *r, bool mpich,
 	m->peer = peer == any ? NP_TRACE_ANY : (uint32_t)peer;
 	m->tag = tag < 0 ? NP_TRACE_ANY : (uint32_t)tag;
 	return 0;
+}
+
+size_t np_line_cut(char *line, char *field[NP_LINE_FIELDS])
+{
+	size_t n = 0;
+
+	for (char *at = line; at; n++) {
+		if (n == NP_LINE_FIELDS)
+			return 0;
+		field[n] = strsep(&at, ":");
+	}
+	return n;
 }

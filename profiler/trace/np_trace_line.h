@@ -34,6 +34,10 @@ struct np_line_args {
 	int64_t comm_rank, comm_size;
 };
 
+/* Fields of "a:b:c", cut in place: how many; 0: too many. */
+#define NP_LINE_FIELDS 64
+size_t np_line_cut(char *line, char *field[NP_LINE_FIELDS]);
+
 /* "MPI_NAME" without "MPI_"; NULL: nothing is to be known of it. */
 const struct np_line_call *np_line_call(const char *name);
 

@@ -1,9 +1,6 @@
 #include "np_trace_read.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "np_trace_reader.h"
@@ -87,35 +84,5 @@ int np_trace_size(const char *path, uint32_t *size, struct np_err *err)
 	if (*size > NP_TRACE_MAX_RANKS)
 		return np_errf(err, -EINVAL, "%s: %u ranks, expected at most "
 			       "%u", path, *size, NP_TRACE_MAX_RANKS);
-	return 0;
-}
-
-int np_trace_wrong(const struct np_trace_reader *r, struct np_err *err,
-		   const char *fmt, ...)
-{
-	char text[NP_ERR_LEN];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return np_errf(err, -EINVAL, "%s:%llu: rank %u: %s", r->in.path,
-		       (unsigned long long)r->line, r->rank, text);
-}
-
-int np_trace_room(void *array, size_t *room, size_t n, size_t size)
-{
-	size_t want = *room ? *room : 64;
-	void **at = array, *wider;
-
-	if (n <= *room)
-		return 0;
-	while (want < n)
-		want *= 2;
-	wider = reallocarray(*at, want, size);
-	if (!wider)
-		return -ENOMEM;
-	*at = wider;
-	*room = want;
 	return 0;
 }

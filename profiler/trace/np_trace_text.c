@@ -7,7 +7,6 @@
  * "handle,rank,size", counts of a v-collective a pointer and then
  * "n0,n1,...", all else a number, of handles and arrays the address.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #include "np_trace_line.h"
 
 #define MAX_LINE (16u << 20) /* bytes */
-#define MAX_FIELDS 64
 #define MPICH_WORLD 0x44000000 /* its MPI_COMM_WORLD, in C and Fortran */
 
 struct text {
@@ -108,8 +106,8 @@ static int take_message(struct text *t, const struct np_line_args *a,
 	enum np_trace_kind kind = ev->kind;
 	bool receives = kind == NP_TRACE_RECV || kind == NP_TRACE_IRECV ||
 			kind == NP_TRACE_RECV_INIT;
-	int rc = np_line_message(&t->r, t->mpich, a, 0, receives, receives ? &ev->in : &ev->out,
-			    err);
+	int rc = np_line_message(&t->r, t->mpich, a, 0, receives,
+				 receives ? &ev->in : &ev->out, err);
 
 	if (!rc && kind == NP_TRACE_SENDRECV)
 		rc = np_line_message(&t->r, t->mpich, a, 1, true, &ev->in, err);
@@ -147,7 +145,8 @@ static unsigned handle_bytes(struct text *t, const struct np_line_args *a)
 	return hits[0] > hits[1] ? 4 : 8;
 }
 
-static int check_work(struct text *t, const struct np_line_args *a, struct np_err *err)
+static int check_work(struct text *t, const struct np_line_args *a,
+		      struct np_err *err)
 {
 	if (a->n_requests < 0)
 		return np_trace_wrong(&t->r, err, "%lld requests: expected "
@@ -242,7 +241,8 @@ static int take_list(struct text *t, const struct np_line_args *a,
 		if (np_line_number(&at, &count) || (i + 1 < n && *at++ != ','))
 			return np_trace_wrong(&t->r, err, "counts: expected "
 					      "%zu with commas", n);
-		rc = np_line_bytes(&t->r, count, a->size[of_type], &t->blocks[i], err);
+		rc = np_line_bytes(&t->r, count, a->size[of_type],
+				   &t->blocks[i], err);
 	}
 	ev->list = t->blocks;
 	ev->n_list = n;
@@ -272,8 +272,8 @@ static int take_bytes(struct text *t, const struct np_line_args *a,
 		return take_list(t, a, ev, err);
 	}
 	if (!rc && c == NP_REDUCE_SCATTER)
-		rc = np_line_bytes(&t->r, (int64_t)ev->bytes, a->comm_size, &ev->bytes,
-			      err);
+		rc = np_line_bytes(&t->r, (int64_t)ev->bytes, a->comm_size,
+				   &ev->bytes, err);
 	return rc;
 }
 
@@ -339,19 +339,6 @@ static int take_call(struct text *t, const struct np_line_call *c, char **field,
 	}
 }
 
-/* Fields of "a:b:c" in place; 0: too many. */
-static size_t cut(char *line, char **field)
-{
-	size_t n = 0;
-
-	for (char *at = line; at; n++) {
-		if (n == MAX_FIELDS)
-			return 0;
-		field[n] = strsep(&at, ":");
-	}
-	return n;
-}
-
 /* first and last: the times, "-" before the first call and after the last. */
 static int take_times(struct text *t, const char *first, const char *last,
 		      struct np_trace_event *ev, struct np_err *err)
@@ -380,7 +367,7 @@ static int take_times(struct text *t, const char *first, const char *last,
 static int take_line(struct text *t, struct np_trace_event *ev,
 		     bool *is_new, struct np_err *err)
 {
-	char *field[MAX_FIELDS];
+	char *field[NP_LINE_FIELDS];
 	const struct np_line_call *c;
 	size_t n;
 	int rc;
@@ -388,7 +375,7 @@ static int take_line(struct text *t, struct np_trace_event *ev,
 	t->text[strcspn(t->text, "\r")] = '\0';
 	if (!t->text[0] || t->text[0] == '#')
 		return 0;
-	n = strncmp(t->text, "MPI_", 4) ? 0 : cut(t->text, field);
+	n = strncmp(t->text, "MPI_", 4) ? 0 : np_line_cut(t->text, field);
 	if (n < 3)
 		return np_trace_wrong(&t->r, err, "\"%.40s\": expected "
 				      "MPI_NAME:BEGIN:...:END", t->text);

@@ -1,0 +1,36 @@
+#include "np_trace_reader.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int np_trace_wrong(const struct np_trace_reader *r, struct np_err *err,
+		   const char *fmt, ...)
+{
+	char text[NP_ERR_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return np_errf(err, -EINVAL, "%s:%llu: rank %u: %s", r->in.path,
+		       (unsigned long long)r->line, r->rank, text);
+}
+
+int np_trace_room(void *array, size_t *room, size_t n, size_t size)
+{
+	size_t want = *room ? *room : 64;
+	void **at = array, *wider;
+
+	if (n <= *room)
+		return 0;
+	while (want < n)
+		want *= 2;
+	wider = reallocarray(*at, want, size);
+	if (!wider)
+		return -ENOMEM;
+	*at = wider;
+	*room = want;
+	return 0;
+}
