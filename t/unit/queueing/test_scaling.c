@@ -34,7 +34,7 @@ static struct np_run program(double p, struct np_rng *r, double noise)
 static int fit(const struct np_run *run, size_t n, struct np_scaling **s,
 	       struct np_err *err)
 {
-	struct np_four four[16];
+	struct np_four four[16] = { { 0 } };
 
 	for (size_t i = 0; i < n; i++)
 		T_CHECK(!np_four(&run[i], &link, NP_FOUR_PUBLISHED, &four[i],
