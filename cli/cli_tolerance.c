@@ -27,33 +27,51 @@ static int deadlock(const struct np_graph *g, const struct np_cycle *c)
 	return CLI_FAILED;
 }
 
+/* What np_tolerance_new() wants to know, with room for what it points to. */
+struct options {
+	struct np_placed placed;
+	struct np_paths paths;
+	struct np_cycle cycle;
+	struct np_tolerance_opt opt;
+};
+
+static void fill_in(struct options *o, int x,
+		    const struct cli_tolerance_ask *ask, const uint32_t *node)
+{
+	*o = (struct options){
+		.placed = { ask->topology, node, ask->wire_ns, ask->switch_ns,
+			    x == TOLERANCE_SWITCH },
+		.paths = { np_placed_path, &o->placed },
+		.opt = {
+			.net = ask->net, .cycle = &o->cycle,
+			.x = x == TOLERANCE_SWITCH ? NP_LOGGPS_L :
+						     (enum np_loggps_param)x,
+			.one_cpu = ask->serial, .one_link = ask->shared_links,
+			.paths = ask->topology ? &o->paths : NULL,
+		},
+	};
+	if (ask->topology)
+		o->opt.net.L_ns = x == TOLERANCE_SWITCH ? ask->switch_ns :
+							  ask->wire_ns;
+}
+
+static int refused(const struct np_graph *g, int rc, const struct options *o,
+		   const struct np_err *err)
+{
+	if (rc == -EDEADLK)
+		return deadlock(g, &o->cycle);
+	return rc ? cli_fail("%s", err->text) : -1;
+}
+
 static int contract(const struct np_graph *g, int x,
 		    const struct cli_tolerance_ask *ask, const uint32_t *node,
 		    struct np_tolerance **t)
 {
-	const struct np_placed placed = {
-		ask->topology, node, ask->wire_ns, ask->switch_ns,
-		x == TOLERANCE_SWITCH,
-	};
-	const struct np_paths paths = { np_placed_path, &placed };
-	struct np_cycle cycle;
-	struct np_tolerance_opt opt = {
-		.net = ask->net, .cycle = &cycle,
-		.x = x == TOLERANCE_SWITCH ? NP_LOGGPS_L :
-					     (enum np_loggps_param)x,
-		.paths = ask->topology ? &paths : NULL,
-		.one_cpu = ask->serial, .one_link = ask->shared_links,
-	};
 	struct np_err err = NP_ERR_INIT;
-	int rc;
+	struct options o;
 
-	if (ask->topology)
-		opt.net.L_ns = ask->wire_ns;
-	rc = np_tolerance_new(g, &opt, t, &err);
-
-	if (rc == -EDEADLK)
-		return deadlock(g, &cycle);
-	return rc ? cli_fail("%s", err.text) : -1;
+	fill_in(&o, x, ask, node);
+	return refused(g, np_tolerance_new(g, &o.opt, t, &err), &o, &err);
 }
 
 /* The next of 1, 2, 5, 10, 20 ... */
@@ -98,7 +116,7 @@ static int sweep(struct cli_tolerance *t, struct np_tolerance *f,
 }
 
 static int one(struct cli_tolerance *t, const struct np_graph *g, int x,
-	       const uint32_t *node, const struct cli_tolerance_ask *ask)
+	       const struct cli_tolerance_ask *ask)
 {
 	const double base[TOLERANCE_PARAMS] = {
 		[NP_LOGGPS_L] = ask->topology ? ask->wire_ns : ask->net.L_ns,
@@ -108,7 +126,7 @@ static int one(struct cli_tolerance *t, const struct np_graph *g, int x,
 	struct cli_tolerance_of *of = &t->of[x];
 	struct np_tolerance *f;
 	struct np_runtime r;
-	int rc = contract(g, x, ask, node, &f);
+	int rc = contract(g, x, ask, t->node, &f);
 
 	if (rc >= 0)
 		return rc;
@@ -126,25 +144,31 @@ static int one(struct cli_tolerance *t, const struct np_graph *g, int x,
 }
 
 /* Ranks on nodes, as many on each as was said, in order. */
-static int place(const struct np_graph *g, const char *file,
-		 const struct cli_tolerance_ask *ask, uint32_t **node)
+static int place(struct cli_tolerance *t, const struct cli_tolerance_ask *ask)
 {
-	uint32_t n = np_graph_ranks(g), room;
+	uint32_t n = t->ranks, room = np_topology_nodes(ask->topology);
 
-	*node = NULL;
-	if (!ask->topology)
-		return -1;
-	room = np_topology_nodes(ask->topology);
 	if ((n - 1) / ask->per_node >= room)
 		return cli_fail("%s: %u ranks, %u on a node, are more than the "
-				"%u nodes of %s", file, n, ask->per_node, room,
-				ask->where);
-	*node = calloc(n, sizeof(**node));
-	if (!*node)
+				"%u nodes of %s", t->file, n, ask->per_node,
+				room, ask->where);
+	t->node = calloc(n, sizeof(*t->node));
+	if (!t->node)
 		return cli_fail("out of memory");
 	for (uint32_t i = 0; i < n; i++)
-		(*node)[i] = i / ask->per_node;
+		t->node[i] = i / ask->per_node;
 	return -1;
+}
+
+static int place_better(struct cli_tolerance *t, const struct np_graph *g,
+			const struct cli_tolerance_ask *ask)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct options o;
+
+	fill_in(&o, NP_LOGGPS_L, ask, t->node);
+	return refused(g, np_place_ranks(g, &o.opt, t->node, ask->trials,
+					 &t->placed, &err), &o, &err);
 }
 
 int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
@@ -153,7 +177,6 @@ int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 	int params = ask->topology ? TOLERANCE_PARAMS : TOLERANCE_SWITCH;
 	struct np_graph *g = NULL;
 	int rc = cli_graph_read(file, &ask->choices, &g);
-	uint32_t *node;
 
 	if (rc >= 0)
 		return rc;
@@ -161,10 +184,12 @@ int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 		.file = file, .ranks = np_graph_ranks(g),
 		.ops = np_graph_ops(g), .messages = np_graph_messages(g),
 	};
-	rc = place(g, file, ask, &node);
+	if (ask->topology)
+		rc = place(out, ask);
+	if (rc < 0 && ask->trials)
+		rc = place_better(out, g, ask);
 	for (int x = NP_LOGGPS_L; rc < 0 && x < params; x++)
-		rc = one(out, g, x, node, ask);
-	free(node);
+		rc = one(out, g, x, ask);
 	np_graph_free(g);
 	return rc;
 }
@@ -172,6 +197,7 @@ int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 void cli_tolerance_free(struct cli_tolerance *t)
 {
 	free(t->critical);
+	free(t->node);
 }
 
 int cli_tolerance_zone_of(const struct cli_tolerance *t, double added_ns)

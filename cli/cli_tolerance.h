@@ -4,6 +4,7 @@
 
 #include "cli_options.h"
 #include "np_collective.h"
+#include "np_place_ranks.h"
 #include "np_tolerance.h"
 #include "np_topology.h"
 
@@ -22,6 +23,7 @@ struct cli_tolerance_ask {
 	double wire_ns, switch_ns;
 	uint32_t per_node; /* ranks */
 	struct np_choices choices; /* of a trace's collectives */
+	uint32_t trials;   /* of other placements; 0: as they are */
 };
 
 /* Parameters; with a topology the latency is that of a wire. */
@@ -53,6 +55,8 @@ struct cli_tolerance {
 	struct cli_tolerance_of of[TOLERANCE_PARAMS];
 	double ns; /* its run time */
 	struct cli_tolerance_point point[TOLERANCE_POINTS];
+	uint32_t *node; /* of each rank, if there is a topology */
+	struct np_place_result placed; /* if other placements were tried */
 	struct np_critical *critical; /* if it was asked for */
 	size_t n_critical;
 };

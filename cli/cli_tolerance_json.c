@@ -75,6 +75,20 @@ static void put_points(json_object *in, const struct cli_tolerance *t)
 	}
 }
 
+static void put_placement(json_object *in, const struct cli_tolerance *t)
+{
+	json_object *j = cli_put_object(in, "placement"), *list;
+
+	put_exact(j, "before_ns", t->placed.before_ns);
+	put_exact(j, "after_ns", t->placed.after_ns);
+	cli_put_count(j, "trials", t->placed.trials);
+	cli_put_count(j, "swaps", t->placed.swaps);
+	cli_put_bool(j, "ended", t->placed.ended);
+	list = cli_put_array(j, "node_of_rank");
+	for (uint32_t i = 0; i < t->ranks; i++)
+		json_object_array_add(list, json_object_new_int64(t->node[i]));
+}
+
 static void put_program(json_object *list, const struct cli_tolerance *t,
 			const struct cli_tolerance_ask *ask)
 {
@@ -92,6 +106,8 @@ static void put_program(json_object *list, const struct cli_tolerance *t,
 	put_parameter(j, "overhead", "ns", &t->of[NP_LOGGPS_o]);
 	put_parameter(j, "per_byte", "ns/byte", &t->of[NP_LOGGPS_G]);
 	put_points(j, t);
+	if (ask->trials)
+		put_placement(j, t);
 	if (!ask->critical)
 		return;
 	list = cli_put_array(j, "critical");

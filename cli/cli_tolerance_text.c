@@ -224,17 +224,33 @@ static void say_critical(const struct cli_tolerance *t,
 		       t->n_critical - CRITICAL_MAX);
 }
 
+static void say_placed(const struct cli_tolerance *t)
+{
+	const struct np_place_result *p = &t->placed;
+	char line[256], before[CLI_NUMBER], after[CLI_NUMBER];
+
+	snprintf(line, sizeof(line), "%s in place of %s, by %zu exchange%s of "
+		 "two ranks; tried %zu%s (--parsable has the nodes)",
+		 cli_sec(1e-9 * p->after_ns, after),
+		 cli_sec(1e-9 * p->before_ns, before), p->swaps,
+		 plural(p->swaps), p->trials, p->ended ?
+		 ": no other is of use" : ", which was the limit");
+	cli_labelled(stdout, "Placement", line);
+}
+
 void cli_tolerance_text(const struct cli_tolerance *t,
 			const struct cli_tolerance_ask *ask)
 {
 	say_program(t, ask);
 	say_network(ask);
+	if (ask->trials)
+		say_placed(t);
 	say_zones(t, ask);
 	say_points(t, ask);
 	say_critical(t, ask);
 }
 
-/* Kind zone, point or critical; what does not belong to a kind is empty. */
+/* netprof(1) tells of what kinds; what a kind does not have is empty. */
 static void line(const struct cli_tolerance *t, const char *kind,
 		 const char *of, double x, double ns, double slope)
 {
@@ -275,4 +291,10 @@ void cli_tolerance_parsable(const struct cli_tolerance *t,
 	for (size_t i = 0; i < t->n_critical; i++)
 		line(t, "critical", L, t->critical[i].x, NAN,
 		     t->critical[i].slope);
+	for (uint32_t i = 0; ask->trials && i < t->ranks; i++) {
+		char rank[CLI_NUMBER];
+
+		snprintf(rank, sizeof(rank), "%u", i);
+		line(t, "node", rank, t->node[i], NAN, NAN);
+	}
 }

@@ -11,6 +11,7 @@
 #include "np_topology_conf.h"
 
 #define PER_NODE_MAX 65536
+#define TRIALS_MAX 1000000000
 
 static int take_ns(const struct cli_cmd *self, const char *option,
 		   const char *text, double *ns)
@@ -35,15 +36,15 @@ static int take_bytes(const struct cli_cmd *self, const char *text,
 	return 0;
 }
 
-static int take_count(const struct cli_cmd *self, const char *text,
-		      uint32_t *n)
+static int take_count(const struct cli_cmd *self, const char *option,
+		      const char *text, unsigned long most, uint32_t *n)
 {
 	char *end;
 	unsigned long v = strtoul(text, &end, 10);
 
-	if (*text < '1' || *text > '9' || *end || v > PER_NODE_MAX)
-		return cli_usage(self, "--ranks-per-node: got %.64s, expected "
-				 "1 to %d", text, PER_NODE_MAX);
+	if (*text < '1' || *text > '9' || *end || v > most)
+		return cli_usage(self, "%s: got %.64s, expected 1 to %lu",
+				 option, text, most);
 	*n = (uint32_t)v;
 	return 0;
 }
@@ -96,7 +97,11 @@ static int take(const struct cli_cmd *self, int c, char *arg,
 	case 's':
 		return take_ns(self, "--switch", arg, &ask->switch_ns);
 	case 'n':
-		return take_count(self, arg, &ask->per_node);
+		return take_count(self, "--ranks-per-node", arg, PER_NODE_MAX,
+				  &ask->per_node);
+	case 'p':
+		return take_count(self, "--place", arg, TRIALS_MAX,
+				  &ask->trials);
 	case 'f':
 		ask->net.first_byte_free = true;
 		return 0;
@@ -137,6 +142,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		{ "wire", required_argument, NULL, 'w' },
 		{ "switch", required_argument, NULL, 's' },
 		{ "ranks-per-node", required_argument, NULL, 'n' },
+		{ "place", required_argument, NULL, 'p' },
 		{ "up-to", required_argument, NULL, 'u' },
 		{ "first-byte-free", no_argument, NULL, 'f' },
 		{ "critical", no_argument, NULL, 'c' },
@@ -155,6 +161,8 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 							 optarg, ask);
 	if (rc)
 		return rc;
+	if (ask->trials && !ask->where)
+		return cli_usage(self, "--place: expected --topology, too");
 	return optind < argc ? 0 : cli_usage(self, "a file is missing");
 }
 
@@ -230,6 +238,7 @@ const struct cli_cmd cmd_tolerance = {
 "  --wire=TIME, --switch=TIME\n"
 "                         274ns and 108ns\n"
 "  --ranks-per-node=N     1, in order\n"
+"  --place=N              look for a better placement of ranks, in N trials\n"
 "  --up-to=TIME           how much latency to add\n"
 "  --critical             also where the critical path changes\n"
 "  --collective=NAME[:BYTES]=ALGORITHM  of a trace, as for trace\n"

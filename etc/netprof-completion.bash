@@ -59,7 +59,7 @@ _netprof() {
 		tolerance/-*) words="$formats --latency= --overhead= --per-byte= \
 			--rendezvous= --first-byte-free --serial --gap= \
 			--shared-links --topology= --wire= --switch= \
-			--ranks-per-node= --up-to= --critical \
+			--ranks-per-node= --place= --up-to= --critical \
 			--collective=" ;;
 		tolerance/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "np_goal_text.h"
+#include "np_text.h"
 
 struct entry {
 	uint32_t op, len; /* len 0: free */
@@ -58,12 +59,9 @@ static uint32_t number_of(const char *name, size_t len)
 static struct entry *place(const struct np_goal_labels *l, const char *name,
 			   size_t len)
 {
-	uint64_t h = 14695981039346656037u;
-	size_t at;
+	uint64_t h = np_hash(NP_HASH, name, len);
+	size_t at = (size_t)(h ^ h >> 29) & (l->size - 1);
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)name[i]) * 1099511628211u;
-	at = (size_t)(h ^ h >> 29) & (l->size - 1);
 	while (l->entry[at].len &&
 	       (l->entry[at].len != len ||
 		memcmp(l->text + l->entry[at].at, name, len)))

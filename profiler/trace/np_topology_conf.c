@@ -1,12 +1,10 @@
 #include "np_topology_conf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <search.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "np_hostlist.h"
 #include "np_read.h"
@@ -162,41 +160,20 @@ static int take(struct switches *s, const char *path, char *text,
 	return 0;
 }
 
-static int read_all(const char *path, char **text, struct np_err *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	ssize_t got;
-
-	if (fd < 0)
-		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	*text = malloc(FILE_MAX + 1);
-	got = *text ? np_read_up_to(fd, *text, FILE_MAX) : -ENOMEM;
-	close(fd);
-	if (got < 0 || got == (ssize_t)FILE_MAX) {
-		free(*text);
-		if (got > 0)
-			return np_errf(err, -E2BIG, "%s: expected less than "
-				       "16 MiB", path);
-		return np_errf(err, (int)got, "%s: %s", path,
-			       strerror((int)-got));
-	}
-	(*text)[got] = '\0';
-	return 0;
-}
-
 int np_topology_conf(const char *path, struct np_topology **out,
 		     struct np_err *err)
 {
 	struct switches *s = calloc(1, sizeof(*s));
 	struct np_err what = NP_ERR_INIT;
 	char *text = NULL;
+	size_t len;
 	int rc = -ENOMEM;
 
 	if (!s || !hcreate_r(2 * NAMES_MAX, &s->table)) {
 		free(s);
 		return np_errf(err, rc, "%s: no memory to read", path);
 	}
-	rc = read_all(path, &text, err);
+	rc = np_read_file(path, FILE_MAX, &text, &len, err);
 	if (!rc) {
 		rc = take(s, path, text, err);
 		free(text);

@@ -59,6 +59,10 @@ test_a_tolerance_is_told() {
 		fail "not the wires of a tree"
 	golden tolerance-dragonfly.txt tolerance --topology=dragonfly:3x3x2 \
 		--critical recdoub16.goal
+	equal "a better placement" "$(tolerance --topology=dragonfly:3x3x2 \
+		--place=2000 --json recdoub16.goal | jq -c '.programs[0].placement |
+		[.after_ns < .before_ns, (.node_of_rank | sort) == [range(16)]]')" \
+		"[true,true]"
 	golden tolerance-turns.txt tolerance -g 100ns -o 200ns --shared-links \
 		nonblocking.goal
 	run tolerance --rendezvous=4K deadlock_if_rendezvous.goal
@@ -233,6 +237,9 @@ test_wrong_use_is_told_with_status_two() {
 		tolerance -G 1e9s x
 		tolerance --rendezvous=some x
 		tolerance --ranks-per-node=0 x
+		tolerance --collective=allreduce=some x
+		tolerance --place=7 x
+		tolerance --topology=torus:4 --place=0 x
 		tolerance --user=$ME x
 	END
 	run netprof shwo lammps

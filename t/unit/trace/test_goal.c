@@ -2,6 +2,7 @@
 #include "np_goal.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,6 +225,165 @@ static void test_long_files(void)
 	free(text);
 }
 
+struct bytes {
+	unsigned char at[1 << 16];
+	size_t n;
+};
+
+static void put(struct bytes *b, uint64_t v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		b->at[b->n++] = (unsigned char)(v >> 8 * i);
+}
+
+/* Who waits for operation i, as GOAL binary has it; n counts all so far. */
+static void put_dependants(struct bytes *b, struct bytes *appendix,
+			   const struct np_graph *g, uint32_t rank, uint32_t i,
+			   enum np_dep_kind kind)
+{
+	size_t first = appendix->n / 4;
+
+	for (uint32_t x = 0; x < np_graph_rank_ops(g, rank); x++) {
+		enum np_dep_kind is;
+		uint32_t y;
+
+		for (size_t d = 0; np_graph_dep(g, rank, x, d, &y, &is); d++)
+			if (y == i && is == kind)
+				put(appendix, x, 4);
+	}
+	put(b, appendix->n / 4 - first, 4);
+	put(b, first, 4);
+}
+
+static void put_rank(struct bytes *b, const struct np_graph *g, uint32_t rank)
+{
+	uint32_t n = np_graph_rank_ops(g, rank);
+	struct bytes *appendix = calloc(1, sizeof(*appendix));
+
+	put(b, n, 4);
+	put(b, 1, 4); /* roots, which nobody needs */
+	put(b, 0, 4);
+	for (uint32_t i = 0; i < n; i++) {
+		struct np_op op;
+
+		np_graph_op(g, rank, i, &op);
+		put(b, 0, 4);
+		put(b, op.kind == NP_OP_SEND ? 1 : op.kind == NP_OP_RECV ? 2 :
+								      3, 1);
+		put(b, op.peer, 4);
+		put(b, op.size, 8);
+		put(b, op.tag, 4);
+		put(b, op.cpu, 1);
+		put(b, op.nic, 1);
+		put_dependants(b, appendix, g, rank, i, NP_REQUIRES);
+		put_dependants(b, appendix, g, rank, i, NP_IREQUIRES);
+	}
+	memcpy(b->at + b->n, appendix->at, appendix->n);
+	b->n += appendix->n;
+	free(appendix);
+}
+
+static struct bytes *binary(const struct np_graph *g)
+{
+	struct bytes *b = calloc(1, sizeof(*b)), *all = calloc(1, sizeof(*b));
+	uint32_t n = np_graph_ranks(g);
+	size_t head = 6 + 16 * (size_t)n;
+
+	put(all, 4223, 8);
+	put(all, n, 4);
+	put(all, 0, 2);
+	for (uint32_t r = 0; r < n; r++) {
+		put(all, head + b->n, 8);
+		put_rank(b, g, r);
+		put(all, head + b->n, 8);
+	}
+	memcpy(all->at + all->n, b->at, b->n);
+	all->n += b->n;
+	free(b);
+	return all;
+}
+
+static void test_binary(void)
+{
+	size_t bad_ones = 0;
+
+	for (uint64_t seed = 0; seed < 50; seed++) {
+		struct np_graph *g = some_graph(seed, 3, 120), *again = NULL;
+		struct bytes *b = binary(g);
+		size_t len, len2;
+		char *text = written(g, &len), *text2 = NULL;
+
+		if (!some_goal((char *)b->at, b->n, &again, NULL))
+			text2 = written(again, &len2);
+		/* Dependencies of one operation may stand in another order. */
+		bad_ones += !text2 || len != len2 ||
+			    np_graph_ops(again) != np_graph_ops(g) ||
+			    np_graph_bytes(again) != np_graph_bytes(g);
+		free(text);
+		free(text2);
+		free(b);
+		np_graph_free(g);
+		np_graph_free(again);
+	}
+	T_CHECK(!bad_ones);
+}
+
+/* Where the first rank's first operation is, in what binary() makes. */
+#define FIRST_OP(n_ranks) (8 + 6 + 16 * (n_ranks) + 12)
+
+static void test_damaged_binary(void)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+		uint64_t v;
+		size_t n;
+		const char *says;
+	} damage[] = {
+		{ "no ranks", 8, 0, 4, "0 ranks, expected 1 to" },
+		{ "many ranks", 8, 4000000, 4, "the file ends, expected" },
+		{ "a rank before the others", 14, 1, 8, "rank 0 from byte 1" },
+		{ "a rank of exabytes", 22, UINT64_MAX / 2, 8,
+		  "the file ends, expected" },
+		{ "many operations", FIRST_OP(2) - 12, UINT32_MAX, 4,
+		  "rank 0: operations up to byte" },
+		{ "many roots", FIRST_OP(2) - 8, UINT32_MAX, 4,
+		  "rank 0: operations up to byte" },
+		{ "an operation of no kind", FIRST_OP(2) + 4, 4, 1,
+		  "operation 0 of type 4, expected 1 to 3" },
+		{ "many that wait for it", FIRST_OP(2) + 23, UINT32_MAX, 4,
+		  "rank 0: dependencies of number" },
+		{ "an appendix beyond", FIRST_OP(2) + 35, UINT32_MAX, 4,
+		  NULL },
+	};
+	struct np_graph *g = some_graph(2, 2, 40), *again = NULL;
+	struct bytes *b = binary(g);
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(damage); i++) {
+		struct bytes *d = calloc(1, sizeof(*d));
+		struct np_err err = NP_ERR_INIT;
+
+		memcpy(d, b, sizeof(*b));
+		d->n = damage[i].at;
+		put(d, damage[i].v, damage[i].n);
+		d->n = b->n;
+		if (damage[i].says)
+			T_ROW(damage[i].name, some_goal((char *)d->at, d->n,
+			      &again, &err) && strstr(err.text,
+						      damage[i].says));
+		else if (!some_goal((char *)d->at, d->n, &again, &err))
+			np_graph_free(again);
+		free(d);
+	}
+	for (size_t n = 8; n < b->n; n++) /* truncated anywhere */
+		if (!some_goal((char *)b->at, n, &again, NULL)) {
+			T_ROW("truncated", false);
+			np_graph_free(again);
+		}
+	free(b);
+	np_graph_free(g);
+}
+
 static const struct t_case cases[] = {
 	{ "what is no graph is refused, by line and rank", test_bad },
 	{ "text is read as it is meant", test_good },
@@ -231,6 +391,8 @@ static const struct t_case cases[] = {
 	{ "other tools keep the messages of communicators apart",
 	  test_contexts_are_written_as_tags },
 	{ "long files", test_long_files },
+	{ "binary is the same as text", test_binary },
+	{ "damaged binary is refused", test_damaged_binary },
 	{ NULL, NULL },
 };
 

@@ -1,0 +1,79 @@
+#include "t.h"
+#include "np_place_ranks.h"
+
+#include <string.h>
+
+#include "some_goal.h"
+#include "some_graph.h"
+
+/* 0 and 3 talk, and so do 1 and 2: each pair under one switch is best. */
+static void test_partners_come_together(void)
+{
+	static const char text[] =
+		"num_ranks 4 rank 0 { send 8b to 3 } rank 3 { recv 8b from 0 }"
+		"rank 1 { send 8b to 2 } rank 2 { recv 8b from 1 }";
+	uint32_t node[] = { 0, 1, 2, 3 };
+	struct np_placed placed = { .node = node, .wire_ns = 100,
+				    .switch_ns = 10 };
+	const struct np_paths paths = { np_placed_path, &placed };
+	const struct np_tolerance_opt opt = {
+		.net = { .L_ns = 100, .S = NP_LOGGPS_NO_RENDEZVOUS },
+		.paths = &paths,
+	};
+	struct np_place_result r;
+	struct np_topology *t;
+	struct np_graph *g;
+
+	T_CHECK(!np_topology_parse("fat-tree:4", &t, NULL));
+	T_CHECK(!some_goal(text, sizeof(text) - 1, &g, NULL));
+	placed.t = t;
+	T_CHECK(!np_place_ranks(g, &opt, node, 1000, &r, NULL));
+	T_CHECK(r.before_ns == 430 && r.after_ns == 210 && r.ended);
+	T_CHECK(np_topology_hops(t, node[0], node[3]) == 1);
+	T_CHECK(np_topology_hops(t, node[1], node[2]) == 1);
+	np_graph_free(g);
+	np_topology_free(t);
+}
+
+/* Never worse, the time is that of the placement, and nobody is lost. */
+static void test_random(void)
+{
+	struct np_topology *t;
+	size_t better = 0;
+
+	T_CHECK(!np_topology_parse("dragonfly:3x2x2", &t, NULL));
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct np_graph *g = some_graph(seed, 6, 60);
+		uint32_t node[] = { 0, 2, 4, 6, 8, 10 }, seen = 0;
+		struct np_placed placed = { t, node, 3000, 100, false };
+		const struct np_paths paths = { np_placed_path, &placed };
+		const struct np_tolerance_opt opt = {
+			.net = { .L_ns = 3000, .o_ns = 10,
+				 .S = NP_LOGGPS_NO_RENDEZVOUS },
+			.paths = &paths,
+		};
+		struct np_place_result r, again;
+
+		T_CHECK(!np_place_ranks(g, &opt, node, 500, &r, NULL));
+		T_CHECK(r.after_ns <= r.before_ns);
+		T_CHECK((r.after_ns < r.before_ns) == (r.swaps > 0));
+		for (int i = 0; i < 6; i++)
+			seen |= 1u << node[i];
+		T_CHECK(seen == 0x555);
+		T_CHECK(!np_place_ranks(g, &opt, node, 0, &again, NULL));
+		T_CHECK(again.before_ns == r.after_ns && !again.ended);
+		better += r.swaps > 0;
+		np_graph_free(g);
+	}
+	T_CHECK(better > 10);
+	np_topology_free(t);
+}
+
+static const struct t_case cases[] = {
+	{ "ranks that talk come under one switch",
+	  test_partners_come_together },
+	{ "a placement is never worse than the one before", test_random },
+	{ NULL, NULL },
+};
+
+T_SUITE(place_ranks, cases)
