@@ -14,7 +14,7 @@ _netprof_jobs() {
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs predict matrix publish accuracy \
-		calibrate loggps status explain check release qn scale sharing \
+		calibrate loggps status explain check release qn scale sharing replay \
 		tolerance trace help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
@@ -54,7 +54,9 @@ _netprof() {
 		release/-*) words="--dry-run" ;;
 		sharing/-*) words="$formats --static --dynamic --model= --set= \
 			--fit= --summary" ;;
-		sharing/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		replay/-*) words="$formats --model= --set= --bandwidth= --latency= \
+			--eager= --nodes= --cores= --map= --seed=" ;;
+		sharing/* | replay/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;
 		tolerance/-*) words="$formats --latency= --overhead= --per-byte= \
 			--rendezvous= --first-byte-free --serial --gap= \

@@ -1,0 +1,49 @@
+/* netprof replay: programs played on a network. */
+#ifndef CLI_REPLAY_H
+#define CLI_REPLAY_H
+
+#include "cli_network.h"
+#include "cli_options.h"
+#include "np_mapping.h"
+#include "np_replay.h"
+
+#define CLI_REPLAY_PROGRAMS 8
+
+struct cli_replay_program {
+	const char *path;
+	struct np_replay_app *app;
+	uint32_t n_tasks;
+	uint32_t *node_of; /* of each task */
+	/* by each model of net: alone, and with the others */
+	struct np_replay_job alone[CLI_NETWORK_MODELS];
+	struct np_replay_job together[CLI_NETWORK_MODELS];
+};
+
+struct cli_replay {
+	struct cli_network net;
+	struct np_replay_net play; /* all but the model */
+	enum cli_format format;
+	enum np_mapping mapping;
+	const char *map; /* nodes of all tasks in turn, instead */
+	uint64_t seed;
+	uint32_t n_nodes, cores; /* n_nodes 0: as many as are needed */
+	size_t n;
+	struct cli_replay_program p[CLI_REPLAY_PROGRAMS];
+};
+
+/*
+ * A program in our own language, a graph in GOAL, or the traces in a directory.
+ * 0 or -errno with err.
+ */
+int cli_replay_read(const char *path, struct np_replay_app **out,
+		    struct np_err *err);
+
+/* Which task is where; 0, or the exit status after having said why. */
+int cli_replay_place(const struct cli_cmd *cmd, struct cli_replay *r);
+
+/* Each prints everything and returns the exit status. */
+int cli_replay_text(const struct cli_replay *r);
+int cli_replay_parsable(const struct cli_replay *r);
+int cli_replay_json(const struct cli_replay *r);
+
+#endif
