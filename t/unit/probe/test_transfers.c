@@ -211,7 +211,8 @@ static const struct {
 } refused[] = {
 	{ "an empty transfer", "a: x -> y 0\nb: x -> y 1K",
 	  "scheme x: a has 0 bytes, expected 1 to 67108864", 2, -EINVAL },
-	{ "a large transfer", "reference 1M\na: x -> y 65M", "a has 68157440 bytes", 2,
+	{ "a large transfer", "reference 1M\na: x -> y 65M",
+	  "a has 68157440 bytes", 2,
 	  -EINVAL },
 	{ "a large reference", "reference 1G\na: x -> y",
 	  "a reference of 1073741824 bytes", 2, -EINVAL },
