@@ -44,7 +44,8 @@ const char *cli_qn_kind(const struct np_qn_station *st);
 
 /* Of all classes at a station; and the station that is busiest, but delays. */
 double cli_qn_busy(const struct cli_qn *q, size_t row, size_t k);
-size_t cli_qn_busiest(const struct cli_qn *q, size_t row); /* n_stations: none */
+/* n_stations: none */
+size_t cli_qn_busiest(const struct cli_qn *q, size_t row);
 
 /* Each prints all and returns the exit status. */
 int cli_qn_text(const struct cli_qn *q);

@@ -15,13 +15,15 @@ static void right_sec(double sec, int width)
 	cli_right(stdout, isnan(sec) ? "-" : cli_sec(sec, buf), width);
 }
 
-/* "+4.2 %": of errors small ones count */
+/* "+4.2 %": of errors small ones count. */
 static void right_miss(double miss, int width)
 {
+	double p = 100 * miss, size = fabs(p);
 	char buf[CLI_NUMBER] = "-";
 
 	if (!isnan(miss))
-		snprintf(buf, sizeof(buf), "%+.1f %%", 100 * miss + 0.0);
+		snprintf(buf, sizeof(buf), "%+.*f %%", size < 99.95 ? 1 : 0,
+			 size < 0.05 ? 0 : p);
 	cli_right(stdout, buf, width);
 }
 
@@ -171,8 +173,8 @@ static void print_others(const struct cli_scale *s)
 	}
 	print_means(s);
 	puts("Each run is predicted from those of other sizes alone, the first "
-	     "and the last one\nbeyond these; the last three columns are "
-	     "errors without any model.");
+	     "and the last\nbeyond these; the last three columns are errors "
+	     "without any model.");
 }
 
 static void print_at(const struct cli_scale *s)

@@ -269,7 +269,7 @@ const struct cli_cmd cmd_qn = {
 "in FILE, netprof-qn(5).\n\n"
 "  --method=M         exact (so without the option): mean value analysis, or\n"
 "                     convolution where stations have several servers or are\n"
-"                     load-dependent; schweitzer or linearizer: approximations\n"
+"                     load-dependent; schweitzer, linearizer: approximations\n"
 "                     for many classes and customers; convolution\n"
 "  --customers=[CLASS=]N, [CLASS=]FIRST-LAST[:STEP]\n"
 "                     other numbers of customers than in FILE\n"

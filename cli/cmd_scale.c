@@ -1,4 +1,4 @@
-/* netprof scale: what runs of several sizes are made of, from mpiP's reports. */
+/* netprof scale: what runs of several sizes are made of, from reports. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>

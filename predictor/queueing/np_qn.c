@@ -135,7 +135,7 @@ uint64_t np_qn_customers(const struct np_qn *net)
 int np_qn_afford(const struct np_qn_cost *cost, const struct np_qn_cost *max,
 		 const char *what, const char *instead, struct np_err *err)
 {
-	if (cost->bytes > fmin(max->bytes, SIZE_MAX / 4))
+	if (cost->bytes > fmin(max->bytes, 0x1p61))
 		return np_errf(err, -E2BIG, "%s would take %.3g MB of memory, "
 			       "more than %.3g MB; %s", what, cost->bytes / 1e6,
 			       max->bytes / 1e6, instead);

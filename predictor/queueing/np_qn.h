@@ -142,8 +142,8 @@ np_qn_method np_qn_convolution;
  *
  * Schweitzer (1979), Bard (1979): who arrives sees (N_c - 1) / N_c of its own
  * class.  Linearizer (Chandy and Neuse, Comm. ACM 25, 1982): how these shares
- * change with one customer less, three times over; it may take a station for 0.2 %
- * more than it can do (seen in tests).
+ * change with one customer less, three times over; it may take a station for
+ * 0.2 % more than it can do (seen in tests).
  */
 np_qn_method np_qn_schweitzer;
 np_qn_method np_qn_linearizer;

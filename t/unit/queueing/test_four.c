@@ -149,7 +149,7 @@ static const struct {
 	  "2 s in MPI, of 1 s in all" },
 	{ "negative messages", { 1, 1, 1, -1, 1 }, { 1, 0 }, "messages -1" },
 	{ "negative size", { 1, 1, 1, 1, -1 }, { 1, 0 }, "mean size -1" },
-	{ "no bandwidth", { 1, 1, 1, 1, 1 }, { 0, 0 }, "bandwidth 0, expected" },
+	{ "no bandwidth", { 1, 1, 1, 1, 1 }, { 0, 0 }, "bandwidth 0, exp" },
 	{ "endless bandwidth", { 1, 1, 1, 1, 1 }, { INFINITY, 0 },
 	  "bandwidth inf" },
 	{ "negative latency", { 1, 1, 1, 1, 1 }, { 1, -1 }, "latency -1" },
