@@ -138,16 +138,11 @@ static int read_own(const struct np_jat *in, json_object *root,
 
 int np_calibration_init(struct np_calibration *c, const char *path)
 {
-	const char *slash;
-
 	*c = (struct np_calibration){ .path = strdup(path) };
 	c->measured.set = calloc(1, sizeof(*c->measured.set));
 	if (c->path && c->measured.set) {
 		c->measured.n_sets = 1;
 		c->fabric = &c->measured.set->fabric;
-		/* What is drawn at random follows it: not where it lies. */
-		slash = strrchr(c->path, '/');
-		c->measured.set->fabric.name = slash ? slash + 1 : c->path;
 		return 0;
 	}
 	np_calibration_free(c);

@@ -66,27 +66,6 @@ void np_measured_free(struct np_measured *m)
 	*m = (struct np_measured){ 0 };
 }
 
-/* The name of a set, or of its file. */
-static int get_name(const struct np_jat *in, json_object *from,
-		    struct np_measured_set *s)
-{
-	struct np_measured_name given = { "" };
-	static const struct np_field field[] = {
-		NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME),
-	};
-	static const struct np_fields table = NP_FIELDS(field,
-							np_measured_name);
-	const char *slash = strrchr(in->where, '/');
-	int rc = np_jget_fields(in, from, &given, &table);
-
-	if (rc)
-		return rc;
-	s->name = strdup(given.name[0] ? given.name :
-			 slash && slash[1] ? slash + 1 : in->where);
-	s->fabric.name = s->name;
-	return s->name ? 0 : -ENOMEM;
-}
-
 /* A file has a row a level, a program its own of each. */
 static int give_tables(const struct np_jat *in, struct np_measured_set *s)
 {
@@ -159,10 +138,8 @@ static int read_set(const struct np_jat *file, json_object *from,
 		    struct np_measured_set *s)
 {
 	struct np_jat in = *file;
-	int rc = get_name(&in, from, s);
+	int rc = np_measured_get(&in, from, s);
 
-	if (!rc)
-		rc = np_measured_get(&in, from, s);
 	if (!rc)
 		rc = np_jget_fields(&in, from, s, &pair_table);
 	if (!rc && s->n_apps && !s->pair) /* a fabric alone has none */

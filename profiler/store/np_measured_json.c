@@ -225,11 +225,34 @@ static int get_probes(const struct np_jat *in, json_object *from,
 	return rc;
 }
 
+/* The name of a set, or of its file: what is drawn at random follows it. */
+static int get_name(const struct np_jat *in, json_object *from,
+		    struct np_measured_set *s)
+{
+	struct np_measured_name given = { "" };
+	static const struct np_field field[] = {
+		NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME),
+	};
+	static const struct np_fields table = NP_FIELDS(field,
+							np_measured_name);
+	const char *slash = strrchr(in->where, '/');
+	int rc = np_jget_fields(in, from, &given, &table);
+
+	if (rc)
+		return rc;
+	s->name = strdup(given.name[0] ? given.name :
+			 slash && slash[1] ? slash + 1 : in->where);
+	s->fabric.name = s->name;
+	return s->name ? 0 : -ENOMEM;
+}
+
 int np_measured_get(struct np_jat *in, json_object *from,
 		    struct np_measured_set *s)
 {
-	int rc = get_names(in, from, s);
+	int rc = get_name(in, from, s);
 
+	if (!rc)
+		rc = get_names(in, from, s);
 	if (!rc)
 		rc = np_jget_fields(in, from, s, &np_measured_fabric);
 	if (!rc)

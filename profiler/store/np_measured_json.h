@@ -29,7 +29,10 @@ int np_measured_open(struct np_jat *in, const char *text, size_t len,
 int np_measured_get_head(const struct np_jat *in, json_object *from,
 			 struct np_measured_set *s);
 
-/* Programs and levels, by name, with what probes saw; in->n_bins is set. */
+/*
+ * Its name, programs and levels, by name, with what probes saw; in->n_bins is
+ * set.
+ */
 int np_measured_get(struct np_jat *in, json_object *from,
 		    struct np_measured_set *s);
 

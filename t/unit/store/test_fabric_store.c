@@ -297,6 +297,28 @@ static void test_damage_does_no_harm(void)
 	free(text);
 }
 
+/* Seeds of what is drawn come from it. */
+static void test_a_fabric_is_called_as_its_file(void)
+{
+	static const struct {
+		const char *name, *json, *path, *want;
+	} names[] = {
+		{ "its file", LEVELS "}", "/here/f.json", "f.json" },
+		{ "elsewhere, too", LEVELS "}", "f.json", "f.json" },
+		{ "by itself", LEVELS ",\"name\":\"a\"}", "f.json", "a" },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++) {
+		struct np_calibration c;
+
+		T_CHECK(!np_calibration_parse(names[i].json,
+					      strlen(names[i].json),
+					      names[i].path, &c, NULL));
+		T_ROW(names[i].name, !strcmp(c.fabric->name, names[i].want));
+		np_calibration_free(&c);
+	}
+}
+
 static void test_what_is_read_is_written_again(void)
 {
 	char was[4096] = "", *text = NULL;
@@ -350,6 +372,8 @@ static const struct t_case cases[] = {
 	{ "only the owner of the store is trusted",
 	  test_only_the_owner_of_the_store_is_trusted },
 	{ "each refusal says where and why", test_rows },
+	{ "a fabric is called as its file, wherever that lies",
+	  test_a_fabric_is_called_as_its_file },
 	{ "what is read is written again, to the letter",
 	  test_what_is_read_is_written_again },
 	{ "damaged files do no harm", test_damage_does_no_harm },
