@@ -130,7 +130,7 @@ int np_graph_rank(struct np_graph *g, uint32_t rank, const char *file,
 }
 
 /* "FILE:LINE: rank R" where the next operation would stand. */
-static int refuse(const struct np_graph *g, const struct np_op *op, int rc,
+static int refuse(const struct np_graph *g, const struct np_graph_op *op, int rc,
 		  const char *what, uint64_t value, uint64_t most,
 		  struct np_err *err)
 {
@@ -142,7 +142,7 @@ static int refuse(const struct np_graph *g, const struct np_op *op, int rc,
 		       (unsigned long long)most);
 }
 
-static int check(const struct np_graph *g, const struct np_op *op,
+static int check(const struct np_graph *g, const struct np_graph_op *op,
 		 struct np_err *err)
 {
 	uint64_t sum = op->kind == NP_OP_CALC ? g->total_ns : g->total_bytes;
@@ -176,7 +176,7 @@ static int check(const struct np_graph *g, const struct np_op *op,
 	return 0;
 }
 
-int np_graph_add(struct np_graph *g, const struct np_op *op, uint32_t *index,
+int np_graph_add(struct np_graph *g, const struct np_graph_op *op, uint32_t *index,
 		 struct np_err *err)
 {
 	bool big = op->size > UINT32_MAX, message = op->kind != NP_OP_CALC;

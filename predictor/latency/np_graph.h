@@ -36,7 +36,7 @@
 
 enum np_op_kind { NP_OP_CALC, NP_OP_SEND, NP_OP_RECV };
 
-struct np_op {
+struct np_graph_op {
 	enum np_op_kind kind;
 	uint64_t size;	  /* ns of a calc, bytes of a message */
 	uint32_t peer;	  /* rank; not of a calc */
@@ -75,7 +75,7 @@ int np_graph_rank(struct np_graph *g, uint32_t rank, const char *file,
  * with a tag and a context meets the k-th such receive.  *index (may be NULL)
  * is its number in its rank: 0, 1, 2 ...
  */
-int np_graph_add(struct np_graph *g, const struct np_op *op, uint32_t *index,
+int np_graph_add(struct np_graph *g, const struct np_graph_op *op, uint32_t *index,
 		 struct np_err *err);
 
 /*
@@ -103,7 +103,7 @@ size_t np_graph_bytes(const struct np_graph *g); /* memory that it holds */
 
 /* Operation i of a rank, as it was added. */
 void np_graph_op(const struct np_graph *g, uint32_t rank, uint32_t i,
-		 struct np_op *out);
+		 struct np_graph_op *out);
 
 /*
  * What operation i of a finished rank waits for, the n-th of it: 0, 1, 2 ...

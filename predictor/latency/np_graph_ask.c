@@ -82,11 +82,11 @@ static uint32_t peer_of(const struct np_graph *g,
 		       np_graph_part_of(g, n->peer)->rank : n->peer;
 }
 
-static void op_of(const struct np_graph *g, uint32_t node, struct np_op *out)
+static void op_of(const struct np_graph *g, uint32_t node, struct np_graph_op *out)
 {
 	const struct np_graph_node *n = &g->node[node];
 
-	*out = (struct np_op){
+	*out = (struct np_graph_op){
 		.kind = (enum np_op_kind)n->kind,
 		.size = np_graph_size(g, node), .peer = peer_of(g, n),
 		.tag = n->tag, .context = n->context, .cpu = n->cpu,
@@ -95,7 +95,7 @@ static void op_of(const struct np_graph *g, uint32_t node, struct np_op *out)
 }
 
 void np_graph_op(const struct np_graph *g, uint32_t rank, uint32_t i,
-		 struct np_op *out)
+		 struct np_graph_op *out)
 {
 	op_of(g, g->part[g->part_of[rank] - 1].first + i, out);
 }
@@ -140,7 +140,7 @@ const char *np_graph_say_node(const struct np_graph *g, uint32_t node,
 	size_t cut = strlen(name) > NAME_MAX_SAID ?
 			     strlen(name) - NAME_MAX_SAID : 0;
 	char peer[16], tag[16];
-	struct np_op op;
+	struct np_graph_op op;
 	int n;
 
 	op_of(g, node, &op);

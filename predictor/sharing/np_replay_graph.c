@@ -15,7 +15,7 @@ static int add_rank(struct np_replay_app *a, const struct np_graph *g,
 
 	for (uint32_t i = 0; !rc && i < np_graph_rank_ops(g, rank); i++) {
 		struct np_replay_op op = { .task = rank };
-		struct np_op from;
+		struct np_graph_op from;
 		uint32_t index;
 
 		np_graph_op(g, rank, i, &from);

@@ -114,7 +114,7 @@ static int damaged(struct reader *r, const char *what, uint64_t value,
 
 static int add(struct reader *r, const char *p, uint32_t i)
 {
-	struct np_op op = {
+	struct np_graph_op op = {
 		.peer = u32(p + 5), .size = u64(p + 9), .tag = u32(p + 17),
 		.cpu = (uint8_t)p[21], .nic = (uint8_t)p[22], .line = i + 1,
 	};

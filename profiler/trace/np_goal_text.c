@@ -226,7 +226,7 @@ static int next_or_any(struct reader *r, const char *what, bool any,
 }
 
 /* What may follow an operation, in any order; ends at another word. */
-static int options(struct reader *r, struct np_op *op)
+static int options(struct reader *r, struct np_graph_op *op)
 {
 	bool message = op->kind != NP_OP_CALC;
 	uint64_t v;
@@ -254,7 +254,7 @@ static int options(struct reader *r, struct np_op *op)
 /* The present word is "send", "recv" or "calc"; the last one is behind it. */
 static int operation(struct reader *r, uint32_t *index)
 {
-	struct np_op op = {
+	struct np_graph_op op = {
 		.line = r->line > UINT32_MAX ? UINT32_MAX : (uint32_t)r->line,
 	};
 	int rc;

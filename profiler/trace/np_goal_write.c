@@ -9,7 +9,7 @@ struct tags {
 	size_t n;
 };
 
-static uint64_t pair_of(const struct np_op *op)
+static uint64_t pair_of(const struct np_graph_op *op)
 {
 	return (uint64_t)op->context << 32 | op->tag;
 }
@@ -31,7 +31,7 @@ static int number_tags(const struct np_graph *g, struct tags *t)
 		return -ENOMEM;
 	for (uint32_t r = 0; r < np_graph_ranks(g); r++)
 		for (uint32_t i = 0; i < np_graph_rank_ops(g, r); i++) {
-			struct np_op op;
+			struct np_graph_op op;
 
 			np_graph_op(g, r, i, &op);
 			if (op.kind != NP_OP_SEND)
@@ -48,7 +48,7 @@ static int number_tags(const struct np_graph *g, struct tags *t)
 	return 0;
 }
 
-static uint32_t tag_of(const struct tags *t, const struct np_op *send)
+static uint32_t tag_of(const struct tags *t, const struct np_graph_op *send)
 {
 	uint64_t pair = pair_of(send);
 	const uint64_t *at = t->n ? bsearch(&pair, t->pair, t->n,
@@ -60,7 +60,7 @@ static uint32_t tag_of(const struct tags *t, const struct np_op *send)
 static void write_op(const struct np_graph *g, const struct tags *t,
 		     uint32_t rank, uint32_t i, FILE *f)
 {
-	struct np_op op, send;
+	struct np_graph_op op, send;
 	uint32_t peer, at;
 
 	np_graph_op(g, rank, i, &op);

@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define NP_TRACE_MAGIC "nptrace\1"
+#define NP_TRACE_MAGIC "nptrace\1" /* without its NUL */
 #define NP_TRACE_HEADER 64 /* bytes */
 #define NP_TRACE_NAME 32   /* of the program, with its NUL */
 #define NP_TRACE_VARINT 10 /* bytes of the longest number */

@@ -83,7 +83,7 @@ static int copy_deps(struct before *to, const struct before *from)
 	return 0;
 }
 
-static int add_op(struct build *b, const struct np_op *op,
+static int add_op(struct build *b, const struct np_graph_op *op,
 		  const struct before *after, uint32_t *index,
 		  struct np_err *err)
 {
@@ -98,7 +98,7 @@ static int add_op(struct build *b, const struct np_op *op,
 /* What was computed since the last operation becomes one. */
 static int add_calc(struct build *b, struct np_err *err)
 {
-	struct np_op op = { .kind = NP_OP_CALC, .size = b->calc_ns };
+	struct np_graph_op op = { .kind = NP_OP_CALC, .size = b->calc_ns };
 	uint32_t index;
 	int rc;
 
@@ -113,7 +113,7 @@ static int add_calc(struct build *b, struct np_err *err)
 }
 
 /* Is a message of a trace that ends early in the graph? 0, 1 or -errno. */
-static int takes(struct build *b, const struct np_op *op)
+static int takes(struct build *b, const struct np_graph_op *op)
 {
 	bool send = op->kind == NP_OP_SEND;
 	struct np_trace_ends ends = {
@@ -128,7 +128,7 @@ static int takes(struct build *b, const struct np_op *op)
 }
 
 /* *index may become NOT_THERE. */
-static int add_message(struct build *b, const struct np_op *op,
+static int add_message(struct build *b, const struct np_graph_op *op,
 		       const struct before *after, uint32_t *index,
 		       struct np_err *err)
 {
@@ -140,13 +140,13 @@ static int add_message(struct build *b, const struct np_op *op,
 	return rc ? add_op(b, op, after, index, err) : 0;
 }
 
-static struct np_op op_of(const struct build *b,
+static struct np_graph_op op_of(const struct build *b,
 			  const struct np_trace_event *ev, bool send)
 {
 	const struct np_trace_message *m = send ? &ev->out : &ev->in;
 	const struct comm *c = &b->comm[ev->comm];
 
-	return (struct np_op){
+	return (struct np_graph_op){
 		.kind = send ? NP_OP_SEND : NP_OP_RECV, .size = m->bytes,
 		.peer = m->peer == NP_TRACE_ANY ? NP_ANY :
 			c->group.member[m->peer],
@@ -188,7 +188,7 @@ static int add_messages(struct build *b, const struct np_trace_event *ev,
 {
 	enum np_dep_kind kind = waits ? NP_REQUIRES : NP_IREQUIRES;
 	struct under_way *u = waits ? NULL : request_of(b, ev->request);
-	struct np_op op;
+	struct np_graph_op op;
 	uint32_t index;
 	int rc = add_calc(b, err);
 
@@ -265,7 +265,7 @@ static int add_rounds(struct build *b, const struct np_trace_event *ev,
 	b->next.n = 0;
 	for (size_t i = 0; !rc && i < b->steps.n; i++) {
 		const struct np_step *s = &b->steps.step[i];
-		struct np_op op = {
+		struct np_graph_op op = {
 			.kind = s->send ? NP_OP_SEND : NP_OP_RECV,
 			.size = s->bytes, .peer = c->group.member[s->peer],
 			.tag = tag, .context = 2 * c->group.number + 1,

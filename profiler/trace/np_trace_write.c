@@ -58,6 +58,7 @@ int np_trace_out_open(struct np_trace_out *o, int dir,
 		return -ENOSPC;
 	}
 	memcpy(o->at, h, sizeof(*h));
+	memcpy(o->at, NP_TRACE_MAGIC, sizeof(h->magic));
 	o->at += sizeof(*h);
 	return 0;
 }

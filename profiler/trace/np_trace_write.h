@@ -29,7 +29,7 @@ struct np_trace_out {
 
 /*
  * Make the file "rank.N" in the open directory, in place of what is there.
- * max_bytes: its size cap.  now_ns: of the clock that the records use.
+ * h needs no magic.  max_bytes: the file's size cap.  now_ns: of the clock that the records use.
  * Returns 0 or -errno.
  */
 int np_trace_out_open(struct np_trace_out *o, int dir,

@@ -20,12 +20,19 @@ uint64_t *shim_list(size_t n)
 	return list;
 }
 
+/* MPI 4.1 has another name for it. */
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION > 0)
+#define TYPE_SIZE PMPI_Type_size_c
+#else
+#define TYPE_SIZE PMPI_Type_size_x
+#endif
+
 uint64_t shim_bytes(int64_t count, MPI_Datatype type)
 {
 	MPI_Count size = 0;
 
 	/* Where there is nothing, the type need not be one. */
-	if (count <= 0 || PMPI_Type_size_x(type, &size) || size < 0)
+	if (count <= 0 || TYPE_SIZE(type, &size) || size < 0)
 		return 0;
 	return (uint64_t)count * (uint64_t)size;
 }

@@ -57,8 +57,7 @@ static uint64_t max_bytes(int size)
 static int open_trace(int rank, int size, const char *dir)
 {
 	struct np_trace_header h = {
-		.magic = NP_TRACE_MAGIC, .rank = (uint32_t)rank,
-		.size = (uint32_t)size,
+		.rank = (uint32_t)rank, .size = (uint32_t)size,
 		.flags = threaded ? NP_TRACE_THREADS : 0,
 		.start_ns = now_ns(CLOCK_REALTIME),
 	};

@@ -9,7 +9,7 @@
 
 struct made {
 	uint32_t rank;
-	struct np_op op;
+	struct np_graph_op op;
 	uint32_t dep[3];
 	enum np_dep_kind kind[3];
 	size_t n_deps;
@@ -20,7 +20,7 @@ struct story {
 	struct np_rng *rng;
 	struct made op[2 * MAX_OPS];
 	uint32_t n, ranks, count[MAX_RANKS];
-	struct np_op waiting[MAX_OPS]; /* sends; peer is the sender */
+	struct np_graph_op waiting[MAX_OPS]; /* sends; peer is the sender */
 	uint32_t to[MAX_OPS], n_waiting;
 };
 
@@ -29,7 +29,7 @@ static uint32_t below(struct story *s, uint32_t n)
 	return (uint32_t)np_rng_below(s->rng, n);
 }
 
-static void tell(struct story *s, uint32_t rank, struct np_op op)
+static void tell(struct story *s, uint32_t rank, struct np_graph_op op)
 {
 	struct made *m = &s->op[s->n++];
 
@@ -51,7 +51,7 @@ static void tell(struct story *s, uint32_t rank, struct np_op op)
 /* The message that has waited longest of its channel. */
 static void receive(struct story *s, uint32_t k)
 {
-	struct np_op op = s->waiting[k];
+	struct np_graph_op op = s->waiting[k];
 	uint32_t to = s->to[k];
 
 	for (uint32_t j = 0; j < k; j++)
@@ -72,12 +72,12 @@ static void receive(struct story *s, uint32_t k)
 static void step(struct story *s)
 {
 	uint32_t rank = below(s, s->ranks), what = below(s, 3);
-	struct np_op op = { .kind = NP_OP_CALC, .size = 100 * below(s, 40) };
+	struct np_graph_op op = { .kind = NP_OP_CALC, .size = 100 * below(s, 40) };
 
 	if (what == 0) {
 		tell(s, rank, op);
 	} else if (what == 1 || !s->n_waiting) {
-		op = (struct np_op){ .kind = NP_OP_SEND, .tag = below(s, 2),
+		op = (struct np_graph_op){ .kind = NP_OP_SEND, .tag = below(s, 2),
 				     .peer = below(s, s->ranks),
 				     .size = below(s, 5) * 250 };
 		tell(s, rank, op);

@@ -46,10 +46,10 @@ static void cost(const struct lp *p, enum np_loggps_param what, double times,
 }
 
 static void message(const struct lp *p, uint32_t r, uint32_t i,
-		    const struct np_op *op)
+		    const struct np_graph_op *op)
 {
 	double a = 0, b = 0, oa = 0, ob = 0;
-	struct np_op send;
+	struct np_graph_op send;
 	uint32_t pr, pi;
 
 	cost(p, NP_LOGGPS_o, 1, &oa, &ob);
@@ -71,7 +71,7 @@ static void message(const struct lp *p, uint32_t r, uint32_t i,
 static void operation(const struct lp *p, uint32_t r, uint32_t i)
 {
 	enum np_dep_kind kind;
-	struct np_op op;
+	struct np_graph_op op;
 	uint32_t y;
 
 	np_graph_op(p->g, r, i, &op);
@@ -83,7 +83,7 @@ static void operation(const struct lp *p, uint32_t r, uint32_t i)
 	else
 		message(p, r, i, &op);
 	for (size_t n = 0; np_graph_dep(p->g, r, i, n, &y, &kind); n++) {
-		struct np_op on;
+		struct np_graph_op on;
 
 		np_graph_op(p->g, r, y, &on);
 		row(p, var(p, r, i, POST),

@@ -17,7 +17,7 @@ static struct np_graph *graph(uint32_t n_ranks)
 
 static const struct {
 	const char *name;
-	struct np_op op;
+	struct np_graph_op op;
 	int rc;
 	const char *says;
 } refused[] = {
@@ -56,7 +56,7 @@ static void test_refused(void)
 
 static void test_ranks(void)
 {
-	const struct np_op calc = { NP_OP_CALC, 1 };
+	const struct np_graph_op calc = { NP_OP_CALC, 1 };
 	struct np_err err = NP_ERR_INIT;
 	struct np_graph *g = NULL;
 
@@ -74,7 +74,7 @@ static void test_ranks(void)
 
 static void test_all_calcs_together(void)
 {
-	const struct np_op half = { NP_OP_CALC, NP_GRAPH_MAX_SIZE / 2 + 1 };
+	const struct np_graph_op half = { NP_OP_CALC, NP_GRAPH_MAX_SIZE / 2 + 1 };
 	struct np_err err = NP_ERR_INIT;
 	struct np_graph *g = graph(1);
 
@@ -87,7 +87,7 @@ static void test_all_calcs_together(void)
 
 static void test_dependencies(void)
 {
-	const struct np_op calc = { NP_OP_CALC, 1, .line = 3 };
+	const struct np_graph_op calc = { NP_OP_CALC, 1, .line = 3 };
 	struct np_err err = NP_ERR_INIT;
 	struct np_graph *g = graph(2);
 	enum np_dep_kind kind;
@@ -152,12 +152,12 @@ static const struct {
 };
 
 /* "1.7.2 ..." to operations of a kind. */
-static size_t parse(const char *text, enum np_op_kind kind, struct np_op *out)
+static size_t parse(const char *text, enum np_op_kind kind, struct np_graph_op *out)
 {
 	size_t n = 0;
 
 	for (; *text; text += strspn(text, " ")) {
-		struct np_op op = { .kind = kind, .size = 8, .line = 1 };
+		struct np_graph_op op = { .kind = kind, .size = 8, .line = 1 };
 		char peer[8], tag[8];
 
 		if (sscanf(text, "%7[0-9*].%7[0-9*].%u", peer, tag,
@@ -175,13 +175,13 @@ static struct np_graph *make(const char *sends, const char *recvs, int *rc,
 			     struct np_err *err)
 {
 	struct np_graph *g = graph(3);
-	struct np_op op[8];
+	struct np_graph_op op[8];
 	size_t n = parse(sends, NP_OP_SEND, op);
 
 	for (uint32_t r = 1; r < 3; r++) {
 		T_CHECK(!np_graph_rank(g, r, NULL, NULL));
 		for (size_t i = 0; i < n; i++) {
-			struct np_op send = op[i];
+			struct np_graph_op send = op[i];
 
 			send.peer = 0;
 			send.size = i + 1; /* tells which */
@@ -208,7 +208,7 @@ static void test_matches(void)
 		g = make(matches[i].sends, matches[i].recvs, &rc, &err);
 		for (uint32_t k = 0; !rc && k < np_graph_rank_ops(g, 0); k++) {
 			uint32_t rank, at;
-			struct np_op send;
+			struct np_graph_op send;
 
 			np_graph_met(g, 0, k, &rank, &at);
 			np_graph_op(g, rank, at, &send);
@@ -252,7 +252,7 @@ static void test_as_added(void)
 	for (uint32_t r = 0; r < np_graph_ranks(g); r++)
 		for (uint32_t i = 0; i < np_graph_rank_ops(g, r); i++) {
 			uint32_t peer, at, back, self;
-			struct np_op op, other;
+			struct np_graph_op op, other;
 
 			np_graph_op(g, r, i, &op);
 			if (op.kind == NP_OP_CALC)

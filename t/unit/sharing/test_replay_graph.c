@@ -10,13 +10,13 @@
  */
 static struct np_graph *graph(void)
 {
-	const struct np_op send = { .kind = NP_OP_SEND, .size = 200, .peer = 1,
+	const struct np_graph_op send = { .kind = NP_OP_SEND, .size = 200, .peer = 1,
 				    .tag = 7 };
-	const struct np_op calc = { .kind = NP_OP_CALC,
+	const struct np_graph_op calc = { .kind = NP_OP_CALC,
 				    .size = 4000000000u };
-	const struct np_op recv = { .kind = NP_OP_RECV, .size = 200,
+	const struct np_graph_op recv = { .kind = NP_OP_RECV, .size = 200,
 				    .peer = NP_ANY, .tag = 7 };
-	const struct np_op after = { .kind = NP_OP_CALC,
+	const struct np_graph_op after = { .kind = NP_OP_CALC,
 				     .size = 1000000000u };
 	struct np_graph *g = NULL;
 

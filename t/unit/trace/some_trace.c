@@ -45,8 +45,7 @@ const char *some_trace(const char *dir, uint32_t rank, uint32_t size,
 		{ NP_TRACE_COMM, 0, 0, 7, { 0, rank, size, 1, 0, 2, size } },
 		{ NP_TRACE_COMM, 0, 0, 7, { 1, 0, 1, 1, rank, 2, 1 } },
 	};
-	struct np_trace_header h = { .magic = NP_TRACE_MAGIC, .rank = rank,
-		.size = size };
+	struct np_trace_header h = { .rank = rank, .size = size };
 	struct np_trace_out o;
 	int fd = open(dir, O_RDONLY | O_DIRECTORY);
 

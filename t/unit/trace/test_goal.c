@@ -178,7 +178,7 @@ static void test_round_trip(void)
 /* One of two contexts with equal tags: tags are numbered anew. */
 static void test_contexts_are_written_as_tags(void)
 {
-	const struct np_op op[] = {
+	const struct np_graph_op op[] = {
 		{ NP_OP_SEND, 1, .tag = 7, .context = 2 },
 		{ NP_OP_SEND, 2, .tag = 7 },
 		{ NP_OP_RECV, 2, .tag = NP_ANY },
@@ -264,7 +264,7 @@ static void put_rank(struct bytes *b, const struct np_graph *g, uint32_t rank)
 	put(b, 1, 4); /* roots, which nobody needs */
 	put(b, 0, 4);
 	for (uint32_t i = 0; i < n; i++) {
-		struct np_op op;
+		struct np_graph_op op;
 
 		np_graph_op(g, rank, i, &op);
 		put(b, 0, 4);

@@ -358,7 +358,7 @@ static void test_cut(void)
 
 static void test_cap(void)
 {
-	struct np_trace_header h = { .magic = NP_TRACE_MAGIC, .size = 1 };
+	struct np_trace_header h = { .size = 1 };
 	const char *dir = some_trace_dir();
 	int fd = open(dir, O_RDONLY | O_DIRECTORY);
 	struct np_trace_out o;
