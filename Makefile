@@ -48,14 +48,16 @@ LIBRARY := $(wildcard $(addsuffix /np_*.c,$(ROOMS)))
 SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
-PLUGIN_SRC := spank/spank_netprof.c spank/np_tracing.c spank/np_attach.c spank/np_detach.c \
-	spank/np_invite.c spank/np_joiner.c spank/np_listen.c spank/np_order.c \
-	spank/np_plan.c profiler/base/np_app.c profiler/base/np_claim.c \
-	profiler/base/np_conf.c profiler/base/np_conf_key.c profiler/base/np_ids.c \
-	profiler/base/np_level.c profiler/base/np_loader.c profiler/base/np_log.c \
-	profiler/base/np_place_conf.c \
-	profiler/base/np_quantity.c profiler/base/np_read.c profiler/probe/np_sideenv.c \
-	 predictor/base/np_text.c
+PLUGIN_SRC := spank/spank_netprof.c spank/spank_tracing.c spank/np_tracing.c \
+	spank/np_attach.c spank/np_detach.c spank/np_invite.c \
+	spank/np_joiner.c spank/np_listen.c spank/np_order.c spank/np_plan.c \
+	profiler/base/np_app.c profiler/base/np_claim.c \
+	profiler/base/np_conf.c profiler/base/np_conf_key.c \
+	profiler/base/np_ids.c profiler/base/np_level.c \
+	profiler/base/np_loader.c profiler/base/np_log.c \
+	profiler/base/np_place_conf.c profiler/base/np_quantity.c \
+	profiler/base/np_read.c profiler/probe/np_sideenv.c \
+	predictor/base/np_text.c
 JOIN_SRC := spank/netprof-join.c spank/np_watch.c profiler/probe/np_sideenv.c
 CLI := $(wildcard cli/*.c)
 UNIT := $(wildcard t/unit/*.c t/unit/*/*.c)

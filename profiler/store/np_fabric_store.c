@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "np_store_dir.h"
+#include "np_fabric_file.h"
 #include "np_store_file.h"
 
 #define NO_CLUSTER "cluster" /* where the name is not known */
@@ -32,10 +32,9 @@ static void on_skip(const char *line, void *arg)
 		np_errf(&s->skipped, 0, "%s", line);
 }
 
-/* A directory's name. */
-static void name_of(const char *cluster, char name[NP_APP_MAX + 1])
+void np_fabric_dir_name(const char *cluster, char name[NP_APP_MAX + 1])
 {
-	if (!cluster || np_app_from_text(cluster, name))
+	if (!cluster || !*cluster || np_app_from_text(cluster, name))
 		strcpy(name, NO_CLUSTER);
 }
 
@@ -123,7 +122,7 @@ static int search_cluster(struct search *s, const char *cluster,
 	return rc;
 }
 
-static bool is_cluster_name(const char *name)
+bool np_fabric_is_dir_name(const char *name)
 {
 	return !np_app_check(name, NULL);
 }
@@ -139,7 +138,7 @@ static int search_all(struct search *s, struct np_err *err)
 
 	if (rc)
 		return rc;
-	rc = np_dir_names(&d, is_cluster_name, &names, &n, &cut, err);
+	rc = np_dir_names(&d, np_fabric_is_dir_name, &names, &n, &cut, err);
 	np_dir_close(&d);
 	if (rc)
 		return rc;
@@ -188,7 +187,7 @@ int np_fabric_store_load(struct np_store *store, const char *cluster,
 	int rc;
 
 	if (cluster && *cluster) {
-		name_of(cluster, name);
+		np_fabric_dir_name(cluster, name);
 		rc = search_cluster(&s, name, err);
 	} else {
 		rc = search_all(&s, err);
@@ -213,7 +212,7 @@ int np_fabric_store_look(struct np_store *s, const char *cluster,
 	struct stat st;
 	int rc;
 
-	name_of(cluster, name);
+	np_fabric_dir_name(cluster, name);
 	rc = np_dir_open_fabric(s, name, false, &d, err);
 	if (rc == -ENOENT)
 		return none(&any, cluster, err);
@@ -227,27 +226,57 @@ int np_fabric_store_look(struct np_store *s, const char *cluster,
 	return rc;
 }
 
-/* DATE.json in UTC; -EINVAL for a date that cannot be. */
-static int file_name(double date, char *buf, size_t len)
+int np_fabric_file_name(double date, const char *suffix, char *buf, size_t len)
 {
+	char name[32];
 	time_t t = date > 0 && date < 2e11 ? (time_t)date : 0;
 	struct tm tm;
 
 	if (!t || !gmtime_r(&t, &tm) ||
-	    !strftime(buf, len, "%Y%m%dT%H%M%SZ.json", &tm))
+	    !strftime(name, sizeof(name), "%Y%m%dT%H%M%SZ", &tm) ||
+	    snprintf(buf, len, "%s%s", name, suffix) >= (int)len)
 		return -EINVAL;
 	return 0;
+}
+
+int np_fabric_dir_make(struct np_store *s, const char *cluster,
+		       struct np_dir *d, struct np_err *err)
+{
+	char name[NP_APP_MAX + 1];
+	int rc;
+
+	np_fabric_dir_name(cluster, name);
+	rc = np_dir_open_fabric(s, name, true, d, err);
+	/* Taken away in this moment. */
+	return rc == -ENOENT ? np_errf(err, rc, "profile store %s: %s",
+				       np_store_dir(s), strerror(-rc)) : rc;
+}
+
+int np_fabric_file_write(struct np_store *s, const char *cluster,
+			 const char *file, const char *text,
+			 struct np_err *err)
+{
+	struct np_dir d;
+	int rc = np_fabric_dir_make(s, cluster, &d, err);
+
+	if (rc)
+		return rc;
+	rc = np_file_write(&d, file, text, 0644);
+	if (rc)
+		np_errf(err, rc, "cannot write %s/%s: %s", d.path, file,
+			strerror(-rc));
+	np_dir_close(&d);
+	return rc;
 }
 
 int np_fabric_store_save(struct np_store *s, const char *cluster, double date,
 			 const char *json_text, struct np_err *err)
 {
-	char file[NAME_MAX + 1], name[NP_APP_MAX + 1];
+	char file[NAME_MAX + 1];
 	struct np_calibration c;
-	struct np_dir d;
 	int rc;
 
-	if (file_name(date, file, sizeof(file)))
+	if (np_fabric_file_name(date, ".json", file, sizeof(file)))
 		return np_errf(err, -EINVAL, "calibration: date %g: expected "
 			       "seconds since 1970", date);
 	/* What cannot be read again is better told to its writer. */
@@ -255,17 +284,5 @@ int np_fabric_store_save(struct np_store *s, const char *cluster, double date,
 	if (rc)
 		return rc;
 	np_calibration_free(&c);
-	name_of(cluster, name);
-	rc = np_dir_open_fabric(s, name, true, &d, err);
-	if (rc == -ENOENT) /* taken away in this moment */
-		return np_errf(err, rc, "profile store %s: %s", np_store_dir(s),
-			       strerror(-rc));
-	if (rc)
-		return rc;
-	rc = np_file_write(&d, file, json_text, 0644);
-	if (rc)
-		np_errf(err, rc, "cannot write %s/%s: %s", d.path, file,
-			strerror(-rc));
-	np_dir_close(&d);
-	return rc;
+	return np_fabric_file_write(s, cluster, file, json_text, err);
 }

@@ -5,13 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "np_store_dir.h"
+#include "np_fabric_file.h"
 #include "np_store_file.h"
 
-#define NO_CLUSTER "cluster" /* where the name is not known */
 #define SUFFIX ".loggps"
 
 struct search {
@@ -36,17 +34,6 @@ static bool is_ours(const char *name)
 
 	return name[0] != '.' && len > end &&
 	       !strcmp(name + len - end, SUFFIX);
-}
-
-static bool is_cluster_name(const char *name)
-{
-	return !np_app_check(name, NULL);
-}
-
-static void name_of(const char *cluster, char name[NP_APP_MAX + 1])
-{
-	if (!cluster || !*cluster || np_app_from_text(cluster, name))
-		strcpy(name, NO_CLUSTER);
 }
 
 /* Returns 0, also for a file that was skipped, or -ENOMEM. */
@@ -121,7 +108,7 @@ static int search_all(struct search *s, struct np_err *err)
 
 	if (rc)
 		return rc;
-	rc = np_dir_names(&d, is_cluster_name, &names, &n, &cut, err);
+	rc = np_dir_names(&d, np_fabric_is_dir_name, &names, &n, &cut, err);
 	np_dir_close(&d);
 	if (rc)
 		return rc;
@@ -158,7 +145,7 @@ int np_loggps_store_load(struct np_store *store, const char *cluster,
 	int rc;
 
 	if (cluster && *cluster) {
-		name_of(cluster, name);
+		np_fabric_dir_name(cluster, name);
 		rc = search_cluster(&s, name, err);
 	} else {
 		rc = search_all(&s, err);
@@ -174,36 +161,11 @@ int np_loggps_store_load(struct np_store *store, const char *cluster,
 	return 0;
 }
 
-/* DATE.loggps in UTC; -EINVAL for a date that cannot be. */
-static int file_name(double date, char *buf, size_t len)
-{
-	time_t t = date > 0 && date < 2e11 ? (time_t)date : 0;
-	struct tm tm;
-
-	if (!t || !gmtime_r(&t, &tm) ||
-	    !strftime(buf, len, "%Y%m%dT%H%M%SZ" SUFFIX, &tm))
-		return -EINVAL;
-	return 0;
-}
-
-static int open_dir(struct np_store *s, const char *cluster,
-		    struct np_dir *d, struct np_err *err)
-{
-	char name[NP_APP_MAX + 1];
-	int rc;
-
-	name_of(cluster, name);
-	rc = np_dir_open_fabric(s, name, true, d, err);
-	/* Taken away in this moment. */
-	return rc == -ENOENT ? np_errf(err, rc, "profile store %s: %s",
-				       np_store_dir(s), strerror(-rc)) : rc;
-}
-
 int np_loggps_store_check(struct np_store *s, const char *cluster,
 			  struct np_err *err)
 {
 	struct np_dir d;
-	int rc = open_dir(s, cluster, &d, err);
+	int rc = np_fabric_dir_make(s, cluster, &d, err);
 
 	if (rc)
 		return rc;
@@ -215,35 +177,19 @@ int np_loggps_store_check(struct np_store *s, const char *cluster,
 	return rc;
 }
 
-static int write_file(struct np_store *s, const char *cluster,
-		      const char *file, const char *text, struct np_err *err)
-{
-	struct np_dir d;
-	int rc = open_dir(s, cluster, &d, err);
-
-	if (rc)
-		return rc;
-	rc = np_file_write(&d, file, text, 0644);
-	if (rc)
-		np_errf(err, rc, "cannot write %s/%s: %s", d.path, file,
-			strerror(-rc));
-	np_dir_close(&d);
-	return rc;
-}
-
 int np_loggps_store_save(struct np_store *s, const char *cluster,
 			 const struct np_loggps_record *r, struct np_err *err)
 {
 	char file[NAME_MAX + 1], *text;
 	int rc;
 
-	if (file_name(r->date, file, sizeof(file)))
+	if (np_fabric_file_name(r->date, SUFFIX, file, sizeof(file)))
 		return np_errf(err, -EINVAL, "LogGPS parameters: date %g: "
 			       "expected seconds since 1970", r->date);
 	rc = np_loggps_record_put(r, &text, err);
 	if (rc)
 		return rc;
-	rc = write_file(s, cluster, file, text, err);
+	rc = np_fabric_file_write(s, cluster, file, text, err);
 	free(text);
 	return rc;
 }
