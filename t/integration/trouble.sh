@@ -238,7 +238,10 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 
 	with_standby
 	log=$(rundir)/log/slurmctld.standby.log
-	running=("$(job fft 10 -w n0)" "$(job fft 60 -w n2)")
+	# What ends while nobody is in control, or after the last save of the
+	# state, ends as Slurm likes: so nothing ends by itself here.
+	running=("$(job fft 100 -w n0)" "$(job fft 100 -w n2)")
+	wait_for 5 state_is "${running[0]}" RUNNING
 	wait_for 5 state_is "${running[1]}" RUNNING
 	a=$(job fft 1 -x n1)
 	wait_for 5 deferred "$a"
@@ -248,6 +251,7 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 	# Nothing is submitted from here on.
 	wait_for 20 grep -q "netprof: in control" "$log"
 	SIDE=(--on standby)
+	inside --on standby --user root scancel "${running[0]}"
 	wait_for 20 all_done "$a"
 	never_met 2
 	equal "it ran" "$(field "$a" JobState) $(field "$a" NodeList)" \
