@@ -25,7 +25,6 @@ struct accuracy_opt {
 	double up_to; /* cases slowed by no more, a fraction; infinite: all */
 	struct np_predict_opt predict;
 	bool cases; /* list every case */
-	enum { ACCURACY_TABLE, ACCURACY_JSON, ACCURACY_PARSABLE } format;
 };
 
 /* One model, or the best constant, over one kind of cases of one file. */

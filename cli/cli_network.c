@@ -15,27 +15,26 @@ void cli_network_init(struct cli_network *net)
 		net->model[net->n++] = np_sharing_find(usual[i], NULL);
 }
 
-int cli_network_models(const struct cli_cmd *cmd, char *text,
-		       struct cli_network *net)
+int cli_network_models(char *text, struct cli_network *net,
+		       struct np_err *err)
 {
-	struct np_err err = NP_ERR_INIT;
 	char *save = NULL;
 
 	net->n = 0;
 	for (char *w = strtok_r(text, ",", &save); w;
 	     w = strtok_r(NULL, ",", &save)) {
-		const struct np_sharing_model *m = np_sharing_find(w, &err);
+		const struct np_sharing_model *m = np_sharing_find(w, err);
 
 		if (!m)
-			return cli_usage(cmd, "%s", err.text);
+			return -EINVAL;
 		for (size_t i = 0; i < net->n; i++)
 			if (net->model[i] == m)
-				return cli_usage(cmd, "--model: %s is there "
-						 "twice", m->name);
+				return np_errf(err, -EINVAL, "--model: %s is "
+					       "there twice", m->name);
 		net->model[net->n++] = m;
 	}
-	return net->n ? 0 : cli_usage(cmd, "--model: expected names, separated "
-				      "by commas");
+	return net->n ? 0 : np_errf(err, -EINVAL, "--model: expected names, "
+				    "separated by commas");
 }
 
 static double *member(struct np_sharing_param *p, const char *name)
@@ -56,10 +55,9 @@ static double *member(struct np_sharing_param *p, const char *name)
 	return NULL;
 }
 
-int cli_network_set(const struct cli_cmd *cmd, char *text,
-		    struct cli_network *net)
+int cli_network_set(char *text, struct cli_network *net, struct np_err *err)
 {
-	struct np_err err = NP_ERR_INIT;
+	struct np_err why = NP_ERR_INIT;
 	char *save = NULL, *end;
 
 	for (char *w = strtok_r(text, ",", &save); w;
@@ -71,18 +69,20 @@ int cli_network_set(const struct cli_cmd *cmd, char *text,
 			*value++ = '\0';
 		at = member(&net->param, w);
 		if (!at)
-			return cli_usage(cmd, "--set: no parameter \"%.40s\", "
-					 "expected beta, gamma_o, gamma_i, be, "
-					 "bs, gs or fabric", w);
+			return np_errf(err, -EINVAL, "--set: no parameter "
+				       "\"%.40s\", expected beta, gamma_o, "
+				       "gamma_i, be, bs, gs or fabric", w);
 		if (!value || !strspn(value, "0123456789."))
-			return cli_usage(cmd, "--set: expected %s=NUMBER", w);
+			return np_errf(err, -EINVAL,
+				       "--set: expected %s=NUMBER", w);
 		*at = strtod(value, &end);
 		if (*end)
-			return cli_usage(cmd, "--set: %s=%.40s: expected a "
-					 "number", w, value);
+			return np_errf(err, -EINVAL, "--set: %s=%.40s: "
+				       "expected a number", w, value);
 	}
-	return np_sharing_check(&net->param, &err) ?
-		       cli_usage(cmd, "--set: %s", err.text) : 0;
+	if (np_sharing_check(&net->param, &why))
+		return np_errf(err, -EINVAL, "--set: %s", why.text);
+	return 0;
 }
 
 int cli_network_fit(struct cli_network *net, const struct np_scheme_set *s,

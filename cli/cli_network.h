@@ -22,12 +22,11 @@ void cli_network_init(struct cli_network *net);
 
 /*
  * "gige,maxmin" into net->model; "beta=0.8,fabric=4" into net->param.  text is
- * cut up.  Return 0, or CLI_USAGE after having said why.
+ * cut up.  Return 0 or -EINVAL with err.
  */
-int cli_network_models(const struct cli_cmd *cmd, char *text,
-		       struct cli_network *net);
-int cli_network_set(const struct cli_cmd *cmd, char *text,
-		    struct cli_network *net);
+int cli_network_models(char *text, struct cli_network *net,
+		       struct np_err *err);
+int cli_network_set(char *text, struct cli_network *net, struct np_err *err);
 
 /*
  * Parameters from what was measured in these schemes, for each model of net in

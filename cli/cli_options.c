@@ -8,36 +8,60 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELP = 256, JSON, PARSABLE, USER, PUBLISHED, ALL, AS, MODEL, SCOPE,
-       CSV };
+enum { HELP, JSON, PARSABLE, USER, PUBLISHED, ALL, AS, MODEL, SCOPE, CSV,
+       N_SHARED };
 
-static const struct option longs[] = {
-	{ "help", no_argument, NULL, HELP },
-	{ "json", no_argument, NULL, JSON },
-	{ "parsable", no_argument, NULL, PARSABLE },
-	{ "user", required_argument, NULL, USER },
-	{ "published", no_argument, NULL, PUBLISHED },
-	{ "all", no_argument, NULL, ALL },
-	{ "as", required_argument, NULL, AS },
-	{ "model", required_argument, NULL, MODEL },
-	{ "scope", required_argument, NULL, SCOPE },
-	{ "csv", no_argument, NULL, CSV },
-	{ NULL, 0, NULL, 0 },
+/* What several commands take; takes: which of these do, 0: all. */
+static const struct {
+	const char *name;
+	int has_arg, takes;
+	char letter;
+} shared[N_SHARED] = {
+	[HELP] = { "help", no_argument, 0, 'h' },
+	[JSON] = { "json", no_argument, CLI_TAKES_FORMAT | CLI_TAKES_JSON },
+	/* -P as in sacct */
+	[PARSABLE] = { "parsable", no_argument, CLI_TAKES_FORMAT, 'P' },
+	[USER] = { "user", required_argument, CLI_TAKES_USER },
+	[PUBLISHED] = { "published", no_argument, CLI_TAKES_USER },
+	[ALL] = { "all", no_argument, CLI_TAKES_ALL },
+	[AS] = { "as", required_argument, CLI_TAKES_AS },
+	[MODEL] = { "model", required_argument, CLI_TAKES_MODEL },
+	[SCOPE] = { "scope", required_argument, CLI_TAKES_MODEL },
+	[CSV] = { "csv", no_argument, CLI_TAKES_CSV },
 };
 
-/* Which of these says that the option is taken; 0: all commands do. */
-static int needs(int opt)
+/* The tables as getopt_long() wants them; val: FIRST and the row. */
+#define FIRST 256 /* no letter */
+
+struct getopt {
+	struct option longs[N_SHARED + CLI_MAX_OPTIONS + 1];
+	size_t n;
+	char shorts[2 * (N_SHARED + CLI_MAX_OPTIONS) + 3];
+	int row[256]; /* of a letter */
+};
+
+static void add(struct getopt *g, const char *name, int has_arg, int row,
+		char letter)
 {
-	switch (opt) {
-	case JSON: return CLI_TAKES_FORMAT | CLI_TAKES_JSON;
-	case PARSABLE: return CLI_TAKES_FORMAT;
-	case MODEL: case SCOPE: return CLI_TAKES_MODEL;
-	case CSV: return CLI_TAKES_CSV;
-	case USER: case PUBLISHED: return CLI_TAKES_USER;
-	case ALL: return CLI_TAKES_ALL;
-	case AS: return CLI_TAKES_AS;
-	default: return 0;
-	}
+	const char text[] = { letter, has_arg ? ':' : '\0', '\0' };
+
+	g->longs[g->n++] = (struct option){ name, has_arg, NULL, FIRST + row };
+	strcat(g->shorts, text);
+	g->row[(unsigned char)letter] = row;
+}
+
+static void build(struct getopt *g, int takes, const struct cli_option *own)
+{
+	*g = (struct getopt){ .n = 0 };
+	/* "+": the words begin with the first that is no option. */
+	strcpy(g->shorts, takes & CLI_TAKES_COMMAND ? "+:" : ":");
+	for (int i = 0; i < N_SHARED; i++)
+		if (!shared[i].takes || (shared[i].takes & takes))
+			add(g, shared[i].name, shared[i].has_arg, i,
+			    shared[i].letter);
+	for (int i = 0; own && own[i].name; i++)
+		add(g, own[i].name, own[i].kind == CLI_WORD ||
+		    own[i].kind == CLI_TAKE, N_SHARED + i, own[i].letter);
 }
 
 static int take_scope(const struct cli_cmd *cmd, const char *text,
@@ -115,41 +139,76 @@ static int take(const struct cli_cmd *cmd, int opt, struct cli_options *o)
 	}
 }
 
-int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
-		      int takes, struct cli_options *out)
+static int take_own(const struct cli_cmd *cmd, const struct cli_option *own,
+		    void *ask)
+{
+	struct np_err err = NP_ERR_INIT;
+	char *at = (char *)ask + own->at;
+
+	switch (own->kind) {
+	case CLI_FLAG:
+		*(bool *)at = true;
+		return -1;
+	case CLI_WORD:
+		*(const char **)at = optarg;
+		return -1;
+	default:
+		return own->take(optarg, ask, &err) ?
+		       cli_usage(cmd, "%s", err.text) : -1;
+	}
+}
+
+static int check_words(const struct cli_cmd *cmd, int takes,
+		       const struct cli_options *o)
+{
+	size_t wanted = !!(takes & CLI_TAKES_APP);
+
+	if (o->n_apps < wanted)
+		return cli_usage(cmd, "the application is missing");
+	if (o->n_apps > wanted &&
+	    !(takes & (CLI_TAKES_APPS | CLI_TAKES_COMMAND)))
+		return cli_usage(cmd, "%.64s: not expected here",
+				 o->apps[wanted]);
+	if (o->published && o->user_given)
+		return cli_usage(cmd, "--user and --published: expected one");
+	return -1;
+}
+
+int cli_options_parse_own(const struct cli_cmd *cmd, int argc, char **argv,
+			  int takes, const struct cli_option *own, void *ask,
+			  struct cli_options *out)
 {
 	struct cli_options o = {
 		.uid = geteuid(), .scope = NP_SCOPE_LEAF,
 		.model = np_model_find(NP_MODEL_DEFAULT, NULL),
 	};
-	int opt, rc, words, wanted;
+	struct getopt g;
+	int opt, rc;
 
+	build(&g, takes, own);
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":hP", longs, NULL)) != -1) {
-		/* -P as in sacct */
-		opt = opt == 'h' ? HELP : opt == 'P' ? PARSABLE : opt;
+	while ((opt = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
 		if (opt == ':')
-			return cli_usage(cmd, "%s: an argument is missing",
+			return cli_usage(cmd, "%.64s: an argument is missing",
 					 argv[optind - 1]);
-		if (opt == '?' || (needs(opt) && !(needs(opt) & takes)))
+		if (opt == '?')
 			return cli_usage(cmd, "%.64s: no such option",
 					 argv[optind - 1]);
-		rc = take(cmd, opt, &o);
+		opt = opt < FIRST ? g.row[opt] : opt - FIRST;
+		rc = opt < N_SHARED ? take(cmd, opt, &o) :
+		     take_own(cmd, &own[opt - N_SHARED], ask);
 		if (rc >= 0)
 			return rc;
 	}
-	words = argc - optind;
-	wanted = !!(takes & CLI_TAKES_APP);
-	if (words < wanted)
-		return cli_usage(cmd, "the application is missing");
-	if (words > wanted && !(takes & CLI_TAKES_APPS))
-		return cli_usage(cmd, "%.64s: not expected here",
-				 argv[optind + wanted]);
-	if (o.published && o.user_given)
-		return cli_usage(cmd, "--user and --published: expected one");
-	o.app = wanted ? argv[optind] : NULL;
 	o.apps = argv + optind;
-	o.n_apps = (size_t)words;
+	o.n_apps = (size_t)(argc - optind);
+	o.app = takes & CLI_TAKES_APP ? o.apps[0] : NULL;
 	*out = o;
-	return -1;
+	return check_words(cmd, takes, out);
+}
+
+int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
+		      int takes, struct cli_options *out)
+{
+	return cli_options_parse_own(cmd, argc, argv, takes, NULL, NULL, out);
 }

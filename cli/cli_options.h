@@ -20,14 +20,32 @@ enum cli_takes {
 	CLI_TAKES_MODEL = 64,	 /* --model, --scope */
 	CLI_TAKES_CSV = 128,	 /* --csv */
 	CLI_TAKES_JSON = 256,	 /* --json, without --parsable */
+	CLI_TAKES_COMMAND = 512, /* words that may have options of their own */
 };
+
+/* An option that only one command takes, as a row of its table. */
+struct cli_option {
+	const char *name; /* --NAME; NULL ends the table */
+	enum cli_option_kind {
+		CLI_FLAG, /* sets the bool at `at` */
+		CLI_WORD, /* puts its argument, a const char *, at `at` */
+		CLI_TAKE, /* calls take with its argument */
+		CLI_CALL, /* calls take without an argument */
+	} kind;
+	size_t at; /* in the structure of the command */
+	/* Returns 0, or not 0 with err. */
+	int (*take)(char *text, void *ask, struct np_err *err);
+	char letter; /* -LETTER is the same; 0: none is */
+};
+
+#define CLI_MAX_OPTIONS 24 /* in a table */
 
 struct cli_options {
 	enum cli_format format;
 	bool user_given, published, all;
 	uid_t uid; /* of --user, else the caller's */
 	const char *as, *app; /* borrowed from argv */
-	char **apps;	      /* the words, borrowed from argv */
+	char **apps;	      /* the words, borrowed from argv; ends with NULL */
 	size_t n_apps;
 	const struct np_model *model; /* the default if not given */
 	enum np_scope scope;	      /* NP_SCOPE_LEAF if not given */
@@ -39,6 +57,11 @@ struct cli_options {
  */
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 		      int takes, struct cli_options *out);
+
+/* The same with options of its own, which go into ask. */
+int cli_options_parse_own(const struct cli_cmd *cmd, int argc, char **argv,
+			  int takes, const struct cli_option *own, void *ask,
+			  struct cli_options *out);
 
 /* A name or a number.  Returns 0 or -ENOENT. */
 int cli_uid_of(const char *user, uid_t *uid);

@@ -1,12 +1,12 @@
 /* netprof accuracy: every model against measured pairs. */
-#include <getopt.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "cli_accuracy.h"
+#include "cli_options.h"
 #include "np_quantity.h"
 
 /* More than elsewhere: nobody waits for it, and shares need few percent. */
@@ -26,122 +26,100 @@ static int split(char *text, const char **list, size_t *n)
 	return *n ? 0 : -1;
 }
 
-static int add_models(const struct cli_cmd *self, char *text,
-		      struct accuracy_opt *opt)
+static int take_models(char *text, void *ask, struct np_err *err)
 {
+	struct accuracy_opt *opt = ask;
 	const char *name[ACCURACY_MAX_NAMES];
-	struct np_err err = NP_ERR_INIT;
 	size_t n = 0;
 
 	if (split(text, name, &n))
-		return cli_usage(self, "--model: expected names, separated by commas");
+		return np_errf(err, -EINVAL,
+			       "--model: expected names, separated by commas");
 	for (size_t i = 0; i < n; i++) {
-		const struct np_model *m = np_model_find(name[i], &err);
+		const struct np_model *m = np_model_find(name[i], err);
 
 		if (!m)
-			return cli_usage(self, "%s", err.text);
+			return -EINVAL;
 		if (!strcmp(m->name, "zero"))
 			continue; /* already there */
 		if (opt->n_models == ACCURACY_MAX_NAMES)
-			return cli_usage(self, "--model: too many");
+			return np_errf(err, -EINVAL, "--model: too many");
 		opt->model[opt->n_models++] = m;
 	}
 	return 0;
 }
 
-static int parse_seed(const struct cli_cmd *self, const char *text,
-		      struct accuracy_opt *opt)
+static int take_without(char *text, void *ask, struct np_err *err)
 {
+	struct accuracy_opt *opt = ask;
+
+	return split(text, opt->without, &opt->n_without) ?
+	       np_errf(err, -EINVAL, "--without: expected names") : 0;
+}
+
+static int take_only(char *text, void *ask, struct np_err *err)
+{
+	struct accuracy_opt *opt = ask;
+
+	return split(text, opt->only, &opt->n_only) ?
+	       np_errf(err, -EINVAL, "--only: expected names") : 0;
+}
+
+static int take_up_to(char *text, void *ask, struct np_err *err)
+{
+	struct accuracy_opt *opt = ask;
+
+	return np_percent_parse(text, &opt->up_to) ?
+	       np_errf(err, -EINVAL, "--up-to: got %.64s, expected percent, "
+		       "such as 100%%", text) : 0;
+}
+
+static int take_seed(char *text, void *ask, struct np_err *err)
+{
+	struct accuracy_opt *opt = ask;
 	char *end;
 
 	opt->predict.seed = strtoull(text, &end, 10);
 	return *text < '0' || *text > '9' || *end ?
-		       cli_usage(self, "--seed: expected a number") : 0;
+	       np_errf(err, -EINVAL, "--seed: expected a number") : 0;
 }
 
-static int parse_up_to(const struct cli_cmd *self, const char *text,
-		       struct accuracy_opt *opt)
-{
-	return np_percent_parse(text, &opt->up_to) ?
-		       cli_usage(self, "--up-to: got %.64s, expected percent, "
-				 "such as 100%%", text) : 0;
-}
-
-static int parse_one(const struct cli_cmd *self, int c, char *arg,
-		     struct accuracy_opt *opt)
-{
-	switch (c) {
-	case 'm':
-		return add_models(self, arg, opt);
-	case 'w':
-		return split(arg, opt->without, &opt->n_without) ?
-			       cli_usage(self, "--without: expected names") : 0;
-	case 'o':
-		return split(arg, opt->only, &opt->n_only) ?
-			       cli_usage(self, "--only: expected names") : 0;
-	case 'u':
-		return parse_up_to(self, arg, opt);
-	case 'c':
-		opt->cases = true;
-		return 0;
-	case 's':
-		return parse_seed(self, arg, opt);
-	case 'j':
-		opt->format = ACCURACY_JSON;
-		return 0;
-	case 'P':
-		opt->format = ACCURACY_PARSABLE;
-		return 0;
-	case 'h':
-		cli_print_help(self);
-		return -1;
-	case ':':
-		return cli_usage(self, "%s: an argument is missing", arg);
-	default:
-		return cli_usage(self, "%.64s: no such option", arg);
-	}
-}
+static const struct cli_option options[] = {
+	{ "model", CLI_TAKE, .take = take_models },
+	{ "without", CLI_TAKE, .take = take_without },
+	{ "only", CLI_TAKE, .take = take_only },
+	{ "up-to", CLI_TAKE, .take = take_up_to },
+	{ "cases", CLI_FLAG, offsetof(struct accuracy_opt, cases) },
+	{ "seed", CLI_TAKE, .take = take_seed },
+	{ NULL },
+};
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct accuracy_opt *opt)
+		 struct accuracy_opt *opt, struct cli_options *o)
 {
-	static const struct option options[] = {
-		{ "model", required_argument, NULL, 'm' },
-		{ "without", required_argument, NULL, 'w' },
-		{ "only", required_argument, NULL, 'o' },
-		{ "up-to", required_argument, NULL, 'u' },
-		{ "cases", no_argument, NULL, 'c' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "parsable", no_argument, NULL, 'P' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c, rc = 0;
+	int rc;
 
 	opt->model[opt->n_models++] = np_model_find("zero", NULL);
-	opterr = 0;
-	while (!rc && (c = getopt_long(argc, argv, ":hP", options, NULL)) != -1)
-		rc = parse_one(self, c, c == ':' || c == '?' ?
-			       argv[optind - 1] : optarg, opt);
-	if (rc)
+	rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
+				   CLI_TAKES_APPS, options, opt, o);
+	if (rc >= 0)
 		return rc;
 	for (size_t i = 1; opt->n_models == 1 && i < np_n_models; i++)
 		opt->model[i] = &np_models[i];
 	if (opt->n_models == 1)
 		opt->n_models = np_n_models;
-	return optind < argc ? 0 : cli_usage(self, "a file is missing");
+	return o->n_apps ? -1 : cli_usage(self, "a file is missing");
 }
 
 static void print(const struct accuracy_file *f, size_t n,
-		  const struct accuracy_opt *opt)
+		  const struct accuracy_opt *opt, enum cli_format format)
 {
-	if (opt->format == ACCURACY_JSON) {
+	if (format == CLI_JSON) {
 		accuracy_print_json(f, n, opt);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (opt->format == ACCURACY_PARSABLE) {
+		if (format == CLI_PARSABLE) {
 			accuracy_print_parsable(&f[i], opt, i == 0);
 			continue;
 		}
@@ -160,23 +138,23 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 		.up_to = INFINITY,
 	};
 	struct np_err err = NP_ERR_INIT;
+	struct cli_options o;
 	struct accuracy_file *f;
-	size_t n;
-	int rc = parse(self, argc, argv, &opt);
+	int rc = parse(self, argc, argv, &opt, &o);
 
-	if (rc)
-		return rc < 0 ? CLI_DONE : rc;
-	n = (size_t)(argc - optind);
-	f = calloc(n, sizeof(*f));
+	if (rc >= 0)
+		return rc;
+	f = calloc(o.n_apps, sizeof(*f));
 	if (!f)
 		return cli_fail("no memory");
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = accuracy_run(argv[optind + (int)i], &opt, &f[i], &err);
+	rc = CLI_DONE;
+	for (size_t i = 0; !rc && i < o.n_apps; i++)
+		rc = accuracy_run(o.apps[i], &opt, &f[i], &err);
 	if (rc)
 		rc = cli_fail("%s", err.text);
 	else
-		print(f, n, &opt);
-	for (size_t i = 0; i < n; i++)
+		print(f, o.n_apps, &opt, o.format);
+	for (size_t i = 0; i < o.n_apps; i++)
 		accuracy_free(&f[i]);
 	free(f);
 	return rc;

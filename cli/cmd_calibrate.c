@@ -1,47 +1,31 @@
 /* netprof calibrate: what a fabric does to levels, and levels to a program. */
-#include <getopt.h>
+#include <errno.h>
 #include <string.h>
 
 #include "cli_calibrate.h"
+#include "cli_options.h"
 #include "np_app.h"
 #include "np_option.h"
 
-enum { HELP = 256, LEVELS, CHOOSE, SECONDS, PROBE_SECONDS, REPEATS, SCOPE,
-       OUTPUT, FRESH, DRY_RUN, APP };
-
-static const struct option longs[] = {
-	{ "help", no_argument, NULL, HELP },
-	{ "levels", required_argument, NULL, LEVELS },
-	{ "choose", required_argument, NULL, CHOOSE },
-	{ "seconds", required_argument, NULL, SECONDS },
-	{ "probe-seconds", required_argument, NULL, PROBE_SECONDS },
-	{ "repeats", required_argument, NULL, REPEATS },
-	{ "scope", required_argument, NULL, SCOPE },
-	{ "output", required_argument, NULL, OUTPUT },
-	{ "fresh", no_argument, NULL, FRESH },
-	{ "dry-run", no_argument, NULL, DRY_RUN },
-	{ "app", required_argument, NULL, APP },
-	{ NULL, 0, NULL, 0 },
-};
-
-static int take_scope(struct calibrate_opt *o, const char *text,
-		      struct np_err *err)
+static int take_scope(char *text, void *ask, struct np_err *err)
 {
+	struct calibrate_opt *o = ask;
+
 	o->scope_given = true;
 	if (!strcmp(text, "leaf"))
 		o->scope = NP_SCOPE_LEAF;
 	else if (!strcmp(text, "node"))
 		o->scope = NP_SCOPE_NODE;
 	else
-		return np_errf(err, -1, "--scope=%.40s: expected leaf or node",
-			       text);
+		return np_errf(err, -EINVAL, "--scope=%.40s: expected leaf or "
+			       "node", text);
 	return 0;
 }
 
-static int take_levels(struct calibrate_opt *o, const char *text,
-		       struct np_err *err)
+static int take_levels(char *text, void *ask, struct np_err *err)
 {
 	struct np_level level[NP_CAL_MAX_LEVELS];
+	struct calibrate_opt *o = ask;
 	size_t n;
 
 	o->levels = text;
@@ -49,71 +33,77 @@ static int take_levels(struct calibrate_opt *o, const char *text,
 	return np_cal_levels_parse(text, NP_LEVEL_MAX_PARTNERS, level, &n, err);
 }
 
-static int take(struct calibrate_opt *o, int opt, const char *v,
-		struct np_err *err)
+static int take_choose(char *text, void *ask, struct np_err *err)
 {
+	struct calibrate_opt *o = ask;
 	uint32_t n = 0;
-	int rc;
+	int rc = np_option_count("--choose", text, 2, NP_CAL_MAX_LEVELS, &n,
+				 err);
 
-	switch (opt) {
-	case LEVELS:
-		return take_levels(o, v, err);
-	case CHOOSE:
-		rc = np_option_count("--choose", v, 2, NP_CAL_MAX_LEVELS, &n,
-				     err);
-		o->keep = n;
-		return rc;
-	case SECONDS:
-		return np_option_seconds("--seconds", v, 0.5, 3600,
-					 &o->seconds, err);
-	case PROBE_SECONDS:
-		return np_option_seconds("--probe-seconds", v, 0.5, 3600,
-					 &o->probe_seconds, err);
-	case REPEATS:
-		o->repeats_given = true;
-		return np_option_count("--repeats", v, 1, NP_CAL_MAX_REPEATS,
-				       &o->repeats, err);
-	case SCOPE:
-		return take_scope(o, v, err);
-	case OUTPUT:
-		o->output = v;
-		return 0;
-	case FRESH:
-		o->fresh = true;
-		return 0;
-	case DRY_RUN:
-		o->dry_run = true;
-		return 0;
-	default:
-		o->app = v;
-		return np_app_check(v, err);
-	}
+	o->keep = n;
+	return rc;
 }
+
+static int take_seconds(char *text, void *ask, struct np_err *err)
+{
+	struct calibrate_opt *o = ask;
+
+	return np_option_seconds("--seconds", text, 0.5, 3600, &o->seconds,
+				 err);
+}
+
+static int take_probe_seconds(char *text, void *ask, struct np_err *err)
+{
+	struct calibrate_opt *o = ask;
+
+	return np_option_seconds("--probe-seconds", text, 0.5, 3600,
+				 &o->probe_seconds, err);
+}
+
+static int take_repeats(char *text, void *ask, struct np_err *err)
+{
+	struct calibrate_opt *o = ask;
+
+	o->repeats_given = true;
+	return np_option_count("--repeats", text, 1, NP_CAL_MAX_REPEATS,
+			       &o->repeats, err);
+}
+
+static int take_app(char *text, void *ask, struct np_err *err)
+{
+	struct calibrate_opt *o = ask;
+
+	o->app = text;
+	return np_app_check(text, err);
+}
+
+#define AT(member) offsetof(struct calibrate_opt, member)
+
+static const struct cli_option options[] = {
+	{ "levels", CLI_TAKE, .take = take_levels },
+	{ "choose", CLI_TAKE, .take = take_choose },
+	{ "seconds", CLI_TAKE, .take = take_seconds },
+	{ "probe-seconds", CLI_TAKE, .take = take_probe_seconds },
+	{ "repeats", CLI_TAKE, .take = take_repeats },
+	{ "scope", CLI_TAKE, .take = take_scope },
+	{ "output", CLI_WORD, AT(output) },
+	{ "fresh", CLI_FLAG, AT(fresh) },
+	{ "dry-run", CLI_FLAG, AT(dry_run), .letter = 'n' },
+	{ "app", CLI_TAKE, .take = take_app },
+	{ NULL },
+};
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct calibrate_opt *o)
 {
-	struct np_err err = NP_ERR_INIT;
-	int opt;
+	struct cli_options given;
+	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_COMMAND,
+				       options, o, &given);
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+:hn", longs, NULL)) != -1) {
-		opt = opt == 'h' ? HELP : opt == 'n' ? DRY_RUN : opt;
-		if (opt == HELP) {
-			cli_print_help(self);
-			return CLI_DONE;
-		}
-		if (opt == ':')
-			return cli_usage(self, "%s: an argument is missing",
-					 argv[optind - 1]);
-		if (opt == '?')
-			return cli_usage(self, "%.64s: no such option",
-					 argv[optind - 1]);
-		if (take(o, opt, optarg, &err))
-			return cli_usage(self, "%s", err.text);
-	}
-	o->argc = argc - optind;
-	o->argv = argv + optind;
+	if (rc >= 0)
+		return rc;
+	o->argc = (int)given.n_apps;
+	o->argv = given.apps;
 	if (!o->app && o->argc)
 		return cli_usage(self, "%.64s: not expected here",
 				 o->argv[0]);

@@ -1,96 +1,64 @@
 /* netprof loggps: what a message costs on a fabric. */
 #include <errno.h>
-#include <getopt.h>
-#include <stdio.h>
 
 #include "cli_loggps.h"
+#include "cli_options.h"
 #include "cli_profile.h"
 #include "np_option.h"
 #include "np_prtt.h"
 
-enum { HELP = 256, BLOCKS, MAX_BYTES, MAX_TRIP, ACROSS, OUTPUT, DRY_RUN, SHOW,
-       JSON, CLUSTER };
-
-static const struct option longs[] = {
-	{ "help", no_argument, NULL, HELP },
-	{ "blocks", required_argument, NULL, BLOCKS },
-	{ "max-bytes", required_argument, NULL, MAX_BYTES },
-	{ "max-trip", required_argument, NULL, MAX_TRIP },
-	{ "across", no_argument, NULL, ACROSS },
-	{ "output", required_argument, NULL, OUTPUT },
-	{ "dry-run", no_argument, NULL, DRY_RUN },
-	{ "show", no_argument, NULL, SHOW },
-	{ "json", no_argument, NULL, JSON },
-	{ "cluster", required_argument, NULL, CLUSTER },
-	{ NULL, 0, NULL, 0 },
-};
-
-static int take(struct cli_loggps_opt *o, int opt, const char *v,
-		struct np_err *err)
+static int take_blocks(char *text, void *ask, struct np_err *err)
 {
-	switch (opt) {
-	case BLOCKS:
-		return np_option_count("--blocks", v, 1, NP_PRTT_MAX_BLOCKS,
-				       &o->blocks, err);
-	case MAX_BYTES:
-		return np_option_bytes("--max-bytes", v,
-				       NP_PRTT_LEAST_MAX_BYTES,
-				       NP_PRTT_MAX_BYTES, &o->max_bytes, err);
-	case MAX_TRIP:
-		return np_option_time("--max-trip", v, 1e-4, 10,
-				      &o->max_trip_sec, err);
-	case ACROSS:
-		o->across = true;
-		return 0;
-	case OUTPUT:
-		o->output = v;
-		return 0;
-	case DRY_RUN:
-		o->dry_run = true;
-		return 0;
-	case SHOW:
-		o->show = true;
-		return 0;
-	case JSON:
-		o->json = true;
-		return 0;
-	default:
-		o->cluster = v;
-		return 0;
-	}
+	struct cli_loggps_opt *o = ask;
+
+	return np_option_count("--blocks", text, 1, NP_PRTT_MAX_BLOCKS,
+			       &o->blocks, err);
 }
+
+static int take_max_bytes(char *text, void *ask, struct np_err *err)
+{
+	struct cli_loggps_opt *o = ask;
+
+	return np_option_bytes("--max-bytes", text, NP_PRTT_LEAST_MAX_BYTES,
+			       NP_PRTT_MAX_BYTES, &o->max_bytes, err);
+}
+
+static int take_max_trip(char *text, void *ask, struct np_err *err)
+{
+	struct cli_loggps_opt *o = ask;
+
+	return np_option_time("--max-trip", text, 1e-4, 10, &o->max_trip_sec,
+			      err);
+}
+
+#define AT(member) offsetof(struct cli_loggps_opt, member)
+
+static const struct cli_option options[] = {
+	{ "blocks", CLI_TAKE, .take = take_blocks },
+	{ "max-bytes", CLI_TAKE, .take = take_max_bytes },
+	{ "max-trip", CLI_TAKE, .take = take_max_trip },
+	{ "across", CLI_FLAG, AT(across) },
+	{ "output", CLI_WORD, AT(output) },
+	{ "dry-run", CLI_FLAG, AT(dry_run), .letter = 'n' },
+	{ "show", CLI_FLAG, AT(show) },
+	{ "cluster", CLI_WORD, AT(cluster) },
+	{ NULL },
+};
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct cli_loggps_opt *o)
 {
-	struct np_err err = NP_ERR_INIT;
-	int opt;
+	struct cli_options given;
+	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_JSON,
+				       options, o, &given);
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+:hn", longs, NULL)) != -1) {
-		opt = opt == 'h' ? HELP : opt == 'n' ? DRY_RUN : opt;
-		if (opt == HELP) {
-			cli_print_help(self);
-			return CLI_DONE;
-		}
-		if (opt == ':')
-			return cli_usage(self, "%s: an argument is missing",
-					 argv[optind - 1]);
-		if (opt == '?')
-			return cli_usage(self, "%.64s: no such option",
-					 argv[optind - 1]);
-		if (take(o, opt, optarg, &err))
-			return cli_usage(self, "%s", err.text);
-	}
-	if (optind < argc)
-		return cli_usage(self, "%.64s: not expected here",
-				 argv[optind]);
-	if (o->show && (o->output || o->dry_run))
+	if (rc < 0 && o->show && (o->output || o->dry_run))
 		return cli_usage(self, "--show measures nothing: no --output "
 				 "and no --dry-run");
-	if (!o->show && o->cluster)
+	if (rc < 0 && !o->show && o->cluster)
 		return cli_usage(self, "--cluster goes with --show");
-	return -1;
+	o->json = rc < 0 && given.format == CLI_JSON;
+	return rc;
 }
 
 static int load(const struct cli_loggps_opt *o, struct np_loggps_record *r)

@@ -1,6 +1,5 @@
 /* netprof qn: a closed queueing network, from a file. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,88 +29,58 @@ static const struct method methods[] = {
 
 struct options {
 	const struct method *method;
-	enum cli_format format;
 	char *range; /* of customers; NULL: as in the file */
 	uint64_t first, last, step;
 	size_t class; /* of the range */
 	double bytes;
 };
 
-static int take_method(const struct cli_cmd *self, const char *text,
-		       struct options *o)
+static int take_method(char *text, void *ask, struct np_err *err)
 {
+	struct options *o = ask;
+
 	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
 		if (!strcmp(text, methods[i].name)) {
 			o->method = &methods[i];
 			return 0;
 		}
-	return cli_usage(self, "--method=%.64s: expected exact, schweitzer, "
-			 "linearizer or convolution", text);
+	return np_errf(err, -EINVAL, "--method=%.64s: expected exact, "
+		       "schweitzer, linearizer or convolution", text);
 }
 
-static int take_memory(const struct cli_cmd *self, const char *text,
-		       struct options *o)
+static int take_memory(char *text, void *ask, struct np_err *err)
 {
+	struct options *o = ask;
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes) || !bytes)
-		return cli_usage(self, "--memory=%.64s: expected a size, such "
-				 "as 4G", text);
+		return np_errf(err, -EINVAL, "--memory=%.64s: expected a size, "
+			       "such as 4G", text);
 	o->bytes = (double)bytes;
 	return 0;
 }
 
-static int take(const struct cli_cmd *self, int c, char *arg,
-		struct options *o)
-{
-	switch (c) {
-	case 'm':
-		return take_method(self, arg, o);
-	case 'c':
-		o->range = arg;
-		return 0;
-	case 'b':
-		return take_memory(self, arg, o);
-	case 'j':
-		o->format = CLI_JSON;
-		return 0;
-	case 'P':
-		o->format = CLI_PARSABLE;
-		return 0;
-	case 'h':
-		cli_print_help(self);
-		return -1;
-	case ':':
-		return cli_usage(self, "%.64s: an argument is missing", arg);
-	default:
-		return cli_usage(self, "%.64s: no such option", arg);
-	}
-}
+#define AT(member) offsetof(struct options, member)
+
+static const struct cli_option options[] = {
+	{ "method", CLI_TAKE, .take = take_method },
+	{ "customers", CLI_WORD, AT(range) },
+	{ "memory", CLI_TAKE, .take = take_memory },
+	{ NULL },
+};
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct options *o)
+		 struct options *ask, struct cli_options *o)
 {
-	static const struct option options[] = {
-		{ "method", required_argument, NULL, 'm' },
-		{ "customers", required_argument, NULL, 'c' },
-		{ "memory", required_argument, NULL, 'b' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "parsable", no_argument, NULL, 'P' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c, rc = 0;
+	int rc;
 
-	*o = (struct options){ .method = methods, .bytes = MAX_BYTES };
-	opterr = 0;
-	while (!rc && (c = getopt_long(argc, argv, ":hP", options, NULL)) != -1)
-		rc = take(self, c, c == ':' || c == '?' ? argv[optind - 1] :
-							   optarg, o);
-	if (!rc && optind == argc)
-		rc = cli_usage(self, "a file is missing");
-	if (!rc && optind + 1 < argc)
-		rc = cli_usage(self, "%.64s: not expected here",
-			       argv[optind + 1]);
+	*ask = (struct options){ .method = methods, .bytes = MAX_BYTES };
+	rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
+				   CLI_TAKES_APPS, options, ask, o);
+	if (rc < 0 && !o->n_apps)
+		return cli_usage(self, "a file is missing");
+	if (rc < 0 && o->n_apps > 1)
+		return cli_usage(self, "%.64s: not expected here", o->apps[1]);
 	return rc;
 }
 
@@ -214,7 +183,7 @@ static int solve_one(struct cli_qn *q, const struct options *o,
 }
 
 static int solve(const struct cli_cmd *self, struct cli_qn *q,
-		 struct options *o)
+		 struct options *o, enum cli_format format)
 {
 	size_t n = 0;
 	int rc = take_range(self, &q->n.net, o);
@@ -234,8 +203,8 @@ static int solve(const struct cli_cmd *self, struct cli_qn *q,
 	}
 	if (rc)
 		return rc;
-	return o->format == CLI_JSON ? cli_qn_json(q) :
-	       o->format == CLI_PARSABLE ? cli_qn_parsable(q) :
+	return format == CLI_JSON ? cli_qn_json(q) :
+	       format == CLI_PARSABLE ? cli_qn_parsable(q) :
 					   cli_qn_text(q);
 }
 
@@ -243,16 +212,17 @@ static int run_qn(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct cli_qn q = { 0 };
-	struct options o;
-	int rc = parse(self, argc, argv, &o);
+	struct options ask;
+	struct cli_options o;
+	int rc = parse(self, argc, argv, &ask, &o);
 
-	if (rc)
-		return rc < 0 ? CLI_DONE : rc;
-	q.path = argv[optind];
-	q.method = o.method->name;
+	if (rc >= 0)
+		return rc;
+	q.path = o.apps[0];
+	q.method = ask.method->name;
 	if (np_network_load(q.path, &q.n, &err))
 		return cli_fail("%s", err.text);
-	rc = solve(self, &q, &o);
+	rc = solve(self, &q, &ask, o.format);
 	for (size_t i = 0; i < q.n_rows; i++)
 		np_qn_solution_free(&q.row[i].s);
 	free(q.row);

@@ -1,6 +1,5 @@
 /* netprof replay: programs played on a network. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,37 +7,72 @@
 #include "np_option.h"
 #include "np_quantity.h"
 
-static int take_time(const struct cli_cmd *self, const char *text, double *sec)
+static int take_latency(char *text, void *ask, struct np_err *err)
 {
-	return np_duration_parse(text, sec) ?
-		       cli_usage(self, "--latency=%.40s: expected a time as "
-				 "10us", text) : 0;
+	struct cli_replay *r = ask;
+
+	return np_duration_parse(text, &r->play.latency_sec) ?
+	       np_errf(err, -EINVAL, "--latency=%.40s: expected a time as 10us",
+		       text) : 0;
 }
 
-static int take_bytes(const struct cli_cmd *self, const char *option,
-		      const char *text, uint64_t *bytes)
+static int take_bandwidth(char *text, void *ask, struct np_err *err)
 {
-	return np_bytes_parse(text, bytes) ?
-		       cli_usage(self, "--%s=%.40s: expected bytes as 64K",
-				 option, text) : 0;
+	struct cli_replay *r = ask;
+	uint64_t bytes;
+
+	if (np_bytes_parse(text, &bytes))
+		return np_errf(err, -EINVAL, "--bandwidth=%.40s: expected "
+			       "bytes as 64K", text);
+	if (!bytes)
+		return np_errf(err, -EINVAL, "--bandwidth=%.40s: expected more "
+			       "than 0", text);
+	r->play.bytes_per_sec = (double)bytes;
+	return 0;
 }
 
-static int take_count(const struct cli_cmd *self, const char *option,
-		      const char *text, uint32_t *n)
+static int take_eager(char *text, void *ask, struct np_err *err)
 {
-	struct np_err err = NP_ERR_INIT;
+	struct cli_replay *r = ask;
 
-	return np_option_count(option, text, 1, 1u << 20, n, &err) ?
-		       cli_usage(self, "%s", err.text) : 0;
+	return np_bytes_parse(text, &r->play.eager_bytes) ?
+	       np_errf(err, -EINVAL, "--eager=%.40s: expected bytes as 64K",
+		       text) : 0;
 }
 
-static int take_map(const char *text, struct cli_replay *r)
+static int take_nodes(char *text, void *ask, struct np_err *err)
 {
+	struct cli_replay *r = ask;
+
+	return np_option_count("--nodes", text, 1, 1u << 20, &r->n_nodes, err);
+}
+
+static int take_cores(char *text, void *ask, struct np_err *err)
+{
+	struct cli_replay *r = ask;
+
+	return np_option_count("--cores", text, 1, 1u << 20, &r->cores, err);
+}
+
+static int take_seed(char *text, void *ask, struct np_err *err)
+{
+	struct cli_replay *r = ask;
+	uint32_t seed = 1;
+	int rc = np_option_count("--seed", text, 1, 1u << 20, &seed, err);
+
+	r->seed = seed;
+	return rc;
+}
+
+static int take_map(char *text, void *ask, struct np_err *err)
+{
+	struct cli_replay *r = ask;
 	static const char *const name[] = {
 		[NP_MAPPING_NODE] = "node", [NP_MAPPING_CORE] = "core",
 		[NP_MAPPING_RANDOM] = "random",
 	};
 
+	(void)err;
 	r->map = text;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(name); i++)
 		if (!strcmp(text, name[i])) {
@@ -48,94 +82,49 @@ static int take_map(const char *text, struct cli_replay *r)
 	return 0;
 }
 
-static int take_bandwidth(const struct cli_cmd *self, const char *text,
-			  struct cli_replay *r)
+static int take_models(char *text, void *ask, struct np_err *err)
 {
-	uint64_t bytes = 0;
-	int rc = take_bytes(self, "bandwidth", text, &bytes);
+	return cli_network_models(text, &((struct cli_replay *)ask)->net, err);
+}
 
-	if (!rc && !bytes)
-		rc = cli_usage(self, "--bandwidth=%.40s: expected more than 0",
-			       text);
-	r->play.bytes_per_sec = (double)bytes;
+static int take_set(char *text, void *ask, struct np_err *err)
+{
+	return cli_network_set(text, &((struct cli_replay *)ask)->net, err);
+}
+
+static const struct cli_option options[] = {
+	{ "model", CLI_TAKE, .take = take_models },
+	{ "set", CLI_TAKE, .take = take_set },
+	{ "latency", CLI_TAKE, .take = take_latency },
+	{ "bandwidth", CLI_TAKE, .take = take_bandwidth },
+	{ "eager", CLI_TAKE, .take = take_eager },
+	{ "nodes", CLI_TAKE, .take = take_nodes },
+	{ "cores", CLI_TAKE, .take = take_cores },
+	{ "map", CLI_TAKE, .take = take_map },
+	{ "seed", CLI_TAKE, .take = take_seed },
+	{ NULL },
+};
+
+static int parse(const struct cli_cmd *self, int argc, char **argv,
+		 struct cli_replay *r, struct cli_options *o)
+{
+	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
+				       CLI_TAKES_APPS, options, r, o);
+
+	if (rc < 0 && !o->n_apps)
+		return cli_usage(self, "a program is missing");
+	if (rc < 0 && o->n_apps > CLI_REPLAY_PROGRAMS)
+		return cli_usage(self, "more than %d programs",
+				 CLI_REPLAY_PROGRAMS);
+	r->format = o->format;
 	return rc;
 }
 
-static int take(const struct cli_cmd *self, int c, char *arg,
-		struct cli_replay *r)
-{
-	uint32_t seed = 1;
-	int rc;
-
-	switch (c) {
-	case 'm': return cli_network_models(self, arg, &r->net);
-	case 'S': return cli_network_set(self, arg, &r->net);
-	case 'l': return take_time(self, arg, &r->play.latency_sec);
-	case 'b': return take_bandwidth(self, arg, r);
-	case 'e': return take_bytes(self, "eager", arg,
-				    &r->play.eager_bytes);
-	case 'n': return take_count(self, "--nodes", arg, &r->n_nodes);
-	case 'c': return take_count(self, "--cores", arg, &r->cores);
-	case 'M': return take_map(arg, r);
-	case 'd':
-		rc = take_count(self, "--seed", arg, &seed);
-		r->seed = seed;
-		return rc;
-	case 'j':
-		r->format = CLI_JSON;
-		return 0;
-	case 'P':
-		r->format = CLI_PARSABLE;
-		return 0;
-	case 'h':
-		cli_print_help(self);
-		return -1;
-	case ':':
-		return cli_usage(self, "%s: an argument is missing", arg);
-	default:
-		return cli_usage(self, "%.64s: no such option", arg);
-	}
-}
-
-static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct cli_replay *r)
-{
-	static const struct option options[] = {
-		{ "model", required_argument, NULL, 'm' },
-		{ "set", required_argument, NULL, 'S' },
-		{ "latency", required_argument, NULL, 'l' },
-		{ "bandwidth", required_argument, NULL, 'b' },
-		{ "eager", required_argument, NULL, 'e' },
-		{ "nodes", required_argument, NULL, 'n' },
-		{ "cores", required_argument, NULL, 'c' },
-		{ "map", required_argument, NULL, 'M' },
-		{ "seed", required_argument, NULL, 'd' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "parsable", no_argument, NULL, 'P' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c, rc = 0;
-
-	opterr = 0;
-	while (!rc && (c = getopt_long(argc, argv, ":hP", options, NULL)) != -1)
-		rc = take(self, c, c == ':' || c == '?' ? argv[optind - 1] :
-							  optarg, r);
-	if (rc)
-		return rc;
-	if (optind == argc)
-		return cli_usage(self, "a program is missing");
-	if (argc - optind > CLI_REPLAY_PROGRAMS)
-		return cli_usage(self, "more than %d programs",
-				 CLI_REPLAY_PROGRAMS);
-	return 0;
-}
-
-static int read_all(struct cli_replay *r, char **paths, int n)
+static int read_all(struct cli_replay *r, char **paths, size_t n)
 {
 	struct np_err err = NP_ERR_INIT;
 
-	for (int k = 0; k < n; k++) {
+	for (size_t k = 0; k < n; k++) {
 		struct cli_replay_program *p = &r->p[r->n];
 
 		p->path = paths[k];
@@ -217,6 +206,7 @@ static void release(struct cli_replay *r)
 static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_replay *r = calloc(1, sizeof(*r));
+	struct cli_options o;
 	int rc;
 
 	if (!r)
@@ -225,15 +215,15 @@ static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 	r->play.bytes_per_sec = 125e6;
 	r->cores = 1;
 	r->seed = 1;
-	rc = parse(self, argc, argv, r);
-	if (!rc)
-		rc = read_all(r, argv + optind, argc - optind);
+	rc = parse(self, argc, argv, r, &o);
+	if (rc < 0)
+		rc = read_all(r, o.apps, o.n_apps);
 	if (!rc)
 		rc = cli_replay_place(self, r);
 	if (!rc)
 		rc = play_all(r);
 	release(r);
-	return rc < 0 ? CLI_DONE : rc;
+	return rc;
 }
 
 const struct cli_cmd cmd_replay = {

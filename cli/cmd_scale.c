@@ -1,6 +1,5 @@
 /* netprof scale: what runs of several sizes are made of, from reports. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,51 +18,52 @@ struct options {
 	struct np_link link;
 	bool has_bandwidth, has_latency;
 	enum np_four_variant variant;
-	enum cli_format format;
 	double *at; /* sorted as given */
 	size_t n_at;
 };
 
-static int take_bandwidth(const struct cli_cmd *self, const char *text,
-			  struct options *o)
+static int take_bandwidth(char *text, void *ask, struct np_err *err)
 {
+	struct options *o = ask;
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes) || !bytes)
-		return cli_usage(self, "--bandwidth=%.64s: expected bytes per "
+		return np_errf(err, -EINVAL, "--bandwidth=%.64s: expected bytes per "
 				 "second, such as 1200000000 or 1G", text);
 	o->link.bytes_per_sec = (double)bytes;
 	o->has_bandwidth = true;
 	return 0;
 }
 
-static int take_latency(const struct cli_cmd *self, const char *text,
-			struct options *o)
+static int take_latency(char *text, void *ask, struct np_err *err)
 {
+	struct options *o = ask;
+
 	if (np_duration_parse(text, &o->link.latency_sec))
-		return cli_usage(self, "--latency=%.64s: expected a time, such "
+		return np_errf(err, -EINVAL, "--latency=%.64s: expected a time, such "
 				 "as 5us", text);
 	o->has_latency = true;
 	return 0;
 }
 
-static int take_variant(const struct cli_cmd *self, const char *text,
-			struct options *o)
+static int take_variant(char *text, void *ask, struct np_err *err)
 {
+	struct options *o = ask;
+
 	if (!strcmp(text, "published"))
 		o->variant = NP_FOUR_PUBLISHED;
 	else if (!strcmp(text, "consistent"))
 		o->variant = NP_FOUR_CONSISTENT;
 	else
-		return cli_usage(self, "--variant=%.64s: expected published or "
+		return np_errf(err, -EINVAL, "--variant=%.64s: expected published or "
 				 "consistent", text);
 	return 0;
 }
 
 /* P,P,...: whole numbers. */
-static int take_at(const struct cli_cmd *self, const char *text,
-		   struct options *o)
+static int take_at(char *text, void *ask, struct np_err *err)
 {
+	struct options *o = ask;
 	const char *p = text;
 
 	for (;;) {
@@ -72,12 +72,12 @@ static int take_at(const struct cli_cmd *self, const char *text,
 				  strtoul(p, &end, 10) : 0;
 
 		if (!n || n > NP_FOUR_MAX_PROCESSES || (*end && *end != ','))
-			return cli_usage(self, "--at=%.64s: expected numbers "
+			return np_errf(err, -EINVAL, "--at=%.64s: expected numbers "
 					 "of processes from 1 to %d, separated "
 					 "by commas", text,
 					 NP_FOUR_MAX_PROCESSES);
 		if (o->n_at == MAX_AT)
-			return cli_usage(self, "--at: more than %d numbers",
+			return np_errf(err, -EINVAL, "--at: more than %d numbers",
 					 MAX_AT);
 		o->at[o->n_at++] = (double)n;
 		if (!*end)
@@ -86,59 +86,25 @@ static int take_at(const struct cli_cmd *self, const char *text,
 	}
 }
 
-static int take(const struct cli_cmd *self, int c, char *arg,
-		struct options *o)
-{
-	switch (c) {
-	case 'b':
-		return take_bandwidth(self, arg, o);
-	case 'l':
-		return take_latency(self, arg, o);
-	case 'v':
-		return take_variant(self, arg, o);
-	case 'a':
-		return take_at(self, arg, o);
-	case 'j':
-		o->format = CLI_JSON;
-		return 0;
-	case 'P':
-		o->format = CLI_PARSABLE;
-		return 0;
-	case 'h':
-		cli_print_help(self);
-		return -1;
-	case ':':
-		return cli_usage(self, "%.64s: an argument is missing", arg);
-	default:
-		return cli_usage(self, "%.64s: no such option", arg);
-	}
-}
+static const struct cli_option options[] = {
+	{ "bandwidth", CLI_TAKE, .take = take_bandwidth },
+	{ "latency", CLI_TAKE, .take = take_latency },
+	{ "variant", CLI_TAKE, .take = take_variant },
+	{ "at", CLI_TAKE, .take = take_at },
+	{ NULL },
+};
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct options *o)
+		 struct options *ask, struct cli_options *o)
 {
-	static const struct option options[] = {
-		{ "bandwidth", required_argument, NULL, 'b' },
-		{ "latency", required_argument, NULL, 'l' },
-		{ "variant", required_argument, NULL, 'v' },
-		{ "at", required_argument, NULL, 'a' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "parsable", no_argument, NULL, 'P' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c, rc = 0;
+	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
+				       CLI_TAKES_APPS, options, ask, o);
 
-	o->link = (struct np_link){ BYTES_PER_SEC, LATENCY_SEC };
-	opterr = 0;
-	while (!rc && (c = getopt_long(argc, argv, ":hP", options, NULL)) != -1)
-		rc = take(self, c, c == ':' || c == '?' ? argv[optind - 1] :
-							   optarg, o);
-	if (!rc && optind == argc)
-		rc = cli_usage(self, "a report is missing");
-	if (!rc && argc - optind > NP_SCALING_MAX_RUNS)
-		rc = cli_usage(self, "%d reports, expected at most %d",
-			       argc - optind, NP_SCALING_MAX_RUNS);
+	if (rc < 0 && !o->n_apps)
+		return cli_usage(self, "a report is missing");
+	if (rc < 0 && o->n_apps > NP_SCALING_MAX_RUNS)
+		return cli_usage(self, "%zu reports, expected at most %d",
+				 o->n_apps, NP_SCALING_MAX_RUNS);
 	return rc;
 }
 
@@ -260,24 +226,27 @@ static int print(const struct cli_scale *s, enum cli_format format)
 static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 {
 	double at[MAX_AT];
-	struct options o = { .at = at };
+	struct options ask = {
+		.link = { BYTES_PER_SEC, LATENCY_SEC }, .at = at,
+	};
+	struct cli_options o;
 	struct cli_scale s;
 	struct room room;
-	int rc = parse(self, argc, argv, &o);
+	int rc = parse(self, argc, argv, &ask, &o);
 
-	if (rc)
-		return rc < 0 ? CLI_DONE : rc;
+	if (rc >= 0)
+		return rc;
 	s = (struct cli_scale){
-		.n_runs = (size_t)(argc - optind), .link = o.link,
-		.link_given = o.has_bandwidth && o.has_latency,
-		.variant = o.variant, .at = at, .n_at = o.n_at,
+		.n_runs = o.n_apps, .link = ask.link,
+		.link_given = ask.has_bandwidth && ask.has_latency,
+		.variant = ask.variant, .at = at, .n_at = ask.n_at,
 	};
 	s.run = calloc(s.n_runs, sizeof(*s.run));
 	s.answer = calloc(s.n_at + 1, sizeof(*s.answer));
 	room.run = calloc(s.n_runs, sizeof(*room.run));
 	room.four = calloc(s.n_runs, sizeof(*room.four));
 	rc = s.run && s.answer && room.run && room.four ?
-	     work(&s, argv + optind, &room) : cli_fail("out of memory");
+	     work(&s, o.apps, &room) : cli_fail("out of memory");
 	if (!rc)
 		rc = print(&s, o.format);
 	free(s.run);

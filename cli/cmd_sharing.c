@@ -1,6 +1,5 @@
 /* netprof sharing: how concurrent transfers share a network. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,73 +8,54 @@
 
 struct wishes {
 	struct cli_network net;
-	enum cli_format format;
 	bool constant, summary;
 	const char *fit; /* file, or NULL */
 };
 
-static int take(const struct cli_cmd *self, int c, char *arg,
-		struct wishes *w)
+static int take_models(char *text, void *ask, struct np_err *err)
 {
-	switch (c) {
-	case 'm':
-		return cli_network_models(self, arg, &w->net);
-	case 'S':
-		return cli_network_set(self, arg, &w->net);
-	case 's': case 'd':
-		w->constant = c == 's';
-		return 0;
-	case 'y':
-		w->summary = true;
-		return 0;
-	case 'f':
-		w->fit = arg;
-		return 0;
-	case 'j':
-		w->format = CLI_JSON;
-		return 0;
-	case 'P':
-		w->format = CLI_PARSABLE;
-		return 0;
-	case 'h':
-		cli_print_help(self);
-		return -1;
-	case ':':
-		return cli_usage(self, "%s: an argument is missing", arg);
-	default:
-		return cli_usage(self, "%.64s: no such option", arg);
-	}
+	return cli_network_models(text, &((struct wishes *)ask)->net, err);
 }
 
-static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct wishes *w)
+static int take_set(char *text, void *ask, struct np_err *err)
 {
-	static const struct option options[] = {
-		{ "model", required_argument, NULL, 'm' },
-		{ "set", required_argument, NULL, 'S' },
-		{ "static", no_argument, NULL, 's' },
-		{ "dynamic", no_argument, NULL, 'd' },
-		{ "fit", required_argument, NULL, 'f' },
-		{ "summary", no_argument, NULL, 'y' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "parsable", no_argument, NULL, 'P' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c, rc = 0;
+	return cli_network_set(text, &((struct wishes *)ask)->net, err);
+}
 
-	opterr = 0;
-	while (!rc && (c = getopt_long(argc, argv, ":hP", options, NULL)) != -1)
-		rc = take(self, c, c == ':' || c == '?' ? argv[optind - 1] :
-							  optarg, w);
-	if (rc)
-		return rc;
-	if (optind == argc && !w->fit)
-		return cli_usage(self, "a file with schemes is missing");
-	if (optind + 1 < argc)
-		return cli_usage(self, "%.64s: not expected here",
-				 argv[optind + 1]);
+/* What is said last counts. */
+static int take_dynamic(char *text, void *ask, struct np_err *err)
+{
+	struct wishes *w = ask;
+
+	(void)text;
+	(void)err;
+	w->constant = false;
 	return 0;
+}
+
+#define AT(member) offsetof(struct wishes, member)
+
+static const struct cli_option options[] = {
+	{ "model", CLI_TAKE, .take = take_models },
+	{ "set", CLI_TAKE, .take = take_set },
+	{ "static", CLI_FLAG, AT(constant) },
+	{ "dynamic", CLI_CALL, .take = take_dynamic },
+	{ "fit", CLI_WORD, AT(fit) },
+	{ "summary", CLI_FLAG, AT(summary) },
+	{ NULL },
+};
+
+static int parse(const struct cli_cmd *self, int argc, char **argv,
+		 struct wishes *w, struct cli_options *o)
+{
+	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
+				       CLI_TAKES_APPS, options, w, o);
+
+	if (rc < 0 && !o->n_apps && !w->fit)
+		return cli_usage(self, "a file with schemes is missing");
+	if (rc < 0 && o->n_apps > 1)
+		return cli_usage(self, "%.64s: not expected here", o->apps[1]);
+	return rc;
 }
 
 static int alloc_answer(struct cli_sharing_model *m, size_t n)
@@ -170,7 +150,8 @@ static int print(const struct cli_sharing *a, enum cli_format format)
 					cli_sharing_text(a);
 }
 
-static int answer(struct wishes *w, const struct np_scheme_set *set)
+static int answer(struct wishes *w, const struct np_scheme_set *set,
+		  enum cli_format format)
 {
 	struct cli_sharing a = { .set = set, .net = &w->net,
 				 .constant = w->constant,
@@ -178,7 +159,7 @@ static int answer(struct wishes *w, const struct np_scheme_set *set)
 	struct np_err err = NP_ERR_INIT;
 	int rc = ask(&a, &err);
 
-	rc = rc ? cli_fail("%s", err.text) : print(&a, w->format);
+	rc = rc ? cli_fail("%s", err.text) : print(&a, format);
 	for (size_t k = 0; a.answer && k < set->n * w->net.n; k++)
 		free(a.answer[k].penalty);
 	free(a.answer);
@@ -189,21 +170,20 @@ static int run_sharing(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_scheme_set set = { .n = 0 }, measured = { .n = 0 };
 	struct np_err err = NP_ERR_INIT;
-	struct wishes w = { .format = CLI_TEXT };
+	struct wishes w = { .constant = false };
+	struct cli_options o;
 	int rc;
 
 	cli_network_init(&w.net);
-	rc = parse(self, argc, argv, &w);
-	if (rc)
-		return rc < 0 ? CLI_DONE : rc;
-	if (w.fit)
-		rc = np_scheme_read(w.fit, &measured, &err);
+	rc = parse(self, argc, argv, &w, &o);
+	if (rc >= 0)
+		return rc;
+	rc = w.fit ? np_scheme_read(w.fit, &measured, &err) : 0;
 	if (!rc && w.fit)
 		rc = cli_network_fit(&w.net, &measured, &err);
 	if (!rc)
-		rc = np_scheme_read(optind < argc ? argv[optind] : w.fit, &set,
-				    &err);
-	rc = rc ? cli_fail("%s", err.text) : answer(&w, &set);
+		rc = np_scheme_read(o.n_apps ? o.apps[0] : w.fit, &set, &err);
+	rc = rc ? cli_fail("%s", err.text) : answer(&w, &set, o.format);
 	np_scheme_free(&set);
 	np_scheme_free(&measured);
 	return rc;

@@ -1,5 +1,5 @@
 /* netprof tolerance: how much latency a program stands. */
-#include <getopt.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,46 +7,108 @@
 
 #include "cli_loggps.h"
 #include "cli_tolerance.h"
+#include "np_option.h"
 #include "np_quantity.h"
 #include "np_topology_conf.h"
 
 #define PER_NODE_MAX 65536
 #define TRIALS_MAX 1000000000
 
-static int take_ns(const struct cli_cmd *self, const char *option,
-		   const char *text, double *ns)
+static int take_ns(const char *option, const char *text, double *ns,
+		   struct np_err *err)
 {
 	double sec;
 
 	if (np_duration_parse(text, &sec) || 1e9 * sec > NP_LOGGPS_MAX)
-		return cli_usage(self, "%s: got %.64s, expected a time, such "
-				 "as 3us", option, text);
+		return np_errf(err, -EINVAL, "%s: got %.64s, expected a time, "
+			       "such as 3us", option, text);
 	*ns = 1e9 * sec;
 	return 0;
 }
 
-static int take_bytes(const struct cli_cmd *self, const char *text,
-		      uint64_t *bytes)
+static int take_latency(char *text, void *ask, struct np_err *err)
 {
+	struct cli_tolerance_ask *a = ask;
+
+	return take_ns("--latency", text, &a->net.L_ns, err);
+}
+
+static int take_overhead(char *text, void *ask, struct np_err *err)
+{
+	struct cli_tolerance_ask *a = ask;
+
+	return take_ns("--overhead", text, &a->net.o_ns, err);
+}
+
+static int take_per_byte(char *text, void *ask, struct np_err *err)
+{
+	struct cli_tolerance_ask *a = ask;
+
+	return take_ns("--per-byte", text, &a->net.G_ns, err);
+}
+
+static int take_up_to(char *text, void *ask, struct np_err *err)
+{
+	struct cli_tolerance_ask *a = ask;
+
+	return take_ns("--up-to", text, &a->up_to_ns, err);
+}
+
+static int take_gap(char *text, void *ask, struct np_err *err)
+{
+	struct cli_tolerance_ask *a = ask;
+
+	a->serial = true;
+	return take_ns("--gap", text, &a->net.g_ns, err);
+}
+
+static int take_wire(char *text, void *ask, struct np_err *err)
+{
+	struct cli_tolerance_ask *a = ask;
+
+	return take_ns("--wire", text, &a->wire_ns, err);
+}
+
+static int take_switch(char *text, void *ask, struct np_err *err)
+{
+	struct cli_tolerance_ask *a = ask;
+
+	return take_ns("--switch", text, &a->switch_ns, err);
+}
+
+static int take_rendezvous(char *text, void *ask, struct np_err *err)
+{
+	struct cli_tolerance_ask *a = ask;
+
 	if (!strcmp(text, "never"))
-		*bytes = NP_LOGGPS_NO_RENDEZVOUS;
-	else if (np_bytes_parse(text, bytes))
-		return cli_usage(self, "--rendezvous: got %.64s, expected "
-				 "bytes, such as 64K, or never", text);
+		a->net.S = NP_LOGGPS_NO_RENDEZVOUS;
+	else if (np_bytes_parse(text, &a->net.S))
+		return np_errf(err, -EINVAL, "--rendezvous: got %.64s, "
+			       "expected bytes, such as 64K, or never", text);
 	return 0;
 }
 
-static int take_count(const struct cli_cmd *self, const char *option,
-		      const char *text, unsigned long most, uint32_t *n)
+static int take_per_node(char *text, void *ask, struct np_err *err)
 {
-	char *end;
-	unsigned long v = strtoul(text, &end, 10);
+	struct cli_tolerance_ask *a = ask;
 
-	if (*text < '1' || *text > '9' || *end || v > most)
-		return cli_usage(self, "%s: got %.64s, expected 1 to %lu",
-				 option, text, most);
-	*n = (uint32_t)v;
-	return 0;
+	return np_option_count("--ranks-per-node", text, 1, PER_NODE_MAX,
+			       &a->per_node, err);
+}
+
+static int take_place(char *text, void *ask, struct np_err *err)
+{
+	struct cli_tolerance_ask *a = ask;
+
+	return np_option_count("--place", text, 1, TRIALS_MAX, &a->trials,
+			       err);
+}
+
+static int take_collective(char *text, void *ask, struct np_err *err)
+{
+	struct cli_tolerance_ask *a = ask;
+
+	return np_choices_add(&a->choices, text, err);
 }
 
 /* What has a colon is made up, all else is a file. */
@@ -64,106 +126,40 @@ static int read_topology(struct cli_tolerance_ask *ask)
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
-static int take(const struct cli_cmd *self, int c, char *arg,
-		struct cli_tolerance_ask *ask)
-{
-	struct np_err err = NP_ERR_INIT;
+#define AT(member) offsetof(struct cli_tolerance_ask, member)
 
-	switch (c) {
-	case 'L':
-		return take_ns(self, "--latency", arg, &ask->net.L_ns);
-	case 'o':
-		return take_ns(self, "--overhead", arg, &ask->net.o_ns);
-	case 'G':
-		return take_ns(self, "--per-byte", arg, &ask->net.G_ns);
-	case 'S':
-		return take_bytes(self, arg, &ask->net.S);
-	case 'u':
-		return take_ns(self, "--up-to", arg, &ask->up_to_ns);
-	case 'g':
-		ask->serial = true;
-		return take_ns(self, "--gap", arg, &ask->net.g_ns);
-	case 'e':
-		ask->serial = true;
-		return 0;
-	case 'l':
-		ask->shared_links = true;
-		return 0;
-	case 't':
-		ask->where = arg;
-		return 0;
-	case 'w':
-		return take_ns(self, "--wire", arg, &ask->wire_ns);
-	case 's':
-		return take_ns(self, "--switch", arg, &ask->switch_ns);
-	case 'n':
-		return take_count(self, "--ranks-per-node", arg, PER_NODE_MAX,
-				  &ask->per_node);
-	case 'p':
-		return take_count(self, "--place", arg, TRIALS_MAX,
-				  &ask->trials);
-	case 'f':
-		ask->net.first_byte_free = true;
-		return 0;
-	case 'c':
-		ask->critical = true;
-		return 0;
-	case 'C':
-		return np_choices_add(&ask->choices, arg, &err) ?
-		       cli_usage(self, "--collective: %s", err.text) : 0;
-	case 'j':
-		ask->format = CLI_JSON;
-		return 0;
-	case 'P':
-		ask->format = CLI_PARSABLE;
-		return 0;
-	case 'h':
-		cli_print_help(self);
-		return -1;
-	case ':':
-		return cli_usage(self, "%s: an argument is missing", arg);
-	default:
-		return cli_usage(self, "%.64s: no such option", arg);
-	}
-}
+static const struct cli_option options[] = {
+	{ "latency", CLI_TAKE, .take = take_latency, .letter = 'L' },
+	{ "overhead", CLI_TAKE, .take = take_overhead, .letter = 'o' },
+	{ "per-byte", CLI_TAKE, .take = take_per_byte, .letter = 'G' },
+	{ "rendezvous", CLI_TAKE, .take = take_rendezvous, .letter = 'S' },
+	{ "serial", CLI_FLAG, AT(serial) },
+	{ "gap", CLI_TAKE, .take = take_gap, .letter = 'g' },
+	{ "shared-links", CLI_FLAG, AT(shared_links) },
+	{ "topology", CLI_WORD, AT(where) },
+	{ "wire", CLI_TAKE, .take = take_wire },
+	{ "switch", CLI_TAKE, .take = take_switch },
+	{ "ranks-per-node", CLI_TAKE, .take = take_per_node },
+	{ "place", CLI_TAKE, .take = take_place },
+	{ "up-to", CLI_TAKE, .take = take_up_to },
+	{ "first-byte-free", CLI_FLAG, AT(net.first_byte_free) },
+	{ "critical", CLI_FLAG, AT(critical) },
+	{ "collective", CLI_TAKE, .take = take_collective },
+	{ NULL },
+};
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct cli_tolerance_ask *ask)
+		 struct cli_tolerance_ask *ask, struct cli_options *o)
 {
-	static const struct option options[] = {
-		{ "latency", required_argument, NULL, 'L' },
-		{ "overhead", required_argument, NULL, 'o' },
-		{ "per-byte", required_argument, NULL, 'G' },
-		{ "rendezvous", required_argument, NULL, 'S' },
-		{ "serial", no_argument, NULL, 'e' },
-		{ "gap", required_argument, NULL, 'g' },
-		{ "shared-links", no_argument, NULL, 'l' },
-		{ "topology", required_argument, NULL, 't' },
-		{ "wire", required_argument, NULL, 'w' },
-		{ "switch", required_argument, NULL, 's' },
-		{ "ranks-per-node", required_argument, NULL, 'n' },
-		{ "place", required_argument, NULL, 'p' },
-		{ "up-to", required_argument, NULL, 'u' },
-		{ "first-byte-free", no_argument, NULL, 'f' },
-		{ "critical", no_argument, NULL, 'c' },
-		{ "collective", required_argument, NULL, 'C' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "parsable", no_argument, NULL, 'P' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c, rc = 0;
+	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
+				       CLI_TAKES_APPS, options, ask, o);
 
-	opterr = 0;
-	while (!rc && (c = getopt_long(argc, argv, ":hPL:o:g:G:S:", options,
-				       NULL)) != -1)
-		rc = take(self, c, c == ':' || c == '?' ? argv[optind - 1] :
-							 optarg, ask);
-	if (rc)
-		return rc;
-	if (ask->trials && !ask->where)
+	if (rc < 0 && ask->trials && !ask->where)
 		return cli_usage(self, "--place: expected --topology, too");
-	return optind < argc ? 0 : cli_usage(self, "a file is missing");
+	if (rc < 0 && !o->n_apps)
+		return cli_usage(self, "a file is missing");
+	ask->format = o->format;
+	return rc;
 }
 
 static int print(const struct cli_tolerance *t, size_t n,
@@ -192,17 +188,18 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 		.per_node = 1,
 	};
 	struct cli_tolerance *t;
+	struct cli_options o;
 	size_t n = 0;
 	int rc;
 
 	cli_loggps_net(&ask.net);
-	rc = parse(self, argc, argv, &ask);
-	if (rc)
-		return rc < 0 ? CLI_DONE : rc;
-	t = calloc((size_t)(argc - optind), sizeof(*t));
+	rc = parse(self, argc, argv, &ask, &o);
+	if (rc >= 0)
+		return rc;
+	t = calloc(o.n_apps, sizeof(*t));
 	rc = t ? read_topology(&ask) : cli_fail("out of memory");
-	while (rc < 0 && optind + (int)n < argc) {
-		rc = cli_tolerance_read(argv[optind + (int)n], &ask, &t[n]);
+	while (rc < 0 && n < o.n_apps) {
+		rc = cli_tolerance_read(o.apps[n], &ask, &t[n]);
 		n++;
 	}
 	if (rc < 0)

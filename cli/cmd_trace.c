@@ -1,5 +1,4 @@
 /* netprof trace: what an MPI program's trace holds, and that in other forms. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,64 +105,40 @@ static int files(const char *path, const struct ask *ask)
 	return rc;
 }
 
-static int take(const struct cli_cmd *self, int c, char *arg, struct ask *ask)
+static int take_collective(char *text, void *arg, struct np_err *err)
 {
-	struct np_err err = NP_ERR_INIT;
+	struct ask *ask = arg;
 
-	switch (c) {
-	case 'g':
-		ask->goal = true;
-		return 0;
-	case 'l':
-		ask->liballprof = arg;
-		return 0;
-	case 'C':
-		return np_choices_add(&ask->choices, arg, &err) ?
-		       cli_usage(self, "--collective: %s", err.text) : 0;
-	case 'j':
-		ask->format = CLI_JSON;
-		return 0;
-	case 'P':
-		ask->format = CLI_PARSABLE;
-		return 0;
-	case 'h':
-		cli_print_help(self);
-		return -1;
-	case ':':
-		return cli_usage(self, "%s: an argument is missing", arg);
-	default:
-		return cli_usage(self, "%.64s: no such option", arg);
-	}
+	return np_choices_add(&ask->choices, text, err);
 }
+
+#define AT(member) offsetof(struct ask, member)
+
+static const struct cli_option options[] = {
+	{ "goal", CLI_FLAG, AT(goal) },
+	{ "liballprof", CLI_WORD, AT(liballprof) },
+	{ "collective", CLI_TAKE, .take = take_collective },
+	{ NULL },
+};
 
 static int run_trace(const struct cli_cmd *self, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "goal", no_argument, NULL, 'g' },
-		{ "liballprof", required_argument, NULL, 'l' },
-		{ "collective", required_argument, NULL, 'C' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "parsable", no_argument, NULL, 'P' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	struct ask ask = { .format = CLI_TEXT };
+	struct ask ask = { .goal = false };
+	struct cli_options o;
 	char *path;
-	int c, rc = 0;
+	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
+				       CLI_TAKES_APPS, options, &ask, &o);
 
-	opterr = 0;
-	while (!rc && (c = getopt_long(argc, argv, ":hP", options, NULL)) != -1)
-		rc = take(self, c, c == ':' || c == '?' ? argv[optind - 1] :
-							 optarg, &ask);
-	if (rc)
-		return rc < 0 ? CLI_DONE : rc;
-	if (optind + 1 != argc)
-		return cli_usage(self, optind == argc ? "a trace is missing" :
+	if (rc >= 0)
+		return rc;
+	ask.format = o.format;
+	if (o.n_apps != 1)
+		return cli_usage(self, !o.n_apps ? "a trace is missing" :
 				 "expected one trace");
 	if (ask.goal && ask.liballprof)
 		return cli_usage(self, "--goal and --liballprof: expected one "
 				 "of them");
-	rc = cli_trace_path(argv[optind], &path);
+	rc = cli_trace_path(o.apps[0], &path);
 	if (rc >= 0)
 		return rc;
 	rc = ask.goal ? goal(path, &ask) : files(path, &ask);

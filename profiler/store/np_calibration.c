@@ -65,8 +65,20 @@ static const struct np_field leaf_fields[] = {
 static const struct np_fields leaf_table =
 	NP_FIELDS(leaf_fields, np_calibration_leaf);
 
+/* Of no effect at all, noise makes a gain as often as a loss. */
+#define LOSS(scope, key) \
+	{ key, NP_F_MEAN, (scope) * sizeof(struct np_mean), 1, \
+	  .min = -NP_SLOWDOWN_MAX }
+
+static const struct np_field loss_fields[] = {
+	LOSS(NP_SCOPE_NODE, "node"),
+	LOSS(NP_SCOPE_LEAF, "leaf"),
+	LOSS(NP_SCOPE_UPLINK, "uplink"),
+};
+static const struct np_fields loss_table = NP_FIELDS(loss_fields, np_mean);
+
 static const struct np_field result_fields[] = {
-	NP_FIELD_OF(np_calibration, NP_F_OBJECT, loss, &np_scope_means),
+	NP_FIELD_OF(np_calibration, NP_F_OBJECT, loss, &loss_table),
 	NP_FIELD_LIST(np_calibration, "leaves", leaf, n_leaves,
 		      NP_CALIBRATION_MAX_LEAVES, 0, &leaf_table),
 };

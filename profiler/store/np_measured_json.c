@@ -59,7 +59,7 @@ static const struct np_field scope_fields[] = {
 	SCOPE(NP_SCOPE_LEAF, "leaf"),
 	SCOPE(NP_SCOPE_UPLINK, "uplink"),
 };
-const struct np_fields np_scope_means = NP_FIELDS(scope_fields, np_mean);
+static const struct np_fields coupling_table = NP_FIELDS(scope_fields, np_mean);
 
 static const struct np_field fabric_fields[] = {
 	{ "latency_bin_edges_sec", NP_F_NUMBERS,
@@ -72,7 +72,7 @@ static const struct np_field fabric_fields[] = {
 	  .columns = offsetof(struct np_measured_set, fabric.n_levels) },
 	{ "coupling", NP_F_OBJECT,
 	  offsetof(struct np_measured_set, fabric.coupling),
-	  .of = &np_scope_means },
+	  .of = &coupling_table },
 };
 const struct np_fields np_measured_fabric =
 	NP_FIELDS(fabric_fields, np_measured_set);

@@ -15,8 +15,6 @@
 /* Which format and schema; programs; what is measured of the fabric alone. */
 extern const struct np_fields np_measured_head, np_measured_programs,
 	np_measured_fabric;
-/* A structure of NP_N_SCOPES struct np_mean. */
-extern const struct np_fields np_scope_means;
 
 /*
  * The object that text[len] is (json_object_put() it), of bounded size.  in

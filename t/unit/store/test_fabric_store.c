@@ -251,6 +251,10 @@ static const struct {
 	  -EINVAL, "levels[0].pause_sec: got 1e+09" },
 	{ "a level beside level table that is too small", LEVELS
 	  ",\"level_beside_level\":[[1]]}", -EINVAL, "level_beside_level" },
+	{ "a loss that noise made a gain", LEVELS ",\"loss\":{\"leaf\":{\"n\":3,"
+	  "\"mean\":-0.0003,\"sd\":0.01}}}", 0, "" },
+	{ "a loss of more than all", LEVELS ",\"loss\":{\"leaf\":{\"n\":3,"
+	  "\"mean\":1.5,\"sd\":0.01}}}", -EINVAL, "loss.leaf.mean: got 1.5" },
 	{ "a coupling that is no number", LEVELS ",\"coupling\":{\"leaf\":"
 	  "NaN}}", -EINVAL, "coupling" },
 };
