@@ -1,5 +1,6 @@
 # Clusters come and go without a trace, and do not see each other.
 # shellcheck shell=bash
+BESIDE=yes
 
 # Every process in the cluster's namespaces; only root sees all of them.
 processes_in() { # PID-NAMESPACES...

@@ -5,6 +5,7 @@
 SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
+BESIDE=yes
 
 # Pending jobs that conflict, of which one has exclusions of its user.
 three_pending() {
@@ -17,6 +18,7 @@ three_pending() {
 three_as_promised() {
 	kept_apart "${JOBS[1]}" n7 || fail "exclusions: $(excluded "${JOBS[1]}")"
 	note "${JOBS[1]}" | grep -q 'user=n7' || fail "$(note "${JOBS[1]}")"
+	wait_for 20 all_registered
 	cancel "$BLOCK"
 	wait_for 20 all_done "${JOBS[@]}"
 	equal "jobs that ran" "$(for j in "${JOBS[@]}"; do
@@ -53,12 +55,16 @@ test_nothing_is_forgotten_when_slurmctld_is_restarted() {
 }
 
 test_a_job_submitted_right_after_a_start_is_placed() {
-	local a b
+	local a b block
 
-	a=$(job fft 4)
+	a=$(job fft 60 -w n0)
 	wait_for 3 state_is "$a" RUNNING
+	block=$(block -N7 -x n0)
+	wait_for 3 state_is "$block" RUNNING
 	cluster restart-ctl
 	b=$(job fft 1)
+	wait_for 20 all_registered
+	cancel "$block"
 	wait_for 12 all_done "$b"
 	never_met 2 "$a" "$b"
 	equal "it ran" "$(field "$b" JobState)" COMPLETED
@@ -251,6 +257,7 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 	# Nothing is submitted from here on.
 	wait_for 20 grep -q "netprof: in control" "$log"
 	SIDE=(--on standby)
+	wait_for 20 all_registered
 	inside --on standby --user root scancel "${running[0]}"
 	wait_for 20 all_done "$a"
 	never_met 2

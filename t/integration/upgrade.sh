@@ -56,6 +56,7 @@ restarted() {
 	MARK=$(wc -c <"$LOG")
 	cluster restart-ctl
 	wait_for 20 inside scontrol ping
+	wait_for 20 all_registered
 }
 
 before_each() {
