@@ -11,6 +11,7 @@ prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 libexecdir ?= $(prefix)/libexec/netprof
 mandir ?= $(prefix)/share/man
+datadir ?= $(prefix)/share/netprof
 sysconfdir ?= /etc/slurm
 # SLURM_PREFIX=DIR builds for, tests with and installs into a Slurm that lies
 # there, with DIR/include, DIR/lib, DIR/sbin and DIR/bin.
@@ -138,6 +139,7 @@ install: programs ## install under $(DESTDIR)$(prefix)
 		$(DESTDIR)$(mandir)/man$${m##*.}/$${m##*/} || exit 1; done
 	install -D -m644 etc/netprof-completion.bash \
 		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof
+	install -D -m644 etc/netprof-grafana.json $(DESTDIR)$(datadir)/grafana.json
 	for f in netprof.conf plugstack.conf.d/netprof.conf; do \
 		test -e $(DESTDIR)$(sysconfdir)/$$f || \
 		install -D -m644 etc/$$f $(DESTDIR)$(sysconfdir)/$$f || exit 1; done
@@ -150,8 +152,9 @@ uninstall: ## remove what install put there; configuration and store stay
 		$(patsubst $(BUILD)/%,$(DESTDIR)$(libexecdir)/%,$(LIBEXEC) $(MPI_SHIM)) \
 		$(patsubst $(BUILD)/%,$(DESTDIR)$(slurm_plugindir)/%,$(PLUGINS)) \
 		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof \
+		$(DESTDIR)$(datadir)/grafana.json \
 		$(foreach m,$(MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
-	-rmdir $(DESTDIR)$(libexecdir) 2>/dev/null
+	-rmdir $(DESTDIR)$(libexecdir) $(DESTDIR)$(datadir) 2>/dev/null
 
 clean: ## remove what was built
 	rm -rf $(BUILD) build build-sanitize build-clang build-sanitize-clang build-fuzz \

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum { HELP, JSON, PARSABLE, USER, PUBLISHED, ALL, AS, MODEL, SCOPE, CSV,
-       N_SHARED };
+       OUTPUT, N_SHARED };
 
 /* What several commands take; takes: which of these do, 0: all. */
 static const struct {
@@ -28,6 +28,7 @@ static const struct {
 	[MODEL] = { "model", required_argument, CLI_TAKES_MODEL },
 	[SCOPE] = { "scope", required_argument, CLI_TAKES_MODEL },
 	[CSV] = { "csv", no_argument, CLI_TAKES_CSV },
+	[OUTPUT] = { "output", required_argument, CLI_TAKES_OUTPUT, 'o' },
 };
 
 /* The tables as getopt_long() wants them; val: FIRST and the row. */
@@ -132,6 +133,9 @@ static int take(const struct cli_cmd *cmd, int opt, struct cli_options *o)
 		return -1;
 	case ALL:
 		o->all = true;
+		return -1;
+	case OUTPUT:
+		o->output = optarg;
 		return -1;
 	default:
 		o->as = optarg;

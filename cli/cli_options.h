@@ -21,6 +21,7 @@ enum cli_takes {
 	CLI_TAKES_CSV = 128,	 /* --csv */
 	CLI_TAKES_JSON = 256,	 /* --json, without --parsable */
 	CLI_TAKES_COMMAND = 512, /* words that may have options of their own */
+	CLI_TAKES_OUTPUT = 1024, /* -o, --output */
 };
 
 /* An option that only one command takes, as a row of its table. */
@@ -44,7 +45,7 @@ struct cli_options {
 	enum cli_format format;
 	bool user_given, published, all;
 	uid_t uid; /* of --user, else the caller's */
-	const char *as, *app; /* borrowed from argv */
+	const char *as, *app, *output; /* borrowed from argv */
 	char **apps;	      /* the words, borrowed from argv; ends with NULL */
 	size_t n_apps;
 	const struct np_model *model; /* the default if not given */

@@ -15,7 +15,7 @@ _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs predict matrix publish accuracy \
 		calibrate loggps status explain check release qn scale sharing replay \
-		tolerance trace help version"
+		tolerance trace metrics help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -56,6 +56,7 @@ _netprof() {
 			--fit= --summary" ;;
 		replay/-*) words="$formats --model= --set= --bandwidth= --latency= \
 			--eager= --nodes= --cores= --map= --seed=" ;;
+		metrics/-*) words="--output=" ;;
 		sharing/* | replay/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;
 		tolerance/-*) words="$formats --latency= --overhead= --per-byte= \

@@ -1,7 +1,7 @@
 /*
  * Single files in directories of the store: hostile ones are told apart before
  * they are opened, and written ones are whole or not there.  Private to the
- * stores and to calibrations.
+ * stores, to calibrations, and to what commands write.
  */
 #ifndef NP_STORE_FILE_H
 #define NP_STORE_FILE_H

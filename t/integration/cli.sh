@@ -231,6 +231,9 @@ test_wrong_use_is_told_with_status_two() {
 		help nosuch
 		help show list
 		version x
+		metrics now
+		metrics -o
+		metrics --json
 		tolerance
 		tolerance --latency=3 x
 		tolerance --latency=-3us x

@@ -1,0 +1,18 @@
+/* Files that commands write where they are told to. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include <sys/types.h>
+
+#include "np_err.h"
+
+/*
+ * Write text into the file of that path, which readers see as it was or as it
+ * is now, never in part: temporary file, fsync, rename, fsync of the directory.
+ * mode: of the file, whatever the umask.  What is no regular file is left alone.
+ * Returns 0 or -errno with err.
+ */
+int cli_write_file(const char *path, const char *text, mode_t mode,
+		   struct np_err *err);
+
+#endif
