@@ -13,7 +13,7 @@ _netprof_jobs() {
 
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="show list runs predict matrix publish accuracy \
+	local commands="show list runs compare predict matrix publish accuracy \
 		calibrate loggps status explain check release qn scale sharing replay \
 		tolerance trace metrics help version"
 	local formats="--json --parsable" whose="--user= --published" words
@@ -30,14 +30,14 @@ _netprof() {
 		return
 	else
 		case ${COMP_WORDS[1]}/$cur in
-		show/-* | runs/-*) words="$formats $whose" ;;
+		show/-* | runs/-* | compare/-*) words="$formats $whose" ;;
 		list/-*) words="$formats $whose --all" ;;
 		predict/-*) words="$formats $whose --scope= --model=" ;;
 		matrix/-*) words="--json --csv $whose --scope= --model=" ;;
 		publish/-*) words="--as=" ;;
 		accuracy/-*) words="$formats --model= --without= --only= \
 			--up-to= --cases --seed=" ;;
-		show/* | runs/* | publish/* | predict/* | matrix/*)
+		show/* | runs/* | compare/* | publish/* | predict/* | matrix/*)
 			words=$(_netprof_apps) ;;
 		calibrate/-*) words="--levels= --choose= --seconds= --repeats= \
 			--probe-seconds= --scope= --output= --fresh --dry-run \

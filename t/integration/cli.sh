@@ -231,6 +231,9 @@ test_wrong_use_is_told_with_status_two() {
 		help nosuch
 		help show list
 		version x
+		compare
+		compare --all fft
+		compare a b c d e f g h i j k l m n o p q
 		metrics now
 		metrics -o
 		metrics --json

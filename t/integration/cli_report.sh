@@ -127,4 +127,74 @@ test_a_dashboard_shows_what_there_is() {
 		"$dashboard")" 0
 }
 
+test_comparisons_are_as_agreed() {
+	setup_measured
+	golden compare-run.txt netprof compare fft:4000
+	golden compare-newest.txt netprof compare lammps
+	golden compare-several.txt netprof compare fft:4000 fft:3001 halo fft
+	golden compare.json netprof compare --json fft:4000 lammps
+	golden compare.parsable netprof compare -P fft:4000 lammps
+	equal "fields" "$(netprof compare -P fft halo serial lammps:1302 |
+		awk -F'|' '{ print NF }' | sort -u)" 30
+	LC_ALL=C netprof compare fft:4000 halo lammps qmc serial >"$S/page"
+	between "columns" "$(wc -L <"$S/page")" 60 80
+	! grep ' $' "$S/page" || fail "blanks at the end"
+}
+
+# Another run of fft, changed by a filter of jq: job 4100, the newest.
+slow_run() { # FILTER
+	local fft=$S/store/users/$MY_UID/fft
+	jq -c ".job_id = 4100 | .start = 1718500000 | .end = 1718500084 | $1" \
+		"$fft"/*-3001.0.json >"$fft/20240616T010640Z-hpc-4100.0.json"
+}
+
+test_a_comparison_tells_what_was_different() {
+	local filter wanted
+	setup
+	while IFS=';' read -r filter wanted; do
+		slow_run "$filter"
+		contains "$filter" "$(netprof compare fft)" \
+			'^fft:4100.0 took 84.0 s, 40 % longer than fft alone \(60.0 s, n 2\)'
+		equal "$filter" "$(netprof compare fft | sed -n 2p)" "$wanted"
+	done <<-END
+		.;Nothing else that is recorded differs.
+		.nodes = "n[4-7]";Different: the nodes.
+		.ucx_version = "1.20.0";Different: UCX.
+		.n_tasks = 64 | .fingerprint = "0badf00d";Different: the number of tasks, the command.
+		del(.slurm_version);Nothing else that is recorded differs.
+	END
+}
+
+test_a_comparison_does_not_take_chance_for_a_cause() {
+	setup
+	slow_run '.end = 1718500062'
+	contains "three percent" "$(netprof compare fft)" \
+		'^fft:4100.0 took 62.0 s, 3 % longer than fft alone .60.0 s, n 2., which may be$'
+	slow_run '.exit_code = 1'
+	equal "it failed" "$(netprof compare fft | head -n 2)" \
+		"$(printf '%s\n' 'Run times of fft cannot be compared: fewer than two of these are known.' \
+			'Different: the exit code.')"
+}
+
+test_a_run_to_compare_is_found_or_it_is_said() {
+	setup_measured
+	cp "$S/store/users/$MY_UID/fft"/*-4000.0.json "$S/step"
+	jq -c '.step_id = 1' "$S/step" \
+		>"$S/store/users/$MY_UID/fft/20240612T084820Z-hpc-4000.1.json"
+	run netprof compare fft:77
+	equal "none" "$RC $ERR" '1 netprof: no run "77" of fft; netprof runs fft lists them'
+	run netprof compare fft:4000
+	contains "two steps" "$ERR" 'has several steps, such as 4000\.[01] and 4000\.[01]: expected one$'
+	run netprof compare fft:4000.1
+	equal "one of them" "$RC" 0
+	run netprof compare fft:400
+	equal "the beginning of a number" "$RC" 1
+	run netprof compare fft:
+	equal "no number" "$RC" 1
+	run netprof compare halo fftt
+	contains "a slip" "$ERR" 'did you mean fft'
+	run netprof compare "$(printf 'a%.0s' {1..300}):1"
+	contains "too long" "$ERR" '^netprof: application name "a*'
+}
+
 [ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
