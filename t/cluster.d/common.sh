@@ -34,11 +34,12 @@ save_settings() {
 	declare -p "${SETTINGS[@]}" >"$RUNDIR/settings"
 }
 
-# declare inside a function would make them local to it.
+# declare inside a function would make them local to it; of what the caller
+# exported it says -x.
 load_settings() {
 	local line
 	while IFS= read -r line; do
-		eval "${line#declare -- }"
+		eval "${line#declare -* }"
 	done <"$RUNDIR/settings"
 }
 
