@@ -14,7 +14,9 @@ mandir ?= $(prefix)/share/man
 datadir ?= $(prefix)/share/netprof
 sysconfdir ?= /etc/slurm
 # SLURM_PREFIX=DIR builds for, tests with and installs into a Slurm that lies
-# there, with DIR/include, DIR/lib, DIR/sbin and DIR/bin.
+# there, with DIR/include, DIR/lib, DIR/sbin and DIR/bin.  With SLURM_OLDER=DIR,
+# a Slurm of an earlier release, `make check` also upgrades from that one.
+export SLURM_OLDER
 ifdef SLURM_PREFIX
 export SLURM_PREFIX
 export PATH := $(SLURM_PREFIX)/sbin:$(SLURM_PREFIX)/bin:$(PATH)
@@ -99,6 +101,8 @@ unit: $(BUILD)/unit ## run the unit tests alone
 
 check: packages ## build, then run every test
 	@$(MAKE) --no-print-directory programs $(BUILD)/unit fuzz-programs
+	@[ -z "$(SLURM_OLDER)" ] || $(MAKE) --no-print-directory programs \
+		SLURM_PREFIX=$(SLURM_OLDER) BUILD=build-$(notdir $(SLURM_OLDER))
 	@BUILD=$(BUILD) t/check
 
 # Half an hour each; a part of RELEASES alone, RELEASES=trixie.

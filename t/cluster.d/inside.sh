@@ -195,6 +195,10 @@ cmd_start_node() { # PLACE
 	! place_alive "$1" || die "$1 is up"
 	start_place "$1"
 	plug_in "$1"
+	start_and_wait "$1"
+}
+
+start_and_wait() { # PLACE
 	start_daemon "$1"
 	case $1 in
 	n*) wait_until 20 nodes_ready "$1" || die "$1 does not register" ;;
@@ -225,11 +229,20 @@ show_steps() { # PLACE
 		grep -v ' ps -eo ' | sed "s/^/$1: /" || :
 }
 
+# Where the old ones are, as an upgrade by packages has it.
+cmd_upgrade() { # PLACE SLURM BUILD
+	need_place "$1"
+	[ -n "$SLURM_PREFIX" ] || die "up without a SLURM_PREFIX"
+	stop_daemon "$1" TERM
+	in_place "$1" mount --bind "$2" "$SLURM_PREFIX"
+	in_place "$1" mount --bind "$3" "$RUNDIR/build"
+	start_and_wait "$1"
+}
+
 cmd_restart_ctl() { # SIGNAL
 	need_place ctl
 	stop_daemon ctl "$1"
-	start_daemon ctl
-	wait_until 20 ctl_answers || die "slurmctld does not answer"
+	start_and_wait ctl
 }
 
 command=$1

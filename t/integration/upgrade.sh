@@ -5,6 +5,7 @@
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 BESIDE=yes
+LIMIT_SEC=170 # a rolling upgrade has many steps
 
 # What is installed, to be changed by tests.
 TREE=$BUILD/upgrade
@@ -156,4 +157,99 @@ test_an_upgrade_in_steps() {
 	jobs_are_placed
 	steps_are_measured steps
 	inside netprof check --versions >"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+}
+
+## Daemons and clients of two releases, by SLURM_PREFIX and SLURM_OLDER
+
+# A step on all nodes, which leaves no room for others, goes on meanwhile.
+across() { # NAME CMD...
+	local step
+
+	alice "srun -Q -N4 -n4 --exclusive --netprofile=$1 --mpi=none sleep 15" &
+	step=$!
+	wait_for 10 runs "$1"
+	"${@:2}"
+	wait "$step" || fail "the step that went on across $1 failed: $?"
+	expect "$1" 'length == 1 and .[0].n_nodes == 4 and .[0].exit_code == 0 and
+		all(.[0].leaves[]; .latency.n > 0)'
+}
+
+runs() { # APP
+	records "$1" | jq -e '.[0].n_nodes == 4' >/dev/null
+}
+
+upgraded() { # PLACE...
+	local p
+
+	for p; do
+		cluster upgrade "$p" "$SLURM_PREFIX" "$BUILD"
+	done
+}
+
+# Pending jobs and what was decided for them come along.
+upgraded_with_pending_jobs() {
+	local a b
+
+	a=$(pending fft)
+	b=$(pending fft)
+	wait_for 10 confined "$b"
+	upgraded ctl
+	confined "$b" || fail "the note of a pending job is gone"
+	JOBS=("$a" "$b")
+}
+
+# Clients on that place; the releases of slurmctld and of n0 to n3 are as told.
+works() { # NAME LOGIN RELEASE RELEASE...
+	LOGIN=$2
+	equal "releases, $1" "$(releases)" "${*:3}"
+	jobs_are_placed
+	alice "srun -Q -N4 -n4 --netprofile=$1 --mpi=none sleep 2"
+	expect "$1" 'length == 1 and .[0].n_nodes == 4 and
+		all(.[0].leaves[]; .latency.n > 0)'
+	wait_for 10 nothing_left
+	inside netprof check --versions >"$TMPDIR/out" ||
+		fail "$1: $(cat "$TMPDIR/out")"
+}
+
+releases() {
+	{
+		inside scontrol show config | sed -n 's/^SLURM_VERSION *= *//p'
+		inside sinfo -h -N -o '%N %v' | sort -u | cut -d' ' -f2
+	} | xargs
+}
+
+release_of() { # PREFIX
+	"$1/sbin/slurmd" -V | cut -d' ' -f2
+}
+
+test_a_rolling_upgrade() {
+	local old new older
+
+	[ -n "${SLURM_OLDER-}" ] && [ -n "${SLURM_PREFIX-}" ] ||
+		skip "only one Slurm: no SLURM_PREFIX and SLURM_OLDER"
+	old=$(release_of "$SLURM_OLDER") new=$(release_of "$SLURM_PREFIX")
+	older=$ROOT/build-$(basename "$SLURM_OLDER")
+	SLURM_PREFIX=$SLURM_OLDER own_cluster --leaves 2 --nodes-per-leaf 2 \
+		--netprof "$older" \
+		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	. "$ROOT/t/integration/placement.lib"
+	. "$ROOT/t/integration/flagged.lib"
+	LOGIN=ctl
+	inside() {
+		timeout -k 2 "${INSIDE_SEC:-50}" "$ROOT/t/cluster" run --on "$LOGIN" "$@"
+	}
+	give_store
+	store_is_read
+	works old ctl "$old" "$old" "$old" "$old" "$old"
+	LOGIN=n0
+	across controller upgraded_with_pending_jobs
+	wait_for 20 all_done "${JOBS[@]}"
+	never_met 2 "${JOBS[@]}"
+	works new_controller n0 "$new" "$old" "$old" "$old" "$old"
+	LOGIN=n0
+	across leaf upgraded n2 n3
+	works new_leaf n0 "$new" "$old" "$old" "$new" "$new"
+	LOGIN=ctl
+	across nodes upgraded n0 n1
+	works new n0 "$new" "$new" "$new" "$new" "$new"
 }
