@@ -66,7 +66,16 @@ int cli_explain_runs(struct cli_explain *e, struct cli_store *s,
 int cli_explain_running(struct cli_explain *e, struct cli_store *s);
 int cli_explain_ended(struct cli_explain *e);
 
+/*
+ * The neighbour that cost it most, or costs; *share: how much of its run time
+ * that is, a fraction.  NULL: that is known of none, or half a point at most.
+ */
+const struct cli_beside *cli_explain_costliest(const struct cli_explain *e,
+					       double *share);
+
 /* cli_explain_say.c: sentences. */
+/* Which neighbour that is, and by how much; "" if it is not known. */
+void cli_say_costliest(const struct cli_explain *e, char *buf, size_t len);
 void cli_say_pending(const struct cli_explain *e, char *buf, size_t len);
 /* How to make it known, or why its name does not count; "" if it is known. */
 void cli_say_unknown(const struct np_state *s, const struct np_state_job *j,

@@ -9,6 +9,8 @@
 #include "cli_explain.h"
 #include "np_hostlist.h"
 
+#define LEAST_COST 0.005 /* half a point of the run time */
+
 static struct cli_beside *add(struct cli_explain *e, uint32_t id)
 {
 	struct cli_beside *grown = reallocarray(e->beside, e->n_beside + 1,
@@ -251,6 +253,35 @@ static int add_recorded(struct cli_explain *e)
 		}
 	}
 	return 0;
+}
+
+/* Of one that ended, for as long as they were beside each other. */
+static double cost_of(const struct cli_explain *e, const struct cli_beside *b)
+{
+	double sec = e->have_ended ? e->ended.end - e->ended.start : 0;
+
+	if (!b->predicted)
+		return 0;
+	if (e->job)
+		return b->slowdown;
+	return sec > 0 ? b->slowdown * fmin(b->overlap_sec / sec, 1) : 0;
+}
+
+const struct cli_beside *cli_explain_costliest(const struct cli_explain *e,
+					       double *share)
+{
+	const struct cli_beside *most = NULL;
+
+	*share = LEAST_COST;
+	for (size_t i = 0; i < e->n_beside; i++) {
+		double cost = cost_of(e, &e->beside[i]);
+
+		if (cost <= *share)
+			continue;
+		*share = cost;
+		most = &e->beside[i];
+	}
+	return most;
 }
 
 int cli_explain_ended(struct cli_explain *e)

@@ -51,6 +51,22 @@ static void put_beside(json_object *list, const struct cli_explain *e,
 	cli_put_real(j, "slowdown", b->predicted ? b->slowdown : NAN);
 }
 
+static void put_costliest(json_object *in, const struct cli_explain *e)
+{
+	double share;
+	const struct cli_beside *b = cli_explain_costliest(e, &share);
+	json_object *j;
+
+	if (!b) {
+		cli_put(in, "costliest", NULL);
+		return;
+	}
+	j = cli_put_object(in, "costliest");
+	cli_put_count(j, "id", b->id);
+	cli_put_text(j, "app", b->app);
+	cli_put_real(j, "share", share);
+}
+
 int cli_explain_json(const struct cli_explain *e)
 {
 	json_object *j = json_object_new_object(), *list;
@@ -70,6 +86,7 @@ int cli_explain_json(const struct cli_explain *e)
 		put_measured(cli_append_object(list), &e->measured[i]);
 	cli_put_real(j, "predicted", e->predicted ? e->slowdown : NAN);
 	cli_put_text(j, "not_predicted", e->not_predicted.text);
+	put_costliest(j, e);
 	list = cli_put_array(j, "neighbours");
 	for (size_t i = 0; i < e->n_beside; i++)
 		put_beside(list, e, &e->beside[i]);

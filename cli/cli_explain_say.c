@@ -129,3 +129,24 @@ void cli_say_took(double run_sec, const struct np_mean *alone,
 	snprintf(buf, len, "It took %s, %s alone (%s, n %u)%s", took, how, mean,
 		 alone->n, why);
 }
+
+void cli_say_costliest(const struct cli_explain *e, char *buf, size_t len)
+{
+	const char *app = e->job ? e->job->app : e->ended.app;
+	char id[CLI_NUMBER], sec[CLI_NUMBER], part[96] = "";
+	double share;
+	const struct cli_beside *b = cli_explain_costliest(e, &share);
+
+	buf[0] = '\0';
+	if (!b)
+		return;
+	if (e->job)
+		snprintf(part, sizeof(part), "+%.0f %% beside it alone",
+			 100 * share);
+	else
+		snprintf(part, sizeof(part), "%.0f points, as it was beside it "
+			 "for %s", 100 * share, cli_sec(b->overlap_sec, sec));
+	snprintf(buf, len, "%s (%s) on %.64s: %s; netprof predict %s %s says "
+		 "more", cli_job_name(b->id, b->array, b->task, id), b->app,
+		 b->leaves, part, app, b->app);
+}

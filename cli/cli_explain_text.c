@@ -135,6 +135,16 @@ static void say_beside(const struct cli_explain *e, bool ended)
 		printf("%zu more (--parsable)\n", e->n_beside - MOST_ROWS);
 }
 
+/* Which of several neighbours, or the only one that is known. */
+static void say_costliest(const struct cli_explain *e)
+{
+	char line[LINE];
+
+	cli_say_costliest(e, line, sizeof(line));
+	if (*line)
+		cli_labelled(stdout, "Costliest", line);
+}
+
 static void say_prediction(const struct cli_explain *e)
 {
 	char line[LINE], by[CLI_NUMBER];
@@ -170,6 +180,7 @@ static int page_running(const struct cli_explain *e)
 	if (*line)
 		cli_labelled(stdout, "Not known", line);
 	say_prediction(e);
+	say_costliest(e);
 	say_beside(e, false);
 	return CLI_DONE;
 }
@@ -230,10 +241,12 @@ static int page_ended(const struct cli_explain *e)
 		say_ended(e);
 	else
 		say_recorded(e);
-	if (!e->n_measured)
-		cli_labelled(stdout, "Measured", "not at all: sbatch "
-			     "--netprofile says how much longer than "
-			     "alone it takes");
+	if (!e->n_measured) {
+		snprintf(line, sizeof(line), "not at all: sbatch --netprofile="
+			 "%s job.sh says how much longer than alone it takes",
+			 *e->ended.app ? e->ended.app : "NAME");
+		cli_labelled(stdout, "Measured", line);
+	}
 	for (size_t i = e->n_measured; i-- > 0; )
 		say_step(e, &e->measured[i]);
 	if (e->predicted && e->n_beside) {
@@ -241,6 +254,7 @@ static int page_ended(const struct cli_explain *e)
 			 "neighbours", cli_change(e->slowdown, by));
 		cli_labelled(stdout, "Predicted", line);
 	}
+	say_costliest(e);
 	if (!e->n_beside)
 		cli_labelled(stdout, "Neighbours", "no other job was on "
 			     "its leaf switches");

@@ -182,7 +182,21 @@ static void put_ties(json_object *in, const char *key,
 	}
 }
 
-int cli_json_show(const struct cli_profile *p, const struct cli_ties *t)
+static void put_advice(json_object *in, const struct cli_advice *a)
+{
+	json_object *j = cli_put_object(in, "advice"), *list;
+
+	cli_put_real(j, "limit", a->limit);
+	list = cli_put_array(j, "avoid");
+	for (size_t i = 0; i < a->n_avoid; i++)
+		json_object_array_add(list,
+				      json_object_new_string(a->tie[i].app));
+	cli_put_text(j, "command", *a->command ? a->command : NULL);
+	cli_put_text(j, "measures", *a->command ? a->what : NULL);
+}
+
+int cli_json_show(const struct cli_profile *p, const struct cli_ties *t,
+		  const struct cli_advice *a)
 {
 	json_object *j = json_object_new_object();
 
@@ -199,6 +213,7 @@ int cli_json_show(const struct cli_profile *p, const struct cli_ties *t)
 	cli_put_calibration(j, &t->k, t->scope);
 	put_ties(j, "hurt_by", t->hurt_by, t->n_hurt_by);
 	put_ties(j, "hurts", t->hurts, t->n_hurts);
+	put_advice(j, a);
 	return cli_print_json(j);
 }
 

@@ -6,10 +6,11 @@
 #define CLI_JSON_H
 
 #include "cli_profile.h"
-#include "cli_ties.h"
+#include "cli_advice.h"
 
 /* Each prints one JSON object and returns the exit status. */
-int cli_json_show(const struct cli_profile *p, const struct cli_ties *t);
+int cli_json_show(const struct cli_profile *p, const struct cli_ties *t,
+		  const struct cli_advice *a);
 int cli_json_runs(const struct cli_profile *p);
 int cli_json_list(const struct cli_profile *const *p, size_t n);
 

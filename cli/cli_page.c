@@ -67,6 +67,21 @@ void cli_page_ties(FILE *f, const struct cli_profile *p,
 	say_list(f, t, "Hurts", t->hurts, t->n_hurts, brief);
 }
 
+/* In two sentences; the first alone where there is little room. */
+static void say_advice(FILE *f, const struct cli_advice *a, bool brief)
+{
+	char avoid[512], measure[600], line[1200];
+
+	cli_say_avoid(a, avoid, sizeof(avoid));
+	cli_say_measure(a, measure, sizeof(measure));
+	if (brief && *avoid)
+		measure[0] = '\0';
+	snprintf(line, sizeof(line), "%s%s%s", avoid, *avoid && *measure ? " " :
+		 "", measure);
+	if (*line)
+		cli_labelled(f, "Advice", line);
+}
+
 #define LEVEL_LABEL 20
 #define LEVEL_WIDEST 20
 
@@ -352,8 +367,12 @@ static int count_lines(const char *text)
 	return n;
 }
 
+/* How much of it, where a screen is too small for all. */
+enum brevity { WHOLE, SHORT_LISTS, SHORT_ADVICE };
+
 static void say_head(FILE *f, const struct cli_profile *p,
-		     const struct cli_ties *t, bool brief)
+		     const struct cli_ties *t, const struct cli_advice *a,
+		     enum brevity brief)
 {
 	const struct np_profile *pr = &p->profile;
 
@@ -366,14 +385,15 @@ static void say_head(FILE *f, const struct cli_profile *p,
 		say_probes(f, pr);
 		say_delayed(f, pr);
 	}
-	cli_page_ties(f, p, t, brief);
+	cli_page_ties(f, p, t, brief >= SHORT_LISTS);
+	say_advice(f, a, brief >= SHORT_ADVICE);
 	if (pr->ev.latency.n_runs)
 		say_latency(f, pr);
 }
 
 /* Text to be counted before it is printed; free() it.  NULL: no memory. */
 static char *head_text(const struct cli_profile *p, const struct cli_ties *t,
-		       bool brief)
+		       const struct cli_advice *a, enum brevity brief)
 {
 	char *text = NULL;
 	size_t len;
@@ -381,7 +401,7 @@ static char *head_text(const struct cli_profile *p, const struct cli_ties *t,
 
 	if (!f)
 		return NULL;
-	say_head(f, p, t, brief);
+	say_head(f, p, t, a, brief);
 	fclose(f);
 	return text;
 }
@@ -400,16 +420,17 @@ static char *levels_text(const struct np_profile *p)
 }
 
 /* The histogram takes the lines that the rest leaves. */
-int cli_page_show(const struct cli_profile *p, const struct cli_ties *t)
+int cli_page_show(const struct cli_profile *p, const struct cli_ties *t,
+		  const struct cli_advice *a)
 {
-	char *head = head_text(p, t, false);
+	char *head = head_text(p, t, a, WHOLE);
 	char *levels = levels_text(&p->profile);
 	int rows;
 
-	if (head && levels &&
-	    count_lines(head) + count_lines(levels) > CLI_LINES) {
+	for (int brief = SHORT_LISTS; head && levels && brief <= SHORT_ADVICE &&
+	     count_lines(head) + count_lines(levels) > CLI_LINES; brief++) {
 		free(head);
-		head = head_text(p, t, true);
+		head = head_text(p, t, a, (enum brevity)brief);
 	}
 	if (!head || !levels) {
 		free(head);

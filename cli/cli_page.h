@@ -6,10 +6,11 @@
 #include <stdio.h>
 
 #include "cli_profile.h"
-#include "cli_ties.h"
+#include "cli_advice.h"
 
 /* Print it; returns the exit status. */
-int cli_page_show(const struct cli_profile *p, const struct cli_ties *t);
+int cli_page_show(const struct cli_profile *p, const struct cli_ties *t,
+		  const struct cli_advice *a);
 
 /*
  * Who slows it and whom it slows.  brief: one line each, with as many as fit.

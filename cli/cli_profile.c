@@ -20,6 +20,7 @@ int cli_store_open(struct cli_store *s)
 	    np_store_open(conf.store, &s->store, &err))
 		return cli_fail("%s", err.text);
 	np_store_set_max_runs(s->store, conf.max_runs);
+	s->max_slowdown = conf.place.max_slowdown;
 	return -1;
 }
 

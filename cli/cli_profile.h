@@ -8,6 +8,7 @@
 /* The store of the configuration. */
 struct cli_store {
 	struct np_store *store;
+	double max_slowdown; /* MaxSlowdown of placement, a fraction */
 };
 
 /* Returns -1 to go on, or the exit status after saying why. */

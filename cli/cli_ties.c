@@ -30,8 +30,10 @@ static void ask(struct cli_ties *t, struct np_predictor *models, size_t victim,
 	cli_ask(models, &t->k, &a);
 	if (a.rc)
 		return;
-	tie.app = t->k.app[victim ? victim : co]->r.runs.app;
-	tie.p = a.p;
+	tie = (struct cli_tie){
+		.app = t->k.app[victim ? victim : co]->r.runs.app,
+		.victim = victim, .co = co, .p = a.p,
+	};
 	keep(list, n, &tie);
 }
 

@@ -12,6 +12,7 @@
 
 struct cli_tie {
 	const char *app; /* the other; borrowed */
+	size_t victim, co; /* indices into the known applications */
 	struct np_prediction p;
 };
 

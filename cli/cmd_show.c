@@ -92,7 +92,15 @@ static void field_ties(const struct cli_tie *list, size_t n, char separator)
 	putchar(separator);
 }
 
-static int show_parsable(const struct cli_profile *p, const struct cli_ties *t)
+static void field_avoid(const struct cli_advice *a)
+{
+	for (size_t i = 0; i < a->n_avoid; i++)
+		printf("%s%s", i ? "," : "", a->tie[i].app);
+	putchar('|');
+}
+
+static int show_parsable(const struct cli_profile *p, const struct cli_ties *t,
+			 const struct cli_advice *a)
 {
 	const struct np_profile *pr = &p->profile;
 	const struct np_record *r = pr->ev.fabric;
@@ -104,7 +112,8 @@ static int show_parsable(const struct cli_profile *p, const struct cli_ties *t)
 	     "RunsUsed|RunsLevel|RunsNeighbours|RunsFabric|RunsEmpty|"
 	     "RunsUnreadable|Probes|Mean|P50|P90|P99|Max|IdleProbes|IdleMean|"
 	     "IdleP50|IdleP90|IdleP99|IdleMax|ProbeCpuShare|Levels|Histogram|"
-	     "NoEffect|HurtBy|Hurts|RunsFailed|RunsRunning|RunsWorkload");
+	     "NoEffect|HurtBy|Hurts|RunsFailed|RunsRunning|RunsWorkload|"
+	     "Avoid|Measure");
 	cli_field(p->runs.app, '|');
 	cli_field(cli_owner_name(p->owner, p->uid, buf, sizeof(buf)), '|');
 	cli_field(cli_use_name(pr), '|');
@@ -132,13 +141,16 @@ static int show_parsable(const struct cli_profile *p, const struct cli_ties *t)
 									"no");
 	field_ties(t->hurt_by, t->n_hurt_by, '|');
 	field_ties(t->hurts, t->n_hurts, '|');
-	printf("%zu|%zu|%zu\n", count[NP_RUN_FAILED],
+	printf("%zu|%zu|%zu|", count[NP_RUN_FAILED],
 	       count[NP_RUN_UNDER_WAY], count[NP_RUN_WORKLOAD]);
+	field_avoid(a);
+	cli_field(a->command, '\n');
 	return CLI_DONE;
 }
 
 static int run_show(const struct cli_cmd *self, int argc, char **argv)
 {
+	struct cli_advice a;
 	struct cli_profile p;
 	struct cli_options o;
 	struct cli_ties t;
@@ -157,9 +169,11 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 	cli_store_close(&s);
 	if (rc >= 0)
 		return rc;
-	rc = o.format == CLI_JSON ? cli_json_show(&p, &t) :
-	     o.format == CLI_PARSABLE ? show_parsable(&p, &t) :
-					cli_page_show(&p, &t);
+	cli_advise(&p.profile, &t.k, t.scope, t.hurt_by, t.n_hurt_by,
+		   s.max_slowdown, &a);
+	rc = o.format == CLI_JSON ? cli_json_show(&p, &t, &a) :
+	     o.format == CLI_PARSABLE ? show_parsable(&p, &t, &a) :
+					cli_page_show(&p, &t, &a);
 	cli_ties_free(&t);
 	cli_profile_free(&p);
 	return rc;

@@ -1,5 +1,6 @@
 /* What status, explain and check say, without a store. */
 #include "t.h"
+#include "cli_advice.h"
 #include "cli_check.h"
 #include "cli_explain.h"
 #include "cli_state.h"
@@ -194,7 +195,52 @@ static void test_plugin_lists(void)
 			"netprof") == lists[i].has);
 }
 
+static const struct {
+	const char *name;
+	double by[CLI_TIES_MAX]; /* of fft, NPmpi and another halo */
+	size_t n;
+	const char *want;
+} neighbours[] = {
+	{ "nobody is known", { 0 }, 0, "" },
+	{ "nobody is worse than the limit", { 0.1, 0.02 }, 2,
+	  "No application that is known costs it more than 10 %." },
+	{ "one is", { 0.11, 0.02 }, 2,
+	  "Keep it off leaves of fft: over 10 %." },
+	{ "two are", { 0.4, 0.11, 0.1 }, 3,
+	  "Keep it off leaves of fft and NPmpi: over 10 % each." },
+	{ "all are, and it is one of them", { 0.4, 0.3, 0.2 }, 3,
+	  "Keep it off leaves of fft, NPmpi and another halo: over 10 % "
+	  "each." },
+};
+
+static void test_avoid(void)
+{
+	const struct np_runs halo = { .app = "halo" };
+	const struct np_profile p = {
+		.runs = &halo, .is_idle = true, /* nothing is to be measured */
+	};
+	const struct cli_known none = { .n = 0 };
+	char said[512];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(neighbours); i++) {
+		struct cli_tie tie[CLI_TIES_MAX] = {
+			{ .app = "fft" }, { .app = "NPmpi" }, { .app = "halo" },
+		};
+		struct cli_advice a;
+
+		for (size_t k = 0; k < CLI_TIES_MAX; k++)
+			tie[k].p.slowdown = neighbours[i].by[k];
+		cli_advise(&p, &none, NP_SCOPE_LEAF, tie, neighbours[i].n, 0.1,
+			   &a);
+		cli_say_avoid(&a, said, sizeof(said));
+		T_ROW(neighbours[i].name, !strcmp(said, neighbours[i].want));
+		cli_say_avoid(&a, said, 20);
+		T_ROW(neighbours[i].name, strlen(said) < 20);
+	}
+}
+
 static const struct t_case cases[] = {
+	{ "which neighbours to avoid", test_avoid },
 	{ "what a measured run cost", test_took },
 	{ "when a decision is too old", test_stale },
 	{ "what each mode does, in a sentence", test_modes },
