@@ -66,12 +66,17 @@ test_rooms_use_what_the_table_allows_and_nothing_else() {
 
 # "FILE FILE" for every source that needs a symbol of another.
 uses() {
-	local f
+	local f objects=()
 	for f in "$@"; do
-		[ -e "$BUILD/${f%.c}.o" ] || continue # of a plugin alone
-		nm "$BUILD/${f%.c}.o" | awk -v file="$f" '{ print file, $(NF - 1), $NF }'
-	done | awk '$2 ~ /^[TDRB]$/ { home[$3] = $1 }
-		$2 == "U" { needs[$1, $3] }
+		# Sources of a plugin alone have none.
+		[ ! -e "$BUILD/${f%.c}.o" ] || objects+=("$BUILD/${f%.c}.o")
+	done
+	nm -o "${objects[@]}" | awk -v skip="${#BUILD}" '{
+			sub(/[.]o:.*/, ".c", $1)
+			$1 = substr($1, skip + 2)
+		}
+		$(NF - 1) ~ /^[TDRB]$/ { home[$NF] = $1 }
+		$(NF - 1) == "U" { needs[$1, $NF] }
 		END {
 			for (k in needs) {
 				split(k, use, SUBSEP)
