@@ -2,6 +2,7 @@
 #include "np_fabric_store.h"
 
 #include <errno.h>
+#include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -323,6 +324,19 @@ static void test_a_fabric_is_called_as_its_file(void)
 	}
 }
 
+/* Numbers and names to the letter; lines end where json-c's release wants. */
+static bool same_json(const char *a, const char *b)
+{
+	struct json_object *x = json_tokener_parse(a);
+	struct json_object *y = json_tokener_parse(b);
+	bool same = x && y && !strcmp(json_object_to_json_string(x),
+				      json_object_to_json_string(y));
+
+	json_object_put(x);
+	json_object_put(y);
+	return same;
+}
+
 static void test_what_is_read_is_written_again(void)
 {
 	char was[4096] = "", *text = NULL;
@@ -340,7 +354,7 @@ static void test_what_is_read_is_written_again(void)
 	T_CHECK(c.n_leaves == 2 && c.n_others == 1 &&
 		!strcmp(c.level_nodes, "n2,n3") && c.loss[0].n == 3);
 	T_CHECK(!np_calibration_write(&c, &text, NULL));
-	T_CHECK(text && !strcmp(text, was));
+	T_CHECK(text && same_json(text, was));
 	free(text);
 	np_calibration_free(&c);
 }
