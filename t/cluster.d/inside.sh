@@ -42,9 +42,9 @@ need_place() {
 
 # Which of Open MPI's ways.  With its own, programs of 5.0 die in MPI_Init() when
 # a message comes before the communicator that it is for: 7 of 20 on a busy
-# machine, and none of 16 with UCX.
+# machine, and none of 16 with UCX.  Without a home it says nothing but that.
 pml() {
-	case $(mpirun --version 2>/dev/null | head -n 1) in
+	case $(HOME=/ mpirun --version 2>/dev/null | head -n 1) in
 	*" 5."*) echo ucx ;;
 	*) echo ob1 ;;
 	esac
