@@ -52,8 +52,14 @@ test_down_leaves_nothing_behind() {
 test_up_after_everything_was_killed() {
 	own_cluster --leaves 1 --nodes-per-leaf 2
 	kill -9 "$(cut -d' ' -f1 "$(rundir)/host.pid")"
+	wait_for 5 is_not_up
 	cluster up --leaves 1 --nodes-per-leaf 2
 	equal "nodes of the new one" "$(inside srun -N2 hostname | sort | xargs)" "n0 n1"
+}
+
+# A signal takes its time on a busy machine.
+is_not_up() {
+	! cluster status >/dev/null 2>&1
 }
 
 test_an_interrupted_up_takes_everything_along() {
