@@ -3,10 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli_options.h"
 #include "cli_scale.h"
 #include "np_quantity.h"
+#include "np_trace_read.h"
 
 /* Where they are not given: about what 10 Gbit Ethernet has. */
 #define BYTES_PER_SEC 1.1e9
@@ -101,11 +103,19 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 				       CLI_TAKES_APPS, options, ask, o);
 
 	if (rc < 0 && !o->n_apps)
-		return cli_usage(self, "a report is missing");
+		return cli_usage(self, "a report or a trace is missing");
 	if (rc < 0 && o->n_apps > NP_SCALING_MAX_RUNS)
 		return cli_usage(self, "%zu reports, expected at most %d",
 				 o->n_apps, NP_SCALING_MAX_RUNS);
 	return rc;
+}
+
+/* A trace is a directory, or one of its files. */
+static bool is_trace(const char *path)
+{
+	struct stat st;
+
+	return (!stat(path, &st) && S_ISDIR(st.st_mode)) || np_trace_is(path);
 }
 
 static int load(const char *path, const struct cli_scale *s,
@@ -116,7 +126,8 @@ static int load(const char *path, const struct cli_scale *s,
 	double n;
 
 	r->path = path;
-	if (np_mpip_load(path, &r->report, &err))
+	if (is_trace(path) ? np_mpip_trace(path, &r->report, &err) :
+			     np_mpip_load(path, &r->report, &err))
 		return cli_fail("%s", err.text);
 	n = m->n_tasks;
 	r->run = (struct np_run){ n, m->app_sec / n, m->mpi_sec / n,
@@ -258,12 +269,13 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_scale = {
 	.name = "scale",
-	.args = "[OPTION]... REPORT...",
-	.help = "how a program scales, from reports of mpiP",
+	.args = "[OPTION]... REPORT|TRACE...",
+	.help = "how a program scales, from traces or reports of mpiP",
 	.text =
 "Where the time of each run goes: switch, contention, active in MPI, compute;\n"
 "and from runs of three sizes or more what runs of other sizes would take.\n"
-"REPORT is one of mpiP 3.x, best made with its option -e for more digits.\n\n"
+"TRACE is the directory of one (netprof help trace), REPORT one of mpiP 3.x,\n"
+"best made with its option -e for more digits.\n\n"
 "  --bandwidth=BYTES  of a link, per second\n"
 "  --latency=TIME     of a message, such as 5us\n"
 "  --variant=V        published: the switch comes on top of the time in MPI\n"

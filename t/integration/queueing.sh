@@ -67,7 +67,7 @@ test_wrong_use_and_bad_reports_are_told() {
 		contains "error of scale ${*:3}" "$ERR" "$2"
 		equal "output of scale ${*:3}" "$OUT" ""
 	}
-	row 2 'a report is missing'
+	row 2 'a report or a trace is missing'
 	row 2 'no such option' --frob solver.2.mpiP
 	row 2 'argument is missing' solver.2.mpiP --at
 	for arg in 0 x 1,,2 1, -3 1.5 4194305 1x; do

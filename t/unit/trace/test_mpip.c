@@ -1,8 +1,11 @@
 /* Reports of mpiP. */
 #include "t.h"
+#include "np_collective.h"
 #include "np_mpip.h"
+#include "some_trace.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +215,66 @@ static void test_cut_anywhere(void)
 	free(cut);
 }
 
+#define COLLECTIVE(which, bytes, ...) \
+	{ NP_TRACE_COLLECTIVE, 0, 100, 7 + sizeof((int[]){ 0, ##__VA_ARGS__ }) \
+	  / sizeof(int) - 1, { which, 0, 0, 1, bytes, 0, \
+	  sizeof((int[]){ 0, ##__VA_ARGS__ }) / sizeof(int) - 1, \
+	  ##__VA_ARGS__ } }
+#define FINALIZE { NP_TRACE_FINALIZE, 50, 9999, 0, { 0 } }
+
+/* Of rank 0; rank 1 computes for 700 ns and ends. */
+static const struct traced {
+	const char *name;
+	struct some_record r[4];
+	double messages, bytes, mpi_ns;
+} traced[] = {
+	{ "a message", { { NP_TRACE_SEND, 1000, 20, 4, { 0, 1, 7, 100 } },
+			 FINALIZE }, 1, 100, 20 },
+	{ "one that comes", { { NP_TRACE_RECV, 1000, 20, 4, { 0, 1, 7, 100 } },
+			      FINALIZE }, 0, 0, 20 },
+	{ "a collective", { COLLECTIVE(NP_ALLREDUCE, 64), FINALIZE },
+	  1, 64, 100 },
+	{ "a barrier", { COLLECTIVE(NP_BARRIER, 0), FINALIZE }, 0, 0, 100 },
+	{ "to each another size", { COLLECTIVE(NP_ALLTOALLV, 0, 10, 30),
+				    FINALIZE }, 1, 40, 100 },
+	{ "a part of all", { COLLECTIVE(NP_ALLGATHER, 0, 10, 30), FINALIZE },
+	  1, 20, 100 },
+	{ "the root's part", { COLLECTIVE(NP_GATHERV, 0, 10, 30), FINALIZE },
+	  1, 10, 100 },
+};
+
+static double computed_ns(const struct some_record *r)
+{
+	double ns = 0;
+
+	for (; r->kind != NP_TRACE_FINALIZE; r++)
+		ns += (double)r->gap_ns;
+	return ns + (double)r->gap_ns;
+}
+
+static void test_a_trace_gives_the_same(void)
+{
+	const struct some_record other[] = {
+		{ NP_TRACE_FINALIZE, 700, 1, 0, { 0 } },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(traced); i++) {
+		const struct traced *t = &traced[i];
+		const char *dir = some_trace_dir();
+		struct np_mpip m = { .n_tasks = 0 };
+		double app_sec = 1e-9 * (computed_ns(t->r) + t->mpi_ns + 700);
+
+		some_trace(dir, 0, 2, t->r, 2);
+		some_trace(dir, 1, 2, other, 1);
+		T_ROW(t->name, !np_mpip_trace(dir, &m, NULL) &&
+		      m.n_tasks == 2 && m.messages == t->messages &&
+		      m.bytes == t->bytes &&
+		      m.notes == (t->messages ? 0 : NP_MPIP_NO_MESSAGES) &&
+		      fabs(m.mpi_sec - 1e-9 * t->mpi_ns) < 1e-12 &&
+		      fabs(m.app_sec - app_sec) < 1e-12);
+	}
+}
+
 static void test_notes_have_words(void)
 {
 	for (unsigned note = 1; note <= NP_MPIP_NO_VERSION; note <<= 1)
@@ -226,6 +289,7 @@ static const struct t_case cases[] = {
 	{ "what is odd is taken, with a note", test_taken },
 	{ "what is wrong is refused, with its line", test_refused },
 	{ "a report may end anywhere", test_cut_anywhere },
+	{ "a trace tells what a report would", test_a_trace_gives_the_same },
 	{ "notes are in words", test_notes_have_words },
 	{ NULL, NULL },
 };
