@@ -45,8 +45,9 @@ static int add_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
 }
 
 /*
- * The same words by scontrol.  From 25.11 on, what reads a topology of blocks
- * loads into no program but Slurm's own: it wants more than libslurm gives.
+ * The same words by scontrol, none for a flat network.  From 25.11 on, what
+ * reads a topology of blocks loads into no program but Slurm's own: it wants
+ * more than libslurm gives.
  */
 static int ask_scontrol(char **text)
 {
@@ -57,7 +58,9 @@ static int ask_scontrol(char **text)
 	if (!in)
 		return -errno;
 	got = getdelim(text, &size, '\0', in);
-	return pclose(in) == 0 && got > 0 ? 0 : -EIO;
+	if (got < 0 && *text)
+		**text = '\0';
+	return pclose(in) == 0 && *text ? 0 : -EIO;
 }
 
 static int load_text(char **text, struct np_err *err)
@@ -66,7 +69,8 @@ static int load_text(char **text, struct np_err *err)
 	size_t len;
 	FILE *out;
 
-	if (np_load_topo(&msg)) {
+	errno = ELIBACC;
+	if (NP_TOPO_ENDS_CLIENTS || np_load_topo(&msg)) {
 		int error = errno;
 
 		return !ask_scontrol(text) ? 0 :

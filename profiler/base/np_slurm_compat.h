@@ -102,6 +102,14 @@ static inline int np_load_topo(topo_info_response_msg_t **msg)
 	return SLURM_ERROR;
 }
 
+/*
+ * With topology.yaml, a program of 25.05 and 25.11 that is not Slurm's ends in
+ * slurm_load_topo() without a way back: serializer/yaml wants data_new(), which
+ * libslurm keeps for itself.  26.05 gives it.
+ */
+#define NP_TOPO_ENDS_CLIENTS \
+	(NP_SLURM_AT_LEAST(25, 5) && !NP_SLURM_AT_LEAST(26, 5))
+
 /* One switch a line.  23.11 added a node filter, 25.05 a unit filter. */
 static inline void np_print_topo(FILE *out, topo_info_response_msg_t *msg)
 {
