@@ -65,13 +65,13 @@ test_a_flat_network_is_measured_and_left_alone() {
 }
 
 test_a_ring_is_measured_and_left_alone() {
-	slurm_from 25.11 || skip "Slurm is older"
+	slurm_from 26.05 || skip "Slurm is older"
 	with_topology ring.yaml
 	no_leaves_are_known 'n[0-3]' # a job is within a ring
 }
 
 test_a_torus_is_measured_and_left_alone() {
-	slurm_from 25.11 || skip "Slurm is older"
+	slurm_from 26.05 || skip "Slurm is older"
 	with_topology torus3d.yaml
 	no_leaves_are_known 'n[0-5]'
 }
