@@ -82,9 +82,26 @@ int np_compact_add(struct np_compact *c, const struct np_edge *e, size_t n)
 	return 0;
 }
 
+int np_compact_state(struct np_compact *c, size_t n)
+{
+	c->in = calloc(n, sizeof(*c->in));
+	c->out = calloc(n, sizeof(*c->out));
+	c->n_state = n;
+	return c->in && c->out ? 0 : -ENOMEM;
+}
+
 void np_compact_free(struct np_compact *c)
 {
 	free(c->edge);
 	free(c->first);
+	free(c->in);
+	free(c->out);
 	*c = (struct np_compact){ .n = 0 };
+}
+
+void np_chain_free(struct np_chain *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		np_compact_free(&c->link[i]);
+	*c = (struct np_chain){ .n = 0 };
 }

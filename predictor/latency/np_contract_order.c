@@ -55,6 +55,8 @@ static int merge(const struct np_compact *c, struct np_compact *to)
 
 	for (size_t i = 0; !rc && i < np_compact_edges(c); i++)
 		leaving[c->edge[i].from]++;
+	for (size_t i = 0; !rc && i < c->n_state; i++)
+		leaving[c->out[i]] += 2; /* who knows */
 	for (size_t v = 0; !rc && v < c->n; v++) {
 		r.n = 0;
 		for (size_t i = c->first[v]; !rc && i < c->first[v + 1]; i++)
@@ -76,6 +78,8 @@ static uint32_t *depths(const struct np_compact *c, uint32_t *deepest)
 	if (!depth)
 		return NULL;
 	depth[c->n - 1] = 1;
+	for (size_t i = 0; i < c->n_state; i++)
+		depth[c->out[i]] = 1;
 	for (size_t v = c->n; v--;)
 		for (size_t i = c->first[v]; depth[v] && i < c->first[v + 1];
 		     i++)
@@ -139,6 +143,18 @@ static size_t sort(const struct np_compact *c, const uint32_t *depth,
 	return sum;
 }
 
+/* Vertices without edges come first: the beginning, and those given. */
+static void renumber(struct np_compact *c, const uint32_t *depth,
+		     const uint32_t *place)
+{
+	c->n_given = 0;
+	for (size_t i = 0; i < c->n_state; i++) {
+		c->out[i] = place[c->out[i]];
+		c->in[i] = depth[c->in[i]] ? place[c->in[i]] : 0;
+		c->n_given += c->in[i] > 0;
+	}
+}
+
 static int reorder(const struct np_compact *c, struct np_compact *to)
 {
 	uint32_t deepest, *depth = depths(c, &deepest);
@@ -165,6 +181,8 @@ static int reorder(const struct np_compact *c, struct np_compact *to)
 		if (!rc)
 			rc = np_compact_add(to, r.edge, r.n);
 	}
+	if (!rc)
+		renumber(to, depth, place);
 	free(depth);
 	free(place);
 	free(r.edge);
@@ -174,9 +192,15 @@ static int reorder(const struct np_compact *c, struct np_compact *to)
 static int step(struct np_compact *c,
 		int (*make)(const struct np_compact *c, struct np_compact *to))
 {
-	struct np_compact to = { .n = 0 };
+	struct np_compact to = { .in = c->in, .out = c->out,
+				 .n_state = c->n_state,
+				 .n_given = c->n_given };
 	int rc = make(c, &to);
 
+	if (rc)
+		to.in = to.out = NULL;
+	else
+		c->in = c->out = NULL;
 	np_compact_free(rc ? &to : c);
 	if (!rc)
 		*c = to;

@@ -140,12 +140,30 @@ static void other_side(const struct np_events *e, uint32_t node,
 	}
 }
 
+bool np_event_exists(const struct np_events *e, uint32_t event)
+{
+	uint32_t node = NP_EVENT_NODE(event);
+	enum np_op_kind kind = (enum np_op_kind)e->g->node[node].kind;
+
+	switch (NP_EVENT_WHICH(event)) {
+	case NP_EVENT_BEGIN:
+		return kind != NP_OP_RECV ||
+		       (e->asked[node] & NP_EVENT_IREQUIRED);
+	case NP_EVENT_THEN:
+		return kind == NP_OP_RECV ||
+		       (kind == NP_OP_SEND && np_event_rendezvous(e, node));
+	default:
+		return kind == NP_OP_RECV && e->orders.link;
+	}
+}
+
 bool np_event_needs(const struct np_events *e, uint32_t event, size_t i,
-		    bool inline_post, uint32_t *need, struct np_cost *cost)
+		    uint32_t *need, struct np_cost *cost)
 {
 	uint32_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
 	const struct np_graph_node *n = &e->g->node[node];
 	bool recv = n->kind == NP_OP_RECV;
+	bool inline_post = !(e->asked[node] & NP_EVENT_IREQUIRED);
 	size_t deps = np_graph_deps_end(e->g, node) - n->first;
 
 	if (which == NP_EVENT_ARRIVAL)

@@ -29,11 +29,21 @@ struct np_orders {
 	uint32_t *link;	     /* of receives; NULL: of each message its own */
 };
 
+/* Of a node: somebody requires it, somebody irequires it. */
+enum { NP_EVENT_REQUIRED = 64, NP_EVENT_IREQUIRED = 128 };
+
 struct np_events {
 	const struct np_graph *g;
 	const struct np_tolerance_opt *opt;
+	const uint8_t *asked; /* of nodes: these bits; others are no matter */
 	struct np_orders orders;
 };
+
+/*
+ * Is there such an event?  That a receive is posted is one only if somebody
+ * asks for it: else its start waits for what the post would wait for.
+ */
+bool np_event_exists(const struct np_events *e, uint32_t event);
 
 /* The event after which a node is over, and how long after. */
 uint32_t np_event_end(const struct np_events *e, uint32_t node,
@@ -44,11 +54,10 @@ uint32_t np_event_busy(const struct np_events *e, uint32_t node);
 
 /*
  * What an event waits for, the i-th of it, and what lies between the two.
- * Returns false if there are no more.  inline_post: a receive's start waits
- * for what its post waits for, and not for the post.
+ * Returns false if there are no more.
  */
 bool np_event_needs(const struct np_events *e, uint32_t event, size_t i,
-		    bool inline_post, uint32_t *need, struct np_cost *cost);
+		    uint32_t *need, struct np_cost *cost);
 
 bool np_event_rendezvous(const struct np_events *e, uint32_t node);
 

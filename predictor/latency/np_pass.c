@@ -1,94 +1,27 @@
-#include "np_pass.h"
+#include "np_pass_impl.h"
 
-/* Time and slope side by side, so that one operation is on both. */
-typedef double pair __attribute__((vector_size(16), may_alias));
-typedef int64_t mask __attribute__((vector_size(16)));
+#include <stdlib.h>
 
-static inline pair along(const struct np_edge *e, double x, const pair *p)
+struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
+			struct np_room *room)
 {
-	return p[e->from] + (pair){ e->a + e->b * x, e->b };
-}
+	const np_pair *state = room->state[0];
+	np_pair last;
 
-static inline mask all_as(mask m, int lane)
-{
-	return lane ? __builtin_shufflevector(m, m, 1, 1) :
-		      __builtin_shufflevector(m, m, 0, 0);
-}
-
-static inline pair choose(mask m, pair yes, pair no)
-{
-	return (pair)(((mask)yes & m) | ((mask)no & ~m));
-}
-
-/*
- * The later time, and its slope; of times that are equal the slope that is
- * wanted.  Without jumps: a processor would guess half of them wrong.
- */
-static inline pair later(pair p, pair q, double tol, bool steepest)
-{
-	pair more = q - p, ties = { tol, tol };
-	mask wanted = all_as(steepest ? more > 0 : more < 0, 1);
-	mask take = all_as(more > choose(wanted, -ties, ties), 0);
-	mask longer = all_as(more > 0, 0);
-
-	return choose((mask){ -1, 0 }, choose(longer, q, p),
-		      choose(take, q, p));
-}
-
-static inline struct np_point pass(const struct np_compact *c, double x,
-				   double tol, bool steepest,
-				   struct np_point *point)
-{
-	const struct np_edge *e = c->edge;
-	pair *at = (pair *)point, last;
-
-	at[0] = (pair){ 0, 0 };
-	for (size_t v = 1; v < c->n; v++) {
-		const struct np_edge *end = c->edge + c->first[v + 1];
-
-		last = (pair){ 0, 0 };
-		if (e < end)
-			last = along(e++, x, at);
-		while (e < end)
-			last = later(last, along(e++, x, at), tol, steepest);
-		at[v] = last;
+	for (size_t i = 0; i < c->n; i++) {
+		np_pass_laps(&c->link[i], p, room->at, state,
+			     room->state[0], 1);
+		state = room->state[0];
+		if (i == 0 && c->n > 1)
+			state = np_repeat(&c->link[++i], p, room, c->times);
 	}
-	last = at[c->n - 1];
-	return (struct np_point){ last[0], last[1] };
+	last = room->at[c->link[c->n - 1].n - 1];
+	return p->which == NP_FAR ? (struct np_point){ last[1], last[0] } :
+				    (struct np_point){ last[0], last[1] };
 }
 
-struct np_point np_pass_at(const struct np_compact *c, double x, double tol,
-			   bool steepest, struct np_point *point)
-{
-	return steepest ? pass(c, x, tol, true, point) :
-			  pass(c, x, tol, false, point);
-}
-
-struct np_point np_pass_far(const struct np_compact *c,
-			    struct np_point *point)
-{
-	const struct np_edge *e = c->edge;
-
-	point[0] = (struct np_point){ 0, 0 };
-	for (size_t v = 1; v < c->n; v++) {
-		const struct np_edge *end = c->edge + c->first[v + 1];
-		struct np_point p = { 0, 0 };
-
-		for (; e < end; e++) {
-			const struct np_point *from = &point[e->from];
-			struct np_point q = { from->t + e->a,
-					      from->s + e->b };
-
-			if (q.s > p.s || (q.s == p.s && q.t > p.t))
-				p = q;
-		}
-		point[v] = p;
-	}
-	return point[c->n - 1];
-}
-
-void np_pass_times(const struct np_compact *c, const double *x, double *t,
-		   double *out)
+static void times_of(const struct np_compact *c, const double *x, double *t,
+		     double *out)
 {
 	const struct np_edge *e = c->edge;
 
@@ -112,4 +45,52 @@ void np_pass_times(const struct np_compact *c, const double *x, double *t,
 	}
 	for (size_t k = 0; k < NP_PASS_TIMES; k++)
 		out[k] = t[NP_PASS_TIMES * (c->n - 1) + k];
+}
+
+void np_pass_times(const struct np_chain *c, const double *x,
+		   struct np_room *room, double *out)
+{
+	if (c->n == 1) {
+		times_of(&c->link[0], x, (double *)room->at, out);
+		return;
+	}
+	/* Each goes on in its own way. */
+	for (size_t k = 0; k < NP_PASS_TIMES; k++)
+		out[k] = np_pass(c, &(struct np_pass){ NP_STEEPEST, x[k], 0 },
+				 room).t;
+}
+
+struct np_room *np_room_new(const struct np_chain *c)
+{
+	struct np_room *r = calloc(1, sizeof(*r));
+	size_t n = 0, n_state = c->link[0].n_state;
+	bool ok = r;
+
+	for (size_t i = 0; i < c->n; i++)
+		n = c->link[i].n > n ? c->link[i].n : n;
+	if (ok) { /* for times_of(), two of each */
+		r->at = malloc(n * NP_PASS_TIMES * sizeof(double));
+		if (c->n > 1)
+			r->later = malloc(c->link[1].n * sizeof(*r->later));
+		ok = r->at && (r->later || c->n == 1);
+	}
+	for (size_t k = 0; ok && k < NP_ARRAY_SIZE(r->state); k++) {
+		r->state[k] = malloc((n_state + 1) * sizeof(**r->state));
+		ok = r->state[k];
+	}
+	if (ok)
+		return r;
+	np_room_free(r);
+	return NULL;
+}
+
+void np_room_free(struct np_room *r)
+{
+	if (!r)
+		return;
+	free(r->at);
+	free(r->later);
+	for (size_t k = 0; k < NP_ARRAY_SIZE(r->state); k++)
+		free(r->state[k]);
+	free(r);
 }

@@ -1,6 +1,9 @@
 /*
- * A pass over a compact graph: its longest path for one x, or for several.
- * Room for what is written to is the caller's.
+ * A pass over a chain of compact graphs: its longest path for one x, or for
+ * several.
+ *
+ * What a chain repeats is passed again and again only until it is plain how
+ * it goes on (np_repeat.c).
  */
 #ifndef NP_PASS_H
 #define NP_PASS_H
@@ -9,26 +12,40 @@
 
 #include "np_compact.h"
 
-#define NP_PASS_TIMES 4 /* values of x that go through the graph together */
+#define NP_PASS_TIMES 4 /* values of x that go through a graph together */
 
-/* Of a vertex: its time, and the slope of that. */
+/*
+ * Of a vertex: its time, and the slope of that; for x without bound the slope
+ * comes first, as it decides.
+ */
+typedef double np_pair __attribute__((vector_size(16), may_alias));
+
+/* Which of two paths is taken. */
+struct np_pass {
+	enum { NP_STEEPEST, NP_FLATTEST, NP_FAR } which;
+	double x;
+	double tol; /* of paths that differ by less the steepest, flattest */
+};
+
 struct np_point {
 	double t, s;
 };
 
+/* Room for passes, for the chain that it was made for. */
+struct np_room;
+
+struct np_room *np_room_new(const struct np_chain *c);
+void np_room_free(struct np_room *r); /* NULL is allowed */
+
 /*
- * Of paths whose times differ by less than tol, the steepest or the flattest.
- * point: of all vertices; returns that of the last.
+ * For NP_FAR: the steepest path for x without bound, of those the longest at
+ * x = 0.
  */
-struct np_point np_pass_at(const struct np_compact *c, double x, double tol,
-			   bool steepest, struct np_point *point);
+struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
+			struct np_room *room);
 
-/* For x without bound: the steepest path, of those the longest at x = 0. */
-struct np_point np_pass_far(const struct np_compact *c,
-			    struct np_point *point);
-
-/* Times alone, for NP_PASS_TIMES values; t: so many of each vertex. */
-void np_pass_times(const struct np_compact *c, const double *x, double *t,
-		   double *out);
+/* Times alone, for NP_PASS_TIMES values. */
+void np_pass_times(const struct np_chain *c, const double *x,
+		   struct np_room *room, double *out);
 
 #endif

@@ -37,21 +37,21 @@ int np_tolerance_new(const struct np_graph *g,
 	if (!t)
 		return np_errf(err, -ENOMEM, "no memory for a graph");
 	rc = np_contract(g, opt, &t->c, err);
-	if (!rc && np_contract_order(&t->c))
-		rc = np_errf(err, -ENOMEM, "no memory for %zu vertices",
-			     t->c.n);
 	if (!rc) {
-		t->point = malloc(t->c.n * NP_PASS_TIMES * sizeof(double));
-		if (!t->point)
+		for (size_t i = 0; !rc && i < t->c.n; i++)
+			rc = np_contract_order(&t->c.link[i]);
+		t->room = rc ? NULL : np_room_new(&t->c);
+		if (!t->room)
 			rc = np_errf(err, -ENOMEM, "no memory for %zu "
-				     "vertices", t->c.n);
+				     "vertices", np_tolerance_vertices(t));
 	}
 	if (rc) {
 		np_tolerance_free(t);
 		return rc;
 	}
-	t->far = np_pass_far(&t->c, t->point);
-	t->at_0 = np_pass_at(&t->c, 0, 0, true, t->point).t;
+	t->far = np_pass(&t->c, &(struct np_pass){ NP_FAR, 0, 0 }, t->room);
+	t->at_0 = np_pass(&t->c, &(struct np_pass){ NP_STEEPEST, 0, 0 },
+			  t->room).t;
 	*out = t;
 	return 0;
 }
@@ -60,8 +60,8 @@ void np_tolerance_free(struct np_tolerance *t)
 {
 	if (!t)
 		return;
-	np_compact_free(&t->c);
-	free(t->point);
+	np_chain_free(&t->c);
+	np_room_free(t->room);
 	free(t);
 }
 
@@ -73,7 +73,10 @@ double np_tolerance_tie(const struct np_tolerance *t, double x)
 
 struct np_point np_tolerance_side(struct np_tolerance *t, double x, bool right)
 {
-	return np_pass_at(&t->c, x, np_tolerance_tie(t, x), right, t->point);
+	const struct np_pass p = { right ? NP_STEEPEST : NP_FLATTEST, x,
+				   np_tolerance_tie(t, x) };
+
+	return np_pass(&t->c, &p, t->room);
 }
 
 void np_tolerance_at(struct np_tolerance *t, double x, struct np_runtime *out)
@@ -92,7 +95,7 @@ void np_tolerance_times(struct np_tolerance *t, const double *x, size_t n,
 
 		for (size_t k = 0; k < NP_PASS_TIMES; k++)
 			some[k] = x[i + k < n ? i + k : n - 1];
-		np_pass_times(&t->c, some, (double *)t->point, late);
+		np_pass_times(&t->c, some, t->room, late);
 		for (size_t k = 0; k < NP_PASS_TIMES && i + k < n; k++)
 			ns[i + k] = late[k];
 	}
@@ -100,10 +103,23 @@ void np_tolerance_times(struct np_tolerance *t, const double *x, size_t n,
 
 size_t np_tolerance_vertices(const struct np_tolerance *t)
 {
-	return t->c.n;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->c.n; i++)
+		n += t->c.link[i].n;
+	return n;
 }
 
 size_t np_tolerance_edges(const struct np_tolerance *t)
 {
-	return np_compact_edges(&t->c);
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->c.n; i++)
+		n += np_compact_edges(&t->c.link[i]);
+	return n;
+}
+
+size_t np_tolerance_folded(const struct np_tolerance *t)
+{
+	return t->c.n > 1 ? t->c.times : 0;
 }

@@ -41,6 +41,11 @@ struct np_tolerance_opt {
 	bool one_cpu;  /* each processor does one operation at a time, and */
 		       /* sends of an adapter are g + G * bytes apart */
 	bool one_link; /* messages to a rank come one after the other */
+	/*
+	 * Equal iterations are kept once if neither of these is asked for;
+	 * here each by itself.  Only time and memory differ.
+	 */
+	bool unfold;
 	struct np_cycle *cycle;	      /* filled at -EDEADLK; or NULL */
 };
 
@@ -92,8 +97,12 @@ int np_tolerance_critical(struct np_tolerance *t, double low, double high,
 			  struct np_critical **out, size_t *n,
 			  struct np_err *err);
 
-/* Size of what is left of a graph, for those who want to know. */
+/*
+ * Size of what is left of a graph, for those who want to know; and of how
+ * many laps of a loop one stands for all, or 0.
+ */
 size_t np_tolerance_vertices(const struct np_tolerance *t);
 size_t np_tolerance_edges(const struct np_tolerance *t);
+size_t np_tolerance_folded(const struct np_tolerance *t);
 
 #endif

@@ -7,8 +7,8 @@
 #include "np_tolerance.h"
 
 struct np_tolerance {
-	struct np_compact c;
-	struct np_point *point; /* room for a pass */
+	struct np_chain c;
+	struct np_room *room; /* for a pass */
 	struct np_point far;	/* T comes near far.t + far.s x from above */
 	double at_0;
 };

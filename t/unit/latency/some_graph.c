@@ -10,7 +10,7 @@
 struct made {
 	uint32_t rank;
 	struct np_graph_op op;
-	uint32_t dep[3];
+	int32_t dep[3]; /* below 0: of what is told before this story */
 	enum np_dep_kind kind[3];
 	size_t n_deps;
 };
@@ -20,6 +20,7 @@ struct story {
 	struct np_rng *rng;
 	struct made op[2 * MAX_OPS];
 	uint32_t n, ranks, count[MAX_RANKS];
+	uint32_t before; /* operations of each rank that may be there */
 	struct np_graph_op waiting[MAX_OPS]; /* sends; peer is the sender */
 	uint32_t to[MAX_OPS], n_waiting;
 };
@@ -35,11 +36,12 @@ static void tell(struct story *s, uint32_t rank, struct np_graph_op op)
 
 	*m = (struct made){ .rank = rank, .op = op };
 	m->op.line = s->n;
-	for (uint32_t k = below(s, 4), have = s->count[rank]; k && have; k--) {
+	for (uint32_t k = below(s, 4), have = s->before + s->count[rank];
+	     k && have; k--) {
 		/* The one before, or nearly. */
 		uint32_t back = below(s, 3) ? 0 : below(s, have < 6 ? have : 6);
 
-		m->dep[m->n_deps] = have - 1 - back;
+		m->dep[m->n_deps] = (int32_t)(s->count[rank] - 1 - back);
 		m->kind[m->n_deps++] = below(s, 3) ? NP_REQUIRES :
 						     NP_IREQUIRES;
 		if (m->n_deps == 3)
@@ -89,45 +91,94 @@ static void step(struct story *s)
 	}
 }
 
-static void build(const struct story *s, struct np_graph *g)
+/* A rank's part of a story, behind what is there. */
+static void build(const struct story *s, uint32_t rank, struct np_graph *g)
 {
-	for (uint32_t r = 0; r < s->ranks; r++) {
-		if (np_graph_rank(g, r, NULL, NULL))
-			abort();
-		for (uint32_t i = 0; i < s->n; i++) {
-			const struct made *m = &s->op[i];
-			uint32_t x;
+	int64_t first = np_graph_rank_ops(g, rank);
 
-			if (m->rank != r)
-				continue;
-			if (np_graph_add(g, &m->op, &x, NULL))
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct made *m = &s->op[i];
+		uint32_t x;
+
+		if (m->rank != rank)
+			continue;
+		if (np_graph_add(g, &m->op, &x, NULL))
+			abort();
+		for (size_t d = 0; d < m->n_deps; d++)
+			if (first + m->dep[d] >= 0 &&
+			    np_graph_depend(g, x,
+					    (uint32_t)(first + m->dep[d]),
+					    m->kind[d], NULL))
 				abort();
-			for (size_t d = 0; d < m->n_deps; d++)
-				if (np_graph_depend(g, x, m->dep[d],
-						    m->kind[d], NULL))
-					abort();
-		}
 	}
-	if (np_graph_finish(g, NULL))
-		abort();
 }
 
-struct np_graph *some_graph(uint64_t seed, uint32_t n_ranks, uint32_t n_ops)
+static struct story *new_story(struct np_rng *rng, uint32_t n_ranks,
+			       uint32_t before)
 {
 	struct story *s = calloc(1, sizeof(*s));
-	struct np_graph *g;
 
-	if (!s || n_ranks > MAX_RANKS || n_ops > MAX_OPS ||
-	    np_graph_new("some", n_ranks, &g, NULL))
+	if (!s || n_ranks > MAX_RANKS)
 		abort();
-	s->rng = np_rng_new(seed, "graph");
+	s->rng = rng;
 	s->ranks = n_ranks;
+	s->before = before;
+	return s;
+}
+
+static void make_up(struct story *s, uint32_t n_ops)
+{
+	if (n_ops > MAX_OPS)
+		abort();
 	while (s->n < n_ops)
 		step(s);
 	while (s->n_waiting)
 		receive(s, s->n_waiting - 1);
-	build(s, g);
-	np_rng_free(s->rng);
-	free(s);
+}
+
+struct np_graph *some_loop(uint64_t seed, uint32_t n_ranks, uint32_t n_ops,
+			   uint32_t times)
+{
+	struct np_rng *rng = np_rng_new(seed, "graph");
+	struct story *s[3];
+	struct np_graph *g;
+
+	if (np_graph_new("some", n_ranks, &g, NULL))
+		abort();
+	for (int i = 0; i < 3; i++)
+		s[i] = new_story(rng, n_ranks,
+				 i && times > 1 ? 6 : 0);
+	if (times > 1 && n_ranks > 1) { /* received an iteration later */
+		struct np_graph_op op = { .kind = NP_OP_SEND, .tag = 7,
+					  .peer = 1, .size = 300 };
+		struct np_graph_op recv = { .kind = NP_OP_RECV, .tag = 7,
+					    .size = 300 };
+
+		tell(s[0], 0, op);
+		tell(s[1], 1, recv);
+		tell(s[1], 0, op);
+		tell(s[2], 1, recv);
+	}
+	for (int i = 0; i < 3; i++)
+		if (times > 1 || i == 1)
+			make_up(s[i], n_ops);
+	for (uint32_t r = 0; r < n_ranks; r++) {
+		if (np_graph_rank(g, r, NULL, NULL))
+			abort();
+		build(s[0], r, g);
+		for (uint32_t i = 0; i < times; i++)
+			build(s[1], r, g);
+		build(s[2], r, g);
+	}
+	if (np_graph_finish(g, NULL))
+		abort();
+	for (int i = 0; i < 3; i++)
+		free(s[i]);
+	np_rng_free(rng);
 	return g;
+}
+
+struct np_graph *some_graph(uint64_t seed, uint32_t n_ranks, uint32_t n_ops)
+{
+	return some_loop(seed, n_ranks, n_ops, 1);
 }

@@ -11,4 +11,12 @@
  */
 struct np_graph *some_graph(uint64_t seed, uint32_t n_ranks, uint32_t n_ops);
 
+
+/*
+ * The same with a beginning, so many equal iterations, and an end: each of
+ * n_ops operations or somewhat more.
+ */
+struct np_graph *some_loop(uint64_t seed, uint32_t n_ranks, uint32_t n_ops,
+			   uint32_t times);
+
 #endif

@@ -1,0 +1,223 @@
+/*
+ * Finding the loop of a program: the period of the rank with most operations
+ * by the borders of words (Knuth, Morris, Pratt, 1977), those of the others
+ * from what its messages meet, and then every operation is looked at.
+ */
+#include "np_loop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "np_text.h"
+
+#define TRIES 8	     /* periods of one rank */
+#define MIN_TIMES 16 /* fewer iterations are not worth it */
+
+struct find {
+	const struct np_graph *g;
+	struct np_loop_part *part;
+	uint32_t *anchor; /* of parts: nodes of about the same iteration */
+	uint32_t *todo;	  /* parts whose partners are to be found */
+	size_t n_todo;
+};
+
+static uint32_t end_of(const struct np_graph *g, size_t part)
+{
+	return part + 1 < g->n_parts ? g->part[part + 1].first :
+				       (uint32_t)g->n_nodes;
+}
+
+static size_t part_of(const struct np_graph *g, uint32_t node)
+{
+	return (size_t)(np_graph_part_of(g, node) - g->part);
+}
+
+/* What equal operations have in common, but for what they meet. */
+static uint64_t word_of(const struct np_graph *g, uint32_t i)
+{
+	const struct np_graph_node *n = &g->node[i];
+	uint64_t word[4] = {
+		np_graph_size(g, i), (uint64_t)n->tag << 32 | n->context,
+		(uint64_t)n->kind << 16 | (uint64_t)n->cpu << 8 | n->nic,
+		n->kind == NP_OP_CALC ? 0 : 1 + part_of(g, n->peer),
+	};
+	uint64_t h = np_hash(NP_HASH, word, sizeof(word));
+
+	for (uint32_t d = n->first; d < np_graph_deps_end(g, i); d++) {
+		uint32_t back[2] = { i - (g->dep[d] >> 1), g->dep[d] & 1 };
+
+		h = np_hash(h, back, sizeof(back));
+	}
+	return h;
+}
+
+/* Are node i and the one a period later equal? */
+static bool same(const struct find *f, size_t part, uint32_t i)
+{
+	const struct np_graph *g = f->g;
+	uint32_t p = f->part[part].period;
+	const struct np_graph_node *a = &g->node[i], *b = a + p;
+	uint32_t n = np_graph_deps_end(g, i) - a->first;
+
+	if (a->kind != b->kind || a->tag != b->tag || a->cpu != b->cpu ||
+	    a->nic != b->nic || a->context != b->context ||
+	    np_graph_size(g, i) != np_graph_size(g, i + p) ||
+	    np_graph_deps_end(g, i + p) - b->first != n)
+		return false;
+	for (uint32_t d = 0; d < n; d++)
+		if (g->dep[b->first + d] - g->dep[a->first + d] != 2 * p)
+			return false;
+	return a->kind == NP_OP_CALC ||
+	       b->peer - a->peer == f->part[part_of(g, a->peer)].period;
+}
+
+/* From the messages of one iteration to the periods of who is at their end. */
+static bool find_partners(struct find *f, size_t part)
+{
+	const struct np_graph *g = f->g;
+	uint32_t p = f->part[part].period, from = f->anchor[part];
+
+	if (from + 2 * (uint64_t)p > end_of(g, part))
+		return false;
+	for (uint32_t i = from; i < from + p; i++) {
+		const struct np_graph_node *a = &g->node[i], *b = a + p;
+		struct np_loop_part *to;
+		size_t other;
+
+		if (a->kind != b->kind)
+			return false;
+		if (a->kind == NP_OP_CALC)
+			continue;
+		other = part_of(g, a->peer);
+		to = &f->part[other];
+		if (b->peer <= a->peer || b->peer >= end_of(g, other))
+			return false;
+		if (!to->period) {
+			to->period = b->peer - a->peer;
+			f->anchor[other] = a->peer;
+			f->todo[f->n_todo++] = (uint32_t)other;
+		} else if (to->period != b->peer - a->peer) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* How many iterations of a part below its anchor and from it on are equal. */
+static void extend(const struct find *f, size_t part, uint32_t *down,
+		   uint32_t *up)
+{
+	uint32_t p = f->part[part].period, low = f->anchor[part], high = low;
+
+	while (low > f->g->part[part].first && same(f, part, low - 1))
+		low--;
+	while (high + p < end_of(f->g, part) && same(f, part, high))
+		high++;
+	if ((f->anchor[part] - low) / p < *down)
+		*down = (f->anchor[part] - low) / p;
+	/* The node that was compared with the last is equal, too. */
+	if ((high + p - f->anchor[part]) / p < *up)
+		*up = (high + p - f->anchor[part]) / p;
+}
+
+/* If the lead has this period: a loop that makes up half of the graph? */
+static bool try_period(struct find *f, size_t lead, uint32_t anchor,
+		       uint32_t period, struct np_loop *out)
+{
+	const struct np_graph *g = f->g;
+	uint32_t down = UINT32_MAX, up = UINT32_MAX;
+	uint64_t ops = 0;
+
+	for (size_t p = 0; p < g->n_parts; p++)
+		f->part[p].period = 0;
+	f->part[lead].period = period;
+	f->anchor[lead] = anchor;
+	f->todo[0] = (uint32_t)lead;
+	f->n_todo = 1;
+	for (size_t k = 0; k < f->n_todo; k++)
+		if (!find_partners(f, f->todo[k]))
+			return false;
+	for (size_t k = 0; k < f->n_todo; k++) {
+		extend(f, f->todo[k], &down, &up);
+		if ((uint64_t)down + up < MIN_TIMES)
+			return false;
+	}
+	for (size_t p = 0; p < g->n_parts; p++) {
+		f->part[p].base = (uint32_t)ops;
+		f->part[p].first = f->anchor[p] - down * f->part[p].period;
+		ops += f->part[p].period;
+	}
+	if (2 * ops * (down + up) < g->n_nodes)
+		return false;
+	*out = (struct np_loop){ f->part, down + up, (uint32_t)ops };
+	return true;
+}
+
+/*
+ * Periods of a part of the lead's operations, the shortest first.  border[i]:
+ * how long a beginning of the first i + 1 words is their end as well.
+ */
+static bool search(struct find *f, size_t lead, uint32_t first, uint32_t n,
+		   uint64_t *word, uint32_t *border, struct np_loop *out)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		word[i] = word_of(f->g, first + i);
+	border[0] = 0;
+	for (uint32_t i = 1; i < n; i++) {
+		while (k && word[i] != word[k])
+			k = border[k - 1];
+		k += word[i] == word[k];
+		border[i] = k;
+	}
+	for (int i = 0; i < TRIES && n - k <= n / 2; i++) {
+		if (try_period(f, lead, first, n - k, out))
+			return true;
+		if (!k)
+			break;
+		k = border[k - 1];
+	}
+	return false;
+}
+
+int np_loop_find(const struct np_graph *g, struct np_loop *out)
+{
+	struct find f = { .g = g };
+	size_t lead = 0;
+	uint32_t n, *border;
+	uint64_t *word;
+	int rc = -ENOMEM;
+
+	*out = (struct np_loop){ .part = NULL };
+	for (size_t p = 1; p < g->n_parts; p++)
+		if (end_of(g, p) - g->part[p].first >
+		    end_of(g, lead) - g->part[lead].first)
+			lead = p;
+	n = g->n_parts ? (end_of(g, lead) - g->part[lead].first) / 4 : 0;
+	if (!n)
+		return 0;
+	f.part = calloc(g->n_parts, sizeof(*f.part));
+	f.anchor = calloc(2 * g->n_parts, sizeof(*f.anchor));
+	word = malloc(n * sizeof(*word));
+	border = malloc(n * sizeof(*border));
+	if (f.part && f.anchor && word && border) {
+		f.todo = f.anchor + g->n_parts;
+		/* What is most of them is in the quarter in the middle. */
+		search(&f, lead, g->part[lead].first + n / 2 * 3, n, word,
+		       border, out);
+		rc = 0;
+	}
+	free(f.anchor);
+	free(word);
+	free(border);
+	if (!out->part)
+		free(f.part);
+	return rc;
+}
+
+void np_loop_free(struct np_loop *l)
+{
+	free(l->part);
+	*l = (struct np_loop){ .part = NULL };
+}

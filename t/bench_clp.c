@@ -1,0 +1,86 @@
+#include "bench_clp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <coin/Clp_C_Interface.h>
+
+static double cpu_sec(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The contracted graph as a linear program: the largest x with T <= ns. */
+static struct bench_solved solve(const struct np_compact *c, double ns)
+{
+	size_t n = np_compact_edges(c), at = 0;
+	int *start = calloc(n + 1, sizeof(int)), X = (int)c->n;
+	int *col = calloc(3 * n, sizeof(int));
+	double *value = calloc(3 * n, sizeof(double));
+	double *low = calloc(n, sizeof(double)), began;
+	double *high = malloc(n * sizeof(double));
+	Clp_Simplex *clp = Clp_newModel();
+
+	Clp_setLogLevel(clp, 0);
+	for (int v = 0; v <= X; v++) {
+		double from = 0, target = v == X ? -1 : 0;
+		double to = v == 0 ? 0 : v == X - 1 ? ns : 1e300;
+
+		Clp_addColumns(clp, 1, &from, &to, &target, (int[]){ 0, 0 },
+			       NULL, NULL);
+	}
+	for (size_t v = 0; v < c->n; v++)
+		for (size_t i = c->first[v]; i < c->first[v + 1]; i++) {
+			const int on[3] = { (int)v, (int)c->edge[i].from, X };
+			const double by[3] = { 1, -1, -(double)c->edge[i].b };
+
+			start[i] = (int)at;
+			memcpy(col + at, on, sizeof(on));
+			memcpy(value + at, by, sizeof(by));
+			low[i] = c->edge[i].a;
+			high[i] = 1e300;
+			at += 3;
+		}
+	start[n] = (int)at;
+	Clp_addRows(clp, (int)n, low, high, start, col, value);
+	began = cpu_sec();
+	Clp_dual(clp, 0);
+	/* In a process of its own: nothing is freed. */
+	return (struct bench_solved){ Clp_getColSolution(clp)[X],
+				cpu_sec() - began, Clp_status(clp) == 0 };
+}
+
+/*
+ * The same for a bounded time.  Clp's own limit is looked at between steps,
+ * one of which may take minutes on a large problem.
+ */
+struct bench_solved bench_clp(const struct np_compact *c, double ns)
+{
+	const struct rlimit limit = { BENCH_CLP_MAX_SEC,
+				      BENCH_CLP_MAX_SEC + 1 };
+	struct bench_solved s = { 0, BENCH_CLP_MAX_SEC, false };
+	int end[2];
+
+	fflush(stdout);
+	if (pipe(end))
+		exit(1);
+	if (!fork()) {
+		setrlimit(RLIMIT_CPU, &limit);
+		s = solve(c, ns);
+		_exit(write(end[1], &s, sizeof(s)) != sizeof(s));
+	}
+	close(end[1]);
+	if (read(end[0], &s, sizeof(s)) != sizeof(s))
+		s = (struct bench_solved){ 0, BENCH_CLP_MAX_SEC, false };
+	close(end[0]);
+	wait(NULL);
+	return s;
+}
