@@ -83,13 +83,13 @@ static double goes_on(const struct np_compact *c, const struct np_pass *p,
 
 		for (size_t i = c->first[v]; i < c->first[v + 1]; i++) {
 			const struct np_edge *e = &c->edge[i];
-			np_pair long_ = np_pass_edge(p, e);
+			np_pair length = np_pass_edge(p, e);
 			struct choice path = {
-				.at = b[v], .lack = b[v] - (b[e->from] + long_),
+				.at = b[v], .lack = b[v] - (b[e->from] + length),
 			};
 			double n;
 
-			path.gain = a[v] - (a[e->from] + long_) - path.lack;
+			path.gain = a[v] - (a[e->from] + length) - path.lack;
 			n = until(p, &path, &time, &slope);
 			least = n < least ? n : least;
 		}

@@ -107,7 +107,115 @@ static void test_random_loops(void)
 	}
 }
 
+struct chain {
+	const char *name;
+	uint32_t ranks;
+	uint64_t begin[8], ns[8]; /* of each: calcs at first, and each time */
+	bool ahead; /* each sends what it had before it received */
+	uint32_t times;
+	double want_ns, slope; /* at L = 100, where nothing else costs */
+};
+
+/* Each receives from the one before it, computes, and sends on: 0, 1, 2. */
+static struct np_graph *new_chain(const struct chain *c)
+{
+	struct np_graph *g;
+
+	if (np_graph_new("chain", c->ranks, &g, NULL))
+		abort();
+	for (uint32_t r = 0; r < c->ranks; r++) {
+		const struct np_graph_op op[3] = {
+			{ .kind = NP_OP_RECV, .size = 8, .peer = r - 1 },
+			{ .kind = NP_OP_CALC, .size = c->ns[r] },
+			{ .kind = NP_OP_SEND, .size = 8, .peer = r + 1 },
+		};
+		const struct np_graph_op begin = { .size = c->begin[r] };
+		uint32_t prev;
+
+		if (np_graph_rank(g, r, NULL, NULL) ||
+		    np_graph_add(g, &begin, &prev, NULL))
+			abort();
+		for (uint32_t i = 0; i < 3 * c->times; i++) {
+			uint32_t k = (i + 2 * c->ahead) % 3, x;
+
+			if ((k == 0 && r == 0) ||
+			    (k == 2 && r + 1 == c->ranks))
+				continue;
+			if (np_graph_add(g, &op[k], &x, NULL) ||
+			    np_graph_depend(g, x, prev, NP_REQUIRES, NULL))
+				abort();
+			prev = x;
+		}
+	}
+	if (np_graph_finish(g, NULL))
+		abort();
+	return g;
+}
+
+static const struct chain chains[] = {
+	{ "all wait for the one in the middle", 3, { 0 }, { 10, 25, 20 },
+	  false, 100000, 10 + 100 + 25 * 1e5 + 100 + 20, 2 },
+	{ "a late one is never caught up with", 2, { 0, 1000000 },
+	  { 25, 10 }, false, 50000, 1000000 + 10 * 5e4, 0 },
+	{ "it is, in the end", 2, { 0, 1000000 }, { 25, 10 },
+	  false, 100000, 25 * 1e5 + 100 + 10, 1 },
+	{ "the first decides", 3, { 0 }, { 25, 24, 23 },
+	  false, 100000, 25 * 1e5 + 100 + 24 + 100 + 23, 2 },
+	{ "late ones are caught up with one after the other", 8,
+	  { 0, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000,
+	    1000000 }, { 25, 10, 10, 10, 10, 10, 10, 10 },
+	  true, 100000, 25 * (1e5 - 7) + 7 * 110, 7 },
+};
+
+static void test_paces(void)
+{
+	const struct np_tolerance_opt opt = {
+		.net = { .S = NP_LOGGPS_NO_RENDEZVOUS },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(chains); i++) {
+		const struct chain *c = &chains[i];
+		struct np_graph *g = new_chain(c);
+		struct np_tolerance *t;
+		struct np_runtime r;
+
+		if (np_tolerance_new(g, &opt, &t, NULL))
+			abort();
+		np_tolerance_at(t, 100, &r);
+		T_ROW(c->name, np_tolerance_folded(t) > c->times - 20);
+		T_ROW(c->name, np_tolerance_vertices(t) < 100);
+		T_ROW(c->name, r.ns == c->want_ns);
+		T_ROW(c->name, r.left == c->slope && r.right == c->slope);
+		np_tolerance_free(t);
+		np_graph_free(g);
+	}
+}
+
+static void test_find(void)
+{
+	struct chain c = chains[0];
+	struct np_graph *g = new_chain(&c);
+	struct np_loop l;
+
+	T_CHECK(!np_loop_find(g, &l) && l.part && l.ops == 2 + 3 + 2);
+	T_CHECK(l.part && l.part[0].period == 2 && l.part[1].period == 3);
+	T_CHECK(l.times > c.times - 4 && l.times <= c.times);
+	np_loop_free(&l);
+	np_graph_free(g);
+	c.times = 9;
+	g = new_chain(&c);
+	T_CHECK(!np_loop_find(g, &l) && !l.part);
+	np_graph_free(g);
+	g = some_graph(7, 4, 500);
+	T_CHECK(!np_loop_find(g, &l) && !l.part);
+	np_graph_free(g);
+}
+
 static const struct t_case cases[] = {
+	{ "a loop is found at all ranks; few or other operations are none",
+	  test_find },
+	{ "100000 times the same: as long as it is told on paper",
+	  test_paces },
 	{ "random loops: as if each iteration were by itself",
 	  test_random_loops },
 	{ NULL, NULL },
