@@ -191,6 +191,72 @@ static void test_paces(void)
 	}
 }
 
+/*
+ * In a row of eight each computes after what its neighbours did the time
+ * before.  The last one is the slowest by a little: the first one learns of
+ * that after 6937 steps, and has something left to do in the end.
+ */
+static struct np_graph *new_row(uint32_t steps)
+{
+	struct np_graph *g;
+
+	if (np_graph_new("row", 8, &g, NULL))
+		abort();
+	for (uint32_t r = 0; r < 8; r++) {
+		struct np_graph_op op = { .size = 0 };
+		uint32_t prev, x;
+
+		if (np_graph_rank(g, r, NULL, NULL) ||
+		    np_graph_add(g, &op, &prev, NULL))
+			abort();
+		for (uint32_t i = 0; i < steps; i++, prev = x) {
+			uint32_t on[5] = { prev }, n = 1;
+
+			for (uint32_t k = 0; k < 4; k++) {
+				op = (struct np_graph_op){
+					.kind = k < 2 ? NP_OP_SEND :
+							NP_OP_RECV,
+					.peer = r + (k & 1 ? 1 : -1u),
+				};
+				if (op.peer >= 8)
+					continue;
+				np_graph_add(g, &op, &on[n], NULL);
+				np_graph_depend(g, on[n++], prev, NP_REQUIRES,
+						NULL);
+			}
+			op = (struct np_graph_op){ .size = r == 0 ? 1000 :
+						   r == 7 ? 1001 : 10 };
+			np_graph_add(g, &op, &x, NULL);
+			while (n--)
+				np_graph_depend(g, x, on[n], NP_REQUIRES,
+						NULL);
+		}
+		op = (struct np_graph_op){ .size = r ? 0 : 1000000000 };
+		np_graph_add(g, &op, &x, NULL);
+		np_graph_depend(g, x, prev, NP_REQUIRES, NULL);
+	}
+	if (np_graph_finish(g, NULL))
+		abort();
+	return g;
+}
+
+static void test_late_change(void)
+{
+	const struct np_tolerance_opt opt = {
+		.net = { .S = NP_LOGGPS_NO_RENDEZVOUS },
+	};
+	struct np_graph *g = new_row(20000);
+	struct np_tolerance *t;
+	struct np_runtime r;
+
+	T_CHECK(!np_tolerance_new(g, &opt, &t, NULL));
+	np_tolerance_at(t, 0, &r);
+	T_CHECK(np_tolerance_folded(t) > 19000);
+	T_CHECK(r.ns == 1e9 + 1001. * (20000 - 7) + 6 * 10 + 1000);
+	np_tolerance_free(t);
+	np_graph_free(g);
+}
+
 static void test_find(void)
 {
 	struct chain c = chains[0];
@@ -216,6 +282,8 @@ static const struct t_case cases[] = {
 	  test_find },
 	{ "100000 times the same: as long as it is told on paper",
 	  test_paces },
+	{ "what changes after thousands of iterations is not passed by",
+	  test_late_change },
 	{ "random loops: as if each iteration were by itself",
 	  test_random_loops },
 	{ NULL, NULL },
