@@ -85,7 +85,8 @@ static double goes_on(const struct np_compact *c, const struct np_pass *p,
 			const struct np_edge *e = &c->edge[i];
 			np_pair length = np_pass_edge(p, e);
 			struct choice path = {
-				.at = b[v], .lack = b[v] - (b[e->from] + length),
+				.at = b[v],
+				.lack = b[v] - (b[e->from] + length),
 			};
 			double n;
 
