@@ -15,6 +15,17 @@ struct cli_matrix {
 	int *rc;		 /* 0 where there is an answer */
 };
 
+/*
+ * cli_matrix.c: the applications that were asked for, or all, before they are
+ * judged; then every one beside every other, which may be none (n 0).
+ * Both return -1 to go on, or the exit status after saying why.
+ */
+int cli_matrix_find(struct cli_known *k, struct cli_store *s,
+		    const struct cli_options *o);
+int cli_matrix_make(const struct cli_known *k, const struct cli_options *o,
+		    struct cli_matrix *out);
+void cli_matrix_free(struct cli_matrix *m);
+
 /* Each prints the table and returns the exit status. */
 int cli_matrix_text(const struct cli_matrix *m);
 int cli_matrix_csv(const struct cli_matrix *m);

@@ -9,7 +9,7 @@
 /*
  * Write text into the file of that path, which readers see as it was or as it
  * is now, never in part: temporary file, fsync, rename, fsync of the directory.
- * mode: of the file, whatever the umask.  What is no regular file is left alone.
+ * mode: of the file, whatever the umask.  What is no regular file stays.
  * Returns 0 or -errno with err.
  */
 int cli_write_file(const char *path, const char *text, mode_t mode,

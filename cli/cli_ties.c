@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-/* Keep the heaviest, in order. */
-static void keep(struct cli_tie *list, size_t *n, const struct cli_tie *t)
+void cli_tie_keep(struct cli_tie *list, size_t *n, const struct cli_tie *t)
 {
 	size_t at = *n;
 
@@ -34,7 +33,7 @@ static void ask(struct cli_ties *t, struct np_predictor *models, size_t victim,
 		.app = t->k.app[victim ? victim : co]->r.runs.app,
 		.victim = victim, .co = co, .p = a.p,
 	};
-	keep(list, n, &tie);
+	cli_tie_keep(list, n, &tie);
 }
 
 static void ask_all(struct cli_ties *t)

@@ -25,6 +25,9 @@ struct cli_ties {
 	size_t n_hurt_by, n_hurts;
 };
 
+/* Keep the heaviest CLI_TIES_MAX, in order: t is one more. */
+void cli_tie_keep(struct cli_tie *list, size_t *n, const struct cli_tie *t);
+
 /*
  * p is borrowed for the life of the ties.  Never fails: without calibration,
  * curve or memory there are none.

@@ -15,7 +15,7 @@ _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs compare predict matrix publish accuracy \
 		calibrate loggps status explain check release qn scale sharing replay \
-		tolerance trace metrics help version"
+		tolerance trace metrics report help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -37,7 +37,8 @@ _netprof() {
 		publish/-*) words="--as=" ;;
 		accuracy/-*) words="$formats --model= --without= --only= \
 			--up-to= --cases --seed=" ;;
-		show/* | runs/* | compare/* | publish/* | predict/* | matrix/*)
+		report/-*) words="--output= $whose --scope= --model=" ;;
+		show/* | runs/* | compare/* | report/* | publish/* | predict/* | matrix/*)
 			words=$(_netprof_apps) ;;
 		calibrate/-*) words="--levels= --choose= --seconds= --repeats= \
 			--probe-seconds= --scope= --output= --fresh --dry-run \

@@ -234,6 +234,9 @@ test_wrong_use_is_told_with_status_two() {
 		compare
 		compare --all fft
 		compare a b c d e f g h i j k l m n o p q
+		report
+		report fft
+		report --json -o page.html
 		metrics now
 		metrics -o
 		metrics --json

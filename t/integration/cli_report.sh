@@ -197,4 +197,152 @@ test_a_run_to_compare_is_found_or_it_is_said() {
 	contains "too long" "$ERR" '^netprof: application name "a*'
 }
 
+test_a_report_is_one_page_that_needs_nothing() {
+	local page what
+	setup
+	page=$S/page.html
+	run netprof report -o "$page"
+	equal "what it says" "$RC $OUT$ERR" \
+		"0 wrote $page: 12 applications, 64 pairs"
+	for what in 'src=' 'url(' '@import' '<link' 'http:' 'https:' '<iframe'; do
+		! grep -F "$what" "$page" || fail "the page has $what"
+	done
+	is_plain "$page"
+	contains "the verdict" "$(cat "$page")" \
+		'<strong>3 of 12 applications slow by more than 10 % beside another; most of all fft beside NPmpi: \+79 %\.'
+	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$page")" 12
+	equal "curves" "$(grep -c '<svg role="img"' "$page")" 5
+	contains "advice" "$(cat "$page")" \
+		'<dt>Advice</dt><dd>Keep it off leaves of NPmpi, another fft and lammps: over 10 % each. To know more: sbatch'
+	contains "a cell" "$(cat "$page")" \
+		'<td data-v="0.79[0-9]*" class="much" title="71 to 111 %, mixture">\+79 %</td>'
+	mkdir "$S/web"
+	(umask 027; netprof report -o "$S/web" fft halo)
+	equal "in a directory" "$(ls "$S/web") $(stat -c %a "$S/web/index.html")" \
+		"index.html 640"
+	equal "of two" "$(grep -c '<h2 id="a' "$S/web/index.html")" 2
+	run netprof report -o "$S/none/page.html"
+	contains "no directory" "$RC $ERR" '^1 .*No such file or directory$'
+	run netprof report -o "$page" fftt
+	contains "a slip" "$RC $ERR" '^1 .*did you mean fft'
+}
+
+test_without_a_calibration_a_report_says_what_is_missing() {
+	setup
+	rm -r "$S/store/fabric"
+	netprof report -o "$S/page.html"
+	contains "the pairs" "$(cat "$S/page.html")" \
+		'<p>no calibration .*; an administrator makes one by: salloc -N8 netprof calibrate</p>'
+	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$S/page.html")" 12
+}
+
+# A cluster, a leaf and a transport that somebody named with care.
+hostile_names() {
+	local f bad='"><script>document.title=1</script>&amp;\u202e\u0007'"'"
+	for f in "$S"/store/users/"$MY_UID"/halo/*.json; do
+		jq -c --arg bad "$(jq -rn "\"${bad//\"/\\\"}\"")" \
+			'.leaves[0].name = $bad | .probe.transport = $bad |
+			.executable = $bad' "$f" >"$S/one" && mv "$S/one" "$f"
+	done
+}
+
+test_names_in_a_report_are_only_text() {
+	setup
+	hostile_names
+	mkdir "$S/store/users/$MY_UID/<b>bold"
+	netprof report -o "$S/page.html"
+	is_plain "$S/page.html"
+	equal "scripts" "$(grep -o '<script' "$S/page.html" | wc -l)" 1
+	contains "the leaf" "$(cat "$S/page.html")" \
+		'leaf &quot;&gt;&lt;script&gt;document.title=1&lt;/script&gt;&amp;amp;\?\?&#39;'
+	! grep -q '<b>' "$S/page.html" || fail "a name is markup"
+}
+
+# dom PAGE SCRIPT: the result of a script in the page, run by a real browser;
+# what it has to say of the page is in $S/console.
+dom() {
+	cat "$1" - >"$S/tested.html" <<-END
+		<pre id="result"></pre><script>'use strict';
+		document.getElementById('result').textContent = (() => { $2 })();
+		</script>
+	END
+	timeout 50 chromium --headless --no-sandbox --disable-gpu \
+		--user-data-dir="$S/browser" --enable-logging=stderr \
+		--dump-dom "file://$S/tested.html" 2>"$S/log" >"$S/dom"
+	grep CONSOLE "$S/log" >"$S/console" || :
+	sed -n 's|.*<pre id="result">\(.*\)</pre>.*|\1|p' "$S/dom"
+}
+
+needs_browser() {
+	command -v chromium >/dev/null || skip "no chromium is installed"
+}
+
+# The first cells of rows after the head of a column was pressed some times.
+SORTED='const press = (table, name, times) => {
+	const b = [...table.tHead.querySelectorAll("button")].find(x => x.textContent === name);
+	for (let i = 0; i < times; i++) { b.focus(); b.click(); }
+	if (document.activeElement !== b) return "no focus";
+	return [...table.tBodies[0].rows].map(r => r.cells[0].textContent.trim()).join(" ") +
+		" " + [...table.tHead.rows[0].cells].map(c => c.getAttribute("aria-sort")).filter(x => x).join(); };'
+
+test_a_browser_sorts_the_tables_of_a_report() {
+	local matrix='const m = document.getElementById("matrix");'
+	needs_browser
+	setup
+	hostile_names
+	netprof report -o "$S/page.html"
+	equal "by a column, the worst first" \
+		"$(dom "$S/page.html" "$SORTED $matrix return press(m, \"lammps\", 1)")" \
+		"lammps fft NPmpi cp2k hello hpcc postprocess descending"
+	equal "nothing is wrong with the page" "$(cat "$S/console")" ""
+	equal "and back, without values last" \
+		"$(dom "$S/page.html" "$SORTED $matrix return press(m, \"lammps\", 2)")" \
+		"fft lammps NPmpi cp2k hello hpcc postprocess ascending"
+	equal "by name, and only by that" \
+		"$(dom "$S/page.html" "$SORTED $matrix press(m, \"fft\", 1); press(m, \"beside\", 1); return press(m, \"beside\", 1)")" \
+		"postprocess NPmpi lammps hpcc hello fft cp2k descending"
+	equal "the list, by words" "$(dom "$S/page.html" "$SORTED
+		return press(document.querySelector(\"table\"), \"Use\", 1).split(\" \").slice(0, 4).join()")" \
+		"cp2k,elsewhere,fft,lammps"
+	equal "no name became markup" "$(dom "$S/page.html" \
+		'return [document.title, document.scripts.length, document.querySelectorAll("h2").length].join()')" \
+		"netprof report,2,14"
+	dom "$S/page.html" 'throw new Error("as it should")' >/dev/null
+	contains "errors would be seen" "$(cat "$S/console")" 'as it should'
+}
+
+# 200 applications, each with ten runs, beside those that are there.
+many_applications() {
+	local users=$S/store/users/$MY_UID
+	mkdir "$users"/app{100..299}
+	awk -v to="$users" '{
+		n = split(FILENAME, path, "/")
+		for (i = 100; i < 300; i++) {
+			line = $0
+			sub(/"app":"halo"/, "\"app\":\"app" i "\"", line)
+			file = to "/app" i "/" path[n]
+			print line >file
+			close(file)
+		}
+	}' "$users"/halo/*.json
+}
+
+test_a_report_of_two_hundred_applications_is_quick() {
+	local TIMEFORMAT='%U %S' sec
+	setup
+	many_applications
+	sec=$( { time netprof report -o "$S/page.html" >"$S/said"; } 2>&1)
+	contains "all of them" "$(cat "$S/said")" ': 212 applications, 43264 pairs$'
+	# of a processor: others use this machine, too
+	between "seconds" "$(awk '{ print $1 + $2 }' <<<"$sec")" 0.1 3
+	command -v chromium >/dev/null || return 0
+	equal "sorted" "$(dom "$S/page.html" '
+		const m = document.getElementById("matrix"), t = performance.now();
+		m.tHead.querySelectorAll("button")[1].click();
+		const ms = performance.now() - t, row = m.tBodies[0].rows;
+		return row[0].cells[0].textContent + " of " + row.length +
+			(ms < 1000 ? "" : ": " + ms + " ms");')" "fft of 208"
+	equal "nothing is wrong with the page" "$(cat "$S/console")" ""
+}
+
 [ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"

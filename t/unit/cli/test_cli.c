@@ -2,6 +2,7 @@
 #include "t.h"
 #include "cli.h"
 #include "cli_check.h"
+#include "cli_html.h"
 #include "cli_text.h"
 
 #include <locale.h>
@@ -258,7 +259,38 @@ static void test_a_full_list_of_findings(void)
 	T_CHECK(!strcmp(found[CLI_CHECK_MAX - 1].remedy, "the last one's"));
 }
 
+static const struct {
+	const char *name, *text, *want;
+} pages[] = {
+	{ "text", "lammps-melt_2.0+x", "lammps-melt_2.0+x" },
+	{ "markup", "<script>alert(1)</script>",
+	  "&lt;script&gt;alert(1)&lt;/script&gt;" },
+	{ "the end of an attribute", "\" onload='x()'",
+	  "&quot; onload=&#39;x()&#39;" },
+	{ "an entity", "&lt;b&gt;", "&amp;lt;b&amp;gt;" },
+	{ "what turns the writing", "a\342\200\256b", "a?b" },
+	{ "a control", "a\033[2Jb\nc", "a?[2Jb?c" },
+	{ "no UTF-8", "a\377b", "a?b" },
+	{ "letters of others", "\303\244\342\202\254", "\303\244\342\202\254" },
+	{ "nothing", "", "" },
+};
+
+static void test_html(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(pages); i++) {
+		char *text = NULL;
+		size_t len;
+		FILE *f = open_memstream(&text, &len);
+
+		cli_html(f, pages[i].text);
+		fclose(f);
+		T_ROW(pages[i].name, !strcmp(text, pages[i].want));
+		free(text);
+	}
+}
+
 static const struct t_case cases[] = {
+	{ "names in pages of HTML are only text", test_html },
 	{ "times have three digits and a unit", test_times },
 	{ "chosen times have no needless zeros", test_settings },
 	{ "the micro sign only where the terminal knows it", test_micro_sign },

@@ -1,0 +1,108 @@
+#include "cli_matrix.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_matrix_find(struct cli_known *k, struct cli_store *s,
+		    const struct cli_options *o)
+{
+	struct cli_runs r;
+	int rc;
+
+	for (size_t i = 0; i < o->n_apps; i++) {
+		rc = cli_runs_find(s, o, o->apps[i], &r);
+		if (rc >= 0)
+			return rc;
+		if (cli_known_add(k, &r, true))
+			return cli_fail("out of memory");
+	}
+	if (!o->n_apps && cli_known_add_all(k, s, o))
+		return cli_fail("out of memory");
+	if (!k->n)
+		return cli_fail("no profile yet: sbatch --netprofile=NAME "
+				"job.sh makes one");
+	if (k->cut)
+		cli_fail("more than %d runs: some applications are left out",
+			 CLI_KNOWN_RUNS);
+	return -1;
+}
+
+/* Has any run of it something to say on this fabric? */
+static bool takes_part(const struct cli_known_app *a, bool asked_for)
+{
+	return !a->unusable.text[0] &&
+	       (asked_for ||
+		(cli_known_has_data(a) && a->evidence.n_used));
+}
+
+static int by_name(const void *a, const void *b, void *arg)
+{
+	const struct cli_known *k = arg;
+
+	return strcmp(k->app[*(const size_t *)a]->r.runs.app,
+		      k->app[*(const size_t *)b]->r.runs.app);
+}
+
+static int choose(struct cli_matrix *m, bool asked_for)
+{
+	const struct cli_known *k = m->k;
+
+	m->at = calloc(k->n + 1, sizeof(*m->at));
+	if (!m->at)
+		return cli_fail("out of memory");
+	for (size_t i = 0; i < k->n; i++)
+		if (takes_part(k->app[i], asked_for))
+			m->at[m->n++] = i;
+	if (!asked_for)
+		qsort_r(m->at, m->n, sizeof(*m->at), by_name, (void *)k);
+	return -1;
+}
+
+static int ask(struct cli_matrix *m)
+{
+	const struct np_predict_opt opt = {
+		.replicates = NP_PREDICT_REPLICATES, .seed = 1,
+	};
+	const struct np_program **app = calloc(m->n, sizeof(*app));
+	struct np_predictor *models = NULL;
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	m->p = calloc(m->n * m->n, sizeof(*m->p));
+	m->rc = calloc(m->n * m->n, sizeof(*m->rc));
+	rc = app && m->p && m->rc ? 0 : np_errf(&err, -ENOMEM, "out of memory");
+	for (size_t i = 0; !rc && i < m->n; i++)
+		app[i] = &m->k->app[m->at[i]]->evidence.program;
+	if (!rc)
+		rc = np_predictor_new(m->k->cal.fabric, m->model, &opt,
+				      &models, &err);
+	if (!rc)
+		rc = np_predict_matrix(models, app, m->n, m->scope, m->p,
+				       m->rc, &err);
+	np_predictor_free(models);
+	free(app);
+	return rc ? cli_fail("%s", err.text) : -1;
+}
+
+int cli_matrix_make(const struct cli_known *k, const struct cli_options *o,
+		    struct cli_matrix *out)
+{
+	struct cli_matrix m = { .k = k, .model = o->model, .scope = o->scope };
+	int rc = choose(&m, o->n_apps > 0);
+
+	if (rc < 0 && m.n)
+		rc = ask(&m);
+	if (rc >= 0)
+		cli_matrix_free(&m);
+	else
+		*out = m;
+	return rc;
+}
+
+void cli_matrix_free(struct cli_matrix *m)
+{
+	free(m->at);
+	free(m->p);
+	free(m->rc);
+}

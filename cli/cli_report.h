@@ -1,0 +1,44 @@
+/* What `netprof report` tells, and its page. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include <stdio.h>
+
+#include "cli_advice.h"
+#include "cli_matrix.h"
+
+/* One application. */
+struct cli_part {
+	const struct cli_known_app *app; /* borrowed */
+	struct np_profile profile;
+	struct cli_tie hurt_by[CLI_TIES_MAX], hurts[CLI_TIES_MAX];
+	size_t n_hurt_by, n_hurts; /* heaviest first */
+	struct cli_advice advice;
+};
+
+struct cli_report {
+	struct cli_known k;
+	struct np_runs idle[2]; /* the user's and the published ones */
+	struct cli_part *part;	/* by name */
+	size_t n;
+	struct cli_matrix m; /* n 0: nothing is predicted, m_why says why */
+	struct np_err m_why;
+	double date, limit; /* MaxSlowdown of placement */
+};
+
+/* The whole page; free() it.  NULL: out of memory. */
+char *cli_report_page(const struct cli_report *r);
+
+/* Its parts.  cli_report_app.c: what is known of one; number: of its anchor. */
+void cli_report_app(FILE *f, const struct cli_report *r, size_t number);
+/* cli_report_matrix.c: the pairs. */
+void cli_report_matrix(FILE *f, const struct cli_report *r);
+/* cli_report_curve.c: run times beside the levels, as a figure; or nothing. */
+void cli_report_curve(FILE *f, const struct np_profile *p);
+/* cli_report_style.c */
+extern const char cli_report_style[], cli_report_script[];
+
+/* A cell: v sorts it, NaN to the end; limit: more of a slowdown is much. */
+void cli_report_change(FILE *f, double v, double limit, const char *title);
+
+#endif
