@@ -144,6 +144,8 @@ install: programs ## install under $(DESTDIR)$(prefix)
 	install -D -m644 etc/netprof-completion.bash \
 		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof
 	install -D -m644 etc/netprof-grafana.json $(DESTDIR)$(datadir)/grafana.json
+	install -d $(DESTDIR)$(datadir)/json-schema
+	install -m644 doc/json-schema/*.json $(DESTDIR)$(datadir)/json-schema
 	for f in netprof.conf plugstack.conf.d/netprof.conf; do \
 		test -e $(DESTDIR)$(sysconfdir)/$$f || \
 		install -D -m644 etc/$$f $(DESTDIR)$(sysconfdir)/$$f || exit 1; done
@@ -157,8 +159,10 @@ uninstall: ## remove what install put there; configuration and store stay
 		$(patsubst $(BUILD)/%,$(DESTDIR)$(slurm_plugindir)/%,$(PLUGINS)) \
 		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof \
 		$(DESTDIR)$(datadir)/grafana.json \
+		$(patsubst doc/%,$(DESTDIR)$(datadir)/%,$(wildcard doc/json-schema/*.json)) \
 		$(foreach m,$(MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
-	-rmdir $(DESTDIR)$(libexecdir) $(DESTDIR)$(datadir) 2>/dev/null
+	-rmdir $(DESTDIR)$(libexecdir) $(DESTDIR)$(datadir)/json-schema \
+		$(DESTDIR)$(datadir) 2>/dev/null
 
 clean: ## remove what was built
 	rm -rf $(BUILD) build build-sanitize build-clang build-sanitize-clang build-fuzz \

@@ -5,6 +5,7 @@
 #include <json-c/json.h>
 
 #include "cli_accuracy.h"
+#include "cli_json_put.h"
 
 static void put(json_object *o, const char *key, double v)
 {
@@ -115,8 +116,5 @@ int accuracy_print_json(const struct accuracy_file *f, size_t n,
 		json_object_array_add(files, o);
 	}
 	json_object_object_add(root, "files", files);
-	printf("%s\n", json_object_to_json_string_ext(
-			       root, JSON_C_TO_STRING_PRETTY));
-	json_object_put(root);
-	return 0;
+	return cli_print_json("accuracy", root);
 }

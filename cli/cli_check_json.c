@@ -19,5 +19,5 @@ int cli_check_json(const struct cli_check *c)
 		problem |= f->result == CLI_PROBLEM;
 	}
 	cli_put_bool(j, "problem", problem);
-	return cli_print_json(j);
+	return cli_print_json("check", j);
 }

@@ -72,5 +72,5 @@ int cli_compare_json(const struct cli_compare *c)
 	list = cli_put_array(j, "compared");
 	for (size_t i = 0; i < c->n; i++)
 		put_side(cli_append_object(list), &c->side[i]);
-	return cli_print_json(j);
+	return cli_print_json("compare", j);
 }

@@ -90,5 +90,5 @@ int cli_explain_json(const struct cli_explain *e)
 	list = cli_put_array(j, "neighbours");
 	for (size_t i = 0; i < e->n_beside; i++)
 		put_beside(list, e, &e->beside[i]);
-	return cli_print_json(j);
+	return cli_print_json("explain", j);
 }

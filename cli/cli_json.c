@@ -214,7 +214,7 @@ int cli_json_show(const struct cli_profile *p, const struct cli_ties *t,
 	put_ties(j, "hurt_by", t->hurt_by, t->n_hurt_by);
 	put_ties(j, "hurts", t->hurts, t->n_hurts);
 	put_advice(j, a);
-	return cli_print_json(j);
+	return cli_print_json("show", j);
 }
 
 const char *cli_run_id(const struct np_record *r, char *buf, size_t len)
@@ -300,7 +300,7 @@ int cli_json_runs(const struct cli_profile *p)
 	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < p->runs.n; i++)
 		append_run(list, p->runs.run[i], p->profile.ev.use[i]);
-	return cli_print_json(j);
+	return cli_print_json("runs", j);
 }
 
 int cli_json_list(const struct cli_profile *const *p, size_t n)
@@ -323,5 +323,5 @@ int cli_json_list(const struct cli_profile *const *p, size_t n)
 			     p[i]->profile.phases.busy_share);
 		put_levels(one, &p[i]->profile);
 	}
-	return cli_print_json(j);
+	return cli_print_json("list", j);
 }

@@ -68,15 +68,23 @@ json_object *cli_append_object(json_object *list)
 	return j;
 }
 
-int cli_print_json(json_object *j)
+int cli_print_json(const char *command, json_object *j)
 {
-	const char *text = json_object_to_json_string_ext(j,
+	json_object *page = json_object_new_object();
+	const char *text;
+	int rc;
+
+	cli_put_count(page, "schema", CLI_JSON_SCHEMA);
+	cli_put_text(page, "command", command);
+	json_object_object_foreach(j, key, value)
+		cli_put(page, key, json_object_get(value));
+	json_object_put(j);
+	text = json_object_to_json_string_ext(page,
 		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
 		JSON_C_TO_STRING_NOSLASHESCAPE);
-	int rc = text ? CLI_DONE : cli_fail("out of memory");
-
+	rc = text ? CLI_DONE : cli_fail("out of memory");
 	if (text)
 		puts(text);
-	json_object_put(j);
+	json_object_put(page);
 	return rc;
 }

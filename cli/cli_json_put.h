@@ -21,8 +21,14 @@ json_object *cli_put_object(json_object *in, const char *key);
 json_object *cli_put_array(json_object *in, const char *key);
 json_object *cli_append_object(json_object *list);
 
-/* Print it and release it; returns the exit status. */
-int cli_print_json(json_object *j);
+/* Grows when a member goes, or means something else: doc/json-schema/. */
+#define CLI_JSON_SCHEMA 1
+
+/*
+ * Print it as the page of a command, with "schema" and "command" before all
+ * else, and release it; returns the exit status.
+ */
+int cli_print_json(const char *command, json_object *j);
 
 /* Parts of predictions as JSON, for cli_*json.c alone. */
 

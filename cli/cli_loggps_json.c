@@ -42,5 +42,5 @@ int cli_loggps_json(const struct np_loggps_record *r)
 	} else {
 		cli_put(j, "S_bytes", NULL);
 	}
-	return cli_print_json(j);
+	return cli_print_json("loggps", j);
 }

@@ -28,5 +28,5 @@ int cli_matrix_json(const struct cli_matrix *m)
 			cli_put_interval(pair, &m->p[i]);
 		}
 	}
-	return cli_print_json(j);
+	return cli_print_json("matrix", j);
 }

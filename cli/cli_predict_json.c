@@ -107,5 +107,5 @@ int cli_predict_json(const struct cli_prediction *p)
 	list = cli_put_array(j, "applications");
 	for (size_t i = 0; i < p->k->n; i++)
 		put_used(list, p->k->app[i]);
-	return cli_print_json(j);
+	return cli_print_json("predict", j);
 }

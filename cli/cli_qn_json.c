@@ -74,5 +74,5 @@ int cli_qn_json(const struct cli_qn *q)
 	list = cli_put_array(j, "populations");
 	for (size_t i = 0; i < q->n_rows; i++)
 		put_row(list, q, i);
-	return cli_print_json(j);
+	return cli_print_json("qn", j);
 }

@@ -100,5 +100,5 @@ int cli_replay_json(const struct cli_replay *r)
 	list = cli_put_array(j, "programs");
 	for (size_t k = 0; k < r->n; k++)
 		put_program(list, r, k);
-	return cli_print_json(j);
+	return cli_print_json("replay", j);
 }

@@ -96,5 +96,5 @@ int cli_scale_json(const struct cli_scale *s)
 		cli_put_text(j, "why_no_predictions", s->why);
 	else
 		put_errors(j, s);
-	return cli_print_json(j);
+	return cli_print_json("scale", j);
 }

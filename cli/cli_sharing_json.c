@@ -99,5 +99,5 @@ int cli_sharing_json(const struct cli_sharing *a)
 	list = cli_put_array(j, "schemes");
 	for (size_t k = 0; k < a->set->n; k++)
 		put_scheme(list, a, k);
-	return cli_print_json(j);
+	return cli_print_json("sharing", j);
 }

@@ -106,5 +106,5 @@ int cli_status_json(const struct cli_status *t)
 	list = cli_put_array(j, "claims");
 	for (size_t i = 0; i < s->n_claims; i++)
 		put_claim(list, &s->claim[i]);
-	return cli_print_json(j);
+	return cli_print_json("status", j);
 }

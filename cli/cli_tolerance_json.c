@@ -127,5 +127,5 @@ int cli_tolerance_json(const struct cli_tolerance *t, size_t n,
 	list = cli_put_array(j, "programs");
 	for (size_t i = 0; i < n; i++)
 		put_program(list, &t[i], ask);
-	return cli_print_json(j);
+	return cli_print_json("tolerance", j);
 }

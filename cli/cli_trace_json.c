@@ -24,5 +24,5 @@ int cli_trace_json(const char *path, const struct np_trace_sum *s)
 		if (s->collectives[i])
 			cli_put_count(c, np_collective_name(i),
 				      s->collectives[i]);
-	return cli_print_json(j);
+	return cli_print_json("trace", j);
 }

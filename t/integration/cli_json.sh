@@ -1,0 +1,150 @@
+# doc/json-schema/ says what --json prints; every command keeps to it.  Needs no
+# cluster; also runs alone:
+#
+#	[BUILD=build] bash t/integration/cli_json.sh
+# shellcheck shell=bash
+
+if [ -z "${ROOT-}" ]; then # not from t/check
+	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+	ALONE=yes
+fi
+# shellcheck source=t/integration/cli.lib
+. "$ROOT/t/integration/cli.lib"
+BESIDE=yes
+LIMIT_SEC=120
+
+# The words of JSON Schema that our schemas use; any other is told, too.
+# Prints what does not fit, one line each.
+# shellcheck disable=SC2016
+FITS='
+def kind: if type == "number" and . == floor then "integer" else type end;
+def is($t): kind as $k | $k == $t or ($t == "number" and $k == "integer");
+def fits($s; $at): . as $v |
+	(($s | keys_unsorted) - ["$schema", "$id", "title", "description", "type",
+		"const", "enum", "properties", "required", "items",
+		"additionalProperties"] | .[] | "\($at): schema has \(.)"),
+	(if $s.type and ([$s.type] | flatten | any(. as $t | $v | is($t)) | not)
+	 then "\($at): \($v | kind), expected \($s.type)" else empty end),
+	(if ($s | has("const")) and $s.const != $v
+	 then "\($at): \($v), expected \($s.const)" else empty end),
+	(if $s.enum and ($s.enum | index([$v]) | not)
+	 then "\($at): \($v), expected one of \($s.enum)" else empty end),
+	(if type == "object" then
+		($s.required // [] | .[] | select(. as $k | $v | has($k) | not) |
+			"\($at): \(.) is missing"),
+		(to_entries[] | . as $e |
+			if $s.properties | has($e.key)? // false
+			then $e.value | fits($s.properties[$e.key]; "\($at).\($e.key)")
+			elif ($s.additionalProperties | type) == "object"
+			then $e.value | fits($s.additionalProperties; "\($at).\($e.key)")
+			else "\($at).\($e.key) is not in the schema" end)
+	 elif type == "array" and ($s | has("items")) then
+		.[] | fits($s.items; "\($at)[]")
+	 else empty end);
+fits($schema[0]; $schema[0].title)'
+
+fits() { # COMMAND <JSON
+	jq -r --slurpfile schema "$ROOT/doc/json-schema/$1.json" "$FITS" |
+		sort -u
+}
+
+# Pages of all commands, from wherever they come in tests without a cluster.
+pages() {
+	local data=$ROOT/t/data app
+	for app in $(netprof list -P | tail -n +2 | cut -d'|' -f1 | sort -u); do
+		echo "show $app"
+		echo "runs $app"
+		echo "compare $app"
+	done
+	cat <<-END
+		list
+		list --all
+		list --published
+		show --published cp2k
+		predict fft halo
+		predict fft cp2k lammps
+		predict spmv qmc
+		predict --scope=uplink fft NPmpi
+		matrix
+		matrix fft halo cp2k
+		compare fft:4000 fft:3001 halo
+		accuracy $data/pairs.json
+		accuracy --cases --model=cross $data/pairs.json
+		accuracy $data/simulated-switch.json
+		status
+		status --all
+		explain 4000
+		explain 4001
+		explain 4002
+		explain 4010
+		explain 4011_3
+		explain 4013
+		explain 3989_2
+		explain 3001
+		check
+		qn $data/web.json
+		qn --customers=0-1 $data/web.json
+		qn $data/two-classes.json
+		qn --method=linearizer $data/web.json
+		scale --at=64 $data/mpip/solver.2.mpiP $data/mpip/solver.4.mpiP $data/mpip/solver.8.mpiP
+		scale $data/mpip/melt.mpiP
+		tolerance --critical $data/loggps/nonblocking.goal
+		tolerance --topology=dragonfly:3x3x2 --place=20 $data/loggps/recdoub16.goal
+		tolerance --rendezvous=4K $data/loggps/rendezvous.goal
+		sharing $data/sharing/vienne.scheme
+		sharing --static $data/sharing/vienne.scheme
+		sharing --fit=$data/sharing/measured-ports.scheme $data/sharing/ports.scheme
+		replay $data/sharing/ring.workload $data/sharing/fan.workload
+		replay --model=none,maxmin $data/sharing/ring.workload
+	END
+}
+
+test_every_page_fits_its_schema() {
+	local words n=0 bad
+	setup_measured
+	pages >"$S/pages"
+	while read -ra words; do
+		# check fails where something is wrong with the machine
+		netprof "${words[0]}" --json "${words[@]:1}" >"$S/json" 2>"$S/err" ||
+			[ "${words[0]}" = check ] || fail "${words[*]}: $(cat "$S/err")"
+		bad=$(fits "${words[0]}" <"$S/json")
+		equal "what does not fit of ${words[*]}" "$bad" ""
+		n=$((n + 1))
+	done <"$S/pages"
+	[ "$n" -ge 70 ] || fail "only $n pages"
+}
+
+test_what_does_not_fit_is_told() {
+	local filter wanted
+	setup
+	netprof list --json >"$S/list"
+	while IFS=';' read -r filter wanted; do
+		equal "$filter" "$(jq "$filter" "$S/list" | fits list |
+			sed 's/^[^.:]*: the profiles there are//')" "$wanted"
+	done <<-'END'
+		.;
+		.schema = 2;.schema: 2, expected 1
+		.more = 1;.more is not in the schema
+		del(.profiles[0].uid);.profiles[]: uid is missing
+		.profiles[2].app = 7;.profiles[].app: integer, expected string
+		.profiles = {};.profiles: object, expected array
+	END
+}
+
+# One schema for each command that has --json, and all of them say which.
+test_every_command_with_json_has_a_schema() {
+	local cmd text
+	setup
+	for cmd in $(netprof help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+		text=$(netprof help "$cmd")
+		[[ $text != *--json* ]] || echo "$cmd"
+	done | sort >"$S/commands"
+	equal "schemas" "$(cd "$ROOT/doc/json-schema" && ls | sed 's/.json$//' | sort | xargs)" \
+		"$(xargs <"$S/commands")"
+	while read -r cmd; do
+		equal "$cmd" "$(jq -c '[.properties.schema.const, .properties.command.const]' \
+			"$ROOT/doc/json-schema/$cmd.json")" "[1,\"$cmd\"]"
+	done <"$S/commands"
+}
+
+[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
