@@ -81,4 +81,10 @@ void cli_check_plugin(struct cli_check *c, const char *path, bool used);
 /* For these users, names or numbers; n 0: for all.  Returns the exit status. */
 int cli_make_users(char *const users[], size_t n);
 
+/*
+ * netprof check --make-store: the store and the directories in it that are
+ * missing, as root.  Returns the exit status.
+ */
+int cli_make_store(void);
+
 #endif

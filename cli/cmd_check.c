@@ -117,11 +117,15 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_check c = { .now = cli_now() };
 	bool versions = argc > 1 && !strcmp(argv[1], "--versions");
+	bool store = argc > 1 && !strcmp(argv[1], "--make-store");
 	struct cli_options o;
 	int rc;
 
 	if (argc > 1 && !strcmp(argv[1], "--make-users"))
 		return make_users(self, argc, argv);
+	if (store)
+		return argc == 2 ? cli_make_store() :
+			cli_usage(self, "%.64s: not expected here", argv[2]);
 	if (versions && argc > 2 && *argv[2] == '-')
 		return cli_usage(self, "%.64s: not expected here", argv[2]);
 	rc = versions ? -1 : cli_options_parse(self, argc, argv,
@@ -144,7 +148,7 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_check = {
 	.name = "check",
 	.args = "[--json|--parsable] | --versions [PLUGIN.so...] | "
-		"--make-users [USER...]",
+		"--make-store | --make-users [USER...]",
 	.help = "is netprof set up well; what to do if not",
 	.text =
 "Looks at the configuration, the versions of Slurm and of the plugins, the\n"
@@ -155,6 +159,8 @@ const struct cli_cmd cmd_check = {
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
 "  --versions          only what each program of the installed Slurm does with\n"
 "                      the plugins that are installed, or with these\n"
+"  --make-store        as root: make the store, and the directories in it that\n"
+"                      are missing, for the Slurm that is here\n"
 "  --make-users        as root: make the directories of these users in the\n"
 "                      store (of all, without names), before somebody else\n"
 "                      can take their places",

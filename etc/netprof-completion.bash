@@ -51,7 +51,7 @@ _netprof() {
 		scale/-*) words="$formats --bandwidth= --latency= --variant= --at=" ;;
 		qn/-*) words="$formats --method= --customers= --memory=" ;;
 		trace/-*) words="$formats --goal --liballprof= --collective=" ;;
-		check/-*) words="$formats --versions --make-users" ;;
+		check/-*) words="$formats --versions --make-store --make-users" ;;
 		release/-*) words="--dry-run" ;;
 		sharing/-*) words="$formats --static --dynamic --model= --set= \
 			--fit= --summary" ;;

@@ -214,6 +214,48 @@ test_directories_of_users_are_made_by_root_only() {
 	contains "of all" "$OUT" '^made [0-9]+, [0-9]+ were there, 0 failed$'
 }
 
+test_a_store_is_made_as_check_wants_it() {
+	[ "$MY_UID" = 0 ] || return 0
+	setup
+	slurm_here 22.05.8 netprof
+	sed -i 's/^SlurmUser.*/SlurmUser = nobody(65534)/' "$S/slurm/config"
+	sed -i "s|^Store=.*|Store=$S/new|" "$S/conf"
+	unset NETPROF_STORE
+	run setpriv --reuid=23456 --regid=23456 --clear-groups \
+		netprof check --make-store
+	equal "as a user" "$RC" 1
+	contains "as a user" "$ERR" 'only root can'
+	run netprof check --make-store
+	equal "what is made" "$RC $OUT" "0 made $S/new
+made $S/new/users
+made $S/new/published
+made $S/new/placement"
+	equal "owners and modes" "$(stat -c '%U %g %a' "$S/new"/{,users,published,placement})" \
+		"root 65534 755
+root 65534 3777
+root 0 755
+nobody 65534 755"
+	run netprof check -P
+	equal "what check says of it" "$(awk -F'|' '$2 == "store" || $2 ~ "/$" {
+		print $1, $2 }' "$S/out" | xargs)" \
+		"ok store ok users/ ok published/ ok placement/"
+	rmdir "$S/new/users"
+	chmod 700 "$S/new/published"
+	run netprof check --make-store
+	equal "only what is missing" "$RC $OUT $(stat -c %a "$S/new/published")" \
+		"0 made $S/new/users 700"
+	run netprof check --make-store now
+	equal "wrong use" "$RC" 2
+	chmod 777 "$S/new"
+	run netprof check --make-store
+	equal "where others can write" "$RC" 1
+	contains "why" "$ERR" "mode 777: expected root, and nobody else"
+	sed -i "s|^Store=.*|Store=$S/no/where|" "$S/conf"
+	run netprof check --make-store
+	equal "where nothing is" "$RC $ERR" \
+		"1 netprof: cannot make $S/no/where: No such file or directory"
+}
+
 test_a_crowd_that_hides_the_others_is_told() {
 	[ "$MY_UID" = 0 ] || return 0
 	setup
