@@ -90,8 +90,9 @@ MAN := $(wildcard doc/*.[1-9])
 
 all: packages ## build everything
 	@$(MAKE) --no-print-directory programs
-.PHONY: programs
-programs: $(BIN) $(LIBEXEC) $(PLUGINS) $(MPI_SHIM) $(BUILD)/quiet_poll.so $(BUILD)/late
+.PHONY: programs shipped
+programs: shipped $(BUILD)/quiet_poll.so $(BUILD)/late
+shipped: $(BIN) $(LIBEXEC) $(PLUGINS) $(MPI_SHIM)
 
 packages: ## install what is missing on Debian (as root)
 	@etc/packages check || etc/packages install
@@ -133,22 +134,26 @@ demo: packages ## show netprof at work on a cluster on this machine
 	@$(MAKE) --no-print-directory programs
 	@BUILD=$(BUILD) t/demo
 
-install: programs ## install under $(DESTDIR)$(prefix)
+# Pages and the sample name directories as they are built in.
+PLACES = sed 's|/usr/local/libexec/netprof|$(libexecdir)|g; s|/usr/local/bin|$(bindir)|g'
+
+install: shipped ## install under $(DESTDIR)$(prefix)
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libexecdir) \
 		$(DESTDIR)$(slurm_plugindir) $(DESTDIR)$(sysconfdir)/plugstack.conf.d
 	install -m755 $(BIN) $(DESTDIR)$(bindir)
 	install -m755 $(LIBEXEC) $(MPI_SHIM) $(DESTDIR)$(libexecdir)
 	install -m755 $(PLUGINS) $(DESTDIR)$(slurm_plugindir)
-	for m in $(MAN); do install -D -m644 $$m \
-		$(DESTDIR)$(mandir)/man$${m##*.}/$${m##*/} || exit 1; done
+	for m in $(MAN); do to=$(DESTDIR)$(mandir)/man$${m##*.}/$${m##*/}; \
+		install -d $${to%/*} && $(PLACES) $$m >$$to && chmod 644 $$to || \
+		exit 1; done
 	install -D -m644 etc/netprof-completion.bash \
 		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof
 	install -D -m644 etc/netprof-grafana.json $(DESTDIR)$(datadir)/grafana.json
 	install -d $(DESTDIR)$(datadir)/json-schema
 	install -m644 doc/json-schema/*.json $(DESTDIR)$(datadir)/json-schema
 	for f in netprof.conf plugstack.conf.d/netprof.conf; do \
-		test -e $(DESTDIR)$(sysconfdir)/$$f || \
-		install -D -m644 etc/$$f $(DESTDIR)$(sysconfdir)/$$f || exit 1; done
+		to=$(DESTDIR)$(sysconfdir)/$$f; test -e $$to || \
+		{ $(PLACES) etc/$$f >$$to && chmod 644 $$to; } || exit 1; done
 	@! { command -v slurmctld || command -v scontrol; } >/dev/null || \
 		$(BUILD)/netprof check --versions $(addprefix $(DESTDIR)$(slurm_plugindir)/,\
 		spank_netprof.so job_submit_netprof.so) || :
@@ -164,9 +169,20 @@ uninstall: ## remove what install put there; configuration and store stay
 	-rmdir $(DESTDIR)$(libexecdir) $(DESTDIR)$(datadir)/json-schema \
 		$(DESTDIR)$(datadir) 2>/dev/null
 
+REVISION ?= 1
+.PHONY: deb check-packages
+deb: packages ## Debian packages for the Slurm that is here, in build-packages
+	@etc/packages install deb
+	@etc/make-packages $(VERSION) $(REVISION) $(slurm_plugindir) build-packages
+
+# Minutes, as all is built for where packages put it.
+check-packages: ## install, upgrade, remove and purge packages, in an overlay (as root)
+	@etc/packages install deb
+	@bash t/packages.sh
+
 clean: ## remove what was built
 	rm -rf $(BUILD) build build-sanitize build-clang build-sanitize-clang build-fuzz \
-		build-thread
+		build-thread build-packages
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)

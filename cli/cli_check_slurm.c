@@ -13,7 +13,8 @@
 #define JOB_SUBMIT "job_submit_netprof.so"
 #define PLACEMENT "netprof_placement.so"
 #define SPANK "spank_netprof.so"
-#define REBUILD "in the source of netprof: make clean && make install"
+#define REBUILD "install netprof-slurm for it, or in the source of netprof: " \
+	"make clean && make install"
 #define MAX_INCLUDES 4 /* plugstack.conf in plugstack.conf */
 #define MAX_LINE 1024
 
