@@ -340,35 +340,46 @@ test_help_tells_about_every_command() {
 	contains version "$(netprof --version)" '^netprof [0-9]+\.[0-9]+'
 }
 
-# Commands in .EX blocks begin with "$ "; what follows is their output, or its
-# beginning where it ends in "...".
 test_examples_of_the_manual_work() {
-	local n=0 line cmd='' wanted='' got
-	setup_measured
-	cp "$ROOT/t/data/web.json" "$ROOT"/t/data/mpip/*.mpiP "$S"
-	check_example() {
-		[ -n "$cmd" ] || return 0
-		n=$((n + 1))
-		got=$(cd "$S" && bash -c "$cmd" 2>&1 | normalise) ||
-			fail "example '$cmd' fails: $got"
-		[ -z "$wanted" ] || case $wanted in
-		*$'\n'...) [[ $got == "${wanted%$'\n'...}"* ]] ||
-			fail "example '$cmd' prints '$got', not '$wanted'" ;;
-		*) equal "example '$cmd'" "$got" "$wanted" ;;
-		esac
-		cmd='' wanted=''
-	}
-	while IFS= read -r line; do
-		case $line in
-		.EE) check_example ;;
-		'$ '*) check_example; cmd=${line#'$ '} ;;
-		*) [ -z "$cmd" ] || wanted+=${wanted:+$'\n'}$line ;;
-		esac
-	done < <(sed -n '/^\.SH EXAMPLES/,/^\.SH/p' "$ROOT/doc/netprof.1" |
+	setup_examples
+	sed -n '/^\.SH EXAMPLES/,/^\.SH/p' "$ROOT/doc/netprof.1" |
 		sed -n '/^\.EX/,/^\.EE/{/^\.EX/d;p}' |
-		sed 's/\\-/-/g; s/\\(aq/'\''/g; s/\\&//g; s/\\e/\\/g')
-	check_example
-	[ "$n" -ge 9 ] || fail "only $n examples found"
+		sed 's/^\.EE$/---/; s/\\-/-/g; s/\\(aq/'\''/g; s/\\&//g; s/\\e/\\/g' \
+		>"$S/examples"
+	examples_work 9 "$S/examples"
+}
+
+# Those of a guide are set in by four blanks, in a list by seven.
+test_examples_of_the_guides_work() {
+	setup_examples
+	guide() { # FILE BLANKS AT-LEAST
+		sed -n "s/^ \\{$2\\}//p; t; /^\$/p; s/^ *[^ ].*/---/p" "$ROOT/$1" \
+			>"$S/examples"
+		examples_work "$3" "$S/examples"
+	}
+	guide README.md 4 2
+	guide doc/user-guide.md 4 6
+	guide doc/admin-guide.md 7 3
+}
+
+# Lines of output that the guide quotes are what the sources can print: "…"
+# stands for what differs.
+test_lines_that_the_guide_explains_are_in_the_sources() {
+	local line n=0
+	(cd "$ROOT" && perl -0777 -ne 's/"\s*\n\s*"//g;
+		while (/"((?:[^"\\\n]|\\.)*)"/g) { my $l = $1;
+			$l =~ s/\\n//g; $l =~ s/\\(["\\])/$1/g; $l =~ s/%%/\x00/g;
+			$l =~ s/%[-+ 0-9.*]*(?:hh|h|ll|l|z|j)?[a-zA-Z]/…/g;
+			$l =~ s/\x00/%/g; print "$l\n" }' \
+		cli/*.c spank/*.c jobsubmit/*.c profiler/*/*.c predictor/*/*.c) \
+		>"$TMPDIR/strings"
+	while IFS= read -r line; do
+		n=$((n + 1))
+		grep -qF -- "$line" "$TMPDIR/strings" ||
+			fail "no source says: $line"
+	done < <(sed -n '/^## What goes wrong/,$s/^| `\([^`]*\)`.*/\1/p' \
+		"$ROOT/doc/admin-guide.md")
+	[ "$n" -ge 30 ] || fail "only $n lines found"
 }
 
 test_manual_pages_are_clean() {

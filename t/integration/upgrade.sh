@@ -142,7 +142,7 @@ nobody_is_hurt_by_slurmctld() {
 	equal "the job" "$(field "$id" JobState)" COMPLETED
 }
 
-# The steps of job_submit_netprof(8), where what is installed comes first.
+# The steps of doc/admin-guide.md, where what is installed comes first.
 test_an_upgrade_in_steps() {
 	restarted
 	jobs_are_placed
