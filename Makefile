@@ -31,11 +31,11 @@ CFLAGS ?= -O2 -g
 BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(findstring clang,$(CC)),-clang)$(addprefix \
 	-,$(notdir $(SLURM_PREFIX)))
 
-PKGS := json-c gsl ucx pmix libelf
+PKGS := json-c gsl ucx pmix libelf cairo
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
-# Rooms below the two libraries; headers have one name each.
-ROOMS := $(wildcard predictor/*) $(wildcard profiler/*)
+# Rooms of the library; headers have one name each.
+ROOMS := $(wildcard predictor/*) $(wildcard profiler/*) plot
 
 BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra \
 	-Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers \
@@ -203,6 +203,7 @@ UCX := $(call pkg,--libs,ucx)
 CLP := $(call pkg,--libs,clp)
 PMIX := $(call pkg,--libs,pmix)
 ELF := $(call pkg,--libs,libelf)
+CAIRO := $(call pkg,--libs,cairo)
 link = $(Q)$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(1)
 
 # A release of Slurm may have no more what is called: lazy, to find out by then.
@@ -216,7 +217,7 @@ $(BUILD)/libnetprof.a: $(LIBS)
 
 $(BUILD)/netprof: $(call objs,$(CLI)) $(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,$(JSON) $(GSL) $(ELF) $(LIBM))
+	$(call link,$(JSON) $(GSL) $(ELF) $(CAIRO) $(LIBM))
 
 $(addprefix $(BUILD)/netprof-,impactb compressionb prtt sharing): $(BUILD)/netprof-%: \
 		$(BUILD)/profiler/probe/netprof-%.o $(call objs,$(ALONE)) $(BUILD)/libnetprof.a
@@ -305,7 +306,8 @@ WRAP := -Wl,$(subst $(empty) ,$(comma),$(addprefix --wrap=,malloc calloc \
 $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(CLP) $(ELF) $(LIBM))
+	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(CLP) $(ELF) $(CAIRO) \
+		$(LIBM))
 
 # The cost of predictions, of queueing networks and of played programs.
 $(BUILD)/bench_predict $(BUILD)/bench_qn $(BUILD)/bench_sharing: $(BUILD)/%: \

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum { HELP, JSON, PARSABLE, USER, PUBLISHED, ALL, AS, MODEL, SCOPE, CSV,
-       OUTPUT, N_SHARED };
+       OUTPUT, PLOT, N_SHARED };
 
 /* What several commands take; takes: which of these do, 0: all. */
 static const struct {
@@ -29,6 +29,7 @@ static const struct {
 	[SCOPE] = { "scope", required_argument, CLI_TAKES_MODEL },
 	[CSV] = { "csv", no_argument, CLI_TAKES_CSV },
 	[OUTPUT] = { "output", required_argument, CLI_TAKES_OUTPUT, 'o' },
+	[PLOT] = { "plot", required_argument, CLI_TAKES_PLOT },
 };
 
 /* The tables as getopt_long() wants them; val: FIRST and the row. */
@@ -133,6 +134,9 @@ static int take(const struct cli_cmd *cmd, int opt, struct cli_options *o)
 		return -1;
 	case ALL:
 		o->all = true;
+		return -1;
+	case PLOT:
+		o->plot = optarg;
 		return -1;
 	case OUTPUT:
 		o->output = optarg;

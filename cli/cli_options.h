@@ -22,6 +22,7 @@ enum cli_takes {
 	CLI_TAKES_JSON = 256,	 /* --json, without --parsable */
 	CLI_TAKES_COMMAND = 512, /* words that may have options of their own */
 	CLI_TAKES_OUTPUT = 1024, /* -o, --output */
+	CLI_TAKES_PLOT = 2048,	 /* --plot */
 };
 
 /* An option that only one command takes, as a row of its table. */
@@ -45,7 +46,7 @@ struct cli_options {
 	enum cli_format format;
 	bool user_given, published, all;
 	uid_t uid; /* of --user, else the caller's */
-	const char *as, *app, *output; /* borrowed from argv */
+	const char *as, *app, *output, *plot; /* borrowed from argv */
 	char **apps;	      /* the words, borrowed from argv; ends with NULL */
 	size_t n_apps;
 	const struct np_model *model; /* the default if not given */

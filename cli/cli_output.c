@@ -30,7 +30,8 @@ static int open_directory(const char *path, const char **name)
 	return fd < 0 ? -errno : fd;
 }
 
-static int write_in(int fd, const char *name, const char *text, mode_t mode)
+static int write_in(int fd, const char *name, const void *data, size_t len,
+		    mode_t mode)
 {
 	const struct np_dir d = { .fd = fd };
 	struct stat st;
@@ -38,15 +39,15 @@ static int write_in(int fd, const char *name, const char *text, mode_t mode)
 	if (!fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
 	    !S_ISREG(st.st_mode))
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
-	return np_file_write(&d, name, text, mode);
+	return np_file_write_bytes(&d, name, data, len, mode);
 }
 
-int cli_write_file(const char *path, const char *text, mode_t mode,
-		   struct np_err *err)
+int cli_write_bytes(const char *path, const void *data, size_t len,
+		    mode_t mode, struct np_err *err)
 {
 	const char *name;
 	int fd = open_directory(path, &name);
-	int rc = fd < 0 ? fd : write_in(fd, name, text, mode);
+	int rc = fd < 0 ? fd : write_in(fd, name, data, len, mode);
 
 	if (fd >= 0)
 		close(fd);
@@ -55,4 +56,10 @@ int cli_write_file(const char *path, const char *text, mode_t mode,
 			       "file, or none", path);
 	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
 			    strerror(-rc)) : 0;
+}
+
+int cli_write_file(const char *path, const char *text, mode_t mode,
+		   struct np_err *err)
+{
+	return cli_write_bytes(path, text, strlen(text), mode, err);
 }

@@ -14,5 +14,7 @@
  */
 int cli_write_file(const char *path, const char *text, mode_t mode,
 		   struct np_err *err);
+int cli_write_bytes(const char *path, const void *data, size_t len,
+		    mode_t mode, struct np_err *err);
 
 #endif

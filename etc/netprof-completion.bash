@@ -13,7 +13,7 @@ _netprof_jobs() {
 
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="show list runs compare predict matrix publish accuracy \
+	local commands="show list runs compare predict matrix plot publish accuracy \
 		calibrate loggps status explain check release qn scale sharing replay \
 		tolerance trace metrics report help version"
 	local formats="--json --parsable" whose="--user= --published" words
@@ -34,11 +34,13 @@ _netprof() {
 		list/-*) words="$formats $whose --all" ;;
 		predict/-*) words="$formats $whose --scope= --model=" ;;
 		matrix/-*) words="--json --csv $whose --scope= --model=" ;;
+		plot/-*) words="--json --output= --only= --ascii $whose" ;;
 		publish/-*) words="--as=" ;;
 		accuracy/-*) words="$formats --model= --without= --only= \
 			--up-to= --cases --seed=" ;;
 		report/-*) words="--output= $whose --scope= --model=" ;;
-		show/* | runs/* | compare/* | report/* | publish/* | predict/* | matrix/*)
+		show/* | runs/* | compare/* | report/* | publish/* | predict/* | \
+		matrix/* | plot/*)
 			words=$(_netprof_apps) ;;
 		calibrate/-*) words="--levels= --choose= --seconds= --repeats= \
 			--probe-seconds= --scope= --output= --fresh --dry-run \

@@ -118,14 +118,14 @@ int np_file_create_tmp(const struct np_dir *d, mode_t mode,
 	return fd < 0 ? -errno : fd;
 }
 
-int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
-		      char name[NP_FILE_TMP])
+static int write_tmp(const struct np_dir *d, const void *data, size_t len,
+		     mode_t mode, char name[NP_FILE_TMP])
 {
 	int fd = np_file_create_tmp(d, mode, name), rc;
 
 	if (fd < 0)
 		return fd;
-	rc = np_write_all(fd, text, strlen(text));
+	rc = np_write_all(fd, data, len);
 	/* Whatever the umask: the group reads, that is slurmctld. */
 	if (!rc && (fchmod(fd, mode) || fsync(fd)))
 		rc = -errno;
@@ -134,6 +134,12 @@ int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
 	if (rc)
 		unlinkat(d->fd, name, 0);
 	return rc;
+}
+
+int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
+		      char name[NP_FILE_TMP])
+{
+	return write_tmp(d, text, strlen(text), mode, name);
 }
 
 int np_file_rename(const struct np_dir *d, const char *tmp, const char *name)
@@ -153,20 +159,26 @@ int np_file_sync_dir(const struct np_dir *d)
 	return fsync(d->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
-int np_file_write(const struct np_dir *d, const char *name, const char *text,
-		  mode_t mode)
+int np_file_write_bytes(const struct np_dir *d, const char *name,
+			const void *data, size_t len, mode_t mode)
 {
 	char tmp[NP_FILE_TMP];
 	int rc;
 
 	for (int again = 0;; again++) {
-		rc = np_file_write_tmp(d, text, mode, tmp);
+		rc = write_tmp(d, data, len, mode, tmp);
 		if (!rc)
 			rc = np_file_rename(d, tmp, name);
 		/* Taken away, as the clock jumped and it looked old. */
 		if (rc != -ENOENT || again)
 			return rc;
 	}
+}
+
+int np_file_write(const struct np_dir *d, const char *name, const char *text,
+		  mode_t mode)
+{
+	return np_file_write_bytes(d, name, text, strlen(text), mode);
 }
 
 /*

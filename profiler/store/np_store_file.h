@@ -60,6 +60,8 @@ int np_file_rename(const struct np_dir *d, const char *tmp, const char *name);
  */
 int np_file_write(const struct np_dir *d, const char *name, const char *text,
 		  mode_t mode);
+int np_file_write_bytes(const struct np_dir *d, const char *name,
+			const void *data, size_t len, mode_t mode);
 int np_file_sync_dir(const struct np_dir *d);
 
 /*

@@ -73,6 +73,49 @@ test_a_tolerance_is_told() {
 	contains "the last" "$ERR" 'goal:5: rank 0, receive of 10000 bytes from'
 }
 
+# It is SVG, the same each time, with these texts.
+is_picture() { # FILE TEXT...
+	local file=$1 text
+	shift
+	contains "the beginning of $file" "$(head -c 5 "$file")" '^<[?]xml'
+	contains "the end of $file" "$(tail -n 1 "$file")" '^</svg>$'
+	! grep -nE 'nan|inf"' "$file" || fail "$file has no numbers"
+	for text; do
+		grep -qF ">$text</text>" "$file" || fail "$file lacks $text"
+	done
+}
+
+test_an_application_is_drawn() {
+	local app
+	setup
+	golden plot-fft.txt netprof plot fft
+	golden plot-lammps-ascii.txt env LC_ALL=C netprof plot --only=time lammps
+	golden plot-fft.json netprof plot --json --only=curve fft
+	equal "ASCII" "$(netprof plot --ascii --only=time lammps)" \
+		"$(cat "$ROOT/t/data/golden/plot-lammps-ascii.txt")"
+	netprof plot fft -o "$S/a.svg"
+	is_picture "$S/a.svg" fft 'Latency of probes' 'Slowdown (%)' \
+		'measured, 95 % interval' 'Utilisation over time' \
+		'idle (median 12.0 µs, p99 24.4 µs)'
+	netprof plot --output="$S/b.svg" fft
+	cmp "$S/a.svg" "$S/b.svg" || fail "the same is drawn differently"
+	equal "files" "$(cd "$S" && echo [ab].*)" "a.svg b.svg"
+	netprof plot fft -o "$S/a.png"
+	equal PNG "$(head -c 4 "$S/a.png" | tail -c 3)" PNG
+	netprof plot fft -o "$S/a.pdf"
+	equal PDF "$(head -c 4 "$S/a.pdf")" %PDF
+	run netprof plot cp2k -o "$S/c.svg"
+	equal "exit status without a curve" "$RC" 0
+	contains "without a curve" "$ERR" '^netprof: cp2k, left out: no slowdown .*--netprofile-calibrate job.sh measures it$'
+	for app in $(netprof list -P | tail -n +2 | cut -d'|' -f1 | sort -u); do
+		[ "$app" != serial ] || continue
+		netprof plot "$app" 2>/dev/null >"$S/page" || fail "plot $app"
+		between "columns of $app" "$(LC_ALL=C.UTF-8 wc -L <"$S/page")" \
+			40 80
+		! grep ' $' "$S/page" || fail "blanks at the end: $app"
+	done
+}
+
 test_a_matrix_tells_where_another_model_answered() {
 	setup
 	# halo was run beside levels, but not alone.
@@ -211,6 +254,13 @@ test_wrong_use_is_told_with_status_two() {
 		predict --csv fft halo
 		predict a b c d e f g h i j k l m n o p q r
 		matrix --parsable
+		plot
+		plot fft halo
+		plot -o
+		plot --parsable fft
+		plot --only=all fft
+		plot --json -o x.svg fft
+		show -o x.svg fft
 		matrix --scope
 		show --scope=leaf fft
 		status lammps
@@ -290,6 +340,15 @@ test_failures_are_one_line_with_status_one() {
 	row 'no profile of "fftt"' netprof matrix halo fftt
 	row 'cp2k: no slowdown' netprof predict --model=queue cp2k fft
 	row 'standard output: No space left' sh -c 'netprof help >/dev/full'
+	row 'no profile of "fftt".*did you mean fft' netprof plot fftt
+	row 'x.gif: expected a name that ends in .svg, .png or .pdf' \
+		netprof plot fft -o x.gif
+	row 'cannot write /nonexistent/x.svg: No such file' \
+		netprof plot fft -o /nonexistent/x.svg
+	row 'serial: no latency was measured: sbatch --netprofile=serial job.sh' \
+		netprof plot serial
+	row 'NPmpi: no slowdown beside any level: sbatch --netprofile=NPmpi --netprofile-calibrate job.sh measures it' \
+		netprof plot --only=curve NPmpi
 	row 'nosuch: no such file' netprof tolerance nosuch
 	row '/dev/null:1: the file ends, expected "num_ranks"' \
 		netprof tolerance /dev/null

@@ -17,7 +17,7 @@ rooms() { allowed | cut -d' ' -f1; }
 needs() {
 	local room
 	for room in $(rooms); do
-		(cd "$ROOT" && grep -oE '^#include ("(np|cli)_|<(json-c|gsl|slurm|pmix|uc[pst]|gelf))[^">]*' \
+		(cd "$ROOT" && grep -oE '^#include ("(np|cli)_|<(json-c|gsl|slurm|pmix|uc[pst]|gelf|cairo))[^">]*' \
 			"$room"/*.[ch] | sed 's/:#include ./ /')
 	done | awk 'NR == FNR {
 			home[substr($1, match($1, /[^\/]*$/))] = room_of($1)
@@ -33,6 +33,7 @@ needs() {
 			sub(/^uc[pst]\/.*/, "ucx", header)
 			sub(/^pmix.*/, "pmix", header)
 			sub(/^gelf.*/, "libelf", header)
+			sub(/^cairo.*/, "cairo", header)
 			sub(/\/.*/, "", header)
 			return header
 		}' <(rooms | while read -r room; do (cd "$ROOT" && ls "$room"/*.h); done) -
@@ -40,7 +41,7 @@ needs() {
 
 test_every_room_of_the_sources_is_in_the_table() {
 	equal "rooms" "$(rooms | sort)" "$(cd "$ROOT" && printf "%s\n" predictor/* \
-		profiler/* spank jobsubmit cli | sort)"
+		profiler/* plot spank jobsubmit cli | sort)"
 }
 
 test_rooms_use_what_the_table_allows_and_nothing_else() {

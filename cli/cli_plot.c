@@ -1,0 +1,309 @@
+#include "cli_plot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_text.h"
+#include "np_curve.h"
+#include "np_queue.h"
+
+#define WINDOWS 256 /* more are merged: they would not be seen */
+#define CURVE 100   /* points of a curve */
+
+const char *const cli_plot_parts[CLI_PLOT_PARTS] = {
+	[CLI_PLOT_LATENCY] = "latency", [CLI_PLOT_CURVE] = "curve",
+	[CLI_PLOT_TIME] = "time",
+};
+
+/* The bins that have samples of either. */
+static void bins_of(const struct np_profile *p, size_t *from, size_t *to)
+{
+	const struct np_hist *h[] = { p->ev.latency.hist, p->idle.hist };
+
+	*from = NP_HIST_BINS - 1;
+	*to = 1;
+	for (size_t k = 0; k < NP_ARRAY_SIZE(h); k++)
+		for (size_t i = 1; h[k] && i < NP_HIST_BINS - 1; i++) {
+			if (!np_hist_count(h[k], i))
+				continue;
+			*from = i < *from ? i : *from;
+			*to = i > *to ? i : *to;
+		}
+}
+
+static void add_hist(struct np_figure *f, struct np_panel *p,
+		     const struct np_sample *s, const char *name,
+		     unsigned style, size_t from, size_t to)
+{
+	char legend[256], median[CLI_NUMBER], tail[CLI_NUMBER], cut[64];
+	double total = (double)np_hist_total(s->hist);
+	struct np_shape *shape;
+
+	snprintf(legend, sizeof(legend), "%s (median %s, p99 %s)",
+		 cli_cut(name, 24, cut, sizeof(cut)),
+		 cli_sec(np_sample_quantile(s, 0.5), median),
+		 cli_sec(np_sample_quantile(s, 0.99), tail));
+	shape = np_figure_shape(f, p, NP_SHAPE_STEP, style, legend);
+	for (size_t i = from; i <= to + 1; i++)
+		np_figure_add(f, shape, np_hist_edge(i), i > to ? 0 :
+			      100 * (double)np_hist_count(s->hist, i) / total,
+			      NAN, NAN);
+}
+
+static int add_latency(struct np_figure *f, const struct cli_profile *p,
+		       char *missing, size_t len)
+{
+	const struct np_profile *pr = &p->profile;
+	struct np_panel *panel;
+	size_t from, to;
+
+	if (!pr->ev.latency.hist) {
+		snprintf(missing, len, "no latency was measured: sbatch "
+			 "--netprofile=%s job.sh on two nodes of a leaf or "
+			 "more measures it", p->runs.app);
+		return -ENODATA;
+	}
+	panel = np_figure_panel(f, "Latency of probes");
+	if (!panel)
+		return 0;
+	np_figure_axis(f, &panel->x, NP_AXIS_SECONDS,
+		       "Latency, half a round trip");
+	np_figure_axis(f, &panel->y, NP_AXIS_LINEAR, "Share of probes (%)");
+	panel->y.lo = 0;
+	bins_of(pr, &from, &to);
+	if (pr->idle.hist && !pr->is_idle)
+		add_hist(f, panel, &pr->idle, "idle", NP_STYLE_QUIET, from, to);
+	add_hist(f, panel, &pr->ev.latency, p->runs.app, 0, from, to);
+	return 0;
+}
+
+/* Utilisation of the fabric beside a level; NaN: not known. */
+static double rho_of(const struct np_service *s, double latency_sec)
+{
+	struct np_load load;
+
+	return latency_sec > 0 && !np_queue_load(s, latency_sec, &load, NULL) ?
+	       load.rho : NAN;
+}
+
+/* The curve that np_curve.h fits: through the levels below saturation. */
+static void add_fit(struct np_figure *f, struct np_panel *panel,
+		    const double *rho, const double *slow, size_t n)
+{
+	double curve[NP_CURVE_DIM(n)], lo = INFINITY, hi = 0;
+	struct np_shape *s;
+
+	if (np_curve_fit(NP_CURVE_ISOTONIC, rho, slow, n, curve, NULL))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		lo = fmin(lo, rho[i]);
+		if (rho[i] < NP_CURVE_FIT_MAX)
+			hi = fmax(hi, rho[i]);
+	}
+	s = np_figure_shape(f, panel, NP_SHAPE_LINE, 1,
+			    "isotonic fit, below 97 %");
+	for (int i = 0; i <= CURVE; i++) {
+		double x = lo + (hi - lo) * i / CURVE;
+
+		np_figure_add(f, s, 100 * x, 100 * np_curve_at(curve, x, NULL),
+			      NAN, NAN);
+	}
+}
+
+static void add_points(struct np_figure *f, struct np_panel *panel,
+		       const struct np_evidence *e, const double *at)
+{
+	struct np_shape *s = np_figure_shape(f, panel, NP_SHAPE_POINTS, 0,
+					     "measured, 95 % interval");
+	size_t named = 0;
+
+	for (size_t i = 0; i < e->n_levels; i++) {
+		const struct np_evidence_level *l = &e->level[i];
+
+		if (!np_mean_known(&l->slowdown) || (at && isnan(at[i])))
+			continue;
+		if (!at)
+			np_figure_name(f, &panel->x, l->name);
+		np_figure_add(f, s, at ? 100 * at[i] : (double)named++,
+			      100 * l->slowdown.mean, 100 * l->low,
+			      100 * l->high);
+	}
+}
+
+/* Over the utilisation that the calibration found beside each level. */
+static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
+			       const struct cli_known *k)
+{
+	const struct np_evidence *e = &k->app[0]->evidence;
+	const struct np_fabric *fabric = k->cal.fabric;
+	size_t n_levels = e->n_levels, n = 0;
+	double at[n_levels + 1], rho[n_levels + 1], slow[n_levels + 1];
+	struct np_service idle;
+
+	if (n_levels != fabric->n_levels ||
+	    np_queue_service(&fabric->idle.all, NP_MU_MEAN, &idle, NULL))
+		return false;
+	for (size_t i = 0; i < n_levels; i++) {
+		at[i] = rho_of(&idle, fabric->level[i].latency.all.n ?
+			       fabric->level[i].latency.all.mean : 0);
+		if (isnan(at[i]) || !np_mean_known(&e->level[i].slowdown))
+			continue;
+		rho[n] = at[i];
+		slow[n++] = e->level[i].slowdown.mean;
+	}
+	if (n < 2)
+		return false;
+	np_figure_axis(f, &panel->x, NP_AXIS_LINEAR, "Utilisation of the "
+		       "fabric by a level alone, load index (%)");
+	panel->x.lo = 0;
+	panel->x.hi = 100;
+	add_fit(f, panel, rho, slow, n);
+	add_points(f, panel, e, at);
+	return true;
+}
+
+static int add_curve(struct np_figure *f, const struct cli_profile *p,
+		     const struct cli_known *k, char *missing, size_t len)
+{
+	const struct np_evidence *e = &p->profile.ev;
+	struct np_panel *panel;
+
+	if (e->n_curve < 2) {
+		snprintf(missing, len, "%s: sbatch --netprofile=%s "
+			 "--netprofile-calibrate job.sh measures it",
+			 e->n_curve ? "a slowdown beside one level only" :
+				      "no slowdown beside any level",
+			 p->runs.app);
+		return -ENODATA;
+	}
+	panel = np_figure_panel(f, "Slowdown beside interference levels");
+	if (!panel)
+		return 0;
+	np_figure_axis(f, &panel->y, NP_AXIS_LINEAR, "Slowdown (%)");
+	if (k->calibrated && k->n && add_curve_over_rho(f, panel, k))
+		return 0;
+	np_figure_axis(f, &panel->x, NP_AXIS_NAMES,
+		       "Interference level, this fabric is not calibrated");
+	add_points(f, panel, e, NULL);
+	return 0;
+}
+
+/* Windows of the longest run whose latencies count; free() it. */
+static struct np_series *longest(const struct cli_profile *p)
+{
+	const struct np_evidence *e = &p->profile.ev;
+	struct np_series *best = NULL;
+
+	for (size_t i = 0; i < p->runs.n; i++) {
+		struct np_series *s = NULL;
+
+		if (e->use[i] == NP_RUN_ALONE || e->use[i] == NP_RUN_LATENCY)
+			s = np_run_windows(p->runs.run[i]);
+		if (s && s->n > 1 && (!best || (double)s->n * s->width_sec >
+				      (double)best->n * best->width_sec)) {
+			free(best);
+			best = s;
+		} else {
+			free(s);
+		}
+	}
+	return best;
+}
+
+/* From the first to the last window, several as one where there are many. */
+static void add_windows(struct np_figure *f, struct np_panel *panel,
+			const struct np_series *s,
+			const struct np_service *idle)
+{
+	struct np_shape *shape = np_figure_shape(f, panel, NP_SHAPE_STEP, 0,
+						 NULL);
+	size_t each = (s->n + WINDOWS - 1) / WINDOWS, to;
+
+	for (size_t i = 0; i < s->n; i = to) {
+		struct np_moments m = { 0 };
+
+		to = i + each < s->n ? i + each : s->n;
+		for (size_t k = i; k < to; k++)
+			np_moments_merge(&m, &s->w[k]);
+		np_figure_add(f, shape, (double)i * s->width_sec, !m.n ? NAN :
+			      idle ? 100 * rho_of(idle, m.mean) : m.mean * 1e6,
+			      NAN, NAN);
+	}
+	np_figure_add(f, shape, (double)s->n * s->width_sec, 0, NAN, NAN);
+}
+
+static int add_time(struct np_figure *f, const struct cli_profile *p,
+		    char *missing, size_t len)
+{
+	const struct np_profile *pr = &p->profile;
+	struct np_series *s = longest(p);
+	struct np_service idle;
+	struct np_panel *panel;
+	bool known;
+
+	if (!s) {
+		snprintf(missing, len, "no latency over time was measured: "
+			 "sbatch --netprofile=%s job.sh on two nodes of a leaf "
+			 "or more measures it", p->runs.app);
+		return -ENODATA;
+	}
+	known = pr->idle.n_runs && !np_queue_service(&pr->idle.moments,
+						     NP_MU_MEAN, &idle, NULL);
+	panel = np_figure_panel(f, known ? "Utilisation over time" :
+					   "Latency over time");
+	if (panel) {
+		np_figure_axis(f, &panel->x, NP_AXIS_LINEAR,
+			       "Time since the start of the longest run (s)");
+		np_figure_axis(f, &panel->y, NP_AXIS_LINEAR, known ?
+			       "Load index (%)" : "Mean latency (\302\265s)");
+		panel->y.lo = 0;
+		panel->y.hi = known ? 100 : NAN;
+		add_windows(f, panel, s, known ? &idle : NULL);
+	}
+	free(s);
+	return 0;
+}
+
+int cli_plot_add(struct np_figure *f, enum cli_plot_part part,
+		 const struct cli_profile *p, const struct cli_known *k,
+		 char *missing, size_t len)
+{
+	switch (part) {
+	case CLI_PLOT_LATENCY: return add_latency(f, p, missing, len);
+	case CLI_PLOT_CURVE: return add_curve(f, p, k, missing, len);
+	default: return add_time(f, p, missing, len);
+	}
+}
+
+void cli_plot_caption(struct np_figure *f, const struct cli_profile *p)
+{
+	const struct np_profile *pr = &p->profile;
+	const struct np_record *r = pr->ev.fabric;
+	char first[CLI_NUMBER], last[CLI_NUMBER], idle[80] = "";
+	double from = INFINITY, to = 0;
+
+	for (size_t i = 0; i < p->runs.n; i++) {
+		if (pr->ev.use[i] >= NP_RUN_FABRIC)
+			continue;
+		from = fmin(from, p->runs.run[i]->start);
+		to = fmax(to, p->runs.run[i]->end);
+	}
+	f->date = to;
+	cli_day(from, first);
+	cli_day(to, last);
+	if (pr->idle.n_runs && !pr->is_idle)
+		snprintf(idle, sizeof(idle), "; idle: n = %llu probes",
+			 (unsigned long long)pr->idle.moments.n);
+	np_figure_caption(f, "%s on %s (%s), n = %zu runs alone and %zu beside "
+			  "levels, %llu probes%s; %s%s%s.", p->runs.app,
+			  r && r->cluster ? r->cluster : "an unknown cluster",
+			  r && r->probe.transport ? r->probe.transport :
+						    "transport unknown",
+			  pr->ev.latency.n_runs, pr->ev.count[NP_RUN_BESIDE],
+			  (unsigned long long)pr->ev.latency.moments.n, idle,
+			  first, strcmp(first, last) ? " to " : "",
+			  strcmp(first, last) ? last : "");
+}

@@ -1,0 +1,127 @@
+/* netprof plot APP: pictures of one application. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_figure.h"
+#include "cli_plot.h"
+#include "cli_text.h"
+#include "np_figure_text.h"
+
+struct ask {
+	const char *only;
+	bool ascii;
+};
+
+/* The parts asked for, as bits; 0: no such part. */
+static unsigned wanted(const char *only)
+{
+	for (int i = 0; only && i < CLI_PLOT_PARTS; i++)
+		if (!strcmp(only, cli_plot_parts[i]))
+			return 1u << i;
+	return only ? 0 : (1u << CLI_PLOT_PARTS) - 1;
+}
+
+/* What is known of it; the first thing that is not is said. */
+static int fill(struct np_figure *f, unsigned parts,
+		const struct cli_profile *p, const struct cli_known *k)
+{
+	char missing[CLI_PLOT_PARTS + 1][256] = { "" };
+	int n = 0;
+
+	for (int i = 0; i < CLI_PLOT_PARTS; i++)
+		if (parts & 1u << i)
+			n += !!cli_plot_add(f, (enum cli_plot_part)i, p, k,
+					    missing[n], sizeof(missing[n]));
+	if (f->no_memory)
+		return cli_fail("out of memory");
+	if (!f->n_panels)
+		return cli_fail("%s: %s", p->runs.app, missing[0]);
+	if (n)
+		cli_fail("%s, left out: %s", p->runs.app, missing[0]);
+	cli_plot_caption(f, p);
+	return -1;
+}
+
+static int plot(const struct cli_options *o, bool ascii, unsigned parts,
+		const struct cli_profile *p, const struct cli_known *k)
+{
+	struct np_figure *f = np_figure_new(p->runs.app);
+	int rc = f ? fill(f, parts, p, k) : cli_fail("out of memory");
+
+	if (rc < 0 && o->output)
+		return cli_figure_save(f, o->output);
+	if (rc < 0)
+		rc = o->format == CLI_JSON ? cli_figure_json(f) :
+		     np_figure_print(f, stdout, CLI_COLUMNS,
+				     cli_utf8() && !ascii) ?
+			     cli_fail("out of memory") : CLI_DONE;
+	np_figure_free(f);
+	return rc;
+}
+
+static const struct cli_option own[] = {
+	{ "only", CLI_WORD, offsetof(struct ask, only) },
+	{ "ascii", CLI_FLAG, offsetof(struct ask, ascii) },
+	{ NULL },
+};
+
+static int run_plot(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct ask ask = { .only = NULL };
+	struct cli_known k = { .n = 0 };
+	struct cli_profile p;
+	struct cli_options o;
+	struct cli_store s;
+	struct cli_runs r;
+	unsigned parts;
+	int rc;
+
+	rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_JSON |
+				   CLI_TAKES_USER | CLI_TAKES_APP |
+				   CLI_TAKES_OUTPUT, own, &ask, &o);
+	if (rc >= 0)
+		return rc;
+	parts = wanted(ask.only);
+	if (o.output && o.format == CLI_JSON)
+		return cli_usage(self, "--json and --output: expected one");
+	if (!parts)
+		return cli_usage(self, "--only=%.64s: expected latency, curve "
+				 "or time", ask.only);
+	rc = cli_store_open(&s);
+	if (rc >= 0)
+		return rc;
+	rc = cli_profile_find(&s, &o, o.app, &p);
+	if (rc < 0) {
+		/* Without a calibration there is less to see, no failure. */
+		r = (struct cli_runs){ .owner = p.owner, .uid = p.uid,
+				       .runs = p.runs };
+		if (!cli_known_add(&k, &r, false))
+			cli_known_judge(&k, &s, 1, false);
+	}
+	cli_store_close(&s);
+	if (rc >= 0)
+		return rc;
+	if (p.profile.is_idle && !ask.only)
+		parts &= ~(1u << CLI_PLOT_CURVE); /* it does not slow */
+	rc = plot(&o, ask.ascii, parts, &p, &k);
+	cli_known_free(&k);
+	cli_profile_free(&p);
+	return rc;
+}
+
+const struct cli_cmd cmd_plot = {
+	.name = "plot",
+	.args = "[--json] [--only=PART] [-o FILE] APP",
+	.help = "pictures of an application: latency, slowdown, phases",
+	.text =
+"Draws what is known of APP: the latency of probes beside it against the idle\n"
+"network; its slowdown over the load of interference levels, with intervals;\n"
+"the load that it makes over time.  On the terminal, or into a file.\n\n"
+"  -o, --output=FILE  a picture by its ending: .svg, .png or .pdf\n"
+"  --only=PART        latency, curve or time\n"
+"  --ascii            no characters beyond ASCII on the terminal\n"
+"  --json             the numbers, for programs\n"
+"  --user=NAME, --published\n"
+"                     whose profile, as for netprof show",
+	.run = run_plot,
+};

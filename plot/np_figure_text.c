@@ -1,0 +1,359 @@
+#include "np_figure_text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_ticks.h"
+
+#define ROWS 10
+#define TICKS 6
+
+struct cell {
+	unsigned char full;  /* eighths of it, from below: steps */
+	bool quiet;	     /* within what steps are compared to */
+	unsigned char dots;  /* of braille: lines */
+	char mark;	     /* 'o' of points, '|' of their intervals */
+};
+
+struct screen {
+	const struct np_panel *p;
+	int columns, left; /* of the area, and before it */
+	bool utf8;
+	double x_lo, x_hi, y_lo, y_hi;
+	struct cell *cell; /* ROWS lines of columns */
+};
+
+/* From the left and from above, in cells; NaN: nowhere. */
+static double column_of(const struct screen *s, double x)
+{
+	return s->columns *
+	       np_axis_place(&s->p->x, x, s->x_lo, s->x_hi);
+}
+
+static double row_of(const struct screen *s, double y)
+{
+	double row = ROWS * (1 - np_axis_place(&s->p->y, y, s->y_lo, s->y_hi));
+
+	/* On a boundary, whatever was rounded. */
+	return fabs(row - round(row)) < 1e-9 ? round(row) : row;
+}
+
+static struct cell *at(const struct screen *s, double row, double column)
+{
+	int r = (int)fmin(floor(row), ROWS - 1); /* the lower end is inside */
+	int c = (int)fmin(floor(column), s->columns - 1);
+
+	if (!isfinite(row) || !isfinite(column) || row < 0 || row > ROWS ||
+	    column < 0 || column > s->columns)
+		return NULL;
+	return &s->cell[r * s->columns + c];
+}
+
+/* The highest step over a column; 0: none. */
+static double highest(const struct screen *s, const struct np_shape *p, int c)
+{
+	double best = 0;
+
+	for (size_t i = 0; i + 1 < p->n; i++)
+		if (column_of(s, p->x[i]) < c + 1 &&
+		    column_of(s, p->x[i + 1]) > c && p->y[i] > best)
+			best = p->y[i];
+	return best;
+}
+
+static void draw_step(const struct screen *s, const struct np_shape *p)
+{
+	for (int c = 0; c < s->columns; c++) {
+		double y = highest(s, p, c), top = row_of(s, y);
+		int eighths = (int)lround(8 * (ROWS - top));
+
+		/* What is there is seen. */
+		eighths = y > 0 && eighths < 1 ? 1 : eighths;
+		for (int r = ROWS - 1; r >= 0 && eighths > 0; r--) {
+			struct cell *cell = &s->cell[r * s->columns + c];
+
+			if (p->style == NP_STYLE_QUIET)
+				cell->quiet = true;
+			else
+				cell->full = eighths < 8 ?
+						     (unsigned char)eighths : 8;
+			eighths -= 8;
+		}
+	}
+}
+
+static void draw_dot(const struct screen *s, double x, double y)
+{
+	/* Of the four rows and two columns of dots. */
+	static const unsigned char bit[4][2] = {
+		{ 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 },
+	};
+	double row = row_of(s, y), column = column_of(s, x);
+	struct cell *cell = at(s, row, column);
+
+	if (!cell)
+		return;
+	row = fmin(row, ROWS - 0.01);
+	column = fmin(column, s->columns - 0.01);
+	cell->dots |= bit[(int)(4 * (row - floor(row)))]
+			 [(int)(2 * (column - floor(column)))];
+}
+
+static void draw_line(const struct screen *s, const struct np_shape *p)
+{
+	int steps = 4 * s->columns;
+
+	for (size_t i = 0; i + 1 < p->n; i++)
+		for (int k = 0; k <= steps / (int)p->n + 8; k++) {
+			double part = (double)k / (steps / (int)p->n + 8);
+
+			draw_dot(s, p->x[i] + part * (p->x[i + 1] - p->x[i]),
+				 p->y[i] + part * (p->y[i + 1] - p->y[i]));
+		}
+}
+
+static void draw_points(const struct screen *s, const struct np_shape *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		double c = column_of(s, p->x[i]);
+		double to = fmin(floor(row_of(s, p->low[i])), ROWS - 1);
+		struct cell *cell;
+
+		for (double r = fmax(floor(row_of(s, p->high[i])), 0);
+		     r <= to; r++)
+			if ((cell = at(s, r, c)) && cell->mark != 'o')
+				cell->mark = '|';
+		cell = at(s, row_of(s, p->y[i]), c);
+		if (cell)
+			cell->mark = 'o';
+	}
+}
+
+/* One cell; blank: nothing is in it. */
+static void put_cell(FILE *f, const struct cell *c, bool utf8)
+{
+	static const char *const blocks[] = {
+		"", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585",
+		"\u2586", "\u2587", "\u2588",
+	};
+
+	if (c->mark)
+		fputs(!utf8 ? (char[]){ c->mark, 0 } :
+		      c->mark == 'o' ? "\u25cf" : "\u2502", f);
+	else if (c->full == 8 && c->quiet)
+		fputs(utf8 ? "\u2593" : "%", f);
+	else if (c->full && utf8)
+		fputs(blocks[c->full], f);
+	else if (c->full > 3 || (c->full && !c->quiet))
+		fputc(c->full > 3 ? '#' : '_', f);
+	else if (c->dots && utf8) /* U+2800 and the bits of its dots */
+		fprintf(f, "\342%c%c", 0xa0 + (c->dots >> 6),
+			0x80 + (c->dots & 0x3f));
+	else if (c->dots)
+		fputc('*', f);
+	else
+		fputs(!c->quiet ? " " : utf8 ? "\u2591" : ".", f);
+}
+
+static bool is_blank(const struct cell *c)
+{
+	return !c->mark && !c->full && !c->quiet && !c->dots;
+}
+
+/* A label that may have a micro sign, which ASCII writes as u. */
+static int put_label(FILE *f, const char *text, bool utf8)
+{
+	int n = 0;
+
+	for (; *text; text++) {
+		if (!utf8 && !strncmp(text, "\302\265", 2)) {
+			fputc('u', f);
+			text++;
+		} else {
+			fputc(!utf8 && *text & 0x80 ? '?' : *text, f);
+		}
+		n += ((unsigned char)text[1] & 0xc0) != 0x80;
+	}
+	return n;
+}
+
+static int width_of(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+static void ticks_of(const struct np_axis *a, double lo, double hi,
+		     struct np_ticks *t)
+{
+	if (np_axis_is_log(a))
+		np_ticks_log(lo, hi, TICKS, a->kind == NP_AXIS_SECONDS, t);
+	else
+		np_ticks_linear(lo, hi, TICKS, t);
+}
+
+static void put_rows(FILE *f, const struct screen *s, const struct np_ticks *y)
+{
+	for (int r = 0; r < ROWS; r++) {
+		const char *label = "";
+		int end = s->columns;
+
+		for (size_t i = 0; i < y->n; i++)
+			if ((int)fmin(row_of(s, y->at[i]), ROWS - 1) == r)
+				label = y->label[i];
+		fprintf(f, "%*s", s->left - 2 - width_of(label), "");
+		put_label(f, label, s->utf8);
+		fputs(s->utf8 ? *label ? " \u2524" : " \u2502" :
+		      *label ? " +" : " |", f);
+		while (end && is_blank(&s->cell[r * s->columns + end - 1]))
+			end--;
+		for (int c = 0; c < end; c++)
+			put_cell(f, &s->cell[r * s->columns + c], s->utf8);
+		fputc('\n', f);
+	}
+}
+
+/* Labels below the axis, those that find room behind the one before. */
+static void put_below(FILE *f, const struct screen *s, size_t n,
+		      const char *(*label_at)(const void *of, size_t i,
+					      double *x), const void *of)
+{
+	int column = 0;
+
+	fprintf(f, "%*s", s->left, "");
+	for (size_t i = 0; i < n; i++) {
+		double x;
+		const char *label = label_at(of, i, &x);
+		int width = width_of(label);
+		int from = (int)column_of(s, x) - width / 2;
+
+		from = from < 0 ? 0 : from;
+		if (from + width > s->columns)
+			from = s->columns - width;
+		if (from < column + !!column)
+			continue;
+		fprintf(f, "%*s", from - column, "");
+		put_label(f, label, s->utf8);
+		column = from + width;
+	}
+	fputc('\n', f);
+}
+
+static const char *tick_at(const void *of, size_t i, double *x)
+{
+	const struct np_ticks *t = of;
+
+	*x = t->at[i];
+	return t->label[i];
+}
+
+static const char *name_at(const void *of, size_t i, double *x)
+{
+	const struct np_axis *a = of;
+
+	*x = (double)i;
+	return a->name[i];
+}
+
+static void put_axis(FILE *f, const struct screen *s)
+{
+	const char *label = s->p->x.label ? s->p->x.label : "";
+	struct np_ticks x;
+
+	fprintf(f, "%*s%s", s->left - 1, "", s->utf8 ? "\u2514" : "+");
+	for (int c = 0; c < s->columns; c++)
+		fputs(s->utf8 ? "\u2500" : "-", f);
+	fputc('\n', f);
+	if (s->p->x.kind == NP_AXIS_NAMES) {
+		put_below(f, s, s->p->x.n_names, name_at, &s->p->x);
+	} else {
+		ticks_of(&s->p->x, s->x_lo, s->x_hi, &x);
+		put_below(f, s, x.n, tick_at, &x);
+	}
+	fprintf(f, "%*s", s->left, "");
+	put_label(f, label, s->utf8);
+	fputc('\n', f);
+}
+
+/* "Slowdown (%): o measured, * fit" */
+static void put_head(FILE *f, const struct screen *s)
+{
+	fprintf(f, "\n%s\n", s->p->title ? s->p->title : "");
+	put_label(f, s->p->y.label ? s->p->y.label : "", s->utf8);
+	for (size_t i = 0; i < s->p->n_shapes; i++) {
+		const struct np_shape *p = &s->p->shape[i];
+		struct cell sample = {
+			.mark = p->kind == NP_SHAPE_POINTS ? 'o' : 0,
+			.dots = p->kind == NP_SHAPE_LINE ? 0x12 : 0,
+			.full = p->kind == NP_SHAPE_STEP &&
+				p->style != NP_STYLE_QUIET ? 8 : 0,
+			.quiet = p->kind == NP_SHAPE_STEP &&
+				 p->style == NP_STYLE_QUIET,
+		};
+
+		if (!p->name || is_blank(&sample))
+			continue;
+		fputs("\n  ", f);
+		put_cell(f, &sample, s->utf8);
+		fputc(' ', f);
+		put_label(f, p->name, s->utf8);
+	}
+	fputc('\n', f);
+}
+
+static void draw(const struct screen *s)
+{
+	for (size_t i = 0; i < s->p->n_shapes; i++) {
+		const struct np_shape *p = &s->p->shape[i];
+
+		if (p->kind == NP_SHAPE_STEP)
+			draw_step(s, p);
+		else if (p->kind == NP_SHAPE_LINE)
+			draw_line(s, p);
+		else if (p->kind == NP_SHAPE_POINTS)
+			draw_points(s, p);
+	}
+}
+
+static int print_panel(FILE *f, const struct np_panel *p, int columns,
+		       bool utf8)
+{
+	struct screen s = { .p = p, .utf8 = utf8 };
+	struct np_ticks y = { .n = 0 };
+
+	np_figure_range(p, false, &s.x_lo, &s.x_hi);
+	np_figure_range(p, true, &s.y_lo, &s.y_hi);
+	if (p->y.kind != NP_AXIS_NAMES)
+		ticks_of(&p->y, s.y_lo, s.y_hi, &y);
+	for (size_t i = 0; i < y.n; i++)
+		if (width_of(y.label[i]) + 2 > s.left)
+			s.left = width_of(y.label[i]) + 2;
+	s.left = s.left < 6 ? 6 : s.left;
+	s.columns = columns - s.left;
+	s.cell = calloc((size_t)(ROWS * s.columns), sizeof(*s.cell));
+	if (!s.cell)
+		return -ENOMEM;
+	draw(&s);
+	put_head(f, &s);
+	put_rows(f, &s, &y);
+	put_axis(f, &s);
+	free(s.cell);
+	return 0;
+}
+
+int np_figure_print(const struct np_figure *f, FILE *out, int columns,
+		    bool utf8)
+{
+	int rc = f->no_memory ? -ENOMEM : 0;
+
+	if (!rc)
+		fprintf(out, "%s\n", f->title);
+	for (size_t i = 0; !rc && i < f->n_panels; i++)
+		rc = print_panel(out, f->panel[i], columns, utf8);
+	return rc;
+}

@@ -1,0 +1,127 @@
+#include "t.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "np_canvas.h"
+#include "some_figure.h"
+
+static const struct {
+	const char *name;
+	enum np_axis_kind kind;
+	double given_lo, given_hi;
+	size_t n;
+	double y[3];
+	double lo, hi;
+} rows[] = {
+	{ "with room above", NP_AXIS_LINEAR, NAN, NAN, 2, { 0, 20 }, 0, 21 },
+	{ "and below", NP_AXIS_LINEAR, NAN, NAN, 2, { -10, 10 }, -11, 11 },
+	{ "0 is near", NP_AXIS_LINEAR, NAN, NAN, 2, { 1, 21 }, 0, 22 },
+	{ "far from 0", NP_AXIS_LINEAR, NAN, NAN, 2, { 100, 120 }, 99, 121 },
+	{ "as given", NP_AXIS_LINEAR, 0, 100, 2, { 30, 40 }, 0, 100 },
+	{ "one end given", NP_AXIS_LINEAR, 0, NAN, 2, { 20, 40 }, 0, 41 },
+	{ "one value", NP_AXIS_LOG, NAN, NAN, 1, { 4 }, 2, 8 },
+	{ "nothing", NP_AXIS_LINEAR, 0, 1, 0, { 0 }, 0, 1 },
+	{ "nothing above 0", NP_AXIS_LOG, NAN, NAN, 1, { -4 }, 0.1, 1 },
+	{ "what is not finite", NP_AXIS_LOG, NAN, NAN, 3,
+	  { INFINITY, 1, 10 }, 1, 10 },
+	{ "all beyond the given end", NP_AXIS_LINEAR, 50, NAN, 2, { 1, 9 },
+	  50, 51 },
+};
+
+static void test_ranges(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_figure *f = np_figure_new("");
+		struct np_panel *p = np_figure_panel(f, "");
+		struct np_shape *s;
+		double lo, hi;
+
+		np_figure_axis(f, &p->y, rows[i].kind, "");
+		p->y.lo = rows[i].given_lo;
+		p->y.hi = rows[i].given_hi;
+		s = np_figure_shape(f, p, NP_SHAPE_LINE, 0, NULL);
+		for (size_t k = 0; k < rows[i].n; k++)
+			np_figure_add(f, s, (double)k, rows[i].y[k], NAN, NAN);
+		np_figure_range(p, true, &lo, &hi);
+		T_ROW(rows[i].name, t_close(lo, rows[i].lo, 1e-9) &&
+				    t_close(hi, rows[i].hi, 1e-9));
+		np_figure_free(f);
+	}
+}
+
+static const struct {
+	const char *name, *text;
+	double width;
+	const char *want;
+} texts[] = {
+	{ "what fits stays", "lammps", 100, "lammps" },
+	{ "what does not is cut", "molecular_dynamics", 60, "molecular_~" },
+	{ "between characters", "\303\244\303\244\303\244\303\244", 25,
+	  "\303\244\303\244~" },
+	{ "nothing fits", "abc", 0, "~" },
+	{ "nothing", "", 10, "" },
+};
+
+static void test_texts(void)
+{
+	char buf[64];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+		np_text_fit(texts[i].text, 9, texts[i].width, buf, sizeof(buf));
+		T_ROW(texts[i].name, !strcmp(buf, texts[i].want));
+		T_ROW(texts[i].name, texts[i].width < 9 ||
+		      np_text_width(buf, 9) <= texts[i].width);
+	}
+	np_text_fit("a text that is longer than there is room", 9, 1000, buf,
+		    8);
+	T_CHECK(!strcmp(buf, "a text~"));
+}
+
+static void fill(struct np_figure *f)
+{
+	struct np_panel *p = np_figure_panel(f, "a panel");
+
+	if (p) {
+		np_figure_axis(f, &p->x, NP_AXIS_NAMES, "a label");
+		np_figure_name(f, &p->x, "a name");
+	}
+	np_figure_add(f, np_figure_shape(f, p, NP_SHAPE_POINTS, 0, "points"),
+		      1, 2, 3, 4);
+	np_figure_cell(f, np_figure_shape(f, p, NP_SHAPE_CELLS, 0, NULL), 0, 0,
+		       1, "text");
+	np_figure_caption(f, "a caption");
+}
+
+static void test_no_memory(void)
+{
+	bool failed = true;
+
+	for (long i = 0; failed; i++) {
+		struct np_figure *f = np_figure_new("");
+		char *text;
+		size_t len;
+
+		t_alloc_fail(i);
+		fill(f);
+		failed = t_alloc_failed();
+		T_CHECK(f->no_memory == failed);
+		if (failed)
+			T_CHECK(np_picture_make(f, NP_PICTURE_SVG, &text, &len,
+						NULL) < 0);
+		np_figure_free(f);
+		T_CHECK(i < 60);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "an axis holds all values that can be drawn", test_ranges },
+	{ "long names are cut where there is room no more", test_texts },
+	{ "a figure that lacks a part for want of memory is refused",
+	  test_no_memory },
+	{ NULL, NULL },
+};
+
+T_SUITE(figure, cases)

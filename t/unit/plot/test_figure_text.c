@@ -1,0 +1,114 @@
+#include "t.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_figure_text.h"
+#include "some_figure.h"
+
+static struct np_figure *two_steps(void)
+{
+	struct np_figure *f = np_figure_new("app");
+	struct np_panel *p = np_figure_panel(f, "Latency");
+	struct np_shape *s;
+
+	np_figure_axis(f, &p->x, NP_AXIS_SECONDS, "Time");
+	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "Share (%)");
+	p->y.lo = 0;
+	p->y.hi = 100;
+	s = np_figure_shape(f, p, NP_SHAPE_STEP, NP_STYLE_QUIET, "idle");
+	np_figure_add(f, s, 1e-6, 80, NAN, NAN);
+	np_figure_add(f, s, 1e-5, 0, NAN, NAN);
+	s = np_figure_shape(f, p, NP_SHAPE_STEP, 0, "app");
+	np_figure_add(f, s, 1e-6, 40, NAN, NAN);
+	np_figure_add(f, s, 1e-5, 20, NAN, NAN);
+	np_figure_add(f, s, 1e-4, 0, NAN, NAN);
+	return f;
+}
+
+static char *printed(struct np_figure *f, bool utf8)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	T_CHECK(!np_figure_print(f, out, 46, utf8));
+	fclose(out);
+	np_figure_free(f);
+	return text;
+}
+
+static const char ascii[] =
+"app\n\nLatency\nShare (%)\n  . idle\n  # app\n"
+" 100 +\n"
+"     |\n"
+"  80 +....................\n"
+"     |....................\n"
+"  60 +....................\n"
+"     |....................\n"
+"  40 +%%%%%%%%%%%%%%%%%%%%\n"
+"     |%%%%%%%%%%%%%%%%%%%%\n"
+"  20 +%%%%%%%%%%%%%%%%%%%%####################\n"
+"   0 +%%%%%%%%%%%%%%%%%%%%####################\n"
+"     +----------------------------------------\n"
+"      1 us   3 us       10 us    30 us  100 us\n"
+"      Time\n";
+
+static void test_ascii(void)
+{
+	char *text = printed(two_steps(), false);
+
+	T_CHECK(!strcmp(text, ascii));
+	if (strcmp(text, ascii))
+		printf("\n%s", text);
+	free(text);
+}
+
+static void test_points(void)
+{
+	struct np_figure *f = np_figure_new("app");
+	struct np_panel *p = np_figure_panel(f, "Curve");
+	struct np_shape *s;
+	char *text;
+
+	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "Level");
+	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "Slowdown (%)");
+	s = np_figure_shape(f, p, NP_SHAPE_POINTS, 0, "measured");
+	np_figure_name(f, &p->x, "c0");
+	np_figure_name(f, &p->x, "c1");
+	np_figure_add(f, s, 0, 10, 5, 15);
+	np_figure_add(f, s, 1, 90, 70, 100);
+	np_figure_add(f, s, NAN, NAN, NAN, NAN);
+	text = printed(f, true);
+	T_CHECK(strstr(text, "\n  \u25cf measured\n"));
+	T_CHECK(strstr(text, " c0 "));
+	T_CHECK(strstr(text, " c1\n"));
+	T_CHECK(strstr(text, "\u2502")); /* an interval */
+	free(text);
+}
+
+static void test_width(void)
+{
+	char *text = printed(some_figure(), false);
+	size_t longest = 0;
+
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		longest = strlen(line) > longest ? strlen(line) : longest;
+		for (char *p = line; *p; p++)
+			T_CHECK(*p >= ' ' && *p <= '~');
+		T_CHECK(line[strlen(line) - 1] != ' ');
+	}
+	T_CHECK(longest == 46);
+	free(text);
+}
+
+static const struct t_case cases[] = {
+	{ "steps are drawn in characters", test_ascii },
+	{ "points and their intervals are, over names", test_points },
+	{ "ASCII is ASCII, of the width that was asked for", test_width },
+	{ NULL, NULL },
+};
+
+T_SUITE(figure_text, cases)
