@@ -30,6 +30,7 @@ void cli_matrix_free(struct cli_matrix *m);
 int cli_matrix_text(const struct cli_matrix *m);
 int cli_matrix_csv(const struct cli_matrix *m);
 int cli_matrix_json(const struct cli_matrix *m);
+int cli_matrix_plot(const struct cli_matrix *m, const char *path);
 
 /* Why there is no answer: "not measured" or "no answer". */
 const char *cli_matrix_why(int rc);

@@ -23,6 +23,7 @@ struct cli_replay {
 	struct cli_network net;
 	struct np_replay_net play; /* all but the model */
 	enum cli_format format;
+	const char *plot; /* a file; NULL: a page */
 	enum np_mapping mapping;
 	const char *map; /* nodes of all tasks in turn, instead */
 	uint64_t seed;
@@ -45,5 +46,6 @@ int cli_replay_place(const struct cli_cmd *cmd, struct cli_replay *r);
 int cli_replay_text(const struct cli_replay *r);
 int cli_replay_parsable(const struct cli_replay *r);
 int cli_replay_json(const struct cli_replay *r);
+int cli_replay_plot(const struct cli_replay *r, const char *path);
 
 #endif

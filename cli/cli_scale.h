@@ -48,5 +48,6 @@ double cli_scale_miss(const struct cli_scale_run *r, int baseline);
 int cli_scale_text(const struct cli_scale *s);
 int cli_scale_parsable(const struct cli_scale *s);
 int cli_scale_json(const struct cli_scale *s);
+int cli_scale_plot(const struct cli_scale *s, const char *path);
 
 #endif

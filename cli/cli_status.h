@@ -20,5 +20,6 @@ struct cli_status {
 int cli_status_text(const struct cli_status *t);
 int cli_status_parsable(const struct cli_status *t);
 int cli_status_json(const struct cli_status *t);
+int cli_status_plot(const struct cli_status *t, const char *path);
 
 #endif

@@ -79,6 +79,8 @@ void cli_tolerance_text(const struct cli_tolerance *t,
 			const struct cli_tolerance_ask *ask);
 void cli_tolerance_parsable(const struct cli_tolerance *t,
 			    const struct cli_tolerance_ask *ask, bool head);
+int cli_tolerance_plot(const struct cli_tolerance *t, size_t n,
+		       const struct cli_tolerance_ask *ask, const char *path);
 int cli_tolerance_json(const struct cli_tolerance *t, size_t n,
 		       const struct cli_tolerance_ask *ask);
 

@@ -30,7 +30,8 @@ static int matrix(const struct cli_known *k, const struct cli_options *o)
 			      "--netprofile-calibrate job.sh does that",
 			      k->cal.cluster);
 	else
-		rc = o->format == CLI_JSON ? cli_matrix_json(&m) :
+		rc = o->plot ? cli_matrix_plot(&m, o->plot) :
+		     o->format == CLI_JSON ? cli_matrix_json(&m) :
 		     o->format == CLI_CSV ? cli_matrix_csv(&m) :
 					    cli_matrix_text(&m);
 	cli_matrix_free(&m);
@@ -44,7 +45,8 @@ static int run_matrix(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_store s;
 	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_JSON |
 				   CLI_TAKES_CSV | CLI_TAKES_USER |
-				   CLI_TAKES_MODEL | CLI_TAKES_APPS, &o);
+				   CLI_TAKES_MODEL | CLI_TAKES_APPS |
+				   CLI_TAKES_PLOT, &o);
 
 	if (rc >= 0)
 		return rc;
@@ -73,6 +75,7 @@ const struct cli_cmd cmd_matrix = {
 "  --model=M       another model than " NP_MODEL_DEFAULT "; see netprof accuracy\n"
 "  --csv           one pair a line, with its 90 % interval\n"
 "  --json          the same for programs\n"
+"  --plot=FILE     a picture instead: .svg, .png or .pdf\n"
 "  --user=NAME, --published\n"
 "                  whose profiles, as for netprof show",
 	.run = run_matrix,

@@ -109,14 +109,14 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct cli_replay *r, struct cli_options *o)
 {
 	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_APPS, options, r, o);
+				       CLI_TAKES_APPS | CLI_TAKES_PLOT,
+				       options, r, o);
 
 	if (rc < 0 && !o->n_apps)
 		return cli_usage(self, "a program is missing");
 	if (rc < 0 && o->n_apps > CLI_REPLAY_PROGRAMS)
 		return cli_usage(self, "more than %d programs",
 				 CLI_REPLAY_PROGRAMS);
-	r->format = o->format;
 	return rc;
 }
 
@@ -183,7 +183,8 @@ static int play_all(struct cli_replay *r)
 		if (play(r, m, &err))
 			return cli_fail("model %s: %s", r->net.model[m]->name,
 					err.text);
-	return r->format == CLI_JSON ? cli_replay_json(r) :
+	return r->plot ? cli_replay_plot(r, r->plot) :
+	       r->format == CLI_JSON ? cli_replay_json(r) :
 	       r->format == CLI_PARSABLE ? cli_replay_parsable(r) :
 					   cli_replay_text(r);
 }
@@ -203,6 +204,19 @@ static void release(struct cli_replay *r)
 	free(r);
 }
 
+static int work(const struct cli_cmd *self, struct cli_replay *r,
+		const struct cli_options *o)
+{
+	int rc;
+
+	r->format = o->format;
+	r->plot = o->plot;
+	rc = read_all(r, o->apps, o->n_apps);
+	if (!rc)
+		rc = cli_replay_place(self, r);
+	return rc ? rc : play_all(r);
+}
+
 static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_replay *r = calloc(1, sizeof(*r));
@@ -217,11 +231,7 @@ static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 	r->seed = 1;
 	rc = parse(self, argc, argv, r, &o);
 	if (rc < 0)
-		rc = read_all(r, o.apps, o.n_apps);
-	if (!rc)
-		rc = cli_replay_place(self, r);
-	if (!rc)
-		rc = play_all(r);
+		rc = work(self, r, &o);
 	release(r);
 	return rc;
 }
@@ -245,6 +255,7 @@ const struct cli_cmd cmd_replay = {
 "  --map=HOW         node: round robin (this); core: node by node; random;\n"
 "                    or the node of each task, 0,0,1,...\n"
 "  --seed=N          of random\n"
+"  --plot=FILE       tasks over time as a picture: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
 "                    for programs",
 	.run = run_replay,

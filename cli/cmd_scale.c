@@ -100,7 +100,8 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct options *ask, struct cli_options *o)
 {
 	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_APPS, options, ask, o);
+				       CLI_TAKES_APPS | CLI_TAKES_PLOT,
+				       options, ask, o);
 
 	if (rc < 0 && !o->n_apps)
 		return cli_usage(self, "a report or a trace is missing");
@@ -259,7 +260,8 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 	rc = s.run && s.answer && room.run && room.four ?
 	     work(&s, o.apps, &room) : cli_fail("out of memory");
 	if (!rc)
-		rc = print(&s, o.format);
+		rc = o.plot ? cli_scale_plot(&s, o.plot) :
+			      print(&s, o.format);
 	free(s.run);
 	free(s.answer);
 	free(room.run);
@@ -281,6 +283,7 @@ const struct cli_cmd cmd_scale = {
 "  --variant=V        published: the switch comes on top of the time in MPI\n"
 "                     (so without the option); consistent: it is part of it\n"
 "  --at=P,...         numbers of processes to predict\n"
+"  --plot=FILE        a picture instead: .svg, .png or .pdf\n"
 "  --json, --parsable the same for programs; --parsable (-P) as in sacct",
 	.run = run_scale,
 };

@@ -90,7 +90,7 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 	struct np_state s;
 	bool places;
 	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
-				   CLI_TAKES_ALL, &o);
+				   CLI_TAKES_ALL | CLI_TAKES_PLOT, &o);
 
 	if (rc < 0)
 		rc = load(&s, &places);
@@ -102,7 +102,8 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 	}
 	t.places = places;
 	t.all = o.all;
-	rc = o.format == CLI_JSON ? cli_status_json(&t) :
+	rc = o.plot ? cli_status_plot(&t, o.plot) :
+	     o.format == CLI_JSON ? cli_status_json(&t) :
 	     o.format == CLI_PARSABLE ? cli_status_parsable(&t) :
 					cli_status_text(&t);
 	cli_status_free(&t);
@@ -111,13 +112,14 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 }
 
 const struct cli_cmd cmd_status = {
-	.name = "status", .args = "[--json|--parsable] [--all]",
+	.name = "status", .args = "[--json|--parsable|--plot=FILE] [--all]",
 	.help = "what placement does: leaves, load, jobs kept apart",
 	.text =
 "What the placement in slurmctld last decided, and when: its mode, the leaf\n"
 "switches with their nodes, jobs and strain (the worst predicted slowdown of\n"
 "a job there), and the jobs that are kept apart, from whom and why.\n\n"
 "  --all               every leaf and job, not only as many as fit a screen\n"
+"  --plot=FILE         leaves as a picture: .svg, .png or .pdf\n"
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct",
 	.run = run_status,
 };

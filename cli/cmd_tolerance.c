@@ -152,7 +152,8 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct cli_tolerance_ask *ask, struct cli_options *o)
 {
 	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_APPS, options, ask, o);
+				       CLI_TAKES_APPS | CLI_TAKES_PLOT,
+				       options, ask, o);
 
 	if (rc < 0 && ask->trials && !ask->where)
 		return cli_usage(self, "--place: expected --topology, too");
@@ -203,7 +204,8 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 		n++;
 	}
 	if (rc < 0)
-		rc = print(t, n, &ask);
+		rc = o.plot ? cli_tolerance_plot(t, n, &ask, o.plot) :
+			      print(t, n, &ask);
 	for (size_t i = 0; i < n; i++)
 		cli_tolerance_free(&t[i]);
 	free(t);
@@ -239,6 +241,7 @@ const struct cli_cmd cmd_tolerance = {
 "  --up-to=TIME           how much latency to add\n"
 "  --critical             also where the critical path changes\n"
 "  --collective=NAME[:BYTES]=ALGORITHM  of a trace, as for trace\n"
+"  --plot=FILE            a picture instead: .svg, .png or .pdf\n"
 "  --json, --parsable     for programs",
 	.run = run_tolerance,
 };

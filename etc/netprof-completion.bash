@@ -33,7 +33,7 @@ _netprof() {
 		show/-* | runs/-* | compare/-*) words="$formats $whose" ;;
 		list/-*) words="$formats $whose --all" ;;
 		predict/-*) words="$formats $whose --scope= --model=" ;;
-		matrix/-*) words="--json --csv $whose --scope= --model=" ;;
+		matrix/-*) words="--json --csv --plot= $whose --scope= --model=" ;;
 		plot/-*) words="--json --output= --only= --ascii $whose" ;;
 		publish/-*) words="--as=" ;;
 		accuracy/-*) words="$formats --model= --without= --only= \
@@ -47,22 +47,22 @@ _netprof() {
 			--app=" ;;
 		loggps/-*) words="--blocks= --max-bytes= --max-trip= --across \
 			--output= --dry-run --show --cluster= --json" ;;
-		status/-*) words="$formats --all" ;;
+		status/-*) words="$formats --plot= --all" ;;
 		explain/-*) words="$formats $whose" ;;
 		explain/*) words=$(_netprof_jobs) ;;
-		scale/-*) words="$formats --bandwidth= --latency= --variant= --at=" ;;
+		scale/-*) words="$formats --plot= --bandwidth= --latency= --variant= --at=" ;;
 		qn/-*) words="$formats --method= --customers= --memory=" ;;
 		trace/-*) words="$formats --goal --liballprof= --collective=" ;;
 		check/-*) words="$formats --versions --make-store --make-users" ;;
 		release/-*) words="--dry-run" ;;
 		sharing/-*) words="$formats --static --dynamic --model= --set= \
 			--fit= --summary" ;;
-		replay/-*) words="$formats --model= --set= --bandwidth= --latency= \
+		replay/-*) words="$formats --plot= --model= --set= --bandwidth= --latency= \
 			--eager= --nodes= --cores= --map= --seed=" ;;
 		metrics/-*) words="--output=" ;;
 		sharing/* | replay/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;
-		tolerance/-*) words="$formats --latency= --overhead= --per-byte= \
+		tolerance/-*) words="$formats --plot= --latency= --overhead= --per-byte= \
 			--rendezvous= --first-byte-free --serial --gap= \
 			--shared-links --topology= --wire= --switch= \
 			--ranks-per-node= --place= --up-to= --critical \

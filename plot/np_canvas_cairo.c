@@ -124,6 +124,8 @@ static struct np_canvas *page(FILE *out, cairo_surface_t *surface, bool png)
 	p->cr = cairo_create(surface);
 	p->out = out;
 	p->png = png;
+	colour(p->cr, NP_WHITE, 1); /* also the last part of a pixel */
+	cairo_paint(p->cr);
 	return &p->c;
 }
 

@@ -116,6 +116,27 @@ test_an_application_is_drawn() {
 	done
 }
 
+test_other_answers_are_drawn() {
+	setup
+	netprof matrix --plot="$S/matrix.svg"
+	is_picture "$S/matrix.svg" 'Slowdown of each pair' fft '+79 %' \
+		'is slowed' 'runs beside it'
+	tolerance -L 1us -o 1us --plot="$S/tolerance.svg" nonblocking.goal
+	is_picture "$S/tolerance.svg" 'Run time (% longer)' nonblocking.goal \
+		'to 1 %: +3.17 µs'
+	netprof scale --at=64 --plot="$S/scale.svg" \
+		"$ROOT"/t/data/mpip/solver.*.mpiP
+	is_picture "$S/scale.svg" solver contention '64*' Processes
+	netprof status --plot="$S/status.svg"
+	is_picture "$S/status.svg" hpc leaf3 busy Strain
+	netprof replay --plot="$S/replay.svg" \
+		"$ROOT"/t/data/sharing/{fan,ring}.workload
+	is_picture "$S/replay.svg" 'Played together' computing 'Time (s)' Task
+	run netprof matrix --plot=x.gif
+	equal "exit status of an ending" "$RC" 1
+	contains "an ending" "$ERR" 'ends in .svg, .png or .pdf$'
+}
+
 test_a_matrix_tells_where_another_model_answered() {
 	setup
 	# halo was run beside levels, but not alone.
