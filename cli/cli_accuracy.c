@@ -1,5 +1,7 @@
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +53,33 @@ static int check_names(const struct accuracy_file *f, const char *const *list,
 			return np_errf(err, -EINVAL, "%s: no program \"%s\"",
 				       f->path, list[i]);
 	return 0;
+}
+
+/* DIR/NAME of each program, a trace or a graph. */
+static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
+		       struct np_err *err)
+{
+	const struct np_loggps *net = opt->net.G_ns < 0 ? NULL : &opt->net;
+
+	f->traced = calloc(f->measured.n_sets + 1, sizeof(*f->traced));
+	for (size_t i = 0; f->traced && i < f->measured.n_sets; i++) {
+		struct np_measured_set *s = &f->measured.set[i];
+
+		f->traced[i] = calloc(s->n_apps + 1, sizeof(**f->traced));
+		if (!f->traced[i])
+			break;
+		for (size_t a = 0; a < s->n_apps; a++) {
+			char path[PATH_MAX];
+
+			snprintf(path, sizeof(path), "%s/%s", opt->traces,
+				 s->app[a].name);
+			cli_traced_read(path, net, &f->traced[i][a]);
+			cli_traced_give(&f->traced[i][a], &s->app[a]);
+		}
+		if (i + 1 == f->measured.n_sets)
+			return 0;
+	}
+	return np_errf(err, -ENOMEM, "%s: no memory", f->path);
 }
 
 /* One model over all sets. */
@@ -163,6 +192,8 @@ int accuracy_run(const char *path, const struct accuracy_opt *opt,
 		rc = check_names(f, opt->without, opt->n_without, err);
 	if (!rc)
 		rc = check_names(f, opt->only, opt->n_only, err);
+	if (!rc && opt->traces)
+		rc = read_traces(f, opt, err);
 	for (size_t i = 0; !rc && i < opt->n_models; i++)
 		rc = run_model(f, opt->model[i], &opt->predict, err);
 	if (rc)
@@ -189,5 +220,8 @@ void accuracy_free(struct accuracy_file *f)
 		free(f->run[r].out);
 		free(f->run[r].rc);
 	}
+	for (size_t i = 0; f->traced && i < f->measured.n_sets; i++)
+		free(f->traced[i]);
+	free(f->traced);
 	np_measured_free(&f->measured);
 }

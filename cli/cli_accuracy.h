@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli_traced.h"
 #include "np_accuracy.h"
 #include "np_evaluate.h"
 #include "np_measured.h"
@@ -25,6 +26,8 @@ struct accuracy_opt {
 	double up_to; /* cases slowed by no more, a fraction; infinite: all */
 	struct np_predict_opt predict;
 	bool cases; /* list every case */
+	const char *traces; /* directory with one of each program; NULL: none */
+	struct np_loggps net; /* where they ran; G_ns < 0: not known */
 };
 
 /* One model, or the best constant, over one kind of cases of one file. */
@@ -54,6 +57,7 @@ struct accuracy_run {
 struct accuracy_file {
 	const char *path;
 	struct np_measured measured;
+	struct cli_traced **traced; /* per set, per program; or NULL */
 	struct accuracy_run run[ACCURACY_MAX_NAMES];
 	size_t n_runs;
 	struct accuracy_part part[2];

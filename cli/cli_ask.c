@@ -91,6 +91,9 @@ static const struct {
 	  "Several co-runners: that each slows the other is left out." },
 	{ NP_PRED_NO_CONVERGENCE, "no-convergence",
 	  "The fixed point was not reached." },
+	{ NP_PRED_NO_PRESSURE, "no-pressure",
+	  "What the co-runner takes of the bandwidth is not known, and left "
+	  "out." },
 };
 
 const char *cli_flag_names(unsigned set, char *buf, size_t len)

@@ -63,44 +63,54 @@ static void warn(const char *line, void *arg)
 	fprintf(stderr, "netprof: %s\n", line);
 }
 
-static int read_trace(const char *path, const struct np_choices *choices,
-		      struct np_graph **out)
+static int read_trace(const char *path, const struct np_trace_options *how,
+		      struct np_graph **out, struct np_err *err)
 {
-	const struct np_trace_options o = { .choices = choices, .warn = warn };
-	struct np_err err = NP_ERR_INIT;
+	static const struct np_trace_options usual;
 	struct np_trace_files f;
-	int rc = np_trace_files_find(path, &f, &err);
+	int rc = np_trace_files_find(path, &f, err);
 
-	if (!rc) {
-		rc = np_trace_graph(&f, &o, out, &err);
-		np_trace_files_free(&f);
-	}
-	return rc ? cli_fail("%s", err.text) : -1;
+	if (rc)
+		return rc;
+	rc = np_trace_graph(&f, how ? how : &usual, out, err);
+	np_trace_files_free(&f);
+	return rc;
 }
 
-static int read_goal(const char *path, struct np_graph **out)
+static int read_goal(const char *path, struct np_graph **out,
+		     struct np_err *err)
 {
-	struct np_err err = NP_ERR_INIT;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
 
 	if (fd < 0)
-		return cli_fail("%s: %s", path, strerror(errno));
-	rc = np_goal_read(fd, path, out, &err);
+		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
+	rc = np_goal_read(fd, path, out, err);
 	close(fd);
-	return rc ? cli_fail("%s", err.text) : -1;
+	return rc;
+}
+
+int cli_graph_load(const char *path, const struct np_trace_options *how,
+		   struct np_graph **out, struct np_err *err)
+{
+	struct stat st;
+
+	return (!stat(path, &st) && S_ISDIR(st.st_mode)) || np_trace_is(path) ?
+	       read_trace(path, how, out, err) : read_goal(path, out, err);
 }
 
 int cli_graph_read(const char *what, const struct np_choices *choices,
 		   struct np_graph **out)
 {
-	struct stat st;
+	const struct np_trace_options how = { .choices = choices,
+					      .warn = warn };
+	struct np_err err = NP_ERR_INIT;
 	char *path;
 	int rc = cli_trace_path(what, &path);
 
 	if (rc >= 0)
 		return rc;
-	rc = (!stat(path, &st) && S_ISDIR(st.st_mode)) || np_trace_is(path) ?
-	     read_trace(path, choices, out) : read_goal(path, out);
+	rc = cli_graph_load(path, &how, out, &err) ? cli_fail("%s", err.text) :
+						     -1;
 	free(path);
 	return rc;
 }

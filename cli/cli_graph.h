@@ -12,8 +12,15 @@
 int cli_trace_path(const char *what, char **path);
 
 /*
- * The graph of a GOAL file or of a trace, whichever it is; what is missing in a
- * trace goes to standard error.  choices: for a trace.  Returns as above.
+ * The graph of a GOAL file or of a trace, whichever it is.  how: for a trace;
+ * NULL: the usual.  Returns 0 or -errno with err.
+ */
+int cli_graph_load(const char *path, const struct np_trace_options *how,
+		   struct np_graph **out, struct np_err *err);
+
+/*
+ * The same of what cli_trace_path() takes; what is missing in a trace goes to
+ * standard error.  Returns -1 to go on, or the exit status.
  */
 int cli_graph_read(const char *what, const struct np_choices *choices,
 		   struct np_graph **out);

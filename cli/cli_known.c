@@ -164,6 +164,7 @@ void cli_known_free(struct cli_known *k)
 		np_evidence_free(&k->app[i]->evidence);
 		if (k->app[i]->owned)
 			np_runs_free(&k->app[i]->r.runs);
+		free(k->app[i]->traced);
 		free(k->app[i]);
 	}
 	free(k->app);

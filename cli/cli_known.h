@@ -11,11 +11,14 @@
 
 #define CLI_KNOWN_RUNS 5000 /* read of all applications together */
 
+struct cli_traced;
+
 struct cli_known_app {
 	struct cli_runs r;
 	bool owned; /* r.runs are freed with it */
 	struct np_evidence evidence;
 	struct np_err unusable; /* why no model can take it, or "" */
+	struct cli_traced *traced; /* cli_traced.h; NULL: not looked for */
 };
 
 struct cli_known {

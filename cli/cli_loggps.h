@@ -23,6 +23,10 @@ int cli_loggps_measure(const struct cli_loggps_opt *o,
  */
 void cli_loggps_net(struct np_loggps *out);
 
+/* The same of a cluster (NULL: any), without a word: is there one? */
+bool cli_loggps_of(struct np_store *s, const char *cluster,
+		   struct np_loggps *out);
+
 /* Both print and return the exit status. */
 int cli_loggps_text(const struct np_loggps_record *r);
 int cli_loggps_json(const struct np_loggps_record *r);

@@ -6,6 +6,18 @@
 #include "cli_text.h"
 #include "np_conf.h"
 
+bool cli_loggps_of(struct np_store *s, const char *cluster,
+		   struct np_loggps *out)
+{
+	struct np_loggps_record r;
+
+	if (np_loggps_store_load(s, cluster, false, &r, NULL))
+		return false;
+	np_loggps_of_fit(&r.fit, out);
+	np_loggps_record_free(&r);
+	return true;
+}
+
 void cli_loggps_net(struct np_loggps *out)
 {
 	struct np_loggps_record r;

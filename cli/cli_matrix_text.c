@@ -86,15 +86,16 @@ static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
 /* Those without a row, by name. */
 static void say_without(const struct cli_matrix *m)
 {
+	const char *why = m->model->needs & NP_NEED_TRACE ?
+		"Without a row, as without a trace that can be used: " :
+		"Without a row, as not measured beside levels: ";
 	char line[1024] = "";
 	size_t len = 0;
 
 	for (size_t v = 0; v < m->n && len < sizeof(line); v++)
 		if (!has_row(m, v))
 			len += (size_t)snprintf(line + len, sizeof(line) - len,
-						"%s%s", len ? ", " :
-						"Without a row, as not "
-						"measured beside levels: ",
+						"%s%s", len ? ", " : why,
 						name_of(m, v));
 	if (len)
 		cli_wrap(stdout, line, 2);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli_accuracy.h"
+#include "cli_loggps.h"
 #include "cli_options.h"
 #include "np_quantity.h"
 
@@ -84,6 +85,32 @@ static int take_seed(char *text, void *ask, struct np_err *err)
 	       np_errf(err, -EINVAL, "--seed: expected a number") : 0;
 }
 
+static int take_ns(const char *option, const char *text, double *ns,
+		   struct np_err *err)
+{
+	double sec;
+
+	if (np_duration_parse(text, &sec) || 1e9 * sec > NP_LOGGPS_MAX)
+		return np_errf(err, -EINVAL, "%s: got %.64s, expected a time, "
+			       "such as 3us", option, text);
+	*ns = 1e9 * sec;
+	return 0;
+}
+
+static int take_latency(char *text, void *ask, struct np_err *err)
+{
+	struct accuracy_opt *opt = ask;
+
+	return take_ns("--latency", text, &opt->net.L_ns, err);
+}
+
+static int take_per_byte(char *text, void *ask, struct np_err *err)
+{
+	struct accuracy_opt *opt = ask;
+
+	return take_ns("--per-byte", text, &opt->net.G_ns, err);
+}
+
 static const struct cli_option options[] = {
 	{ "model", CLI_TAKE, .take = take_models },
 	{ "without", CLI_TAKE, .take = take_without },
@@ -91,8 +118,19 @@ static const struct cli_option options[] = {
 	{ "up-to", CLI_TAKE, .take = take_up_to },
 	{ "cases", CLI_FLAG, offsetof(struct accuracy_opt, cases) },
 	{ "seed", CLI_TAKE, .take = take_seed },
+	{ "traces", CLI_WORD, offsetof(struct accuracy_opt, traces) },
+	{ "latency", CLI_TAKE, .take = take_latency },
+	{ "per-byte", CLI_TAKE, .take = take_per_byte },
 	{ NULL },
 };
+
+/* Those of traces only if there are some. */
+static void add_all(struct accuracy_opt *opt)
+{
+	for (size_t i = 1; i < np_n_models; i++)
+		if (opt->traces || !(np_models[i].needs & NP_NEED_TRACE))
+			opt->model[opt->n_models++] = &np_models[i];
+}
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct accuracy_opt *opt, struct cli_options *o)
@@ -104,10 +142,10 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 				   CLI_TAKES_APPS, options, opt, o);
 	if (rc >= 0)
 		return rc;
-	for (size_t i = 1; opt->n_models == 1 && i < np_n_models; i++)
-		opt->model[i] = &np_models[i];
 	if (opt->n_models == 1)
-		opt->n_models = np_n_models;
+		add_all(opt);
+	if (opt->traces && opt->net.G_ns < 0)
+		cli_loggps_net(&opt->net);
 	return o->n_apps ? -1 : cli_usage(self, "a file is missing");
 }
 
@@ -136,6 +174,8 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 		.predict = { .replicates = REPLICATES, .seed = 1,
 			     .strict = true },
 		.up_to = INFINITY,
+		.net = { .L_ns = NP_LOGGPS_MAX, .G_ns = -1,
+			 .S = NP_LOGGPS_NO_RENDEZVOUS },
 	};
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options o;
@@ -172,6 +212,11 @@ const struct cli_cmd cmd_accuracy = {
 "  --only=APP,...     only cases with one of these programs\n"
 "  --up-to=PERCENT    only cases that were slowed by no more\n"
 "  --cases            list each case and its predictions as well\n"
+"  --traces=DIR       DIR/APP is a trace or a graph of each program, for models\n"
+"                     that need one\n"
+"  --latency=TIME, --per-byte=TIME\n"
+"                     of the network where these ran, instead of what netprof\n"
+"                     loggps measured\n"
 "  --seed=N           of the bootstrap behind the intervals\n"
 "  --json, --parsable for programs; --parsable separates by |\n\n"
 "Errors are percentage points of slowdown: mean, median and largest absolute\n"

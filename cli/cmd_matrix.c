@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "cli_matrix.h"
+#include "cli_traced.h"
 
 static int judge(struct cli_known *k, struct cli_store *s,
 		 const struct cli_options *o)
@@ -11,6 +12,8 @@ static int judge(struct cli_known *k, struct cli_store *s,
 	if (rc == -ENOENT)
 		return cli_fail("%s; an administrator makes one by: %s",
 				k->why.text, CLI_CALIBRATE);
+	if (!rc && cli_known_trace(k, s, o->model))
+		return cli_fail("out of memory");
 	return rc ? cli_fail("%s", k->why.text) : -1;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli_predict.h"
+#include "cli_traced.h"
 
 /* Find all; returns -1 to go on, or the exit status. */
 static int find(struct cli_known *k, struct cli_store *s,
@@ -23,6 +24,8 @@ static int find(struct cli_known *k, struct cli_store *s,
 	if (rc == -ENOENT)
 		return cli_fail("%s; an administrator makes one by: %s",
 				k->why.text, CLI_CALIBRATE);
+	if (!rc && cli_known_trace(k, s, o->model))
+		return cli_fail("out of memory");
 	if (rc)
 		return cli_fail("%s", k->why.text);
 	for (size_t i = 0; i < k->n; i++)
@@ -52,6 +55,8 @@ static int no_answer(const struct cli_prediction *p)
 {
 	char command[256];
 
+	if (p->model->needs & NP_NEED_TRACE)
+		return cli_fail("%s", p->answer[0].why.text);
 	cli_say_missing(p->k, &p->answer[0], command, sizeof(command));
 	return cli_fail("%s%s%s", p->answer[0].why.text,
 			*command ? "; this measures it: " : "", command);

@@ -36,7 +36,8 @@ _netprof() {
 		matrix/-*) words="--json --csv --plot= $whose --scope= --model=" ;;
 		plot/-*) words="--json --output= --only= --ascii $whose" ;;
 		publish/-*) words="--as=" ;;
-		accuracy/-*) words="$formats --model= --without= --only= \
+		accuracy/-*) words="$formats --model= --without= --only= --traces= \
+			--latency= --per-byte= \
 			--up-to= --cases --seed=" ;;
 		report/-*) words="--output= $whose --scope= --model=" ;;
 		show/* | runs/* | compare/* | report/* | publish/* | predict/* | \

@@ -140,6 +140,9 @@ static int check_victim(const struct np_program *a,
 		return lack(a->name, "no slowdown beside any level", err);
 	if (needs & NP_NEED_OWN_LATENCY && !(va->has & NP_NEED_LATENCY))
 		return lack(a->name, "no probe latencies", err);
+	if (needs & NP_NEED_TRACE && !a->response)
+		return lack(a->name, a->untraced ? a->untraced : "no trace",
+			    err);
 	if (needs & NP_NEED_OWN_PRESSURE && !(va->has & NP_NEED_PRESSURE))
 		return lack(a->name, "how much it slows the levels was not "
 			    "measured", err);

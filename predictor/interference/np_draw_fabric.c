@@ -8,6 +8,21 @@
 #include "np_noise.h"
 #include "np_pace.h"
 
+/* Levels that only send: that which sends most, or least, in a round. */
+static size_t sender(const struct np_fabric *f, bool most)
+{
+	size_t at = f->n_levels;
+
+	for (size_t i = 0; i < f->n_levels; i++) {
+		double bytes = f->level[i].round_bytes;
+
+		if (bytes > 0 && (at == f->n_levels ||
+				  (bytes > f->level[at].round_bytes) == most))
+			at = i;
+	}
+	return at;
+}
+
 /* One fabric being drawn. */
 struct task {
 	const struct np_fabric *f;
@@ -159,6 +174,8 @@ static void draw_one(struct task *t, size_t r)
 
 	v->n_levels = t->n;
 	v->bins = t->f->bins;
+	v->bulk_level = sender(t->f, true);
+	v->brief_level = sender(t->f, false);
 	v->idle_min = t->f->idle.all.min;
 	np_draw_latency(&t->f->idle, t->bins, rng,
 			t->bins ? take(t, t->bins) : NULL, t->counts, &v->idle);

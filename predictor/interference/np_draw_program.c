@@ -126,6 +126,7 @@ static void draw_one(const struct task *t, struct np_rng *r, double *to,
 	v->log_curve = v->fit_curve = curve;
 	v->speed = speed;
 	v->log_pressure = v->fit_pressure = pressure;
+	v->response = t->a->response;
 }
 
 static void draw_all(struct task *t, struct np_rng *r, unsigned needs,

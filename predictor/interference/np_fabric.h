@@ -33,6 +33,9 @@ const char *np_scope_name(enum np_scope scope);
 struct np_fabric_level {
 	const char *name;
 	struct np_latency latency; /* of the probes beside it */
+	/* That a process of it sends in a round, if it does nothing else; 0: it
+	 * does, or this is not known. */
+	double round_bytes;
 };
 
 struct np_fabric {
@@ -81,6 +84,7 @@ bool np_coupling_none(const struct np_mean *k);
  */
 
 struct np_fabric;
+struct np_response;
 
 struct np_program {
 	const char *name; /* for messages, and the seed of its bootstrap */
@@ -99,6 +103,14 @@ struct np_program {
 	 */
 	const struct np_mean *curve;
 	const struct np_mean *pressure;
+
+	/*
+	 * Of its trace (np_response.h), which takes latencies in seconds.
+	 * NULL: there is none, and untraced says why, if not that nobody has
+	 * recorded one.
+	 */
+	const struct np_response *response;
+	const char *untraced;
 };
 
 /*

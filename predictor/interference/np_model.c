@@ -105,6 +105,15 @@ const struct np_model np_models[] = {
 	  CROSS_NEEDS, "mixture", np_ensemble_describe,
 	  np_ensemble_respond, np_ensemble_join, NP_ENSEMBLE_PER_LEVEL,
 	  NP_ENSEMBLE_FIXED, 0 },
+	{ "tolerance", "the co-runner's latency in the victim's trace",
+	  NP_NEED_IDLE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_TRACE, NULL,
+	  np_tolerance_describe, np_tolerance_respond, np_tolerance_join,
+	  0, NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_MEASURED },
+	{ "tolerance-felt", "the same, as much of it as a brief level felt",
+	  NP_NEED_IDLE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_PRESSURE |
+	  NP_NEED_TRACE, NULL,
+	  np_tolerance_describe, np_tolerance_respond, np_tolerance_join,
+	  0, NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_FELT },
 };
 
 const size_t np_n_models = NP_ARRAY_SIZE(np_models);

@@ -22,6 +22,7 @@
 #include "np_latency.h"
 
 struct np_nnls;
+struct np_response;
 
 /* What a model cannot do without. */
 enum np_need {
@@ -36,6 +37,7 @@ enum np_need {
 	NP_NEED_CO_CURVE = 1 << 8,    /* the co-runner's curve, too */
 	NP_NEED_OWN_PRESSURE = 1 << 9, /* the victim's pressure, too: the fits
 					  are made on the scale of np_pace.h */
+	NP_NEED_TRACE = 1 << 10,      /* the victim's trace */
 };
 
 /* What should be known about an answer. */
@@ -54,6 +56,8 @@ enum np_pred_flag {
 					 model's own error */
 	NP_PRED_NOT_MUTUAL = 1 << 9,  /* several co-runners: no fixed point */
 	NP_PRED_NO_CONVERGENCE = 1 << 10, /* fixed point not reached */
+	NP_PRED_NO_PRESSURE = 1 << 11, /* what the co-runner takes of the
+					  bandwidth is not known */
 };
 
 /* Latencies as one set of numbers: measured, or drawn by the bootstrap. */
@@ -68,6 +72,9 @@ struct np_data_fabric {
 	struct np_data_latency idle;
 	double idle_min;
 	const struct np_data_latency *level;
+	/* Of levels that only send, those that send most and least in a round;
+	 * n_levels: not known. */
+	size_t bulk_level, brief_level;
 	const double *log_beside; /* log(1 + CC[i][j]), 0 if unknown */
 	const double *fit_beside; /* the same, on the scale of the fits */
 	/* Normal equations of the fits, (n_levels + 1) square, idle first. */
@@ -84,6 +91,7 @@ struct np_data_program {
 	const double *fit_curve, *fit_pressure; /* on the scale of the fits */
 	const double *window;	    /* mean latencies over time, rising */
 	size_t n_windows;
+	const struct np_response *response; /* NULL: there is no trace */
 };
 
 /* One question with one set of numbers. */

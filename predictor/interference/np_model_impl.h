@@ -54,6 +54,12 @@ np_join_f np_victim_join;
 np_describe_f np_twosided_describe, np_twosided_respond;
 np_join_f np_twosided_join;
 
+/* np_model_tolerance.c: variant is one of these */
+enum { NP_TOLERANCE_MEASURED, NP_TOLERANCE_FELT };
+#define NP_TOLERANCE_QUANTILES 32
+np_describe_f np_tolerance_describe, np_tolerance_respond;
+np_join_f np_tolerance_join;
+
 /* np_model_mutual.c */
 #define NP_MUTUAL_PER_LEVEL 4
 #define NP_MUTUAL_FIXED 1

@@ -7,6 +7,7 @@
 
 #include "np_jmean.h"
 #include "np_jspan.h"
+#include "np_level.h"
 #include "np_series.h"
 
 static const struct np_field name_fields[] = {
@@ -122,6 +123,16 @@ static int check_names(const struct np_jat *in, const struct np_measured_set *s)
 	return 0;
 }
 
+/* What a level sends that does nothing else, as its name has it. */
+static double round_bytes(const char *name)
+{
+	struct np_level l;
+
+	if (np_level_parse(name, &l, NULL) || l.pause_sec > 0)
+		return 0;
+	return (double)l.partners * l.messages * l.bytes;
+}
+
 static int get_names(const struct np_jat *in, json_object *from,
 		     struct np_measured_set *s)
 {
@@ -138,8 +149,10 @@ static int get_names(const struct np_jat *in, json_object *from,
 		return rc;
 	for (size_t i = 0; i < s->n_apps; i++)
 		s->app[i].name = s->program[i].name;
-	for (size_t i = 0; i < s->fabric.n_levels; i++)
+	for (size_t i = 0; i < s->fabric.n_levels; i++) {
 		s->level[i].name = s->level_name[i].name;
+		s->level[i].round_bytes = round_bytes(s->level[i].name);
+	}
 	s->fabric.level = s->level;
 	return check_names(in, s);
 }

@@ -77,7 +77,16 @@ void some_fabric(struct some_fabric *s)
 		for (size_t j = 0; j < SF_LEVELS; j++)
 			s->beside[i * SF_LEVELS + j] = some_mean(beside[i][j]);
 	}
+	s->level[0].round_bytes = 64;
+	s->level[3].round_bytes = 1e6;
+	for (size_t k = 0; k < NP_RESPONSE_GAPS; k++)
+		for (size_t i = 0; i < NP_RESPONSE_LATENCIES; i++)
+			s->response.times[k][i] =
+				0.5 + 0.5 * np_response_gap[k] +
+				0.1 * np_response_added_sec(i);
 	programs(s);
+	for (size_t i = 0; i < SF_PROGRAMS; i++)
+		s->a[i].response = &s->response;
 }
 
 int some_predict(const struct some_fabric *s, const char *name, size_t v,

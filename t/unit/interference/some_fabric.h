@@ -8,6 +8,7 @@
 
 #include "np_fabric.h"
 #include "np_predict.h"
+#include "np_response.h"
 
 #define SF_LEVELS 4
 #define SF_BINS 6
@@ -25,13 +26,17 @@ struct some_fabric {
 	struct np_mean pressure[SF_PROGRAMS][SF_LEVELS];
 	double program_count[SF_PROGRAMS][SF_BINS];
 	struct np_moments window[SF_PROGRAMS][8];
+	struct np_response response; /* of each of them */
 };
 
 /*
  * Bins 0, 1.5, 3, 6, 12, 24, 48.  Idle: mean 1; level k: mean 2^(k + 1), all
  * in bin k + 1.  Level i beside level j: see some_fabric.c, no two alike.
  * Programs "p0" .. "p3": p[k] has the latencies, the pressure and the curve of
- * level k, so that every good model knows p[v] beside p[c] exactly.
+ * level k, so that every good model knows p[v] beside p[c] exactly.  Levels 0
+ * and 3 only send, little and much.  The run time of every program grows by a
+ * tenth for each unit of latency, and by a half where a byte takes twice as
+ * long.
  */
 void some_fabric(struct some_fabric *s);
 

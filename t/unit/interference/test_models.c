@@ -243,6 +243,74 @@ static void test_mutual_reads_both_halves(void)
 
 /* --- names --- */
 
+/*
+ * p1 is as level 1: latencies from 3 to 6, idle ones from 0 to 1.5, so each
+ * quantile is u of the bin: 3 + 3 u - 1.5 u longer.
+ */
+static double speed_beside_p1(double scale, double gap_times)
+{
+	double sum = 0;
+
+	for (int i = 0; i < 32; i++)
+		sum += 1 / (0.5 + 0.5 * gap_times +
+			    0.1 * scale * (3 + 1.5 * (i + 0.5) / 32));
+	return sum / 32;
+}
+
+static void test_tolerance_adds_the_excess(void)
+{
+	struct np_prediction p;
+	double gap;
+
+	some_fabric(&s);
+	gap = 1 + s.pressure[1][3].mean;
+	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 0, &p, NULL) &&
+		t_close(p.slowdown, 1 / speed_beside_p1(1, gap) - 1, 1e-9));
+	/* Where the level that sends most was not run beside it: no gap. */
+	s.pressure[1][3] = some_mean(NAN);
+	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 0, &p, NULL) &&
+		p.flags & NP_PRED_NO_PRESSURE &&
+		t_close(p.slowdown, 1 / speed_beside_p1(1, 1) - 1, 1e-9));
+	/* Neither curve nor pressure of anybody. */
+	s.a[0].curve = s.a[0].pressure = s.a[1].pressure = NULL;
+	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 10, &p, NULL) &&
+		p.low <= p.slowdown && p.slowdown <= p.high &&
+		p.flags & NP_PRED_NOISE_ONLY);
+}
+
+/* The level that sends least is slowed by so much of an idle latency of 1. */
+static void test_tolerance_felt(void)
+{
+	struct np_prediction p;
+	double felt, gap;
+
+	some_fabric(&s);
+	felt = s.pressure[1][0].mean;
+	gap = 1 + s.pressure[1][3].mean;
+	T_CHECK(!some_predict(&s, "tolerance-felt", 0, 1, 0, &p, NULL) &&
+		t_close(p.slowdown, 1 / speed_beside_p1(felt / 3.75, gap) - 1,
+			1e-6));
+	s.pressure[1][0] = some_mean(NAN);
+	T_CHECK(some_predict(&s, "tolerance-felt", 0, 1, 0, &p, NULL) ==
+		-ENODATA);
+}
+
+static void test_tolerance_without_trace(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_prediction p;
+
+	some_fabric(&s);
+	s.a[0].response = NULL;
+	T_CHECK(some_predict(&s, "tolerance", 0, 1, 0, &p, &err) == -ENODATA &&
+		!strcmp(err.text, "p0: no trace"));
+	s.a[0].untraced = "it was lost";
+	T_CHECK(some_predict(&s, "tolerance", 0, 1, 0, &p, &err) == -ENODATA &&
+		!strcmp(err.text, "p0: it was lost"));
+	/* That of the co-runner is of no use. */
+	T_CHECK(!some_predict(&s, "tolerance", 1, 0, 0, &p, NULL));
+}
+
 static void test_names(void)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -277,6 +345,12 @@ static const struct t_case cases[] = {
 	  test_mutual_slows_the_interferer },
 	{ "mutual reads what the co-runner suffers, twosided does not",
 	  test_mutual_reads_both_halves },
+	{ "tolerance adds what the co-runner's latencies exceed idle ones by",
+	  test_tolerance_adds_the_excess },
+	{ "tolerance-felt adds what the level that sends least feels of it",
+	  test_tolerance_felt },
+	{ "tolerance says why a victim has no trace",
+	  test_tolerance_without_trace },
 	{ "models are found by name", test_names },
 	{ NULL, NULL },
 };
