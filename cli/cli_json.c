@@ -195,8 +195,26 @@ static void put_advice(json_object *in, const struct cli_advice *a)
 	cli_put_text(j, "measures", *a->command ? a->what : NULL);
 }
 
+/* null: no trace, or none that tells it. */
+static void put_zones(json_object *in, const struct cli_zones *z)
+{
+	json_object *list;
+
+	if (!z->traced || z->why.text[0]) {
+		cli_put(in, "latency_tolerance", NULL);
+		return;
+	}
+	list = cli_put_array(in, "latency_tolerance");
+	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
+		json_object *one = cli_append_object(list);
+
+		cli_put_real(one, "longer", z->zone[i].share);
+		cli_put_real(one, "added_sec", cli_zones_added_sec(z, i));
+	}
+}
+
 int cli_json_show(const struct cli_profile *p, const struct cli_ties *t,
-		  const struct cli_advice *a)
+		  const struct cli_advice *a, const struct cli_zones *z)
 {
 	json_object *j = json_object_new_object();
 
@@ -214,6 +232,7 @@ int cli_json_show(const struct cli_profile *p, const struct cli_ties *t,
 	put_ties(j, "hurt_by", t->hurt_by, t->n_hurt_by);
 	put_ties(j, "hurts", t->hurts, t->n_hurts);
 	put_advice(j, a);
+	put_zones(j, z);
 	return cli_print_json("show", j);
 }
 

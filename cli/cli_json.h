@@ -7,10 +7,11 @@
 
 #include "cli_profile.h"
 #include "cli_advice.h"
+#include "cli_zones.h"
 
 /* Each prints one JSON object and returns the exit status. */
 int cli_json_show(const struct cli_profile *p, const struct cli_ties *t,
-		  const struct cli_advice *a);
+		  const struct cli_advice *a, const struct cli_zones *z);
 int cli_json_runs(const struct cli_profile *p);
 int cli_json_list(const struct cli_profile *const *p, size_t n);
 

@@ -367,12 +367,21 @@ static int count_lines(const char *text)
 	return n;
 }
 
+static void say_zones(FILE *f, const struct cli_zones *z)
+{
+	char line[NP_ERR_LEN + 40];
+
+	cli_zones_say(z, line, sizeof(line));
+	if (*line)
+		cli_labelled(f, "Tolerance", line);
+}
+
 /* How much of it, where a screen is too small for all. */
 enum brevity { WHOLE, SHORT_LISTS, SHORT_ADVICE };
 
 static void say_head(FILE *f, const struct cli_profile *p,
 		     const struct cli_ties *t, const struct cli_advice *a,
-		     enum brevity brief)
+		     const struct cli_zones *z, enum brevity brief)
 {
 	const struct np_profile *pr = &p->profile;
 
@@ -387,13 +396,15 @@ static void say_head(FILE *f, const struct cli_profile *p,
 	}
 	cli_page_ties(f, p, t, brief >= SHORT_LISTS);
 	say_advice(f, a, brief >= SHORT_ADVICE);
+	say_zones(f, z);
 	if (pr->ev.latency.n_runs)
 		say_latency(f, pr);
 }
 
 /* Text to be counted before it is printed; free() it.  NULL: no memory. */
 static char *head_text(const struct cli_profile *p, const struct cli_ties *t,
-		       const struct cli_advice *a, enum brevity brief)
+		       const struct cli_advice *a, const struct cli_zones *z,
+		       enum brevity brief)
 {
 	char *text = NULL;
 	size_t len;
@@ -401,7 +412,7 @@ static char *head_text(const struct cli_profile *p, const struct cli_ties *t,
 
 	if (!f)
 		return NULL;
-	say_head(f, p, t, a, brief);
+	say_head(f, p, t, a, z, brief);
 	fclose(f);
 	return text;
 }
@@ -421,16 +432,16 @@ static char *levels_text(const struct np_profile *p)
 
 /* The histogram takes the lines that the rest leaves. */
 int cli_page_show(const struct cli_profile *p, const struct cli_ties *t,
-		  const struct cli_advice *a)
+		  const struct cli_advice *a, const struct cli_zones *z)
 {
-	char *head = head_text(p, t, a, WHOLE);
+	char *head = head_text(p, t, a, z, WHOLE);
 	char *levels = levels_text(&p->profile);
 	int rows;
 
 	for (int brief = SHORT_LISTS; head && levels && brief <= SHORT_ADVICE &&
 	     count_lines(head) + count_lines(levels) > CLI_LINES; brief++) {
 		free(head);
-		head = head_text(p, t, a, (enum brevity)brief);
+		head = head_text(p, t, a, z, (enum brevity)brief);
 	}
 	if (!head || !levels) {
 		free(head);

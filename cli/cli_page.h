@@ -7,10 +7,11 @@
 
 #include "cli_profile.h"
 #include "cli_advice.h"
+#include "cli_zones.h"
 
 /* Print it; returns the exit status. */
 int cli_page_show(const struct cli_profile *p, const struct cli_ties *t,
-		  const struct cli_advice *a);
+		  const struct cli_advice *a, const struct cli_zones *z);
 
 /*
  * Who slows it and whom it slows.  brief: one line each, with as many as fit.

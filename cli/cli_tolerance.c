@@ -115,6 +115,15 @@ static int sweep(struct cli_tolerance *t, struct np_tolerance *f,
 	return -1;
 }
 
+void cli_tolerance_zones(struct np_tolerance *t, double base,
+			 struct cli_tolerance_zone zone[TOLERANCE_ZONES])
+{
+	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
+		zone[i].share = shares[i];
+		zone[i].limit = np_tolerance_limit(t, base, shares[i]);
+	}
+}
+
 static int one(struct cli_tolerance *t, const struct np_graph *g, int x,
 	       const struct cli_tolerance_ask *ask)
 {
@@ -133,10 +142,7 @@ static int one(struct cli_tolerance *t, const struct np_graph *g, int x,
 	np_tolerance_at(f, base[x], &r);
 	of->base = base[x];
 	of->slope = r.right;
-	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
-		of->zone[i].share = shares[i];
-		of->zone[i].limit = np_tolerance_limit(f, base[x], shares[i]);
-	}
+	cli_tolerance_zones(f, base[x], of->zone);
 	if (x == NP_LOGGPS_L)
 		rc = sweep(t, f, ask);
 	np_tolerance_free(f);

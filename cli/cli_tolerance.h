@@ -61,6 +61,14 @@ struct cli_tolerance {
 	size_t n_critical;
 };
 
+/* The network where nothing is known of it. */
+#define CLI_TOLERANCE_NET { .L_ns = 3000, .G_ns = 0.1, \
+	.S = NP_LOGGPS_NO_RENDEZVOUS }
+
+/* How far the parameter that t lets go can go from base. */
+void cli_tolerance_zones(struct np_tolerance *t, double base,
+			 struct cli_tolerance_zone zone[TOLERANCE_ZONES]);
+
 /* -1 to go on, or the exit status.  Free *out with cli_tolerance_free(). */
 int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 		       struct cli_tolerance *out);

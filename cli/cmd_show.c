@@ -99,8 +99,18 @@ static void field_avoid(const struct cli_advice *a)
 	putchar('|');
 }
 
+/* LONGER:ADDED_SEC,... */
+static void field_zones(const struct cli_zones *z, char separator)
+{
+	for (size_t i = 0; z->traced && !z->why.text[0] &&
+			   i < TOLERANCE_ZONES; i++)
+		printf("%s%.6g:%.6g", i ? "," : "", z->zone[i].share,
+		       cli_zones_added_sec(z, i));
+	putchar(separator);
+}
+
 static int show_parsable(const struct cli_profile *p, const struct cli_ties *t,
-			 const struct cli_advice *a)
+			 const struct cli_advice *a, const struct cli_zones *z)
 {
 	const struct np_profile *pr = &p->profile;
 	const struct np_record *r = pr->ev.fabric;
@@ -113,7 +123,7 @@ static int show_parsable(const struct cli_profile *p, const struct cli_ties *t,
 	     "RunsUnreadable|Probes|Mean|P50|P90|P99|Max|IdleProbes|IdleMean|"
 	     "IdleP50|IdleP90|IdleP99|IdleMax|ProbeCpuShare|Levels|Histogram|"
 	     "NoEffect|HurtBy|Hurts|RunsFailed|RunsRunning|RunsWorkload|"
-	     "Avoid|Measure");
+	     "Avoid|Measure|Tolerance");
 	cli_field(p->runs.app, '|');
 	cli_field(cli_owner_name(p->owner, p->uid, buf, sizeof(buf)), '|');
 	cli_field(cli_use_name(pr), '|');
@@ -144,13 +154,15 @@ static int show_parsable(const struct cli_profile *p, const struct cli_ties *t,
 	printf("%zu|%zu|%zu|", count[NP_RUN_FAILED],
 	       count[NP_RUN_UNDER_WAY], count[NP_RUN_WORKLOAD]);
 	field_avoid(a);
-	cli_field(a->command, '\n');
+	cli_field(a->command, '|');
+	field_zones(z, '\n');
 	return CLI_DONE;
 }
 
 static int run_show(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_advice a;
+	struct cli_zones z;
 	struct cli_profile p;
 	struct cli_options o;
 	struct cli_ties t;
@@ -164,16 +176,18 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	rc = cli_profile_find(&s, &o, o.app, &p);
-	if (rc < 0)
+	if (rc < 0) {
 		cli_ties_find(&s, &o, &p, &t);
+		cli_zones_find(&s, &p, &z);
+	}
 	cli_store_close(&s);
 	if (rc >= 0)
 		return rc;
 	cli_advise(&p.profile, &t.k, t.scope, t.hurt_by, t.n_hurt_by,
 		   s.max_slowdown, &a);
-	rc = o.format == CLI_JSON ? cli_json_show(&p, &t, &a) :
-	     o.format == CLI_PARSABLE ? show_parsable(&p, &t, &a) :
-					cli_page_show(&p, &t, &a);
+	rc = o.format == CLI_JSON ? cli_json_show(&p, &t, &a, &z) :
+	     o.format == CLI_PARSABLE ? show_parsable(&p, &t, &a, &z) :
+					cli_page_show(&p, &t, &a, &z);
 	cli_ties_free(&t);
 	cli_profile_free(&p);
 	return rc;

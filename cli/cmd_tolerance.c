@@ -183,8 +183,7 @@ static int print(const struct cli_tolerance *t, size_t n,
 static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_tolerance_ask ask = {
-		.net = { .L_ns = 3000, .G_ns = 0.1,
-			 .S = NP_LOGGPS_NO_RENDEZVOUS },
+		.net = CLI_TOLERANCE_NET,
 		.up_to_ns = NAN, .wire_ns = 274, .switch_ns = 108,
 		.per_node = 1,
 	};

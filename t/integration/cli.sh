@@ -226,6 +226,71 @@ test_a_page_begins_with_the_verdict() {
 	contains serial "$(netprof show serial)" 'one node of the'
 }
 
+# A trace of two ranks: 1 ms of work, then messages there and back.
+a_trace() { # DIR
+	local rank
+	mkdir -p "$1"
+	for rank in 0 1; do
+		awk -v rank=$rank 'BEGIN {
+			print "MPI_Init:-:0:0:10"
+			for (t = 1010; i < 40; t += 20)
+				print "MPI_" (i++ % 2 == rank ? "Send" : "Recv") \
+					":" t ":77:10:11,8,8:" 1 - rank ":7:0," \
+					rank ",2" (i % 2 == rank ? ":0:" : ":") t + 20
+			print "MPI_Finalize:" t ":-"
+		}' >"$1/run-$rank.txt"
+	done
+}
+
+# LogGPS of hpc: 2 us, 0.1 ns a byte.
+a_network() {
+	jq -nc 'def v: {value: ., low: ., high: .}; {schema: 1, date: 1716500000,
+		cluster: "hpc", from: "n0", to: "n1", across: false, fit: {
+		n_blocks: 3, n_sizes: 3, bytes_min: 1, bytes_max: 65536,
+		L: (2e-6 | v), o_send: (0 | v), o_recv: (0 | v), g: (0 | v),
+		G: (1e-10 | v), S: 0, S_above: 0, step: (0 | v)}}' \
+		>"$S/store/fabric/hpc/20240524T100000Z.loggps"
+}
+
+test_a_trace_tells_what_an_application_stands() {
+	local fft
+	setup
+	fft=$S/store/users/$MY_UID/fft/9.0.trace
+	run netprof predict --model=tolerance fft halo
+	equal "without trace" "$ERR" \
+		'netprof: fft: no trace; "srun --netprofile-trace" records one'
+	a_trace "$fft"
+	run netprof predict --model=tolerance fft halo
+	contains "without network" "$ERR" '^netprof: fft: no LogGPS parameters of'
+	a_network
+	golden show-traced.txt netprof show fft
+	golden predict-tolerance.txt netprof predict --model=tolerance fft halo
+	golden predict-felt.txt netprof predict --model=tolerance-felt fft halo
+	golden matrix-tolerance.txt netprof matrix --model=tolerance fft halo
+	equal "JSON" "$(netprof show --json fft |
+		jq -c '[.latency_tolerance[] | .longer, .added_sec]')" \
+		"$(netprof show -P fft | tail -n 1 | sed 's/.*|/[/; s/:/,/g; s/$/]/')"
+	equal "none" "$(netprof show --json halo | jq -c .latency_tolerance)" null
+	truncate -s 20M "$fft/run-1.txt"
+	contains "a large one" "$(netprof show fft)" '^Tolerance  not known, .* 20 MB'
+	rm "$fft/run-1.txt"
+	contains "half of one" "$(netprof show fft)" '^Tolerance  not known, '
+}
+
+test_models_of_traces_are_compared_where_there_are_some() {
+	setup
+	a_trace "$S/traces/melt"
+	cd "$ROOT/doc" || fail "no doc"
+	golden accuracy-traces.txt netprof accuracy --traces="$S/traces" \
+		--latency=30us --per-byte=400ns --only=melt \
+		--model=tolerance,tolerance-felt,average accuracy-pairs.json
+	run netprof accuracy --traces="$S/traces" --only=melt \
+		--model=tolerance accuracy-pairs.json
+	contains "without network" "$OUT" 'no answer: melt: no LogGPS parameters'
+	run netprof accuracy "$ROOT/t/data/pairs.json"
+	equal "without traces" "$(grep tolerance "$S/out")" ""
+}
+
 test_unknown_application_fails_with_the_nearest_names() {
 	setup
 	run netprof show lamps
@@ -321,6 +386,8 @@ test_wrong_use_is_told_with_status_two() {
 		tolerance --place=7 x
 		tolerance --topology=torus:4 --place=0 x
 		tolerance --user=$ME x
+		accuracy --traces
+		accuracy --latency=3 x
 	END
 	run netprof shwo lammps
 	contains "a slip of the fingers" "$ERR" 'did you mean show\?'
