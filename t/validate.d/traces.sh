@@ -1,0 +1,75 @@
+# What do models say that work from traces?  The programs of accuracy.sh that
+# are installed here, each traced once alone where their pairs were measured;
+# then `netprof accuracy --traces` on doc/accuracy-pairs.json, for which nothing
+# is measured anew.  A few minutes.
+# shellcheck shell=bash
+
+. t/validate.d/accuracy.sh
+
+TRACES=${TRACES:-$BUILD/traces}
+
+# NAME: is what it is made of here?
+can_run() {
+	# shellcheck disable=SC2046 # words
+	set -- $(program "$1")
+	inside -- sh -c 'command -v "$1" >/dev/null' - "$1"
+}
+
+input_of() { # NAME
+	case $1 in
+	melt) lammps_input melt melt/in.melt 140 ;;
+	couette) lammps_input couette flow/in.flow.couette 5800 ;;
+	crack) lammps_input crack crack/in.crack 1300 ;;
+	solid) lammps_input solid peri/in.peri.pmb 100 ;;
+	silicon) silicon silicon 2 ;;
+	waveguide) waveguide waveguide 160 ;;
+	water) water water ;;
+	cavity) cavity cavity 120 ;;
+	esac
+}
+
+trace_alone() { # NAME
+	# shellcheck disable=SC2016,SC2046
+	INSIDE_SEC=300 inside -- sh -c 'cd "$1" &&
+		export LD_PRELOAD="$LD_PRELOAD:$2/build/libnetprof-mpi.so" \
+			NETPROF_TRACE="$3" && shift 3 &&
+		exec srun -Q -N4 -n4 -w "n[0-3]" --mpi=pmix "$@" >out 2>&1' - \
+		"$1" "$(rundir)" "$(shared)/$1" $(program "$1")
+	inside --user root -- chmod -R a+rX "$(shared)/$1"
+	cp -r "$(shared)/$1" "$TRACES/$1"
+}
+
+validate_traces() {
+	local a
+
+	rm -rf "$TRACES"
+	mkdir -p "$TRACES"
+	cluster up --leaves 1 --nodes-per-leaf 8 --leaf-mbit "$LEAF_MBIT" \
+		--own-cpus --netprof "$BUILD"
+	INSIDE_SEC=120 inside --user root -- sh -c "salloc -Q -N2 \
+		netprof loggps --output=$(shared)/loggps.json" || true
+	cp "$(shared)/loggps.json" "$TRACES/"
+	for a in $PROGRAMS $ASIDE; do
+		can_run "$a" || continue
+		input_of "$a"
+		trace_alone "$a" || echo "$a: $(inside -- tail -n 1 "$a/out")" >&2
+	done
+	cluster down
+	trace_table
+}
+
+# Their run times show whether they ran as they did for the pairs.
+trace_table() {
+	local a without
+
+	for a in $PROGRAMS $ASIDE; do
+		[ -e "$TRACES/$a" ] || { without=${without-}${without:+,}$a; continue; }
+		"$BUILD/netprof" trace --json "$TRACES/$a" |
+			jq -r --arg a "$a" '"\($a): \(.)"' | head -c 300
+		echo
+	done
+	"$BUILD/netprof" accuracy --traces="$TRACES" \
+		${without:+--without="$without"} \
+		--model=tolerance,tolerance-felt,average,mixture,mutual \
+		doc/accuracy-pairs.json
+}
