@@ -60,7 +60,10 @@ static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
 		       struct np_err *err)
 {
 	const struct np_loggps *net = opt->net.G_ns < 0 ? NULL : &opt->net;
+	unsigned needs = 0;
 
+	for (size_t i = 0; i < opt->n_models; i++)
+		needs |= opt->model[i]->needs;
 	f->traced = calloc(f->measured.n_sets + 1, sizeof(*f->traced));
 	for (size_t i = 0; f->traced && i < f->measured.n_sets; i++) {
 		struct np_measured_set *s = &f->measured.set[i];
@@ -73,7 +76,7 @@ static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
 
 			snprintf(path, sizeof(path), "%s/%s", opt->traces,
 				 s->app[a].name);
-			cli_traced_read(path, net, &f->traced[i][a]);
+			cli_traced_read(path, net, needs, &f->traced[i][a]);
 			cli_traced_give(&f->traced[i][a], &s->app[a]);
 		}
 		if (i + 1 == f->measured.n_sets)
@@ -220,8 +223,12 @@ void accuracy_free(struct accuracy_file *f)
 		free(f->run[r].out);
 		free(f->run[r].rc);
 	}
-	for (size_t i = 0; f->traced && i < f->measured.n_sets; i++)
+	for (size_t i = 0; f->traced && i < f->measured.n_sets; i++) {
+		for (size_t a = 0; f->traced[i] &&
+				   a < f->measured.set[i].n_apps; a++)
+			cli_traced_free(&f->traced[i][a]);
 		free(f->traced[i]);
+	}
 	free(f->traced);
 	np_measured_free(&f->measured);
 }

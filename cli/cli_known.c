@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli_traced.h"
+
 int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned)
 {
 	struct cli_known_app *a = calloc(1, sizeof(*a));
@@ -164,10 +166,12 @@ void cli_known_free(struct cli_known *k)
 		np_evidence_free(&k->app[i]->evidence);
 		if (k->app[i]->owned)
 			np_runs_free(&k->app[i]->r.runs);
+		cli_traced_free(k->app[i]->traced);
 		free(k->app[i]->traced);
 		free(k->app[i]);
 	}
 	free(k->app);
+	free(k->player);
 	if (k->calibrated)
 		np_calibration_free(&k->cal);
 	*k = (struct cli_known){ .n = 0 };

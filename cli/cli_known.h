@@ -5,6 +5,7 @@
 #ifndef CLI_KNOWN_H
 #define CLI_KNOWN_H
 
+#include "cli_player.h"
 #include "cli_profile.h"
 #include "np_predict.h"
 #include "np_evidence.h"
@@ -29,6 +30,7 @@ struct cli_known {
 	bool calibrated;
 	struct np_calibration cal;
 	struct np_err why; /* not calibrated: the reason */
+	struct cli_player *player; /* with traces; else NULL */
 };
 
 /*

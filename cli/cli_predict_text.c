@@ -79,7 +79,8 @@ static void say_used(const struct cli_prediction *p, size_t app, bool first)
 	size_t n = p->k->cal.fabric->n_levels;
 	char line[LINE];
 
-	if (app == a->victim && a->p.used & NP_NEED_TRACE)
+	if (a->p.used & NP_NEED_PLAY ||
+	    (app == a->victim && a->p.used & NP_NEED_TRACE))
 		snprintf(line, sizeof(line), "%s: its newest trace", name);
 	else if (app == a->victim)
 		snprintf(line, sizeof(line), "%s: beside %zu of %zu levels "

@@ -7,6 +7,7 @@
 
 #include "cli_graph.h"
 #include "cli_loggps.h"
+#include "np_replay_graph.h"
 #include "np_store_trace.h"
 
 #define RECORDS "no trace; \"srun --netprofile-trace\" records one"
@@ -33,12 +34,13 @@ double cli_traced_bytes(const char *path)
 }
 
 void cli_traced_read(const char *path, const struct np_loggps *net,
-		     struct cli_traced *out)
+		     unsigned needs, struct cli_traced *out)
 {
 	double bytes = cli_traced_bytes(path);
 	struct np_graph *g;
+	int rc = 0;
 
-	out->why.text[0] = '\0';
+	*out = (struct cli_traced){ .play = NULL };
 	if (!net) {
 		np_errf(&out->why, -ENODATA, MEASURES);
 		return;
@@ -50,29 +52,40 @@ void cli_traced_read(const char *path, const struct np_loggps *net,
 	}
 	if (cli_graph_load(path, NULL, &g, &out->why))
 		return;
-	np_response_make(g, net, &out->response, &out->why);
+	if (needs & NP_NEED_TRACE)
+		rc = np_response_make(g, net, &out->response, &out->why);
+	if (!rc && needs & NP_NEED_PLAY)
+		np_replay_of_graph(g, &out->play, &out->why);
 	np_graph_free(g);
+}
+
+void cli_traced_free(struct cli_traced *t)
+{
+	if (t)
+		np_replay_app_free(t->play);
 }
 
 void cli_traced_give(const struct cli_traced *t, struct np_program *a)
 {
 	a->response = t->why.text[0] ? NULL : &t->response;
+	a->play = t->play;
 	a->untraced = t->why.text;
 }
 
 /* The newest trace of its owner; nobody publishes traces. */
 static void of_store(const struct cli_runs *r, struct cli_store *s,
-		     const struct np_loggps *net, struct cli_traced *out)
+		     const struct np_loggps *net, unsigned needs,
+		     struct cli_traced *out)
 {
 	char path[PATH_MAX + 2 * NAME_MAX];
 	int rc = -ENOENT;
 
-	out->why.text[0] = '\0';
+	*out = (struct cli_traced){ .play = NULL };
 	if (r->owner == NP_STORE_USER)
 		rc = np_store_trace(s->store, r->uid, r->runs.app, path,
 				    sizeof(path), &out->why);
 	if (!rc)
-		cli_traced_read(path, net, out);
+		cli_traced_read(path, net, needs, out);
 	else if (!out->why.text[0])
 		np_errf(&out->why, rc, RECORDS);
 }
@@ -83,16 +96,21 @@ int cli_known_trace(struct cli_known *k, struct cli_store *s,
 	struct np_loggps net;
 	bool known;
 
-	if (!(m->needs & NP_NEED_TRACE))
+	if (!(m->needs & NP_NEED_TRACES))
 		return 0;
+	k->player = calloc(1, sizeof(*k->player));
+	if (!k->player)
+		return -ENOMEM;
 	known = cli_loggps_of(s->store, k->cal.cluster, &net);
+	if (known)
+		cli_player_init(k->player, &net);
 	for (size_t i = 0; i < k->n; i++) {
 		struct cli_known_app *a = k->app[i];
 
 		a->traced = calloc(1, sizeof(*a->traced));
 		if (!a->traced)
 			return -ENOMEM;
-		of_store(&a->r, s, known ? &net : NULL, a->traced);
+		of_store(&a->r, s, known ? &net : NULL, m->needs, a->traced);
 		cli_traced_give(a->traced, &a->evidence.program);
 	}
 	return 0;

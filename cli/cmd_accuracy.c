@@ -178,12 +178,15 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 			 .S = NP_LOGGPS_NO_RENDEZVOUS },
 	};
 	struct np_err err = NP_ERR_INIT;
+	struct cli_player player;
 	struct cli_options o;
 	struct accuracy_file *f;
 	int rc = parse(self, argc, argv, &opt, &o);
 
 	if (rc >= 0)
 		return rc;
+	cli_player_init(&player, &opt.net);
+	opt.predict.player = &player.player;
 	f = calloc(o.n_apps, sizeof(*f));
 	if (!f)
 		return cli_fail("no memory");

@@ -55,7 +55,7 @@ static int no_answer(const struct cli_prediction *p)
 {
 	char command[256];
 
-	if (p->model->needs & NP_NEED_TRACE)
+	if (p->model->needs & NP_NEED_TRACES)
 		return cli_fail("%s", p->answer[0].why.text);
 	cli_say_missing(p->k, &p->answer[0], command, sizeof(command));
 	return cli_fail("%s%s%s", p->answer[0].why.text,
@@ -66,6 +66,7 @@ static int predict(const struct cli_known *k, const struct cli_options *o)
 {
 	const struct np_predict_opt opt = {
 		.replicates = CLI_ASK_REPLICATES, .seed = 1,
+		.player = k->player ? &k->player->player : NULL,
 	};
 	struct cli_prediction p = { .k = k, .model = o->model,
 				    .scope = o->scope };

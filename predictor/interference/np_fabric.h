@@ -105,11 +105,12 @@ struct np_program {
 	const struct np_mean *pressure;
 
 	/*
-	 * Of its trace (np_response.h), which takes latencies in seconds.
-	 * NULL: there is none, and untraced says why, if not that nobody has
-	 * recorded one.
+	 * Of its trace: np_response.h, which takes latencies in seconds, and
+	 * what np_player understands.  NULL: there is none, and untraced says
+	 * why, if not that nobody has recorded one.
 	 */
 	const struct np_response *response;
+	const void *play;
 	const char *untraced;
 };
 

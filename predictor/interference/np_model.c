@@ -114,6 +114,9 @@ const struct np_model np_models[] = {
 	  NP_NEED_TRACE, NULL,
 	  np_tolerance_describe, np_tolerance_respond, np_tolerance_join,
 	  0, NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_FELT },
+	{ "replay", "the traces of all, played on a shared network",
+	  NP_NEED_PLAY, NULL, /* np_play.c instead */
+	  zero_describe, zero_describe, zero_join, 0, 1, 0 },
 };
 
 const size_t np_n_models = NP_ARRAY_SIZE(np_models);

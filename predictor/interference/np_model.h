@@ -38,7 +38,10 @@ enum np_need {
 	NP_NEED_OWN_PRESSURE = 1 << 9, /* the victim's pressure, too: the fits
 					  are made on the scale of np_pace.h */
 	NP_NEED_TRACE = 1 << 10,      /* the victim's trace */
+	NP_NEED_PLAY = 1 << 11,	      /* all traces, and who plays them */
 };
+
+#define NP_NEED_TRACES (NP_NEED_TRACE | NP_NEED_PLAY)
 
 /* What should be known about an answer. */
 enum np_pred_flag {

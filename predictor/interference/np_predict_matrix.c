@@ -77,6 +77,19 @@ static int matrix(struct np_predictor *p, const struct np_program *const *app,
 	return matrix(other, app, n, scope, true, out, rc, err);
 }
 
+static int play_all(struct np_predictor *p, const struct np_program *const *app,
+		    size_t n, enum np_scope scope, struct np_prediction *out,
+		    int *rc, struct np_err *err)
+{
+	for (size_t i = 0; i < n * n; i++) {
+		rc[i] = np_play(p, app[i / n], &app[i % n], 1, scope, &out[i],
+				err);
+		if (rc[i] == -ENOMEM)
+			return rc[i];
+	}
+	return 0;
+}
+
 int np_predict_matrix(struct np_predictor *p,
 		      const struct np_program *const *app, size_t n, enum np_scope scope,
 		      struct np_prediction *out, int *rc, struct np_err *err)
@@ -87,5 +100,7 @@ int np_predict_matrix(struct np_predictor *p,
 		};
 		rc[i] = -ENODATA;
 	}
+	if (p->m->needs & NP_NEED_PLAY)
+		return play_all(p, app, n, scope, out, rc, err);
 	return n ? matrix(p, app, n, scope, false, out, rc, err) : 0;
 }

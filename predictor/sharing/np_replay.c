@@ -393,7 +393,9 @@ int np_replay_run(const struct np_replay_net *net, struct np_replay_job *job,
 	if (!rc)
 		rc = begin_ops(&p);
 	while (!rc && p.n_running)
-		rc = step(&p);
+		rc = net->max_events && p.n_events > net->max_events ?
+		     np_errf(err, -E2BIG, "more than %llu events",
+			     (unsigned long long)net->max_events) : step(&p);
 	for (size_t k = 0; !rc && k < n; k++)
 		close_tasks(&job[k]);
 	if (!rc && n_events)

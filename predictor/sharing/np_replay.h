@@ -71,6 +71,7 @@ struct np_replay_net {
 	double latency_sec, bytes_per_sec;
 	uint64_t eager_bytes;
 	uint32_t n_nodes;
+	uint64_t max_events; /* then it is given up; 0: never */
 };
 
 /* What one task of it did. */
@@ -105,7 +106,8 @@ struct np_replay_job {
  * has ended before others begins again, so that these are never alone.
  * *n_events (may be NULL): operations and messages that have ended.
  * Returns 0; -EINVAL: a parameter or a node that cannot be; -EDEADLK: the rest
- * waits for ever, err names a task; what the model returns; -ENOMEM.
+ * waits for ever, err names a task; -E2BIG: more than max_events; what the
+ * model returns; -ENOMEM.
  */
 int np_replay_run(const struct np_replay_net *net, struct np_replay_job *job,
 		  size_t n, bool again, uint64_t *n_events,

@@ -267,6 +267,12 @@ test_a_trace_tells_what_an_application_stands() {
 	golden predict-tolerance.txt netprof predict --model=tolerance fft halo
 	golden predict-felt.txt netprof predict --model=tolerance-felt fft halo
 	golden matrix-tolerance.txt netprof matrix --model=tolerance fft halo
+	run netprof predict --model=replay fft halo
+	equal "replay" "$ERR" \
+		'netprof: halo: no trace; "srun --netprofile-trace" records one'
+	a_trace "$S/store/users/$MY_UID/halo/9.0.trace"
+	golden predict-replay.txt netprof predict --model=replay fft halo
+	rm -r "$S/store/users/$MY_UID/halo/9.0.trace"
 	equal "JSON" "$(netprof show --json fft |
 		jq -c '[.latency_tolerance[] | .longer, .added_sec]')" \
 		"$(netprof show -P fft | tail -n 1 | sed 's/.*|/[/; s/:/,/g; s/$/]/')"
@@ -283,7 +289,7 @@ test_models_of_traces_are_compared_where_there_are_some() {
 	cd "$ROOT/doc" || fail "no doc"
 	golden accuracy-traces.txt netprof accuracy --traces="$S/traces" \
 		--latency=30us --per-byte=400ns --only=melt \
-		--model=tolerance,tolerance-felt,average accuracy-pairs.json
+		--model=tolerance,tolerance-felt,replay,average accuracy-pairs.json
 	run netprof accuracy --traces="$S/traces" --only=melt \
 		--model=tolerance accuracy-pairs.json
 	contains "without network" "$OUT" 'no answer: melt: no LogGPS parameters'

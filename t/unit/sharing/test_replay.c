@@ -303,12 +303,29 @@ static void test_mappings(void)
 	T_CHECK(strstr(err.text, "7 tasks, and 3 nodes of 2 cores"));
 }
 
+static void test_given_up(void)
+{
+	struct np_replay_app *a = app_of(pair, NP_ARRAY_SIZE(pair), 2);
+	struct np_replay_job job = { .app = a, .node_of = own };
+	struct np_replay_net net = net_of("maxmin");
+	struct np_err err = NP_ERR_INIT;
+
+	T_CHECK(!np_replay_finish(a, NULL));
+	net.max_events = 5; /* four operations and a message */
+	T_CHECK(!np_replay_run(&net, &job, 1, false, NULL, NULL));
+	net.max_events = 2;
+	T_CHECK(np_replay_run(&net, &job, 1, false, NULL, &err) == -E2BIG &&
+		!strcmp(err.text, "more than 2 events"));
+	np_replay_app_free(a);
+}
+
 static const struct t_case cases[] = {
 	{ "programs take as long as they must", test_plays },
 	{ "what is told of tasks and operations", test_what_is_told_of_tasks },
 	{ "a task computes while a message comes", test_nonblocking },
 	{ "two programs share the switch", test_two_programs },
 	{ "programs that do nothing end", test_nothing_to_do },
+	{ "what takes too many events is given up", test_given_up },
 	{ "deadlocks and wrong values are refused", test_refusals },
 	{ "tasks are mapped in three ways", test_mappings },
 	{ NULL, NULL },
