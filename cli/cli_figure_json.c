@@ -78,5 +78,5 @@ int cli_figure_json(const struct np_figure *f)
 		for (size_t k = 0; k < p->n_shapes; k++)
 			put_shape(shapes, &p->shape[k]);
 	}
-	return cli_print_json(j);
+	return cli_print_json("plot", j);
 }

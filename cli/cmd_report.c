@@ -9,6 +9,7 @@
 
 #include "cli_output.h"
 #include "cli_report.h"
+#include "cli_traced.h"
 #include "cli_state.h"
 
 static int by_name(const void *a, const void *b)
@@ -30,6 +31,8 @@ static int judge(struct cli_report *r, struct cli_store *s,
 			"%s", r->k.why.text, CLI_CALIBRATE);
 	else if (rc)
 		return cli_fail("%s", r->k.why.text);
+	else if (cli_known_trace(&r->k, s, o->model))
+		return cli_fail("out of memory");
 	else
 		np_errf(&r->m_why, 0, "No application was measured on cluster "
 			"%s yet.", r->k.cal.cluster);

@@ -13,7 +13,7 @@ struct place {
 	uint32_t iteration;
 };
 
-static const struct np_loop_part *part_of(const struct np_events *e,
+static const struct np_iterations_part *part_of(const struct np_events *e,
 					  const struct np_laps *r,
 					  uint32_t node)
 {
@@ -24,7 +24,7 @@ static const struct np_loop_part *part_of(const struct np_events *e,
 static bool locate(const struct np_events *e, const struct np_laps *r,
 		   uint32_t node, struct place *out)
 {
-	const struct np_loop_part *p = part_of(e, r, node);
+	const struct np_iterations_part *p = part_of(e, r, node);
 
 	if (!p->period || node < p->first)
 		return false;
@@ -38,7 +38,7 @@ enum np_stage np_laps_stage(const struct np_events *e,
 			    uint32_t *lap)
 {
 	uint32_t node = NP_EVENT_NODE(event);
-	const struct np_loop_part *p = part_of(e, r, node);
+	const struct np_iterations_part *p = part_of(e, r, node);
 	struct place at;
 
 	if (!p->period || node < p->first)
@@ -61,7 +61,7 @@ void np_laps_range(const struct np_events *e, const struct np_laps *r,
 		   size_t part, enum np_stage stage, uint32_t *from,
 		   uint32_t *to)
 {
-	const struct np_loop_part *p = &r->loop.part[part];
+	const struct np_iterations_part *p = &r->loop.part[part];
 	uint32_t begin = e->g->part[part].first;
 	uint32_t end = part + 1 < e->g->n_parts ?
 			       e->g->part[part + 1].first :
@@ -156,7 +156,7 @@ static int list_ops(struct np_laps *r, size_t n_parts)
 	if (!r->op || !r->lag)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_parts; i++) {
-		const struct np_loop_part *p = &r->loop.part[i];
+		const struct np_iterations_part *p = &r->loop.part[i];
 
 		for (uint32_t k = 0; k < p->period; k++)
 			r->op[n++] = (struct np_lap_op){ p->first + k,
@@ -166,7 +166,7 @@ static int list_ops(struct np_laps *r, size_t n_parts)
 }
 
 /* So many iterations are one. */
-static void group(struct np_loop *l, size_t n_parts, uint32_t n)
+static void group(struct np_iterations *l, size_t n_parts, uint32_t n)
 {
 	for (size_t i = 0; i < n_parts; i++) {
 		l->part[i].period *= n;
@@ -288,7 +288,7 @@ static int find_carried(const struct np_events *e, struct np_laps *r)
 int np_laps_find(const struct np_events *e, struct np_laps *out)
 {
 	struct np_laps r = { .first = 0 };
-	int rc = np_loop_find(e->g, &r.loop);
+	int rc = np_iterations_find(e->g, &r.loop);
 
 	if (!rc && r.loop.part)
 		rc = find_laps(e, &r);
@@ -302,7 +302,7 @@ int np_laps_find(const struct np_events *e, struct np_laps *out)
 
 void np_laps_free(struct np_laps *r)
 {
-	np_loop_free(&r->loop);
+	np_iterations_free(&r->loop);
 	free(r->op);
 	free(r->lag);
 	free(r->carried);

@@ -7,7 +7,7 @@
 #define NP_LAP_H
 
 #include "np_event.h"
-#include "np_loop.h"
+#include "np_iterations.h"
 
 /* Those before lap `first`, those before lap `end`, and all others. */
 enum np_stage { NP_BEFORE, NP_WITHIN, NP_AFTER, NP_STAGES };
@@ -24,7 +24,7 @@ struct np_lap_op {
 };
 
 struct np_laps {
-	struct np_loop loop;
+	struct np_iterations loop;
 	struct np_lap_op *op;
 	uint32_t *lag; /* laps behind its iteration; of op << 1 | which */
 	uint32_t max_lag;

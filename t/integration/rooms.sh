@@ -44,6 +44,13 @@ test_every_room_of_the_sources_is_in_the_table() {
 		profiler/* plot spank jobsubmit cli | sort)"
 }
 
+# A header is found by its name alone.
+test_a_name_is_that_of_one_file() {
+	equal "names of two files" "$(cd "$ROOT" &&
+		printf '%s\n' $(rooms | sed 's,$,/*.h,') |
+		sed 's,.*/,,' | sort | uniq -d)" ""
+}
+
 test_rooms_use_what_the_table_allows_and_nothing_else() {
 	needs >"$TMPDIR/needs"
 	[ "$(wc -l <"$TMPDIR/needs")" -gt 200 ] || fail "includes are not found"

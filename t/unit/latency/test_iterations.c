@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_loop.h"
+#include "np_iterations.h"
 
 #include <errno.h>
 #include <math.h>
@@ -261,19 +261,19 @@ static void test_find(void)
 {
 	struct chain c = chains[0];
 	struct np_graph *g = new_chain(&c);
-	struct np_loop l;
+	struct np_iterations l;
 
-	T_CHECK(!np_loop_find(g, &l) && l.part && l.ops == 2 + 3 + 2);
+	T_CHECK(!np_iterations_find(g, &l) && l.part && l.ops == 2 + 3 + 2);
 	T_CHECK(l.part && l.part[0].period == 2 && l.part[1].period == 3);
 	T_CHECK(l.times > c.times - 4 && l.times <= c.times);
-	np_loop_free(&l);
+	np_iterations_free(&l);
 	np_graph_free(g);
 	c.times = 9;
 	g = new_chain(&c);
-	T_CHECK(!np_loop_find(g, &l) && !l.part);
+	T_CHECK(!np_iterations_find(g, &l) && !l.part);
 	np_graph_free(g);
 	g = some_graph(7, 4, 500);
-	T_CHECK(!np_loop_find(g, &l) && !l.part);
+	T_CHECK(!np_iterations_find(g, &l) && !l.part);
 	np_graph_free(g);
 }
 
@@ -289,4 +289,4 @@ static const struct t_case cases[] = {
 	{ NULL, NULL },
 };
 
-T_SUITE(loop, cases)
+T_SUITE(iterations, cases)

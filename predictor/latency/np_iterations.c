@@ -3,7 +3,7 @@
  * by the borders of words (Knuth, Morris, Pratt, 1977), those of the others
  * from what its messages meet, and then every operation is looked at.
  */
-#include "np_loop.h"
+#include "np_iterations.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 struct find {
 	const struct np_graph *g;
-	struct np_loop_part *part;
+	struct np_iterations_part *part;
 	uint32_t *anchor; /* of parts: nodes of about the same iteration */
 	uint32_t *todo;	  /* parts whose partners are to be found */
 	size_t n_todo;
@@ -81,7 +81,7 @@ static bool find_partners(struct find *f, size_t part)
 		return false;
 	for (uint32_t i = from; i < from + p; i++) {
 		const struct np_graph_node *a = &g->node[i], *b = a + p;
-		struct np_loop_part *to;
+		struct np_iterations_part *to;
 		size_t other;
 
 		if (a->kind != b->kind)
@@ -122,7 +122,7 @@ static void extend(const struct find *f, size_t part, uint32_t *down,
 
 /* If the lead has this period: a loop that makes up half of the graph? */
 static bool try_period(struct find *f, size_t lead, uint32_t anchor,
-		       uint32_t period, struct np_loop *out)
+		       uint32_t period, struct np_iterations *out)
 {
 	const struct np_graph *g = f->g;
 	uint32_t down = UINT32_MAX, up = UINT32_MAX;
@@ -149,7 +149,7 @@ static bool try_period(struct find *f, size_t lead, uint32_t anchor,
 	}
 	if (2 * ops * (down + up) < g->n_nodes)
 		return false;
-	*out = (struct np_loop){ f->part, down + up, (uint32_t)ops };
+	*out = (struct np_iterations){ f->part, down + up, (uint32_t)ops };
 	return true;
 }
 
@@ -158,7 +158,7 @@ static bool try_period(struct find *f, size_t lead, uint32_t anchor,
  * how long a beginning of the first i + 1 words is their end as well.
  */
 static bool search(struct find *f, size_t lead, uint32_t first, uint32_t n,
-		   uint64_t *word, uint32_t *border, struct np_loop *out)
+		   uint64_t *word, uint32_t *border, struct np_iterations *out)
 {
 	uint32_t k = 0;
 
@@ -181,7 +181,7 @@ static bool search(struct find *f, size_t lead, uint32_t first, uint32_t n,
 	return false;
 }
 
-int np_loop_find(const struct np_graph *g, struct np_loop *out)
+int np_iterations_find(const struct np_graph *g, struct np_iterations *out)
 {
 	struct find f = { .g = g };
 	size_t lead = 0;
@@ -189,7 +189,7 @@ int np_loop_find(const struct np_graph *g, struct np_loop *out)
 	uint64_t *word;
 	int rc = -ENOMEM;
 
-	*out = (struct np_loop){ .part = NULL };
+	*out = (struct np_iterations){ .part = NULL };
 	for (size_t p = 1; p < g->n_parts; p++)
 		if (end_of(g, p) - g->part[p].first >
 		    end_of(g, lead) - g->part[lead].first)
@@ -216,8 +216,8 @@ int np_loop_find(const struct np_graph *g, struct np_loop *out)
 	return rc;
 }
 
-void np_loop_free(struct np_loop *l)
+void np_iterations_free(struct np_iterations *l)
 {
 	free(l->part);
-	*l = (struct np_loop){ .part = NULL };
+	*l = (struct np_iterations){ .part = NULL };
 }
