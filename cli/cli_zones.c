@@ -23,8 +23,8 @@ static int read_zones(const char *path, const struct np_loggps *net,
 	int rc;
 
 	if (bytes > MAX_BYTES)
-		return np_errf(&z->why, -E2BIG, "%.0f MB, \"netprof tolerance\" "
-			       "reads them", bytes / (1 << 20));
+		return np_errf(&z->why, -E2BIG, "%.0f MB, \"netprof "
+			       "tolerance\" reads them", bytes / (1 << 20));
 	rc = cli_graph_load(path, NULL, &g, &z->why);
 	if (rc)
 		return rc;

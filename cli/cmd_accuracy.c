@@ -128,7 +128,7 @@ static const struct cli_option options[] = {
 static void add_all(struct accuracy_opt *opt)
 {
 	for (size_t i = 1; i < np_n_models; i++)
-		if (opt->traces || !(np_models[i].needs & NP_NEED_TRACE))
+		if (opt->traces || !(np_models[i].needs & NP_NEED_TRACES))
 			opt->model[opt->n_models++] = &np_models[i];
 }
 
@@ -144,6 +144,8 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		return rc;
 	if (opt->n_models == 1)
 		add_all(opt);
+	if (isnan(opt->net.L_ns) != (opt->net.G_ns < 0))
+		return cli_usage(self, "--latency, --per-byte: expected both");
 	if (opt->traces && opt->net.G_ns < 0)
 		cli_loggps_net(&opt->net);
 	return o->n_apps ? -1 : cli_usage(self, "a file is missing");
@@ -174,7 +176,7 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 		.predict = { .replicates = REPLICATES, .seed = 1,
 			     .strict = true },
 		.up_to = INFINITY,
-		.net = { .L_ns = NP_LOGGPS_MAX, .G_ns = -1,
+		.net = { .L_ns = NAN, .G_ns = -1,
 			 .S = NP_LOGGPS_NO_RENDEZVOUS },
 	};
 	struct np_err err = NP_ERR_INIT;
@@ -215,8 +217,8 @@ const struct cli_cmd cmd_accuracy = {
 "  --only=APP,...     only cases with one of these programs\n"
 "  --up-to=PERCENT    only cases that were slowed by no more\n"
 "  --cases            list each case and its predictions as well\n"
-"  --traces=DIR       DIR/APP is a trace or a graph of each program, for models\n"
-"                     that need one\n"
+"  --traces=DIR       DIR/APP is a trace or a graph of each program, for\n"
+"                     models that need one\n"
 "  --latency=TIME, --per-byte=TIME\n"
 "                     of the network where these ran, instead of what netprof\n"
 "                     loggps measured\n"

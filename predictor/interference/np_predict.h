@@ -26,7 +26,8 @@
 /*
  * Programs on a network that they share, for the model replay.  Each has nodes
  * of its own or, with same_nodes, all have the first ones.  share: of what the
- * links of all of them carry, what the network between them does; INFINITY: all.
+ * links of all of them carry, what the network between them does; INFINITY:
+ * all of it.
  */
 struct np_play_ask {
 	const void *const *play; /* np_program's: the victim, then the others */

@@ -67,6 +67,8 @@ pages() {
 		predict --scope=uplink fft NPmpi
 		matrix
 		matrix fft halo cp2k
+		plot fft
+		plot --only=latency lammps
 		compare fft:4000 fft:3001 halo
 		accuracy $data/pairs.json
 		accuracy --cases --model=cross $data/pairs.json
