@@ -33,8 +33,9 @@ char *cli_report_page(const struct cli_report *r);
 void cli_report_app(FILE *f, const struct cli_report *r, size_t number);
 /* cli_report_matrix.c: the pairs. */
 void cli_report_matrix(FILE *f, const struct cli_report *r);
-/* cli_report_curve.c: run times beside the levels, as a figure; or nothing. */
-void cli_report_curve(FILE *f, const struct np_profile *p);
+/* cli_report_curve.c: slowdowns beside levels, as a figure; or nothing. */
+void cli_report_curve(FILE *f, const struct cli_report *r,
+		      const struct cli_part *part);
 /* cli_report_style.c */
 extern const char cli_report_style[], cli_report_script[];
 

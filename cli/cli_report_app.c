@@ -138,6 +138,6 @@ void cli_report_app(FILE *f, const struct cli_report *r, size_t number)
 	put_latency(f, "Latency", &p->ev.latency);
 	put_latency(f, "Idle", &p->idle);
 	fputs("</dl>\n", f);
-	cli_report_curve(f, p);
+	cli_report_curve(f, r, part);
 	fputs("</section>\n", f);
 }

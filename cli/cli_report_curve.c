@@ -1,132 +1,66 @@
 /*
- * The curve of an application as SVG: how much longer it runs beside each
- * level, with the 95 % interval.  Whoever draws it better replaces this file.
+ * The curve of an application on the page of `netprof report`: the panel that
+ * netprof plot draws, as SVG within HTML.
  */
-#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli_html.h"
+#include "cli_plot.h"
 #include "cli_report.h"
-#include "cli_text.h"
+#include "np_picture.h"
 
-#define WIDTH 480.0
-#define HEIGHT 220.0
-#define LEFT 58.0
-#define TOP 14.0
-#define RIGHT 12.0
-#define BOTTOM 40.0
-
-struct axis {
-	double low, high, step; /* of changes of run time */
-	size_t n;		/* levels beside each other */
-};
-
-static double x_of(const struct axis *a, size_t i)
+/* The next name of a part of the picture, or the end. */
+static const char *next_name(const char *svg)
 {
-	return LEFT + (WIDTH - LEFT - RIGHT) * ((double)i + 0.5) / (double)a->n;
+	const char *id = strstr(svg, "id=\"c"), *use = strstr(svg, "url(#c");
+
+	if (id && (!use || id < use))
+		return id + strlen("id=\"");
+	return use ? use + strlen("url(#") : svg + strlen(svg);
 }
 
-static double y_of(const struct axis *a, double v)
+/*
+ * Of a file: the element, without its name space, which HTML knows, and with
+ * names that no other picture of the page has.
+ */
+static void put_inline(FILE *f, const char *svg, const char *app,
+		       size_t number)
 {
-	return TOP + (HEIGHT - TOP - BOTTOM) * (a->high - v) /
-		     (a->high - a->low);
-}
+	const char *body = strstr(svg, " version=\"1.1\""), *name;
 
-/* Steps of 1, 2 or 5 times a power of ten, four or so. */
-static void scale(struct axis *a)
-{
-	double rough = fmax(a->high - a->low, 0.01) / 4;
-	double unit = pow(10, floor(log10(rough)));
-
-	a->step = unit * (rough > 5 * unit ? 10 : rough > 2 * unit ? 5 :
-			  rough > unit ? 2 : 1);
-	a->low = floor(a->low / a->step) * a->step;
-	a->high = ceil(fmax(a->high, a->low + a->step) / a->step) * a->step;
-}
-
-static bool is_point(const struct np_evidence_level *l)
-{
-	return np_mean_known(&l->slowdown) && isfinite(l->slowdown.mean) &&
-	       isfinite(l->low) && isfinite(l->high);
-}
-
-static struct axis axis_of(const struct np_profile *p)
-{
-	struct axis a = { .n = 0 };
-
-	for (size_t i = 0; i < p->ev.n_levels; i++) {
-		const struct np_evidence_level *l = &p->ev.level[i];
-
-		if (!is_point(l))
-			continue;
-		a.n++;
-		a.low = fmin(a.low, fmin(l->low, l->slowdown.mean));
-		a.high = fmax(a.high, fmax(l->high, l->slowdown.mean));
-	}
-	scale(&a);
-	return a;
-}
-
-static void draw_axes(FILE *f, const struct axis *a)
-{
-	int steps = (int)lround((a->high - a->low) / a->step);
-	char text[CLI_NUMBER];
-
-	for (int i = 0; i <= steps; i++) {
-		double v = a->low + i * a->step, y = y_of(a, v);
-
-		fprintf(f, "<line class=\"%s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f"
-			"\" y2=\"%.1f\"/><text x=\"%.1f\" y=\"%.1f\" "
-			"text-anchor=\"end\">", fabs(v) < a->step / 2 ? "axis" :
-			"grid", LEFT, WIDTH - RIGHT, y, y, LEFT - 6, y + 4);
-		cli_html(f, cli_change(v, text));
-		fputs("</text>\n", f);
-	}
-	fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">"
-		"interference level</text>\n", (LEFT + WIDTH) / 2, HEIGHT - 4);
-}
-
-static void draw_points(FILE *f, const struct np_profile *p,
-			const struct axis *a)
-{
-	size_t at = 0;
-
-	fputs("<polyline class=\"curve\" points=\"", f);
-	for (size_t i = 0; i < p->ev.n_levels; i++)
-		if (is_point(&p->ev.level[i]))
-			fprintf(f, "%.1f,%.1f ", x_of(a, at++),
-				y_of(a, p->ev.level[i].slowdown.mean));
-	fputs("\"/>\n", f);
-	at = 0;
-	for (size_t i = 0; i < p->ev.n_levels; i++) {
-		const struct np_evidence_level *l = &p->ev.level[i];
-		double x = x_of(a, at);
-
-		if (!is_point(l))
-			continue;
-		at++;
-		fprintf(f, "<line class=\"bar\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f"
-			"\" y2=\"%.1f\"/><circle class=\"point\" cx=\"%.1f\" "
-			"cy=\"%.1f\" r=\"4\"/><text x=\"%.1f\" y=\"%.1f\" "
-			"text-anchor=\"middle\">", x, x, y_of(a, l->low),
-			y_of(a, l->high), x, y_of(a, l->slowdown.mean), x,
-			HEIGHT - BOTTOM + 18);
-		cli_html(f, l->name);
-		fputs("</text>\n", f);
-	}
-}
-
-void cli_report_curve(FILE *f, const struct np_profile *p)
-{
-	struct axis a = axis_of(p);
-
-	if (!a.n)
+	if (!body)
 		return;
-	fprintf(f, "<svg role=\"img\" width=\"%.0f\" height=\"%.0f\" viewBox=\""
-		"0 0 %.0f %.0f\" aria-label=\"Run time of ", WIDTH, HEIGHT,
-		WIDTH, HEIGHT);
-	cli_html(f, p->runs->app);
-	fputs(" beside each interference level, with its 95 % interval\">\n", f);
-	draw_axes(f, &a);
-	draw_points(f, p, &a);
-	fputs("</svg>\n", f);
+	fputs("<svg role=\"img\" aria-label=\"Slowdown of ", f);
+	cli_html(f, app);
+	fputs(" beside interference levels\"", f);
+	for (; *body; body = name) {
+		name = next_name(body + 1);
+		fwrite(body, 1, (size_t)(name - body), f);
+		if (*name)
+			fprintf(f, "a%zu-", number);
+	}
+}
+
+void cli_report_curve(FILE *f, const struct cli_report *r,
+		      const struct cli_part *part)
+{
+	const struct cli_runs *runs = &part->app->r;
+	struct cli_known_app *app = (struct cli_known_app *)part->app;
+	struct cli_profile p = { .runs = runs->runs, .profile = part->profile };
+	struct np_figure *figure = np_figure_new("");
+	struct cli_known alone = r->k;
+	char missing[256], *svg = NULL;
+	size_t len;
+
+	alone.app = &app;
+	alone.n = 1;
+	if (figure &&
+	    !cli_plot_add(figure, CLI_PLOT_CURVE, &p, &alone, missing,
+			  sizeof(missing)) &&
+	    !np_picture_make(figure, NP_PICTURE_SVG, &svg, &len, NULL))
+		put_inline(f, svg, runs->runs.app,
+			   (size_t)(part - r->part));
+	free(svg);
+	np_figure_free(figure);
 }

@@ -205,7 +205,8 @@ test_a_report_is_one_page_that_needs_nothing() {
 	equal "what it says" "$RC $OUT$ERR" \
 		"0 wrote $page: 12 applications, 64 pairs"
 	for what in 'src=' 'url(' '@import' '<link' 'http:' 'https:' '<iframe'; do
-		! grep -F "$what" "$page" || fail "the page has $what"
+		! grep -F "$what" "$page" | grep -v 'url(#a[0-9]*-c[0-9]*)' ||
+			fail "the page has $what"
 	done
 	is_plain "$page"
 	contains "the verdict" "$(cat "$page")" \
