@@ -93,6 +93,8 @@ test_an_application_is_drawn() {
 	golden plot-fft.json netprof plot --json --only=curve fft
 	equal "ASCII" "$(netprof plot --ascii --only=time lammps)" \
 		"$(cat "$ROOT/t/data/golden/plot-lammps-ascii.txt")"
+	netprof plot --only=curve fft -o "$S/readme.svg"
+	cmp "$S/readme.svg" "$ROOT/doc/fft.svg" || fail "the picture of README"
 	netprof plot fft -o "$S/a.svg"
 	is_picture "$S/a.svg" fft 'Latency of probes' 'Slowdown (%)' \
 		'measured, 95 % interval' 'Utilisation over time' \
