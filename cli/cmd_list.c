@@ -144,15 +144,49 @@ static int list_parsable(const struct profiles *all)
 	return CLI_DONE;
 }
 
+/* What completion waits for: no run is read. */
+static int list_names(struct cli_store *s, enum np_store_owner owner, uid_t uid)
+{
+	struct np_err err = NP_ERR_INIT;
+	char **apps;
+	size_t n;
+
+	if (np_store_apps(s->store, owner, uid, &apps, &n, &err))
+		return cli_fail("%s", err.text);
+	for (size_t i = 0; i < n; i++)
+		puts(apps[i]);
+	np_names_free(apps, n);
+	return CLI_DONE;
+}
+
+static int list_all_names(struct cli_store *s, const struct cli_options *o)
+{
+	int rc = o->published ? CLI_DONE :
+		 list_names(s, NP_STORE_USER, o->uid);
+	int site = list_names(s, NP_STORE_PUBLISHED, o->uid);
+
+	return rc ? rc : site;
+}
+
+static const struct cli_option options[] = {
+	{ "names", CLI_FLAG },
+	{ NULL },
+};
+
 static int run_list(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct profiles all = { 0 };
 	struct cli_options o;
 	struct cli_store s;
+	bool names = false;
 	int rc, shown;
 
-	rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
-			       CLI_TAKES_USER | CLI_TAKES_ALL, &o);
+	rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
+				   CLI_TAKES_USER | CLI_TAKES_ALL, options,
+				   &names, &o);
+	if (rc < 0 && names && (o.all || o.format))
+		rc = cli_usage(self, "--names: expected at most --user or "
+			       "--published, too");
 	if (rc < 0 && o.all && (o.user_given || o.published))
 		rc = cli_usage(self, "--all and --user or --published: "
 			       "expected one");
@@ -160,6 +194,11 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
+	if (names) {
+		rc = list_all_names(&s, &o);
+		cli_store_close(&s);
+		return rc;
+	}
 	rc = gather(&all, &s, &o);
 	shown = o.format == CLI_JSON ?
 		cli_json_list((const struct cli_profile *const *)all.p, all.n) :
@@ -176,11 +215,12 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_list = {
 	.name = "list",
-	.args = "[--json|--parsable] [--user=NAME|--published|--all]",
+	.args = "[--json|--parsable|--names] [--user=NAME|--published|--all]",
 	.help = "the profiles there are",
 	.text =
 "Lists your profiles and the published ones, each with its verdict.\n\n"
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
+"  --names             only their names, one a line; no run is read\n"
 "  --user=NAME         those of another user instead of yours\n"
 "  --published         only the published ones\n"
 "  --all               those of all users, as far as you may read them",

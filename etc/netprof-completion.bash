@@ -2,8 +2,7 @@
 # Install as /usr/share/bash-completion/completions/netprof
 
 _netprof_apps() { # OPTIONS of netprof list
-	netprof list --parsable "$@" 2>/dev/null | tail -n +2 | cut -d'|' -f1 |
-		sort -u
+	netprof list --names "$@" 2>/dev/null | sort -u
 }
 
 # Jobs that wait or run, as placement sees them; those kept apart, for short.
@@ -31,7 +30,7 @@ _netprof() {
 	else
 		case ${COMP_WORDS[1]}/$cur in
 		show/-* | runs/-* | compare/-*) words="$formats $whose" ;;
-		list/-*) words="$formats $whose --all" ;;
+		list/-*) words="$formats $whose --names --all" ;;
 		predict/-*) words="$formats $whose --scope= --model=" ;;
 		matrix/-*) words="--json --csv --plot= $whose --scope= --model=" ;;
 		plot/-*) words="--json --output= --only= --ascii $whose" ;;

@@ -152,6 +152,10 @@ test_programs_get_the_same_as_people() {
 	golden show-lammps.parsable netprof show --parsable lammps
 	golden list.json netprof list --json
 	golden list.parsable netprof list -P
+	equal names "$(netprof list --names | sort -u)" \
+		"$(netprof list -P | tail -n +2 | cut -d'|' -f1 | sort -u)"
+	equal "published names" "$(netprof list --names --published)" \
+		"$(netprof list -P --published | tail -n +2 | cut -d'|' -f1)"
 	golden runs-lammps.json netprof runs --json lammps
 	golden runs-lammps.parsable netprof runs --parsable lammps
 	golden show-curve.json netprof show --json fft
@@ -336,6 +340,8 @@ test_wrong_use_is_told_with_status_two() {
 		show --user=$ME --published lammps
 		list lammps
 		list --all --published
+		list --names --all
+		list --names --json
 		list --as=x
 		runs
 		publish
