@@ -29,6 +29,22 @@ int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned)
 	return 0;
 }
 
+int cli_known_find(struct cli_known *k, struct cli_store *s,
+		   const struct cli_options *o)
+{
+	struct cli_runs r;
+	int rc;
+
+	for (size_t i = 0; i < o->n_apps; i++) {
+		rc = cli_runs_find(s, o, o->apps[i], &r);
+		if (rc >= 0)
+			return rc;
+		if (cli_known_add(k, &r, true))
+			return cli_fail("out of memory");
+	}
+	return -1;
+}
+
 static bool is_there(const struct cli_known *k, const char *name)
 {
 	for (size_t i = 0; i < k->n; i++)

@@ -40,6 +40,13 @@ struct cli_known {
 int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned);
 
 /*
+ * Add those that the words of the command line name.  Returns -1 to go on, or
+ * the exit status after saying why.
+ */
+int cli_known_find(struct cli_known *k, struct cli_store *s,
+		   const struct cli_options *o);
+
+/*
  * Add the user's applications and the published ones that the user has none
  * of the same name of, but neither idle nor one that is there already.  What
  * cannot be read is passed over without a word.  Returns 0 or -ENOMEM.

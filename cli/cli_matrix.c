@@ -9,16 +9,10 @@
 int cli_matrix_find(struct cli_known *k, struct cli_store *s,
 		    const struct cli_options *o)
 {
-	struct cli_runs r;
-	int rc;
+	int rc = cli_known_find(k, s, o);
 
-	for (size_t i = 0; i < o->n_apps; i++) {
-		rc = cli_runs_find(s, o, o->apps[i], &r);
-		if (rc >= 0)
-			return rc;
-		if (cli_known_add(k, &r, true))
-			return cli_fail("out of memory");
-	}
+	if (rc >= 0)
+		return rc;
 	if (!o->n_apps && cli_known_add_all(k, s, o))
 		return cli_fail("out of memory");
 	if (!k->n)

@@ -85,30 +85,18 @@ static int take_seed(char *text, void *ask, struct np_err *err)
 	       np_errf(err, -EINVAL, "--seed: expected a number") : 0;
 }
 
-static int take_ns(const char *option, const char *text, double *ns,
-		   struct np_err *err)
-{
-	double sec;
-
-	if (np_duration_parse(text, &sec) || 1e9 * sec > NP_LOGGPS_MAX)
-		return np_errf(err, -EINVAL, "%s: got %.64s, expected a time, "
-			       "such as 3us", option, text);
-	*ns = 1e9 * sec;
-	return 0;
-}
-
 static int take_latency(char *text, void *ask, struct np_err *err)
 {
 	struct accuracy_opt *opt = ask;
 
-	return take_ns("--latency", text, &opt->net.L_ns, err);
+	return cli_loggps_ns("--latency", text, &opt->net.L_ns, err);
 }
 
 static int take_per_byte(char *text, void *ask, struct np_err *err)
 {
 	struct accuracy_opt *opt = ask;
 
-	return take_ns("--per-byte", text, &opt->net.G_ns, err);
+	return cli_loggps_ns("--per-byte", text, &opt->net.G_ns, err);
 }
 
 static const struct cli_option options[] = {

@@ -14,44 +14,32 @@
 #define PER_NODE_MAX 65536
 #define TRIALS_MAX 1000000000
 
-static int take_ns(const char *option, const char *text, double *ns,
-		   struct np_err *err)
-{
-	double sec;
-
-	if (np_duration_parse(text, &sec) || 1e9 * sec > NP_LOGGPS_MAX)
-		return np_errf(err, -EINVAL, "%s: got %.64s, expected a time, "
-			       "such as 3us", option, text);
-	*ns = 1e9 * sec;
-	return 0;
-}
-
 static int take_latency(char *text, void *ask, struct np_err *err)
 {
 	struct cli_tolerance_ask *a = ask;
 
-	return take_ns("--latency", text, &a->net.L_ns, err);
+	return cli_loggps_ns("--latency", text, &a->net.L_ns, err);
 }
 
 static int take_overhead(char *text, void *ask, struct np_err *err)
 {
 	struct cli_tolerance_ask *a = ask;
 
-	return take_ns("--overhead", text, &a->net.o_ns, err);
+	return cli_loggps_ns("--overhead", text, &a->net.o_ns, err);
 }
 
 static int take_per_byte(char *text, void *ask, struct np_err *err)
 {
 	struct cli_tolerance_ask *a = ask;
 
-	return take_ns("--per-byte", text, &a->net.G_ns, err);
+	return cli_loggps_ns("--per-byte", text, &a->net.G_ns, err);
 }
 
 static int take_up_to(char *text, void *ask, struct np_err *err)
 {
 	struct cli_tolerance_ask *a = ask;
 
-	return take_ns("--up-to", text, &a->up_to_ns, err);
+	return cli_loggps_ns("--up-to", text, &a->up_to_ns, err);
 }
 
 static int take_gap(char *text, void *ask, struct np_err *err)
@@ -59,21 +47,21 @@ static int take_gap(char *text, void *ask, struct np_err *err)
 	struct cli_tolerance_ask *a = ask;
 
 	a->serial = true;
-	return take_ns("--gap", text, &a->net.g_ns, err);
+	return cli_loggps_ns("--gap", text, &a->net.g_ns, err);
 }
 
 static int take_wire(char *text, void *ask, struct np_err *err)
 {
 	struct cli_tolerance_ask *a = ask;
 
-	return take_ns("--wire", text, &a->wire_ns, err);
+	return cli_loggps_ns("--wire", text, &a->wire_ns, err);
 }
 
 static int take_switch(char *text, void *ask, struct np_err *err)
 {
 	struct cli_tolerance_ask *a = ask;
 
-	return take_ns("--switch", text, &a->switch_ns, err);
+	return cli_loggps_ns("--switch", text, &a->switch_ns, err);
 }
 
 static int take_rendezvous(char *text, void *ask, struct np_err *err)

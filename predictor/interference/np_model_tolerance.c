@@ -37,7 +37,7 @@ static double quantile(const struct np_bins *bins, const double *cdf,
 	return low + (high - low) * (share - below) / (cdf[b] - below);
 }
 
-/* How much longer a level's rounds take beside the co-runner; 0: not known. */
+/* How much longer a level's rounds take beside the co-runner; 1: not known. */
 static double rounds(struct np_data *v, size_t level)
 {
 	return level < v->fabric->n_levels ? exp(v->co->log_pressure[level]) :

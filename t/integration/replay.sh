@@ -106,16 +106,9 @@ test_wrong_use_and_bad_files_are_told() {
 
 # The programs of the manual page are programs.
 test_examples_of_the_manual_work() {
-	local n=0 line
+	local n
 	setup
-	while IFS= read -r line; do
-		case $line in
-		.EX) : >"$S/a" ;;
-		.EE) n=$((n + 1)); netprof replay "$S/a" >"$S/out" ;;
-		*) echo "$line" >>"$S/a" ;;
-		esac
-	done < <(sed -n '/^\.SH EXAMPLES/,$p' "$ROOT/doc/netprof-workload.5" |
-		sed -n '/^\.EX/,/^\.EE/p' | sed 's/\\-/-/g')
+	n=$(examples netprof-workload.5 "$S/a" netprof replay)
 	equal "examples" "$n" 2
 }
 

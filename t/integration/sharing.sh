@@ -154,16 +154,9 @@ test_the_measuring_program_says_what_it_needs() {
 
 # The schemes of the manual page are schemes.
 test_examples_of_the_manual_work() {
-	local n=0 line
+	local n
 	setup
-	while IFS= read -r line; do
-		case $line in
-		.EX) : >"$S/a.scheme" ;;
-		.EE) n=$((n + 1)); netprof sharing "$S/a.scheme" >"$S/out" ;;
-		*) echo "$line" >>"$S/a.scheme" ;;
-		esac
-	done < <(sed -n '/^\.SH EXAMPLES/,$p' "$ROOT/doc/netprof-scheme.5" |
-		sed -n '/^\.EX/,/^\.EE/p' | sed 's/\\-/-/g')
+	n=$(examples netprof-scheme.5 "$S/a.scheme" netprof sharing)
 	equal "examples" "$n" 2
 }
 
