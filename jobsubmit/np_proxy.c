@@ -55,20 +55,23 @@ static bool hangs(struct np_proxy *s)
 	return np_worker_busy_sec(s->worker) > 0;
 }
 
+/* In the worker's thread, which may have been at it until now. */
+static void free_rest(void *arg)
+{
+	struct np_proxy *s = arg;
+
+	np_catalog_free(s->catalog);
+	np_history_free(s->history);
+	free(s);
+}
+
 void np_proxy_free(struct np_proxy *s)
 {
 	if (!s)
 		return;
 	np_press_unref(s->table);
 	np_app_index_unref(s->index);
-	if (s->worker && hangs(s)) {
-		np_worker_free(s->worker);
-		return;
-	}
-	np_worker_free(s->worker);
-	np_catalog_free(s->catalog);
-	np_history_free(s->history);
-	free(s);
+	np_worker_free(s->worker, free_rest, s);
 }
 
 void np_proxy_renew(struct np_proxy *s)

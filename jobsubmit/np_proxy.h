@@ -29,7 +29,7 @@ struct np_proxy;
 /* Returns 0, -ENOMEM, or what pthread_create() says. */
 int np_proxy_new(const struct np_patience *p, struct np_proxy **out);
 
-/* What hangs is left behind.  NULL is allowed. */
+/* While the store hangs, most is freed when it answers.  NULL is allowed. */
 void np_proxy_free(struct np_proxy *s);
 
 /* Another store, or other settings: all is to be read anew. */

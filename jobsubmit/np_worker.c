@@ -30,8 +30,10 @@ struct np_worker {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct np_work work;
-	bool has_errand, alone, leave; /* alone: nobody waits for it */
-	double since_sec;	       /* of the work; monotonic */
+	void (*leave)(void *arg); /* NULL: it goes on */
+	void *leave_arg;
+	bool has_errand, alone; /* alone: nobody waits for it */
+	double since_sec;	/* of the work; monotonic */
 };
 
 static void destroy(struct np_worker *c)
@@ -60,6 +62,7 @@ static void *run(void *arg)
 		pthread_cond_broadcast(&c->cond);
 	}
 	pthread_mutex_unlock(&c->lock);
+	c->leave(c->leave_arg);
 	destroy(c);
 	return NULL;
 }
@@ -81,12 +84,15 @@ int np_worker_new(struct np_worker **out)
 	return rc;
 }
 
-void np_worker_free(struct np_worker *c)
+void np_worker_free(struct np_worker *c, void (*leave)(void *arg), void *arg)
 {
-	if (!c)
+	if (!c) {
+		leave(arg);
 		return;
+	}
 	pthread_mutex_lock(&c->lock);
-	c->leave = true;
+	c->leave = leave;
+	c->leave_arg = arg;
 	pthread_cond_broadcast(&c->cond);
 	pthread_mutex_unlock(&c->lock);
 }

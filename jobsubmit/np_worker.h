@@ -21,10 +21,11 @@ struct np_work {
 int np_worker_new(struct np_worker **out);
 
 /*
- * The thread ends when it has nothing to do any more; nobody waits for it.
- * NULL is allowed.
+ * The thread ends when it has nothing to do any more; nobody waits for it.  It
+ * then calls leave, which frees what its work used.  If c is NULL, leave is
+ * called at once.
  */
-void np_worker_free(struct np_worker *c);
+void np_worker_free(struct np_worker *c, void (*leave)(void *arg), void *arg);
 
 /*
  * Returns true when it is done within sec.  Else it goes on, and arg is the

@@ -2,6 +2,7 @@
 #include "np_clock.h"
 #include "np_proxy.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -71,6 +72,7 @@ static void stop(void)
 	np_press_unref(w.known.table);
 	np_app_index_unref(w.known.index);
 	np_proxy_free(w.proxy);
+	w.proxy = NULL;
 }
 
 /* The next reading hangs, at a file that is none. */
@@ -169,6 +171,37 @@ static void test_writing(void)
 	stop();
 }
 
+static unsigned n_threads(void)
+{
+	DIR *d = opendir("/proc/self/task");
+	unsigned n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* The leak sanitizer sees that nothing is lost then. */
+static void test_left_behind(void)
+{
+	double end = np_mono_sec() + LONG_SEC;
+	unsigned n;
+
+	start(LONG_SEC, LONG_SEC);
+	T_CHECK(settles());
+	hang();
+	T_CHECK(!look());
+	stop();
+	T_ROW("nobody waits for it", atomic_load(&w.hang));
+	n = n_threads();
+	sem_post(&w.go_on);
+	while (n_threads() >= n && np_mono_sec() < end)
+		usleep(1000);
+	T_ROW("its thread ends", n_threads() < n && !atomic_load(&w.hang));
+}
+
 static const struct t_case cases[] = {
 	{ "what was read holds while the store hangs",
 	  test_what_was_read_holds },
@@ -177,6 +210,8 @@ static const struct t_case cases[] = {
 	{ "a store that hangs from the beginning",
 	  test_nothing_was_read_before },
 	{ "nobody waits to write into it", test_writing },
+	{ "a proxy whose store hangs is freed when that answers",
+	  test_left_behind },
 	{ NULL, NULL },
 };
 T_SUITE(proxy, cases)

@@ -12,7 +12,7 @@
 /* What hangs until somebody lets it go on. */
 struct work {
 	sem_t go;
-	atomic_int begun, ended, dropped;
+	atomic_int begun, ended, dropped, left;
 };
 
 static void work(void *arg)
@@ -31,6 +31,23 @@ static void drop(void *arg)
 	atomic_fetch_add(&w->dropped, 1);
 }
 
+/* Nothing of it is used any more. */
+static void leave(void *arg)
+{
+	struct work *w = arg;
+
+	atomic_store(&w->left, w->begun == w->ended ? 1 : -1);
+}
+
+static bool is_left(struct work *w)
+{
+	double end = np_mono_sec() + LONG_SEC;
+
+	while (!w->left && np_mono_sec() < end)
+		usleep(1000);
+	return w->left == 1;
+}
+
 static bool gets_idle(struct np_worker *c)
 {
 	double end = np_mono_sec() + LONG_SEC;
@@ -42,7 +59,7 @@ static bool gets_idle(struct np_worker *c)
 
 static void test_in_time(void)
 {
-	struct work w = { .begun = 0 };
+	struct work w = { .begun = 0 }, none = { .begun = 0 };
 	const struct np_work e = { work, drop, &w };
 	struct np_worker *c = NULL;
 
@@ -51,8 +68,10 @@ static void test_in_time(void)
 	for (int i = 0; i < 3; i++)
 		T_CHECK(np_worker_do(c, &e, LONG_SEC) && w.ended == i + 1);
 	T_CHECK(!w.dropped && np_worker_busy_sec(c) == 0);
-	np_worker_free(c);
-	np_worker_free(NULL);
+	np_worker_free(c, leave, &w);
+	T_CHECK(is_left(&w));
+	np_worker_free(NULL, leave, &none);
+	T_CHECK(none.left == 1);
 }
 
 static void test_hangs(void)
@@ -71,7 +90,8 @@ static void test_hangs(void)
 	sem_post(&w.go);
 	T_ROW("and it can be used again", np_worker_do(c, &e, LONG_SEC));
 	T_CHECK(w.ended == 2 && w.dropped == 1);
-	np_worker_free(c);
+	np_worker_free(c, leave, &w);
+	T_CHECK(is_left(&w));
 }
 
 static void test_left_behind(void)
@@ -79,16 +99,14 @@ static void test_left_behind(void)
 	static struct work w; /* the thread outlives this function */
 	const struct np_work e = { work, drop, &w };
 	struct np_worker *c = NULL;
-	double end = np_mono_sec() + LONG_SEC;
 
 	sem_init(&w.go, 0, 0);
 	T_CHECK(!np_worker_new(&c));
 	T_CHECK(!np_worker_do(c, &e, SHORT_SEC));
-	np_worker_free(c);
+	np_worker_free(c, leave, &w);
+	T_ROW("what it uses stays as long as it hangs", !w.left);
 	sem_post(&w.go);
-	while (!w.dropped && np_mono_sec() < end)
-		usleep(1000);
-	T_CHECK(w.dropped == 1);
+	T_ROW("and is freed by the thread", is_left(&w) && w.dropped == 1);
 }
 
 static const struct t_case cases[] = {
