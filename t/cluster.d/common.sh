@@ -59,5 +59,18 @@ places() {
 }
 
 is_place() {
-	places | grep -qxF -- "$1"
+	local i=${1#n}
+	case $1 in
+	ctl) ;;
+	standby) [ -n "$STANDBY" ] ;;
+	n*) [[ $i =~ ^(0|[1-9][0-9]{0,4})$ ]] && ((i < LEAVES * NODES_PER_LEAF)) ;;
+	*) false ;;
+	esac
 }
+
+# The one child of a process that waits for it; fails when there is none.
+child_of() { # PID
+	local child=
+	read -r child _ <"/proc/$1/task/$1/children" || : # it is no whole line
+	[ -n "$child" ] && echo "$child"
+} 2>/dev/null

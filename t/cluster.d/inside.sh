@@ -26,7 +26,7 @@ start_place() { # PLACE
 	pid=$!
 	disown
 	wait_until 10 test -e "$RUNDIR/pid/$1.ready" || die "$1 does not start"
-	pgrep -P "$pid" >"$RUNDIR/pid/$1"
+	child_of "$pid" >"$RUNDIR/pid/$1"
 }
 
 place_alive() {
@@ -77,8 +77,8 @@ cmd_up() {
 # each way by chance, as its requests queue up behind its own data.  A program
 # built with a sanitizer would refuse to run beside quiet_poll.so.
 environment() { # USER
-	local home
-	home=$(getent passwd "$1" | cut -d: -f6)
+	local uid gid home
+	account "$1"
 	cat <<-END
 		PATH=$RUNDIR/build:$(program_path)
 		HOME=$home
@@ -90,7 +90,7 @@ environment() { # USER
 		NETPROF_CLUSTER=$NAME
 		CLUSTER_SHARED=$RUNDIR/shared
 		SLURM_CONF=/etc/slurm/slurm.conf
-		OMPI_MCA_pml=$(cat "$RUNDIR/pml")
+		OMPI_MCA_pml=$(<"$RUNDIR/pml")
 		OMPI_MCA_opal_common_ucx_tls=any
 		OMPI_MCA_opal_common_ucx_devices=any
 		OMPI_MCA_btl=tcp,self
@@ -104,6 +104,15 @@ environment() { # USER
 	END
 }
 
+# Sets uid, gid and home.
+account() { # USER
+	local name
+	while IFS=: read -r name _ uid gid _ home _; do
+		[ "$name" != "$1" ] || return 0
+	done </etc/passwd
+	die "no user $1"
+}
+
 cmd_env() { # [USER]
 	local v
 	{
@@ -115,16 +124,15 @@ cmd_env() { # [USER]
 }
 
 cmd_run() { # PLACE USER PRELOAD CMD...
-	local place=$1 user=$2 preload=$3 uid home env
+	local place=$1 user=$2 preload=$3 uid gid home env
 	shift 3
 	need_place "$place"
-	uid=$(id -u "$user" 2>/dev/null) || die "no user $user"
-	home=$(getent passwd "$user" | cut -d: -f6)
+	account "$user"
 	mapfile -t env < <(environment "$user")
 	[ -z "$preload" ] || env+=("LD_PRELOAD=$LIB/quiet_poll.so")
 	[ -d "$home" ] || home=/
 	exec nsenter -t "$(place_pid "$place")" --mount --net --pid --ipc --uts -- \
-		setpriv --reuid="$uid" --regid="$(id -g "$user")" --init-groups \
+		setpriv --reuid="$uid" --regid="$gid" --init-groups \
 		env -i -C "$home" "${env[@]}" "$@"
 }
 

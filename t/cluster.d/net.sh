@@ -44,7 +44,7 @@ write_neighbours() {
 	done >"$RUNDIR/neighbours.data"
 }
 
-place_pid() { cat "$RUNDIR/pid/$1"; }
+place_pid() { echo "$(<"$RUNDIR/pid/$1")"; }
 
 in_leaf() { # NAMESPACE FUNCTION ARGS...
 	local ns=$1

@@ -20,7 +20,7 @@ unlock() {
 # is dead, also when nobody has collected it yet.
 start_time() { # PID
 	local stat
-	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
 	stat=${stat##*) }
 	# shellcheck disable=SC2086
 	set -- $stat
@@ -47,7 +47,7 @@ need_up() {
 host_init_pid() {
 	local pid rest
 	read -r pid rest <"$RUNDIR/host.pid"
-	pgrep -P "$pid"
+	child_of "$pid"
 }
 
 enter() { # CMD...: in the host of the cluster
