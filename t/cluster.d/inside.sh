@@ -50,19 +50,37 @@ pml() {
 	esac
 }
 
+# FUNCTION for every place, on all processors.
+at_places() {
+	local p n=0 most
+	most=$(nproc)
+	for p in $(places); do
+		((n < most)) || { wait -n || exit 1; ((n -= 1)); }
+		"$1" "$p" &
+		((n += 1))
+	done
+	for (( ; n > 0; n--)); do
+		wait -n || exit 1
+	done
+}
+
+start_and_plug_in() {
+	start_place "$1"
+	plug_in "$1"
+}
+
+start_first_daemon() {
+	[ "$1" = standby ] || start_daemon "$1"
+}
+
 cmd_up() {
-	local p
 	make_switches
 	write_config
 	pml >"$RUNDIR/pml"
 	start_munged
-	for p in $(places); do
-		start_place "$p"
-		plug_in "$p"
-	done
-	for p in $(places); do
-		[ "$p" = standby ] || start_daemon "$p"
-	done
+	at_places start_and_plug_in
+	add_all_routes
+	at_places start_first_daemon
 	wait_until 20 ctl_answers || die "slurmctld does not answer"
 	# One that starts at the same time waits for the first one's heartbeat,
 	# and the first one, since Slurm 24.11, for an answer of this one.
@@ -201,8 +219,8 @@ cmd_kill_node() { # PLACE
 cmd_start_node() { # PLACE
 	is_place "$1" || die "no place $1"
 	! place_alive "$1" || die "$1 is up"
-	start_place "$1"
-	plug_in "$1"
+	start_and_plug_in "$1"
+	add_all_routes
 	start_and_wait "$1"
 }
 

@@ -133,6 +133,12 @@ make_switches() {
 			peer name "leaf$l" netns spine
 		in_leaf "leaf$l" add_port uplink "$UPLINK_MBIT" "$l"
 		in_leaf spine add_port "leaf$l" "$UPLINK_MBIT" spine
+	done
+}
+
+add_all_routes() {
+	local l
+	for ((l = 0; l < LEAVES; l++)); do
 		in_leaf "leaf$l" add_routes "$l"
 	done
 	in_leaf spine add_routes spine
@@ -152,7 +158,6 @@ plug_in() { # PLACE
 		ip link add name "$1" netns "leaf$leaf" type veth \
 			peer name eth0 netns "$pid"
 		in_leaf "leaf$leaf" add_port "$1" "$NIC_MBIT" "$leaf"
-		in_leaf "leaf$leaf" add_routes "$leaf"
 		in_place_net "$1" configure_node "$i" ;;
 	*)
 		in_place_net "$1" configure_mgmt "$1" ;;

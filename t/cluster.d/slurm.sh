@@ -3,9 +3,10 @@
 
 plugin_dir() {
 	local f
-	f=$(find "${SLURM_PREFIX:-/usr}"/lib* -name auth_munge.so -path '*slurm*' -print -quit)
-	[ -n "$f" ] || die "no Slurm plugins under ${SLURM_PREFIX:-/usr}/lib*"
-	dirname "$f"
+	for f in "${SLURM_PREFIX:-/usr}"/lib*{,/*}/slurm*/auth_munge.so; do
+		[ ! -e "$f" ] || { echo "${f%/*}"; return; }
+	done
+	die "no Slurm plugins under ${SLURM_PREFIX:-/usr}/lib*"
 }
 
 node_range() { echo "n[0-$(($(node_count) - 1))]"; }
