@@ -46,15 +46,16 @@ inside() {
 }
 
 # A batch script, read from stdin, as alice; prints its output and returns its
-# exit code.  sbatch --wait looks only every few seconds.
+# exit code, of an array the greatest.  sbatch --wait looks only every few
+# seconds.
 batch() { # OPTIONS of sbatch
 	# shellcheck disable=SC2016
 	inside sh -c '
 		id=$(sbatch --parsable -o "batch.%j" "$@") || exit
 		while squeue -h -j "$id" 2>/dev/null | grep -q .; do sleep 0.1; done
-		cat "batch.$id"
-		rm "batch.$id"
-		exit "$(scontrol show job "$id" | sed -n "s/.* ExitCode=\([0-9]*\):.*/\1/p")"
+		[ ! -e "batch.$id" ] || { cat "batch.$id"; rm "batch.$id"; }
+		exit "$(scontrol show job "$id" | sed -n "s/.* ExitCode=\([0-9]*\):.*/\1/p" |
+			sort -n | tail -n 1)"
 		' - "$@"
 }
 

@@ -139,10 +139,10 @@ test_a_leaf_without_a_shared_fabric_has_no_effect() {
 test_flagged_runs_take_none_first_and_then_one_level_after_the_other() {
 	rm -r "$FABRIC" # c0 to c7, whatever was calibrated
 	script cal.sh 'srun -N2 -n2 sleep 0.5'
-	alice "sbatch -Q -W --array=0-1%1 -N2 -n2 -o /dev/null \
+	batch --array=0-1%1 -N2 -n2 -o /dev/null \
 		--netprofile=curve --netprofile-calibrate cal.sh
-		sbatch -Q -W --array=0-1 -N2 -n2 -w 'n[0-1]' -o /dev/null \
-		--netprofile=curve --netprofile-calibrate cal.sh"
+	batch --array=0-1 -N2 -n2 -w 'n[0-1]' -o /dev/null \
+		--netprofile=curve --netprofile-calibrate cal.sh
 	expect curve 'length == 4 and
 		(map(.level.name) | sort) == [null, null, "c0", "c7"]'
 }

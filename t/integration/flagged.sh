@@ -46,8 +46,8 @@ test_exclusive_steps_are_measured_and_not_delayed() {
 }
 
 test_each_task_of_an_array_has_its_record() {
-	alice "sbatch -Q -W --array=3-4 -N4 -n4 -o /dev/null --netprofile=arr \
-		--wrap 'srun sleep 2'"
+	batch --array=3-4 -N4 -n4 -o /dev/null --netprofile=arr \
+		--wrap 'srun sleep 2'
 	expect arr 'length == 2 and (map(.array_task_id) | sort) == [3, 4] and
 		all(.leaves[0].latency.n > 10)'
 }

@@ -21,8 +21,8 @@ test_lammps_by_srun_is_heavy() {
 
 test_lammps_by_mpirun_is_heavy() {
 	script mpi.sh "mpirun lmp -in heavy.melt -log none"
-	alice "sbatch -Q -W -J meltrun -N4 -n4 -o mpi.out --netprofile mpi.sh
-		grep -q 'Loop time' mpi.out"
+	INSIDE_SEC=90 batch -J meltrun -N4 -n4 --netprofile mpi.sh |
+		grep 'Loop time'
 	use_is meltrun 'heavy|saturated'
 }
 
