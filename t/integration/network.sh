@@ -1,4 +1,5 @@
-# The shaped network: what it promises, measured with plain TCP streams.
+# The shaped network: what it promises, measured with plain TCP streams, by
+# netprof-sharing, and with programs.
 # Two streams of 20 Mbit/s do not fit through a leaf of 30; leaf 2 is
 # non-blocking.
 # shellcheck shell=bash
@@ -73,6 +74,83 @@ test_the_management_network_is_not_shaped() {
 	wait $!
 	r=$(cat "$TMPDIR/rate.0")
 	between "management, Mbit/s" "$r" 100 1000000
+}
+
+transfers() { # NODES OPTIONS SCHEME
+	inside srun -w "$1" --mpi=pmix "$ROOT/$BUILD/netprof-sharing" "${@:2}"
+}
+
+# The penalties of a scheme, as they were when it and what it is compared to
+# took least time: other programs only add to that.
+quietest() { # SCHEME <TABLE...
+	awk -F'|' -v scheme="$1" '
+		function choose() {
+			if (n && (!best || sum < best)) { best = sum; row = got }
+			n = sum = 0; got = ""
+		}
+		$1 == "Scheme" { choose() }
+		$1 == scheme { n++; sum += $8 + $9; got = got " " $10 }
+		END { choose(); print substr(row, 2) }'
+}
+
+# SCHEME LOW HIGH: each of its penalties is between these.
+penalties() {
+	local p got
+
+	got=$(quietest "$1" <"$TMPDIR/table")
+	for p in $got; do
+		between "$1, penalties $got: each" "$p" "$2" "$3"
+	done
+	[ -n "$got" ] || fail "no scheme $1: $(cat "$TMPDIR/table")"
+}
+
+# What two pairs of nodes share: the switch of 30 Mbit/s, so that both take 4/3
+# of their time alone, and where it does not block, nothing.
+test_transfers_have_the_penalties_of_what_they_share() {
+	needs_pmix
+	inside tee schemes >/dev/null <<-'END'
+		size 128K
+		scheme out
+		a: n8 -> n9
+		b: n8 -> n10
+		scheme in
+		a: n9 -> n8
+		b: n10 -> n8
+		c: n11 -> n8
+		scheme apart
+		a: n8 -> n9
+		b: n10 -> n11
+		scheme leaf
+		a: n0 -> n1
+		b: n2 -> n3
+	END
+	for _ in 1 2 3; do
+		transfers 'n[0-3],n[8-11]' --parsable --repeats=2 schemes
+	done >"$TMPDIR/table"
+	penalties out 1.7 2.3
+	penalties in 2.6 3.4
+	penalties apart 0.9 1.15
+	penalties leaf 1.2 1.6
+}
+
+test_a_scheme_that_is_wrong_is_refused_before_anything_is_sent() {
+	local before
+
+	needs_pmix
+	refused() { # LINE: what each process says, and no other
+		! transfers 'n[0-2]' schemes >"$TMPDIR/out" 2>"$TMPDIR/err" ||
+			fail "it ran"
+		equal "output" "$(cat "$TMPDIR/out")" ""
+		equal "what is said" \
+			"$(grep -v '^srun: ' "$TMPDIR/err" | sort -u)" \
+			"netprof-sharing: $1"
+		equal "bytes sent" "$(cluster traffic 0)" "$before"
+	}
+	before=$(cluster traffic 0)
+	printf 'a: n0 -> n1\nb: n0 => n2\n' | inside tee schemes >/dev/null
+	refused 'schemes:2: transfer b: expected NAME: FROM -> TO'
+	printf 'a: n0 -> n1\nb: n2 -> n3\n' | inside tee schemes >/dev/null
+	refused 'scheme schemes has 4 nodes, the step has 3 processes'
 }
 
 # Seconds of LAMMPS' main loop on the first nodes, while it runs on the second.
