@@ -33,5 +33,6 @@ int cli_sharing_text(const struct cli_sharing *a);
 int cli_sharing_summary(const struct cli_sharing *a);
 int cli_sharing_parsable(const struct cli_sharing *a);
 int cli_sharing_json(const struct cli_sharing *a);
+int cli_sharing_plot(const struct cli_sharing *a, const char *path);
 
 #endif

@@ -49,7 +49,8 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct wishes *w, struct cli_options *o)
 {
 	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_APPS, options, w, o);
+				       CLI_TAKES_PLOT | CLI_TAKES_APPS,
+				       options, w, o);
 
 	if (rc < 0 && !o->n_apps && !w->fit)
 		return cli_usage(self, "a file with schemes is missing");
@@ -143,15 +144,16 @@ static int ask(struct cli_sharing *a, struct np_err *err)
 	return n_answers ? 0 : -E2BIG;
 }
 
-static int print(const struct cli_sharing *a, enum cli_format format)
+static int print(const struct cli_sharing *a, const struct cli_options *o)
 {
-	return format == CLI_JSON ? cli_sharing_json(a) :
-	       format == CLI_PARSABLE ? cli_sharing_parsable(a) :
-					cli_sharing_text(a);
+	return o->plot ? cli_sharing_plot(a, o->plot) :
+	       o->format == CLI_JSON ? cli_sharing_json(a) :
+	       o->format == CLI_PARSABLE ? cli_sharing_parsable(a) :
+					   cli_sharing_text(a);
 }
 
 static int answer(struct wishes *w, const struct np_scheme_set *set,
-		  enum cli_format format)
+		  const struct cli_options *o)
 {
 	struct cli_sharing a = { .set = set, .net = &w->net,
 				 .constant = w->constant,
@@ -159,7 +161,7 @@ static int answer(struct wishes *w, const struct np_scheme_set *set,
 	struct np_err err = NP_ERR_INIT;
 	int rc = ask(&a, &err);
 
-	rc = rc ? cli_fail("%s", err.text) : print(&a, format);
+	rc = rc ? cli_fail("%s", err.text) : print(&a, o);
 	for (size_t k = 0; a.answer && k < set->n * w->net.n; k++)
 		free(a.answer[k].penalty);
 	free(a.answer);
@@ -183,7 +185,7 @@ static int run_sharing(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_network_fit(&w.net, &measured, &err);
 	if (!rc)
 		rc = np_scheme_read(o.n_apps ? o.apps[0] : w.fit, &set, &err);
-	rc = rc ? cli_fail("%s", err.text) : answer(&w, &set, o.format);
+	rc = rc ? cli_fail("%s", err.text) : answer(&w, &set, &o);
 	np_scheme_free(&set);
 	np_scheme_free(&measured);
 	return rc;
@@ -207,6 +209,7 @@ const struct cli_cmd cmd_sharing = {
 "  --set=P=V,...   parameters: beta, gamma_o, gamma_i of gige; be, bs, gs\n"
 "                  of infiniband; fabric: transfers that the switch\n"
 "                  carries at once (without limit)\n"
+"  --plot=FILE     transfers over time as a picture: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
 "                  for programs; --parsable separates by |",
 	.run = run_sharing,

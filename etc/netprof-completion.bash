@@ -55,7 +55,7 @@ _netprof() {
 		trace/-*) words="$formats --goal --liballprof= --collective=" ;;
 		check/-*) words="$formats --versions --make-store --make-users" ;;
 		release/-*) words="--dry-run" ;;
-		sharing/-*) words="$formats --static --dynamic --model= --set= \
+		sharing/-*) words="$formats --plot= --static --dynamic --model= --set= \
 			--fit= --summary" ;;
 		replay/-*) words="$formats --plot= --model= --set= --bandwidth= --latency= \
 			--eager= --nodes= --cores= --map= --seed=" ;;

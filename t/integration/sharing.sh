@@ -135,6 +135,30 @@ all 17 6.9 % 18.3 %"
 	equal "nothing measured" "$(tr -s ' ' <"$S/out" | tail -n 1)" "all 0 -"
 }
 
+test_transfers_are_drawn_over_time() {
+	local i
+	setup
+	scheme 'reference 20M took 171ms' 'scheme two' 'a: n0 -> n1 took 300ms' \
+		'b: n0 -> n2' 'scheme three' 'a: n0 -> n1' 'b: n2 -> n0'
+	run netprof sharing --model=maxmin,none --plot="$S/a.svg" "$S/a.scheme"
+	equal "exit status" "$RC$OUT$ERR" 0
+	for i in two three 'Time (s)' 'a: n0 → n1' 'time alone' \
+		'lost by sharing, maxmin' none measured 'n = 2'; do
+		grep -qF -- "$i" "$S/a.svg" || fail "no '$i' in the picture"
+	done
+	netprof sharing --plot="$S/b.pdf" "$S/a.scheme"
+	equal PDF "$(head -c 4 "$S/b.pdf")" %PDF
+	for i in {1..50}; do
+		echo "t$i: $i -> 0"
+	done >"$S/a.scheme"
+	netprof sharing --model=none --plot="$S/c.svg" "$S/a.scheme"
+	grep -qF 'more than 40' "$S/c.svg" || fail "does not say what it left out"
+	! grep -qF 't41: ' "$S/c.svg" || fail "more than 40 transfers"
+	run netprof sharing --plot=x.gif "$VIENNE"
+	equal "exit status of an ending" "$RC" 1
+	contains "an ending" "$ERR" 'ends in .svg, .png or .pdf$'
+}
+
 test_the_measuring_program_says_what_it_needs() {
 	local program=$(dirname "$NETPROF")/netprof-sharing
 	setup
