@@ -170,7 +170,7 @@ static int solve_one(struct cli_qn *q, const struct options *o,
 
 	q->n.class[q->changes].customers = row->customers;
 	rc = m->solve(&q->n.net, &max, &row->s, &err);
-	if (rc == -ENOTSUP && m == methods && q->n.net.n_classes == 1) {
+	if (rc == -ENOTSUP && m == methods) {
 		m++;
 		rc = m->solve(&q->n.net, &max, &row->s, &err);
 	}

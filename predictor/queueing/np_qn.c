@@ -39,10 +39,6 @@ static int check_station(const struct np_qn *net, size_t k, struct np_err *err)
 {
 	const struct np_qn_station *st = &net->station[k];
 
-	if (st->kind == NP_QN_LOADED && net->n_classes > 1)
-		return np_errf(err, -EINVAL, "%.64s: a load-dependent station "
-			       "and %zu classes, expected one", st->name,
-			       net->n_classes);
 	if (st->kind == NP_QN_LOADED && check_loads(st, err))
 		return -EINVAL;
 	if (st->kind == NP_QN_QUEUE &&
@@ -130,6 +126,14 @@ uint64_t np_qn_customers(const struct np_qn *net)
 	for (size_t c = 0; c < net->n_classes; c++)
 		n += net->class[c].customers;
 	return n;
+}
+
+const char *np_qn_instead(const struct np_qn *net)
+{
+	for (size_t k = 0; k < net->n_stations; k++)
+		if (net->station[k].kind == NP_QN_LOADED)
+			return "no approximation takes load-dependent stations";
+	return "linearizer takes little";
 }
 
 int np_qn_afford(const struct np_qn_cost *cost, const struct np_qn_cost *max,

@@ -37,9 +37,9 @@ struct np_qn_station {
 	const double *visits;	   /* of each class */
 	const double *service_sec; /* of each class; of a queue, a delay */
 	/*
-	 * NP_QN_LOADED, where all classes are alike: the mean time between
-	 * two that leave while 1, 2, ... n_loads are there; more are served as
-	 * n_loads are.
+	 * NP_QN_LOADED, where all classes are alike but for their visits: the
+	 * mean time between two that leave while 1, 2, ... n_loads are there;
+	 * more are served as n_loads are.
 	 */
 	const double *at_load_sec;
 	size_t n_loads;
@@ -82,7 +82,8 @@ struct np_qn_solution {
 	double *present;       /* mean number there, waiting or served */
 	/*
 	 * How busy each server is made, a delay: mean number there,
-	 * load-dependent: share of the time that anybody is there.
+	 * load-dependent: share of the time that anybody is there, of each
+	 * class as much of it as it has of the customers then.
 	 */
 	double *utilisation;
 	unsigned iterations; /* of approximations */
@@ -127,13 +128,15 @@ np_qn_method np_qn_mva;
 struct np_qn_cost np_qn_mva_cost(const struct np_qn *net);
 
 /*
- * Convolution (Buzen, Comm. ACM 16, 1973), exact, for one class and all
- * stations.  Textbook mean value analysis of load-dependent stations loses
+ * Convolution (Buzen, Comm. ACM 16, 1973; several classes: Reiser and
+ * Kobayashi, IBM J. Res. Dev. 19, 1975), exact, for all stations.  Textbook mean value analysis of load-dependent stations loses
  * digits; here all terms are positive.  A queue of m servers takes O(N m), and
  * a load-dependent station O(N n_loads) where it is never faster than at its
- * last load, else O(N^2).
+ * last load, else O(N^2).  With several classes, N is prod(N_c + 1), memory
+ * too, and m the number of populations of less than m customers.
  */
 np_qn_method np_qn_convolution;
+np_qn_method np_qn_convolution_classes; /* what that calls for several */
 
 /*
  * Approximations for queues and delays; a queue of m servers is taken for one

@@ -335,11 +335,9 @@ int np_qn_convolution(const struct np_qn *net, const struct np_qn_cost *max,
 	if (rc)
 		return rc;
 	if (net->n_classes > 1)
-		return np_errf(err, -ENOTSUP, "%zu classes: convolution takes "
-			       "one; linearizer takes them", net->n_classes);
+		return np_qn_convolution_classes(net, max, out, err);
 	cost = cost_of(net);
-	rc = np_qn_afford(&cost, max, "convolution", "linearizer takes little",
-			  err);
+	rc = np_qn_afford(&cost, max, "convolution", np_qn_instead(net), err);
 	if (rc)
 		return rc;
 	w.n = (size_t)net->class[0].customers;

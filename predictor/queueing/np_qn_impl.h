@@ -33,6 +33,9 @@ void np_qn_solution_fill(const struct np_qn *net, const struct np_qn_flat *f,
 int np_qn_afford(const struct np_qn_cost *cost, const struct np_qn_cost *max,
 		 const char *what, const char *instead, struct np_err *err);
 
+/* For that: which method takes the network if it is too large. */
+const char *np_qn_instead(const struct np_qn *net);
+
 /* The time that n customers at a station take for each that leaves. */
 double np_qn_at_load(const struct np_qn_station *st, uint64_t n);
 

@@ -138,9 +138,8 @@ static int can(const struct np_qn *net, struct np_err *err)
 		    (st->kind == NP_QN_QUEUE && st->servers > 1))
 			return np_errf(err, -ENOTSUP, "%.64s: exact mean value "
 				       "analysis takes queues of one server "
-				       "and delays; %s takes it", st->name,
-				       net->n_classes > 1 ? "linearizer" :
-							    "convolution");
+				       "and delays; convolution takes it",
+				       st->name);
 	}
 	return 0;
 }

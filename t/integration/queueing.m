@@ -41,6 +41,10 @@ for i = 1:n
   method = "exact";
   if C > 1
     N = randi(7, 1, C);
+    if rand() < 0.5 % classes are alike at several servers
+      m(rand(1, K) < 0.5) = 3;
+      S(:, m == 3) = S(1, m == 3) .* ones(C, 1);
+    end
     [U R Q X] = qncmmva(N, S, V, m, Z);
   elseif mod(i, 3) == 1
     N = randi(100);

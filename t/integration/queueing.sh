@@ -18,6 +18,20 @@ in_data() {
 	cd "$S" || exit
 }
 
+# Two classes at four servers and at a station of several speeds.
+farm() {
+	cat >farm.json <<-'END'
+		{ "format": "netprof-qn", "schema": 1, "classes": [
+		    { "name": "users", "customers": 30, "think_sec": 4 },
+		    { "name": "batch", "customers": 20 } ],
+		  "stations": [
+		    { "name": "cpu", "kind": "multi-server", "servers": 4,
+		      "service_sec": 0.2 },
+		    { "name": "tape", "kind": "load-dependent",
+		      "service_sec": [0.1, 0.06, 0.08, 0.07] } ] }
+	END
+}
+
 test_networks_are_printed_as_agreed() {
 	in_data
 	golden qn.txt netprof qn web.json
@@ -119,6 +133,7 @@ test_json_and_parsable_say_the_same() {
 test_wrong_use_and_bad_files_are_told() {
 	local row
 	in_data
+	farm
 	sed 's/"schema": 1/"schema": 7/' web.json >newer.json
 	sed 's/0.125/-0.125/' web.json >negative.json
 	sed 's/30/1000000000/' web.json >crowd.json
@@ -152,8 +167,26 @@ test_wrong_use_and_bad_files_are_told() {
 		crowd.json
 	row 1 'two-classes.json: exact mean value analysis would take 0.000336 MB of memory, more than 0.0001 MB' \
 		--memory=100 two-classes.json
-	row 1 'two-classes.json: 2 classes: convolution takes one' \
-		--method=convolution two-classes.json
+	row 1 'farm.json: convolution would take .* MB of memory, more than 0.001 MB; no approximation takes load-dependent' \
+		--memory=1000 farm.json
+	row 1 'farm.json: tape: linearizer does not take load-dependent' \
+		--method=linearizer farm.json
+}
+
+test_several_classes_are_exact_where_servers_are_several() {
+	in_data
+	farm
+	equal "how" "$(netprof qn --json farm.json | jq -r .method)" exact
+	contains "how" "$(netprof qn farm.json)" 'exact, by convolution'
+	netprof qn -P --method=convolution two-classes.json >got
+	netprof qn -P two-classes.json | diff - got || fail "not as by mean values"
+	# A class in two parts is in all what it was.
+	jq '.classes = [{name: "all", customers: 60, think_sec: 2}]' farm.json >one.json
+	jq '.classes = [{customers: 40, name: "a"}, {customers: 20, name: "b"} |
+		.think_sec = 2]' farm.json >two.json
+	equal "throughput" "$(netprof qn --json two.json | jq '[.populations[0].classes[].throughput_per_sec] |
+		add * 1e8 | round')" "$(netprof qn --json one.json | jq '.populations[0].classes[0].throughput_per_sec *
+		1e8 | round')"
 }
 
 # The queueing package of Octave, where it is exact.

@@ -41,12 +41,6 @@ static void free_at_two(struct t_network *t)
 	t->loads[0][0] = 1;
 }
 
-static void two_classes_at_load(struct t_network *t)
-{
-	t->net.n_classes = 2;
-	t->station[0].kind = NP_QN_LOADED;
-}
-
 static const struct {
 	const char *name;
 	void (*spoil)(struct t_network *);
@@ -68,8 +62,6 @@ static const struct {
 	{ "no load", at_no_load, "service times of 0 loads" },
 	{ "service of 0 at some load", free_at_two,
 	  "service time 0 with 2 customers, expected more than 0" },
-	{ "load-dependent for two classes", two_classes_at_load,
-	  "a load-dependent station and 2 classes" },
 };
 
 static void make(struct t_network *t)

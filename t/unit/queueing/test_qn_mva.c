@@ -83,10 +83,6 @@ static void test_what_it_cannot(void)
 	T_CHECK(np_qn_mva(&t.net, &t_any_cost, &s, &err) == -ENOTSUP);
 	T_CHECK(strstr(err.text, "station: ") &&
 		strstr(err.text, "convolution takes it"));
-	t.net.n_classes = 2;
-	t.class[1] = t.class[0];
-	T_CHECK(np_qn_mva(&t.net, &t_any_cost, &s, &err) == -ENOTSUP);
-	T_CHECK(strstr(err.text, "linearizer takes it"));
 }
 
 static void test_no_memory(void)

@@ -133,9 +133,6 @@ static const struct {
 	{ "service of 0 at a load", HEAD ONE AT("\"kind\":\"load-dependent\","
 	  "\"demand_sec\":[1,0]"), "f: s: service time 0 with 2 customers",
 	  -EINVAL },
-	{ "load-dependent for two classes", HEAD TWO
-	  AT("\"kind\":\"load-dependent\",\"demand_sec\":[1]"),
-	  "f: s: a load-dependent station and 2 classes", -EINVAL },
 	{ "infinite throughput", HEAD ONE "\"stations\":[]}",
 	  "f: c: neither demand nor think time", -EINVAL },
 	{ "two of one name", HEAD "\"classes\":[{\"name\":\"c\","

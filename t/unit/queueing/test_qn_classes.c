@@ -1,0 +1,323 @@
+/* Convolution of several classes. */
+#include "some_network.h"
+#include "t.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static void test_laws(void)
+{
+	t_network_laws("two classes, all kinds of stations", np_qn_convolution,
+		       T_ALL_KINDS, 2, 1e-9);
+	t_network_laws("four classes, all kinds of stations",
+		       np_qn_convolution, T_ALL_KINDS, 4, 1e-9);
+}
+
+static void test_reference(void)
+{
+	t_network_meets("exact", np_qn_convolution_classes, 1e-9, 12);
+}
+
+/* All that is said of class a of one and of class b of the other. */
+static int same(const struct np_qn_solution *one, size_t a,
+		const struct np_qn_solution *other, size_t b)
+{
+	int ok = t_close(one->x_per_sec[a], other->x_per_sec[b], 1e-10) &&
+		 t_close(one->response_sec[a], other->response_sec[b], 1e-9);
+
+	for (size_t k = 0; k < one->n_stations; k++) {
+		size_t i = a * one->n_stations + k;
+		size_t j = b * one->n_stations + k;
+
+		ok = ok && fabs(one->present[i] - other->present[j]) < 1e-9 &&
+		     fabs(one->utilisation[i] - other->utilisation[j]) < 1e-9;
+	}
+	return ok;
+}
+
+static void test_as_mva(void)
+{
+	struct np_rng *r = np_rng_new(1, "classes");
+
+	for (int i = 0; i < 50; i++) {
+		struct np_qn_solution a = { 0 }, b = { 0 };
+		struct t_network t;
+
+		t_network_random(r, T_SIMPLE, 3, 1 + np_rng_below(r, 8), &t);
+		T_CHECK(!np_qn_mva(&t.net, &t_any_cost, &a, NULL));
+		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &b, NULL));
+		for (size_t c = 0; c < 3; c++)
+			T_CHECK(same(&a, c, &b, c));
+		np_qn_solution_free(&a);
+		np_qn_solution_free(&b);
+	}
+	np_rng_free(r);
+}
+
+/* As it is, and as the second of two, of whom the first has nobody. */
+static void test_one_class(void)
+{
+	struct np_rng *r = np_rng_new(1, "one");
+
+	for (int i = 0; i < 100; i++) {
+		struct np_qn_solution a = { 0 }, b = { 0 }, c = { 0 };
+		struct t_network t;
+
+		t_network_random(r, T_ALL_KINDS, 1, 1 + np_rng_below(r, 80),
+				 &t);
+		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &a, NULL));
+		T_CHECK(!np_qn_convolution_classes(&t.net, &t_any_cost, &b,
+						   NULL));
+		t.net.n_classes = 2;
+		t.class[1] = t.class[0];
+		t.class[0].customers = 0;
+		for (size_t k = 0; k < t.net.n_stations; k++) {
+			t.visits[k][1] = t.visits[k][0];
+			t.service[k][1] = t.service[k][0];
+		}
+		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &c, NULL));
+		T_CHECK(same(&a, 0, &b, 0));
+		T_CHECK(same(&a, 0, &c, 1));
+		np_qn_solution_free(&a);
+		np_qn_solution_free(&b);
+		np_qn_solution_free(&c);
+	}
+	np_rng_free(r);
+}
+
+/* The second class takes customers from the first. */
+static void split(struct t_network *t, uint64_t customers)
+{
+	t->net.n_classes = 2;
+	t->class[1] = t->class[0];
+	t->class[0].customers -= customers;
+	t->class[1].customers = customers;
+	for (size_t k = 0; k < t->net.n_stations; k++) {
+		t->visits[k][1] = t->visits[k][0];
+		t->service[k][1] = t->service[k][0];
+	}
+}
+
+/* The parts of a class are in all what it was, each by its customers. */
+static int adds_up(const struct np_qn_solution *one,
+		   const struct np_qn_solution *two, double share)
+{
+	size_t stations = one->n_stations;
+	int ok = t_close(two->x_per_sec[1], one->x_per_sec[0] * share, 1e-10);
+
+	for (size_t k = 0; k < stations; k++) {
+		double all = two->present[k] + two->present[stations + k];
+		double busy = two->utilisation[k] +
+			      two->utilisation[stations + k];
+
+		ok = ok && fabs(all - one->present[k]) < 1e-9 &&
+		     fabs(two->present[stations + k] - share * all) < 1e-9 &&
+		     fabs(busy - one->utilisation[k]) < 1e-9;
+	}
+	return ok;
+}
+
+static void test_split(void)
+{
+	struct np_rng *r = np_rng_new(1, "split");
+
+	for (int i = 0; i < 50; i++) {
+		uint64_t n = 1 + np_rng_below(r, 40);
+		uint64_t part = np_rng_below(r, n + 1);
+		struct np_qn_solution a = { 0 }, b = { 0 };
+		struct t_network t;
+
+		t_network_random(r, T_ALL_KINDS, 1, n, &t);
+		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &a, NULL));
+		split(&t, part);
+		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &b, NULL));
+		T_CHECK(adds_up(&a, &b, (double)part / (double)n));
+		np_qn_solution_free(&a);
+		np_qn_solution_free(&b);
+	}
+	np_rng_free(r);
+}
+
+/*
+ * The Markov chain that the network is: two classes of two customers share
+ * three stations, and each goes from wherever it is to the next place as often
+ * as it is visited.  A state is where each of the four is; place 3 is thinking.
+ */
+#define PLACES 4
+#define STATES 256 /* PLACES^4 */
+
+static size_t place_of(size_t state, size_t customer)
+{
+	return state >> 2 * customer & 3;
+}
+
+/* How fast a customer of class c leaves where it is: processor sharing. */
+static double rate(const struct t_network *t, size_t state, size_t customer)
+{
+	size_t c = customer / 2, k = place_of(state, customer), here = 0;
+	const struct np_qn_station *st = &t->station[k];
+
+	if (k == PLACES - 1)
+		return 1 / t->class[c].think_sec;
+	for (size_t i = 0; i < 4; i++)
+		here += place_of(state, i) == k;
+	if (st->kind == NP_QN_LOADED)
+		return 1 / (double)here / t->loads[k][here <= st->n_loads ?
+						      here - 1 :
+						      st->n_loads - 1];
+	return fmin(1, st->servers / (double)here) / t->service[k][c];
+}
+
+/* The chance to be there next, whatever is left. */
+static double chance(const struct t_network *t, size_t c, size_t place)
+{
+	double all = 1;
+
+	for (size_t k = 0; k < PLACES - 1; k++)
+		all += t->visits[k][c];
+	return (place == PLACES - 1 ? 1 : t->visits[place][c]) / all;
+}
+
+/* Probabilities after another short time, until nothing changes. */
+static void settle(const struct t_network *t, double *p)
+{
+	const double step_sec = 0.02;
+	double change = 1;
+
+	for (size_t s = 0; s < STATES; s++)
+		p[s] = 1. / STATES;
+	while (change > 1e-15) {
+		double q[STATES] = { 0 };
+
+		for (size_t s = 0; s < STATES; s++) {
+			q[s] += p[s];
+			for (size_t i = 0; i < 4; i++) {
+				double go = p[s] * step_sec * rate(t, s, i);
+
+				q[s] -= go;
+				for (size_t k = 0; k < PLACES; k++)
+					q[(s & ~((size_t)3 << 2 * i)) |
+					  k << 2 * i] += go *
+						chance(t, i / 2, k);
+			}
+		}
+		change = 0;
+		for (size_t s = 0; s < STATES; s++) {
+			change = fmax(change, fabs(p[s] - q[s]));
+			p[s] = q[s];
+		}
+	}
+}
+
+static void chain_network(struct t_network *t)
+{
+	const double service[3][2] = { { 0.4, 0.9 }, { 0.7, 0.3 }, { 1, 1 } };
+	const double visits[3][2] = { { 1, 2 }, { 1.5, 0.5 }, { 0.5, 1 } };
+
+	t_network_make(t, 2, 3);
+	t->class[0].customers = t->class[1].customers = 2;
+	t->class[0].think_sec = 0.6;
+	t->class[1].think_sec = 0.25;
+	for (size_t k = 0; k < 3; k++)
+		for (size_t c = 0; c < 2; c++) {
+			t->visits[k][c] = visits[k][c];
+			t->service[k][c] = service[k][c];
+		}
+	t->station[0].servers = 2;
+	t->station[2].kind = NP_QN_LOADED;
+	t->station[2].n_loads = 3;
+	t->loads[2][0] = 0.5;
+	t->loads[2][1] = 0.2;
+	t->loads[2][2] = 0.8;
+}
+
+static void test_chain(void)
+{
+	double p[STATES], present[PLACES][2] = { { 0 } }, busy[2] = { 0 };
+	struct np_qn_solution s;
+	struct t_network t;
+
+	chain_network(&t);
+	settle(&t, p);
+	for (size_t state = 0; state < STATES; state++) {
+		double there = 0;
+
+		for (size_t i = 0; i < 4; i++) {
+			present[place_of(state, i)][i / 2] += p[state];
+			there += place_of(state, i) == 2;
+		}
+		for (size_t i = 0; i < 4; i++)
+			if (place_of(state, i) == 2)
+				busy[i / 2] += p[state] / there;
+	}
+	T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &s, NULL));
+	for (size_t c = 0; c < 2; c++) {
+		T_CHECK(t_close(s.x_per_sec[c], present[PLACES - 1][c] /
+				t.class[c].think_sec, 1e-9));
+		for (size_t k = 0; k < 3; k++)
+			T_CHECK(t_close(s.present[c * 3 + k], present[k][c],
+					1e-9));
+		T_CHECK(t_close(s.utilisation[c * 3 + 2], busy[c], 1e-9));
+	}
+	np_qn_solution_free(&s);
+}
+
+/* More than linearizer's approximation says, which is near. */
+static void test_near_linearizer(void)
+{
+	struct np_qn_solution a, b;
+	struct t_network t;
+
+	chain_network(&t);
+	t.station[2].kind = NP_QN_DELAY;
+	t.class[0].customers = t.class[1].customers = 20;
+	T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &a, NULL));
+	T_CHECK(!np_qn_linearizer(&t.net, &t_any_cost, &b, NULL));
+	for (size_t c = 0; c < 2; c++)
+		T_CHECK(t_close(a.x_per_sec[c], b.x_per_sec[c], 0.02) &&
+			!t_close(a.x_per_sec[c], b.x_per_sec[c], 1e-6));
+	np_qn_solution_free(&a);
+	np_qn_solution_free(&b);
+}
+
+static void test_bounded(void)
+{
+	const struct np_qn_cost little = { 1e5, 1e15 }, quick = { 1e9, 1e4 };
+	struct np_err err = NP_ERR_INIT;
+	struct np_qn_solution s;
+	struct t_network t;
+
+	chain_network(&t);
+	t.class[0].customers = t.class[1].customers = 99;
+	T_CHECK(np_qn_convolution(&t.net, &little, &s, &err) == -E2BIG);
+	T_CHECK(strstr(err.text, "MB of memory, more than 0.1 MB; no approxi"));
+	t.station[2].kind = NP_QN_DELAY;
+	T_CHECK(np_qn_convolution(&t.net, &little, &s, &err) == -E2BIG);
+	T_CHECK(strstr(err.text, "convolution would take 0.56") &&
+		strstr(err.text, "; linearizer takes little"));
+	T_CHECK(np_qn_convolution(&t.net, &quick, &s, &err) == -E2BIG);
+	T_CHECK(strstr(err.text, "steps, more than 1e+04"));
+	for (size_t c = 0; c < 2; c++)
+		t.class[c].customers = NP_QN_MAX_CUSTOMERS;
+	T_CHECK(np_qn_convolution(&t.net, &t_any_cost, &s, &err) == -E2BIG);
+}
+
+static void test_no_memory(void)
+{
+	t_network_survives_no_memory(np_qn_convolution_classes, T_ALL_KINDS);
+}
+
+static const struct t_case cases[] = {
+	{ "Little's law, conservation and capacity hold", test_laws },
+	{ "reference answers are met to 1e-9", test_reference },
+	{ "simple networks come out as by mean value analysis", test_as_mva },
+	{ "one class comes out as without the others", test_one_class },
+	{ "a class in two parts is in all what it was", test_split },
+	{ "the network's Markov chain is met to 1e-9", test_chain },
+	{ "several servers are near linearizer's", test_near_linearizer },
+	{ "memory and time are bounded before they are taken", test_bounded },
+	{ "it fails where memory does", test_no_memory },
+	{ NULL, NULL },
+};
+T_SUITE(qn_classes, cases)
