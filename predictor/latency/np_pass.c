@@ -2,8 +2,11 @@
 
 #include <stdlib.h>
 
-struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
-			struct np_room *room)
+#include "np_bits.h"
+
+static struct np_point pass_chain(const struct np_chain *c,
+				  const struct np_pass *p,
+				  struct np_room *room)
 {
 	const np_pair *state = room->state[0];
 	np_pair last;
@@ -20,38 +23,36 @@ struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
 				    (struct np_point){ last[0], last[1] };
 }
 
-static void times_of(const struct np_compact *c, const double *x, double *t,
-		     double *out)
+struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
+			struct np_room *room)
 {
-	const struct np_edge *e = c->edge;
+	struct np_point point;
 
-	for (size_t k = 0; k < NP_PASS_TIMES; k++)
-		t[k] = 0;
-	for (size_t v = 1; v < c->n; v++) {
-		const struct np_edge *end = c->edge + c->first[v + 1];
-		double late[NP_PASS_TIMES] = { 0 };
+	if (c->n > 1 || p->which == NP_FAR)
+		return pass_chain(c, p, room);
+	point.t = np_pass_one(&c->link[0], p->x, room);
+	point.s = np_pass_slope(&c->link[0], p, room);
+	return point;
+}
 
-		for (; e < end; e++) {
-			const double *from = t + NP_PASS_TIMES * e->from;
+void np_pass_both(const struct np_chain *c, double x, double tol,
+		  struct np_room *room, struct np_point side[2])
+{
+	struct np_pass p = { NP_FLATTEST, x, tol };
 
-			for (size_t k = 0; k < NP_PASS_TIMES; k++) {
-				double at = from[k] + (e->a + e->b * x[k]);
-
-				late[k] = at > late[k] ? at : late[k];
-			}
-		}
-		for (size_t k = 0; k < NP_PASS_TIMES; k++)
-			t[NP_PASS_TIMES * v + k] = late[k];
-	}
-	for (size_t k = 0; k < NP_PASS_TIMES; k++)
-		out[k] = t[NP_PASS_TIMES * (c->n - 1) + k];
+	side[0] = side[1] = np_pass(c, &p, room);
+	p.which = NP_STEEPEST;
+	if (c->n == 1)
+		side[1].s = np_pass_slope(&c->link[0], &p, room);
+	else
+		side[1] = np_pass(c, &p, room);
 }
 
 void np_pass_times(const struct np_chain *c, const double *x,
 		   struct np_room *room, double *out)
 {
 	if (c->n == 1) {
-		times_of(&c->link[0], x, (double *)room->at, out);
+		np_pass_four(&c->link[0], x, room, out);
 		return;
 	}
 	/* Each goes on in its own way. */
@@ -68,11 +69,12 @@ struct np_room *np_room_new(const struct np_chain *c)
 
 	for (size_t i = 0; i < c->n; i++)
 		n = c->link[i].n > n ? c->link[i].n : n;
-	if (ok) { /* for times_of(), two of each */
+	if (ok) { /* for np_pass_four(), two of each */
 		r->at = malloc(n * NP_PASS_TIMES * sizeof(double));
+		r->reached = calloc(np_bits_words(n), sizeof(*r->reached));
 		if (c->n > 1)
 			r->later = malloc(c->link[1].n * sizeof(*r->later));
-		ok = r->at && (r->later || c->n == 1);
+		ok = r->at && r->reached && (r->later || c->n == 1);
 	}
 	for (size_t k = 0; ok && k < NP_ARRAY_SIZE(r->state); k++) {
 		r->state[k] = malloc((n_state + 1) * sizeof(**r->state));
@@ -90,6 +92,7 @@ void np_room_free(struct np_room *r)
 		return;
 	free(r->at);
 	free(r->later);
+	free(r->reached);
 	for (size_t k = 0; k < NP_ARRAY_SIZE(r->state); k++)
 		free(r->state[k]);
 	free(r);

@@ -44,6 +44,10 @@ void np_room_free(struct np_room *r); /* NULL is allowed */
 struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
 			struct np_room *room);
 
+/* Those at x of the flattest and of the steepest path. */
+void np_pass_both(const struct np_chain *c, double x, double tol,
+		  struct np_room *room, struct np_point side[2]);
+
 /* Times alone, for NP_PASS_TIMES values. */
 void np_pass_times(const struct np_chain *c, const double *x,
 		   struct np_room *room, double *out);

@@ -7,6 +7,7 @@
 struct np_room {
 	np_pair *at, *later; /* of vertices, and those some laps later */
 	np_pair *state[5];   /* what goes from link to link */
+	uint64_t *reached;   /* bits of vertices, between passes 0 */
 };
 
 /* How long an edge is, and how steep. */
@@ -16,6 +17,17 @@ static inline np_pair np_pass_edge(const struct np_pass *p,
 	return p->which == NP_FAR ? (np_pair){ e->b, e->a } :
 				    (np_pair){ e->a + e->b * p->x, e->b };
 }
+
+/*
+ * Of a graph that is no chain (np_pass_times.c): T at x; afterwards, for the
+ * same x, its slope; and T at NP_PASS_TIMES values of x.
+ */
+double np_pass_one(const struct np_compact *c, double x,
+		   struct np_room *room);
+double np_pass_slope(const struct np_compact *c, const struct np_pass *p,
+		     struct np_room *room);
+void np_pass_four(const struct np_compact *c, const double *x,
+		  struct np_room *room, double *out);
 
 /* The times of all vertices of a link, where those given are there. */
 void np_pass_link(const struct np_compact *c, const struct np_pass *p,

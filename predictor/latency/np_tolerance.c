@@ -81,10 +81,10 @@ struct np_point np_tolerance_side(struct np_tolerance *t, double x, bool right)
 
 void np_tolerance_at(struct np_tolerance *t, double x, struct np_runtime *out)
 {
-	struct np_point left = np_tolerance_side(t, x, false);
-	struct np_point right = np_tolerance_side(t, x, true);
+	struct np_point side[2];
 
-	*out = (struct np_runtime){ right.t, left.s, right.s };
+	np_pass_both(&t->c, x, np_tolerance_tie(t, x), t->room, side);
+	*out = (struct np_runtime){ side[0].t, side[0].s, side[1].s };
 }
 
 void np_tolerance_times(struct np_tolerance *t, const double *x, size_t n,

@@ -84,22 +84,21 @@ static int split(struct search *s, const struct span *a)
 	double rise = a->at_high.t - a->at_low.t, width = a->high - a->low;
 	double x = a->low + (a->at_high.s * width - rise) /
 			    (a->at_high.s - a->at_low.s);
-	struct np_point left, right;
-	double low;
+	double low, tie = np_tolerance_tie(s->t, x);
+	struct np_point side[2];
 
 	if (!(x > a->low) || !(x < a->high))
 		return 0;
 	low = a->at_low.t + a->at_low.s * (x - a->low);
-	right = np_tolerance_side(s->t, x, true);
-	if (right.t <= low + 2 * np_tolerance_tie(s->t, x))
+	np_pass_both(&s->t->c, x, tie, s->t->room, side);
+	if (side[1].t <= low + 2 * tie)
 		return add(s, x, a->at_high.s);
-	left = np_tolerance_side(s->t, x, false);
-	if (push(s, x, right, a->high, a->at_high))
+	if (push(s, x, side[1], a->high, a->at_high))
 		return -ENOMEM;
 	/* A change at x itself stands between both: a span without width. */
-	if (left.s < right.s && push(s, x, left, x, right))
+	if (side[0].s < side[1].s && push(s, x, side[0], x, side[1]))
 		return -ENOMEM;
-	return push(s, a->low, a->at_low, x, left);
+	return push(s, a->low, a->at_low, x, side[0]);
 }
 
 static int search(struct search *s)
