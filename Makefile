@@ -114,11 +114,11 @@ check-releases: ## make check and make demo on Debian 12, 13 and unstable
 
 # Some minutes, as all is built anew.
 .PHONY: races
-races: packages ## callbacks and threads of placement under the thread sanitizer
+races: packages ## placement and passes over graphs under the thread sanitizer
 	@$(MAKE) --no-print-directory BUILD=build-thread SANITIZE=thread \
 		CFLAGS='-O1 -g' build-thread/unit
 	@TSAN_OPTIONS=halt_on_error=1 build-thread/unit shared changes submit \
-		worker proxy cycle
+		worker proxy cycle tolerance
 
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide \
 	bench_qn bench_sharing bench_tolerance)
@@ -319,7 +319,7 @@ $(BUILD)/bench_predict $(BUILD)/bench_qn $(BUILD)/bench_sharing: $(BUILD)/%: \
 $(BUILD)/bench_tolerance: $(call objs,t/bench_tolerance.c t/bench_clp.c) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,$(CLP) $(GSL) $(LIBM) -lpthread)
+	$(call link,$(CLP) $(GSL) $(LIBM))
 
 # With the driver of t/fuzz/main.c for `make check`; `make fuzz SEC=3600` has
 # libFuzzer, and a corpus that grows.

@@ -1,5 +1,6 @@
 #include "bench_clp.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,27 @@ static double cpu_sec(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The times of n vertices, of which the last may be ns, and x: all at once. */
+static void add_columns(Clp_Simplex *clp, int n, double ns)
+{
+	double *low = calloc((size_t)n + 1, sizeof(double));
+	double *high = malloc(((size_t)n + 1) * sizeof(double));
+	double *target = calloc((size_t)n + 1, sizeof(double));
+	int *start = calloc((size_t)n + 2, sizeof(int));
+
+	for (int v = 0; v <= n; v++)
+		high[v] = v == 0 ? 0 : v == n - 1 ? ns : 1e300;
+	target[n] = -1;
+	Clp_addColumns(clp, n + 1, low, high, target, start, NULL, NULL);
+	free(low);
+	free(high);
+	free(target);
+	free(start);
+}
+
 /* The contracted graph as a linear program: the largest x with T <= ns. */
-static struct bench_solved solve(const struct np_compact *c, double ns)
+static struct bench_solved solve(const struct np_compact *c, double ns,
+				 double max_sec)
 {
 	size_t n = np_compact_edges(c), at = 0;
 	int *start = calloc(n + 1, sizeof(int)), X = (int)c->n;
@@ -28,15 +48,10 @@ static struct bench_solved solve(const struct np_compact *c, double ns)
 	double *low = calloc(n, sizeof(double)), began;
 	double *high = malloc(n * sizeof(double));
 	Clp_Simplex *clp = Clp_newModel();
+	struct rlimit limit;
 
 	Clp_setLogLevel(clp, 0);
-	for (int v = 0; v <= X; v++) {
-		double from = 0, target = v == X ? -1 : 0;
-		double to = v == 0 ? 0 : v == X - 1 ? ns : 1e300;
-
-		Clp_addColumns(clp, 1, &from, &to, &target, (int[]){ 0, 0 },
-			       NULL, NULL);
-	}
+	add_columns(clp, X, ns);
 	for (size_t v = 0; v < c->n; v++)
 		for (size_t i = c->first[v]; i < c->first[v + 1]; i++) {
 			const int on[3] = { (int)v, (int)c->edge[i].from, X };
@@ -52,6 +67,9 @@ static struct bench_solved solve(const struct np_compact *c, double ns)
 	start[n] = (int)at;
 	Clp_addRows(clp, (int)n, low, high, start, col, value);
 	began = cpu_sec();
+	limit.rlim_cur = (rlim_t)ceil(began + max_sec);
+	limit.rlim_max = limit.rlim_cur + 1;
+	setrlimit(RLIMIT_CPU, &limit);
 	Clp_dual(clp, 0);
 	/* In a process of its own: nothing is freed. */
 	return (struct bench_solved){ Clp_getColSolution(clp)[X],
@@ -62,24 +80,23 @@ static struct bench_solved solve(const struct np_compact *c, double ns)
  * The same for a bounded time.  Clp's own limit is looked at between steps,
  * one of which may take minutes on a large problem.
  */
-struct bench_solved bench_clp(const struct np_compact *c, double ns)
+struct bench_solved bench_clp(const struct np_compact *c, double ns,
+			      double max_sec)
 {
-	const struct rlimit limit = { BENCH_CLP_MAX_SEC,
-				      BENCH_CLP_MAX_SEC + 1 };
-	struct bench_solved s = { 0, BENCH_CLP_MAX_SEC, false };
+	const struct bench_solved none = { 0, max_sec, false };
+	struct bench_solved s;
 	int end[2];
 
 	fflush(stdout);
 	if (pipe(end))
 		exit(1);
 	if (!fork()) {
-		setrlimit(RLIMIT_CPU, &limit);
-		s = solve(c, ns);
+		s = solve(c, ns, max_sec);
 		_exit(write(end[1], &s, sizeof(s)) != sizeof(s));
 	}
 	close(end[1]);
 	if (read(end[0], &s, sizeof(s)) != sizeof(s))
-		s = (struct bench_solved){ 0, BENCH_CLP_MAX_SEC, false };
+		s = none;
 	close(end[0]);
 	wait(NULL);
 	return s;

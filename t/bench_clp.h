@@ -6,14 +6,13 @@
 
 #include "np_compact.h"
 
-#define BENCH_CLP_MAX_SEC 180 /* of processor time */
-
 struct bench_solved {
-	double x, sec;
+	double x, sec; /* processor time; of who did not end, the limit */
 	bool ended;
 };
 
-/* The largest x with T <= ns, if that is found in time. */
-struct bench_solved bench_clp(const struct np_compact *c, double ns);
+/* The largest x with T <= ns, if that is found in so many seconds. */
+struct bench_solved bench_clp(const struct np_compact *c, double ns,
+			      double max_sec);
 
 #endif

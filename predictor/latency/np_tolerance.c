@@ -40,8 +40,8 @@ int np_tolerance_new(const struct np_graph *g,
 	if (!rc) {
 		for (size_t i = 0; !rc && i < t->c.n; i++)
 			rc = np_contract_order(&t->c.link[i]);
-		t->room = rc ? NULL : np_room_new(&t->c);
-		if (!t->room)
+		t->room[0] = rc ? NULL : np_room_new(&t->c);
+		if (!t->room[0])
 			rc = np_errf(err, -ENOMEM, "no memory for %zu "
 				     "vertices", np_tolerance_vertices(t));
 	}
@@ -49,9 +49,10 @@ int np_tolerance_new(const struct np_graph *g,
 		np_tolerance_free(t);
 		return rc;
 	}
-	t->far = np_pass(&t->c, &(struct np_pass){ NP_FAR, 0, 0 }, t->room);
+	t->threads = opt->threads;
+	t->far = np_pass(&t->c, &(struct np_pass){ NP_FAR, 0, 0 }, t->room[0]);
 	t->at_0 = np_pass(&t->c, &(struct np_pass){ NP_STEEPEST, 0, 0 },
-			  t->room).t;
+			  t->room[0]).t;
 	*out = t;
 	return 0;
 }
@@ -61,7 +62,8 @@ void np_tolerance_free(struct np_tolerance *t)
 	if (!t)
 		return;
 	np_chain_free(&t->c);
-	np_room_free(t->room);
+	for (size_t k = 0; k < NP_TOLERANCE_THREADS; k++)
+		np_room_free(t->room[k]);
 	free(t);
 }
 
@@ -76,29 +78,45 @@ struct np_point np_tolerance_side(struct np_tolerance *t, double x, bool right)
 	const struct np_pass p = { right ? NP_STEEPEST : NP_FLATTEST, x,
 				   np_tolerance_tie(t, x) };
 
-	return np_pass(&t->c, &p, t->room);
+	return np_pass(&t->c, &p, t->room[0]);
 }
 
 void np_tolerance_at(struct np_tolerance *t, double x, struct np_runtime *out)
 {
 	struct np_point side[2];
 
-	np_pass_both(&t->c, x, np_tolerance_tie(t, x), t->room, side);
+	np_pass_both(&t->c, x, np_tolerance_tie(t, x), t->room[0], side);
 	*out = (struct np_runtime){ side[0].t, side[0].s, side[1].s };
+}
+
+struct times {
+	const double *x;
+	size_t n;
+	double *ns;
+};
+
+/* The values from i * NP_PASS_TIMES on. */
+static void some_times(const struct np_tolerance *t, struct np_room *room,
+		       size_t i, void *arg)
+{
+	double some[NP_PASS_TIMES], late[NP_PASS_TIMES];
+	const struct times *a = arg;
+
+	i *= NP_PASS_TIMES;
+	for (size_t k = 0; k < NP_PASS_TIMES; k++)
+		some[k] = a->x[i + k < a->n ? i + k : a->n - 1];
+	np_pass_times(&t->c, some, room, late);
+	for (size_t k = 0; k < NP_PASS_TIMES && i + k < a->n; k++)
+		a->ns[i + k] = late[k];
 }
 
 void np_tolerance_times(struct np_tolerance *t, const double *x, size_t n,
 			double *ns)
 {
-	for (size_t i = 0; i < n; i += NP_PASS_TIMES) {
-		double some[NP_PASS_TIMES], late[NP_PASS_TIMES];
+	struct times a = { x, n, ns };
 
-		for (size_t k = 0; k < NP_PASS_TIMES; k++)
-			some[k] = x[i + k < n ? i + k : n - 1];
-		np_pass_times(&t->c, some, t->room, late);
-		for (size_t k = 0; k < NP_PASS_TIMES && i + k < n; k++)
-			ns[i + k] = late[k];
-	}
+	np_tolerance_each(t, (n + NP_PASS_TIMES - 1) / NP_PASS_TIMES,
+			  some_times, &a);
 }
 
 size_t np_tolerance_vertices(const struct np_tolerance *t)

@@ -46,6 +46,12 @@ struct np_tolerance_opt {
 	 * here each by itself.  Only time and memory differ.
 	 */
 	bool unfold;
+	/*
+	 * That go through the graph at once, each for other values of x; the
+	 * answers are the same.  0: one for each processor that this process
+	 * may use, if the graph is large enough; at most 8.
+	 */
+	unsigned threads;
 	struct np_cycle *cycle;	      /* filled at -EDEADLK; or NULL */
 };
 

@@ -45,11 +45,13 @@ double np_tolerance_limit(struct np_tolerance *t, double x0, double share)
 struct span {
 	double low, high;
 	struct np_point at_low, at_high;
+	/* Where the tangents at both ends meet, and left and right of that. */
+	double x;
+	struct np_point side[2];
 };
 
 struct search {
-	struct np_tolerance *t;
-	struct span *todo; /* the last one is the leftmost */
+	struct span *todo;
 	size_t n_todo, max_todo;
 	struct np_critical *found;
 	size_t n, max;
@@ -75,61 +77,86 @@ static int push(struct search *s, double low, struct np_point at_low,
 	return 0;
 }
 
-/*
- * Where the tangents at both ends meet: there the slope changes, or else T is
- * above them and there are more pieces on one side or on both.
- */
-static int split(struct search *s, const struct span *a)
+static void look(const struct np_tolerance *t, struct np_room *room, size_t i,
+		 void *arg)
 {
+	struct span *a = (struct span *)arg + i;
 	double rise = a->at_high.t - a->at_low.t, width = a->high - a->low;
-	double x = a->low + (a->at_high.s * width - rise) /
-			    (a->at_high.s - a->at_low.s);
-	double low, tie = np_tolerance_tie(s->t, x);
-	struct np_point side[2];
 
-	if (!(x > a->low) || !(x < a->high))
-		return 0;
-	low = a->at_low.t + a->at_low.s * (x - a->low);
-	np_pass_both(&s->t->c, x, tie, s->t->room, side);
-	if (side[1].t <= low + 2 * tie)
-		return add(s, x, a->at_high.s);
-	if (push(s, x, side[1], a->high, a->at_high))
-		return -ENOMEM;
-	/* A change at x itself stands between both: a span without width. */
-	if (side[0].s < side[1].s && push(s, x, side[0], x, side[1]))
-		return -ENOMEM;
-	return push(s, a->low, a->at_low, x, side[0]);
+	a->x = a->low + (a->at_high.s * width - rise) /
+			(a->at_high.s - a->at_low.s);
+	if (a->x > a->low && a->x < a->high)
+		np_pass_both(&t->c, a->x, np_tolerance_tie(t, a->x), room,
+			     a->side);
 }
 
-static int search(struct search *s)
+/*
+ * Where the tangents at both ends meet the slope changes, or else T is above
+ * them and there are more pieces on one side or on both.
+ */
+static int split(struct search *s, const struct np_tolerance *t,
+		 const struct span *a)
+{
+	double low = a->at_low.t + a->at_low.s * (a->x - a->low);
+
+	if (!(a->low < a->high)) /* a change at its low end itself */
+		return add(s, a->low, a->at_high.s);
+	if (!(a->x > a->low) || !(a->x < a->high))
+		return 0;
+	if (a->side[1].t <= low + 2 * np_tolerance_tie(t, a->x))
+		return add(s, a->x, a->at_high.s);
+	if (push(s, a->low, a->at_low, a->x, a->side[0]) ||
+	    push(s, a->x, a->side[0], a->x, a->side[1]))
+		return -ENOMEM;
+	return push(s, a->x, a->side[1], a->high, a->at_high);
+}
+
+/* All spans that there are at once, then all into which those fall. */
+static int search(struct search *s, struct np_tolerance *t)
 {
 	int rc = 0;
 
 	while (!rc && s->n_todo) {
-		struct span a = s->todo[--s->n_todo];
+		struct span *all = s->todo;
+		size_t n = s->n_todo;
 
-		rc = a.low < a.high ? split(s, &a) :
-				      add(s, a.low, a.at_high.s);
+		s->todo = NULL;
+		s->n_todo = s->max_todo = 0;
+		np_tolerance_each(t, n, look, all);
+		for (size_t i = 0; !rc && i < n; i++)
+			rc = split(s, t, &all[i]);
+		free(all);
 	}
 	return rc;
+}
+
+static int by_x(const void *a, const void *b)
+{
+	const struct np_critical *p = a, *q = b;
+
+	if (p->x != q->x)
+		return p->x < q->x ? -1 : 1;
+	return (p->slope > q->slope) - (p->slope < q->slope);
 }
 
 int np_tolerance_critical(struct np_tolerance *t, double low, double high,
 			  struct np_critical **out, size_t *n,
 			  struct np_err *err)
 {
-	struct search s = { .t = t };
+	struct search s = { .n = 0 };
 	int rc = push(&s, low, np_tolerance_side(t, low, true), high,
 		      np_tolerance_side(t, high, false));
 
 	if (!rc)
-		rc = search(&s);
+		rc = search(&s, t);
 	free(s.todo);
 	if (rc) {
 		free(s.found);
 		return np_errf(err, rc, "no memory for %zu changes of the "
 			       "critical path", s.n);
 	}
+	if (s.n)
+		qsort(s.found, s.n, sizeof(*s.found), by_x);
 	*out = s.found;
 	*n = s.n;
 	return 0;

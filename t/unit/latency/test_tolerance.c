@@ -8,6 +8,7 @@
 
 #include <json-c/json.h>
 
+#include "alloc.h"
 #include "np_rng.h"
 #include "some_goal.h"
 #include "some_graph.h"
@@ -347,6 +348,57 @@ static void test_changes(void)
 }
 
 /* 2^33 bytes, and more in one chain than an edge of the graph has room for. */
+struct answers {
+	double ns[23];
+	struct np_critical *c;
+	size_t n;
+};
+
+/* By so many threads, or by those that are left if there is no memory. */
+static struct answers answers(const struct np_graph *g, unsigned threads,
+			      bool no_memory)
+{
+	const struct np_tolerance_opt opt = {
+		.net = { 700, 50, 0.5, NP_LOGGPS_NO_RENDEZVOUS, false },
+		.x = NP_LOGGPS_L, .threads = threads,
+	};
+	struct np_tolerance *t = NULL;
+	struct answers a = { .n = 0 };
+	double x[23];
+
+	for (size_t i = 0; i < 23; i++)
+		x[i] = 100.0 * (double)i * (double)i;
+	T_CHECK(!np_tolerance_new(g, &opt, &t, NULL));
+	if (no_memory)
+		t_alloc_fail(0);
+	np_tolerance_times(t, x, 23, a.ns);
+	T_CHECK(!no_memory || t_alloc_failed());
+	T_CHECK(!np_tolerance_critical(t, 0, 1e6, &a.c, &a.n, NULL));
+	np_tolerance_free(t);
+	return a;
+}
+
+static void test_threads(void)
+{
+	size_t n = 0;
+
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct np_graph *g = some_graph(seed, 5, 400);
+		struct answers one = answers(g, 1, false);
+		struct answers four = answers(g, 4, seed % 2);
+
+		T_CHECK(!memcmp(one.ns, four.ns, sizeof(one.ns)));
+		T_CHECK(one.n == four.n &&
+			(!one.n || !memcmp(one.c, four.c,
+					   one.n * sizeof(*one.c))));
+		n += one.n;
+		free(one.c);
+		free(four.c);
+		np_graph_free(g);
+	}
+	T_CHECK(n > 40);
+}
+
 static void test_large_messages(void)
 {
 	static const char text[] =
@@ -405,6 +457,8 @@ static const struct t_case cases[] = {
 	{ "run time is convex and does not fall", test_convex },
 	{ "a tolerance is the largest that keeps the time", test_limit },
 	{ "every change of the critical path is found", test_changes },
+	{ "by one thread or by several: the same to the last bit",
+	  test_threads },
 	{ "messages of more than 4 GiB", test_large_messages },
 	{ "impossible parameters are refused", test_parameters },
 	{ NULL, NULL },
