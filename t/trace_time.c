@@ -6,10 +6,17 @@
  * One line: measured seconds, messages, then for each added latency the seconds
  * that its graph says, and before them those without.  t/validate.d/tolerance.sh
  * compares them with what was measured.
+ *
+ *	trace_time --alike TRACE
+ *
+ * Does it repeat itself?  "N of ALL": operations of rank 0 in the longest
+ * stretch of 16 iterations or more that are alike but for times and sizes.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "np_text.h"
 #include "np_tolerance.h"
 #include "np_trace_files.h"
 #include "np_trace_graph.h"
@@ -70,6 +77,65 @@ static int predict(const struct np_graph *g, char **number, int n,
 	return rc;
 }
 
+#define ALIKE 16
+#define MAX_PERIOD 3000
+
+static uint64_t word_of(const struct np_graph *g, uint32_t i)
+{
+	enum np_dep_kind kind;
+	struct np_graph_op op;
+	uint64_t h;
+	uint32_t y;
+
+	np_graph_op(g, 0, i, &op);
+	h = np_hash(NP_HASH, (uint64_t[]){ op.kind, op.peer, op.tag,
+					   op.context }, 4 * sizeof(h));
+	for (size_t n = 0; np_graph_dep(g, 0, i, n, &y, &kind); n++)
+		h = np_hash(h, (uint32_t[]){ i - y, kind }, 2 * sizeof(y));
+	return h;
+}
+
+static int say_alike(const struct np_graph *g)
+{
+	uint32_t n = np_graph_rank_ops(g, 0), most = 0;
+	uint64_t *word = malloc(((size_t)n + 1) * sizeof(*word));
+
+	if (!word)
+		return -1;
+	for (uint32_t i = 0; i < n; i++)
+		word[i] = word_of(g, i);
+	for (uint32_t p = 1; p <= MAX_PERIOD && ALIKE * p <= n; p++)
+		for (uint32_t i = p, run = p; i < n; i++) {
+			run = word[i] == word[i - p] ? run + 1 : p;
+			if (run >= ALIKE * p && run > most)
+				most = run;
+		}
+	printf("%u of %u\n", most, n);
+	free(word);
+	return 0;
+}
+
+static int alike(const char *trace)
+{
+	const struct np_trace_options options = { NULL };
+	struct np_err err = { "out of memory" };
+	struct np_trace_files f;
+	struct np_graph *g;
+	int rc = np_trace_files_find(trace, &f, &err);
+
+	if (!rc) {
+		rc = np_trace_graph(&f, &options, &g, &err);
+		np_trace_files_free(&f);
+	}
+	if (!rc) {
+		rc = say_alike(g);
+		np_graph_free(g);
+	}
+	if (rc)
+		fprintf(stderr, "trace_time: %s\n", err.text);
+	return rc ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
 	const struct np_trace_options options = { NULL };
@@ -79,9 +145,11 @@ int main(int argc, char **argv)
 	double sec;
 	int rc;
 
+	if (argc == 3 && !strcmp(argv[1], "--alike"))
+		return alike(argv[2]);
 	if (argc < 5) {
 		fprintf(stderr, "usage: trace_time TRACE L_NS O_NS G_NS "
-			"[ADDED_NS...]\n");
+			"[ADDED_NS...]\n       trace_time --alike TRACE\n");
 		return 2;
 	}
 	rc = np_trace_files_find(argv[1], &f, &err);

@@ -57,15 +57,19 @@ validate_traces() {
 	trace_table
 }
 
-# Only of those that ended, in about the time of their pairs' runs alone.
+# Only of those that ended, in about the time of their pairs' runs alone.  Loops
+# are those of trace_time.c.
 trace_table() {
 	local a without
 
+	make -s BUILD="$BUILD" "$BUILD/trace_time"
 	for a in $PROGRAMS $ASIDE; do
 		[ -d "$TRACES/$a" ] && "$BUILD/netprof" trace --json "$TRACES/$a" |
 			jq -er --arg a "$a" 'select(.ranks_cut == 0) |
 			"\($a): \(.sec | . * 10 | round / 10) s, \(
-			.messages_sent) messages"' ||
+			.messages_sent) messages"' &&
+			echo "  its longest loop in rank 0, operations of all:" \
+				"$("$BUILD/trace_time" --alike "$TRACES/$a")" ||
 			without=${without-}${without:+,}$a
 	done
 	"$BUILD/netprof" accuracy --traces="$TRACES" --latency="$LATENCY" \
