@@ -1,0 +1,159 @@
+#include "t.h"
+#include "np_blocks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define NONE NP_BLOCKS_NO_LEVEL
+#define MAX 24
+
+/* ---- blocks by hand ---- */
+
+struct hand {
+	const char *name;
+	size_t level[MAX]; /* NONE + 1 is 0: 1 is level 0, 2 level 1 */
+	double rate[MAX];  /* kilobytes/s; ends with -1 */
+	unsigned run[MAX];
+	enum np_blocks_verdict verdict;
+	size_t n_known, n_dropped, n_phases;
+	double slowdown[2];
+};
+
+static const struct hand hands[] = {
+	{ "half the rate is twice the time",
+	  { 0, 1, 0, 1, 0, 1, 0 }, { 100, 50, 100, 50, 100, 50, 100, -1 },
+	  { 0 }, NP_BLOCKS_USABLE, 1, 0, 1, { 1 } },
+	{ "what drifts steadily is no slowdown",
+	  { 0, 1, 0, 1, 0, 1, 0 },
+	  { 100, 90, 81, 72.9, 65.61, 59.049, 53.1441, -1 },
+	  { 0 }, NP_BLOCKS_USABLE, 1, 0, 1, { 0 } },
+	{ "one block of each is too few",
+	  { 0, 1, 0, 2, 0 }, { 100, 50, 100, 80, 100, -1 },
+	  { 0 }, NP_BLOCKS_FEW, 2, 0, 1, { 1, 0.25 } },
+	{ "a block at the end of a run has no second neighbour",
+	  { 0, 1, 0, 1, 0, 1, 0, 1, 0, 2 },
+	  { 100, 50, 100, 50, 100, 50, 100, 50, 100, 10, -1 },
+	  { 0 }, NP_BLOCKS_USABLE, 1, 0, 1, { 1 } },
+	{ "a block between two runs has none either",
+	  { 0, 1, 0, 1, 0, 1, 0 }, { 100, 50, 100, 20, 100, 50, 100, -1 },
+	  { 1, 1, 1, 1, 2, 2, 2 }, NP_BLOCKS_FEW, 1, 0, 1, { 1 } },
+	{ "a block across a change of phase counts for nothing",
+	  { 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0 },
+	  { 100, 50, 100, 50, 100, 30, 10, 10, 10, 10, 10, -1 },
+	  { 0 }, NP_BLOCKS_USABLE, 1, 1, 2, { 4.0 / 9 } },
+	{ "where nothing is sent nothing is slowed",
+	  { 0, 1, 0, 1, 0, 1, 0, 1, 0, 0 },
+	  { 100, 50, 100, 50, 100, 50, 100, 0, 0, 0, -1 },
+	  { 0 }, NP_BLOCKS_USABLE, 1, 1, 2, { 5.5 / 7.5 } },
+	{ "a program that sends nothing has no curve",
+	  { 0, 1, 0, 1, 0, 1, 0 }, { 0, 0, 0, 0, 0, 0, 0, -1 },
+	  { 0 }, NP_BLOCKS_SILENT, 0, 0, 1, { 0 } },
+	{ "nor does one that sends a little",
+	  { 0, 1, 0, 1, 0, 1, 0 }, { 2, 1, 2, 1, 2, 1, 2, -1 },
+	  { 0 }, NP_BLOCKS_SILENT, 1, 0, 1, { 1 } },
+	{ "unloaded neighbours that differ make no curve",
+	  { 0, 1, 0, 1, 0, 1, 0, 1, 0 },
+	  { 100, 50, 30, 50, 100, 50, 30, 50, 100, -1 },
+	  { 0 }, NP_BLOCKS_RESTLESS, 0, 4, 2, { 0 } },
+	{ "repeats that do not agree make no curve",
+	  { 0, 1, 0, 1, 0, 1, 0 }, { 100, 90, 100, 30, 100, 60, 100, -1 },
+	  { 0 }, NP_BLOCKS_SCATTER, 1, 0, 1, { 0.8342 } },
+	{ "without a block nothing is known", { 0 }, { -1 }, { 0 },
+	  NP_BLOCKS_FEW, 0, 0, 0, { 0 } },
+};
+
+static size_t by_hand(const struct hand *h, struct np_block b[MAX])
+{
+	size_t n = 0;
+
+	for (; h->rate[n] >= 0; n++)
+		b[n] = (struct np_block){
+			h->run[n], h->level[n] ? h->level[n] - 1 : NONE, 1,
+			1000 * h->rate[n],
+		};
+	return n;
+}
+
+static void test_by_hand(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(hands); i++) {
+		const struct hand *h = &hands[i];
+		struct np_blocks_level level[2];
+		struct np_block b[MAX];
+		struct np_blocks o;
+		size_t known = 0, n = by_hand(h, b);
+
+		T_ROW(h->name, !np_blocks_estimate(b, n, level, 2, &o));
+		T_ROW(h->name, o.verdict == h->verdict);
+		T_ROW(h->name, o.n_dropped == h->n_dropped);
+		T_ROW(h->name, o.n_phases == h->n_phases);
+		for (size_t k = 0; k < 2; k++) {
+			if (!np_mean_known(&level[k].slowdown))
+				continue;
+			known++;
+			T_ROW(h->name, fabs(level[k].slowdown.mean -
+					    h->slowdown[k]) < 1e-3);
+			T_ROW(h->name, level[k].low <= h->slowdown[k] + 1e-3 &&
+				       level[k].high >= h->slowdown[k] - 1e-3);
+		}
+		T_ROW(h->name, known == h->n_known);
+	}
+}
+
+static void test_cost(void)
+{
+	struct np_blocks_level level[2];
+	struct np_block b[MAX];
+	struct np_blocks o;
+	size_t n = by_hand(&hands[0], b);
+
+	T_CHECK(!np_blocks_estimate(b, n, level, 2, &o));
+	T_CHECK(t_close(o.lost_sec, 1.5, 1e-9) && o.sec == 7);
+	T_CHECK(o.n_loaded == 3 && o.n_runs == 1);
+	n = by_hand(&hands[3], b); /* the last block may have cost all of it */
+	T_CHECK(!np_blocks_estimate(b, n, level, 2, &o));
+	T_CHECK(t_close(o.lost_sec, 3, 1e-9));
+}
+
+static void test_bad(void)
+{
+	static const struct {
+		const char *name;
+		struct np_block b;
+	} rows[] = {
+		{ "a level that there is not", { 0, 2, 1, 1 } },
+		{ "no time", { 0, NONE, 0, 1 } },
+		{ "endless time", { 0, NONE, INFINITY, 1 } },
+		{ "a negative rate", { 0, NONE, 1, -1 } },
+		{ "a rate that is no number", { 0, 0, 1, NAN } },
+	};
+	struct np_blocks_plan p = { 2, 3, 0.2 };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_blocks_level level[2];
+		struct np_blocks_next next;
+		struct np_blocks o;
+
+		T_ROW(rows[i].name, np_blocks_estimate(&rows[i].b, 1, level, 2,
+						       &o) == -EINVAL);
+		T_ROW(rows[i].name,
+		      np_blocks_plan_next(&p, &rows[i].b, 1, 1, 9, &next) ==
+			      -EINVAL);
+	}
+}
+
+static void test_words(void)
+{
+	for (int v = 0; v <= NP_BLOCKS_USABLE; v++)
+		T_CHECK(strlen(np_blocks_words((enum np_blocks_verdict)v)));
+}
+
+static const struct t_case cases[] = {
+	{ "blocks by hand say what they say", test_by_hand },
+	{ "what levels cost a run is told, at most", test_cost },
+	{ "what cannot be a block is refused", test_bad },
+	{ "every verdict has its words", test_words },
+	{ NULL, NULL },
+};
+T_SUITE(blocks, cases)
