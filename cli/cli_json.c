@@ -51,8 +51,8 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 static void put_runs(json_object *in, const struct cli_profile *p)
 {
 	static const enum np_run_use other[] = {
-		NP_RUN_BESIDE, NP_RUN_NEIGHBOURS, NP_RUN_FABRIC, NP_RUN_TIME,
-		NP_RUN_FAILED, NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD,
+		NP_RUN_BESIDE, NP_RUN_BLOCKS, NP_RUN_NEIGHBOURS,
+		NP_RUN_FABRIC, NP_RUN_TIME, NP_RUN_FAILED, NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD,
 	};
 	json_object *j = cli_put_object(in, "runs");
 
@@ -148,8 +148,12 @@ static void put_levels(json_object *in, const struct np_profile *p)
 		cli_put_count(j, "runs", l->run_sec.n);
 		cli_put_count(j, "compared", l->slowdown.n);
 		if (np_mean_known(&l->slowdown)) {
-			cli_put_real(j, "run_sec", l->run_sec.mean);
-			cli_put_real(j, "alone_sec", p->ev.alone_sec.mean);
+			cli_put_bool(j, "of_blocks", l->of_blocks);
+			if (!l->of_blocks) {
+				cli_put_real(j, "run_sec", l->run_sec.mean);
+				cli_put_real(j, "alone_sec",
+					     p->ev.alone_sec.mean);
+			}
 			cli_put_real(j, "slowdown", l->slowdown.mean);
 			cli_put_real(j, "low", l->low);
 			cli_put_real(j, "high", l->high);
@@ -157,6 +161,25 @@ static void put_levels(json_object *in, const struct np_profile *p)
 		if (np_mean_known(&l->pressure))
 			cli_put_real(j, "level_slowdown", l->pressure.mean);
 	}
+}
+
+/* Of the runs that were cut into blocks, if any was. */
+static void put_blocks(json_object *in, const struct np_evidence *e)
+{
+	const struct np_blocks *b = &e->blocks;
+	json_object *j;
+
+	if (!e->count[NP_RUN_BLOCKS]) {
+		cli_put(in, "blocks", NULL);
+		return;
+	}
+	j = cli_put_object(in, "blocks");
+	cli_put_bool(j, "usable", b->verdict == NP_BLOCKS_USABLE);
+	cli_put_text(j, "text", np_blocks_words(b->verdict));
+	cli_put_count(j, "runs", b->n_runs);
+	cli_put_count(j, "loaded", b->n_loaded);
+	cli_put_real(j, "sec", b->sec);
+	cli_put_real(j, "lost_sec", b->lost_sec);
 }
 
 static void put_cost(json_object *in, const struct np_profile *p)
@@ -227,6 +250,7 @@ int cli_json_show(const struct cli_profile *p, const struct cli_ties *t,
 	put_sample(j, "idle", &p->profile.idle);
 	put_hist(j, &p->profile);
 	put_levels(j, &p->profile);
+	put_blocks(j, &p->profile.ev);
 	put_cost(j, &p->profile);
 	cli_put_calibration(j, &t->k, t->scope);
 	put_ties(j, "hurt_by", t->hurt_by, t->n_hurt_by);

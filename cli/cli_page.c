@@ -126,6 +126,10 @@ static void say_runs(FILE *f, const struct cli_profile *p)
 		len += snprintf(line + len, sizeof(line) - (size_t)len,
 				" (%zu beside a level)",
 				pr->ev.count[NP_RUN_BESIDE]);
+	if (pr->ev.count[NP_RUN_BLOCKS])
+		len += snprintf(line + len, sizeof(line) - (size_t)len,
+				" (%zu with blocks)",
+				pr->ev.count[NP_RUN_BLOCKS]);
 	if (pr->ev.latency.n_runs) {
 		cli_day(pr->ev.latency.first, first);
 		cli_day(pr->ev.latency.last, last);
@@ -338,6 +342,23 @@ static size_t level_width(const struct np_profile *p)
 	return widest + 1;
 }
 
+/* "From blocks: 52 s of 1 run, ...": where a curve comes from. */
+static void say_blocks(FILE *f, const struct np_profile *p)
+{
+	const struct np_blocks *b = &p->ev.blocks;
+	char line[256], share[CLI_NUMBER];
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->ev.n_levels; i++)
+		n += p->ev.level[i].of_blocks;
+	snprintf(line, sizeof(line), "%zu levels, from blocks in %.0f s of "
+		 "%zu %s, which these made longer by %s at most: %s", n,
+		 b->sec, b->n_runs, b->n_runs == 1 ? "run" : "runs",
+		 cli_percent(b->lost_sec / fmax(b->sec - b->lost_sec, 1),
+			     share), np_blocks_words(b->verdict));
+	cli_labelled(f, "Blocks", line);
+}
+
 static void say_levels(FILE *f, const struct np_profile *p)
 {
 	int width = (int)level_width(p);
@@ -356,6 +377,8 @@ static void say_levels(FILE *f, const struct np_profile *p)
 	level_row(f, "95 % interval from", p, n, width, level_low);
 	level_row(f, "                to", p, n, width, level_high);
 	level_row(f, "the level's rounds", p, n, width, level_rounds);
+	if (p->ev.count[NP_RUN_BLOCKS])
+		say_blocks(f, p);
 }
 
 static int count_lines(const char *text)

@@ -70,6 +70,21 @@ static const char *runs(size_t n)
 	return n == 1 ? "run" : "runs";
 }
 
+/* Levels of which blocks inside runs say more than whole runs do. */
+static const char *say_blocks(const struct np_evidence *s, char buf[80])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_levels; i++)
+		n += s->level && s->level[i].of_blocks;
+	buf[0] = '\0';
+	if (n)
+		snprintf(buf, 80, "; %zu levels from blocks in %.0f s of %zu "
+			 "%s", n, s->blocks.sec, s->blocks.n_runs,
+			 runs(s->blocks.n_runs));
+	return buf;
+}
+
 /* What of one application went into the first answer. */
 static void say_used(const struct cli_prediction *p, size_t app, bool first)
 {
@@ -77,17 +92,17 @@ static void say_used(const struct cli_prediction *p, size_t app, bool first)
 	const struct np_evidence *s = &p->k->app[app]->evidence;
 	const char *name = s->program.name;
 	size_t n = p->k->cal.fabric->n_levels;
-	char line[LINE];
+	char line[LINE], blocks[80];
 
 	if (a->p.used & NP_NEED_PLAY ||
 	    (app == a->victim && a->p.used & NP_NEED_TRACE))
 		snprintf(line, sizeof(line), "%s: its newest trace", name);
 	else if (app == a->victim)
 		snprintf(line, sizeof(line), "%s: beside %zu of %zu levels "
-			 "(%zu %s), alone %u %s", name, s->n_curve, n,
+			 "(%zu %s), alone %u %s%s", name, s->n_curve, n,
 			 s->count[NP_RUN_BESIDE],
 			 runs(s->count[NP_RUN_BESIDE]), s->alone_sec.n,
-			 runs(s->alone_sec.n));
+			 runs(s->alone_sec.n), say_blocks(s, blocks));
 	else if (a->p.used & NP_NEED_LATENCY)
 		snprintf(line, sizeof(line), "%s: %llu probes in %zu %s alone",
 			 name, (unsigned long long)s->program.latency.all.n,

@@ -157,10 +157,20 @@ static const struct np_evidence_level *worst_level(const struct np_profile *p)
 	return worst;
 }
 
+/* "1 run", "3 blocks": what the level's slowdown is from. */
+static const char *say_source(const struct np_evidence_level *l, char buf[32])
+{
+	uint32_t n = l->slowdown.n;
+
+	snprintf(buf, 32, "%u %s%s", n, l->of_blocks ? "block" : "run",
+		 n == 1 ? "" : "s");
+	return buf;
+}
+
 void cli_say_interference(const struct np_profile *p, char *buf)
 {
 	const struct np_evidence_level *worst = worst_level(p);
-	char change[CLI_NUMBER];
+	char change[CLI_NUMBER], source[32];
 
 	if (p->is_idle)
 		buf[0] = '\0';
@@ -174,14 +184,12 @@ void cli_say_interference(const struct np_profile *p, char *buf)
 			 "with the same command, nodes and tasks is missing.");
 	else if (worst->slowdown.mean < 0.02)
 		snprintf(buf, CLI_SENTENCE, "Interference does not slow it: "
-			 "%s at most, beside level %s (%u %s).",
+			 "%s at most, beside level %s (%s).",
 			 cli_change(worst->slowdown.mean, change), worst->name,
-			 worst->slowdown.n,
-			 worst->slowdown.n == 1 ? "run" : "runs");
+			 say_source(worst, source));
 	else
 		snprintf(buf, CLI_SENTENCE, "Interference slows it: %s run "
-			 "time beside level %s (%u %s).",
+			 "time beside level %s (%s).",
 			 cli_change(worst->slowdown.mean, change), worst->name,
-			 worst->slowdown.n,
-			 worst->slowdown.n == 1 ? "run" : "runs");
+			 say_source(worst, source));
 }

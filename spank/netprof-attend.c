@@ -201,6 +201,15 @@ static bool is_too_short(struct attend *a)
 	return a->srun_gone || stop_asked;
 }
 
+/* Blocks inside the run, beside one level after the other. */
+static void begin_course(struct attend *a)
+{
+	a->m.course = np_course_new(a->r, &a->choice.past);
+	a->r->blocks_scope = strdup(np_describe_scope(&a->where));
+	if (!a->m.course || !a->r->blocks_scope)
+		np_record_note(a->r, "no blocks: out of memory");
+}
+
 /*
  * The level that the curve needs most.  If it needs none, or that cannot be
  * told, srun need not wait and the program runs alone.
@@ -210,15 +219,22 @@ static void choose_level(struct attend *a)
 	struct np_err err = NP_ERR_INIT;
 
 	a->order.level[0] = '\0';
+	a->r->blocks_nodes = (uint32_t)a->where.level.n;
 	if (np_choose(a->store, a->r, np_describe_scope(&a->where),
+		      a->where.scope == NP_SCOPE_LEAF ? a->conf.calibrate_share :
+							0,
 		      clock_sec(CLOCK_REALTIME), &a->choice, &err))
 		np_record_note(a->r, "no level was chosen: %s", err.text);
 	else if (a->choice.level[0] &&
 		 !np_level_parse(a->choice.level, &a->level, NULL))
 		strcpy(a->order.level, a->choice.level);
-	if (a->choice.complete)
+	if (a->choice.past.n_levels)
+		begin_course(a);
+	else if (a->choice.complete)
 		np_record_note(a->r, "the curve was complete: no level");
-	if (!a->order.level[0]) {
+	if (!a->m.course)
+		a->r->blocks_nodes = 0;
+	if (!a->order.level[0] && !a->m.course) {
 		say("ready\n");
 		a->ready_said = true;
 		a->program_start_sec = np_mono_sec();
@@ -251,7 +267,7 @@ static int begin(struct attend *a, struct np_err *err)
 					a->where.step.n - a->order.launcher);
 	if (!rc && a->order.launcher)
 		np_measure_join_here(&a->m);
-	if (!rc && a->order.level[0])
+	if (!rc && (a->order.level[0] || a->m.course))
 		rc = np_measure_start_level(&a->m, np_mono_sec(), err);
 	return rc;
 }
@@ -270,15 +286,25 @@ static void look_for_neighbours(struct attend *a)
 						  NEIGHBOURS_PART * so_far);
 }
 
+static bool has_led_in(const struct attend *a)
+{
+	if (a->m.course)
+		return np_course_is_led_in(a->m.course);
+	return np_aggregate_level_age(a->m.level_aggregate, np_mono_sec()) >=
+	       a->conf.lead_in_sec;
+}
+
+static bool srun_waits(const struct attend *a)
+{
+	return !a->ready_said && (a->order.level[0] || a->m.course);
+}
+
 static void level_is_ready(struct attend *a)
 {
-	if (a->ready_said || !a->order.level[0])
+	if (!srun_waits(a) || !has_led_in(a))
 		return;
-	if (np_aggregate_level_age(a->m.level_aggregate, np_mono_sec()) >=
-	    a->conf.lead_in_sec) {
-		say("ready\n");
-		a->ready_said = true;
-	}
+	say("ready\n");
+	a->ready_said = true;
 }
 
 static void tick(struct attend *a)
@@ -303,9 +329,11 @@ static void tick(struct attend *a)
 
 static double next_wake_sec(const struct attend *a)
 {
-	if (!a->m.picked || (a->order.level[0] && !a->ready_said))
+	double next = fmin(a->next_save_sec, a->next_neighbours_sec);
+
+	if (!a->m.picked || srun_waits(a) || a->m.block)
 		return np_mono_sec() + TICK_SEC;
-	return fmin(a->next_save_sec, a->next_neighbours_sec);
+	return a->m.course ? fmin(next, np_course_due_sec(a->m.course)) : next;
 }
 
 static void attend_step(struct attend *a)
@@ -323,8 +351,7 @@ static void end_level(struct attend *a)
 	struct np_sidestep_end end = { .asked_sec = np_mono_sec() };
 	int sig = 0;
 
-	np_measure_end(&a->m);
-	while (!np_measure_all_gone(&a->m) && sig >= 0) {
+	while (np_measure_end(&a->m), !np_measure_all_gone(&a->m) && sig >= 0) {
 		if (sig)
 			np_level_steps_signal(&a->m.level_steps, sig);
 		wait_for_news(a, np_mono_sec() + TICK_SEC);

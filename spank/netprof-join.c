@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <math.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sched.h>
@@ -39,6 +40,7 @@
 struct join {
 	const char *host, *port, *kind, *node;
 	double after_sec;
+	bool again; /* come again when a probe has ended */
 	struct np_watch watch;
 	char member[NP_INVITE_TOKEN], expect[NP_INVITE_TOKEN];
 	int fd; /* the attendant */
@@ -139,7 +141,7 @@ static bool say_hello(const struct join *j)
  */
 static bool hear_call(struct join *j, char call[CALL_SIZE])
 {
-	double until = np_mono_sec() + CALL_SEC;
+	double until = j->again ? INFINITY : np_mono_sec() + CALL_SEC;
 	size_t len = 0;
 
 	while (len < CALL_SIZE - 1 && wait_for(j, j->fd, POLLIN, until)) {
@@ -204,7 +206,7 @@ static bool start_probe(struct join *j, char *call)
 /* Until the tasks end, the attendant goes, or the probe does. */
 static void attend_probe(struct join *j)
 {
-	while (!is_over(j))
+	while (j->probe && !is_over(j))
 		if (wait_for(j, j->fd, POLLRDHUP, np_mono_sec() + 1))
 			break;
 }
@@ -219,8 +221,11 @@ static void end_probe(struct join *j)
 	kill(j->probe, SIGUSR1);
 	while (!probe_ended(j) && np_mono_sec() < until)
 		nanosleep(&nap, NULL);
-	if (j->probe)
+	if (j->probe) {
 		kill(j->probe, SIGKILL);
+		waitpid(j->probe, NULL, 0);
+		j->probe = 0;
+	}
 }
 
 /*
@@ -272,6 +277,7 @@ static bool take_options(struct join *j, int argc, char **argv)
 		{ "after", required_argument, NULL, 'a' },
 		{ "task", required_argument, NULL, 't' },
 		{ "parent", required_argument, NULL, 'q' },
+		{ "again", no_argument, NULL, 'g' },
 		{ NULL },
 	};
 	pid_t task = 0, parent = 0;
@@ -286,6 +292,7 @@ static bool take_options(struct join *j, int argc, char **argv)
 		case 'p': j->port = optarg; break;
 		case 'n': j->node = optarg; break;
 		case 'k': j->kind = optarg; break;
+		case 'g': j->again = true; break;
 		case 'a': j->after_sec = strtod(optarg, NULL); break;
 		case 't': task = (pid_t)strtol(optarg, NULL, 10); break;
 		case 'q': parent = (pid_t)strtol(optarg, NULL, 10); break;
@@ -295,9 +302,26 @@ static bool take_options(struct join *j, int argc, char **argv)
 	return j->host && j->port && take_tokens(j);
 }
 
-int main(int argc, char **argv)
+/* One probe.  False: nobody wants any. */
+static bool take_part(struct join *j)
 {
 	char call[CALL_SIZE];
+	bool called;
+
+	j->fd = connect_to(j);
+	if (j->fd < 0)
+		return false;
+	called = say_hello(j) && hear_call(j, call) && start_probe(j, call);
+	if (called) {
+		attend_probe(j);
+		end_probe(j);
+	}
+	close(j->fd);
+	return called;
+}
+
+int main(int argc, char **argv)
+{
 	struct join j;
 
 	if (!take_options(&j, argc, argv)) {
@@ -311,11 +335,7 @@ int main(int argc, char **argv)
 		wait_for(&j, -1, 0, np_mono_sec() + j.after_sec);
 	if (is_over(&j))
 		return 0; /* too short to be measured */
-	j.fd = connect_to(&j);
-	if (j.fd < 0 || !say_hello(&j) || !hear_call(&j, call) ||
-	    !start_probe(&j, call))
-		return 0;
-	attend_probe(&j);
-	end_probe(&j);
+	while (!is_over(&j) && take_part(&j) && j.again) {
+	}
 	return 0;
 }

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "np_curve_count.h"
+#include "np_run_blocks.h"
 #include "np_store_dir.h"
 
 #define LOCK_NAME ".calibrate.lock" /* hidden: no run is called so */
@@ -52,19 +54,95 @@ static bool load_fabric(struct np_store *s, const char *cluster,
 	       !np_fabric_store_load(s, cluster, NULL, c, NULL);
 }
 
+static int copy_names(const struct np_curve_levels *l, struct np_course_past *p)
+{
+	p->name = calloc(l->n + 1, sizeof(*p->name));
+	p->is_led = calloc(l->n + 1, sizeof(*p->is_led));
+	while (p->name && p->is_led && p->n_levels < l->n) {
+		p->name[p->n_levels] = strdup(l->name[p->n_levels]);
+		if (!p->name[p->n_levels++])
+			return -ENOMEM;
+	}
+	return p->name && p->is_led ? 0 : -ENOMEM;
+}
+
+/* Have the blocks so far shown that they cannot say anything? */
+static int are_useless(const struct np_course_past *p, bool *useless)
+{
+	struct np_blocks_level *level = calloc(p->n_levels + 1,
+					       sizeof(*level));
+	struct np_blocks o;
+	int rc = -ENOMEM;
+
+	if (level)
+		rc = np_blocks_estimate(p->block, p->n_blocks, level,
+					p->n_levels, &o);
+	*useless = !rc && (o.verdict == NP_BLOCKS_SILENT ||
+			   o.verdict == NP_BLOCKS_RESTLESS ||
+			   o.verdict == NP_BLOCKS_SCATTER);
+	free(level);
+	return rc;
+}
+
+/* Is there a level that needs another block, or its rounds alone? */
+static int is_complete(const struct np_course_past *p, bool *complete)
+{
+	const struct np_blocks_plan plan = { p->n_levels, 1, p->share };
+	struct np_blocks_next next = { .complete = false };
+	int rc = np_blocks_plan_next(&plan, p->block, p->n_blocks, 0, 0, &next);
+
+	*complete = next.complete;
+	for (size_t i = 0; i < p->n_levels; i++)
+		*complete &= p->is_led[i];
+	return rc;
+}
+
+/* Levels remain in the past where the run is to be cut into blocks. */
+static int look_back(const struct np_runs *runs, const struct np_evidence *e,
+		     const struct np_curve_levels *l, double share,
+		     uint32_t n_nodes, struct np_course_past *past,
+		     bool *complete)
+{
+	struct np_course_past p = { .share = share };
+	bool useless = false;
+	int rc = copy_names(l, &p);
+
+	if (!rc)
+		rc = np_run_blocks(runs, e->use, l->name, NULL, l->n, &p.block,
+				   &p.n_blocks);
+	if (!rc)
+		rc = are_useless(&p, &useless);
+	for (size_t i = 0; !rc && i < l->n; i++)
+		p.is_led[i] = np_run_blocks_alone(runs, e->use, NULL,
+						  l->name[i], n_nodes);
+	if (!rc && !useless)
+		rc = is_complete(&p, complete);
+	if (rc || useless || *complete)
+		np_course_past_free(&p);
+	*past = p;
+	return rc;
+}
+
 static int pick(const struct np_runs *runs, const struct np_evidence_opt *opt,
-		struct np_curve_levels *l, struct np_choice *out,
+		double share, struct np_curve_levels *l, struct np_choice *out,
 		struct np_err *err)
 {
 	struct np_evidence e;
 	struct np_mean alone;
 	struct np_level level;
 	long i;
+	int rc;
 
 	if (np_evidence_make(runs, opt, &e))
 		return np_errf(err, -ENOMEM, "out of memory");
 	np_curve_count(&e, runs, opt->scope, l, &alone);
+	rc = share > 0 ? look_back(runs, &e, l, share, opt->like->blocks_nodes,
+				   &out->past, &out->complete) : 0;
 	np_evidence_free(&e);
+	if (rc)
+		return np_errf(err, rc, "out of memory");
+	if (out->complete || out->past.n_levels)
+		return 0;
 	i = np_need_next(l->level, l->n, &alone, NP_NEED_RUNS,
 			 NP_NEED_RUNS_ALONE);
 	out->complete = i == NP_NEED_COMPLETE;
@@ -77,7 +155,8 @@ static int pick(const struct np_runs *runs, const struct np_evidence_opt *opt,
 }
 
 int np_choose(struct np_store *s, const struct np_record *r,
-	      const char *scope, double now, struct np_choice *out,
+	      const char *scope, double share, double now,
+	      struct np_choice *out,
 	      struct np_err *err)
 {
 	struct np_evidence_opt opt = {
@@ -98,7 +177,7 @@ int np_choose(struct np_store *s, const struct np_record *r,
 		opt.calibration = &c;
 	rc = np_curve_levels_make(opt.calibration, &l);
 	if (!rc) {
-		rc = pick(&runs, &opt, &l, out, err);
+		rc = pick(&runs, &opt, share, &l, out, err);
 		np_curve_levels_free(&l);
 	} else {
 		np_errf(err, rc, "out of memory");

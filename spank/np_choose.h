@@ -5,6 +5,7 @@
 #ifndef NP_CHOOSE_H
 #define NP_CHOOSE_H
 
+#include "np_course.h"
 #include "np_level.h"
 #include "np_record.h"
 #include "np_store.h"
@@ -13,6 +14,11 @@
 struct np_choice {
 	char level[NP_LEVEL_NAME]; /* "": none */
 	bool complete; /* the curve has all it needs */
+	/*
+	 * With levels: the run is to be cut into blocks instead.  Free with
+	 * np_course_past_free().
+	 */
+	struct np_course_past past;
 	int lock;      /* -1: none */
 };
 
@@ -23,10 +29,11 @@ struct np_choice {
  * would run.  Levels are those of the cluster's calibration at this scope, or
  * else c0 to c7.  Holds a lock of the application until np_choice_end(), after
  * the run's record was saved, so that runs which start together choose
- * differently.  Returns 0, or -errno with err and the choice of none.
+ * differently.  share: by how much blocks inside the run may make it longer; 0: no
+ * blocks.  Returns 0, or -errno with err and the choice of none.
  */
 int np_choose(struct np_store *s, const struct np_record *r,
-	      const char *scope, double now, struct np_choice *out,
+	      const char *scope, double share, double now, struct np_choice *out,
 	      struct np_err *err);
 void np_choice_end(struct np_choice *c);
 

@@ -6,7 +6,8 @@
 int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
 			 const struct np_conf *conf,
 			 const struct np_hosts *hosts,
-			 uint16_t port, char *const env[], struct np_err *err)
+			 uint16_t port, bool again, char *const env[],
+			 struct np_err *err)
 {
 	int rc = 0;
 
@@ -18,7 +19,8 @@ int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
 	while (!rc && c->n < hosts->n) {
 		struct np_sidecmd cmd;
 
-		rc = np_sidecmd_join(&cmd, job, conf, hosts->name[c->n], port);
+		rc = np_sidecmd_join(&cmd, job, conf, hosts->name[c->n], port,
+				     again);
 		if (!rc)
 			rc = np_sidestep_start(&c->step[c->n++], cmd.argv, env,
 					       0, err);

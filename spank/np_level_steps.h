@@ -17,11 +17,14 @@ struct np_level_steps {
 	size_t n;
 };
 
-/* On each of the hosts.  Returns 0 or -errno with err; free in any case. */
+/*
+ * On each of the hosts; again: for one level after the other.  Returns 0 or -errno with err; free in any case.
+ */
 int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
 			 const struct np_conf *conf,
 			 const struct np_hosts *hosts,
-			 uint16_t port, char *const env[], struct np_err *err);
+			 uint16_t port, bool again, char *const env[],
+			 struct np_err *err);
 
 /* What to poll for: out has room for c->n.  Returns the number. */
 size_t np_level_steps_poll(const struct np_level_steps *c, struct pollfd *out);

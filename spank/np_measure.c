@@ -17,6 +17,7 @@
 #define NOBODY_SEC 30.0		/* then nobody will come */
 #define LEVEL_UP_SEC 3.0	/* for the level's steps to start ... */
 #define LEVEL_PER_NODE_SEC 0.05
+#define OVERHEAD_BYTES 132 /* of a message: headers, and an acknowledgement */
 #define LOST_SEC 3.0 /* the step's end may be seen a little later */
 
 extern char **environ;
@@ -47,6 +48,36 @@ static void number(const struct np_measure *m, const struct np_member_facts *g,
 			np_membership_count(m->members, g->kind).called;
 }
 
+/* Less what the probe itself sends and hears: messages, and what carries them. */
+static void hear_moved(struct np_measure *m, const struct np_report *rep,
+		       double now_sec)
+{
+	double own = 2 * (m->conf->message_bytes + OVERHEAD_BYTES) *
+		     rep->moved.elapsed_sec / m->conf->period_sec;
+
+	if (m->course)
+		np_course_moved(m->course, now_sec, rep->moved.elapsed_sec,
+				fmax((double)rep->moved.bytes - own, 0));
+}
+
+/* Latencies are the program's own: none of those beside a level. */
+static void hear_probe(struct np_measure *m, const struct np_report *rep,
+		       double now_sec)
+{
+	if (rep->kind != NP_REPORT_LATENCY || !m->course ||
+	    np_course_is_alone(m->course, now_sec))
+		np_aggregate_impact(m->aggregate, rep);
+}
+
+static void hear_block(struct np_measure *m, const struct np_report *rep,
+		       double now_sec)
+{
+	if (rep->kind == NP_REPORT_HELLO)
+		np_course_level_up(m->course, now_sec);
+	else if (rep->kind == NP_REPORT_ROUND)
+		np_course_rounds(m->course, now_sec, &rep->window.sec);
+}
+
 static void on_report(size_t member, char *line, void *arg)
 {
 	const struct hearing *h = arg;
@@ -57,8 +88,12 @@ static void on_report(size_t member, char *line, void *arg)
 	if (np_report_parse(line, &rep, NULL))
 		return;
 	number(m, g, &rep);
-	if (g->kind == NP_MEMBER_PROBE)
-		np_aggregate_impact(m->aggregate, &rep);
+	if (m->course && g->kind == NP_MEMBER_LEVEL)
+		hear_block(m, &rep, h->c->now_sec);
+	else if (rep.kind == NP_REPORT_MOVED)
+		hear_moved(m, &rep, h->c->now_sec);
+	else if (g->kind == NP_MEMBER_PROBE)
+		hear_probe(m, &rep, h->c->now_sec);
 	else if (m->r->level)
 		np_aggregate_level_report(m->level_aggregate, &rep,
 					  h->c->now_sec,
@@ -123,8 +158,10 @@ static int call_pair(struct np_measure *m, const size_t member[], size_t n)
 
 	network_words(m->conf, net, sizeof(net));
 	snprintf(command, sizeof(command),
-		 "%s%s/netprof-impactb --bytes=%u --period=%.9gs", net,
-		 m->conf->bindir, m->conf->message_bytes, m->conf->period_sec);
+		 "%s%s/netprof-impactb --bytes=%u --period=%.9gs"
+		 " --report-every=%g", net, m->conf->bindir,
+		 m->conf->message_bytes, m->conf->period_sec,
+		 m->course ? NP_COURSE_WINDOW_SEC : 1.0);
 	return np_membership_call(m->members, member, n, command);
 }
 
@@ -195,7 +232,8 @@ int np_measure_start_level(struct np_measure *m, double now_sec,
 	m->level_sec = now_sec;
 	return np_level_steps_start(&m->level_steps, &job, m->conf,
 				    &m->where->level,
-				    m->invite.port, m->env, err);
+				    m->invite.port, m->course != NULL, m->env,
+				    err);
 }
 
 static void call_level(struct np_measure *m, const size_t member[], size_t n)
@@ -212,13 +250,46 @@ static void call_level(struct np_measure *m, const size_t member[], size_t n)
 			       "nodes", n, m->where->level.n);
 }
 
+/* A block of a few seconds, on all nodes: the processes end by themselves. */
+static void call_block(struct np_measure *m)
+{
+	char net[400], command[PATH_MAX + 640];
+	size_t member[NP_MEMBERSHIP_MAX], n;
+
+	n = list_here(m, NP_MEMBER_LEVEL, member);
+	if (!n || n < m->level_steps.n)
+		return; /* they come */
+	network_words(m->conf, net, sizeof(net));
+	snprintf(command, sizeof(command), "%sSLURM_JOB_ID=%u SLURM_STEP_ID=%u "
+		 "%s/netprof-compressionb --level=%s --duration=%.3fs"
+		 " --report-every=%g", net, m->order->job_id,
+		 m->order->step_id, m->conf->bindir, m->block, m->block_sec,
+		 NP_COURSE_WINDOW_SEC);
+	np_membership_call(m->members, member, n, command);
+	m->block = NULL;
+}
+
+static void tick_course(struct np_measure *m, const struct np_measure_clock *c)
+{
+	const char *level;
+
+	if (!m->course || !isnan(c->program_end_sec))
+		return;
+	level = np_course_tick(m->course, c->now_sec, c->program_start_sec,
+			       &m->block_sec);
+	if (level || !np_course_wants_level(m->course))
+		m->block = level;
+	if (m->block)
+		call_block(m);
+}
+
 static void tick_level(struct np_measure *m, double now_sec)
 {
 	double patience = LEVEL_UP_SEC +
 			  LEVEL_PER_NODE_SEC * (double)m->level_steps.n;
 	size_t member[NP_MEMBERSHIP_MAX], n;
 
-	if (!m->level_steps.n || m->level_called)
+	if (!m->level_steps.n || m->level_called || m->course)
 		return;
 	n = list_here(m, NP_MEMBER_LEVEL, member);
 	if (n == m->level_steps.n ||
@@ -333,6 +404,7 @@ bool np_measure_tick(struct np_measure *m, const struct np_measure_clock *c,
 		     const char **what, char *cause, size_t len)
 {
 	tick_level(m, c->now_sec);
+	tick_course(m, c);
 	tick_probes(m, c->now_sec);
 	note_losses(m, c);
 	if (!m->probes_told && probes_are_lost(m, c, cause, len)) {

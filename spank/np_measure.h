@@ -6,6 +6,7 @@
 #define NP_MEASURE_H
 
 #include "np_conf.h"
+#include "np_course.h"
 #include "np_level_steps.h"
 #include "np_aggregate.h"
 #include "np_aggregate_level.h"
@@ -34,6 +35,9 @@ struct np_measure {
 	struct np_level_steps level_steps; /* carries the level */
 	struct np_aggregate *aggregate;
 	struct np_aggregate_level *level_aggregate;
+	struct np_course *course; /* of blocks inside the run; NULL: none */
+	const char *block;	  /* level that its course wants; NULL: none */
+	double block_sec;
 	size_t expected;   /* members that are to come for the probes */
 	bool picked, level_called;
 	double first_sec;  /* when the first of them came */

@@ -25,6 +25,7 @@ struct member {
 	size_t rank;
 	char *put; /* what it published, in hex */
 	bool at_fence, told; /* told: it has the places of the others */
+	bool is_free;	     /* nobody: the next who comes takes the place */
 };
 
 struct stranger {
@@ -144,12 +145,74 @@ struct greeting {
 	struct stranger *s;
 };
 
+/*
+ * Levels come again and again: the places of a group all of whose members have
+ * gone are free.
+ */
+static void free_group(struct np_membership *p, size_t i)
+{
+	struct group *g = p->group[i];
+
+	for (size_t k = 0; k < g->n; k++) {
+		struct member *m = p->member[g->member[k]];
+
+		free(m->put);
+		np_peer_close(&m->link);
+		*m = (struct member){ .link = NP_PEER_INIT, .is_free = true,
+				      .facts = { .kind = m->facts.kind,
+						 .gone = true } };
+	}
+	free(g->member);
+	free(g);
+	p->group[i] = p->group[--p->n_groups];
+}
+
+static void free_places(struct np_membership *p)
+{
+	for (size_t i = p->n_groups; i-- > 0;) {
+		const struct group *g = p->group[i];
+		bool gone = true;
+
+		for (size_t k = 0; k < g->n; k++) {
+			const struct np_member_facts *f =
+				&p->member[g->member[k]]->facts;
+
+			gone &= f->kind == NP_MEMBER_LEVEL && f->gone;
+		}
+		if (gone)
+			free_group(p, i);
+	}
+}
+
+static bool has_place(const struct np_membership *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->member[i]->is_free)
+			return true;
+	return false;
+}
+
+/* Takes over m. */
+static void add_member(struct np_membership *p, struct member *m)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->member[i]->is_free) {
+			free(p->member[i]);
+			p->member[i] = m;
+			return;
+		}
+	p->member[p->n++] = m;
+}
+
 static struct member *new_member(struct np_membership *p, const char *kind,
 				 uint32_t node, const char *name)
 {
-	struct member *m = p->n < NP_MEMBERSHIP_MAX ?
-			   calloc(1, sizeof(*m)) : NULL;
+	struct member *m;
 
+	if (p->n == NP_MEMBERSHIP_MAX)
+		free_places(p);
+	m = p->n < NP_MEMBERSHIP_MAX || has_place(p) ? calloc(1, sizeof(*m)) :
+						       NULL;
 	if (!m)
 		return NULL;
 	while (m->facts.kind < NP_N_MEMBER_KINDS &&
@@ -179,7 +242,7 @@ static void on_greeting(char *line, void *arg)
 	if (m) {
 		np_peer_open(&m->link, g->s->link.fd);
 		g->s->link.fd = -1; /* its own now */
-		g->p->member[g->p->n++] = m;
+		add_member(g->p, m);
 	}
 	np_peer_close(&g->s->link);
 }

@@ -19,6 +19,7 @@
 
 /* The level is chosen by what the application's curve needs most. */
 #define NP_ORDER_AUTO "auto"
+#define NP_ORDER_AUTO_SEC 20.0 /* levels alone, before the step, at most */
 
 struct np_order {
 	uint32_t job_id, step_id;

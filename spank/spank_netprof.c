@@ -425,7 +425,12 @@ static int attach(const struct np_order *order, int fd)
 /* A level must run at full strength, and alone for a while, before the step. */
 static void wait_for_level(const struct np_order *order)
 {
-	int ms = LEVEL_START_MS + (int)(conf.lead_in_sec * 1000);
+	double sec = conf.lead_in_sec;
+	int ms;
+
+	if (!strcmp(order->level, NP_ORDER_AUTO) && sec < NP_ORDER_AUTO_SEC)
+		sec = NP_ORDER_AUTO_SEC;
+	ms = LEVEL_START_MS + (int)(sec * 1000);
 
 	for (size_t i = 0; i < n_attached; i++) {
 		if (np_attach_wait(&attached[i], 'r', ms))

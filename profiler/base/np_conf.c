@@ -100,6 +100,16 @@ static int set_probe_nodes(const char *v, void *field)
 	return 0;
 }
 
+static int set_share(const char *v, void *field)
+{
+	double share;
+
+	if (np_percent_parse(v, &share) || share > 1)
+		return -EINVAL;
+	*(double *)field = share;
+	return 0;
+}
+
 static int set_max_runs(const char *v, void *field)
 {
 	return set_count(v, NP_CONF_MAX_RUNS, field);
@@ -154,6 +164,8 @@ static const struct np_conf_key keys[] = {
 	    "a number from 2 to 256"),
 	KEY("LevelLeadIn", set_delay, lead_in_sec,
 	    "a time from 0s to 1h with its unit, such as 2s"),
+	KEY("CalibrateShare", set_share, calibrate_share,
+	    "a share from 0% to 100%, such as 20%"),
 	KEY("NetDevices", set_ucx, net_devices,
 	    "a list as for UCX_NET_DEVICES, such as eth0, without spaces"),
 	KEY("Transports", set_ucx, transports,
@@ -182,6 +194,7 @@ void np_conf_init(struct np_conf *c)
 	c->probe_pairs = 2;
 	c->probe_nodes = 32;
 	c->lead_in_sec = 2;
+	c->calibrate_share = 0.2;
 	c->max_runs = NP_CONF_MAX_RUNS;
 	c->trace_bytes = 4ull << 30;
 	c->max_traces = 4;

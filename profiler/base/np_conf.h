@@ -31,6 +31,7 @@ struct np_conf {
 	double probe_after_sec;	 /* ProbeAfter=2s: of a step's life, see np_invite.h */
 	uint32_t probe_pairs;	 /* ProbePairs=2 a leaf, 1 to 128 */
 	uint32_t probe_nodes;	 /* ProbeNodes=32 of a step at most, 2 to 256 */
+	double calibrate_share;	 /* CalibrateShare=20% of a run, 0 .. 1 */
 	double lead_in_sec;	 /* LevelLeadIn=2s: a level alone before the step */
 	char net_devices[128];	 /* NetDevices=eth0: UCX_NET_DEVICES */
 	char transports[128];	 /* Transports=tcp,self: UCX_TLS */

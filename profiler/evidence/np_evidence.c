@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "np_noise.h"
+#include "np_run_blocks.h"
 
 /* Runs beside a level tell less of the fabric: only if there are no others. */
 static const struct np_record *newest_measured(const struct np_runs *runs)
@@ -58,15 +59,29 @@ static int by_name(const void *a, const void *b)
 	return diff ? diff : strcmp(x->scope, y->scope);
 }
 
+static size_t list_blocks(struct np_evidence *e, const struct np_record *r,
+			  size_t n)
+{
+	for (size_t k = 0; k < r->n_blocks; k++)
+		if (r->blocks[k].level)
+			e->level[n++] = (struct np_evidence_level){
+				.name = r->blocks[k].level,
+				.scope = r->blocks_scope ? r->blocks_scope : "",
+			};
+	return n;
+}
+
 /* Those of the calibration, or those that occur, each once. */
 static int find_levels(struct np_evidence *e, const struct np_runs *runs,
 		       const struct np_evidence_opt *opt, const char *scope)
 {
 	const struct np_fabric *f = opt->calibration ?
 				    opt->calibration->fabric : NULL;
-	size_t n = 0;
+	size_t n = 0, room = runs->n;
 
-	e->level = calloc((f ? f->n_levels : runs->n) + 1, sizeof(*e->level));
+	for (size_t i = 0; i < runs->n; i++)
+		room += runs->run[i]->n_blocks;
+	e->level = calloc((f ? f->n_levels : room) + 1, sizeof(*e->level));
 	if (!e->level)
 		return -ENOMEM;
 	for (size_t i = 0; f && i < f->n_levels; i++)
@@ -79,6 +94,8 @@ static int find_levels(struct np_evidence *e, const struct np_runs *runs,
 				.name = runs->run[i]->level->name,
 				.scope = runs->run[i]->level->scope,
 			};
+		else if (e->use[i] == NP_RUN_BLOCKS)
+			n = list_blocks(e, runs->run[i], n);
 	if (!f && n)
 		qsort(e->level, n, sizeof(*e->level), by_name);
 	for (size_t i = 0; i < n; i++)
@@ -147,6 +164,24 @@ struct times {
 	struct np_moments alone, *beside, *pressure;
 };
 
+/* How a run with blocks slowed the levels of these. */
+static void add_pressure(const struct np_evidence *e,
+			 const struct np_runs *runs, const struct np_record *r,
+			 struct times *t)
+{
+	for (size_t i = 0; i < e->n_levels; i++) {
+		const char *level = e->level[i].name;
+		const struct np_moments *alone =
+			np_run_blocks_alone(runs, e->use, r, level,
+					    r->blocks_nodes);
+		struct np_moments beside = np_run_blocks_beside(r, level);
+
+		if (alone && beside.n && beside.mean > 0)
+			np_moments_add(&t->pressure[i],
+				       beside.mean / alone->mean - 1);
+	}
+}
+
 static void add_times(const struct np_evidence *e, const struct np_runs *runs,
 		      struct times *t)
 {
@@ -157,6 +192,8 @@ static void add_times(const struct np_evidence *e, const struct np_runs *runs,
 
 		if (e->use[i] == NP_RUN_ALONE || e->use[i] == NP_RUN_TIME)
 			np_moments_add(&t->alone, np_record_run_sec(r));
+		if (e->use[i] == NP_RUN_BLOCKS)
+			add_pressure(e, runs, r, t);
 		if (e->use[i] != NP_RUN_BESIDE)
 			continue;
 		level = level_of(e, r);
@@ -167,6 +204,57 @@ static void add_times(const struct np_evidence *e, const struct np_runs *runs,
 				       l->beside_round_sec.mean /
 				       l->alone_round_sec.mean - 1);
 	}
+}
+
+static double width(double low, double high)
+{
+	return log1p(high) - log1p(low);
+}
+
+/* What blocks say better than runs, or alone. */
+static void take_blocks(struct np_evidence *e,
+			const struct np_blocks_level *blocks)
+{
+	for (size_t i = 0; i < e->n_levels; i++) {
+		struct np_evidence_level *l = &e->level[i];
+		const struct np_blocks_level *b = &blocks[i];
+
+		if (!np_mean_known(&b->slowdown) ||
+		    (np_mean_known(&l->slowdown) &&
+		     width(l->low, l->high) <= width(b->low, b->high)))
+			continue;
+		e->n_curve += !np_mean_known(&l->slowdown);
+		e->mean[i] = l->slowdown = b->slowdown;
+		l->low = b->low;
+		l->high = b->high;
+		l->of_blocks = true;
+	}
+}
+
+static int add_blocks(struct np_evidence *e, const struct np_runs *runs)
+{
+	struct np_blocks_level *level = calloc(e->n_levels + 1, sizeof(*level));
+	const char **name = calloc(2 * e->n_levels + 1, sizeof(*name));
+	const char **scope = name ? name + e->n_levels : NULL;
+	struct np_block *b = NULL;
+	size_t n = 0;
+	int rc = level && name ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < e->n_levels; i++) {
+		name[i] = e->level[i].name;
+		scope[i] = e->level[i].scope;
+	}
+	if (!rc)
+		rc = np_run_blocks(runs, e->use, name, scope, e->n_levels, &b,
+				   &n);
+	if (!rc)
+		rc = np_blocks_estimate(b, n, level, e->n_levels, &e->blocks);
+	if (!rc && e->blocks.verdict == NP_BLOCKS_USABLE)
+		take_blocks(e, level);
+	free(level);
+	free(name);
+	free(b);
+	return rc;
 }
 
 static void fill_levels(struct np_evidence *e, const struct times *t)
@@ -204,7 +292,7 @@ static int make_curve(struct np_evidence *e, const struct np_runs *runs)
 		fill_levels(e, &t);
 	}
 	free(m);
-	return m && e->mean ? 0 : -ENOMEM;
+	return m && e->mean ? add_blocks(e, runs) : -ENOMEM;
 }
 
 /* --- latencies --- */
@@ -243,7 +331,8 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 		return RANK_NONE;
 	if (use == NP_RUN_NEIGHBOURS && !l->for_models)
 		rank |= RANK_NEIGHBOURS;
-	else if (use != NP_RUN_ALONE && use != NP_RUN_WORKLOAD)
+	else if (use != NP_RUN_ALONE && use != NP_RUN_BLOCKS &&
+		 use != NP_RUN_WORKLOAD)
 		return RANK_NONE;
 	if (!l->is_idle && !r->fingerprint)
 		rank |= RANK_WORKLOAD;
@@ -269,7 +358,7 @@ static int take_latencies(struct latencies *l)
 		if (rank_of(l, i) != best)
 			continue;
 		rc = np_sample_add(&e->latency, r);
-		if (e->use[i] != NP_RUN_ALONE)
+		if (e->use[i] != NP_RUN_ALONE && e->use[i] != NP_RUN_BLOCKS)
 			e->use[i] = NP_RUN_LATENCY;
 		if (!l->longest || np_record_run_sec(r) >
 				   np_record_run_sec(l->longest))

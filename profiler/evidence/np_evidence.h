@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 
+#include "np_blocks.h"
 #include "np_fabric_store.h"
 #include "np_fabric.h"
 #include "np_sample.h"
@@ -39,6 +40,7 @@ enum np_run_use {
 	NP_RUN_BESIDE,	   /* beside a level: its time, the level's rounds */
 	NP_RUN_TIME,	   /* without: its time, as no latency was measured */
 	NP_RUN_LATENCY,	   /* without: its latencies, see above */
+	NP_RUN_BLOCKS,	   /* cut into blocks beside levels: these */
 	/* Left out, by the first reason that holds: */
 	NP_RUN_FABRIC,	   /* on another fabric */
 	NP_RUN_UNDER_WAY,  /* not ended yet */
@@ -61,6 +63,8 @@ struct np_evidence_level {
 	 */
 	struct np_mean slowdown;
 	double low, high; /* its 95 % interval, np_noise_interval() */
+	/* From blocks inside runs, as these say it better than whole runs. */
+	bool of_blocks;
 	/* The level's own: mean round beside / alone - 1 of a run. */
 	struct np_mean pressure;
 };
@@ -92,6 +96,7 @@ struct np_evidence {
 	size_t n_levels;
 	size_t n_curve, n_pressure; /* levels with a slowdown, with rounds */
 	double noise;		    /* np_noise_pooled() of the slowdowns */
+	struct np_blocks blocks;    /* of the runs that have some */
 
 	struct np_sample latency;   /* at the period asked for, if any is */
 	struct np_mean latency_sec; /* mean latency of one run */

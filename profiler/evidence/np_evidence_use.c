@@ -10,6 +10,7 @@ static const struct {
 	[NP_RUN_BESIDE] = { "level", "beside a level" },
 	[NP_RUN_TIME] = { "empty", "without latencies" },
 	[NP_RUN_LATENCY] = { "used", "for its latencies only" },
+	[NP_RUN_BLOCKS] = { "blocks", "with blocks beside levels" },
 	[NP_RUN_FABRIC] = { "fabric", "on another fabric" },
 	[NP_RUN_UNDER_WAY] = { "running", "under way" },
 	[NP_RUN_FAILED] = { "failed", "failed" },
@@ -67,12 +68,16 @@ static enum np_run_use use_of(const struct np_record *r,
 		return NP_RUN_NEIGHBOURS;
 	if (r->level && f->scope && strcmp(r->level->scope, f->scope))
 		return NP_RUN_SCOPE;
+	if (r->n_blocks && f->scope && r->blocks_scope &&
+	    strcmp(r->blocks_scope, f->scope))
+		return NP_RUN_SCOPE;
 	if (r->level && opt->calibration &&
 	    !is_calibrated(r->level->name, opt->calibration->fabric))
 		return NP_RUN_LEVEL;
 	if (!r->fingerprint)
 		return NP_RUN_WORKLOAD;
-	return r->level ? NP_RUN_BESIDE : NP_RUN_ALONE;
+	return r->n_blocks ? NP_RUN_BLOCKS :
+	       r->level ? NP_RUN_BESIDE : NP_RUN_ALONE;
 }
 
 static bool same_level(const struct np_record *a, const struct np_record *b)
@@ -153,7 +158,8 @@ void np_evidence_sort(const struct np_runs *runs,
 {
 	struct candidates c = {
 		.runs = runs, .use = e->use,
-		.mask = 1u << NP_RUN_ALONE | 1u << NP_RUN_BESIDE,
+		.mask = 1u << NP_RUN_ALONE | 1u << NP_RUN_BESIDE |
+			1u << NP_RUN_BLOCKS,
 	};
 
 	for (size_t i = 0; i < runs->n; i++)

@@ -209,6 +209,8 @@ static void say_hello(struct np_probe *p, const char *partner, int peer,
 		p->conf.net->ops->transport(p->conf.net, peer,
 					    r.hello.transport,
 					    sizeof(r.hello.transport));
+	if (peer >= 0)
+		np_device_find("/sys", r.hello.transport, &p->device);
 	say(p, &r);
 }
 
@@ -258,6 +260,23 @@ static void say_cost(struct np_probe *p, double now_sec)
 	say(p, &r);
 }
 
+/* What its counters say since the last time. */
+static void say_moved(struct np_probe *p, double now_sec)
+{
+	struct np_report r = { .kind = NP_REPORT_MOVED, .rank = p->rank };
+	uint64_t bytes;
+
+	if (!p->device.unit || np_device_bytes(&p->device, &bytes))
+		return;
+	r.moved.elapsed_sec = now_sec - p->last_moved_sec;
+	r.moved.bytes = bytes - p->last_moved;
+	/* Before the first look nothing is known; counters may start anew. */
+	if (p->last_moved_sec > 0 && bytes >= p->last_moved)
+		say(p, &r);
+	p->last_moved_sec = now_sec;
+	p->last_moved = bytes;
+}
+
 static void idle(void *probe, double now_sec)
 {
 	struct np_probe *p = probe;
@@ -266,6 +285,7 @@ static void idle(void *probe, double now_sec)
 	if (now_sec < p->next_cost_sec)
 		return;
 	say_cost(p, now_sec);
+	say_moved(p, now_sec);
 	p->next_cost_sec += p->conf.report_every_sec;
 	if (p->next_cost_sec <= now_sec) /* it was suspended meanwhile */
 		p->next_cost_sec = now_sec + p->conf.report_every_sec;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "np_clock.h"
+#include "np_device.h"
 #include "np_loop.h"
 #include "np_net.h"
 #include "np_pairing.h"
@@ -57,6 +58,9 @@ struct np_probe {
 	double start_sec; /* the common start, on the clock */
 	double next_cost_sec, last_cost_sec, last_cpu_sec;
 	uint64_t last_messages;
+	struct np_device device; /* of the transport that is told */
+	double last_moved_sec;
+	uint64_t last_moved;
 	uint64_t (*messages)(const void *engine); /* sent so far */
 	const void *engine;
 };

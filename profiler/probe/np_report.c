@@ -16,7 +16,8 @@
 static const char *const kinds[] = {
 	[NP_REPORT_HELLO] = "hello",   [NP_REPORT_LATENCY] = "lat",
 	[NP_REPORT_ROUND] = "round",   [NP_REPORT_PRTT] = "prtt",
-	[NP_REPORT_COST] = "cost",     [NP_REPORT_SKIP] = "skip",
+	[NP_REPORT_COST] = "cost",     [NP_REPORT_MOVED] = "moved",
+	[NP_REPORT_SKIP] = "skip",
 	[NP_REPORT_NOTE] = "note",     [NP_REPORT_BYE] = "bye",
 };
 
@@ -122,6 +123,10 @@ int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE])
 	case NP_REPORT_COST:
 		put(&o, " %.6f %.6f %" PRIu64 " %" PRIu64, r->cost.cpu_sec,
 		    r->cost.elapsed_sec, r->cost.messages, r->cost.rss_bytes);
+		break;
+	case NP_REPORT_MOVED:
+		put(&o, " %.6f %" PRIu64, r->moved.elapsed_sec,
+		    r->moved.bytes);
 		break;
 	case NP_REPORT_SKIP:
 		put_word(&o, r->skip.node);
@@ -325,6 +330,15 @@ static int read_cost(struct in *in, struct np_report *r)
 	return 0;
 }
 
+static int read_moved(struct in *in, struct np_report *r)
+{
+	if (quantity(in, "ELAPSED_SEC", TEN_YEARS_SEC,
+		     &r->moved.elapsed_sec) ||
+	    number(in, "BYTES", UINT64_MAX, &r->moved.bytes))
+		return -EINVAL;
+	return 0;
+}
+
 static int read_fields(struct in *in, struct np_report *r)
 {
 	switch (r->kind) {
@@ -338,6 +352,8 @@ static int read_fields(struct in *in, struct np_report *r)
 		return read_prtt(in, &r->prtt);
 	case NP_REPORT_COST:
 		return read_cost(in, r);
+	case NP_REPORT_MOVED:
+		return read_moved(in, r);
 	case NP_REPORT_SKIP:
 		if (name(in, "NODE", r->skip.node) ||
 		    name(in, "LEAF", r->skip.leaf))

@@ -11,6 +11,7 @@
  *	np1 round RANK AT_SEC N MEAN M2 MIN MAX
  *	np1 prtt  RANK BLOCK N BYTES DELAY_SEC SEC
  *	np1 cost  RANK CPU_SEC ELAPSED_SEC MESSAGES RSS_BYTES
+ *	np1 moved RANK ELAPSED_SEC BYTES
  *	np1 skip  RANK NODE LEAF REASON...
  *	np1 note  RANK TEXT...
  *	np1 bye   RANK
@@ -19,6 +20,7 @@
  * hello is said.  LEAF, PARTNER, TRANSPORT, VERSION: "-" where there is none.
  * PARTNER: the node whose latency this process measures (of a pair, one side
  * only).  VERSION: of UCX.  The first cost covers all since the process began.
+ * moved: the node's network device, both ways, since it was looked at last.
  * A latency window whose bins do not fit is sent as several lines, each with
  * its own count and moments.
  */
@@ -44,6 +46,7 @@ enum np_report_kind {
 	NP_REPORT_ROUND,
 	NP_REPORT_PRTT,
 	NP_REPORT_COST,
+	NP_REPORT_MOVED,
 	NP_REPORT_SKIP,
 	NP_REPORT_NOTE,
 	NP_REPORT_BYE,
@@ -80,6 +83,10 @@ struct np_report {
 			double cpu_sec, elapsed_sec;
 			uint64_t messages, rss_bytes;
 		} cost;
+		struct {
+			double elapsed_sec;
+			uint64_t bytes;
+		} moved;
 		struct {
 			char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
 			char reason[NP_REPORT_TEXT];

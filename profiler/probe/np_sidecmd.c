@@ -103,13 +103,15 @@ int np_sidecmd_prtt(struct np_sidecmd *c, const struct np_sidejob *job,
 
 int np_sidecmd_join(struct np_sidecmd *c, const struct np_sidejob *job,
 		    const struct np_conf *conf, const char *node,
-		    uint16_t port)
+		    uint16_t port, bool again)
 {
 	if (begin(c, job, node, 1, 1, "none"))
 		return -ENOMEM;
 	np_sidecmd_add(c, "%s/netprof-join", conf->libexecdir);
 	np_sidecmd_add(c, "--port=%u", port);
 	np_sidecmd_add(c, "--kind=level");
+	if (again)
+		np_sidecmd_add(c, "--again");
 	return 0;
 }
 

@@ -43,11 +43,12 @@ int np_sidecmd_prtt(struct np_sidecmd *c, const struct np_sidejob *job,
 /*
  * srun of one netprof-join on a node, to join the attendant at that port of
  * this host as a part of its interference level.  A step of one node has no
- * other node's slurmstepd to wait for when it or its job ends early.
+ * other node's slurmstepd to wait for when it or its job ends early.  again: it
+ * joins once more whenever a probe of its has ended.
  */
 int np_sidecmd_join(struct np_sidecmd *c, const struct np_sidejob *job,
 		    const struct np_conf *conf, const char *node,
-		    uint16_t port);
+		    uint16_t port, bool again);
 
 /* One more argument for the probe; what does not fit is left out. */
 void np_sidecmd_add(struct np_sidecmd *c, const char *fmt, ...)

@@ -27,6 +27,7 @@
 #define NP_RECORD_MAX_NODES 65536
 #define NP_RECORD_MAX_NEIGHBOURS 4096
 #define NP_RECORD_MAX_NOTES 64
+#define NP_RECORD_MAX_BLOCKS 4096
 
 #define NP_NO_VALUE (-1L) /* a number that is not known */
 
@@ -81,6 +82,19 @@ struct np_level_run {
 };
 
 /*
+ * A few seconds of the run, beside an interference level or beside none, by
+ * which --netprofile-calibrate makes a curve (np_blocks.h).  Those before the
+ * program started have a level's rounds only.
+ */
+struct np_block_run {
+	char *level;   /* as asked for; NULL: none */
+	double at_sec; /* since the program started */
+	double sec;    /* that it took, with the pause before */
+	double rate;   /* of the step's devices, bytes/s, less our own */
+	struct np_moments round_sec; /* of the level */
+};
+
+/*
  * A job, or another step of the same job, that had nodes on one of the step's
  * leaves while it ran.
  */
@@ -119,6 +133,12 @@ struct np_record {
 	struct np_level_run *level; /* NULL: no interference */
 	struct np_leaf_run *leaves;
 	size_t n_leaves;
+	char *blocks_scope; /* of their levels: "leaf"; NULL: no blocks */
+	uint32_t blocks_nodes; /* that their levels had */
+	struct np_block_run *blocks_alone; /* before the program started */
+	size_t n_blocks_alone;
+	struct np_block_run *blocks;
+	size_t n_blocks;
 	struct np_neighbour *neighbours;
 	size_t n_neighbours;
 	char **notes; /* one line each: what went wrong or was left out */

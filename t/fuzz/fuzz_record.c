@@ -1,15 +1,32 @@
 /*
  * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of run records
  * refuses them with a line or takes them; what it takes can be written, read
- * again, and is then written the same.
+ * again, and is then written the same, and is evidence whose numbers are finite.
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_evidence.h"
 #include "np_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A run that may have been under any level, blocks included. */
+static void use(struct np_record *r)
+{
+	struct np_runs runs = { .run = &r, .n = 1 };
+	struct np_evidence e;
+
+	if (np_evidence_make(&runs, NULL, &e))
+		abort();
+	for (size_t i = 0; i < e.n_levels; i++)
+		if (np_mean_known(&e.level[i].slowdown) &&
+		    !(isfinite(e.level[i].low) && isfinite(e.level[i].high)))
+			abort();
+	np_evidence_free(&e);
+}
 
 static char *rewrite(const char *text, size_t len)
 {
@@ -24,6 +41,7 @@ static char *rewrite(const char *text, size_t len)
 	}
 	if (err.text[0] || np_record_write(r, "", &out, NULL))
 		abort();
+	use(r);
 	np_record_free(r);
 	return out;
 }

@@ -136,6 +136,56 @@ test_a_leaf_without_a_shared_fabric_has_no_effect() {
 		fail "$(jq -c '{scope, coupling, loss}' "$(newest)")"
 }
 
+# Half a minute of four nodes that send all the time, with four free ones on their leaf.
+run_in_blocks() {
+	root "{ cat /etc/slurm/netprof.conf; echo CalibrateShare=100%
+		echo ProbeAfter=200ms; } >/tmp/blocks.conf
+		chmod 644 /tmp/blocks.conf"
+	alice "NETPROF_CONF=/tmp/blocks.conf salloc -Q -w 'n[0-7]' srun -Q -N4 \
+		-w 'n[0-3]' --mpi=pmix --netprofile=blocks \
+		--netprofile-calibrate netprof-compressionb \
+		--level=P1:M1:B2ms --duration=30s" >/dev/null
+}
+
+# Of levels as calibrated: three before the program starts, then in between.
+test_one_run_beside_free_nodes_is_cut_into_blocks() {
+	run_in_blocks
+	expect blocks 'length == 1 and .[0].level == null and
+		.[0].blocks_scope == "leaf" and .[0].blocks_nodes == 4 and
+		(.[0].blocks_alone | map(.level) ==
+			[env.MILD, env.MIDDLE, env.STRONG] and
+			all(.round_sec.n > 0))'
+	expect blocks '.[0].blocks as $b | ($b | length) >= 5 and
+		($b | map(.level) | .[0] == null and .[-2:] != [null, null]) and
+		([$b[] | select(.level == env.STRONG)] | length >= 1 and
+			all(.round_sec.n > 0)) and
+		([$b[] | select(.level == env.STRONG) | .rate] | min) <
+		0.9 * ([$b[] | select(.level == null) | .rate] | min)'
+	no_steps || wait_for 10 no_steps
+	alice "netprof show blocks" >"$TMPDIR/page"
+	grep -q '^Blocks .* in [0-9]* s of 1 run' "$TMPDIR/page" ||
+		fail "the page says: $(tail -n 20 "$TMPDIR/page")"
+}
+
+# Killed while a level runs: nothing of ours stays, and the record is there.
+test_the_next_run_goes_on_at_once_and_may_be_killed_in_a_block() {
+	run_in_blocks &
+	wait_for 40 record_has_a_loaded_block
+	root 'kill -9 $(pgrep -f "/[n]etprof-attend")'
+	alice "scancel -u alice"
+	wait $! || :
+	wait_for 10 nothing_of_ours_runs
+	wait_for 90 no_steps
+	expect blocks 'length == 2 and (sort_by(.start) | .[1] |
+		(.blocks_alone | length) == 0 and
+		any(.blocks[]; .level != null and .rate > 0))'
+}
+
+record_has_a_loaded_block() {
+	records blocks | jq -e 'sort_by(.start) | length == 2 and
+		(.[1].blocks | any(.level != null))' >/dev/null
+}
+
 test_flagged_runs_take_none_first_and_then_one_level_after_the_other() {
 	rm -r "$FABRIC" # c0 to c7, whatever was calibrated
 	script cal.sh 'srun -N2 -n2 sleep 0.5'

@@ -223,6 +223,25 @@ test_every_page_fits_a_screen() {
 		fail "not ASCII where the locale is not UTF-8"
 }
 
+test_a_curve_from_one_run_says_so() {
+	setup
+	make_blocks stencil
+	make_blocks restless 100000
+	show=$(netprof show stencil)
+	[[ $show == *"+50 % run time beside level c6 (3 blocks)"* ]] ||
+		fail "it says: $(head -n 3 <<<"$show")"
+	grep -q '^Blocks  *2 levels, from blocks in 32 s of 1 run, which' \
+		<<<"$show" || fail "no word of blocks: $show"
+	show=$(netprof predict stencil halo | tr -s ' \n' ' ')
+	[[ $show == *"; 2 levels from blocks in 32 s of 1 run halo"* ]] ||
+		fail "predict says: $show"
+	show=$(netprof show restless)
+	grep -q 'do not agree' <<<"$(tr -s ' \n' ' ' <<<"$show")" ||
+		fail "blocks that do not agree: $show"
+	equal "levels" "$(netprof show --json restless | jq -c \
+		'[.levels[] | select(.slowdown)]')" "[]"
+}
+
 test_a_page_begins_with_the_verdict() {
 	setup
 	equal lammps "$(netprof show lammps | head -n 1)" \
@@ -562,7 +581,7 @@ test_documented_keys_are_the_keys() {
 	done
 	# The sample holds the defaults: with all of it in force, nothing is wrong.
 	sed -E 's/^#([A-Za-z]+=)/\1/' "$ROOT/etc/netprof.conf" >"$S/conf"
-	between "keys" "$(grep -cE '^[A-Za-z]+=' "$S/conf")" 26 26
+	between "keys" "$(grep -cE '^[A-Za-z]+=' "$S/conf")" 27 27
 	run env NETPROF_CONF="$S/conf" netprof list
 	equal "the sample with all keys" "$ERR" ""
 	run env NETPROF_CONF="$ROOT/etc/netprof.conf" netprof list

@@ -104,6 +104,7 @@ pages() {
 test_every_page_fits_its_schema() {
 	local words n=0 bad
 	setup_measured
+	make_blocks stencil
 	pages >"$S/pages"
 	while read -ra words; do
 		# check fails where something is wrong with the machine

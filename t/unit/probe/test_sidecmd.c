@@ -72,13 +72,17 @@ static void test_join(void)
 	struct np_sidecmd cmd;
 
 	strcpy(c.libexecdir, "/opt/netprof/libexec");
-	T_CHECK(np_sidecmd_join(&cmd, &job, &c, "n7", 4711) == 0);
+	T_CHECK(np_sidecmd_join(&cmd, &job, &c, "n7", 4711, false) == 0);
 	T_CHECK(has(&cmd, "--nodelist=n7") && has(&cmd, "--nodes=1") &&
 		has(&cmd, "--ntasks=1"));
 	T_CHECK(has(&cmd, "--input=none") && has(&cmd, "--overlap") &&
 		has(&cmd, "--mem=0"));
+	T_CHECK(!has(&cmd, "--again"));
 	T_CHECK(has(&cmd, "/opt/netprof/libexec/netprof-join") &&
 		has(&cmd, "--port=4711") && has(&cmd, "--kind=level"));
+	np_sidecmd_free(&cmd);
+	T_CHECK(np_sidecmd_join(&cmd, &job, &c, "n7", 4711, true) == 0);
+	T_ROW("for one block after the other", has(&cmd, "--again"));
 	np_sidecmd_free(&cmd);
 }
 

@@ -54,7 +54,7 @@ static int start(struct np_level_steps *c, const char *hosts)
 	for (char *w = strtok_r(names, " ", &save); w;
 	     w = strtok_r(NULL, " ", &save))
 		T_CHECK(np_hosts_add(&h, w) == 0);
-	rc = np_level_steps_start(c, &job, &conf, &h, 4711, env, NULL);
+	rc = np_level_steps_start(c, &job, &conf, &h, 4711, false, env, NULL);
 	np_hosts_free(&h);
 	return rc;
 }

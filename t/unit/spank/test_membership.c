@@ -643,6 +643,50 @@ static void test_the_end_of_all(void)
 	np_membership_free(NULL);
 }
 
+static size_t waiting(const struct hall *w, size_t member[])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < np_membership_size(w->p); i++)
+		if (facts(w, i)->here)
+			member[n++] = i;
+	return n;
+}
+
+/* A level of two nodes, block after block, beside a probe that stays. */
+static void test_levels_come_again(void)
+{
+	struct hall w;
+	int probe;
+
+	open_hall(&w);
+	probe = join(&w, "probe");
+	T_CHECK(np_membership_call(w.p, (size_t[]){ 0 }, 1, "x") == 0);
+	for (int block = 0; block < NP_MEMBERSHIP_MAX; block++) {
+		size_t member[NP_MEMBERSHIP_MAX], was;
+		int fd[2];
+
+		for (int i = 0; i < 2; i++) {
+			fd[i] = come(&w);
+			say(fd[i], i ? G " level 1 n1\n" : G " level 2 n2\n");
+		}
+		UNTIL(&w, waiting(&w, member) == 2);
+		was = np_membership_count(w.p, NP_MEMBER_LEVEL).gone;
+		T_CHECK(!np_membership_call(w.p, member, 2, "x"));
+		close(fd[0]);
+		close(fd[1]);
+		UNTIL(&w, facts(&w, member[0])->gone &&
+		      facts(&w, member[1])->gone);
+		T_CHECK(np_membership_count(w.p, NP_MEMBER_LEVEL).gone ==
+			was + 2);
+	}
+	T_CHECK(np_membership_size(w.p) <= NP_MEMBERSHIP_MAX);
+	say(probe, "np1 d\n");
+	UNTIL(&w, strstr(w.reports, "0:np1 d|"));
+	close(probe);
+	np_membership_free(w.p);
+}
+
 static const struct t_case cases[] = {
 	{ "who does not know the token is shut out", test_strangers },
 	{ "nor is a line without end kept", test_a_line_without_end },
@@ -660,6 +704,7 @@ static const struct t_case cases[] = {
 	{ "who does not keep to its part is shut out", test_manners },
 	{ "sent home, members still say their last", test_last_words },
 	{ "a member that vanished as it was called", test_called_in_vain },
+	{ "levels come and go as often as they like", test_levels_come_again },
 	{ "when the attendant ends, all members do",
 	  test_the_end_of_all },
 	{ NULL, NULL },

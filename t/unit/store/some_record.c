@@ -95,6 +95,27 @@ static void add_level(struct np_record *r, struct t_rng *g)
 	r->level = l;
 }
 
+static struct np_block_run *some_blocks(struct t_rng *g, size_t *n)
+{
+	struct np_block_run *b = calloc(5, sizeof(*b));
+
+	*n = t_rand(g) % 5;
+	for (size_t i = 0; i < *n; i++)
+		b[i] = (struct np_block_run){
+			i % 2 ? strdup("c3") : NULL, 3.0 * (double)i, 2.5,
+			1e6 * t_uniform(g), moments(g, 1e-3),
+		};
+	return b;
+}
+
+static void add_blocks(struct np_record *r, struct t_rng *g)
+{
+	r->blocks_scope = strdup("leaf");
+	r->blocks_nodes = 4;
+	r->blocks_alone = some_blocks(g, &r->n_blocks_alone);
+	r->blocks = some_blocks(g, &r->n_blocks);
+}
+
 static void add_neighbours(struct np_record *r, struct t_rng *g)
 {
 	size_t n = t_rand(g) % 3;
@@ -159,5 +180,7 @@ struct np_record *t_some_record(uint64_t seed)
 	add_neighbours(r, &g);
 	for (size_t n = t_rand(&g) % 3; n; n--)
 		np_record_note(r, "note %zu", n);
+	if (!r->level && t_rand(&g) % 2)
+		add_blocks(r, &g);
 	return r;
 }

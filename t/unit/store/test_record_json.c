@@ -91,10 +91,29 @@ static int same_level(const struct np_level_run *a,
 	       same_moments(&a->beside_round_sec, &b->beside_round_sec);
 }
 
+static int same_blocks(const struct np_block_run *a, size_t n_a,
+		       const struct np_block_run *b, size_t n_b)
+{
+	int same = n_a == n_b;
+
+	for (size_t i = 0; same && i < n_a; i++)
+		same = same_text(a[i].level, b[i].level) &&
+		       a[i].at_sec == b[i].at_sec && a[i].sec == b[i].sec &&
+		       a[i].rate == b[i].rate &&
+		       same_moments(&a[i].round_sec, &b[i].round_sec);
+	return same;
+}
+
 static int same_lists(const struct np_record *a, const struct np_record *b)
 {
 	int same = a->n_leaves == b->n_leaves && a->n_notes == b->n_notes &&
-		   a->n_neighbours == b->n_neighbours;
+		   a->n_neighbours == b->n_neighbours &&
+		   same_text(a->blocks_scope, b->blocks_scope) &&
+		   a->blocks_nodes == b->blocks_nodes &&
+		   same_blocks(a->blocks, a->n_blocks, b->blocks,
+			       b->n_blocks) &&
+		   same_blocks(a->blocks_alone, a->n_blocks_alone,
+			       b->blocks_alone, b->n_blocks_alone);
 
 	for (size_t i = 0; same && i < a->n_leaves; i++)
 		same = same_leaf(&a->leaves[i], &b->leaves[i]);

@@ -1,0 +1,27 @@
+/*
+ * What the network devices of a step's nodes have moved in the last minute, as
+ * their probes report it, by the time of our clock.  Pure.
+ */
+#ifndef NP_TRAFFIC_H
+#define NP_TRAFFIC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NP_TRAFFIC_BIN_SEC 0.05
+#define NP_TRAFFIC_BINS 2048
+
+struct np_traffic {
+	double bin[NP_TRAFFIC_BINS]; /* bytes */
+	int64_t last;		     /* newest bin there is, since 0 s */
+};
+
+/* In the elapsed_sec before now_sec; now_sec > 0 rises. */
+void np_traffic_add(struct np_traffic *t, double now_sec, double elapsed_sec,
+		    double bytes);
+
+/* Bytes a second, from_sec to to_sec, in whole bins. */
+double np_traffic_rate(const struct np_traffic *t, double from_sec,
+		       double to_sec);
+
+#endif

@@ -1,0 +1,259 @@
+#include "t.h"
+#include "np_run_blocks.h"
+#include "some_record.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char calibration[] =
+	"{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[],"
+	"\"levels\":[\"c1\",\"c4\"],\"scope\":\"leaf\","
+	"\"cluster\":\"hpc\",\"transport\":\"tcp/eth0\","
+	"\"message_bytes\":1024,\"period_sec\":0.1}";
+
+#define MOST 8
+#define RATE 1e6
+#define ROUND_SEC 0.1
+
+static struct np_record *run_of(double sec)
+{
+	struct np_record *r = np_record_new();
+	struct t_rng g = { 7 };
+
+	r->cluster = strdup("hpc");
+	r->fingerprint = strdup("aa");
+	r->start = 1.7e9;
+	r->end = r->start + sec;
+	r->state = NP_RUN_COMPLETE;
+	r->exit_code = 0;
+	r->probe.transport = strdup("tcp/eth0");
+	r->probe.message_bytes = 1024;
+	r->probe.period_sec = 0.1;
+	t_add_latency(np_record_leaf(r, "leaf0"), &g, 100, 1e-5, sec);
+	return r;
+}
+
+static struct np_moments rounds(double sec)
+{
+	return (struct np_moments){ 20, sec, 0, sec, sec };
+}
+
+static void add_block(struct np_record *r, const char *level, double slowed,
+		      double pressed)
+{
+	r->blocks[r->n_blocks++] = (struct np_block_run){
+		level ? strdup(level) : NULL, (double)r->n_blocks * 3, 2.5,
+		RATE / (1 + slowed),
+		level ? rounds(ROUND_SEC * (1 + pressed)) :
+			(struct np_moments){ 0 },
+	};
+}
+
+/* Levels c1, c4 and c9 in turn, thrice; c1 slows by 0.2, c4 by 0.5. */
+static struct np_record *blocks_of(double noise)
+{
+	struct np_record *r = run_of(60);
+	double sign = 1;
+
+	r->blocks_scope = strdup("leaf");
+	r->blocks_nodes = 4;
+	r->blocks = calloc(32, sizeof(*r->blocks));
+	add_block(r, NULL, 0, 0);
+	for (int i = 0; i < 3; i++, sign = -sign) {
+		add_block(r, "c1", 0.2 + sign * noise, 0.3);
+		add_block(r, NULL, 0, 0);
+		add_block(r, "c4", 0.5 - sign * noise, 0.6);
+		add_block(r, NULL, 0, 0);
+	}
+	add_block(r, "c9", 3, 0);
+	add_block(r, NULL, 0, 0);
+	return r;
+}
+
+static void lead(struct np_record *r)
+{
+	static const char *const level[] = { "c1", "c4" };
+
+	r->blocks_alone = calloc(2, sizeof(*r->blocks_alone));
+	for (; r->n_blocks_alone < 2; r->n_blocks_alone++)
+		r->blocks_alone[r->n_blocks_alone] = (struct np_block_run){
+			.level = strdup(level[r->n_blocks_alone]), .sec = 1,
+			.round_sec = rounds(ROUND_SEC),
+		};
+}
+
+struct some {
+	struct np_runs runs;
+	struct np_record *run[MOST];
+	struct np_calibration c;
+	struct np_evidence e;
+};
+
+static void start(struct some *a)
+{
+	*a = (struct some){ .runs = { .app = "lmp" } };
+	a->runs.run = a->run;
+	T_CHECK(np_calibration_parse(calibration, strlen(calibration), "f",
+				     &a->c, NULL) == 0);
+}
+
+static struct np_record *add(struct some *a, struct np_record *r)
+{
+	return a->run[a->runs.n++] = r;
+}
+
+static struct np_record *add_beside(struct some *a, double sec,
+				    const char *level)
+{
+	struct np_record *r = add(a, run_of(sec));
+
+	r->level = calloc(1, sizeof(*r->level));
+	r->level->name = strdup(level);
+	r->level->scope = strdup("leaf");
+	r->level->nodes = strdup("n1");
+	return r;
+}
+
+static void make(struct some *a, bool calibrated)
+{
+	const struct np_evidence_opt opt = {
+		.calibration = calibrated ? &a->c : NULL, .now = 1.71e9,
+	};
+
+	T_CHECK(np_evidence_make(&a->runs, &opt, &a->e) == 0);
+}
+
+static void stop(struct some *a)
+{
+	np_evidence_free(&a->e);
+	np_calibration_free(&a->c);
+	for (size_t i = 0; i < a->runs.n; i++)
+		np_record_free(a->run[i]);
+}
+
+static void test_one_run(void)
+{
+	struct np_mean *m;
+	struct some a;
+
+	start(&a);
+	lead(add(&a, blocks_of(0.01)));
+	make(&a, true);
+	T_CHECK(a.e.use[0] == NP_RUN_BLOCKS && a.e.n_used == 1);
+	T_CHECK(a.e.blocks.verdict == NP_BLOCKS_USABLE);
+	T_CHECK(a.e.n_curve == 2 && a.e.n_pressure == 2);
+	m = a.e.mean;
+	T_CHECK(t_close(m[0].mean, 0.2, 0.03) && t_close(m[1].mean, 0.5, 0.03));
+	T_CHECK(t_close(m[2].mean, 0.3, 1e-9) && t_close(m[3].mean, 0.6, 1e-9));
+	T_CHECK(a.e.level[0].of_blocks && a.e.level[1].of_blocks);
+	T_CHECK(a.e.level[0].low < 0.2 && 0.2 < a.e.level[0].high);
+	T_ROW("its latencies count", a.e.program.latency.all.n == 100);
+	T_CHECK(np_program_check(&a.e.program, a.c.fabric, NULL) == 0);
+	stop(&a);
+}
+
+/* Of the two, what is known better. */
+static void test_better(void)
+{
+	struct some a;
+
+	start(&a);
+	add(&a, blocks_of(0.08));
+	for (int i = 0; i < 3; i++) {
+		add(&a, run_of(10 + 0.01 * i));
+		add_beside(&a, 12.5 + 0.01 * i, "c1");
+	}
+	make(&a, true);
+	T_ROW("whole runs that agree", !a.e.level[0].of_blocks &&
+	      t_close(a.e.level[0].slowdown.mean, 0.25, 0.01));
+	T_ROW("blocks where there are no runs", a.e.level[1].of_blocks &&
+	      t_close(a.e.level[1].slowdown.mean, 0.5, 0.08));
+	stop(&a);
+}
+
+static void test_restless(void)
+{
+	struct some a;
+
+	start(&a);
+	lead(add(&a, blocks_of(0.6)));
+	make(&a, true);
+	T_CHECK(a.e.blocks.verdict == NP_BLOCKS_SCATTER);
+	T_CHECK(!a.e.n_curve && a.e.n_pressure == 2);
+	stop(&a);
+}
+
+/* Rounds alone of one run, blocks of another. */
+static void test_alone_of_another(void)
+{
+	struct np_record *r;
+	struct some a;
+
+	start(&a);
+	lead(add(&a, blocks_of(0.01)));
+	r = add(&a, blocks_of(0.01));
+	make(&a, true);
+	T_CHECK(a.e.level[0].pressure.n == 2);
+	T_ROW("none of levels on another number of nodes",
+	      np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 4) &&
+	      !np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 5) &&
+	      !np_run_blocks_alone(&a.runs, a.e.use, r, "c9", 4));
+	stop(&a);
+}
+
+/* Pages list the levels that occur, each at its scope. */
+static void test_scopes(void)
+{
+	struct np_record *r;
+	struct some a;
+
+	start(&a);
+	add(&a, blocks_of(0.01));
+	add(&a, run_of(10));
+	r = add_beside(&a, 30, "c1");
+	free(r->level->scope);
+	r->level->scope = strdup("node");
+	make(&a, false);
+	T_CHECK(a.e.n_levels == 4); /* c1 twice, c4, c9 */
+	for (size_t i = 0; i < a.e.n_levels; i++) {
+		const struct np_evidence_level *l = &a.e.level[i];
+
+		T_CHECK(l->of_blocks == (strcmp(l->scope, "leaf") == 0 &&
+					 np_mean_known(&l->slowdown)));
+		if (!strcmp(l->scope, "node"))
+			T_CHECK(t_close(l->slowdown.mean, 2, 1e-9));
+	}
+	stop(&a);
+}
+
+static void test_left_out(void)
+{
+	struct some a;
+	struct np_record *r;
+
+	start(&a);
+	r = add(&a, blocks_of(0.01));
+	r->exit_code = 1;
+	r = add(&a, blocks_of(0.01));
+	free(r->blocks_scope);
+	r->blocks_scope = strdup("node");
+	r = add(&a, blocks_of(0.01));
+	r->blocks[0].sec = -1; /* of a record that somebody wrote */
+	r->blocks[2].rate = -1;
+	make(&a, true);
+	T_CHECK(a.e.use[0] == NP_RUN_FAILED && a.e.use[1] == NP_RUN_SCOPE);
+	T_CHECK(a.e.use[2] == NP_RUN_BLOCKS && a.e.blocks.n_runs <= 1);
+	stop(&a);
+}
+
+static const struct t_case cases[] = {
+	{ "one run gives curve, pressure and latencies", test_one_run },
+	{ "of blocks and whole runs the better counts", test_better },
+	{ "blocks that do not agree give no curve", test_restless },
+	{ "rounds alone may be another run's", test_alone_of_another },
+	{ "levels at another scope are others", test_scopes },
+	{ "damaged and failed runs do no harm", test_left_out },
+	{ NULL, NULL },
+};
+T_SUITE(run_blocks, cases)

@@ -1,0 +1,58 @@
+#include "t.h"
+#include "np_device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *sys(void)
+{
+	static char path[512];
+
+	if (path[0])
+		return path;
+	snprintf(path, sizeof(path), "%s/sys", t_tmpdir());
+	t_sh(t_tmpdir(), "mkdir -p sys/class/net/eth0/statistics "
+	     "sys/class/infiniband/mlx5_0/ports/1/counters && "
+	     "echo 300 >sys/class/net/eth0/statistics/rx_bytes && "
+	     "echo 45 >sys/class/net/eth0/statistics/tx_bytes && "
+	     "cd sys/class/infiniband/mlx5_0/ports/1/counters && "
+	     "echo 10 >port_rcv_data && echo 20 >port_xmit_data");
+	return path;
+}
+
+static const struct {
+	const char *transport;
+	uint64_t bytes; /* 0: none */
+} rows[] = {
+	{ "tcp/eth0", 345 },
+	{ "rc_mlx5/mlx5_0:1", 120 },
+	{ "rc_mlx5/mlx5_0:2", 0 },
+	{ "tcp/eth1", 0 },
+	{ "sysv/memory", 0 },
+	{ "tcp", 0 },
+	{ "", 0 },
+	{ "tcp/..", 0 },
+	{ "tcp/../net/eth0", 0 },
+	{ "tcp/eth0/", 0 },
+};
+
+static void test_find(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_device d;
+		uint64_t bytes = 0;
+		int rc = np_device_find(sys(), rows[i].transport, &d);
+
+		T_ROW(rows[i].transport, rc == (rows[i].bytes ? 0 : -ENOENT));
+		rc = np_device_bytes(&d, &bytes);
+		T_ROW(rows[i].transport, rc == (rows[i].bytes ? 0 : -EIO));
+		T_ROW(rows[i].transport, bytes == rows[i].bytes);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "the device of a transport says what it has moved", test_find },
+	{ NULL, NULL },
+};
+T_SUITE(device, cases)

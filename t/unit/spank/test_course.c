@@ -1,0 +1,238 @@
+#include "t.h"
+#include "np_course.h"
+#include "np_order.h"
+
+#include <math.h>
+#include <string.h>
+
+#define STEP_SEC 0.05
+#define UP_SEC 0.2 /* after it was called */
+#define ALONE_SEC 2.0
+#define BESIDE_SEC 3.0
+
+/* A step of 1 MB/s without levels, and half of it beside one. */
+struct world {
+	struct np_record *r;
+	struct np_course *c;
+	double now_sec, start_sec; /* start: NaN before */
+	double up_sec, level_end_sec, report_sec;
+	bool deaf;	 /* levels do not come up */
+	unsigned calls;
+	bool overlapped; /* a level was called beside another */
+	double unfair_sec; /* said to be alone beside a level */
+};
+
+static char *names[] = { "c0", "c3", "P4:M10:B250us:S40960" };
+static bool is_led[3];
+
+static struct np_course_past past = {
+	.name = names, .is_led = is_led, .n_levels = 3, .share = 0.5,
+};
+
+static void level_runs(struct world *w)
+{
+	double round = isnan(w->start_sec) ? ALONE_SEC : BESIDE_SEC;
+
+	if (w->now_sec >= w->up_sec) {
+		np_course_level_up(w->c, w->now_sec);
+		w->up_sec = INFINITY;
+	}
+	if (w->now_sec < w->report_sec || w->now_sec > w->level_end_sec + 0.1)
+		return;
+	w->report_sec += NP_COURSE_WINDOW_SEC;
+	np_course_rounds(w->c, w->now_sec,
+			 &(struct np_moments){ 10, round, 0, round, round });
+}
+
+static void call(struct world *w, double sec)
+{
+	w->calls++;
+	w->overlapped |= w->now_sec < w->level_end_sec;
+	if (w->deaf)
+		return;
+	w->up_sec = w->now_sec + UP_SEC;
+	w->level_end_sec = w->up_sec + sec;
+	w->report_sec = w->up_sec + NP_COURSE_WINDOW_SEC + 0.01;
+}
+
+static void step(struct world *w)
+{
+	bool loaded;
+	double sec = 0;
+
+	w->now_sec += STEP_SEC;
+	loaded = w->now_sec >= w->up_sec || (isinf(w->up_sec) &&
+					     w->now_sec < w->level_end_sec);
+	if (!isnan(w->start_sec))
+		np_course_moved(w->c, w->now_sec, STEP_SEC,
+				(loaded ? 0.5e6 : 1e6) * STEP_SEC);
+	level_runs(w);
+	if (loaded && np_course_is_alone(w->c, w->now_sec))
+		w->unfair_sec += STEP_SEC;
+	if (np_course_tick(w->c, w->now_sec, w->start_sec, &sec))
+		call(w, sec);
+	if (isnan(w->start_sec) && np_course_is_led_in(w->c))
+		w->start_sec = w->now_sec;
+}
+
+static void begin(struct world *w)
+{
+	*w = (struct world){ .r = np_record_new(), .now_sec = 100,
+			     .start_sec = NAN, .up_sec = INFINITY };
+	w->c = w->r ? np_course_new(w->r, &past) : NULL;
+	T_CHECK(w->c != NULL);
+}
+
+static void run(struct world *w, double sec, bool deaf)
+{
+	begin(w);
+	w->deaf = deaf;
+	while (w->c && w->now_sec < 100 + sec)
+		step(w);
+}
+
+static void end(struct world *w)
+{
+	np_course_free(w->c);
+	np_record_free(w->r);
+}
+
+static void test_blocks(void)
+{
+	size_t loaded = 0;
+	struct world w;
+
+	run(&w, 120, false);
+	T_CHECK(!w.overlapped && w.calls >= 9 && w.unfair_sec == 0);
+	T_CHECK(w.r->n_blocks > 12);
+	for (size_t i = 0; i < w.r->n_blocks; i++) {
+		const struct np_block_run *b = &w.r->blocks[i];
+
+		T_CHECK(t_close(b->rate, b->level ? 0.5e6 : 1e6, 0.01));
+		T_CHECK(b->sec > 0 && b->at_sec > 0 && b->at_sec < 120);
+		T_CHECK(b->level ? b->round_sec.n >= 40 &&
+				   b->round_sec.mean == BESIDE_SEC :
+				   b->round_sec.n == 0);
+		loaded += b->level != NULL;
+	}
+	T_CHECK(loaded >= 6 && loaded <= w.calls - 3);
+	end(&w);
+}
+
+static void test_lead(void)
+{
+	struct world w;
+
+	run(&w, 30, false);
+	T_CHECK(w.start_sec < 100 + 5);
+	T_CHECK(w.r->n_blocks_alone == 3);
+	for (size_t i = 0; i < w.r->n_blocks_alone; i++) {
+		const struct np_block_run *b = &w.r->blocks_alone[i];
+
+		T_CHECK(!strcmp(b->level, names[i]));
+		T_CHECK(b->round_sec.n >= 10 && b->round_sec.mean == ALONE_SEC);
+	}
+	end(&w);
+}
+
+/* Of an earlier run: the program does not wait for it again. */
+static void test_led(void)
+{
+	struct world w;
+
+	is_led[0] = is_led[2] = true;
+	run(&w, 30, false);
+	T_CHECK(w.r->n_blocks_alone == 1 &&
+		!strcmp(w.r->blocks_alone[0].level, "c3"));
+	end(&w);
+	is_led[1] = true;
+	run(&w, 30, false);
+	T_CHECK(!w.r->n_blocks_alone && w.start_sec < 100.1);
+	end(&w);
+	memset(is_led, 0, sizeof(is_led));
+}
+
+/* srun waits no longer; and levels that take their time are cut off. */
+static void test_lead_ends(void)
+{
+	struct world w;
+	double sec;
+
+	begin(&w);
+	T_CHECK(np_course_tick(w.c, 100, NAN, &sec) != NULL);
+	T_CHECK(!np_course_is_led_in(w.c));
+	T_CHECK(!np_course_tick(w.c, 101, 100.9, &sec));
+	T_CHECK(np_course_is_led_in(w.c) && !np_course_wants_level(w.c));
+	end(&w);
+
+	begin(&w);
+	for (double t = 100; !np_course_is_led_in(w.c) && t < 200; t += 4)
+		if (np_course_tick(w.c, w.now_sec = t, NAN, &sec))
+			np_course_level_up(w.c, t + 3);
+	T_CHECK(w.now_sec - 100 <= NP_ORDER_AUTO_SEC);
+	T_CHECK(w.r->n_blocks_alone > 0);
+	end(&w);
+}
+
+/* Levels that do not come up are tried thrice, and the run goes on without. */
+static void test_deaf(void)
+{
+	struct world w;
+
+	run(&w, 120, true);
+	T_CHECK(w.calls == 3 && w.r->n_notes > 0);
+	T_CHECK(!w.r->n_blocks_alone && w.start_sec < 106);
+	for (size_t i = 0; i < w.r->n_blocks; i++)
+		T_CHECK(!w.r->blocks[i].level);
+	T_CHECK(w.r->n_blocks > 20);
+	end(&w);
+}
+
+/* A level that comes up when nobody waits for it any more. */
+static void test_late(void)
+{
+	struct world w;
+	size_t before;
+
+	memset(is_led, true, sizeof(is_led));
+	run(&w, 40, true);
+	while (np_course_wants_level(w.c))
+		step(&w);
+	before = w.r->n_blocks;
+	np_course_level_up(w.c, w.now_sec);
+	w.level_end_sec = w.now_sec + 2.5;
+	for (double until = w.now_sec + 7; w.now_sec < until;)
+		step(&w);
+	T_CHECK(w.r->n_blocks == before + 1 && w.unfair_sec == 0);
+	T_CHECK(t_close(w.r->blocks[before].rate, 1e6, 0.01));
+	end(&w);
+	memset(is_led, false, sizeof(is_led));
+}
+
+/* Until the step's nodes say what they move there is nothing to do. */
+static void test_no_counters(void)
+{
+	struct world w;
+	double sec;
+
+	run(&w, 10, false);
+	end(&w);
+	begin(&w);
+	T_CHECK(np_course_tick(w.c, 100, NAN, &sec) != NULL);
+	np_course_tick(w.c, 101, 101, &sec);
+	T_CHECK(!np_course_tick(w.c, 2000, 101, &sec));
+	T_CHECK(isinf(np_course_due_sec(w.c)) && !w.r->n_blocks);
+	end(&w);
+}
+
+static const struct t_case cases[] = {
+	{ "a run is cut into blocks that say what happened", test_blocks },
+	{ "levels run alone before the program starts", test_lead },
+	{ "levels known alone do not make the program wait", test_led },
+	{ "the program does not wait longer than srun would", test_lead_ends },
+	{ "levels that do not come up are given up", test_deaf },
+	{ "a level that comes too late spoils no block", test_late },
+	{ "without counters there are no blocks", test_no_counters },
+	{ NULL, NULL },
+};
+T_SUITE(course, cases)

@@ -1,0 +1,55 @@
+#include "t.h"
+#include "np_traffic.h"
+
+#include <stdlib.h>
+
+static void test_rate(void)
+{
+	struct np_traffic *t = calloc(1, sizeof(*t));
+
+	for (int i = 1; t && i <= 400; i++) /* 1000 bytes/s, then 4000 */
+		np_traffic_add(t, 100 + i * 0.25, 0.25, i <= 200 ? 250 : 1000);
+	T_CHECK(t && t_close(np_traffic_rate(t, 140, 142), 1000, 1e-9));
+	T_CHECK(t && t_close(np_traffic_rate(t, 160, 162), 4000, 1e-9));
+	T_CHECK(t && t_close(np_traffic_rate(t, 149, 151), 2500, 1e-9));
+	T_CHECK(t && np_traffic_rate(t, 300, 302) == 0); /* not known yet */
+	T_CHECK(t && np_traffic_rate(t, 151, 151) == 0);
+	free(t);
+}
+
+/* Nodes report when they like, and all are added up. */
+static void test_nodes(void)
+{
+	struct np_traffic *t = calloc(1, sizeof(*t));
+
+	for (int i = 0; t && i < 100; i++) {
+		np_traffic_add(t, 10.07 + i * 0.25, 0.25, 250);
+		np_traffic_add(t, 10.19 + i * 0.25, 0.25, 500);
+	}
+	T_CHECK(t && t_close(np_traffic_rate(t, 20, 25), 3000, 1e-6));
+	free(t);
+}
+
+static void test_odd(void)
+{
+	struct np_traffic *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return;
+	np_traffic_add(t, 10, 0, 1e9);   /* in no time */
+	np_traffic_add(t, 10, -1, 1e9);
+	np_traffic_add(t, 10, 1e9, 1e9); /* since long ago */
+	T_CHECK(np_traffic_rate(t, 0, 20) == 0);
+	np_traffic_add(t, 1e6, 1, 100);	 /* after a long silence */
+	np_traffic_add(t, 10, 1, 1e9);	 /* far too late */
+	T_CHECK(t_close(np_traffic_rate(t, 1e6 - 2, 1e6), 50, 1e-6));
+	free(t);
+}
+
+static const struct t_case cases[] = {
+	{ "a rate is what was moved in that time", test_rate },
+	{ "nodes report in their own time", test_nodes },
+	{ "odd times do no harm", test_odd },
+	{ NULL, NULL },
+};
+T_SUITE(traffic, cases)

@@ -1,0 +1,116 @@
+# Is a curve from blocks inside one run that of whole runs?  Each program of
+# accuracy.sh runs once for about two minutes with --netprofile-calibrate, and
+# for eight seconds beside each level and alone; the slowdowns of both, beside
+# each other.  Some 40 minutes.
+# shellcheck shell=bash
+
+# The same work again and again: 15 times as long.
+onerun_inputs() {
+	lammps melt.two melt/in.melt 2100
+	lammps couette.two flow/in.flow.couette 87000
+	lammps crack.two crack/in.crack 19500
+	lammps solid.two peri/in.peri.pmb 1500
+	silicon silicon.two 30
+	waveguide waveguide.two 2400
+	water water.two
+	cavity cavity.two 1800
+}
+
+onerun_program() { # NAME
+	program "$1" | sed 's/-nsteps 200/-nsteps 3000/'
+}
+
+onerun_once() { # NAME
+	in_allocation "cd ~/$1.two && srun -Q -N4 -n4 -w '$A_NODES' --overlap \
+		--mpi=pmix --netprofile=$1.one --netprofile-calibrate \
+		$(onerun_program "$1") >/dev/null 2>&1"
+}
+
+# What whole runs said, as accuracy.sh counts it; and the pairs and pressures of
+# doc/accuracy-pairs.json.
+onerun_many() {
+	pairs_file | jq --slurpfile doc "$ROOT/doc/accuracy-pairs.json" \
+		'. as $new | $doc[0] | .program_beside_level =
+			$new.program_beside_level'
+}
+
+# The same with curves and pressures of one run each; "show" of each on stdin.
+onerun_one() { # MANY
+	jq -s --slurpfile many "$1" '
+		def stat($x; $n; $sd): if $x == null then null else
+			{n: $n, mean: $x} + (if $sd then {sd: $sd} else {} end) end;
+		# An interval of 95 % is some four standard errors wide.
+		def at($app; $level): (map(select(.app == $app + ".one"))[0].levels
+			// [] | map(select(.name == $level))[0]) // {};
+		. as $show | $many[0] |
+		.programs as $p | .levels as $l |
+		.program_beside_level = ($p | map(. as $a | $l | map(. as $i |
+			$show | at($a; $i) | stat(.slowdown; 1;
+				((.high // 0) - (.low // 0)) / 3.92)))) |
+		.level_beside_program = ($l | map(. as $i | $p | map(. as $a |
+			$show | at($a; $i) | stat(.level_slowdown; 1; null))))'
+}
+
+# How curves and pressures of both differ, and how often the interval of one run
+# holds what whole runs said.
+onerun_table() { # MANY ONE SHOW
+	jq -rs '.[0] as $m | .[1] as $o | .[2:] as $show |
+		def pct: if . == null then "-" else . * 1000 | round / 10 end;
+		$m.programs | to_entries[] as {key: $a, value: $name} |
+		$m.levels | to_entries[] as {key: $i, value: $level} |
+		($show | map(select(.app == $name + ".one"))[0].levels // [] |
+			map(select(.name == $level))[0] // {}) as $s |
+		[$name, $level, ($m.program_beside_level[$a][$i].mean | pct),
+		 ($s.slowdown | pct), ($s.low | pct), ($s.high | pct),
+		 ($m.level_beside_program[$i][$a].mean | pct),
+		 ($o.level_beside_program[$i][$a].mean | pct)] | @tsv' "$@" |
+	awk -F'\t' '
+		BEGIN { printf "%-10s %-5s %8s %8s %18s %10s %8s\n", "program",
+			"level", "runs", "one run", "95 %", "pressure", "one run" }
+		{ printf "%-10s %-5s %8s %8s %18s %10s %8s\n", $1, $2, $3, $4,
+			"[" $5 ", " $6 "]", $7, $8 }
+		$3 != "-" && $4 != "-" {
+			d = $3 - $4; sum += d < 0 ? -d : d; n++
+			hold += $5 <= $3 && $3 <= $6
+		}
+		$7 != "-" && $8 != "-" { d = $7 - $8; press += d < 0 ? -d : d; k++ }
+		END {
+			if (n) printf "curves: n %d, mean difference %.1f points, " \
+				"intervals hold %.0f %%\n", n, sum / n, 100 * hold / n
+			if (k) printf "pressures: n %d, mean difference %.1f points\n",
+				k, press / k
+		}'
+}
+
+validate_onerun() {
+	local a dir
+
+	# shellcheck source=t/validate.d/accuracy.sh
+	. "$ROOT/t/validate.d/accuracy.sh"
+	dir=$(mktemp -d)
+	cluster up --leaves 1 --nodes-per-leaf 8 --leaf-mbit "$LEAF_MBIT" \
+		--own-cpus --netprof "$BUILD"
+	make_inputs
+	onerun_inputs
+	echo "onerun: date $(date +%F), $ALONE_RUNS runs alone, $LEVEL_RUNS beside each level, one of blocks"
+	for a in $PROGRAMS $ASIDE; do
+		onerun_once "$a"
+		measure_alone "$a"
+		measure_curve "$a"
+		inside -- netprof show --json "$a.one" >>"$dir/show"
+		jq -rs 'last | .app + ": " + (.blocks // {} |
+			"\(.loaded) blocks, \(.sec) s, at most \(.lost_sec) s longer: \(.text)")' \
+			"$dir/show"
+	done
+	onerun_many >"$dir/many.json"
+	onerun_one "$dir/many.json" <"$dir/show" >"$dir/one.json"
+	onerun_table "$dir/many.json" "$dir/one.json" "$dir/show"
+	for a in many one; do
+		echo "pairs, curves of $a:"
+		"$BUILD/netprof" accuracy "$dir/$a.json" |
+			grep -E '^(model|zero|constant|cross|mutual|ensemble) '
+	done
+	cp "$dir/many.json" "$dir/one.json" "$dir/show" "$BUILD/"
+	cluster down
+	rm -rf "$dir"
+}
