@@ -1,27 +1,24 @@
-#include <errno.h>
+/* netprof accuracy --json */
 #include <math.h>
-#include <stdio.h>
-
-#include <json-c/json.h>
 
 #include "cli_accuracy.h"
 #include "cli_json_put.h"
 
-static void put(json_object *o, const char *key, double v)
+/* Computed, not measured: with all its digits. */
+static void put(json_object *in, const char *key, double v)
 {
-	json_object_object_add(o, key, isfinite(v) ?
-			       json_object_new_double(v) : NULL);
+	cli_put(in, key, isfinite(v) ? json_object_new_double(v) : NULL);
 }
 
-static json_object *line(const struct accuracy_line *l)
+static void put_line(json_object *list, const struct accuracy_line *l)
 {
 	const struct np_score *s = &l->score;
-	json_object *o = json_object_new_object();
+	json_object *o = cli_append_object(list);
 
-	json_object_object_add(o, "model", json_object_new_string(l->model));
+	cli_put_text(o, "model", l->model);
 	if (!isnan(l->constant))
 		put(o, "constant", l->constant);
-	json_object_object_add(o, "cases", json_object_new_uint64(s->n));
+	cli_put_count(o, "cases", s->n);
 	put(o, "mean_error_points", s->mean_points);
 	put(o, "median_error_points", s->median_points);
 	put(o, "max_error_points", s->max_points);
@@ -30,57 +27,47 @@ static json_object *line(const struct accuracy_line *l)
 	put(o, "beyond_20_points", s->beyond_far);
 	put(o, "recall", s->recall);
 	put(o, "precision", s->precision);
-	json_object_object_add(o, "intervals",
-			       json_object_new_uint64(s->n_intervals));
+	cli_put_count(o, "intervals", s->n_intervals);
 	put(o, "coverage", s->coverage);
 	put(o, "median_width_points", s->width_points);
 	if (l->why.text[0])
-		json_object_object_add(o, "unanswered",
-				       json_object_new_string(l->why.text));
-	return o;
+		cli_put_text(o, "unanswered", l->why.text);
 }
 
-static json_object *part(const struct accuracy_part *p)
+static void put_part(json_object *in, const struct accuracy_part *p)
 {
-	json_object *o = json_object_new_object();
-	json_object *lines = json_object_new_array();
+	json_object *o = cli_put_object(in, p->groups ? "groups" : "pairs");
+	json_object *lines;
 
-	json_object_object_add(o, "cases",
-			       json_object_new_uint64(p->n_cases));
+	cli_put_count(o, "cases", p->n_cases);
+	lines = cli_put_array(o, "models");
 	for (size_t i = 0; i < p->n_lines; i++)
-		json_object_array_add(lines, line(&p->line[i]));
-	json_object_object_add(o, "models", lines);
-	return o;
+		put_line(lines, &p->line[i]);
 }
 
-static json_object *one_case(const struct np_measured_set *s, size_t k,
-			     const struct accuracy_run *r, size_t set)
+static void put_case(json_object *list, const struct np_measured_set *s,
+		     size_t k, const struct accuracy_run *r, size_t set)
 {
 	const struct np_measured_case *c = &s->row[k];
 	const struct np_prediction *p = &r->out[set][k];
-	json_object *o = json_object_new_object();
-	json_object *co = json_object_new_array();
+	json_object *o = cli_append_object(list), *co;
 
-	json_object_object_add(o, "set", json_object_new_string(s->name));
-	json_object_object_add(o, "model",
-			       json_object_new_string(r->model->name));
-	json_object_object_add(o, "victim", json_object_new_string(
-					s->app[c->victim].name));
+	cli_put_text(o, "set", s->name);
+	cli_put_text(o, "model", r->model->name);
+	cli_put_text(o, "victim", s->app[c->victim].name);
+	co = cli_put_array(o, "beside");
 	for (size_t i = 0; i < c->n_co; i++)
-		json_object_array_add(co, json_object_new_string(
-						  s->app[c->co[i]].name));
-	json_object_object_add(o, "beside", co);
+		cli_append_text(co, s->app[c->co[i]].name);
 	put(o, "measured", c->slowdown.mean);
 	put(o, "predicted", p->slowdown);
 	put(o, "low", p->low);
 	put(o, "high", p->high);
-	return o;
 }
 
-static json_object *cases(const struct accuracy_file *f,
-			  const struct accuracy_opt *opt)
+static void put_cases(json_object *in, const struct accuracy_file *f,
+		      const struct accuracy_opt *opt)
 {
-	json_object *all = json_object_new_array();
+	json_object *all = cli_put_array(in, "predictions");
 
 	for (size_t r = 0; r < f->n_runs; r++)
 		for (size_t i = 0; i < f->measured.n_sets; i++) {
@@ -89,32 +76,24 @@ static json_object *cases(const struct accuracy_file *f,
 
 			for (size_t k = 0; k < s->n_rows; k++)
 				if (accuracy_takes(opt, s, &s->row[k]))
-					json_object_array_add(all,
-						one_case(s, k, &f->run[r], i));
+					put_case(all, s, k, &f->run[r], i);
 		}
-	return all;
 }
 
 int accuracy_print_json(const struct accuracy_file *f, size_t n,
 			const struct accuracy_opt *opt)
 {
-	json_object *root = json_object_new_object();
-	json_object *files = json_object_new_array();
+	json_object *j = json_object_new_object();
+	json_object *files = cli_put_array(j, "files");
 
 	for (size_t i = 0; i < n; i++) {
-		json_object *o = json_object_new_object();
+		json_object *o = cli_append_object(files);
 
-		json_object_object_add(o, "file",
-				       json_object_new_string(f[i].path));
+		cli_put_text(o, "file", f[i].path);
 		for (size_t k = 0; k < f[i].n_parts; k++)
-			json_object_object_add(
-				o, f[i].part[k].groups ? "groups" : "pairs",
-				part(&f[i].part[k]));
+			put_part(o, &f[i].part[k]);
 		if (opt->cases)
-			json_object_object_add(o, "predictions",
-					       cases(&f[i], opt));
-		json_object_array_add(files, o);
+			put_cases(o, &f[i], opt);
 	}
-	json_object_object_add(root, "files", files);
-	return cli_print_json("accuracy", root);
+	return cli_print_json("accuracy", j);
 }

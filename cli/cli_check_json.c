@@ -1,5 +1,5 @@
-#include "cli_check_json.h"
-
+/* netprof check --json */
+#include "cli_check.h"
 #include "cli_json_put.h"
 
 int cli_check_json(const struct cli_check *c)

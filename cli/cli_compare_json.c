@@ -67,8 +67,7 @@ int cli_compare_json(const struct cli_compare *c)
 	list = cli_put_array(j, "different");
 	for (size_t i = 0; i < cli_n_facts; i++)
 		if (cli_fact_differs(c, &cli_facts[i]))
-			json_object_array_add(list, json_object_new_string(
-						      cli_facts[i].key));
+			cli_append_text(list, cli_facts[i].key);
 	list = cli_put_array(j, "compared");
 	for (size_t i = 0; i < c->n; i++)
 		put_side(cli_append_object(list), &c->side[i]);

@@ -248,9 +248,7 @@ int cli_compare_text(const struct cli_compare *c)
 
 static void field_real(double v, bool known)
 {
-	if (known)
-		printf("%.6g", v + 0.0);
-	putchar('|');
+	cli_field_real(known ? v : NAN, 6, '|');
 }
 
 static void parsable_side(const struct cli_side *s)

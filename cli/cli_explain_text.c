@@ -288,9 +288,7 @@ static void parsable_begin(const struct cli_explain *e)
 	cli_field(j && j->pending ? j->action : "", '|');
 	printf("%s|%.3f|", j && j->pending && j->applied ? "yes" : "no",
 	       j ? j->held_sec : e->have_ended ? e->ended.held_sec : 0);
-	if (e->predicted)
-		printf("%.6g", e->slowdown);
-	putchar('|');
+	cli_field_real(e->predicted ? e->slowdown : NAN, 6, '|');
 	if (e->n_measured) {
 		const struct cli_measured *m = &e->measured[0];
 
@@ -323,9 +321,7 @@ static void parsable_beside(const struct cli_explain *e,
 	if (!e->job)
 		printf("%.3f", b->overlap_sec);
 	printf("||");
-	if (b->predicted)
-		printf("%.6g", b->slowdown);
-	putchar('\n');
+	cli_field_real(b->predicted ? b->slowdown : NAN, 6, '\n');
 }
 
 int cli_explain_parsable(const struct cli_explain *e)

@@ -18,8 +18,7 @@ static void put_axis(json_object *in, const char *key, const struct np_axis *a)
 		return;
 	names = cli_put_array(j, "names");
 	for (size_t i = 0; i < a->n_names; i++)
-		json_object_array_add(names,
-				      json_object_new_string(a->name[i]));
+		cli_append_text(names, a->name[i]);
 }
 
 /* Without the members that its kind does not have. */

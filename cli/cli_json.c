@@ -27,13 +27,13 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 	char said[CLI_SENTENCE];
 
 	cli_say_use(p, said);
-	json_object_array_add(text, json_object_new_string(said));
+	cli_append_text(text, said);
 	cli_say_basis(p, said);
 	if (*said)
-		json_object_array_add(text, json_object_new_string(said));
+		cli_append_text(text, said);
 	cli_say_interference(p, said);
 	if (*said)
-		json_object_array_add(text, json_object_new_string(said));
+		cli_append_text(text, said);
 	cli_put_text(j, "use", cli_use_name(p));
 	cli_put_text(j, "against", against[v->against]);
 	cli_put_real(j, "delayed_sec", v->delayed_sec);
@@ -45,7 +45,7 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 	cli_put_text(j, "phases", cli_phase_name(v->phases));
 	cli_put_real(j, "busy_share", v->busy_share);
 	cli_put_real(j, "busy_period_sec", p->phases.busy_period_sec);
-	cli_put(j, "interference", json_object_new_boolean(v->interference));
+	cli_put_bool(j, "interference", v->interference);
 }
 
 static void put_runs(json_object *in, const struct cli_profile *p)
@@ -107,7 +107,7 @@ static void put_sample(json_object *in, const char *key,
 	cli_put_real(j, "max_sec", s->moments.max);
 	cli_put_time(j, "first", s->first);
 	cli_put_time(j, "last", s->last);
-	cli_put(j, "beside_other_jobs", json_object_new_boolean(s->neighbours));
+	cli_put_bool(j, "beside_other_jobs", s->neighbours);
 }
 
 /* [from_sec, samples, idle samples] of each bin that holds any. */
@@ -212,8 +212,7 @@ static void put_advice(json_object *in, const struct cli_advice *a)
 	cli_put_real(j, "limit", a->limit);
 	list = cli_put_array(j, "avoid");
 	for (size_t i = 0; i < a->n_avoid; i++)
-		json_object_array_add(list,
-				      json_object_new_string(a->tie[i].app));
+		cli_append_text(list, a->tie[i].app);
 	cli_put_text(j, "command", *a->command ? a->command : NULL);
 	cli_put_text(j, "measures", *a->command ? a->what : NULL);
 }
@@ -329,8 +328,7 @@ static void append_run(json_object *list, const struct np_record *r,
 	cli_put_count(j, "neighbours", r->n_neighbours);
 	notes = cli_put_array(j, "notes");
 	for (size_t i = 0; i < r->n_notes; i++)
-		json_object_array_add(notes,
-				      json_object_new_string(r->notes[i]));
+		cli_append_text(notes, r->notes[i]);
 }
 
 int cli_json_runs(const struct cli_profile *p)

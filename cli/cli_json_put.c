@@ -16,14 +16,19 @@ void cli_put_text(json_object *in, const char *key, const char *text)
 	cli_put(in, key, text ? json_object_new_string(text) : NULL);
 }
 
-void cli_put_real(json_object *in, const char *key, double v)
+void cli_put_digits(json_object *in, const char *key, double v, int digits)
 {
 	char text[CLI_NUMBER];
 
 	v += 0.0; /* no "-0" */
-	snprintf(text, sizeof(text), "%.6g", v);
+	snprintf(text, sizeof(text), "%.*g", digits, v);
 	cli_put(in, key, isfinite(v) ? json_object_new_double_s(v, text) :
 				       NULL);
+}
+
+void cli_put_real(json_object *in, const char *key, double v)
+{
+	cli_put_digits(in, key, v, 6);
 }
 
 void cli_put_time(json_object *in, const char *key, double v)
@@ -66,6 +71,11 @@ json_object *cli_append_object(json_object *list)
 
 	json_object_array_add(list, j);
 	return j;
+}
+
+void cli_append_text(json_object *list, const char *text)
+{
+	json_object_array_add(list, json_object_new_string(text));
 }
 
 int cli_print_json(const char *command, json_object *j)

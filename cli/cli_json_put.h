@@ -11,8 +11,9 @@
 
 void cli_put(json_object *in, const char *key, json_object *value);
 void cli_put_text(json_object *in, const char *key, const char *text);
-/* null if it is not finite */
+/* null if it is not finite; of six digits, as measured values have, or more */
 void cli_put_real(json_object *in, const char *key, double v);
+void cli_put_digits(json_object *in, const char *key, double v, int digits);
 /* A date: seconds since 1970 to the millisecond. */
 void cli_put_time(json_object *in, const char *key, double v);
 void cli_put_count(json_object *in, const char *key, uint64_t n);
@@ -20,6 +21,7 @@ void cli_put_bool(json_object *in, const char *key, int v);
 json_object *cli_put_object(json_object *in, const char *key);
 json_object *cli_put_array(json_object *in, const char *key);
 json_object *cli_append_object(json_object *list);
+void cli_append_text(json_object *list, const char *text);
 
 /* Grows when a member goes, or means something else: doc/json-schema/. */
 #define CLI_JSON_SCHEMA 1

@@ -11,8 +11,7 @@ int cli_matrix_json(const struct cli_matrix *m)
 	cli_put_calibration(j, m->k, m->scope);
 	list = cli_put_array(j, "applications");
 	for (size_t i = 0; i < m->n; i++)
-		json_object_array_add(list, json_object_new_string(
-			m->k->app[m->at[i]]->r.runs.app));
+		cli_append_text(list, m->k->app[m->at[i]]->r.runs.app);
 	list = cli_put_array(j, "pairs");
 	for (size_t i = 0; i < m->n * m->n; i++) {
 		json_object *pair = cli_append_object(list);

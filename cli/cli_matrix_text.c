@@ -1,6 +1,5 @@
 /* The table of `netprof matrix`, and the same as comma-separated values. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -160,13 +159,6 @@ int cli_matrix_text(const struct cli_matrix *m)
 	return CLI_DONE;
 }
 
-static void field_real(double v)
-{
-	putchar(',');
-	if (!isnan(v))
-		printf("%.6g", v);
-}
-
 /* Names, models and flags have no character that would have to be quoted. */
 int cli_matrix_csv(const struct cli_matrix *m)
 {
@@ -174,20 +166,20 @@ int cli_matrix_csv(const struct cli_matrix *m)
 
 	puts("victim,corunner,scope,slowdown,low,high,model,flags");
 	for (size_t i = 0; i < m->n * m->n; i++) {
-		printf("%s,%s,%s", name_of(m, i / m->n), name_of(m, i % m->n),
+		printf("%s,%s,%s,", name_of(m, i / m->n), name_of(m, i % m->n),
 		       np_scope_name(m->scope));
 		if (m->rc[i]) {
-			puts(",,,,,");
+			puts(",,,,");
 			continue;
 		}
-		field_real(m->p[i].slowdown);
-		field_real(m->p[i].low);
-		field_real(m->p[i].high);
+		cli_field_real(m->p[i].slowdown, 6, ',');
+		cli_field_real(m->p[i].low, 6, ',');
+		cli_field_real(m->p[i].high, 6, ',');
 		cli_flag_names(m->p[i].flags, flags, sizeof(flags));
 		for (char *c = flags; *c; c++)
 			if (*c == ',')
 				*c = ' ';
-		printf(",%s,%s\n", m->p[i].model->name, flags);
+		printf("%s,%s\n", m->p[i].model->name, flags);
 	}
 	return CLI_DONE;
 }

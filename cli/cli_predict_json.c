@@ -78,8 +78,7 @@ static void put_answer(json_object *list, const struct cli_prediction *p,
 	cli_put_text(j, "victim", p->k->app[a->victim]->r.runs.app);
 	co = cli_put_array(j, "corunners");
 	for (size_t i = 0; i < a->n_co; i++)
-		json_object_array_add(co, json_object_new_string(
-			p->k->app[a->co[i]]->r.runs.app));
+		cli_append_text(co, p->k->app[a->co[i]]->r.runs.app);
 	if (a->rc) {
 		cli_put(j, "slowdown", NULL);
 		cli_put_text(j, "why", a->why.text);

@@ -181,13 +181,6 @@ int cli_predict_text(const struct cli_prediction *p)
 	return CLI_DONE;
 }
 
-static void field_real(double v, char separator)
-{
-	if (!isnan(v))
-		printf("%.6g", v);
-	putchar(separator);
-}
-
 int cli_predict_parsable(const struct cli_prediction *p)
 {
 	char buf[LINE], command[LINE / 4], what[LINE / 4];
@@ -207,14 +200,14 @@ int cli_predict_parsable(const struct cli_prediction *p)
 			cli_field(a->why.text, '\n');
 			continue;
 		}
-		field_real(a->p.slowdown, '|');
-		field_real(a->p.low, '|');
-		field_real(a->p.high, '|');
+		cli_field_real(a->p.slowdown, 6, '|');
+		cli_field_real(a->p.low, 6, '|');
+		cli_field_real(a->p.high, 6, '|');
 		printf("%s|%s|%zu|%zu|%llu|", a->p.model->name,
 		       cli_flag_names(a->p.flags, buf, sizeof(buf)),
 		       a->p.n_curve, a->p.n_pressure,
 		       (unsigned long long)a->p.n_probes);
-		field_real(a->p.coupling, '|');
+		cli_field_real(a->p.coupling, 6, '|');
 		printf("%s|", cli_no_effect(p->k, a->scope) ? "yes" : "no");
 		cli_say_narrower(p->k, a, command, what, sizeof(what));
 		cli_field(command, '|');

@@ -147,13 +147,6 @@ int cli_replay_text(const struct cli_replay *r)
 	return CLI_DONE;
 }
 
-static void real_field(double v, char separator)
-{
-	if (!isnan(v))
-		printf("%.9g", v);
-	putchar(separator);
-}
-
 int cli_replay_parsable(const struct cli_replay *r)
 {
 	puts("Program|Model|Task|Node|AloneEnd|TogetherEnd|Computes|Waits|"
@@ -170,15 +163,16 @@ int cli_replay_parsable(const struct cli_replay *r)
 				cli_field(name_of(p), '|');
 				printf("%s|%u|%u|", r->net.model[m]->name, t,
 				       p->node_of[t]);
-				real_field(a->end_sec, '|');
-				real_field(r->n > 1 ? b->end_sec : NAN, '|');
-				real_field(b->compute_sec, '|');
-				real_field(b->wait_sec, '|');
+				cli_field_real(a->end_sec, 9, '|');
+				cli_field_real(r->n > 1 ? b->end_sec : NAN, 9,
+					       '|');
+				cli_field_real(b->compute_sec, 9, '|');
+				cli_field_real(b->wait_sec, 9, '|');
 				printf("%llu|%llu|",
 				       (unsigned long long)b->messages,
 				       (unsigned long long)b->bytes);
-				real_field(b->mean_penalty, '|');
-				real_field(b->mean_conflicts, '\n');
+				cli_field_real(b->mean_penalty, 9, '|');
+				cli_field_real(b->mean_conflicts, 9, '\n');
 			}
 	return CLI_DONE;
 }

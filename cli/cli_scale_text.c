@@ -238,9 +238,7 @@ int cli_scale_text(const struct cli_scale *s)
 
 static void field(double v)
 {
-	if (!isnan(v))
-		printf("%.9g", v + 0.0);
-	putchar('|');
+	cli_field_real(v, 9, '|');
 }
 
 static void print_fields(const char *kind, double processes,

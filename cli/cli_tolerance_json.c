@@ -1,19 +1,13 @@
 /* netprof tolerance --json */
 #include <math.h>
-#include <stdio.h>
 
 #include "cli_json_put.h"
-#include "cli_text.h"
 #include "cli_tolerance.h"
 
 /* Computed, not measured: with all its digits. */
 static void put_exact(json_object *in, const char *key, double v)
 {
-	char text[CLI_NUMBER];
-
-	snprintf(text, sizeof(text), "%.15g", v);
-	cli_put(in, key, isfinite(v) ? json_object_new_double_s(v, text) :
-				       NULL);
+	cli_put_digits(in, key, v, 15);
 }
 
 static void put_network(json_object *in, const struct cli_tolerance_ask *ask)

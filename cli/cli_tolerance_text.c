@@ -256,15 +256,9 @@ static void line(const struct cli_tolerance *t, const char *kind,
 {
 	cli_field(t->file, '|');
 	printf("%s|%s|", kind, of);
-	if (isfinite(x))
-		printf("%.15g", x);
-	putchar('|');
-	if (isfinite(ns))
-		printf("%.15g", ns);
-	putchar('|');
-	if (isfinite(slope))
-		printf("%.15g", slope);
-	putchar('\n');
+	cli_field_real(x, 15, '|');
+	cli_field_real(ns, 15, '|');
+	cli_field_real(slope, 15, '\n');
 }
 
 void cli_tolerance_parsable(const struct cli_tolerance *t,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli_check.h"
-#include "cli_check_json.h"
 #include "cli_state.h"
 
 static void text_finding(const struct cli_finding *f)
