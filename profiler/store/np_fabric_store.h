@@ -21,7 +21,6 @@
 #include "np_store.h"
 
 #define NP_CALIBRATION_MAX_LEAVES 4096
-#define NP_CALIBRATION_MAX_FILES 1000 /* looked at, the newest by name first */
 
 /* The idle probes of one leaf switch. */
 struct np_calibration_leaf {

@@ -17,7 +17,6 @@
 
 #define NP_LOGGPS_SCHEMA 1
 #define NP_LOGGPS_MAX_BYTES 65536
-#define NP_LOGGPS_MAX_FILES 1000 /* looked at, the newest by name first */
 
 /* All texts are owned, and "" where the file does not have them. */
 struct np_loggps_record {

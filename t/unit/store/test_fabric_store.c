@@ -1,5 +1,6 @@
 #include "t.h"
 #include "np_fabric_store.h"
+#include "some_store.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -12,20 +13,6 @@
 
 #define DAY 86400.0
 #define DATE 1732158000.0 /* 20241121T030000Z */
-
-static char store_dir[512];
-
-static struct np_store *fresh_store(void)
-{
-	static int count;
-	struct np_store *s = NULL;
-
-	snprintf(store_dir, sizeof(store_dir), "%s/fabric%d", t_tmpdir(),
-		 count++);
-	T_CHECK(mkdir(store_dir, 0755) == 0);
-	T_CHECK(np_store_open(store_dir, &s, NULL) == 0);
-	return s;
-}
 
 #define HEAD "{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[]"
 #define LEVELS HEAD ",\"levels\":[{\"name\":\"c1\",\"partners\":1," \
@@ -70,14 +57,14 @@ static void put(const char *name, const char *text)
 	char path[1024];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/fabric/hpc/%s", store_dir, name);
+	snprintf(path, sizeof(path), "%s/fabric/hpc/%s", t_store_dir, name);
 	f = fopen(path, "w");
 	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
 }
 
 static void test_saved_is_loaded(void)
 {
-	struct np_store *s = fresh_store();
+	struct np_store *s = t_store_fresh();
 	struct np_calibration c;
 	char path[1024];
 	struct stat st;
@@ -103,10 +90,10 @@ static void test_saved_is_loaded(void)
 	T_CHECK(c.n_leaves == 2 && !strcmp(c.leaf[1].name, "leaf1") &&
 		c.leaf[0].idle.count[53] == 1 && !c.leaf[1].idle.all.n);
 	snprintf(path, sizeof(path), "%s/fabric/hpc/20241121T030000Z.json",
-		 store_dir);
+		 t_store_dir);
 	T_CHECK(!strcmp(c.path, path));
 	T_CHECK(!stat(path, &st) && (st.st_mode & 07777) == 0644);
-	snprintf(path, sizeof(path), "%s/fabric/hpc", store_dir);
+	snprintf(path, sizeof(path), "%s/fabric/hpc", t_store_dir);
 	T_CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0755);
 	np_calibration_free(&c);
 	np_store_close(s);
@@ -127,7 +114,7 @@ static void test_newest_counts(void)
 		{ "no such cluster", "ypc", NULL, -1 },
 		{ "no such scope", "xpc", "node", -1 },
 	};
-	struct np_store *s = fresh_store();
+	struct np_store *s = t_store_fresh();
 	struct np_calibration c;
 
 	T_CHECK(np_fabric_store_load(s, NULL, NULL, &c, NULL) == -ENOENT);
@@ -153,7 +140,7 @@ static void test_newest_counts(void)
 
 static void test_unusable_files_are_passed_over(void)
 {
-	struct np_store *s = fresh_store();
+	struct np_store *s = t_store_fresh();
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration c;
 	char cmd[1200], *text;
@@ -169,14 +156,14 @@ static void test_unusable_files_are_passed_over(void)
 	snprintf(cmd, sizeof(cmd), "cd '%s/fabric/hpc' && "
 		 "ln -s 20241121T030000Z.json 20250103T000000Z.json && "
 		 "mkfifo 20250104T000000Z.json && mkdir 20250105T000000Z.json "
-		 "&& truncate -s 40M 20250106T000000Z.json", store_dir);
+		 "&& truncate -s 40M 20250106T000000Z.json", t_store_dir);
 	T_CHECK(system(cmd) == 0);
 	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, NULL) == 0);
 	T_CHECK(c.date == DATE && c.n_skipped == 6);
 	T_ROW("it says why the newest is no use",
 	      strstr(c.skipped.text, "20250106T000000Z.json: skipped: 4"));
 	np_calibration_free(&c);
-	snprintf(cmd, sizeof(cmd), "rm '%s'/fabric/hpc/20241121*", store_dir);
+	snprintf(cmd, sizeof(cmd), "rm '%s'/fabric/hpc/20241121*", t_store_dir);
 	T_CHECK(system(cmd) == 0);
 	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, &err) == -ENOENT &&
 		strstr(err.text, "no calibration can be used: "));
@@ -185,7 +172,7 @@ static void test_unusable_files_are_passed_over(void)
 
 static void test_only_the_owner_of_the_store_is_trusted(void)
 {
-	struct np_store *s = fresh_store();
+	struct np_store *s = t_store_fresh();
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration c;
 	char path[1024];
@@ -195,12 +182,12 @@ static void test_only_the_owner_of_the_store_is_trusted(void)
 	save(s, "hpc", "leaf", DATE);
 	save(s, "hpc", "leaf", DATE + DAY);
 	snprintf(path, sizeof(path), "%s/fabric/hpc/20241122T030000Z.json",
-		 store_dir);
+		 t_store_dir);
 	T_CHECK(chown(path, 12345, -1) == 0);
 	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, &err) == 0 &&
 		c.date == DATE && strstr(c.skipped.text, "foreign owner"));
 	np_calibration_free(&c);
-	snprintf(path, sizeof(path), "%s/fabric/hpc", store_dir);
+	snprintf(path, sizeof(path), "%s/fabric/hpc", t_store_dir);
 	T_CHECK(chown(path, 12345, -1) == 0);
 	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, &err) == -EACCES &&
 		strstr(err.text, "not trusted"));
@@ -361,7 +348,7 @@ static void test_what_is_read_is_written_again(void)
 
 static void test_what_cannot_be_read_is_not_written(void)
 {
-	struct np_store *s = fresh_store();
+	struct np_store *s = t_store_fresh();
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration c;
 	char *text = some_json("leaf", DATE);

@@ -1,5 +1,6 @@
 #include "t.h"
 #include "np_loggps_store.h"
+#include "some_store.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,20 +10,6 @@
 #include <unistd.h>
 
 #define DATE 1732158000.0 /* 20241121T030000Z */
-
-static char store_dir[512];
-
-static struct np_store *fresh_store(void)
-{
-	static int count;
-	struct np_store *s = NULL;
-
-	snprintf(store_dir, sizeof(store_dir), "%s/loggps%d", t_tmpdir(),
-		 count++);
-	T_CHECK(mkdir(store_dir, 0755) == 0);
-	T_CHECK(np_store_open(store_dir, &s, NULL) == 0);
-	return s;
-}
 
 static struct np_loggps_record some(double date, double latency)
 {
@@ -56,7 +43,7 @@ static void save(struct np_store *s, const char *cluster, double date,
 static void test_saved_is_loaded(void)
 {
 	struct np_loggps_record want = some(DATE, 1.5e-6), r;
-	struct np_store *s = fresh_store();
+	struct np_store *s = t_store_fresh();
 	char path[1024];
 	struct stat st;
 
@@ -68,7 +55,7 @@ static void test_saved_is_loaded(void)
 		!strcmp(r.leaf, "leaf0") && !strcmp(r.transport, "tcp/eth0"));
 	T_CHECK(!memcmp(&r.fit, &want.fit, sizeof(r.fit)));
 	snprintf(path, sizeof(path), "%s/fabric/hpc/20241121T030000Z.loggps",
-		 store_dir);
+		 t_store_dir);
 	T_CHECK(!stat(path, &st) && (st.st_mode & 07777) == 0644);
 	np_loggps_record_free(&r);
 	np_store_close(s);
@@ -90,7 +77,7 @@ static const struct {
 
 static void test_the_newest_counts(void)
 {
-	struct np_store *s = fresh_store();
+	struct np_store *s = t_store_fresh();
 
 	save(s, "hpc", DATE + 1, 3, false);
 	save(s, "hpc", DATE, 2, false);
@@ -115,14 +102,14 @@ static void put(const char *name, const char *text)
 	char path[1024];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/fabric/hpc/%s", store_dir, name);
+	snprintf(path, sizeof(path), "%s/fabric/hpc/%s", t_store_dir, name);
 	f = fopen(path, "w");
 	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
 }
 
 static void test_what_cannot_be_read_is_passed_over(void)
 {
-	struct np_store *s = fresh_store();
+	struct np_store *s = t_store_fresh();
 	struct np_loggps_record r = { 0 };
 	struct np_err err = NP_ERR_INIT;
 	char path[1024];
@@ -131,13 +118,13 @@ static void test_what_cannot_be_read_is_passed_over(void)
 	put("20991121T030000Z.loggps", "{");
 	put("20991121T030001Z.json", "{"); /* a calibration, maybe */
 	snprintf(path, sizeof(path),
-		 "%s/fabric/hpc/20991121T030002Z.loggps", store_dir);
+		 "%s/fabric/hpc/20991121T030002Z.loggps", t_store_dir);
 	T_CHECK(symlink("/dev/zero", path) == 0);
 	T_CHECK(np_loggps_store_load(s, "hpc", false, &r, &err) == 0);
 	T_CHECK(r.fit.L.value == 2);
 	np_loggps_record_free(&r);
 	snprintf(path, sizeof(path),
-		 "%s/fabric/hpc/20241121T030000Z.loggps", store_dir);
+		 "%s/fabric/hpc/20241121T030000Z.loggps", t_store_dir);
 	T_CHECK(unlink(path) == 0);
 	T_CHECK(np_loggps_store_load(s, "hpc", false, &r, &err) == -ENOENT);
 	T_ROW(err.text, strstr(err.text, "20991121T030002Z") != NULL);
@@ -202,7 +189,7 @@ static void test_each_error_is_told(void)
 static void test_what_no_reader_takes_is_not_written(void)
 {
 	struct np_loggps_record r = some(DATE, -1);
-	struct np_store *s = fresh_store();
+	struct np_store *s = t_store_fresh();
 	struct np_err err = NP_ERR_INIT;
 
 	T_CHECK(np_loggps_store_save(s, "hpc", &r, &err) == -EINVAL);
