@@ -7,20 +7,17 @@
 
 #include "cli_ask.h"
 #include "cli_explain.h"
+#include "np_array.h"
 #include "np_hostlist.h"
 
 #define LEAST_COST 0.005 /* half a point of the run time */
 
 static struct cli_beside *add(struct cli_explain *e, uint32_t id)
 {
-	struct cli_beside *grown = reallocarray(e->beside, e->n_beside + 1,
-						sizeof(*grown));
-
-	if (!grown)
+	if (np_array_more(&e->beside, e->n_beside, sizeof(*e->beside)))
 		return NULL;
-	e->beside = grown;
-	grown[e->n_beside] = (struct cli_beside){ .id = id, .app = "" };
-	return &grown[e->n_beside++];
+	e->beside[e->n_beside] = (struct cli_beside){ .id = id, .app = "" };
+	return &e->beside[e->n_beside++];
 }
 
 static struct cli_beside *find(struct cli_explain *e, uint32_t id)

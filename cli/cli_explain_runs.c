@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli_explain.h"
+#include "np_array.h"
 #include "np_evidence.h"
 
 static bool is_of_job(const struct cli_explain *e, const struct np_record *r)
@@ -50,18 +51,15 @@ static int measure(struct cli_explain *e, const struct np_runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *r = runs->run[i];
-		struct cli_measured *grown;
+		struct cli_measured *m;
 
 		if (!is_of_job(e, r))
 			continue;
-		grown = reallocarray(e->measured, e->n_measured + 1,
-				     sizeof(*grown));
-		if (!grown)
+		if (np_array_more(&e->measured, e->n_measured, sizeof(*m)))
 			return -ENOMEM;
-		e->measured = grown;
-		grown = &e->measured[e->n_measured++];
-		grown->run = r;
-		if (alone_of(e, runs, r, &grown->alone))
+		m = &e->measured[e->n_measured++];
+		m->run = r;
+		if (alone_of(e, runs, r, &m->alone))
 			return -ENOMEM;
 	}
 	return 0;
@@ -79,7 +77,7 @@ static bool has_any(const struct cli_explain *e, const struct np_runs *runs)
 static int try_app(struct cli_explain *e, struct cli_store *s,
 		   enum np_store_owner owner, const char *app)
 {
-	struct cli_runs r = { .owner = owner, .uid = e->uid }, *grown;
+	struct cli_runs r = { .owner = owner, .uid = e->uid };
 	int rc = np_store_load(s->store, owner, e->uid, app, NULL, NULL,
 			       &r.runs, NULL);
 
@@ -89,12 +87,10 @@ static int try_app(struct cli_explain *e, struct cli_store *s,
 		np_runs_free(&r.runs);
 		return 0;
 	}
-	grown = reallocarray(e->runs, e->n_runs + 1, sizeof(*grown));
-	if (!grown) {
+	if (np_array_more(&e->runs, e->n_runs, sizeof(*e->runs))) {
 		np_runs_free(&r.runs);
 		return -ENOMEM;
 	}
-	e->runs = grown;
 	e->runs[e->n_runs++] = r;
 	return measure(e, &r.runs);
 }

@@ -8,6 +8,7 @@
 
 #include "cli_options.h"
 #include "cli_profile.h"
+#include "np_array.h"
 
 #define LOGIN_DEFS "/etc/login.defs"
 
@@ -33,19 +34,15 @@ static void cli_login_range(FILE *f, uid_t *first, uid_t *last)
 /* Returns -1 to go on, or the exit status. */
 static int add(struct uids *u, uid_t uid)
 {
-	uid_t *more;
-
 	for (size_t i = 0; i < u->n; i++)
 		if (u->uid[i] == uid)
 			return -1;
 	if (u->n == NP_STORE_MAX_SCAN)
 		return cli_fail("more than %d users: expected those that use "
 				"the cluster, by name", NP_STORE_MAX_SCAN);
-	more = reallocarray(u->uid, u->n + 1, sizeof(*more));
-	if (!more)
+	if (np_array_more(&u->uid, u->n, sizeof(*u->uid)))
 		return cli_fail("out of memory");
-	u->uid = more;
-	more[u->n++] = uid;
+	u->uid[u->n++] = uid;
 	return -1;
 }
 

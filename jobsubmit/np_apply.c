@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_ctl.h"
 
 /* One update of one job. */
@@ -130,14 +131,12 @@ static int remember(struct round *r, const struct np_seen *seen,
 		    struct np_update *u, int64_t until_sec)
 {
 	struct np_applied *out = r->out;
-	struct np_written *grown;
 
 	if (!u->ours && !until_sec)
 		return 0;
-	grown = reallocarray(out->written, out->n_written + 1, sizeof(*grown));
-	if (!grown)
+	if (np_array_more(&out->written, out->n_written,
+			  sizeof(*out->written)))
 		return -ENOMEM;
-	out->written = grown;
 	out->written[out->n_written++] = (struct np_written){
 		.id = seen->id, .array = seen->array, .task = seen->task,
 		.ours = u->ours, .until_sec = until_sec,

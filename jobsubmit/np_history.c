@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_leaves.h"
 #include "np_state.h"
 
@@ -248,7 +249,7 @@ static ssize_t look_back(const struct np_history *p, struct judge *w,
 			 struct beside **out)
 {
 	struct beside *list = NULL;
-	size_t n = 0, room = 0, shared;
+	size_t n = 0, shared;
 
 	w->steps += p->n;
 	for (size_t i = 0; i < p->n; i++) {
@@ -260,16 +261,9 @@ static ssize_t look_back(const struct np_history *p, struct judge *w,
 		w->steps += a->n_leaves + b->n_leaves;
 		if (!share_leaf(a, b, leaf, &shared))
 			continue;
-		if (n == room) {
-			struct beside *grown;
-
-			room = room ? 2 * room : 16;
-			grown = reallocarray(list, room, sizeof(*grown));
-			if (!grown) {
-				free(list);
-				return -ENOMEM;
-			}
-			list = grown;
+		if (np_array_more(&list, n, sizeof(*list))) {
+			free(list);
+			return -ENOMEM;
 		}
 		list[n++] = (struct beside){ b, sec, predicted(w, a, b) };
 	}

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 #define MAX_LISTS 4096
 #define MAX_LIST_BYTES (16 << 20) /* of texts and bitmaps */
 
@@ -106,17 +108,11 @@ static void sweep_one(const void *node, VISIT which, void *arg)
 {
 	struct np_cached_job *cached = *(struct np_cached_job *const *)node;
 	struct sweep *s = arg;
-	struct np_cached_job **grown;
 
 	if (which != postorder && which != leaf)
 		return;
-	if (!cached->seen) {
-		grown = reallocarray(s->gone, s->n + 1, sizeof(*grown));
-		if (grown) {
-			s->gone = grown;
-			s->gone[s->n++] = cached;
-		}
-	}
+	if (!cached->seen && !np_array_more(&s->gone, s->n, sizeof(*s->gone)))
+		s->gone[s->n++] = cached;
 	cached->seen = false;
 }
 

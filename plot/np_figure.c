@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_err.h"
 #include "np_text.h"
 
@@ -86,16 +87,9 @@ void np_figure_caption(struct np_figure *f, const char *fmt, ...)
 /* Room for one more of size bytes at the end of *list. */
 static bool grow(struct np_figure *f, void *list, size_t n, size_t size)
 {
-	void *old, *grown;
+	bool grown = !np_array_more(list, n, size);
 
-	if (n & (n - 1)) /* it doubles at powers of two */
-		return true;
-	memcpy(&old, list, sizeof(old));
-	grown = reallocarray(old, n ? 2 * n : 1, size);
-	if (grown)
-		memcpy(list, &grown, sizeof(grown));
-	else
-		f->no_memory = true;
+	f->no_memory |= !grown;
 	return grown;
 }
 

@@ -5,22 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_slurm_compat.h"
 
 /* Host names, by Slurm's own hostlists. */
 
 int np_hosts_add(struct np_hosts *h, const char *name)
 {
-	char **more, *copy = strdup(name);
+	char *copy = strdup(name);
 
 	if (!copy)
 		return -ENOMEM;
-	more = realloc(h->name, (h->n + 1) * sizeof(*more));
-	if (!more) {
+	if (np_array_more(&h->name, h->n, sizeof(*h->name))) {
 		free(copy);
 		return -ENOMEM;
 	}
-	h->name = more;
 	h->name[h->n++] = copy;
 	return 0;
 }

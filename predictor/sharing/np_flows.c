@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_sharing_impl.h"
 
 #define NONE UINT32_MAX
@@ -95,29 +96,16 @@ void np_flows_free(struct np_flows *f)
 	free(f);
 }
 
-/* array: the address of a pointer. */
-static int resize(void *array, size_t n, size_t size)
-{
-	void *old, *more;
-
-	memcpy(&old, array, sizeof(old));
-	more = reallocarray(old, n, size);
-	if (!more)
-		return -ENOMEM;
-	memcpy(array, &more, sizeof(more));
-	return 0;
-}
-
 static int grow(struct np_flows *f)
 {
 	size_t room = f->room ? 2 * f->room : 64;
 
-	if (resize(&f->flow, room, sizeof(*f->flow)) ||
-	    resize(&f->heap, room, sizeof(*f->heap)) ||
-	    resize(&f->unused, room, sizeof(*f->unused)) ||
-	    resize(&f->hit, room, sizeof(*f->hit)) ||
-	    resize(&f->comm, room, sizeof(*f->comm)) ||
-	    resize(&f->value, room, sizeof(*f->value)))
+	if (np_array_resize(&f->flow, room, sizeof(*f->flow)) ||
+	    np_array_resize(&f->heap, room, sizeof(*f->heap)) ||
+	    np_array_resize(&f->unused, room, sizeof(*f->unused)) ||
+	    np_array_resize(&f->hit, room, sizeof(*f->hit)) ||
+	    np_array_resize(&f->comm, room, sizeof(*f->comm)) ||
+	    np_array_resize(&f->value, room, sizeof(*f->value)))
 		return -ENOMEM;
 	for (size_t i = f->room; i < room; i++)
 		f->unused[room - 1 - i] = (uint32_t)i;

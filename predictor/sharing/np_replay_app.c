@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "np_array.h"
 #include "np_replay_impl.h"
 
 struct np_replay_app *np_replay_app_new(uint32_t n_tasks)
@@ -37,16 +38,8 @@ int np_replay_add(struct np_replay_app *a, const struct np_replay_op *op,
 	if (a->n_ops == NP_REPLAY_MAX_OPS)
 		return np_errf(err, -E2BIG, "more than %zu operations",
 			       NP_REPLAY_MAX_OPS);
-	if (a->n_ops == a->room_ops) {
-		size_t room = a->room_ops ? 2 * a->room_ops : 64;
-		struct np_replay_op *more =
-			reallocarray(a->op, room, sizeof(*more));
-
-		if (!more)
-			return np_errf(err, -ENOMEM, "out of memory");
-		a->op = more;
-		a->room_ops = room;
-	}
+	if (np_array_more(&a->op, a->n_ops, sizeof(*a->op)))
+		return np_errf(err, -ENOMEM, "out of memory");
 	a->op[a->n_ops] = *op;
 	a->op[a->n_ops].match = NP_REPLAY_NONE;
 	*index = (uint32_t)a->n_ops++;
@@ -56,16 +49,8 @@ int np_replay_add(struct np_replay_app *a, const struct np_replay_op *op,
 int np_replay_depend(struct np_replay_app *a, uint32_t after, uint32_t before,
 		     bool on_start, struct np_err *err)
 {
-	if (a->n_deps == a->room_deps) {
-		size_t room = a->room_deps ? 2 * a->room_deps : 64;
-		struct np_replay_dep *more =
-			reallocarray(a->dep, room, sizeof(*more));
-
-		if (!more)
-			return np_errf(err, -ENOMEM, "out of memory");
-		a->dep = more;
-		a->room_deps = room;
-	}
+	if (np_array_more(&a->dep, a->n_deps, sizeof(*a->dep)))
+		return np_errf(err, -ENOMEM, "out of memory");
 	a->dep[a->n_deps++] = (struct np_replay_dep){
 		before, { after, on_start } };
 	return 0;

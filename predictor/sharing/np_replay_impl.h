@@ -19,7 +19,7 @@ struct np_replay_dep {
 
 struct np_replay_app {
 	uint32_t n_tasks;
-	size_t n_ops, room_ops, n_deps, room_deps;
+	size_t n_ops, n_deps;
 	struct np_replay_op *op;
 	struct np_replay_dep *dep; /* until it is finished */
 	/* of operation i: next[first[i]] .. next[first[i + 1] - 1] */

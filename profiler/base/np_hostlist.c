@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 
 #define NAME 255 /* bytes of a name; that of a switch is shorter */
 #define DEEPEST 8 /* brackets in one word */
@@ -14,7 +15,7 @@
 
 struct list {
 	char **names;
-	size_t n, room;
+	size_t n;
 };
 
 static int add_name(void *arg, const char *name)
@@ -23,15 +24,8 @@ static int add_name(void *arg, const char *name)
 
 	if (l->n == NP_HOSTLIST_MAX)
 		return -E2BIG;
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 16;
-		char **grown = reallocarray(l->names, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		l->names = grown;
-		l->room = room;
-	}
+	if (np_array_more(&l->names, l->n, sizeof(*l->names)))
+		return -ENOMEM;
 	l->names[l->n] = strdup(name);
 	return l->names[l->n] ? (l->n++, 0) : -ENOMEM;
 }

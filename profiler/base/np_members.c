@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 #define WANTED_SEC 60.0 /* a job was there so recently */
 
 void np_members_free(struct np_members *m)
@@ -42,19 +44,9 @@ static void drop_oldest(struct np_members *m)
 
 static bool make_room(struct np_members *m)
 {
-	size_t room = m->room ? 2 * m->room : 64;
-	struct np_member *grown;
-
 	if (m->n == NP_MEMBERS_MAX)
 		drop_oldest(m);
-	if (m->n < m->room)
-		return true;
-	grown = reallocarray(m->at, room, sizeof(*grown));
-	if (!grown)
-		return false;
-	m->at = grown;
-	m->room = room;
-	return true;
+	return !np_array_more(&m->at, m->n, sizeof(*m->at));
 }
 
 void np_members_want(struct np_members *m, uint32_t uid, double now)

@@ -22,7 +22,7 @@ struct np_member {
 /* Zeroed, it is empty. */
 struct np_members {
 	struct np_member *at; /* by uid */
-	size_t n, room;
+	size_t n;
 };
 
 void np_members_free(struct np_members *m);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 /* The value of "key=value" in a line of words, malloc'ed; NULL if not there. */
 static char *value_of(const char *line, size_t len, const char *key)
 {
@@ -39,20 +41,17 @@ static int add_leaf(struct np_topo *t, const char *line, size_t len)
 		.name = leaf_name(line, len),
 		.nodes = value_of(line, len, "Nodes"),
 	};
-	struct np_topo_leaf *more;
 
 	if (!leaf.name || !leaf.nodes || !*leaf.nodes) {
 		free(leaf.name);
 		free(leaf.nodes);
 		return 0;
 	}
-	more = realloc(t->leaf, (t->n + 1) * sizeof(*more));
-	if (!more) {
+	if (np_array_more(&t->leaf, t->n, sizeof(*t->leaf))) {
 		free(leaf.name);
 		free(leaf.nodes);
 		return -ENOMEM;
 	}
-	t->leaf = more;
 	t->leaf[t->n++] = leaf;
 	return 0;
 }

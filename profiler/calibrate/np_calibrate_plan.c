@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "np_array.h"
+
 /* As seen on a small cluster; only for telling people how long it takes. */
 #define START_SEC 0.8	/* srun until the processes run */
 #define STOP_SEC 0.2
@@ -92,25 +94,16 @@ void np_cal_key(const struct np_cal_setup *s, const struct np_cal_task *t,
 
 struct list {
 	struct np_cal_task *task;
-	size_t n, room;
+	size_t n;
 	bool short_of_memory;
 };
 
 static void add(struct list *l, struct np_cal_task t)
 {
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		struct np_cal_task *more = reallocarray(l->task, room,
-							sizeof(*more));
-
-		if (!more) {
-			l->short_of_memory = true;
-			return;
-		}
-		l->task = more;
-		l->room = room;
-	}
-	l->task[l->n++] = t;
+	if (np_array_more(&l->task, l->n, sizeof(*l->task)))
+		l->short_of_memory = true;
+	else
+		l->task[l->n++] = t;
 }
 
 static void first(const struct np_cal_setup *s, struct list *l)
@@ -155,7 +148,7 @@ int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
 		enum np_scope scope, const size_t *chosen, size_t n_chosen,
 		struct np_cal_task **out, size_t *n)
 {
-	struct list l = { NULL, 0, 0, false };
+	struct list l = { NULL, 0, false };
 
 	if (stage == NP_CAL_FIRST)
 		first(s, &l);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 #define UP_SEC 40.0	/* for all processes of a step to come up */
 #define SETTLE_SEC 0.4	/* until rounds are as they will be, at least */
 #define SETTLE_MAX_SEC 5.0
@@ -35,7 +37,7 @@ struct np_cal_run {
 	const struct np_cal_sites *sites;
 	struct slot slot[NP_CAL_SLOTS];
 	struct window *window; /* of the base, since it was forgotten */
-	size_t n_windows, room;
+	size_t n_windows;
 	/* From the survey. */
 	bool surveys;
 	const char *all; /* borrowed */
@@ -86,18 +88,12 @@ static void keep_seen(struct np_cal_run *r, const struct np_report *rep)
 
 static void keep_window(struct np_cal_run *r, const struct np_report *rep)
 {
-	if (r->n_windows == r->room) {
-		size_t room = r->room ? 2 * r->room : 256;
-		bool fits = room <= MAX_WINDOWS;
-		struct window *more = fits ? reallocarray(r->window, room,
-							  sizeof(*more)) : NULL;
+	int rc = r->n_windows == MAX_WINDOWS ? -E2BIG :
+		 np_array_more(&r->window, r->n_windows, sizeof(*r->window));
 
-		if (!more) {
-			r->failed = fits ? -ENOMEM : -E2BIG;
-			return;
-		}
-		r->window = more;
-		r->room = room;
+	if (rc) {
+		r->failed = rc;
+		return;
 	}
 	r->window[r->n_windows].from_sec = r->slot[NP_CAL_BASE].zero_sec +
 					   rep->window.at_sec;

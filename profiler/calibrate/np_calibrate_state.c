@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 /*
  * Lines, with tabs between the fields:
  *
@@ -56,14 +58,10 @@ const struct np_cal_result *np_cal_state_find(const struct np_cal_state *s,
 
 int np_cal_state_add(struct np_cal_state *s, struct np_cal_result *r)
 {
-	struct np_cal_result *more = reallocarray(s->result, s->n + 1,
-						  sizeof(*more));
-
-	if (!more) {
+	if (np_array_more(&s->result, s->n, sizeof(*s->result))) {
 		result_free(r);
 		return -ENOMEM;
 	}
-	s->result = more;
 	s->result[s->n++] = *r;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "np_array.h"
 #include "np_sidestep.h"
 
 #define UP_SEC 90.0 /* for all processes to come up */
@@ -16,7 +17,7 @@ struct run {
 	const struct np_loggps_run *conf;
 	struct np_sidestep step;
 	struct np_loggps_sample *sample;
-	size_t n, room;
+	size_t n;
 	uint32_t hellos, n_ranks, done; /* done: blocks that have begun */
 	bool over; /* all is measured: the asking side has said bye */
 	uint32_t asks; /* its rank */
@@ -50,19 +51,10 @@ static void keep_hello(struct run *r, const struct np_report *rep)
 
 static void keep_sample(struct run *r, const struct np_prtt *p)
 {
-	if (r->n == r->room) {
-		size_t room = r->room ? 2 * r->room : 1024;
-		void *more = room <= NP_LOGGPS_MAX_BLOCKS *
-				     (NP_LOGGPS_MAX_SIZES + 4) * 2 ?
-			reallocarray(r->sample, room, sizeof(*r->sample)) :
-			NULL;
-
-		if (!more) {
-			r->no_memory = true;
-			return;
-		}
-		r->sample = more;
-		r->room = room;
+	if (r->n == NP_LOGGPS_MAX_BLOCKS * (NP_LOGGPS_MAX_SIZES + 4) * 2 ||
+	    np_array_more(&r->sample, r->n, sizeof(*r->sample))) {
+		r->no_memory = true;
+		return;
 	}
 	r->sample[r->n++] = (struct np_loggps_sample){
 		p->block, p->n, p->bytes, p->delay_sec, p->sec,

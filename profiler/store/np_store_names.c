@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_array.h"
+
 /* A cluster's name may hold what a file name should not. */
 static void file_part(const char *text, char *buf, size_t len)
 {
@@ -74,20 +76,13 @@ int np_name_newest_first(const void *a, const void *b)
 
 struct list {
 	char **names;
-	size_t n, room;
+	size_t n;
 };
 
 static int list_add(struct list *l, const char *name)
 {
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		char **names = reallocarray(l->names, room, sizeof(*names));
-
-		if (!names)
-			return -ENOMEM;
-		l->names = names;
-		l->room = room;
-	}
+	if (np_array_more(&l->names, l->n, sizeof(*l->names)))
+		return -ENOMEM;
 	l->names[l->n] = strdup(name);
 	return l->names[l->n++] ? 0 : -ENOMEM;
 }

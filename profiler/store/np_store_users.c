@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "np_array.h"
 #include "np_store_dir.h"
 #include "np_store_file.h"
 
@@ -118,17 +119,13 @@ static bool any(const char *name)
 
 static struct np_store_squatter *squatter(struct np_store_census *c, uid_t uid)
 {
-	struct np_store_squatter *more;
-
 	for (size_t i = 0; i < c->n; i++)
 		if (c->squatter[i].uid == uid)
 			return &c->squatter[i];
-	more = reallocarray(c->squatter, c->n + 1, sizeof(*more));
-	if (!more)
+	if (np_array_more(&c->squatter, c->n, sizeof(*c->squatter)))
 		return NULL;
-	c->squatter = more;
-	more[c->n] = (struct np_store_squatter){ .uid = uid };
-	return &more[c->n++];
+	c->squatter[c->n] = (struct np_store_squatter){ .uid = uid };
+	return &c->squatter[c->n++];
 }
 
 static int count_name(struct np_store_census *c, const struct stat *users,

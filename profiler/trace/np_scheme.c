@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_words.h"
 
 /* What lines say about the transfers after them, or about a whole scheme. */
@@ -35,19 +36,6 @@ static struct np_scheme *present(struct reader *r)
 static int no_memory(struct reader *r)
 {
 	return np_errf(r->err, -ENOMEM, "%s: out of memory", r->w.source);
-}
-
-/* Room for one more of something; array: the address of a pointer. */
-static int resize(void *array, size_t n, size_t size)
-{
-	void *old, *more;
-
-	memcpy(&old, array, sizeof(old));
-	more = reallocarray(old, n, size);
-	if (!more)
-		return -ENOMEM;
-	memcpy(array, &more, sizeof(more));
-	return 0;
 }
 
 static int take_name(struct reader *r, const char *what, const char *text,
@@ -113,7 +101,7 @@ static int begin(struct reader *r, const char *name)
 	if (r->set.n == NP_SCHEME_MAX_SCHEMES)
 		return TOO_BIG(r, "more than %d schemes",
 			       NP_SCHEME_MAX_SCHEMES);
-	if (resize(&r->set.scheme, r->set.n + 1, sizeof(*r->set.scheme)))
+	if (np_array_more(&r->set.scheme, r->set.n, sizeof(*r->set.scheme)))
 		return no_memory(r);
 	s = &r->set.scheme[r->set.n++];
 	*s = (struct np_scheme){ .n = 0 };
@@ -158,7 +146,7 @@ static int add_node(struct reader *r, const char *text, uint32_t *number)
 		return TOO_BIG(r, "more than %d nodes", NP_SCHEME_MAX_NODES);
 	if (s->n_nodes == r->room_nodes) {
 		r->room_nodes = 2 * r->room_nodes + 16;
-		if (resize(&s->node, r->room_nodes, sizeof(*s->node)))
+		if (np_array_resize(&s->node, r->room_nodes, sizeof(*s->node)))
 			return no_memory(r);
 	}
 	memcpy(s->node[s->n_nodes], name, sizeof(name));
@@ -217,12 +205,12 @@ static int make_room(struct reader *r)
 			       NP_SCHEME_MAX_COMMS);
 	if (s->n < r->room_comms)
 		return 0;
-	if (resize(&s->label, room, sizeof(*s->label)) ||
-	    resize(&s->c, room, sizeof(*s->c)) ||
-	    resize(&s->bytes, room, sizeof(*s->bytes)) ||
-	    resize(&s->start_sec, room, sizeof(*s->start_sec)) ||
-	    resize(&s->took_sec, room, sizeof(*s->took_sec)) ||
-	    resize(&s->alone, room, sizeof(*s->alone)))
+	if (np_array_resize(&s->label, room, sizeof(*s->label)) ||
+	    np_array_resize(&s->c, room, sizeof(*s->c)) ||
+	    np_array_resize(&s->bytes, room, sizeof(*s->bytes)) ||
+	    np_array_resize(&s->start_sec, room, sizeof(*s->start_sec)) ||
+	    np_array_resize(&s->took_sec, room, sizeof(*s->took_sec)) ||
+	    np_array_resize(&s->alone, room, sizeof(*s->alone)))
 		return no_memory(r);
 	r->room_comms = room;
 	return 0;

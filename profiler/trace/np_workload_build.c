@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "np_array.h"
 #include "np_workload_impl.h"
 
 static int no_memory(struct np_workload *b)
@@ -32,15 +33,8 @@ static int pend(struct np_workload *b, uint32_t task, uint32_t op)
 {
 	struct np_workload_task *t = &b->task[task];
 
-	if (t->n_pending == t->room) {
-		size_t room = 2 * t->room + 8;
-		uint32_t *more = reallocarray(t->pending, room, sizeof(*more));
-
-		if (!more)
-			return no_memory(b);
-		t->pending = more;
-		t->room = room;
-	}
+	if (np_array_more(&t->pending, t->n_pending, sizeof(*t->pending)))
+		return no_memory(b);
 	t->pending[t->n_pending++] = op;
 	t->posted = true;
 	return 0;
@@ -49,16 +43,8 @@ static int pend(struct np_workload *b, uint32_t task, uint32_t op)
 static int note(struct np_workload *b, struct np_workload_ends *e,
 		uint32_t from, uint32_t to, uint32_t op)
 {
-	if (e->n == e->room) {
-		size_t room = 2 * e->room + 64;
-		struct np_workload_end *more =
-			reallocarray(e->e, room, sizeof(*more));
-
-		if (!more)
-			return no_memory(b);
-		e->e = more;
-		e->room = room;
-	}
+	if (np_array_more(&e->e, e->n, sizeof(*e->e)))
+		return no_memory(b);
 	e->e[e->n++] = (struct np_workload_end){ from, to, op,
 						 (uint32_t)b->w->line };
 	return 0;

@@ -13,7 +13,7 @@ struct np_workload_end {
 
 struct np_workload_ends {
 	struct np_workload_end *e;
-	size_t n, room;
+	size_t n;
 };
 
 /* Where a task is. */
@@ -21,7 +21,7 @@ struct np_workload_task {
 	uint32_t last; /* what the next one comes after */
 	bool any, posted; /* there is a last one; it need only have begun */
 	uint32_t *pending; /* not waited for yet */
-	size_t n_pending, room;
+	size_t n_pending;
 };
 
 struct np_workload {
