@@ -4,12 +4,8 @@
 #	[BUILD=build] bash t/integration/cli_json.sh
 # shellcheck shell=bash
 
-if [ -z "${ROOT-}" ]; then # not from t/check
-	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
-	ALONE=yes
-fi
 # shellcheck source=t/integration/cli.lib
-. "$ROOT/t/integration/cli.lib"
+. "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=yes
 LIMIT_SEC=120
 
@@ -150,4 +146,4 @@ test_every_command_with_json_has_a_schema() {
 	done <"$S/commands"
 }
 
-[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"

@@ -3,12 +3,8 @@
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli_placement.sh
 # shellcheck shell=bash
 
-if [ -z "${ROOT-}" ]; then # not from t/check
-	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
-	ALONE=yes
-fi
 # shellcheck source=t/integration/cli.lib
-. "$ROOT/t/integration/cli.lib"
+. "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=yes
 LIMIT_SEC=60
 
@@ -158,4 +154,4 @@ test_a_users_records_are_private_and_decisions_are_not() {
 	contains "a foreign owner" "$ERR" 'owned by uid 12345.*not trusted'
 }
 
-[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"

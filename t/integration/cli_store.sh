@@ -3,12 +3,8 @@
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli_store.sh
 # shellcheck shell=bash
 
-if [ -z "${ROOT-}" ]; then # not from t/check
-	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
-	ALONE=yes
-fi
 # shellcheck source=t/integration/cli.lib
-. "$ROOT/t/integration/cli.lib"
+. "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=yes
 LIMIT_SEC=60
 
@@ -330,4 +326,4 @@ test_hostile_names_do_not_reach_the_terminal() {
 	contains "what was typed" "$ERR" '"x[?]2J[?]+\[31m[?]"'
 }
 
-[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"

@@ -2,12 +2,8 @@
 # Needs no cluster; also runs alone: [BUILD=build] bash t/integration/queueing.sh
 # shellcheck shell=bash
 
-if [ -z "${ROOT-}" ]; then # not from t/check
-	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
-	ALONE=yes
-fi
 # shellcheck source=t/integration/cli.lib
-. "$ROOT/t/integration/cli.lib"
+. "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=yes
 LIMIT_SEC=120
 
@@ -213,4 +209,4 @@ test_octave_has_the_same_answers() {
 	done
 }
 
-[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"

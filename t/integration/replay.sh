@@ -2,12 +2,8 @@
 # Needs no cluster; also runs alone: [BUILD=build] bash t/integration/replay.sh
 # shellcheck shell=bash
 
-if [ -z "${ROOT-}" ]; then # not from t/check
-	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
-	ALONE=yes
-fi
 # shellcheck source=t/integration/cli.lib
-. "$ROOT/t/integration/cli.lib"
+. "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=yes
 LIMIT_SEC=60
 RING=$ROOT/t/data/sharing/ring.workload
@@ -112,4 +108,4 @@ test_examples_of_the_manual_work() {
 	equal "examples" "$n" 2
 }
 
-[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
