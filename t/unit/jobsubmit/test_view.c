@@ -9,138 +9,37 @@
 #include <string.h>
 #include <unistd.h>
 
-static void left_alone(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	(void)j;
-}
+/* What a job is like, for a table. */
+#define SET(name, ...) \
+	static void name(struct some_slurm *s, slurm_job_info_t *j) \
+	{ \
+		(void)s; \
+		__VA_ARGS__; \
+	}
 
-static void runs(struct some_slurm *s, slurm_job_info_t *j)
-{
-	some_run(s, j, "n[4-5]");
-}
-
-static void completes(struct some_slurm *s, slurm_job_info_t *j)
-{
-	some_run(s, j, "n4");
-	j->job_state = JOB_COMPLETE | JOB_COMPLETING;
-}
-
-static void suspended(struct some_slurm *s, slurm_job_info_t *j)
-{
-	some_run(s, j, "n4");
-	j->job_state = JOB_SUSPENDED;
-}
-
-static void requeued(struct some_slurm *s, slurm_job_info_t *j)
-{
-	some_run(s, j, "n4");
-	j->job_state = JOB_PENDING | JOB_COMPLETING;
-}
-
-static void ended(struct some_slurm *s, slurm_job_info_t *j)
-{
-	some_run(s, j, "n4");
-	j->job_state = JOB_COMPLETE;
-}
-
-static void nowhere(struct some_slurm *s, slurm_job_info_t *j)
-{
-	runs(s, j);
-	j->node_inx = NULL;
-}
-
-static void held(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->priority = 0;
-	j->state_reason = WAIT_HELD_USER;
-}
-
-static void dependent(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->state_reason = WAIT_DEPENDENCY;
-}
-
-static void limited(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->state_reason = WAIT_ASSOC_GRP_CPU;
-}
-
-static void impossible(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->priority = 0;
-	j->state_reason = FAIL_BAD_CONSTRAINTS;
-}
-
-static void reserved(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->resv_name = (char *)"maint";
-}
-
-static void listed(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->req_nodes = (char *)"n1";
-}
-
-static void het(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->het_job_id = j->job_id;
-}
-
-static void cron(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->bitflags = CRON_JOB;
-}
-
-static void alone(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->shared = JOB_SHARED_NONE;
-}
-
-static void exclusive_partition(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->partition = (char *)"alone";
-}
-
-static void two_partitions(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->partition = (char *)"alone,debug";
-}
-
-static void no_partition(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->partition = (char *)"gone";
-}
-
-static void bare(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->name = j->partition = NULL;
-}
-
-static void named_in_note(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->admin_comment = (char *)"netprof{app=quiet}";
-}
-
-static void private_app(struct some_slurm *s, slurm_job_info_t *j)
-{
-	(void)s;
-	j->admin_comment = (char *)"netprof{app=mine}";
-}
+SET(left_alone, (void)j)
+SET(runs, some_run(s, j, "n[4-5]"))
+SET(completes, some_run(s, j, "n4");
+    j->job_state = JOB_COMPLETE | JOB_COMPLETING)
+SET(suspended, some_run(s, j, "n4"); j->job_state = JOB_SUSPENDED)
+SET(requeued, some_run(s, j, "n4"); j->job_state = JOB_PENDING | JOB_COMPLETING)
+SET(ended, some_run(s, j, "n4"); j->job_state = JOB_COMPLETE)
+SET(nowhere, runs(s, j); j->node_inx = NULL)
+SET(held, j->priority = 0; j->state_reason = WAIT_HELD_USER)
+SET(dependent, j->state_reason = WAIT_DEPENDENCY)
+SET(limited, j->state_reason = WAIT_ASSOC_GRP_CPU)
+SET(impossible, j->priority = 0; j->state_reason = FAIL_BAD_CONSTRAINTS)
+SET(reserved, j->resv_name = (char *)"maint")
+SET(listed, j->req_nodes = (char *)"n1")
+SET(het, j->het_job_id = j->job_id)
+SET(cron, j->bitflags = CRON_JOB)
+SET(alone, j->shared = JOB_SHARED_NONE)
+SET(exclusive_partition, j->partition = (char *)"alone")
+SET(two_partitions, j->partition = (char *)"alone,debug")
+SET(no_partition, j->partition = (char *)"gone")
+SET(bare, j->name = j->partition = NULL)
+SET(named_in_note, j->admin_comment = (char *)"netprof{app=quiet}")
+SET(private_app, j->admin_comment = (char *)"netprof{app=mine}")
 
 #define SHARES NP_JOB_SHARES_NODES
 
@@ -390,237 +289,11 @@ static void test_notes(void)
 	}
 }
 
-#define NOTE "netprof{user=n8 ours=n[0-3] held=0}"
-#define ALL NP_CHANGE_ALL
-
-/* Job 7 stands as NOTE says, or as somebody changed it; a job 9 as well. */
-static const struct {
-	const char *name, *exc; /* what stands there now */
-	struct np_change change[2];
-	const char *user;
-} changes[] = {
-	{ "his new list", "n[0-3,9]",
-	  { { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } }, "n9" },
-	{ "his list with some of ours", "n[0-3]",
-	  { { 7, ALL, SOME_UID, (char *)"n[0-1]", (char *)"n[0-1],n[0-3]" } },
-	  "n[0-1]" },
-	{ "an administrator's", "n[0-3,9]",
-	  { { 7, ALL, 0, (char *)"n9", (char *)"n9,n[0-3]" } }, "n9" },
-	{ "no list any more", "n[0-3]",
-	  { { 7, ALL, SOME_UID, (char *)"", (char *)"n[0-3]" } }, "" },
-	{ "somebody else's: Slurm refused it", "n[0-3,8]",
-	  { { 7, ALL, SOME_UID + 1, (char *)"n9", (char *)"n9,n[0-3]" } },
-	  "n8" },
-	{ "somebody else claims ours", "n[0-3,8]",
-	  { { 7, ALL, SOME_UID + 1, (char *)"n[0-3,8]",
-	      (char *)"n[0-3,8]" } }, "n8" },
-	{ "his own that Slurm refused", "n[0-3,8]",
-	  { { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } }, "n8" },
-	{ "two, the last one counts", "n[0-3,9]",
-	  { { 7, ALL, SOME_UID, (char *)"n5", (char *)"n5,n[0-3]" },
-	    { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } }, "n9" },
-	{ "two, and Slurm refused the last one", "n[0-3]",
-	  { { 7, ALL, SOME_UID, (char *)"n1", (char *)"n1,n[0-3]" },
-	    { 7, ALL, SOME_UID, (char *)"n9", (char *)"n9,n[0-3]" } }, "n1" },
-	{ "of another job", "n[0-3]",
-	  { { 8, ALL, SOME_UID, (char *)"n1", (char *)"n[0-3]" } }, "" },
-	{ "a list that is none", "n[0-3,8]",
-	  { { 7, ALL, SOME_UID, (char *)"n[3-1]", (char *)"n[3-1]" } },
-	  "n8" },
-};
-
-static void test_changes(void)
-{
-	for (size_t i = 0; i < NP_ARRAY_SIZE(changes); i++) {
-		struct some_slurm s;
-		slurm_job_info_t *j;
-		struct np_view v;
-
-		some_slurm(&s);
-		j = some_job(&s, 7, "loud");
-		j->admin_comment = (char *)NOTE;
-		some_exclude(&s, j, changes[i].exc);
-		j = some_job(&s, 9, "loud");
-		j->admin_comment = (char *)NOTE;
-		some_exclude(&s, j, "n[0-3,8]");
-		T_ROW(changes[i].name, !some_view(&s, NULL, changes[i].change,
-			changes[i].change[1].id ? 2 : 1, &v));
-		T_ROW(changes[i].name, some_same(some_hosts(s.site,
-							    v.job[0].user),
-						 changes[i].user));
-		T_ROW(changes[i].name, some_same(some_hosts(s.site,
-							    v.job[1].user),
-						 "n8"));
-		np_view_free(&v);
-		some_slurm_free(&s);
-	}
-}
-
-/* Of array 7: the record, with task 3 in it, and task 2, split off as 9. */
-static const struct {
-	const char *name;
-	struct np_change change;
-	const char *of_record, *of_task; /* user's part */
-} arrays[] = {
-	{ "of the array", { 7, ALL, SOME_UID, (char *)"n1",
-			    (char *)"n1,n[0-3]" }, "n1", "n1" },
-	{ "of one task", { 7, 2, SOME_UID, (char *)"n1",
-			   (char *)"n1,n[0-3]" }, "", "n1" },
-	{ "of a task by its own number", { 9, ALL, SOME_UID, (char *)"n1",
-					   (char *)"n1,n[0-3]" }, "", "n1" },
-};
-
-static void test_array_changes(void)
-{
-	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++) {
-		struct some_slurm s;
-		struct np_view v;
-
-		some_slurm(&s);
-		for (uint32_t id = 7; id <= 9; id += 2) {
-			slurm_job_info_t *j = some_job(&s, id, "loud");
-
-			j->array_job_id = 7;
-			j->array_task_id = id == 9 ? 2 : NO_VAL;
-			j->admin_comment = (char *)NOTE;
-			some_exclude(&s, j, "n[0-3]");
-		}
-		T_ROW(arrays[i].name, !some_view(&s, NULL, &arrays[i].change,
-						 1, &v));
-		T_ROW(arrays[i].name, some_same(some_hosts(s.site,
-							   v.job[0].user),
-						arrays[i].of_record));
-		T_ROW(arrays[i].name, some_same(some_hosts(s.site,
-							   v.job[1].user),
-						arrays[i].of_task));
-		np_view_free(&v);
-		some_slurm_free(&s);
-	}
-}
-
-static const struct {
-	const char *name;
-	int64_t eligible; /* what stands there now */
-	struct np_change change;
-	int64_t begin; /* the user's */
-} begins[] = {
-	{ "later than the deferral", LATER + 90,
-	  { .uid = SOME_UID, .begin_sec = LATER + 90,
-	    .put_begin_sec = LATER + 90 }, LATER + 90 },
-	{ "before its end", LATER,
-	  { .uid = SOME_UID, .begin_sec = LATER - 9, .put_begin_sec = LATER },
-	  LATER - 9 },
-	{ "now", LATER,
-	  { .uid = SOME_UID, .begin_sec = SOME_NOW, .put_begin_sec = LATER },
-	  0 },
-	{ "somebody else's", LATER,
-	  { .uid = SOME_UID + 1, .begin_sec = LATER - 9,
-	    .put_begin_sec = LATER }, LATER - 30 },
-	{ "Slurm refused it", LATER,
-	  { .uid = SOME_UID, .begin_sec = LATER + 9,
-	    .put_begin_sec = LATER + 9 }, LATER - 30 },
-};
-
-static void test_begins(void)
-{
-	for (size_t i = 0; i < NP_ARRAY_SIZE(begins); i++) {
-		struct np_change c = begins[i].change;
-		struct some_slurm s;
-		slurm_job_info_t *j;
-		struct np_view v;
-
-		c.id = 7;
-		c.task = ALL;
-		some_slurm(&s);
-		j = some_job(&s, 7, "loud");
-		j->admin_comment =
-			(char *)"netprof{until=1000060 begin=1000030 held=0}";
-		j->eligible_time = begins[i].eligible;
-		T_ROW(begins[i].name, !some_view(&s, NULL, &c, 1, &v));
-		T_ROW(begins[i].name, v.job[0].note.begin_sec ==
-				      begins[i].begin);
-		np_view_free(&v);
-		some_slurm_free(&s);
-	}
-}
-
-/* What the next view sees if another comment stands there. */
-static const struct {
-	const char *name, *second, *user;
-	bool stands;
-} overwritten[] = {
-	{ "the same", NOTE, "n8", true },
-	{ "another text", "ticket 5", "n8", true },
-	{ "no text", NULL, "n8", true },
-	{ "a damaged note", "netprof{user=n8 ours=n[0-", "n8", true },
-	{ "another note", "netprof{user=n[0-3] ours=n8 held=0}", "n[0-3]",
-	  true },
-};
-
-static void test_overwritten(void)
-{
-	for (size_t i = 0; i < NP_ARRAY_SIZE(overwritten); i++) {
-		struct np_job_cache *cache;
-		struct some_slurm s;
-		slurm_job_info_t *j;
-		struct np_view v;
-
-		some_slurm(&s);
-		T_CHECK(!np_job_cache_new(&cache));
-		j = some_job(&s, 7, "loud");
-		j->admin_comment = (char *)NOTE;
-		some_exclude(&s, j, "n[0-3,8]");
-		T_CHECK(!some_view(&s, cache, NULL, 0, &v));
-		np_view_free(&v);
-		np_job_cache_sweep(cache);
-		j->admin_comment = (char *)overwritten[i].second;
-		T_CHECK(!some_view(&s, cache, NULL, 0, &v));
-		T_ROW(overwritten[i].name,
-		      some_same(some_hosts(s.site, v.job[0].user),
-				overwritten[i].user));
-		T_ROW(overwritten[i].name, v.job[0].stands ==
-					   overwritten[i].stands);
-		T_ROW(overwritten[i].name, some_same(v.job[0].comment,
-						     overwritten[i].second));
-		np_view_free(&v);
-		np_job_cache_free(cache);
-		some_slurm_free(&s);
-	}
-}
-
-/* The note is rounded and may lag behind; the cached is not. */
-static void test_held(void)
-{
-	struct np_job_cache *cache;
-	struct some_slurm s;
-	slurm_job_info_t *j;
-	struct np_view v;
-
-	some_slurm(&s);
-	T_CHECK(!np_job_cache_new(&cache));
-	j = some_job(&s, 7, "loud");
-	j->admin_comment = (char *)"netprof{held=30}";
-	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
-	T_CHECK(np_snapshot_job_at(v.snapshot, 0)->held_sec == 30);
-	np_view_free(&v);
-	np_job_cache_find(cache, 7)->held_sec = 44;
-	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
-	T_CHECK(np_snapshot_job_at(v.snapshot, 0)->held_sec == 44);
-	np_view_free(&v);
-	np_job_cache_free(cache);
-	some_slurm_free(&s);
-}
-
 static const struct t_case cases[] = {
 	{ "what kind of job it is", test_jobs },
 	{ "arrays and their tasks", test_array },
 	{ "the state of nodes", test_nodes },
 	{ "whose exclusions are whose, and whose begin time", test_notes },
-	{ "a change counts if Slurm made it", test_changes },
-	{ "changes of arrays and of tasks", test_array_changes },
-	{ "changes of the begin time", test_begins },
-	{ "a note that was overwritten is remembered", test_overwritten },
-	{ "how long a job was held is kept exactly", test_held },
 	{ NULL, NULL },
 };
 T_SUITE(view, cases)

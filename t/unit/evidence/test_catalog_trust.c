@@ -1,0 +1,212 @@
+/* The catalog: whose profiles count, and for whom. */
+#include "some_catalog.h"
+#include "some_store.h"
+
+static void test_published_wins(void)
+{
+	int32_t own, h;
+
+	start("hpc");
+	put_own("halo", "app");
+	put_own("fft", "fft");
+	refresh();
+	own = find("app", geteuid());
+	T_CHECK(own >= 0 && !is_trusted(own));
+	put_published("fft", "app");
+	refresh();
+	h = find("app", geteuid());
+	T_CHECK(h >= 0 && h != own && is_trusted(h));
+	T_ROW("for everybody", find("app", geteuid() + 1) == h);
+	T_ROW("and it is what counts", slowdown("app", "fft") > 0 &&
+	      slowdown("app", "fft") == slowdown("fft", "fft"));
+	sh("rm -r published/app");
+	refresh();
+	T_ROW("then the own one, as before", find("app", geteuid()) == own);
+	stop();
+}
+
+/* A job of the caller in the partition main: what it counts as, and why. */
+static enum np_claim claim(const char *app, int32_t *profile, char why[128])
+{
+	const struct np_claimant who = { .uid = geteuid(),
+					 .partition = "main" };
+	struct np_app_index *x = NULL;
+	enum np_claim c;
+
+	T_CHECK(np_catalog_index(w.c, &x) == 0);
+	*profile = np_app_index_of_job(x, app, &who, &c);
+	snprintf(why, 128, "%s", np_app_index_why(x, app, geteuid(), c));
+	np_app_index_unref(x);
+	return c;
+}
+
+static void test_own_runs_that_contradict_a_name_void_the_claim(void)
+{
+	char why[128];
+	int32_t h;
+
+	start("hpc");
+	put_published("fft", "app");
+	refresh();
+	T_ROW("without own runs it holds",
+	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
+	put_own("fft", "app");
+	refresh();
+	T_ROW("nor do runs that agree void it",
+	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
+	sh("rm -r users/%u/app", geteuid());
+	put_own("halo", "app");
+	refresh();
+	T_CHECK(claim("app", &h, why) == NP_CLAIM_REFUTED);
+	T_CHECK(h == NP_PROFILE_UNKNOWN);
+	T_ROW(why, strstr(why, "mean latency 33.3 us, published 147 us"));
+	sh("rm users/%u/app/*", geteuid());
+	sh("cp $D/own/fft/* users/%u/app && "
+	   "sed -i 's/\"uid\":1000,/\"uid\":%u,/' users/%u/app/*", geteuid(),
+	   geteuid(), geteuid());
+	refresh();
+	T_ROW("other runs are looked at anew",
+	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
+	sh("rm -r published/app && cp -r $D/own/halo published/app");
+	refresh();
+	T_ROW("and so is another published profile",
+	      claim("app", &h, why) == NP_CLAIM_REFUTED);
+	sh("rm -r published/app");
+	refresh();
+	T_ROW("a name that is not published is the user's",
+	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
+	stop();
+}
+
+static void test_lines_of_claim_decide_before_runs(void)
+{
+	static const struct {
+		const char *name, *who; /* with the caller's uid */
+		enum np_claim claim;
+	} lines[] = {
+		{ "named", "app:user=%u", NP_CLAIM_HOLDS },
+		{ "others are", "app:user=1%u", NP_CLAIM_BARRED },
+		{ "in the group", "app:group=0", NP_CLAIM_HOLDS },
+		{ "in the partition", "a*:partition=ma*", NP_CLAIM_HOLDS },
+		{ "another name", "b*:user=1%u", NP_CLAIM_REFUTED },
+	};
+	char why[128], text[64];
+	int32_t h;
+
+	if (t_skip_unless_root("a user who is in group 0"))
+		return;
+	start("hpc");
+	put_published("fft", "app");
+	put_own("halo", "app");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+		/* The format is one of those above. */
+		snprintf(text, sizeof(text), lines[i].who, geteuid());
+		w.conf.n_claims = 0;
+		memset(w.conf.claim, 0, sizeof(w.conf.claim));
+		T_ROW(text, !np_claim_parse(text, w.conf.claim,
+					    &w.conf.n_claims, NULL));
+		new_catalog("hpc");
+		np_catalog_want(w.c, "app", geteuid());
+		refresh();
+		T_ROW(lines[i].name, claim("app", &h, why) == lines[i].claim);
+	}
+	stop();
+}
+
+static void test_own_is_seen_by_its_owner_only(void)
+{
+	start("hpc");
+	put_own("halo", "app");
+	refresh();
+	T_CHECK(find("app", geteuid()) >= 0);
+	T_CHECK(find("app", geteuid() + 1) == NP_PROFILE_UNKNOWN);
+	T_CHECK(find("ap", geteuid()) == NP_PROFILE_UNKNOWN);
+	T_CHECK(find("", geteuid()) == NP_PROFILE_UNKNOWN);
+	T_ROW("a name longer than any", find("01234567890123456789012345678901"
+		"23456789012345678901234567890123456789", geteuid()) ==
+	      NP_PROFILE_UNKNOWN);
+	stop();
+}
+
+static void test_trusted_users(void)
+{
+	start("hpc");
+	put_own("halo", "app");
+	w.conf.trusted[w.conf.n_trusted++] = geteuid();
+	new_catalog("hpc");
+	refresh();
+	T_CHECK(is_trusted(find("app", geteuid())));
+	T_ROW("others do not use it", find("app", geteuid() + 1) ==
+	      NP_PROFILE_UNKNOWN);
+	stop();
+}
+
+static int32_t unknown(void)
+{
+	struct np_app_index *x = NULL;
+	int32_t h;
+
+	T_CHECK(np_catalog_index(w.c, &x) == 0);
+	h = np_app_index_unknown(x);
+	np_app_index_unref(x);
+	return h;
+}
+
+static void test_unknown_as(void)
+{
+	start("hpc");
+	put_published("fft", "usual");
+	refresh();
+	T_ROW("none", unknown() == NP_PROFILE_UNKNOWN);
+	strcpy(w.conf.unknown_as, "usual");
+	new_catalog("hpc");
+	T_ROW("not read yet", unknown() == NP_PROFILE_UNKNOWN);
+	refresh();
+	T_CHECK(unknown() >= 0 && unknown() == find("usual", 0));
+	sh("mkdir -p users/%u && mv published/usual users/%u", geteuid(),
+	   geteuid());
+	refresh();
+	T_ROW("an own one does not count", unknown() == NP_PROFILE_UNKNOWN);
+	stop();
+}
+
+static void test_all_users_are_looked_at(void)
+{
+	if (geteuid() != 0)
+		return; /* chown */
+	start("hpc");
+	put_of(12345, "fft", "fft");
+	put_of(12346, "halo", "fft");
+	put_of(12347, "halo", "halo");
+	sh("chown 12348 users/12347"); /* not whose it says it is */
+	refresh();
+	T_CHECK(find("fft", 12345) >= 0 && find("fft", 12346) >= 0 &&
+		find("fft", 12345) != find("fft", 12346));
+	T_CHECK(find("halo", 12347) == NP_PROFILE_UNKNOWN && n_known() == 2);
+	np_catalog_want(w.c, "halo", 12347);
+	refresh();
+	T_ROW("why one is no use is told once", w.n_warned == 1 &&
+	      strstr(w.warned, "not trusted"));
+	refresh();
+	T_CHECK(w.rc == 0 && !w.n_warned && n_known() == 2);
+	sh("rm -r users/12345");
+	refresh();
+	T_CHECK(find("fft", 12345) == NP_PROFILE_UNKNOWN && n_known() == 1);
+	stop();
+}
+
+static const struct t_case cases[] = {
+	{ "a published profile wins over an own one", test_published_wins },
+	{ "own runs that contradict a published name void the claim",
+	  test_own_runs_that_contradict_a_name_void_the_claim },
+	{ "lines of Claim decide before own runs do",
+	  test_lines_of_claim_decide_before_runs },
+	{ "an own profile is seen by its owner only",
+	  test_own_is_seen_by_its_owner_only },
+	{ "a trusted user's own profile is trusted", test_trusted_users },
+	{ "unknown jobs count as the published one named", test_unknown_as },
+	{ "all users are looked at, each only if trusted",
+	  test_all_users_are_looked_at },
+	{ NULL, NULL },
+};
+T_SUITE(catalog_trust, cases)

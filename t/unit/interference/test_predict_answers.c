@@ -1,0 +1,262 @@
+/* What answers, intervals, advice and matrices hold to. */
+#include "some_answer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* --- several co-runners --- */
+
+static int ask_all(const char *model, const size_t *c, size_t n,
+		   struct np_prediction *out)
+{
+	const struct np_predict_opt opt = { 20, 1, true };
+	const struct np_program *co[8];
+	struct np_predictor *p;
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		co[i] = &s.a[c[i]];
+	rc = np_predictor_new(&s.f, np_model_find(model, NULL), &opt, &p,
+			      NULL);
+	if (rc)
+		return rc;
+	rc = np_predict(p, &s.a[2], co, n, NP_SCOPE_LEAF, out, NULL);
+	np_predictor_free(p);
+	return rc;
+}
+
+static void test_nobody_beside_it(void)
+{
+	struct np_prediction p;
+
+	some_fabric(&s);
+	for (size_t i = 0; i < np_n_models; i++)
+		T_ROW(np_models[i].name,
+		      !ask_all(np_models[i].name, NULL, 0, &p) &&
+		      p.slowdown == 0 && p.low == 0 && p.high == 0);
+}
+
+static void test_several_press_together(void)
+{
+	const size_t one[] = { 1 }, two[] = { 1, 1 }, three[] = { 0, 1, 1 };
+	struct np_prediction p1, p2, p3;
+
+	some_fabric(&s);
+	for (size_t i = 0; i < np_n_models; i++) {
+		const char *name = np_models[i].name;
+
+		if (!np_models[i].needs || np_models[i].needs & NP_NEED_PLAY)
+			continue;
+		T_ROW(name, !ask_all(name, one, 1, &p1) &&
+		      !ask_all(name, two, 2, &p2) &&
+		      !ask_all(name, three, 3, &p3) &&
+		      p1.slowdown <= p2.slowdown + 1e-6 &&
+		      p2.slowdown <= p3.slowdown + 1e-6 &&
+		      p1.slowdown < p3.slowdown);
+	}
+}
+
+/* Two that press like level 1 each press like log(1 + CA) added. */
+static void test_pressures_add_as_logarithms(void)
+{
+	const size_t pair[] = { 0, 0 };
+	struct np_prediction p;
+
+	some_fabric(&s);
+	for (size_t i = 0; i < SF_LEVELS; i++)
+		s.pressure[0][i].mean =
+			sqrt(1 + s.beside[i * SF_LEVELS + 2].mean) - 1;
+	T_CHECK(!ask_all("cross", pair, 2, &p) &&
+		t_close(p.slowdown, s.curve[2][2].mean, 1e-6));
+	T_CHECK(!ask_all("queue-mutual", pair, 2, &p) &&
+		p.flags & NP_PRED_NOT_MUTUAL);
+}
+
+/* An excess of 1 and one of 3 over idle are as one of 4: mean 5. */
+static void test_latencies_add_over_idle(void)
+{
+	const size_t pair[] = { 0, 1 };
+	struct np_prediction p;
+
+	some_fabric(&s);
+	T_CHECK(!ask_all("average", pair, 2, &p) &&
+		t_close(p.slowdown, s.curve[2][1].mean, 1e-9));
+	s.level[2].latency.all.mean = s.level[2].latency.all.min = 5.1;
+	T_CHECK(!ask_all("average", pair, 2, &p) &&
+		t_close(p.slowdown, s.curve[2][2].mean, 1e-9));
+}
+
+/* --- intervals --- */
+
+static void test_intervals_are_deterministic(void)
+{
+	struct np_prediction p, q;
+
+	some_fabric(&s);
+	T_CHECK(!ask("cross", true, 100, &p, NULL));
+	T_CHECK(!ask("cross", true, 100, &q, NULL));
+	T_CHECK(p.low == q.low && p.high == q.high);
+	T_CHECK(p.low < p.slowdown && p.slowdown < p.high);
+	T_CHECK(!ask("cross", true, 0, &q, NULL));
+	T_CHECK(q.slowdown == p.slowdown && isnan(q.low) && isnan(q.high) &&
+		q.flags & NP_PRED_NO_INTERVAL);
+}
+
+/* More and better measurements leave less room. */
+static double width_with(uint32_t n, double sd)
+{
+	struct np_prediction p = { 0 };
+
+	some_fabric(&s);
+	for (size_t i = 0; i < SF_LEVELS; i++) {
+		s.curve[2][i].n = n;
+		s.curve[2][i].sd = sd;
+	}
+	T_CHECK(!ask("average", true, 400, &p, NULL));
+	return p.high - p.low;
+}
+
+static void test_intervals_follow_the_noise(void)
+{
+	T_CHECK(width_with(20, 0.01) < width_with(20, 0.5));
+	T_CHECK(width_with(100, 0.5) < width_with(3, 0.5));
+}
+
+static void test_coupling_widens(void)
+{
+	struct np_prediction sure, unsure;
+
+	some_fabric(&s);
+	s.f.coupling[NP_SCOPE_LEAF] = (struct np_mean){ 4, 0.5, 0.001 };
+	T_CHECK(!ask("cross", true, 200, &sure, NULL));
+	s.f.coupling[NP_SCOPE_LEAF].sd = 2;
+	T_CHECK(!ask("cross", true, 200, &unsure, NULL));
+	T_CHECK(sure.slowdown == unsure.slowdown);
+	T_CHECK(unsure.high - unsure.low > sure.high - sure.low);
+	T_CHECK(unsure.more == NP_MORE_COUPLING);
+}
+
+/* --- advice --- */
+
+static void curve_noisy(void)
+{
+	s.curve[2][3] = (struct np_mean){ 2, 1.5, 2.0 };
+}
+static void pressure_noisy(void)
+{
+	for (size_t i = 0; i < SF_LEVELS; i++)
+		s.pressure[3][i] = (struct np_mean){ 2, s.pressure[3][i].mean,
+						     5.0 };
+}
+static void curve_hole(void) { s.curve[2][3].n = 0; }
+
+static const struct {
+	const char *name, *model;
+	void (*spoil)(void);
+	enum np_more more;
+	int level; /* -1: any */
+} advice[] = {
+	{ "a noisy point of the curve is named", "average", curve_noisy,
+	  NP_MORE_CURVE, 3 },
+	{ "the level most like the co-runner was left out", "cross",
+	  curve_hole, NP_MORE_CURVE, 3 },
+	{ "a noisy pressure is named", "cross", pressure_noisy,
+	  NP_MORE_PRESSURE, -1 },
+	{ "fell back for want of pressure", "cross", co_no_pressure,
+	  NP_MORE_PRESSURE, 0 },
+	{ "fell back for want of calibration", "cross", no_beside,
+	  NP_MORE_CALIBRATION, -1 },
+	{ "four levels: more levels", "queue", nothing, NP_MORE_LEVELS, 3 },
+};
+
+static void test_advice(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(advice); i++) {
+		struct np_prediction p = { 0 };
+		int ok;
+
+		some_fabric(&s);
+		advice[i].spoil();
+		ok = !ask(advice[i].model, false, 100, &p, NULL) &&
+		     p.more == advice[i].more &&
+		     (advice[i].level < 0 ||
+		      p.more_level == (size_t)advice[i].level);
+		T_ROW(advice[i].name, ok);
+		if (!ok)
+			printf("\n    %s: more %d level %zu\n",
+			       advice[i].name, (int)p.more, p.more_level);
+	}
+}
+
+/* --- the matrix --- */
+
+static void test_matrix_is_all_pairs(void)
+{
+	const struct np_predict_opt opt = { 20, 7, false };
+	const struct np_program *app[SF_PROGRAMS];
+	struct np_prediction all[SF_PROGRAMS * SF_PROGRAMS], one;
+	int rc[SF_PROGRAMS * SF_PROGRAMS];
+	struct np_predictor *p;
+
+	some_fabric(&s);
+	s.a[1].pressure = NULL;	 /* falls back as a co-runner */
+	s.curve[0][2].n = 0;	 /* other levels in use as a victim */
+	for (size_t i = 0; i < SF_PROGRAMS; i++)
+		app[i] = &s.a[i];
+	T_CHECK(!np_predictor_new(&s.f, np_model_find("cross", NULL), &opt,
+				  &p, NULL));
+	T_CHECK(!np_predict_matrix(p, app, SF_PROGRAMS, NP_SCOPE_LEAF, all,
+				   rc, NULL));
+	for (size_t v = 0; v < SF_PROGRAMS; v++)
+		for (size_t c = 0; c < SF_PROGRAMS; c++) {
+			size_t at = v * SF_PROGRAMS + c;
+
+			T_CHECK(!rc[at] &&
+				!np_predict(p, app[v], &app[c], 1,
+					    NP_SCOPE_LEAF, &one, NULL));
+			T_CHECK(all[at].slowdown == one.slowdown &&
+				all[at].low == one.low &&
+				all[at].high == one.high &&
+				all[at].flags == one.flags &&
+				all[at].model == one.model);
+		}
+	np_predictor_free(p);
+}
+
+static void test_matrix_with_holes(void)
+{
+	const struct np_predict_opt opt = { 0, 0, true };
+	const struct np_program *app[] = { &s.a[0], &s.a[1] };
+	struct np_prediction all[4];
+	struct np_predictor *p;
+	int rc[4];
+
+	some_fabric(&s);
+	s.a[1].curve = NULL;
+	T_CHECK(!np_predictor_new(&s.f, np_model_find("cross", NULL), &opt,
+				  &p, NULL));
+	T_CHECK(!np_predict_matrix(p, app, 2, NP_SCOPE_LEAF, all, rc, NULL));
+	T_CHECK(!rc[0] && !rc[1] && rc[2] == -ENODATA && rc[3] == -ENODATA);
+	T_CHECK(isnan(all[2].slowdown) && !all[2].model);
+	T_CHECK(!np_predict_matrix(p, app, 0, NP_SCOPE_LEAF, all, rc, NULL));
+	np_predictor_free(p);
+	np_predictor_free(NULL);
+}
+
+static const struct t_case cases[] = {
+	{ "beside nobody there is no slowdown", test_nobody_beside_it },
+	{ "several co-runners do more than one", test_several_press_together },
+	{ "pressures add as logarithms", test_pressures_add_as_logarithms },
+	{ "latencies add as excess over idle", test_latencies_add_over_idle },
+	{ "intervals hold the answer and come out the same again",
+	  test_intervals_are_deterministic },
+	{ "better measurements narrow the interval",
+	  test_intervals_follow_the_noise },
+	{ "an uncertain coupling widens it", test_coupling_widens },
+	{ "the measurement that helps most is named", test_advice },
+	{ "the matrix is every pair", test_matrix_is_all_pairs },
+	{ "a matrix has holes where data is missing", test_matrix_with_holes },
+	{ NULL, NULL },
+};
+T_SUITE(predict_answers, cases)

@@ -1,0 +1,225 @@
+/* Submissions: the names they claim, texts of Slurm and for its log. */
+#include "np_ctl.h"
+#include "some_stage.h"
+
+/* The group of rule 0 has uid 1 in it; of SOME_UID + 2 nothing is known. */
+static const struct np_claim_user some_users[] = {
+	{ 1, 1 }, { SOME_UID, 0 }, { SOME_UID + 1, 0 },
+};
+
+static const struct {
+	const char *name, *line; /* NULL: none */
+	uint32_t uid;
+	const char *account;
+	unsigned how;
+	const char *want_exc;
+	int64_t want_begin; /* 0: at once */
+	const char *says;
+} claims[] = {
+	{ "nobody says who may", NULL, SOME_UID, NULL, LEAF0, BUT1, 0,
+	  "kept off 3 of 4" },
+	{ "whose own runs contradict it", NULL, SOME_UID + 1, NULL, LEAF0,
+	  NULL, 0, "left alone: this user may not claim that name" },
+	{ "who is named", "soft:group=0,user=20001", SOME_UID, NULL, LEAF0,
+	  BUT1, 0, "kept off 3 of 4" },
+	{ "who is in the group", "soft:group=0", 1, NULL, LEAF0, BUT1, 0,
+	  "kept off 3 of 4" },
+	{ "who is not", "soft:group=0", SOME_UID, NULL, LEAF0, NULL, 0,
+	  "left alone: this user may not claim that name" },
+	{ "whose groups were not asked: waits for that", "soft:group=0",
+	  SOME_UID + 2, NULL, LEAF0, NULL, SOME_NOW + 10,
+	  "waits until it is known whether this user may claim that name" },
+	{ "in prefer nobody waits", "soft:group=0", SOME_UID + 2, NULL,
+	  LEAF0 | PREFER, NULL, 0, "left alone: it is not known yet" },
+	{ "nor in advise", "soft:group=0", SOME_UID + 2, NULL,
+	  LEAF0 | ADVISE, NULL, 0, "left alone: it is not known yet" },
+	{ "by his account", "soft:account=ph*", SOME_UID, "phys", LEAF0, BUT1,
+	  0, "kept off 3 of 4" },
+	{ "another account", "soft:account=ph*", SOME_UID, "chem", LEAF0,
+	  NULL, 0, "left alone: this user may not claim that name" },
+	{ "the account that Slurm will give him", "soft:account=ph*",
+	  SOME_UID, NULL, LEAF0, NULL, SOME_NOW + 10,
+	  "waits until it is known" },
+	{ "in the default partition", "soft:partition=bat*", SOME_UID, NULL,
+	  LEAF0, BUT1, 0, "kept off 3 of 4" },
+	{ "not in that one", "soft:partition=debug", SOME_UID, NULL, LEAF0,
+	  NULL, 0, "left alone: this user may not claim that name" },
+	{ "a decision that is being made does not matter to him",
+	  "soft:user=0", SOME_UID, NULL, LEAF0 | BUSY, NULL, 0,
+	  "left alone: this user may not claim that name" },
+};
+
+static void test_claims(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(claims); i++) {
+		struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
+		struct np_app_claims who = {
+			.rule = rule, .user = some_users,
+			.n_users = NP_ARRAY_SIZE(some_users),
+		};
+		const char *name = claims[i].name;
+		struct stage s;
+		job_desc_msg_t d;
+
+		if (claims[i].line)
+			T_ROW(name, !np_claim_parse(claims[i].line, rule,
+						    &who.n_rules, NULL));
+		set_up_claims(&s, claims[i].how, &who);
+		some_desc(&d, "soft");
+		d.user_id = claims[i].uid;
+		d.account = (char *)claims[i].account;
+		np_submit(s.shared, &d, SOME_NOW, false);
+		T_ROW(name, some_same(d.exc_nodes, claims[i].want_exc));
+		T_ROW(name, d.begin_time == claims[i].want_begin);
+		T_ROW(name, strstr(some_said(), claims[i].says));
+		d.account = NULL;
+		some_desc_free(&d);
+		tear_down(&s);
+	}
+}
+
+/* Two in one second: no leaf is cleared for who may not claim the name. */
+static void test_a_void_claim_moves_nobody(void)
+{
+	struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
+	struct np_app_claims who = { .rule = rule };
+	struct stage s;
+	job_desc_msg_t d[2];
+
+	T_CHECK(!np_claim_parse("loud:user=0", rule, &who.n_rules, NULL));
+	set_up_claims(&s, 0, &who);
+	some_desc(&d[0], "loud");
+	d[0].min_nodes = 16;
+	some_desc(&d[1], "soft");
+	for (int i = 0; i < 2; i++)
+		np_submit(s.shared, &d[i], SOME_NOW, false);
+	T_CHECK(!d[0].exc_nodes && !d[1].exc_nodes);
+	T_CHECK(d[0].begin_time <= SOME_NOW && d[1].begin_time <= SOME_NOW);
+	some_desc_free(&d[0]);
+	some_desc_free(&d[1]);
+	tear_down(&s);
+}
+
+static const struct {
+	const char *name;
+	unsigned how;
+	const char *app, *want;
+} lines[] = {
+	{ "confined", LEAF0, "soft", "netprof: submission by uid 20001 of "
+	  "\"soft?[31m?\" (soft): kept off " },
+	{ "waits for the thread", LEAF0 | BUSY, "soft", "netprof: submission "
+	  "by uid 20001 of \"soft?[31m?\" (soft): waits for the decision" },
+	{ "advice says what would be", LEAF0 | ADVISE, "soft",
+	  "netprof: submission by uid 20001 of \"soft?[31m?\" (soft): " },
+	{ "no decision", EMPTY, "soft", "netprof: submission by uid 20001 of "
+	  "\"soft?[31m?\" (soft): left alone: there is no recent" },
+};
+
+/* With the name of a job that would play tricks in the log. */
+static void test_log(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+		char *env[] = { (char *)"NETPROF_APP=soft" };
+		struct stage s;
+		job_desc_msg_t d;
+
+		set_up(&s, lines[i].how);
+		some_desc(&d, "soft\033[31m\u202e");
+		some_text(&d.partition, "batch");
+		d.environment = env;
+		d.env_size = 1;
+		np_submit(s.shared, &d, SOME_NOW, false);
+		T_ROW(lines[i].name, !strncmp(some_said(), lines[i].want,
+					      strlen(lines[i].want)));
+		some_desc_free(&d);
+		tear_down(&s);
+	}
+}
+
+static char *long_text(const char *part, size_t len)
+{
+	char *text = malloc(len + 1);
+
+	for (size_t i = 0; i < len; i++)
+		text[i] = part[i % strlen(part)];
+	text[len] = '\0';
+	return text;
+}
+
+static void long_name(job_desc_msg_t *d, char *text)
+{
+	some_text(&d->name, text);
+}
+
+static void long_comment(job_desc_msg_t *d, char *text)
+{
+	d->comment = text;
+}
+
+static void long_features(job_desc_msg_t *d, char *text)
+{
+	d->features = text;
+}
+
+static void long_partition(job_desc_msg_t *d, char *text)
+{
+	some_text(&d->partition, text);
+}
+
+static void long_array(job_desc_msg_t *d, char *text)
+{
+	d->array_inx = text;
+}
+
+static void long_list(job_desc_msg_t *d, char *text)
+{
+	some_text(&d->exc_nodes, text);
+}
+
+static const struct {
+	const char *name, *part;
+	void (*set)(job_desc_msg_t *d, char *text);
+} hostile[] = {
+	{ "a name", "x", long_name },
+	{ "a comment", "x", long_comment },
+	{ "features", "big&", long_features },
+	{ "a partition", "batch,", long_partition },
+	{ "tasks", "1,", long_array },
+	{ "exclusions", "n[0-15],", long_list },
+	{ "exclusions that multiply", "[0-9]", long_list },
+};
+
+static void test_hostile(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(hostile); i++) {
+		char *text = long_text(hostile[i].part, 1 << 20);
+		char *env[] = { (char *)"NETPROF_APP=soft" };
+		struct stage s;
+		job_desc_msg_t d;
+
+		set_up(&s, LEAF0);
+		some_desc(&d, "soft");
+		hostile[i].set(&d, text);
+		d.environment = env;
+		d.env_size = 1;
+		np_submit(s.shared, &d, SOME_NOW, false);
+		T_ROW(hostile[i].name, !d.begin_time && (!d.exc_nodes ||
+							 !strcmp(d.exc_nodes,
+								 text)));
+		T_ROW(hostile[i].name, !d.admin_comment ||
+		      !strcmp(d.admin_comment, "netprof{app=soft}"));
+		some_desc_free(&d);
+		tear_down(&s);
+		free(text);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "who may claim the name, and what becomes of who may not",
+	  test_claims },
+	{ "a void claim moves nobody", test_a_void_claim_moves_nobody },
+	{ "the log says what was done", test_log },
+	{ "texts that Slurm would refuse later", test_hostile },
+	{ NULL, NULL },
+};
+T_SUITE(submit_texts, cases)

@@ -1,0 +1,200 @@
+/* Submissions beside each other, and beside the thread that decides. */
+#include "np_clock.h"
+#include "np_ctl.h"
+#include "some_stage.h"
+
+#include <pthread.h>
+
+static const struct {
+	const char *name;
+	unsigned how;
+	const char *app;
+	bool waits;
+} let_in[] = {
+	{ "kept off a leaf: the thread waits until it is a job", LEAF0, "soft",
+	  true },
+	{ "harmless: whether it is one is the same", LEAF0, "quiet", false },
+	{ "deferred: it does not start", EVERYWHERE, "soft", false },
+	{ "while the thread decides: neither does it", LEAF0 | BUSY, "soft",
+	  false },
+	{ "advice: nobody is kept away", LEAF0 | ADVISE, "soft", false },
+};
+
+static void test_the_thread_waits_for_who_was_let_in(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(let_in); i++) {
+		struct stage s;
+		job_desc_msg_t d;
+		double begin;
+
+		set_up(&s, let_in[i].how);
+		some_desc(&d, let_in[i].app);
+		np_submit(s.shared, &d, SOME_NOW, false);
+		begin = np_mono_sec();
+		np_shared_settle(s.shared);
+		T_ROW(let_in[i].name, let_in[i].waits ==
+		      (np_mono_sec() - begin > NP_SHARED_IN_FLIGHT_SEC / 2));
+		some_desc_free(&d);
+		tear_down(&s);
+	}
+}
+
+static void test_told(void)
+{
+	char *env[] = { (char *)"NETPROF_APP=soft" };
+	struct stage s;
+	job_desc_msg_t d;
+
+	set_up(&s, LEAF0);
+	some_desc(&d, "quiet");
+	d.environment = env;
+	d.env_size = 1;
+	np_submit(s.shared, &d, SOME_NOW, false);
+	T_CHECK(some_same(d.admin_comment,
+			  "netprof{app=soft ours=" BUT1 " held=0}"));
+	some_desc_free(&d);
+	env[0] = (char *)"NETPROF_APP=mine";
+	some_desc(&d, "quiet");
+	d.environment = env;
+	d.env_size = 1;
+	np_submit(s.shared, &d, SOME_NOW, false);
+	T_ROW("told, and nothing is known of it",
+	      some_same(d.admin_comment, "netprof{app=mine}"));
+	some_desc_free(&d);
+	some_desc(&d, "quiet");
+	d.environment = env;
+	d.env_size = 1;
+	some_text(&d.partition, "none");
+	np_submit(s.shared, &d, SOME_NOW, false);
+	T_ROW("off in its partition, and a load for others",
+	      some_same(d.admin_comment, "netprof{app=mine}") && !d.exc_nodes);
+	some_desc_free(&d);
+	tear_down(&s);
+}
+
+/* Two that conflict, in one second. */
+static void test_two(void)
+{
+	uint64_t bits[2];
+	struct stage s;
+	job_desc_msg_t d[2];
+
+	set_up(&s, 0);
+	for (int i = 0; i < 2; i++) {
+		some_desc(&d[i], "loud");
+		np_submit(s.shared, &d[i], SOME_NOW, false);
+	}
+	/* The first one went anywhere: the other waits for the thread. */
+	T_CHECK(!d[0].exc_nodes && d[0].begin_time <= SOME_NOW);
+	T_CHECK(d[1].begin_time > SOME_NOW);
+	some_desc_free(&d[0]);
+	some_desc_free(&d[1]);
+	tear_down(&s);
+
+	set_up(&s, LEAF0);
+	for (int i = 0; i < 2; i++) {
+		some_desc(&d[i], i ? "soft" : "loud");
+		d[i].min_nodes = 2;
+		np_submit(s.shared, &d[i], SOME_NOW, false);
+		T_CHECK(!np_site_parse(s.slurm.site, d[i].exc_nodes,
+				       &bits[i]));
+		bits[i] = ~bits[i] & 0xffff; /* where it may go */
+	}
+	T_CHECK(bits[0] != 0 && !(bits[0] & 0xf));
+	T_CHECK(d[1].begin_time > SOME_NOW || !(bits[0] & bits[1]));
+	some_desc_free(&d[0]);
+	some_desc_free(&d[1]);
+	tear_down(&s);
+}
+
+/* Who waits has the thread look at once. */
+static void test_wakes(void)
+{
+	struct stage s;
+	job_desc_msg_t d;
+
+	set_up(&s, LEAF0);
+	some_desc(&d, "soft");
+	np_submit(s.shared, &d, SOME_NOW, false);
+	T_CHECK(!np_shared_wait(s.shared, 0));
+	some_desc_free(&d);
+	tear_down(&s);
+	set_up(&s, EVERYWHERE);
+	some_desc(&d, "soft");
+	np_submit(s.shared, &d, SOME_NOW, false);
+	T_CHECK(np_shared_wait(s.shared, 0));
+	some_desc_free(&d);
+	tear_down(&s);
+}
+
+#define THREADS 4
+#define EACH 100
+
+static void *submit_many(void *arg)
+{
+	struct stage *s = arg;
+
+	for (int i = 0; i < EACH; i++) {
+		job_desc_msg_t d;
+
+		some_desc(&d, i % 3 ? "soft" : "quiet");
+		np_submit(s->shared, &d, SOME_NOW, false);
+		some_text(&d.job_id_str, "7");
+		some_text(&d.exc_nodes, "n5");
+		some_text(&d.admin_comment, NULL);
+		np_modify(s->shared, &d, SOME_UID);
+		some_text(&d.job_id_str, NULL);
+		some_desc_free(&d);
+	}
+	return NULL;
+}
+
+/* What the thread does all day. */
+static void decide_many(struct stage *s)
+{
+	for (int i = 0; i < 20; i++) {
+		struct np_written *w = calloc(1, sizeof(*w));
+		struct np_change *change;
+		size_t n;
+
+		np_shared_busy(s->shared, true);
+		change = np_shared_take_changes(s->shared, &n);
+		np_view_free(&s->view);
+		publish(s, 0);
+		w->id = 7;
+		w->ours = strdup("n[0-3]");
+		np_shared_note_written(s->shared, w, 1);
+		np_shared_busy(s->shared, false);
+		if (i % 2)
+			np_change_list_free(change, n);
+		else
+			np_shared_return_changes(s->shared, change, n);
+		np_shared_wait(s->shared, 0);
+	}
+	np_shared_withdraw(s->shared);
+}
+
+static void test_threads(void)
+{
+	pthread_t thread[THREADS];
+	struct stage s;
+
+	set_up(&s, LEAF0);
+	for (int i = 0; i < THREADS; i++)
+		T_CHECK(!pthread_create(&thread[i], NULL, submit_many, &s));
+	decide_many(&s);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	tear_down(&s);
+}
+
+static const struct t_case cases[] = {
+	{ "the application is remembered", test_told },
+	{ "two at once see each other", test_two },
+	{ "the thread waits for who was let in",
+	  test_the_thread_waits_for_who_was_let_in },
+	{ "a job that waits wakes the thread", test_wakes },
+	{ "many submissions while decisions are made", test_threads },
+	{ NULL, NULL },
+};
+T_SUITE(submit_together, cases)
