@@ -119,13 +119,17 @@ double np_qn_demand(const struct np_qn *net, size_t c, size_t k)
 							   st->service_sec[c]);
 }
 
-uint64_t np_qn_customers(const struct np_qn *net)
+int np_qn_check_fixed(const struct np_qn *net, const char *method,
+		      struct np_err *err)
 {
-	uint64_t n = 0;
+	int rc = np_qn_check(net, err);
 
-	for (size_t c = 0; c < net->n_classes; c++)
-		n += net->class[c].customers;
-	return n;
+	for (size_t k = 0; !rc && k < net->n_stations; k++)
+		if (net->station[k].kind == NP_QN_LOADED)
+			rc = np_errf(err, -ENOTSUP, "%.64s: %s does not take "
+				     "load-dependent stations; convolution "
+				     "does", net->station[k].name, method);
+	return rc;
 }
 
 const char *np_qn_instead(const struct np_qn *net)
@@ -134,6 +138,15 @@ const char *np_qn_instead(const struct np_qn *net)
 		if (net->station[k].kind == NP_QN_LOADED)
 			return "no approximation takes load-dependent stations";
 	return "linearizer takes little";
+}
+
+uint64_t np_qn_customers(const struct np_qn *net)
+{
+	uint64_t n = 0;
+
+	for (size_t c = 0; c < net->n_classes; c++)
+		n += net->class[c].customers;
+	return n;
 }
 
 int np_qn_afford(const struct np_qn_cost *cost, const struct np_qn_cost *max,
@@ -243,15 +256,4 @@ void np_qn_solution_fill(const struct np_qn *net, const struct np_qn_flat *f,
 	for (size_t c = 0; c < net->n_classes; c++)
 		if (net->class[c].customers)
 			fill_class(net, f, r, c, s);
-}
-
-bool np_qn_per_visit(const struct np_qn *net, const struct np_qn_solution *s,
-		     size_t c, size_t k, double *sec)
-{
-	double visits = net->station[k].visits[c];
-
-	if (visits == 0 || !net->class[c].customers)
-		return false;
-	*sec = s->residence_sec[c * net->n_stations + k] / visits;
-	return true;
 }

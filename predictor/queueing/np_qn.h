@@ -70,9 +70,6 @@ int np_qn_check(const struct np_qn *net, struct np_err *err);
 /* Demand of class c at station k, of LOADED ones that of a customer alone. */
 double np_qn_demand(const struct np_qn *net, size_t c, size_t k);
 
-/* All customers of all classes. */
-uint64_t np_qn_customers(const struct np_qn *net);
-
 /* What the network does; [c * n_stations + k] of class c at station k. */
 struct np_qn_solution {
 	size_t n_classes, n_stations;
@@ -91,13 +88,6 @@ struct np_qn_solution {
 };
 
 void np_qn_solution_free(struct np_qn_solution *s);
-
-/*
- * The time of one visit; false, and nothing, where class c never comes to
- * station k or has nobody.
- */
-bool np_qn_per_visit(const struct np_qn *net, const struct np_qn_solution *s,
-		     size_t c, size_t k, double *sec);
 
 /*
  * What a method may take, asked before it takes it.  steps: of its inner

@@ -29,12 +29,19 @@ int np_qn_solution_make(const struct np_qn *net, struct np_qn_solution *s);
 void np_qn_solution_fill(const struct np_qn *net, const struct np_qn_flat *f,
 			 const double *r, struct np_qn_solution *s);
 
+/* np_qn_check(), and -ENOTSUP for load-dependent stations. */
+int np_qn_check_fixed(const struct np_qn *net, const char *method,
+		      struct np_err *err);
+
 /* -E2BIG and what it would take, if that is more than max. */
 int np_qn_afford(const struct np_qn_cost *cost, const struct np_qn_cost *max,
 		 const char *what, const char *instead, struct np_err *err);
 
 /* For that: which method takes the network if it is too large. */
 const char *np_qn_instead(const struct np_qn *net);
+
+/* All customers of all classes. */
+uint64_t np_qn_customers(const struct np_qn *net);
 
 /* The time that n customers at a station take for each that leaves. */
 double np_qn_at_load(const struct np_qn_station *st, uint64_t n);

@@ -173,17 +173,6 @@ static int iterate(struct state *s, struct np_err *err)
 	return rc;
 }
 
-static int can(const struct np_qn *net, struct np_err *err)
-{
-	for (size_t k = 0; k < net->n_stations; k++)
-		if (net->station[k].kind == NP_QN_LOADED)
-			return np_errf(err, -ENOTSUP, "%.64s: linearizer does "
-				       "not take load-dependent stations; "
-				       "convolution does",
-				       net->station[k].name);
-	return 0;
-}
-
 static struct np_qn_cost cost_of(const struct np_qn *net)
 {
 	double n = (double)net->n_classes;
@@ -199,9 +188,9 @@ int np_qn_linearizer(const struct np_qn *net, const struct np_qn_cost *max,
 	struct np_qn_solution made = { 0 };
 	struct state s = { .net = net, .out = &made };
 	struct np_qn_cost cost;
-	int rc = np_qn_check(net, err);
+	int rc = np_qn_check_fixed(net, "linearizer", err);
 
-	if (rc || (rc = can(net, err)))
+	if (rc)
 		return rc;
 	cost = cost_of(net);
 	rc = np_qn_afford(&cost, max, "linearizer", "schweitzer takes less",

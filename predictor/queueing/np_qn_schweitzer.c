@@ -105,17 +105,6 @@ static int iterate(struct state *s, double limit, struct np_qn_solution *out,
 	return 0;
 }
 
-static int can(const struct np_qn *net, struct np_err *err)
-{
-	for (size_t k = 0; k < net->n_stations; k++)
-		if (net->station[k].kind == NP_QN_LOADED)
-			return np_errf(err, -ENOTSUP, "%.64s: schweitzer does "
-				       "not take load-dependent stations; "
-				       "convolution does",
-				       net->station[k].name);
-	return 0;
-}
-
 static struct np_qn_cost cost_of(const struct np_qn *net)
 {
 	double cells = (double)(net->n_classes * (net->n_stations + 1));
@@ -129,9 +118,9 @@ int np_qn_schweitzer(const struct np_qn *net, const struct np_qn_cost *max,
 	struct state s = { .net = net };
 	struct np_qn_solution made = { 0 };
 	struct np_qn_cost cost;
-	int rc = np_qn_check(net, err);
+	int rc = np_qn_check_fixed(net, "schweitzer", err);
 
-	if (rc || (rc = can(net, err)))
+	if (rc)
 		return rc;
 	cost = cost_of(net);
 	rc = np_qn_afford(&cost, max, "schweitzer", "nothing takes less", err);

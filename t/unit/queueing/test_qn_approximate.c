@@ -1,0 +1,144 @@
+/* Linearizer, and Schweitzer and Bard's, against what they approximate. */
+#include "some_network.h"
+#include "t.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static const struct method {
+	const char *name;
+	np_qn_method *solve;
+	unsigned n_known; /* answers in the file */
+	/* A station may be taken for a little more than it can do. */
+	double over;
+	/* Bounds of relative errors of a throughput. */
+	double few, many, servers;
+	double steps; /* and the iterations that they are enough for */
+	const char *stops;
+} methods[] = {
+	{ "linearizer", np_qn_linearizer, 3, 0.005, 0.005, 1e-4, 0.1, 1800,
+	  "linearizer: 600 iterations and mean" },
+	{ "schweitzer", np_qn_schweitzer, 5, 1e-9, 0.1, 0.002, 0.15, 1500,
+	  "schweitzer: 500 iterations and mean" },
+};
+
+static void test_reference(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
+		t_network_meets(methods[i].name, methods[i].solve, 1e-7,
+				methods[i].n_known);
+}
+
+static void test_laws(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
+		t_network_laws(methods[i].name, methods[i].solve, T_SERVERS, 3,
+			       methods[i].over);
+}
+
+/* The largest relative error of a throughput, over random networks. */
+static double worst(const struct method *m, const char *name,
+		    np_qn_method *exact, enum t_kinds kinds, size_t n_classes,
+		    size_t customers)
+{
+	struct np_rng *r = np_rng_new(1, name);
+	double most = 0;
+
+	for (int i = 0; i < 100; i++) {
+		struct np_qn_solution a = { 0 }, b = { 0 };
+		struct t_network t;
+
+		t_network_random(r, kinds, n_classes, customers, &t);
+		T_CHECK(!exact(&t.net, &t_any_cost, &a, NULL));
+		T_ROW(m->name, !m->solve(&t.net, &t_any_cost, &b, NULL));
+		for (size_t c = 0; c < n_classes; c++)
+			if (a.x_per_sec[c] > 0)
+				most = fmax(most, fabs(b.x_per_sec[c] /
+						       a.x_per_sec[c] - 1));
+		np_qn_solution_free(&a);
+		np_qn_solution_free(&b);
+	}
+	np_rng_free(r);
+	return most;
+}
+
+static void test_near(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++) {
+		const struct method *m = &methods[i];
+		double one = worst(m, "one", np_qn_mva, T_SIMPLE, 1, 10);
+		double three = worst(m, "three", np_qn_mva, T_SIMPLE, 3, 4);
+		double many = worst(m, "many", np_qn_mva, T_SIMPLE, 1, 1000);
+		double servers = worst(m, "servers", np_qn_convolution,
+				       T_SERVERS, 1, 20);
+
+		T_ROW(m->name, one > 0 && one < m->few);
+		T_ROW(m->name, three > 0 && three < m->few);
+		T_ROW(m->name, many < m->many);
+		T_ROW(m->name, servers < m->servers);
+	}
+}
+
+static void test_what_they_cannot(void)
+{
+	struct t_network t;
+
+	t_network_make(&t, 1, 1);
+	t.class[0] = (struct np_qn_class){ "class", 2, 1 };
+	t.station[0].kind = NP_QN_LOADED;
+	t.station[0].n_loads = 1;
+	t.loads[0][0] = 1;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_qn_solution s;
+		char does_not[64];
+
+		snprintf(does_not, sizeof(does_not), "station: %s does not",
+			 methods[i].name);
+		T_ROW(methods[i].name, methods[i].solve(&t.net, &t_any_cost,
+							&s, &err) == -ENOTSUP);
+		T_ROW(methods[i].name, strstr(err.text, does_not) &&
+				       strstr(err.text, "convolution does"));
+	}
+}
+
+/* They stop where their steps end, and say how far they are. */
+static void test_stop(void)
+{
+	const struct np_qn_cost least = { 1e9, 10 };
+	struct t_network t;
+
+	t_network_make(&t, 1, 2);
+	t.class[0] = (struct np_qn_class){ "class", 100000, 1 };
+	t.service[0][0] = 1;
+	t.service[1][0] = 0.999999;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++) {
+		const struct np_qn_cost few = { 1e9, methods[i].steps };
+		struct np_err err = NP_ERR_INIT;
+		struct np_qn_solution s;
+
+		T_ROW(methods[i].name, methods[i].solve(&t.net, &few, &s,
+							&err) == -ELOOP);
+		T_ROW(err.text, strstr(err.text, methods[i].stops) != NULL);
+		T_ROW(methods[i].name, methods[i].solve(&t.net, &least, &s,
+							&err) == -E2BIG);
+	}
+}
+
+static void test_no_memory(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
+		t_network_survives_no_memory(methods[i].solve, T_SERVERS);
+}
+
+static const struct t_case cases[] = {
+	{ "reference answers are met to 1e-7", test_reference },
+	{ "Little's law, conservation and capacity hold", test_laws },
+	{ "they are near the exact answer", test_near },
+	{ "what they cannot, they say, and who can", test_what_they_cannot },
+	{ "they stop where their steps end", test_stop },
+	{ "they fail where memory does", test_no_memory },
+	{ NULL, NULL },
+};
+T_SUITE(qn_approximate, cases)
