@@ -13,7 +13,8 @@ static double count(double lo, double hi, double step)
 	return floor(hi / step + 1e-9) - ceil(lo / step - 1e-9) + 1;
 }
 
-double np_ticks_step(double lo, double hi, size_t most)
+/* The step whose multiples mark lo .. hi (lo < hi) at most `most` times. */
+static double step_of(double lo, double hi, size_t most)
 {
 	double step, power = pow(10, floor(log10((hi - lo) / (double)most)));
 
@@ -27,7 +28,7 @@ double np_ticks_step(double lo, double hi, size_t most)
 
 void np_ticks_linear(double lo, double hi, size_t most, struct np_ticks *out)
 {
-	double step = np_ticks_step(lo, hi, most);
+	double step = step_of(lo, hi, most);
 	double first = ceil(lo / step - 1e-9);
 	int digits = (int)fmax(0, -floor(log10(step) + 1e-9));
 

@@ -20,9 +20,6 @@ struct np_ticks {
 	char label[NP_TICKS_MAX][NP_TICKS_LABEL]; /* "20", "1.5", "100 ns" */
 };
 
-/* The step whose multiples mark lo .. hi (lo < hi) at most `most` times. */
-double np_ticks_step(double lo, double hi, size_t most);
-
 /*
  * lo < hi, finite; most: 2 .. NP_TICKS_MAX.  seconds: labels have the unit
  * that suits each, "20 \302\265s", else they are plain numbers.

@@ -45,11 +45,10 @@ struct np_binary {
 };
 
 /*
- * The next number; one below a limit, what it is in words; a communicator that
- * is alive; a message (any: rank and tag are one more, 0 is a wildcard), and
+ * The next number below a limit, what it is in words; a communicator that is
+ * alive; a message (any: rank and tag are one more, 0 is a wildcard), and
  * one that may not be there.  0, -EINVAL with err, or CUT.
  */
-int np_binary_get(struct np_binary *b, uint64_t *v);
 int np_binary_below(struct np_binary *b, uint64_t limit, const char *what,
 		    uint64_t *v, struct np_err *err);
 int np_binary_u32(struct np_binary *b, uint64_t limit, const char *what,

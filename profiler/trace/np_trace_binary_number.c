@@ -1,6 +1,7 @@
 #include "np_trace_binary.h"
 
-int np_binary_get(struct np_binary *b, uint64_t *v)
+/* 0, -EINVAL, or CUT */
+static int get(struct np_binary *b, uint64_t *v)
 {
 	uint64_t sum = 0;
 	int c;
@@ -23,7 +24,7 @@ int np_binary_get(struct np_binary *b, uint64_t *v)
 int np_binary_below(struct np_binary *b, uint64_t limit, const char *what,
 		     uint64_t *v, struct np_err *err)
 {
-	int rc = np_binary_get(b, v);
+	int rc = get(b, v);
 
 	if (rc == CUT)
 		return rc;

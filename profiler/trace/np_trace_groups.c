@@ -98,8 +98,3 @@ void np_trace_groups_drop(struct np_trace_groups *g, uint32_t number)
 {
 	g->group[number].alive = false;
 }
-
-size_t np_trace_groups_n(const struct np_trace_groups *g)
-{
-	return g->n;
-}

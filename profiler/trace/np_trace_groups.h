@@ -33,7 +33,4 @@ int np_trace_groups_add(struct np_trace_groups *g, const uint32_t *member,
 			struct np_err *err);
 void np_trace_groups_drop(struct np_trace_groups *g, uint32_t number);
 
-/* How many there are: numbers are below. */
-size_t np_trace_groups_n(const struct np_trace_groups *g);
-
 #endif
