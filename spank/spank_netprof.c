@@ -34,6 +34,7 @@
 #include "np_slurm_compat.h"
 #include "np_text.h"
 #include "np_tracing.h"
+#include "spank_options.h"
 #include "spank_tracing.h"
 
 /* As SPANK_PLUGIN() has it, but for the version; see np_loader.h. */
@@ -57,16 +58,6 @@ __attribute__((constructor)) static void fit_in(void)
 #define SAVE_WAIT_MS 250      /* srun's exit waits this long for the record */
 #define LEVEL_START_MS 5000   /* for a level's processes to come up */
 #define MAX_COMPONENTS 16     /* of a heterogeneous job that are measured */
-
-enum { OPT_PROFILE, OPT_PERIOD, OPT_COMPRESS, OPT_CALIBRATE, OPT_TRACE };
-
-static struct {
-	bool asked, has_app, has_period, has_level, calibrate, trace;
-	char app[NP_APP_MAX + 1];
-	char period[32];
-	char level[NP_LEVEL_NAME];
-	char trace_dir[PATH_MAX]; /* "": in the store */
-} opt;
 
 static struct np_conf conf;
 static struct np_attach attached[MAX_COMPONENTS];
@@ -93,111 +84,11 @@ static void complain(const char *fmt, ...)
 	np_log(conf.store, "%s", text);
 }
 
-static int take_profile(const char *arg, struct np_err *err)
-{
-	/* From a job's environment, no argument arrives as "(null)". */
-	opt.asked = true;
-	opt.has_app = arg && strcmp(arg, "(null)");
-	if (!opt.has_app)
-		return 0;
-	if (np_app_check(arg, err))
-		return -1;
-	strcpy(opt.app, arg);
-	return 0;
-}
-
-static int take_period(const char *arg, struct np_err *err)
-{
-	struct np_conf scratch;
-	char setting[sizeof(opt.period) + 8];
-
-	np_conf_init(&scratch);
-	snprintf(setting, sizeof(setting), "Period=%s", arg);
-	if (strlen(arg) >= sizeof(opt.period) ||
-	    np_conf_set(&scratch, setting, err))
-		return -1;
-	strcpy(opt.period, arg);
-	opt.has_period = true;
-	return 0;
-}
-
-static int take_compress(const char *arg, struct np_err *err)
-{
-	struct np_level level;
-
-	if (np_level_parse(arg, &level, err))
-		return -1;
-	strcpy(opt.level, level.name);
-	opt.has_level = true;
-	return 0;
-}
-
-/* A relative directory is one of where the job was submitted. */
-static int take_trace(const char *arg, struct np_err *err)
-{
-	char cwd[PATH_MAX];
-	int n = 0;
-
-	opt.trace = true;
-	if (!arg || !strcmp(arg, "(null)"))
-		return 0;
-	if (arg[0] == '/')
-		n = snprintf(opt.trace_dir, PATH_MAX, "%s", arg);
-	else if (*arg && getcwd(cwd, sizeof(cwd)))
-		n = snprintf(opt.trace_dir, PATH_MAX, "%s/%s", cwd, arg);
-	if (n > 0 && n < PATH_MAX && !strchr(arg, '\n'))
-		return 0;
-	return np_errf(err, -EINVAL, "--netprofile-trace: \"%.80s\": expected "
-		       "a directory", arg);
-}
-
-static int take_option(int val, const char *arg, int remote)
-{
-	struct np_err err = NP_ERR_INIT;
-	int rc = 0;
-
-	if (remote) /* checked where the user typed it */
-		return 0;
-	if (val == OPT_PROFILE)
-		rc = take_profile(arg, &err);
-	else if (val == OPT_PERIOD)
-		rc = take_period(arg ? arg : "", &err);
-	else if (val == OPT_COMPRESS)
-		rc = take_compress(arg ? arg : "", &err);
-	else if (val == OPT_TRACE)
-		rc = take_trace(arg, &err);
-	else
-		opt.calibrate = true;
-	if (rc)
-		slurm_error("netprof: %s", err.text);
-	return rc;
-}
-
-static struct spank_option options[] = {
-	{ "netprofile", "[APP]", "measure how the job's steps use the network, "
-	  "into the profile APP (default: the program's name)",
-	  2, OPT_PROFILE, take_option },
-	{ "netprofile-period", "TIME", "time between two probes, e.g. 100ms",
-	  1, OPT_PERIOD, take_option },
-	{ "netprofile-compress", "LEVEL", "run interference of this level "
-	  "beside each step, c0 (light) to c7 (saturating)",
-	  1, OPT_COMPRESS, take_option },
-	{ "netprofile-calibrate", NULL, "run the interference level beside each "
-	  "step that its profile needs most, or none", 0, OPT_CALIBRATE,
-	  take_option },
-	{ "netprofile-trace", "[DIR]", "record the messages of the job's MPI "
-	  "programs, into DIR (default: the profile store)", 2, OPT_TRACE,
-	  take_option },
-};
-
 /* Every context; as root in slurmd and slurmstepd. */
 int slurm_spank_init(spank_t sp, int ac, char **av)
 {
 	(void)ac, (void)av;
-	for (size_t i = 0; i < NP_ARRAY_SIZE(options); i++)
-		if (spank_option_register(sp, &options[i]) != ESPANK_SUCCESS)
-			slurm_verbose("netprof: cannot register --%s",
-				      options[i].name);
+	spank_options_register(sp);
 	return 0;
 }
 
@@ -300,8 +191,9 @@ static void invite(int ac, char **av)
 /* What traces, where to, and how much: for the tasks. */
 static int tracing_of(struct np_tracing *t, struct np_err *err)
 {
-	const char *app = opt.has_app ? opt.app : getenv("NETPROF_APP");
-	bool store = !opt.trace_dir[0];
+	const char *app = spank_opt.has_app ? spank_opt.app :
+			  getenv("NETPROF_APP");
+	bool store = !spank_opt.trace_dir[0];
 
 	*t = (struct np_tracing){
 		.bytes = conf.trace_bytes, .keep = store ? conf.max_traces : 0,
@@ -311,7 +203,7 @@ static int tracing_of(struct np_tracing *t, struct np_err *err)
 	if (snprintf(t->library, PATH_MAX, "%s/libnetprof-mpi.so",
 		     conf.libexecdir) >= PATH_MAX ||
 	    snprintf(t->dir, PATH_MAX, "%s%s", store ? conf.store :
-		     opt.trace_dir, store ? "/users" : "") >= PATH_MAX)
+		     spank_opt.trace_dir, store ? "/users" : "") >= PATH_MAX)
 		return np_errf(err, -ENAMETOOLONG, "a path is too long");
 	return 0;
 }
@@ -346,9 +238,9 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 		return 0;
 	unsetenv(NP_INVITE_ENV); /* of an outer step */
 	unsetenv(NP_TRACING_ENV);
-	if (opt.trace && fits && !getenv(NP_SIDE_ENV))
+	if (spank_opt.trace && fits && !getenv(NP_SIDE_ENV))
 		tell_tracing(ac, av);
-	if (getenv(NP_SIDE_ENV) || !(opt.asked || (app && *app)))
+	if (getenv(NP_SIDE_ENV) || !(spank_opt.asked || (app && *app)))
 		return 0;
 	if (fits)
 		invite(ac, av);
@@ -367,12 +259,12 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	srun[len > 0 ? len : 0] = '\0';
 	*f = (struct np_facts){
 		.side_step = getenv(NP_SIDE_ENV) != NULL,
-		.asked = opt.asked,
-		.app = opt.has_app ? opt.app : NULL,
+		.asked = spank_opt.asked,
+		.app = spank_opt.has_app ? spank_opt.app : NULL,
 		.env_app = getenv("NETPROF_APP"),
-		.level = opt.has_level ? opt.level :
-			 opt.calibrate ? NP_ORDER_AUTO : NULL,
-		.period = opt.has_period ? opt.period : NULL,
+		.level = spank_opt.has_level ? spank_opt.level :
+			 spank_opt.calibrate ? NP_ORDER_AUTO : NULL,
+		.period = spank_opt.has_period ? spank_opt.period : NULL,
 		.job_name = getenv("SLURM_JOB_NAME"),
 		.srun = srun,
 		.array_job_id = env_number("SLURM_ARRAY_JOB_ID"),
