@@ -16,30 +16,50 @@ void cli_tie_keep(struct cli_tie *list, size_t *n, const struct cli_tie *t)
 	list[at] = *t;
 }
 
-static void ask(struct cli_ties *t, struct np_predictor *models, size_t victim,
-		size_t co, struct cli_tie *list, size_t *n)
+static bool ask(struct cli_ties *t, struct np_predictor *models, size_t victim,
+		size_t co, struct cli_tie *out)
 {
 	struct cli_answer a = { .victim = victim, .n_co = 1, .co = { co },
 				.scope = t->scope };
-	struct cli_tie tie;
 
 	if (t->k.app[victim]->unusable.text[0] ||
 	    t->k.app[co]->unusable.text[0])
-		return;
+		return false;
 	cli_ask(models, &t->k, &a);
-	if (a.rc)
-		return;
-	tie = (struct cli_tie){
+	*out = (struct cli_tie){
 		.app = t->k.app[victim ? victim : co]->r.runs.app,
 		.victim = victim, .co = co, .p = a.p,
 	};
-	cli_tie_keep(list, n, &tie);
+	return !a.rc;
 }
 
-static void ask_all(struct cli_ties *t)
+/* Without an interval, who they are: most are not kept. */
+static void ask_all(struct cli_ties *t, struct np_predictor *models)
+{
+	struct cli_tie tie;
+
+	for (size_t i = 0; i < t->k.n; i++) {
+		if (ask(t, models, 0, i, &tie))
+			cli_tie_keep(t->hurt_by, &t->n_hurt_by, &tie);
+		if (i && ask(t, models, i, 0, &tie))
+			cli_tie_keep(t->hurts, &t->n_hurts, &tie);
+	}
+}
+
+/* Those that are kept again, as precisely as they are shown. */
+static void ask_again(struct cli_ties *t, struct np_predictor *models)
+{
+	for (size_t i = 0; i < t->n_hurt_by; i++)
+		ask(t, models, 0, t->hurt_by[i].co, &t->hurt_by[i]);
+	for (size_t i = 0; i < t->n_hurts; i++)
+		ask(t, models, t->hurts[i].victim, 0, &t->hurts[i]);
+}
+
+static void find(struct cli_ties *t, size_t replicates,
+		 void (*how)(struct cli_ties *, struct np_predictor *))
 {
 	const struct np_predict_opt opt = {
-		.replicates = CLI_TIES_REPLICATES, .seed = 1,
+		.replicates = replicates, .seed = 1,
 	};
 	struct np_predictor *models;
 
@@ -47,11 +67,7 @@ static void ask_all(struct cli_ties *t)
 			     np_model_find(NP_MODEL_DEFAULT, NULL), &opt,
 			     &models, NULL))
 		return;
-	for (size_t i = 0; i < t->k.n; i++) {
-		ask(t, models, 0, i, t->hurt_by, &t->n_hurt_by);
-		if (i)
-			ask(t, models, i, 0, t->hurts, &t->n_hurts);
-	}
+	how(t, models);
 	np_predictor_free(models);
 }
 
@@ -66,7 +82,8 @@ void cli_ties_find(struct cli_store *s, const struct cli_options *o,
 	    !cli_known_add_all(&t.k, s, o) &&
 	    !cli_known_judge(&t.k, s, 1, false)) {
 		t.asked = true;
-		ask_all(&t);
+		find(&t, 0, ask_all);
+		find(&t, CLI_TIES_REPLICATES, ask_again);
 	}
 	*out = t;
 }
