@@ -5,14 +5,14 @@
 #include "cli_json_put.h"
 #include "cli_text.h"
 
-static void put_owner(json_object *in, const struct cli_profile *p)
+static void put_owner(json_object *in, enum np_store_owner owner, uid_t uid)
 {
 	char user[CLI_NUMBER];
-	bool own = p->owner == NP_STORE_USER;
+	bool own = owner == NP_STORE_USER;
 
 	cli_put(in, "published", json_object_new_boolean(!own));
-	cli_put_text(in, "user", own ? cli_user(p->uid, user) : NULL);
-	cli_put(in, "uid", own ? json_object_new_int64(p->uid) : NULL);
+	cli_put_text(in, "user", own ? cli_user(uid, user) : NULL);
+	cli_put(in, "uid", own ? json_object_new_int64(uid) : NULL);
 }
 
 static void put_verdict(json_object *in, const struct np_profile *p)
@@ -241,7 +241,7 @@ int cli_json_show(const struct cli_profile *p, const struct cli_ties *t,
 	json_object *j = json_object_new_object();
 
 	cli_put_text(j, "app", p->runs.app);
-	put_owner(j, p);
+	put_owner(j, p->owner, p->uid);
 	put_verdict(j, &p->profile);
 	put_runs(j, p);
 	put_fabric(j, p->profile.ev.fabric);
@@ -336,7 +336,7 @@ int cli_json_runs(const struct cli_profile *p)
 	json_object *j = json_object_new_object(), *list;
 
 	cli_put_text(j, "app", p->runs.app);
-	put_owner(j, p);
+	put_owner(j, p->owner, p->uid);
 	cli_put_count(j, "unreadable", p->n_skipped);
 	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < p->runs.n; i++)
@@ -344,25 +344,23 @@ int cli_json_runs(const struct cli_profile *p)
 	return cli_print_json("runs", j);
 }
 
-int cli_json_list(const struct cli_profile *const *p, size_t n)
+int cli_json_list(const struct cli_row *row, size_t n)
 {
 	json_object *j = json_object_new_object();
 	json_object *list = cli_put_array(j, "profiles");
 
 	for (size_t i = 0; i < n; i++) {
+		const struct np_profile *p = &row[i].profile;
 		json_object *one = cli_append_object(list);
 
-		cli_put_text(one, "app", p[i]->runs.app);
-		put_owner(one, p[i]);
-		cli_put_count(one, "runs", p[i]->runs.n);
-		cli_put_time(one, "last", p[i]->runs.n ?
-			     p[i]->runs.run[0]->end : 0);
-		cli_put_text(one, "use", cli_use_name(&p[i]->profile));
-		cli_put_text(one, "phases",
-			 cli_phase_name(p[i]->profile.phases.kind));
-		cli_put_real(one, "busy_share",
-			     p[i]->profile.phases.busy_share);
-		put_levels(one, &p[i]->profile);
+		cli_put_text(one, "app", row[i].app);
+		put_owner(one, row[i].owner, row[i].uid);
+		cli_put_count(one, "runs", row[i].n_runs);
+		cli_put_time(one, "last", row[i].last);
+		cli_put_text(one, "use", cli_use_name(p));
+		cli_put_text(one, "phases", cli_phase_name(p->phases.kind));
+		cli_put_real(one, "busy_share", p->phases.busy_share);
+		put_levels(one, p);
 	}
 	return cli_print_json("list", j);
 }

@@ -166,13 +166,19 @@ const char *cli_date(double date, char buf[CLI_NUMBER])
 
 const char *cli_user(uid_t uid, char buf[CLI_NUMBER])
 {
-	const struct passwd *pw = getpwuid(uid);
+	static char name[CLI_NUMBER]; /* lists ask for one again and again */
+	static uid_t of;
+	const struct passwd *pw;
 
-	if (pw && strlen(pw->pw_name) < CLI_NUMBER)
-		strcpy(buf, pw->pw_name);
-	else
-		snprintf(buf, CLI_NUMBER, "%u", uid);
-	return buf;
+	if (!*name || uid != of) {
+		pw = getpwuid(uid);
+		if (pw && strlen(pw->pw_name) < CLI_NUMBER)
+			strcpy(name, pw->pw_name);
+		else
+			snprintf(name, CLI_NUMBER, "%u", uid);
+		of = uid;
+	}
+	return strcpy(buf, name);
 }
 
 size_t cli_width(const char *text)

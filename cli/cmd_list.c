@@ -8,49 +8,57 @@
 #include "cli_text.h"
 
 struct profiles {
-	struct cli_profile **p;
+	struct np_kept *kept;
+	struct cli_row *row;
 	size_t n;
 };
 
 static int add(struct profiles *all, struct cli_store *s,
-	       enum np_store_owner owner, uid_t uid, const char *app)
+	       enum np_store_owner owner, uid_t uid,
+	       const struct np_store_app *app,
+	       const struct np_store_stamp idle[2])
 {
-	struct cli_profile *p = calloc(1, sizeof(*p));
-	struct cli_profile **grown;
 	struct np_err err = NP_ERR_INIT;
-	int rc;
+	int rc = cli_row_load(s, all->kept, owner, uid, app, idle,
+			      &all->row[all->n], &err);
 
-	grown = reallocarray(all->p, all->n + 1, sizeof(*grown));
+	all->n += !rc;
+	/* One that cannot be read does not hide the others. */
+	if (rc && rc != -ENOENT)
+		cli_fail("%s", err.text);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static int make_room(struct profiles *all, size_t n)
+{
+	struct cli_row *grown = reallocarray(all->row, all->n + n + 1,
+					     sizeof(*grown));
+
 	if (grown)
-		all->p = grown;
-	rc = p && grown ? cli_profile_load(s, owner, uid, app, p, &err) :
-			  -ENOMEM;
-	if (rc) {
-		free(p);
-		/* One that cannot be read does not hide the others. */
-		if (rc != -ENOENT)
-			cli_fail("%s", err.text);
-		return rc == -ENOMEM ? rc : 0;
-	}
-	all->p[all->n++] = p;
-	return 0;
+		all->row = grown;
+	return grown ? 0 : -ENOMEM;
 }
 
 static int add_owner(struct profiles *all, struct cli_store *s,
 		     enum np_store_owner owner, uid_t uid, bool may_be_private)
 {
+	const struct np_store_stamp idle[] = {
+		np_store_stamp(s->store, NP_STORE_USER, uid, NP_IDLE_APP),
+		np_store_stamp(s->store, NP_STORE_PUBLISHED, 0, NP_IDLE_APP),
+	};
 	struct np_err err = NP_ERR_INIT;
-	char **apps;
+	struct np_store_app *apps;
 	size_t n;
-	int rc = np_store_apps(s->store, owner, uid, &apps, &n, &err);
+	int rc = np_store_look(s->store, owner, uid, &apps, &n, &err);
 
 	if (rc == -EACCES && may_be_private)
 		return CLI_DONE;
 	if (rc)
 		return cli_fail("%s", err.text);
+	rc = make_room(all, n);
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = add(all, s, owner, uid, apps[i]);
-	np_names_free(apps, n);
+		rc = add(all, s, owner, uid, &apps[i], idle);
+	free(apps);
 	return rc ? cli_fail("out of memory") : CLI_DONE;
 }
 
@@ -89,12 +97,12 @@ static int gather(struct profiles *all, struct cli_store *s,
 	return rc ? rc : site;
 }
 
-static void text_row(const struct cli_profile *p)
+static void text_row(const struct cli_row *r)
 {
-	const struct np_profile *pr = &p->profile;
+	const struct np_profile *pr = &r->profile;
 	char name[96], owner[64], buf[CLI_NUMBER], use[64], levels[24];
 
-	cli_owner_name(p->owner, p->uid, owner, sizeof(owner));
+	cli_owner_name(r->owner, r->uid, owner, sizeof(owner));
 	if (pr->phases.kind == NP_PHASE_PHASES && !pr->is_idle)
 		snprintf(use, sizeof(use), "%s, busy %.0f %%", cli_use_name(pr),
 			 100 * pr->phases.busy_share);
@@ -102,10 +110,9 @@ static void text_row(const struct cli_profile *p)
 		snprintf(use, sizeof(use), "%s", cli_use_name(pr));
 	snprintf(levels, sizeof(levels), pr->ev.n_levels == 1 ? "%zu level" :
 		 pr->ev.n_levels ? "%zu levels" : "-", pr->ev.n_levels);
-	printf("%-20s %-10s%5zu %-10s ", cli_cut(p->runs.app, 20, name,
+	printf("%-20s %-10s%5zu %-10s ", cli_cut(r->app, 20, name,
 						 sizeof(name)),
-	       owner, p->runs.n, p->runs.n ?
-	       cli_day(p->runs.run[0]->end, buf) : "-");
+	       owner, r->n_runs, r->n_runs ? cli_day(r->last, buf) : "-");
 	printf("%-19s %s\n", use, levels);
 }
 
@@ -120,7 +127,7 @@ static int list_text(const struct profiles *all)
 	       "Application", "Owner", "Runs", "Last", "Use", "Interference",
 	       cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < all->n; i++)
-		text_row(all->p[i]);
+		text_row(&all->row[i]);
 	return CLI_DONE;
 }
 
@@ -130,16 +137,16 @@ static int list_parsable(const struct profiles *all)
 
 	puts("App|Owner|Runs|Last|Use|Phases|BusyShare|Levels");
 	for (size_t i = 0; i < all->n; i++) {
-		const struct cli_profile *p = all->p[i];
+		const struct cli_row *r = &all->row[i];
+		const struct np_profile *p = &r->profile;
 
-		cli_field(p->runs.app, '|');
-		cli_field(cli_owner_name(p->owner, p->uid, buf, sizeof(buf)),
+		cli_field(r->app, '|');
+		cli_field(cli_owner_name(r->owner, r->uid, buf, sizeof(buf)),
 			  '|');
-		printf("%zu|%s|", p->runs.n, cli_date(p->runs.n ?
-		       p->runs.run[0]->end : 0, buf));
-		printf("%s|%s|%.6g|%zu\n", cli_use_name(&p->profile),
-		       cli_phase_name(p->profile.phases.kind),
-		       p->profile.phases.busy_share, p->profile.ev.n_levels);
+		printf("%zu|%s|", r->n_runs, cli_date(r->last, buf));
+		printf("%s|%s|%.6g|%zu\n", cli_use_name(p),
+		       cli_phase_name(p->phases.kind), p->phases.busy_share,
+		       p->ev.n_levels);
 	}
 	return CLI_DONE;
 }
@@ -199,16 +206,15 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 		cli_store_close(&s);
 		return rc;
 	}
+	all.kept = np_kept_open(s.store, "list", 0);
 	rc = gather(&all, &s, &o);
-	shown = o.format == CLI_JSON ?
-		cli_json_list((const struct cli_profile *const *)all.p, all.n) :
+	shown = o.format == CLI_JSON ? cli_json_list(all.row, all.n) :
 		o.format == CLI_PARSABLE ? list_parsable(&all) :
 					   list_text(&all);
-	for (size_t i = 0; i < all.n; i++) {
-		cli_profile_free(all.p[i]);
-		free(all.p[i]);
-	}
-	free(all.p);
+	for (size_t i = 0; i < all.n; i++)
+		cli_row_free(&all.row[i]);
+	free(all.row);
+	np_kept_close(all.kept);
 	cli_store_close(&s);
 	return rc ? rc : shown;
 }

@@ -109,8 +109,8 @@ static int look(struct np_catalog *c, double now, bool *other,
 	}
 	*other = !np_catalog_same_stamp(&stamp, &c->cal_stamp);
 	if (*other) {
-		c->cal_again = np_catalog_racy(&stamp) ?
-			       now + NP_CAT_RACY_SEC : 0;
+		c->cal_again = np_store_is_racy(&stamp) ?
+			       now + NP_STORE_RACY_SEC : 0;
 	} else if (c->cal_again && now >= c->cal_again) {
 		*other = true;
 		c->cal_again = 0;

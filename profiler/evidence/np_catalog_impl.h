@@ -86,7 +86,7 @@ struct np_cat_app {
 	struct np_cat_key key;
 	struct np_store_stamp stamp;
 	double wanted_until;
-	double again;	/* to be read once more then, 0: not; see racy() */
+	double again;	/* to be read once more then, 0: not; np_store_is_racy() */
 	uint64_t turn;	/* when it was read last; 0: never */
 	bool stamped;	/* it was read since the stamp changed */
 	bool seen;	/* by the look that goes on */
@@ -171,13 +171,6 @@ bool np_catalog_is_wanted(const struct np_catalog *c, double until);
 void np_catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
 			    bool to_read);
 
-/*
- * May what changed then and was read now have changed again since without a
- * new stamp?  Time stamps are coarse, a hundredth of a second here, a second
- * there, and so such a directory is read once more NP_CAT_RACY_SEC later.
- */
-#define NP_CAT_RACY_SEC 3.0
-bool np_catalog_racy(const struct np_store_stamp *s);
 bool np_catalog_same_stamp(const struct np_store_stamp *a,
 			   const struct np_store_stamp *b);
 

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static int compare(const struct np_cat_key *k, int64_t owner, const char *app)
 {
@@ -96,12 +95,6 @@ void np_catalog_reindex(struct np_catalog *c)
 	np_app_index_unref(c->index);
 	c->index = NULL;
 	c->changed = true;
-}
-
-bool np_catalog_racy(const struct np_store_stamp *s)
-{
-	/* A clock of a file server that is ahead may well be racy, too. */
-	return (double)time(NULL) - (double)s->sec < NP_CAT_RACY_SEC;
 }
 
 bool np_catalog_same_stamp(const struct np_store_stamp *a,

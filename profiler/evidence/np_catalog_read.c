@@ -151,8 +151,8 @@ int np_catalog_read(struct np_catalog *c, struct np_cat_app *a,
 	}
 	if (rc == -ENOMEM)
 		return np_errf(err, rc, "%s: out of memory", a->key.app);
-	if (!a->stamped && np_catalog_racy(&a->stamp))
-		a->again = np_catalog_now(c) + NP_CAT_RACY_SEC;
+	if (!a->stamped && np_store_is_racy(&a->stamp))
+		a->again = np_catalog_now(c) + NP_STORE_RACY_SEC;
 	a->stamped = true;
 	rc = take(c, a, rc ? NULL : &s, err);
 	np_catalog_set_to_read(c, a, rc != 0);

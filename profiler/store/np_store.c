@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "np_conf.h"
@@ -157,4 +158,26 @@ int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
 	if (d.fd >= 0)
 		np_dir_close(&d);
 	return rc ? np_errf(err, rc, "%s: out of memory", s->dir) : 0;
+}
+
+struct np_store_stamp np_store_stamp(struct np_store *s,
+				     enum np_store_owner owner, uid_t uid,
+				     const char *app)
+{
+	struct np_store_stamp stamp = { .dev = 0 };
+	struct np_dir d;
+	struct stat st;
+
+	if (np_dir_open(s, owner, uid, app, &d, NULL))
+		return stamp;
+	if (!fstat(d.fd, &st))
+		stamp = np_stamp_of(&st);
+	np_dir_close(&d);
+	return stamp;
+}
+
+bool np_store_is_racy(const struct np_store_stamp *s)
+{
+	/* A clock of a file server that is ahead may well be racy, too. */
+	return (double)time(NULL) - (double)s->sec < NP_STORE_RACY_SEC;
 }

@@ -105,7 +105,20 @@ struct np_store_stamp {
 };
 
 /*
- * The same with the stamp of each application's directory, which changes when
+ * May what changed then and was read now have changed again since without a
+ * new stamp?  Time stamps are coarse, a hundredth of a second here, a second
+ * there; NP_STORE_RACY_SEC after the change, one that is the same tells.
+ */
+#define NP_STORE_RACY_SEC 3.0
+bool np_store_is_racy(const struct np_store_stamp *s);
+
+/* The stamp of an application's directory; zeros where none can be read. */
+struct np_store_stamp np_store_stamp(struct np_store *s,
+				     enum np_store_owner owner, uid_t uid,
+				     const char *app);
+
+/*
+ * np_store_apps() with the stamp of each directory, which changes when
  * a run is written, replaced or removed, as the store does it; not when a file
  * is changed in place.  Cheap: no file is opened.
  * *apps: array sorted by name; free() it.

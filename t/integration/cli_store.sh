@@ -17,6 +17,48 @@ test_configuration_names_the_store() {
 	contains "page" "$OUT" '^lammps uses the network heavily'
 }
 
+# As it would be if nothing were kept.
+list_is_true() { # WHAT
+	equal "$1" "$(netprof list -P)" \
+		"$(XDG_CACHE_HOME=/dev/null netprof list -P)"
+}
+
+# What is a few seconds old is kept, and a change in place is what nothing
+# shows: so it tells what was kept.
+test_what_list_keeps_is_never_stale() {
+	local dir one kept
+	setup
+	dir=$S/store/users/$MY_UID one=$(echo "$dir"/NPmpi/*.json)
+	sleep 3.2
+	list_is_true "at first"
+	kept=$(netprof list -P)
+	cp "$one" "$S/one"
+	jq -c '.leaves = []' "$S/one" >"$one"
+	equal "what was kept" "$(netprof list -P)" "$kept"
+	cp "$S/bin/netprof" "$S/bin/other"
+	[ "$("$S/bin/other" list -P)" != "$kept" ] ||
+		fail "another program keeps to it"
+	cat "$S/one" >"$one"
+	list_is_true "this program again"
+	for f in "$S"/cache/netprof/list-*; do
+		printf damaged | dd of="$f" bs=1 seek=500 conv=notrunc status=none
+	done
+	list_is_true "with a damaged file"
+	sed 's/"exit_code":0/"exit_code":1/' "$dir"/hpcc/*-1501.0.json \
+		>"$dir/hpcc/20240614T100000Z-hpc-1502.0.json"
+	list_is_true "with a new run"
+	rm "$dir"/lammps/*-12?0.0.json
+	list_is_true "without a run"
+	rm -r "$dir/idle"
+	list_is_true "with another reference"
+	rm -r "$S"/store/published/idle "$dir/hello"
+	list_is_true "without any"
+	chmod -R u-w "$S/store"
+	list_is_true "in a store that is only read"
+	chmod -R u+w "$S/store"
+	[ "$(netprof list -P)" != "$kept" ] || fail "nothing changed"
+}
+
 test_unusable_files_are_named_and_the_rest_is_used() {
 	local dir
 	setup

@@ -1,0 +1,335 @@
+#include "np_kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "np_store_file.h"
+#include "np_text.h"
+
+#define MAGIC UINT64_C(0x31747065704b504e) /* and the order of bytes */
+
+/* A file: this, and then entries, sorted by name. */
+struct head {
+	uint64_t magic, basis, n;
+	uint64_t sum; /* np_hash() of the entries */
+};
+
+/* Then the name with its 0, and the data. */
+struct entry_head {
+	uint64_t state;
+	uint32_t name_len, len; /* name_len with the 0 */
+};
+
+struct entry {
+	const char *name, *data; /* in text; else both malloc'ed */
+	size_t len;
+	uint64_t state;
+	bool used, own;
+};
+
+struct np_kept {
+	struct np_dir dir; /* fd -1: there is none */
+	char file[64];
+	uint64_t basis;
+	char *text; /* of the file that was read */
+	struct entry *e;
+	size_t n_read, n, room; /* read ones first, sorted by name */
+	bool changed;
+};
+
+/* --- where --- */
+
+/* The caller's, and without these bits of its mode; else it is closed. */
+static int own_only(int fd, mode_t without)
+{
+	struct stat st;
+
+	if (fd < 0 || (!fstat(fd, &st) && st.st_uid == geteuid() &&
+		       !(st.st_mode & without)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* $XDG_CACHE_HOME or ~/.cache, which may be a link to where there is room. */
+static int open_cache(void)
+{
+	const char *cache = secure_getenv("XDG_CACHE_HOME");
+	const char *home = secure_getenv("HOME");
+	bool given = cache && *cache == '/';
+	char path[PATH_MAX];
+
+	if (!given && !(home && *home == '/'))
+		return -1;
+	if (snprintf(path, sizeof(path), "%s%s", given ? cache : home,
+		     given ? "" : "/.cache") >= (int)sizeof(path))
+		return -1;
+	mkdir(path, 0700);
+	return own_only(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
+}
+
+static int open_dir(void)
+{
+	int cache = open_cache(), fd;
+
+	if (cache < 0)
+		return -1;
+	mkdirat(cache, "netprof", 0700);
+	fd = openat(cache, "netprof", O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+		    O_CLOEXEC);
+	close(cache);
+	return own_only(fd, S_IWGRP | S_IWOTH);
+}
+
+/* --- reading --- */
+
+/* The entry at *at, if it is whole; moves on. */
+static bool next_entry(const char **at, const char *end, struct entry *e)
+{
+	struct entry_head h;
+
+	if ((size_t)(end - *at) < sizeof(h))
+		return false;
+	memcpy(&h, *at, sizeof(h));
+	*at += sizeof(h);
+	if ((size_t)h.name_len + h.len > (size_t)(end - *at) || !h.name_len ||
+	    (*at)[h.name_len - 1])
+		return false;
+	*e = (struct entry){
+		.name = *at, .data = *at + h.name_len, .len = h.len,
+		.state = h.state,
+	};
+	*at += h.name_len + h.len;
+	return true;
+}
+
+static void parse(struct np_kept *k, const char *at, size_t len)
+{
+	const char *end = at + len;
+	struct head h;
+
+	if (len < sizeof(h))
+		return;
+	memcpy(&h, at, sizeof(h));
+	at += sizeof(h);
+	if (h.magic != MAGIC || h.basis != k->basis ||
+	    h.n > (size_t)(end - at) / sizeof(struct entry_head) ||
+	    h.sum != np_hash(NP_HASH, at, (size_t)(end - at)))
+		return;
+	k->e = calloc(h.n + 1, sizeof(*k->e));
+	k->room = k->e ? h.n + 1 : 0;
+	while (k->e && k->n < h.n && next_entry(&at, end, &k->e[k->n]) &&
+	       (!k->n || strcmp(k->e[k->n - 1].name, k->e[k->n].name) < 0))
+		k->n++;
+	if (k->n < h.n || at != end)
+		k->n = 0;
+	k->n_read = k->n;
+}
+
+static void read_file(struct np_kept *k)
+{
+	const struct np_reader from = {
+		.dir = &k->dir, .max_bytes = NP_KEPT_MAX_BYTES,
+	};
+	ssize_t len = k->dir.fd < 0 ? -1 :
+		      np_reader_read(&from, k->file, &k->text);
+
+	if (len < 0)
+		k->text = NULL;
+	else
+		parse(k, k->text, (size_t)len);
+}
+
+/* What another program made may mean something else. */
+static uint64_t hash_program(uint64_t hash)
+{
+	uint64_t id[4] = { 0 };
+	struct stat st;
+
+	if (!stat("/proc/self/exe", &st)) {
+		id[0] = st.st_dev;
+		id[1] = st.st_ino;
+		id[2] = (uint64_t)st.st_ctim.tv_sec;
+		id[3] = (uint64_t)st.st_ctim.tv_nsec;
+	}
+	hash = np_hash(hash, NP_VERSION, sizeof(NP_VERSION));
+	return np_hash(hash, id, sizeof(id));
+}
+
+struct np_kept *np_kept_open(const struct np_store *s, const char *what,
+			     uint64_t basis)
+{
+	const char *dir = np_store_dir(s);
+	struct np_kept *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return NULL;
+	k->dir.fd = open_dir();
+	k->dir.owner = NP_STORE_USER;
+	k->dir.uid = geteuid();
+	k->basis = hash_program(basis);
+	snprintf(k->file, sizeof(k->file), "%.16s-%016llx", what,
+		 (unsigned long long)np_hash(NP_HASH, dir, strlen(dir)));
+	read_file(k);
+	return k;
+}
+
+/* --- results --- */
+
+uint64_t np_kept_state(uint64_t seed, const struct np_store_stamp *stamp,
+		       size_t n)
+{
+	uint64_t hash = np_hash(NP_HASH, &seed, sizeof(seed));
+
+	for (size_t i = 0; i < n; i++) {
+		if (np_store_is_racy(&stamp[i]))
+			return 0;
+		hash = np_hash(hash, &stamp[i], sizeof(stamp[i]));
+	}
+	return hash ? hash : 1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct entry *)a)->name,
+		      ((const struct entry *)b)->name);
+}
+
+static struct entry *find(struct np_kept *k, const char *name)
+{
+	const struct entry like = { .name = name };
+
+	return k && k->n_read ? bsearch(&like, k->e, k->n_read, sizeof(*k->e),
+					by_name) : NULL;
+}
+
+const char *np_kept_find(struct np_kept *k, const char *name, uint64_t state,
+			 size_t *len)
+{
+	struct entry *e = state ? find(k, name) : NULL;
+
+	if (!e || e->state != state)
+		return NULL;
+	e->used = true;
+	*len = e->len;
+	return e->data;
+}
+
+static int add(struct np_kept *k, struct entry e)
+{
+	if (k->n == k->room) {
+		size_t room = k->room ? 2 * k->room : 64;
+		struct entry *grown = reallocarray(k->e, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		k->e = grown;
+		k->room = room;
+	}
+	k->e[k->n++] = e;
+	return 0;
+}
+
+int np_kept_put(struct np_kept *k, const char *name, uint64_t state, char *data,
+		size_t len)
+{
+	struct entry *former = find(k, name), e = {
+		.name = k ? strdup(name) : NULL, .data = data, .len = len,
+		.state = state, .used = true, .own = true,
+	};
+
+	if (former)
+		former->state = 0;
+	if (!e.name || len > UINT32_MAX || add(k, e)) {
+		free((char *)e.name);
+		free(data);
+		return -ENOMEM;
+	}
+	k->changed |= state != 0;
+	return 0;
+}
+
+/* --- writing --- */
+
+static size_t bytes_of(const struct entry *e)
+{
+	return sizeof(struct entry_head) + strlen(e->name) + 1 + e->len;
+}
+
+/* Those that nobody asked for go when there is no room. */
+static size_t choose(struct np_kept *k, size_t *n)
+{
+	size_t all = sizeof(struct head), used = all, bytes;
+	bool rest;
+
+	for (size_t i = 0; i < k->n; i++) {
+		all += k->e[i].state ? bytes_of(&k->e[i]) : 0;
+		used += k->e[i].state && k->e[i].used ? bytes_of(&k->e[i]) : 0;
+	}
+	rest = all <= NP_KEPT_MAX_BYTES;
+	bytes = rest ? all : used;
+	*n = 0;
+	for (size_t i = 0; i < k->n; i++) {
+		if (k->e[i].state && !rest && !k->e[i].used)
+			k->e[i].state = 0;
+		*n += k->e[i].state != 0;
+	}
+	return bytes <= NP_KEPT_MAX_BYTES ? bytes : 0;
+}
+
+static char *put_entry(char *to, const struct entry *e)
+{
+	struct entry_head h = {
+		.state = e->state, .len = (uint32_t)e->len,
+		.name_len = (uint32_t)strlen(e->name) + 1,
+	};
+
+	to = mempcpy(to, &h, sizeof(h));
+	to = mempcpy(to, e->name, h.name_len);
+	return e->len ? mempcpy(to, e->data, e->len) : to;
+}
+
+static void write_file(struct np_kept *k)
+{
+	struct head h = { .magic = MAGIC, .basis = k->basis };
+	size_t n, bytes = choose(k, &n);
+	char *text = bytes ? malloc(bytes) : NULL, *to = text;
+
+	if (!text)
+		return;
+	qsort(k->e, k->n, sizeof(*k->e), by_name);
+	h.n = n;
+	to += sizeof(h);
+	for (size_t i = 0; i < k->n; i++)
+		if (k->e[i].state)
+			to = put_entry(to, &k->e[i]);
+	h.sum = np_hash(NP_HASH, text + sizeof(h), bytes - sizeof(h));
+	memcpy(text, &h, sizeof(h));
+	np_file_remove_stale(&k->dir);
+	np_file_write_bytes(&k->dir, k->file, text, bytes, 0600);
+	free(text);
+}
+
+void np_kept_close(struct np_kept *k)
+{
+	if (!k)
+		return;
+	if (k->changed && k->dir.fd >= 0)
+		write_file(k);
+	if (k->dir.fd >= 0)
+		close(k->dir.fd);
+	for (size_t i = 0; i < k->n; i++)
+		if (k->e[i].own) {
+			free((char *)k->e[i].name);
+			free((char *)k->e[i].data);
+		}
+	free(k->e);
+	free(k->text);
+	free(k);
+}

@@ -1,0 +1,54 @@
+/*
+ * What was computed from the store, kept for the next time in a file of the
+ * reader's own: $XDG_CACHE_HOME/netprof or ~/.cache/netprof.
+ *
+ * A result is found again only if it was computed by this very program, on the
+ * same basis and from the same state of the directories it came from.  What is
+ * kept is never needed: without such a directory, with a damaged file or one
+ * that somebody else could have written, all is computed anew.
+ */
+#ifndef NP_KEPT_H
+#define NP_KEPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_store.h"
+
+#define NP_KEPT_MAX_BYTES (16u << 20) /* of a file */
+
+struct np_kept;
+
+/*
+ * what: "list", part of the file's name; one word.  basis: a hash of what all
+ * results rest on, besides the program.  Reads what there is.  NULL when memory
+ * is short, which all functions take for nothing kept.
+ */
+struct np_kept *np_kept_open(const struct np_store *s, const char *what,
+			     uint64_t basis);
+
+/* Writes what is new, if it can be, and frees all. */
+void np_kept_close(struct np_kept *k);
+
+/*
+ * The state of directories, with seed for whatever else there is; 0, which is
+ * never kept, if one was changed so recently that it may change again without
+ * another stamp.  To be taken before what it stands for is read.
+ */
+uint64_t np_kept_state(uint64_t seed, const struct np_store_stamp *stamp,
+		       size_t n);
+
+/* The result of that name and state, until np_kept_close(); or NULL. */
+const char *np_kept_find(struct np_kept *k, const char *name, uint64_t state,
+			 size_t *len);
+
+/*
+ * Keep a result: data is malloc'ed and k's from now on, until np_kept_close();
+ * also with state 0, and then it is not written.  Returns 0 or -ENOMEM, and
+ * then data is freed.
+ */
+int np_kept_put(struct np_kept *k, const char *name, uint64_t state, char *data,
+		size_t len);
+
+#endif
