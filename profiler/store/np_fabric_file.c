@@ -132,9 +132,9 @@ int np_fabric_none(const struct np_fabric_search *s, struct np_err *err)
 	const char *cluster = s->cluster ? s->cluster : "";
 
 	if (s->all.n)
-		return np_errf(err, -ENOENT, "no %s can be used: %s", s->what,
+		return np_errf(err, -ENOENT, "%s: %s", s->no_use,
 			       s->all.newest.text);
-	return np_errf(err, -ENOENT, "no %s of %s%s%s in %s", s->what,
+	return np_errf(err, -ENOENT, "%s%s%s%s in %s", s->none,
 		       *cluster ? "cluster " : "the fabric", cluster, s->scope,
 		       np_store_dir(s->store));
 }

@@ -23,8 +23,8 @@ struct np_fabric_skips {
 struct np_fabric_search {
 	struct np_store *store;
 	const char *cluster; /* NULL or "": all clusters */
-	const char *what;    /* for messages: "calibration" */
-	const char *scope;   /* and of which: " at scope node", or "" */
+	const char *none, *no_use; /* for messages: "no calibration of " */
+	const char *scope; /* and of which: " at scope node", or "" */
 	bool (*is_name)(const char *name);
 	size_t max_bytes; /* of a file */
 	/*

@@ -53,7 +53,9 @@ static struct np_fabric_search search_for(struct np_store *store,
 					  const char *scope)
 {
 	return (struct np_fabric_search){
-		.store = store, .cluster = cluster, .what = "calibration",
+		.store = store, .cluster = cluster,
+		.none = "no calibration of ",
+		.no_use = "no calibration can be used",
 		.scope = scope, .is_name = np_is_run_name,
 		.max_bytes = NP_MEASURED_MAX_BYTES, .look = look,
 	};

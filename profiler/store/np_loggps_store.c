@@ -53,7 +53,8 @@ int np_loggps_store_load(struct np_store *store, const char *cluster,
 	struct best b = { .across = across };
 	struct np_fabric_search s = {
 		.store = store, .cluster = cluster,
-		.what = "LogGPS parameters",
+		.none = "no LogGPS parameters of ",
+		.no_use = "no LogGPS parameters can be used",
 		.scope = across ? " across leaf switches" : "",
 		.is_name = is_ours, .max_bytes = NP_LOGGPS_MAX_BYTES,
 		.look = look, .best = &b,
