@@ -171,14 +171,19 @@ uninstall: ## remove what install put there; configuration and store stay
 		$(DESTDIR)$(datadir) 2>/dev/null
 
 REVISION ?= 1
-.PHONY: deb check-packages
+.PHONY: deb rpm check-packages
 deb: packages ## Debian packages for the Slurm that is here, in build-packages
 	@etc/packages install deb
-	@etc/make-packages $(VERSION) $(REVISION) $(slurm_plugindir) build-packages
+	@etc/make-packages deb $(VERSION) $(REVISION) $(slurm_plugindir) build-packages
+
+rpm: packages ## the same as RPMs
+	@etc/packages install rpm
+	@etc/make-packages rpm $(VERSION) $(REVISION) $(slurm_plugindir) build-packages
 
 # Minutes, as all is built for where packages put it.
 check-packages: ## install, upgrade, remove and purge packages, in an overlay (as root)
 	@etc/packages install deb
+	@etc/packages install rpm
 	@bash t/packages.sh
 
 clean: ## remove what was built

@@ -2,7 +2,7 @@
 #
 #	bash t/packages.sh
 #
-# dpkg works on the machine's own root, seen through an overlay in
+# dpkg and rpm work on the machine's own root, seen through an overlay in
 # memory, so that nothing of it changes.  Tests go on where the last one ended.
 # shellcheck shell=bash
 
@@ -180,6 +180,94 @@ test_a_purge_leaves_nothing() {
 	changed | diff "$OVERLAY/tmp/before" - || fail "what is left, and what is gone"
 }
 
+rpms() { # REVISION
+	(cd "$DIR" && ls ./*/netprof*-"$1".*.rpm | grep -v debug |
+		sed 's|^\.|/build-packages|')
+}
+
+# Names of files; pages may be compressed, and licences have a place of Debian's.
+names() { grep -v '/share/doc/\|/share/lintian\|/\.build-id' | sed 's/\.gz$//' | sort; }
+
+test_rpms_have_what_the_debs_have() {
+	local part
+	for part in netprof_ netprof-slurm; do
+		at dpkg-deb -c "$(debs 1 | grep "/$part")" |
+			awk '$1 ~ /^-/ { print substr($6, 2) }' | names >"$TMPDIR/deb"
+		at rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' \
+			"$(rpms 1 | grep "/${part%_}-[0-9]")" |
+			awk '$1 ~ /^-/ { print $2 }' | names >"$TMPDIR/rpm"
+		diff "$TMPDIR/deb" "$TMPDIR/rpm" || fail "$part: the lists differ"
+		[ -s "$TMPDIR/rpm" ] || fail "$part: no files"
+	done
+}
+
+# Debian's libraries and Slurm are no RPMs.
+rpm_at() {
+	at rpm --dbpath /tmp/rpmdb --nodeps --force-debian "$@" >"$TMPDIR/out" 2>&1
+}
+
+rpm_versions() {
+	at rpm --dbpath /tmp/rpmdb -qa \
+		--qf '%{NAME} %{VERSION}-%{RELEASE}\n' | sort | xargs
+}
+
+test_plugins_of_rpms_name_the_release_of_slurm() {
+	local rpm
+	rpm=$(rpms 1 | grep /netprof-slurm-)
+	equal "its name" "$(at rpm -qp --qf '%{NAME}' "$rpm")" "$(plugins)"
+	at rpm -qp --requires "$rpm" >"$TMPDIR/out"
+	equal "what it needs of these" \
+		"$(grep -E '^(netprof|slurm) ' "$TMPDIR/out" | sort | xargs)" \
+		"netprof = $VERSION-1 slurm >= $(plugins | sed 's/.*-//')"
+	! grep libslurm "$TMPDIR/out" || fail "an upgrade of Slurm removes them"
+}
+
+test_rpms_are_installed_upgraded_and_removed() {
+	local name
+	name=$(plugins)
+	# shellcheck disable=SC2046
+	rpm_at -i $(rpms 1) || fail "$(cat "$TMPDIR/out")"
+	equal "what is there" "$(rpm_versions)" \
+		"netprof $VERSION-1 $name $VERSION-1"
+	# shellcheck disable=SC2086
+	equal "files that are missing" "$(missing $WANTED)" ""
+	equal "users/" "$(at stat -c '%U %G %a' $STORE/users)" "root slurm 3777"
+	at netprof check --versions >"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+	at sh -c "mkdir -p ${RECORD%/*} && echo {} >$RECORD
+		echo Placement=advise >>/etc/slurm/netprof.conf"
+	# shellcheck disable=SC2046
+	rpm_at -U $(rpms 2) || fail "$(cat "$TMPDIR/out")"
+	equal "what is there" "$(rpm_versions)" \
+		"netprof $VERSION-2 $name $VERSION-2"
+	equal "netprof.conf" "$(tail -n 1 "$OVERLAY/etc/slurm/netprof.conf")" \
+		Placement=advise
+	equal "the record" "$(cat "$OVERLAY$RECORD")" "{}"
+	equal "the snippet" "$(missing $SNIPPET)" ""
+	echo 'JobSubmitPlugins=netprof' >"$OVERLAY/etc/slurm/slurm.conf"
+	! rpm_at -e "$name" || fail "removed while slurmctld needs it"
+	grep -q 'has netprof in JobSubmitPlugins' "$TMPDIR/out" ||
+		fail "$(cat "$TMPDIR/out")"
+	rm "$OVERLAY/etc/slurm/slurm.conf"
+	rpm_at -e "$name" netprof || fail "$(cat "$TMPDIR/out")"
+	equal "what is left" "$(rpm_versions)" ""
+	equal "programs" "$(cd "$OVERLAY" && find usr/bin usr/libexec usr/lib \
+		-name '*netprof*')" ""
+	equal "what is missing" "$(missing "$RECORD" \
+		/etc/slurm/netprof.conf.rpmsave)" ""
+	equal "what Slurm would load" "$(missing $SNIPPET)" $SNIPPET
+}
+
+test_rpms_have_no_errors_by_rpmlint() {
+	command -v rpmlint >/dev/null || skip "no rpmlint"
+	# Who makes them and signs them is the site's to say, and no licence is
+	# stated.
+	# shellcheck disable=SC2046
+	at rpmlint $(rpms 1) >"$TMPDIR/out" 2>&1 || :
+	grep ' E: ' "$TMPDIR/out" | grep -vE ' E: (invalid-license|no-signature|'\
+'no-packager-tag|no-group-tag|no-changelogname-tag)' >"$TMPDIR/errors" || :
+	[ ! -s "$TMPDIR/errors" ] || fail "$(cat "$TMPDIR/errors")"
+}
+
 test_packages_have_no_errors_by_lintian() {
 	# Who made them is the site's to say, with DEBEMAIL.
 	# shellcheck disable=SC2046
@@ -191,13 +279,15 @@ test_packages_have_no_errors_by_lintian() {
 
 # What the tests share: packages of two revisions, and the overlay.
 prepare() {
-	local revision
+	local revision kind
 	need_root
-	rm -f "$DIR"/*.deb
+	rm -f "$DIR"/*.deb "$DIR"/*/*.rpm
 	for revision in 1 2; do
-		make -C "$ROOT" --no-print-directory deb REVISION=$revision \
-			>"$DIR.log" 2>&1 ||
-			fail "make deb: $(tail -n 20 "$DIR.log")"
+		for kind in deb rpm; do
+			make -C "$ROOT" --no-print-directory $kind \
+				REVISION=$revision >"$DIR.log" 2>&1 ||
+				fail "make $kind: $(tail -n 20 "$DIR.log")"
+		done
 	done
 }
 
