@@ -1,5 +1,6 @@
 #include "cli_ties.h"
 
+#include <errno.h>
 #include <string.h>
 
 void cli_tie_keep(struct cli_tie *list, size_t *n, const struct cli_tie *t)
@@ -55,8 +56,8 @@ static void ask_again(struct cli_ties *t, struct np_predictor *models)
 		ask(t, models, t->hurts[i].victim, 0, &t->hurts[i]);
 }
 
-static void find(struct cli_ties *t, size_t replicates,
-		 void (*how)(struct cli_ties *, struct np_predictor *))
+static void ask_models(struct cli_ties *t, size_t replicates,
+		       void (*how)(struct cli_ties *, struct np_predictor *))
 {
 	const struct np_predict_opt opt = {
 		.replicates = replicates, .seed = 1,
@@ -71,20 +72,48 @@ static void find(struct cli_ties *t, size_t replicates,
 	np_predictor_free(models);
 }
 
-void cli_ties_find(struct cli_store *s, const struct cli_options *o,
-		   const struct cli_profile *p, struct cli_ties *out)
+static bool is_among(const struct cli_known *k, size_t n, const char *app)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(k->app[i]->r.runs.app, app))
+			return true;
+	return false;
+}
+
+/* All but those that there are. */
+static int add_all(struct cli_ties *t, struct cli_others *all)
+{
+	size_t n = t->k.n;
+	int rc = 0;
+
+	for (size_t i = 0; rc != -ENOMEM && i < all->n; i++)
+		if (!is_among(&t->k, n, all->app[i].name))
+			rc = cli_others_add(all, i, &t->k);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static void find(struct cli_ties *t, struct cli_others *all)
+{
+	cli_others_judge(all, &t->k);
+	t->asked = cli_ties_recall(t, all);
+	if (t->asked || add_all(t, all))
+		return;
+	t->asked = true;
+	ask_models(t, 0, ask_all);
+	ask_models(t, CLI_TIES_REPLICATES, ask_again);
+	cli_ties_remember(t, all);
+}
+
+void cli_ties_find(struct cli_others *all, const struct cli_profile *p,
+		   struct cli_ties *out)
 {
 	struct cli_ties t = { .scope = NP_SCOPE_LEAF };
 	struct cli_runs own = { .owner = p->owner, .uid = p->uid,
 				.runs = p->runs };
 
 	if (!p->profile.is_idle && !cli_known_add(&t.k, &own, false) &&
-	    !cli_known_add_all(&t.k, s, o) &&
-	    !cli_known_judge(&t.k, s, 1, false)) {
-		t.asked = true;
-		find(&t, 0, ask_all);
-		find(&t, CLI_TIES_REPLICATES, ask_again);
-	}
+	    !cli_known_judge(&t.k, all->s, 1, false))
+		find(&t, all);
 	*out = t;
 }
 

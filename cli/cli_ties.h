@@ -6,6 +6,7 @@
 #define CLI_TIES_H
 
 #include "cli_ask.h"
+#include "cli_others.h"
 
 #define CLI_TIES_MAX 3
 #define CLI_TIES_REPLICATES 100
@@ -29,11 +30,18 @@ struct cli_ties {
 void cli_tie_keep(struct cli_tie *list, size_t *n, const struct cli_tie *t);
 
 /*
- * p is borrowed for the life of the ties.  Never fails: without calibration,
- * curve or memory there are none.
+ * p is borrowed for the life of the ties; all was looked at before p was read.
+ * Never fails: without calibration, curve or memory there are none.
  */
-void cli_ties_find(struct cli_store *s, const struct cli_options *o,
-		   const struct cli_profile *p, struct cli_ties *out);
+void cli_ties_find(struct cli_others *all, const struct cli_profile *p,
+		   struct cli_ties *out);
 void cli_ties_free(struct cli_ties *t);
+
+/*
+ * What was found out the last time of k.app[0], if nothing changed since; and
+ * to know it the next time.  Applications that it was about are added to k.
+ */
+bool cli_ties_recall(struct cli_ties *t, struct cli_others *all);
+void cli_ties_remember(const struct cli_ties *t, struct cli_others *all);
 
 #endif

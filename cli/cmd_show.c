@@ -161,6 +161,7 @@ static int show_parsable(const struct cli_profile *p, const struct cli_ties *t,
 
 static int run_show(const struct cli_cmd *self, int argc, char **argv)
 {
+	struct cli_others all;
 	struct cli_advice a;
 	struct cli_zones z;
 	struct cli_profile p;
@@ -175,11 +176,13 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
+	cli_others_look(&all, &s, &o);
 	rc = cli_profile_find(&s, &o, o.app, &p);
 	if (rc < 0) {
-		cli_ties_find(&s, &o, &p, &t);
+		cli_ties_find(&all, &p, &t);
 		cli_zones_find(&s, &p, &z);
 	}
+	cli_others_free(&all);
 	cli_store_close(&s);
 	if (rc >= 0)
 		return rc;

@@ -59,6 +59,52 @@ test_what_list_keeps_is_never_stale() {
 	[ "$(netprof list -P)" != "$kept" ] || fail "nothing changed"
 }
 
+page_is_true() { # WHAT
+	for format in --json --parsable; do
+		equal "$1" "$(netprof show fft $format)" \
+			"$(XDG_CACHE_HOME=/dev/null netprof show fft $format)"
+	done
+}
+
+test_what_show_keeps_is_never_stale() {
+	local dir fabric one kept
+	setup
+	dir=$S/store/users/$MY_UID fabric=$S/store/fabric/hpc
+	sleep 3.2
+	page_is_true "at first"
+	kept=$(netprof show fft)
+	one=$(echo "$dir"/halo/*-3100.0.json)
+	for f in "$dir"/halo/*.json; do
+		jq -c '.exit_code = 1' "$f" >"$S/one"
+		cp "$f" "$S/${f##*/}"
+		cat "$S/one" >"$f"
+	done
+	equal "what was kept" "$(netprof show fft)" "$kept"
+	[ "$(XDG_CACHE_HOME=/dev/null netprof show fft)" != "$kept" ] ||
+		fail "halo is no tie of fft"
+	mv "$dir/halo/${one##*/}" "$dir/halo/20240101T000000Z-hpc-3100.0.json"
+	page_is_true "when halo changed"
+	[ "$(netprof show fft)" != "$kept" ] || fail "halo is there as before"
+	rm "$dir"/halo/2024010*
+	cp "$S"/2024*.json "$dir/halo"
+	equal "halo as it was" "$(netprof show fft)" "$kept"
+	sleep 3.2
+	page_is_true "with all kept again"
+	page_is_true "and the second time"
+	jq '.coupling.leaf.mean = 0.4' "$fabric"/*.json \
+		>"$fabric/20240601T100000Z.json"
+	page_is_true "with another calibration"
+	[ "$(netprof show fft)" != "$kept" ] || fail "the former calibration"
+	rm "$fabric/20240601T100000Z.json"
+	equal "with the former one" "$(netprof show fft)" "$kept"
+	rm -r "$dir/halo"
+	page_is_true "without halo"
+	for f in "$S"/cache/netprof/show-*; do
+		printf damaged | dd of="$f" bs=1 seek=500 conv=notrunc status=none
+	done
+	page_is_true "with a damaged file"
+}
+
 test_unusable_files_are_named_and_the_rest_is_used() {
 	local dir
 	setup
