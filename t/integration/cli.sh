@@ -247,32 +247,6 @@ test_a_page_begins_with_the_verdict() {
 	contains serial "$(netprof show serial)" 'one node of the'
 }
 
-# A trace of two ranks: 1 ms of work, then messages there and back.
-a_trace() { # DIR
-	local rank
-	mkdir -p "$1"
-	for rank in 0 1; do
-		awk -v rank=$rank 'BEGIN {
-			print "MPI_Init:-:0:0:10"
-			for (t = 1010; i < 40; t += 20)
-				print "MPI_" (i++ % 2 == rank ? "Send" : "Recv") \
-					":" t ":77:10:11,8,8:" 1 - rank ":7:0," \
-					rank ",2" (i % 2 == rank ? ":0:" : ":") t + 20
-			print "MPI_Finalize:" t ":-"
-		}' >"$1/run-$rank.txt"
-	done
-}
-
-# LogGPS of hpc: 2 us, 0.1 ns a byte.
-a_network() {
-	jq -nc 'def v: {value: ., low: ., high: .}; {schema: 1, date: 1716500000,
-		cluster: "hpc", from: "n0", to: "n1", across: false, fit: {
-		n_blocks: 3, n_sizes: 3, bytes_min: 1, bytes_max: 65536,
-		L: (2e-6 | v), o_send: (0 | v), o_recv: (0 | v), g: (0 | v),
-		G: (1e-10 | v), S: 0, S_above: 0, step: (0 | v)}}' \
-		>"$S/store/fabric/hpc/20240524T100000Z.loggps"
-}
-
 test_a_trace_tells_what_an_application_stands() {
 	local fft
 	setup
