@@ -124,7 +124,8 @@ races: packages ## placement and passes over graphs under the thread sanitizer
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide \
 	bench_qn bench_sharing bench_tolerance)
 bench: all $(BENCH) ## measure what probes and placement cost
-	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) t/trace_cost t/bench; do \
+	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) t/trace_cost \
+		t/bench_store t/bench; do \
 		$$b || failed=1; done; exit $$failed
 
 validate: all $(BUILD)/trace_time ## long measurements on the cluster
