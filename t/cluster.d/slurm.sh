@@ -36,6 +36,14 @@ leaf_items() { # KEY
 		(NR > 1 ? ", " : ""), key, $1, $2 }'
 }
 
+# Slurm 23.11 has levels instead: a base block is level 0.
+block_sizes() {
+	case $(slurmctld -V) in
+	"slurm 23.11."*) echo "BlockLevels=0" ;;
+	*) echo "BlockSizes=$NODES_PER_LEAF" ;;
+	esac
+}
+
 write_topology() {
 	local spine="leaf[0-$((LEAVES - 1))]"
 	case $TOPOLOGY in
@@ -47,7 +55,7 @@ write_topology() {
 		echo "SwitchName=spine Switches=$spine" ;;
 	block)
 		leaves | awk '{ print "BlockName=" $1 " Nodes=" $2 }'
-		echo "BlockSizes=$NODES_PER_LEAF" ;;
+		block_sizes ;;
 	tree.yaml)
 		echo "  tree: {switches: [$(leaf_items switch)," \
 			"{switch: spine, children: \"$spine\"}]}" ;;

@@ -182,7 +182,7 @@ test_a_change_to_one_task_is_not_a_change_to_all() {
 test_a_requeued_job_is_placed_anew() {
 	local a b
 
-	a=$(job fft 1.5 --requeue)
+	a=$(job fft 8 --requeue) # it still runs when it is looked at
 	b=$(job fft 1.5)
 	wait_for 5 state_is "$a" RUNNING
 	inside --user root scontrol requeue "$a"

@@ -23,9 +23,16 @@ with_topology() { # KIND
 
 # Probes pair within them, and jobs that conflict are kept apart by them.
 leaves_are_known() {
+	pairs_are '[["leaf0", 2], ["leaf1", 1]]'
+	leaves_keep_apart
+}
+
+pairs_are() { # [[LEAF, PAIRS], ...]
 	alice "srun -N6 -w 'n[0-5]' --netprofile=six sleep 3"
-	expect six '.[0].leaves | map([.name, .n_pairs]) | sort ==
-		[["leaf0", 2], ["leaf1", 1]]'
+	expect six ".[0].leaves | map([.name, .n_pairs]) | sort == $1"
+}
+
+leaves_keep_apart() {
 	BLOCK=$(block)
 	pending fft >/dev/null
 	wait_for 10 confined "$(pending fft)"
@@ -47,9 +54,17 @@ test_topology_tree_by_topology_yaml() {
 }
 
 test_a_base_block_counts_as_a_leaf_switch() {
-	slurm_from 23.11 || skip "Slurm is older"
+	slurm_from 24.05 || skip "Slurm is older"
 	with_topology block
 	leaves_are_known
+}
+
+# There a task is not told which block it is on.
+test_a_base_block_of_23_11_is_a_leaf_for_placement_alone() {
+	slurm_from 23.11 && ! slurm_from 24.05 || skip "Slurm is not 23.11"
+	with_topology block
+	pairs_are '[["", 3], ["leaf0", 0], ["leaf1", 0]]'
+	leaves_keep_apart
 }
 
 test_a_base_block_by_topology_yaml() {
