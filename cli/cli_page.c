@@ -346,16 +346,19 @@ static size_t level_width(const struct np_profile *p)
 static void say_blocks(FILE *f, const struct np_profile *p)
 {
 	const struct np_blocks *b = &p->ev.blocks;
-	char line[256], share[CLI_NUMBER];
+	char line[256], share[CLI_NUMBER], longer[CLI_NUMBER], took[80] = "";
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->ev.n_levels; i++)
 		n += p->ev.level[i].of_blocks;
+	if (!isnan(p->ev.blocks_longer))
+		snprintf(took, sizeof(took), " (beside runs alone %s)",
+			 cli_change(p->ev.blocks_longer, longer));
 	snprintf(line, sizeof(line), "%zu levels, from blocks in %.0f s of "
-		 "%zu %s, which these made longer by %s at most: %s", n,
+		 "%zu %s, which these made longer by %s at most%s: %s", n,
 		 b->sec, b->n_runs, b->n_runs == 1 ? "run" : "runs",
 		 cli_percent(b->lost_sec / fmax(b->sec - b->lost_sec, 1),
-			     share), np_blocks_words(b->verdict));
+			     share), took, np_blocks_words(b->verdict));
 	cli_labelled(f, "Blocks", line);
 }
 

@@ -161,7 +161,7 @@ static struct np_mean slowdown(const struct np_moments *alone,
 
 /* Run times alone and per level, and what the levels' rounds say. */
 struct times {
-	struct np_moments alone, *beside, *pressure;
+	struct np_moments alone, blocks, *beside, *pressure;
 };
 
 /* How a run with blocks slowed the levels of these. */
@@ -192,8 +192,10 @@ static void add_times(const struct np_evidence *e, const struct np_runs *runs,
 
 		if (e->use[i] == NP_RUN_ALONE || e->use[i] == NP_RUN_TIME)
 			np_moments_add(&t->alone, np_record_run_sec(r));
-		if (e->use[i] == NP_RUN_BLOCKS)
+		if (e->use[i] == NP_RUN_BLOCKS) {
+			np_moments_add(&t->blocks, np_record_run_sec(r));
 			add_pressure(e, runs, r, t);
+		}
 		if (e->use[i] != NP_RUN_BESIDE)
 			continue;
 		level = level_of(e, r);
@@ -262,6 +264,8 @@ static void fill_levels(struct np_evidence *e, const struct times *t)
 	size_t n = e->n_levels;
 
 	e->alone_sec = mean_of(&t->alone);
+	e->blocks_longer = t->alone.n && t->blocks.n ?
+			   t->blocks.mean / t->alone.mean - 1 : NAN;
 	for (size_t i = 0; i < n; i++) {
 		struct np_evidence_level *l = &e->level[i];
 

@@ -97,6 +97,7 @@ struct np_evidence {
 	size_t n_curve, n_pressure; /* levels with a slowdown, with rounds */
 	double noise;		    /* np_noise_pooled() of the slowdowns */
 	struct np_blocks blocks;    /* of the runs that have some */
+	double blocks_longer; /* these runs' time / alone_sec - 1, or NaN */
 
 	struct np_sample latency;   /* at the period asked for, if any is */
 	struct np_mean latency_sec; /* mean latency of one run */

@@ -148,6 +148,7 @@ static void test_one_run(void)
 	T_CHECK(t_close(m[2].mean, 0.3, 1e-9) && t_close(m[3].mean, 0.6, 1e-9));
 	T_CHECK(a.e.level[0].of_blocks && a.e.level[1].of_blocks);
 	T_CHECK(a.e.level[0].low < 0.2 && 0.2 < a.e.level[0].high);
+	T_CHECK(isnan(a.e.blocks_longer));
 	T_ROW("its latencies count", a.e.program.latency.all.n == 100);
 	T_CHECK(np_program_check(&a.e.program, a.c.fabric, NULL) == 0);
 	stop(&a);
@@ -165,6 +166,8 @@ static void test_better(void)
 		add_beside(&a, 12.5 + 0.01 * i, "c1");
 	}
 	make(&a, true);
+	T_ROW("how much longer the run with blocks took",
+	      t_close(a.e.blocks_longer, 60 / 10.01 - 1, 1e-6));
 	T_ROW("whole runs that agree", !a.e.level[0].of_blocks &&
 	      t_close(a.e.level[0].slowdown.mean, 0.25, 0.01));
 	T_ROW("blocks where there are no runs", a.e.level[1].of_blocks &&
