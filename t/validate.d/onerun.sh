@@ -52,9 +52,11 @@ onerun_one() { # MANY
 }
 
 # How curves and pressures of both differ, and how often the interval of one run
-# holds what whole runs said.
+# holds what whole runs said; and how curves of whole runs differ that were
+# measured on two days.
 onerun_table() { # MANY ONE SHOW
-	jq -rs '.[0] as $m | .[1] as $o | .[2:] as $show |
+	jq -rs --slurpfile doc "$ROOT/doc/accuracy-pairs.json" '
+		.[0] as $m | .[1] as $o | .[2:] as $show |
 		def pct: if . == null then "-" else . * 1000 | round / 10 end;
 		$m.programs | to_entries[] as {key: $a, value: $name} |
 		$m.levels | to_entries[] as {key: $i, value: $level} |
@@ -63,20 +65,26 @@ onerun_table() { # MANY ONE SHOW
 		[$name, $level, ($m.program_beside_level[$a][$i].mean | pct),
 		 ($s.slowdown | pct), ($s.low | pct), ($s.high | pct),
 		 ($m.level_beside_program[$i][$a].mean | pct),
-		 ($o.level_beside_program[$i][$a].mean | pct)] | @tsv' "$@" |
+		 ($o.level_beside_program[$i][$a].mean | pct),
+		 ($doc[0].program_beside_level[$a][$i].mean | pct)] | @tsv' "$@" |
 	awk -F'\t' '
-		BEGIN { printf "%-10s %-5s %8s %8s %18s %10s %8s\n", "program",
-			"level", "runs", "one run", "95 %", "pressure", "one run" }
-		{ printf "%-10s %-5s %8s %8s %18s %10s %8s\n", $1, $2, $3, $4,
-			"[" $5 ", " $6 "]", $7, $8 }
-		$3 != "-" && $4 != "-" {
-			d = $3 - $4; sum += d < 0 ? -d : d; n++
+		function abs(x) { return x < 0 ? -x : x }
+		BEGIN { printf "%-10s %-5s %8s %8s %8s %18s %10s %8s\n",
+			"program", "level", "earlier", "runs", "one run", "95 %",
+			"pressure", "one run" }
+		{ printf "%-10s %-5s %8s %8s %8s %18s %10s %8s\n", $1, $2, $9, $3,
+			$4, "[" $5 ", " $6 "]", $7, $8 }
+		$3 != "-" && $4 != "-" && $9 != "-" {
+			sum += abs($3 - $4); early += abs($9 - $4)
+			runs += abs($9 - $3); n++
 			hold += $5 <= $3 && $3 <= $6
 		}
-		$7 != "-" && $8 != "-" { d = $7 - $8; press += d < 0 ? -d : d; k++ }
+		$7 != "-" && $8 != "-" { press += abs($7 - $8); k++ }
 		END {
 			if (n) printf "curves: n %d, mean difference %.1f points, " \
-				"intervals hold %.0f %%\n", n, sum / n, 100 * hold / n
+				"intervals hold %.0f %%; from earlier whole runs %.1f, " \
+				"these from those %.1f\n", n, sum / n,
+				100 * hold / n, early / n, runs / n
 			if (k) printf "pressures: n %d, mean difference %.1f points\n",
 				k, press / k
 		}'
