@@ -26,12 +26,18 @@ onerun_once() { # NAME
 		$(onerun_program "$1") >/dev/null 2>&1"
 }
 
-# What whole runs said, as accuracy.sh counts it; and the pairs and pressures of
-# doc/accuracy-pairs.json.
-onerun_many() {
+# What whole runs said, as accuracy.sh counts it, and their levels' rounds; and
+# the pairs of doc/accuracy-pairs.json.
+onerun_many() { # SHOW
 	pairs_file | jq --slurpfile doc "$ROOT/doc/accuracy-pairs.json" \
-		'. as $new | $doc[0] | .program_beside_level =
-			$new.program_beside_level'
+		--slurpfile show "$1" '
+		def slowed($app; $level): $show | map(select(.app == $app))[0].levels
+			// [] | map(select(.name == $level))[0].level_slowdown;
+		. as $new | $doc[0] | .programs as $p |
+		.program_beside_level = $new.program_beside_level |
+		.level_beside_program = (.levels | map(. as $i | $p | map(. as $a |
+			slowed($a; $i) | if . == null then null else
+				{n: 1, mean: .} end)))'
 }
 
 # The same with curves and pressures of one run each; "show" of each on stdin.
@@ -105,12 +111,13 @@ validate_onerun() {
 		onerun_once "$a"
 		measure_alone "$a"
 		measure_curve "$a"
+		inside -- netprof show --json "$a" >>"$dir/show"
 		inside -- netprof show --json "$a.one" >>"$dir/show"
 		jq -rs 'last | .app + ": " + (.blocks // {} |
 			"\(.loaded) blocks, \(.sec) s, at most \(.lost_sec) s longer: \(.text)")' \
 			"$dir/show"
 	done
-	onerun_many >"$dir/many.json"
+	onerun_many "$dir/show" >"$dir/many.json"
 	onerun_one "$dir/many.json" <"$dir/show" >"$dir/one.json"
 	onerun_table "$dir/many.json" "$dir/one.json" "$dir/show"
 	for a in many one; do
