@@ -266,6 +266,14 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 	kept_apart "$a" n1 || fail "exclusions: $(excluded "$a")"
 }
 
+# The first two have their leaves, the third none.  COMMENT: before the second's
+# note.
+are_settled() { # COMMENT
+	kept_apart "${JOBS[0]}" n3 && deferred "${JOBS[2]}" &&
+		inside scontrol -o show job "${JOBS[1]}" |
+		grep -q "AdminComment=${1}netprof{.*ours="
+}
+
 test_without_the_plugin_release_takes_back_what_it_wrote() {
 	local begin own
 
@@ -280,10 +288,10 @@ test_without_the_plugin_release_takes_back_what_it_wrote() {
 		--wrap 'sleep 300')
 	JOBS=("$(pending fft -x n3)" "$(pending fft)" "$(pending fft)"
 		"$(pending fft --begin="$(TZ=UTC date -d "@$begin" +%FT%T)")")
+	wait_for 5 are_settled ""
 	inside --user root scontrol update JobId="${JOBS[1]}" \
 		AdminComment="the site's own"
-	wait_for 5 kept_apart "${JOBS[0]}" n3
-	wait_for 5 deferred "${JOBS[2]}"
+	wait_for 5 are_settled "the site's own "
 	sed -i 's/^JobSubmitPlugins=.*//' "$(rundir)/etc/slurm/slurm.conf"
 	cluster restart-ctl
 	inside --user root "$(rundir)/build/netprof-release" -n >"$TMPDIR/would"
