@@ -203,9 +203,11 @@ static void keep(struct np_course *c, double start_sec)
 	};
 }
 
-static void give_up(struct np_course *c, const char *why)
+/* why NULL: every level is known well enough. */
+static void end_course(struct np_course *c, const char *why)
 {
-	np_record_note(c->r, "no more blocks: %s", why);
+	if (why)
+		np_record_note(c->r, "no more blocks: %s", why);
 	c->state = OVER;
 	c->due_sec = INFINITY;
 }
@@ -218,10 +220,17 @@ static const char *begin_next(struct np_course *c, double now_sec,
 	};
 	struct np_blocks_next next;
 
-	if (c->n_here == NP_RECORD_MAX_BLOCKS ||
-	    np_blocks_plan_next(&plan, c->block, c->n, c->n_here,
+	if (c->n_here == NP_RECORD_MAX_BLOCKS) {
+		end_course(c, "there are as many as a record holds");
+		return NULL;
+	}
+	if (np_blocks_plan_next(&plan, c->block, c->n, c->n_here,
 				now_sec - start_sec, &next)) {
-		give_up(c, "there are as many as a record holds");
+		end_course(c, "out of memory");
+		return NULL;
+	}
+	if (next.complete) {
+		end_course(c, NULL);
 		return NULL;
 	}
 	c->level = c->failures < FAILURES ? next.level : NP_BLOCKS_NO_LEVEL;

@@ -119,14 +119,14 @@ struct np_qn_cost np_qn_mva_cost(const struct np_qn *net);
 
 /*
  * Convolution (Buzen, Comm. ACM 16, 1973; several classes: Reiser and
- * Kobayashi, IBM J. Res. Dev. 19, 1975), exact, for all stations.  Textbook mean value analysis of load-dependent stations loses
- * digits; here all terms are positive.  A queue of m servers takes O(N m), and
+ * Kobayashi, IBM J. Res. Dev. 19, 1975), exact, for all stations.  Textbook mean
+ * value analysis of load-dependent stations loses digits; here all terms are
+ * positive.  A queue of m servers takes O(N m), and
  * a load-dependent station O(N n_loads) where it is never faster than at its
  * last load, else O(N^2).  With several classes, N is prod(N_c + 1), memory
  * too, and m the number of populations of less than m customers.
  */
 np_qn_method np_qn_convolution;
-np_qn_method np_qn_convolution_classes; /* what that calls for several */
 
 /*
  * Approximations for queues and delays; a queue of m servers is taken for one

@@ -1,17 +1,17 @@
 /*
- * Convolution.  A station with n customers weighs
+ * Convolution.  A station with n = (n_1, n_2, ...) customers of each class, |n|
+ * in all, weighs
  *
- *	f(0) = 1, f(n) = f(n-1) D(n)
+ *	f(n) = |n|! prod_c (D_c^n_c / n_c!) t(1) ... t(|n|)
  *
- * where D(n) is its demand while n are there, and the network of n customers
- * G = f_1 * ... * f_K.  Then X(N) = G(N-1) / G(N), and at station k are j
- * customers with probability f_k(j) G_{-k}(N-j) / G(N), where G_{-k} is made
- * of the others by multiplication, never by division, so that all terms are
- * positive.
+ * where t(j) is 1 over the servers that are busy, or the time at load j and
+ * D_c visits alone.  G = f_1 * ... * f_K over all n up to N, X_c = G(N - e_c) /
+ * G(N), and at station k are n with probability f_k(n) G_{-k}(N - n) / G(N),
+ * where G_{-k} is made of the others by multiplication, never by division.
  *
- * Where D(n) no more changes beyond T customers, (1 - D(T) z) f(z) is a
- * polynomial with coefficients f(n-1) (D(n) - D(T)), n < T; if they are not
- * negative, a multiplication by them and a recursion take the place of O(N^2).
+ * Where t(j) no more changes beyond T customers and was never less, f is the
+ * sum of f(n) (1 - t(T) / t(|n|)) over |n| < T, passed on by
+ * g(n) += sum_c t(T) D_c g(n - e_c).  All terms are positive.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,180 +19,258 @@
 #include <string.h>
 
 #include "np_qn_impl.h"
+#include "np_qn_place.h"
 #include "np_scaled.h"
 
-/* A station as a factor of G. */
+/* A station as a factor of G: some terms, and what passes them on. */
 struct factor {
-	size_t station;
-	size_t n;		/* coefficients */
+	size_t station, n;
 	struct np_scaled *coef;
-	struct np_scaled *weight; /* f(0 .. n_customers), for marginals */
-	double tail_sec;	/* D(T); 0: all of f is in coef */
+	size_t *cell;
+	uint64_t *at; /* [i * n_classes + c] */
+	double tail[NP_QN_MAX_CLASSES]; /* t(T) D_c; 0: all of f is in coef */
 };
 
 struct work {
 	const struct np_qn *net;
-	size_t n; /* customers */
+	struct np_place top; /* everybody */
+	size_t n_cells, last, stride[NP_QN_MAX_CLASSES];
 	struct factor *factor;
 	size_t n_factors;
-	struct np_scaled *g; /* of the whole network, 0 .. n */
+	struct np_scaled *g;	  /* of the whole network */
+	struct np_scaled *one;	  /* of one station; some other's room */
 	struct np_qn_solution *out;
 };
 
-/* Loads that differ, as far as there are customers. */
-static size_t loads_of(const struct np_qn_station *st, uint64_t n)
+static double pace(const struct np_qn_station *st, uint64_t n)
 {
-	uint64_t loads = st->kind == NP_QN_LOADED ? st->n_loads : st->servers;
-
-	return (size_t)(loads < n ? loads : n);
+	return st->kind == NP_QN_LOADED ? np_qn_at_load(st, n) :
+	       1 / (double)(n < st->servers ? n : st->servers);
 }
 
-/* Is it never faster than with all the customers there? */
-static bool has_tail(const struct np_qn_station *st, size_t loads)
+static double demand(const struct np_qn *net, size_t c, size_t k)
 {
-	double last_sec = np_qn_at_load(st, loads);
-
-	for (size_t i = 1; i < loads; i++)
-		if (np_qn_at_load(st, i) < last_sec)
-			return false;
-	return true;
+	return net->station[k].kind == NP_QN_LOADED ?
+	       net->station[k].visits[c] : np_qn_demand(net, c, k);
 }
 
-/* Does it make a factor, with customers there? */
 static bool is_factor(const struct np_qn *net, size_t k)
 {
-	return net->station[k].kind != NP_QN_DELAY &&
-	       np_qn_demand(net, 0, k) > 0;
+	bool used = false;
+
+	for (size_t c = 0; c < net->n_classes; c++)
+		used |= net->class[c].customers && demand(net, c, k) > 0;
+	return used && net->station[k].kind != NP_QN_DELAY;
 }
 
-/* A queue of one server needs no marginals. */
+/* Queues of one server need no marginals. */
 static bool is_plain(const struct np_qn_station *st)
 {
 	return st->kind == NP_QN_QUEUE && st->servers == 1;
 }
 
-/* f(n) from f(n-1) */
-static struct np_scaled next_weight(const struct np_qn_station *st,
-				    struct np_scaled f, uint64_t n)
+/* T, as far as there are customers, and whether it is the least. */
+static uint64_t loads_of(const struct np_qn_station *st, uint64_t all,
+			 bool *has_tail)
 {
-	return np_scaled_make(f.m * st->visits[0] * np_qn_at_load(st, n), f.e);
+	uint64_t loads = st->kind == NP_QN_LOADED ? st->n_loads : st->servers;
+
+	loads = loads < all ? loads : all;
+	*has_tail = true;
+	for (uint64_t i = 1; st->kind == NP_QN_LOADED && i < loads; i++)
+		*has_tail &= pace(st, i) >= pace(st, loads);
+	return loads;
 }
 
-static void fill_weights(struct work *w, struct factor *f)
+static void fill_weights(struct work *w, size_t k)
 {
-	const struct np_qn_station *st = &w->net->station[f->station];
+	struct np_place p = { .classes = w->net->n_classes };
 
-	f->weight[0] = np_scaled_make(1, 0);
-	for (size_t n = 1; n <= w->n; n++)
-		f->weight[n] = next_weight(st, f->weight[n - 1], n);
-}
+	w->one[0] = np_scaled_make(1, 0);
+	for (size_t cell = 1; cell < w->n_cells; cell++) {
+		const struct np_scaled *f;
+		size_t c;
 
-static void fill_coefficients(struct work *w, struct factor *f)
-{
-	const struct np_qn_station *st = &w->net->station[f->station];
-	struct np_scaled weight = np_scaled_make(1, 0);
-
-	f->coef[0] = weight;
-	for (size_t n = 1; n < f->n; n++) {
-		double less = st->visits[0] * np_qn_at_load(st, n) -
-			      f->tail_sec;
-
-		f->coef[n] = np_scaled_make(weight.m * less, weight.e);
-		weight = next_weight(st, weight, n);
+		np_place_next(&p, &w->top);
+		c = np_place_class(&p);
+		f = &w->one[cell - w->stride[c]];
+		w->one[cell] = np_scaled_make(f->m * demand(w->net, c, k) *
+			pace(&w->net->station[k], p.all) *
+			((double)p.all / (double)p.n[c]), f->e);
 	}
+}
+
+/* The terms of f, into it where it has room; how many there are. */
+static size_t terms(struct work *w, struct factor *f, uint64_t loads,
+		    bool has_tail)
+{
+	const struct np_qn_station *st = &w->net->station[f->station];
+	size_t n = 0, classes = w->net->n_classes;
+	struct np_place p = { .classes = w->net->n_classes };
+
+	for (size_t cell = 0; cell < w->n_cells; cell++) {
+		struct np_scaled *g = &w->one[cell];
+		double part = !has_tail || !p.all ? 1 : p.all >= loads ? 0 :
+			      1 - pace(st, loads) / pace(st, p.all);
+
+		if (g->m * part > 0 && f->coef) {
+			f->coef[n] = np_scaled_make(g->m * part, g->e);
+			f->cell[n] = cell;
+			memcpy(f->at + n * classes, p.n,
+			       classes * sizeof(*p.n));
+		}
+		n += g->m * part > 0;
+		np_place_next(&p, &w->top);
+	}
+	return n;
 }
 
 static int make_factor(struct work *w, size_t k)
 {
-	const struct np_qn_station *st = &w->net->station[k];
 	struct factor *f = &w->factor[w->n_factors++];
-	size_t loads = loads_of(st, w->n);
+	bool has_tail;
+	uint64_t loads = loads_of(&w->net->station[k], w->top.all, &has_tail);
 
-	*f = (struct factor){ .station = k, .n = w->n + 1 };
-	if (has_tail(st, loads)) {
-		f->n = loads;
-		f->tail_sec = st->visits[0] * np_qn_at_load(st, loads);
-	}
-	f->coef = calloc(f->n, sizeof(*f->coef));
-	if (!f->coef)
-		return -ENOMEM;
-	fill_coefficients(w, f);
-	if (is_plain(st))
+	*f = (struct factor){ .station = k };
+	for (size_t c = 0; has_tail && c < w->net->n_classes; c++)
+		f->tail[c] = demand(w->net, c, k) *
+			     pace(&w->net->station[k], loads);
+	if (is_plain(&w->net->station[k]))
 		return 0;
-	f->weight = calloc(w->n + 1, sizeof(*f->weight));
-	if (!f->weight)
+	fill_weights(w, k);
+	f->n = terms(w, f, loads, has_tail);
+	f->cell = calloc(f->n, sizeof(*f->cell));
+	f->at = calloc(f->n * w->net->n_classes, sizeof(*f->at));
+	f->coef = calloc(f->n, sizeof(*f->coef));
+	if (!f->cell || !f->at || !f->coef)
 		return -ENOMEM;
-	fill_weights(w, f);
+	terms(w, f, loads, has_tail);
 	return 0;
 }
 
-/* g becomes g * f. */
+static bool fits(const uint64_t *n, const struct np_place *p, size_t classes)
+{
+	for (size_t c = 0; c < classes; c++)
+		if (n[c] > p->n[c])
+			return false;
+	return true;
+}
+
+/* g becomes g times the terms of f: from above, as they look down. */
+static void multiply_terms(const struct work *w, struct np_scaled *g,
+			   const struct factor *f)
+{
+	size_t classes = w->net->n_classes;
+	struct np_place p = w->top;
+
+	for (size_t cell = w->n_cells; cell-- > 0;) {
+		struct np_scaled sum = { 0, 0 };
+
+		for (size_t i = 0; i < f->n && f->cell[i] <= cell; i++) {
+			const struct np_scaled *at = &g[cell - f->cell[i]];
+
+			if (fits(f->at + i * classes, &p, classes))
+				np_scaled_add(&sum, f->coef[i].m * at->m,
+					      f->coef[i].e + at->e);
+		}
+		g[cell] = np_scaled_make(sum.m, sum.e);
+		np_place_previous(&p, &w->top);
+	}
+}
+
 static void multiply(const struct work *w, struct np_scaled *g,
 		     const struct factor *f)
 {
-	for (size_t n = w->n + 1; f->n > 1 && n-- > 0;) {
-		struct np_scaled sum = { 0, 0 };
-		size_t last = n < f->n ? n : f->n - 1;
+	struct np_place p = { .classes = w->net->n_classes };
 
-		for (size_t i = 0; i <= last; i++)
-			np_scaled_add(&sum, f->coef[i].m * g[n - i].m,
-				      f->coef[i].e + g[n - i].e);
-		g[n] = np_scaled_make(sum.m, sum.e);
-	}
-	for (size_t n = 1; f->tail_sec > 0 && n <= w->n; n++) {
-		struct np_scaled sum = g[n];
+	if (f->n > 1)
+		multiply_terms(w, g, f);
+	for (size_t cell = 1; cell < w->n_cells; cell++) {
+		struct np_scaled sum = g[cell];
 
-		np_scaled_add(&sum, f->tail_sec * g[n - 1].m, g[n - 1].e);
-		g[n] = np_scaled_make(sum.m, sum.e);
+		np_place_next(&p, &w->top);
+		for (size_t c = 0; c < w->net->n_classes; c++)
+			if (p.n[c] && f->tail[c] > 0) {
+				const struct np_scaled *at =
+					&g[cell - w->stride[c]];
+
+				np_scaled_add(&sum, f->tail[c] * at->m, at->e);
+			}
+		g[cell] = np_scaled_make(sum.m, sum.e);
 	}
 }
 
-/* Think time and delays: a station where n customers weigh Z^n / n!. */
-static struct np_scaled *think(const struct work *w)
+/* Think time and delays: prod_c Z_c^n_c / n_c! */
+static void think(const struct work *w, struct np_scaled *g)
 {
-	struct np_scaled *g = calloc(w->n + 1, sizeof(*g));
-	double sec = w->net->class[0].think_sec;
+	double sec[NP_QN_MAX_CLASSES];
+	struct np_place p = { .classes = w->net->n_classes };
 
-	if (!g)
-		return NULL;
-	for (size_t k = 0; k < w->net->n_stations; k++)
-		if (w->net->station[k].kind == NP_QN_DELAY)
-			sec += np_qn_demand(w->net, 0, k);
+	for (size_t c = 0; c < w->net->n_classes; c++) {
+		sec[c] = w->net->class[c].think_sec;
+		for (size_t k = 0; k < w->net->n_stations; k++)
+			if (w->net->station[k].kind == NP_QN_DELAY)
+				sec[c] += np_qn_demand(w->net, c, k);
+	}
 	g[0] = np_scaled_make(1, 0);
-	for (size_t n = 1; n <= w->n; n++)
-		g[n] = np_scaled_make(g[n - 1].m * sec / (double)n, g[n - 1].e);
-	return g;
+	for (size_t cell = 1; cell < w->n_cells; cell++) {
+		size_t c;
+
+		np_place_next(&p, &w->top);
+		c = np_place_class(&p);
+		g[cell] = np_scaled_make(g[cell - w->stride[c]].m * sec[c] /
+					 (double)p.n[c],
+					 g[cell - w->stride[c]].e);
+	}
 }
 
-/* The mean number at a station, others holds G_{-k}. */
-static void fill_marginal(const struct work *w, const struct factor *f,
+/* Mean numbers at a station; others holds G_{-k}. */
+static void fill_marginal(struct work *w, const struct factor *f,
 			  const struct np_scaled *others)
 {
 	const struct np_qn_station *st = &w->net->station[f->station];
-	struct np_scaled sum = { 0, 0 };
-	struct np_qn_solution *out = w->out;
-	double x = out->x_per_sec[0], present;
+	struct np_scaled sum[NP_QN_MAX_CLASSES] = { { 0, 0 } };
+	struct np_scaled busy[NP_QN_MAX_CLASSES] = { { 0, 0 } };
+	struct np_place p = { .classes = w->net->n_classes };
 
-	for (size_t j = 1; j <= w->n; j++)
-		np_scaled_add(&sum, (double)j * f->weight[j].m *
-			      others[w->n - j].m,
-			      f->weight[j].e + others[w->n - j].e);
-	present = np_scaled_ratio(np_scaled_make(sum.m, sum.e), w->g[w->n]);
-	out->present[f->station] = present;
-	out->residence_sec[f->station] = present / x;
-	out->utilisation[f->station] = st->kind == NP_QN_LOADED ?
-		fmax(0, 1 - np_scaled_ratio(others[w->n], w->g[w->n])) :
-		x * np_qn_demand(w->net, 0, f->station) / st->servers;
+	fill_weights(w, f->station);
+	for (size_t cell = 1; cell < w->n_cells; cell++) {
+		const struct np_scaled *a = &w->one[cell];
+		const struct np_scaled *b = &others[w->last - cell];
+
+		np_place_next(&p, &w->top);
+		for (size_t c = 0; c < w->net->n_classes; c++) {
+			double n = (double)p.n[c], m = n * a->m * b->m;
+
+			np_scaled_add(&sum[c], m, a->e + b->e);
+			np_scaled_add(&busy[c], m / (double)p.all,
+				      a->e + b->e);
+		}
+	}
+	for (size_t c = 0; c < w->net->n_classes; c++) {
+		size_t i = c * w->net->n_stations + f->station;
+		double x = w->out->x_per_sec[c];
+
+		if (!w->top.n[c])
+			continue;
+		w->out->present[i] = np_scaled_ratio(
+			np_scaled_make(sum[c].m, sum[c].e), w->g[w->last]);
+		w->out->residence_sec[i] = w->out->present[i] / x;
+		w->out->utilisation[i] = st->kind == NP_QN_LOADED ?
+			np_scaled_ratio(np_scaled_make(busy[c].m, busy[c].e),
+					w->g[w->last]) :
+			x * demand(w->net, c, f->station) / st->servers;
+	}
 }
 
 /*
  * Marginals of the factors lo .. hi - 1, from G without these.  Each half gets
  * what the other half makes of it, so that none is ever taken out again.
  */
-static int marginals(const struct work *w, size_t lo, size_t hi,
+static int marginals(struct work *w, size_t lo, size_t hi,
 		     const struct np_scaled *others)
 {
-	size_t mid = lo + (hi - lo) / 2, size = (w->n + 1) * sizeof(*others);
+	size_t mid = lo + (hi - lo) / 2, size = w->n_cells * sizeof(*others);
 	struct np_scaled *g;
 	int rc = 0;
 
@@ -213,36 +291,71 @@ static int marginals(const struct work *w, size_t lo, size_t hi,
 	return rc;
 }
 
-/* Of a queue of one server, as mean value analysis has it. */
-static void fill_plain(const struct work *w, size_t k)
+static int all_marginals(struct work *w, size_t n_plain,
+			 const struct np_scaled *base)
 {
-	double d = np_qn_demand(w->net, 0, k), q = 0, r = d;
-	struct np_qn_solution *out = w->out;
+	struct np_scaled *one = malloc(w->n_cells * sizeof(*one));
+	int rc = -ENOMEM;
 
-	for (size_t n = 1; n <= w->n; n++) {
-		r = d * (1 + q);
-		q = np_scaled_ratio(w->g[n - 1], w->g[n]) * r;
-	}
-	out->present[k] = q;
-	out->residence_sec[k] = r;
-	out->utilisation[k] = out->x_per_sec[0] * d;
+	w->one = one;
+	if (one)
+		rc = marginals(w, n_plain, w->n_factors, base);
+	free(one);
+	return rc;
 }
 
-static void fill_rest(const struct work *w)
+/* A queue of one server, as mean value analysis has it. */
+static void fill_plain(struct work *w, size_t k)
+{
+	double r[NP_QN_MAX_CLASSES] = { 0 }, x;
+	struct np_place p = { .classes = w->net->n_classes };
+
+	w->one[0].m = 0;
+	for (size_t cell = 1; cell < w->n_cells; cell++) {
+		np_place_next(&p, &w->top);
+		w->one[cell].m = 0;
+		for (size_t c = 0; c < w->net->n_classes; c++) {
+			if (!p.n[c])
+				continue;
+			r[c] = demand(w->net, c, k) *
+			       (1 + w->one[cell - w->stride[c]].m);
+			x = np_scaled_ratio(w->g[cell - w->stride[c]],
+					    w->g[cell]);
+			w->one[cell].m += x * r[c];
+		}
+	}
+	for (size_t c = 0; c < w->net->n_classes; c++) {
+		size_t i = c * w->net->n_stations + k;
+
+		x = w->out->x_per_sec[c];
+		w->out->residence_sec[i] = x > 0 ? r[c] : 0;
+		w->out->present[i] = x * r[c];
+		w->out->utilisation[i] = x * demand(w->net, c, k);
+	}
+}
+
+static void fill_rest(struct work *w)
 {
 	struct np_qn_solution *out = w->out;
+	size_t stations = w->net->n_stations;
 
-	for (size_t k = 0; k < w->net->n_stations; k++) {
-		double d = np_qn_demand(w->net, 0, k);
-
-		if (w->net->station[k].kind == NP_QN_DELAY) {
-			out->residence_sec[k] = d;
-			out->present[k] = out->x_per_sec[0] * d;
-			out->utilisation[k] = out->present[k];
-		} else if (d > 0 && is_plain(&w->net->station[k])) {
+	for (size_t k = 0; k < stations; k++) {
+		if (w->net->station[k].kind != NP_QN_DELAY &&
+		    is_plain(&w->net->station[k]))
 			fill_plain(w, k);
+		for (size_t c = 0; c < w->net->n_classes; c++) {
+			size_t i = c * stations + k;
+			double d = np_qn_demand(w->net, c, k);
+
+			if (!w->top.n[c])
+				continue;
+			if (w->net->station[k].kind == NP_QN_DELAY) {
+				out->residence_sec[i] = d;
+				out->present[i] = out->x_per_sec[c] * d;
+				out->utilisation[i] = out->present[i];
+			}
+			out->response_sec[c] += out->residence_sec[i];
 		}
-		out->response_sec[0] += out->residence_sec[k];
 	}
 }
 
@@ -262,29 +375,52 @@ static int make_factors(struct work *w, size_t *n_plain)
 	return rc;
 }
 
-static int solve(struct work *w)
+static int solve(struct work *w, struct np_scaled *base)
 {
-	size_t n_plain, size = (w->n + 1) * sizeof(*w->g);
-	struct np_scaled *base;
+	size_t n_plain = 0;
 	int rc;
 
-	w->factor = calloc(w->net->n_stations + 1, sizeof(*w->factor));
-	base = think(w);
-	w->g = malloc(size);
-	rc = w->factor && base && w->g ? make_factors(w, &n_plain) : -ENOMEM;
-	if (!rc) {
-		for (size_t i = 0; i < n_plain; i++)
-			multiply(w, base, &w->factor[i]);
-		memcpy(w->g, base, size);
-		for (size_t i = n_plain; i < w->n_factors; i++)
-			multiply(w, w->g, &w->factor[i]);
-		w->out->x_per_sec[0] = np_scaled_ratio(w->g[w->n - 1],
-						       w->g[w->n]);
-		if (n_plain < w->n_factors)
-			rc = marginals(w, n_plain, w->n_factors, base);
-	}
+	w->one = w->g; /* not made yet */
+	rc = make_factors(w, &n_plain);
+	if (rc)
+		return rc;
+	think(w, base);
+	for (size_t i = 0; i < n_plain; i++)
+		multiply(w, base, &w->factor[i]);
+	memcpy(w->g, base, w->n_cells * sizeof(*base));
+	for (size_t i = n_plain; i < w->n_factors; i++)
+		multiply(w, w->g, &w->factor[i]);
+	for (size_t c = 0; c < w->net->n_classes; c++)
+		if (w->top.n[c])
+			w->out->x_per_sec[c] = np_scaled_ratio(
+				w->g[w->last - w->stride[c]], w->g[w->last]);
+	if (n_plain < w->n_factors)
+		rc = all_marginals(w, n_plain, base);
+	w->one = base; /* not needed any more */
 	if (!rc)
 		fill_rest(w);
+	return rc;
+}
+
+static int make(struct work *w)
+{
+	struct np_scaled *base;
+	int rc = -ENOMEM;
+
+	w->n_cells = 1;
+	w->top.classes = w->net->n_classes;
+	for (size_t c = 0; c < w->net->n_classes; c++) {
+		w->top.n[c] = w->net->class[c].customers;
+		w->top.all += w->top.n[c];
+		w->stride[c] = w->n_cells;
+		w->n_cells *= (size_t)w->top.n[c] + 1;
+	}
+	w->last = w->n_cells - 1;
+	w->factor = calloc(w->net->n_stations + 1, sizeof(*w->factor));
+	w->g = malloc(w->n_cells * sizeof(*w->g));
+	base = malloc(w->n_cells * sizeof(*base));
+	if (w->factor && w->g && base)
+		rc = solve(w, base);
 	free(base);
 	return rc;
 }
@@ -293,34 +429,51 @@ static void drop(struct work *w)
 {
 	for (size_t i = 0; i < w->n_factors; i++) {
 		free(w->factor[i].coef);
-		free(w->factor[i].weight);
+		free(w->factor[i].cell);
+		free(w->factor[i].at);
 	}
 	free(w->factor);
 	free(w->g);
 }
 
-/* Each factor goes into G, and into about log2 of them others. */
+/* Populations of less than T customers: no more than C + T - 1 over C. */
+static double most_terms(const struct np_qn *net, size_t k, double cells)
+{
+	bool has_tail;
+	uint64_t loads = loads_of(&net->station[k], np_qn_customers(net),
+				  &has_tail);
+	double n = 1;
+
+	for (size_t c = 1; has_tail && c <= net->n_classes && n < cells; c++)
+		n *= (double)(loads - 1 + c) / (double)c;
+	return has_tail && n < cells ? n : cells;
+}
+
 static struct np_qn_cost cost_of(const struct np_qn *net)
 {
-	double n = (double)net->class[0].customers + 1, terms = 0, arrays = 2;
-	double hard = 0, depth;
+	double classes = (double)net->n_classes, cells = 1, steps = 0;
+	double hard = 0, bytes = 0, depth;
 
-	for (size_t k = 0; k < net->n_stations; k++) {
-		const struct np_qn_station *st = &net->station[k];
-		size_t loads;
+	for (size_t c = 0; c < net->n_classes; c++)
+		cells *= (double)net->class[c].customers + 1;
+	for (size_t k = 0; cells > 1 && k < net->n_stations; k++) {
+		double n = 1;
 
-		if (!net->class[0].customers || !is_factor(net, k))
+		if (!is_factor(net, k))
 			continue;
-		loads = loads_of(st, net->class[0].customers);
-		terms += has_tail(st, loads) ? (double)loads + 1 : n;
-		arrays += is_plain(st) ? 0 :
-			  1 + (has_tail(st, loads) ? (double)loads / n : 1);
-		hard += !is_plain(st);
+		if (!is_plain(&net->station[k])) {
+			n = most_terms(net, k, cells);
+			bytes += n * (sizeof(struct np_scaled) +
+				      sizeof(uint64_t) * (classes + 1));
+			hard++;
+		}
+		steps += cells * (n + classes);
 	}
 	depth = hard > 1 ? ceil(log2(hard)) : 0;
 	return (struct np_qn_cost){
-		sizeof(struct np_scaled) * n * (arrays + depth),
-		n * (terms + 1) * (depth + 1),
+		cells * sizeof(struct np_scaled) * (2 + (hard > 0) + depth) +
+			bytes,
+		steps * (depth + 1),
 	};
 }
 
@@ -334,16 +487,13 @@ int np_qn_convolution(const struct np_qn *net, const struct np_qn_cost *max,
 
 	if (rc)
 		return rc;
-	if (net->n_classes > 1)
-		return np_qn_convolution_classes(net, max, out, err);
 	cost = cost_of(net);
 	rc = np_qn_afford(&cost, max, "convolution", np_qn_instead(net), err);
 	if (rc)
 		return rc;
-	w.n = (size_t)net->class[0].customers;
 	rc = np_qn_solution_make(net, &made);
-	if (!rc && w.n)
-		rc = solve(&w);
+	if (!rc && np_qn_customers(net))
+		rc = make(&w);
 	drop(&w);
 	if (rc) {
 		np_qn_solution_free(&made);

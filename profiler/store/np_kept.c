@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "np_array.h"
 #include "np_store_file.h"
 #include "np_text.h"
 
@@ -39,7 +40,7 @@ struct np_kept {
 	uint64_t basis;
 	char *text; /* of the file that was read */
 	struct entry *e;
-	size_t n_read, n, room; /* read ones first, sorted by name */
+	size_t n_read, n; /* read ones first, sorted by name */
 	bool changed;
 };
 
@@ -87,6 +88,14 @@ static int open_dir(void)
 	return own_only(fd, S_IWGRP | S_IWOTH);
 }
 
+static int add(struct np_kept *k, struct entry e)
+{
+	if (np_array_more(&k->e, k->n, sizeof(*k->e)))
+		return -ENOMEM;
+	k->e[k->n++] = e;
+	return 0;
+}
+
 /* --- reading --- */
 
 /* The entry at *at, if it is whole; moves on. */
@@ -112,6 +121,7 @@ static bool next_entry(const char **at, const char *end, struct entry *e)
 static void parse(struct np_kept *k, const char *at, size_t len)
 {
 	const char *end = at + len;
+	struct entry e;
 	struct head h;
 
 	if (len < sizeof(h))
@@ -122,11 +132,10 @@ static void parse(struct np_kept *k, const char *at, size_t len)
 	    h.n > (size_t)(end - at) / sizeof(struct entry_head) ||
 	    h.sum != np_hash(NP_HASH, at, (size_t)(end - at)))
 		return;
-	k->e = calloc(h.n + 1, sizeof(*k->e));
-	k->room = k->e ? h.n + 1 : 0;
-	while (k->e && k->n < h.n && next_entry(&at, end, &k->e[k->n]) &&
-	       (!k->n || strcmp(k->e[k->n - 1].name, k->e[k->n].name) < 0))
-		k->n++;
+	while (k->n < h.n && next_entry(&at, end, &e) &&
+	       (!k->n || strcmp(k->e[k->n - 1].name, e.name) < 0) &&
+	       !add(k, e)) {
+	}
 	if (k->n < h.n || at != end)
 		k->n = 0;
 	k->n_read = k->n;
@@ -219,21 +228,6 @@ const char *np_kept_find(struct np_kept *k, const char *name, uint64_t state,
 	e->used = true;
 	*len = e->len;
 	return e->data;
-}
-
-static int add(struct np_kept *k, struct entry e)
-{
-	if (k->n == k->room) {
-		size_t room = k->room ? 2 * k->room : 64;
-		struct entry *grown = reallocarray(k->e, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		k->e = grown;
-		k->room = room;
-	}
-	k->e[k->n++] = e;
-	return 0;
 }
 
 int np_kept_put(struct np_kept *k, const char *name, uint64_t state, char *data,

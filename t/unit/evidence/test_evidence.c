@@ -26,20 +26,9 @@ static struct np_calibration some_calibration(void)
 /* A run of this many seconds; level NULL: alone. */
 static struct np_record *run_of(double sec, const char *level, double slowed)
 {
-	struct np_record *r = np_record_new();
+	struct np_record *r = t_run_alone(sec);
 	struct np_level_run *l;
-	struct t_rng g = { 7 };
 
-	r->cluster = strdup("hpc");
-	r->fingerprint = strdup("aa");
-	r->start = 1.7e9;
-	r->end = r->start + sec;
-	r->state = NP_RUN_COMPLETE;
-	r->exit_code = 0;
-	r->probe.transport = strdup("tcp/eth0");
-	r->probe.message_bytes = 1024;
-	r->probe.period_sec = 0.1;
-	t_add_latency(np_record_leaf(r, "leaf0"), &g, 100, 1e-5, sec);
 	if (!level)
 		return r;
 	l = r->level = calloc(1, sizeof(*l));

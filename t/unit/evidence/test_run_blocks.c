@@ -16,24 +16,6 @@ static const char calibration[] =
 #define RATE 1e6
 #define ROUND_SEC 0.1
 
-static struct np_record *run_of(double sec)
-{
-	struct np_record *r = np_record_new();
-	struct t_rng g = { 7 };
-
-	r->cluster = strdup("hpc");
-	r->fingerprint = strdup("aa");
-	r->start = 1.7e9;
-	r->end = r->start + sec;
-	r->state = NP_RUN_COMPLETE;
-	r->exit_code = 0;
-	r->probe.transport = strdup("tcp/eth0");
-	r->probe.message_bytes = 1024;
-	r->probe.period_sec = 0.1;
-	t_add_latency(np_record_leaf(r, "leaf0"), &g, 100, 1e-5, sec);
-	return r;
-}
-
 static struct np_moments rounds(double sec)
 {
 	return (struct np_moments){ 20, sec, 0, sec, sec };
@@ -53,7 +35,7 @@ static void add_block(struct np_record *r, const char *level, double slowed,
 /* Levels c1, c4 and c9 in turn, thrice; c1 slows by 0.2, c4 by 0.5. */
 static struct np_record *blocks_of(double noise)
 {
-	struct np_record *r = run_of(60);
+	struct np_record *r = t_run_alone(60);
 	double sign = 1;
 
 	r->blocks_scope = strdup("leaf");
@@ -106,7 +88,7 @@ static struct np_record *add(struct some *a, struct np_record *r)
 static struct np_record *add_beside(struct some *a, double sec,
 				    const char *level)
 {
-	struct np_record *r = add(a, run_of(sec));
+	struct np_record *r = add(a, t_run_alone(sec));
 
 	r->level = calloc(1, sizeof(*r->level));
 	r->level->name = strdup(level);
@@ -162,7 +144,7 @@ static void test_better(void)
 	start(&a);
 	add(&a, blocks_of(0.08));
 	for (int i = 0; i < 3; i++) {
-		add(&a, run_of(10 + 0.01 * i));
+		add(&a, t_run_alone(10 + 0.01 * i));
 		add_beside(&a, 12.5 + 0.01 * i, "c1");
 	}
 	make(&a, true);
@@ -213,7 +195,7 @@ static void test_scopes(void)
 
 	start(&a);
 	add(&a, blocks_of(0.01));
-	add(&a, run_of(10));
+	add(&a, t_run_alone(10));
 	r = add_beside(&a, 30, "c1");
 	free(r->level->scope);
 	r->level->scope = strdup("node");

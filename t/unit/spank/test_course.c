@@ -135,6 +135,22 @@ static void test_lead(void)
 	end(&w);
 }
 
+/* Twice each is enough where nothing scatters. */
+static void test_complete(void)
+{
+	struct world w;
+	size_t n;
+
+	run(&w, 120, false);
+	n = w.r->n_blocks;
+	T_CHECK(isinf(np_course_due_sec(w.c)) && !w.r->n_notes);
+	while (w.now_sec < 300)
+		step(&w);
+	T_CHECK(w.r->n_blocks == n && w.calls == 9 &&
+		np_course_is_alone(w.c, w.now_sec));
+	end(&w);
+}
+
 /* Of an earlier run: the program does not wait for it again. */
 static void test_led(void)
 {
@@ -227,6 +243,7 @@ static void test_no_counters(void)
 
 static const struct t_case cases[] = {
 	{ "a run is cut into blocks that say what happened", test_blocks },
+	{ "when all is known the run goes on alone", test_complete },
 	{ "levels run alone before the program starts", test_lead },
 	{ "levels known alone do not make the program wait", test_led },
 	{ "the program does not wait longer than srun would", test_lead_ends },

@@ -184,3 +184,21 @@ struct np_record *t_some_record(uint64_t seed)
 		add_blocks(r, &g);
 	return r;
 }
+
+struct np_record *t_run_alone(double sec)
+{
+	struct np_record *r = np_record_new();
+	struct t_rng g = { 7 };
+
+	r->cluster = strdup("hpc");
+	r->fingerprint = strdup("aa");
+	r->start = 1.7e9;
+	r->end = r->start + sec;
+	r->state = NP_RUN_COMPLETE;
+	r->exit_code = 0;
+	r->probe.transport = strdup("tcp/eth0");
+	r->probe.message_bytes = 1024;
+	r->probe.period_sec = 0.1;
+	t_add_latency(np_record_leaf(r, "leaf0"), &g, 100, 1e-5, sec);
+	return r;
+}

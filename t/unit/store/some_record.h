@@ -17,6 +17,9 @@ double t_uniform(struct t_rng *g); /* 0 <= x < 1 */
 /* Any valid record: leaves with and without probes, level, array, notes. */
 struct np_record *t_some_record(uint64_t seed);
 
+/* A successful run of so many seconds, alone, with latencies, on cluster hpc. */
+struct np_record *t_run_alone(double sec);
+
 /* n samples of about base_sec into a leaf, spread over the seconds of a run. */
 void t_add_latency(struct np_leaf_run *leaf, struct t_rng *g, size_t n,
 		   double base_sec, double run_sec);
