@@ -149,6 +149,7 @@ run_in_blocks() {
 
 # Of levels as calibrated: three before the program starts, then in between.
 test_one_run_beside_free_nodes_is_cut_into_blocks() {
+	needs_pmix
 	run_in_blocks
 	expect blocks 'length == 1 and .[0].level == null and
 		.[0].blocks_scope == "leaf" and .[0].blocks_nodes == 4 and
@@ -169,6 +170,7 @@ test_one_run_beside_free_nodes_is_cut_into_blocks() {
 
 # Killed while a level runs: nothing of ours stays, and the record is there.
 test_the_next_run_goes_on_at_once_and_may_be_killed_in_a_block() {
+	needs_pmix
 	run_in_blocks &
 	wait_for 40 record_has_a_loaded_block
 	root 'kill -9 $(pgrep -f "/[n]etprof-attend")'

@@ -232,12 +232,20 @@ test_what_is_not_ours_to_place_is_left_alone_and_why_is_logged() {
 }
 
 # PARTITION [OPTIONS]: what the log says of an fft that is pending there, but
-# for what differs from one time to the next; the job in PENDING.
+# for what differs from one time to the next; the job in PENDING.  Another one
+# if it came while a decision was made, which is all that is said of it then.
 saying() {
-	MARK=$(wc -c <"$LOG")
-	PENDING=$(job fft 1 -p "$1" "${@:2}")
-	slack
-	said "\(fft\): " | sed -E "s/^\[[^]]*\] //; s/JobId=$PENDING/JobId=A/
+	local text
+
+	while :; do
+		MARK=$(wc -c <"$LOG")
+		PENDING=$(job fft 1 -p "$1" "${@:2}")
+		slack
+		text=$(said "\(fft\): ")
+		[[ $text == *"decision that is being made"* ]] || break
+		cancel "$PENDING"
+	done
+	sed -E <<<"$text" "s/^\[[^]]*\] //; s/JobId=$PENDING/JobId=A/
 		s/waits, for [0-9]+ s/waits/; s/; held back for .*//
 		s/advice, not applied: //"
 }

@@ -11,15 +11,20 @@ test_the_idle_network_is_measured() {
 	expect idle '.[0].leaves[0].latency.n > 100'
 }
 
+make_heavy() {
+	alice "sed 's/^run.*/run 150/' $LMP/melt/in.melt >heavy.melt"
+}
+
 test_lammps_by_srun_is_heavy() {
 	needs_pmix
-	alice "sed 's/^run.*/run 150/' $LMP/melt/in.melt >heavy.melt
-		srun -N4 -n4 --mpi=pmix --netprofile=melt \
+	make_heavy
+	alice "srun -N4 -n4 --mpi=pmix --netprofile=melt \
 		lmp -in heavy.melt -log none >melt.out; grep -q 'Loop time' melt.out"
 	use_is melt 'heavy|saturated'
 }
 
 test_lammps_by_mpirun_is_heavy() {
+	make_heavy
 	script mpi.sh "mpirun lmp -in heavy.melt -log none"
 	INSIDE_SEC=90 batch -J meltrun -N4 -n4 --netprofile mpi.sh |
 		grep 'Loop time'

@@ -195,6 +195,7 @@ test_text_of_liballprof_is_the_same_graph() {
 # The user's program, where users are; what was preloaded still is.
 on_the_cluster() {
 	[ "${NETPROF_CLUSTER:-none}" != none ] || skip "needs a cluster"
+	needs_pmix
 	# shellcheck source=t/integration/flagged.lib
 	. "$ROOT/t/integration/flagged.lib"
 	unset NETPROF_TRACE
