@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,15 +23,14 @@ void np_watch_open(struct np_watch *w, pid_t task, pid_t parent)
 	follow(w, task);
 }
 
-/* What /proc/PID/stat says; false: it is gone, or a zombie. */
-static bool parent_of(const char *pid, long *parent)
+static bool lives(long pid)
 {
-	char path[64], text[512], state;
+	char path[64], text[512], state = 'X';
 	const char *end;
 	size_t got;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
 	f = fopen(path, "re");
 	if (!f)
 		return false;
@@ -40,30 +38,43 @@ static bool parent_of(const char *pid, long *parent)
 	fclose(f);
 	text[got] = '\0';
 	end = strrchr(text, ')'); /* of the name, which may hold anything */
-	return end && sscanf(end + 1, " %c %ld", &state, parent) == 2 &&
-	       state != 'Z' && state != 'X';
+	return end && sscanf(end + 1, " %c", &state) == 1 && state != 'Z' &&
+	       state != 'X';
 }
 
-/*
- * A child of the parent that lives, or 0.  Where orphans fall to the parent
- * (PR_SET_CHILD_SUBREAPER) we are one ourselves.
- */
+/* Where orphans fall to the parent (PR_SET_CHILD_SUBREAPER) we are one. */
+static pid_t child_of_thread(pid_t parent, const char *tid)
+{
+	char path[96];
+	pid_t found = 0;
+	long pid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task/%.20s/children",
+		 (long)parent, tid);
+	f = fopen(path, "re");
+	while (f && !found && fscanf(f, "%ld", &pid) == 1)
+		if (pid != getpid() && lives(pid))
+			found = (pid_t)pid;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* A child of the parent, whichever of its threads made it, that lives; or 0. */
 static pid_t any_child(const struct np_watch *w)
 {
-	DIR *proc = opendir("/proc");
-	pid_t found = 0, me = getpid();
+	pid_t found = 0;
 	struct dirent *d;
-	long parent;
+	char path[64];
+	DIR *threads;
 
-	while (proc && !found && (d = readdir(proc))) {
-		pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
-
-		if (pid > 0 && pid != me && parent_of(d->d_name, &parent) &&
-		    parent == w->parent)
-			found = pid;
-	}
-	if (proc)
-		closedir(proc);
+	snprintf(path, sizeof(path), "/proc/%ld/task", (long)w->parent);
+	threads = opendir(path);
+	while (threads && !found && (d = readdir(threads)))
+		found = child_of_thread(w->parent, d->d_name);
+	if (threads)
+		closedir(threads);
 	return found;
 }
 

@@ -18,7 +18,8 @@ void np_watch_open(struct np_watch *w, pid_t task, pid_t parent);
 
 /*
  * The task has ended, and so have all other children of its parent, of which
- * one is watched from now on.  For poll(2): fd is readable when to ask.
+ * one is watched from now on.  For poll(2): fd is readable when to ask.  Where
+ * Linux does not list children (CONFIG_PROC_CHILDREN) the task's end is all.
  */
 bool np_watch_over(struct np_watch *w);
 
