@@ -125,12 +125,21 @@ static void program_ends(struct attend *a)
 	a->srun_gone = true;
 }
 
+/*
+ * An MPI's daemon that mpirun did not wait for ends in error, for want of it,
+ * when the program has long ended well.  A signal tells of a job's end.
+ */
+static void keep_exit_code(struct attend *a, long code)
+{
+	a->r->exit_code = a->order.launcher && code < 128 ? 0 : code;
+}
+
 static void hear(struct attend *a, char *line)
 {
 	if (!strcmp(line, "start")) {
 		program_starts(a);
 	} else if (!strncmp(line, "exit ", 5)) {
-		a->r->exit_code = strtol(line + 5, NULL, 10);
+		keep_exit_code(a, strtol(line + 5, NULL, 10));
 		program_ends(a);
 	}
 }

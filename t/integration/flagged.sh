@@ -99,6 +99,14 @@ test_mpirun_in_a_batch_script_is_measured_on_all_its_nodes() {
 		.leaves[0].latency.n > 10)'
 }
 
+test_how_daemons_of_an_mpi_end_is_not_how_the_program_did() {
+	script orted 'sleep 3' 'exit 1'
+	batch -J daemons -N3 -n3 --netprofile --wrap \
+		'chmod +x ~/orted; ! srun -x $SLURMD_NODENAME -N2 -n2 ~/orted'
+	expect daemons 'length == 1 and .[0].state == "complete" and
+		.[0].exit_code == 0'
+}
+
 test_mpirun_on_one_node_is_left_alone() {
 	batch -J onenode -N1 -n2 --netprofile --wrap 'mpirun sleep 1'
 	no_profile onenode
