@@ -144,7 +144,7 @@ test_a_scheme_that_is_wrong_is_refused_before_anything_is_sent() {
 			fail "it ran"
 		equal "output" "$(cat "$TMPDIR/out")" ""
 		equal "what is said" \
-			"$(grep -Ev '^(srun: |slurmstepd-|\(null\)$)' "$TMPDIR/err" |
+			"$(grep -Ev '^(\[|srun: |slurmstepd-|\(null\)$)' "$TMPDIR/err" |
 				sort -u)" \
 			"netprof-sharing: $1"
 		equal "bytes sent" "$(cluster traffic 0)" "$before"

@@ -33,6 +33,7 @@ pairs_are() { # [[LEAF, PAIRS], ...]
 }
 
 leaves_keep_apart() {
+	store_is_read
 	BLOCK=$(block)
 	pending fft >/dev/null
 	wait_for 10 confined "$(pending fft)"

@@ -282,6 +282,7 @@ test_without_the_plugin_release_takes_back_what_it_wrote() {
 	. "$ROOT/t/integration/placement.lib"
 	give_store
 	wait_for 8 grep -q "netprof: in control" "$LOG"
+	store_is_read
 	slack
 	begin=$((EPOCHSECONDS + 1800))
 	BLOCK=$(inside sbatch --parsable -N4 --exclusive -o /dev/null \
