@@ -124,11 +124,16 @@ test_a_lost_node_comes_back() {
 
 test_a_daemon_that_ended_is_told_and_started_again() {
 	local out
+	wait_for 20 is_idle n6 # of the last test's job
 	inside --user root --on n6 kill -9 "$(cat "$(rundir)/pid/n6.daemon")"
 	wait_for 5 has_no_slurmd n6
 	out=$(cluster revive)
 	grep -q '^n6: slurmd has ended: .*exit code 137' <<<"$out" || fail "$out"
 	equal "ran on" "$(inside srun -w n6 hostname)" n6
+}
+
+is_idle() { # NODE
+	[ "$(inside sinfo -h -n "$1" -o %T)" = idle ]
 }
 
 has_no_slurmd() { # NODE
