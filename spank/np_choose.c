@@ -75,7 +75,7 @@ static int are_useless(const struct np_course_past *p, bool *useless)
 	int rc = -ENOMEM;
 
 	if (level)
-		rc = np_blocks_estimate(p->block, p->n_blocks, level,
+		rc = np_blocks_estimate(p->block, p->n_blocks, NULL, level,
 					p->n_levels, &o);
 	*useless = !rc && (o.verdict == NP_BLOCKS_SILENT ||
 			   o.verdict == NP_BLOCKS_RESTLESS ||

@@ -190,8 +190,15 @@ static void keep(struct np_course *c, double start_sec)
 	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
 	uint32_t run = c->past->n_blocks ?
 		       c->past->block[c->past->n_blocks - 1].run + 1 : 0;
-	char *name = none ? NULL : strdup(c->past->name[c->level]);
+	char *name;
 
+	if (isnan(rate)) {
+		c->failures += !none;
+		np_record_note(c->r, "the nodes' counters came too late for a "
+			       "block");
+		return;
+	}
+	name = none ? NULL : strdup(c->past->name[c->level]);
 	if (!none && !name)
 		return;
 	c->block[c->n++] = (struct np_block){ run, c->level, BLOCK_SEC, rate };

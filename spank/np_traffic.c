@@ -16,26 +16,40 @@ void np_traffic_add(struct np_traffic *t, double now_sec, double elapsed_sec,
 	if (!(elapsed_sec > 0) || end - first >= NP_TRAFFIC_BINS / 2)
 		return;
 	for (; t->last < end; t->last++)
-		t->bin[(t->last + 1) % NP_TRAFFIC_BINS] = 0;
+		t->bin[(t->last + 1) % NP_TRAFFIC_BINS] =
+			t->sec[(t->last + 1) % NP_TRAFFIC_BINS] = 0;
 	for (int64_t i = first < 0 ? 0 : first; i <= end; i++) {
 		double a = fmax(from, (double)i * NP_TRAFFIC_BIN_SEC);
 		double b = fmin(now_sec, (double)(i + 1) * NP_TRAFFIC_BIN_SEC);
 
-		if (i > t->last - NP_TRAFFIC_BINS && b > a)
-			t->bin[i % NP_TRAFFIC_BINS] += bytes * (b - a) /
-						       elapsed_sec;
+		if (i <= t->last - NP_TRAFFIC_BINS || b <= a)
+			continue;
+		t->bin[i % NP_TRAFFIC_BINS] += bytes * (b - a) / elapsed_sec;
+		t->sec[i % NP_TRAFFIC_BINS] += b - a;
 	}
+}
+
+/* As many as have ever told of the same moment. */
+static double nodes(const struct np_traffic *t)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < NP_TRAFFIC_BINS; i++)
+		most = fmax(most, t->sec[i]);
+	return rint(most / NP_TRAFFIC_BIN_SEC);
 }
 
 double np_traffic_rate(const struct np_traffic *t, double from_sec,
 		       double to_sec)
 {
 	int64_t first = bin_at(from_sec), end = bin_at(to_sec);
-	double sum = 0;
+	double all = nodes(t) * (double)(end - first) * NP_TRAFFIC_BIN_SEC;
+	double sum = 0, told = 0;
 
 	for (int64_t i = first; i < end; i++)
-		if (i >= 0 && i <= t->last && i > t->last - NP_TRAFFIC_BINS)
+		if (i >= 0 && i <= t->last && i > t->last - NP_TRAFFIC_BINS) {
 			sum += t->bin[i % NP_TRAFFIC_BINS];
-	return end > first ? sum / ((double)(end - first) *
-				    NP_TRAFFIC_BIN_SEC) : 0;
+			told += t->sec[i % NP_TRAFFIC_BINS];
+		}
+	return told > 0 && told >= all / 2 ? sum / told * nodes(t) : NAN;
 }

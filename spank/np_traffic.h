@@ -13,6 +13,7 @@
 
 struct np_traffic {
 	double bin[NP_TRAFFIC_BINS]; /* bytes */
+	double sec[NP_TRAFFIC_BINS]; /* that nodes have told of, added up */
 	int64_t last;		     /* newest bin there is, since 0 s */
 };
 
@@ -20,7 +21,11 @@ struct np_traffic {
 void np_traffic_add(struct np_traffic *t, double now_sec, double elapsed_sec,
 		    double bytes);
 
-/* Bytes a second, from_sec to to_sec, in whole bins. */
+/*
+ * Bytes a second of all nodes, from_sec to to_sec, in whole bins.  What a node
+ * has not told yet, as its reports are late, is taken to be like the rest; NaN:
+ * less than half is told.
+ */
 double np_traffic_rate(const struct np_traffic *t, double from_sec,
 		       double to_sec);
 

@@ -10,13 +10,14 @@
 #define ALONE_SEC 2.0
 #define BESIDE_SEC 3.0
 
-/* A step of 1 MB/s without levels, and half of it beside one. */
+/* A step of two nodes, 1 MB/s without levels, and half of it beside one. */
 struct world {
 	struct np_record *r;
 	struct np_course *c;
 	double now_sec, start_sec; /* start: NaN before */
 	double up_sec, level_end_sec, report_sec;
 	bool deaf;	 /* levels do not come up */
+	double mute_sec[2]; /* from when on a node tells no more */
 	unsigned calls;
 	bool overlapped; /* a level was called beside another */
 	double unfair_sec; /* said to be alone beside a level */
@@ -63,9 +64,10 @@ static void step(struct world *w)
 	w->now_sec += STEP_SEC;
 	loaded = w->now_sec >= w->up_sec || (isinf(w->up_sec) &&
 					     w->now_sec < w->level_end_sec);
-	if (!isnan(w->start_sec))
-		np_course_moved(w->c, w->now_sec, STEP_SEC,
-				(loaded ? 0.5e6 : 1e6) * STEP_SEC);
+	for (int i = 0; i < 2; i++)
+		if (!isnan(w->start_sec) && w->now_sec < w->mute_sec[i])
+			np_course_moved(w->c, w->now_sec, STEP_SEC,
+					(loaded ? 0.25e6 : 0.5e6) * STEP_SEC);
 	level_runs(w);
 	if (loaded && np_course_is_alone(w->c, w->now_sec))
 		w->unfair_sec += STEP_SEC;
@@ -78,7 +80,8 @@ static void step(struct world *w)
 static void begin(struct world *w)
 {
 	*w = (struct world){ .r = np_record_new(), .now_sec = 100,
-			     .start_sec = NAN, .up_sec = INFINITY };
+			     .start_sec = NAN, .up_sec = INFINITY,
+			     .mute_sec = { INFINITY, INFINITY } };
 	w->c = w->r ? np_course_new(w->r, &past) : NULL;
 	T_CHECK(w->c != NULL);
 }
@@ -225,6 +228,28 @@ static void test_late(void)
 	memset(is_led, false, sizeof(is_led));
 }
 
+/* The program goes on: no block is slower, and none is made up. */
+static void test_mute(void)
+{
+	struct world w;
+	size_t n;
+
+	begin(&w);
+	w.mute_sec[0] = 118;
+	w.mute_sec[1] = 128;
+	while (w.now_sec < 128)
+		step(&w);
+	n = w.r->n_blocks;
+	for (size_t i = 0; i < n; i++)
+		T_CHECK(t_close(w.r->blocks[i].rate,
+				w.r->blocks[i].level ? 0.5e6 : 1e6, 0.01));
+	T_CHECK(n >= 5 && !w.r->n_notes);
+	while (w.now_sec < 200)
+		step(&w);
+	T_CHECK(w.r->n_blocks <= n + 1 && w.r->n_notes == 1);
+	end(&w);
+}
+
 /* Until the step's nodes say what they move there is nothing to do. */
 static void test_no_counters(void)
 {
@@ -249,6 +274,7 @@ static const struct t_case cases[] = {
 	{ "the program does not wait longer than srun would", test_lead_ends },
 	{ "levels that do not come up are given up", test_deaf },
 	{ "a level that comes too late spoils no block", test_late },
+	{ "a node that falls silent makes no block slower", test_mute },
 	{ "without counters there are no blocks", test_no_counters },
 	{ NULL, NULL },
 };
