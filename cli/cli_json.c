@@ -181,6 +181,7 @@ static void put_blocks(json_object *in, const struct np_evidence *e)
 	cli_put_real(j, "sec", b->sec);
 	cli_put_real(j, "lost_sec", b->lost_sec);
 	cli_put_real(j, "longer", e->blocks_longer);
+	cli_put_real(j, "between", b->between);
 }
 
 static void put_cost(json_object *in, const struct np_profile *p)

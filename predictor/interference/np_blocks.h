@@ -14,12 +14,15 @@
  * of unloaded blocks, sorted, fall into phases where neighbours are further
  * apart than NP_BLOCKS_APART; a phase has two such blocks at least.  A loaded
  * block belongs to the phase of both its neighbours, and counts for nothing
- * where these differ.  A level's slowdown is the mean of its slowdowns in the
- * phases, weighted with the time that each would take without levels; a phase
- * with next to no traffic cannot be slowed.
+ * where these differ.  Blocks are equal pieces of time, in which the speeds
+ * exp(-x) add up: one over their mean is how much longer a run beside the level
+ * would take.  A level's slowdown is the mean of its slowdowns in the phases,
+ * weighted with the time that each would take without levels; a phase with next
+ * to no traffic cannot be slowed.
  *
- * Own derivation.  Scatter is that of x around the means of level and phase,
- * pooled; intervals are those of np_noise.h.
+ * Own derivation.  x scatters around the means of level and phase within a run,
+ * and these from run to run, which no number of blocks of one run tells
+ * (np_blocks_error.c); intervals are Student's, of both.
  */
 #ifndef NP_BLOCKS_H
 #define NP_BLOCKS_H
@@ -39,6 +42,13 @@
 #define NP_BLOCKS_LEAST 2	/* blocks of each level */
 #define NP_BLOCKS_MOST 8	/* and in each phase, however they scatter */
 #define NP_BLOCKS_GOOD 0.05	/* half an interval of x that is good enough */
+
+/*
+ * sd of log(1 + slowdown) between runs, where a program's own do not tell, and
+ * as many degrees of freedom as that counts: t/between (doc/accuracy.md).
+ */
+#define NP_BLOCKS_BETWEEN 0.065
+#define NP_BLOCKS_BETWEEN_DF 4.0
 
 struct np_block {
 	uint32_t run; /* blocks of one run stand together, in order of time */
@@ -65,13 +75,14 @@ struct np_blocks_phase {
 
 struct np_blocks_level {
 	/*
-	 * Of n blocks that counted; sd / sqrt(n) is the error of the mean.
-	 * Not measured (n == 0) until it has been in every phase of at least
-	 * NP_BLOCKS_SHARE.
+	 * Of n blocks that counted; sd / sqrt(n) is the error of the mean, that
+	 * between runs included.  Not measured (n == 0) until it has been in
+	 * every phase of at least NP_BLOCKS_SHARE.
 	 */
 	struct np_mean slowdown;
-	double low, high; /* its 95 % interval */
-	double half;	  /* half of that, in log(1 + slowdown) */
+	double error, df; /* of log(1 + slowdown): sd, degrees of freedom */
+	double low, high; /* the 95 % interval of these */
+	double half;	  /* half of one by the blocks alone, in the same */
 	size_t least;	  /* blocks in the phase where it has fewest */
 };
 
@@ -81,6 +92,7 @@ struct np_blocks {
 	double sec;	 /* of all blocks */
 	double lost_sec; /* by which levels made runs longer */
 	double scatter;	 /* sd of x; NaN: nothing was repeated */
+	double between;	 /* sd of log(1 + slowdown) between runs */
 	struct np_blocks_phase phase[NP_BLOCKS_PHASES];
 	size_t n_phases;
 };
@@ -88,9 +100,12 @@ struct np_blocks {
 /*
  * b[n]: of all runs of the workload; level[n_levels] is filled, also where the
  * verdict is not NP_BLOCKS_USABLE: then for the curious only.
+ * whole[n_levels]: slowdowns of whole runs, whose repeats tell how much runs
+ * differ; NULL: there are none.
  * Returns 0, -EINVAL (a level, time or rate out of range) or -ENOMEM.
  */
 int np_blocks_estimate(const struct np_block *b, size_t n,
+		       const struct np_mean *whole,
 		       struct np_blocks_level *level, size_t n_levels,
 		       struct np_blocks *out);
 

@@ -21,10 +21,19 @@ struct np_blocks_point {
 	double x;     /* log(1 + slowdown); 0 where that is not known */
 };
 
+/* The blocks of a level in a phase. */
+struct np_blocks_cell {
+	struct np_moments x;
+	double speed;	/* sum of exp(-x) */
+	double within;	/* squares of x around the means of its runs */
+	double squares; /* sum of squared numbers of blocks of a run */
+	size_t n_runs;
+};
+
 /* Everything about n blocks; free with np_blocks_sorted_free(). */
 struct np_blocks_sorted {
 	struct np_blocks_point *point; /* of each block */
-	struct np_moments *cell;       /* x of level, phase after phase */
+	struct np_blocks_cell *cell;   /* of level, phase after phase */
 	struct np_blocks_phase phase[NP_BLOCKS_PHASES];
 	size_t n_phases;
 	double top_rate; /* of unloaded blocks; 0: there are none */
@@ -39,11 +48,26 @@ void np_blocks_sorted_free(struct np_blocks_sorted *s);
 double np_blocks_lost_sec(const struct np_block *b,
 			  const struct np_blocks_point *p);
 
-/* Is a phase one that each level has to be measured in? */
-bool np_blocks_phase_matters(const struct np_blocks_phase *p);
+/* How blocks scatter in a run, and runs between each other: sd of x. */
+struct np_blocks_error {
+	double all, all_df; /* of all repeats; NaN and 0: there are none */
+	double within, within_df;
+	double between, between_df;
+};
+
+struct np_blocks_error np_blocks_scatter(const struct np_blocks_sorted *s,
+					 const struct np_mean *whole,
+					 size_t n_levels, size_t n_runs);
+
+/* The mean over phases of one level, whose cells these are. */
+void np_blocks_judge_level(const struct np_blocks_sorted *s,
+			   const struct np_blocks_cell *cell,
+			   const struct np_blocks_error *e,
+			   struct np_blocks_level *l);
 
 /* np_blocks_estimate() of what is sorted. */
 void np_blocks_judge(const struct np_block *b, size_t n,
+		     const struct np_mean *whole,
 		     const struct np_blocks_sorted *s,
 		     struct np_blocks_level *level, size_t n_levels,
 		     struct np_blocks *out);

@@ -20,7 +20,7 @@ struct plan {
 
 static size_t blocks_here(const struct plan *a, size_t level)
 {
-	return a->s->cell[level * NP_BLOCKS_PHASES + a->phase].n;
+	return a->s->cell[level * NP_BLOCKS_PHASES + a->phase].x.n;
 }
 
 /* After n blocks in a phase. */
@@ -155,7 +155,7 @@ int np_blocks_plan_next(const struct np_blocks_plan *p,
 		rc = np_blocks_sort(b, n, p->n_levels, &s);
 	if (!rc) {
 		a.s = &s;
-		np_blocks_judge(b, n, &s, level, p->n_levels, &o);
+		np_blocks_judge(b, n, NULL, &s, level, p->n_levels, &o);
 		plan_on(&a, n_here, run_sec, &o, &next);
 		np_blocks_sorted_free(&s);
 		*out = next;

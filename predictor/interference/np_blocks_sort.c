@@ -127,11 +127,35 @@ static struct np_blocks_point judge_loaded(const struct np_block *b,
 	return p;
 }
 
+/* x of the run under way, of every cell: into the cells. */
+static void end_run(struct np_moments *here, struct np_blocks_cell *cell,
+		    size_t n_cells)
+{
+	for (size_t i = 0; i < n_cells; i++) {
+		double n = (double)here[i].n;
+
+		cell[i].within += here[i].m2;
+		cell[i].squares += n * n;
+		cell[i].n_runs += here[i].n > 0;
+		here[i] = (struct np_moments){ 0 };
+	}
+}
+
+static void add_to_cell(struct np_blocks_cell *cell, struct np_moments *here,
+			double x)
+{
+	np_moments_add(&cell->x, x);
+	np_moments_add(here, x);
+	cell->speed += exp(-x);
+}
+
 static void judge_all(const struct np_block *b, size_t n,
-		      const struct ranges *r, struct np_blocks_sorted *s)
+		      const struct ranges *r, struct np_blocks_sorted *s,
+		      struct np_moments *here, size_t n_cells)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct np_blocks_point *p = &s->point[i];
+		size_t at;
 
 		if (is_alone(&b[i]))
 			*p = (struct np_blocks_point){
@@ -143,9 +167,12 @@ static void judge_all(const struct np_block *b, size_t n,
 			};
 		else
 			*p = judge_loaded(&b[i], r);
-		if (p->use == NP_BLOCK_COUNTS)
-			np_moments_add(&s->cell[b[i].level * NP_BLOCKS_PHASES +
-						p->phase], p->x);
+		if (p->use == NP_BLOCK_COUNTS) {
+			at = b[i].level * NP_BLOCKS_PHASES + p->phase;
+			add_to_cell(&s->cell[at], &here[at], p->x);
+		}
+		if (i + 1 == n || b[i + 1].run != b[i].run)
+			end_run(here, s->cell, n_cells);
 	}
 }
 
@@ -178,21 +205,28 @@ int np_blocks_sort(const struct np_block *b, size_t n, size_t n_levels,
 		   struct np_blocks_sorted *out)
 {
 	struct np_blocks_sorted s = { .n_phases = 0 };
+	size_t n_cells = n_levels * NP_BLOCKS_PHASES;
+	struct np_moments *here;
 	struct ranges r;
+	int rc = -ENOMEM;
 
 	for (size_t i = 0; i < n; i++)
 		if (!is_valid(&b[i], n_levels))
 			return -EINVAL;
 	s.point = calloc(n + 1, sizeof(*s.point));
-	s.cell = calloc(n_levels * NP_BLOCKS_PHASES + 1, sizeof(*s.cell));
-	if (!s.point || !s.cell || find_phases(b, n, &s, &r)) {
+	s.cell = calloc(n_cells + 1, sizeof(*s.cell));
+	here = calloc(n_cells + 1, sizeof(*here));
+	if (s.point && s.cell && here)
+		rc = find_phases(b, n, &s, &r);
+	if (!rc) {
+		judge_all(b, n, &r, &s, here, n_cells);
+		weigh_phases(b, n, &r, &s);
+		*out = s;
+	} else {
 		np_blocks_sorted_free(&s);
-		return -ENOMEM;
 	}
-	judge_all(b, n, &r, &s);
-	weigh_phases(b, n, &r, &s);
-	*out = s;
-	return 0;
+	free(here);
+	return rc;
 }
 
 void np_blocks_sorted_free(struct np_blocks_sorted *s)

@@ -2,8 +2,7 @@
 
 #include <gsl/gsl_cdf.h>
 
-/* Squares and degrees of freedom of one measurement; 0 if it tells nothing. */
-static double freedom(const struct np_mean *m, double *square)
+double np_noise_freedom(const struct np_mean *m, double *square)
 {
 	double rel;
 
@@ -19,7 +18,7 @@ double np_noise_pooled(const struct np_mean *m, size_t n)
 	double sum = NP_NOISE_DEFAULT * NP_NOISE_DEFAULT, df = 1, square = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		double f = freedom(&m[i], &square);
+		double f = np_noise_freedom(&m[i], &square);
 
 		sum += f * square;
 		df += f;
@@ -29,7 +28,7 @@ double np_noise_pooled(const struct np_mean *m, size_t n)
 
 double np_noise_of_mean(const struct np_mean *m, double pooled)
 {
-	double square = 0, f = freedom(m, &square);
+	double square = 0, f = np_noise_freedom(m, &square);
 	double var = (f * square + NP_NOISE_PRIOR * pooled * pooled) /
 		     (f + NP_NOISE_PRIOR);
 
@@ -39,7 +38,7 @@ double np_noise_of_mean(const struct np_mean *m, double pooled)
 void np_noise_interval(const struct np_mean *m, double pooled, double *low,
 		       double *high)
 {
-	double square, df = NP_NOISE_PRIOR + freedom(m, &square);
+	double square, df = NP_NOISE_PRIOR + np_noise_freedom(m, &square);
 	double half = gsl_cdf_tdist_Pinv(0.975, df) *
 		      np_noise_of_mean(m, pooled);
 

@@ -17,6 +17,12 @@
 #define NP_NOISE_DEFAULT 0.02 /* of 1 + slowdown, one run */
 #define NP_NOISE_PRIOR 4.0    /* as many runs' worth the others count */
 
+/*
+ * Degrees of freedom of m's own scatter, with its relative variance; 0 if it
+ * has none.
+ */
+double np_noise_freedom(const struct np_mean *m, double *square);
+
 /* Pooled relative sd of one run over m[n], whose default counts as one run. */
 double np_noise_pooled(const struct np_mean *m, size_t n);
 

@@ -208,9 +208,12 @@ static void add_times(const struct np_evidence *e, const struct np_runs *runs,
 	}
 }
 
-static double width(double low, double high)
+/* The mean of whole runs is no better known than runs differ. */
+static double error_of_runs(const struct np_evidence *e,
+			    const struct np_mean *m)
 {
-	return log1p(high) - log1p(low);
+	return fmax(np_noise_of_mean(m, e->noise),
+		    e->blocks.between / sqrt(m->n));
 }
 
 /* What blocks say better than runs, or alone. */
@@ -223,7 +226,7 @@ static void take_blocks(struct np_evidence *e,
 
 		if (!np_mean_known(&b->slowdown) ||
 		    (np_mean_known(&l->slowdown) &&
-		     width(l->low, l->high) <= width(b->low, b->high)))
+		     error_of_runs(e, &l->slowdown) <= b->error))
 			continue;
 		e->n_curve += !np_mean_known(&l->slowdown);
 		e->mean[i] = l->slowdown = b->slowdown;
@@ -250,7 +253,8 @@ static int add_blocks(struct np_evidence *e, const struct np_runs *runs)
 		rc = np_run_blocks(runs, e->use, name, scope, e->n_levels, &b,
 				   &n);
 	if (!rc)
-		rc = np_blocks_estimate(b, n, level, e->n_levels, &e->blocks);
+		rc = np_blocks_estimate(b, n, e->mean, level, e->n_levels,
+					&e->blocks);
 	if (!rc && e->blocks.verdict == NP_BLOCKS_USABLE)
 		take_blocks(e, level);
 	free(level);

@@ -45,21 +45,22 @@ onerun_one() { # MANY
 	jq -s --slurpfile many "$1" '
 		def stat($x; $n; $sd): if $x == null then null else
 			{n: $n, mean: $x} + (if $sd then {sd: $sd} else {} end) end;
-		# An interval of 95 % is some four standard errors wide.
+		# An interval of 95 % is some five standard errors wide.
 		def at($app; $level): (map(select(.app == $app + ".one"))[0].levels
 			// [] | map(select(.name == $level))[0]) // {};
 		. as $show | $many[0] |
 		.programs as $p | .levels as $l |
 		.program_beside_level = ($p | map(. as $a | $l | map(. as $i |
-			$show | at($a; $i) | stat(.slowdown; 1;
-				((.high // 0) - (.low // 0)) / 3.92)))) |
+			$show | at($a; $i) | stat(.slowdown; .compared;
+				((.high // 0) - (.low // 0)) / 4.9 *
+				(.compared // 0 | sqrt))))) |
 		.level_beside_program = ($l | map(. as $i | $p | map(. as $a |
 			$show | at($a; $i) | stat(.level_slowdown; 1; null))))'
 }
 
-# How curves and pressures of both differ, and how often the interval of one run
-# holds what whole runs said; and how curves of whole runs differ that were
-# measured on two days.
+# How curves and pressures of both differ, and how often the 90 % interval of one
+# run, some 0.78 of that of 95 %, holds what whole runs said; and how curves of
+# whole runs differ that were measured on two days.
 onerun_table() { # MANY ONE SHOW
 	jq -rs --slurpfile doc "$ROOT/doc/accuracy-pairs.json" '
 		.[0] as $m | .[1] as $o | .[2:] as $show |
@@ -75,6 +76,7 @@ onerun_table() { # MANY ONE SHOW
 		 ($doc[0].program_beside_level[$a][$i].mean | pct)] | @tsv' "$@" |
 	awk -F'\t' '
 		function abs(x) { return x < 0 ? -x : x }
+		function log1p(x) { return log(1 + x / 100) }
 		BEGIN { printf "%-10s %-5s %8s %8s %8s %18s %10s %8s\n",
 			"program", "level", "earlier", "runs", "one run", "95 %",
 			"pressure", "one run" }
@@ -83,7 +85,8 @@ onerun_table() { # MANY ONE SHOW
 		$3 != "-" && $4 != "-" && $9 != "-" {
 			sum += abs($3 - $4); early += abs($9 - $4)
 			runs += abs($9 - $3); n++
-			hold += $5 <= $3 && $3 <= $6
+			hold += abs(log1p($3) - log1p($4)) <= \
+				0.39 * (log1p($6) - log1p($5))
 		}
 		$7 != "-" && $8 != "-" { press += abs($7 - $8); k++ }
 		END {

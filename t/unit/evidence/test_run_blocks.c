@@ -157,6 +157,26 @@ static void test_better(void)
 	stop(&a);
 }
 
+/* That a whole run's time is known well says nothing of other runs. */
+static void test_more_runs(void)
+{
+	struct some a;
+
+	start(&a);
+	add(&a, t_run_alone(10));
+	add_beside(&a, 12.5, "c1");
+	add(&a, blocks_of(0.01));
+	make(&a, true);
+	T_ROW("one run each", !a.e.level[0].of_blocks);
+	np_evidence_free(&a.e);
+	add(&a, blocks_of(0.01));
+	add(&a, blocks_of(0.01));
+	make(&a, true);
+	T_ROW("three with blocks", a.e.level[0].of_blocks &&
+	      t_close(a.e.level[0].slowdown.mean, 0.2, 0.03));
+	stop(&a);
+}
+
 static void test_restless(void)
 {
 	struct some a;
@@ -235,6 +255,8 @@ static void test_left_out(void)
 static const struct t_case cases[] = {
 	{ "one run gives curve, pressure and latencies", test_one_run },
 	{ "of blocks and whole runs the better counts", test_better },
+	{ "blocks of three runs say more than one whole run",
+	  test_more_runs },
 	{ "blocks that do not agree give no curve", test_restless },
 	{ "rounds alone may be another run's", test_alone_of_another },
 	{ "levels at another scope are others", test_scopes },

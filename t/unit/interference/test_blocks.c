@@ -58,7 +58,21 @@ static const struct hand hands[] = {
 	  { 0 }, NP_BLOCKS_RESTLESS, 0, 4, 2, { 0 } },
 	{ "repeats that do not agree make no curve",
 	  { 0, 1, 0, 1, 0, 1, 0 }, { 100, 90, 100, 30, 100, 60, 100, -1 },
-	  { 0 }, NP_BLOCKS_SCATTER, 1, 0, 1, { 0.8342 } },
+	  { 0 }, NP_BLOCKS_SCATTER, 1, 0, 1, { 2.0 / 3 } },
+	{ "a speed that varies: what is done in the time",
+	  { 0, 1, 0, 1, 0, 1, 0, 1, 0 },
+	  { 100, 40, 100, 60, 100, 40, 100, 60, 100, -1 },
+	  { 0 }, NP_BLOCKS_USABLE, 1, 0, 1, { 1 } },
+	{ "and of a program that becomes slower by itself",
+	  { 0, 1, 0, 1, 0, 1, 0, 1, 0 },
+	  { 100, 36, 81, 43.74, 65.61, 23.6196, 53.1441, 28.697814, 43.046721,
+	    -1 },
+	  { 0 }, NP_BLOCKS_USABLE, 1, 0, 1, { 1 } },
+	{ "a program that ends inside a block, with and without a level",
+	  { 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1 },
+	  { 100, 50, 100, 50, 100, 50, 100, 50, 60, 50, 100, 50, 100, 7, -1 },
+	  { 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2 },
+	  NP_BLOCKS_USABLE, 1, 1, 1, { 1 } },
 	{ "without a block nothing is known", { 0 }, { -1 }, { 0 },
 	  NP_BLOCKS_FEW, 0, 0, 0, { 0 } },
 };
@@ -84,7 +98,7 @@ static void test_by_hand(void)
 		struct np_blocks o;
 		size_t known = 0, n = by_hand(h, b);
 
-		T_ROW(h->name, !np_blocks_estimate(b, n, level, 2, &o));
+		T_ROW(h->name, !np_blocks_estimate(b, n, NULL, level, 2, &o));
 		T_ROW(h->name, o.verdict == h->verdict);
 		T_ROW(h->name, o.n_dropped == h->n_dropped);
 		T_ROW(h->name, o.n_phases == h->n_phases);
@@ -108,11 +122,11 @@ static void test_cost(void)
 	struct np_blocks o;
 	size_t n = by_hand(&hands[0], b);
 
-	T_CHECK(!np_blocks_estimate(b, n, level, 2, &o));
+	T_CHECK(!np_blocks_estimate(b, n, NULL, level, 2, &o));
 	T_CHECK(t_close(o.lost_sec, 1.5, 1e-9) && o.sec == 7);
 	T_CHECK(o.n_loaded == 3 && o.n_runs == 1);
 	n = by_hand(&hands[3], b); /* the last block may have cost all of it */
-	T_CHECK(!np_blocks_estimate(b, n, level, 2, &o));
+	T_CHECK(!np_blocks_estimate(b, n, NULL, level, 2, &o));
 	T_CHECK(t_close(o.lost_sec, 3, 1e-9));
 }
 
@@ -135,7 +149,7 @@ static void test_bad(void)
 		struct np_blocks_next next;
 		struct np_blocks o;
 
-		T_ROW(rows[i].name, np_blocks_estimate(&rows[i].b, 1, level, 2,
+		T_ROW(rows[i].name, np_blocks_estimate(&rows[i].b, 1, NULL, level, 2,
 						       &o) == -EINVAL);
 		T_ROW(rows[i].name,
 		      np_blocks_plan_next(&p, &rows[i].b, 1, 1, 9, &next) ==

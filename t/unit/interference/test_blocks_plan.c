@@ -157,7 +157,7 @@ static void test_curves(void)
 		const char *name = rows[i].g.name;
 		struct np_blocks o;
 
-		T_ROW(name, c && !np_blocks_estimate(c->b, c->n, level, LEVELS,
+		T_ROW(name, c && !np_blocks_estimate(c->b, c->n, NULL, level, LEVELS,
 						     &o));
 		T_ROW(name, o.verdict == rows[i].verdict);
 		for (size_t k = 0; rows[i].within > 0 && k < LEVELS; k++) {
@@ -195,7 +195,7 @@ static void test_restless(void)
 			struct np_blocks_level level[LEVELS];
 			struct np_blocks o;
 
-			T_CHECK(c && !np_blocks_estimate(c->b, c->n, level,
+			T_CHECK(c && !np_blocks_estimate(c->b, c->n, NULL, level,
 							 LEVELS, &o));
 			if (g.phase_sec > 1.6)
 				T_CHECK(o.verdict != NP_BLOCKS_USABLE);
@@ -217,7 +217,7 @@ static void test_intervals(void)
 		struct np_blocks_level level[LEVELS];
 		struct np_blocks o;
 
-		T_CHECK(c && !np_blocks_estimate(c->b, c->n, level, LEVELS,
+		T_CHECK(c && !np_blocks_estimate(c->b, c->n, NULL, level, LEVELS,
 						 &o));
 		missed += missed_by(&g, level);
 		n += LEVELS;
