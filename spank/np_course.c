@@ -14,7 +14,11 @@
 #define UP_SEC 5.0	/* for a level to come up */
 #define FAILURES 3	/* levels that do not: then no more is tried */
 #define BLOCK_SEC (SETTLE_SEC + MEASURE_SEC)
-#define HELLO_SEC 0.1 /* that a level is up is heard a little later */
+/*
+ * A level runs on, as that it is up is heard a little later, and as counters
+ * tell of pieces of time, of which the last is to be beside it, too.
+ */
+#define LOADED_SEC (BLOCK_SEC + LATE_SEC)
 #define LEAD_SETTLE_SEC 0.25
 #define LEAD_SEC (LEAD_SETTLE_SEC + 0.5)
 
@@ -188,6 +192,7 @@ static void keep(struct np_course *c, double start_sec)
 {
 	bool none = c->level == NP_BLOCKS_NO_LEVEL;
 	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
+	double sec = none ? BLOCK_SEC : LOADED_SEC;
 	uint32_t run = c->past->n_blocks ?
 		       c->past->block[c->past->n_blocks - 1].run + 1 : 0;
 	char *name;
@@ -201,10 +206,10 @@ static void keep(struct np_course *c, double start_sec)
 	name = none ? NULL : strdup(c->past->name[c->level]);
 	if (!none && !name)
 		return;
-	c->block[c->n++] = (struct np_block){ run, c->level, BLOCK_SEC, rate };
+	c->block[c->n++] = (struct np_block){ run, c->level, sec, rate };
 	c->n_here++;
 	c->r->blocks[c->r->n_blocks++] = (struct np_block_run){
-		.level = name, .sec = BLOCK_SEC, .rate = rate,
+		.level = name, .sec = sec, .rate = rate,
 		.at_sec = fmax(c->from_sec - SETTLE_SEC - start_sec, 0),
 		.round_sec = c->round_sec,
 	};
@@ -223,7 +228,7 @@ static const char *begin_next(struct np_course *c, double now_sec,
 			      double start_sec, double *sec)
 {
 	const struct np_blocks_plan plan = {
-		c->past->n_levels, BLOCK_SEC, c->past->share,
+		c->past->n_levels, LOADED_SEC, c->past->share,
 	};
 	struct np_blocks_next next;
 
@@ -247,7 +252,7 @@ static const char *begin_next(struct np_course *c, double now_sec,
 	}
 	c->state = COMES_UP;
 	c->due_sec = now_sec + UP_SEC;
-	*sec = BLOCK_SEC + HELLO_SEC;
+	*sec = LOADED_SEC;
 	return c->past->name[c->level];
 }
 

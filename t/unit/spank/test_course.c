@@ -18,6 +18,10 @@ struct world {
 	double up_sec, level_end_sec, report_sec;
 	bool deaf;	 /* levels do not come up */
 	double mute_sec[2]; /* from when on a node tells no more */
+	double hello_sec; /* that a level is up is heard so much later */
+	bool uneven;	  /* a program in bursts, told late and seldom */
+	double done_sec;  /* its work: what it would have taken alone */
+	double owed_sec[2], owed[2]; /* and how much is not told yet */
 	unsigned calls;
 	bool overlapped; /* a level was called beside another */
 	double unfair_sec; /* said to be alone beside a level */
@@ -34,7 +38,7 @@ static void level_runs(struct world *w)
 {
 	double round = isnan(w->start_sec) ? ALONE_SEC : BESIDE_SEC;
 
-	if (w->now_sec >= w->up_sec) {
+	if (w->now_sec >= w->up_sec + w->hello_sec) {
 		np_course_level_up(w->c, w->now_sec);
 		w->up_sec = INFINITY;
 	}
@@ -56,6 +60,28 @@ static void call(struct world *w, double sec)
 	w->report_sec = w->up_sec + NP_COURSE_WINDOW_SEC + 0.01;
 }
 
+/* Both nodes send in the first half of every 0.2 s of work. */
+static double burst(double done_sec)
+{
+	return fmod(done_sec + 1e-9, 0.2) < 0.1 ? 1e6 : 0;
+}
+
+/* Every quarter of a second, and the second node more seldom. */
+static void tell_late(struct world *w, double speed)
+{
+	static const double every_sec[] = { 0.25, 0.4 };
+
+	for (int i = 0; i < 2; i++) {
+		w->owed[i] += burst(w->done_sec) * speed * STEP_SEC;
+		w->owed_sec[i] += STEP_SEC;
+		if (w->owed_sec[i] < every_sec[i] - STEP_SEC / 2)
+			continue;
+		np_course_moved(w->c, w->now_sec, w->owed_sec[i], w->owed[i]);
+		w->owed[i] = w->owed_sec[i] = 0;
+	}
+	w->done_sec += speed * STEP_SEC;
+}
+
 static void step(struct world *w)
 {
 	bool loaded;
@@ -64,7 +90,9 @@ static void step(struct world *w)
 	w->now_sec += STEP_SEC;
 	loaded = w->now_sec >= w->up_sec || (isinf(w->up_sec) &&
 					     w->now_sec < w->level_end_sec);
-	for (int i = 0; i < 2; i++)
+	if (w->uneven && !isnan(w->start_sec))
+		tell_late(w, loaded ? 0.5 : 1);
+	for (int i = 0; !w->uneven && i < 2; i++)
 		if (!isnan(w->start_sec) && w->now_sec < w->mute_sec[i])
 			np_course_moved(w->c, w->now_sec, STEP_SEC,
 					(loaded ? 0.25e6 : 0.5e6) * STEP_SEC);
@@ -152,6 +180,47 @@ static void test_complete(void)
 	T_CHECK(w.r->n_blocks == n && w.calls == 9 &&
 		np_course_is_alone(w.c, w.now_sec));
 	end(&w);
+}
+
+/* The blocks of a record as np_blocks_estimate() takes them. */
+static size_t blocks_of(const struct np_record *r, struct np_block *b)
+{
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		const struct np_block_run *k = &r->blocks[i];
+		size_t level = NP_BLOCKS_NO_LEVEL;
+
+		for (size_t m = 0; k->level && m < past.n_levels; m++)
+			if (!strcmp(k->level, names[m]))
+				level = m;
+		b[i] = (struct np_block){ 0, level, k->sec, k->rate };
+	}
+	return r->n_blocks;
+}
+
+/* Twice the time beside every level, whatever makes measuring it hard. */
+static void test_slowdown(void)
+{
+	static const double hello_sec[] = { 0, 0.25 };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(hello_sec); i++) {
+		static struct np_block b[NP_RECORD_MAX_BLOCKS];
+		struct np_blocks_level level[3];
+		struct np_blocks o;
+		struct world w;
+
+		begin(&w);
+		w.uneven = true;
+		w.hello_sec = hello_sec[i];
+		while (w.now_sec < 400)
+			step(&w);
+		T_CHECK(!np_blocks_estimate(b, blocks_of(w.r, b), NULL, level,
+					    3, &o));
+		T_CHECK(o.verdict == NP_BLOCKS_USABLE);
+		for (size_t k = 0; k < 3; k++)
+			T_CHECK(fabs(level[k].slowdown.mean - 1) < 0.05);
+		T_CHECK(w.unfair_sec == 0 && !w.overlapped);
+		end(&w);
+	}
 }
 
 /* Of an earlier run: the program does not wait for it again. */
@@ -268,6 +337,8 @@ static void test_no_counters(void)
 
 static const struct t_case cases[] = {
 	{ "a run is cut into blocks that say what happened", test_blocks },
+	{ "bursts, late reports and late levels do not change a slowdown",
+	  test_slowdown },
 	{ "when all is known the run goes on alone", test_complete },
 	{ "levels run alone before the program starts", test_lead },
 	{ "levels known alone do not make the program wait", test_led },
