@@ -136,21 +136,21 @@ test_a_leaf_without_a_shared_fabric_has_no_effect() {
 		fail "$(jq -c '{scope, coupling, loss}' "$(newest)")"
 }
 
-# Half a minute of four nodes that send all the time, with four free ones on their leaf.
-run_in_blocks() {
+# Four nodes that send all the time, with four free ones on their leaf.
+run_in_blocks() { # APP SECONDS [LINE of netprof.conf]
 	root "{ cat /etc/slurm/netprof.conf; echo CalibrateShare=100%
-		echo ProbeAfter=200ms; } >/tmp/blocks.conf
+		echo ProbeAfter=200ms; echo '${3-}'; } >/tmp/blocks.conf
 		chmod 644 /tmp/blocks.conf"
 	alice "NETPROF_CONF=/tmp/blocks.conf salloc -Q -w 'n[0-7]' srun -Q -N4 \
-		-w 'n[0-3]' --mpi=pmix --netprofile=blocks \
+		-w 'n[0-3]' --mpi=pmix --netprofile=$1 \
 		--netprofile-calibrate netprof-compressionb \
-		--level=P1:M1:B2ms --duration=30s" >/dev/null
+		--level=P1:M1:B2ms --duration=$2s" >/dev/null
 }
 
 # Of levels as calibrated: three before the program starts, then in between.
 test_one_run_beside_free_nodes_is_cut_into_blocks() {
 	needs_pmix
-	run_in_blocks
+	run_in_blocks blocks 30
 	expect blocks 'length == 1 and .[0].level == null and
 		.[0].blocks_scope == "leaf" and .[0].blocks_nodes == 4 and
 		(.[0].blocks_alone | map(.level) ==
@@ -171,7 +171,7 @@ test_one_run_beside_free_nodes_is_cut_into_blocks() {
 # Killed while a level runs: nothing of ours stays, and the record is there.
 test_the_next_run_goes_on_at_once_and_may_be_killed_in_a_block() {
 	needs_pmix
-	run_in_blocks &
+	run_in_blocks blocks 30 &
 	wait_for 40 record_has_a_loaded_block
 	root 'kill -9 $(pgrep -f "/[n]etprof-attend")'
 	alice "scancel -u alice"
@@ -181,6 +181,38 @@ test_the_next_run_goes_on_at_once_and_may_be_killed_in_a_block() {
 	expect blocks 'length == 2 and (sort_by(.start) | .[1] |
 		(.blocks_alone | length) == 0 and
 		any(.blocks[]; .level != null and .rate > 0))'
+}
+
+# About when its first level runs, which then ends, too.
+test_a_program_that_ends_early_has_no_curve_yet() {
+	needs_pmix
+	run_in_blocks early 8
+	wait_for 10 nothing_of_ours_runs
+	expect early 'length == 1 and .[0].exit_code == 0 and
+		(.[0].blocks | length) <= 2 and
+		(.[0].blocks_alone | length) > 0'
+	wait_for 90 no_steps
+	alice "netprof show --json early" | jq -e '.blocks.usable == false and
+		all(.levels[]; .slowdown == null)' >/dev/null ||
+		fail "it says: $(alice "netprof show early")"
+}
+
+# Its program ends at once: the run goes on without, and the record says why.
+test_a_level_that_cannot_start_is_given_up_and_the_run_goes_on() {
+	local home
+
+	needs_pmix
+	home=$(alice pwd)
+	alice "mkdir bin && ln -s \$(command -v netprof-impactb) bin &&
+		printf '#!/bin/sh\nexit 1\n' >bin/netprof-compressionb &&
+		chmod +x bin/netprof-compressionb"
+	run_in_blocks mute 40 "BinDir=$home/bin"
+	expect mute 'length == 1 and .[0].exit_code == 0 and
+		(.[0].blocks_alone // [] | length) == 0 and
+		(.[0].blocks | length >= 3 and all(.level == null)) and
+		(.[0].notes | map(select(test("did not come up"))) | length) >= 2'
+	alice "rm -r bin"
+	wait_for 90 no_steps
 }
 
 record_has_a_loaded_block() {

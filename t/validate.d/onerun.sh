@@ -1,7 +1,7 @@
 # Is a curve from blocks inside one run that of whole runs?  Each program of
 # accuracy.sh runs once for about two minutes with --netprofile-calibrate, and
 # for eight seconds beside each level and alone; the slowdowns of both, beside
-# each other.  Some 40 minutes.
+# each other; and so of a program with two phases.  Some 45 minutes.
 # shellcheck shell=bash
 
 # The same work again and again: 15 times as long.
@@ -14,6 +14,42 @@ onerun_inputs() {
 	waveguide waveguide.two 2400
 	water water.two
 	cavity cavity.two 1800
+}
+
+# melt that looks further for its neighbours every other time, and sends more:
+# LOOPS of so many steps of each.
+onerun_phases_input() { # NAME LOOPS FAR NEAR
+	lammps_input "$1" melt/in.melt 0
+	inside -- bash -c "cd ~/$1 && sed -i '/^run/d' in && cat >>in" <<-END
+		variable n loop $2
+		label again
+		comm_modify cutoff 9
+		run $3
+		comm_modify cutoff 2.8
+		run $4
+		next n
+		jump SELF again
+	END
+}
+
+# A program with two phases, each longer than blocks are; whole runs are short
+# ones of the same proportion.
+onerun_phases() {
+	local LEVELS="c3 c7"
+
+	onerun_phases_input phases 1 40 140
+	onerun_phases_input phases.two 6 100 350
+	onerun_once phases
+	measure_alone phases
+	measure_curve phases
+	{ inside -- netprof show --json phases
+	  inside -- netprof show --json phases.one; } | jq -rs '
+		def pct: if . == null then "-" else . * 1000 | round / 10 end;
+		def at($l): map(.levels | map(select(.name == $l))[0] // {});
+		"phases: " + (.[1].blocks.text // "no blocks"),
+		(("c3", "c7") as $l | at($l) | "phases, \($l): whole runs " +
+		 "\(.[0].slowdown | pct), one run \(.[1].slowdown | pct) " +
+		 "[\(.[1].low | pct), \(.[1].high | pct)]")'
 }
 
 onerun_program() { # NAME
@@ -128,6 +164,7 @@ validate_onerun() {
 		"$BUILD/netprof" accuracy "$dir/$a.json" |
 			grep -E '^(model|zero|constant|cross|mutual|ensemble) '
 	done
+	onerun_phases
 	cp "$dir/many.json" "$dir/one.json" "$dir/show" "$BUILD/"
 	cluster down
 	rm -rf "$dir"
