@@ -11,6 +11,7 @@
 #define SETTLE_SEC 0.5	/* until queues are full, or empty */
 #define MEASURE_SEC 2.0
 #define LATE_SEC 0.4	/* what is reported a little later; and queues empty */
+#define LATEST_SEC 3.0	/* then what was not reported is not waited for */
 #define UP_SEC 5.0	/* for a level to come up */
 #define FAILURES 3	/* levels that do not: then no more is tried */
 #define BLOCK_SEC (SETTLE_SEC + MEASURE_SEC)
@@ -75,7 +76,9 @@ struct np_course *np_course_new(struct np_record *r,
 		np_course_free(c);
 		return NULL;
 	}
-	memcpy(c->block, past->block, past->n_blocks * sizeof(*c->block));
+	if (past->n_blocks)
+		memcpy(c->block, past->block,
+		       past->n_blocks * sizeof(*c->block));
 	c->n = past->n_blocks;
 	return c;
 }
@@ -89,10 +92,10 @@ void np_course_free(struct np_course *c)
 
 /* ---- what is heard ---- */
 
-void np_course_moved(struct np_course *c, double now_sec, double elapsed_sec,
-		     double bytes)
+void np_course_moved(struct np_course *c, size_t node, double now_sec,
+		     double elapsed_sec, double bytes)
 {
-	np_traffic_add(&c->traffic, now_sec, elapsed_sec, bytes);
+	np_traffic_add(&c->traffic, node, now_sec, elapsed_sec, bytes);
 	if (c->state == NOBODY) {
 		c->state = SETS_UP;
 		c->due_sec = now_sec + SET_UP_SEC;
@@ -263,6 +266,17 @@ static void did_not_come(struct np_course *c)
 		       c->past->name[c->level]);
 }
 
+/* Nodes may still tell of the block: in a moment, then. */
+static bool is_awaited(struct np_course *c, double now_sec)
+{
+	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
+
+	if (!isnan(rate) || now_sec >= c->to_sec + LATEST_SEC)
+		return false;
+	c->due_sec = now_sec + NP_COURSE_WINDOW_SEC;
+	return true;
+}
+
 const char *np_course_tick(struct np_course *c, double now_sec,
 			   double start_sec, double *sec)
 {
@@ -281,6 +295,8 @@ const char *np_course_tick(struct np_course *c, double now_sec,
 	case LEADS:
 		return keep_lead(c, now_sec, sec);
 	case MEASURES:
+		if (is_awaited(c, now_sec))
+			return NULL;
 		keep(c, start_sec);
 		break;
 	case COMES_UP:

@@ -34,9 +34,9 @@ struct np_course *np_course_new(struct np_record *r,
 				const struct np_course_past *past);
 void np_course_free(struct np_course *c); /* NULL is allowed */
 
-/* A node's devices moved bytes in the elapsed_sec before now_sec. */
-void np_course_moved(struct np_course *c, double now_sec, double elapsed_sec,
-		     double bytes);
+/* A node's devices moved bytes in elapsed_sec, as is heard now. */
+void np_course_moved(struct np_course *c, size_t node, double now_sec,
+		     double elapsed_sec, double bytes);
 
 /* The level that was called is up; and its rounds of the last window. */
 void np_course_level_up(struct np_course *c, double now_sec);

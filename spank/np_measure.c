@@ -56,7 +56,8 @@ static void hear_moved(struct np_measure *m, const struct np_report *rep,
 		     rep->moved.elapsed_sec / m->conf->period_sec;
 
 	if (m->course)
-		np_course_moved(m->course, now_sec, rep->moved.elapsed_sec,
+		np_course_moved(m->course, rep->rank, now_sec,
+				rep->moved.elapsed_sec,
 				fmax((double)rep->moved.bytes - own, 0));
 }
 

@@ -7,36 +7,47 @@ static int64_t bin_at(double sec)
 	return (int64_t)floor(sec / NP_TRAFFIC_BIN_SEC);
 }
 
-void np_traffic_add(struct np_traffic *t, double now_sec, double elapsed_sec,
-		    double bytes)
+static void spread(struct np_traffic *t, double from, double to, double bytes)
 {
-	double from = now_sec - elapsed_sec;
-	int64_t end = bin_at(now_sec), first = bin_at(from);
+	int64_t end = bin_at(to), first = bin_at(from);
 
-	if (!(elapsed_sec > 0) || end - first >= NP_TRAFFIC_BINS / 2)
-		return;
 	for (; t->last < end; t->last++)
 		t->bin[(t->last + 1) % NP_TRAFFIC_BINS] =
 			t->sec[(t->last + 1) % NP_TRAFFIC_BINS] = 0;
 	for (int64_t i = first < 0 ? 0 : first; i <= end; i++) {
 		double a = fmax(from, (double)i * NP_TRAFFIC_BIN_SEC);
-		double b = fmin(now_sec, (double)(i + 1) * NP_TRAFFIC_BIN_SEC);
+		double b = fmin(to, (double)(i + 1) * NP_TRAFFIC_BIN_SEC);
 
 		if (i <= t->last - NP_TRAFFIC_BINS || b <= a)
 			continue;
-		t->bin[i % NP_TRAFFIC_BINS] += bytes * (b - a) / elapsed_sec;
+		t->bin[i % NP_TRAFFIC_BINS] += bytes * (b - a) / (to - from);
 		t->sec[i % NP_TRAFFIC_BINS] += b - a;
 	}
 }
 
-/* As many as have ever told of the same moment. */
+void np_traffic_add(struct np_traffic *t, size_t node, double now_sec,
+		    double elapsed_sec, double bytes)
+{
+	double to;
+
+	if (node >= NP_INVITE_MAX_NODES || !(elapsed_sec > 0) ||
+	    elapsed_sec >= NP_TRAFFIC_BINS / 2 * NP_TRAFFIC_BIN_SEC)
+		return;
+	to = t->to_sec[node] + elapsed_sec;
+	if (to > now_sec || to < now_sec - NP_TRAFFIC_LATE_SEC)
+		to = now_sec;
+	t->to_sec[node] = to;
+	spread(t, to - elapsed_sec, to, bytes);
+}
+
+/* As many as have ever told anything. */
 static double nodes(const struct np_traffic *t)
 {
-	double most = 0;
+	double n = 0;
 
-	for (size_t i = 0; i < NP_TRAFFIC_BINS; i++)
-		most = fmax(most, t->sec[i]);
-	return rint(most / NP_TRAFFIC_BIN_SEC);
+	for (size_t i = 0; i < NP_INVITE_MAX_NODES; i++)
+		n += t->to_sec[i] > 0;
+	return n;
 }
 
 double np_traffic_rate(const struct np_traffic *t, double from_sec,

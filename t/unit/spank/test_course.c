@@ -76,7 +76,8 @@ static void tell_late(struct world *w, double speed)
 		w->owed_sec[i] += STEP_SEC;
 		if (w->owed_sec[i] < every_sec[i] - STEP_SEC / 2)
 			continue;
-		np_course_moved(w->c, w->now_sec, w->owed_sec[i], w->owed[i]);
+		np_course_moved(w->c, (size_t)i, w->now_sec, w->owed_sec[i],
+				w->owed[i]);
 		w->owed[i] = w->owed_sec[i] = 0;
 	}
 	w->done_sec += speed * STEP_SEC;
@@ -94,7 +95,7 @@ static void step(struct world *w)
 		tell_late(w, loaded ? 0.5 : 1);
 	for (int i = 0; !w->uneven && i < 2; i++)
 		if (!isnan(w->start_sec) && w->now_sec < w->mute_sec[i])
-			np_course_moved(w->c, w->now_sec, STEP_SEC,
+			np_course_moved(w->c, (size_t)i, w->now_sec, STEP_SEC,
 					(loaded ? 0.25e6 : 0.5e6) * STEP_SEC);
 	level_runs(w);
 	if (loaded && np_course_is_alone(w->c, w->now_sec))
