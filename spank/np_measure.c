@@ -10,6 +10,7 @@
 #include "np_describe.h"
 #include "np_joiner.h"
 #include "np_pick.h"
+#include "np_pingpong.h"
 #include "np_sideenv.h"
 
 #define TOGETHER_SEC 0.5	/* members come within this, and ... */
@@ -48,11 +49,15 @@ static void number(const struct np_measure *m, const struct np_member_facts *g,
 			np_membership_count(m->members, g->kind).called;
 }
 
-/* Less what the probe itself sends and hears: messages, and what carries them. */
+/*
+ * Less what the probe itself sends and hears in an exchange: two rounds, each a
+ * message and its answer, and what carries them.
+ */
 static void hear_moved(struct np_measure *m, const struct np_report *rep,
 		       double now_sec)
 {
-	double own = 2 * (m->conf->message_bytes + OVERHEAD_BYTES) *
+	double own = 2.0 * (NP_PINGPONG_MIN_BYTES + m->conf->message_bytes +
+			    2 * OVERHEAD_BYTES) *
 		     rep->moved.elapsed_sec / m->conf->period_sec;
 
 	if (m->course)

@@ -1,7 +1,7 @@
 /*
- * How well blocks know a slowdown.  x scatters within a run, s, and the mean of
- * a level in a phase scatters between runs, t.  With n blocks, m of them of each
- * run that has any, the error of the mean is
+ * How well blocks know a slowdown.  x scatters within a run, s, and the mean
+ * of a level in a phase scatters between runs, t.  With n blocks, m of them of
+ * each run that has any, the error of the mean is
  *	s^2 / n + t^2 * sum(m^2) / n^2
  * s is pooled over the runs of all levels and phases.  t is the moment estimate
  * of an unbalanced one-way layout (Searle, Casella, McCulloch, Variance
@@ -43,7 +43,7 @@ static double between_blocks(const struct np_blocks_sorted *s, size_t n_cells,
 	return weight > 0 ? fmax(sum / weight, 0) : 0;
 }
 
-/* In runs; where these repeat too little, in all, runs' differences included. */
+/* In runs; where these repeat too little, in all, with what runs differ by. */
 static struct np_blocks_error repeats(const struct np_blocks_sorted *s,
 				      size_t n_cells)
 {
