@@ -136,15 +136,16 @@ test_a_leaf_without_a_shared_fabric_has_no_effect() {
 		fail "$(jq -c '{scope, coupling, loss}' "$(newest)")"
 }
 
-# Four nodes that send all the time, with four free ones on their leaf.
-run_in_blocks() { # APP SECONDS [LINE of netprof.conf]
+# Four nodes that send all the time, or do something else, with four free ones on
+# their leaf.
+run_in_blocks() { # APP SECONDS [LINE of netprof.conf [COMMAND]]
 	root "{ cat /etc/slurm/netprof.conf; echo CalibrateShare=100%
 		echo ProbeAfter=200ms; echo '${3-}'; } >/tmp/blocks.conf
 		chmod 644 /tmp/blocks.conf"
 	alice "NETPROF_CONF=/tmp/blocks.conf salloc -Q -w 'n[0-7]' srun -Q -N4 \
 		-w 'n[0-3]' --mpi=pmix --netprofile=$1 \
-		--netprofile-calibrate netprof-compressionb \
-		--level=P1:M1:B2ms --duration=$2s" >/dev/null
+		--netprofile-calibrate ${4-netprof-compressionb \
+		--level=P1:M1:B2ms --duration=$2s}" >/dev/null
 }
 
 # Of levels as calibrated: three before the program starts, then in between.
@@ -195,6 +196,15 @@ test_a_program_that_ends_early_has_no_curve_yet() {
 	alice "netprof show --json early" | jq -e '.blocks.usable == false and
 		all(.levels[]; .slowdown == null)' >/dev/null ||
 		fail "it says: $(alice "netprof show early")"
+}
+
+# What the counters say is the probes' own; a hiccup of theirs may stand out.
+test_a_program_that_sends_nothing_has_no_traffic() {
+	needs_pmix
+	run_in_blocks still 20 '' 'sleep 20'
+	expect still 'length == 1 and (.[0].blocks | map(.rate) | sort |
+		length >= 2 and .[(length - 1) / 2 | floor] < 5000)'
+	wait_for 90 no_steps
 }
 
 # Its program ends at once: the run goes on without, and the record says why.
