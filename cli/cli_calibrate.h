@@ -8,17 +8,16 @@
 
 struct calibrate_opt {
 	const char *levels; /* "default", "all" or names */
-	size_t keep;
+	uint32_t keep;
 	double seconds, probe_seconds; /* probe_seconds 0: by seconds */
-	uint32_t repeats;
-	bool repeats_given, scope_given, fresh, dry_run;
+	uint32_t repeats; /* 0: not said */
+	bool scope_given, fresh, dry_run;
 	enum np_scope scope;
 	const char *output; /* NULL: into the store */
 	const char *app;    /* NULL: the fabric */
 	int argc;	    /* what stands behind the options */
 	char **argv;
 };
-
 
 /* cli_calibrate_say.c: to standard error but for the result. */
 void calibrate_say_plan(const struct np_calibrate *c,

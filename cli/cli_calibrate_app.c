@@ -217,7 +217,7 @@ int calibrate_app(const struct calibrate_opt *o)
 		return rc;
 	if (load(&p, &s, o->app, &err)) {
 		rc = cli_fail("%s", err.text);
-	} else if (make(&p, o->repeats_given ? o->repeats : NP_NEED_RUNS)) {
+	} else if (make(&p, o->repeats ? o->repeats : NP_NEED_RUNS)) {
 		rc = cli_fail("out of memory");
 	} else {
 		say(&p, o->app);

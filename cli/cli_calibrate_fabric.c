@@ -274,7 +274,7 @@ static void set_up(struct work *w)
 	struct np_cal_setup *s = &w->c.setup;
 
 	s->keep = o->keep;
-	s->repeats = o->repeats;
+	s->repeats = o->repeats ? o->repeats : 3;
 	s->seconds = o->seconds;
 	s->probe_seconds = o->probe_seconds ? o->probe_seconds :
 			   NP_CAL_PROBE_FACTOR * o->seconds;

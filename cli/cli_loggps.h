@@ -31,8 +31,4 @@ bool cli_loggps_of(struct np_store *s, const char *cluster,
 int cli_loggps_text(const struct np_loggps_record *r);
 int cli_loggps_json(const struct np_loggps_record *r);
 
-/* A parameter on the command line, "3us".  Returns 0 or -EINVAL with err. */
-int cli_loggps_ns(const char *option, const char *text, double *ns,
-		  struct np_err *err);
-
 #endif

@@ -1,12 +1,10 @@
 /* What the fabric was measured to be, for commands that compute with it. */
 #include "cli_loggps.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "cli_text.h"
 #include "np_conf.h"
-#include "np_quantity.h"
 
 bool cli_loggps_of(struct np_store *s, const char *cluster,
 		   struct np_loggps *out)
@@ -38,16 +36,4 @@ void cli_loggps_net(struct np_loggps *out)
 		np_loggps_record_free(&r);
 	}
 	np_store_close(store);
-}
-
-int cli_loggps_ns(const char *option, const char *text, double *ns,
-		  struct np_err *err)
-{
-	double sec;
-
-	if (np_duration_parse(text, &sec) || 1e9 * sec > NP_LOGGPS_MAX)
-		return np_errf(err, -EINVAL, "%s: got %.64s, expected a time, "
-			       "such as 3us", option, text);
-	*ns = 1e9 * sec;
-	return 0;
 }

@@ -52,7 +52,7 @@ static void add(struct getopt *g, const char *name, int has_arg, int row,
 	g->row[(unsigned char)letter] = row;
 }
 
-static void build(struct getopt *g, int takes, const struct cli_option *own)
+static void build(struct getopt *g, int takes, const struct np_option *own)
 {
 	*g = (struct getopt){ .n = 0 };
 	/* "+": the words begin with the first that is no option. */
@@ -62,8 +62,8 @@ static void build(struct getopt *g, int takes, const struct cli_option *own)
 			add(g, shared[i].name, shared[i].has_arg, i,
 			    shared[i].letter);
 	for (int i = 0; own && own[i].name; i++)
-		add(g, own[i].name, own[i].kind == CLI_WORD ||
-		    own[i].kind == CLI_TAKE, N_SHARED + i, own[i].letter);
+		add(g, own[i].name, np_option_has_argument(&own[i]),
+		    N_SHARED + i, own[i].letter);
 }
 
 static int take_scope(const struct cli_cmd *cmd, const char *text,
@@ -147,23 +147,13 @@ static int take(const struct cli_cmd *cmd, int opt, struct cli_options *o)
 	}
 }
 
-static int take_own(const struct cli_cmd *cmd, const struct cli_option *own,
+static int take_own(const struct cli_cmd *cmd, const struct np_option *own,
 		    void *ask)
 {
 	struct np_err err = NP_ERR_INIT;
-	char *at = (char *)ask + own->at;
 
-	switch (own->kind) {
-	case CLI_FLAG:
-		*(bool *)at = true;
-		return -1;
-	case CLI_WORD:
-		*(const char **)at = optarg;
-		return -1;
-	default:
-		return own->take(optarg, ask, &err) ?
-		       cli_usage(cmd, "%s", err.text) : -1;
-	}
+	return np_option_set(own, optarg, ask, &err) ?
+	       cli_usage(cmd, "%s", err.text) : -1;
 }
 
 static int check_words(const struct cli_cmd *cmd, int takes,
@@ -183,7 +173,7 @@ static int check_words(const struct cli_cmd *cmd, int takes,
 }
 
 int cli_options_parse_own(const struct cli_cmd *cmd, int argc, char **argv,
-			  int takes, const struct cli_option *own, void *ask,
+			  int takes, const struct np_option *own, void *ask,
 			  struct cli_options *out)
 {
 	struct cli_options o = {

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "np_fabric.h"
 #include "np_model.h"
+#include "np_option.h"
 
 enum cli_format { CLI_TEXT, CLI_JSON, CLI_PARSABLE, CLI_CSV };
 
@@ -25,22 +26,7 @@ enum cli_takes {
 	CLI_TAKES_PLOT = 2048,	 /* --plot */
 };
 
-/* An option that only one command takes, as a row of its table. */
-struct cli_option {
-	const char *name; /* --NAME; NULL ends the table */
-	enum cli_option_kind {
-		CLI_FLAG, /* sets the bool at `at` */
-		CLI_WORD, /* puts its argument, a const char *, at `at` */
-		CLI_TAKE, /* calls take with its argument */
-		CLI_CALL, /* calls take without an argument */
-	} kind;
-	size_t at; /* in the structure of the command */
-	/* Returns 0, or not 0 with err. */
-	int (*take)(char *text, void *ask, struct np_err *err);
-	char letter; /* -LETTER is the same; 0: none is */
-};
-
-#define CLI_MAX_OPTIONS 24 /* in a table */
+#define CLI_MAX_OPTIONS 24 /* in the table of a command */
 
 struct cli_options {
 	enum cli_format format;
@@ -62,7 +48,7 @@ int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 
 /* The same with options of its own, which go into ask. */
 int cli_options_parse_own(const struct cli_cmd *cmd, int argc, char **argv,
-			  int takes, const struct cli_option *own, void *ask,
+			  int takes, const struct np_option *own, void *ask,
 			  struct cli_options *out);
 
 /* A name or a number.  Returns 0 or -ENOENT. */

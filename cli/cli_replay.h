@@ -26,7 +26,7 @@ struct cli_replay {
 	const char *plot; /* a file; NULL: a page */
 	enum np_mapping mapping;
 	const char *map; /* nodes of all tasks in turn, instead */
-	uint64_t seed;
+	uint32_t seed;
 	uint32_t n_nodes, cores; /* n_nodes 0: as many as are needed */
 	size_t n;
 	struct cli_replay_program p[CLI_REPLAY_PROGRAMS];

@@ -16,6 +16,7 @@ struct cli_tolerance_ask {
 	enum cli_format format;
 	struct np_loggps net;
 	double up_to_ns; /* added latency; NAN: as far as the zones go */
+	double gap_ns;	 /* of --gap, which goes into net; NAN: not said */
 	bool critical;
 	bool serial, shared_links; /* np_tolerance_opt's one_cpu, one_link */
 	const char *where; /* the topology's name; NULL: all ranks are alike */

@@ -85,30 +85,18 @@ static int take_seed(char *text, void *ask, struct np_err *err)
 	       np_errf(err, -EINVAL, "--seed: expected a number") : 0;
 }
 
-static int take_latency(char *text, void *ask, struct np_err *err)
-{
-	struct accuracy_opt *opt = ask;
+#define AT(member) offsetof(struct accuracy_opt, member)
 
-	return cli_loggps_ns("--latency", text, &opt->net.L_ns, err);
-}
-
-static int take_per_byte(char *text, void *ask, struct np_err *err)
-{
-	struct accuracy_opt *opt = ask;
-
-	return cli_loggps_ns("--per-byte", text, &opt->net.G_ns, err);
-}
-
-static const struct cli_option options[] = {
-	{ "model", CLI_TAKE, .take = take_models },
-	{ "without", CLI_TAKE, .take = take_without },
-	{ "only", CLI_TAKE, .take = take_only },
-	{ "up-to", CLI_TAKE, .take = take_up_to },
-	{ "cases", CLI_FLAG, offsetof(struct accuracy_opt, cases) },
-	{ "seed", CLI_TAKE, .take = take_seed },
-	{ "traces", CLI_WORD, offsetof(struct accuracy_opt, traces) },
-	{ "latency", CLI_TAKE, .take = take_latency },
-	{ "per-byte", CLI_TAKE, .take = take_per_byte },
+static const struct np_option options[] = {
+	{ "model", NP_OPTION_TAKE, .take = take_models },
+	{ "without", NP_OPTION_TAKE, .take = take_without },
+	{ "only", NP_OPTION_TAKE, .take = take_only },
+	{ "up-to", NP_OPTION_TAKE, .take = take_up_to },
+	{ "cases", NP_OPTION_FLAG, AT(cases) },
+	{ "seed", NP_OPTION_TAKE, .take = take_seed },
+	{ "traces", NP_OPTION_WORD, AT(traces) },
+	{ "latency", NP_OPTION_NS, AT(net.L_ns), .max = NP_LOGGPS_MAX },
+	{ "per-byte", NP_OPTION_NS, AT(net.G_ns), .max = NP_LOGGPS_MAX },
 	{ NULL },
 };
 

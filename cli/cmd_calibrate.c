@@ -5,7 +5,6 @@
 #include "cli_calibrate.h"
 #include "cli_options.h"
 #include "np_app.h"
-#include "np_option.h"
 
 static int take_scope(char *text, void *ask, struct np_err *err)
 {
@@ -33,42 +32,6 @@ static int take_levels(char *text, void *ask, struct np_err *err)
 	return np_cal_levels_parse(text, NP_LEVEL_MAX_PARTNERS, level, &n, err);
 }
 
-static int take_choose(char *text, void *ask, struct np_err *err)
-{
-	struct calibrate_opt *o = ask;
-	uint32_t n = 0;
-	int rc = np_option_count("--choose", text, 2, NP_CAL_MAX_LEVELS, &n,
-				 err);
-
-	o->keep = n;
-	return rc;
-}
-
-static int take_seconds(char *text, void *ask, struct np_err *err)
-{
-	struct calibrate_opt *o = ask;
-
-	return np_option_seconds("--seconds", text, 0.5, 3600, &o->seconds,
-				 err);
-}
-
-static int take_probe_seconds(char *text, void *ask, struct np_err *err)
-{
-	struct calibrate_opt *o = ask;
-
-	return np_option_seconds("--probe-seconds", text, 0.5, 3600,
-				 &o->probe_seconds, err);
-}
-
-static int take_repeats(char *text, void *ask, struct np_err *err)
-{
-	struct calibrate_opt *o = ask;
-
-	o->repeats_given = true;
-	return np_option_count("--repeats", text, 1, NP_CAL_MAX_REPEATS,
-			       &o->repeats, err);
-}
-
 static int take_app(char *text, void *ask, struct np_err *err)
 {
 	struct calibrate_opt *o = ask;
@@ -79,17 +42,17 @@ static int take_app(char *text, void *ask, struct np_err *err)
 
 #define AT(member) offsetof(struct calibrate_opt, member)
 
-static const struct cli_option options[] = {
-	{ "levels", CLI_TAKE, .take = take_levels },
-	{ "choose", CLI_TAKE, .take = take_choose },
-	{ "seconds", CLI_TAKE, .take = take_seconds },
-	{ "probe-seconds", CLI_TAKE, .take = take_probe_seconds },
-	{ "repeats", CLI_TAKE, .take = take_repeats },
-	{ "scope", CLI_TAKE, .take = take_scope },
-	{ "output", CLI_WORD, AT(output) },
-	{ "fresh", CLI_FLAG, AT(fresh) },
-	{ "dry-run", CLI_FLAG, AT(dry_run), .letter = 'n' },
-	{ "app", CLI_TAKE, .take = take_app },
+static const struct np_option options[] = {
+	{ "levels", NP_OPTION_TAKE, .take = take_levels },
+	{ "choose", NP_OPTION_COUNT, AT(keep), 2, NP_CAL_MAX_LEVELS },
+	{ "seconds", NP_OPTION_SECONDS, AT(seconds), 0.5, 3600 },
+	{ "probe-seconds", NP_OPTION_SECONDS, AT(probe_seconds), 0.5, 3600 },
+	{ "repeats", NP_OPTION_COUNT, AT(repeats), 1, NP_CAL_MAX_REPEATS },
+	{ "scope", NP_OPTION_TAKE, .take = take_scope },
+	{ "output", NP_OPTION_WORD, AT(output) },
+	{ "fresh", NP_OPTION_FLAG, AT(fresh) },
+	{ "dry-run", NP_OPTION_FLAG, AT(dry_run), .letter = 'n' },
+	{ "app", NP_OPTION_TAKE, .take = take_app },
 	{ NULL },
 };
 
@@ -116,7 +79,6 @@ static int run_calibrate(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct calibrate_opt o = {
 		.levels = "default", .keep = NP_CAL_LEVELS, .seconds = 3,
-		.repeats = 3,
 	};
 	int rc = parse(self, argc, argv, &o);
 

@@ -175,8 +175,8 @@ static int list_all_names(struct cli_store *s, const struct cli_options *o)
 	return rc ? rc : site;
 }
 
-static const struct cli_option options[] = {
-	{ "names", CLI_FLAG },
+static const struct np_option options[] = {
+	{ "names", NP_OPTION_FLAG },
 	{ NULL },
 };
 

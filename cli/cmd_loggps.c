@@ -4,44 +4,20 @@
 #include "cli_loggps.h"
 #include "cli_options.h"
 #include "cli_profile.h"
-#include "np_option.h"
 #include "np_prtt.h"
-
-static int take_blocks(char *text, void *ask, struct np_err *err)
-{
-	struct cli_loggps_opt *o = ask;
-
-	return np_option_count("--blocks", text, 1, NP_PRTT_MAX_BLOCKS,
-			       &o->blocks, err);
-}
-
-static int take_max_bytes(char *text, void *ask, struct np_err *err)
-{
-	struct cli_loggps_opt *o = ask;
-
-	return np_option_bytes("--max-bytes", text, NP_PRTT_LEAST_MAX_BYTES,
-			       NP_PRTT_MAX_BYTES, &o->max_bytes, err);
-}
-
-static int take_max_trip(char *text, void *ask, struct np_err *err)
-{
-	struct cli_loggps_opt *o = ask;
-
-	return np_option_time("--max-trip", text, 1e-4, 10, &o->max_trip_sec,
-			      err);
-}
 
 #define AT(member) offsetof(struct cli_loggps_opt, member)
 
-static const struct cli_option options[] = {
-	{ "blocks", CLI_TAKE, .take = take_blocks },
-	{ "max-bytes", CLI_TAKE, .take = take_max_bytes },
-	{ "max-trip", CLI_TAKE, .take = take_max_trip },
-	{ "across", CLI_FLAG, AT(across) },
-	{ "output", CLI_WORD, AT(output) },
-	{ "dry-run", CLI_FLAG, AT(dry_run), .letter = 'n' },
-	{ "show", CLI_FLAG, AT(show) },
-	{ "cluster", CLI_WORD, AT(cluster) },
+static const struct np_option options[] = {
+	{ "blocks", NP_OPTION_COUNT, AT(blocks), 1, NP_PRTT_MAX_BLOCKS },
+	{ "max-bytes", NP_OPTION_BYTES, AT(max_bytes), NP_PRTT_LEAST_MAX_BYTES,
+	  NP_PRTT_MAX_BYTES },
+	{ "max-trip", NP_OPTION_TIME, AT(max_trip_sec), 1e-4, 10 },
+	{ "across", NP_OPTION_FLAG, AT(across) },
+	{ "output", NP_OPTION_WORD, AT(output) },
+	{ "dry-run", NP_OPTION_FLAG, AT(dry_run), .letter = 'n' },
+	{ "show", NP_OPTION_FLAG, AT(show) },
+	{ "cluster", NP_OPTION_WORD, AT(cluster) },
 	{ NULL },
 };
 

@@ -59,9 +59,9 @@ static int plot(const struct cli_options *o, bool ascii, unsigned parts,
 	return rc;
 }
 
-static const struct cli_option own[] = {
-	{ "only", CLI_WORD, offsetof(struct ask, only) },
-	{ "ascii", CLI_FLAG, offsetof(struct ask, ascii) },
+static const struct np_option own[] = {
+	{ "only", NP_OPTION_WORD, offsetof(struct ask, only) },
+	{ "ascii", NP_OPTION_FLAG, offsetof(struct ask, ascii) },
 	{ NULL },
 };
 

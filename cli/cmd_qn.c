@@ -62,10 +62,10 @@ static int take_memory(char *text, void *ask, struct np_err *err)
 
 #define AT(member) offsetof(struct options, member)
 
-static const struct cli_option options[] = {
-	{ "method", CLI_TAKE, .take = take_method },
-	{ "customers", CLI_WORD, AT(range) },
-	{ "memory", CLI_TAKE, .take = take_memory },
+static const struct np_option options[] = {
+	{ "method", NP_OPTION_TAKE, .take = take_method },
+	{ "customers", NP_OPTION_WORD, AT(range) },
+	{ "memory", NP_OPTION_TAKE, .take = take_memory },
 	{ NULL },
 };
 

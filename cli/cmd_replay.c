@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli_replay.h"
-#include "np_option.h"
 #include "np_quantity.h"
 
 static int take_latency(char *text, void *ask, struct np_err *err)
@@ -40,30 +39,6 @@ static int take_eager(char *text, void *ask, struct np_err *err)
 		       text) : 0;
 }
 
-static int take_nodes(char *text, void *ask, struct np_err *err)
-{
-	struct cli_replay *r = ask;
-
-	return np_option_count("--nodes", text, 1, 1u << 20, &r->n_nodes, err);
-}
-
-static int take_cores(char *text, void *ask, struct np_err *err)
-{
-	struct cli_replay *r = ask;
-
-	return np_option_count("--cores", text, 1, 1u << 20, &r->cores, err);
-}
-
-static int take_seed(char *text, void *ask, struct np_err *err)
-{
-	struct cli_replay *r = ask;
-	uint32_t seed = 1;
-	int rc = np_option_count("--seed", text, 1, 1u << 20, &seed, err);
-
-	r->seed = seed;
-	return rc;
-}
-
 static int take_map(char *text, void *ask, struct np_err *err)
 {
 	struct cli_replay *r = ask;
@@ -92,16 +67,18 @@ static int take_set(char *text, void *ask, struct np_err *err)
 	return cli_network_set(text, &((struct cli_replay *)ask)->net, err);
 }
 
-static const struct cli_option options[] = {
-	{ "model", CLI_TAKE, .take = take_models },
-	{ "set", CLI_TAKE, .take = take_set },
-	{ "latency", CLI_TAKE, .take = take_latency },
-	{ "bandwidth", CLI_TAKE, .take = take_bandwidth },
-	{ "eager", CLI_TAKE, .take = take_eager },
-	{ "nodes", CLI_TAKE, .take = take_nodes },
-	{ "cores", CLI_TAKE, .take = take_cores },
-	{ "map", CLI_TAKE, .take = take_map },
-	{ "seed", CLI_TAKE, .take = take_seed },
+#define AT(member) offsetof(struct cli_replay, member)
+
+static const struct np_option options[] = {
+	{ "model", NP_OPTION_TAKE, .take = take_models },
+	{ "set", NP_OPTION_TAKE, .take = take_set },
+	{ "latency", NP_OPTION_TAKE, .take = take_latency },
+	{ "bandwidth", NP_OPTION_TAKE, .take = take_bandwidth },
+	{ "eager", NP_OPTION_TAKE, .take = take_eager },
+	{ "nodes", NP_OPTION_COUNT, AT(n_nodes), 1, 1 << 20 },
+	{ "cores", NP_OPTION_COUNT, AT(cores), 1, 1 << 20 },
+	{ "map", NP_OPTION_TAKE, .take = take_map },
+	{ "seed", NP_OPTION_COUNT, AT(seed), 1, 1 << 20 },
 	{ NULL },
 };
 

@@ -88,11 +88,11 @@ static int take_at(char *text, void *ask, struct np_err *err)
 	}
 }
 
-static const struct cli_option options[] = {
-	{ "bandwidth", CLI_TAKE, .take = take_bandwidth },
-	{ "latency", CLI_TAKE, .take = take_latency },
-	{ "variant", CLI_TAKE, .take = take_variant },
-	{ "at", CLI_TAKE, .take = take_at },
+static const struct np_option options[] = {
+	{ "bandwidth", NP_OPTION_TAKE, .take = take_bandwidth },
+	{ "latency", NP_OPTION_TAKE, .take = take_latency },
+	{ "variant", NP_OPTION_TAKE, .take = take_variant },
+	{ "at", NP_OPTION_TAKE, .take = take_at },
 	{ NULL },
 };
 

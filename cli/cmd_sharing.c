@@ -35,13 +35,13 @@ static int take_dynamic(char *text, void *ask, struct np_err *err)
 
 #define AT(member) offsetof(struct wishes, member)
 
-static const struct cli_option options[] = {
-	{ "model", CLI_TAKE, .take = take_models },
-	{ "set", CLI_TAKE, .take = take_set },
-	{ "static", CLI_FLAG, AT(constant) },
-	{ "dynamic", CLI_CALL, .take = take_dynamic },
-	{ "fit", CLI_WORD, AT(fit) },
-	{ "summary", CLI_FLAG, AT(summary) },
+static const struct np_option options[] = {
+	{ "model", NP_OPTION_TAKE, .take = take_models },
+	{ "set", NP_OPTION_TAKE, .take = take_set },
+	{ "static", NP_OPTION_FLAG, AT(constant) },
+	{ "dynamic", NP_OPTION_CALL, .take = take_dynamic },
+	{ "fit", NP_OPTION_WORD, AT(fit) },
+	{ "summary", NP_OPTION_FLAG, AT(summary) },
 	{ NULL },
 };
 

@@ -7,62 +7,11 @@
 
 #include "cli_loggps.h"
 #include "cli_tolerance.h"
-#include "np_option.h"
 #include "np_quantity.h"
 #include "np_topology_conf.h"
 
 #define PER_NODE_MAX 65536
 #define TRIALS_MAX 1000000000
-
-static int take_latency(char *text, void *ask, struct np_err *err)
-{
-	struct cli_tolerance_ask *a = ask;
-
-	return cli_loggps_ns("--latency", text, &a->net.L_ns, err);
-}
-
-static int take_overhead(char *text, void *ask, struct np_err *err)
-{
-	struct cli_tolerance_ask *a = ask;
-
-	return cli_loggps_ns("--overhead", text, &a->net.o_ns, err);
-}
-
-static int take_per_byte(char *text, void *ask, struct np_err *err)
-{
-	struct cli_tolerance_ask *a = ask;
-
-	return cli_loggps_ns("--per-byte", text, &a->net.G_ns, err);
-}
-
-static int take_up_to(char *text, void *ask, struct np_err *err)
-{
-	struct cli_tolerance_ask *a = ask;
-
-	return cli_loggps_ns("--up-to", text, &a->up_to_ns, err);
-}
-
-static int take_gap(char *text, void *ask, struct np_err *err)
-{
-	struct cli_tolerance_ask *a = ask;
-
-	a->serial = true;
-	return cli_loggps_ns("--gap", text, &a->net.g_ns, err);
-}
-
-static int take_wire(char *text, void *ask, struct np_err *err)
-{
-	struct cli_tolerance_ask *a = ask;
-
-	return cli_loggps_ns("--wire", text, &a->wire_ns, err);
-}
-
-static int take_switch(char *text, void *ask, struct np_err *err)
-{
-	struct cli_tolerance_ask *a = ask;
-
-	return cli_loggps_ns("--switch", text, &a->switch_ns, err);
-}
 
 static int take_rendezvous(char *text, void *ask, struct np_err *err)
 {
@@ -74,22 +23,6 @@ static int take_rendezvous(char *text, void *ask, struct np_err *err)
 		return np_errf(err, -EINVAL, "--rendezvous: got %.64s, "
 			       "expected bytes, such as 64K, or never", text);
 	return 0;
-}
-
-static int take_per_node(char *text, void *ask, struct np_err *err)
-{
-	struct cli_tolerance_ask *a = ask;
-
-	return np_option_count("--ranks-per-node", text, 1, PER_NODE_MAX,
-			       &a->per_node, err);
-}
-
-static int take_place(char *text, void *ask, struct np_err *err)
-{
-	struct cli_tolerance_ask *a = ask;
-
-	return np_option_count("--place", text, 1, TRIALS_MAX, &a->trials,
-			       err);
 }
 
 static int take_collective(char *text, void *ask, struct np_err *err)
@@ -115,24 +48,26 @@ static int read_topology(struct cli_tolerance_ask *ask)
 }
 
 #define AT(member) offsetof(struct cli_tolerance_ask, member)
+#define NS(member) \
+	NP_OPTION_NS, AT(member), .max = NP_LOGGPS_MAX
 
-static const struct cli_option options[] = {
-	{ "latency", CLI_TAKE, .take = take_latency, .letter = 'L' },
-	{ "overhead", CLI_TAKE, .take = take_overhead, .letter = 'o' },
-	{ "per-byte", CLI_TAKE, .take = take_per_byte, .letter = 'G' },
-	{ "rendezvous", CLI_TAKE, .take = take_rendezvous, .letter = 'S' },
-	{ "serial", CLI_FLAG, AT(serial) },
-	{ "gap", CLI_TAKE, .take = take_gap, .letter = 'g' },
-	{ "shared-links", CLI_FLAG, AT(shared_links) },
-	{ "topology", CLI_WORD, AT(where) },
-	{ "wire", CLI_TAKE, .take = take_wire },
-	{ "switch", CLI_TAKE, .take = take_switch },
-	{ "ranks-per-node", CLI_TAKE, .take = take_per_node },
-	{ "place", CLI_TAKE, .take = take_place },
-	{ "up-to", CLI_TAKE, .take = take_up_to },
-	{ "first-byte-free", CLI_FLAG, AT(net.first_byte_free) },
-	{ "critical", CLI_FLAG, AT(critical) },
-	{ "collective", CLI_TAKE, .take = take_collective },
+static const struct np_option options[] = {
+	{ "latency", NS(net.L_ns), .letter = 'L' },
+	{ "overhead", NS(net.o_ns), .letter = 'o' },
+	{ "per-byte", NS(net.G_ns), .letter = 'G' },
+	{ "rendezvous", NP_OPTION_TAKE, .take = take_rendezvous, .letter = 'S' },
+	{ "serial", NP_OPTION_FLAG, AT(serial) },
+	{ "gap", NS(gap_ns), .letter = 'g' },
+	{ "shared-links", NP_OPTION_FLAG, AT(shared_links) },
+	{ "topology", NP_OPTION_WORD, AT(where) },
+	{ "wire", NS(wire_ns) },
+	{ "switch", NS(switch_ns) },
+	{ "ranks-per-node", NP_OPTION_COUNT, AT(per_node), 1, PER_NODE_MAX },
+	{ "place", NP_OPTION_COUNT, AT(trials), 1, TRIALS_MAX },
+	{ "up-to", NS(up_to_ns) },
+	{ "first-byte-free", NP_OPTION_FLAG, AT(net.first_byte_free) },
+	{ "critical", NP_OPTION_FLAG, AT(critical) },
+	{ "collective", NP_OPTION_TAKE, .take = take_collective },
 	{ NULL },
 };
 
@@ -147,6 +82,10 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		return cli_usage(self, "--place: expected --topology, too");
 	if (rc < 0 && !o->n_apps)
 		return cli_usage(self, "a file is missing");
+	if (!isnan(ask->gap_ns)) {
+		ask->serial = true;
+		ask->net.g_ns = ask->gap_ns;
+	}
 	ask->format = o->format;
 	return rc;
 }
@@ -172,7 +111,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_tolerance_ask ask = {
 		.net = CLI_TOLERANCE_NET,
-		.up_to_ns = NAN, .wire_ns = 274, .switch_ns = 108,
+		.up_to_ns = NAN, .gap_ns = NAN, .wire_ns = 274, .switch_ns = 108,
 		.per_node = 1,
 	};
 	struct cli_tolerance *t;

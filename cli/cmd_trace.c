@@ -114,10 +114,10 @@ static int take_collective(char *text, void *arg, struct np_err *err)
 
 #define AT(member) offsetof(struct ask, member)
 
-static const struct cli_option options[] = {
-	{ "goal", CLI_FLAG, AT(goal) },
-	{ "liballprof", CLI_WORD, AT(liballprof) },
-	{ "collective", CLI_TAKE, .take = take_collective },
+static const struct np_option options[] = {
+	{ "goal", NP_OPTION_FLAG, AT(goal) },
+	{ "liballprof", NP_OPTION_WORD, AT(liballprof) },
+	{ "collective", NP_OPTION_TAKE, .take = take_collective },
 	{ NULL },
 };
 

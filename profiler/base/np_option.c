@@ -1,73 +1,93 @@
 #include "np_option.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "np_quantity.h"
 
-static int bad(struct np_err *err, const char *option, const char *text,
-	       const char *what, double min, double max, const char *unit)
+static int bad(const struct np_option *o, const char *text, const char *what,
+	       const char *unit, struct np_err *err)
 {
 	return np_errf(err, -EINVAL,
-		       "%s \"%.40s\": expected %s from %.12g%s to %.12g%s",
-		       option, text, what, min, unit, max, unit);
+		       "--%s \"%.40s\": expected %s from %.12g%s to %.12g%s",
+		       o->name, text, what, o->min, unit, o->max, unit);
 }
 
-int np_option_time(const char *option, const char *text, double min_sec,
-		   double max_sec, double *sec, struct np_err *err)
+static int set_time(const struct np_option *o, const char *text, double *sec,
+		    struct np_err *err)
 {
+	size_t len = strlen(text);
+	char with_unit[32];
 	double t;
 
-	if (np_duration_parse(text, &t) || !(t >= min_sec && t <= max_sec))
-		return bad(err, option, text, "a time as 100ms or 2s",
-			   min_sec, max_sec, "s");
+	if (o->kind == NP_OPTION_SECONDS && len && len <= 20 &&
+	    strspn(text, "0123456789.") == len) {
+		snprintf(with_unit, sizeof(with_unit), "%ss", text);
+		text = with_unit;
+	}
+	if (np_duration_parse(text, &t) || !(t >= o->min && t <= o->max))
+		return bad(o, text, "a time as 100ms or 2s", "s", err);
 	*sec = t;
 	return 0;
 }
 
-int np_option_seconds(const char *option, const char *text, double min_sec,
-		      double max_sec, double *sec, struct np_err *err)
+static int set_ns(const struct np_option *o, const char *text, double *ns,
+		  struct np_err *err)
 {
-	size_t len = strlen(text);
-	char with_unit[32];
+	double sec;
 
-	if (!len || len > 20 || strspn(text, "0123456789.") != len)
-		return np_option_time(option, text, min_sec, max_sec, sec, err);
-	snprintf(with_unit, sizeof(with_unit), "%ss", text);
-	return np_option_time(option, with_unit, min_sec, max_sec, sec, err);
+	if (np_duration_parse(text, &sec) || 1e9 * sec > o->max)
+		return np_errf(err, -EINVAL, "--%s: got %.64s, expected a "
+			       "time, such as 3us", o->name, text);
+	*ns = 1e9 * sec;
+	return 0;
 }
 
-static int whole(const char *option, const char *text, const char *what,
-		 int rc, uint64_t n, uint32_t min, uint32_t max, uint32_t *out,
-		 struct np_err *err)
+static int set_whole(const struct np_option *o, const char *text,
+		     uint32_t *out, struct np_err *err)
 {
-	if (rc || n < min || n > max)
-		return bad(err, option, text, what, min, max, "");
+	bool count = o->kind == NP_OPTION_COUNT;
+	uint64_t n;
+
+	if ((count && strspn(text, "0123456789") != strlen(text)) ||
+	    np_bytes_parse(text, &n) || (double)n < o->min ||
+	    (double)n > o->max)
+		return bad(o, text, count ? "a whole number" :
+			   "bytes as 512 or 1K", "", err);
 	*out = (uint32_t)n;
 	return 0;
 }
 
-int np_option_bytes(const char *option, const char *text, uint32_t min,
-		    uint32_t max, uint32_t *bytes, struct np_err *err)
+bool np_option_has_argument(const struct np_option *o)
 {
-	uint64_t n = 0;
-	int rc = np_bytes_parse(text, &n);
-
-	return whole(option, text, "bytes as 512 or 1K", rc, n, min, max,
-		     bytes, err);
+	return o->kind != NP_OPTION_FLAG && o->kind != NP_OPTION_CALL;
 }
 
-int np_option_count(const char *option, const char *text, uint32_t min,
-		    uint32_t max, uint32_t *n, struct np_err *err)
+int np_option_set(const struct np_option *o, char *text, void *all,
+		  struct np_err *err)
 {
-	uint64_t bytes = 0;
-	int rc = np_bytes_parse(text, &bytes);
+	void *at = (char *)all + o->at;
 
-	if (strspn(text, "0123456789") != strlen(text))
-		rc = -EINVAL;
-	return whole(option, text, "a whole number", rc, bytes, min, max, n,
-		     err);
+	switch (o->kind) {
+	case NP_OPTION_FLAG:
+		*(bool *)at = true;
+		return 0;
+	case NP_OPTION_WORD:
+		*(const char **)at = text;
+		return 0;
+	case NP_OPTION_COUNT:
+	case NP_OPTION_BYTES:
+		return set_whole(o, text, at, err);
+	case NP_OPTION_TIME:
+	case NP_OPTION_SECONDS:
+		return set_time(o, text, at, err);
+	case NP_OPTION_NS:
+		return set_ns(o, text, at, err);
+	default:
+		return o->take(text, all, err);
+	}
 }
 
 int np_option_unknown(int option, const char *text, const char *program,

@@ -1,29 +1,41 @@
 /*
- * Values of command line options.  Each function returns 0, or -EINVAL with
+ * Command line options, as a table.  Each function returns 0, or -EINVAL with
  * err naming the option, the value and what was expected.
  */
 #ifndef NP_OPTION_H
 #define NP_OPTION_H
 
-#include <stdint.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "np_err.h"
 
-/* "100ms", "1.5s", "2m": a unit is needed. */
-int np_option_time(const char *option, const char *text, double min_sec,
-		   double max_sec, double *sec, struct np_err *err);
+/* A row; the last one has no name. */
+struct np_option {
+	const char *name; /* --NAME */
+	enum np_option_kind {
+		NP_OPTION_FLAG,	   /* without an argument: a bool gets true */
+		NP_OPTION_CALL,	   /* without an argument: calls take */
+		NP_OPTION_TAKE,	   /* calls take with the argument */
+		NP_OPTION_WORD,	   /* a const char * gets the argument */
+		NP_OPTION_COUNT,   /* a uint32_t, from min to max */
+		NP_OPTION_BYTES,   /* the same: "512", "1K", "1M" */
+		NP_OPTION_TIME,	   /* a double, seconds: "100ms", "1.5s" */
+		NP_OPTION_SECONDS, /* the same, "5" is in seconds */
+		NP_OPTION_NS,	   /* a double, nanoseconds, up to max: "3us" */
+	} kind;
+	size_t at; /* of what it sets, in the structure of all options */
+	double min, max;
+	/* Returns 0, or not 0 with err. */
+	int (*take)(char *text, void *all, struct np_err *err);
+	char letter; /* -LETTER is the same; 0: none is */
+};
 
-/* The same, but a plain number is seconds. */
-int np_option_seconds(const char *option, const char *text, double min_sec,
-		      double max_sec, double *sec, struct np_err *err);
+bool np_option_has_argument(const struct np_option *o);
 
-/* "512", "1K", "1M" */
-int np_option_bytes(const char *option, const char *text, uint32_t min,
-		    uint32_t max, uint32_t *bytes, struct np_err *err);
-
-/* A whole number. */
-int np_option_count(const char *option, const char *text, uint32_t min,
-		    uint32_t max, uint32_t *n, struct np_err *err);
+/* text: its argument; all: the structure. */
+int np_option_set(const struct np_option *o, char *text, void *all,
+		  struct np_err *err);
 
 /*
  * What getopt_long() (with ":" as its short options) found no option: ':' and

@@ -1,13 +1,10 @@
 /* CompressionB: takes away a known part of the network, and times itself. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "np_option.h"
 #include "np_probe_main.h"
 #include "np_rounds.h"
 
@@ -130,98 +127,30 @@ static uint64_t messages(const void *e)
 	return np_rounds_messages(e);
 }
 
-enum {
-	LEVEL = 256, PARTNERS, MESSAGES, PAUSE, BYTES, ACROSS, REPORT_EVERY, DURATION,
-	JOIN, VERSION, HELP,
-};
+static int take_level(char *text, void *all, struct np_err *err)
+{
+	return np_level_parse(text, &((struct settings *)all)->level, err);
+}
 
-static const struct option options[] = {
-	{ "level", required_argument, NULL, LEVEL },
-	{ "partners", required_argument, NULL, PARTNERS },
-	{ "messages", required_argument, NULL, MESSAGES },
-	{ "pause", required_argument, NULL, PAUSE },
-	{ "bytes", required_argument, NULL, BYTES },
-	{ "across", no_argument, NULL, ACROSS },
-	{ "report-every", required_argument, NULL, REPORT_EVERY },
-	{ "duration", required_argument, NULL, DURATION },
-	{ "join", required_argument, NULL, JOIN },
-	{ "version", no_argument, NULL, VERSION },
-	{ "help", no_argument, NULL, HELP },
+#define AT(member) offsetof(struct settings, member)
+
+static const struct np_option options[] = {
+	/* First, as the others change what it says. */
+	{ "level", NP_OPTION_TAKE, .take = take_level },
+	{ "partners", NP_OPTION_COUNT, AT(level.partners), 1,
+	  NP_LEVEL_MAX_PARTNERS },
+	{ "messages", NP_OPTION_COUNT, AT(level.messages), 1,
+	  NP_LEVEL_MAX_MESSAGES },
+	{ "pause", NP_OPTION_TIME, AT(level.pause_sec), 0,
+	  NP_LEVEL_MAX_PAUSE_SEC },
+	{ "bytes", NP_OPTION_BYTES, AT(level.bytes), NP_LEVEL_MIN_BYTES,
+	  NP_LEVEL_MAX_BYTES },
+	{ "across", NP_OPTION_FLAG, AT(across) },
+	{ "report-every", NP_OPTION_SECONDS, AT(report_every_sec), 0.1, 60 },
+	{ "duration", NP_OPTION_SECONDS, AT(duration_sec), 0, 366 * 86400.0 },
+	{ "join", NP_OPTION_WORD, AT(join) },
 	{ NULL },
 };
-
-static int set_level(struct np_level *l, int option, const char *value,
-		     const char *previous, struct np_err *err)
-{
-	switch (option) {
-	case LEVEL:
-		return np_level_parse(value, l, err);
-	case PARTNERS:
-		return np_option_count("--partners", value, 1,
-				       NP_LEVEL_MAX_PARTNERS, &l->partners,
-				       err);
-	case MESSAGES:
-		return np_option_count("--messages", value, 1,
-				       NP_LEVEL_MAX_MESSAGES, &l->messages,
-				       err);
-	case PAUSE:
-		return np_option_time("--pause", value, 0,
-				      NP_LEVEL_MAX_PAUSE_SEC, &l->pause_sec,
-				      err);
-	case BYTES:
-		return np_option_bytes("--bytes", value, NP_LEVEL_MIN_BYTES,
-				       NP_LEVEL_MAX_BYTES, &l->bytes, err);
-	}
-	return np_option_unknown(option, previous, NAME, err);
-}
-
-static int set(struct settings *s, int option, const char *value,
-	       const char *previous, struct np_err *err)
-{
-	switch (option) {
-	case REPORT_EVERY:
-		return np_option_seconds("--report-every", value, 0.1, 60,
-					 &s->report_every_sec, err);
-	case DURATION:
-		return np_option_seconds("--duration", value, 0, 366 * 86400.0,
-					 &s->duration_sec, err);
-	case ACROSS:
-		s->across = true;
-		return 0;
-	case JOIN:
-		s->join = value;
-		return 0;
-	case VERSION:
-		np_probe_print_version(NAME);
-		exit(EXIT_SUCCESS);
-	case HELP:
-		fputs(usage, stdout);
-		exit(EXIT_SUCCESS);
-	}
-	return set_level(&s->level, option, value, previous, err);
-}
-
-/* --level first, whatever the order, as the others change what it says. */
-static int parse(int argc, char **argv, struct settings *s,
-		 struct np_err *err)
-{
-	int option, rc = 0;
-
-	opterr = 0;
-	for (int pass = 0; pass < 2; pass++) {
-		optind = 0; /* glibc: start again */
-		while (!rc && (option = getopt_long(argc, argv, ":", options,
-						    NULL)) >= 0)
-			if ((option == LEVEL) == !pass)
-				rc = set(s, option, optarg, argv[optind - 1],
-					 err);
-	}
-	if (!rc && optind < argc)
-		rc = np_option_unknown(0, argv[optind], NAME, err);
-	if (!rc)
-		rc = np_level_check(&s->level, err);
-	return rc;
-}
 
 int main(int argc, char **argv)
 {
@@ -229,6 +158,7 @@ int main(int argc, char **argv)
 		.level = np_levels[0], .report_every_sec = 1,
 		.duration_sec = INFINITY,
 	};
+	const struct np_probe_command command = { NAME, usage, options };
 	struct np_err err = NP_ERR_INIT;
 	struct np_probe_program prog = {
 		.name = NAME, .kind = NP_REPORT_ROUND, .plan = plan,
@@ -236,7 +166,8 @@ int main(int argc, char **argv)
 		.messages = messages, .arg = &s,
 	};
 
-	if (parse(argc, argv, &s, &err)) {
+	if (np_probe_options(&command, argc, argv, &s, NULL, &err) ||
+	    np_level_check(&s.level, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 2;
 	}

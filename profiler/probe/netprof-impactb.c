@@ -1,13 +1,11 @@
 /* ImpactB: measures the latency between nodes while a program runs there. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "np_option.h"
 #include "np_pingpong.h"
 #include "np_probe_main.h"
 
@@ -105,47 +103,17 @@ static uint64_t messages(const void *e)
 	return np_pingpong_messages(e);
 }
 
-enum { BYTES = 256, PERIOD, REPORT_EVERY, DURATION, JOIN, VERSION, HELP };
+#define AT(member) offsetof(struct settings, member)
 
-static const struct option options[] = {
-	{ "bytes", required_argument, NULL, BYTES },
-	{ "period", required_argument, NULL, PERIOD },
-	{ "report-every", required_argument, NULL, REPORT_EVERY },
-	{ "duration", required_argument, NULL, DURATION },
-	{ "join", required_argument, NULL, JOIN },
-	{ "version", no_argument, NULL, VERSION },
-	{ "help", no_argument, NULL, HELP },
+static const struct np_option options[] = {
+	{ "bytes", NP_OPTION_BYTES, AT(bytes), NP_PINGPONG_MIN_BYTES,
+	  NP_PINGPONG_MAX_BYTES },
+	{ "period", NP_OPTION_TIME, AT(period_sec), 1e-3, 3600 },
+	{ "report-every", NP_OPTION_SECONDS, AT(report_every_sec), 0.1, 60 },
+	{ "duration", NP_OPTION_SECONDS, AT(duration_sec), 0, 366 * 86400.0 },
+	{ "join", NP_OPTION_WORD, AT(join) },
 	{ NULL },
 };
-
-static int set(struct settings *s, int option, const char *value,
-	       const char *previous, struct np_err *err)
-{
-	switch (option) {
-	case BYTES:
-		return np_option_bytes("--bytes", value, NP_PINGPONG_MIN_BYTES,
-				       NP_PINGPONG_MAX_BYTES, &s->bytes, err);
-	case PERIOD:
-		return np_option_time("--period", value, 1e-3, 3600,
-				      &s->period_sec, err);
-	case REPORT_EVERY:
-		return np_option_seconds("--report-every", value, 0.1, 60,
-					 &s->report_every_sec, err);
-	case DURATION:
-		return np_option_seconds("--duration", value, 0, 366 * 86400.0,
-					 &s->duration_sec, err);
-	case JOIN:
-		s->join = value;
-		return 0;
-	case VERSION:
-		np_probe_print_version(NAME);
-		exit(EXIT_SUCCESS);
-	case HELP:
-		fputs(usage, stdout);
-		exit(EXIT_SUCCESS);
-	}
-	return np_option_unknown(option, previous, NAME, err);
-}
 
 int main(int argc, char **argv)
 {
@@ -153,21 +121,15 @@ int main(int argc, char **argv)
 		.bytes = 1024, .period_sec = 0.1, .report_every_sec = 1,
 		.duration_sec = INFINITY,
 	};
+	const struct np_probe_command command = { NAME, usage, options };
 	struct np_err err = NP_ERR_INIT;
 	struct np_probe_program prog = {
 		.name = NAME, .kind = NP_REPORT_LATENCY, .n_peers = 2,
 		.plan = plan, .engine = engine, .step = np_pingpong_step,
 		.messages = messages, .arg = &s,
 	};
-	int option, rc = 0;
 
-	opterr = 0;
-	while (!rc &&
-	       (option = getopt_long(argc, argv, ":", options, NULL)) >= 0)
-		rc = set(&s, option, optarg, argv[optind - 1], &err);
-	if (!rc && optind < argc)
-		rc = np_option_unknown(0, argv[optind], NAME, &err);
-	if (rc) {
+	if (np_probe_options(&command, argc, argv, &s, NULL, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 2;
 	}

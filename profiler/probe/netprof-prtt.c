@@ -1,12 +1,10 @@
 /* Times of messages between two nodes, for the parameters of LogGPS. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_option.h"
 #include "np_probe_main.h"
 #include "np_prtt.h"
 #include "np_stop.h"
@@ -114,50 +112,17 @@ static uint64_t messages(const void *e)
 	return e ? np_prtt_messages(e) : 0;
 }
 
-enum { BLOCKS = 256, MAX_BYTES, MAX_TRIP, ACROSS, JOIN, VERSION, HELP };
+#define AT(member) offsetof(struct settings, member)
 
-static const struct option options[] = {
-	{ "blocks", required_argument, NULL, BLOCKS },
-	{ "max-bytes", required_argument, NULL, MAX_BYTES },
-	{ "max-trip", required_argument, NULL, MAX_TRIP },
-	{ "across", no_argument, NULL, ACROSS },
-	{ "join", required_argument, NULL, JOIN },
-	{ "version", no_argument, NULL, VERSION },
-	{ "help", no_argument, NULL, HELP },
+static const struct np_option options[] = {
+	{ "blocks", NP_OPTION_COUNT, AT(conf.blocks), 1, NP_PRTT_MAX_BLOCKS },
+	{ "max-bytes", NP_OPTION_BYTES, AT(conf.max_bytes),
+	  NP_PRTT_LEAST_MAX_BYTES, NP_PRTT_MAX_BYTES },
+	{ "max-trip", NP_OPTION_TIME, AT(conf.max_sec), 1e-4, 10 },
+	{ "across", NP_OPTION_FLAG, AT(across) },
+	{ "join", NP_OPTION_WORD, AT(join) },
 	{ NULL },
 };
-
-static int set(struct settings *s, int option, const char *value,
-	       const char *previous, struct np_err *err)
-{
-	switch (option) {
-	case BLOCKS:
-		return np_option_count("--blocks", value, 1,
-				       NP_PRTT_MAX_BLOCKS, &s->conf.blocks,
-				       err);
-	case MAX_BYTES:
-		return np_option_bytes("--max-bytes", value,
-				       NP_PRTT_LEAST_MAX_BYTES,
-				       NP_PRTT_MAX_BYTES, &s->conf.max_bytes,
-				       err);
-	case MAX_TRIP:
-		return np_option_time("--max-trip", value, 1e-4, 10,
-				      &s->conf.max_sec, err);
-	case ACROSS:
-		s->across = true;
-		return 0;
-	case JOIN:
-		s->join = value;
-		return 0;
-	case VERSION:
-		np_probe_print_version(NAME);
-		exit(EXIT_SUCCESS);
-	case HELP:
-		fputs(usage, stdout);
-		exit(EXIT_SUCCESS);
-	}
-	return np_option_unknown(option, previous, NAME, err);
-}
 
 int main(int argc, char **argv)
 {
@@ -167,6 +132,7 @@ int main(int argc, char **argv)
 			.max_sec = NP_PRTT_TRIP_SEC,
 		},
 	};
+	const struct np_probe_command command = { NAME, usage, options };
 	struct np_err err = NP_ERR_INIT;
 	struct np_probe_program prog = {
 		.name = NAME, .kind = NP_REPORT_LATENCY, .n_peers = 1,
@@ -174,15 +140,8 @@ int main(int argc, char **argv)
 		.plan = plan, .engine = engine, .step = np_prtt_step,
 		.messages = messages, .arg = &s,
 	};
-	int option, rc = 0;
 
-	opterr = 0;
-	while (!rc &&
-	       (option = getopt_long(argc, argv, ":", options, NULL)) >= 0)
-		rc = set(&s, option, optarg, argv[optind - 1], &err);
-	if (!rc && optind < argc)
-		rc = np_option_unknown(0, argv[optind], NAME, &err);
-	if (rc) {
+	if (np_probe_options(&command, argc, argv, &s, NULL, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 2;
 	}

@@ -1,6 +1,5 @@
 /* Measures how concurrent transfers share the network. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,7 +8,6 @@
 #include <unistd.h>
 
 #include "np_net.h"
-#include "np_option.h"
 #include "np_probe.h"
 #include "np_probe_main.h"
 #include "np_schedule.h"
@@ -243,61 +241,26 @@ static void print_parsable(const struct run *r)
 		}
 }
 
-enum { REPEATS = 256, PARSABLE, VERSION, HELP };
+#define AT(member) offsetof(struct settings, member)
 
-static const struct option options[] = {
-	{ "repeats", required_argument, NULL, REPEATS },
-	{ "parsable", no_argument, NULL, PARSABLE },
-	{ "version", no_argument, NULL, VERSION },
-	{ "help", no_argument, NULL, HELP },
+static const struct np_option options[] = {
+	{ "repeats", NP_OPTION_COUNT, AT(repeats), 2, 1000 },
+	{ "parsable", NP_OPTION_FLAG, AT(parsable) },
 	{ NULL },
 };
 
-static int set(struct settings *s, int option, const char *value,
-	       const char *previous, struct np_err *err)
-{
-	switch (option) {
-	case REPEATS:
-		return np_option_count("--repeats", value, 2, 1000,
-				       &s->repeats, err);
-	case PARSABLE:
-		s->parsable = true;
-		return 0;
-	case VERSION:
-		np_probe_print_version(NAME);
-		exit(EXIT_SUCCESS);
-	case HELP:
-		fputs(usage, stdout);
-		exit(EXIT_SUCCESS);
-	}
-	return np_option_unknown(option, previous, NAME, err);
-}
-
-static int parse(int argc, char **argv, struct settings *s,
-		 struct np_err *err)
-{
-	int option, rc = 0;
-
-	opterr = 0;
-	while (!rc && (option = getopt_long(argc, argv, ":", options,
-					    NULL)) >= 0)
-		rc = set(s, option, optarg, argv[optind - 1], err);
-	if (!rc && optind == argc)
-		return np_errf(err, -EINVAL, "a file with schemes is missing; "
-			       "see \"" NAME " --help\"");
-	if (!rc && optind + 1 < argc)
-		rc = np_option_unknown(0, argv[optind + 1], NAME, err);
-	s->path = argv[optind];
-	return rc;
-}
-
 int main(int argc, char **argv)
 {
+	const struct np_probe_command command = { NAME, usage, options };
 	struct np_err err = NP_ERR_INIT;
 	struct run r = { .s = { .repeats = 10 }, .err = &err };
 	int rc;
 
-	if (parse(argc, argv, &r.s, &err)) {
+	rc = np_probe_options(&command, argc, argv, &r.s, &r.s.path, &err);
+	if (!rc && !r.s.path)
+		rc = np_errf(&err, -EINVAL, "a file with schemes is missing; "
+			     "see \"" NAME " --help\"");
+	if (rc) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 2;
 	}

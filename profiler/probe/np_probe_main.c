@@ -1,6 +1,7 @@
 #include "np_probe_main.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +111,50 @@ int np_probe_main(const struct np_probe_program *prog)
 	_exit(EXIT_SUCCESS);
 }
 
-void np_probe_print_version(const char *name)
+#define MAX_OPTIONS 16 /* of a program */
+enum { VERSION = 256, HELP, OWN };
+
+/* given: the argument of each row that stands there, or "". */
+static int look(const struct np_probe_command *c, int argc, char **argv,
+		char *given[MAX_OPTIONS], struct np_err *err)
 {
-	printf("%s %s (UCX %s)\n", name, NP_VERSION, np_ucx_version());
+	struct option longs[MAX_OPTIONS + 3] = {
+		{ "version", no_argument, NULL, VERSION },
+		{ "help", no_argument, NULL, HELP },
+	};
+	int opt;
+
+	for (int i = 0; c->options[i].name; i++)
+		longs[2 + i] = (struct option){
+			c->options[i].name,
+			np_option_has_argument(&c->options[i]), NULL, OWN + i
+		};
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":", longs, NULL)) >= OWN)
+		given[opt - OWN] = optarg ? optarg : "";
+	if (opt == VERSION)
+		printf("%s %s (UCX %s)\n", c->name, NP_VERSION,
+		       np_ucx_version());
+	if (opt == HELP)
+		fputs(c->usage, stdout);
+	if (opt == VERSION || opt == HELP)
+		exit(EXIT_SUCCESS);
+	return opt < 0 ? 0 : np_option_unknown(opt, argv[optind - 1], c->name,
+					       err);
+}
+
+int np_probe_options(const struct np_probe_command *c, int argc, char **argv,
+		     void *all, const char **word, struct np_err *err)
+{
+	char *given[MAX_OPTIONS] = { NULL };
+	int rc = look(c, argc, argv, given, err);
+
+	for (size_t i = 0; !rc && c->options[i].name; i++)
+		if (given[i])
+			rc = np_option_set(&c->options[i], given[i], all, err);
+	if (!rc && word)
+		*word = argv[optind] ? argv[optind++] : NULL;
+	if (!rc && optind < argc)
+		rc = np_option_unknown(0, argv[optind], c->name, err);
+	return rc;
 }

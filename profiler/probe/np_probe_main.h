@@ -4,6 +4,7 @@
 #ifndef NP_PROBE_MAIN_H
 #define NP_PROBE_MAIN_H
 
+#include "np_option.h"
 #include "np_probe.h"
 
 /* What one process is going to do; strings are borrowed. */
@@ -40,7 +41,19 @@ int np_probe_main(const struct np_probe_program *prog);
 /* What Slurm, or else the system, calls this node. */
 const char *np_probe_node(void);
 
-/* "NAME VERSION (UCX VERSION)" on standard output. */
-void np_probe_print_version(const char *name);
+/* Its command line. */
+struct np_probe_command {
+	const char *name, *usage;
+	const struct np_option *options; /* but for --version and --help */
+};
+
+/*
+ * Fill all, in the order of the table, whatever that of argv; --version and
+ * --help print and end the program.  *word gets the word behind the options,
+ * or NULL; where word is NULL none is expected.  Returns 0, or -EINVAL with
+ * err.
+ */
+int np_probe_options(const struct np_probe_command *c, int argc, char **argv,
+		     void *all, const char **word, struct np_err *err);
 
 #endif

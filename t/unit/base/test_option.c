@@ -2,62 +2,68 @@
 #include "np_option.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
-
-enum kind { TIME, SECONDS, BYTES, COUNT };
 
 static const struct {
 	const char *name;
-	enum kind kind;
+	enum np_option_kind kind;
 	const char *text;
 	double want; /* < 0: refused */
 } rows[] = {
-	{ "milliseconds", TIME, "100ms", 0.1 },
-	{ "fractions", TIME, "1.5s", 1.5 },
-	{ "the least time", TIME, "1ms", 1e-3 },
-	{ "the longest time", TIME, "1h", 3600 },
-	{ "too short", TIME, "999us", -1 },
-	{ "too long", TIME, "61m", -1 },
-	{ "a time needs a unit", TIME, "3", -1 },
-	{ "no time at all", TIME, "", -1 },
-	{ "not a number", TIME, "nan", -1 },
-	{ "a negative time", TIME, "-1s", -1 },
-	{ "plain seconds", SECONDS, "5", 5 },
-	{ "plain fractions", SECONDS, "0.5", 0.5 },
-	{ "seconds with a unit", SECONDS, "2m", 120 },
-	{ "too many seconds", SECONDS, "3601", -1 },
-	{ "digits without end", SECONDS, "111111111111111111111111", -1 },
-	{ "two points", SECONDS, "1.2.3", -1 },
-	{ "bytes", BYTES, "512", 512 },
-	{ "kibibytes", BYTES, "1K", 1024 },
-	{ "too few bytes", BYTES, "7", -1 },
-	{ "too many bytes", BYTES, "2M", -1 },
-	{ "bytes beyond 64 bits", BYTES, "99999999999999999999T", -1 },
-	{ "half a byte", BYTES, "8.5", -1 },
-	{ "a count", COUNT, "17", 17 },
-	{ "a count takes no suffix", COUNT, "1K", -1 },
-	{ "a count of nothing", COUNT, "0", -1 },
-	{ "no count at all", COUNT, "", -1 },
+	{ "milliseconds", NP_OPTION_TIME, "100ms", 0.1 },
+	{ "fractions", NP_OPTION_TIME, "1.5s", 1.5 },
+	{ "the least time", NP_OPTION_TIME, "1ms", 1e-3 },
+	{ "the longest time", NP_OPTION_TIME, "1h", 3600 },
+	{ "too short", NP_OPTION_TIME, "999us", -1 },
+	{ "too long", NP_OPTION_TIME, "61m", -1 },
+	{ "a time needs a unit", NP_OPTION_TIME, "3", -1 },
+	{ "no time at all", NP_OPTION_TIME, "", -1 },
+	{ "not a number", NP_OPTION_TIME, "nan", -1 },
+	{ "a negative time", NP_OPTION_TIME, "-1s", -1 },
+	{ "plain seconds", NP_OPTION_SECONDS, "5", 5 },
+	{ "plain fractions", NP_OPTION_SECONDS, "0.5", 0.5 },
+	{ "seconds with a unit", NP_OPTION_SECONDS, "2m", 120 },
+	{ "too many seconds", NP_OPTION_SECONDS, "3601", -1 },
+	{ "digits without end", NP_OPTION_SECONDS, "111111111111111111111111", -1 },
+	{ "two points", NP_OPTION_SECONDS, "1.2.3", -1 },
+	{ "nanoseconds", NP_OPTION_NS, "3us", 3000 },
+	{ "nanoseconds need a unit", NP_OPTION_NS, "3", -1 },
+	{ "more than 1e15 ns", NP_OPTION_NS, "13d", -1 },
+	{ "bytes", NP_OPTION_BYTES, "512", 512 },
+	{ "kibibytes", NP_OPTION_BYTES, "1K", 1024 },
+	{ "too few bytes", NP_OPTION_BYTES, "7", -1 },
+	{ "too many bytes", NP_OPTION_BYTES, "2M", -1 },
+	{ "bytes beyond 64 bits", NP_OPTION_BYTES, "99999999999999999999T", -1 },
+	{ "half a byte", NP_OPTION_BYTES, "8.5", -1 },
+	{ "a count", NP_OPTION_COUNT, "17", 17 },
+	{ "a count takes no suffix", NP_OPTION_COUNT, "1K", -1 },
+	{ "a count of nothing", NP_OPTION_COUNT, "0", -1 },
+	{ "no count at all", NP_OPTION_COUNT, "", -1 },
 };
 
-static int parse(enum kind kind, const char *text, double *out,
+static const struct np_option options[] = {
+	[NP_OPTION_TIME] = { "x", NP_OPTION_TIME, 0, 1e-3, 3600 },
+	[NP_OPTION_SECONDS] = { "x", NP_OPTION_SECONDS, 0, 0.1, 3600 },
+	[NP_OPTION_NS] = { "x", NP_OPTION_NS, 0, .max = 1e15 },
+	[NP_OPTION_BYTES] = { "x", NP_OPTION_BYTES, 0, 8, 1 << 20 },
+	[NP_OPTION_COUNT] = { "x", NP_OPTION_COUNT, 0, 1, 1024 },
+};
+
+static int parse(enum np_option_kind kind, const char *text, double *out,
 		 struct np_err *err)
 {
+	bool whole = kind == NP_OPTION_COUNT || kind == NP_OPTION_BYTES;
+	char copy[64];
 	uint32_t n = 0;
 	int rc;
 
-	switch (kind) {
-	case TIME:
-		return np_option_time("--x", text, 1e-3, 3600, out, err);
-	case SECONDS:
-		return np_option_seconds("--x", text, 0.1, 3600, out, err);
-	case BYTES:
-		rc = np_option_bytes("--x", text, 8, 1 << 20, &n, err);
-		break;
-	default:
-		rc = np_option_count("--x", text, 1, 1024, &n, err);
-	}
-	*out = n;
+	snprintf(copy, sizeof(copy), "%s", text);
+	rc = np_option_set(&options[kind], copy, whole ? (void *)&n : out,
+			   err);
+	if (whole)
+		*out = n;
 	return rc;
 }
 
