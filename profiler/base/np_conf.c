@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "np_conf_key.h"
-#include "np_quantity.h"
 #include "np_read.h"
 
 #ifndef NP_BINDIR
@@ -22,119 +21,40 @@
 #define MAX_KEY 32 /* shown of a name that is none */
 #define MAX_FILE 65536 /* bytes; the sample has three thousand */
 
-static int set_yesno(const char *v, void *field)
+static int set_yesno(const struct np_conf_key *k, const char *v, void *field)
 {
+	(void)k;
 	if (strcasecmp(v, "yes") && strcasecmp(v, "no"))
 		return -EINVAL;
 	*(bool *)field = !strcasecmp(v, "yes");
 	return 0;
 }
 
-static int set_dir(const char *v, void *field)
+static int set_dir(const struct np_conf_key *k, const char *v, void *field)
 {
+	(void)k;
 	if (v[0] != '/' || strlen(v) >= PATH_MAX)
 		return -EINVAL;
 	strcpy(field, v);
 	return 0;
 }
 
-static int set_period(const char *v, void *field)
-{
-	double sec;
-
-	if (np_duration_parse(v, &sec) || sec < 1e-3 || sec > 3600)
-		return -EINVAL;
-	*(double *)field = sec;
-	return 0;
-}
-
-static int set_delay(const char *v, void *field)
-{
-	double sec;
-
-	if (np_duration_parse(v, &sec) || sec > 3600)
-		return -EINVAL;
-	*(double *)field = sec;
-	return 0;
-}
-
-static int set_message(const char *v, void *field)
+static int set_message(const struct np_conf_key *k, const char *v, void *field)
 {
 	uint64_t n;
 
-	if (np_bytes_parse(v, &n) || n < 8 || n > 1 << 20)
+	if (np_conf_set_bytes(k, v, &n))
 		return -EINVAL;
 	*(uint32_t *)field = (uint32_t)n;
 	return 0;
 }
 
-/* A plain number: bytes without a suffix. */
-static int set_count(const char *v, uint32_t max, uint32_t *field)
-{
-	uint64_t n;
-
-	if (!*v || !isdigit((unsigned char)v[strlen(v) - 1]) ||
-	    np_bytes_parse(v, &n) || n < 1 || n > max)
-		return -EINVAL;
-	*field = (uint32_t)n;
-	return 0;
-}
-
-static int set_per_node(const char *v, void *field)
-{
-	return set_count(v, 2, field);
-}
-
-static int set_probe_pairs(const char *v, void *field)
-{
-	return set_count(v, 128, field);
-}
-
-static int set_probe_nodes(const char *v, void *field)
-{
-	uint32_t n;
-
-	if (set_count(v, 256, &n) || n < 2)
-		return -EINVAL;
-	*(uint32_t *)field = n;
-	return 0;
-}
-
-static int set_share(const char *v, void *field)
-{
-	double share;
-
-	if (np_percent_parse(v, &share) || share > 1)
-		return -EINVAL;
-	*(double *)field = share;
-	return 0;
-}
-
-static int set_max_runs(const char *v, void *field)
-{
-	return set_count(v, NP_CONF_MAX_RUNS, field);
-}
-
-static int set_max_traces(const char *v, void *field)
-{
-	return set_count(v, NP_CONF_MAX_RUNS, field);
-}
-
-static int set_trace_size(const char *v, void *field)
-{
-	uint64_t n;
-
-	if (np_bytes_parse(v, &n) || n < 1 << 20 || n > 1ull << 40)
-		return -EINVAL;
-	*(uint64_t *)field = n;
-	return 0;
-}
-
 /* Goes into the environment of the probes as it stands. */
-static int set_ucx(const char *v, void *field)
+static int set_ucx(const struct np_conf_key *k, const char *v, void *field)
 {
 	size_t len = strlen(v);
 
+	(void)k;
 	for (size_t i = 0; i < len; i++)
 		if (!isgraph((unsigned char)v[i]))
 			return -EINVAL;
@@ -145,36 +65,37 @@ static int set_ucx(const char *v, void *field)
 }
 
 static const struct np_conf_key keys[] = {
-#define KEY(name, set, field, expected) \
-	{ name, set, offsetof(struct np_conf, field), expected, NULL }
+#define KEY(name, set, field, ...) \
+	{ name, set, offsetof(struct np_conf, field), __VA_ARGS__ }
 	KEY("Enabled", set_yesno, enabled, "yes or no"),
 	KEY("Store", set_dir, store, "an absolute directory"),
 	KEY("BinDir", set_dir, bindir, "an absolute directory"),
 	KEY("LibexecDir", set_dir, libexecdir, "an absolute directory"),
-	KEY("Period", set_period, period_sec,
-	    "a time from 1ms to 1h with its unit, such as 100ms"),
+	KEY("Period", np_conf_set_time, period_sec,
+	    "a time from 1ms to 1h with its unit, such as 100ms", 1e-3, 3600),
 	KEY("MessageSize", set_message, message_bytes,
-	    "bytes from 8 to 1M, such as 1K"),
-	KEY("ProcessesPerNode", set_per_node, per_node, "1 or 2"),
-	KEY("ProbeAfter", set_delay, probe_after_sec,
-	    "a time from 0s to 1h with its unit, such as 2s"),
-	KEY("ProbePairs", set_probe_pairs, probe_pairs,
-	    "a number from 1 to 128"),
-	KEY("ProbeNodes", set_probe_nodes, probe_nodes,
-	    "a number from 2 to 256"),
-	KEY("LevelLeadIn", set_delay, lead_in_sec,
-	    "a time from 0s to 1h with its unit, such as 2s"),
-	KEY("CalibrateShare", set_share, calibrate_share,
-	    "a share from 0% to 100%, such as 20%"),
+	    "bytes from 8 to 1M, such as 1K", 8, 1 << 20),
+	KEY("ProcessesPerNode", np_conf_set_count, per_node, "1 or 2", 1, 2),
+	KEY("ProbeAfter", np_conf_set_time, probe_after_sec,
+	    "a time from 0s to 1h with its unit, such as 2s", 0, 3600),
+	KEY("ProbePairs", np_conf_set_count, probe_pairs,
+	    "a number from 1 to 128", 1, 128),
+	KEY("ProbeNodes", np_conf_set_count, probe_nodes,
+	    "a number from 2 to 256", 2, 256),
+	KEY("LevelLeadIn", np_conf_set_time, lead_in_sec,
+	    "a time from 0s to 1h with its unit, such as 2s", 0, 3600),
+	KEY("CalibrateShare", np_conf_set_share, calibrate_share,
+	    "a share from 0% to 100%, such as 20%", 0, 1),
 	KEY("NetDevices", set_ucx, net_devices,
 	    "a list as for UCX_NET_DEVICES, such as eth0, without spaces"),
 	KEY("Transports", set_ucx, transports,
 	    "a list as for UCX_TLS, such as tcp,self, without spaces"),
-	KEY("MaxRuns", set_max_runs, max_runs, "a number from 1 to 1000"),
-	KEY("TraceSize", set_trace_size, trace_bytes,
-	    "bytes from 1M to 1024G, such as 4G"),
-	KEY("MaxTraces", set_max_traces, max_traces,
-	    "a number from 1 to 1000"),
+	KEY("MaxRuns", np_conf_set_count, max_runs, "a number from 1 to 1000",
+	    1, NP_CONF_MAX_RUNS),
+	KEY("TraceSize", np_conf_set_bytes, trace_bytes,
+	    "bytes from 1M to 1024G, such as 4G", 1 << 20, 1ull << 40),
+	KEY("MaxTraces", np_conf_set_count, max_traces,
+	    "a number from 1 to 1000", 1, NP_CONF_MAX_RUNS),
 #undef KEY
 };
 
@@ -323,7 +244,7 @@ int np_conf_from_environment(struct np_conf *c, struct np_err *err)
 	rc = np_conf_load(c, path && *path ? path : NP_CONF_DEFAULT_PATH, err);
 	if (rc)
 		return rc;
-	if (store && *store && set_dir(store, c->store))
+	if (store && *store && set_dir(NULL, store, c->store))
 		return np_errf(err, -EINVAL, "NETPROF_STORE=%s: expected an "
 			       "absolute directory", store);
 	return 0;

@@ -11,10 +11,11 @@
 
 struct np_conf_key {
 	const char *name;
-	/* One value: returns 0 or -errno; offset and expected go with it. */
-	int (*set)(const char *value, void *field);
+	/* One value: returns 0 or -EINVAL; what follows goes with it. */
+	int (*set)(const struct np_conf_key *k, const char *value, void *field);
 	size_t offset; /* of the field in the structure of the table */
 	const char *expected;
+	double min, max; /* where the value is a number */
 	/* Instead, where a value adds to a list of the structure: returns 0,
 	 * or -EINVAL with why: what was expected. */
 	int (*add)(void *conf, const char *value, struct np_err *why);
@@ -28,6 +29,16 @@ struct np_conf_key {
 int np_conf_key_set(const struct np_conf_key *keys, size_t n_keys, void *conf,
 		    const char *name, size_t nlen, const char *value,
 		    struct np_err *err);
+
+/* Of numbers from k->min to k->max, for set: */
+int np_conf_set_time(const struct np_conf_key *k, const char *value,
+		     void *sec); /* a double */
+int np_conf_set_share(const struct np_conf_key *k, const char *value,
+		      void *share); /* a double */
+int np_conf_set_bytes(const struct np_conf_key *k, const char *value,
+		      void *bytes); /* a uint64_t */
+int np_conf_set_count(const struct np_conf_key *k, const char *value,
+		      void *n); /* a uint32_t, without a suffix */
 
 /* Of struct np_place_conf. */
 extern const struct np_conf_key np_place_keys[];

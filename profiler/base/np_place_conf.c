@@ -9,7 +9,6 @@
 
 #include "np_conf_key.h"
 #include "np_ids.h"
-#include "np_quantity.h"
 
 #define MAX_USER 64
 
@@ -70,8 +69,9 @@ const char *np_place_conf_app(const struct np_place_conf *c,
 	return NULL;
 }
 
-static int set_mode(const char *v, void *field)
+static int set_mode(const struct np_conf_key *k, const char *v, void *field)
 {
+	(void)k;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(mode_names); i++)
 		if (!strcasecmp(v, mode_names[i])) {
 			*(enum np_mode *)field = (enum np_mode)i;
@@ -80,40 +80,11 @@ static int set_mode(const char *v, void *field)
 	return -EINVAL;
 }
 
-static int set_slowdown(const char *v, void *field)
-{
-	double fraction;
-
-	if (np_percent_parse(v, &fraction) || fraction > 100)
-		return -EINVAL;
-	*(double *)field = fraction;
-	return 0;
-}
-
-static int set_time(const char *v, double least, double most, void *field)
-{
-	double sec;
-
-	if (np_duration_parse(v, &sec) || sec < least || sec > most)
-		return -EINVAL;
-	*(double *)field = sec;
-	return 0;
-}
-
-static int set_defer(const char *v, void *field)
-{
-	return set_time(v, 1, 365 * 86400.0, field);
-}
-
-static int set_interval(const char *v, void *field)
-{
-	return set_time(v, 0.1, 3600, field);
-}
-
-static int set_unknown(const char *v, void *field)
+static int set_unknown(const struct np_conf_key *k, const char *v, void *field)
 {
 	bool none = !strcasecmp(v, "none");
 
+	(void)k;
 	if (!none && np_app_check(v, NULL))
 		return -EINVAL;
 	strcpy(field, none ? "" : v);
@@ -140,7 +111,7 @@ static int add_partition(void *conf, const char *v, struct np_err *why)
 		c->n_partitions = 0;
 		return 0;
 	}
-	if (!is_partition(v, len) || set_mode(colon + 1, &mode))
+	if (!is_partition(v, len) || set_mode(NULL, colon + 1, &mode))
 		return np_errf(why, -EINVAL, "expected PARTITION:MODE, a mode "
 			       "being off, advise, prefer or enforce");
 	while (i < c->n_partitions &&
@@ -262,17 +233,18 @@ static int add_claim(void *conf, const char *v, struct np_err *why)
 }
 
 const struct np_conf_key np_place_keys[] = {
-#define SET(name, set, field, expected) \
-	{ name, set, offsetof(struct np_place_conf, field), expected, NULL }
-#define ADD(name, add) { name, NULL, 0, NULL, add }
+#define SET(name, set, field, ...) \
+	{ name, set, offsetof(struct np_place_conf, field), __VA_ARGS__ }
+#define ADD(name, adds) { name, .add = adds }
 	SET("Placement", set_mode, mode, "off, advise, prefer or enforce"),
 	ADD("PlacementPartition", add_partition),
-	SET("MaxSlowdown", set_slowdown, max_slowdown,
-	    "a share from 0% to 10000%, such as 10%"),
-	SET("MaxDefer", set_defer, max_defer_sec,
-	    "a time from 1s to 8760h with its unit, such as 1h"),
-	SET("PlacementInterval", set_interval, interval_sec,
-	    "a time from 100ms to 1h with its unit, such as 2s"),
+	SET("MaxSlowdown", np_conf_set_share, max_slowdown,
+	    "a share from 0% to 10000%, such as 10%", 0, 100),
+	SET("MaxDefer", np_conf_set_time, max_defer_sec,
+	    "a time from 1s to 8760h with its unit, such as 1h", 1,
+	    365 * 86400.0),
+	SET("PlacementInterval", np_conf_set_time, interval_sec,
+	    "a time from 100ms to 1h with its unit, such as 2s", 0.1, 3600),
 	SET("UnknownAs", set_unknown, unknown_as,
 	    "the name of a published application, or none"),
 	ADD("TrustedUsers", add_users),
