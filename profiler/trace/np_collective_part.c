@@ -63,7 +63,6 @@ static bool is_cut(const struct np_part *p)
 	       c == NP_REDUCE_SCATTER;
 }
 
-/* Bytes of n blocks from the one of rank first on. */
 uint64_t np_part_blocks(const struct np_part *p, uint32_t first, uint32_t n)
 {
 	uint64_t sum = 0;
@@ -92,7 +91,12 @@ static uint32_t below(const struct np_part *p, uint32_t v, uint32_t bit)
 	return p->size - v < bit ? p->size - v : bit;
 }
 
-/* From rank 0 to all: each its own block, or all the same bytes. */
+uint64_t np_part_of(const struct np_part *p, bool own, uint32_t first,
+		    uint32_t n, uint64_t bytes)
+{
+	return own ? np_part_blocks(p, first, n) : bytes;
+}
+
 void np_part_tree_down(struct np_part *p, bool own, uint64_t bytes)
 {
 	uint32_t v = p->rank, bit = 1;
@@ -100,9 +104,8 @@ void np_part_tree_down(struct np_part *p, bool own, uint64_t bytes)
 	for (; bit < p->size && !(v & bit); bit <<= 1)
 		;
 	if (bit < p->size) {
-		np_part_receive(p, v - bit,
-				own ? np_part_blocks(p, v, below(p, v, bit)) :
-				      bytes);
+		np_part_receive(p, v - bit, np_part_of(
+			p, own, v, below(p, v, bit), bytes));
 		np_part_next_round(p);
 	}
 	for (bit >>= 1; bit; bit >>= 1) {
@@ -110,10 +113,8 @@ void np_part_tree_down(struct np_part *p, bool own, uint64_t bytes)
 
 		if (child >= p->size)
 			continue;
-		np_part_send(
-			p, child,
-			own ? np_part_blocks(p, child, below(p, child, bit)) :
-			      bytes);
+		np_part_send(p, child, np_part_of(
+			p, own, child, below(p, child, bit), bytes));
 		np_part_next_round(p);
 	}
 }
@@ -126,17 +127,15 @@ void np_part_tree_up(struct np_part *p, bool own, uint64_t bytes)
 		uint32_t child = v + bit;
 
 		if (v & bit) {
-			np_part_send(p, v - bit, own ?
-				np_part_blocks(p, v, below(p, v, bit)) : bytes);
+			np_part_send(p, v - bit, np_part_of(
+				p, own, v, below(p, v, bit), bytes));
 			np_part_next_round(p);
 			return;
 		}
 		if (child >= p->size)
 			continue;
-		np_part_receive(
-			p, child,
-			own ? np_part_blocks(p, child, below(p, child, bit)) :
-			      bytes);
+		np_part_receive(p, child, np_part_of(
+			p, own, child, below(p, child, bit), bytes));
 		np_part_next_round(p);
 	}
 }
@@ -144,13 +143,12 @@ void np_part_tree_up(struct np_part *p, bool own, uint64_t bytes)
 void np_part_line_down(struct np_part *p, bool own, uint64_t bytes)
 {
 	if (p->rank) {
-		np_part_receive(p, 0,
-				own ? np_part_blocks(p, p->rank, 1) : bytes);
+		np_part_receive(p, 0, np_part_of(p, own, p->rank, 1, bytes));
 		np_part_next_round(p);
 		return;
 	}
 	for (uint32_t i = 1; i < p->size; i++) {
-		np_part_send(p, i, own ? np_part_blocks(p, i, 1) : bytes);
+		np_part_send(p, i, np_part_of(p, own, i, 1, bytes));
 		np_part_next_round(p);
 	}
 }
@@ -158,8 +156,8 @@ void np_part_line_down(struct np_part *p, bool own, uint64_t bytes)
 void np_part_line_up(struct np_part *p, bool own, uint64_t bytes)
 {
 	if (p->rank)
-		np_part_send(p, 0, own ? np_part_blocks(p, p->rank, 1) : bytes);
+		np_part_send(p, 0, np_part_of(p, own, p->rank, 1, bytes));
 	for (uint32_t i = 1; !p->rank && i < p->size; i++)
-		np_part_receive(p, i, own ? np_part_blocks(p, i, 1) : bytes);
+		np_part_receive(p, i, np_part_of(p, own, i, 1, bytes));
 	np_part_next_round(p);
 }

@@ -28,6 +28,10 @@ uint32_t np_part_before(const struct np_part *p, uint32_t rank, uint32_t n);
 uint64_t np_part_blocks(const struct np_part *p, uint32_t first, uint32_t n);
 uint64_t np_part_whole(const struct np_part *p);
 
+/* The same blocks if own, else bytes. */
+uint64_t np_part_of(const struct np_part *p, bool own, uint32_t first,
+		    uint32_t n, uint64_t bytes);
+
 /*
  * Between rank 0 and all, by a binomial tree or directly: of each its own
  * block, or the same bytes of all.

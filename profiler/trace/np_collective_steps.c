@@ -57,32 +57,17 @@ static uint64_t group(const struct np_part *p, const struct fold *f, uint32_t i,
 	return np_part_blocks(p, a, b - a);
 }
 
-static void fold_in(struct np_part *p, const struct fold *f, uint64_t bytes,
-		    bool own)
+/* Idle ranks, each with the one above it, before and after the others. */
+static void fold_with(struct np_part *p, const struct fold *f, bool in,
+		      uint64_t bytes, bool own)
 {
-	if (p->rank >= 2 * f->extra)
-		return;
-	if (f->idle)
-		np_part_send(p, p->rank + 1,
-			     own ? np_part_blocks(p, p->rank, 1) : bytes);
-	else
-		np_part_receive(p, p->rank - 1,
-				own ? np_part_blocks(p, p->rank - 1, 1) :
-				      bytes);
-	np_part_next_round(p);
-}
+	uint32_t idle = f->idle ? p->rank : p->rank - 1;
 
-static void fold_out(struct np_part *p, const struct fold *f, uint64_t bytes,
-		     bool own)
-{
 	if (p->rank >= 2 * f->extra)
 		return;
-	if (f->idle)
-		np_part_receive(p, p->rank + 1,
-				own ? np_part_blocks(p, p->rank, 1) : bytes);
-	else
-		np_part_send(p, p->rank - 1,
-			     own ? np_part_blocks(p, p->rank - 1, 1) : bytes);
+	(f->idle == in ? np_part_send : np_part_receive)(
+		p, f->idle ? p->rank + 1 : idle,
+		np_part_of(p, own, idle, 1, bytes));
 	np_part_next_round(p);
 }
 
@@ -99,41 +84,41 @@ static void doubling(struct np_part *p, uint64_t bytes)
 {
 	struct fold f = fold(p);
 
-	fold_in(p, &f, bytes, false);
+	fold_with(p, &f, true, bytes, false);
 	for (uint32_t bit = 1; !f.idle && bit < f.n; bit <<= 1) {
 		uint32_t peer = unfold(&f, f.mine ^ bit);
 
 		swap(p, peer, bytes, peer, bytes);
 	}
-	fold_out(p, &f, bytes, false);
+	fold_with(p, &f, false, bytes, false);
 }
 
 static void doubling_gather(struct np_part *p)
 {
 	struct fold f = fold(p);
 
-	fold_in(p, &f, 0, true);
+	fold_with(p, &f, true, 0, true);
 	for (uint32_t bit = 1; !f.idle && bit < f.n; bit <<= 1) {
 		uint32_t peer = unfold(&f, f.mine ^ bit);
 
 		swap(p, peer, group(p, &f, f.mine, bit), peer,
 		     group(p, &f, f.mine ^ bit, bit));
 	}
-	fold_out(p, &f, np_part_whole(p), false);
+	fold_with(p, &f, false, np_part_whole(p), false);
 }
 
 static void halving(struct np_part *p)
 {
 	struct fold f = fold(p);
 
-	fold_in(p, &f, np_part_whole(p), false);
+	fold_with(p, &f, true, np_part_whole(p), false);
 	for (uint32_t bit = f.n / 2; !f.idle && bit; bit >>= 1) {
 		uint32_t peer = unfold(&f, f.mine ^ bit);
 
 		swap(p, peer, group(p, &f, f.mine ^ bit, bit), peer,
 		     group(p, &f, f.mine, bit));
 	}
-	fold_out(p, &f, 0, true);
+	fold_with(p, &f, false, 0, true);
 }
 
 /* Rank 0 .. r of each rank r; the upper one of two needs it. */
@@ -190,22 +175,24 @@ static void spread_exchange(struct np_part *p)
 	}
 }
 
-static void ring_gather(struct np_part *p)
+/* Blocks go around, beginning with the one of first ranks before. */
+static void ring_blocks(struct np_part *p, uint32_t first)
 {
-	for (uint32_t k = 0; k + 1 < p->size; k++)
+	for (uint32_t k = first; k < p->size - 1 + first; k++)
 		swap(p, np_part_after(p, p->rank, 1),
 		     np_part_blocks(p, np_part_before(p, p->rank, k), 1),
 		     np_part_before(p, p->rank, 1),
 		     np_part_blocks(p, np_part_before(p, p->rank, k + 1), 1));
 }
 
+static void ring_gather(struct np_part *p)
+{
+	ring_blocks(p, 0);
+}
+
 static void ring_reduce(struct np_part *p)
 {
-	for (uint32_t k = 1; k < p->size; k++)
-		swap(p, np_part_after(p, p->rank, 1),
-		     np_part_blocks(p, np_part_before(p, p->rank, k), 1),
-		     np_part_before(p, p->rank, 1),
-		     np_part_blocks(p, np_part_before(p, p->rank, k + 1), 1));
+	ring_blocks(p, 1);
 }
 
 /* Twice around. */
