@@ -6,16 +6,13 @@
 #include <time.h>
 
 #include "cli_traced.h"
+#include "np_array.h"
 
 int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned)
 {
 	struct cli_known_app *a = calloc(1, sizeof(*a));
-	struct cli_known_app **grown;
 
-	grown = reallocarray(k->app, k->n + 1, sizeof(*grown));
-	if (grown)
-		k->app = grown;
-	if (!a || !grown) {
+	if (!a || np_array_resize(&k->app, k->n + 1, sizeof(*k->app))) {
 		struct np_runs runs = r->runs;
 
 		if (owned)

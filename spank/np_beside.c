@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 /* Slurm's times are whole seconds: less than that may be no overlap at all. */
 #define LEAST_OVERLAP_SEC 1.0
 
@@ -24,13 +26,11 @@ static struct np_neighbour *find(struct np_record *r,
 static struct np_neighbour *add(struct np_record *r,
 				const struct np_candidate *c, const char *leaf)
 {
-	struct np_neighbour *more, *n;
+	struct np_neighbour *n;
 
-	more = realloc(r->neighbours, (r->n_neighbours + 1) * sizeof(*more));
-	if (!more)
+	if (np_array_resize(&r->neighbours, r->n_neighbours + 1, sizeof(*n)))
 		return NULL;
-	r->neighbours = more;
-	n = &more[r->n_neighbours];
+	n = &r->neighbours[r->n_neighbours];
 	*n = (struct np_neighbour){ .job_id = c->job_id,
 				    .step_id = c->step_id,
 				    .leaf = strdup(leaf) };

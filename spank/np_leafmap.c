@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 struct place {
 	char *node;
 	const char *leaf;
@@ -27,17 +29,15 @@ static int by_node(const void *a, const void *b)
 static int add_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
 {
 	struct np_hosts hosts = { NULL, 0 };
-	struct place *more;
 	int rc = np_hosts_expand(leaf->nodes, &hosts);
 
-	if (rc)
-		return rc;
-	more = realloc(l->place, (l->n + hosts.n) * sizeof(*more));
-	if (!more) {
+	if (!rc)
+		rc = np_array_resize(&l->place, l->n + hosts.n,
+				     sizeof(*l->place));
+	if (rc) {
 		np_hosts_free(&hosts);
-		return -ENOMEM;
+		return rc;
 	}
-	l->place = more;
 	for (size_t i = 0; i < hosts.n; i++)
 		l->place[l->n++] = (struct place){ hosts.name[i], leaf->name };
 	free(hosts.name); /* the names live on in the table */

@@ -25,3 +25,17 @@ int np_array_more(void *array, size_t n, size_t size)
 		return 0;
 	return np_array_resize(array, n ? 2 * n : LEAST, size);
 }
+
+int np_array_room(void *array, size_t *room, size_t n, size_t size)
+{
+	size_t want = *room ? *room : 64;
+
+	if (n <= *room)
+		return 0;
+	while (want < n)
+		want *= 2;
+	if (np_array_resize(array, want, size))
+		return -ENOMEM;
+	*room = want;
+	return 0;
+}

@@ -11,6 +11,9 @@
  */
 int np_array_more(void *array, size_t n, size_t size);
 
+/* The same where *room, at first 0, says how many there is room for: n. */
+int np_array_room(void *array, size_t *room, size_t n, size_t size);
+
 /* The same for room elements in all, which may be fewer than there are. */
 int np_array_resize(void *array, size_t room, size_t size);
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 static bool before(const struct np_timer *a, const struct np_timer *b)
 {
 	return a->at_sec != b->at_sec ? a->at_sec < b->at_sec :
@@ -16,16 +18,8 @@ int np_timers_set(struct np_timers *h, double at_sec, size_t id)
 	struct np_timer t = { at_sec, h->set++, id };
 	size_t at = h->n;
 
-	if (h->n == h->room) {
-		size_t room = h->room ? 2 * h->room : 64;
-		struct np_timer *more = reallocarray(h->t, room,
-						     sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		h->t = more;
-		h->room = room;
-	}
+	if (np_array_room(&h->t, &h->room, h->n + 1, sizeof(*h->t)))
+		return -ENOMEM;
 	h->n++;
 	for (; at && before(&t, &h->t[(at - 1) / 2]); at = (at - 1) / 2)
 		h->t[at] = h->t[(at - 1) / 2];

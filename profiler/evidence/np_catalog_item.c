@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 static int compare(const struct np_cat_key *k, int64_t owner, const char *app)
 {
 	if (k->owner != owner)
@@ -44,20 +46,11 @@ void *np_cat_map_add(struct np_cat_map *m, int64_t owner, const char *app,
 	size_t i = np_cat_map_at(m, owner, app);
 	struct np_cat_key *k = calloc(1, size);
 
-	if (k && m->n == m->room) {
-		size_t room = m->room ? 2 * m->room : 64;
-		struct np_cat_key **grown =
-			reallocarray(m->item, room, sizeof(*grown));
-
-		if (!grown) {
-			free(k);
-			return NULL;
-		}
-		m->item = grown;
-		m->room = room;
-	}
-	if (!k)
+	if (!k || np_array_room(&m->item, &m->room, m->n + 1,
+				sizeof(*m->item))) {
+		free(k);
 		return NULL;
+	}
 	k->owner = owner;
 	strcpy(k->app, app);
 	memmove(m->item + i + 1, m->item + i, (m->n - i) * sizeof(*m->item));

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 #include "np_store_dir.h"
 #include "np_text.h"
 
@@ -32,14 +34,9 @@ static bool is_in(const uint64_t *set, size_t n, uint64_t h)
 
 static void remember(struct np_said *s, uint64_t h)
 {
-	uint64_t *grown;
-
-	if (s->n_now == MAX_LINES)
-		return;
-	grown = reallocarray(s->now, s->n_now + 1, sizeof(*grown));
-	if (!grown)
+	if (s->n_now == MAX_LINES ||
+	    np_array_resize(&s->now, s->n_now + 1, sizeof(*s->now)))
 		return; /* then it is told again */
-	s->now = grown;
 	s->now[s->n_now++] = h;
 }
 

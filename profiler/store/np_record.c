@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_text.h"
 
 #define NOTE_MAX 256 /* characters */
@@ -31,18 +32,15 @@ double np_record_run_sec(const struct np_record *r)
 
 struct np_leaf_run *np_record_leaf(struct np_record *r, const char *name)
 {
-	struct np_leaf_run *leaves, *leaf;
+	struct np_leaf_run *leaf;
 
 	for (size_t i = 0; i < r->n_leaves; i++)
 		if (!strcmp(r->leaves[i].name, name))
 			return &r->leaves[i];
-	if (r->n_leaves >= NP_RECORD_MAX_LEAVES)
+	if (r->n_leaves >= NP_RECORD_MAX_LEAVES ||
+	    np_array_resize(&r->leaves, r->n_leaves + 1, sizeof(*leaf)))
 		return NULL;
-	leaves = reallocarray(r->leaves, r->n_leaves + 1, sizeof(*leaves));
-	if (!leaves)
-		return NULL;
-	r->leaves = leaves;
-	leaf = &leaves[r->n_leaves];
+	leaf = &r->leaves[r->n_leaves];
 	memset(leaf, 0, sizeof(*leaf));
 	leaf->name = strdup(name);
 	if (!leaf->name)
@@ -61,20 +59,17 @@ static bool has_note(const struct np_record *r, const char *line)
 
 void np_record_note(struct np_record *r, const char *fmt, ...)
 {
-	char line[NOTE_MAX], **notes;
+	char line[NOTE_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
 	np_text_print(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	if (has_note(r, line) || r->n_notes >= NP_RECORD_MAX_NOTES)
+	if (has_note(r, line) || r->n_notes >= NP_RECORD_MAX_NOTES ||
+	    np_array_resize(&r->notes, r->n_notes + 1, sizeof(*r->notes)))
 		return;
-	notes = reallocarray(r->notes, r->n_notes + 1, sizeof(*notes));
-	if (!notes)
-		return;
-	r->notes = notes;
-	notes[r->n_notes] = strdup(line);
-	if (notes[r->n_notes])
+	r->notes[r->n_notes] = strdup(line);
+	if (r->notes[r->n_notes])
 		r->n_notes++;
 }
 

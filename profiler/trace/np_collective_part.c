@@ -1,21 +1,14 @@
 #include "np_collective_part.h"
 
-#include <stdlib.h>
+#include "np_array.h"
 
 static void step(struct np_part *p, bool send, uint32_t peer, uint64_t bytes)
 {
 	struct np_steps *s = p->s;
 
-	if (s->n == s->room) {
-		size_t room = s->room ? 2 * s->room : 32;
-		struct np_step *wider = realloc(s->step, room * sizeof(*wider));
-
-		if (!wider) {
-			p->out_of_memory = true;
-			return;
-		}
-		s->step = wider;
-		s->room = room;
+	if (np_array_room(&s->step, &s->room, s->n + 1, sizeof(*s->step))) {
+		p->out_of_memory = true;
+		return;
 	}
 	s->step[s->n++] = (struct np_step){
 		.send = send, .round = p->round, .bytes = bytes,

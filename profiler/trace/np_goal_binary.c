@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_goal_text.h"
 
 #define HEAD 6
@@ -86,16 +87,9 @@ static int get_block(struct reader *r, char **block, size_t *room, uint64_t n)
 		size_t some = n - at < STEP ? (size_t)(n - at) : STEP;
 		int rc;
 
-		if (at + some > *room) {
-			size_t want = *room + *room / 2 + STEP;
-			char *more = realloc(*block, want);
-
-			if (!more)
-				return np_errf(r->err, -ENOMEM, "%s: no memory "
-					       "to read", r->in->name);
-			*block = more;
-			*room = want;
-		}
+		if (np_array_room(block, room, at + some, 1))
+			return np_errf(r->err, -ENOMEM, "%s: no memory to read",
+				       r->in->name);
 		rc = get(r, *block + at, some);
 		if (rc)
 			return rc;

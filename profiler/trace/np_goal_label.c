@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_goal_text.h"
 #include "np_text.h"
 
@@ -90,15 +91,8 @@ static int grow(struct np_goal_labels *l)
 
 static int keep(struct np_goal_labels *l, const char *name, size_t len)
 {
-	while (l->len + len > l->max) {
-		size_t max = l->max ? l->max + l->max / 2 : 1024;
-		char *more = realloc(l->text, max);
-
-		if (!more)
-			return -ENOMEM;
-		l->text = more;
-		l->max = max;
-	}
+	if (np_array_room(&l->text, &l->max, l->len + len, 1))
+		return -ENOMEM;
 	memcpy(l->text + l->len, name, len);
 	l->len += len;
 	return 0;

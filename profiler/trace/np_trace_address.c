@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_trace_reader.h"
 
 static size_t home(const struct np_addresses *a, uint64_t place)
@@ -49,7 +50,7 @@ struct np_address *np_address_at(struct np_addresses *a, uint64_t place)
 	if (p)
 		return p;
 	if (a->n >= UINT32_MAX - 1 || widen(a) ||
-	    np_trace_room(&a->address, &a->room, a->n + 1,
+	    np_array_room(&a->address, &a->room, a->n + 1,
 			  sizeof(*a->address)))
 		return NULL;
 	p = &a->address[a->n];
@@ -65,7 +66,7 @@ int np_address_begin(struct np_addresses *a, struct np_address *p)
 	if (a->known)
 		return 0;
 	if (a->next_use >= UINT32_MAX ||
-	    np_trace_room(&a->done_at, &a->use_room, a->next_use,
+	    np_array_room(&a->done_at, &a->use_room, a->next_use,
 			  sizeof(*a->done_at)))
 		return -ENOMEM;
 	a->done_at[p->use] = 0;

@@ -28,7 +28,7 @@ struct np_addresses {
 	uint32_t *slot; /* hash of places to address + 1 */
 	size_t n_slots;
 	uint64_t *done_at; /* of each use the line; 0: never */
-	size_t n_uses, use_room;
+	size_t use_room;
 	size_t next_use;
 	bool known; /* done_at is filled: this is the second pass */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "np_array.h"
 #include "np_trace_groups.h"
 #include "np_trace_reader.h"
 
@@ -172,7 +173,7 @@ static int use(struct out *o, uint32_t request, unsigned n)
 {
 	size_t old = o->used_room;
 
-	if (np_trace_room(&o->used, &o->used_room, request + 1ull, 1))
+	if (np_array_room(&o->used, &o->used_room, request + 1ull, 1))
 		return -ENOMEM;
 	memset(o->used + old, 0, o->used_room - old);
 	o->used[request] = (uint8_t)n;
@@ -302,7 +303,7 @@ static int add_comm(struct out *o, const struct np_trace_event *ev,
 
 	if (rc)
 		return rc;
-	if (np_trace_room(&o->comm, &o->comm_room, ev->comm + 1ull,
+	if (np_array_room(&o->comm, &o->comm_room, ev->comm + 1ull,
 			  sizeof(*o->comm)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	o->comm[ev->comm] = (struct comm){ g, ev->rank };

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_trace_binary.h"
 
 static int read_list(struct np_binary *b, struct np_trace_event *ev,
@@ -16,7 +17,7 @@ static int read_list(struct np_binary *b, struct np_trace_event *ev,
 		return np_trace_wrong(&b->r, err, "%llu sizes: expected %llu",
 				      (unsigned long long)n,
 				      (unsigned long long)size);
-	if (np_trace_room(&b->list, &b->list_room, n, sizeof(*b->list)))
+	if (np_array_room(&b->list, &b->list_room, n, sizeof(*b->list)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (uint64_t i = 0; !rc && i < n; i++)
 		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &b->list[i],
@@ -96,7 +97,7 @@ static int new_comm(struct np_binary *b, uint32_t id, uint32_t size,
 		    struct np_err *err)
 {
 	if (id == b->n_comms) {
-		if (np_trace_room(&b->comm_size, &b->comm_room, b->n_comms + 1,
+		if (np_array_room(&b->comm_size, &b->comm_room, b->n_comms + 1,
 				  sizeof(*b->comm_size)))
 			return np_errf(err, -ENOMEM, "out of memory");
 		b->comm_size[b->n_comms++] = 0;
@@ -104,7 +105,7 @@ static int new_comm(struct np_binary *b, uint32_t id, uint32_t size,
 	if (b->comm_size[id])
 		return np_trace_wrong(&b->r, err, "communicator %u: it is in "
 				      "use", id);
-	if (np_trace_room(&b->member, &b->member_room, size,
+	if (np_array_room(&b->member, &b->member_room, size,
 			  sizeof(*b->member)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	b->comm_size[id] = size;

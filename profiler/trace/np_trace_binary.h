@@ -29,7 +29,7 @@ struct np_binary {
 	size_t n_requests, request_room;
 	struct np_binary_match
 		*match; /* of each use of a request, in their order */
-	size_t n_matches, match_room;
+	size_t match_room;
 	size_t instance; /* of the present pass */
 	uint32_t *comm_size; /* of each communicator; 0: there is none */
 	size_t n_comms, comm_room;

@@ -1,9 +1,11 @@
 #include "np_trace_binary.h"
 
+#include "np_array.h"
+
 int np_binary_new(struct np_binary *b, uint32_t id, struct np_err *err)
 {
 	if (id == b->n_requests) {
-		if (np_trace_room(&b->request, &b->request_room,
+		if (np_array_room(&b->request, &b->request_room,
 				  b->n_requests + 1, sizeof(*b->request)))
 			return np_errf(err, -ENOMEM, "out of memory");
 		b->request[b->n_requests++] = (struct np_binary_request){ 0 };
@@ -32,11 +34,10 @@ int np_binary_begin(struct np_binary *b, struct np_binary_request *q,
 	q->instance = (uint32_t)b->instance++;
 	if (!b->first_pass)
 		return 0;
-	if (np_trace_room(&b->match, &b->match_room, b->instance,
+	if (np_array_room(&b->match, &b->match_room, b->instance,
 			  sizeof(*b->match)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	b->match[q->instance] = (struct np_binary_match){ 0 };
-	b->n_matches = b->instance;
 	return 0;
 }
 
@@ -117,7 +118,7 @@ int np_binary_start(struct np_binary *b, struct np_err *err)
 				 err);
 
 	b->n_ids = b->next_id = 0;
-	if (!rc && np_trace_room(&b->ids, &b->id_room, n, sizeof(*b->ids)))
+	if (!rc && np_array_room(&b->ids, &b->id_room, n, sizeof(*b->ids)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	while (!rc && b->n_ids < n) {
 		uint32_t id;
@@ -170,7 +171,7 @@ static int read_done(struct np_binary *b, uint64_t v, struct np_err *err)
 	rc = read_match(b, q, v & 3, &m, err);
 	if (rc)
 		return rc;
-	if (np_trace_room(&b->ids, &b->id_room, b->n_done + 1, sizeof(*b->ids)))
+	if (np_array_room(&b->ids, &b->id_room, b->n_done + 1, sizeof(*b->ids)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	b->ids[b->n_done++] = (uint32_t)id;
 	if (b->first_pass)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_trace_common.h"
 #include "np_trace_groups.h"
 #include "np_trace_read.h"
@@ -49,7 +50,7 @@ struct build {
 	uint64_t calc_ns; /* since the last operation */
 	struct before now, round, next;
 	struct under_way *request;
-	size_t n_requests, request_room;
+	size_t request_room;
 	struct comm *comm;
 	size_t comm_room;
 	uint32_t *n_collectives; /* of each group: so many there were */
@@ -66,7 +67,7 @@ static int add_dep(struct before *b, uint32_t op, enum np_dep_kind kind)
 {
 	if (op == NOT_THERE)
 		return 0;
-	if (np_trace_room(&b->dep, &b->room, b->n + 1, sizeof(*b->dep)))
+	if (np_array_room(&b->dep, &b->room, b->n + 1, sizeof(*b->dep)))
 		return -ENOMEM;
 	b->dep[b->n++] = (struct dep){ op, kind };
 	return 0;
@@ -75,7 +76,7 @@ static int add_dep(struct before *b, uint32_t op, enum np_dep_kind kind)
 static int copy_deps(struct before *to, const struct before *from)
 {
 	to->n = 0;
-	if (np_trace_room(&to->dep, &to->room, from->n, sizeof(*to->dep)))
+	if (np_array_room(&to->dep, &to->room, from->n, sizeof(*to->dep)))
 		return -ENOMEM;
 	if (from->n)
 		memcpy(to->dep, from->dep, from->n * sizeof(*to->dep));
@@ -160,7 +161,7 @@ static struct under_way *request_of(struct build *b, uint32_t id)
 {
 	size_t old = b->request_room;
 
-	if (np_trace_room(&b->request, &b->request_room, id + 1ull,
+	if (np_array_room(&b->request, &b->request_room, id + 1ull,
 			  sizeof(*b->request)))
 		return NULL;
 	if (b->request_room > old)
@@ -176,7 +177,7 @@ static int keep(struct build *b, uint32_t id, uint32_t op, struct np_err *err)
 	if (op == NOT_THERE)
 		return 0;
 	u = request_of(b, id);
-	if (!u || np_trace_room(&u->op, &u->room, u->n + 1, sizeof(*u->op)))
+	if (!u || np_array_room(&u->op, &u->room, u->n + 1, sizeof(*u->op)))
 		return no_memory(err);
 	u->op[u->n++] = op;
 	return 0;
@@ -324,9 +325,9 @@ static int add_comm(struct build *b, const struct np_trace_event *ev,
 
 	if (rc)
 		return rc;
-	if (np_trace_room(&b->comm, &b->comm_room, ev->comm + 1ull,
+	if (np_array_room(&b->comm, &b->comm_room, ev->comm + 1ull,
 			  sizeof(*b->comm)) ||
-	    np_trace_room(&b->n_collectives, &b->group_room,
+	    np_array_room(&b->n_collectives, &b->group_room,
 			  group.number + 1ull, sizeof(*b->n_collectives)))
 		return no_memory(err);
 	while (b->n_groups <= group.number)

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "np_array.h"
+
 #define PIECE 65536
 
 int np_input_open(struct np_input *in, const char *path, struct np_err *err)
@@ -65,19 +67,7 @@ bool np_input_more(struct np_input *in)
 	return true;
 }
 
-static int widen(char **line, size_t *room, size_t want)
-{
-	size_t n = want + want / 2 + 256;
-	char *wider = realloc(*line, n);
-
-	if (!wider)
-		return -ENOMEM;
-	*line = wider;
-	*room = n;
-	return 0;
-}
-
-int np_input_line(struct np_input *in, char **line, size_t *room, size_t max)
+int np_input_line(struct np_input *in, char **line, size_t *room)
 {
 	size_t len = 0;
 
@@ -88,9 +78,9 @@ int np_input_line(struct np_input *in, char **line, size_t *room, size_t max)
 		uint8_t *stop = memchr(in->at, '\n', left);
 		size_t n = stop ? (size_t)(stop - in->at) : left;
 
-		if (len + n > max)
+		if (len + n > NP_INPUT_LINE)
 			return -EFBIG;
-		if (len + n + 1 > *room && widen(line, room, len + n + 1))
+		if (np_array_room(line, room, len + n + 1, 1))
 			return -ENOMEM;
 		memcpy(*line + len, in->at, n);
 		len += n;

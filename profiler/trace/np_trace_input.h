@@ -34,10 +34,12 @@ static inline int np_input_byte(struct np_input *in)
 	return *in->at++;
 }
 
+#define NP_INPUT_LINE (16u << 20) /* bytes of a line */
+
 /*
- * The next line without its end, NUL-terminated, in *line, which grows to at
- * most max bytes; -EFBIG: it is longer.  1: a line; 0: no more; or -errno.
+ * The next line without its end, NUL-terminated, in *line, which grows;
+ * -EFBIG: it is too long.  1: a line; 0: no more; or -errno.
  */
-int np_input_line(struct np_input *in, char **line, size_t *room, size_t max);
+int np_input_line(struct np_input *in, char **line, size_t *room);
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 int np_trace_wrong(const struct np_trace_reader *r, struct np_err *err,
 		   const char *fmt, ...)
@@ -16,21 +15,4 @@ int np_trace_wrong(const struct np_trace_reader *r, struct np_err *err,
 	va_end(ap);
 	return np_errf(err, -EINVAL, "%s:%llu: rank %u: %s", r->in.path,
 		       (unsigned long long)r->line, r->rank, text);
-}
-
-int np_trace_room(void *array, size_t *room, size_t n, size_t size)
-{
-	size_t want = *room ? *room : 64;
-	void **at = array, *wider;
-
-	if (n <= *room)
-		return 0;
-	while (want < n)
-		want *= 2;
-	wider = reallocarray(*at, want, size);
-	if (!wider)
-		return -ENOMEM;
-	*at = wider;
-	*room = want;
-	return 0;
 }

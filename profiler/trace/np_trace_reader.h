@@ -25,9 +25,6 @@ int np_trace_open_text(struct np_input *in, uint32_t rank, uint32_t size,
 int np_trace_wrong(const struct np_trace_reader *r, struct np_err *err,
 		   const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* An array with room for n; size: of an element. Returns 0 or -ENOMEM. */
-int np_trace_room(void *array, size_t *room, size_t n, size_t size);
-
 #define NP_TRACE_MAX (1ull << 52) /* ns and bytes, and sums of ns */
 
 #endif

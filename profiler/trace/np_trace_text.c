@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_trace_address.h"
 #include "np_trace_line.h"
 
-#define MAX_LINE (16u << 20) /* bytes */
 #define MPICH_WORLD 0x44000000 /* its MPI_COMM_WORLD, in C and Fortran */
 
 struct text {
@@ -60,7 +60,7 @@ static int comm_of(struct text *t, const struct np_line_args *a, uint32_t *comm,
 				      (long long)a->comm_size,
 				      (unsigned long long)a->handle,
 				      t->r.size);
-	if (np_trace_room(&t->handle, &t->handle_room, t->n_handles + 1,
+	if (np_array_room(&t->handle, &t->handle_room, t->n_handles + 1,
 			  sizeof(*t->handle)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	*comm = (uint32_t)t->n_handles;
@@ -174,7 +174,7 @@ static int take_wait(struct text *t, const struct np_line_call *c,
 
 		if (!np_address_ends(&t->at, p, t->r.line, !c->may_leave))
 			continue;
-		if (np_trace_room(&t->done, &t->done_room, t->n_done + 1,
+		if (np_array_room(&t->done, &t->done_room, t->n_done + 1,
 				  sizeof(*t->done)))
 			return np_errf(err, -ENOMEM, "out of memory");
 		t->done[t->n_done++] = (uint32_t)(p - t->at.address);
@@ -198,7 +198,7 @@ static int take_start(struct text *t, const struct np_line_args *a,
 		if (!p || !p->persistent)
 			continue;
 		if (np_address_begin(&t->at, p) ||
-		    np_trace_room(&t->started, &t->started_room,
+		    np_array_room(&t->started, &t->started_room,
 				  t->n_started + 1, sizeof(*t->started)))
 			return np_errf(err, -ENOMEM, "out of memory");
 		t->started[t->n_started++] = (uint32_t)(p - t->at.address);
@@ -233,7 +233,7 @@ static int take_list(struct text *t, const struct np_line_args *a,
 	int64_t count;
 	int rc = 0;
 
-	if (np_trace_room(&t->blocks, &t->block_room, n, sizeof(*t->blocks)))
+	if (np_array_room(&t->blocks, &t->block_room, n, sizeof(*t->blocks)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (ev->collective == NP_GATHERV)
 		of_type = 1;
@@ -418,7 +418,7 @@ static int next(struct np_trace_reader *r, struct np_trace_event *ev,
 		return 1;
 	}
 	do {
-		rc = np_input_line(&r->in, &t->text, &t->room, MAX_LINE);
+		rc = np_input_line(&r->in, &t->text, &t->room);
 		if (rc <= 0)
 			break;
 		r->line++;
@@ -426,7 +426,7 @@ static int next(struct np_trace_reader *r, struct np_trace_event *ev,
 	} while (!rc);
 	if (rc == -EFBIG)
 		return np_trace_wrong(r, err, "a line of more than %u bytes",
-				      MAX_LINE);
+				      NP_INPUT_LINE);
 	if (rc < 0 && r->in.error)
 		return np_errf(err, rc, "%s: %s", r->in.path, strerror(-rc));
 	if (rc == 1 && is_new)
