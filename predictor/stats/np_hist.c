@@ -1,14 +1,11 @@
 #include "np_hist.h"
 
 #include <errno.h>
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_histogram.h>
-
 struct np_hist {
-	gsl_histogram *gsl;
+	uint64_t count[NP_HIST_BINS];
 };
 
 double np_hist_edge(size_t bin)
@@ -23,28 +20,11 @@ double np_hist_edge(size_t bin)
 
 struct np_hist *np_hist_new(void)
 {
-	double edges[NP_HIST_BINS + 1];
-	struct np_hist *h = malloc(sizeof(*h));
-
-	if (!h)
-		return NULL;
-	for (size_t i = 0; i < NP_HIST_BINS; i++)
-		edges[i] = np_hist_edge(i);
-	edges[NP_HIST_BINS] = DBL_MAX; /* GSL wants finite edges */
-	h->gsl = gsl_histogram_alloc(NP_HIST_BINS);
-	if (!h->gsl) {
-		free(h);
-		return NULL;
-	}
-	gsl_histogram_set_ranges(h->gsl, edges, NP_HIST_BINS + 1);
-	return h;
+	return calloc(1, sizeof(struct np_hist));
 }
 
 void np_hist_free(struct np_hist *h)
 {
-	if (!h)
-		return;
-	gsl_histogram_free(h->gsl);
 	free(h);
 }
 
@@ -78,23 +58,28 @@ int np_hist_add_bin(struct np_hist *h, size_t bin, uint64_t n)
 {
 	if (bin >= NP_HIST_BINS)
 		return -EINVAL;
-	h->gsl->bin[bin] += (double)n;
+	h->count[bin] += n;
 	return 0;
 }
 
 void np_hist_merge(struct np_hist *h, const struct np_hist *other)
 {
-	gsl_histogram_add(h->gsl, other->gsl);
+	for (size_t i = 0; i < NP_HIST_BINS; i++)
+		h->count[i] += other->count[i];
 }
 
 uint64_t np_hist_count(const struct np_hist *h, size_t bin)
 {
-	return bin < NP_HIST_BINS ? (uint64_t)h->gsl->bin[bin] : 0;
+	return bin < NP_HIST_BINS ? h->count[bin] : 0;
 }
 
 uint64_t np_hist_total(const struct np_hist *h)
 {
-	return (uint64_t)gsl_histogram_sum(h->gsl);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < NP_HIST_BINS; i++)
+		sum += h->count[i];
+	return sum;
 }
 
 /* Point at fraction f of a bin, on the logarithmic axis where it has one. */
@@ -111,14 +96,14 @@ static double inside_bin(size_t bin, double f)
 
 double np_hist_quantile(const struct np_hist *h, double q)
 {
-	double total = gsl_histogram_sum(h->gsl), below = 0;
+	double total = (double)np_hist_total(h), below = 0;
 	double want = fmin(fmax(q, 0), 1) * total;
 	size_t last = 0;
 
 	if (total <= 0)
 		return 0.0;
 	for (size_t i = 0; i < NP_HIST_BINS; i++) {
-		double n = h->gsl->bin[i];
+		double n = (double)h->count[i];
 
 		if (n <= 0)
 			continue;

@@ -4,7 +4,7 @@
  * All histograms share one set of edges, so that distributions measured
  * months apart can be compared bin by bin: 25 bins per decade (each 9.6 %
  * wide) from 100 ns to 1 s, one bin below and one above.
- * Latencies are seconds.  Storage and edges are GSL's gsl_histogram.
+ * Latencies are seconds.
  */
 #ifndef NP_HIST_H
 #define NP_HIST_H

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include <gsl/gsl_cdf.h>
+
 void np_moments_add(struct np_moments *m, double x)
 {
 	const struct np_moments one = {
@@ -38,6 +40,14 @@ double np_moments_var(const struct np_moments *m)
 double np_moments_sd(const struct np_moments *m)
 {
 	return sqrt(np_moments_var(m));
+}
+
+double np_moments_half(const struct np_moments *m)
+{
+	if (m->n < 2)
+		return INFINITY;
+	return gsl_cdf_tdist_Pinv(0.975, (double)m->n - 1) *
+	       np_moments_sd(m) / sqrt((double)m->n);
 }
 
 int np_moments_valid(const struct np_moments *m)

@@ -22,6 +22,12 @@ void np_moments_merge(struct np_moments *m, const struct np_moments *other);
 double np_moments_var(const struct np_moments *m);
 double np_moments_sd(const struct np_moments *m);
 
+/*
+ * Half the width of the 95 % interval of the mean, by Student's t; INFINITY
+ * while n < 2.
+ */
+double np_moments_half(const struct np_moments *m);
+
 /* True if the values can have come from np_moments_add(): for checking input. */
 int np_moments_valid(const struct np_moments *m);
 

@@ -12,7 +12,6 @@
 #include "np_probe_main.h"
 #include "np_schedule.h"
 #include "np_stop.h"
-#include "np_student.h"
 #include "np_wire.h"
 
 #define NAME "netprof-sharing"
@@ -183,7 +182,7 @@ static void print_scheme(const struct run *r, size_t k)
 {
 	const struct np_scheme *s = &r->set.scheme[k];
 	const struct np_measured_scheme *g = &r->schedule.got[k];
-	double half = np_student_half(&g->reference);
+	double half = np_moments_half(&g->reference);
 
 	printf("\nscheme %s\nreference %llu took %.6fs # 95 %% %.6f to %.6f\n",
 	       s->name, (unsigned long long)s->reference_bytes,
@@ -192,7 +191,7 @@ static void print_scheme(const struct run *r, size_t k)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct np_moments *p = &g->penalty[i];
 
-		half = np_student_half(p);
+		half = np_moments_half(p);
 		printf("%s: %s -> %s %llu", s->label[i],
 		       s->node[s->c[i].from], s->node[s->c[i].to],
 		       (unsigned long long)s->bytes[i]);
@@ -229,7 +228,7 @@ static void print_parsable(const struct run *r)
 			const struct np_measured_scheme *g =
 				&r->schedule.got[k];
 			const struct np_moments *p = &g->penalty[i];
-			double half = np_student_half(p);
+			double half = np_moments_half(p);
 
 			printf("%s|%s|%s|%s|%llu|%.6f|%u|%.6f|%.6f|%.4f|%.4f|"
 			       "%.4f\n", s->name, s->label[i],

@@ -51,10 +51,28 @@ static void test_valid(void)
 		      np_moments_valid(&valid[i].m) == valid[i].ok);
 }
 
+/* Tables of t, 97.5 %: 12.706 with 1 degree of freedom, 2.262 with 9. */
+static void test_intervals(void)
+{
+	struct np_moments m = { .n = 0 };
+
+	T_CHECK(isinf(np_moments_half(&m)));
+	np_moments_add(&m, 1);
+	T_CHECK(isinf(np_moments_half(&m)));
+	np_moments_add(&m, 3);
+	T_CHECK(t_close(np_moments_half(&m), 12.706, 1e-4));
+	m = (struct np_moments){ .n = 0 };
+	for (int i = 0; i < 10; i++)
+		np_moments_add(&m, i);
+	T_CHECK(t_close(np_moments_half(&m),
+			2.2622 * sqrt(55.0 / 6) / sqrt(10), 1e-4));
+}
+
 static const struct t_case cases[] = {
 	{ "mean, variance and range of known values", test_known_values },
 	{ "merging parts equals one pass", test_merge_equals_one_pass },
 	{ "impossible moments are recognised", test_valid },
+	{ "the interval of a mean is that of Student's t", test_intervals },
 	{ NULL, NULL },
 };
 T_SUITE(moments, cases)
