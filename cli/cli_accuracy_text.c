@@ -58,10 +58,10 @@ static void print_part(const struct accuracy_part *p)
 }
 
 static void print_co(const struct np_measured_set *s,
-		     const struct np_measured_case *c, const char *between)
+		     const struct np_measured_case *c)
 {
 	for (size_t i = 0; i < c->n_co; i++)
-		printf("%s%s", i ? between : "", s->app[c->co[i]].name);
+		printf("%s%s", i ? "+" : "", s->app[c->co[i]].name);
 }
 
 /* What should be known about an answer, in a word each. */
@@ -99,7 +99,7 @@ static void print_cases(const struct accuracy_file *f,
 				printf("%s|%s|%s|", s->name,
 				       f->run[r].model->name,
 				       s->app[s->row[k].victim].name);
-				print_co(s, &s->row[k], "+");
+				print_co(s, &s->row[k]);
 				printf("|%.4f|%.4f|%.4f|%.4f|",
 				       s->row[k].slowdown.mean, p->slowdown,
 				       p->low, p->high);

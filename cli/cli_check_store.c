@@ -85,14 +85,14 @@ static bool check_users(struct cli_check *c)
 	return there && S_ISDIR(st.st_mode);
 }
 
-/* published/ and fabric/: trusted if nobody else can write there. */
-static void check_trusted(struct cli_check *c, const char *name,
-			  const char *about)
+/* Trusted if nobody else can write there. */
+static void check_published_dir(struct cli_check *c)
 {
+	static const char about[] = "published/";
 	char path[PATH_MAX + 32], owner[CLI_NUMBER];
 	struct stat st, top;
 
-	snprintf(path, sizeof(path), "%s/%s", c->conf.store, name);
+	snprintf(path, sizeof(path), "%s/published", c->conf.store);
 	if (lstat(path, &st)) {
 		cli_found(c, errno == ENOENT ? CLI_WARNING : CLI_PROBLEM,
 			  about, "%s: %s", path, strerror(errno));
@@ -164,7 +164,7 @@ void cli_check_store(struct cli_check *c)
 		return;
 	if (check_users(c))
 		cli_check_census(c);
-	check_trusted(c, "published", "published/");
+	check_published_dir(c);
 	if (c->places)
 		check_placement_dir(c);
 }

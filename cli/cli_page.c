@@ -46,8 +46,9 @@ static void say_list(FILE *f, const struct cli_ties *t, const char *label,
 		cli_labelled(f, label, line);
 }
 
-void cli_page_ties(FILE *f, const struct cli_profile *p,
-		   const struct cli_ties *t, bool brief)
+/* Who slows it and whom it slows.  brief: one line each, as many as fit. */
+static void ties(FILE *f, const struct cli_profile *p,
+		 const struct cli_ties *t, bool brief)
 {
 	char line[512];
 
@@ -420,7 +421,7 @@ static void say_head(FILE *f, const struct cli_profile *p,
 		say_probes(f, pr);
 		say_delayed(f, pr);
 	}
-	cli_page_ties(f, p, t, brief >= SHORT_LISTS);
+	ties(f, p, t, brief >= SHORT_LISTS);
 	say_advice(f, a, brief >= SHORT_ADVICE);
 	say_zones(f, z);
 	if (pr->ev.latency.n_runs)

@@ -13,12 +13,6 @@
 int cli_page_show(const struct cli_profile *p, const struct cli_ties *t,
 		  const struct cli_advice *a, const struct cli_zones *z);
 
-/*
- * Who slows it and whom it slows.  brief: one line each, with as many as fit.
- */
-void cli_page_ties(FILE *f, const struct cli_profile *p,
-		   const struct cli_ties *t, bool brief);
-
 /* At most `rows` latencies of the program, against idle; none for rows < 3. */
 void cli_page_histogram(FILE *f, const struct np_profile *p, int rows);
 

@@ -14,7 +14,6 @@
 #define BYTES_PER_SEC 1.1e9
 #define LATENCY_SEC 10e-6
 #define MAX_AT 64
-#define SEED 1
 
 struct options {
 	struct np_link link;
@@ -184,7 +183,7 @@ static int leave_out(struct cli_scale *s, const struct room *room)
 
 		r->others.four.wall_sec = nan;
 		if (!rc)
-			rc = np_scaling_at(fit, r->run.processes, SEED,
+			rc = np_scaling_at(fit, r->run.processes,
 					   &r->others, NULL);
 		np_scaling_free(fit);
 		if (rc == -ENOMEM)
@@ -209,7 +208,7 @@ static int answer(struct cli_scale *s, const struct room *room)
 		return s->n_at ? cli_fail("--at: %s", s->why) : CLI_DONE;
 	}
 	for (size_t i = 0; !rc && i < s->n_at; i++)
-		rc = np_scaling_at(fit, s->at[i], SEED, &s->answer[i], &err);
+		rc = np_scaling_at(fit, s->at[i], &s->answer[i], &err);
 	np_scaling_free(fit);
 	if (!rc && leave_out(s, room))
 		rc = np_errf(&err, -ENOMEM, "out of memory");

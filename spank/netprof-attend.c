@@ -63,11 +63,11 @@ static void on_signal(int sig)
 	stop_asked = 1;
 }
 
-static double clock_sec(clockid_t id)
+static double clock_sec(void)
 {
 	struct timespec t;
 
-	clock_gettime(id, &t);
+	clock_gettime(CLOCK_REALTIME, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -91,7 +91,7 @@ static void say(const char *line)
 /* The date up to which the step has been seen to run. */
 static double seen_until(const struct attend *a)
 {
-	double now = clock_sec(CLOCK_REALTIME);
+	double now = clock_sec();
 
 	return isnan(a->program_end_sec) ? now :
 	       now - (np_mono_sec() - a->program_end_sec);
@@ -115,7 +115,7 @@ static int save(struct attend *a)
 static void program_starts(struct attend *a)
 {
 	a->program_start_sec = np_mono_sec();
-	a->r->alone_sec = clock_sec(CLOCK_REALTIME) - a->r->start;
+	a->r->alone_sec = clock_sec() - a->r->start;
 }
 
 static void program_ends(struct attend *a)
@@ -232,7 +232,7 @@ static void choose_level(struct attend *a)
 	if (np_choose(a->store, a->r, np_describe_scope(&a->where),
 		      a->where.scope == NP_SCOPE_LEAF ? a->conf.calibrate_share :
 							0,
-		      clock_sec(CLOCK_REALTIME), &a->choice, &err))
+		      clock_sec(), &a->choice, &err))
 		np_record_note(a->r, "no level was chosen: %s", err.text);
 	else if (a->choice.level[0] &&
 		 !np_level_parse(a->choice.level, &a->level, NULL))
@@ -259,7 +259,7 @@ static int begin(struct attend *a, struct np_err *err)
 	if (!rc) {
 		np_store_set_max_runs(a->store, a->conf.max_runs);
 		rc = np_describe_step(a->r, &a->order, &a->conf,
-				      clock_sec(CLOCK_REALTIME) -
+				      clock_sec() -
 				      (np_mono_sec() - a->born_sec), err);
 	}
 	if (!rc)

@@ -364,10 +364,9 @@ static int by_size(const void *a, const void *b)
 }
 
 static int interval(const struct np_scaling *s, double processes,
-		    uint64_t seed, struct np_scaled_run *out,
-		    struct np_err *err)
+		    struct np_scaled_run *out, struct np_err *err)
 {
-	struct np_rng *r = np_rng_new(seed, "scaling");
+	struct np_rng *r = np_rng_new(1, "scaling");
 	double *wall = malloc(REPLICATES * sizeof(*wall));
 	int rc = r && wall ? 0 : np_errf(err, -ENOMEM, "no memory");
 
@@ -387,7 +386,7 @@ static int interval(const struct np_scaling *s, double processes,
 	return rc;
 }
 
-int np_scaling_at(const struct np_scaling *s, double processes, uint64_t seed,
+int np_scaling_at(const struct np_scaling *s, double processes,
 		  struct np_scaled_run *out, struct np_err *err)
 {
 	struct np_scaled_run made = { .low_sec = NAN, .high_sec = NAN };
@@ -406,7 +405,7 @@ int np_scaling_at(const struct np_scaling *s, double processes, uint64_t seed,
 	if (s->fit[MESSAGES].n <= s->fit[MESSAGES].terms)
 		made.flags |= NP_SCALING_NO_INTERVAL;
 	else
-		rc = interval(s, processes, seed, &made, err);
+		rc = interval(s, processes, &made, err);
 	if (!rc)
 		*out = made;
 	return rc;

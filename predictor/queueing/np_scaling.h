@@ -51,10 +51,9 @@ struct np_scaled_run {
 };
 
 /*
- * What a run of that many processes would take.  The interval is drawn with
- * seed.  Returns 0, -EINVAL (no such number of processes) or -ENOMEM.
+ * What a run of that many processes would take.  Returns 0, -EINVAL (no such number of processes) or -ENOMEM.
  */
-int np_scaling_at(const struct np_scaling *s, double processes, uint64_t seed,
+int np_scaling_at(const struct np_scaling *s, double processes,
 		  struct np_scaled_run *out, struct np_err *err);
 
 /* What is known without any model, of n > 0 runs. */

@@ -145,14 +145,14 @@ static void sift(struct np_flows *f, size_t at)
 	put(f, at, i);
 }
 
-static void heap_remove(struct np_flows *f, size_t at)
+static void heap_remove_first(struct np_flows *f)
 {
 	uint32_t last = f->heap[--f->n];
 
-	if (at == f->n)
+	if (!f->n)
 		return;
-	put(f, at, last);
-	sift(f, at);
+	put(f, 0, last);
+	sift(f, 0);
 }
 
 /* Ports */
@@ -351,7 +351,7 @@ bool np_flows_ended(struct np_flows *f, struct np_flow_end *end)
 				 SAME_TIME * f->now_sec)
 		return false;
 	*end = (struct np_flow_end){ w->id, w->conflicts };
-	heap_remove(f, 0);
+	heap_remove_first(f);
 	f->unused[f->room - f->n - 1] = i;
 	if (!w->apart)
 		unlink_ports(f, i);

@@ -31,7 +31,7 @@ struct play {
 	struct np_flows *flows;
 	struct np_timers timers;
 	struct place *place;
-	size_t n_places, n_ops, n_running; /* jobs that have not ended once */
+	size_t n_ops, n_running; /* jobs that have not ended once */
 	struct state *state;
 	uint32_t *place_of; /* of each operation */
 	size_t *queue;	    /* operations that can begin; a ring */
@@ -337,7 +337,7 @@ static int open_play(struct play *p, struct np_replay_job *job, size_t n)
 	p->place = calloc(n + 1, sizeof(*p->place));
 	if (!p->place)
 		return np_errf(p->err, -ENOMEM, "out of memory");
-	p->n_places = p->n_running = n;
+	p->n_running = n;
 	for (size_t k = 0; k < n; k++) {
 		p->place[k] = (struct place){ .job = &job[k],
 					       .base = p->n_ops };

@@ -22,7 +22,6 @@
 #include "np_loop.h"
 #include "np_net.h"
 
-#define NP_TRANSFERS_MAX 4096u /* of one trial */
 
 struct np_transfer {
 	uint32_t from, to; /* ranks, not the same */

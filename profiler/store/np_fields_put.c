@@ -25,13 +25,14 @@ static void put_inside(struct np_jput *o, const struct np_jat *inside,
 	o->at = outside;
 }
 
-static void put_object(struct np_jput *o, json_object *in, const char *key,
-		       const void *from, const struct np_fields *of)
+static void put_object(struct np_jput *o, json_object *in,
+		       const struct np_field *f, const void *from,
+		       const struct np_fields *of)
 {
-	struct np_jat inside = np_jat_member(&o->at, key);
+	struct np_jat inside = np_jat_member(&o->at, f->key);
 
-	put_inside(o, &inside,
-		   np_jput_new(o, in, key, json_object_new_object()), from, of);
+	put_inside(o, &inside, np_jput_new(o, in, f->key,
+					   json_object_new_object()), from, of);
 }
 
 static void put_moments(struct np_jput *o, json_object *in,
@@ -40,7 +41,7 @@ static void put_moments(struct np_jput *o, json_object *in,
 	static const struct np_moments empty;
 
 	/* The range of an empty set is not defined. */
-	put_object(o, in, f->key, m->n ? m : &empty, &np_moments_fields);
+	put_object(o, in, f, m->n ? m : &empty, &np_moments_fields);
 	if (!np_moments_fit(m, f->max))
 		np_jput_refuse(o, f->key, NP_NO_MOMENTS);
 }
@@ -158,11 +159,11 @@ static void put_field(struct np_jput *o, json_object *in,
 		put_moments(o, in, f, (const void *)at);
 		break;
 	case NP_F_OBJECT:
-		put_object(o, in, f->key, at, f->of);
+		put_object(o, in, f, at, f->of);
 		break;
 	case NP_F_PART:
 		if (pointer_at(at))
-			put_object(o, in, f->key, pointer_at(at), f->of);
+			put_object(o, in, f, pointer_at(at), f->of);
 		break;
 	case NP_F_LIST:
 	case NP_F_TEXTS:

@@ -47,11 +47,6 @@ const char *np_collective_name(enum np_collective c)
 	return collectives[c];
 }
 
-const char *np_algorithm_name(enum np_algorithm a)
-{
-	return algorithms[a];
-}
-
 bool np_algorithm_does(enum np_algorithm a, enum np_collective c)
 {
 	return has[c] & 1u << a;

@@ -30,9 +30,8 @@ enum np_algorithm {
 	NP_RING, NP_N_ALGORITHMS
 };
 
-/* "allreduce"; "recursive-doubling" */
+/* "allreduce" */
 const char *np_collective_name(enum np_collective c);
-const char *np_algorithm_name(enum np_algorithm a);
 
 /*
  * Which algorithm is taken for which collective from which size on: at first

@@ -216,11 +216,12 @@ static int make_room(struct reader *r)
 	return 0;
 }
 
-/* [SIZE] [at TIME] [took TIME], from word i on */
-static int details(struct reader *r, size_t i)
+/* [SIZE] [at TIME] [took TIME], behind "LABEL: FROM -> TO" */
+static int details(struct reader *r)
 {
 	struct np_scheme *s = present(r);
 	struct np_words *w = &r->w;
+	size_t i = 4;
 	int rc = 0;
 
 	if (i < w->n && isdigit((unsigned char)*w->word[i]))
@@ -274,7 +275,7 @@ static int line_transfer(struct reader *r)
 	s->bytes[s->n] = r->now.bytes;
 	s->start_sec[s->n] = 0;
 	s->took_sec[s->n] = NAN;
-	rc = details(r, 4);
+	rc = details(r);
 	s->n += !rc;
 	return rc;
 }

@@ -167,11 +167,10 @@ bool shim_wants_status(void)
 	return n_wild > 0;
 }
 
-static uint8_t *put_message(uint8_t *p, const struct shim_message *m,
-			    uint64_t any)
+static uint8_t *put_message(uint8_t *p, const struct shim_message *m)
 {
-	p = np_varint_put(p, (uint64_t)(uint32_t)m->peer + any);
-	p = np_varint_put(p, (uint64_t)(uint32_t)m->tag + any);
+	p = np_varint_put(p, (uint32_t)m->peer);
+	p = np_varint_put(p, (uint32_t)m->tag);
 	return np_varint_put(p, m->bytes);
 }
 
@@ -206,7 +205,7 @@ static void put_one(const struct shim_call *c, enum np_trace_kind kind,
 	if (!p)
 		return;
 	p = np_varint_put(p, (uint64_t)comm);
-	np_trace_out_end(&shim_out, kind, put_message(p, m, 0));
+	np_trace_out_end(&shim_out, kind, put_message(p, m));
 }
 
 void shim_send(const struct shim_call *c, const struct shim_message *m)
@@ -233,12 +232,11 @@ void shim_recv(const struct shim_call *c, const struct shim_message *m,
 		put_one(c, NP_TRACE_RECV, &matched);
 }
 
-static uint8_t *put_maybe(uint8_t *p, const struct shim_message *m,
-			  uint64_t any)
+static uint8_t *put_maybe(uint8_t *p, const struct shim_message *m)
 {
 	if (m->peer == MPI_PROC_NULL)
 		return np_varint_put(p, 0);
-	return put_message(np_varint_put(p, 1), m, any);
+	return put_message(np_varint_put(p, 1), m);
 }
 
 /* Wildcards become 0 when 1 is added to all. */
@@ -275,9 +273,8 @@ void shim_sendrecv(const struct shim_call *c, const struct shim_message *out,
 	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
 	if (!p)
 		return;
-	p = put_maybe(np_varint_put(p, (uint64_t)comm), out, 0);
-	np_trace_out_end(&shim_out, NP_TRACE_SENDRECV,
-			 put_maybe(p, &matched, 0));
+	p = put_maybe(np_varint_put(p, (uint64_t)comm), out);
+	np_trace_out_end(&shim_out, NP_TRACE_SENDRECV, put_maybe(p, &matched));
 }
 
 static unsigned wild(const struct shim_message *m)
@@ -313,7 +310,7 @@ void shim_post(const struct shim_call *c, enum np_trace_kind kind,
 		return;
 	p = np_varint_put(p, (uint64_t)id);
 	p = np_varint_put(p, (uint64_t)comm);
-	p = receives(kind) ? put_open(p, m) : put_message(p, m, 0);
+	p = receives(kind) ? put_open(p, m) : put_message(p, m);
 	np_trace_out_end(&shim_out, kind, p);
 }
 
@@ -330,7 +327,7 @@ void shim_post_both(const struct shim_call *c, const struct shim_message *out,
 	if (!p)
 		return;
 	p = np_varint_put(p, (uint64_t)id);
-	p = put_maybe(np_varint_put(p, (uint64_t)comm), out, 0);
+	p = put_maybe(np_varint_put(p, (uint64_t)comm), out);
 	p = np_varint_put(p, in->peer != MPI_PROC_NULL);
 	if (in->peer != MPI_PROC_NULL)
 		p = put_open(p, in);

@@ -171,9 +171,9 @@ static void test_every_algorithm_spreads_what_it_has_to(void)
 
 				if (!np_algorithm_does(a, c))
 					continue;
-				snprintf(name, sizeof(name), "%s=%s, %u ranks",
-					 np_collective_name(c),
-					 np_algorithm_name(a), n);
+				snprintf(name, sizeof(name),
+					 "%s, algorithm %d, %u ranks",
+					 np_collective_name(c), a, n);
 				T_ROW(name, works(c, a, n, root,
 						  c == NP_BARRIER ? 0 : 1001,
 						  &sent));
