@@ -449,47 +449,6 @@ static void test_state_survives(void)
 	unlink(path);
 }
 
-#define HEAD "netprof-calibration 1 5.000\nsetup\n"
-static const struct {
-	const char *name, *text;
-	int rc;
-} damaged[] = {
-	{ "a beginning", HEAD, 0 },
-	{ "one result", HEAD "k\t2 1 0 1 1\t0 0 0 0 0\n", 0 },
-	{ "with a histogram", HEAD "k\t2 1e-3 0 1e-3 1e-3 100:2\t0 0 0 0 0\n",
-	  0 },
-	{ "nothing", "", -EINVAL },
-	{ "another file", "hello\n", -EINVAL },
-	{ "no setup", "netprof-calibration 1 5.000\n", -EINVAL },
-	{ "a date that is none", "netprof-calibration 1 nan\nsetup\n",
-	  -EINVAL },
-	{ "a line cut short", HEAD "k\t2 1 0 1 1\t0 0 0", -EINVAL },
-	{ "half a result", HEAD "k\t2 1 0 1 1\n", -EINVAL },
-	{ "moments that cannot be", HEAD "k\t2 5 0 1 1\t0 0 0 0 0\n",
-	  -EINVAL },
-	{ "a bin that is none", HEAD "k\t2 1 0 1 1 999:2\t0 0 0 0 0\n",
-	  -EINVAL },
-	{ "bins that do not add up", HEAD "k\t2 1 0 1 1 9:1\t0 0 0 0 0\n",
-	  -EINVAL },
-	{ "more than two samples",
-	  HEAD "k\t2 1 0 1 1\t0 0 0 0 0\t0 0 0 0 0\n", -EINVAL },
-	{ "not a number", HEAD "k\tx\t0 0 0 0 0\n", -EINVAL },
-};
-
-static void test_damaged_state(void)
-{
-	for (size_t i = 0; i < NP_ARRAY_SIZE(damaged); i++) {
-		struct np_cal_state s = { .n = 0 };
-		struct np_err err = NP_ERR_INIT;
-		int rc = np_cal_state_parse(damaged[i].text, &s, &err);
-
-		T_ROW(damaged[i].name, rc == damaged[i].rc &&
-				       !rc == !err.text[0]);
-		if (!rc)
-			np_cal_state_free(&s);
-	}
-}
-
 static const struct t_case cases[] = {
 	{ "slowdowns and couplings come out as they are",
 	  test_finds_what_is_there },
@@ -507,7 +466,6 @@ static const struct t_case cases[] = {
 	{ "of many levels some are chosen by what they press",
 	  test_chooses_levels },
 	{ "what was measured survives in a file", test_state_survives },
-	{ "a damaged file is refused", test_damaged_state },
 	{ NULL, NULL },
 };
 T_SUITE(calibrate, cases)

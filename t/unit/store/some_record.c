@@ -202,3 +202,12 @@ struct np_record *t_run_alone(double sec)
 	t_add_latency(np_record_leaf(r, "leaf0"), &g, 100, 1e-5, sec);
 	return r;
 }
+
+struct np_record *t_parse_record(const char *text, size_t len, int *rc,
+				 struct np_err *err)
+{
+	struct np_record *r = NULL;
+
+	*rc = np_record_from_json(text, len, "some.json", &r, err);
+	return r;
+}

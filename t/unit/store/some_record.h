@@ -24,4 +24,8 @@ struct np_record *t_run_alone(double sec);
 void t_add_latency(struct np_leaf_run *leaf, struct t_rng *g, size_t n,
 		   double base_sec, double run_sec);
 
+/* What np_record_from_json() makes of "some.json", and returns in *rc. */
+struct np_record *t_parse_record(const char *text, size_t len, int *rc,
+				 struct np_err *err);
+
 #endif

@@ -1,6 +1,6 @@
 #include "t.h"
 #include "some_store.h"
-#include "np_state.h"
+#include "some_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,108 +14,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static char store[512];
-
-static void fresh_store(void)
-{
-	static int count;
-
-	snprintf(store, sizeof(store), "%s/placed%d", t_tmpdir(), count++);
-	T_CHECK(mkdir(store, 0755) == 0);
-}
-
-/* Path of a file in placement/. */
-static const char *path(const char *name)
-{
-	static char buf[1024];
-
-	snprintf(buf, sizeof(buf), "%s/placement/%s", store, name);
-	return buf;
-}
-
-static void write_text(const char *name, const char *text)
-{
-	FILE *f;
-
-	mkdir(path(""), 0755);
-	f = fopen(path(name), "w");
-	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
-}
-
-static struct np_state_cause cause = {
-	.leaf = "leaf1", .other = 17, .other_app = "lmp", .victim = 17,
-	.slowdown = 0.4,
-};
-static struct np_state_job jobs[] = {
-	{ .id = 20, .array = 18, .task = 4, .uid = 1000, .app = "fft",
-	  .known = true, .partition = "main", .mode = "enforce",
-	  .pending = true, .n_nodes = 4, .leaves = "leaf[2-3]",
-	  .action = "confine", .applied = true, .until = 1.7e9 + 0.25,
-	  .held_sec = 12.5, .text = "kept off 2 of 4 leaf switches",
-	  .cause = &cause, .n_causes = 1 },
-	{ .id = 17, .uid = 1001, .start = 1.7e9 - 60 },
-};
-static struct np_state_leaf leaves[] = {
-	{ .name = "leaf0", .n_nodes = 8, .n_idle = 3, .n_away = 1, .n_jobs = 2,
-	  .n_known = 1, .strain = 0.125 },
-	{ .name = "leaf1", .strain = -0.01 },
-};
-
-static struct np_state_claim claims[] = {
-	{ .uid = 1000, .app = "fft", .n_jobs = 3, .refuted = true,
-	  .why = "it is quiet" },
-	{ .uid = 0 },
-};
-
-static struct np_state some_state(void)
-{
-	return (struct np_state){
-		.date = 1.7e9, .interval_sec = 2, .cluster = "hpc",
-		.slurm_version = "22.05.8", .netprof_version = "0.1.0",
-		.controller = "ctl0", .mode = "enforce", .fabric = "of today",
-		.trouble = "", .max_slowdown = 0.1, .max_defer_sec = 3600,
-		.n_profiles = 7, .decide_sec = 0.001, .leaf = leaves,
-		.n_leaves = 2, .job = jobs, .n_jobs = 2,
-		.claim = claims, .n_claims = 2, .more_denied = 5,
-	};
-}
-
-static int save(void)
-{
-	struct np_state s = some_state();
-	struct np_err err = NP_ERR_INIT;
-	int rc = np_state_save(store, &s, 0644, &err);
-
-	T_ROW("a failure comes with a line", !rc == !err.text[0]);
-	return rc;
-}
-
-static int load(struct np_state *s, struct np_err *err)
-{
-	int rc;
-
-	*err = (struct np_err)NP_ERR_INIT;
-	rc = np_state_load(store, s, err);
-	T_ROW("a failure comes with a line", !rc == !err->text[0]);
-	return rc;
-}
-
-static int load_rc(void)
-{
-	struct np_state s;
-	struct np_err err;
-	int rc = load(&s, &err);
-
-	if (!rc)
-		np_state_free(&s);
-	return rc;
-}
-
-static bool same(const char *a, const char *b)
-{
-	return a && !strcmp(a, b ? b : "");
-}
 
 static void check_job(const struct np_state_job *a,
 		      const struct np_state_job *b)
@@ -216,132 +114,6 @@ static void test_numbers_without_limit_can_be_read_again(void)
 	T_CHECK(strstr(err.text, "not finite"));
 	T_ROW("the earlier state stays", load(&got, &err) == 0);
 	np_state_free(&got);
-}
-
-static const struct {
-	const char *name, *text;
-	int rc;
-	const char *says;
-} texts[] = {
-	{ "the least there is", "{\"schema\":1}", 0, "" },
-	{ "as another program lays it out",
-	  " { \"jobs\" : [ { \"uid\" : 1 , \"id\" : 2 } , {\"id\":3,\"uid\":1}"
-	  " ]\n, \"schema\" : 1 , \"leaves\" : [ ] , \"x\" : { \"jobs\" : [ 1 "
-	  "] "
-	  "} }\n",
-	  0, "" },
-	{ "brackets and quotes in a text",
-	  "{\"schema\":1,\"cluster\":\"a]}\\\"{[\",\"jobs\":[{\"id\":1,"
-	  "\"uid\":1,\"text\":\"}],\\\\\"}]}",
-	  0, "" },
-	{ "empty", "", -EINVAL, "damaged" },
-	{ "no object", "[]", -EINVAL, "damaged" },
-	{ "cut in the middle", "{\"schema\":1,\"jobs\":[{\"id\":1,", -EINVAL,
-	  "damaged" },
-	{ "more after the end", "{\"schema\":1} x", -EINVAL, "damaged" },
-	{ "no comma", "{\"schema\":1 \"mode\":\"off\"}", -EINVAL, "damaged" },
-	{ "an endless string", "{\"schema\":1,\"mode\":\"off}", -EINVAL,
-	  "damaged" },
-	{ "no schema", "{}", -EINVAL, "schema: expected a value" },
-	{ "a newer schema", "{\"schema\":2,\"jobs\":7}", -EINVAL,
-	  "schema 2 is newer than 1" },
-	{ "a schema of words", "{\"schema\":\"1\"}", -EINVAL,
-	  "schema: expected a whole number" },
-	{ "jobs that are no list", "{\"schema\":1,\"jobs\":{\"id\":1}}",
-	  -EINVAL, "jobs: expected a whole array" },
-	{ "a job that is no object", "{\"schema\":1,\"jobs\":[[]]}", -EINVAL,
-	  "jobs[0]: expected an object" },
-	{ "a job without number", "{\"schema\":1,\"jobs\":[{\"uid\":1}]}",
-	  -EINVAL, "jobs[0].id: expected a value" },
-	{ "brackets that do not match",
-	  "{\"schema\":1,\"jobs\":[{\"id\":1,\"uid\":1,\"x\":[}}]}", -EINVAL,
-	  "damaged" },
-	{ "an id beyond 32 bits",
-	  "{\"schema\":1,\"jobs\":[{\"id\":4294967296,\"uid\":1}]}", -EINVAL,
-	  "jobs[0].id: got 4.29497e+09" },
-	{ "true for a number", "{\"schema\":1,\"date\":true}", -EINVAL,
-	  "date: expected a number" },
-	{ "a number for a truth",
-	  "{\"schema\":1,\"jobs\":[{\"id\":1,\"uid\":1,\"known\":1}]}", -EINVAL,
-	  "jobs[0].known: expected true or false" },
-	{ "null", "{\"schema\":1,\"mode\":null}", -EINVAL, "damaged" },
-	{ "no number at all", "{\"schema\":1,\"date\":NaN}", -EINVAL, "" },
-	{ "a gain of more than everything",
-	  "{\"schema\":1,\"leaves\":[{\"strain\":-2}]}", -EINVAL,
-	  "leaves[0].strain: got -2" },
-	{ "a claim that is no object", "{\"schema\":1,\"claims\":[1]}",
-	  -EINVAL, "claims[0]: expected an object" },
-	{ "a claim of nobody", "{\"schema\":1,\"claims\":[{}]}", -EINVAL,
-	  "claims[0].uid: expected a value" },
-	{ "a leaf that is no object", "{\"schema\":1,\"leaves\":[1]}", -EINVAL,
-	  "leaves[0]: expected an object" },
-	{ "too many causes",
-	  "{\"schema\":1,\"jobs\":[{\"id\":1,\"uid\":1,\"causes\":["
-	  "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]}]}",
-	  -EINVAL, "jobs[0].causes: got 17" },
-	{ "deeper than anything is",
-	  "{\"schema\":1,\"jobs\":[{\"id\":1,\"uid\":1,\"x\":[[[[[[[[[[[[[[[["
-	  "[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}]}",
-	  -EINVAL, "damaged" },
-};
-
-static void test_hostile_texts_are_refused_with_the_reason(void)
-{
-	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
-		struct np_err err;
-		struct np_state s;
-		int rc;
-
-		fresh_store();
-		write_text("state.json", texts[i].text);
-		rc = load(&s, &err);
-		T_ROW(texts[i].name, rc == texts[i].rc);
-		T_ROW(texts[i].name, strstr(err.text, texts[i].says) != NULL);
-		if (!rc)
-			np_state_free(&s);
-	}
-}
-
-static void test_every_cut_of_a_state_is_refused(void)
-{
-	char text[8192];
-	size_t len, taken = 0;
-	FILE *f;
-
-	fresh_store();
-	T_CHECK(save() == 0);
-	f = fopen(path("state.json"), "r");
-	len = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-	T_CHECK(f && !fclose(f) && len > 500);
-	for (size_t i = 0; i + 2 < len; i++) {
-		char cut[8192];
-
-		memcpy(cut, text, i);
-		cut[i] = '\0';
-		write_text("state.json", cut);
-		taken += !load_rc();
-	}
-	T_CHECK(taken == 0);
-}
-
-static void test_hostile_texts_do_not_reach_a_terminal(void)
-{
-	struct np_state s;
-	struct np_err err;
-
-	fresh_store();
-	write_text("state.json", "{\"schema\":1,\"trouble\":\"\\u001b[2Jx\"}");
-	T_CHECK(load(&s, &err) == 0);
-	T_CHECK(same(s.trouble, "?[2Jx"));
-	np_state_free(&s);
-}
-
-static void test_a_huge_state_is_not_read(void)
-{
-	fresh_store();
-	write_text("state.json", "{\"schema\":1}");
-	T_CHECK(!truncate(path("state.json"), NP_STATE_MAX_BYTES + 1L));
-	T_CHECK(load_rc() == -EFBIG);
 }
 
 static void test_only_regular_files_of_the_owner_are_read(void)
@@ -505,13 +277,6 @@ static const struct t_case cases[] = {
 	{ "never written is told apart", test_never_written_is_told_apart },
 	{ "numbers without limit can be read again",
 	  test_numbers_without_limit_can_be_read_again },
-	{ "hostile texts are refused with the reason",
-	  test_hostile_texts_are_refused_with_the_reason },
-	{ "every cut of a state is refused",
-	  test_every_cut_of_a_state_is_refused },
-	{ "hostile texts do not reach a terminal",
-	  test_hostile_texts_do_not_reach_a_terminal },
-	{ "a huge state is not read", test_a_huge_state_is_not_read },
 	{ "only regular files of the owner are read",
 	  test_only_regular_files_of_the_owner_are_read },
 	{ "a link for placement/ is not followed",

@@ -1,0 +1,117 @@
+# What pages, guides, the sample and the completion say of the command netprof.
+# Needs no cluster; also runs alone:
+#
+#	[BUILD=build] bash t/integration/cli_doc.sh
+# shellcheck shell=bash
+
+# shellcheck source=t/integration/cli.lib
+. "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
+BESIDE=yes
+LIMIT_SEC=60
+
+test_help_tells_about_every_command() {
+	local cmd
+	setup
+	for cmd in $(netprof help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+		run netprof help "$cmd"
+		equal "exit status of help $cmd" "$RC" 0
+		contains "help $cmd" "$OUT" "^usage: netprof $cmd"
+		run netprof "$cmd" --help
+		equal "exit status of $cmd --help" "$RC" 0
+		grep -q "^\.B netprof $cmd\|^\.BR netprof\\\\ $cmd\|netprof $cmd" \
+			"$ROOT/doc/netprof.1" || fail "netprof(1) lacks $cmd"
+		grep -qw "$cmd" "$ROOT/etc/netprof-completion.bash" ||
+			fail "completion lacks $cmd"
+	done
+	contains version "$(netprof --version)" '^netprof [0-9]+\.[0-9]+'
+}
+
+test_examples_of_the_manual_work() {
+	setup_examples
+	sed -n '/^\.SH EXAMPLES/,/^\.SH/p' "$ROOT/doc/netprof.1" |
+		sed -n '/^\.EX/,/^\.EE/{/^\.EX/d;p}' |
+		sed 's/^\.EE$/---/; s/\\-/-/g; s/\\(aq/'\''/g; s/\\&//g; s/\\e/\\/g' \
+		>"$S/examples"
+	examples_work 9 "$S/examples"
+}
+
+# Those of a guide are set in by four blanks, in a list by seven.
+test_examples_of_the_guides_work() {
+	setup_examples
+	guide() { # FILE BLANKS AT-LEAST
+		sed -n "s/^ \\{$2\\}//p; t; /^\$/p; s/^ *[^ ].*/---/p" "$ROOT/$1" \
+			>"$S/examples"
+		examples_work "$3" "$S/examples"
+	}
+	guide README.md 4 2
+	guide doc/user-guide.md 4 6
+	guide doc/admin-guide.md 7 3
+}
+
+# Lines of output that the guide quotes are what the sources can print: "…"
+# stands for what differs.
+test_lines_that_the_guide_explains_are_in_the_sources() {
+	local line n=0
+	(cd "$ROOT" && perl -0777 -ne 's/"\s*\n\s*"//g;
+		while (/"((?:[^"\\\n]|\\.)*)"/g) { my $l = $1;
+			$l =~ s/\\n//g; $l =~ s/\\(["\\])/$1/g; $l =~ s/%%/\x00/g;
+			$l =~ s/%[-+ 0-9.*]*(?:hh|h|ll|l|z|j)?[a-zA-Z]/…/g;
+			$l =~ s/\x00/%/g; print "$l\n" }' \
+		cli/*.c spank/*.c jobsubmit/*.c profiler/*/*.c predictor/*/*.c) \
+		>"$TMPDIR/strings"
+	while IFS= read -r line; do
+		n=$((n + 1))
+		grep -qF -- "$line" "$TMPDIR/strings" ||
+			fail "no source says: $line"
+	done < <(sed -n '/^## What goes wrong/,$s/^| `\([^`]*\)`.*/\1/p' \
+		"$ROOT/doc/admin-guide.md")
+	[ "$n" -ge 30 ] || fail "only $n lines found"
+}
+
+test_manual_pages_are_clean() {
+	local page warnings
+	for page in "$ROOT"/doc/*.[1-8]; do
+		warnings=$(MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" \
+			2>&1 >/dev/null)
+		equal "warnings of ${page##*/}" "$warnings" ""
+	done
+}
+
+test_documented_keys_are_the_keys() {
+	local key
+	setup
+	for key in $(sed -nE 's/^#([A-Za-z]+)=.*/\1/p' "$ROOT/etc/netprof.conf"); do
+		grep -q "^\.BI $key= \|^\.BR $key= \|^\.B $key=" \
+			"$ROOT/doc/netprof.conf.5" || fail "netprof.conf(5) lacks $key"
+	done
+	# The sample holds the defaults: with all of it in force, nothing is wrong.
+	sed -E 's/^#([A-Za-z]+=)/\1/' "$ROOT/etc/netprof.conf" >"$S/conf"
+	between "keys" "$(grep -cE '^[A-Za-z]+=' "$S/conf")" 27 27
+	run env NETPROF_CONF="$S/conf" netprof list
+	equal "the sample with all keys" "$ERR" ""
+	run env NETPROF_CONF="$ROOT/etc/netprof.conf" netprof list
+	equal "the sample as it is" "$ERR" ""
+}
+
+test_completion_completes() {
+	local got
+	setup
+	complete_words() { # WORDS...: what the last one can become
+		bash --norc -c '. "$1"; shift
+			COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _netprof
+			printf "%s\n" "${COMPREPLY[@]}"' - \
+			"$ROOT/etc/netprof-completion.bash" "$@" | sort | xargs
+	}
+	equal commands "$(complete_words netprof s)" "scale sharing show status"
+	equal applications "$(complete_words netprof show l)" "lammps"
+	equal both "$(complete_words netprof show cp)" "cp2k"
+	equal options "$(complete_words netprof list --p)" "--parsable --published"
+	equal "a co-runner" "$(complete_words netprof predict fft ha)" "halo"
+	equal "a scope" "$(complete_words netprof predict --sc)" "--scope="
+	equal "a job" "$(complete_words netprof explain 401)" "4010 4011_3 4015"
+	equal "of a matrix" "$(complete_words netprof matrix --c)" "--csv"
+	got=$(complete_words netprof help "")
+	contains help "$got" 'publish.*runs.*show'
+}
+
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"

@@ -1,0 +1,93 @@
+#include "hall.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "np_listen.h"
+
+static void on_report(size_t member, char *line, void *arg)
+{
+	struct hall *w = arg;
+	size_t used = strlen(w->reports);
+
+	snprintf(w->reports + used, sizeof(w->reports) - used, "%zu:%.60s|",
+		 member, line);
+	line[0] = 'x'; /* it may be changed */
+}
+
+void open_hall(struct hall *w)
+{
+	const struct np_invite v = { .member = G, .host = H };
+	int fd;
+
+	*w = (struct hall){ .now_sec = 100 };
+	fd = np_listen(NULL, &w->port, NULL);
+	w->listening = fd;
+	w->p = np_membership_new(fd, &v);
+	T_CHECK(fd >= 0 && w->p);
+}
+
+void serve(struct hall *w)
+{
+	np_membership_serve(w->p, w->now_sec, on_report, w);
+}
+
+void nap(void)
+{
+	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+}
+
+int come(const struct hall *w)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(w->port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	T_CHECK(!connect(fd, (struct sockaddr *)&to, sizeof(to)));
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	return fd;
+}
+
+void say(int fd, const char *text)
+{
+	size_t len = strlen(text);
+
+	T_CHECK(send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len);
+}
+
+bool is_shut(int fd)
+{
+	char c;
+	ssize_t got = recv(fd, &c, 1, MSG_PEEK);
+
+	return !got || (got < 0 && errno != EAGAIN);
+}
+
+int join(struct hall *w, const char *kind)
+{
+	size_t number = np_membership_size(w->p);
+	char line[128];
+	int fd = come(w);
+
+	snprintf(line, sizeof(line), G " %s %zu n%zu\n", kind, number, number);
+	say(fd, line);
+	UNTIL(w, np_membership_size(w->p) == number + 1);
+	return fd;
+}
+
+const struct np_member_facts *facts(const struct hall *w, size_t member)
+{
+	return np_membership_of(w->p, member);
+}
+
+struct np_membership_count probes(const struct hall *w)
+{
+	return np_membership_count(w->p, NP_MEMBER_PROBE);
+}

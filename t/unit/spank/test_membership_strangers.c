@@ -1,0 +1,178 @@
+/* Who comes to a membership and is not of it. */
+#include "hall.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "np_peer.h"
+
+static const struct {
+	const char *name, *says;
+} strangers[] = {
+	{ "another step's token", "0011223344556677" "8899aabbccddeef0 "
+	  "probe 0 n0\n" },
+	{ "what the attendant says first", H " probe 0 n0\n" },
+	{ "half a token", "0011223344556677 probe 0 n0\n" },
+	{ "more than the token", G "0 probe 0 n0\n" },
+	{ "no token", "probe 0 n0\n" },
+	{ "an empty line", "\n" },
+	{ "nothing but the token", G "\n" },
+	{ "a kind that there is not", G " spy 0 n0\n" },
+	{ "no node", G " probe\n" },
+	{ "a node that is no number", G " probe n0 n0\n" },
+	{ "no name", G " probe 0\n" },
+	{ "a report", "np1 bye 0\n" },
+	{ "a browser", "GET / HTTP/1.1\r\nHost: login1\r\n\r\n" },
+	{ "formats", "%n%n%n%n%s%s%s%s %s %s %s\n" },
+	{ "bytes", "\x16\x03\x01\x02\xff\xfe\n" },
+};
+
+static void test_strangers(void)
+{
+	struct hall w;
+
+	open_hall(&w);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(strangers); i++) {
+		int fd = come(&w);
+
+		say(fd, strangers[i].says);
+		for (int k = 0; k < PATIENCE && !is_shut(fd); k++) {
+			serve(&w);
+			nap();
+		}
+		T_ROW(strangers[i].name, is_shut(fd));
+		T_ROW(strangers[i].name, np_membership_size(w.p) == 0);
+		close(fd);
+	}
+	T_CHECK(!w.reports[0]);
+	np_membership_free(w.p);
+}
+
+static void test_a_line_without_end(void)
+{
+	static char text[3 * NP_PEER_LINE];
+	struct hall w;
+	int fd;
+
+	open_hall(&w);
+	fd = come(&w);
+	memset(text, '0', sizeof(text));
+	T_CHECK(send(fd, text, sizeof(text), MSG_NOSIGNAL) > NP_PEER_LINE);
+	UNTIL(&w, is_shut(fd));
+	close(fd);
+	np_membership_free(w.p);
+}
+
+/* By the caller's clock: a busy machine shuts nobody out. */
+static void test_silent_strangers(void)
+{
+	struct pollfd p[NP_MEMBERSHIP_FDS];
+	int silent, slow, member;
+	struct hall w;
+
+	open_hall(&w);
+	silent = come(&w);
+	slow = come(&w);
+	UNTIL(&w, np_membership_poll(w.p, p) == 3);
+	member = join(&w, "probe");
+	w.now_sec += 4;
+	say(slow, G);
+	serve(&w);
+	nap();
+	serve(&w);
+	T_CHECK(!is_shut(silent) && !is_shut(slow) && !is_shut(member));
+	w.now_sec += 2;
+	serve(&w);
+	UNTIL(&w, is_shut(silent) && is_shut(slow));
+	w.now_sec += 1e6;
+	serve(&w);
+	T_CHECK(!is_shut(member) && probes(&w).here == 1);
+	close(silent);
+	close(slow);
+	close(member);
+	np_membership_free(w.p);
+}
+
+static void test_more_strangers_than_room(void)
+{
+	struct pollfd p[NP_MEMBERSHIP_FDS];
+	int fd[NP_MEMBERSHIP_STRANGERS + 8], member;
+	struct hall w;
+
+	open_hall(&w);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
+		fd[i] = come(&w);
+	UNTIL(&w, np_membership_poll(w.p, p) == 1 + NP_MEMBERSHIP_STRANGERS);
+	/* Whom there is no room for must not wake the attendant. */
+	T_CHECK(poll(p, 1 + NP_MEMBERSHIP_STRANGERS, 0) == 0);
+	member = come(&w);
+	say(member, G " probe 7 n7\n");
+	w.now_sec += 6;
+	UNTIL(&w, np_membership_size(w.p) == 1);
+	T_CHECK(facts(&w, 0)->node == 7 && !is_shut(member));
+	T_CHECK(np_membership_poll(w.p, p) < NP_MEMBERSHIP_FDS && p[0].fd >= 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
+		close(fd[i]);
+	close(member);
+	np_membership_free(w.p);
+}
+
+/* So that nobody can open one more; returns what was allowed before. */
+static rlim_t no_descriptors(void)
+{
+	struct rlimit now;
+	rlim_t before;
+	int lowest = dup(0);
+
+	close(lowest);
+	T_CHECK(!getrlimit(RLIMIT_NOFILE, &now));
+	before = now.rlim_cur;
+	now.rlim_cur = (rlim_t)lowest;
+	T_CHECK(!setrlimit(RLIMIT_NOFILE, &now));
+	return before;
+}
+
+static void test_no_descriptors_left(void)
+{
+	struct pollfd p[NP_MEMBERSHIP_FDS];
+	struct rlimit limit;
+	struct hall w;
+	rlim_t before;
+	int fd;
+
+	open_hall(&w);
+	fd = come(&w);
+	say(fd, G " probe 3 n3\n");
+	T_CHECK(poll(&(struct pollfd){ w.listening, POLLIN, 0 }, 1, 5000) == 1);
+	T_CHECK(!np_membership_full(w.p));
+	before = no_descriptors();
+	serve(&w);
+	/* Who cannot be let in must not wake the attendant. */
+	T_CHECK(np_membership_poll(w.p, p) == 1 && p[0].fd < 0);
+	T_CHECK(np_membership_full(w.p) == EMFILE);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = before;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	w.now_sec += 1;
+	UNTIL(&w, np_membership_size(w.p) == 1);
+	T_CHECK(facts(&w, 0)->node == 3 && np_membership_poll(w.p, p) == 2 &&
+		p[0].fd >= 0);
+	close(fd);
+	np_membership_free(w.p);
+}
+
+static const struct t_case cases[] = {
+	{ "who does not know the token is shut out", test_strangers },
+	{ "nor is a line without end kept", test_a_line_without_end },
+	{ "who says nothing is shut out in time", test_silent_strangers },
+	{ "a crowd of strangers keeps no member out for long",
+	  test_more_strangers_than_room },
+	{ "with no descriptors left nobody spins, and who waits comes later",
+	  test_no_descriptors_left },
+	{ NULL, NULL },
+};
+T_SUITE(membership_strangers, cases)
