@@ -121,6 +121,18 @@ void t_network_random(struct np_rng *r, enum t_kinds kinds, size_t n_classes,
 	}
 }
 
+void t_network_split(struct t_network *t, uint64_t customers)
+{
+	t->net.n_classes = 2;
+	t->class[1] = t->class[0];
+	t->class[0].customers -= customers;
+	t->class[1].customers = customers;
+	for (size_t k = 0; k < t->net.n_stations; k++) {
+		t->visits[k][1] = t->visits[k][0];
+		t->service[k][1] = t->service[k][0];
+	}
+}
+
 int t_network_conserves(const struct np_qn *net,
 			const struct np_qn_solution *s, double rel)
 {

@@ -42,6 +42,9 @@ enum t_kinds { T_SIMPLE, T_SERVERS, T_ALL_KINDS };
 void t_network_random(struct np_rng *r, enum t_kinds kinds, size_t n_classes,
 		      size_t customers, struct t_network *t);
 
+/* A second class like the only one takes some of its customers. */
+void t_network_split(struct t_network *t, uint64_t customers);
+
 /* Little's law, and everybody is somewhere: to rel of the customers. */
 int t_network_conserves(const struct np_qn *net,
 			const struct np_qn_solution *s, double rel);

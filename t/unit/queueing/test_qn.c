@@ -64,6 +64,10 @@ static const struct {
 	  "service time 0 with 2 customers, expected more than 0" },
 };
 
+static np_qn_method *const methods[] = {
+	np_qn_mva, np_qn_convolution, np_qn_schweitzer, np_qn_linearizer,
+};
+
 static void make(struct t_network *t)
 {
 	t_network_make(t, 1, 2);
@@ -73,11 +77,6 @@ static void make(struct t_network *t)
 
 static void test_refusals(void)
 {
-	np_qn_method *const methods[] = {
-		np_qn_mva, np_qn_convolution, np_qn_schweitzer,
-		np_qn_linearizer,
-	};
-
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_qn_solution s;
@@ -97,11 +96,6 @@ static void test_refusals(void)
 /* Nobody there: all is 0, whatever the network is like. */
 static void test_nobody(void)
 {
-	np_qn_method *const methods[] = {
-		np_qn_mva, np_qn_convolution, np_qn_schweitzer,
-		np_qn_linearizer,
-	};
-
 	for (size_t m = 0; m < NP_ARRAY_SIZE(methods); m++) {
 		struct np_qn_solution s;
 		struct t_network t;

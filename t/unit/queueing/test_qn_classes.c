@@ -62,32 +62,13 @@ static void test_one_class(void)
 		t_network_random(r, T_ALL_KINDS, 1, 1 + np_rng_below(r, 80),
 				 &t);
 		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &a, NULL));
-		t.net.n_classes = 2;
-		t.class[1] = t.class[0];
-		t.class[0].customers = 0;
-		for (size_t k = 0; k < t.net.n_stations; k++) {
-			t.visits[k][1] = t.visits[k][0];
-			t.service[k][1] = t.service[k][0];
-		}
+		t_network_split(&t, t.class[0].customers);
 		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &b, NULL));
 		T_CHECK(same(&a, 0, &b, 1));
 		np_qn_solution_free(&a);
 		np_qn_solution_free(&b);
 	}
 	np_rng_free(r);
-}
-
-/* The second class takes customers from the first. */
-static void split(struct t_network *t, uint64_t customers)
-{
-	t->net.n_classes = 2;
-	t->class[1] = t->class[0];
-	t->class[0].customers -= customers;
-	t->class[1].customers = customers;
-	for (size_t k = 0; k < t->net.n_stations; k++) {
-		t->visits[k][1] = t->visits[k][0];
-		t->service[k][1] = t->service[k][0];
-	}
 }
 
 /* The parts of a class are in all what it was, each by its customers. */
@@ -121,7 +102,7 @@ static void test_split(void)
 
 		t_network_random(r, T_ALL_KINDS, 1, n, &t);
 		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &a, NULL));
-		split(&t, part);
+		t_network_split(&t, part);
 		T_CHECK(!np_qn_convolution(&t.net, &t_any_cost, &b, NULL));
 		T_CHECK(adds_up(&a, &b, (double)part / (double)n));
 		np_qn_solution_free(&a);

@@ -28,14 +28,7 @@ static void test_alike(void)
 
 		t_network_random(r, T_SIMPLE, 1, 13, &t);
 		T_CHECK(!np_qn_mva(&t.net, &t_any_cost, &one, NULL));
-		for (size_t k = 0; k < t.net.n_stations; k++) {
-			t.visits[k][1] = t.visits[k][0];
-			t.service[k][1] = t.service[k][0];
-		}
-		t.class[1] = t.class[0];
-		t.class[0].customers = 4;
-		t.class[1].customers = 9;
-		t.net.n_classes = 2;
+		t_network_split(&t, 9);
 		T_CHECK(!np_qn_mva(&t.net, &t_any_cost, &two, NULL));
 		T_CHECK(t_close(two.x_per_sec[0], one.x_per_sec[0] * 4 / 13,
 				1e-12));
