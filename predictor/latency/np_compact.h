@@ -16,7 +16,9 @@
 
 struct np_edge {
 	double a;
-	uint32_t from, b;
+	uint32_t from;
+	int32_t b; /* not below 0; signed, as to make that a double is less */
+		   /* work, which is a tenth of a pass */
 };
 
 struct np_compact {

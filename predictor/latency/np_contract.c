@@ -48,23 +48,23 @@ static struct np_edge *at(const struct contract *k, uint32_t event)
 					   &k->at[2 * node + which];
 }
 
-/* An edge has room for 32 bits of b: longer ones go by way of vertices. */
+/* An edge has room for 31 bits of b: longer ones go by way of vertices. */
 static int add_in(struct contract *k, const struct np_edge *from, double a,
 		  uint64_t b)
 {
 	struct np_edge edge = *from;
 
 	edge.a += a;
-	for (b += from->b; b > UINT32_MAX; b -= UINT32_MAX) {
+	for (b += (uint64_t)from->b; b > INT32_MAX; b -= INT32_MAX) {
 		int rc;
 
-		edge.b = UINT32_MAX;
+		edge.b = INT32_MAX;
 		rc = np_compact_add(k->c, &edge, 1);
 		if (rc)
 			return rc;
 		edge = (struct np_edge){ 0, (uint32_t)k->c->n - 1, 0 };
 	}
-	edge.b = (uint32_t)b;
+	edge.b = (int32_t)b;
 	if (np_graph_grow(&k->in, &k->max_in, k->n_in, sizeof(*k->in)))
 		return -ENOMEM;
 	k->in[k->n_in++] = edge;

@@ -38,7 +38,7 @@ static int hand_on(const struct np_compact *to, const uint32_t *leaving,
 	if (!n || (n > 1 && (n > FEW || leaving[e.from] != 1)))
 		return push(r, e);
 	for (size_t i = 0; i < n; i++)
-		if (d[i].b > UINT32_MAX - e.b)
+		if (d[i].b > INT32_MAX - e.b)
 			return push(r, e);
 	for (size_t i = 0; i < n; i++)
 		if (push(r, (struct np_edge){ e.a + d[i].a, d[i].from,

@@ -26,13 +26,12 @@ static struct np_point pass_chain(const struct np_chain *c,
 struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
 			struct np_room *room)
 {
-	struct np_point point;
+	struct np_point side[2];
 
 	if (c->n > 1 || p->which == NP_FAR)
 		return pass_chain(c, p, room);
-	point.t = np_pass_one(&c->link[0], p->x, room);
-	point.s = np_pass_slope(&c->link[0], p, room);
-	return point;
+	np_pass_one(&c->link[0], p->x, p->tol, room, side);
+	return side[p->which == NP_STEEPEST];
 }
 
 void np_pass_both(const struct np_chain *c, double x, double tol,
@@ -40,12 +39,13 @@ void np_pass_both(const struct np_chain *c, double x, double tol,
 {
 	struct np_pass p = { NP_FLATTEST, x, tol };
 
-	side[0] = side[1] = np_pass(c, &p, room);
+	if (c->n == 1) {
+		np_pass_one(&c->link[0], x, tol, room, side);
+		return;
+	}
+	side[0] = np_pass(c, &p, room);
 	p.which = NP_STEEPEST;
-	if (c->n == 1)
-		side[1].s = np_pass_slope(&c->link[0], &p, room);
-	else
-		side[1] = np_pass(c, &p, room);
+	side[1] = np_pass(c, &p, room);
 }
 
 void np_pass_times(const struct np_chain *c, const double *x,

@@ -19,13 +19,11 @@ static inline np_pair np_pass_edge(const struct np_pass *p,
 }
 
 /*
- * Of a graph that is no chain (np_pass_times.c): T at x; afterwards, for the
- * same x, its slope; and T at NP_PASS_TIMES values of x.
+ * Of a graph that is no chain (np_pass_times.c): as np_pass_both(), and as
+ * np_pass_times().
  */
-double np_pass_one(const struct np_compact *c, double x,
-		   struct np_room *room);
-double np_pass_slope(const struct np_compact *c, const struct np_pass *p,
-		     struct np_room *room);
+void np_pass_one(const struct np_compact *c, double x, double tol,
+		 struct np_room *room, struct np_point side[2]);
 void np_pass_four(const struct np_compact *c, const double *x,
 		  struct np_room *room, double *out);
 

@@ -7,7 +7,18 @@
 #include "np_bits.h"
 #include "np_pass_impl.h"
 
-double np_pass_one(const struct np_compact *c, double x, struct np_room *room)
+#define AHEAD 1024 /* bytes */
+
+/*
+ * Edges of some vertices later: a processor fetches ahead by itself, but not
+ * from one page into the next.  Behind the last one nothing happens.
+ */
+static inline void fetch(const struct np_edge *e)
+{
+	__builtin_prefetch((const char *)e + AHEAD);
+}
+
+static void times(const struct np_compact *c, double x, struct np_room *room)
 {
 	const struct np_edge *e = c->edge;
 	double *t = (double *)room->at;
@@ -17,14 +28,72 @@ double np_pass_one(const struct np_compact *c, double x, struct np_room *room)
 		const struct np_edge *end = c->edge + c->first[v + 1];
 		double late = 0;
 
-		for (; e < end; e++) {
+		fetch(e);
+		for (; e != end; e++) {
 			double at = t[e->from] + (e->a + e->b * x);
 
-			late = at > late ? at : late;
+			late = late > at ? late : at;
 		}
 		t[v] = late;
 	}
-	return t[c->n - 1];
+}
+
+/* From a vertex to the end, the least and the greatest: behind the times. */
+static np_pair *slopes(const struct np_compact *c, const struct np_room *room)
+{
+	return room->at + (c->n + 1) / 2;
+}
+
+/*
+ * From vertex v, which some of the longest paths to the end pass: to those
+ * before it on them.
+ */
+static void follow(const struct np_compact *c, double x, double tol,
+		   struct np_room *room, uint32_t v)
+{
+	const struct np_edge *end = c->edge + c->first[v + 1];
+	const double *t = (const double *)room->at;
+	np_pair *s = slopes(c, room);
+
+	for (const struct np_edge *e = c->edge + c->first[v]; e != end; e++) {
+		np_pair slope = s[v] + e->b;
+
+		__builtin_prefetch(&c->first[e->from]); /* it may be next */
+		if (t[e->from] + (e->a + e->b * x) < t[v] - tol)
+			continue;
+		if (np_bits_test(room->reached, e->from)) {
+			np_pair was = s[e->from];
+
+			slope[0] = slope[0] < was[0] ? slope[0] : was[0];
+			slope[1] = slope[1] > was[1] ? slope[1] : was[1];
+		}
+		np_bits_set(room->reached, e->from);
+		s[e->from] = slope;
+	}
+}
+
+/* All from are below v, so that nobody is reached after its turn. */
+void np_pass_one(const struct np_compact *c, double x, double tol,
+		 struct np_room *room, struct np_point side[2])
+{
+	const double *t = (const double *)room->at;
+	uint64_t *reached = room->reached;
+	np_pair *s = slopes(c, room);
+
+	times(c, x, room);
+	s[0] = s[c->n - 1] = (np_pair){ 0, 0 };
+	np_bits_set(reached, c->n - 1);
+	for (size_t w = np_bits_words(c->n); w--;)
+		while (reached[w]) {
+			uint32_t bit = NP_BITS_WORD - 1 - (uint32_t)
+				__builtin_clzll(reached[w]);
+			uint32_t v = (uint32_t)(NP_BITS_WORD * w) + bit;
+
+			follow(c, x, tol, room, v);
+			np_bits_clear(reached, v);
+		}
+	for (int k = 0; k < 2; k++)
+		side[k] = (struct np_point){ t[c->n - 1], s[0][k] };
 }
 
 /* One instruction, where there is one. */
@@ -47,59 +116,16 @@ void np_pass_four(const struct np_compact *c, const double *x,
 		const struct np_edge *end = c->edge + c->first[v + 1];
 		np_pair late0 = { 0, 0 }, late1 = { 0, 0 };
 
-		for (; e < end; e++) {
+		fetch(e);
+		for (; e != end; e++) {
 			const np_pair *from = t + 2 * (size_t)e->from;
 
-			late0 = later(from[0] + (e->a + e->b * x0), late0);
-			late1 = later(from[1] + (e->a + e->b * x1), late1);
+			late0 = later(late0, from[0] + (e->a + e->b * x0));
+			late1 = later(late1, from[1] + (e->a + e->b * x1));
 		}
 		t[2 * v] = late0;
 		t[2 * v + 1] = late1;
 	}
 	for (size_t k = 0; k < NP_PASS_TIMES; k++)
 		out[k] = t[2 * (c->n - 1) + k / 2][k % 2];
-}
-
-/*
- * From vertex v, which some of the longest paths to the end pass: to those
- * before it on them.  s[] are slopes from there to the end.
- */
-static void follow(const struct np_compact *c, const struct np_pass *p,
-		   const double *t, uint32_t v, double *s, uint64_t *reached)
-{
-	for (uint32_t i = c->first[v]; i < c->first[v + 1]; i++) {
-		const struct np_edge *e = &c->edge[i];
-		double slope = s[v] + e->b;
-
-		if (t[e->from] + (e->a + e->b * p->x) < t[v] - p->tol)
-			continue;
-		if (np_bits_test(reached, e->from) &&
-		    (p->which == NP_STEEPEST ? slope <= s[e->from] :
-					       slope >= s[e->from]))
-			continue;
-		np_bits_set(reached, e->from);
-		s[e->from] = slope;
-	}
-}
-
-/* All from are below v, so that nobody is reached after its turn. */
-double np_pass_slope(const struct np_compact *c, const struct np_pass *p,
-		     struct np_room *room)
-{
-	const double *t = (const double *)room->at;
-	double *s = (double *)room->at + c->n;
-	uint64_t *reached = room->reached;
-
-	s[0] = s[c->n - 1] = 0;
-	np_bits_set(reached, c->n - 1);
-	for (size_t w = np_bits_words(c->n); w--;)
-		while (reached[w]) {
-			uint32_t bit = NP_BITS_WORD - 1 - (uint32_t)
-				__builtin_clzll(reached[w]);
-			uint32_t v = (uint32_t)(NP_BITS_WORD * w) + bit;
-
-			follow(c, p, t, v, s, reached);
-			np_bits_clear(reached, v);
-		}
-	return s[0];
 }
