@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "np_graph_impl.h"
 
+#define LARGE ((size_t)4 << 20) /* bytes: some large pages are in it */
 #define PAIRS_MAX 16 /* edges that are compared each with each */
 
 /* Does e take at least as long as d, whatever x is? */
@@ -60,6 +63,30 @@ size_t np_edge_thin(struct np_edge *e, size_t n)
 	if (n < 2)
 		return n;
 	return n <= PAIRS_MAX ? thin_few(e, n) : thin_many(e, n);
+}
+
+void *np_compact_room(size_t n, size_t size)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from, to;
+	void *room = reallocarray(NULL, n, size);
+
+	if (!room || n * size < LARGE)
+		return room;
+	from = ((uintptr_t)room + page - 1) / page * page;
+	to = ((uintptr_t)room + n * size) / page * page;
+	/* Small ones that it had go; where none are large others come. */
+	madvise((void *)from, to - from, MADV_DONTNEED);
+	madvise((void *)from, to - from, MADV_HUGEPAGE);
+	return room;
+}
+
+int np_compact_reserve(struct np_compact *c, size_t n, size_t edges)
+{
+	c->max_n = n + 2; /* first[] has the end, too */
+	c->max_edges = edges + 1;
+	c->first = np_compact_room(c->max_n, sizeof(*c->first));
+	c->edge = np_compact_room(c->max_edges, sizeof(*c->edge));
+	return c->first && c->edge ? 0 : -ENOMEM;
 }
 
 int np_compact_add(struct np_compact *c, const struct np_edge *e, size_t n)

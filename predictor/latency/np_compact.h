@@ -55,6 +55,15 @@ static inline size_t np_compact_edges(const struct np_compact *c)
  */
 size_t np_edge_thin(struct np_edge *e, size_t n);
 
+/*
+ * Room that is fetched or stored from one end to the other, so that a
+ * processor has to look up fewer pages.  Free with free(); NULL: no memory.
+ */
+void *np_compact_room(size_t n, size_t size);
+
+/* An empty one for so many.  Returns 0 or -ENOMEM. */
+int np_compact_reserve(struct np_compact *c, size_t n, size_t edges);
+
 /* A further vertex with these edges.  Returns 0, -ERANGE or -ENOMEM. */
 int np_compact_add(struct np_compact *c, const struct np_edge *e, size_t n);
 

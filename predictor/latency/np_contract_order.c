@@ -167,7 +167,7 @@ static int reorder(const struct np_compact *c, struct np_compact *to)
 	if (depth && place)
 		n = sort(c, depth, deepest, place, order);
 	if (n)
-		rc = 0;
+		rc = np_compact_reserve(to, n, np_compact_edges(c));
 	for (size_t k = 0; !rc && k < n; k++) {
 		uint32_t v = order[k];
 

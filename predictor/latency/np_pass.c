@@ -70,7 +70,7 @@ struct np_room *np_room_new(const struct np_chain *c)
 	for (size_t i = 0; i < c->n; i++)
 		n = c->link[i].n > n ? c->link[i].n : n;
 	if (ok) { /* for np_pass_four(), two of each */
-		r->at = malloc(n * NP_PASS_TIMES * sizeof(double));
+		r->at = np_compact_room(n, NP_PASS_TIMES * sizeof(double));
 		r->reached = calloc(np_bits_words(n), sizeof(*r->reached));
 		if (c->n > 1)
 			r->later = malloc(c->link[1].n * sizeof(*r->later));

@@ -7,15 +7,14 @@
 #include "np_bits.h"
 #include "np_pass_impl.h"
 
-#define AHEAD 1024 /* bytes */
-
 /*
- * Edges of some vertices later: a processor fetches ahead by itself, but not
- * from one page into the next.  Behind the last one nothing happens.
+ * Edges and times of some vertices later: a processor fetches ahead by itself,
+ * but not from one page into the next.  Behind the last one nothing happens.
  */
-static inline void fetch(const struct np_edge *e)
+static inline void fetch(const struct np_edge *e, const void *t)
 {
-	__builtin_prefetch((const char *)e + AHEAD);
+	__builtin_prefetch((const char *)e + 1024);
+	__builtin_prefetch((const char *)t + 512, 1);
 }
 
 static void times(const struct np_compact *c, double x, struct np_room *room)
@@ -28,7 +27,7 @@ static void times(const struct np_compact *c, double x, struct np_room *room)
 		const struct np_edge *end = c->edge + c->first[v + 1];
 		double late = 0;
 
-		fetch(e);
+		fetch(e, &t[v]);
 		for (; e != end; e++) {
 			double at = t[e->from] + (e->a + e->b * x);
 
@@ -116,7 +115,7 @@ void np_pass_four(const struct np_compact *c, const double *x,
 		const struct np_edge *end = c->edge + c->first[v + 1];
 		np_pair late0 = { 0, 0 }, late1 = { 0, 0 };
 
-		fetch(e);
+		fetch(e, &t[2 * v]);
 		for (; e != end; e++) {
 			const np_pair *from = t + 2 * (size_t)e->from;
 
