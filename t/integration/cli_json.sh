@@ -9,16 +9,29 @@
 BESIDE=yes
 LIMIT_SEC=120
 
+# A schema with what it refers to in place of its references.
+# shellcheck disable=SC2016
+WHOLE='
+def whole:
+	if type == "object" and has("$ref") then
+		(.["$ref"] / "#/$defs/") as [$file, $name] |
+		((if $file == "" then $schema else $common end)[0]["$defs"][$name] //
+			error("\($file) does not define \($name)")) + del(.["$ref"]) | whole
+	elif type == "object" then map_values(whole)
+	elif type == "array" then map(whole)
+	else . end;
+'
+
 # The words of JSON Schema that our schemas use; any other is told, too.
 # Prints what does not fit, one line each.
 # shellcheck disable=SC2016
-FITS='
+FITS=$WHOLE'
 def kind: if type == "number" and . == floor then "integer" else type end;
 def is($t): kind as $k | $k == $t or ($t == "number" and $k == "integer");
 def fits($s; $at): . as $v |
 	(($s | keys_unsorted) - ["$schema", "$id", "title", "description", "type",
 		"const", "enum", "properties", "required", "items",
-		"additionalProperties"] | .[] | "\($at): schema has \(.)"),
+		"additionalProperties", "$defs"] | .[] | "\($at): schema has \(.)"),
 	(if $s.type and ([$s.type] | flatten | any(. as $t | $v | is($t)) | not)
 	 then "\($at): \($v | kind), expected \($s.type)" else empty end),
 	(if ($s | has("const")) and $s.const != $v
@@ -37,11 +50,25 @@ def fits($s; $at): . as $v |
 	 elif type == "array" and ($s | has("items")) then
 		.[] | fits($s.items; "\($at)[]")
 	 else empty end);
-fits($schema[0]; $schema[0].title)'
+fits($schema[0] | whole; $schema[0].title)'
+
+# Prints the members that a schema does not describe.
+# shellcheck disable=SC2016
+SILENT=$WHOLE'
+def silent($at):
+	(.properties // {} | to_entries[] | "\($at).\(.key)" as $member | .value |
+		if (.description // "") == "" then $member else empty end,
+		silent($member)),
+	(.items, .additionalProperties | objects | silent("\($at)[]"));
+$schema[0] | whole | silent("")'
+
+with_schema() { # SCHEMA FILTER [FILE]
+	jq -r --slurpfile schema "$1" \
+		--slurpfile common "$ROOT/doc/json-schema/common.json" "$2" "${@:3}"
+}
 
 fits() { # COMMAND <JSON
-	jq -r --slurpfile schema "$ROOT/doc/json-schema/$1.json" "$FITS" |
-		sort -u
+	with_schema "$ROOT/doc/json-schema/$1.json" "$FITS" | sort -u
 }
 
 # Pages of all commands, from wherever they come in tests without a cluster.
@@ -140,6 +167,19 @@ test_what_does_not_fit_is_told() {
 	END
 }
 
+test_every_member_is_described() {
+	local schema=$ROOT/doc/json-schema/list.json file name
+	for file in "$ROOT"/doc/json-schema/*.json; do
+		name=$(basename "$file" .json)
+		equal "$name" "$(with_schema "$file" "$SILENT" -n)" ""
+	done
+	equal "two that are not" "$(with_schema <(jq '
+		del(.properties.profiles.items.properties.uid.description) |
+		.properties.profiles.description = ""' "$schema") "$SILENT" -n)" \
+		".profiles
+.profiles[].uid"
+}
+
 # One schema for each command that has --json, and all of them say which.
 test_every_command_with_json_has_a_schema() {
 	local cmd text
@@ -148,11 +188,12 @@ test_every_command_with_json_has_a_schema() {
 		text=$(netprof help "$cmd")
 		[[ $text != *--json* ]] || echo "$cmd"
 	done | sort >"$S/commands"
-	equal "schemas" "$(cd "$ROOT/doc/json-schema" && ls | sed 's/.json$//' | sort | xargs)" \
-		"$(xargs <"$S/commands")"
+	equal "schemas" "$(cd "$ROOT/doc/json-schema" && ls | sed 's/.json$//' |
+		grep -v '^common$' | sort | xargs)" "$(xargs <"$S/commands")"
 	while read -r cmd; do
-		equal "$cmd" "$(jq -c '[.properties.schema.const, .properties.command.const]' \
-			"$ROOT/doc/json-schema/$cmd.json")" "[1,\"$cmd\"]"
+		equal "$cmd" "$(with_schema "$ROOT/doc/json-schema/$cmd.json" "$WHOLE
+			\$schema[0] | whole.properties | [.schema.const, .command.const] |
+			tojson" -n)" "[1,\"$cmd\"]"
 	done <"$S/commands"
 }
 
