@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <gsl/gsl_sort.h>
 
@@ -16,8 +17,11 @@ static void draw_cdf(const double *count, size_t n_bins, struct np_rng *r,
 		     double *cdf, double *counts)
 {
 	double sum = 0;
+	size_t from, to;
 
-	for (size_t b = 0; r && b < n_bins; b++) {
+	np_latency_range(count, n_bins, &from, &to);
+	memset(counts, 0, n_bins * sizeof(*counts));
+	for (size_t b = from; r && b < to; b++) {
 		counts[b] = np_rng_count(r, count[b]);
 		sum += counts[b];
 	}

@@ -30,7 +30,8 @@ struct task {
 	struct np_draw_fabric *d;
 	struct np_rng *rng;
 	size_t n, bins;	/* levels; bins, 0 if no histogram is wanted */
-	double pooled;
+	double *log, *noise; /* of levels beside each other, and of the means */
+	double *weight; /* of the mixture, per bin */
 	double *next;	/* where the next view's numbers go */
 	double counts[NP_BINS_MAX];
 };
@@ -70,21 +71,35 @@ static void know(struct task *t)
 	}
 }
 
+/* What is the same in all views. */
+static void know_constants(struct task *t)
+{
+	const struct np_mean *m = t->f->beside;
+	size_t n2 = t->n * t->n;
+	double pooled = m ? np_noise_pooled(m, n2) : 0;
+
+	t->weight = take(t, t->bins);
+	for (size_t b = 0; b < t->bins; b++)
+		t->weight[b] = np_mixture_bin_weight(t->f->bins, b);
+	t->log = take(t, n2);
+	t->noise = take(t, n2);
+	for (size_t i = 0; m && i < n2; i++) {
+		bool known = t->d->has_beside[i];
+
+		t->log[i] = known ? np_draw_log(m[i].mean) : 0;
+		t->noise[i] = known ? np_noise_of_mean(&m[i], pooled) : 0;
+	}
+}
+
 static void draw_beside(struct task *t, struct np_data_fabric *v, bool redraw)
 {
 	size_t n = t->n;
 	double *to = take(t, n * n);
 
 	for (size_t i = 0; i < n * n; i++) {
-		const struct np_mean *m = &t->f->beside[i];
-
-		to[i] = 0;
-		if (!t->d->has_beside[i])
-			continue;
-		to[i] = np_draw_log(m->mean);
-		if (redraw)
-			to[i] += np_noise_of_mean(m, t->pooled) *
-				 np_rng_normal(t->rng);
+		to[i] = t->log[i];
+		if (redraw && t->d->has_beside[i])
+			to[i] += t->noise[i] * np_rng_normal(t->rng);
 	}
 	v->log_beside = v->fit_beside = to;
 }
@@ -145,23 +160,20 @@ static const double *cdf_of(const struct np_data_fabric *v, size_t i)
 static void gram_mixture(struct task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n + 1;
-	double *g = take(t, n * n), weight[NP_BINS_MAX];
+	double *g = take(t, n * n), weighted[NP_BINS_MAX];
 
-	for (size_t b = 0; b < t->bins; b++)
-		weight[b] = np_mixture_bin_weight(t->f->bins, b);
 	for (size_t i = 0; i < n; i++) {
-		const double *fi = cdf_of(v, i);
+		const double *cdf = cdf_of(v, i);
 
-		for (size_t j = 0; j <= i; j++) {
-			const double *fj = cdf_of(v, j);
-			double sum = NP_MIXTURE_SUM * NP_MIXTURE_SUM;
-
-			if (i == j)
-				sum += NP_MIXTURE_RIDGE * NP_MIXTURE_RIDGE;
-			for (size_t b = 0; fi && fj && b < t->bins; b++)
-				sum += weight[b] * fi[b] * fj[b];
-			g[i * n + j] = g[j * n + i] = sum;
-		}
+		for (size_t j = 0; j <= i; j++)
+			g[i * n + j] = NP_MIXTURE_SUM * NP_MIXTURE_SUM;
+		g[i * n + i] += NP_MIXTURE_RIDGE * NP_MIXTURE_RIDGE;
+		for (size_t b = 0; cdf && b < t->bins; b++)
+			weighted[b] = t->weight[b] * cdf[b];
+		if (cdf)
+			np_mixture_products(v, weighted, i + 1, g + i * n);
+		for (size_t j = 0; j < i; j++)
+			g[j * n + i] = g[i * n + j];
 	}
 	v->gram_mixture = g;
 }
@@ -184,12 +196,15 @@ static void draw_one(struct task *t, size_t r)
 				t->bins ? take(t, t->bins) : NULL, t->counts,
 				&level[i]);
 	v->level = level;
+	v->bin_weight = t->bins ? t->weight : NULL;
 	if (t->bins)
 		gram_mixture(t, v);
 	if (t->f->beside) {
 		draw_beside(t, v, r > 0);
 		if (t->opt->needs & NP_NEED_OWN_PRESSURE)
 			pace_beside(t, v);
+	}
+	if (t->f->beside && t->opt->needs & NP_NEED_BESIDE) {
 		gram_cross(t, v);
 		gram_victim(t, v);
 	}
@@ -203,14 +218,17 @@ static int room(struct task *t)
 	if (t->bins)
 		per += n1 * n1;
 	if (t->f->beside)
-		per += 2 * n * n + n1 * n1;
+		per += n * n;
 	if (t->f->beside && t->opt->needs & NP_NEED_OWN_PRESSURE)
 		per += n * n;
+	if (t->f->beside && t->opt->needs & NP_NEED_BESIDE)
+		per += n * n + n1 * n1;
 	d->n = 1 + t->opt->replicates;
 	d->view = calloc(d->n, sizeof(*d->view));
 	d->level = calloc(d->n * n + 1, sizeof(*d->level));
 	d->has_beside = calloc(n * n + 2 * n + 1, sizeof(bool));
-	d->store = malloc((d->n * per + 1) * sizeof(double));
+	d->store = malloc((d->n * per + t->bins + 2 * n * n + 1) *
+			  sizeof(double));
 	if (!d->view || !d->level || !d->has_beside || !d->store)
 		return -ENOMEM;
 	d->has_latency = d->has_beside + n * n;
@@ -235,8 +253,7 @@ int np_draw_fabric(const struct np_fabric *f, const struct np_draw_opt *opt,
 			       "samples", f->name, opt->replicates);
 	}
 	know(&t);
-	if (f->beside)
-		t.pooled = np_noise_pooled(f->beside, t.n * t.n);
+	know_constants(&t);
 	for (size_t r = 0; r < d->n; r++)
 		draw_one(&t, r);
 	np_rng_free(t.rng);

@@ -80,6 +80,7 @@ struct np_data_fabric {
 	size_t bulk_level, brief_level;
 	const double *log_beside; /* log(1 + CC[i][j]), 0 if unknown */
 	const double *fit_beside; /* the same, on the scale of the fits */
+	const double *bin_weight; /* of the mixture, per bin; NULL: no bins */
 	/* Normal equations of the fits, (n_levels + 1) square, idle first. */
 	const double *gram_cross, *gram_mixture;
 	const double *gram_victim; /* of the victim's side, n_levels square */

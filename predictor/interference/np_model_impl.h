@@ -41,6 +41,12 @@ np_join_f np_windows_join;
 #define NP_MIXTURE_SUM 10.0  /* weight of "the weights sum to 1" */
 #define NP_MIXTURE_RIDGE 1e-3
 double np_mixture_bin_weight(const struct np_bins *bins, size_t bin);
+/*
+ * Add the products of the distributions of the idle fabric and then of levels,
+ * n in all, with w, which has a number for each bin.
+ */
+void np_mixture_products(const struct np_data_fabric *f, const double *w,
+			 size_t n, double *to);
 np_describe_f np_mixture_describe, np_mixture_respond;
 np_join_f np_mixture_join;
 

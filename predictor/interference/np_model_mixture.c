@@ -13,6 +13,7 @@
 #include "np_model_impl.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "np_weights.h"
 
@@ -26,24 +27,59 @@ double np_mixture_bin_weight(const struct np_bins *bins, size_t bin)
 	return lo > 0 ? log(hi / lo) : log(2);
 }
 
+/* One that has no distribution adds nothing. */
+static const double nothing[NP_BINS_MAX];
+
+static const double *cdf_of(const struct np_data_fabric *f, size_t i)
+{
+	const double *cdf = i ? f->level[i - 1].cdf : f->idle.cdf;
+
+	return cdf ? cdf : nothing;
+}
+
+/* Four sums at once: each waits for its own last step, not for the others. */
+static void four_products(const double *const f[4], const double *w,
+			  size_t from, size_t n_bins, double *to)
+{
+	double sum[4] = { to[0], to[1], to[2], to[3] };
+
+	for (size_t b = from; b < n_bins; b++)
+		for (size_t k = 0; k < 4; k++)
+			sum[k] += f[k][b] * w[b];
+	memcpy(to, sum, sizeof(sum));
+}
+
+void np_mixture_products(const struct np_data_fabric *f, const double *w,
+			 size_t n, double *to)
+{
+	size_t from = 0, i = 0;
+
+	while (from < f->bins->n && w[from] == 0)
+		from++;
+	for (; i < n; i += 4) {
+		const double *cdf[4];
+		double sum[4] = { 0 };
+		size_t few = n - i < 4 ? n - i : 4;
+
+		for (size_t k = 0; k < 4; k++)
+			cdf[k] = k < few ? cdf_of(f, i + k) : nothing;
+		memcpy(sum, to + i, few * sizeof(*sum));
+		four_products(cdf, w, from, f->bins->n, sum);
+		memcpy(to + i, sum, few * sizeof(*sum));
+	}
+}
+
 /* h = F' G F_B, plus the equation for the sum. */
 static void right_side(const struct np_data *v, double *h)
 {
-	const struct np_bins *bins = v->fabric->bins;
+	const struct np_data_fabric *f = v->fabric;
 	double weighted[NP_BINS_MAX];
 
-	for (size_t b = 0; b < bins->n; b++)
-		weighted[b] = np_mixture_bin_weight(bins, b) *
-			      v->co->latency.cdf[b];
-	for (size_t i = 0; i <= v->fabric->n_levels; i++) {
-		const double *f = i ? v->fabric->level[i - 1].cdf :
-				      v->fabric->idle.cdf;
-		double sum = NP_MIXTURE_SUM * NP_MIXTURE_SUM;
-
-		for (size_t b = 0; f && b < bins->n; b++)
-			sum += f[b] * weighted[b];
-		h[i] = sum;
-	}
+	for (size_t b = 0; b < f->bins->n; b++)
+		weighted[b] = f->bin_weight[b] * v->co->latency.cdf[b];
+	for (size_t i = 0; i <= f->n_levels; i++)
+		h[i] = NP_MIXTURE_SUM * NP_MIXTURE_SUM;
+	np_mixture_products(f, weighted, f->n_levels + 1, h);
 }
 
 int np_mixture_describe(const struct np_model *m, struct np_data *v, double *x,

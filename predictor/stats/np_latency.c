@@ -57,16 +57,16 @@ double np_bins_middle(const struct np_bins *bins, size_t bin)
 static int count_check(const double *count, size_t n, const char *what,
 		       struct np_err *err)
 {
-	double sum = 0;
+	bool any = false;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!(count[i] >= 0) || !isfinite(count[i]))
 			return np_errf(err, -EINVAL, "%s: bin %zu holds %g "
 				       "latencies, expected a number >= 0",
 				       what, i, count[i]);
-		sum += count[i];
+		any |= count[i] > 0;
 	}
-	if (!(sum > 0))
+	if (!any)
 		return np_errf(err, -EINVAL, "%s: histogram without a latency",
 			       what);
 	return 0;
@@ -93,16 +93,35 @@ int np_latency_check(const struct np_latency *l, const struct np_bins *bins,
 	return count_check(l->count, bins->n, what, err);
 }
 
+void np_latency_range(const double *count, size_t n_bins, size_t *from,
+		      size_t *to)
+{
+	size_t a = 0, b = n_bins;
+
+	while (a < b && count[a] == 0)
+		a++;
+	while (b > a && count[b - 1] == 0)
+		b--;
+	*from = a;
+	*to = b;
+}
+
 void np_latency_cdf(const double *count, size_t n_bins, double *cdf)
 {
 	double total = 0, below = 0;
+	size_t from, to, i = 0;
 
-	for (size_t i = 0; i < n_bins; i++)
-		total += count[i];
-	for (size_t i = 0; i < n_bins; i++) {
+	np_latency_range(count, n_bins, &from, &to);
+	for (size_t b = from; b < to; b++)
+		total += count[b];
+	for (; i < from; i++)
+		cdf[i] = 0;
+	for (; i < to; i++) {
 		below += count[i];
 		cdf[i] = below / total;
 	}
+	for (; i < n_bins; i++)
+		cdf[i] = 1;
 	cdf[n_bins - 1] = 1;
 }
 

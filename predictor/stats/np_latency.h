@@ -51,6 +51,10 @@ struct np_latency {
 int np_latency_check(const struct np_latency *l, const struct np_bins *bins,
 		     const char *what, struct np_err *err);
 
+/* All that is not 0 is in the bins from .. to - 1: most others are empty. */
+void np_latency_range(const double *count, size_t n_bins, size_t *from,
+		      size_t *to);
+
 /* Cumulative distribution at the upper edge of each bin; cdf[n - 1] is 1. */
 void np_latency_cdf(const double *count, size_t n_bins, double *cdf);
 
