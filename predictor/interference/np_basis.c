@@ -27,6 +27,19 @@ void np_basis_drop(size_t *list, size_t *n, size_t level)
 	*n = to;
 }
 
+static void list_copy(size_t *to, size_t *n_to, const size_t *from, size_t n)
+{
+	*n_to = n;
+	memcpy(to, from, n * sizeof(*to));
+}
+
+void np_basis_copy(struct np_basis *to, const struct np_basis *from)
+{
+	list_copy(to->col, &to->n_col, from->col, from->n_col);
+	list_copy(to->row, &to->n_row, from->row, from->n_row);
+	list_copy(to->co_col, &to->n_co_col, from->co_col, from->n_co_col);
+}
+
 static bool list_equal(const size_t *a, size_t n_a, const size_t *b,
 		       size_t n_b)
 {

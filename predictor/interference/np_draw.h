@@ -50,7 +50,7 @@ struct np_draw_program {
 };
 
 /*
- * f and a must have passed their checks.  Both return 0 and fill *d, which is
+ * f and a must have passed their checks.  All return 0 and fill *d, which is
  * freed with the function below, or -ENOMEM with err.
  */
 int np_draw_fabric(const struct np_fabric *f, const struct np_draw_opt *opt,
@@ -58,6 +58,17 @@ int np_draw_fabric(const struct np_fabric *f, const struct np_draw_opt *opt,
 int np_draw_program(const struct np_program *a, const struct np_fabric *f,
 		const struct np_draw_opt *opt, struct np_draw_program *d,
 		struct np_err *err);
+
+/*
+ * The same in two steps, as many a question ends with the first: what is known
+ * of it, without a view, and then the views.
+ */
+int np_draw_known(const struct np_program *a, const struct np_fabric *f,
+		  const struct np_draw_opt *opt, struct np_draw_program *d,
+		  struct np_err *err);
+int np_draw_views(const struct np_program *a, const struct np_fabric *f,
+		  const struct np_draw_opt *opt, struct np_draw_program *d,
+		  struct np_err *err);
 
 /*
  * Several co-runners as one, replicate by replicate: pressures add as

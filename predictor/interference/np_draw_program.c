@@ -20,15 +20,19 @@ static size_t per_view(size_t n_levels, size_t bins, unsigned needs)
 static int room(struct np_draw_program *d, size_t views, size_t n_levels,
 		size_t bins, unsigned needs)
 {
-	*d = (struct np_draw_program){ .n = views };
+	d->n = views;
 	d->view = calloc(views, sizeof(*d->view));
-	d->has_curve = calloc(2 * n_levels + 1, sizeof(bool));
 	d->store = malloc((views * per_view(n_levels, bins, needs) + 1) *
 			  sizeof(double));
-	if (!d->view || !d->has_curve || !d->store) {
-		np_draw_program_free(d);
+	return d->view && d->store ? 0 : -ENOMEM;
+}
+
+static int room_known(struct np_draw_program *d, size_t n_levels)
+{
+	*d = (struct np_draw_program){ .n = 0 };
+	d->has_curve = calloc(2 * n_levels + 1, sizeof(bool));
+	if (!d->has_curve)
 		return -ENOMEM;
-	}
 	d->has_pressure = d->has_curve + n_levels;
 	return 0;
 }
@@ -46,22 +50,29 @@ static unsigned know(const struct np_mean *m, size_t n, bool *known,
 	return has;
 }
 
-/* Redraw log(1 + slowdown) of the measured ones, 0 for the others. */
-static void draw_logs(const struct np_mean *m, size_t n, struct np_rng *r,
-		      double pooled, double *to)
+/* log(1 + slowdown) of the measured ones, 0 for the others; noise of means. */
+static void make_logs(const struct np_mean *m, size_t n, const bool *known,
+		      double *log, double *noise)
 {
+	double pooled = m ? np_noise_pooled(m, n) : 0;
+
 	for (size_t i = 0; i < n; i++) {
-		to[i] = 0;
-		if (!m || !np_mean_known(&m[i]))
-			continue;
-		to[i] = np_draw_log(m[i].mean);
-		if (r)
-			to[i] += np_noise_of_mean(&m[i], pooled) *
-				 np_rng_normal(r);
+		log[i] = known[i] ? np_draw_log(m[i].mean) : 0;
+		noise[i] = known[i] ? np_noise_of_mean(&m[i], pooled) : 0;
 	}
 }
 
-/* Mean latencies of windows with enough probes; returns how many. */
+static void draw_logs(const double *log, const double *noise, size_t n,
+		      const bool *known, struct np_rng *r, double *to)
+{
+	for (size_t i = 0; i < n; i++) {
+		to[i] = log[i];
+		if (r && known[i])
+			to[i] += noise[i] * np_rng_normal(r);
+	}
+}
+
+/* Mean latencies of windows with enough probes, if mean; returns how many. */
 static size_t windows_of(const struct np_program *a, double *mean)
 {
 	struct np_moments m = { 0 };
@@ -71,7 +82,9 @@ static size_t windows_of(const struct np_program *a, double *mean)
 		np_moments_merge(&m, &a->window[i]);
 		if (m.n < NP_DRAW_WINDOW_PROBES)
 			continue;
-		mean[n++] = m.mean;
+		if (mean)
+			mean[n] = m.mean;
+		n++;
 		m = (struct np_moments){ 0 };
 	}
 	return n;
@@ -101,8 +114,9 @@ static void pace(struct np_data_program *v, size_t n, double *to)
 /* One application being drawn. */
 struct task {
 	const struct np_program *a;
+	const bool *known; /* has_curve, has_pressure */
 	size_t n, bins;
-	double pooled_curve, pooled_pressure;
+	double *log, *noise; /* of the curve, and of the pressure */
 	double *mean, *work; /* windows */
 	size_t n_windows;
 	bool windows;
@@ -114,8 +128,9 @@ static void draw_one(const struct task *t, struct np_rng *r, double *to,
 	double counts[NP_BINS_MAX], *curve = to, *speed = to + t->n;
 	double *pressure = speed + t->n, *cdf = pressure + t->n;
 
-	draw_logs(t->a->curve, t->n, r, t->pooled_curve, curve);
-	draw_logs(t->a->pressure, t->n, r, t->pooled_pressure, pressure);
+	draw_logs(t->log, t->noise, t->n, t->known, r, curve);
+	draw_logs(t->log + t->n, t->noise + t->n, t->n, t->known + t->n, r,
+		  pressure);
 	for (size_t i = 0; i < t->n; i++)
 		speed[i] = exp(-curve[i]);
 	np_draw_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL,
@@ -135,21 +150,11 @@ static void draw_all(struct task *t, struct np_rng *r, unsigned needs,
 	const struct np_program *a = t->a;
 	double *next = d->store;
 
-	d->has = know(a->curve, t->n, d->has_curve, NP_NEED_CURVE) |
-		 know(a->pressure, t->n, d->has_pressure, NP_NEED_PRESSURE);
-	if (a->latency.all.n)
-		d->has |= NP_NEED_LATENCY |
-			  (a->latency.count ? NP_NEED_HIST : 0);
-	if (a->latency.all.n == 1)
-		d->flags |= NP_PRED_ONE_PROBE;
 	if (t->windows)
 		t->n_windows = windows_of(a, t->mean);
-	if (t->n_windows)
-		d->has |= NP_NEED_WINDOWS;
-	if (a->curve)
-		t->pooled_curve = np_noise_pooled(a->curve, t->n);
-	if (a->pressure)
-		t->pooled_pressure = np_noise_pooled(a->pressure, t->n);
+	make_logs(a->curve, t->n, d->has_curve, t->log, t->noise);
+	make_logs(a->pressure, t->n, d->has_pressure, t->log + t->n,
+		  t->noise + t->n);
 	for (size_t i = 0; i < d->n; i++) {
 		draw_one(t, i ? r : NULL, next, &d->view[i]);
 		next += per_view(t->n, t->bins, needs);
@@ -158,27 +163,65 @@ static void draw_all(struct task *t, struct np_rng *r, unsigned needs,
 	}
 }
 
-int np_draw_program(const struct np_program *a, const struct np_fabric *f,
-		const struct np_draw_opt *opt, struct np_draw_program *d,
-		struct np_err *err)
+int np_draw_known(const struct np_program *a, const struct np_fabric *f,
+		  const struct np_draw_opt *opt, struct np_draw_program *d,
+		  struct np_err *err)
 {
-	struct task t = { .a = a, .n = f->n_levels };
-	struct np_rng *r = np_rng_new(opt->seed, a->name);
+	size_t n = f->n_levels;
+
+	if (room_known(d, n))
+		return np_errf(err, -ENOMEM, "%s: no memory for %zu levels",
+			       a->name, n);
+	d->has = know(a->curve, n, d->has_curve, NP_NEED_CURVE) |
+		 know(a->pressure, n, d->has_pressure, NP_NEED_PRESSURE);
+	if (a->latency.all.n)
+		d->has |= NP_NEED_LATENCY |
+			  (a->latency.count ? NP_NEED_HIST : 0);
+	if (a->latency.all.n == 1)
+		d->flags |= NP_PRED_ONE_PROBE;
+	if (opt->needs & NP_NEED_WINDOWS && windows_of(a, NULL))
+		d->has |= NP_NEED_WINDOWS;
+	return 0;
+}
+
+int np_draw_views(const struct np_program *a, const struct np_fabric *f,
+		  const struct np_draw_opt *opt, struct np_draw_program *d,
+		  struct np_err *err)
+{
+	struct task t = { .a = a, .known = d->has_curve, .n = f->n_levels };
+	struct np_rng *r = opt->replicates ? np_rng_new(opt->seed, a->name) :
+					     NULL;
 	int rc = -ENOMEM;
 
 	if (opt->needs & NP_NEED_HIST && f->bins)
 		t.bins = f->bins->n;
 	t.windows = opt->needs & NP_NEED_WINDOWS && a->n_windows;
-	t.mean = malloc((2 * a->n_windows + 1) * sizeof(double));
-	t.work = t.mean ? t.mean + a->n_windows : NULL;
-	if (r && t.mean)
+	t.log = malloc((4 * t.n + 2 * a->n_windows + 1) * sizeof(double));
+	if (t.log && (r || !opt->replicates))
 		rc = room(d, 1 + opt->replicates, t.n, t.bins, opt->needs);
-	if (!rc)
+	if (!rc) {
+		t.noise = t.log + 2 * t.n;
+		t.mean = t.noise + 2 * t.n;
+		t.work = t.mean + a->n_windows;
 		draw_all(&t, r, opt->needs, d);
-	free(t.mean);
+	}
+	free(t.log);
 	np_rng_free(r);
 	return rc ? np_errf(err, rc, "%s: no memory for %zu bootstrap samples",
 			    a->name, opt->replicates) : 0;
+}
+
+int np_draw_program(const struct np_program *a, const struct np_fabric *f,
+		    const struct np_draw_opt *opt, struct np_draw_program *d,
+		    struct np_err *err)
+{
+	int rc = np_draw_known(a, f, opt, d, err);
+
+	if (!rc)
+		rc = np_draw_views(a, f, opt, d, err);
+	if (rc)
+		np_draw_program_free(d);
+	return rc;
 }
 
 /* All pairs of windows, as any phase of one may meet any of the other. */
@@ -266,9 +309,11 @@ int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
 	size_t step = per_view(n, bins, needs);
 	unsigned has = ~0u;
 
-	if (room(d, views, n, bins, needs))
+	if (room_known(d, n) || room(d, views, n, bins, needs)) {
+		np_draw_program_free(d);
 		return np_errf(err, -ENOMEM, "no memory for %zu co-runners",
 			       n_co);
+	}
 	for (size_t i = 0; i < n; i++)
 		d->has_pressure[i] = true;
 	for (size_t c = 0; c < n_co; c++) {

@@ -14,7 +14,7 @@ static int make_ready(struct np_predictor *p, const struct np_basis *use,
 	if (!s->z || !s->miss)
 		return np_errf(err, -ENOMEM, "no memory for %zu bootstrap "
 			       "samples", p->opt.replicates);
-	s->use = *use;
+	np_basis_copy(&s->use, use);
 	s->ready = false;
 	s->flags = 0;
 	s->n_miss = 0;
@@ -80,5 +80,7 @@ void np_half_free(struct np_half *s)
 {
 	free(s->z);
 	free(s->miss);
-	*s = (struct np_half){ 0 };
+	s->z = NULL;
+	s->miss = NULL;
+	s->ready = false;
 }

@@ -51,12 +51,13 @@ static bool can_suffer(const struct np_predictor *p,
 static int describe(struct np_predictor *p, const struct np_basis *use,
 		    size_t k, double *x, unsigned *flags)
 {
-	struct np_basis less = *use;
+	struct np_basis less;
 	struct np_data v;
 	int rc;
 
 	if (!can_press(p, use, k))
 		return -1;
+	np_basis_copy(&less, use);
 	np_basis_drop(less.col, &less.n_col, k);
 	if (!less.n_col)
 		return -1;
@@ -71,11 +72,12 @@ static int describe(struct np_predictor *p, const struct np_basis *use,
 static int respond(struct np_predictor *p, const struct np_basis *use,
 		   size_t k, double *y)
 {
-	struct np_basis less = *use;
+	struct np_basis less;
 	struct np_data v;
 
 	if (!can_suffer(p, use, k))
 		return -1;
+	np_basis_copy(&less, use);
 	np_basis_drop(less.row, &less.n_row, k);
 	np_basis_data(p, &less, 0, &v);
 	v.victim = &p->level[k];
@@ -88,7 +90,7 @@ static int np_loo_levels(struct np_predictor *p, const struct np_basis *use)
 
 	if (s->ready && np_basis_equal(&s->use, use))
 		return 0;
-	s->use = *use;
+	np_basis_copy(&s->use, use);
 	for (size_t k = 0; k < p->n; k++) {
 		s->x_rc[k] = describe(p, use, k, s->x + k * p->dim,
 				      &s->flags[k]);
@@ -123,11 +125,12 @@ void np_loo_victim(struct np_predictor *p, const struct np_draw_program *va,
 	np_loo_levels(p, &s->use);
 	for (size_t c = 0; c < s->use.n_col; c++) {
 		size_t k = s->use.col[c];
-		struct np_basis less = s->use;
+		struct np_basis less;
 		double y[p->dim];
 
 		if (p->halves.x_rc[k])
 			continue;
+		np_basis_copy(&less, &s->use);
 		np_basis_drop(less.col, &less.n_col, k);
 		np_basis_data(p, &less, 0, &v);
 		v.victim = &va->view[0];
@@ -151,11 +154,12 @@ void np_loo_co(struct np_predictor *p, const struct np_draw_program *cb,
 		return;
 	np_loo_levels(p, &s->use);
 	for (size_t k = 0; k < p->n; k++) {
-		struct np_basis less = s->use;
+		struct np_basis less;
 		double x[p->dim];
 
 		if (p->halves.y_rc[k] || !cb->has_pressure[k])
 			continue;
+		np_basis_copy(&less, &s->use);
 		np_basis_drop(less.row, &less.n_row, k);
 		np_basis_data(p, &less, 0, &v);
 		v.co = &cb->view[0];

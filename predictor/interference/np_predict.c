@@ -17,9 +17,13 @@ static int make_sum(struct np_predictor *p, struct np_ready *one, size_t n_co,
 		    struct np_err *err)
 {
 	const struct np_draw_program *draw[n_co];
+	int rc;
 
 	*app = *one[0].app;
 	for (size_t i = 0; i < n_co; i++) {
+		rc = np_ready_draw(p, &one[i], err);
+		if (rc)
+			return rc;
 		draw[i] = &one[i].draw;
 		if (one[i].app->latency.all.n < app->latency.all.n)
 			*app = *one[i].app;
@@ -70,6 +74,18 @@ static int predict_ready(struct np_predictor *p, struct np_ready *a,
 	return rc;
 }
 
+static int check_all(const struct np_predictor *p,
+		     const struct np_program *victim,
+		     const struct np_program *const *co, size_t n_co,
+		     struct np_err *err)
+{
+	int rc = np_program_check(victim, p->f, err);
+
+	for (size_t i = 0; !rc && i < n_co; i++)
+		rc = np_program_check(co[i], p->f, err);
+	return rc;
+}
+
 /* Without fallback. */
 static int predict_one(struct np_predictor *p, const struct np_program *victim,
 		       const struct np_program *const *co, size_t n_co,
@@ -82,7 +98,9 @@ static int predict_one(struct np_predictor *p, const struct np_program *victim,
 	if (!ready)
 		return np_errf(err, -ENOMEM, "no memory for %zu co-runners",
 			       n_co);
-	rc = np_ready_make(p, victim, &a, err);
+	rc = check_all(p, victim, co, n_co, err);
+	if (!rc)
+		rc = np_ready_make(p, victim, &a, err);
 	for (size_t i = 0; !rc && i < n_co; i++)
 		rc = np_ready_make(p, co[i], &ready[i], err);
 	if (!rc)

@@ -111,7 +111,18 @@ int np_predict(struct np_predictor *p, const struct np_program *victim,
  * NP_MORE_NOTHING throughout.  Returns 0, -EINVAL or -ENOMEM with err.
  */
 int np_predict_matrix(struct np_predictor *p,
-		      const struct np_program *const *app, size_t n, enum np_scope scope,
-		      struct np_prediction *out, int *rc, struct np_err *err);
+		      const struct np_program *const *app, size_t n,
+		      enum np_scope scope, struct np_prediction *out, int *rc,
+		      struct np_err *err);
+
+/*
+ * Of these pairs only those that app[0] is one of: out[c] is app[0] beside
+ * app[c], and out[n - 1 + v], with v > 0, is app[v] beside app[0]; 2 n - 1 in
+ * all, and as many in rc.  Returns as np_predict_matrix().
+ */
+int np_predict_around(struct np_predictor *p,
+		      const struct np_program *const *app, size_t n,
+		      enum np_scope scope, struct np_prediction *out, int *rc,
+		      struct np_err *err);
 
 #endif

@@ -81,6 +81,8 @@ int np_basis_choose(const struct np_predictor *p,
 		    struct np_basis *use, struct np_err *err);
 /* Rows and columns of the levels that were all run beside each other. */
 void np_basis_levels(const struct np_predictor *p, struct np_basis *use);
+/* As assignment does, without the room that is not in use, which is most. */
+void np_basis_copy(struct np_basis *to, const struct np_basis *from);
 bool np_basis_equal(const struct np_basis *a, const struct np_basis *b);
 void np_basis_drop(size_t *list, size_t *n, size_t level);
 /* What a model is given of them; the programs are to be added. */
@@ -120,9 +122,14 @@ struct np_ready {
 	struct np_half x, y;
 };
 
-/* Check and draw.  Free also after a failure. */
+/*
+ * For one that np_program_check() takes; r is all 0 before.  Its numbers are
+ * drawn when they are needed.  Free also after a failure.
+ */
 int np_ready_make(struct np_predictor *p, const struct np_program *a,
 		  struct np_ready *r, struct np_err *err);
+int np_ready_draw(struct np_predictor *p, struct np_ready *r,
+		  struct np_err *err);
 void np_ready_free(struct np_ready *r);
 
 /* The answer for two that are ready; -ENODATA as np_basis_choose() says. */

@@ -1,6 +1,8 @@
+/* Many pairs at once: what they have in common is computed once. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "np_predict_impl.h"
 
@@ -10,97 +12,243 @@
  */
 #define BLOCK 8
 
-/* One pair, if it is still without an answer. */
-static int cell(struct np_predictor *p, struct np_ready *victim,
-		struct np_ready *co, enum np_scope scope, bool fell_back,
-		struct np_prediction *out, int *rc)
+struct task {
+	struct np_predictor *p;
+	const struct np_program *const *app;
+	size_t n;
+	enum np_scope scope;
+	bool around;	/* only pairs that the first program is one of */
+	bool fell_back;
+	bool left;	/* some pairs had no answer for want of data */
+	size_t *order;	/* in which programs are asked about */
+	bool *known;	/* per program, beside each level, and these beside it */
+	struct np_prediction *out;
+	int *rc;
+};
+
+/* Where the answer goes. */
+static size_t place(const struct task *t, size_t v, size_t c)
 {
-	if (*rc != -ENODATA)
+	return t->around && v ? t->n - 1 + v : v * t->n + c;
+}
+
+static size_t pairs(const struct task *t)
+{
+	return t->around ? 2 * t->n - 1 : t->n * t->n;
+}
+
+/* One pair, if it is still without an answer.  Returns 0 or -ENOMEM. */
+static int cell(struct task *t, size_t v, struct np_ready *victim, size_t c,
+		struct np_ready *co)
+{
+	size_t at = place(t, v, c);
+	int rc;
+
+	if (t->rc[at] != -ENODATA)
 		return 0;
-	*rc = np_ready_pair(p, victim, co, 1, scope, out, NULL);
-	if (!*rc && fell_back)
-		out->flags |= NP_PRED_FELL_BACK;
-	return *rc == -ENOMEM || *rc == -ENODATA ? *rc : 0;
+	rc = np_ready_pair(t->p, victim, co, 1, t->scope, &t->out[at], NULL);
+	if (!rc && t->fell_back)
+		t->out[at].flags |= NP_PRED_FELL_BACK;
+	t->left |= rc == -ENODATA;
+	t->rc[at] = rc;
+	return rc == -ENOMEM ? rc : 0;
 }
 
-/* Answer every pair whose rc is -ENODATA; those without answer keep it. */
-static int matrix_pass(struct np_predictor *p, struct np_ready *ready,
-		       size_t n, enum np_scope scope, bool fell_back,
-		       struct np_prediction *out, int *rc)
+/*
+ * Halves of a question serve the next one if that has the same levels in use:
+ * programs that are known beside the same levels follow each other.
+ */
+static int by_levels(const void *x, const void *y, void *arg)
 {
-	int worst = 0;
+	const struct task *t = arg;
+	size_t i = *(const size_t *)x, j = *(const size_t *)y;
+	size_t n = 2 * t->p->n;
+	int diff = memcmp(t->known + i * n, t->known + j * n, n);
 
-	for (size_t from = 0; from < n; from += BLOCK) {
-		size_t to = from + BLOCK < n ? from + BLOCK : n;
+	return diff ? diff : (i > j) - (i < j);
+}
 
-		for (size_t at = 0; at < n * (to - from); at++) {
-			size_t v = at / (to - from);
-			size_t c = from + at % (to - from);
-			int got = cell(p, &ready[v], &ready[c], scope,
-				       fell_back, &out[v * n + c],
-				       &rc[v * n + c]);
+static void know(const struct np_mean *m, size_t n, bool *known)
+{
+	for (size_t i = 0; m && i < n; i++)
+		known[i] = np_mean_known(&m[i]);
+}
 
-			if (got == -ENOMEM)
-				return got;
-			if (got)
-				worst = got;
-		}
-		for (size_t c = from; c < to; c++)
-			np_half_free(&ready[c].x); /* not asked for again */
+static int make_order(struct task *t)
+{
+	size_t n = t->p->n;
+
+	t->order = malloc(t->n * sizeof(*t->order));
+	t->known = calloc(2 * n * t->n + 1, sizeof(*t->known));
+	if (!t->order || !t->known)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n; i++) {
+		t->order[i] = i;
+		know(t->app[i]->curve, n, t->known + 2 * n * i);
+		know(t->app[i]->pressure, n, t->known + 2 * n * i + n);
 	}
-	return worst;
+	qsort_r(t->order, t->n, sizeof(*t->order), by_levels, t);
+	return 0;
 }
 
-static int matrix(struct np_predictor *p, const struct np_program *const *app,
-		  size_t n, enum np_scope scope, bool fell_back,
-		  struct np_prediction *out, int *rc, struct np_err *err)
+/* Is there a pair with it that has no answer yet? */
+static bool is_asked(const struct task *t, size_t i)
 {
-	struct np_ready *ready = calloc(n, sizeof(*ready));
-	struct np_predictor *other = NULL;
-	int ret = ready ? 0 : -ENOMEM;
+	for (size_t j = 0; j < t->n; j++)
+		if (t->rc[place(t, i, j)] == -ENODATA ||
+		    t->rc[place(t, j, i)] == -ENODATA)
+			return true;
+	return false;
+}
 
-	for (size_t i = 0; !ret && i < n; i++)
-		ret = np_ready_make(p, app[i], &ready[i], err);
-	if (!ret)
-		ret = matrix_pass(p, ready, n, scope, fell_back, out, rc);
+static int matrix_pass(struct task *t, struct np_ready *ready,
+		       struct np_err *err)
+{
+	const size_t *order = t->order;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < t->n; i++)
+		if (is_asked(t, i))
+			rc = np_ready_make(t->p, t->app[i], &ready[i], err);
+	for (size_t from = 0; !rc && from < t->n; from += BLOCK) {
+		size_t n = from + BLOCK < t->n ? BLOCK : t->n - from;
+
+		for (size_t at = 0; !rc && at < t->n * n; at++) {
+			size_t v = order[at / n], c = order[from + at % n];
+
+			rc = cell(t, v, &ready[v], c, &ready[c]);
+		}
+		for (size_t k = from; k < from + n; k++)
+			np_half_free(&ready[order[k]].x); /* not asked again */
+	}
+	return rc;
+}
+
+/* Each other is needed once, for both ways. */
+static int around_pass(struct task *t, struct np_ready *ready,
+		       struct np_err *err)
+{
+	struct np_ready *first = &ready[0], *other = &ready[1];
+	int rc = np_ready_make(t->p, t->app[0], first, err);
+
+	if (!rc)
+		rc = cell(t, 0, first, 0, first);
+	for (size_t k = 0; !rc && k < t->n; k++) {
+		size_t i = t->order[k];
+
+		if (!i || (t->rc[place(t, 0, i)] != -ENODATA &&
+			   t->rc[place(t, i, 0)] != -ENODATA))
+			continue;
+		rc = np_ready_make(t->p, t->app[i], other, err);
+		if (!rc)
+			rc = cell(t, 0, first, i, other);
+		if (!rc)
+			rc = cell(t, i, other, 0, first);
+		np_ready_free(other);
+	}
+	return rc;
+}
+
+static int pass(struct task *t, struct np_err *err)
+{
+	size_t n = t->around ? 2 : t->n;
+	struct np_ready *ready = calloc(n, sizeof(*ready));
+	int rc = -ENOMEM;
+
+	if (ready)
+		rc = t->around ? around_pass(t, ready, err) :
+				 matrix_pass(t, ready, err);
 	for (size_t i = 0; ready && i < n; i++)
 		np_ready_free(&ready[i]);
 	free(ready);
-	if (ret == -ENOMEM)
-		return np_errf(err, ret, "no memory for a matrix of %zu "
-			       "programs", n);
-	if (ret != -ENODATA)
-		return ret;
-	ret = np_predictor_fallback(p, &other, err);
-	if (ret || !other)
-		return ret;
-	return matrix(other, app, n, scope, true, out, rc, err);
+	return rc;
 }
 
-static int play_all(struct np_predictor *p, const struct np_program *const *app,
-		    size_t n, enum np_scope scope, struct np_prediction *out,
-		    int *rc, struct np_err *err)
+/* One model after the other, until nothing is left. */
+static int ask(struct task *t, struct np_err *err)
 {
-	for (size_t i = 0; i < n * n; i++) {
-		rc[i] = np_play(p, app[i / n], &app[i % n], 1, scope, &out[i],
-				err);
-		if (rc[i] == -ENOMEM)
-			return rc[i];
+	int rc = pass(t, err);
+
+	while (!rc && t->left) {
+		struct np_predictor *other;
+
+		rc = np_predictor_fallback(t->p, &other, err);
+		if (rc || !other)
+			return rc;
+		t->p = other;
+		t->fell_back = true;
+		t->left = false;
+		rc = pass(t, err);
+	}
+	return rc;
+}
+
+static int check_and_ask(struct task *t, struct np_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < t->n; i++)
+		rc = np_program_check(t->app[i], t->p->f, err);
+	if (!rc)
+		rc = make_order(t);
+	if (!rc)
+		rc = ask(t, err);
+	free(t->order);
+	free(t->known);
+	return rc == -ENOMEM ? np_errf(err, rc, "no memory for the pairs of "
+				       "%zu programs", t->n) : rc;
+}
+
+static int play_all(const struct task *t, struct np_err *err)
+{
+	for (size_t i = 0; i < pairs(t); i++) {
+		size_t v = i < t->n || !t->around ? i / t->n : i - t->n + 1;
+		size_t c = i < t->n || !t->around ? i % t->n : 0;
+
+		t->rc[i] = np_play(t->p, t->app[v], &t->app[c], 1, t->scope,
+				   &t->out[i], err);
+		if (t->rc[i] == -ENOMEM)
+			return t->rc[i];
 	}
 	return 0;
 }
 
-int np_predict_matrix(struct np_predictor *p,
-		      const struct np_program *const *app, size_t n, enum np_scope scope,
-		      struct np_prediction *out, int *rc, struct np_err *err)
+static int answer(struct task *t, struct np_err *err)
 {
-	for (size_t i = 0; i < n * n; i++) {
-		out[i] = (struct np_prediction){
+	if (!t->n)
+		return 0;
+	for (size_t i = 0; i < pairs(t); i++) {
+		t->out[i] = (struct np_prediction){
 			.slowdown = NAN, .low = NAN, .high = NAN,
 		};
-		rc[i] = -ENODATA;
+		t->rc[i] = -ENODATA;
 	}
-	if (p->m->needs & NP_NEED_PLAY)
-		return play_all(p, app, n, scope, out, rc, err);
-	return n ? matrix(p, app, n, scope, false, out, rc, err) : 0;
+	return t->p->m->needs & NP_NEED_PLAY ? play_all(t, err) :
+					      check_and_ask(t, err);
+}
+
+int np_predict_matrix(struct np_predictor *p,
+		      const struct np_program *const *app, size_t n,
+		      enum np_scope scope, struct np_prediction *out, int *rc,
+		      struct np_err *err)
+{
+	struct task t = {
+		.p = p, .app = app, .n = n, .scope = scope, .out = out,
+		.rc = rc,
+	};
+
+	return answer(&t, err);
+}
+
+int np_predict_around(struct np_predictor *p,
+		      const struct np_program *const *app, size_t n,
+		      enum np_scope scope, struct np_prediction *out, int *rc,
+		      struct np_err *err)
+{
+	struct task t = {
+		.p = p, .app = app, .n = n, .scope = scope, .around = true,
+		.out = out, .rc = rc,
+	};
+
+	return answer(&t, err);
 }

@@ -18,10 +18,15 @@ void np_ready_free(struct np_ready *r)
 int np_ready_make(struct np_predictor *p, const struct np_program *a,
 		  struct np_ready *r, struct np_err *err)
 {
-	int rc = np_program_check(a, p->f, err);
+	r->app = a;
+	return np_draw_known(a, p->f, &p->draw, &r->draw, err);
+}
 
-	*r = (struct np_ready){ .app = a };
-	return rc ? rc : np_draw_program(a, p->f, &p->draw, &r->draw, err);
+int np_ready_draw(struct np_predictor *p, struct np_ready *r,
+		  struct np_err *err)
+{
+	return r->draw.view ? 0 : np_draw_views(r->app, p->f, &p->draw,
+						&r->draw, err);
 }
 
 /* A side for these levels, from memory if they are the same as before. */
@@ -160,6 +165,10 @@ int np_ready_pair(struct np_predictor *p, struct np_ready *a,
 	int rc = np_basis_choose(p, a->app, &a->draw, co->app, &co->draw, n_co,
 				 &use, err);
 
+	if (!rc)
+		rc = np_ready_draw(p, a, err);
+	if (!rc)
+		rc = np_ready_draw(p, co, err);
 	if (!rc)
 		rc = co_side(p, co, n_co, &use, err);
 	if (!rc)

@@ -191,6 +191,13 @@ static void test_advice(void)
 
 /* --- the matrix --- */
 
+static bool same(const struct np_prediction *a, const struct np_prediction *b)
+{
+	return a->slowdown == b->slowdown && a->low == b->low &&
+	       a->high == b->high && a->flags == b->flags &&
+	       a->model == b->model;
+}
+
 static void test_matrix_is_all_pairs(void)
 {
 	const struct np_predict_opt opt = { 20, 7, false };
@@ -215,12 +222,43 @@ static void test_matrix_is_all_pairs(void)
 			T_CHECK(!rc[at] &&
 				!np_predict(p, app[v], &app[c], 1,
 					    NP_SCOPE_LEAF, &one, NULL));
-			T_CHECK(all[at].slowdown == one.slowdown &&
-				all[at].low == one.low &&
-				all[at].high == one.high &&
-				all[at].flags == one.flags &&
-				all[at].model == one.model);
+			T_CHECK(same(&all[at], &one));
 		}
+	np_predictor_free(p);
+}
+
+static void test_around_is_a_row_and_a_column(void)
+{
+	const struct np_predict_opt opt = { 20, 7, false };
+	const struct np_program *app[SF_PROGRAMS];
+	struct np_prediction all[SF_PROGRAMS * SF_PROGRAMS];
+	struct np_prediction some[2 * SF_PROGRAMS - 1];
+	int rc[SF_PROGRAMS * SF_PROGRAMS], rc_some[2 * SF_PROGRAMS - 1];
+	struct np_predictor *p;
+
+	some_fabric(&s);
+	s.a[1].pressure = NULL;
+	s.a[2].curve = NULL; /* no answer as a victim */
+	s.curve[0][2].n = 0;
+	for (size_t i = 0; i < SF_PROGRAMS; i++)
+		app[i] = &s.a[i];
+	T_CHECK(!np_predictor_new(&s.f, np_model_find("cross", NULL), &opt,
+				  &p, NULL));
+	T_CHECK(!np_predict_matrix(p, app, SF_PROGRAMS, NP_SCOPE_LEAF, all,
+				   rc, NULL));
+	T_CHECK(!np_predict_around(p, app, SF_PROGRAMS, NP_SCOPE_LEAF, some,
+				   rc_some, NULL));
+	for (size_t i = 0; i < 2 * SF_PROGRAMS - 1; i++) {
+		size_t at = i < SF_PROGRAMS ? i :
+				(i - SF_PROGRAMS + 1) * SF_PROGRAMS;
+
+		T_CHECK(rc_some[i] == rc[at]);
+		T_CHECK(rc[at] ? isnan(some[i].slowdown) :
+				 same(&some[i], &all[at]));
+	}
+	T_CHECK(rc_some[SF_PROGRAMS + 1] == -ENODATA);
+	T_CHECK(!np_predict_around(p, app, 0, NP_SCOPE_LEAF, some, rc_some,
+				   NULL));
 	np_predictor_free(p);
 }
 
@@ -256,6 +294,8 @@ static const struct t_case cases[] = {
 	{ "an uncertain coupling widens it", test_coupling_widens },
 	{ "the measurement that helps most is named", test_advice },
 	{ "the matrix is every pair", test_matrix_is_all_pairs },
+	{ "the pairs around one are its row and its column",
+	  test_around_is_a_row_and_a_column },
 	{ "a matrix has holes where data is missing", test_matrix_with_holes },
 	{ NULL, NULL },
 };
