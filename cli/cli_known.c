@@ -12,7 +12,7 @@ int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned)
 {
 	struct cli_known_app *a = calloc(1, sizeof(*a));
 
-	if (!a || np_array_resize(&k->app, k->n + 1, sizeof(*k->app))) {
+	if (!a || np_array_more(&k->app, k->n, sizeof(*k->app))) {
 		struct np_runs runs = r->runs;
 
 		if (owned)

@@ -46,6 +46,7 @@ void cli_others_look(struct cli_others *all, struct cli_store *s,
 void cli_others_free(struct cli_others *all)
 {
 	np_kept_close(all->kept);
+	np_kept_close(all->ties);
 	free(all->app);
 }
 
@@ -53,12 +54,13 @@ void cli_others_free(struct cli_others *all)
 void cli_others_judge(struct cli_others *all, const struct cli_known *k)
 {
 	const char *path = k->cal.path;
+	uint64_t basis = np_hash(NP_HASH, path, strlen(path));
 
 	if (np_fabric_store_look(all->s->store, k->cal.cluster, &all->fabric,
 				 NULL))
 		return;
-	all->kept = np_kept_open(all->s->store, "show",
-				 np_hash(NP_HASH, path, strlen(path)));
+	all->kept = np_kept_open(all->s->store, "show", basis);
+	all->ties = np_kept_open(all->s->store, "ties", basis);
 }
 
 uint64_t cli_others_state(const struct cli_others *all)
@@ -128,15 +130,14 @@ static int find(struct cli_others *all, size_t i, struct cli_known *k,
 	if (u.at)
 		rc = np_evidence_unpack(&u, k->cal.fabric, a->r.runs.app,
 					&a->evidence);
-	if (rc) {
-		rc = make(all, k, a);
-		if (!rc)
-			keep(all, name, state, &a->evidence);
-	}
 	if (!rc)
-		np_program_check(&a->evidence.program, k->cal.fabric,
-				 &a->unusable);
-	return rc;
+		return 0; /* which was checked */
+	rc = make(all, k, a);
+	if (rc)
+		return rc;
+	keep(all, name, state, &a->evidence);
+	np_program_check(&a->evidence.program, k->cal.fabric, &a->unusable);
+	return 0;
 }
 
 int cli_others_add(struct cli_others *all, size_t i, struct cli_known *k)

@@ -15,7 +15,8 @@ struct cli_others {
 	size_t n_own, n;
 	/* From cli_others_judge() on. */
 	struct np_store_stamp fabric;
-	struct np_kept *kept;
+	struct np_kept *kept; /* of each */
+	struct np_kept *ties; /* cli_ties.h; apart, as they change more often */
 };
 
 /*

@@ -1,6 +1,7 @@
 #include "cli_ties.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 void cli_tie_keep(struct cli_tie *list, size_t *n, const struct cli_tie *t)
@@ -17,43 +18,88 @@ void cli_tie_keep(struct cli_tie *list, size_t *n, const struct cli_tie *t)
 	list[at] = *t;
 }
 
-static bool ask(struct cli_ties *t, struct np_predictor *models, size_t victim,
-		size_t co, struct cli_tie *out)
+static bool can_ask(const struct cli_known_app *a)
 {
-	struct cli_answer a = { .victim = victim, .n_co = 1, .co = { co },
-				.scope = t->scope };
+	return !a->unusable.text[0] && a->evidence.n_used;
+}
 
-	if (t->k.app[victim]->unusable.text[0] ||
-	    t->k.app[co]->unusable.text[0])
-		return false;
-	cli_ask(models, &t->k, &a);
-	*out = (struct cli_tie){
+static struct cli_tie tie_of(const struct cli_ties *t, size_t victim, size_t co,
+			     const struct np_prediction *p)
+{
+	return (struct cli_tie){
 		.app = t->k.app[victim ? victim : co]->r.runs.app,
-		.victim = victim, .co = co, .p = a.p,
+		.victim = victim, .co = co, .p = *p,
 	};
-	return !a.rc;
+}
+
+/* All that can be asked about, and the answers of np_predict_around(). */
+struct around {
+	size_t n, *at; /* of the known ones */
+	const struct np_program **app;
+	struct np_prediction *p;
+	int *rc;
+};
+
+static bool list(const struct cli_known *k, struct around *a)
+{
+	a->at = calloc(k->n, sizeof(*a->at));
+	a->app = calloc(k->n, sizeof(*a->app));
+	a->p = calloc(2 * k->n, sizeof(*a->p));
+	a->rc = calloc(2 * k->n, sizeof(*a->rc));
+	if (!a->at || !a->app || !a->p || !a->rc || !can_ask(k->app[0]))
+		return false;
+	for (size_t i = 0; i < k->n; i++)
+		if (can_ask(k->app[i])) {
+			a->at[a->n] = i;
+			a->app[a->n++] = &k->app[i]->evidence.program;
+		}
+	return true;
+}
+
+static void keep(struct cli_ties *t, const struct around *a)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		struct cli_tie beside = tie_of(t, 0, a->at[i], &a->p[i]);
+		struct cli_tie to = tie_of(t, a->at[i], 0, &a->p[a->n - 1 + i]);
+
+		if (!a->rc[i])
+			cli_tie_keep(t->hurt_by, &t->n_hurt_by, &beside);
+		if (i && !a->rc[a->n - 1 + i])
+			cli_tie_keep(t->hurts, &t->n_hurts, &to);
+	}
 }
 
 /* Without an interval, who they are: most are not kept. */
 static void ask_all(struct cli_ties *t, struct np_predictor *models)
 {
-	struct cli_tie tie;
+	struct around a = { .n = 0 };
 
-	for (size_t i = 0; i < t->k.n; i++) {
-		if (ask(t, models, 0, i, &tie))
-			cli_tie_keep(t->hurt_by, &t->n_hurt_by, &tie);
-		if (i && ask(t, models, i, 0, &tie))
-			cli_tie_keep(t->hurts, &t->n_hurts, &tie);
-	}
+	if (list(&t->k, &a) && !np_predict_around(models, a.app, a.n, t->scope,
+						  a.p, a.rc, NULL))
+		keep(t, &a);
+	free(a.at);
+	free(a.app);
+	free(a.p);
+	free(a.rc);
+}
+
+static void ask_one(const struct cli_ties *t, struct np_predictor *models,
+		    struct cli_tie *tie)
+{
+	struct cli_answer a = { .victim = tie->victim, .n_co = 1,
+				.co = { tie->co }, .scope = t->scope };
+
+	cli_ask(models, &t->k, &a);
+	tie->p = a.p;
 }
 
 /* Those that are kept again, as precisely as they are shown. */
 static void ask_again(struct cli_ties *t, struct np_predictor *models)
 {
 	for (size_t i = 0; i < t->n_hurt_by; i++)
-		ask(t, models, 0, t->hurt_by[i].co, &t->hurt_by[i]);
+		ask_one(t, models, &t->hurt_by[i]);
 	for (size_t i = 0; i < t->n_hurts; i++)
-		ask(t, models, t->hurts[i].victim, 0, &t->hurts[i]);
+		ask_one(t, models, &t->hurts[i]);
 }
 
 static void ask_models(struct cli_ties *t, size_t replicates,

@@ -105,7 +105,7 @@ static size_t unpack_list(struct np_unpack *u, struct cli_ties *t,
 
 #define NAME_LEN (NP_APP_MAX + 32)
 
-/* Beside the names of cli_others.c, which have no such sign. */
+/* Of the one that is shown. */
 static void name_of(const struct cli_ties *t, char name[NAME_LEN])
 {
 	const struct cli_runs *r = &t->k.app[0]->r;
@@ -122,7 +122,7 @@ bool cli_ties_recall(struct cli_ties *t, struct cli_others *all)
 	char name[NAME_LEN];
 
 	name_of(t, name);
-	u.at = np_kept_find(all->kept, name, cli_others_state(all), &u.left);
+	u.at = np_kept_find(all->ties, name, cli_others_state(all), &u.left);
 	if (!u.at)
 		return false;
 	n_hurt_by = unpack_list(&u, t, all, hurt_by);
@@ -151,5 +151,5 @@ void cli_ties_remember(const struct cli_ties *t, struct cli_others *all)
 	if (fclose(f))
 		free(data);
 	else
-		np_kept_put(all->kept, name, state, data, len);
+		np_kept_put(all->ties, name, state, data, len);
 }

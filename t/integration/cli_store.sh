@@ -99,7 +99,7 @@ test_what_show_keeps_is_never_stale() {
 	equal "with the former one" "$(netprof show fft)" "$kept"
 	rm -r "$dir/halo"
 	page_is_true "without halo"
-	for f in "$S"/cache/netprof/show-*; do
+	for f in "$S"/cache/netprof/{show,ties}-*; do
 		printf damaged | dd of="$f" bs=1 seek=500 conv=notrunc status=none
 	done
 	page_is_true "with a damaged file"
