@@ -21,7 +21,7 @@ struct task {
 	bool fell_back;
 	bool left;	/* some pairs had no answer for want of data */
 	size_t *order;	/* in which programs are asked about */
-	bool *known;	/* per program, beside each level, and these beside it */
+	bool *known;	/* of each: beside which levels, and these beside it */
 	struct np_prediction *out;
 	int *rc;
 };

@@ -62,6 +62,17 @@ static void take(struct out *o, char c)
 	}
 }
 
+/* How much of it is plain at the first look, as nearly all of it is. */
+static size_t simple(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && ((text[n] >= ' ' && text[n] <= '~') ||
+			   text[n] == '\n'))
+		n++;
+	return n;
+}
+
 static ssize_t put(void *cookie, const char *text, size_t len)
 {
 	struct out *o = cookie;
@@ -71,8 +82,13 @@ static ssize_t put(void *cookie, const char *text, size_t len)
 	if (!o->buf)
 		return 0;
 	o->n = 0;
-	for (size_t i = 0; i < len; i++)
-		take(o, text[i]);
+	for (size_t i = 0, n; i < len; i += n + 1) {
+		n = o->n_piece ? 0 : simple(text + i, len - i);
+		memcpy(o->buf + o->n, text + i, n);
+		o->n += n;
+		if (i + n < len)
+			take(o, text[i + n]);
+	}
 	rc = np_write_all(o->fd, o->buf, o->n);
 	free(o->buf);
 	return rc ? 0 : (ssize_t)len; /* errno says why */
