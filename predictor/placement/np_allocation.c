@@ -2,15 +2,20 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_ROUNDS 16
 
-static bool wants(const struct np_groups *g, uint32_t group, uint32_t leaf)
+static bool would(const struct np_groups *g, uint32_t group, uint32_t leaf)
 {
 	const struct np_group *u = &g->at[group];
 
-	return np_bits_test(u->reach, leaf) && !np_bits_test(u->set, leaf) &&
-	       np_bits_test(np_group_class(g, group)->open, leaf) &&
+	return np_bits_test(u->reach, leaf) && !np_bits_test(u->set, leaf);
+}
+
+static bool can(const struct np_groups *g, uint32_t group, uint32_t leaf)
+{
+	return np_bits_test(np_group_class(g, group)->open, leaf) &&
 	       np_group_can_take(g, group, leaf);
 }
 
@@ -20,43 +25,96 @@ static bool poorer(const struct np_group *a, const struct np_group *b)
 	return a->supply * b->demand < b->supply * a->demand;
 }
 
-/* Groups that may start come first, and the poorest of them first of all. */
-static bool widen_leaf(struct np_groups *g, const uint32_t *group, size_t n,
-		       uint32_t leaf)
-{
-	uint32_t first = NP_NONE;
-	bool any = false;
+/*
+ * The groups that may be given more, in order of precedence, with what is
+ * asked of each on every leaf side by side.
+ */
+struct widening {
+	struct np_groups *g;
+	struct wide {
+		uint32_t group, class;
+		bool ready, widened;
+	} *at;
+	size_t n;
+	uint32_t *refused; /* per class: 1 + the leaf that it cannot take */
+};
 
-	for (size_t i = 0; i < n && g->at[group[i]].ready; i++)
-		if ((first == NP_NONE ||
-		     poorer(&g->at[group[i]], &g->at[first])) &&
-		    wants(g, group[i], leaf))
-			first = group[i];
+/*
+ * Leaves are only given away here, so what a class cannot take it cannot take
+ * later on either.
+ */
+static bool wants(const struct widening *w, const struct wide *x,
+		  uint32_t leaf)
+{
+	if (w->refused[x->class] == leaf + 1 || !would(w->g, x->group, leaf))
+		return false;
+	if (can(w->g, x->group, leaf))
+		return true;
+	/* Where tasks must be together, others of the class may still. */
+	if (!w->g->at[x->group].together)
+		w->refused[x->class] = leaf + 1;
+	return false;
+}
+
+/*
+ * Groups that may start come first, and the poorest of them first of all.  Who
+ * was asked before wants a leaf only if somebody left it.
+ */
+static bool widen_leaf(const struct widening *w, uint32_t leaf)
+{
+	bool again = np_bits_test(w->g->left, leaf), any = false;
+	const struct np_group *at = w->g->at;
+	uint32_t first = NP_NONE;
+
+	for (size_t i = 0; i < w->n && w->at[i].ready; i++)
+		if ((again || !w->at[i].widened) &&
+		    w->refused[w->at[i].class] != leaf + 1 &&
+		    (first == NP_NONE ||
+		     poorer(&at[w->at[i].group], &at[first])) &&
+		    wants(w, &w->at[i], leaf))
+			first = w->at[i].group;
 	if (first != NP_NONE)
-		np_group_hold(g, first, leaf);
-	for (size_t i = 0; i < n; i++)
-		if (wants(g, group[i], leaf)) {
-			np_group_hold(g, group[i], leaf);
+		np_group_hold(w->g, first, leaf);
+	for (size_t i = 0; i < w->n; i++)
+		if ((again || !w->at[i].widened) &&
+		    wants(w, &w->at[i], leaf)) {
+			np_group_hold(w->g, w->at[i].group, leaf);
 			any = true;
 		}
 	return any || first != NP_NONE;
 }
 
+static void gather(struct widening *w, bool trusted)
+{
+	for (uint32_t i = 0; i < w->g->n; i++) {
+		struct np_group *u = &w->g->at[i];
+
+		if (np_group_class(w->g, i)->trusted != trusted)
+			continue;
+		if (u->placed)
+			w->at[w->n++] = (struct wide){
+				i, u->class, u->ready, u->widened
+			};
+		u->widened = u->placed;
+	}
+}
+
 static int widen(struct np_groups *g, bool trusted, bool *changed)
 {
-	uint32_t *group = malloc((g->n + 1) * sizeof(*group));
-	size_t n = 0;
+	struct widening w = {
+		.g = g, .at = malloc((g->n + 1) * sizeof(*w.at)),
+		.refused = calloc(g->classes->n + 1, sizeof(*w.refused)),
+	};
+	int rc = w.at && w.refused ? 0 : -ENOMEM;
 
-	if (!group)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < g->n; i++)
-		if (g->at[i].placed &&
-		    np_group_class(g, i)->trusted == trusted)
-			group[n++] = i;
-	for (size_t i = 0; i < g->p->n_leaves; i++)
-		*changed |= widen_leaf(g, group, n, g->p->leaf_order[i]);
-	free(group);
-	return 0;
+	if (!rc)
+		gather(&w, trusted);
+	for (size_t i = 0; !rc && i < g->p->n_leaves; i++)
+		*changed |= widen_leaf(&w, g->p->leaf_order[i]);
+	memset(g->left, 0, g->p->lw * sizeof(*g->left));
+	free(w.at);
+	free(w.refused);
+	return rc;
 }
 
 /* Leaves written before for a group's request, in the group's row of bits. */
@@ -90,7 +148,8 @@ static int keep(struct np_groups *g, bool trusted)
 		if (np_group_class(g, i)->trusted != trusted)
 			continue;
 		NP_BITS_EACH(leaf, bits + i * g->p->lw, g->p->lw)
-			if (wants(g, i, (uint32_t)leaf))
+			if (would(g, i, (uint32_t)leaf) &&
+			    can(g, i, (uint32_t)leaf))
 				np_group_hold(g, i, (uint32_t)leaf);
 	}
 	free(bits);
@@ -137,12 +196,16 @@ static int share(struct np_allocation *a)
 	place_quiet(&a->problem, &a->classes, &a->requests);
 	/* Jobs that others do not see choose after, and around, the rest. */
 	rc = settle(&a->groups, true);
-	return rc ? rc : settle(&a->groups, false);
+	if (!rc)
+		rc = settle(&a->groups, false);
+	np_groups_shared(&a->groups);
+	return rc;
 }
 
 int np_allocation_new(const struct np_snapshot *s, const struct np_press *t,
 		      const struct np_policy *policy, const double *held_sec,
-		      bool what_if, struct np_allocation **out)
+		      bool what_if, const struct np_allocation *other,
+		      struct np_allocation **out)
 {
 	struct np_allocation *a = calloc(1, sizeof(*a));
 	struct np_problem *p;
@@ -150,7 +213,8 @@ int np_allocation_new(const struct np_snapshot *s, const struct np_press *t,
 	if (!a)
 		return -ENOMEM;
 	p = &a->problem;
-	if (np_problem_init(p, s, t, policy, held_sec, what_if) ||
+	if (np_problem_init(p, s, t, policy, held_sec, what_if,
+			    other ? &other->problem : NULL) ||
 	    np_leaf_loads_init(&a->loads, p) ||
 	    np_classes_init(&a->classes, p, &a->loads) ||
 	    np_requests_init(&a->requests, p, &a->classes) ||

@@ -34,10 +34,14 @@ struct np_allocation {
 	struct np_prefer prefer;
 };
 
-/* *out: free with np_allocation_free().  Returns 0 or -ENOMEM. */
+/*
+ * other: one of the same snapshot that lives longer, or NULL.  *out: free with
+ * np_allocation_free().  Returns 0 or -ENOMEM.
+ */
 int np_allocation_new(const struct np_snapshot *s, const struct np_press *t,
 		      const struct np_policy *policy, const double *held_sec,
-		      bool what_if, struct np_allocation **out);
+		      bool what_if, const struct np_allocation *other,
+		      struct np_allocation **out);
 void np_allocation_free(struct np_allocation *a); /* NULL is allowed */
 
 #endif

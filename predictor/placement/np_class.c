@@ -32,31 +32,34 @@ static bool is_private(const struct np_classes *c, uint32_t owner)
 	return false;
 }
 
-static bool add_view(struct np_classes *c, struct np_class_view *v)
+/* Who presses on nobody has only a load of its own. */
+static bool add_view(struct np_classes *c, bool presses,
+		     struct np_class_view *v)
 {
 	size_t n = c->p->n_leaves;
 
-	v->load = np_problem_alloc(c->p, 3 * n + 1, sizeof(*v->load));
+	v->load = np_problem_alloc(c->p, presses ? 3 * n : n,
+				   sizeof(*v->load));
 	if (!v->load)
 		return false;
-	v->worst = v->load + n;
-	v->push = v->worst + n;
+	v->worst = presses ? v->load + n : c->nothing;
+	v->push = presses ? v->worst + n : c->nothing;
 	return true;
 }
 
 static bool add_class(struct np_classes *c, struct np_class *k)
 {
-	size_t bits = c->p->lw + 1;
+	size_t bits = c->p->lw + 1, n;
 	uint64_t *words = np_problem_alloc(c->p, 3 * bits, sizeof(*words));
+	bool presses = c->p->t->profile[k->profile].aggressor;
 
 	k->holders = np_problem_alloc(c->p, c->p->n_leaves,
 				      sizeof(*k->holders));
-	if (!words || !k->holders || !add_view(c, &k->seen))
+	if (!words || !k->holders || !add_view(c, presses, &k->seen))
 		return false;
 	k->own = k->seen;
-	if (k->owner != NP_ANYBODY &&
-	    np_leaf_load_owns_any(c->loads, k->owner) &&
-	    !add_view(c, &k->own))
+	if (np_leaf_load_estates(c->loads, k->owner, &n) &&
+	    !add_view(c, presses, &k->own))
 		return false;
 	k->open = words;
 	k->self_apart = words + bits;
@@ -70,13 +73,10 @@ static uint16_t narrow(uint64_t load)
 	return load < UINT16_MAX ? (uint16_t)load : UINT16_MAX;
 }
 
-static void see_leaf(const struct np_classes *c, struct np_class *k,
-		     size_t leaf, const uint16_t *feels,
-		     const uint16_t *pushes)
+static void load_leaf(const struct np_classes *c, struct np_class *k,
+		      size_t leaf, const uint16_t *feels)
 {
 	const struct np_tenants *on = &c->loads->seen;
-	const struct np_tenant *r = on->tenant + on->first[leaf];
-	uint32_t worst = 0, push = 0;
 	uint64_t load = 0;
 
 	for (uint32_t i = on->first_aggressor[leaf];
@@ -86,6 +86,18 @@ static void see_leaf(const struct np_classes *c, struct np_class *k,
 		load += (uint64_t)a->n *
 			np_press_at(feels, a->profile, a->touch & k->touch);
 	}
+	k->seen.load[leaf] = narrow(load);
+	if (k->seen.load[leaf] > k->max_load)
+		k->max_load = k->seen.load[leaf];
+}
+
+static void push_leaf(const struct np_classes *c, struct np_class *k,
+		      size_t leaf, const uint16_t *pushes)
+{
+	const struct np_tenants *on = &c->loads->seen;
+	const struct np_tenant *r = on->tenant + on->first[leaf];
+	uint32_t worst = 0, push = 0;
+
 	for (size_t i = 0; i < on->sensitive[leaf]; i++) {
 		uint32_t x = np_press_at(pushes, r[i].profile,
 					 r[i].touch & k->touch);
@@ -97,57 +109,53 @@ static void see_leaf(const struct np_classes *c, struct np_class *k,
 		if (r[i].load + x > worst)
 			worst = r[i].load + x;
 	}
-	k->seen.load[leaf] = narrow(load);
 	k->seen.worst[leaf] = narrow(worst);
 	k->seen.push[leaf] = (uint16_t)push;
-	if (k->seen.load[leaf] > k->max_load)
-		k->max_load = k->seen.load[leaf];
 	if (k->seen.worst[leaf] > k->max_worst)
 		k->max_worst = k->seen.worst[leaf];
 	if (k->seen.push[leaf] > k->max_push)
 		k->max_push = k->seen.push[leaf];
 }
 
-static void see_own(const struct np_classes *c, const struct np_tenants *on,
-		    struct np_class *k, uint32_t leaf)
+/* Tenants r, n of them, who feel an estate of the class's owner as well. */
+static void push_own(const struct np_classes *c, struct np_class *k,
+		     uint32_t leaf, const struct np_tenant *r, uint32_t n,
+		     const uint32_t *felt)
 {
 	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
 	uint32_t worst = k->own.worst[leaf], push = k->own.push[leaf];
 
-	for (uint32_t i = on->first[leaf]; i < on->first[leaf + 1]; i++) {
-		const struct np_tenant *r = &on->tenant[i];
-		uint32_t x = np_press_at(pushes, r->profile,
-					 r->touch & k->touch);
-		uint64_t load;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t x = np_press_at(pushes, r[i].profile,
+					 r[i].touch & k->touch);
 
-		if (!x || (on == &c->loads->own && r->owner != k->owner))
+		if (!x)
 			continue;
-		load = r->load + x +
-		       np_leaf_load_own(c->loads, r->profile, r->touch, leaf,
-					k->owner, r);
 		if (x > push)
 			push = x;
-		if (load > worst)
-			worst = narrow(load);
+		if (r[i].load + x + felt[i] > worst)
+			worst = narrow((uint64_t)r[i].load + x + felt[i]);
 	}
 	k->own.worst[leaf] = narrow(worst);
 	k->own.push[leaf] = (uint16_t)push;
 }
 
 static void own_leaf(const struct np_classes *c, struct np_class *k,
-		     uint32_t leaf)
+		     const struct np_estate *e)
 {
-	k->own.load[leaf] = k->seen.load[leaf];
-	k->own.worst[leaf] = k->seen.worst[leaf];
-	k->own.push[leaf] = k->seen.push[leaf];
-	if (!np_leaf_load_owns(c->loads, k->owner, leaf))
-		return;
+	const struct np_leaf_loads *l = c->loads;
+	uint32_t leaf = e->leaf, first = l->seen.first[leaf];
+	uint32_t n = l->seen.first[leaf + 1] - first;
+	const uint32_t *felt = l->felt + e->felt;
+
 	k->own.load[leaf] =
 		narrow(k->seen.load[leaf] +
-		       np_leaf_load_own(c->loads, k->profile, k->touch, leaf,
-					k->owner, NULL));
-	see_own(c, &c->loads->seen, k, leaf);
-	see_own(c, &c->loads->own, k, leaf);
+		       np_leaf_load_from(l, e, k->profile, k->touch, NULL));
+	if (!c->p->t->profile[k->profile].aggressor)
+		return;
+	push_own(c, k, leaf, l->seen.tenant + first, n, felt);
+	push_own(c, k, leaf, l->own.tenant + e->first, e->end - e->first,
+		 felt + n);
 }
 
 /* May one of its jobs be on a leaf; and may two? */
@@ -164,23 +172,42 @@ static void open_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf)
 	k->self = true;
 }
 
+static void own_leaves(const struct np_classes *c, struct np_class *k)
+{
+	size_t n;
+	const struct np_estate *e =
+		np_leaf_load_estates(c->loads, k->owner, &n);
+
+	if (k->own.load == k->seen.load)
+		return;
+	memcpy(k->own.load, k->seen.load,
+	       (c->p->t->profile[k->profile].aggressor ? 3 : 1) *
+	       c->p->n_leaves * sizeof(*k->own.load));
+	for (size_t i = 0; i < n; i++)
+		own_leaf(c, k, &e[i]);
+}
+
 /* Fill in what the tenants mean for a class. */
 static void view_leaves(struct np_classes *c, struct np_class *k)
 {
 	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
 	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
-	bool inert = c->p->t->profile[k->profile].inert;
+	const struct np_press_profile *f = &c->p->t->profile[k->profile];
+	bool feeling = c->p->t->most[k->profile];
 
 	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++) {
-		if (inert) {
+		if (f->inert)
 			np_bits_set(k->open, leaf);
-			continue;
-		}
-		see_leaf(c, k, leaf, feels, pushes);
-		if (k->own.load != k->seen.load)
-			own_leaf(c, k, leaf);
-		open_leaf(c, k, leaf);
+		if (feeling)
+			load_leaf(c, k, leaf, feels);
+		if (f->aggressor)
+			push_leaf(c, k, leaf, pushes);
 	}
+	if (f->inert)
+		return;
+	own_leaves(c, k);
+	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
+		open_leaf(c, k, leaf);
 }
 
 bool np_class_open_everywhere(const struct np_classes *c, uint32_t class)
@@ -286,7 +313,8 @@ int np_classes_init(struct np_classes *c, struct np_problem *p,
 	c->room = NP_PLACEMENT_MAX_CLASSES;
 	c->at = np_problem_alloc(p, c->room + SPARE, sizeof(*c->at));
 	c->of_profile = np_problem_alloc(p, p->t->n, sizeof(uint32_t));
-	if (!c->at || !c->of_profile)
+	c->nothing = np_problem_alloc(p, p->n_leaves, sizeof(*c->nothing));
+	if (!c->at || !c->of_profile || !c->nothing)
 		return -ENOMEM;
 	memset(c->of_profile, 0xff, p->t->n * sizeof(uint32_t));
 	return gather_private(c);

@@ -22,13 +22,15 @@ struct np_class_view {
 };
 
 struct np_class {
+	/* What rows are made of comes first, side by side. */
 	uint16_t profile;
 	uint8_t touch;
 	bool trusted;
+	uint32_t owner; /* NP_ANYBODY where it makes no difference */
+	uint32_t max_load, max_worst, max_push; /* seen */
 	bool self;  /* its jobs conflict with each other on some leaf */
 	bool quiet; /* for sure conflicts with nothing in the snapshot */
 	bool asked, meets; /* answer of np_class_meets() */
-	uint32_t owner; /* NP_ANYBODY where it makes no difference */
 	uint32_t job;	/* first of them */
 	uint32_t n;	/* jobs and array tasks in the snapshot */
 	uint32_t next;	/* of the same profile; NP_NONE */
@@ -37,7 +39,6 @@ struct np_class {
 	struct np_class_view seen;
 	/* With its owner's as well; the same arrays where there are none. */
 	struct np_class_view own;
-	uint32_t max_load, max_worst, max_push; /* seen */
 
 	uint16_t *holders; /* per leaf: as often as np_class_hold() */
 	uint64_t *open;	      /* leaves where no tenant forbids it */
@@ -52,6 +53,7 @@ struct np_classes {
 	size_t n, room, words;	/* of a bitmap of classes; 0: not sealed */
 	size_t n_sealed;	/* classes of the snapshot */
 	uint32_t *of_profile;	/* the last one, or NP_NONE */
+	uint16_t *nothing;	/* per leaf: 0 */
 	/*
 	 * room rows of words: whom a class must avoid on any leaf; on some leaf
 	 * perhaps, for the load there; other classes of the same owner, where

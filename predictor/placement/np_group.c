@@ -142,6 +142,21 @@ static void join(struct np_groups *g, struct np_request *r,
 	r->cum = q->switches ? r->need : q->wanted;
 }
 
+static int add_takers(struct np_groups *g)
+{
+	for (size_t i = 0; i < g->classes->n; i++) {
+		struct np_group_class *k = &g->of_class[i];
+
+		if (k->first == k->last)
+			continue;
+		k->taker = np_problem_alloc(g->p, g->p->n_leaves,
+					    sizeof(*k->taker));
+		if (!k->taker)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int lay_out(struct np_groups *g)
 {
 	uint32_t at = 0;
@@ -165,7 +180,7 @@ static int lay_out(struct np_groups *g)
 		q = np_subgroup_at(g, g->requests->at[i].subgroup);
 		g->by_subgroup[q->first + q->n++] = i;
 	}
-	return 0;
+	return add_takers(g);
 }
 
 /* Room for a group of each class, and of each request that is one alone. */
@@ -179,11 +194,14 @@ static int make_room(struct np_groups *g)
 	g->bits = np_problem_alloc(g->p, 2 * n * g->p->lw, sizeof(*g->bits));
 	g->of_class = np_problem_alloc(g->p, g->classes->n,
 				       sizeof(*g->of_class));
-	if (!g->at || !g->bits || !g->of_class)
+	g->left = np_problem_alloc(g->p, g->p->lw, sizeof(*g->left));
+	g->loss = calloc(g->classes->n * g->p->n_leaves + 1,
+			 sizeof(*g->loss));
+	if (!g->at || !g->bits || !g->of_class || !g->left || !g->loss)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->classes->n; i++)
 		g->of_class[i] = (struct np_group_class){
-			NP_NONE, NP_NONE, NP_NONE
+			NP_NONE, NP_NONE, NP_NONE, NULL
 		};
 	return 0;
 }
@@ -210,11 +228,19 @@ int np_groups_init(struct np_groups *g, struct np_problem *p,
 			return -ENOMEM;
 		join(g, r, np_subgroup_at(g, r->subgroup), j);
 	}
+	np_pool_trim(&g->subgroup);
 	return lay_out(g);
+}
+
+void np_groups_shared(struct np_groups *g)
+{
+	free(g->loss);
+	g->loss = NULL;
 }
 
 void np_groups_free(struct np_groups *g)
 {
+	np_groups_shared(g);
 	free(g->subgroup.at);
 	free(g->undo.at);
 }

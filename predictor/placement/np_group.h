@@ -43,6 +43,7 @@ struct np_group {
 	bool ready;	 /* has a request that may start */
 	bool together;	 /* tasks of one array, kept on leaves for several */
 	bool placed;	 /* has a request whose need is met */
+	bool widened;	 /* wants no leaf but such as somebody left since */
 	uint64_t *set, *reach;
 	uint64_t demand, supply; /* nodes */
 };
@@ -59,7 +60,12 @@ struct np_groups {
 	struct np_group_class {
 		uint32_t first, last; /* groups, in order of precedence */
 		uint32_t like; /* first of the subgroups not alike */
+		/* Per leaf: the last group that took it; of a class of
+		   several groups, else NULL. */
+		uint32_t *taker;
 	} *of_class;
+	uint64_t *left; /* leaves that somebody left since they were widened */
+	uint16_t *loss; /* [class * n_leaves + leaf], of np_grow.c */
 	struct np_pool undo;
 };
 
@@ -67,6 +73,8 @@ struct np_groups {
 int np_groups_init(struct np_groups *g, struct np_problem *p,
 		   struct np_classes *classes, struct np_requests *requests);
 void np_groups_free(struct np_groups *g);
+/* What is needed only until all leaves are shared. */
+void np_groups_shared(struct np_groups *g);
 
 /* Nodes that a subgroup has on the leaves of its group. */
 uint64_t np_group_free_in(const struct np_groups *g,

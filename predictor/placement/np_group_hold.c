@@ -20,6 +20,8 @@ void np_group_hold(struct np_groups *g, uint32_t group, uint32_t leaf)
 		q->in_free += q->free[leaf];
 		q->in_usable += q->counts->usable[leaf];
 	}
+	if (g->of_class[u->class].taker)
+		g->of_class[u->class].taker[leaf] = group;
 	np_class_hold(g->classes, u->class, leaf);
 }
 
@@ -29,6 +31,7 @@ void np_group_drop(struct np_groups *g, uint32_t group, uint32_t leaf)
 	struct np_subgroup *q;
 
 	np_bits_clear(u->set, leaf);
+	np_bits_set(g->left, leaf);
 	u->supply -= g->p->leaf_usable[leaf];
 	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
 		q = np_subgroup_at(g, i);
@@ -157,9 +160,13 @@ static int clear_class(struct np_groups *g, uint32_t rank, uint32_t class,
 		       uint32_t leaf, bool take)
 {
 	uint32_t left = g->classes->at[class].holders[leaf];
+	const uint32_t *taker = g->of_class[class].taker;
+	uint32_t w = g->of_class[class].first;
 
-	for (uint32_t w = g->of_class[class].first; left && w != NP_NONE;
-	     w = g->at[w].next) {
+	/* If it is one, it is most often the last one to come. */
+	if (left == 1 && taker && np_bits_test(g->at[taker[leaf]].set, leaf))
+		w = taker[leaf];
+	for (; left && w != NP_NONE; w = g->at[w].next) {
 		if (!np_bits_test(g->at[w].set, leaf))
 			continue;
 		left--;

@@ -17,16 +17,19 @@ static uint64_t reached(const struct np_groups *g, const struct goal *goal)
 	       np_group_usable_in(g, goal->q);
 }
 
-/* Classes that would lose a leaf to this one. */
-static size_t loss(const struct np_groups *g, uint32_t class, uint32_t leaf)
+/* 1 + classes that would lose a leaf to this one; 0: not counted yet. */
+static uint16_t loss(const struct np_groups *g, uint32_t class, uint32_t leaf)
 {
 	const uint64_t *open = g->classes->open_on + leaf * g->classes->words;
 	const uint64_t *hard = g->classes->hard + class * g->classes->words;
-	size_t n = 0;
+	uint16_t *n = &g->loss[class * g->p->n_leaves + leaf];
 
+	if (*n)
+		return *n;
+	*n = 1;
 	for (size_t w = 0; w < g->classes->words; w++)
-		n += (size_t)__builtin_popcountll(open[w] & hard[w]);
-	return n;
+		*n += (uint16_t)np_bits_ones(open[w] & hard[w]);
+	return *n;
 }
 
 /*
@@ -39,7 +42,7 @@ static bool better(const struct np_groups *g, const struct goal *goal,
 {
 	uint32_t na = goal->column[a], nb = goal->column[b];
 	uint32_t class = g->at[goal->group].class;
-	size_t la, lb;
+	uint16_t la, lb;
 
 	if ((na >= missing) != (nb >= missing))
 		return na >= missing;

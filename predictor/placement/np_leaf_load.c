@@ -193,6 +193,93 @@ static int pack_aggressors(struct np_leaf_loads *l)
 	return 0;
 }
 
+/* The owners, and how many estates each has. */
+static int count_estates(struct np_leaf_loads *l)
+{
+	const struct np_tenants *c = &l->own;
+	size_t n = c->first[l->p->n_leaves];
+
+	l->owner = np_problem_alloc(l->p, n, sizeof(*l->owner));
+	if (!l->owner)
+		return -ENOMEM;
+	for (size_t k = 0; k < n; k++)
+		l->owner[k] = c->tenant[k].owner;
+	l->n_owners = np_order_unique(l->owner, n);
+	l->first_estate = np_problem_alloc(l->p, l->n_owners + 2,
+					   sizeof(*l->first_estate));
+	l->estate = np_problem_alloc(l->p, n, sizeof(*l->estate));
+	return l->first_estate && l->estate ? 0 : -ENOMEM;
+}
+
+/* Tenants of a leaf are in order of owners. */
+static uint32_t end_of_owner(const struct np_tenants *c, uint32_t at,
+			     uint32_t end)
+{
+	uint32_t owner = c->tenant[at].owner;
+
+	while (at < end && c->tenant[at].owner == owner)
+		at++;
+	return at;
+}
+
+/* Returns how many loads there are of tenants beside estates. */
+static uint32_t fill_estates(struct np_leaf_loads *l)
+{
+	const struct np_tenants *c = &l->own;
+	uint32_t *first = l->first_estate, felt = 0, end;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t leaf = 0; leaf < l->p->n_leaves; leaf++)
+			for (uint32_t k = c->first[leaf];
+			     k < c->first[leaf + 1]; k = end) {
+				size_t o = np_order_find(l->owner, l->n_owners,
+							 c->tenant[k].owner);
+
+				end = end_of_owner(c, k, c->first[leaf + 1]);
+				if (!pass) {
+					first[o + 2]++;
+					continue;
+				}
+				l->estate[first[o + 1]++] = (struct np_estate){
+					leaf, k, end, felt
+				};
+				felt += end - k + l->seen.first[leaf + 1] -
+					l->seen.first[leaf];
+			}
+		for (size_t o = 0; !pass && o < l->n_owners; o++)
+			first[o + 2] += first[o + 1];
+	}
+	return felt;
+}
+
+static void feel_estate(struct np_leaf_loads *l, const struct np_estate *e)
+{
+	const struct np_tenants *c = &l->seen;
+	uint32_t *to = l->felt + e->felt;
+
+	for (uint32_t k = c->first[e->leaf]; k < c->first[e->leaf + 1]; k++)
+		*to++ = np_press_clamp(np_leaf_load_from(
+			l, e, c->tenant[k].profile, c->tenant[k].touch, NULL));
+	for (uint32_t k = e->first; k < e->end; k++) {
+		const struct np_tenant *r = &l->own.tenant[k];
+
+		*to++ = np_press_clamp(np_leaf_load_from(l, e, r->profile,
+							 r->touch, r));
+	}
+}
+
+static int make_estates(struct np_leaf_loads *l)
+{
+	if (count_estates(l))
+		return -ENOMEM;
+	l->felt = np_problem_alloc(l->p, fill_estates(l), sizeof(*l->felt));
+	if (!l->felt)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < l->first_estate[l->n_owners]; k++)
+		feel_estate(l, &l->estate[k]);
+	return 0;
+}
+
 int np_leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p)
 {
 	size_t n = p->n_leaves + 2;
@@ -207,46 +294,55 @@ int np_leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p)
 		return -ENOMEM;
 	for (size_t leaf = 0; leaf < p->n_leaves; leaf++)
 		load_leaf(l, leaf);
-	return pack_aggressors(l);
+	return pack_aggressors(l) ? -ENOMEM : make_estates(l);
 }
 
-bool np_leaf_load_owns(const struct np_leaf_loads *l, uint32_t owner,
-		       uint32_t leaf)
+const struct np_estate *np_leaf_load_estates(const struct np_leaf_loads *l,
+					     uint32_t owner, size_t *n)
 {
-	const struct np_tenants *c = &l->own;
+	size_t at = np_order_find(l->owner, l->n_owners, owner);
 
-	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
-		if (c->tenant[k].owner == owner)
-			return true;
-	return false;
+	*n = 0;
+	if (at == l->n_owners)
+		return NULL;
+	*n = l->first_estate[at + 1] - l->first_estate[at];
+	return l->estate + l->first_estate[at];
 }
 
-bool np_leaf_load_owns_any(const struct np_leaf_loads *l, uint32_t owner)
+uint64_t np_leaf_load_from(const struct np_leaf_loads *l,
+			   const struct np_estate *e, uint32_t profile,
+			   uint32_t touch, const struct np_tenant *but)
 {
-	for (uint32_t leaf = 0; leaf < l->p->n_leaves; leaf++)
-		if (np_leaf_load_owns(l, owner, leaf))
-			return true;
-	return false;
+	uint64_t sum = 0;
+
+	for (uint32_t k = e->first; k < e->end; k++) {
+		const struct np_tenant *x = &l->own.tenant[k];
+
+		sum += (uint64_t)(x == but ? x->n - 1 : x->n) *
+		       np_press_pair(l->p->t, profile, touch, x->profile,
+				     x->touch);
+	}
+	return sum;
+}
+
+static int by_leaf(const void *key, const void *estate)
+{
+	uint32_t x = *(const uint32_t *)key;
+	const struct np_estate *e = estate;
+
+	return x < e->leaf ? -1 : x > e->leaf;
 }
 
 uint64_t np_leaf_load_own(const struct np_leaf_loads *l, uint32_t profile,
 			  uint32_t touch, uint32_t leaf, uint32_t owner,
 			  const struct np_tenant *but)
 {
-	const struct np_tenants *c = &l->own;
-	uint64_t sum = 0;
+	size_t n;
+	const struct np_estate *e = np_leaf_load_estates(l, owner, &n);
 
-	if (owner == NP_ANYBODY)
-		return 0;
-	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
-		const struct np_tenant *x = &c->tenant[k];
-
-		if (x->owner == owner)
-			sum += (uint64_t)(x == but ? x->n - 1 : x->n) *
-			       np_press_pair(l->p->t, profile, touch,
-					     x->profile, x->touch);
-	}
-	return sum;
+	if (n)
+		e = bsearch(&leaf, e, n, sizeof(*e), by_leaf);
+	return e ? np_leaf_load_from(l, e, profile, touch, but) : 0;
 }
 
 void np_leaf_load_note(struct np_leaf_loads *l, uint32_t leaf,

@@ -8,6 +8,8 @@
  * - the sensitive tenants of a leaf come before its others;
  * - tenant.extra is the most that one arrival noted on the leaf since the last
  *   np_leaf_load_clear() adds to it, and extra_max the largest extra there.
+ *
+ * What an owner has on a leaf that others do not see is an estate.
  */
 #ifndef NP_LEAF_LOAD_H
 #define NP_LEAF_LOAD_H
@@ -42,20 +44,38 @@ struct np_tenants {
 	uint32_t *first_aggressor;
 };
 
+struct np_estate {
+	uint32_t leaf;
+	uint32_t first, end; /* in own.tenant */
+	uint32_t felt;	     /* where its loads begin in felt */
+};
+
 struct np_leaf_loads {
 	struct np_problem *p;
 	struct np_tenants seen, own; /* trusted; seen by their owner alone */
 	uint16_t *extra_max;
+	/* Of owner[i], in order of leaves: from first_estate[i] on. */
+	struct np_estate *estate;
+	uint32_t *owner, *first_estate;
+	size_t n_owners;
+	/*
+	 * Load from an estate of each tenant of its leaf that all see, then of
+	 * each of its own, which itself counts once less.
+	 */
+	uint32_t *felt;
 };
 
 /* Returns 0 or -ENOMEM. */
 int np_leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p);
 
-/* Does an owner have jobs on a leaf, or on any, that others do not see? */
-bool np_leaf_load_owns(const struct np_leaf_loads *l, uint32_t owner,
-		       uint32_t leaf);
-bool np_leaf_load_owns_any(const struct np_leaf_loads *l, uint32_t owner);
-/* Load from these, one of them left out. */
+/* What an owner has, in order of leaves; NULL: nothing. */
+const struct np_estate *np_leaf_load_estates(const struct np_leaf_loads *l,
+					     uint32_t owner, size_t *n);
+/* Load from an estate, one of its tenants left out. */
+uint64_t np_leaf_load_from(const struct np_leaf_loads *l,
+			   const struct np_estate *e, uint32_t profile,
+			   uint32_t touch, const struct np_tenant *but);
+/* The same from what an owner has on a leaf, if anything. */
 uint64_t np_leaf_load_own(const struct np_leaf_loads *l, uint32_t profile,
 			  uint32_t touch, uint32_t leaf, uint32_t owner,
 			  const struct np_tenant *but);

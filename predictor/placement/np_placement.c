@@ -82,12 +82,12 @@ static int make_allocations(struct np_placement *p)
 		*modes |= 1u << job[i].in.mode;
 	both = *modes & 1u << NP_MODE_ADVISE && *modes & act;
 	rc = np_allocation_new(p->s, p->t, &p->policy, p->held_sec,
-			       !(*modes & act), &p->real);
+			       !(*modes & act), NULL, &p->real);
 	p->advised = p->real;
 	if (!rc && both) {
 		p->advised = NULL;
 		rc = np_allocation_new(p->s, p->t, &p->policy, p->held_sec,
-				       true, &p->advised);
+				       true, p->real, &p->advised);
 	}
 	return rc;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct np_problem_block {
 	struct np_problem_block *next;
@@ -139,13 +140,15 @@ static int count_leaves(struct np_problem *p)
 bool np_problem_enough(const struct np_problem *p, const struct np_job *j,
 		       const struct np_counts *c)
 {
-	return np_counts_sum(j->switches, c->usable, c->loose_usable, c->reach,
-			     p->lw) >= j->nodes_min;
+	return (j->switches ? np_counts_sum(j->switches, c->usable,
+					    c->loose_usable, c->reach, p->lw) :
+			      c->all_usable) >= j->nodes_min;
 }
 
 int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
 		    const struct np_press *t, const struct np_policy *policy,
-		    const double *held_sec, bool what_if)
+		    const double *held_sec, bool what_if,
+		    const struct np_problem *other)
 {
 	*p = (struct np_problem){
 		.s = s, .t = t, .policy = *policy, .held_sec = held_sec,
@@ -158,5 +161,8 @@ int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
 	p->scratch = np_problem_alloc(p, p->lw, sizeof(*p->scratch));
 	if (!p->counts || !p->none || !p->scratch)
 		return -ENOMEM;
+	if (other)
+		memcpy(p->counts, other->counts,
+		       s->set.n * sizeof(*p->counts));
 	return count_leaves(p);
 }

@@ -33,10 +33,14 @@ struct np_problem {
 	struct np_problem_block *blocks; /* what np_problem_alloc() gave */
 };
 
-/* Returns 0 or -ENOMEM; to be freed in either case. */
+/*
+ * other: of the same snapshot, or NULL; its counts are used as they are, so it
+ * lives longer.  Returns 0 or -ENOMEM; to be freed in either case.
+ */
 int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
 		    const struct np_press *t, const struct np_policy *policy,
-		    const double *held_sec, bool what_if);
+		    const double *held_sec, bool what_if,
+		    const struct np_problem *other);
 void np_problem_free(struct np_problem *p);
 /* Zeroed, and at least one item; freed with the problem. */
 void *np_problem_alloc(struct np_problem *p, size_t n, size_t item);

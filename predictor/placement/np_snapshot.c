@@ -26,6 +26,16 @@ void *np_pool_add(struct np_pool *p, size_t n)
 	return first;
 }
 
+void np_pool_trim(struct np_pool *p)
+{
+	void *at = p->n ? realloc(p->at, p->n * p->item) : NULL;
+
+	if (!at)
+		return;
+	p->at = at;
+	p->room = p->n;
+}
+
 int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 		    int64_t last_sec, struct np_snapshot **out,
 		    struct np_err *err)
@@ -226,8 +236,13 @@ int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
 
 void np_snapshot_seal(struct np_snapshot *s)
 {
-	struct np_snapshot_job *j = s->job.at;
+	struct np_snapshot_job *j;
 
+	np_pool_trim(&s->set);
+	np_pool_trim(&s->job);
+	np_pool_trim(&s->leaf_pool);
+	np_pool_trim(&s->prior_pool);
+	j = s->job.at;
 	for (size_t i = 0; i < s->job.n; i++)
 		if (j[i].in.prior == NP_PRIOR_LEAVES &&
 		    j[i].in.state != NP_JOB_RUNNING)

@@ -14,6 +14,8 @@ struct np_pool {
 
 /* Room for n more items: the first of them, or NULL.  n grows. */
 void *np_pool_add(struct np_pool *p, size_t n);
+/* Nothing more will be added. */
+void np_pool_trim(struct np_pool *p);
 
 struct np_snapshot_job {
 	struct np_job in;  /* prior_leaves and node are not valid here */
@@ -44,6 +46,7 @@ struct np_counts {
 	uint16_t *usable, *free_alone, *free_shared; /* n_leaves each */
 	uint64_t *reach; /* leaves with any node of the set */
 	uint32_t loose_usable, loose_free_alone, loose_free_shared;
+	uint64_t all_usable; /* of all leaves, and without one */
 };
 
 /* Arrays of c are the caller's. */

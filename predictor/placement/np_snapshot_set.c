@@ -85,7 +85,7 @@ static uint64_t mask_of(uint32_t first, uint32_t end, size_t k)
 }
 
 struct count {
-	unsigned any, usable, idle, room;
+	unsigned any, usable, idle, room; /* any: 0 or 1 */
 };
 
 static struct count count_range(const struct np_snapshot *s,
@@ -100,10 +100,10 @@ static struct count count_range(const struct np_snapshot *s,
 	     k++) {
 		uint64_t w = set[k] & mask_of(first, end, k);
 
-		c.any += (unsigned)__builtin_popcountll(w);
-		c.usable += (unsigned)__builtin_popcountll(w & s->usable[k]);
-		c.idle += (unsigned)__builtin_popcountll(w & s->idle[k]);
-		c.room += (unsigned)__builtin_popcountll(w & s->room[k]);
+		c.any |= w != 0;
+		c.usable += np_bits_ones(w & s->usable[k]);
+		c.idle += np_bits_ones(w & s->idle[k]);
+		c.room += np_bits_ones(w & s->room[k]);
 	}
 	return c;
 }
@@ -115,9 +115,11 @@ void np_snapshot_count(const struct np_snapshot *s, const uint64_t *set,
 	struct count got;
 
 	memset(c->reach, 0, s->leaf_words * sizeof(*c->reach));
+	c->all_usable = 0;
 	for (size_t i = 0; i < l->n; i++) {
 		got = count_range(s, set, l->first[i], l->first[i + 1]);
 		c->usable[i] = (uint16_t)got.usable;
+		c->all_usable += got.usable;
 		c->free_alone[i] = (uint16_t)got.idle;
 		c->free_shared[i] = (uint16_t)got.room;
 		if (got.any)
@@ -125,6 +127,7 @@ void np_snapshot_count(const struct np_snapshot *s, const uint64_t *set,
 	}
 	got = count_range(s, set, l->first[l->n], (uint32_t)l->n_nodes);
 	c->loose_usable = got.usable;
+	c->all_usable += got.usable;
 	c->loose_free_alone = got.idle;
 	c->loose_free_shared = got.room;
 }
