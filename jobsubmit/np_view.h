@@ -38,7 +38,7 @@ struct np_seen {
 	bool ours;
 	struct np_note note; /* with what is the user's as it is now */
 	char *comment;	     /* AdminComment as it stands; NULL: none */
-	const uint64_t *user;	 /* bitmaps of nodes; empty ones are shared */
+	const uint64_t *user;	 /* bitmaps of nodes; equal ones are one */
 	const uint64_t *written; /* what we excluded */
 	const uint64_t *now;	 /* what stands there */
 	uint64_t *bits;		 /* that hold them */

@@ -110,27 +110,32 @@ static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
 	return set ? copy_list(m, set, l->user) : rc;
 }
 
-/* Most are empty, and there are thousands of jobs. */
+/* Most are empty or equal, and there are thousands of jobs. */
 static int keep(struct np_view_make *m, const struct lists *l,
 		struct np_seen *seen)
 {
-	const uint64_t *from[] = { l->user, l->written, l->now };
-	const uint64_t **to[] = { &seen->user, &seen->written, &seen->now };
-	size_t words = np_site_words(m->view->site), n = 0;
-	bool any[3];
+	const uint64_t *from[] = { m->view->none, l->user, l->written, l->now };
+	const uint64_t *to[4] = { m->view->none };
+	size_t bytes = np_site_words(m->view->site) * sizeof(*seen->bits);
+	int like[4] = { 0 }, n = 0;
 
-	for (int i = 0; i < 3; i++)
-		n += any[i] = np_bits_any(from[i], words);
-	seen->bits = n ? malloc(n * words * sizeof(*seen->bits)) : NULL;
+	for (int i = 1; i < 4; i++) {
+		while (like[i] < i && memcmp(from[like[i]], from[i], bytes))
+			like[i]++;
+		n += like[i] == i;
+	}
+	seen->bits = n ? malloc((size_t)n * bytes) : NULL;
 	if (n && !seen->bits)
 		return -ENOMEM;
 	n = 0;
-	for (int i = 0; i < 3; i++) {
-		*to[i] = any[i] ? seen->bits + n++ * words : m->view->none;
-		if (any[i])
-			memcpy(seen->bits + (n - 1) * words, from[i],
-			       words * sizeof(*seen->bits));
+	for (int i = 1; i < 4; i++) {
+		to[i] = like[i] < i ? to[like[i]] :
+			memcpy((char *)seen->bits + (size_t)n++ * bytes,
+			       from[i], bytes);
 	}
+	seen->user = to[1];
+	seen->written = to[2];
+	seen->now = to[3];
 	return 0;
 }
 
