@@ -78,6 +78,8 @@ static void trim(const struct np_predictor *p, struct np_basis *use)
 			       p->m->needs & NP_NEED_OWN_PRESSURE };
 	struct table *t = &table;
 
+	if (p->fabric.whole)
+		return;
 	for (;;) {
 		size_t worst = 0, at = 0, holes;
 		bool row = true;

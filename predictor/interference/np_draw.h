@@ -35,6 +35,7 @@ struct np_draw_fabric {
 	struct np_data_fabric *view;
 	bool *has_latency, *has_hist; /* per level */
 	bool *has_beside;	      /* [i * n_levels + j] */
+	bool whole;		      /* and all of them */
 	unsigned flags;		      /* enum np_pred_flag */
 	struct np_data_latency *level;
 	double *store;

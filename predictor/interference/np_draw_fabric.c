@@ -64,10 +64,13 @@ static void know(struct task *t)
 	}
 	if (!t->f->idle.count)
 		d->has &= ~(unsigned)NP_NEED_HIST;
+	d->whole = t->f->beside != NULL;
 	for (size_t i = 0; t->f->beside && i < t->n * t->n; i++) {
 		d->has_beside[i] = np_mean_known(&t->f->beside[i]);
 		if (d->has_beside[i])
 			d->has |= NP_NEED_BESIDE;
+		else
+			d->whole = false;
 	}
 }
 

@@ -31,14 +31,34 @@ static double *row(const struct np_predictor *p, struct np_half *s, size_t r)
 	return z;
 }
 
+/*
+ * The replicates of the other half, if they are the same.  Returns how many
+ * views are left to do.
+ */
+static size_t copy_other(const struct np_predictor *p,
+			 const struct np_half *other, struct np_half *s)
+{
+	const struct np_basis *use = &s->use;
+
+	if (!p->m->alike || !other->ready ||
+	    !np_basis_equal(&other->use, use) || use->n_row != use->n_col ||
+	    memcmp(use->row, use->col, use->n_row * sizeof(*use->row)))
+		return p->fabric.n;
+	memcpy(s->z + p->dim, other->z + p->dim,
+	       (p->fabric.n - 1) * p->dim * sizeof(*s->z));
+	return 1;
+}
+
 int np_half_co(struct np_predictor *p, const struct np_draw_program *cb,
-	       size_t n_co, const struct np_basis *use, struct np_half *s,
+	       size_t n_co, const struct np_basis *use,
+	       const struct np_half *other, struct np_half *s,
 	       struct np_err *err)
 {
 	int rc = make_ready(p, use, s, err);
+	size_t n = rc ? 0 : copy_other(p, other, s);
 	struct np_data v;
 
-	for (size_t r = 0; !rc && r < p->fabric.n; r++) {
+	for (size_t r = 0; !rc && r < n; r++) {
 		np_basis_data(p, use, r, &v);
 		v.co = &cb->view[r];
 		v.n_co = n_co;
@@ -55,13 +75,14 @@ int np_half_co(struct np_predictor *p, const struct np_draw_program *cb,
 }
 
 int np_half_victim(struct np_predictor *p, const struct np_draw_program *va,
-		   const struct np_basis *use, struct np_half *s,
-		   struct np_err *err)
+		   const struct np_basis *use, const struct np_half *other,
+		   struct np_half *s, struct np_err *err)
 {
 	int rc = make_ready(p, use, s, err);
+	size_t n = rc ? 0 : copy_other(p, other, s);
 	struct np_data v;
 
-	for (size_t r = 0; !rc && r < p->fabric.n; r++) {
+	for (size_t r = 0; !rc && r < n; r++) {
 		np_basis_data(p, use, r, &v);
 		v.victim = &va->view[r];
 		v.err = err;

@@ -100,7 +100,7 @@ const struct np_model np_models[] = {
 	{ "mutual", "twosided, and each slows the other's traffic",
 	  CROSS_NEEDS | NP_NEED_CO_CURVE | NP_NEED_OWN_PRESSURE, "twosided",
 	  np_mutual_describe, np_mutual_respond, np_mutual_join,
-	  NP_MUTUAL_PER_LEVEL, NP_MUTUAL_FIXED, NP_AVERAGE_LOG },
+	  NP_MUTUAL_PER_LEVEL, NP_MUTUAL_FIXED, NP_AVERAGE_LOG, true },
 	{ "ensemble", "mean of cross, open, victim, twosided, as levels weigh",
 	  CROSS_NEEDS, "mixture", np_ensemble_describe,
 	  np_ensemble_respond, np_ensemble_join, NP_ENSEMBLE_PER_LEVEL,

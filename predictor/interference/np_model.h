@@ -144,6 +144,8 @@ struct np_model {
 	/* Doubles in x and in y: per_level * n_levels + fixed. */
 	size_t per_level, fixed;
 	int variant; /* the model's own business */
+	/* Where rows are columns, x of a program is its y. */
+	bool alike;
 };
 
 static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)

@@ -88,20 +88,20 @@ static const double *gram_of_rows(const struct np_data *v, double *gram)
 static bool beyond(const struct np_data *v)
 {
 	size_t n = v->fabric->n_levels;
-	double own = 0, top = 0;
+	double own = 0, sum[n + 1];
 
-	for (size_t r = 0; r < v->n_row; r++)
+	memset(sum, 0, sizeof(sum));
+	for (size_t r = 0; r < v->n_row; r++) {
+		const double *beside = v->fabric->fit_beside + v->row[r] * n;
+
 		own += v->co->fit_pressure[v->row[r]];
-	for (size_t c = 0; c < v->n_col; c++) {
-		double sum = 0;
-
-		for (size_t r = 0; r < v->n_row; r++)
-			sum += v->fabric->fit_beside[v->row[r] * n +
-						     v->col[c]];
-		if (sum > top)
-			top = sum;
+		for (size_t c = 0; c < v->n_col; c++)
+			sum[c] += beside[v->col[c]];
 	}
-	return own > top;
+	for (size_t c = 0; c < v->n_col; c++)
+		if (own <= sum[c])
+			return false;
+	return own > 0;
 }
 
 int np_cross_describe(const struct np_model *m, struct np_data *v, double *x,

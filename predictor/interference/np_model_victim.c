@@ -52,6 +52,10 @@ static void gram_of_columns(const struct np_data *v, double *gram)
 	size_t n = v->fabric->n_levels, k = v->n_row, next = 0;
 	bool few = v->n_col < n / 2;
 
+	if (k == n && v->n_col == n) {
+		memcpy(gram, v->fabric->gram_victim, n * n * sizeof(*gram));
+		return;
+	}
 	for (size_t i = 0; i < k * k; i++)
 		gram[i] = few ? 0 : v->fabric->gram_victim[
 					v->row[i / k] * n + v->row[i % k]];
@@ -126,16 +130,22 @@ int np_victim_join(const struct np_model *m, struct np_data *v,
 int np_twosided_describe(const struct np_model *m, struct np_data *v,
 			 double *x, bool warm)
 {
-	size_t n = v->fabric->n_levels;
+	size_t n = v->fabric->n_levels, used[n + 1], n_used = 0;
 	double *left = x + n + 1;
 	int rc = np_cross_describe(m, v, x, warm);
 
 	memset(left, 0, n * sizeof(*left));
+	for (size_t j = 0; !rc && j < n; j++)
+		if (x[1 + j] > 0) /* few are */
+			used[n_used++] = j;
 	for (size_t r = 0; !rc && r < v->n_row; r++) {
 		size_t i = v->row[r];
+		const double *beside = v->fabric->fit_beside + i * n;
+		double sum = 0;
 
-		left[i] = v->co->fit_pressure[i] -
-			  dot(x + 1, v->fabric->fit_beside + i * n, n);
+		for (size_t u = 0; u < n_used; u++)
+			sum += x[1 + used[u]] * beside[used[u]];
+		left[i] = v->co->fit_pressure[i] - sum;
 	}
 	return rc;
 }

@@ -97,13 +97,14 @@ void np_loo_co(struct np_predictor *p, const struct np_draw_program *cb,
 /* np_loo_ensemble.c: weights of the ensemble's members, from levels alone. */
 int np_loo_ensemble(struct np_predictor *p, struct np_err *err);
 
-/* np_half.c: one program's half. */
+/* np_half.c: one program's half.  other: its other one, which may be ready. */
 int np_half_co(struct np_predictor *p, const struct np_draw_program *cb,
-	       size_t n_co, const struct np_basis *use, struct np_half *s,
+	       size_t n_co, const struct np_basis *use,
+	       const struct np_half *other, struct np_half *s,
 	       struct np_err *err);
 int np_half_victim(struct np_predictor *p, const struct np_draw_program *va,
-		   const struct np_basis *use, struct np_half *s,
-		   struct np_err *err);
+		   const struct np_basis *use, const struct np_half *other,
+		   struct np_half *s, struct np_err *err);
 void np_half_free(struct np_half *s);
 
 /*

@@ -35,7 +35,8 @@ static int co_side(struct np_predictor *p, struct np_ready *co, size_t n_co,
 {
 	if (co->x.ready && np_basis_equal(&co->x.use, use))
 		return 0;
-	return np_half_co(p, &co->draw, n_co, use, &co->x, err);
+	return np_half_co(p, &co->draw, n_co, use, &co->y, &co->x,
+			  err);
 }
 
 static int victim_side(struct np_predictor *p, struct np_ready *a,
@@ -43,7 +44,7 @@ static int victim_side(struct np_predictor *p, struct np_ready *a,
 {
 	if (a->y.ready && np_basis_equal(&a->y.use, use))
 		return 0;
-	return np_half_victim(p, &a->draw, use, &a->y, err);
+	return np_half_victim(p, &a->draw, use, &a->x, &a->y, err);
 }
 
 /* The effect of the scope on log(1 + slowdown). */

@@ -9,6 +9,7 @@
 #define PIVOT_MIN 1e-13
 /* Gradients this small, relative to the largest |h|, count as zero. */
 #define GRADIENT_MIN 1e-12
+#define LANES 8
 
 struct np_nnls {
 	size_t max;
@@ -169,20 +170,45 @@ static void settle(struct problem *p)
 		p->x[p->s->set[i]] = p->s->z[i];
 }
 
+/* h - A'A x of LANES unknowns, so many that they stay in registers. */
+static void descent(const struct problem *p, size_t from, double *w)
+{
+	double sum[LANES];
+
+	memcpy(sum, p->h + from, sizeof(sum));
+	for (size_t i = 0; i < p->k; i++) {
+		size_t t = p->s->set[i];
+		const double *g = p->gram + t * p->stride + from;
+		double x = p->x[t];
+
+		for (size_t j = 0; j < LANES; j++)
+			sum[j] -= g[j] * x;
+	}
+	memcpy(w + from, sum, sizeof(sum));
+}
+
+static double descent_of(const struct problem *p, size_t j)
+{
+	double w = p->h[j];
+
+	for (size_t i = 0; i < p->k; i++) {
+		size_t t = p->s->set[i];
+
+		w -= p->gram[t * p->stride + j] * p->x[t];
+	}
+	return w;
+}
+
 /* The unknown outside the passive set with the steepest descent, or n. */
 static size_t steepest(struct problem *p, double min)
 {
 	double *w = p->s->work, best = min;
-	size_t at = p->n;
+	size_t at = p->n, to = p->n - p->n % LANES;
 
-	memcpy(w, p->h, p->n * sizeof(*w));
-	for (size_t i = 0; i < p->k; i++) {
-		const double *g = p->gram + p->s->set[i] * p->stride;
-		double x = p->x[p->s->set[i]];
-
-		for (size_t j = 0; j < p->n; j++)
-			w[j] -= g[j] * x;
-	}
+	for (size_t j = 0; j < to; j += LANES)
+		descent(p, j, w);
+	for (size_t j = to; j < p->n; j++)
+		w[j] = descent_of(p, j);
 	for (size_t j = 0; j < p->n; j++)
 		if (!p->s->barred[j] && w[j] > best) {
 			best = w[j];
