@@ -8,9 +8,9 @@
  *
  * And the thread's own work on what slurmctld tells: to look at it, to decide,
  * to work out what is to be written.  A second decision has nothing new to
- * write.  Exit 1 if that is not so, or in the usual mix a callback takes more
- * than half a yard (bench_yard.h) of CPU time at p99, or all of it more than
- * 64 MB.
+ * write.  Exit 1 if that is not so, or all of it takes more than 64 MB, or in
+ * the usual mix a callback more than half a yard (bench_yard.h) of CPU time at
+ * p99.
  */
 #include <malloc.h>
 #include <stdarg.h>
@@ -524,7 +524,8 @@ static bool run(const struct bench_mix *m, size_t decisions,
 	       tally.deferred, first, more, decisions - 1);
 	p99 = bench_report(m->name, "callback", one, decisions * submissions,
 			   1e-6, "us");
-	good = bench_within("a callback", p99, CALLBACK_MAX_YARDS) && !more;
+	good = bench_within("a callback", p99, CALLBACK_MAX_YARDS) ||
+	       m != bench_mixes;
 	bench_report(m->name, "cold callback", cold, decisions * COLD, 1e-6,
 		     "us");
 	bench_report(m->name, "look", spans.look, decisions, 1e-3, "ms");
@@ -535,7 +536,7 @@ static bool run(const struct bench_mix *m, size_t decisions,
 	   jobs themselves hold here is slurmctld's. */
 	bytes = (double)b.most - (double)before - (double)jobs_bytes();
 	printf("%-18s memory in use  %.1f MB\n", m->name, 1e-6 * bytes);
-	good &= bytes < MEMORY_MAX_BYTES;
+	good &= !more && bytes < MEMORY_MAX_BYTES;
 	tear_down(&b);
 	free(cold);
 	free(one);
@@ -555,11 +556,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	make_nodes();
-	for (size_t i = 0; i < bench_n_mixes; i++) {
-		bool fine = run(&bench_mixes[i], decisions, submissions);
-
-		good &= i || fine;
-	}
+	for (size_t i = 0; i < bench_n_mixes; i++)
+		good &= run(&bench_mixes[i], decisions, submissions);
 	printf("a yard: %.0f us\n", 1e6 * bench_yard());
 	return !good;
 }
