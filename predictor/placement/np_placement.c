@@ -101,11 +101,10 @@ static int fill(struct np_placement *p)
 	p->held_sec = calloc(n + 1, sizeof(*p->held_sec));
 	p->outcome = calloc(n + 1, sizeof(*p->outcome));
 	p->first_task = calloc(n + 1, sizeof(*p->first_task));
-	p->journal = malloc(NP_PLACEMENT_MAX_ADMITTED *
-			    sizeof(*p->journal));
+	p->journal.item = sizeof(struct np_admitted);
 	p->scratch_set = calloc(p->s->node_words, sizeof(uint64_t));
 	p->scratch_leaves = calloc(p->s->leaf_words + 1, sizeof(uint64_t));
-	if (!p->held_sec || !p->outcome || !p->first_task || !p->journal ||
+	if (!p->held_sec || !p->outcome || !p->first_task ||
 	    !p->scratch_set || !p->scratch_leaves)
 		return -ENOMEM;
 	rc = np_held_sec(p->s, p->held_sec);
@@ -154,7 +153,7 @@ void np_placement_free(struct np_placement *p)
 	free(p->outcome);
 	free(p->first_task);
 	free(p->task.at);
-	free(p->journal);
+	free(p->journal.at);
 	free(p->scratch_set);
 	free(p->scratch_leaves);
 	free(p);

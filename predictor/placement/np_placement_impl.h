@@ -26,8 +26,7 @@ struct np_placement {
 	struct np_pool task;   /* const uint64_t *: leaves of array tasks */
 	uint32_t *first_task;  /* per job */
 
-	struct np_admitted *journal;
-	size_t n_journal;
+	struct np_pool journal; /* struct np_admitted */
 	struct np_counts *scratch; /* of the job being submitted */
 	uint64_t *scratch_set;	   /* places */
 	uint64_t *scratch_leaves;

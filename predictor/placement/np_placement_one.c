@@ -57,18 +57,17 @@ struct submission {
 static int admit(struct np_placement *p, struct np_allocation *a,
 		 const struct np_admitted *what)
 {
-	struct np_admitted *to = &p->journal[p->n_journal];
 	size_t lw = p->s->leaf_words;
 	uint64_t *leaves = np_problem_alloc(&a->problem, lw, sizeof(*leaves));
+	struct np_admitted *to = leaves ? np_pool_add(&p->journal, 1) : NULL;
 
-	if (!leaves)
+	if (!to)
 		return -ENOMEM;
 	memcpy(leaves, what->leaves, lw * sizeof(*leaves));
 	*to = *what;
 	to->leaves = leaves;
 	to->job.node = NULL;
 	to->job.prior_leaves = NULL;
-	p->n_journal++;
 	if (what->class_known)
 		NP_BITS_EACH(leaf, leaves, lw)
 			np_class_hold(&a->classes, what->class,
@@ -79,7 +78,7 @@ static int admit(struct np_placement *p, struct np_allocation *a,
 
 static bool full(const struct np_placement *p)
 {
-	return p->n_journal == NP_PLACEMENT_MAX_ADMITTED;
+	return p->journal.n == NP_PLACEMENT_MAX_ADMITTED;
 }
 
 static void anywhere(struct submission *s, enum np_why why)
@@ -300,12 +299,12 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
 void np_placement_carry(struct np_placement *to,
 			const struct np_placement *from, int64_t since_sec)
 {
-	size_t n = from->n_journal;
+	const struct np_admitted *admitted = from->journal.at;
 
 	if (to == from || to->s->leaves->n != from->s->leaves->n)
 		return; /* other leaves: what was opened means nothing now */
-	for (size_t i = 0; i < n; i++) {
-		struct np_admitted what = from->journal[i];
+	for (size_t i = 0; i < from->journal.n; i++) {
+		struct np_admitted what = admitted[i];
 		struct np_allocation *a =
 			np_placement_allocation(to, &what.job);
 
