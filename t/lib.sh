@@ -27,6 +27,10 @@ skip() {
 	exit 77
 }
 
+# With SANITIZE: allocations that fail are tested, and others' leaks are theirs.
+export ASAN_OPTIONS=allocator_may_return_null=1
+export LSAN_OPTIONS=suppressions=$ROOT/t/lsan.supp:print_suppressions=0
+
 # To start MPI programs by srun.
 has_pmix() {
 	inside srun --mpi=list 2>&1 | grep -q pmix

@@ -238,8 +238,8 @@ test_a_batch_job_traces_its_steps_and_no_others() {
 	script two.sh 'srun -n4 --mpi=pmix ~/every_call'
 	batch -N2 -n4 --netprofile=batched --netprofile-trace two.sh >out
 	[ -d "$ALICE"/batched/*.trace ] || fail "no trace: $(cat out)"
-	batch -N2 -n4 --netprofile=plain two.sh >out
-	! compgen -G "$ALICE/plain/*.trace" >/dev/null || fail "a trace"
+	batch -N2 -n4 --netprofile=untraced two.sh >out
+	! compgen -G "$ALICE/untraced/*.trace" >/dev/null || fail "a trace"
 }
 
 [ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
