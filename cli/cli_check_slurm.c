@@ -8,6 +8,7 @@
 
 #include "cli_check.h"
 #include "cli_slurm.h"
+#include "np_elf.h"
 #include "np_loader.h"
 
 #define JOB_SUBMIT "job_submit_netprof.so"
@@ -106,10 +107,10 @@ void cli_check_plugin(struct cli_check *c, const char *path, bool used)
 	uint32_t built = 0;
 	bool in_ctld;
 
-	if (cli_elf_symbol(path, "plugin_version", &built, sizeof(built),
-			   &err) != sizeof(built) ||
-	    cli_elf_symbol(path, "plugin_type", type, sizeof(type) - 1,
-			   &err) < 0) {
+	if (np_elf_symbol(path, "plugin_version", &built, sizeof(built),
+			  &err) != sizeof(built) ||
+	    np_elf_symbol(path, "plugin_type", type, sizeof(type) - 1,
+			  &err) < 0) {
 		cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
 			  "cannot be used: %s", err.text);
 		cli_remedy(c, REBUILD);

@@ -1,24 +1,10 @@
-/*
- * What a plugin says of itself, read from its file: loading it would run its
- * code.  The file may be anything; reading is bounded.
- */
+/* What the installed Slurm says of itself. */
 #ifndef CLI_SLURM_H
 #define CLI_SLURM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "np_err.h"
-
-/*
- * The bytes of a data symbol of a shared object of this machine, at most max.
- * Returns how many, or with err -errno: -ENOENT (no such file), -EINVAL (no
- * shared object of this machine, damaged), -ENODATA (no such symbol, or it
- * is not initialized).
- */
-long cli_elf_symbol(const char *path, const char *name, void *buf, size_t max,
-		    struct np_err *err);
 
 /* Versions of Slurm, as its programs tell them.  No I/O. */
 

@@ -1,11 +1,9 @@
-/* Versions of Slurm, and what plugins say of themselves. */
+/* Versions of Slurm, and programs that are run. */
 #include "t.h"
 #include "cli_slurm.h"
 #include "np_loader.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,140 +63,6 @@ static void test_fits(void)
 			fits[i].loader) == fits[i].fits);
 }
 
-/* A shared object as small as it can be. */
-struct object {
-	ElfW(Ehdr) head;
-	ElfW(Shdr) section[4]; /* null, symbols, names, data */
-	ElfW(Sym) sym[3];
-	char names[32];
-	uint32_t version;
-	char type[20];
-};
-
-static struct object some_object(void)
-{
-	const int one = 1;
-	struct object o = {
-		.head = {
-			.e_type = ET_DYN, .e_version = EV_CURRENT,
-			.e_ehsize = sizeof(o.head), .e_shoff = offsetof(struct object,
-							      section),
-			.e_shentsize = sizeof(o.section[0]), .e_shnum = 4,
-		},
-		.names = "\0plugin_version\0plugin_type",
-		.version = 0x160508, .type = "job_submit/netprof",
-	};
-
-	memcpy(o.head.e_ident, ELFMAG, SELFMAG);
-	o.head.e_ident[EI_CLASS] = sizeof(void *) == 8 ? ELFCLASS64 :
-							 ELFCLASS32;
-	o.head.e_ident[EI_VERSION] = EV_CURRENT;
-	o.head.e_ident[EI_DATA] = *(const char *)&one ? ELFDATA2LSB :
-							ELFDATA2MSB;
-	o.section[1] = (ElfW(Shdr)){
-		.sh_type = SHT_DYNSYM,
-		.sh_offset = offsetof(struct object, sym),
-		.sh_size = sizeof(o.sym),
-		.sh_entsize = sizeof(o.sym[0]),
-		.sh_link = 2,
-	};
-	o.section[2] = (ElfW(Shdr)){
-		.sh_type = SHT_STRTAB, .sh_size = sizeof(o.names),
-		.sh_offset = offsetof(struct object, names),
-	};
-	o.section[3] = (ElfW(Shdr)){
-		.sh_type = SHT_PROGBITS, .sh_addr = 0x1000,
-		.sh_offset = offsetof(struct object, version), .sh_size = 24,
-	};
-	o.sym[1] = (ElfW(Sym)){ .st_name = 1, .st_shndx = 3,
-				.st_value = 0x1000, .st_size = 4 };
-	o.sym[2] = (ElfW(Sym)){ .st_name = 16, .st_shndx = 3,
-				.st_value = 0x1004, .st_size = 20 };
-	return o;
-}
-
-static const char *write_object(const void *data, size_t len)
-{
-	static char path[600];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/object.so", t_tmpdir());
-	f = fopen(path, "w");
-	T_CHECK(f && fwrite(data, 1, len, f) == len && !fclose(f));
-	return path;
-}
-
-static void test_a_plugin_says_its_version(void)
-{
-	struct object o = some_object();
-	const char *path = write_object(&o, sizeof(o));
-	struct np_err err = NP_ERR_INIT;
-	char type[64] = "";
-	uint32_t v = 0;
-
-	T_CHECK(cli_elf_symbol(path, "plugin_version", &v, sizeof(v), &err) ==
-		4);
-	T_CHECK(v == 0x160508);
-	T_CHECK(cli_elf_symbol(path, "plugin_type", type, sizeof(type), &err)
-		== 20);
-	T_CHECK(!strcmp(type, "job_submit/netprof"));
-	T_CHECK(cli_elf_symbol(path, "plugin_name", &v, sizeof(v), &err) ==
-		-ENODATA);
-	T_CHECK(strstr(err.text, "it has no plugin_name"));
-	T_CHECK(cli_elf_symbol("/nonexistent", "x", &v, sizeof(v), &err) ==
-		-ENOENT);
-	T_CHECK(cli_elf_symbol("/dev/null", "x", &v, sizeof(v), &err) ==
-		-EINVAL);
-	T_CHECK(cli_elf_symbol("/etc/passwd", "x", &v, sizeof(v), &err) ==
-		-EINVAL);
-}
-
-/* The loader itself is a shared object of this machine. */
-static void test_real_objects_are_read(void)
-{
-	struct np_err err = NP_ERR_INIT;
-	uint64_t v;
-
-	T_CHECK(cli_elf_symbol("/proc/self/exe", "no_such_symbol", &v,
-			       sizeof(v), &err) < 0);
-	T_CHECK(err.text[0]);
-}
-
-/* No byte of it makes the reader go beyond; a sanitizer would tell. */
-static void test_damaged_objects_are_told(void)
-{
-	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
-	struct object good = some_object();
-	size_t told = 0, n = 0;
-
-	for (size_t at = 0; at < sizeof(good); at++)
-		for (size_t i = 0; i < NP_ARRAY_SIZE(values); i++) {
-			struct object o = good;
-			struct np_err err = NP_ERR_INIT;
-			unsigned char buf[20];
-			long rc;
-
-			((unsigned char *)&o)[at] = values[i];
-			rc = cli_elf_symbol(write_object(&o, sizeof(o)),
-					    "plugin_type", buf, sizeof(buf),
-					    &err);
-			n++;
-			told += (rc < 0) == !!err.text[0] &&
-				rc <= (long)sizeof(buf);
-		}
-	T_CHECK(told == n);
-	for (size_t len = 0; len < offsetof(struct object, type); len += 7) {
-		uint32_t v;
-		char type[20];
-
-		T_CHECK(cli_elf_symbol(write_object(&good, len), "plugin_type",
-				       type, sizeof(type), NULL) < 0);
-		T_CHECK(len > offsetof(struct object, version) ||
-			cli_elf_symbol(write_object(&good, len),
-				       "plugin_version", &v, 4, NULL) < 0);
-	}
-}
-
 static void test_programs_are_run_without_a_shell(void)
 {
 	char buf[16];
@@ -247,9 +111,6 @@ static void test_a_program_that_hangs_is_ended(void)
 static const struct t_case cases[] = {
 	{ "versions as Slurm writes them", test_versions },
 	{ "which plugins a Slurm loads", test_fits },
-	{ "a plugin says its version", test_a_plugin_says_its_version },
-	{ "real objects are read", test_real_objects_are_read },
-	{ "damaged objects are told", test_damaged_objects_are_told },
 	{ "programs are run without a shell",
 	  test_programs_are_run_without_a_shell },
 	{ "a program that hangs is ended", test_a_program_that_hangs_is_ended },

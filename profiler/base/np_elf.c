@@ -1,6 +1,7 @@
-#include "cli_slurm.h"
+#include "np_elf.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -96,8 +97,8 @@ static long read_symbol(const struct elf *e, const char *name, void *buf,
 	return rc;
 }
 
-long cli_elf_symbol(const char *path, const char *name, void *buf, size_t max,
-		    struct np_err *err)
+long np_elf_symbol(const char *path, const char *name, void *buf, size_t max,
+		   struct np_err *err)
 {
 	struct elf e = { .path = path, .err = err };
 	struct stat st;
