@@ -73,8 +73,8 @@ LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(LIBRARY)))
 
 BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb \
 	netprof-prtt netprof-sharing)
-LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-release \
-	libnetprof-delay.so)
+LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-mpi \
+	netprof-release libnetprof-delay.so)
 PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so \
 	netprof_placement.so)
 # What traces MPI programs: what they are given, and a part for each MPI that is
@@ -241,6 +241,11 @@ MUSL := $(if $(SANITIZE),,$(shell command -v musl-gcc))
 $(BUILD)/netprof-join: $(JOIN_SRC:%.c=$(BUILD)/join/%.o)
 	$(call say,LD)
 	$(Q)$(or $(MUSL),$(CC)) $(CFLAGS) $(SAN) $(LDFLAGS) $(if $(MUSL),-static) -o $@ $^
+
+$(BUILD)/netprof-mpi: $(call objs,spank/netprof-mpi.c spank/np_watch.c) \
+		$(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(ELF))
 
 $(BUILD)/spank_netprof.so: SAN :=
 $(BUILD)/spank_netprof.so: $(PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) spank/spank_netprof.lds

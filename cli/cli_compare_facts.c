@@ -98,6 +98,11 @@ static void say_netprof(const struct np_record *r, char *buf, size_t len)
 	say_text(r->netprof_version, buf, len);
 }
 
+static void say_mpi(const struct np_record *r, char *buf, size_t len)
+{
+	say_text(r->mpi_version, buf, len);
+}
+
 static void say_state(const struct np_record *r, char *buf, size_t len)
 {
 	if (r->exit_code == NP_NO_VALUE)
@@ -122,6 +127,7 @@ const struct cli_fact cli_facts[] = {
 	{ "slurm_version", "Slurm", "Slurm", say_slurm },
 	{ "ucx_version", "UCX", "UCX", say_ucx },
 	{ "netprof_version", "netprof", "netprof", say_netprof },
+	{ "mpi_version", "MPI", "the MPI", say_mpi },
 };
 const size_t cli_n_facts = NP_ARRAY_SIZE(cli_facts);
 

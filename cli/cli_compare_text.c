@@ -286,7 +286,7 @@ int cli_compare_parsable(const struct cli_compare *c)
 	puts("Name|App|Runs|RunSec|SdSec|ShortestSec|LongestSec|Probes|Mean|"
 	     "P50|P99|Use|DelayedShare|Rho|First|Last|Neighbours|Level|Nodes|"
 	     "Tasks|NodeList|Leaves|Cluster|Transport|Executable|Fingerprint|"
-	     "ExitCode|Slurm|Ucx|Netprof");
+	     "ExitCode|Slurm|Ucx|Netprof|Mpi");
 	for (size_t i = 0; i < c->n; i++)
 		parsable_side(&c->side[i]);
 	return CLI_DONE;

@@ -76,6 +76,7 @@ static void put_fabric(json_object *in, const struct np_record *r)
 	cli_put_text(j, "transport", r->probe.transport);
 	cli_put_count(j, "message_bytes", r->probe.message_bytes);
 	cli_put_real(j, "period_sec", r->probe.period_sec);
+	cli_put_text(j, "mpi_version", r->mpi_version);
 	leaves = cli_put_array(j, "leaves");
 	for (size_t i = 0; i < r->n_leaves; i++) {
 		json_object *leaf = cli_append_object(leaves);
@@ -325,6 +326,7 @@ static void append_run(json_object *list, const struct np_record *r,
 	cli_put_count(j, "n_tasks", r->n_tasks);
 	cli_put_text(j, "executable", r->executable);
 	cli_put_text(j, "fingerprint", r->fingerprint);
+	cli_put_text(j, "mpi_version", r->mpi_version);
 	put_run_latency(j, r);
 	put_level_run(j, r->level);
 	cli_put_count(j, "neighbours", r->n_neighbours);

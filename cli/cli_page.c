@@ -185,8 +185,11 @@ static void say_fabric(FILE *f, const struct np_record *r)
 				l->n_pairs ? "" : " (not measured)");
 	}
 	if (r->n_leaves > 4)
-		snprintf(line + len, sizeof(line) - (size_t)len,
-			 " and %zu more", r->n_leaves - 4);
+		len += snprintf(line + len, sizeof(line) - (size_t)len,
+				" and %zu more", r->n_leaves - 4);
+	if (r->mpi_version)
+		snprintf(line + len, sizeof(line) - (size_t)len, ", %s",
+			 r->mpi_version);
 	cli_labelled(f, "Fabric", line);
 }
 

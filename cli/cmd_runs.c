@@ -71,14 +71,15 @@ static void parsable_row(const struct np_record *r, enum np_run_use use)
 	       l ? l->beside_round_sec.mean : 0, r->n_neighbours,
 	       np_run_use_name(use));
 	cli_field(r->fingerprint ? r->fingerprint : "", '|');
-	cli_field(r->executable ? r->executable : "", '\n');
+	cli_field(r->executable ? r->executable : "", '|');
+	cli_field(r->mpi_version ? r->mpi_version : "", '\n');
 }
 
 static int runs_parsable(const struct cli_profile *p)
 {
 	puts("Run|JobID|Start|End|RunSec|State|ExitCode|Nodes|Tasks|NodeList|"
 	     "Probes|Mean|P50|P99|Max|Level|Scope|LevelAloneSec|"
-	     "LevelBesideSec|Neighbours|Use|Fingerprint|Executable");
+	     "LevelBesideSec|Neighbours|Use|Fingerprint|Executable|Mpi");
 	for (size_t i = 0; i < p->runs.n; i++)
 		parsable_row(p->runs.run[i], p->profile.ev.use[i]);
 	return CLI_DONE;

@@ -123,7 +123,7 @@ static int show_parsable(const struct cli_profile *p, const struct cli_ties *t,
 	     "RunsUnreadable|Probes|Mean|P50|P90|P99|Max|IdleProbes|IdleMean|"
 	     "IdleP50|IdleP90|IdleP99|IdleMax|ProbeCpuShare|Levels|Histogram|"
 	     "NoEffect|HurtBy|Hurts|RunsFailed|RunsRunning|RunsWorkload|"
-	     "Avoid|Measure|Tolerance");
+	     "Avoid|Measure|Tolerance|Mpi");
 	cli_field(p->runs.app, '|');
 	cli_field(cli_owner_name(p->owner, p->uid, buf, sizeof(buf)), '|');
 	cli_field(cli_use_name(pr), '|');
@@ -155,7 +155,8 @@ static int show_parsable(const struct cli_profile *p, const struct cli_ties *t,
 	       count[NP_RUN_UNDER_WAY], count[NP_RUN_WORKLOAD]);
 	field_avoid(a);
 	cli_field(a->command, '|');
-	field_zones(z, '\n');
+	field_zones(z, '|');
+	cli_field(r && r->mpi_version ? r->mpi_version : "", '\n');
 	return CLI_DONE;
 }
 

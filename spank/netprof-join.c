@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <netdb.h>
 #include <poll.h>
@@ -38,13 +39,13 @@
 #define CALL_WORDS 64
 
 struct join {
-	const char *host, *port, *kind, *node;
+	const char *self, *host, *port, *kind, *node;
 	double after_sec;
 	bool again; /* come again when a probe has ended */
 	struct np_watch watch;
 	char member[NP_INVITE_TOKEN], expect[NP_INVITE_TOKEN];
 	int fd; /* the attendant */
-	pid_t probe;
+	pid_t probe, mpi;
 };
 
 static volatile sig_atomic_t stop_asked;
@@ -187,20 +188,53 @@ static void run_call(const struct join *j, char *call)
 	_exit(127);
 }
 
+/* As fork(2); the child ends with us. */
+static pid_t fork_child(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			_exit(126);
+	}
+	return pid;
+}
+
 static bool start_probe(struct join *j, char *call)
 {
-	pid_t parent = getpid();
 	int flags = fcntl(j->fd, F_GETFL);
 
 	fcntl(j->fd, F_SETFL, flags & ~O_NONBLOCK);
-	j->probe = fork();
-	if (j->probe == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (getppid() == parent)
-			run_call(j, call);
-		_exit(126);
-	}
+	j->probe = fork_child();
+	if (j->probe == 0)
+		run_call(j, call);
 	return j->probe > 0;
+}
+
+/* Which tells the attendant of the tasks' MPI; it lies where we do. */
+static void run_mpi(const struct join *j)
+{
+	const char *slash = strrchr(j->self, '/');
+	char path[PATH_MAX], pid[24];
+	char *argv[] = { path, pid, NULL };
+	char **env = np_sideenv_make(environ, NULL);
+
+	snprintf(path, sizeof(path), "%.*s/netprof-mpi",
+		 slash ? (int)(slash - j->self) : 0, j->self);
+	snprintf(pid, sizeof(pid), "%ld", (long)j->watch.task);
+	if (env && dup2(j->fd, 1) == 1)
+		execve(path, argv, env);
+	_exit(127);
+}
+
+static void start_mpi(struct join *j)
+{
+	if (!j->watch.task)
+		return;
+	j->mpi = fork_child();
+	if (j->mpi == 0)
+		run_mpi(j);
 }
 
 /* Until the tasks end, the attendant goes, or the probe does. */
@@ -226,6 +260,15 @@ static void end_probe(struct join *j)
 		waitpid(j->probe, NULL, 0);
 		j->probe = 0;
 	}
+}
+
+/* Not waited for: it may be at a file server that does not answer. */
+static void end_mpi(struct join *j)
+{
+	if (j->mpi > 0)
+		kill(j->mpi, SIGKILL);
+	j->mpi = 0;
+	shutdown(j->fd, SHUT_WR); /* which it may have a moment longer */
 }
 
 /*
@@ -283,7 +326,8 @@ static bool take_options(struct join *j, int argc, char **argv)
 	pid_t task = 0, parent = 0;
 	int opt;
 
-	*j = (struct join){ .host = getenv("SLURM_SRUN_COMM_HOST"),
+	*j = (struct join){ .self = argv[0],
+			    .host = getenv("SLURM_SRUN_COMM_HOST"),
 			    .kind = "probe", .node = "0", .fd = -1 };
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) >= 0)
@@ -313,8 +357,10 @@ static bool take_part(struct join *j)
 		return false;
 	called = say_hello(j) && hear_call(j, call) && start_probe(j, call);
 	if (called) {
+		start_mpi(j);
 		attend_probe(j);
 		end_probe(j);
+		end_mpi(j);
 	}
 	close(j->fd);
 	return called;

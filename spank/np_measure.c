@@ -206,6 +206,18 @@ static void call_probes(struct np_measure *m)
 		np_membership_dismiss(m->members, NP_MEMBER_PROBE);
 }
 
+/* The first who knows says it. */
+static void hear_mpi(struct np_measure *m)
+{
+	for (size_t i = 0; i < np_membership_size(m->members); i++) {
+		const struct np_member_facts *g = np_membership_of(m->members,
+								   i);
+
+		if (!m->r->mpi_version && g->mpi[0])
+			m->r->mpi_version = strdup(g->mpi);
+	}
+}
+
 static void tick_probes(struct np_measure *m, double now_sec)
 {
 	size_t here = np_membership_count(m->members, NP_MEMBER_PROBE).here;
@@ -412,6 +424,7 @@ bool np_measure_tick(struct np_measure *m, const struct np_measure_clock *c,
 	tick_level(m, c->now_sec);
 	tick_course(m, c);
 	tick_probes(m, c->now_sec);
+	hear_mpi(m);
 	note_losses(m, c);
 	if (!m->probes_told && probes_are_lost(m, c, cause, len)) {
 		*what = "the probes";

@@ -303,6 +303,17 @@ struct saying {
 	void *arg;
 };
 
+/* It is for people to read. */
+static void take_mpi(struct member *m, const char *text)
+{
+	char *to = m->facts.mpi;
+
+	snprintf(to, sizeof(m->facts.mpi), "%s", text);
+	for (; *to; to++)
+		if (*to < ' ' || *to >= 0x7f)
+			*to = '?';
+}
+
 static void on_line(char *line, void *arg)
 {
 	struct saying *s = arg;
@@ -319,6 +330,8 @@ static void on_line(char *line, void *arg)
 	} else if (!strncmp(line, "put ", 4)) {
 		free(m->put);
 		m->put = strdup(line + 4);
+	} else if (!strncmp(line, "mpi ", 4)) {
+		take_mpi(m, line + 4);
 	} else {
 		snprintf(m->facts.last, sizeof(m->facts.last), "%s", line);
 	}

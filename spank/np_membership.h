@@ -5,7 +5,8 @@
  * A member (netprof-join) connects, says its token and where it is, and waits.
  * The attendant calls some of them, in groups, and dismisses the others.  The
  * processes of a group find each other through here (np_wire_join.h), and then
- * report.  When its connection ends, a member ends.
+ * report; "mpi NAME VERSION" says which MPI the step's tasks there have.  When
+ * its connection ends, a member ends.
  */
 #ifndef NP_MEMBERSHIP_H
 #define NP_MEMBERSHIP_H
@@ -14,6 +15,7 @@
 
 #include "np_err.h"
 #include "np_invite.h"
+#include "np_mpi.h"
 
 #define NP_MEMBERSHIP_MAX (2 * NP_INVITE_MAX_NODES) /* members at a time */
 #define NP_MEMBERSHIP_STRANGERS 64 /* that have not said the token yet */
@@ -27,6 +29,7 @@ struct np_member_facts {
 	enum np_member_kind kind;
 	uint32_t node;		   /* as it says; np_invite.h */
 	char name[NP_MEMBERSHIP_TEXT];  /* of its node, as it says */
+	char mpi[NP_MPI_TEXT]; /* of the tasks there, as it says; "" */
 	bool here;   /* waits to be called */
 	bool called, gone;
 	uint32_t seat; /* among those of its kind that were called */

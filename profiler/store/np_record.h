@@ -127,6 +127,8 @@ struct np_record {
 	long exit_code;	  /* of srun; NP_NO_VALUE if not seen */
 	double alone_sec; /* the launch waited so long for the level, else 0 */
 	char *netprof_version, *slurm_version, *ucx_version;
+	char *mpi_version; /* of the program, "Open MPI 4.1.4"; NULL: not known,
+			      or it has none */
 	char *host; /* where the record was written */
 
 	struct np_probe_run probe;

@@ -128,6 +128,7 @@ static const struct np_field record_fields[] = {
 	FIELD(np_record, NP_F_TEXT, netprof_version, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_TEXT, slurm_version, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_TEXT, ucx_version, NP_JSON_WORD, 0),
+	FIELD(np_record, NP_F_TEXT, mpi_version, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_TEXT, host, NP_JSON_WORD, 0),
 	NP_FIELD_OF(np_record, NP_F_OBJECT, probe, &probe_table),
 	NP_FIELD_OF(np_record, NP_F_PART, level, &level_table),

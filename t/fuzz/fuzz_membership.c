@@ -158,6 +158,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	play(&h, data, size);
 	if (np_membership_size(h.p) > N_ENDS)
 		abort();
+	for (size_t i = 0; i < np_membership_size(h.p); i++)
+		for (const char *c = np_membership_of(h.p, i)->mpi; *c; c++)
+			if (*c < ' ' || *c >= 0x7f)
+				abort();
 	np_membership_free(h.p);
 	for (int i = 0; i < N_ENDS; i++)
 		close(h.end[i]);

@@ -37,6 +37,7 @@ slurm_here() { # VERSION-OF-SLURMCTLD JOBSUBMITPLUGINS
 	printf '#!/bin/sh\necho "$@"\n' >"$S/libexec/netprof-release"
 	cp "$S/libexec/netprof-release" "$S/libexec/netprof-attend"
 	cp "$S/libexec/netprof-release" "$S/libexec/netprof-join"
+	cp "$S/libexec/netprof-release" "$S/libexec/netprof-mpi"
 	cp "$S/libexec/netprof-release" "$S/bin/netprof-impactb"
 	cp "$S/libexec/netprof-release" "$S/bin/netprof-compressionb"
 	chmod 755 "$S"/bin/* "$S"/libexec/*

@@ -131,7 +131,7 @@ test_comparisons_are_as_agreed() {
 	golden compare.json netprof compare --json fft:4000 lammps
 	golden compare.parsable netprof compare -P fft:4000 lammps
 	equal "fields" "$(netprof compare -P fft halo serial lammps:1302 |
-		awk -F'|' '{ print NF }' | sort -u)" 30
+		awk -F'|' '{ print NF }' | sort -u)" 31
 	LC_ALL=C netprof compare fft:4000 halo lammps qmc serial >"$S/page"
 	between "columns" "$(wc -L <"$S/page")" 60 80
 	! grep ' $' "$S/page" || fail "blanks at the end"
@@ -145,8 +145,13 @@ slow_run() { # FILTER
 }
 
 test_a_comparison_tells_what_was_different() {
-	local filter wanted
+	local filter wanted file
 	setup
+	for file in "$S/store/users/$MY_UID/fft"/*.json; do
+		jq -c '.mpi_version = "Open MPI 4.1.4"' "$file" >"$S/with"
+		cat "$S/with" >"$file"
+	done
+	contains "show" "$(netprof show fft)" '^Fabric .* leaf0, Open MPI 4\.1\.4$'
 	while IFS=';' read -r filter wanted; do
 		slow_run "$filter"
 		contains "$filter" "$(netprof compare fft)" \
@@ -156,6 +161,8 @@ test_a_comparison_tells_what_was_different() {
 		.;Nothing else that is recorded differs.
 		.nodes = "n[4-7]";Different: the nodes.
 		.ucx_version = "1.20.0";Different: UCX.
+		.mpi_version = "MPICH 4.0.2";Different: the MPI.
+		del(.mpi_version);Nothing else that is recorded differs.
 		.n_tasks = 64 | .fingerprint = "0badf00d";Different: the number of tasks, the command.
 		del(.slurm_version);Nothing else that is recorded differs.
 	END

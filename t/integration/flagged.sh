@@ -273,6 +273,29 @@ test_a_bad_level_is_refused_in_words() {
 	case $out in *c99*) ;; *) fail "it says: $out" ;; esac
 }
 
+test_the_record_says_which_mpi_the_program_had() {
+	local mpi home
+	home=$(rundir)/home/alice
+	for mpi in openmpi mpich; do
+		command -v "mpicc.$mpi" >/dev/null || skip "no mpicc.$mpi"
+		"mpicc.$mpi" -o "$home/version-$mpi" "$ROOT/t/mpi/version.c"
+		alice "srun -N2 --netprofile=$mpi ./version-$mpi" | sed -n '
+			s/^Open MPI v\([0-9a-z.]*\).*/Open MPI \1/p
+			s/^MPICH Version:[[:space:]]*/MPICH /p' | sort -u >"$TMPDIR/$mpi"
+		[ -s "$TMPDIR/$mpi" ] || fail "$mpi does not say its version"
+		expect "$mpi" "length == 1 and
+			.[0].mpi_version == \"$(cat "$TMPDIR/$mpi")\""
+	done
+	alice 'srun -N2 --netprofile=script sh -c "./version-mpich; true" >/dev/null'
+	expect script ".[0].mpi_version == \"$(cat "$TMPDIR/mpich")\""
+	alice 'srun -N2 --netprofile=without sleep 3'
+	expect without 'length == 1 and (.[0] | has("mpi_version") | not)'
+	! pgrep -u 20001 -f "^$(rundir)/build/netprof-mpi" >/dev/null ||
+		fail "it looks on where nothing runs"
+	alice 'netprof compare openmpi mpich' | grep -q '^Different: .*the MPI' ||
+		fail "$(alice 'netprof compare openmpi mpich')"
+}
+
 test_the_period_can_be_chosen() {
 	alice "srun -N2 --netprofile=often --netprofile-period=10ms sleep 2"
 	expect often '.[0] | .probe.period_sec == 0.01 and

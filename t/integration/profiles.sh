@@ -29,6 +29,7 @@ test_lammps_by_mpirun_is_heavy() {
 	INSIDE_SEC=90 batch -J meltrun -N4 -n4 --netprofile mpi.sh |
 		grep 'Loop time'
 	use_is meltrun 'heavy|saturated'
+	expect meltrun '.[0].mpi_version | startswith("Open MPI ")'
 }
 
 test_netpipe_is_neither_idle_nor_saturated() {

@@ -302,6 +302,36 @@ static void test_manners(void)
 	free(long_line);
 }
 
+static const struct {
+	const char *name, *says, *mpi;
+} mpis[] = {
+	{ "one", "mpi Open MPI 4.1.4\n", "Open MPI 4.1.4" },
+	{ "none", "mpi \n", "" },
+	{ "what is not to reach a terminal", "mpi MPICH\033[2J\t4\n",
+	  "MPICH?[2J?4" },
+	{ "a long one is cut", "mpi MPICH 4.0.2 01234567890123456789012345678"
+	  "9012345678901234567890123456789\n",
+	  "MPICH 4.0.2 012345678901234567890123456789012345678901234567890" },
+};
+
+static void test_mpi(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(mpis); i++) {
+		struct hall w;
+		int fd;
+
+		open_hall(&w);
+		fd = join(&w, "probe");
+		np_membership_call(w.p, (size_t[]){ 0 }, 1, "x");
+		say(fd, mpis[i].says);
+		say(fd, "and a word\n");
+		UNTIL(&w, !strcmp(facts(&w, 0)->last, "and a word"));
+		T_ROW(mpis[i].name, !strcmp(facts(&w, 0)->mpi, mpis[i].mpi));
+		close(fd);
+		np_membership_free(w.p);
+	}
+}
+
 static void test_last_words(void)
 {
 	struct hall w;
@@ -423,6 +453,7 @@ static const struct t_case cases[] = {
 	{ "the longest places go through", test_long_places },
 	{ "reports are those of members that were called", test_reports },
 	{ "who does not keep to its part is shut out", test_manners },
+	{ "members say which MPI the tasks have", test_mpi },
 	{ "sent home, members still say their last", test_last_words },
 	{ "a member that vanished as it was called", test_called_in_vain },
 	{ "levels come and go as often as they like", test_levels_come_again },

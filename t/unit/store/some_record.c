@@ -171,6 +171,7 @@ struct np_record *t_some_record(uint64_t seed)
 	r->netprof_version = text(&g, "0.1.");
 	r->slurm_version = text(&g, "22.05.");
 	r->ucx_version = text(&g, "1.13.");
+	r->mpi_version = text(&g, "Open MPI 4.1.");
 	r->host = text(&g, "n");
 	add_probe(&r->probe, &g);
 	if (t_rand(&g) % 2)

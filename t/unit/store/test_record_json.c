@@ -137,6 +137,7 @@ static int same_record(const struct np_record *a, const struct np_record *b)
 	       same_text(a->netprof_version, b->netprof_version) &&
 	       same_text(a->slurm_version, b->slurm_version) &&
 	       same_text(a->ucx_version, b->ucx_version) &&
+	       same_text(a->mpi_version, b->mpi_version) &&
 	       same_text(a->host, b->host) &&
 	       same_probe(&a->probe, &b->probe) &&
 	       same_level(a->level, b->level) && same_lists(a, b);

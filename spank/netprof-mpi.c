@@ -1,0 +1,38 @@
+/*
+ * netprof-mpi PID: says which MPI a process has, or what it has started.
+ *
+ * netprof-join starts it beside a probe, with the attendant as its standard
+ * output, and ends it with the probe.  Scripts and mpirun start programs later:
+ * it looks again, ever more seldom, until there is an MPI or the process ends.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "np_mpi.h"
+#include "np_watch.h"
+
+#define LONGEST_MS (16384 * 1000) /* pause: the last look is after 9 hours */
+
+int main(int argc, char **argv)
+{
+	long pid = argc == 2 ? strtol(argv[1], NULL, 10) : 0;
+	struct np_watch w;
+	struct pollfd p;
+	char mpi[NP_MPI_TEXT];
+
+	if (pid <= 0) {
+		fprintf(stderr, "usage: netprof-mpi PID\n");
+		return 2;
+	}
+	np_watch_open(&w, (pid_t)pid, 0);
+	p = (struct pollfd){ .fd = w.fd, .events = POLLIN };
+	for (int ms = 0; ms <= LONGEST_MS && !poll(&p, 1, ms) &&
+	     !np_watch_over(&w); ms = ms ? 2 * ms : 1000)
+		if (np_mpi_find((pid_t)pid, mpi)) {
+			/* One write: the probe says its own there. */
+			printf("mpi %s\n", mpi);
+			break;
+		}
+	return 0;
+}

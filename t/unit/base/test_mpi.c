@@ -1,0 +1,221 @@
+/*
+ * Which MPI a process has.  An MPI is a file of a few symbols here, which a
+ * process of the test's maps as the loader does.
+ */
+#include "t.h"
+#include "np_mpi.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A shared object that has one symbol: a text. */
+struct library {
+	ElfW(Ehdr) head;
+	ElfW(Shdr) section[4]; /* null, symbols, names, data */
+	ElfW(Sym) sym[2];
+	char names[32], text[64];
+};
+
+static struct library library(const char *symbol, const char *text)
+{
+	const int one = 1;
+	struct library l = {
+		.head = {
+			.e_type = ET_DYN, .e_version = EV_CURRENT,
+			.e_ehsize = sizeof(l.head),
+			.e_shoff = offsetof(struct library, section),
+			.e_shentsize = sizeof(l.section[0]), .e_shnum = 4,
+			.e_ident = {
+				[EI_VERSION] = EV_CURRENT,
+				[EI_CLASS] = sizeof(void *) == 8 ? ELFCLASS64 :
+								   ELFCLASS32,
+				[EI_DATA] = *(const char *)&one ? ELFDATA2LSB :
+								  ELFDATA2MSB,
+			},
+		},
+		.section = {
+			[1] = { .sh_type = SHT_DYNSYM, .sh_link = 2,
+				.sh_offset = offsetof(struct library, sym),
+				.sh_size = sizeof(l.sym),
+				.sh_entsize = sizeof(l.sym[0]) },
+			[2] = { .sh_type = SHT_STRTAB,
+				.sh_offset = offsetof(struct library, names),
+				.sh_size = sizeof(l.names) },
+			[3] = { .sh_type = SHT_PROGBITS,
+				.sh_offset = offsetof(struct library, text),
+				.sh_size = sizeof(l.text) },
+		},
+		.sym[1] = { .st_name = 1, .st_shndx = 3,
+			    .st_size = strlen(text) + 1 },
+	};
+
+	memcpy(l.head.e_ident, ELFMAG, SELFMAG);
+	snprintf(l.names + 1, sizeof(l.names) - 1, "%s", symbol);
+	snprintf(l.text, sizeof(l.text), "%s", text);
+	return l;
+}
+
+/* The path of a file of that name that holds it. */
+static const char *make(const char *name, const char *symbol, const char *text)
+{
+	struct library l = library(symbol, text);
+	static char path[600];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", t_tmpdir(), name);
+	f = fopen(path, "w");
+	T_CHECK(f && fwrite(&l, sizeof(l), 1, f) == 1 && !fclose(f));
+	return path;
+}
+
+#define OPEN_MPI "ompi_version_string"
+#define MPICH "MPII_Version_string"
+#define LONG "4.1.4-and-more-than-anybody-calls-a-version-of-an-mpi"
+
+static const struct {
+	const char *name, *symbol, *text;
+	const char *want; /* NULL: none */
+} libraries[] = {
+	{ "Open MPI", OPEN_MPI, "4.1.4", "Open MPI 4.1.4" },
+	{ "a candidate of it", OPEN_MPI, "5.0.0rc2", "Open MPI 5.0.0rc2" },
+	{ "MPICH", MPICH, "4.0.2", "MPICH 4.0.2" },
+	{ "another library", "version_string", "4.0.2", NULL },
+	{ "no version", OPEN_MPI, "", NULL },
+	{ "one that is not to reach a terminal", MPICH, "4\033[2J", NULL },
+	{ "a sentence", MPICH, "not yet known", NULL },
+	{ "one that is too long is cut", OPEN_MPI, LONG,
+	  "Open MPI 4.1.4-and-more-than-anybody-call" },
+};
+
+static void test_libraries(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(libraries); i++) {
+		const char *want = libraries[i].want;
+		char got[NP_MPI_TEXT] = "";
+		bool any = np_mpi_of_library(make("libmpi.so.40",
+						  libraries[i].symbol,
+						  libraries[i].text), got);
+
+		T_ROW(libraries[i].name, any == !!want);
+		T_ROW(libraries[i].name, !want || !strcmp(got, want));
+	}
+	T_CHECK(!np_mpi_of_library("/nonexistent/libmpi.so", (char[64]){ 0 }));
+}
+
+/* Maps the file, if there is one, says so and waits for its end. */
+static void be_program(const char *path, int ready)
+{
+	int fd = path ? open(path, O_RDONLY) : -1;
+
+	if (path && mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) ==
+			    MAP_FAILED)
+		_exit(1);
+	if (write(ready, "x", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* As a child that ends with its parent. */
+static pid_t make_child(void)
+{
+	pid_t me = getpid(), pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != me)
+			_exit(1);
+	}
+	return pid;
+}
+
+/* A program, or one whose child is it; it runs when this returns. */
+static pid_t start(const char *path, bool child)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	T_CHECK(!pipe(ready));
+	pid = make_child();
+	if (!pid) {
+		if (!child || !make_child())
+			be_program(path, ready[1]);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	T_CHECK(pid > 0 && read(ready[0], &c, 1) == 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static const struct {
+	const char *name, *file, *symbol;
+	bool child;
+	const char *want; /* NULL: none */
+} processes[] = {
+	{ "a program has it", "libmpi.so.40", OPEN_MPI, false,
+	  "Open MPI 4.0.2" },
+	{ "a script has started one", "libmpich.so.12", MPICH, true,
+	  "MPICH 4.0.2" },
+	{ "a vendor's name of it", "libmpi_cray.so.12", MPICH, false,
+	  "MPICH 4.0.2" },
+	{ "a part of it that does not say", "libmpi_mpifh.so.40", "mpi_init_",
+	  false, NULL },
+	{ "a library that is called otherwise", "libm.so.6", MPICH, false,
+	  NULL },
+};
+
+static void test_processes(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(processes); i++) {
+		const char *want = processes[i].want;
+		char got[NP_MPI_TEXT] = "";
+		pid_t pid = start(make(processes[i].file, processes[i].symbol,
+				       "4.0.2"), processes[i].child);
+		bool any = np_mpi_find(pid, got);
+
+		T_ROW(processes[i].name, any == !!want);
+		T_ROW(processes[i].name, !want || !strcmp(got, want));
+		end(pid);
+	}
+}
+
+static void test_without(void)
+{
+	char got[NP_MPI_TEXT] = "";
+	pid_t pid = start(NULL, true);
+
+	T_ROW("a program without", !np_mpi_find(pid, got));
+	end(pid);
+	T_ROW("one that has ended", !np_mpi_find(pid, got));
+	pid = start(make("libmpi.so.40", OPEN_MPI, "4.1.4"), false);
+	unlink(make("libmpi.so.40", OPEN_MPI, "4.1.4"));
+	T_ROW("a file that is gone by now", !np_mpi_find(pid, got));
+	end(pid);
+	T_CHECK(!*got);
+}
+
+static const struct t_case cases[] = {
+	{ "a library says which MPI it is", test_libraries },
+	{ "a process has the MPI that it or its child has mapped",
+	  test_processes },
+	{ "without an MPI there is none", test_without },
+	{ NULL, NULL },
+};
+
+T_SUITE(mpi, cases)
