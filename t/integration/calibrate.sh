@@ -198,8 +198,14 @@ test_a_program_that_ends_early_has_no_curve_yet() {
 		fail "it says: $(alice "netprof show early")"
 }
 
+# These two take more than a minute, which `make check` has not.
+is_long() {
+	[ -n "${LONG_TESTS-}" ] || skip "it is long: LONG_TESTS=yes t/check calibrate"
+}
+
 # What the counters say is the probes' own; a hiccup of theirs may stand out.
 test_a_program_that_sends_nothing_has_no_traffic() {
+	is_long
 	needs_pmix
 	run_in_blocks still 20 '' 'sleep 20'
 	expect still 'length == 1 and (.[0].blocks | map(.rate) | sort |
@@ -211,6 +217,7 @@ test_a_program_that_sends_nothing_has_no_traffic() {
 test_a_level_that_cannot_start_is_given_up_and_the_run_goes_on() {
 	local home
 
+	is_long
 	needs_pmix
 	home=$(alice pwd)
 	alice "mkdir bin && ln -s \$(command -v netprof-impactb) bin &&
