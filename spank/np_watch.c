@@ -1,6 +1,5 @@
 #include "np_watch.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,6 +7,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "np_children.h"
 
 static void follow(struct np_watch *w, pid_t task)
 {
@@ -23,15 +24,17 @@ void np_watch_open(struct np_watch *w, pid_t task, pid_t parent)
 	follow(w, task);
 }
 
-static bool lives(long pid)
+/* Not we: where orphans fall to slurmstepd we are a child of it, too. */
+static bool lives(pid_t pid, void *arg)
 {
 	char path[64], text[512], state = 'X';
 	const char *end;
 	size_t got;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-	f = fopen(path, "re");
+	(void)arg;
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	f = pid == getpid() ? NULL : fopen(path, "re");
 	if (!f)
 		return false;
 	got = fread(text, 1, sizeof(text) - 1, f);
@@ -40,42 +43,6 @@ static bool lives(long pid)
 	end = strrchr(text, ')'); /* of the name, which may hold anything */
 	return end && sscanf(end + 1, " %c", &state) == 1 && state != 'Z' &&
 	       state != 'X';
-}
-
-/* Where orphans fall to the parent (PR_SET_CHILD_SUBREAPER) we are one. */
-static pid_t child_of_thread(pid_t parent, const char *tid)
-{
-	char path[96];
-	pid_t found = 0;
-	long pid;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%ld/task/%.20s/children",
-		 (long)parent, tid);
-	f = fopen(path, "re");
-	while (f && !found && fscanf(f, "%ld", &pid) == 1)
-		if (pid != getpid() && lives(pid))
-			found = (pid_t)pid;
-	if (f)
-		fclose(f);
-	return found;
-}
-
-/* A child of the parent, whichever of its threads made it, that lives; or 0. */
-static pid_t any_child(const struct np_watch *w)
-{
-	pid_t found = 0;
-	struct dirent *d;
-	char path[64];
-	DIR *threads;
-
-	snprintf(path, sizeof(path), "/proc/%ld/task", (long)w->parent);
-	threads = opendir(path);
-	while (threads && !found && (d = readdir(threads)))
-		found = child_of_thread(w->parent, d->d_name);
-	if (threads)
-		closedir(threads);
-	return found;
 }
 
 static bool has_ended(const struct np_watch *w)
@@ -90,7 +57,7 @@ static bool has_ended(const struct np_watch *w)
 bool np_watch_over(struct np_watch *w)
 {
 	while (w->task && has_ended(w)) {
-		pid_t other = any_child(w);
+		pid_t other = np_children_find(w->parent, lives, NULL);
 
 		if (!other)
 			return true;

@@ -32,25 +32,12 @@ static inline void np_bits_clear(uint64_t *w, size_t i)
 	w[i / NP_BITS_WORD] &= ~(UINT64_C(1) << (i % NP_BITS_WORD));
 }
 
-/*
- * Ones of a word, by adding up ever wider fields.  Where the compiler may not
- * assume the processor's instruction its own function looks up bytes.
- */
-static inline unsigned np_bits_ones(uint64_t w)
-{
-	w -= w >> 1 & UINT64_C(0x5555555555555555);
-	w = (w & UINT64_C(0x3333333333333333)) +
-	    (w >> 2 & UINT64_C(0x3333333333333333));
-	w = (w + (w >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	return (unsigned)(w * UINT64_C(0x0101010101010101) >> 56);
-}
-
 static inline size_t np_bits_count(const uint64_t *w, size_t words)
 {
 	size_t n = 0;
 
 	for (size_t k = 0; k < words; k++)
-		n += np_bits_ones(w[k]);
+		n += (size_t)__builtin_popcountll(w[k]);
 	return n;
 }
 

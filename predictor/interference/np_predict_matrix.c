@@ -201,14 +201,15 @@ static int check_and_ask(struct task *t, struct np_err *err)
 
 static int play_all(const struct task *t, struct np_err *err)
 {
-	for (size_t i = 0; i < pairs(t); i++) {
-		size_t v = i < t->n || !t->around ? i / t->n : i - t->n + 1;
-		size_t c = i < t->n || !t->around ? i % t->n : 0;
+	for (size_t i = 0; i < t->n * t->n; i++) {
+		size_t v = i / t->n, c = i % t->n, at = place(t, v, c);
 
-		t->rc[i] = np_play(t->p, t->app[v], &t->app[c], 1, t->scope,
-				   &t->out[i], err);
-		if (t->rc[i] == -ENOMEM)
-			return t->rc[i];
+		if (t->around && v && c)
+			continue;
+		t->rc[at] = np_play(t->p, t->app[v], &t->app[c], 1, t->scope,
+				    &t->out[at], err);
+		if (t->rc[at] == -ENOMEM)
+			return t->rc[at];
 	}
 	return 0;
 }

@@ -28,7 +28,7 @@ static uint16_t loss(const struct np_groups *g, uint32_t class, uint32_t leaf)
 		return *n;
 	*n = 1;
 	for (size_t w = 0; w < g->classes->words; w++)
-		*n += (uint16_t)np_bits_ones(open[w] & hard[w]);
+		*n += (uint16_t)__builtin_popcountll(open[w] & hard[w]);
 	return *n;
 }
 

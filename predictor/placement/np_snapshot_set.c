@@ -101,9 +101,9 @@ static struct count count_range(const struct np_snapshot *s,
 		uint64_t w = set[k] & mask_of(first, end, k);
 
 		c.any |= w != 0;
-		c.usable += np_bits_ones(w & s->usable[k]);
-		c.idle += np_bits_ones(w & s->idle[k]);
-		c.room += np_bits_ones(w & s->room[k]);
+		c.usable += (unsigned)__builtin_popcountll(w & s->usable[k]);
+		c.idle += (unsigned)__builtin_popcountll(w & s->idle[k]);
+		c.room += (unsigned)__builtin_popcountll(w & s->room[k]);
 	}
 	return c;
 }

@@ -1,15 +1,14 @@
 #include "np_mpi.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "np_children.h"
 #include "np_elf.h"
 
 #define MAX_MAPS 8192 /* lines of a process's that are looked at */
 #define MAX_PIDS 64   /* processes: a script's, or those of mpirun's daemon */
-#define MAX_THREADS 64
 #define VERSION_TEXT 32
 
 bool np_mpi_of_library(const char *path, char buf[NP_MPI_TEXT])
@@ -71,50 +70,29 @@ static bool has_mpi(pid_t pid, char buf[NP_MPI_TEXT])
 	return found;
 }
 
-/* Adds those of a thread to pid[n]; returns how many there are then. */
-static size_t add_children(pid_t of, const char *tid, pid_t pid[MAX_PIDS],
-			   size_t n)
+struct processes {
+	pid_t pid[MAX_PIDS];
+	size_t n;
+};
+
+static bool is_one_too_many(pid_t child, void *arg)
 {
-	char path[96];
-	long child;
-	FILE *f;
+	struct processes *p = arg;
 
-	snprintf(path, sizeof(path), "/proc/%ld/task/%.20s/children", (long)of,
-		 tid);
-	f = fopen(path, "re");
-	while (f && n < MAX_PIDS && fscanf(f, "%ld", &child) == 1)
-		pid[n++] = (pid_t)child;
-	if (f)
-		fclose(f);
-	return n;
-}
-
-/* The same of all threads, as any may have started some. */
-static size_t add_started(pid_t of, pid_t pid[MAX_PIDS], size_t n)
-{
-	struct dirent *d;
-	char path[64];
-	DIR *threads;
-
-	snprintf(path, sizeof(path), "/proc/%ld/task", (long)of);
-	threads = opendir(path);
-	for (int i = 0; threads && i < MAX_THREADS && (d = readdir(threads));
-	     i++)
-		n = add_children(of, d->d_name, pid, n);
-	if (threads)
-		closedir(threads);
-	return n;
+	if (p->n == MAX_PIDS)
+		return true;
+	p->pid[p->n++] = child;
+	return false;
 }
 
 bool np_mpi_find(pid_t first, char buf[NP_MPI_TEXT])
 {
-	pid_t pid[MAX_PIDS] = { first };
-	size_t n = 1;
+	struct processes p = { { first }, 1 };
 
-	for (size_t i = 0; i < n; i++) {
-		if (has_mpi(pid[i], buf))
+	for (size_t i = 0; i < p.n; i++) {
+		if (has_mpi(p.pid[i], buf))
 			return true;
-		n = add_started(pid[i], pid, n);
+		np_children_find(p.pid[i], is_one_too_many, &p);
 	}
 	return false;
 }

@@ -1,0 +1,39 @@
+#include "np_children.h"
+
+#include <dirent.h>
+#include <stdio.h>
+
+static pid_t find_of_thread(const char *path, bool (*ask)(pid_t, void *),
+			    void *arg)
+{
+	FILE *f = fopen(path, "re");
+	pid_t found = 0;
+	long pid;
+
+	while (f && !found && fscanf(f, "%ld", &pid) == 1)
+		if (ask((pid_t)pid, arg))
+			found = (pid_t)pid;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+pid_t np_children_find(pid_t of, bool (*ask)(pid_t child, void *arg),
+		       void *arg)
+{
+	pid_t found = 0;
+	struct dirent *d;
+	char path[96];
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task", (long)of);
+	threads = opendir(path);
+	while (threads && !found && (d = readdir(threads))) {
+		snprintf(path, sizeof(path), "/proc/%ld/task/%.20s/children",
+			 (long)of, d->d_name);
+		found = find_of_thread(path, ask, arg);
+	}
+	if (threads)
+		closedir(threads);
+	return found;
+}
