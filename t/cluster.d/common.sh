@@ -23,7 +23,7 @@ wait_until() {
 
 # What `up` was asked for, for later commands on the same cluster.
 SETTINGS=(NAME LEAVES NODES_PER_LEAF NONBLOCKING LEAF_MBIT NIC_MBIT
-	UPLINK_MBIT TOPOLOGY STANDBY OWN_CPUS NETPROF SLURM_PREFIX)
+	UPLINK_MBIT TOPOLOGY STANDBY ACCOUNTING OWN_CPUS NETPROF SLURM_PREFIX)
 
 # Where programs are found; those of a Slurm that lies elsewhere come first.
 program_path() {
@@ -51,8 +51,9 @@ node_leaf() { # NODE INDEX
 	echo $(($1 / NODES_PER_LEAF))
 }
 
-# Every place that holds processes: the controllers, then the nodes.
+# Every place that holds processes: accounting, the controllers, the nodes.
 places() {
+	[ -z "$ACCOUNTING" ] || echo dbd
 	echo ctl
 	[ -z "$STANDBY" ] || echo standby
 	seq -f 'n%.0f' 0 $(($(node_count) - 1))
@@ -63,6 +64,7 @@ is_place() {
 	case $1 in
 	ctl) ;;
 	standby) [ -n "$STANDBY" ] ;;
+	dbd) [ -n "$ACCOUNTING" ] ;;
 	n*) [[ $i =~ ^(0|[1-9][0-9]{0,4})$ ]] && ((i < LEAVES * NODES_PER_LEAF)) ;;
 	*) false ;;
 	esac

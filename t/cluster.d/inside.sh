@@ -70,7 +70,10 @@ start_and_plug_in() {
 }
 
 start_first_daemon() {
-	[ "$1" = standby ] || start_daemon "$1"
+	case $1 in
+	dbd | standby) ;;
+	*) start_daemon "$1" ;;
+	esac
 }
 
 cmd_up() {
@@ -80,6 +83,7 @@ cmd_up() {
 	start_munged
 	at_places start_and_plug_in
 	add_all_routes
+	[ -z "$ACCOUNTING" ] || start_and_wait dbd
 	at_places start_first_daemon
 	wait_until 20 ctl_answers || die "slurmctld does not answer"
 	# One that starts at the same time waits for the first one's heartbeat,
@@ -225,9 +229,11 @@ cmd_start_node() { # PLACE
 }
 
 start_and_wait() { # PLACE
+	[ "$1" != dbd ] || in_place dbd pgrep -x mariadbd >/dev/null || start_database
 	start_daemon "$1"
 	case $1 in
 	n*) wait_until 20 nodes_ready "$1" || die "$1 does not register" ;;
+	dbd) wait_until 20 dbd_answers || die "slurmdbd does not answer" ;;
 	*) wait_until 20 ctl_answers || die "slurmctld does not answer" ;;
 	esac
 }

@@ -17,6 +17,7 @@ mgmt_addr() { # PLACE
 	case $1 in
 	ctl) echo 10.78.255.1 ;;
 	standby) echo 10.78.255.2 ;;
+	dbd) echo 10.78.255.3 ;;
 	n*) echo "10.78.$((${1#n} / 200)).$((10 + ${1#n} % 200))" ;;
 	esac
 }
@@ -26,6 +27,7 @@ mgmt_mac() { # PLACE
 	case $1 in
 	ctl) echo 02:78:00:ff:ff:01 ;;
 	standby) echo 02:78:00:ff:ff:02 ;;
+	dbd) echo 02:78:00:ff:ff:03 ;;
 	n*) printf '02:78:00:00:%02x:%02x' $((${1#n} / 256)) $((${1#n} % 256)) ;;
 	esac
 }

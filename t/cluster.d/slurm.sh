@@ -97,7 +97,8 @@ write_slurm_conf() {
 		ProctrackType=proctrack/linuxproc
 		TaskPlugin=task/none
 		JobAcctGatherType=jobacct_gather/none
-		AccountingStorageType=accounting_storage/none
+		AccountingStorageType=accounting_storage/$([ -z "$ACCOUNTING" ] && echo none || echo slurmdbd)
+		${ACCOUNTING:+AccountingStorageHost=dbd}
 		SelectType=select/cons_tres
 		SelectTypeParameters=CR_Core_Memory
 		DefMemPerCPU=100
@@ -118,6 +119,52 @@ write_slurm_conf() {
 	echo "PartitionName=main Nodes=$(node_range) Default=YES MaxTime=INFINITE State=UP"
 	[ -z "$NETPROF" ] || echo JobSubmitPlugins=netprof
 	[ ! -f "$RUNDIR/etc/slurm.conf.extra" ] || cat "$RUNDIR/etc/slurm.conf.extra"
+}
+
+# It has passwords on other machines, and is refused if others can read it.
+write_slurmdbd_conf() {
+	install -m 600 -o slurm /dev/null "$1"
+	cat >"$1" <<-END
+		DbdHost=dbd
+		SlurmUser=slurm
+		AuthType=auth/munge
+		AuthInfo=socket=/run/munge/munge.socket.2
+		PluginDir=$(plugin_dir)
+		PidFile=/run/slurm/slurmdbd.pid
+		LogFile=$RUNDIR/log/$(log_of dbd).log
+		DebugLevel=verbose
+		StorageType=accounting_storage/mysql
+		StorageHost=localhost
+		StorageUser=slurm
+	END
+}
+
+# For slurmdbd in the same place alone, by a socket; what it writes need not
+# outlive the cluster.
+start_database() {
+	local socket=/run/mysqld/mysqld.sock log=$RUNDIR/log/database.log
+	[ -d "$RUNDIR/database" ] || make_database >"$log" 2>&1 ||
+		die "no database: $(tail -n 4 "$log")"
+	rm -f "$socket"
+	install -d -o slurm "${socket%/*}"
+	in_place dbd setsid bash "$LIB/inside.sh" "$RUNDIR" call database \
+		--socket="$socket" </dev/null >>"$log" 2>&1 &
+	disown
+	wait_until 20 test -S "$socket" || die "no database: $(tail -n 4 "$log")"
+}
+
+make_database() {
+	install -d -o slurm "$RUNDIR/database"
+	{
+		printf '%s;\n' 'CREATE DATABASE mysql' 'USE mysql'
+		cat /usr/share/{mysql,mariadb}/*_system_tables.sql 2>/dev/null || :
+	} | database --bootstrap
+}
+
+database() { # OPTION
+	mariadbd --no-defaults --user=slurm --datadir="$RUNDIR/database" \
+		--skip-networking --skip-grant-tables \
+		--innodb-flush-log-at-trx-commit=0 "$@"
 }
 
 # Slurm's PMIx plugin lets nodes connect to each other directly, which fails in
@@ -168,6 +215,7 @@ write_config() {
 	echo CgroupPlugin=cgroup/v1 >"$dir/cgroup.conf"
 	echo "include $dir/plugstack.conf.d/*.conf" >"$dir/plugstack.conf"
 	write_mpi_conf >"$dir/mpi.conf"
+	[ -z "$ACCOUNTING" ] || write_slurmdbd_conf "$dir/slurmdbd.conf"
 	[ -z "$NETPROF" ] || write_netprof
 	install -d -o slurm "$RUNDIR/state" /run/slurm
 }
@@ -192,6 +240,7 @@ start_munged() {
 daemon_of() { # PLACE
 	case $1 in
 	n*) echo slurmd ;;
+	dbd) echo slurmdbd ;;
 	*) echo slurmctld ;;
 	esac
 }
@@ -200,6 +249,7 @@ log_of() { # PLACE
 	case $1 in
 	n*) echo "slurmd.$1" ;;
 	ctl) echo slurmctld ;;
+	dbd) echo slurmdbd ;;
 	*) echo "slurmctld.$1" ;;
 	esac
 }
@@ -227,11 +277,12 @@ start_daemon() { # PLACE
 	mkdir -p "$RUNDIR/spool/$1"
 	# shellcheck disable=SC2016,SC2086
 	in_place "$1" $own bash -c 'ulimit -c 0 # it would be left in /
-		{ setsid "$1" -D -L "$2.log" &
+		{ setsid "$1" -D $4 &
 			echo $! >"$3.new"
 			mv "$3.new" "$3"
 			wait $! || echo "exit code $?"; } </dev/null >"$2.out" 2>&1 &
-		until [ -e "$3" ]; do sleep 0.01; done' - "$d" "$log" "$pid"
+		until [ -e "$3" ]; do sleep 0.01; done' - "$d" "$log" "$pid" \
+		"$([ "$d" = slurmdbd ] || echo "-L $log.log")"
 }
 
 # PLACE: its daemon's end, which nobody asked for, in its own last words.
@@ -256,6 +307,10 @@ daemon_dead() { ! signal_daemon "$1" 0; }
 
 ctl_answers() {
 	in_place ctl timeout 5 scontrol ping 2>/dev/null | grep -q ' UP$\|is UP'
+}
+
+dbd_answers() {
+	in_place dbd timeout 5 sacctmgr -n show cluster >/dev/null 2>&1
 }
 
 nodes_ready() { # NODE...: all of them, no matter how busy

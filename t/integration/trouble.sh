@@ -266,6 +266,27 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 	kept_apart "$a" n1 || fail "exclusions: $(excluded "$a")"
 }
 
+# Slurm tells slurmdbd of a job what it has when it ends, the note among it.
+noted() { # JOB
+	inside sacct -n -X -P -j "$1" -o State,AdminComment |
+		grep -qE '^COMPLETED\|netprof\{app=fft .*\}$'
+}
+
+test_jobs_are_placed_with_accounting_and_when_it_has_stopped() {
+	own_cluster --leaves 2 --nodes-per-leaf 2 --accounting --netprof "$BUILD" \
+		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	. "$ROOT/t/integration/placement.lib"
+	give_store
+	store_is_read
+	JOBS=("$(job fft 1)" "$(job fft 1)")
+	wait_for 10 all_done "${JOBS[@]}"
+	wait_for 10 noted "${JOBS[1]}"
+	cluster kill-node dbd
+	JOBS+=("$(job fft 1)" "$(job fft 1)")
+	wait_for 10 all_done "${JOBS[@]}"
+	never_met 2 "${JOBS[@]}"
+}
+
 # The first two have their leaves, the third none.  COMMENT: before the second's
 # note.
 are_settled() { # COMMENT

@@ -198,7 +198,8 @@ upgraded_with_pending_jobs() {
 	JOBS=("$a" "$b")
 }
 
-# Clients on that place; the releases of slurmctld and of n0 to n3 are as told.
+# Clients on that place; the releases of slurmdbd, slurmctld and n0 to n3 are as
+# told, and jobs reach accounting.
 works() { # NAME LOGIN RELEASE RELEASE...
 	LOGIN=$2
 	equal "releases, $1" "$(releases)" "${*:3}"
@@ -207,12 +208,22 @@ works() { # NAME LOGIN RELEASE RELEASE...
 	expect "$1" 'length == 1 and .[0].n_nodes == 4 and
 		all(.[0].leaves[]; .latency.n > 0)'
 	wait_for 10 nothing_left
+	wait_for 10 accounted "$1"
 	inside netprof check --versions >"$TMPDIR/out" ||
 		fail "$1: $(cat "$TMPDIR/out")"
 }
 
+# The step that was just measured, by the name that its record has.
+accounted() { # APP
+	local job
+	job=$(records "$1" | jq -r '.[-1].job_id')
+	[ "$(inside sacct -n -X -P -j "$job" -o State)" = COMPLETED ]
+}
+
 releases() {
 	{
+		sed -nE 's/.*slurmdbd version ([0-9.]+) started.*/\1/p' \
+			"$(rundir)/log/slurmdbd.log" | tail -n 1
 		inside scontrol show config | sed -n 's/^SLURM_VERSION *= *//p'
 		inside sinfo -h -N -o '%N %v' | sort -u | cut -d' ' -f2
 	} | xargs
@@ -230,7 +241,7 @@ test_a_rolling_upgrade() {
 	old=$(release_of "$SLURM_OLDER") new=$(release_of "$SLURM_PREFIX")
 	older=$ROOT/build-$(basename "$SLURM_OLDER")
 	SLURM_PREFIX=$SLURM_OLDER own_cluster --leaves 2 --nodes-per-leaf 2 \
-		--netprof "$older" \
+		--accounting --netprof "$older" \
 		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	. "$ROOT/t/integration/placement.lib"
 	. "$ROOT/t/integration/flagged.lib"
@@ -240,16 +251,19 @@ test_a_rolling_upgrade() {
 	}
 	give_store
 	store_is_read
-	works old ctl "$old" "$old" "$old" "$old" "$old"
+	works old ctl "$old" "$old" "$old" "$old" "$old" "$old"
+	# Slurm wants accounting to be the newest.
 	LOGIN=n0
+	across accounting upgraded dbd
+	works new_accounting n0 "$new" "$old" "$old" "$old" "$old" "$old"
 	across controller upgraded_with_pending_jobs
 	wait_for 20 all_done "${JOBS[@]}"
 	never_met 2 "${JOBS[@]}"
-	works new_controller n0 "$new" "$old" "$old" "$old" "$old"
+	works new_controller n0 "$new" "$new" "$old" "$old" "$old" "$old"
 	LOGIN=n0
 	across leaf upgraded n2 n3
-	works new_leaf n0 "$new" "$old" "$old" "$new" "$new"
+	works new_leaf n0 "$new" "$new" "$old" "$old" "$new" "$new"
 	# Clients come last: of 25.05, srun starts nothing on a slurmd of 23.11.
 	across nodes upgraded n0 n1
-	works new n0 "$new" "$new" "$new" "$new" "$new"
+	works new n0 "$new" "$new" "$new" "$new" "$new" "$new"
 }
