@@ -82,11 +82,8 @@ static long read_symbol(const struct elf *e, const char *name, void *buf,
 			size_t max)
 {
 	GElf_Sym sym;
-	long rc = check_head(e);
+	long rc = find(e, name, &sym);
 
-	if (rc)
-		return rc;
-	rc = find(e, name, &sym);
 	if (!rc)
 		rc = read_value(e, &sym, buf, max);
 	if (rc == -EINVAL)
@@ -97,23 +94,71 @@ static long read_symbol(const struct elf *e, const char *name, void *buf,
 	return rc;
 }
 
+static void close_elf(struct elf *e, int fd)
+{
+	elf_end(e->elf);
+	close(fd);
+}
+
+/* Its descriptor, to be closed by close_elf(), or -errno. */
+static int open_elf(struct elf *e)
+{
+	struct stat st;
+	int fd = np_read_open(e->path, 0, &st), rc;
+
+	if (fd == -EINVAL)
+		return bad(e, "expected a regular file");
+	if (fd < 0)
+		return np_errf(e->err, fd, "%s: %s", e->path, strerror(-fd));
+	elf_version(EV_CURRENT);
+	/* Not mapped: a file that shrinks meanwhile would end us. */
+	e->elf = elf_begin(fd, ELF_C_READ, NULL);
+	rc = check_head(e);
+	if (rc)
+		close_elf(e, fd);
+	return rc ? rc : fd;
+}
+
 long np_elf_symbol(const char *path, const char *name, void *buf, size_t max,
 		   struct np_err *err)
 {
 	struct elf e = { .path = path, .err = err };
-	struct stat st;
-	int fd = np_read_open(path, 0, &st);
-	long rc;
+	int fd = open_elf(&e);
+	long rc = fd;
 
-	if (fd == -EINVAL)
-		return bad(&e, "expected a regular file");
-	if (fd < 0)
-		return np_errf(err, fd, "%s: %s", path, strerror(-fd));
-	elf_version(EV_CURRENT);
-	/* Not mapped: a file that shrinks meanwhile would end us. */
-	e.elf = elf_begin(fd, ELF_C_READ, NULL);
-	rc = read_symbol(&e, name, buf, max);
-	elf_end(e.elf);
-	close(fd);
+	if (fd >= 0) {
+		rc = read_symbol(&e, name, buf, max);
+		close_elf(&e, fd);
+	}
 	return rc;
+}
+
+static bool is_constants(const GElf_Shdr *h)
+{
+	return h->sh_type == SHT_PROGBITS &&
+	       h->sh_size <= NP_ELF_CONSTANTS_MAX &&
+	       (h->sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) ==
+			SHF_ALLOC;
+}
+
+int np_elf_constants(const char *path,
+		     bool (*look)(const char *data, size_t len, void *arg),
+		     void *arg, struct np_err *err)
+{
+	struct elf e = { .path = path, .err = err };
+	int fd = open_elf(&e);
+	Elf_Scn *s = NULL;
+	bool found = false;
+	GElf_Shdr head;
+	Elf_Data *d;
+
+	if (fd < 0)
+		return fd;
+	while (!found && (s = elf_nextscn(e.elf, s)))
+		found = gelf_getshdr(s, &head) && is_constants(&head) &&
+			(d = elf_rawdata(s, NULL)) && d->d_buf &&
+			look(d->d_buf, d->d_size, arg);
+	close_elf(&e, fd);
+	return found ? 0 : np_errf(err, -ENODATA, "%s: it has no such "
+				   "constants", path);
 }

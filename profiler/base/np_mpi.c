@@ -11,6 +11,45 @@
 #define MAX_PIDS 64   /* processes: a script's, or those of mpirun's daemon */
 #define VERSION_TEXT 32
 
+static bool is_made_of(const char *text, size_t len, const char *letters)
+{
+	return len && strspn(text, letters) == len;
+}
+
+/* As libtool has the versions of interfaces: "16:1:4". */
+static bool is_interface(const char *text)
+{
+	const char *colon = strchr(text, ':');
+
+	return is_made_of(text, strlen(text), "0123456789:") && colon &&
+	       strchr(colon + 1, ':');
+}
+
+/*
+ * Three texts in a row: its interface, a date and its version, as MPICH has
+ * them; since 4.2 without names that others can see.
+ */
+static bool look_for_mpich(const char *data, size_t len, void *version)
+{
+	const char *interface = "", *date = "";
+
+	for (size_t at = 0, n; at < len; at += n + 1) {
+		const char *text = data + at;
+
+		n = strnlen(text, len - at);
+		if (!n)
+			continue;
+		if (n <= VERSION_TEXT && at + n < len && is_interface(interface) &&
+		    is_made_of(text, n, "0123456789.abcr")) {
+			memcpy(version, text, n + 1);
+			return true;
+		}
+		interface = date;
+		date = text;
+	}
+	return false;
+}
+
 bool np_mpi_of_library(const char *path, char buf[NP_MPI_TEXT])
 {
 	static const struct {
@@ -20,18 +59,23 @@ bool np_mpi_of_library(const char *path, char buf[NP_MPI_TEXT])
 		{ "MPICH", "MPII_Version_string" },
 	};
 	char version[VERSION_TEXT + 1] = "";
+	const char *name = "MPICH";
 	size_t i = 0;
 
 	while (i < NP_ARRAY_SIZE(known) &&
 	       np_elf_symbol(path, known[i].symbol, version, VERSION_TEXT,
 			     NULL) < 0)
 		i++;
+	if (i < NP_ARRAY_SIZE(known))
+		name = known[i].name;
+	else
+		np_elf_constants(path, look_for_mpich, version, NULL);
 	for (const char *c = version; *c; c++)
 		if (*c <= ' ' || *c >= 0x7f)
 			return false;
 	if (!*version)
 		return false;
-	snprintf(buf, NP_MPI_TEXT, "%s %s", known[i].name, version);
+	snprintf(buf, NP_MPI_TEXT, "%s %s", name, version);
 	return true;
 }
 

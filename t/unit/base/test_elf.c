@@ -96,6 +96,47 @@ static void test_a_plugin_says_its_version(void)
 		-EINVAL);
 }
 
+struct looked {
+	size_t sections, bytes;
+};
+
+static bool look_at_all(const char *data, size_t len, void *arg)
+{
+	struct looked *l = arg;
+
+	l->sections++;
+	for (size_t i = 0; i < len; i++)
+		l->bytes += data[i] != 0;
+	return false;
+}
+
+static bool look_once(const char *data, size_t len, void *arg)
+{
+	look_at_all(data, len, arg);
+	return true;
+}
+
+static void test_constants_are_looked_at(void)
+{
+	struct object o = some_object();
+	struct looked l = { 0, 0 };
+	struct np_err err = NP_ERR_INIT;
+	const char *path = write_object(&o, sizeof(o));
+
+	T_CHECK(np_elf_constants(path, look_once, &l, &err) == -ENODATA);
+	T_CHECK(!l.sections && strstr(err.text, "no such constants"));
+	o.section[3].sh_flags = SHF_ALLOC;
+	path = write_object(&o, sizeof(o));
+	T_CHECK(!np_elf_constants(path, look_once, &l, &err));
+	T_CHECK(l.sections == 1 && l.bytes == strlen(o.type) + 3);
+	T_CHECK(np_elf_constants(path, look_at_all, &l, &err) == -ENODATA);
+	o.section[3].sh_flags = SHF_ALLOC | SHF_WRITE;
+	path = write_object(&o, sizeof(o));
+	T_CHECK(np_elf_constants(path, look_once, &l, &err) == -ENODATA);
+	T_CHECK(np_elf_constants("/nonexistent", look_once, &l, &err) ==
+		-ENOENT);
+}
+
 /* The loader itself is a shared object of this machine. */
 static void test_real_objects_are_read(void)
 {
@@ -112,6 +153,8 @@ static void test_damaged_objects_are_told(void)
 {
 	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
 	struct object good = some_object();
+	const char *path = write_object(&good, sizeof(good));
+	struct looked l = { 0, 0 };
 	size_t told = 0, n = 0;
 
 	for (size_t at = 0; at < sizeof(good); at++)
@@ -122,9 +165,11 @@ static void test_damaged_objects_are_told(void)
 			long rc;
 
 			((unsigned char *)&o)[at] = values[i];
-			rc = np_elf_symbol(write_object(&o, sizeof(o)),
-					    "plugin_type", buf, sizeof(buf),
-					    &err);
+			o.section[3].sh_flags |= SHF_ALLOC;
+			write_object(&o, sizeof(o));
+			np_elf_constants(path, look_at_all, &l, NULL);
+			rc = np_elf_symbol(path, "plugin_type", buf,
+					   sizeof(buf), &err);
 			n++;
 			told += (rc < 0) == !!err.text[0] &&
 				rc <= (long)sizeof(buf);
@@ -144,6 +189,8 @@ static void test_damaged_objects_are_told(void)
 
 static const struct t_case cases[] = {
 	{ "a plugin says its version", test_a_plugin_says_its_version },
+	{ "sections of constants are looked at, until one is enough",
+	  test_constants_are_looked_at },
 	{ "real objects are read", test_real_objects_are_read },
 	{ "damaged objects are told", test_damaged_objects_are_told },
 	{ NULL, NULL },

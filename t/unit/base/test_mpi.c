@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A shared object that has one symbol: a text. */
+/* A shared object that has one symbol: a text, in which '|' ends one of several. */
 struct library {
 	ElfW(Ehdr) head;
 	ElfW(Shdr) section[4]; /* null, symbols, names, data */
@@ -48,7 +48,7 @@ static struct library library(const char *symbol, const char *text)
 			[2] = { .sh_type = SHT_STRTAB,
 				.sh_offset = offsetof(struct library, names),
 				.sh_size = sizeof(l.names) },
-			[3] = { .sh_type = SHT_PROGBITS,
+			[3] = { .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC,
 				.sh_offset = offsetof(struct library, text),
 				.sh_size = sizeof(l.text) },
 		},
@@ -59,6 +59,9 @@ static struct library library(const char *symbol, const char *text)
 	memcpy(l.head.e_ident, ELFMAG, SELFMAG);
 	snprintf(l.names + 1, sizeof(l.names) - 1, "%s", symbol);
 	snprintf(l.text, sizeof(l.text), "%s", text);
+	for (char *c = l.text; *c; c++)
+		if (*c == '|')
+			*c = '\0';
 	return l;
 }
 
@@ -77,6 +80,7 @@ static const char *make(const char *name, const char *symbol, const char *text)
 
 #define OPEN_MPI "ompi_version_string"
 #define MPICH "MPII_Version_string"
+#define HIDDEN "MPI_Init"
 #define LONG "4.1.4-and-more-than-anybody-calls-a-version-of-an-mpi"
 
 static const struct {
@@ -86,6 +90,13 @@ static const struct {
 	{ "Open MPI", OPEN_MPI, "4.1.4", "Open MPI 4.1.4" },
 	{ "a candidate of it", OPEN_MPI, "5.0.0rc2", "Open MPI 5.0.0rc2" },
 	{ "MPICH", MPICH, "4.0.2", "MPICH 4.0.2" },
+	{ "MPICH that hides its names", HIDDEN,
+	  "ch4:ucx|16:1:4|Wed Apr 17 15:30:02 CDT 2024|4.2.1|x", "MPICH 4.2.1" },
+	{ "a date of the release", HIDDEN, "16:1:4|unreleased|5.0.0a1|x",
+	  "MPICH 5.0.0a1" },
+	{ "versions of something else", HIDDEN, "16:1|a date|4.2.1|x", NULL },
+	{ "a version further on", HIDDEN, "16:1:4|a date|and|4.2.1|x", NULL },
+	{ "no version behind a date", HIDDEN, "16:1:4|a date|gcc -O2|x", NULL },
 	{ "another library", "version_string", "4.0.2", NULL },
 	{ "no version", OPEN_MPI, "", NULL },
 	{ "one that is not to reach a terminal", MPICH, "4\033[2J", NULL },
