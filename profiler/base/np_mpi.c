@@ -79,12 +79,13 @@ bool np_mpi_of_library(const char *path, char buf[NP_MPI_TEXT])
 	return true;
 }
 
-/* libmpi.so.40, libmpich.so.12, libmpi_cray.so.12 */
+/* libmpi.so.40 (of Open MPI 6: libopen_mpi), libmpich.so.12, libmpi_cray.so.12 */
 static bool may_be_mpi(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash && !strncmp(slash + 1, "libmpi", 6) &&
+	return slash && (!strncmp(slash + 1, "libmpi", 6) ||
+			 !strncmp(slash + 1, "libopen_mpi", 11)) &&
 	       strstr(slash + 1, ".so");
 }
 
