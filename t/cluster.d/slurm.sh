@@ -139,18 +139,20 @@ write_slurmdbd_conf() {
 	END
 }
 
-# For slurmdbd in the same place alone, by a socket; what it writes need not
-# outlive the cluster.
+# For slurmdbd in the same place alone, by a socket, of which releases of Debian
+# think that it is elsewhere; what it writes need not outlive the cluster.
+export MYSQL_UNIX_PORT=$RUNDIR/database/socket
+
 start_database() {
-	local socket=/run/mysqld/mysqld.sock log=$RUNDIR/log/database.log
+	local log=$RUNDIR/log/database.log
 	[ -d "$RUNDIR/database" ] || make_database >"$log" 2>&1 ||
 		die "no database: $(tail -n 4 "$log")"
-	rm -f "$socket"
-	install -d -o slurm "${socket%/*}"
+	rm -f "$MYSQL_UNIX_PORT"
 	in_place dbd setsid bash "$LIB/inside.sh" "$RUNDIR" call database \
-		--socket="$socket" </dev/null >>"$log" 2>&1 &
+		</dev/null >>"$log" 2>&1 &
 	disown
-	wait_until 20 test -S "$socket" || die "no database: $(tail -n 4 "$log")"
+	wait_until 20 test -S "$MYSQL_UNIX_PORT" ||
+		die "no database: $(tail -n 4 "$log")"
 }
 
 make_database() {
@@ -163,7 +165,7 @@ make_database() {
 
 database() { # OPTION
 	mariadbd --no-defaults --user=slurm --datadir="$RUNDIR/database" \
-		--skip-networking --skip-grant-tables \
+		--socket="$MYSQL_UNIX_PORT" --skip-networking --skip-grant-tables \
 		--innodb-flush-log-at-trx-commit=0 "$@"
 }
 

@@ -273,8 +273,14 @@ noted() { # JOB
 }
 
 test_jobs_are_placed_with_accounting_and_when_it_has_stopped() {
+	# Of Debian unstable, slurmdbd cannot read what its database answers.
 	own_cluster --leaves 2 --nodes-per-leaf 2 --accounting --netprof "$BUILD" \
-		--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+		--netprof-conf "$ROOT/t/integration/placement.netprof.conf" \
+		2>"$TMPDIR/up" || {
+		! grep -q "mysql_query failed: 5027" "$TMPDIR/up" ||
+			skip "Slurm's slurmdbd does not work with its libmariadb"
+		fail "$(cat "$TMPDIR/up")"
+	}
 	. "$ROOT/t/integration/placement.lib"
 	give_store
 	store_is_read

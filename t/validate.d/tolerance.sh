@@ -28,7 +28,7 @@ tolerance_command() { # NAME
 }
 
 tolerance_inputs() {
-	lammps_input melt melt/in.melt 100
+	lammps_input melt melt/in.melt 400
 	lammps_input couette flow/in.flow.couette 700
 	lammps_input crack crack/in.crack 400
 	silicon silicon 1
