@@ -106,21 +106,41 @@ static const char *closing(const char *at)
 	return *at == '}' ? at : NULL;
 }
 
-/* Where a note ends; one that was cut, behind the last word like "a=b". */
+/*
+ * at: behind its OPEN.  Where a note ends; one that was cut, behind the last word
+ * like "a=b".
+ */
 static const char *end_of(const char *at)
 {
-	const char *end = at += strlen(OPEN);
+	const char *end = at;
 
 	if (closing(at))
 		return closing(at) + 1;
 	for (; *at; at += *at == ' ') {
-		size_t len = strcspn(at, " ");
+		size_t len = strcspn(at, " {");
 
-		if (!memchr(at, '=', len))
+		if (at[len] == '{' || !memchr(at, '=', len))
 			break;
 		end = at += len;
 	}
 	return end;
+}
+
+/* Of text all notes, and those that come about as one between them goes. */
+static void strip(char *text)
+{
+	const size_t len = strlen(OPEN);
+	char *out = text;
+
+	for (const char *in = text; *in;) {
+		*out++ = *in++;
+		if ((size_t)(out - text) >= len &&
+		    !memcmp(out - len, OPEN, len)) {
+			out -= len;
+			in = end_of(in);
+		}
+	}
+	*out = '\0';
 }
 
 int np_note_read(const char *comment, struct np_note *out)
@@ -199,7 +219,7 @@ static size_t split(const char *comment, bool drop, const char **behind)
 		return strlen(comment);
 	}
 	before = (size_t)(at - comment);
-	*behind = end_of(at);
+	*behind = end_of(at + strlen(OPEN));
 	if (drop && before && comment[before - 1] == ' ')
 		before--;
 	else if (drop && !before && **behind == ' ')
@@ -210,24 +230,32 @@ static size_t split(const char *comment, bool drop, const char **behind)
 char *np_note_write(const char *comment, const struct np_note *n)
 {
 	const char *behind;
-	char *text = NULL;
+	char *text = NULL, *rest;
 	size_t size, before;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f;
 
-	if (!f)
-		return NULL;
 	if (!comment)
 		comment = "";
 	before = split(comment, !n, &behind);
+	rest = strdup(behind);
+	f = rest ? open_memstream(&text, &size) : NULL;
+	if (!f) {
+		free(rest);
+		return NULL;
+	}
+	strip(rest);
 	fwrite(comment, 1, before, f);
 	if (n && before && !np_note_in(comment))
 		fputc(' ', f);
 	if (n)
 		put(f, n);
-	fputs(behind, f);
+	fputs(rest, f);
+	free(rest);
 	if (fclose(f)) {
 		free(text);
 		return NULL;
 	}
+	if (!n)
+		strip(text);
 	return text;
 }

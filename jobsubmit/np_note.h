@@ -36,9 +36,9 @@ void np_note_clear(struct np_note *n);
 bool np_note_in(const char *comment);
 
 /*
- * The comment with the note in place of the one in it, or behind what is
- * there; n NULL: without any.  All other text stays to the letter.  malloc'ed;
- * NULL: out of memory.
+ * The comment with the note in place of the first one in it, or behind what is
+ * there; n NULL: without any.  Further notes, which netprof never writes, go;
+ * all other text stays to the letter.  malloc'ed; NULL: out of memory.
  */
 char *np_note_write(const char *comment, const struct np_note *n);
 
