@@ -1,0 +1,135 @@
+# Who may claim a published name for his jobs, on a running Slurm.
+# shellcheck source=t/integration/placement.lib
+. "$ROOT/t/integration/placement.lib"
+
+SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
+	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
+	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
+
+# netprof ARGS, with the configuration and the store of the cluster
+here() {
+	NETPROF_CONF=$CONF "$BUILD/netprof" "$@"
+}
+
+# A line in the log, once, and the same in status and check.
+claim_is_told() { # WHY
+	equal "lines in the log" "$(said "uid $ALICE_UID may not claim \"fft\": $1.*its jobs of that name count as unknown" | wc -l)" 1
+	here status | tr -s ' \n' ' ' | grep -qE "Claims uid $ALICE_UID[^\"]* may not claim \"fft\", [0-9]+ jobs?: $1" ||
+		fail "status: $(here status)"
+	here check -P >"$TMPDIR/check" || : # of other things
+	grep -qE "^warning\|claims\|uid $ALICE_UID[^\"]* may not claim \"fft\", [0-9]+ jobs?: $1" "$TMPDIR/check" ||
+		fail "check: $(grep claim "$TMPDIR/check")"
+}
+
+# Four one-node jobs of alice, one a leaf, called like a published application
+# that is loud; does bob's halo, which fft would slow, start at once?
+bob_waits_for_alice() {
+	local bob
+
+	full_of_ffts
+	bob=$(as_bob -J halo --netprofile=halo)
+	slack
+	deferred "$bob"
+}
+
+test_a_name_that_claim_gives_to_others_moves_nobody() {
+	local a
+
+	configure "Claim=f*:user=$BOB_UID"
+	! bob_waits_for_alice || fail "bob waits for who may not claim it"
+	claim_is_told "Claim= in netprof.conf names others"
+	a=$(job fft 1)
+	wait_for 2 state_is "$a" RUNNING
+	equal "her own exclusions" "$(field "$a" ExcNodeList)" "(null)"
+	said "left alone: this user may not claim that name" >/dev/null ||
+		fail "the submission: not in the log"
+	claim_is_told "Claim= in netprof.conf names others"
+}
+
+test_a_sensitive_name_clears_no_leaf_for_who_may_not_claim_it() {
+	local a bob
+
+	configure "Claim=halo:user=$BOB_UID"
+	block >/dev/null
+	a=$(pending halo)
+	bob=$(as_bob -J fft --netprofile=fft)
+	slack
+	equal "exclusions" "$(field "$a" ExcNodeList) $(field "$bob" ExcNodeList)" \
+		"(null) (null)"
+	cancel "$a"
+	a=$(as_bob -J halo --netprofile=halo)
+	wait_for 5 confined "$bob"
+	wait_for 5 confined "$a"
+}
+
+test_own_runs_that_contradict_a_name_void_the_claim() {
+	give_private fft halo
+	! bob_waits_for_alice || fail "bob waits for what alice measured otherwise"
+	claim_is_told "own runs contradict it: mean latency 33.3 us, published 147 us"
+}
+
+test_own_runs_that_agree_keep_the_claim() {
+	give_private fft
+	bob_waits_for_alice || fail "her claim does not hold"
+	[ -z "$(said 'may not claim')" ] || fail "$(said 'may not claim')"
+}
+
+test_who_has_no_own_runs_profits_from_a_published_name() {
+	bob_waits_for_alice || fail "her claim does not hold"
+}
+
+test_claim_overrules_own_runs() {
+	give_private fft halo
+	configure "Claim=fft:default,user=$ALICE_UID"
+	bob_waits_for_alice || fail "her claim does not hold"
+}
+
+test_members_of_a_group_may_claim_a_name() {
+	local a b
+
+	configure "Claim=fft:group=alice"
+	block >/dev/null
+	a=$(pending fft)
+	b=$(pending fft)
+	wait_for 5 confined "$a"
+	wait_for 5 confined "$b"
+	cancel "$b"
+	b=$(as_bob -J fft --netprofile=fft)
+	slack
+	equal "bob's exclusions" "$(field "$b" ExcNodeList)" "(null)"
+	said "uid $BOB_UID may not claim \"fft\"" >/dev/null || fail "not in the log"
+}
+
+# Slurm gives those an account later that do not name one: until then they wait.
+test_jobs_of_an_account_may_claim_a_name() {
+	local a b
+
+	configure "Claim=fft:account=ph*"
+	full_of_ffts
+	a=$(job fft 1 -A chem)
+	wait_for 2 state_is "$a" RUNNING
+	a=$(job fft 1)
+	said "waits until it is known whether this user may claim" >/dev/null ||
+		fail "without an account: not in the log"
+	wait_for 4 state_is "$a" RUNNING
+	cancel_all
+	wait_for 10 nothing_left
+	block >/dev/null
+	a=$(pending fft -A phys)
+	b=$(pending fft -A phys)
+	wait_for 5 confined "$a"
+	wait_for 5 confined "$b"
+}
+
+test_jobs_of_a_partition_may_claim_a_name() {
+	local a b
+
+	configure "Claim=fft:partition=ma*"
+	block >/dev/null
+	job fft 300 -p prefer >/dev/null
+	a=$(pending fft)
+	b=$(pending fft)
+	wait_for 5 confined "$a"
+	wait_for 5 confined "$b"
+	equal "lines in the log" "$(said "may not claim \"fft\": Claim=" | wc -l)" 1
+}
