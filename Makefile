@@ -282,7 +282,8 @@ $(BUILD)/netprof_placement.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
 SHIM_SO = $(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fvisibility=hidden $(1) $(LDFLAGS) \
 	-shared -o $@ $(filter %.c,$^)
 SHIM_OF_MPI := $(filter-out %_load.c,$(wildcard profiler/trace/shim_*.c)) \
-	profiler/store/np_trace_dir.c profiler/trace/np_trace_write.c
+	profiler/store/np_trace_dir.c profiler/trace/np_trace_write.c \
+	profiler/base/np_calls.c profiler/base/np_children.c
 SHIM_HEADERS := $(wildcard profiler/trace/*.h)
 $(BUILD)/libnetprof-mpi.so: profiler/trace/shim_load.c $(SHIM_HEADERS) $(BUILD)/flags
 	$(call say,LD)

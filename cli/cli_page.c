@@ -350,7 +350,8 @@ static size_t level_width(const struct np_profile *p)
 static void say_blocks(FILE *f, const struct np_profile *p)
 {
 	const struct np_blocks *b = &p->ev.blocks;
-	char line[256], share[CLI_NUMBER], longer[CLI_NUMBER], took[80] = "";
+	char line[320], share[CLI_NUMBER], longer[CLI_NUMBER], took[80] = "";
+	char calls[80] = "";
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->ev.n_levels; i++)
@@ -358,11 +359,15 @@ static void say_blocks(FILE *f, const struct np_profile *p)
 	if (!isnan(p->ev.blocks_longer))
 		snprintf(took, sizeof(took), " (beside runs alone %s)",
 			 cli_change(p->ev.blocks_longer, longer));
+	if (!isnan(b->apart))
+		snprintf(calls, sizeof(calls), "; its MPI calls and its traffic "
+			 "differ by %.1f %%", 100 * expm1(b->apart));
 	snprintf(line, sizeof(line), "%zu levels, from blocks in %.0f s of "
-		 "%zu %s, which these made longer by %s at most%s: %s", n,
+		 "%zu %s, which these made longer by %s at most%s: %s%s%s", n,
 		 b->sec, b->n_runs, b->n_runs == 1 ? "run" : "runs",
 		 cli_percent(b->lost_sec / fmax(b->sec - b->lost_sec, 1),
-			     share), took, np_blocks_words(b->verdict));
+			     share), took, np_blocks_words(b->verdict),
+		 b->by_calls ? ", by MPI calls" : "", calls);
 	cli_labelled(f, "Blocks", line);
 }
 

@@ -164,7 +164,8 @@ static bool hear_call(struct join *j, char call[CALL_SIZE])
 /* As env(1) takes them: variables, then the program and its arguments. */
 static void run_call(const struct join *j, char *call)
 {
-	const char *var[CALL_WORDS + 1];
+	const char *var[CALL_WORDS + 2];
+	char task[sizeof(NP_TASK_ENV) + 24];
 	char *argv[CALL_WORDS + 1], *save = NULL, *word;
 	size_t n_var = 0, argc = 0;
 	char **env;
@@ -177,6 +178,9 @@ static void run_call(const struct join *j, char *call)
 		else
 			argv[argc++] = word;
 	}
+	snprintf(task, sizeof(task), NP_TASK_ENV "=%ld", (long)j->watch.task);
+	if (getenv("NETPROF_TRACE") && j->watch.task)
+		var[n_var++] = task;
 	var[n_var] = NULL;
 	argv[argc] = NULL;
 	env = np_sideenv_make(environ, var);

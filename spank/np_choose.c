@@ -79,7 +79,8 @@ static int are_useless(const struct np_course_past *p, bool *useless)
 					p->n_levels, &o);
 	*useless = !rc && (o.verdict == NP_BLOCKS_SILENT ||
 			   o.verdict == NP_BLOCKS_RESTLESS ||
-			   o.verdict == NP_BLOCKS_SCATTER);
+			   o.verdict == NP_BLOCKS_SCATTER ||
+			   o.verdict == NP_BLOCKS_DIFFER);
 	free(level);
 	return rc;
 }

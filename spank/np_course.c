@@ -46,7 +46,7 @@ struct np_course {
 	double alone_sec;     /* from when on no level runs */
 	struct np_moments round_sec;
 	unsigned failures;
-	struct np_traffic traffic;
+	struct np_traffic traffic, calls;
 };
 
 void np_course_past_free(struct np_course_past *p)
@@ -100,6 +100,12 @@ void np_course_moved(struct np_course *c, size_t node, double now_sec,
 		c->state = SETS_UP;
 		c->due_sec = now_sec + SET_UP_SEC;
 	}
+}
+
+void np_course_called(struct np_course *c, size_t node, double now_sec,
+		      double elapsed_sec, double calls)
+{
+	np_traffic_add(&c->calls, node, now_sec, elapsed_sec, calls);
 }
 
 static void measure(struct np_course *c, double now_sec)
@@ -187,6 +193,7 @@ static const char *keep_lead(struct np_course *c, double now_sec, double *sec)
 	if (name)
 		c->r->blocks_alone[c->r->n_blocks_alone++] =
 			(struct np_block_run){ .level = name, .sec = LEAD_SEC,
+					       .calls = NAN,
 					       .round_sec = c->round_sec };
 	return lead_on(c, now_sec, sec);
 }
@@ -195,6 +202,7 @@ static void keep(struct np_course *c, double start_sec)
 {
 	bool none = c->level == NP_BLOCKS_NO_LEVEL;
 	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
+	double calls = np_traffic_rate(&c->calls, c->from_sec, c->to_sec);
 	double sec = none ? BLOCK_SEC : LOADED_SEC;
 	uint32_t run = c->past->n_blocks ?
 		       c->past->block[c->past->n_blocks - 1].run + 1 : 0;
@@ -209,10 +217,11 @@ static void keep(struct np_course *c, double start_sec)
 	name = none ? NULL : strdup(c->past->name[c->level]);
 	if (!none && !name)
 		return;
-	c->block[c->n++] = (struct np_block){ run, c->level, sec, rate };
+	c->block[c->n++] = (struct np_block){ run, c->level, sec, rate, calls };
 	c->n_here++;
 	c->r->blocks[c->r->n_blocks++] = (struct np_block_run){
 		.level = name, .sec = sec, .rate = rate,
+		.calls = calls,
 		.at_sec = fmax(c->from_sec - SETTLE_SEC - start_sec, 0),
 		.round_sec = c->round_sec,
 	};

@@ -38,6 +38,10 @@ void np_course_free(struct np_course *c); /* NULL is allowed */
 void np_course_moved(struct np_course *c, size_t node, double now_sec,
 		     double elapsed_sec, double bytes);
 
+/* The same of MPI calls, where these are counted. */
+void np_course_called(struct np_course *c, size_t node, double now_sec,
+		      double elapsed_sec, double calls);
+
 /* The level that was called is up; and its rounds of the last window. */
 void np_course_level_up(struct np_course *c, double now_sec);
 void np_course_rounds(struct np_course *c, double now_sec,

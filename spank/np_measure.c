@@ -50,8 +50,8 @@ static void number(const struct np_measure *m, const struct np_member_facts *g,
 }
 
 /*
- * Less what the probe itself sends and hears in an exchange: two rounds, each a
- * message and its answer, and what carries them.
+ * Bytes less what the probe itself sends and hears in an exchange: two rounds,
+ * each a message and its answer, and what carries them.
  */
 static void hear_moved(struct np_measure *m, const struct np_report *rep,
 		       double now_sec)
@@ -60,10 +60,14 @@ static void hear_moved(struct np_measure *m, const struct np_report *rep,
 			    2 * OVERHEAD_BYTES) *
 		     rep->moved.elapsed_sec / m->conf->period_sec;
 
-	if (m->course)
+	if (m->course && rep->kind == NP_REPORT_CALLS)
+		np_course_called(m->course, rep->rank, now_sec,
+				 rep->moved.elapsed_sec,
+				 (double)rep->moved.n);
+	else if (m->course)
 		np_course_moved(m->course, rep->rank, now_sec,
 				rep->moved.elapsed_sec,
-				fmax((double)rep->moved.bytes - own, 0));
+				fmax((double)rep->moved.n - own, 0));
 }
 
 /* Latencies are the program's own: none of those beside a level. */
@@ -96,7 +100,7 @@ static void on_report(size_t member, char *line, void *arg)
 	number(m, g, &rep);
 	if (m->course && g->kind == NP_MEMBER_LEVEL)
 		hear_block(m, &rep, h->c->now_sec);
-	else if (rep.kind == NP_REPORT_MOVED)
+	else if (rep.kind == NP_REPORT_MOVED || rep.kind == NP_REPORT_CALLS)
 		hear_moved(m, &rep, h->c->now_sec);
 	else if (g->kind == NP_MEMBER_PROBE)
 		hear_probe(m, &rep, h->c->now_sec);

@@ -7,7 +7,7 @@ static int64_t bin_at(double sec)
 	return (int64_t)floor(sec / NP_TRAFFIC_BIN_SEC);
 }
 
-static void spread(struct np_traffic *t, double from, double to, double bytes)
+static void spread(struct np_traffic *t, double from, double to, double n)
 {
 	int64_t end = bin_at(to), first = bin_at(from);
 
@@ -20,13 +20,13 @@ static void spread(struct np_traffic *t, double from, double to, double bytes)
 
 		if (i <= t->last - NP_TRAFFIC_BINS || b <= a)
 			continue;
-		t->bin[i % NP_TRAFFIC_BINS] += bytes * (b - a) / (to - from);
+		t->bin[i % NP_TRAFFIC_BINS] += n * (b - a) / (to - from);
 		t->sec[i % NP_TRAFFIC_BINS] += b - a;
 	}
 }
 
 void np_traffic_add(struct np_traffic *t, size_t node, double now_sec,
-		    double elapsed_sec, double bytes)
+		    double elapsed_sec, double n)
 {
 	double to;
 
@@ -37,7 +37,7 @@ void np_traffic_add(struct np_traffic *t, size_t node, double now_sec,
 	if (to > now_sec || to < now_sec - NP_TRAFFIC_LATE_SEC)
 		to = now_sec;
 	t->to_sec[node] = to;
-	spread(t, to - elapsed_sec, to, bytes);
+	spread(t, to - elapsed_sec, to, n);
 }
 
 /* As many as have ever told anything. */

@@ -20,6 +20,9 @@
  * weighted with the time that each would take without levels; a phase with next
  * to no traffic cannot be slowed.
  *
+ * MPI calls say the same as bytes do, where they are counted.  Where both can be
+ * believed they have to agree, and that counts whose repeats scatter less.
+ *
  * Own derivation.  x scatters around the means of level and phase within a run,
  * and these from run to run, which no number of blocks of one run tells
  * (np_blocks_error.c); intervals are Student's, of both.
@@ -39,6 +42,7 @@
 #define NP_BLOCKS_PHASES 8	/* at most */
 #define NP_BLOCKS_SHARE 0.1	/* of the time: less is no phase to wait for */
 #define NP_BLOCKS_DISAGREE 0.25 /* scatter of x: repeats do not agree */
+#define NP_BLOCKS_DIFFER_BY 0.1 /* mean distance of x by bytes and by calls */
 #define NP_BLOCKS_LEAST 2	/* blocks of each level */
 #define NP_BLOCKS_MOST 8	/* and in each phase, however they scatter */
 #define NP_BLOCKS_GOOD 0.05	/* half an interval of x that is good enough */
@@ -55,6 +59,7 @@ struct np_block {
 	size_t level; /* its number, or NP_BLOCKS_NO_LEVEL */
 	double sec;   /* that it took, with the pause before; > 0 */
 	double rate;  /* of the program's own traffic, bytes/s, >= 0 */
+	double calls; /* of MPI, per second, >= 0; NaN: not counted */
 };
 
 enum np_blocks_verdict {
@@ -62,6 +67,7 @@ enum np_blocks_verdict {
 	NP_BLOCKS_SILENT,   /* the program sends next to nothing */
 	NP_BLOCKS_RESTLESS, /* its traffic changes faster than blocks do */
 	NP_BLOCKS_SCATTER,  /* blocks of one level do not agree */
+	NP_BLOCKS_DIFFER,   /* bytes and calls do not agree */
 	NP_BLOCKS_USABLE,
 };
 
@@ -93,6 +99,9 @@ struct np_blocks {
 	double lost_sec; /* by which levels made runs longer */
 	double scatter;	 /* sd of x; NaN: nothing was repeated */
 	double between;	 /* sd of log(1 + slowdown) between runs */
+	bool by_calls;	 /* not by bytes */
+	double apart;	 /* mean distance of log(1 + slowdown) by bytes and by
+			    calls; NaN: not both are known */
 	struct np_blocks_phase phase[NP_BLOCKS_PHASES];
 	size_t n_phases;
 };
@@ -102,6 +111,7 @@ struct np_blocks {
  * verdict is not NP_BLOCKS_USABLE: then for the curious only.
  * whole[n_levels]: slowdowns of whole runs, whose repeats tell how much runs
  * differ; NULL: there are none.
+ * Calls count where all blocks of a run have them.
  * Returns 0, -EINVAL (a level, time or rate out of range) or -ENOMEM.
  */
 int np_blocks_estimate(const struct np_block *b, size_t n,

@@ -37,3 +37,30 @@ pid_t np_children_find(pid_t of, bool (*ask)(pid_t child, void *arg),
 		closedir(threads);
 	return found;
 }
+
+struct all {
+	pid_t pid[NP_CHILDREN_MOST];
+	size_t n;
+};
+
+static bool is_one_too_many(pid_t child, void *arg)
+{
+	struct all *a = arg;
+
+	if (a->n == NP_CHILDREN_MOST)
+		return true;
+	a->pid[a->n++] = child;
+	return false;
+}
+
+pid_t np_children_all(pid_t first, bool (*ask)(pid_t pid, void *arg), void *arg)
+{
+	struct all a = { { first }, 1 };
+
+	for (size_t i = 0; i < a.n; i++) {
+		if (ask(a.pid[i], arg))
+			return a.pid[i];
+		np_children_find(a.pid[i], is_one_too_many, &a);
+	}
+	return 0;
+}

@@ -8,7 +8,6 @@
 #include "np_elf.h"
 
 #define MAX_MAPS 8192 /* lines of a process's that are looked at */
-#define MAX_PIDS 64   /* processes: a script's, or those of mpirun's daemon */
 #define VERSION_TEXT 32
 
 static bool is_made_of(const char *text, size_t len, const char *letters)
@@ -90,7 +89,7 @@ static bool may_be_mpi(const char *path)
 }
 
 /* Paths are those of its own mounts: it may be in a container. */
-static bool has_mpi(pid_t pid, char buf[NP_MPI_TEXT])
+static bool has_mpi(pid_t pid, void *buf)
 {
 	char path[PATH_MAX + 32], line[PATH_MAX + 128], last[PATH_MAX] = "";
 	bool found = false;
@@ -115,29 +114,7 @@ static bool has_mpi(pid_t pid, char buf[NP_MPI_TEXT])
 	return found;
 }
 
-struct processes {
-	pid_t pid[MAX_PIDS];
-	size_t n;
-};
-
-static bool is_one_too_many(pid_t child, void *arg)
-{
-	struct processes *p = arg;
-
-	if (p->n == MAX_PIDS)
-		return true;
-	p->pid[p->n++] = child;
-	return false;
-}
-
 bool np_mpi_find(pid_t first, char buf[NP_MPI_TEXT])
 {
-	struct processes p = { { first }, 1 };
-
-	for (size_t i = 0; i < p.n; i++) {
-		if (has_mpi(p.pid[i], buf))
-			return true;
-		np_children_find(p.pid[i], is_one_too_many, &p);
-	}
-	return false;
+	return np_children_all(first, has_mpi, buf);
 }

@@ -29,7 +29,7 @@ static bool convert(const struct np_record *r, size_t i, uint32_t run,
 	size_t level = b->level ? find_level(l, b->level, r->blocks_scope) :
 				  NP_BLOCKS_NO_LEVEL;
 
-	*out = (struct np_block){ run, level, b->sec, b->rate };
+	*out = (struct np_block){ run, level, b->sec, b->rate, b->calls };
 	return b->sec > 0 && b->rate >= 0 && level != l->n;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "np_calls.h"
 #include "np_stop.h"
 
 /* As in linux/sched/types.h, whose name clashes with that of glibc. */
@@ -260,21 +261,30 @@ static void say_cost(struct np_probe *p, double now_sec)
 	say(p, &r);
 }
 
-/* What its counters say since the last time. */
-static void say_moved(struct np_probe *p, double now_sec)
+/* What a counter, which says n now, says since the last time. */
+static void say_moved(struct np_probe *p, enum np_report_kind kind,
+		      struct np_counter *last, double now_sec, uint64_t n)
 {
-	struct np_report r = { .kind = NP_REPORT_MOVED, .rank = p->rank };
-	uint64_t bytes;
+	const struct np_report r = {
+		.kind = kind, .rank = p->rank,
+		.moved = { now_sec - last->sec, n - last->n },
+	};
 
-	if (!p->device.unit || np_device_bytes(&p->device, &bytes))
-		return;
-	r.moved.elapsed_sec = now_sec - p->last_moved_sec;
-	r.moved.bytes = bytes - p->last_moved;
 	/* Before the first look nothing is known; counters may start anew. */
-	if (p->last_moved_sec > 0 && bytes >= p->last_moved)
+	if (last->sec > 0 && n >= last->n)
 		say(p, &r);
-	p->last_moved_sec = now_sec;
-	p->last_moved = bytes;
+	*last = (struct np_counter){ now_sec, n };
+}
+
+static void say_progress(struct np_probe *p, double now_sec)
+{
+	uint64_t n;
+
+	if (p->device.unit && !np_device_bytes(&p->device, &n))
+		say_moved(p, NP_REPORT_MOVED, &p->moved, now_sec, n);
+	/* 0: nothing is counted any more. */
+	if (p->conf.task && np_calls_find(p->conf.task, &n) && n)
+		say_moved(p, NP_REPORT_CALLS, &p->calls, now_sec, n);
 }
 
 static void idle(void *probe, double now_sec)
@@ -285,7 +295,7 @@ static void idle(void *probe, double now_sec)
 	if (now_sec < p->next_cost_sec)
 		return;
 	say_cost(p, now_sec);
-	say_moved(p, now_sec);
+	say_progress(p, now_sec);
 	p->next_cost_sec += p->conf.report_every_sec;
 	if (p->next_cost_sec <= now_sec) /* it was suspended meanwhile */
 		p->next_cost_sec = now_sec + p->conf.report_every_sec;

@@ -6,6 +6,7 @@
 #define NP_PROBE_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "np_clock.h"
 #include "np_device.h"
@@ -44,6 +45,7 @@ struct np_probe_conf {
 	const char *node, *leaf; /* where this process runs */
 	double report_every_sec; /* also the width of a window */
 	double born_sec;	 /* when the process began, on the clock */
+	pid_t task;		 /* a program's whose calls are told, or 0 */
 };
 
 struct np_probe {
@@ -59,8 +61,10 @@ struct np_probe {
 	double next_cost_sec, last_cost_sec, last_cpu_sec;
 	uint64_t last_messages;
 	struct np_device device; /* of the transport that is told */
-	double last_moved_sec;
-	uint64_t last_moved;
+	struct np_counter {
+		double sec; /* of the last look; 0: there was none */
+		uint64_t n;
+	} moved, calls;
 	uint64_t (*messages)(const void *engine); /* sent so far */
 	const void *engine;
 };

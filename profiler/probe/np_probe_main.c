@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "np_sideenv.h"
 #include "np_topo.h"
 #include "np_wire.h"
 #include "np_stop.h"
@@ -57,6 +58,13 @@ static int open_wire(const struct np_probe_program *prog, struct np_wire **out,
 				 err);
 }
 
+static pid_t traced_task(void)
+{
+	const char *text = getenv(NP_TASK_ENV);
+
+	return text ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
 /* Everything until the measurement can begin. */
 static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 		  struct np_clock *clock, struct np_err *err)
@@ -65,6 +73,7 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	struct np_probe_conf conf = {
 		.kind = prog->kind, .clock = clock, .leaf = leaf,
 		.node = np_probe_node(), .report_every_sec = prog->report_every_sec,
+		.task = traced_task(),
 	};
 	int rc = np_stop_init(err);
 

@@ -17,7 +17,7 @@ static const char *const kinds[] = {
 	[NP_REPORT_HELLO] = "hello",   [NP_REPORT_LATENCY] = "lat",
 	[NP_REPORT_ROUND] = "round",   [NP_REPORT_PRTT] = "prtt",
 	[NP_REPORT_COST] = "cost",     [NP_REPORT_MOVED] = "moved",
-	[NP_REPORT_SKIP] = "skip",
+	[NP_REPORT_CALLS] = "calls",   [NP_REPORT_SKIP] = "skip",
 	[NP_REPORT_NOTE] = "note",     [NP_REPORT_BYE] = "bye",
 };
 
@@ -125,8 +125,8 @@ int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE])
 		    r->cost.elapsed_sec, r->cost.messages, r->cost.rss_bytes);
 		break;
 	case NP_REPORT_MOVED:
-		put(&o, " %.6f %" PRIu64, r->moved.elapsed_sec,
-		    r->moved.bytes);
+	case NP_REPORT_CALLS:
+		put(&o, " %.6f %" PRIu64, r->moved.elapsed_sec, r->moved.n);
 		break;
 	case NP_REPORT_SKIP:
 		put_word(&o, r->skip.node);
@@ -334,7 +334,8 @@ static int read_moved(struct in *in, struct np_report *r)
 {
 	if (quantity(in, "ELAPSED_SEC", TEN_YEARS_SEC,
 		     &r->moved.elapsed_sec) ||
-	    number(in, "BYTES", UINT64_MAX, &r->moved.bytes))
+	    number(in, r->kind == NP_REPORT_CALLS ? "CALLS" : "BYTES",
+		   UINT64_MAX, &r->moved.n))
 		return -EINVAL;
 	return 0;
 }
@@ -353,6 +354,7 @@ static int read_fields(struct in *in, struct np_report *r)
 	case NP_REPORT_COST:
 		return read_cost(in, r);
 	case NP_REPORT_MOVED:
+	case NP_REPORT_CALLS:
 		return read_moved(in, r);
 	case NP_REPORT_SKIP:
 		if (name(in, "NODE", r->skip.node) ||
@@ -400,7 +402,8 @@ int np_report_parse(const char *line, struct np_report *out,
 		return -EINVAL;
 	if (kind_of(kind, &r.kind))
 		return damaged(&in, "KIND", "hello, lat, round, prtt, "
-					    "cost, skip, note or bye");
+					    "cost, moved, calls, skip, "
+					    "note or bye");
 	if (number(&in, "RANK", UINT32_MAX, &rank))
 		return -EINVAL;
 	r.rank = (uint32_t)rank;

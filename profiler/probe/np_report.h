@@ -12,6 +12,7 @@
  *	np1 prtt  RANK BLOCK N BYTES DELAY_SEC SEC
  *	np1 cost  RANK CPU_SEC ELAPSED_SEC MESSAGES RSS_BYTES
  *	np1 moved RANK ELAPSED_SEC BYTES
+ *	np1 calls RANK ELAPSED_SEC CALLS
  *	np1 skip  RANK NODE LEAF REASON...
  *	np1 note  RANK TEXT...
  *	np1 bye   RANK
@@ -21,6 +22,7 @@
  * PARTNER: the node whose latency this process measures (of a pair, one side
  * only).  VERSION: of UCX.  The first cost covers all since the process began.
  * moved: the node's network device, both ways, since it was looked at last.
+ * calls: of MPI by a process of the program, the same (np_calls.h).
  * A latency window whose bins do not fit is sent as several lines, each with
  * its own count and moments.
  */
@@ -47,6 +49,7 @@ enum np_report_kind {
 	NP_REPORT_PRTT,
 	NP_REPORT_COST,
 	NP_REPORT_MOVED,
+	NP_REPORT_CALLS,
 	NP_REPORT_SKIP,
 	NP_REPORT_NOTE,
 	NP_REPORT_BYE,
@@ -85,7 +88,7 @@ struct np_report {
 		} cost;
 		struct {
 			double elapsed_sec;
-			uint64_t bytes;
+			uint64_t n; /* bytes, or calls */
 		} moved;
 		struct {
 			char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];

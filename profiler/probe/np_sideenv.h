@@ -14,6 +14,9 @@
 /* What netprof-join says and wants to hear: np_invite.h. */
 #define NP_TOKENS_ENV "NETPROF_TOKENS"
 
+/* A traced program's process on this node, whose calls a probe tells. */
+#define NP_TASK_ENV "NETPROF_TASK"
+
 /*
  * NULL-terminated, one block: free() it.  env and the strings of more (NULL-
  * terminated, or NULL), which are added, are borrowed and must outlive the

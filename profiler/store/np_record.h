@@ -91,6 +91,8 @@ struct np_block_run {
 	double at_sec; /* since the program started */
 	double sec;    /* that it took, with the pause before */
 	double rate;   /* of the step's devices, bytes/s, less our own */
+	double calls;  /* of MPI a second, of a process on each measured node;
+			  NaN: not known */
 	struct np_moments round_sec; /* of the level */
 };
 

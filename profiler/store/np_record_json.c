@@ -81,6 +81,7 @@ static const struct np_field block_fields[] = {
 	FIELD(np_block_run, NP_F_REAL, at_sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_block_run, NP_F_REAL, sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_block_run, NP_F_REAL, rate, 1e15, 0),
+	FIELD(np_block_run, NP_F_REAL, calls, 1e12, NP_F_NAN),
 	FIELD(np_block_run, NP_F_MOMENTS, round_sec, NP_JSON_ELAPSED_SEC, 0),
 };
 static const struct np_fields block_table =

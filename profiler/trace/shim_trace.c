@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_calls.h"
 #include "np_trace_dir.h"
 
 #define DIR_DEFAULT "netprof-trace"
@@ -20,6 +21,7 @@
 struct np_trace_out shim_out = { .fd = -1 };
 
 static bool on, threaded;
+static volatile uint64_t *calls; /* but for those in vain */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* An MPI may call itself by the names that we stand in for. */
@@ -81,6 +83,8 @@ static int open_trace(int rank, int size, const char *dir)
 static void in_child(void)
 {
 	on = false;
+	np_calls_forget(calls);
+	calls = NULL;
 	np_trace_out_forget(&shim_out);
 }
 
@@ -102,6 +106,7 @@ void shim_start(int threads)
 	}
 	pthread_atfork(NULL, NULL, in_child);
 	shim_comm_start();
+	calls = np_calls_new();
 	on = true;
 }
 
@@ -142,6 +147,8 @@ bool shim_end(struct shim_call *c, int rc)
 		pthread_mutex_lock(&lock);
 	if (!shim_out.map)
 		on = false; /* it is full */
+	if (calls)
+		*calls = on ? *calls + 1 : 0;
 	if (on && rc == MPI_SUCCESS)
 		return true;
 	if (on)
@@ -168,6 +175,8 @@ void shim_local(const struct shim_call *c)
 void shim_poll(const struct shim_call *c)
 {
 	np_trace_out_poll(&shim_out, c->start_ns, c->end_ns);
+	if (calls)
+		--*calls;
 }
 
 void shim_unsupported(const struct shim_call *c, const char *name)

@@ -184,14 +184,18 @@ test_the_next_run_goes_on_at_once_and_may_be_killed_in_a_block() {
 		any(.blocks[]; .level != null and .rate > 0))'
 }
 
-# About when its first level runs, which then ends, too.
+# About when its first level runs, which then ends, too.  A traced one, whose MPI
+# calls are told beside its bytes.
 test_a_program_that_ends_early_has_no_curve_yet() {
 	needs_pmix
-	run_in_blocks early 8
+	alice "sed 's/^run.*/timer timeout 0:00:09 every 10\nrun 1000000/' \
+		/usr/share/lammps/examples/melt/in.melt >early.in"
+	run_in_blocks early 9 '' '--netprofile-trace lmp -in early.in -log none'
 	wait_for 10 nothing_of_ours_runs
 	expect early 'length == 1 and .[0].exit_code == 0 and
-		(.[0].blocks | length) <= 2 and
-		(.[0].blocks_alone | length) > 0'
+		(.[0].blocks | length >= 1 and length <= 2 and
+			all(.rate > 1e5 and .calls > 10)) and
+		(.[0].blocks_alone | length > 0 and all(has("calls") | not))'
 	wait_for 90 no_steps
 	alice "netprof show --json early" | jq -e '.blocks.usable == false and
 		all(.levels[]; .slowdown == null)' >/dev/null ||

@@ -97,11 +97,28 @@ static void test_who_has_none(void)
 	T_CHECK(np_children_find(pid, is, &any) == 0);
 }
 
+static void test_all(void)
+{
+	size_t n = 0;
+	pid_t me = getpid(), pid;
+
+	for (size_t i = 0; i < CHILDREN; i++)
+		child[i] = start();
+	pid = child[1];
+	T_CHECK(np_children_all(me, is, &me) == me);
+	T_CHECK(np_children_all(me, is, &pid) == pid);
+	T_CHECK(np_children_all(me, count, &n) == 0 && n == CHILDREN);
+	T_CHECK(np_children_all(pid, is, &me) == 0);
+	for (size_t i = 0; i < CHILDREN; i++)
+		end(child[i]);
+}
+
 static const struct t_case cases[] = {
 	{ "all children are asked about, until one is it",
 	  test_all_are_asked_about },
 	{ "a child that a thread has made is one",
 	  test_a_thread_may_have_made_it },
+	{ "a process is asked about before what it has started", test_all },
 	{ "who has no children, or has ended, has none", test_who_has_none },
 	{ NULL, NULL },
 };

@@ -26,7 +26,7 @@ static void add_block(struct np_record *r, const char *level, double slowed,
 {
 	r->blocks[r->n_blocks++] = (struct np_block_run){
 		level ? strdup(level) : NULL, (double)r->n_blocks * 3, 2.5,
-		RATE / (1 + slowed),
+		RATE / (1 + slowed), NAN,
 		level ? rounds(ROUND_SEC * (1 + pressed)) :
 			(struct np_moments){ 0 },
 	};

@@ -115,6 +115,62 @@ static void test_by_hand(void)
 	}
 }
 
+/* Kilobytes and calls a second; level 0 in every second block. */
+static const struct {
+	const char *name;
+	double rate[8], calls[8]; /* NAN: not counted */
+	unsigned run[8];
+	enum np_blocks_verdict verdict;
+	bool by_calls;
+	double slowdown, apart;
+} counted[] = {
+	{ "that say the same: those that scatter less",
+	  { 100, 51, 100, 49, 100, 50, 100 }, { 8, 4, 8, 4, 8, 4, 8 },
+	  { 0 }, NP_BLOCKS_USABLE, true, 1, 0 },
+	{ "that say the same and scatter more",
+	  { 100, 50, 100, 50, 100, 50, 100 }, { 8, 4.1, 8, 3.9, 8, 4, 8 },
+	  { 0 }, NP_BLOCKS_USABLE, false, 1, 0 },
+	{ "that say another thing",
+	  { 100, 50, 100, 50, 100, 50, 100 }, { 8, 6, 8, 6, 8, 6, 8 },
+	  { 0 }, NP_BLOCKS_DIFFER, false, 1, 0.405 },
+	{ "of a program whose messages are of many sizes",
+	  { 100, 90, 100, 30, 100, 60, 100 }, { 8, 4, 8, 4, 8, 4, 8 },
+	  { 0 }, NP_BLOCKS_USABLE, true, 1, NAN },
+	{ "of a program that calls now and then",
+	  { 100, 50, 100, 50, 100, 50, 100 }, { 8, 7, 8, 2, 8, 5, 8 },
+	  { 0 }, NP_BLOCKS_USABLE, false, 1, NAN },
+	{ "none at all", { 100, 50, 100, 50, 100, 50, 100 },
+	  { 0, 0, 0, 0, 0, 0, 0 }, { 0 }, NP_BLOCKS_USABLE, false, 1, NAN },
+	{ "not of all blocks", { 100, 50, 100, 50, 100, 50, 100 },
+	  { 8, 6, 8, 6, 8, 6, NAN }, { 0 }, NP_BLOCKS_USABLE, false, 1, NAN },
+	{ "of one run of two, which alone says too little",
+	  { 100, 50, 100, 50, 100, 50, 100 }, { 8, 6, 8, NAN, 8, 6, 8 },
+	  { 1, 1, 1, 2, 2, 2, 2 }, NP_BLOCKS_FEW, false, 1, NAN },
+};
+
+static void test_calls(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(counted); i++) {
+		const char *name = counted[i].name;
+		struct np_blocks_level level[1];
+		struct np_block b[7];
+		struct np_blocks o;
+
+		for (size_t k = 0; k < 7; k++)
+			b[k] = (struct np_block){
+				counted[i].run[k], k % 2 ? 0 : NONE, 1,
+				1000 * counted[i].rate[k], counted[i].calls[k],
+			};
+		T_ROW(name, !np_blocks_estimate(b, 7, NULL, level, 1, &o));
+		T_ROW(name, o.verdict == counted[i].verdict);
+		T_ROW(name, o.by_calls == counted[i].by_calls);
+		T_ROW(name, fabs(level[0].slowdown.mean -
+				 counted[i].slowdown) < 1e-2);
+		T_ROW(name, isnan(counted[i].apart) ? isnan(o.apart) :
+			      fabs(o.apart - counted[i].apart) < 1e-2);
+	}
+}
+
 static void test_cost(void)
 {
 	struct np_blocks_level level[2];
@@ -165,6 +221,7 @@ static void test_words(void)
 
 static const struct t_case cases[] = {
 	{ "blocks by hand say what they say", test_by_hand },
+	{ "calls count beside bytes", test_calls },
 	{ "what levels cost a run is told, at most", test_cost },
 	{ "what cannot be a block is refused", test_bad },
 	{ "every verdict has its words", test_words },

@@ -31,7 +31,9 @@ static const struct np_report prtt = {
 static const struct np_report moved = {
 	.kind = NP_REPORT_MOVED, .rank = 4, .moved = { 0.25, 123456789012 },
 };
-
+static const struct np_report calls = {
+	.kind = NP_REPORT_CALLS, .rank = 4, .moved = { 0.25, 4242 },
+};
 static const struct np_report cost = {
 	.kind = NP_REPORT_COST, .rank = 4,
 	.cost = { 0.25, 100.5, 4000, 9437184 },
@@ -63,6 +65,7 @@ static const struct {
 	{ "round trips", &prtt,
 	  "np1 prtt 1 29 16 4096 4.9999999999999998e-07 0.25\n" },
 	{ "moved", &moved, "np1 moved 4 0.250000 123456789012\n" },
+	{ "calls", &calls, "np1 calls 4 0.250000 4242\n" },
 	{ "cost", &cost, "np1 cost 4 0.250000 100.500000 4000 9437184\n" },
 	{ "skip", &skip, "np1 skip 2 n2 - no partner: one node\n" },
 	{ "note", &note, "np1 note 4294967295 a partner left\n" },
@@ -229,6 +232,7 @@ static const struct {
 	{ "bins with blanks", "np1 lat 0 0 2 " M " 51:1, 52:1", -EINVAL },
 	{ "moved without bytes", "np1 moved 0 1", -EINVAL },
 	{ "moved in less than no time", "np1 moved 0 -1 5", -EINVAL },
+	{ "a negative number of calls", "np1 calls 0 1 -5", -EINVAL },
 	{ "a negative cost", "np1 cost 0 -1 1 1 1", -EINVAL },
 	{ "skip without reason", "np1 skip 0 n0 -", -EINVAL },
 	{ "note without text", "np1 note 0", -EINVAL },

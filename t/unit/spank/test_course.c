@@ -17,6 +17,7 @@ struct world {
 	double now_sec, start_sec; /* start: NaN before */
 	double up_sec, level_end_sec, report_sec;
 	bool deaf;	 /* levels do not come up */
+	bool counted;	 /* MPI calls, 400 a second */
 	double mute_sec[2]; /* from when on a node tells no more */
 	double hello_sec; /* that a level is up is heard so much later */
 	bool uneven;	  /* a program in bursts, told late and seldom */
@@ -97,6 +98,9 @@ static void step(struct world *w)
 		if (!isnan(w->start_sec) && w->now_sec < w->mute_sec[i])
 			np_course_moved(w->c, (size_t)i, w->now_sec, STEP_SEC,
 					(loaded ? 0.25e6 : 0.5e6) * STEP_SEC);
+	if (w->counted && !isnan(w->start_sec))
+		np_course_called(w->c, 0, w->now_sec, STEP_SEC,
+				 (loaded ? 200 : 400) * STEP_SEC);
 	level_runs(w);
 	if (loaded && np_course_is_alone(w->c, w->now_sec))
 		w->unfair_sec += STEP_SEC;
@@ -298,6 +302,26 @@ static void test_late(void)
 	memset(is_led, false, sizeof(is_led));
 }
 
+static void test_calls(void)
+{
+	struct world w;
+
+	for (int counted = 0; counted < 2; counted++) {
+		begin(&w);
+		w.counted = counted;
+		while (w.now_sec < 150)
+			step(&w);
+		T_CHECK(w.r->n_blocks > 3);
+		for (size_t i = 0; i < w.r->n_blocks; i++) {
+			const struct np_block_run *b = &w.r->blocks[i];
+
+			T_CHECK(counted ? t_close(b->calls, b->level ? 200 : 400,
+						  0.01) : isnan(b->calls));
+		}
+		end(&w);
+	}
+}
+
 /* The program goes on: no block is slower, and none is made up. */
 static void test_mute(void)
 {
@@ -340,6 +364,7 @@ static const struct t_case cases[] = {
 	{ "a run is cut into blocks that say what happened", test_blocks },
 	{ "bursts, late reports and late levels do not change a slowdown",
 	  test_slowdown },
+	{ "calls of MPI are told where they are counted", test_calls },
 	{ "when all is known the run goes on alone", test_complete },
 	{ "levels run alone before the program starts", test_lead },
 	{ "levels known alone do not make the program wait", test_led },

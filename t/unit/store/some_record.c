@@ -103,7 +103,8 @@ static struct np_block_run *some_blocks(struct t_rng *g, size_t *n)
 	for (size_t i = 0; i < *n; i++)
 		b[i] = (struct np_block_run){
 			i % 2 ? strdup("c3") : NULL, 3.0 * (double)i, 2.5,
-			1e6 * t_uniform(g), moments(g, 1e-3),
+			1e6 * t_uniform(g), i % 3 ? 1e3 * t_uniform(g) : NAN,
+			moments(g, 1e-3),
 		};
 	return b;
 }

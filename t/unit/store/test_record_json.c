@@ -90,6 +90,8 @@ static int same_blocks(const struct np_block_run *a, size_t n_a,
 		same = same_text(a[i].level, b[i].level) &&
 		       a[i].at_sec == b[i].at_sec && a[i].sec == b[i].sec &&
 		       a[i].rate == b[i].rate &&
+		       (a[i].calls == b[i].calls ||
+			(isnan(a[i].calls) && isnan(b[i].calls))) &&
 		       same_moments(&a[i].round_sec, &b[i].round_sec);
 	return same;
 }

@@ -1,0 +1,63 @@
+#include "t.h"
+#include "np_calls.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A child that has made so many calls when it says so; 0: it counts none. */
+static pid_t start(uint64_t n)
+{
+	pid_t me = getpid(), pid;
+	int said[2];
+	char c = 0;
+
+	T_CHECK(!pipe(said));
+	pid = fork();
+	if (pid == 0) {
+		volatile uint64_t *calls = n ? np_calls_new() : NULL;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (calls)
+			*calls = n;
+		if (write(said[1], &c, 1) != 1)
+			_exit(1);
+		while (getppid() == me)
+			pause();
+		_exit(0);
+	}
+	T_CHECK(read(said[0], &c, 1) == 1);
+	close(said[0]);
+	close(said[1]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_count(void)
+{
+	pid_t none = start(0), some = start(4242);
+	uint64_t n = 7;
+
+	T_ROW("a process that counts", np_calls_find(some, &n) && n == 4242);
+	T_ROW("one that does not", !np_calls_find(none, &n) && n == 4242);
+	end(none);
+	n = 7;
+	T_ROW("one that the process has started",
+	      np_calls_find(getpid(), &n) && n == 4242);
+	end(some);
+	T_ROW("one that has ended", !np_calls_find(some, &n));
+	T_ROW("none of ours any more", !np_calls_find(getpid(), &n));
+}
+
+static const struct t_case cases[] = {
+	{ "a process's calls are read from outside while it runs", test_count },
+	{ NULL, NULL },
+};
+T_SUITE(calls, cases)
