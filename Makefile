@@ -374,8 +374,8 @@ $(BUILD)/bench_place: $(call objs,t/bench_place.c t/bench_big.c t/bench_yard.c) 
 	$(call say,LD)
 	$(call link,$(LIBM))
 
-$(BUILD)/bench_submit: $(call objs,t/bench_submit.c t/bench_big.c t/bench_yard.c \
-		$(JOBSUBMIT)) $(BUILD)/libnetprof.a
+$(BUILD)/bench_submit: $(call objs,t/bench_submit.c t/bench_ctld.c t/bench_big.c \
+		t/bench_yard.c $(JOBSUBMIT)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 

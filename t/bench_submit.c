@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "bench_big.h"
+#include "bench_ctld.h"
 #include "bench_yard.h"
-#include "np_bits.h"
 #include "np_ctl.h"
 #include "np_history.h"
 #include "np_press_impl.h"
@@ -28,26 +28,11 @@
 #include "np_view.h"
 #include "np_desired.h"
 
-#define NODES BENCH_NODES
-#define JOBS (BENCH_RUNNING + BENCH_PENDING)
-#define NOW 1700000000
+#define NOW BENCH_NOW
 #define COLD 20 /* submissions with cold caches, after each decision */
 #define VARIABLES 80 /* of a user's environment */
 #define CALLBACK_MAX_YARDS 0.5
 #define MEMORY_MAX_BYTES 64e6
-
-static node_info_t node[NODES];
-static char node_name[NODES][12];
-static partition_info_t part[NP_MODE_ENFORCE + 1]; /* one for each mode */
-static slurm_job_info_t job[JOBS];
-static char job_app[JOBS][12];
-static int32_t *job_pairs[JOBS];
-static char *job_comment[JOBS];
-static node_info_msg_t nodes = { .record_count = NODES, .node_array = node };
-static partition_info_msg_t parts = { .record_count = NP_MODE_ENFORCE + 1,
-				      .partition_array = part };
-static job_info_msg_t jobs = { .record_count = JOBS, .job_array = job };
-static char *topology;
 
 /* In place of Slurm's: nothing is written anywhere. */
 void slurm_info(const char *fmt, ...);
@@ -61,95 +46,6 @@ void slurm_info(const char *fmt, ...)
 	va_end(ap);
 }
 
-static void make_nodes(void)
-{
-	static int32_t all[] = { 0, NODES - 1, -1 };
-	size_t size;
-	FILE *f = open_memstream(&topology, &size);
-
-	for (uint32_t i = 0; i < NODES; i++) {
-		snprintf(node_name[i], sizeof(node_name[i]), "node%05u", i);
-		node[i] = (node_info_t){
-			.name = node_name[i], .cpus = 128,
-			.real_memory = 512000,
-			.node_state = NODE_STATE_IDLE,
-		};
-	}
-	for (uint32_t i = 0; i < BENCH_LEAVES; i++)
-		fprintf(f, "SwitchName=leaf%u Level=0 Nodes=node[%05u-%05u]\n",
-			i, bench_first_node(i), bench_first_node(i + 1) - 1);
-	fclose(f);
-	for (int i = 0; i <= NP_MODE_ENFORCE; i++)
-		part[i] = (partition_info_t){
-			.name = (char *)np_mode_name((enum np_mode)i),
-			.node_inx = all, .max_share = 1,
-		};
-}
-
-static char *draw_partition(const struct bench_mix *m)
-{
-	uint32_t mode;
-
-	do
-		mode = bench_below(NP_MODE_ENFORCE + 1);
-	while (!(m->modes & 1u << mode));
-	return part[mode].name;
-}
-
-static void make_job(uint32_t i, const struct bench_mix *m)
-{
-	uint32_t app = bench_below(m->profiles);
-
-	/* One in ten is of nobody's applications. */
-	snprintf(job_app[i], sizeof(job_app[i]), "%s%u",
-		 bench_draw() < .1 ? "other" : "app", app);
-	job[i] = (slurm_job_info_t){
-		.job_id = i + 1, .user_id = app % BENCH_USERS,
-		.name = job_app[i], .partition = draw_partition(m),
-		.job_state = JOB_PENDING, .state_reason = WAIT_RESOURCES,
-		.priority = 1 + bench_below(1000), .num_cpus = 1,
-		.num_nodes = 1, .num_tasks = 1, .ntasks_per_node = NO_VAL16,
-		.shared = NO_VAL16, .array_task_id = NO_VAL,
-		.submit_time = NOW - 1000 + bench_below(1000),
-	};
-}
-
-static void make_jobs(const struct bench_mix *m)
-{
-	static uint8_t use[NODES];
-
-	memset(use, 0, sizeof(use));
-	for (uint32_t i = 0; i < JOBS; i++) {
-		uint32_t n = bench_draw() < .95 ? 1 + bench_below(3) : 32;
-		uint32_t at = bench_below(NODES - n);
-		int32_t pairs[] = { (int32_t)at, (int32_t)(at + n - 1), -1 };
-
-		make_job(i, m);
-		free(job_pairs[i]);
-		free(job_comment[i]);
-		job_comment[i] = NULL;
-		job_pairs[i] = malloc(sizeof(pairs));
-		memcpy(job_pairs[i], pairs, sizeof(pairs));
-		if (i >= BENCH_RUNNING) {
-			job[i].num_nodes = 1 + bench_below(bench_draw() < .9 ?
-							   8 : 200);
-			if (i % 4)
-				job_pairs[i][0] = -1;
-			job[i].exc_node_inx = job_pairs[i];
-			continue;
-		}
-		job[i].job_state = JOB_RUNNING;
-		job[i].start_time = NOW - 500;
-		job[i].node_inx = job_pairs[i];
-		for (uint32_t k = at; k < at + n; k++)
-			use[k]++;
-	}
-	for (uint32_t i = 0; i < NODES; i++)
-		node[i].node_state = use[i] > 3 ? NODE_STATE_ALLOCATED :
-				     use[i] ? NODE_STATE_MIXED :
-					      NODE_STATE_IDLE;
-}
-
 static void make_conf(struct np_conf *conf)
 {
 	struct np_place_rule *r = &conf->place.rule[0];
@@ -157,7 +53,8 @@ static void make_conf(struct np_conf *conf)
 	np_conf_init(conf);
 	conf->place.n_partitions = NP_MODE_ENFORCE + 1;
 	for (int i = 0; i <= NP_MODE_ENFORCE; i++) {
-		strcpy(conf->place.partition[i].name, part[i].name);
+		strcpy(conf->place.partition[i].name,
+		       np_mode_name((enum np_mode)i));
 		conf->place.partition[i].mode = (enum np_mode)i;
 	}
 	/* What rules cost: most match nothing. */
@@ -187,18 +84,6 @@ static struct np_app_index *make_index(const struct np_press *t)
 	return x;
 }
 
-/* Who named the application of a job that waits or runs: its note. */
-static void name_jobs(void)
-{
-	for (uint32_t i = 0; i < JOBS; i++) {
-		if (!job_comment[i] && asprintf(&job_comment[i],
-						"netprof{app=%s}",
-						job_app[i]) < 0)
-			exit(1);
-		job[i].admin_comment = job_comment[i];
-	}
-}
-
 struct bench {
 	const struct bench_mix *mix;
 	struct np_conf conf;
@@ -210,37 +95,6 @@ struct bench {
 	struct np_policy policy;
 	size_t most; /* bytes in use, all told */
 };
-
-static void write_one(uint32_t i, const struct np_update *u,
-		      const struct np_site *site, uint64_t *bits)
-{
-	size_t words = np_site_words(site), n = 0;
-	struct np_err err = { "list" };
-
-	if (u->comment) {
-		free(job_comment[i]);
-		job_comment[i] = strdup(u->comment);
-		job[i].admin_comment = job_comment[i];
-	}
-	if (u->begin_sec)
-		job[i].eligible_time = u->begin_sec;
-	if (!u->exc_nodes)
-		return;
-	bench_must(np_site_parse(site, u->exc_nodes, bits), &err);
-	free(job_pairs[i]);
-	job_pairs[i] = malloc((NODES + 2) * sizeof(int32_t));
-	NP_BITS_EACH(k, bits, words) {
-		if (n && job_pairs[i][n - 1] == (int32_t)k - 1) {
-			job_pairs[i][n - 1]++;
-			continue;
-		}
-		job_pairs[i][n++] = (int32_t)k;
-		job_pairs[i][n++] = (int32_t)k;
-	}
-	job_pairs[i][n++] = -1;
-	job_pairs[i] = realloc(job_pairs[i], n * sizeof(int32_t));
-	job[i].exc_node_inx = job_pairs[i];
-}
 
 static struct np_desired wish_of(const struct np_outcome *o)
 {
@@ -279,7 +133,7 @@ static size_t write_all(const struct np_view *v, const struct np_placement *p,
 		t->cpu_sec += took.cpu_sec;
 		bench_must(rc < 0, &err);
 		if (rc) {
-			write_one(v->job[i].id - 1, &u, v->site, bits);
+			ctld_update(v->job[i].id, &u, v->site, bits);
 			n++;
 		}
 		np_update_clear(&u);
@@ -308,8 +162,7 @@ struct spans {
 /* One round of the thread.  Returns how many updates it would send. */
 static size_t decide(struct bench *b, const struct spans *t, size_t i)
 {
-	struct np_answers a = { .nodes = &nodes, .parts = &parts,
-				.jobs = &jobs, .topology = topology };
+	const struct np_answers *a = ctld_answers();
 	struct bench_span begin = bench_now();
 	struct np_placement *p;
 	struct np_site *site;
@@ -317,11 +170,11 @@ static size_t decide(struct bench *b, const struct spans *t, size_t i)
 	struct np_view v;
 	size_t n;
 
-	bench_must(np_site_make(b->site, &nodes, &parts, topology, false,
-				&site, &err), &err);
+	bench_must(np_site_make(b->site, a->nodes, a->parts, a->topology,
+				false, &site, &err), &err);
 	np_site_unref(b->site);
 	b->site = site;
-	bench_must(np_view_make(&a, b->site, b->index, &b->conf.place,
+	bench_must(np_view_make(a, b->site, b->index, &b->conf.place,
 				b->cache, NULL, 0, NOW, NOW - 2, &v, &err),
 		   &err);
 	t->look[i] = bench_since(begin);
@@ -362,7 +215,7 @@ static void submit_one(struct bench *b, size_t i, char **env,
 	d.user_id = app % BENCH_USERS;
 	d.name = slurm_xstrdup("my_simulation.sh");
 	d.min_nodes = 1 + bench_below(8);
-	d.partition = slurm_xstrdup(draw_partition(b->mix));
+	d.partition = slurm_xstrdup(ctld_partition(b->mix));
 	snprintf(text, sizeof(text), "NETPROF_APP=app%u", app);
 	env[VARIABLES - 1] = text;
 	d.environment = env;
@@ -406,28 +259,15 @@ static void set_up(struct bench *b, const struct bench_mix *m)
 	b->index = make_index(b->table);
 	np_policy_init(&b->policy);
 	b->policy.modes = m->modes;
-	make_jobs(m);
-	name_jobs();
-}
-
-/* Texts and lists that the updates made longer. */
-static size_t jobs_bytes(void)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < JOBS; i++)
-		n += malloc_usable_size(job_comment[i]) +
-		     malloc_usable_size(job_pairs[i]) - 2 * 24;
-	return n;
+	ctld_make_jobs(m);
 }
 
 static void view_of(struct bench *b, struct np_view *v)
 {
-	struct np_answers a = { .nodes = &nodes, .parts = &parts,
-				.jobs = &jobs, .topology = topology };
+	const struct np_answers *a = ctld_answers();
 	struct np_err err;
 
-	bench_must(np_view_make(&a, b->site, b->index, &b->conf.place,
+	bench_must(np_view_make(a, b->site, b->index, &b->conf.place,
 				b->cache, NULL, 0, NOW, NOW - 2, v, &err),
 		   &err);
 }
@@ -436,7 +276,7 @@ static void view_of(struct bench *b, struct np_view *v)
 static void end_all(struct bench *b)
 {
 	struct bench_span *t = calloc(BENCH_RUNNING + 1, sizeof(*t)), begin;
-	struct np_answers a = { .jobs = &jobs };
+	const struct np_answers *a = ctld_answers();
 	char dir[] = "/tmp/bench_submit.XXXXXX", rm[64];
 	struct np_err err = { "out of memory" };
 	struct np_history *history = NULL;
@@ -445,20 +285,15 @@ static void end_all(struct bench *b)
 
 	bench_must(!mkdtemp(dir) || np_history_new(&history), &err);
 	view_of(b, &v);
-	bench_must(np_history_update(history, &v, &a, b->table, b->index, dir,
-				     0600,
-				     &err), &err);
+	bench_must(np_history_update(history, &v, a, b->table, b->index, dir,
+				     0600, &err), &err);
 	np_view_free(&v);
-	for (uint32_t i = 0; i < BENCH_RUNNING; i++) {
-		job[i].job_state = JOB_COMPLETE;
-		job[i].end_time = NOW - (time_t)(i % 100);
-	}
+	ctld_end_jobs();
 	view_of(b, &v);
 	do {
 		begin = bench_now();
-		bench_must(np_history_update(history, &v, &a, b->table,
-					     b->index,
-					     dir, 0600, &err), &err);
+		bench_must(np_history_update(history, &v, a, b->table,
+					     b->index, dir, 0600, &err), &err);
 		t[n++] = bench_since(begin);
 	} while (np_history_has_more(history));
 	bench_report(b->mix->name, "all jobs end", t, n, 1e-3, "ms");
@@ -534,7 +369,7 @@ static bool run(const struct bench_mix *m, size_t decisions,
 		     "ms");
 	/* At the moment when there are two decisions, and a view.  What the
 	   jobs themselves hold here is slurmctld's. */
-	bytes = (double)b.most - (double)before - (double)jobs_bytes();
+	bytes = (double)b.most - (double)before - (double)ctld_bytes();
 	printf("%-18s memory in use  %.1f MB\n", m->name, 1e-6 * bytes);
 	good &= !more && bytes < MEMORY_MAX_BYTES;
 	tear_down(&b);
@@ -555,7 +390,7 @@ int main(int argc, char **argv)
 			"[submissions]]\n");
 		return 2;
 	}
-	make_nodes();
+	ctld_make_nodes();
 	for (size_t i = 0; i < bench_n_mixes; i++)
 		good &= run(&bench_mixes[i], decisions, submissions);
 	printf("a yard: %.0f us\n", 1e6 * bench_yard());

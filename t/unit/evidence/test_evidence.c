@@ -1,6 +1,5 @@
 #include "t.h"
 #include "np_curve_count.h"
-#include "np_noise.h"
 #include "np_profile.h"
 #include "some_record.h"
 
@@ -462,51 +461,6 @@ static void test_all_agree(void)
 	      n_latency > 100);
 }
 
-static void test_interval(void)
-{
-	static const struct {
-		const char *name;
-		struct np_mean m;
-		double low, high;
-	} rows[] = {
-		/* t(0.975, 4) = 2.7764, sd 0.02 of log(1.5) */
-		{ "one run has the assumed scatter", { 1, 0.5, NAN },
-		  0.4190, 0.5857 },
-		/* 4 degrees of 1 %: t(8) = 2.306; sd^2 = (4e-4 + 16e-4) / 8 */
-		{ "repetitions narrow it", { 5, 0.5, 0.015 },
-		  0.47574, 0.52466 },
-	};
-
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		double low, high;
-
-		np_noise_interval(&rows[i].m, 0.02, &low, &high);
-		T_ROW(rows[i].name, t_close(low, rows[i].low, 2e-4) &&
-		      t_close(high, rows[i].high, 2e-4));
-	}
-}
-
-static void test_coupling(void)
-{
-	static const struct {
-		const char *name;
-		struct np_mean k;
-		bool none;
-	} rows[] = {
-		{ "near zero", { 8, 0.01, 0.03 }, true },
-		{ "exactly zero", { 3, 0, 0 }, true },
-		{ "small, but surely not zero", { 50, 0.05, 0.01 }, false },
-		{ "perhaps zero, perhaps much", { 3, 0.1, 0.2 }, false },
-		{ "measured once", { 1, 0, NAN }, false },
-		{ "not measured", { 0, 0, 0 }, false },
-		{ "full", { 8, 1, 0.01 }, false },
-	};
-
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
-		T_ROW(rows[i].name,
-		      np_coupling_none(&rows[i].k) == rows[i].none);
-}
-
 static const struct t_case cases[] = {
 	{ "curve and pressure come from the runs", test_curve_and_pressure },
 	{ "runs that cannot be compared are left out", test_left_out },
@@ -519,8 +473,6 @@ static const struct t_case cases[] = {
 	{ "levels are as they occur where there is no calibration",
 	  test_levels_that_occur },
 	{ "pages, models and calibration agree to the digit", test_all_agree },
-	{ "a slowdown has its 95 % interval", test_interval },
-	{ "no effect is claimed only where it was shown", test_coupling },
 	{ NULL, NULL },
 };
 

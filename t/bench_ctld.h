@@ -1,0 +1,35 @@
+/*
+ * What slurmctld of the large cluster (bench_big.h) answers, and does when it
+ * is told to: a stand-in for bench_submit.
+ */
+#ifndef NP_BENCH_CTLD_H
+#define NP_BENCH_CTLD_H
+
+#include "bench_big.h"
+#include "np_desired.h"
+#include "np_view.h"
+
+#define BENCH_NOW 1700000000
+
+void ctld_make_nodes(void); /* once */
+
+/* Those that run, then those that wait, with the note of who named them. */
+void ctld_make_jobs(const struct bench_mix *m);
+
+/* All that runs ends at once. */
+void ctld_end_jobs(void);
+
+/* As of now; borrowed. */
+const struct np_answers *ctld_answers(void);
+
+/* One of the partitions whose mode the mix has, drawn. */
+char *ctld_partition(const struct bench_mix *m);
+
+/* bits: room for as many words as the site has. */
+void ctld_update(uint32_t id, const struct np_update *u,
+		 const struct np_site *site, uint64_t *bits);
+
+/* That texts and lists of jobs have become longer by updates. */
+size_t ctld_bytes(void);
+
+#endif
