@@ -360,14 +360,15 @@ static void say_blocks(FILE *f, const struct np_profile *p)
 		snprintf(took, sizeof(took), " (beside runs alone %s)",
 			 cli_change(p->ev.blocks_longer, longer));
 	if (!isnan(b->apart))
-		snprintf(calls, sizeof(calls), "; its MPI calls and its traffic "
-			 "differ by %.1f %%", 100 * expm1(b->apart));
+		snprintf(calls, sizeof(calls), "; by its %s %.1f %% apart",
+			 b->by_calls ? "traffic" : "MPI calls",
+			 100 * expm1(b->apart));
 	snprintf(line, sizeof(line), "%zu levels, from blocks in %.0f s of "
 		 "%zu %s, which these made longer by %s at most%s: %s%s%s", n,
 		 b->sec, b->n_runs, b->n_runs == 1 ? "run" : "runs",
 		 cli_percent(b->lost_sec / fmax(b->sec - b->lost_sec, 1),
 			     share), took, np_blocks_words(b->verdict),
-		 b->by_calls ? ", by MPI calls" : "", calls);
+		 b->by_calls ? ", by its MPI calls" : "", calls);
 	cli_labelled(f, "Blocks", line);
 }
 

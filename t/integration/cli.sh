@@ -238,6 +238,29 @@ test_a_curve_from_one_run_says_so() {
 		'[.levels[] | select(.slowdown)]')" "[]"
 }
 
+# A block's calls are FACTOR times its bytes, beside c6 so many.
+counted_as() { # APP FACTOR C6
+	mkdir "$S/store/users/$MY_UID/$1"
+	jq -c --arg app "$1" --argjson f "$2" --argjson c6 "$3" '.app = $app |
+		.blocks[] |= (.calls = if .level == "c6" then $c6
+			else .rate * $f end)' \
+		"$S/store/users/$MY_UID/stencil"/*.json \
+		>"$S/store/users/$MY_UID/$1/20240620T100000Z-hpc-5000.0.json"
+}
+
+test_a_traced_run_says_whether_its_calls_and_its_traffic_agree() {
+	setup
+	make_blocks stencil
+	counted_as steady 1e-4 66
+	counted_as odd 1e-4 90
+	contains "steady" "$(netprof show steady | tr -s ' \n' ' ')" \
+		"repeated blocks agree, by its MPI calls; by its traffic 0.4 % apart"
+	contains "odd" "$(netprof show odd | tr -s ' \n' ' ')" \
+		"its traffic and its MPI calls do not say the same; by its MPI calls 16.4 % apart"
+	equal "odd's levels" "$(netprof show --json odd | jq -c \
+		'[.levels[] | select(.slowdown)]')" "[]"
+}
+
 test_a_page_begins_with_the_verdict() {
 	setup
 	equal lammps "$(netprof show lammps | head -n 1)" \

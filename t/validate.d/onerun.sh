@@ -10,7 +10,7 @@ onerun_inputs() {
 	lammps couette.two flow/in.flow.couette 87000
 	lammps crack.two crack/in.crack 19500
 	lammps solid.two peri/in.peri.pmb 1500
-	silicon silicon.two 30
+	silicon silicon.two 75
 	waveguide waveguide.two 2400
 	water water.two
 	cavity cavity.two 1800
@@ -52,14 +52,47 @@ onerun_phases() {
 		 "[\(.[1].low | pct), \(.[1].high | pct)]")'
 }
 
-onerun_program() { # NAME
-	program "$1" | sed 's/-nsteps 200/-nsteps 3000/'
+# And half of the work.
+onerun_halves() {
+	lammps_input melt.half melt/in.melt 70
+	lammps_input couette.half flow/in.flow.couette 2900
+	lammps_input crack.half crack/in.crack 650
+	lammps_input solid.half peri/in.peri.pmb 50
+	silicon silicon.half 1
+	waveguide waveguide.half 80
+	water water.half
+	cavity cavity.half 60
+}
+
+onerun_program() { # NAME STEPS of water
+	program "$1" | sed "s/-nsteps 200/-nsteps $2/"
 }
 
 onerun_once() { # NAME
 	in_allocation "cd ~/$1.two && srun -Q -N4 -n4 -w '$A_NODES' --overlap \
 		--mpi=pmix --netprofile=$1.one --netprofile-calibrate \
-		$(onerun_program "$1") >/dev/null 2>&1"
+		$(onerun_program "$1" 3000) >/dev/null 2>&1"
+}
+
+# What of a whole run is its start and its end, which no level slows: what is left
+# of two halves less the whole.  "{NAME: seconds}" of all.
+onerun_starts() { # MANY
+	local a i
+
+	onerun_halves
+	for a in $PROGRAMS $ASIDE; do
+		for i in 1 2; do
+			in_allocation "cd ~/$a.half && srun -Q -N4 -n4 \
+				-w '$A_NODES' --overlap --mpi=pmix \
+				--netprofile=$a.half \
+				$(onerun_program "$a" 100) >/dev/null 2>&1"
+		done
+		jq -s --arg a "$a" --slurpfile many "$1" '$many[0] as $m |
+			($m.alone_sec[$m.programs | index($a)].mean) as $all |
+			map(.end - .start - .alone_sec) |
+			{($a): ([2 * add / length - $all, 0] | max)}' \
+			"$(rundir)/store/users/20001/$a.half"/*.json
+	done | jq -s add
 }
 
 # What whole runs said, as accuracy.sh counts it, and their levels' rounds; and
@@ -96,33 +129,43 @@ onerun_one() { # MANY
 
 # How curves and pressures of both differ, and how often the 90 % interval of one
 # run, some 0.78 of that of 95 %, holds what whole runs said; and how curves of
-# whole runs differ that were measured on two days.
-onerun_table() { # MANY ONE SHOW
-	jq -rs --slurpfile doc "$ROOT/doc/accuracy-pairs.json" '
+# whole runs differ that were measured on two days.  "less start": by the time
+# of whole runs less their start and end.
+onerun_table() { # MANY ONE SHOW STARTS
+	jq -rs --slurpfile doc "$ROOT/doc/accuracy-pairs.json" \
+		--slurpfile start "$4" '
 		.[0] as $m | .[1] as $o | .[2:] as $show |
 		def pct: if . == null then "-" else . * 1000 | round / 10 end;
 		$m.programs | to_entries[] as {key: $a, value: $name} |
 		$m.levels | to_entries[] as {key: $i, value: $level} |
 		($show | map(select(.app == $name + ".one"))[0].levels // [] |
 			map(select(.name == $level))[0] // {}) as $s |
+		$m.alone_sec[$a].mean as $sec |
 		[$name, $level, ($m.program_beside_level[$a][$i].mean | pct),
 		 ($s.slowdown | pct), ($s.low | pct), ($s.high | pct),
 		 ($m.level_beside_program[$i][$a].mean | pct),
 		 ($o.level_beside_program[$i][$a].mean | pct),
-		 ($doc[0].program_beside_level[$a][$i].mean | pct)] | @tsv' "$@" |
+		 ($doc[0].program_beside_level[$a][$i].mean | pct),
+		 ($m.program_beside_level[$a][$i].mean | if . == null then . else
+			. * $sec / ($sec - $start[0][$name]) end | pct)] |
+		@tsv' "$1" "$2" "$3" |
 	awk -F'\t' '
 		function abs(x) { return x < 0 ? -x : x }
 		function log1p(x) { return log(1 + x / 100) }
-		BEGIN { printf "%-10s %-5s %8s %8s %8s %18s %10s %8s\n",
-			"program", "level", "earlier", "runs", "one run", "95 %",
-			"pressure", "one run" }
-		{ printf "%-10s %-5s %8s %8s %8s %18s %10s %8s\n", $1, $2, $9, $3,
-			$4, "[" $5 ", " $6 "]", $7, $8 }
+		function holds(whole) {
+			return abs(log1p(whole) - log1p($4)) <= \
+				0.39 * (log1p($6) - log1p($5))
+		}
+		BEGIN { printf "%-10s %-5s %8s %8s %10s %8s %18s %10s %8s\n",
+			"program", "level", "earlier", "runs", "less start",
+			"one run", "95 %", "pressure", "one run" }
+		{ printf "%-10s %-5s %8s %8s %10s %8s %18s %10s %8s\n", $1, $2, $9,
+			$3, $10, $4, "[" $5 ", " $6 "]", $7, $8 }
 		$3 != "-" && $4 != "-" && $9 != "-" {
 			sum += abs($3 - $4); early += abs($9 - $4)
 			runs += abs($9 - $3); n++
-			hold += abs(log1p($3) - log1p($4)) <= \
-				0.39 * (log1p($6) - log1p($5))
+			hold += holds($3)
+			less += abs($10 - $4); bias += $4 - $10; less_hold += holds($10)
 		}
 		$7 != "-" && $8 != "-" { press += abs($7 - $8); k++ }
 		END {
@@ -130,6 +173,9 @@ onerun_table() { # MANY ONE SHOW
 				"intervals hold %.0f %%; from earlier whole runs %.1f, " \
 				"these from those %.1f\n", n, sum / n,
 				100 * hold / n, early / n, runs / n
+			if (n) printf "less start: mean difference %.1f points " \
+				"(one run says %+.1f), intervals hold %.0f %%\n",
+				less / n, bias / n, 100 * less_hold / n
 			if (k) printf "pressures: n %d, mean difference %.1f points\n",
 				k, press / k
 		}'
@@ -158,14 +204,18 @@ validate_onerun() {
 	done
 	onerun_many "$dir/show" >"$dir/many.json"
 	onerun_one "$dir/many.json" <"$dir/show" >"$dir/one.json"
-	onerun_table "$dir/many.json" "$dir/one.json" "$dir/show"
+	onerun_starts "$dir/many.json" >"$dir/starts.json"
+	jq -r '"start and end, s: " + (to_entries |
+		map("\(.key) \(.value * 10 | round / 10)") | join(", "))' \
+		"$dir/starts.json"
+	onerun_table "$dir/many.json" "$dir/one.json" "$dir/show" "$dir/starts.json"
 	for a in many one; do
 		echo "pairs, curves of $a:"
 		"$BUILD/netprof" accuracy "$dir/$a.json" |
 			grep -E '^(model|zero|constant|cross|mutual|ensemble) '
 	done
 	onerun_phases
-	cp "$dir/many.json" "$dir/one.json" "$dir/show" "$BUILD/"
+	cp "$dir/many.json" "$dir/one.json" "$dir/starts.json" "$dir/show" "$BUILD/"
 	cluster down
 	rm -rf "$dir"
 }
