@@ -2,6 +2,9 @@
 # accuracy.sh runs once for about two minutes with --netprofile-calibrate, and
 # for eight seconds beside each level and alone; the slowdowns of both, beside
 # each other; and so of a program with two phases.  Some 45 minutes.
+#
+# ONERUN_PAIRS=yes: every program beside every other on the same day, too, for
+# predictions from both; half an hour more.
 # shellcheck shell=bash
 
 # The same work again and again: 15 times as long.
@@ -95,14 +98,30 @@ onerun_starts() { # MANY
 	done | jq -s add
 }
 
+onerun_pairs() {
+	local a b
+
+	[ -n "${ONERUN_PAIRS-}" ] || return 0
+	for a in $PROGRAMS $ASIDE; do
+		for b in $PROGRAMS $ASIDE; do
+			measure_pair "$a" "$b"
+		done
+	done
+	sleep 3
+}
+
 # What whole runs said, as accuracy.sh counts it, and their levels' rounds; and
-# the pairs of doc/accuracy-pairs.json.
+# the pairs: those of doc/accuracy-pairs.json, or of this day.
 onerun_many() { # SHOW
 	pairs_file | jq --slurpfile doc "$ROOT/doc/accuracy-pairs.json" \
 		--slurpfile show "$1" '
 		def slowed($app; $level): $show | map(select(.app == $app))[0].levels
 			// [] | map(select(.name == $level))[0].level_slowdown;
 		. as $new | $doc[0] | .programs as $p |
+		.alone_sec = $new.alone_sec |
+		if $new.program_beside_program | flatten | any then
+			.program_beside_program = $new.program_beside_program
+		else . end |
 		.program_beside_level = $new.program_beside_level |
 		.level_beside_program = (.levels | map(. as $i | $p | map(. as $a |
 			slowed($a; $i) | if . == null then null else
@@ -202,6 +221,7 @@ validate_onerun() {
 			"\(.loaded) blocks, \(.sec) s, at most \(.lost_sec) s longer: \(.text)")' \
 			"$dir/show"
 	done
+	onerun_pairs
 	onerun_many "$dir/show" >"$dir/many.json"
 	onerun_one "$dir/many.json" <"$dir/show" >"$dir/one.json"
 	onerun_starts "$dir/many.json" >"$dir/starts.json"
