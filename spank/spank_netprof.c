@@ -450,10 +450,10 @@ static size_t component_of(spank_t sp, uint32_t job_id)
 /* A member of the attendant, if this task and node are the ones to have it. */
 static void join(spank_t sp, const char *invites)
 {
-	uint32_t job_id = 0, local = 1, n_nodes = 0;
+	uint32_t job_id = 0, local = 1, n_local = 0, n_nodes = 0;
 	struct np_invite v;
 	struct np_joiner j = {
-		.invite = &v, .task = getpid(), .parent = getppid(),
+		.invite = &v, .task = getpid(),
 	};
 	char host[256], **env;
 
@@ -468,6 +468,9 @@ static void join(spank_t sp, const char *invites)
 			ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_ENV, &env) != ESPANK_SUCCESS)
 		return;
+	spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &n_local);
+	/* A task alone has no others to look for when it ends. */
+	j.parent = n_local == 1 ? 0 : getppid();
 	j.host = host;
 	j.after_sec = np_invite_after_sec(&v, n_nodes);
 	if (np_joiner_start(&j, env))
