@@ -47,13 +47,6 @@
 #define NP_BLOCKS_MOST 8	/* and in each phase, however they scatter */
 #define NP_BLOCKS_GOOD 0.05	/* half an interval of x that is good enough */
 
-/*
- * sd of log(1 + slowdown) between runs, where a program's own do not tell, and
- * as many degrees of freedom as that counts: t/between (doc/accuracy.md).
- */
-#define NP_BLOCKS_BETWEEN 0.065
-#define NP_BLOCKS_BETWEEN_DF 4.0
-
 struct np_block {
 	uint32_t run; /* blocks of one run stand together, in order of time */
 	size_t level; /* its number, or NP_BLOCKS_NO_LEVEL */

@@ -80,7 +80,7 @@ struct np_blocks_error np_blocks_scatter(const struct np_blocks_sorted *s,
 {
 	struct np_blocks_error e = repeats(s, n_levels * NP_BLOCKS_PHASES);
 	double df = n_runs > 1 ? (double)n_runs - 1 : 0, one = 0;
-	double sum = NP_BLOCKS_BETWEEN_DF * square(NP_BLOCKS_BETWEEN);
+	double sum = NP_NOISE_PRIOR * square(NP_NOISE_DEFAULT);
 
 	sum += df * between_blocks(s, n_levels * NP_BLOCKS_PHASES, e.within);
 	for (size_t i = 0; whole && i < n_levels; i++) {
@@ -89,7 +89,7 @@ struct np_blocks_error np_blocks_scatter(const struct np_blocks_sorted *s,
 		sum += f * one;
 		df += f;
 	}
-	e.between_df = NP_BLOCKS_BETWEEN_DF + df;
+	e.between_df = NP_NOISE_PRIOR + df;
 	e.between = sqrt(sum / e.between_df);
 	return e;
 }

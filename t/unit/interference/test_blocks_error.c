@@ -1,6 +1,7 @@
 /* Known truths, played through blocks: how often do the intervals hold? */
 #include "t.h"
 #include "np_blocks.h"
+#include "np_noise.h"
 #include "np_rng.h"
 
 #include <math.h>
@@ -33,9 +34,9 @@ static double between_of(const struct runs *w, struct np_rng *r)
 
 	if (w->alike)
 		return w->between;
-	for (int i = 0; i < (int)NP_BLOCKS_BETWEEN_DF; i++)
+	for (int i = 0; i < (int)NP_NOISE_PRIOR; i++)
 		chi2 += pow(np_rng_normal(r), 2);
-	return w->between * sqrt(NP_BLOCKS_BETWEEN_DF / chi2);
+	return w->between * sqrt(NP_NOISE_PRIOR / chi2);
 }
 
 /* Half of what makes runs differ is common to the run's levels. */
@@ -104,12 +105,12 @@ static double coverage(const struct runs *w, double *alone)
 static void test_coverage(void)
 {
 	static const struct runs rows[] = {
-		{ "one short run", 1, 2, NP_BLOCKS_BETWEEN, false },
-		{ "one long run", 1, 8, NP_BLOCKS_BETWEEN, false },
-		{ "three runs", 3, 2, NP_BLOCKS_BETWEEN, false },
-		{ "eight runs", 8, 2, NP_BLOCKS_BETWEEN, false },
+		{ "one short run", 1, 2, NP_NOISE_DEFAULT, false },
+		{ "one long run", 1, 8, NP_NOISE_DEFAULT, false },
+		{ "three runs", 3, 2, NP_NOISE_DEFAULT, false },
+		{ "eight runs", 8, 2, NP_NOISE_DEFAULT, false },
 		{ "eight runs that differ twice as much", 8, 2,
-		  2 * NP_BLOCKS_BETWEEN, true },
+		  2 * NP_NOISE_DEFAULT, true },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
@@ -123,8 +124,8 @@ static void test_coverage(void)
 /* What repeats of the program itself say counts more, the more there are. */
 static void test_own(void)
 {
-	const struct runs none = { "runs alike", 6, 2, 0, true };
-	struct np_block b[6 * (2 * 2 * LEVELS + 1)];
+	const struct runs none = { "runs alike", 6, 8, 0, true };
+	struct np_block b[6 * (2 * 8 * LEVELS + 1)];
 	struct np_mean whole[LEVELS] = { { 0 } };
 	struct np_rng *r = np_rng_new(1, "own");
 	struct np_blocks_level level[LEVELS];
@@ -132,17 +133,17 @@ static void test_own(void)
 	size_t n = 0;
 
 	T_CHECK(!np_blocks_estimate(NULL, 0, NULL, level, LEVELS, &o));
-	T_CHECK(t_close(o.between, NP_BLOCKS_BETWEEN, 1e-9));
+	T_CHECK(t_close(o.between, NP_NOISE_DEFAULT, 1e-9));
 	whole[0] = (struct np_mean){ 9, 1, 0.4 };
 	whole[1] = (struct np_mean){ 1, 1, NAN };
 	T_CHECK(!np_blocks_estimate(NULL, 0, whole, level, LEVELS, &o));
 	T_CHECK(t_close(o.between,
-			sqrt((4 * pow(NP_BLOCKS_BETWEEN, 2) + 8 * 0.04) / 12),
+			sqrt((4 * pow(NP_NOISE_DEFAULT, 2) + 8 * 0.04) / 12),
 			1e-9));
 	for (uint32_t run = 0; r && run < none.n; run++)
 		n += play_run(&none, run, 0, r, b + n);
 	T_CHECK(!np_blocks_estimate(b, n, NULL, level, LEVELS, &o));
-	T_CHECK(o.n_runs == 6 && o.between < 0.75 * NP_BLOCKS_BETWEEN);
+	T_CHECK(o.n_runs == 6 && o.between < 0.75 * NP_NOISE_DEFAULT);
 	T_CHECK(level[0].error > level[0].half / 2);
 	np_rng_free(r);
 }
@@ -161,7 +162,7 @@ static void test_one_run(void)
 	for (size_t k = 0; k < LEVELS; k++) {
 		const struct np_blocks_level *l = &level[k];
 
-		T_CHECK(l->half < 0.02 && l->error > NP_BLOCKS_BETWEEN);
+		T_CHECK(l->half < 0.02 && l->error > NP_NOISE_DEFAULT);
 		T_CHECK(l->df >= 4 && l->df < 4.5);
 		T_CHECK(t_close(log1p(l->high) - log1p(l->low),
 				2 * gsl_cdf_tdist_Pinv(0.975, l->df) * l->error,
