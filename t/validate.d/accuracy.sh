@@ -271,6 +271,22 @@ step() {
 	"$@"
 }
 
+# A netprof-pairs file with six digits and a row of a matrix in each line.
+pairs_text() {
+	jq -r '
+	def six_digits: if . == floor then . else
+		pow(10; 5 - (fabs | log10 | floor)) as $k |
+		(. * $k | round) / $k end;
+	def text: "{\n" + (to_entries | map(" \(.key | tojson): " +
+		(.value | if type == "array" and (.[0] | type) == "array" then
+			"[\n" + (map("  " + tojson) | join(",\n")) + "\n ]"
+		elif type == "object" then "{\n" + (to_entries |
+			map("  \(.key | tojson): \(.value | tojson)") |
+			join(",\n")) + "\n }"
+		else tojson end)) | join(",\n")) + "\n}";
+	walk(if type == "number" then six_digits else . end) | text'
+}
+
 # Records of profiles as the members of a netprof-pairs file.
 pairs_file() {
 	local store
@@ -300,17 +316,6 @@ pairs_file() {
 		max_sec: (map(.latency.max) | max),
 		bins: (map(.hist[]) | group_by(.[0]) |
 			map([.[0][0], (map(.[1]) | add)]))};
-	def six_digits: if . == floor then . else
-		pow(10; 5 - (fabs | log10 | floor)) as $k |
-		(. * $k | round) / $k end;
-	# A row of a matrix a line.
-	def text: "{\n" + (to_entries | map(" \(.key | tojson): " +
-		(.value | if type == "array" and (.[0] | type) == "array" then
-			"[\n" + (map("  " + tojson) | join(",\n")) + "\n ]"
-		elif type == "object" then "{\n" + (to_entries |
-			map("  \(.key | tojson): \(.value | tojson)") |
-			join(",\n")) + "\n }"
-		else tojson end)) | join(",\n")) + "\n}";
 	map(select(.leaves[0].latency.n > 0 and .exit_code == 0)) as $all |
 	($programs | split(" ") | map(select(. != ""))) as $p |
 	($levels | split(" ")) as $l |
@@ -338,8 +343,7 @@ pairs_file() {
 		($p | map([., at(.; null)])) +
 		($l | map(. as $i | [$i, at("idle"; $i)])))
 		| map(select(.[1] | length > 0) | {key: .[0], value: (.[1]
-		| latency)}) | from_entries)}
-	| walk(if type == "number" then six_digits else . end) | text'
+		| latency)}) | from_entries)}' | pairs_text
 }
 
 validate_accuracy() {

@@ -3,20 +3,28 @@
 # for eight seconds beside each level and alone; the slowdowns of both, beside
 # each other; and so of a program with two phases.  Some 45 minutes.
 #
-# ONERUN_PAIRS=yes: every program beside every other on the same day, too, for
-# predictions from both; half an hour more.
+# ONERUN_PAIRS=yes: the levels beside each other and every program beside every
+# other on the same day, too, for predictions from both; 45 minutes more.
 # shellcheck shell=bash
 
-# The same work again and again: 15 times as long.
+# The same work again and again: 15 times as long.  The crack grows and the solid
+# breaks, and then they are others: these begin anew.
 onerun_inputs() {
-	lammps melt.two melt/in.melt 2100
-	lammps couette.two flow/in.flow.couette 87000
-	lammps crack.two crack/in.crack 19500
-	lammps solid.two peri/in.peri.pmb 1500
+	lammps_input melt.two melt/in.melt 2100
+	lammps_input couette.two flow/in.flow.couette 87000
+	lammps_again crack.two crack/in.crack 1300 15
+	lammps_again solid.two peri/in.peri.pmb 100 15
 	silicon silicon.two 75
 	waveguide waveguide.two 2400
 	water water.two
 	cavity cavity.two 1800
+}
+
+lammps_again() { # NAME INPUT STEPS TIMES
+	lammps_input "$1" "$2" "$3"
+	inside -- bash -c "cd ~/$1 && mv in once && { echo variable again loop $4
+		echo label again; cat once; echo clear; echo next again
+		echo jump SELF again; } >in"
 }
 
 # melt that looks further for its neighbours every other time, and sends more:
@@ -102,6 +110,7 @@ onerun_pairs() {
 	local a b
 
 	[ -n "${ONERUN_PAIRS-}" ] || return 0
+	measure_levels
 	for a in $PROGRAMS $ASIDE; do
 		for b in $PROGRAMS $ASIDE; do
 			measure_pair "$a" "$b"
@@ -111,16 +120,18 @@ onerun_pairs() {
 }
 
 # What whole runs said, as accuracy.sh counts it, and their levels' rounds; and
-# the pairs: those of doc/accuracy-pairs.json, or of this day.
+# the levels and the pairs of doc/accuracy-pairs.json, or of this day.
 onerun_many() { # SHOW
 	pairs_file | jq --slurpfile doc "$ROOT/doc/accuracy-pairs.json" \
 		--slurpfile show "$1" '
 		def slowed($app; $level): $show | map(select(.app == $app))[0].levels
 			// [] | map(select(.name == $level))[0].level_slowdown;
 		. as $new | $doc[0] | .programs as $p |
+		.name = "onerun-many-" + ($new.name | .[-10:]) | del(.probes) |
 		.alone_sec = $new.alone_sec |
 		if $new.program_beside_program | flatten | any then
-			.program_beside_program = $new.program_beside_program
+			.program_beside_program = $new.program_beside_program |
+			.level_beside_level = $new.level_beside_level
 		else . end |
 		.program_beside_level = $new.program_beside_level |
 		.level_beside_program = (.levels | map(. as $i | $p | map(. as $a |
@@ -136,7 +147,7 @@ onerun_one() { # MANY
 		# An interval of 95 % is some five standard errors wide.
 		def at($app; $level): (map(select(.app == $app + ".one"))[0].levels
 			// [] | map(select(.name == $level))[0]) // {};
-		. as $show | $many[0] |
+		. as $show | $many[0] | .name |= sub("many"; "one") |
 		.programs as $p | .levels as $l |
 		.program_beside_level = ($p | map(. as $a | $l | map(. as $i |
 			$show | at($a; $i) | stat(.slowdown; .compared;
@@ -146,11 +157,11 @@ onerun_one() { # MANY
 			$show | at($a; $i) | stat(.level_slowdown; 1; null))))'
 }
 
-# How curves and pressures of both differ, and how often the 90 % interval of one
-# run, some 0.78 of that of 95 %, holds what whole runs said; and how curves of
-# whole runs differ that were measured on two days.  "less start": by the time
-# of whole runs less their start and end.
-onerun_table() { # MANY ONE SHOW STARTS
+# Lines "program level earlier whole less-start one low high pressure pressure-one",
+# in percent: slowdowns of whole runs of another day and of this one, of the
+# latter less their start and end, and of one run with its 95 % interval.  What
+# starts for half of its time is doing something else there.
+onerun_lines() { # MANY ONE SHOW STARTS
 	jq -rs --slurpfile doc "$ROOT/doc/accuracy-pairs.json" \
 		--slurpfile start "$4" '
 		.[0] as $m | .[1] as $o | .[2:] as $show |
@@ -159,44 +170,89 @@ onerun_table() { # MANY ONE SHOW STARTS
 		$m.levels | to_entries[] as {key: $i, value: $level} |
 		($show | map(select(.app == $name + ".one"))[0].levels // [] |
 			map(select(.name == $level))[0] // {}) as $s |
-		$m.alone_sec[$a].mean as $sec |
-		[$name, $level, ($m.program_beside_level[$a][$i].mean | pct),
+		$m.program_beside_level[$a][$i].mean as $whole |
+		(1 - $start[0][$name] / $m.alone_sec[$a].mean) as $rest |
+		[$name, $level, ($doc[0].program_beside_level[$a][$i].mean | pct),
+		 ($whole | pct),
+		 (if $whole == null or $rest < 0.5 then null else
+			$whole / $rest end | pct),
 		 ($s.slowdown | pct), ($s.low | pct), ($s.high | pct),
 		 ($m.level_beside_program[$i][$a].mean | pct),
-		 ($o.level_beside_program[$i][$a].mean | pct),
-		 ($doc[0].program_beside_level[$a][$i].mean | pct),
-		 ($m.program_beside_level[$a][$i].mean | if . == null then . else
-			. * $sec / ($sec - $start[0][$name]) end | pct)] |
-		@tsv' "$1" "$2" "$3" |
+		 ($o.level_beside_program[$i][$a].mean | pct)] | @tsv' "${@:1:3}"
+}
+
+# Pairs, and of whole runs curves, less what of the victim's runs is start and
+# end, where that is less than half.
+onerun_less() { # STARTS true|false: has curves of whole runs
+	jq --slurpfile start "$1" --argjson whole "$2" '
+		. as $m | .name += "-less-start" |
+		reduce range(.programs | length) as $a (.;
+			(1 - $start[0][$m.programs[$a]] / $m.alone_sec[$a].mean |
+			 if . < 0.5 then 1 else . end) as $rest |
+			def less: map(if . == null then . else .mean /= $rest |
+				if .sd then .sd /= $rest else . end end);
+			.program_beside_program[$a] |= less |
+			if $whole then .program_beside_level[$a] |= less
+			else . end)'
+}
+
+# How both differ, and how often the 90 % interval of one run, some 0.78 of that
+# of 95 %, holds what whole runs said; and how whole runs of two days differ.
+onerun_table() { # of onerun_lines, on stdin
 	awk -F'\t' '
 		function abs(x) { return x < 0 ? -x : x }
 		function log1p(x) { return log(1 + x / 100) }
-		function holds(whole) {
-			return abs(log1p(whole) - log1p($4)) <= \
-				0.39 * (log1p($6) - log1p($5))
+		function holds(x) {
+			return abs(log1p(x) - log1p($6)) <= \
+				0.39 * (log1p($8) - log1p($7))
 		}
-		BEGIN { printf "%-10s %-5s %8s %8s %10s %8s %18s %10s %8s\n",
-			"program", "level", "earlier", "runs", "less start",
-			"one run", "95 %", "pressure", "one run" }
-		{ printf "%-10s %-5s %8s %8s %10s %8s %18s %10s %8s\n", $1, $2, $9,
-			$3, $10, $4, "[" $5 ", " $6 "]", $7, $8 }
-		$3 != "-" && $4 != "-" && $9 != "-" {
-			sum += abs($3 - $4); early += abs($9 - $4)
-			runs += abs($9 - $3); n++
-			hold += holds($3)
-			less += abs($10 - $4); bias += $4 - $10; less_hold += holds($10)
+		function row() {
+			printf "%-10s %-5s %8s %8s %10s %8s %18s %10s %8s\n", $1, $2,
+				$3, $4, $5, $6, $7, $9, $10
 		}
-		$7 != "-" && $8 != "-" { press += abs($7 - $8); k++ }
+		function tell(k, what) {
+			if (n[k])
+				printf "%s: n %d, mean difference %.1f points " \
+					"(one run: %+.1f), intervals hold %.0f %%\n",
+					what, n[k], sum[k] / n[k], bias[k] / n[k],
+					100 * hold[k] / n[k]
+		}
+		BEGIN {
+			$0 = "program\tlevel\tearlier\truns\tless start\tone run\t95 %"
+			$9 = "pressure"; $10 = "one run"
+			row()
+		}
+		{
+			low = $7
+			for (k = 3; $6 != "-" && k <= 5; k++)
+				if ($k != "-") {
+					n[k]++
+					sum[k] += abs($k - $6)
+					bias[k] += $6 - $k
+					hold[k] += holds($k)
+				}
+			if ($3 != "-" && $4 != "-") {
+				days += abs($3 - $4)
+				n_days++
+			}
+			if ($9 != "-" && $10 != "-") {
+				press += abs($9 - $10)
+				n_press++
+			}
+			$7 = "[" low ", " $8 "]"
+			row()
+		}
 		END {
-			if (n) printf "curves: n %d, mean difference %.1f points, " \
-				"intervals hold %.0f %%; from earlier whole runs %.1f, " \
-				"these from those %.1f\n", n, sum / n,
-				100 * hold / n, early / n, runs / n
-			if (n) printf "less start: mean difference %.1f points " \
-				"(one run says %+.1f), intervals hold %.0f %%\n",
-				less / n, bias / n, 100 * less_hold / n
-			if (k) printf "pressures: n %d, mean difference %.1f points\n",
-				k, press / k
+			tell(4, "curves")
+			tell(5, "less start")
+			tell(3, "earlier whole runs")
+			if (n_days)
+				printf "whole runs of two days: n %d, mean " \
+					"difference %.1f points\n", n_days,
+					days / n_days
+			if (n_press)
+				printf "pressures: n %d, mean difference " \
+					"%.1f points\n", n_press, press / n_press
 		}'
 }
 
@@ -228,14 +284,18 @@ validate_onerun() {
 	jq -r '"start and end, s: " + (to_entries |
 		map("\(.key) \(.value * 10 | round / 10)") | join(", "))' \
 		"$dir/starts.json"
-	onerun_table "$dir/many.json" "$dir/one.json" "$dir/show" "$dir/starts.json"
-	for a in many one; do
-		echo "pairs, curves of $a:"
-		"$BUILD/netprof" accuracy "$dir/$a.json" |
-			grep -E '^(model|zero|constant|cross|mutual|ensemble) '
+	onerun_lines "$dir/many.json" "$dir/one.json" "$dir/show" \
+		"$dir/starts.json" >"$dir/onerun.tsv"
+	onerun_table <"$dir/onerun.tsv"
+	onerun_less "$dir/starts.json" true <"$dir/many.json" >"$dir/many-less.json"
+	onerun_less "$dir/starts.json" false <"$dir/one.json" >"$dir/one-less.json"
+	for a in many one many-less one-less; do
+		pairs_text <"$dir/$a.json" >"$BUILD/accuracy-pairs-onerun-$a.json"
+		"$BUILD/netprof" accuracy --model=cross,victim,mutual,ensemble \
+			"$BUILD/accuracy-pairs-onerun-$a.json"
 	done
 	onerun_phases
-	cp "$dir/many.json" "$dir/one.json" "$dir/starts.json" "$dir/show" "$BUILD/"
+	cp "$dir/starts.json" "$dir/show" "$dir/onerun.tsv" "$BUILD/"
 	cluster down
 	rm -rf "$dir"
 }
