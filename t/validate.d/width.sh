@@ -26,6 +26,8 @@ validate_width() {
 
 # DIR: the launches, three at once.
 width_launches() {
+	width_resume >"$1/drained" &
+	local resume=$!
 	width_measure "$WIDTH_LAUNCHES" 3 "$WIDTH_SEED" "$1"
 	width_limits >>"$1/results"
 	sleep 15 # what nodes take to be idle after a time limit
@@ -33,6 +35,9 @@ width_launches() {
 	width_unrecorded "$1/results"
 	echo "nodes drained, down or completing afterwards: $(width_nodes | wc -l)"
 	width_nodes
+	kill "$resume"
+	echo "nodes that Slurm drained and that were put back: $(wc -l <"$1/drained")"
+	cat "$1/drained"
 }
 
 # DIR: one launch at a time, of a program that does nothing, in random order.
@@ -104,7 +109,7 @@ width_cancels() {
 	: >"$(shared)/completing.on"
 	width_watch "$(shared)/completing" &
 	local watch=$!
-	width_resume &
+	width_resume >/dev/null &
 	resume=$!
 	LEVEL_EVERY=100000 width_run "$plan" 3 >"$plan.results"
 	sleep 90
@@ -120,10 +125,13 @@ width_cancels() {
 		}' "$(shared)/completing" "$plan.results"
 }
 
-# Nodes that Slurm drained are put back, as the rest needs them.
+# Nodes that Slurm drained are put back, as the rest needs them, and told.
 width_resume() {
 	while sleep 4; do
-		inside --user root sh -c 'for n in $(sinfo -h -t drain,down -o %n); do
-			scontrol update nodename="$n" state=resume; done'
+		inside --user root sh -c 'sinfo -h -N -t drained,down -o "%N %E" |
+			while read -r n why; do
+				scontrol update nodename="$n" state=resume
+				echo "# $n: $why"
+			done'
 	done
 }
