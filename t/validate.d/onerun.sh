@@ -79,9 +79,9 @@ onerun_program() { # NAME STEPS of water
 	program "$1" | sed "s/-nsteps 200/-nsteps $2/"
 }
 
-onerun_once() { # NAME
+onerun_once() { # NAME [OPTION]
 	in_allocation "cd ~/$1.two && srun -Q -N4 -n4 -w '$A_NODES' --overlap \
-		--mpi=pmix --netprofile=$1.one --netprofile-calibrate \
+		--mpi=pmix --netprofile=$1.one --netprofile-calibrate ${2-} \
 		$(onerun_program "$1" 3000) >/dev/null 2>&1"
 }
 

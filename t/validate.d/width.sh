@@ -40,10 +40,16 @@ width_launches() {
 	cat "$1/drained"
 }
 
-# DIR: one launch at a time, of a program that does nothing, in random order.
+# DIR: one launch at a time, of a program that does nothing, in random order; and
+# what the whole machine, which has nothing else to do, works meanwhile.
 width_turns() {
 	# shellcheck disable=SC2016
 	INSIDE_SEC=900 inside -- bash -c '
+		work_ms() {
+			read -r _ user nice system _ _ irq soft _ </proc/stat
+			echo $(((user + nice + system + irq + soft) * 1000 / $1))
+		}
+		hz=$(getconf CLK_TCK)
 		RANDOM=$1
 		for ((i = 0; i < $2; i++)); do
 			n=$((RANDOM % 63 + 2)) order="- f"
@@ -51,15 +57,24 @@ width_turns() {
 			for how in $order; do
 				flag=
 				[ "$how" = - ] || flag=--netprofile=turns
+				before=$(work_ms $hz)
 				a=${EPOCHREALTIME/./} rc=0
 				srun -Q -N$n -n$n $flag --mpi=none true || rc=$?
 				b=${EPOCHREALTIME/./}
-				echo "$n $i plain $how $rc $(((b - a) / 1000)) $i"
+				sleep 0.2
+				echo "$n $i plain $how $rc $(((b - a) / 1000)) $i \
+					$(($(work_ms $hz) - before))"
 			done
 		done' - "$WIDTH_SEED" "${WIDTH_TURNS:-80}" >"$1/turns"
 	echo "one launch at a time, of true"
 	echo "0 0" >"$1/none"
 	width_table "$1/turns" "$1/none"
+	awk '{ n[$4]++; sum[$4] += $8 }
+		END {
+			m = sum["-"] / n["-"]
+			printf "processor time of all nodes: %.0f ms a launch, " \
+				"flagged %+.1f\n", m, sum["f"] / n["f"] - m
+		}' "$1/turns"
 }
 
 # Three of each, all at once, a minute and more.
