@@ -184,8 +184,7 @@ static void put_blocks(json_object *in, const struct np_evidence *e)
 	cli_put_real(j, "longer", e->blocks_longer);
 	cli_put_real(j, "between", b->between);
 	cli_put_text(j, "by", b->by_calls ? "calls" : "bytes");
-	if (!isnan(b->apart))
-		cli_put_real(j, "apart", b->apart);
+	cli_put_real(j, "apart", b->apart);
 }
 
 static void put_cost(json_object *in, const struct np_profile *p)

@@ -77,10 +77,8 @@ static int are_useless(const struct np_course_past *p, bool *useless)
 	if (level)
 		rc = np_blocks_estimate(p->block, p->n_blocks, NULL, level,
 					p->n_levels, &o);
-	*useless = !rc && (o.verdict == NP_BLOCKS_SILENT ||
-			   o.verdict == NP_BLOCKS_RESTLESS ||
-			   o.verdict == NP_BLOCKS_SCATTER ||
-			   o.verdict == NP_BLOCKS_DIFFER);
+	*useless = !rc && o.verdict != NP_BLOCKS_FEW &&
+		   o.verdict != NP_BLOCKS_USABLE;
 	free(level);
 	return rc;
 }

@@ -15,8 +15,11 @@ struct np_joiner {
 	const char *host;   /* where srun runs */
 	uint32_t node;	    /* number of this node in the step */
 	double after_sec;   /* until then it sleeps */
-	pid_t task, parent; /* whose end is the step's end here: the task, or
-			       another child of parent; 0: nobody's */
+	/*
+	 * Whose end is the step's end here: the task's and of all other children
+	 * of parent.  task 0: nobody's; parent 0: there are no others.
+	 */
+	pid_t task, parent;
 };
 
 /*

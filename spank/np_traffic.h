@@ -30,9 +30,9 @@ void np_traffic_add(struct np_traffic *t, size_t node, double now_sec,
 		    double elapsed_sec, double n);
 
 /*
- * The count a second of all nodes, from_sec to to_sec, in whole bins.  What a node
- * has not told yet, as its reports are late, is taken to be like the rest; NaN:
- * less than half is told.
+ * The count a second of all nodes, from_sec to to_sec, in whole bins.  What a
+ * node has not told yet, as its reports are late, is taken to be like the rest;
+ * NaN: less than half is told.
  */
 double np_traffic_rate(const struct np_traffic *t, double from_sec,
 		       double to_sec);

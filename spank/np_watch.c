@@ -57,7 +57,8 @@ static bool has_ended(const struct np_watch *w)
 bool np_watch_over(struct np_watch *w)
 {
 	while (w->task && has_ended(w)) {
-		pid_t other = np_children_find(w->parent, lives, NULL);
+		pid_t other = w->parent ?
+			      np_children_find(w->parent, lives, NULL) : 0;
 
 		if (!other)
 			return true;

@@ -13,7 +13,10 @@ struct np_watch {
 	int fd; /* of the task; -1: none (Linux before 5.3), look now and then */
 };
 
-/* task 0: nobody is watched, and it is never over. */
+/*
+ * task 0: nobody is watched, and it is never over.  parent 0: the task's end is
+ * all.
+ */
 void np_watch_open(struct np_watch *w, pid_t task, pid_t parent);
 
 /*

@@ -238,16 +238,6 @@ test_a_curve_from_one_run_says_so() {
 		'[.levels[] | select(.slowdown)]')" "[]"
 }
 
-# A block's calls are FACTOR times its bytes, beside c6 so many.
-counted_as() { # APP FACTOR C6
-	mkdir "$S/store/users/$MY_UID/$1"
-	jq -c --arg app "$1" --argjson f "$2" --argjson c6 "$3" '.app = $app |
-		.blocks[] |= (.calls = if .level == "c6" then $c6
-			else .rate * $f end)' \
-		"$S/store/users/$MY_UID/stencil"/*.json \
-		>"$S/store/users/$MY_UID/$1/20240620T100000Z-hpc-5000.0.json"
-}
-
 test_a_traced_run_says_whether_its_calls_and_its_traffic_agree() {
 	setup
 	make_blocks stencil

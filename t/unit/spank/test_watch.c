@@ -100,11 +100,12 @@ static void close_watch(struct np_watch *w)
 
 static const struct {
 	const char *name;
-	int reaps, no_fd;
+	int reaps, no_fd, alone;
 } rows[] = {
 	{ "nobody has asked how it ended", 0, 0 },
 	{ "its parent has", 1, 0 },
 	{ "an old kernel", 1, 1 },
+	{ "there are no others to look for", 0, 0, 1 },
 };
 
 static void test_until_it_ends(void)
@@ -114,7 +115,7 @@ static void test_until_it_ends(void)
 		struct step s;
 
 		start_step(&s, 1, rows[i].reaps);
-		np_watch_open(&w, s.task[0], s.stepd);
+		np_watch_open(&w, s.task[0], rows[i].alone ? 0 : s.stepd);
 		if (rows[i].no_fd)
 			forget_fd(&w);
 		T_ROW(rows[i].name, !np_watch_over(&w));
