@@ -32,7 +32,7 @@ double np_gap_sec(double took_sec, double interval_sec)
 #define TELL_SEC 5	   /* between two files when nothing changed */
 #define QUIET_SEC 60	   /* between two rounds where placement is off */
 #define MISSED_SEC 3600	   /* between two lines about changes without room */
-#define CARRY_SEC 5	   /* from job_submit until slurmctld shows the job */
+#define CARRY_SEC 5	   /* at most, from job_submit until the job is shown */
 
 struct np_cycle {
 	struct np_shared *shared;
@@ -43,6 +43,7 @@ struct np_cycle {
 	struct np_job_cache *cache;
 	struct np_site *site;
 	int64_t last_sec;	/* of the last decision */
+	uint32_t last_id;	/* the highest of a job then */
 	double told_sec;	/* monotonic */
 	double missed_sec;	/* of the next line about them; monotonic */
 	double quiet_sec;	/* until then nothing is to do; monotonic */
@@ -55,6 +56,7 @@ struct np_cycle {
 /* What one round works with. */
 struct round {
 	struct np_answers answers;
+	struct np_arrivals arrivals;
 	struct np_change *change;
 	size_t n_changes;
 	bool written; /* it went as far as that */
@@ -225,6 +227,10 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 	if (!np_leaves_n(np_site_leaves(site)) && !r->trouble.text[0])
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs topology/tree or topology/block");
+	rc = np_answers_arrivals(&r->answers, now_sec - CARRY_SEC, &c->last_id,
+				 &r->arrivals);
+	if (rc)
+		return rc;
 	/* What the store has of new ones, the next round knows. */
 	r->known.more |= want_all(c, r->answers.jobs);
 	rc = np_view_make(&r->answers, site, r->known.index, &conf->place,
@@ -272,7 +278,7 @@ static int publish(struct np_cycle *c, struct round *r)
 	s->now_sec = r->view.now_sec;
 	r->placement = NULL;
 	r->view.set = NULL;
-	np_shared_publish(c->shared, s, s->now_sec - CARRY_SEC);
+	np_shared_publish(c->shared, s, &r->arrivals);
 	return 0;
 }
 
@@ -368,6 +374,7 @@ static void clean_up(struct round *r)
 	np_app_index_unref(r->known.index);
 	np_press_unref(r->known.table);
 	np_answers_free(&r->answers);
+	free(r->arrivals.of);
 	np_change_list_free(r->change, r->n_changes);
 }
 

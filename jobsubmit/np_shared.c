@@ -179,14 +179,14 @@ static void standing_free(struct np_standing *s)
 }
 
 void np_shared_publish(struct np_shared *d, struct np_standing *s,
-		       int64_t since_sec)
+		       struct np_arrivals *arrivals)
 {
 	struct np_standing *old;
 
 	pthread_mutex_lock(&d->lock);
 	old = d->standing;
 	if (s && old && old->site == s->site)
-		np_placement_carry(s->placement, old->placement, since_sec);
+		np_placement_carry(s->placement, old->placement, arrivals);
 	d->standing = s;
 	pthread_mutex_unlock(&d->lock);
 	standing_free(old);
@@ -194,7 +194,7 @@ void np_shared_publish(struct np_shared *d, struct np_standing *s,
 
 void np_shared_withdraw(struct np_shared *d)
 {
-	np_shared_publish(d, NULL, 0);
+	np_shared_publish(d, NULL, NULL);
 }
 
 static void np_written_free(struct np_written *w, size_t n)

@@ -105,10 +105,10 @@ bool np_shared_wait(struct np_shared *d, double sec);
 
 /*
  * A new decision replaces the last one, which is freed; s and all in it are
- * taken.  What was admitted at since_sec or later is carried over.
+ * taken.  What was admitted and did not arrive yet is carried over.
  */
 void np_shared_publish(struct np_shared *d, struct np_standing *s,
-		       int64_t since_sec);
+		       struct np_arrivals *arrivals);
 
 /* No decision is to be used any more. */
 void np_shared_withdraw(struct np_shared *d);

@@ -66,6 +66,50 @@ void np_answers_free(struct np_answers *a)
 	a->topology = NULL;
 }
 
+static bool was_admitted(const slurm_job_info_t *j)
+{
+	struct np_note note;
+	bool admitted;
+
+	if (np_note_read(j->admin_comment, &note))
+		return false;
+	admitted = !note.until_sec;
+	np_note_clear(&note);
+	return admitted;
+}
+
+/* Tasks of an array come with it, and get ids of their own as they start. */
+static bool is_arrival(const slurm_job_info_t *j, int64_t since_sec,
+		       uint32_t last_id)
+{
+	return j->job_id > last_id && j->submit_time >= since_sec &&
+	       (!j->array_job_id || j->array_job_id == j->job_id) &&
+	       was_admitted(j);
+}
+
+int np_answers_arrivals(const struct np_answers *a, int64_t since_sec,
+			uint32_t *last_id, struct np_arrivals *out)
+{
+	struct np_arrival *of = calloc((size_t)a->jobs->record_count + 1,
+				       sizeof(*of));
+	uint32_t highest = 0;
+	size_t n = 0;
+
+	if (!of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < a->jobs->record_count; i++) {
+		const slurm_job_info_t *j = &a->jobs->job_array[i];
+
+		if (j->job_id > highest)
+			highest = j->job_id;
+		if (is_arrival(j, since_sec, *last_id))
+			of[n++] = (struct np_arrival){ j->user_id, 1 };
+	}
+	*last_id = highest;
+	np_arrivals_init(out, since_sec, of, n);
+	return 0;
+}
+
 /*
  * A node that does not answer, or did not yet since slurmctld started, may be
  * back at any moment: were it away, all that keeps jobs apart would be taken

@@ -72,6 +72,15 @@ int np_answers_load(struct np_answers *a, struct np_err *err);
 void np_answers_free(struct np_answers *a);
 
 /*
+ * Submissions since since_sec that are jobs now and were not in the answer
+ * before, by what job_submit wrote into them: what it deferred was not
+ * admitted.  *last_id: the highest id of the answer before, 0 at first; it
+ * becomes this one's.  Free out->of.  Returns 0 or -ENOMEM.
+ */
+int np_answers_arrivals(const struct np_answers *a, int64_t since_sec,
+			uint32_t *last_id, struct np_arrivals *out);
+
+/*
  * index: NULL: no application is known.  change[]: what was changed since the
  * last view.  Returns 0 or -errno with err.
  */

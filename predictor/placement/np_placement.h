@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "np_arrivals.h"
 #include "np_conflict.h"
 #include "np_err.h"
 #include "np_snapshot.h"
@@ -173,10 +174,12 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
 
 /*
  * Before a new decision replaces an old one: remember in it what the old one
- * admitted at since_sec or later, which the new one's snapshot may not show.
+ * admitted and the new one's snapshot does not show yet.  Of a user's, the
+ * oldest are those that arrived.
  */
 void np_placement_carry(struct np_placement *to,
-			const struct np_placement *from, int64_t since_sec);
+			const struct np_placement *from,
+			struct np_arrivals *arrivals);
 
 /*
  * One line for people, without a newline; cut at size - 1.  Returns buf.  job:

@@ -297,7 +297,8 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
 }
 
 void np_placement_carry(struct np_placement *to,
-			const struct np_placement *from, int64_t since_sec)
+			const struct np_placement *from,
+			struct np_arrivals *arrivals)
 {
 	const struct np_admitted *admitted = from->journal.at;
 
@@ -308,7 +309,8 @@ void np_placement_carry(struct np_placement *to,
 		struct np_allocation *a =
 			np_placement_allocation(to, &what.job);
 
-		if (what.at_sec < since_sec || full(to) ||
+		if (what.at_sec < arrivals->since_sec ||
+		    np_arrivals_take(arrivals, what.job.owner) || full(to) ||
 		    (what.class_known &&
 		     (size_t)what.job.profile >= to->t->n))
 			continue;

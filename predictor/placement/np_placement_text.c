@@ -50,8 +50,8 @@ static const char *const plain[] = {
 	[NP_WHY_TASKS_TOGETHER] = "the tasks of this array conflict with each "
 				  "other, and waiting is not allowed",
 	[NP_WHY_FROM_RUNNING] = "running jobs conflict with it",
-	[NP_WHY_FROM_PENDING] = "the leaf switches are shared with pending "
-				"jobs that conflict with it",
+	[NP_WHY_FROM_PENDING] = "leaf switches are kept for jobs that "
+				"conflict with it",
 	[NP_WHY_TASKS] = "its tasks conflict with each other, and each gets "
 			 "leaf switches of its own in turn",
 	[NP_WHY_TOO_FEW_NODES] = "too few of its nodes are usable, whatever "

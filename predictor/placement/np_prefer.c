@@ -130,6 +130,15 @@ static bool enforced_set(struct np_prefer *f, uint32_t job)
 	return true;
 }
 
+/* One alone of a kind that conflicts with itself leaves room for the next. */
+static bool is_to_confine(struct np_prefer *f, const struct np_job *j,
+			  uint32_t class)
+{
+	return j->mode == NP_MODE_PREFER && class != NP_NONE &&
+	       (f->classes->at[class].self ||
+		np_class_meets(f->classes, class));
+}
+
 static int account(struct np_prefer *f, uint32_t job, uint64_t *scratch)
 {
 	const struct np_job *j = np_problem_job(f->p, job);
@@ -139,8 +148,7 @@ static int account(struct np_prefer *f, uint32_t job, uint64_t *scratch)
 
 	if (enforced_set(f, job))
 		return 0;
-	if (j->mode == NP_MODE_PREFER && f->requests->class[job] != NP_NONE &&
-	    np_class_meets(f->classes, f->requests->class[job])) {
+	if (is_to_confine(f, j, f->requests->class[job])) {
 		rc = try_job(f, job, scratch);
 		if (rc || f->set[job])
 			return rc;

@@ -39,6 +39,7 @@ static inline enum np_mode mode_of(unsigned how)
 static inline void publish(struct stage *s, unsigned how)
 {
 	struct np_standing *st = calloc(1, sizeof(*st));
+	struct np_arrivals none = { .since_sec = SOME_NOW };
 
 	T_CHECK(!some_view(&s->slurm, NULL, NULL, 0, &s->view));
 	st->placement = some_decision(&s->view);
@@ -47,7 +48,7 @@ static inline void publish(struct stage *s, unsigned how)
 	st->set = s->view.set;
 	s->view.set = NULL;
 	st->now_sec = how & STALE ? SOME_NOW - 61 : SOME_NOW;
-	np_shared_publish(s->shared, st, SOME_NOW);
+	np_shared_publish(s->shared, st, &none);
 }
 
 static inline void set_up_claims(struct stage *s, unsigned how,

@@ -89,6 +89,7 @@ static void test_publish(void)
 	struct np_standing *s[2];
 	struct some_slurm slurm;
 	struct np_view v[2];
+	struct np_arrivals none = { .since_sec = SOME_NOW - 5 };
 
 	some_slurm(&slurm);
 	for (int i = 0; i < 2; i++)
@@ -96,7 +97,7 @@ static void test_publish(void)
 	T_CHECK(!np_shared_lock(d, &conf));
 	np_shared_unlock(d);
 	for (int i = 0; i < 2; i++) {
-		np_shared_publish(d, s[i], SOME_NOW - 5);
+		np_shared_publish(d, s[i], &none);
 		T_CHECK(np_shared_lock(d, &conf) == s[i]);
 		np_shared_unlock(d);
 	}
@@ -113,8 +114,8 @@ static void test_publish(void)
 /* What a submission was given still counts against the next decision. */
 static void test_carry(void)
 {
+	struct np_arrivals none = { .since_sec = SOME_NOW - 5 };
 	struct np_shared *d = new_shared();
-	const struct np_conf *conf;
 	struct np_standing *s[2];
 	struct some_slurm slurm;
 	struct np_view v[2];
@@ -131,12 +132,11 @@ static void test_carry(void)
 			.candidates = s[i]->set[0],
 		};
 
-		np_shared_publish(d, s[i], SOME_NOW - 5);
+		np_shared_publish(d, s[i], &none);
 		T_CHECK(!np_placement_one(s[i]->placement, &j, NULL, SOME_NOW,
 					  &o, NULL));
 		T_CHECK(o.action == (i ? NP_ACT_DEFER : NP_ACT_ANYWHERE));
 	}
-	(void)conf;
 	np_shared_withdraw(d);
 	np_view_free(&v[0]);
 	np_view_free(&v[1]);

@@ -289,7 +289,60 @@ static void test_notes(void)
 	}
 }
 
+/* Job 7 of an answer, after one whose highest id was 6. */
+#define NOTED(text) j->admin_comment = (char *)"netprof{app=loud " text "}"
+
+SET(just_named, NOTED())
+SET(confined, NOTED("ours=n[0-3] held=0"))
+SET(over_already, NOTED("held=0"); j->job_state = JOB_COMPLETE)
+SET(put_off, NOTED("until=1000031 begin=0 held=0"))
+SET(unflagged, j->admin_comment = NULL)
+SET(shown_before, NOTED("held=0"); j->job_id = 6)
+SET(long_ago, NOTED("held=0"); j->submit_time = SOME_NOW - 6)
+SET(whole_array, NOTED("held=0"); j->array_job_id = 7)
+SET(its_task, NOTED("held=0"); j->array_job_id = 5)
+
+static const struct {
+	const char *name;
+	void (*set)(struct some_slurm *s, slurm_job_info_t *j);
+	bool arrived;
+} arrivals[] = {
+	{ "only named", just_named, true },
+	{ "confined", confined, true },
+	{ "it has ended since", over_already, true },
+	{ "deferred: nothing was admitted", put_off, false },
+	{ "not ours", unflagged, false },
+	{ "the answer before had it", shown_before, false },
+	{ "requeued after long", long_ago, false },
+	{ "an array is one submission", whole_array, true },
+	{ "a task of it is none", its_task, false },
+};
+
+static void test_arrivals(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(arrivals); i++) {
+		struct some_slurm s;
+		struct np_arrivals a;
+		uint32_t last_id = 6;
+		slurm_job_info_t *j;
+
+		some_slurm(&s);
+		j = some_job(&s, 7, "loud");
+		j->submit_time = SOME_NOW;
+		arrivals[i].set(&s, j);
+		T_ROW(arrivals[i].name,
+		      !np_answers_arrivals(&s.answers, SOME_NOW - 5, &last_id,
+					   &a));
+		T_ROW(arrivals[i].name, last_id == j->job_id);
+		T_ROW(arrivals[i].name, np_arrivals_take(&a, SOME_UID) ==
+					arrivals[i].arrived);
+		free(a.of);
+		some_slurm_free(&s);
+	}
+}
+
 static const struct t_case cases[] = {
+	{ "which jobs are new ones", test_arrivals },
 	{ "what kind of job it is", test_jobs },
 	{ "arrays and their tasks", test_array },
 	{ "the state of nodes", test_nodes },

@@ -169,19 +169,38 @@ static void test_two_submissions_see_each_other(void)
 static void test_what_was_admitted_outlives_a_decision(void)
 {
 	struct np_placement *old = decided(TWO ALL "run 9 H a:1"), *new;
+	struct np_arrivals later = { .since_sec = 995 };
+	struct np_arrivals none = { .since_sec = 990 };
 
 	T_CHECK(!strcmp(submit(old, APP_X, 2, 990), "any"));
 	new = w_decide(&world); /* which did not see that job yet */
-	np_placement_carry(new, old, 995); /* too old: seen by now */
+	np_placement_carry(new, old, &later); /* too old: seen by now */
 	T_CHECK(!strcmp(submit(new, APP_Y, 2, 1001), "any"));
 	np_placement_free(new);
 	new = w_decide(&world);
-	np_placement_carry(new, old, 990);
+	np_placement_carry(new, old, &none);
 	T_CHECK(!strcmp(submit(new, APP_Y, 2, 1001), "defer"));
 	np_placement_free(old);
 	old = w_decide(&world);
-	np_placement_carry(old, new, 990); /* and the next one */
+	np_placement_carry(old, new, &none); /* and the next one */
 	T_CHECK(!strcmp(submit(old, APP_Y, 2, 1001), "defer"));
+	np_placement_free(old);
+	np_placement_free(new);
+}
+
+/* The first of two is a job now: as that, and not as it was admitted. */
+static void test_what_arrived_is_not_counted_twice(void)
+{
+	struct np_arrival one[] = { { .owner = 0, .n = 1 } };
+	struct np_arrivals of = { .since_sec = 990, .of = one, .n = 1 };
+	struct np_placement *old = decided(TWO ALL "run 9 Y a:1"), *new;
+
+	T_CHECK(!strcmp(submit(old, APP_X, 2, 1000), "b"));
+	T_CHECK(!strcmp(submit(old, APP_H, 2, 1000), "any"));
+	new = w_decide(&world);
+	np_placement_carry(new, old, &of);
+	T_CHECK(!one[0].n);
+	T_CHECK(!strcmp(submit(new, APP_Y, 4, 1001), "any"));
 	np_placement_free(old);
 	np_placement_free(new);
 }
@@ -362,6 +381,8 @@ static const struct t_case cases[] = {
 	  test_two_submissions_see_each_other },
 	{ "what was admitted outlives the decision",
 	  test_what_was_admitted_outlives_a_decision },
+	{ "what arrived is not counted twice",
+	  test_what_arrived_is_not_counted_twice },
 	{ "a flood of submissions is left for the next decision",
 	  test_a_flood_of_submissions_is_left_for_later },
 	{ "what no job can be is refused",

@@ -1,0 +1,50 @@
+#include "t.h"
+#include "np_arrivals.h"
+
+#include <stdint.h>
+
+/* Jobs of users a, b and UINT32_MAX, as slurmctld lists them. */
+static void test_each_job_is_taken_once(void)
+{
+	struct np_arrival of[] = {
+		{ UINT32_MAX, 1 }, { 7, 1 }, { 9, 1 }, { 7, 1 }, { 7, 1 },
+	};
+	static const struct {
+		const char *name;
+		uint32_t owner;
+		unsigned n;
+	} rows[] = {
+		{ "three of one user", 7, 3 },
+		{ "one of another", 9, 1 },
+		{ "the highest uid", UINT32_MAX, 1 },
+		{ "who submitted nothing", 8, 0 },
+		{ "root did not either", 0, 0 },
+	};
+	struct np_arrivals a;
+
+	np_arrivals_init(&a, 0, of, NP_ARRAY_SIZE(of));
+	T_CHECK(a.n == 3);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		unsigned n = 0;
+
+		while (n < 10 && np_arrivals_take(&a, rows[i].owner))
+			n++;
+		T_ROW(rows[i].name, n == rows[i].n);
+	}
+}
+
+static void test_nobody(void)
+{
+	struct np_arrivals a;
+
+	np_arrivals_init(&a, 5, NULL, 0);
+	T_CHECK(a.since_sec == 5);
+	T_CHECK(!np_arrivals_take(&a, 0));
+}
+
+static const struct t_case cases[] = {
+	{ "each job is taken once", test_each_job_is_taken_once },
+	{ "no job at all", test_nobody },
+	{ NULL, NULL },
+};
+T_SUITE(arrivals, cases)
