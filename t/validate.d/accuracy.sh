@@ -136,7 +136,7 @@ water() { # NAME
 }
 
 water_steps() { # NAME
-	[[ $1 == *.long ]] && echo 1000000000 || echo 200
+	[[ $1 == *.long ]] && echo 1000000000 || echo "${WATER_STEPS:-200}"
 }
 
 # Gerris: a lid drives the fluid in a square cavity, a quarter of it on each
