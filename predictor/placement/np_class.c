@@ -240,21 +240,22 @@ static void row(struct np_classes *c, uint32_t a, uint32_t b, uint32_t ab,
 	np_bits_set(c->mind + at, b);
 }
 
-static void rows(struct np_classes *c, uint32_t class)
+/* What a class must think of all there are by now. */
+static void extend_row(struct np_classes *c, uint32_t class)
 {
-	const struct np_class *k = &c->at[class], *x;
+	struct np_class *k = &c->at[class];
 	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
 	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
 
 	/* self_apart says what it must think of itself. */
-	for (uint32_t b = 0; b < class; b++) {
-		size_t at;
+	for (uint32_t b = k->n_row; b < c->n; b++) {
+		const struct np_class *x = &c->at[b];
+		size_t at = x->profile * NP_N_TOUCH + (x->touch & k->touch);
 
-		x = &c->at[b];
-		at = x->profile * NP_N_TOUCH + (x->touch & k->touch);
-		row(c, class, b, feels[at], pushes[at]);
-		row(c, b, class, pushes[at], feels[at]);
+		if (b != class)
+			row(c, class, b, feels[at], pushes[at]);
 	}
+	k->n_row = (uint32_t)c->n;
 }
 
 uint32_t np_class_of(struct np_classes *c, const struct np_job *j)
@@ -273,15 +274,17 @@ uint32_t np_class_of(struct np_classes *c, const struct np_job *j)
 	k.next = c->of_profile[k.profile];
 	for (i = k.next; i != NP_NONE; i = c->at[i].next)
 		if (c->at[i].touch == k.touch && c->at[i].owner == k.owner)
-			return i;
-	if (c->n >= c->room || !add_class(c, &k))
-		return NP_NONE;
-	i = (uint32_t)c->n++;
-	c->of_profile[k.profile] = i;
-	if (c->words) {
-		view_leaves(c, &c->at[i]);
-		rows(c, i);
+			break;
+	if (i == NP_NONE) {
+		if (c->n >= c->room || !add_class(c, &k))
+			return NP_NONE;
+		i = (uint32_t)c->n++;
+		c->of_profile[k.profile] = i;
+		if (c->words)
+			view_leaves(c, &c->at[i]);
 	}
+	if (c->words)
+		extend_row(c, i);
 	return i;
 }
 
@@ -344,7 +347,7 @@ int np_classes_seal(struct np_classes *c)
 	for (uint32_t i = 0; i < c->n; i++)
 		view_leaves(c, &c->at[i]);
 	for (uint32_t i = 0; i < c->n; i++) {
-		rows(c, i);
+		extend_row(c, i);
 		c->at[i].quiet = !c->at[i].self &&
 				 np_class_open_everywhere(c, i);
 		NP_BITS_EACH(leaf, c->at[i].open, c->p->lw)

@@ -4,8 +4,8 @@
  *
  * What a class is, and what the tenants of each leaf mean for it, stays as it
  * was made; which classes hold which leaf changes.  Always:
- * - the rows say of every pair whether it must be apart on all leaves, or
- *   perhaps on some; who is not in the row "mind" need not be asked about;
+ * - the row of a class says of every other whether they must be apart on all
+ *   leaves, or perhaps on some; who is not in "mind" need not be asked about;
  * - class.held, on_leaf and, of trusted classes, what the leaf loads have
  *   noted say the same as class.holders.
  */
@@ -31,6 +31,9 @@ struct np_class {
 	bool self;  /* its jobs conflict with each other on some leaf */
 	bool quiet; /* for sure conflicts with nothing in the snapshot */
 	bool asked, meets; /* answer of np_class_meets() */
+	uint32_t n_row;	/* classes that its row says something of: all of the
+			   snapshot, and those there were when np_class_of()
+			   last gave it */
 	uint32_t job;	/* first of them */
 	uint32_t n;	/* jobs and array tasks in the snapshot */
 	uint32_t next;	/* of the same profile; NP_NONE */
@@ -71,7 +74,10 @@ struct np_classes {
 /* Returns 0 or -ENOMEM. */
 int np_classes_init(struct np_classes *c, struct np_problem *p,
 		    struct np_leaf_loads *loads);
-/* The class of a job; NP_NONE: there are too many, or no memory. */
+/*
+ * The class of a job; NP_NONE: there are too many, or no memory.  What is asked
+ * of it below takes all classes into account that there are now.
+ */
 uint32_t np_class_of(struct np_classes *c, const struct np_job *j);
 /*
  * All classes of the snapshot are there: who must avoid whom.  A few more may
