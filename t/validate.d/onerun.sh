@@ -5,6 +5,7 @@
 #
 # ONERUN_PAIRS=yes: the levels beside each other and every program beside every
 # other on the same day, too, for predictions from both; 35 minutes more.
+# ONERUN_WITH=FILE: with the pairs of another run of that day, its many.json.
 # shellcheck shell=bash
 
 # The same work again and again: 15 times as long.  The crack grows and the solid
@@ -66,18 +67,6 @@ onerun_phases() {
 		 "[\(.[1].low | pct), \(.[1].high | pct)]")'
 }
 
-# And half of the work.
-onerun_halves() {
-	lammps_input melt.half melt/in.melt 70
-	lammps_input couette.half flow/in.flow.couette 2900
-	lammps_input crack.half crack/in.crack 650
-	lammps_input solid.half peri/in.peri.pmb 50
-	silicon silicon.half 8
-	waveguide waveguide.half 80
-	water water.half
-	cavity cavity.half 60
-}
-
 onerun_program() { # NAME STEPS of water
 	WATER_STEPS=$2 program "$1"
 }
@@ -86,27 +75,6 @@ onerun_once() { # NAME [OPTION]
 	in_allocation "cd ~/$1.two && srun -Q -N4 -n4 -w '$A_NODES' --overlap \
 		--mpi=pmix --netprofile=$1.one --netprofile-calibrate ${2-} \
 		$(onerun_program "$1" 3000) >/dev/null 2>&1"
-}
-
-# What of a whole run is its start and its end, which no level slows: what is left
-# of two halves less the whole.  "{NAME: seconds}" of all.
-onerun_starts() { # MANY
-	local a i
-
-	onerun_halves
-	for a in $PROGRAMS $ASIDE; do
-		for i in 1 2; do
-			in_allocation "cd ~/$a.half && srun -Q -N4 -n4 \
-				-w '$A_NODES' --overlap --mpi=pmix \
-				--netprofile=$a.half \
-				$(onerun_program "$a" $((WATER_STEPS / 2))) >/dev/null 2>&1"
-		done
-		jq -s --arg a "$a" --slurpfile many "$1" '$many[0] as $m |
-			($m.alone_sec[$m.programs | index($a)].mean) as $all |
-			map(.end - .start - .alone_sec) |
-			{($a): ([2 * add / length - $all, 0] | max)}' \
-			"$(rundir)/store/users/20001/$a.half"/*.json
-	done | jq -s add
 }
 
 onerun_pairs() {
@@ -160,43 +128,41 @@ onerun_one() { # MANY
 			$show | at($a; $i) | stat(.level_slowdown; 1; null))))'
 }
 
-# Lines "program level earlier whole less-start one low high pressure pressure-one",
-# in percent: slowdowns of whole runs of another day and of this one, of the
-# latter less their start and end, and of one run with its 95 % interval.  What
-# starts for a fifth of its time is doing something else there.
-onerun_lines() { # MANY ONE SHOW STARTS
-	jq -rs --slurpfile doc "$ROOT/doc/accuracy-pairs.json" \
-		--slurpfile start "$4" '
+# Lines "program level earlier whole one low high pressure pressure-one", in
+# percent: slowdowns of whole runs of another day and of this one, and of one
+# run with its 95 % interval.
+onerun_lines() { # MANY ONE SHOW
+	jq -rs --slurpfile doc "$ROOT/doc/accuracy-pairs.json" '
 		.[0] as $m | .[1] as $o | .[2:] as $show |
 		def pct: if . == null then "-" else . * 1000 | round / 10 end;
 		$m.programs | to_entries[] as {key: $a, value: $name} |
 		$m.levels | to_entries[] as {key: $i, value: $level} |
 		($show | map(select(.app == $name + ".one"))[0].levels // [] |
 			map(select(.name == $level))[0] // {}) as $s |
-		$m.program_beside_level[$a][$i].mean as $whole |
-		(1 - $start[0][$name] / $m.alone_sec[$a].mean) as $rest |
 		[$name, $level, ($doc[0].program_beside_level[$a][$i].mean | pct),
-		 ($whole | pct),
-		 (if $whole == null or $rest < 0.8 then null else
-			$whole / $rest end | pct),
+		 ($m.program_beside_level[$a][$i].mean | pct),
 		 ($s.slowdown | pct), ($s.low | pct), ($s.high | pct),
 		 ($m.level_beside_program[$i][$a].mean | pct),
-		 ($o.level_beside_program[$i][$a].mean | pct)] | @tsv' "${@:1:3}"
+		 ($o.level_beside_program[$i][$a].mean | pct)] | @tsv' "$@"
 }
 
-# Pairs, and of whole runs curves, less what of the victim's runs is start and
-# end, where that is less than a fifth.
-onerun_less() { # STARTS true|false: has curves of whole runs
-	jq --slurpfile start "$1" --argjson whole "$2" '
-		. as $m | .name += "-less-start" |
-		reduce range(.programs | length) as $a (.;
-			(1 - $start[0][$m.programs[$a]] / $m.alone_sec[$a].mean |
-			 if . < 0.8 then 1 else . end) as $rest |
-			def less: map(if . == null then . else .mean /= $rest |
-				if .sd then .sd /= $rest else . end end);
-			.program_beside_program[$a] |= less |
-			if $whole then .program_beside_level[$a] |= less
-			else . end)'
+# The levels beside each other and the pairs of another run of this day, too:
+# the means of both, where a program's work was the same.
+onerun_join() { # OTHER
+	jq --slurpfile other "$1" '
+		def mean($o): if . == null or $o == null then . else
+			{n: (.n + $o.n), mean: ((.mean + $o.mean) / 2),
+			 sd: ([.sd, $o.sd, (.mean - $o.mean | fabs) / (2 | sqrt)] |
+				map(. // 0) | max)} end;
+		def means($o): [., $o] | transpose | map(. as [$x, $y] | $x | mean($y));
+		$other[0] as $o | . as $m |
+		.level_beside_level = [range(.levels | length) as $i |
+			.level_beside_level[$i] | means($o.level_beside_level[$i])] |
+		.program_beside_program = [range(.programs | length) as $a |
+			($m.alone_sec[$a].mean / $o.alone_sec[$a].mean) as $work |
+			.program_beside_program[$a] |
+			if $work > 0.8 and $work < 1.25 then
+				means($o.program_beside_program[$a]) else . end]'
 }
 
 # How both differ, and how often the 90 % interval of one run, some 0.78 of that
@@ -206,12 +172,12 @@ onerun_table() { # of onerun_lines, on stdin
 		function abs(x) { return x < 0 ? -x : x }
 		function log1p(x) { return log(1 + x / 100) }
 		function holds(x) {
-			return abs(log1p(x) - log1p($6)) <= \
-				0.39 * (log1p($8) - log1p($7))
+			return abs(log1p(x) - log1p($5)) <= \
+				0.39 * (log1p($7) - log1p($6))
 		}
 		function row() {
-			printf "%-10s %-5s %8s %8s %10s %8s %18s %10s %8s\n", $1, $2,
-				$3, $4, $5, $6, $7, $9, $10
+			printf "%-10s %-5s %8s %8s %8s %18s %10s %8s\n", $1, $2,
+				$3, $4, $5, $6, $8, $9
 		}
 		function tell(k, what) {
 			if (n[k])
@@ -221,33 +187,32 @@ onerun_table() { # of onerun_lines, on stdin
 					100 * hold[k] / n[k]
 		}
 		BEGIN {
-			$0 = "program\tlevel\tearlier\truns\tless start\tone run\t95 %"
-			$9 = "pressure"; $10 = "one run"
+			$0 = "program\tlevel\tearlier\truns\tone run\t95 %"
+			$8 = "pressure"; $9 = "one run"
 			row()
 		}
 		{
-			low = $7
-			for (k = 3; $6 != "-" && k <= 5; k++)
+			low = $6
+			for (k = 3; $5 != "-" && k <= 4; k++)
 				if ($k != "-") {
 					n[k]++
-					sum[k] += abs($k - $6)
-					bias[k] += $6 - $k
+					sum[k] += abs($k - $5)
+					bias[k] += $5 - $k
 					hold[k] += holds($k)
 				}
 			if ($3 != "-" && $4 != "-") {
 				days += abs($3 - $4)
 				n_days++
 			}
-			if ($9 != "-" && $10 != "-") {
-				press += abs($9 - $10)
+			if ($8 != "-" && $9 != "-") {
+				press += abs($8 - $9)
 				n_press++
 			}
-			$7 = "[" low ", " $8 "]"
+			$6 = "[" low ", " $7 "]"
 			row()
 		}
 		END {
 			tell(4, "curves")
-			tell(5, "less start")
 			tell(3, "earlier whole runs")
 			if (n_days)
 				printf "whole runs of two days: n %d, mean " \
@@ -283,22 +248,21 @@ validate_onerun() {
 	onerun_pairs
 	onerun_many "$dir/show" >"$dir/many.json"
 	onerun_one "$dir/many.json" <"$dir/show" >"$dir/one.json"
-	onerun_starts "$dir/many.json" >"$dir/starts.json"
-	jq -r '"start and end, s: " + (to_entries |
-		map("\(.key) \(.value * 10 | round / 10)") | join(", "))' \
-		"$dir/starts.json"
 	onerun_lines "$dir/many.json" "$dir/one.json" "$dir/show" \
-		"$dir/starts.json" >"$dir/onerun.tsv"
+		>"$dir/onerun.tsv"
 	onerun_table <"$dir/onerun.tsv"
-	onerun_less "$dir/starts.json" true <"$dir/many.json" >"$dir/many-less.json"
-	onerun_less "$dir/starts.json" false <"$dir/one.json" >"$dir/one-less.json"
-	for a in many one many-less one-less; do
-		pairs_text <"$dir/$a.json" >"$BUILD/accuracy-pairs-onerun-$a.json"
+	for a in many one; do
+		if [ -n "${ONERUN_WITH-}" ]; then
+			onerun_join "$ONERUN_WITH"
+		else
+			cat
+		fi <"$dir/$a.json" | pairs_text \
+			>"$BUILD/accuracy-pairs-onerun-$a.json"
 		"$BUILD/netprof" accuracy --model=cross,victim,mutual,ensemble \
 			"$BUILD/accuracy-pairs-onerun-$a.json"
 	done
 	onerun_phases
-	cp "$dir/starts.json" "$dir/show" "$dir/onerun.tsv" "$BUILD/"
+	cp "$dir/many.json" "$dir/show" "$dir/onerun.tsv" "$BUILD/"
 	cluster down
 	rm -rf "$dir"
 }
