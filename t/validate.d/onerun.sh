@@ -129,8 +129,8 @@ onerun_one() { # MANY
 }
 
 # Lines "program level earlier whole one low high pressure pressure-one", in
-# percent: slowdowns of whole runs of another day and of this one, and of one
-# run with its 95 % interval.
+# percent: slowdowns of whole runs of another day, if the work was the same, and
+# of this one, and of one run with its 95 % interval.
 onerun_lines() { # MANY ONE SHOW
 	jq -rs --slurpfile doc "$ROOT/doc/accuracy-pairs.json" '
 		.[0] as $m | .[1] as $o | .[2:] as $show |
@@ -139,7 +139,10 @@ onerun_lines() { # MANY ONE SHOW
 		$m.levels | to_entries[] as {key: $i, value: $level} |
 		($show | map(select(.app == $name + ".one"))[0].levels // [] |
 			map(select(.name == $level))[0] // {}) as $s |
-		[$name, $level, ($doc[0].program_beside_level[$a][$i].mean | pct),
+		($doc[0].alone_sec[$a].mean / $m.alone_sec[$a].mean) as $work |
+		[$name, $level, (if $work > 0.8 and $work < 1.25 then
+			$doc[0].program_beside_level[$a][$i].mean
+			else null end | pct),
 		 ($m.program_beside_level[$a][$i].mean | pct),
 		 ($s.slowdown | pct), ($s.low | pct), ($s.high | pct),
 		 ($m.level_beside_program[$i][$a].mean | pct),
