@@ -105,7 +105,8 @@ bool np_shared_wait(struct np_shared *d, double sec);
 
 /*
  * A new decision replaces the last one, which is freed; s and all in it are
- * taken.  What was admitted and did not arrive yet is carried over.
+ * taken.  What was admitted and did not arrive yet is carried over; arrivals,
+ * of the new one's snapshot, are counted off.  NULL for both: see below.
  */
 void np_shared_publish(struct np_shared *d, struct np_standing *s,
 		       struct np_arrivals *arrivals);

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Jobs of users a, b and UINT32_MAX, as slurmctld lists them. */
+/* Jobs of three users, as slurmctld lists them. */
 static void test_each_job_is_taken_once(void)
 {
 	struct np_arrival of[] = {
