@@ -43,7 +43,7 @@ struct np_cycle {
 	struct np_job_cache *cache;
 	struct np_site *site;
 	int64_t last_sec;	/* of the last decision */
-	uint32_t last_id;	/* the highest of a job then */
+	uint32_t last_id;	/* the highest of a job in what is published */
 	double told_sec;	/* monotonic */
 	double missed_sec;	/* of the next line about them; monotonic */
 	double quiet_sec;	/* until then nothing is to do; monotonic */
@@ -57,6 +57,7 @@ struct np_cycle {
 struct round {
 	struct np_answers answers;
 	struct np_arrivals arrivals;
+	uint32_t last_id; /* the highest of a job */
 	struct np_change *change;
 	size_t n_changes;
 	bool written; /* it went as far as that */
@@ -227,7 +228,8 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 	if (!np_leaves_n(np_site_leaves(site)) && !r->trouble.text[0])
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs topology/tree or topology/block");
-	rc = np_answers_arrivals(&r->answers, now_sec - CARRY_SEC, &c->last_id,
+	r->last_id = c->last_id;
+	rc = np_answers_arrivals(&r->answers, now_sec - CARRY_SEC, &r->last_id,
 				 &r->arrivals);
 	if (rc)
 		return rc;
@@ -279,6 +281,7 @@ static int publish(struct np_cycle *c, struct round *r)
 	r->placement = NULL;
 	r->view.set = NULL;
 	np_shared_publish(c->shared, s, &r->arrivals);
+	c->last_id = r->last_id;
 	return 0;
 }
 
