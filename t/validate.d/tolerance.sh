@@ -5,14 +5,16 @@
 # What was added is measured by MPI ping-pongs beside, and the graph is that of
 # a run without.  A prediction is the measured time without, and the difference
 # that the graph says; it stands beside "as without" and "one latency more for
-# each message of a rank".  Medians of the runs.
+# each message of a rank", and how much of its error is that the program's own
+# computing took longer than in the runs without, which their traces tell and no
+# model of a network can.  Medians of the runs.
 # shellcheck shell=bash disable=SC2206 # lists of words
 
 # From no delay at all (BASE=0) to some, one thing more changes here: a rank that
 # waits longer than quiet_poll.so polls sleeps, and has to be woken.
 BASE=${BASE:-500} # us, of the run that is traced
 DELAYS=${DELAYS:-"1000 2000 3000"} # of the others
-RUNS=${RUNS:-5}
+RUNS=${RUNS:-9}
 MESSAGE_NS=${MESSAGE_NS:-8000} # o, of Open MPI over TCP
 BYTE_NS=${BYTE_NS:-50} # G, on links of 1 Gbit/s with the delay line
 TOLERANCE_PROGRAMS=${TOLERANCE_PROGRAMS:-"melt couette crack silicon netpipe"}
@@ -90,14 +92,23 @@ median_of() { # FILE KEYS...: the median of the column after the keys
 			print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
-# "NAME DELAY ADDED_NS MEASURED WITHOUT PREDICTED LINEAR": one row per case, times
-# in seconds.
+# What the graphs of these runs take when messages cost nothing, in seconds.
+computing() { # NAME DELAY
+	local i
+	for ((i = 1; i <= RUNS; i++)); do
+		"$BUILD/trace_time" "$(shared)/$1.$2.$i" 0 0 0
+	done | awk '{ print $3 }' | median_of /dev/stdin
+}
+
+# "NAME DELAY ADDED_NS MEASURED WITHOUT PREDICTED LINEAR COMPUTING": one row per
+# case, times in seconds; COMPUTING is what it took longer than without.
 cases() {
-	local p d base trip added t0 i said messages
+	local p d base trip added t0 i said messages alone
 	base=$(median_of "$BUILD/tolerance.trips" "$BASE")
 	for p in $TOLERANCE_PROGRAMS; do
 		t0=$(median_of "$BUILD/tolerance.times" "$p" "$BASE")
 		[ -n "$t0" ] || continue
+		alone=$(computing "$p" "$BASE")
 		for d in $DELAYS; do
 			trip=$(median_of "$BUILD/tolerance.trips" "$d")
 			added=$(awk "BEGIN { print 1000 * ($trip - $base) }")
@@ -112,16 +123,18 @@ cases() {
 			messages=$(awk '{ print $2; exit }' "$BUILD/tolerance.said")
 			echo "$p $d $added $(median_of "$BUILD/tolerance.times" "$p" "$d") $t0" \
 				"$(awk "BEGIN { print $t0 + $said }")" \
-				"$(awk "BEGIN { print $t0 + 1e-9 * $added * $messages / 2 }")"
+				"$(awk "BEGIN { print $t0 + 1e-9 * $added * $messages / 2 }")" \
+				"$(awk "BEGIN { print $(computing "$p" "$d") - $alone }")"
 		done
 	done
 }
 
 table_of_cases() {
 	awk '{
-		printf "%-8s %6.0f us  %8.3f s  %8.3f s %+6.1f %%   %+6.1f %%   %+6.1f %%\n",
-			$1, $3 / 1000, $4, $6, 100 * ($6 / $4 - 1),
-			100 * ($5 / $4 - 1), 100 * ($7 / $4 - 1)
+		printf "%-8s %6.0f us  %8.3f s  %8.3f s %+6.1f %%   %+6.1f %%   " \
+			"%+6.1f %%      %+6.1f %%\n", $1, $3 / 1000, $4, $6,
+			100 * ($6 / $4 - 1), 100 * ($5 / $4 - 1),
+			100 * ($7 / $4 - 1), -100 * $8 / $4
 		n++
 		g += ($6 / $4 - 1) ^ 2; z += ($5 / $4 - 1) ^ 2; l += ($7 / $4 - 1) ^ 2
 	}
@@ -141,7 +154,7 @@ validate_tolerance() {
 	measure_programs
 	echo "date $(date +%F); $RUNS runs of each, from $BASE us on; $(nproc)" \
 		"processors, load $(cut -d' ' -f1 /proc/loadavg)"
-	echo "program    added   measured     graph   error   as without   linear"
+	echo "program    added   measured     graph   error   as without   linear   of it computing"
 	cases | tee "$BUILD/tolerance.cases" | table_of_cases
 	cluster down
 }
