@@ -13,8 +13,8 @@
  */
 static inline void fetch(const struct np_edge *e, const void *t)
 {
-	__builtin_prefetch((const char *)e + 1024);
-	__builtin_prefetch((const char *)t + 512, 1);
+	__builtin_prefetch((const char *)e + 6144);
+	__builtin_prefetch((const char *)t + 1024, 1);
 }
 
 static void times(const struct np_compact *c, double x, struct np_room *room)
@@ -57,7 +57,8 @@ static void follow(const struct np_compact *c, double x, double tol,
 	for (const struct np_edge *e = c->edge + c->first[v]; e != end; e++) {
 		np_pair slope = s[v] + e->b;
 
-		__builtin_prefetch(&c->first[e->from]); /* it may be next */
+		/* It may be next, whatever is found below. */
+		__builtin_prefetch(c->edge + c->first[e->from]);
 		if (t[e->from] + (e->a + e->b * x) < t[v] - tol)
 			continue;
 		if (np_bits_test(room->reached, e->from)) {
