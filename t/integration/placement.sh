@@ -283,7 +283,6 @@ test_advise_logs_what_enforce_would_do_and_changes_nothing() {
 test_prefer_keeps_apart_while_room_is_free_and_never_delays() {
 	local i jobs=()
 
-	sleep 2 # PlacementInterval: it knows that the nodes are free
 	for i in 1 2 3 4; do
 		jobs+=("$(job fft 4 -p prefer)")
 	done
@@ -335,14 +334,14 @@ test_an_unknown_application_is_moved_by_nobody_and_moves_nobody() {
 	full_of_ffts
 	a=$(job nobody 4)
 	b=$(inside sbatch --parsable -N1 -o /dev/null --wrap 'sleep 4')
-	wait_for 1 state_is "$a" RUNNING
-	wait_for 1 state_is "$b" RUNNING
+	wait_for 2 state_is "$a" RUNNING # slurmctld looks once a second
+	wait_for 2 state_is "$b" RUNNING
 	equal "exclusions" "$(field "$a" ExcNodeList) $(field "$b" ExcNodeList)" \
 		"(null) (null)"
 	cancel "${FFTS[@]}"
 	slack
 	a=$(job fft 1)
-	wait_for 1 state_is "$a" RUNNING
+	wait_for 2 state_is "$a" RUNNING
 	equal "exclusions beside it" "$(field "$a" ExcNodeList)" "(null)"
 }
 
