@@ -5,7 +5,7 @@
 
 #include "np_tolerance_impl.h"
 
-#define MIN_EDGES 100000 /* a thread is worth as much as a pass over 20000 */
+#define MIN_EDGES 1000000 /* of half as many they gain nothing */
 
 struct crew {
 	struct np_tolerance *t;
