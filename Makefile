@@ -332,8 +332,8 @@ $(BUILD)/bench_predict $(BUILD)/bench_qn $(BUILD)/bench_sharing: $(BUILD)/%: \
 	$(call link,$(GSL) $(LIBM))
 
 # The cost of execution graphs, beside a solver of linear programs.
-$(BUILD)/bench_tolerance: $(call objs,t/bench_tolerance.c t/bench_clp.c) \
-		$(BUILD)/libnetprof.a
+$(BUILD)/bench_tolerance: $(call objs,t/bench_tolerance.c t/bench_pass.c \
+		t/bench_clp.c) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(CLP) $(GSL) $(LIBM))
 

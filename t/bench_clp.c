@@ -6,18 +6,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <coin/Clp_C_Interface.h>
 
-static double cpu_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "bench_pass.h"
 
 /* The times of n vertices, of which the last may be ns, and x: all at once. */
 static void add_columns(Clp_Simplex *clp, int n, double ns)
@@ -66,14 +59,14 @@ static struct bench_solved solve(const struct np_compact *c, double ns,
 		}
 	start[n] = (int)at;
 	Clp_addRows(clp, (int)n, low, high, start, col, value);
-	began = cpu_sec();
+	began = bench_cpu_sec();
 	limit.rlim_cur = (rlim_t)ceil(began + max_sec);
 	limit.rlim_max = limit.rlim_cur + 1;
 	setrlimit(RLIMIT_CPU, &limit);
 	Clp_dual(clp, 0);
 	/* In a process of its own: nothing is freed. */
 	return (struct bench_solved){ Clp_getColSolution(clp)[X],
-				cpu_sec() - began, Clp_status(clp) == 0 };
+				bench_cpu_sec() - began, Clp_status(clp) == 0 };
 }
 
 /*

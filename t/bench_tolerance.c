@@ -12,10 +12,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench_clp.h"
+#include "bench_pass.h"
+#include "np_clock.h"
 #include "np_goal.h"
 #include "np_tolerance_impl.h"
 
@@ -23,16 +24,12 @@
 #define LOOP_SIDE 4
 #define LOOP_STEPS 100000
 #define READ_OPS 2000000
-#define READ_BYTES ((size_t)1 << 27)
-#define COPIES_BYTES 4e6
-#define MAX_COPIES 128
 #define MIN_BANDWIDTH_SHARE 0.7
 #define MIN_READ_MB_PER_SEC 100.0
 #define MAX_BYTES_PER_OP 60.0
 #define MIN_TIMES_FASTER 1000.0
 #define MIN_CLP_SEC 20.0
 #define MAX_LOOP_SHARE 0.01
-#define AHEAD 128 /* of what is read */
 #define ROUNDS 15
 
 static const struct np_tolerance_opt opt = {
@@ -41,24 +38,6 @@ static const struct np_tolerance_opt opt = {
 	.x = NP_LOGGPS_L,
 	.threads = 1,
 };
-
-static double clock_sec(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double now_sec(void)
-{
-	return clock_sec(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-static double wall_sec(void)
-{
-	return clock_sec(CLOCK_MONOTONIC);
-}
 
 static unsigned long long seed;
 
@@ -191,9 +170,9 @@ static void read_and_tell(FILE *f, int to)
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	must(lseek(fileno(f), 0, SEEK_SET) ? -1 : 0,
 	     &(struct np_err){ "lseek" });
-	start = now_sec();
+	start = bench_cpu_sec();
 	must(np_goal_read(fileno(f), "bench", &g, &err), &err);
-	told[0] = now_sec() - start;
+	told[0] = bench_cpu_sec() - start;
 	told[1] = (double)(peak_bytes() - before);
 	if (write(to, told, sizeof(told)) != sizeof(told))
 		_exit(1);
@@ -230,140 +209,6 @@ static int bench_read(void)
 	return rate < MIN_READ_MB_PER_SEC || per_op > MAX_BYTES_PER_OP;
 }
 
-static volatile double bench_keep; /* so that nothing is computed for nobody */
-
-/*
- * Seconds of reading a large array from one end to the other: memory of the
- * same kind, fetched ahead in the same way as by a pass.
- */
-static double read_all(const double *a, size_t n)
-{
-	double start = now_sec(), s0 = 0, s1 = 0, s2 = 0, s3 = 0, sec;
-
-	/* Several sums, as each waits for the one before. */
-	for (size_t i = 0; i < n; i += 4) {
-		__builtin_prefetch(a + i + AHEAD);
-		s0 += a[i];
-		s1 += a[i + 1];
-		s2 += a[i + 2];
-		s3 += a[i + 3];
-	}
-	sec = now_sec() - start;
-	bench_keep = s0 + s1 + s2 + s3;
-	return sec;
-}
-
-/* All that a pass has to fetch and to store, each once. */
-static double pass_bytes(const struct np_tolerance *t, size_t per_vertex)
-{
-	return (double)np_tolerance_edges(t) * sizeof(struct np_edge) +
-	       (double)np_tolerance_vertices(t) *
-		       (double)(sizeof(uint32_t) + per_vertex);
-}
-
-/*
- * The graph, and as many like it as it takes for a pass over all to be longer
- * than a look at the clock.
- */
-struct copies {
-	struct np_chain c[MAX_COPIES]; /* the first is the graph's own */
-	struct np_room *room[MAX_COPIES];
-	size_t n;
-};
-
-static void copy(const struct np_compact *from, struct np_compact *to)
-{
-	size_t edges = np_compact_edges(from);
-
-	must(np_compact_reserve(to, from->n, edges),
-	     &(struct np_err){ "out of memory" });
-	memcpy(to->edge, from->edge, edges * sizeof(*to->edge));
-	memcpy(to->first, from->first, (from->n + 1) * sizeof(*to->first));
-	to->n = from->n;
-}
-
-static struct copies *make_copies(struct np_tolerance *t)
-{
-	struct copies *k = calloc(1, sizeof(*k));
-	size_t n = t->c.n > 1 ? 1 : 1 + (size_t)(COPIES_BYTES /
-						 pass_bytes(t, 8));
-
-	must(!k, &(struct np_err){ "out of memory" });
-	k->n = n < MAX_COPIES ? n : MAX_COPIES;
-	k->c[0] = t->c;
-	k->room[0] = t->room[0];
-	for (size_t i = 1; i < k->n; i++) {
-		k->c[i].n = 1;
-		copy(&t->c.link[0], &k->c[i].link[0]);
-		k->room[i] = np_room_new(&k->c[i]);
-		must(!k->room[i], &(struct np_err){ "out of memory" });
-	}
-	return k;
-}
-
-static void free_copies(struct copies *k)
-{
-	for (size_t i = 1; i < k->n; i++) {
-		np_room_free(k->room[i]);
-		np_chain_free(&k->c[i]);
-	}
-	free(k);
-}
-
-static double one_sec(struct copies *k, const struct np_pass *p)
-{
-	double start = now_sec();
-
-	for (size_t i = 0; i < k->n; i++)
-		bench_keep = np_pass(&k->c[i], p, k->room[i]).t;
-	return (now_sec() - start) / (double)k->n;
-}
-
-static double four_sec(struct copies *k)
-{
-	const double x[NP_PASS_TIMES] = { 3000, 4000, 5000, 6000 };
-	double start = now_sec(), out[NP_PASS_TIMES];
-
-	for (size_t i = 0; i < k->n; i++)
-		np_pass_times(&k->c[i], x, k->room[i], out);
-	return (now_sec() - start) / (double)k->n;
-}
-
-/* The shortest times of some, in turns, as others use the memory, too. */
-struct best {
-	double bytes_per_sec; /* of the memory */
-	double one, four;     /* T and its slope at one x; T at four */
-};
-
-static double shorter(double sec, double best)
-{
-	return sec < best ? sec : best;
-}
-
-/* Each pass comes after so much else that no cache has anything of it. */
-static struct best best_of(struct np_tolerance *t)
-{
-	const struct np_pass p = { NP_STEEPEST, 3000,
-				   np_tolerance_tie(t, 3000) };
-	struct best b = { 0, INFINITY, INFINITY };
-	struct copies *k = make_copies(t);
-	double *a = np_compact_room(READ_BYTES, 1), sec = INFINITY;
-	size_t n = READ_BYTES / sizeof(*a);
-
-	for (size_t i = 0; i < n; i++)
-		a[i] = 1;
-	for (int round = 0; round < ROUNDS; round++) {
-		sec = shorter(read_all(a, n), sec);
-		b.one = shorter(one_sec(k, &p), b.one);
-		sec = shorter(read_all(a, n), sec);
-		b.four = shorter(four_sec(k), b.four);
-	}
-	free(a);
-	free_copies(k);
-	b.bytes_per_sec = READ_BYTES / sec;
-	return b;
-}
-
 /*
  * Beside the solver, which is stopped when it is plain that it takes too long;
  * returns whether that is too little faster.  For all critical latencies it
@@ -398,14 +243,14 @@ static void bench_threads(struct np_tolerance *t, double limit)
 	double some[2] = { INFINITY, INFINITY }, all[2], out[NP_ARRAY_SIZE(x)];
 
 	for (int round = 0; round < 2 * ROUNDS; round++) {
-		double start = wall_sec();
+		double start = np_mono_sec();
 
 		t->threads = !(round % 2);
 		np_tolerance_times(t, x, NP_ARRAY_SIZE(x), out);
-		some[round % 2] = shorter(wall_sec() - start, some[round % 2]);
+		some[round % 2] = fmin(np_mono_sec() - start, some[round % 2]);
 	}
 	for (int k = 0; k < 2; k++) {
-		double start = wall_sec();
+		double start = np_mono_sec();
 		struct np_critical *c;
 		struct np_err err;
 		size_t n;
@@ -413,7 +258,7 @@ static void bench_threads(struct np_tolerance *t, double limit)
 		t->threads = !k;
 		must(np_tolerance_critical(t, 3000, limit, &c, &n, &err),
 		     &err);
-		all[k] = wall_sec() - start;
+		all[k] = np_mono_sec() - start;
 		free(c);
 	}
 	printf("%10s  on the wall: T at 8 values in %.2f ms, by threads in "
@@ -427,8 +272,8 @@ static int bench_size(size_t ops)
 	struct np_graph *g = uneven(ops);
 	struct np_critical *critical;
 	struct np_tolerance *t;
-	double start = now_sec(), made, limit, limit_sec, all_sec, one, four;
-	struct best best;
+	double start = bench_cpu_sec(), made, limit, limit_sec, all_sec;
+	struct bench_pass best;
 	struct np_err err;
 	size_t n;
 	int failed = 0;
@@ -436,27 +281,25 @@ static int bench_size(size_t ops)
 	ops = np_graph_ops(g);
 	must(np_tolerance_new(g, &opt, &t, &err), &err);
 	np_graph_free(g);
-	made = now_sec() - start;
-	best = best_of(t);
-	one = pass_bytes(t, 8) / best.one / best.bytes_per_sec;
-	four = pass_bytes(t, 32) / best.four / best.bytes_per_sec;
-	start = now_sec();
+	made = bench_cpu_sec() - start;
+	best = bench_pass(t);
+	start = bench_cpu_sec();
 	limit = np_tolerance_limit(t, 3000, 0.05);
-	limit_sec = now_sec() - start;
-	start = now_sec();
+	limit_sec = bench_cpu_sec() - start;
+	start = bench_cpu_sec();
 	must(np_tolerance_critical(t, 3000, limit, &critical, &n, &err), &err);
-	all_sec = now_sec() - start;
+	all_sec = bench_cpu_sec() - start;
 	free(critical);
 	printf("%10zu %9zu %9zu %6.0f %5.1f %8.3f %5.0f %% %8.3f %5.0f %% "
 	       "%8.2f %9.2f %4zu\n", ops, np_tolerance_vertices(t),
 	       np_tolerance_edges(t), 1e9 * made / (double)ops,
-	       1e-9 * best.bytes_per_sec, 1e3 * best.one, 100 * one,
-	       1e3 * best.four, 100 * four, 1e3 * limit_sec, 1e3 * all_sec, n);
+	       1e-9 * best.bytes_per_sec, 1e3 * best.one_sec, 100 * best.one,
+	       1e3 * best.four_sec, 100 * best.four, 1e3 * limit_sec, 1e3 * all_sec, n);
 	if (ops >= 1000000)
 		bench_threads(t, limit);
 	/* In the cache of a processor it is another bandwidth. */
 	if (ops >= 10000000)
-		failed = fmin(one, four) < MIN_BANDWIDTH_SHARE;
+		failed = fmin(best.one, best.four) < MIN_BANDWIDTH_SHARE;
 	if (ops < 2000000)
 		failed |= beside_clp(t, ops, limit_sec, all_sec, limit);
 	np_tolerance_free(t);
@@ -482,22 +325,22 @@ static int bench_loop(void)
 		struct np_tolerance *t;
 		struct np_runtime r;
 		struct np_err err;
-		double start = now_sec(), all;
+		double start = bench_cpu_sec(), all;
 		size_t n;
 
 		own.unfold = unfold;
 		must(np_tolerance_new(g, &own, &t, &err), &err);
-		made[unfold] = now_sec() - start;
-		pass[unfold] = best_of(t).one;
+		made[unfold] = bench_cpu_sec() - start;
+		pass[unfold] = bench_pass(t).one_sec;
 		np_tolerance_at(t, 3000, &r);
 		ns[unfold] = r.ns;
-		start = now_sec();
+		start = bench_cpu_sec();
 		limit[unfold] = np_tolerance_limit(t, 3000, 0.05);
-		sec[unfold] = now_sec() - start;
-		start = now_sec();
+		sec[unfold] = bench_cpu_sec() - start;
+		start = bench_cpu_sec();
 		must(np_tolerance_critical(t, 3000, limit[unfold], &critical,
 					   &n, &err), &err);
-		all = now_sec() - start;
+		all = bench_cpu_sec() - start;
 		free(critical);
 		printf("%12s: %9zu vertices, made in %6.2f s, a pass %9.3f ms, "
 		       "5 %% %9.3f ms,\n%22zu critical latencies %9.3f ms\n",

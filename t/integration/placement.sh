@@ -49,6 +49,12 @@ waited() { # JOB; s
 	echo $(($(when "$1" StartTime) - $(when "$1" SubmitTime)))
 }
 
+# By slurmctld's clock, which looks at batch jobs once a second.
+starts_at_once() { # JOB
+	wait_for 5 state_is "$1" RUNNING
+	between "job $1 waited, s" "$(waited "$1")" 0 1
+}
+
 test_harmless_jobs_are_not_touched() {
 	local j jobs=()
 
@@ -283,6 +289,7 @@ test_advise_logs_what_enforce_would_do_and_changes_nothing() {
 test_prefer_keeps_apart_while_room_is_free_and_never_delays() {
 	local i jobs=()
 
+	sleep 2 # PlacementInterval: it knows that the nodes are free
 	for i in 1 2 3 4; do
 		jobs+=("$(job fft 4 -p prefer)")
 	done
@@ -334,14 +341,14 @@ test_an_unknown_application_is_moved_by_nobody_and_moves_nobody() {
 	full_of_ffts
 	a=$(job nobody 4)
 	b=$(inside sbatch --parsable -N1 -o /dev/null --wrap 'sleep 4')
-	wait_for 2 state_is "$a" RUNNING # slurmctld looks once a second
-	wait_for 2 state_is "$b" RUNNING
+	starts_at_once "$a"
+	starts_at_once "$b"
 	equal "exclusions" "$(field "$a" ExcNodeList) $(field "$b" ExcNodeList)" \
 		"(null) (null)"
 	cancel "${FFTS[@]}"
 	slack
 	a=$(job fft 1)
-	wait_for 2 state_is "$a" RUNNING
+	starts_at_once "$a"
 	equal "exclusions beside it" "$(field "$a" ExcNodeList)" "(null)"
 }
 
