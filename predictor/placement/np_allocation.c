@@ -84,13 +84,11 @@ static bool widen_leaf(const struct widening *w, uint32_t leaf)
 	return any || first != NP_NONE;
 }
 
-static void gather(struct widening *w, bool trusted)
+static void gather(struct widening *w, const struct np_party *party)
 {
-	for (uint32_t i = 0; i < w->g->n; i++) {
+	for (uint32_t i = party->group; i < party[1].group; i++) {
 		struct np_group *u = &w->g->at[i];
 
-		if (np_group_class(w->g, i)->trusted != trusted)
-			continue;
 		if (u->placed)
 			w->at[w->n++] = (struct wide){
 				i, u->class, u->ready, u->widened
@@ -99,17 +97,19 @@ static void gather(struct widening *w, bool trusted)
 	}
 }
 
-static int widen(struct np_groups *g, bool trusted, bool *changed)
+static int widen(struct np_groups *g, const struct np_party *party,
+		 bool *changed)
 {
+	size_t n = party[1].group - party->group;
 	struct widening w = {
-		.g = g, .at = malloc((g->n + 1) * sizeof(*w.at)),
+		.g = g, .at = malloc((n + 1) * sizeof(*w.at)),
 		.refused = calloc(g->classes->n + 1, sizeof(*w.refused)),
 	};
 	int rc = w.at && w.refused ? 0 : -ENOMEM;
 
 	if (!rc)
-		gather(&w, trusted);
-	for (size_t i = 0; !rc && i < g->p->n_leaves; i++)
+		gather(&w, party);
+	for (size_t i = 0; w.n && i < g->p->n_leaves; i++)
 		*changed |= widen_leaf(&w, g->p->leaf_order[i]);
 	memset(g->left, 0, g->p->lw * sizeof(*g->left));
 	free(w.at);
@@ -117,16 +117,13 @@ static int widen(struct np_groups *g, bool trusted, bool *changed)
 	return rc;
 }
 
-/* Leaves written before for a group's request, in the group's row of bits. */
+/* Leaves written before for a request, in its group's row of bits. */
 static void prior(const struct np_groups *g, const struct np_request *r,
 		  uint64_t *bits)
 {
 	const struct np_snapshot_job *j = &np_snapshot_jobs(g->p->s)[r->job];
 	const uint64_t *reach = g->p->counts[j->in.candidates]->reach;
 
-	if (r->group == NP_NONE)
-		return;
-	bits += r->group * g->p->lw;
 	if (r->task) /* what stands in the record stands for its first task */
 		return;
 	for (size_t w = 0; w < g->p->lw; w++)
@@ -136,36 +133,38 @@ static void prior(const struct np_groups *g, const struct np_request *r,
 			bits[w] |= reach[w] & j->in.prior_leaves[w];
 }
 
-static int keep(struct np_groups *g, bool trusted)
+static int keep(struct np_groups *g, const struct np_party *party)
 {
-	uint64_t *bits = calloc(g->n * g->p->lw + 1, sizeof(*bits));
+	size_t n = party[1].group - party->group, lw = g->p->lw;
+	uint64_t *bits = calloc(n * lw + 1, sizeof(*bits));
 
 	if (!bits)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < g->requests->n; i++)
-		prior(g, &g->requests->at[i], bits);
-	for (uint32_t i = 0; i < g->n; i++) {
-		if (np_group_class(g, i)->trusted != trusted)
-			continue;
-		NP_BITS_EACH(leaf, bits + i * g->p->lw, g->p->lw)
-			if (would(g, i, (uint32_t)leaf) &&
-			    can(g, i, (uint32_t)leaf))
-				np_group_hold(g, i, (uint32_t)leaf);
+	for (uint32_t i = party->request; i < party[1].request; i++) {
+		const struct np_request *r = &g->requests->at[g->by_party[i]];
+
+		prior(g, r, bits + (r->group - party->group) * lw);
 	}
+	for (uint32_t i = 0; i < n; i++)
+		NP_BITS_EACH(leaf, bits + i * lw, lw)
+			if (would(g, party->group + i, (uint32_t)leaf) &&
+			    can(g, party->group + i, (uint32_t)leaf))
+				np_group_hold(g, party->group + i,
+					      (uint32_t)leaf);
 	free(bits);
 	return 0;
 }
 
-static int settle(struct np_groups *g, bool trusted)
+static int settle(struct np_groups *g, const struct np_party *party)
 {
 	bool changed = true;
-	int rc = keep(g, trusted);
+	int rc = keep(g, party);
 
 	for (int round = 0; !rc && changed && round < MAX_ROUNDS; round++) {
 		changed = false;
-		rc = np_grow(g, trusted, &changed);
+		rc = np_grow(g, party, &changed);
 		if (!rc)
-			rc = widen(g, trusted, &changed);
+			rc = widen(g, party, &changed);
 	}
 	return rc;
 }
@@ -191,13 +190,12 @@ static void place_quiet(struct np_problem *p, struct np_classes *c,
 
 static int share(struct np_allocation *a)
 {
-	int rc;
+	int rc = 0;
 
 	place_quiet(&a->problem, &a->classes, &a->requests);
 	/* Jobs that others do not see choose after, and around, the rest. */
-	rc = settle(&a->groups, true);
-	if (!rc)
-		rc = settle(&a->groups, false);
+	for (size_t i = 0; !rc && i < a->groups.n_parties; i++)
+		rc = settle(&a->groups, &a->groups.party[i]);
 	np_groups_shared(&a->groups);
 	return rc;
 }

@@ -206,28 +206,77 @@ static int make_room(struct np_groups *g)
 	return 0;
 }
 
+static size_t party_of(const struct np_groups *g, uint32_t rank)
+{
+	const struct np_classes *c = g->classes;
+	const struct np_class *k = &c->at[g->requests->at[rank].class];
+
+	return k->trusted ? 0 : 1 + np_order_find(c->private_owner,
+						  c->n_private, k->owner);
+}
+
+/* Requests of classes that are not quiet, in order of parties. */
+static int gather_parties(struct np_groups *g)
+{
+	const struct np_requests *r = g->requests;
+	struct np_party *to;
+
+	g->n_parties = 1 + g->classes->n_private;
+	g->party = np_problem_alloc(g->p, g->n_parties + 2, sizeof(*g->party));
+	g->by_party = np_problem_alloc(g->p, r->n, sizeof(*g->by_party));
+	if (!g->party || !g->by_party)
+		return -ENOMEM;
+	to = g->party + 1;
+	for (uint32_t i = 0; i < r->n; i++)
+		if (!g->classes->at[r->at[i].class].quiet)
+			to[party_of(g, i) + 1].request++;
+	for (size_t i = 1; i <= g->n_parties; i++)
+		to[i].request += to[i - 1].request;
+	for (uint32_t i = 0; i < r->n; i++)
+		if (!g->classes->at[r->at[i].class].quiet)
+			g->by_party[to[party_of(g, i)].request++] = i;
+	return 0;
+}
+
+static int add_request(struct np_groups *g, uint32_t rank)
+{
+	struct np_request *r = &g->requests->at[rank];
+	const struct np_job *j = np_problem_job(g->p, r->job);
+
+	r->group = group_of(g, rank);
+	r->subgroup = subgroup_of(g, r->group, j);
+	if (r->subgroup == NP_NONE)
+		return -ENOMEM;
+	join(g, r, np_subgroup_at(g, r->subgroup), j);
+	return 0;
+}
+
+static int add_party(struct np_groups *g, struct np_party *party)
+{
+	int rc = 0;
+
+	for (uint32_t i = party->request; !rc && i < party[1].request; i++)
+		rc = add_request(g, g->by_party[i]);
+	party[1].group = (uint32_t)g->n;
+	party[1].subgroup = (uint32_t)g->subgroup.n;
+	return rc;
+}
+
 int np_groups_init(struct np_groups *g, struct np_problem *p,
 		   struct np_classes *classes, struct np_requests *requests)
 {
+	int rc;
+
 	*g = (struct np_groups){
 		.p = p, .classes = classes, .requests = requests,
 		.subgroup.item = sizeof(struct np_subgroup),
 		.undo.item = 2 * sizeof(uint32_t),
 	};
-	if (make_room(g))
-		return -ENOMEM;
-	for (uint32_t i = 0; i < requests->n; i++) {
-		struct np_request *r = &requests->at[i];
-		const struct np_job *j = np_problem_job(p, r->job);
-
-		if (classes->at[r->class].quiet)
-			continue;
-		r->group = group_of(g, i);
-		r->subgroup = subgroup_of(g, r->group, j);
-		if (r->subgroup == NP_NONE)
-			return -ENOMEM;
-		join(g, r, np_subgroup_at(g, r->subgroup), j);
-	}
+	rc = make_room(g) ? -ENOMEM : gather_parties(g);
+	for (size_t i = 0; !rc && i < g->n_parties; i++)
+		rc = add_party(g, &g->party[i]);
+	if (rc)
+		return rc;
 	np_pool_trim(&g->subgroup);
 	return lay_out(g);
 }

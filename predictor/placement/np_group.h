@@ -2,7 +2,9 @@
  * Groups of requests that share one set of leaves: those of a class, or where
  * jobs of the class conflict with each other, every request by itself, or an
  * array whose tasks find leaves enough where they do not.  A subgroup are the
- * requests of a group with the same candidate nodes.
+ * requests of a group with the same candidate nodes.  A party are all groups
+ * that everybody sees, or those of one owner that others do not see: leaves are
+ * shared party by party, as who has no part in one cannot be in its way.
  *
  * Leaves change hands by np_group_hold() and np_group_drop() alone.  Always:
  * - what a subgroup counts (in_free, in_usable), and the group's supply, is
@@ -48,14 +50,23 @@ struct np_group {
 	uint64_t demand, supply; /* nodes */
 };
 
+/* Where those of a party begin; they end where the next one's begin. */
+struct np_party {
+	uint32_t request; /* in groups->by_party */
+	uint32_t group, subgroup;
+};
+
 struct np_groups {
 	struct np_problem *p;
 	struct np_classes *classes;
 	struct np_requests *requests;
-	struct np_group *at; /* in order of precedence */
+	struct np_group *at; /* by parties, then in order of precedence */
 	size_t n;
 	uint64_t *bits;
-	uint32_t *by_subgroup; /* ranks: places in requests->at */
+	struct np_party *party; /* n_parties + 1; all see the first one */
+	size_t n_parties;
+	/* Ranks: places in requests->at. */
+	uint32_t *by_party, *by_subgroup;
 	struct np_pool subgroup;
 	struct np_group_class {
 		uint32_t first, last; /* groups, in order of precedence */
@@ -100,8 +111,11 @@ int np_group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
 int np_group_log(struct np_groups *g, uint32_t group, uint32_t leaf);
 void np_group_roll_back(struct np_groups *g);
 
-/* np_grow.c: the rule "grow" of np_allocation.h, for every request once. */
-int np_grow(struct np_groups *g, bool trusted, bool *changed);
+/*
+ * np_grow.c: the rule "grow" of np_allocation.h, for every request of a party
+ * once.
+ */
+int np_grow(struct np_groups *g, const struct np_party *party, bool *changed);
 
 static inline struct np_subgroup *np_subgroup_at(const struct np_groups *g,
 						 uint32_t i)

@@ -189,39 +189,33 @@ static int grow_request(struct np_groups *g, uint32_t rank, bool *changed)
 	return rc;
 }
 
-/* Which groups have a request whose need is met? */
-static void note_placed(struct np_groups *g)
+/* Which groups of a party have a request whose need is met? */
+static void note_placed(struct np_groups *g, const struct np_party *party)
 {
-	for (uint32_t i = 0; i < g->n; i++)
+	for (uint32_t i = party->group; i < party[1].group; i++)
 		g->at[i].placed = false;
-	for (uint32_t i = 0; i < g->requests->n; i++) {
-		const struct np_request *r = &g->requests->at[i];
+	for (uint32_t i = party->request; i < party[1].request; i++) {
+		const struct np_request *r = &g->requests->at[g->by_party[i]];
 
-		if (r->group != NP_NONE && np_group_meets(g, r))
+		if (np_group_meets(g, r))
 			g->at[r->group].placed = true;
 	}
 }
 
-int np_grow(struct np_groups *g, bool trusted, bool *changed)
+int np_grow(struct np_groups *g, const struct np_party *party, bool *changed)
 {
-	for (uint32_t i = 0; i < g->subgroup.n; i++) {
+	for (uint32_t i = party->subgroup; i < party[1].subgroup; i++) {
 		np_subgroup_at(g, i)->free_in_vain = UINT64_MAX;
 		np_subgroup_at(g, i)->usable_in_vain = UINT64_MAX;
 	}
-	for (uint32_t i = 0; i < g->requests->n; i++) {
-		uint32_t group = g->requests->at[i].group;
-		int rc;
+	for (uint32_t i = party->request; i < party[1].request; i++) {
+		int rc = grow_request(g, g->by_party[i], changed);
 
-		if (group == NP_NONE ||
-		    np_group_class(g, group)->trusted != trusted)
-			continue;
-		rc = grow_request(g, i, changed);
 		if (rc)
 			return rc;
 	}
-	note_placed(g);
-	for (uint32_t i = 0; i < g->n; i++)
-		if (np_group_class(g, i)->trusted == trusted)
-			*changed |= give_up(g, i);
+	note_placed(g, party);
+	for (uint32_t i = party->group; i < party[1].group; i++)
+		*changed |= give_up(g, i);
 	return 0;
 }
