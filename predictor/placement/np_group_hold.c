@@ -55,7 +55,10 @@ bool np_group_can_take(const struct np_groups *g, uint32_t group, uint32_t leaf)
 {
 	const struct np_group *u = &g->at[group];
 
-	return !by_own_class(g, u, leaf) &&
+	if (by_own_class(g, u, leaf))
+		return false;
+	/* Where the class is already, it may be. */
+	return np_bits_test(g->classes->at[u->class].held, leaf) ||
 	       !np_class_blocked(g->classes, u->class, leaf);
 }
 

@@ -33,26 +33,16 @@ static uint16_t loss(const struct np_groups *g, uint32_t class, uint32_t leaf)
 }
 
 /*
- * Is leaf a the better one to take when so many nodes are missing?  One leaf
- * that is enough, rather than several; of those, the one that costs others
+ * How dear a leaf is when so many nodes are missing; the least is best.  One
+ * leaf that is enough comes before several; of those, the one that costs others
  * least, then the tightest; else the largest.
  */
-static bool better(const struct np_groups *g, const struct goal *goal,
-		   uint32_t a, uint32_t b, uint64_t missing)
+static uint64_t price(const struct np_groups *g, uint32_t class,
+		      uint32_t leaf, uint16_t nodes, uint64_t missing)
 {
-	uint32_t na = goal->column[a], nb = goal->column[b];
-	uint32_t class = g->at[goal->group].class;
-	uint16_t la, lb;
-
-	if ((na >= missing) != (nb >= missing))
-		return na >= missing;
-	if (na < missing && na != nb)
-		return na > nb;
-	la = loss(g, class, a);
-	lb = loss(g, class, b);
-	if (la != lb)
-		return la < lb;
-	return na != nb ? na < nb : a < b;
+	return nodes >= missing ? (uint64_t)loss(g, class, leaf) << 16 | nodes :
+	       UINT64_C(1) << 32 | (uint64_t)(uint16_t)~nodes << 16 |
+	       loss(g, class, leaf);
 }
 
 /* The best leaf to take next, from nobody or from whoever spares it. */
@@ -61,21 +51,26 @@ static uint32_t pick(struct np_groups *g, const struct goal *goal, bool evict,
 {
 	const struct np_group *u = &g->at[goal->group];
 	const struct np_class *k = &g->classes->at[u->class];
+	uint64_t least = UINT64_MAX;
 	uint32_t best = NP_NONE;
 
 	for (size_t w = 0; w < g->p->lw; w++)
 		for (uint64_t m = u->reach[w] & k->open[w] & ~u->set[w]; m;
 		     m &= m - 1) {
 			uint32_t leaf = np_bits_at(w, m);
+			uint16_t nodes = goal->column[leaf];
+			uint64_t is;
 
-			if (!goal->column[leaf] ||
-			    (best != NP_NONE &&
-			     !better(g, goal, leaf, best, missing)))
+			if (!nodes)
 				continue;
-			if (evict ?
-			    !np_group_clear(g, goal->rank, leaf, false) :
-			    np_group_can_take(g, goal->group, leaf))
+			is = price(g, u->class, leaf, nodes, missing);
+			if (is < least &&
+			    (evict ?
+			     !np_group_clear(g, goal->rank, leaf, false) :
+			     np_group_can_take(g, goal->group, leaf))) {
 				best = leaf;
+				least = is;
+			}
 		}
 	return best;
 }
