@@ -17,19 +17,17 @@ static uint64_t reached(const struct np_groups *g, const struct goal *goal)
 	       np_group_usable_in(g, goal->q);
 }
 
-/* 1 + classes that would lose a leaf to this one; 0: not counted yet. */
-static uint16_t loss(const struct np_groups *g, uint32_t class, uint32_t leaf)
+/* 1 + classes that would lose a leaf to this one. */
+static uint16_t count_loss(const struct np_groups *g, uint32_t class,
+			   uint32_t leaf)
 {
 	const uint64_t *open = g->classes->open_on + leaf * g->classes->words;
 	const uint64_t *hard = g->classes->hard + class * g->classes->words;
-	uint16_t *n = &g->loss[class * g->p->n_leaves + leaf];
+	uint16_t n = 1;
 
-	if (*n)
-		return *n;
-	*n = 1;
 	for (size_t w = 0; w < g->classes->words; w++)
-		*n += (uint16_t)__builtin_popcountll(open[w] & hard[w]);
-	return *n;
+		n += (uint16_t)__builtin_popcountll(open[w] & hard[w]);
+	return n;
 }
 
 /*
@@ -37,12 +35,10 @@ static uint16_t loss(const struct np_groups *g, uint32_t class, uint32_t leaf)
  * leaf that is enough comes before several; of those, the one that costs others
  * least, then the tightest; else the largest.
  */
-static uint64_t price(const struct np_groups *g, uint32_t class,
-		      uint32_t leaf, uint16_t nodes, uint64_t missing)
+static uint64_t price(uint16_t loss, uint16_t nodes, uint64_t missing)
 {
-	return nodes >= missing ? (uint64_t)loss(g, class, leaf) << 16 | nodes :
-	       UINT64_C(1) << 32 | (uint64_t)(uint16_t)~nodes << 16 |
-	       loss(g, class, leaf);
+	return nodes >= missing ? (uint32_t)loss << 16 | nodes :
+	       UINT64_C(1) << 32 | (uint32_t)(uint16_t)~nodes << 16 | loss;
 }
 
 /* The best leaf to take next, from nobody or from whoever spares it. */
@@ -50,20 +46,24 @@ static uint32_t pick(struct np_groups *g, const struct goal *goal, bool evict,
 		     uint64_t missing)
 {
 	const struct np_group *u = &g->at[goal->group];
-	const struct np_class *k = &g->classes->at[u->class];
+	const uint64_t *open = g->classes->at[u->class].open;
+	const uint16_t *column = goal->column;
+	uint16_t *loss = g->loss + u->class * g->p->n_leaves; /* 0: unknown */
+	size_t words = g->p->lw;
 	uint64_t least = UINT64_MAX;
 	uint32_t best = NP_NONE;
 
-	for (size_t w = 0; w < g->p->lw; w++)
-		for (uint64_t m = u->reach[w] & k->open[w] & ~u->set[w]; m;
+	for (size_t w = 0; w < words; w++)
+		for (uint64_t m = u->reach[w] & open[w] & ~u->set[w]; m;
 		     m &= m - 1) {
 			uint32_t leaf = np_bits_at(w, m);
-			uint16_t nodes = goal->column[leaf];
 			uint64_t is;
 
-			if (!nodes)
+			if (!column[leaf])
 				continue;
-			is = price(g, u->class, leaf, nodes, missing);
+			if (!loss[leaf])
+				loss[leaf] = count_loss(g, u->class, leaf);
+			is = price(loss[leaf], column[leaf], missing);
 			if (is < least &&
 			    (evict ?
 			     !np_group_clear(g, goal->rank, leaf, false) :
