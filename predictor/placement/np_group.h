@@ -76,6 +76,7 @@ struct np_groups {
 		uint32_t *taker;
 	} *of_class;
 	uint64_t *left; /* leaves that somebody left since they were widened */
+	uint64_t *asked; /* leaves to ask for, of np_grow.c */
 	uint16_t *loss; /* [class * n_leaves + leaf], of np_grow.c */
 	struct np_pool undo;
 };

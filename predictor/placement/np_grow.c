@@ -41,37 +41,54 @@ static uint64_t price(uint16_t loss, uint16_t nodes, uint64_t missing)
 	       UINT64_C(1) << 32 | (uint32_t)(uint16_t)~nodes << 16 | loss;
 }
 
-/* The best leaf to take next, from nobody or from whoever spares it. */
-static uint32_t pick(struct np_groups *g, const struct goal *goal, bool evict,
-		     uint64_t missing)
+/* Leaves that may be asked for, if nobody else minds. */
+static void gather(struct np_groups *g, const struct goal *goal)
 {
 	const struct np_group *u = &g->at[goal->group];
 	const uint64_t *open = g->classes->at[u->class].open;
+
+	for (size_t w = 0; w < g->p->lw; w++) {
+		g->asked[w] = u->reach[w] & open[w] & ~u->set[w];
+		for (uint64_t m = g->asked[w]; m; m &= m - 1)
+			if (!goal->column[np_bits_at(w, m)])
+				g->asked[w] ^= m & -m;
+	}
+}
+
+/*
+ * The best leaf to take next, from nobody or from whoever spares it.  As
+ * leaves are taken nobody has more to spare, so who refuses is not asked again.
+ */
+static uint32_t pick(struct np_groups *g, const struct goal *goal, bool evict,
+		     uint64_t missing)
+{
+	uint32_t class = g->at[goal->group].class, best = NP_NONE;
+	uint16_t *loss = g->loss + class * g->p->n_leaves; /* 0: unknown */
 	const uint16_t *column = goal->column;
-	uint16_t *loss = g->loss + u->class * g->p->n_leaves; /* 0: unknown */
 	size_t words = g->p->lw;
 	uint64_t least = UINT64_MAX;
-	uint32_t best = NP_NONE;
 
 	for (size_t w = 0; w < words; w++)
-		for (uint64_t m = u->reach[w] & open[w] & ~u->set[w]; m;
-		     m &= m - 1) {
+		for (uint64_t m = g->asked[w]; m; m &= m - 1) {
 			uint32_t leaf = np_bits_at(w, m);
 			uint64_t is;
 
-			if (!column[leaf])
-				continue;
 			if (!loss[leaf])
-				loss[leaf] = count_loss(g, u->class, leaf);
+				loss[leaf] = count_loss(g, class, leaf);
 			is = price(loss[leaf], column[leaf], missing);
-			if (is < least &&
-			    (evict ?
-			     !np_group_clear(g, goal->rank, leaf, false) :
-			     np_group_can_take(g, goal->group, leaf))) {
-				best = leaf;
-				least = is;
+			if (is >= least)
+				continue;
+			if (evict ?
+			    np_group_clear(g, goal->rank, leaf, false) :
+			    !np_group_can_take(g, goal->group, leaf)) {
+				g->asked[w] ^= m & -m;
+				continue;
 			}
+			best = leaf;
+			least = is;
 		}
+	if (best != NP_NONE)
+		np_bits_clear(g->asked, best);
 	return best;
 }
 
@@ -119,6 +136,7 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 	if (!in_reach(g, &goal))
 		return 0;
 	g->undo.n = 0;
+	gather(g, &goal);
 	while ((have = reached(g, &goal)) < goal.nodes && !rc) {
 		uint32_t leaf = pick(g, &goal, evict, goal.nodes - have);
 
@@ -127,7 +145,8 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 		else if (evict)
 			break;
 		else
-			evict = true;
+			gather(g, &goal);
+		evict |= leaf == NP_NONE;
 	}
 	if (!rc && have >= goal.nodes)
 		return 1;
