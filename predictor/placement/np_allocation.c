@@ -6,36 +6,18 @@
 
 #define MAX_ROUNDS 16
 
-static bool would(const struct np_groups *g, uint32_t group, uint32_t leaf)
-{
-	const struct np_group *u = &g->at[group];
-
-	return np_bits_test(u->reach, leaf) && !np_bits_test(u->set, leaf);
-}
-
-static bool can(const struct np_groups *g, uint32_t group, uint32_t leaf)
-{
-	return np_bits_test(np_group_class(g, group)->open, leaf) &&
-	       np_group_can_take(g, group, leaf);
-}
-
 /* Has a less than b, each for its demand? */
 static bool poorer(const struct np_group *a, const struct np_group *b)
 {
 	return a->supply * b->demand < b->supply * a->demand;
 }
 
-/*
- * The groups that may be given more, in order of precedence, with what is
- * asked of each on every leaf side by side.
- */
+/* The groups of a party that may be given more. */
 struct widening {
 	struct np_groups *g;
-	struct wide {
-		uint32_t group, class;
-		bool ready, widened;
-	} *at;
-	size_t n;
+	uint32_t *group; /* n, in order of precedence, those ready first */
+	size_t n, n_ready, words;
+	uint64_t *want;	   /* per leaf a row of words: which of them ask */
 	uint32_t *refused; /* per class: 1 + the leaf that it cannot take */
 };
 
@@ -43,76 +25,88 @@ struct widening {
  * Leaves are only given away here, so what a class cannot take it cannot take
  * later on either.
  */
-static bool wants(const struct widening *w, const struct wide *x,
-		  uint32_t leaf)
+static bool may(const struct widening *w, uint32_t group, uint32_t leaf)
 {
-	if (w->refused[x->class] == leaf + 1 || !would(w->g, x->group, leaf))
+	const struct np_group *u = &w->g->at[group];
+
+	if (w->refused[u->class] == leaf + 1)
 		return false;
-	if (can(w->g, x->group, leaf))
+	if (np_group_can_take(w->g, group, leaf))
 		return true;
 	/* Where tasks must be together, others of the class may still. */
-	if (!w->g->at[x->group].together)
-		w->refused[x->class] = leaf + 1;
+	if (!u->together)
+		w->refused[u->class] = leaf + 1;
 	return false;
 }
 
-/*
- * Groups that may start come first, and the poorest of them first of all.  Who
- * was asked before wants a leaf only if somebody left it.
- */
+/* Groups that may start come first, and the poorest of them first of all. */
 static bool widen_leaf(const struct widening *w, uint32_t leaf)
 {
-	bool again = np_bits_test(w->g->left, leaf), any = false;
+	uint64_t *want = w->want + leaf * w->words;
 	const struct np_group *at = w->g->at;
-	uint32_t first = NP_NONE;
+	size_t first = w->n;
+	bool any = false;
 
-	for (size_t i = 0; i < w->n && w->at[i].ready; i++)
-		if ((again || !w->at[i].widened) &&
-		    w->refused[w->at[i].class] != leaf + 1 &&
-		    (first == NP_NONE ||
-		     poorer(&at[w->at[i].group], &at[first])) &&
-		    wants(w, &w->at[i], leaf))
-			first = w->at[i].group;
-	if (first != NP_NONE)
-		np_group_hold(w->g, first, leaf);
-	for (size_t i = 0; i < w->n; i++)
-		if ((again || !w->at[i].widened) &&
-		    wants(w, &w->at[i], leaf)) {
-			np_group_hold(w->g, w->at[i].group, leaf);
+	NP_BITS_EACH(i, want, w->words) {
+		if (i >= w->n_ready)
+			break;
+		if ((first == w->n ||
+		     poorer(&at[w->group[i]], &at[w->group[first]])) &&
+		    may(w, w->group[i], leaf))
+			first = i;
+	}
+	if (first < w->n) {
+		np_group_hold(w->g, w->group[first], leaf);
+		np_bits_clear(want, first);
+		any = true;
+	}
+	NP_BITS_EACH(i, want, w->words)
+		if (may(w, w->group[i], leaf)) {
+			np_group_hold(w->g, w->group[i], leaf);
 			any = true;
 		}
-	return any || first != NP_NONE;
+	return any;
 }
 
-static void gather(struct widening *w, const struct np_party *party)
+/* Who was asked before wants a leaf only if somebody left it. */
+static void ask(struct widening *w, uint32_t group)
 {
-	for (uint32_t i = party->group; i < party[1].group; i++) {
-		struct np_group *u = &w->g->at[i];
+	const struct np_group *u = &w->g->at[group];
+	const uint64_t *open = np_group_class(w->g, group)->open;
+	const uint64_t *left = w->g->left;
 
-		if (u->placed)
-			w->at[w->n++] = (struct wide){
-				i, u->class, u->ready, u->widened
-			};
-		u->widened = u->placed;
-	}
+	for (size_t k = 0; k < w->g->p->lw; k++)
+		for (uint64_t m = u->reach[k] & open[k] & ~u->set[k] &
+				  (u->widened ? left[k] : ~UINT64_C(0));
+		     m; m &= m - 1)
+			np_bits_set(w->want + np_bits_at(k, m) * w->words,
+				    w->n);
+	w->group[w->n++] = group;
+	w->n_ready += u->ready;
 }
 
 static int widen(struct np_groups *g, const struct np_party *party,
 		 bool *changed)
 {
-	size_t n = party[1].group - party->group;
+	size_t n = party[1].group - party->group, words = np_bits_words(n);
 	struct widening w = {
-		.g = g, .at = malloc((n + 1) * sizeof(*w.at)),
+		.g = g, .words = words,
+		.group = malloc((n + 1) * sizeof(*w.group)),
+		.want = calloc(g->p->n_leaves * words + 1, sizeof(*w.want)),
 		.refused = calloc(g->classes->n + 1, sizeof(*w.refused)),
 	};
-	int rc = w.at && w.refused ? 0 : -ENOMEM;
+	int rc = w.group && w.want && w.refused ? 0 : -ENOMEM;
 
-	if (!rc)
-		gather(&w, party);
+	for (uint32_t i = party->group; !rc && i < party[1].group; i++) {
+		if (g->at[i].placed)
+			ask(&w, i);
+		g->at[i].widened = g->at[i].placed;
+	}
 	for (size_t i = 0; w.n && i < g->p->n_leaves; i++)
 		*changed |= widen_leaf(&w, g->p->leaf_order[i]);
 	memset(g->left, 0, g->p->lw * sizeof(*g->left));
-	free(w.at);
+	free(w.group);
+	free(w.want);
 	free(w.refused);
 	return rc;
 }
@@ -145,12 +139,15 @@ static int keep(struct np_groups *g, const struct np_party *party)
 
 		prior(g, r, bits + (r->group - party->group) * lw);
 	}
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t u = party->group + i;
+		const uint64_t *open = np_group_class(g, u)->open;
+
 		NP_BITS_EACH(leaf, bits + i * lw, lw)
-			if (would(g, party->group + i, (uint32_t)leaf) &&
-			    can(g, party->group + i, (uint32_t)leaf))
-				np_group_hold(g, party->group + i,
-					      (uint32_t)leaf);
+			if (np_bits_test(open, leaf) &&
+			    np_group_can_take(g, u, (uint32_t)leaf))
+				np_group_hold(g, u, (uint32_t)leaf);
+	}
 	free(bits);
 	return 0;
 }
