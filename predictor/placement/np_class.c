@@ -73,6 +73,17 @@ static uint16_t narrow(uint64_t load)
 	return load < UINT16_MAX ? (uint16_t)load : UINT16_MAX;
 }
 
+static void raise(struct np_class_most *m, const struct np_class_view *v,
+		  uint32_t leaf)
+{
+	if (v->load[leaf] > m->load)
+		m->load = v->load[leaf];
+	if (v->worst[leaf] > m->worst)
+		m->worst = v->worst[leaf];
+	if (v->push[leaf] > m->push)
+		m->push = v->push[leaf];
+}
+
 static void load_leaf(const struct np_classes *c, struct np_class *k,
 		      size_t leaf, const uint16_t *feels)
 {
@@ -87,8 +98,6 @@ static void load_leaf(const struct np_classes *c, struct np_class *k,
 			np_press_at(feels, a->profile, a->touch & k->touch);
 	}
 	k->seen.load[leaf] = narrow(load);
-	if (k->seen.load[leaf] > k->max_load)
-		k->max_load = k->seen.load[leaf];
 }
 
 static void push_leaf(const struct np_classes *c, struct np_class *k,
@@ -111,10 +120,6 @@ static void push_leaf(const struct np_classes *c, struct np_class *k,
 	}
 	k->seen.worst[leaf] = narrow(worst);
 	k->seen.push[leaf] = (uint16_t)push;
-	if (k->seen.worst[leaf] > k->max_worst)
-		k->max_worst = k->seen.worst[leaf];
-	if (k->seen.push[leaf] > k->max_push)
-		k->max_push = k->seen.push[leaf];
 }
 
 /* Tenants r, n of them, who feel an estate of the class's owner as well. */
@@ -151,11 +156,12 @@ static void own_leaf(const struct np_classes *c, struct np_class *k,
 	k->own.load[leaf] =
 		narrow(k->seen.load[leaf] +
 		       np_leaf_load_from(l, e, k->profile, k->touch, NULL));
-	if (!c->p->t->profile[k->profile].aggressor)
-		return;
-	push_own(c, k, leaf, l->seen.tenant + first, n, felt);
-	push_own(c, k, leaf, l->own.tenant + e->first, e->end - e->first,
-		 felt + n);
+	if (c->p->t->profile[k->profile].aggressor) {
+		push_own(c, k, leaf, l->seen.tenant + first, n, felt);
+		push_own(c, k, leaf, l->own.tenant + e->first,
+			 e->end - e->first, felt + n);
+	}
+	raise(&k->own_most, &k->own, leaf);
 }
 
 /* May one of its jobs be on a leaf; and may two? */
@@ -178,6 +184,7 @@ static void own_leaves(const struct np_classes *c, struct np_class *k)
 	const struct np_estate *e =
 		np_leaf_load_estates(c->loads, k->owner, &n);
 
+	k->own_most = k->seen_most;
 	if (k->own.load == k->seen.load)
 		return;
 	memcpy(k->own.load, k->seen.load,
@@ -202,6 +209,7 @@ static void view_leaves(struct np_classes *c, struct np_class *k)
 			load_leaf(c, k, leaf, feels);
 		if (f->aggressor)
 			push_leaf(c, k, leaf, pushes);
+		raise(&k->seen_most, &k->seen, leaf);
 	}
 	if (f->inert)
 		return;
@@ -215,28 +223,46 @@ bool np_class_open_everywhere(const struct np_classes *c, uint32_t class)
 	return np_bits_count(c->at[class].open, c->p->lw) == c->p->n_leaves;
 }
 
+/* One of two classes may have too much on some leaf, beside the other. */
+static bool maybe_direct(const struct np_class_most *a, uint32_t ab,
+			 const struct np_class_most *b, uint32_t ba,
+			 uint32_t limit)
+{
+	return (ab && a->load + ab > limit) || (ba && b->load + ba > limit);
+}
+
+/* A tenant may have too much from both. */
+static bool maybe_third(const struct np_class_most *a,
+			const struct np_class_most *b, uint32_t limit)
+{
+	return a->push && b->push && (uint32_t)a->worst + b->push > limit &&
+	       (uint32_t)b->worst + a->push > limit;
+}
+
 /* What a must think of b, given the load of each beside the other. */
 static void row(struct np_classes *c, uint32_t a, uint32_t b, uint32_t ab,
 		uint32_t ba)
 {
 	const struct np_class *ka = &c->at[a], *kb = &c->at[b];
+	const struct np_class_most *ma = &ka->seen_most, *mb = &kb->seen_most;
+	bool kin = ka->owner != NP_ANYBODY && ka->owner == kb->owner;
 	uint32_t limit = c->p->limit;
 	size_t at = a * c->words;
-	bool kin = ka->owner != NP_ANYBODY && ka->owner == kb->owner;
 
 	if (!sees(ka, kb))
 		return;
-	if (kin)
-		np_bits_set(c->kin + at, b);
+	if (kin) {
+		ma = &ka->own_most;
+		mb = &kb->own_most;
+	}
 	if (ab > limit || ba > limit)
 		np_bits_set(c->hard + at, b);
-	else if ((ab && ka->max_load + ab > limit) ||
-		 (ba && kb->max_load + ba > limit))
-		np_bits_set(c->soft + at, b);
-	else if (!kin && (!ka->max_push || !kb->max_push ||
-			  ka->max_worst + kb->max_push <= limit ||
-			  kb->max_worst + ka->max_push <= limit))
+	else if (maybe_direct(ma, ab, mb, ba, limit))
+		np_bits_set((kin ? c->kin : c->soft) + at, b);
+	else if (!maybe_third(ma, mb, limit))
 		return;
+	else if (kin)
+		np_bits_set(c->kin + at, b);
 	np_bits_set(c->mind + at, b);
 }
 

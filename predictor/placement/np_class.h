@@ -21,13 +21,18 @@ struct np_class_view {
 	uint16_t *push;	 /* most that the class adds to a tenant */
 };
 
+/* The most of each on any leaf. */
+struct np_class_most {
+	uint16_t load, worst, push;
+};
+
 struct np_class {
 	/* What rows are made of comes first, side by side. */
 	uint16_t profile;
 	uint8_t touch;
 	bool trusted;
 	uint32_t owner; /* NP_ANYBODY where it makes no difference */
-	uint32_t max_load, max_worst, max_push; /* seen */
+	struct np_class_most seen_most, own_most;
 	bool self;  /* its jobs conflict with each other on some leaf */
 	bool quiet; /* for sure conflicts with nothing in the snapshot */
 	bool asked, meets; /* answer of np_class_meets() */
@@ -59,8 +64,8 @@ struct np_classes {
 	uint16_t *nothing;	/* per leaf: 0 */
 	/*
 	 * room rows of words: whom a class must avoid on any leaf; on some leaf
-	 * perhaps, for the load there; other classes of the same owner, where
-	 * that makes a difference; and all whom it may have to avoid anywhere
+	 * perhaps, for the load there; of the same owner, on some leaf perhaps,
+	 * for what runs there with what that owner alone sees; and all whom it may have to avoid anywhere
 	 * for any reason.
 	 */
 	uint64_t *hard, *soft, *kin, *mind;

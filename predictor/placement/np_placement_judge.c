@@ -15,20 +15,26 @@ static bool np_placement_cause_on(const struct np_classes *c, uint32_t class,
 {
 	const struct np_class *k = &c->at[class];
 	const uint64_t *on = c->on_leaf + leaf * c->words;
+	const uint64_t *mind = c->mind + class * c->words;
 	struct np_cause one;
 	bool any = false;
 
 	if (!np_bits_test(k->open, leaf))
 		return np_class_apart(c, class, NP_NONE, leaf, cause);
-	NP_BITS_EACH(b, on, c->words) {
-		if (b == class ? !np_bits_test(k->self_apart, leaf) :
-		    !np_bits_test(c->mind + class * c->words, b))
-			continue;
-		if (np_class_apart(c, class, (uint32_t)b, leaf, &one) &&
-		    (!any || one.slowdown > cause->slowdown)) {
-			*cause = one;
-			any = true;
-		}
+	for (size_t w = 0; w < c->words; w++) {
+		uint64_t m = on[w] & mind[w];
+
+		/* Its row says nothing of itself. */
+		if (w == class / NP_BITS_WORD &&
+		    np_bits_test(k->self_apart, leaf))
+			m |= on[w] & UINT64_C(1) << class % NP_BITS_WORD;
+		for (; m; m &= m - 1)
+			if (np_class_apart(c, class, np_bits_at(w, m), leaf,
+					   &one) &&
+			    (!any || one.slowdown > cause->slowdown)) {
+				*cause = one;
+				any = true;
+			}
 	}
 	return any;
 }
