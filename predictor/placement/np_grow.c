@@ -41,18 +41,26 @@ static uint64_t price(uint16_t loss, uint16_t nodes, uint64_t missing)
 	       UINT64_C(1) << 32 | (uint32_t)(uint16_t)~nodes << 16 | loss;
 }
 
-/* Leaves that may be asked for, if nobody else minds. */
-static void gather(struct np_groups *g, const struct goal *goal)
+/* Leaves that may be asked for, if nobody minds; returns their nodes. */
+static uint64_t gather(struct np_groups *g, const struct goal *goal)
 {
 	const struct np_group *u = &g->at[goal->group];
 	const uint64_t *open = g->classes->at[u->class].open;
+	uint64_t sum = 0;
 
 	for (size_t w = 0; w < g->p->lw; w++) {
-		g->asked[w] = u->reach[w] & open[w] & ~u->set[w];
-		for (uint64_t m = g->asked[w]; m; m &= m - 1)
-			if (!goal->column[np_bits_at(w, m)])
-				g->asked[w] ^= m & -m;
+		uint64_t asked = u->reach[w] & open[w] & ~u->set[w];
+
+		for (uint64_t m = asked; m; m &= m - 1) {
+			uint16_t nodes = goal->column[np_bits_at(w, m)];
+
+			sum += nodes;
+			if (!nodes)
+				asked ^= m & -m;
+		}
+		g->asked[w] = asked;
 	}
+	return sum;
 }
 
 /*
@@ -104,21 +112,6 @@ static int take(struct np_groups *g, const struct goal *goal, uint32_t leaf,
 	return rc;
 }
 
-/* Could all leaves together be enough? */
-static bool in_reach(const struct np_groups *g, const struct goal *goal)
-{
-	const struct np_group *u = &g->at[goal->group];
-	const struct np_class *k = &g->classes->at[u->class];
-	uint64_t sum = goal->want == WANT_FREE ? goal->q->loose_free :
-		       goal->q->counts->loose_usable;
-
-	for (size_t w = 0; w < g->p->lw; w++)
-		for (uint64_t m = u->reach[w] & (k->open[w] | u->set[w]); m;
-		     m &= m - 1)
-			sum += goal->column[np_bits_at(w, m)];
-	return sum >= goal->nodes;
-}
-
 /* 1: reached; 0: not, and nothing changed; or -ENOMEM. */
 static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 {
@@ -133,10 +126,9 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 	uint64_t have;
 	int rc = 0;
 
-	if (!in_reach(g, &goal))
+	if (reached(g, &goal) + gather(g, &goal) < goal.nodes)
 		return 0;
 	g->undo.n = 0;
-	gather(g, &goal);
 	while ((have = reached(g, &goal)) < goal.nodes && !rc) {
 		uint32_t leaf = pick(g, &goal, evict, goal.nodes - have);
 
