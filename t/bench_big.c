@@ -7,13 +7,13 @@
 #include "np_snapshot.h"
 
 const struct bench_mix bench_mixes[] = {
-	{ "usual", 200, .3, .7, .6, 1u << NP_MODE_ENFORCE },
+	{ "usual", 200, .3, .7, .6, 1u << NP_MODE_ENFORCE, 1 },
 	{ "prefer and advise", 200, .3, .7, .6,
 	  1u << NP_MODE_ENFORCE | 1u << NP_MODE_PREFER |
-	  1u << NP_MODE_ADVISE },
-	{ "all in conflict", 200, 1, 1, 2, 1u << NP_MODE_ENFORCE },
-	{ "all untrusted", 200, .3, 0, .6, 1u << NP_MODE_ENFORCE },
-	{ "1000 applications", 1000, .3, .7, .6, 1u << NP_MODE_ENFORCE },
+	  1u << NP_MODE_ADVISE, 3 },
+	{ "all in conflict", 200, 1, 1, 2, 1u << NP_MODE_ENFORCE, 1.5 },
+	{ "all untrusted", 200, .3, 0, .6, 1u << NP_MODE_ENFORCE, 1.5 },
+	{ "1000 applications", 1000, .3, .7, .6, 1u << NP_MODE_ENFORCE, 3 },
 };
 const size_t bench_n_mixes = NP_ARRAY_SIZE(bench_mixes);
 

@@ -22,6 +22,7 @@ struct bench_mix {
 	double trusted; /* share that an administrator published */
 	double most;	/* worst slowdown */
 	unsigned modes; /* 1 << enum np_mode, drawn evenly */
+	double usual_max; /* times a decision of the usual mix */
 };
 extern const struct bench_mix bench_mixes[]; /* the first is the usual one */
 extern const size_t bench_n_mixes;
