@@ -113,9 +113,10 @@ static void pace_beside(struct task *t, struct np_data_fabric *v)
 	double *to = take(t, n * n);
 
 	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < n; j++)
-			to[i * n + j] = np_pace_of(v->log_beside[i * n + j],
-						   v->log_beside[j * n + i]);
+		for (size_t j = 0; j <= i; j++)
+			np_pace_of(v->log_beside[i * n + j],
+				   v->log_beside[j * n + i], &to[i * n + j],
+				   &to[j * n + i]);
 	v->fit_beside = to;
 }
 

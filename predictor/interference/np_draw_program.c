@@ -103,10 +103,9 @@ static void draw_windows(const double *mean, size_t n, struct np_rng *r,
 /* Both halves of what the program and each level do to each other. */
 static void pace(struct np_data_program *v, size_t n, double *to)
 {
-	for (size_t i = 0; i < n; i++) {
-		to[i] = np_pace_of(v->log_curve[i], v->log_pressure[i]);
-		to[n + i] = np_pace_of(v->log_pressure[i], v->log_curve[i]);
-	}
+	for (size_t i = 0; i < n; i++)
+		np_pace_of(v->log_curve[i], v->log_pressure[i], &to[i],
+			   &to[n + i]);
 	v->fit_curve = to;
 	v->fit_pressure = to + n;
 }

@@ -84,23 +84,26 @@ static const double *gram_of_rows(const struct np_data *v, double *gram)
 	return gram;
 }
 
-/* Does it press, over all rows, more than any level does? */
+/*
+ * Does it press, over all rows, more than any level does?  The last levels, in
+ * most calibrations the strongest, come first.
+ */
 static bool beyond(const struct np_data *v)
 {
 	size_t n = v->fabric->n_levels;
-	double own = 0, sum[n + 1];
+	double own = 0;
 
-	memset(sum, 0, sizeof(sum));
-	for (size_t r = 0; r < v->n_row; r++) {
-		const double *beside = v->fabric->fit_beside + v->row[r] * n;
-
+	for (size_t r = 0; r < v->n_row; r++)
 		own += v->co->fit_pressure[v->row[r]];
-		for (size_t c = 0; c < v->n_col; c++)
-			sum[c] += beside[v->col[c]];
-	}
-	for (size_t c = 0; c < v->n_col; c++)
-		if (own <= sum[c])
+	for (size_t c = v->n_col; c-- > 0;) {
+		const double *column = v->fabric->fit_beside + v->col[c];
+		double sum = 0;
+
+		for (size_t r = 0; r < v->n_row; r++)
+			sum += column[v->row[r] * n];
+		if (own <= sum)
 			return false;
+	}
 	return own > 0;
 }
 

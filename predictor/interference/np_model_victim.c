@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "np_lanes.h"
 #include "np_nnls.h"
 #include "np_weights.h"
 
@@ -56,9 +57,12 @@ static void gram_of_columns(const struct np_data *v, double *gram)
 		memcpy(gram, v->fabric->gram_victim, n * n * sizeof(*gram));
 		return;
 	}
-	for (size_t i = 0; i < k * k; i++)
-		gram[i] = few ? 0 : v->fabric->gram_victim[
-					v->row[i / k] * n + v->row[i % k]];
+	for (size_t r = 0; r < k; r++) {
+		const double *from = v->fabric->gram_victim + v->row[r] * n;
+
+		for (size_t s = 0; s < k; s++)
+			gram[r * k + s] = few ? 0 : from[v->row[s]];
+	}
 	for (size_t j = 0; j < n; j++) {
 		bool used = next < v->n_col && v->col[next] == j;
 
@@ -71,15 +75,15 @@ static void gram_of_columns(const struct np_data *v, double *gram)
 /* h = CC log(1 + AC), over the rows and columns in use. */
 static void right_side(const struct np_data *v, double *h)
 {
+	const double *curve = v->victim->fit_curve;
 	size_t n = v->fabric->n_levels;
 
 	for (size_t r = 0; r < v->n_row; r++) {
 		const double *a = v->fabric->fit_beside + v->row[r] * n;
 
-		h[r] = 0;
-		for (size_t c = 0; c < v->n_col; c++)
-			h[r] += a[v->col[c]] *
-				v->victim->fit_curve[v->col[c]];
+		h[r] = v->n_col == n ? np_lanes_dot(a, curve, n) : 0;
+		for (size_t c = 0; v->n_col < n && c < v->n_col; c++)
+			h[r] += a[v->col[c]] * curve[v->col[c]];
 	}
 }
 
@@ -109,20 +113,11 @@ int np_victim_respond(const struct np_model *m, struct np_data *v, double *y,
 	return respond(v, 0, y, warm);
 }
 
-static double dot(const double *a, const double *b, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += a[i] * b[i];
-	return sum;
-}
-
 int np_victim_join(const struct np_model *m, struct np_data *v,
 		   const double *x, const double *y, double *log_slow)
 {
 	(void)m;
-	*log_slow = dot(x, y, v->fabric->n_levels);
+	*log_slow = np_lanes_dot(x, y, v->fabric->n_levels);
 	return 0;
 }
 
@@ -156,16 +151,16 @@ int np_twosided_respond(const struct np_model *m, struct np_data *v,
 {
 	size_t n = v->fabric->n_levels;
 
-	np_weights_curve(v, (enum np_average)m->variant, y);
+	(void)m;
+	np_weights_curve(v, NP_AVERAGE_LOG, y);
 	return respond(v, RIDGE, y + n, warm);
 }
 
+/* The logarithms' average and what it leaves, which lie side by side. */
 int np_twosided_join(const struct np_model *m, struct np_data *v,
 		     const double *x, const double *y, double *log_slow)
 {
-	size_t n = v->fabric->n_levels;
-
-	*log_slow = np_weights_join(v, (enum np_average)m->variant, x, y) +
-		    dot(x + n + 1, y + n, n);
+	(void)m;
+	*log_slow = np_lanes_dot(x + 1, y, 2 * v->fabric->n_levels);
 	return 0;
 }

@@ -4,40 +4,53 @@
 
 #define CLOSE 1e-8
 #define STEPS 50
-#define LEAST (-1 + 1e-3) /* slowdown of what would end at once */
+#define LEAST 0.03162277660168379 /* of 1 + the slowdown of what ends at once */
 
-double np_pace_of(double log_slow, double log_other)
+/* p, of slowdowns d and e; what runs faster beside another does so by chance. */
+static double at_full_pace(double d, double e)
 {
-	double p = expm1(log_slow);
-
-	/* What runs faster beside another does so by chance. */
-	if (p > 0)
-		p *= exp(0.5 * fmax(log_other, 0));
-	return 2 * (sqrt(1 + p) - 1);
+	return d > 0 && e > 0 ? d * sqrt(1 + e) : d;
 }
 
-static double undo(double z)
+void np_pace_of(double log_slow, double log_other, double *z, double *z_other)
 {
-	double root = 1 + 0.5 * z;
+	double d = expm1(log_slow), e = expm1(log_other);
 
-	return root > 0 ? fmax(root * root - 1, LEAST) : LEAST;
+	*z = 2 * (sqrt(1 + at_full_pace(d, e)) - 1);
+	*z_other = 2 * (sqrt(1 + at_full_pace(e, d)) - 1);
 }
 
+/* sqrt(1 + p) */
+static double root_of(double z)
+{
+	return fmax(1 + 0.5 * z, LEAST);
+}
+
+/*
+ * With u = sqrt(1 + d) - 1 and e put in,
+ *	(1 + u + q) d^2 = p^2 (1 + u),  d = u (2 + u)
+ * whose difference is convex in u > 0.  The first guess is not below the root,
+ * as e >= q / sqrt(1 + p), so Newton's steps come down to it.
+ */
 double np_pace_solve(double z, double z_other)
 {
-	double p = undo(z), q = undo(z_other), d;
+	double root = root_of(z), root_other = root_of(z_other);
+	double p = root * root - 1, q = root_other * root_other - 1, d, u;
 
 	if (p <= 0 || q <= 0)
-		return log1p(p);
-	d = p / sqrt(1 + q / sqrt(1 + p));
+		return 2 * log(root);
+	d = p / sqrt(1 + q / root);
+	u = d / (1 + sqrt(1 + d));
 	for (int i = 0; i < STEPS; i++) {
-		double e = q / sqrt(1 + d), r = sqrt(1 + e);
-		double newton = (d * r - p) / (r - d * e / (4 * (1 + d) * r));
-		double step = newton < d ? newton : d - p / r;
+		double a = 1 + u, f, slope, step;
 
-		d -= step;
-		if (fabs(step) <= CLOSE * (1 + d))
+		d = u * (1 + a);
+		f = (a + q) * d * d - p * p * a;
+		slope = d * d + 4 * a * (a + q) * d - p * p;
+		step = f / slope;
+		u -= step;
+		if (fabs(step) <= CLOSE * u)
 			break;
 	}
-	return log1p(d);
+	return 2 * log1p(u);
 }

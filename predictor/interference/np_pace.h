@@ -14,8 +14,8 @@
 #ifndef NP_PACE_H
 #define NP_PACE_H
 
-/* z of a program from its and the other's log(1 + slowdown); finite. */
-double np_pace_of(double log_slow, double log_other);
+/* Both z of a pair from log(1 + slowdown) of either; finite. */
+void np_pace_of(double log_slow, double log_other, double *z, double *z_other);
 
 /* log(1 + slowdown) of a program from its and the other's z; finite. */
 double np_pace_solve(double z, double z_other);

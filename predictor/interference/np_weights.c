@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "np_lanes.h"
 #include "np_nnls.h"
 
 /* Gather the columns in use into work; they are few, and then contiguous. */
@@ -79,16 +80,8 @@ void np_weights_curve(const struct np_data *v, enum np_average how, double *y)
 double np_weights_join(const struct np_data *v, enum np_average how,
 		       const double *x, const double *y)
 {
-	size_t n = v->fabric->n_levels;
-	double part[4] = { 0 }, sum; /* four chains keep the adders busy */
-	size_t j = 0;
+	double sum = np_lanes_dot(x + 1, y, v->fabric->n_levels);
 
-	for (; j + 4 <= n; j += 4)
-		for (size_t k = 0; k < 4; k++)
-			part[k] += x[1 + j + k] * y[j + k];
-	for (; j < n; j++)
-		part[0] += x[1 + j] * y[j];
-	sum = part[0] + part[1] + part[2] + part[3];
 	if (how == NP_AVERAGE_HARMONIC)
 		return -log(x[0] + sum);
 	return how == NP_AVERAGE_ARITHMETIC ? log1p(sum) : sum;

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_lanes.h"
+
 /* Share of a column's own square that must be left beside the others. */
 #define PIVOT_MIN 1e-13
 /* Gradients this small, relative to the largest |h|, count as zero. */
 #define GRADIENT_MIN 1e-12
-#define LANES 8
 
 struct np_nnls {
 	size_t max;
@@ -170,21 +171,27 @@ static void settle(struct problem *p)
 		p->x[p->s->set[i]] = p->s->z[i];
 }
 
-/* h - A'A x of LANES unknowns, so many that they stay in registers. */
+/* h - A'A x of NP_LANES unknowns, from the given one on. */
 static void descent(const struct problem *p, size_t from, double *w)
 {
-	double sum[LANES];
+	const double *h = p->h + from;
+	np_pair s0 = np_pair_at(h), s1 = np_pair_at(h + 2);
+	np_pair s2 = np_pair_at(h + 4), s3 = np_pair_at(h + 6);
 
-	memcpy(sum, p->h + from, sizeof(sum));
 	for (size_t i = 0; i < p->k; i++) {
 		size_t t = p->s->set[i];
 		const double *g = p->gram + t * p->stride + from;
 		double x = p->x[t];
 
-		for (size_t j = 0; j < LANES; j++)
-			sum[j] -= g[j] * x;
+		s0 -= np_pair_at(g) * x;
+		s1 -= np_pair_at(g + 2) * x;
+		s2 -= np_pair_at(g + 4) * x;
+		s3 -= np_pair_at(g + 6) * x;
 	}
-	memcpy(w + from, sum, sizeof(sum));
+	memcpy(w + from, &s0, sizeof(s0));
+	memcpy(w + from + 2, &s1, sizeof(s1));
+	memcpy(w + from + 4, &s2, sizeof(s2));
+	memcpy(w + from + 6, &s3, sizeof(s3));
 }
 
 static double descent_of(const struct problem *p, size_t j)
@@ -203,9 +210,9 @@ static double descent_of(const struct problem *p, size_t j)
 static size_t steepest(struct problem *p, double min)
 {
 	double *w = p->s->work, best = min;
-	size_t at = p->n, to = p->n - p->n % LANES;
+	size_t at = p->n, to = p->n - p->n % NP_LANES;
 
-	for (size_t j = 0; j < to; j += LANES)
+	for (size_t j = 0; j < to; j += NP_LANES)
 		descent(p, j, w);
 	for (size_t j = to; j < p->n; j++)
 		w[j] = descent_of(p, j);
