@@ -70,7 +70,8 @@ static int solve(struct np_predictor *p, const struct stack *s, double *w,
 		 struct np_err *err)
 {
 	double sum = 0;
-	int rc = np_nnls_solve(p->nnls, s->gram, K, s->h, K, w, false, err);
+	int rc = np_nnls_solve(p->nnls, s->gram, K, 0, s->h, K, w, false,
+			       err);
 
 	for (size_t i = 0; i < K; i++)
 		sum += w[i];

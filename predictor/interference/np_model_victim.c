@@ -47,16 +47,17 @@ static void add_column(const struct np_data *v, size_t j, double sign,
 	}
 }
 
-/* n_row square: the fabric's less what is not in use, or from the start. */
-static void gram_of_columns(const struct np_data *v, double *gram)
+/*
+ * n_row square: the fabric's, in gram less what is not in use, or from the
+ * start.
+ */
+static const double *gram_of_columns(const struct np_data *v, double *gram)
 {
 	size_t n = v->fabric->n_levels, k = v->n_row, next = 0;
 	bool few = v->n_col < n / 2;
 
-	if (k == n && v->n_col == n) {
-		memcpy(gram, v->fabric->gram_victim, n * n * sizeof(*gram));
-		return;
-	}
+	if (k == n && v->n_col == n)
+		return v->fabric->gram_victim;
 	for (size_t r = 0; r < k; r++) {
 		const double *from = v->fabric->gram_victim + v->row[r] * n;
 
@@ -70,6 +71,7 @@ static void gram_of_columns(const struct np_data *v, double *gram)
 		if (used == few)
 			add_column(v, j, few ? 1 : -1, gram);
 	}
+	return gram;
 }
 
 /* h = CC log(1 + AC), over the rows and columns in use. */
@@ -90,16 +92,15 @@ static void right_side(const struct np_data *v, double *h)
 static int respond(struct np_data *v, double ridge, double *y, bool warm)
 {
 	size_t k = v->n_row;
-	double *gram = v->work, *h = gram + k * k, *z = h + k;
+	double *h = v->work + k * k, *z = h + k;
+	const double *gram = gram_of_columns(v, v->work);
 	int rc;
 
-	gram_of_columns(v, gram);
 	right_side(v, h);
-	for (size_t r = 0; r < k; r++) {
-		gram[r * k + r] += ridge * ridge;
+	for (size_t r = 0; r < k; r++)
 		z[r] = warm ? y[v->row[r]] : 0;
-	}
-	rc = np_nnls_solve(v->nnls, gram, k, h, k, z, warm, v->err);
+	rc = np_nnls_solve(v->nnls, gram, k, ridge * ridge, h, k, z, warm,
+			   v->err);
 	memset(y, 0, v->fabric->n_levels * sizeof(*y));
 	for (size_t r = 0; r < k; r++)
 		y[v->row[r]] = z[r];

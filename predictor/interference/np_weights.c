@@ -24,7 +24,7 @@ static int solve_some(struct np_data *v, const double *gram, const double *h,
 		hh[i] = h[from];
 		xx[i] = warm ? x[from] : 0;
 	}
-	rc = np_nnls_solve(v->nnls, g, n, hh, n, xx, warm, v->err);
+	rc = np_nnls_solve(v->nnls, g, n, 0, hh, n, xx, warm, v->err);
 	memset(x, 0, stride * sizeof(*x));
 	for (size_t i = 0; i < n; i++)
 		x[i ? v->col[i - 1] + 1 : 0] = xx[i];
@@ -37,7 +37,8 @@ int np_weights_solve(struct np_data *v, const double *gram, const double *h,
 	size_t n = v->fabric->n_levels + 1;
 
 	if (v->n_col + 1 == n)
-		return np_nnls_solve(v->nnls, gram, n, h, n, x, warm, v->err);
+		return np_nnls_solve(v->nnls, gram, n, 0, h, n, x, warm,
+				     v->err);
 	return solve_some(v, gram, h, x, warm);
 }
 

@@ -16,6 +16,7 @@ struct np_nnls {
 	size_t max;
 	double *chol;  /* lower triangle of the passive set's factor */
 	double *fwd;   /* chol's solution of the right-hand side */
+	double *inverse; /* of chol's diagonal */
 	double *z;     /* unconstrained solution on the passive set */
 	double *work;
 	size_t *set;   /* passive set, in order of entry */
@@ -26,6 +27,7 @@ struct np_nnls {
 struct problem {
 	struct np_nnls *s;
 	const double *gram, *h;
+	double ridge;
 	size_t stride, n, k; /* k: size of the passive set */
 	double *x;
 };
@@ -40,7 +42,7 @@ struct np_nnls *np_nnls_new(size_t n)
 	if (!s)
 		return NULL;
 	s->max = n;
-	s->chol = malloc((n * n + 3 * n) * sizeof(double));
+	s->chol = malloc((n * n + 4 * n) * sizeof(double));
 	s->set = malloc(n * sizeof(*s->set));
 	s->barred = malloc(n);
 	if (!s->chol || !s->set || !s->barred) {
@@ -48,7 +50,8 @@ struct np_nnls *np_nnls_new(size_t n)
 		return NULL;
 	}
 	s->fwd = s->chol + n * n;
-	s->z = s->fwd + n;
+	s->inverse = s->fwd + n;
+	s->z = s->inverse + n;
 	s->work = s->z + n;
 	return s;
 }
@@ -68,7 +71,7 @@ static bool chol_append(struct problem *p, size_t t)
 {
 	const double *g = p->gram + t * p->stride;
 	size_t max = p->s->max, k = p->k;
-	double *row = p->s->chol + k * max, left = g[t];
+	double *row = p->s->chol + k * max, left = g[t] + p->ridge;
 	double *fwd = p->s->fwd, f = p->h[t];
 
 	for (size_t i = 0; i < k; i++) {
@@ -77,14 +80,15 @@ static bool chol_append(struct problem *p, size_t t)
 
 		for (size_t j = 0; j < i; j++)
 			v -= up[j] * row[j];
-		row[i] = v / up[i];
+		row[i] = v * p->s->inverse[i];
 		left -= row[i] * row[i];
 		f -= row[i] * fwd[i];
 	}
 	if (!(left > PIVOT_MIN * g[t]))
 		return false;
 	row[k] = sqrt(left);
-	fwd[k] = f / row[k];
+	p->s->inverse[k] = 1 / row[k];
+	fwd[k] = f * p->s->inverse[k];
 	p->s->set[p->k++] = t;
 	p->s->barred[t] = 1;
 	return true;
@@ -99,7 +103,7 @@ static void solve_passive(struct problem *p)
 	memcpy(z, p->s->fwd, p->k * sizeof(*z));
 	for (size_t i = p->k; i-- > 0;) {
 		const double *row = p->s->chol + i * max;
-		double v = z[i] / row[i];
+		double v = z[i] * p->s->inverse[i];
 
 		z[i] = v;
 		for (size_t j = 0; j < i; j++)
@@ -264,10 +268,10 @@ static int check(const struct problem *p, bool warm, struct np_err *err)
 }
 
 int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
-		  const double *h, size_t n, double *x, bool warm,
-		  struct np_err *err)
+		  double ridge, const double *h, size_t n, double *x,
+		  bool warm, struct np_err *err)
 {
-	struct problem p = { s, gram, h, stride, n, 0, x };
+	struct problem p = { s, gram, h, ridge, stride, n, 0, x };
 	size_t limit = 10 * n + 10;
 	double min = 0;
 	int rc = check(&p, warm, err);
@@ -321,7 +325,7 @@ int np_nnls(const double *a, const double *b, size_t rows, size_t n, double *x,
 				gram[i * n + j] += v * a[r * n + j];
 			gram[n * n + i] += v * b[r];
 		}
-	rc = np_nnls_solve(s, gram, n, gram + n * n, n, x, false, err);
+	rc = np_nnls_solve(s, gram, n, 0, gram + n * n, n, x, false, err);
 	free(gram);
 	np_nnls_free(s);
 	return rc;

@@ -24,7 +24,8 @@ struct np_nnls *np_nnls_new(size_t n);
 void np_nnls_free(struct np_nnls *s); /* NULL is allowed */
 
 /*
- * gram: A'A, n x n, symmetric, row after row, stride doubles apart.
+ * gram: A'A, n x n, symmetric, row after row, stride doubles apart; ridge is
+ * added to its diagonal.
  * h: A'b, n.  x: n; with warm, it holds a guess (>= 0) on entry, from which the
  * answer is usually one step away; it is ignored otherwise.
  * At most 10 n + 10 changes of the active set.
@@ -32,8 +33,8 @@ void np_nnls_free(struct np_nnls *s); /* NULL is allowed */
  * -ELOOP: the bound was reached, x is feasible but perhaps not optimal.
  */
 int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
-		  const double *h, size_t n, double *x, bool warm,
-		  struct np_err *err);
+		  double ridge, const double *h, size_t n, double *x,
+		  bool warm, struct np_err *err);
 
 /*
  * The same from A itself: rows x n, row after row.

@@ -182,8 +182,8 @@ static void test_warm_start(void)
 			h[j] = 10 * gsl_rng_uniform(g) - 3;
 			warm[j] = fmax(0, gsl_rng_uniform(g) - 0.5);
 		}
-		if (np_nnls_solve(s, gram, 12, h, 12, cold, false, NULL) ||
-		    np_nnls_solve(s, gram, 12, h, 12, warm, true, NULL))
+		if (np_nnls_solve(s, gram, 12, 0, h, 12, cold, false, NULL) ||
+		    np_nnls_solve(s, gram, 12, 0, h, 12, warm, true, NULL))
 			continue;
 		same++;
 		for (size_t j = 0; j < 12; j++)
@@ -195,18 +195,30 @@ static void test_warm_start(void)
 	gsl_rng_free(g);
 }
 
+static void test_a_ridge_draws_to_zero(void)
+{
+	struct np_nnls *s = np_nnls_new(2);
+	double gram[4] = { 2, 0, 0, 2 }, h[2] = { 2, -1 }, x[2];
+
+	T_CHECK(!np_nnls_solve(s, gram, 2, 0, h, 2, x, false, NULL));
+	T_CHECK(fabs(x[0] - 1) < 1e-12 && x[1] == 0);
+	T_CHECK(!np_nnls_solve(s, gram, 2, 2, h, 2, x, false, NULL));
+	T_CHECK(fabs(x[0] - 0.5) < 1e-12 && x[1] == 0);
+	np_nnls_free(s);
+}
+
 static void test_refusals(void)
 {
 	struct np_nnls *s = np_nnls_new(2);
 	struct np_err err = NP_ERR_INIT;
 	double gram[4] = { 1, 0, 0, 1 }, h[2] = { 1, NAN }, x[2] = { 0, -1 };
 
-	T_CHECK(np_nnls_solve(s, gram, 2, h, 2, x, false, &err) == -EINVAL);
+	T_CHECK(np_nnls_solve(s, gram, 2, 0, h, 2, x, false, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "not finite") != NULL);
 	h[1] = 1;
-	T_CHECK(np_nnls_solve(s, gram, 2, h, 2, x, true, &err) == -EINVAL);
+	T_CHECK(np_nnls_solve(s, gram, 2, 0, h, 2, x, true, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "guess 1 is -1") != NULL);
-	T_CHECK(np_nnls_solve(s, gram, 2, h, 3, x, false, &err) == -EINVAL);
+	T_CHECK(np_nnls_solve(s, gram, 2, 0, h, 3, x, false, &err) == -EINVAL);
 	T_CHECK(np_nnls(gram, h, 1, 0, x, &err) == -EINVAL);
 	T_CHECK(np_nnls_new(0) == NULL);
 	T_CHECK(np_nnls_new(NP_NNLS_MAX + 1) == NULL);
@@ -220,6 +232,7 @@ static const struct t_case cases[] = {
 	{ "the optimality check can fail", test_the_check_sees_a_wrong_answer },
 	{ "a warm start gives the same answer", test_warm_start },
 	{ "impossible problems are refused", test_refusals },
+	{ "a ridge draws to zero", test_a_ridge_draws_to_zero },
 	{ NULL, NULL },
 };
 T_SUITE(nnls, cases)
