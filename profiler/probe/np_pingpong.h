@@ -17,7 +17,7 @@
  * will come.  The answering side sleeps until shortly before, by as much as
  * arrivals have scattered so far, polls for a bounded time, and then sleeps
  * until the message wakes it.  The asking side waits for its answer in the
- * same way.  np_pingpong_sides.h says how long they poll: at most 100 us, twice a
+ * same way.  np_loop.h says how long they poll: at most 100 us, twice a
  * period, which is 0.2 % of a core at the usual period of 100 ms.
  */
 #ifndef NP_PINGPONG_H
