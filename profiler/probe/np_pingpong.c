@@ -403,7 +403,9 @@ void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next)
 	}
 }
 
-uint64_t np_pingpong_messages(const struct np_pingpong *p)
+uint64_t np_pingpong_messages(const void *pingpong)
 {
+	const struct np_pingpong *p = pingpong;
+
 	return p->asker.channel.messages + p->answerer.channel.messages;
 }

@@ -66,7 +66,7 @@ void np_pingpong_free(struct np_pingpong *p);
 void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next);
 
 /* Messages sent so far. */
-uint64_t np_pingpong_messages(const struct np_pingpong *p);
+uint64_t np_pingpong_messages(const void *pingpong);
 
 /* A partner that owes an answer for so long is called silent. */
 double np_pingpong_patience_sec(double period_sec);

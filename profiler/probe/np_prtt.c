@@ -398,7 +398,7 @@ void np_prtt_step(void *engine, double now_sec, struct np_next *next)
 			  (struct np_next){ NP_WAIT_POLL, now_sec };
 }
 
-uint64_t np_prtt_messages(const struct np_prtt_engine *e)
+uint64_t np_prtt_messages(const void *engine)
 {
-	return e->messages;
+	return engine ? ((const struct np_prtt_engine *)engine)->messages : 0;
 }
