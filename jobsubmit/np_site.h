@@ -87,6 +87,10 @@ char *np_site_format(const struct np_site *s, const uint64_t *nodes);
  */
 char *np_site_closed(const struct np_site *s, const uint64_t *open);
 
+/* The names of leaves, a bitmap or n numbers, as a list; malloc'ed. */
+char *np_site_leaf_list(const struct np_site *s, const uint64_t *leaves,
+			const uint32_t *leaf, size_t n);
+
 /*
  * Bits from Slurm's pairs of first and last index; -1 ends; NULL: none.
  * Nodes that Slurm deleted are left out.
