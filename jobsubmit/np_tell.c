@@ -1,33 +1,203 @@
-/* The decision as state.json has it. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include "np_bits.h"
-#include "np_ctl.h"
-#include "np_loader.h"
-#include "np_state.h"
 #include "np_tell.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_ctl.h"
+#include "np_loader.h"
+#include "np_text.h"
+
 #define MAX_LINE 512
+#define MAX_SAID 5 /* lines about a job in an hour */
+#define HOUR_SEC 3600
 
-static char *leaf_list(const struct np_view *v, const uint64_t *bits,
-		       const uint32_t *leaf, size_t n)
+/* ---- slurmctld.log ---- */
+
+/* Not how long it is held or until when: that is no other decision. */
+static uint64_t digest(const struct np_view *v, const struct np_outcome *o)
 {
-	const struct np_leaves *l = np_site_leaves(v->site);
-	np_hostlist_t list = slurm_hostlist_create(NULL);
-	char *text;
+	const uint64_t what[] = { o->action, o->cause.why, o->cause.other,
+				  o->cause.leaf, o->tasks };
+	uint64_t h = np_hash(NP_HASH, what, sizeof(what));
 
-	if (bits)
-		NP_BITS_EACH(i, bits, np_leaves_words(l))
-			slurm_hostlist_push_host(list, np_leaves_name(l, i));
-	for (size_t i = 0; i < n; i++)
-		slurm_hostlist_push_host(list, np_leaves_name(l, leaf[i]));
-	text = np_ranged_string(list);
-	slurm_hostlist_destroy(list);
-	return text;
+	if (o->action == NP_ACT_CONFINE)
+		h = np_hash(h, o->leaves, sizeof(*o->leaves) *
+			    np_leaves_words(np_site_leaves(v->site)));
+	return h ? h : 1;
 }
+
+/* A decision may change with every round. */
+static bool is_too_much(struct np_cached_job *cached, int64_t now_sec)
+{
+	int64_t hour = now_sec / HOUR_SEC;
+
+	if (cached->said_hour != hour)
+		cached->n_said = 0;
+	cached->said_hour = hour;
+	return ++cached->n_said > MAX_SAID;
+}
+
+size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
+		   struct np_job_cache *cache)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		const struct np_seen *seen = &v->job[i];
+		const struct np_outcome *o = np_placement_at(p, i);
+		struct np_cached_job *cached;
+		char line[MAX_LINE];
+		uint64_t d;
+
+		if (seen->state == NP_JOB_RUNNING ||
+		    seen->mode == NP_MODE_OFF || !seen->app[0])
+			continue;
+		cached = np_job_cache_find(cache, seen->id);
+		d = digest(v, o);
+		if (!cached || cached->said == d)
+			continue;
+		cached->said = d;
+		n++;
+		if (is_too_much(cached, v->now_sec))
+			continue;
+		np_placement_text(p, np_snapshot_job_at(v->snapshot, i), o,
+				  line, sizeof(line));
+		np_ctl_info("JobId=%u (%s): %s%s", seen->id, seen->app, line,
+			    cached->n_said == MAX_SAID ?
+			    " (the last line about it in this hour)" : "");
+	}
+	return n;
+}
+
+void np_tell_why(int rc, const struct np_err *why, struct np_err *trouble)
+{
+	if (rc && why->text[0])
+		*trouble = *why;
+	else if (rc)
+		np_errf(trouble, rc, "no decision: %s", strerror(-rc));
+}
+
+void np_tell_trouble(struct np_err *said, const struct np_err *trouble)
+{
+	if (!strcmp(said->text, trouble->text))
+		return;
+	if (trouble->text[0])
+		np_ctl_error("%s", trouble->text);
+	else
+		np_ctl_info("in order again");
+	*said = *trouble;
+}
+
+/* ---- claims that do not hold ---- */
+
+static struct np_denied *find(struct np_denials *d, uint32_t uid,
+			      const char *app)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->at[i].uid == uid && !strcmp(d->at[i].app, app))
+			return &d->at[i];
+	return NULL;
+}
+
+void np_denied_gather(const struct np_view *v, const struct np_app_index *index,
+		      struct np_denials *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		const struct np_seen *seen = &v->job[i];
+		struct np_denied *d;
+
+		if (seen->claim == NP_CLAIM_HOLDS)
+			continue;
+		d = find(out, seen->uid, seen->app);
+		if (!d && out->n == NP_DENIED_MAX) {
+			out->n_more++;
+			continue;
+		}
+		if (!d) {
+			d = &out->at[out->n++];
+			d->uid = seen->uid;
+			d->claim = seen->claim;
+			strcpy(d->app, seen->app);
+			snprintf(d->why, sizeof(d->why), "%s%s", d->claim ==
+				 NP_CLAIM_REFUTED ? "own runs contradict it: " :
+				 "", np_app_index_why(index, d->app, d->uid,
+						      d->claim));
+		}
+		d->n_jobs++;
+	}
+}
+
+/* Index of what was told of a user and name; told->n: nothing was. */
+static size_t told_at(const struct np_denied_told *told, uint32_t uid,
+		      const char *app)
+{
+	size_t i = 0;
+
+	while (i < told->n && (told->at[i].uid != uid ||
+			       strcmp(told->at[i].app, app)))
+		i++;
+	return i;
+}
+
+static void remember(struct np_denied_told *told, size_t at,
+		     const struct np_denied *d)
+{
+	if (at == told->n && told->n < NP_DENIED_KEEP) {
+		told->n++;
+	} else if (at == told->n) {
+		at = told->next;
+		told->next = (at + 1) % NP_DENIED_KEEP;
+	}
+	told->at[at].uid = d->uid;
+	told->at[at].claim = d->claim;
+	strcpy(told->at[at].app, d->app);
+}
+
+/* A claim that holds again is news, should it ever not. */
+static void forget_good(const struct np_view *v, const struct np_denials *d,
+			struct np_denied_told *told)
+{
+	for (size_t i = 0; told->n && i < v->n_jobs; i++) {
+		const struct np_seen *seen = &v->job[i];
+		size_t at;
+
+		if (seen->claim != NP_CLAIM_HOLDS || !seen->app[0])
+			continue;
+		at = told_at(told, seen->uid, seen->app);
+		/* By account or partition, one job's may and another's not. */
+		if (at < told->n &&
+		    !find((struct np_denials *)d, seen->uid, seen->app)) {
+			told->at[at] = told->at[--told->n];
+			told->next = 0;
+		}
+	}
+}
+
+size_t np_denied_log(const struct np_view *v, const struct np_denials *d,
+		     struct np_denied_told *told)
+{
+	size_t n = 0;
+
+	forget_good(v, d, told);
+	for (size_t i = 0; i < d->n; i++) {
+		const struct np_denied *one = &d->at[i];
+		size_t at = told_at(told, one->uid, one->app);
+
+		if (at < told->n && told->at[at].claim == one->claim)
+			continue;
+		remember(told, at, one);
+		np_ctl_info("uid %u may not claim \"%s\": %s; its jobs "
+			    "of that name count as unknown", one->uid, one->app,
+			    one->why);
+		n++;
+	}
+	return n;
+}
+
+/* ---- the decision as state.json has it ---- */
 
 struct causes {
 	const struct np_view *v;
@@ -105,7 +275,7 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 		"status" : np_placement_text(p,
 		np_snapshot_job_at(v->snapshot, i), o, line, sizeof(line)));
 	if (o->action == NP_ACT_CONFINE)
-		to->leaves = leaf_list(v, o->leaves, NULL, 0);
+		to->leaves = np_site_leaf_list(v->site, o->leaves, NULL, 0);
 	if (o->action == NP_ACT_CONFINE || o->action == NP_ACT_DEFER)
 		np_placement_causes(p, i, add_cause, causes);
 }
@@ -134,7 +304,7 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 	}
 	to->start = (double)seen->start_sec;
 	leaf = np_snapshot_job_leaves(v->snapshot, i, &n);
-	to->leaves = leaf_list(v, NULL, leaf, n);
+	to->leaves = np_site_leaf_list(v->site, NULL, leaf, n);
 }
 
 static int fill_jobs(const struct np_view *v, const struct np_placement *p,
