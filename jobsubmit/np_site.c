@@ -207,6 +207,16 @@ void np_site_pairs(const struct np_site *s, const int32_t *inx,
 
 /* ---- which nodes would do for a job, and how many it needs ---- */
 
+void np_need_memory(struct np_need *need, uint64_t memory)
+{
+	if (memory == NO_VAL64 || memory == INFINITE64)
+		return;
+	if (memory & MEM_PER_CPU)
+		need->memory_per_cpu_mb = memory & ~MEM_PER_CPU;
+	else
+		need->memory_mb = memory;
+}
+
 /* Is the name of len bytes one of "a,b,c"? */
 static bool has_feature(const char *list, const char *name, size_t len)
 {

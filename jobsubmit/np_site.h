@@ -31,6 +31,20 @@ struct np_need {
 	uint32_t nodes;	       /* 0: not said */
 };
 
+/* What Slurm leaves open is 0 there. */
+static inline uint32_t np_said(uint32_t v)
+{
+	return v == NO_VAL || v == INFINITE ? 0 : v;
+}
+
+static inline uint32_t np_said16(uint16_t v)
+{
+	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
+}
+
+/* Of its nodes or its CPUs, in Slurm's one number. */
+void np_need_memory(struct np_need *need, uint64_t memory);
+
 /* What follows from it. */
 struct np_fit {
 	int partition;	  /* index of the (first) partition */

@@ -7,39 +7,20 @@
 #include "np_ctl.h"
 #include "np_view_impl.h"
 
-static uint32_t or_zero(uint32_t v)
-{
-	return v == NO_VAL || v == INFINITE ? 0 : v;
-}
-
-static uint32_t or_zero16(uint16_t v)
-{
-	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
-}
-
-static uint64_t or_zero64(uint64_t v)
-{
-	return v == NO_VAL64 || v == INFINITE64 ? 0 : v;
-}
-
 static struct np_need np_need_of_job(const slurm_job_info_t *j)
 {
-	uint64_t memory = or_zero64(j->pn_min_memory);
 	struct np_need need = {
 		.partition = j->partition,
 		.features = j->features && *j->features ? j->features : NULL,
 		.tres = j->tres_per_job || j->tres_per_node ||
 			j->tres_per_socket || j->tres_per_task,
-		.cpus_per_node = or_zero16(j->pn_min_cpus),
-		.cpus = or_zero(j->num_cpus), .tasks = or_zero(j->num_tasks),
-		.tasks_per_node = or_zero16(j->ntasks_per_node),
-		.nodes = or_zero(j->num_nodes),
+		.cpus_per_node = np_said16(j->pn_min_cpus),
+		.cpus = np_said(j->num_cpus), .tasks = np_said(j->num_tasks),
+		.tasks_per_node = np_said16(j->ntasks_per_node),
+		.nodes = np_said(j->num_nodes),
 	};
 
-	if (memory & MEM_PER_CPU)
-		need.memory_per_cpu_mb = memory & ~MEM_PER_CPU;
-	else
-		need.memory_mb = memory;
+	np_need_memory(&need, j->pn_min_memory);
 	return need;
 }
 
@@ -134,7 +115,7 @@ static int add_tasks(const slurm_job_info_t *j, struct np_seen *seen,
 	if (!j->array_job_id)
 		return 0;
 	seen->array = to->array = j->array_job_id;
-	seen->task = to->task = or_zero(j->array_task_id);
+	seen->task = to->task = np_said(j->array_task_id);
 	if (j->array_task_id != NO_VAL || !j->array_bitmap)
 		return 0;
 	seen->task = NP_SEEN_NO_TASK;
@@ -180,7 +161,7 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 	if (fit.constraint || j->bitflags & CRON_JOB)
 		to->flags |= NP_JOB_CONSTRAINT;
 	to->nodes_min = fit.nodes;
-	to->switches = or_zero(j->req_switch);
+	to->switches = np_said(j->req_switch);
 	to->priority = j->priority;
 	to->submit_sec = j->submit_time;
 	rc = np_view_pending(m, j, seen, to);
@@ -212,7 +193,7 @@ int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 		.submit_sec = j->submit_time,
 		/* Of a pending job Slurm tells when it might start. */
 		.start_sec = is_pending(j) ? 0 : j->start_time,
-		.n_nodes = or_zero(j->num_nodes),
+		.n_nodes = np_said(j->num_nodes),
 	};
 	if (holds_nodes(j) && !np_note_read(j->admin_comment, &seen->note))
 		seen->held_sec = seen->note.held_sec;
