@@ -15,12 +15,6 @@
 #include "np_sideenv.h"
 #include "np_survey.h"
 
-/* Dates of a monotonic clock; NaN: not yet. */
-struct np_measure_clock {
-	double now_sec;
-	double program_start_sec, program_end_sec;
-};
-
 struct np_measure {
 	const struct np_order *order; /* these are borrowed */
 	const struct np_conf *conf;
@@ -28,6 +22,9 @@ struct np_measure {
 	struct np_invite invite;
 	double after_sec; /* of the step's life, when members come */
 	struct np_record *r;
+	/* Of a monotonic clock; NaN: not yet.  Its caller sets both. */
+	double program_start_sec, program_end_sec;
+	double now_sec;
 	char **env; /* of the steps that we start */
 	char tokens[sizeof(NP_TOKENS_ENV) + 2 * NP_INVITE_TOKEN];
 
@@ -64,15 +61,15 @@ size_t np_measure_fds(const struct np_measure *m);
 size_t np_measure_poll(const struct np_measure *m, struct pollfd *out);
 
 /* Take in what has come. */
-void np_measure_serve(struct np_measure *m, const struct np_measure_clock *c);
+void np_measure_serve(struct np_measure *m, double now_sec);
 
 /*
  * What is due: call who has come.  Returns true, with cause, when it finds that
  * the probes or the level (what) will report no more while the step goes on;
  * once for each.
  */
-bool np_measure_tick(struct np_measure *m, const struct np_measure_clock *c,
-		     const char **what, char *cause, size_t len);
+bool np_measure_tick(struct np_measure *m, double now_sec, const char **what,
+		     char *cause, size_t len);
 
 /*
  * Every probe that was called came up and has said its last, or ended with the
