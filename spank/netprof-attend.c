@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "np_attach.h"
+#include "np_beside.h"
 #include "np_choose.h"
 #include "np_clock.h"
 #include "np_conf.h"
@@ -278,9 +279,8 @@ static void look_for_neighbours(struct attend *a)
 	struct np_err err = NP_ERR_INIT;
 	double so_far = np_mono_sec() - a->born_sec;
 
-	if (np_cluster_neighbours(a->where.leaves, &a->where.step,
-				  seen_until(a), a->order.het_job_id, a->r,
-				  &err))
+	if (np_beside_look(a->where.leaves, &a->where.step, seen_until(a),
+			   a->order.het_job_id, a->r, &err))
 		np_record_note(a->r, "neighbours are not known: %s", err.text);
 	a->next_neighbours_sec = np_mono_sec() + fmax(NEIGHBOURS_EVERY_SEC,
 						  NEIGHBOURS_PART * so_far);
