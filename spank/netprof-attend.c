@@ -26,7 +26,6 @@
 #include "np_choose.h"
 #include "np_clock.h"
 #include "np_conf.h"
-#include "np_describe.h"
 #include "np_level.h"
 #include "np_log.h"
 #include "np_measure.h"
