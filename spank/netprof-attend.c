@@ -289,7 +289,7 @@ static bool has_led_in(const struct attend *a)
 {
 	if (a->m.course)
 		return np_course_is_led_in(a->m.course);
-	return np_aggregate_level_age(a->m.level_aggregate, np_mono_sec()) >=
+	return np_aggregate_level_age(a->m.aggregate, np_mono_sec()) >=
 	       a->conf.lead_in_sec;
 }
 
@@ -355,7 +355,7 @@ static void end_level(struct attend *a)
 		sig = np_sidestep_end_due(&end, np_mono_sec());
 	}
 	if (a->r->level)
-		np_aggregate_level_done(a->m.level_aggregate,
+		np_aggregate_level_done(a->m.aggregate,
 					a->m.program_end_sec);
 }
 

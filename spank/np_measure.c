@@ -28,8 +28,7 @@ int np_measure_init(struct np_measure *m, int listen_fd)
 	m->first_sec = m->level_sec = m->lost_sec = NAN;
 	m->members = np_membership_new(listen_fd, &m->invite);
 	m->aggregate = np_aggregate_new(m->r);
-	m->level_aggregate = np_aggregate_level_new(m->r);
-	return m->members && m->aggregate && m->level_aggregate ? 0 : -ENOMEM;
+	return m->members && m->aggregate ? 0 : -ENOMEM;
 }
 
 /* ---- reports ---- */
@@ -96,7 +95,7 @@ static void on_report(size_t member, char *line, void *arg)
 	else if (g->kind == NP_MEMBER_PROBE)
 		hear_probe(m, &rep);
 	else if (m->r->level)
-		np_aggregate_level_report(m->level_aggregate, &rep, m->now_sec,
+		np_aggregate_level_report(m->aggregate, &rep, m->now_sec,
 					  m->program_start_sec,
 					  m->program_end_sec);
 }
@@ -318,7 +317,7 @@ bool np_measure_complete(const struct np_measure *m)
 {
 	return np_aggregate_impact_is_up(m->aggregate) &&
 	       (np_aggregate_byes(m->aggregate) ==
-		np_aggregate_hellos(m->aggregate) ||
+		m->r->probe.n_processes ||
 		(np_measure_probes_gone(m) && !m->cut));
 }
 

@@ -9,7 +9,6 @@
 #include "np_course.h"
 #include "np_level_steps.h"
 #include "np_aggregate.h"
-#include "np_aggregate_level.h"
 #include "np_order.h"
 #include "np_membership.h"
 #include "np_sideenv.h"
@@ -31,7 +30,6 @@ struct np_measure {
 	struct np_membership *members;
 	struct np_level_steps level_steps; /* carries the level */
 	struct np_aggregate *aggregate;
-	struct np_aggregate_level *level_aggregate;
 	struct np_course *course; /* of blocks inside the run; NULL: none */
 	const char *block;	  /* level that its course wants; NULL: none */
 	double block_sec;
