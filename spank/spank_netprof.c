@@ -26,7 +26,6 @@
 #include "np_clock.h"
 #include "np_conf.h"
 #include "np_joiner.h"
-#include "np_listen.h"
 #include "np_loader.h"
 #include "np_log.h"
 #include "np_plan.h"
