@@ -12,20 +12,12 @@
 static int load_topology(char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
-	size_t len;
-	FILE *out;
-	int failed = 1;
 
 	if (np_load_topo(&msg))
 		return np_errf(err, -EIO, "slurm_load_topo: %s",
 			       slurm_strerror(errno));
-	out = open_memstream(text, &len);
-	if (out) {
-		np_print_topo(out, msg);
-		failed = fclose(out);
-	}
-	slurm_free_topo_info_msg(msg);
-	return failed ? np_errf(err, -ENOMEM, "out of memory") : 0;
+	return np_topo_text(msg, text) ?
+	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
 int np_answers_load(struct np_answers *a, struct np_err *err)
