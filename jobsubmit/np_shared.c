@@ -194,6 +194,8 @@ void np_shared_note_written(struct np_shared *d, struct np_written *w, size_t n)
 	struct np_written *old;
 	size_t n_old;
 
+	if (n)
+		qsort(w, n, sizeof(*w), by_id);
 	pthread_mutex_lock(&d->lock);
 	old = d->written;
 	n_old = d->n_written;

@@ -105,7 +105,7 @@ void np_shared_publish(struct np_shared *d, struct np_standing *s,
 /* No decision is to be used any more. */
 void np_shared_withdraw(struct np_shared *d);
 
-/* n entries by ascending id; the array and its texts are taken. */
+/* In any order; the array and its texts are taken. */
 void np_shared_note_written(struct np_shared *d, struct np_written *w,
 			    size_t n);
 
