@@ -58,7 +58,7 @@ struct np_membership *np_membership_new(int fd, const struct np_invite *v)
 	p->fd = fd;
 	p->invite = *v;
 	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
-		p->stranger[i].link = (struct np_peer)NP_PEER_INIT;
+		p->stranger[i].link.fd = -1;
 	return p;
 }
 
@@ -162,9 +162,10 @@ static void free_group(struct np_membership *p, size_t i)
 		struct member *m = p->member[g->member[k]];
 
 		np_peer_close(&m->link);
-		*m = (struct member){ .link = NP_PEER_INIT, .is_free = true,
-				      .facts = { .kind = m->facts.kind,
-						 .gone = true } };
+		m->group = NULL;
+		m->is_free = true;
+		m->facts = (struct np_member_facts){ .kind = m->facts.kind,
+						     .gone = true };
 	}
 	group_free(g);
 	p->group[i] = p->group[--p->n_groups];
