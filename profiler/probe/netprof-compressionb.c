@@ -67,9 +67,8 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	size_t got = 0;
 
 	if (alloc_ring(s) ||
-	    (s->across ? np_pairing_across : np_pairing_ring)(
-			p->place, p->size, p->rank, s->level.partners,
-			s->to_rank, s->from_rank, &got))
+	    np_pairing_ring(p->place, p->size, s->across, p->rank,
+			    s->level.partners, s->to_rank, s->from_rank, &got))
 		return np_errf(err, -ENOMEM, "out of memory");
 	s->level.partners = (uint32_t)got;
 	if (!got) {

@@ -48,8 +48,8 @@ static int pair_of(const struct np_probe *p, bool across, size_t *asks,
 	for (*asks = 0; !rc && !*found && *asks < p->size; (*asks)++) {
 		size_t from;
 
-		rc = (across ? np_pairing_across : np_pairing_ring)(
-			p->place, p->size, *asks, 1, answers, &from, found);
+		rc = np_pairing_ring(p->place, p->size, across, *asks, 1,
+				     answers, &from, found);
 		/* Around all leaves the next node may be under the same. */
 		if (!rc && *found && across)
 			*found = strcmp(p->place[*asks].leaf,
