@@ -247,7 +247,6 @@ static int decide(struct np_cycle *c, struct round *r, struct np_err *err)
 {
 	struct np_policy policy;
 
-	np_policy_init(&policy);
 	np_settings_policy(&c->settings, r->known.index, &policy);
 	return np_placement_decide(r->view.snapshot, r->known.table, &policy,
 				   &r->placement, err);

@@ -24,10 +24,7 @@ int np_answers_load(struct np_answers *a, struct np_err *err)
 {
 	int rc;
 
-	a->nodes = NULL;
-	a->parts = NULL;
-	a->jobs = NULL;
-	a->topology = NULL;
+	*a = (struct np_answers){ NULL };
 	/* Jobs first: nodes that change meanwhile are better known as late as
 	   possible, and a job that is missing was admitted by job_submit. */
 	if (slurm_load_jobs(0, &a->jobs, SHOW_ALL))
@@ -52,10 +49,7 @@ void np_answers_free(struct np_answers *a)
 	slurm_free_node_info_msg(a->nodes);
 	slurm_free_partition_info_msg(a->parts);
 	free(a->topology);
-	a->jobs = NULL;
-	a->nodes = NULL;
-	a->parts = NULL;
-	a->topology = NULL;
+	*a = (struct np_answers){ NULL };
 }
 
 static bool was_admitted(const slurm_job_info_t *j)
