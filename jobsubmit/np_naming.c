@@ -455,9 +455,10 @@ static int ranges(const struct np_naming *x, const char *word, size_t len,
 {
 	const char *end = word + len;
 	size_t prefix = (size_t)(p - word) - 1;
+	const struct kin *any = find_kin(x, word, prefix, ANY_DIGITS);
 
 	for (;;) {
-		const struct kin *kin;
+		const struct kin *kin = any;
 		struct number a, b;
 
 		p = read_number(p, end, &a);
@@ -467,7 +468,6 @@ static int ranges(const struct np_naming *x, const char *word, size_t len,
 		if (!p || p == end || b.value < a.value ||
 		    ((a.zero || b.zero) && a.digits != b.digits))
 			return -ENOENT;
-		kin = find_kin(x, word, prefix, ANY_DIGITS);
 		if (!kin && a.digits != b.digits)
 			return -ENOENT;
 		if (kin && a.zero)
