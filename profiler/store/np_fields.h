@@ -100,6 +100,12 @@ void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 		   const struct np_fields *fs);
 
+/* The same of a text: written, a line with its end, malloc'ed; o->rc. */
+int np_fields_print(struct np_jput *o, const void *from,
+		    const struct np_fields *fs, char **out);
+int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
+		    void *to, const struct np_fields *fs);
+
 /*
  * The same of a text whose last members are lists, an element a line; and of
  * any layout.  ferror(f) is left to the caller.

@@ -281,3 +281,16 @@ int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 			rc = get_field(in, &fs->field[i], from, to);
 	return rc;
 }
+
+int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
+		    void *to, const struct np_fields *fs)
+{
+	json_object *j;
+	int rc = np_jget_parse(in, text, len, &j);
+
+	if (rc)
+		return rc;
+	rc = np_jget_fields(in, j, to, fs);
+	json_object_put(j);
+	return rc;
+}

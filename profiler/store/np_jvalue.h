@@ -5,6 +5,7 @@
 #ifndef NP_JVALUE_H
 #define NP_JVALUE_H
 
+#include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -78,9 +79,14 @@ json_object *np_jput_real(struct np_jput *o, const char *key, double v,
 /* Cut at max bytes, and clean: np_text_clean(). */
 json_object *np_jput_text(const char *text, size_t max);
 
-/* On one line, borrowed from j; or with its newline and malloc'ed. */
+/* On one line, borrowed from j. */
 const char *np_jput_line(json_object *j);
-int np_jput_print(json_object *j, char **out);
+
+/*
+ * Numbers have a point until uselocale() of what is returned, whatever locale
+ * the program around us has set.
+ */
+locale_t np_jput_point(void);
 
 /* Reading.  Each returns 0, -EINVAL with err, or -ENOMEM. */
 

@@ -2,7 +2,6 @@
 #include "np_loggps_store.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdlib.h>
 
 #include "np_fields.h"
@@ -61,36 +60,13 @@ static const struct np_field record_fields[] = {
 static const struct np_fields record_table =
 	NP_FIELDS(record_fields, np_loggps_record);
 
-static int put(const struct np_loggps_record *r, char **out,
-	       struct np_err *err)
-{
-	json_object *j = json_object_new_object();
-	struct np_jput o = {
-		{ .where = "LogGPS parameters", .err = err }, 0,
-		j ? 0 : -ENOMEM,
-	};
-
-	if (j)
-		np_jput_fields(&o, j, r, &record_table);
-	if (!o.rc)
-		o.rc = np_jput_print(j, out);
-	json_object_put(j);
-	return o.rc;
-}
-
 int np_loggps_record_put(const struct np_loggps_record *r, char **out,
 			 struct np_err *err)
 {
-	/* The program around us may have set a locale with another point. */
-	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), old;
-	int rc = -ENOMEM;
+	struct np_jput o = { .at = { .where = "LogGPS parameters",
+				     .err = err } };
+	int rc = np_fields_print(&o, r, &record_table, out);
 
-	if (c) {
-		old = uselocale(c);
-		rc = put(r, out, err);
-		uselocale(old);
-		freelocale(c);
-	}
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
@@ -122,16 +98,10 @@ static int check(const struct np_jat *in, const struct np_loggps_fit *f)
 static int get(const struct np_jat *in, const char *text, size_t len,
 	       struct np_loggps_record *out)
 {
-	json_object *j;
-	int rc;
+	int rc = len > NP_LOGGPS_MAX_BYTES ?
+		 np_jat_refuse(in, "", "64 KiB at most") :
+		 np_fields_parse(in, text, len, out, &record_table);
 
-	if (len > NP_LOGGPS_MAX_BYTES)
-		return np_jat_refuse(in, "", "64 KiB at most");
-	rc = np_jget_parse(in, text, len, &j);
-	if (rc)
-		return rc;
-	rc = np_jget_fields(in, j, out, &record_table);
-	json_object_put(j);
 	return rc ? rc : check(in, &out->fit);
 }
 
