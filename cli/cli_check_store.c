@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -202,15 +203,15 @@ static void check_calibration(struct cli_check *c, struct np_store *s)
 static void check_published(struct cli_check *c, struct np_store *s)
 {
 	struct np_err err = NP_ERR_INIT;
-	char **names = NULL;
+	struct np_store_app *apps;
 	size_t n = 0, idle = 0;
 
-	if (np_store_apps(s, NP_STORE_PUBLISHED, 0, &names, &n, &err)) {
+	if (np_store_look(s, NP_STORE_PUBLISHED, 0, &apps, &n, &err)) {
 		cli_found(c, CLI_PROBLEM, "profiles", "%s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		idle += !strcmp(names[i], NP_IDLE_APP);
+		idle += !strcmp(apps[i].name, NP_IDLE_APP);
 	if (n > idle) {
 		cli_found(c, CLI_OK, "profiles", "%zu published", n - idle);
 	} else if (c->places && !c->conf.place.n_trusted) {
@@ -220,7 +221,7 @@ static void check_published(struct cli_check *c, struct np_store *s)
 	} else {
 		cli_found(c, CLI_OK, "profiles", "none is published");
 	}
-	np_names_free(names, n);
+	free(apps);
 }
 
 void cli_check_knowledge(struct cli_check *c)

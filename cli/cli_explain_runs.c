@@ -100,16 +100,16 @@ int cli_explain_runs(struct cli_explain *e, struct cli_store *s,
 {
 	enum np_store_owner owner = o->published ? NP_STORE_PUBLISHED :
 						   NP_STORE_USER;
-	char **names = NULL;
+	struct np_store_app *apps = NULL;
 	size_t n = 0;
 	int rc = *app ? try_app(e, s, owner, app) : 0;
 
 	/* A job may have measured its steps under several names. */
 	if (!rc && !e->n_measured &&
-	    !np_store_apps(s->store, owner, e->uid, &names, &n, NULL))
+	    !np_store_look(s->store, owner, e->uid, &apps, &n, NULL))
 		for (size_t i = 0; !rc && i < n; i++)
-			if (strcmp(names[i], app))
-				rc = try_app(e, s, owner, names[i]);
-	np_names_free(names, n);
+			if (strcmp(apps[i].name, app))
+				rc = try_app(e, s, owner, apps[i].name);
+	free(apps);
 	return rc;
 }

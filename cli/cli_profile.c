@@ -122,27 +122,30 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 static void near_names(struct cli_store *s, const struct cli_options *o,
 		       const char *app, char *buf, size_t len)
 {
-	char **own = NULL, **site = NULL, **all;
+	struct np_store_app *own = NULL, *site = NULL;
 	size_t n_own = 0, n_site = 0;
+	char **all;
 
 	if (!o->published)
-		np_store_apps(s->store, NP_STORE_USER, o->uid, &own, &n_own,
+		np_store_look(s->store, NP_STORE_USER, o->uid, &own, &n_own,
 			      NULL);
-	np_store_apps(s->store, NP_STORE_PUBLISHED, 0, &site, &n_site, NULL);
+	np_store_look(s->store, NP_STORE_PUBLISHED, 0, &site, &n_site, NULL);
 	all = calloc(n_own + n_site + 1, sizeof(*all));
 	buf[0] = '\0';
 	if (all) {
-		size_t n = n_own;
+		size_t n = 0;
 
-		if (n_own)
-			memcpy(all, own, n_own * sizeof(*all));
+		while (n < n_own) {
+			all[n] = own[n].name;
+			n++;
+		}
 		for (size_t i = 0; i < n_site; i++) {
 			size_t k = 0;
 
-			while (k < n_own && strcmp(own[k], site[i]))
+			while (k < n_own && strcmp(all[k], site[i].name))
 				k++;
 			if (k == n_own)
-				all[n++] = site[i];
+				all[n++] = site[i].name;
 		}
 		cli_suggest(app, all, n, buf, len);
 		if (!n)
@@ -150,8 +153,8 @@ static void near_names(struct cli_store *s, const struct cli_options *o,
 				 "sbatch --netprofile=NAME job.sh makes one");
 	}
 	free(all);
-	np_names_free(own, n_own);
-	np_names_free(site, n_site);
+	free(own);
+	free(site);
 }
 
 static int not_found(struct cli_store *s, const struct cli_options *o,

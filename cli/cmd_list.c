@@ -155,14 +155,14 @@ static int list_parsable(const struct profiles *all)
 static int list_names(struct cli_store *s, enum np_store_owner owner, uid_t uid)
 {
 	struct np_err err = NP_ERR_INIT;
-	char **apps;
+	struct np_store_app *apps;
 	size_t n;
 
-	if (np_store_apps(s->store, owner, uid, &apps, &n, &err))
+	if (np_store_look(s->store, owner, uid, &apps, &n, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; i < n; i++)
-		puts(apps[i]);
-	np_names_free(apps, n);
+		puts(apps[i].name);
+	free(apps);
 	return CLI_DONE;
 }
 

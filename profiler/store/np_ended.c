@@ -49,14 +49,11 @@ static void remove_old(const struct np_dir *d, time_t now)
 {
 	char first[NAME_LEN], today[NAME_LEN], **names;
 	size_t n, newer = 0;
-	bool cut;
 
-	if (np_dir_names(d, np_is_ended_name, &names, &n, &cut, NULL))
+	if (np_dir_names(d, np_is_ended_name, &names, &n, NULL, NULL))
 		return;
 	name_of_day(now - NP_ENDED_KEEP_DAYS * 86400, first);
 	name_of_day(now, today);
-	if (n)
-		qsort(names, n, sizeof(*names), np_name_newest_first);
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(names[i], first) < 0 && newer >= NP_ENDED_KEEP_FILES)
 			unlinkat(d->fd, names[i], 0);
@@ -74,17 +71,13 @@ static void name_to_write(const struct np_dir *d, time_t now,
 {
 	char **names;
 	size_t n;
-	bool cut;
 
 	name_of_day(now, name);
 	if (!faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ||
-	    np_dir_names(d, np_is_ended_name, &names, &n, &cut, NULL))
+	    np_dir_names(d, np_is_ended_name, &names, &n, NULL, NULL))
 		return;
-	if (n > 1) {
-		qsort(names, n, sizeof(*names), np_name_newest_first);
-		if (strcmp(name, names[n - 1]) < 0)
-			strcpy(name, names[0]);
-	}
+	if (n > 1 && strcmp(name, names[n - 1]) < 0)
+		strcpy(name, names[0]);
 	np_names_free(names, n);
 }
 
@@ -245,14 +238,11 @@ static int find(const struct np_dir *d, const struct wanted *w,
 	struct np_err why = NP_ERR_INIT;
 	char **names;
 	size_t n;
-	bool cut;
-	int rc = np_dir_names(d, np_is_ended_name, &names, &n, &cut, err);
+	int rc = np_dir_names(d, np_is_ended_name, &names, &n, NULL, err);
 	int worst = -ENOENT;
 
 	if (rc)
 		return rc;
-	if (n)
-		qsort(names, n, sizeof(*names), np_name_newest_first);
 	rc = -ENOENT;
 	for (size_t i = 0; rc && i < n && i < 2 * NP_ENDED_KEEP_DAYS; i++) {
 		rc = file_has(d, names[i], w, out, &why);

@@ -57,15 +57,12 @@ static int search_cluster(struct np_fabric_search *s, const char *cluster,
 	struct np_reader from = { &d, s->max_bytes, on_skip, &s->here };
 	char **names;
 	size_t n;
-	bool cut;
 	int rc = np_dir_open_fabric(s->store, cluster, false, &d, err);
 
 	if (rc)
 		return rc;
-	rc = np_dir_names(&d, s->is_name, &names, &n, &cut, err);
+	rc = np_dir_names(&d, s->is_name, &names, &n, NULL, err);
 	if (!rc) {
-		if (n)
-			qsort(names, n, sizeof(*names), np_name_newest_first);
 		for (size_t i = 0; !rc && i < n && i < NP_FABRIC_MAX_FILES &&
 				   s->bytes < NP_STORE_MAX_READ; i++)
 			rc = look_at(s, &from, names[i]);
@@ -90,12 +87,11 @@ static int search_all(struct np_fabric_search *s, struct np_err *err)
 	struct np_dir d;
 	char **names;
 	size_t n;
-	bool cut;
 	int rc = np_dir_open_fabric(s->store, NULL, false, &d, err);
 
 	if (rc)
 		return rc;
-	rc = np_dir_names(&d, is_dir_name, &names, &n, &cut, err);
+	rc = np_dir_names(&d, is_dir_name, &names, &n, NULL, err);
 	np_dir_close(&d);
 	if (rc)
 		return rc;

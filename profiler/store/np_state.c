@@ -101,12 +101,11 @@ int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err)
 	struct np_dir d;
 	char **names = NULL;
 	size_t n = 0;
-	bool cut;
 	int rc = np_placement_dir(store_dir, false, &d, &why), last = 0;
 
 	if (rc)
 		return rc == -ENOENT ? 0 : np_errf(err, rc, "%s", why.text);
-	rc = np_dir_names(&d, is_ours, &names, &n, &cut, err);
+	rc = np_dir_names(&d, is_ours, &names, &n, NULL, err);
 	for (size_t i = 0; i < n; i++) {
 		int e = set_mode(&d, names[i], mode);
 

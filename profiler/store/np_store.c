@@ -57,11 +57,6 @@ void np_store_set_max_runs(struct np_store *s, uint32_t max_runs)
 		      max_runs;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static bool is_app_name(const char *name)
 {
 	return !np_app_check(name, NULL);
@@ -75,45 +70,7 @@ static bool is_trusted(const struct np_dir *d, const char *name,
 	       S_ISDIR(st->st_mode) && np_dir_trusts(d, st->st_uid);
 }
 
-static size_t keep_trusted(const struct np_dir *d, char **names, size_t n)
-{
-	size_t kept = 0;
-	struct stat st;
-
-	for (size_t i = 0; i < n; i++) {
-		if (is_trusted(d, names[i], &st))
-			names[kept++] = names[i];
-		else
-			free(names[i]);
-	}
-	return kept;
-}
-
-int np_store_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
-		  char ***names, size_t *n, struct np_err *err)
-{
-	char **found = NULL;
-	struct np_dir d;
-	size_t count = 0;
-	bool cut;
-	int rc = np_dir_open(s, owner, uid, NULL, &d, err);
-
-	if (!rc) {
-		rc = np_dir_names(&d, is_app_name, &found, &count, &cut, err);
-		if (!rc)
-			count = keep_trusted(&d, found, count);
-		np_dir_close(&d);
-	}
-	if (rc && rc != -ENOENT)
-		return rc;
-	if (count)
-		qsort(found, count, sizeof(*found), by_name);
-	*names = found;
-	*n = count;
-	return 0;
-}
-
-/* Those of the sorted names that can be trusted, with their stamps. */
+/* Those of the names, the last first, that can be trusted, with their stamps. */
 static int stamp_all(const struct np_dir *d, char *const *names, size_t n,
 		     struct np_store_app **apps, size_t *n_apps)
 {
@@ -123,9 +80,9 @@ static int stamp_all(const struct np_dir *d, char *const *names, size_t n,
 
 	if (!a)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		if (is_trusted(d, names[i], &st)) {
-			strcpy(a[kept].name, names[i]);
+	while (n--)
+		if (is_trusted(d, names[n], &st)) {
+			strcpy(a[kept].name, names[n]);
 			a[kept++].stamp = np_stamp_of(&st);
 		}
 	*apps = a;
@@ -139,25 +96,18 @@ int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
 	char **names = NULL;
 	struct np_dir d = { .fd = -1 };
 	size_t n_names = 0;
-	bool cut;
 	int rc = np_dir_open(s, owner, uid, NULL, &d, err);
 
 	if (rc && rc != -ENOENT)
 		return rc;
-	if (!rc) {
-		rc = np_dir_names(&d, is_app_name, &names, &n_names, &cut, err);
-		if (rc) {
-			np_dir_close(&d);
-			return rc;
-		}
-	}
-	if (n_names)
-		qsort(names, n_names, sizeof(*names), by_name);
-	rc = stamp_all(&d, names, n_names, apps, n);
+	rc = rc ? 0 : np_dir_names(&d, is_app_name, &names, &n_names, NULL,
+				   err);
+	if (!rc && stamp_all(&d, names, n_names, apps, n))
+		rc = np_errf(err, -ENOMEM, "%s: out of memory", s->dir);
 	np_names_free(names, n_names);
 	if (d.fd >= 0)
 		np_dir_close(&d);
-	return rc ? np_errf(err, rc, "%s: out of memory", s->dir) : 0;
+	return rc;
 }
 
 struct np_store_stamp np_store_stamp(struct np_store *s,

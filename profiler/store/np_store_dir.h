@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "np_hostlist.h"
 #include "np_store.h"
 
 #define NP_STORE_USERS "users"
@@ -84,8 +85,9 @@ int np_dir_open_placement(const struct np_store *s, bool make,
 			  struct np_dir *out, struct np_err *err);
 
 /*
- * np_store_names.c: names in a directory that want() takes, in no order; scanned up to
- * NP_STORE_MAX_SCAN entries.  *cut: there were more.
+ * np_store_names.c: names in a directory that want() takes, the last by name
+ * first, which is the newest run; scanned up to NP_STORE_MAX_SCAN entries.
+ * *cut, if cut is not NULL: there were more.
  * Returns 0 or -errno with err.  Free with np_names_free().
  */
 int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
@@ -100,8 +102,5 @@ bool np_is_own_run_name(const char *name);
 /* A temporary file of a writer. */
 #define NP_STORE_TMP ".tmp-"
 bool np_is_tmp_name(const char *name);
-
-/* For qsort(): strings, newest run first. */
-int np_name_newest_first(const void *a, const void *b);
 
 #endif

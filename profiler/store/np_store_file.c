@@ -190,10 +190,9 @@ void np_file_remove_stale(const struct np_dir *d)
 	struct stat dir, st;
 	char **names;
 	size_t n;
-	bool cut;
 
 	if (fstat(d->fd, &dir) ||
-	    np_dir_names(d, np_is_tmp_name, &names, &n, &cut, NULL))
+	    np_dir_names(d, np_is_tmp_name, &names, &n, NULL, NULL))
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (!fstatat(d->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&

@@ -69,7 +69,7 @@ bool np_is_tmp_name(const char *name)
 	return !strncmp(name, NP_STORE_TMP, strlen(NP_STORE_TMP));
 }
 
-int np_name_newest_first(const void *a, const void *b)
+static int last_first(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)b, *(char *const *)a);
 }
@@ -92,7 +92,6 @@ static int scan(DIR *dir, bool (*want)(const char *name), struct list *l,
 {
 	struct dirent *e;
 
-	*cut = false;
 	for (size_t seen = 0; (errno = 0, e = readdir(dir)); seen++) {
 		if (seen >= NP_STORE_MAX_SCAN) {
 			*cut = true;
@@ -112,6 +111,7 @@ int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
 			O_CLOEXEC), rc;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct list l = { 0 };
+	bool more = false;
 
 	if (!dir) {
 		rc = -errno;
@@ -119,13 +119,17 @@ int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
 			close(fd);
 		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
 	}
-	rc = scan(dir, want, &l, cut);
+	rc = scan(dir, want, &l, &more);
 	closedir(dir);
 	if (rc) {
 		np_names_free(l.names, l.n);
 		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
 	}
+	if (l.n)
+		qsort(l.names, l.n, sizeof(*l.names), last_first);
 	*names = l.names;
 	*n = l.n;
+	if (cut)
+		*cut = more;
 	return 0;
 }

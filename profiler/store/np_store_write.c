@@ -47,12 +47,9 @@ static void remove_oldest(const struct np_dir *d, size_t max_runs,
 {
 	char **names;
 	size_t n;
-	bool cut;
 
-	if (np_dir_names(d, np_is_own_run_name, &names, &n, &cut, NULL))
+	if (np_dir_names(d, np_is_own_run_name, &names, &n, NULL, NULL))
 		return;
-	if (n > max_runs)
-		qsort(names, n, sizeof(*names), np_name_newest_first);
 	for (size_t i = max_runs; i < n; i++)
 		if (strcmp(names[i], written))
 			unlinkat(d->fd, names[i], 0);
