@@ -12,7 +12,7 @@
 #include "np_app.h"
 #include "np_conf.h"
 #include "np_goal.h"
-#include "np_store_trace.h"
+#include "np_store.h"
 #include "np_trace_read.h"
 
 /* The newest trace of an application: 0, -ENOENT, or what is wrong. */

@@ -8,7 +8,7 @@
 #include "cli_graph.h"
 #include "cli_loggps.h"
 #include "np_replay_graph.h"
-#include "np_store_trace.h"
+#include "np_store.h"
 
 #define RECORDS "no trace; \"srun --netprofile-trace\" records one"
 #define MEASURES "no LogGPS parameters of this network; \"salloc -N2 netprof " \

@@ -9,7 +9,7 @@
 #include "cli_loggps.h"
 #include "cli_text.h"
 #include "cli_traced.h"
-#include "np_store_trace.h"
+#include "np_store.h"
 
 #define MAX_BYTES (16u << 20) /* some tenths of a second */
 

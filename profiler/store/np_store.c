@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 
 #include "np_conf.h"
 #include "np_store_dir.h"
+#include "np_trace_dir.h"
 
 int np_store_open(const char *dir, struct np_store **out, struct np_err *err)
 {
@@ -130,4 +132,21 @@ bool np_store_is_racy(const struct np_store_stamp *s)
 {
 	/* A clock of a file server that is ahead may well be racy, too. */
 	return (double)time(NULL) - (double)s->sec < NP_STORE_RACY_SEC;
+}
+
+int np_store_trace(const struct np_store *s, uid_t uid, const char *app,
+		   char *buf, size_t len, struct np_err *err)
+{
+	char name[NAME_MAX + 1];
+	struct np_dir d;
+	int rc = np_dir_open(s, NP_STORE_USER, uid, app, &d, err);
+
+	if (rc)
+		return rc;
+	rc = np_trace_dir_newest(d.fd, uid, name);
+	if (!rc && snprintf(buf, len, "%s/%s", d.path, name) >= (int)len)
+		rc = np_errf(err, -ENAMETOOLONG, "%s: path too long", name);
+	np_dir_close(&d);
+	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", s->dir) :
+			       rc;
 }

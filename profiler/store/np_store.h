@@ -123,6 +123,15 @@ int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
 		  struct np_store_app **apps, size_t *n, struct np_err *err);
 
 /*
+ * The newest trace of an application of a user, a directory JOB.STEP.trace
+ * beside the runs, which the program itself has written (np_trace_dir.h): its
+ * path, into buf.  Returns 0; -ENOENT: there is none, without err; or another
+ * -errno with err.
+ */
+int np_store_trace(const struct np_store *s, uid_t uid, const char *app,
+		   char *buf, size_t len, struct np_err *err);
+
+/*
  * The uids that have a directory, sorted; free() the array.  warn (may be NULL)
  * hears it if there are more than NP_STORE_MAX_SCAN entries.
  */
