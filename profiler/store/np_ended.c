@@ -1,7 +1,6 @@
 /* ended-YYYYMMDD.jsonl: a line for each job that ended on that day (UTC). */
 #include "np_state.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,25 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "np_state_file.h"
 #include "np_state_json.h"
 #include "np_store_file.h"
 
-#define SHAPE "ended-00000000.jsonl"
-#define NAME_LEN sizeof(SHAPE)
-
-bool np_is_ended_name(const char *name)
-{
-	static const char shape[] = SHAPE;
-
-	if (strlen(name) != NAME_LEN - 1)
-		return false;
-	for (size_t i = 0; shape[i]; i++)
-		if (shape[i] == '0' ? !isdigit((unsigned char)name[i]) :
-				      name[i] != shape[i])
-			return false;
-	return true;
-}
+#define NAME_LEN sizeof(NP_ENDED_SHAPE)
 
 static void name_of_day(time_t t, char name[NAME_LEN])
 {
@@ -37,7 +21,7 @@ static void name_of_day(time_t t, char name[NAME_LEN])
 
 	gmtime_r(&t, &tm);
 	if (!strftime(name, NAME_LEN, "ended-%Y%m%d.jsonl", &tm))
-		strcpy(name, SHAPE);
+		strcpy(name, NP_ENDED_SHAPE);
 }
 
 /*

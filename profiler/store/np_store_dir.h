@@ -99,6 +99,10 @@ bool np_is_run_name(const char *name);
 /* Such a file that np_store_run_name() named: pruning touches no other. */
 bool np_is_own_run_name(const char *name);
 
+/* A file of jobs that ended on a day. */
+#define NP_ENDED_SHAPE "ended-00000000.jsonl"
+bool np_is_ended_name(const char *name);
+
 /* A temporary file of a writer. */
 #define NP_STORE_TMP ".tmp-"
 bool np_is_tmp_name(const char *name);

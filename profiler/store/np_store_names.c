@@ -53,15 +53,25 @@ bool np_is_run_name(const char *name)
 	return name[0] != '.' && len > 5 && !strcmp(name + len - 5, ".json");
 }
 
+/* In the shape a '0' stands for any digit; what follows may be anything. */
+static bool has_shape(const char *name, const char *shape)
+{
+	for (; *shape; shape++, name++)
+		if (*shape == '0' ? !isdigit((unsigned char)*name) :
+				    *name != *shape)
+			return false;
+	return true;
+}
+
 bool np_is_own_run_name(const char *name)
 {
-	static const char shape[] = "00000000T000000Z-";
+	return has_shape(name, "00000000T000000Z-") && np_is_run_name(name);
+}
 
-	for (size_t i = 0; shape[i]; i++)
-		if (shape[i] == '0' ? !isdigit((unsigned char)name[i]) :
-				      name[i] != shape[i])
-			return false;
-	return np_is_run_name(name);
+bool np_is_ended_name(const char *name)
+{
+	return has_shape(name, NP_ENDED_SHAPE) &&
+	       strlen(name) == strlen(NP_ENDED_SHAPE);
 }
 
 bool np_is_tmp_name(const char *name)
