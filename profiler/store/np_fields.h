@@ -2,9 +2,9 @@
  * JSON by tables: which members an object has, what they may hold and where
  * they are in a structure is said once, for writing, reading and freeing it.
  * Members are written in the order of the table.  Private to the store:
- * np_fields_put.c writes, np_fields_get.c reads, np_fields.c frees;
- * np_fields_stream.c writes and reads what is long, np_jmean.c what is
- * measured of pairs.
+ * np_fields_put.c writes, np_fields_get.c reads and frees;
+ * np_fields_stream.c writes and reads what is long, np_jhist.c and np_jmean.c
+ * what is measured.
  */
 #ifndef NP_FIELDS_H
 #define NP_FIELDS_H

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "np_jhist.h"
 #include "np_jmean.h"
 #include "np_record.h"
 

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_jspan.h"
-
 #define MOST_LISTS 4
 
 /* The members before the first list. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "np_jmean.h"
-#include "np_jspan.h"
 #include "np_level.h"
 #include "np_series.h"
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "np_fields.h"
-#include "np_jspan.h"
 
 /*
  * Honest records stay far below; a hostile one takes about 100 MB, and 0.1 s.
