@@ -1,6 +1,6 @@
 /*
  * The dated files of a cluster's fabric: calibrations, and what messages cost.
- * Private to the store.
+ * Private to the store: np_fabric_store.c.
  */
 #ifndef NP_FABRIC_FILE_H
 #define NP_FABRIC_FILE_H
