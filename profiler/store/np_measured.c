@@ -26,15 +26,6 @@ static const struct np_field head_fields[] = {
 const struct np_fields np_measured_head =
 	NP_FIELDS(head_fields, np_measured_set);
 
-int np_measured_get_head(const struct np_jat *in, json_object *from,
-			 struct np_measured_set *s)
-{
-	const struct np_fields format = { head_fields, 1, sizeof(*s) };
-	int rc = np_jget_fields(in, from, s, &format);
-
-	return rc ? rc : np_jget_fields(in, from, s, &np_measured_head);
-}
-
 #define NAMES NP_F_NEEDED | NP_F_NAMED
 
 static const struct np_field program_fields[] = {
@@ -84,6 +75,9 @@ int np_measured_open(struct np_jat *in, const char *text, size_t len,
 		NP_MEASURED_MAX_OBJECTS, NP_MEASURED_MAX_ARRAYS,
 		NP_MEASURED_MAX_ELEMENTS,
 	};
+	/* The format before its schema. */
+	const struct np_fields format = { head_fields, 1, 0 };
+	struct np_measured_set head = { .format = 0 };
 	int rc;
 
 	if (len > NP_MEASURED_MAX_BYTES)
@@ -95,10 +89,15 @@ int np_measured_open(struct np_jat *in, const char *text, size_t len,
 			       "objects, %zu arrays and %zu commas", in->where,
 			       limits.objects, limits.arrays, limits.elements);
 	rc = np_jget_parse(in, text, len, out);
-	if (!rc && !json_object_is_type(*out, json_type_object)) {
+	if (rc)
+		return rc;
+	rc = json_object_is_type(*out, json_type_object) ?
+	     np_jget_fields(in, *out, &head, &format) :
+	     np_jat_refuse(in, "", "an object");
+	if (!rc)
+		rc = np_jget_fields(in, *out, &head, &np_measured_head);
+	if (rc)
 		json_object_put(*out);
-		rc = np_jat_refuse(in, "", "an object");
-	}
 	return rc;
 }
 
@@ -202,13 +201,12 @@ static int get_windows(const struct np_jat *in, json_object *from,
 	return rc;
 }
 
+/* Where it is missing, it is not measured. */
 static int get_probe(const struct np_jat *in, json_object *probes,
 		     const char *name, struct np_latency *out)
 {
-	json_object *j;
-
-	return json_object_object_get_ex(probes, name, &j) ?
-	       np_jget_latency(in, name, j, out) : 0;
+	return np_jget_latency(in, name, json_object_object_get(probes, name),
+			       out);
 }
 
 static int get_probes(const struct np_jat *in, json_object *from,
@@ -434,14 +432,11 @@ static int read_set(const struct np_jat *file, json_object *from,
 static int read_all(const struct np_jat *in, json_object *root,
 		    struct np_measured *m)
 {
-	struct np_measured_set head = { .name = NULL };
 	json_object *sets;
 	size_t n = 1;
-	int rc = np_measured_get_head(in, root, &head);
+	int rc = np_jget_list(in, root, "sets", NP_MEASURED_MAX_SETS, &sets,
+			      &n);
 
-	if (!rc)
-		rc = np_jget_list(in, root, "sets", NP_MEASURED_MAX_SETS,
-				  &sets, &n);
 	if (!rc && sets && !n)
 		rc = np_jat_refuse(in, "sets", "one or more");
 	if (rc)
