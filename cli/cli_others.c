@@ -120,7 +120,7 @@ static int find(struct cli_others *all, size_t i, struct cli_known *k,
 		all->fabric, all->app[i].stamp,
 	};
 	uint64_t state = np_kept_state(0, stamp, NP_ARRAY_SIZE(stamp));
-	struct np_unpack u = { .bad = false };
+	struct np_pack u = { .bad = false };
 	char name[NP_APP_MAX + 16];
 	int rc = -EINVAL;
 

@@ -5,83 +5,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_pack.h"
-
-static void pack_level(FILE *f, const struct np_evidence_level *l)
+static void pack_level(struct np_pack *p, struct np_evidence_level *l)
 {
-	np_pack_text(f, l->name);
-	np_pack_text(f, l->scope);
-	np_pack_mean(f, &l->run_sec);
-	np_pack_mean(f, &l->slowdown);
-	np_pack_real(f, l->low);
-	np_pack_real(f, l->high);
-	np_pack_count(f, l->of_blocks);
-	np_pack_mean(f, &l->pressure);
-}
-
-static struct np_evidence_level unpack_level(struct np_unpack *u)
-{
-	struct np_evidence_level l = { .name = NULL };
-
-	l.name = np_unpack_text(u);
-	l.scope = np_unpack_text(u);
-	l.run_sec = np_unpack_mean(u);
-	l.slowdown = np_unpack_mean(u);
-	l.low = np_unpack_real(u);
-	l.high = np_unpack_real(u);
-	l.of_blocks = np_unpack_count(u, 1);
-	l.pressure = np_unpack_mean(u);
-	return l;
-}
-
-static void pack(FILE *f, const struct cli_profile *p)
-{
-	const struct np_profile *pr = &p->profile;
-
-	np_pack_count(f, p->runs.n);
-	np_pack_real(f, p->runs.n ? p->runs.run[0]->end : 0);
-	np_pack_count(f, pr->is_idle);
-	np_pack_count(f, pr->verdict.use);
-	np_pack_count(f, pr->phases.kind);
-	np_pack_real(f, pr->phases.busy_share);
-	np_pack_mean(f, &pr->ev.alone_sec);
-	np_pack_count(f, pr->ev.n_levels);
-	for (size_t i = 0; i < pr->ev.n_levels; i++)
-		pack_level(f, &pr->ev.level[i]);
+	l->name = np_pack_text(p, l->name);
+	l->scope = np_pack_text(p, l->scope);
+	l->run_sec = np_pack_mean(p, l->run_sec);
+	l->slowdown = np_pack_mean(p, l->slowdown);
+	l->low = np_pack_real(p, l->low);
+	l->high = np_pack_real(p, l->high);
+	l->of_blocks = np_pack_count(p, l->of_blocks, 1);
+	l->pressure = np_pack_mean(p, l->pressure);
 }
 
 /* Returns 0, -EINVAL or -ENOMEM. */
+static int pack(struct np_pack *p, struct cli_row *r)
+{
+	struct np_profile *pr = &r->profile;
+	struct np_evidence *e = &pr->ev;
+
+	r->n_runs = np_pack_count(p, r->n_runs, SIZE_MAX);
+	r->last = np_pack_real(p, r->last);
+	pr->is_idle = np_pack_count(p, pr->is_idle, 1);
+	pr->verdict.use = (enum np_use)np_pack_count(p, pr->verdict.use,
+						     NP_USE_SATURATED);
+	pr->phases.kind = (enum np_phase_kind)np_pack_count(p,
+		pr->phases.kind, NP_PHASE_PHASES);
+	pr->phases.busy_share = np_pack_real(p, pr->phases.busy_share);
+	e->alone_sec = np_pack_mean(p, e->alone_sec);
+	e->n_levels = np_pack_count(p, e->n_levels, p->left);
+	if (!p->f)
+		e->level = calloc(e->n_levels + 1, sizeof(*e->level));
+	if (!e->level)
+		return -ENOMEM;
+	for (size_t i = 0; !p->bad && i < e->n_levels; i++)
+		pack_level(p, &e->level[i]);
+	return p->bad || p->left ? -EINVAL : 0;
+}
+
 static int unpack(const char *data, size_t len, struct cli_row *r)
 {
-	struct np_unpack u = { .at = data, .left = len };
-	struct np_profile *p = &r->profile;
+	struct np_pack p = { .at = data, .left = len };
 
-	r->n_runs = np_unpack_count(&u, SIZE_MAX);
-	r->last = np_unpack_real(&u);
-	p->is_idle = np_unpack_count(&u, 1);
-	p->verdict.use = (enum np_use)np_unpack_count(&u, NP_USE_SATURATED);
-	p->phases.kind = (enum np_phase_kind)np_unpack_count(&u,
-							     NP_PHASE_PHASES);
-	p->phases.busy_share = np_unpack_real(&u);
-	p->ev.alone_sec = np_unpack_mean(&u);
-	p->ev.n_levels = np_unpack_count(&u, len);
-	p->ev.level = calloc(p->ev.n_levels + 1, sizeof(*p->ev.level));
-	if (!p->ev.level)
-		return -ENOMEM;
-	for (size_t i = 0; !u.bad && i < p->ev.n_levels; i++)
-		p->ev.level[i] = unpack_level(&u);
-	return u.bad || u.left ? -EINVAL : 0;
+	return pack(&p, r);
 }
 
 static int pack_into(struct np_kept *k, const char *name, uint64_t state,
 		     const struct cli_profile *p, char **data, size_t *len)
 {
-	FILE *f = open_memstream(data, len);
+	struct np_pack to = { .f = open_memstream(data, len) };
+	struct cli_row r = {
+		.n_runs = p->runs.n, .profile = p->profile,
+		.last = p->runs.n ? p->runs.run[0]->end : 0,
+	};
 
-	if (!f)
+	if (!to.f)
 		return -ENOMEM;
-	pack(f, p);
-	if (fclose(f)) {
+	pack(&to, &r);
+	if (fclose(to.f)) {
 		free(*data);
 		return -ENOMEM;
 	}

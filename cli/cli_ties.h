@@ -42,6 +42,6 @@ void cli_ties_free(struct cli_ties *t);
  * to know it the next time.  Applications that it was about are added to k.
  */
 bool cli_ties_recall(struct cli_ties *t, struct cli_others *all);
-void cli_ties_remember(const struct cli_ties *t, struct cli_others *all);
+void cli_ties_remember(struct cli_ties *t, struct cli_others *all);
 
 #endif
