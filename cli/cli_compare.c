@@ -31,10 +31,7 @@ static void take_times(struct cli_side *s, bool beside)
 			np_moments_add(&m, np_record_run_sec(s->runs.run[i]));
 	if (!m.n)
 		return;
-	s->run_sec = (struct np_mean){
-		.n = (uint32_t)m.n, .mean = m.mean,
-		.sd = m.n > 1 ? np_moments_sd(&m) : NAN,
-	};
+	s->run_sec = np_mean_of(&m);
 	s->shortest_sec = m.min;
 	s->longest_sec = m.max;
 	s->beside = beside;

@@ -11,14 +11,6 @@ static double np_cal_slowdown(const struct np_cal_result *r)
 	return r->beside.sec.mean / r->alone.sec.mean - 1;
 }
 
-static struct np_mean mean_of(const struct np_moments *m)
-{
-	return (struct np_mean){
-		.n = (uint32_t)m->n, .mean = m->mean,
-		.sd = m->n > 1 ? np_moments_sd(m) : NAN,
-	};
-}
-
 static double measured(const struct np_cal_setup *s,
 		       const struct np_cal_state *state,
 		       const struct np_cal_task *t)
@@ -43,7 +35,7 @@ struct np_mean np_cal_matrix(const struct np_cal_setup *s,
 		if (!isnan(d))
 			np_moments_add(&m, d);
 	}
-	return mean_of(&m);
+	return np_mean_of(&m);
 }
 
 /* NaN: not measured. */
@@ -72,7 +64,7 @@ struct np_mean np_cal_loss(const struct np_cal_setup *s,
 		if (!isnan(l))
 			np_moments_add(&m, l);
 	}
-	return mean_of(&m);
+	return np_mean_of(&m);
 }
 
 unsigned np_cal_couple_repeats(const struct np_cal_setup *s,
@@ -106,7 +98,7 @@ struct np_mean np_cal_coupling(const struct np_cal_setup *s,
 		if (isfinite(k))
 			np_moments_add(&m, fmin(fmax(k, 0), NP_COUPLING_MAX));
 	}
-	return mean_of(&m);
+	return np_mean_of(&m);
 }
 
 enum np_scope np_cal_best_scope(const struct np_cal_setup *s,
