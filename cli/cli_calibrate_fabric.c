@@ -24,6 +24,7 @@ struct work {
 	struct np_store *store; /* NULL with --output */
 	struct cli_alloc at;
 	struct np_cal_srun steps;
+	struct np_cal_survey seen;
 	struct np_cal_sites sites;
 	struct np_cal_state state;
 	struct np_calibrate c;
@@ -65,7 +66,7 @@ static int check_store(struct work *w, struct np_err *err)
 }
 
 /* What was measured goes together only if all of this is equal. */
-static char *describe(const struct work *w, const struct np_cal_run *run)
+static char *describe(const struct work *w)
 {
 	const struct np_cal_setup *s = &w->c.setup;
 	const struct np_cal_sites *at = &w->sites;
@@ -82,7 +83,7 @@ static char *describe(const struct work *w, const struct np_cal_run *run)
 		at->victim_across.n ? at->victim_across.list : "",
 		at->aggressor_across.n ? at->aggressor_across.list : "");
 	fprintf(f, " transport=%s bytes=%u period=%g per_node=%u seconds=%g "
-		"probe_seconds=%g levels=", np_cal_run_transport(run),
+		"probe_seconds=%g levels=", w->seen.transport,
 		w->conf.message_bytes, w->conf.period_sec, w->conf.per_node,
 		s->seconds, s->probe_seconds);
 	for (size_t i = 0; i < s->n_levels; i++)
@@ -140,21 +141,12 @@ static int load_state(struct work *w, const char *setup, struct np_err *err)
 static int survey(struct work *w, struct np_err *err)
 {
 	struct np_cal_setup *s = &w->c.setup;
-	const struct np_cal_seen *seen;
-	struct np_cal_node *node;
-	size_t n;
-	int rc = np_cal_run_survey(w->c.run, w->at.nodes, w->at.n_nodes, &seen, &n,
-				   err);
+	int rc = np_cal_run_survey(w->c.run, w->at.nodes, w->at.n_nodes,
+				   &w->seen, err);
 
-	if (rc)
-		return rc;
-	node = calloc(n ? n : 1, sizeof(*node));
-	if (!node)
-		return np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < n; i++)
-		node[i] = (struct np_cal_node){ seen[i].node, seen[i].leaf };
-	rc = np_cal_sites_make(node, n, &w->sites, err);
-	free(node);
+	if (!rc)
+		rc = np_cal_sites_make(w->seen.node, w->seen.n, &w->sites,
+				       err);
 	if (rc)
 		return rc;
 	for (int i = 0; i < NP_N_SCOPES; i++)
@@ -209,8 +201,8 @@ static int save_result(struct work *w, struct np_err *err)
 {
 	const struct np_calibration_facts facts = {
 		.c = &w->c, .sites = &w->sites, .cluster = w->at.cluster,
-		.transport = np_cal_run_transport(w->c.run),
-		.ucx_version = np_cal_run_version(w->c.run),
+		.transport = w->seen.transport,
+		.ucx_version = w->seen.version,
 		.date = w->date, .message_bytes = w->conf.message_bytes,
 		.period_sec = w->conf.period_sec,
 	};
@@ -258,7 +250,7 @@ static int prepare(struct work *w, struct np_err *err)
 
 	if (rc)
 		return rc;
-	setup = describe(w, w->c.run);
+	setup = describe(w);
 	if (!setup)
 		return np_errf(err, -ENOMEM, "out of memory");
 	rc = place_state(w, setup, err);
