@@ -39,7 +39,7 @@ static int write_in(int fd, const char *name, const void *data, size_t len,
 	if (!fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
 	    !S_ISREG(st.st_mode))
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
-	return np_file_write_bytes(&d, name, data, len, mode);
+	return np_file_write(&d, name, data, len, mode);
 }
 
 int cli_write_bytes(const char *path, const void *data, size_t len,

@@ -27,7 +27,7 @@ static int lock_app(struct np_store *s, const char *app)
 	struct np_dir d;
 	int fd;
 
-	if (np_dir_make(s, NP_STORE_USER, app, &d, NULL))
+	if (np_dir_open(s, NP_STORE_USER, geteuid(), app, true, &d, NULL))
 		return -1;
 	fd = openat(d.fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 		    0600);

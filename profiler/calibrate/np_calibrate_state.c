@@ -268,7 +268,8 @@ int np_cal_state_save(const char *path, const struct np_cal_state *s,
 		d.fd = open(slash ? d.path : ".", O_RDONLY | O_DIRECTORY |
 			    O_CLOEXEC);
 		rc = d.fd < 0 ? -errno :
-		     np_file_write(&d, slash ? slash + 1 : path, text, 0644);
+		     np_file_write(&d, slash ? slash + 1 : path, text,
+				   strlen(text), 0644);
 	}
 	if (d.fd >= 0)
 		close(d.fd);

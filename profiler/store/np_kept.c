@@ -319,7 +319,7 @@ static void write_file(struct np_kept *k)
 	h.sum = sum_of(text + sizeof(h), bytes - sizeof(h));
 	memcpy(text, &h, sizeof(h));
 	np_file_remove_stale(&k->dir);
-	np_file_write_bytes(&k->dir, k->file, text, bytes, 0600);
+	np_file_write(&k->dir, k->file, text, bytes, 0600);
 	free(text);
 }
 

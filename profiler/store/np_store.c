@@ -72,7 +72,7 @@ static bool is_trusted(const struct np_dir *d, const char *name,
 	       S_ISDIR(st->st_mode) && np_dir_trusts(d, st->st_uid);
 }
 
-/* Those of the names, the last first, that can be trusted, with their stamps. */
+/* Those of the names, of which the last is first, that can be trusted. */
 static int stamp_all(const struct np_dir *d, char *const *names, size_t n,
 		     struct np_store_app **apps, size_t *n_apps)
 {
@@ -98,7 +98,7 @@ int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
 	char **names = NULL;
 	struct np_dir d = { .fd = -1 };
 	size_t n_names = 0;
-	int rc = np_dir_open(s, owner, uid, NULL, &d, err);
+	int rc = np_dir_open(s, owner, uid, NULL, false, &d, err);
 
 	if (rc && rc != -ENOENT)
 		return rc;
@@ -120,7 +120,7 @@ struct np_store_stamp np_store_stamp(struct np_store *s,
 	struct np_dir d;
 	struct stat st;
 
-	if (np_dir_open(s, owner, uid, app, &d, NULL))
+	if (np_dir_open(s, owner, uid, app, false, &d, NULL))
 		return stamp;
 	if (!fstat(d.fd, &st))
 		stamp = np_stamp_of(&st);
@@ -139,7 +139,7 @@ int np_store_trace(const struct np_store *s, uid_t uid, const char *app,
 {
 	char name[NAME_MAX + 1];
 	struct np_dir d;
-	int rc = np_dir_open(s, NP_STORE_USER, uid, app, &d, err);
+	int rc = np_dir_open(s, NP_STORE_USER, uid, app, false, &d, err);
 
 	if (rc)
 		return rc;

@@ -168,9 +168,9 @@ static int open_dir(const struct np_store *s, enum np_store_owner owner,
 	return rc;
 }
 
-static int open_app(const struct np_store *s, enum np_store_owner owner,
-		    uid_t uid, const char *app, bool make, struct np_dir *out,
-		    struct np_err *err)
+int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
+		const char *app, bool make, struct np_dir *out,
+		struct np_err *err)
 {
 	char user[16];
 
@@ -212,16 +212,4 @@ int np_dir_open_placement(const struct np_store *s, bool make,
 	d.store_owner = st.st_uid;
 	*out = d;
 	return 0;
-}
-
-int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
-		const char *app, struct np_dir *out, struct np_err *err)
-{
-	return open_app(s, owner, uid, app, false, out, err);
-}
-
-int np_dir_make(const struct np_store *s, enum np_store_owner owner,
-		const char *app, struct np_dir *out, struct np_err *err)
-{
-	return open_app(s, owner, geteuid(), app, true, out, err);
 }

@@ -56,22 +56,20 @@ bool np_dir_is_spare(const char *name, uid_t uid);
 bool np_dir_trusts(const struct np_dir *d, uid_t uid);
 
 /*
- * Open users/UID or published (app NULL), or the application's directory in
- * it, for reading.  Returns 0; -ENOENT (missing, without err); -EACCES (no
- * permission, a foreign owner, not a directory, a symbolic link) or another
- * -errno, with err.  Close with np_dir_close().
+ * Open users/UID or published (app NULL), or the application's directory in it.
+ * With make, for writing as the calling user, what is missing is made.
+ * Returns 0; -ENOENT (missing, without err); -EACCES (no permission, a foreign
+ * owner, not a directory, a symbolic link) or another -errno, with err.  Close
+ * with np_dir_close().
  */
 int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
-		const char *app, struct np_dir *out, struct np_err *err);
-
-/* The same for writing as the calling user; what is missing is made. */
-int np_dir_make(const struct np_store *s, enum np_store_owner owner,
-		const char *app, struct np_dir *out, struct np_err *err);
+		const char *app, bool make, struct np_dir *out,
+		struct np_err *err);
 void np_dir_close(struct np_dir *d);
 
 /*
  * fabric/ (cluster NULL), or a cluster's directory in it, trusted as published/
- * is; with make as np_dir_make(), otherwise as np_dir_open().
+ * is; otherwise as np_dir_open().
  */
 int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
 		       struct np_dir *out, struct np_err *err);

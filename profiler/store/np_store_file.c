@@ -118,8 +118,8 @@ int np_file_create_tmp(const struct np_dir *d, mode_t mode,
 	return fd < 0 ? -errno : fd;
 }
 
-static int write_tmp(const struct np_dir *d, const void *data, size_t len,
-		     mode_t mode, char name[NP_FILE_TMP])
+int np_file_write_tmp(const struct np_dir *d, const void *data, size_t len,
+		      mode_t mode, char name[NP_FILE_TMP])
 {
 	int fd = np_file_create_tmp(d, mode, name), rc;
 
@@ -134,12 +134,6 @@ static int write_tmp(const struct np_dir *d, const void *data, size_t len,
 	if (rc)
 		unlinkat(d->fd, name, 0);
 	return rc;
-}
-
-int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
-		      char name[NP_FILE_TMP])
-{
-	return write_tmp(d, text, strlen(text), mode, name);
 }
 
 int np_file_rename(const struct np_dir *d, const char *tmp, const char *name)
@@ -159,26 +153,20 @@ int np_file_sync_dir(const struct np_dir *d)
 	return fsync(d->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
-int np_file_write_bytes(const struct np_dir *d, const char *name,
-			const void *data, size_t len, mode_t mode)
+int np_file_write(const struct np_dir *d, const char *name, const void *data,
+		  size_t len, mode_t mode)
 {
 	char tmp[NP_FILE_TMP];
 	int rc;
 
 	for (int again = 0;; again++) {
-		rc = write_tmp(d, data, len, mode, tmp);
+		rc = np_file_write_tmp(d, data, len, mode, tmp);
 		if (!rc)
 			rc = np_file_rename(d, tmp, name);
 		/* Taken away, as the clock jumped and it looked old. */
 		if (rc != -ENOENT || again)
 			return rc;
 	}
-}
-
-int np_file_write(const struct np_dir *d, const char *name, const char *text,
-		  mode_t mode)
-{
-	return np_file_write_bytes(d, name, text, strlen(text), mode);
 }
 
 /*

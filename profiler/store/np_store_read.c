@@ -133,7 +133,7 @@ int np_store_load(struct np_store *s, enum np_store_owner owner, uid_t uid,
 
 	if (np_app_check(app, err))
 		return -ENOENT;
-	rc = np_dir_open(s, owner, uid, app, &d, err);
+	rc = np_dir_open(s, owner, uid, app, false, &d, err);
 	if (rc == -ENOENT)
 		return np_errf(err, rc, "no profile of %s in %s", app, s->dir);
 	if (rc)

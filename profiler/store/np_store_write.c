@@ -63,23 +63,18 @@ static int write_run(const struct np_store *s, const struct np_dir *d,
 	mode_t mode = d->owner == NP_STORE_USER ? 0640 : 0644;
 	char tmp[NP_FILE_TMP];
 	enum lock lock;
-	int rc = np_file_write_tmp(d, text, mode, tmp);
+	int rc = np_file_write_tmp(d, text, strlen(text), mode, tmp);
 
 	if (rc)
 		return rc;
 	lock = lock_dir(d->fd);
-	if (renameat(d->fd, tmp, d->fd, name)) {
-		rc = -errno;
-		unlinkat(d->fd, tmp, 0);
-	}
+	rc = np_file_rename(d, tmp, name);
 	if (rc == -ENOENT) /* taken away meanwhile, see np_file_write() */
-		rc = np_file_write(d, name, text, mode);
+		rc = np_file_write(d, name, text, strlen(text), mode);
 	if (!rc && fresh && lock != BUSY) {
 		remove_oldest(d, s->max_runs, name);
 		np_file_remove_stale(d);
 	}
-	if (!rc)
-		rc = np_file_sync_dir(d);
 	if (lock == LOCKED)
 		flock(d->fd, LOCK_UN);
 	return rc;
@@ -98,7 +93,7 @@ static int save(struct np_store *s, enum np_store_owner owner,
 	rc = np_record_write(r, name, &text, err);
 	if (rc)
 		return rc;
-	rc = np_dir_make(s, owner, r->app, &d, err);
+	rc = np_dir_open(s, owner, geteuid(), r->app, true, &d, err);
 	if (!rc) {
 		rc = write_run(s, &d, name, text);
 		if (rc)
