@@ -90,7 +90,7 @@ static int load(struct np_catalog *c, struct np_err *err)
 	c->calibrated = true;
 	np_catalog_say_begin(c, &c->cal_said, NULL);
 	if (cal.n_skipped)
-		np_catalog_say(c, cal.skipped.text);
+		np_catalog_say(cal.skipped.text, c);
 	np_catalog_say_end(c);
 	describe(c);
 	return 0;

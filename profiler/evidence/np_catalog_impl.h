@@ -152,7 +152,7 @@ double np_catalog_now(const struct np_catalog *c);
 void np_catalog_say_begin(struct np_catalog *c, struct np_said *place,
 			  struct np_cat_owner *owner);
 /* Unless it was told before, or the owner has too many lines. */
-void np_catalog_say(struct np_catalog *c, const char *line);
+void np_catalog_say(const char *line, void *catalog);
 void np_catalog_say_end(struct np_catalog *c);
 
 /* If the hour is over: how many lines were not told. */
