@@ -10,11 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STALE_SEC 3600 /* no writer needs longer for one file */
+#define LOCK_WAIT_SEC 2
+#define LOCK_POLL_NS 10000000
 
 void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 {
@@ -145,6 +149,20 @@ int np_file_rename(const struct np_dir *d, const char *tmp, const char *name)
 	rc = -errno;
 	unlinkat(d->fd, tmp, 0);
 	return rc;
+}
+
+int np_file_lock(int fd)
+{
+	const struct timespec nap = { .tv_nsec = LOCK_POLL_NS };
+
+	for (int i = 0; i < LOCK_WAIT_SEC * (1000000000 / LOCK_POLL_NS); i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		nanosleep(&nap, NULL);
+	}
+	return -EWOULDBLOCK;
 }
 
 /* A directory that cannot be synced (some network file systems) is no loss. */

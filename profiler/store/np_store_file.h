@@ -63,6 +63,12 @@ int np_file_write(const struct np_dir *d, const char *name, const void *data,
 int np_file_sync_dir(const struct np_dir *d);
 
 /*
+ * flock() it, for 2 s at most.  Returns 0; -EWOULDBLOCK: somebody has it; or
+ * what some network file systems say, which cannot lock.
+ */
+int np_file_lock(int fd);
+
+/*
  * What writers left that were killed: what is older than an hour by the clock
  * of the directory's last change.
  */
