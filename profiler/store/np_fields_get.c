@@ -34,22 +34,24 @@ static bool is_plain(const struct np_field *f)
 	return f->type <= NP_F_MOMENTS;
 }
 
-static int get_moments(const struct np_jat *in, const char *key,
-		       json_object *j, double max, struct np_moments *out)
+/* at: of the structure. */
+static int get_object(const struct np_jat *in, const char *key, json_object *j,
+		      void *at, const struct np_fields *of)
 {
 	struct np_jat sub = np_jat_member(in, key);
-	struct np_moments m = { 0 };
-	int rc;
 
-	if (!json_object_is_type(j, json_type_object))
-		return np_jat_refuse(in, key, "an object");
-	rc = np_jget_fields(&sub, j, &m, &np_moments_fields);
-	if (rc)
-		return rc;
-	if (!np_moments_fit(&m, max))
-		return np_jat_refuse(in, key, NP_NO_MOMENTS);
-	*out = m;
-	return 0;
+	return json_object_is_type(j, json_type_object) ?
+	       np_jget_fields(&sub, j, at, of) :
+	       np_jat_refuse(in, key, "an object");
+}
+
+static int get_moments(const struct np_jat *in, const struct np_field *f,
+		       json_object *j, struct np_moments *m)
+{
+	int rc = get_object(in, f->key, j, m, &np_moments_fields);
+
+	return rc || np_moments_fit(m, f->max) ? rc :
+	       np_jat_refuse(in, f->key, NP_NO_MOMENTS);
 }
 
 static int get_plain(const struct np_jat *in, const struct np_field *f,
@@ -77,13 +79,15 @@ static int get_plain(const struct np_jat *in, const struct np_field *f,
 		rc = np_jget_real(in, f->key, j, f->min, f->max, at);
 		break;
 	case NP_F_BOOL:
-		rc = np_jget_bool(in, f->key, j, at);
+		if (!json_object_is_type(j, json_type_boolean))
+			return np_jat_refuse(in, f->key, "true or false");
+		*(bool *)at = json_object_get_boolean(j);
 		break;
 	case NP_F_TEXT:
 		rc = np_jget_text(in, f->key, j, (size_t)f->max, at);
 		break;
 	default:
-		rc = get_moments(in, f->key, j, f->max, at);
+		rc = get_moments(in, f, j, at);
 	}
 	return rc;
 }
@@ -141,17 +145,6 @@ static int get_word(const struct np_jat *in, const struct np_field *f,
 			 f->words[i]);
 	}
 	return np_jat_refuse(in, f->key, all);
-}
-
-/* at: of the structure. */
-static int get_object(const struct np_jat *in, const char *key, json_object *j,
-		      void *at, const struct np_fields *of)
-{
-	struct np_jat sub = np_jat_member(in, key);
-
-	return json_object_is_type(j, json_type_object) ?
-	       np_jget_fields(&sub, j, at, of) :
-	       np_jat_refuse(in, key, "an object");
 }
 
 static int get_part(const struct np_jat *in, const struct np_field *f,

@@ -95,15 +95,6 @@ int np_jget_real(const struct np_jat *in, const char *key, json_object *j,
 	return 0;
 }
 
-int np_jget_bool(const struct np_jat *in, const char *key, json_object *j,
-		 bool *out)
-{
-	if (!json_object_is_type(j, json_type_boolean))
-		return np_jat_refuse(in, key, "true or false");
-	*out = json_object_get_boolean(j);
-	return 0;
-}
-
 int np_jget_text(const struct np_jat *in, const char *key, json_object *j,
 		 size_t max, char **out)
 {

@@ -104,8 +104,6 @@ int np_jget_count(const struct np_jat *in, const char *key, json_object *j,
 		  double max, uint64_t *out);
 int np_jget_real(const struct np_jat *in, const char *key, json_object *j,
 		 double min, double max, double *out);
-int np_jget_bool(const struct np_jat *in, const char *key, json_object *j,
-		 bool *out);
 /* *out is clean and malloc'ed. */
 int np_jget_text(const struct np_jat *in, const char *key, json_object *j,
 		 size_t max, char **out);
