@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_array.h"
-
 /* As seen on a small cluster; only for telling people how long it takes. */
 #define START_SEC 0.8	/* srun until the processes run */
 #define STOP_SEC 0.2
@@ -96,15 +94,11 @@ void np_cal_key(const struct np_cal_setup *s, const struct np_cal_task *t,
 struct list {
 	struct np_cal_task *task;
 	size_t n;
-	bool short_of_memory;
 };
 
 static void add(struct list *l, struct np_cal_task t)
 {
-	if (np_array_more(&l->task, l->n, sizeof(*l->task)))
-		l->short_of_memory = true;
-	else
-		l->task[l->n++] = t;
+	l->task[l->n++] = t;
 }
 
 static void first(const struct np_cal_setup *s, struct list *l)
@@ -149,18 +143,19 @@ int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
 		enum np_scope scope, const size_t *chosen, size_t n_chosen,
 		struct np_cal_task **out, size_t *n)
 {
-	struct list l = { NULL, 0, false };
+	size_t most = stage == NP_CAL_FIRST ? 1 + s->repeats * NP_N_SCOPES :
+		      stage == NP_CAL_SECOND ? 2 * s->n_levels :
+		      s->repeats * n_chosen * n_chosen;
+	struct list l = { calloc(most + 1, sizeof(*l.task)), 0 };
 
+	if (!l.task)
+		return -ENOMEM;
 	if (stage == NP_CAL_FIRST)
 		first(s, &l);
 	else if (stage == NP_CAL_SECOND)
 		second(s, scope, &l);
 	else
 		third(s, scope, chosen, n_chosen, &l);
-	if (l.short_of_memory) {
-		free(l.task);
-		return -ENOMEM;
-	}
 	*out = l.task;
 	*n = l.n;
 	return 0;
