@@ -69,8 +69,8 @@ static int add_owner(struct cli_known *k, struct cli_store *s,
 			k->cut = true;
 			break;
 		}
-		rc = np_store_load(s->store, owner, uid, apps[i].name, NULL, NULL,
-				   &r.runs, NULL);
+		rc = np_store_load(s->store, owner, uid, apps[i].name, NULL,
+				   NULL, &r.runs, NULL);
 		if (!rc && r.runs.n) {
 			k->n_runs += r.runs.n;
 			rc = cli_known_add(k, &r, true);

@@ -65,8 +65,8 @@ void np_cal_run_free(struct np_cal_run *r);
 
 /*
  * Start the probes on all nodes of the allocation (borrowed, a hostlist
- * expression of n_nodes) and learn from them where they are.  Returns 0, -EINTR, -ETIMEDOUT or another
- * -errno with err.
+ * expression of n_nodes) and learn from them where they are.  Returns 0,
+ * -EINTR, -ETIMEDOUT or another -errno with err.
  */
 int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
 		      struct np_cal_survey *out, struct np_err *err);

@@ -125,7 +125,7 @@ void np_catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
 	if (a->to_read != to_read)
 		c->n_to_read += to_read ? 1 : (size_t)-1;
 	a->to_read = to_read;
-	/* Until then its answers are not asked, see askable() of np_catalog.c. */
+	/* Until then its answers are not asked: askable() of np_catalog.c. */
 	if (!to_read && !a->usable)
 		c->asked_wanted = c->asked_all = false;
 }

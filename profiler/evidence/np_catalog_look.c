@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-
 #define LOOK_SEC 5.0
 #define LOOK_WANTED_SEC 1.0
 #define MAX_COST 0.05 /* share of the time that looking may take */

@@ -111,6 +111,19 @@ static int search_all(struct np_fabric_search *s, struct np_err *err)
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : 0;
 }
 
+/* There is none, or none that can be used. */
+static int none(const struct np_fabric_search *s, struct np_err *err)
+{
+	const char *cluster = s->cluster ? s->cluster : "";
+
+	if (s->all.n)
+		return np_errf(err, -ENOENT, "%s: %s", s->no_use,
+			       s->all.newest.text);
+	return np_errf(err, -ENOENT, "%s%s%s%s in %s", s->none,
+		       *cluster ? "cluster " : "the fabric", cluster, s->scope,
+		       np_store_dir(s->store));
+}
+
 int np_fabric_search(struct np_fabric_search *s, struct np_err *err)
 {
 	char name[NP_APP_MAX + 1];
@@ -123,19 +136,9 @@ int np_fabric_search(struct np_fabric_search *s, struct np_err *err)
 	} else {
 		rc = search_all(s, err);
 	}
-	return rc == -ENOENT || rc > 0 ? 0 : rc;
-}
-
-int np_fabric_none(const struct np_fabric_search *s, struct np_err *err)
-{
-	const char *cluster = s->cluster ? s->cluster : "";
-
-	if (s->all.n)
-		return np_errf(err, -ENOENT, "%s: %s", s->no_use,
-			       s->all.newest.text);
-	return np_errf(err, -ENOENT, "%s%s%s%s in %s", s->none,
-		       *cluster ? "cluster " : "the fabric", cluster, s->scope,
-		       np_store_dir(s->store));
+	if (rc < 0 && rc != -ENOENT)
+		return rc;
+	return s->found ? 0 : none(s, err);
 }
 
 int np_fabric_file_name(double date, const char *suffix, char *buf, size_t len)
@@ -185,15 +188,12 @@ int np_fabric_file_write(struct np_store *s, const char *cluster,
 
 struct best {
 	const char *scope; /* NULL: any */
-	bool found;
 	struct np_calibration c;
 };
 
 /* Is a, looked at later, the better one? */
 static bool better(const struct best *b, const struct np_calibration *a)
 {
-	if (!b->found)
-		return true;
 	if ((a->scope == NP_SCOPE_LEAF) != (b->c.scope == NP_SCOPE_LEAF))
 		return a->scope == NP_SCOPE_LEAF;
 	return a->date > b->c.date;
@@ -211,16 +211,16 @@ static int look(struct np_fabric_search *s, const char *text, size_t len,
 		return rc;
 	wanted = !b->scope || !strcmp(np_scope_name(c.scope), b->scope);
 	rc = wanted && (b->scope || c.scope == NP_SCOPE_LEAF);
-	if (!wanted || !better(b, &c)) {
+	if (!wanted || (s->found && !better(b, &c))) {
 		np_calibration_free(&c);
 		return rc;
 	}
-	if (b->found)
+	if (s->found)
 		np_calibration_free(&b->c);
 	b->c = c;
 	b->c.n_skipped = s->here.n;
 	b->c.skipped = s->here.newest;
-	b->found = true;
+	s->found = true;
 	return rc;
 }
 
@@ -250,12 +250,11 @@ int np_fabric_store_load(struct np_store *store, const char *cluster,
 		snprintf(of, sizeof(of), " at scope %s", scope);
 	s.best = &b;
 	rc = np_fabric_search(&s, err);
-	if (rc && b.found)
+	if (!rc)
+		*out = b.c;
+	else if (s.found)
 		np_calibration_free(&b.c);
-	if (rc || !b.found)
-		return rc ? rc : np_fabric_none(&s, err);
-	*out = b.c;
-	return 0;
+	return rc;
 }
 
 int np_fabric_store_look(struct np_store *s, const char *cluster,
@@ -270,7 +269,7 @@ int np_fabric_store_look(struct np_store *s, const char *cluster,
 	np_fabric_dir_name(cluster, name);
 	rc = np_dir_open_fabric(s, name, false, &d, err);
 	if (rc == -ENOENT)
-		return np_fabric_none(&any, err);
+		return none(&any, err);
 	if (rc)
 		return rc;
 	if (fstat(d.fd, &st))

@@ -133,7 +133,7 @@ void np_loggps_record_free(struct np_loggps_record *r)
 /* ---- in files ---- */
 
 struct best {
-	bool across, found;
+	bool across;
 	struct np_loggps_record r;
 };
 
@@ -156,14 +156,14 @@ static int look(struct np_fabric_search *s, const char *text, size_t len,
 	if (rc)
 		return rc;
 	rc = r.across == b->across;
-	if (!rc || (b->found && b->r.date >= r.date)) {
+	if (!rc || (s->found && b->r.date >= r.date)) {
 		np_loggps_record_free(&r);
 		return rc;
 	}
-	if (b->found)
+	if (s->found)
 		np_loggps_record_free(&b->r);
 	b->r = r;
-	b->found = true;
+	s->found = true;
 	return rc;
 }
 
@@ -182,12 +182,11 @@ int np_loggps_store_load(struct np_store *store, const char *cluster,
 	};
 	int rc = np_fabric_search(&s, err);
 
-	if (rc && b.found)
+	if (!rc)
+		*out = b.r;
+	else if (s.found)
 		np_loggps_record_free(&b.r);
-	if (rc || !b.found)
-		return rc ? rc : np_fabric_none(&s, err);
-	*out = b.r;
-	return 0;
+	return rc;
 }
 
 int np_loggps_store_check(struct np_store *s, const char *cluster,

@@ -1,4 +1,4 @@
-/* state.json: written whole, and read as what a stranger wrote. */
+/* placement/, and its state.json: written whole, read as a stranger's. */
 #include "np_state.h"
 
 #include <errno.h>
