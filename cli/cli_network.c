@@ -39,19 +39,9 @@ int cli_network_models(char *text, struct cli_network *net,
 
 static double *member(struct np_sharing_param *p, const char *name)
 {
-	const struct {
-		const char *name;
-		double *value;
-	} row[] = {
-		{ "beta", &p->beta },	     { "gamma_o", &p->gamma_out },
-		{ "gamma_i", &p->gamma_in }, { "be", &p->ib_in },
-		{ "bs", &p->ib_out },	     { "gs", &p->ib_many },
-		{ "fabric", &p->fabric },
-	};
-
-	for (size_t i = 0; i < NP_ARRAY_SIZE(row); i++)
-		if (!strcmp(row[i].name, name))
-			return row[i].value;
+	for (size_t i = 0; i < np_sharing_n_members; i++)
+		if (!strcmp(np_sharing_members[i].name, name))
+			return np_sharing_value(p, &np_sharing_members[i]);
 	return NULL;
 }
 

@@ -16,16 +16,6 @@ struct graph {
 	bool *done, *near; /* sources: taken; beside an open destination */
 };
 
-static int by_ends(const void *a, const void *b, void *arg)
-{
-	const struct np_ports *p = arg;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	if (p->out[x] != p->out[y])
-		return p->out[x] < p->out[y] ? -1 : 1;
-	return (p->in[x] > p->in[y]) - (p->in[x] < p->in[y]);
-}
-
 /* Is edge[i] the first of its parallel ones? */
 static bool is_first(const struct graph *g, size_t source, size_t i)
 {
@@ -56,13 +46,11 @@ static int graph_new(const struct np_ports *p, struct graph *g)
 	if (!g->edge || !g->first || !g->left || !g->slot || !g->done ||
 	    !g->near)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->n; i++) {
-		g->edge[i] = (uint32_t)i;
+	for (size_t i = 0; i < p->n; i++)
 		g->first[p->out[i] + 1]++;
-	}
 	for (size_t s = 0; s < p->n_out; s++)
 		g->first[s + 1] += g->first[s];
-	qsort_r(g->edge, p->n, sizeof(*g->edge), by_ends, (void *)p);
+	np_ports_sort(p, g->edge);
 	memset(g->slot, 0xff, p->n_in * sizeof(*g->slot));
 	for (size_t s = 0; s < p->n_out; s++)
 		for (size_t i = g->first[s]; i < g->first[s + 1]; i++)
