@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "np_goal.h"
-#include "np_replay_graph.h"
 #include "np_trace_graph.h"
 #include "np_workload.h"
 

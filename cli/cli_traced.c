@@ -7,7 +7,6 @@
 
 #include "cli_graph.h"
 #include "cli_loggps.h"
-#include "np_replay_graph.h"
 #include "np_store_trace.h"
 
 #define RECORDS "no trace; \"srun --netprofile-trace\" records one"
