@@ -63,9 +63,7 @@ void np_laps_range(const struct np_events *e, const struct np_laps *r,
 {
 	const struct np_iterations_part *p = &r->loop.part[part];
 	uint32_t begin = e->g->part[part].first;
-	uint32_t end = part + 1 < e->g->n_parts ?
-			       e->g->part[part + 1].first :
-			       (uint32_t)e->g->n_nodes;
+	uint32_t end = np_graph_part_end(e->g, part);
 
 	*from = stage == NP_BEFORE ? begin : end;
 	*to = end;

@@ -269,7 +269,8 @@ static size_t find_step(const struct trips *t, struct np_loggps_value *step)
 		t->column[b] = step_of(t->bytes, t->sec + b * t->n_sizes,
 					best);
 	/* The greatest of many: each of them must be as unlikely as all. */
-	sure = median_at(t->column, t->n_blocks, 1 - (1 - NP_LOGGPS_CONFIDENCE) /
+	sure = median_at(t->column, t->n_blocks,
+			 1 - (1 - NP_LOGGPS_CONFIDENCE) /
 						 (double)t->n_sizes);
 	if (sure.low < LEAST_STEP * sec[0] ||
 	    sure.low < LEAST_SHARE * sec[best])

@@ -71,8 +71,7 @@ static uint32_t *order_of(const struct np_events *e, enum resource r,
 	if (!before)
 		return NULL;
 	for (size_t p = 0; p < g->n_parts; p++) {
-		uint32_t end = p + 1 < g->n_parts ? g->part[p + 1].first :
-						    (uint32_t)g->n_nodes;
+		uint32_t end = np_graph_part_end(g, p);
 
 		for (uint32_t i = g->part[p].first; i < end; i++) {
 			before[i] = NP_GRAPH_NONE;
