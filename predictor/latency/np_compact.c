@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "np_graph_impl.h"
+#include "np_array.h"
 
 #define LARGE ((size_t)4 << 20) /* bytes: some large pages are in it */
 #define PAIRS_MAX 16 /* edges that are compared each with each */
@@ -96,12 +96,10 @@ int np_compact_add(struct np_compact *c, const struct np_edge *e, size_t n)
 	if (at + n > UINT32_MAX || c->n >= UINT32_MAX - 1)
 		return -ERANGE;
 	/* One place more, as first[] has the end, too. */
-	if (np_graph_grow(&c->first, &c->max_n, c->n + 1, sizeof(*c->first)))
+	if (np_array_room(&c->first, &c->max_n, c->n + 2, sizeof(*c->first)))
 		return -ENOMEM;
-	while (at + n > c->max_edges)
-		if (np_graph_grow(&c->edge, &c->max_edges, c->max_edges,
-				  sizeof(*c->edge)))
-			return -ENOMEM;
+	if (np_array_room(&c->edge, &c->max_edges, at + n, sizeof(*c->edge)))
+		return -ENOMEM;
 	if (n)
 		memcpy(c->edge + at, e, n * sizeof(*e));
 	c->first[c->n++] = (uint32_t)at;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_compact.h"
 #include "np_lap.h"
 
@@ -65,7 +66,7 @@ static int add_in(struct contract *k, const struct np_edge *from, double a,
 		edge = (struct np_edge){ 0, (uint32_t)k->c->n - 1, 0 };
 	}
 	edge.b = (int32_t)b;
-	if (np_graph_grow(&k->in, &k->max_in, k->n_in, sizeof(*k->in)))
+	if (np_array_room(&k->in, &k->max_in, k->n_in + 1, sizeof(*k->in)))
 		return -ENOMEM;
 	k->in[k->n_in++] = edge;
 	return 0;
@@ -126,7 +127,7 @@ static int close_event(struct contract *k, uint32_t event)
 
 static int open_event(struct contract *k, uint32_t event)
 {
-	if (np_graph_grow(&k->stack, &k->max_depth, k->depth,
+	if (np_array_room(&k->stack, &k->max_depth, k->depth + 1,
 			  sizeof(*k->stack)))
 		return -ENOMEM;
 	k->stack[k->depth++] = (struct frame){ event, 0 };

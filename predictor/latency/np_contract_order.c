@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "np_array.h"
 #include "np_compact.h"
-#include "np_graph_impl.h"
 
 #define FEW 8	 /* edges that may be handed on */
 #define LENGTHS 8 /* of rows; longer ones are alike */
@@ -22,7 +22,7 @@ struct row {
 
 static int push(struct row *r, struct np_edge e)
 {
-	if (np_graph_grow(&r->edge, &r->max, r->n, sizeof(*r->edge)))
+	if (np_array_room(&r->edge, &r->max, r->n + 1, sizeof(*r->edge)))
 		return -ENOMEM;
 	r->edge[r->n++] = e;
 	return 0;

@@ -61,9 +61,6 @@ uint32_t np_graph_deps_end(const struct np_graph *g, uint32_t node);
 const char *np_graph_say_node(const struct np_graph *g, uint32_t node,
 			      char *buf, size_t len);
 
-/* Room for one more; returns 0 or -ENOMEM. */
-int np_graph_grow(void *array, size_t *max, size_t n, size_t size);
-
 /* Let sends and receives find each other (np_graph_match.c). */
 int np_graph_match(struct np_graph *g, struct np_err *err);
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "np_array.h"
+
 #define SWEEPS 64
 #define MIN_LAPS 8
 #define GROUPINGS 4 /* of iterations into longer ones */
@@ -202,7 +204,7 @@ static int find_laps(const struct np_events *e, struct np_laps *r)
 
 static int carry(struct np_laps *r, uint32_t event, bool moves)
 {
-	if (np_graph_grow(&r->carried, &r->max_carried, r->n_carried,
+	if (np_array_room(&r->carried, &r->max_carried, r->n_carried + 1,
 			  sizeof(*r->carried)))
 		return -ENOMEM;
 	r->carried[r->n_carried++] = (struct np_carried){ event, moves };

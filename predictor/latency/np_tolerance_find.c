@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "np_graph_impl.h"
+#include "np_array.h"
 #include "np_tolerance_impl.h"
 
 /*
@@ -59,7 +59,7 @@ struct search {
 
 static int add(struct search *s, double x, double slope)
 {
-	if (np_graph_grow(&s->found, &s->max, s->n, sizeof(*s->found)))
+	if (np_array_room(&s->found, &s->max, s->n + 1, sizeof(*s->found)))
 		return -ENOMEM;
 	s->found[s->n++] = (struct np_critical){ x, slope };
 	return 0;
@@ -70,7 +70,7 @@ static int push(struct search *s, double low, struct np_point at_low,
 {
 	if (!(at_low.s < at_high.s))
 		return 0;
-	if (np_graph_grow(&s->todo, &s->max_todo, s->n_todo,
+	if (np_array_room(&s->todo, &s->max_todo, s->n_todo + 1,
 			  sizeof(*s->todo)))
 		return -ENOMEM;
 	s->todo[s->n_todo++] = (struct span){ low, high, at_low, at_high };
