@@ -452,19 +452,13 @@ static int run(struct contract *k)
 	return rc;
 }
 
-static double value_of_x(const struct np_tolerance_opt *opt)
-{
-	return opt->x == NP_LOGGPS_L ? opt->net.L_ns :
-	       opt->x == NP_LOGGPS_o ? opt->net.o_ns : opt->net.G_ns;
-}
-
 /* As if nobody were in the way, to find who comes after whom. */
 static int find_orders(struct np_events *e)
 {
 	size_t n = 2 * e->g->n_nodes + 1;
 	struct np_chain chain = { .n = 0 };
 	struct contract k = { .e = *e, .chain = &chain,
-			      .x = value_of_x(e->opt) };
+			      .x = np_loggps_value(&e->opt->net, e->opt->x) };
 	int rc = -ENOMEM;
 
 	k.time = calloc(n, sizeof(*k.time));
