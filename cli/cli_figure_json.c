@@ -24,18 +24,20 @@ static void put_axis(json_object *in, const char *key, const struct np_axis *a)
 /* Without the members that its kind does not have. */
 static void put_point(json_object *list, const struct np_shape *s, size_t i)
 {
+	const struct np_datum *d = &s->at[i];
 	json_object *j = cli_append_object(list);
 
-	if (!isnan(s->x[i]))
-		cli_put_real(j, "x", s->x[i]);
-	if (!isnan(s->y[i]))
-		cli_put_real(j, "y", s->y[i]);
-	if (!isnan(s->low[i]))
-		cli_put_real(j, s->text ? "value" : "low", s->low[i]);
-	if (!isnan(s->high[i]))
-		cli_put_real(j, "high", s->high[i]);
-	if (s->text)
-		cli_put_text(j, "text", s->text[i]);
+	if (!isnan(d->x))
+		cli_put_real(j, "x", d->x);
+	if (!isnan(d->y))
+		cli_put_real(j, "y", d->y);
+	if (!isnan(d->low))
+		cli_put_real(j, s->kind == NP_SHAPE_CELLS ? "value" : "low",
+			     d->low);
+	if (!isnan(d->high))
+		cli_put_real(j, "high", d->high);
+	if (d->text)
+		cli_put_text(j, "text", d->text);
 }
 
 static void put_shape(json_object *list, const struct np_shape *s)
