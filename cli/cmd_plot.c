@@ -5,7 +5,6 @@
 #include "cli_figure.h"
 #include "cli_plot.h"
 #include "cli_text.h"
-#include "np_figure_text.h"
 
 struct ask {
 	const char *only;

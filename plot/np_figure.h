@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "np_ticks.h"
 
@@ -124,5 +125,14 @@ void np_axis_ticks(const struct np_axis *a, double lo, double hi, size_t most,
  * infinitely far below, and less than 0 is NaN.
  */
 double np_axis_place(const struct np_axis *a, double v, double lo, double hi);
+
+/*
+ * np_figure_text.c: on a terminal: steps, lines and points in cells of
+ * characters, with axes and a legend.  Other shapes have pages of their own and
+ * are left out.  columns: 40 or more.  utf8: with block elements and braille,
+ * else ASCII.  Returns 0 or -ENOMEM.
+ */
+int np_figure_print(const struct np_figure *f, FILE *out, int columns,
+		    bool utf8);
 
 #endif

@@ -1,4 +1,4 @@
-#include "np_figure_text.h"
+#include "np_figure.h"
 
 #include <errno.h>
 #include <math.h>
