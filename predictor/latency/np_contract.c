@@ -169,7 +169,7 @@ static bool here(const struct contract *k, uint32_t event)
 	uint32_t lap = 0;
 
 	return !k->r.loop.part ||
-	       (np_laps_stage(&k->e, &k->r, event, &lap) == k->stage &&
+	       (np_laps_stage(&k->r, event, &lap) == k->stage &&
 		(k->stage != NP_WITHIN || lap == k->r.first));
 }
 
@@ -240,8 +240,7 @@ static int each_end(struct contract *k,
 
 	for (size_t part = 0; !rc && part < g->n_parts; part++) {
 		if (k->r.loop.part)
-			np_laps_range(&k->e, &k->r, part, k->stage, &from,
-				      &to);
+			np_laps_range(&k->r, part, k->stage, &from, &to);
 		for (uint32_t i = from; !rc && i < to; i++) {
 			struct np_cost after;
 			uint32_t event = np_event_end(&k->e, i, &after);
@@ -303,8 +302,7 @@ static uint32_t carried(const struct contract *k, size_t i, bool handed_on)
 
 	if (handed_on && k->stage == NP_WITHIN)
 		laps = 1;
-	return c->moves ? np_laps_move(&k->e, &k->r, c->event, laps) :
-			  c->event;
+	return c->moves ? np_laps_move(&k->r, c->event, laps) : c->event;
 }
 
 /* Vertex 1 is the end of all that was before, then comes what is carried. */
