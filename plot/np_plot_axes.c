@@ -1,7 +1,6 @@
 /* Axes: marks and their texts, names, the grid and the frame. */
 #include <math.h>
 
-#include "np_err.h"
 #include "np_ink.h"
 #include "np_plot.h"
 
