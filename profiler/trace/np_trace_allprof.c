@@ -106,7 +106,7 @@ static int tag_of(struct out *o, uint32_t context, uint32_t tag, uint32_t *out)
 	size_t at;
 
 	*out = tag;
-	if (!context)
+	if (!context || tag == NP_TRACE_ANY)
 		return 0;
 	if (2 * (o->n_tags + 1) > o->n_slots && more_tags(o))
 		return -ENOMEM;
@@ -131,13 +131,19 @@ static uint64_t place(uint32_t request, unsigned k)
 	return FIRST_PLACE + (uint64_t)PLACES * request + 8 * k;
 }
 
+/* A rank of MPI_COMM_WORLD, or -1 for anybody, as the text has it. */
+static int peer_of(const struct comm *c, const struct np_trace_message *m)
+{
+	return !m->there || m->peer == NP_TRACE_ANY ?
+		       -1 : (int)c->group.member[m->peer];
+}
+
 static int blocking(struct out *o, const struct np_trace_event *ev)
 {
 	const struct comm *c = &o->comm[ev->comm];
 	const struct np_trace_message *out = &ev->out, *in = &ev->in;
 	uint32_t context = 2 * c->group.number, to_tag, from_tag;
-	unsigned to = out->there ? c->group.member[out->peer] : 0;
-	unsigned from = in->there ? c->group.member[in->peer] : 0;
+	int to = peer_of(c, out), from = peer_of(c, in);
 	char comm[64];
 
 	if (tag_of(o, context, out->tag, &to_tag) ||
@@ -145,27 +151,27 @@ static int blocking(struct out *o, const struct np_trace_event *ev)
 		return -ENOMEM;
 	comm_text(o, comm);
 	if (out->there && in->there)
-		line(o, "Sendrecv", "0:%llu:" BYTE ":%u:%u:0:%llu:" BYTE
-		     ":%u:%u:%s:0", (unsigned long long)out->bytes, to,
-		     to_tag, (unsigned long long)in->bytes, from, from_tag,
-		     comm);
+		line(o, "Sendrecv", "0:%llu:" BYTE ":%d:%u:0:%llu:" BYTE
+		     ":%d:%d:%s:0", (unsigned long long)out->bytes, to,
+		     to_tag, (unsigned long long)in->bytes, from,
+		     (int)from_tag, comm);
 	else if (out->there)
-		line(o, "Send", "0:%llu:" BYTE ":%u:%u:%s",
+		line(o, "Send", "0:%llu:" BYTE ":%d:%u:%s",
 		     (unsigned long long)out->bytes, to, to_tag, comm);
 	else if (in->there)
-		line(o, "Recv", "0:%llu:" BYTE ":%u:%u:%s:0",
-		     (unsigned long long)in->bytes, from, from_tag, comm);
+		line(o, "Recv", "0:%llu:" BYTE ":%d:%d:%s:0",
+		     (unsigned long long)in->bytes, from, (int)from_tag, comm);
 	return 0;
 }
 
 static void post(const struct out *o, const char *name, uint64_t bytes,
-		 uint32_t peer, uint32_t tag, uint64_t at)
+		 int peer, uint32_t tag, uint64_t at)
 {
 	char comm[64];
 
 	comm_text(o, comm);
-	line(o, name, "0:%llu:" BYTE ":%u:%u:%s:%llu",
-	     (unsigned long long)bytes, peer, tag, comm,
+	line(o, name, "0:%llu:" BYTE ":%d:%d:%s:%llu",
+	     (unsigned long long)bytes, peer, (int)tag, comm,
 	     (unsigned long long)at);
 }
 
@@ -190,12 +196,12 @@ static int nonblocking(struct out *o, const struct np_trace_event *ev)
 	if (tag_of(o, context, out->tag, &tag))
 		return -ENOMEM;
 	if (out->there)
-		post(o, "Isend", out->bytes, c->group.member[out->peer], tag,
+		post(o, "Isend", out->bytes, peer_of(c, out), tag,
 		     place(ev->request, n++));
 	if (tag_of(o, context, in->tag, &tag))
 		return -ENOMEM;
 	if (in->there)
-		post(o, "Irecv", in->bytes, c->group.member[in->peer], tag,
+		post(o, "Irecv", in->bytes, peer_of(c, in), tag,
 		     place(ev->request, n++));
 	return use(o, ev->request, n);
 }
@@ -270,7 +276,7 @@ static int in_parts(struct out *o, const struct np_trace_event *ev)
 		const struct np_step *s = &o->steps.step[i];
 
 		post(o, s->send ? "Isend" : "Irecv", s->bytes,
-		     c->group.member[s->peer], tag, at + 8 * n++);
+		     (int)c->group.member[s->peer], tag, at + 8 * n++);
 		if (i + 1 == o->steps.n || s[1].round != s->round) {
 			line(o, "Waitall", "%zu:%llu:0", n,
 			     (unsigned long long)at);
