@@ -10,7 +10,7 @@
 
 #include "np_array.h"
 #include "np_trace_groups.h"
-#include "np_trace_reader.h"
+#include "np_trace_read.h"
 
 #define WORLD 1		 /* the handle that stands for all communicators */
 #define BEGIN_NS 1000000 /* of the clock, at the end of MPI_Init() */

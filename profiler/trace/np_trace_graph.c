@@ -10,7 +10,6 @@
 #include "np_trace_common.h"
 #include "np_trace_groups.h"
 #include "np_trace_read.h"
-#include "np_trace_reader.h"
 
 #define NOT_THERE UINT32_MAX /* an operation that is left out */
 
@@ -348,7 +347,7 @@ static void warn(const struct build *b, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	snprintf(line, sizeof(line), "%.200s: rank %u: %s",
-		 np_trace_path(b->r), b->rank, text);
+		 b->files->path[b->rank], b->rank, text);
 	b->o->warn(line, b->o->arg);
 }
 
