@@ -60,7 +60,7 @@ static int tag_of(struct out *o, uint32_t context, uint32_t tag, int *out)
 	*out = (int)tag;
 	if (!context || tag == NP_TRACE_ANY)
 		return 0;
-	number = np_numbers_get(&o->tags, what);
+	number = np_numbers_get(&o->tags, what, sizeof(what));
 	*out = (int)(INT32_MAX - number);
 	return number == NP_NO_NUMBER ? -ENOMEM : 0;
 }
@@ -318,8 +318,7 @@ int np_trace_allprof(const struct np_trace_files *f,
 		     struct np_err *err)
 {
 	struct out o = { .choices = choices, .size = f->n,
-		.groups = np_trace_groups_new(),
-		.tags.key_bytes = 2 * sizeof(uint32_t) };
+		.groups = np_trace_groups_new() };
 	int rc = 0;
 
 	if (!o.groups)

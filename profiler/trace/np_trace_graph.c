@@ -116,7 +116,7 @@ static void add_calc(struct build *b)
 
 static void count(struct build *b, const struct ends *ends, bool send)
 {
-	uint32_t i = np_numbers_get(&b->ends, ends);
+	uint32_t i = np_numbers_get(&b->ends, ends, sizeof(*ends));
 
 	if (i == NP_NO_NUMBER ||
 	    np_array_room(&b->met, &b->met_room, b->ends.n, sizeof(*b->met))) {
@@ -130,7 +130,7 @@ static void count(struct build *b, const struct ends *ends, bool send)
 
 static bool take(struct build *b, const struct ends *ends, bool send)
 {
-	uint32_t i = np_numbers_find(&b->ends, ends), *n;
+	uint32_t i = np_numbers_find(&b->ends, ends, sizeof(*ends)), *n;
 
 	if (i == NP_NO_NUMBER)
 		return false;
@@ -462,8 +462,7 @@ int np_trace_graph(const struct np_trace_files *f,
 		   struct np_err *err)
 {
 	struct build b = { .files = f, .o = o, .err = err,
-		.groups = np_trace_groups_new(),
-		.ends.key_bytes = sizeof(struct ends) };
+		.groups = np_trace_groups_new() };
 
 	if (!b.groups)
 		no_memory(&b);

@@ -42,17 +42,15 @@ struct text {
 	bool holds, alone;	    /* the COMM has this rank only */
 };
 
-/* A communicator; a handle may stand for another one later. */
-struct comm {
-	uint64_t handle, alone;
-};
-
-/* What is of a new one is held until a COMM has said which it is. */
+/*
+ * A handle may stand for another communicator later.  What is of a new one is
+ * held until a COMM has said which it is.
+ */
 static int take_comm(struct text *t, const struct np_line_args *a,
 		     struct np_trace_event *ev)
 {
 	bool all = a->comm_size == t->r.size && a->comm_rank == t->r.rank;
-	const struct comm which = { a->handle, !all };
+	const uint64_t which[] = { a->handle, all };
 	size_t known = t->comms.n;
 
 	t->mpich |= a->handle == MPICH_WORLD;
@@ -64,7 +62,7 @@ static int take_comm(struct text *t, const struct np_line_args *a,
 				      (long long)a->comm_size,
 				      (unsigned long long)a->handle,
 				      t->r.size);
-	ev->comm = np_numbers_get(&t->comms, &which);
+	ev->comm = np_numbers_get(&t->comms, which, sizeof(which));
 	t->alone = !all;
 	t->holds = ev->comm == known;
 	return ev->comm == NP_NO_NUMBER ? np_trace_no_memory(&t->r) : 0;
@@ -73,7 +71,7 @@ static int take_comm(struct text *t, const struct np_line_args *a,
 /* The request whose handle is at a place; NULL: there was none. */
 static struct np_trace_request *request_at(struct text *t, uint64_t place)
 {
-	uint32_t id = np_numbers_find(&t->places, &place);
+	uint32_t id = np_numbers_find(&t->places, &place, sizeof(place));
 
 	return id == NP_NO_NUMBER ? NULL : &t->r.request[id];
 }
@@ -82,7 +80,7 @@ static struct np_trace_request *request_at(struct text *t, uint64_t place)
 static struct np_trace_request *new_request(struct text *t, uint64_t place,
 					    uint32_t *id)
 {
-	*id = np_numbers_get(&t->places, &place);
+	*id = np_numbers_get(&t->places, &place, sizeof(place));
 	if (*id == NP_NO_NUMBER)
 		np_trace_no_memory(&t->r);
 	else if (*id < t->r.n_requests || np_trace_request_new(&t->r))
@@ -451,8 +449,6 @@ static int begin(struct np_trace_reader *r, const struct np_trace_header *h,
 	struct text *t = (struct text *)r;
 
 	(void)h, (void)got;
-	t->places.key_bytes = sizeof(uint64_t);
-	t->comms.key_bytes = sizeof(struct comm);
 	t->max_work = 1000000 + 256 * r->bytes;
 	t->member = calloc(r->size, sizeof(*t->member));
 	if (!t->member || np_array_room(&t->text, &t->room, 1, 1))
