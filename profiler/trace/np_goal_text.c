@@ -40,7 +40,7 @@ struct reader {
 	bool in_rank;
 	char word[WORD]; /* the present one */
 	size_t len;	 /* 0: the end of the file, or something is wrong */
-	int rc;		 /* what went wrong first; nothing is read after it */
+	int rc;		 /* what went wrong first; then nothing is read */
 	struct np_err *err;
 
 	/*

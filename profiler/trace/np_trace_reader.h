@@ -24,7 +24,7 @@ struct np_trace_reader {
 	bool whole;
 	bool again;    /* the second pass */
 	uint64_t line; /* or record */
-	int rc;	       /* the first failure, or 0; nothing is read after it */
+	int rc;	       /* the first failure, or 0; then nothing is read */
 	struct np_err *err;
 
 	struct np_trace_request *request;
