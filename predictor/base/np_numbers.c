@@ -84,8 +84,8 @@ uint32_t np_numbers_get(struct np_numbers *x, const void *thing, size_t len)
 	if (s->number)
 		return s->number - 1;
 	if (np_array_room(&x->end, &x->end_room, x->n + 1, sizeof(*x->end)) ||
-	    np_array_room(&x->bytes, &x->byte_room, at + len, 1))
-		return NP_NO_NUMBER;
+	    np_array_room(&x->bytes, &x->byte_room, at + len + 1, 1))
+		return NP_NO_NUMBER; /* + 1: also of nothing there are bytes */
 	memcpy(x->bytes + at, thing, len);
 	x->end[x->n++] = at + len;
 	*s = (struct np_numbers_slot){ hash, (uint32_t)x->n };

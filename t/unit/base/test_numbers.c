@@ -5,7 +5,7 @@
 
 static void test_numbers(void)
 {
-	static const char *const text[] = { "a", "", "b", "a", "ab", "", "b" };
+	static const char *const text[] = { "", "a", "b", "", "ab", "a", "b" };
 	static const uint32_t number[] = { 0, 1, 2, 0, 3, 1, 2 };
 	struct np_numbers x = { .n = 0 };
 
