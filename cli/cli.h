@@ -30,6 +30,9 @@ extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_predict,
 /* Print "netprof: ..." and return CLI_FAILED. */
 int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Print "netprof: LINE", for what tells of what it passes over; no arg. */
+void cli_pass_on(const char *line, void *arg);
+
 /* Print "netprof: ..." and how to call the command; return CLI_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -32,18 +32,12 @@ static const char *last_scope(const struct np_runs *runs)
 	return NULL;
 }
 
-static void say_skipped(const char *line, void *arg)
-{
-	(void)arg;
-	fprintf(stderr, "netprof: %s\n", line);
-}
-
 static int load(struct plan *p, struct cli_store *s, const char *app,
 		struct np_err *err)
 {
 	const char *cluster = NULL;
 	int rc = np_store_load(s->store, NP_STORE_USER, geteuid(), app,
-			       say_skipped, NULL, &p->runs, err);
+			       cli_pass_on, NULL, &p->runs, err);
 
 	if (rc && rc != -ENOENT)
 		return rc;

@@ -73,8 +73,6 @@ void cli_check_census(struct cli_check *c); /* of users/ in the store */
 void cli_check_knowledge(struct cli_check *c); /* calibration, profiles */
 void cli_check_placement(struct cli_check *c);
 
-int cli_check_json(const struct cli_check *c); /* netprof check --json */
-
 /* A plugin against the installed Slurm; used: slurm.conf asks for it. */
 void cli_check_plugin(struct cli_check *c, const char *path, bool used);
 

@@ -48,6 +48,7 @@ bool cli_side_counts(const struct cli_side *s, size_t i);
 extern const struct cli_fact {
 	const char *key, *label, *words; /* for programs, tables, sentences */
 	void (*say)(const struct np_record *r, char *buf, size_t len);
+	size_t text; /* say NULL: a text of the record, and where it is */
 } cli_facts[];
 extern const size_t cli_n_facts;
 void cli_fact_of(const struct cli_side *s, const struct cli_fact *f,

@@ -1,5 +1,6 @@
 /* Under which conditions runs were: what may have made one slower. */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,64 +44,12 @@ static void say_n_tasks(const struct np_record *r, char *buf, size_t len)
 	snprintf(buf, len, "%u", r->n_tasks);
 }
 
-static void say_text(const char *text, char *buf, size_t len)
-{
-	snprintf(buf, len, "%s", text ? text : "");
-}
-
-static void say_nodes(const struct np_record *r, char *buf, size_t len)
-{
-	say_text(r->nodes, buf, len);
-}
-
 static void say_leaves(const struct np_record *r, char *buf, size_t len)
 {
-	size_t used = 0;
-
 	buf[0] = '\0';
-	for (size_t i = 0; i < r->n_leaves && used < len; i++)
-		used += (size_t)snprintf(buf + used, len - used, "%s%s",
-					 used ? "," : "", r->leaves[i].name);
-}
-
-static void say_cluster(const struct np_record *r, char *buf, size_t len)
-{
-	say_text(r->cluster, buf, len);
-}
-
-static void say_transport(const struct np_record *r, char *buf, size_t len)
-{
-	say_text(r->probe.transport, buf, len);
-}
-
-static void say_executable(const struct np_record *r, char *buf, size_t len)
-{
-	say_text(r->executable, buf, len);
-}
-
-static void say_command(const struct np_record *r, char *buf, size_t len)
-{
-	say_text(r->fingerprint, buf, len);
-}
-
-static void say_slurm(const struct np_record *r, char *buf, size_t len)
-{
-	say_text(r->slurm_version, buf, len);
-}
-
-static void say_ucx(const struct np_record *r, char *buf, size_t len)
-{
-	say_text(r->ucx_version, buf, len);
-}
-
-static void say_netprof(const struct np_record *r, char *buf, size_t len)
-{
-	say_text(r->netprof_version, buf, len);
-}
-
-static void say_mpi(const struct np_record *r, char *buf, size_t len)
-{
-	say_text(r->mpi_version, buf, len);
+	for (size_t i = 0; i < r->n_leaves; i++)
+		cli_add(buf, len, "%s%s", *buf ? "," : "",
+			r->leaves[i].name);
 }
 
 static void say_state(const struct np_record *r, char *buf, size_t len)
@@ -112,24 +61,38 @@ static void say_state(const struct np_record *r, char *buf, size_t len)
 		snprintf(buf, len, "%ld", r->exit_code);
 }
 
+#define AT(member) .text = offsetof(struct np_record, member)
+
 const struct cli_fact cli_facts[] = {
 	{ "neighbours", "Neighbours", "neighbours", say_neighbours },
 	{ "level", "Level", "the interference level", say_level },
 	{ "n_nodes", "Nodes", "the number of nodes", say_n_nodes },
 	{ "n_tasks", "Tasks", "the number of tasks", say_n_tasks },
-	{ "nodes", "On", "the nodes", say_nodes },
+	{ "nodes", "On", "the nodes", AT(nodes) },
 	{ "leaves", "Leaf switches", "the leaf switches", say_leaves },
-	{ "cluster", "Cluster", "the cluster", say_cluster },
-	{ "transport", "Transport", "the transport", say_transport },
-	{ "executable", "Executable", "the executable", say_executable },
-	{ "fingerprint", "Command", "the command", say_command },
+	{ "cluster", "Cluster", "the cluster", AT(cluster) },
+	{ "transport", "Transport", "the transport", AT(probe.transport) },
+	{ "executable", "Executable", "the executable", AT(executable) },
+	{ "fingerprint", "Command", "the command", AT(fingerprint) },
 	{ "exit_code", "Exit code", "the exit code", say_state },
-	{ "slurm_version", "Slurm", "Slurm", say_slurm },
-	{ "ucx_version", "UCX", "UCX", say_ucx },
-	{ "netprof_version", "netprof", "netprof", say_netprof },
-	{ "mpi_version", "MPI", "the MPI", say_mpi },
+	{ "slurm_version", "Slurm", "Slurm", AT(slurm_version) },
+	{ "ucx_version", "UCX", "UCX", AT(ucx_version) },
+	{ "netprof_version", "netprof", "netprof", AT(netprof_version) },
+	{ "mpi_version", "MPI", "the MPI", AT(mpi_version) },
 };
 const size_t cli_n_facts = NP_ARRAY_SIZE(cli_facts);
+
+static void say(const struct np_record *r, const struct cli_fact *f, char *buf)
+{
+	const char *text;
+
+	if (f->say) {
+		f->say(r, buf, CLI_FACT);
+		return;
+	}
+	text = *(char *const *)((const char *)r + f->text);
+	snprintf(buf, CLI_FACT, "%s", text ? text : "");
+}
 
 void cli_fact_of(const struct cli_side *s, const struct cli_fact *f,
 		 char buf[CLI_FACT])
@@ -141,7 +104,7 @@ void cli_fact_of(const struct cli_side *s, const struct cli_fact *f,
 	for (size_t i = 0; i < s->runs.n; i++) {
 		if (!cli_side_counts(s, i))
 			continue;
-		f->say(s->runs.run[i], other, sizeof(other));
+		say(s->runs.run[i], f, other);
 		if (any && strcmp(buf, other)) {
 			strcpy(buf, "varies");
 			return;

@@ -114,13 +114,11 @@ void cli_compare_verdict(const struct cli_compare *c, char *buf, size_t len)
 
 void cli_compare_differs(const struct cli_compare *c, char *buf, size_t len)
 {
-	size_t used = 0;
-
-	for (size_t i = 0; i < cli_n_facts && used < len; i++)
+	buf[0] = '\0';
+	for (size_t i = 0; i < cli_n_facts; i++)
 		if (cli_fact_differs(c, &cli_facts[i]))
-			used += (size_t)snprintf(buf + used, len - used, "%s%s",
-						 used ? ", " : "Different: ",
-						 cli_facts[i].words);
-	snprintf(buf + (used < len ? used : len - 1), used < len ? len - used :
-		 1, used ? "." : "Nothing else that is recorded differs.");
+			cli_add(buf, len, "%s%s", *buf ? ", " : "Different: ",
+				cli_facts[i].words);
+	cli_add(buf, len, "%s", *buf ? "." :
+		"Nothing else that is recorded differs.");
 }

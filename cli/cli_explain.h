@@ -92,7 +92,4 @@ int cli_explain_text(const struct cli_explain *e);
 int cli_explain_parsable(const struct cli_explain *e);
 int cli_explain_json(const struct cli_explain *e);
 
-/* "pending", "running", "ended" or "measured" (only a record is left) */
-const char *cli_explain_state(const struct cli_explain *e);
-
 #endif

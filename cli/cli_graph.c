@@ -57,12 +57,6 @@ int cli_trace_path(const char *what, char **path)
 	return *path ? -1 : cli_fail("out of memory");
 }
 
-static void warn(const char *line, void *arg)
-{
-	(void)arg;
-	fprintf(stderr, "netprof: %s\n", line);
-}
-
 static int read_trace(const char *path, const struct np_trace_options *how,
 		      struct np_graph **out, struct np_err *err)
 {
@@ -102,7 +96,7 @@ int cli_graph_read(const char *what, const struct np_choices *choices,
 		   struct np_graph **out)
 {
 	const struct np_trace_options how = { .choices = choices,
-					      .warn = warn };
+					      .warn = cli_pass_on };
 	struct np_err err = NP_ERR_INIT;
 	char *path;
 	int rc = cli_trace_path(what, &path);

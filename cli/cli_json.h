@@ -1,7 +1,4 @@
-/*
- * --json: the same as the text, for programs.  In cli_*json*.c alone is json-c
- * used in this room.
- */
+/* --json of show, runs and list: the same as the text, for programs. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 

@@ -1,4 +1,4 @@
-/* Putting values into json-c objects, for cli_*json.c alone. */
+/* Putting values into json-c objects. */
 #ifndef CLI_JSON_PUT_H
 #define CLI_JSON_PUT_H
 
@@ -32,7 +32,7 @@ void cli_append_text(json_object *list, const char *text);
  */
 int cli_print_json(const char *command, json_object *j);
 
-/* Parts of predictions as JSON, for cli_*json.c alone. */
+/* Parts of predictions as JSON. */
 
 /* slowdown, low, high, model, fell_back, flags */
 void cli_put_interval(json_object *in, const struct np_prediction *p);

@@ -27,8 +27,4 @@ void cli_loggps_net(struct np_loggps *out);
 bool cli_loggps_of(struct np_store *s, const char *cluster,
 		   struct np_loggps *out);
 
-/* Both print and return the exit status. */
-int cli_loggps_text(const struct np_loggps_record *r);
-int cli_loggps_json(const struct np_loggps_record *r);
-
 #endif

@@ -64,12 +64,6 @@ static int add_known(struct uids *u)
 	return rc;
 }
 
-static void say(const char *line, void *arg)
-{
-	(void)arg;
-	fprintf(stderr, "netprof: %s\n", line);
-}
-
 /* Those that are there may have a mode that keeps slurmctld out. */
 static int add_there(struct uids *u, struct cli_store *s)
 {
@@ -78,7 +72,7 @@ static int add_there(struct uids *u, struct cli_store *s)
 	size_t n = 0;
 	int rc = -1;
 
-	if (np_store_uids(s->store, &there, &n, say, NULL, &err))
+	if (np_store_uids(s->store, &there, &n, cli_pass_on, NULL, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; rc < 0 && i < n; i++)
 		rc = add(u, there[i]);

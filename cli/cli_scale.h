@@ -32,18 +32,6 @@ struct cli_scale {
 	char why[NP_ERR_LEN]; /* "" or why there are no predictions */
 };
 
-extern const char *const cli_scale_baselines[CLI_SCALE_BASELINES];
-
-/* "beyond, negative", "" */
-const char *cli_scale_flags(unsigned flags, char *buf, size_t len);
-
-/* Mean of |predicted / measured - 1| over the runs; n: of how many. */
-double cli_scale_error(const struct cli_scale *s, int baseline, size_t *n);
-#define CLI_SCALE_MODEL (-1) /* in place of a baseline */
-
-/* predicted / measured - 1 of one run, NaN where there is no prediction. */
-double cli_scale_miss(const struct cli_scale_run *r, int baseline);
-
 /* Each prints all and returns the exit status. */
 int cli_scale_text(const struct cli_scale *s);
 int cli_scale_parsable(const struct cli_scale *s);

@@ -30,7 +30,6 @@ cli_sharing_at(const struct cli_sharing *a, size_t scheme, size_t model)
 
 /* Each prints everything and returns the exit status. */
 int cli_sharing_text(const struct cli_sharing *a);
-int cli_sharing_summary(const struct cli_sharing *a);
 int cli_sharing_parsable(const struct cli_sharing *a);
 int cli_sharing_json(const struct cli_sharing *a);
 int cli_sharing_plot(const struct cli_sharing *a, const char *path);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli_check.h"
+#include "cli_json_put.h"
 #include "cli_state.h"
 
 static void text_finding(const struct cli_finding *f)
@@ -51,10 +52,28 @@ static void print_text(const struct cli_check *c)
 	       "s", warnings, warnings == 1 ? "" : "s");
 }
 
+static void print_json(const struct cli_check *c)
+{
+	json_object *j = json_object_new_object();
+	json_object *list = cli_put_array(j, "checks");
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct cli_finding *f = &c->found[i];
+		json_object *one = cli_append_object(list);
+
+		cli_put_text(one, "result", cli_result_name(f->result));
+		cli_put_text(one, "about", f->about);
+		cli_put_text(one, "text", f->text);
+		cli_put_text(one, "remedy", f->remedy);
+	}
+	cli_put_bool(j, "problem", count(c, CLI_PROBLEM) > 0);
+	cli_print_json("check", j);
+}
+
 static int print(const struct cli_check *c, enum cli_format format)
 {
 	if (format == CLI_JSON)
-		cli_check_json(c);
+		print_json(c);
 	else if (format == CLI_TEXT)
 		print_text(c);
 	else

@@ -62,12 +62,6 @@ static int add_owner(struct profiles *all, struct cli_store *s,
 	return rc ? cli_fail("out of memory") : CLI_DONE;
 }
 
-static void say(const char *line, void *arg)
-{
-	(void)arg;
-	fprintf(stderr, "netprof: %s\n", line);
-}
-
 static int add_everybody(struct profiles *all, struct cli_store *s)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -75,7 +69,7 @@ static int add_everybody(struct profiles *all, struct cli_store *s)
 	uid_t *uids;
 	size_t n;
 
-	if (np_store_uids(s->store, &uids, &n, say, NULL, &err))
+	if (np_store_uids(s->store, &uids, &n, cli_pass_on, NULL, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; i < n; i++)
 		if (add_owner(all, s, NP_STORE_USER, uids[i], true))

@@ -1,9 +1,12 @@
 /* netprof loggps: what a message costs on a fabric. */
 #include <errno.h>
+#include <stdio.h>
 
+#include "cli_json_put.h"
 #include "cli_loggps.h"
 #include "cli_options.h"
 #include "cli_profile.h"
+#include "cli_text.h"
 #include "np_prtt.h"
 
 #define AT(member) offsetof(struct cli_loggps_opt, member)
@@ -52,6 +55,105 @@ static int load(const struct cli_loggps_opt *o, struct np_loggps_record *r)
 	       rc ? cli_fail("%s", err.text) : -1;
 }
 
+static void say(const char *symbol, const char *name,
+		const struct np_loggps_value *v)
+{
+	char low[CLI_NUMBER], high[CLI_NUMBER];
+
+	printf("%s%-3s%s%-22s", cli_colour(CLI_BOLD), symbol,
+	       cli_colour(CLI_PLAIN), name);
+	cli_right_sec(v->value, 9);
+	printf("   %s to %s\n", cli_sec(v->low, low), cli_sec(v->high, high));
+}
+
+static void say_bytes(const struct np_loggps_value *v)
+{
+	printf("%s%-3s%s%-22s%6.3g ns   %.3g to %.3g ns;  %.3g MB/s\n",
+	       cli_colour(CLI_BOLD), "G", cli_colour(CLI_PLAIN),
+	       "time per byte", 1e9 * v->value, 1e9 * v->low, 1e9 * v->high,
+	       1e-6 / v->value);
+}
+
+static void say_rendezvous(const struct np_loggps_fit *f)
+{
+	char s[CLI_NUMBER], above[CLI_NUMBER], cost[CLI_NUMBER];
+
+	printf("%s%-3s%s", cli_colour(CLI_BOLD), "S", cli_colour(CLI_PLAIN));
+	if (f->S)
+		printf("%-22s%9s   and not from %s on;  costs %s\n",
+		       "eager up to", cli_bytes(f->S, s),
+		       cli_bytes(f->S_above, above),
+		       cli_sec(f->step.value, cost));
+	else
+		printf("no rendezvous that costs time up to %s\n",
+		       cli_bytes(f->bytes_max, s));
+}
+
+static int text(const struct np_loggps_record *r)
+{
+	const struct np_loggps_fit *f = &r->fit;
+	char date[CLI_NUMBER];
+
+	printf("%s to %s over %s, %s%s%s\n\n", r->from, r->to,
+	       *r->transport ? r->transport : "an unknown transport",
+	       r->across ? "across leaf switches" :
+	       *r->leaf ? r->leaf : "no topology",
+	       *r->cluster ? " of " : "", r->cluster);
+	say("L", "latency", &f->L);
+	say("o", "overhead of sending", &f->o_send);
+	say("", "overhead of receiving", &f->o_recv);
+	say("g", "between messages", &f->g);
+	say_bytes(&f->G);
+	say_rendezvous(f);
+	printf("\nMedians of %u blocks, %u sizes, with intervals of %.0f %%; "
+	       "%s\n", f->n_blocks, f->n_sizes, 100 * NP_LOGGPS_CONFIDENCE,
+	       cli_date(r->date, date));
+	return CLI_DONE;
+}
+
+static void put(json_object *in, const char *key,
+		const struct np_loggps_value *v)
+{
+	json_object *j = cli_put_object(in, key);
+
+	cli_put_real(j, "value", v->value);
+	cli_put_real(j, "low", v->low);
+	cli_put_real(j, "high", v->high);
+}
+
+static int json(const struct np_loggps_record *r)
+{
+	json_object *j = json_object_new_object();
+	const struct np_loggps_fit *f = &r->fit;
+
+	cli_put_time(j, "date", r->date);
+	cli_put_text(j, "cluster", r->cluster);
+	cli_put_text(j, "from", r->from);
+	cli_put_text(j, "to", r->to);
+	cli_put_text(j, "leaf", r->leaf);
+	cli_put_bool(j, "across", r->across);
+	cli_put_text(j, "transport", r->transport);
+	cli_put_text(j, "ucx_version", r->ucx_version);
+	cli_put_text(j, "netprof_version", r->netprof_version);
+	cli_put_count(j, "blocks", f->n_blocks);
+	cli_put_count(j, "sizes", f->n_sizes);
+	cli_put_count(j, "bytes_min", f->bytes_min);
+	cli_put_count(j, "bytes_max", f->bytes_max);
+	put(j, "L_sec", &f->L);
+	put(j, "o_send_sec", &f->o_send);
+	put(j, "o_recv_sec", &f->o_recv);
+	put(j, "g_sec", &f->g);
+	put(j, "G_sec_per_byte", &f->G);
+	if (f->S) {
+		cli_put_count(j, "S_bytes", f->S);
+		cli_put_count(j, "S_above_bytes", f->S_above);
+		put(j, "rendezvous_sec", &f->step);
+	} else {
+		cli_put(j, "S_bytes", NULL);
+	}
+	return cli_print_json("loggps", j);
+}
+
 static int run_loggps(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_loggps_opt o = {
@@ -69,7 +171,7 @@ static int run_loggps(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0 && o.dry_run)
 		rc = CLI_DONE;
 	if (rc < 0)
-		rc = o.json ? cli_loggps_json(&r) : cli_loggps_text(&r);
+		rc = o.json ? json(&r) : text(&r);
 	np_loggps_record_free(&r);
 	return rc;
 }

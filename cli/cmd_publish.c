@@ -7,12 +7,6 @@
 #include "cli_profile.h"
 #include "cli_text.h"
 
-static void say_skipped(const char *line, void *arg)
-{
-	(void)arg;
-	fprintf(stderr, "netprof: %s\n", line);
-}
-
 /* "alice/lammps" or "lammps".  Returns -1 to go on, or the exit status. */
 static int split(const struct cli_cmd *self, const char *word, uid_t own,
 		 uid_t *uid, const char **app)
@@ -70,7 +64,7 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
-	if (np_store_load(s.store, NP_STORE_USER, uid, app, say_skipped, NULL,
+	if (np_store_load(s.store, NP_STORE_USER, uid, app, cli_pass_on, NULL,
 			  &runs, &err)) {
 		rc = cli_fail("%s", err.text);
 	} else {

@@ -1,4 +1,5 @@
 /* netprof runs APP: the runs that a profile is made of. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,10 +30,10 @@ static void text_row(const struct np_record *r, enum np_run_use use)
 	quantiles_of(r, &p50, &p99);
 	printf("%-14s %-10s", cli_cut(cli_run_id(r, id, sizeof(id)), 14, shown,
 				      sizeof(shown)), cli_day(r->start, buf));
-	cli_right(stdout, cli_sec(np_record_run_sec(r), buf), 9);
+	cli_right_sec(np_record_run_sec(r), 9);
 	printf("%7u%9llu", r->n_nodes, (unsigned long long)n);
-	cli_right(stdout, n ? cli_sec(p50, buf) : "-", 9);
-	cli_right(stdout, n ? cli_sec(p99, buf) : "-", 9);
+	cli_right_sec(n ? p50 : NAN, 9);
+	cli_right_sec(n ? p99 : NAN, 9);
 	printf(" %-5s %s\n", r->level ? cli_cut(r->level->name, 5, shown,
 						sizeof(shown)) : "-",
 	       np_run_use_name(use));

@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "cli_graph.h"
+#include "cli_json_put.h"
 #include "cli_options.h"
 #include "cli_text.h"
-#include "cli_trace.h"
 #include "np_goal.h"
 #include "np_trace_allprof.h"
+#include "np_trace_sum.h"
 
 struct ask {
 	enum cli_format format;
@@ -58,6 +59,29 @@ static void parsable(const char *path, const struct np_trace_sum *s)
 	       (unsigned long long)s->not_followed);
 }
 
+static int json(const char *path, const struct np_trace_sum *s)
+{
+	json_object *j = json_object_new_object(), *c;
+
+	cli_put_text(j, "trace", path);
+	cli_put_count(j, "ranks", s->ranks);
+	cli_put_count(j, "ranks_cut", s->cut);
+	cli_put_count(j, "records", s->records);
+	cli_put_real(j, "sec", s->sec);
+	cli_put_real(j, "calls_sec", s->calls_sec);
+	cli_put_count(j, "messages_sent", s->sent);
+	cli_put_count(j, "messages_received", s->received);
+	cli_put_count(j, "bytes_sent", s->sent_bytes);
+	cli_put_count(j, "communicators", s->communicators);
+	cli_put_count(j, "not_followed", s->not_followed);
+	c = cli_put_object(j, "collectives");
+	for (int i = 0; i < NP_N_COLLECTIVES; i++)
+		if (s->collectives[i])
+			cli_put_count(c, np_collective_name(i),
+				      s->collectives[i]);
+	return cli_print_json("trace", j);
+}
+
 static int show(const char *path, const struct np_trace_files *f,
 		const struct ask *ask)
 {
@@ -67,7 +91,7 @@ static int show(const char *path, const struct np_trace_files *f,
 	if (np_trace_sum(f, &s, &err))
 		return cli_fail("%s", err.text);
 	if (ask->format == CLI_JSON)
-		return cli_trace_json(path, &s);
+		return json(path, &s);
 	if (ask->format == CLI_PARSABLE)
 		parsable(path, &s);
 	else

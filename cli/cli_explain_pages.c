@@ -1,24 +1,19 @@
-/* The page of `netprof explain`, and the same as fields. */
+/* The pages of netprof explain. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli_explain.h"
-#include "cli_page.h"
+#include "cli_json_put.h"
 
 #define LINE 1536
 #define MOST_ROWS 40 /* of neighbours */
 
-const char *cli_explain_state(const struct cli_explain *e)
+/* "measured": only a record is left. */
+static const char *state_of(const struct cli_explain *e)
 {
 	return e->job ? e->job->pending ? "pending" : "running" :
 	       e->have_ended ? "ended" : "measured";
-}
-
-static void bold(const char *text)
-{
-	fputs(cli_colour(CLI_BOLD), stdout);
-	cli_wrap(stdout, text, 0);
-	fputs(cli_colour(CLI_PLAIN), stdout);
 }
 
 /* The decision is only as good as it is fresh. */
@@ -26,40 +21,42 @@ static void say_stale(const struct cli_explain *e)
 {
 	char line[LINE];
 
-	if (!cli_state_stale(&e->state, e->now))
-		return;
-	fputs(cli_colour(CLI_RED), stdout);
-	cli_wrap(stdout, cli_say_mode(&e->state, e->now, true, line,
-				      sizeof(line)), 0);
-	fputs(cli_colour(CLI_PLAIN), stdout);
+	if (cli_state_stale(&e->state, e->now))
+		cli_say(CLI_RED, 0, "%s", cli_say_mode(&e->state, e->now, true,
+						       line, sizeof(line)));
+}
+
+static void say_unknown(const struct cli_explain *e)
+{
+	char line[LINE];
+
+	cli_say_unknown(&e->state, e->job, line, sizeof(line));
+	cli_labelled(stdout, "Not known", "%s", line);
 }
 
 static void say_held(double held_sec, const struct np_state *s)
 {
-	char line[LINE], held[CLI_NUMBER], most[CLI_NUMBER];
+	char held[CLI_NUMBER], most[CLI_NUMBER];
 
 	if (held_sec < 1)
 		return;
 	cli_setting_sec(held_sec, held);
 	if (s)
-		snprintf(line, sizeof(line), "%s so far, at most %s", held,
-			 cli_setting_sec(s->max_defer_sec, most));
+		cli_labelled(stdout, "Held back", "%s so far, at most %s", held,
+			     cli_setting_sec(s->max_defer_sec, most));
 	else
-		snprintf(line, sizeof(line), "%s by placement, before it "
-			 "started", held);
-	cli_labelled(stdout, "Held back", line);
+		cli_labelled(stdout, "Held back", "%s by placement, before it "
+			     "started", held);
 }
 
 static void cause_row(const struct cli_explain *e,
 		      const struct np_state_cause *c)
 {
-	char leaf[96], app[96], by[CLI_NUMBER], other[CLI_NUMBER];
-	char victim[CLI_NUMBER];
+	char leaf[96], app[96], by[CLI_NUMBER], victim[CLI_NUMBER];
 
-	snprintf(other, sizeof(other), "%u", c->other);
 	snprintf(victim, sizeof(victim), "%u", c->victim);
-	printf("%-20s %-10s %-20s %-12s", cli_cut(c->leaf, 20, leaf,
-						  sizeof(leaf)), other,
+	printf("%-20s %-10u %-20s %-12s", cli_cut(c->leaf, 20, leaf,
+						  sizeof(leaf)), c->other,
 	       cli_cut(cli_app_name(c->other_app), 20, app, sizeof(app)),
 	       cli_victim_self(e->job, c) ? "this one" : victim);
 	cli_right(stdout, cli_change(c->slowdown, by), 9);
@@ -81,23 +78,21 @@ static int page_pending(const struct cli_explain *e)
 	char line[LINE];
 
 	cli_say_pending(e, line, sizeof(line));
-	bold(line);
+	cli_say(CLI_BOLD, 0, "%s", line);
 	say_stale(e);
-	if (*e->job->text)
-		cli_labelled(stdout, "Decision", e->job->text);
-	cli_say_unknown(&e->state, e->job, line, sizeof(line));
-	if (*line)
-		cli_labelled(stdout, "Not known", line);
+	cli_labelled(stdout, "Decision", "%s", e->job->text);
+	say_unknown(e);
 	say_held(e->job->held_sec, &e->state);
 	say_causes(e);
 	return CLI_DONE;
 }
 
-/* "leaf0 (4 nodes)" */
-static void say_where(const char *leaves, uint32_t n_nodes, char *buf,
-		      size_t len)
+/* "Job 17 (fft) runs on leaf0 (4 nodes)" */
+static void say_where(const char *id, const char *app, const char *verb,
+		      const char *leaves, uint32_t n_nodes, char *buf)
 {
-	snprintf(buf, len, "on %.512s%s%u node%s%s", *leaves ? leaves : "",
+	snprintf(buf, LINE, "Job %s%s%s%s %s on %.512s%s%u node%s%s", id,
+		 *app ? " (" : "", app, *app ? ")" : "", verb, leaves,
 		 *leaves ? " (" : "", n_nodes, n_nodes == 1 ? "" : "s",
 		 *leaves ? ")" : "");
 }
@@ -141,44 +136,36 @@ static void say_costliest(const struct cli_explain *e)
 	char line[LINE];
 
 	cli_say_costliest(e, line, sizeof(line));
-	if (*line)
-		cli_labelled(stdout, "Costliest", line);
+	cli_labelled(stdout, "Costliest", "%s", line);
 }
 
 static void say_prediction(const struct cli_explain *e)
 {
-	char line[LINE], by[CLI_NUMBER];
+	const char *why = e->not_predicted.text;
+	char by[CLI_NUMBER];
 
 	if (!e->n_beside)
-		snprintf(line, sizeof(line), "nobody that is known is on its "
-			 "leaf switches");
+		cli_labelled(stdout, "Predicted", "nobody that is known is on "
+			     "its leaf switches");
 	else if (e->predicted)
-		snprintf(line, sizeof(line), "%s beside them together%s%s",
-			 cli_change(e->slowdown, by),
-			 e->not_predicted.text[0] ? "; " : "",
-			 e->not_predicted.text);
+		cli_labelled(stdout, "Predicted", "%s beside them together%s%s",
+			     cli_change(e->slowdown, by), *why ? "; " : "",
+			     why);
 	else
-		snprintf(line, sizeof(line), "not possible: %s",
-			 e->not_predicted.text);
-	cli_labelled(stdout, "Predicted", line);
+		cli_labelled(stdout, "Predicted", "not possible: %s", why);
 }
 
 static int page_running(const struct cli_explain *e)
 {
 	const struct np_state_job *j = e->job;
-	char line[LINE], where[640], id[CLI_NUMBER], since[CLI_NUMBER];
+	char where[LINE], id[CLI_NUMBER], since[CLI_NUMBER];
 
-	say_where(j->leaves, j->n_nodes, where, sizeof(where));
-	snprintf(line, sizeof(line), "Job %s%s%s%s runs %s, since %s.",
-		 cli_job_name(j->id, j->array, j->task, id),
-		 *j->app ? " (" : "", j->app, *j->app ? ")" : "", where,
-		 cli_date(j->start, since));
-	bold(line);
+	say_where(cli_job_name(j->id, j->array, j->task, id), j->app, "runs",
+		  j->leaves, j->n_nodes, where);
+	cli_say(CLI_BOLD, 0, "%s, since %s.", where, cli_date(j->start, since));
 	say_stale(e);
 	say_held(j->held_sec, NULL);
-	cli_say_unknown(&e->state, j, line, sizeof(line));
-	if (*line)
-		cli_labelled(stdout, "Not known", line);
+	say_unknown(e);
 	say_prediction(e);
 	say_costliest(e);
 	say_beside(e, false);
@@ -204,56 +191,49 @@ static void say_step(const struct cli_explain *e, const struct cli_measured *m)
 			     e->predicted ? &e->slowdown : NULL, line,
 			     sizeof(line));
 	snprintf(label, sizeof(label), "Step %u", r->step_id);
-	cli_labelled(stdout, label, line);
+	cli_labelled(stdout, label, "%s", line);
 }
 
 static void say_ended(const struct cli_explain *e)
 {
 	const struct np_ended *n = &e->ended;
-	char line[LINE], where[640], id[CLI_NUMBER], from[CLI_NUMBER];
-	char took[CLI_NUMBER];
+	char where[LINE], id[CLI_NUMBER], from[CLI_NUMBER], took[CLI_NUMBER];
 
-	say_where(n->leaves, n->n_nodes, where, sizeof(where));
-	snprintf(line, sizeof(line), "Job %s%s%s%s ran %s, for %s from %s.",
-		 cli_job_name(n->id, n->array, n->task, id),
-		 *n->app ? " (" : "", n->app, *n->app ? ")" : "", where,
-		 cli_sec(n->end - n->start, took), cli_date(n->start, from));
-	bold(line);
+	say_where(cli_job_name(n->id, n->array, n->task, id), n->app, "ran",
+		  n->leaves, n->n_nodes, where);
+	cli_say(CLI_BOLD, 0, "%s, for %s from %s.", where,
+		cli_sec(n->end - n->start, took), cli_date(n->start, from));
 	say_held(n->held_sec, NULL);
 }
 
 static void say_recorded(const struct cli_explain *e)
 {
 	const struct np_record *r = e->measured[0].run;
-	char line[LINE], from[CLI_NUMBER];
+	char from[CLI_NUMBER];
 
-	snprintf(line, sizeof(line), "Job %s (%s) ran on %.512s, from %s; "
-		 "placement has not seen it.", e->word, r->app, r->nodes ?
-		 r->nodes : "nodes not known", cli_date(r->start, from));
-	bold(line);
+	cli_say(CLI_BOLD, 0, "Job %s (%s) ran on %.512s, from %s; placement "
+		"has not seen it.", e->word, r->app, r->nodes ? r->nodes :
+		"nodes not known", cli_date(r->start, from));
 }
 
 static int page_ended(const struct cli_explain *e)
 {
-	char line[LINE], by[CLI_NUMBER];
+	char by[CLI_NUMBER];
 
 	if (e->have_ended)
 		say_ended(e);
 	else
 		say_recorded(e);
-	if (!e->n_measured) {
-		snprintf(line, sizeof(line), "not at all: sbatch --netprofile="
-			 "%s job.sh says how much longer than alone it takes",
-			 *e->ended.app ? e->ended.app : "NAME");
-		cli_labelled(stdout, "Measured", line);
-	}
+	if (!e->n_measured)
+		cli_labelled(stdout, "Measured", "not at all: sbatch "
+			     "--netprofile=%s job.sh says how much longer than "
+			     "alone it takes", *e->ended.app ? e->ended.app :
+			     "NAME");
 	for (size_t i = e->n_measured; i-- > 0; )
 		say_step(e, &e->measured[i]);
-	if (e->predicted && e->n_beside) {
-		snprintf(line, sizeof(line), "%s over its whole run, from its "
-			 "neighbours", cli_change(e->slowdown, by));
-		cli_labelled(stdout, "Predicted", line);
-	}
+	if (e->predicted && e->n_beside)
+		cli_labelled(stdout, "Predicted", "%s over its whole run, from "
+			     "its neighbours", cli_change(e->slowdown, by));
 	say_costliest(e);
 	if (!e->n_beside)
 		cli_labelled(stdout, "Neighbours", "no other job was on "
@@ -282,7 +262,7 @@ static void parsable_begin(const struct cli_explain *e)
 	const struct np_state_job *j = e->job;
 
 	cli_field(e->word, '|');
-	printf("%s|", cli_explain_state(e));
+	printf("%s|", state_of(e));
 	cli_field(app_of(e), '|');
 	cli_field(j ? j->leaves : e->have_ended ? e->ended.leaves : "", '|');
 	cli_field(j && j->pending ? j->action : "", '|');
@@ -340,4 +320,93 @@ int cli_explain_parsable(const struct cli_explain *e)
 		puts("|||||");
 	}
 	return CLI_DONE;
+}
+
+static void put_ended(json_object *j, const struct np_ended *n)
+{
+	char id[CLI_NUMBER], user[CLI_NUMBER];
+
+	cli_put_text(j, "job", cli_job_name(n->id, n->array, n->task, id));
+	cli_put_count(j, "id", n->id);
+	cli_put_text(j, "user", cli_user(n->uid, user));
+	cli_put_text(j, "state", "ended");
+	cli_put_text(j, "app", n->app);
+	cli_put_text(j, "partition", n->partition);
+	cli_put_text(j, "leaves", n->leaves);
+	cli_put_count(j, "nodes", n->n_nodes);
+	cli_put_time(j, "submit", n->submit);
+	cli_put_time(j, "start", n->start);
+	cli_put_time(j, "end", n->end);
+	cli_put_real(j, "held_sec", n->held_sec);
+}
+
+static void put_measured(json_object *j, const struct cli_measured *m)
+{
+	double run = np_record_run_sec(m->run);
+
+	cli_put_text(j, "app", m->run->app);
+	cli_put_count(j, "step", m->run->step_id);
+	cli_put_time(j, "start", m->run->start);
+	cli_put_real(j, "run_sec", run);
+	cli_put_text(j, "level", m->run->level ? m->run->level->name : NULL);
+	cli_put_count(j, "alone_runs", m->alone.n);
+	if (!np_mean_known(&m->alone))
+		return;
+	cli_put_real(j, "alone_sec", m->alone.mean);
+	cli_put_real(j, "slowdown", run / m->alone.mean - 1);
+}
+
+static void put_beside(json_object *list, const struct cli_explain *e,
+		       const struct cli_beside *b)
+{
+	json_object *j = cli_append_object(list);
+
+	cli_put_count(j, "id", b->id);
+	cli_put_text(j, "app", b->app);
+	cli_put_text(j, "leaves", b->leaves);
+	if (!e->job)
+		cli_put_real(j, "overlap_sec", b->overlap_sec);
+	cli_put_real(j, "slowdown", b->predicted ? b->slowdown : NAN);
+}
+
+static void put_costliest(json_object *in, const struct cli_explain *e)
+{
+	double share;
+	const struct cli_beside *b = cli_explain_costliest(e, &share);
+	json_object *j;
+
+	if (!b) {
+		cli_put(in, "costliest", NULL);
+		return;
+	}
+	j = cli_put_object(in, "costliest");
+	cli_put_count(j, "id", b->id);
+	cli_put_text(j, "app", b->app);
+	cli_put_real(j, "share", share);
+}
+
+int cli_explain_json(const struct cli_explain *e)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	if (e->job) {
+		cli_put_job(j, e->job);
+		cli_put_snapshot(cli_put_object(j, "placement"), &e->state,
+				 e->now);
+	} else if (e->have_ended) {
+		put_ended(j, &e->ended);
+	} else {
+		cli_put_text(j, "job", e->word);
+		cli_put_text(j, "state", state_of(e));
+	}
+	list = cli_put_array(j, "steps");
+	for (size_t i = 0; i < e->n_measured; i++)
+		put_measured(cli_append_object(list), &e->measured[i]);
+	cli_put_real(j, "predicted", e->predicted ? e->slowdown : NAN);
+	cli_put_text(j, "not_predicted", e->not_predicted.text);
+	put_costliest(j, e);
+	list = cli_put_array(j, "neighbours");
+	for (size_t i = 0; i < e->n_beside; i++)
+		put_beside(list, e, &e->beside[i]);
+	return cli_print_json("explain", j);
 }

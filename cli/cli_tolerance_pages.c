@@ -1,8 +1,9 @@
-/* The page of `netprof tolerance`, and its lines for scripts. */
+/* The pages of netprof tolerance. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli_json_put.h"
 #include "cli_text.h"
 #include "cli_tolerance.h"
 
@@ -53,21 +54,19 @@ static void say_program(const struct cli_tolerance *t,
 			const struct cli_tolerance_ask *ask)
 {
 	const struct cli_tolerance_of *L = &t->of[NP_LOGGPS_L];
-	char line[512], at[CLI_NUMBER], ns[CLI_NUMBER], share[CLI_NUMBER];
+	char at[CLI_NUMBER], ns[CLI_NUMBER], share[CLI_NUMBER];
 
-	snprintf(line, sizeof(line), "%s: %u rank%s, %zu operation%s, %zu "
-		 "message%s.", t->file, t->ranks, plural(t->ranks), t->ops,
-		 plural(t->ops), t->messages, plural(t->messages));
-	cli_wrap(stdout, line, 2);
-	snprintf(line, sizeof(line), "It runs for %s at %s of %s; that of %.0f "
-		 "%s%s on its critical path is %s of the time.",
-		 cli_sec(1e-9 * t->ns, ns),
-		 ask->topology ? "a wire's latency" : "a latency",
-		 time_of(L->base, at), L->slope,
-		 ask->topology ? "wire" : "message", plural((size_t)L->slope),
-		 cli_percent(cli_tolerance_ratio(L->base, &t->point[0].run),
-			     share));
-	cli_wrap(stdout, line, 2);
+	cli_say(CLI_PLAIN, 2, "%s: %u rank%s, %zu operation%s, %zu message%s.",
+		t->file, t->ranks, plural(t->ranks), t->ops, plural(t->ops),
+		t->messages, plural(t->messages));
+	cli_say(CLI_PLAIN, 2, "It runs for %s at %s of %s; that of %.0f %s%s "
+		"on its critical path is %s of the time.",
+		cli_sec(1e-9 * t->ns, ns),
+		ask->topology ? "a wire's latency" : "a latency",
+		time_of(L->base, at), L->slope,
+		ask->topology ? "wire" : "message", plural((size_t)L->slope),
+		cli_percent(cli_tolerance_ratio(L->base, &t->point[0].run),
+			    share));
 }
 
 /* What there is one of for all. */
@@ -81,16 +80,15 @@ static void say_turns(const struct cli_tolerance_ask *ask)
 			 time_of(ask->net.g_ns, g),
 			 ask->shared_links ? ", and " : "");
 	if (ask->shared_links)
-		snprintf(line + strlen(line), sizeof(line) - strlen(line),
-			 "messages to one rank come one after the other");
-	if (*line)
-		cli_labelled(stdout, "Turns", line);
+		cli_add(line, sizeof(line),
+			"messages to one rank come one after the other");
+	cli_labelled(stdout, "Turns", "%s", line);
 }
 
 static void say_network(const struct cli_tolerance_ask *ask)
 {
 	const struct np_loggps *net = &ask->net;
-	char line[512], way[256], L[CLI_NUMBER], o[CLI_NUMBER];
+	char way[256], L[CLI_NUMBER], o[CLI_NUMBER];
 	char G[CLI_NUMBER], S[CLI_NUMBER];
 
 	if (ask->topology)
@@ -101,13 +99,13 @@ static void say_network(const struct cli_tolerance_ask *ask)
 	else
 		snprintf(way, sizeof(way), "latency L %s",
 			 time_of(net->L_ns, L));
-	snprintf(line, sizeof(line), "%s, overhead o %s, %s, %s%s", way,
-		 time_of(net->o_ns, o), rate(net->G_ns, G),
-		 net->S == NP_LOGGPS_NO_RENDEZVOUS ?
-		 "no send waits for its receiver" :
-		 "sends wait for their receivers above ",
-		 net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" : cli_bytes(net->S, S));
-	cli_labelled(stdout, "Network", line);
+	cli_labelled(stdout, "Network", "%s, overhead o %s, %s, %s%s", way,
+		     time_of(net->o_ns, o), rate(net->G_ns, G),
+		     net->S == NP_LOGGPS_NO_RENDEZVOUS ?
+		     "no send waits for its receiver" :
+		     "sends wait for their receivers above ",
+		     net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" :
+		     cli_bytes(net->S, S));
 	say_turns(ask);
 }
 
@@ -189,7 +187,7 @@ static void say_points(const struct cli_tolerance *t,
 		int n = cli_tolerance_zone_of(t, p->added_ns);
 
 		left(time_of(p->added_ns, buf), 11);
-		cli_right(stdout, cli_sec(1e-9 * p->run.ns, buf), 12);
+		cli_right_sec(1e-9 * p->run.ns, 12);
 		printf("%8.1f %%  ", t->ns > 0 ? 100 * (p->run.ns / t->ns - 1) :
 						0);
 		printf("%s%-6s%s", cli_colour(colour[n]),
@@ -227,15 +225,14 @@ static void say_critical(const struct cli_tolerance *t,
 static void say_placed(const struct cli_tolerance *t)
 {
 	const struct np_place_result *p = &t->placed;
-	char line[256], before[CLI_NUMBER], after[CLI_NUMBER];
+	char before[CLI_NUMBER], after[CLI_NUMBER];
 
-	snprintf(line, sizeof(line), "%s in place of %s, by %zu exchange%s of "
-		 "two ranks; tried %zu%s (--parsable has the nodes)",
-		 cli_sec(1e-9 * p->after_ns, after),
-		 cli_sec(1e-9 * p->before_ns, before), p->swaps,
-		 plural(p->swaps), p->trials, p->ended ?
-		 ": no other is of use" : ", which was the limit");
-	cli_labelled(stdout, "Placement", line);
+	cli_labelled(stdout, "Placement", "%s in place of %s, by %zu "
+		     "exchange%s of two ranks; tried %zu%s (--parsable has the "
+		     "nodes)", cli_sec(1e-9 * p->after_ns, after),
+		     cli_sec(1e-9 * p->before_ns, before), p->swaps,
+		     plural(p->swaps), p->trials, p->ended ?
+		     ": no other is of use" : ", which was the limit");
 }
 
 void cli_tolerance_text(const struct cli_tolerance *t,
@@ -291,4 +288,124 @@ void cli_tolerance_parsable(const struct cli_tolerance *t,
 		snprintf(rank, sizeof(rank), "%u", i);
 		line(t, "node", rank, t->node[i], NAN, NAN);
 	}
+}
+
+/* Computed, not measured: with all its digits. */
+static void put_exact(json_object *in, const char *key, double v)
+{
+	cli_put_digits(in, key, v, 15);
+}
+
+static void put_network(json_object *in, const struct cli_tolerance_ask *ask)
+{
+	const struct np_loggps *net = &ask->net;
+	json_object *j = cli_put_object(in, "network");
+
+	if (ask->topology) {
+		cli_put_text(j, "topology", ask->where);
+		cli_put_count(j, "ranks_per_node", ask->per_node);
+		cli_put_real(j, "wire_ns", ask->wire_ns);
+		cli_put_real(j, "switch_ns", ask->switch_ns);
+	} else {
+		cli_put_real(j, "latency_ns", net->L_ns);
+	}
+	cli_put_real(j, "overhead_ns", net->o_ns);
+	cli_put_real(j, "ns_per_byte", net->G_ns);
+	if (net->S == NP_LOGGPS_NO_RENDEZVOUS)
+		cli_put(j, "rendezvous_bytes", NULL);
+	else
+		cli_put_count(j, "rendezvous_bytes", net->S);
+	cli_put_bool(j, "first_byte_free", net->first_byte_free);
+	cli_put_bool(j, "serial", ask->serial);
+	cli_put_real(j, "gap_ns", net->g_ns);
+	cli_put_bool(j, "shared_links", ask->shared_links);
+}
+
+static void put_parameter(json_object *in, const char *name, const char *unit,
+			  const struct cli_tolerance_of *of)
+{
+	json_object *j = cli_put_object(in, name), *list;
+
+	cli_put_text(j, "unit", unit);
+	put_exact(j, "base", of->base);
+	put_exact(j, "slope", of->slope);
+	list = cli_put_array(j, "zones");
+	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
+		json_object *zone = cli_append_object(list);
+
+		put_exact(zone, "longer", of->zone[i].share);
+		put_exact(zone, "limit", of->zone[i].limit);
+	}
+}
+
+static void put_points(json_object *in, const struct cli_tolerance *t)
+{
+	json_object *list = cli_put_array(in, "points");
+
+	for (size_t i = 0; i < TOLERANCE_POINTS; i++) {
+		const struct cli_tolerance_point *p = &t->point[i];
+		json_object *j = cli_append_object(list);
+
+		put_exact(j, "added_ns", p->added_ns);
+		put_exact(j, "run_time_ns", p->run.ns);
+		put_exact(j, "slope_left", p->run.left);
+		put_exact(j, "slope_right", p->run.right);
+		put_exact(j, "ratio", cli_tolerance_ratio(
+			t->of[NP_LOGGPS_L].base + p->added_ns, &p->run));
+	}
+}
+
+static void put_placement(json_object *in, const struct cli_tolerance *t)
+{
+	json_object *j = cli_put_object(in, "placement"), *list;
+
+	put_exact(j, "before_ns", t->placed.before_ns);
+	put_exact(j, "after_ns", t->placed.after_ns);
+	cli_put_count(j, "trials", t->placed.trials);
+	cli_put_count(j, "swaps", t->placed.swaps);
+	cli_put_bool(j, "ended", t->placed.ended);
+	list = cli_put_array(j, "node_of_rank");
+	for (uint32_t i = 0; i < t->ranks; i++)
+		json_object_array_add(list, json_object_new_int64(t->node[i]));
+}
+
+static void put_program(json_object *list, const struct cli_tolerance *t,
+			const struct cli_tolerance_ask *ask)
+{
+	json_object *j = cli_append_object(list), *of;
+
+	cli_put_text(j, "file", t->file);
+	cli_put_count(j, "ranks", t->ranks);
+	cli_put_count(j, "operations", t->ops);
+	cli_put_count(j, "messages", t->messages);
+	put_exact(j, "run_time_ns", t->ns);
+	put_parameter(j, cli_tolerance_latency(ask), "ns",
+		      &t->of[NP_LOGGPS_L]);
+	if (ask->topology)
+		put_parameter(j, "switch", "ns", &t->of[TOLERANCE_SWITCH]);
+	put_parameter(j, "overhead", "ns", &t->of[NP_LOGGPS_o]);
+	put_parameter(j, "per_byte", "ns/byte", &t->of[NP_LOGGPS_G]);
+	put_points(j, t);
+	if (ask->trials)
+		put_placement(j, t);
+	if (!ask->critical)
+		return;
+	list = cli_put_array(j, "critical");
+	for (size_t i = 0; i < t->n_critical; i++) {
+		of = cli_append_object(list);
+		put_exact(of, "latency_ns", t->critical[i].x);
+		put_exact(of, "slope", t->critical[i].slope);
+	}
+}
+
+int cli_tolerance_json(const struct cli_tolerance *t, size_t n,
+		       const struct cli_tolerance_ask *ask)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	put_network(j, ask);
+	list = cli_put_array(j, "programs");
+	for (size_t i = 0; i < n; i++)
+		put_program(list, &t[i], ask);
+	return cli_print_json("tolerance", j);
 }

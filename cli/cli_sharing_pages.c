@@ -1,8 +1,9 @@
-/* The tables and the timeline of `netprof sharing`. */
+/* The pages of netprof sharing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli_json_put.h"
 #include "cli_sharing.h"
 #include "cli_text.h"
 
@@ -18,12 +19,13 @@ static bool is_timed(const struct np_scheme *s)
 	return !isnan(s->reference_sec);
 }
 
-static bool is_measured(const struct np_scheme *s)
+static size_t n_measured(const struct np_scheme *s)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < s->n; i++)
-		if (!isnan(s->took_sec[i]))
-			return true;
-	return false;
+		n += !isnan(s->took_sec[i]);
+	return n;
 }
 
 /* Some of the models: as many as fit beside each other. */
@@ -36,7 +38,7 @@ struct block {
 static void head(const struct block *b, const char *what)
 {
 	printf("%s%-*s", cli_colour(CLI_BOLD), NAME + ROUTE, what);
-	if (is_measured(b->s))
+	if (n_measured(b->s))
 		cli_right(stdout, "measured", NUMBER);
 	for (size_t m = b->from; m < b->to; m++)
 		cli_right(stdout, b->a->net->model[m]->name, NUMBER);
@@ -54,15 +56,12 @@ static void transfer(const struct np_scheme *s, size_t i)
 	printf("%-*s", ROUTE, cli_cut(route, ROUTE - 1, name, sizeof(name)));
 }
 
-static void number(double v, const char *format)
+static void number(double v, int digits, const char *unit)
 {
 	char text[CLI_NUMBER] = "-";
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	if (!isnan(v))
-		snprintf(text, sizeof(text), format, v);
-#pragma GCC diagnostic pop
+		snprintf(text, sizeof(text), "%.*f%s", digits, v, unit);
 	cli_right(stdout, text, NUMBER);
 }
 
@@ -71,7 +70,7 @@ static void time_cell(const struct np_scheme *s, double v)
 	char text[CLI_NUMBER];
 
 	if (isnan(v) || !is_timed(s))
-		number(v, "%.3f");
+		number(v, 3, "");
 	else
 		cli_right(stdout, cli_sec(v, text), NUMBER);
 }
@@ -83,14 +82,14 @@ static void penalties(const struct block *b)
 	head(b, "penalty");
 	for (size_t i = 0; i < s->n; i++) {
 		transfer(s, i);
-		if (is_measured(s))
+		if (n_measured(s))
 			number(s->alone[i] > 0 ? s->took_sec[i] / s->alone[i] :
-						 NAN, "%.3f");
+						 NAN, 3, "");
 		for (size_t m = b->from; m < b->to; m++) {
 			const struct cli_sharing_model *g =
 				cli_sharing_at(b->a, b->scheme, m);
 
-			number(*g->why.text ? NAN : g->penalty[i], "%.3f");
+			number(*g->why.text ? NAN : g->penalty[i], 3, "");
 		}
 		putchar('\n');
 	}
@@ -103,7 +102,7 @@ static void errors(const struct block *b)
 		const struct cli_sharing_model *g =
 			cli_sharing_at(b->a, b->scheme, m);
 
-		number(*g->why.text ? NAN : 100 * g->error, "%.1f %%");
+		number(*g->why.text ? NAN : 100 * g->error, 1, " %");
 	}
 	putchar('\n');
 }
@@ -116,7 +115,7 @@ static void times(const struct block *b)
 	head(b, is_timed(s) ? "time" : "in times of the unit");
 	for (size_t i = 0; i < s->n; i++) {
 		transfer(s, i);
-		if (is_measured(s))
+		if (n_measured(s))
 			time_cell(s, s->took_sec[i]);
 		for (size_t m = b->from; m < b->to; m++) {
 			const struct cli_sharing_model *g =
@@ -126,14 +125,14 @@ static void times(const struct block *b)
 		}
 		putchar('\n');
 	}
-	if (is_measured(s))
+	if (n_measured(s))
 		errors(b);
 }
 
 static void tables(const struct cli_sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
-	size_t room = SIDE_BY_SIDE - is_measured(s), n = a->net->n;
+	size_t room = SIDE_BY_SIDE - (n_measured(s) > 0), n = a->net->n;
 
 	for (size_t from = 0; from < n; from += room) {
 		const struct block b = {
@@ -186,17 +185,13 @@ static void timeline(const struct cli_sharing *a, size_t k)
 static void scheme(const struct cli_sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
-	char size[CLI_NUMBER], sec[CLI_NUMBER], line[512];
+	char size[CLI_NUMBER], sec[CLI_NUMBER];
 
-	snprintf(line, sizeof(line), "%s: %zu transfer%s between %zu nodes; %s",
-		 s->name, s->n, s->n == 1 ? "" : "s", s->n_nodes,
-		 cli_bytes(s->reference_bytes, size));
-	if (is_timed(s))
-		snprintf(line + strlen(line), sizeof(line) - strlen(line),
-			 " take %s alone", cli_sec(s->reference_sec, sec));
-	else
-		strcat(line, " alone are the unit of time");
-	cli_wrap(stdout, line, 2);
+	cli_say(CLI_PLAIN, 2, "%s: %zu transfer%s between %zu nodes; %s%s%s%s",
+		s->name, s->n, s->n == 1 ? "" : "s", s->n_nodes,
+		cli_bytes(s->reference_bytes, size), is_timed(s) ? " take " :
+		"", is_timed(s) ? cli_sec(s->reference_sec, sec) : "",
+		is_timed(s) ? " alone" : " alone are the unit of time");
 	cli_wrap(stdout, a->constant ? "Penalties of all at once." :
 		 "Penalties change whenever a transfer starts or ends.", 2);
 	tables(a, k);
@@ -215,10 +210,9 @@ static void fit(const struct cli_network *net)
 		char line[128] = "";
 
 		for (size_t i = 0; i < f->n_param; i++)
-			snprintf(line + strlen(line),
-				 sizeof(line) - strlen(line), "%s%s=%.4g%s",
-				 i ? "  " : "", f->name[i], f->value[i],
-				 f->fitted[i] ? "" : " (kept)");
+			cli_add(line, sizeof(line), "%s%s=%.4g%s",
+				i ? "  " : "", f->name[i], f->value[i],
+				f->fitted[i] ? "" : " (kept)");
 		printf("%-12s%-46s%8.1f %%%8.1f %%\n", net->model[m]->name,
 		       line, 100 * f->mean_before, 100 * f->mean_error);
 	}
@@ -226,25 +220,67 @@ static void fit(const struct cli_network *net)
 	       net->fit[0].n);
 }
 
+/* Mean error of a model over all schemes, each transfer counted once. */
+struct total {
+	double sum;
+	size_t n;
+};
+
+static void summary_row(const struct cli_sharing *a, size_t k,
+			struct total *all)
+{
+	const struct np_scheme *s = &a->set->scheme[k];
+	char name[4 * NP_SCHEME_NAME];
+
+	printf("%-10s%4zu", cli_cut(s->name, 9, name, sizeof(name)),
+	       n_measured(s));
+	for (size_t m = 0; m < a->net->n; m++) {
+		const struct cli_sharing_model *g = cli_sharing_at(a, k, m);
+		bool known = !*g->why.text && g->n_measured;
+
+		number(known ? 100 * g->error : NAN, 1, " %");
+		if (known) {
+			all[m].sum += g->error * (double)g->n_measured;
+			all[m].n += g->n_measured;
+		}
+	}
+	putchar('\n');
+}
+
+/* How far the models are from what was measured. */
+static int summary(const struct cli_sharing *a)
+{
+	struct total all[CLI_NETWORK_MODELS] = { { 0, 0 } };
+	size_t n = 0;
+
+	printf("%s%-10s%4s", cli_colour(CLI_BOLD), "scheme", "n");
+	for (size_t m = 0; m < a->net->n; m++)
+		cli_right(stdout, a->net->model[m]->name, NUMBER);
+	printf("%s\n", cli_colour(CLI_PLAIN));
+	for (size_t k = 0; k < a->set->n; k++) {
+		summary_row(a, k, all);
+		n += n_measured(&a->set->scheme[k]);
+	}
+	printf("%-10s%4zu", "all", n);
+	for (size_t m = 0; m < a->net->n; m++)
+		number(all[m].n ? 100 * (all[m].sum / (double)all[m].n) : NAN,
+		       1, " %");
+	putchar('\n');
+	return CLI_DONE;
+}
+
 int cli_sharing_text(const struct cli_sharing *a)
 {
 	if (a->net->fitted)
 		fit(a->net);
 	if (a->summary)
-		return cli_sharing_summary(a);
+		return summary(a);
 	for (size_t k = 0; k < a->set->n; k++) {
 		if (k)
 			putchar('\n');
 		scheme(a, k);
 	}
 	return CLI_DONE;
-}
-
-static void real_field(double v, char separator)
-{
-	if (!isnan(v))
-		printf("%.9g", v);
-	putchar(separator);
 }
 
 int cli_sharing_parsable(const struct cli_sharing *a)
@@ -263,13 +299,111 @@ int cli_sharing_parsable(const struct cli_sharing *a)
 				       s->label[i], s->node[s->c[i].from],
 				       s->node[s->c[i].to],
 				       (unsigned long long)s->bytes[i]);
-				real_field(s->start_sec[i], '|');
-				real_field(s->alone[i], '|');
+				cli_field_real(s->start_sec[i], 9, '|');
+				cli_field_real(s->alone[i], 9, '|');
 				printf("%s|%s|", is_timed(s) ? "s" :
 				       "reference", a->net->model[m]->name);
-				real_field(ok ? g->penalty[i] : NAN, '|');
-				real_field(ok ? g->time[i] : NAN, '|');
-				real_field(s->took_sec[i], '\n');
+				cli_field_real(ok ? g->penalty[i] : NAN, 9, '|');
+				cli_field_real(ok ? g->time[i] : NAN, 9, '|');
+				cli_field_real(s->took_sec[i], 9, '\n');
 			}
 	return CLI_DONE;
+}
+
+static void put_transfer(json_object *list, const struct cli_sharing *a,
+			 size_t k, size_t i)
+{
+	const struct np_scheme *s = &a->set->scheme[k];
+	json_object *t = cli_append_object(list), *models;
+
+	cli_put_text(t, "name", s->label[i]);
+	cli_put_text(t, "from", s->node[s->c[i].from]);
+	cli_put_text(t, "to", s->node[s->c[i].to]);
+	cli_put_count(t, "bytes", s->bytes[i]);
+	cli_put_real(t, "start_sec", s->start_sec[i]);
+	cli_put_real(t, "alone", s->alone[i]);
+	cli_put_real(t, "measured_sec", s->took_sec[i]);
+	models = cli_put_object(t, "models");
+	for (size_t m = 0; m < a->net->n; m++) {
+		const struct cli_sharing_model *g = cli_sharing_at(a, k, m);
+		json_object *o;
+
+		if (*g->why.text)
+			continue;
+		o = cli_put_object(models, a->net->model[m]->name);
+		cli_put_real(o, "penalty", g->penalty[i]);
+		cli_put_real(o, "time", g->time[i]);
+		cli_put_real(o, "end", g->end[i]);
+	}
+}
+
+static void put_models(json_object *in, const struct cli_sharing *a, size_t k)
+{
+	json_object *list = cli_put_array(in, "models");
+
+	for (size_t m = 0; m < a->net->n; m++) {
+		const struct cli_sharing_model *g = cli_sharing_at(a, k, m);
+		json_object *o = cli_append_object(list);
+
+		cli_put_text(o, "model", a->net->model[m]->name);
+		if (*g->why.text)
+			cli_put_text(o, "unanswered", g->why.text);
+		else
+			cli_put_real(o, "mean_error", g->error);
+		cli_put_count(o, "measured", g->n_measured);
+	}
+}
+
+static void put_scheme(json_object *list, const struct cli_sharing *a,
+		       size_t k)
+{
+	const struct np_scheme *s = &a->set->scheme[k];
+	json_object *o = cli_append_object(list), *transfers;
+
+	cli_put_text(o, "name", s->name);
+	cli_put_count(o, "nodes", s->n_nodes);
+	cli_put_count(o, "reference_bytes", s->reference_bytes);
+	cli_put_real(o, "reference_sec", s->reference_sec);
+	cli_put_real(o, "latency_sec", s->latency_sec);
+	cli_put_text(o, "unit", isnan(s->reference_sec) ? "reference" : "s");
+	transfers = cli_put_array(o, "transfers");
+	for (size_t i = 0; i < s->n; i++)
+		put_transfer(transfers, a, k, i);
+	put_models(o, a, k);
+}
+
+static void put_fit(json_object *in, const struct cli_network *net)
+{
+	json_object *list = cli_put_array(in, "fit");
+
+	for (size_t m = 0; m < net->n; m++) {
+		const struct np_sharing_fit *f = &net->fit[m];
+		json_object *o = cli_append_object(list), *parameters;
+
+		cli_put_text(o, "model", net->model[m]->name);
+		parameters = cli_put_object(o, "parameters");
+		for (size_t i = 0; i < f->n_param; i++) {
+			json_object *p = cli_put_object(parameters,
+							f->name[i]);
+
+			cli_put_real(p, "value", f->value[i]);
+			cli_put_bool(p, "fitted", f->fitted[i]);
+		}
+		cli_put_count(o, "measured", f->n);
+		cli_put_real(o, "mean_error_before", f->mean_before);
+		cli_put_real(o, "mean_error", f->mean_error);
+	}
+}
+
+int cli_sharing_json(const struct cli_sharing *a)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	cli_put_text(j, "evaluation", a->constant ? "static" : "dynamic");
+	if (a->net->fitted)
+		put_fit(j, a->net);
+	list = cli_put_array(j, "schemes");
+	for (size_t k = 0; k < a->set->n; k++)
+		put_scheme(list, a, k);
+	return cli_print_json("sharing", j);
 }

@@ -1,18 +1,65 @@
-/* The page of netprof scale, and the same as fields. */
+/* The pages of netprof scale. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli_json_put.h"
 #include "cli_scale.h"
 #include "cli_text.h"
 
 #define BAR 40
+#define MODEL (-1) /* in place of a baseline */
 
-static void right_sec(double sec, int width)
+static const char *const baselines[CLI_SCALE_BASELINES] = {
+	[NP_BASELINE_NEAREST] = "nearest",
+	[NP_BASELINE_IDEAL] = "ideal",
+	[NP_BASELINE_AMDAHL] = "amdahl",
+};
+
+/* "beyond,negative", "" */
+static const char *say_flags(unsigned flags, char *buf, size_t len)
 {
-	char buf[CLI_NUMBER];
+	static const struct {
+		unsigned flag;
+		const char *name;
+	} names[] = {
+		{ NP_SCALING_BEYOND, "beyond" },
+		{ NP_SCALING_NEGATIVE, "negative" },
+		{ NP_SCALING_NO_INTERVAL, "no-interval" },
+	};
 
-	cli_right(stdout, isnan(sec) ? "-" : cli_sec(sec, buf), width);
+	*buf = '\0';
+	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
+		if (flags & names[i].flag)
+			cli_add(buf, len, "%s%s", *buf ? "," : "",
+				names[i].name);
+	return buf;
+}
+
+/* predicted / measured - 1 of one run, NaN where there is no prediction. */
+static double miss_of(const struct cli_scale_run *r, int baseline)
+{
+	double sec = baseline == MODEL ? r->others.four.wall_sec :
+						   r->baseline_sec[baseline];
+
+	return sec / r->run.app_sec - 1;
+}
+
+/* Mean of |predicted / measured - 1| over the runs; n: of how many. */
+static double mean_error(const struct cli_scale *s, int baseline, size_t *n)
+{
+	double sum = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < s->n_runs; i++) {
+		double miss = miss_of(&s->run[i], baseline);
+
+		if (isnan(miss))
+			continue;
+		sum += fabs(miss);
+		(*n)++;
+	}
+	return sum / (double)*n;
 }
 
 /* "+4.2 %": of errors small ones count. */
@@ -34,29 +81,28 @@ static const char *size_of(double bytes, char buf[CLI_NUMBER])
 
 static void say_what(const struct cli_scale *s)
 {
-	char latency[CLI_NUMBER], line[512];
+	char latency[CLI_NUMBER];
 	const struct cli_scale_run *first = &s->run[0];
 
-	snprintf(line, sizeof(line), "%s: %zu report%s; link of %.4g MB/s and "
-		 "%s%s; variant %s.",
-		 *first->report.program ? first->report.program : first->path,
-		 s->n_runs, s->n_runs == 1 ? "" : "s",
-		 s->link.bytes_per_sec / 1e6,
-		 cli_setting_sec(s->link.latency_sec, latency),
-		 s->link_given ? "" : " (taken where --bandwidth or --latency "
-				      "does not say)",
-		 s->variant == NP_FOUR_CONSISTENT ? "consistent" : "published");
-	cli_wrap(stdout, line, 0);
+	cli_say(CLI_PLAIN, 0, "%s: %zu report%s; link of %.4g MB/s and %s%s; "
+		"variant %s.",
+		*first->report.program ? first->report.program : first->path,
+		s->n_runs, s->n_runs == 1 ? "" : "s",
+		s->link.bytes_per_sec / 1e6,
+		cli_setting_sec(s->link.latency_sec, latency),
+		s->link_given ? "" : " (taken where --bandwidth or --latency "
+				     "does not say)",
+		s->variant == NP_FOUR_CONSISTENT ? "consistent" : "published");
 }
 
 static void print_four(double processes, const struct np_four *f)
 {
 	printf("%9.0f", processes);
-	right_sec(f->switch_sec, 10);
-	right_sec(f->contention_sec, 12);
-	right_sec(f->active_sec, 10);
-	right_sec(f->compute_sec, 10);
-	right_sec(f->wall_sec, 10);
+	cli_right_sec(f->switch_sec, 10);
+	cli_right_sec(f->contention_sec, 12);
+	cli_right_sec(f->active_sec, 10);
+	cli_right_sec(f->compute_sec, 10);
+	cli_right_sec(f->wall_sec, 10);
 }
 
 static void print_components(const struct cli_scale *s)
@@ -68,7 +114,7 @@ static void print_components(const struct cli_scale *s)
 		const struct cli_scale_run *r = &s->run[i];
 
 		print_four(r->run.processes, &r->four);
-		right_sec(r->run.app_sec, 10);
+		cli_right_sec(r->run.app_sec, 10);
 		right_miss(r->four.wall_sec / r->run.app_sec - 1, 8);
 		putchar('\n');
 	}
@@ -92,7 +138,7 @@ static void print_stack(double processes, const struct np_four *f, double most)
 		     column++)
 			fputs(cli_utf8() ? heavy[i] : light[i], stdout);
 	}
-	right_sec(f->wall_sec, BAR - column + 10);
+	cli_right_sec(f->wall_sec, BAR - column + 10);
 	putchar('\n');
 }
 
@@ -136,13 +182,13 @@ static void print_means(const struct cli_scale *s)
 	size_t n;
 
 	printf("%19s", "mean |error|");
-	for (int b = CLI_SCALE_MODEL; b < CLI_SCALE_BASELINES; b++) {
-		double mean = cli_scale_error(s, b, &n);
+	for (int b = MODEL; b < CLI_SCALE_BASELINES; b++) {
+		double mean = mean_error(s, b, &n);
 		char text[CLI_NUMBER] = "-";
 
 		if (n)
 			snprintf(text, sizeof(text), "%.1f %%", 100 * mean);
-		cli_right(stdout, text, b == CLI_SCALE_MODEL ? 34 : 9);
+		cli_right(stdout, text, b == MODEL ? 34 : 9);
 	}
 	putchar('\n');
 }
@@ -158,17 +204,17 @@ static void print_others(const struct cli_scale *s)
 		double wall_sec = r->others.four.wall_sec;
 
 		printf("%9.0f", r->run.processes);
-		right_sec(r->run.app_sec, 10);
-		right_sec(wall_sec, 10);
+		cli_right_sec(r->run.app_sec, 10);
+		cli_right_sec(wall_sec, 10);
 		if (isnan(wall_sec) || isnan(r->others.low_sec)) {
 			cli_right(stdout, "-", 16);
 		} else {
-			right_sec(r->others.low_sec, 8);
-			right_sec(r->others.high_sec, 8);
+			cli_right_sec(r->others.low_sec, 8);
+			cli_right_sec(r->others.high_sec, 8);
 		}
-		right_miss(cli_scale_miss(r, CLI_SCALE_MODEL), 8);
+		right_miss(miss_of(r, MODEL), 8);
 		for (int b = 0; b < CLI_SCALE_BASELINES; b++)
-			right_miss(cli_scale_miss(r, b), 9);
+			right_miss(miss_of(r, b), 9);
 		putchar('\n');
 	}
 	print_means(s);
@@ -190,12 +236,12 @@ static void print_at(const struct cli_scale *s)
 		if (isnan(a->low_sec)) {
 			cli_right(stdout, "-", 18);
 		} else {
-			right_sec(a->low_sec, 9);
-			right_sec(a->high_sec, 9);
+			cli_right_sec(a->low_sec, 9);
+			cli_right_sec(a->high_sec, 9);
 		}
 		putchar('\n');
 		if (a->flags)
-			printf("%9s %s\n", "", cli_scale_flags(a->flags, flags,
+			printf("%9s %s\n", "", say_flags(a->flags, flags,
 							      sizeof(flags)));
 	}
 }
@@ -206,16 +252,13 @@ static void print_notes(const struct cli_scale *s)
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		for (unsigned n = 1; n <= NP_MPIP_NO_VERSION; n <<= 1) {
-			char line[1024];
-
 			if (!(s->run[i].report.notes & n))
 				continue;
 			if (first)
 				putchar('\n');
-			snprintf(line, sizeof(line), "%.512s: %s",
-				 s->run[i].path,
-				 np_mpip_note_words((enum np_mpip_note)n));
-			cli_labelled(stdout, first ? "Note" : "", line);
+			cli_labelled(stdout, first ? "Note" : "", "%.512s: %s",
+				     s->run[i].path,
+				     np_mpip_note_words((enum np_mpip_note)n));
 			first = false;
 		}
 }
@@ -257,7 +300,7 @@ static void print_fields(const char *kind, double processes,
 	field(predicted->four.wall_sec);
 	field(predicted->low_sec);
 	field(predicted->high_sec);
-	printf("%s|", cli_scale_flags(predicted->flags, flags, sizeof(flags)));
+	printf("%s|", say_flags(predicted->flags, flags, sizeof(flags)));
 }
 
 int cli_scale_parsable(const struct cli_scale *s)
@@ -283,4 +326,99 @@ int cli_scale_parsable(const struct cli_scale *s)
 		puts("|||");
 	}
 	return CLI_DONE;
+}
+
+static void put_four(json_object *in, const struct np_four *f)
+{
+	cli_put_real(in, "switch_sec", f->switch_sec);
+	cli_put_real(in, "contention_sec", f->contention_sec);
+	cli_put_real(in, "active_sec", f->active_sec);
+	cli_put_real(in, "compute_sec", f->compute_sec);
+	cli_put_real(in, "sum_sec", f->wall_sec);
+}
+
+static void put_predicted(json_object *in, const struct np_scaled_run *p)
+{
+	char flags[64];
+
+	cli_put_real(in, "predicted_sec", p->four.wall_sec);
+	cli_put_real(in, "low_sec", p->low_sec);
+	cli_put_real(in, "high_sec", p->high_sec);
+	cli_put_text(in, "flags", say_flags(p->flags, flags,
+						  sizeof(flags)));
+}
+
+static void put_notes(json_object *in, unsigned notes)
+{
+	json_object *list = cli_put_array(in, "notes");
+
+	for (unsigned n = 1; n <= NP_MPIP_NO_VERSION; n <<= 1)
+		if (notes & n)
+			cli_append_text(list, np_mpip_note_words(
+						      (enum np_mpip_note)n));
+}
+
+static void put_run(json_object *list, const struct cli_scale *s,
+		    const struct cli_scale_run *r)
+{
+	json_object *j = cli_append_object(list), *other;
+
+	cli_put_text(j, "file", r->path);
+	cli_put_text(j, "program", r->report.program);
+	cli_put_text(j, "mpip_version", r->report.version);
+	cli_put_count(j, "processes", r->report.n_tasks);
+	cli_put_real(j, "measured_sec", r->run.app_sec);
+	cli_put_real(j, "slowest_sec", r->report.max_app_sec);
+	cli_put_real(j, "mpi_sec", r->run.mpi_sec);
+	cli_put_real(j, "messages", r->run.messages);
+	cli_put_real(j, "mean_bytes", r->run.mean_bytes);
+	put_four(j, &r->four);
+	put_notes(j, r->report.notes);
+	if (*s->why)
+		return;
+	other = cli_put_object(j, "from_other_sizes");
+	if (!isnan(r->others.four.wall_sec))
+		put_predicted(other, &r->others);
+	for (int b = 0; b < CLI_SCALE_BASELINES; b++)
+		cli_put_real(other, baselines[b],
+			     r->baseline_sec[b]);
+}
+
+static void put_errors(json_object *in, const struct cli_scale *s)
+{
+	json_object *j = cli_put_object(in, "mean_error");
+
+	for (int b = MODEL; b < CLI_SCALE_BASELINES; b++) {
+		size_t n;
+		double mean = mean_error(s, b, &n);
+
+		cli_put_real(j, b == MODEL ? "model" :
+			     baselines[b], n ? mean : NAN);
+	}
+}
+
+int cli_scale_json(const struct cli_scale *s)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	cli_put_real(j, "bandwidth_bytes_per_sec", s->link.bytes_per_sec);
+	cli_put_real(j, "latency_sec", s->link.latency_sec);
+	cli_put_text(j, "variant", s->variant == NP_FOUR_CONSISTENT ?
+		     "consistent" : "published");
+	list = cli_put_array(j, "runs");
+	for (size_t i = 0; i < s->n_runs; i++)
+		put_run(list, s, &s->run[i]);
+	list = cli_put_array(j, "at");
+	for (size_t i = 0; i < s->n_at; i++) {
+		json_object *at = cli_append_object(list);
+
+		cli_put_real(at, "processes", s->at[i]);
+		put_four(at, &s->answer[i].four);
+		put_predicted(at, &s->answer[i]);
+	}
+	if (*s->why)
+		cli_put_text(j, "why_no_predictions", s->why);
+	else
+		put_errors(j, s);
+	return cli_print_json("scale", j);
 }

@@ -1,8 +1,11 @@
-/* The table of `netprof matrix`, and the same as comma-separated values. */
+/* The pages of netprof matrix, and its picture. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli_figure.h"
+#include "cli_json_put.h"
 #include "cli_matrix.h"
 #include "cli_text.h"
 
@@ -89,14 +92,12 @@ static void say_without(const struct cli_matrix *m)
 		"Without a row, as without a trace that can be used: " :
 		"Without a row, as not measured beside levels: ";
 	char line[1024] = "";
-	size_t len = 0;
 
-	for (size_t v = 0; v < m->n && len < sizeof(line); v++)
+	for (size_t v = 0; v < m->n; v++)
 		if (!has_row(m, v))
-			len += (size_t)snprintf(line + len, sizeof(line) - len,
-						"%s%s", len ? ", " : why,
-						name_of(m, v));
-	if (len)
+			cli_add(line, sizeof(line), "%s%s", *line ? ", " : why,
+				name_of(m, v));
+	if (*line)
 		cli_wrap(stdout, line, 2);
 }
 
@@ -104,7 +105,6 @@ static void legend(const struct cli_matrix *m)
 {
 	bool latency = false, half = false, beyond = false, none = false;
 	bool some = true;
-	char line[256];
 
 	for (size_t i = 0; i < m->n * m->n; i++) {
 		some &= has_row(m, i / m->n);
@@ -115,18 +115,14 @@ static void legend(const struct cli_matrix *m)
 	}
 	if (latency || half || beyond || none || !some)
 		putchar('\n');
-	if (latency) {
-		snprintf(line, sizeof(line), "* by model mixture, from "
-			 "latencies alone: %s lacks the co-runner's effect on "
-			 "the levels", m->model->name);
-		cli_wrap(stdout, line, 2);
-	}
-	if (half) {
-		snprintf(line, sizeof(line), "+ by another model: %s lacks "
-			 "what the column suffers, or what the row does to the "
-			 "levels", m->model->name);
-		cli_wrap(stdout, line, 2);
-	}
+	if (latency)
+		cli_say(CLI_PLAIN, 2, "* by model mixture, from latencies "
+			"alone: %s lacks the co-runner's effect on the levels",
+			m->model->name);
+	if (half)
+		cli_say(CLI_PLAIN, 2, "+ by another model: %s lacks what the "
+			"column suffers, or what the row does to the levels",
+			m->model->name);
 	if (beyond)
 		cli_wrap(stdout, "! stronger or weaker than every level: the "
 			 "end of the curve", 2);
@@ -142,15 +138,13 @@ int cli_matrix_text(const struct cli_matrix *m)
 	size_t room = (size_t)(CLI_COLUMNS - NAME) / (size_t)width;
 	char line[512], day[CLI_NUMBER];
 
-	if (cli_no_effect(m->k, m->scope)) {
-		cli_say_no_effect(m->k, m->scope, line, sizeof(line));
-		cli_wrap(stdout, line, 0);
-	}
-	snprintf(line, sizeof(line), "How much longer each row runs beside "
-		 "each column, %s (model %s; fabric %s, calibrated %s):",
-		 cli_scope_words(m->scope), m->model->name, m->k->cal.cluster,
-		 cli_day(m->k->cal.date, day));
-	cli_wrap(stdout, line, 0);
+	if (cli_no_effect(m->k, m->scope))
+		cli_wrap(stdout, cli_say_no_effect(m->k, m->scope, line,
+						   sizeof(line)), 0);
+	cli_say(CLI_PLAIN, 0, "How much longer each row runs beside each "
+		"column, %s (model %s; fabric %s, calibrated %s):",
+		cli_scope_words(m->scope), m->model->name, m->k->cal.cluster,
+		cli_day(m->k->cal.date, day));
 	for (size_t from = 0; from < m->n; from += room) {
 		putchar('\n');
 		block(m, from, from + room < m->n ? from + room : m->n, width);
@@ -182,4 +176,70 @@ int cli_matrix_csv(const struct cli_matrix *m)
 		printf("%s,%s\n", m->p[i].model->name, flags);
 	}
 	return CLI_DONE;
+}
+
+int cli_matrix_json(const struct cli_matrix *m)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	cli_put_text(j, "scope", np_scope_name(m->scope));
+	cli_put_text(j, "model", m->model->name);
+	cli_put_calibration(j, m->k, m->scope);
+	list = cli_put_array(j, "applications");
+	for (size_t i = 0; i < m->n; i++)
+		cli_append_text(list, name_of(m, i));
+	list = cli_put_array(j, "pairs");
+	for (size_t i = 0; i < m->n * m->n; i++) {
+		json_object *pair = cli_append_object(list);
+
+		cli_put_text(pair, "victim", name_of(m, i / m->n));
+		cli_put_text(pair, "corunner", name_of(m, i % m->n));
+		if (m->rc[i]) {
+			cli_put(pair, "slowdown", NULL);
+			cli_put_text(pair, "why", cli_matrix_why(m->rc[i]));
+		} else {
+			cli_put_interval(pair, &m->p[i]);
+		}
+	}
+	return cli_print_json("matrix", j);
+}
+
+static double worst(const struct cli_matrix *m)
+{
+	double most = 0.01;
+
+	for (size_t i = 0; i < m->n * m->n; i++)
+		if (!m->rc[i])
+			most = fmax(most, m->p[i].slowdown);
+	return most;
+}
+
+int cli_matrix_plot(const struct cli_matrix *m, const char *path)
+{
+	struct np_figure *f = np_figure_new("Slowdown of each pair");
+	struct np_panel *p = f ? np_figure_panel(f, "") : NULL;
+	char text[CLI_NUMBER], day[CLI_NUMBER];
+	struct np_shape *s;
+
+	if (!p)
+		return cli_figure_save(f, path);
+	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "runs beside it");
+	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "is slowed");
+	for (size_t i = 0; i < m->n; i++) {
+		np_figure_name(f, &p->x, name_of(m, i));
+		np_figure_name(f, &p->y, name_of(m, i));
+	}
+	s = np_figure_shape(f, p, NP_SHAPE_CELLS, 0, NULL);
+	for (size_t i = 0; i < m->n * m->n; i++)
+		np_figure_cell(f, s, (double)(i % m->n), (double)(i / m->n),
+			       m->rc[i] ? NAN : m->p[i].slowdown / worst(m),
+			       m->rc[i] ? "-" : cli_change(m->p[i].slowdown,
+							   text));
+	np_figure_caption(f, "Predicted run time over that alone, %s, by model "
+			  "%s; n = %zu applications; fabric %s, calibrated "
+			  "%s. Hatched: not measured.",
+			  cli_scope_words(m->scope), m->model->name, m->n,
+			  m->k->cal.cluster, cli_day(m->k->cal.date, day));
+	f->date = m->k->cal.date;
+	return cli_figure_save(f, path);
 }

@@ -1,68 +1,16 @@
-/* The page of `netprof compare`, and the same as fields. */
+/* The pages of netprof compare. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli_compare.h"
-#include "cli_page.h"
+#include "cli_json_put.h"
 #include "cli_text.h"
 
 #define LINE 2048
 #define LABEL 15 /* columns of the names of rows */
 #define LEAST_COLUMN 20
 
-static void cell_time(const struct cli_side *s, char *buf)
-{
-	if (np_mean_known(&s->run_sec))
-		cli_sec(s->run_sec.mean, buf);
-}
-
-static void cell_shortest(const struct cli_side *s, char *buf)
-{
-	if (s->run_sec.n > 1)
-		cli_sec(s->shortest_sec, buf);
-}
-
-static void cell_longest(const struct cli_side *s, char *buf)
-{
-	if (s->run_sec.n > 1)
-		cli_sec(s->longest_sec, buf);
-}
-
-static void cell_sd(const struct cli_side *s, char *buf)
-{
-	if (s->run_sec.n > 1)
-		cli_sec(s->run_sec.sd, buf);
-}
-
-static void cell_runs(const struct cli_side *s, char *buf)
-{
-	snprintf(buf, CLI_NUMBER, "%u", s->run_sec.n);
-}
-
-static void cell_p50(const struct cli_side *s, char *buf)
-{
-	if (s->latency.hist)
-		cli_sec(np_sample_quantile(&s->latency, 0.5), buf);
-}
-
-static void cell_p99(const struct cli_side *s, char *buf)
-{
-	if (s->latency.hist)
-		cli_sec(np_sample_quantile(&s->latency, 0.99), buf);
-}
-
-static void cell_delayed(const struct cli_side *s, char *buf)
-{
-	if (s->profile.verdict.use)
-		cli_percent(s->profile.verdict.delayed_share, buf);
-}
-
-static void cell_load(const struct cli_side *s, char *buf)
-{
-	if (s->profile.verdict.use)
-		snprintf(buf, CLI_NUMBER, "%.2f", s->profile.verdict.rho);
-}
-
+/* The first and the last start of the runs that count; 0: none does. */
 static void range(const struct cli_side *s, double *first, double *last)
 {
 	*first = *last = 0;
@@ -78,7 +26,16 @@ static void range(const struct cli_side *s, double *first, double *last)
 	}
 }
 
-static void cell_first(const struct cli_side *s, char *buf)
+/* Rows of what was measured. */
+enum { TIME, SHORTEST, LONGEST, DEVIATION, RUNS, P50, P99, DELAYED, LOAD, START,
+       TO, N_ROWS };
+
+static const char *const labels[N_ROWS] = {
+	"Run time", "  shortest", "  longest", "  deviation", "  of runs",
+	"Latency p50", "  p99", "Delayed probes", "Leaf load", "Start", "  to",
+};
+
+static void say_start(const struct cli_side *s, char *buf)
 {
 	double first, last;
 
@@ -89,7 +46,7 @@ static void cell_first(const struct cli_side *s, char *buf)
 		buf[strlen("2024-06-12T14:03")] = '\0';
 }
 
-static void cell_last(const struct cli_side *s, char *buf)
+static void say_last(const struct cli_side *s, char *buf)
 {
 	double first, last;
 
@@ -98,17 +55,43 @@ static void cell_last(const struct cli_side *s, char *buf)
 		cli_day(last, buf);
 }
 
-static const struct {
-	const char *label;
-	void (*cell)(const struct cli_side *s, char *buf);
-} measured[] = {
-	{ "Run time", cell_time }, { "  shortest", cell_shortest },
-	{ "  longest", cell_longest }, { "  deviation", cell_sd },
-	{ "  of runs", cell_runs }, { "Latency p50", cell_p50 },
-	{ "  p99", cell_p99 }, { "Delayed probes", cell_delayed },
-	{ "Leaf load", cell_load }, { "Start", cell_first },
-	{ "  to", cell_last },
-};
+/* NaN: a row that has none, or it is not known. */
+static double seconds(const struct cli_side *s, int row)
+{
+	bool several = s->run_sec.n > 1, probed = s->latency.hist;
+
+	switch (row) {
+	case TIME: return np_mean_known(&s->run_sec) ? s->run_sec.mean : NAN;
+	case SHORTEST: return several ? s->shortest_sec : NAN;
+	case LONGEST: return several ? s->longest_sec : NAN;
+	case DEVIATION: return several ? s->run_sec.sd : NAN;
+	case P50: return probed ? np_sample_quantile(&s->latency, 0.5) : NAN;
+	case P99: return probed ? np_sample_quantile(&s->latency, 0.99) : NAN;
+	default: return NAN;
+	}
+}
+
+/* "" where there is nothing to say. */
+static const char *cell(const struct cli_side *s, int row, char buf[CLI_NUMBER])
+{
+	const struct np_verdict *v = &s->profile.verdict;
+	double sec = seconds(s, row);
+
+	buf[0] = '\0';
+	if (!isnan(sec))
+		cli_sec(sec, buf);
+	else if (row == RUNS)
+		snprintf(buf, CLI_NUMBER, "%u", s->run_sec.n);
+	else if (row == DELAYED && v->use)
+		cli_percent(v->delayed_share, buf);
+	else if (row == LOAD && v->use)
+		snprintf(buf, CLI_NUMBER, "%.2f", v->rho);
+	else if (row == START)
+		say_start(s, buf);
+	else if (row == TO)
+		say_last(s, buf);
+	return buf;
+}
 
 /* Sides beside each other: from one of them up to another. */
 struct block {
@@ -157,56 +140,49 @@ static void put_facts(const struct cli_compare *c, const struct block *b)
 static void put_same(const struct cli_compare *c)
 {
 	char line[LINE] = "", text[CLI_FACT];
-	size_t used = 0;
 
-	for (size_t k = 0; k < cli_n_facts && used < sizeof(line); k++) {
+	for (size_t k = 0; k < cli_n_facts; k++) {
 		const struct cli_fact *f = &cli_facts[k];
 
 		text[0] = '\0';
 		for (size_t i = 0; i < c->n && !*text; i++)
 			cli_fact_of(&c->side[i], f, text);
 		if (*text && !cli_fact_differs(c, f))
-			used += (size_t)snprintf(line + used,
-				sizeof(line) - used, "%s%s %s", used ? ", " :
+			cli_add(line, sizeof(line), "%s%s %s", *line ? ", " :
 				"", f->label, text);
 	}
-	if (!used)
-		return;
-	putchar('\n');
-	cli_labelled(stdout, "The same", line);
+	if (*line)
+		putchar('\n');
+	cli_labelled(stdout, "The same", "%s", line);
 }
 
 /* Has any of them something to say there? */
 static bool any_cell(const struct cli_compare *c, const struct block *b,
-		     size_t row)
+		     int row)
 {
-	for (size_t i = b->from; i < b->to; i++) {
-		char text[CLI_NUMBER] = "";
+	char text[CLI_NUMBER];
 
-		measured[row].cell(&c->side[i], text);
-		if (*text)
+	for (size_t i = b->from; i < b->to; i++)
+		if (*cell(&c->side[i], row, text))
 			return true;
-	}
 	return false;
 }
 
 static void put_block(const struct cli_compare *c, const struct block *b)
 {
+	char text[CLI_NUMBER];
+
 	printf("\n%s", cli_colour(CLI_BOLD));
 	begin_row("", false);
 	for (size_t i = b->from; i < b->to; i++)
 		put_cell(b, i, c->side[i].name);
 	printf("%s", cli_colour(CLI_PLAIN));
-	for (size_t k = 0; k < NP_ARRAY_SIZE(measured); k++) {
-		if (!any_cell(c, b, k))
+	for (int row = 0; row < N_ROWS; row++) {
+		if (!any_cell(c, b, row))
 			continue;
-		begin_row(measured[k].label, false);
-		for (size_t i = b->from; i < b->to; i++) {
-			char text[CLI_NUMBER] = "";
-
-			measured[k].cell(&c->side[i], text);
-			put_cell(b, i, text);
-		}
+		begin_row(labels[row], false);
+		for (size_t i = b->from; i < b->to; i++)
+			put_cell(b, i, cell(&c->side[i], row, text));
 	}
 	put_facts(c, b);
 }
@@ -232,9 +208,7 @@ int cli_compare_text(const struct cli_compare *c)
 	char line[LINE];
 
 	cli_compare_verdict(c, line, sizeof(line));
-	fputs(cli_colour(CLI_BOLD), stdout);
-	cli_wrap(stdout, line, 0);
-	fputs(cli_colour(CLI_PLAIN), stdout);
+	cli_say(CLI_BOLD, 0, "%s", line);
 	cli_compare_differs(c, line, sizeof(line));
 	cli_wrap(stdout, line, 0);
 	say_explain(c);
@@ -290,4 +264,76 @@ int cli_compare_parsable(const struct cli_compare *c)
 	for (size_t i = 0; i < c->n; i++)
 		parsable_side(&c->side[i]);
 	return CLI_DONE;
+}
+
+static void put_latency(json_object *in, const struct np_sample *s)
+{
+	json_object *j;
+
+	if (!s->hist) {
+		cli_put(in, "latency", NULL);
+		return;
+	}
+	j = cli_put_object(in, "latency");
+	cli_put_count(j, "n", s->moments.n);
+	cli_put_real(j, "mean_sec", s->moments.mean);
+	cli_put_real(j, "p50_sec", np_sample_quantile(s, 0.5));
+	cli_put_real(j, "p99_sec", np_sample_quantile(s, 0.99));
+	cli_put_real(j, "max_sec", s->moments.max);
+}
+
+static void put_time(json_object *in, const struct cli_side *s)
+{
+	json_object *j;
+
+	if (!np_mean_known(&s->run_sec)) {
+		cli_put(in, "run_time", NULL);
+		return;
+	}
+	j = cli_put_object(in, "run_time");
+	cli_put_count(j, "n", s->run_sec.n);
+	cli_put_real(j, "mean_sec", s->run_sec.mean);
+	cli_put_real(j, "sd_sec", s->run_sec.sd);
+	cli_put_real(j, "shortest_sec", s->shortest_sec);
+	cli_put_real(j, "longest_sec", s->longest_sec);
+	cli_put_bool(j, "beside_other_jobs", s->beside);
+}
+
+static void put_side(json_object *j, const struct cli_side *s)
+{
+	const struct np_verdict *v = &s->profile.verdict;
+	json_object *facts;
+	char text[CLI_FACT];
+
+	cli_put_text(j, "name", s->name);
+	cli_put_text(j, "app", s->runs.app);
+	cli_put(j, "job_id", s->run ? json_object_new_uint64(s->run->job_id) :
+				      NULL);
+	put_time(j, s);
+	put_latency(j, &s->latency);
+	cli_put_text(j, "use", cli_use_name(&s->profile));
+	cli_put_real(j, "delayed_share", v->use ? v->delayed_share : NAN);
+	cli_put_real(j, "rho", v->use ? v->rho : NAN);
+	facts = cli_put_object(j, "conditions");
+	for (size_t i = 0; i < cli_n_facts; i++) {
+		cli_fact_of(s, &cli_facts[i], text);
+		cli_put_text(facts, cli_facts[i].key, *text ? text : NULL);
+	}
+}
+
+int cli_compare_json(const struct cli_compare *c)
+{
+	json_object *j = json_object_new_object(), *list;
+	char verdict[2048];
+
+	cli_compare_verdict(c, verdict, sizeof(verdict));
+	cli_put_text(j, "verdict", verdict);
+	list = cli_put_array(j, "different");
+	for (size_t i = 0; i < cli_n_facts; i++)
+		if (cli_fact_differs(c, &cli_facts[i]))
+			cli_append_text(list, cli_facts[i].key);
+	list = cli_put_array(j, "compared");
+	for (size_t i = 0; i < c->n; i++)
+		put_side(cli_append_object(list), &c->side[i]);
+	return cli_print_json("compare", j);
 }
