@@ -26,14 +26,9 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 	const struct np_verdict *v = &p->verdict;
 	char said[CLI_SENTENCE];
 
-	cli_say_use(p, said);
-	cli_append_text(text, said);
-	cli_say_basis(p, said);
-	if (*said)
-		cli_append_text(text, said);
-	cli_say_interference(p, said);
-	if (*said)
-		cli_append_text(text, said);
+	for (int i = 0; i < CLI_SENTENCES; i++)
+		if (*cli_say_verdict(p, i, said))
+			cli_append_text(text, said);
 	cli_put_text(j, "use", cli_use_name(p));
 	cli_put_text(j, "against", against[v->against]);
 	cli_put_real(j, "delayed_sec", v->delayed_sec);

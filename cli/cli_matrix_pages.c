@@ -13,11 +13,6 @@
 #define COLUMN_MIN 7  /* "+123 %" */
 #define COLUMN_MAX 14
 
-static const char *name_of(const struct cli_matrix *m, size_t i)
-{
-	return m->k->app[m->at[i]]->r.runs.app;
-}
-
 const char *cli_matrix_why(int rc)
 {
 	return rc == -ENODATA ? "not measured" : "no answer";
@@ -57,8 +52,8 @@ static int column_width(const struct cli_matrix *m)
 	size_t widest = COLUMN_MIN;
 
 	for (size_t i = 0; i < m->n; i++)
-		if (cli_width(name_of(m, i)) > widest)
-			widest = cli_width(name_of(m, i));
+		if (cli_width(cli_matrix_name(m, i)) > widest)
+			widest = cli_width(cli_matrix_name(m, i));
 	return 2 + (int)(widest < COLUMN_MAX ? widest : COLUMN_MAX);
 }
 
@@ -69,7 +64,7 @@ static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
 
 	printf("%s%-*s", cli_colour(CLI_BOLD), NAME, "");
 	for (size_t c = from; c < to; c++) {
-		cli_right(stdout, cli_cut(name_of(m, c), COLUMN_MAX, name,
+		cli_right(stdout, cli_cut(cli_matrix_name(m, c), COLUMN_MAX, name,
 					  sizeof(name)), width - 1);
 		fputs(c + 1 < to ? " " : "", stdout);
 	}
@@ -77,7 +72,7 @@ static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
 	for (size_t v = 0; v < m->n; v++) {
 		if (!has_row(m, v))
 			continue;
-		printf("%-*s", NAME, cli_cut(name_of(m, v), NAME - 1, name,
+		printf("%-*s", NAME, cli_cut(cli_matrix_name(m, v), NAME - 1, name,
 					     sizeof(name)));
 		for (size_t c = from; c < to; c++)
 			cell(m, v * m->n + c, width, c + 1 == to);
@@ -96,7 +91,7 @@ static void say_without(const struct cli_matrix *m)
 	for (size_t v = 0; v < m->n; v++)
 		if (!has_row(m, v))
 			cli_add(line, sizeof(line), "%s%s", *line ? ", " : why,
-				name_of(m, v));
+				cli_matrix_name(m, v));
 	if (*line)
 		cli_wrap(stdout, line, 2);
 }
@@ -160,7 +155,7 @@ int cli_matrix_csv(const struct cli_matrix *m)
 
 	puts("victim,corunner,scope,slowdown,low,high,model,flags");
 	for (size_t i = 0; i < m->n * m->n; i++) {
-		printf("%s,%s,%s,", name_of(m, i / m->n), name_of(m, i % m->n),
+		printf("%s,%s,%s,", cli_matrix_name(m, i / m->n), cli_matrix_name(m, i % m->n),
 		       np_scope_name(m->scope));
 		if (m->rc[i]) {
 			puts(",,,,");
@@ -187,13 +182,13 @@ int cli_matrix_json(const struct cli_matrix *m)
 	cli_put_calibration(j, m->k, m->scope);
 	list = cli_put_array(j, "applications");
 	for (size_t i = 0; i < m->n; i++)
-		cli_append_text(list, name_of(m, i));
+		cli_append_text(list, cli_matrix_name(m, i));
 	list = cli_put_array(j, "pairs");
 	for (size_t i = 0; i < m->n * m->n; i++) {
 		json_object *pair = cli_append_object(list);
 
-		cli_put_text(pair, "victim", name_of(m, i / m->n));
-		cli_put_text(pair, "corunner", name_of(m, i % m->n));
+		cli_put_text(pair, "victim", cli_matrix_name(m, i / m->n));
+		cli_put_text(pair, "corunner", cli_matrix_name(m, i % m->n));
 		if (m->rc[i]) {
 			cli_put(pair, "slowdown", NULL);
 			cli_put_text(pair, "why", cli_matrix_why(m->rc[i]));
@@ -226,8 +221,8 @@ int cli_matrix_plot(const struct cli_matrix *m, const char *path)
 	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "runs beside it");
 	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "is slowed");
 	for (size_t i = 0; i < m->n; i++) {
-		np_figure_name(f, &p->x, name_of(m, i));
-		np_figure_name(f, &p->y, name_of(m, i));
+		np_figure_name(f, &p->x, cli_matrix_name(m, i));
+		np_figure_name(f, &p->y, cli_matrix_name(m, i));
 	}
 	s = np_figure_shape(f, p, NP_SHAPE_CELLS, 0, NULL);
 	for (size_t i = 0; i < m->n * m->n; i++)

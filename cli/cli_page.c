@@ -95,16 +95,13 @@ static void say_verdict(FILE *f, const struct np_profile *p)
 {
 	char said[CLI_SENTENCE];
 
-	cli_say_use(p, said);
-	fputs(cli_colour(colour_of(p)), f);
-	cli_wrap(f, said, 0);
-	fputs(cli_colour(CLI_PLAIN), f);
-	cli_say_basis(p, said);
-	if (*said)
+	for (int i = 0; i < CLI_SENTENCES; i++) {
+		if (!*cli_say_verdict(p, i, said))
+			continue;
+		fputs(i ? "" : cli_colour(colour_of(p)), f);
 		cli_wrap(f, said, 0);
-	cli_say_interference(p, said);
-	if (*said)
-		cli_wrap(f, said, 0);
+		fputs(i ? "" : cli_colour(CLI_PLAIN), f);
+	}
 	fputc('\n', f);
 }
 

@@ -61,21 +61,21 @@ const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 			   size_t len);
 
 /*
- * The verdict in sentences, each in buf of CLI_SENTENCE bytes; "" where there
- * is nothing to say.
+ * Sentence i of the verdict: how it uses the network, what that was compared
+ * with, and what interference does to it; "" where there is nothing to say.
  */
 #define CLI_SENTENCE 512
-void cli_say_use(const struct np_profile *p, char *buf);
-void cli_say_basis(const struct np_profile *p, char *buf);
-void cli_say_interference(const struct np_profile *p, char *buf);
+#define CLI_SENTENCES 3
+const char *cli_say_verdict(const struct np_profile *p, int i,
+			    char buf[CLI_SENTENCE]);
 /* "heavy", "moderate", "light", "saturated", "unknown"; "idle" for idle */
 const char *cli_use_name(const struct np_profile *p);
 /* "steady", "phases", "unknown" */
 const char *cli_phase_name(enum np_phase_kind kind);
 /*
  * "1 on another fabric, 2 failed": the runs that do not count; "" without.
- * Returns its length.
+ * Returns whether there are any.
  */
-size_t cli_say_left_out(const struct np_evidence *e, char *buf, size_t len);
+bool cli_say_left_out(const struct np_evidence *e, char *buf, size_t len);
 
 #endif

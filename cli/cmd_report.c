@@ -73,7 +73,7 @@ static void take_pair(const struct cli_matrix *m, size_t v, size_t c,
 		      size_t other, struct cli_tie *list, size_t *n)
 {
 	struct cli_tie t = {
-		.app = m->k->app[m->at[other]]->r.runs.app,
+		.app = cli_matrix_name(m, other),
 		.victim = m->at[v], .co = m->at[c], .p = m->p[v * m->n + c],
 	};
 

@@ -1,5 +1,48 @@
-/* How the page of `netprof report` looks, and how its tables are sorted. */
+/* Text in the page of netprof report, how it looks, and how its tables are sorted. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli_report.h"
+#include "np_text.h"
+
+static const char *entity(char c)
+{
+	switch (c) {
+	case '&': return "&amp;";
+	case '<': return "&lt;";
+	case '>': return "&gt;";
+	case '"': return "&quot;";
+	case '\'': return "&#39;";
+	default: return NULL;
+	}
+}
+
+void cli_html(FILE *f, const char *text)
+{
+	char *plain = np_text_clean(text, strlen(text));
+
+	for (const char *c = plain ? plain : "?"; *c; c++)
+		if (entity(*c))
+			fputs(entity(*c), f);
+		else
+			putc(*c, f);
+	free(plain);
+}
+
+void cli_html_put(FILE *f, const char *before, const char *after,
+		  const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fputs(before, f);
+	cli_html(f, text);
+	fputs(after, f);
+}
 
 const char cli_report_style[] =
 ":root{color-scheme:light dark;--back:#fff;--text:#1a1a1a;--dim:#595959;"
