@@ -12,12 +12,20 @@
 
 #include "np_err.h"
 
+#define CLI_ANY ((size_t)-1) /* number of words */
+
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+struct np_option;
 
 struct cli_cmd {
 	const char *name, *args;
 	const char *help; /* one line */
 	const char *text; /* what `netprof help NAME` adds */
+	int takes;	  /* of enum cli_takes, cli_options.h */
+	const struct np_option *own; /* more options, or NULL */
+	const char *missing; /* what is said if there is no word, or NULL */
+	size_t most;	     /* words */
 	int (*run)(const struct cli_cmd *self, int argc, char **argv);
 };
 

@@ -60,8 +60,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct calibrate_opt *o)
 {
 	struct cli_options given;
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_COMMAND,
-				       options, o, &given);
+	int rc = cli_options_parse(self, argc, argv, o, &given);
 
 	if (rc >= 0)
 		return rc;
@@ -114,5 +113,6 @@ const struct cli_cmd cmd_calibrate = {
 "after the other, each beside the level it needs.\n\n"
 "  --repeats=N          runs beside each level (default 2)\n"
 "  --dry-run            print the commands",
+	.takes = CLI_TAKES_COMMAND, .own = options, .most = CLI_ANY,
 	.run = run_calibrate,
 };

@@ -146,8 +146,7 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 			cli_usage(self, "%.64s: not expected here", argv[2]);
 	if (versions && argc > 2 && *argv[2] == '-')
 		return cli_usage(self, "%.64s: not expected here", argv[2]);
-	rc = versions ? -1 : cli_options_parse(self, argc, argv,
-					       CLI_TAKES_FORMAT, &o);
+	rc = versions ? -1 : cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc >= 0)
 		return rc;
 	c.found = calloc(CLI_CHECK_MAX, sizeof(*c.found));
@@ -182,5 +181,6 @@ const struct cli_cmd cmd_check = {
 "  --make-users        as root: make the directories of these users in the\n"
 "                      store (of all, without names), before somebody else\n"
 "                      can take their places",
+	.takes = CLI_TAKES_FORMAT,
 	.run = run_check,
 };

@@ -165,16 +165,11 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_explain e = { .now = cli_now() };
 	struct cli_options o;
 	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
-				   CLI_TAKES_USER | CLI_TAKES_APPS, &o);
+	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc >= 0)
 		return rc;
-	if (o.n_apps != 1)
-		return o.n_apps ? cli_usage(self, "%.64s: not expected here",
-					    o.apps[1]) :
-				  cli_usage(self, "the job is missing");
-	e.word = o.apps[0];
+	e.word = o.app;
 	if (!parse_job(e.word, &e.id, &e.task))
 		return cli_usage(self, "\"%.64s\": expected a job such as 123 "
 				 "or 123_4", e.word);
@@ -203,5 +198,7 @@ const struct cli_cmd cmd_explain = {
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
 "  --user=NAME, --published\n"
 "                      whose run records, without it the job's owner's",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
+	.missing = "the job is missing", .most = 1,
 	.run = run_explain,
 };

@@ -182,9 +182,7 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	bool names = false;
 	int rc, shown;
 
-	rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				   CLI_TAKES_USER | CLI_TAKES_ALL, options,
-				   &names, &o);
+	rc = cli_options_parse(self, argc, argv, &names, &o);
 	if (rc < 0 && names && (o.all || o.format))
 		rc = cli_usage(self, "--names: expected at most --user or "
 			       "--published, too");
@@ -224,5 +222,7 @@ const struct cli_cmd cmd_list = {
 "  --user=NAME         those of another user instead of yours\n"
 "  --published         only the published ones\n"
 "  --all               those of all users, as far as you may read them",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_ALL,
+	.own = options,
 	.run = run_list,
 };

@@ -28,8 +28,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct cli_loggps_opt *o)
 {
 	struct cli_options given;
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_JSON,
-				       options, o, &given);
+	int rc = cli_options_parse(self, argc, argv, o, &given);
 
 	if (rc < 0 && o->show && (o->output || o->dry_run))
 		return cli_usage(self, "--show measures nothing: no --output "
@@ -195,5 +194,6 @@ const struct cli_cmd cmd_loggps = {
 "  --show             print what was measured last\n"
 "  --cluster=NAME     with --show: of that cluster (default: of any)\n"
 "  --json             the same for programs",
+	.takes = CLI_TAKES_JSON, .own = options,
 	.run = run_loggps,
 };

@@ -117,7 +117,7 @@ static int run_metrics(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_metrics m = { .now = cli_now() };
 	struct cli_options o;
-	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_OUTPUT, &o);
+	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc < 0)
 		rc = gather(&m);
@@ -138,5 +138,6 @@ const struct cli_cmd cmd_metrics = {
 "directory of a node exporter, as root or SlurmUser, every minute:\n\n"
 "  netprof metrics -o /var/lib/prometheus/node-exporter/netprof.prom\n\n"
 "  -o FILE, --output=FILE  into FILE, which is there as a whole or not at all",
+	.takes = CLI_TAKES_OUTPUT,
 	.run = run_metrics,
 };

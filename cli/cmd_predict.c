@@ -83,15 +83,12 @@ static int run_predict(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_known k = { .n = 0 };
 	struct cli_options o;
 	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
-				   CLI_TAKES_USER | CLI_TAKES_MODEL |
-				   CLI_TAKES_APPS, &o);
+	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc >= 0)
 		return rc;
 	if (o.n_apps < 2)
-		return cli_usage(self, o.n_apps ? "a co-runner is missing" :
-				 "the victim is missing");
+		return cli_usage(self, "a co-runner is missing");
 	if (o.n_apps > 1 + CLI_ASK_MAX_CO)
 		return cli_usage(self, "%zu co-runners, expected at most %d",
 				 o.n_apps - 1, CLI_ASK_MAX_CO);
@@ -122,5 +119,7 @@ const struct cli_cmd cmd_predict = {
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
 "  --user=NAME, --published\n"
 "                      whose profiles, as for netprof show",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_MODEL,
+	.missing = "the victim is missing", .most = CLI_ANY,
 	.run = run_predict,
 };

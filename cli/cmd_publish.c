@@ -54,8 +54,7 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 	uid_t uid;
 	int rc;
 
-	rc = cli_options_parse(self, argc, argv, CLI_TAKES_AS | CLI_TAKES_APP,
-			       &o);
+	rc = cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc < 0)
 		rc = split(self, o.app, o.uid, &uid, &app);
 	if (rc < 0 && np_app_check(o.as ? o.as : app, &err))
@@ -87,5 +86,7 @@ const struct cli_cmd cmd_publish = {
 "other jobs were beside it.  A published profile of \"idle\" is what all users\n"
 "are compared with who have none of their own.\n\n"
 "  --as=NAME  under another name",
+	.takes = CLI_TAKES_AS,
+	.missing = "the application is missing", .most = 1,
 	.run = run_publish,
 };

@@ -57,21 +57,11 @@ static int take_map(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
-static int take_models(char *text, void *ask, struct np_err *err)
-{
-	return cli_network_models(text, &((struct cli_replay *)ask)->net, err);
-}
-
-static int take_set(char *text, void *ask, struct np_err *err)
-{
-	return cli_network_set(text, &((struct cli_replay *)ask)->net, err);
-}
-
 #define AT(member) offsetof(struct cli_replay, member)
 
 static const struct np_option options[] = {
-	{ "model", NP_OPTION_TAKE, .take = take_models },
-	{ "set", NP_OPTION_TAKE, .take = take_set },
+	{ "model", NP_OPTION_TAKE, AT(net), .take = cli_network_models },
+	{ "set", NP_OPTION_TAKE, AT(net), .take = cli_network_set },
 	{ "latency", NP_OPTION_TAKE, .take = take_latency },
 	{ "bandwidth", NP_OPTION_TAKE, .take = take_bandwidth },
 	{ "eager", NP_OPTION_TAKE, .take = take_eager },
@@ -85,12 +75,8 @@ static const struct np_option options[] = {
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct cli_replay *r, struct cli_options *o)
 {
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_APPS | CLI_TAKES_PLOT,
-				       options, r, o);
+	int rc = cli_options_parse(self, argc, argv, r, o);
 
-	if (rc < 0 && !o->n_apps)
-		return cli_usage(self, "a program is missing");
 	if (rc < 0 && o->n_apps > CLI_REPLAY_PROGRAMS)
 		return cli_usage(self, "more than %d programs",
 				 CLI_REPLAY_PROGRAMS);
@@ -235,5 +221,7 @@ const struct cli_cmd cmd_replay = {
 "  --plot=FILE       tasks over time as a picture: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
 "                    for programs",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
+	.missing = "a program is missing", .most = CLI_ANY,
 	.run = run_replay,
 };

@@ -182,9 +182,7 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_report r = { .date = cli_now() };
 	struct cli_options o;
 	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_OUTPUT |
-				   CLI_TAKES_USER | CLI_TAKES_MODEL |
-				   CLI_TAKES_APPS, &o);
+	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc < 0 && !o.output)
 		rc = cli_usage(self, "-o is missing: where the page goes");
@@ -217,5 +215,7 @@ const struct cli_cmd cmd_report = {
 "  -o FILE, --output=FILE  where it goes; in a directory, index.html\n"
 "  --scope=SCOPE, --model=M, --user=NAME, --published\n"
 "                          as for netprof matrix",
+	.takes = CLI_TAKES_OUTPUT | CLI_TAKES_USER | CLI_TAKES_MODEL,
+	.most = CLI_ANY,
 	.run = run_report,
 };

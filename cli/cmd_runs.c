@@ -93,8 +93,7 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_store s;
 	int rc;
 
-	rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
-			       CLI_TAKES_USER | CLI_TAKES_APP, &o);
+	rc = cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0)
@@ -127,5 +126,7 @@ const struct cli_cmd cmd_runs = {
 "  workload    it ran another command, or with other nodes or tasks, than the\n"
 "              runs that tell most\n\n"
 "Options as for show.",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
+	.missing = "the application is missing", .most = 1,
 	.run = run_runs,
 };

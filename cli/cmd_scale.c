@@ -98,12 +98,8 @@ static const struct np_option options[] = {
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct options *ask, struct cli_options *o)
 {
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_APPS | CLI_TAKES_PLOT,
-				       options, ask, o);
+	int rc = cli_options_parse(self, argc, argv, ask, o);
 
-	if (rc < 0 && !o->n_apps)
-		return cli_usage(self, "a report or a trace is missing");
 	if (rc < 0 && o->n_apps > NP_SCALING_MAX_RUNS)
 		return cli_usage(self, "%zu reports, expected at most %d",
 				 o->n_apps, NP_SCALING_MAX_RUNS);
@@ -284,5 +280,7 @@ const struct cli_cmd cmd_scale = {
 "  --at=P,...         numbers of processes to predict\n"
 "  --plot=FILE        a picture instead: .svg, .png or .pdf\n"
 "  --json, --parsable the same for programs; --parsable (-P) as in sacct",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
+	.missing = "a report or a trace is missing", .most = CLI_ANY,
 	.run = run_scale,
 };

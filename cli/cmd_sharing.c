@@ -12,16 +12,6 @@ struct wishes {
 	const char *fit; /* file, or NULL */
 };
 
-static int take_models(char *text, void *ask, struct np_err *err)
-{
-	return cli_network_models(text, &((struct wishes *)ask)->net, err);
-}
-
-static int take_set(char *text, void *ask, struct np_err *err)
-{
-	return cli_network_set(text, &((struct wishes *)ask)->net, err);
-}
-
 /* What is said last counts. */
 static int take_dynamic(char *text, void *ask, struct np_err *err)
 {
@@ -36,8 +26,8 @@ static int take_dynamic(char *text, void *ask, struct np_err *err)
 #define AT(member) offsetof(struct wishes, member)
 
 static const struct np_option options[] = {
-	{ "model", NP_OPTION_TAKE, .take = take_models },
-	{ "set", NP_OPTION_TAKE, .take = take_set },
+	{ "model", NP_OPTION_TAKE, AT(net), .take = cli_network_models },
+	{ "set", NP_OPTION_TAKE, AT(net), .take = cli_network_set },
 	{ "static", NP_OPTION_FLAG, AT(constant) },
 	{ "dynamic", NP_OPTION_CALL, .take = take_dynamic },
 	{ "fit", NP_OPTION_WORD, AT(fit) },
@@ -48,14 +38,10 @@ static const struct np_option options[] = {
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct wishes *w, struct cli_options *o)
 {
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_PLOT | CLI_TAKES_APPS,
-				       options, w, o);
+	int rc = cli_options_parse(self, argc, argv, w, o);
 
 	if (rc < 0 && !o->n_apps && !w->fit)
 		return cli_usage(self, "a file with schemes is missing");
-	if (rc < 0 && o->n_apps > 1)
-		return cli_usage(self, "%.64s: not expected here", o->apps[1]);
 	return rc;
 }
 
@@ -184,7 +170,7 @@ static int run_sharing(const struct cli_cmd *self, int argc, char **argv)
 	if (!rc && w.fit)
 		rc = cli_network_fit(&w.net, &measured, &err);
 	if (!rc)
-		rc = np_scheme_read(o.n_apps ? o.apps[0] : w.fit, &set, &err);
+		rc = np_scheme_read(o.app ? o.app : w.fit, &set, &err);
 	rc = rc ? cli_fail("%s", err.text) : answer(&w, &set, &o);
 	np_scheme_free(&set);
 	np_scheme_free(&measured);
@@ -212,5 +198,7 @@ const struct cli_cmd cmd_sharing = {
 "  --plot=FILE     transfers over time as a picture: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
 "                  for programs; --parsable separates by |",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
+	.most = 1,
 	.run = run_sharing,
 };

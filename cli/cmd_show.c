@@ -171,8 +171,7 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_store s;
 	int rc;
 
-	rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
-			       CLI_TAKES_USER | CLI_TAKES_APP, &o);
+	rc = cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0)
@@ -210,5 +209,7 @@ const struct cli_cmd cmd_show = {
 "  --user=NAME         the profile of another user, as far as you may read it\n"
 "  --published         the one that an administrator published\n\n"
 "Without these: your own profile, or else the published one.",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
+	.missing = "the application is missing", .most = 1,
 	.run = run_show,
 };

@@ -129,19 +129,13 @@ static int files(const char *path, const struct ask *ask)
 	return rc;
 }
 
-static int take_collective(char *text, void *arg, struct np_err *err)
-{
-	struct ask *ask = arg;
-
-	return np_choices_add(&ask->choices, text, err);
-}
-
 #define AT(member) offsetof(struct ask, member)
 
 static const struct np_option options[] = {
 	{ "goal", NP_OPTION_FLAG, AT(goal) },
 	{ "liballprof", NP_OPTION_WORD, AT(liballprof) },
-	{ "collective", NP_OPTION_TAKE, .take = take_collective },
+	{ "collective", NP_OPTION_TAKE, AT(choices),
+	  .take = cli_take_collective },
 	{ NULL },
 };
 
@@ -150,19 +144,17 @@ static int run_trace(const struct cli_cmd *self, int argc, char **argv)
 	struct ask ask = { .goal = false };
 	struct cli_options o;
 	char *path;
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_APPS, options, &ask, &o);
+	int rc = cli_options_parse(self, argc, argv, &ask, &o);
 
 	if (rc >= 0)
 		return rc;
 	ask.format = o.format;
-	if (o.n_apps != 1)
-		return cli_usage(self, !o.n_apps ? "a trace is missing" :
-				 "expected one trace");
+	if (o.n_apps > 1)
+		return cli_usage(self, "expected one trace");
 	if (ask.goal && ask.liballprof)
 		return cli_usage(self, "--goal and --liballprof: expected one "
 				 "of them");
-	rc = cli_trace_path(o.apps[0], &path);
+	rc = cli_trace_path(o.app, &path);
 	if (rc >= 0)
 		return rc;
 	rc = ask.goal ? goal(path, &ask) : files(path, &ask);
@@ -184,5 +176,7 @@ const struct cli_cmd cmd_trace = {
 "                    with which messages: linear, binomial, ring,\n"
 "                    recursive-doubling or dissemination\n"
 "  --json, --parsable  for programs",
+	.takes = CLI_TAKES_FORMAT, .own = options,
+	.missing = "a trace is missing", .most = CLI_ANY,
 	.run = run_trace,
 };
