@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cli_check.h"
-#include "cli_slurm.h"
 #include "np_elf.h"
 #include "np_loader.h"
 

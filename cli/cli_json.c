@@ -5,7 +5,7 @@
 #include "cli_json_put.h"
 #include "cli_text.h"
 
-static void put_owner(json_object *in, enum np_store_owner owner, uid_t uid)
+void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid)
 {
 	char user[CLI_NUMBER];
 	bool own = owner == NP_STORE_USER;
@@ -131,7 +131,7 @@ static void put_hist(json_object *in, const struct np_profile *p)
 	}
 }
 
-static void put_levels(json_object *in, const struct np_profile *p)
+void cli_put_levels(json_object *in, const struct np_profile *p)
 {
 	json_object *list = cli_put_array(in, "levels");
 
@@ -241,14 +241,14 @@ int cli_json_show(const struct cli_profile *p, const struct cli_ties *t,
 	json_object *j = json_object_new_object();
 
 	cli_put_text(j, "app", p->runs.app);
-	put_owner(j, p->owner, p->uid);
+	cli_put_owner(j, p->owner, p->uid);
 	put_verdict(j, &p->profile);
 	put_runs(j, p);
 	put_fabric(j, p->profile.ev.fabric);
 	put_sample(j, "latency", &p->profile.ev.latency);
 	put_sample(j, "idle", &p->profile.idle);
 	put_hist(j, &p->profile);
-	put_levels(j, &p->profile);
+	cli_put_levels(j, &p->profile);
 	put_blocks(j, &p->profile.ev);
 	put_cost(j, &p->profile);
 	cli_put_calibration(j, &t->k, t->scope);
@@ -337,31 +337,10 @@ int cli_json_runs(const struct cli_profile *p)
 	json_object *j = json_object_new_object(), *list;
 
 	cli_put_text(j, "app", p->runs.app);
-	put_owner(j, p->owner, p->uid);
+	cli_put_owner(j, p->owner, p->uid);
 	cli_put_count(j, "unreadable", p->n_skipped);
 	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < p->runs.n; i++)
 		append_run(list, p->runs.run[i], p->profile.ev.use[i]);
 	return cli_print_json("runs", j);
-}
-
-int cli_json_list(const struct cli_row *row, size_t n)
-{
-	json_object *j = json_object_new_object();
-	json_object *list = cli_put_array(j, "profiles");
-
-	for (size_t i = 0; i < n; i++) {
-		const struct np_profile *p = &row[i].profile;
-		json_object *one = cli_append_object(list);
-
-		cli_put_text(one, "app", row[i].app);
-		put_owner(one, row[i].owner, row[i].uid);
-		cli_put_count(one, "runs", row[i].n_runs);
-		cli_put_time(one, "last", row[i].last);
-		cli_put_text(one, "use", cli_use_name(p));
-		cli_put_text(one, "phases", cli_phase_name(p->phases.kind));
-		cli_put_real(one, "busy_share", p->phases.busy_share);
-		put_levels(one, p);
-	}
-	return cli_print_json("list", j);
 }

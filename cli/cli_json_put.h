@@ -41,6 +41,10 @@ void cli_put_interval(json_object *in, const struct np_prediction *p);
 void cli_put_calibration(json_object *in, const struct cli_known *k,
 			 enum np_scope scope);
 
+/* Parts of profiles as JSON: "published", "user", "uid"; "levels" */
+void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid);
+void cli_put_levels(json_object *in, const struct np_profile *p);
+
 /* Parts of the state of placement as JSON. */
 
 void cli_put_snapshot(json_object *in, const struct np_state *s, double now);

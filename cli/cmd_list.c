@@ -4,12 +4,160 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_json.h"
+#include "cli_json_put.h"
 #include "cli_text.h"
+#include "np_kept.h"
+#include "np_pack.h"
+
+/* What is said of a profile, kept since it was computed. */
+struct row {
+	enum np_store_owner owner;
+	uid_t uid;	/* of NP_STORE_USER */
+	char app[NP_APP_MAX + 1];
+	size_t n_runs;
+	double last; /* end of the newest run, 0 without */
+	/* Of it only is_idle, verdict.use, phases.kind and .busy_share, and
+	 * alone_sec and the levels of ev. */
+	struct np_profile profile;
+};
+
+static void pack_level(FILE *f, const struct np_evidence_level *l)
+{
+	np_pack_text(f, l->name);
+	np_pack_text(f, l->scope);
+	np_pack_mean(f, &l->run_sec);
+	np_pack_mean(f, &l->slowdown);
+	np_pack_real(f, l->low);
+	np_pack_real(f, l->high);
+	np_pack_count(f, l->of_blocks);
+	np_pack_mean(f, &l->pressure);
+}
+
+static struct np_evidence_level unpack_level(struct np_unpack *u)
+{
+	struct np_evidence_level l = { .name = NULL };
+
+	l.name = np_unpack_text(u);
+	l.scope = np_unpack_text(u);
+	l.run_sec = np_unpack_mean(u);
+	l.slowdown = np_unpack_mean(u);
+	l.low = np_unpack_real(u);
+	l.high = np_unpack_real(u);
+	l.of_blocks = np_unpack_count(u, 1);
+	l.pressure = np_unpack_mean(u);
+	return l;
+}
+
+static void pack(FILE *f, const struct cli_profile *p)
+{
+	const struct np_profile *pr = &p->profile;
+
+	np_pack_count(f, p->runs.n);
+	np_pack_real(f, p->runs.n ? p->runs.run[0]->end : 0);
+	np_pack_count(f, pr->is_idle);
+	np_pack_count(f, pr->verdict.use);
+	np_pack_count(f, pr->phases.kind);
+	np_pack_real(f, pr->phases.busy_share);
+	np_pack_mean(f, &pr->ev.alone_sec);
+	np_pack_count(f, pr->ev.n_levels);
+	for (size_t i = 0; i < pr->ev.n_levels; i++)
+		pack_level(f, &pr->ev.level[i]);
+}
+
+/* Returns 0, -EINVAL or -ENOMEM. */
+static int unpack(const char *data, size_t len, struct row *r)
+{
+	struct np_unpack u = { .at = data, .left = len };
+	struct np_profile *p = &r->profile;
+
+	r->n_runs = np_unpack_count(&u, SIZE_MAX);
+	r->last = np_unpack_real(&u);
+	p->is_idle = np_unpack_count(&u, 1);
+	p->verdict.use = (enum np_use)np_unpack_count(&u, NP_USE_SATURATED);
+	p->phases.kind = (enum np_phase_kind)np_unpack_count(&u,
+							     NP_PHASE_PHASES);
+	p->phases.busy_share = np_unpack_real(&u);
+	p->ev.alone_sec = np_unpack_mean(&u);
+	p->ev.n_levels = np_unpack_count(&u, len);
+	p->ev.level = calloc(p->ev.n_levels + 1, sizeof(*p->ev.level));
+	if (!p->ev.level)
+		return -ENOMEM;
+	for (size_t i = 0; !u.bad && i < p->ev.n_levels; i++)
+		p->ev.level[i] = unpack_level(&u);
+	return u.bad || u.left ? -EINVAL : 0;
+}
+
+static int pack_into(struct np_kept *k, const char *name, uint64_t state,
+		     const struct cli_profile *p, char **data, size_t *len)
+{
+	FILE *f = open_memstream(data, len);
+
+	if (!f)
+		return -ENOMEM;
+	pack(f, p);
+	if (fclose(f)) {
+		free(*data);
+		return -ENOMEM;
+	}
+	return np_kept_put(k, name, state, *data, *len);
+}
+
+static int make(struct cli_store *s, struct np_kept *k, const char *name,
+		uint64_t state, struct row *r, struct np_err *err)
+{
+	struct cli_profile p;
+	int rc = cli_profile_load(s, r->owner, r->uid, r->app, &p, err);
+	size_t len;
+	char *data;
+
+	if (rc)
+		return rc;
+	/* That a file is skipped is to be said again the next time. */
+	rc = pack_into(k, name, p.n_skipped ? 0 : state, &p, &data, &len);
+	cli_profile_free(&p);
+	if (!rc)
+		rc = unpack(data, len, r);
+	return rc ? np_errf(err, rc, "%s: out of memory", r->app) : 0;
+}
+
+/*
+ * Of the application a of that owner.  What uid's profiles, or the published
+ * ones that uid looks at, are compared with: idle, the stamps of both.
+ */
+static int load_row(struct cli_store *s, struct np_kept *k,
+		    enum np_store_owner owner, uid_t uid,
+		    const struct np_store_app *a,
+		    const struct np_store_stamp idle[2], struct row *out,
+		    struct np_err *err)
+{
+	const struct np_store_stamp stamp[] = { a->stamp, idle[0], idle[1] };
+	struct row r = { .owner = owner, .uid = uid };
+	uint64_t state = np_kept_state(uid, stamp, NP_ARRAY_SIZE(stamp));
+	char name[NP_APP_MAX + 16];
+	const char *data;
+	size_t len;
+	int rc = -EINVAL;
+
+	strcpy(r.app, a->name);
+	snprintf(name, sizeof(name), "%u %s",
+		 owner == NP_STORE_PUBLISHED ? UINT32_MAX : uid, a->name);
+	data = np_kept_find(k, name, state, &len);
+	if (data)
+		rc = unpack(data, len, &r);
+	if (rc) {
+		np_profile_free(&r.profile);
+		rc = make(s, k, name, state, &r, err);
+	}
+	if (rc)
+		np_profile_free(&r.profile);
+	else
+		*out = r;
+	return rc;
+}
 
 struct profiles {
 	struct np_kept *kept;
-	struct cli_row *row;
+	struct row *row;
 	size_t n;
 };
 
@@ -19,7 +167,7 @@ static int add(struct profiles *all, struct cli_store *s,
 	       const struct np_store_stamp idle[2])
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = cli_row_load(s, all->kept, owner, uid, app, idle,
+	int rc = load_row(s, all->kept, owner, uid, app, idle,
 			      &all->row[all->n], &err);
 
 	all->n += !rc;
@@ -31,7 +179,7 @@ static int add(struct profiles *all, struct cli_store *s,
 
 static int make_room(struct profiles *all, size_t n)
 {
-	struct cli_row *grown = reallocarray(all->row, all->n + n + 1,
+	struct row *grown = reallocarray(all->row, all->n + n + 1,
 					     sizeof(*grown));
 
 	if (grown)
@@ -91,7 +239,7 @@ static int gather(struct profiles *all, struct cli_store *s,
 	return rc ? rc : site;
 }
 
-static void text_row(const struct cli_row *r)
+static void text_row(const struct row *r)
 {
 	const struct np_profile *pr = &r->profile;
 	char name[96], owner[64], buf[CLI_NUMBER], use[64], levels[24];
@@ -131,7 +279,7 @@ static int list_parsable(const struct profiles *all)
 
 	puts("App|Owner|Runs|Last|Use|Phases|BusyShare|Levels");
 	for (size_t i = 0; i < all->n; i++) {
-		const struct cli_row *r = &all->row[i];
+		const struct row *r = &all->row[i];
 		const struct np_profile *p = &r->profile;
 
 		cli_field(r->app, '|');
@@ -143,6 +291,28 @@ static int list_parsable(const struct profiles *all)
 		       p->ev.n_levels);
 	}
 	return CLI_DONE;
+}
+
+static int list_json(const struct profiles *all)
+{
+	json_object *j = json_object_new_object();
+	json_object *list = cli_put_array(j, "profiles");
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct row *r = &all->row[i];
+		const struct np_profile *p = &r->profile;
+		json_object *one = cli_append_object(list);
+
+		cli_put_text(one, "app", r->app);
+		cli_put_owner(one, r->owner, r->uid);
+		cli_put_count(one, "runs", r->n_runs);
+		cli_put_time(one, "last", r->last);
+		cli_put_text(one, "use", cli_use_name(p));
+		cli_put_text(one, "phases", cli_phase_name(p->phases.kind));
+		cli_put_real(one, "busy_share", p->phases.busy_share);
+		cli_put_levels(one, p);
+	}
+	return cli_print_json("list", j);
 }
 
 /* What completion waits for: no run is read. */
@@ -200,11 +370,11 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	}
 	all.kept = np_kept_open(s.store, "list", 0);
 	rc = gather(&all, &s, &o);
-	shown = o.format == CLI_JSON ? cli_json_list(all.row, all.n) :
+	shown = o.format == CLI_JSON ? list_json(&all) :
 		o.format == CLI_PARSABLE ? list_parsable(&all) :
 					   list_text(&all);
 	for (size_t i = 0; i < all.n; i++)
-		cli_row_free(&all.row[i]);
+		np_profile_free(&all.row[i].profile);
 	free(all.row);
 	np_kept_close(all.kept);
 	cli_store_close(&s);
