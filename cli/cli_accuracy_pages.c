@@ -59,13 +59,6 @@ static void print_part(const struct accuracy_part *p)
 			       p->line[i].why.text);
 }
 
-static void print_co(const struct np_measured_set *s,
-		     const struct np_measured_case *c)
-{
-	for (size_t i = 0; i < c->n_co; i++)
-		printf("%s%s", i ? "+" : "", s->app[c->co[i]].name);
-}
-
 /* What should be known about an answer, in a word each. */
 static void print_flags(unsigned flags)
 {
@@ -83,32 +76,28 @@ static void print_flags(unsigned flags)
 		}
 }
 
+static void print_case(const struct accuracy_case *k,
+		       const struct accuracy_run *r)
+{
+	const struct np_program *app = k->s->app;
+	const struct np_prediction *p = &r->out[k->at];
+
+	printf("%s|%s|%s|", k->s->name, r->model->name,
+	       app[k->c->victim].name);
+	for (size_t i = 0; i < k->c->n_co; i++)
+		printf("%s%s", i ? "+" : "", app[k->c->co[i]].name);
+	printf("|%.4f|%.4f|%.4f|%.4f|", k->c->slowdown.mean, p->slowdown,
+	       p->low, p->high);
+	print_flags(p->flags);
+	printf("\n");
+}
+
 /* Every case, one line each. */
-static void print_cases(const struct accuracy_file *f,
-			const struct accuracy_opt *opt)
+static void print_cases(const struct accuracy_file *f)
 {
 	for (size_t r = 0; r < f->n_runs; r++)
-		for (size_t i = 0; i < f->measured.n_sets; i++) {
-			const struct np_measured_set *s =
-				&f->measured.set[i];
-
-			for (size_t k = 0; k < s->n_rows; k++) {
-				const struct np_prediction *p =
-					&f->run[r].out[i][k];
-
-				if (!accuracy_takes(opt, s, &s->row[k]))
-					continue;
-				printf("%s|%s|%s|", s->name,
-				       f->run[r].model->name,
-				       s->app[s->row[k].victim].name);
-				print_co(s, &s->row[k]);
-				printf("|%.4f|%.4f|%.4f|%.4f|",
-				       s->row[k].slowdown.mean, p->slowdown,
-				       p->low, p->high);
-				print_flags(p->flags);
-				printf("\n");
-			}
-		}
+		for (size_t i = 0; i < f->n_cases; i++)
+			print_case(&f->one[i], &f->run[r]);
 }
 
 #define CASES_HEADER \
@@ -132,7 +121,7 @@ void accuracy_print_table(const struct accuracy_file *f,
 	}
 	if (opt->cases) {
 		printf("\n%s\n", CASES_HEADER);
-		print_cases(f, opt);
+		print_cases(f);
 	}
 }
 
@@ -142,7 +131,7 @@ void accuracy_print_parsable(const struct accuracy_file *f,
 	if (opt->cases) {
 		if (first)
 			printf("%s\n", CASES_HEADER);
-		print_cases(f, opt);
+		print_cases(f);
 		return;
 	}
 	if (first)
@@ -205,39 +194,32 @@ static void put_part(json_object *in, const struct accuracy_part *p)
 		put_line(lines, &p->line[i]);
 }
 
-static void put_case(json_object *list, const struct np_measured_set *s,
-		     size_t k, const struct accuracy_run *r, size_t set)
+static void put_case(json_object *list, const struct accuracy_case *k,
+		     const struct accuracy_run *r)
 {
-	const struct np_measured_case *c = &s->row[k];
-	const struct np_prediction *p = &r->out[set][k];
+	const struct np_program *app = k->s->app;
+	const struct np_prediction *p = &r->out[k->at];
 	json_object *o = cli_append_object(list), *co;
 
-	cli_put_text(o, "set", s->name);
+	cli_put_text(o, "set", k->s->name);
 	cli_put_text(o, "model", r->model->name);
-	cli_put_text(o, "victim", s->app[c->victim].name);
+	cli_put_text(o, "victim", app[k->c->victim].name);
 	co = cli_put_array(o, "beside");
-	for (size_t i = 0; i < c->n_co; i++)
-		cli_append_text(co, s->app[c->co[i]].name);
-	put(o, "measured", c->slowdown.mean);
+	for (size_t i = 0; i < k->c->n_co; i++)
+		cli_append_text(co, app[k->c->co[i]].name);
+	put(o, "measured", k->c->slowdown.mean);
 	put(o, "predicted", p->slowdown);
 	put(o, "low", p->low);
 	put(o, "high", p->high);
 }
 
-static void put_cases(json_object *in, const struct accuracy_file *f,
-		      const struct accuracy_opt *opt)
+static void put_cases(json_object *in, const struct accuracy_file *f)
 {
 	json_object *all = cli_put_array(in, "predictions");
 
 	for (size_t r = 0; r < f->n_runs; r++)
-		for (size_t i = 0; i < f->measured.n_sets; i++) {
-			const struct np_measured_set *s =
-				&f->measured.set[i];
-
-			for (size_t k = 0; k < s->n_rows; k++)
-				if (accuracy_takes(opt, s, &s->row[k]))
-					put_case(all, s, k, &f->run[r], i);
-		}
+		for (size_t i = 0; i < f->n_cases; i++)
+			put_case(all, &f->one[i], &f->run[r]);
 }
 
 int accuracy_print_json(const struct accuracy_file *f, size_t n,
@@ -253,7 +235,7 @@ int accuracy_print_json(const struct accuracy_file *f, size_t n,
 		for (size_t k = 0; k < f[i].n_parts; k++)
 			put_part(o, &f[i].part[k]);
 		if (opt->cases)
-			put_cases(o, &f[i], opt);
+			put_cases(o, &f[i]);
 	}
 	return cli_print_json("accuracy", j);
 }

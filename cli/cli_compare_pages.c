@@ -268,13 +268,10 @@ int cli_compare_parsable(const struct cli_compare *c)
 
 static void put_latency(json_object *in, const struct np_sample *s)
 {
-	json_object *j;
+	json_object *j = cli_put_if(in, "latency", s->hist);
 
-	if (!s->hist) {
-		cli_put(in, "latency", NULL);
+	if (!j)
 		return;
-	}
-	j = cli_put_object(in, "latency");
 	cli_put_count(j, "n", s->moments.n);
 	cli_put_real(j, "mean_sec", s->moments.mean);
 	cli_put_real(j, "p50_sec", np_sample_quantile(s, 0.5));
@@ -284,13 +281,10 @@ static void put_latency(json_object *in, const struct np_sample *s)
 
 static void put_time(json_object *in, const struct cli_side *s)
 {
-	json_object *j;
+	json_object *j = cli_put_if(in, "run_time", np_mean_known(&s->run_sec));
 
-	if (!np_mean_known(&s->run_sec)) {
-		cli_put(in, "run_time", NULL);
+	if (!j)
 		return;
-	}
-	j = cli_put_object(in, "run_time");
 	cli_put_count(j, "n", s->run_sec.n);
 	cli_put_real(j, "mean_sec", s->run_sec.mean);
 	cli_put_real(j, "sd_sec", s->run_sec.sd);

@@ -373,13 +373,10 @@ static void put_costliest(json_object *in, const struct cli_explain *e)
 {
 	double share;
 	const struct cli_beside *b = cli_explain_costliest(e, &share);
-	json_object *j;
+	json_object *j = cli_put_if(in, "costliest", b);
 
-	if (!b) {
-		cli_put(in, "costliest", NULL);
+	if (!j)
 		return;
-	}
-	j = cli_put_object(in, "costliest");
 	cli_put_count(j, "id", b->id);
 	cli_put_text(j, "app", b->app);
 	cli_put_real(j, "share", share);

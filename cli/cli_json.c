@@ -60,13 +60,10 @@ static void put_runs(json_object *in, const struct cli_profile *p)
 
 static void put_fabric(json_object *in, const struct np_record *r)
 {
-	json_object *j, *leaves;
+	json_object *j = cli_put_if(in, "fabric", r), *leaves;
 
-	if (!r) {
-		cli_put(in, "fabric", NULL);
+	if (!j)
 		return;
-	}
-	j = cli_put_object(in, "fabric");
 	cli_put_text(j, "cluster", r->cluster);
 	cli_put_text(j, "transport", r->probe.transport);
 	cli_put_count(j, "message_bytes", r->probe.message_bytes);
@@ -86,13 +83,10 @@ static void put_fabric(json_object *in, const struct np_record *r)
 static void put_sample(json_object *in, const char *key,
 		       const struct np_sample *s)
 {
-	json_object *j;
+	json_object *j = cli_put_if(in, key, s->n_runs);
 
-	if (!s->n_runs) {
-		cli_put(in, key, NULL);
+	if (!j)
 		return;
-	}
-	j = cli_put_object(in, key);
 	cli_put_count(j, "runs", s->n_runs);
 	cli_put_count(j, "n", s->moments.n);
 	cli_put_real(j, "mean_sec", s->moments.mean);
@@ -163,13 +157,10 @@ void cli_put_levels(json_object *in, const struct np_profile *p)
 static void put_blocks(json_object *in, const struct np_evidence *e)
 {
 	const struct np_blocks *b = &e->blocks;
-	json_object *j;
+	json_object *j = cli_put_if(in, "blocks", e->count[NP_RUN_BLOCKS]);
 
-	if (!e->count[NP_RUN_BLOCKS]) {
-		cli_put(in, "blocks", NULL);
+	if (!j)
 		return;
-	}
-	j = cli_put_object(in, "blocks");
 	cli_put_bool(j, "usable", b->verdict == NP_BLOCKS_USABLE);
 	cli_put_text(j, "text", np_blocks_words(b->verdict));
 	cli_put_count(j, "runs", b->n_runs);
@@ -277,13 +268,10 @@ const char *cli_run_id(const struct np_record *r, char *buf, size_t len)
 
 static void put_level_run(json_object *in, const struct np_level_run *l)
 {
-	json_object *j;
+	json_object *j = cli_put_if(in, "level", l);
 
-	if (!l) {
-		cli_put(in, "level", NULL);
+	if (!j)
 		return;
-	}
-	j = cli_put_object(in, "level");
 	cli_put_text(j, "name", l->name);
 	cli_put_text(j, "scope", l->scope);
 	cli_put_real(j, "alone_round_sec", l->alone_round_sec.mean);

@@ -57,6 +57,14 @@ json_object *cli_put_object(json_object *in, const char *key)
 	return j;
 }
 
+json_object *cli_put_if(json_object *in, const char *key, bool there)
+{
+	json_object *j = there ? json_object_new_object() : NULL;
+
+	cli_put(in, key, j);
+	return j;
+}
+
 json_object *cli_put_array(json_object *in, const char *key)
 {
 	json_object *j = json_object_new_array();

@@ -19,6 +19,8 @@ void cli_put_time(json_object *in, const char *key, double v);
 void cli_put_count(json_object *in, const char *key, uint64_t n);
 void cli_put_bool(json_object *in, const char *key, int v);
 json_object *cli_put_object(json_object *in, const char *key);
+/* null, and NULL is returned, unless it is there */
+json_object *cli_put_if(json_object *in, const char *key, bool there);
 json_object *cli_put_array(json_object *in, const char *key);
 json_object *cli_append_object(json_object *list);
 void cli_append_text(json_object *list, const char *text);
