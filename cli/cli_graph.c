@@ -83,13 +83,18 @@ static int read_goal(const char *path, struct np_graph **out,
 	return rc;
 }
 
-int cli_graph_load(const char *path, const struct np_trace_options *how,
-		   struct np_graph **out, struct np_err *err)
+bool cli_is_trace(const char *path)
 {
 	struct stat st;
 
-	return (!stat(path, &st) && S_ISDIR(st.st_mode)) || np_trace_is(path) ?
-	       read_trace(path, how, out, err) : read_goal(path, out, err);
+	return (!stat(path, &st) && S_ISDIR(st.st_mode)) || np_trace_is(path);
+}
+
+int cli_graph_load(const char *path, const struct np_trace_options *how,
+		   struct np_graph **out, struct np_err *err)
+{
+	return cli_is_trace(path) ? read_trace(path, how, out, err) :
+				    read_goal(path, out, err);
 }
 
 int cli_take_collective(char *text, void *choices, struct np_err *err)

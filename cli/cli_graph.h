@@ -11,6 +11,9 @@
  */
 int cli_trace_path(const char *what, char **path);
 
+/* A trace is a directory, or one of its files. */
+bool cli_is_trace(const char *path);
+
 /*
  * The graph of a GOAL file or of a trace, whichever it is.  how: for a trace;
  * NULL: the usual.  Returns 0 or -errno with err.

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli_graph.h"
 #include "np_goal.h"
 #include "np_replay_graph.h"
-#include "np_trace_graph.h"
 #include "np_workload.h"
 
 /* Ours begin with the word "tasks", after blanks and comments. */
@@ -30,28 +30,14 @@ static bool is_workload(int fd)
 	return !strncmp(at, "tasks", 5) && isspace((unsigned char)at[5]);
 }
 
-/* The directory of a recorded run. */
-static int read_traces(const char *path, struct np_graph **g,
-		       struct np_err *err)
-{
-	const struct np_trace_options usual = { .choices = NULL };
-	struct np_trace_files files;
-	int rc = np_trace_files_find(path, &files, err);
-
-	if (rc)
-		return rc;
-	rc = np_trace_graph(&files, &usual, g, err);
-	np_trace_files_free(&files);
-	return rc;
-}
-
 static int read_graph(int fd, const char *path, struct np_replay_app **out,
 		      struct np_err *err)
 {
 	struct np_graph *g;
 	struct stat st;
 	int rc = !fstat(fd, &st) && S_ISDIR(st.st_mode) ?
-		 read_traces(path, &g, err) : np_goal_read(fd, path, &g, err);
+		 cli_graph_load(path, NULL, &g, err) :
+		 np_goal_read(fd, path, &g, err);
 
 	if (rc)
 		return rc;

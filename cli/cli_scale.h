@@ -19,14 +19,16 @@ struct cli_scale_run {
 	double baseline_sec[CLI_SCALE_BASELINES];
 };
 
+#define CLI_SCALE_AT 64
+
 struct cli_scale {
 	struct cli_scale_run *run; /* by rising numbers of processes */
 	size_t n_runs;
 	struct np_link link;
-	bool link_given; /* bandwidth and latency: both */
+	bool bandwidth_given, latency_given;
 	enum np_four_variant variant;
 	/* Other sizes that were asked for. */
-	double *at;
+	double at[CLI_SCALE_AT]; /* sorted as given */
 	struct np_scaled_run *answer;
 	size_t n_at;
 	char why[NP_ERR_LEN]; /* "" or why there are no predictions */

@@ -41,7 +41,7 @@ static void head(const struct block *b, const char *what)
 	if (n_measured(b->s))
 		cli_right(stdout, "measured", NUMBER);
 	for (size_t m = b->from; m < b->to; m++)
-		cli_right(stdout, b->a->net->model[m]->name, NUMBER);
+		cli_right(stdout, b->a->net.model[m]->name, NUMBER);
 	printf("%s\n", cli_colour(CLI_PLAIN));
 }
 
@@ -132,7 +132,7 @@ static void times(const struct block *b)
 static void tables(const struct cli_sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
-	size_t room = SIDE_BY_SIDE - (n_measured(s) > 0), n = a->net->n;
+	size_t room = SIDE_BY_SIDE - (n_measured(s) > 0), n = a->net.n;
 
 	for (size_t from = 0; from < n; from += room) {
 		const struct block b = {
@@ -164,9 +164,9 @@ static void timeline(const struct cli_sharing *a, size_t k)
 	double end = 0;
 	size_t m = 0;
 
-	while (m < a->net->n && *cli_sharing_at(a, k, m)->why.text)
+	while (m < a->net.n && *cli_sharing_at(a, k, m)->why.text)
 		m++;
-	if (m == a->net->n || s->n > BARS)
+	if (m == a->net.n || s->n > BARS)
 		return;
 	for (size_t i = 0; i < s->n; i++)
 		end = fmax(end, cli_sharing_at(a, k, m)->end[i]);
@@ -174,7 +174,7 @@ static void timeline(const struct cli_sharing *a, size_t k)
 		return;
 	if (!is_timed(s))
 		snprintf(text, sizeof(text), "%.3f", end);
-	cli_head("%-*s0 .. %s", NAME + ROUTE, a->net->model[m]->name,
+	cli_head("%-*s0 .. %s", NAME + ROUTE, a->net.model[m]->name,
 		 is_timed(s) ? cli_sec(end, text) : text);
 	for (size_t i = 0; i < s->n; i++) {
 		transfer(s, i);
@@ -195,7 +195,7 @@ static void scheme(const struct cli_sharing *a, size_t k)
 	cli_wrap(stdout, a->constant ? "Penalties of all at once." :
 		 "Penalties change whenever a transfer starts or ends.", 2);
 	tables(a, k);
-	for (size_t m = 0; m < a->net->n; m++)
+	for (size_t m = 0; m < a->net.n; m++)
 		if (*cli_sharing_at(a, k, m)->why.text)
 			cli_wrap(stdout, cli_sharing_at(a, k, m)->why.text, 2);
 	timeline(a, k);
@@ -234,7 +234,7 @@ static void summary_row(const struct cli_sharing *a, size_t k,
 
 	printf("%-10s%4zu", cli_cut(s->name, 9, name, sizeof(name)),
 	       n_measured(s));
-	for (size_t m = 0; m < a->net->n; m++) {
+	for (size_t m = 0; m < a->net.n; m++) {
 		const struct cli_sharing_model *g = cli_sharing_at(a, k, m);
 		bool known = !*g->why.text && g->n_measured;
 
@@ -254,15 +254,15 @@ static int summary(const struct cli_sharing *a)
 	size_t n = 0;
 
 	printf("%s%-10s%4s", cli_colour(CLI_BOLD), "scheme", "n");
-	for (size_t m = 0; m < a->net->n; m++)
-		cli_right(stdout, a->net->model[m]->name, NUMBER);
+	for (size_t m = 0; m < a->net.n; m++)
+		cli_right(stdout, a->net.model[m]->name, NUMBER);
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (size_t k = 0; k < a->set->n; k++) {
 		summary_row(a, k, all);
 		n += n_measured(&a->set->scheme[k]);
 	}
 	printf("%-10s%4zu", "all", n);
-	for (size_t m = 0; m < a->net->n; m++)
+	for (size_t m = 0; m < a->net.n; m++)
 		number(all[m].n ? 100 * (all[m].sum / (double)all[m].n) : NAN,
 		       1, " %");
 	putchar('\n');
@@ -271,8 +271,8 @@ static int summary(const struct cli_sharing *a)
 
 int cli_sharing_text(const struct cli_sharing *a)
 {
-	if (a->net->fitted)
-		fit(a->net);
+	if (a->net.fitted)
+		fit(&a->net);
 	if (a->summary)
 		return summary(a);
 	for (size_t k = 0; k < a->set->n; k++) {
@@ -289,7 +289,7 @@ int cli_sharing_parsable(const struct cli_sharing *a)
 	     "Time|Measured");
 	for (size_t k = 0; k < a->set->n; k++)
 		for (size_t i = 0; i < a->set->scheme[k].n; i++)
-			for (size_t m = 0; m < a->net->n; m++) {
+			for (size_t m = 0; m < a->net.n; m++) {
 				const struct np_scheme *s = &a->set->scheme[k];
 				const struct cli_sharing_model *g =
 					cli_sharing_at(a, k, m);
@@ -302,7 +302,7 @@ int cli_sharing_parsable(const struct cli_sharing *a)
 				cli_field_real(s->start_sec[i], 9, '|');
 				cli_field_real(s->alone[i], 9, '|');
 				printf("%s|%s|", is_timed(s) ? "s" :
-				       "reference", a->net->model[m]->name);
+				       "reference", a->net.model[m]->name);
 				cli_field_real(ok ? g->penalty[i] : NAN, 9, '|');
 				cli_field_real(ok ? g->time[i] : NAN, 9, '|');
 				cli_field_real(s->took_sec[i], 9, '\n');
@@ -324,13 +324,13 @@ static void put_transfer(json_object *list, const struct cli_sharing *a,
 	cli_put_real(t, "alone", s->alone[i]);
 	cli_put_real(t, "measured_sec", s->took_sec[i]);
 	models = cli_put_object(t, "models");
-	for (size_t m = 0; m < a->net->n; m++) {
+	for (size_t m = 0; m < a->net.n; m++) {
 		const struct cli_sharing_model *g = cli_sharing_at(a, k, m);
 		json_object *o;
 
 		if (*g->why.text)
 			continue;
-		o = cli_put_object(models, a->net->model[m]->name);
+		o = cli_put_object(models, a->net.model[m]->name);
 		cli_put_real(o, "penalty", g->penalty[i]);
 		cli_put_real(o, "time", g->time[i]);
 		cli_put_real(o, "end", g->end[i]);
@@ -341,11 +341,11 @@ static void put_models(json_object *in, const struct cli_sharing *a, size_t k)
 {
 	json_object *list = cli_put_array(in, "models");
 
-	for (size_t m = 0; m < a->net->n; m++) {
+	for (size_t m = 0; m < a->net.n; m++) {
 		const struct cli_sharing_model *g = cli_sharing_at(a, k, m);
 		json_object *o = cli_append_object(list);
 
-		cli_put_text(o, "model", a->net->model[m]->name);
+		cli_put_text(o, "model", a->net.model[m]->name);
 		if (*g->why.text)
 			cli_put_text(o, "unanswered", g->why.text);
 		else
@@ -400,8 +400,8 @@ int cli_sharing_json(const struct cli_sharing *a)
 	json_object *j = json_object_new_object(), *list;
 
 	cli_put_text(j, "evaluation", a->constant ? "static" : "dynamic");
-	if (a->net->fitted)
-		put_fit(j, a->net);
+	if (a->net.fitted)
+		put_fit(j, &a->net);
 	list = cli_put_array(j, "schemes");
 	for (size_t k = 0; k < a->set->n; k++)
 		put_scheme(list, a, k);

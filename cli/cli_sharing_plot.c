@@ -24,7 +24,7 @@ static size_t first_of(const struct cli_sharing *a, size_t k)
 {
 	size_t m = 0;
 
-	while (m < a->net->n && *cli_sharing_at(a, k, m)->why.text)
+	while (m < a->net.n && *cli_sharing_at(a, k, m)->why.text)
 		m++;
 	return m;
 }
@@ -104,13 +104,13 @@ static void add_scheme(struct np_figure *f, const struct cli_sharing *a,
 		return;
 	add_rows(f, p, s);
 	for (unsigned style = ALONE; style <= PENALTY; style++)
-		add_spans(f, p, s, a->net->model[first]->name,
+		add_spans(f, p, s, a->net.model[first]->name,
 			  cli_sharing_at(a, k, first), style);
-	for (size_t m = first + 1; m < a->net->n; m++)
+	for (size_t m = first + 1; m < a->net.n; m++)
 		if (!*cli_sharing_at(a, k, m)->why.text)
 			add_ends(f, p, s, cli_sharing_at(a, k, m)->end,
 				 OTHERS + (unsigned)m - 1,
-				 a->net->model[m]->name);
+				 a->net.model[m]->name);
 	add_ends(f, p, s, NULL, NP_STYLE_QUIET, "measured");
 }
 
@@ -121,7 +121,7 @@ int cli_sharing_plot(const struct cli_sharing *a, const char *path)
 
 	for (size_t k = 0; f && k < n; k++) {
 		first = first_of(a, k);
-		if (first < a->net->n)
+		if (first < a->net.n)
 			add_scheme(f, a, k, first);
 		if (a->set->scheme[k].n > most)
 			most = a->set->scheme[k].n;
