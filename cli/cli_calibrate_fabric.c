@@ -1,6 +1,7 @@
 /* netprof calibrate, the fabric: steps of its own in the allocation. */
 #include "cli_alloc.h"
 #include "cli_calibrate.h"
+#include "cli_output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -188,23 +189,6 @@ static void show_progress(void *arg, const struct np_cal_progress *p)
 	calibrate_say_progress(p);
 }
 
-static int write_output(const struct work *w, const char *text,
-			struct np_err *err)
-{
-	const char *path = w->opt->output;
-	FILE *f = fopen(path, "we");
-	int rc = f ? 0 : -errno;
-
-	if (f) {
-		if (fputs(text, f) < 0 || fputc('\n', f) < 0)
-			rc = -EIO;
-		if (fclose(f) && !rc)
-			rc = -errno;
-	}
-	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
-			    strerror(-rc)) : 0;
-}
-
 static int save_result(struct work *w, struct np_err *err)
 {
 	const struct np_calibration_facts facts = {
@@ -219,7 +203,7 @@ static int save_result(struct work *w, struct np_err *err)
 
 	if (rc)
 		return rc;
-	rc = w->opt->output ? write_output(w, text, err) :
+	rc = w->opt->output ? cli_write_over(w->opt->output, text, "\n", err) :
 	     np_fabric_store_save(w->store, w->at.cluster, w->date, text, err);
 	free(text);
 	if (!rc)

@@ -1,19 +1,10 @@
 #include <math.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "cli_figure.h"
 #include "cli_json_put.h"
 #include "cli_output.h"
 #include "np_picture.h"
-
-static mode_t mode_of_files(void)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	return 0666 & ~mask;
-}
 
 int cli_figure_save(struct np_figure *f, const char *path)
 {
@@ -29,7 +20,7 @@ int cli_figure_save(struct np_figure *f, const char *path)
 	if (!rc)
 		rc = np_picture_make(f, kind, &data, &len, &err);
 	if (!rc)
-		rc = cli_write_bytes(path, data, len, mode_of_files(), &err);
+		rc = cli_write_bytes(path, data, len, 0, &err);
 	free(data);
 	np_figure_free(f);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;

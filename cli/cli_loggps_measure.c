@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli_alloc.h"
+#include "cli_output.h"
 #include "np_loggps_run.h"
 #include "np_sideenv.h"
 
@@ -76,20 +77,13 @@ static int write_output(const char *path, const struct np_loggps_record *r,
 			struct np_err *err)
 {
 	char *text;
-	FILE *f;
 	int rc = np_loggps_record_put(r, &text, err);
 
 	if (rc)
 		return rc;
-	f = fopen(path, "we");
-	rc = f ? 0 : -errno;
-	if (f && fputs(text, f) < 0)
-		rc = -EIO;
-	if (f && fclose(f) && !rc)
-		rc = -errno;
+	rc = cli_write_over(path, text, "", err);
 	free(text);
-	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
-			    strerror(-rc)) : 0;
+	return rc;
 }
 
 static void say_plan(const struct work *w)

@@ -46,9 +46,12 @@ int cli_write_bytes(const char *path, const void *data, size_t len,
 		    mode_t mode, struct np_err *err)
 {
 	const char *name;
-	int fd = open_directory(path, &name);
-	int rc = fd < 0 ? fd : write_in(fd, name, data, len, mode);
+	int fd = open_directory(path, &name), rc;
+	mode_t mask = umask(0);
 
+	umask(mask);
+	rc = fd < 0 ? fd : write_in(fd, name, data, len, mode ? mode :
+				    0666 & ~mask);
 	if (fd >= 0)
 		close(fd);
 	if (rc == -EEXIST)
@@ -62,4 +65,18 @@ int cli_write_file(const char *path, const char *text, mode_t mode,
 		   struct np_err *err)
 {
 	return cli_write_bytes(path, text, strlen(text), mode, err);
+}
+
+int cli_write_over(const char *path, const char *text, const char *end,
+		   struct np_err *err)
+{
+	FILE *f = fopen(path, "we");
+	int rc = f ? 0 : -errno;
+
+	if (f && (fputs(text, f) < 0 || fputs(end, f) < 0))
+		rc = -EIO;
+	if (f && fclose(f) && !rc)
+		rc = -errno;
+	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
+			    strerror(-rc)) : 0;
 }

@@ -22,8 +22,6 @@ struct cli_replay_program {
 struct cli_replay {
 	struct cli_network net;
 	struct np_replay_net play; /* all but the model */
-	enum cli_format format;
-	const char *plot; /* a file; NULL: a page */
 	enum np_mapping mapping;
 	const char *map; /* nodes of all tasks in turn, instead */
 	uint32_t seed;

@@ -146,10 +146,7 @@ static int play_all(struct cli_replay *r)
 		if (play(r, m, &err))
 			return cli_fail("model %s: %s", r->net.model[m]->name,
 					err.text);
-	return r->plot ? cli_replay_plot(r, r->plot) :
-	       r->format == CLI_JSON ? cli_replay_json(r) :
-	       r->format == CLI_PARSABLE ? cli_replay_parsable(r) :
-					   cli_replay_text(r);
+	return 0;
 }
 
 static void release(struct cli_replay *r)
@@ -167,19 +164,6 @@ static void release(struct cli_replay *r)
 	free(r);
 }
 
-static int work(const struct cli_cmd *self, struct cli_replay *r,
-		const struct cli_options *o)
-{
-	int rc;
-
-	r->format = o->format;
-	r->plot = o->plot;
-	rc = read_all(r, o->apps, o->n_apps);
-	if (!rc)
-		rc = cli_replay_place(self, r);
-	return rc ? rc : play_all(r);
-}
-
 static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_replay *r = calloc(1, sizeof(*r));
@@ -193,8 +177,18 @@ static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 	r->cores = 1;
 	r->seed = 1;
 	rc = parse(self, argc, argv, r, &o);
-	if (rc < 0)
-		rc = work(self, r, &o);
+	if (rc < 0) {
+		rc = read_all(r, o.apps, o.n_apps);
+		if (!rc)
+			rc = cli_replay_place(self, r);
+		if (!rc)
+			rc = play_all(r);
+		if (!rc)
+			rc = o.plot ? cli_replay_plot(r, o.plot) :
+			     o.format == CLI_JSON ? cli_replay_json(r) :
+			     o.format == CLI_PARSABLE ? cli_replay_parsable(r) :
+							cli_replay_text(r);
+	}
 	release(r);
 	return rc;
 }

@@ -144,20 +144,17 @@ static int put(const struct cli_report *r, const char *output)
 {
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX], *text;
-	mode_t mask = umask(0);
 	struct stat st;
-	int rc;
+	int rc = snprintf(path, sizeof(path), "%s%s", output,
+			  !stat(output, &st) && S_ISDIR(st.st_mode) ?
+			  "/index.html" : "");
 
-	umask(mask);
-	rc = snprintf(path, sizeof(path), "%s%s", output,
-		      !stat(output, &st) && S_ISDIR(st.st_mode) ?
-		      "/index.html" : "");
 	if (rc >= (int)sizeof(path))
 		return cli_fail("%.64s...: path too long", output);
 	text = cli_report_page(r);
 	if (!text)
 		return cli_fail("out of memory");
-	rc = cli_write_file(path, text, 0666 & ~mask, &err);
+	rc = cli_write_file(path, text, 0, &err);
 	free(text);
 	if (rc)
 		return cli_fail("%s", err.text);

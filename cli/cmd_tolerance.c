@@ -77,17 +77,19 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		ask->serial = true;
 		ask->net.g_ns = ask->gap_ns;
 	}
-	ask->format = o->format;
 	return rc;
 }
 
 static int print(const struct cli_tolerance *t, size_t n,
-		 const struct cli_tolerance_ask *ask)
+		 const struct cli_tolerance_ask *ask,
+		 const struct cli_options *o)
 {
-	if (ask->format == CLI_JSON)
+	if (o->plot)
+		return cli_tolerance_plot(t, n, ask, o->plot);
+	if (o->format == CLI_JSON)
 		return cli_tolerance_json(t, n, ask);
 	for (size_t i = 0; i < n; i++) {
-		if (ask->format == CLI_PARSABLE) {
+		if (o->format == CLI_PARSABLE) {
 			cli_tolerance_parsable(&t[i], ask, i == 0);
 			continue;
 		}
@@ -121,8 +123,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 		n++;
 	}
 	if (rc < 0)
-		rc = o.plot ? cli_tolerance_plot(t, n, &ask, o.plot) :
-			      print(t, n, &ask);
+		rc = print(t, n, &ask, &o);
 	for (size_t i = 0; i < n; i++)
 		cli_tolerance_free(&t[i]);
 	free(t);
