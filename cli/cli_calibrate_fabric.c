@@ -1,23 +1,152 @@
 /* netprof calibrate, the fabric: steps of its own in the allocation. */
-#include "cli_alloc.h"
-#include "cli_calibrate.h"
-#include "cli_output.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cli_alloc.h"
+#include "cli_calibrate.h"
+#include "cli_output.h"
 #include "np_calibrate_run.h"
 #include "np_fabric_store.h"
 #include "np_sideenv.h"
 #include "np_store_dir.h"
 #include "np_store_file.h"
 #include "np_text.h"
+
+#define CALIBRATE_TIME 32
+
+/* "about 12 min" */
+static const char *calibrate_time(double sec, char buf[CALIBRATE_TIME])
+{
+	if (sec < 90)
+		snprintf(buf, CALIBRATE_TIME, "%.0f s", sec);
+	else if (sec < 90 * 60)
+		snprintf(buf, CALIBRATE_TIME, "%.0f min", sec / 60);
+	else
+		snprintf(buf, CALIBRATE_TIME, "%.1f h", sec / 3600);
+	return buf;
+}
+
+static void say_sites(const struct np_cal_sites *s)
+{
+	fprintf(stderr, "leaf %s: ", *s->leaf ? s->leaf : "(no topology)");
+	if (s->aggressor.n)
+		fprintf(stderr, "levels on %s press on %s\n",
+			s->aggressor.list, s->victim.list);
+	else
+		fprintf(stderr, "levels share the nodes %s, as there are "
+			"fewer than four\n", s->victim.list);
+	if (s->aggressor_across.n)
+		fprintf(stderr, "uplink: a ring of %s presses on one of %s\n",
+			s->aggressor_across.list, s->victim_across.list);
+	else
+		fprintf(stderr, "uplink: not measured, as there are too few "
+			"nodes on a second leaf\n");
+}
+
+static void say_plan(const struct np_calibrate *c,
+			const struct np_cal_sites *sites,
+			const struct np_cal_estimate *e)
+{
+	const struct np_cal_setup *s = &c->setup;
+	size_t chosen = s->keep < s->n_levels ? s->keep : s->n_levels;
+	char t[CALIBRATE_TIME];
+
+	say_sites(sites);
+	fprintf(stderr, "levels:");
+	for (size_t i = 0; i < s->n_levels; i++)
+		fprintf(stderr, " %s", s->level[i].name);
+	fprintf(stderr, "\n%zu of them beside each other, %u times, %g s "
+		"each\n", chosen, s->repeats, s->seconds);
+	fprintf(stderr, "%zu measurements, about %s", e->n,
+		calibrate_time(e->sec, t));
+	if (e->n_done)
+		fprintf(stderr, "; %zu of them are done, about %s left",
+			e->n_done, calibrate_time(e->left_sec, t));
+	fputc('\n', stderr);
+}
+
+static void show_progress(void *arg, const struct np_cal_progress *p)
+{
+	static int last = -1;
+	unsigned percent = p->n ? (unsigned)(100 * p->n_done / p->n) : 100;
+	char t[CALIBRATE_TIME];
+
+	(void)arg;
+	calibrate_time(p->left_sec, t);
+	if (isatty(STDERR_FILENO)) {
+		fprintf(stderr, "\r%3u %%  %zu of %zu  about %s left  "
+			"%.40s\033[K", percent, p->n_done, p->n, t,
+			p->key ? p->key : "");
+		if (!p->key)
+			fputc('\n', stderr);
+		fflush(stderr);
+		return;
+	}
+	if ((int)percent / 10 == last)
+		return;
+	last = (int)percent / 10;
+	fprintf(stderr, "%3u %%  %zu of %zu  about %s left\n", percent,
+		p->n_done, p->n, t);
+}
+
+static void say_mean(const struct np_mean *m, double factor)
+{
+	if (!m->n)
+		printf("%8s", "-");
+	else
+		printf("%8.*f", factor == 1 ? 2 : 1, factor * m->mean);
+}
+
+static void say_coupling(const struct np_calibrate *c)
+{
+	for (int i = 0; i < NP_N_SCOPES; i++) {
+		enum np_scope scope = (enum np_scope)i;
+		struct np_mean l = np_cal_loss(&c->setup, c->state, scope);
+		struct np_mean k = np_cal_coupling(&c->setup, c->state,
+						   c->scope, scope);
+
+		printf("%-8s", np_scope_name(scope));
+		say_mean(&l, 100);
+		say_mean(&k, 1);
+		if (k.n > 1)
+			printf(" +- %.2f (%u times)", k.sd / sqrt(k.n), k.n);
+		putchar('\n');
+	}
+}
+
+static void say_result(const struct np_calibrate *c)
+{
+	const struct np_cal_setup *s = &c->setup;
+
+	printf("slowdown in %% of each level (row) beside each (column), "
+	       "scope %s:\n\n%-20s", np_scope_name(c->scope), "");
+	for (size_t p = 0; p < c->n_chosen; p++)
+		printf("%8.7s", s->level[c->chosen[p]].name);
+	putchar('\n');
+	for (size_t v = 0; v < c->n_chosen; v++) {
+		printf("%-20.20s", s->level[c->chosen[v]].name);
+		for (size_t p = 0; p < c->n_chosen; p++) {
+			struct np_mean m = np_cal_matrix(s, c->state, c->scope,
+							 c->chosen[v],
+							 c->chosen[p]);
+
+			say_mean(&m, 100);
+		}
+		putchar('\n');
+	}
+	printf("\nlevel %s beside level %s:\n%-8s%8s%8s\n",
+	       s->level[np_cal_middle(s)].name,
+	       s->level[np_cal_strongest(s)].name, "scope", "loss %",
+	       "coupling");
+	say_coupling(c);
+}
 
 struct work {
 	const struct calibrate_opt *opt;
@@ -183,12 +312,6 @@ static int save_state(void *arg, const struct np_cal_state *s,
 	return np_cal_state_save(w->state_path, s, err);
 }
 
-static void show_progress(void *arg, const struct np_cal_progress *p)
-{
-	(void)arg;
-	calibrate_say_progress(p);
-}
-
 static int save_result(struct work *w, struct np_err *err)
 {
 	const struct np_calibration_facts facts = {
@@ -218,7 +341,7 @@ static int measure(struct work *w, struct np_err *err)
 
 	if (rc)
 		return np_errf(err, rc, "out of memory");
-	calibrate_say_plan(&w->c, &w->sites, &e);
+	say_plan(&w->c, &w->sites, &e);
 	if (w->opt->dry_run)
 		return 0;
 	rc = np_calibrate_go(&w->c, err);
@@ -231,7 +354,7 @@ static int measure(struct work *w, struct np_err *err)
 	w->date = (double)time(NULL);
 	rc = save_result(w, err);
 	if (!rc)
-		calibrate_say_result(&w->c);
+		say_result(&w->c);
 	return rc;
 }
 

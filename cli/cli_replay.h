@@ -30,16 +30,6 @@ struct cli_replay {
 	struct cli_replay_program p[CLI_REPLAY_PROGRAMS];
 };
 
-/*
- * A program in our own language, a graph in GOAL, or the traces in a directory.
- * 0 or -errno with err.
- */
-int cli_replay_read(const char *path, struct np_replay_app **out,
-		    struct np_err *err);
-
-/* Which task is where; 0, or the exit status after having said why. */
-int cli_replay_place(const struct cli_cmd *cmd, struct cli_replay *r);
-
 /* Each prints everything and returns the exit status. */
 int cli_replay_text(const struct cli_replay *r);
 int cli_replay_parsable(const struct cli_replay *r);
