@@ -14,7 +14,6 @@
 #include "cli_output.h"
 #include "np_calibrate_run.h"
 #include "np_fabric_store.h"
-#include "np_sideenv.h"
 #include "np_store_dir.h"
 #include "np_store_file.h"
 #include "np_text.h"
@@ -150,7 +149,6 @@ static void say_result(const struct np_calibrate *c)
 
 struct work {
 	const struct calibrate_opt *opt;
-	struct np_conf conf;
 	struct np_store *store; /* NULL with --output */
 	struct cli_alloc at;
 	struct np_cal_srun steps;
@@ -160,7 +158,6 @@ struct work {
 	char *dir; /* of the store, for this cluster; NULL with --output */
 	char *state_path;
 	double date;
-	struct np_sideenv_network network; /* of steps.env */
 };
 
 /* ---- where the result goes ---- */
@@ -170,7 +167,7 @@ static int check_store(struct work *w, struct np_err *err)
 {
 	char name[NP_APP_MAX + 1];
 	struct np_dir d;
-	int rc = np_store_open(w->conf.store, &w->store, err);
+	int rc = np_store_open(w->at.conf.store, &w->store, err);
 
 	if (rc)
 		return rc;
@@ -178,12 +175,12 @@ static int check_store(struct work *w, struct np_err *err)
 		strcpy(name, "cluster");
 	rc = np_dir_open_fabric(w->store, name, !w->opt->dry_run, &d, err);
 	if (rc == -ENOENT && w->opt->dry_run) {
-		w->dir = strdup(w->conf.store);
+		w->dir = strdup(w->at.conf.store);
 		return w->dir ? 0 : -ENOMEM;
 	}
 	if (rc)
 		return rc == -ENOENT ? np_errf(err, rc, "%s: %s",
-					       w->conf.store, strerror(-rc)) :
+					       w->at.conf.store, strerror(-rc)) :
 				       rc;
 	if (!w->opt->dry_run && faccessat(d.fd, ".", W_OK, AT_EACCESS))
 		rc = np_errf(err, -errno, "%s: %s; calibrations are written by "
@@ -213,7 +210,7 @@ static char *describe(const struct work *w, const struct np_cal_run *run)
 		at->aggressor_across.n ? at->aggressor_across.list : "");
 	fprintf(f, " transport=%s bytes=%u period=%g per_node=%u seconds=%g "
 		"probe_seconds=%g levels=", np_cal_run_transport(run),
-		w->conf.message_bytes, w->conf.period_sec, w->conf.per_node,
+		w->at.conf.message_bytes, w->at.conf.period_sec, w->at.conf.per_node,
 		s->seconds, s->probe_seconds);
 	for (size_t i = 0; i < s->n_levels; i++)
 		fprintf(f, "%s%s", i ? "," : "", s->level[i].name);
@@ -318,8 +315,8 @@ static int save_result(struct work *w, struct np_err *err)
 		.c = &w->c, .sites = &w->sites, .cluster = w->at.cluster,
 		.transport = np_cal_run_transport(w->c.run),
 		.ucx_version = np_cal_run_version(w->c.run),
-		.date = w->date, .message_bytes = w->conf.message_bytes,
-		.period_sec = w->conf.period_sec,
+		.date = w->date, .message_bytes = w->at.conf.message_bytes,
+		.period_sec = w->at.conf.period_sec,
 	};
 	char *text;
 	int rc = np_calibrate_result(&facts, &text, err);
@@ -397,21 +394,20 @@ static void set_up(struct work *w)
 
 static int work(struct work *w, struct np_err *err)
 {
-	int rc = np_conf_from_environment(&w->conf, err);
+	int rc = cli_alloc_find(&w->at, "calibrate", err);
 
-	if (!rc)
-		rc = cli_alloc_find(&w->at, "calibrate", err);
 	if (!rc && !w->opt->output)
 		rc = check_store(w, err);
+	if (!rc)
+		rc = cli_alloc_env(&w->at, err);
 	if (rc)
 		return rc;
-	w->steps.conf = &w->conf;
+	w->steps.conf = &w->at.conf;
 	w->steps.job = w->at.job;
 	w->steps.stop = cli_alloc_stop();
-	np_sideenv_network(&w->conf, &w->network);
-	w->steps.env = np_sideenv_make(environ, w->network.more);
+	w->steps.env = w->at.env;
 	w->c.run = np_cal_run_new(&np_cal_srun_ops, &w->steps, &w->c.setup);
-	if (!w->steps.env || !w->c.run)
+	if (!w->c.run)
 		return np_errf(err, -ENOMEM, "out of memory");
 	set_up(w);
 	rc = prepare(w, err);
@@ -425,14 +421,13 @@ int calibrate_fabric(const struct calibrate_opt *opt)
 	int rc;
 
 	w.opt = opt;
-	np_conf_init(&w.conf);
 	cli_alloc_stop();
 	rc = work(&w, &err);
 	np_cal_run_free(w.c.run);
 	np_cal_state_free(&w.state);
 	np_cal_sites_free(&w.sites);
 	np_store_close(w.store);
-	free(w.steps.env);
+	free(w.at.env);
 	free(w.state_path);
 	free(w.dir);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;

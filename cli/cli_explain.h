@@ -55,10 +55,6 @@ struct cli_explain {
 	struct np_err not_predicted; /* why, or "" */
 };
 
-/* cli_explain_runs.c: find the records of the job among a user's. */
-int cli_explain_runs(struct cli_explain *e, struct cli_store *s,
-		     const struct cli_options *o, const char *app);
-
 /*
  * cli_explain_beside.c: who was beside it, or is; 0 or -ENOMEM.  The running
  * ones are predicted from the profiles that the caller may read.
