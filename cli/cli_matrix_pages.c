@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli_figure.h"
 #include "cli_json_put.h"
 #include "cli_matrix.h"
+#include "cli_output.h"
 #include "cli_text.h"
+#include "np_figure.h"
 
 #define NAME 14	      /* columns of a row's name */
 #define COLUMN_MIN 7  /* "+123 %" */

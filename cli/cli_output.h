@@ -22,4 +22,15 @@ int cli_write_bytes(const char *path, const void *data, size_t len,
 int cli_write_over(const char *path, const char *text, const char *end,
 		   struct np_err *err);
 
+struct np_figure;
+
+/*
+ * Write f into a file, whole or not at all, and free it (NULL: out of memory);
+ * the ending of path says what it is to be.  Returns the exit status.
+ */
+int cli_figure_save(struct np_figure *f, const char *path);
+
+/* Print what it holds as JSON; returns the exit status. */
+int cli_figure_json(const struct np_figure *f);
+
 #endif

@@ -1,5 +1,5 @@
 /* The page of `netprof show`: the verdict, then the numbers. */
-#include "cli_page.h"
+#include "cli_show.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -412,7 +412,7 @@ static char *make_text(const struct cli_profile *p, const struct cli_ties *t,
 }
 
 /* The histogram takes the lines that the rest leaves. */
-int cli_page_show(const struct cli_profile *p, const struct cli_ties *t,
+int cli_show_text(const struct cli_profile *p, const struct cli_ties *t,
 		  const struct cli_advice *a, const struct cli_zones *z)
 {
 	int brief = WHOLE, rows;

@@ -206,3 +206,19 @@ int cli_profile_find(struct cli_store *s, const struct cli_options *o,
 		return rc;
 	return make(s, &r, out, &err) ? cli_fail("%s", err.text) : -1;
 }
+
+const char *cli_run_id(const struct np_record *r, char *buf, size_t len)
+{
+	char job[CLI_NUMBER];
+
+	if (r->array_job_id != NP_NO_VALUE && r->array_task_id != NP_NO_VALUE)
+		snprintf(job, sizeof(job), "%u_%u", (unsigned)r->array_job_id,
+			 (unsigned)r->array_task_id);
+	else if (r->het_component != NP_NO_VALUE)
+		snprintf(job, sizeof(job), "%u+%u", r->job_id,
+			 (unsigned)r->het_component);
+	else
+		snprintf(job, sizeof(job), "%u", r->job_id);
+	snprintf(buf, len, "%s.%u", job, r->step_id);
+	return buf;
+}

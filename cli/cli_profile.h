@@ -60,6 +60,9 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 			   size_t len);
 
+/* "1234.0", "1234_7.0" of an array, "1234+1.0" of a heterogeneous job */
+const char *cli_run_id(const struct np_record *r, char *buf, size_t len);
+
 /*
  * Sentence i of the verdict: how it uses the network, what that was compared
  * with, and what interference does to it; "" where there is nothing to say.

@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli_figure.h"
+#include "cli_output.h"
 #include "cli_replay.h"
 #include "cli_text.h"
+#include "np_figure.h"
 
 #define TASKS 48  /* rows of a program */
 #define BINS 2000 /* of the time: finer than what is seen */

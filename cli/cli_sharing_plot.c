@@ -5,9 +5,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli_figure.h"
+#include "cli_output.h"
 #include "cli_sharing.h"
 #include "cli_text.h"
+#include "np_figure.h"
 
 #define SCHEMES 24
 #define TRANSFERS 40 /* rows of a scheme */

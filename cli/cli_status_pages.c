@@ -1,4 +1,4 @@
-/* The pages of netprof status, and what explain has in common with it as JSON. */
+/* The pages of netprof status. */
 #include <stdio.h>
 #include <string.h>
 
@@ -281,61 +281,6 @@ int cli_status_parsable(const struct cli_status *t)
 	for (size_t i = 0; i < t->s->n_claims; i++)
 		parsable_claim(t, &t->s->claim[i]);
 	return CLI_DONE;
-}
-
-void cli_put_snapshot(json_object *in, const struct np_state *s, double now)
-{
-	cli_put_time(in, "date", s->date);
-	cli_put_real(in, "age_sec", now - s->date);
-	cli_put_bool(in, "stale", cli_state_stale(s, now));
-	cli_put_text(in, "mode", s->mode);
-	cli_put_text(in, "cluster", s->cluster);
-	cli_put_text(in, "controller", s->controller);
-	cli_put_real(in, "interval_sec", s->interval_sec);
-	cli_put_real(in, "max_slowdown", s->max_slowdown);
-	cli_put_real(in, "max_defer_sec", s->max_defer_sec);
-	cli_put_text(in, "trouble", s->trouble);
-}
-
-static void put_cause(json_object *list, const struct np_state_job *job,
-		      const struct np_state_cause *c)
-{
-	json_object *j = cli_append_object(list);
-
-	cli_put_text(j, "leaf", c->leaf);
-	cli_put_count(j, "other", c->other);
-	cli_put_text(j, "other_app", c->other_app);
-	cli_put_count(j, "victim", c->victim ? c->victim : job->id);
-	cli_put_real(j, "slowdown", c->slowdown);
-}
-
-void cli_put_job(json_object *j, const struct np_state_job *job)
-{
-	char id[CLI_NUMBER], user[CLI_NUMBER];
-	json_object *list;
-
-	cli_put_text(j, "job", cli_job_name(job->id, job->array, job->task,
-					    id));
-	cli_put_count(j, "id", job->id);
-	cli_put_text(j, "user", cli_user(job->uid, user));
-	cli_put_text(j, "state", job->pending ? "pending" : "running");
-	cli_put_text(j, "app", job->app);
-	cli_put_bool(j, "known", job->known);
-	cli_put_text(j, "partition", job->partition);
-	cli_put_text(j, "mode", job->mode);
-	cli_put_count(j, "nodes", job->n_nodes);
-	cli_put_text(j, "leaves", job->leaves);
-	cli_put_text(j, "action", job->action);
-	cli_put_bool(j, "applied", job->applied);
-	if (job->until > 0)
-		cli_put_time(j, "until", job->until);
-	if (!job->pending)
-		cli_put_time(j, "start", job->start);
-	cli_put_real(j, "held_sec", job->held_sec);
-	cli_put_text(j, "text", job->text);
-	list = cli_put_array(j, "causes");
-	for (size_t i = 0; i < job->n_causes; i++)
-		put_cause(list, job, &job->cause[i]);
 }
 
 static void put_leaf(json_object *list, const struct np_state_leaf *l)

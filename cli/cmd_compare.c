@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli_compare.h"
-#include "cli_json.h"
 #include "cli_state.h"
 
 /* Is that what `netprof runs` calls it, or the number of its job? */

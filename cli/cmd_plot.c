@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli_figure.h"
+#include "cli_output.h"
 #include "cli_plot.h"
 #include "cli_text.h"
 #include "np_figure_text.h"

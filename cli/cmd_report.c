@@ -9,8 +9,8 @@
 
 #include "cli_output.h"
 #include "cli_report.h"
-#include "cli_traced.h"
 #include "cli_state.h"
+#include "cli_traced.h"
 
 static int by_name(const void *a, const void *b)
 {

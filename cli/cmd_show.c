@@ -1,8 +1,7 @@
 /* netprof show APP: the page of one application. */
 #include <stdio.h>
 
-#include "cli_json.h"
-#include "cli_page.h"
+#include "cli_show.h"
 #include "cli_text.h"
 
 static const double quantiles[] = { 0.5, 0.9, 0.99 };
@@ -188,9 +187,9 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	cli_advise(&p.profile, &t.k, t.scope, t.hurt_by, t.n_hurt_by,
 		   s.max_slowdown, &a);
-	rc = o.format == CLI_JSON ? cli_json_show(&p, &t, &a, &z) :
+	rc = o.format == CLI_JSON ? cli_show_json(&p, &t, &a, &z) :
 	     o.format == CLI_PARSABLE ? show_parsable(&p, &t, &a, &z) :
-					cli_page_show(&p, &t, &a, &z);
+					cli_show_text(&p, &t, &a, &z);
 	cli_ties_free(&t);
 	cli_profile_free(&p);
 	return rc;

@@ -1,19 +1,10 @@
-#include "cli_json.h"
+/* netprof show --json */
+#include "cli_show.h"
 
 #include <stdio.h>
 
 #include "cli_json_put.h"
 #include "cli_text.h"
-
-void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid)
-{
-	char user[CLI_NUMBER];
-	bool own = owner == NP_STORE_USER;
-
-	cli_put(in, "published", json_object_new_boolean(!own));
-	cli_put_text(in, "user", own ? cli_user(uid, user) : NULL);
-	cli_put(in, "uid", own ? json_object_new_int64(uid) : NULL);
-}
 
 static void put_verdict(json_object *in, const struct np_profile *p)
 {
@@ -125,34 +116,6 @@ static void put_hist(json_object *in, const struct np_profile *p)
 	}
 }
 
-void cli_put_levels(json_object *in, const struct np_profile *p)
-{
-	json_object *list = cli_put_array(in, "levels");
-
-	for (size_t i = 0; i < p->ev.n_levels; i++) {
-		const struct np_evidence_level *l = &p->ev.level[i];
-		json_object *j = cli_append_object(list);
-
-		cli_put_text(j, "name", l->name);
-		cli_put_text(j, "scope", l->scope);
-		cli_put_count(j, "runs", l->run_sec.n);
-		cli_put_count(j, "compared", l->slowdown.n);
-		if (np_mean_known(&l->slowdown)) {
-			cli_put_bool(j, "of_blocks", l->of_blocks);
-			if (!l->of_blocks) {
-				cli_put_real(j, "run_sec", l->run_sec.mean);
-				cli_put_real(j, "alone_sec",
-					     p->ev.alone_sec.mean);
-			}
-			cli_put_real(j, "slowdown", l->slowdown.mean);
-			cli_put_real(j, "low", l->low);
-			cli_put_real(j, "high", l->high);
-		}
-		if (np_mean_known(&l->pressure))
-			cli_put_real(j, "level_slowdown", l->pressure.mean);
-	}
-}
-
 /* Of the runs that were cut into blocks, if any was. */
 static void put_blocks(json_object *in, const struct np_evidence *e)
 {
@@ -226,7 +189,7 @@ static void put_zones(json_object *in, const struct cli_zones *z)
 	}
 }
 
-int cli_json_show(const struct cli_profile *p, const struct cli_ties *t,
+int cli_show_json(const struct cli_profile *p, const struct cli_ties *t,
 		  const struct cli_advice *a, const struct cli_zones *z)
 {
 	json_object *j = json_object_new_object();
@@ -248,87 +211,4 @@ int cli_json_show(const struct cli_profile *p, const struct cli_ties *t,
 	put_advice(j, a);
 	put_zones(j, z);
 	return cli_print_json("show", j);
-}
-
-const char *cli_run_id(const struct np_record *r, char *buf, size_t len)
-{
-	char job[CLI_NUMBER];
-
-	if (r->array_job_id != NP_NO_VALUE && r->array_task_id != NP_NO_VALUE)
-		snprintf(job, sizeof(job), "%u_%u", (unsigned)r->array_job_id,
-			 (unsigned)r->array_task_id);
-	else if (r->het_component != NP_NO_VALUE)
-		snprintf(job, sizeof(job), "%u+%u", r->job_id,
-			 (unsigned)r->het_component);
-	else
-		snprintf(job, sizeof(job), "%u", r->job_id);
-	snprintf(buf, len, "%s.%u", job, r->step_id);
-	return buf;
-}
-
-static void put_level_run(json_object *in, const struct np_level_run *l)
-{
-	json_object *j = cli_put_if(in, "level", l);
-
-	if (!j)
-		return;
-	cli_put_text(j, "name", l->name);
-	cli_put_text(j, "scope", l->scope);
-	cli_put_real(j, "alone_round_sec", l->alone_round_sec.mean);
-	cli_put_real(j, "beside_round_sec", l->beside_round_sec.mean);
-}
-
-static void put_run_latency(json_object *in, const struct np_record *r)
-{
-	struct np_moments m = np_run_latency(r);
-	json_object *j = cli_put_object(in, "latency");
-
-	cli_put_count(j, "n", m.n);
-	cli_put_real(j, "mean_sec", m.mean);
-	cli_put_real(j, "sd_sec", np_moments_sd(&m));
-	cli_put_real(j, "max_sec", m.n ? m.max : 0);
-}
-
-static void append_run(json_object *list, const struct np_record *r,
-		       enum np_run_use use)
-{
-	json_object *j = cli_append_object(list), *notes;
-	char id[64];
-
-	cli_put_text(j, "run", cli_run_id(r, id, sizeof(id)));
-	cli_put_count(j, "job_id", r->job_id);
-	cli_put_count(j, "step_id", r->step_id);
-	cli_put_text(j, "use", np_run_use_name(use));
-	cli_put_text(j, "state", np_run_states[r->state]);
-	cli_put(j, "exit_code", r->exit_code == NP_NO_VALUE ? NULL :
-			    json_object_new_int64(r->exit_code));
-	cli_put_time(j, "start", r->start);
-	cli_put_time(j, "end", r->end);
-	cli_put_real(j, "run_sec", np_record_run_sec(r));
-	cli_put_text(j, "cluster", r->cluster);
-	cli_put_text(j, "nodes", r->nodes);
-	cli_put_count(j, "n_nodes", r->n_nodes);
-	cli_put_count(j, "n_tasks", r->n_tasks);
-	cli_put_text(j, "executable", r->executable);
-	cli_put_text(j, "fingerprint", r->fingerprint);
-	cli_put_text(j, "mpi_version", r->mpi_version);
-	put_run_latency(j, r);
-	put_level_run(j, r->level);
-	cli_put_count(j, "neighbours", r->n_neighbours);
-	notes = cli_put_array(j, "notes");
-	for (size_t i = 0; i < r->n_notes; i++)
-		cli_append_text(notes, r->notes[i]);
-}
-
-int cli_json_runs(const struct cli_profile *p)
-{
-	json_object *j = json_object_new_object(), *list;
-
-	cli_put_text(j, "app", p->runs.app);
-	cli_put_owner(j, p->owner, p->uid);
-	cli_put_count(j, "unreadable", p->n_skipped);
-	list = cli_put_array(j, "runs");
-	for (size_t i = 0; i < p->runs.n; i++)
-		append_run(list, p->runs.run[i], p->profile.ev.use[i]);
-	return cli_print_json("runs", j);
 }

@@ -1,6 +1,6 @@
-/* The page of `netprof show`. */
-#ifndef CLI_PAGE_H
-#define CLI_PAGE_H
+/* The pages of `netprof show`. */
+#ifndef CLI_SHOW_H
+#define CLI_SHOW_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -9,8 +9,10 @@
 #include "cli_advice.h"
 #include "cli_zones.h"
 
-/* Print it; returns the exit status. */
-int cli_page_show(const struct cli_profile *p, const struct cli_ties *t,
+/* Each prints it and returns the exit status. */
+int cli_show_text(const struct cli_profile *p, const struct cli_ties *t,
+		  const struct cli_advice *a, const struct cli_zones *z);
+int cli_show_json(const struct cli_profile *p, const struct cli_ties *t,
 		  const struct cli_advice *a, const struct cli_zones *z);
 
 /* At most `rows` latencies of the program, against idle; none for rows < 3. */
