@@ -189,13 +189,6 @@ static int submit_all(const struct calibrate_opt *o, const struct plan *p)
 	return CLI_DONE;
 }
 
-static bool is_sbatch(const char *program)
-{
-	const char *slash = strrchr(program, '/');
-
-	return !strcmp(slash ? slash + 1 : program, "sbatch");
-}
-
 int calibrate_app(const struct calibrate_opt *o)
 {
 	static struct plan p;
@@ -203,7 +196,7 @@ int calibrate_app(const struct calibrate_opt *o)
 	struct cli_store s;
 	int rc;
 
-	if (!is_sbatch(o->argv[0]))
+	if (strcmp(basename(o->argv[0]), "sbatch"))
 		return cli_fail("%.64s: expected sbatch and its arguments",
 				o->argv[0]);
 	rc = cli_store_open(&s);

@@ -30,6 +30,14 @@ struct cli_replay {
 	struct cli_replay_program p[CLI_REPLAY_PROGRAMS];
 };
 
+/*
+ * What the first n tasks do in each of so many bins of the time up to end:
+ * computing, while messages go on, too.  what: n times bins, all idle.
+ */
+enum { CLI_REPLAY_IDLE, CLI_REPLAY_TALKS, CLI_REPLAY_COMPUTES };
+void cli_replay_look(const struct np_replay_job *j, uint32_t n, double end,
+		     size_t bins, unsigned char *what);
+
 /* Each prints everything and returns the exit status. */
 int cli_replay_text(const struct cli_replay *r);
 int cli_replay_parsable(const struct cli_replay *r);

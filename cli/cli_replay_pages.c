@@ -11,13 +11,6 @@
 #define BAR 66
 #define ROWS 40 /* most tasks that are drawn */
 
-static const char *name_of(const struct cli_replay_program *p)
-{
-	const char *slash = strrchr(p->path, '/');
-
-	return slash ? slash + 1 : p->path;
-}
-
 static void number(double v, int width)
 {
 	char text[CLI_NUMBER] = "-";
@@ -49,48 +42,51 @@ static void tasks(const struct cli_replay_program *p,
 	}
 }
 
-/* What a task does in each column: '#' computes, '-' sends or receives. */
-static void draw(const struct cli_replay_program *p,
-		 const struct np_replay_job *j, char (*row)[BAR + 1])
+void cli_replay_look(const struct np_replay_job *j, uint32_t n, double end,
+		     size_t bins, unsigned char *what)
 {
-	for (uint32_t t = 0; t < p->n_tasks; t++) {
-		memset(row[t], ' ', BAR);
-		row[t][BAR] = '\0';
-	}
-	for (size_t i = 0; i < np_replay_ops(p->app); i++) {
-		const struct np_replay_op *op = np_replay_op_at(p->app, i);
+	for (size_t i = 0; i < np_replay_ops(j->app); i++) {
+		const struct np_replay_op *op = np_replay_op_at(j->app, i);
 		const struct np_replay_span *s = &j->span[i];
-		int from = (int)(s->start_sec / j->end_sec * BAR);
-		int to = (int)ceil(s->end_sec / j->end_sec * BAR);
-		char mark = op->kind == NP_REPLAY_COMPUTE ? '#' : '-';
+		unsigned char kind = op->kind == NP_REPLAY_COMPUTE ?
+				     CLI_REPLAY_COMPUTES : CLI_REPLAY_TALKS;
+		size_t from = (size_t)(s->start_sec / end * (double)bins);
+		size_t to = (size_t)ceil(s->end_sec / end * (double)bins);
 
-		if (s->end_sec <= s->start_sec)
+		if (op->task >= n || !(s->end_sec > s->start_sec))
 			continue;
-		for (int c = from; c < to && c < BAR; c++)
-			if (mark == '#' || row[op->task][c] == ' ')
-				row[op->task][c] = mark;
+		for (size_t b = from; b < to && b < bins; b++)
+			if (what[op->task * bins + b] < kind)
+				what[op->task * bins + b] = kind;
 	}
 }
 
 static void timeline(const struct cli_replay_program *p,
 		     const struct np_replay_job *j, const char *model)
 {
-	char (*row)[BAR + 1], text[CLI_NUMBER];
+	unsigned char *what;
+	char text[CLI_NUMBER];
 
 	if (p->n_tasks > ROWS || !(j->end_sec > 0))
 		return;
-	row = calloc(p->n_tasks, sizeof(*row));
-	if (!row)
+	what = calloc(p->n_tasks, BAR);
+	if (!what)
 		return;
-	draw(p, j, row);
+	cli_replay_look(j, p->n_tasks, j->end_sec, BAR, what);
 	cli_head("0 .. %s, %s: # computes, - sends or receives",
 		 cli_sec(j->end_sec, text), model);
 	for (uint32_t t = 0; t < p->n_tasks; t++) {
-		for (int c = BAR; c && row[t][c - 1] == ' '; c--)
-			row[t][c - 1] = '\0';
-		printf("%6u  %s\n", t, row[t]);
+		const unsigned char *row = what + t * BAR;
+		int n = BAR;
+
+		while (n && row[n - 1] == CLI_REPLAY_IDLE)
+			n--;
+		printf("%6u  ", t);
+		for (int c = 0; c < n; c++)
+			putchar(" -#"[row[c]]);
+		putchar('\n');
 	}
-	free(row);
+	free(what);
 }
 
 /* Run times by all models. */
@@ -126,7 +122,7 @@ int cli_replay_text(const struct cli_replay *r)
 							   &p->alone[0];
 
 		printf("%s%s: %u tasks, %zu operations\n\n", k ? "\n" : "",
-		       name_of(p), p->n_tasks, np_replay_ops(p->app));
+		       basename(p->path), p->n_tasks, np_replay_ops(p->app));
 		ends(r, k);
 		cli_head("%s%s", r->net.model[0]->name,
 			 r->n > 1 ? ", together" : "");
@@ -149,7 +145,7 @@ int cli_replay_parsable(const struct cli_replay *r)
 				const struct np_replay_task *b = r->n > 1 ?
 					&p->together[m].task[t] : a;
 
-				cli_field(name_of(p), '|');
+				cli_field(basename(p->path), '|');
 				printf("%s|%u|%u|", r->net.model[m]->name, t,
 				       p->node_of[t]);
 				cli_field_real(a->end_sec, 9, '|');

@@ -29,6 +29,9 @@ cli_sharing_at(const struct cli_sharing *a, size_t scheme, size_t model)
 	return &a->answer[scheme * a->net.n + model];
 }
 
+/* The first model that has an answer; there are net.n of them. */
+size_t cli_sharing_first(const struct cli_sharing *a, size_t scheme);
+
 /* Each prints everything and returns the exit status. */
 int cli_sharing_text(const struct cli_sharing *a);
 int cli_sharing_parsable(const struct cli_sharing *a);

@@ -19,6 +19,15 @@ static bool is_timed(const struct np_scheme *s)
 	return !isnan(s->reference_sec);
 }
 
+size_t cli_sharing_first(const struct cli_sharing *a, size_t scheme)
+{
+	size_t m = 0;
+
+	while (m < a->net.n && *cli_sharing_at(a, scheme, m)->why.text)
+		m++;
+	return m;
+}
+
 static size_t n_measured(const struct np_scheme *s)
 {
 	size_t n = 0;
@@ -161,11 +170,9 @@ static void timeline(const struct cli_sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
 	char text[CLI_NUMBER];
+	size_t m = cli_sharing_first(a, k);
 	double end = 0;
-	size_t m = 0;
 
-	while (m < a->net.n && *cli_sharing_at(a, k, m)->why.text)
-		m++;
 	if (m == a->net.n || s->n > BARS)
 		return;
 	for (size_t i = 0; i < s->n; i++)

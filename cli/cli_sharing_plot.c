@@ -20,16 +20,6 @@ static size_t rows_of(const struct np_scheme *s)
 	return s->n < TRANSFERS ? s->n : TRANSFERS;
 }
 
-/* The first model that has an answer; there are net->n of them. */
-static size_t first_of(const struct cli_sharing *a, size_t k)
-{
-	size_t m = 0;
-
-	while (m < a->net.n && *cli_sharing_at(a, k, m)->why.text)
-		m++;
-	return m;
-}
-
 /* Marks at the ends need some room behind them. */
 static void make_room(struct np_panel *p, double end)
 {
@@ -121,7 +111,7 @@ int cli_sharing_plot(const struct cli_sharing *a, const char *path)
 	size_t n = a->set->n < SCHEMES ? a->set->n : SCHEMES, first, most = 0;
 
 	for (size_t k = 0; f && k < n; k++) {
-		first = first_of(a, k);
+		first = cli_sharing_first(a, k);
 		if (first < a->net.n)
 			add_scheme(f, a, k, first);
 		if (a->set->scheme[k].n > most)

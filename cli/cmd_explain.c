@@ -169,7 +169,7 @@ static void find_in_state(struct cli_explain *e, bool rest)
 static int say_tasks(const struct cli_explain *e)
 {
 	char list[256] = "", name[CLI_NUMBER];
-	size_t used = 0, n = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < e->state.n_jobs; i++) {
 		const struct np_state_job *j = &e->state.job[i];
@@ -177,8 +177,7 @@ static int say_tasks(const struct cli_explain *e)
 		if (j->array != e->id)
 			continue;
 		if (n++ < 4)
-			used += (size_t)snprintf(list + used,
-				sizeof(list) - used, "%s%s", used ? ", " : "",
+			cli_add(list, sizeof(list), "%s%s", *list ? ", " : "",
 				cli_job_name(j->id, j->array, j->task, name));
 	}
 	if (!n)

@@ -58,38 +58,34 @@ static void put_value(FILE *f, double v)
 	fprintf(f, " %.15g\n", v + 0.0 /* no "-0" */);
 }
 
-static void plain(FILE *f, const char *name, double v)
-{
-	fprintf(f, "netprof_%s", name);
-	put_value(f, v);
-}
-
-static void labelled(FILE *f, const char *name, const char *label,
-		     const char *value, double v)
-{
-	fprintf(f, "netprof_%s{", name);
-	put_label(f, label, value);
-	putc('}', f);
-	put_value(f, v);
-}
-
+/* label[1] NULL: there is one. */
 static void labelled_twice(FILE *f, const char *name,
 			   const char *const label[2],
 			   const char *const value[2], double v)
 {
 	fprintf(f, "netprof_%s{", name);
 	put_label(f, label[0], value[0]);
-	putc(',', f);
-	put_label(f, label[1], value[1]);
+	if (label[1]) {
+		putc(',', f);
+		put_label(f, label[1], value[1]);
+	}
 	putc('}', f);
 	put_value(f, v);
+}
+
+static void labelled(FILE *f, const char *name, const char *label,
+		     const char *value, double v)
+{
+	labelled_twice(f, name, (const char *[]){ label, NULL },
+		       (const char *[]){ value, NULL }, v);
 }
 
 static void gauge(FILE *f, const char *name, const char *unit,
 		  const char *help, double v)
 {
 	family(f, name, unit, help);
-	plain(f, name, v);
+	fprintf(f, "netprof_%s", name);
+	put_value(f, v);
 }
 
 /* The last decision of placement. */
