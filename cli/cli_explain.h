@@ -69,13 +69,12 @@ int cli_explain_ended(struct cli_explain *e);
 const struct cli_beside *cli_explain_costliest(const struct cli_explain *e,
 					       double *share);
 
-/* cli_explain_say.c: sentences. */
-/* Which neighbour that is, and by how much; "" if it is not known. */
-void cli_say_costliest(const struct cli_explain *e, char *buf, size_t len);
-void cli_say_pending(const struct cli_explain *e, char *buf, size_t len);
-/* How to make it known, or why its name does not count; "" if it is known. */
-void cli_say_unknown(const struct np_state *s, const struct np_state_job *j,
-		     char *buf, size_t len);
+/* cli_explain_say.c: what to say of it; three print it, if there is anything. */
+/* Which neighbour that is, and by how much. */
+void cli_say_costliest(const struct cli_explain *e);
+void cli_say_pending(const struct cli_explain *e);
+/* How to make it known, or why its name does not count. */
+void cli_say_unknown(const struct cli_explain *e);
 /*
  * "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its neighbours explain
  * 33 points of that."  predicted: NULL if nobody predicted it.

@@ -26,14 +26,6 @@ static void say_stale(const struct cli_explain *e)
 						       line, sizeof(line)));
 }
 
-static void say_unknown(const struct cli_explain *e)
-{
-	char line[LINE];
-
-	cli_say_unknown(&e->state, e->job, line, sizeof(line));
-	cli_labelled(stdout, "Not known", "%s", line);
-}
-
 static void say_held(double held_sec, const struct np_state *s)
 {
 	char held[CLI_NUMBER], most[CLI_NUMBER];
@@ -75,13 +67,10 @@ static void say_causes(const struct cli_explain *e)
 
 static int page_pending(const struct cli_explain *e)
 {
-	char line[LINE];
-
-	cli_say_pending(e, line, sizeof(line));
-	cli_say(CLI_BOLD, 0, "%s", line);
+	cli_say_pending(e);
 	say_stale(e);
 	cli_labelled(stdout, "Decision", "%s", e->job->text);
-	say_unknown(e);
+	cli_say_unknown(e);
 	say_held(e->job->held_sec, &e->state);
 	say_causes(e);
 	return CLI_DONE;
@@ -130,15 +119,6 @@ static void say_beside(const struct cli_explain *e, bool ended)
 		printf("%zu more (--parsable)\n", e->n_beside - MOST_ROWS);
 }
 
-/* Which of several neighbours, or the only one that is known. */
-static void say_costliest(const struct cli_explain *e)
-{
-	char line[LINE];
-
-	cli_say_costliest(e, line, sizeof(line));
-	cli_labelled(stdout, "Costliest", "%s", line);
-}
-
 static void say_prediction(const struct cli_explain *e)
 {
 	const char *why = e->not_predicted.text;
@@ -165,9 +145,9 @@ static int page_running(const struct cli_explain *e)
 	cli_say(CLI_BOLD, 0, "%s, since %s.", where, cli_date(j->start, since));
 	say_stale(e);
 	say_held(j->held_sec, NULL);
-	say_unknown(e);
+	cli_say_unknown(e);
 	say_prediction(e);
-	say_costliest(e);
+	cli_say_costliest(e);
 	say_beside(e, false);
 	return CLI_DONE;
 }
@@ -234,7 +214,7 @@ static int page_ended(const struct cli_explain *e)
 	if (e->predicted && e->n_beside)
 		cli_labelled(stdout, "Predicted", "%s over its whole run, from "
 			     "its neighbours", cli_change(e->slowdown, by));
-	say_costliest(e);
+	cli_say_costliest(e);
 	if (!e->n_beside)
 		cli_labelled(stdout, "Neighbours", "no other job was on "
 			     "its leaf switches");

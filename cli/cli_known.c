@@ -61,7 +61,7 @@ static int add_owner(struct cli_known *k, struct cli_store *s,
 	if (np_store_apps(s->store, owner, uid, &names, &n, NULL))
 		return 0;
 	for (size_t i = 0; !rc && i < n; i++) {
-		struct cli_runs r = { .owner = owner, .uid = uid };
+		struct cli_runs r;
 
 		if (is_there(k, names[i]))
 			continue;
@@ -69,15 +69,12 @@ static int add_owner(struct cli_known *k, struct cli_store *s,
 			k->cut = true;
 			break;
 		}
-		rc = np_store_load(s->store, owner, uid, names[i], NULL, NULL,
-				   &r.runs, NULL);
-		if (!rc && r.runs.n) {
+		rc = cli_runs_look(s, owner, uid, names[i], &r);
+		if (!rc) {
 			k->n_runs += r.runs.n;
 			rc = cli_known_add(k, &r, true);
-		} else if (!rc) {
-			np_runs_free(&r.runs);
 		}
-		rc = rc == -ENOMEM ? rc : 0;
+		rc = rc == -ENOENT ? 0 : rc;
 	}
 	np_names_free(names, n);
 	return rc;

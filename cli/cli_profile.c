@@ -85,6 +85,23 @@ int cli_runs_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 	return rc;
 }
 
+int cli_runs_look(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+		  const char *app, struct cli_runs *out)
+{
+	struct cli_runs r = { .owner = owner, .uid = uid };
+	int rc = np_store_load(s->store, owner, uid, app, NULL, NULL, &r.runs,
+			       NULL);
+
+	if (rc)
+		return rc == -ENOMEM ? rc : -ENOENT;
+	if (!r.runs.n) {
+		np_runs_free(&r.runs);
+		return -ENOENT;
+	}
+	*out = r;
+	return 0;
+}
+
 /* The profile takes the runs over, also when it fails. */
 static int make(struct cli_store *s, struct cli_runs *r,
 		struct cli_profile *out, struct np_err *err)

@@ -56,6 +56,10 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		     const char *app, struct cli_profile *out,
 		     struct np_err *err);
 
+/* The same without a word: 0, -ENOENT (no run of it can be read) or -ENOMEM. */
+int cli_runs_look(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+		  const char *app, struct cli_runs *out);
+
 /* "alice" or "published" */
 const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 			   size_t len);

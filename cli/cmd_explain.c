@@ -80,12 +80,11 @@ static bool has_any(const struct cli_explain *e, const struct np_runs *runs)
 static int try_app(struct cli_explain *e, struct cli_store *s,
 		   enum np_store_owner owner, const char *app)
 {
-	struct cli_runs r = { .owner = owner, .uid = e->uid };
-	int rc = np_store_load(s->store, owner, e->uid, app, NULL, NULL,
-			       &r.runs, NULL);
+	struct cli_runs r;
+	int rc = cli_runs_look(s, owner, e->uid, app, &r);
 
 	if (rc)
-		return rc == -ENOMEM ? rc : 0;
+		return rc == -ENOENT ? 0 : rc;
 	if (!has_any(e, &r.runs)) {
 		np_runs_free(&r.runs);
 		return 0;
