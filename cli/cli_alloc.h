@@ -30,7 +30,7 @@ struct cli_alloc {
 int cli_alloc_find(struct cli_alloc *a, const char *command,
 		   struct np_err *err);
 
-/* The environment of steps; a->env: free() it.  Returns 0 or -errno with err. */
+/* The environment of steps; free() a->env.  Returns 0 or -errno with err. */
 int cli_alloc_env(struct cli_alloc *a, struct np_err *err);
 
 /*

@@ -22,7 +22,4 @@ struct calibrate_opt {
 /* cli_calibrate_fabric.c; returns the exit status. */
 int calibrate_fabric(const struct calibrate_opt *opt);
 
-/* cli_calibrate_app.c; returns the exit status. */
-int calibrate_app(const struct calibrate_opt *opt);
-
 #endif

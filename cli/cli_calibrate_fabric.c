@@ -165,9 +165,10 @@ struct work {
 /* Not to find out after an hour that it cannot be written. */
 static int check_store(struct work *w, struct np_err *err)
 {
+	const char *store = w->at.conf.store;
 	char name[NP_APP_MAX + 1];
 	struct np_dir d;
-	int rc = np_store_open(w->at.conf.store, &w->store, err);
+	int rc = np_store_open(store, &w->store, err);
 
 	if (rc)
 		return rc;
@@ -175,13 +176,12 @@ static int check_store(struct work *w, struct np_err *err)
 		strcpy(name, "cluster");
 	rc = np_dir_open_fabric(w->store, name, !w->opt->dry_run, &d, err);
 	if (rc == -ENOENT && w->opt->dry_run) {
-		w->dir = strdup(w->at.conf.store);
+		w->dir = strdup(store);
 		return w->dir ? 0 : -ENOMEM;
 	}
 	if (rc)
-		return rc == -ENOENT ? np_errf(err, rc, "%s: %s",
-					       w->at.conf.store, strerror(-rc)) :
-				       rc;
+		return rc == -ENOENT ? np_errf(err, rc, "%s: %s", store,
+					       strerror(-rc)) : rc;
 	if (!w->opt->dry_run && faccessat(d.fd, ".", W_OK, AT_EACCESS))
 		rc = np_errf(err, -errno, "%s: %s; calibrations are written by "
 			     "administrators, or into a file by --output=FILE",
@@ -210,7 +210,8 @@ static char *describe(const struct work *w, const struct np_cal_run *run)
 		at->aggressor_across.n ? at->aggressor_across.list : "");
 	fprintf(f, " transport=%s bytes=%u period=%g per_node=%u seconds=%g "
 		"probe_seconds=%g levels=", np_cal_run_transport(run),
-		w->at.conf.message_bytes, w->at.conf.period_sec, w->at.conf.per_node,
+		w->at.conf.message_bytes, w->at.conf.period_sec,
+		w->at.conf.per_node,
 		s->seconds, s->probe_seconds);
 	for (size_t i = 0; i < s->n_levels; i++)
 		fprintf(f, "%s%s", i ? "," : "", s->level[i].name);

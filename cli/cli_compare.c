@@ -195,26 +195,12 @@ bool cli_fact_differs(const struct cli_compare *c, const struct cli_fact *f)
 	return false;
 }
 
-#define LEAST_NOISE 0.02 /* as np_noise.h: run times scatter by so much */
-
 static bool same_application(const struct cli_compare *c)
 {
 	for (size_t i = 1; i < c->n; i++)
 		if (strcmp(c->side[i].runs.app, c->side[0].runs.app))
 			return false;
 	return true;
-}
-
-/* How far two means are apart by chance, of the smaller one. */
-static double chance(const struct np_mean *a, const struct np_mean *b)
-{
-	double noise = LEAST_NOISE;
-
-	if (a->n > 1)
-		noise = fmax(noise, a->sd / a->mean);
-	if (b->n > 1)
-		noise = fmax(noise, b->sd / b->mean);
-	return 2 * noise * sqrt(1.0 / (double)a->n + 1.0 / (double)b->n);
 }
 
 /* "fft alone (60.0 s, n 2)" */
@@ -238,14 +224,14 @@ static void say_slower(const struct cli_side *slow, const struct cli_side *fast,
 	char other[CLI_COMPARE_NAME + 64], sec[CLI_NUMBER], how[64];
 
 	say_side(fast, other, sizeof(other));
-	if (d < LEAST_NOISE)
+	if (d < CLI_LEAST_NOISE)
 		snprintf(how, sizeof(how), "as long as");
 	else
 		snprintf(how, sizeof(how), "%.0f %% longer than", 100 * d);
 	snprintf(buf, len, "%s took %s, %s %s%s.", slow->name,
 		 cli_sec(slow->run_sec.mean, sec), how, other,
-		 d >= LEAST_NOISE && d < chance(&slow->run_sec,
-						&fast->run_sec) ?
+		 d >= CLI_LEAST_NOISE && d < cli_chance(&slow->run_sec,
+							   &fast->run_sec) ?
 		 ", which may be chance" : "");
 }
 

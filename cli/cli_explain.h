@@ -69,7 +69,7 @@ int cli_explain_ended(struct cli_explain *e);
 const struct cli_beside *cli_explain_costliest(const struct cli_explain *e,
 					       double *share);
 
-/* cli_explain_say.c: what to say of it; three print it, if there is anything. */
+/* cli_explain_say.c: sentences; these three print it, if there is anything. */
 /* Which neighbour that is, and by how much. */
 void cli_say_costliest(const struct cli_explain *e);
 void cli_say_pending(const struct cli_explain *e);

@@ -5,7 +5,6 @@
 
 #include "cli_explain.h"
 
-#define LEAST_NOISE 0.02 /* as np_noise.h: run times scatter by so much */
 #define LITTLE 0.005	 /* half a point */
 
 static const char *name_of(const struct np_state_job *j, char buf[CLI_NUMBER])
@@ -61,22 +60,13 @@ void cli_say_unknown(const struct cli_explain *e)
 		cli_labelled(stdout, "Not known", "It does not say which "
 			     "application it is. \"sbatch --netprofile=NAME "
 			     "job.sh\" measures one and names it; later jobs "
-			     "name it by --netprofile=NAME, or NETPROF_APP=NAME "
-			     "in the environment.");
+			     "name it by --netprofile=NAME, or "
+			     "NETPROF_APP=NAME in the environment.");
 	else
 		cli_labelled(stdout, "Not known", "There is no profile of %s "
 			     "that placement can use. \"sbatch --netprofile=%s "
 			     "--netprofile-calibrate job.sh\" measures it.",
 			     j->app, j->app);
-}
-
-/* How far one run is from the mean by chance. */
-static double chance(const struct np_mean *alone)
-{
-	double sd = alone->n > 1 && isfinite(alone->sd) ?
-		    alone->sd / alone->mean : 0;
-
-	return 2 * fmax(sd, LEAST_NOISE) * sqrt(1 + 1.0 / (double)alone->n);
 }
 
 static void say_explained(double measured, double predicted, char *buf,
@@ -96,6 +86,7 @@ void cli_say_took(double run_sec, const struct np_mean *alone,
 		  const double *predicted, char *buf, size_t len)
 {
 	char took[CLI_NUMBER], mean[CLI_NUMBER], how[64], why[160];
+	const struct np_mean one = { .n = 1, .mean = run_sec };
 	double d;
 
 	cli_sec(run_sec, took);
@@ -107,14 +98,14 @@ void cli_say_took(double run_sec, const struct np_mean *alone,
 	}
 	d = run_sec / alone->mean - 1;
 	cli_sec(alone->mean, mean);
-	if (fabs(d) < LEAST_NOISE)
+	if (fabs(d) < CLI_LEAST_NOISE)
 		snprintf(how, sizeof(how), "as long as");
 	else
 		snprintf(how, sizeof(how), "%.0f %% %s than", 100 * fabs(d),
 			 d < 0 ? "less" : "longer");
-	if (fabs(d) < LEAST_NOISE || d < -chance(alone))
+	if (fabs(d) < CLI_LEAST_NOISE || d < -cli_chance(&one, alone))
 		snprintf(why, sizeof(why), ".");
-	else if (fabs(d) < chance(alone))
+	else if (fabs(d) < cli_chance(&one, alone))
 		snprintf(why, sizeof(why), ", which may be chance.");
 	else if (predicted)
 		say_explained(d, *predicted, why, sizeof(why));

@@ -65,16 +65,16 @@ static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
 
 	printf("%s%-*s", cli_colour(CLI_BOLD), NAME, "");
 	for (size_t c = from; c < to; c++) {
-		cli_right(stdout, cli_cut(cli_matrix_name(m, c), COLUMN_MAX, name,
-					  sizeof(name)), width - 1);
+		cli_right(stdout, cli_cut(cli_matrix_name(m, c), COLUMN_MAX,
+					  name, sizeof(name)), width - 1);
 		fputs(c + 1 < to ? " " : "", stdout);
 	}
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (size_t v = 0; v < m->n; v++) {
 		if (!has_row(m, v))
 			continue;
-		printf("%-*s", NAME, cli_cut(cli_matrix_name(m, v), NAME - 1, name,
-					     sizeof(name)));
+		printf("%-*s", NAME, cli_cut(cli_matrix_name(m, v), NAME - 1,
+					     name, sizeof(name)));
 		for (size_t c = from; c < to; c++)
 			cell(m, v * m->n + c, width, c + 1 == to);
 		putchar('\n');
@@ -156,8 +156,8 @@ int cli_matrix_csv(const struct cli_matrix *m)
 
 	puts("victim,corunner,scope,slowdown,low,high,model,flags");
 	for (size_t i = 0; i < m->n * m->n; i++) {
-		printf("%s,%s,%s,", cli_matrix_name(m, i / m->n), cli_matrix_name(m, i % m->n),
-		       np_scope_name(m->scope));
+		printf("%s,%s,%s,", cli_matrix_name(m, i / m->n),
+		       cli_matrix_name(m, i % m->n), np_scope_name(m->scope));
 		if (m->rc[i]) {
 			puts(",,,,");
 			continue;

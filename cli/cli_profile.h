@@ -75,6 +75,10 @@ const char *cli_run_id(const struct np_record *r, char *buf, size_t len);
 #define CLI_SENTENCES 3
 const char *cli_say_verdict(const struct np_profile *p, int i,
 			    char buf[CLI_SENTENCE]);
+/* How far two mean run times are apart by chance, of the smaller one. */
+#define CLI_LEAST_NOISE 0.02 /* as np_noise.h: run times scatter by so much */
+double cli_chance(const struct np_mean *a, const struct np_mean *b);
+
 /* "heavy", "moderate", "light", "saturated", "unknown"; "idle" for idle */
 const char *cli_use_name(const struct np_profile *p);
 /* "steady", "phases", "unknown" */

@@ -15,9 +15,9 @@ static void add_spans(struct np_figure *f, struct np_panel *p, uint32_t n_tasks,
 		      double end, const unsigned char *what,
 		      unsigned char kind)
 {
-	struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_SPANS,
-					     kind == CLI_REPLAY_COMPUTES ? 0 : 1,
-					     kind == CLI_REPLAY_COMPUTES ? "computing" :
+	bool computes = kind == CLI_REPLAY_COMPUTES;
+	struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_SPANS, !computes,
+					     computes ? "computing" :
 					     "sending or receiving");
 
 	for (uint32_t task = 0; task < n_tasks; task++) {

@@ -1,4 +1,4 @@
-/* Text in the page of netprof report, how it looks, and how its tables are sorted. */
+/* The page of netprof report: text in it, its look, how its tables sort. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -133,15 +133,14 @@ static void put_verdict(FILE *f, const struct cli_report *r)
 		suffer += r->part[i].advice.n_avoid > 0;
 	fputs("<h1>netprof report</h1>\n<p><strong>", f);
 	if (most)
-		cli_html_put(f, "", "", "%zu of %zu applications slow by more than "
-				"%.0f %% beside another; most of all %s beside "
-				"%s: %s.", suffer, r->n, 100 * r->limit,
-				most->profile.runs->app, most->hurt_by[0].app,
-				cli_change(most->hurt_by[0].p.slowdown,
-					   change));
+		cli_html_put(f, "", "", "%zu of %zu applications slow by more "
+			     "than %.0f %% beside another; most of all %s "
+			     "beside %s: %s.", suffer, r->n, 100 * r->limit,
+			     most->profile.runs->app, most->hurt_by[0].app,
+			     cli_change(most->hurt_by[0].p.slowdown, change));
 	else
-		cli_html_put(f, "", "", "%zu applications; how they slow each other "
-				"is not known.", r->n);
+		cli_html_put(f, "", "", "%zu applications; how they slow each "
+			     "other is not known.", r->n);
 	fprintf(f, "</strong></p>\n<p class=\"dim\">netprof %s, %s</p>\n",
 		NP_VERSION, cli_date(r->date, date));
 }

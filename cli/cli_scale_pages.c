@@ -90,8 +90,8 @@ static void say_what(const struct cli_scale *s)
 		s->n_runs, s->n_runs == 1 ? "" : "s",
 		s->link.bytes_per_sec / 1e6,
 		cli_setting_sec(s->link.latency_sec, latency),
-		s->bandwidth_given && s->latency_given ? "" : " (taken where --bandwidth or --latency "
-				     "does not say)",
+		s->bandwidth_given && s->latency_given ? "" :
+		" (taken where --bandwidth or --latency does not say)",
 		s->variant == NP_FOUR_CONSISTENT ? "consistent" : "published");
 }
 

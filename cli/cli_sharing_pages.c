@@ -310,7 +310,8 @@ int cli_sharing_parsable(const struct cli_sharing *a)
 				cli_field_real(s->alone[i], 9, '|');
 				printf("%s|%s|", is_timed(s) ? "s" :
 				       "reference", a->net.model[m]->name);
-				cli_field_real(ok ? g->penalty[i] : NAN, 9, '|');
+				cli_field_real(ok ? g->penalty[i] : NAN, 9,
+					       '|');
 				cli_field_real(ok ? g->time[i] : NAN, 9, '|');
 				cli_field_real(s->took_sec[i], 9, '\n');
 			}

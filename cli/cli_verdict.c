@@ -1,9 +1,21 @@
 /* The verdict in words: what a user is told first. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli_profile.h"
 #include "cli_text.h"
+
+double cli_chance(const struct np_mean *a, const struct np_mean *b)
+{
+	double noise = CLI_LEAST_NOISE;
+
+	if (a->n > 1)
+		noise = fmax(noise, a->sd / a->mean);
+	if (b->n > 1)
+		noise = fmax(noise, b->sd / b->mean);
+	return 2 * noise * sqrt(1.0 / (double)a->n + 1.0 / (double)b->n);
+}
 
 const char *cli_use_name(const struct np_profile *p)
 {

@@ -47,7 +47,7 @@ static int read_graph(int fd, const char *path, struct np_replay_app **out,
 	return rc;
 }
 
-/* A program in our own language, a graph in GOAL, or the traces in a directory. */
+/* One in our own language, a graph in GOAL, or the traces in a directory. */
 static int read_program(const char *path, struct np_replay_app **out,
 		    struct np_err *err)
 {
@@ -91,7 +91,10 @@ static int place_list(const struct cli_cmd *cmd, struct cli_replay *r)
 	return 0;
 }
 
-/* Each program has nodes of its own, one after the other; 0, or the exit status. */
+/*
+ * Each program has nodes of its own, one after the other.  0, or the exit
+ * status.
+ */
 static int place(const struct cli_cmd *cmd, struct cli_replay *r)
 {
 	struct np_err err = NP_ERR_INIT;
