@@ -12,12 +12,20 @@
 
 #include "np_err.h"
 
+#define CLI_ANY ((size_t)-1) /* number of words */
+
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+struct np_option;
 
 struct cli_cmd {
 	const char *name, *args;
 	const char *help; /* one line */
 	const char *text; /* what `netprof help NAME` adds */
+	int takes;	  /* of enum cli_takes, cli_options.h */
+	const struct np_option *own; /* more options, or NULL */
+	const char *missing; /* what is said if there is no word, or NULL */
+	size_t most;	     /* words */
 	int (*run)(const struct cli_cmd *self, int argc, char **argv);
 };
 
@@ -29,6 +37,9 @@ extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_predict,
 
 /* Print "netprof: ..." and return CLI_FAILED. */
 int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Print "netprof: LINE", for what tells of what it passes over; no arg. */
+void cli_pass_on(const char *line, void *arg);
 
 /* Print "netprof: ..." and how to call the command; return CLI_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)

@@ -27,9 +27,10 @@ static bool involves(const struct np_measured_set *s,
 	return false;
 }
 
-bool accuracy_takes(const struct accuracy_opt *opt,
-		    const struct np_measured_set *s,
-		    const struct np_measured_case *c)
+/* Is this case among those asked for? */
+static bool takes(const struct accuracy_opt *opt,
+		  const struct np_measured_set *s,
+		  const struct np_measured_case *c)
 {
 	return c->slowdown.mean <= opt->up_to &&
 	       !involves(s, c, opt->without, opt->n_without) &&
@@ -61,79 +62,29 @@ static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
 {
 	const struct np_loggps *net = opt->net.G_ns < 0 ? NULL : &opt->net;
 	unsigned needs = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < opt->n_models; i++)
 		needs |= opt->model[i]->needs;
-	f->traced = calloc(f->measured.n_sets + 1, sizeof(*f->traced));
-	for (size_t i = 0; f->traced && i < f->measured.n_sets; i++) {
+	for (size_t i = 0; i < f->measured.n_sets; i++)
+		n += f->measured.set[i].n_apps;
+	f->traced = calloc(n + 1, sizeof(*f->traced));
+	if (!f->traced)
+		return np_errf(err, -ENOMEM, "%s: no memory", f->path);
+	for (size_t i = 0; i < f->measured.n_sets; i++) {
 		struct np_measured_set *s = &f->measured.set[i];
 
-		f->traced[i] = calloc(s->n_apps + 1, sizeof(**f->traced));
-		if (!f->traced[i])
-			break;
 		for (size_t a = 0; a < s->n_apps; a++) {
+			struct cli_traced *t = &f->traced[f->n_traced++];
 			char path[PATH_MAX];
 
 			snprintf(path, sizeof(path), "%s/%s", opt->traces,
 				 s->app[a].name);
-			cli_traced_read(path, net, needs, &f->traced[i][a]);
-			cli_traced_give(&f->traced[i][a], &s->app[a]);
-		}
-		if (i + 1 == f->measured.n_sets)
-			return 0;
-	}
-	return np_errf(err, -ENOMEM, "%s: no memory", f->path);
-}
-
-/* One model over all sets. */
-static int run_model(struct accuracy_file *f, const struct np_model *model,
-		     const struct np_predict_opt *opt, struct np_err *err)
-{
-	struct accuracy_run *r = &f->run[f->n_runs++];
-	size_t n = f->measured.n_sets;
-	int rc = 0;
-
-	r->model = model;
-	r->out = calloc(n + 1, sizeof(*r->out));
-	r->rc = calloc(n + 1, sizeof(*r->rc));
-	if (!r->out || !r->rc)
-		return np_errf(err, -ENOMEM, "%s: no memory", f->path);
-	for (size_t i = 0; !rc && i < n; i++) {
-		const struct np_measured_set *s = &f->measured.set[i];
-
-		r->out[i] = calloc(s->n_rows + 1, sizeof(**r->out));
-		r->rc[i] = calloc(s->n_rows + 1, sizeof(**r->rc));
-		if (!r->out[i] || !r->rc[i])
-			return np_errf(err, -ENOMEM, "%s: no memory", f->path);
-		rc = np_evaluate(s, model, opt, r->out[i], r->rc[i], &r->why,
-				 err);
-	}
-	return rc;
-}
-
-/* The cases of one kind; with run NULL, only what was measured. */
-static size_t gather(const struct accuracy_file *f,
-		     const struct accuracy_opt *opt,
-		     const struct accuracy_run *run, bool groups,
-		     struct np_scored *to)
-{
-	static const struct np_prediction none;
-	size_t n = 0;
-
-	for (size_t i = 0; i < f->measured.n_sets; i++) {
-		const struct np_measured_set *s = &f->measured.set[i];
-
-		for (size_t k = 0; k < s->n_rows; k++) {
-			const struct np_measured_case *c = &s->row[k];
-
-			if ((c->n_co > 1) != groups ||
-			    !accuracy_takes(opt, s, c))
-				continue;
-			to[n++] = np_evaluate_scored(
-				run ? &run->out[i][k] : &none, c);
+			cli_traced_read(path, net, needs, t);
+			cli_traced_give(t, &s->app[a]);
 		}
 	}
-	return n;
+	return 0;
 }
 
 static size_t all_rows(const struct accuracy_file *f)
@@ -142,6 +93,65 @@ static size_t all_rows(const struct accuracy_file *f)
 
 	for (size_t i = 0; i < f->measured.n_sets; i++)
 		n += f->measured.set[i].n_rows;
+	return n;
+}
+
+static int list_cases(struct accuracy_file *f, const struct accuracy_opt *opt,
+		      struct np_err *err)
+{
+	size_t at = 0;
+
+	f->one = calloc(all_rows(f) + 1, sizeof(*f->one));
+	if (!f->one)
+		return np_errf(err, -ENOMEM, "%s: no memory", f->path);
+	for (size_t i = 0; i < f->measured.n_sets; i++) {
+		const struct np_measured_set *s = &f->measured.set[i];
+
+		for (size_t k = 0; k < s->n_rows; k++, at++)
+			if (takes(opt, s, &s->row[k]))
+				f->one[f->n_cases++] = (struct accuracy_case){
+					s, &s->row[k], at };
+	}
+	return 0;
+}
+
+/* One model over all sets. */
+static int run_model(struct accuracy_file *f, const struct np_model *model,
+		     const struct np_predict_opt *opt, struct np_err *err)
+{
+	struct accuracy_run *r = &f->run[f->n_runs++];
+	size_t n = all_rows(f), at = 0;
+	int *rcs = calloc(n + 1, sizeof(*rcs)), rc = 0;
+
+	r->model = model;
+	r->out = calloc(n + 1, sizeof(*r->out));
+	if (!r->out || !rcs)
+		rc = np_errf(err, -ENOMEM, "%s: no memory", f->path);
+	for (size_t i = 0; !rc && i < f->measured.n_sets; i++) {
+		const struct np_measured_set *s = &f->measured.set[i];
+
+		rc = np_evaluate(s, model, opt, &r->out[at], rcs, &r->why, err);
+		at += s->n_rows;
+	}
+	free(rcs);
+	return rc;
+}
+
+/* The cases of one kind; with run NULL, only what was measured. */
+static size_t gather(const struct accuracy_file *f,
+		     const struct accuracy_run *run, bool groups,
+		     struct np_scored *to)
+{
+	static const struct np_prediction none;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n_cases; i++) {
+		const struct accuracy_case *c = &f->one[i];
+
+		if ((c->c->n_co > 1) == groups)
+			to[n++] = np_evaluate_scored(
+				run ? &run->out[c->at] : &none, c->c);
+	}
 	return n;
 }
 
@@ -158,11 +168,11 @@ static int score_constant(struct np_scored *s, size_t n,
 	return rc ? rc : np_accuracy_score(s, n, &line->score);
 }
 
-static int score_part(struct accuracy_file *f, const struct accuracy_opt *opt,
-		      bool groups, struct np_scored *s)
+static int score_part(struct accuracy_file *f, bool groups,
+		      struct np_scored *s)
 {
 	struct accuracy_part *p = &f->part[f->n_parts];
-	size_t n = gather(f, opt, NULL, groups, s);
+	size_t n = gather(f, NULL, groups, s);
 	int rc;
 
 	if (!n)
@@ -177,7 +187,7 @@ static int score_part(struct accuracy_file *f, const struct accuracy_opt *opt,
 		l->model = f->run[i].model->name;
 		l->constant = NAN;
 		l->why = f->run[i].why;
-		n = gather(f, opt, &f->run[i], groups, s);
+		n = gather(f, &f->run[i], groups, s);
 		rc = np_accuracy_score(s, n, &l->score);
 	}
 	return rc;
@@ -197,12 +207,14 @@ int accuracy_run(const char *path, const struct accuracy_opt *opt,
 		rc = check_names(f, opt->only, opt->n_only, err);
 	if (!rc && opt->traces)
 		rc = read_traces(f, opt, err);
+	if (!rc)
+		rc = list_cases(f, opt, err);
 	for (size_t i = 0; !rc && i < opt->n_models; i++)
 		rc = run_model(f, opt->model[i], &opt->predict, err);
 	if (rc)
 		return rc;
-	s = calloc(all_rows(f) + 1, sizeof(*s));
-	if (!s || score_part(f, opt, false, s) || score_part(f, opt, true, s))
+	s = calloc(f->n_cases + 1, sizeof(*s));
+	if (!s || score_part(f, false, s) || score_part(f, true, s))
 		rc = np_errf(err, -ENOMEM, "%s: no memory", path);
 	free(s);
 	if (!rc && !f->n_parts)
@@ -213,22 +225,11 @@ int accuracy_run(const char *path, const struct accuracy_opt *opt,
 
 void accuracy_free(struct accuracy_file *f)
 {
-	for (size_t r = 0; r < f->n_runs; r++) {
-		for (size_t i = 0; i < f->measured.n_sets; i++) {
-			if (f->run[r].out)
-				free(f->run[r].out[i]);
-			if (f->run[r].rc)
-				free(f->run[r].rc[i]);
-		}
+	for (size_t r = 0; r < f->n_runs; r++)
 		free(f->run[r].out);
-		free(f->run[r].rc);
-	}
-	for (size_t i = 0; f->traced && i < f->measured.n_sets; i++) {
-		for (size_t a = 0; f->traced[i] &&
-				   a < f->measured.set[i].n_apps; a++)
-			cli_traced_free(&f->traced[i][a]);
-		free(f->traced[i]);
-	}
+	for (size_t i = 0; i < f->n_traced; i++)
+		cli_traced_free(&f->traced[i]);
 	free(f->traced);
+	free(f->one);
 	np_measured_free(&f->measured);
 }

@@ -46,18 +46,27 @@ struct accuracy_part {
 	size_t n_lines;
 };
 
-/* Every prediction of one model, case by case, over all sets of a file. */
+/* A case that was asked for. */
+struct accuracy_case {
+	const struct np_measured_set *s;
+	const struct np_measured_case *c;
+	size_t at; /* of what models say of it */
+};
+
+/* Every prediction of one model, over all sets of a file. */
 struct accuracy_run {
 	const struct np_model *model;
-	struct np_prediction **out; /* per set, per row */
-	int **rc;
+	struct np_prediction *out; /* of all rows of all sets */
 	struct np_err why;
 };
 
 struct accuracy_file {
 	const char *path;
 	struct np_measured measured;
-	struct cli_traced **traced; /* per set, per program; or NULL */
+	struct cli_traced *traced; /* of all programs of all sets; or NULL */
+	size_t n_traced;
+	struct accuracy_case *one;
+	size_t n_cases;
 	struct accuracy_run run[ACCURACY_MAX_NAMES];
 	size_t n_runs;
 	struct accuracy_part part[2];
@@ -69,12 +78,7 @@ int accuracy_run(const char *path, const struct accuracy_opt *opt,
 		 struct accuracy_file *f, struct np_err *err);
 void accuracy_free(struct accuracy_file *f);
 
-/* Is this case among those asked for? */
-bool accuracy_takes(const struct accuracy_opt *opt,
-		    const struct np_measured_set *s,
-		    const struct np_measured_case *c);
-
-/* cli_accuracy_text.c and cli_accuracy_json.c */
+/* cli_accuracy_pages.c */
 void accuracy_print_table(const struct accuracy_file *f,
 			  const struct accuracy_opt *opt);
 void accuracy_print_parsable(const struct accuracy_file *f,

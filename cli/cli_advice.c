@@ -65,23 +65,18 @@ void cli_advise(const struct np_profile *p, const struct cli_known *k,
 
 void cli_say_avoid(const struct cli_advice *a, char *buf, size_t len)
 {
-	size_t used;
-
 	buf[0] = '\0';
 	if (!a->n_avoid && a->n_asked)
-		snprintf(buf, len, "No application that is known costs it more "
-			 "than %.0f %%.", 100 * a->limit);
-	if (!a->n_avoid)
-		return;
-	used = (size_t)snprintf(buf, len, "Keep it off leaves of ");
-	for (size_t i = 0; i < a->n_avoid && used < len; i++)
-		used += (size_t)snprintf(buf + used, len - used, "%s%s%s", !i ?
-			"" : i + 1 < a->n_avoid ? ", " : " and ",
+		cli_add(buf, len, "No application that is known costs it more "
+			"than %.0f %%.", 100 * a->limit);
+	for (size_t i = 0; i < a->n_avoid; i++)
+		cli_add(buf, len, "%s%s%s", !i ? "Keep it off leaves of " :
+			i + 1 < a->n_avoid ? ", " : " and ",
 			strcmp(a->tie[i].app, a->app) ? "" : "another ",
 			a->tie[i].app);
-	if (used < len)
-		snprintf(buf + used, len - used, ": over %.0f %%%s.",
-			 100 * a->limit, a->n_avoid > 1 ? " each" : "");
+	if (a->n_avoid)
+		cli_add(buf, len, ": over %.0f %%%s.", 100 * a->limit,
+			a->n_avoid > 1 ? " each" : "");
 }
 
 void cli_say_measure(const struct cli_advice *a, char *buf, size_t len)

@@ -64,7 +64,10 @@ int cli_alloc_find(struct cli_alloc *a, const char *command,
 		   struct np_err *err)
 {
 	uint32_t n;
+	int rc = np_conf_from_environment(&a->conf, err);
 
+	if (rc)
+		return rc;
 	if (!getenv("SLURM_JOB_ID"))
 		return np_errf(err, -ENOENT, "not inside an allocation: salloc "
 			       "-N8 --exclusive netprof %s (all nodes of one "
@@ -84,4 +87,11 @@ int cli_alloc_find(struct cli_alloc *a, const char *command,
 	a->job.het_component = -1;
 	a->job.srun = a->srun;
 	return find_srun(a->srun, err);
+}
+
+int cli_alloc_env(struct cli_alloc *a, struct np_err *err)
+{
+	np_sideenv_network(&a->conf, &a->network);
+	a->env = np_sideenv_make(environ, a->network.more);
+	return a->env ? 0 : np_errf(err, -ENOMEM, "out of memory");
 }

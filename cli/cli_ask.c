@@ -1,10 +1,12 @@
 #include "cli_ask.h"
+#include "cli_text.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#define CALIBRATE_APP "sbatch --netprofile=%s --netprofile-calibrate job.sh"
 #define HARDLY 0.02 /* less is noise to most users */
 
 /* Where no run of an application can be used, that is what to say. */
@@ -40,13 +42,10 @@ void cli_ask(struct np_predictor *p, const struct cli_known *k,
 const char *cli_say_co(const struct cli_known *k, const struct cli_answer *a,
 		       char *buf, size_t len)
 {
-	size_t used = 0;
-
 	buf[0] = '\0';
-	for (size_t i = 0; i < a->n_co && used < len; i++)
-		used += (size_t)snprintf(buf + used, len - used, "%s%s",
-			i == 0 ? "" : i + 1 == a->n_co ? " and " : ", ",
-			k->app[a->co[i]]->r.runs.app);
+	for (size_t i = 0; i < a->n_co; i++)
+		cli_add(buf, len, "%s%s", i == 0 ? "" : i + 1 == a->n_co ?
+			" and " : ", ", k->app[a->co[i]]->r.runs.app);
 	return buf;
 }
 
@@ -98,14 +97,11 @@ static const struct {
 
 const char *cli_flag_names(unsigned set, char *buf, size_t len)
 {
-	size_t used = 0;
-
 	buf[0] = '\0';
-	for (size_t i = 0; i < NP_ARRAY_SIZE(flags) && used < len; i++)
+	for (size_t i = 0; i < NP_ARRAY_SIZE(flags); i++)
 		if (set & flags[i].flag)
-			used += (size_t)snprintf(buf + used, len - used, "%s%s",
-						 used ? "," : "",
-						 flags[i].name);
+			cli_add(buf, len, "%s%s", *buf ? "," : "",
+				flags[i].name);
 	return buf;
 }
 
@@ -136,8 +132,7 @@ static void beside_level(const struct cli_known *k, size_t app, size_t level,
 	const char *at = k->cal.fabric->level[level].name;
 
 	if (a->evidence.n_curve < 2 || a->evidence.n_pressure < 2) {
-		snprintf(command, len, "sbatch --netprofile=%s "
-			 "--netprofile-calibrate job.sh", name);
+		snprintf(command, len, CALIBRATE_APP, name);
 		snprintf(what, len, "runs of %s beside levels", name);
 		return;
 	}
@@ -199,17 +194,14 @@ void cli_say_missing(const struct cli_known *k, const struct cli_answer *a,
 	if (v->unusable.text[0])
 		return;
 	if (v->evidence.n_curve < 2) {
-		snprintf(command, len, "sbatch --netprofile=%s "
-			 "--netprofile-calibrate job.sh", v->r.runs.app);
+		snprintf(command, len, CALIBRATE_APP, v->r.runs.app);
 		return;
 	}
 	for (size_t i = 0; i < a->n_co; i++) {
 		const struct cli_known_app *c = k->app[a->co[i]];
 
 		if (!c->evidence.n_pressure && !c->unusable.text[0]) {
-			snprintf(command, len, "sbatch --netprofile=%s "
-				 "--netprofile-calibrate job.sh",
-				 c->r.runs.app);
+			snprintf(command, len, CALIBRATE_APP, c->r.runs.app);
 			return;
 		}
 	}

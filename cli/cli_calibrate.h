@@ -19,17 +19,7 @@ struct calibrate_opt {
 	char **argv;
 };
 
-/* cli_calibrate_say.c: to standard error but for the result. */
-void calibrate_say_plan(const struct np_calibrate *c,
-			const struct np_cal_sites *sites,
-			const struct np_cal_estimate *e);
-void calibrate_say_progress(const struct np_cal_progress *p);
-void calibrate_say_result(const struct np_calibrate *c);
-
 /* cli_calibrate_fabric.c; returns the exit status. */
 int calibrate_fabric(const struct calibrate_opt *opt);
-
-/* cli_calibrate_app.c; returns the exit status. */
-int calibrate_app(const struct calibrate_opt *opt);
 
 #endif

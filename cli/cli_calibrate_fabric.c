@@ -1,36 +1,164 @@
 /* netprof calibrate, the fabric: steps of its own in the allocation. */
-#include "cli_alloc.h"
-#include "cli_calibrate.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cli_alloc.h"
+#include "cli_calibrate.h"
+#include "cli_output.h"
 #include "np_calibrate_run.h"
 #include "np_fabric_store.h"
-#include "np_sideenv.h"
 #include "np_store_dir.h"
 #include "np_store_file.h"
 #include "np_text.h"
 
+#define CALIBRATE_TIME 32
+
+/* "about 12 min" */
+static const char *calibrate_time(double sec, char buf[CALIBRATE_TIME])
+{
+	if (sec < 90)
+		snprintf(buf, CALIBRATE_TIME, "%.0f s", sec);
+	else if (sec < 90 * 60)
+		snprintf(buf, CALIBRATE_TIME, "%.0f min", sec / 60);
+	else
+		snprintf(buf, CALIBRATE_TIME, "%.1f h", sec / 3600);
+	return buf;
+}
+
+static void say_sites(const struct np_cal_sites *s)
+{
+	fprintf(stderr, "leaf %s: ", *s->leaf ? s->leaf : "(no topology)");
+	if (s->aggressor.n)
+		fprintf(stderr, "levels on %s press on %s\n",
+			s->aggressor.list, s->victim.list);
+	else
+		fprintf(stderr, "levels share the nodes %s, as there are "
+			"fewer than four\n", s->victim.list);
+	if (s->aggressor_across.n)
+		fprintf(stderr, "uplink: a ring of %s presses on one of %s\n",
+			s->aggressor_across.list, s->victim_across.list);
+	else
+		fprintf(stderr, "uplink: not measured, as there are too few "
+			"nodes on a second leaf\n");
+}
+
+static void say_plan(const struct np_calibrate *c,
+			const struct np_cal_sites *sites,
+			const struct np_cal_estimate *e)
+{
+	const struct np_cal_setup *s = &c->setup;
+	size_t chosen = s->keep < s->n_levels ? s->keep : s->n_levels;
+	char t[CALIBRATE_TIME];
+
+	say_sites(sites);
+	fprintf(stderr, "levels:");
+	for (size_t i = 0; i < s->n_levels; i++)
+		fprintf(stderr, " %s", s->level[i].name);
+	fprintf(stderr, "\n%zu of them beside each other, %u times, %g s "
+		"each\n", chosen, s->repeats, s->seconds);
+	fprintf(stderr, "%zu measurements, about %s", e->n,
+		calibrate_time(e->sec, t));
+	if (e->n_done)
+		fprintf(stderr, "; %zu of them are done, about %s left",
+			e->n_done, calibrate_time(e->left_sec, t));
+	fputc('\n', stderr);
+}
+
+static void show_progress(void *arg, const struct np_cal_progress *p)
+{
+	static int last = -1;
+	unsigned percent = p->n ? (unsigned)(100 * p->n_done / p->n) : 100;
+	char t[CALIBRATE_TIME];
+
+	(void)arg;
+	calibrate_time(p->left_sec, t);
+	if (isatty(STDERR_FILENO)) {
+		fprintf(stderr, "\r%3u %%  %zu of %zu  about %s left  "
+			"%.40s\033[K", percent, p->n_done, p->n, t,
+			p->key ? p->key : "");
+		if (!p->key)
+			fputc('\n', stderr);
+		fflush(stderr);
+		return;
+	}
+	if ((int)percent / 10 == last)
+		return;
+	last = (int)percent / 10;
+	fprintf(stderr, "%3u %%  %zu of %zu  about %s left\n", percent,
+		p->n_done, p->n, t);
+}
+
+static void say_mean(const struct np_mean *m, double factor)
+{
+	if (!m->n)
+		printf("%8s", "-");
+	else
+		printf("%8.*f", factor == 1 ? 2 : 1, factor * m->mean);
+}
+
+static void say_coupling(const struct np_calibrate *c)
+{
+	for (int i = 0; i < NP_N_SCOPES; i++) {
+		enum np_scope scope = (enum np_scope)i;
+		struct np_mean l = np_cal_loss(&c->setup, c->state, scope);
+		struct np_mean k = np_cal_coupling(&c->setup, c->state,
+						   c->scope, scope);
+
+		printf("%-8s", np_scope_name(scope));
+		say_mean(&l, 100);
+		say_mean(&k, 1);
+		if (k.n > 1)
+			printf(" +- %.2f (%u times)", k.sd / sqrt(k.n), k.n);
+		putchar('\n');
+	}
+}
+
+static void say_result(const struct np_calibrate *c)
+{
+	const struct np_cal_setup *s = &c->setup;
+
+	printf("slowdown in %% of each level (row) beside each (column), "
+	       "scope %s:\n\n%-20s", np_scope_name(c->scope), "");
+	for (size_t p = 0; p < c->n_chosen; p++)
+		printf("%8.7s", s->level[c->chosen[p]].name);
+	putchar('\n');
+	for (size_t v = 0; v < c->n_chosen; v++) {
+		printf("%-20.20s", s->level[c->chosen[v]].name);
+		for (size_t p = 0; p < c->n_chosen; p++) {
+			struct np_mean m = np_cal_matrix(s, c->state, c->scope,
+							 c->chosen[v],
+							 c->chosen[p]);
+
+			say_mean(&m, 100);
+		}
+		putchar('\n');
+	}
+	printf("\nlevel %s beside level %s:\n%-8s%8s%8s\n",
+	       s->level[np_cal_middle(s)].name,
+	       s->level[np_cal_strongest(s)].name, "scope", "loss %",
+	       "coupling");
+	say_coupling(c);
+}
+
 struct work {
 	const struct calibrate_opt *opt;
-	struct np_conf conf;
 	struct np_store *store; /* NULL with --output */
 	struct cli_alloc at;
 	struct np_cal_srun steps;
+	struct np_cal_survey seen;
 	struct np_cal_sites sites;
 	struct np_cal_state state;
 	struct np_calibrate c;
 	char *dir; /* of the store, for this cluster; NULL with --output */
 	char *state_path;
 	double date;
-	struct np_sideenv_network network; /* of steps.env */
 };
 
 /* ---- where the result goes ---- */
@@ -38,9 +166,10 @@ struct work {
 /* Not to find out after an hour that it cannot be written. */
 static int check_store(struct work *w, struct np_err *err)
 {
+	const char *store = w->at.conf.store;
 	char name[NP_APP_MAX + 1];
 	struct np_dir d;
-	int rc = np_store_open(w->conf.store, &w->store, err);
+	int rc = np_store_open(store, &w->store, err);
 
 	if (rc)
 		return rc;
@@ -48,13 +177,12 @@ static int check_store(struct work *w, struct np_err *err)
 		strcpy(name, "cluster");
 	rc = np_dir_open_fabric(w->store, name, !w->opt->dry_run, &d, err);
 	if (rc == -ENOENT && w->opt->dry_run) {
-		w->dir = strdup(w->conf.store);
+		w->dir = strdup(store);
 		return w->dir ? 0 : -ENOMEM;
 	}
 	if (rc)
-		return rc == -ENOENT ? np_errf(err, rc, "%s: %s",
-					       w->conf.store, strerror(-rc)) :
-				       rc;
+		return rc == -ENOENT ? np_errf(err, rc, "%s: %s", store,
+					       strerror(-rc)) : rc;
 	if (!w->opt->dry_run && faccessat(d.fd, ".", W_OK, AT_EACCESS))
 		rc = np_errf(err, -errno, "%s: %s; calibrations are written by "
 			     "administrators, or into a file by --output=FILE",
@@ -65,7 +193,7 @@ static int check_store(struct work *w, struct np_err *err)
 }
 
 /* What was measured goes together only if all of this is equal. */
-static char *describe(const struct work *w, const struct np_cal_run *run)
+static char *describe(const struct work *w)
 {
 	const struct np_cal_setup *s = &w->c.setup;
 	const struct np_cal_sites *at = &w->sites;
@@ -82,8 +210,9 @@ static char *describe(const struct work *w, const struct np_cal_run *run)
 		at->victim_across.n ? at->victim_across.list : "",
 		at->aggressor_across.n ? at->aggressor_across.list : "");
 	fprintf(f, " transport=%s bytes=%u period=%g per_node=%u seconds=%g "
-		"probe_seconds=%g levels=", np_cal_run_transport(run),
-		w->conf.message_bytes, w->conf.period_sec, w->conf.per_node,
+		"probe_seconds=%g levels=", w->seen.transport,
+		w->at.conf.message_bytes, w->at.conf.period_sec,
+		w->at.conf.per_node,
 		s->seconds, s->probe_seconds);
 	for (size_t i = 0; i < s->n_levels; i++)
 		fprintf(f, "%s%s", i ? "," : "", s->level[i].name);
@@ -140,21 +269,12 @@ static int load_state(struct work *w, const char *setup, struct np_err *err)
 static int survey(struct work *w, struct np_err *err)
 {
 	struct np_cal_setup *s = &w->c.setup;
-	const struct np_cal_seen *seen;
-	struct np_cal_node *node;
-	size_t n;
-	int rc = np_cal_run_survey(w->c.run, w->at.nodes, w->at.n_nodes, &seen, &n,
-				   err);
+	int rc = np_cal_run_survey(w->c.run, w->at.nodes, w->at.n_nodes,
+				   &w->seen, err);
 
-	if (rc)
-		return rc;
-	node = calloc(n ? n : 1, sizeof(*node));
-	if (!node)
-		return np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < n; i++)
-		node[i] = (struct np_cal_node){ seen[i].node, seen[i].leaf };
-	rc = np_cal_sites_make(node, n, &w->sites, err);
-	free(node);
+	if (!rc)
+		rc = np_cal_sites_make(w->seen.node, w->seen.n, &w->sites,
+				       err);
 	if (rc)
 		return rc;
 	for (int i = 0; i < NP_N_SCOPES; i++)
@@ -182,44 +302,21 @@ static int save_state(void *arg, const struct np_cal_state *s,
 	return np_cal_state_save(w->state_path, s, err);
 }
 
-static void show_progress(void *arg, const struct np_cal_progress *p)
-{
-	(void)arg;
-	calibrate_say_progress(p);
-}
-
-static int write_output(const struct work *w, const char *text,
-			struct np_err *err)
-{
-	const char *path = w->opt->output;
-	FILE *f = fopen(path, "we");
-	int rc = f ? 0 : -errno;
-
-	if (f) {
-		if (fputs(text, f) < 0 || fputc('\n', f) < 0)
-			rc = -EIO;
-		if (fclose(f) && !rc)
-			rc = -errno;
-	}
-	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
-			    strerror(-rc)) : 0;
-}
-
 static int save_result(struct work *w, struct np_err *err)
 {
 	const struct np_calibration_facts facts = {
 		.c = &w->c, .sites = &w->sites, .cluster = w->at.cluster,
-		.transport = np_cal_run_transport(w->c.run),
-		.ucx_version = np_cal_run_version(w->c.run),
-		.date = w->date, .message_bytes = w->conf.message_bytes,
-		.period_sec = w->conf.period_sec,
+		.transport = w->seen.transport,
+		.ucx_version = w->seen.version,
+		.date = w->date, .message_bytes = w->at.conf.message_bytes,
+		.period_sec = w->at.conf.period_sec,
 	};
 	char *text;
 	int rc = np_calibrate_result(&facts, &text, err);
 
 	if (rc)
 		return rc;
-	rc = w->opt->output ? write_output(w, text, err) :
+	rc = w->opt->output ? cli_write_over(w->opt->output, text, "\n", err) :
 	     np_fabric_store_save(w->store, w->at.cluster, w->date, text, err);
 	free(text);
 	if (!rc)
@@ -234,7 +331,7 @@ static int measure(struct work *w, struct np_err *err)
 
 	if (rc)
 		return np_errf(err, rc, "out of memory");
-	calibrate_say_plan(&w->c, &w->sites, &e);
+	say_plan(&w->c, &w->sites, &e);
 	if (w->opt->dry_run)
 		return 0;
 	rc = np_calibrate_go(&w->c, err);
@@ -247,7 +344,7 @@ static int measure(struct work *w, struct np_err *err)
 	w->date = (double)time(NULL);
 	rc = save_result(w, err);
 	if (!rc)
-		calibrate_say_result(&w->c);
+		say_result(&w->c);
 	return rc;
 }
 
@@ -258,7 +355,7 @@ static int prepare(struct work *w, struct np_err *err)
 
 	if (rc)
 		return rc;
-	setup = describe(w, w->c.run);
+	setup = describe(w);
 	if (!setup)
 		return np_errf(err, -ENOMEM, "out of memory");
 	rc = place_state(w, setup, err);
@@ -290,21 +387,20 @@ static void set_up(struct work *w)
 
 static int work(struct work *w, struct np_err *err)
 {
-	int rc = np_conf_from_environment(&w->conf, err);
+	int rc = cli_alloc_find(&w->at, "calibrate", err);
 
-	if (!rc)
-		rc = cli_alloc_find(&w->at, "calibrate", err);
 	if (!rc && !w->opt->output)
 		rc = check_store(w, err);
+	if (!rc)
+		rc = cli_alloc_env(&w->at, err);
 	if (rc)
 		return rc;
-	w->steps.conf = &w->conf;
+	w->steps.conf = &w->at.conf;
 	w->steps.job = w->at.job;
 	w->steps.stop = cli_alloc_stop();
-	np_sideenv_network(&w->conf, &w->network);
-	w->steps.env = np_sideenv_make(environ, w->network.more);
+	w->steps.env = w->at.env;
 	w->c.run = np_cal_run_new(&np_cal_srun_ops, &w->steps, &w->c.setup);
-	if (!w->steps.env || !w->c.run)
+	if (!w->c.run)
 		return np_errf(err, -ENOMEM, "out of memory");
 	set_up(w);
 	rc = prepare(w, err);
@@ -318,14 +414,13 @@ int calibrate_fabric(const struct calibrate_opt *opt)
 	int rc;
 
 	w.opt = opt;
-	np_conf_init(&w.conf);
 	cli_alloc_stop();
 	rc = work(&w, &err);
 	np_cal_run_free(w.c.run);
 	np_cal_state_free(&w.state);
 	np_cal_sites_free(&w.sites);
 	np_store_close(w.store);
-	free(w.steps.env);
+	free(w.at.env);
 	free(w.state_path);
 	free(w.dir);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;

@@ -61,6 +61,18 @@ bool cli_slurm_value(const char *text, const char *key, char *buf, size_t len);
 void cli_slurm_installed(struct cli_slurm *s);
 /* Is netprof in a list of plugins, "lua,netprof"? */
 bool cli_slurm_lists(const char *list, const char *name);
+/*
+ * The version in "slurm-wlm 22.05.8" or "24.05.0-0rc1", as Slurm numbers it:
+ * major << 16 | minor << 8 | micro.
+ */
+bool cli_version_parse(const char *text, uint32_t *out);
+/*
+ * Run argv (argv[0] is looked up in PATH), standard input and error being
+ * /dev/null.  buf: its output, cut at len - 1 bytes and terminated.
+ * Returns its exit status (128 + signal if one ended it), or -ENOENT (no such
+ * program), -ETIMEDOUT (it was killed after sec) or another -errno.
+ */
+int cli_spawn(char *const argv[], double sec, char *buf, size_t len);
 
 /* Each looks at one thing. */
 void cli_check_conf(struct cli_check *c);
@@ -69,11 +81,8 @@ void cli_check_slurm(struct cli_check *c);
 void cli_check_plugins(struct cli_check *c);
 void cli_check_plugstack(struct cli_check *c);
 void cli_check_store(struct cli_check *c);
-void cli_check_census(struct cli_check *c); /* of users/ in the store */
 void cli_check_knowledge(struct cli_check *c); /* calibration, profiles */
 void cli_check_placement(struct cli_check *c);
-
-int cli_check_json(const struct cli_check *c); /* netprof check --json */
 
 /* A plugin against the installed Slurm; used: slurm.conf asks for it. */
 void cli_check_plugin(struct cli_check *c, const char *path, bool used);

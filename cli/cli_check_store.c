@@ -1,14 +1,96 @@
-/* The store: its directories, and what is known in it. */
+/* The store: its directories, who owns what in it, and what is known in it. */
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli_check.h"
-#include "np_fabric_store.h"
 #include "np_evidence.h"
+#include "np_fabric_store.h"
+#include "np_store.h"
+
+#define MOST_SQUATTERS 8 /* that are told one by one */
+
+static void say_cut(struct cli_check *c, bool squatters)
+{
+	cli_found(c, CLI_PROBLEM, "users/", "%s/users: more than %d entries: "
+		  "slurmctld does not look at the rest", c->conf.store,
+		  NP_STORE_MAX_SCAN);
+	cli_remedy(c, squatters ? "remove what is no directory of its own "
+		   "user, as told below" : "remove the directories of users "
+		   "that are gone");
+}
+
+/* Root's own mistake takes no squatter to mend. */
+static void say_of_root(struct cli_check *c, const struct np_store_squatter *q)
+{
+	cli_found(c, CLI_PROBLEM, "users/", "root owns %zu of other users, "
+		  "such as %s/users/%u: these cannot keep a record",
+		  q->n_taken, c->conf.store, q->taken);
+	cli_remedy(c, "netprof check --make-users %u", q->taken);
+}
+
+static void say_squatter(struct cli_check *c,
+			 const struct np_store_squatter *q)
+{
+	const char *store = c->conf.store;
+	char who[CLI_NUMBER];
+
+	cli_user(q->uid, who);
+	if (q->n_taken)
+		cli_found(c, CLI_PROBLEM, "users/", "%s owns %zu of other "
+			  "users, such as %s/users/%u: these cannot keep a "
+			  "record", who, q->n_taken, store, q->taken);
+	else
+		cli_found(c, CLI_WARNING, "users/", "%s owns %zu in %s/users "
+			  "with a name that is no user's", who, q->n, store);
+	cli_remedy(c, "find %s/users -mindepth 1 -maxdepth 1 -uid %u ! -name "
+		   "%u -exec rm -r {} +; netprof check --make-users", store,
+		   q->uid, q->uid);
+}
+
+static void say_closed(struct cli_check *c, const struct np_store_census *s)
+{
+	cli_found(c, CLI_WARNING, "users/", "the mode of %zu keeps slurmctld "
+		  "out, such as %s/users/%u", s->n_closed, c->conf.store,
+		  s->closed);
+	cli_remedy(c, "netprof check --make-users; or wait for the next runs "
+		   "of their users");
+}
+
+/* users/: what is there and belongs to somebody else. */
+static void check_census(struct cli_check *c)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_store_census s;
+	struct np_store *store;
+	int rc = np_store_open(c->conf.store, &store, &err);
+
+	if (!rc) {
+		rc = np_store_census(store, &s, &err);
+		np_store_close(store);
+	}
+	if (rc) {
+		cli_found(c, CLI_WARNING, "users/", "%s", err.text);
+		return;
+	}
+	if (s.cut)
+		say_cut(c, s.n);
+	for (size_t i = 0; i < s.n && i < MOST_SQUATTERS; i++)
+		if (s.squatter[i].uid)
+			say_squatter(c, &s.squatter[i]);
+		else
+			say_of_root(c, &s.squatter[i]);
+	if (s.n > MOST_SQUATTERS)
+		cli_found(c, CLI_WARNING, "users/", "%zu more users own such "
+			  "entries", s.n - MOST_SQUATTERS);
+	if (s.n_closed)
+		say_closed(c, &s);
+	np_store_census_free(&s);
+}
 
 #define OLD_CALIBRATION_SEC (365 * 86400.0)
 #define CALIBRATE "salloc -N8 --exclusive netprof calibrate"
@@ -20,11 +102,6 @@ static uid_t slurm_uid(const struct cli_check *c, gid_t *gid)
 
 	*gid = pw ? pw->pw_gid : (gid_t)-1;
 	return pw ? pw->pw_uid : (uid_t)-1;
-}
-
-static const char *user_of(uid_t uid, char buf[CLI_NUMBER])
-{
-	return cli_user(uid, buf);
 }
 
 /* May somebody else than its owner and root write there? */
@@ -106,7 +183,7 @@ static void check_published_dir(struct cli_check *c)
 	} else if (st.st_uid && !stat(c->conf.store, &top) &&
 		   st.st_uid != top.st_uid) {
 		cli_found(c, CLI_PROBLEM, about, "%s: owned by %s: it is not "
-			  "trusted", path, user_of(st.st_uid, owner));
+			  "trusted", path, cli_user(st.st_uid, owner));
 		cli_remedy(c, "look at what is in it; chown -R root %s", path);
 	} else if (open_to_others(&st) || (st.st_mode & 0555) != 0555) {
 		cli_found(c, CLI_PROBLEM, about, "%s: mode %o, expected 755",
@@ -141,7 +218,7 @@ static void check_placement_dir(struct cli_check *c)
 	else if (there && S_ISDIR(st.st_mode) && may_write(&st, uid, gid) &&
 		 !open_to_others(&st))
 		cli_found(c, CLI_OK, "placement/", "%s belongs to %s", path,
-			  user_of(st.st_uid, owner));
+			  cli_user(st.st_uid, owner));
 	else if (!there && !stat(c->conf.store, &st) &&
 		 may_write(&st, uid, gid))
 		cli_found(c, CLI_OK, "placement/", "slurmctld will make %s",
@@ -163,7 +240,7 @@ void cli_check_store(struct cli_check *c)
 	if (!check_top(c))
 		return;
 	if (check_users(c))
-		cli_check_census(c);
+		check_census(c);
 	check_published_dir(c);
 	if (c->places)
 		check_placement_dir(c);
@@ -202,15 +279,15 @@ static void check_calibration(struct cli_check *c, struct np_store *s)
 static void check_published(struct cli_check *c, struct np_store *s)
 {
 	struct np_err err = NP_ERR_INIT;
-	char **names = NULL;
+	struct np_store_app *apps;
 	size_t n = 0, idle = 0;
 
-	if (np_store_apps(s, NP_STORE_PUBLISHED, 0, &names, &n, &err)) {
+	if (np_store_look(s, NP_STORE_PUBLISHED, 0, &apps, &n, &err)) {
 		cli_found(c, CLI_PROBLEM, "profiles", "%s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		idle += !strcmp(names[i], NP_IDLE_APP);
+		idle += !strcmp(apps[i].name, NP_IDLE_APP);
 	if (n > idle) {
 		cli_found(c, CLI_OK, "profiles", "%zu published", n - idle);
 	} else if (c->places && !c->conf.place.n_trusted) {
@@ -220,7 +297,7 @@ static void check_published(struct cli_check *c, struct np_store *s)
 	} else {
 		cli_found(c, CLI_OK, "profiles", "none is published");
 	}
-	np_names_free(names, n);
+	free(apps);
 }
 
 void cli_check_knowledge(struct cli_check *c)

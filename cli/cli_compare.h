@@ -30,7 +30,7 @@ struct cli_compare {
 };
 
 /*
- * cli_compare.c: fill in what the runs of the side say; now: a date.  The side
+ * Fill in what the runs of the side say; now: a date.  The side
  * stays where it is from then on.  Returns 0 or -ENOMEM, and is released by
  * cli_side_free() then, too.
  */
@@ -41,13 +41,14 @@ void cli_side_free(struct cli_side *s);
 bool cli_side_counts(const struct cli_side *s, size_t i);
 
 /*
- * cli_compare_facts.c: under which conditions the runs were.  A text, "varies"
+ * Under which conditions the runs were.  A text, "varies"
  * where they differ, and "" if it is not known.
  */
 #define CLI_FACT 256
 extern const struct cli_fact {
 	const char *key, *label, *words; /* for programs, tables, sentences */
 	void (*say)(const struct np_record *r, char *buf, size_t len);
+	size_t text; /* say NULL: a text of the record, and where it is */
 } cli_facts[];
 extern const size_t cli_n_facts;
 void cli_fact_of(const struct cli_side *s, const struct cli_fact *f,
@@ -55,7 +56,7 @@ void cli_fact_of(const struct cli_side *s, const struct cli_fact *f,
 /* Is it known to be another for some side than for another? */
 bool cli_fact_differs(const struct cli_compare *c, const struct cli_fact *f);
 
-/* cli_compare_say.c: which is slower, and what was different. */
+/* Which is slower, and what was different. */
 void cli_compare_verdict(const struct cli_compare *c, char *buf, size_t len);
 void cli_compare_differs(const struct cli_compare *c, char *buf, size_t len);
 

@@ -55,10 +55,6 @@ struct cli_explain {
 	struct np_err not_predicted; /* why, or "" */
 };
 
-/* cli_explain_runs.c: find the records of the job among a user's. */
-int cli_explain_runs(struct cli_explain *e, struct cli_store *s,
-		     const struct cli_options *o, const char *app);
-
 /*
  * cli_explain_beside.c: who was beside it, or is; 0 or -ENOMEM.  The running
  * ones are predicted from the profiles that the caller may read.
@@ -73,13 +69,12 @@ int cli_explain_ended(struct cli_explain *e);
 const struct cli_beside *cli_explain_costliest(const struct cli_explain *e,
 					       double *share);
 
-/* cli_explain_say.c: sentences. */
-/* Which neighbour that is, and by how much; "" if it is not known. */
-void cli_say_costliest(const struct cli_explain *e, char *buf, size_t len);
-void cli_say_pending(const struct cli_explain *e, char *buf, size_t len);
-/* How to make it known, or why its name does not count; "" if it is known. */
-void cli_say_unknown(const struct np_state *s, const struct np_state_job *j,
-		     char *buf, size_t len);
+/* cli_explain_say.c: sentences; these three print it, if there is anything. */
+/* Which neighbour that is, and by how much. */
+void cli_say_costliest(const struct cli_explain *e);
+void cli_say_pending(const struct cli_explain *e);
+/* How to make it known, or why its name does not count. */
+void cli_say_unknown(const struct cli_explain *e);
 /*
  * "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its neighbours explain
  * 33 points of that."  predicted: NULL if nobody predicted it.
@@ -91,8 +86,5 @@ void cli_say_took(double run_sec, const struct np_mean *alone,
 int cli_explain_text(const struct cli_explain *e);
 int cli_explain_parsable(const struct cli_explain *e);
 int cli_explain_json(const struct cli_explain *e);
-
-/* "pending", "running", "ended" or "measured" (only a record is left) */
-const char *cli_explain_state(const struct cli_explain *e);
 
 #endif

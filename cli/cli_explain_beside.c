@@ -66,20 +66,11 @@ static int add_known(struct cli_known *k, struct cli_store *s, const char *app,
 			*at = i;
 			return 0;
 		}
-	for (int own = 0; rc && own < 2; own++) {
-		enum np_store_owner owner = own ? NP_STORE_USER :
-						  NP_STORE_PUBLISHED;
-
-		r = (struct cli_runs){ .owner = owner, .uid = uid };
-		rc = np_store_load(s->store, owner, uid, app, NULL, NULL,
-				   &r.runs, NULL);
-		if (!rc && !r.runs.n) {
-			np_runs_free(&r.runs);
-			rc = -ENOENT;
-		}
-	}
+	for (int own = 0; rc && own < 2; own++)
+		rc = cli_runs_look(s, own ? NP_STORE_USER : NP_STORE_PUBLISHED,
+				   uid, app, &r);
 	if (rc)
-		return rc == -ENOMEM ? rc : -ENOENT;
+		return rc;
 	rc = cli_known_add(k, &r, true);
 	*at = k->n - 1;
 	return rc;

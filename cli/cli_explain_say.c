@@ -5,7 +5,6 @@
 
 #include "cli_explain.h"
 
-#define LEAST_NOISE 0.02 /* as np_noise.h: run times scatter by so much */
 #define LITTLE 0.005	 /* half a point */
 
 static const char *name_of(const struct np_state_job *j, char buf[CLI_NUMBER])
@@ -13,35 +12,27 @@ static const char *name_of(const struct np_state_job *j, char buf[CLI_NUMBER])
 	return cli_job_name(j->id, j->array, j->task, buf);
 }
 
-/* "until 14:03:05 at first" */
-static void say_defer(const struct cli_explain *e, const char *who,
-		      const char *would, char *buf, size_t len)
-{
-	char date[CLI_NUMBER];
-
-	snprintf(buf, len, "%s%s held back by placement until %s at first, "
-		 "so that it does not meet a job it conflicts with.", who,
-		 would, cli_date(e->job->until, date));
-}
-
-void cli_say_pending(const struct cli_explain *e, char *buf, size_t len)
+void cli_say_pending(const struct cli_explain *e)
 {
 	const struct np_state_job *j = e->job;
-	char id[CLI_NUMBER], who[160];
+	char id[CLI_NUMBER], who[160], date[CLI_NUMBER];
 
 	snprintf(who, sizeof(who), "Job %s%s%s%s ", name_of(j, id),
 		 *j->app ? " (" : "", j->app, *j->app ? ")" : "");
 	if (!strcmp(j->action, "defer"))
-		say_defer(e, who, j->applied ? "is" : "would be", buf, len);
+		cli_say(CLI_BOLD, 0, "%s%s held back by placement until %s at "
+			"first, so that it does not meet a job it conflicts "
+			"with.", who, j->applied ? "is" : "would be",
+			cli_date(j->until, date));
 	else if (!strcmp(j->action, "confine"))
-		snprintf(buf, len, "%s%s only on %s.", who, j->applied ?
-			 "may run" : "would be allowed to run", j->leaves);
+		cli_say(CLI_BOLD, 0, "%s%s only on %s.", who, j->applied ?
+			"may run" : "would be allowed to run", j->leaves);
 	else if (!strcmp(j->action, "anywhere"))
-		snprintf(buf, len, "%smay run anywhere: it waits for Slurm, "
-			 "not for placement (squeue tells why).", who);
+		cli_say(CLI_BOLD, 0, "%smay run anywhere: it waits for Slurm, "
+			"not for placement (squeue tells why).", who);
 	else
-		snprintf(buf, len, "%sis left alone by placement: it waits "
-			 "for Slurm (squeue tells why).", who);
+		cli_say(CLI_BOLD, 0, "%sis left alone by placement: it waits "
+			"for Slurm (squeue tells why).", who);
 }
 
 static const struct np_state_claim *void_claim(const struct np_state *s,
@@ -54,34 +45,28 @@ static const struct np_state_claim *void_claim(const struct np_state *s,
 	return NULL;
 }
 
-void cli_say_unknown(const struct np_state *s, const struct np_state_job *j,
-		     char *buf, size_t len)
+void cli_say_unknown(const struct cli_explain *e)
 {
-	const struct np_state_claim *claim = void_claim(s, j);
+	const struct np_state_job *j = e->job;
+	const struct np_state_claim *claim = void_claim(&e->state, j);
+	char line[1536];
 
 	if (j->known)
-		*buf = '\0';
-	else if (claim)
-		cli_say_claim(claim, buf, len);
+		return;
+	if (claim)
+		cli_labelled(stdout, "Not known", "%s",
+			     cli_say_claim(claim, line, sizeof(line)));
 	else if (!*j->app)
-		snprintf(buf, len, "It does not say which application it is. "
-			 "\"sbatch --netprofile=NAME job.sh\" measures one and "
-			 "names it; later jobs name it by --netprofile=NAME, "
-			 "or NETPROF_APP=NAME in the environment.");
+		cli_labelled(stdout, "Not known", "It does not say which "
+			     "application it is. \"sbatch --netprofile=NAME "
+			     "job.sh\" measures one and names it; later jobs "
+			     "name it by --netprofile=NAME, or "
+			     "NETPROF_APP=NAME in the environment.");
 	else
-		snprintf(buf, len, "There is no profile of %s that placement "
-			 "can use. \"sbatch --netprofile=%s "
-			 "--netprofile-calibrate job.sh\" measures it.", j->app,
-			 j->app);
-}
-
-/* How far one run is from the mean by chance. */
-static double chance(const struct np_mean *alone)
-{
-	double sd = alone->n > 1 && isfinite(alone->sd) ?
-		    alone->sd / alone->mean : 0;
-
-	return 2 * fmax(sd, LEAST_NOISE) * sqrt(1 + 1.0 / (double)alone->n);
+		cli_labelled(stdout, "Not known", "There is no profile of %s "
+			     "that placement can use. \"sbatch --netprofile=%s "
+			     "--netprofile-calibrate job.sh\" measures it.",
+			     j->app, j->app);
 }
 
 static void say_explained(double measured, double predicted, char *buf,
@@ -101,6 +86,7 @@ void cli_say_took(double run_sec, const struct np_mean *alone,
 		  const double *predicted, char *buf, size_t len)
 {
 	char took[CLI_NUMBER], mean[CLI_NUMBER], how[64], why[160];
+	const struct np_mean one = { .n = 1, .mean = run_sec };
 	double d;
 
 	cli_sec(run_sec, took);
@@ -112,14 +98,14 @@ void cli_say_took(double run_sec, const struct np_mean *alone,
 	}
 	d = run_sec / alone->mean - 1;
 	cli_sec(alone->mean, mean);
-	if (fabs(d) < LEAST_NOISE)
+	if (fabs(d) < CLI_LEAST_NOISE)
 		snprintf(how, sizeof(how), "as long as");
 	else
 		snprintf(how, sizeof(how), "%.0f %% %s than", 100 * fabs(d),
 			 d < 0 ? "less" : "longer");
-	if (fabs(d) < LEAST_NOISE || d < -chance(alone))
+	if (fabs(d) < CLI_LEAST_NOISE || d < -cli_chance(&one, alone))
 		snprintf(why, sizeof(why), ".");
-	else if (fabs(d) < chance(alone))
+	else if (fabs(d) < cli_chance(&one, alone))
 		snprintf(why, sizeof(why), ", which may be chance.");
 	else if (predicted)
 		say_explained(d, *predicted, why, sizeof(why));
@@ -130,14 +116,13 @@ void cli_say_took(double run_sec, const struct np_mean *alone,
 		 alone->n, why);
 }
 
-void cli_say_costliest(const struct cli_explain *e, char *buf, size_t len)
+void cli_say_costliest(const struct cli_explain *e)
 {
 	const char *app = e->job ? e->job->app : e->ended.app;
-	char id[CLI_NUMBER], sec[CLI_NUMBER], part[96] = "";
+	char id[CLI_NUMBER], sec[CLI_NUMBER], part[96];
 	double share;
 	const struct cli_beside *b = cli_explain_costliest(e, &share);
 
-	buf[0] = '\0';
 	if (!b)
 		return;
 	if (e->job)
@@ -146,7 +131,8 @@ void cli_say_costliest(const struct cli_explain *e, char *buf, size_t len)
 	else
 		snprintf(part, sizeof(part), "%.0f points, as it was beside it "
 			 "for %s", 100 * share, cli_sec(b->overlap_sec, sec));
-	snprintf(buf, len, "%s (%s) on %.64s: %s; netprof predict %s %s says "
-		 "more", cli_job_name(b->id, b->array, b->task, id), b->app,
-		 b->leaves, part, app, b->app);
+	cli_labelled(stdout, "Costliest", "%s (%s) on %.64s: %s; netprof "
+		     "predict %s %s says more",
+		     cli_job_name(b->id, b->array, b->task, id), b->app,
+		     b->leaves, part, app, b->app);
 }

@@ -12,7 +12,7 @@
 #include "np_app.h"
 #include "np_conf.h"
 #include "np_goal.h"
-#include "np_store_trace.h"
+#include "np_store.h"
 #include "np_trace_read.h"
 
 /* The newest trace of an application: 0, -ENOENT, or what is wrong. */
@@ -57,12 +57,6 @@ int cli_trace_path(const char *what, char **path)
 	return *path ? -1 : cli_fail("out of memory");
 }
 
-static void warn(const char *line, void *arg)
-{
-	(void)arg;
-	fprintf(stderr, "netprof: %s\n", line);
-}
-
 static int read_trace(const char *path, const struct np_trace_options *how,
 		      struct np_graph **out, struct np_err *err)
 {
@@ -89,20 +83,30 @@ static int read_goal(const char *path, struct np_graph **out,
 	return rc;
 }
 
-int cli_graph_load(const char *path, const struct np_trace_options *how,
-		   struct np_graph **out, struct np_err *err)
+bool cli_is_trace(const char *path)
 {
 	struct stat st;
 
-	return (!stat(path, &st) && S_ISDIR(st.st_mode)) || np_trace_is(path) ?
-	       read_trace(path, how, out, err) : read_goal(path, out, err);
+	return (!stat(path, &st) && S_ISDIR(st.st_mode)) || np_trace_is(path);
+}
+
+int cli_graph_load(const char *path, const struct np_trace_options *how,
+		   struct np_graph **out, struct np_err *err)
+{
+	return cli_is_trace(path) ? read_trace(path, how, out, err) :
+				    read_goal(path, out, err);
+}
+
+int cli_take_collective(char *text, void *choices, struct np_err *err)
+{
+	return np_choices_add(choices, text, err);
 }
 
 int cli_graph_read(const char *what, const struct np_choices *choices,
 		   struct np_graph **out)
 {
 	const struct np_trace_options how = { .choices = choices,
-					      .warn = warn };
+					      .warn = cli_pass_on };
 	struct np_err err = NP_ERR_INIT;
 	char *path;
 	int rc = cli_trace_path(what, &path);

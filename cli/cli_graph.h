@@ -11,6 +11,9 @@
  */
 int cli_trace_path(const char *what, char **path);
 
+/* A trace is a directory, or one of its files. */
+bool cli_is_trace(const char *path);
+
 /*
  * The graph of a GOAL file or of a trace, whichever it is.  how: for a trace;
  * NULL: the usual.  Returns 0 or -errno with err.
@@ -24,5 +27,8 @@ int cli_graph_load(const char *path, const struct np_trace_options *how,
  */
 int cli_graph_read(const char *what, const struct np_choices *choices,
 		   struct np_graph **out);
+
+/* np_option's take of "NAME[:BYTES]=ALGORITHM" into a struct np_choices. */
+int cli_take_collective(char *text, void *choices, struct np_err *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "cli_text.h"
+#include "cli_state.h"
 
 void cli_put(json_object *in, const char *key, json_object *value)
 {
@@ -57,6 +57,14 @@ json_object *cli_put_object(json_object *in, const char *key)
 	return j;
 }
 
+json_object *cli_put_if(json_object *in, const char *key, bool there)
+{
+	json_object *j = there ? json_object_new_object() : NULL;
+
+	cli_put(in, key, j);
+	return j;
+}
+
 json_object *cli_put_array(json_object *in, const char *key)
 {
 	json_object *j = json_object_new_array();
@@ -97,4 +105,143 @@ int cli_print_json(const char *command, json_object *j)
 		puts(text);
 	json_object_put(page);
 	return rc;
+}
+
+void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid)
+{
+	char user[CLI_NUMBER];
+	bool own = owner == NP_STORE_USER;
+
+	cli_put(in, "published", json_object_new_boolean(!own));
+	cli_put_text(in, "user", own ? cli_user(uid, user) : NULL);
+	cli_put(in, "uid", own ? json_object_new_int64(uid) : NULL);
+}
+
+void cli_put_levels(json_object *in, const struct np_profile *p)
+{
+	json_object *list = cli_put_array(in, "levels");
+
+	for (size_t i = 0; i < p->ev.n_levels; i++) {
+		const struct np_evidence_level *l = &p->ev.level[i];
+		json_object *j = cli_append_object(list);
+
+		cli_put_text(j, "name", l->name);
+		cli_put_text(j, "scope", l->scope);
+		cli_put_count(j, "runs", l->run_sec.n);
+		cli_put_count(j, "compared", l->slowdown.n);
+		if (np_mean_known(&l->slowdown)) {
+			cli_put_bool(j, "of_blocks", l->of_blocks);
+			if (!l->of_blocks) {
+				cli_put_real(j, "run_sec", l->run_sec.mean);
+				cli_put_real(j, "alone_sec",
+					     p->ev.alone_sec.mean);
+			}
+			cli_put_real(j, "slowdown", l->slowdown.mean);
+			cli_put_real(j, "low", l->low);
+			cli_put_real(j, "high", l->high);
+		}
+		if (np_mean_known(&l->pressure))
+			cli_put_real(j, "level_slowdown", l->pressure.mean);
+	}
+}
+
+void cli_put_interval(json_object *in, const struct np_prediction *p)
+{
+	char flags[256];
+
+	cli_put_real(in, "slowdown", p->slowdown);
+	cli_put_real(in, "low", p->low);
+	cli_put_real(in, "high", p->high);
+	cli_put_text(in, "model", p->model->name);
+	cli_put_bool(in, "fell_back", !!(p->flags & NP_PRED_FELL_BACK));
+	cli_put_text(in, "flags", cli_flag_names(p->flags, flags,
+						 sizeof(flags)));
+}
+
+void cli_put_calibration(json_object *in, const struct cli_known *k,
+			 enum np_scope scope)
+{
+	const struct np_calibration *c = &k->cal;
+	const struct np_mean *m;
+	json_object *j;
+	double low, high;
+
+	if (!k->calibrated) {
+		cli_put(in, "calibration", NULL);
+		cli_put(in, "coupling", NULL);
+		return;
+	}
+	j = cli_put_object(in, "calibration");
+	cli_put_text(j, "path", c->path);
+	cli_put_time(j, "date", c->date);
+	cli_put_text(j, "cluster", c->cluster);
+	cli_put_text(j, "transport", c->transport);
+	cli_put_text(j, "scope", np_scope_name(c->scope));
+	cli_put_count(j, "levels", c->fabric->n_levels);
+	m = &c->fabric->coupling[scope];
+	j = cli_put_object(in, "coupling");
+	cli_put_text(j, "scope", np_scope_name(scope));
+	cli_put_count(j, "n", m->n);
+	if (np_mean_known(m))
+		cli_put_real(j, "mean", m->mean);
+	if (np_coupling_interval(m, &low, &high)) {
+		cli_put_real(j, "low", low);
+		cli_put_real(j, "high", high);
+	}
+	cli_put_bool(j, "no_effect", cli_no_effect(k, scope));
+}
+
+void cli_put_snapshot(json_object *in, const struct np_state *s, double now)
+{
+	cli_put_time(in, "date", s->date);
+	cli_put_real(in, "age_sec", now - s->date);
+	cli_put_bool(in, "stale", cli_state_stale(s, now));
+	cli_put_text(in, "mode", s->mode);
+	cli_put_text(in, "cluster", s->cluster);
+	cli_put_text(in, "controller", s->controller);
+	cli_put_real(in, "interval_sec", s->interval_sec);
+	cli_put_real(in, "max_slowdown", s->max_slowdown);
+	cli_put_real(in, "max_defer_sec", s->max_defer_sec);
+	cli_put_text(in, "trouble", s->trouble);
+}
+
+static void put_cause(json_object *list, const struct np_state_job *job,
+		      const struct np_state_cause *c)
+{
+	json_object *j = cli_append_object(list);
+
+	cli_put_text(j, "leaf", c->leaf);
+	cli_put_count(j, "other", c->other);
+	cli_put_text(j, "other_app", c->other_app);
+	cli_put_count(j, "victim", c->victim ? c->victim : job->id);
+	cli_put_real(j, "slowdown", c->slowdown);
+}
+
+void cli_put_job(json_object *j, const struct np_state_job *job)
+{
+	char id[CLI_NUMBER], user[CLI_NUMBER];
+	json_object *list;
+
+	cli_put_text(j, "job", cli_job_name(job->id, job->array, job->task,
+					    id));
+	cli_put_count(j, "id", job->id);
+	cli_put_text(j, "user", cli_user(job->uid, user));
+	cli_put_text(j, "state", job->pending ? "pending" : "running");
+	cli_put_text(j, "app", job->app);
+	cli_put_bool(j, "known", job->known);
+	cli_put_text(j, "partition", job->partition);
+	cli_put_text(j, "mode", job->mode);
+	cli_put_count(j, "nodes", job->n_nodes);
+	cli_put_text(j, "leaves", job->leaves);
+	cli_put_text(j, "action", job->action);
+	cli_put_bool(j, "applied", job->applied);
+	if (job->until > 0)
+		cli_put_time(j, "until", job->until);
+	if (!job->pending)
+		cli_put_time(j, "start", job->start);
+	cli_put_real(j, "held_sec", job->held_sec);
+	cli_put_text(j, "text", job->text);
+	list = cli_put_array(j, "causes");
+	for (size_t i = 0; i < job->n_causes; i++)
+		put_cause(list, job, &job->cause[i]);
 }

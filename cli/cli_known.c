@@ -53,33 +53,30 @@ static bool is_there(const struct cli_known *k, const char *name)
 static int add_owner(struct cli_known *k, struct cli_store *s,
 		     enum np_store_owner owner, uid_t uid)
 {
-	char **names = NULL;
-	size_t n = 0;
+	struct np_store_app *apps;
+	size_t n;
 	int rc = 0;
 
 	/* One that may not be read is as good as none. */
-	if (np_store_apps(s->store, owner, uid, &names, &n, NULL))
+	if (np_store_look(s->store, owner, uid, &apps, &n, NULL))
 		return 0;
 	for (size_t i = 0; !rc && i < n; i++) {
-		struct cli_runs r = { .owner = owner, .uid = uid };
+		struct cli_runs r;
 
-		if (is_there(k, names[i]))
+		if (is_there(k, apps[i].name))
 			continue;
 		if (k->n_runs >= CLI_KNOWN_RUNS) {
 			k->cut = true;
 			break;
 		}
-		rc = np_store_load(s->store, owner, uid, names[i], NULL, NULL,
-				   &r.runs, NULL);
-		if (!rc && r.runs.n) {
+		rc = cli_runs_look(s, owner, uid, apps[i].name, &r);
+		if (!rc) {
 			k->n_runs += r.runs.n;
 			rc = cli_known_add(k, &r, true);
-		} else if (!rc) {
-			np_runs_free(&r.runs);
 		}
-		rc = rc == -ENOMEM ? rc : 0;
+		rc = rc == -ENOENT ? 0 : rc;
 	}
-	np_names_free(names, n);
+	free(apps);
 	return rc;
 }
 

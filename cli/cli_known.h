@@ -5,12 +5,28 @@
 #ifndef CLI_KNOWN_H
 #define CLI_KNOWN_H
 
-#include "cli_player.h"
 #include "cli_profile.h"
+#include "np_loggps.h"
 #include "np_predict.h"
 #include "np_evidence.h"
 
 #define CLI_KNOWN_RUNS 5000 /* read of all applications together */
+
+/* Who plays recorded programs together, for the model replay: cli_traced.c. */
+
+/* Of one playing together, all repetitions; then it is given up. */
+#define CLI_PLAYER_MAX_EVENTS ((uint64_t)1 << 25)
+
+/*
+ * On links of that network, each of which is shared fairly, one task on a node.
+ * np_program's play is a struct np_replay_app.
+ */
+struct cli_player {
+	struct np_player player;
+	struct np_loggps net;
+};
+
+void cli_player_init(struct cli_player *p, const struct np_loggps *net);
 
 struct cli_traced;
 

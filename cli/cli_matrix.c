@@ -6,6 +6,11 @@
 
 #define MANY 100 /* applications; their 10000 pairs take a second */
 
+const char *cli_matrix_name(const struct cli_matrix *m, size_t i)
+{
+	return m->k->app[m->at[i]]->r.runs.app;
+}
+
 int cli_matrix_find(struct cli_known *k, struct cli_store *s,
 		    const struct cli_options *o)
 {

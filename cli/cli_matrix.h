@@ -26,6 +26,9 @@ int cli_matrix_make(const struct cli_known *k, const struct cli_options *o,
 		    struct cli_matrix *out);
 void cli_matrix_free(struct cli_matrix *m);
 
+/* Of the application in row and column i. */
+const char *cli_matrix_name(const struct cli_matrix *m, size_t i);
+
 /* Each prints the table and returns the exit status. */
 int cli_matrix_text(const struct cli_matrix *m);
 int cli_matrix_csv(const struct cli_matrix *m);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "cli_text.h"
 
 #define LONGEST 64 /* of the names compared; more is cut */
 #define MOST 3	   /* suggestions */
@@ -69,7 +70,7 @@ void cli_suggest(const char *name, char *const *names, size_t n, char *buf,
 		 size_t len)
 {
 	struct like *like = calloc(n + 1, sizeof(*like));
-	size_t found = 0, used = 0;
+	size_t found = 0;
 
 	buf[0] = '\0';
 	if (!like)
@@ -82,9 +83,9 @@ void cli_suggest(const char *name, char *const *names, size_t n, char *buf,
 	}
 	qsort(like, found, sizeof(*like), by_likeness);
 	found = least(found, MOST);
-	for (size_t i = 0; i < found && used < len; i++)
-		used += (size_t)snprintf(buf + used, len - used, "%s%s%s",
-			i == 0 ? "; did you mean " : i + 1 == found ? " or " :
-			", ", like[i].name, i + 1 == found ? "?" : "");
+	for (size_t i = 0; i < found; i++)
+		cli_add(buf, len, "%s%s%s", i == 0 ? "; did you mean " :
+			i + 1 == found ? " or " : ", ", like[i].name,
+			i + 1 == found ? "?" : "");
 	free(like);
 }

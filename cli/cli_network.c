@@ -15,9 +15,9 @@ void cli_network_init(struct cli_network *net)
 		net->model[net->n++] = np_sharing_find(usual[i], NULL);
 }
 
-int cli_network_models(char *text, struct cli_network *net,
-		       struct np_err *err)
+int cli_network_models(char *text, void *at, struct np_err *err)
 {
+	struct cli_network *net = at;
 	char *save = NULL;
 
 	net->n = 0;
@@ -39,43 +39,34 @@ int cli_network_models(char *text, struct cli_network *net,
 
 static double *member(struct np_sharing_param *p, const char *name)
 {
-	const struct {
-		const char *name;
-		double *value;
-	} row[] = {
-		{ "beta", &p->beta },	     { "gamma_o", &p->gamma_out },
-		{ "gamma_i", &p->gamma_in }, { "be", &p->ib_in },
-		{ "bs", &p->ib_out },	     { "gs", &p->ib_many },
-		{ "fabric", &p->fabric },
-	};
-
-	for (size_t i = 0; i < NP_ARRAY_SIZE(row); i++)
-		if (!strcmp(row[i].name, name))
-			return row[i].value;
+	for (size_t i = 0; i < np_sharing_n_members; i++)
+		if (!strcmp(np_sharing_members[i].name, name))
+			return np_sharing_value(p, &np_sharing_members[i]);
 	return NULL;
 }
 
-int cli_network_set(char *text, struct cli_network *net, struct np_err *err)
+int cli_network_set(char *text, void *at, struct np_err *err)
 {
+	struct cli_network *net = at;
 	struct np_err why = NP_ERR_INIT;
 	char *save = NULL, *end;
 
 	for (char *w = strtok_r(text, ",", &save); w;
 	     w = strtok_r(NULL, ",", &save)) {
 		char *value = strchr(w, '=');
-		double *at;
+		double *param;
 
 		if (value)
 			*value++ = '\0';
-		at = member(&net->param, w);
-		if (!at)
+		param = member(&net->param, w);
+		if (!param)
 			return np_errf(err, -EINVAL, "--set: no parameter "
 				       "\"%.40s\", expected beta, gamma_o, "
 				       "gamma_i, be, bs, gs or fabric", w);
 		if (!value || !strspn(value, "0123456789."))
 			return np_errf(err, -EINVAL,
 				       "--set: expected %s=NUMBER", w);
-		*at = strtod(value, &end);
+		*param = strtod(value, &end);
 		if (*end)
 			return np_errf(err, -EINVAL, "--set: %s=%.40s: "
 				       "expected a number", w, value);

@@ -22,11 +22,10 @@ void cli_network_init(struct cli_network *net);
 
 /*
  * "gige,maxmin" into net->model; "beta=0.8,fabric=4" into net->param.  text is
- * cut up.  Return 0 or -EINVAL with err.
+ * cut up.  net: a struct cli_network.  Return 0 or -EINVAL with err.
  */
-int cli_network_models(char *text, struct cli_network *net,
-		       struct np_err *err);
-int cli_network_set(char *text, struct cli_network *net, struct np_err *err);
+int cli_network_models(char *text, void *net, struct np_err *err);
+int cli_network_set(char *text, void *net, struct np_err *err);
 
 /*
  * Parameters from what was measured in these schemes, for each model of net in

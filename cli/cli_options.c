@@ -8,28 +8,34 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELP, JSON, PARSABLE, USER, PUBLISHED, ALL, AS, MODEL, SCOPE, CSV,
+enum { HELP, JSON, PARSABLE, CSV, USER, MODEL, SCOPE, PUBLISHED, ALL, AS,
        OUTPUT, PLOT, N_SHARED };
+
+#define AT(member) offsetof(struct cli_options, member)
 
 /* What several commands take; takes: which of these do, 0: all. */
 static const struct {
-	const char *name;
-	int has_arg, takes;
-	char letter;
+	int takes;
+	struct np_option option;
 } shared[N_SHARED] = {
-	[HELP] = { "help", no_argument, 0, 'h' },
-	[JSON] = { "json", no_argument, CLI_TAKES_FORMAT | CLI_TAKES_JSON },
+	/* Of these take() knows what to do. */
+	[HELP] = { 0, { "help", NP_OPTION_FLAG, .letter = 'h' } },
+	[JSON] = { CLI_TAKES_FORMAT | CLI_TAKES_JSON,
+		   { "json", NP_OPTION_FLAG } },
 	/* -P as in sacct */
-	[PARSABLE] = { "parsable", no_argument, CLI_TAKES_FORMAT, 'P' },
-	[USER] = { "user", required_argument, CLI_TAKES_USER },
-	[PUBLISHED] = { "published", no_argument, CLI_TAKES_USER },
-	[ALL] = { "all", no_argument, CLI_TAKES_ALL },
-	[AS] = { "as", required_argument, CLI_TAKES_AS },
-	[MODEL] = { "model", required_argument, CLI_TAKES_MODEL },
-	[SCOPE] = { "scope", required_argument, CLI_TAKES_MODEL },
-	[CSV] = { "csv", no_argument, CLI_TAKES_CSV },
-	[OUTPUT] = { "output", required_argument, CLI_TAKES_OUTPUT, 'o' },
-	[PLOT] = { "plot", required_argument, CLI_TAKES_PLOT },
+	[PARSABLE] = { CLI_TAKES_FORMAT,
+		       { "parsable", NP_OPTION_FLAG, .letter = 'P' } },
+	[CSV] = { CLI_TAKES_CSV, { "csv", NP_OPTION_FLAG } },
+	[USER] = { CLI_TAKES_USER, { "user", NP_OPTION_WORD } },
+	[MODEL] = { CLI_TAKES_MODEL, { "model", NP_OPTION_WORD } },
+	[SCOPE] = { CLI_TAKES_MODEL, { "scope", NP_OPTION_WORD } },
+	[PUBLISHED] = { CLI_TAKES_USER,
+			{ "published", NP_OPTION_FLAG, AT(published) } },
+	[ALL] = { CLI_TAKES_ALL, { "all", NP_OPTION_FLAG, AT(all) } },
+	[AS] = { CLI_TAKES_AS, { "as", NP_OPTION_WORD, AT(as) } },
+	[OUTPUT] = { CLI_TAKES_OUTPUT,
+		     { "output", NP_OPTION_WORD, AT(output), .letter = 'o' } },
+	[PLOT] = { CLI_TAKES_PLOT, { "plot", NP_OPTION_WORD, AT(plot) } },
 };
 
 /* The tables as getopt_long() wants them; val: FIRST and the row. */
@@ -42,28 +48,27 @@ struct getopt {
 	int row[256]; /* of a letter */
 };
 
-static void add(struct getopt *g, const char *name, int has_arg, int row,
-		char letter)
+static void add(struct getopt *g, const struct np_option *o, int row)
 {
-	const char text[] = { letter, has_arg ? ':' : '\0', '\0' };
+	bool has_argument = np_option_has_argument(o);
+	const char text[] = { o->letter, has_argument ? ':' : '\0', '\0' };
 
-	g->longs[g->n++] = (struct option){ name, has_arg, NULL, FIRST + row };
+	g->longs[g->n++] = (struct option){ o->name, has_argument, NULL,
+					    FIRST + row };
 	strcat(g->shorts, text);
-	g->row[(unsigned char)letter] = row;
+	g->row[(unsigned char)o->letter] = row;
 }
 
-static void build(struct getopt *g, int takes, const struct np_option *own)
+static void build(struct getopt *g, const struct cli_cmd *cmd)
 {
 	*g = (struct getopt){ .n = 0 };
 	/* "+": the words begin with the first that is no option. */
-	strcpy(g->shorts, takes & CLI_TAKES_COMMAND ? "+:" : ":");
+	strcpy(g->shorts, cmd->takes & CLI_TAKES_COMMAND ? "+:" : ":");
 	for (int i = 0; i < N_SHARED; i++)
-		if (!shared[i].takes || (shared[i].takes & takes))
-			add(g, shared[i].name, shared[i].has_arg, i,
-			    shared[i].letter);
-	for (int i = 0; own && own[i].name; i++)
-		add(g, own[i].name, np_option_has_argument(&own[i]),
-		    N_SHARED + i, own[i].letter);
+		if (!shared[i].takes || (shared[i].takes & cmd->takes))
+			add(g, &shared[i].option, i);
+	for (int i = 0; cmd->own && cmd->own[i].name; i++)
+		add(g, &cmd->own[i], N_SHARED + i);
 }
 
 static int take_scope(const struct cli_cmd *cmd, const char *text,
@@ -105,9 +110,18 @@ int cli_uid_of(const char *user, uid_t *uid)
 	return 0;
 }
 
-static int take(const struct cli_cmd *cmd, int opt, struct cli_options *o)
+static int set(const struct cli_cmd *cmd, const struct np_option *option,
+	       void *all)
 {
-	switch (opt) {
+	struct np_err err = NP_ERR_INIT;
+
+	return np_option_set(option, optarg, all, &err) ?
+	       cli_usage(cmd, "%s", err.text) : -1;
+}
+
+static int take(const struct cli_cmd *cmd, int row, struct cli_options *o)
+{
+	switch (row) {
 	case HELP:
 		cli_print_help(cmd);
 		return CLI_DONE;
@@ -117,64 +131,37 @@ static int take(const struct cli_cmd *cmd, int opt, struct cli_options *o)
 	case PARSABLE:
 		o->format = CLI_PARSABLE;
 		return -1;
+	case CSV:
+		o->format = CLI_CSV;
+		return -1;
 	case USER:
 		o->user_given = true;
 		if (cli_uid_of(optarg, &o->uid))
 			return cli_fail("--user=%.64s: no such user", optarg);
 		return -1;
-	case PUBLISHED:
-		o->published = true;
-		return -1;
 	case MODEL:
 		return take_model(cmd, optarg, o);
 	case SCOPE:
 		return take_scope(cmd, optarg, o);
-	case CSV:
-		o->format = CLI_CSV;
-		return -1;
-	case ALL:
-		o->all = true;
-		return -1;
-	case PLOT:
-		o->plot = optarg;
-		return -1;
-	case OUTPUT:
-		o->output = optarg;
-		return -1;
 	default:
-		o->as = optarg;
-		return -1;
+		return set(cmd, &shared[row].option, o);
 	}
 }
 
-static int take_own(const struct cli_cmd *cmd, const struct np_option *own,
-		    void *ask)
+static int check_words(const struct cli_cmd *cmd, const struct cli_options *o)
 {
-	struct np_err err = NP_ERR_INIT;
-
-	return np_option_set(own, optarg, ask, &err) ?
-	       cli_usage(cmd, "%s", err.text) : -1;
-}
-
-static int check_words(const struct cli_cmd *cmd, int takes,
-		       const struct cli_options *o)
-{
-	size_t wanted = !!(takes & CLI_TAKES_APP);
-
-	if (o->n_apps < wanted)
-		return cli_usage(cmd, "the application is missing");
-	if (o->n_apps > wanted &&
-	    !(takes & (CLI_TAKES_APPS | CLI_TAKES_COMMAND)))
+	if (!o->n_apps && cmd->missing)
+		return cli_usage(cmd, "%s", cmd->missing);
+	if (o->n_apps > cmd->most)
 		return cli_usage(cmd, "%.64s: not expected here",
-				 o->apps[wanted]);
+				 o->apps[cmd->most]);
 	if (o->published && o->user_given)
 		return cli_usage(cmd, "--user and --published: expected one");
 	return -1;
 }
 
-int cli_options_parse_own(const struct cli_cmd *cmd, int argc, char **argv,
-			  int takes, const struct np_option *own, void *ask,
-			  struct cli_options *out)
+int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
+		      void *ask, struct cli_options *out)
 {
 	struct cli_options o = {
 		.uid = geteuid(), .scope = NP_SCOPE_LEAF,
@@ -183,7 +170,7 @@ int cli_options_parse_own(const struct cli_cmd *cmd, int argc, char **argv,
 	struct getopt g;
 	int opt, rc;
 
-	build(&g, takes, own);
+	build(&g, cmd);
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
 		if (opt == ':')
@@ -194,19 +181,13 @@ int cli_options_parse_own(const struct cli_cmd *cmd, int argc, char **argv,
 					 argv[optind - 1]);
 		opt = opt < FIRST ? g.row[opt] : opt - FIRST;
 		rc = opt < N_SHARED ? take(cmd, opt, &o) :
-		     take_own(cmd, &own[opt - N_SHARED], ask);
+		     set(cmd, &cmd->own[opt - N_SHARED], ask);
 		if (rc >= 0)
 			return rc;
 	}
 	o.apps = argv + optind;
 	o.n_apps = (size_t)(argc - optind);
-	o.app = takes & CLI_TAKES_APP ? o.apps[0] : NULL;
+	o.app = o.apps[0];
 	*out = o;
-	return check_words(cmd, takes, out);
-}
-
-int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
-		      int takes, struct cli_options *out)
-{
-	return cli_options_parse_own(cmd, argc, argv, takes, NULL, NULL, out);
+	return check_words(cmd, out);
 }

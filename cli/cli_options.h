@@ -16,14 +16,12 @@ enum cli_takes {
 	CLI_TAKES_USER = 2,	 /* --user, --published */
 	CLI_TAKES_ALL = 4,	 /* --all */
 	CLI_TAKES_AS = 8,	 /* --as */
-	CLI_TAKES_APP = 16,	 /* exactly one word */
-	CLI_TAKES_APPS = 32,	 /* any number of words */
-	CLI_TAKES_MODEL = 64,	 /* --model, --scope */
-	CLI_TAKES_CSV = 128,	 /* --csv */
-	CLI_TAKES_JSON = 256,	 /* --json, without --parsable */
-	CLI_TAKES_COMMAND = 512, /* words that may have options of their own */
-	CLI_TAKES_OUTPUT = 1024, /* -o, --output */
-	CLI_TAKES_PLOT = 2048,	 /* --plot */
+	CLI_TAKES_MODEL = 16,	 /* --model, --scope */
+	CLI_TAKES_CSV = 32,	 /* --csv */
+	CLI_TAKES_JSON = 64,	 /* --json, without --parsable */
+	CLI_TAKES_COMMAND = 128, /* words that may have options of their own */
+	CLI_TAKES_OUTPUT = 256,	 /* -o, --output */
+	CLI_TAKES_PLOT = 512,	 /* --plot */
 };
 
 #define CLI_MAX_OPTIONS 24 /* in the table of a command */
@@ -32,24 +30,21 @@ struct cli_options {
 	enum cli_format format;
 	bool user_given, published, all;
 	uid_t uid; /* of --user, else the caller's */
-	const char *as, *app, *output, *plot; /* borrowed from argv */
-	char **apps;	      /* the words, borrowed from argv; ends with NULL */
+	const char *as, *output, *plot; /* borrowed from argv */
+	char **apps;	  /* the words, borrowed from argv; ends with NULL */
+	const char *app; /* the first, or NULL */
 	size_t n_apps;
 	const struct np_model *model; /* the default if not given */
 	enum np_scope scope;	      /* NP_SCOPE_LEAF if not given */
 };
 
 /*
+ * What the row of the command says it takes; its own options go into ask.
  * Returns -1 to go on, or the exit status: after --help, or a wrong use, or a
  * user that does not exist.
  */
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
-		      int takes, struct cli_options *out);
-
-/* The same with options of its own, which go into ask. */
-int cli_options_parse_own(const struct cli_cmd *cmd, int argc, char **argv,
-			  int takes, const struct np_option *own, void *ask,
-			  struct cli_options *out);
+		      void *ask, struct cli_options *out);
 
 /* A name or a number.  Returns 0 or -ENOENT. */
 int cli_uid_of(const char *user, uid_t *uid);

@@ -81,19 +81,15 @@ static int make(struct cli_others *all, struct cli_known *k,
 		struct cli_known_app *a)
 {
 	const struct np_evidence_opt opt = { .calibration = &k->cal };
-	struct np_runs runs;
-	int rc = np_store_load(all->s->store, a->r.owner, a->r.uid,
-			       a->r.runs.app, NULL, NULL, &runs, NULL);
+	struct cli_runs r;
+	int rc = cli_runs_look(all->s, a->r.owner, a->r.uid, a->r.runs.app, &r);
 
-	if (rc || !runs.n) {
-		if (!rc)
-			np_runs_free(&runs);
-		return rc == -ENOMEM ? rc : -ENOENT;
-	}
-	rc = np_evidence_make(&runs, &opt, &a->evidence);
+	if (rc)
+		return rc;
+	rc = np_evidence_make(&r.runs, &opt, &a->evidence);
 	if (!rc)
 		np_evidence_detach(&a->evidence, a->r.runs.app);
-	np_runs_free(&runs);
+	np_runs_free(&r.runs);
 	return rc;
 }
 
@@ -120,7 +116,7 @@ static int find(struct cli_others *all, size_t i, struct cli_known *k,
 		all->fabric, all->app[i].stamp,
 	};
 	uint64_t state = np_kept_state(0, stamp, NP_ARRAY_SIZE(stamp));
-	struct np_unpack u = { .bad = false };
+	struct np_pack u = { .bad = false };
 	char name[NP_APP_MAX + 16];
 	int rc = -EINVAL;
 

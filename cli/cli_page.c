@@ -1,5 +1,5 @@
 /* The page of `netprof show`: the verdict, then the numbers. */
-#include "cli_page.h"
+#include "cli_show.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,30 +20,27 @@ static void say_tie(const struct cli_ties *t, const struct cli_tie *tie,
 {
 	bool itself = tie->app == t->k.app[0]->r.runs.app;
 	char name[4 * NAME], change[CLI_NUMBER];
-	int n = snprintf(buf, len, "%s%s %s", itself ? "another " : "",
-			 cli_cut(tie->app, NAME, name, sizeof(name)),
-			 cli_change(tie->p.slowdown, change));
 
+	snprintf(buf, len, "%s%s %s", itself ? "another " : "",
+		 cli_cut(tie->app, NAME, name, sizeof(name)),
+		 cli_change(tie->p.slowdown, change));
 	if (!isnan(tie->p.low))
-		snprintf(buf + n, len - (size_t)n, " (%.0f to %.0f)",
-			 100 * tie->p.low + 0.0, 100 * tie->p.high);
+		cli_add(buf, len, " (%.0f to %.0f)", 100 * tie->p.low + 0.0,
+			100 * tie->p.high);
 }
 
 static void say_list(FILE *f, const struct cli_ties *t, const char *label,
 		     const struct cli_tie *list, size_t n, bool brief)
 {
 	char line[512] = "", one[160];
-	size_t used = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		say_tie(t, &list[i], one, sizeof(one));
-		if (brief && i && used + 2 + strlen(one) > ROOM)
+		if (brief && i && strlen(line) + 2 + strlen(one) > ROOM)
 			break;
-		used += (size_t)snprintf(line + used, sizeof(line) - used,
-					 "%s%s", i ? ", " : "", one);
+		cli_add(line, sizeof(line), "%s%s", i ? ", " : "", one);
 	}
-	if (n)
-		cli_labelled(f, label, line);
+	cli_labelled(f, label, "%s", line);
 }
 
 /* Who slows it and whom it slows.  brief: one line each, as many as fit. */
@@ -60,8 +57,8 @@ static void ties(FILE *f, const struct cli_profile *p,
 		return;
 	}
 	if (cli_no_effect(&t->k, t->scope)) {
-		cli_say_no_effect(&t->k, t->scope, line, sizeof(line));
-		cli_labelled(f, "No effect", line);
+		cli_labelled(f, "No effect", "%s", cli_say_no_effect(
+				     &t->k, t->scope, line, sizeof(line)));
 		return;
 	}
 	say_list(f, t, "Hurt by", t->hurt_by, t->n_hurt_by, brief);
@@ -71,16 +68,14 @@ static void ties(FILE *f, const struct cli_profile *p,
 /* In two sentences; the first alone where there is little room. */
 static void say_advice(FILE *f, const struct cli_advice *a, bool brief)
 {
-	char avoid[512], measure[600], line[1200];
+	char avoid[512], measure[600];
 
 	cli_say_avoid(a, avoid, sizeof(avoid));
 	cli_say_measure(a, measure, sizeof(measure));
 	if (brief && *avoid)
 		measure[0] = '\0';
-	snprintf(line, sizeof(line), "%s%s%s", avoid, *avoid && *measure ? " " :
-		 "", measure);
-	if (*line)
-		cli_labelled(f, "Advice", line);
+	cli_labelled(f, "Advice", "%s%s%s", avoid, *avoid && *measure ? " " :
+		     "", measure);
 }
 
 #define LEVEL_LABEL 20
@@ -100,16 +95,13 @@ static void say_verdict(FILE *f, const struct np_profile *p)
 {
 	char said[CLI_SENTENCE];
 
-	cli_say_use(p, said);
-	fputs(cli_colour(colour_of(p)), f);
-	cli_wrap(f, said, 0);
-	fputs(cli_colour(CLI_PLAIN), f);
-	cli_say_basis(p, said);
-	if (*said)
+	for (int i = 0; i < CLI_SENTENCES; i++) {
+		if (!*cli_say_verdict(p, i, said))
+			continue;
+		fputs(i ? "" : cli_colour(colour_of(p)), f);
 		cli_wrap(f, said, 0);
-	cli_say_interference(p, said);
-	if (*said)
-		cli_wrap(f, said, 0);
+		fputs(i ? "" : cli_colour(CLI_PLAIN), f);
+	}
 	fputc('\n', f);
 }
 
@@ -117,94 +109,74 @@ static void say_runs(FILE *f, const struct cli_profile *p)
 {
 	const struct np_profile *pr = &p->profile;
 	char first[CLI_NUMBER], last[CLI_NUMBER], owner[CLI_NUMBER + 16];
-	char line[512];
-	int len;
+	char line[512] = "";
 
-	cli_owner_name(p->owner, p->uid, owner, sizeof(owner));
-	len = snprintf(line, sizeof(line), "%zu of %zu used",
-		       pr->ev.latency.n_runs, p->runs.n);
 	if (pr->ev.count[NP_RUN_BESIDE])
-		len += snprintf(line + len, sizeof(line) - (size_t)len,
-				" (%zu beside a level)",
-				pr->ev.count[NP_RUN_BESIDE]);
+		cli_add(line, sizeof(line), " (%zu beside a level)",
+			pr->ev.count[NP_RUN_BESIDE]);
 	if (pr->ev.count[NP_RUN_BLOCKS])
-		len += snprintf(line + len, sizeof(line) - (size_t)len,
-				" (%zu with blocks)",
-				pr->ev.count[NP_RUN_BLOCKS]);
+		cli_add(line, sizeof(line), " (%zu with blocks)",
+			pr->ev.count[NP_RUN_BLOCKS]);
 	if (pr->ev.latency.n_runs) {
 		cli_day(pr->ev.latency.first, first);
 		cli_day(pr->ev.latency.last, last);
-		len += snprintf(line + len, sizeof(line) - (size_t)len,
-				", %s%s%s", first,
-				strcmp(first, last) ? " to " : "",
-				strcmp(first, last) ? last : "");
+		cli_add(line, sizeof(line), ", %s%s%s", first,
+			strcmp(first, last) ? " to " : "",
+			strcmp(first, last) ? last : "");
 	}
-	snprintf(line + len, sizeof(line) - (size_t)len, ", %s%s",
-		 p->owner == NP_STORE_USER ? "of " : "", owner);
-	cli_labelled(f, "Runs", line);
+	cli_labelled(f, "Runs", "%zu of %zu used%s, %s%s",
+		     pr->ev.latency.n_runs, p->runs.n, line,
+		     p->owner == NP_STORE_USER ? "of " : "",
+		     cli_owner_name(p->owner, p->uid, owner, sizeof(owner)));
 }
 
 static void say_left_out(FILE *f, const struct cli_profile *p)
 {
 	const struct np_evidence *e = &p->profile.ev;
-	const struct {
-		size_t n;
-		const char *why;
-	} more[] = {
-		{ e->count[NP_RUN_TIME], np_run_use_words(NP_RUN_TIME) },
-		{ p->n_skipped, "unreadable" },
-	};
 	char line[256];
-	size_t len = cli_say_left_out(e, line, sizeof(line));
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(more); i++)
-		if (more[i].n && len < sizeof(line))
-			len += (size_t)snprintf(line + len, sizeof(line) - len,
-						"%s%zu %s", len ? ", " : "",
-						more[i].n, more[i].why);
-	if (len)
-		cli_labelled(f, "Left out", line);
+	cli_say_left_out(e, line, sizeof(line));
+	if (e->count[NP_RUN_TIME])
+		cli_add(line, sizeof(line), "%s%zu %s", *line ? ", " : "",
+			e->count[NP_RUN_TIME], np_run_use_words(NP_RUN_TIME));
+	if (p->n_skipped)
+		cli_add(line, sizeof(line), "%s%zu unreadable", *line ? ", " :
+			"", p->n_skipped);
+	cli_labelled(f, "Left out", "%s", line);
 }
 
 static void say_fabric(FILE *f, const struct np_record *r)
 {
-	char line[1024], name[40];
-	int len;
+	char line[1024] = "", name[40];
 
-	len = snprintf(line, sizeof(line), "cluster %s, %s",
-		       r->cluster ? r->cluster : "unknown",
-		       r->probe.transport ? r->probe.transport :
-					    "transport unknown");
 	for (size_t i = 0; i < r->n_leaves && i < 4; i++) {
 		const struct np_leaf_run *l = &r->leaves[i];
 
-		len += snprintf(line + len, sizeof(line) - (size_t)len,
-				"%s%s%s", i ? ", " : *l->name ? ", leaf " :
-				", one leaf", cli_cut(l->name, 24, name,
-						      sizeof(name)),
-				l->n_pairs ? "" : " (not measured)");
+		cli_add(line, sizeof(line), "%s%s%s", i ? ", " : *l->name ?
+			", leaf " : ", one leaf",
+			cli_cut(l->name, 24, name, sizeof(name)),
+			l->n_pairs ? "" : " (not measured)");
 	}
 	if (r->n_leaves > 4)
-		len += snprintf(line + len, sizeof(line) - (size_t)len,
-				" and %zu more", r->n_leaves - 4);
-	if (r->mpi_version)
-		snprintf(line + len, sizeof(line) - (size_t)len, ", %s",
-			 r->mpi_version);
-	cli_labelled(f, "Fabric", line);
+		cli_add(line, sizeof(line), " and %zu more", r->n_leaves - 4);
+	cli_labelled(f, "Fabric", "cluster %s, %s%s%s%s",
+		     r->cluster ? r->cluster : "unknown", r->probe.transport ?
+		     r->probe.transport : "transport unknown", line,
+		     r->mpi_version ? ", " : "",
+		     r->mpi_version ? r->mpi_version : "");
 }
 
 static void say_probes(FILE *f, const struct np_profile *p)
 {
 	const struct np_record *r = p->ev.fabric;
 	char bytes[CLI_NUMBER], period[CLI_NUMBER], share[CLI_NUMBER];
-	char rss[CLI_NUMBER], line[256];
+	char rss[CLI_NUMBER];
 
-	snprintf(line, sizeof(line), "%s every %s; they cost %s of a core "
-		 "each, %s of memory", cli_bytes(r->probe.message_bytes, bytes),
-		 cli_setting_sec(r->probe.period_sec, period),
-		 cli_percent(p->cost.cpu_share, share),
-		 cli_bytes(p->cost.rss_bytes_max, rss));
-	cli_labelled(f, "Probes", line);
+	cli_labelled(f, "Probes", "%s every %s; they cost %s of a core each, "
+		     "%s of memory", cli_bytes(r->probe.message_bytes, bytes),
+		     cli_setting_sec(r->probe.period_sec, period),
+		     cli_percent(p->cost.cpu_share, share),
+		     cli_bytes(p->cost.rss_bytes_max, rss));
 }
 
 static const double quantiles[] = { 0.5, 0.9, 0.99 };
@@ -265,31 +237,15 @@ static void say_latency(FILE *f, const struct np_profile *p)
 static void say_delayed(FILE *f, const struct np_profile *p)
 {
 	const struct np_verdict *v = &p->verdict;
-	char sec[CLI_NUMBER], share[CLI_NUMBER], line[256];
+	char sec[CLI_NUMBER], share[CLI_NUMBER];
 
-	if (p->is_idle || !v->use)
-		return;
-	snprintf(line, sizeof(line), v->against == NP_AGAINST_IDLE ?
-		 "%s of probes (idle's apart) took over %s; load index %.2f" :
-		 "%s of probes took over %s, twice the fastest tenth; load "
-		 "index %.2f",
-		 cli_percent(v->delayed_share, share),
-		 cli_sec(v->delayed_sec, sec), v->rho);
-	cli_labelled(f, "Delayed", line);
-}
-
-/* A row of the table of levels: one column each. */
-static void level_row(FILE *f, const char *label, const struct np_profile *p,
-		      size_t n, int width,
-		      const char *(*cell)(const struct np_evidence_level *l,
-					  char *buf, size_t len))
-{
-	char buf[NP_LEVEL_NAME + CLI_NUMBER];
-
-	fprintf(f, "%-*s", LEVEL_LABEL, label);
-	for (size_t i = 0; i < n; i++)
-		cli_right(f, cell(&p->ev.level[i], buf, sizeof(buf)), width);
-	fputc('\n', f);
+	if (!p->is_idle && v->use)
+		cli_labelled(f, "Delayed", v->against == NP_AGAINST_IDLE ?
+			     "%s of probes (idle's apart) took over %s; load "
+			     "index %.2f" : "%s of probes took over %s, twice "
+			     "the fastest tenth; load index %.2f",
+			     cli_percent(v->delayed_share, share),
+			     cli_sec(v->delayed_sec, sec), v->rho);
 }
 
 static const char *level_name(const struct np_evidence_level *l, char *buf,
@@ -303,32 +259,29 @@ static const char *level_name(const struct np_evidence_level *l, char *buf,
 	return buf;
 }
 
-static const char *level_slowdown(const struct np_evidence_level *l, char *buf,
-				  size_t len)
-{
-	(void)len;
-	return l->slowdown.n ? cli_change(l->slowdown.mean, buf) : "-";
-}
+enum { RUN_TIME, LOW, HIGH, ROUNDS, LEVEL_ROWS };
 
-static const char *level_low(const struct np_evidence_level *l, char *buf,
-			     size_t len)
+/* A row of the table of levels: one column each. */
+static void level_row(FILE *f, const struct np_profile *p, size_t n, int width,
+		      int row)
 {
-	(void)len;
-	return l->slowdown.n ? cli_change(l->low, buf) : "-";
-}
+	static const char *const label[LEVEL_ROWS] = {
+		"its run time", "95 % interval from", "                to",
+		"the level's rounds",
+	};
+	char buf[CLI_NUMBER];
 
-static const char *level_high(const struct np_evidence_level *l, char *buf,
-			      size_t len)
-{
-	(void)len;
-	return l->slowdown.n ? cli_change(l->high, buf) : "-";
-}
+	fprintf(f, "%-*s", LEVEL_LABEL, label[row]);
+	for (size_t i = 0; i < n; i++) {
+		const struct np_evidence_level *l = &p->ev.level[i];
+		const double value[LEVEL_ROWS] = {
+			l->slowdown.mean, l->low, l->high, l->pressure.mean,
+		};
+		uint32_t known = row == ROUNDS ? l->pressure.n : l->slowdown.n;
 
-static const char *level_rounds(const struct np_evidence_level *l, char *buf,
-				size_t len)
-{
-	(void)len;
-	return l->pressure.n ? cli_change(l->pressure.mean, buf) : "-";
+		cli_right(f, known ? cli_change(value[row], buf) : "-", width);
+	}
+	fputc('\n', f);
 }
 
 /* As many as a column is wide: "c4 (2)", "+123 %". */
@@ -350,7 +303,7 @@ static size_t level_width(const struct np_profile *p)
 static void say_blocks(FILE *f, const struct np_profile *p)
 {
 	const struct np_blocks *b = &p->ev.blocks;
-	char line[320], share[CLI_NUMBER], longer[CLI_NUMBER], took[80] = "";
+	char share[CLI_NUMBER], longer[CLI_NUMBER], took[80] = "";
 	char calls[80] = "";
 	size_t n = 0;
 
@@ -363,17 +316,17 @@ static void say_blocks(FILE *f, const struct np_profile *p)
 		snprintf(calls, sizeof(calls), "; by its %s %.1f %% apart",
 			 b->by_calls ? "traffic" : "MPI calls",
 			 100 * expm1(b->apart));
-	snprintf(line, sizeof(line), "%zu levels, from blocks in %.0f s of "
-		 "%zu %s, which these made longer by %s at most%s: %s%s%s", n,
-		 b->sec, b->n_runs, b->n_runs == 1 ? "run" : "runs",
-		 cli_percent(b->lost_sec / fmax(b->sec - b->lost_sec, 1),
-			     share), took, np_blocks_words(b->verdict),
-		 b->by_calls ? ", by its MPI calls" : "", calls);
-	cli_labelled(f, "Blocks", line);
+	cli_labelled(f, "Blocks", "%zu levels, from blocks in %.0f s of %zu "
+		     "%s, which these made longer by %s at most%s: %s%s%s", n,
+		     b->sec, b->n_runs, b->n_runs == 1 ? "run" : "runs",
+		     cli_percent(b->lost_sec / fmax(b->sec - b->lost_sec, 1),
+				 share), took, np_blocks_words(b->verdict),
+		     b->by_calls ? ", by its MPI calls" : "", calls);
 }
 
 static void say_levels(FILE *f, const struct np_profile *p)
 {
+	char buf[NP_LEVEL_NAME + CLI_NUMBER];
 	int width = (int)level_width(p);
 	size_t n = p->ev.n_levels, room;
 
@@ -381,15 +334,15 @@ static void say_levels(FILE *f, const struct np_profile *p)
 		return;
 	room = (size_t)((CLI_COLUMNS - LEVEL_LABEL) / width);
 	n = n < room ? n : room;
-	fprintf(f, "\n%s", cli_colour(CLI_BOLD));
-	level_row(f, p->ev.n_levels > n ? "Beside level (more)" :
-				       "Beside level (runs)",
-		  p, n, width, level_name);
-	fputs(cli_colour(CLI_PLAIN), f);
-	level_row(f, "its run time", p, n, width, level_slowdown);
-	level_row(f, "95 % interval from", p, n, width, level_low);
-	level_row(f, "                to", p, n, width, level_high);
-	level_row(f, "the level's rounds", p, n, width, level_rounds);
+	fprintf(f, "\n%s%-*s", cli_colour(CLI_BOLD), LEVEL_LABEL,
+		p->ev.n_levels > n ? "Beside level (more)" :
+				     "Beside level (runs)");
+	for (size_t i = 0; i < n; i++)
+		cli_right(f, level_name(&p->ev.level[i], buf, sizeof(buf)),
+			  width);
+	fprintf(f, "\n%s", cli_colour(CLI_PLAIN));
+	for (int row = 0; row < LEVEL_ROWS; row++)
+		level_row(f, p, n, width, row);
 	if (p->ev.count[NP_RUN_BLOCKS])
 		say_blocks(f, p);
 }
@@ -408,8 +361,7 @@ static void say_zones(FILE *f, const struct cli_zones *z)
 	char line[NP_ERR_LEN + 40];
 
 	cli_zones_say(z, line, sizeof(line));
-	if (*line)
-		cli_labelled(f, "Tolerance", line);
+	cli_labelled(f, "Tolerance", "%s", line);
 }
 
 /* How much of it, where a screen is too small for all. */
@@ -437,10 +389,13 @@ static void say_head(FILE *f, const struct cli_profile *p,
 		say_latency(f, pr);
 }
 
-/* Text to be counted before it is printed; free() it.  NULL: no memory. */
-static char *head_text(const struct cli_profile *p, const struct cli_ties *t,
+/*
+ * What stands above the histogram, of *head bytes, and below it: text to be
+ * counted before it is printed; free() it.  NULL: no memory.
+ */
+static char *make_text(const struct cli_profile *p, const struct cli_ties *t,
 		       const struct cli_advice *a, const struct cli_zones *z,
-		       enum brevity brief)
+		       enum brevity brief, size_t *head)
 {
 	char *text = NULL;
 	size_t len;
@@ -449,46 +404,31 @@ static char *head_text(const struct cli_profile *p, const struct cli_ties *t,
 	if (!f)
 		return NULL;
 	say_head(f, p, t, a, z, brief);
-	fclose(f);
-	return text;
-}
-
-static char *levels_text(const struct np_profile *p)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	if (!f)
-		return NULL;
-	say_levels(f, p);
+	fflush(f);
+	*head = len;
+	say_levels(f, &p->profile);
 	fclose(f);
 	return text;
 }
 
 /* The histogram takes the lines that the rest leaves. */
-int cli_page_show(const struct cli_profile *p, const struct cli_ties *t,
+int cli_show_text(const struct cli_profile *p, const struct cli_ties *t,
 		  const struct cli_advice *a, const struct cli_zones *z)
 {
-	char *head = head_text(p, t, a, z, WHOLE);
-	char *levels = levels_text(&p->profile);
-	int rows;
+	int brief = WHOLE, rows;
+	char *text = NULL;
+	size_t head;
 
-	for (int brief = SHORT_LISTS; head && levels && brief <= SHORT_ADVICE &&
-	     count_lines(head) + count_lines(levels) > CLI_LINES; brief++) {
-		free(head);
-		head = head_text(p, t, a, z, (enum brevity)brief);
-	}
-	if (!head || !levels) {
-		free(head);
-		free(levels);
-		return cli_fail("out of memory");
-	}
-	fputs(head, stdout);
-	rows = CLI_LINES - count_lines(head) - count_lines(levels) - 2;
+	do {
+		free(text);
+		text = make_text(p, t, a, z, (enum brevity)brief, &head);
+		if (!text)
+			return cli_fail("out of memory");
+	} while (count_lines(text) > CLI_LINES && brief++ < SHORT_ADVICE);
+	fwrite(text, 1, head, stdout);
+	rows = CLI_LINES - count_lines(text) - 2;
 	cli_page_histogram(stdout, &p->profile, rows < 8 ? rows : 8);
-	fputs(levels, stdout);
-	free(head);
-	free(levels);
+	fputs(text + head, stdout);
+	free(text);
 	return CLI_DONE;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_page.h"
+#include "cli_show.h"
 #include "cli_text.h"
 
 #define BAR 22 /* columns of the longest bar */

@@ -85,6 +85,23 @@ int cli_runs_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 	return rc;
 }
 
+int cli_runs_look(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+		  const char *app, struct cli_runs *out)
+{
+	struct cli_runs r = { .owner = owner, .uid = uid };
+	int rc = np_store_load(s->store, owner, uid, app, NULL, NULL, &r.runs,
+			       NULL);
+
+	if (rc)
+		return rc == -ENOMEM ? rc : -ENOENT;
+	if (!r.runs.n) {
+		np_runs_free(&r.runs);
+		return -ENOENT;
+	}
+	*out = r;
+	return 0;
+}
+
 /* The profile takes the runs over, also when it fails. */
 static int make(struct cli_store *s, struct cli_runs *r,
 		struct cli_profile *out, struct np_err *err)
@@ -122,27 +139,30 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 static void near_names(struct cli_store *s, const struct cli_options *o,
 		       const char *app, char *buf, size_t len)
 {
-	char **own = NULL, **site = NULL, **all;
+	struct np_store_app *own = NULL, *site = NULL;
 	size_t n_own = 0, n_site = 0;
+	char **all;
 
 	if (!o->published)
-		np_store_apps(s->store, NP_STORE_USER, o->uid, &own, &n_own,
+		np_store_look(s->store, NP_STORE_USER, o->uid, &own, &n_own,
 			      NULL);
-	np_store_apps(s->store, NP_STORE_PUBLISHED, 0, &site, &n_site, NULL);
+	np_store_look(s->store, NP_STORE_PUBLISHED, 0, &site, &n_site, NULL);
 	all = calloc(n_own + n_site + 1, sizeof(*all));
 	buf[0] = '\0';
 	if (all) {
-		size_t n = n_own;
+		size_t n = 0;
 
-		if (n_own)
-			memcpy(all, own, n_own * sizeof(*all));
+		while (n < n_own) {
+			all[n] = own[n].name;
+			n++;
+		}
 		for (size_t i = 0; i < n_site; i++) {
 			size_t k = 0;
 
-			while (k < n_own && strcmp(own[k], site[i]))
+			while (k < n_own && strcmp(all[k], site[i].name))
 				k++;
 			if (k == n_own)
-				all[n++] = site[i];
+				all[n++] = site[i].name;
 		}
 		cli_suggest(app, all, n, buf, len);
 		if (!n)
@@ -150,8 +170,8 @@ static void near_names(struct cli_store *s, const struct cli_options *o,
 				 "sbatch --netprofile=NAME job.sh makes one");
 	}
 	free(all);
-	np_names_free(own, n_own);
-	np_names_free(site, n_site);
+	free(own);
+	free(site);
 }
 
 static int not_found(struct cli_store *s, const struct cli_options *o,
@@ -205,4 +225,20 @@ int cli_profile_find(struct cli_store *s, const struct cli_options *o,
 	if (rc >= 0)
 		return rc;
 	return make(s, &r, out, &err) ? cli_fail("%s", err.text) : -1;
+}
+
+const char *cli_run_id(const struct np_record *r, char *buf, size_t len)
+{
+	char job[CLI_NUMBER];
+
+	if (r->array_job_id != NP_NO_VALUE && r->array_task_id != NP_NO_VALUE)
+		snprintf(job, sizeof(job), "%u_%u", (unsigned)r->array_job_id,
+			 (unsigned)r->array_task_id);
+	else if (r->het_component != NP_NO_VALUE)
+		snprintf(job, sizeof(job), "%u+%u", r->job_id,
+			 (unsigned)r->het_component);
+	else
+		snprintf(job, sizeof(job), "%u", r->job_id);
+	snprintf(buf, len, "%s.%u", job, r->step_id);
+	return buf;
 }

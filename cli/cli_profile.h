@@ -56,26 +56,37 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		     const char *app, struct cli_profile *out,
 		     struct np_err *err);
 
+/* The same without a word: 0, -ENOENT (no run of it can be read) or -ENOMEM. */
+int cli_runs_look(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+		  const char *app, struct cli_runs *out);
+
 /* "alice" or "published" */
 const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 			   size_t len);
 
+/* "1234.0", "1234_7.0" of an array, "1234+1.0" of a heterogeneous job */
+const char *cli_run_id(const struct np_record *r, char *buf, size_t len);
+
 /*
- * The verdict in sentences, each in buf of CLI_SENTENCE bytes; "" where there
- * is nothing to say.
+ * Sentence i of the verdict: how it uses the network, what that was compared
+ * with, and what interference does to it; "" where there is nothing to say.
  */
 #define CLI_SENTENCE 512
-void cli_say_use(const struct np_profile *p, char *buf);
-void cli_say_basis(const struct np_profile *p, char *buf);
-void cli_say_interference(const struct np_profile *p, char *buf);
+#define CLI_SENTENCES 3
+const char *cli_say_verdict(const struct np_profile *p, int i,
+			    char buf[CLI_SENTENCE]);
+/* How far two mean run times are apart by chance, of the smaller one. */
+#define CLI_LEAST_NOISE 0.02 /* as np_noise.h: run times scatter by so much */
+double cli_chance(const struct np_mean *a, const struct np_mean *b);
+
 /* "heavy", "moderate", "light", "saturated", "unknown"; "idle" for idle */
 const char *cli_use_name(const struct np_profile *p);
 /* "steady", "phases", "unknown" */
 const char *cli_phase_name(enum np_phase_kind kind);
 /*
  * "1 on another fabric, 2 failed": the runs that do not count; "" without.
- * Returns its length.
+ * Returns whether there are any.
  */
-size_t cli_say_left_out(const struct np_evidence *e, char *buf, size_t len);
+bool cli_say_left_out(const struct np_evidence *e, char *buf, size_t len);
 
 #endif

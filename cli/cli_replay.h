@@ -22,8 +22,6 @@ struct cli_replay_program {
 struct cli_replay {
 	struct cli_network net;
 	struct np_replay_net play; /* all but the model */
-	enum cli_format format;
-	const char *plot; /* a file; NULL: a page */
 	enum np_mapping mapping;
 	const char *map; /* nodes of all tasks in turn, instead */
 	uint32_t seed;
@@ -33,14 +31,12 @@ struct cli_replay {
 };
 
 /*
- * A program in our own language, a graph in GOAL, or the traces in a directory.
- * 0 or -errno with err.
+ * What the first n tasks do in each of so many bins of the time up to end:
+ * computing, while messages go on, too.  what: n times bins, all idle.
  */
-int cli_replay_read(const char *path, struct np_replay_app **out,
-		    struct np_err *err);
-
-/* Which task is where; 0, or the exit status after having said why. */
-int cli_replay_place(const struct cli_cmd *cmd, struct cli_replay *r);
+enum { CLI_REPLAY_IDLE, CLI_REPLAY_TALKS, CLI_REPLAY_COMPUTES };
+void cli_replay_look(const struct np_replay_job *j, uint32_t n, double end,
+		     size_t bins, unsigned char *what);
 
 /* Each prints everything and returns the exit status. */
 int cli_replay_text(const struct cli_replay *r);

@@ -3,42 +3,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli_figure.h"
+#include "cli_output.h"
 #include "cli_replay.h"
 #include "cli_text.h"
+#include "np_figure.h"
 
 #define TASKS 48  /* rows of a program */
 #define BINS 2000 /* of the time: finer than what is seen */
-
-enum { IDLE, TALKS, COMPUTES };
-
-/* What the tasks shown do in each bin: computing, while messages go on, too. */
-static void look(const struct np_replay_job *j, uint32_t n_tasks, double end,
-		 unsigned char *what)
-{
-	for (size_t i = 0; i < np_replay_ops(j->app); i++) {
-		const struct np_replay_op *op = np_replay_op_at(j->app, i);
-		const struct np_replay_span *s = &j->span[i];
-		unsigned char kind = op->kind == NP_REPLAY_COMPUTE ? COMPUTES :
-								     TALKS;
-		size_t from = (size_t)(s->start_sec / end * BINS);
-		size_t to = (size_t)ceil(s->end_sec / end * BINS);
-
-		if (op->task >= n_tasks || !(s->end_sec > s->start_sec))
-			continue;
-		for (size_t b = from; b < to && b < BINS; b++)
-			if (what[op->task * BINS + b] < kind)
-				what[op->task * BINS + b] = kind;
-	}
-}
 
 static void add_spans(struct np_figure *f, struct np_panel *p, uint32_t n_tasks,
 		      double end, const unsigned char *what,
 		      unsigned char kind)
 {
-	struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_SPANS,
-					     kind == COMPUTES ? 0 : 1,
-					     kind == COMPUTES ? "computing" :
+	bool computes = kind == CLI_REPLAY_COMPUTES;
+	struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_SPANS, !computes,
+					     computes ? "computing" :
 					     "sending or receiving");
 
 	for (uint32_t task = 0; task < n_tasks; task++) {
@@ -78,9 +57,10 @@ static void add_program(struct np_figure *f,
 		snprintf(name, sizeof(name), "%u", i);
 		np_figure_name(f, &panel->y, name);
 	}
-	look(j, n, end, what);
-	add_spans(f, panel, n, end, what, COMPUTES);
-	add_spans(f, panel, n, end, what, TALKS);
+	cli_replay_look(j, n, end, BINS, what);
+	add_spans(f, panel, n, end, what,
+		  CLI_REPLAY_COMPUTES);
+	add_spans(f, panel, n, end, what, CLI_REPLAY_TALKS);
 	free(what);
 }
 

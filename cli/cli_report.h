@@ -29,17 +29,20 @@ struct cli_report {
 /* The whole page; free() it.  NULL: out of memory. */
 char *cli_report_page(const struct cli_report *r);
 
-/* Its parts.  cli_report_app.c: what is known of one; number: of its anchor. */
+/* What is known of one; number: of its anchor. */
 void cli_report_app(FILE *f, const struct cli_report *r, size_t number);
-/* cli_report_matrix.c: the pairs. */
-void cli_report_matrix(FILE *f, const struct cli_report *r);
-/* cli_report_curve.c: slowdowns beside levels, as a figure; or nothing. */
-void cli_report_curve(FILE *f, const struct cli_report *r,
-		      const struct cli_part *part);
-/* cli_report_style.c */
+
+/* cli_report_html.c */
 extern const char cli_report_style[], cli_report_script[];
 
-/* A cell: v sorts it, NaN to the end; limit: more of a slowdown is much. */
-void cli_report_change(FILE *f, double v, double limit, const char *title);
+/*
+ * Text of anybody, as text or as the value of an attribute in double quotes:
+ * it is neither markup nor anything that turns or hides other text (np_text.h).
+ */
+void cli_html(FILE *f, const char *text);
+
+/* printf() of what is put together of such text, up to 2 KiB, within markup. */
+void cli_html_put(FILE *f, const char *before, const char *after,
+		  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -1,36 +1,94 @@
-/* An application on the page of `netprof report`. */
+/*
+ * An application on the page of netprof report, with its curve: the panel that
+ * netprof plot draws, as SVG within HTML.
+ */
 #include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli_html.h"
+#include "cli_plot.h"
 #include "cli_report.h"
 #include "cli_text.h"
+#include "np_picture.h"
 
-static void begin_fact(FILE *f, const char *label)
+/* The next name of a part of the picture, or the end. */
+static const char *next_name(const char *svg)
 {
-	fprintf(f, "<dt>%s</dt><dd>", label);
+	const char *id = strstr(svg, "id=\"c"), *use = strstr(svg, "url(#c");
+
+	if (id && (!use || id < use))
+		return id + strlen("id=\"");
+	return use ? use + strlen("url(#") : svg + strlen(svg);
 }
 
-static void end_fact(FILE *f)
+/*
+ * Of a file: the element, without its name space, which HTML knows, and with
+ * names that no other picture of the page has.
+ */
+static void put_inline(FILE *f, const char *svg, const char *app,
+		       size_t number)
 {
-	fputs("</dd>\n", f);
+	const char *body = strstr(svg, " version=\"1.1\""), *name;
+
+	if (!body)
+		return;
+	cli_html_put(f, "<svg role=\"img\" aria-label=\"", "\"",
+		     "Slowdown of %s beside interference levels", app);
+	for (; *body; body = name) {
+		name = next_name(body + 1);
+		fwrite(body, 1, (size_t)(name - body), f);
+		if (*name)
+			fprintf(f, "a%zu-", number);
+	}
+}
+
+/* Slowdowns beside levels, as a figure; or nothing. */
+static void put_curve(FILE *f, const struct cli_report *r,
+		      const struct cli_part *part)
+{
+	const struct cli_runs *runs = &part->app->r;
+	struct cli_known_app *app = (struct cli_known_app *)part->app;
+	struct cli_profile p = { .runs = runs->runs, .profile = part->profile };
+	struct np_figure *figure = np_figure_new("");
+	struct cli_known alone = r->k;
+	char missing[256], *svg = NULL;
+	size_t len;
+
+	alone.app = &app;
+	alone.n = 1;
+	if (figure &&
+	    !cli_plot_add(figure, CLI_PLOT_CURVE, &p, &alone, missing,
+			  sizeof(missing)) &&
+	    !np_picture_make(figure, NP_PICTURE_SVG, &svg, &len, NULL))
+		put_inline(f, svg, runs->runs.app, (size_t)(part - r->part));
+	free(svg);
+	np_figure_free(figure);
+}
+
+__attribute__((format(printf, 3, 4)))
+static void put_fact(FILE *f, const char *label, const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!*text)
+		return;
+	fprintf(f, "<dt>%s</dt>", label);
+	cli_html_put(f, "<dd>", "</dd>\n", "%s", text);
 }
 
 static void put_verdict(FILE *f, const struct np_profile *p)
 {
-	static void (*const sentences[])(const struct np_profile *, char *) = {
-		cli_say_use, cli_say_basis, cli_say_interference,
-	};
 	char said[CLI_SENTENCE];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(sentences); i++) {
-		sentences[i](p, said);
-		if (!*said)
-			continue;
-		fputs(i ? "<p>" : "<p><strong>", f);
-		cli_html(f, said);
-		fputs(i ? "</p>\n" : "</strong></p>\n", f);
-	}
+	for (int i = 0; i < CLI_SENTENCES; i++)
+		if (*cli_say_verdict(p, i, said))
+			cli_html_put(f, i ? "<p>" : "<p><strong>", i ?
+				     "</p>\n" : "</strong></p>\n", "%s", said);
 }
 
 static void put_advice(FILE *f, const struct cli_advice *a)
@@ -39,33 +97,26 @@ static void put_advice(FILE *f, const struct cli_advice *a)
 
 	cli_say_avoid(a, avoid, sizeof(avoid));
 	cli_say_measure(a, measure, sizeof(measure));
-	if (!*avoid && !*measure)
-		return;
-	begin_fact(f, "Advice");
-	cli_html_printf(f, "%s%s%s", avoid, *avoid && *measure ? " " : "",
-			measure);
-	end_fact(f);
+	put_fact(f, "Advice", "%s%s%s", avoid, *avoid && *measure ? " " : "",
+		 measure);
 }
 
 static void put_ties(FILE *f, const char *label, const struct cli_tie *tie,
 		     size_t n, const char *self)
 {
-	char change[CLI_NUMBER];
+	char line[1024] = "", change[CLI_NUMBER];
 
-	if (!n)
-		return;
-	begin_fact(f, label);
 	for (size_t i = 0; i < n; i++) {
 		const struct np_prediction *p = &tie[i].p;
 
-		cli_html_printf(f, "%s%s%s %s", i ? ", " : "",
-				strcmp(tie[i].app, self) ? "" : "another ",
-				tie[i].app, cli_change(p->slowdown, change));
+		cli_add(line, sizeof(line), "%s%s%s %s", i ? ", " : "",
+			strcmp(tie[i].app, self) ? "" : "another ", tie[i].app,
+			cli_change(p->slowdown, change));
 		if (!isnan(p->low))
-			fprintf(f, " (%.0f to %.0f)", 100 * p->low + 0.0,
-				100 * p->high);
+			cli_add(line, sizeof(line), " (%.0f to %.0f)",
+				100 * p->low + 0.0, 100 * p->high);
 	}
-	end_fact(f);
+	put_fact(f, label, "%s", line);
 }
 
 static void put_runs(FILE *f, const struct cli_part *part)
@@ -74,49 +125,38 @@ static void put_runs(FILE *f, const struct cli_part *part)
 	const struct cli_runs *r = &part->app->r;
 	char owner[CLI_NUMBER + 16], day[CLI_NUMBER], left_out[256];
 
-	begin_fact(f, "Runs");
-	cli_html_printf(f, "%zu of %zu used, %s%s", ev->latency.n_runs,
-			r->runs.n, r->owner == NP_STORE_USER ? "of " : "",
-			cli_owner_name(r->owner, r->uid, owner,
-				       sizeof(owner)));
-	if (r->runs.n)
-		cli_html_printf(f, ", the last %s", cli_day(r->runs.run[0]->end,
-							   day));
-	end_fact(f);
-	if (!cli_say_left_out(ev, left_out, sizeof(left_out)))
-		return;
-	begin_fact(f, "Left out");
-	cli_html(f, left_out);
-	end_fact(f);
+	put_fact(f, "Runs", "%zu of %zu used, %s%s%s%s", ev->latency.n_runs,
+		 r->runs.n, r->owner == NP_STORE_USER ? "of " : "",
+		 cli_owner_name(r->owner, r->uid, owner, sizeof(owner)),
+		 r->runs.n ? ", the last " : "",
+		 r->runs.n ? cli_day(r->runs.run[0]->end, day) : "");
+	cli_say_left_out(ev, left_out, sizeof(left_out));
+	put_fact(f, "Left out", "%s", left_out);
 }
 
 static void put_latency(FILE *f, const char *label, const struct np_sample *s)
 {
 	char p50[CLI_NUMBER], p99[CLI_NUMBER], mean[CLI_NUMBER];
 
-	if (!s->n_runs || !s->hist)
-		return;
-	begin_fact(f, label);
-	cli_html_printf(f, "p50 %s, p99 %s, mean %s, %llu probes",
-			cli_sec(np_sample_quantile(s, 0.5), p50),
-			cli_sec(np_sample_quantile(s, 0.99), p99),
-			cli_sec(s->moments.mean, mean),
-			(unsigned long long)s->moments.n);
-	end_fact(f);
+	if (s->n_runs && s->hist)
+		put_fact(f, label, "p50 %s, p99 %s, mean %s, %llu probes",
+			 cli_sec(np_sample_quantile(s, 0.5), p50),
+			 cli_sec(np_sample_quantile(s, 0.99), p99),
+			 cli_sec(s->moments.mean, mean),
+			 (unsigned long long)s->moments.n);
 }
 
 static void put_fabric(FILE *f, const struct np_record *r)
 {
-	if (!r)
-		return;
-	begin_fact(f, "Fabric");
-	cli_html_printf(f, "cluster %s, %s", r->cluster ? r->cluster :
-			"unknown", r->probe.transport ? r->probe.transport :
-			"transport unknown");
+	char leaves[1024] = "";
+
 	for (size_t i = 0; i < r->n_leaves && i < 4; i++)
-		cli_html_printf(f, ", leaf %s", *r->leaves[i].name ?
-				r->leaves[i].name : "without a name");
-	end_fact(f);
+		cli_add(leaves, sizeof(leaves), ", leaf %s",
+			*r->leaves[i].name ? r->leaves[i].name :
+			"without a name");
+	put_fact(f, "Fabric", "cluster %s, %s%s", r->cluster ? r->cluster :
+		 "unknown", r->probe.transport ? r->probe.transport :
+		 "transport unknown", leaves);
 }
 
 void cli_report_app(FILE *f, const struct cli_report *r, size_t number)
@@ -125,19 +165,19 @@ void cli_report_app(FILE *f, const struct cli_report *r, size_t number)
 	const struct np_profile *p = &part->profile;
 	const char *app = p->runs->app;
 
-	fprintf(f, "<section><h2 id=\"a%zu\">", number);
-	cli_html(f, app);
-	fputs("</h2>\n", f);
+	fprintf(f, "<section><h2 id=\"a%zu\"", number);
+	cli_html_put(f, ">", "</h2>\n", "%s", app);
 	put_verdict(f, p);
 	fputs("<dl>\n", f);
 	put_advice(f, &part->advice);
 	put_ties(f, "Hurt by", part->hurt_by, part->n_hurt_by, app);
 	put_ties(f, "Hurts", part->hurts, part->n_hurts, app);
 	put_runs(f, part);
-	put_fabric(f, p->ev.fabric);
+	if (p->ev.fabric)
+		put_fabric(f, p->ev.fabric);
 	put_latency(f, "Latency", &p->ev.latency);
 	put_latency(f, "Idle", &p->idle);
 	fputs("</dl>\n", f);
-	cli_report_curve(f, r, part);
+	put_curve(f, r, part);
 	fputs("</section>\n", f);
 }

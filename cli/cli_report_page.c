@@ -1,11 +1,98 @@
-/* The page of `netprof report`: its head, the list, and all parts. */
+/* The page of netprof report: its head, the list, the pairs, and all parts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_html.h"
 #include "cli_report.h"
 #include "cli_text.h"
+
+/* A cell: v sorts it, NaN to the end; limit: more of a slowdown is much. */
+static void put_change(FILE *f, double v, double limit, const char *title)
+{
+	char text[CLI_NUMBER];
+
+	if (isnan(v))
+		fputs("<td data-v=\"\"", f);
+	else
+		fprintf(f, "<td data-v=\"%.6g\"%s", v, v > limit ?
+			" class=\"much\"" : v > limit / 2 ? " class=\"some\"" :
+			"");
+	if (*title)
+		cli_html_put(f, " title=\"", "\"", "%s", title);
+	cli_html_put(f, ">", "</td>", "%s", isnan(v) ? "-" :
+		     cli_change(v, text));
+}
+
+static void put_columns(FILE *f, const struct cli_matrix *m)
+{
+	fputs("<thead><tr><th scope=\"col\" aria-sort=\"ascending\"><button>"
+	      "beside</button></th>", f);
+	for (size_t c = 0; c < m->n; c++)
+		cli_html_put(f, "<th scope=\"col\" data-sort=\"number\">"
+			     "<button>", "</button></th>", "%s",
+			     cli_matrix_name(m, c));
+	fputs("</tr></thead>\n", f);
+}
+
+static void put_cell(FILE *f, const struct cli_report *r, size_t at)
+{
+	const struct np_prediction *p = &r->m.p[at];
+	char title[64];
+
+	if (r->m.rc[at]) {
+		put_change(f, NAN, r->limit, cli_matrix_why(r->m.rc[at]));
+		return;
+	}
+	title[0] = '\0';
+	if (!isnan(p->low))
+		snprintf(title, sizeof(title), "%.0f to %.0f %%, %.20s",
+			 100 * p->low + 0.0, 100 * p->high, p->model->name);
+	put_change(f, p->slowdown, r->limit, title);
+}
+
+static void say_matrix(FILE *f, const struct cli_report *r)
+{
+	const struct cli_matrix *m = &r->m;
+	char day[CLI_NUMBER], line[512];
+
+	cli_html_put(f, "<p>", "", "How much longer each row runs beside each "
+		     "column, %s (model %s; fabric %s, calibrated %s).",
+		     cli_scope_words(m->scope), m->model->name,
+		     m->k->cal.cluster, cli_day(m->k->cal.date, day));
+	fprintf(f, "  Darker cells are above %.0f %%, lighter ones above half "
+		"of that; each says its 90 %% interval and its model when it "
+		"is pointed at.  The heads of columns sort.</p>\n",
+		100 * r->limit);
+	if (cli_no_effect(m->k, m->scope))
+		cli_html_put(f, "<p><strong>", "</strong></p>\n", "%s",
+			     cli_say_no_effect(m->k, m->scope, line,
+					       sizeof(line)));
+}
+
+static void put_matrix(FILE *f, const struct cli_report *r)
+{
+	const struct cli_matrix *m = &r->m;
+
+	fputs("<section><h2 id=\"pairs\">Pairs</h2>\n", f);
+	if (!m->n) {
+		cli_html_put(f, "<p>", "</p></section>\n", "%s",
+			     r->m_why.text);
+		return;
+	}
+	say_matrix(f, r);
+	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	      "aria-labelledby=\"pairs\"><table id=\"matrix\">\n", f);
+	put_columns(f, m);
+	fputs("<tbody>\n", f);
+	for (size_t v = 0; v < m->n; v++) {
+		cli_html_put(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			     cli_matrix_name(m, v));
+		for (size_t c = 0; c < m->n; c++)
+			put_cell(f, r, v * m->n + c);
+		fputs("</tr>\n", f);
+	}
+	fputs("</tbody></table></div></section>\n", f);
+}
 
 /* Nothing is loaded from anywhere, whatever a name says. */
 #define POLICY "default-src 'none'; style-src 'unsafe-inline'; " \
@@ -46,15 +133,14 @@ static void put_verdict(FILE *f, const struct cli_report *r)
 		suffer += r->part[i].advice.n_avoid > 0;
 	fputs("<h1>netprof report</h1>\n<p><strong>", f);
 	if (most)
-		cli_html_printf(f, "%zu of %zu applications slow by more than "
-				"%.0f %% beside another; most of all %s beside "
-				"%s: %s.", suffer, r->n, 100 * r->limit,
-				most->profile.runs->app, most->hurt_by[0].app,
-				cli_change(most->hurt_by[0].p.slowdown,
-					   change));
+		cli_html_put(f, "", "", "%zu of %zu applications slow by more "
+			     "than %.0f %% beside another; most of all %s "
+			     "beside %s: %s.", suffer, r->n, 100 * r->limit,
+			     most->profile.runs->app, most->hurt_by[0].app,
+			     cli_change(most->hurt_by[0].p.slowdown, change));
 	else
-		cli_html_printf(f, "%zu applications; how they slow each other "
-				"is not known.", r->n);
+		cli_html_put(f, "", "", "%zu applications; how they slow each "
+			     "other is not known.", r->n);
 	fprintf(f, "</strong></p>\n<p class=\"dim\">netprof %s, %s</p>\n",
 		NP_VERSION, cli_date(r->date, date));
 }
@@ -65,9 +151,9 @@ static void list_row(FILE *f, const struct cli_report *r, size_t number)
 	const struct np_profile *p = &part->profile;
 	bool known = part->n_hurt_by;
 
-	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\">", number);
-	cli_html(f, p->runs->app);
-	fprintf(f, "</a></th><td class=\"word\">%s</td><td data-v=\"%zu\">%zu"
+	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
+	cli_html_put(f, ">", "</a></th>", "%s", p->runs->app);
+	fprintf(f, "<td class=\"word\">%s</td><td data-v=\"%zu\">%zu"
 		"</td>", cli_use_name(p), p->runs->n, p->runs->n);
 	if (p->verdict.use) {
 		char share[CLI_NUMBER];
@@ -78,11 +164,9 @@ static void list_row(FILE *f, const struct cli_report *r, size_t number)
 	} else {
 		fputs("<td data-v=\"\">-</td>", f);
 	}
-	cli_report_change(f, known ? part->hurt_by[0].p.slowdown : NAN,
-			  r->limit, "");
-	fputs("<td class=\"word\">", f);
-	cli_html(f, known ? part->hurt_by[0].app : "-");
-	fputs("</td></tr>\n", f);
+	put_change(f, known ? part->hurt_by[0].p.slowdown : NAN, r->limit, "");
+	cli_html_put(f, "<td class=\"word\">", "</td></tr>\n", "%s",
+		     known ? part->hurt_by[0].app : "-");
 }
 
 static void put_list(FILE *f, const struct cli_report *r)
@@ -122,7 +206,7 @@ char *cli_report_page(const struct cli_report *r)
 	put_head(f);
 	put_verdict(f, r);
 	put_list(f, r);
-	cli_report_matrix(f, r);
+	put_matrix(f, r);
 	for (size_t i = 0; i < r->n; i++)
 		cli_report_app(f, r, i);
 	fputs("<script>\n", f);

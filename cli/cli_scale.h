@@ -19,30 +19,20 @@ struct cli_scale_run {
 	double baseline_sec[CLI_SCALE_BASELINES];
 };
 
+#define CLI_SCALE_AT 64
+
 struct cli_scale {
 	struct cli_scale_run *run; /* by rising numbers of processes */
 	size_t n_runs;
 	struct np_link link;
-	bool link_given; /* bandwidth and latency: both */
+	bool bandwidth_given, latency_given;
 	enum np_four_variant variant;
 	/* Other sizes that were asked for. */
-	double *at;
+	double at[CLI_SCALE_AT]; /* sorted as given */
 	struct np_scaled_run *answer;
 	size_t n_at;
 	char why[NP_ERR_LEN]; /* "" or why there are no predictions */
 };
-
-extern const char *const cli_scale_baselines[CLI_SCALE_BASELINES];
-
-/* "beyond, negative", "" */
-const char *cli_scale_flags(unsigned flags, char *buf, size_t len);
-
-/* Mean of |predicted / measured - 1| over the runs; n: of how many. */
-double cli_scale_error(const struct cli_scale *s, int baseline, size_t *n);
-#define CLI_SCALE_MODEL (-1) /* in place of a baseline */
-
-/* predicted / measured - 1 of one run, NaN where there is no prediction. */
-double cli_scale_miss(const struct cli_scale_run *r, int baseline);
 
 /* Each prints all and returns the exit status. */
 int cli_scale_text(const struct cli_scale *s);

@@ -2,9 +2,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli_figure.h"
+#include "cli_output.h"
 #include "cli_scale.h"
 #include "cli_text.h"
+#include "np_figure.h"
 
 enum { PARTS = 4 };
 

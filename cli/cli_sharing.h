@@ -16,7 +16,8 @@ struct cli_sharing_model {
 
 struct cli_sharing {
 	const struct np_scheme_set *set;
-	const struct cli_network *net;
+	struct cli_network net;
+	const char *fit; /* file that the parameters are found from, or NULL */
 	bool constant; /* penalties of all together, whatever ends */
 	bool summary;  /* as text: the errors alone */
 	struct cli_sharing_model *answer; /* of each scheme, of each model */
@@ -25,12 +26,14 @@ struct cli_sharing {
 static inline const struct cli_sharing_model *
 cli_sharing_at(const struct cli_sharing *a, size_t scheme, size_t model)
 {
-	return &a->answer[scheme * a->net->n + model];
+	return &a->answer[scheme * a->net.n + model];
 }
+
+/* The first model that has an answer; there are net.n of them. */
+size_t cli_sharing_first(const struct cli_sharing *a, size_t scheme);
 
 /* Each prints everything and returns the exit status. */
 int cli_sharing_text(const struct cli_sharing *a);
-int cli_sharing_summary(const struct cli_sharing *a);
 int cli_sharing_parsable(const struct cli_sharing *a);
 int cli_sharing_json(const struct cli_sharing *a);
 int cli_sharing_plot(const struct cli_sharing *a, const char *path);

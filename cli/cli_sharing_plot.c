@@ -5,9 +5,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli_figure.h"
+#include "cli_output.h"
 #include "cli_sharing.h"
 #include "cli_text.h"
+#include "np_figure.h"
 
 #define SCHEMES 24
 #define TRANSFERS 40 /* rows of a scheme */
@@ -17,16 +18,6 @@ enum { ALONE, PENALTY, OTHERS }; /* styles */
 static size_t rows_of(const struct np_scheme *s)
 {
 	return s->n < TRANSFERS ? s->n : TRANSFERS;
-}
-
-/* The first model that has an answer; there are net->n of them. */
-static size_t first_of(const struct cli_sharing *a, size_t k)
-{
-	size_t m = 0;
-
-	while (m < a->net->n && *cli_sharing_at(a, k, m)->why.text)
-		m++;
-	return m;
 }
 
 /* Marks at the ends need some room behind them. */
@@ -104,13 +95,13 @@ static void add_scheme(struct np_figure *f, const struct cli_sharing *a,
 		return;
 	add_rows(f, p, s);
 	for (unsigned style = ALONE; style <= PENALTY; style++)
-		add_spans(f, p, s, a->net->model[first]->name,
+		add_spans(f, p, s, a->net.model[first]->name,
 			  cli_sharing_at(a, k, first), style);
-	for (size_t m = first + 1; m < a->net->n; m++)
+	for (size_t m = first + 1; m < a->net.n; m++)
 		if (!*cli_sharing_at(a, k, m)->why.text)
 			add_ends(f, p, s, cli_sharing_at(a, k, m)->end,
 				 OTHERS + (unsigned)m - 1,
-				 a->net->model[m]->name);
+				 a->net.model[m]->name);
 	add_ends(f, p, s, NULL, NP_STYLE_QUIET, "measured");
 }
 
@@ -120,8 +111,8 @@ int cli_sharing_plot(const struct cli_sharing *a, const char *path)
 	size_t n = a->set->n < SCHEMES ? a->set->n : SCHEMES, first, most = 0;
 
 	for (size_t k = 0; f && k < n; k++) {
-		first = first_of(a, k);
-		if (first < a->net->n)
+		first = cli_sharing_first(a, k);
+		if (first < a->net.n)
 			add_scheme(f, a, k, first);
 		if (a->set->scheme[k].n > most)
 			most = a->set->scheme[k].n;

@@ -13,6 +13,8 @@
 
 #include "cli.h"
 
+#define LINE 2048 /* bytes of the longest that is wrapped */
+
 /* What a command says about itself, and when it fails. */
 
 static void say(const char *fmt, va_list ap)
@@ -47,6 +49,12 @@ int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 	va_end(ap);
 	print_call(stderr, cmd);
 	return CLI_USAGE;
+}
+
+void cli_pass_on(const char *line, void *arg)
+{
+	(void)arg;
+	fprintf(stderr, "netprof: %s\n", line);
 }
 
 void cli_print_help(const struct cli_cmd *cmd)
@@ -195,6 +203,13 @@ void cli_right(FILE *f, const char *text, int width)
 	fprintf(f, "%*s%s", width - (int)cli_width(text), "", text);
 }
 
+void cli_right_sec(double sec, int width)
+{
+	char buf[CLI_NUMBER];
+
+	cli_right(stdout, isnan(sec) ? "-" : cli_sec(sec, buf), width);
+}
+
 const char *cli_cut(const char *text, size_t width, char *buf, size_t len)
 {
 	size_t i = 0, columns = 0, max = cli_width(text) > width ? width - 1 :
@@ -307,11 +322,41 @@ void cli_head(const char *format, ...)
 	printf("%s\n", cli_colour(CLI_PLAIN));
 }
 
-void cli_labelled(FILE *f, const char *label, const char *text)
+void cli_add(char *buf, size_t len, const char *format, ...)
 {
-	char line[2048];
+	size_t used = strlen(buf);
+	va_list ap;
 
-	snprintf(line, sizeof(line), "%s", text);
+	va_start(ap, format);
+	vsnprintf(buf + used, len - used, format, ap);
+	va_end(ap);
+}
+
+void cli_say(enum cli_colour colour, int indent, const char *format, ...)
+{
+	char line[LINE];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	if (colour != CLI_PLAIN)
+		fputs(cli_colour(colour), stdout);
+	cli_wrap(stdout, line, indent);
+	if (colour != CLI_PLAIN)
+		fputs(cli_colour(CLI_PLAIN), stdout);
+}
+
+void cli_labelled(FILE *f, const char *label, const char *format, ...)
+{
+	char line[LINE];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	if (!*line)
+		return;
 	fprintf(f, "%s%-*s%s", cli_colour(CLI_BOLD), CLI_LABEL, label,
 		cli_colour(CLI_PLAIN));
 	/* The label takes room that cli_wrap() does not see. */

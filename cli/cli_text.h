@@ -26,16 +26,31 @@ const char *cli_date(double date, char buf[CLI_NUMBER]);
 /* Name of a user, or the number where there is none. */
 const char *cli_user(uid_t uid, char buf[CLI_NUMBER]);
 
+/* Escape sequences, "" unless standard output is a terminal that wants them. */
+enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_GREEN, CLI_YELLOW, CLI_RED };
+const char *cli_colour(enum cli_colour c);
+
 /* Text in words, wrapped at CLI_COLUMNS; all lines but the first indented. */
 void cli_wrap(FILE *f, const char *text, int indent);
 /* The same, where the first line begins at that column. */
 void cli_wrap_beside(FILE *f, const char *text, int indent, size_t column);
+
+/* cli_wrap() to standard output, in a colour. */
+__attribute__((format(printf, 3, 4)))
+void cli_say(enum cli_colour colour, int indent, const char *format, ...);
+
+/* Put text behind that in buf of len bytes; what does not fit is cut. */
+__attribute__((format(printf, 3, 4)))
+void cli_add(char *buf, size_t len, const char *format, ...);
 
 /* Columns that a text takes on the terminal. */
 size_t cli_width(const char *text);
 
 /* Text at the right end of width columns. */
 void cli_right(FILE *f, const char *text, int width);
+
+/* cli_sec() of it there, on standard output; "-" of NaN. */
+void cli_right_sec(double sec, int width);
 
 /* A word cut to at most width columns, "~" at the end if it was. */
 const char *cli_cut(const char *text, size_t width, char *buf, size_t len);
@@ -48,10 +63,6 @@ void cli_field_real(double v, int digits, char separator);
 /* Is the terminal's character set UTF-8? */
 int cli_utf8(void);
 
-/* Escape sequences, "" unless standard output is a terminal that wants them. */
-enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_GREEN, CLI_YELLOW, CLI_RED };
-const char *cli_colour(enum cli_colour c);
-
 /* The head of a table: an empty line, and one in bold. */
 __attribute__((format(printf, 1, 2)))
 void cli_head(const char *format, ...);
@@ -59,8 +70,9 @@ void cli_head(const char *format, ...);
 /* A bar of share (0 .. 1) of width columns, filled up with blanks. */
 void cli_bar(FILE *f, double share, int width);
 
-/* A bold label of CLI_LABEL columns, and text wrapped beside it. */
+/* A bold label of CLI_LABEL columns and text wrapped beside it; none of "". */
 #define CLI_LABEL 11
-void cli_labelled(FILE *f, const char *label, const char *text);
+__attribute__((format(printf, 3, 4)))
+void cli_labelled(FILE *f, const char *label, const char *format, ...);
 
 #endif

@@ -37,11 +37,4 @@ void cli_ties_find(struct cli_others *all, const struct cli_profile *p,
 		   struct cli_ties *out);
 void cli_ties_free(struct cli_ties *t);
 
-/*
- * What was found out the last time of k.app[0], if nothing changed since; and
- * to know it the next time.  Applications that it was about are added to k.
- */
-bool cli_ties_recall(struct cli_ties *t, struct cli_others *all);
-void cli_ties_remember(const struct cli_ties *t, struct cli_others *all);
-
 #endif

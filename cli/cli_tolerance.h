@@ -13,7 +13,6 @@
 
 /* What was asked. */
 struct cli_tolerance_ask {
-	enum cli_format format;
 	struct np_loggps net;
 	double up_to_ns; /* added latency; NAN: as far as the zones go */
 	double gap_ns;	 /* of --gap, which goes into net; NAN: not said */

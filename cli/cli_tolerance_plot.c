@@ -2,9 +2,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli_figure.h"
+#include "cli_output.h"
 #include "cli_text.h"
 #include "cli_tolerance.h"
+#include "np_figure.h"
 
 /* From the zone before, or from no added latency at all. */
 static void add_zone(struct np_figure *f, struct np_panel *p,

@@ -1,9 +1,21 @@
 /* The verdict in words: what a user is told first. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli_profile.h"
 #include "cli_text.h"
+
+double cli_chance(const struct np_mean *a, const struct np_mean *b)
+{
+	double noise = CLI_LEAST_NOISE;
+
+	if (a->n > 1)
+		noise = fmax(noise, a->sd / a->mean);
+	if (b->n > 1)
+		noise = fmax(noise, b->sd / b->mean);
+	return 2 * noise * sqrt(1.0 / (double)a->n + 1.0 / (double)b->n);
+}
 
 const char *cli_use_name(const struct np_profile *p)
 {
@@ -26,17 +38,15 @@ const char *cli_phase_name(enum np_phase_kind kind)
 	return names[kind];
 }
 
-size_t cli_say_left_out(const struct np_evidence *e, char *buf, size_t len)
+bool cli_say_left_out(const struct np_evidence *e, char *buf, size_t len)
 {
-	size_t used = 0;
-
 	buf[0] = '\0';
 	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
-		if (e->count[use] && used < len)
-			used += (size_t)snprintf(buf + used, len - used,
-				"%s%zu %s", used ? ", " : "", e->count[use],
+		if (e->count[use])
+			cli_add(buf, len, "%s%zu %s", *buf ? ", " : "",
+				e->count[use],
 				np_run_use_words((enum np_run_use)use));
-	return used;
+	return *buf;
 }
 
 static void say_phases(const struct np_profile *p, char *buf, size_t len)
@@ -93,7 +103,7 @@ static void say_unknown(const struct np_profile *p, char *buf)
 		say_nothing_measured(p, buf);
 }
 
-void cli_say_use(const struct np_profile *p, char *buf)
+static void say_use(const struct np_profile *p, char *buf)
 {
 	static const char *const words[] = {
 		[NP_USE_LIGHT] = "uses the network lightly",
@@ -124,7 +134,7 @@ void cli_say_use(const struct np_profile *p, char *buf)
 			[p->verdict.use], phases);
 }
 
-void cli_say_basis(const struct np_profile *p, char *buf)
+static void say_basis(const struct np_profile *p, char *buf)
 {
 	const char *self = "", *shared = "", *idle_shared = "";
 
@@ -167,7 +177,7 @@ static const char *say_source(const struct np_evidence_level *l, char buf[32])
 	return buf;
 }
 
-void cli_say_interference(const struct np_profile *p, char *buf)
+static void say_interference(const struct np_profile *p, char *buf)
 {
 	const struct np_evidence_level *worst = worst_level(p);
 	char change[CLI_NUMBER], source[32];
@@ -192,4 +202,16 @@ void cli_say_interference(const struct np_profile *p, char *buf)
 			 "time beside level %s (%s).",
 			 cli_change(worst->slowdown.mean, change), worst->name,
 			 say_source(worst, source));
+}
+
+const char *cli_say_verdict(const struct np_profile *p, int i,
+			    char buf[CLI_SENTENCE])
+{
+	static void (*const say[CLI_SENTENCES])(const struct np_profile *p,
+						char *buf) = {
+		say_use, say_basis, say_interference,
+	};
+
+	say[i](p, buf);
+	return buf;
 }

@@ -9,7 +9,7 @@
 #include "cli_loggps.h"
 #include "cli_text.h"
 #include "cli_traced.h"
-#include "np_store_trace.h"
+#include "np_store.h"
 
 #define MAX_BYTES (16u << 20) /* some tenths of a second */
 
@@ -61,8 +61,6 @@ double cli_zones_added_sec(const struct cli_zones *z, size_t i)
 
 void cli_zones_say(const struct cli_zones *z, char *buf, size_t len)
 {
-	size_t used = 0;
-
 	buf[0] = '\0';
 	if (!z->traced)
 		return;
@@ -71,16 +69,15 @@ void cli_zones_say(const struct cli_zones *z, char *buf, size_t len)
 			 z->why.text);
 		return;
 	}
-	for (size_t i = 0; i < TOLERANCE_ZONES && used < len; i++) {
+	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
 		double sec = cli_zones_added_sec(z, i);
 		char added[CLI_NUMBER];
 
 		if (isfinite(sec))
-			used += (size_t)snprintf(buf + used, len - used,
-				"%s+%s%s: %.0f %%%s", used ? ", " : "",
-				cli_sec(sec, added), used ? "" : " latency",
-				100 * z->zone[i].share, used ? "" : " longer");
+			cli_add(buf, len, "%s+%s%s: %.0f %%%s", *buf ? ", " :
+				"", cli_sec(sec, added), *buf ? "" : " latency",
+				100 * z->zone[i].share, *buf ? "" : " longer");
 	}
-	if (!used)
+	if (!*buf)
 		snprintf(buf, len, "stands any latency");
 }

@@ -114,8 +114,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	int rc;
 
 	opt->model[opt->n_models++] = np_model_find("zero", NULL);
-	rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				   CLI_TAKES_APPS, options, opt, o);
+	rc = cli_options_parse(self, argc, argv, opt, o);
 	if (rc >= 0)
 		return rc;
 	if (opt->n_models == 1)
@@ -124,7 +123,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		return cli_usage(self, "--latency, --per-byte: expected both");
 	if (opt->traces && opt->net.G_ns < 0)
 		cli_loggps_net(&opt->net);
-	return o->n_apps ? -1 : cli_usage(self, "a file is missing");
+	return -1;
 }
 
 static void print(const struct accuracy_file *f, size_t n,
@@ -206,5 +205,7 @@ const struct cli_cmd cmd_accuracy = {
 "intervals that hold the measured value; width: their median width, points.\n"
 "In brackets, where not all could be predicted: how many.  \"constant\" is the\n"
 "best constant for these cases, chosen with the answers in hand.",
+	.takes = CLI_TAKES_FORMAT, .own = options,
+	.missing = "a file is missing", .most = CLI_ANY,
 	.run = run_accuracy,
 };

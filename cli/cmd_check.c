@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli_check.h"
+#include "cli_json_put.h"
 #include "cli_state.h"
 
 static void text_finding(const struct cli_finding *f)
@@ -51,10 +52,28 @@ static void print_text(const struct cli_check *c)
 	       "s", warnings, warnings == 1 ? "" : "s");
 }
 
+static void print_json(const struct cli_check *c)
+{
+	json_object *j = json_object_new_object();
+	json_object *list = cli_put_array(j, "checks");
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct cli_finding *f = &c->found[i];
+		json_object *one = cli_append_object(list);
+
+		cli_put_text(one, "result", cli_result_name(f->result));
+		cli_put_text(one, "about", f->about);
+		cli_put_text(one, "text", f->text);
+		cli_put_text(one, "remedy", f->remedy);
+	}
+	cli_put_bool(j, "problem", count(c, CLI_PROBLEM) > 0);
+	cli_print_json("check", j);
+}
+
 static int print(const struct cli_check *c, enum cli_format format)
 {
 	if (format == CLI_JSON)
-		cli_check_json(c);
+		print_json(c);
 	else if (format == CLI_TEXT)
 		print_text(c);
 	else
@@ -127,8 +146,7 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 			cli_usage(self, "%.64s: not expected here", argv[2]);
 	if (versions && argc > 2 && *argv[2] == '-')
 		return cli_usage(self, "%.64s: not expected here", argv[2]);
-	rc = versions ? -1 : cli_options_parse(self, argc, argv,
-					       CLI_TAKES_FORMAT, &o);
+	rc = versions ? -1 : cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc >= 0)
 		return rc;
 	c.found = calloc(CLI_CHECK_MAX, sizeof(*c.found));
@@ -163,5 +181,6 @@ const struct cli_cmd cmd_check = {
 "  --make-users        as root: make the directories of these users in the\n"
 "                      store (of all, without names), before somebody else\n"
 "                      can take their places",
+	.takes = CLI_TAKES_FORMAT,
 	.run = run_check,
 };

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli_compare.h"
-#include "cli_json.h"
 #include "cli_state.h"
 
 /* Is that what `netprof runs` calls it, or the number of its job? */
@@ -156,13 +155,10 @@ static int run_compare(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_compare c = { .n = 0 };
 	struct cli_options o;
-	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
-				   CLI_TAKES_USER | CLI_TAKES_APPS, &o);
+	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc >= 0)
 		return rc;
-	if (!o.n_apps)
-		return cli_usage(self, "the application is missing");
 	if (o.n_apps > CLI_COMPARE_MAX)
 		return cli_usage(self, "%zu to compare: expected at most %d",
 				 o.n_apps, CLI_COMPARE_MAX);
@@ -197,5 +193,7 @@ const struct cli_cmd cmd_compare = {
 "  netprof compare fft:4000 fft:3001\n"
 "  netprof compare fft halo\n\n"
 "Options as for show.",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
+	.missing = "the application is missing", .most = CLI_ANY,
 	.run = run_compare,
 };

@@ -6,7 +6,116 @@
 #include <string.h>
 
 #include "cli_explain.h"
+#include "np_array.h"
 #include "np_conf.h"
+#include "np_evidence.h"
+
+static bool is_of_job(const struct cli_explain *e, const struct np_record *r)
+{
+	if (e->task == NP_ENDED_NO_TASK)
+		return r->job_id == e->id;
+	return r->array_job_id == (long)e->id &&
+	       r->array_task_id == (long)e->task;
+}
+
+/*
+ * How long the same takes alone, as the evidence says it: of runs of other jobs
+ * that are comparable with this one.
+ */
+static int alone_of(const struct cli_explain *e, const struct np_runs *runs,
+		    const struct np_record *like, struct np_mean *out)
+{
+	const struct np_evidence_opt opt = {
+		.like = like, .fingerprint = like->fingerprint, .now = e->now,
+	};
+	struct np_runs others = { .n = 0 };
+	struct np_evidence ev;
+	int rc;
+
+	*out = (struct np_mean){ 0 };
+	if (!like->fingerprint || !*like->fingerprint)
+		return 0; /* it is not known what would be the same */
+	others.run = calloc(runs->n, sizeof(*others.run));
+	if (!others.run)
+		return -ENOMEM;
+	for (size_t i = 0; i < runs->n; i++)
+		if (runs->run[i]->job_id != like->job_id)
+			others.run[others.n++] = runs->run[i];
+	rc = np_evidence_make(&others, &opt, &ev);
+	if (!rc) {
+		*out = ev.alone_sec;
+		np_evidence_free(&ev);
+	}
+	free(others.run);
+	return rc;
+}
+
+static int measure(struct cli_explain *e, const struct np_runs *runs)
+{
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct np_record *r = runs->run[i];
+		struct cli_measured *m;
+
+		if (!is_of_job(e, r))
+			continue;
+		if (np_array_more(&e->measured, e->n_measured, sizeof(*m)))
+			return -ENOMEM;
+		m = &e->measured[e->n_measured++];
+		m->run = r;
+		if (alone_of(e, runs, r, &m->alone))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool has_any(const struct cli_explain *e, const struct np_runs *runs)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		if (is_of_job(e, runs->run[i]))
+			return true;
+	return false;
+}
+
+/* What may not be read, or is not there, is as good as nothing. */
+static int try_app(struct cli_explain *e, struct cli_store *s,
+		   enum np_store_owner owner, const char *app)
+{
+	struct cli_runs r;
+	int rc = cli_runs_look(s, owner, e->uid, app, &r);
+
+	if (rc)
+		return rc == -ENOENT ? 0 : rc;
+	if (!has_any(e, &r.runs)) {
+		np_runs_free(&r.runs);
+		return 0;
+	}
+	if (np_array_more(&e->runs, e->n_runs, sizeof(*e->runs))) {
+		np_runs_free(&r.runs);
+		return -ENOMEM;
+	}
+	e->runs[e->n_runs++] = r;
+	return measure(e, &r.runs);
+}
+
+/* Find the records of the job among a user's, and how long it takes alone. */
+static int find_runs(struct cli_explain *e, struct cli_store *s,
+		     const struct cli_options *o, const char *app)
+{
+	enum np_store_owner owner = o->published ? NP_STORE_PUBLISHED :
+						   NP_STORE_USER;
+	struct np_store_app *apps = NULL;
+	size_t n = 0;
+	int rc = *app ? try_app(e, s, owner, app) : 0;
+
+	/* A job may have measured its steps under several names. */
+	if (!rc && !e->n_measured &&
+	    !np_store_look(s->store, owner, e->uid, &apps, &n, NULL))
+		for (size_t i = 0; !rc && i < n; i++)
+			if (strcmp(apps[i].name, app))
+				rc = try_app(e, s, owner, apps[i].name);
+	free(apps);
+	return rc;
+}
 
 static bool take_number(const char **p, uint32_t *out)
 {
@@ -59,7 +168,7 @@ static void find_in_state(struct cli_explain *e, bool rest)
 static int say_tasks(const struct cli_explain *e)
 {
 	char list[256] = "", name[CLI_NUMBER];
-	size_t used = 0, n = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < e->state.n_jobs; i++) {
 		const struct np_state_job *j = &e->state.job[i];
@@ -67,8 +176,7 @@ static int say_tasks(const struct cli_explain *e)
 		if (j->array != e->id)
 			continue;
 		if (n++ < 4)
-			used += (size_t)snprintf(list + used,
-				sizeof(list) - used, "%s%s", used ? ", " : "",
+			cli_add(list, sizeof(list), "%s%s", *list ? ", " : "",
 				cli_job_name(j->id, j->array, j->task, name));
 	}
 	if (!n)
@@ -112,7 +220,7 @@ static int gather(struct cli_explain *e, struct cli_store *s,
 	if (e->job && !e->job->pending)
 		rc = cli_explain_running(e, s);
 	else
-		rc = e->job ? 0 : cli_explain_runs(e, s, o, app_of(e));
+		rc = e->job ? 0 : find_runs(e, s, o, app_of(e));
 	if (!rc && !e->job)
 		rc = cli_explain_ended(e);
 	return rc ? cli_fail("out of memory") : -1;
@@ -165,16 +273,11 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_explain e = { .now = cli_now() };
 	struct cli_options o;
 	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
-				   CLI_TAKES_USER | CLI_TAKES_APPS, &o);
+	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc >= 0)
 		return rc;
-	if (o.n_apps != 1)
-		return o.n_apps ? cli_usage(self, "%.64s: not expected here",
-					    o.apps[1]) :
-				  cli_usage(self, "the job is missing");
-	e.word = o.apps[0];
+	e.word = o.app;
 	if (!parse_job(e.word, &e.id, &e.task))
 		return cli_usage(self, "\"%.64s\": expected a job such as 123 "
 				 "or 123_4", e.word);
@@ -203,5 +306,7 @@ const struct cli_cmd cmd_explain = {
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
 "  --user=NAME, --published\n"
 "                      whose run records, without it the job's owner's",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
+	.missing = "the job is missing", .most = 1,
 	.run = run_explain,
 };

@@ -4,12 +4,141 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_json.h"
+#include "cli_json_put.h"
 #include "cli_text.h"
+#include "np_kept.h"
+
+/* What is said of a profile, kept since it was computed. */
+struct row {
+	enum np_store_owner owner;
+	uid_t uid;	/* of NP_STORE_USER */
+	char app[NP_APP_MAX + 1];
+	size_t n_runs;
+	double last; /* end of the newest run, 0 without */
+	/* Of it only is_idle, verdict.use, phases.kind and .busy_share, and
+	 * alone_sec and the levels of ev. */
+	struct np_profile profile;
+};
+
+static void pack_level(struct np_pack *p, struct np_evidence_level *l)
+{
+	l->name = np_pack_text(p, l->name);
+	l->scope = np_pack_text(p, l->scope);
+	l->run_sec = np_pack_mean(p, l->run_sec);
+	l->slowdown = np_pack_mean(p, l->slowdown);
+	l->low = np_pack_real(p, l->low);
+	l->high = np_pack_real(p, l->high);
+	l->of_blocks = np_pack_count(p, l->of_blocks, 1);
+	l->pressure = np_pack_mean(p, l->pressure);
+}
+
+/* Returns 0, -EINVAL or -ENOMEM. */
+static int pack(struct np_pack *p, struct row *r)
+{
+	struct np_profile *pr = &r->profile;
+	struct np_evidence *e = &pr->ev;
+
+	r->n_runs = np_pack_count(p, r->n_runs, SIZE_MAX);
+	r->last = np_pack_real(p, r->last);
+	pr->is_idle = np_pack_count(p, pr->is_idle, 1);
+	pr->verdict.use = (enum np_use)np_pack_count(p, pr->verdict.use,
+						     NP_USE_SATURATED);
+	pr->phases.kind = (enum np_phase_kind)np_pack_count(p,
+		pr->phases.kind, NP_PHASE_PHASES);
+	pr->phases.busy_share = np_pack_real(p, pr->phases.busy_share);
+	e->alone_sec = np_pack_mean(p, e->alone_sec);
+	e->n_levels = np_pack_count(p, e->n_levels, p->left);
+	if (!p->f)
+		e->level = calloc(e->n_levels + 1, sizeof(*e->level));
+	if (!e->level)
+		return -ENOMEM;
+	for (size_t i = 0; !p->bad && i < e->n_levels; i++)
+		pack_level(p, &e->level[i]);
+	return p->bad || p->left ? -EINVAL : 0;
+}
+
+static int unpack(const char *data, size_t len, struct row *r)
+{
+	struct np_pack p = { .at = data, .left = len };
+
+	return pack(&p, r);
+}
+
+static int pack_into(struct np_kept *k, const char *name, uint64_t state,
+		     const struct cli_profile *p, char **data, size_t *len)
+{
+	struct np_pack to = { .f = open_memstream(data, len) };
+	struct row r = {
+		.n_runs = p->runs.n, .profile = p->profile,
+		.last = p->runs.n ? p->runs.run[0]->end : 0,
+	};
+
+	if (!to.f)
+		return -ENOMEM;
+	pack(&to, &r);
+	if (fclose(to.f)) {
+		free(*data);
+		return -ENOMEM;
+	}
+	return np_kept_put(k, name, state, *data, *len);
+}
+
+static int make(struct cli_store *s, struct np_kept *k, const char *name,
+		uint64_t state, struct row *r, struct np_err *err)
+{
+	struct cli_profile p;
+	int rc = cli_profile_load(s, r->owner, r->uid, r->app, &p, err);
+	size_t len;
+	char *data;
+
+	if (rc)
+		return rc;
+	/* That a file is skipped is to be said again the next time. */
+	rc = pack_into(k, name, p.n_skipped ? 0 : state, &p, &data, &len);
+	cli_profile_free(&p);
+	if (!rc)
+		rc = unpack(data, len, r);
+	return rc ? np_errf(err, rc, "%s: out of memory", r->app) : 0;
+}
+
+/*
+ * Of the application a of that owner.  What uid's profiles, or the published
+ * ones that uid looks at, are compared with: idle, the stamps of both.
+ */
+static int load_row(struct cli_store *s, struct np_kept *k,
+		    enum np_store_owner owner, uid_t uid,
+		    const struct np_store_app *a,
+		    const struct np_store_stamp idle[2], struct row *out,
+		    struct np_err *err)
+{
+	const struct np_store_stamp stamp[] = { a->stamp, idle[0], idle[1] };
+	struct row r = { .owner = owner, .uid = uid };
+	uint64_t state = np_kept_state(uid, stamp, NP_ARRAY_SIZE(stamp));
+	char name[NP_APP_MAX + 16];
+	const char *data;
+	size_t len;
+	int rc = -EINVAL;
+
+	strcpy(r.app, a->name);
+	snprintf(name, sizeof(name), "%u %s",
+		 owner == NP_STORE_PUBLISHED ? UINT32_MAX : uid, a->name);
+	data = np_kept_find(k, name, state, &len);
+	if (data)
+		rc = unpack(data, len, &r);
+	if (rc) {
+		np_profile_free(&r.profile);
+		rc = make(s, k, name, state, &r, err);
+	}
+	if (rc)
+		np_profile_free(&r.profile);
+	else
+		*out = r;
+	return rc;
+}
 
 struct profiles {
 	struct np_kept *kept;
-	struct cli_row *row;
+	struct row *row;
 	size_t n;
 };
 
@@ -19,7 +148,7 @@ static int add(struct profiles *all, struct cli_store *s,
 	       const struct np_store_stamp idle[2])
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = cli_row_load(s, all->kept, owner, uid, app, idle,
+	int rc = load_row(s, all->kept, owner, uid, app, idle,
 			      &all->row[all->n], &err);
 
 	all->n += !rc;
@@ -31,7 +160,7 @@ static int add(struct profiles *all, struct cli_store *s,
 
 static int make_room(struct profiles *all, size_t n)
 {
-	struct cli_row *grown = reallocarray(all->row, all->n + n + 1,
+	struct row *grown = reallocarray(all->row, all->n + n + 1,
 					     sizeof(*grown));
 
 	if (grown)
@@ -62,12 +191,6 @@ static int add_owner(struct profiles *all, struct cli_store *s,
 	return rc ? cli_fail("out of memory") : CLI_DONE;
 }
 
-static void say(const char *line, void *arg)
-{
-	(void)arg;
-	fprintf(stderr, "netprof: %s\n", line);
-}
-
 static int add_everybody(struct profiles *all, struct cli_store *s)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -75,7 +198,7 @@ static int add_everybody(struct profiles *all, struct cli_store *s)
 	uid_t *uids;
 	size_t n;
 
-	if (np_store_uids(s->store, &uids, &n, say, NULL, &err))
+	if (np_store_uids(s->store, &uids, &n, cli_pass_on, NULL, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; i < n; i++)
 		if (add_owner(all, s, NP_STORE_USER, uids[i], true))
@@ -97,7 +220,7 @@ static int gather(struct profiles *all, struct cli_store *s,
 	return rc ? rc : site;
 }
 
-static void text_row(const struct cli_row *r)
+static void text_row(const struct row *r)
 {
 	const struct np_profile *pr = &r->profile;
 	char name[96], owner[64], buf[CLI_NUMBER], use[64], levels[24];
@@ -137,7 +260,7 @@ static int list_parsable(const struct profiles *all)
 
 	puts("App|Owner|Runs|Last|Use|Phases|BusyShare|Levels");
 	for (size_t i = 0; i < all->n; i++) {
-		const struct cli_row *r = &all->row[i];
+		const struct row *r = &all->row[i];
 		const struct np_profile *p = &r->profile;
 
 		cli_field(r->app, '|');
@@ -151,18 +274,40 @@ static int list_parsable(const struct profiles *all)
 	return CLI_DONE;
 }
 
+static int list_json(const struct profiles *all)
+{
+	json_object *j = json_object_new_object();
+	json_object *list = cli_put_array(j, "profiles");
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct row *r = &all->row[i];
+		const struct np_profile *p = &r->profile;
+		json_object *one = cli_append_object(list);
+
+		cli_put_text(one, "app", r->app);
+		cli_put_owner(one, r->owner, r->uid);
+		cli_put_count(one, "runs", r->n_runs);
+		cli_put_time(one, "last", r->last);
+		cli_put_text(one, "use", cli_use_name(p));
+		cli_put_text(one, "phases", cli_phase_name(p->phases.kind));
+		cli_put_real(one, "busy_share", p->phases.busy_share);
+		cli_put_levels(one, p);
+	}
+	return cli_print_json("list", j);
+}
+
 /* What completion waits for: no run is read. */
 static int list_names(struct cli_store *s, enum np_store_owner owner, uid_t uid)
 {
 	struct np_err err = NP_ERR_INIT;
-	char **apps;
+	struct np_store_app *apps;
 	size_t n;
 
-	if (np_store_apps(s->store, owner, uid, &apps, &n, &err))
+	if (np_store_look(s->store, owner, uid, &apps, &n, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; i < n; i++)
-		puts(apps[i]);
-	np_names_free(apps, n);
+		puts(apps[i].name);
+	free(apps);
 	return CLI_DONE;
 }
 
@@ -188,9 +333,7 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	bool names = false;
 	int rc, shown;
 
-	rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				   CLI_TAKES_USER | CLI_TAKES_ALL, options,
-				   &names, &o);
+	rc = cli_options_parse(self, argc, argv, &names, &o);
 	if (rc < 0 && names && (o.all || o.format))
 		rc = cli_usage(self, "--names: expected at most --user or "
 			       "--published, too");
@@ -208,11 +351,11 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	}
 	all.kept = np_kept_open(s.store, "list", 0);
 	rc = gather(&all, &s, &o);
-	shown = o.format == CLI_JSON ? cli_json_list(all.row, all.n) :
+	shown = o.format == CLI_JSON ? list_json(&all) :
 		o.format == CLI_PARSABLE ? list_parsable(&all) :
 					   list_text(&all);
 	for (size_t i = 0; i < all.n; i++)
-		cli_row_free(&all.row[i]);
+		np_profile_free(&all.row[i].profile);
 	free(all.row);
 	np_kept_close(all.kept);
 	cli_store_close(&s);
@@ -230,5 +373,7 @@ const struct cli_cmd cmd_list = {
 "  --user=NAME         those of another user instead of yours\n"
 "  --published         only the published ones\n"
 "  --all               those of all users, as far as you may read them",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_ALL,
+	.own = options,
 	.run = run_list,
 };

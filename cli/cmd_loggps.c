@@ -1,12 +1,151 @@
 /* netprof loggps: what a message costs on a fabric. */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "cli_alloc.h"
+#include "cli_json_put.h"
 #include "cli_loggps.h"
 #include "cli_options.h"
+#include "cli_output.h"
 #include "cli_profile.h"
+#include "cli_text.h"
+#include "np_loggps_run.h"
 #include "np_prtt.h"
 
-#define AT(member) offsetof(struct cli_loggps_opt, member)
+struct options {
+	uint32_t blocks, max_bytes;
+	double max_trip_sec;
+	bool across, show, json, dry_run;
+	const char *output;  /* NULL: into the store */
+	const char *cluster; /* of show; NULL: the newest of any */
+};
+
+struct work {
+	const struct options *opt;
+	struct np_store *store; /* NULL with --output */
+	struct cli_alloc at;
+};
+
+static void show_progress(void *arg, uint32_t done, uint32_t blocks)
+{
+	(void)arg;
+	fprintf(stderr, "\r%u of %u blocks", done, blocks);
+}
+
+static void end_progress(void)
+{
+	fprintf(stderr, "\r%24s\r", "");
+}
+
+/* Texts of the record are its own. */
+static int describe(const struct work *w, const struct np_loggps_seen *seen,
+		    struct np_loggps_record *r)
+{
+	r->date = (double)time(NULL);
+	r->across = w->opt->across;
+	r->cluster = strdup(w->at.cluster ? w->at.cluster : "");
+	r->from = strdup(seen->from);
+	r->to = strdup(seen->to);
+	r->leaf = strdup(seen->leaf);
+	r->transport = strdup(seen->transport);
+	r->ucx_version = strdup(seen->version);
+	r->netprof_version = strdup(NP_VERSION);
+	return r->cluster && r->from && r->to && r->leaf && r->transport &&
+	       r->ucx_version && r->netprof_version ? 0 : -ENOMEM;
+}
+
+static int measure(struct work *w, struct np_loggps_record *r,
+		   struct np_err *err)
+{
+	const struct options *o = w->opt;
+	const struct np_loggps_run run = {
+		.conf = &w->at.conf, .job = w->at.job, .env = w->at.env,
+		.nodes = w->at.nodes, .n_nodes = w->at.n_nodes,
+		.blocks = o->blocks, .max_bytes = o->max_bytes,
+		.max_trip_sec = o->max_trip_sec, .across = o->across,
+		.stop = cli_alloc_stop(),
+		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+	};
+	struct np_loggps_seen seen;
+	int rc = np_loggps_run(&run, &r->fit, &seen, err);
+
+	if (run.progress)
+		end_progress();
+	if (rc)
+		return rc;
+	return describe(w, &seen, r) ? np_errf(err, -ENOMEM,
+					       "out of memory") : 0;
+}
+
+static int write_output(const char *path, const struct np_loggps_record *r,
+			struct np_err *err)
+{
+	char *text;
+	int rc = np_loggps_record_put(r, &text, err);
+
+	if (rc)
+		return rc;
+	rc = cli_write_over(path, text, "", err);
+	free(text);
+	return rc;
+}
+
+static void say_plan(const struct work *w)
+{
+	const struct options *o = w->opt;
+
+	fprintf(stderr, "%u blocks of messages up to %u bytes between two of "
+		"%s%s; the result goes to %s\n", o->blocks, o->max_bytes,
+		w->at.nodes, o->across ? " under two leaf switches" : "",
+		o->output ? o->output : np_store_dir(w->store));
+}
+
+static int work(struct work *w, struct np_loggps_record *r,
+		struct np_err *err)
+{
+	const char *output = w->opt->output;
+	int rc = cli_alloc_find(&w->at, "loggps", err);
+
+	if (!rc && w->at.n_nodes < 2)
+		rc = np_errf(err, -EINVAL, "one node: expected two or more");
+	/* Not to find out when all is measured. */
+	if (!rc && !output)
+		rc = np_store_open(w->at.conf.store, &w->store, err);
+	if (!rc && !output && !w->opt->dry_run)
+		rc = np_loggps_store_check(w->store, w->at.cluster, err);
+	if (rc)
+		return rc;
+	say_plan(w);
+	if (w->opt->dry_run)
+		return 0;
+	rc = cli_alloc_env(&w->at, err);
+	if (!rc)
+		rc = measure(w, r, err);
+	if (rc)
+		return rc;
+	return output ? write_output(output, r, err) :
+	       np_loggps_store_save(w->store, w->at.cluster, r, err);
+}
+
+/* *r is the caller's then. */
+static int measure_all(const struct options *o, struct np_loggps_record *r,
+		       struct np_err *err)
+{
+	static struct work w; /* the allocation refers to itself */
+	int rc;
+
+	w.opt = o;
+	rc = work(&w, r, err);
+	np_store_close(w.store);
+	free(w.at.env);
+	return rc;
+}
+
+#define AT(member) offsetof(struct options, member)
 
 static const struct np_option options[] = {
 	{ "blocks", NP_OPTION_COUNT, AT(blocks), 1, NP_PRTT_MAX_BLOCKS },
@@ -22,11 +161,10 @@ static const struct np_option options[] = {
 };
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct cli_loggps_opt *o)
+		 struct options *o)
 {
 	struct cli_options given;
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_JSON,
-				       options, o, &given);
+	int rc = cli_options_parse(self, argc, argv, o, &given);
 
 	if (rc < 0 && o->show && (o->output || o->dry_run))
 		return cli_usage(self, "--show measures nothing: no --output "
@@ -37,7 +175,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc;
 }
 
-static int load(const struct cli_loggps_opt *o, struct np_loggps_record *r)
+static int load(const struct options *o, struct np_loggps_record *r)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct cli_store s;
@@ -52,9 +190,108 @@ static int load(const struct cli_loggps_opt *o, struct np_loggps_record *r)
 	       rc ? cli_fail("%s", err.text) : -1;
 }
 
+static void say(const char *symbol, const char *name,
+		const struct np_loggps_value *v)
+{
+	char low[CLI_NUMBER], high[CLI_NUMBER];
+
+	printf("%s%-3s%s%-22s", cli_colour(CLI_BOLD), symbol,
+	       cli_colour(CLI_PLAIN), name);
+	cli_right_sec(v->value, 9);
+	printf("   %s to %s\n", cli_sec(v->low, low), cli_sec(v->high, high));
+}
+
+static void say_bytes(const struct np_loggps_value *v)
+{
+	printf("%s%-3s%s%-22s%6.3g ns   %.3g to %.3g ns;  %.3g MB/s\n",
+	       cli_colour(CLI_BOLD), "G", cli_colour(CLI_PLAIN),
+	       "time per byte", 1e9 * v->value, 1e9 * v->low, 1e9 * v->high,
+	       1e-6 / v->value);
+}
+
+static void say_rendezvous(const struct np_loggps_fit *f)
+{
+	char s[CLI_NUMBER], above[CLI_NUMBER], cost[CLI_NUMBER];
+
+	printf("%s%-3s%s", cli_colour(CLI_BOLD), "S", cli_colour(CLI_PLAIN));
+	if (f->S)
+		printf("%-22s%9s   and not from %s on;  costs %s\n",
+		       "eager up to", cli_bytes(f->S, s),
+		       cli_bytes(f->S_above, above),
+		       cli_sec(f->step.value, cost));
+	else
+		printf("no rendezvous that costs time up to %s\n",
+		       cli_bytes(f->bytes_max, s));
+}
+
+static int text(const struct np_loggps_record *r)
+{
+	const struct np_loggps_fit *f = &r->fit;
+	char date[CLI_NUMBER];
+
+	printf("%s to %s over %s, %s%s%s\n\n", r->from, r->to,
+	       *r->transport ? r->transport : "an unknown transport",
+	       r->across ? "across leaf switches" :
+	       *r->leaf ? r->leaf : "no topology",
+	       *r->cluster ? " of " : "", r->cluster);
+	say("L", "latency", &f->L);
+	say("o", "overhead of sending", &f->o_send);
+	say("", "overhead of receiving", &f->o_recv);
+	say("g", "between messages", &f->g);
+	say_bytes(&f->G);
+	say_rendezvous(f);
+	printf("\nMedians of %u blocks, %u sizes, with intervals of %.0f %%; "
+	       "%s\n", f->n_blocks, f->n_sizes, 100 * NP_LOGGPS_CONFIDENCE,
+	       cli_date(r->date, date));
+	return CLI_DONE;
+}
+
+static void put(json_object *in, const char *key,
+		const struct np_loggps_value *v)
+{
+	json_object *j = cli_put_object(in, key);
+
+	cli_put_real(j, "value", v->value);
+	cli_put_real(j, "low", v->low);
+	cli_put_real(j, "high", v->high);
+}
+
+static int json(const struct np_loggps_record *r)
+{
+	json_object *j = json_object_new_object();
+	const struct np_loggps_fit *f = &r->fit;
+
+	cli_put_time(j, "date", r->date);
+	cli_put_text(j, "cluster", r->cluster);
+	cli_put_text(j, "from", r->from);
+	cli_put_text(j, "to", r->to);
+	cli_put_text(j, "leaf", r->leaf);
+	cli_put_bool(j, "across", r->across);
+	cli_put_text(j, "transport", r->transport);
+	cli_put_text(j, "ucx_version", r->ucx_version);
+	cli_put_text(j, "netprof_version", r->netprof_version);
+	cli_put_count(j, "blocks", f->n_blocks);
+	cli_put_count(j, "sizes", f->n_sizes);
+	cli_put_count(j, "bytes_min", f->bytes_min);
+	cli_put_count(j, "bytes_max", f->bytes_max);
+	put(j, "L_sec", &f->L);
+	put(j, "o_send_sec", &f->o_send);
+	put(j, "o_recv_sec", &f->o_recv);
+	put(j, "g_sec", &f->g);
+	put(j, "G_sec_per_byte", &f->G);
+	if (f->S) {
+		cli_put_count(j, "S_bytes", f->S);
+		cli_put_count(j, "S_above_bytes", f->S_above);
+		put(j, "rendezvous_sec", &f->step);
+	} else {
+		cli_put(j, "S_bytes", NULL);
+	}
+	return cli_print_json("loggps", j);
+}
+
 static int run_loggps(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_loggps_opt o = {
+	struct options o = {
 		.blocks = NP_PRTT_BLOCKS, .max_bytes = 1u << 20,
 		.max_trip_sec = NP_PRTT_TRIP_SEC,
 	};
@@ -64,12 +301,12 @@ static int run_loggps(const struct cli_cmd *self, int argc, char **argv)
 
 	if (rc < 0 && o.show)
 		rc = load(&o, &r);
-	else if (rc < 0 && cli_loggps_measure(&o, &r, &err))
+	else if (rc < 0 && measure_all(&o, &r, &err))
 		rc = cli_fail("%s", err.text);
 	if (rc < 0 && o.dry_run)
 		rc = CLI_DONE;
 	if (rc < 0)
-		rc = o.json ? cli_loggps_json(&r) : cli_loggps_text(&r);
+		rc = o.json ? json(&r) : text(&r);
 	np_loggps_record_free(&r);
 	return rc;
 }
@@ -93,5 +330,6 @@ const struct cli_cmd cmd_loggps = {
 "  --show             print what was measured last\n"
 "  --cluster=NAME     with --show: of that cluster (default: of any)\n"
 "  --json             the same for programs",
+	.takes = CLI_TAKES_JSON, .own = options,
 	.run = run_loggps,
 };

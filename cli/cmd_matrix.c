@@ -46,10 +46,7 @@ static int run_matrix(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_known k = { .n = 0 };
 	struct cli_options o;
 	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_JSON |
-				   CLI_TAKES_CSV | CLI_TAKES_USER |
-				   CLI_TAKES_MODEL | CLI_TAKES_APPS |
-				   CLI_TAKES_PLOT, &o);
+	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc >= 0)
 		return rc;
@@ -81,5 +78,8 @@ const struct cli_cmd cmd_matrix = {
 "  --plot=FILE     a picture instead: .svg, .png or .pdf\n"
 "  --user=NAME, --published\n"
 "                  whose profiles, as for netprof show",
+	.takes = CLI_TAKES_JSON | CLI_TAKES_CSV | CLI_TAKES_USER |
+		 CLI_TAKES_MODEL | CLI_TAKES_PLOT,
+	.most = CLI_ANY,
 	.run = run_matrix,
 };

@@ -2,10 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli_figure.h"
+#include "cli_output.h"
 #include "cli_plot.h"
 #include "cli_text.h"
-#include "np_figure_text.h"
 
 struct ask {
 	const char *only;
@@ -76,9 +75,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	unsigned parts;
 	int rc;
 
-	rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_JSON |
-				   CLI_TAKES_USER | CLI_TAKES_APP |
-				   CLI_TAKES_OUTPUT, own, &ask, &o);
+	rc = cli_options_parse(self, argc, argv, &ask, &o);
 	if (rc >= 0)
 		return rc;
 	parts = wanted(ask.only);
@@ -123,5 +120,8 @@ const struct cli_cmd cmd_plot = {
 "  --json             the numbers, for programs\n"
 "  --user=NAME, --published\n"
 "                     whose profile, as for netprof show",
+	.takes = CLI_TAKES_JSON | CLI_TAKES_USER | CLI_TAKES_OUTPUT,
+	.own = own,
+	.missing = "the application is missing", .most = 1,
 	.run = run_plot,
 };

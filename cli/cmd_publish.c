@@ -7,12 +7,6 @@
 #include "cli_profile.h"
 #include "cli_text.h"
 
-static void say_skipped(const char *line, void *arg)
-{
-	(void)arg;
-	fprintf(stderr, "netprof: %s\n", line);
-}
-
 /* "alice/lammps" or "lammps".  Returns -1 to go on, or the exit status. */
 static int split(const struct cli_cmd *self, const char *word, uid_t own,
 		 uid_t *uid, const char **app)
@@ -60,8 +54,7 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 	uid_t uid;
 	int rc;
 
-	rc = cli_options_parse(self, argc, argv, CLI_TAKES_AS | CLI_TAKES_APP,
-			       &o);
+	rc = cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc < 0)
 		rc = split(self, o.app, o.uid, &uid, &app);
 	if (rc < 0 && np_app_check(o.as ? o.as : app, &err))
@@ -70,7 +63,7 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
-	if (np_store_load(s.store, NP_STORE_USER, uid, app, say_skipped, NULL,
+	if (np_store_load(s.store, NP_STORE_USER, uid, app, cli_pass_on, NULL,
 			  &runs, &err)) {
 		rc = cli_fail("%s", err.text);
 	} else {
@@ -93,5 +86,7 @@ const struct cli_cmd cmd_publish = {
 "other jobs were beside it.  A published profile of \"idle\" is what all users\n"
 "are compared with who have none of their own.\n\n"
 "  --as=NAME  under another name",
+	.takes = CLI_TAKES_AS,
+	.missing = "the application is missing", .most = 1,
 	.run = run_publish,
 };

@@ -69,21 +69,6 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
-static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct options *ask, struct cli_options *o)
-{
-	int rc;
-
-	*ask = (struct options){ .method = methods, .bytes = MAX_BYTES };
-	rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				   CLI_TAKES_APPS, options, ask, o);
-	if (rc < 0 && !o->n_apps)
-		return cli_usage(self, "a file is missing");
-	if (rc < 0 && o->n_apps > 1)
-		return cli_usage(self, "%.64s: not expected here", o->apps[1]);
-	return rc;
-}
-
 /* Digits up to one of stop; moves *text behind that. */
 static int take_number(char **text, const char *stop, uint64_t *n)
 {
@@ -212,13 +197,13 @@ static int run_qn(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct cli_qn q = { 0 };
-	struct options ask;
+	struct options ask = { .method = methods, .bytes = MAX_BYTES };
 	struct cli_options o;
-	int rc = parse(self, argc, argv, &ask, &o);
+	int rc = cli_options_parse(self, argc, argv, &ask, &o);
 
 	if (rc >= 0)
 		return rc;
-	q.path = o.apps[0];
+	q.path = o.app;
 	q.method = ask.method->name;
 	if (np_network_load(q.path, &q.n, &err))
 		return cli_fail("%s", err.text);
@@ -245,5 +230,7 @@ const struct cli_cmd cmd_qn = {
 "                     other numbers of customers than in FILE\n"
 "  --memory=SIZE      may be taken, 1G otherwise; what needs more is refused\n"
 "  --json, --parsable the same for programs; --parsable (-P) as in sacct",
+	.takes = CLI_TAKES_FORMAT, .own = options,
+	.missing = "a file is missing", .most = 1,
 	.run = run_qn,
 };

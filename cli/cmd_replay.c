@@ -1,10 +1,121 @@
 /* netprof replay: programs played on a network. */
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "cli_graph.h"
 #include "cli_replay.h"
+#include "np_goal.h"
 #include "np_quantity.h"
+#include "np_workload.h"
+
+/* Ours begin with the word "tasks", after blanks and comments. */
+static bool is_workload(int fd)
+{
+	char text[4096];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	const char *at = text;
+
+	text[n < 0 ? 0 : n] = '\0';
+	for (;;) {
+		at += strspn(at, " \t\r\n");
+		if (*at != '#')
+			break;
+		at += strcspn(at, "\n");
+	}
+	return !strncmp(at, "tasks", 5) && isspace((unsigned char)at[5]);
+}
+
+static int read_graph(int fd, const char *path, struct np_replay_app **out,
+		      struct np_err *err)
+{
+	struct np_graph *g;
+	struct stat st;
+	int rc = !fstat(fd, &st) && S_ISDIR(st.st_mode) ?
+		 cli_graph_load(path, NULL, &g, err) :
+		 np_goal_read(fd, path, &g, err);
+
+	if (rc)
+		return rc;
+	rc = np_replay_of_graph(g, out, err);
+	np_graph_free(g);
+	return rc;
+}
+
+/* One in our own language, a graph in GOAL, or the traces in a directory. */
+static int read_program(const char *path, struct np_replay_app **out,
+		    struct np_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+
+	if (fd < 0)
+		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
+	rc = is_workload(fd) ? np_workload_read(path, out, err) :
+			       read_graph(fd, path, out, err);
+	close(fd);
+	return rc;
+}
+
+/* "0,0,1,1": of all tasks of all programs. */
+static int place_list(const struct cli_cmd *cmd, struct cli_replay *r)
+{
+	const char *at = r->map;
+	uint32_t most = 0;
+
+	for (size_t k = 0; k < r->n; k++)
+		for (uint32_t t = 0; t < r->p[k].n_tasks; t++) {
+			char *end;
+			unsigned long v = strtoul(at, &end, 10);
+
+			if (!isdigit((unsigned char)*at) || v >= 1u << 20 ||
+			    (*end && *end != ','))
+				return cli_usage(cmd, "--map: expected one of "
+						 "node, core, random or the "
+						 "nodes of all tasks as "
+						 "0,0,1");
+			r->p[k].node_of[t] = (uint32_t)v;
+			most = v > most ? (uint32_t)v : most;
+			at = end + (*end == ',');
+		}
+	if (*at)
+		return cli_usage(cmd, "--map: more nodes than tasks");
+	if (r->n_nodes && most >= r->n_nodes)
+		return cli_usage(cmd, "--map: node %u, but --nodes=%u", most,
+				 r->n_nodes);
+	r->play.n_nodes = r->n_nodes ? r->n_nodes : most + 1;
+	return 0;
+}
+
+/*
+ * Each program has nodes of its own, one after the other.  0, or the exit
+ * status.
+ */
+static int place(const struct cli_cmd *cmd, struct cli_replay *r)
+{
+	struct np_err err = NP_ERR_INIT;
+	uint32_t first = 0;
+
+	if (r->map)
+		return place_list(cmd, r);
+	for (size_t k = 0; k < r->n; k++) {
+		struct cli_replay_program *p = &r->p[k];
+		uint32_t n = r->n_nodes ? r->n_nodes :
+			     (p->n_tasks + r->cores - 1) / r->cores;
+
+		if (np_mapping_make(r->mapping, p->n_tasks, n, r->cores,
+				    r->seed, p->node_of, &err))
+			return cli_fail("%s: %s", p->path, err.text);
+		for (uint32_t t = 0; t < p->n_tasks; t++)
+			p->node_of[t] += first;
+		first += n;
+	}
+	r->play.n_nodes = first;
+	return 0;
+}
 
 static int take_latency(char *text, void *ask, struct np_err *err)
 {
@@ -57,21 +168,11 @@ static int take_map(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
-static int take_models(char *text, void *ask, struct np_err *err)
-{
-	return cli_network_models(text, &((struct cli_replay *)ask)->net, err);
-}
-
-static int take_set(char *text, void *ask, struct np_err *err)
-{
-	return cli_network_set(text, &((struct cli_replay *)ask)->net, err);
-}
-
 #define AT(member) offsetof(struct cli_replay, member)
 
 static const struct np_option options[] = {
-	{ "model", NP_OPTION_TAKE, .take = take_models },
-	{ "set", NP_OPTION_TAKE, .take = take_set },
+	{ "model", NP_OPTION_TAKE, AT(net), .take = cli_network_models },
+	{ "set", NP_OPTION_TAKE, AT(net), .take = cli_network_set },
 	{ "latency", NP_OPTION_TAKE, .take = take_latency },
 	{ "bandwidth", NP_OPTION_TAKE, .take = take_bandwidth },
 	{ "eager", NP_OPTION_TAKE, .take = take_eager },
@@ -85,12 +186,8 @@ static const struct np_option options[] = {
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct cli_replay *r, struct cli_options *o)
 {
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_APPS | CLI_TAKES_PLOT,
-				       options, r, o);
+	int rc = cli_options_parse(self, argc, argv, r, o);
 
-	if (rc < 0 && !o->n_apps)
-		return cli_usage(self, "a program is missing");
 	if (rc < 0 && o->n_apps > CLI_REPLAY_PROGRAMS)
 		return cli_usage(self, "more than %d programs",
 				 CLI_REPLAY_PROGRAMS);
@@ -105,7 +202,7 @@ static int read_all(struct cli_replay *r, char **paths, size_t n)
 		struct cli_replay_program *p = &r->p[r->n];
 
 		p->path = paths[k];
-		if (cli_replay_read(p->path, &p->app, &err))
+		if (read_program(p->path, &p->app, &err))
 			return cli_fail("%s", err.text);
 		r->n++;
 		p->n_tasks = np_replay_tasks(p->app);
@@ -160,10 +257,7 @@ static int play_all(struct cli_replay *r)
 		if (play(r, m, &err))
 			return cli_fail("model %s: %s", r->net.model[m]->name,
 					err.text);
-	return r->plot ? cli_replay_plot(r, r->plot) :
-	       r->format == CLI_JSON ? cli_replay_json(r) :
-	       r->format == CLI_PARSABLE ? cli_replay_parsable(r) :
-					   cli_replay_text(r);
+	return 0;
 }
 
 static void release(struct cli_replay *r)
@@ -181,19 +275,6 @@ static void release(struct cli_replay *r)
 	free(r);
 }
 
-static int work(const struct cli_cmd *self, struct cli_replay *r,
-		const struct cli_options *o)
-{
-	int rc;
-
-	r->format = o->format;
-	r->plot = o->plot;
-	rc = read_all(r, o->apps, o->n_apps);
-	if (!rc)
-		rc = cli_replay_place(self, r);
-	return rc ? rc : play_all(r);
-}
-
 static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_replay *r = calloc(1, sizeof(*r));
@@ -207,8 +288,18 @@ static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 	r->cores = 1;
 	r->seed = 1;
 	rc = parse(self, argc, argv, r, &o);
-	if (rc < 0)
-		rc = work(self, r, &o);
+	if (rc < 0) {
+		rc = read_all(r, o.apps, o.n_apps);
+		if (!rc)
+			rc = place(self, r);
+		if (!rc)
+			rc = play_all(r);
+		if (!rc)
+			rc = o.plot ? cli_replay_plot(r, o.plot) :
+			     o.format == CLI_JSON ? cli_replay_json(r) :
+			     o.format == CLI_PARSABLE ? cli_replay_parsable(r) :
+							cli_replay_text(r);
+	}
 	release(r);
 	return rc;
 }
@@ -235,5 +326,7 @@ const struct cli_cmd cmd_replay = {
 "  --plot=FILE       tasks over time as a picture: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
 "                    for programs",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
+	.missing = "a program is missing", .most = CLI_ANY,
 	.run = run_replay,
 };

@@ -9,8 +9,8 @@
 
 #include "cli_output.h"
 #include "cli_report.h"
-#include "cli_traced.h"
 #include "cli_state.h"
+#include "cli_traced.h"
 
 static int by_name(const void *a, const void *b)
 {
@@ -73,7 +73,7 @@ static void take_pair(const struct cli_matrix *m, size_t v, size_t c,
 		      size_t other, struct cli_tie *list, size_t *n)
 {
 	struct cli_tie t = {
-		.app = m->k->app[m->at[other]]->r.runs.app,
+		.app = cli_matrix_name(m, other),
 		.victim = m->at[v], .co = m->at[c], .p = m->p[v * m->n + c],
 	};
 
@@ -144,20 +144,17 @@ static int put(const struct cli_report *r, const char *output)
 {
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX], *text;
-	mode_t mask = umask(0);
 	struct stat st;
-	int rc;
+	int rc = snprintf(path, sizeof(path), "%s%s", output,
+			  !stat(output, &st) && S_ISDIR(st.st_mode) ?
+			  "/index.html" : "");
 
-	umask(mask);
-	rc = snprintf(path, sizeof(path), "%s%s", output,
-		      !stat(output, &st) && S_ISDIR(st.st_mode) ?
-		      "/index.html" : "");
 	if (rc >= (int)sizeof(path))
 		return cli_fail("%.64s...: path too long", output);
 	text = cli_report_page(r);
 	if (!text)
 		return cli_fail("out of memory");
-	rc = cli_write_file(path, text, 0666 & ~mask, &err);
+	rc = cli_write_file(path, text, 0, &err);
 	free(text);
 	if (rc)
 		return cli_fail("%s", err.text);
@@ -182,9 +179,7 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_report r = { .date = cli_now() };
 	struct cli_options o;
 	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_OUTPUT |
-				   CLI_TAKES_USER | CLI_TAKES_MODEL |
-				   CLI_TAKES_APPS, &o);
+	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc < 0 && !o.output)
 		rc = cli_usage(self, "-o is missing: where the page goes");
@@ -217,5 +212,7 @@ const struct cli_cmd cmd_report = {
 "  -o FILE, --output=FILE  where it goes; in a directory, index.html\n"
 "  --scope=SCOPE, --model=M, --user=NAME, --published\n"
 "                          as for netprof matrix",
+	.takes = CLI_TAKES_OUTPUT | CLI_TAKES_USER | CLI_TAKES_MODEL,
+	.most = CLI_ANY,
 	.run = run_report,
 };

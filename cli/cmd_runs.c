@@ -1,8 +1,10 @@
 /* netprof runs APP: the runs that a profile is made of. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli_json.h"
+#include "cli_json_put.h"
+#include "cli_profile.h"
 #include "cli_text.h"
 
 /* Quantiles of all leaves of a run. */
@@ -29,10 +31,10 @@ static void text_row(const struct np_record *r, enum np_run_use use)
 	quantiles_of(r, &p50, &p99);
 	printf("%-14s %-10s", cli_cut(cli_run_id(r, id, sizeof(id)), 14, shown,
 				      sizeof(shown)), cli_day(r->start, buf));
-	cli_right(stdout, cli_sec(np_record_run_sec(r), buf), 9);
+	cli_right_sec(np_record_run_sec(r), 9);
 	printf("%7u%9llu", r->n_nodes, (unsigned long long)n);
-	cli_right(stdout, n ? cli_sec(p50, buf) : "-", 9);
-	cli_right(stdout, n ? cli_sec(p99, buf) : "-", 9);
+	cli_right_sec(n ? p50 : NAN, 9);
+	cli_right_sec(n ? p99 : NAN, 9);
 	printf(" %-5s %s\n", r->level ? cli_cut(r->level->name, 5, shown,
 						sizeof(shown)) : "-",
 	       np_run_use_name(use));
@@ -85,6 +87,73 @@ static int runs_parsable(const struct cli_profile *p)
 	return CLI_DONE;
 }
 
+static void put_level_run(json_object *in, const struct np_level_run *l)
+{
+	json_object *j = cli_put_if(in, "level", l);
+
+	if (!j)
+		return;
+	cli_put_text(j, "name", l->name);
+	cli_put_text(j, "scope", l->scope);
+	cli_put_real(j, "alone_round_sec", l->alone_round_sec.mean);
+	cli_put_real(j, "beside_round_sec", l->beside_round_sec.mean);
+}
+
+static void put_run_latency(json_object *in, const struct np_record *r)
+{
+	struct np_moments m = np_run_latency(r);
+	json_object *j = cli_put_object(in, "latency");
+
+	cli_put_count(j, "n", m.n);
+	cli_put_real(j, "mean_sec", m.mean);
+	cli_put_real(j, "sd_sec", np_moments_sd(&m));
+	cli_put_real(j, "max_sec", m.n ? m.max : 0);
+}
+
+static void append_run(json_object *list, const struct np_record *r,
+		       enum np_run_use use)
+{
+	json_object *j = cli_append_object(list), *notes;
+	char id[64];
+
+	cli_put_text(j, "run", cli_run_id(r, id, sizeof(id)));
+	cli_put_count(j, "job_id", r->job_id);
+	cli_put_count(j, "step_id", r->step_id);
+	cli_put_text(j, "use", np_run_use_name(use));
+	cli_put_text(j, "state", np_run_states[r->state]);
+	cli_put(j, "exit_code", r->exit_code == NP_NO_VALUE ? NULL :
+			    json_object_new_int64(r->exit_code));
+	cli_put_time(j, "start", r->start);
+	cli_put_time(j, "end", r->end);
+	cli_put_real(j, "run_sec", np_record_run_sec(r));
+	cli_put_text(j, "cluster", r->cluster);
+	cli_put_text(j, "nodes", r->nodes);
+	cli_put_count(j, "n_nodes", r->n_nodes);
+	cli_put_count(j, "n_tasks", r->n_tasks);
+	cli_put_text(j, "executable", r->executable);
+	cli_put_text(j, "fingerprint", r->fingerprint);
+	cli_put_text(j, "mpi_version", r->mpi_version);
+	put_run_latency(j, r);
+	put_level_run(j, r->level);
+	cli_put_count(j, "neighbours", r->n_neighbours);
+	notes = cli_put_array(j, "notes");
+	for (size_t i = 0; i < r->n_notes; i++)
+		cli_append_text(notes, r->notes[i]);
+}
+
+static int runs_json(const struct cli_profile *p)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	cli_put_text(j, "app", p->runs.app);
+	cli_put_owner(j, p->owner, p->uid);
+	cli_put_count(j, "unreadable", p->n_skipped);
+	list = cli_put_array(j, "runs");
+	for (size_t i = 0; i < p->runs.n; i++)
+		append_run(list, p->runs.run[i], p->profile.ev.use[i]);
+	return cli_print_json("runs", j);
+}
+
 static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_profile p;
@@ -92,8 +161,7 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_store s;
 	int rc;
 
-	rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
-			       CLI_TAKES_USER | CLI_TAKES_APP, &o);
+	rc = cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0)
@@ -102,7 +170,7 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 	cli_store_close(&s);
 	if (rc >= 0)
 		return rc;
-	rc = o.format == CLI_JSON ? cli_json_runs(&p) :
+	rc = o.format == CLI_JSON ? runs_json(&p) :
 	     o.format == CLI_PARSABLE ? runs_parsable(&p) : runs_text(&p);
 	cli_profile_free(&p);
 	return rc;
@@ -126,5 +194,7 @@ const struct cli_cmd cmd_runs = {
 "  workload    it ran another command, or with other nodes or tasks, than the\n"
 "              runs that tell most\n\n"
 "Options as for show.",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
+	.missing = "the application is missing", .most = 1,
 	.run = run_runs,
 };

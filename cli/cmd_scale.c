@@ -3,58 +3,48 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "cli_graph.h"
 #include "cli_options.h"
 #include "cli_scale.h"
 #include "np_quantity.h"
-#include "np_trace_read.h"
 
 /* Where they are not given: about what 10 Gbit Ethernet has. */
 #define BYTES_PER_SEC 1.1e9
 #define LATENCY_SEC 10e-6
-#define MAX_AT 64
-
-struct options {
-	struct np_link link;
-	bool has_bandwidth, has_latency;
-	enum np_four_variant variant;
-	double *at; /* sorted as given */
-	size_t n_at;
-};
 
 static int take_bandwidth(char *text, void *ask, struct np_err *err)
 {
-	struct options *o = ask;
+	struct cli_scale *s = ask;
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes) || !bytes)
 		return np_errf(err, -EINVAL, "--bandwidth=%.64s: expected bytes per "
 				 "second, such as 1200000000 or 1G", text);
-	o->link.bytes_per_sec = (double)bytes;
-	o->has_bandwidth = true;
+	s->link.bytes_per_sec = (double)bytes;
+	s->bandwidth_given = true;
 	return 0;
 }
 
 static int take_latency(char *text, void *ask, struct np_err *err)
 {
-	struct options *o = ask;
+	struct cli_scale *s = ask;
 
-	if (np_duration_parse(text, &o->link.latency_sec))
+	if (np_duration_parse(text, &s->link.latency_sec))
 		return np_errf(err, -EINVAL, "--latency=%.64s: expected a time, such "
 				 "as 5us", text);
-	o->has_latency = true;
+	s->latency_given = true;
 	return 0;
 }
 
 static int take_variant(char *text, void *ask, struct np_err *err)
 {
-	struct options *o = ask;
+	struct cli_scale *s = ask;
 
 	if (!strcmp(text, "published"))
-		o->variant = NP_FOUR_PUBLISHED;
+		s->variant = NP_FOUR_PUBLISHED;
 	else if (!strcmp(text, "consistent"))
-		o->variant = NP_FOUR_CONSISTENT;
+		s->variant = NP_FOUR_CONSISTENT;
 	else
 		return np_errf(err, -EINVAL, "--variant=%.64s: expected published or "
 				 "consistent", text);
@@ -64,7 +54,7 @@ static int take_variant(char *text, void *ask, struct np_err *err)
 /* P,P,...: whole numbers. */
 static int take_at(char *text, void *ask, struct np_err *err)
 {
-	struct options *o = ask;
+	struct cli_scale *s = ask;
 	const char *p = text;
 
 	for (;;) {
@@ -77,10 +67,10 @@ static int take_at(char *text, void *ask, struct np_err *err)
 					 "of processes from 1 to %d, separated "
 					 "by commas", text,
 					 NP_FOUR_MAX_PROCESSES);
-		if (o->n_at == MAX_AT)
+		if (s->n_at == CLI_SCALE_AT)
 			return np_errf(err, -EINVAL, "--at: more than %d numbers",
-					 MAX_AT);
-		o->at[o->n_at++] = (double)n;
+					 CLI_SCALE_AT);
+		s->at[s->n_at++] = (double)n;
 		if (!*end)
 			return 0;
 		p = end + 1;
@@ -96,26 +86,14 @@ static const struct np_option options[] = {
 };
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct options *ask, struct cli_options *o)
+		 struct cli_scale *s, struct cli_options *o)
 {
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_APPS | CLI_TAKES_PLOT,
-				       options, ask, o);
+	int rc = cli_options_parse(self, argc, argv, s, o);
 
-	if (rc < 0 && !o->n_apps)
-		return cli_usage(self, "a report or a trace is missing");
 	if (rc < 0 && o->n_apps > NP_SCALING_MAX_RUNS)
 		return cli_usage(self, "%zu reports, expected at most %d",
 				 o->n_apps, NP_SCALING_MAX_RUNS);
 	return rc;
-}
-
-/* A trace is a directory, or one of its files. */
-static bool is_trace(const char *path)
-{
-	struct stat st;
-
-	return (!stat(path, &st) && S_ISDIR(st.st_mode)) || np_trace_is(path);
 }
 
 static int load(const char *path, const struct cli_scale *s,
@@ -126,7 +104,7 @@ static int load(const char *path, const struct cli_scale *s,
 	double n;
 
 	r->path = path;
-	if (is_trace(path) ? np_mpip_trace(path, &r->report, &err) :
+	if (cli_is_trace(path) ? np_mpip_trace(path, &r->report, &err) :
 			     np_mpip_load(path, &r->report, &err))
 		return cli_fail("%s", err.text);
 	n = m->n_tasks;
@@ -227,31 +205,16 @@ static int work(struct cli_scale *s, char **paths, const struct room *room)
 	return answer(s, room);
 }
 
-static int print(const struct cli_scale *s, enum cli_format format)
-{
-	return format == CLI_JSON ? cli_scale_json(s) :
-	       format == CLI_PARSABLE ? cli_scale_parsable(s) :
-					cli_scale_text(s);
-}
-
 static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 {
-	double at[MAX_AT];
-	struct options ask = {
-		.link = { BYTES_PER_SEC, LATENCY_SEC }, .at = at,
-	};
+	struct cli_scale s = { .link = { BYTES_PER_SEC, LATENCY_SEC } };
 	struct cli_options o;
-	struct cli_scale s;
 	struct room room;
-	int rc = parse(self, argc, argv, &ask, &o);
+	int rc = parse(self, argc, argv, &s, &o);
 
 	if (rc >= 0)
 		return rc;
-	s = (struct cli_scale){
-		.n_runs = o.n_apps, .link = ask.link,
-		.link_given = ask.has_bandwidth && ask.has_latency,
-		.variant = ask.variant, .at = at, .n_at = ask.n_at,
-	};
+	s.n_runs = o.n_apps;
 	s.run = calloc(s.n_runs, sizeof(*s.run));
 	s.answer = calloc(s.n_at + 1, sizeof(*s.answer));
 	room.run = calloc(s.n_runs, sizeof(*room.run));
@@ -260,7 +223,9 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 	     work(&s, o.apps, &room) : cli_fail("out of memory");
 	if (!rc)
 		rc = o.plot ? cli_scale_plot(&s, o.plot) :
-			      print(&s, o.format);
+		     o.format == CLI_JSON ? cli_scale_json(&s) :
+		     o.format == CLI_PARSABLE ? cli_scale_parsable(&s) :
+						cli_scale_text(&s);
 	free(s.run);
 	free(s.answer);
 	free(room.run);
@@ -284,5 +249,7 @@ const struct cli_cmd cmd_scale = {
 "  --at=P,...         numbers of processes to predict\n"
 "  --plot=FILE        a picture instead: .svg, .png or .pdf\n"
 "  --json, --parsable the same for programs; --parsable (-P) as in sacct",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
+	.missing = "a report or a trace is missing", .most = CLI_ANY,
 	.run = run_scale,
 };

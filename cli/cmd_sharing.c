@@ -6,38 +6,22 @@
 
 #include "cli_sharing.h"
 
-struct wishes {
-	struct cli_network net;
-	bool constant, summary;
-	const char *fit; /* file, or NULL */
-};
-
-static int take_models(char *text, void *ask, struct np_err *err)
-{
-	return cli_network_models(text, &((struct wishes *)ask)->net, err);
-}
-
-static int take_set(char *text, void *ask, struct np_err *err)
-{
-	return cli_network_set(text, &((struct wishes *)ask)->net, err);
-}
-
 /* What is said last counts. */
 static int take_dynamic(char *text, void *ask, struct np_err *err)
 {
-	struct wishes *w = ask;
+	struct cli_sharing *a = ask;
 
 	(void)text;
 	(void)err;
-	w->constant = false;
+	a->constant = false;
 	return 0;
 }
 
-#define AT(member) offsetof(struct wishes, member)
+#define AT(member) offsetof(struct cli_sharing, member)
 
 static const struct np_option options[] = {
-	{ "model", NP_OPTION_TAKE, .take = take_models },
-	{ "set", NP_OPTION_TAKE, .take = take_set },
+	{ "model", NP_OPTION_TAKE, AT(net), .take = cli_network_models },
+	{ "set", NP_OPTION_TAKE, AT(net), .take = cli_network_set },
 	{ "static", NP_OPTION_FLAG, AT(constant) },
 	{ "dynamic", NP_OPTION_CALL, .take = take_dynamic },
 	{ "fit", NP_OPTION_WORD, AT(fit) },
@@ -46,16 +30,12 @@ static const struct np_option options[] = {
 };
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct wishes *w, struct cli_options *o)
+		 struct cli_sharing *a, struct cli_options *o)
 {
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_PLOT | CLI_TAKES_APPS,
-				       options, w, o);
+	int rc = cli_options_parse(self, argc, argv, a, o);
 
-	if (rc < 0 && !o->n_apps && !w->fit)
+	if (rc < 0 && !o->n_apps && !a->fit)
 		return cli_usage(self, "a file with schemes is missing");
-	if (rc < 0 && o->n_apps > 1)
-		return cli_usage(self, "%.64s: not expected here", o->apps[1]);
 	return rc;
 }
 
@@ -116,7 +96,7 @@ static void compare(const struct np_scheme *s, struct cli_sharing_model *out)
 /* What one model cannot do the others may. */
 static int ask(struct cli_sharing *a, struct np_err *err)
 {
-	const struct cli_network *net = a->net;
+	const struct cli_network *net = &a->net;
 	size_t n_answers = 0;
 
 	a->answer = calloc(a->set->n * net->n + 1, sizeof(*a->answer));
@@ -152,40 +132,35 @@ static int print(const struct cli_sharing *a, const struct cli_options *o)
 					   cli_sharing_text(a);
 }
 
-static int answer(struct wishes *w, const struct np_scheme_set *set,
-		  const struct cli_options *o)
+static int answer(struct cli_sharing *a, const struct cli_options *o)
 {
-	struct cli_sharing a = { .set = set, .net = &w->net,
-				 .constant = w->constant,
-				 .summary = w->summary };
 	struct np_err err = NP_ERR_INIT;
-	int rc = ask(&a, &err);
+	int rc = ask(a, &err) ? cli_fail("%s", err.text) : print(a, o);
 
-	rc = rc ? cli_fail("%s", err.text) : print(&a, o);
-	for (size_t k = 0; a.answer && k < set->n * w->net.n; k++)
-		free(a.answer[k].penalty);
-	free(a.answer);
+	for (size_t k = 0; a->answer && k < a->set->n * a->net.n; k++)
+		free(a->answer[k].penalty);
+	free(a->answer);
 	return rc;
 }
 
 static int run_sharing(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_scheme_set set = { .n = 0 }, measured = { .n = 0 };
+	struct cli_sharing a = { .set = &set };
 	struct np_err err = NP_ERR_INIT;
-	struct wishes w = { .constant = false };
 	struct cli_options o;
 	int rc;
 
-	cli_network_init(&w.net);
-	rc = parse(self, argc, argv, &w, &o);
+	cli_network_init(&a.net);
+	rc = parse(self, argc, argv, &a, &o);
 	if (rc >= 0)
 		return rc;
-	rc = w.fit ? np_scheme_read(w.fit, &measured, &err) : 0;
-	if (!rc && w.fit)
-		rc = cli_network_fit(&w.net, &measured, &err);
+	rc = a.fit ? np_scheme_read(a.fit, &measured, &err) : 0;
+	if (!rc && a.fit)
+		rc = cli_network_fit(&a.net, &measured, &err);
 	if (!rc)
-		rc = np_scheme_read(o.n_apps ? o.apps[0] : w.fit, &set, &err);
-	rc = rc ? cli_fail("%s", err.text) : answer(&w, &set, &o);
+		rc = np_scheme_read(o.app ? o.app : a.fit, &set, &err);
+	rc = rc ? cli_fail("%s", err.text) : answer(&a, &o);
 	np_scheme_free(&set);
 	np_scheme_free(&measured);
 	return rc;
@@ -212,5 +187,7 @@ const struct cli_cmd cmd_sharing = {
 "  --plot=FILE     transfers over time as a picture: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
 "                  for programs; --parsable separates by |",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
+	.most = 1,
 	.run = run_sharing,
 };

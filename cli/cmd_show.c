@@ -1,8 +1,7 @@
 /* netprof show APP: the page of one application. */
 #include <stdio.h>
 
-#include "cli_json.h"
-#include "cli_page.h"
+#include "cli_show.h"
 #include "cli_text.h"
 
 static const double quantiles[] = { 0.5, 0.9, 0.99 };
@@ -171,8 +170,7 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_store s;
 	int rc;
 
-	rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
-			       CLI_TAKES_USER | CLI_TAKES_APP, &o);
+	rc = cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0)
@@ -189,9 +187,9 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	cli_advise(&p.profile, &t.k, t.scope, t.hurt_by, t.n_hurt_by,
 		   s.max_slowdown, &a);
-	rc = o.format == CLI_JSON ? cli_json_show(&p, &t, &a, &z) :
+	rc = o.format == CLI_JSON ? cli_show_json(&p, &t, &a, &z) :
 	     o.format == CLI_PARSABLE ? show_parsable(&p, &t, &a, &z) :
-					cli_page_show(&p, &t, &a, &z);
+					cli_show_text(&p, &t, &a, &z);
 	cli_ties_free(&t);
 	cli_profile_free(&p);
 	return rc;
@@ -210,5 +208,7 @@ const struct cli_cmd cmd_show = {
 "  --user=NAME         the profile of another user, as far as you may read it\n"
 "  --published         the one that an administrator published\n\n"
 "Without these: your own profile, or else the published one.",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
+	.missing = "the application is missing", .most = 1,
 	.run = run_show,
 };

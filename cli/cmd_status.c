@@ -89,8 +89,7 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_options o;
 	struct np_state s;
 	bool places;
-	int rc = cli_options_parse(self, argc, argv, CLI_TAKES_FORMAT |
-				   CLI_TAKES_ALL | CLI_TAKES_PLOT, &o);
+	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc < 0)
 		rc = load(&s, &places);
@@ -121,5 +120,6 @@ const struct cli_cmd cmd_status = {
 "  --all               every leaf and job, not only as many as fit a screen\n"
 "  --plot=FILE         leaves as a picture: .svg, .png or .pdf\n"
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_ALL | CLI_TAKES_PLOT,
 	.run = run_status,
 };

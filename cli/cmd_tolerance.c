@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_graph.h"
 #include "cli_loggps.h"
 #include "cli_tolerance.h"
 #include "np_quantity.h"
@@ -23,13 +24,6 @@ static int take_rendezvous(char *text, void *ask, struct np_err *err)
 		return np_errf(err, -EINVAL, "--rendezvous: got %.64s, "
 			       "expected bytes, such as 64K, or never", text);
 	return 0;
-}
-
-static int take_collective(char *text, void *ask, struct np_err *err)
-{
-	struct cli_tolerance_ask *a = ask;
-
-	return np_choices_add(&a->choices, text, err);
 }
 
 /* What has a colon is made up, all else is a file. */
@@ -67,36 +61,35 @@ static const struct np_option options[] = {
 	{ "up-to", NS(up_to_ns) },
 	{ "first-byte-free", NP_OPTION_FLAG, AT(net.first_byte_free) },
 	{ "critical", NP_OPTION_FLAG, AT(critical) },
-	{ "collective", NP_OPTION_TAKE, .take = take_collective },
+	{ "collective", NP_OPTION_TAKE, AT(choices),
+	  .take = cli_take_collective },
 	{ NULL },
 };
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct cli_tolerance_ask *ask, struct cli_options *o)
 {
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_APPS | CLI_TAKES_PLOT,
-				       options, ask, o);
+	int rc = cli_options_parse(self, argc, argv, ask, o);
 
 	if (rc < 0 && ask->trials && !ask->where)
 		return cli_usage(self, "--place: expected --topology, too");
-	if (rc < 0 && !o->n_apps)
-		return cli_usage(self, "a file is missing");
 	if (!isnan(ask->gap_ns)) {
 		ask->serial = true;
 		ask->net.g_ns = ask->gap_ns;
 	}
-	ask->format = o->format;
 	return rc;
 }
 
 static int print(const struct cli_tolerance *t, size_t n,
-		 const struct cli_tolerance_ask *ask)
+		 const struct cli_tolerance_ask *ask,
+		 const struct cli_options *o)
 {
-	if (ask->format == CLI_JSON)
+	if (o->plot)
+		return cli_tolerance_plot(t, n, ask, o->plot);
+	if (o->format == CLI_JSON)
 		return cli_tolerance_json(t, n, ask);
 	for (size_t i = 0; i < n; i++) {
-		if (ask->format == CLI_PARSABLE) {
+		if (o->format == CLI_PARSABLE) {
 			cli_tolerance_parsable(&t[i], ask, i == 0);
 			continue;
 		}
@@ -130,8 +123,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 		n++;
 	}
 	if (rc < 0)
-		rc = o.plot ? cli_tolerance_plot(t, n, &ask, o.plot) :
-			      print(t, n, &ask);
+		rc = print(t, n, &ask, &o);
 	for (size_t i = 0; i < n; i++)
 		cli_tolerance_free(&t[i]);
 	free(t);
@@ -169,5 +161,7 @@ const struct cli_cmd cmd_tolerance = {
 "  --collective=NAME[:BYTES]=ALGORITHM  of a trace, as for trace\n"
 "  --plot=FILE            a picture instead: .svg, .png or .pdf\n"
 "  --json, --parsable     for programs",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
+	.missing = "a file is missing", .most = CLI_ANY,
 	.run = run_tolerance,
 };

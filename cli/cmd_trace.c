@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "cli_graph.h"
+#include "cli_json_put.h"
 #include "cli_options.h"
 #include "cli_text.h"
-#include "cli_trace.h"
 #include "np_goal.h"
 #include "np_trace_allprof.h"
+#include "np_trace_sum.h"
 
 struct ask {
 	enum cli_format format;
@@ -58,6 +59,29 @@ static void parsable(const char *path, const struct np_trace_sum *s)
 	       (unsigned long long)s->not_followed);
 }
 
+static int json(const char *path, const struct np_trace_sum *s)
+{
+	json_object *j = json_object_new_object(), *c;
+
+	cli_put_text(j, "trace", path);
+	cli_put_count(j, "ranks", s->ranks);
+	cli_put_count(j, "ranks_cut", s->cut);
+	cli_put_count(j, "records", s->records);
+	cli_put_real(j, "sec", s->sec);
+	cli_put_real(j, "calls_sec", s->calls_sec);
+	cli_put_count(j, "messages_sent", s->sent);
+	cli_put_count(j, "messages_received", s->received);
+	cli_put_count(j, "bytes_sent", s->sent_bytes);
+	cli_put_count(j, "communicators", s->communicators);
+	cli_put_count(j, "not_followed", s->not_followed);
+	c = cli_put_object(j, "collectives");
+	for (int i = 0; i < NP_N_COLLECTIVES; i++)
+		if (s->collectives[i])
+			cli_put_count(c, np_collective_name(i),
+				      s->collectives[i]);
+	return cli_print_json("trace", j);
+}
+
 static int show(const char *path, const struct np_trace_files *f,
 		const struct ask *ask)
 {
@@ -67,7 +91,7 @@ static int show(const char *path, const struct np_trace_files *f,
 	if (np_trace_sum(f, &s, &err))
 		return cli_fail("%s", err.text);
 	if (ask->format == CLI_JSON)
-		return cli_trace_json(path, &s);
+		return json(path, &s);
 	if (ask->format == CLI_PARSABLE)
 		parsable(path, &s);
 	else
@@ -105,19 +129,13 @@ static int files(const char *path, const struct ask *ask)
 	return rc;
 }
 
-static int take_collective(char *text, void *arg, struct np_err *err)
-{
-	struct ask *ask = arg;
-
-	return np_choices_add(&ask->choices, text, err);
-}
-
 #define AT(member) offsetof(struct ask, member)
 
 static const struct np_option options[] = {
 	{ "goal", NP_OPTION_FLAG, AT(goal) },
 	{ "liballprof", NP_OPTION_WORD, AT(liballprof) },
-	{ "collective", NP_OPTION_TAKE, .take = take_collective },
+	{ "collective", NP_OPTION_TAKE, AT(choices),
+	  .take = cli_take_collective },
 	{ NULL },
 };
 
@@ -126,19 +144,17 @@ static int run_trace(const struct cli_cmd *self, int argc, char **argv)
 	struct ask ask = { .goal = false };
 	struct cli_options o;
 	char *path;
-	int rc = cli_options_parse_own(self, argc, argv, CLI_TAKES_FORMAT |
-				       CLI_TAKES_APPS, options, &ask, &o);
+	int rc = cli_options_parse(self, argc, argv, &ask, &o);
 
 	if (rc >= 0)
 		return rc;
 	ask.format = o.format;
-	if (o.n_apps != 1)
-		return cli_usage(self, !o.n_apps ? "a trace is missing" :
-				 "expected one trace");
+	if (o.n_apps > 1)
+		return cli_usage(self, "expected one trace");
 	if (ask.goal && ask.liballprof)
 		return cli_usage(self, "--goal and --liballprof: expected one "
 				 "of them");
-	rc = cli_trace_path(o.apps[0], &path);
+	rc = cli_trace_path(o.app, &path);
 	if (rc >= 0)
 		return rc;
 	rc = ask.goal ? goal(path, &ask) : files(path, &ask);
@@ -160,5 +176,7 @@ const struct cli_cmd cmd_trace = {
 "                    with which messages: linear, binomial, ring,\n"
 "                    recursive-doubling or dissemination\n"
 "  --json, --parsable  for programs",
+	.takes = CLI_TAKES_FORMAT, .own = options,
+	.missing = "a trace is missing", .most = CLI_ANY,
 	.run = run_trace,
 };

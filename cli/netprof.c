@@ -61,7 +61,7 @@ static const struct cli_cmd cmd_help = {
 static int run_version(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_options o;
-	int rc = cli_options_parse(self, argc, argv, 0, &o);
+	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc >= 0)
 		return rc;

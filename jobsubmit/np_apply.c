@@ -227,14 +227,6 @@ static int write_tasks(struct round *r, size_t i)
 	return all;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	uint32_t x = ((const struct np_written *)a)->id;
-	uint32_t y = ((const struct np_written *)b)->id;
-
-	return x < y ? -1 : x > y;
-}
-
 static int write_first(struct round *r, size_t i)
 {
 	const struct np_outcome *o = np_placement_at(r->p, i);
@@ -287,8 +279,5 @@ int np_apply(const struct np_view *v, const struct np_placement *p,
 		r.left = 0; /* only to remember what stands */
 	if (!rc)
 		rc = write_jobs(&r, write_then);
-	if (out->n_written)
-		qsort(out->written, out->n_written, sizeof(*out->written),
-		      by_id);
 	return rc;
 }

@@ -14,7 +14,7 @@
 struct np_applied {
 	size_t updates, failures;
 	bool cut; /* there is more to write: look again, soon */
-	struct np_written *written; /* what stands in jobs now, by id */
+	struct np_written *written; /* what stands in jobs now */
 	size_t n_written;
 };
 

@@ -20,6 +20,15 @@ typedef struct job_record job_record_t;
 /* Strings in a job description are of this allocator: slurm_xfree() frees. */
 extern char *slurm_xstrdup(const char *text);
 
+/* Replace such a string; text is copied. */
+static inline void np_ctl_set(char **where, const char *text)
+{
+	char *copy = slurm_xstrdup(text);
+
+	slurm_xfree((void **)where);
+	*where = copy;
+}
+
 /* Bits of an array's tasks: the first one, or -1; how many. */
 extern int64_t slurm_bit_ffs(bitstr_t *b);
 extern int32_t slurm_bit_set_count(bitstr_t *b);

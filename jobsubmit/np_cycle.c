@@ -9,13 +9,13 @@
 
 #include "np_apply.h"
 #include "np_ctl.h"
-#include "np_denied.h"
 #include "np_clock.h"
 #include "np_proxy.h"
 #include "np_role.h"
 #include "np_settings.h"
 #include "np_state.h"
 #include "np_tell.h"
+#include "np_text.h"
 
 #define REST_TO_WORK 19
 
@@ -247,7 +247,6 @@ static int decide(struct np_cycle *c, struct round *r, struct np_err *err)
 {
 	struct np_policy policy;
 
-	np_policy_init(&policy);
 	np_settings_policy(&c->settings, r->known.index, &policy);
 	return np_placement_decide(r->view.snapshot, r->known.table, &policy,
 				   &r->placement, err);
@@ -288,13 +287,15 @@ static int publish(struct np_cycle *c, struct round *r)
 /* Jobs came, started or ended since the last time. */
 static bool jobs_changed(struct np_cycle *c, const struct np_view *v)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = NP_HASH;
 	bool changed;
 
-	for (size_t i = 0; i < v->n_jobs; i++)
-		h = (h ^ (2 * (uint64_t)v->job[i].id +
-			  (v->job[i].state == NP_JOB_RUNNING))) *
-		    UINT64_C(0x100000001b3);
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		const uint32_t job[] = { v->job[i].id,
+					 v->job[i].state == NP_JOB_RUNNING };
+
+		h = np_hash(h, job, sizeof(job));
+	}
 	changed = h != c->jobs;
 	c->jobs = h;
 	return changed;

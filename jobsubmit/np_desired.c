@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,15 +23,6 @@ static char *user_text(const struct np_seen *seen, const struct np_site *site,
 	    !memcmp(scratch, seen->user, bytes))
 		return strdup(seen->note.user);
 	return np_site_format(site, seen->user);
-}
-
-static char *join(const char *a, const char *b)
-{
-	char *text;
-
-	if (!a || !b)
-		return strdup(a ? a : b ? b : "");
-	return asprintf(&text, "%s,%s", a, b) < 0 ? NULL : text;
 }
 
 static int64_t begin_of(const struct np_seen *seen,
@@ -93,7 +83,7 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 	if (!u->comment)
 		rc = -ENOMEM;
 	if (!rc && (force || np_merge_differs(scratch, seen->now, words))) {
-		u->exc_nodes = join(user, u->ours);
+		u->exc_nodes = np_note_join(user, u->ours);
 		rc = u->exc_nodes ? 0 : -ENOMEM;
 	}
 	free(user);

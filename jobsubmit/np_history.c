@@ -178,19 +178,6 @@ static bool share_leaf(const struct job *a, const struct job *b, uint32_t *leaf,
 	return *n;
 }
 
-static char *leaf_names(const struct np_site *s, const uint32_t *leaf, size_t n)
-{
-	const struct np_leaves *l = np_site_leaves(s);
-	np_hostlist_t list = slurm_hostlist_create(NULL);
-	char *text;
-
-	for (size_t i = 0; i < n; i++)
-		slurm_hostlist_push_host(list, np_leaves_name(l, leaf[i]));
-	text = np_ranged_string(list);
-	slurm_hostlist_destroy(list);
-	return text;
-}
-
 /* By name: the handle of back then may be another application's now. */
 static void find_profiles(struct np_history *p, const struct judge *w)
 {
@@ -296,7 +283,8 @@ static int add_neighbours(const struct np_history *p, struct judge *w,
 		share_leaf(a, b, leaf, &shared);
 		e->neighbour[e->n_neighbours++] = (struct np_ended_neighbour){
 			.id = b->seen.id, .app = strdup(b->seen.app),
-			.leaves = leaf_names(p->site, leaf, shared),
+			.leaves = np_site_leaf_list(p->site, NULL, leaf,
+						    shared),
 			.overlap_sec = list[i].overlap_sec,
 			.slowdown = list[i].slowdown,
 		};
@@ -316,7 +304,8 @@ static int write_down(const struct np_history *p, struct judge *w,
 		.partition = strdup(a->seen.partition < 0 ? "" :
 				    np_site_partition_name(p->site,
 							   a->seen.partition)),
-		.leaves = leaf_names(p->site, a->leaf, a->n_leaves),
+		.leaves = np_site_leaf_list(p->site, NULL, a->leaf,
+					    a->n_leaves),
 		.n_nodes = a->seen.n_nodes, .submit = (double)a->seen.submit_sec,
 		.start = (double)a->seen.start_sec, .end = a->end_sec,
 		.held_sec = a->seen.held_sec,

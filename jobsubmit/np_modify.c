@@ -1,6 +1,5 @@
 /* Changes by users and administrators, and the thread's own. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,14 +43,6 @@ static bool is_own(const struct np_sending *s, const job_desc_msg_t *d,
 	       same(s->comment, d->admin_comment);
 }
 
-static void set_text(char **where, const char *text)
-{
-	char *copy = slurm_xstrdup(text);
-
-	slurm_xfree((void **)where);
-	*where = copy;
-}
-
 /*
  * The list without ours at its end: there is a call for every record of an
  * array, with what the last one left behind.
@@ -73,12 +64,10 @@ static void keep_ours(job_desc_msg_t *d, const char *his, const char *ours)
 
 	if (!ours || !his)
 		return;
-	if (!*his) {
-		set_text(&d->exc_nodes, ours);
-	} else if (asprintf(&both, "%s,%s", his, ours) >= 0) {
-		set_text(&d->exc_nodes, both);
-		free(both);
-	}
+	both = np_note_join(*his ? his : NULL, ours);
+	if (both)
+		np_ctl_set(&d->exc_nodes, both);
+	free(both);
 }
 
 static void change_list(job_desc_msg_t *d, const struct np_written *w,
@@ -116,7 +105,8 @@ static void change(struct np_shared *shared, job_desc_msg_t *d, bool one,
 {
 	const struct np_written *w = one ? np_shared_written(shared, c->id,
 							     c->task) : NULL;
-	bool strange = np_shared_strange(shared, c->id, c->uid);
+	struct np_changes *changes = np_shared_changes(shared);
+	bool strange = np_changes_strange(changes, c->id, c->uid);
 	bool too_long = is_too_long(d->exc_nodes);
 
 	if (d->exc_nodes && !too_long)
@@ -124,9 +114,9 @@ static void change(struct np_shared *shared, job_desc_msg_t *d, bool one,
 	if (d->begin_time)
 		change_begin(d, w, c);
 	if (too_long && !strange)
-		np_shared_missed(shared, c->id, c->uid);
+		np_changes_miss(changes, c->id, c->uid);
 	if ((c->exc_nodes || c->begin_sec) && !strange) {
-		np_shared_changed(shared, c);
+		np_changes_put(changes, c);
 	} else {
 		free(c->exc_nodes);
 		free(c->put);
@@ -151,7 +141,8 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
 	np_shared_lock(shared, &conf);
 	own = np_shared_sending(shared);
 	if (is_own(own, d, c.id, c.task, uid))
-		rc = np_shared_overtaken(shared, own) ? EAGAIN : SLURM_SUCCESS;
+		rc = np_changes_overtake(np_shared_changes(shared), own) ?
+		     EAGAIN : SLURM_SUCCESS;
 	else if (uid == geteuid() && np_note_in(d->admin_comment))
 		rc = EAGAIN; /* ours, but nobody waits for it any more */
 	else

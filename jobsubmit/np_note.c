@@ -205,6 +205,15 @@ static void put(FILE *f, const struct np_note *n)
 	fputc('}', f);
 }
 
+char *np_note_join(const char *a, const char *b)
+{
+	char *text;
+
+	if (!a || !b)
+		return strdup(a ? a : b ? b : "");
+	return asprintf(&text, "%s,%s", a, b) < 0 ? NULL : text;
+}
+
 /*
  * How much of the comment is before the note, and what is behind it.  drop:
  * the note goes, and one of the spaces around it with it.

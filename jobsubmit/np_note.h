@@ -36,6 +36,11 @@ void np_note_clear(struct np_note *n);
 bool np_note_in(const char *comment);
 
 /*
+ * Two lists as one, of which each may be NULL.  malloc'ed; NULL: out of memory.
+ */
+char *np_note_join(const char *a, const char *b);
+
+/*
  * The comment with the note in place of the first one in it, or behind what is
  * there; n NULL: without any.  Further notes, which netprof never writes, go;
  * all other text stays to the letter.  malloc'ed; NULL: out of memory.

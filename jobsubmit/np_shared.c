@@ -107,19 +107,9 @@ const struct np_written *np_shared_written(const struct np_shared *d,
 				      sizeof(key), by_id) : NULL;
 }
 
-void np_shared_changed(struct np_shared *d, const struct np_change *c)
+struct np_changes *np_shared_changes(struct np_shared *d)
 {
-	np_changes_put(d->changes, c);
-}
-
-void np_shared_missed(struct np_shared *d, uint32_t id, uint32_t uid)
-{
-	np_changes_miss(d->changes, id, uid);
-}
-
-bool np_shared_strange(const struct np_shared *d, uint32_t id, uint32_t uid)
-{
-	return np_changes_strange(d->changes, id, uid);
+	return d->changes;
 }
 
 void np_shared_sends(struct np_shared *d, const struct np_sending *s)
@@ -132,11 +122,6 @@ void np_shared_sends(struct np_shared *d, const struct np_sending *s)
 const struct np_sending *np_shared_sending(const struct np_shared *d)
 {
 	return d->sending;
-}
-
-bool np_shared_overtaken(const struct np_shared *d, const struct np_sending *s)
-{
-	return np_changes_overtake(d->changes, s);
 }
 
 void np_shared_wake_locked(struct np_shared *d)
@@ -209,6 +194,8 @@ void np_shared_note_written(struct np_shared *d, struct np_written *w, size_t n)
 	struct np_written *old;
 	size_t n_old;
 
+	if (n)
+		qsort(w, n, sizeof(*w), by_id);
 	pthread_mutex_lock(&d->lock);
 	old = d->written;
 	n_old = d->n_written;

@@ -75,13 +75,8 @@ const struct np_written *np_shared_written(const struct np_shared *d,
 					   uint32_t id,
 					   uint32_t task);
 
-/*
- * Only between lock and unlock: what somebody changes in a job, if there is
- * room for it, and whether it surely is not his to change; see np_changes.h.
- */
-void np_shared_changed(struct np_shared *d, const struct np_change *c);
-void np_shared_missed(struct np_shared *d, uint32_t id, uint32_t uid);
-bool np_shared_strange(const struct np_shared *d, uint32_t id, uint32_t uid);
+/* Only between lock and unlock: what was changed in jobs, np_changes.h. */
+struct np_changes *np_shared_changes(struct np_shared *d);
 
 /*
  * For the thread: it sends this update now; NULL: it is over.  job_modify
@@ -89,12 +84,8 @@ bool np_shared_strange(const struct np_shared *d, uint32_t id, uint32_t uid);
  */
 void np_shared_sends(struct np_shared *d, const struct np_sending *s);
 
-/*
- * Only between lock and unlock: what the thread sends, or NULL; and whether
- * the job it is for was changed by somebody since the thread looked.
- */
+/* Only between lock and unlock: what the thread sends, or NULL. */
 const struct np_sending *np_shared_sending(const struct np_shared *d);
-bool np_shared_overtaken(const struct np_shared *d, const struct np_sending *s);
 
 /* Wake the thread before its time; the other one between lock and unlock. */
 void np_shared_wake(struct np_shared *d);
@@ -114,7 +105,7 @@ void np_shared_publish(struct np_shared *d, struct np_standing *s,
 /* No decision is to be used any more. */
 void np_shared_withdraw(struct np_shared *d);
 
-/* n entries by ascending id; the array and its texts are taken. */
+/* In any order; the array and its texts are taken. */
 void np_shared_note_written(struct np_shared *d, struct np_written *w,
 			    size_t n);
 

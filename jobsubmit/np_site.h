@@ -31,6 +31,20 @@ struct np_need {
 	uint32_t nodes;	       /* 0: not said */
 };
 
+/* What Slurm leaves open is 0 there. */
+static inline uint32_t np_said(uint32_t v)
+{
+	return v == NO_VAL || v == INFINITE ? 0 : v;
+}
+
+static inline uint32_t np_said16(uint16_t v)
+{
+	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
+}
+
+/* Of its nodes or its CPUs, in Slurm's one number. */
+void np_need_memory(struct np_need *need, uint64_t memory);
+
 /* What follows from it. */
 struct np_fit {
 	int partition;	  /* index of the (first) partition */
@@ -86,6 +100,10 @@ char *np_site_format(const struct np_site *s, const uint64_t *nodes);
  * row.  NULL: none is closed, or out of memory.
  */
 char *np_site_closed(const struct np_site *s, const uint64_t *open);
+
+/* The names of leaves, a bitmap or n numbers, as a list; malloc'ed. */
+char *np_site_leaf_list(const struct np_site *s, const uint64_t *leaves,
+			const uint32_t *leaf, size_t n);
 
 /*
  * Bits from Slurm's pairs of first and last index; -1 ends; NULL: none.

@@ -5,20 +5,12 @@
 
 #include "np_bits.h"
 #include "np_site_impl.h"
+#include "np_text.h"
 #include "np_topo.h"
-
-static uint64_t mix(uint64_t h, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ p[i]) * UINT64_C(0x100000001b3);
-	return h;
-}
 
 static uint64_t mix_text(uint64_t h, const char *text)
 {
-	return mix(h, text ? text : "", text ? strlen(text) + 1 : 1);
+	return np_hash(h, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
 /* What a node offers: what it has now, or else what it is configured with. */
@@ -32,25 +24,25 @@ static uint64_t digest(const node_info_msg_t *nodes,
 		       const partition_info_msg_t *parts, const char *topology,
 		       bool whole_nodes)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = NP_HASH;
 
 	for (uint32_t i = 0; i < nodes->record_count; i++) {
 		const node_info_t *n = &nodes->node_array[i];
 
 		h = mix_text(h, n->name);
 		h = mix_text(h, features_of(n));
-		h = mix(h, &n->cpus, sizeof(n->cpus));
-		h = mix(h, &n->real_memory, sizeof(n->real_memory));
+		h = np_hash(h, &n->cpus, sizeof(n->cpus));
+		h = np_hash(h, &n->real_memory, sizeof(n->real_memory));
 	}
 	for (uint32_t i = 0; i < parts->record_count; i++) {
 		const partition_info_t *p = &parts->partition_array[i];
 
 		h = mix_text(h, p->name);
 		h = mix_text(h, p->nodes);
-		h = mix(h, &p->flags, sizeof(p->flags));
-		h = mix(h, &p->max_share, sizeof(p->max_share));
+		h = np_hash(h, &p->flags, sizeof(p->flags));
+		h = np_hash(h, &p->max_share, sizeof(p->max_share));
 	}
-	h = mix(h, &whole_nodes, sizeof(whole_nodes));
+	h = np_hash(h, &whole_nodes, sizeof(whole_nodes));
 	return mix_text(h, topology);
 }
 

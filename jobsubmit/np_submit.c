@@ -18,6 +18,10 @@
 #define MAX_ARRAY_TEXT 4096 /* the same for a list of tasks */
 #define MAX_LIST 65536	    /* of a user's exclusions */
 
+#define OPTION "_SLURM_SPANK_OPTION_netprof_netprofile="
+#define VARIABLE "NETPROF_APP="
+#define MAX_VARIABLES 65536
+
 /* What is left alone whatever it runs. */
 #define ASIDE (NP_JOB_NODELIST | NP_JOB_RESERVATION | NP_JOB_HETEROGENEOUS | \
 	       NP_JOB_CONSTRAINT)
@@ -39,6 +43,35 @@ struct submission {
 	bool wake;
 };
 
+/* ---- which application a description names ---- */
+
+static const char *find(char **env, uint32_t n, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (uint32_t i = 0; env && i < n && i < MAX_VARIABLES; i++)
+		if (env[i] && !strncmp(env[i], name, len))
+			return env[i] + len;
+	return NULL;
+}
+
+bool np_submit_told(const job_desc_msg_t *d, char app[NP_APP_MAX + 1])
+{
+	const char *option = find(d->spank_job_env, d->spank_job_env_size,
+				  OPTION);
+	const char *named = option && strcmp(option, "(null)") ? option : NULL;
+
+	if (!named)
+		named = find(d->spank_job_env, d->spank_job_env_size, VARIABLE);
+	if (!named)
+		named = find(d->environment, d->env_size, VARIABLE);
+	if (named && *named)
+		return !np_app_check(named, NULL) && strcpy(app, named);
+	return option && d->name && !np_app_from_text(d->name, app);
+}
+
+/* ---- what it asks for ---- */
+
 static bool is_longer(const char *text, size_t max)
 {
 	return text && strnlen(text, max + 1) > max;
@@ -54,39 +87,24 @@ static bool will_be_refused(const job_desc_msg_t *d)
 	       is_longer(d->array_inx, MAX_ARRAY_TEXT);
 }
 
-static uint32_t or_zero(uint32_t v)
-{
-	return v == NO_VAL || v == INFINITE ? 0 : v;
-}
-
-static uint32_t or_zero16(uint16_t v)
-{
-	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
-}
-
 static struct np_need need_of(const job_desc_msg_t *d)
 {
-	uint64_t memory = d->pn_min_memory == NO_VAL64 ||
-			  d->pn_min_memory == INFINITE64 ? 0 : d->pn_min_memory;
-	uint32_t each = or_zero16(d->cpus_per_task);
-	uint32_t tasks = or_zero(d->num_tasks);
+	uint32_t each = np_said16(d->cpus_per_task);
+	uint32_t tasks = np_said(d->num_tasks);
 	struct np_need need = {
 		.partition = d->partition,
 		.features = d->features && *d->features ? d->features : NULL,
 		.tres = d->tres_per_job || d->tres_per_node ||
 			d->tres_per_socket || d->tres_per_task,
-		.cpus_per_node = or_zero16(d->pn_min_cpus),
-		.cpus = or_zero(d->min_cpus), .tasks = tasks,
-		.tasks_per_node = or_zero16(d->ntasks_per_node),
-		.nodes = or_zero(d->min_nodes),
+		.cpus_per_node = np_said16(d->pn_min_cpus),
+		.cpus = np_said(d->min_cpus), .tasks = tasks,
+		.tasks_per_node = np_said16(d->ntasks_per_node),
+		.nodes = np_said(d->min_nodes),
 	};
 
 	if ((uint64_t)tasks * (each ? each : 1) > need.cpus)
 		need.cpus = (uint64_t)tasks * (each ? each : 1);
-	if (memory & MEM_PER_CPU)
-		need.memory_per_cpu_mb = memory & ~MEM_PER_CPU;
-	else
-		need.memory_mb = memory;
+	np_need_memory(&need, d->pn_min_memory);
 	return need;
 }
 
@@ -171,7 +189,7 @@ static int describe(struct submission *s)
 		.profile = profile_of(s, fit.partition),
 		.tasks = d->array_inx ? count_tasks(d->array_inx) : 1,
 		.array = d->array_inx ? 1 : 0,
-		.nodes_min = fit.nodes, .switches = or_zero(d->req_switch),
+		.nodes_min = fit.nodes, .switches = np_said(d->req_switch),
 		.submit_sec = s->now_sec,
 		.eligible_sec = d->begin_time > s->now_sec ? d->begin_time : 0,
 		.candidates = s->standing->set[fit.partition],
@@ -190,13 +208,7 @@ static int describe(struct submission *s)
 	return 0;
 }
 
-static void set_text(char **where, const char *text)
-{
-	char *copy = slurm_xstrdup(text);
-
-	slurm_xfree((void **)where);
-	*where = copy;
-}
+/* ---- what is written into it ---- */
 
 static void put_note(struct submission *s, struct np_note *n)
 {
@@ -208,7 +220,7 @@ static void put_note(struct submission *s, struct np_note *n)
 		return;
 	text = np_note_write(s->d->admin_comment, n);
 	if (text)
-		set_text(&s->d->admin_comment, text);
+		np_ctl_set(&s->d->admin_comment, text);
 	free(text);
 }
 
@@ -239,13 +251,10 @@ static int exclude(struct submission *s, struct np_note *n,
 	n->ours = np_site_closed(s->standing->site, open);
 	if (!n->ours)
 		return -ENOMEM;
-	if (!n->user) {
-		set_text(&s->d->exc_nodes, n->ours);
-		return 0;
-	}
-	if (asprintf(&both, "%s,%s", n->user, n->ours) < 0)
+	both = np_note_join(n->user, n->ours);
+	if (!both)
 		return -ENOMEM;
-	set_text(&s->d->exc_nodes, both);
+	np_ctl_set(&s->d->exc_nodes, both);
 	free(both);
 	return 0;
 }
@@ -265,6 +274,8 @@ static void apply(struct submission *s, const struct np_outcome *o)
 	put_note(s, &n);
 	np_note_clear(&n);
 }
+
+/* ---- what is decided ---- */
 
 static void say(struct submission *s, const char *line)
 {

@@ -12,30 +12,19 @@
 static int load_topology(char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
-	size_t len;
-	FILE *out;
-	int failed = 1;
 
 	if (np_load_topo(&msg))
 		return np_errf(err, -EIO, "slurm_load_topo: %s",
 			       slurm_strerror(errno));
-	out = open_memstream(text, &len);
-	if (out) {
-		np_print_topo(out, msg);
-		failed = fclose(out);
-	}
-	slurm_free_topo_info_msg(msg);
-	return failed ? np_errf(err, -ENOMEM, "out of memory") : 0;
+	return np_topo_text(msg, text) ?
+	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
 int np_answers_load(struct np_answers *a, struct np_err *err)
 {
 	int rc;
 
-	a->nodes = NULL;
-	a->parts = NULL;
-	a->jobs = NULL;
-	a->topology = NULL;
+	*a = (struct np_answers){ NULL };
 	/* Jobs first: nodes that change meanwhile are better known as late as
 	   possible, and a job that is missing was admitted by job_submit. */
 	if (slurm_load_jobs(0, &a->jobs, SHOW_ALL))
@@ -60,10 +49,7 @@ void np_answers_free(struct np_answers *a)
 	slurm_free_node_info_msg(a->nodes);
 	slurm_free_partition_info_msg(a->parts);
 	free(a->topology);
-	a->jobs = NULL;
-	a->nodes = NULL;
-	a->parts = NULL;
-	a->topology = NULL;
+	*a = (struct np_answers){ NULL };
 }
 
 static bool was_admitted(const slurm_job_info_t *j)

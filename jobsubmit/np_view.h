@@ -64,7 +64,6 @@ struct np_answers {
 	partition_info_msg_t *parts;
 	job_info_msg_t *jobs;
 	char *topology;
-	bool whole_nodes; /* jobs get whole nodes whatever they ask */
 };
 
 /* Some RPCs: for the thread only.  Returns 0 or -EIO with err. */

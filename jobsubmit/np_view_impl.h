@@ -23,8 +23,4 @@ struct np_view_make {
 int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 		struct np_seen *seen, struct np_err *err);
 
-/* A pending job's note, exclusions and begin time, into *seen and *to. */
-int np_view_pending(struct np_view_make *m, const slurm_job_info_t *j,
-		    struct np_seen *seen, struct np_job *to);
-
 #endif

@@ -134,11 +134,9 @@ struct np_canvas *np_canvas_png(FILE *out, double width, double height)
 	cairo_surface_t *surface = cairo_image_surface_create(
 		CAIRO_FORMAT_RGB24, (int)ceil(width * PNG_SCALE),
 		(int)ceil(height * PNG_SCALE));
-	struct np_canvas *c;
 
 	cairo_surface_set_device_scale(surface, PNG_SCALE, PNG_SCALE);
-	c = page(out, surface, true);
-	return c;
+	return page(out, surface, true);
 }
 
 struct np_canvas *np_canvas_pdf(FILE *out, double width, double height,

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "np_array.h"
 #include "np_err.h"
@@ -45,11 +44,9 @@ static void free_panel(struct np_panel *p)
 		struct np_shape *s = &p->shape[i];
 
 		free(s->name);
-		free(s->x);
-		free(s->y);
-		free(s->low);
-		free(s->high);
-		free_list(s->text, s->n);
+		for (size_t k = 0; k < s->n; k++)
+			free(s->at[k].text);
+		free(s->at);
 	}
 	free(p->shape);
 	free(p->title);
@@ -143,68 +140,72 @@ struct np_shape *np_figure_shape(struct np_figure *f, struct np_panel *p,
 	return s;
 }
 
-static bool grow_shape(struct np_figure *f, struct np_shape *s)
-{
-	return s && grow(f, &s->x, s->n, sizeof(*s->x)) &&
-	       grow(f, &s->y, s->n, sizeof(*s->y)) &&
-	       grow(f, &s->low, s->n, sizeof(*s->low)) &&
-	       grow(f, &s->high, s->n, sizeof(*s->high)) &&
-	       (s->kind != NP_SHAPE_CELLS ||
-		grow(f, &s->text, s->n, sizeof(*s->text)));
-}
-
-static void put(struct np_shape *s, double x, double y, double low,
-		double high)
-{
-	s->x[s->n] = x;
-	s->y[s->n] = y;
-	s->low[s->n] = low;
-	s->high[s->n] = high;
-	s->n++;
-}
-
 void np_figure_add(struct np_figure *f, struct np_shape *s, double x, double y,
 		   double low, double high)
 {
-	if (grow_shape(f, s))
-		put(s, x, y, low, high);
+	if (s && grow(f, &s->at, s->n, sizeof(*s->at)))
+		s->at[s->n++] = (struct np_datum){ x, y, low, high, NULL };
 }
 
 void np_figure_cell(struct np_figure *f, struct np_shape *s, double x,
 		    double y, double colour, const char *text)
 {
-	if (!grow_shape(f, s))
-		return;
-	s->text[s->n] = copy(f, text);
-	put(s, x, y, colour, NAN);
+	size_t n = s ? s->n : 0;
+
+	np_figure_add(f, s, x, y, colour, NAN);
+	if (s && s->n > n)
+		s->at[n].text = copy(f, text);
 }
 
-static void widen(const double *v, size_t n, bool log, double *lo, double *hi)
+static void widen(double v, bool log, double *lo, double *hi)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (!isfinite(v[i]) || (log && !(v[i] > 0)))
-			continue;
-		*lo = fmin(*lo, v[i]);
-		*hi = fmax(*hi, v[i]);
-	}
+	if (!isfinite(v) || (log && !(v > 0)))
+		return;
+	*lo = fmin(*lo, v);
+	*hi = fmax(*hi, v);
 }
 
-bool np_axis_is_log(const struct np_axis *a)
+static bool is_log(const struct np_axis *a)
 {
 	return a->kind == NP_AXIS_LOG || a->kind == NP_AXIS_SECONDS;
 }
 
 double np_axis_place(const struct np_axis *a, double v, double lo, double hi)
 {
-	if (np_axis_is_log(a))
+	if (is_log(a))
 		return log(v / lo) / log(hi / lo);
 	return (v - lo) / (hi - lo);
+}
+
+void np_axis_ticks(const struct np_axis *a, double lo, double hi, size_t most,
+		   struct np_ticks *out)
+{
+	out->n = 0;
+	if (is_log(a))
+		np_ticks_log(lo, hi, most, a->kind == NP_AXIS_SECONDS, out);
+	else if (a->kind != NP_AXIS_NAMES)
+		np_ticks_linear(lo, hi, most, out);
 }
 
 /* Do low and high of these shapes lie along x, and not along y? */
 static bool lies(enum np_shape_kind kind)
 {
 	return kind == NP_SHAPE_SPANS || kind == NP_SHAPE_ZONE;
+}
+
+/* Widen the ends to all of a shape. */
+static void reach(const struct np_shape *s, bool y, bool log, double *lo,
+		  double *hi)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct np_datum *d = &s->at[i];
+
+		widen(y ? d->y : d->x, log, lo, hi);
+		if (lies(s->kind) == y || s->kind == NP_SHAPE_CELLS)
+			continue;
+		widen(d->low, log, lo, hi);
+		widen(d->high, log, lo, hi);
+	}
 }
 
 /* So that nothing touches the frame; but what is above 0 begins there. */
@@ -222,7 +223,7 @@ static void loosen(double *lo, double *hi)
 void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
 {
 	const struct np_axis *a = y ? &p->y : &p->x;
-	bool log = np_axis_is_log(a);
+	bool log = is_log(a);
 
 	if (a->kind == NP_AXIS_NAMES) {
 		*lo = y ? (double)a->n_names - 0.5 : -0.5;
@@ -231,15 +232,8 @@ void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
 	}
 	*lo = INFINITY;
 	*hi = -INFINITY;
-	for (size_t i = 0; i < p->n_shapes; i++) {
-		const struct np_shape *s = &p->shape[i];
-
-		widen(y ? s->y : s->x, s->n, log, lo, hi);
-		if (lies(s->kind) == !y && s->kind != NP_SHAPE_CELLS) {
-			widen(s->low, s->n, log, lo, hi);
-			widen(s->high, s->n, log, lo, hi);
-		}
-	}
+	for (size_t i = 0; i < p->n_shapes; i++)
+		reach(&p->shape[i], y, log, lo, hi);
 	if (!isfinite(*lo)) { /* nothing */
 		*lo = log ? 0.1 : 0;
 		*hi = 1;

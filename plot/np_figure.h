@@ -12,6 +12,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+
+#include "np_ticks.h"
 
 enum np_axis_kind {
 	NP_AXIS_LINEAR,
@@ -39,13 +42,18 @@ enum np_shape_kind {
 	NP_SHAPE_CELLS,	 /* a field (name x, name y) of colour low, with text */
 };
 
+/* Of what its kind does not have, or is not known, NaN. */
+struct np_datum {
+	double x, y, low, high;
+	char *text; /* of cells */
+};
+
 struct np_shape {
 	enum np_shape_kind kind;
 	unsigned style; /* colour, line, mark and pattern: NP_STYLES of them */
 	char *name;	/* in the legend; NULL: not there */
+	struct np_datum *at;
 	size_t n;
-	double *x, *y, *low, *high; /* those that its kind has, else NULL */
-	char **text;		    /* of cells */
 };
 
 #define NP_STYLES 8
@@ -93,7 +101,7 @@ struct np_shape *np_figure_shape(struct np_figure *f, struct np_panel *p,
 				 enum np_shape_kind kind, unsigned style,
 				 const char *name);
 
-/* One more; NaN stands for what the kind does not have, or is not known. */
+/* One more, as in np_datum. */
 void np_figure_add(struct np_figure *f, struct np_shape *s, double x, double y,
 		   double low, double high);
 /* One more field; colour: 0 .. 1, NaN: not known. */
@@ -108,12 +116,23 @@ void np_figure_cell(struct np_figure *f, struct np_shape *s, double x,
 void np_figure_range(const struct np_panel *p, bool y, double *lo,
 		     double *hi);
 
-bool np_axis_is_log(const struct np_axis *a);
+/* Its marks between these ends, at most so many; none where it has names. */
+void np_axis_ticks(const struct np_axis *a, double lo, double hi, size_t most,
+		   struct np_ticks *out);
 
 /*
  * Where v is between these ends: 0 at lo, 1 at hi.  On a logarithmic axis 0 is
  * infinitely far below, and less than 0 is NaN.
  */
 double np_axis_place(const struct np_axis *a, double v, double lo, double hi);
+
+/*
+ * np_figure_text.c: on a terminal: steps, lines and points in cells of
+ * characters, with axes and a legend.  Other shapes have pages of their own and
+ * are left out.  columns: 40 or more.  utf8: with block elements and braille,
+ * else ASCII.  Returns 0 or -ENOMEM.
+ */
+int np_figure_print(const struct np_figure *f, FILE *out, int columns,
+		    bool utf8);
 
 #endif

@@ -1,11 +1,9 @@
-#include "np_figure_text.h"
+#include "np_figure.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "np_ticks.h"
 
 #define ROWS 10
 #define TICKS 6
@@ -54,12 +52,13 @@ static struct cell *at(const struct screen *s, double row, double column)
 /* The highest step over a column; 0: none. */
 static double highest(const struct screen *s, const struct np_shape *p, int c)
 {
+	const struct np_datum *d = p->at;
 	double best = 0;
 
 	for (size_t i = 0; i + 1 < p->n; i++)
-		if (column_of(s, p->x[i]) < c + 1 &&
-		    column_of(s, p->x[i + 1]) > c && p->y[i] > best)
-			best = p->y[i];
+		if (column_of(s, d[i].x) < c + 1 &&
+		    column_of(s, d[i + 1].x) > c && d[i].y > best)
+			best = d[i].y;
 	return best;
 }
 
@@ -107,25 +106,27 @@ static void draw_line(const struct screen *s, const struct np_shape *p)
 
 	for (size_t i = 0; i + 1 < p->n; i++)
 		for (int k = 0; k <= steps / (int)p->n + 8; k++) {
+			const struct np_datum *d = &p->at[i];
 			double part = (double)k / (steps / (int)p->n + 8);
 
-			draw_dot(s, p->x[i] + part * (p->x[i + 1] - p->x[i]),
-				 p->y[i] + part * (p->y[i + 1] - p->y[i]));
+			draw_dot(s, d->x + part * (d[1].x - d->x),
+				 d->y + part * (d[1].y - d->y));
 		}
 }
 
 static void draw_points(const struct screen *s, const struct np_shape *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		double c = column_of(s, p->x[i]);
-		double to = fmin(floor(row_of(s, p->low[i])), ROWS - 1);
+		const struct np_datum *d = &p->at[i];
+		double c = column_of(s, d->x);
+		double to = fmin(floor(row_of(s, d->low)), ROWS - 1);
 		struct cell *cell;
 
-		for (double r = fmax(floor(row_of(s, p->high[i])), 0);
+		for (double r = fmax(floor(row_of(s, d->high)), 0);
 		     r <= to; r++)
 			if ((cell = at(s, r, c)) && cell->mark != 'o')
 				cell->mark = '|';
-		cell = at(s, row_of(s, p->y[i]), c);
+		cell = at(s, row_of(s, d->y), c);
 		if (cell)
 			cell->mark = 'o';
 	}
@@ -163,10 +164,8 @@ static bool is_blank(const struct cell *c)
 }
 
 /* A label that may have a micro sign, which ASCII writes as u. */
-static int put_label(FILE *f, const char *text, bool utf8)
+static void put_label(FILE *f, const char *text, bool utf8)
 {
-	int n = 0;
-
 	for (; *text; text++) {
 		if (!utf8 && !strncmp(text, "\302\265", 2)) {
 			fputc('u', f);
@@ -174,9 +173,7 @@ static int put_label(FILE *f, const char *text, bool utf8)
 		} else {
 			fputc(!utf8 && *text & 0x80 ? '?' : *text, f);
 		}
-		n += ((unsigned char)text[1] & 0xc0) != 0x80;
 	}
-	return n;
 }
 
 static int width_of(const char *text)
@@ -186,15 +183,6 @@ static int width_of(const char *text)
 	for (; *text; text++)
 		n += ((unsigned char)*text & 0xc0) != 0x80;
 	return n;
-}
-
-static void ticks_of(const struct np_axis *a, double lo, double hi,
-		     struct np_ticks *t)
-{
-	if (np_axis_is_log(a))
-		np_ticks_log(lo, hi, TICKS, a->kind == NP_AXIS_SECONDS, t);
-	else
-		np_ticks_linear(lo, hi, TICKS, t);
 }
 
 static void put_rows(FILE *f, const struct screen *s, const struct np_ticks *y)
@@ -272,7 +260,7 @@ static void put_axis(FILE *f, const struct screen *s)
 	if (s->p->x.kind == NP_AXIS_NAMES) {
 		put_below(f, s, s->p->x.n_names, name_at, &s->p->x);
 	} else {
-		ticks_of(&s->p->x, s->x_lo, s->x_hi, &x);
+		np_axis_ticks(&s->p->x, s->x_lo, s->x_hi, TICKS, &x);
 		put_below(f, s, x.n, tick_at, &x);
 	}
 	fprintf(f, "%*s", s->left, "");
@@ -324,12 +312,11 @@ static int print_panel(FILE *f, const struct np_panel *p, int columns,
 		       bool utf8)
 {
 	struct screen s = { .p = p, .utf8 = utf8 };
-	struct np_ticks y = { .n = 0 };
+	struct np_ticks y;
 
 	np_figure_range(p, false, &s.x_lo, &s.x_hi);
 	np_figure_range(p, true, &s.y_lo, &s.y_hi);
-	if (p->y.kind != NP_AXIS_NAMES)
-		ticks_of(&p->y, s.y_lo, s.y_hi, &y);
+	np_axis_ticks(&p->y, s.y_lo, s.y_hi, TICKS, &y);
 	for (size_t i = 0; i < y.n; i++)
 		if (width_of(y.label[i]) + 2 > s.left)
 			s.left = width_of(y.label[i]) + 2;

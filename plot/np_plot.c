@@ -1,4 +1,4 @@
-/* The page: title, panels below each other, caption. */
+/* The page: title, panels below each other with their legends, caption. */
 #include "np_plot.h"
 
 #include <math.h>
@@ -16,6 +16,8 @@
 #define LINE 11.0    /* of the caption */
 #define TITLE 16.0
 #define LETTERS 512
+#define SAMPLE 18.0  /* width of the sample of a style, in the legend */
+#define ENTRY 12.0   /* height of a line of it */
 
 static bool has_cells(const struct np_panel *p)
 {
@@ -106,11 +108,81 @@ static double title(struct np_canvas *c, const char *text, double size,
 	return TITLE;
 }
 
+static double entry_width(const struct np_shape *s)
+{
+	return SAMPLE + 4 + np_text_width(s->name, NP_FONT_SMALL) + 10;
+}
+
+static void sample(struct np_canvas *c, const struct np_shape *s, double x,
+		   double y)
+{
+	const struct np_box box = { x, y - 6.5, SAMPLE, 7 };
+	struct np_pen line = np_ink_line(s->style, 1.3);
+	struct np_pen tint = {
+		.line = NP_NO_COLOUR, .fill = np_ink_colour(s->style),
+		.opacity = 0.2,
+	};
+
+	switch (s->kind) {
+	case NP_SHAPE_BAND:
+	case NP_SHAPE_STEP:
+		np_canvas_box(c, &box, &tint);
+		if (s->kind == NP_SHAPE_STEP)
+			np_canvas_line(c, x, y - 6.5, x + SAMPLE, y - 6.5,
+				       &line);
+		break;
+	case NP_SHAPE_LINE:
+		np_canvas_line(c, x, y - 3, x + SAMPLE, y - 3, &line);
+		break;
+	case NP_SHAPE_POINTS:
+		line.dash[0] = 0;
+		line.width = 0.9;
+		np_canvas_line(c, x + SAMPLE / 2, y - 8, x + SAMPLE / 2, y + 2,
+			       &line);
+		np_ink_mark(c, s->style, x + SAMPLE / 2, y - 3);
+		break;
+	default:
+		np_ink_field(c, s->style, &box);
+	}
+}
+
+/*
+ * What the shapes are called, above the panel, in as many lines as it takes.
+ * c NULL: only measured.  Returns their height.
+ */
+static double legend(struct np_canvas *c, const struct np_panel *p, double left,
+		     double y, double width)
+{
+	const struct np_type type = { .size = NP_FONT_SMALL };
+	double x = left, height = 0;
+	char cut[LETTERS];
+
+	for (size_t i = 0; i < p->n_shapes; i++) {
+		const struct np_shape *s = &p->shape[i];
+
+		if (!s->name)
+			continue;
+		if (!height || x + entry_width(s) > left + width + 10) {
+			x = left;
+			height += ENTRY;
+		}
+		if (c) {
+			sample(c, s, x, y + height - 3);
+			c->text(c, x + SAMPLE + 4, y + height - 3,
+				np_text_fit(s->name, NP_FONT_SMALL,
+					    width - SAMPLE - 4, cut,
+					    sizeof(cut)), &type);
+		}
+		x += entry_width(s);
+	}
+	return height + 3;
+}
+
 /* width: of its box */
 static double panel_height(const struct np_panel *p, double width)
 {
 	return title(NULL, p->title, NP_FONT, 0, width) +
-	       np_legend_height(p, width) + area_height(p) +
+	       legend(NULL, p, 0, 0, width) + area_height(p) +
 	       np_axes_below(p, width) + 8;
 }
 
@@ -129,23 +201,6 @@ void np_plot_size(const struct np_figure *f, double *width, double *height)
 	*height = ceil(*height);
 }
 
-static void draw_shape(const struct np_area *a, const struct np_shape *s)
-{
-	static void (*const draw[])(const struct np_area *a,
-				    const struct np_shape *s) = {
-		[NP_SHAPE_BAND] = np_draw_band,
-		[NP_SHAPE_ZONE] = np_draw_fields,
-		[NP_SHAPE_STEP] = np_draw_step,
-		[NP_SHAPE_LINE] = np_draw_line,
-		[NP_SHAPE_POINTS] = np_draw_points,
-		[NP_SHAPE_BARS] = np_draw_fields,
-		[NP_SHAPE_SPANS] = np_draw_fields,
-		[NP_SHAPE_CELLS] = np_draw_cells,
-	};
-
-	draw[s->kind](a, s);
-}
-
 static void draw_panel(struct np_canvas *c, const struct np_panel *p, double y,
 		       double left, double width)
 {
@@ -155,14 +210,13 @@ static void draw_panel(struct np_canvas *c, const struct np_panel *p, double y,
 	};
 
 	a.box.y += title(c, p->title, NP_FONT, y, width);
-	np_legend_draw(c, p, a.box.x, a.box.y, a.box.w);
-	a.box.y += np_legend_height(p, a.box.w);
+	a.box.y += legend(c, p, a.box.x, a.box.y, a.box.w);
 	np_figure_range(p, false, &a.x_lo, &a.x_hi);
 	np_figure_range(p, true, &a.y_lo, &a.y_hi);
 	np_axes_grid(&a);
 	c->clip(c, &a.box);
 	for (size_t i = 0; i < p->n_shapes; i++)
-		draw_shape(&a, &p->shape[i]);
+		np_draw_shape(&a, &p->shape[i]);
 	c->clip(c, NULL);
 	np_axes_draw(&a, left);
 }

@@ -11,6 +11,7 @@ struct np_area {
 	const struct np_panel *p;
 	struct np_box box;
 	double x_lo, x_hi, y_lo, y_hi;
+	struct np_ticks x_ticks, y_ticks; /* by np_axes_grid() */
 };
 
 /* From values to points; of what a logarithmic axis does not have, NaN. */
@@ -20,22 +21,11 @@ double np_area_y(const struct np_area *a, double y);
 /* np_plot_axes.c: the room that axes take beside the box, and they. */
 double np_axes_left(const struct np_panel *p);
 double np_axes_below(const struct np_panel *p, double width); /* of the box */
-void np_axes_grid(const struct np_area *a);  /* below the shapes */
-/* above them */
-void np_axes_draw(const struct np_area *a, double left);
+void np_axes_grid(struct np_area *a); /* below the shapes */
+void np_axes_draw(const struct np_area *a, double left); /* above them */
 
-/* np_plot_legend.c: the height it takes within width. */
-double np_legend_height(const struct np_panel *p, double width);
-void np_legend_draw(struct np_canvas *c, const struct np_panel *p, double x,
-		    double y, double width);
-
-/* Each draws one kind of shapes. */
-void np_draw_band(const struct np_area *a, const struct np_shape *s);
-void np_draw_step(const struct np_area *a, const struct np_shape *s);
-void np_draw_line(const struct np_area *a, const struct np_shape *s);
-void np_draw_points(const struct np_area *a, const struct np_shape *s);
-void np_draw_fields(const struct np_area *a, const struct np_shape *s);
-void np_draw_cells(const struct np_area *a, const struct np_shape *s);
+/* np_plot_shapes.c */
+void np_draw_shape(const struct np_area *a, const struct np_shape *s);
 
 /* The size of the whole page, and the page. */
 void np_plot_size(const struct np_figure *f, double *width, double *height);

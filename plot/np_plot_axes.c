@@ -1,10 +1,8 @@
 /* Axes: marks and their texts, names, the grid and the frame. */
 #include <math.h>
 
-#include "np_err.h"
 #include "np_ink.h"
 #include "np_plot.h"
-#include "np_ticks.h"
 
 #define GAP 3.0	       /* between the frame and a text */
 #define NAME_MAX 110.0 /* a longer name is cut */
@@ -40,11 +38,7 @@ static void ticks_of(const struct np_axis *a, double lo, double hi,
 	for (size_t most = upright ? 7 : 10;; most--) {
 		double room;
 
-		if (np_axis_is_log(a))
-			np_ticks_log(lo, hi, most, a->kind == NP_AXIS_SECONDS,
-				     t);
-		else
-			np_ticks_linear(lo, hi, most, t);
+		np_axis_ticks(a, lo, hi, most, t);
 		if (most == 2)
 			return;
 		room = INFINITY;
@@ -75,15 +69,13 @@ double np_axes_left(const struct np_panel *p)
 	double left = GAP, lo, hi;
 	struct np_ticks t;
 
-	if (p->y.kind == NP_AXIS_NAMES) {
+	if (p->y.kind == NP_AXIS_NAMES)
 		left += widest(&p->y, NAME_MAX);
-	} else {
-		np_figure_range(p, true, &lo, &hi);
-		ticks_of(&p->y, lo, hi, 100, true, &t);
-		for (size_t i = 0; i < t.n; i++)
-			left = fmax(left, GAP + np_text_width(t.label[i],
-							NP_FONT_SMALL));
-	}
+	np_figure_range(p, true, &lo, &hi);
+	ticks_of(&p->y, lo, hi, 100, true, &t);
+	for (size_t i = 0; i < t.n; i++)
+		left = fmax(left, GAP + np_text_width(t.label[i],
+						      NP_FONT_SMALL));
 	return left + (p->y.label && *p->y.label ? NP_FONT + 7 : 2);
 }
 
@@ -103,24 +95,21 @@ static const struct np_pen frame = {
 	.line = NP_GREY, .fill = NP_NO_COLOUR, .width = 0.7,
 };
 
-void np_axes_grid(const struct np_area *a)
+void np_axes_grid(struct np_area *a)
 {
 	const struct np_box *b = &a->box;
-	struct np_ticks t;
 
-	if (a->p->x.kind != NP_AXIS_NAMES) {
-		ticks_of(&a->p->x, a->x_lo, a->x_hi, b->w, false, &t);
-		for (size_t i = 0; i < t.n; i++)
-			np_canvas_line(a->c, np_area_x(a, t.at[i]), b->y,
-				       np_area_x(a, t.at[i]), b->y + b->h,
-				       &grid);
+	ticks_of(&a->p->x, a->x_lo, a->x_hi, b->w, false, &a->x_ticks);
+	ticks_of(&a->p->y, a->y_lo, a->y_hi, b->h, true, &a->y_ticks);
+	for (size_t i = 0; i < a->x_ticks.n; i++) {
+		double x = np_area_x(a, a->x_ticks.at[i]);
+
+		np_canvas_line(a->c, x, b->y, x, b->y + b->h, &grid);
 	}
-	if (a->p->y.kind != NP_AXIS_NAMES) {
-		ticks_of(&a->p->y, a->y_lo, a->y_hi, b->h, true, &t);
-		for (size_t i = 0; i < t.n; i++)
-			np_canvas_line(a->c, b->x, np_area_y(a, t.at[i]),
-				       b->x + b->w, np_area_y(a, t.at[i]),
-				       &grid);
+	for (size_t i = 0; i < a->y_ticks.n; i++) {
+		double y = np_area_y(a, a->y_ticks.at[i]);
+
+		np_canvas_line(a->c, b->x, y, b->x + b->w, y, &grid);
 	}
 }
 
@@ -140,7 +129,6 @@ static void draw_x(const struct np_area *a)
 	bool turned = is_turned(x, a->box.w);
 	double bottom = a->box.y + a->box.h;
 	char cut[LETTERS];
-	struct np_ticks t;
 
 	for (size_t i = 0; i < x->n_names; i++) {
 		double at = np_area_x(a, (double)i);
@@ -153,14 +141,11 @@ static void draw_x(const struct np_area *a)
 			text(a, at, bottom + GAP + NP_FONT_SMALL, x->name[i],
 			     NP_CENTRE, false);
 	}
-	if (x->kind == NP_AXIS_NAMES)
-		return;
-	ticks_of(x, a->x_lo, a->x_hi, a->box.w, false, &t);
-	for (size_t i = 0; i < t.n; i++) {
-		double at = np_area_x(a, t.at[i]);
+	for (size_t i = 0; i < a->x_ticks.n; i++) {
+		double at = np_area_x(a, a->x_ticks.at[i]);
 
 		np_canvas_line(a->c, at, bottom, at, bottom - 3, &frame);
-		text(a, at, bottom + GAP + NP_FONT_SMALL, t.label[i],
+		text(a, at, bottom + GAP + NP_FONT_SMALL, a->x_ticks.label[i],
 		     NP_CENTRE, false);
 	}
 }
@@ -170,20 +155,17 @@ static void draw_y(const struct np_area *a)
 	const struct np_axis *y = &a->p->y;
 	double left = a->box.x;
 	char cut[LETTERS];
-	struct np_ticks t;
 
 	for (size_t i = 0; i < y->n_names; i++)
 		text(a, left - GAP, np_area_y(a, (double)i) + 3,
 		     np_text_fit(y->name[i], NP_FONT_SMALL, NAME_MAX, cut,
 				 sizeof(cut)), NP_RIGHT, false);
-	if (y->kind == NP_AXIS_NAMES)
-		return;
-	ticks_of(y, a->y_lo, a->y_hi, a->box.h, true, &t);
-	for (size_t i = 0; i < t.n; i++) {
-		double at = np_area_y(a, t.at[i]);
+	for (size_t i = 0; i < a->y_ticks.n; i++) {
+		double at = np_area_y(a, a->y_ticks.at[i]);
 
 		np_canvas_line(a->c, left, at, left + 3, at, &frame);
-		text(a, left - GAP, at + 3, t.label[i], NP_RIGHT, false);
+		text(a, left - GAP, at + 3, a->y_ticks.label[i], NP_RIGHT,
+		     false);
 	}
 }
 

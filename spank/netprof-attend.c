@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 #include "np_attach.h"
+#include "np_beside.h"
 #include "np_choose.h"
 #include "np_clock.h"
 #include "np_conf.h"
-#include "np_describe.h"
 #include "np_level.h"
 #include "np_log.h"
 #include "np_measure.h"
@@ -50,8 +50,7 @@ struct attend {
 	struct np_record *r;
 	struct np_survey where;
 	struct np_measure m;
-	double born_sec, program_start_sec, program_end_sec; /* monotonic */
-	double next_save_sec, next_neighbours_sec;
+	double born_sec, next_save_sec, next_neighbours_sec; /* monotonic */
 	bool ready_said, srun_gone, told; /* told: one log line is enough */
 };
 
@@ -93,8 +92,8 @@ static double seen_until(const struct attend *a)
 {
 	double now = clock_sec();
 
-	return isnan(a->program_end_sec) ? now :
-	       now - (np_mono_sec() - a->program_end_sec);
+	return isnan(a->m.program_end_sec) ? now :
+	       now - (np_mono_sec() - a->m.program_end_sec);
 }
 
 static int save(struct attend *a)
@@ -114,14 +113,14 @@ static int save(struct attend *a)
 
 static void program_starts(struct attend *a)
 {
-	a->program_start_sec = np_mono_sec();
+	a->m.program_start_sec = np_mono_sec();
 	a->r->alone_sec = clock_sec() - a->r->start;
 }
 
 static void program_ends(struct attend *a)
 {
-	if (isnan(a->program_end_sec))
-		a->program_end_sec = np_mono_sec();
+	if (isnan(a->m.program_end_sec))
+		a->m.program_end_sec = np_mono_sec();
 	a->srun_gone = true;
 }
 
@@ -163,18 +162,11 @@ static void read_srun(struct attend *a)
 
 /* ---- the course of a step ---- */
 
-static void keep_time(const struct attend *a, struct np_measure_clock *c)
-{
-	*c = (struct np_measure_clock){ np_mono_sec(), a->program_start_sec,
-					a->program_end_sec };
-}
-
 static void wait_for_news(struct attend *a, double until_sec)
 {
 	size_t room = np_measure_fds(&a->m) + 1, n = 1;
 	struct pollfd *p = calloc(room, sizeof(*p));
 	double left = until_sec - np_mono_sec();
-	struct np_measure_clock c;
 
 	if (!p) {
 		poll(NULL, 0, (int)(TICK_SEC * 1000));
@@ -188,8 +180,7 @@ static void wait_for_news(struct attend *a, double until_sec)
 	if (p[0].revents)
 		read_srun(a);
 	free(p);
-	keep_time(a, &c);
-	np_measure_serve(&a->m, &c);
+	np_measure_serve(&a->m, np_mono_sec());
 }
 
 /*
@@ -246,7 +237,7 @@ static void choose_level(struct attend *a)
 	if (!a->order.level[0] && !a->m.course) {
 		say("ready\n");
 		a->ready_said = true;
-		a->program_start_sec = np_mono_sec();
+		a->m.program_start_sec = np_mono_sec();
 	}
 }
 
@@ -287,9 +278,8 @@ static void look_for_neighbours(struct attend *a)
 	struct np_err err = NP_ERR_INIT;
 	double so_far = np_mono_sec() - a->born_sec;
 
-	if (np_cluster_neighbours(a->where.leaves, &a->where.step,
-				  seen_until(a), a->order.het_job_id, a->r,
-				  &err))
+	if (np_beside_look(a->where.leaves, &a->where.step, seen_until(a),
+			   a->order.het_job_id, a->r, &err))
 		np_record_note(a->r, "neighbours are not known: %s", err.text);
 	a->next_neighbours_sec = np_mono_sec() + fmax(NEIGHBOURS_EVERY_SEC,
 						  NEIGHBOURS_PART * so_far);
@@ -299,7 +289,7 @@ static bool has_led_in(const struct attend *a)
 {
 	if (a->m.course)
 		return np_course_is_led_in(a->m.course);
-	return np_aggregate_level_age(a->m.level_aggregate, np_mono_sec()) >=
+	return np_aggregate_level_age(a->m.aggregate, np_mono_sec()) >=
 	       a->conf.lead_in_sec;
 }
 
@@ -319,12 +309,10 @@ static void level_is_ready(struct attend *a)
 static void tick(struct attend *a)
 {
 	char cause[NP_ERR_LEN + NP_MEMBERSHIP_TEXT];
-	struct np_measure_clock c;
 	const char *what;
 
-	keep_time(a, &c);
-	if (np_measure_tick(&a->m, &c, &what, cause, sizeof(cause)) &&
-	    !a->srun_gone) {
+	if (np_measure_tick(&a->m, np_mono_sec(), &what, cause,
+			    sizeof(cause)) && !a->srun_gone) {
 		np_record_note(a->r, "%s ended before the step: %s", what,
 			       cause);
 		tell(a, what, cause);
@@ -367,8 +355,8 @@ static void end_level(struct attend *a)
 		sig = np_sidestep_end_due(&end, np_mono_sec());
 	}
 	if (a->r->level)
-		np_aggregate_level_done(a->m.level_aggregate,
-					a->program_end_sec);
+		np_aggregate_level_done(a->m.aggregate,
+					a->m.program_end_sec);
 }
 
 /* srun waits for "saved": first what is known by now. */
@@ -460,8 +448,8 @@ int main(int argc, char **argv)
 		tell(&a, "is not measured", err.text);
 		return 1;
 	}
-	a.program_start_sec = a.order.level[0] ? NAN : a.born_sec;
-	a.program_end_sec = NAN;
+	a.m.program_start_sec = a.order.level[0] ? NAN : a.born_sec;
+	a.m.program_end_sec = NAN;
 	a.next_neighbours_sec = a.born_sec + NEIGHBOURS_FIRST_SEC;
 	if (!a.order.level[0] && is_too_short(&a))
 		return leave_alone(&a);

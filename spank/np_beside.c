@@ -129,32 +129,18 @@ int np_beside_add(struct np_beside *b, const struct np_candidate *c,
 				c->nodes, strerror(-rc)) : rc;
 }
 
-/* The step's leaves, sorted, each once. */
-static int list_leaves(struct np_beside *b, const struct np_hosts *nodes)
-{
-	struct np_hosts all = { calloc(nodes->n + 1, sizeof(*all.name)), 0 };
-	int rc = all.name ? 0 : -ENOMEM;
-
-	for (size_t i = 0; !rc && i < nodes->n; i++)
-		all.name[all.n++] = (char *)np_leafmap_find(b->leaves,
-							    nodes->name[i]);
-	if (all.n)
-		qsort(all.name, all.n, sizeof(*all.name), by_name);
-	for (size_t i = 0; !rc && i < all.n; i++)
-		if (!i || strcmp(all.name[i - 1], all.name[i]))
-			rc = np_hosts_add(&b->own, all.name[i]);
-	free(all.name); /* not the names */
-	return rc;
-}
-
 int np_beside_init(struct np_beside *b, const struct np_leafmap *leaves,
 		   const struct np_hosts *nodes, struct np_record *r,
 		   struct np_err *err)
 {
-	int rc;
+	int rc = 0;
 
 	*b = (struct np_beside){ .leaves = leaves, .r = r };
-	rc = list_leaves(b, nodes);
+	for (size_t i = 0; !rc && i < nodes->n; i++)
+		rc = np_hosts_add(&b->own,
+				  np_leafmap_find(leaves, nodes->name[i]));
+	if (b->own.n)
+		qsort(b->own.name, b->own.n, sizeof(*b->own.name), by_name);
 	if (rc)
 		np_beside_free(b);
 	return rc ? np_errf(err, rc, "out of memory") : 0;
@@ -163,4 +149,87 @@ int np_beside_init(struct np_beside *b, const struct np_leafmap *leaves,
 void np_beside_free(struct np_beside *b)
 {
 	np_hosts_free(&b->own);
+}
+
+/* ---- what slurmctld knows of ---- */
+
+struct search {
+	struct np_beside beside;
+	uint32_t het_job_id;
+	double until;
+	const struct np_record *r;
+};
+
+/* Seconds that [start, end) and the run so far have in common; end 0: still going. */
+static double overlap(const struct search *s, time_t start, time_t end)
+{
+	double to = end && end < s->until ? (double)end : s->until;
+
+	return to - fmax((double)start, s->r->start);
+}
+
+static int merge_jobs(struct search *s, struct np_err *err)
+{
+	job_info_msg_t *msg = NULL;
+	int rc = 0;
+
+	if (slurm_load_jobs(0, &msg, SHOW_ALL))
+		return np_errf(err, -EIO, "slurmctld does not tell the jobs: "
+			       "%s", slurm_strerror(errno));
+	for (uint32_t i = 0; !rc && i < msg->record_count; i++) {
+		const slurm_job_info_t *j = &msg->job_array[i];
+		int base = j->job_state & JOB_STATE_BASE;
+		struct np_candidate c = { j->job_id, NP_NO_VALUE, j->nodes, 0 };
+
+		/* A pending job has a start time, too: the expected one. */
+		if (base == JOB_PENDING || !j->nodes ||
+		    j->job_id == s->r->job_id ||
+		    (s->het_job_id && j->het_job_id == s->het_job_id))
+			continue;
+		c.overlap_sec = overlap(s, j->start_time, base == JOB_RUNNING ?
+					0 : j->end_time);
+		rc = np_beside_add(&s->beside, &c, err);
+	}
+	np_free_jobs(msg);
+	return rc;
+}
+
+static int merge_steps(struct search *s, struct np_err *err)
+{
+	job_step_info_response_msg_t *msg;
+	int rc = np_cluster_load_steps(s->r->job_id, &msg, err);
+
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; !rc && i < msg->job_step_count; i++) {
+		const job_step_info_t *t = &msg->job_steps[i];
+		struct np_candidate c = {
+			t->step_id.job_id, t->step_id.step_id, t->nodes,
+			overlap(s, t->start_time, 0),
+		};
+
+		if (np_cluster_is_program(t) &&
+		    t->step_id.step_id != s->r->step_id)
+			rc = np_beside_add(&s->beside, &c, err);
+	}
+	slurm_free_job_step_info_response_msg(msg);
+	return rc;
+}
+
+int np_beside_look(const struct np_leafmap *l, const struct np_hosts *nodes,
+		   double until, uint32_t het_job_id, struct np_record *r,
+		   struct np_err *err)
+{
+	struct search s = {
+		.het_job_id = het_job_id, .until = until, .r = r,
+	};
+	int rc = np_beside_init(&s.beside, l, nodes, r, err);
+
+	if (rc)
+		return rc;
+	rc = merge_jobs(&s, err);
+	if (!rc)
+		rc = merge_steps(&s, err);
+	np_beside_free(&s.beside);
+	return rc == NP_BESIDE_FULL ? 0 : rc;
 }

@@ -1,6 +1,6 @@
 /*
  * Which of the jobs and steps of a cluster were beside a step: on its leaves,
- * while it ran.  Pure: the caller knows them all, and when they ran.
+ * while it ran.  Pure, but for np_beside_look().
  */
 #ifndef NP_BESIDE_H
 #define NP_BESIDE_H
@@ -9,7 +9,7 @@
 
 struct np_beside {
 	const struct np_leafmap *leaves;
-	struct np_hosts own; /* leaves of the step, not nodes; sorted */
+	struct np_hosts own; /* a leaf for each node of the step; sorted */
 	struct np_record *r;
 };
 
@@ -34,5 +34,15 @@ void np_beside_free(struct np_beside *b);
 #define NP_BESIDE_FULL 1
 int np_beside_add(struct np_beside *b, const struct np_candidate *c,
 		  struct np_err *err);
+
+/*
+ * Ask slurmctld, in two requests, and merge into r the jobs, and the other steps
+ * of its own job, that had nodes on the leaves of nodes between r->start and
+ * until (dates) for more than a second.  Other components of the heterogeneous
+ * job het_job_id (0: none) are the same program and no neighbours.
+ */
+int np_beside_look(const struct np_leafmap *l, const struct np_hosts *nodes,
+		   double until, uint32_t het_job_id, struct np_record *r,
+		   struct np_err *err);
 
 #endif

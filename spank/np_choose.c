@@ -5,17 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "np_curve_count.h"
 #include "np_run_blocks.h"
-#include "np_store_dir.h"
+#include "np_store_file.h"
 
 #define LOCK_NAME ".calibrate.lock" /* hidden: no run is called so */
-#define LOCK_WAIT_SEC 2
-#define LOCK_POLL_NS 20000000L
 
 /*
  * Without the lock two runs may take the same level, which does no harm: file
@@ -23,19 +19,16 @@
  */
 static int lock_app(struct np_store *s, const char *app)
 {
-	const struct timespec nap = { .tv_nsec = LOCK_POLL_NS };
 	struct np_dir d;
 	int fd;
 
-	if (np_dir_make(s, NP_STORE_USER, app, &d, NULL))
+	if (np_dir_open(s, NP_STORE_USER, geteuid(), app, true, &d, NULL))
 		return -1;
 	fd = openat(d.fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
 	np_dir_close(&d);
-	for (long left = LOCK_WAIT_SEC * (1000000000 / LOCK_POLL_NS);
-	     fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && left > 0 &&
-	     (errno == EWOULDBLOCK || errno == EINTR); left--)
-		nanosleep(&nap, NULL);
+	if (fd >= 0)
+		np_file_lock(fd);
 	return fd;
 }
 

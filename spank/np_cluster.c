@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_slurm_compat.h"
 
 /* Host names, by Slurm's own hostlists. */
 
@@ -77,15 +76,30 @@ void np_hosts_free(struct np_hosts *h)
 	*h = (struct np_hosts){ NULL, 0 };
 }
 
+int np_cluster_load_steps(uint32_t job_id, job_step_info_response_msg_t **out,
+			  struct np_err *err)
+{
+	*out = NULL;
+	return np_load_job_steps(job_id, out) ?
+	       np_errf(err, -EIO, "slurmctld does not tell the steps of job "
+		       "%u: %s", job_id, slurm_strerror(errno)) : 0;
+}
+
+bool np_cluster_is_program(const job_step_info_t *s)
+{
+	return s->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID && s->nodes &&
+	       !(s->name && !strcmp(s->name, NP_SIDE_NAME));
+}
+
 int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
 			  struct np_hosts *out, struct np_err *err)
 {
-	job_step_info_response_msg_t *msg = NULL;
-	int rc = -ESRCH;
+	job_step_info_response_msg_t *msg;
+	int rc = np_cluster_load_steps(job_id, &msg, err);
 
-	if (np_load_job_steps(job_id, &msg))
-		return np_errf(err, -EIO, "slurmctld does not tell the steps "
-			       "of job %u: %s", job_id, slurm_strerror(errno));
+	if (rc)
+		return rc;
+	rc = -ESRCH;
 	for (uint32_t i = 0; i < msg->job_step_count; i++) {
 		const job_step_info_t *s = &msg->job_steps[i];
 
@@ -118,28 +132,20 @@ int np_cluster_job_nodes(uint32_t job_id, struct np_hosts *out,
 	return rc ? np_errf(err, rc, "job %u: no node list", job_id) : 0;
 }
 
-/* A step that somebody's program runs in: not ours, not the script's. */
-static int is_program_step(const job_step_info_t *s)
-{
-	return s->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID && s->nodes &&
-	       !(s->name && !strcmp(s->name, NP_SIDE_NAME));
-}
-
 int np_cluster_busy_nodes(uint32_t job_id, uint32_t step_id,
 			  struct np_hosts *out, struct np_err *err)
 {
-	job_step_info_response_msg_t *msg = NULL;
+	job_step_info_response_msg_t *msg;
 	struct np_hosts busy = { NULL, 0 };
-	int rc = 0;
+	int rc = np_cluster_load_steps(job_id, &msg, err);
 
-	if (np_load_job_steps(job_id, &msg))
-		return np_errf(err, -EIO, "slurmctld does not tell the steps "
-			       "of job %u: %s", job_id, slurm_strerror(errno));
+	if (rc)
+		return rc;
 	for (uint32_t i = 0; !rc && i < msg->job_step_count; i++) {
 		const job_step_info_t *s = &msg->job_steps[i];
 		struct np_hosts more = { NULL, 0 };
 
-		if (!is_program_step(s) || s->step_id.step_id == step_id)
+		if (!np_cluster_is_program(s) || s->step_id.step_id == step_id)
 			continue;
 		rc = np_hosts_expand(s->nodes, &more);
 		for (size_t k = 0; !rc && k < more.n; k++)

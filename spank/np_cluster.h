@@ -5,11 +5,13 @@
 #ifndef NP_CLUSTER_H
 #define NP_CLUSTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "np_err.h"
 #include "np_record.h"
+#include "np_slurm_compat.h"
 
 /* Host names, expanded. */
 struct np_hosts {
@@ -35,6 +37,13 @@ int np_leafmap_parse(const char *text, struct np_leafmap **out,
 void np_leafmap_free(struct np_leafmap *l);
 const char *np_leafmap_find(const struct np_leafmap *l, const char *node);
 
+/* The steps of a job; to be freed as Slurm wants it.  Returns 0 or -EIO. */
+int np_cluster_load_steps(uint32_t job_id, job_step_info_response_msg_t **out,
+			  struct np_err *err);
+
+/* A step that somebody's program runs in: not ours, not the script's. */
+bool np_cluster_is_program(const job_step_info_t *s);
+
 /* Nodes of a step.  Returns 0; -ESRCH: no such step; or -errno; with err. */
 int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
 			  struct np_hosts *out, struct np_err *err);
@@ -50,17 +59,6 @@ int np_cluster_job_nodes(uint32_t job_id, struct np_hosts *out,
 #define NP_SIDE_NAME "netprof"
 int np_cluster_busy_nodes(uint32_t job_id, uint32_t step_id,
 			  struct np_hosts *out, struct np_err *err);
-
-/*
- * Merge into r the jobs, and the other steps of its own job, that had nodes on
- * the leaves of nodes between r->start and until (dates) for more than a
- * second; the longest overlap wins.  Other components of the heterogeneous job
- * het_job_id (0: none) are the same program and no neighbours.
- */
-int np_cluster_neighbours(const struct np_leafmap *l,
-			  const struct np_hosts *nodes, double until,
-			  uint32_t het_job_id, struct np_record *r,
-			  struct np_err *err);
 
 /* The cluster's name and Slurm's version, malloc'ed, into r. */
 int np_cluster_identity(struct np_record *r, struct np_err *err);

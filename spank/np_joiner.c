@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "np_detach.h"
+#include "np_attach.h"
 #include "np_sideenv.h"
 
 #ifdef __SANITIZE_ADDRESS__ /* its vfork() remembers one caller, and not two */

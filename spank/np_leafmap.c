@@ -66,8 +66,6 @@ static int ask_scontrol(char **text)
 static int load_text(char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
-	size_t len;
-	FILE *out;
 
 	errno = ELIBACC;
 	if (NP_TOPO_ENDS_CLIENTS || np_load_topo(&msg)) {
@@ -77,13 +75,7 @@ static int load_text(char **text, struct np_err *err)
 		       np_errf(err, -EIO, "slurmctld does not tell the "
 			       "topology: %s", slurm_strerror(error));
 	}
-	out = open_memstream(text, &len);
-	if (out) {
-		np_print_topo(out, msg);
-		fclose(out);
-	}
-	slurm_free_topo_info_msg(msg);
-	return out ? 0 : -ENOMEM;
+	return np_topo_text(msg, text);
 }
 
 int np_leafmap_load(struct np_leafmap **out, struct np_err *err)

@@ -2,14 +2,14 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "np_describe.h"
 #include "np_joiner.h"
-#include "np_pick.h"
+#include "np_place.h"
 #include "np_pingpong.h"
 #include "np_sideenv.h"
 
@@ -28,16 +28,10 @@ int np_measure_init(struct np_measure *m, int listen_fd)
 	m->first_sec = m->level_sec = m->lost_sec = NAN;
 	m->members = np_membership_new(listen_fd, &m->invite);
 	m->aggregate = np_aggregate_new(m->r);
-	m->level_aggregate = np_aggregate_level_new(m->r);
-	return m->members && m->aggregate && m->level_aggregate ? 0 : -ENOMEM;
+	return m->members && m->aggregate ? 0 : -ENOMEM;
 }
 
 /* ---- reports ---- */
-
-struct hearing {
-	struct np_measure *m;
-	const struct np_measure_clock *c;
-};
 
 /* Ranks and sizes are those of a pair; the record counts all together. */
 static void number(const struct np_measure *m, const struct np_member_facts *g,
@@ -53,45 +47,41 @@ static void number(const struct np_measure *m, const struct np_member_facts *g,
  * Bytes less what the probe itself sends and hears in an exchange: two rounds,
  * each a message and its answer, and what carries them.
  */
-static void hear_moved(struct np_measure *m, const struct np_report *rep,
-		       double now_sec)
+static void hear_moved(struct np_measure *m, const struct np_report *rep)
 {
 	double own = 2.0 * (NP_PINGPONG_MIN_BYTES + m->conf->message_bytes +
 			    2 * OVERHEAD_BYTES) *
 		     rep->moved.elapsed_sec / m->conf->period_sec;
 
 	if (m->course && rep->kind == NP_REPORT_CALLS)
-		np_course_called(m->course, rep->rank, now_sec,
+		np_course_called(m->course, rep->rank, m->now_sec,
 				 rep->moved.elapsed_sec,
 				 (double)rep->moved.n);
 	else if (m->course)
-		np_course_moved(m->course, rep->rank, now_sec,
+		np_course_moved(m->course, rep->rank, m->now_sec,
 				rep->moved.elapsed_sec,
 				fmax((double)rep->moved.n - own, 0));
 }
 
 /* Latencies are the program's own: none of those beside a level. */
-static void hear_probe(struct np_measure *m, const struct np_report *rep,
-		       double now_sec)
+static void hear_probe(struct np_measure *m, const struct np_report *rep)
 {
 	if (rep->kind != NP_REPORT_LATENCY || !m->course ||
-	    np_course_is_alone(m->course, now_sec))
+	    np_course_is_alone(m->course, m->now_sec))
 		np_aggregate_impact(m->aggregate, rep);
 }
 
-static void hear_block(struct np_measure *m, const struct np_report *rep,
-		       double now_sec)
+static void hear_block(struct np_measure *m, const struct np_report *rep)
 {
 	if (rep->kind == NP_REPORT_HELLO)
-		np_course_level_up(m->course, now_sec);
+		np_course_level_up(m->course, m->now_sec);
 	else if (rep->kind == NP_REPORT_ROUND)
-		np_course_rounds(m->course, now_sec, &rep->window.sec);
+		np_course_rounds(m->course, m->now_sec, &rep->window.sec);
 }
 
 static void on_report(size_t member, char *line, void *arg)
 {
-	const struct hearing *h = arg;
-	struct np_measure *m = h->m;
+	struct np_measure *m = arg;
 	const struct np_member_facts *g = np_membership_of(m->members, member);
 	struct np_report rep;
 
@@ -99,23 +89,21 @@ static void on_report(size_t member, char *line, void *arg)
 		return;
 	number(m, g, &rep);
 	if (m->course && g->kind == NP_MEMBER_LEVEL)
-		hear_block(m, &rep, h->c->now_sec);
+		hear_block(m, &rep);
 	else if (rep.kind == NP_REPORT_MOVED || rep.kind == NP_REPORT_CALLS)
-		hear_moved(m, &rep, h->c->now_sec);
+		hear_moved(m, &rep);
 	else if (g->kind == NP_MEMBER_PROBE)
-		hear_probe(m, &rep, h->c->now_sec);
+		hear_probe(m, &rep);
 	else if (m->r->level)
-		np_aggregate_level_report(m->level_aggregate, &rep,
-					  h->c->now_sec,
-					  h->c->program_start_sec,
-					  h->c->program_end_sec);
+		np_aggregate_level_report(m->aggregate, &rep, m->now_sec,
+					  m->program_start_sec,
+					  m->program_end_sec);
 }
 
-void np_measure_serve(struct np_measure *m, const struct np_measure_clock *c)
+void np_measure_serve(struct np_measure *m, double now_sec)
 {
-	struct hearing h = { m, c };
-
-	np_membership_serve(m->members, c->now_sec, on_report, &h);
+	m->now_sec = now_sec;
+	np_membership_serve(m->members, now_sec, on_report, m);
 	np_level_steps_read(&m->level_steps);
 }
 
@@ -149,30 +137,35 @@ static size_t list_here(const struct np_measure *m, enum np_member_kind kind,
 	return n;
 }
 
-/* What every process of ours is told of the network: "A=x B=y ". */
-static void network_words(const struct np_conf *conf, char *buf, size_t len)
+/*
+ * To run a program, with its arguments and perhaps variables before it, and
+ * what every process of ours is told of the network.
+ */
+__attribute__((format(printf, 4, 5)))
+static int call(struct np_measure *m, const size_t member[], size_t n,
+		const char *fmt, ...)
 {
+	char command[PATH_MAX + 1024] = "";
 	struct np_sideenv_network net;
-	int used = 0;
+	size_t used = 0;
+	va_list ap;
 
-	np_sideenv_network(conf, &net);
-	buf[0] = '\0';
+	np_sideenv_network(m->conf, &net);
 	for (size_t i = 0; net.more[i]; i++)
-		used += snprintf(buf + used, len - (size_t)used, "%s ",
-				 net.more[i]);
+		used += (size_t)snprintf(command + used, sizeof(command) - used,
+					 "%s ", net.more[i]);
+	va_start(ap, fmt);
+	vsnprintf(command + used, sizeof(command) - used, fmt, ap);
+	va_end(ap);
+	return np_membership_call(m->members, member, n, command);
 }
 
 static int call_pair(struct np_measure *m, const size_t member[], size_t n)
 {
-	char net[400], command[PATH_MAX + 512];
-
-	network_words(m->conf, net, sizeof(net));
-	snprintf(command, sizeof(command),
-		 "%s%s/netprof-impactb --bytes=%u --period=%.9gs"
-		 " --report-every=%g", net, m->conf->bindir,
-		 m->conf->message_bytes, m->conf->period_sec,
-		 m->course ? NP_COURSE_WINDOW_SEC : 1.0);
-	return np_membership_call(m->members, member, n, command);
+	return call(m, member, n, "%s/netprof-impactb --bytes=%u --period=%.9gs"
+		    " --report-every=%g", m->conf->bindir,
+		    m->conf->message_bytes, m->conf->period_sec,
+		    m->course ? NP_COURSE_WINDOW_SEC : 1.0);
 }
 
 /* Those of the step's own nodes, each by the leaf that Slurm says it is on. */
@@ -222,16 +215,16 @@ static void hear_mpi(struct np_measure *m)
 	}
 }
 
-static void tick_probes(struct np_measure *m, double now_sec)
+static void tick_probes(struct np_measure *m)
 {
 	size_t here = np_membership_count(m->members, NP_MEMBER_PROBE).here;
 
 	if (m->picked || here < 2)
 		return;
 	if (isnan(m->first_sec))
-		m->first_sec = now_sec;
+		m->first_sec = m->now_sec;
 	if (here >= m->expected ||
-	    now_sec - m->first_sec >= TOGETHER_SEC +
+	    m->now_sec - m->first_sec >= TOGETHER_SEC +
 				      TOGETHER_PER_NODE_SEC * m->r->n_nodes)
 		call_probes(m);
 }
@@ -258,15 +251,18 @@ int np_measure_start_level(struct np_measure *m, double now_sec,
 				    err);
 }
 
+/* more: further arguments, each with a space before it. */
+static int call_compress(struct np_measure *m, const size_t member[], size_t n,
+			 const char *level, const char *more)
+{
+	return call(m, member, n, "SLURM_JOB_ID=%u SLURM_STEP_ID=%u "
+		    "%s/netprof-compressionb --level=%s%s", m->order->job_id,
+		    m->order->step_id, m->conf->bindir, level, more);
+}
+
 static void call_level(struct np_measure *m, const size_t member[], size_t n)
 {
-	char net[400], command[PATH_MAX + 640];
-
-	network_words(m->conf, net, sizeof(net));
-	snprintf(command, sizeof(command), "%sSLURM_JOB_ID=%u SLURM_STEP_ID=%u "
-		 "%s/netprof-compressionb --level=%s", net, m->order->job_id,
-		 m->order->step_id, m->conf->bindir, m->order->level);
-	m->level_called = !np_membership_call(m->members, member, n, command);
+	m->level_called = !call_compress(m, member, n, m->order->level, "");
 	if (n < m->where->level.n)
 		np_record_note(m->r, "the level came up on %zu of its %zu "
 			       "nodes", n, m->where->level.n);
@@ -275,29 +271,25 @@ static void call_level(struct np_measure *m, const size_t member[], size_t n)
 /* A block of a few seconds, on all nodes: the processes end by themselves. */
 static void call_block(struct np_measure *m)
 {
-	char net[400], command[PATH_MAX + 640];
-	size_t member[NP_MEMBERSHIP_MAX], n;
+	size_t member[NP_MEMBERSHIP_MAX];
+	size_t n = list_here(m, NP_MEMBER_LEVEL, member);
+	char more[64];
 
-	n = list_here(m, NP_MEMBER_LEVEL, member);
 	if (!n || n < m->level_steps.n)
 		return; /* they come */
-	network_words(m->conf, net, sizeof(net));
-	snprintf(command, sizeof(command), "%sSLURM_JOB_ID=%u SLURM_STEP_ID=%u "
-		 "%s/netprof-compressionb --level=%s --duration=%.3fs"
-		 " --report-every=%g", net, m->order->job_id,
-		 m->order->step_id, m->conf->bindir, m->block, m->block_sec,
-		 NP_COURSE_WINDOW_SEC);
-	np_membership_call(m->members, member, n, command);
+	snprintf(more, sizeof(more), " --duration=%.3fs --report-every=%g",
+		 m->block_sec, NP_COURSE_WINDOW_SEC);
+	call_compress(m, member, n, m->block, more);
 	m->block = NULL;
 }
 
-static void tick_course(struct np_measure *m, const struct np_measure_clock *c)
+static void tick_course(struct np_measure *m)
 {
 	const char *level;
 
-	if (!m->course || !isnan(c->program_end_sec))
+	if (!m->course || !isnan(m->program_end_sec))
 		return;
-	level = np_course_tick(m->course, c->now_sec, c->program_start_sec,
+	level = np_course_tick(m->course, m->now_sec, m->program_start_sec,
 			       &m->block_sec);
 	if (level || !np_course_wants_level(m->course))
 		m->block = level;
@@ -305,7 +297,7 @@ static void tick_course(struct np_measure *m, const struct np_measure_clock *c)
 		call_block(m);
 }
 
-static void tick_level(struct np_measure *m, double now_sec)
+static void tick_level(struct np_measure *m)
 {
 	double patience = LEVEL_UP_SEC +
 			  LEVEL_PER_NODE_SEC * (double)m->level_steps.n;
@@ -315,7 +307,7 @@ static void tick_level(struct np_measure *m, double now_sec)
 		return;
 	n = list_here(m, NP_MEMBER_LEVEL, member);
 	if (n == m->level_steps.n ||
-	    (n > 1 && now_sec - m->level_sec > patience))
+	    (n > 1 && m->now_sec - m->level_sec > patience))
 		call_level(m, member, n);
 }
 
@@ -325,7 +317,7 @@ bool np_measure_complete(const struct np_measure *m)
 {
 	return np_aggregate_impact_is_up(m->aggregate) &&
 	       (np_aggregate_byes(m->aggregate) ==
-		np_aggregate_hellos(m->aggregate) ||
+		m->r->probe.n_processes ||
 		(np_measure_probes_gone(m) && !m->cut));
 }
 
@@ -366,23 +358,21 @@ static bool last_word(const struct np_measure *m, enum np_member_kind kind,
 }
 
 /* Beside a step that goes on, not at its end. */
-static void note_losses(struct np_measure *m, const struct np_measure_clock *c)
+static void note_losses(struct np_measure *m)
 {
 	size_t gone = np_membership_count(m->members, NP_MEMBER_PROBE).gone;
 
 	if (gone <= np_aggregate_byes(m->aggregate) ||
-	    !isnan(c->program_end_sec))
+	    !isnan(m->program_end_sec))
 		return;
 	if (isnan(m->lost_sec))
-		m->lost_sec = c->now_sec;
-	m->cut |= c->now_sec - m->lost_sec > LOST_SEC;
+		m->lost_sec = m->now_sec;
+	m->cut |= m->now_sec - m->lost_sec > LOST_SEC;
 }
 
-static bool probes_are_lost(struct np_measure *m,
-			    const struct np_measure_clock *c, char *cause,
-			    size_t len)
+static bool probes_are_lost(struct np_measure *m, char *cause, size_t len)
 {
-	double began = c->program_start_sec + m->after_sec;
+	double began = m->program_start_sec + m->after_sec;
 	size_t here;
 
 	if (m->picked && np_measure_probes_gone(m)) {
@@ -391,7 +381,7 @@ static bool probes_are_lost(struct np_measure *m,
 		return m->cut || (why &&
 				  !np_aggregate_impact_is_up(m->aggregate));
 	}
-	if (m->picked || isnan(began) || c->now_sec - began < NOBODY_SEC)
+	if (m->picked || isnan(began) || m->now_sec - began < NOBODY_SEC)
 		return false;
 	here = np_membership_count(m->members, NP_MEMBER_PROBE).here;
 	if (here < m->expected && np_membership_full(m->members))
@@ -422,15 +412,16 @@ static bool level_is_lost(struct np_measure *m, char *cause, size_t len)
 	return true;
 }
 
-bool np_measure_tick(struct np_measure *m, const struct np_measure_clock *c,
-		     const char **what, char *cause, size_t len)
+bool np_measure_tick(struct np_measure *m, double now_sec, const char **what,
+		     char *cause, size_t len)
 {
-	tick_level(m, c->now_sec);
-	tick_course(m, c);
-	tick_probes(m, c->now_sec);
+	m->now_sec = now_sec;
+	tick_level(m);
+	tick_course(m);
+	tick_probes(m);
 	hear_mpi(m);
-	note_losses(m, c);
-	if (!m->probes_told && probes_are_lost(m, c, cause, len)) {
+	note_losses(m);
+	if (!m->probes_told && probes_are_lost(m, cause, len)) {
 		*what = "the probes";
 		return m->probes_told = true;
 	}

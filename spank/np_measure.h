@@ -9,17 +9,10 @@
 #include "np_course.h"
 #include "np_level_steps.h"
 #include "np_aggregate.h"
-#include "np_aggregate_level.h"
 #include "np_order.h"
 #include "np_membership.h"
 #include "np_sideenv.h"
 #include "np_survey.h"
-
-/* Dates of a monotonic clock; NaN: not yet. */
-struct np_measure_clock {
-	double now_sec;
-	double program_start_sec, program_end_sec;
-};
 
 struct np_measure {
 	const struct np_order *order; /* these are borrowed */
@@ -28,13 +21,15 @@ struct np_measure {
 	struct np_invite invite;
 	double after_sec; /* of the step's life, when members come */
 	struct np_record *r;
+	/* Of a monotonic clock; NaN: not yet.  Its caller sets both. */
+	double program_start_sec, program_end_sec;
+	double now_sec;
 	char **env; /* of the steps that we start */
 	char tokens[sizeof(NP_TOKENS_ENV) + 2 * NP_INVITE_TOKEN];
 
 	struct np_membership *members;
 	struct np_level_steps level_steps; /* carries the level */
 	struct np_aggregate *aggregate;
-	struct np_aggregate_level *level_aggregate;
 	struct np_course *course; /* of blocks inside the run; NULL: none */
 	const char *block;	  /* level that its course wants; NULL: none */
 	double block_sec;
@@ -64,15 +59,15 @@ size_t np_measure_fds(const struct np_measure *m);
 size_t np_measure_poll(const struct np_measure *m, struct pollfd *out);
 
 /* Take in what has come. */
-void np_measure_serve(struct np_measure *m, const struct np_measure_clock *c);
+void np_measure_serve(struct np_measure *m, double now_sec);
 
 /*
  * What is due: call who has come.  Returns true, with cause, when it finds that
  * the probes or the level (what) will report no more while the step goes on;
  * once for each.
  */
-bool np_measure_tick(struct np_measure *m, const struct np_measure_clock *c,
-		     const char **what, char *cause, size_t len);
+bool np_measure_tick(struct np_measure *m, double now_sec, const char **what,
+		     char *cause, size_t len);
 
 /*
  * Every probe that was called came up and has said its last, or ended with the

@@ -16,16 +16,15 @@
 struct group {
 	size_t n;
 	size_t *member; /* member of each rank */
+	struct np_wire_host *wire;
 };
 
 struct member {
 	struct np_peer link;
 	struct np_member_facts facts;
 	struct group *group;
-	size_t rank;
-	char *put; /* what it published, in hex */
-	bool at_fence, told; /* told: it has the places of the others */
-	bool is_free;	     /* nobody: the next who comes takes the place */
+	uint32_t rank;
+	bool is_free; /* nobody: the next who comes takes the place */
 };
 
 struct stranger {
@@ -59,8 +58,17 @@ struct np_membership *np_membership_new(int fd, const struct np_invite *v)
 	p->fd = fd;
 	p->invite = *v;
 	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
-		p->stranger[i].link = (struct np_peer)NP_PEER_INIT;
+		p->stranger[i].link.fd = -1;
 	return p;
+}
+
+static void group_free(struct group *g)
+{
+	if (!g)
+		return;
+	free(g->member);
+	np_wire_host_free(g->wire);
+	free(g);
 }
 
 void np_membership_free(struct np_membership *p)
@@ -72,13 +80,10 @@ void np_membership_free(struct np_membership *p)
 		np_peer_close(&p->stranger[i].link);
 	for (size_t i = 0; i < p->n; i++) {
 		np_peer_close(&p->member[i]->link);
-		free(p->member[i]->put);
 		free(p->member[i]);
 	}
-	for (size_t i = 0; i < p->n_groups; i++) {
-		free(p->group[i]->member);
-		free(p->group[i]);
-	}
+	for (size_t i = 0; i < p->n_groups; i++)
+		group_free(p->group[i]);
 	free(p);
 }
 
@@ -156,14 +161,13 @@ static void free_group(struct np_membership *p, size_t i)
 	for (size_t k = 0; k < g->n; k++) {
 		struct member *m = p->member[g->member[k]];
 
-		free(m->put);
 		np_peer_close(&m->link);
-		*m = (struct member){ .link = NP_PEER_INIT, .is_free = true,
-				      .facts = { .kind = m->facts.kind,
-						 .gone = true } };
+		m->group = NULL;
+		m->is_free = true;
+		m->facts = (struct np_member_facts){ .kind = m->facts.kind,
+						     .gone = true };
 	}
-	free(g->member);
-	free(g);
+	group_free(g);
 	p->group[i] = p->group[--p->n_groups];
 }
 
@@ -184,47 +188,33 @@ static void free_places(struct np_membership *p)
 	}
 }
 
-static bool has_place(const struct np_membership *p)
-{
-	for (size_t i = 0; i < p->n; i++)
-		if (p->member[i]->is_free)
-			return true;
-	return false;
-}
-
-/* Takes over m. */
-static void add_member(struct np_membership *p, struct member *m)
-{
-	for (size_t i = 0; i < p->n; i++)
-		if (p->member[i]->is_free) {
-			free(p->member[i]);
-			p->member[i] = m;
-			return;
-		}
-	p->member[p->n++] = m;
-}
-
+/* NULL: there is no such kind, or no place. */
 static struct member *new_member(struct np_membership *p, const char *kind,
 				 uint32_t node, const char *name)
 {
-	struct member *m;
+	struct member *m = NULL;
+	size_t at = 0;
+	int k = 0;
 
+	while (k < NP_N_MEMBER_KINDS && strcmp(kind_name[k], kind))
+		k++;
 	if (p->n == NP_MEMBERSHIP_MAX)
 		free_places(p);
-	m = p->n < NP_MEMBERSHIP_MAX || has_place(p) ? calloc(1, sizeof(*m)) :
-						       NULL;
+	while (at < p->n && !p->member[at]->is_free)
+		at++;
+	if (k < NP_N_MEMBER_KINDS && at < NP_MEMBERSHIP_MAX)
+		m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
-	while (m->facts.kind < NP_N_MEMBER_KINDS &&
-	       strcmp(kind_name[m->facts.kind], kind))
-		m->facts.kind++;
-	if (m->facts.kind == NP_N_MEMBER_KINDS) {
-		free(m);
-		return NULL;
-	}
+	m->facts.kind = (enum np_member_kind)k;
 	m->facts.node = node;
 	m->facts.here = true;
 	snprintf(m->facts.name, sizeof(m->facts.name), "%s", name);
+	if (at < p->n)
+		free(p->member[at]);
+	else
+		p->n++;
+	p->member[at] = m;
 	return m;
 }
 
@@ -242,7 +232,6 @@ static void on_greeting(char *line, void *arg)
 	if (m) {
 		np_peer_open(&m->link, g->s->link.fd);
 		g->s->link.fd = -1; /* its own now */
-		add_member(g->p, m);
 	}
 	np_peer_close(&g->s->link);
 }
@@ -264,36 +253,27 @@ static void greet(struct np_membership *p, double now_sec)
 
 /* ---- groups ---- */
 
-/* What the others have published, once. */
-static void tell_places(struct np_membership *p, struct member *m)
-{
-	char head[32];
-
-	for (size_t i = 0; !m->told && i < m->group->n; i++) {
-		const struct member *o = p->member[m->group->member[i]];
-
-		if (!o->put)
-			continue;
-		snprintf(head, sizeof(head), "place %zu ", i);
-		np_peer_say(&m->link, head);
-		np_peer_say(&m->link, o->put);
-		np_peer_say(&m->link, "\n");
-	}
-	m->told = true;
-}
-
-static void open_fence(struct np_membership *p, const struct group *g)
+static void tell_all(struct np_membership *p, const struct group *g,
+		     const char *text)
 {
 	for (size_t i = 0; i < g->n; i++)
-		if (!p->member[g->member[i]]->at_fence)
-			return;
-	for (size_t i = 0; i < g->n; i++) {
-		struct member *m = p->member[g->member[i]];
+		np_peer_say(&p->member[g->member[i]]->link, text);
+}
 
-		m->at_fence = false;
-		tell_places(p, m);
-		np_peer_say(&m->link, "go\n");
-	}
+/* Of what the group finds each other by; false: it makes no sense. */
+static bool take_wire(struct np_membership *p, struct member *m,
+		      const char *line)
+{
+	struct group *g = m->group;
+	char *text = NULL;
+	int rc = strcmp(line, "fence") ?
+		 np_wire_host_put(g->wire, m->rank, line + 4, false) :
+		 np_wire_host_fence(g->wire, m->rank, &text);
+
+	if (text)
+		tell_all(p, g, text);
+	free(text);
+	return !rc;
 }
 
 struct saying {
@@ -324,12 +304,9 @@ static void on_line(char *line, void *arg)
 			s->f(s->member, line, s->arg);
 	} else if (!m->group) {
 		np_peer_close(&m->link); /* nobody asked it */
-	} else if (!strcmp(line, "fence")) {
-		m->at_fence = true;
-		open_fence(s->p, m->group);
-	} else if (!strncmp(line, "put ", 4)) {
-		free(m->put);
-		m->put = strdup(line + 4);
+	} else if (!strcmp(line, "fence") || !strncmp(line, "put ", 4)) {
+		if (!take_wire(s->p, m, line))
+			np_peer_close(&m->link);
 	} else if (!strncmp(line, "mpi ", 4)) {
 		take_mpi(m, line + 4);
 	} else {
@@ -391,10 +368,12 @@ static struct group *new_group(const size_t member[], size_t n)
 {
 	struct group *g = calloc(1, sizeof(*g));
 
-	if (g)
-		g->member = calloc(n, sizeof(*g->member));
-	if (!g || !g->member) {
-		free(g);
+	if (!g)
+		return NULL;
+	g->member = calloc(n, sizeof(*g->member));
+	g->wire = np_wire_host_new((uint32_t)n);
+	if (!g->member || !g->wire) {
+		group_free(g);
 		return NULL;
 	}
 	g->n = n;
@@ -411,8 +390,7 @@ int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
 
 	if (!line || !g) {
 		free(line);
-		free(g ? g->member : NULL);
-		free(g);
+		group_free(g);
 		return -ENOMEM;
 	}
 	p->group[p->n_groups++] = g; /* there are no more than members */
@@ -420,7 +398,7 @@ int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
 		struct member *m = p->member[member[i]];
 
 		m->group = g;
-		m->rank = i;
+		m->rank = (uint32_t)i;
 		m->facts.here = false;
 		m->facts.called = true;
 		m->facts.seat = p->seats[m->facts.kind]++;

@@ -3,31 +3,36 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOB, STEP, ARRAY_JOB, ARRAY_TASK, HET, HET_JOB, NODES, TASKS, LAUNCHER, APP,
-       LEVEL, EXE, FINGERPRINT, SRUN, SET };
-
-static const struct option options[] = {
-	{ "job",         required_argument, NULL, JOB },
-	{ "step",        required_argument, NULL, STEP },
-	{ "array-job",   required_argument, NULL, ARRAY_JOB },
-	{ "array-task",  required_argument, NULL, ARRAY_TASK },
-	{ "het",         required_argument, NULL, HET },
-	{ "het-job",     required_argument, NULL, HET_JOB },
-	{ "nodes",       required_argument, NULL, NODES },
-	{ "tasks",       required_argument, NULL, TASKS },
-	{ "launcher",    required_argument, NULL, LAUNCHER },
-	{ "app",         required_argument, NULL, APP },
-	{ "level",       required_argument, NULL, LEVEL },
-	{ "exe",         required_argument, NULL, EXE },
-	{ "fingerprint", required_argument, NULL, FINGERPRINT },
-	{ "srun",        required_argument, NULL, SRUN },
-	{ "set",         required_argument, NULL, SET },
-	{ NULL, 0, NULL, 0 },
+/* An argument, --NAME=VALUE, of a member. */
+static const struct field {
+	const char *name;
+	enum { COUNT, NUMBER, FLAG, TEXT, APP } kind;
+	size_t at, size;
+} fields[] = {
+#define OF(member) offsetof(struct np_order, member), \
+		   sizeof(((struct np_order *)NULL)->member)
+	{ "job",	 COUNT,	 OF(job_id) },
+	{ "step",	 COUNT,	 OF(step_id) },
+	{ "array-job",	 NUMBER, OF(array_job_id) },
+	{ "array-task",	 NUMBER, OF(array_task_id) },
+	{ "het",	 NUMBER, OF(het_component) },
+	{ "het-job",	 COUNT,	 OF(het_job_id) },
+	{ "nodes",	 COUNT,	 OF(n_nodes) },
+	{ "tasks",	 COUNT,	 OF(n_tasks) },
+	{ "launcher",	 FLAG,	 OF(launcher) },
+	{ "app",	 APP,	 OF(app) },
+	{ "level",	 TEXT,	 OF(level) },
+	{ "exe",	 TEXT,	 OF(executable) },
+	{ "fingerprint", TEXT,	 OF(fingerprint) },
+	{ "srun",	 TEXT,	 OF(srun) },
+#undef OF
 };
+#define N_FIELDS NP_ARRAY_SIZE(fields)
 
 struct args {
 	char **argv;
@@ -60,6 +65,28 @@ static size_t text_size(const struct np_order *o, const char *path)
 	return size;
 }
 
+static void add_field(struct args *a, const struct np_order *o,
+		      const struct field *f)
+{
+	const void *v = (const char *)o + f->at;
+
+	switch (f->kind) {
+	case COUNT:
+		arg_add(a, "--%s=%u", f->name, *(const uint32_t *)v);
+		break;
+	case NUMBER:
+		arg_add(a, "--%s=%ld", f->name, *(const long *)v);
+		break;
+	case FLAG:
+		arg_add(a, "--%s=%d", f->name, *(const bool *)v);
+		break;
+	case TEXT:
+	case APP:
+		arg_add(a, "--%s=%s", f->name, (const char *)v);
+		break;
+	}
+}
+
 char **np_order_to_argv(const struct np_order *o, const char *path)
 {
 	size_t table = (NP_ORDER_ARGS + 1) * sizeof(char *);
@@ -71,20 +98,8 @@ char **np_order_to_argv(const struct np_order *o, const char *path)
 	a.at = (char *)a.argv + table;
 	a.end = a.at + size;
 	arg_add(&a, "%s", path);
-	arg_add(&a, "--job=%u", o->job_id);
-	arg_add(&a, "--step=%u", o->step_id);
-	arg_add(&a, "--array-job=%ld", o->array_job_id);
-	arg_add(&a, "--array-task=%ld", o->array_task_id);
-	arg_add(&a, "--het=%ld", o->het_component);
-	arg_add(&a, "--het-job=%u", o->het_job_id);
-	arg_add(&a, "--nodes=%u", o->n_nodes);
-	arg_add(&a, "--tasks=%u", o->n_tasks);
-	arg_add(&a, "--launcher=%d", o->launcher);
-	arg_add(&a, "--app=%s", o->app);
-	arg_add(&a, "--level=%s", o->level);
-	arg_add(&a, "--exe=%s", o->executable);
-	arg_add(&a, "--fingerprint=%s", o->fingerprint);
-	arg_add(&a, "--srun=%s", o->srun);
+	for (size_t i = 0; i < N_FIELDS; i++)
+		add_field(&a, o, &fields[i]);
 	for (size_t i = 0; i < o->n_settings; i++)
 		arg_add(&a, "--set=%s", o->setting[i]);
 	return a.argv;
@@ -105,24 +120,35 @@ static int take_number(const char *name, const char *text, long min, long max,
 	return 0;
 }
 
-static int take_uint32(const char *name, const char *text, uint32_t *out,
-		       struct np_err *err)
+static int take_field(struct np_order *o, const struct field *f,
+		      const char *text, struct np_err *err)
 {
+	void *to = (char *)o + f->at;
 	long v;
-	int rc = take_number(name, text, 0, UINT32_MAX, &v, err);
+	int rc;
 
-	if (!rc)
-		*out = (uint32_t)v;
-	return rc;
-}
-
-static int take_text(const char *name, const char *text, char *buf, size_t len,
-		     struct np_err *err)
-{
-	if (strlen(text) >= len)
+	switch (f->kind) {
+	case COUNT:
+		rc = take_number(f->name, text, 0, UINT32_MAX, &v, err);
+		if (!rc)
+			*(uint32_t *)to = (uint32_t)v;
+		return rc;
+	case NUMBER:
+		return take_number(f->name, text, -1, UINT32_MAX, to, err);
+	case FLAG:
+		*(bool *)to = !strcmp(text, "1");
+		return 0;
+	case APP:
+		if (np_app_check(text, err))
+			return -EINVAL;
+		break;
+	case TEXT:
+		break;
+	}
+	if (strlen(text) >= f->size)
 		return np_errf(err, -EINVAL, "--%s=%.40s...: expected fewer "
-			       "than %zu characters", name, text, len);
-	strcpy(buf, text);
+			       "than %zu characters", f->name, text, f->size);
+	strcpy(to, text);
 	return 0;
 }
 
@@ -136,67 +162,29 @@ static int take_setting(struct np_order *o, const char *text,
 	return 0;
 }
 
-static int take(struct np_order *o, int opt, const char *v, struct np_err *err)
-{
-	const char *name = opt >= 0 && opt <= SET ? options[opt].name : "";
-
-	switch (opt) {
-	case JOB:
-		return take_uint32(name, v, &o->job_id, err);
-	case STEP:
-		return take_uint32(name, v, &o->step_id, err);
-	case HET_JOB:
-		return take_uint32(name, v, &o->het_job_id, err);
-	case NODES:
-		return take_uint32(name, v, &o->n_nodes, err);
-	case TASKS:
-		return take_uint32(name, v, &o->n_tasks, err);
-	case LAUNCHER:
-		o->launcher = !strcmp(v, "1");
-		return 0;
-	case ARRAY_JOB:
-		return take_number(name, v, -1, UINT32_MAX, &o->array_job_id,
-				   err);
-	case ARRAY_TASK:
-		return take_number(name, v, -1, UINT32_MAX, &o->array_task_id,
-				   err);
-	case HET:
-		return take_number(name, v, -1, UINT32_MAX, &o->het_component,
-				   err);
-	case APP:
-		if (np_app_check(v, err))
-			return -EINVAL;
-		return take_text(name, v, o->app, sizeof(o->app), err);
-	case LEVEL:
-		return take_text(name, v, o->level, sizeof(o->level), err);
-	case EXE:
-		return take_text(name, v, o->executable,
-				 sizeof(o->executable), err);
-	case FINGERPRINT:
-		return take_text(name, v, o->fingerprint,
-				 sizeof(o->fingerprint), err);
-	case SRUN:
-		return take_text(name, v, o->srun, sizeof(o->srun), err);
-	case SET:
-		return take_setting(o, v, err);
-	default:
-		return np_errf(err, -EINVAL, "unknown argument: the plugin and "
-			       "netprof-attend are of different versions");
-	}
-}
-
 int np_order_from_argv(int argc, char **argv, struct np_order *o,
 		       struct np_err *err)
 {
 	struct np_order got = {
 		.array_job_id = -1, .array_task_id = -1, .het_component = -1,
 	};
+	struct option options[N_FIELDS + 2] = {
+		[N_FIELDS] = { "set", required_argument, NULL, N_FIELDS },
+	};
 	int opt, rc;
 
+	for (int i = 0; i < (int)N_FIELDS; i++)
+		options[i] = (struct option){ fields[i].name, required_argument,
+					      NULL, i };
 	optind = 0;
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		rc = take(&got, opt, optarg, err);
+		if (opt > (int)N_FIELDS) /* '?' */
+			return np_errf(err, -EINVAL, "unknown argument: the "
+				       "plugin and netprof-attend are of "
+				       "different versions");
+		rc = opt == (int)N_FIELDS ? take_setting(&got, optarg, err) :
+		     take_field(&got, &fields[opt], optarg, err);
 		if (rc)
 			return rc;
 	}

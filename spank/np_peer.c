@@ -1,17 +1,20 @@
 #include "np_peer.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define READS_A_TURN 16
-#define FIRST_SIZE 4096
+#define READ_SIZE 4096
 
 void np_peer_open(struct np_peer *g, int fd)
 {
-	*g = (struct np_peer){ .fd = fd };
+	g->fd = fd;
+	g->out = NULL;
+	g->in_len = g->out_len = g->out_size = 0;
 }
 
 void np_peer_close(struct np_peer *g)
@@ -21,47 +24,20 @@ void np_peer_close(struct np_peer *g)
 	g->fd = -1;
 	free(g->out);
 	g->out = NULL;
-	g->out_len = g->out_size = 0;
-	if (g->reading) /* np_peer_read() does the rest */
-		return;
-	free(g->in);
-	g->in = NULL;
-	g->in_len = g->in_size = 0;
-}
-
-/* Room for more bytes; false: more than most, or out of memory. */
-static bool grow(char **buf, size_t *size, size_t need, size_t most)
-{
-	size_t more = *size ? *size : FIRST_SIZE;
-	char *p;
-
-	if (need <= *size)
-		return true;
-	while (more < need)
-		more *= 2;
-	p = need <= most ? realloc(*buf, more) : NULL;
-	if (!p)
-		return false;
-	*buf = p;
-	*size = more;
-	return true;
+	g->in_len = g->out_len = g->out_size = 0;
 }
 
 static void take_lines(struct np_peer *g, np_peer_line_f *f, void *arg)
 {
 	char *start = g->in, *end = g->in + g->in_len, *nl;
 
-	g->reading = true;
 	while (g->fd >= 0 && (nl = memchr(start, '\n', (size_t)(end - start)))) {
 		*nl = '\0';
 		f(start, arg);
 		start = nl + 1;
 	}
-	g->reading = false;
-	if (g->fd < 0) {
-		np_peer_close(g);
+	if (g->fd < 0)
 		return;
-	}
 	g->in_len = (size_t)(end - start);
 	memmove(g->in, start, g->in_len);
 }
@@ -69,17 +45,11 @@ static void take_lines(struct np_peer *g, np_peer_line_f *f, void *arg)
 void np_peer_read(struct np_peer *g, np_peer_line_f *f, void *arg)
 {
 	for (int i = 0; i < READS_A_TURN && g->fd >= 0; i++) {
-		size_t room = NP_PEER_LINE + 1 - g->in_len; /* and its end */
-		ssize_t got;
+		size_t left = sizeof(g->in) - g->in_len;
+		size_t room = left < READ_SIZE ? left : READ_SIZE;
+		ssize_t got = room ? recv(g->fd, g->in + g->in_len, room,
+					  MSG_DONTWAIT) : 0;
 
-		if (room > FIRST_SIZE)
-			room = FIRST_SIZE;
-		if (!room || !grow(&g->in, &g->in_size, g->in_len + room,
-				   NP_PEER_LINE + 1)) {
-			np_peer_close(g);
-			return;
-		}
-		got = recv(g->fd, g->in + g->in_len, room, MSG_DONTWAIT);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (got <= 0) {
@@ -108,13 +78,29 @@ void np_peer_flush(struct np_peer *g)
 	memmove(g->out, g->out + put, g->out_len);
 }
 
+/* False: it leaves too much unread, or out of memory. */
+static bool make_room(struct np_peer *g, size_t len)
+{
+	size_t need = g->out_len + len, size = 2 * need;
+	char *grown;
+
+	if (need <= g->out_size)
+		return true;
+	grown = need <= NP_PEER_OUT ? realloc(g->out, size) : NULL;
+	if (!grown)
+		return false;
+	g->out = grown;
+	g->out_size = size;
+	return true;
+}
+
 void np_peer_say(struct np_peer *g, const char *text)
 {
 	size_t len = strlen(text);
 
 	if (g->fd < 0)
 		return;
-	if (!grow(&g->out, &g->out_size, g->out_len + len, NP_PEER_OUT)) {
+	if (!make_room(g, len)) {
 		np_peer_close(g);
 		return;
 	}

@@ -5,7 +5,6 @@
 #ifndef NP_PEER_H
 #define NP_PEER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "np_wire_join.h"
@@ -15,12 +14,10 @@
 
 struct np_peer {
 	int fd; /* -1: gone */
-	char *in, *out;
-	size_t in_len, in_size, out_len, out_size;
-	bool reading; /* it is in the middle of handing out lines */
+	char *out;
+	size_t in_len, out_len, out_size;
+	char in[NP_PEER_LINE + 1]; /* and its end */
 };
-
-#define NP_PEER_INIT { .fd = -1 }
 
 typedef void np_peer_line_f(char *line, void *arg);
 

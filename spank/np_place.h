@@ -1,12 +1,13 @@
 /*
- * Which nodes of a step can be measured, and where its interference level
- * runs: a pure function of the leaves of the allocation's nodes.
+ * Which nodes of a step can be measured, and are, and where its interference
+ * level runs: pure functions of the leaves of nodes.
  */
 #ifndef NP_PLACE_H
 #define NP_PLACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "np_err.h"
 #include "np_fabric.h"
@@ -35,5 +36,26 @@ size_t np_place(struct np_place_node *node, size_t n, size_t max_level,
 /* The end of the leaf that begins at node[first], in that order. */
 size_t np_place_leaf_end(const struct np_place_node *node, size_t n,
 			 size_t first);
+
+/*
+ * Which of the nodes that are ready measure a leaf, and who with whom.  A leaf
+ * is one shared server, and a few pairs say how busy it is.
+ */
+
+#define NP_PICK_MOST 3 /* in a group */
+
+struct np_pick_group {
+	size_t n; /* 2; or 3, each of which asks the next */
+	size_t node[NP_PICK_MOST]; /* as numbered by the caller */
+};
+
+/*
+ * leaf[i]: switch of ready node i ("" where there is no topology), or NULL: it
+ * is not to be picked.  Of each leaf at most max_pairs pairs of nodes, other
+ * ones with another seed; three nodes of a leaf make one group.  out: room for
+ * n / 2.  Returns the number of groups; 0 also if there is no memory.
+ */
+size_t np_pick(const char *const leaf[], size_t n, uint32_t max_pairs,
+	       uint64_t seed, struct np_pick_group *out);
 
 #endif

@@ -107,19 +107,16 @@ static int add_setting(struct np_order *o, const char *setting,
 }
 
 static int add_settings(const struct np_facts *f, struct np_order *o,
-			char period_buf[NP_ORDER_TEXT], struct np_err *why)
+			struct np_err *why)
 {
 	for (int i = 0; i < f->n_settings; i++)
 		if (add_setting(o, f->setting[i], why))
 			return -EINVAL;
-	if (!f->period)
-		return 0;
-	snprintf(period_buf, NP_ORDER_TEXT, "Period=%s", f->period);
-	return add_setting(o, period_buf, why);
+	return f->period ? add_setting(o, f->period, why) : 0;
 }
 
 enum np_plan np_plan_make(const struct np_facts *f, struct np_order *order,
-			  char period_buf[NP_ORDER_TEXT], struct np_err *why)
+			  struct np_err *why)
 {
 	struct np_order o = {
 		.job_id = f->job_id, .step_id = f->step_id,
@@ -142,8 +139,7 @@ enum np_plan np_plan_make(const struct np_facts *f, struct np_order *order,
 			"switch");
 		return NP_PLAN_SKIP;
 	}
-	if (np_plan_app(f, o.app, why) ||
-	    add_settings(f, &o, period_buf, why))
+	if (np_plan_app(f, o.app, why) || add_settings(f, &o, why))
 		return NP_PLAN_SKIP;
 	if (strlen(f->srun) >= sizeof(o.srun)) {
 		np_errf(why, 0, "the path of srun is too long: %s", f->srun);

@@ -17,7 +17,7 @@ struct np_facts {
 	const char *app;      /* its argument, or NULL */
 	const char *env_app;  /* NETPROF_APP, or NULL */
 	const char *level;    /* --netprofile-compress, NP_ORDER_AUTO, NULL */
-	const char *period;   /* --netprofile-period, or NULL */
+	const char *period;   /* of --netprofile-period: a setting, or NULL */
 	const char *job_name; /* or NULL */
 	const char *srun;     /* path of the running srun */
 	int argc;	      /* command of the step */
@@ -35,9 +35,9 @@ enum np_plan {
 	NP_PLAN_ATTACH,	 /* *order is set */
 };
 
-/* order borrows strings of facts.  period_buf holds the setting it makes. */
+/* order borrows strings of facts. */
 enum np_plan np_plan_make(const struct np_facts *f, struct np_order *order,
-			  char period_buf[NP_ORDER_TEXT], struct np_err *why);
+			  struct np_err *why);
 
 /*
  * The application's name, best source first: the option's argument,

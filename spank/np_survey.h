@@ -1,10 +1,13 @@
 /*
- * Where a step runs, what of it can be measured and where its level goes.
+ * Where a step runs, what of it can be measured and where its level goes; and
+ * what a run record says of all that from the start.
  */
 #ifndef NP_SURVEY_H
 #define NP_SURVEY_H
 
 #include "np_cluster.h"
+#include "np_conf.h"
+#include "np_level.h"
 #include "np_order.h"
 #include "np_place.h"
 #include "np_record.h"
@@ -36,5 +39,20 @@ int np_survey_plan(struct np_survey *s, const struct np_hosts *job,
 		   struct np_record *r, struct np_err *err);
 
 void np_survey_free(struct np_survey *s);
+
+/*
+ * Fill in what the order and the settings say, the cluster's name and Slurm's
+ * version; start_date begins the record.  Returns 0 or -errno with err.
+ */
+int np_describe_step(struct np_record *r, const struct np_order *o,
+		     const struct np_conf *conf, double start_date,
+		     struct np_err *err);
+
+/* The interference level and where it runs.  Returns 0 or -ENOMEM. */
+int np_describe_level(struct np_record *r, const struct np_level *level,
+		      const struct np_survey *where);
+
+/* As a record names it: "leaf" or "node". */
+const char *np_describe_scope(const struct np_survey *where);
 
 #endif

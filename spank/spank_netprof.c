@@ -26,7 +26,6 @@
 #include "np_clock.h"
 #include "np_conf.h"
 #include "np_joiner.h"
-#include "np_listen.h"
 #include "np_loader.h"
 #include "np_log.h"
 #include "np_plan.h"
@@ -191,7 +190,7 @@ static void invite(int ac, char **av)
 /* What traces, where to, and how much: for the tasks. */
 static int tracing_of(struct np_tracing *t, struct np_err *err)
 {
-	const char *app = spank_opt.has_app ? spank_opt.app :
+	const char *app = spank_opt.app[0] ? spank_opt.app :
 			  getenv("NETPROF_APP");
 	bool store = !spank_opt.trace_dir[0];
 
@@ -260,11 +259,11 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	*f = (struct np_facts){
 		.side_step = getenv(NP_SIDE_ENV) != NULL,
 		.asked = spank_opt.asked,
-		.app = spank_opt.has_app ? spank_opt.app : NULL,
+		.app = spank_opt.app[0] ? spank_opt.app : NULL,
 		.env_app = getenv("NETPROF_APP"),
-		.level = spank_opt.has_level ? spank_opt.level :
+		.level = spank_opt.level[0] ? spank_opt.level :
 			 spank_opt.calibrate ? NP_ORDER_AUTO : NULL,
-		.period = spank_opt.has_period ? spank_opt.period : NULL,
+		.period = spank_opt.period[0] ? spank_opt.period : NULL,
 		.job_name = getenv("SLURM_JOB_NAME"),
 		.srun = srun,
 		.array_job_id = env_number("SLURM_ARRAY_JOB_ID"),
@@ -405,7 +404,7 @@ static void attach_all(const struct np_order *order)
 int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 {
 	struct np_err err = NP_ERR_INIT;
-	char srun[PATH_MAX], period[NP_ORDER_TEXT];
+	char srun[PATH_MAX];
 	struct np_order order;
 	struct np_facts f;
 	enum np_plan plan;
@@ -413,7 +412,7 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 	if (!fits)
 		return 0;
 	gather(sp, ac, av, srun, &f);
-	plan = np_plan_make(&f, &order, period, &err);
+	plan = np_plan_make(&f, &order, &err);
 	if (plan == NP_PLAN_NOTHING || !n_listening)
 		return 0;
 	if (plan == NP_PLAN_SKIP) {

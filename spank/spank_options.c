@@ -16,8 +16,8 @@ static int take_profile(const char *arg, struct np_err *err)
 {
 	/* From a job's environment, no argument arrives as "(null)". */
 	spank_opt.asked = true;
-	spank_opt.has_app = arg && strcmp(arg, "(null)");
-	if (!spank_opt.has_app)
+	spank_opt.app[0] = '\0';
+	if (!arg || !strcmp(arg, "(null)"))
 		return 0;
 	if (np_app_check(arg, err))
 		return -1;
@@ -28,15 +28,13 @@ static int take_profile(const char *arg, struct np_err *err)
 static int take_period(const char *arg, struct np_err *err)
 {
 	struct np_conf scratch;
-	char setting[sizeof(spank_opt.period) + 8];
+	char setting[sizeof(spank_opt.period)];
 
 	np_conf_init(&scratch);
-	snprintf(setting, sizeof(setting), "Period=%s", arg);
-	if (strlen(arg) >= sizeof(spank_opt.period) ||
-	    np_conf_set(&scratch, setting, err))
+	if (snprintf(setting, sizeof(setting), "Period=%s", arg) >=
+	    (int)sizeof(setting) || np_conf_set(&scratch, setting, err))
 		return -1;
-	strcpy(spank_opt.period, arg);
-	spank_opt.has_period = true;
+	strcpy(spank_opt.period, setting);
 	return 0;
 }
 
@@ -47,7 +45,6 @@ static int take_compress(const char *arg, struct np_err *err)
 	if (np_level_parse(arg, &level, err))
 		return -1;
 	strcpy(spank_opt.level, level.name);
-	spank_opt.has_level = true;
 	return 0;
 }
 

@@ -11,9 +11,9 @@
 #include "np_level.h"
 
 extern struct spank_opt {
-	bool asked, has_app, has_period, has_level, calibrate, trace;
-	char app[NP_APP_MAX + 1];
-	char period[32];
+	bool asked, calibrate, trace;
+	char app[NP_APP_MAX + 1];  /* "": not told, as below */
+	char period[39];	   /* "Period=100ms" */
 	char level[NP_LEVEL_NAME];
 	char trace_dir[PATH_MAX]; /* "": in the store */
 } spank_opt;

@@ -16,7 +16,7 @@
 #include "bench_big.h"
 #include "np_conf.h"
 #include "np_invite.h"
-#include "np_pick.h"
+#include "np_place.h"
 #include "np_record.h"
 #include "np_survey.h"
 

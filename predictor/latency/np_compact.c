@@ -6,10 +6,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "np_graph_impl.h"
+#include "np_array.h"
 
 #define LARGE ((size_t)4 << 20) /* bytes: some large pages are in it */
 #define PAIRS_MAX 16 /* edges that are compared each with each */
+#define FEW 8	 /* edges that may be handed on */
+#define LENGTHS 8 /* of rows; longer ones are alike */
+#define ROUNDS 4 /* each finds less than the one before */
 
 /* Does e take at least as long as d, whatever x is? */
 static int beats(const struct np_edge *e, const struct np_edge *d)
@@ -96,12 +99,10 @@ int np_compact_add(struct np_compact *c, const struct np_edge *e, size_t n)
 	if (at + n > UINT32_MAX || c->n >= UINT32_MAX - 1)
 		return -ERANGE;
 	/* One place more, as first[] has the end, too. */
-	if (np_graph_grow(&c->first, &c->max_n, c->n + 1, sizeof(*c->first)))
+	if (np_array_room(&c->first, &c->max_n, c->n + 2, sizeof(*c->first)))
 		return -ENOMEM;
-	while (at + n > c->max_edges)
-		if (np_graph_grow(&c->edge, &c->max_edges, c->max_edges,
-				  sizeof(*c->edge)))
-			return -ENOMEM;
+	if (np_array_room(&c->edge, &c->max_edges, at + n, sizeof(*c->edge)))
+		return -ENOMEM;
 	if (n)
 		memcpy(c->edge + at, e, n * sizeof(*e));
 	c->first[c->n++] = (uint32_t)at;
@@ -131,4 +132,212 @@ void np_chain_free(struct np_chain *c)
 	for (size_t i = 0; i < c->n; i++)
 		np_compact_free(&c->link[i]);
 	*c = (struct np_chain){ .n = 0 };
+}
+
+/*
+ * ---- fewer vertices, in a better order ----
+ *
+ * Fewer vertices: one that a single edge leaves gives its own edges to the
+ * vertex behind, if they are few; one that has a single edge is a distance
+ * from another.  And in an order in which neighbours do not wait for each
+ * other, and find what they need near to each other: by depth.
+ */
+
+struct row {
+	struct np_edge *edge;
+	size_t n, max;
+};
+
+static int push(struct row *r, struct np_edge e)
+{
+	if (np_array_room(&r->edge, &r->max, r->n + 1, sizeof(*r->edge)))
+		return -ENOMEM;
+	r->edge[r->n++] = e;
+	return 0;
+}
+
+/* Edge e, or those of the vertex where it begins in its place. */
+static int hand_on(const struct np_compact *to, const uint32_t *leaving,
+		   struct np_edge e, struct row *r)
+{
+	const struct np_edge *d = to->edge + to->first[e.from];
+	size_t n = to->first[e.from + 1] - to->first[e.from];
+
+	if (!n || (n > 1 && (n > FEW || leaving[e.from] != 1)))
+		return push(r, e);
+	for (size_t i = 0; i < n; i++)
+		if (d[i].b > INT32_MAX - e.b)
+			return push(r, e);
+	for (size_t i = 0; i < n; i++)
+		if (push(r, (struct np_edge){ e.a + d[i].a, d[i].from,
+					      e.b + d[i].b }))
+			return -ENOMEM;
+	return 0;
+}
+
+static int merge(const struct np_compact *c, struct np_compact *to)
+{
+	uint32_t *leaving = calloc(c->n, sizeof(*leaving));
+	struct row r = { .n = 0 };
+	int rc = leaving ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < np_compact_edges(c); i++)
+		leaving[c->edge[i].from]++;
+	for (size_t i = 0; !rc && i < c->n_state; i++)
+		leaving[c->out[i]] += 2; /* who knows */
+	for (size_t v = 0; !rc && v < c->n; v++) {
+		r.n = 0;
+		for (size_t i = c->first[v]; !rc && i < c->first[v + 1]; i++)
+			rc = hand_on(to, leaving, c->edge[i], &r);
+		r.n = np_edge_thin(r.edge, r.n);
+		if (!rc)
+			rc = np_compact_add(to, r.edge, r.n);
+	}
+	free(leaving);
+	free(r.edge);
+	return rc;
+}
+
+/* Of vertices from which the end is reached, how deep they are; else 0. */
+static uint32_t *depths(const struct np_compact *c, uint32_t *deepest)
+{
+	uint32_t *depth = calloc(c->n, sizeof(*depth));
+
+	if (!depth)
+		return NULL;
+	depth[c->n - 1] = 1;
+	for (size_t i = 0; i < c->n_state; i++)
+		depth[c->out[i]] = 1;
+	for (size_t v = c->n; v--;)
+		for (size_t i = c->first[v]; depth[v] && i < c->first[v + 1];
+		     i++)
+			depth[c->edge[i].from] = 1;
+	*deepest = 0;
+	for (size_t v = 0; v < c->n; v++) {
+		uint32_t d = 0;
+
+		if (!depth[v])
+			continue;
+		for (size_t i = c->first[v]; i < c->first[v + 1]; i++)
+			if (depth[c->edge[i].from] > d)
+				d = depth[c->edge[i].from];
+		depth[v] = d + 1;
+		if (d + 1 > *deepest)
+			*deepest = d + 1;
+	}
+	/* The beginning comes first and the end last, whatever they are. */
+	depth[0] = 1;
+	if (c->n > 1)
+		depth[c->n - 1] = ++*deepest;
+	return depth;
+}
+
+/*
+ * The place in the order of a vertex: by depth, and then by how many edges it
+ * has, as a processor guesses well how long a row is if it is like the last.
+ */
+static size_t key_of(const struct np_compact *c, const uint32_t *depth,
+		     size_t v)
+{
+	size_t n = c->first[v + 1] - c->first[v];
+
+	return (size_t)depth[v] * LENGTHS + (n < LENGTHS ? n : LENGTHS - 1);
+}
+
+/* place[] is where each comes, order[] who that is.  Returns how many. */
+static size_t sort(const struct np_compact *c, const uint32_t *depth,
+		   uint32_t deepest, uint32_t *place, uint32_t *order)
+{
+	size_t keys = (deepest + (size_t)1) * LENGTHS, sum = 0;
+	uint32_t *behind = calloc(keys, sizeof(*behind));
+
+	if (!behind)
+		return 0;
+	for (size_t v = 0; v < c->n; v++)
+		if (depth[v])
+			behind[key_of(c, depth, v)]++;
+	for (size_t k = 0; k < keys; k++) {
+		uint32_t n = behind[k];
+
+		behind[k] = (uint32_t)sum;
+		sum += n;
+	}
+	for (size_t v = 0; v < c->n; v++)
+		if (depth[v]) {
+			place[v] = behind[key_of(c, depth, v)]++;
+			order[place[v]] = (uint32_t)v;
+		}
+	free(behind);
+	return sum;
+}
+
+/* Vertices without edges come first: the beginning, and those given. */
+static void renumber(struct np_compact *c, const uint32_t *depth,
+		     const uint32_t *place)
+{
+	c->n_given = 0;
+	for (size_t i = 0; i < c->n_state; i++) {
+		c->out[i] = place[c->out[i]];
+		c->in[i] = depth[c->in[i]] ? place[c->in[i]] : 0;
+		c->n_given += c->in[i] > 0;
+	}
+}
+
+static int reorder(const struct np_compact *c, struct np_compact *to)
+{
+	uint32_t deepest, *depth = depths(c, &deepest);
+	uint32_t *place = malloc(2 * c->n * sizeof(*place)), *order;
+	size_t n = 0;
+	int rc = -ENOMEM;
+
+	order = place ? place + c->n : NULL;
+	if (depth && place)
+		n = sort(c, depth, deepest, place, order);
+	if (n)
+		rc = np_compact_reserve(to, n, np_compact_edges(c));
+	for (size_t k = 0; !rc && k < n; k++) {
+		const uint32_t *first = c->first + order[k];
+
+		rc = np_compact_add(to, c->edge + first[0],
+				    first[1] - first[0]);
+		for (size_t i = to->first[k]; !rc && i < to->first[k + 1]; i++)
+			to->edge[i].from = place[to->edge[i].from];
+	}
+	if (!rc)
+		renumber(to, depth, place);
+	free(depth);
+	free(place);
+	return rc;
+}
+
+static int step(struct np_compact *c,
+		int (*make)(const struct np_compact *c, struct np_compact *to))
+{
+	struct np_compact to = { .in = c->in, .out = c->out,
+				 .n_state = c->n_state,
+				 .n_given = c->n_given };
+	int rc = make(c, &to);
+
+	if (rc)
+		to.in = to.out = NULL;
+	else
+		c->in = c->out = NULL;
+	np_compact_free(rc ? &to : c);
+	if (!rc)
+		*c = to;
+	return rc;
+}
+
+int np_contract_order(struct np_compact *c)
+{
+	size_t before;
+	int rc, round = 0;
+
+	do {
+		before = c->n;
+		rc = step(c, merge);
+		if (!rc) /* and without those that are left alone */
+			rc = step(c, reorder);
+	} while (!rc && ++round < ROUNDS && c->n < before - before / 16);
+	return rc;
 }

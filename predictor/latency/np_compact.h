@@ -1,6 +1,6 @@
 /*
  * A graph of which only what can be on a longest path is left, for
- * np_contract*.c, np_pass*.c and np_tolerance*.c.
+ * np_contract.c, np_pass.c, np_repeat.c and np_tolerance.c.
  *
  * Vertex v is a time: the latest of its edges' time of vertex from + a + b x,
  * where x is the parameter that is let go.  Vertex 0 has none, as it is 0;
@@ -76,8 +76,9 @@ void np_chain_free(struct np_chain *c);
 /*
  * np_contract.c: all of a graph, vertices in any order of time; of a loop
  * what is before it, one lap, and what is behind it.
- * np_contract_order.c: without vertices that only one edge leaves, and in an
- * order that a processor likes.  Errors as np_tolerance_new().
+ * np_contract_order() (np_compact.c): without vertices that only one edge
+ * leaves, and in an order that a processor likes.  Errors as
+ * np_tolerance_new().
  */
 int np_contract(const struct np_graph *g, const struct np_tolerance_opt *opt,
 		struct np_chain *out, struct np_err *err);

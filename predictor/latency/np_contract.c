@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_compact.h"
 #include "np_lap.h"
 
@@ -65,7 +66,7 @@ static int add_in(struct contract *k, const struct np_edge *from, double a,
 		edge = (struct np_edge){ 0, (uint32_t)k->c->n - 1, 0 };
 	}
 	edge.b = (int32_t)b;
-	if (np_graph_grow(&k->in, &k->max_in, k->n_in, sizeof(*k->in)))
+	if (np_array_room(&k->in, &k->max_in, k->n_in + 1, sizeof(*k->in)))
 		return -ENOMEM;
 	k->in[k->n_in++] = edge;
 	return 0;
@@ -126,7 +127,7 @@ static int close_event(struct contract *k, uint32_t event)
 
 static int open_event(struct contract *k, uint32_t event)
 {
-	if (np_graph_grow(&k->stack, &k->max_depth, k->depth,
+	if (np_array_room(&k->stack, &k->max_depth, k->depth + 1,
 			  sizeof(*k->stack)))
 		return -ENOMEM;
 	k->stack[k->depth++] = (struct frame){ event, 0 };
@@ -168,7 +169,7 @@ static bool here(const struct contract *k, uint32_t event)
 	uint32_t lap = 0;
 
 	return !k->r.loop.part ||
-	       (np_laps_stage(&k->e, &k->r, event, &lap) == k->stage &&
+	       (np_laps_stage(&k->r, event, &lap) == k->stage &&
 		(k->stage != NP_WITHIN || lap == k->r.first));
 }
 
@@ -239,8 +240,7 @@ static int each_end(struct contract *k,
 
 	for (size_t part = 0; !rc && part < g->n_parts; part++) {
 		if (k->r.loop.part)
-			np_laps_range(&k->e, &k->r, part, k->stage, &from,
-				      &to);
+			np_laps_range(&k->r, part, k->stage, &from, &to);
 		for (uint32_t i = from; !rc && i < to; i++) {
 			struct np_cost after;
 			uint32_t event = np_event_end(&k->e, i, &after);
@@ -302,8 +302,7 @@ static uint32_t carried(const struct contract *k, size_t i, bool handed_on)
 
 	if (handed_on && k->stage == NP_WITHIN)
 		laps = 1;
-	return c->moves ? np_laps_move(&k->e, &k->r, c->event, laps) :
-			  c->event;
+	return c->moves ? np_laps_move(&k->r, c->event, laps) : c->event;
 }
 
 /* Vertex 1 is the end of all that was before, then comes what is carried. */
@@ -451,19 +450,13 @@ static int run(struct contract *k)
 	return rc;
 }
 
-static double value_of_x(const struct np_tolerance_opt *opt)
-{
-	return opt->x == NP_LOGGPS_L ? opt->net.L_ns :
-	       opt->x == NP_LOGGPS_o ? opt->net.o_ns : opt->net.G_ns;
-}
-
 /* As if nobody were in the way, to find who comes after whom. */
 static int find_orders(struct np_events *e)
 {
 	size_t n = 2 * e->g->n_nodes + 1;
 	struct np_chain chain = { .n = 0 };
 	struct contract k = { .e = *e, .chain = &chain,
-			      .x = value_of_x(e->opt) };
+			      .x = np_loggps_value(&e->opt->net, e->opt->x) };
 	int rc = -ENOMEM;
 
 	k.time = calloc(n, sizeof(*k.time));

@@ -1,5 +1,5 @@
 /*
- * Events of operations, and what each waits for: for np_event.c, np_order.c
+ * Events of operations, and what each waits for: for np_event.c, np_lap.c
  * and np_contract.c.
  *
  * A calc has its start; a send its start, and its end if it waits for its
@@ -49,9 +49,6 @@ bool np_event_exists(const struct np_events *e, uint32_t event);
 uint32_t np_event_end(const struct np_events *e, uint32_t node,
 		      struct np_cost *after);
 
-/* The event from which on it takes its processor. */
-uint32_t np_event_busy(const struct np_events *e, uint32_t node);
-
 /*
  * What an event waits for, the i-th of it, and what lies between the two.
  * Returns false if there are no more.
@@ -61,11 +58,8 @@ bool np_event_needs(const struct np_events *e, uint32_t event, size_t i,
 
 bool np_event_rendezvous(const struct np_events *e, uint32_t node);
 
-/* From the start of a send until its first byte is at its receiver. */
-struct np_cost np_event_way(const struct np_events *e, uint32_t send);
-
 /*
- * Who comes after whom (np_order.c), from when each event is at x if nobody is
+ * Who comes after whom, from when each event is at x if nobody is
  * in the way: time and turn of 2 * node + which; of equal times the earlier
  * turn comes first.  -ENOMEM
  */

@@ -4,23 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_graph_impl.h"
-
-int np_graph_grow(void *array, size_t *max, size_t n, size_t size)
-{
-	void **at = array, *more;
-	size_t want = *max ? *max + *max / 2 : 64;
-
-	if (n < *max)
-		return 0;
-	/* Large ones grow in place of addresses: no copy, no second one. */
-	more = reallocarray(*at, want, size);
-	if (!more)
-		return -ENOMEM;
-	*at = more;
-	*max = want;
-	return 0;
-}
 
 static int no_memory(const struct np_graph *g, struct np_err *err)
 {
@@ -81,10 +66,9 @@ static int end_rank(struct np_graph *g, struct np_err *err)
 	if (g->n_deps + g->n_pending > NP_GRAPH_MAX_DEPS)
 		return np_errf(err, -ERANGE, "%s: more than %u dependencies",
 			       g->name, NP_GRAPH_MAX_DEPS);
-	while (g->n_deps + g->n_pending > g->max_deps)
-		if (np_graph_grow(&g->dep, &g->max_deps, g->max_deps,
-				  sizeof(*g->dep)))
-			return no_memory(g, err);
+	if (np_array_room(&g->dep, &g->max_deps, g->n_deps + g->n_pending,
+			  sizeof(*g->dep)))
+		return no_memory(g, err);
 	for (size_t i = 0; i < n; i++)
 		node[i].first = 0;
 	for (size_t i = 0; i < g->n_pending; i++)
@@ -115,7 +99,7 @@ int np_graph_rank(struct np_graph *g, uint32_t rank, const char *file,
 	if (g->part_of[rank])
 		return np_errf(err, -EINVAL, "%s: rank %u is there twice",
 			       file ? file : g->name, rank);
-	if (np_graph_grow(&g->part, &g->max_parts, g->n_parts,
+	if (np_array_room(&g->part, &g->max_parts, g->n_parts + 1,
 			  sizeof(*g->part)))
 		return no_memory(g, err);
 	p = &g->part[g->n_parts];
@@ -184,9 +168,9 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op, uint32_t *ind
 
 	if (rc)
 		return rc;
-	if (np_graph_grow(&g->node, &g->max_nodes, g->n_nodes,
+	if (np_array_room(&g->node, &g->max_nodes, g->n_nodes + 1,
 			  sizeof(*g->node)) ||
-	    (big && np_graph_grow(&g->big, &g->max_big, g->n_big,
+	    (big && np_array_room(&g->big, &g->max_big, g->n_big + 1,
 				  sizeof(*g->big))))
 		return no_memory(g, err);
 	g->node[g->n_nodes] = (struct np_graph_node){
@@ -226,7 +210,7 @@ int np_graph_depend(struct np_graph *g, uint32_t x, uint32_t y,
 		return np_errf(err, -EINVAL, "%s depends on itself",
 			       np_graph_say_node(g, (uint32_t)first + x, buf,
 						 sizeof(buf)));
-	if (np_graph_grow(&g->pending, &g->max_pending, g->n_pending,
+	if (np_array_room(&g->pending, &g->max_pending, g->n_pending + 1,
 			  sizeof(*g->pending)))
 		return no_memory(g, err);
 	g->pending[g->n_pending++] = (uint64_t)x << 32 | (uint64_t)y << 1 |

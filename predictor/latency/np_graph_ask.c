@@ -30,18 +30,11 @@ size_t np_graph_bytes(const struct np_graph *g)
 	       g->n_ranks * sizeof(*g->part_of);
 }
 
-/* The first node behind part p. */
-static uint32_t part_end(const struct np_graph *g, size_t p)
-{
-	return p + 1 < g->n_parts ? g->part[p + 1].first :
-				    (uint32_t)g->n_nodes;
-}
-
 uint32_t np_graph_rank_ops(const struct np_graph *g, uint32_t rank)
 {
 	uint32_t p = g->part_of[rank];
 
-	return p ? part_end(g, p - 1) - g->part[p - 1].first : 0;
+	return p ? np_graph_part_end(g, p - 1) - g->part[p - 1].first : 0;
 }
 
 uint64_t np_graph_size(const struct np_graph *g, uint32_t node)

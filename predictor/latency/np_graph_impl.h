@@ -47,15 +47,19 @@ uint64_t np_graph_size(const struct np_graph *g, uint32_t node);
 const struct np_graph_part *np_graph_part_of(const struct np_graph *g,
 					     uint32_t node);
 
+/* The first node behind part p. */
+static inline uint32_t np_graph_part_end(const struct np_graph *g, size_t p)
+{
+	return p + 1 < g->n_parts ? g->part[p + 1].first :
+				    (uint32_t)g->n_nodes;
+}
+
 /* Where the dependencies of a node end. */
 uint32_t np_graph_deps_end(const struct np_graph *g, uint32_t node);
 
 /* np_graph_say() of a node. */
 const char *np_graph_say_node(const struct np_graph *g, uint32_t node,
 			      char *buf, size_t len);
-
-/* Room for one more; returns 0 or -ENOMEM. */
-int np_graph_grow(void *array, size_t *max, size_t n, size_t size);
 
 /* Let sends and receives find each other (np_graph_match.c). */
 int np_graph_match(struct np_graph *g, struct np_err *err);

@@ -21,12 +21,6 @@ struct find {
 	size_t n_todo;
 };
 
-static uint32_t end_of(const struct np_graph *g, size_t part)
-{
-	return part + 1 < g->n_parts ? g->part[part + 1].first :
-				       (uint32_t)g->n_nodes;
-}
-
 static size_t part_of(const struct np_graph *g, uint32_t node)
 {
 	return (size_t)(np_graph_part_of(g, node) - g->part);
@@ -77,7 +71,7 @@ static bool find_partners(struct find *f, size_t part)
 	const struct np_graph *g = f->g;
 	uint32_t p = f->part[part].period, from = f->anchor[part];
 
-	if (from + 2 * (uint64_t)p > end_of(g, part))
+	if (from + 2 * (uint64_t)p > np_graph_part_end(g, part))
 		return false;
 	for (uint32_t i = from; i < from + p; i++) {
 		const struct np_graph_node *a = &g->node[i], *b = a + p;
@@ -90,7 +84,8 @@ static bool find_partners(struct find *f, size_t part)
 			continue;
 		other = part_of(g, a->peer);
 		to = &f->part[other];
-		if (b->peer <= a->peer || b->peer >= end_of(g, other))
+		if (b->peer <= a->peer ||
+		    b->peer >= np_graph_part_end(g, other))
 			return false;
 		if (!to->period) {
 			to->period = b->peer - a->peer;
@@ -111,7 +106,7 @@ static void extend(const struct find *f, size_t part, uint32_t *down,
 
 	while (low > f->g->part[part].first && same(f, part, low - 1))
 		low--;
-	while (high + p < end_of(f->g, part) && same(f, part, high))
+	while (high + p < np_graph_part_end(f->g, part) && same(f, part, high))
 		high++;
 	if ((f->anchor[part] - low) / p < *down)
 		*down = (f->anchor[part] - low) / p;
@@ -185,16 +180,17 @@ int np_iterations_find(const struct np_graph *g, struct np_iterations *out)
 {
 	struct find f = { .g = g };
 	size_t lead = 0;
-	uint32_t n, *border;
+	uint32_t n = 0, *border;
 	uint64_t *word;
 	int rc = -ENOMEM;
 
 	*out = (struct np_iterations){ .part = NULL };
 	for (size_t p = 1; p < g->n_parts; p++)
-		if (end_of(g, p) - g->part[p].first >
-		    end_of(g, lead) - g->part[lead].first)
+		if (np_graph_part_end(g, p) - g->part[p].first >
+		    np_graph_part_end(g, lead) - g->part[lead].first)
 			lead = p;
-	n = g->n_parts ? (end_of(g, lead) - g->part[lead].first) / 4 : 0;
+	if (g->n_parts)
+		n = (np_graph_part_end(g, lead) - g->part[lead].first) / 4;
 	if (!n)
 		return 0;
 	f.part = calloc(g->n_parts, sizeof(*f.part));

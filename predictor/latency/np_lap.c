@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "np_array.h"
+
 #define SWEEPS 64
 #define MIN_LAPS 8
 #define GROUPINGS 4 /* of iterations into longer ones */
@@ -13,18 +15,17 @@ struct place {
 	uint32_t iteration;
 };
 
-static const struct np_iterations_part *part_of(const struct np_events *e,
-					  const struct np_laps *r,
-					  uint32_t node)
+static const struct np_iterations_part *part_of(const struct np_laps *r,
+						uint32_t node)
 {
-	return &r->loop.part[np_graph_part_of(e->g, node) - e->g->part];
+	return &r->loop.part[np_graph_part_of(r->e->g, node) - r->e->g->part];
 }
 
 /* Where in the loop a node is; false if it is not. */
-static bool locate(const struct np_events *e, const struct np_laps *r,
-		   uint32_t node, struct place *out)
+static bool locate(const struct np_laps *r, uint32_t node,
+		   struct place *out)
 {
-	const struct np_iterations_part *p = part_of(e, r, node);
+	const struct np_iterations_part *p = part_of(r, node);
 
 	if (!p->period || node < p->first)
 		return false;
@@ -33,39 +34,33 @@ static bool locate(const struct np_events *e, const struct np_laps *r,
 	return out->iteration < r->loop.times;
 }
 
-enum np_stage np_laps_stage(const struct np_events *e,
-			    const struct np_laps *r, uint32_t event,
+enum np_stage np_laps_stage(const struct np_laps *r, uint32_t event,
 			    uint32_t *lap)
 {
 	uint32_t node = NP_EVENT_NODE(event);
-	const struct np_iterations_part *p = part_of(e, r, node);
+	const struct np_iterations_part *p = part_of(r, node);
 	struct place at;
 
 	if (!p->period || node < p->first)
 		return NP_BEFORE;
-	if (!locate(e, r, node, &at))
+	if (!locate(r, node, &at))
 		return NP_AFTER;
 	*lap = at.iteration + r->lag[at.op << 1 | NP_EVENT_WHICH(event)];
 	return *lap < r->first ? NP_BEFORE :
 	       *lap < r->end ? NP_WITHIN : NP_AFTER;
 }
 
-uint32_t np_laps_move(const struct np_events *e, const struct np_laps *r,
-		      uint32_t event, uint32_t laps)
+uint32_t np_laps_move(const struct np_laps *r, uint32_t event, uint32_t laps)
 {
-	return event +
-	       (laps * part_of(e, r, NP_EVENT_NODE(event))->period << 2);
+	return event + (laps * part_of(r, NP_EVENT_NODE(event))->period << 2);
 }
 
-void np_laps_range(const struct np_events *e, const struct np_laps *r,
-		   size_t part, enum np_stage stage, uint32_t *from,
-		   uint32_t *to)
+void np_laps_range(const struct np_laps *r, size_t part, enum np_stage stage,
+		   uint32_t *from, uint32_t *to)
 {
 	const struct np_iterations_part *p = &r->loop.part[part];
-	uint32_t begin = e->g->part[part].first;
-	uint32_t end = part + 1 < e->g->n_parts ?
-			       e->g->part[part + 1].first :
-			       (uint32_t)e->g->n_nodes;
+	uint32_t begin = r->e->g->part[part].first;
+	uint32_t end = np_graph_part_end(r->e->g, part);
 
 	*from = stage == NP_BEFORE ? begin : end;
 	*to = end;
@@ -94,13 +89,12 @@ static uint32_t event_of(const struct np_laps *r, uint32_t k,
  * How many laps event k of an iteration is behind what it needs, or before
  * it if that is negative.  False if what it needs is not in the loop.
  */
-static bool behind(const struct np_events *e, const struct np_laps *r,
-		   uint32_t k, uint32_t iteration, uint32_t need,
-		   int64_t *laps)
+static bool behind(const struct np_laps *r, uint32_t k, uint32_t iteration,
+		   uint32_t need, int64_t *laps)
 {
 	struct place on;
 
-	if (!locate(e, r, NP_EVENT_NODE(need), &on))
+	if (!locate(r, NP_EVENT_NODE(need), &on))
 		return false;
 	*laps = (int64_t)iteration + r->lag[k] - on.iteration -
 		  r->lag[on.op << 1 | NP_EVENT_WHICH(need)];
@@ -111,8 +105,7 @@ static bool behind(const struct np_events *e, const struct np_laps *r,
  * Lags with which no event is of an earlier lap than what it needs; *most:
  * how many laps later it is at most.  False if there are none.
  */
-static bool find_lags(const struct np_events *e, struct np_laps *r,
-		      int64_t *most)
+static bool find_lags(struct np_laps *r, int64_t *most)
 {
 	uint32_t middle = r->loop.times / 2, sweeps = 0;
 	bool changed = true;
@@ -125,11 +118,11 @@ static bool find_lags(const struct np_events *e, struct np_laps *r,
 			struct np_cost cost;
 			int64_t laps;
 
-			if (!np_event_exists(e, event))
+			if (!np_event_exists(r->e, event))
 				continue;
-			for (size_t i = 0; np_event_needs(e, event, i, &need,
+			for (size_t i = 0; np_event_needs(r->e, event, i, &need,
 							  &cost); i++) {
-				if (!behind(e, r, k, middle, need, &laps))
+				if (!behind(r, k, middle, need, &laps))
 					return false;
 				if (laps > *most)
 					*most = laps;
@@ -177,9 +170,9 @@ static void group(struct np_iterations *l, size_t n_parts, uint32_t n)
 }
 
 /* Returns -EDOM if there are no such laps. */
-static int find_laps(const struct np_events *e, struct np_laps *r)
+static int find_laps(struct np_laps *r)
 {
-	size_t n_parts = e->g->n_parts;
+	size_t n_parts = r->e->g->n_parts;
 	int64_t most = 2;
 
 	for (int i = 0; i < GROUPINGS && most > 1; i++) {
@@ -187,7 +180,7 @@ static int find_laps(const struct np_events *e, struct np_laps *r)
 			group(&r->loop, n_parts, (uint32_t)most);
 		if (list_ops(r, n_parts))
 			return -ENOMEM;
-		if (!find_lags(e, r, &most) || most > r->loop.times)
+		if (!find_lags(r, &most) || most > r->loop.times)
 			return -EDOM;
 	}
 	r->max_lag = 0;
@@ -199,12 +192,12 @@ static int find_laps(const struct np_events *e, struct np_laps *r)
 	r->first = r->max_lag + MARGIN;
 	r->end = r->loop.times - MARGIN;
 	return 2 * (uint64_t)(r->end - r->first) * r->loop.ops <
-	       e->g->n_nodes ? -EDOM : 0;
+	       r->e->g->n_nodes ? -EDOM : 0;
 }
 
 static int carry(struct np_laps *r, uint32_t event, bool moves)
 {
-	if (np_graph_grow(&r->carried, &r->max_carried, r->n_carried,
+	if (np_array_room(&r->carried, &r->max_carried, r->n_carried + 1,
 			  sizeof(*r->carried)))
 		return -ENOMEM;
 	r->carried[r->n_carried++] = (struct np_carried){ event, moves };
@@ -212,25 +205,25 @@ static int carry(struct np_laps *r, uint32_t event, bool moves)
 }
 
 /* What an event needs of earlier stages, or of the lap before its own. */
-static int carry_needs(const struct np_events *e, struct np_laps *r,
-		       uint32_t event, enum np_stage stage)
+static int carry_needs(struct np_laps *r, uint32_t event,
+		       enum np_stage stage)
 {
 	struct np_cost cost;
 	uint32_t need;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && np_event_needs(e, event, i, &need, &cost);
+	for (size_t i = 0; !rc && np_event_needs(r->e, event, i, &need, &cost);
 	     i++) {
 		uint32_t lap = 0;
-		enum np_stage from = np_laps_stage(e, r, need, &lap);
+		enum np_stage from = np_laps_stage(r, need, &lap);
 
 		if (from == NP_BEFORE)
 			rc = carry(r, need, stage == NP_WITHIN);
 		else if (from == NP_WITHIN && stage == NP_AFTER)
 			rc = lap + 1 == r->end ?
-				     carry(r, np_laps_move(e, r, need,
-							   r->first - r->end),
-					   true) : -EDOM;
+				     carry(r, np_laps_move(r, need, r->first -
+							   r->end), true) :
+				     -EDOM;
 		else if (from > stage)
 			rc = -EDOM;
 	}
@@ -258,7 +251,7 @@ static void each_once(struct np_laps *r)
 	r->n_carried = n;
 }
 
-static int find_carried(const struct np_events *e, struct np_laps *r)
+static int find_carried(struct np_laps *r)
 {
 	uint32_t lap;
 	int rc = 0;
@@ -266,20 +259,21 @@ static int find_carried(const struct np_events *e, struct np_laps *r)
 	for (uint32_t k = 0; !rc && k < 2 * r->loop.ops; k++) {
 		uint32_t event = event_of(r, k, r->first - r->lag[k]);
 
-		if (np_event_exists(e, event))
-			rc = carry_needs(e, r, event, NP_WITHIN);
+		if (np_event_exists(r->e, event))
+			rc = carry_needs(r, event, NP_WITHIN);
 	}
-	for (size_t part = 0; !rc && part < e->g->n_parts; part++) {
+	for (size_t part = 0; !rc && part < r->e->g->n_parts; part++) {
 		uint32_t i, to;
 
-		np_laps_range(e, r, part, NP_AFTER, &i, &to);
+		np_laps_range(r, part, NP_AFTER, &i, &to);
 		for (; !rc && i < to; i++)
-			for (uint32_t which = 0; !rc && which < 2; which++)
-				if (np_event_exists(e, i << 2 | which) &&
-				    np_laps_stage(e, r, i << 2 | which,
-						  &lap) == NP_AFTER)
-					rc = carry_needs(e, r, i << 2 | which,
-							 NP_AFTER);
+			for (uint32_t which = 0; !rc && which < 2; which++) {
+				uint32_t event = i << 2 | which;
+
+				if (np_event_exists(r->e, event) &&
+				    np_laps_stage(r, event, &lap) == NP_AFTER)
+					rc = carry_needs(r, event, NP_AFTER);
+			}
 	}
 	each_once(r);
 	return rc;
@@ -287,13 +281,13 @@ static int find_carried(const struct np_events *e, struct np_laps *r)
 
 int np_laps_find(const struct np_events *e, struct np_laps *out)
 {
-	struct np_laps r = { .first = 0 };
+	struct np_laps r = { .e = e };
 	int rc = np_iterations_find(e->g, &r.loop);
 
 	if (!rc && r.loop.part)
-		rc = find_laps(e, &r);
+		rc = find_laps(&r);
 	if (!rc && r.loop.part)
-		rc = find_carried(e, &r);
+		rc = find_carried(&r);
 	if (rc)
 		np_laps_free(&r);
 	*out = r;

@@ -24,6 +24,7 @@ struct np_lap_op {
 };
 
 struct np_laps {
+	const struct np_events *e; /* borrowed */
 	struct np_iterations loop;
 	struct np_lap_op *op;
 	uint32_t *lag; /* laps behind its iteration; of op << 1 | which */
@@ -41,20 +42,17 @@ struct np_laps {
 int np_laps_find(const struct np_events *e, struct np_laps *out);
 void np_laps_free(struct np_laps *r);
 
-enum np_stage np_laps_stage(const struct np_events *e,
-			    const struct np_laps *r, uint32_t event,
+enum np_stage np_laps_stage(const struct np_laps *r, uint32_t event,
 			    uint32_t *lap);
 
 /* The same event so many laps later. */
-uint32_t np_laps_move(const struct np_events *e, const struct np_laps *r,
-		      uint32_t event, uint32_t laps);
+uint32_t np_laps_move(const struct np_laps *r, uint32_t event, uint32_t laps);
 
 /*
  * Nodes [from, to) of a part: all that have events of a stage, and some more;
  * for NP_WITHIN, those of the lap `first`.
  */
-void np_laps_range(const struct np_events *e, const struct np_laps *r,
-		   size_t part, enum np_stage stage, uint32_t *from,
-		   uint32_t *to);
+void np_laps_range(const struct np_laps *r, size_t part, enum np_stage stage,
+		   uint32_t *from, uint32_t *to);
 
 #endif

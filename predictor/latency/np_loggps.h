@@ -26,6 +26,13 @@ struct np_loggps {
 /* One of them is let go its way, the others stay. */
 enum np_loggps_param { NP_LOGGPS_L, NP_LOGGPS_o, NP_LOGGPS_G };
 
+static inline double np_loggps_value(const struct np_loggps *net,
+				     enum np_loggps_param p)
+{
+	return p == NP_LOGGPS_L ? net->L_ns : p == NP_LOGGPS_o ? net->o_ns :
+								 net->G_ns;
+}
+
 /*
  * Ranks that are not all equally far from each other: the latency between two
  * is fixed_ns + times * x, where x stands in the place of L.

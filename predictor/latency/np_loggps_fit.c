@@ -4,26 +4,35 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
-
-#include "np_loggps_impl.h"
 
 /* Bytes cost as much as all else where a message takes this many shortest. */
 #define BULK 2
 #define SPAN 8 /* the greatest size over the least for a slope */
+#define LEAST_STEP 0.5	  /* of the shortest message's time */
+#define LEAST_SHARE 0.05  /* of the time where it is */
+
+/* Half round trips: sec[block * n_sizes + size]. */
+struct trips {
+	size_t n_blocks, n_sizes;
+	uint32_t bytes[NP_LOGGPS_MAX_SIZES]; /* ascending */
+	double *sec;
+	double *column; /* a value of each block */
+};
 
 /* What one block says of the shortest messages. */
+enum { LATENCY, GAP, SEND, RECV, N_SAID };
 struct block {
-	double trip, g, o_send, o_recv; /* trip: half of PRTT(1, 0, 1) */
+	double said[N_SAID];
 };
 
 struct work {
 	const struct np_loggps_sample *sample; /* sorted */
 	size_t n;
-	struct np_loggps_trips trips;
+	struct trips trips;
 	struct block *block;
-	double *column; /* a value of each block */
 	double *times;	/* of one kind in one block: n */
 };
 
@@ -66,8 +75,7 @@ static int is_trip(const struct np_loggps_sample *s)
 	return s->n == 1 && !(s->delay_sec > 0);
 }
 
-static int add_size(struct np_loggps_trips *t, uint32_t bytes,
-		    struct np_err *err)
+static int add_size(struct trips *t, uint32_t bytes, struct np_err *err)
 {
 	size_t i = 0;
 
@@ -84,6 +92,13 @@ static int add_size(struct np_loggps_trips *t, uint32_t bytes,
 	return 0;
 }
 
+/* Sorts x. */
+static double median(double *x, size_t n)
+{
+	gsl_sort(x, 1, n);
+	return gsl_stats_median_from_sorted_data(x, 1, n);
+}
+
 /* Samples of the same kind as the first, and their median less pauses. */
 static size_t kind(const struct work *w, size_t at, double *sec)
 {
@@ -95,8 +110,7 @@ static size_t kind(const struct work *w, size_t at, double *sec)
 					 s[n].delay_sec;
 		n++;
 	}
-	gsl_sort(w->times, 1, n);
-	*sec = gsl_stats_median_from_sorted_data(w->times, 1, n);
+	*sec = median(w->times, n);
 	return n;
 }
 
@@ -106,20 +120,20 @@ static size_t kind(const struct work *w, size_t at, double *sec)
  */
 static size_t read_block(struct work *w, size_t at, size_t b, int *whole)
 {
-	struct np_loggps_trips *t = &w->trips;
+	struct trips *t = &w->trips;
 	double *trip = t->sec + b * t->n_sizes, sec;
-	struct block *out = &w->block[b];
+	double *out = w->block[b].said, shortest;
 	size_t begin = at, n_trips = 0;
 	uint32_t block = w->sample[at].block;
 	double first = NAN;
 
-	*out = (struct block){ NAN, NAN, NAN, NAN };
+	w->block[b] = (struct block){ { NAN, NAN, NAN, NAN } };
 	while (at < w->n && w->sample[at].block == block) {
 		const struct np_loggps_sample *s = &w->sample[at];
 
 		at += kind(w, at, &sec);
 		if (!s->n) {
-			out->o_recv = sec;
+			out[RECV] = sec;
 		} else if (is_trip(s)) {
 			while (n_trips < t->n_sizes &&
 			       t->bytes[n_trips] != s->bytes)
@@ -129,18 +143,20 @@ static size_t read_block(struct work *w, size_t at, size_t b, int *whole)
 			first = n_trips++ ? first : sec;
 		} else if (s->bytes == t->bytes[0] && s->n > 1) {
 			sec = (sec - first) / (s->n - 1);
-			*(s->delay_sec > 0 ? &out->o_send : &out->g) = sec;
+			out[s->delay_sec > 0 ? SEND : GAP] = sec;
 		}
 	}
-	out->trip = first / 2;
-	out->o_recv = fmin(out->o_recv, out->trip);
-	out->o_send = fmin(out->o_send, out->trip - out->o_recv);
-	*whole = isfinite(out->trip + out->g + out->o_send + out->o_recv);
+	shortest = first / 2;
+	out[RECV] = fmin(out[RECV], shortest);
+	out[SEND] = fmin(out[SEND], shortest - out[RECV]);
+	*whole = isfinite(shortest + out[GAP] + out[SEND] + out[RECV]);
+	/* Rounding alone may leave less than nothing. */
+	out[LATENCY] = fmax(shortest - out[SEND] - out[RECV], 0);
 	return at - begin;
 }
 
 /* Every size of a block was measured. */
-static int full(const struct np_loggps_trips *t, size_t b)
+static int full(const struct trips *t, size_t b)
 {
 	for (size_t i = 0; i < t->n_sizes; i++)
 		if (!isfinite(t->sec[b * t->n_sizes + i]))
@@ -150,7 +166,7 @@ static int full(const struct np_loggps_trips *t, size_t b)
 
 static void read_blocks(struct work *w)
 {
-	struct np_loggps_trips *t = &w->trips;
+	struct trips *t = &w->trips;
 
 	for (size_t at = 0; at < w->n;) {
 		int whole;
@@ -162,15 +178,116 @@ static void read_blocks(struct work *w)
 	}
 }
 
+/* ---- medians over blocks, and where rendezvous begins ---- */
+
+static struct np_loggps_value median_at(double *x, size_t n, double confidence)
+{
+	const double tail = (1 - confidence) / 2;
+	const double value = median(x, n);
+	size_t k = 0;
+
+	while (k + 1 <= n / 2 &&
+	       gsl_cdf_binomial_P((unsigned)k, 0.5, (unsigned)n) <= tail)
+		k++;
+	k = k ? k - 1 : 0;
+	return (struct np_loggps_value){ value, x[k], x[n - 1 - k] };
+}
+
+struct np_loggps_value np_loggps_median(double *x, size_t n)
+{
+	return median_at(x, n, NP_LOGGPS_CONFIDENCE);
+}
+
+/* The median over blocks of one size. */
+static double trip_of(const struct trips *t, size_t size)
+{
+	for (size_t b = 0; b < t->n_blocks; b++)
+		t->column[b] = t->sec[b * t->n_sizes + size];
+	return median(t->column, t->n_blocks);
+}
+
+/* Sums of one side of a step. */
+struct side {
+	double x, y, xx, xy; /* means, then sums about them */
+};
+
+static struct side sums(const uint32_t *x, const double *y)
+{
+	struct side s = { 0 };
+
+	for (size_t i = 0; i < NP_LOGGPS_SIDE; i++) {
+		s.x += (double)x[i] / NP_LOGGPS_SIDE;
+		s.y += y[i] / NP_LOGGPS_SIDE;
+	}
+	for (size_t i = 0; i < NP_LOGGPS_SIDE; i++) {
+		s.xx += ((double)x[i] - s.x) * ((double)x[i] - s.x);
+		s.xy += ((double)x[i] - s.x) * (y[i] - s.y);
+	}
+	return s;
+}
+
+/* The step between sizes at - 1 and at. */
+static double step_of(const uint32_t *bytes, const double *sec, size_t at)
+{
+	size_t from = at - NP_LOGGPS_SIDE;
+	struct side a = sums(bytes + from, sec + from);
+	struct side b = sums(bytes + at, sec + at);
+	double middle = ((double)bytes[at - 1] + bytes[at]) / 2;
+	double slope = (a.xy + b.xy) / (a.xx + b.xx);
+	double one = b.y - a.y - slope * (b.x - a.x);
+	double two = b.y + b.xy / b.xx * (middle - b.x) -
+		     (a.y + a.xy / a.xx * (middle - a.x));
+
+	return fmin(one, two);
+}
+
+/*
+ * The first size of the rendezvous protocol, 0 if there is none; step is what
+ * it costs.
+ */
+static size_t find_step(const struct trips *t, struct np_loggps_value *step)
+{
+	double sec[NP_LOGGPS_MAX_SIZES], most = 0;
+	struct np_loggps_value sure;
+	size_t best = 0;
+
+	*step = (struct np_loggps_value){ 0 };
+	for (size_t i = 0; i < t->n_sizes; i++)
+		sec[i] = trip_of(t, i);
+	for (size_t i = NP_LOGGPS_SIDE; i + NP_LOGGPS_SIDE <= t->n_sizes; i++) {
+		double here = step_of(t->bytes, sec, i);
+
+		if (here > most && here >= LEAST_STEP * sec[0] &&
+		    here >= LEAST_SHARE * sec[i]) {
+			most = here;
+			best = i;
+		}
+	}
+	if (!best)
+		return 0;
+	for (size_t b = 0; b < t->n_blocks; b++)
+		t->column[b] = step_of(t->bytes, t->sec + b * t->n_sizes,
+					best);
+	/* The greatest of many: each of them must be as unlikely as all. */
+	sure = median_at(t->column, t->n_blocks,
+			 1 - (1 - NP_LOGGPS_CONFIDENCE) /
+						 (double)t->n_sizes);
+	if (sure.low < LEAST_STEP * sec[0] ||
+	    sure.low < LEAST_SHARE * sec[best])
+		return 0;
+	*step = np_loggps_median(t->column, t->n_blocks);
+	return best;
+}
+
 /* ---- what it says ---- */
 
 /* The least size that counts for the slope; 0 if few are longer. */
-static size_t bulk_from(const struct np_loggps_trips *t)
+static size_t bulk_from(const struct trips *t)
 {
-	double shortest = np_loggps_trip(t, 0);
+	double shortest = trip_of(t, 0);
 	size_t i = 0;
 
-	while (i < t->n_sizes && (np_loggps_trip(t, i) < BULK * shortest ||
+	while (i < t->n_sizes && (trip_of(t, i) < BULK * shortest ||
 				  t->bytes[i] < t->bytes[t->n_sizes - 1] / SPAN))
 		i++;
 	return i + NP_LOGGPS_LEAST <= t->n_sizes ? i : 0;
@@ -208,35 +325,6 @@ static double slope(const uint32_t *x, const double *y, size_t from, size_t n,
 	return xy / xx;
 }
 
-static struct np_loggps_value
-over_blocks(struct work *w, double (*value)(const struct block *))
-{
-	for (size_t b = 0; b < w->trips.n_blocks; b++)
-		w->column[b] = value(&w->block[b]);
-	return np_loggps_median(w->column, w->trips.n_blocks);
-}
-
-static double send_of(const struct block *b)
-{
-	return b->o_send;
-}
-
-static double recv_of(const struct block *b)
-{
-	return b->o_recv;
-}
-
-static double gap_of(const struct block *b)
-{
-	return b->g;
-}
-
-static double latency_of(const struct block *b)
-{
-	/* Rounding alone may leave less than nothing. */
-	return fmax(b->trip - b->o_send - b->o_recv, 0);
-}
-
 static int plausible(const struct np_loggps_fit *f, struct np_err *err)
 {
 	const struct {
@@ -259,8 +347,12 @@ static int plausible(const struct np_loggps_fit *f, struct np_err *err)
 
 static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 {
-	const struct np_loggps_trips *t = &w->trips;
-	size_t step = np_loggps_find_step(t, &out->step), from = bulk_from(t);
+	const struct trips *t = &w->trips;
+	struct np_loggps_value *const value[] = {
+		[LATENCY] = &out->L, [GAP] = &out->g,
+		[SEND] = &out->o_send, [RECV] = &out->o_recv,
+	};
+	size_t step = find_step(t, &out->step), from = bulk_from(t);
 
 	out->n_blocks = (uint32_t)t->n_blocks;
 	out->n_sizes = (uint32_t)t->n_sizes;
@@ -268,14 +360,15 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 	out->bytes_max = t->bytes[t->n_sizes - 1];
 	out->S = step ? t->bytes[step - 1] : 0;
 	out->S_above = step ? t->bytes[step] : 0;
-	out->o_send = over_blocks(w, send_of);
-	out->o_recv = over_blocks(w, recv_of);
-	out->g = over_blocks(w, gap_of);
-	out->L = over_blocks(w, latency_of);
+	for (size_t k = 0; k < N_SAID; k++) {
+		for (size_t b = 0; b < t->n_blocks; b++)
+			t->column[b] = w->block[b].said[k];
+		*value[k] = np_loggps_median(t->column, t->n_blocks);
+	}
 	for (size_t b = 0; b < t->n_blocks; b++)
-		w->column[b] = slope(t->bytes, t->sec + b * t->n_sizes, from,
+		t->column[b] = slope(t->bytes, t->sec + b * t->n_sizes, from,
 				     t->n_sizes, step);
-	out->G = np_loggps_median(w->column, t->n_blocks);
+	out->G = np_loggps_median(t->column, t->n_blocks);
 	return plausible(out, err);
 }
 
@@ -284,7 +377,7 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 static int take(struct work *w, struct np_loggps_sample *copy, size_t n,
 		struct np_err *err)
 {
-	struct np_loggps_trips *t = &w->trips;
+	struct trips *t = &w->trips;
 	size_t rows = 0;
 	int rc = 0;
 
@@ -305,11 +398,10 @@ static int take(struct work *w, struct np_loggps_sample *copy, size_t n,
 	w->sample = copy;
 	w->n = n;
 	w->block = calloc(rows, sizeof(*w->block));
-	w->column = calloc(rows, sizeof(*w->column));
 	w->times = calloc(n, sizeof(*w->times));
-	t->scratch = calloc(rows, sizeof(*t->scratch));
+	t->column = calloc(rows, sizeof(*t->column));
 	t->sec = calloc(rows * t->n_sizes, sizeof(*t->sec));
-	return w->block && w->column && w->times && t->scratch && t->sec ?
+	return w->block && w->times && t->column && t->sec ?
 	       0 : np_errf(err, -ENOMEM, "out of memory");
 }
 
@@ -334,9 +426,8 @@ int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 	}
 	free(copy);
 	free(w.block);
-	free(w.column);
 	free(w.times);
-	free(w.trips.scratch);
+	free(w.trips.column);
 	free(w.trips.sec);
 	if (!rc)
 		*out = f;

@@ -32,7 +32,11 @@ struct np_point {
 };
 
 /* Room for passes, for the chain that it was made for. */
-struct np_room;
+struct np_room {
+	np_pair *at, *later; /* of vertices, and those some laps later */
+	np_pair *state[5];   /* what goes from link to link */
+	uint64_t *reached;   /* bits of vertices, between passes 0 */
+};
 
 struct np_room *np_room_new(const struct np_chain *c);
 void np_room_free(struct np_room *r); /* NULL is allowed */
@@ -51,5 +55,17 @@ void np_pass_both(const struct np_chain *c, double x, double tol,
 /* Times alone, for NP_PASS_TIMES values. */
 void np_pass_times(const struct np_chain *c, const double *x,
 		   struct np_room *room, double *out);
+
+/* np_repeat.c: from state to state, so many times; they may be one. */
+void np_pass_laps(const struct np_compact *c, const struct np_pass *p,
+		  np_pair *at, const np_pair *from, np_pair *to,
+		  size_t times);
+
+/*
+ * The state after so many laps, from room->state[0]; returns where it is
+ * among room->state.
+ */
+const np_pair *np_repeat(const struct np_compact *c, const struct np_pass *p,
+			 struct np_room *room, uint32_t times);
 
 #endif

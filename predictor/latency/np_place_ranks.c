@@ -12,15 +12,9 @@ struct search {
 	struct np_err *err;
 };
 
-static double value_of_x(const struct np_tolerance_opt *opt)
-{
-	return opt->x == NP_LOGGPS_L ? opt->net.L_ns :
-	       opt->x == NP_LOGGPS_o ? opt->net.o_ns : opt->net.G_ns;
-}
-
 static int run_time(const struct search *s, double *ns)
 {
-	double x = value_of_x(s->opt);
+	double x = np_loggps_value(&s->opt->net, s->opt->x);
 	struct np_tolerance *t;
 	int rc = np_tolerance_new(s->g, s->opt, &t, s->err);
 

@@ -7,7 +7,7 @@
  * each choice between two paths when it would turn out otherwise at these
  * paces, and so many cycles are taken at once.
  */
-#include "np_pass_impl.h"
+#include "np_pass.h"
 
 #include <math.h>
 
@@ -23,6 +23,82 @@ static uint32_t longer(uint32_t cycle)
 static bool near(double a, double b, double of)
 {
 	return fabs(a - b) <= NOISE * fabs(of);
+}
+
+/* How long an edge is, and how steep. */
+static inline np_pair length_of(const struct np_pass *p,
+				const struct np_edge *e)
+{
+	return p->which == NP_FAR ? (np_pair){ e->b, e->a } :
+				    (np_pair){ e->a + e->b * p->x, e->b };
+}
+
+/*
+ * The later time, and its slope; of times that are equal the slope that is
+ * wanted.
+ */
+static inline void walk(const struct np_compact *c, const struct np_pass *p,
+			double tol, bool steepest, np_pair *at)
+{
+	const struct np_edge *e = c->edge;
+
+	at[0] = (np_pair){ 0, 0 };
+	for (size_t v = 1 + c->n_given; v < c->n; v++) {
+		const struct np_edge *end = c->edge + c->first[v + 1];
+		np_pair last = { 0, 0 };
+
+		if (e < end) {
+			last = at[e->from] + length_of(p, e);
+			e++;
+		}
+		for (; e < end; e++) {
+			np_pair q = at[e->from] + length_of(p, e);
+			bool wanted = steepest ? q[1] > last[1] :
+						 q[1] < last[1];
+			double more = q[0] - last[0];
+
+			last[0] = more > 0 ? q[0] : last[0];
+			last[1] = more > (wanted ? -tol : tol) ? q[1] :
+								 last[1];
+		}
+		at[v] = last;
+	}
+}
+
+/*
+ * The times of all vertices of a link, where those given are there.  One loop
+ * for each way, without a question in it that has one answer.
+ */
+static void pass_link(const struct np_compact *c, const struct np_pass *p,
+		      np_pair *at)
+{
+	switch (p->which) {
+	case NP_STEEPEST:
+		walk(c, &(struct np_pass){ NP_STEEPEST, p->x, 0 }, p->tol,
+		     true, at);
+		break;
+	case NP_FLATTEST:
+		walk(c, &(struct np_pass){ NP_STEEPEST, p->x, 0 }, p->tol,
+		     false, at);
+		break;
+	case NP_FAR:
+		walk(c, &(struct np_pass){ .which = NP_FAR }, 0, true, at);
+		break;
+	}
+}
+
+void np_pass_laps(const struct np_compact *c, const struct np_pass *p,
+		  np_pair *at, const np_pair *from, np_pair *to,
+		  size_t times)
+{
+	for (; times; times--, from = to) {
+		for (size_t i = 0; i < c->n_state; i++)
+			if (c->in[i])
+				at[c->in[i]] = from[i];
+		pass_link(c, p, at);
+		for (size_t i = 0; i < c->n_state; i++)
+			to[i] = at[c->out[i]];
+	}
 }
 
 /* Do both steps add the same? */
@@ -83,7 +159,7 @@ static double goes_on(const struct np_compact *c, const struct np_pass *p,
 
 		for (size_t i = c->first[v]; i < c->first[v + 1]; i++) {
 			const struct np_edge *e = &c->edge[i];
-			np_pair length = np_pass_edge(p, e);
+			np_pair length = length_of(p, e);
 			struct choice path = {
 				.at = b[v],
 				.lack = b[v] - (b[e->from] + length),

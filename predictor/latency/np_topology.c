@@ -66,6 +66,7 @@ int np_topology_parse(const char *spec, struct np_topology **out,
 {
 	struct np_topology *t = calloc(1, sizeof(*t));
 	size_t len = strcspn(spec, ":"), k = 0;
+	int rc = 0;
 
 	if (!t)
 		return np_errf(err, -ENOMEM, "no memory for a topology");
@@ -75,21 +76,19 @@ int np_topology_parse(const char *spec, struct np_topology **out,
 	t->kind = (enum kind)k;
 	if (k == NP_ARRAY_SIZE(kinds) || !spec[len] ||
 	    parse_sizes(spec + len + 1, t) || t->n_sizes < kinds[k].least ||
-	    t->n_sizes > kinds[k].most) {
+	    t->n_sizes > kinds[k].most)
+		rc = np_errf(err, -EINVAL, "topology \"%.64s\": expected "
+			     "fat-tree:16, dragonfly:9x4x2 or torus:8x8x4",
+			     spec);
+	else if (!(t->nodes = count(t)))
+		rc = np_errf(err, -ERANGE, "topology \"%.64s\": expected at "
+			     "most %u nodes, and of a fat tree even ports",
+			     spec, NP_TOPOLOGY_MAX);
+	if (rc)
 		free(t);
-		return np_errf(err, -EINVAL, "topology \"%.64s\": expected "
-			       "fat-tree:16, dragonfly:9x4x2 or torus:8x8x4",
-			       spec);
-	}
-	t->nodes = count(t);
-	if (!t->nodes) {
-		free(t);
-		return np_errf(err, -ERANGE, "topology \"%.64s\": expected at "
-			       "most %u nodes, and of a fat tree even ports",
-			       spec, NP_TOPOLOGY_MAX);
-	}
-	*out = t;
-	return 0;
+	else
+		*out = t;
+	return rc;
 }
 
 /* Each switch's way up ends at the one root. */

@@ -119,47 +119,46 @@ double np_qn_demand(const struct np_qn *net, size_t c, size_t k)
 							   st->service_sec[c]);
 }
 
-int np_qn_check_fixed(const struct np_qn *net, const char *method,
-		      struct np_err *err)
+/* The first station that the method does not take. */
+static int check_stations(const struct np_qn *net, const struct np_qn_way *way,
+			  struct np_err *err)
 {
-	int rc = np_qn_check(net, err);
+	for (size_t k = 0; way->refusal && k < net->n_stations; k++) {
+		const struct np_qn_station *st = &net->station[k];
 
-	for (size_t k = 0; !rc && k < net->n_stations; k++)
-		if (net->station[k].kind == NP_QN_LOADED)
-			rc = np_errf(err, -ENOTSUP, "%.64s: %s does not take "
-				     "load-dependent stations; convolution "
-				     "does", net->station[k].name, method);
-	return rc;
+		if (st->kind == NP_QN_LOADED ||
+		    (st->kind == NP_QN_QUEUE && st->servers > 1 &&
+		     !way->servers))
+			return np_errf(err, -ENOTSUP, "%.64s: %s", st->name,
+				       way->refusal);
+	}
+	return 0;
 }
 
-const char *np_qn_instead(const struct np_qn *net)
+static const char *instead_of(const struct np_qn_way *way,
+			      const struct np_qn *net)
 {
 	for (size_t k = 0; k < net->n_stations; k++)
 		if (net->station[k].kind == NP_QN_LOADED)
 			return "no approximation takes load-dependent stations";
-	return "linearizer takes little";
+	return way->instead ? way->instead : "linearizer takes little";
 }
 
-uint64_t np_qn_customers(const struct np_qn *net)
+/* -E2BIG and what it would take, if that is more than max. */
+static int afford(const struct np_qn *net, const struct np_qn_way *way,
+		  const struct np_qn_cost *max, struct np_err *err)
 {
-	uint64_t n = 0;
+	const struct np_qn_cost cost = way->cost(net);
 
-	for (size_t c = 0; c < net->n_classes; c++)
-		n += net->class[c].customers;
-	return n;
-}
-
-int np_qn_afford(const struct np_qn_cost *cost, const struct np_qn_cost *max,
-		 const char *what, const char *instead, struct np_err *err)
-{
-	if (cost->bytes > fmin(max->bytes, 0x1p61))
+	if (cost.bytes > fmin(max->bytes, 0x1p61))
 		return np_errf(err, -E2BIG, "%s would take %.3g MB of memory, "
-			       "more than %.3g MB; %s", what, cost->bytes / 1e6,
-			       max->bytes / 1e6, instead);
-	if (cost->steps > max->steps)
+			       "more than %.3g MB; %s", way->name,
+			       cost.bytes / 1e6, max->bytes / 1e6,
+			       instead_of(way, net));
+	if (cost.steps > max->steps)
 		return np_errf(err, -E2BIG, "%s would take %.3g steps, more "
-			       "than %.3g; %s", what, cost->steps, max->steps,
-			       instead);
+			       "than %.3g; %s", way->name, cost.steps,
+			       max->steps, instead_of(way, net));
 	return 0;
 }
 
@@ -180,33 +179,23 @@ static void flatten_class(const struct np_qn *net, size_t c,
 	}
 }
 
-int np_qn_flatten(const struct np_qn *net, struct np_qn_flat *f)
+static int flatten(const struct np_qn *net, struct np_qn_flat *f)
 {
-	*f = (struct np_qn_flat){ 0 };
-	f->queue = calloc(net->n_stations + 1, sizeof(*f->queue));
-	if (!f->queue)
-		return -ENOMEM;
+	size_t n = net->n_classes;
+
 	for (size_t k = 0; k < net->n_stations; k++)
-		if (net->station[k].kind == NP_QN_QUEUE)
-			f->queue[f->n_queues++] = k;
-	f->demand = calloc(net->n_classes * (f->n_queues + 1),
-			   sizeof(*f->demand));
-	f->fixed_sec = calloc(net->n_classes, sizeof(*f->fixed_sec));
+		f->n_queues += net->station[k].kind == NP_QN_QUEUE;
+	f->demand = calloc(2 * n * f->n_queues + 1, sizeof(*f->demand));
+	f->fixed_sec = calloc(n, sizeof(*f->fixed_sec));
 	if (!f->demand || !f->fixed_sec)
 		return -ENOMEM;
-	for (size_t c = 0; c < net->n_classes; c++)
+	f->r = f->demand + n * f->n_queues;
+	for (size_t c = 0; c < n; c++)
 		flatten_class(net, c, f);
 	return 0;
 }
 
-void np_qn_flat_free(struct np_qn_flat *f)
-{
-	free(f->queue);
-	free(f->demand);
-	free(f->fixed_sec);
-}
-
-int np_qn_solution_make(const struct np_qn *net, struct np_qn_solution *s)
+static int solution_make(const struct np_qn *net, struct np_qn_solution *s)
 {
 	size_t n = net->n_classes, all = n * net->n_stations;
 	double *block = calloc(2 * n + 3 * all, sizeof(*block));
@@ -229,8 +218,9 @@ void np_qn_solution_free(struct np_qn_solution *s)
 	*s = (struct np_qn_solution){ 0 };
 }
 
+/* All the rest, from throughputs and the residence times at the queues. */
 static void fill_class(const struct np_qn *net, const struct np_qn_flat *f,
-		       const double *r, size_t c, struct np_qn_solution *s)
+		       size_t c, struct np_qn_solution *s)
 {
 	double x = s->x_per_sec[c];
 
@@ -240,7 +230,7 @@ static void fill_class(const struct np_qn *net, const struct np_qn_flat *f,
 		double d = np_qn_demand(net, c, k), sec = d;
 
 		if (st->kind == NP_QN_QUEUE) {
-			sec = d - d / st->servers + r[c * f->n_queues + q++];
+			sec = d - d / st->servers + f->r[c * f->n_queues + q++];
 			d /= st->servers;
 		}
 		s->residence_sec[i] = sec;
@@ -250,10 +240,93 @@ static void fill_class(const struct np_qn *net, const struct np_qn_flat *f,
 	}
 }
 
-void np_qn_solution_fill(const struct np_qn *net, const struct np_qn_flat *f,
-			 const double *r, struct np_qn_solution *s)
+int np_qn_solve(const struct np_qn_way *way, const struct np_qn *net,
+		const struct np_qn_cost *max, struct np_qn_solution *out,
+		struct np_err *err)
 {
-	for (size_t c = 0; c < net->n_classes; c++)
+	struct np_qn_solution made = { 0 };
+	struct np_qn_flat f = { 0 };
+	int rc = np_qn_check(net, err);
+
+	if (!rc)
+		rc = check_stations(net, way, err);
+	if (!rc)
+		rc = afford(net, way, max, err);
+	if (rc)
+		return rc;
+	rc = solution_make(net, &made);
+	if (!rc && way->refusal)
+		rc = flatten(net, &f);
+	if (!rc)
+		rc = way->run(net, &f, max, &made, err);
+	for (size_t c = 0; !rc && way->refusal && c < net->n_classes; c++)
 		if (net->class[c].customers)
-			fill_class(net, f, r, c, s);
+			fill_class(net, &f, c, &made);
+	if (rc == -ENOMEM)
+		np_errf(err, rc, "%s: no memory", way->name);
+	if (rc)
+		np_qn_solution_free(&made);
+	else
+		*out = made;
+	free(f.demand);
+	free(f.fixed_sec);
+	return rc;
+}
+
+/* ---- what throughput cannot be below or above, whoever is where ---- */
+
+/* A station at all loads up to n customers, per cycle. */
+struct extremes {
+	double alone_sec;   /* shortest that a customer can be there */
+	double fastest_sec; /* shortest time between two that leave */
+	double slowest_sec; /* longest */
+};
+
+static struct extremes extremes_of(const struct np_qn_station *st, uint64_t n)
+{
+	uint64_t last = st->kind == NP_QN_LOADED ? st->n_loads : st->servers;
+	double v = st->visits[0];
+	struct extremes e = { INFINITY, INFINITY, 0 };
+
+	if (last > n)
+		last = n;
+	for (uint64_t i = 1; i <= last; i++) {
+		double sec = v * np_qn_at_load(st, i);
+
+		e.alone_sec = fmin(e.alone_sec, sec * (double)i);
+		e.fastest_sec = fmin(e.fastest_sec, sec);
+		e.slowest_sec = fmax(e.slowest_sec, sec);
+	}
+	return e;
+}
+
+int np_qn_bounds(const struct np_qn *net, double *least, double *most)
+{
+	double n = (double)net->class[0].customers;
+	double slow_sec = net->class[0].think_sec, fast_sec = slow_sec;
+	double slowest_sec = 0, fastest_sec = 0;
+
+	if (net->n_classes > 1)
+		return -ENOTSUP;
+	*least = *most = 0;
+	if (n == 0)
+		return 0;
+	for (size_t k = 0; k < net->n_stations; k++) {
+		const struct np_qn_station *st = &net->station[k];
+		struct extremes e;
+
+		if (st->kind == NP_QN_DELAY) {
+			slow_sec += np_qn_demand(net, 0, k);
+			fast_sec += np_qn_demand(net, 0, k);
+			continue;
+		}
+		e = extremes_of(st, net->class[0].customers);
+		slow_sec += e.slowest_sec;
+		fast_sec += e.alone_sec;
+		slowest_sec = fmax(slowest_sec, e.slowest_sec);
+		fastest_sec = fmax(fastest_sec, e.fastest_sec);
+	}
+	*least = n / (slow_sec + (n - 1) * slowest_sec);
+	*most = fmin(n / fast_sec, 1 / fastest_sec);
+	return 0;
 }

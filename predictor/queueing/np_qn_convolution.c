@@ -402,48 +402,51 @@ static int solve(struct work *w, struct np_scaled *base)
 	return rc;
 }
 
-static int make(struct work *w)
+static int run(const struct np_qn *net, const struct np_qn_flat *f,
+	       const struct np_qn_cost *max, struct np_qn_solution *out,
+	       struct np_err *err)
 {
+	struct work w = { .net = net, .out = out, .n_cells = 1,
+			  .top.classes = net->n_classes };
 	struct np_scaled *base;
 	int rc = -ENOMEM;
 
-	w->n_cells = 1;
-	w->top.classes = w->net->n_classes;
-	for (size_t c = 0; c < w->net->n_classes; c++) {
-		w->top.n[c] = w->net->class[c].customers;
-		w->top.all += w->top.n[c];
-		w->stride[c] = w->n_cells;
-		w->n_cells *= (size_t)w->top.n[c] + 1;
+	(void)f, (void)max, (void)err;
+	for (size_t c = 0; c < net->n_classes; c++) {
+		w.top.n[c] = net->class[c].customers;
+		w.top.all += w.top.n[c];
+		w.stride[c] = w.n_cells;
+		w.n_cells *= (size_t)w.top.n[c] + 1;
 	}
-	w->last = w->n_cells - 1;
-	w->factor = calloc(w->net->n_stations + 1, sizeof(*w->factor));
-	w->g = malloc(w->n_cells * sizeof(*w->g));
-	base = malloc(w->n_cells * sizeof(*base));
-	if (w->factor && w->g && base)
-		rc = solve(w, base);
+	if (!w.top.all)
+		return 0;
+	w.last = w.n_cells - 1;
+	w.factor = calloc(net->n_stations + 1, sizeof(*w.factor));
+	w.g = malloc(w.n_cells * sizeof(*w.g));
+	base = malloc(w.n_cells * sizeof(*base));
+	if (w.factor && w.g && base)
+		rc = solve(&w, base);
 	free(base);
-	return rc;
-}
-
-static void drop(struct work *w)
-{
-	for (size_t i = 0; i < w->n_factors; i++) {
-		free(w->factor[i].coef);
-		free(w->factor[i].cell);
-		free(w->factor[i].at);
+	for (size_t i = 0; i < w.n_factors; i++) {
+		free(w.factor[i].coef);
+		free(w.factor[i].cell);
+		free(w.factor[i].at);
 	}
-	free(w->factor);
-	free(w->g);
+	free(w.factor);
+	free(w.g);
+	return rc;
 }
 
 /* Populations of less than T customers: no more than C + T - 1 over C. */
 static double most_terms(const struct np_qn *net, size_t k, double cells)
 {
 	bool has_tail;
-	uint64_t loads = loads_of(&net->station[k], np_qn_customers(net),
-				  &has_tail);
+	uint64_t all = 0, loads;
 	double n = 1;
 
+	for (size_t c = 0; c < net->n_classes; c++)
+		all += net->class[c].customers;
+	loads = loads_of(&net->station[k], all, &has_tail);
 	for (size_t c = 1; has_tail && c <= net->n_classes && n < cells; c++)
 		n *= (double)(loads - 1 + c) / (double)c;
 	return has_tail && n < cells ? n : cells;
@@ -480,25 +483,9 @@ static struct np_qn_cost cost_of(const struct np_qn *net)
 int np_qn_convolution(const struct np_qn *net, const struct np_qn_cost *max,
 		      struct np_qn_solution *out, struct np_err *err)
 {
-	struct np_qn_solution made = { 0 };
-	struct work w = { .net = net, .out = &made };
-	struct np_qn_cost cost;
-	int rc = np_qn_check(net, err);
+	static const struct np_qn_way way = {
+		.name = "convolution", .cost = cost_of, .run = run,
+	};
 
-	if (rc)
-		return rc;
-	cost = cost_of(net);
-	rc = np_qn_afford(&cost, max, "convolution", np_qn_instead(net), err);
-	if (rc)
-		return rc;
-	rc = np_qn_solution_make(net, &made);
-	if (!rc && np_qn_customers(net))
-		rc = make(&w);
-	drop(&w);
-	if (rc) {
-		np_qn_solution_free(&made);
-		return np_errf(err, rc, "convolution: no memory");
-	}
-	*out = made;
-	return 0;
+	return np_qn_solve(&way, net, max, out, err);
 }

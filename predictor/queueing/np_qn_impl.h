@@ -10,38 +10,33 @@
  */
 struct np_qn_flat {
 	size_t n_queues;
-	size_t *queue;	   /* station of each */
 	double *demand;	   /* [c * n_queues + q] */
+	double *r;	   /* the same: residence times, found by the method */
 	double *fixed_sec; /* of each class: think time, delays */
 };
 
-/* Returns 0 or -ENOMEM; free with np_qn_flat_free() either way. */
-int np_qn_flatten(const struct np_qn *net, struct np_qn_flat *f);
-void np_qn_flat_free(struct np_qn_flat *f);
+/* A method, and what it cannot do. */
+struct np_qn_way {
+	const char *name;
+	const char *instead; /* of too large a network; NULL: linearizer */
+	/* What it says of load-dependent stations; NULL: it takes them. */
+	const char *refusal;
+	bool servers; /* else it says so of queues of several, too */
+	struct np_qn_cost (*cost)(const struct np_qn *net);
+	/*
+	 * Throughputs into out, and f->r.  One that takes load-dependent
+	 * stations has no f, which cannot say them, and fills all of out.
+	 * Returns 0, -ENOMEM, or -ELOOP with err.
+	 */
+	int (*run)(const struct np_qn *net, const struct np_qn_flat *f,
+		   const struct np_qn_cost *max, struct np_qn_solution *out,
+		   struct np_err *err);
+};
 
-/* Zeroes; 0 or -ENOMEM. */
-int np_qn_solution_make(const struct np_qn *net, struct np_qn_solution *s);
-
-/*
- * All the rest, from throughputs and the residence times at the queues
- * r[c * n_queues + q].
- */
-void np_qn_solution_fill(const struct np_qn *net, const struct np_qn_flat *f,
-			 const double *r, struct np_qn_solution *s);
-
-/* np_qn_check(), and -ENOTSUP for load-dependent stations. */
-int np_qn_check_fixed(const struct np_qn *net, const char *method,
-		      struct np_err *err);
-
-/* -E2BIG and what it would take, if that is more than max. */
-int np_qn_afford(const struct np_qn_cost *cost, const struct np_qn_cost *max,
-		 const char *what, const char *instead, struct np_err *err);
-
-/* For that: which method takes the network if it is too large. */
-const char *np_qn_instead(const struct np_qn *net);
-
-/* All customers of all classes. */
-uint64_t np_qn_customers(const struct np_qn *net);
+/* What np_qn_method says. */
+int np_qn_solve(const struct np_qn_way *way, const struct np_qn *net,
+		const struct np_qn_cost *max, struct np_qn_solution *out,
+		struct np_err *err);
 
 /* The time that n customers at a station take for each that leaves. */
 double np_qn_at_load(const struct np_qn_station *st, uint64_t n);

@@ -19,59 +19,39 @@
 
 struct state {
 	const struct np_qn *net;
-	struct np_qn_flat flat;
+	const struct np_qn_flat *flat;
 	size_t size; /* of one population's shares: classes times queues */
 	double n[NP_QN_MAX_CLASSES], most; /* customers; largest class */
 	double *share; /* [c * n_queues + q] with everybody */
 	double *less;  /* of each class in turn: the same with one less */
 	double *delta; /* less - share, 0 where that leaves nobody */
-	double *r, *seen;
+	double *seen; /* of each queue */
 	double limit; /* of iterations */
 	struct np_qn_solution *out;
 };
 
-static int make(struct state *s)
+/* All shares alike; room: for all arrays. */
+static void begin(struct state *s, double *room)
 {
-	size_t n = s->net->n_classes, width;
-	int rc = np_qn_flatten(s->net, &s->flat);
+	size_t n = s->net->n_classes;
 
-	if (rc)
-		return rc;
-	width = s->flat.n_queues;
-	s->size = n * width;
-	s->share = calloc(s->size + 1, sizeof(double));
-	s->less = calloc(n * s->size + 1, sizeof(double));
-	s->delta = calloc(n * s->size + 1, sizeof(double));
-	s->r = calloc(s->size + 1, sizeof(double));
-	s->seen = calloc(width + 1, sizeof(double));
-	if (!s->share || !s->less || !s->delta || !s->r || !s->seen)
-		return -ENOMEM;
+	s->share = room;
+	s->less = room + s->size;
+	s->delta = room + (n + 1) * s->size;
+	s->seen = room + (2 * n + 1) * s->size;
+	for (size_t i = 0; i < (n + 1) * s->size; i++)
+		room[i] = 1 / (double)s->net->n_stations;
 	s->most = 1;
 	for (size_t c = 0; c < n; c++) {
 		s->n[c] = (double)s->net->class[c].customers;
 		s->most = fmax(s->most, s->n[c]);
 	}
-	for (size_t i = 0; i < s->size; i++)
-		s->share[i] = 1 / (double)s->net->n_stations;
-	for (size_t i = 0; i < n * s->size; i++)
-		s->less[i] = 1 / (double)s->net->n_stations;
-	return 0;
-}
-
-static void drop(struct state *s)
-{
-	np_qn_flat_free(&s->flat);
-	free(s->share);
-	free(s->less);
-	free(s->delta);
-	free(s->r);
-	free(s->seen);
 }
 
 /* What a customer of class c sees at each queue; never less than nobody. */
 static void look(struct state *s, size_t c, const double *share)
 {
-	size_t width = s->flat.n_queues;
+	size_t width = s->flat->n_queues;
 	const double *delta = s->delta + c * s->size;
 
 	for (size_t q = 0; q < width; q++)
@@ -90,12 +70,12 @@ static void look(struct state *s, size_t c, const double *share)
 /* The residence times of class c, and its throughput. */
 static double reside(struct state *s, size_t c, const double *share)
 {
-	size_t width = s->flat.n_queues;
-	double *r = s->r + c * width, sec = s->flat.fixed_sec[c];
+	size_t width = s->flat->n_queues;
+	double *r = s->flat->r + c * width, sec = s->flat->fixed_sec[c];
 
 	look(s, c, share);
 	for (size_t q = 0; q < width; q++) {
-		r[q] = s->flat.demand[c * width + q] * (1 + s->seen[q]);
+		r[q] = s->flat->demand[c * width + q] * (1 + s->seen[q]);
 		sec += r[q];
 	}
 	return s->n[c] / sec;
@@ -104,7 +84,7 @@ static double reside(struct state *s, size_t c, const double *share)
 /* One step of the core; all classes see the shares of before. */
 static double improve(struct state *s, double *share)
 {
-	size_t width = s->flat.n_queues;
+	size_t width = s->flat->n_queues;
 	double change = 0;
 
 	for (size_t c = 0; c < s->net->n_classes; c++)
@@ -112,7 +92,7 @@ static double improve(struct state *s, double *share)
 	for (size_t i = 0; i < s->size; i++) {
 		size_t c = i / width;
 		double now = s->n[c] > 0 ?
-			     s->out->x_per_sec[c] * s->r[i] / s->n[c] : 0;
+			     s->out->x_per_sec[c] * s->flat->r[i] / s->n[c] : 0;
 
 		change = fmax(change, s->n[c] * fabs(now - share[i]));
 		share[i] = now;
@@ -152,7 +132,7 @@ static void compare(struct state *s, size_t c)
 	double *delta = s->delta + c * s->size;
 
 	for (size_t i = 0; s->n[c] > 0 && i < s->size; i++) {
-		size_t j = i / s->flat.n_queues;
+		size_t j = i / s->flat->n_queues;
 
 		delta[i] = s->n[j] - (j == c) > 0 ? less[i] - s->share[i] : 0;
 	}
@@ -182,36 +162,35 @@ static struct np_qn_cost cost_of(const struct np_qn *net)
 				    USUAL * PASSES * (n + 1) * n * cells };
 }
 
+static int run(const struct np_qn *net, const struct np_qn_flat *f,
+	       const struct np_qn_cost *max, struct np_qn_solution *out,
+	       struct np_err *err)
+{
+	struct state s = { .net = net, .flat = f, .out = out,
+			   .size = net->n_classes * f->n_queues };
+	double *room = calloc((2 * net->n_classes + 1) * s.size + f->n_queues +
+			      1, sizeof(*room));
+	int rc = -ENOMEM;
+
+	s.limit = fmin(MAX_ITERATIONS, max->steps / (double)net->n_classes /
+		       (double)(net->n_classes * (net->n_stations + 1)));
+	if (room) {
+		begin(&s, room);
+		rc = iterate(&s, err);
+	}
+	free(room);
+	return rc;
+}
+
 int np_qn_linearizer(const struct np_qn *net, const struct np_qn_cost *max,
 		     struct np_qn_solution *out, struct np_err *err)
 {
-	struct np_qn_solution made = { 0 };
-	struct state s = { .net = net, .out = &made };
-	struct np_qn_cost cost;
-	int rc = np_qn_check_fixed(net, "linearizer", err);
+	static const struct np_qn_way way = {
+		.name = "linearizer", .instead = "schweitzer takes less",
+		.refusal = "linearizer does not take load-dependent stations; "
+			   "convolution does",
+		.servers = true, .cost = cost_of, .run = run,
+	};
 
-	if (rc)
-		return rc;
-	cost = cost_of(net);
-	rc = np_qn_afford(&cost, max, "linearizer", "schweitzer takes less",
-			  err);
-	if (rc)
-		return rc;
-	s.limit = fmin(MAX_ITERATIONS, max->steps / (double)net->n_classes /
-		       (double)(net->n_classes * (net->n_stations + 1)));
-	rc = make(&s);
-	if (!rc)
-		rc = np_qn_solution_make(net, &made);
-	if (rc)
-		np_errf(err, rc, "linearizer: no memory");
-	else
-		rc = iterate(&s, err);
-	if (!rc) {
-		np_qn_solution_fill(net, &s.flat, s.r, &made);
-		*out = made;
-	} else {
-		np_qn_solution_free(&made);
-	}
-	drop(&s);
-	return rc;
+	return np_qn_solve(&way, net, max, out, err);
 }

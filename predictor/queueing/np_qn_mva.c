@@ -16,11 +16,11 @@
 
 struct plane {
 	const struct np_qn *net;
-	struct np_qn_flat flat;
+	const struct np_qn_flat *flat;
 	size_t largest, n_cells;
 	size_t stride[NP_QN_MAX_CLASSES];  /* cells; of all but the largest */
 	uint64_t n[NP_QN_MAX_CLASSES];	   /* where we are */
-	double x[NP_QN_MAX_CLASSES], *r;   /* there */
+	double *x;			   /* throughputs there */
 	double *present;		   /* [cell * n_queues + q] */
 	double *sum;
 };
@@ -50,39 +50,23 @@ struct np_qn_cost np_qn_mva_cost(const struct np_qn *net)
 	return cost;
 }
 
-static int make(struct plane *p)
+/* Strides of the cells, and how many there are. */
+static void lay_out(struct plane *p)
 {
-	size_t cells = 1, width;
-	int rc = np_qn_flatten(p->net, &p->flat);
-
-	if (rc)
-		return rc;
+	p->largest = largest_class(p->net);
+	p->n_cells = 1;
 	for (size_t c = 0; c < p->net->n_classes; c++)
 		if (c != p->largest) {
-			p->stride[c] = cells;
-			cells *= (size_t)p->net->class[c].customers + 1;
+			p->stride[c] = p->n_cells;
+			p->n_cells *= (size_t)p->net->class[c].customers + 1;
 		}
-	p->n_cells = cells;
-	width = p->flat.n_queues;
-	p->present = calloc(cells * width + 1, sizeof(double));
-	p->r = calloc(p->net->n_classes * width + 1, sizeof(double));
-	p->sum = calloc(width + 1, sizeof(double));
-	return p->present && p->r && p->sum ? 0 : -ENOMEM;
-}
-
-static void drop(struct plane *p)
-{
-	np_qn_flat_free(&p->flat);
-	free(p->present);
-	free(p->r);
-	free(p->sum);
 }
 
 static void visit_class(struct plane *p, size_t c, const double *before)
 {
-	size_t width = p->flat.n_queues;
-	const double *d = p->flat.demand + c * width;
-	double *r = p->r + c * width, sec = p->flat.fixed_sec[c];
+	size_t width = p->flat->n_queues;
+	const double *d = p->flat->demand + c * width;
+	double *r = p->flat->r + c * width, sec = p->flat->fixed_sec[c];
 
 	for (size_t q = 0; q < width; q++) {
 		r[q] = d[q] * (1 + before[q]);
@@ -95,7 +79,7 @@ static void visit_class(struct plane *p, size_t c, const double *before)
 
 static void visit(struct plane *p, size_t cell)
 {
-	size_t width = p->flat.n_queues;
+	size_t width = p->flat->n_queues;
 	double *here = p->present + cell * width;
 
 	memset(p->sum, 0, width * sizeof(*p->sum));
@@ -129,48 +113,32 @@ static void walk(struct plane *p)
 		}
 }
 
-static int can(const struct np_qn *net, struct np_err *err)
+static int run(const struct np_qn *net, const struct np_qn_flat *f,
+	       const struct np_qn_cost *max, struct np_qn_solution *out,
+	       struct np_err *err)
 {
-	for (size_t k = 0; k < net->n_stations; k++) {
-		const struct np_qn_station *st = &net->station[k];
+	struct plane p = { .net = net, .flat = f, .x = out->x_per_sec };
 
-		if (st->kind == NP_QN_LOADED ||
-		    (st->kind == NP_QN_QUEUE && st->servers > 1))
-			return np_errf(err, -ENOTSUP, "%.64s: exact mean value "
-				       "analysis takes queues of one server "
-				       "and delays; convolution takes it",
-				       st->name);
-	}
+	(void)max, (void)err;
+	lay_out(&p);
+	p.present = calloc((p.n_cells + 1) * f->n_queues + 1, sizeof(double));
+	if (!p.present)
+		return -ENOMEM;
+	p.sum = p.present + p.n_cells * f->n_queues;
+	walk(&p);
+	free(p.present);
 	return 0;
 }
 
 int np_qn_mva(const struct np_qn *net, const struct np_qn_cost *max,
 	      struct np_qn_solution *out, struct np_err *err)
 {
-	struct plane p = { .net = net };
-	struct np_qn_solution s = { 0 };
-	struct np_qn_cost cost;
-	int rc = np_qn_check(net, err);
+	static const struct np_qn_way way = {
+		.name = "exact mean value analysis",
+		.refusal = "exact mean value analysis takes queues of one "
+			   "server and delays; convolution takes it",
+		.cost = np_qn_mva_cost, .run = run,
+	};
 
-	if (rc || (rc = can(net, err)))
-		return rc;
-	cost = np_qn_mva_cost(net);
-	rc = np_qn_afford(&cost, max, "exact mean value analysis",
-			  "linearizer takes little", err);
-	if (rc)
-		return rc;
-	p.largest = largest_class(net);
-	rc = make(&p);
-	if (!rc)
-		rc = np_qn_solution_make(net, &s);
-	if (rc) {
-		np_errf(err, rc, "exact mean value analysis: no memory");
-	} else {
-		walk(&p);
-		memcpy(s.x_per_sec, p.x, net->n_classes * sizeof(*p.x));
-		np_qn_solution_fill(net, &p.flat, p.r, &s);
-		*out = s;
-	}
-	drop(&p);
-	return rc;
+	return np_qn_solve(&way, net, max, out, err);
 }

@@ -15,51 +15,23 @@
 
 struct state {
 	const struct np_qn *net;
-	struct np_qn_flat flat;
+	const struct np_qn_flat *flat;
 	double *present; /* [c * n_queues + q] */
-	double *r;
-	double *sum; /* of each queue */
+	double *sum;	 /* of each queue */
 };
-
-static int make(struct state *s)
-{
-	size_t n = s->net->n_classes, width;
-	int rc = np_qn_flatten(s->net, &s->flat);
-
-	if (rc)
-		return rc;
-	width = s->flat.n_queues;
-	s->present = calloc(n * width + 1, sizeof(double));
-	s->r = calloc(n * width + 1, sizeof(double));
-	s->sum = calloc(width + 1, sizeof(double));
-	if (!s->present || !s->r || !s->sum)
-		return -ENOMEM;
-	for (size_t i = 0; i < n * width; i++)
-		s->present[i] = (double)s->net->class[i / width].customers /
-				(double)s->net->n_stations;
-	return 0;
-}
-
-static void drop(struct state *s)
-{
-	np_qn_flat_free(&s->flat);
-	free(s->present);
-	free(s->r);
-	free(s->sum);
-}
 
 /* Returns the largest change of a mean number. */
 static double improve(struct state *s, size_t c, double *x)
 {
-	size_t width = s->flat.n_queues;
+	size_t width = s->flat->n_queues;
 	double n = (double)s->net->class[c].customers, change = 0;
-	double *present = s->present + c * width, *r = s->r + c * width;
-	double sec = s->flat.fixed_sec[c];
+	double *present = s->present + c * width, *r = s->flat->r + c * width;
+	double sec = s->flat->fixed_sec[c];
 
 	for (size_t q = 0; q < width; q++) {
 		double seen = s->sum[q] - present[q] / n;
 
-		r[q] = s->flat.demand[c * width + q] * (1 + fmax(0, seen));
+		r[q] = s->flat->demand[c * width + q] * (1 + fmax(0, seen));
 		sec += r[q];
 	}
 	*x = n / sec;
@@ -72,7 +44,7 @@ static double improve(struct state *s, size_t c, double *x)
 
 static double improve_all(struct state *s, double *x)
 {
-	size_t width = s->flat.n_queues;
+	size_t width = s->flat->n_queues;
 	double change = 0;
 
 	for (size_t q = 0; q < width; q++) {
@@ -112,34 +84,34 @@ static struct np_qn_cost cost_of(const struct np_qn *net)
 	return (struct np_qn_cost){ 8 * 8 * cells, USUAL * cells };
 }
 
+static int run(const struct np_qn *net, const struct np_qn_flat *f,
+	       const struct np_qn_cost *max, struct np_qn_solution *out,
+	       struct np_err *err)
+{
+	size_t size = net->n_classes * f->n_queues;
+	double *present = calloc(size + f->n_queues + 1, sizeof(*present));
+	struct state s = { net, f, present, present + size };
+	int rc = -ENOMEM;
+
+	for (size_t i = 0; present && i < size; i++)
+		present[i] = (double)net->class[i / f->n_queues].customers /
+			     (double)net->n_stations;
+	if (present)
+		rc = iterate(&s, fmin(MAX_ITERATIONS, USUAL * max->steps /
+				      cost_of(net).steps), out, err);
+	free(present);
+	return rc;
+}
+
 int np_qn_schweitzer(const struct np_qn *net, const struct np_qn_cost *max,
 		     struct np_qn_solution *out, struct np_err *err)
 {
-	struct state s = { .net = net };
-	struct np_qn_solution made = { 0 };
-	struct np_qn_cost cost;
-	int rc = np_qn_check_fixed(net, "schweitzer", err);
+	static const struct np_qn_way way = {
+		.name = "schweitzer", .instead = "nothing takes less",
+		.refusal = "schweitzer does not take load-dependent stations; "
+			   "convolution does",
+		.servers = true, .cost = cost_of, .run = run,
+	};
 
-	if (rc)
-		return rc;
-	cost = cost_of(net);
-	rc = np_qn_afford(&cost, max, "schweitzer", "nothing takes less", err);
-	if (rc)
-		return rc;
-	rc = make(&s);
-	if (!rc)
-		rc = np_qn_solution_make(net, &made);
-	if (rc)
-		np_errf(err, rc, "schweitzer: no memory");
-	else
-		rc = iterate(&s, fmin(MAX_ITERATIONS, USUAL * max->steps /
-				      cost.steps), &made, err);
-	if (!rc) {
-		np_qn_solution_fill(net, &s.flat, s.r, &made);
-		*out = made;
-	} else {
-		np_qn_solution_free(&made);
-	}
-	drop(&s);
-	return rc;
+	return np_qn_solve(&way, net, max, out, err);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <gsl/gsl_multifit.h>
+#include <gsl/gsl_sort.h>
 
 #include "np_rng.h"
 
@@ -64,67 +65,41 @@ static double most_of(const struct points *p)
 	return most;
 }
 
-struct gsl_parts {
-	gsl_matrix *x, *cov;
-	gsl_vector *y, *w, *c;
-	gsl_multifit_linear_workspace *space;
-};
-
-static void drop_parts(struct gsl_parts *g)
-{
-	gsl_matrix_free(g->x);
-	gsl_matrix_free(g->cov);
-	gsl_vector_free(g->y);
-	gsl_vector_free(g->w);
-	gsl_vector_free(g->c);
-	gsl_multifit_linear_free(g->space);
-}
-
-static bool make_parts(struct gsl_parts *g, const struct fit *f,
-		       const struct points *p)
-{
-	double most = most_of(p);
-
-	*g = (struct gsl_parts){
-		gsl_matrix_alloc(p->n, f->terms),
-		gsl_matrix_alloc(f->terms, f->terms), gsl_vector_alloc(p->n),
-		gsl_vector_alloc(p->n), gsl_vector_alloc(f->terms),
-		gsl_multifit_linear_alloc(p->n, f->terms),
-	};
-	if (!g->x || !g->cov || !g->y || !g->w || !g->c || !g->space)
-		return false;
-	for (size_t i = 0; i < p->n; i++) {
-		double x = 1;
-
-		for (size_t j = 0; j < f->terms; j++) {
-			gsl_matrix_set(g->x, i, j, x);
-			x *= x_of(f, p->processes[i]);
-		}
-		gsl_vector_set(g->y, i, f->in_logs ? log(p->y[i]) : p->y[i]);
-		gsl_vector_set(g->w, i, weight_of(f, p->y[i], most));
-	}
-	return true;
-}
-
 /* f has terms, in_logs and scale. */
 static int fit_points(struct fit *f, const struct points *p)
 {
-	struct gsl_parts g;
-	double chisq, free_points = (double)p->n - (double)f->terms;
-	int rc = make_parts(&g, f, p) ? 0 : -ENOMEM;
+	double *x = calloc(p->n * (f->terms + 2), sizeof(*x));
+	double *y = x + p->n * f->terms, *w = y + p->n, chisq;
+	double free_points = (double)p->n - (double)f->terms, most = most_of(p);
+	gsl_multifit_linear_workspace *space =
+		gsl_multifit_linear_alloc(p->n, f->terms);
+	gsl_matrix_view cov = gsl_matrix_view_array_with_tda(
+		f->cov[0], f->terms, f->terms, MAX_TERMS), xs;
+	gsl_vector_view c = gsl_vector_view_array(f->c, f->terms), ys, ws;
+	int rc = x && space ? 0 : -ENOMEM;
 
-	if (!rc && gsl_multifit_wlinear(g.x, g.w, g.y, g.c, g.cov, &chisq,
-					g.space))
-		rc = -ENOMEM; /* the only way that it can fail here */
-	f->n = p->n;
-	for (size_t i = 0; !rc && i < f->terms; i++) {
-		f->c[i] = gsl_vector_get(g.c, i);
-		for (size_t j = 0; j < f->terms; j++)
-			f->cov[i][j] = gsl_matrix_get(g.cov, i, j);
+	for (size_t i = 0; !rc && i < p->n; i++) {
+		double *row = x + i * f->terms;
+
+		row[0] = 1;
+		for (size_t j = 1; j < f->terms; j++)
+			row[j] = row[j - 1] * x_of(f, p->processes[i]);
+		y[i] = f->in_logs ? log(p->y[i]) : p->y[i];
+		w[i] = weight_of(f, p->y[i], most);
 	}
+	if (!rc) {
+		xs = gsl_matrix_view_array(x, p->n, f->terms);
+		ys = gsl_vector_view_array(y, p->n);
+		ws = gsl_vector_view_array(w, p->n);
+		if (gsl_multifit_wlinear(&xs.matrix, &ws.vector, &ys.vector,
+					 &c.vector, &cov.matrix, &chisq, space))
+			rc = -ENOMEM; /* the only way that it can fail here */
+	}
+	f->n = p->n;
 	if (!rc)
 		f->sd = free_points > 0 ? sqrt(chisq / free_points) : NAN;
-	drop_parts(&g);
+	gsl_multifit_linear_free(space);
+	free(x);
 	return rc;
 }
 
@@ -232,18 +207,12 @@ static int gather(struct np_scaling *s, const struct np_run *run,
 					s->n_knots) : 0;
 }
 
-static size_t distinct(const struct points *p)
+static bool are_of_one(const struct points *p)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->n; i++) {
-		size_t k = 0;
-
-		while (k < i && p->processes[k] != p->processes[i])
-			k++;
-		n += k == i;
-	}
-	return n;
+	for (size_t i = 1; i < p->n; i++)
+		if (p->processes[i] != p->processes[0])
+			return false;
+	return true;
 }
 
 static int fit_all(struct np_scaling *s, const struct points p[N_FITS])
@@ -255,7 +224,7 @@ static int fit_all(struct np_scaling *s, const struct points p[N_FITS])
 					  .in_logs = q == SIZE,
 					  .scale = s->most };
 		/* Programs that send nothing have no size to speak of. */
-		if (q == SIZE && distinct(&p[q]) < 2)
+		if (q == SIZE && are_of_one(&p[q]))
 			s->fit[q].terms = p[q].n ? 1 : 0;
 		if (s->fit[q].terms)
 			rc = fit_points(&s->fit[q], &p[q]);
@@ -356,13 +325,6 @@ static int run_at(const struct np_scaling *s, double processes,
 			       compute / processes, &out->four, err);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int interval(const struct np_scaling *s, double processes,
 		    struct np_scaled_run *out, struct np_err *err)
 {
@@ -377,7 +339,7 @@ static int interval(const struct np_scaling *s, double processes,
 		wall[i] = one.four.wall_sec;
 	}
 	if (!rc) {
-		qsort(wall, REPLICATES, sizeof(*wall), by_size);
+		gsl_sort(wall, 1, REPLICATES);
 		out->low_sec = wall[REPLICATES / 20];
 		out->high_sec = wall[REPLICATES - 1 - REPLICATES / 20];
 	}
@@ -409,4 +371,66 @@ int np_scaling_at(const struct np_scaling *s, double processes,
 	if (!rc)
 		*out = made;
 	return rc;
+}
+
+/* ---- what it would be, for all one knows without a model ---- */
+
+/* Of several as near, their mean. */
+static double nearest(const struct np_run *run, size_t n, double processes,
+		      bool ideal)
+{
+	double best = INFINITY, sum = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double far = fabs(log(run[i].processes / processes));
+		double sec = run[i].app_sec *
+			     (ideal ? run[i].processes / processes : 1);
+
+		if (far > best * (1 + 1e-12))
+			continue;
+		if (far < best * (1 - 1e-12)) {
+			best = far;
+			sum = 0;
+			count = 0;
+		}
+		sum += sec;
+		count++;
+	}
+	return sum / (double)count;
+}
+
+/*
+ * Least squares of 1 = (s + p / P) / T: two unknowns, of which either may end
+ * at 0.
+ */
+static double amdahl(const struct np_run *run, size_t n, double processes)
+{
+	double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0, det, s, p;
+
+	for (size_t i = 0; i < n; i++) {
+		double a = 1 / run[i].app_sec, b = a / run[i].processes;
+
+		aa += a * a;
+		ab += a * b;
+		bb += b * b;
+		a1 += a;
+		b1 += b;
+	}
+	det = aa * bb - ab * ab;
+	s = (a1 * bb - b1 * ab) / det;
+	p = (b1 * aa - a1 * ab) / det;
+	if (!(det > 1e-12 * aa * bb) || p < 0)
+		return a1 / aa;
+	if (s < 0)
+		return b1 / bb / processes;
+	return s + p / processes;
+}
+
+double np_scaling_baseline(enum np_scaling_baseline which,
+			   const struct np_run *run, size_t n,
+			   double processes)
+{
+	return which == NP_BASELINE_AMDAHL ? amdahl(run, n, processes) :
+	       nearest(run, n, processes, which == NP_BASELINE_IDEAL);
 }

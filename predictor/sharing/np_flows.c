@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "np_array.h"
 #include "np_sharing_impl.h"
+#include "np_timers.h"
 
 #define NONE UINT32_MAX
 /* Ends that differ by rounding only are one: of a duration, and of the time. */
@@ -358,7 +358,48 @@ bool np_flows_ended(struct np_flows *f, struct np_flow_end *end)
 	return true;
 }
 
-size_t np_flows_active(const struct np_flows *f)
+static int set_starts(struct np_timers *t, const double *start_sec, size_t n,
+		      struct np_err *err)
 {
-	return f->n;
+	for (size_t i = 0; i < n; i++) {
+		if (!(start_sec[i] >= 0 && isfinite(start_sec[i])))
+			return np_errf(err, -EINVAL, "communication %zu starts "
+				       "at %g s, expected 0 or more", i,
+				       start_sec[i]);
+		if (np_timers_set(t, start_sec[i], i))
+			return np_errf(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+int np_sharing_dynamic(const struct np_sharing_model *m,
+		       const struct np_sharing_param *p,
+		       const struct np_comm *c, const double *start_sec,
+		       const double *alone_sec, size_t n, size_t n_nodes,
+		       double *end_sec, struct np_err *err)
+{
+	struct np_timers starts = { .n = 0 };
+	struct np_flows *f = NULL;
+	struct np_flow_end done;
+	double now;
+	size_t i;
+	int rc = set_starts(&starts, start_sec, n, err);
+
+	if (!rc)
+		rc = np_flows_new(m, p, n_nodes, &f, err);
+	while (!rc && (starts.n || f->n)) {
+		rc = np_flows_next(f, &now, err);
+		if (rc)
+			break;
+		/* The next start or end, whichever comes first. */
+		now = fmin(now, np_timers_next(&starts));
+		np_flows_advance(f, now);
+		while (np_flows_ended(f, &done))
+			end_sec[done.id] = now;
+		while (!rc && np_timers_due(&starts, now, &i))
+			rc = np_flows_start(f, c[i], alone_sec[i], i, err);
+	}
+	np_flows_free(f);
+	np_timers_free(&starts);
+	return rc;
 }

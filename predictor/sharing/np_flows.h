@@ -1,6 +1,6 @@
 /*
- * Communications that come and go, and when each ends: for the dynamic
- * evaluation and for the simulator.
+ * Communications that come and go, and when each ends: for
+ * np_sharing_dynamic() and for np_replay.c.
  *
  * After every change only what is connected to it by common ports gets new
  * penalties, and the next end is found by a heap: an event costs what its own
@@ -48,7 +48,5 @@ struct np_flow_end {
 
 /* One that has ended by now; false: no more. */
 bool np_flows_ended(struct np_flows *f, struct np_flow_end *end);
-
-size_t np_flows_active(const struct np_flows *f);
 
 #endif

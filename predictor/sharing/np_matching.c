@@ -48,8 +48,9 @@ static int go(const struct np_ports *p, int number, size_t max_states,
 	return rc;
 }
 
-int np_matching_shares(const struct np_ports *p, size_t max_states,
-		       double *share, double *ln_sets)
+/* Of one connected graph; -E2BIG leaves share undefined. */
+static int shares(const struct np_ports *p, size_t max_states, double *share,
+		  double *ln_sets)
 {
 	double done, furthest = -1;
 	int best = 0, rc = -E2BIG;
@@ -84,7 +85,7 @@ static int one_part(const struct np_comm *c, size_t n, size_t max_states,
 
 	if (rc)
 		return rc;
-	rc = np_matching_shares(&p, max_states, share, ln_sets);
+	rc = shares(&p, max_states, share, ln_sets);
 	if (rc == -E2BIG)
 		np_errf(err, rc, "model myrinet: %zu communications from %zu "
 			"nodes to %zu that all depend on each other have more "

@@ -20,17 +20,10 @@
 #define NP_MATCHING_MAX_STATES ((size_t)1 << 22)
 
 /*
- * Of one connected graph, p->n > 0 edges: share[i], the share of maximal
- * matchings that edge i is in (> 0), and *ln_sets, the logarithm of their
- * number.  Returns 0; -E2BIG: more than max_states in every order that was
- * tried, share is then undefined; -ENOMEM.
- */
-int np_matching_shares(const struct np_ports *p, size_t max_states,
-		       double *share, double *ln_sets);
-
-/*
- * Of any graph, by connected parts; *ln_sets may be NULL.  Returns 0; -E2BIG
- * with err naming the size of the part; -ENOMEM with err.
+ * Of any graph, by connected parts: share[i], the share of maximal matchings
+ * that edge i is in (> 0), and *ln_sets (may be NULL), the logarithm of their
+ * number.  Returns 0; -E2BIG with err naming the size of a part that has more
+ * than max_states in every order that was tried; -ENOMEM with err.
  */
 int np_matching_all(const struct np_comm *c, size_t n, size_t max_states,
 		    double *share, double *ln_sets, struct np_err *err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_matching_impl.h"
 
 #define PER_WORD 32 /* two bits for each slot */
@@ -90,16 +91,9 @@ static int make_table(struct states *s, size_t from, size_t to)
 static int make_room(struct states *s)
 {
 	size_t room = s->room ? 2 * s->room : 64;
-	uint64_t *key;
-	double *forward;
 
-	key = realloc(s->key, room * s->words * sizeof(*key));
-	if (key)
-		s->key = key;
-	forward = realloc(s->forward, room * sizeof(*forward));
-	if (forward)
-		s->forward = forward;
-	if (!key || !forward)
+	if (np_array_resize(&s->key, room, s->words * sizeof(*s->key)) ||
+	    np_array_resize(&s->forward, room, sizeof(*s->forward)))
 		return -ENOMEM;
 	s->room = room;
 	return 0;

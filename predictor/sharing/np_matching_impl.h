@@ -39,7 +39,7 @@ int np_matching_plan(const struct np_ports *p, enum np_matching_order order,
 void np_matching_plan_free(struct np_matching_plan *plan);
 
 /*
- * The sums; as np_matching_shares() for this one order.  *n_done: how many
+ * The sums; as np_matching_all() for this one order.  *n_done: how many
  * sources were taken, all of them unless the result is -E2BIG.
  */
 int np_matching_count(const struct np_matching_plan *plan, size_t n_edges,

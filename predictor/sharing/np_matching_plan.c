@@ -12,19 +12,9 @@ struct graph {
 	uint32_t *edge;	 /* by source, then by destination */
 	size_t *first;	 /* of each source in edge[]; one more at the end */
 	uint32_t *left;	 /* of each destination: sources to come */
-	uint32_t *slot;	 /* NONE: it is not open */
-	bool *done, *near; /* sources: taken; beside an open destination */
+	uint32_t *slot;	 /* NONE: it was not opened yet */
+	bool *done;	 /* sources: taken */
 };
-
-static int by_ends(const void *a, const void *b, void *arg)
-{
-	const struct np_ports *p = arg;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	if (p->out[x] != p->out[y])
-		return p->out[x] < p->out[y] ? -1 : 1;
-	return (p->in[x] > p->in[y]) - (p->in[x] < p->in[y]);
-}
 
 /* Is edge[i] the first of its parallel ones? */
 static bool is_first(const struct graph *g, size_t source, size_t i)
@@ -40,7 +30,6 @@ static void graph_free(struct graph *g)
 	free(g->left);
 	free(g->slot);
 	free(g->done);
-	free(g->near);
 }
 
 static int graph_new(const struct np_ports *p, struct graph *g)
@@ -51,18 +40,14 @@ static int graph_new(const struct np_ports *p, struct graph *g)
 		.left = calloc(p->n_in, sizeof(*g->left)),
 		.slot = calloc(p->n_in, sizeof(*g->slot)),
 		.done = calloc(p->n_out, sizeof(*g->done)),
-		.near = calloc(p->n_out, sizeof(*g->near)),
 	};
-	if (!g->edge || !g->first || !g->left || !g->slot || !g->done ||
-	    !g->near)
+	if (!g->edge || !g->first || !g->left || !g->slot || !g->done)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->n; i++) {
-		g->edge[i] = (uint32_t)i;
+	for (size_t i = 0; i < p->n; i++)
 		g->first[p->out[i] + 1]++;
-	}
 	for (size_t s = 0; s < p->n_out; s++)
 		g->first[s + 1] += g->first[s];
-	qsort_r(g->edge, p->n, sizeof(*g->edge), by_ends, (void *)p);
+	np_ports_sort(p, g->edge);
 	memset(g->slot, 0xff, p->n_in * sizeof(*g->slot));
 	for (size_t s = 0; s < p->n_out; s++)
 		for (size_t i = g->first[s]; i < g->first[s + 1]; i++)
@@ -74,11 +59,12 @@ static int graph_new(const struct np_ports *p, struct graph *g)
 struct cost {
 	long open;
 	size_t later;
+	bool near; /* it shares a destination with those before it */
 };
 
 static struct cost cost_of(const struct graph *g, size_t s)
 {
-	struct cost c = { 0, 0 };
+	struct cost c = { 0, 0, false };
 
 	for (size_t i = g->first[s]; i < g->first[s + 1]; i++) {
 		uint32_t d = g->p->in[g->edge[i]];
@@ -90,6 +76,7 @@ static struct cost cost_of(const struct graph *g, size_t s)
 		else
 			c.open -= g->left[d] == 1;
 		c.later += g->left[d] - 1;
+		c.near |= g->slot[d] != NONE;
 	}
 	return c;
 }
@@ -113,16 +100,16 @@ static size_t first_source(const struct graph *g, enum np_matching_order order)
 
 static size_t next_source(const struct graph *g)
 {
-	struct cost least = { 0, 0 };
+	struct cost least = { 0, 0, false };
 	size_t best = g->p->n_out;
 
 	for (size_t s = 0; s < g->p->n_out; s++) {
 		struct cost c;
 
-		if (g->done[s] || !g->near[s])
+		if (g->done[s])
 			continue;
 		c = cost_of(g, s);
-		if (best == g->p->n_out || is_less(c, least)) {
+		if (c.near && (best == g->p->n_out || is_less(c, least))) {
 			best = s;
 			least = c;
 		}
@@ -171,18 +158,6 @@ static void take(struct graph *g, size_t s, struct slots *slots,
 				plan->choice[step->first + i].slot;
 }
 
-/* Those that share a destination with it can be next. */
-static void mark_near(struct graph *g, size_t s, bool *open)
-{
-	for (size_t i = g->first[s]; i < g->first[s + 1]; i++)
-		open[g->p->in[g->edge[i]]] = true;
-	for (size_t i = 0; i < g->p->n; i++)
-		if (open[g->p->in[i]])
-			g->near[g->p->out[i]] = true;
-	for (size_t i = g->first[s]; i < g->first[s + 1]; i++)
-		open[g->p->in[g->edge[i]]] = false;
-}
-
 int np_matching_plan(const struct np_ports *p, enum np_matching_order order,
 		     struct np_matching_plan *out)
 {
@@ -192,23 +167,19 @@ int np_matching_plan(const struct np_ports *p, enum np_matching_order order,
 		.choice_of = calloc(p->n, sizeof(*plan.choice_of)),
 	};
 	struct slots slots = { .free = calloc(p->n_in, sizeof(uint32_t)) };
-	bool *open = calloc(p->n_in, sizeof(*open));
 	struct graph g;
 	size_t n_choices = 0;
 	int rc = graph_new(p, &g);
 
-	if (!plan.step || !plan.choice || !plan.choice_of || !slots.free ||
-	    !open)
+	if (!plan.step || !plan.choice || !plan.choice_of || !slots.free)
 		rc = -ENOMEM;
 	for (size_t s = 0; !rc && plan.n_steps < p->n_out;) {
 		s = plan.n_steps ? next_source(&g) : first_source(&g, order);
 		take(&g, s, &slots, &plan, &n_choices);
-		mark_near(&g, s, open);
 	}
 	plan.n_slots = slots.n;
 	graph_free(&g);
 	free(slots.free);
-	free(open);
 	if (rc)
 		np_matching_plan_free(&plan);
 	else

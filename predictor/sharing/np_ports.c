@@ -34,7 +34,7 @@ static size_t number(struct key *key, size_t n, uint32_t *port,
 int np_ports_new(const struct np_comm *c, size_t n, struct np_ports *out,
 		 struct np_err *err)
 {
-	struct np_ports p = { .n = n };
+	struct np_ports p = { .c = c, .n = n };
 	struct key *key = calloc(n + 1, sizeof(*key));
 
 	p.out = calloc(4 * n + 1, sizeof(*p.out));
@@ -61,6 +61,23 @@ void np_ports_free(struct np_ports *p)
 {
 	free(p->out);
 	memset(p, 0, sizeof(*p));
+}
+
+static int by_ends(const void *a, const void *b, void *arg)
+{
+	const struct np_ports *p = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (p->out[x] != p->out[y])
+		return p->out[x] < p->out[y] ? -1 : 1;
+	return (p->in[x] > p->in[y]) - (p->in[x] < p->in[y]);
+}
+
+void np_ports_sort(const struct np_ports *p, uint32_t *order)
+{
+	for (size_t i = 0; i < p->n; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, p->n, sizeof(*order), by_ends, (void *)p);
 }
 
 /* The port that stands for all that are connected; paths get shorter. */

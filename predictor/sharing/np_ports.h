@@ -8,6 +8,7 @@
 #include "np_sharing.h"
 
 struct np_ports {
+	const struct np_comm *c; /* borrowed */
 	size_t n, n_out, n_in;
 	uint32_t *out, *in;    /* of each communication: its two ports */
 	uint32_t *n_of_out;    /* of each port that sends: communications */
@@ -18,6 +19,9 @@ struct np_ports {
 int np_ports_new(const struct np_comm *c, size_t n, struct np_ports *out,
 		 struct np_err *err);
 void np_ports_free(struct np_ports *p);
+
+/* order[n]: the communications by source, and those of one by destination. */
+void np_ports_sort(const struct np_ports *p, uint32_t *order);
 
 /*
  * Which connected part each communication belongs to: part[n], 0 .. n - 1.

@@ -60,6 +60,15 @@ void np_replay_meet(struct np_replay_app *a, uint32_t send, uint32_t recv);
  */
 int np_replay_finish(struct np_replay_app *a, struct np_err *err);
 
+/*
+ * A finished graph (np_graph.h) as a finished program: ranks become tasks,
+ * operations keep their times, sizes, dependencies and messages.  Free *out by
+ * np_replay_app_free().  Returns 0; -E2BIG or -ENOMEM with err.
+ */
+struct np_graph;
+int np_replay_of_graph(const struct np_graph *g, struct np_replay_app **out,
+		       struct np_err *err);
+
 uint32_t np_replay_tasks(const struct np_replay_app *a);
 size_t np_replay_ops(const struct np_replay_app *a);
 const struct np_replay_op *np_replay_op_at(const struct np_replay_app *a,

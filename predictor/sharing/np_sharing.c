@@ -4,50 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gsl/gsl_sort.h>
+
 #include "np_ports.h"
 #include "np_sharing_impl.h"
-
-static int none(const struct np_sharing_param *p, const struct np_comm *c,
-		size_t n, double *penalty, struct np_err *err)
-{
-	(void)p, (void)c, (void)err;
-	for (size_t i = 0; i < n; i++)
-		penalty[i] = 1;
-	return 0;
-}
-
-/* Parallel ones conflict at both ends, and count once. */
-static int conflicts(const struct np_sharing_param *p, const struct np_comm *c,
-		     size_t n, double *penalty, struct np_err *err)
-{
-	struct np_ports port;
-	int rc = np_ports_new(c, n, &port, err);
-
-	(void)p;
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < n; i++) {
-		size_t parallel = 0;
-
-		for (size_t k = 0; k < n; k++)
-			parallel += port.out[k] == port.out[i] &&
-				    port.in[k] == port.in[i];
-		penalty[i] = (double)(port.n_of_out[port.out[i]] +
-				      port.n_of_in[port.in[i]] - parallel);
-	}
-	np_ports_free(&port);
-	return 0;
-}
-
-const struct np_sharing_model np_sharing_models[] = {
-	{ "gige", "Gigabit Ethernet", np_sharing_gige },
-	{ "myrinet", "Myrinet", np_sharing_myrinet },
-	{ "infiniband", "InfiniBand", np_sharing_infiniband },
-	{ "maxmin", "max-min fair sharing", np_sharing_maxmin },
-	{ "conflicts", "number of conflicts", conflicts },
-	{ "none", "no penalty", none },
-};
-const size_t np_sharing_n_models = NP_ARRAY_SIZE(np_sharing_models);
 
 const struct np_sharing_model *np_sharing_find(const char *name,
 					       struct np_err *err)
@@ -66,39 +26,40 @@ const struct np_sharing_model *np_sharing_find(const char *name,
 	return NULL;
 }
 
-static int out_of_range(const char *name, double v, const char *expected,
-			struct np_err *err)
+const struct np_sharing_member np_sharing_members[] = {
+#define AT(x) offsetof(struct np_sharing_param, x)
+	{ "gige", "beta", AT(beta), false, 0.1 },
+	{ "gige", "gamma_o", AT(gamma_out), true, 0.05 },
+	{ "gige", "gamma_i", AT(gamma_in), true, 0.05 },
+	{ "infiniband", "be", AT(ib_in), false, 0.1 },
+	{ "infiniband", "bs", AT(ib_out), false, 0.1 },
+	{ "infiniband", "gs", AT(ib_many), false, 0.1 },
+	{ "", "fabric", AT(fabric), false, 0 },
+#undef AT
+};
+const size_t np_sharing_n_members = NP_ARRAY_SIZE(np_sharing_members);
+
+double *np_sharing_value(struct np_sharing_param *p,
+			 const struct np_sharing_member *m)
 {
-	return np_errf(err, -EINVAL, "%s is %g, expected %s", name, v,
-		       expected);
+	return (double *)((char *)p + m->at);
 }
 
 int np_sharing_check(const struct np_sharing_param *p, struct np_err *err)
 {
-	const struct {
-		const char *name;
-		double value;
-		bool below_one; /* [0, 1); > 0 otherwise */
-	} row[] = {
-		{ "beta", p->beta, false },
-		{ "gamma_o", p->gamma_out, true },
-		{ "gamma_i", p->gamma_in, true },
-		{ "be", p->ib_in, false },
-		{ "bs", p->ib_out, false },
-		{ "gs", p->ib_many, false },
-	};
+	struct np_sharing_param own = *p;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(row); i++) {
-		double v = row[i].value;
+	for (size_t i = 0; i < np_sharing_n_members; i++) {
+		const struct np_sharing_member *m = &np_sharing_members[i];
+		double v = *np_sharing_value(&own, m);
 
-		if (row[i].below_one && !(v >= 0 && v < 1))
-			return out_of_range(row[i].name, v, "0 to less than 1",
-					    err);
-		if (!row[i].below_one && !(v > 0 && isfinite(v)))
-			return out_of_range(row[i].name, v, "more than 0", err);
+		if (m->below_one ? !(v >= 0 && v < 1) :
+				   !(v > 0 && (isfinite(v) || !*m->model)))
+			return np_errf(err, -EINVAL, "%s is %g, expected %s",
+				       m->name, v, m->below_one ?
+				       "0 to less than 1" : "more than 0");
 	}
-	return p->fabric > 0 ? 0 : out_of_range("fabric", p->fabric,
-						"more than 0", err);
+	return 0;
 }
 
 int np_sharing_check_comm(const struct np_sharing_param *p, struct np_comm c,
@@ -119,18 +80,17 @@ int np_sharing_ask(const struct np_sharing_model *m,
 		   const struct np_sharing_param *p, const struct np_comm *c,
 		   size_t n, double *penalty, struct np_err *err)
 {
-	int rc = n ? m->penalties(p, c, n, penalty, err) : 0;
+	struct np_ports port = { .n = 0 };
+	int rc = m->penalties && n ? np_ports_new(c, n, &port, err) : 0;
 
+	for (size_t i = 0; !m->penalties && i < n; i++)
+		penalty[i] = 1;
+	if (port.n)
+		rc = m->penalties(p, &port, penalty, err);
+	np_ports_free(&port);
 	for (size_t i = 0; !rc && i < n; i++)
 		penalty[i] = fmax(penalty[i], 1);
 	return rc;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 double np_sharing_cut(double fabric, double *rate, size_t n)
@@ -141,7 +101,7 @@ double np_sharing_cut(double fabric, double *rate, size_t n)
 		sum += rate[i];
 	if (sum <= fabric * (1 + 1e-12))
 		return INFINITY;
-	qsort(rate, n, sizeof(*rate), by_value);
+	gsl_sort(rate, 1, n);
 	for (size_t i = 0; i < n; i++) {
 		double fair = left / (double)(n - i);
 

@@ -52,11 +52,32 @@ struct np_sharing_param {
 	.ib_in = 0.965, .ib_out = 0.925, .ib_many = 1.35, \
 	.fabric = __builtin_inf() }
 
+/* One of these, and of which model: "" of all, which may be infinite. */
+struct np_sharing_member {
+	const char *model, *name; /* "gige", "gamma_o" */
+	size_t at;
+	bool below_one; /* [0, 1); > 0 otherwise */
+	double step;	/* how far a search for it goes first */
+};
+
+extern const struct np_sharing_member np_sharing_members[];
+extern const size_t np_sharing_n_members;
+double *np_sharing_value(struct np_sharing_param *p,
+			 const struct np_sharing_member *m);
+
+struct np_ports;
+
 struct np_sharing_model {
 	const char *name, *title;
-	/* n > 0 communications of different nodes; np_sharing_impl.h */
+	/*
+	 * n > 0 communications, from != to, whose nodes may be any numbers
+	 * (np_ports.h).  It need not clamp at 1, and each depends only on what
+	 * is connected to it by others with the same source or the same
+	 * destination; np_flows.c relies on it.  Returns 0, -ENOMEM or -E2BIG
+	 * with err.  NULL: all are 1.
+	 */
 	int (*penalties)(const struct np_sharing_param *p,
-			 const struct np_comm *c, size_t n, double *penalty,
+			 const struct np_ports *port, double *penalty,
 			 struct np_err *err);
 };
 

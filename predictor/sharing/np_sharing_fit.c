@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,39 +13,17 @@
 #define CLOSE 1e-10
 #define LARGEST_GAMMA 0.999
 
-/* The parameters of the models, and how far a first step goes. */
-static const struct member {
-	const char *model, *name;
-	size_t at;
-	bool below_one;
-	double step;
-} members[] = {
-#define AT(x) offsetof(struct np_sharing_param, x)
-	{ "gige", "beta", AT(beta), false, 0.1 },
-	{ "gige", "gamma_o", AT(gamma_out), true, 0.05 },
-	{ "gige", "gamma_i", AT(gamma_in), true, 0.05 },
-	{ "infiniband", "be", AT(ib_in), false, 0.1 },
-	{ "infiniband", "bs", AT(ib_out), false, 0.1 },
-	{ "infiniband", "gs", AT(ib_many), false, 0.1 },
-#undef AT
-};
-
 struct search {
 	const struct np_sharing_model *model;
 	const struct np_sharing_case *s;
 	size_t n_cases, n; /* n: measured communications */
 	double *end_sec;
 	struct np_sharing_param param;
-	const struct member *free[NP_SHARING_FIT_MAX]; /* what is searched */
+	const struct np_sharing_member *free[NP_SHARING_FIT_MAX]; /* sought */
 	size_t n_free;
 	struct np_err *err;
 	int rc;
 };
-
-static double *member(struct np_sharing_param *p, const struct member *m)
-{
-	return (double *)((char *)p + m->at);
-}
 
 /* Sum over measured communications of f(modelled / measured - 1). */
 static double errors(struct search *w, double (*f)(double))
@@ -73,7 +50,7 @@ static double square(double x)
 }
 
 /* Into the range of a parameter; what is beyond it is penalised. */
-static double clamp(const struct member *m, double v, double *beyond)
+static double clamp(const struct np_sharing_member *m, double v, double *beyond)
 {
 	double in = m->below_one ? fmin(fmax(v, 0), LARGEST_GAMMA) :
 				   fmax(v, 1e-3);
@@ -88,7 +65,7 @@ static double objective(const gsl_vector *x, void *arg)
 	double beyond = 0, sum;
 
 	for (size_t i = 0; i < w->n_free; i++)
-		*member(&w->param, w->free[i]) =
+		*np_sharing_value(&w->param, w->free[i]) =
 			clamp(w->free[i], gsl_vector_get(x, i), &beyond);
 	sum = errors(w, square);
 	return w->rc || !isfinite(sum) ? GSL_POSINF :
@@ -96,9 +73,9 @@ static double objective(const gsl_vector *x, void *arg)
 }
 
 /* Does any measured communication depend on it, one way or the other? */
-static bool matters(struct search *w, const struct member *m)
+static bool matters(struct search *w, const struct np_sharing_member *m)
 {
-	double *v = member(&w->param, m), old = *v, here, up, down;
+	double *v = np_sharing_value(&w->param, m), old = *v, here, up, down;
 
 	here = errors(w, square);
 	*v = old + m->step;
@@ -117,7 +94,7 @@ static void descend(struct search *w, gsl_multimin_fminimizer *g, double scale)
 	int rc = x && step ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < w->n_free; i++) {
-		gsl_vector_set(x, i, *member(&w->param, w->free[i]));
+		gsl_vector_set(x, i, *np_sharing_value(&w->param, w->free[i]));
 		gsl_vector_set(step, i, w->free[i]->step * scale);
 	}
 	if (!rc && gsl_multimin_fminimizer_set(g, &f, x, step))
@@ -178,8 +155,8 @@ static int count(struct search *w)
 
 static void choose(struct search *w, struct np_sharing_fit *out)
 {
-	for (size_t i = 0; !w->rc && i < NP_ARRAY_SIZE(members); i++) {
-		const struct member *m = &members[i];
+	for (size_t i = 0; !w->rc && i < np_sharing_n_members; i++) {
+		const struct np_sharing_member *m = &np_sharing_members[i];
 
 		if (strcmp(m->model, w->model->name))
 			continue;
@@ -195,9 +172,12 @@ static void report(struct search *w, struct np_sharing_fit *out)
 	size_t at = 0;
 
 	out->n = w->n;
-	for (size_t i = 0; i < NP_ARRAY_SIZE(members); i++)
-		if (!strcmp(members[i].model, w->model->name))
-			out->value[at++] = *member(&w->param, &members[i]);
+	for (size_t i = 0; i < np_sharing_n_members; i++) {
+		const struct np_sharing_member *m = &np_sharing_members[i];
+
+		if (!strcmp(m->model, w->model->name))
+			out->value[at++] = *np_sharing_value(&w->param, m);
+	}
 }
 
 int np_sharing_fit(const struct np_sharing_model *m,

@@ -9,11 +9,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "np_moments.h"
+
 struct np_mean {
 	uint32_t n;  /* 0: not measured, and the rest means nothing */
 	double mean;
 	double sd;   /* of one measurement; NaN: not known, as with n == 1 */
 };
+
+static inline struct np_mean np_mean_of(const struct np_moments *m)
+{
+	return (struct np_mean){
+		.n = (uint32_t)m->n, .mean = m->mean,
+		.sd = m->n > 1 ? np_moments_sd(m) : NAN,
+	};
+}
 
 static inline bool np_mean_known(const struct np_mean *m)
 {

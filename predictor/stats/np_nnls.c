@@ -299,34 +299,3 @@ int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
 	return np_errf(err, -ELOOP, "least squares: no solution in %zu steps",
 		       10 * n + 10);
 }
-
-int np_nnls(const double *a, const double *b, size_t rows, size_t n, double *x,
-	    struct np_err *err)
-{
-	struct np_nnls *s;
-	double *gram;
-	int rc;
-
-	if (!n || n > NP_NNLS_MAX)
-		return np_errf(err, -EINVAL, "least squares: %zu unknowns, "
-			       "expected 1 to %d", n, NP_NNLS_MAX);
-	s = np_nnls_new(n);
-	gram = s ? calloc(n * n + n, sizeof(*gram)) : NULL;
-	if (!gram) {
-		np_nnls_free(s);
-		return np_errf(err, -ENOMEM, "least squares: no memory for "
-			       "%zu unknowns", n);
-	}
-	for (size_t r = 0; r < rows; r++)
-		for (size_t i = 0; i < n; i++) {
-			double v = a[r * n + i];
-
-			for (size_t j = 0; j < n; j++)
-				gram[i * n + j] += v * a[r * n + j];
-			gram[n * n + i] += v * b[r];
-		}
-	rc = np_nnls_solve(s, gram, n, 0, gram + n * n, n, x, false, err);
-	free(gram);
-	np_nnls_free(s);
-	return rc;
-}

@@ -36,11 +36,4 @@ int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
 		  double ridge, const double *h, size_t n, double *x,
 		  bool warm, struct np_err *err);
 
-/*
- * The same from A itself: rows x n, row after row.
- * Returns as np_nnls_solve(), or -ENOMEM.
- */
-int np_nnls(const double *a, const double *b, size_t rows, size_t n, double *x,
-	    struct np_err *err);
-
 #endif

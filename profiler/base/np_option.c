@@ -86,7 +86,7 @@ int np_option_set(const struct np_option *o, char *text, void *all,
 	case NP_OPTION_NS:
 		return set_ns(o, text, at, err);
 	default:
-		return o->take(text, all, err);
+		return o->take(text, at, err);
 	}
 }
 

@@ -26,8 +26,8 @@ struct np_option {
 	} kind;
 	size_t at; /* of what it sets, in the structure of all options */
 	double min, max;
-	/* Returns 0, or not 0 with err. */
-	int (*take)(char *text, void *all, struct np_err *err);
+	/* at: of the row.  Returns 0, or not 0 with err. */
+	int (*take)(char *text, void *at, struct np_err *err);
 	char letter; /* -LETTER is the same; 0: none is */
 };
 

@@ -110,16 +110,28 @@ static inline int np_load_topo(topo_info_response_msg_t **msg)
 #define NP_TOPO_ENDS_CLIENTS \
 	(NP_SLURM_AT_LEAST(25, 5) && !NP_SLURM_AT_LEAST(26, 5))
 
-/* One switch a line.  23.11 added a node filter, 25.05 a unit filter. */
-static inline void np_print_topo(FILE *out, topo_info_response_msg_t *msg)
+/*
+ * One switch a line, malloc'ed; the answer is freed.  Returns 0 or -ENOMEM.
+ * 23.11 added a node filter, 25.05 a unit filter.
+ */
+static inline int np_topo_text(topo_info_response_msg_t *msg, char **text)
 {
+	size_t len;
+	FILE *out = open_memstream(text, &len);
+	int rc = out ? 0 : -ENOMEM;
+
+	if (out) {
 #if NP_SLURM_AT_LEAST(25, 5)
-	slurm_print_topo_info_msg(out, msg, NULL, NULL, 1);
+		slurm_print_topo_info_msg(out, msg, NULL, NULL, 1);
 #elif NP_SLURM_AT_LEAST(23, 11)
-	slurm_print_topo_info_msg(out, msg, NULL, 1);
+		slurm_print_topo_info_msg(out, msg, NULL, 1);
 #else
-	slurm_print_topo_info_msg(out, msg, 1);
+		slurm_print_topo_info_msg(out, msg, 1);
 #endif
+		rc = fclose(out) ? -ENOMEM : 0;
+	}
+	slurm_free_topo_info_msg(msg);
+	return rc;
 }
 
 /* 25.11 moved the id of a job description into step_id. */

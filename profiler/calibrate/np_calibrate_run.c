@@ -30,6 +30,11 @@ struct window {
 	struct np_report report;
 };
 
+/* A process of the survey as it describes itself. */
+struct rank {
+	char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
+};
+
 struct np_cal_run {
 	const struct np_cal_ops *ops;
 	void *ctx;
@@ -42,10 +47,10 @@ struct np_cal_run {
 	bool surveys;
 	const char *all; /* borrowed */
 	size_t n_all;
-	struct np_cal_seen *rank; /* of its ranks */
-	struct np_cal_seen *seen;
+	struct rank *rank;
 	uint32_t n_ranks;
-	size_t n_seen;
+	struct np_cal_node *node;
+	size_t n_nodes;
 	char transport[NP_REPORT_WORD], version[NP_REPORT_WORD];
 	int failed; /* -ENOMEM or -E2BIG while reports came in */
 };
@@ -365,9 +370,9 @@ static int run_idle(struct np_cal_run *r, const struct np_cal_task *t,
 
 	if (!rc)
 		rc = wait_for(r, LATE_SEC, err);
-	for (size_t i = 0; !rc && i < r->n_seen; i++) {
+	for (size_t i = 0; !rc && i < r->n_nodes; i++) {
 		struct np_cal_result one = { .key = "" };
-		const char *leaf = r->seen[i].leaf;
+		const char *leaf = r->node[i].leaf;
 
 		snprintf(one.key, sizeof(one.key), "idle %s",
 			 *leaf ? leaf : "-");
@@ -429,24 +434,25 @@ int np_cal_run_task(struct np_cal_run *r, const struct np_cal_task *t,
 
 static int each_once(struct np_cal_run *r, struct np_err *err)
 {
-	r->seen = calloc(r->n_ranks ? r->n_ranks : 1, sizeof(*r->seen));
-	if (!r->seen)
+	r->node = calloc(r->n_ranks ? r->n_ranks : 1, sizeof(*r->node));
+	if (!r->node)
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < r->n_ranks; i++) {
+		const struct rank *at = &r->rank[i];
 		size_t k = 0;
 
-		while (k < r->n_seen &&
-		       strcmp(r->seen[k].node, r->rank[i].node))
+		while (k < r->n_nodes && strcmp(r->node[k].name, at->node))
 			k++;
-		if (k == r->n_seen)
-			r->seen[r->n_seen++] = r->rank[i];
+		if (k == r->n_nodes)
+			r->node[r->n_nodes++] = (struct np_cal_node){
+				at->node, at->leaf,
+			};
 	}
 	return 0;
 }
 
 int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
-		      const struct np_cal_seen **seen, size_t *n,
-		      struct np_err *err)
+		      struct np_cal_survey *out, struct np_err *err)
 {
 	const struct np_cal_step step = { .nodes = nodes, .n_nodes = n_nodes };
 	int rc;
@@ -462,19 +468,10 @@ int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
 		rc = wait_for(r, SETTLE_SEC, err);
 	if (rc)
 		return rc;
-	*seen = r->seen;
-	*n = r->n_seen;
+	*out = (struct np_cal_survey){
+		r->node, r->n_nodes, r->transport, r->version,
+	};
 	return 0;
-}
-
-const char *np_cal_run_transport(const struct np_cal_run *r)
-{
-	return r->transport;
-}
-
-const char *np_cal_run_version(const struct np_cal_run *r)
-{
-	return r->version;
 }
 
 void np_cal_run_set_sites(struct np_cal_run *r,
@@ -491,6 +488,6 @@ void np_cal_run_free(struct np_cal_run *r)
 	stop(r, NP_CAL_BASE);
 	free(r->window);
 	free(r->rank);
-	free(r->seen);
+	free(r->node);
 	free(r);
 }

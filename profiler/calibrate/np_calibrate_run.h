@@ -47,9 +47,12 @@ struct np_cal_ops {
 		    np_cal_report_f *f, void *arg, struct np_err *err);
 };
 
-/* A node as its probes describe it. */
-struct np_cal_seen {
-	char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
+/* What the probes say of where they are; belongs to the run. */
+struct np_cal_survey {
+	const struct np_cal_node *node; /* by rank, each once */
+	size_t n;
+	const char *transport; /* that they use: "tcp/eth0", "" */
+	const char *version;   /* UCX's */
 };
 
 struct np_cal_run;
@@ -62,16 +65,11 @@ void np_cal_run_free(struct np_cal_run *r);
 
 /*
  * Start the probes on all nodes of the allocation (borrowed, a hostlist
- * expression of n_nodes) and learn from them where they are; seen[] by rank,
- * each node once, belongs to r.  Returns 0, -EINTR, -ETIMEDOUT or another
- * -errno with err.
+ * expression of n_nodes) and learn from them where they are.  Returns 0,
+ * -EINTR, -ETIMEDOUT or another -errno with err.
  */
 int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
-		      const struct np_cal_seen **seen, size_t *n,
-		      struct np_err *err);
-/* What the probes use: "tcp/eth0", ""; and UCX's version. */
-const char *np_cal_run_transport(const struct np_cal_run *r);
-const char *np_cal_run_version(const struct np_cal_run *r);
+		      struct np_cal_survey *out, struct np_err *err);
 
 /* From here on measurements know where to go. */
 void np_cal_run_set_sites(struct np_cal_run *r,

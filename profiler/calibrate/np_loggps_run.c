@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "np_array.h"
+#include "np_clock.h"
 #include "np_sidestep.h"
 
 #define UP_SEC 90.0 /* for all processes to come up */
@@ -25,14 +25,6 @@ struct run {
 	char note[NP_REPORT_TEXT];
 	struct np_loggps_seen seen;
 };
-
-static double now_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Each hello in, the one that measures names its partner. */
 static void keep_hello(struct run *r, const struct np_report *rep)
@@ -133,7 +125,7 @@ static int ended(struct run *r, struct np_err *err)
 
 static int watch(struct run *r, struct np_err *err)
 {
-	double begun_sec = now_sec();
+	double begun_sec = np_mono_sec();
 
 	while (!r->over) {
 		bool up = r->hellos && r->hellos >= r->n_ranks;
@@ -144,7 +136,7 @@ static int watch(struct run *r, struct np_err *err)
 			return np_errf(err, -EINTR, "stopped");
 		if (r->no_memory)
 			return np_errf(err, -ENOMEM, "out of memory");
-		if (!up && now_sec() > begun_sec + UP_SEC)
+		if (!up && np_mono_sec() > begun_sec + UP_SEC)
 			return np_errf(err, -ETIMEDOUT, "%u processes of "
 				       "netprof-prtt came up within %g s",
 				       r->hellos, UP_SEC);
@@ -160,14 +152,14 @@ static int watch(struct run *r, struct np_err *err)
 static void stop(struct run *r)
 {
 	struct np_sidestep *step = &r->step;
-	struct np_sidestep_end end = { .asked_sec = now_sec() };
+	struct np_sidestep_end end = { .asked_sec = np_mono_sec() };
 	int sig = r->over ? 0 : SIGUSR1;
 
 	while (!np_sidestep_reap(step) && sig >= 0) {
 		if (sig)
 			np_sidestep_signal(step, sig);
 		read_more(r, 0.01);
-		sig = np_sidestep_end_due(&end, now_sec());
+		sig = np_sidestep_end_due(&end, np_mono_sec());
 	}
 	np_sidestep_close(step);
 }

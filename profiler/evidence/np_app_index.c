@@ -10,10 +10,7 @@
 struct np_app_index {
 	atomic_uint refs;
 	int32_t unknown;
-	struct np_claim_rule *rule;
-	size_t n_rules;
-	struct np_claim_user *user; /* by uid */
-	size_t n_users;
+	struct np_app_claims claims; /* its lists are owned */
 	size_t n;
 	struct np_app_entry entry[]; /* in the order of compare() */
 };
@@ -34,24 +31,25 @@ static void free_all(struct np_app_index *x)
 {
 	for (size_t i = 0; i < x->n; i++)
 		free((char *)x->entry[i].refuted);
-	free(x->rule);
-	free(x->user);
+	free((void *)x->claims.rule);
+	free((void *)x->claims.user);
 	free(x);
+}
+
+/* There is always one more. */
+static const void *copy(const void *list, size_t n, size_t size)
+{
+	void *all = calloc(n + 1, size);
+
+	return all && n ? memcpy(all, list, n * size) : all;
 }
 
 static int copy_claims(struct np_app_index *x, const struct np_app_claims *c)
 {
-	x->rule = calloc(c->n_rules + 1, sizeof(*x->rule));
-	x->user = calloc(c->n_users + 1, sizeof(*x->user));
-	if (!x->rule || !x->user)
-		return -ENOMEM;
-	if (c->n_rules)
-		memcpy(x->rule, c->rule, c->n_rules * sizeof(*x->rule));
-	if (c->n_users)
-		memcpy(x->user, c->user, c->n_users * sizeof(*x->user));
-	x->n_rules = c->n_rules;
-	x->n_users = c->n_users;
-	return 0;
+	x->claims = *c;
+	x->claims.rule = copy(c->rule, c->n_rules, sizeof(*c->rule));
+	x->claims.user = copy(c->user, c->n_users, sizeof(*c->user));
+	return x->claims.rule && x->claims.user ? 0 : -ENOMEM;
 }
 
 static int copy_entries(struct np_app_index *x,
@@ -139,11 +137,12 @@ static enum np_claim judge(const struct np_app_index *x, const char *app,
 			   const struct np_claimant *who)
 {
 	const struct np_claim_user key = { .uid = who->uid };
-	const struct np_claim_user *user = x->n_users ?
-		bsearch(&key, x->user, x->n_users, sizeof(key), by_uid) : NULL;
+	const struct np_app_claims *c = &x->claims;
+	const struct np_claim_user *user = c->n_users ?
+		bsearch(&key, c->user, c->n_users, sizeof(key), by_uid) : NULL;
 	const struct np_app_entry *own;
 
-	switch (np_claim_ask(x->rule, x->n_rules, app, who, user)) {
+	switch (np_claim_ask(c->rule, c->n_rules, app, who, user)) {
 	case NP_CLAIM_YES:
 		return NP_CLAIM_HOLDS;
 	case NP_CLAIM_NO:

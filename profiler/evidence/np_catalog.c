@@ -5,17 +5,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_backing.h"
+#include "np_ids.h"
 
 #define WANTED_SEC 600.0
 #define MAX_WANTS 32768 /* two for each user and application */
 #define NEGLIGIBLE 0.01 /* such a slowdown is noise */
+#define SLICE 512 /* questions between two looks at the clock; some ms */
+
+/* A question to the default model, without interval. */
+static int answer(void *arg, uint32_t victim, uint32_t co,
+		      enum np_contact contact, double *slowdown)
+{
+	struct np_catalog *c = arg;
+	const struct np_cat_app *v = c->by_handle[victim];
+	const struct np_cat_app *x = c->by_handle[co];
+	enum np_scope scope = (enum np_scope)contact; /* same order */
+	const struct np_mean *coupling = &c->cal.fabric->coupling[scope];
+	const struct np_program *program;
+	struct np_prediction p;
+	int rc;
+
+	c->changed = true;
+	if (!v || !x || !v->usable || !x->usable)
+		return -ENODATA;
+	/* That others are felt there is measured, never assumed. */
+	if (!np_mean_known(coupling))
+		return -ENODATA;
+	if (np_coupling_none(coupling)) {
+		*slowdown = 0;
+		return 0;
+	}
+	program = &x->evidence.program;
+	rc = np_predict(c->models, &v->evidence.program, &program, 1, scope, &p,
+			NULL);
+	if (!rc)
+		*slowdown = p.slowdown;
+	return rc;
+}
 
 int np_catalog_new(const char *store_dir, const char *cluster,
 		   const struct np_place_conf *conf, struct np_catalog **out,
 		   struct np_err *err)
 {
 	struct np_catalog *c = calloc(1, sizeof(*c));
-	const struct np_oracle oracle = { np_catalog_answer, c };
+	const struct np_oracle oracle = { answer, c };
 
 	if (c) {
 		c->store_dir = strdup(store_dir);
@@ -126,6 +160,38 @@ static void purge_wants(struct np_catalog *c)
 	c->wants.n = n;
 }
 
+/*
+ * Those whose answers can be had now.  That there is none for what is gone is
+ * an answer; what is still to be read has to wait.
+ */
+static size_t askable(const struct np_catalog *c, bool wanted, uint32_t *list)
+{
+	size_t n = 0;
+
+	for (uint32_t h = 0; h < c->n_handles; h++) {
+		const struct np_cat_app *a = c->by_handle[h];
+
+		if (wanted ? a && a->usable && a->there &&
+			     np_catalog_is_wanted(c, a->wanted_until) :
+			     !a || a->usable || !a->to_read)
+			list[n++] = h;
+	}
+	return n;
+}
+
+static void ask(struct np_catalog *c, bool wanted)
+{
+	uint32_t list[NP_CONFLICT_MAX_PROFILES];
+	size_t n = askable(c, wanted, list);
+	size_t missing = np_conflict_ask(c->conflict, list, n, SLICE);
+
+	if (missing)
+		return;
+	c->asked_wanted = true;
+	if (!wanted)
+		c->asked_all = true;
+}
+
 /* What is to be done next: what jobs wait for, then the rest. */
 struct todo {
 	enum { NOTHING, LOOK, LOOK_UIDS, READ, ASK } what;
@@ -172,7 +238,7 @@ static int run(struct np_catalog *c, const struct todo *t, struct np_err *err)
 	case READ:
 		return np_catalog_read(c, t->app, err);
 	case ASK:
-		np_catalog_ask(c, t->wanted);
+		ask(c, t->wanted);
 		break;
 	}
 	return 0;
@@ -222,6 +288,16 @@ static int refresh(struct np_catalog *c, double until, bool *more,
 	return rc;
 }
 
+/* Ask for groups of users who have jobs. */
+static void look_members(struct np_catalog *c, double until)
+{
+	const struct np_place_conf *p = &c->conf;
+
+	if (np_members_look(&c->members, p->claim, p->n_claims, np_groups_of,
+			    c->clock, until))
+		np_catalog_reindex(c);
+}
+
 int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 		       np_store_warn_f *warn, void *arg, bool *changed,
 		       bool *more, struct np_err *err)
@@ -234,7 +310,7 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 	c->n_warned = 0;
 	*more = false;
 	purge_wants(c);
-	np_catalog_look_members(c, np_catalog_now(c) + budget_sec);
+	look_members(c, np_catalog_now(c) + budget_sec);
 	rc = refresh(c, np_catalog_now(c) + budget_sec, more, &why);
 	if (rc) {
 		give_up(c, &why);
@@ -245,6 +321,8 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 	return rc;
 }
 
+/* ---- what others see ---- */
+
 int np_catalog_table(struct np_catalog *c, struct np_press **out,
 		     struct np_err *err)
 {
@@ -253,9 +331,85 @@ int np_catalog_table(struct np_catalog *c, struct np_press **out,
 				 out, err);
 }
 
+/*
+ * Do a user's own runs contradict a published name?  What cannot be compared at
+ * the moment is left as it was.
+ */
+static void judge(struct np_catalog *c, struct np_cat_app *own)
+{
+	const struct np_cat_app *p = np_cat_map_find(&c->apps, NP_CAT_PUBLISHED,
+						     own->key.app);
+
+	if (!p || !p->there || !p->known)
+		own->refuted[0] = '\0';
+	else if (own->usable && p->usable &&
+		 !np_backing_refuted(&own->evidence, &p->evidence,
+				     c->cal.fabric,
+				     own->refuted, sizeof(own->refuted)))
+		own->refuted[0] = '\0';
+}
+
+/* Set refuted of each application. */
+static void judge_claims(struct np_catalog *c)
+{
+	for (size_t i = 0; i < c->apps.n; i++) {
+		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+
+		if (a->key.owner != NP_CAT_PUBLISHED && a->there && a->known)
+			judge(c, a);
+	}
+}
+
+/* free(*user).  Returns 0 or -ENOMEM. */
+static int claims_of(struct np_catalog *c, struct np_app_claims *out,
+		     struct np_claim_user **user)
+{
+	*out = (struct np_app_claims){
+		.rule = c->conf.claim, .n_rules = c->conf.n_claims,
+	};
+	*user = np_members_known(&c->members, &out->n_users);
+	out->user = *user;
+	return *user ? 0 : -ENOMEM;
+}
+
+static int make_index(struct np_catalog *c, struct np_app_index **out)
+{
+	size_t most = c->trouble ? 0 : c->n_handles, n = 0;
+	struct np_app_entry *e = calloc(most + 1, sizeof(*e));
+	int32_t unknown = NP_PROFILE_UNKNOWN;
+	struct np_claim_user *user = NULL;
+	struct np_app_claims claims;
+	int rc = e ? claims_of(c, &claims, &user) : -ENOMEM;
+
+	if (!rc)
+		judge_claims(c);
+	most = rc ? 0 : most;
+	for (size_t i = 0; most && i < c->apps.n; i++) {
+		const struct np_cat_app *a =
+			(const struct np_cat_app *)c->apps.item[i];
+		bool published = a->key.owner == NP_CAT_PUBLISHED;
+
+		if (!a->there || !a->known)
+			continue;
+		e[n] = (struct np_app_entry){
+			.published = published, .profile = a->handle,
+			.uid = published ? 0 : (uint32_t)a->key.owner,
+			.refuted = a->refuted[0] ? a->refuted : NULL,
+		};
+		strcpy(e[n++].app, a->key.app);
+		if (published && !strcmp(a->key.app, c->conf.unknown_as))
+			unknown = a->handle;
+	}
+	if (!rc)
+		rc = np_app_index_new(e, n, unknown, &claims, out);
+	free(user);
+	free(e);
+	return rc;
+}
+
 int np_catalog_index(struct np_catalog *c, struct np_app_index **out)
 {
-	int rc = c->index ? 0 : np_catalog_make_index(c, &c->index);
+	int rc = c->index ? 0 : make_index(c, &c->index);
 
 	if (!rc)
 		*out = np_app_index_ref(c->index);

@@ -34,10 +34,7 @@ static void say_coupling(const struct np_calibration *cal, enum np_scope scope,
 
 static void describe(struct np_catalog *c)
 {
-	static const char *const names[NP_N_SCOPES] = {
-		[NP_SCOPE_NODE] = "node", [NP_SCOPE_LEAF] = "leaf",
-		[NP_SCOPE_UPLINK] = "uplink",
-	};
+	const char *const *names = np_scope_names;
 	time_t t = (time_t)c->cal.date;
 	char text[NP_N_SCOPES][32], date[32] = "an unknown date";
 	struct tm tm;
@@ -90,7 +87,7 @@ static int load(struct np_catalog *c, struct np_err *err)
 	c->calibrated = true;
 	np_catalog_say_begin(c, &c->cal_said, NULL);
 	if (cal.n_skipped)
-		np_catalog_say(c, cal.skipped.text);
+		np_catalog_say(cal.skipped.text, c);
 	np_catalog_say_end(c);
 	describe(c);
 	return 0;

@@ -5,12 +5,10 @@
  *	np_catalog_fabric.c	the calibration
  *	np_catalog_look.c	which applications there are, and which changed
  *	np_catalog_read.c	an application as the models see it
- *	np_catalog_handle.c	its handle in np_conflict.h
- *	np_catalog_ask.c	what it does to others
+ *	np_catalog.c		what it does to others, and what these see
  *
  * np_catalog_item.c, which uses none of the others, and np_catalog_said.c serve
- * them; np_catalog_index.c makes what others see, with who may claim a published
- * name.
+ * them.
  */
 #ifndef NP_CATALOG_IMPL_H
 #define NP_CATALOG_IMPL_H
@@ -154,7 +152,7 @@ double np_catalog_now(const struct np_catalog *c);
 void np_catalog_say_begin(struct np_catalog *c, struct np_said *place,
 			  struct np_cat_owner *owner);
 /* Unless it was told before, or the owner has too many lines. */
-void np_catalog_say(struct np_catalog *c, const char *line);
+void np_catalog_say(const char *line, void *catalog);
 void np_catalog_say_end(struct np_catalog *c);
 
 /* If the hour is over: how many lines were not told. */
@@ -162,10 +160,6 @@ void np_catalog_sum_up(struct np_catalog *c, struct np_cat_owner *o);
 
 /* The index is out of date. */
 void np_catalog_reindex(struct np_catalog *c);
-int np_catalog_make_index(struct np_catalog *c, struct np_app_index **out);
-
-/* Ask for groups of users who have jobs. */
-void np_catalog_look_members(struct np_catalog *c, double until);
 
 bool np_catalog_is_wanted(const struct np_catalog *c, double until);
 void np_catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
@@ -205,10 +199,5 @@ int np_catalog_take_handle(struct np_catalog *c, struct np_cat_app *a,
 /* What is answered about it no longer holds. */
 void np_catalog_forget(struct np_catalog *c, const struct np_cat_app *a);
 bool np_catalog_has_room(const struct np_catalog *c);
-
-/* Ask some of what is missing. */
-void np_catalog_ask(struct np_catalog *c, bool wanted);
-int np_catalog_answer(void *arg, uint32_t victim, uint32_t co,
-		      enum np_contact contact, double *slowdown);
 
 #endif

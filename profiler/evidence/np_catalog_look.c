@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-
 #define LOOK_SEC 5.0
 #define LOOK_WANTED_SEC 1.0
 #define MAX_COST 0.05 /* share of the time that looking may take */
@@ -234,8 +233,8 @@ int np_catalog_look(struct np_catalog *c, struct np_cat_owner *o,
 	double began = np_catalog_now(c);
 	size_t n = 0;
 	int rc = np_store_look(c->store, public ? NP_STORE_PUBLISHED :
-			       NP_STORE_USER, public ? 0 : (uid_t)o->key.owner,
-			       &apps, &n, &why);
+			       NP_STORE_USER, (uid_t)o->key.owner, &apps, &n,
+			       &why);
 
 	if (rc && (public || rc == -ENOMEM))
 		return np_errf(err, rc, "%s", why.text);
@@ -243,7 +242,7 @@ int np_catalog_look(struct np_catalog *c, struct np_cat_owner *o,
 	np_catalog_sum_up(c, o);
 	np_catalog_say_begin(c, &o->said, o);
 	if (rc)
-		np_catalog_say(c, why.text);
+		np_catalog_say(why.text, c);
 	np_catalog_say_end(c);
 	rc = update(c, o->key.owner, apps, n);
 	free(apps);
@@ -285,11 +284,6 @@ static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
 	return 0;
 }
 
-static void say(const char *line, void *arg)
-{
-	np_catalog_say(arg, line);
-}
-
 int np_catalog_look_uids(struct np_catalog *c, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
@@ -299,9 +293,9 @@ int np_catalog_look_uids(struct np_catalog *c, struct np_err *err)
 	int rc;
 
 	np_catalog_say_begin(c, &c->uids_said, NULL);
-	rc = np_store_uids(c->store, &uids, &n, say, c, &why);
+	rc = np_store_uids(c->store, &uids, &n, np_catalog_say, c, &why);
 	if (rc && rc != -ENOMEM)
-		np_catalog_say(c, why.text);
+		np_catalog_say(why.text, c);
 	np_catalog_say_end(c);
 	if (rc == -ENOMEM)
 		return np_errf(err, rc, "%s", why.text);

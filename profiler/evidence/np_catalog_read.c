@@ -67,11 +67,6 @@ struct np_cat_app *np_catalog_next(const struct np_catalog *c, bool wanted)
 	return best.app;
 }
 
-static void say(const char *line, void *arg)
-{
-	np_catalog_say(arg, line);
-}
-
 /*
  * *bytes: that it took.
  * Returns 0, -ENODATA (said, if there is something to say) or -ENOMEM.
@@ -80,12 +75,12 @@ static int load(struct np_catalog *c, const struct np_cat_app *a,
 		struct np_evidence *out, size_t *bytes)
 {
 	const struct np_evidence_opt opt = { .calibration = &c->cal };
-	bool public = a->key.owner == NP_CAT_PUBLISHED;
 	struct np_err why = NP_ERR_INIT;
 	struct np_runs runs;
-	int rc = np_store_load(c->store, public ? NP_STORE_PUBLISHED :
-			       NP_STORE_USER, public ? 0 : (uid_t)a->key.owner,
-			       a->key.app, say, c, &runs, &why);
+	int rc = np_store_load(c->store, a->key.owner == NP_CAT_PUBLISHED ?
+			       NP_STORE_PUBLISHED : NP_STORE_USER,
+			       (uid_t)a->key.owner, a->key.app, np_catalog_say,
+			       c, &runs, &why);
 
 	*bytes = rc ? 0 : runs.bytes;
 	if (!rc) {
@@ -103,7 +98,7 @@ static int load(struct np_catalog *c, const struct np_cat_app *a,
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc && rc != -ENOENT)
-		np_catalog_say(c, why.text);
+		np_catalog_say(why.text, c);
 	return -ENODATA;
 }
 

@@ -125,8 +125,9 @@ static bool tell_of_owner(struct np_catalog *c, struct np_cat_owner *o,
 	return true;
 }
 
-void np_catalog_say(struct np_catalog *c, const char *line)
+void np_catalog_say(const char *line, void *catalog)
 {
+	struct np_catalog *c = catalog;
 	struct np_said *s = c->saying;
 	uint64_t h = hash_of(line);
 

@@ -115,14 +115,6 @@ static size_t level_of(const struct np_evidence *e, const struct np_record *r)
 	return i;
 }
 
-static struct np_mean mean_of(const struct np_moments *m)
-{
-	return (struct np_mean){
-		.n = (uint32_t)m->n, .mean = m->mean,
-		.sd = m->n > 1 ? np_moments_sd(m) : NAN,
-	};
-}
-
 /* Relative variance of one run time; NAN: not repeated. */
 static double scatter(const struct np_moments *m)
 {
@@ -267,15 +259,15 @@ static void fill_levels(struct np_evidence *e, const struct times *t)
 {
 	size_t n = e->n_levels;
 
-	e->alone_sec = mean_of(&t->alone);
+	e->alone_sec = np_mean_of(&t->alone);
 	e->blocks_longer = t->alone.n && t->blocks.n ?
 			   t->blocks.mean / t->alone.mean - 1 : NAN;
 	for (size_t i = 0; i < n; i++) {
 		struct np_evidence_level *l = &e->level[i];
 
-		l->run_sec = mean_of(&t->beside[i]);
+		l->run_sec = np_mean_of(&t->beside[i]);
 		e->mean[i] = l->slowdown = slowdown(&t->alone, &t->beside[i]);
-		e->mean[n + i] = l->pressure = mean_of(&t->pressure[i]);
+		e->mean[n + i] = l->pressure = np_mean_of(&t->pressure[i]);
 		e->n_curve += np_mean_known(&l->slowdown);
 		e->n_pressure += np_mean_known(&l->pressure);
 	}
@@ -372,7 +364,7 @@ static int take_latencies(struct latencies *l)
 				   np_record_run_sec(l->longest))
 			l->longest = r;
 	}
-	e->latency_sec = mean_of(&e->latency.means);
+	e->latency_sec = np_mean_of(&e->latency.means);
 	e->latency.neighbours = best & RANK_NEIGHBOURS;
 	e->latency.other_period = best & RANK_PERIOD;
 	return rc;

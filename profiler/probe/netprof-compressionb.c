@@ -40,9 +40,8 @@ static const char usage[] =
 "standard output, one line each.\n";
 
 struct settings {
+	struct np_probe_program program;
 	struct np_level level;
-	double report_every_sec, duration_sec;
-	const char *join;
 	bool across;
 	size_t *to_rank, *from_rank;
 	int *to;
@@ -68,9 +67,8 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	size_t got = 0;
 
 	if (alloc_ring(s) ||
-	    (s->across ? np_pairing_across : np_pairing_ring)(
-			p->place, p->size, p->rank, s->level.partners,
-			s->to_rank, s->from_rank, &got))
+	    np_pairing_ring(p->place, p->size, s->across, p->rank,
+			    s->level.partners, s->to_rank, s->from_rank, &got))
 		return np_errf(err, -ENOMEM, "out of memory");
 	s->level.partners = (uint32_t)got;
 	if (!got) {
@@ -122,11 +120,6 @@ static int engine(struct np_probe *p, void *arg, void **out,
 	return 0;
 }
 
-static uint64_t messages(const void *e)
-{
-	return np_rounds_messages(e);
-}
-
 static int take_level(char *text, void *all, struct np_err *err)
 {
 	return np_level_parse(text, &((struct settings *)all)->level, err);
@@ -146,34 +139,33 @@ static const struct np_option options[] = {
 	{ "bytes", NP_OPTION_BYTES, AT(level.bytes), NP_LEVEL_MIN_BYTES,
 	  NP_LEVEL_MAX_BYTES },
 	{ "across", NP_OPTION_FLAG, AT(across) },
-	{ "report-every", NP_OPTION_SECONDS, AT(report_every_sec), 0.1, 60 },
-	{ "duration", NP_OPTION_SECONDS, AT(duration_sec), 0, 366 * 86400.0 },
-	{ "join", NP_OPTION_WORD, AT(join) },
+	{ "report-every", NP_OPTION_SECONDS, AT(program.report_every_sec),
+	  0.1, 60 },
+	{ "duration", NP_OPTION_SECONDS, AT(program.duration_sec), 0,
+	  366 * 86400.0 },
+	{ "join", NP_OPTION_WORD, AT(program.join) },
 	{ NULL },
 };
 
 int main(int argc, char **argv)
 {
 	struct settings s = {
-		.level = np_levels[0], .report_every_sec = 1,
-		.duration_sec = INFINITY,
+		.program = {
+			.command = { NAME, usage, options },
+			.kind = NP_REPORT_ROUND, .report_every_sec = 1,
+			.duration_sec = INFINITY, .plan = plan,
+			.engine = engine, .step = np_rounds_step,
+			.messages = np_rounds_messages, .arg = &s,
+		},
+		.level = np_levels[0],
 	};
-	const struct np_probe_command command = { NAME, usage, options };
 	struct np_err err = NP_ERR_INIT;
-	struct np_probe_program prog = {
-		.name = NAME, .kind = NP_REPORT_ROUND, .plan = plan,
-		.engine = engine, .step = np_rounds_step,
-		.messages = messages, .arg = &s,
-	};
 
-	if (np_probe_options(&command, argc, argv, &s, NULL, &err) ||
+	if (np_probe_options(&s.program.command, argc, argv, &s, NULL, &err) ||
 	    np_level_check(&s.level, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 2;
 	}
-	prog.n_peers = s.level.partners;
-	prog.report_every_sec = s.report_every_sec;
-	prog.duration_sec = s.duration_sec;
-	prog.join = s.join;
-	return np_probe_main(&prog);
+	s.program.n_peers = s.level.partners;
+	return np_probe_main(&s.program);
 }

@@ -32,10 +32,9 @@ static const char usage[] =
 "Reports go to standard output, one line each.\n";
 
 struct settings {
-	uint32_t bytes;
-	double period_sec, report_every_sec, duration_sec;
-	const char *join;
+	struct np_probe_program program;
 	struct np_pingpong_conf conf;
+	uint32_t bytes;
 };
 
 static int connect_to(struct np_probe *p, long rank, int *peer,
@@ -86,7 +85,6 @@ static int engine(struct np_probe *p, void *arg, void **out,
 
 	c->rank = p->rank;
 	c->bytes = s->bytes;
-	c->period_sec = s->period_sec;
 	c->start_sec = p->start_sec;
 	c->seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
 	c->latency = np_probe_count;
@@ -98,43 +96,38 @@ static int engine(struct np_probe *p, void *arg, void **out,
 	return 0;
 }
 
-static uint64_t messages(const void *e)
-{
-	return np_pingpong_messages(e);
-}
-
 #define AT(member) offsetof(struct settings, member)
 
 static const struct np_option options[] = {
 	{ "bytes", NP_OPTION_BYTES, AT(bytes), NP_PINGPONG_MIN_BYTES,
 	  NP_PINGPONG_MAX_BYTES },
-	{ "period", NP_OPTION_TIME, AT(period_sec), 1e-3, 3600 },
-	{ "report-every", NP_OPTION_SECONDS, AT(report_every_sec), 0.1, 60 },
-	{ "duration", NP_OPTION_SECONDS, AT(duration_sec), 0, 366 * 86400.0 },
-	{ "join", NP_OPTION_WORD, AT(join) },
+	{ "period", NP_OPTION_TIME, AT(conf.period_sec), 1e-3, 3600 },
+	{ "report-every", NP_OPTION_SECONDS, AT(program.report_every_sec),
+	  0.1, 60 },
+	{ "duration", NP_OPTION_SECONDS, AT(program.duration_sec), 0,
+	  366 * 86400.0 },
+	{ "join", NP_OPTION_WORD, AT(program.join) },
 	{ NULL },
 };
 
 int main(int argc, char **argv)
 {
 	struct settings s = {
-		.bytes = 1024, .period_sec = 0.1, .report_every_sec = 1,
-		.duration_sec = INFINITY,
+		.program = {
+			.command = { NAME, usage, options },
+			.kind = NP_REPORT_LATENCY, .n_peers = 2,
+			.report_every_sec = 1, .duration_sec = INFINITY,
+			.plan = plan, .engine = engine,
+			.step = np_pingpong_step,
+			.messages = np_pingpong_messages, .arg = &s,
+		},
+		.conf.period_sec = 0.1, .bytes = 1024,
 	};
-	const struct np_probe_command command = { NAME, usage, options };
 	struct np_err err = NP_ERR_INIT;
-	struct np_probe_program prog = {
-		.name = NAME, .kind = NP_REPORT_LATENCY, .n_peers = 2,
-		.plan = plan, .engine = engine, .step = np_pingpong_step,
-		.messages = messages, .arg = &s,
-	};
 
-	if (np_probe_options(&command, argc, argv, &s, NULL, &err)) {
+	if (np_probe_options(&s.program.command, argc, argv, &s, NULL, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 2;
 	}
-	prog.report_every_sec = s.report_every_sec;
-	prog.duration_sec = s.duration_sec;
-	prog.join = s.join;
-	return np_probe_main(&prog);
+	return np_probe_main(&s.program);
 }

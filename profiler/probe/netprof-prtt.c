@@ -33,9 +33,9 @@ static const char usage[] =
 "each.\n";
 
 struct settings {
+	struct np_probe_program program;
 	struct np_prtt_conf conf;
 	bool across;
-	const char *join;
 	bool takes_part; /* this process is one of the two */
 };
 
@@ -48,8 +48,8 @@ static int pair_of(const struct np_probe *p, bool across, size_t *asks,
 	for (*asks = 0; !rc && !*found && *asks < p->size; (*asks)++) {
 		size_t from;
 
-		rc = (across ? np_pairing_across : np_pairing_ring)(
-			p->place, p->size, *asks, 1, answers, &from, found);
+		rc = np_pairing_ring(p->place, p->size, across, *asks, 1,
+				     answers, &from, found);
 		/* Around all leaves the next node may be under the same. */
 		if (!rc && *found && across)
 			*found = strcmp(p->place[*asks].leaf,
@@ -107,11 +107,6 @@ static int engine(struct np_probe *p, void *arg, void **out,
 	return 0;
 }
 
-static uint64_t messages(const void *e)
-{
-	return e ? np_prtt_messages(e) : 0;
-}
-
 #define AT(member) offsetof(struct settings, member)
 
 static const struct np_option options[] = {
@@ -120,36 +115,35 @@ static const struct np_option options[] = {
 	  NP_PRTT_LEAST_MAX_BYTES, NP_PRTT_MAX_BYTES },
 	{ "max-trip", NP_OPTION_TIME, AT(conf.max_sec), 1e-4, 10 },
 	{ "across", NP_OPTION_FLAG, AT(across) },
-	{ "join", NP_OPTION_WORD, AT(join) },
+	{ "join", NP_OPTION_WORD, AT(program.join) },
 	{ NULL },
 };
 
 int main(int argc, char **argv)
 {
 	struct settings s = {
+		.program = {
+			.command = { NAME, usage, options },
+			.kind = NP_REPORT_LATENCY, .n_peers = 1,
+			.report_every_sec = 60, .duration_sec = INFINITY,
+			.plan = plan, .engine = engine, .step = np_prtt_step,
+			.messages = np_prtt_messages, .arg = &s,
+		},
 		.conf = {
 			.blocks = NP_PRTT_BLOCKS, .max_bytes = 1u << 20,
 			.max_sec = NP_PRTT_TRIP_SEC,
 		},
 	};
-	const struct np_probe_command command = { NAME, usage, options };
 	struct np_err err = NP_ERR_INIT;
-	struct np_probe_program prog = {
-		.name = NAME, .kind = NP_REPORT_LATENCY, .n_peers = 1,
-		.report_every_sec = 60, .duration_sec = INFINITY,
-		.plan = plan, .engine = engine, .step = np_prtt_step,
-		.messages = messages, .arg = &s,
-	};
 
-	if (np_probe_options(&command, argc, argv, &s, NULL, &err)) {
+	if (np_probe_options(&s.program.command, argc, argv, &s, NULL, &err)) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 2;
 	}
-	prog.join = s.join;
 	/*
 	 * Unlike other probes: as a program would have it, whose messages ask
 	 * for permission from some size on.
 	 */
 	setenv("UCX_RNDV_THRESH", "auto", 0);
-	return np_probe_main(&prog);
+	return np_probe_main(&s.program);
 }

@@ -122,44 +122,6 @@ int np_pairing_make(const struct np_place *place, size_t n,
 	return 0;
 }
 
-/* Neighbours of member at in the ring of the k members from start. */
-static void ring(const struct member *m, size_t start, size_t k, size_t at,
-		 size_t want, size_t *to, size_t *from, size_t *got)
-{
-	*got = k && want > k - 1 ? k - 1 : want;
-	for (size_t i = 0; i < *got; i++) {
-		to[i] = m[start + (at - start + i + 1) % k].rank;
-		from[i] = m[start + (at - start + k - 1 - i) % k].rank;
-	}
-}
-
-static size_t find(const struct member *m, size_t n, size_t rank)
-{
-	size_t at = 0;
-
-	while (at < n && m[at].rank != rank)
-		at++;
-	return at;
-}
-
-int np_pairing_ring(const struct np_place *place, size_t n, size_t rank,
-		    size_t want, size_t *to, size_t *from, size_t *got)
-{
-	struct member *m = members_new(place, n);
-	size_t start = 0, end = 0, at;
-
-	if (!m)
-		return -ENOMEM;
-	at = find(m, n, rank);
-	while (end <= at && end < n) {
-		start = end;
-		end = group_end(m, n, start);
-	}
-	ring(m, start, end - start, at, want, to, from, got);
-	free(m);
-	return 0;
-}
-
 /* Local rank, then the how-manieth node of its leaf, then leaf. */
 static int by_turn(const void *a, const void *b)
 {
@@ -172,26 +134,46 @@ static int by_turn(const void *a, const void *b)
 	return strcmp(x->place->leaf, y->place->leaf);
 }
 
-int np_pairing_across(const struct np_place *place, size_t n, size_t rank,
-		      size_t want, size_t *to, size_t *from, size_t *got)
+/* Groups become one for each local rank, of all leaves dealt in turn. */
+static void deal(struct member *m, size_t n)
 {
-	struct member *m = members_new(place, n);
-	size_t start = 0, end, at;
-
-	if (!m)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i = end) {
+	for (size_t i = 0, end; i < n; i = end) {
 		end = group_end(m, n, i);
 		for (size_t k = i; k < end; k++)
 			m[k].first = k - i;
 	}
 	qsort(m, n, sizeof(*m), by_turn);
-	at = find(m, n, rank);
-	while (at < n && m[start].local != m[at].local)
-		start++;
-	for (end = start; at < n && end < n && m[end].local == m[at].local;)
+}
+
+static bool is_in_ring(const struct member *x, const struct member *y,
+		       bool across)
+{
+	return across ? x->local == y->local : same_group(x, y);
+}
+
+int np_pairing_ring(const struct np_place *place, size_t n, bool across,
+		    size_t rank, size_t want, size_t *to, size_t *from,
+		    size_t *got)
+{
+	struct member *m = members_new(place, n);
+	size_t at = 0, start, end, k;
+
+	if (!m)
+		return -ENOMEM;
+	if (across)
+		deal(m, n);
+	while (m[at].rank != rank)
+		at++;
+	for (start = at; start && is_in_ring(&m[start - 1], &m[at], across);)
+		start--;
+	for (end = at; end < n && is_in_ring(&m[end], &m[at], across);)
 		end++;
-	ring(m, start, end - start, at, want, to, from, got);
+	k = end - start;
+	*got = want > k - 1 ? k - 1 : want;
+	for (size_t i = 0; i < *got; i++) {
+		to[i] = m[start + (at - start + i + 1) % k].rank;
+		from[i] = m[start + (at - start + k - 1 - i) % k].rank;
+	}
 	free(m);
 	return 0;
 }

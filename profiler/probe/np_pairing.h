@@ -2,12 +2,14 @@
  * Who talks to whom: pure functions of where each process runs, so that every
  * process computes the same table by itself and nothing need be agreed on.
  *
- * Only processes under one leaf talk to each other (but for
- * np_pairing_across()), and only those with the same local rank (the how-manieth process of their node they are).
+ * Only processes under one leaf talk to each other (but for rings
+ * across them), and only those with the same local rank (the how-manieth
+ * process of their node they are).
  */
 #ifndef NP_PAIRING_H
 #define NP_PAIRING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define NP_NOBODY (-1L)
@@ -37,20 +39,16 @@ int np_pairing_make(const struct np_place *place, size_t n,
 		    struct np_pair *out);
 
 /*
- * Ring partners of rank: the next `want` nodes after its own around the leaf
- * (to[]) and those before it (from[]), nearest first; the caller gives room
- * for `want` each.  *got is want, clipped to the nodes there are minus one:
- * 0 where there is no other node.
+ * Ring partners of rank, which is below n: the next `want` nodes after its own
+ * around the leaf (to[]) and those before it (from[]), nearest first; the caller
+ * gives room for `want` each.  across: around all leaves, dealt in turn: with
+ * two leaves of equally many nodes each successor at an odd distance is under
+ * the other leaf.  *got is want, clipped to the nodes there are minus one: 0
+ * where there is no other node.
  * Returns 0 or -ENOMEM.
  */
-int np_pairing_ring(const struct np_place *place, size_t n, size_t rank,
-		    size_t want, size_t *to, size_t *from, size_t *got);
-
-/*
- * The same around all leaves, dealt in turn: with two leaves of equally many
- * nodes each successor at an odd distance is under the other leaf.
- */
-int np_pairing_across(const struct np_place *place, size_t n, size_t rank,
-		      size_t want, size_t *to, size_t *from, size_t *got);
+int np_pairing_ring(const struct np_place *place, size_t n, bool across,
+		    size_t rank, size_t want, size_t *to, size_t *from,
+		    size_t *got);
 
 #endif

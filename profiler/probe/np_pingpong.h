@@ -17,7 +17,7 @@
  * will come.  The answering side sleeps until shortly before, by as much as
  * arrivals have scattered so far, polls for a bounded time, and then sleeps
  * until the message wakes it.  The asking side waits for its answer in the
- * same way.  np_pingpong_sides.h says how long they poll: at most 100 us, twice a
+ * same way.  np_loop.h says how long they poll: at most 100 us, twice a
  * period, which is 0.2 % of a core at the usual period of 100 ms.
  */
 #ifndef NP_PINGPONG_H
@@ -66,7 +66,7 @@ void np_pingpong_free(struct np_pingpong *p);
 void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next);
 
 /* Messages sent so far. */
-uint64_t np_pingpong_messages(const struct np_pingpong *p);
+uint64_t np_pingpong_messages(const void *pingpong);
 
 /* A partner that owes an answer for so long is called silent. */
 double np_pingpong_patience_sec(double period_sec);

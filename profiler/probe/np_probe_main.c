@@ -107,7 +107,7 @@ int np_probe_main(const struct np_probe_program *prog)
 
 	if (set_up(prog, &probe, &clock, &err) ||
 	    prog->engine(&probe, prog->arg, &engine, &err)) {
-		fprintf(stderr, "%s: %s\n", prog->name, err.text);
+		fprintf(stderr, "%s: %s\n", prog->command.name, err.text);
 		return EXIT_FAILURE;
 	}
 	np_probe_run(&probe, prog->step, engine, prog->messages,

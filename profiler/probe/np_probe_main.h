@@ -7,6 +7,12 @@
 #include "np_option.h"
 #include "np_probe.h"
 
+/* A program's command line. */
+struct np_probe_command {
+	const char *name, *usage;
+	const struct np_option *options; /* but for --version and --help */
+};
+
 /* What one process is going to do; strings are borrowed. */
 struct np_probe_plan {
 	const char *partner; /* the node whose latency is measured, or "" */
@@ -15,7 +21,7 @@ struct np_probe_plan {
 };
 
 struct np_probe_program {
-	const char *name;
+	struct np_probe_command command;
 	enum np_report_kind kind;
 	size_t n_peers; /* about so many connections */
 	double report_every_sec, duration_sec; /* INFINITY: until a signal */
@@ -40,12 +46,6 @@ int np_probe_main(const struct np_probe_program *prog);
 
 /* What Slurm, or else the system, calls this node. */
 const char *np_probe_node(void);
-
-/* Its command line. */
-struct np_probe_command {
-	const char *name, *usage;
-	const struct np_option *options; /* but for --version and --help */
-};
 
 /*
  * Fill all, in the order of the table, whatever that of argv; --version and

@@ -68,7 +68,7 @@ void np_prtt_free(struct np_prtt_engine *e);
  */
 void np_prtt_step(void *engine, double now_sec, struct np_next *next);
 
-/* Messages sent so far. */
-uint64_t np_prtt_messages(const struct np_prtt_engine *e);
+/* Messages sent so far; NULL: none. */
+uint64_t np_prtt_messages(const void *engine);
 
 #endif

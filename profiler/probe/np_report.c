@@ -21,6 +21,63 @@ static const char *const kinds[] = {
 	[NP_REPORT_NOTE] = "note",     [NP_REPORT_BYE] = "bye",
 };
 
+#define OF(kind) (1u << NP_REPORT_##kind)
+
+/* What stands behind the rank, in this order; bins come behind a window. */
+static const struct field {
+	unsigned of; /* kinds of reports */
+	const char *name;
+	/* seconds; the same to all digits; and without a limit */
+	enum { U32, U64, SEC, EXACT, SQUARES, WORD, TEXT } type;
+	size_t at;
+} fields[] = {
+#define AT(member) offsetof(struct np_report, member)
+	{ OF(HELLO), "NRANKS", U32, AT(hello.n_ranks) },
+	{ OF(HELLO), "NODE", WORD, AT(hello.node) },
+	{ OF(HELLO), "LEAF", WORD, AT(hello.leaf) },
+	{ OF(HELLO), "PARTNER", WORD, AT(hello.partner) },
+	{ OF(HELLO), "TRANSPORT", WORD, AT(hello.transport) },
+	{ OF(HELLO), "VERSION", WORD, AT(hello.version) },
+	/* 17 digits: the reader gets exactly these moments back. */
+	{ OF(LATENCY) | OF(ROUND), "AT_SEC", SEC, AT(window.at_sec) },
+	{ OF(LATENCY) | OF(ROUND), "N", U64, AT(window.sec.n) },
+	{ OF(LATENCY) | OF(ROUND), "MEAN", EXACT, AT(window.sec.mean) },
+	{ OF(LATENCY) | OF(ROUND), "M2", SQUARES, AT(window.sec.m2) },
+	{ OF(LATENCY) | OF(ROUND), "MIN", EXACT, AT(window.sec.min) },
+	{ OF(LATENCY) | OF(ROUND), "MAX", EXACT, AT(window.sec.max) },
+	{ OF(PRTT), "BLOCK", U32, AT(prtt.block) },
+	{ OF(PRTT), "N", U32, AT(prtt.n) },
+	{ OF(PRTT), "BYTES", U32, AT(prtt.bytes) },
+	{ OF(PRTT), "DELAY_SEC", EXACT, AT(prtt.delay_sec) },
+	{ OF(PRTT), "SEC", EXACT, AT(prtt.sec) },
+	{ OF(COST), "CPU_SEC", SEC, AT(cost.cpu_sec) },
+	{ OF(COST), "ELAPSED_SEC", SEC, AT(cost.elapsed_sec) },
+	{ OF(COST), "MESSAGES", U64, AT(cost.messages) },
+	{ OF(COST), "RSS_BYTES", U64, AT(cost.rss_bytes) },
+	{ OF(MOVED) | OF(CALLS), "ELAPSED_SEC", SEC, AT(moved.elapsed_sec) },
+	{ OF(MOVED), "BYTES", U64, AT(moved.n) },
+	{ OF(CALLS), "CALLS", U64, AT(moved.n) },
+	{ OF(SKIP), "NODE", WORD, AT(skip.node) },
+	{ OF(SKIP), "LEAF", WORD, AT(skip.leaf) },
+	{ OF(SKIP), "REASON", TEXT, AT(skip.reason) },
+	{ OF(NOTE), "TEXT", TEXT, AT(note) },
+#undef AT
+};
+
+static bool is_of(const struct field *f, const struct np_report *r)
+{
+	return f->of & 1u << r->kind;
+}
+
+/* A window has samples. */
+static bool is_empty(const struct np_report *r)
+{
+	const struct np_moments *m = &r->window.sec;
+
+	return (r->kind == NP_REPORT_LATENCY || r->kind == NP_REPORT_ROUND) &&
+	       (!m->n || !np_moments_valid(m));
+}
+
 /* ---- writing ---- */
 
 struct out {
@@ -78,19 +135,36 @@ static void put_text(struct out *o, const char text[NP_REPORT_TEXT])
 			     text[i] : '?');
 }
 
-static void put_window(struct out *o, const struct np_report *r)
+static void put_field(struct out *o, const struct field *f, const void *v)
 {
-	const struct np_moments *m = &r->window.sec;
+	switch (f->type) {
+	case U32:
+		put(o, " %" PRIu32, *(const uint32_t *)v);
+		break;
+	case U64:
+		put(o, " %" PRIu64, *(const uint64_t *)v);
+		break;
+	case SEC:
+		put(o, " %.6f", *(const double *)v);
+		break;
+	case EXACT:
+	case SQUARES:
+		put(o, " %.17g", *(const double *)v);
+		break;
+	case WORD:
+		put_word(o, v);
+		break;
+	case TEXT:
+		put_text(o, v);
+		break;
+	}
+}
 
-	/* 17 digits: the reader gets exactly these moments back. */
-	put(o, " %.6f %" PRIu64 " %.17g %.17g %.17g %.17g", r->window.at_sec,
-	    m->n, m->mean, m->m2, m->min, m->max);
-	if (!m->n || !np_moments_valid(m) || r->window.n_bins > NP_REPORT_BINS)
+static void put_bins(struct out *o, const struct np_report *r)
+{
+	if (!r->window.n_bins || r->window.n_bins > NP_REPORT_BINS)
 		o->bad = 1;
-	if (o->bad || r->kind == NP_REPORT_ROUND)
-		return;
-	o->bad = r->window.n_bins == 0;
-	for (size_t i = 0; i < r->window.n_bins; i++)
+	for (size_t i = 0; !o->bad && i < r->window.n_bins; i++)
 		put(o, "%c%u:%" PRIu32, i ? ',' : ' ', r->window.bins[i].bin,
 		    r->window.bins[i].count);
 }
@@ -102,45 +176,14 @@ int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE])
 	if ((size_t)r->kind >= NP_ARRAY_SIZE(kinds))
 		return -EINVAL;
 	put(&o, MARK "%s %" PRIu32, kinds[r->kind], r->rank);
-	switch (r->kind) {
-	case NP_REPORT_HELLO:
-		put(&o, " %" PRIu32, r->hello.n_ranks);
-		put_word(&o, r->hello.node);
-		put_word(&o, r->hello.leaf);
-		put_word(&o, r->hello.partner);
-		put_word(&o, r->hello.transport);
-		put_word(&o, r->hello.version);
-		break;
-	case NP_REPORT_LATENCY:
-	case NP_REPORT_ROUND:
-		put_window(&o, r);
-		break;
-	case NP_REPORT_PRTT:
-		put(&o, " %" PRIu32 " %" PRIu32 " %" PRIu32 " %.17g %.17g",
-		    r->prtt.block, r->prtt.n, r->prtt.bytes,
-		    r->prtt.delay_sec, r->prtt.sec);
-		break;
-	case NP_REPORT_COST:
-		put(&o, " %.6f %.6f %" PRIu64 " %" PRIu64, r->cost.cpu_sec,
-		    r->cost.elapsed_sec, r->cost.messages, r->cost.rss_bytes);
-		break;
-	case NP_REPORT_MOVED:
-	case NP_REPORT_CALLS:
-		put(&o, " %.6f %" PRIu64, r->moved.elapsed_sec, r->moved.n);
-		break;
-	case NP_REPORT_SKIP:
-		put_word(&o, r->skip.node);
-		put_word(&o, r->skip.leaf);
-		put_text(&o, r->skip.reason);
-		break;
-	case NP_REPORT_NOTE:
-		put_text(&o, r->note);
-		break;
-	case NP_REPORT_BYE:
-		break;
-	}
+	for (size_t i = 0; i < NP_ARRAY_SIZE(fields); i++)
+		if (is_of(&fields[i], r))
+			put_field(&o, &fields[i],
+				  (const char *)r + fields[i].at);
+	if (r->kind == NP_REPORT_LATENCY)
+		put_bins(&o, r);
 	put(&o, "\n");
-	return o.bad ? -EINVAL : (int)o.len;
+	return o.bad || is_empty(r) ? -EINVAL : (int)o.len;
 }
 
 /* ---- reading: the line may come from anybody ---- */
@@ -234,39 +277,6 @@ static int text(struct in *in, const char *field, char out[NP_REPORT_TEXT])
 	return 0;
 }
 
-static int read_hello(struct in *in, struct np_report *r)
-{
-	uint64_t n;
-
-	if (number(in, "NRANKS", UINT32_MAX, &n) ||
-	    name(in, "NODE", r->hello.node) ||
-	    name(in, "LEAF", r->hello.leaf) ||
-	    name(in, "PARTNER", r->hello.partner) ||
-	    name(in, "TRANSPORT", r->hello.transport) ||
-	    name(in, "VERSION", r->hello.version))
-		return -EINVAL;
-	if (r->rank >= n)
-		return damaged(in, "NRANKS", "more than RANK");
-	r->hello.n_ranks = (uint32_t)n;
-	return 0;
-}
-
-static int read_moments(struct in *in, struct np_report *r)
-{
-	struct np_moments *m = &r->window.sec;
-
-	if (quantity(in, "AT_SEC", TEN_YEARS_SEC, &r->window.at_sec) ||
-	    number(in, "N", UINT64_MAX, &m->n) ||
-	    quantity(in, "MEAN", TEN_YEARS_SEC, &m->mean) ||
-	    quantity(in, "M2", HUGE_VAL, &m->m2) ||
-	    quantity(in, "MIN", TEN_YEARS_SEC, &m->min) ||
-	    quantity(in, "MAX", TEN_YEARS_SEC, &m->max))
-		return -EINVAL;
-	if (!m->n || !np_moments_valid(m))
-		return damaged(in, "N MEAN M2 MIN MAX", "moments of samples");
-	return 0;
-}
-
 /* "BIN:COUNT,BIN:COUNT,...", bins ascending, counts adding up to N. */
 static int read_bins(struct in *in, struct np_report *r)
 {
@@ -300,73 +310,47 @@ static int read_bins(struct in *in, struct np_report *r)
 	return 0;
 }
 
-static int number32(struct in *in, const char *field, uint32_t *out)
+static int read_field(struct in *in, const struct field *f, void *to)
 {
 	uint64_t v;
+	int rc;
 
-	if (number(in, field, UINT32_MAX, &v))
-		return -EINVAL;
-	*out = (uint32_t)v;
-	return 0;
-}
-
-static int read_prtt(struct in *in, struct np_prtt *p)
-{
-	if (number32(in, "BLOCK", &p->block) || number32(in, "N", &p->n) ||
-	    number32(in, "BYTES", &p->bytes) ||
-	    quantity(in, "DELAY_SEC", TEN_YEARS_SEC, &p->delay_sec) ||
-	    quantity(in, "SEC", TEN_YEARS_SEC, &p->sec))
-		return -EINVAL;
-	return 0;
-}
-
-static int read_cost(struct in *in, struct np_report *r)
-{
-	if (quantity(in, "CPU_SEC", TEN_YEARS_SEC, &r->cost.cpu_sec) ||
-	    quantity(in, "ELAPSED_SEC", TEN_YEARS_SEC, &r->cost.elapsed_sec) ||
-	    number(in, "MESSAGES", UINT64_MAX, &r->cost.messages) ||
-	    number(in, "RSS_BYTES", UINT64_MAX, &r->cost.rss_bytes))
-		return -EINVAL;
-	return 0;
-}
-
-static int read_moved(struct in *in, struct np_report *r)
-{
-	if (quantity(in, "ELAPSED_SEC", TEN_YEARS_SEC,
-		     &r->moved.elapsed_sec) ||
-	    number(in, r->kind == NP_REPORT_CALLS ? "CALLS" : "BYTES",
-		   UINT64_MAX, &r->moved.n))
-		return -EINVAL;
-	return 0;
+	switch (f->type) {
+	case U32:
+		rc = number(in, f->name, UINT32_MAX, &v);
+		if (!rc)
+			*(uint32_t *)to = (uint32_t)v;
+		return rc;
+	case U64:
+		return number(in, f->name, UINT64_MAX, to);
+	case SEC:
+	case EXACT:
+		return quantity(in, f->name, TEN_YEARS_SEC, to);
+	case SQUARES:
+		return quantity(in, f->name, HUGE_VAL, to);
+	case WORD:
+		return name(in, f->name, to);
+	case TEXT:
+		return text(in, f->name, to);
+	}
+	return -EINVAL;
 }
 
 static int read_fields(struct in *in, struct np_report *r)
 {
-	switch (r->kind) {
-	case NP_REPORT_HELLO:
-		return read_hello(in, r);
-	case NP_REPORT_LATENCY:
-		return read_moments(in, r) ? -EINVAL : read_bins(in, r);
-	case NP_REPORT_ROUND:
-		return read_moments(in, r);
-	case NP_REPORT_PRTT:
-		return read_prtt(in, &r->prtt);
-	case NP_REPORT_COST:
-		return read_cost(in, r);
-	case NP_REPORT_MOVED:
-	case NP_REPORT_CALLS:
-		return read_moved(in, r);
-	case NP_REPORT_SKIP:
-		if (name(in, "NODE", r->skip.node) ||
-		    name(in, "LEAF", r->skip.leaf))
-			return -EINVAL;
-		return text(in, "REASON", r->skip.reason);
-	case NP_REPORT_NOTE:
-		return text(in, "TEXT", r->note);
-	case NP_REPORT_BYE:
-		break;
-	}
-	return 0;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(fields); i++)
+		if (is_of(&fields[i], r))
+			rc = read_field(in, &fields[i],
+					(char *)r + fields[i].at);
+	if (rc)
+		return rc;
+	if (r->kind == NP_REPORT_HELLO && r->rank >= r->hello.n_ranks)
+		return damaged(in, "NRANKS", "more than RANK");
+	if (is_empty(r))
+		return damaged(in, "N MEAN M2 MIN MAX", "moments of samples");
+	return r->kind == NP_REPORT_LATENCY ? read_bins(in, r) : 0;
 }
 
 static int kind_of(const char *word_, enum np_report_kind *kind)

@@ -214,7 +214,7 @@ void np_rounds_step(void *rounds, double now_sec, struct np_next *next)
 				   check_round(r, now_sec)), next);
 }
 
-uint64_t np_rounds_messages(const struct np_rounds *r)
+uint64_t np_rounds_messages(const void *rounds)
 {
-	return r->messages;
+	return ((const struct np_rounds *)rounds)->messages;
 }

@@ -72,6 +72,6 @@ void np_rounds_free(struct np_rounds *r);
 void np_rounds_step(void *rounds, double now_sec, struct np_next *next);
 
 /* Messages sent so far. */
-uint64_t np_rounds_messages(const struct np_rounds *r);
+uint64_t np_rounds_messages(const void *rounds);
 
 #endif

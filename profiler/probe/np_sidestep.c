@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "np_wire_host.h"
+#include "np_wire_join.h"
 
 #define TELL_SEC 10 /* patience with a step that does not listen */
 

@@ -31,7 +31,7 @@ typedef void np_sidestep_line_f(const char *line, void *arg);
 
 /*
  * Start argv with envp.  Its n processes find each other through us
- * (np_wire_host.h); 0: they do not need to, and have no standard input.
+ * (np_wire_join.h); 0: they do not need to, and have no standard input.
  * Returns 0 or -errno with err.  End with np_sidestep_close().
  */
 int np_sidestep_start(struct np_sidestep *s, char *const argv[],

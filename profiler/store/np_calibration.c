@@ -166,10 +166,8 @@ static int read_calibration(struct np_jat *in, json_object *root,
 {
 	struct np_measured_set *s = c->measured.set;
 	json_object *programs = json_object_object_get(root, "programs");
-	int rc = np_measured_get_head(in, root, s);
+	int rc;
 
-	if (rc)
-		return rc;
 	/* What makes a file of pairs long is refused before it is read. */
 	if (json_object_is_type(programs, json_type_array) &&
 	    json_object_array_length(programs))

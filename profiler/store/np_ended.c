@@ -1,7 +1,6 @@
 /* ended-YYYYMMDD.jsonl: a line for each job that ended on that day (UTC). */
 #include "np_state.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,25 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "np_state_file.h"
 #include "np_state_json.h"
 #include "np_store_file.h"
 
-#define SHAPE "ended-00000000.jsonl"
-#define NAME_LEN sizeof(SHAPE)
-
-bool np_is_ended_name(const char *name)
-{
-	static const char shape[] = SHAPE;
-
-	if (strlen(name) != NAME_LEN - 1)
-		return false;
-	for (size_t i = 0; shape[i]; i++)
-		if (shape[i] == '0' ? !isdigit((unsigned char)name[i]) :
-				      name[i] != shape[i])
-			return false;
-	return true;
-}
+#define NAME_LEN sizeof(NP_ENDED_SHAPE)
 
 static void name_of_day(time_t t, char name[NAME_LEN])
 {
@@ -37,7 +21,7 @@ static void name_of_day(time_t t, char name[NAME_LEN])
 
 	gmtime_r(&t, &tm);
 	if (!strftime(name, NAME_LEN, "ended-%Y%m%d.jsonl", &tm))
-		strcpy(name, SHAPE);
+		strcpy(name, NP_ENDED_SHAPE);
 }
 
 /*
@@ -49,14 +33,11 @@ static void remove_old(const struct np_dir *d, time_t now)
 {
 	char first[NAME_LEN], today[NAME_LEN], **names;
 	size_t n, newer = 0;
-	bool cut;
 
-	if (np_dir_names(d, np_is_ended_name, &names, &n, &cut, NULL))
+	if (np_dir_names(d, np_is_ended_name, &names, &n, NULL, NULL))
 		return;
 	name_of_day(now - NP_ENDED_KEEP_DAYS * 86400, first);
 	name_of_day(now, today);
-	if (n)
-		qsort(names, n, sizeof(*names), np_name_newest_first);
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(names[i], first) < 0 && newer >= NP_ENDED_KEEP_FILES)
 			unlinkat(d->fd, names[i], 0);
@@ -74,17 +55,13 @@ static void name_to_write(const struct np_dir *d, time_t now,
 {
 	char **names;
 	size_t n;
-	bool cut;
 
 	name_of_day(now, name);
 	if (!faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ||
-	    np_dir_names(d, np_is_ended_name, &names, &n, &cut, NULL))
+	    np_dir_names(d, np_is_ended_name, &names, &n, NULL, NULL))
 		return;
-	if (n > 1) {
-		qsort(names, n, sizeof(*names), np_name_newest_first);
-		if (strcmp(name, names[n - 1]) < 0)
-			strcpy(name, names[0]);
-	}
+	if (n > 1 && strcmp(name, names[n - 1]) < 0)
+		strcpy(name, names[0]);
 	np_names_free(names, n);
 }
 
@@ -245,14 +222,11 @@ static int find(const struct np_dir *d, const struct wanted *w,
 	struct np_err why = NP_ERR_INIT;
 	char **names;
 	size_t n;
-	bool cut;
-	int rc = np_dir_names(d, np_is_ended_name, &names, &n, &cut, err);
+	int rc = np_dir_names(d, np_is_ended_name, &names, &n, NULL, err);
 	int worst = -ENOENT;
 
 	if (rc)
 		return rc;
-	if (n)
-		qsort(names, n, sizeof(*names), np_name_newest_first);
 	rc = -ENOENT;
 	for (size_t i = 0; rc && i < n && i < 2 * NP_ENDED_KEEP_DAYS; i++) {
 		rc = file_has(d, names[i], w, out, &why);

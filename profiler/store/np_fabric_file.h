@@ -1,6 +1,6 @@
 /*
  * The dated files of a cluster's fabric: calibrations, and what messages cost.
- * Private to the store.
+ * Private to the store: np_fabric_store.c.
  */
 #ifndef NP_FABRIC_FILE_H
 #define NP_FABRIC_FILE_H
@@ -34,6 +34,7 @@ struct np_fabric_search {
 	int (*look)(struct np_fabric_search *s, const char *text, size_t len,
 		    const char *path, struct np_err *err);
 	void *best; /* for look() */
+	bool found; /* set by look(): there is one in best */
 
 	size_t bytes;		     /* read so far */
 	struct np_fabric_skips here; /* in the cluster that is looked at */
@@ -42,13 +43,11 @@ struct np_fabric_search {
 
 /*
  * Show look() the files of the cluster or of each cluster, the newest by name
- * first.  Returns 0, also where there is none, or with err -EACCES, -ENOMEM or
- * what reading the directory gave.
+ * first.  Returns 0 if one is found, or with err -ENOENT (there is none, or
+ * none that can be used), -EACCES, -ENOMEM or what reading the directory gave.
+ * Also then one may have been found, which is to be freed.
  */
 int np_fabric_search(struct np_fabric_search *s, struct np_err *err);
-
-/* -ENOENT, with err: there is none, or none that can be used. */
-int np_fabric_none(const struct np_fabric_search *s, struct np_err *err);
 
 /* It, for writing.  Returns 0 or -errno with err; np_dir_close(). */
 int np_fabric_dir_make(struct np_store *s, const char *cluster,

@@ -1,23 +1,199 @@
+/* The dated files of a fabric, and which calibration counts. */
 #include "np_fabric_store.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "np_fabric_file.h"
+#include "np_store_file.h"
+
+#define NO_CLUSTER "cluster" /* where the name is not known */
+
+void np_fabric_dir_name(const char *cluster, char name[NP_APP_MAX + 1])
+{
+	if (!cluster || !*cluster || np_app_from_text(cluster, name))
+		strcpy(name, NO_CLUSTER);
+}
+
+static bool is_dir_name(const char *name)
+{
+	return !np_app_check(name, NULL);
+}
+
+static void on_skip(const char *line, void *arg)
+{
+	struct np_fabric_skips *skips = arg;
+
+	if (!skips->n++)
+		np_errf(&skips->newest, 0, "%s", line);
+}
+
+/* Returns what look() does, and 0 for a file that was skipped. */
+static int look_at(struct np_fabric_search *s, const struct np_reader *from,
+		   const char *name)
+{
+	char path[NP_STORE_PATH + NAME_MAX + 1], *text;
+	struct np_err why = NP_ERR_INIT;
+	ssize_t len = np_reader_read(from, name, &text);
+	int rc;
+
+	if (len < 0)
+		return len == -ENOMEM ? -ENOMEM : 0;
+	s->bytes += (size_t)len;
+	snprintf(path, sizeof(path), "%s/%s", from->dir->path, name);
+	rc = s->look(s, text, (size_t)len, path, &why);
+	free(text);
+	if (rc >= 0 || rc == -ENOMEM)
+		return rc;
+	np_reader_skip(from, "%s", why.text);
+	return 0;
+}
+
+static int search_cluster(struct np_fabric_search *s, const char *cluster,
+			  struct np_err *err)
+{
+	struct np_dir d;
+	struct np_reader from = { &d, s->max_bytes, on_skip, &s->here };
+	char **names;
+	size_t n;
+	int rc = np_dir_open_fabric(s->store, cluster, false, &d, err);
+
+	if (rc)
+		return rc;
+	rc = np_dir_names(&d, s->is_name, &names, &n, NULL, err);
+	if (!rc) {
+		for (size_t i = 0; !rc && i < n && i < NP_FABRIC_MAX_FILES &&
+				   s->bytes < NP_STORE_MAX_READ; i++)
+			rc = look_at(s, &from, names[i]);
+		np_names_free(names, n);
+		if (rc < 0)
+			np_errf(err, rc, "%s: %s", d.path, strerror(-rc));
+	}
+	np_dir_close(&d);
+	return rc;
+}
+
+static void next_cluster(struct np_fabric_search *s)
+{
+	if (!s->all.n)
+		s->all.newest = s->here.newest;
+	s->all.n += s->here.n;
+	s->here = (struct np_fabric_skips){ 0 };
+}
+
+static int search_all(struct np_fabric_search *s, struct np_err *err)
+{
+	struct np_dir d;
+	char **names;
+	size_t n;
+	int rc = np_dir_open_fabric(s->store, NULL, false, &d, err);
+
+	if (rc)
+		return rc;
+	rc = np_dir_names(&d, is_dir_name, &names, &n, NULL, err);
+	np_dir_close(&d);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n && rc != -ENOMEM; i++) {
+		struct np_err why = NP_ERR_INIT;
+
+		/* One that is not trusted does not hide the others. */
+		rc = search_cluster(s, names[i], &why);
+		if (rc < 0 && rc != -ENOENT)
+			on_skip(why.text, &s->here);
+		next_cluster(s);
+	}
+	np_names_free(names, n);
+	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : 0;
+}
+
+/* There is none, or none that can be used. */
+static int none(const struct np_fabric_search *s, struct np_err *err)
+{
+	const char *cluster = s->cluster ? s->cluster : "";
+
+	if (s->all.n)
+		return np_errf(err, -ENOENT, "%s: %s", s->no_use,
+			       s->all.newest.text);
+	return np_errf(err, -ENOENT, "%s%s%s%s in %s", s->none,
+		       *cluster ? "cluster " : "the fabric", cluster, s->scope,
+		       np_store_dir(s->store));
+}
+
+int np_fabric_search(struct np_fabric_search *s, struct np_err *err)
+{
+	char name[NP_APP_MAX + 1];
+	int rc;
+
+	if (s->cluster && *s->cluster) {
+		np_fabric_dir_name(s->cluster, name);
+		rc = search_cluster(s, name, err);
+		next_cluster(s);
+	} else {
+		rc = search_all(s, err);
+	}
+	if (rc < 0 && rc != -ENOENT)
+		return rc;
+	return s->found ? 0 : none(s, err);
+}
+
+int np_fabric_file_name(double date, const char *suffix, char *buf, size_t len)
+{
+	char name[32];
+	time_t t = date > 0 && date < 2e11 ? (time_t)date : 0;
+	struct tm tm;
+
+	if (!t || !gmtime_r(&t, &tm) ||
+	    !strftime(name, sizeof(name), "%Y%m%dT%H%M%SZ", &tm) ||
+	    snprintf(buf, len, "%s%s", name, suffix) >= (int)len)
+		return -EINVAL;
+	return 0;
+}
+
+int np_fabric_dir_make(struct np_store *s, const char *cluster,
+		       struct np_dir *d, struct np_err *err)
+{
+	char name[NP_APP_MAX + 1];
+	int rc;
+
+	np_fabric_dir_name(cluster, name);
+	rc = np_dir_open_fabric(s, name, true, d, err);
+	/* Taken away in this moment. */
+	return rc == -ENOENT ? np_errf(err, rc, "profile store %s: %s",
+				       np_store_dir(s), strerror(-rc)) : rc;
+}
+
+int np_fabric_file_write(struct np_store *s, const char *cluster,
+			 const char *file, const char *text,
+			 struct np_err *err)
+{
+	struct np_dir d;
+	int rc = np_fabric_dir_make(s, cluster, &d, err);
+
+	if (rc)
+		return rc;
+	rc = np_file_write(&d, file, text, strlen(text), 0644);
+	if (rc)
+		np_errf(err, rc, "cannot write %s/%s: %s", d.path, file,
+			strerror(-rc));
+	np_dir_close(&d);
+	return rc;
+}
+
+/* ---- calibrations ---- */
 
 struct best {
 	const char *scope; /* NULL: any */
-	bool found;
 	struct np_calibration c;
 };
 
 /* Is a, looked at later, the better one? */
 static bool better(const struct best *b, const struct np_calibration *a)
 {
-	if (!b->found)
-		return true;
 	if ((a->scope == NP_SCOPE_LEAF) != (b->c.scope == NP_SCOPE_LEAF))
 		return a->scope == NP_SCOPE_LEAF;
 	return a->date > b->c.date;
@@ -35,16 +211,16 @@ static int look(struct np_fabric_search *s, const char *text, size_t len,
 		return rc;
 	wanted = !b->scope || !strcmp(np_scope_name(c.scope), b->scope);
 	rc = wanted && (b->scope || c.scope == NP_SCOPE_LEAF);
-	if (!wanted || !better(b, &c)) {
+	if (!wanted || (s->found && !better(b, &c))) {
 		np_calibration_free(&c);
 		return rc;
 	}
-	if (b->found)
+	if (s->found)
 		np_calibration_free(&b->c);
 	b->c = c;
 	b->c.n_skipped = s->here.n;
 	b->c.skipped = s->here.newest;
-	b->found = true;
+	s->found = true;
 	return rc;
 }
 
@@ -74,12 +250,11 @@ int np_fabric_store_load(struct np_store *store, const char *cluster,
 		snprintf(of, sizeof(of), " at scope %s", scope);
 	s.best = &b;
 	rc = np_fabric_search(&s, err);
-	if (rc && b.found)
+	if (!rc)
+		*out = b.c;
+	else if (s.found)
 		np_calibration_free(&b.c);
-	if (rc || !b.found)
-		return rc ? rc : np_fabric_none(&s, err);
-	*out = b.c;
-	return 0;
+	return rc;
 }
 
 int np_fabric_store_look(struct np_store *s, const char *cluster,
@@ -94,7 +269,7 @@ int np_fabric_store_look(struct np_store *s, const char *cluster,
 	np_fabric_dir_name(cluster, name);
 	rc = np_dir_open_fabric(s, name, false, &d, err);
 	if (rc == -ENOENT)
-		return np_fabric_none(&any, err);
+		return none(&any, err);
 	if (rc)
 		return rc;
 	if (fstat(d.fd, &st))

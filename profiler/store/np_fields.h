@@ -2,9 +2,9 @@
  * JSON by tables: which members an object has, what they may hold and where
  * they are in a structure is said once, for writing, reading and freeing it.
  * Members are written in the order of the table.  Private to the store:
- * np_fields_put.c writes, np_fields_get.c reads, np_fields.c frees;
- * np_fields_stream.c writes and reads what is long, np_jmean.c what is
- * measured of pairs.
+ * np_fields_put.c writes, np_fields_get.c reads and frees;
+ * np_fields_stream.c writes and reads what is long, np_jhist.c and np_jmean.c
+ * what is measured.
  */
 #ifndef NP_FIELDS_H
 #define NP_FIELDS_H
@@ -99,6 +99,12 @@ void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
  */
 int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 		   const struct np_fields *fs);
+
+/* The same of a text: written, a line with its end, malloc'ed; o->rc. */
+int np_fields_print(struct np_jput *o, const void *from,
+		    const struct np_fields *fs, char **out);
+int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
+		    void *to, const struct np_fields *fs);
 
 /*
  * The same of a text whose last members are lists, an element a line; and of

@@ -1,4 +1,4 @@
-/* Reading JSON by tables: every byte of it may be hostile. */
+/* Reading JSON by tables, every byte of which may be hostile; and freeing. */
 #include "np_fields.h"
 
 #include <errno.h>
@@ -8,31 +8,50 @@
 #include <string.h>
 
 #include "np_app.h"
-#include "np_jhist.h"
 #include "np_jmean.h"
 #include "np_record.h"
+
+#define FIELD(type, name, max) \
+	NP_FIELD(np_moments, type, name, max, NP_F_NEEDED)
+
+static const struct np_field moments_fields[] = {
+	FIELD(NP_F_U64, n, NP_JSON_COUNT),
+	FIELD(NP_F_REAL, mean, NP_JSON_ELAPSED_SEC),
+	FIELD(NP_F_REAL, m2, 1e300),
+	FIELD(NP_F_REAL, min, NP_JSON_ELAPSED_SEC),
+	FIELD(NP_F_REAL, max, NP_JSON_ELAPSED_SEC),
+};
+const struct np_fields np_moments_fields =
+	NP_FIELDS(moments_fields, np_moments);
+
+bool np_moments_fit(const struct np_moments *m, double max)
+{
+	return !m->n || (np_moments_valid(m) && m->max <= max);
+}
 
 static bool is_plain(const struct np_field *f)
 {
 	return f->type <= NP_F_MOMENTS;
 }
 
-static int get_moments(const struct np_jat *in, const char *key,
-		       json_object *j, double max, struct np_moments *out)
+/* at: of the structure. */
+static int get_object(const struct np_jat *in, const char *key, json_object *j,
+		      void *at, const struct np_fields *of)
 {
 	struct np_jat sub = np_jat_member(in, key);
-	struct np_moments m = { 0 };
-	int rc;
 
-	if (!json_object_is_type(j, json_type_object))
-		return np_jat_refuse(in, key, "an object");
-	rc = np_jget_fields(&sub, j, &m, &np_moments_fields);
-	if (rc)
-		return rc;
-	if (!np_moments_fit(&m, max))
-		return np_jat_refuse(in, key, NP_NO_MOMENTS);
-	*out = m;
-	return 0;
+	return json_object_is_type(j, json_type_object) ?
+	       np_jget_fields(&sub, j, at, of) :
+	       np_jat_refuse(in, key, "an object");
+}
+
+static int get_moments(const struct np_jat *in, const struct np_field *f,
+		       json_object *j, struct np_moments *m)
+{
+	int rc = get_object(in, f->key, j, m, &np_moments_fields);
+
+	return rc || np_moments_fit(m, f->max) ? rc :
+	       np_jat_refuse(in, f->key, NP_NO_MOMENTS);
 }
 
 static int get_plain(const struct np_jat *in, const struct np_field *f,
@@ -60,13 +79,15 @@ static int get_plain(const struct np_jat *in, const struct np_field *f,
 		rc = np_jget_real(in, f->key, j, f->min, f->max, at);
 		break;
 	case NP_F_BOOL:
-		rc = np_jget_bool(in, f->key, j, at);
+		if (!json_object_is_type(j, json_type_boolean))
+			return np_jat_refuse(in, f->key, "true or false");
+		*(bool *)at = json_object_get_boolean(j);
 		break;
 	case NP_F_TEXT:
 		rc = np_jget_text(in, f->key, j, (size_t)f->max, at);
 		break;
 	default:
-		rc = get_moments(in, f->key, j, f->max, at);
+		rc = get_moments(in, f, j, at);
 	}
 	return rc;
 }
@@ -124,17 +145,6 @@ static int get_word(const struct np_jat *in, const struct np_field *f,
 			 f->words[i]);
 	}
 	return np_jat_refuse(in, f->key, all);
-}
-
-/* at: of the structure. */
-static int get_object(const struct np_jat *in, const char *key, json_object *j,
-		      void *at, const struct np_fields *of)
-{
-	struct np_jat sub = np_jat_member(in, key);
-
-	return json_object_is_type(j, json_type_object) ?
-	       np_jget_fields(&sub, j, at, of) :
-	       np_jat_refuse(in, key, "an object");
 }
 
 static int get_part(const struct np_jat *in, const struct np_field *f,
@@ -280,4 +290,66 @@ int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 		if (!is_plain(&fs->field[i]))
 			rc = get_field(in, &fs->field[i], from, to);
 	return rc;
+}
+
+int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
+		    void *to, const struct np_fields *fs)
+{
+	json_object *j;
+	int rc = np_jget_parse(in, text, len, &j);
+
+	if (rc)
+		return rc;
+	rc = np_jget_fields(in, j, to, fs);
+	json_object_put(j);
+	return rc;
+}
+
+/* ---- freeing ---- */
+
+static void free_list(void *of, const struct np_field *f, char *list)
+{
+	size_t *n = (size_t *)((char *)of + f->count);
+
+	for (size_t i = 0; i < *n; i++) {
+		if (f->type == NP_F_TEXTS)
+			free(((char **)list)[i]);
+		else
+			np_fields_free(list + i * f->of->size, f->of);
+	}
+	*n = 0;
+}
+
+static bool is_pointer(enum np_field_type type)
+{
+	return type == NP_F_TEXT || type == NP_F_PART || type == NP_F_LIST ||
+	       type == NP_F_TEXTS || type == NP_F_HIST ||
+	       type == NP_F_SERIES || type == NP_F_MEANS ||
+	       type == NP_F_NUMBERS || type == NP_F_LATENCY;
+}
+
+void np_fields_free(void *of, const struct np_fields *fs)
+{
+	for (size_t i = 0; i < fs->n; i++) {
+		const struct np_field *f = &fs->field[i];
+		char *at = (char *)of + f->offset;
+		void *points = NULL;
+
+		if (f->type == NP_F_LATENCY)
+			at += offsetof(struct np_latency, count);
+		if (f->type == NP_F_OBJECT)
+			np_fields_free(at, f->of);
+		if (!is_pointer(f->type))
+			continue;
+		memcpy(&points, at, sizeof(points));
+		memset(at, 0, sizeof(points));
+		if (f->type == NP_F_PART && points)
+			np_fields_free(points, f->of);
+		else if (f->type == NP_F_LIST || f->type == NP_F_TEXTS)
+			free_list(of, f, points);
+		if (f->type == NP_F_HIST)
+			np_hist_free(points);
+		else
+			free(points);
+	}
 }

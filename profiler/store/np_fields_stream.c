@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_jspan.h"
-
 #define MOST_LISTS 4
 
 /* The members before the first list. */
@@ -61,11 +59,13 @@ void np_fields_write(struct np_jput *o, FILE *f, const void *from,
 		     const struct np_fields *fs)
 {
 	struct np_fields head = head_of(fs);
+	locale_t before = np_jput_point();
 
 	put_object(o, f, from, &head, true);
 	for (size_t i = head.n; i < fs->n && !o->rc; i++)
 		put_each(o, f, &fs->field[i], from);
 	fputs("}\n", f);
+	uselocale(before);
 }
 
 /* How many elements an array has; -EINVAL: it is none. */
@@ -88,16 +88,9 @@ static int count_of(const struct np_jat *in, const struct np_field *list,
 static int get_element(const struct np_jat *in, struct np_jspan text, void *to,
 		       const struct np_fields *of)
 {
-	json_object *j;
-	int rc = *text.text == '{' ?
-		 np_jget_parse(in, text.text, text.len, &j) :
-		 np_jat_refuse(in, "", "an object");
-
-	if (rc)
-		return rc;
-	rc = np_jget_fields(in, j, to, of);
-	json_object_put(j);
-	return rc;
+	return *text.text == '{' ?
+	       np_fields_parse(in, text.text, text.len, to, of) :
+	       np_jat_refuse(in, "", "an object");
 }
 
 static int get_each(const struct np_jat *in, const struct np_field *list,

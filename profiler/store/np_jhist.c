@@ -1,4 +1,4 @@
-#include "np_jhist.h"
+#include "np_jmean.h"
 
 #include <errno.h>
 #include <math.h>
@@ -46,6 +46,18 @@ int np_jget_bins(const struct np_jat *in, json_object *from, const char *key)
 
 _Static_assert(NP_HIST_BINS == 177, "np_jget_bins() says 177");
 
+void np_jput_bin(struct np_jput *o, json_object *list, const char *key,
+		 size_t bin, double n)
+{
+	json_object *pair = np_jput_append_new(o, list,
+					       json_object_new_array_ext(2));
+
+	if (!pair)
+		return;
+	np_jput_append(o, pair, json_object_new_int((int)bin));
+	np_jput_append(o, pair, np_jput_count(o, key, n, NP_JSON_COUNT));
+}
+
 void np_jput_hist(struct np_jput *o, json_object *in, const char *key,
 		  const struct np_hist *h, uint64_t samples)
 {
@@ -57,20 +69,10 @@ void np_jput_hist(struct np_jput *o, json_object *in, const char *key,
 	if (!total)
 		return;
 	list = np_jput_new(o, in, key, json_object_new_array());
-	for (size_t i = 0; list && i < NP_HIST_BINS; i++) {
-		uint64_t n = np_hist_count(h, i);
-		json_object *pair;
-
-		if (!n)
-			continue;
-		pair = np_jput_append_new(o, list,
-					  json_object_new_array_ext(2));
-		if (!pair)
-			return;
-		np_jput_append(o, pair, json_object_new_int((int)i));
-		np_jput_append(o, pair, np_jput_count(o, key, (double)n,
-						      NP_JSON_COUNT));
-	}
+	for (size_t i = 0; list && i < NP_HIST_BINS && !o->rc; i++)
+		if (np_hist_count(h, i))
+			np_jput_bin(o, list, key, i,
+				    (double)np_hist_count(h, i));
 }
 
 static int get_pair(const struct np_jat *in, const char *key, json_object *pair,

@@ -310,18 +310,9 @@ static void put_bins(struct np_jput *o, json_object *in, const double *count)
 	json_object *list = np_jput_new(o, in, "bins",
 					json_object_new_array());
 
-	for (size_t i = 0; list && i < NP_HIST_BINS && !o->rc; i++) {
-		json_object *pair;
-
-		if (!(count[i] > 0))
-			continue;
-		pair = np_jput_append_new(o, list, json_object_new_array());
-		if (!pair)
-			return;
-		np_jput_append(o, pair, json_object_new_int((int)i));
-		np_jput_append(o, pair, np_jput_count(o, "bins", count[i],
-						      NP_JSON_COUNT));
-	}
+	for (size_t i = 0; list && i < NP_HIST_BINS && !o->rc; i++)
+		if (count[i] > 0)
+			np_jput_bin(o, list, "bins", i, count[i]);
 }
 
 void np_jput_latency(struct np_jput *o, json_object *in, const char *key,

@@ -5,6 +5,7 @@
 #ifndef NP_JVALUE_H
 #define NP_JVALUE_H
 
+#include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -78,9 +79,14 @@ json_object *np_jput_real(struct np_jput *o, const char *key, double v,
 /* Cut at max bytes, and clean: np_text_clean(). */
 json_object *np_jput_text(const char *text, size_t max);
 
-/* On one line, borrowed from j; or with its newline and malloc'ed. */
+/* On one line, borrowed from j. */
 const char *np_jput_line(json_object *j);
-int np_jput_print(json_object *j, char **out);
+
+/*
+ * Numbers have a point until uselocale() of what is returned, whatever locale
+ * the program around us has set.
+ */
+locale_t np_jput_point(void);
 
 /* Reading.  Each returns 0, -EINVAL with err, or -ENOMEM. */
 
@@ -98,8 +104,6 @@ int np_jget_count(const struct np_jat *in, const char *key, json_object *j,
 		  double max, uint64_t *out);
 int np_jget_real(const struct np_jat *in, const char *key, json_object *j,
 		 double min, double max, double *out);
-int np_jget_bool(const struct np_jat *in, const char *key, json_object *j,
-		 bool *out);
 /* *out is clean and malloc'ed. */
 int np_jget_text(const struct np_jat *in, const char *key, json_object *j,
 		 size_t max, char **out);
@@ -134,5 +138,41 @@ int np_jtext_make(const char *text, size_t len, char **out, size_t *out_len,
 
 /* The byte of text that became byte at of what was made of it. */
 size_t np_jtext_source(const char *text, size_t len, size_t at);
+
+/*
+ * Parts of JSON text that are found without being parsed, so that a long list
+ * needs memory for one element at a time.  What is found is well formed only
+ * as far as its parser says afterwards.
+ */
+struct np_jspan {
+	const char *text; /* borrowed, not terminated */
+	size_t len;
+};
+
+/* A walk through an object or array; begins as { the whole text of it }. */
+struct np_jwalk {
+	struct np_jspan rest;
+	bool begun;
+};
+
+/*
+ * How much of what takes memory a text may have: a parser needs up to 900 bytes
+ * for an object of two.
+ */
+struct np_jlimits {
+	size_t objects, arrays, elements; /* '{', '[' and ',' */
+};
+
+/* To be asked before parsing, as that is what takes the memory. */
+bool np_jspan_within(const char *text, size_t len,
+		     const struct np_jlimits *max);
+
+/*
+ * The next member of an object, or element of an array (key NULL).  key is
+ * without its quotes, escapes as they stand.
+ * Returns 1 (found), 0 (there are no more) or -1 (damaged, at w->rest).
+ */
+int np_jspan_next(struct np_jwalk *w, struct np_jspan *key,
+		  struct np_jspan *value);
 
 #endif

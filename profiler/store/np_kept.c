@@ -319,7 +319,7 @@ static void write_file(struct np_kept *k)
 	h.sum = sum_of(text + sizeof(h), bytes - sizeof(h));
 	memcpy(text, &h, sizeof(h));
 	np_file_remove_stale(&k->dir);
-	np_file_write_bytes(&k->dir, k->file, text, bytes, 0600);
+	np_file_write(&k->dir, k->file, text, bytes, 0600);
 	free(text);
 }
 
@@ -339,4 +339,68 @@ void np_kept_close(struct np_kept *k)
 	free(k->e);
 	free(k->text);
 	free(k);
+}
+
+/* --- what results are made of --- */
+
+/* Read: NULL where there is not so much. */
+static const char *take(struct np_pack *p, size_t size)
+{
+	const char *at = p->at;
+
+	p->bad |= p->left < size;
+	if (p->bad)
+		return NULL;
+	p->at += size;
+	p->left -= size;
+	return at;
+}
+
+/* Write x, or read into it; zeroes where it is bad. */
+static void pass(struct np_pack *p, void *x, size_t size)
+{
+	const char *at = p->f ? NULL : take(p, size);
+
+	if (p->f)
+		fwrite(x, size, 1, p->f);
+	else if (at)
+		memcpy(x, at, size);
+	else
+		memset(x, 0, size);
+}
+
+uint64_t np_pack_count(struct np_pack *p, uint64_t n, uint64_t max)
+{
+	pass(p, &n, sizeof(n));
+	p->bad |= !p->f && n > max;
+	return p->bad ? 0 : n;
+}
+
+double np_pack_real(struct np_pack *p, double x)
+{
+	pass(p, &x, sizeof(x));
+	return x;
+}
+
+struct np_mean np_pack_mean(struct np_pack *p, struct np_mean m)
+{
+	m.n = (uint32_t)np_pack_count(p, m.n, UINT32_MAX);
+	m.mean = np_pack_real(p, m.mean);
+	m.sd = np_pack_real(p, m.sd);
+	return m;
+}
+
+const char *np_pack_text(struct np_pack *p, const char *text)
+{
+	size_t size = strlen(text ? text : "") + 1;
+
+	size = np_pack_count(p, size, p->left);
+	if (p->f) {
+		fwrite(text ? text : "", size, 1, p->f);
+		return text;
+	}
+	text = take(p, size);
+	p->bad |= !text || !size || memchr(text, '\0', size) !=
+				    text + size - 1;
+	return p->bad ? "" : text;
 }

@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
+#include "np_mean.h"
 #include "np_store.h"
 
 #define NP_KEPT_MAX_BYTES (16u << 20) /* of a file */
@@ -50,5 +52,26 @@ const char *np_kept_find(struct np_kept *k, const char *name, uint64_t state,
  */
 int np_kept_put(struct np_kept *k, const char *name, uint64_t state, char *data,
 		size_t len);
+
+/*
+ * Numbers and texts one behind the other, for results: as this machine has
+ * them, as nobody else reads them.  One function says what there is of a
+ * structure, for both ways: what it is given is written and returned, or else
+ * what was read is.
+ */
+struct np_pack {
+	FILE *f; /* written there; failures are ferror()'s and fclose()'s */
+	/* Where f is NULL: what is left to read; bad: it ended too early, or
+	 * held what cannot be. */
+	const char *at;
+	size_t left;
+	bool bad;
+};
+
+/* 0 where it is bad, as a count above max is; a text is borrowed, else "". */
+uint64_t np_pack_count(struct np_pack *p, uint64_t n, uint64_t max);
+double np_pack_real(struct np_pack *p, double x);
+struct np_mean np_pack_mean(struct np_pack *p, struct np_mean m);
+const char *np_pack_text(struct np_pack *p, const char *text); /* NULL as "" */
 
 #endif

@@ -1,11 +1,290 @@
-#include "np_measured.h"
+/* Files of pairs: what fabrics do to programs, and these to each other. */
+#include "np_measured_json.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_measured_json.h"
+#include "np_jmean.h"
+#include "np_level.h"
 #include "np_read.h"
+
+static const struct np_field name_fields[] = {
+	NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME,
+		 NP_F_NEEDED),
+};
+static const struct np_fields name_table =
+	NP_FIELDS(name_fields, np_measured_name);
+
+static const char *const formats[] = { "netprof-pairs", NULL };
+
+static const struct np_field head_fields[] = {
+	{ "format", NP_F_WORD, offsetof(struct np_measured_set, format),
+	  .words = formats },
+	{ "schema", NP_F_SCHEMA, .max = NP_MEASURED_SCHEMA },
+};
+const struct np_fields np_measured_head =
+	NP_FIELDS(head_fields, np_measured_set);
+
+#define NAMES NP_F_NEEDED | NP_F_NAMED
+
+static const struct np_field program_fields[] = {
+	NP_FIELD_LIST(np_measured_set, "programs", program, n_apps,
+		      NP_MEASURED_MAX_PROGRAMS, NAMES, &name_table),
+};
+const struct np_fields np_measured_programs =
+	NP_FIELDS(program_fields, np_measured_set);
+
+static const struct np_field level_fields[] = {
+	NP_FIELD_LIST(np_measured_set, "levels", level_name, fabric.n_levels,
+		      NP_FABRIC_MAX_LEVELS, NAMES, &name_table),
+};
+static const struct np_fields level_table =
+	NP_FIELDS(level_fields, np_measured_set);
+
+#define SCOPE(scope, key) \
+	{ key, NP_F_MEAN, (scope) * sizeof(struct np_mean), NP_COUPLING_MAX }
+
+static const struct np_field scope_fields[] = {
+	SCOPE(NP_SCOPE_NODE, "node"),
+	SCOPE(NP_SCOPE_LEAF, "leaf"),
+	SCOPE(NP_SCOPE_UPLINK, "uplink"),
+};
+static const struct np_fields coupling_table = NP_FIELDS(scope_fields, np_mean);
+
+static const struct np_field fabric_fields[] = {
+	{ "latency_bin_edges_sec", NP_F_NUMBERS,
+	  offsetof(struct np_measured_set, edge), NP_BINS_MAX + 1,
+	  .count = offsetof(struct np_measured_set, n_edges) },
+	{ "level_beside_level", NP_F_MEANS,
+	  offsetof(struct np_measured_set, fabric.beside), NP_SLOWDOWN_MAX,
+	  .min = NP_SLOWDOWN_LEAST,
+	  .count = offsetof(struct np_measured_set, fabric.n_levels),
+	  .columns = offsetof(struct np_measured_set, fabric.n_levels) },
+	{ "coupling", NP_F_OBJECT,
+	  offsetof(struct np_measured_set, fabric.coupling),
+	  .of = &coupling_table },
+};
+const struct np_fields np_measured_fabric =
+	NP_FIELDS(fabric_fields, np_measured_set);
+
+int np_measured_open(struct np_jat *in, const char *text, size_t len,
+		     json_object **out)
+{
+	static const struct np_jlimits limits = {
+		NP_MEASURED_MAX_OBJECTS, NP_MEASURED_MAX_ARRAYS,
+		NP_MEASURED_MAX_ELEMENTS,
+	};
+	/* The format before its schema. */
+	const struct np_fields format = { head_fields, 1, 0 };
+	struct np_measured_set head = { .format = 0 };
+	int rc;
+
+	if (len > NP_MEASURED_MAX_BYTES)
+		return np_errf(in->err, -EFBIG, "%s: %zu bytes, expected at "
+			       "most %u", in->where, len,
+			       NP_MEASURED_MAX_BYTES);
+	if (!np_jspan_within(text, len, &limits))
+		return np_errf(in->err, -EFBIG, "%s: expected at most %zu "
+			       "objects, %zu arrays and %zu commas", in->where,
+			       limits.objects, limits.arrays, limits.elements);
+	rc = np_jget_parse(in, text, len, out);
+	if (rc)
+		return rc;
+	rc = json_object_is_type(*out, json_type_object) ?
+	     np_jget_fields(in, *out, &head, &format) :
+	     np_jat_refuse(in, "", "an object");
+	if (!rc)
+		rc = np_jget_fields(in, *out, &head, &np_measured_head);
+	if (rc)
+		json_object_put(*out);
+	return rc;
+}
+
+/* Names must tell programs and levels apart, as probes go by them. */
+static int check_names(const struct np_jat *in, const struct np_measured_set *s)
+{
+	size_t n = s->n_apps + s->fabric.n_levels;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *a = i < s->n_apps ? s->app[i].name :
+				s->level[i - s->n_apps].name;
+		bool taken = !strcmp(a, "idle");
+
+		for (size_t k = 0; k < i; k++)
+			taken = taken || !strcmp(a, k < s->n_apps ?
+				s->app[k].name : s->level[k - s->n_apps].name);
+		if (taken)
+			return np_jat_refuse(in, a, "a name of its own for "
+					     "each program and level");
+	}
+	return 0;
+}
+
+/* What a level sends that does nothing else, as its name has it. */
+static double round_bytes(const char *name)
+{
+	struct np_level l;
+
+	if (np_level_parse(name, &l, NULL) || l.pause_sec > 0)
+		return 0;
+	return (double)l.partners * l.messages * l.bytes;
+}
+
+static int get_names(const struct np_jat *in, json_object *from,
+		     struct np_measured_set *s)
+{
+	int rc = np_jget_fields(in, from, s, &np_measured_programs);
+
+	if (!rc)
+		rc = np_jget_fields(in, from, s, &level_table);
+	if (!rc)
+		rc = np_jat_take(in, s->n_apps + 1, sizeof(*s->app), &s->app);
+	if (!rc)
+		rc = np_jat_take(in, s->fabric.n_levels + 1, sizeof(*s->level),
+				 &s->level);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < s->n_apps; i++)
+		s->app[i].name = s->program[i].name;
+	for (size_t i = 0; i < s->fabric.n_levels; i++) {
+		s->level[i].name = s->level_name[i].name;
+		s->level[i].round_bytes = round_bytes(s->level[i].name);
+	}
+	s->fabric.level = s->level;
+	return check_names(in, s);
+}
+
+static int get_bins(struct np_jat *in, struct np_measured_set *s)
+{
+	struct np_err why;
+
+	if (!s->edge)
+		s->bins = *np_bins_own();
+	else if (s->n_edges < 2)
+		return np_jat_refuse(in, "latency_bin_edges_sec",
+				     "at least 2 bin edges");
+	else
+		s->bins = (struct np_bins){ s->n_edges - 1, s->edge };
+	if (np_bins_check(&s->bins, &why))
+		return np_errf(in->err, -EINVAL, "%s: latency_bin_edges_sec: "
+			       "%s", in->where, why.text);
+	s->fabric.bins = &s->bins;
+	in->n_bins = s->bins.n;
+	return 0;
+}
+
+/* Consecutive stretches of a program's run, of which the histograms go. */
+static int get_windows(const struct np_jat *in, json_object *from,
+		       struct np_program *app)
+{
+	struct np_moments *w;
+	json_object *list;
+	size_t n;
+	int rc = np_jget_list(in, from, "windows", NP_SERIES_MAX, &list, &n);
+
+	if (rc || !list)
+		return rc;
+	rc = np_jat_take(in, n + 1, sizeof(*w), &w);
+	if (rc)
+		return rc;
+	app->window = w;
+	app->n_windows = n;
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct np_latency l;
+
+		rc = np_jget_latency(in, "windows",
+				     json_object_array_get_idx(list, i), &l);
+		w[i] = l.all;
+		free((void *)l.count);
+	}
+	return rc;
+}
+
+/* Where it is missing, it is not measured. */
+static int get_probe(const struct np_jat *in, json_object *probes,
+		     const char *name, struct np_latency *out)
+{
+	return np_jget_latency(in, name, json_object_object_get(probes, name),
+			       out);
+}
+
+static int get_probes(const struct np_jat *in, json_object *from,
+		      struct np_measured_set *s)
+{
+	struct np_jat sub = np_jat_member(in, "probes"), inside;
+	json_object *probes, *j;
+	int rc;
+
+	if (!json_object_object_get_ex(from, "probes", &probes))
+		return 0;
+	if (!json_object_is_type(probes, json_type_object))
+		return np_jat_refuse(in, "probes", "an object");
+	rc = get_probe(&sub, probes, "idle", &s->fabric.idle);
+	for (size_t i = 0; !rc && i < s->fabric.n_levels; i++)
+		rc = get_probe(&sub, probes, s->level[i].name,
+			       &s->level[i].latency);
+	for (size_t i = 0; !rc && i < s->n_apps; i++) {
+		rc = get_probe(&sub, probes, s->app[i].name,
+			       &s->app[i].latency);
+		j = json_object_object_get(probes, s->app[i].name);
+		inside = np_jat_member(&sub, s->app[i].name);
+		if (!rc && j)
+			rc = get_windows(&inside, j, &s->app[i]);
+	}
+	return rc;
+}
+
+/* The name of a set, or of its file: what is drawn at random follows it. */
+static int get_name(const struct np_jat *in, json_object *from,
+		    struct np_measured_set *s)
+{
+	struct np_measured_name given = { "" };
+	static const struct np_field field[] = {
+		NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME),
+	};
+	static const struct np_fields table = NP_FIELDS(field,
+							np_measured_name);
+	const char *slash = strrchr(in->where, '/');
+	int rc = np_jget_fields(in, from, &given, &table);
+
+	if (rc)
+		return rc;
+	s->name = strdup(given.name[0] ? given.name :
+			 slash && slash[1] ? slash + 1 : in->where);
+	s->fabric.name = s->name;
+	return s->name ? 0 : -ENOMEM;
+}
+
+int np_measured_get(struct np_jat *in, json_object *from,
+		    struct np_measured_set *s)
+{
+	int rc = get_name(in, from, s);
+
+	if (!rc)
+		rc = get_names(in, from, s);
+	if (!rc)
+		rc = np_jget_fields(in, from, s, &np_measured_fabric);
+	if (!rc)
+		rc = get_bins(in, s);
+	return rc ? rc : get_probes(in, from, s);
+}
+
+void np_measured_put_probes(struct np_jput *o, json_object *in,
+			    const struct np_measured_set *s)
+{
+	json_object *probes = np_jput_new(o, in, "probes",
+					  json_object_new_object());
+
+	if (probes && s->fabric.idle.all.n)
+		np_jput_latency(o, probes, "idle", &s->fabric.idle);
+	for (size_t i = 0; probes && i < s->fabric.n_levels; i++)
+		if (s->level[i].latency.all.n)
+			np_jput_latency(o, probes, s->level[i].name,
+					&s->level[i].latency);
+}
+
+/* ---- programs beside others ---- */
 
 #define SET(type, key, name, ...) \
 	{ key, type, offsetof(struct np_measured_set, name), __VA_ARGS__ }
@@ -153,14 +432,11 @@ static int read_set(const struct np_jat *file, json_object *from,
 static int read_all(const struct np_jat *in, json_object *root,
 		    struct np_measured *m)
 {
-	struct np_measured_set head = { .name = NULL };
 	json_object *sets;
 	size_t n = 1;
-	int rc = np_measured_get_head(in, root, &head);
+	int rc = np_jget_list(in, root, "sets", NP_MEASURED_MAX_SETS, &sets,
+			      &n);
 
-	if (!rc)
-		rc = np_jget_list(in, root, "sets", NP_MEASURED_MAX_SETS,
-				  &sets, &n);
 	if (!rc && sets && !n)
 		rc = np_jat_refuse(in, "sets", "one or more");
 	if (rc)

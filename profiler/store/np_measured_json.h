@@ -17,15 +17,12 @@ extern const struct np_fields np_measured_head, np_measured_programs,
 	np_measured_fabric;
 
 /*
- * The object that text[len] is (json_object_put() it), of bounded size.  in
- * may be used while room, of NP_MEASURED_MAX_MEMORY, lasts.
+ * The object that text[len] is (json_object_put() it), of bounded size, and of
+ * this format and schema.  in may be used while room, of
+ * NP_MEASURED_MAX_MEMORY, lasts.
  */
 int np_measured_open(struct np_jat *in, const char *text, size_t len,
 		     json_object **out);
-
-/* The format before its schema. */
-int np_measured_get_head(const struct np_jat *in, json_object *from,
-			 struct np_measured_set *s);
 
 /*
  * Its name, programs and levels, by name, with what probes saw; in->n_bins is

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_jspan.h"
 #include "np_jvalue.h"
 #include "np_read.h"
 

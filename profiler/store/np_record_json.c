@@ -5,12 +5,10 @@
 #include "np_record.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "np_fields.h"
-#include "np_jspan.h"
 
 /*
  * Honest records stay far below; a hostile one takes about 100 MB, and 0.1 s.
@@ -182,35 +180,13 @@ static int out_of_memory(const char *where, struct np_err *err)
 	return np_errf(err, -ENOMEM, "%s: out of memory", where);
 }
 
-static int write_record(struct np_jput *o, const struct np_record *r,
-			char **out)
-{
-	json_object *j = json_object_new_object();
-
-	if (!j)
-		return -ENOMEM;
-	np_jput_fields(o, j, r, &record_table);
-	if (!o->rc)
-		o->rc = np_jput_print(j, out);
-	json_object_put(j);
-	return o->rc;
-}
-
 int np_record_write(const struct np_record *r, const char *where, char **out,
 		    struct np_err *err)
 {
 	struct np_jput o = { { .where = where, .err = err }, merge_of(r), 0 };
-	/* The program around us may have set a locale with another point. */
-	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), old;
 	char *text = NULL;
-	int rc;
+	int rc = np_fields_print(&o, r, &record_table, &text);
 
-	if (!c)
-		return out_of_memory(where, err);
-	old = uselocale(c);
-	rc = write_record(&o, r, &text);
-	uselocale(old);
-	freelocale(c);
 	if (!rc)
 		rc = check_size(&o.at, text, strlen(text));
 	if (rc)
@@ -224,17 +200,13 @@ int np_record_from_json(const char *text, size_t len, const char *where,
 			struct np_record **out, struct np_err *err)
 {
 	struct np_jat in = { .where = where, .err = err };
-	struct np_record *r = NULL;
-	json_object *j = NULL;
+	struct np_record *r;
 	int rc = check_size(&in, text, len);
 
-	if (!rc)
-		rc = np_jget_parse(&in, text, len, &j);
 	if (rc)
 		return rc;
 	r = np_record_new();
-	rc = r ? np_jget_fields(&in, j, r, &record_table) : -ENOMEM;
-	json_object_put(j);
+	rc = r ? np_fields_parse(&in, text, len, r, &record_table) : -ENOMEM;
 	if (rc)
 		np_record_free(r);
 	else

@@ -2,7 +2,6 @@
 #include "np_state_json.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,19 +130,6 @@ static const struct np_field ended_fields[] = {
 };
 static const struct np_fields ended_table = NP_FIELDS(ended_fields, np_ended);
 
-/* The program around us may have set a locale with another decimal point. */
-static locale_t begin_numbers(locale_t *c)
-{
-	*c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-	return *c ? uselocale(*c) : (locale_t)0;
-}
-
-static void end_numbers(locale_t old, locale_t c)
-{
-	uselocale(old);
-	freelocale(c);
-}
-
 static int cannot(struct np_err *err, int rc, const char *what)
 {
 	return np_errf(err, rc, "%s: %s", what, rc == -ENOMEM ?
@@ -152,13 +138,9 @@ static int cannot(struct np_err *err, int rc, const char *what)
 
 int np_state_put(FILE *f, const struct np_state *s, struct np_err *err)
 {
-	locale_t c, old = begin_numbers(&c);
-	struct np_jput o = { .rc = c ? 0 : -ENOMEM };
+	struct np_jput o = { .rc = 0 };
 
-	if (c) {
-		np_fields_write(&o, f, s, &state_table);
-		end_numbers(old, c);
-	}
+	np_fields_write(&o, f, s, &state_table);
 	return o.rc ? cannot(err, o.rc, "state of placement") : 0;
 }
 
@@ -185,55 +167,31 @@ void np_state_free(struct np_state *s)
 	*s = (struct np_state){ .n_jobs = 0 };
 }
 
-static int put_ended(const struct np_ended *e, char **out)
-{
-	json_object *j = json_object_new_object();
-	struct np_jput o = { .rc = j ? 0 : -ENOMEM };
-
-	if (j)
-		np_jput_fields(&o, j, e, &ended_table);
-	if (!o.rc)
-		o.rc = np_jput_print(j, out);
-	json_object_put(j);
-	return o.rc;
-}
-
 int np_ended_put(const struct np_ended *e, char **out, struct np_err *err)
 {
 	struct np_ended some = *e;
-	locale_t c, old = begin_numbers(&c);
+	struct np_jput o = { .rc = 0 };
 	char *line = NULL;
-	int rc = c ? 0 : -ENOMEM;
 
 	if (some.n_neighbours > NP_ENDED_MAX_NEIGHBOURS)
 		some.n_neighbours = NP_ENDED_MAX_NEIGHBOURS;
-	while (!rc) {
-		rc = put_ended(&some, &line);
-		if (rc || strlen(line) <= NP_ENDED_MAX_LINE ||
-		    !some.n_neighbours)
-			break;
+	while (!np_fields_print(&o, &some, &ended_table, &line) &&
+	       strlen(line) > NP_ENDED_MAX_LINE && some.n_neighbours) {
 		free(line); /* long names of leaves: the first ones do */
 		some.n_neighbours /= 2;
 	}
-	if (c)
-		end_numbers(old, c);
-	if (rc)
-		return cannot(err, rc, "job that ended");
+	if (o.rc)
+		return cannot(err, o.rc, "job that ended");
 	*out = line;
 	return 0;
 }
 
 int np_ended_get(const char *text, size_t len, struct np_ended *out)
 {
-	struct np_jat in = { .where = "" };
+	const struct np_jat in = { .where = "" };
 	struct np_ended e = { 0 };
-	json_object *j;
-	int rc = np_jget_parse(&in, text, len, &j);
+	int rc = np_fields_parse(&in, text, len, &e, &ended_table);
 
-	if (rc)
-		return rc;
-	rc = np_jget_fields(&in, j, &e, &ended_table);
-	json_object_put(j);
 	if (rc)
 		np_ended_free(&e);
 	else

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 
 #include "np_conf.h"
 #include "np_store_dir.h"
+#include "np_trace_dir.h"
 
 int np_store_open(const char *dir, struct np_store **out, struct np_err *err)
 {
@@ -57,11 +59,6 @@ void np_store_set_max_runs(struct np_store *s, uint32_t max_runs)
 		      max_runs;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static bool is_app_name(const char *name)
 {
 	return !np_app_check(name, NULL);
@@ -75,45 +72,7 @@ static bool is_trusted(const struct np_dir *d, const char *name,
 	       S_ISDIR(st->st_mode) && np_dir_trusts(d, st->st_uid);
 }
 
-static size_t keep_trusted(const struct np_dir *d, char **names, size_t n)
-{
-	size_t kept = 0;
-	struct stat st;
-
-	for (size_t i = 0; i < n; i++) {
-		if (is_trusted(d, names[i], &st))
-			names[kept++] = names[i];
-		else
-			free(names[i]);
-	}
-	return kept;
-}
-
-int np_store_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
-		  char ***names, size_t *n, struct np_err *err)
-{
-	char **found = NULL;
-	struct np_dir d;
-	size_t count = 0;
-	bool cut;
-	int rc = np_dir_open(s, owner, uid, NULL, &d, err);
-
-	if (!rc) {
-		rc = np_dir_names(&d, is_app_name, &found, &count, &cut, err);
-		if (!rc)
-			count = keep_trusted(&d, found, count);
-		np_dir_close(&d);
-	}
-	if (rc && rc != -ENOENT)
-		return rc;
-	if (count)
-		qsort(found, count, sizeof(*found), by_name);
-	*names = found;
-	*n = count;
-	return 0;
-}
-
-/* Those of the sorted names that can be trusted, with their stamps. */
+/* Those of the names, of which the last is first, that can be trusted. */
 static int stamp_all(const struct np_dir *d, char *const *names, size_t n,
 		     struct np_store_app **apps, size_t *n_apps)
 {
@@ -123,9 +82,9 @@ static int stamp_all(const struct np_dir *d, char *const *names, size_t n,
 
 	if (!a)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		if (is_trusted(d, names[i], &st)) {
-			strcpy(a[kept].name, names[i]);
+	while (n--)
+		if (is_trusted(d, names[n], &st)) {
+			strcpy(a[kept].name, names[n]);
 			a[kept++].stamp = np_stamp_of(&st);
 		}
 	*apps = a;
@@ -139,25 +98,18 @@ int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
 	char **names = NULL;
 	struct np_dir d = { .fd = -1 };
 	size_t n_names = 0;
-	bool cut;
-	int rc = np_dir_open(s, owner, uid, NULL, &d, err);
+	int rc = np_dir_open(s, owner, uid, NULL, false, &d, err);
 
 	if (rc && rc != -ENOENT)
 		return rc;
-	if (!rc) {
-		rc = np_dir_names(&d, is_app_name, &names, &n_names, &cut, err);
-		if (rc) {
-			np_dir_close(&d);
-			return rc;
-		}
-	}
-	if (n_names)
-		qsort(names, n_names, sizeof(*names), by_name);
-	rc = stamp_all(&d, names, n_names, apps, n);
+	rc = rc ? 0 : np_dir_names(&d, is_app_name, &names, &n_names, NULL,
+				   err);
+	if (!rc && stamp_all(&d, names, n_names, apps, n))
+		rc = np_errf(err, -ENOMEM, "%s: out of memory", s->dir);
 	np_names_free(names, n_names);
 	if (d.fd >= 0)
 		np_dir_close(&d);
-	return rc ? np_errf(err, rc, "%s: out of memory", s->dir) : 0;
+	return rc;
 }
 
 struct np_store_stamp np_store_stamp(struct np_store *s,
@@ -168,7 +120,7 @@ struct np_store_stamp np_store_stamp(struct np_store *s,
 	struct np_dir d;
 	struct stat st;
 
-	if (np_dir_open(s, owner, uid, app, &d, NULL))
+	if (np_dir_open(s, owner, uid, app, false, &d, NULL))
 		return stamp;
 	if (!fstat(d.fd, &st))
 		stamp = np_stamp_of(&st);
@@ -180,4 +132,21 @@ bool np_store_is_racy(const struct np_store_stamp *s)
 {
 	/* A clock of a file server that is ahead may well be racy, too. */
 	return (double)time(NULL) - (double)s->sec < NP_STORE_RACY_SEC;
+}
+
+int np_store_trace(const struct np_store *s, uid_t uid, const char *app,
+		   char *buf, size_t len, struct np_err *err)
+{
+	char name[NAME_MAX + 1];
+	struct np_dir d;
+	int rc = np_dir_open(s, NP_STORE_USER, uid, app, false, &d, err);
+
+	if (rc)
+		return rc;
+	rc = np_trace_dir_newest(d.fd, uid, name);
+	if (!rc && snprintf(buf, len, "%s/%s", d.path, name) >= (int)len)
+		rc = np_errf(err, -ENAMETOOLONG, "%s: path too long", name);
+	np_dir_close(&d);
+	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", s->dir) :
+			       rc;
 }

@@ -21,7 +21,6 @@
 #include <sys/types.h>
 
 #include "np_err.h"
-#include "np_hostlist.h"
 #include "np_record.h"
 
 /* What one np_store_load() reads at most, newest first; a hostile directory
@@ -90,14 +89,6 @@ int np_store_load(struct np_store *s, enum np_store_owner owner, uid_t uid,
 		  struct np_runs *out, struct np_err *err);
 void np_runs_free(struct np_runs *runs);
 
-/*
- * Names of the applications of a user (or the published ones), sorted.
- * *names: array of n malloc'ed strings; free with np_names_free().
- * A missing directory is an empty list.
- */
-int np_store_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
-		  char ***names, size_t *n, struct np_err *err);
-
 /* Tells one state of a directory from another. */
 struct np_store_stamp {
 	uint64_t dev, ino;
@@ -118,10 +109,11 @@ struct np_store_stamp np_store_stamp(struct np_store *s,
 				     const char *app);
 
 /*
- * np_store_apps() with the stamp of each directory, which changes when
- * a run is written, replaced or removed, as the store does it; not when a file
- * is changed in place.  Cheap: no file is opened.
- * *apps: array sorted by name; free() it.
+ * The applications of a user (or the published ones), each with the stamp of
+ * its directory, which changes when a run is written, replaced or removed, as
+ * the store does it; not when a file is changed in place.  Cheap: no file is
+ * opened.  *apps: array sorted by name; free() it.  A missing directory is an
+ * empty list.
  */
 struct np_store_app {
 	char name[NP_APP_MAX + 1];
@@ -129,6 +121,15 @@ struct np_store_app {
 };
 int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
 		  struct np_store_app **apps, size_t *n, struct np_err *err);
+
+/*
+ * The newest trace of an application of a user, a directory JOB.STEP.trace
+ * beside the runs, which the program itself has written (np_trace_dir.h): its
+ * path, into buf.  Returns 0; -ENOENT: there is none, without err; or another
+ * -errno with err.
+ */
+int np_store_trace(const struct np_store *s, uid_t uid, const char *app,
+		   char *buf, size_t len, struct np_err *err);
 
 /*
  * The uids that have a directory, sorted; free() the array.  warn (may be NULL)

@@ -106,27 +106,6 @@ static int make_users(const struct np_store *s, struct np_err *err)
 	return rc;
 }
 
-static int open_owner(const struct np_store *s, struct np_dir *d, bool make,
-		      struct np_err *err)
-{
-	char uid[16];
-	int rc;
-
-	if (d->owner == NP_STORE_PUBLISHED) {
-		rc = descend(d, NP_STORE_PUBLIC, make, PUBLIC_MODE, err);
-	} else {
-		snprintf(uid, sizeof(uid), "%u", d->uid);
-		rc = make ? make_users(s, err) : 0;
-		if (!rc)
-			rc = descend(d, NP_STORE_USERS, false, 0, err);
-		if (!rc && make)
-			np_dir_mend(d->fd, d->uid);
-		if (!rc)
-			rc = descend(d, uid, make, NP_DIR_PRIVATE_MODE, err);
-	}
-	return rc ? rc : check_owner(d, err);
-}
-
 /* At the top of the store. */
 static int start(const struct np_store *s, enum np_store_owner owner, uid_t uid,
 		 struct np_dir *d, struct np_err *err)
@@ -142,22 +121,46 @@ static int start(const struct np_store *s, enum np_store_owner owner, uid_t uid,
 	return 0;
 }
 
-static int open_dir(const struct np_store *s, enum np_store_owner owner,
-		    uid_t uid, const char *app, bool make, struct np_dir *out,
+/* Down to what belongs to whom it should. */
+static int step(struct np_dir *d, const char *name, bool make, mode_t mode,
+		struct np_err *err)
+{
+	int rc = descend(d, name, make, mode, err);
+
+	return rc ? rc : check_owner(d, err);
+}
+
+/* Into users/. */
+static int to_users(const struct np_store *s, struct np_dir *d, bool make,
 		    struct np_err *err)
 {
+	int rc = make ? make_users(s, err) : 0;
+
+	if (!rc)
+		rc = descend(d, NP_STORE_USERS, false, 0, err);
+	if (!rc && make)
+		np_dir_mend(d->fd, d->uid);
+	return rc;
+}
+
+/* below: in the directory top, or NULL. */
+static int open_dir(const struct np_store *s, enum np_store_owner owner,
+		    uid_t uid, const char *top, const char *below, bool make,
+		    struct np_dir *out, struct np_err *err)
+{
+	mode_t mode = owner == NP_STORE_USER ? NP_DIR_PRIVATE_MODE :
+					       PUBLIC_MODE;
 	struct np_dir d;
 	int rc = start(s, owner, uid, &d, err);
 
 	if (rc)
 		return rc;
-	rc = open_owner(s, &d, make, err);
-	if (!rc && app) {
-		rc = descend(&d, app, make, owner == NP_STORE_USER ?
-			     NP_DIR_PRIVATE_MODE : PUBLIC_MODE, err);
-		if (!rc)
-			rc = check_owner(&d, err);
-	}
+	if (owner == NP_STORE_USER)
+		rc = to_users(s, &d, make, err);
+	if (!rc)
+		rc = step(&d, top, make, mode, err);
+	if (!rc && below)
+		rc = step(&d, below, make, mode, err);
 	if (rc)
 		np_dir_close(&d);
 	else
@@ -165,26 +168,22 @@ static int open_dir(const struct np_store *s, enum np_store_owner owner,
 	return rc;
 }
 
+int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
+		const char *app, bool make, struct np_dir *out,
+		struct np_err *err)
+{
+	char user[16];
+
+	snprintf(user, sizeof(user), "%u", uid);
+	return open_dir(s, owner, uid, owner == NP_STORE_USER ? user :
+			NP_STORE_PUBLIC, app, make, out, err);
+}
+
 int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
 		       struct np_dir *out, struct np_err *err)
 {
-	struct np_dir d;
-	int rc = start(s, NP_STORE_PUBLISHED, 0, &d, err);
-
-	if (rc)
-		return rc;
-	rc = descend(&d, NP_STORE_FABRIC, make, PUBLIC_MODE, err);
-	if (!rc)
-		rc = check_owner(&d, err);
-	if (!rc && cluster)
-		rc = descend(&d, cluster, make, PUBLIC_MODE, err);
-	if (!rc && cluster)
-		rc = check_owner(&d, err);
-	if (rc)
-		np_dir_close(&d);
-	else
-		*out = d;
-	return rc;
+	return open_dir(s, NP_STORE_PUBLISHED, 0, NP_STORE_FABRIC, cluster,
+			make, out, err);
 }
 
 int np_dir_open_placement(const struct np_store *s, bool make,
@@ -213,16 +212,4 @@ int np_dir_open_placement(const struct np_store *s, bool make,
 	d.store_owner = st.st_uid;
 	*out = d;
 	return 0;
-}
-
-int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
-		const char *app, struct np_dir *out, struct np_err *err)
-{
-	return open_dir(s, owner, uid, app, false, out, err);
-}
-
-int np_dir_make(const struct np_store *s, enum np_store_owner owner,
-		const char *app, struct np_dir *out, struct np_err *err)
-{
-	return open_dir(s, owner, geteuid(), app, true, out, err);
 }

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "np_hostlist.h"
 #include "np_store.h"
 
 #define NP_STORE_USERS "users"
@@ -55,22 +56,20 @@ bool np_dir_is_spare(const char *name, uid_t uid);
 bool np_dir_trusts(const struct np_dir *d, uid_t uid);
 
 /*
- * Open users/UID or published (app NULL), or the application's directory in
- * it, for reading.  Returns 0; -ENOENT (missing, without err); -EACCES (no
- * permission, a foreign owner, not a directory, a symbolic link) or another
- * -errno, with err.  Close with np_dir_close().
+ * Open users/UID or published (app NULL), or the application's directory in it.
+ * With make, for writing as the calling user, what is missing is made.
+ * Returns 0; -ENOENT (missing, without err); -EACCES (no permission, a foreign
+ * owner, not a directory, a symbolic link) or another -errno, with err.  Close
+ * with np_dir_close().
  */
 int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
-		const char *app, struct np_dir *out, struct np_err *err);
-
-/* The same for writing as the calling user; what is missing is made. */
-int np_dir_make(const struct np_store *s, enum np_store_owner owner,
-		const char *app, struct np_dir *out, struct np_err *err);
+		const char *app, bool make, struct np_dir *out,
+		struct np_err *err);
 void np_dir_close(struct np_dir *d);
 
 /*
  * fabric/ (cluster NULL), or a cluster's directory in it, trusted as published/
- * is; with make as np_dir_make(), otherwise as np_dir_open().
+ * is; otherwise as np_dir_open().
  */
 int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
 		       struct np_dir *out, struct np_err *err);
@@ -84,8 +83,9 @@ int np_dir_open_placement(const struct np_store *s, bool make,
 			  struct np_dir *out, struct np_err *err);
 
 /*
- * np_store_names.c: names in a directory that want() takes, in no order; scanned up to
- * NP_STORE_MAX_SCAN entries.  *cut: there were more.
+ * np_store_names.c: names in a directory that want() takes, the last by name
+ * first, which is the newest run; scanned up to NP_STORE_MAX_SCAN entries.
+ * *cut, if cut is not NULL: there were more.
  * Returns 0 or -errno with err.  Free with np_names_free().
  */
 int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
@@ -97,11 +97,12 @@ bool np_is_run_name(const char *name);
 /* Such a file that np_store_run_name() named: pruning touches no other. */
 bool np_is_own_run_name(const char *name);
 
+/* A file of jobs that ended on a day. */
+#define NP_ENDED_SHAPE "ended-00000000.jsonl"
+bool np_is_ended_name(const char *name);
+
 /* A temporary file of a writer. */
 #define NP_STORE_TMP ".tmp-"
 bool np_is_tmp_name(const char *name);
-
-/* For qsort(): strings, newest run first. */
-int np_name_newest_first(const void *a, const void *b);
 
 #endif

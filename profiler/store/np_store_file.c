@@ -10,11 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STALE_SEC 3600 /* no writer needs longer for one file */
+#define LOCK_WAIT_SEC 2
+#define LOCK_POLL_NS 10000000
 
 void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 {
@@ -118,8 +122,8 @@ int np_file_create_tmp(const struct np_dir *d, mode_t mode,
 	return fd < 0 ? -errno : fd;
 }
 
-static int write_tmp(const struct np_dir *d, const void *data, size_t len,
-		     mode_t mode, char name[NP_FILE_TMP])
+int np_file_write_tmp(const struct np_dir *d, const void *data, size_t len,
+		      mode_t mode, char name[NP_FILE_TMP])
 {
 	int fd = np_file_create_tmp(d, mode, name), rc;
 
@@ -136,12 +140,6 @@ static int write_tmp(const struct np_dir *d, const void *data, size_t len,
 	return rc;
 }
 
-int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
-		      char name[NP_FILE_TMP])
-{
-	return write_tmp(d, text, strlen(text), mode, name);
-}
-
 int np_file_rename(const struct np_dir *d, const char *tmp, const char *name)
 {
 	int rc;
@@ -153,32 +151,40 @@ int np_file_rename(const struct np_dir *d, const char *tmp, const char *name)
 	return rc;
 }
 
+int np_file_lock(int fd)
+{
+	const struct timespec nap = { .tv_nsec = LOCK_POLL_NS };
+
+	for (int i = 0; i < LOCK_WAIT_SEC * (1000000000 / LOCK_POLL_NS); i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		nanosleep(&nap, NULL);
+	}
+	return -EWOULDBLOCK;
+}
+
 /* A directory that cannot be synced (some network file systems) is no loss. */
 int np_file_sync_dir(const struct np_dir *d)
 {
 	return fsync(d->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
-int np_file_write_bytes(const struct np_dir *d, const char *name,
-			const void *data, size_t len, mode_t mode)
+int np_file_write(const struct np_dir *d, const char *name, const void *data,
+		  size_t len, mode_t mode)
 {
 	char tmp[NP_FILE_TMP];
 	int rc;
 
 	for (int again = 0;; again++) {
-		rc = write_tmp(d, data, len, mode, tmp);
+		rc = np_file_write_tmp(d, data, len, mode, tmp);
 		if (!rc)
 			rc = np_file_rename(d, tmp, name);
 		/* Taken away, as the clock jumped and it looked old. */
 		if (rc != -ENOENT || again)
 			return rc;
 	}
-}
-
-int np_file_write(const struct np_dir *d, const char *name, const char *text,
-		  mode_t mode)
-{
-	return np_file_write_bytes(d, name, text, strlen(text), mode);
 }
 
 /*
@@ -190,10 +196,9 @@ void np_file_remove_stale(const struct np_dir *d)
 	struct stat dir, st;
 	char **names;
 	size_t n;
-	bool cut;
 
 	if (fstat(d->fd, &dir) ||
-	    np_dir_names(d, np_is_tmp_name, &names, &n, &cut, NULL))
+	    np_dir_names(d, np_is_tmp_name, &names, &n, NULL, NULL))
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (!fstatat(d->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&

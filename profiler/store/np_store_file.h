@@ -40,11 +40,11 @@ ssize_t np_reader_read(const struct np_reader *r, const char *name,
 #define NP_FILE_TMP 32 /* room for a temporary name */
 
 /*
- * Write text under a temporary name, synced, whatever the umask; name is set.
+ * Write data under a temporary name, synced, whatever the umask; name is set.
  * Returns 0 or -errno, and then nothing is left.
  */
-int np_file_write_tmp(const struct np_dir *d, const char *text, mode_t mode,
-		      char name[NP_FILE_TMP]);
+int np_file_write_tmp(const struct np_dir *d, const void *data, size_t len,
+		      mode_t mode, char name[NP_FILE_TMP]);
 
 /*
  * The same in parts: an empty one to be written (the descriptor, or -errno),
@@ -58,11 +58,15 @@ int np_file_rename(const struct np_dir *d, const char *tmp, const char *name);
  * The same, renamed to name, and the directory synced.  Once more, if somebody
  * took the temporary file away.
  */
-int np_file_write(const struct np_dir *d, const char *name, const char *text,
-		  mode_t mode);
-int np_file_write_bytes(const struct np_dir *d, const char *name,
-			const void *data, size_t len, mode_t mode);
+int np_file_write(const struct np_dir *d, const char *name, const void *data,
+		  size_t len, mode_t mode);
 int np_file_sync_dir(const struct np_dir *d);
+
+/*
+ * flock() it, for 2 s at most.  Returns 0; -EWOULDBLOCK: somebody has it; or
+ * what some network file systems say, which cannot lock.
+ */
+int np_file_lock(int fd);
 
 /*
  * What writers left that were killed: what is older than an hour by the clock

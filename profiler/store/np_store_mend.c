@@ -60,9 +60,8 @@ static void move_all(int from, int to, bool deep)
 	struct np_dir d = { .fd = from };
 	char **names;
 	size_t n;
-	bool cut;
 
-	if (np_dir_names(&d, any, &names, &n, &cut, NULL))
+	if (np_dir_names(&d, any, &names, &n, NULL, NULL))
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (renameat(from, names[i], to, names[i]) && deep)

@@ -53,15 +53,25 @@ bool np_is_run_name(const char *name)
 	return name[0] != '.' && len > 5 && !strcmp(name + len - 5, ".json");
 }
 
+/* In the shape a '0' stands for any digit; what follows may be anything. */
+static bool has_shape(const char *name, const char *shape)
+{
+	for (; *shape; shape++, name++)
+		if (*shape == '0' ? !isdigit((unsigned char)*name) :
+				    *name != *shape)
+			return false;
+	return true;
+}
+
 bool np_is_own_run_name(const char *name)
 {
-	static const char shape[] = "00000000T000000Z-";
+	return has_shape(name, "00000000T000000Z-") && np_is_run_name(name);
+}
 
-	for (size_t i = 0; shape[i]; i++)
-		if (shape[i] == '0' ? !isdigit((unsigned char)name[i]) :
-				      name[i] != shape[i])
-			return false;
-	return np_is_run_name(name);
+bool np_is_ended_name(const char *name)
+{
+	return has_shape(name, NP_ENDED_SHAPE) &&
+	       strlen(name) == strlen(NP_ENDED_SHAPE);
 }
 
 bool np_is_tmp_name(const char *name)
@@ -69,7 +79,7 @@ bool np_is_tmp_name(const char *name)
 	return !strncmp(name, NP_STORE_TMP, strlen(NP_STORE_TMP));
 }
 
-int np_name_newest_first(const void *a, const void *b)
+static int last_first(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)b, *(char *const *)a);
 }
@@ -92,7 +102,6 @@ static int scan(DIR *dir, bool (*want)(const char *name), struct list *l,
 {
 	struct dirent *e;
 
-	*cut = false;
 	for (size_t seen = 0; (errno = 0, e = readdir(dir)); seen++) {
 		if (seen >= NP_STORE_MAX_SCAN) {
 			*cut = true;
@@ -112,6 +121,7 @@ int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
 			O_CLOEXEC), rc;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct list l = { 0 };
+	bool more = false;
 
 	if (!dir) {
 		rc = -errno;
@@ -119,13 +129,17 @@ int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
 			close(fd);
 		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
 	}
-	rc = scan(dir, want, &l, cut);
+	rc = scan(dir, want, &l, &more);
 	closedir(dir);
 	if (rc) {
 		np_names_free(l.names, l.n);
 		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
 	}
+	if (l.n)
+		qsort(l.names, l.n, sizeof(*l.names), last_first);
 	*names = l.names;
 	*n = l.n;
+	if (cut)
+		*cut = more;
 	return 0;
 }

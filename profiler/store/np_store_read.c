@@ -112,8 +112,6 @@ static int load_dir(struct load *l, struct np_runs *runs, struct np_err *err)
 	if (cut)
 		np_reader_skip(&l->from, "%s: more than %d files, the rest is "
 			       "not looked at", d->path, NP_STORE_MAX_SCAN);
-	if (n)
-		qsort(names, n, sizeof(*names), np_name_newest_first);
 	runs->run = calloc(NP_CONF_MAX_RUNS, sizeof(*runs->run));
 	rc = runs->run ? load_runs(l, names, n, runs) : -ENOMEM;
 	np_names_free(names, n);
@@ -135,7 +133,7 @@ int np_store_load(struct np_store *s, enum np_store_owner owner, uid_t uid,
 
 	if (np_app_check(app, err))
 		return -ENOENT;
-	rc = np_dir_open(s, owner, uid, app, &d, err);
+	rc = np_dir_open(s, owner, uid, app, false, &d, err);
 	if (rc == -ENOENT)
 		return np_errf(err, rc, "no profile of %s in %s", app, s->dir);
 	if (rc)

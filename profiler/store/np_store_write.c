@@ -8,38 +8,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "np_store_dir.h"
 #include "np_store_file.h"
 
-#define LOCK_WAIT_SEC 2
-#define LOCK_POLL_NS 10000000
-
-enum lock { LOCKED, BUSY, UNSUPPORTED };
-
 /*
- * The lock only orders pruning.  Some network file systems cannot lock a
- * directory; two that prune the same one then do no harm, as both remove
- * the same oldest runs.
- */
-static enum lock lock_dir(int fd)
-{
-	const struct timespec nap = { .tv_nsec = LOCK_POLL_NS };
-
-	for (int i = 0; i < LOCK_WAIT_SEC * (1000000000 / LOCK_POLL_NS); i++) {
-		if (!flock(fd, LOCK_EX | LOCK_NB))
-			return LOCKED;
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return UNSUPPORTED;
-		nanosleep(&nap, NULL);
-	}
-	return BUSY;
-}
-
-/*
- * But never the one that was just written: where the clock is behind, it is the
+ * Never the one that was just written: where the clock is behind, it is the
  * oldest by name.
  */
 static void remove_oldest(const struct np_dir *d, size_t max_runs,
@@ -47,12 +22,9 @@ static void remove_oldest(const struct np_dir *d, size_t max_runs,
 {
 	char **names;
 	size_t n;
-	bool cut;
 
-	if (np_dir_names(d, np_is_own_run_name, &names, &n, &cut, NULL))
+	if (np_dir_names(d, np_is_own_run_name, &names, &n, NULL, NULL))
 		return;
-	if (n > max_runs)
-		qsort(names, n, sizeof(*names), np_name_newest_first);
 	for (size_t i = max_runs; i < n; i++)
 		if (strcmp(names[i], written))
 			unlinkat(d->fd, names[i], 0);
@@ -65,25 +37,23 @@ static int write_run(const struct np_store *s, const struct np_dir *d,
 	bool fresh = faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
 	mode_t mode = d->owner == NP_STORE_USER ? 0640 : 0644;
 	char tmp[NP_FILE_TMP];
-	enum lock lock;
-	int rc = np_file_write_tmp(d, text, mode, tmp);
+	int lock, rc = np_file_write_tmp(d, text, strlen(text), mode, tmp);
 
 	if (rc)
 		return rc;
-	lock = lock_dir(d->fd);
-	if (renameat(d->fd, tmp, d->fd, name)) {
-		rc = -errno;
-		unlinkat(d->fd, tmp, 0);
-	}
+	lock = np_file_lock(d->fd);
+	rc = np_file_rename(d, tmp, name);
 	if (rc == -ENOENT) /* taken away meanwhile, see np_file_write() */
-		rc = np_file_write(d, name, text, mode);
-	if (!rc && fresh && lock != BUSY) {
+		rc = np_file_write(d, name, text, strlen(text), mode);
+	/*
+	 * It only orders pruning.  Where a directory cannot be locked, two that
+	 * prune it do no harm, as both remove the same oldest runs.
+	 */
+	if (!rc && fresh && lock != -EWOULDBLOCK) {
 		remove_oldest(d, s->max_runs, name);
 		np_file_remove_stale(d);
 	}
-	if (!rc)
-		rc = np_file_sync_dir(d);
-	if (lock == LOCKED)
+	if (!lock)
 		flock(d->fd, LOCK_UN);
 	return rc;
 }
@@ -101,7 +71,7 @@ static int save(struct np_store *s, enum np_store_owner owner,
 	rc = np_record_write(r, name, &text, err);
 	if (rc)
 		return rc;
-	rc = np_dir_make(s, owner, r->app, &d, err);
+	rc = np_dir_open(s, owner, geteuid(), r->app, true, &d, err);
 	if (!rc) {
 		rc = write_run(s, &d, name, text);
 		if (rc)

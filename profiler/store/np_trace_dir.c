@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define MAX_TRACES 4096 /* looked at */
+#define MAX_SCAN 65536	/* entries of a directory */
 
 /* One step down, where nobody else can have put something; closes at. */
 static int step_down(int at, const char *name)
@@ -87,24 +87,38 @@ static DIR *stream_of(int fd)
 	return d;
 }
 
-static size_t look(int fd, struct trace *t)
+/* Only what its user owns, and no symbolic link; the newest first. */
+static size_t look(int fd, uid_t uid, struct trace *t)
 {
 	DIR *d = stream_of(fd);
 	struct dirent *e;
 	struct stat st;
-	size_t n = 0;
+	size_t n = 0, seen = 0;
 
-	while (d && n < MAX_TRACES && (e = readdir(d))) {
+	while (d && n < MAX_TRACES && seen++ < MAX_SCAN && (e = readdir(d))) {
 		if (!is_trace(e->d_name) ||
 		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		    !S_ISDIR(st.st_mode) || st.st_uid != uid)
 			continue;
 		strcpy(t[n].name, e->d_name);
 		t[n++].made = st.st_mtim;
 	}
 	if (d)
 		closedir(d);
+	if (n)
+		qsort(t, n, sizeof(*t), newest_first);
 	return n;
+}
+
+int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1])
+{
+	struct trace *t = calloc(MAX_TRACES, sizeof(*t));
+	int rc = !t ? -ENOMEM : look(fd, uid, t) ? 0 : -ENOENT;
+
+	if (!rc)
+		strcpy(name, t->name);
+	free(t);
+	return rc;
 }
 
 /* The files of ranks, and then the directory, if nothing else is in it. */
@@ -128,13 +142,10 @@ void np_trace_dir_prune(int dir, unsigned keep)
 {
 	int above = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct trace *t = calloc(MAX_TRACES, sizeof(*t));
-	size_t n = above >= 0 && t ? look(above, t) : 0;
+	size_t n = above >= 0 && t ? look(above, geteuid(), t) : 0;
 
-	if (n > keep) {
-		qsort(t, n, sizeof(*t), newest_first);
-		for (size_t i = keep; i < n; i++)
-			remove_trace(above, t[i].name);
-	}
+	for (size_t i = keep; i < n; i++)
+		remove_trace(above, t[i].name);
 	free(t);
 	if (above >= 0)
 		close(above);

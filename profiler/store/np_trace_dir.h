@@ -5,6 +5,9 @@
 #ifndef NP_TRACE_DIR_H
 #define NP_TRACE_DIR_H
 
+#include <limits.h>
+#include <sys/types.h>
+
 /* The name of a trace's directory in the store ends so: "JOB.STEP.trace". */
 #define NP_TRACE_SUFFIX ".trace"
 
@@ -22,5 +25,8 @@ int np_trace_dir_open(const char *dir, const char *sub);
  * what others own, stays.
  */
 void np_trace_dir_prune(int dir, unsigned keep);
+
+/* The newest that uid owns in the open directory.  0, -ENOENT or -ENOMEM. */
+int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1]);
 
 #endif

@@ -21,35 +21,9 @@ static const char *const algorithms[] = {
 	[NP_DISSEMINATION] = "dissemination", [NP_RING] = "ring",
 };
 
-/* Bits of algorithms. */
-#define L (1u << NP_LINEAR)
-#define B (1u << NP_BINOMIAL)
-#define R (1u << NP_RECURSIVE_DOUBLING)
-#define D (1u << NP_DISSEMINATION)
-#define O (1u << NP_RING)
-static const unsigned has[] = {
-	[NP_BARRIER] = L | B | R | D | O, [NP_BCAST] = L | B | R | O,
-	[NP_GATHER] = L | B, [NP_SCATTER] = L | B,
-	[NP_ALLGATHER] = L | B | R | D | O, [NP_ALLTOALL] = L | D | O,
-	[NP_REDUCE] = L | B | R | O, [NP_ALLREDUCE] = L | B | R | D | O,
-	[NP_REDUCE_SCATTER] = L | B | R | O, [NP_SCAN] = L | R,
-	[NP_EXSCAN] = L | R, [NP_GATHERV] = L, [NP_SCATTERV] = L,
-	[NP_ALLTOALLV] = L | O,
-};
-#undef L
-#undef B
-#undef R
-#undef D
-#undef O
-
 const char *np_collective_name(enum np_collective c)
 {
 	return collectives[c];
-}
-
-bool np_algorithm_does(enum np_algorithm a, enum np_collective c)
-{
-	return has[c] & 1u << a;
 }
 
 static int find(const char *const *names, size_t n, const char *text,

@@ -17,14 +17,17 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_goal_text.h"
+#include "np_goal_binary.h"
 
+#define COOKIE 4223
 #define HEAD 6
 #define NODE 39
 #define STEP ((size_t)1 << 20)
 
 struct reader {
-	struct np_goal_in *in;
+	FILE *f;
+	const char *name; /* of the file */
+	uint64_t at;	  /* bytes read behind the cookie */
 	struct np_graph *g;
 	uint64_t *ends; /* of ranks: start, end */
 	char *block;	/* one rank */
@@ -49,34 +52,23 @@ static uint64_t u64(const char *p)
 	return le64toh(v);
 }
 
-static uint64_t position(const struct reader *r)
+static int get(struct reader *r, char *to, size_t n)
 {
-	return r->in->base + r->in->at - sizeof(uint64_t);
+	size_t got = fread(to, 1, n, r->f);
+
+	r->at += got;
+	return got == n ? 0 : np_errf(r->err, -EINVAL, "%s: the file ends, "
+				      "expected %zu bytes more", r->name,
+				      n - got);
 }
 
-/* The next n bytes; to: NULL if nobody wants them. */
-static int get(struct reader *r, char *to, uint64_t n)
+static int skip_to(struct reader *r, uint64_t at)
 {
-	struct np_goal_in *in = r->in;
-
-	while (n) {
-		size_t some;
-		int rc = np_goal_in_fill(in, 1, r->err);
-
-		if (rc)
-			return rc;
-		some = in->end - in->at < n ? in->end - in->at : (size_t)n;
-		if (!some)
+	for (; r->at < at; r->at++)
+		if (getc_unlocked(r->f) == EOF)
 			return np_errf(r->err, -EINVAL, "%s: the file ends, "
-				       "expected %llu bytes more", in->name,
-				       (unsigned long long)n);
-		if (to) {
-			memcpy(to, in->buf + in->at, some);
-			to += some;
-		}
-		in->at += some;
-		n -= some;
-	}
+				       "expected %llu bytes more", r->name,
+				       (unsigned long long)(at - r->at));
 	return 0;
 }
 
@@ -89,7 +81,7 @@ static int get_block(struct reader *r, char **block, size_t *room, uint64_t n)
 
 		if (np_array_room(block, room, at + some, 1))
 			return np_errf(r->err, -ENOMEM, "%s: no memory to read",
-				       r->in->name);
+				       r->name);
 		rc = get(r, *block + at, some);
 		if (rc)
 			return rc;
@@ -102,7 +94,7 @@ static int damaged(struct reader *r, const char *what, uint64_t value,
 		   uint64_t most)
 {
 	return np_errf(r->err, -EINVAL, "%s: rank %u: %s %llu, expected at "
-		       "most %llu", r->in->name, r->rank, what,
+		       "most %llu", r->name, r->rank, what,
 		       (unsigned long long)value, (unsigned long long)most);
 }
 
@@ -115,7 +107,7 @@ static int add(struct reader *r, const char *p, uint32_t i)
 
 	if (p[4] < 1 || p[4] > 3)
 		return np_errf(r->err, -EINVAL, "%s: rank %u: operation %u of "
-			       "type %d, expected 1 to 3", r->in->name,
+			       "type %d, expected 1 to 3", r->name,
 			       r->rank, i, p[4]);
 	op.kind = p[4] == 1 ? NP_OP_SEND : p[4] == 2 ? NP_OP_RECV : NP_OP_CALC;
 	return np_graph_add(r->g, &op, NULL, r->err);
@@ -185,14 +177,14 @@ static int read_rank(struct reader *r, uint64_t size)
 
 static int all(struct reader *r)
 {
-	char head[sizeof(uint64_t) + HEAD];
+	char head[HEAD];
 	size_t room = 0;
 	int rc = get(r, head, sizeof(head));
 
 	if (rc)
 		return rc;
-	r->n_ranks = u32(head + sizeof(uint64_t));
-	rc = np_graph_new(r->in->name, r->n_ranks, &r->g, r->err);
+	r->n_ranks = u32(head);
+	rc = np_graph_new(r->name, r->n_ranks, &r->g, r->err);
 	if (!rc)
 		rc = get_block(r, (char **)&r->ends, &room,
 			       16 * (uint64_t)r->n_ranks);
@@ -200,14 +192,14 @@ static int all(struct reader *r)
 		uint64_t start = le64toh(r->ends[2 * (size_t)r->rank]);
 		uint64_t end = le64toh(r->ends[2 * (size_t)r->rank + 1]);
 
-		if (start < position(r) || end < start)
+		if (start < r->at || end < start)
 			return np_errf(r->err, -EINVAL, "%s: rank %u from "
 				       "byte %llu to %llu, expected what "
-				       "follows %llu", r->in->name, r->rank,
+				       "follows %llu", r->name, r->rank,
 				       (unsigned long long)start,
 				       (unsigned long long)end,
-				       (unsigned long long)position(r));
-		rc = get(r, NULL, start - position(r));
+				       (unsigned long long)r->at);
+		rc = skip_to(r, start);
 		if (!rc)
 			rc = np_graph_rank(r->g, r->rank, NULL, r->err);
 		if (!rc)
@@ -216,17 +208,21 @@ static int all(struct reader *r)
 	return rc ? rc : np_graph_finish(r->g, r->err);
 }
 
-int np_goal_read_binary(struct np_goal_in *in, struct np_graph **out,
+int np_goal_read_binary(FILE *f, const char *name, struct np_graph **g,
 			struct np_err *err)
 {
-	struct reader r = { .in = in, .err = err };
-	int rc = all(&r);
+	struct reader r = { .f = f, .name = name, .err = err };
+	uint64_t cookie = 0;
+	int rc;
 
+	/* What is not binary is text, which does not begin so. */
+	if (fread(&cookie, 1, sizeof(cookie), f) < sizeof(cookie) ||
+	    le64toh(cookie) != COOKIE)
+		return np_errf(err, -EINVAL, "%s:1: \"%c\", expected "
+			       "\"num_ranks\"", name, NP_GOAL_BINARY);
+	rc = all(&r);
 	free(r.ends);
 	free(r.block);
-	if (rc)
-		np_graph_free(r.g);
-	else
-		*out = r.g;
+	*g = r.g;
 	return rc;
 }

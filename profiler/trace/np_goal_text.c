@@ -13,447 +13,467 @@
  */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "np_goal_text.h"
+#include "np_array.h"
+#include "np_goal.h"
+#include "np_goal_binary.h"
+#include "np_numbers.h"
 
-struct word {
-	const char *at; /* good until the next one is read */
-	size_t len;	/* 0: the end of the file */
-};
+#define WORD 64 /* bytes of the longest word, and one */
 
 /* A dependency on a name that is still to come. */
 struct later {
-	char x[NP_GOAL_WORD], y[NP_GOAL_WORD];
-	uint32_t line;
+	char x[WORD], y[WORD];
+	uint64_t line;
 	enum np_dep_kind kind;
-	struct later *next;
 };
 
 struct reader {
-	struct np_goal_in *in;
+	FILE *f;
+	const char *name; /* of the file */
 	struct np_graph *g;
-	struct np_goal_labels *labels;
-	struct later *later;
 	uint64_t line;
 	uint32_t n_ranks, rank;
 	bool in_rank;
-	struct word word; /* the present one */
+	char word[WORD]; /* the present one */
+	size_t len;	 /* 0: the end of the file, or something is wrong */
+	int rc;		 /* what went wrong first; then nothing is read */
 	struct np_err *err;
+
+	/*
+	 * Names of a rank's operations.  Schedgen names them l1, l2, l3 ... in
+	 * each rank: as long as that is so nothing is kept of them but how many
+	 * there are.
+	 */
+	uint32_t in_order;
+	struct np_numbers names;
+	uint32_t *op; /* of each name */
+	size_t op_room;
+	struct later *later;
+	size_t n_later;
 };
 
 /* "FILE:LINE: rank R: " and then. */
 __attribute__((format(printf, 2, 3)))
-static int fail(struct reader *r, const char *fmt, ...)
+static void fail(struct reader *r, const char *fmt, ...)
 {
-	char what[NP_ERR_LEN];
+	char what[NP_ERR_LEN], rank[32] = "";
 	va_list ap;
 
+	if (r->rc)
+		return;
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	if (r->in_rank)
-		return np_errf(r->err, -EINVAL, "%s:%llu: rank %u: %s",
-			       r->in->name, (unsigned long long)r->line,
-			       r->rank, what);
-	return np_errf(r->err, -EINVAL, "%s:%llu: %s", r->in->name,
-		       (unsigned long long)r->line, what);
+		snprintf(rank, sizeof(rank), "rank %u: ", r->rank);
+	r->rc = np_errf(r->err, -EINVAL, "%s:%llu: %s%s", r->name,
+			(unsigned long long)r->line, rank, what);
 }
 
-static int no_memory(struct reader *r)
+static void no_memory(struct reader *r)
 {
-	return np_errf(r->err, -ENOMEM, "%s: no memory to read", r->in->name);
+	if (!r->rc)
+		r->rc = np_errf(r->err, -ENOMEM, "%s: no memory to read",
+				r->name);
 }
 
-static int unexpected(struct reader *r, const char *wanted)
+static void unexpected(struct reader *r, const char *wanted)
 {
-	if (!r->word.len)
-		return fail(r, "the file ends, expected %s", wanted);
-	return fail(r, "\"%.*s\", expected %s", (int)r->word.len, r->word.at,
-		    wanted);
+	if (!r->len)
+		fail(r, "the file ends, expected %s", wanted);
+	else
+		fail(r, "\"%s\", expected %s", r->word, wanted);
 }
 
-static int fill(struct reader *r)
+/* Behind a comment; what is no block ends with its line. */
+static void skip_comment(struct reader *r, bool block)
 {
-	if (r->in->end - r->in->at >= 2 * NP_GOAL_WORD)
-		return 0;
-	return np_goal_in_fill(r->in, 2 * NP_GOAL_WORD, r->err);
-}
-
-/* Behind the comment that begins here. */
-static int skip_comment(struct reader *r)
-{
-	struct np_goal_in *in = r->in;
-	bool block = in->buf[in->at + 1] == '*';
 	uint64_t from = r->line;
-	int rc;
+	int c = 0, last;
 
-	for (in->at += 2;; in->at++) {
-		char c;
-
-		rc = fill(r);
-		if (rc)
-			return rc;
-		c = in->buf[in->at];
-		if (in->at == in->end)
-			break;
-		if (!block && c == '\n')
-			return 0;
+	do {
+		last = c;
+		c = getc_unlocked(r->f);
 		r->line += c == '\n';
-		if (block && c == '*' && in->buf[in->at + 1] == '/') {
-			in->at += 2;
-			return 0;
-		}
-	}
+		if (block ? last == '*' && c == '/' : c == '\n')
+			return;
+	} while (c != EOF);
 	if (!block)
-		return 0;
+		return;
 	r->line = from;
-	return fail(r, "a comment without end");
+	fail(r, "a comment without end");
 }
 
-static bool is_name(char c)
+/* The first character of a word. */
+static int skip(struct reader *r)
+{
+	for (;;) {
+		int c = getc_unlocked(r->f), then;
+
+		r->line += c == '\n';
+		if (c == ' ' || c == '\t' || c == '\r' || c == '\n')
+			continue;
+		if (c != '/')
+			return c;
+		then = getc_unlocked(r->f);
+		if (then != '/' && then != '*') {
+			ungetc(then, r->f);
+			return c;
+		}
+		skip_comment(r, then == '*');
+		if (r->rc)
+			return EOF;
+	}
+}
+
+static bool is_name(int c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
 	       (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static int next(struct reader *r)
+/* A name, a number, or a mark. */
+static void next(struct reader *r)
 {
-	struct np_goal_in *in = r->in;
-	const char *p;
-	size_t n = 0;
-	int rc;
+	int c = r->rc ? EOF : skip(r);
+	bool more = is_name(c) || c == '-';
 
-	for (;;) {
-		rc = fill(r);
-		if (rc)
-			return rc;
-		p = in->buf + in->at;
-		if (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') {
-			r->line += *p == '\n';
-			in->at++;
-		} else if (*p == '/' && (p[1] == '/' || p[1] == '*')) {
-			rc = skip_comment(r);
-			if (rc)
-				return rc;
-		} else {
+	r->len = 0;
+	while (c != EOF && r->len < WORD - 1) {
+		r->word[r->len++] = (char)c;
+		c = more ? getc_unlocked(r->f) : EOF;
+		more = is_name(c);
+		if (!more) {
+			ungetc(c, r->f);
 			break;
 		}
 	}
-	if (in->at < in->end) {
-		n = *p == '-';
-		while (n < NP_GOAL_WORD && is_name(p[n]))
-			n++;
-		n += !n; /* a mark */
-	}
-	r->word = (struct word){ p, n };
-	if (n >= NP_GOAL_WORD)
-		return fail(r, "a word of more than %d characters: %.16s...",
-			    NP_GOAL_WORD - 1, p);
-	in->at += n;
-	return 0;
+	r->word[r->len] = '\0';
+	if (more && r->len == WORD - 1)
+		fail(r, "a word of more than %d characters: %.16s...",
+		     WORD - 1, r->word);
+	if (r->rc)
+		r->len = 0;
 }
 
-static bool is(const struct reader *r, const char *what, size_t len)
+static bool is(const struct reader *r, const char *what)
 {
-	return r->word.len == len && !memcmp(r->word.at, what, len);
+	return *r->word == *what && !strcmp(r->word, what);
 }
 
-#define IS(r, what) is(r, what, sizeof(what) - 1)
-
-static int expect(struct reader *r, const char *what)
+static void expect(struct reader *r, const char *what)
 {
-	char wanted[NP_GOAL_WORD];
-	int rc = next(r);
+	char wanted[WORD];
 
-	if (rc || is(r, what, strlen(what)))
-		return rc;
+	next(r);
 	snprintf(wanted, sizeof(wanted), "\"%s\"", what);
-	return unexpected(r, wanted);
+	if (!is(r, what))
+		unexpected(r, wanted);
 }
 
 /* The present word as a number up to most; unit: what follows it, or 0. */
-static int number(struct reader *r, const char *what, uint64_t most,
-		  char unit, uint64_t *out)
+static uint64_t number(struct reader *r, const char *what, uint64_t most,
+		       const char *unit)
 {
-	const struct word *w = &r->word;
-	size_t n = w->len, i = 0;
+	char *end = r->word;
 	uint64_t v = 0;
 
-	if (n && w->at[0] == '-')
-		return fail(r, "%.*s, expected %s of 0 to %llu", (int)n, w->at,
-			    what, (unsigned long long)most);
-	if (unit && n && w->at[n - 1] == unit)
-		n--;
-	for (; i < n && w->at[i] >= '0' && w->at[i] <= '9'; i++) {
-		unsigned digit = (unsigned)(w->at[i] - '0');
-
-		if (v > most / 10 || 10 * v + digit > most)
-			return fail(r, "%.*s, expected %s of 0 to %llu",
-				    (int)w->len, w->at, what,
-				    (unsigned long long)most);
-		v = 10 * v + digit;
-	}
-	if (!n || i < n)
-		return unexpected(r, what);
-	*out = v;
-	if (unit && n == w->len) /* "8 b" */
-		return expect(r, (char[]){ unit, '\0' });
-	return 0;
+	errno = 0;
+	if (r->len)
+		v = strtoull(r->word, &end, 10);
+	if (r->len && (*r->word == '-' || errno || v > most))
+		fail(r, "%s, expected %s of 0 to %llu", r->word, what,
+		     (unsigned long long)most);
+	else if (end == r->word || (*end && (!unit || strcmp(end, unit))))
+		unexpected(r, what);
+	else if (unit && !*end) /* "8 b" */
+		expect(r, unit);
+	return v;
 }
 
-static int next_number(struct reader *r, const char *what, uint64_t most,
-		       char unit, uint64_t *out)
+static uint64_t next_number(struct reader *r, const char *what, uint64_t most)
 {
-	int rc = next(r);
-
-	return rc ? rc : number(r, what, most, unit, out);
+	next(r);
+	return number(r, what, most, NULL);
 }
 
 /* A number, or -1 for any. */
-static int next_or_any(struct reader *r, const char *what, bool any,
-		       uint32_t *out)
+static uint32_t next_or_any(struct reader *r, const char *what, bool any)
 {
-	uint64_t v = NP_ANY;
-	int rc = next(r);
-
-	if (!rc && !(any && IS(r, "-1")))
-		rc = number(r, what, NP_ANY - 1, 0, &v);
-	*out = (uint32_t)v;
-	return rc;
+	next(r);
+	return any && is(r, "-1") ? NP_ANY :
+	       (uint32_t)number(r, what, NP_ANY - 1, NULL);
 }
 
 /* What may follow an operation, in any order; ends at another word. */
-static int options(struct reader *r, struct np_graph_op *op)
+static void options(struct reader *r, struct np_graph_op *op)
 {
 	bool message = op->kind != NP_OP_CALC;
-	uint64_t v;
-	int rc = next(r);
 
-	while (!rc) {
-		if (message && IS(r, "tag")) {
-			rc = next_or_any(r, "a tag", op->kind == NP_OP_RECV,
-					 &op->tag);
-		} else if (IS(r, "cpu")) {
-			rc = next_number(r, "a processor", UINT8_MAX, 0, &v);
-			op->cpu = (uint8_t)v;
-		} else if (IS(r, "nic")) {
-			rc = next_number(r, "an adapter", UINT8_MAX, 0, &v);
-			op->nic = (uint8_t)v;
-		} else {
-			return 0;
-		}
-		if (!rc)
-			rc = next(r);
-	}
-	return rc;
+	for (next(r);; next(r))
+		if (message && is(r, "tag"))
+			op->tag = next_or_any(r, "a tag",
+					      op->kind == NP_OP_RECV);
+		else if (is(r, "cpu"))
+			op->cpu = (uint8_t)next_number(r, "a processor",
+						       UINT8_MAX);
+		else if (is(r, "nic"))
+			op->nic = (uint8_t)next_number(r, "an adapter",
+						       UINT8_MAX);
+		else
+			return;
 }
 
 /* The present word is "send", "recv" or "calc"; the last one is behind it. */
-static int operation(struct reader *r, uint32_t *index)
+static uint32_t operation(struct reader *r)
 {
 	struct np_graph_op op = {
 		.line = r->line > UINT32_MAX ? UINT32_MAX : (uint32_t)r->line,
 	};
-	int rc;
+	uint32_t index = 0;
 
-	if (IS(r, "calc")) {
-		rc = next_number(r, "a time in ns", NP_GRAPH_MAX_SIZE, 0,
-				 &op.size);
+	if (is(r, "calc")) {
+		op.size = next_number(r, "a time in ns", NP_GRAPH_MAX_SIZE);
 	} else {
-		op.kind = IS(r, "send") ? NP_OP_SEND : NP_OP_RECV;
-		rc = next_number(r, "a size in bytes, 8b", NP_GRAPH_MAX_SIZE,
-				 'b', &op.size);
-		if (!rc)
-			rc = expect(r, op.kind == NP_OP_SEND ? "to" : "from");
-		if (!rc)
-			rc = next_or_any(r, "a rank", op.kind == NP_OP_RECV,
-					 &op.peer);
+		op.kind = is(r, "send") ? NP_OP_SEND : NP_OP_RECV;
+		next(r);
+		op.size = number(r, "a size in bytes, 8b", NP_GRAPH_MAX_SIZE,
+				 "b");
+		expect(r, op.kind == NP_OP_SEND ? "to" : "from");
+		op.peer = next_or_any(r, "a rank", op.kind == NP_OP_RECV);
 	}
-	if (!rc)
-		rc = options(r, &op);
-	return rc ? rc : np_graph_add(r->g, &op, index, r->err);
+	options(r, &op);
+	if (!r->rc)
+		r->rc = np_graph_add(r->g, &op, &index, r->err);
+	return index;
 }
 
 static bool is_operation(const struct reader *r)
 {
-	return IS(r, "send") || IS(r, "recv") || IS(r, "calc");
+	return is(r, "send") || is(r, "recv") || is(r, "calc");
 }
 
-static int define(struct reader *r, const char *name, size_t len)
+/* The number of l7: 7; of all else 0. */
+static uint32_t number_of(const char *name)
 {
-	uint32_t op;
-	int rc = next(r);
+	uint64_t n = 0;
 
-	if (!rc && !is_operation(r))
-		return unexpected(r, "send, recv or calc");
-	if (!rc)
-		rc = operation(r, &op);
-	if (rc)
-		return rc;
-	rc = np_goal_labels_add(r->labels, name, len, op);
-	if (rc == -EEXIST)
-		return fail(r, "%s is there twice", name);
-	return rc ? no_memory(r) : 0;
+	if (name[0] != 'l' || name[1] == '0')
+		return 0;
+	for (const char *p = name + 1; *p; p++) {
+		if (*p < '0' || *p > '9' || n > NP_GRAPH_MAX_OPS)
+			return 0;
+		n = 10 * n + (uint64_t)(*p - '0');
+	}
+	return n > NP_GRAPH_MAX_OPS ? 0 : (uint32_t)n;
 }
 
-static int depend(struct reader *r, const char *x, const char *y,
-		  enum np_dep_kind kind, bool last)
+static bool find(const struct reader *r, const char *name, uint32_t *op)
+{
+	uint32_t n = number_of(name);
+	bool in_order = n && n <= r->in_order;
+
+	if (!in_order) {
+		n = np_numbers_find(&r->names, name, strlen(name));
+		if (n == NP_NO_NUMBER)
+			return false;
+	}
+	*op = in_order ? n - 1 : r->op[n];
+	return true;
+}
+
+static void define(struct reader *r, const char *name)
+{
+	uint32_t op, there;
+
+	next(r);
+	if (!is_operation(r)) {
+		unexpected(r, "send, recv or calc");
+		return;
+	}
+	op = operation(r);
+	if (r->rc)
+		return;
+	if (number_of(name) == op + 1 && r->in_order == op && !r->names.n) {
+		r->in_order++;
+	} else if (find(r, name, &there)) {
+		fail(r, "%s is there twice", name);
+	} else if (np_numbers_get(&r->names, name, strlen(name)) ==
+		   NP_NO_NUMBER ||
+		   np_array_room(&r->op, &r->op_room, r->names.n,
+				 sizeof(*r->op))) {
+		no_memory(r);
+	} else {
+		r->op[r->names.n - 1] = op;
+	}
+}
+
+/* False: not both are there. */
+static bool depend(struct reader *r, const char *x, const char *y,
+		   enum np_dep_kind kind)
 {
 	uint32_t from, to;
 
-	if (np_goal_labels_find(r->labels, x, strlen(x), &from) ||
-	    np_goal_labels_find(r->labels, y, strlen(y), &to)) {
-		struct later *l;
+	if (!find(r, x, &from) || !find(r, y, &to))
+		return false;
+	r->rc = np_graph_depend(r->g, from, to, kind, r->err);
+	return true;
+}
 
-		if (last)
-			return -ENOENT;
-		l = malloc(sizeof(*l));
-		if (!l)
-			return no_memory(r);
-		*l = (struct later){ .line = (uint32_t)r->line, .kind = kind,
-				     .next = r->later };
-		strcpy(l->x, x);
-		strcpy(l->y, y);
-		r->later = l;
-		return 0;
+static void keep_for_later(struct reader *r, const char *x,
+			   enum np_dep_kind kind)
+{
+	struct later *l;
+
+	if (np_array_more(&r->later, r->n_later, sizeof(*l))) {
+		no_memory(r);
+		return;
 	}
-	return np_graph_depend(r->g, from, to, kind, r->err);
+	l = &r->later[r->n_later++];
+	l->line = r->line;
+	l->kind = kind;
+	strcpy(l->x, x);
+	strcpy(l->y, r->word);
 }
 
 /* "requires NAME"; the word behind it is the present one then. */
-static int dependency(struct reader *r, const char *x)
+static void dependency(struct reader *r, const char *x)
 {
-	enum np_dep_kind kind = IS(r, "requires") ? NP_REQUIRES :
+	enum np_dep_kind kind = is(r, "requires") ? NP_REQUIRES :
 						    NP_IREQUIRES;
-	char y[NP_GOAL_WORD];
-	int rc = next(r);
 
-	if (rc)
-		return rc;
-	if (!r->word.len || !is_name(r->word.at[0]))
-		return unexpected(r, "the name of an operation");
-	memcpy(y, r->word.at, r->word.len);
-	y[r->word.len] = '\0';
-	rc = depend(r, x, y, kind, false);
-	return rc ? rc : next(r);
+	next(r);
+	if (!is_name(*r->word))
+		unexpected(r, "the name of an operation");
+	else if (!depend(r, x, r->word, kind))
+		keep_for_later(r, x, kind);
+	next(r);
 }
 
-static int named(struct reader *r)
+static void named(struct reader *r)
 {
-	char name[NP_GOAL_WORD];
-	size_t len = r->word.len;
-	int rc;
+	char name[WORD];
 
-	memcpy(name, r->word.at, len);
-	name[len] = '\0';
-	rc = next(r);
-	if (rc)
-		return rc;
-	if (IS(r, ":"))
-		return define(r, name, len);
-	if (IS(r, "requires") || IS(r, "irequires"))
-		return dependency(r, name);
-	return unexpected(r, "\":\", requires or irequires");
+	strcpy(name, r->word);
+	next(r);
+	if (is(r, ":"))
+		define(r, name);
+	else if (is(r, "requires") || is(r, "irequires"))
+		dependency(r, name);
+	else
+		unexpected(r, "\":\", requires or irequires");
 }
 
 /* What was named before it was there. */
-static int end_rank(struct reader *r)
+static void end_rank(struct reader *r)
 {
 	uint64_t line = r->line;
-	int rc = 0;
 
-	while (r->later) {
-		struct later *l = r->later;
+	while (!r->rc && r->n_later) {
+		const struct later *l = &r->later[--r->n_later];
 
-		r->later = l->next;
 		r->line = l->line;
-		if (!rc)
-			rc = depend(r, l->x, l->y, l->kind, true);
-		if (rc == -ENOENT)
-			rc = fail(r, "%.64s depends on %.64s, and not both "
-				  "are there", l->x, l->y);
-		free(l);
+		if (!depend(r, l->x, l->y, l->kind))
+			fail(r, "%.64s depends on %.64s, and not both are "
+			     "there", l->x, l->y);
 	}
 	r->line = line;
-	np_goal_labels_clear(r->labels);
-	return rc;
+	r->in_order = 0;
+	np_numbers_free(&r->names);
 }
 
-static int rank(struct reader *r)
+static void rank(struct reader *r)
 {
-	uint64_t n;
-	int rc = next_number(r, "a rank", r->n_ranks - 1, 0, &n);
-
-	if (!rc)
-		rc = expect(r, "{");
-	if (rc)
-		return rc;
-	r->rank = (uint32_t)n;
+	r->rank = (uint32_t)next_number(r, "a rank", r->n_ranks - 1);
+	expect(r, "{");
+	if (r->rc)
+		return;
 	r->in_rank = true;
-	rc = np_graph_rank(r->g, r->rank, NULL, r->err);
-	if (!rc)
-		rc = next(r);
-	while (!rc && !IS(r, "}"))
+	r->rc = np_graph_rank(r->g, r->rank, NULL, r->err);
+	next(r);
+	while (!r->rc && !is(r, "}"))
 		if (is_operation(r))
-			rc = operation(r, NULL);
-		else if (r->word.len && is_name(r->word.at[0]))
-			rc = named(r);
+			operation(r);
+		else if (is_name(*r->word))
+			named(r);
 		else
-			rc = unexpected(r, "an operation, or }");
-	if (!rc)
-		rc = end_rank(r);
+			unexpected(r, "an operation, or }");
+	end_rank(r);
 	r->in_rank = false;
-	return rc;
 }
 
-static int all(struct reader *r)
+static void all(struct reader *r)
 {
-	uint64_t n, seen = 0;
-	int rc = expect(r, "num_ranks");
+	uint64_t seen = 0;
 
-	if (!rc)
-		rc = next_number(r, "a number of ranks", NP_GRAPH_MAX_RANKS,
-				 0, &n);
-	if (!rc)
-		rc = np_graph_new(r->in->name, (uint32_t)n, &r->g, r->err);
-	if (!rc)
-		r->n_ranks = (uint32_t)n;
-	while (!rc) {
-		rc = next(r);
-		if (rc || !r->word.len)
-			break;
-		if (!IS(r, "rank"))
-			return unexpected(r, "rank");
-		rc = rank(r);
-		seen++;
-	}
-	if (!rc && seen < r->n_ranks)
-		return fail(r, "the file ends after %llu of %u ranks",
-			    (unsigned long long)seen, r->n_ranks);
-	return rc ? rc : np_graph_finish(r->g, r->err);
+	expect(r, "num_ranks");
+	r->n_ranks = (uint32_t)next_number(r, "a number of ranks",
+					   NP_GRAPH_MAX_RANKS);
+	if (!r->rc)
+		r->rc = np_graph_new(r->name, r->n_ranks, &r->g, r->err);
+	for (next(r); r->len; next(r), seen++)
+		if (is(r, "rank"))
+			rank(r);
+		else
+			unexpected(r, "rank");
+	if (seen < r->n_ranks)
+		fail(r, "the file ends after %llu of %u ranks",
+		     (unsigned long long)seen, r->n_ranks);
+	if (!r->rc)
+		r->rc = np_graph_finish(r->g, r->err);
 }
 
-int np_goal_read_text(struct np_goal_in *in, struct np_graph **out,
-		      struct np_err *err)
+static int read_text(FILE *f, const char *name, struct np_graph **g,
+		     struct np_err *err)
 {
-	struct reader r = { .in = in, .line = 1, .err = err };
-	int rc;
+	struct reader r = { .f = f, .name = name, .line = 1, .err = err };
 
-	r.labels = np_goal_labels_new();
-	rc = r.labels ? all(&r) : no_memory(&r);
-	while (r.later) {
-		struct later *l = r.later;
+	all(&r);
+	np_numbers_free(&r.names);
+	free(r.op);
+	free(r.later);
+	*g = r.g;
+	return r.rc;
+}
 
-		r.later = l->next;
-		free(l);
+/* The first byte tells them: what is binary begins with that of no text. */
+static int read_any(FILE *f, const char *name, struct np_graph **g,
+		    struct np_err *err)
+{
+	int first = getc(f);
+
+	if (first == EOF && ferror(f))
+		return np_errf(err, -errno, "%s: %s", name, strerror(errno));
+	ungetc(first, f);
+	return first == NP_GOAL_BINARY ? np_goal_read_binary(f, name, g, err) :
+					 read_text(f, name, g, err);
+}
+
+int np_goal_read(int fd, const char *name, struct np_graph **out,
+		 struct np_err *err)
+{
+	int own = dup(fd), rc;
+	FILE *f = own < 0 ? NULL : fdopen(own, "r");
+	struct np_graph *g = NULL;
+
+	if (!f) {
+		rc = np_errf(err, -errno, "%s: %s", name, strerror(errno));
+		if (own >= 0)
+			close(own);
+		return rc;
 	}
-	np_goal_labels_free(r.labels);
+	setvbuf(f, NULL, _IOFBF, 1u << 16);
+	rc = read_any(f, name, &g, err);
+	if (ferror(f))
+		rc = np_errf(err, -EIO, "%s: %s", name, strerror(EIO));
+	fclose(f);
 	if (rc)
-		np_graph_free(r.g);
+		np_graph_free(g);
 	else
-		*out = r.g;
+		*out = g;
 	return rc;
 }

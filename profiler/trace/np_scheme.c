@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "np_array.h"
+#include "np_read.h"
 #include "np_words.h"
 
 /* What lines say about the transfers after them, or about a whole scheme. */
@@ -21,8 +22,6 @@ struct reader {
 	struct settings common, now; /* of all schemes; of the present one */
 	struct np_scheme_set set;
 	bool begun; /* common is over */
-	size_t room_comms, room_nodes; /* of the present scheme */
-	struct np_err *err;
 };
 
 static struct np_scheme *present(struct reader *r)
@@ -30,13 +29,8 @@ static struct np_scheme *present(struct reader *r)
 	return r->set.n ? &r->set.scheme[r->set.n - 1] : NULL;
 }
 
-#define BAD(r, ...) np_words_errf(&(r)->w, (r)->err, -EINVAL, __VA_ARGS__)
-#define TOO_BIG(r, ...) np_words_errf(&(r)->w, (r)->err, -E2BIG, __VA_ARGS__)
-
-static int no_memory(struct reader *r)
-{
-	return np_errf(r->err, -ENOMEM, "%s: out of memory", r->w.source);
-}
+#define BAD(r, ...) np_words_fail(&(r)->w, -EINVAL, __VA_ARGS__)
+#define TOO_BIG(r, ...) np_words_fail(&(r)->w, -E2BIG, __VA_ARGS__)
 
 static int take_name(struct reader *r, const char *what, const char *text,
 		     np_scheme_name out)
@@ -102,10 +96,9 @@ static int begin(struct reader *r, const char *name)
 		return TOO_BIG(r, "more than %d schemes",
 			       NP_SCHEME_MAX_SCHEMES);
 	if (np_array_more(&r->set.scheme, r->set.n, sizeof(*r->set.scheme)))
-		return no_memory(r);
+		return np_words_no_memory(&r->w);
 	s = &r->set.scheme[r->set.n++];
 	*s = (struct np_scheme){ .n = 0 };
-	r->room_comms = r->room_nodes = 0;
 	if (!r->begun)
 		r->common = r->now;
 	r->begun = true;
@@ -138,17 +131,13 @@ static int add_node(struct reader *r, const char *text, uint32_t *number)
 {
 	struct np_scheme *s = present(r);
 	np_scheme_name name;
-	int rc = take_name(r, "node", text, name);
 
-	if (rc)
-		return rc;
+	if (take_name(r, "node", text, name))
+		return r->w.rc;
 	if (s->n_nodes == NP_SCHEME_MAX_NODES)
 		return TOO_BIG(r, "more than %d nodes", NP_SCHEME_MAX_NODES);
-	if (s->n_nodes == r->room_nodes) {
-		r->room_nodes = 2 * r->room_nodes + 16;
-		if (np_array_resize(&s->node, r->room_nodes, sizeof(*s->node)))
-			return no_memory(r);
-	}
+	if (np_array_more(&s->node, s->n_nodes, sizeof(*s->node)))
+		return np_words_no_memory(&r->w);
 	memcpy(s->node[s->n_nodes], name, sizeof(name));
 	*number = (uint32_t)s->n_nodes++;
 	return 0;
@@ -177,20 +166,20 @@ static int node(struct reader *r, const char *name, uint32_t *number)
 	return add_node(r, name, number);
 }
 
-static int line_nodes(struct reader *r)
+static void line_nodes(struct reader *r)
 {
 	uint32_t number;
-	int rc = present(r) ? 0 : begin_unnamed(r);
 
-	if (!rc && present(r)->n)
-		rc = BAD(r, "nodes: expected before the first transfer");
-	for (size_t i = 1; !rc && i < r->w.n; i++)
-		rc = find_node(present(r), r->w.word[i], &number) ?
-			     BAD(r, "node %.40s is there twice", r->w.word[i]) :
-			     add_node(r, r->w.word[i], &number);
-	if (!rc)
-		present(r)->fixed = true;
-	return rc;
+	if (!present(r) && begin_unnamed(r))
+		return;
+	if (present(r)->n)
+		BAD(r, "nodes: expected before the first transfer");
+	for (size_t i = 1; !r->w.rc && i < r->w.n; i++)
+		if (find_node(present(r), r->w.word[i], &number))
+			BAD(r, "node %.40s is there twice", r->w.word[i]);
+		else
+			add_node(r, r->w.word[i], &number);
+	present(r)->fixed = true;
 }
 
 /* Transfers */
@@ -198,22 +187,29 @@ static int line_nodes(struct reader *r)
 static int make_room(struct reader *r)
 {
 	struct np_scheme *s = present(r);
-	size_t room = 2 * r->room_comms + 16;
 
 	if (s->n == NP_SCHEME_MAX_COMMS)
 		return TOO_BIG(r, "more than %d transfers",
 			       NP_SCHEME_MAX_COMMS);
-	if (s->n < r->room_comms)
-		return 0;
-	if (np_array_resize(&s->label, room, sizeof(*s->label)) ||
-	    np_array_resize(&s->c, room, sizeof(*s->c)) ||
-	    np_array_resize(&s->bytes, room, sizeof(*s->bytes)) ||
-	    np_array_resize(&s->start_sec, room, sizeof(*s->start_sec)) ||
-	    np_array_resize(&s->took_sec, room, sizeof(*s->took_sec)) ||
-	    np_array_resize(&s->alone, room, sizeof(*s->alone)))
-		return no_memory(r);
-	r->room_comms = room;
+	if (np_array_more(&s->label, s->n, sizeof(*s->label)) ||
+	    np_array_more(&s->c, s->n, sizeof(*s->c)) ||
+	    np_array_more(&s->bytes, s->n, sizeof(*s->bytes)) ||
+	    np_array_more(&s->start_sec, s->n, sizeof(*s->start_sec)) ||
+	    np_array_more(&s->took_sec, s->n, sizeof(*s->took_sec)) ||
+	    np_array_more(&s->alone, s->n, sizeof(*s->alone)))
+		return np_words_no_memory(&r->w);
 	return 0;
+}
+
+/* More than 0. */
+static double took(struct reader *r, size_t i)
+{
+	double sec = np_words_time(&r->w, i);
+
+	if (sec <= 0)
+		BAD(r, "took %.40s: expected more than 0",
+		    np_words_at(&r->w, i));
+	return sec;
 }
 
 /* [SIZE] [at TIME] [took TIME], behind "LABEL: FROM -> TO" */
@@ -222,140 +218,116 @@ static int details(struct reader *r)
 	struct np_scheme *s = present(r);
 	struct np_words *w = &r->w;
 	size_t i = 4;
-	int rc = 0;
 
-	if (i < w->n && isdigit((unsigned char)*w->word[i]))
-		rc = np_words_bytes(w, i++, NP_SCHEME_MAX_BYTES,
-				    &s->bytes[s->n], r->err);
-	if (!rc && i < w->n && !strcmp(w->word[i], "at")) {
-		rc = np_words_time(w, i + 1, &s->start_sec[s->n], r->err);
+	s->bytes[s->n] = r->now.bytes;
+	s->start_sec[s->n] = 0;
+	s->took_sec[s->n] = NAN;
+	if (isdigit((unsigned char)*np_words_at(w, i)))
+		s->bytes[s->n] = np_words_bytes(w, i++, NP_SCHEME_MAX_BYTES);
+	if (np_words_is(w, i, "at")) {
+		s->start_sec[s->n] = np_words_time(w, i + 1);
 		i += 2;
 	}
-	if (!rc && i < w->n && !strcmp(w->word[i], "took")) {
-		rc = np_words_time(w, i + 1, &s->took_sec[s->n], r->err);
-		if (!rc && s->took_sec[s->n] <= 0)
-			rc = BAD(r, "took %.40s: expected more than 0",
-				 w->word[i + 1]);
+	if (np_words_is(w, i, "took")) {
+		s->took_sec[s->n] = took(r, i + 1);
 		i += 2;
 	}
-	if (!rc && i < w->n)
-		rc = BAD(r, "\"%.40s\": expected [SIZE] [at TIME] "
-			 "[took TIME]", w->word[i]);
-	return rc;
+	if (i < w->n)
+		BAD(r, "\"%.40s\": expected [SIZE] [at TIME] [took TIME]",
+		    w->word[i]);
+	return w->rc;
 }
 
-static int line_transfer(struct reader *r)
+static void line_transfer(struct reader *r)
 {
 	struct np_words *w = &r->w;
 	char *label = w->word[0];
 	struct np_scheme *s;
-	int rc = present(r) ? 0 : begin_unnamed(r);
 
-	if (!rc)
-		rc = make_room(r);
-	if (rc)
-		return rc;
+	if ((!present(r) && begin_unnamed(r)) || make_room(r))
+		return;
 	s = present(r);
 	label[strlen(label) - 1] = '\0';
-	rc = take_name(r, "transfer", label, s->label[s->n]);
-	for (size_t i = 0; !rc && i < s->n; i++)
+	take_name(r, "transfer", label, s->label[s->n]);
+	for (size_t i = 0; i < s->n; i++)
 		if (!strcmp(s->label[i], label))
-			rc = BAD(r, "transfer %s is there twice", label);
-	if (!rc && (w->n < 4 || strcmp(w->word[2], "->")))
-		rc = BAD(r, "transfer %s: expected NAME: FROM -> TO", label);
-	if (!rc)
-		rc = node(r, w->word[1], &s->c[s->n].from);
-	if (!rc)
-		rc = node(r, w->word[3], &s->c[s->n].to);
-	if (!rc && s->c[s->n].from == s->c[s->n].to)
-		rc = BAD(r, "transfer %s: from %.40s to itself, expected two "
-			 "nodes", label, w->word[1]);
-	if (rc)
-		return rc;
-	s->bytes[s->n] = r->now.bytes;
-	s->start_sec[s->n] = 0;
-	s->took_sec[s->n] = NAN;
-	rc = details(r);
-	s->n += !rc;
-	return rc;
+			BAD(r, "transfer %s is there twice", label);
+	if (w->n < 4 || strcmp(w->word[2], "->"))
+		BAD(r, "transfer %s: expected NAME: FROM -> TO", label);
+	if (w->rc || node(r, w->word[1], &s->c[s->n].from) ||
+	    node(r, w->word[3], &s->c[s->n].to))
+		return;
+	if (s->c[s->n].from == s->c[s->n].to)
+		BAD(r, "transfer %s: from %.40s to itself, expected two nodes",
+		    label, w->word[1]);
+	s->n += !details(r);
 }
 
 /* Settings */
 
-static int line_scheme(struct reader *r)
+static void line_scheme(struct reader *r)
 {
-	return r->w.n == 2 ? begin(r, r->w.word[1]) :
-			     BAD(r, "expected scheme NAME");
+	if (r->w.n == 2)
+		begin(r, r->w.word[1]);
+	else
+		BAD(r, "expected scheme NAME");
 }
 
-static int line_size(struct reader *r)
+static void line_size(struct reader *r)
 {
-	return r->w.n == 2 ? np_words_bytes(&r->w, 1, NP_SCHEME_MAX_BYTES,
-					    &r->now.bytes, r->err) :
-			     BAD(r, "expected size SIZE");
+	if (r->w.n == 2)
+		r->now.bytes = np_words_bytes(&r->w, 1, NP_SCHEME_MAX_BYTES);
+	else
+		BAD(r, "expected size SIZE");
 }
 
-static int line_latency(struct reader *r)
+static void line_latency(struct reader *r)
 {
-	return r->w.n == 2 ? np_words_time(&r->w, 1, &r->now.latency_sec,
-					   r->err) :
-			     BAD(r, "expected latency TIME");
+	if (r->w.n == 2)
+		r->now.latency_sec = np_words_time(&r->w, 1);
+	else
+		BAD(r, "expected latency TIME");
 }
 
-static int line_reference(struct reader *r)
+static void line_reference(struct reader *r)
 {
 	struct settings *v = &r->now;
-	int rc;
 
-	if (r->w.n != 2 && (r->w.n != 4 || strcmp(r->w.word[2], "took")))
-		return BAD(r, "expected reference SIZE [took TIME]");
-	rc = np_words_bytes(&r->w, 1, NP_SCHEME_MAX_BYTES, &v->reference_bytes,
-			    r->err);
-	if (!rc && !v->reference_bytes)
-		rc = BAD(r, "reference %.40s: expected more than 0 bytes",
-			 r->w.word[1]);
-	if (!rc && r->w.n == 4)
-		rc = np_words_time(&r->w, 3, &v->reference_sec, r->err);
-	if (!rc && v->reference_sec <= 0)
-		rc = BAD(r, "took %.40s: expected more than 0", r->w.word[3]);
-	return rc;
+	if (r->w.n != 2 && (r->w.n != 4 || !np_words_is(&r->w, 2, "took"))) {
+		BAD(r, "expected reference SIZE [took TIME]");
+		return;
+	}
+	v->reference_bytes = np_words_bytes(&r->w, 1, NP_SCHEME_MAX_BYTES);
+	if (!v->reference_bytes)
+		BAD(r, "reference %.40s: expected more than 0 bytes",
+		    r->w.word[1]);
+	if (r->w.n == 4)
+		v->reference_sec = took(r, 3);
 }
 
 static const struct {
 	const char *word;
-	int (*read)(struct reader *r);
+	void (*read)(struct reader *r);
 } lines[] = {
 	{ "scheme", line_scheme },   { "size", line_size },
 	{ "latency", line_latency }, { "reference", line_reference },
 	{ "nodes", line_nodes },
 };
 
-static int line(struct reader *r)
+static void line(struct reader *r)
 {
 	const char *word = r->w.word[0];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++)
-		if (!strcmp(word, lines[i].word))
-			return lines[i].read(r);
+		if (!strcmp(word, lines[i].word)) {
+			lines[i].read(r);
+			return;
+		}
 	if (word[strlen(word) - 1] == ':')
-		return line_transfer(r);
-	return BAD(r, "\"%.40s\": expected scheme, size, latency, reference, "
-		   "nodes or NAME: FROM -> TO", word);
-}
-
-static int parse(struct reader *r)
-{
-	int rc;
-
-	while ((rc = np_words_next(&r->w, r->err)) > 0) {
-		rc = line(r);
-		if (rc)
-			return rc;
-	}
-	if (!rc && !r->set.n)
-		rc = np_errf(r->err, -EINVAL, "%s: no transfer in it",
-			     r->w.source);
-	return rc ? rc : finish(r);
+		line_transfer(r);
+	else
+		BAD(r, "\"%.40s\": expected scheme, size, latency, "
+		    "reference, nodes or NAME: FROM -> TO", word);
 }
 
 int np_scheme_parse(const char *text, size_t len, const char *source,
@@ -366,11 +338,15 @@ int np_scheme_parse(const char *text, size_t len, const char *source,
 
 	if (!r)
 		return np_errf(err, -ENOMEM, "%s: out of memory", source);
-	np_words_open(&r->w, text, len, source);
+	np_words_open(&r->w, text, len, source, err);
 	r->now = (struct settings){ .bytes = NP_SCHEME_BYTES,
 				    .reference_sec = NAN };
-	r->err = err;
-	rc = parse(r);
+	while (np_words_next(&r->w))
+		line(r);
+	if (!r->w.rc && !r->set.n)
+		r->w.rc = np_errf(err, -EINVAL, "%s: no transfer in it",
+				  source);
+	rc = r->w.rc ? r->w.rc : finish(r);
 	if (rc)
 		np_scheme_free(&r->set);
 	else
@@ -384,8 +360,7 @@ int np_scheme_read(const char *path, struct np_scheme_set *out,
 {
 	char *text;
 	size_t len;
-	int rc = np_words_file(path, NP_SCHEME_MAX_FILE_BYTES, &text, &len,
-			       err);
+	int rc = np_read_file(path, NP_SCHEME_MAX_FILE_BYTES, &text, &len, err);
 
 	if (rc)
 		return rc;

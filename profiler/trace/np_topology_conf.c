@@ -1,12 +1,12 @@
 #include "np_topology_conf.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "np_hostlist.h"
+#include "np_numbers.h"
 #include "np_read.h"
 
 #define FILE_MAX ((size_t)16 << 20)
@@ -14,11 +14,9 @@
 
 /* Switches by name; they may be named before they are defined. */
 struct switches {
-	struct hsearch_data table;
-	char *name[NAMES_MAX];
-	uint32_t parent[NAMES_MAX];
+	struct np_numbers names;
+	uint32_t parent[NAMES_MAX + 1];
 	bool defined[NAMES_MAX];
-	uint32_t n;
 	uint32_t leaf[NAMES_MAX]; /* of nodes */
 	uint32_t n_nodes;
 };
@@ -30,22 +28,11 @@ struct line {
 
 static int find(struct switches *s, const char *name, uint32_t *out)
 {
-	ENTRY want = { .key = (char *)name }, *there;
+	size_t n = s->names.n;
 
-	if (hsearch_r(want, FIND, &there, &s->table)) {
-		*out = (uint32_t)(uintptr_t)there->data;
-		return 0;
-	}
-	if (s->n == NAMES_MAX)
-		return -E2BIG;
-	s->name[s->n] = strdup(name);
-	if (!s->name[s->n])
-		return -ENOMEM;
-	want.key = s->name[s->n];
-	want.data = (void *)(uintptr_t)s->n;
-	s->parent[s->n] = NP_TOPOLOGY_ROOT;
-	*out = s->n++;
-	return hsearch_r(want, ENTER, &there, &s->table) ? 0 : -ENOMEM;
+	s->parent[n] = NP_TOPOLOGY_ROOT; /* if it is new */
+	*out = np_numbers_get(&s->names, name, strlen(name));
+	return *out == NP_NO_NUMBER ? -ENOMEM : *out == NAMES_MAX ? -E2BIG : 0;
 }
 
 static int add_node(void *arg, const char *name)
@@ -169,24 +156,20 @@ int np_topology_conf(const char *path, struct np_topology **out,
 	size_t len;
 	int rc = -ENOMEM;
 
-	if (!s || !hcreate_r(2 * NAMES_MAX, &s->table)) {
-		free(s);
+	if (!s)
 		return np_errf(err, rc, "%s: no memory to read", path);
-	}
 	rc = np_read_file(path, FILE_MAX, &text, &len, err);
 	if (!rc) {
 		rc = take(s, path, text, err);
 		free(text);
 	}
 	if (!rc) {
-		rc = np_topology_tree(s->parent, s->n, s->leaf, s->n_nodes,
-				      out, &what);
+		rc = np_topology_tree(s->parent, (uint32_t)s->names.n, s->leaf,
+				      s->n_nodes, out, &what);
 		if (rc)
 			np_errf(err, rc, "%s: %.128s", path, what.text);
 	}
-	hdestroy_r(&s->table);
-	for (uint32_t i = 0; i < s->n; i++)
-		free(s->name[i]);
+	np_numbers_free(&s->names);
 	free(s);
 	return rc;
 }

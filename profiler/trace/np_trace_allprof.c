@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 
 #include "np_array.h"
+#include "np_numbers.h"
 #include "np_trace_groups.h"
-#include "np_trace_reader.h"
+#include "np_trace_read.h"
 
 #define WORLD 1		 /* the handle that stands for all communicators */
 #define BEGIN_NS 1000000 /* of the clock, at the end of MPI_Init() */
@@ -18,26 +19,16 @@
 #define PLACES 16	 /* bytes of memory for the handles of a request */
 #define FIRST_PLACE 4096
 
-struct comm {
-	struct np_trace_group group;
-	uint32_t rank;
-};
-
 struct out {
 	FILE *f;
 	const struct np_choices *choices;
 	struct np_trace_groups *groups;
 	uint32_t rank, size;
+	char comm[64]; /* that stands for all: "handle,rank,size" */
 	uint64_t begin_ns, end_ns; /* of the present call */
-	struct comm *comm;
-	size_t comm_room;
 	uint8_t *used; /* of each request, how many handles it has */
 	size_t used_room;
-	struct tag {
-		uint32_t context, tag; /* +1: 0 is empty */
-	} *tag;			       /* of smaller communicators, hashed */
-	size_t n_slots, n_tags;
-	uint32_t *number; /* of each slot */
+	struct np_numbers tags; /* of smaller communicators */
 	struct np_steps steps;
 };
 
@@ -57,73 +48,21 @@ static void line(const struct out *o, const char *name, const char *fmt, ...)
 		(unsigned)(o->end_ns % 1000));
 }
 
-static struct tag *slot_of(const struct tag *slots, size_t n,
-			   struct tag what, size_t *at)
-{
-	uint64_t h = ((uint64_t)what.context << 32 | what.tag) *
-		     0x9e3779b97f4a7c15ull;
-
-	for (*at = (size_t)(h >> 32) & (n - 1);
-	     slots[*at].context && (slots[*at].context != what.context ||
-				    slots[*at].tag != what.tag);)
-		*at = (*at + 1) & (n - 1);
-	return (struct tag *)&slots[*at];
-}
-
-static int more_tags(struct out *o)
-{
-	size_t n = o->n_slots ? 2 * o->n_slots : 64, at;
-	struct tag *slots = calloc(n, sizeof(*slots));
-	uint32_t *number = calloc(n, sizeof(*number));
-
-	if (!slots || !number) {
-		free(slots);
-		free(number);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < o->n_slots; i++) {
-		if (!o->tag[i].context)
-			continue;
-		*slot_of(slots, n, o->tag[i], &at) = o->tag[i];
-		number[at] = o->number[i];
-	}
-	free(o->tag);
-	free(o->number);
-	o->tag = slots;
-	o->number = number;
-	o->n_slots = n;
-	return 0;
-}
-
 /*
  * The text has one communicator for all, as handles of others differ from rank
  * to rank: what is not of MPI_COMM_WORLD gets tags of its own, from the end.
  */
-static int tag_of(struct out *o, uint32_t context, uint32_t tag, uint32_t *out)
+static int tag_of(struct out *o, uint32_t context, uint32_t tag, int *out)
 {
-	const struct tag what = { context + 1, tag };
-	struct tag *t;
-	size_t at;
+	const uint32_t what[] = { context, tag };
+	uint32_t number;
 
-	*out = tag;
-	if (!context)
+	*out = (int)tag;
+	if (!context || tag == NP_TRACE_ANY)
 		return 0;
-	if (2 * (o->n_tags + 1) > o->n_slots && more_tags(o))
-		return -ENOMEM;
-	t = slot_of(o->tag, o->n_slots, what, &at);
-	if (!t->context) {
-		*t = what;
-		o->number[at] = (uint32_t)o->n_tags++;
-	}
-	*out = INT32_MAX - o->number[at];
-	return 0;
-}
-
-/* "handle,rank,size" */
-static const char *comm_text(const struct out *o, char buf[64])
-{
-	snprintf(buf, 64, "%u,%u,%u", WORLD, o->rank, o->size);
-	return buf;
+	number = np_numbers_get(&o->tags, what, sizeof(what));
+	*out = (int)(INT32_MAX - number);
+	return number == NP_NO_NUMBER ? -ENOMEM : 0;
 }
 
 static uint64_t place(uint32_t request, unsigned k)
@@ -131,41 +70,42 @@ static uint64_t place(uint32_t request, unsigned k)
 	return FIRST_PLACE + (uint64_t)PLACES * request + 8 * k;
 }
 
+/* A rank of MPI_COMM_WORLD, or -1 for anybody, as the text has it. */
+static int peer_of(const struct np_trace_comm *c,
+		   const struct np_trace_message *m)
+{
+	return !m->there || m->peer == NP_TRACE_ANY ?
+		       -1 : (int)c->member[m->peer];
+}
+
 static int blocking(struct out *o, const struct np_trace_event *ev)
 {
-	const struct comm *c = &o->comm[ev->comm];
+	const struct np_trace_comm *c = np_trace_comm(o->groups, ev);
 	const struct np_trace_message *out = &ev->out, *in = &ev->in;
-	uint32_t context = 2 * c->group.number, to_tag, from_tag;
-	unsigned to = out->there ? c->group.member[out->peer] : 0;
-	unsigned from = in->there ? c->group.member[in->peer] : 0;
-	char comm[64];
+	int to = peer_of(c, out), from = peer_of(c, in), to_tag, from_tag;
 
-	if (tag_of(o, context, out->tag, &to_tag) ||
-	    tag_of(o, context, in->tag, &from_tag))
+	if (tag_of(o, 2 * c->number, out->tag, &to_tag) ||
+	    tag_of(o, 2 * c->number, in->tag, &from_tag))
 		return -ENOMEM;
-	comm_text(o, comm);
 	if (out->there && in->there)
-		line(o, "Sendrecv", "0:%llu:" BYTE ":%u:%u:0:%llu:" BYTE
-		     ":%u:%u:%s:0", (unsigned long long)out->bytes, to,
-		     to_tag, (unsigned long long)in->bytes, from, from_tag,
-		     comm);
+		line(o, "Sendrecv", "0:%llu:" BYTE ":%d:%d:0:%llu:" BYTE
+		     ":%d:%d:%s:0", (unsigned long long)out->bytes, to,
+		     to_tag, (unsigned long long)in->bytes, from,
+		     from_tag, o->comm);
 	else if (out->there)
-		line(o, "Send", "0:%llu:" BYTE ":%u:%u:%s",
-		     (unsigned long long)out->bytes, to, to_tag, comm);
+		line(o, "Send", "0:%llu:" BYTE ":%d:%d:%s",
+		     (unsigned long long)out->bytes, to, to_tag, o->comm);
 	else if (in->there)
-		line(o, "Recv", "0:%llu:" BYTE ":%u:%u:%s:0",
-		     (unsigned long long)in->bytes, from, from_tag, comm);
+		line(o, "Recv", "0:%llu:" BYTE ":%d:%d:%s:0",
+		     (unsigned long long)in->bytes, from, from_tag, o->comm);
 	return 0;
 }
 
 static void post(const struct out *o, const char *name, uint64_t bytes,
-		 uint32_t peer, uint32_t tag, uint64_t at)
+		 int peer, int tag, uint64_t at)
 {
-	char comm[64];
-
-	comm_text(o, comm);
-	line(o, name, "0:%llu:" BYTE ":%u:%u:%s:%llu",
-	     (unsigned long long)bytes, peer, tag, comm,
+	line(o, name, "0:%llu:" BYTE ":%d:%d:%s:%llu",
+	     (unsigned long long)bytes, peer, tag, o->comm,
 	     (unsigned long long)at);
 }
 
@@ -182,25 +122,25 @@ static int use(struct out *o, uint32_t request, unsigned n)
 
 static int nonblocking(struct out *o, const struct np_trace_event *ev)
 {
-	const struct comm *c = &o->comm[ev->comm];
+	const struct np_trace_comm *c = np_trace_comm(o->groups, ev);
 	const struct np_trace_message *out = &ev->out, *in = &ev->in;
-	uint32_t context = 2 * c->group.number, tag;
 	unsigned n = 0;
+	int tag;
 
-	if (tag_of(o, context, out->tag, &tag))
+	if (tag_of(o, 2 * c->number, out->tag, &tag))
 		return -ENOMEM;
 	if (out->there)
-		post(o, "Isend", out->bytes, c->group.member[out->peer], tag,
+		post(o, "Isend", out->bytes, peer_of(c, out), tag,
 		     place(ev->request, n++));
-	if (tag_of(o, context, in->tag, &tag))
+	if (tag_of(o, 2 * c->number, in->tag, &tag))
 		return -ENOMEM;
 	if (in->there)
-		post(o, "Irecv", in->bytes, c->group.member[in->peer], tag,
+		post(o, "Irecv", in->bytes, peer_of(c, in), tag,
 		     place(ev->request, n++));
 	return use(o, ev->request, n);
 }
 
-static int wait_for(struct out *o, const struct np_trace_event *ev)
+static void wait_for(struct out *o, const struct np_trace_event *ev)
 {
 	for (size_t i = 0; i < ev->n_done; i++) {
 		uint32_t id = ev->done[i];
@@ -212,7 +152,6 @@ static int wait_for(struct out *o, const struct np_trace_event *ev)
 		if (n)
 			o->used[id] = 0;
 	}
-	return 0;
 }
 
 /* By its name, which the text has in capitals at the beginning. */
@@ -221,13 +160,12 @@ static int whole(struct out *o, const struct np_trace_event *ev)
 	enum np_collective c = ev->collective;
 	bool waits = ev->request == NP_TRACE_NO_REQUEST;
 	unsigned long long n = ev->bytes;
-	char name[40], comm[64], end[96];
+	char name[40], end[96];
 
 	snprintf(name, sizeof(name), "%s%s%s", waits ? "" : "I",
 		 np_collective_name(c), c == NP_REDUCE_SCATTER ? "_block" : "");
 	name[0] = (char)toupper((unsigned char)name[0]);
-	comm_text(o, comm);
-	snprintf(end, sizeof(end), waits ? "%s" : "%s:%llu", comm,
+	snprintf(end, sizeof(end), waits ? "%s" : "%s:%llu", o->comm,
 		 (unsigned long long)place(ev->request, 0));
 	if (c == NP_BARRIER)
 		line(o, name, "%s", end);
@@ -249,28 +187,28 @@ static int whole(struct out *o, const struct np_trace_event *ev)
 /* As messages, each round waited for. */
 static int in_parts(struct out *o, const struct np_trace_event *ev)
 {
-	const struct comm *c = &o->comm[ev->comm];
+	const struct np_trace_comm *c = np_trace_comm(o->groups, ev);
 	struct np_collective_call k = {
 		.collective = ev->collective, .rank = c->rank,
-		.size = c->group.size, .root = ev->root, .bytes = ev->bytes,
+		.size = c->size, .root = ev->root, .bytes = ev->bytes,
 		.blocks = ev->list,
 	};
 	/* Behind those of all requests. */
 	uint64_t at = place(UINT32_MAX, 0);
-	uint32_t tag;
 	size_t n = 0;
+	int tag;
 
 	k.algorithm = np_choices_pick(o->choices, k.collective, k.size,
 				      ev->n_list ? 0 : k.bytes);
 	/* One tag will do: they meet in their order. */
 	if (np_collective_steps(&k, &o->steps) ||
-	    tag_of(o, 2 * c->group.number + 1, 0, &tag))
+	    tag_of(o, 2 * c->number + 1, 0, &tag))
 		return -ENOMEM;
 	for (size_t i = 0; i < o->steps.n; i++) {
 		const struct np_step *s = &o->steps.step[i];
 
 		post(o, s->send ? "Isend" : "Irecv", s->bytes,
-		     c->group.member[s->peer], tag, at + 8 * n++);
+		     (int)c->member[s->peer], tag, at + 8 * n++);
 		if (i + 1 == o->steps.n || s[1].round != s->round) {
 			line(o, "Waitall", "%zu:%llu:0", n,
 			     (unsigned long long)at);
@@ -283,31 +221,16 @@ static int in_parts(struct out *o, const struct np_trace_event *ev)
 
 static bool is_whole(const struct out *o, const struct np_trace_event *ev)
 {
-	const struct comm *c = &o->comm[ev->comm];
+	const struct np_trace_comm *c = np_trace_comm(o->groups, ev);
 
-	if (c->group.size != o->size || ev->n_list ||
+	if (c->size != o->size || ev->n_list ||
 	    ev->collective >= NP_GATHERV || c->rank != o->rank ||
 	    (ev->collective == NP_REDUCE_SCATTER && ev->bytes % o->size))
 		return false;
 	for (uint32_t i = 0; i < o->size; i++)
-		if (c->group.member[i] != i)
+		if (c->member[i] != i)
 			return false;
 	return true;
-}
-
-static int add_comm(struct out *o, const struct np_trace_event *ev,
-		    struct np_err *err)
-{
-	struct np_trace_group g;
-	int rc = np_trace_groups_add(o->groups, ev->member, ev->size, &g, err);
-
-	if (rc)
-		return rc;
-	if (np_array_room(&o->comm, &o->comm_room, ev->comm + 1ull,
-			  sizeof(*o->comm)))
-		return np_errf(err, -ENOMEM, "out of memory");
-	o->comm[ev->comm] = (struct comm){ g, ev->rank };
-	return 0;
 }
 
 static int put(struct out *o, const struct np_trace_event *ev,
@@ -329,16 +252,15 @@ static int put(struct out *o, const struct np_trace_event *ev,
 		rc = nonblocking(o, ev);
 		break;
 	case NP_TRACE_WAIT:
-		rc = wait_for(o, ev);
+		wait_for(o, ev);
 		break;
 	case NP_TRACE_COLLECTIVE:
 		rc = is_whole(o, ev) ? whole(o, ev) : in_parts(o, ev);
 		break;
 	case NP_TRACE_COMM:
-		return add_comm(o, ev, err);
+		return np_trace_groups_add(o->groups, ev, err);
 	case NP_TRACE_COMM_FREE:
-		np_trace_groups_drop(o->groups,
-				     o->comm[ev->comm].group.number);
+		np_trace_groups_drop(o->groups, ev);
 		break;
 	case NP_TRACE_FINALIZE:
 		fprintf(o->f, "MPI_Finalize:%llu.%03u:-\n",
@@ -361,6 +283,8 @@ static int put_rank(struct out *o, const char *from, struct np_err *err)
 		return rc;
 	np_trace_groups_rank(o->groups);
 	o->end_ns = BEGIN_NS;
+	snprintf(o->comm, sizeof(o->comm), "%u,%u,%u", WORLD, o->rank,
+		 o->size);
 	fprintf(o->f, "# netprof\nMPI_Init:-:0:0:%u.000\n", BEGIN_NS / 1000);
 	while (!rc) {
 		rc = np_trace_next(r, &ev, err);
@@ -403,10 +327,8 @@ int np_trace_allprof(const struct np_trace_files *f,
 		rc = np_errf(err, -errno, "%s: %s", dir, strerror(errno));
 	for (; !rc && o.rank < f->n; o.rank++)
 		rc = put_file(&o, f->path[o.rank], dir, err);
-	free(o.comm);
 	free(o.used);
-	free(o.tag);
-	free(o.number);
+	np_numbers_free(&o.tags);
 	np_steps_free(&o.steps);
 	np_trace_groups_free(o.groups);
 	return rc;

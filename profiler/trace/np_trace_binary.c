@@ -1,368 +1,479 @@
-/* Reading binary traces (np_trace_format.h). */
+/*
+ * Reading binary traces (np_trace_format.h).  The first pass keeps of each use
+ * of a request how it ended: the second one tells with its begin what it sends
+ * and receives.
+ */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "np_array.h"
-#include "np_trace_binary.h"
+#include "np_trace_reader.h"
 
-static int read_list(struct np_binary *b, struct np_trace_event *ev,
-		     struct np_err *err)
+#define CUT (-ENODATA) /* the file ends within a record: so does the trace */
+
+/* What is known when a request is done. */
+struct match {
+	uint32_t peer, tag;
+	enum { UNKNOWN, MATCHED, CANCELLED } how;
+};
+
+struct binary {
+	struct np_trace_reader r;
+	uint64_t sum_ns;
+	uint32_t *comm_size; /* of each communicator; 0: there is none */
+	size_t n_comms, comm_room;
+	uint32_t *member;
+	size_t member_room;
+	char name[128];
+};
+
+/* The next byte; 0 where there is none. */
+static int byte(struct binary *b)
 {
-	uint64_t n, size = b->comm_size[ev->comm];
-	int rc = np_binary_below(b, size + 1, "number of sizes", &n, err);
+	int c = b->r.rc ? 0 : getc_unlocked(b->r.f);
 
-	if (rc || !n)
-		return rc;
-	if (n != size)
-		return np_trace_wrong(&b->r, err, "%llu sizes: expected %llu",
-				      (unsigned long long)n,
-				      (unsigned long long)size);
-	if (np_array_room(&b->list, &b->list_room, n, sizeof(*b->list)))
-		return np_errf(err, -ENOMEM, "out of memory");
-	for (uint64_t i = 0; !rc && i < n; i++)
-		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &b->list[i],
-				     err);
-	ev->list = b->list;
-	ev->n_list = n;
-	return rc;
+	if (c < 0)
+		b->r.rc = CUT;
+	return c < 0 ? 0 : c;
 }
 
-static int read_collective(struct np_binary *b, struct np_trace_event *ev,
-			   struct np_err *err)
+/* The next number, below a limit; 0 where there is none. */
+static uint64_t below(struct binary *b, uint64_t limit, const char *what)
 {
-	uint32_t which, request = 0, id = 0, root;
-	uint64_t received;
-	int rc = np_binary_u32(b, NP_N_COLLECTIVES, "collective", &which, err);
+	uint64_t v = 0;
+	int c = 128;
 
-	if (!rc)
-		rc = np_binary_u32(b, b->n_requests + 2, "request", &request,
-				   err);
-	if (!rc)
-		rc = np_binary_comm(b, &ev->comm, err);
-	if (!rc)
-		rc = np_binary_u32(b, b->comm_size[ev->comm] + 1ull, "root",
-				   &root, err);
-	if (!rc)
-		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &ev->bytes, err);
-	if (!rc)
-		rc = np_binary_below(b, NP_TRACE_MAX, "bytes", &received, err);
-	if (!rc)
-		rc = read_list(b, ev, err);
-	if (rc)
-		return rc;
-	ev->collective = (enum np_collective)which;
-	ev->root = root ? root - 1 : 0;
-	ev->request = NP_TRACE_NO_REQUEST;
-	if (!request)
+	for (unsigned shift = 0; c >= 128; shift += 7) {
+		c = byte(b);
+		if (shift == 63 && c > 1) {
+			v = UINT64_MAX;
+			break;
+		}
+		v |= (uint64_t)(c & 127) << shift;
+	}
+	if (v >= limit && !b->r.rc)
+		np_trace_wrong(&b->r, "%s %llu: expected one below %llu", what,
+			       (unsigned long long)v,
+			       (unsigned long long)limit);
+	return b->r.rc ? 0 : v;
+}
+
+/* Its size; 0 where there is none. */
+static uint32_t comm(struct binary *b, uint32_t *id)
+{
+	*id = (uint32_t)below(b, b->n_comms, "communicator");
+	if (b->r.rc)
 		return 0;
-	id = request - 1;
-	rc = np_binary_new(b, id, err);
-	if (rc)
-		return rc;
-	b->request[id] = (struct np_binary_request){.used = true,
-						    .comm = ev->comm};
+	if (!b->comm_size[*id])
+		np_trace_wrong(&b->r, "communicator %u: it was freed", *id);
+	return b->comm_size[*id];
+}
+
+/* any: rank and tag are one more, 0 is a wildcard. */
+static void message(struct binary *b, uint32_t size, bool any,
+		    struct np_trace_message *m)
+{
+	uint64_t peer = below(b, size + (uint64_t)any, "rank");
+	uint64_t tag = below(b, (1ull << 31) + any, "tag");
+
+	m->bytes = below(b, NP_TRACE_MAX, "bytes");
+	m->there = true;
+	m->peer = any && !peer ? NP_TRACE_ANY : (uint32_t)(peer - any);
+	m->tag = any && !tag ? NP_TRACE_ANY : (uint32_t)(tag - any);
+}
+
+/* One that may not be there. */
+static void maybe(struct binary *b, uint32_t size, bool any,
+		  struct np_trace_message *m)
+{
+	if (below(b, 2, "number of messages"))
+		message(b, size, any, m);
+}
+
+/* A number for a new request is free, and not far beyond the others. */
+static struct np_trace_request *new_request(struct binary *b, uint32_t id)
+{
+	if (b->r.rc || (id == b->r.n_requests && !np_trace_request_new(&b->r)))
+		return NULL;
+	if (b->r.request[id].used) {
+		np_trace_wrong(&b->r, "request %u: it is in use", id);
+		return NULL;
+	}
+	return &b->r.request[id];
+}
+
+static struct np_trace_request *old_request(struct binary *b, uint32_t *id)
+{
+	*id = (uint32_t)below(b, b->r.n_requests, "request");
+	if (b->r.rc)
+		return NULL;
+	if (!b->r.request[*id].used) {
+		np_trace_wrong(&b->r, "request %u: there is none", *id);
+		return NULL;
+	}
+	return &b->r.request[*id];
+}
+
+static struct match *match_of(struct np_trace_reader *r,
+			      const struct np_trace_request *q)
+{
+	return (struct match *)r->use + q->use;
+}
+
+/* What a use of it sends and receives, in the end. */
+static void start(struct np_trace_reader *r, struct np_trace_request *q,
+		  struct np_trace_event *ev)
+{
+	const struct match *m = match_of(r, q);
+	bool wild = q->in.there && (q->in.peer == NP_TRACE_ANY ||
+				    q->in.tag == NP_TRACE_ANY);
+
+	ev->comm = q->comm;
+	ev->kind = q->out.there && q->in.there ? NP_TRACE_ISENDRECV :
+		   q->out.there ? NP_TRACE_ISEND : NP_TRACE_IRECV;
+	ev->out = q->out;
+	ev->in = q->in;
+	if (wild && m->how == MATCHED) {
+		ev->in.peer = m->peer;
+		ev->in.tag = m->tag;
+	}
+	if (m->how == CANCELLED)
+		ev->in.there = ev->out.there = false;
+	if (wild && m->how == UNKNOWN)
+		ev->in.there = false;
+	if (!ev->in.there && !ev->out.there)
+		ev->kind = NP_TRACE_LOCAL;
+}
+
+static void read_post(struct binary *b, struct np_trace_event *ev)
+{
+	enum np_trace_kind kind = ev->kind;
+	bool persistent = kind == NP_TRACE_SEND_INIT ||
+			  kind == NP_TRACE_RECV_INIT;
+	uint32_t id = (uint32_t)below(b, b->r.n_requests + 1, "request"), size;
+	struct np_trace_request *at = new_request(b, id);
+	struct np_trace_request q = { .used = true, .persistent = persistent };
+
+	size = comm(b, &q.comm);
+	if (kind == NP_TRACE_ISENDRECV) {
+		maybe(b, size, false, &q.out);
+		maybe(b, size, true, &q.in);
+	} else if (kind == NP_TRACE_ISEND || kind == NP_TRACE_SEND_INIT) {
+		message(b, size, false, &q.out);
+	} else {
+		message(b, size, true, &q.in);
+	}
+	if (b->r.rc || (!persistent && np_trace_request_use(&b->r, &q)))
+		return;
+	*at = q;
+	ev->kind = NP_TRACE_LOCAL;
+	if (persistent)
+		return;
 	ev->request = id;
-	return np_binary_begin(b, &b->request[id], err);
+	start(&b->r, at, ev);
+}
+
+static void read_start(struct binary *b)
+{
+	uint64_t n = below(b, b->r.n_requests + 1, "number of requests");
+
+	b->r.n_ids = b->r.next_id = 0;
+	while (!b->r.rc && b->r.n_ids < n) {
+		uint32_t id;
+		struct np_trace_request *q = old_request(b, &id);
+
+		if (!q)
+			return;
+		if (!q->persistent || q->active)
+			np_trace_wrong(&b->r, "request %u: expected one to be "
+				       "started", id);
+		else if (!np_trace_request_use(&b->r, q))
+			np_trace_id(&b->r, id);
+	}
+}
+
+static void read_done(struct binary *b, uint64_t v)
+{
+	bool matched = v & 1, cancelled = v & 2;
+	uint64_t id = v / 4 - 1;
+	struct np_trace_request *q;
+	struct match m = { .how = cancelled ? CANCELLED :
+				  matched ? MATCHED : UNKNOWN };
+
+	if (v < 4 || id >= b->r.n_requests || !b->r.request[id].active) {
+		np_trace_wrong(&b->r, "request %llu: it is not under way",
+			       (unsigned long long)id);
+		return;
+	}
+	q = &b->r.request[id];
+	if (matched) {
+		m.peer = (uint32_t)below(b, b->comm_size[q->comm], "rank");
+		m.tag = (uint32_t)below(b, 1ull << 31, "tag");
+	}
+	if (b->r.rc)
+		return;
+	np_trace_id(&b->r, (uint32_t)id);
+	if (!b->r.again)
+		*match_of(&b->r, q) = m;
+	q->active = false;
+	q->used = q->persistent;
+}
+
+static void read_wait(struct binary *b, struct np_trace_event *ev)
+{
+	uint64_t v;
+
+	b->r.n_ids = 0;
+	while ((v = below(b, UINT64_MAX, "request")))
+		read_done(b, v);
+	ev->done = b->r.id;
+	ev->n_done = b->r.next_id = b->r.n_ids;
+}
+
+static void read_list(struct binary *b, struct np_trace_event *ev,
+		      uint32_t size)
+{
+	uint64_t n = below(b, size + 1ull, "number of sizes");
+	uint64_t *list;
+
+	if (!n)
+		return;
+	if (n != size) {
+		np_trace_wrong(&b->r, "%llu sizes: expected %u",
+			       (unsigned long long)n, size);
+		return;
+	}
+	list = np_trace_list(&b->r, ev, n);
+	for (uint64_t i = 0; list && i < n && !b->r.rc; i++)
+		list[i] = below(b, NP_TRACE_MAX, "bytes");
+}
+
+static void read_collective(struct binary *b, struct np_trace_event *ev)
+{
+	struct np_trace_request *q;
+	uint64_t request, root;
+	uint32_t size;
+
+	ev->collective = (enum np_collective)below(b, NP_N_COLLECTIVES,
+						   "collective");
+	request = below(b, b->r.n_requests + 2, "request");
+	size = comm(b, &ev->comm);
+	root = below(b, size + 1ull, "root");
+	ev->root = root ? (uint32_t)(root - 1) : 0;
+	ev->bytes = below(b, NP_TRACE_MAX, "bytes");
+	below(b, NP_TRACE_MAX, "bytes"); /* received */
+	read_list(b, ev, size);
+	if (!request)
+		return;
+	ev->request = (uint32_t)(request - 1);
+	q = new_request(b, ev->request);
+	if (!q)
+		return;
+	*q = (struct np_trace_request){ .used = true, .comm = ev->comm };
+	np_trace_request_use(&b->r, q);
 }
 
 /* A run of ranks in MPI_COMM_WORLD; *n: how many there are already. */
-static int read_run(struct np_binary *b, uint32_t size, uint32_t *n,
-		    struct np_err *err)
+static void read_run(struct binary *b, uint32_t size, uint32_t *n)
 {
-	uint64_t first, step, count;
-	int64_t rank, by;
-	int rc = np_binary_below(b, b->r.size, "rank", &first, err);
+	int64_t rank = (int64_t)below(b, b->r.size, "rank"), by;
+	uint64_t step = below(b, 2ull * b->r.size + 1, "step");
+	uint64_t count = below(b, (uint64_t)(size - *n) + 1, "number of ranks");
 
-	if (!rc)
-		rc = np_binary_below(b, 2ull * b->r.size + 1, "step", &step,
-				     err);
-	if (!rc)
-		rc = np_binary_below(b, (uint64_t)(size - *n) + 1,
-				     "number of ranks", &count, err);
-	if (rc)
-		return rc;
 	by = step & 1 ? -(int64_t)(step + 1) / 2 : (int64_t)step / 2;
-	rank = (int64_t)first;
 	for (uint64_t i = 0; i < count; i++, rank += by) {
-		if (rank < 0 || rank >= b->r.size)
-			return np_trace_wrong(&b->r, err, "a rank of a "
-					      "communicator: expected 0 to %u",
-					      b->r.size - 1);
+		if (rank < 0 || rank >= b->r.size) {
+			np_trace_wrong(&b->r, "a rank of a communicator: "
+				       "expected 0 to %u", b->r.size - 1);
+			return;
+		}
 		b->member[(*n)++] = (uint32_t)rank;
 	}
-	return 0;
 }
 
-static int new_comm(struct np_binary *b, uint32_t id, uint32_t size,
-		    struct np_err *err)
+static int new_comm(struct binary *b, uint32_t id, uint32_t size)
 {
-	if (id == b->n_comms) {
-		if (np_array_room(&b->comm_size, &b->comm_room, b->n_comms + 1,
-				  sizeof(*b->comm_size)))
-			return np_errf(err, -ENOMEM, "out of memory");
-		b->comm_size[b->n_comms++] = 0;
-	}
-	if (b->comm_size[id])
-		return np_trace_wrong(&b->r, err, "communicator %u: it is in "
-				      "use", id);
-	if (np_array_room(&b->member, &b->member_room, size,
+	if (b->r.rc)
+		return b->r.rc;
+	if (np_array_room(&b->comm_size, &b->comm_room, id + 1ull,
+			  sizeof(*b->comm_size)) ||
+	    np_array_room(&b->member, &b->member_room, size,
 			  sizeof(*b->member)))
-		return np_errf(err, -ENOMEM, "out of memory");
+		return np_trace_no_memory(&b->r);
+	if (id == b->n_comms)
+		b->comm_size[b->n_comms++] = 0;
+	if (b->comm_size[id])
+		return np_trace_wrong(&b->r, "communicator %u: it is in use",
+				      id);
 	b->comm_size[id] = size;
 	return 0;
 }
 
-static int read_comm(struct np_binary *b, struct np_trace_event *ev,
-		     struct np_err *err)
+static void read_comm(struct binary *b, struct np_trace_event *ev)
 {
-	uint64_t runs = 0;
+	uint64_t runs;
 	uint32_t n = 0;
-	int rc = np_binary_u32(b, b->n_comms + 1, "communicator", &ev->comm,
-			       err);
 
-	if (!rc)
-		rc = np_binary_u32(b, b->r.size, "rank", &ev->rank, err);
-	if (!rc)
-		rc = np_binary_u32(b, b->r.size + 1ull, "size", &ev->size, err);
-	if (!rc && ev->rank >= ev->size)
-		rc = np_trace_wrong(&b->r, err, "rank %u: expected one below "
-				    "%u", ev->rank, ev->size);
-	if (!rc)
-		rc = new_comm(b, ev->comm, ev->size, err);
-	if (!rc)
-		rc = np_binary_below(b, ev->size + 1ull, "number of runs",
-				     &runs, err);
-	while (!rc && runs--)
-		rc = read_run(b, ev->size, &n, err);
-	if (!rc && (n != ev->size || b->member[ev->rank] != b->r.rank))
-		rc = np_trace_wrong(&b->r, err, "ranks of a communicator: "
-				    "expected %u, this one in its place",
-				    ev->size);
+	ev->comm = (uint32_t)below(b, b->n_comms + 1, "communicator");
+	ev->rank = (uint32_t)below(b, b->r.size, "rank");
+	ev->size = (uint32_t)below(b, b->r.size + 1ull, "size");
+	if (ev->rank >= ev->size)
+		np_trace_wrong(&b->r, "rank %u: expected one below %u",
+			       ev->rank, ev->size);
+	if (new_comm(b, ev->comm, ev->size))
+		return;
+	runs = below(b, ev->size + 1ull, "number of runs");
+	while (!b->r.rc && runs--)
+		read_run(b, ev->size, &n);
+	if (!b->r.rc && (n != ev->size || b->member[ev->rank] != b->r.rank))
+		np_trace_wrong(&b->r, "ranks of a communicator: expected %u, "
+			       "this one in its place", ev->size);
 	ev->member = b->member;
-	return rc;
 }
 
-static int read_name(struct np_binary *b, struct np_trace_event *ev,
-		     struct np_err *err)
+static void read_name(struct binary *b, struct np_trace_event *ev)
 {
-	uint64_t n;
-	int rc = np_binary_below(b, sizeof(b->name), "length of a name", &n,
-				 err);
+	uint64_t n = below(b, sizeof(b->name), "length of a name");
 
-	for (uint64_t i = 0; !rc && i < n; i++) {
-		int c = np_input_byte(&b->r.in);
+	for (uint64_t i = 0; i < n; i++) {
+		int c = byte(b);
 
-		if (c < 0)
-			return CUT;
 		b->name[i] = c >= ' ' && c < 127 ? (char)c : '?';
 	}
-	if (!rc)
-		b->name[n] = '\0';
+	b->name[n] = '\0';
 	ev->name = b->name;
-	return rc;
 }
 
-static int read_body(struct np_binary *b, struct np_trace_event *ev,
-		     struct np_err *err)
+static void read_free(struct binary *b, struct np_trace_event *ev)
 {
 	uint32_t id;
-	int rc;
+	struct np_trace_request *q = old_request(b, &id);
+
+	if (q)
+		q->used = q->active = false;
+	ev->kind = NP_TRACE_LOCAL;
+}
+
+static void read_body(struct binary *b, struct np_trace_event *ev)
+{
+	uint32_t size;
 
 	switch (ev->kind) {
 	case NP_TRACE_SEND:
-		rc = np_binary_comm(b, &ev->comm, err);
-		return rc ? rc :
-			    np_binary_message(b, ev->comm, false, &ev->out,
-					      err);
 	case NP_TRACE_RECV:
-		rc = np_binary_comm(b, &ev->comm, err);
-		return rc ? rc :
-			    np_binary_message(b, ev->comm, false, &ev->in, err);
+		size = comm(b, &ev->comm);
+		message(b, size, false, ev->kind == NP_TRACE_SEND ? &ev->out :
+								    &ev->in);
+		break;
 	case NP_TRACE_SENDRECV:
-		rc = np_binary_comm(b, &ev->comm, err);
-		if (!rc)
-			rc = np_binary_maybe(b, ev->comm, false, &ev->out, err);
-		return rc ? rc :
-			    np_binary_maybe(b, ev->comm, false, &ev->in, err);
+		size = comm(b, &ev->comm);
+		maybe(b, size, false, &ev->out);
+		maybe(b, size, false, &ev->in);
+		break;
 	case NP_TRACE_START:
-		return np_binary_start(b, err);
+		read_start(b);
+		np_trace_started(&b->r, ev);
+		break;
 	case NP_TRACE_WAIT:
-		return np_binary_wait(b, ev, err);
+		read_wait(b, ev);
+		break;
 	case NP_TRACE_FREE:
-		rc = np_binary_u32(b, b->n_requests, "request", &id, err);
-		if (!rc)
-			rc = np_binary_old(b, id, err);
-		if (!rc)
-			b->request[id].used = b->request[id].active = false;
-		ev->kind = NP_TRACE_LOCAL;
-		return rc;
+		read_free(b, ev);
+		break;
 	case NP_TRACE_COLLECTIVE:
-		return read_collective(b, ev, err);
+		read_collective(b, ev);
+		break;
 	case NP_TRACE_COMM:
-		return read_comm(b, ev, err);
+		read_comm(b, ev);
+		break;
 	case NP_TRACE_COMM_FREE:
-		rc = np_binary_comm(b, &ev->comm, err);
-		if (!rc)
+		if (comm(b, &ev->comm))
 			b->comm_size[ev->comm] = 0;
-		return rc;
+		break;
 	case NP_TRACE_UNSUPPORTED:
-		return read_name(b, ev, err);
+		read_name(b, ev);
+		break;
 	case NP_TRACE_LOCAL:
 	case NP_TRACE_POLL:
 	case NP_TRACE_FULL:
 	case NP_TRACE_FINALIZE:
-		return 0;
+		break;
 	default:
-		return np_binary_post(b, ev, err);
+		read_post(b, ev);
 	}
 }
 
-static int read_time(struct np_binary *b, struct np_trace_event *ev,
-		     struct np_err *err)
+static void read_time(struct binary *b, struct np_trace_event *ev)
 {
-	int rc = np_binary_below(b, NP_TRACE_MAX, "ns", &ev->gap_ns, err), c;
 	uint64_t v = 0;
 
-	if (rc)
-		return rc;
-	for (int i = 0; ev->kind == NP_TRACE_POLL && i < 8; i++) {
-		c = np_input_byte(&b->r.in);
-		if (c < 0)
-			return CUT;
-		v |= (uint64_t)c << 8 * i;
-	}
-	if (ev->kind != NP_TRACE_POLL)
-		rc = np_binary_below(b, NP_TRACE_MAX, "ns", &v, err);
+	ev->gap_ns = below(b, NP_TRACE_MAX, "ns");
+	if (ev->kind == NP_TRACE_POLL)
+		for (int i = 0; i < 8; i++)
+			v |= (uint64_t)byte(b) << 8 * i;
+	else
+		v = below(b, NP_TRACE_MAX, "ns");
 	ev->length_ns = v;
-	if (!rc && (v >= NP_TRACE_MAX ||
-		    (b->sum_ns += ev->gap_ns + v) >= NP_TRACE_MAX))
-		rc = np_trace_wrong(&b->r, err, "a time beyond 2^52 ns");
-	return rc;
+	if (!b->r.rc && (v >= NP_TRACE_MAX ||
+			 (b->sum_ns += ev->gap_ns + v) >= NP_TRACE_MAX))
+		np_trace_wrong(&b->r, "a time beyond 2^52 ns");
 }
 
-/* 1, 0 at the end, or an error. */
-static int read_record(struct np_binary *b, struct np_trace_event *ev,
-		       struct np_err *err)
+static int next(struct np_trace_reader *r, struct np_trace_event *ev)
 {
-	int kind = np_input_byte(&b->r.in), rc;
+	struct binary *b = (struct binary *)r;
+	int kind = getc_unlocked(r->f);
 
 	if (kind <= NP_TRACE_END)
-		return b->r.in.error;
-	b->r.line++;
+		return 0;
+	r->line++;
 	*ev = (struct np_trace_event){ .kind = (enum np_trace_kind)kind,
-		.line = b->r.line, .request = NP_TRACE_NO_REQUEST };
+		.line = r->line, .request = NP_TRACE_NO_REQUEST };
 	if (kind >= NP_TRACE_N_KINDS)
-		return np_trace_wrong(&b->r, err, "record of kind %d: expected "
-				      "one below %d", kind, NP_TRACE_N_KINDS);
-	rc = read_time(b, ev, err);
-	if (!rc)
-		rc = read_body(b, ev, err);
-	if (rc == CUT)
-		return b->r.in.error;
-	return rc ? rc : 1;
+		return np_trace_wrong(r, "record of kind %d: expected one "
+				      "below %d", kind, NP_TRACE_N_KINDS);
+	read_time(b, ev);
+	if (!r->rc)
+		read_body(b, ev);
+	if (r->rc == CUT)
+		return r->rc = 0;
+	if (kind == NP_TRACE_FINALIZE || kind == NP_TRACE_FULL)
+		fseeko(r->f, 0, SEEK_END); /* nothing follows */
+	return r->rc ? r->rc : 1;
 }
 
-/* The next of those that one START begins. */
-static void next_started(struct np_binary *b, struct np_trace_event *ev)
+static void rewind_binary(struct np_trace_reader *r)
 {
-	uint32_t id = b->ids[b->next_id++];
+	struct binary *b = (struct binary *)r;
 
-	np_binary_use(b, &b->request[id], id, ev);
-	if (b->next_id == b->n_ids)
-		b->next_id = b->n_ids = 0;
-}
-
-static int next(struct np_trace_reader *r, struct np_trace_event *ev,
-		struct np_err *err)
-{
-	struct np_binary *b = (struct np_binary *)r;
-	int rc;
-
-	if (b->next_id) {
-		*ev = (struct np_trace_event){ .line = r->line };
-		next_started(b, ev);
-		return 1;
-	}
-	rc = read_record(b, ev, err);
-	if (rc < 0 && r->in.error)
-		return np_errf(err, rc, "%s: %s", r->in.path, strerror(-rc));
-	if (rc == 1 && ev->kind == NP_TRACE_START) {
-		ev->kind = NP_TRACE_LOCAL;
-		if (b->n_ids)
-			next_started(b, ev);
-	}
-	if (rc == 1 && (ev->kind == NP_TRACE_FINALIZE ||
-			ev->kind == NP_TRACE_FULL))
-		np_input_seek(&r->in, r->in.size); /* nothing follows */
-	return rc;
-}
-
-static void rewind_to(struct np_binary *b, bool first_pass)
-{
-	np_input_seek(&b->r.in, NP_TRACE_HEADER);
-	b->first_pass = first_pass;
-	b->r.line = b->sum_ns = 0;
-	b->n_requests = b->n_comms = b->instance = 0;
-	b->n_ids = b->next_id = 0;
+	fseeko(r->f, NP_TRACE_HEADER, SEEK_SET);
+	b->sum_ns = b->n_comms = 0;
 }
 
 static void close_binary(struct np_trace_reader *r)
 {
-	struct np_binary *b = (struct np_binary *)r;
+	struct binary *b = (struct binary *)r;
 
-	np_input_close(&r->in);
-	free(b->request);
-	free(b->match);
 	free(b->comm_size);
-	free(b->ids);
-	free(b->list);
 	free(b->member);
-	free(b);
 }
 
-static int check_header(struct np_binary *b, struct np_err *err)
+static int check_header(struct np_trace_reader *r,
+			const struct np_trace_header *h, size_t got)
 {
-	struct np_input *in = &b->r.in;
-	struct np_trace_header h;
-
-	if (!np_input_more(in) || in->end - in->at < (ptrdiff_t)sizeof(h))
-		return np_errf(err, -EINVAL, "%s: expected a header of %zu "
-			       "bytes", in->path, sizeof(h));
-	memcpy(&h, in->at, sizeof(h));
-	if (h.rank == b->r.rank && h.size == b->r.size)
+	if (got < sizeof(*h))
+		return np_errf(r->err, -EINVAL, "%s: expected a header of %zu "
+			       "bytes", r->path, sizeof(*h));
+	if (h->rank == r->rank && h->size == r->size)
 		return 0;
-	return np_errf(err, -EINVAL, "%s: the trace of rank %u of %u: expected "
-		       "rank %u of %u", in->path, h.rank, h.size, b->r.rank,
-		       b->r.size);
+	return np_errf(r->err, -EINVAL, "%s: the trace of rank %u of %u: "
+		       "expected rank %u of %u", r->path, h->rank, h->size,
+		       r->rank, r->size);
 }
 
-int np_trace_open_binary(struct np_input *in, uint32_t rank, uint32_t size,
-			 struct np_trace_reader **out, struct np_err *err)
-{
-	struct np_binary *b = calloc(1, sizeof(*b));
-	struct np_trace_event ev;
-	int rc;
-
-	if (!b) {
-		np_input_close(in);
-		return np_errf(err, -ENOMEM, "out of memory");
-	}
-	b->r = (struct np_trace_reader){ .in = *in, .rank = rank, .size = size,
-		.next = next, .close = close_binary };
-	rc = check_header(b, err);
-	rewind_to(b, true);
-	while (!rc) {
-		rc = next(&b->r, &ev, err);
-		if (rc <= 0)
-			break;
-		b->r.whole = ev.kind == NP_TRACE_FINALIZE;
-		rc = 0;
-	}
-	if (rc) {
-		close_binary(&b->r);
-		return rc;
-	}
-	rewind_to(b, false);
-	*out = &b->r;
-	return 0;
-}
+const struct np_trace_form np_trace_binary = {
+	.bytes = sizeof(struct binary), .use_bytes = sizeof(struct match),
+	.begin = check_header, .next = next, .start = start,
+	.rewind = rewind_binary, .close = close_binary,
+};

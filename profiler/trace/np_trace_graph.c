@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_trace_common.h"
+#include "np_numbers.h"
 #include "np_trace_groups.h"
 #include "np_trace_read.h"
-#include "np_trace_reader.h"
 
 #define NOT_THERE UINT32_MAX /* an operation that is left out */
 
@@ -29,20 +28,30 @@ struct under_way {
 	size_t n, room;
 };
 
-/* A communicator of the present rank by its number there. */
-struct comm {
-	struct np_trace_group group;
-	uint32_t rank;
+/* The two ends of a message. */
+struct ends {
+	uint32_t from, to, tag, context;
 };
 
 struct build {
 	const struct np_trace_files *files;
 	const struct np_trace_options *o;
+	struct np_err *err;
+	int rc; /* what went wrong first */
 	struct np_graph *g; /* NULL: messages are only counted */
 	struct np_trace_groups *groups;
-	struct np_trace_common common;
 	bool is_cut;  /* a trace ends early */
 	bool counted; /* and messages have been counted */
+
+	/*
+	 * Of those from one rank to another with the same tag, as many have
+	 * both a sender and a receiver as the end has that has fewer.
+	 */
+	struct np_numbers ends;
+	struct {
+		uint32_t n[2], taken[2]; /* received, sent */
+	} *met; /* of each */
+	size_t n_met, met_room;
 
 	/* of the present rank */
 	struct np_trace_reader *r;
@@ -51,197 +60,207 @@ struct build {
 	struct before now, round, next;
 	struct under_way *request;
 	size_t request_room;
-	struct comm *comm;
-	size_t comm_room;
 	uint32_t *n_collectives; /* of each group: so many there were */
 	size_t group_room, n_groups;
 	struct np_steps steps;
 };
 
-static int no_memory(struct np_err *err)
+static void no_memory(struct build *b)
 {
-	return np_errf(err, -ENOMEM, "out of memory");
+	if (!b->rc)
+		b->rc = np_errf(b->err, -ENOMEM, "out of memory");
 }
 
-static int add_dep(struct before *b, uint32_t op, enum np_dep_kind kind)
+static void add_dep(struct build *b, struct before *to, uint32_t op,
+		    enum np_dep_kind kind)
 {
-	if (op == NOT_THERE)
-		return 0;
-	if (np_array_room(&b->dep, &b->room, b->n + 1, sizeof(*b->dep)))
-		return -ENOMEM;
-	b->dep[b->n++] = (struct dep){ op, kind };
-	return 0;
+	if (op == NOT_THERE || b->rc)
+		return;
+	if (np_array_room(&to->dep, &to->room, to->n + 1, sizeof(*to->dep)))
+		no_memory(b);
+	else
+		to->dep[to->n++] = (struct dep){ op, kind };
 }
 
-static int copy_deps(struct before *to, const struct before *from)
+static void copy_deps(struct build *b, struct before *to,
+		      const struct before *from)
 {
 	to->n = 0;
-	if (np_array_room(&to->dep, &to->room, from->n, sizeof(*to->dep)))
-		return -ENOMEM;
-	if (from->n)
-		memcpy(to->dep, from->dep, from->n * sizeof(*to->dep));
-	to->n = from->n;
-	return 0;
+	for (size_t i = 0; i < from->n; i++)
+		add_dep(b, to, from->dep[i].op, from->dep[i].kind);
 }
 
-static int add_op(struct build *b, const struct np_graph_op *op,
-		  const struct before *after, uint32_t *index,
-		  struct np_err *err)
+static void add_op(struct build *b, const struct np_graph_op *op,
+		   const struct before *after, uint32_t *index)
 {
-	int rc = np_graph_add(b->g, op, index, err);
-
-	for (size_t i = 0; !rc && i < after->n; i++)
-		rc = np_graph_depend(b->g, *index, after->dep[i].op,
-				     after->dep[i].kind, err);
-	return rc;
+	if (!b->rc)
+		b->rc = np_graph_add(b->g, op, index, b->err);
+	for (size_t i = 0; !b->rc && i < after->n; i++)
+		b->rc = np_graph_depend(b->g, *index, after->dep[i].op,
+					after->dep[i].kind, b->err);
 }
 
 /* What was computed since the last operation becomes one. */
-static int add_calc(struct build *b, struct np_err *err)
+static void add_calc(struct build *b)
 {
 	struct np_graph_op op = { .kind = NP_OP_CALC, .size = b->calc_ns };
 	uint32_t index;
-	int rc;
 
 	if (!b->g || !b->calc_ns)
-		return 0;
+		return;
 	b->calc_ns = 0;
-	rc = add_op(b, &op, &b->now, &index, err);
+	add_op(b, &op, &b->now, &index);
 	b->now.n = 0;
-	if (!rc && add_dep(&b->now, index, NP_REQUIRES))
-		rc = no_memory(err);
-	return rc;
+	add_dep(b, &b->now, index, NP_REQUIRES);
 }
 
-/* Is a message of a trace that ends early in the graph? 0, 1 or -errno. */
-static int takes(struct build *b, const struct np_graph_op *op)
+static void count(struct build *b, const struct ends *ends, bool send)
+{
+	uint32_t i = np_numbers_get(&b->ends, ends, sizeof(*ends));
+
+	if (i == NP_NO_NUMBER ||
+	    np_array_room(&b->met, &b->met_room, b->ends.n, sizeof(*b->met))) {
+		no_memory(b);
+		return;
+	}
+	if (i == b->n_met)
+		memset(&b->met[b->n_met++], 0, sizeof(*b->met));
+	b->met[i].n[send]++;
+}
+
+static bool take(struct build *b, const struct ends *ends, bool send)
+{
+	uint32_t i = np_numbers_find(&b->ends, ends, sizeof(*ends)), *n;
+
+	if (i == NP_NO_NUMBER)
+		return false;
+	n = b->met[i].n;
+	if (b->met[i].taken[send] == (n[0] < n[1] ? n[0] : n[1]))
+		return false;
+	b->met[i].taken[send]++;
+	return true;
+}
+
+/* Is a message in the graph?  Of traces that end early not all are. */
+static bool takes(struct build *b, const struct np_graph_op *op)
 {
 	bool send = op->kind == NP_OP_SEND;
-	struct np_trace_ends ends = {
+	const struct ends ends = {
 		.from = send ? b->rank : op->peer,
 		.to = send ? op->peer : b->rank,
 		.tag = op->tag, .context = op->context,
 	};
 
 	if (!b->g)
-		return np_trace_common_count(&b->common, &ends, send);
-	return !b->counted || np_trace_common_take(&b->common, &ends, send);
+		count(b, &ends, send);
+	return b->g && (!b->counted || take(b, &ends, send));
 }
 
-/* *index may become NOT_THERE. */
-static int add_message(struct build *b, const struct np_graph_op *op,
-		       const struct before *after, uint32_t *index,
-		       struct np_err *err)
+/* Its index, or NOT_THERE. */
+static uint32_t add_message(struct build *b, const struct np_graph_op *op,
+			    const struct before *after)
 {
-	int rc = takes(b, op);
+	uint32_t index = NOT_THERE;
 
-	*index = NOT_THERE;
-	if (rc < 0)
-		return no_memory(err);
-	return rc ? add_op(b, op, after, index, err) : 0;
+	if (!b->rc && takes(b, op))
+		add_op(b, op, after, &index);
+	return index;
+}
+
+static uint32_t line_of(const struct np_trace_event *ev)
+{
+	return ev->line < UINT32_MAX ? (uint32_t)ev->line : 0;
 }
 
 static struct np_graph_op op_of(const struct build *b,
-			  const struct np_trace_event *ev, bool send)
+				const struct np_trace_event *ev, bool send)
 {
 	const struct np_trace_message *m = send ? &ev->out : &ev->in;
-	const struct comm *c = &b->comm[ev->comm];
+	const struct np_trace_comm *c = np_trace_comm(b->groups, ev);
 
 	return (struct np_graph_op){
 		.kind = send ? NP_OP_SEND : NP_OP_RECV, .size = m->bytes,
-		.peer = m->peer == NP_TRACE_ANY ? NP_ANY :
-			c->group.member[m->peer],
+		.peer = m->peer == NP_TRACE_ANY ? NP_ANY : c->member[m->peer],
 		.tag = m->tag == NP_TRACE_ANY ? NP_ANY : m->tag,
-		.context = 2 * c->group.number,
-		.line = ev->line < UINT32_MAX ? (uint32_t)ev->line : 0,
+		.context = 2 * c->number, .line = line_of(ev),
 	};
 }
 
+/* NULL: no memory. */
 static struct under_way *request_of(struct build *b, uint32_t id)
 {
 	size_t old = b->request_room;
 
 	if (np_array_room(&b->request, &b->request_room, id + 1ull,
-			  sizeof(*b->request)))
+			  sizeof(*b->request))) {
+		no_memory(b);
 		return NULL;
+	}
 	if (b->request_room > old)
 		memset(b->request + old, 0, (b->request_room - old) *
 		       sizeof(*b->request));
 	return &b->request[id];
 }
 
-static int keep(struct build *b, uint32_t id, uint32_t op, struct np_err *err)
+static void keep(struct build *b, struct under_way *u, uint32_t op)
 {
-	struct under_way *u;
-
-	if (op == NOT_THERE)
-		return 0;
-	u = request_of(b, id);
-	if (!u || np_array_room(&u->op, &u->room, u->n + 1, sizeof(*u->op)))
-		return no_memory(err);
-	u->op[u->n++] = op;
-	return 0;
+	if (op == NOT_THERE || b->rc)
+		return;
+	if (np_array_room(&u->op, &u->room, u->n + 1, sizeof(*u->op)))
+		no_memory(b);
+	else
+		u->op[u->n++] = op;
 }
 
 /* One or two messages at once; the program waits for them, or goes on. */
-static int add_messages(struct build *b, const struct np_trace_event *ev,
-			bool waits, struct np_err *err)
+static void add_messages(struct build *b, const struct np_trace_event *ev,
+			 bool waits)
 {
 	enum np_dep_kind kind = waits ? NP_REQUIRES : NP_IREQUIRES;
 	struct under_way *u = waits ? NULL : request_of(b, ev->request);
-	struct np_graph_op op;
-	uint32_t index;
-	int rc = add_calc(b, err);
 
+	add_calc(b);
 	if (u)
 		u->n = 0;
 	b->next.n = 0;
-	for (int send = 1; !rc && send >= 0; send--) {
+	for (int send = 1; !b->rc && send >= 0; send--) {
+		struct np_graph_op op;
+		uint32_t index;
+
 		if (!(send ? ev->out.there : ev->in.there))
 			continue;
 		op = op_of(b, ev, send);
-		rc = add_message(b, &op, &b->now, &index, err);
-		if (!rc && add_dep(&b->next, index, kind))
-			rc = no_memory(err);
-		if (!rc && !waits)
-			rc = keep(b, ev->request, index, err);
+		index = add_message(b, &op, &b->now);
+		add_dep(b, &b->next, index, kind);
+		if (u)
+			keep(b, u, index);
 	}
-	if (!rc && b->next.n && copy_deps(&b->now, &b->next))
-		rc = no_memory(err);
-	return rc;
+	if (b->next.n)
+		copy_deps(b, &b->now, &b->next);
 }
 
-static int add_wait(struct build *b, const struct np_trace_event *ev,
-		    struct np_err *err)
+static void add_wait(struct build *b, const struct np_trace_event *ev)
 {
-	int rc = ev->n_done ? add_calc(b, err) : 0;
-
-	for (size_t i = 0; !rc && i < ev->n_done; i++) {
+	if (ev->n_done)
+		add_calc(b);
+	for (size_t i = 0; i < ev->n_done; i++) {
 		struct under_way *u = request_of(b, ev->done[i]);
 
-		for (size_t k = 0; u && k < u->n; k++)
-			if (add_dep(&b->now, u->op[k], NP_REQUIRES))
-				u = NULL;
 		if (!u)
-			return no_memory(err);
+			return;
+		for (size_t k = 0; k < u->n; k++)
+			add_dep(b, &b->now, u->op[k], NP_REQUIRES);
 		u->n = 0;
 	}
-	return rc;
-}
-
-/* Tags of collectives count them: all ranks of one have the same number. */
-static uint32_t next_tag(struct build *b, uint32_t group)
-{
-	return b->n_collectives[group]++ & 0x7fffffff;
 }
 
 static struct np_collective_call call_of(const struct build *b,
 					 const struct np_trace_event *ev)
 {
-	const struct comm *c = &b->comm[ev->comm];
+	const struct np_trace_comm *c = np_trace_comm(b->groups, ev);
 	struct np_collective_call k = {
 		.collective = ev->collective, .rank = c->rank,
-		.size = c->group.size, .root = ev->root, .bytes = ev->bytes,
+		.size = c->size, .root = ev->root, .bytes = ev->bytes,
 		.blocks = ev->list,
 	};
 	uint64_t bytes = k.bytes;
@@ -257,83 +276,69 @@ static struct np_collective_call call_of(const struct build *b,
 }
 
 /* The steps of one round wait for the round before. */
-static int add_rounds(struct build *b, const struct np_trace_event *ev,
-		      uint32_t tag, struct np_err *err)
+static void add_rounds(struct build *b, const struct np_trace_event *ev,
+		       uint32_t tag)
 {
-	const struct comm *c = &b->comm[ev->comm];
-	int rc = 0;
+	const struct np_trace_comm *c = np_trace_comm(b->groups, ev);
 
 	b->next.n = 0;
-	for (size_t i = 0; !rc && i < b->steps.n; i++) {
+	for (size_t i = 0; !b->rc && i < b->steps.n; i++) {
 		const struct np_step *s = &b->steps.step[i];
 		struct np_graph_op op = {
 			.kind = s->send ? NP_OP_SEND : NP_OP_RECV,
-			.size = s->bytes, .peer = c->group.member[s->peer],
-			.tag = tag, .context = 2 * c->group.number + 1,
-			.line = ev->line < UINT32_MAX ? (uint32_t)ev->line : 0,
+			.size = s->bytes, .peer = c->member[s->peer],
+			.tag = tag, .context = 2 * c->number + 1,
+			.line = line_of(ev),
 		};
-		uint32_t index;
 
 		if (i && s->round != s[-1].round && b->next.n) {
-			rc = copy_deps(&b->round, &b->next);
+			copy_deps(b, &b->round, &b->next);
 			b->next.n = 0;
 		}
-		if (rc)
-			return no_memory(err);
-		rc = add_message(b, &op, &b->round, &index, err);
-		if (!rc && add_dep(&b->next, index, NP_REQUIRES))
-			rc = no_memory(err);
+		add_dep(b, &b->next, add_message(b, &op, &b->round),
+			NP_REQUIRES);
 	}
-	if (!rc && b->next.n && copy_deps(&b->round, &b->next))
-		rc = no_memory(err);
-	return rc;
+	if (b->next.n)
+		copy_deps(b, &b->round, &b->next);
 }
 
-static int add_collective(struct build *b, const struct np_trace_event *ev,
-			  struct np_err *err)
+static void add_collective(struct build *b, const struct np_trace_event *ev)
 {
-	uint32_t tag = next_tag(b, b->comm[ev->comm].group.number);
+	/* Tags count them: all ranks of one have the same number. */
+	uint32_t *n = &b->n_collectives[np_trace_comm(b->groups, ev)->number];
+	uint32_t tag = (*n)++ & 0x7fffffff;
 	struct np_collective_call k = call_of(b, ev);
 	bool waits = ev->request == NP_TRACE_NO_REQUEST;
 	struct under_way *u = waits ? NULL : request_of(b, ev->request);
-	int rc;
 
-	if (np_collective_steps(&k, &b->steps) || (!waits && !u))
-		return no_memory(err);
+	if (np_collective_steps(&k, &b->steps))
+		no_memory(b);
 	if (u)
 		u->n = 0;
-	if (!b->steps.n)
-		return 0;
-	rc = add_calc(b, err);
-	if (!rc && copy_deps(&b->round, &b->now))
-		rc = no_memory(err);
-	if (!rc)
-		rc = add_rounds(b, ev, tag, err);
-	if (!rc && waits && copy_deps(&b->now, &b->round))
-		rc = no_memory(err);
-	for (size_t i = 0; !rc && !waits && i < b->round.n; i++)
-		rc = keep(b, ev->request, b->round.dep[i].op, err);
-	return rc;
+	if (b->rc || !b->steps.n)
+		return;
+	add_calc(b);
+	copy_deps(b, &b->round, &b->now);
+	add_rounds(b, ev, tag);
+	if (waits)
+		copy_deps(b, &b->now, &b->round);
+	for (size_t i = 0; u && i < b->round.n; i++)
+		keep(b, u, b->round.dep[i].op);
 }
 
-static int add_comm(struct build *b, const struct np_trace_event *ev,
-		    struct np_err *err)
+static void add_comm(struct build *b, const struct np_trace_event *ev)
 {
-	struct np_trace_group group;
-	int rc = np_trace_groups_add(b->groups, ev->member, ev->size, &group,
-				     err);
+	uint32_t number;
 
-	if (rc)
-		return rc;
-	if (np_array_room(&b->comm, &b->comm_room, ev->comm + 1ull,
-			  sizeof(*b->comm)) ||
-	    np_array_room(&b->n_collectives, &b->group_room,
-			  group.number + 1ull, sizeof(*b->n_collectives)))
-		return no_memory(err);
-	while (b->n_groups <= group.number)
+	b->rc = np_trace_groups_add(b->groups, ev, b->err);
+	if (b->rc)
+		return;
+	number = np_trace_comm(b->groups, ev)->number;
+	if (np_array_room(&b->n_collectives, &b->group_room, number + 1ull,
+			  sizeof(*b->n_collectives)))
+		no_memory(b);
+	while (!b->rc && b->n_groups <= number)
 		b->n_collectives[b->n_groups++] = 0;
-	b->comm[ev->comm] = (struct comm){ group, ev->rank };
-	return 0;
 }
 
 __attribute__((format(printf, 2, 3)))
@@ -348,39 +353,42 @@ static void warn(const struct build *b, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	snprintf(line, sizeof(line), "%.200s: rank %u: %s",
-		 np_trace_path(b->r), b->rank, text);
+		 b->files->path[b->rank], b->rank, text);
 	b->o->warn(line, b->o->arg);
 }
 
-static int add_event(struct build *b, const struct np_trace_event *ev,
-		     struct np_err *err)
+static void add_event(struct build *b, const struct np_trace_event *ev)
 {
 	b->calc_ns += ev->gap_ns;
 	switch (ev->kind) {
 	case NP_TRACE_SEND:
 	case NP_TRACE_RECV:
 	case NP_TRACE_SENDRECV:
-		return add_messages(b, ev, true, err);
+		add_messages(b, ev, true);
+		break;
 	case NP_TRACE_ISEND:
 	case NP_TRACE_IRECV:
 	case NP_TRACE_ISENDRECV:
-		return add_messages(b, ev, false, err);
+		add_messages(b, ev, false);
+		break;
 	case NP_TRACE_WAIT:
-		return add_wait(b, ev, err);
+		add_wait(b, ev);
+		break;
 	case NP_TRACE_COLLECTIVE:
-		return add_collective(b, ev, err);
+		add_collective(b, ev);
+		break;
 	case NP_TRACE_COMM:
-		return add_comm(b, ev, err);
+		add_comm(b, ev);
+		break;
 	case NP_TRACE_COMM_FREE:
-		np_trace_groups_drop(b->groups,
-				     b->comm[ev->comm].group.number);
-		return 0;
+		np_trace_groups_drop(b->groups, ev);
+		break;
 	case NP_TRACE_UNSUPPORTED:
 		warn(b, "%s is not followed: what it sends is missing",
 		     ev->name);
-		return 0;
+		break;
 	default:
-		return 0;
+		break;
 	}
 }
 
@@ -393,14 +401,14 @@ static void forget_rank(struct build *b)
 	np_trace_groups_rank(b->groups);
 }
 
-static int add_rank(struct build *b, uint32_t rank, struct np_err *err)
+static int add_rank(struct build *b, uint32_t rank)
 {
 	const char *path = b->files->path[rank];
 	struct np_trace_event ev;
-	int rc = np_trace_open(path, rank, b->files->n, &b->r, err);
+	int rc = np_trace_open(path, rank, b->files->n, &b->r, b->err);
 
 	if (rc)
-		return rc;
+		return b->rc = rc;
 	b->rank = rank;
 	forget_rank(b);
 	if (!np_trace_is_whole(b->r)) {
@@ -409,49 +417,29 @@ static int add_rank(struct build *b, uint32_t rank, struct np_err *err)
 		     "counterpart is left out");
 	}
 	if (b->g)
-		rc = np_graph_rank(b->g, rank, path, err);
-	while (!rc) {
-		rc = np_trace_next(b->r, &ev, err);
-		if (rc <= 0)
-			break;
-		rc = add_event(b, &ev, err);
-	}
-	if (!rc)
-		rc = add_calc(b, err);
+		b->rc = np_graph_rank(b->g, rank, path, b->err);
+	while (!b->rc && (rc = np_trace_next(b->r, &ev, b->err)) == 1)
+		add_event(b, &ev);
+	if (!b->rc)
+		b->rc = rc;
+	if (!b->rc)
+		add_calc(b);
 	np_trace_close(b->r);
-	b->r = NULL;
-	return rc;
+	return b->rc;
 }
 
-static int add_ranks(struct build *b, struct np_err *err)
+/* A graph of all that there is, or of what was counted; or count. */
+static int add_ranks(struct build *b, bool counts)
 {
-	int rc = 0;
-
-	for (uint32_t i = 0; !rc && i < b->files->n; i++)
-		rc = add_rank(b, i, err);
-	return rc;
-}
-
-/* A graph of all that there is, or of what was counted. */
-static int add_graph(struct build *b, struct np_err *err)
-{
-	int rc;
-
 	np_graph_free(b->g);
 	b->g = NULL;
-	rc = np_graph_new(b->files->path[0], b->files->n, &b->g, err);
-	return rc ? rc : add_ranks(b, err);
-}
-
-static int count(struct build *b, struct np_err *err)
-{
-	int rc;
-
-	np_graph_free(b->g);
-	b->g = NULL;
-	rc = add_ranks(b, err);
-	b->counted = true;
-	return rc;
+	if (!counts)
+		b->rc = np_graph_new(b->files->path[0], b->files->n, &b->g,
+				     b->err);
+	for (uint32_t i = 0; !b->rc && i < b->files->n; i++)
+		add_rank(b, i);
+	b->counted = counts;
+	return b->rc;
 }
 
 static void free_build(struct build *b)
@@ -462,10 +450,10 @@ static void free_build(struct build *b)
 	free(b->now.dep);
 	free(b->round.dep);
 	free(b->next.dep);
-	free(b->comm);
 	free(b->n_collectives);
+	free(b->met);
+	np_numbers_free(&b->ends);
 	np_steps_free(&b->steps);
-	np_trace_common_free(&b->common);
 	np_trace_groups_free(b->groups);
 }
 
@@ -473,21 +461,19 @@ int np_trace_graph(const struct np_trace_files *f,
 		   const struct np_trace_options *o, struct np_graph **out,
 		   struct np_err *err)
 {
-	struct build b = { .files = f, .o = o,
+	struct build b = { .files = f, .o = o, .err = err,
 		.groups = np_trace_groups_new() };
-	int rc = b.groups ? add_graph(&b, err) : no_memory(err);
 
-	if (!rc && b.is_cut) {
-		rc = count(&b, err);
-		if (!rc)
-			rc = add_graph(&b, err);
-	}
-	if (!rc)
-		rc = np_graph_finish(b.g, err);
-	if (rc)
+	if (!b.groups)
+		no_memory(&b);
+	else if (!add_ranks(&b, false) && b.is_cut && !add_ranks(&b, true))
+		add_ranks(&b, false);
+	if (!b.rc)
+		b.rc = np_graph_finish(b.g, err);
+	if (b.rc)
 		np_graph_free(b.g);
 	else
 		*out = b.g;
 	free_build(&b);
-	return rc;
+	return b.rc;
 }

@@ -1,11 +1,12 @@
 #include "np_trace_groups.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_graph.h"
+#include "np_text.h"
 
 /* Messages and collectives have a context each. */
 #define MAX_GROUPS (NP_GRAPH_CONTEXTS / 2)
@@ -21,6 +22,8 @@ struct group {
 struct np_trace_groups {
 	struct group group[MAX_GROUPS];
 	size_t n;
+	struct np_trace_comm *comm; /* of the present rank, by its numbers */
+	size_t comm_room;
 };
 
 struct np_trace_groups *np_trace_groups_new(void)
@@ -32,6 +35,8 @@ void np_trace_groups_free(struct np_trace_groups *g)
 {
 	for (size_t i = 0; g && i < g->n; i++)
 		free(g->group[i].member);
+	if (g)
+		free(g->comm);
 	free(g);
 }
 
@@ -41,60 +46,60 @@ void np_trace_groups_rank(struct np_trace_groups *g)
 		g->group[i].alive = false;
 }
 
-/* FNV-1a */
-static uint64_t hash_of(const uint32_t *member, uint32_t size)
+static bool is_free(const struct group *k, uint64_t hash,
+		    const struct np_trace_event *ev)
 {
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (uint32_t i = 0; i < size; i++)
-		h = (h ^ member[i]) * 0x100000001b3ull;
-	return h;
+	return !k->alive && k->hash == hash && k->size == ev->size &&
+	       !memcmp(k->member, ev->member, ev->size * sizeof(*ev->member));
 }
 
-static int add(struct np_trace_groups *g, const uint32_t *member,
-	       uint32_t size, uint64_t hash, struct np_err *err)
+static int add(struct np_trace_groups *g, const struct np_trace_event *ev,
+	       uint64_t hash, struct np_err *err)
 {
+	size_t bytes = ev->size * sizeof(*ev->member);
 	uint32_t *copy;
 
 	if (g->n == MAX_GROUPS)
 		return np_errf(err, -ERANGE, "more than %d communicators at "
 			       "once", MAX_GROUPS);
-	copy = malloc(size * sizeof(*copy));
+	copy = malloc(bytes);
 	if (!copy)
 		return np_errf(err, -ENOMEM, "out of memory");
-	memcpy(copy, member, size * sizeof(*copy));
-	g->group[g->n++] = (struct group){ .hash = hash, .size = size,
-		.member = copy };
+	g->group[g->n++] = (struct group){ .hash = hash, .size = ev->size,
+		.member = memcpy(copy, ev->member, bytes) };
 	return 0;
 }
 
-int np_trace_groups_add(struct np_trace_groups *g, const uint32_t *member,
-			uint32_t size, struct np_trace_group *out,
-			struct np_err *err)
+int np_trace_groups_add(struct np_trace_groups *g,
+			const struct np_trace_event *ev, struct np_err *err)
 {
-	uint64_t hash = hash_of(member, size);
-	struct group *k;
-	size_t i;
+	uint64_t hash = np_hash(NP_HASH, ev->member,
+				ev->size * sizeof(*ev->member));
+	size_t i = 0;
 	int rc;
 
-	for (i = 0; i < g->n; i++) {
-		k = &g->group[i];
-		if (!k->alive && k->hash == hash && k->size == size &&
-		    !memcmp(k->member, member, size * sizeof(*member)))
-			break;
-	}
-	if (i == g->n) {
-		rc = add(g, member, size, hash, err);
-		if (rc)
-			return rc;
-	}
-	k = &g->group[i];
-	k->alive = true;
-	*out = (struct np_trace_group){ (uint32_t)i, size, k->member };
+	if (np_array_room(&g->comm, &g->comm_room, ev->comm + 1ull,
+			  sizeof(*g->comm)))
+		return np_errf(err, -ENOMEM, "out of memory");
+	while (i < g->n && !is_free(&g->group[i], hash, ev))
+		i++;
+	rc = i == g->n ? add(g, ev, hash, err) : 0;
+	if (rc)
+		return rc;
+	g->group[i].alive = true;
+	g->comm[ev->comm] = (struct np_trace_comm){ (uint32_t)i, ev->rank,
+		ev->size, g->group[i].member };
 	return 0;
 }
 
-void np_trace_groups_drop(struct np_trace_groups *g, uint32_t number)
+const struct np_trace_comm *np_trace_comm(const struct np_trace_groups *g,
+					  const struct np_trace_event *ev)
 {
-	g->group[number].alive = false;
+	return &g->comm[ev->comm];
+}
+
+void np_trace_groups_drop(struct np_trace_groups *g,
+			  const struct np_trace_event *ev)
+{
+	g->group[g->comm[ev->comm].number].alive = false;
 }

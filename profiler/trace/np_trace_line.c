@@ -89,31 +89,31 @@ int np_line_number(char **at, int64_t *v)
 	return 0;
 }
 
-int np_line_wrong(const struct np_trace_reader *r, const char *what,
-		       const char *field, struct np_err *err)
+int np_line_wrong(struct np_trace_reader *r, const char *what,
+		  const char *field)
 {
-	return np_trace_wrong(r, err, "%s \"%.40s\": expected %s", what,
+	return np_trace_wrong(r, "%s \"%.40s\": expected %s", what,
 			      field ? field : "",
 			      !strcmp(what, "communicator") ?
 			      "handle,rank,size" : !strcmp(what, "datatype") ?
 			      "id,size,extent" : "a number");
 }
 
-static int take_type(const struct np_trace_reader *r, char *field,
-		     struct np_line_args *a, struct np_err *err)
+static int take_type(struct np_trace_reader *r, char *field,
+		     struct np_line_args *a)
 {
 	char *at = strchr(field, ',');
 	int64_t size;
 
 	if (!at || (at++, np_line_number(&at, &size)) || size < 0)
-		return np_line_wrong(r, "datatype", field, err);
+		return np_line_wrong(r, "datatype", field);
 	if (a->n_t < 2)
 		a->size[a->n_t++] = size;
 	return 0;
 }
 
-static int take_comm(const struct np_trace_reader *r, char *field,
-		     struct np_line_args *a, struct np_err *err)
+static int take_comm(struct np_trace_reader *r, char *field,
+		     struct np_line_args *a)
 {
 	char *at;
 
@@ -121,7 +121,7 @@ static int take_comm(const struct np_trace_reader *r, char *field,
 	if (at == field || *at++ != ',' || np_line_number(&at, &a->comm_rank) ||
 	    *at++ != ',' || np_line_number(&at, &a->comm_size) ||
 	    a->comm_rank < 0 || a->comm_rank >= a->comm_size)
-		return np_line_wrong(r, "communicator", field, err);
+		return np_line_wrong(r, "communicator", field);
 	a->has_comm = true;
 	return 0;
 }
@@ -132,32 +132,16 @@ static void put_number(int64_t *numbers, unsigned *n, int64_t v)
 		numbers[(*n)++] = v;
 }
 
-static int take_arg(const struct np_trace_reader *r, char letter, char *field,
-		    struct np_line_args *a, struct np_err *err)
+static int take_number(struct np_trace_reader *r, char letter, char *field,
+		       struct np_line_args *a)
 {
 	char *at = field;
 	int64_t v;
 
-	if (letter == 't')
-		return take_type(r, field, a, err);
-	if (letter == 'c')
-		return take_comm(r, field, a, err);
-	if (letter == 'L') {
-		if (a->n_l < 2)
-			a->list[a->n_l++] = field;
-		return 0;
-	}
-	if (letter == '.' || letter == 'l')
-		return 0;
-	if (letter == 'q') {
-		a->request = strtoull(field, &at, 10);
-		return at == field ? np_line_wrong(r, "request", field, err) :
-				     0;
-	}
 	if (np_line_number(&at, &v) || *at)
 		return np_line_wrong(r, letter == 'p' ? "rank" :
-				   letter == 'g' ? "tag" : letter == 'r' ?
-				   "root" : "count", field, err);
+				     letter == 'g' ? "tag" : letter == 'r' ?
+				     "root" : "count", field);
 	if (letter == 'n')
 		put_number(a->n, &a->n_n, v);
 	else if (letter == 'p')
@@ -171,25 +155,48 @@ static int take_arg(const struct np_trace_reader *r, char letter, char *field,
 	return 0;
 }
 
+static int take_arg(struct np_trace_reader *r, char letter, char *field,
+		    struct np_line_args *a)
+{
+	char *at;
+
+	switch (letter) {
+	case 't':
+		return take_type(r, field, a);
+	case 'c':
+		return take_comm(r, field, a);
+	case 'L':
+		if (a->n_l < 2)
+			a->list[a->n_l++] = field;
+		return 0;
+	case '.':
+	case 'l':
+		return 0;
+	case 'q':
+		a->request = strtoull(field, &at, 10);
+		return at == field ? np_line_wrong(r, "request", field) : 0;
+	default:
+		return take_number(r, letter, field, a);
+	}
+}
+
 /* field[n]: the arguments without the two times. */
-int np_line_args(const struct np_trace_reader *r, const struct np_line_call *c,
-		 char **field, size_t n, struct np_line_args *a,
-		 struct np_err *err)
+int np_line_args(struct np_trace_reader *r, const struct np_line_call *c,
+		 char **field, size_t n, struct np_line_args *a)
 {
 	size_t i = 0;
-	int rc = 0;
 
 	*a = (struct np_line_args){ .n_requests = 1 };
-	for (const char *p = c->args; !rc && *p; p++) {
+	for (const char *p = c->args; !r->rc && *p; p++) {
 		if (*p == 'L' || *p == 'l')
 			i++; /* where they are */
 		if (i >= n)
-			return np_trace_wrong(r, err, "MPI_%s: %zu "
-					      "arguments, expected more",
-					      c->name, n);
-		rc = take_arg(r, *p, field[i++], a, err);
+			np_trace_wrong(r, "MPI_%s: %zu arguments, expected "
+				       "more", c->name, n);
+		else
+			take_arg(r, *p, field[i++], a);
 	}
-	return rc;
+	return r->rc;
 }
 
 /* "1237666046950106.000000": ns */
@@ -212,38 +219,33 @@ int np_line_time(const char *text, uint64_t *ns)
 	return *end ? -EINVAL : 0;
 }
 
-int np_line_bytes(const struct np_trace_reader *r, int64_t n, int64_t size,
-		    uint64_t *bytes, struct np_err *err)
+uint64_t np_line_bytes(struct np_trace_reader *r, int64_t n, int64_t size)
 {
-	if (n < 0 || (size && n > (int64_t)(NP_TRACE_MAX / (uint64_t)size)))
-		return np_trace_wrong(r, err, "%lld times %lld bytes: "
-				      "expected 0 to 2^52", (long long)n,
-				      (long long)size);
-	*bytes = (uint64_t)n * (uint64_t)size;
+	if (n >= 0 && (!size || n <= (int64_t)(NP_TRACE_MAX / (uint64_t)size)))
+		return (uint64_t)n * (uint64_t)size;
+	np_trace_wrong(r, "%lld times %lld bytes: expected 0 to 2^52",
+		       (long long)n, (long long)size);
 	return 0;
 }
 
-int np_line_message(const struct np_trace_reader *r, bool mpich,
-		    const struct np_line_args *a, unsigned i,
-		      bool receives, struct np_trace_message *m,
-		      struct np_err *err)
+int np_line_message(struct np_trace_reader *r, bool mpich,
+		    const struct np_line_args *a, unsigned i, bool receives,
+		    struct np_trace_message *m)
 {
 	unsigned k = i && a->n_n > 1;
 	int64_t any = mpich ? -2 : -1, none = mpich ? -1 : -2;
 	int64_t peer = a->peer[i], tag = a->tag[i];
-	int rc = np_line_bytes(r, a->n[k], a->size[k], &m->bytes, err);
 
-	if (rc)
-		return rc;
-	if (peer == none || (!receives && peer == any))
-		return 0;
+	m->bytes = np_line_bytes(r, a->n[k], a->size[k]);
+	if (r->rc || peer == none || (!receives && peer == any))
+		return r->rc;
 	if (peer != any && (peer < 0 || peer >= a->comm_size))
-		return np_trace_wrong(r, err, "rank %lld: expected 0 to "
-				      "%lld", (long long)peer,
+		return np_trace_wrong(r, "rank %lld: expected 0 to %lld",
+				      (long long)peer,
 				      (long long)a->comm_size - 1);
 	if (tag < (receives ? -1 : 0) || tag > INT32_MAX)
-		return np_trace_wrong(r, err, "tag %lld: expected 0 to "
-				      "2^31 - 1", (long long)tag);
+		return np_trace_wrong(r, "tag %lld: expected 0 to 2^31 - 1",
+				      (long long)tag);
 	m->there = true;
 	m->peer = peer == any ? NP_TRACE_ANY : (uint32_t)peer;
 	m->tag = tag < 0 ? NP_TRACE_ANY : (uint32_t)tag;

@@ -47,28 +47,26 @@ int np_line_number(char **at, int64_t *v);
 /* "1237666046950106.000000", us: ns.  Returns 0 or -EINVAL. */
 int np_line_time(const char *text, uint64_t *ns);
 
-/* n elements of a size.  Returns 0 or -EINVAL with err. */
-int np_line_bytes(const struct np_trace_reader *r, int64_t n, int64_t size,
-		  uint64_t *bytes, struct np_err *err);
+/* n elements of a size; 0 if that is no size of anything. */
+uint64_t np_line_bytes(struct np_trace_reader *r, int64_t n, int64_t size);
 
 /*
  * The message of a call, i of two: what is sent, or 1 for what is received.
- * mpich: its numbers for nobody and anybody.  Returns 0 or -EINVAL with err.
+ * mpich: its numbers for nobody and anybody.  Returns 0 or -EINVAL.
  */
-int np_line_message(const struct np_trace_reader *r, bool mpich,
+int np_line_message(struct np_trace_reader *r, bool mpich,
 		    const struct np_line_args *a, unsigned i, bool receives,
-		    struct np_trace_message *m, struct np_err *err);
+		    struct np_trace_message *m);
 
 /* -EINVAL, with what was expected of a field. */
-int np_line_wrong(const struct np_trace_reader *r, const char *what,
-		  const char *field, struct np_err *err);
+int np_line_wrong(struct np_trace_reader *r, const char *what,
+		  const char *field);
 
 /*
  * field[n]: the arguments, without the two times; they are borrowed.  Returns 0
- * or -EINVAL with err.
+ * or -EINVAL.
  */
-int np_line_args(const struct np_trace_reader *r, const struct np_line_call *c,
-		 char **field, size_t n, struct np_line_args *a,
-		 struct np_err *err);
+int np_line_args(struct np_trace_reader *r, const struct np_line_call *c,
+		 char **field, size_t n, struct np_line_args *a);
 
 #endif

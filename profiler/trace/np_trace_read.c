@@ -1,42 +1,129 @@
 #include "np_trace_read.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "np_read.h"
 #include "np_trace_reader.h"
 
-static bool is_binary(struct np_input *in)
-{
-	bool is = np_input_more(in) && in->end - in->at >= 8 &&
-		  !memcmp(in->at, NP_TRACE_MAGIC, 8);
+#define PIECE 65536 /* read at a time */
 
-	np_input_seek(in, 0);
-	return is;
+/* Regular files only; *got: so many bytes of the header are there. */
+static int open_file(const char *path, FILE **out, struct np_trace_header *h,
+		     size_t *got, struct np_err *err)
+{
+	struct stat st;
+	int fd = np_read_open(path, 0, &st);
+
+	if (fd < 0)
+		return np_errf(err, fd, "%s: %s", path, fd == -EINVAL ?
+			       "expected a regular file" : strerror(-fd));
+	*out = fdopen(fd, "r");
+	if (!*out) {
+		close(fd);
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	setvbuf(*out, NULL, _IOFBF, PIECE);
+	*got = fread(h, 1, sizeof(*h), *out);
+	return 0;
+}
+
+static bool is_binary(const struct np_trace_header *h, size_t got)
+{
+	return got >= sizeof(h->magic) &&
+	       !memcmp(h->magic, NP_TRACE_MAGIC, sizeof(h->magic));
+}
+
+static int no_read(const char *path, struct np_err *err)
+{
+	return np_errf(err, -EIO, "%s: %s", path, strerror(EIO));
+}
+
+static void rewind_to(struct np_trace_reader *r, bool again)
+{
+	r->again = again;
+	r->line = 0;
+	r->n_requests = r->n_uses = r->n_ids = r->next_id = 0;
+	r->form->rewind(r);
+}
+
+static int first_pass(struct np_trace_reader *r, struct np_err *err)
+{
+	struct np_trace_event ev;
+	int rc;
+
+	while ((rc = np_trace_next(r, &ev, err)) == 1)
+		r->whole = ev.kind == NP_TRACE_FINALIZE;
+	return rc;
 }
 
 int np_trace_open(const char *path, uint32_t rank, uint32_t size,
 		  struct np_trace_reader **out, struct np_err *err)
 {
-	struct np_input in;
-	int rc = np_input_open(&in, path, err);
+	const struct np_trace_form *form;
+	struct np_trace_header h;
+	struct np_trace_reader *r;
+	struct stat st = { .st_size = 0 };
+	size_t got;
+	FILE *f;
+	int rc = open_file(path, &f, &h, &got, err);
 
 	if (rc)
 		return rc;
-	return is_binary(&in) ?
-	       np_trace_open_binary(&in, rank, size, out, err) :
-	       np_trace_open_text(&in, rank, size, out, err);
+	form = is_binary(&h, got) ? &np_trace_binary : &np_trace_text;
+	r = calloc(1, form->bytes);
+	if (!r) {
+		fclose(f);
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	fstat(fileno(f), &st);
+	*r = (struct np_trace_reader){ .form = form, .f = f, .rank = rank,
+		.size = size, .err = err, .path = strdup(path),
+		.bytes = (uint64_t)st.st_size };
+	rc = r->path ? form->begin(r, &h, got) : np_trace_no_memory(r);
+	if (!rc) {
+		rewind_to(r, false);
+		rc = first_pass(r, err);
+	}
+	if (rc) {
+		np_trace_close(r);
+		return rc;
+	}
+	rewind_to(r, true);
+	*out = r;
+	return 0;
 }
 
 void np_trace_close(struct np_trace_reader *r)
 {
-	if (r)
-		r->close(r);
+	if (!r)
+		return;
+	r->form->close(r);
+	fclose(r->f);
+	free(r->path);
+	free(r->request);
+	free(r->use);
+	free(r->id);
+	free(r->list);
+	free(r);
 }
 
 int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev,
 		  struct np_err *err)
 {
-	return r->next(r, ev, err);
+	int rc;
+
+	r->err = err;
+	if (r->next_id < r->n_ids) {
+		*ev = (struct np_trace_event){ .line = r->line };
+		np_trace_started(r, ev);
+		return 1;
+	}
+	rc = r->form->next(r, ev);
+	return rc <= 0 && ferror(r->f) ? no_read(r->path, err) : rc;
 }
 
 bool np_trace_is_whole(const struct np_trace_reader *r)
@@ -44,45 +131,35 @@ bool np_trace_is_whole(const struct np_trace_reader *r)
 	return r->whole;
 }
 
-const char *np_trace_path(const struct np_trace_reader *r)
-{
-	return r->in.path;
-}
-
 bool np_trace_is(const char *path)
 {
-	struct np_input in;
-	bool is;
+	struct np_trace_header h;
+	size_t got;
+	FILE *f;
 
-	if (np_input_open(&in, path, NULL))
+	if (open_file(path, &f, &h, &got, NULL))
 		return false;
-	is = np_input_more(&in) && in.end - in.at >= 8 &&
-	     (!memcmp(in.at, NP_TRACE_MAGIC, 8) || !memcmp(in.at, "MPI_", 4) ||
-	      in.at[0] == '#');
-	np_input_close(&in);
-	return is;
+	fclose(f);
+	return is_binary(&h, got) ||
+	       (got >= sizeof(h.magic) &&
+		(!memcmp(h.magic, "MPI_", 4) || h.magic[0] == '#'));
 }
 
 int np_trace_size(const char *path, uint32_t *size, struct np_err *err)
 {
 	struct np_trace_header h;
-	struct np_input in;
-	int rc = np_input_open(&in, path, err);
+	size_t got;
+	FILE *f;
+	int rc = open_file(path, &f, &h, &got, err);
 
 	if (rc)
 		return rc;
-	*size = 0;
-	if (is_binary(&in) && np_input_more(&in) &&
-	    in.end - in.at >= (ptrdiff_t)sizeof(h)) {
-		memcpy(&h, in.at, sizeof(h));
-		*size = h.size;
-	}
-	rc = in.error;
-	np_input_close(&in);
-	if (rc)
-		return np_errf(err, rc, "%s: %s", path, strerror(-rc));
-	if (*size > NP_TRACE_MAX_RANKS)
-		return np_errf(err, -EINVAL, "%s: %u ranks, expected at most "
-			       "%u", path, *size, NP_TRACE_MAX_RANKS);
-	return 0;
+	*size = is_binary(&h, got) && got == sizeof(h) ? h.size : 0;
+	if (ferror(f))
+		rc = no_read(path, err);
+	else if (*size > NP_TRACE_MAX_RANKS)
+		rc = np_errf(err, -EINVAL, "%s: %u ranks, expected at most "
+			     "%u", path, *size, NP_TRACE_MAX_RANKS);
+	fclose(f);
+	return rc;
 }

@@ -75,9 +75,6 @@ int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev,
 /* Did MPI_Finalize() end it? Known at once. */
 bool np_trace_is_whole(const struct np_trace_reader *r);
 
-/* The file's name. */
-const char *np_trace_path(const struct np_trace_reader *r);
-
 /* Is the file one of a trace, by its first bytes?  Else a graph perhaps. */
 bool np_trace_is(const char *path);
 

@@ -3,16 +3,88 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-int np_trace_wrong(const struct np_trace_reader *r, struct np_err *err,
-		   const char *fmt, ...)
+#include "np_array.h"
+
+int np_trace_wrong(struct np_trace_reader *r, const char *fmt, ...)
 {
 	char text[NP_ERR_LEN];
 	va_list ap;
 
+	if (r->rc)
+		return r->rc;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return np_errf(err, -EINVAL, "%s:%llu: rank %u: %s", r->in.path,
-		       (unsigned long long)r->line, r->rank, text);
+	r->rc = np_errf(r->err, -EINVAL, "%s:%llu: rank %u: %s", r->path,
+			(unsigned long long)r->line, r->rank, text);
+	return r->rc;
+}
+
+int np_trace_no_memory(struct np_trace_reader *r)
+{
+	if (!r->rc)
+		r->rc = np_errf(r->err, -ENOMEM, "out of memory");
+	return r->rc;
+}
+
+struct np_trace_request *np_trace_request_new(struct np_trace_reader *r)
+{
+	struct np_trace_request *q;
+
+	if (np_array_room(&r->request, &r->request_room, r->n_requests + 1,
+			  sizeof(*r->request))) {
+		np_trace_no_memory(r);
+		return NULL;
+	}
+	q = &r->request[r->n_requests++];
+	*q = (struct np_trace_request){ .used = false };
+	return q;
+}
+
+/* A file that grows meanwhile has more of them in the second pass. */
+int np_trace_request_use(struct np_trace_reader *r, struct np_trace_request *q)
+{
+	size_t bytes = r->form->use_bytes;
+
+	if (r->n_uses >= UINT32_MAX)
+		return np_trace_wrong(r, "too many requests");
+	if (r->n_uses == r->n_known) {
+		if (np_array_room(&r->use, &r->use_room, r->n_known + 1, bytes))
+			return np_trace_no_memory(r);
+		memset((char *)r->use + bytes * r->n_known++, 0, bytes);
+	}
+	q->active = true;
+	q->use = (uint32_t)r->n_uses++;
+	return 0;
+}
+
+void np_trace_id(struct np_trace_reader *r, uint32_t id)
+{
+	if (np_array_room(&r->id, &r->id_room, r->n_ids + 1, sizeof(*r->id)))
+		np_trace_no_memory(r);
+	else
+		r->id[r->n_ids++] = id;
+}
+
+void np_trace_started(struct np_trace_reader *r, struct np_trace_event *ev)
+{
+	ev->kind = NP_TRACE_LOCAL;
+	if (r->next_id == r->n_ids)
+		return;
+	ev->request = r->id[r->next_id++];
+	r->form->start(r, &r->request[ev->request], ev);
+}
+
+uint64_t *np_trace_list(struct np_trace_reader *r, struct np_trace_event *ev,
+			size_t n)
+{
+	if (np_array_room(&r->list, &r->list_room, n, sizeof(*r->list))) {
+		np_trace_no_memory(r);
+		return NULL;
+	}
+	ev->n_list = n;
+	ev->list = r->list;
+	return r->list;
 }

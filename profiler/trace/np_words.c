@@ -1,42 +1,47 @@
 #include "np_words.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "np_quantity.h"
-#include "np_read.h"
 
 void np_words_open(struct np_words *w, const char *text, size_t len,
-		   const char *source)
+		   const char *source, struct np_err *err)
 {
 	w->source = source;
+	w->err = err;
 	w->at = text;
 	w->end = len ? text + len : text;
-	w->line = 0;
-	w->n = 0;
+	w->line = w->n = 0;
+	w->rc = 0;
 }
 
-int np_words_errf(const struct np_words *w, struct np_err *err, int rc,
-		  const char *fmt, ...)
+int np_words_fail(struct np_words *w, int rc, const char *fmt, ...)
 {
 	char text[NP_ERR_LEN];
 	va_list ap;
 
+	if (w->rc)
+		return w->rc;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return np_errf(err, rc, "%s:%zu: %s", w->source, w->line, text);
+	w->rc = np_errf(w->err, rc, "%s:%zu: %s", w->source, w->line, text);
+	return w->rc;
+}
+
+int np_words_no_memory(struct np_words *w)
+{
+	if (!w->rc)
+		w->rc = np_errf(w->err, -ENOMEM, "%s: out of memory",
+				w->source);
+	return w->rc;
 }
 
 /* Copy a line without its comment; no NUL and no control but blanks. */
-static int copy(struct np_words *w, const char *from, size_t len,
-		struct np_err *err)
+static int copy(struct np_words *w, const char *from, size_t len)
 {
 	const char *comment = memchr(from, '#', len);
 
@@ -45,14 +50,14 @@ static int copy(struct np_words *w, const char *from, size_t len,
 	if (len && from[len - 1] == '\r')
 		len--;
 	if (len >= sizeof(w->text))
-		return np_words_errf(w, err, -EINVAL, "a line of %zu bytes, "
+		return np_words_fail(w, -EINVAL, "a line of %zu bytes, "
 				     "expected at most %zu", len,
 				     sizeof(w->text) - 1);
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)from[i];
 
 		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return np_words_errf(w, err, -EINVAL, "byte 0x%02x, "
+			return np_words_fail(w, -EINVAL, "byte 0x%02x, "
 					     "expected text", c);
 		w->text[i] = c == '\t' ? ' ' : (char)c;
 	}
@@ -60,115 +65,79 @@ static int copy(struct np_words *w, const char *from, size_t len,
 	return 0;
 }
 
-static int split(struct np_words *w, struct np_err *err)
+static void split(struct np_words *w)
 {
 	char *save = NULL;
 
-	w->n = 0;
 	for (char *p = strtok_r(w->text, " ", &save); p;
 	     p = strtok_r(NULL, " ", &save)) {
-		if (w->n == NP_WORDS_MAX)
-			return np_words_errf(w, err, -EINVAL, "more than %d "
-					     "words", NP_WORDS_MAX);
+		if (w->n == NP_WORDS_MAX) {
+			np_words_fail(w, -EINVAL, "more than %d words",
+				      NP_WORDS_MAX);
+			return;
+		}
 		w->word[w->n++] = p;
 	}
-	return 0;
 }
 
-int np_words_next(struct np_words *w, struct np_err *err)
+bool np_words_next(struct np_words *w)
 {
-	while (w->at < w->end) {
+	w->n = 0;
+	while (!w->rc && !w->n && w->at < w->end) {
 		const char *end = memchr(w->at, '\n', (size_t)(w->end - w->at));
 		size_t len = (size_t)((end ? end : w->end) - w->at);
-		int rc;
 
 		w->line++;
-		rc = copy(w, w->at, len, err);
-		if (!rc)
-			rc = split(w, err);
-		if (rc)
-			return rc;
+		if (!copy(w, w->at, len))
+			split(w);
 		w->at = end ? end + 1 : w->end;
-		if (w->n)
-			return 1;
 	}
+	return !w->rc && w->n;
+}
+
+const char *np_words_at(const struct np_words *w, size_t i)
+{
+	return i < w->n ? w->word[i] : "";
+}
+
+bool np_words_is(const struct np_words *w, size_t i, const char *text)
+{
+	return !strcmp(np_words_at(w, i), text);
+}
+
+double np_words_time(struct np_words *w, size_t i)
+{
+	const char *text = np_words_at(w, i);
+	double sec;
+
+	if (!np_duration_parse(text, &sec))
+		return sec;
+	np_words_fail(w, -EINVAL, "\"%.40s\": expected a time as 10ms or 1.5s",
+		      text);
 	return 0;
 }
 
-int np_words_time(const struct np_words *w, size_t i, double *sec,
-		  struct np_err *err)
+uint64_t np_words_bytes(struct np_words *w, size_t i, uint64_t max)
 {
-	if (i >= w->n || np_duration_parse(w->word[i], sec))
-		return np_words_errf(w, err, -EINVAL, "\"%.40s\": expected a "
-				     "time as 10ms or 1.5s",
-				     i < w->n ? w->word[i] : "");
+	const char *text = np_words_at(w, i);
+	uint64_t n;
+
+	if (!np_bytes_parse(text, &n) && n <= max)
+		return n;
+	np_words_fail(w, -EINVAL, "\"%.40s\": expected bytes as 512, 4K or "
+		      "20M, at most %llu", text, (unsigned long long)max);
 	return 0;
 }
 
-int np_words_bytes(const struct np_words *w, size_t i, uint64_t max,
-		   uint64_t *bytes, struct np_err *err)
+uint64_t np_words_count(struct np_words *w, size_t i, uint64_t max)
 {
-	if (i >= w->n || np_bytes_parse(w->word[i], bytes) || *bytes > max)
-		return np_words_errf(w, err, -EINVAL, "\"%.40s\": expected "
-				     "bytes as 512, 4K or 20M, at most %llu",
-				     i < w->n ? w->word[i] : "",
-				     (unsigned long long)max);
-	return 0;
-}
+	const char *text = np_words_at(w, i);
+	uint64_t n;
 
-int np_words_count(const struct np_words *w, size_t i, uint64_t max,
-		   uint64_t *n, struct np_err *err)
-{
-	const char *text = i < w->n ? w->word[i] : "";
-
-	if (!*text || strspn(text, "0123456789") != strlen(text) ||
-	    np_bytes_parse(text, n) || *n > max)
-		return np_words_errf(w, err, -EINVAL, "\"%.40s\": expected a "
-				     "whole number, at most %llu", text,
-				     (unsigned long long)max);
-	return 0;
-}
-
-static int check(int fd, const char *path, size_t max, struct stat *st,
-		 struct np_err *err)
-{
-	if (fd < 0 || fstat(fd, st))
-		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(st->st_mode))
-		return np_errf(err, -EINVAL, "%s: not a regular file", path);
-	if (st->st_size > (off_t)max)
-		return np_errf(err, -EFBIG, "%s: %lld bytes, expected at most "
-			       "%zu", path, (long long)st->st_size, max);
-	return 0;
-}
-
-int np_words_file(const char *path, size_t max, char **text, size_t *len,
-		  struct np_err *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	char *buf = NULL;
-	ssize_t got = 0;
-	int rc = check(fd, path, max, &st, err);
-
-	if (!rc) {
-		buf = malloc((size_t)st.st_size + 1);
-		if (!buf)
-			rc = np_errf(err, -ENOMEM, "%s: out of memory", path);
-	}
-	if (!rc) {
-		got = np_read_up_to(fd, buf, (size_t)st.st_size);
-		if (got < 0)
-			rc = np_errf(err, (int)got, "%s: %s", path,
-				     strerror((int)-got));
-	}
-	if (fd >= 0)
-		close(fd);
-	if (rc) {
-		free(buf);
-		return rc;
-	}
-	*text = buf;
-	*len = (size_t)got;
+	if (strspn(text, "0123456789") == strlen(text) &&
+	    !np_bytes_parse(text, &n) && n <= max)
+		return n;
+	np_words_fail(w, -EINVAL, "\"%.40s\": expected a whole number, at most "
+		      "%llu", text, (unsigned long long)max);
 	return 0;
 }

@@ -1,10 +1,11 @@
 /*
- * A small text file: read in full, and cut into lines of words.  For readers
- * of what people write by hand.
+ * A small text, cut into lines of words.  For readers of what people write by
+ * hand.
  */
 #ifndef NP_WORDS_H
 #define NP_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,8 @@
 
 struct np_words {
 	const char *source; /* for messages; borrowed */
+	struct np_err *err;
+	int rc; /* what went wrong first; then no line is read any more */
 	const char *at, *end;
 	size_t line;		  /* 1, 2, ... */
 	char text[NP_WORDS_LINE]; /* of this line, words ended by NUL */
@@ -22,35 +25,31 @@ struct np_words {
 	char *word[NP_WORDS_MAX];
 };
 
-/* text: borrowed, len bytes. */
+/* text: borrowed, len bytes; err too. */
 void np_words_open(struct np_words *w, const char *text, size_t len,
-		   const char *source);
+		   const char *source, struct np_err *err);
 
 /*
- * The next line that has words; '#' begins a comment.  Returns 1, 0 (there is
- * none) or -EINVAL: a line that is too long, has too many words or bytes that
- * are no text.
+ * The next line that has words; '#' begins a comment.  False: there is none; or
+ * it is too long, has too many words or bytes that are no text (-EINVAL).
  */
-int np_words_next(struct np_words *w, struct np_err *err);
+bool np_words_next(struct np_words *w);
 
-/* "SOURCE:LINE: ..." Returns rc. */
-int np_words_errf(const struct np_words *w, struct np_err *err, int rc,
-		  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* "SOURCE:LINE: ...", unless something was wrong before.  Returns w->rc. */
+int np_words_fail(struct np_words *w, int rc, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+int np_words_no_memory(struct np_words *w);
 
-/* Word i as a time ("10ms") or as bytes ("4M"), at most max. 0 or -EINVAL. */
-int np_words_time(const struct np_words *w, size_t i, double *sec,
-		  struct np_err *err);
-int np_words_bytes(const struct np_words *w, size_t i, uint64_t max,
-		   uint64_t *bytes, struct np_err *err);
-/* A whole number, at most max. */
-int np_words_count(const struct np_words *w, size_t i, uint64_t max,
-		   uint64_t *n, struct np_err *err);
+/* Is word i this one? */
+bool np_words_is(const struct np_words *w, size_t i, const char *text);
 
 /*
- * All of a regular file of at most max bytes; free *text.  Returns 0 or
- * -errno with err.
+ * Word i, "" if there is none; as a time ("10ms"), as bytes ("4M") or as a
+ * whole number of at most max; 0 if it is none.
  */
-int np_words_file(const char *path, size_t max, char **text, size_t *len,
-		  struct np_err *err);
+const char *np_words_at(const struct np_words *w, size_t i);
+double np_words_time(struct np_words *w, size_t i);
+uint64_t np_words_bytes(struct np_words *w, size_t i, uint64_t max);
+uint64_t np_words_count(struct np_words *w, size_t i, uint64_t max);
 
 #endif

@@ -5,17 +5,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_workload_impl.h"
+#include "np_array.h"
+#include "np_read.h"
+#include "np_words.h"
 
 #define BYTES ((uint64_t)1 << 20) /* where no size is given */
 #define MAX_BYTES ((uint64_t)1 << 40)
 #define MAX_REPEATS 1000000u
 
+/* One end of a message: the k-th from one task to another meets the k-th. */
+struct end {
+	uint32_t from, to, op;
+	uint32_t line;
+};
+
+struct ends {
+	struct end *e;
+	size_t n;
+};
+
+/* Where a task is. */
+struct task {
+	uint32_t last; /* what the next one comes after */
+	bool any, posted; /* there is a last one; it need only have begun */
+	uint32_t *pending; /* not waited for yet */
+	size_t n_pending;
+};
+
 struct reader {
 	struct np_words w;
-	struct np_workload b;
+	struct np_replay_app *app;
+	uint32_t n_tasks;
+	struct task *task;
+	uint64_t bytes; /* where no size is given */
+	struct ends sends, recvs;
+	bool *named;   /* tasks of this line */
+	bool blocking; /* its calls */
+	uint32_t barrier; /* of this line, if it is one; UINT32_MAX: not yet */
 	/* repeats that are not over: where they begin, and how often yet */
-	struct {
+	struct loop {
 		const char *at;
 		size_t line;
 		uint64_t left;
@@ -23,17 +51,114 @@ struct reader {
 	size_t depth, n_steps;
 };
 
-#define BAD(r, ...) np_words_errf(&(r)->w, (r)->b.err, -EINVAL, __VA_ARGS__)
-#define TOO_BIG(r, ...) np_words_errf(&(r)->w, (r)->b.err, -E2BIG, __VA_ARGS__)
+#define BAD(r, ...) np_words_fail(&(r)->w, -EINVAL, __VA_ARGS__)
+#define TOO_BIG(r, ...) np_words_fail(&(r)->w, -E2BIG, __VA_ARGS__)
 
-static int no_memory(struct reader *r)
+/* Operations */
+
+/* op comes after what that task did last, and is what it did last then. */
+static void follow(struct reader *r, uint32_t task, uint32_t op)
 {
-	return np_errf(r->b.err, -ENOMEM, "%s: out of memory", r->w.source);
+	struct task *t = &r->task[task];
+
+	if (!r->w.rc && t->any)
+		r->w.rc = np_replay_depend(r->app, op, t->last, t->posted,
+					   r->w.err);
+	t->last = op;
+	t->any = true;
+	t->posted = false;
 }
 
-static const char *word(const struct reader *r, size_t i)
+static uint32_t add(struct reader *r, enum np_replay_kind kind, uint32_t task,
+		    double sec, uint64_t bytes)
 {
-	return i < r->w.n ? r->w.word[i] : "";
+	const struct np_replay_op o = { kind, task, sec, bytes, 0 };
+	uint32_t op = 0;
+
+	if (np_replay_ops(r->app) == NP_WORKLOAD_MAX_OPS)
+		TOO_BIG(r, "more than %zu operations", NP_WORKLOAD_MAX_OPS);
+	if (!r->w.rc)
+		r->w.rc = np_replay_add(r->app, &o, &op, r->w.err);
+	follow(r, task, op);
+	return op;
+}
+
+/* One end of a message.  What does not block has to be waited for. */
+static void add_end(struct reader *r, enum np_replay_kind kind, uint32_t task,
+		    uint32_t peer, uint64_t bytes)
+{
+	bool sends = kind == NP_REPLAY_SEND;
+	struct ends *e = sends ? &r->sends : &r->recvs;
+	struct task *t = &r->task[task];
+	uint32_t op = add(r, kind, task, 0, bytes);
+
+	if (np_array_more(&e->e, e->n, sizeof(*e->e)) ||
+	    (!r->blocking && np_array_more(&t->pending, t->n_pending,
+					   sizeof(*t->pending)))) {
+		np_words_no_memory(&r->w);
+		return;
+	}
+	e->e[e->n++] = (struct end){ sends ? task : peer, sends ? peer : task,
+				     op, (uint32_t)r->w.line };
+	t->posted = !r->blocking;
+	if (!r->blocking)
+		t->pending[t->n_pending++] = op;
+}
+
+static void add_wait(struct reader *r, uint32_t task)
+{
+	struct task *t = &r->task[task];
+	uint32_t op = t->n_pending ? add(r, NP_REPLAY_COMPUTE, task, 0, 0) : 0;
+
+	for (size_t i = 0; !r->w.rc && i < t->n_pending; i++)
+		r->w.rc = np_replay_depend(r->app, op, t->pending[i], false,
+					   r->w.err);
+	t->n_pending = 0;
+}
+
+/* Sends and receives find each other */
+
+static int by_ends(const void *a, const void *b)
+{
+	const struct end *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return (x->op > y->op) - (x->op < y->op);
+}
+
+/* The first that has no other end: what sorts first. */
+static void unmet(struct reader *r, const struct end *send,
+		  const struct end *recv)
+{
+	bool more = send && (!recv || send->from < recv->from ||
+			     (send->from == recv->from &&
+			      send->to < recv->to));
+	const struct end *e = more ? send : recv;
+
+	r->w.rc = np_errf(r->w.err, -EINVAL, "%s:%u: task %u sends %s to %u "
+			  "than that receives", r->w.source, e->line, e->from,
+			  more ? "more" : "fewer", e->to);
+}
+
+static void meet(struct reader *r)
+{
+	const struct end *s = r->sends.e, *v = r->recvs.e;
+	size_t n = r->sends.n, m = r->recvs.n, i;
+
+	if (n)
+		qsort(r->sends.e, n, sizeof(*s), by_ends);
+	if (m)
+		qsort(r->recvs.e, m, sizeof(*v), by_ends);
+	for (i = 0; i < n && i < m && s[i].from == v[i].from &&
+		    s[i].to == v[i].to; i++)
+		np_replay_meet(r->app, s[i].op, v[i].op);
+	if (i < n || i < m)
+		unmet(r, i < n ? &s[i] : NULL, i < m ? &v[i] : NULL);
+	else
+		r->w.rc = np_replay_finish(r->app, r->w.err);
 }
 
 /* Which tasks: "all", "3", "0-2,5". */
@@ -48,258 +173,227 @@ static int name_range(struct reader *r, const char *text)
 	from = to = strtoul(text, &end, 10);
 	if (*end == '-' && isdigit((unsigned char)end[1]))
 		to = strtoul(end + 1, &end, 10);
-	if (*end || from > to || to >= r->b.n_tasks)
+	if (*end || from > to || to >= r->n_tasks)
 		return -EINVAL;
-	memset(r->b.named + from, true, to - from + 1);
+	memset(r->named + from, true, to - from + 1);
 	return 0;
 }
 
 static int name_tasks(struct reader *r)
 {
 	char *list = r->w.word[0], *save = NULL;
-	int rc = 0;
+	bool all, good;
 
 	list[strlen(list) - 1] = '\0';
-	memset(r->b.named, !strcmp(list, "all"), r->b.n_tasks);
-	if (!strcmp(list, "all"))
-		return 0;
-	if (!*list)
-		rc = -EINVAL;
-	for (char *p = strtok_r(list, ",", &save); p && !rc;
+	all = !strcmp(list, "all");
+	memset(r->named, all, r->n_tasks);
+	good = *list;
+	for (char *p = all ? NULL : strtok_r(list, ",", &save); p && good;
 	     p = strtok_r(NULL, ",", &save))
-		rc = name_range(r, p);
-	return rc ? BAD(r, "tasks \"%.40s\": expected all, or numbers and "
-			"ranges as 0-2,5, below %u", list, r->b.n_tasks) : 0;
+		good = !name_range(r, p);
+	return good ? 0 : BAD(r, "tasks \"%.40s\": expected all, or numbers "
+			      "and ranges as 0-2,5, below %u", list,
+			      r->n_tasks);
 }
 
-/* "3", "+1", "-1": of which task's point of view; *back: who has it as peer. */
-static int peer_of(struct reader *r, uint32_t task, const char *text,
-		   uint32_t *to, uint32_t *back)
+/*
+ * Word 2, "3", "+1", "-1", from a task's point of view; *back: who has it as
+ * peer.
+ */
+static uint32_t peer_of(struct reader *r, uint32_t task, uint32_t *back)
 {
+	const char *text = np_words_at(&r->w, 2);
 	bool relative = *text == '+' || *text == '-';
 	const char *digits = text + relative;
-	uint32_t n = r->b.n_tasks;
+	uint32_t n = r->n_tasks, up, down;
 	unsigned long v;
 	char *end = NULL;
 
 	v = isdigit((unsigned char)*digits) ? strtoul(digits, &end, 10) : 0;
-	if (!end || *end || v >= n)
-		return BAD(r, "peer \"%.40s\": expected a task below %u, or "
-			   "+1 or -1 for the next and the previous one", text,
-			   n);
-	*to = *back = (uint32_t)v;
-	if (relative) {
-		uint32_t up = (task + (uint32_t)v) % n;
-		uint32_t down = (task + n - (uint32_t)v) % n;
-
-		*to = *text == '+' ? up : down;
-		*back = *text == '+' ? down : up;
+	if (!end || *end || v >= n) {
+		BAD(r, "peer \"%.40s\": expected a task below %u, or +1 or -1 "
+		    "for the next and the previous one", text, n);
+		v = 0;
 	}
-	return 0;
+	up = relative ? (task + (uint32_t)v) % n : (uint32_t)v;
+	down = relative ? (task + n - (uint32_t)v) % n : up;
+	*back = *text == '-' ? up : down;
+	return *text == '-' ? down : up;
+}
+
+static void no_more(struct reader *r, size_t n)
+{
+	if (r->w.n > n)
+		BAD(r, "\"%.40s\": not expected here", r->w.word[n]);
 }
 
 /* [SIZE] as word i, and no more after it. */
-static int size_at(struct reader *r, size_t i, uint64_t *bytes)
+static uint64_t size_at(struct reader *r, size_t i)
 {
-	*bytes = r->b.bytes;
-	if (i < r->w.n && np_words_bytes(&r->w, i, MAX_BYTES, bytes, r->b.err))
-		return -EINVAL;
-	return i + 1 < r->w.n ? BAD(r, "\"%.40s\": not expected here",
-				    r->w.word[i + 1]) : 0;
+	uint64_t bytes = i < r->w.n ? np_words_bytes(&r->w, i, MAX_BYTES) :
+				      r->bytes;
+
+	no_more(r, i + 1);
+	return bytes;
 }
 
 /* Events */
 
-static int no_more(struct reader *r, size_t n)
+static void event_compute(struct reader *r, uint32_t task)
 {
-	return r->w.n > n ? BAD(r, "\"%.40s\": not expected here",
-				r->w.word[n]) : 0;
+	double sec = np_words_time(&r->w, 2);
+
+	no_more(r, 3);
+	add(r, NP_REPLAY_COMPUTE, task, sec, 0);
 }
 
-static int event_compute(struct reader *r, uint32_t task)
+static void event_send(struct reader *r, uint32_t task)
 {
-	double sec = 0;
-	int rc = np_words_time(&r->w, 2, &sec, r->b.err);
+	uint32_t back, to = peer_of(r, task, &back);
 
-	if (!rc)
-		rc = no_more(r, 3);
-	return rc ? rc : np_workload_compute(&r->b, task, sec);
+	add_end(r, NP_REPLAY_SEND, task, to, size_at(r, 3));
 }
 
-static int send_event(struct reader *r, uint32_t task, bool blocking)
+static void event_recv(struct reader *r, uint32_t task)
 {
-	uint32_t to = 0, back;
-	uint64_t bytes = 0;
-	int rc = peer_of(r, task, word(r, 2), &to, &back);
+	uint32_t back, from = peer_of(r, task, &back);
 
-	if (!rc)
-		rc = size_at(r, 3, &bytes);
-	return rc ? rc : np_workload_send(&r->b, task, to, bytes, blocking);
+	no_more(r, 3);
+	add_end(r, NP_REPLAY_RECV, task, from, 0);
 }
 
-static int recv_event(struct reader *r, uint32_t task, bool blocking)
+static void event_wait(struct reader *r, uint32_t task)
 {
-	uint32_t from = 0, back;
-	int rc = peer_of(r, task, word(r, 2), &from, &back);
-
-	if (!rc)
-		rc = no_more(r, 3);
-	return rc ? rc : np_workload_recv(&r->b, task, from, blocking);
-}
-
-static int event_send(struct reader *r, uint32_t task)
-{
-	return send_event(r, task, true);
-}
-
-static int event_isend(struct reader *r, uint32_t task)
-{
-	return send_event(r, task, false);
-}
-
-static int event_recv(struct reader *r, uint32_t task)
-{
-	return recv_event(r, task, true);
-}
-
-static int event_irecv(struct reader *r, uint32_t task)
-{
-	return recv_event(r, task, false);
-}
-
-static int event_wait(struct reader *r, uint32_t task)
-{
-	int rc = no_more(r, 2);
-
-	return rc ? rc : np_workload_wait(&r->b, task);
+	no_more(r, 2);
+	add_wait(r, task);
 }
 
 /* To the one side, from the other one. */
-static int event_exchange(struct reader *r, uint32_t task)
+static void event_exchange(struct reader *r, uint32_t task)
 {
-	uint32_t to = 0, from = 0;
-	uint64_t bytes = 0;
-	int rc = peer_of(r, task, word(r, 2), &to, &from);
+	uint32_t from, to = peer_of(r, task, &from);
+	uint64_t bytes = size_at(r, 3);
 
-	if (!rc)
-		rc = size_at(r, 3, &bytes);
-	if (!rc)
-		rc = np_workload_recv(&r->b, task, from, false);
-	if (!rc)
-		rc = np_workload_send(&r->b, task, to, bytes, false);
-	return rc ? rc : np_workload_wait(&r->b, task);
+	add_end(r, NP_REPLAY_RECV, task, from, 0);
+	add_end(r, NP_REPLAY_SEND, task, to, bytes);
+	add_wait(r, task);
 }
 
 /* With all that the line names, the next one first. */
-static int event_alltoall(struct reader *r, uint32_t task)
+static void event_alltoall(struct reader *r, uint32_t task)
 {
-	uint32_t n = r->b.n_tasks;
-	uint64_t bytes = 0;
-	int rc = size_at(r, 2, &bytes);
+	uint32_t n = r->n_tasks;
+	uint64_t bytes = size_at(r, 2);
 
-	for (uint32_t k = 1; !rc && k < n; k++)
-		if (r->b.named[(task + n - k) % n])
-			rc = np_workload_recv(&r->b, task, (task + n - k) % n,
-					      false);
-	for (uint32_t k = 1; !rc && k < n; k++)
-		if (r->b.named[(task + k) % n])
-			rc = np_workload_send(&r->b, task, (task + k) % n,
-					      bytes, false);
-	return rc ? rc : np_workload_wait(&r->b, task);
+	for (uint32_t k = 1; !r->w.rc && k < n; k++)
+		if (r->named[(task + n - k) % n])
+			add_end(r, NP_REPLAY_RECV, task, (task + n - k) % n, 0);
+	for (uint32_t k = 1; !r->w.rc && k < n; k++)
+		if (r->named[(task + k) % n])
+			add_end(r, NP_REPLAY_SEND, task, (task + k) % n, bytes);
+	add_wait(r, task);
+}
+
+/* One operation waits for all, and all wait for it. */
+static void event_barrier(struct reader *r, uint32_t task)
+{
+	no_more(r, 2);
+	if (r->barrier == UINT32_MAX)
+		r->barrier = add(r, NP_REPLAY_COMPUTE, task, 0, 0);
+	else
+		follow(r, task, r->barrier);
 }
 
 static const struct {
 	const char *name;
-	int (*of_task)(struct reader *r, uint32_t task);
+	void (*of_task)(struct reader *r, uint32_t task);
+	bool blocking;
 } events[] = {
-	{ "compute", event_compute }, { "send", event_send },
-	{ "recv", event_recv },	      { "isend", event_isend },
-	{ "irecv", event_irecv },     { "wait", event_wait },
+	{ "compute", event_compute }, { "send", event_send, true },
+	{ "recv", event_recv, true }, { "isend", event_send },
+	{ "irecv", event_recv },      { "wait", event_wait },
 	{ "exchange", event_exchange }, { "alltoall", event_alltoall },
+	{ "barrier", event_barrier },
 };
 
-static int line_event(struct reader *r)
+static void line_event(struct reader *r)
 {
-	int rc = name_tasks(r);
+	size_t i = 0;
 
-	if (rc)
-		return rc;
-	if (!strcmp(word(r, 1), "barrier")) {
-		rc = no_more(r, 2);
-		return rc ? rc : np_workload_barrier(&r->b);
+	if (name_tasks(r))
+		return;
+	r->barrier = UINT32_MAX;
+	while (i < NP_ARRAY_SIZE(events) &&
+	       !np_words_is(&r->w, 1, events[i].name))
+		i++;
+	if (i == NP_ARRAY_SIZE(events)) {
+		BAD(r, "\"%.40s\": expected compute, send, recv, isend, irecv, "
+		    "wait, exchange, alltoall or barrier",
+		    np_words_at(&r->w, 1));
+		return;
 	}
-	for (size_t i = 0; i < NP_ARRAY_SIZE(events); i++) {
-		if (strcmp(word(r, 1), events[i].name))
-			continue;
-		for (uint32_t t = 0; !rc && t < r->b.n_tasks; t++)
-			if (r->b.named[t])
-				rc = events[i].of_task(r, t);
-		return rc;
-	}
-	return BAD(r, "\"%.40s\": expected compute, send, recv, isend, irecv, "
-		   "wait, exchange, alltoall or barrier", word(r, 1));
+	r->blocking = events[i].blocking;
+	for (uint32_t t = 0; !r->w.rc && t < r->n_tasks; t++)
+		if (r->named[t])
+			events[i].of_task(r, t);
 }
 
 /* Settings and repeats */
 
-static int line_tasks(struct reader *r)
+static void line_tasks(struct reader *r)
 {
-	uint64_t n;
-	int rc = np_words_count(&r->w, 1, NP_WORKLOAD_MAX_TASKS, &n, r->b.err);
+	uint64_t n = np_words_count(&r->w, 1, NP_WORKLOAD_MAX_TASKS);
 
-	if (rc)
-		return rc;
-	if (r->b.app || !n || r->w.n > 2)
-		return BAD(r, "expected tasks N once, at the beginning");
-	r->b.n_tasks = (uint32_t)n;
-	r->b.app = np_replay_app_new(r->b.n_tasks);
-	r->b.task = calloc(n, sizeof(*r->b.task));
-	r->b.named = calloc(n, sizeof(*r->b.named));
-	return r->b.app && r->b.task && r->b.named ? 0 : no_memory(r);
+	if (r->app || !n || r->w.n > 2)
+		BAD(r, "expected tasks N once, at the beginning");
+	if (r->w.rc)
+		return;
+	r->n_tasks = (uint32_t)n;
+	r->app = np_replay_app_new(r->n_tasks);
+	r->task = calloc(n, sizeof(*r->task));
+	r->named = calloc(n, sizeof(*r->named));
+	if (!r->app || !r->task || !r->named)
+		np_words_no_memory(&r->w);
 }
 
-static int line_size(struct reader *r)
+static void line_size(struct reader *r)
 {
-	int rc = np_words_bytes(&r->w, 1, MAX_BYTES, &r->b.bytes, r->b.err);
-
-	return rc ? rc : no_more(r, 2);
+	r->bytes = np_words_bytes(&r->w, 1, MAX_BYTES);
+	no_more(r, 2);
 }
 
-static int line_repeat(struct reader *r)
+static void line_repeat(struct reader *r)
 {
-	uint64_t n;
-	int rc = np_words_count(&r->w, 1, MAX_REPEATS, &n, r->b.err);
+	uint64_t n = np_words_count(&r->w, 1, MAX_REPEATS);
 
-	if (rc)
-		return rc;
 	if (!n || r->w.n > 2)
-		return BAD(r, "expected repeat N, 1 or more");
+		BAD(r, "expected repeat N, 1 or more");
 	if (r->depth == NP_WORKLOAD_DEPTH)
-		return TOO_BIG(r, "more than %d repeats in each other",
-			       NP_WORKLOAD_DEPTH);
-	r->loop[r->depth].at = r->w.at;
-	r->loop[r->depth].line = r->w.line;
-	r->loop[r->depth++].left = n - 1;
-	return 0;
+		TOO_BIG(r, "more than %d repeats in each other",
+			NP_WORKLOAD_DEPTH);
+	if (!r->w.rc)
+		r->loop[r->depth++] = (struct loop){ r->w.at, r->w.line,
+						     n - 1 };
 }
 
-static int line_end(struct reader *r)
+static void line_end(struct reader *r)
 {
-	if (!r->depth)
-		return BAD(r, "end: expected after repeat");
-	if (!r->loop[r->depth - 1].left) {
+	struct loop *l = &r->loop[r->depth];
+
+	if (!r->depth) {
+		BAD(r, "end: expected after repeat");
+	} else if (!l[-1].left) {
 		r->depth--;
-		return 0;
+	} else {
+		l[-1].left--;
+		r->w.at = l[-1].at;
+		r->w.line = l[-1].line;
 	}
-	r->loop[r->depth - 1].left--;
-	r->w.at = r->loop[r->depth - 1].at;
-	r->w.line = r->loop[r->depth - 1].line;
-	return 0;
 }
 
 static const struct {
 	const char *name;
-	int (*read)(struct reader *r);
+	void (*read)(struct reader *r);
 } lines[] = {
 	{ "tasks", line_tasks }, { "size", line_size },
 	{ "repeat", line_repeat }, { "end", line_end },
@@ -308,46 +402,49 @@ static const struct {
 /* Reading takes no longer than so many steps, whatever they do. */
 static bool too_long(struct reader *r)
 {
-	size_t n = r->b.n_tasks;
+	size_t n = r->n_tasks;
 
-	r->n_steps += !strcmp(word(r, 1), "alltoall") ? 1 + n * n : 1 + n;
+	r->n_steps += np_words_is(&r->w, 1, "alltoall") ? 1 + n * n : 1 + n;
 	return r->n_steps > NP_WORKLOAD_MAX_STEPS;
 }
 
-static int line(struct reader *r)
+static void line(struct reader *r)
 {
 	const char *first = r->w.word[0];
 
 	if (too_long(r))
-		return TOO_BIG(r, "more than %zu steps: lines by tasks by "
-			       "repeats", NP_WORKLOAD_MAX_STEPS);
-	if (!r->b.app && strcmp(first, "tasks"))
-		return BAD(r, "\"%.40s\": expected tasks N first", first);
+		TOO_BIG(r, "more than %zu steps: lines by tasks by repeats",
+			NP_WORKLOAD_MAX_STEPS);
+	if (!r->app && strcmp(first, "tasks"))
+		BAD(r, "\"%.40s\": expected tasks N first", first);
+	if (r->w.rc)
+		return;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++)
-		if (!strcmp(first, lines[i].name))
-			return lines[i].read(r);
+		if (!strcmp(first, lines[i].name)) {
+			lines[i].read(r);
+			return;
+		}
 	if (first[strlen(first) - 1] == ':')
-		return line_event(r);
-	return BAD(r, "\"%.40s\": expected size, repeat, end or TASKS: EVENT",
-		   first);
+		line_event(r);
+	else
+		BAD(r, "\"%.40s\": expected size, repeat, end or TASKS: EVENT",
+		    first);
 }
 
 static int parse(struct reader *r)
 {
-	int rc;
-
-	while ((rc = np_words_next(&r->w, r->b.err)) > 0) {
-		rc = line(r);
-		if (rc)
-			return rc;
-	}
-	if (!rc && !r->b.app)
-		rc = np_errf(r->b.err, -EINVAL, "%s: no program in it",
-			     r->w.source);
-	if (!rc && r->depth)
-		rc = BAD(r, "repeat of line %zu: its end is missing",
-			 r->loop[r->depth - 1].line);
-	return rc ? rc : np_workload_meet(&r->b);
+	while (np_words_next(&r->w))
+		line(r);
+	if (r->w.rc)
+		return r->w.rc;
+	if (!r->app)
+		return np_errf(r->w.err, -EINVAL, "%s: no program in it",
+			       r->w.source);
+	if (r->depth)
+		return BAD(r, "repeat of line %zu: its end is missing",
+			   r->loop[r->depth - 1].line);
+	meet(r);
+	return r->w.rc;
 }
 
 int np_workload_parse(const char *text, size_t len, const char *source,
@@ -358,21 +455,19 @@ int np_workload_parse(const char *text, size_t len, const char *source,
 
 	if (!r)
 		return np_errf(err, -ENOMEM, "%s: out of memory", source);
-	np_words_open(&r->w, text, len, source);
-	r->b.w = &r->w;
-	r->b.err = err;
-	r->b.bytes = BYTES;
+	np_words_open(&r->w, text, len, source, err);
+	r->bytes = BYTES;
 	rc = parse(r);
 	if (rc)
-		np_replay_app_free(r->b.app);
+		np_replay_app_free(r->app);
 	else
-		*out = r->b.app;
-	for (uint32_t t = 0; r->b.task && t < r->b.n_tasks; t++)
-		free(r->b.task[t].pending);
-	free(r->b.task);
-	free(r->b.named);
-	free(r->b.sends.e);
-	free(r->b.recvs.e);
+		*out = r->app;
+	for (uint32_t t = 0; r->task && t < r->n_tasks; t++)
+		free(r->task[t].pending);
+	free(r->task);
+	free(r->named);
+	free(r->sends.e);
+	free(r->recvs.e);
 	free(r);
 	return rc;
 }
@@ -382,8 +477,8 @@ int np_workload_read(const char *path, struct np_replay_app **out,
 {
 	char *text;
 	size_t len;
-	int rc = np_words_file(path, NP_WORKLOAD_MAX_FILE_BYTES, &text, &len,
-			       err);
+	int rc = np_read_file(path, NP_WORKLOAD_MAX_FILE_BYTES, &text, &len,
+			      err);
 
 	if (rc)
 		return rc;

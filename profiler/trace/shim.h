@@ -18,7 +18,6 @@
 #include "np_collective.h"
 #include "np_trace_write.h"
 #include "shim_calls.h"
-#include "shim_load.h"
 
 /* The MPI's own calls. */
 #define SHIM_REAL(name) extern __typeof__(PMPI_##name) *real_##name;
@@ -140,7 +139,7 @@ void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
 		    const int *index);
 void shim_wait_free(struct shim_wait *w);
 
-/* shim_collective.c */
+/* shim_comm.c: collectives on them. */
 
 struct shim_collective {
 	enum np_collective which;

@@ -1,23 +1,27 @@
 /*
- * The MPI calls that are followed, as lists X(NAME) without "MPI_".  What comes
- * with MPI 4 is followed where the MPI has it.
+ * The MPI calls that are followed, as lists X(NAME) without "MPI_", and how what
+ * stands in for them is found.  What comes with MPI 4 is followed where the MPI
+ * has it.
  */
 #ifndef SHIM_CALLS_H
 #define SHIM_CALLS_H
 
-/* Those with counts. */
-#define SHIM_COUNTED(X) \
-	X(Send) X(Bsend) X(Ssend) X(Rsend) X(Recv) X(Sendrecv) \
-	X(Sendrecv_replace) X(Isend) X(Ibsend) X(Issend) X(Irsend) X(Irecv) \
-	X(Send_init) X(Bsend_init) X(Ssend_init) X(Rsend_init) X(Recv_init) \
-	X(Mrecv) X(Imrecv) \
-	X(Bcast) X(Gather) X(Gatherv) X(Scatter) X(Scatterv) X(Allgather) \
-	X(Allgatherv) X(Alltoall) X(Alltoallv) X(Alltoallw) X(Reduce) \
-	X(Allreduce) X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) \
-	X(Exscan) X(Ibcast) X(Igather) X(Igatherv) X(Iscatter) X(Iscatterv) \
-	X(Iallgather) X(Iallgatherv) X(Ialltoall) X(Ialltoallv) \
-	X(Ialltoallw) X(Ireduce) X(Iallreduce) X(Ireduce_scatter) \
-	X(Ireduce_scatter_block) X(Iscan) X(Iexscan)
+/* Those with counts; s: what comes behind each name. */
+#define SHIM_COUNTED(X) SHIM_COUNTED_AS(X, )
+#define SHIM_COUNTED_AS(X, s) \
+	X(Send##s) X(Bsend##s) X(Ssend##s) X(Rsend##s) X(Recv##s) \
+	X(Sendrecv##s) X(Sendrecv_replace##s) X(Isend##s) X(Ibsend##s) \
+	X(Issend##s) X(Irsend##s) X(Irecv##s) X(Send_init##s) \
+	X(Bsend_init##s) X(Ssend_init##s) X(Rsend_init##s) X(Recv_init##s) \
+	X(Mrecv##s) X(Imrecv##s) X(Bcast##s) X(Gather##s) X(Gatherv##s) \
+	X(Scatter##s) X(Scatterv##s) X(Allgather##s) X(Allgatherv##s) \
+	X(Alltoall##s) X(Alltoallv##s) X(Alltoallw##s) X(Reduce##s) \
+	X(Allreduce##s) X(Reduce_scatter##s) X(Reduce_scatter_block##s) \
+	X(Scan##s) X(Exscan##s) X(Ibcast##s) X(Igather##s) X(Igatherv##s) \
+	X(Iscatter##s) X(Iscatterv##s) X(Iallgather##s) X(Iallgatherv##s) \
+	X(Ialltoall##s) X(Ialltoallv##s) X(Ialltoallw##s) X(Ireduce##s) \
+	X(Iallreduce##s) X(Ireduce_scatter##s) X(Ireduce_scatter_block##s) \
+	X(Iscan##s) X(Iexscan##s)
 
 #define SHIM_PLAIN(X) SHIM_INIT(X) SHIM_REST(X)
 #define SHIM_INIT(X) X(Init) X(Init_thread)
@@ -44,8 +48,9 @@
 	X(Ineighbor_allgatherv) X(Ineighbor_alltoall) \
 	X(Ineighbor_alltoallv) X(Ineighbor_alltoallw)
 
-/* New in MPI 4, without and with larger counts. */
-#define SHIM_COUNTED_4(X) X(Isendrecv) X(Isendrecv_replace)
+/* New in MPI 4. */
+#define SHIM_COUNTED_4(X) SHIM_COUNTED_4_AS(X, )
+#define SHIM_COUNTED_4_AS(X, s) X(Isendrecv##s) X(Isendrecv_replace##s)
 #define SHIM_PLAIN_4(X) X(Comm_idup_with_info) SHIM_NOT_FOLLOWED_4(X)
 #define SHIM_NOT_FOLLOWED_4(X) \
 	X(Psend_init) X(Precv_init) X(Barrier_init) \
@@ -55,20 +60,25 @@
 	X(Allreduce_init) X(Reduce_scatter_init) \
 	X(Reduce_scatter_block_init) X(Scan_init) X(Exscan_init)
 
-/* The same with larger counts. */
-#define SHIM_LARGE(X) \
-	X(Send_c) X(Bsend_c) X(Ssend_c) X(Rsend_c) X(Recv_c) X(Sendrecv_c) \
-	X(Sendrecv_replace_c) X(Isend_c) X(Ibsend_c) X(Issend_c) \
-	X(Irsend_c) X(Irecv_c) X(Send_init_c) X(Bsend_init_c) \
-	X(Ssend_init_c) X(Rsend_init_c) X(Recv_init_c) X(Mrecv_c) \
-	X(Imrecv_c) X(Bcast_c) X(Gather_c) X(Gatherv_c) X(Scatter_c) \
-	X(Scatterv_c) X(Allgather_c) X(Allgatherv_c) X(Alltoall_c) \
-	X(Alltoallv_c) X(Alltoallw_c) X(Reduce_c) X(Allreduce_c) \
-	X(Reduce_scatter_c) X(Reduce_scatter_block_c) X(Scan_c) X(Exscan_c) \
-	X(Ibcast_c) X(Igather_c) X(Igatherv_c) X(Iscatter_c) X(Iscatterv_c) \
-	X(Iallgather_c) X(Iallgatherv_c) X(Ialltoall_c) X(Ialltoallv_c) \
-	X(Ialltoallw_c) X(Ireduce_c) X(Iallreduce_c) X(Ireduce_scatter_c) \
-	X(Ireduce_scatter_block_c) X(Iscan_c) X(Iexscan_c) X(Isendrecv_c) \
-	X(Isendrecv_replace_c)
+/* Those with larger counts. */
+#define SHIM_LARGE(X) SHIM_COUNTED_AS(X, _c) SHIM_COUNTED_4_AS(X, _c)
+
+/*
+ * Between libnetprof-mpi.so, which knows no MPI, and the part that knows the
+ * one that the program has: a function of the MPI by its name, or NULL.
+ */
+typedef void *shim_find_f(const char *name);
+
+struct shim_wrapper {
+	const char *name; /* without "MPI_" */
+	void *function;
+};
+
+/*
+ * Takes the MPI's own functions by find, and gives those that stand in for
+ * them; the last has no name.
+ */
+typedef const struct shim_wrapper *shim_bind_f(shim_find_f *find);
+#define SHIM_BIND "np_shim_bind"
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Wrappers of calls with counts, for shim_calls.c, which includes this once
+ * Wrappers of calls with counts, for shim_wraps.c, which includes this once
  * with int as COUNT and once more, where the MPI has them, for the calls with
  * larger counts.  C(name): the name with its suffix; DISPL: of displacements.
  */

@@ -6,7 +6,7 @@
  * starts or calls MPI_Init(), or the MPI itself if there is no such part.
  * Programs without MPI have it and do not notice.
  */
-#include "shim_load.h"
+#include "shim_calls.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -14,8 +14,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "shim_calls.h"
 
 /* All there are: an MPI may have them or not. */
 #define ALL_BUT_INIT(X) \

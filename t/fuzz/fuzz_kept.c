@@ -103,7 +103,7 @@ static void check_evidence(const char *data, size_t len)
 	const struct np_fabric fabric = {
 		.bins = np_bins_own(), .level = level, .n_levels = LEVELS,
 	};
-	struct np_unpack u = { .at = data, .left = len };
+	struct np_pack u = { .at = data, .left = len };
 	struct np_evidence e, again;
 	char *text = NULL;
 	size_t size = 0;
@@ -115,7 +115,7 @@ static void check_evidence(const char *data, size_t len)
 	must(f);
 	np_evidence_pack(f, &e);
 	must(!fclose(f));
-	u = (struct np_unpack){ .at = text, .left = size };
+	u = (struct np_pack){ .at = text, .left = size };
 	if (np_evidence_unpack(&u, &fabric, "fuzz", &again) || u.left ||
 	    again.n_curve != e.n_curve || again.n_used != e.n_used)
 		abort();
@@ -127,16 +127,16 @@ static void check_evidence(const char *data, size_t len)
 /* Texts where there may be some, else numbers. */
 static void check_rest(const char *data, size_t len)
 {
-	struct np_unpack u = { .at = data, .left = len };
+	struct np_pack u = { .at = data, .left = len };
 
 	while (!u.bad) {
-		struct np_unpack t = u;
-		const char *text = np_unpack_text(&t);
+		struct np_pack t = u;
+		const char *text = np_pack_text(&t, NULL);
 
 		if (u.left < t.left || strlen(text) > u.left)
 			abort();
 		if (t.bad)
-			np_unpack_count(&u, UINT64_MAX);
+			np_pack_count(&u, 0, UINT64_MAX);
 		else
 			u = t;
 	}

@@ -189,13 +189,12 @@ static const struct np_cal_node nodes[] = {
 
 static void rig_attach(struct rig *r)
 {
-	const struct np_cal_seen *seen;
-	size_t n;
+	struct np_cal_survey seen;
 
 	r->c.run = np_cal_run_new(&ops, &r->w, &r->c.setup);
-	T_CHECK(!np_cal_run_survey(r->c.run, "n[0-7]", 8, &seen, &n, NULL));
-	T_CHECK(n == 8 && !strcmp(seen[7].node, "n7") &&
-		!strcmp(seen[7].leaf, "leaf1"));
+	T_CHECK(!np_cal_run_survey(r->c.run, "n[0-7]", 8, &seen, NULL));
+	T_CHECK(seen.n == 8 && !strcmp(seen.node[7].name, "n7") &&
+		!strcmp(seen.node[7].leaf, "leaf1"));
 	np_cal_run_set_sites(r->c.run, &r->sites);
 }
 

@@ -2,7 +2,7 @@
 #include "t.h"
 #include "cli.h"
 #include "cli_check.h"
-#include "cli_html.h"
+#include "cli_report.h"
 #include "cli_text.h"
 
 #include <locale.h>

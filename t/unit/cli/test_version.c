@@ -1,6 +1,6 @@
 /* Versions of Slurm, and programs that are run. */
 #include "t.h"
-#include "cli_slurm.h"
+#include "cli_check.h"
 #include "np_loader.h"
 
 #include <errno.h>

@@ -69,7 +69,7 @@ static char *packed(const struct np_evidence *e, size_t *len)
 static int unpack(const char *data, size_t len, const char *name,
 		  struct np_evidence *out)
 {
-	struct np_unpack u = { .at = data, .left = len };
+	struct np_pack u = { .at = data, .left = len };
 
 	return np_evidence_unpack(&u, cal.fabric, name, out);
 }

@@ -29,10 +29,10 @@ static void test_sending(void)
 	np_shared_sends(d, &s);
 	np_shared_lock(d, &conf);
 	T_CHECK(np_shared_sending(d) == &s);
-	T_CHECK(!np_shared_overtaken(d, &s));
-	np_shared_changed(d, &(struct np_change){ .id = 12, .uid = SOME_UID,
-						.task = NP_CHANGE_ALL });
-	T_CHECK(np_shared_overtaken(d, &s));
+	T_CHECK(!np_changes_overtake(np_shared_changes(d), &s));
+	np_changes_put(np_shared_changes(d), &(struct np_change){
+		.id = 12, .uid = SOME_UID, .task = NP_CHANGE_ALL });
+	T_CHECK(np_changes_overtake(np_shared_changes(d), &s));
 	np_shared_unlock(d);
 	np_shared_sends(d, NULL);
 	T_CHECK(!np_shared_sending(d));

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_figure_text.h"
+#include "np_figure.h"
 #include "some_figure.h"
 
 static struct np_figure *two_steps(void)

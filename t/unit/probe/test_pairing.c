@@ -167,8 +167,8 @@ static void test_rings(void)
 		strcpy(text, rings[i].places);
 		n = parse_places(text, place);
 		T_ROW(rings[i].name,
-		      np_pairing_ring(place, n, rings[i].rank, rings[i].want,
-				      to, from, &got) == 0);
+		      np_pairing_ring(place, n, false, rings[i].rank,
+				      rings[i].want, to, from, &got) == 0);
 		print_ranks(to_text, to, got);
 		print_ranks(from_text, from, got);
 		T_ROW(rings[i].name, !strcmp(to_text, rings[i].to));
@@ -187,8 +187,8 @@ static void test_rings_fit_together(void)
 		size_t n = make_cluster(seed, place), want = 1 + seed % 5;
 
 		for (size_t r = 0; r < n; r++)
-			np_pairing_ring(place, n, r, want, to[r], from[r],
-					&got[r]);
+			np_pairing_ring(place, n, false, r, want, to[r],
+					from[r], &got[r]);
 		for (size_t r = 0; r < n; r++)
 			for (size_t i = 0; i < got[r]; i++) {
 				size_t s = to[r][i];
@@ -242,7 +242,7 @@ static void test_across(void)
 
 		strcpy(text, across[i].places);
 		n = parse_places(text, place);
-		T_ROW(across[i].name, !np_pairing_across(place, n,
+		T_ROW(across[i].name, !np_pairing_ring(place, n, true,
 			across[i].rank, across[i].want, to, from, &got));
 		for (size_t k = 0; k < got; k++)
 			snprintf(got_to + strlen(got_to),

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_pingpong_sides.h"
+#include "np_loop.h"
 
 static const struct {
 	const char *name;

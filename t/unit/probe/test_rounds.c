@@ -55,8 +55,8 @@ static void set_up(size_t n, const char *level, double delay_sec)
 		};
 
 		T_CHECK(np_level_parse(level, &c.level, NULL) == 0);
-		np_pairing_ring(place, n, i, c.level.partners, ranks, from[i],
-				&got);
+		np_pairing_ring(place, n, false, i, c.level.partners, ranks,
+				from[i], &got);
 		c.level.partners = (uint32_t)got;
 		for (size_t p = 0; p < got; p++) {
 			to[i][p] = (int)ranks[p];

@@ -1,6 +1,5 @@
 /* The test plays srun between the host and the processes of a step. */
 #include "t.h"
-#include "np_wire_host.h"
 #include "np_wire_join.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 #include "t.h"
 
-#include "np_replay_graph.h"
+#include "np_graph.h"
+#include "np_replay.h"
 
 #include <math.h>
 

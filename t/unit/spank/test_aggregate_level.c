@@ -1,12 +1,12 @@
 #include "t.h"
-#include "np_aggregate_level.h"
+#include "np_aggregate.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static struct np_record *r;
-static struct np_aggregate_level *f;
+static struct np_aggregate *f;
 
 static int level(const char *line, double now, double start, double end)
 {
@@ -21,7 +21,7 @@ static void begin(void)
 {
 	r = np_record_new();
 	r->level = calloc(1, sizeof(*r->level));
-	f = np_aggregate_level_new(r);
+	f = np_aggregate_new(r);
 	T_CHECK(np_aggregate_level_age(f, 99) == 0);
 	T_CHECK(level("np1 hello 0 1 n0 leaf0 - tcp/eth0 1", 100, NAN, NAN) ==
 		0);
@@ -30,7 +30,7 @@ static void begin(void)
 
 static void end(void)
 {
-	np_aggregate_level_free(f);
+	np_aggregate_free(f);
 	np_record_free(r);
 }
 

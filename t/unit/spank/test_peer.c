@@ -86,7 +86,7 @@ static void test_rows(void)
 		T_ROW(rows[i].name, (g.fd >= 0) == rows[i].stays);
 		np_peer_close(&g);
 		np_peer_close(&g); /* twice is no harm */
-		T_ROW(rows[i].name, g.fd == -1 && !g.in && !g.out);
+		T_ROW(rows[i].name, g.fd == -1 && !g.in_len && !g.out);
 		close(fd);
 	}
 }

@@ -95,7 +95,6 @@ static void test_plans(void)
 		struct np_err why = NP_ERR_INIT;
 		struct np_facts f = plain;
 		struct np_order o;
-		char period[NP_ORDER_TEXT];
 
 		f.side_step = plans[i].side;
 		f.asked = plans[i].asked;
@@ -105,7 +104,7 @@ static void test_plans(void)
 		f.argv = strstr(plans[i].name, "mpirun") ? ARGV("orted") :
 			 ARGV("/bin/lmp");
 		f.argc = 1;
-		T_ROW(plans[i].name, np_plan_make(&f, &o, period, &why) ==
+		T_ROW(plans[i].name, np_plan_make(&f, &o, &why) ==
 		      plans[i].want && strstr(why.text, plans[i].why));
 	}
 }
@@ -153,17 +152,16 @@ static void test_fingerprint(void)
 static void test_settings_reach_the_order(void)
 {
 	char *settings[] = { "Store=/s", "Period=1s" };
-	char period[NP_ORDER_TEXT];
 	struct np_facts f = plain;
 	struct np_order o;
 
 	f.setting = settings;
 	f.n_settings = 2;
-	f.period = "10ms";
+	f.period = "Period=10ms";
 	f.level = "c4";
 	f.argv = ARGV("lmp");
 	f.argc = 1;
-	T_CHECK(np_plan_make(&f, &o, period, NULL) == NP_PLAN_ATTACH);
+	T_CHECK(np_plan_make(&f, &o, NULL) == NP_PLAN_ATTACH);
 	T_CHECK(o.n_settings == 3 && !strcmp(o.setting[0], "Store=/s"));
 	/* the user's wish comes last, and the last one counts */
 	T_CHECK(!strcmp(o.setting[2], "Period=10ms"));
@@ -174,7 +172,6 @@ static void test_too_many_settings_are_refused(void)
 {
 	char *settings[NP_ORDER_SETTINGS + 1];
 	struct np_err why = NP_ERR_INIT;
-	char period[NP_ORDER_TEXT];
 	struct np_facts f = plain;
 	struct np_order o;
 
@@ -184,7 +181,7 @@ static void test_too_many_settings_are_refused(void)
 	f.n_settings = NP_ORDER_SETTINGS + 1;
 	f.argv = ARGV("lmp");
 	f.argc = 1;
-	T_CHECK(np_plan_make(&f, &o, period, &why) == NP_PLAN_SKIP);
+	T_CHECK(np_plan_make(&f, &o, &why) == NP_PLAN_SKIP);
 	T_CHECK(strstr(why.text, "plugstack.conf") != NULL);
 }
 

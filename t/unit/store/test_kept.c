@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "np_pack.h"
 #include "np_text.h"
 #include "some_store.h"
 
@@ -185,29 +184,29 @@ static void test_pack(void)
 {
 	const struct np_mean mean = { .n = 3, .mean = 1.5, .sd = 0.25 };
 	struct np_mean back;
-	struct np_unpack u = { .bad = false };
+	struct np_pack p = { .bad = false };
 	char *data;
 	size_t len;
-	FILE *f = open_memstream(&data, &len);
 
-	np_pack_count(f, 9);
-	np_pack_mean(f, &mean);
-	np_pack_text(f, "name");
-	np_pack_text(f, NULL);
-	T_CHECK(!fclose(f));
+	p.f = open_memstream(&data, &len);
+	T_CHECK(np_pack_count(&p, 9, 9) == 9);
+	np_pack_mean(&p, mean);
+	np_pack_text(&p, "name");
+	np_pack_text(&p, NULL);
+	T_CHECK(!fclose(p.f));
 	for (size_t cut = 0; cut <= len; cut++) {
-		u = (struct np_unpack){ .at = data, .left = cut };
-		np_unpack_count(&u, 9);
-		back = np_unpack_mean(&u);
-		np_unpack_text(&u);
-		T_ROW("an empty text for none", !*np_unpack_text(&u));
-		T_ROW("cut", u.bad == (cut < len));
+		p = (struct np_pack){ .at = data, .left = cut };
+		np_pack_count(&p, 0, 9);
+		back = np_pack_mean(&p, (struct np_mean){ 0 });
+		np_pack_text(&p, NULL);
+		T_ROW("an empty text for none", !*np_pack_text(&p, NULL));
+		T_ROW("cut", p.bad == (cut < len));
 	}
-	T_CHECK(back.n == 3 && back.mean == 1.5 && back.sd == 0.25 && !u.left);
-	u = (struct np_unpack){ .at = data, .left = len };
-	T_ROW("more than can be", !np_unpack_count(&u, 8) && u.bad);
-	u = (struct np_unpack){ .at = data, .left = len };
-	T_ROW("a text that does not end", !*np_unpack_text(&u) && u.bad);
+	T_CHECK(back.n == 3 && back.mean == 1.5 && back.sd == 0.25 && !p.left);
+	p = (struct np_pack){ .at = data, .left = len };
+	T_ROW("more than can be", !np_pack_count(&p, 0, 8) && p.bad);
+	p = (struct np_pack){ .at = data, .left = len };
+	T_ROW("a text that does not end", !*np_pack_text(&p, NULL) && p.bad);
 	free(data);
 }
 

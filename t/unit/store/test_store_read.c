@@ -354,13 +354,14 @@ static void test_untrusted_directories(void)
 static void test_lists(void)
 {
 	struct np_store *s = t_store_fresh();
-	char path[600], **apps;
+	struct np_store_app *apps;
+	char path[600];
 	uid_t *uids;
 	size_t n;
 
-	T_CHECK(np_store_apps(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
+	T_CHECK(np_store_look(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
 		0 && n == 0);
-	np_names_free(apps, n);
+	free(apps);
 	T_CHECK(np_store_uids(s, &uids, &n, NULL, NULL, NULL) == 0 && n == 0);
 	free(uids);
 	T_CHECK(t_store_save(s, 7, 1.7e9) == 0);
@@ -377,11 +378,11 @@ static void test_lists(void)
 		snprintf(path, sizeof(path), "%s/users/%s", t_store_dir, *name);
 		T_CHECK(mkdir(path, 0755) == 0);
 	}
-	T_CHECK(np_store_apps(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
+	T_CHECK(np_store_look(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
 		0);
-	T_CHECK(n == 3 && !strcmp(apps[0], "aa") && !strcmp(apps[1], "lmp") &&
-		!strcmp(apps[2], "zz"));
-	np_names_free(apps, n);
+	T_CHECK(n == 3 && !strcmp(apps[0].name, "aa") &&
+		!strcmp(apps[1].name, "lmp") && !strcmp(apps[2].name, "zz"));
+	free(apps);
 	T_CHECK(np_store_uids(s, &uids, &n, NULL, NULL, NULL) == 0);
 	T_CHECK(n == 1 && uids[0] == geteuid());
 	free(uids);

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_store_trace.h"
+#include "np_store.h"
 #include "np_trace_dir.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 #include "t.h"
 #include "np_goal.h"
+#include "np_trace_allprof.h"
 #include "np_trace_graph.h"
 #include "some_trace.h"
 
@@ -294,6 +295,31 @@ static void test_liballprof(void)
 	}
 }
 
+/* Written as text again it is the same graph: anybody is anybody there. */
+static void test_liballprof_again(void)
+{
+	const char *dir = some_trace_dir();
+	char text[1024], same[1024], again[512];
+	struct np_trace_files f;
+
+	some_lines(dir, "run-0.txt",
+		   "MPI_Irecv:25:9:10:11,8,8:-1:-1:7,0,2:400:26\n"
+		   "MPI_Wait:27:400:0:28\n"
+		   "MPI_Recv:28:9:1:11,8,8:-1:-1:7,0,2:0:30\n"
+		   "MPI_Finalize:30:-\n");
+	some_lines(dir, "run-1.txt",
+		   "MPI_Send:20:9:10:11,8,8:0:7:7,1,2:21\n"
+		   "MPI_Send:22:9:1:11,8,8:0:3:7,1,2:23\n"
+		   "MPI_Finalize:30:-\n");
+	snprintf(again, sizeof(again), "%s/again", dir);
+	T_CHECK(!np_trace_files_find(dir, &f, NULL));
+	T_CHECK(!np_trace_allprof(&f, NULL, again, NULL));
+	np_trace_files_free(&f);
+	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
+	T_CHECK(!graph_text(again, NULL, same, sizeof(same)));
+	T_CHECK(strstr(text, "recv 80b from 1 tag 7") && !strcmp(text, same));
+}
+
 static const struct {
 	const char *name, *file[3], *says;
 } places[] = {
@@ -335,6 +361,7 @@ static const struct t_case cases[] = {
 	{ "another algorithm is other messages", test_choice },
 	{ "what is not followed is told", test_not_followed },
 	{ "a trace of liballprof is a graph", test_liballprof },
+	{ "the text of a text is the same graph", test_liballprof_again },
 	{ "files of a trace are found, or what is missing is told",
 	  test_files },
 	{ NULL, NULL },

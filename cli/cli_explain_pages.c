@@ -1,0 +1,389 @@
+/* The pages of netprof explain. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_explain.h"
+#include "cli_json_put.h"
+
+#define LINE 1536
+#define MOST_ROWS 40 /* of neighbours */
+
+/* "measured": only a record is left. */
+static const char *state_of(const struct cli_explain *e)
+{
+	return e->job ? e->job->pending ? "pending" : "running" :
+	       e->have_ended ? "ended" : "measured";
+}
+
+/* The decision is only as good as it is fresh. */
+static void say_stale(const struct cli_explain *e)
+{
+	char line[LINE];
+
+	if (cli_state_stale(&e->state, e->now))
+		cli_say(CLI_RED, 0, "%s", cli_say_mode(&e->state, e->now, true,
+						       line, sizeof(line)));
+}
+
+static void say_held(double held_sec, const struct np_state *s)
+{
+	char held[CLI_NUMBER], most[CLI_NUMBER];
+
+	if (held_sec < 1)
+		return;
+	cli_setting_sec(held_sec, held);
+	if (s)
+		cli_labelled(stdout, "Held back", "%s so far, at most %s", held,
+			     cli_setting_sec(s->max_defer_sec, most));
+	else
+		cli_labelled(stdout, "Held back", "%s by placement, before it "
+			     "started", held);
+}
+
+static void cause_row(const struct cli_explain *e,
+		      const struct np_state_cause *c)
+{
+	char leaf[96], app[96], by[CLI_NUMBER], victim[CLI_NUMBER];
+
+	snprintf(victim, sizeof(victim), "%u", c->victim);
+	printf("%-20s %-10u %-20s %-12s", cli_cut(c->leaf, 20, leaf,
+						  sizeof(leaf)), c->other,
+	       cli_cut(cli_app_name(c->other_app), 20, app, sizeof(app)),
+	       cli_victim_self(e->job, c) ? "this one" : victim);
+	cli_right(stdout, cli_change(c->slowdown, by), 9);
+	putchar('\n');
+}
+
+static void say_causes(const struct cli_explain *e)
+{
+	if (!e->job->n_causes)
+		return;
+	cli_head("%-20s %-10s %-20s %-12s%9s", "Kept off leaf", "From job",
+		 "Application", "Would slow", "By");
+	for (size_t i = 0; i < e->job->n_causes; i++)
+		cause_row(e, &e->job->cause[i]);
+}
+
+static int page_pending(const struct cli_explain *e)
+{
+	cli_say_pending(e);
+	say_stale(e);
+	cli_labelled(stdout, "Decision", "%s", e->job->text);
+	cli_say_unknown(e);
+	say_held(e->job->held_sec, &e->state);
+	say_causes(e);
+	return CLI_DONE;
+}
+
+/* "Job 17 (fft) runs on leaf0 (4 nodes)" */
+static void say_where(const char *id, const char *app, const char *verb,
+		      const char *leaves, uint32_t n_nodes, char *buf)
+{
+	snprintf(buf, LINE, "Job %s%s%s%s %s on %.512s%s%u node%s%s", id,
+		 *app ? " (" : "", app, *app ? ")" : "", verb, leaves,
+		 *leaves ? " (" : "", n_nodes, n_nodes == 1 ? "" : "s",
+		 *leaves ? ")" : "");
+}
+
+static void beside_row(const struct cli_beside *b, bool ended)
+{
+	char id[CLI_NUMBER], app[96], leaves[300], time[CLI_NUMBER];
+	char by[CLI_NUMBER];
+
+	printf("%-11s %-20s %-20s", cli_job_name(b->id, b->array, b->task, id),
+	       cli_cut(cli_app_name(b->app), 20, app, sizeof(app)),
+	       cli_cut(*b->leaves ? b->leaves : "-", 20, leaves,
+		       sizeof(leaves)));
+	if (ended)
+		cli_right(stdout, cli_sec(b->overlap_sec, time), 11);
+	cli_right(stdout, b->predicted ? cli_change(b->slowdown, by) : "-",
+		  ended ? 13 : 24);
+	putchar('\n');
+}
+
+static void say_beside(const struct cli_explain *e, bool ended)
+{
+	if (!e->n_beside)
+		return;
+	if (ended)
+		cli_head("%-11s %-20s %-20s%11s%13s", "Neighbour",
+			 "Application", "Leaf switches", "Beside it",
+			 "Predicted");
+	else
+		cli_head("%-11s %-20s %-20s%24s", "Neighbour",
+			 "Application", "Leaf switches", "Predicted");
+	for (size_t i = 0; i < e->n_beside && i < MOST_ROWS; i++)
+		beside_row(&e->beside[i], ended);
+	if (e->n_beside > MOST_ROWS)
+		printf("%zu more (--parsable)\n", e->n_beside - MOST_ROWS);
+}
+
+static void say_prediction(const struct cli_explain *e)
+{
+	const char *why = e->not_predicted.text;
+	char by[CLI_NUMBER];
+
+	if (!e->n_beside)
+		cli_labelled(stdout, "Predicted", "nobody that is known is on "
+			     "its leaf switches");
+	else if (e->predicted)
+		cli_labelled(stdout, "Predicted", "%s beside them together%s%s",
+			     cli_change(e->slowdown, by), *why ? "; " : "",
+			     why);
+	else
+		cli_labelled(stdout, "Predicted", "not possible: %s", why);
+}
+
+static int page_running(const struct cli_explain *e)
+{
+	const struct np_state_job *j = e->job;
+	char where[LINE], id[CLI_NUMBER], since[CLI_NUMBER];
+
+	say_where(cli_job_name(j->id, j->array, j->task, id), j->app, "runs",
+		  j->leaves, j->n_nodes, where);
+	cli_say(CLI_BOLD, 0, "%s, since %s.", where, cli_date(j->start, since));
+	say_stale(e);
+	say_held(j->held_sec, NULL);
+	cli_say_unknown(e);
+	say_prediction(e);
+	cli_say_costliest(e);
+	say_beside(e, false);
+	return CLI_DONE;
+}
+
+static void say_step(const struct cli_explain *e, const struct cli_measured *m)
+{
+	const struct np_record *r = m->run;
+	char line[LINE], label[CLI_NUMBER];
+
+	if (r->state != NP_RUN_COMPLETE)
+		snprintf(line, sizeof(line), "It runs still, or its end was "
+			 "not seen: there is no run time to compare.");
+	else if (r->exit_code)
+		snprintf(line, sizeof(line), "It failed, so its run time says "
+			 "nothing.");
+	else if (r->level)
+		snprintf(line, sizeof(line), "It ran beside level %s, which "
+			 "slows it on purpose.", r->level->name);
+	else
+		cli_say_took(np_record_run_sec(r), &m->alone,
+			     e->predicted ? &e->slowdown : NULL, line,
+			     sizeof(line));
+	snprintf(label, sizeof(label), "Step %u", r->step_id);
+	cli_labelled(stdout, label, "%s", line);
+}
+
+static void say_ended(const struct cli_explain *e)
+{
+	const struct np_ended *n = &e->ended;
+	char where[LINE], id[CLI_NUMBER], from[CLI_NUMBER], took[CLI_NUMBER];
+
+	say_where(cli_job_name(n->id, n->array, n->task, id), n->app, "ran",
+		  n->leaves, n->n_nodes, where);
+	cli_say(CLI_BOLD, 0, "%s, for %s from %s.", where,
+		cli_sec(n->end - n->start, took), cli_date(n->start, from));
+	say_held(n->held_sec, NULL);
+}
+
+static void say_recorded(const struct cli_explain *e)
+{
+	const struct np_record *r = e->measured[0].run;
+	char from[CLI_NUMBER];
+
+	cli_say(CLI_BOLD, 0, "Job %s (%s) ran on %.512s, from %s; placement "
+		"has not seen it.", e->word, r->app, r->nodes ? r->nodes :
+		"nodes not known", cli_date(r->start, from));
+}
+
+static int page_ended(const struct cli_explain *e)
+{
+	char by[CLI_NUMBER];
+
+	if (e->have_ended)
+		say_ended(e);
+	else
+		say_recorded(e);
+	if (!e->n_measured)
+		cli_labelled(stdout, "Measured", "not at all: sbatch "
+			     "--netprofile=%s job.sh says how much longer than "
+			     "alone it takes", *e->ended.app ? e->ended.app :
+			     "NAME");
+	for (size_t i = e->n_measured; i-- > 0; )
+		say_step(e, &e->measured[i]);
+	if (e->predicted && e->n_beside)
+		cli_labelled(stdout, "Predicted", "%s over its whole run, from "
+			     "its neighbours", cli_change(e->slowdown, by));
+	cli_say_costliest(e);
+	if (!e->n_beside)
+		cli_labelled(stdout, "Neighbours", "no other job was on "
+			     "its leaf switches");
+	say_beside(e, true);
+	return CLI_DONE;
+}
+
+int cli_explain_text(const struct cli_explain *e)
+{
+	return !e->job ? page_ended(e) : e->job->pending ? page_pending(e) :
+							   page_running(e);
+}
+
+/* Fields */
+
+static const char *app_of(const struct cli_explain *e)
+{
+	return e->job ? e->job->app : e->have_ended ? e->ended.app :
+	       e->measured[0].run->app;
+}
+
+/* What all lines begin with. */
+static void parsable_begin(const struct cli_explain *e)
+{
+	const struct np_state_job *j = e->job;
+
+	cli_field(e->word, '|');
+	printf("%s|", state_of(e));
+	cli_field(app_of(e), '|');
+	cli_field(j ? j->leaves : e->have_ended ? e->ended.leaves : "", '|');
+	cli_field(j && j->pending ? j->action : "", '|');
+	printf("%s|%.3f|", j && j->pending && j->applied ? "yes" : "no",
+	       j ? j->held_sec : e->have_ended ? e->ended.held_sec : 0);
+	cli_field_real(e->predicted ? e->slowdown : NAN, 6, '|');
+	if (e->n_measured) {
+		const struct cli_measured *m = &e->measured[0];
+
+		printf("%.3f|", np_record_run_sec(m->run));
+		if (np_mean_known(&m->alone))
+			printf("%.3f", m->alone.mean);
+		printf("|%u|", m->alone.n);
+	} else {
+		fputs("|||", stdout);
+	}
+}
+
+static void parsable_cause(const struct cli_explain *e,
+			   const struct np_state_cause *c)
+{
+	parsable_begin(e);
+	printf("%u|", c->other);
+	cli_field(c->other_app, '|');
+	cli_field(c->leaf, '|');
+	printf("|%u|%.6g\n", c->victim ? c->victim : e->job->id, c->slowdown);
+}
+
+static void parsable_beside(const struct cli_explain *e,
+			    const struct cli_beside *b)
+{
+	parsable_begin(e);
+	printf("%u|", b->id);
+	cli_field(b->app, '|');
+	cli_field(b->leaves, '|');
+	if (!e->job)
+		printf("%.3f", b->overlap_sec);
+	printf("||");
+	cli_field_real(b->predicted ? b->slowdown : NAN, 6, '\n');
+}
+
+int cli_explain_parsable(const struct cli_explain *e)
+{
+	bool pending = e->job && e->job->pending;
+
+	puts("Job|State|App|Leaves|Action|Applied|HeldSec|Predicted|RunSec|"
+	     "AloneSec|AloneRuns|Other|OtherApp|OtherLeaves|OverlapSec|Victim|"
+	     "Slowdown");
+	for (size_t i = 0; pending && i < e->job->n_causes; i++)
+		parsable_cause(e, &e->job->cause[i]);
+	for (size_t i = 0; i < e->n_beside; i++)
+		parsable_beside(e, &e->beside[i]);
+	if (pending ? !e->job->n_causes : !e->n_beside) {
+		parsable_begin(e);
+		puts("|||||");
+	}
+	return CLI_DONE;
+}
+
+static void put_ended(json_object *j, const struct np_ended *n)
+{
+	char id[CLI_NUMBER], user[CLI_NUMBER];
+
+	cli_put_text(j, "job", cli_job_name(n->id, n->array, n->task, id));
+	cli_put_count(j, "id", n->id);
+	cli_put_text(j, "user", cli_user(n->uid, user));
+	cli_put_text(j, "state", "ended");
+	cli_put_text(j, "app", n->app);
+	cli_put_text(j, "partition", n->partition);
+	cli_put_text(j, "leaves", n->leaves);
+	cli_put_count(j, "nodes", n->n_nodes);
+	cli_put_time(j, "submit", n->submit);
+	cli_put_time(j, "start", n->start);
+	cli_put_time(j, "end", n->end);
+	cli_put_real(j, "held_sec", n->held_sec);
+}
+
+static void put_measured(json_object *j, const struct cli_measured *m)
+{
+	double run = np_record_run_sec(m->run);
+
+	cli_put_text(j, "app", m->run->app);
+	cli_put_count(j, "step", m->run->step_id);
+	cli_put_time(j, "start", m->run->start);
+	cli_put_real(j, "run_sec", run);
+	cli_put_text(j, "level", m->run->level ? m->run->level->name : NULL);
+	cli_put_count(j, "alone_runs", m->alone.n);
+	if (!np_mean_known(&m->alone))
+		return;
+	cli_put_real(j, "alone_sec", m->alone.mean);
+	cli_put_real(j, "slowdown", run / m->alone.mean - 1);
+}
+
+static void put_beside(json_object *list, const struct cli_explain *e,
+		       const struct cli_beside *b)
+{
+	json_object *j = cli_append_object(list);
+
+	cli_put_count(j, "id", b->id);
+	cli_put_text(j, "app", b->app);
+	cli_put_text(j, "leaves", b->leaves);
+	if (!e->job)
+		cli_put_real(j, "overlap_sec", b->overlap_sec);
+	cli_put_real(j, "slowdown", b->predicted ? b->slowdown : NAN);
+}
+
+static void put_costliest(json_object *in, const struct cli_explain *e)
+{
+	double share;
+	const struct cli_beside *b = cli_explain_costliest(e, &share);
+	json_object *j = cli_put_if(in, "costliest", b);
+
+	if (!j)
+		return;
+	cli_put_count(j, "id", b->id);
+	cli_put_text(j, "app", b->app);
+	cli_put_real(j, "share", share);
+}
+
+int cli_explain_json(const struct cli_explain *e)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	if (e->job) {
+		cli_put_job(j, e->job);
+		cli_put_snapshot(cli_put_object(j, "placement"), &e->state,
+				 e->now);
+	} else if (e->have_ended) {
+		put_ended(j, &e->ended);
+	} else {
+		cli_put_text(j, "job", e->word);
+		cli_put_text(j, "state", state_of(e));
+	}
+	list = cli_put_array(j, "steps");
+	for (size_t i = 0; i < e->n_measured; i++)
+		put_measured(cli_append_object(list), &e->measured[i]);
+	cli_put_real(j, "predicted", e->predicted ? e->slowdown : NAN);
+	cli_put_text(j, "not_predicted", e->not_predicted.text);
+	put_costliest(j, e);
+	list = cli_put_array(j, "neighbours");
+	for (size_t i = 0; i < e->n_beside; i++)
+		put_beside(list, e, &e->beside[i]);
+	return cli_print_json("explain", j);
+}

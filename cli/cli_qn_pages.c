@@ -1,0 +1,311 @@
+/* The pages of netprof qn. */
+#include <math.h>
+#include <stdio.h>
+
+#include "cli_json_put.h"
+#include "cli_qn.h"
+#include "cli_text.h"
+
+#define NAME 16
+#define DIGITS 12 /* more than elsewhere: computed, not measured */
+
+/* All that a class is at one population, and at one station. */
+struct class {
+	const char *name;
+	uint64_t customers;
+	double x_per_sec;
+	double response_sec, cycle_sec; /* NaN: without customers */
+};
+
+struct place {
+	const char *station, *class;
+	double present, utilisation, x_per_sec, residence_sec;
+	double per_visit_sec; /* NaN: never visited */
+};
+
+static struct class class_of(const struct cli_qn *q, size_t row, size_t c)
+{
+	const struct np_qn_class *class = &q->n.net.class[c];
+	const struct np_qn_solution *s = &q->row[row].s;
+	struct class k = {
+		.name = class->name, .x_per_sec = s->x_per_sec[c],
+		.customers = c == q->changes ? q->row[row].customers :
+					       class->customers,
+		.response_sec = NAN, .cycle_sec = NAN,
+	};
+
+	if (k.customers) {
+		k.response_sec = s->response_sec[c];
+		k.cycle_sec = k.response_sec + class->think_sec;
+	}
+	return k;
+}
+
+static struct place place_of(const struct cli_qn *q, size_t row, size_t c,
+			     size_t k)
+{
+	const struct np_qn_station *st = &q->n.net.station[k];
+	const struct np_qn_solution *s = &q->row[row].s;
+	size_t i = c * q->n.net.n_stations + k;
+	struct place p = {
+		.station = st->name, .class = q->n.net.class[c].name,
+		.present = s->present[i], .utilisation = s->utilisation[i],
+		.x_per_sec = s->x_per_sec[c] * st->visits[c],
+		.residence_sec = s->residence_sec[i], .per_visit_sec = NAN,
+	};
+
+	if (s->x_per_sec[c] > 0 && st->visits[c] > 0)
+		p.per_visit_sec = p.residence_sec / st->visits[c];
+	return p;
+}
+
+static const char *kind_of(const struct np_qn_station *st)
+{
+	switch (st->kind) {
+	case NP_QN_DELAY: return "delay";
+	case NP_QN_LOADED: return "load-dependent";
+	default: return st->servers > 1 ? "multi-server" : "queueing";
+	}
+}
+
+/* Of all classes at a station. */
+static double busy(const struct cli_qn *q, size_t row, size_t k)
+{
+	double sum = 0;
+
+	for (size_t c = 0; c < q->n.net.n_classes; c++)
+		sum += place_of(q, row, c, k).utilisation;
+	return sum;
+}
+
+/* The station that is busiest, but delays; n_stations: none. */
+static size_t busiest(const struct cli_qn *q, size_t row)
+{
+	size_t best = q->n.net.n_stations;
+	double most = 0;
+
+	for (size_t k = 0; k < q->n.net.n_stations; k++)
+		if (q->n.net.station[k].kind != NP_QN_DELAY &&
+		    busy(q, row, k) > most) {
+			most = busy(q, row, k);
+			best = k;
+		}
+	return best;
+}
+
+static const char *short_name(const char *name, char buf[NAME * 4])
+{
+	return cli_cut(name, NAME - 1, buf, NAME * 4);
+}
+
+static void print_name(const char *name)
+{
+	char buf[NAME * 4];
+
+	short_name(name, buf);
+	printf("%s%*s", buf, NAME - (int)cli_width(buf), "");
+}
+
+static void print_class(const struct class *k)
+{
+	printf("%10llu%15.5g", (unsigned long long)k->customers, k->x_per_sec);
+	cli_right_sec(k->response_sec, 12);
+	cli_right_sec(k->cycle_sec, 12);
+}
+
+static void print_classes(const struct cli_qn *q)
+{
+	cli_head("%-*s%10s%15s%12s%12s", NAME, "Class", "Customers",
+		 "Cycles/s", "Response", "Cycle");
+	for (size_t c = 0; c < q->n.net.n_classes; c++) {
+		struct class k = class_of(q, 0, c);
+
+		print_name(k.name);
+		print_class(&k);
+		putchar('\n');
+	}
+	if (q->row[0].most > 0)
+		printf("\nBounds: %.5g to %.5g cycles/s.\n", q->row[0].least,
+		       q->row[0].most);
+}
+
+static void print_place(const struct cli_qn *q, size_t c, size_t k)
+{
+	struct place p = place_of(q, 0, c, k);
+	char share[CLI_NUMBER];
+
+	print_name(p.station);
+	if (q->n.net.n_classes > 1)
+		print_name(p.class);
+	else
+		printf("%-*s", NAME, kind_of(&q->n.net.station[k]));
+	printf("%10.4g", p.present);
+	cli_right(stdout, q->n.net.station[k].kind == NP_QN_DELAY ? "-" :
+		  cli_percent(p.utilisation, share), 9);
+	cli_right_sec(p.residence_sec, 12);
+	cli_right_sec(p.per_visit_sec, 12);
+	putchar('\n');
+}
+
+static void print_stations(const struct cli_qn *q)
+{
+	char share[CLI_NUMBER], name[NAME * 4];
+	size_t best = busiest(q, 0);
+
+	if (q->n.net.n_stations)
+		cli_head("%-*s%-*s%10s%9s%12s%12s", NAME, "Station", NAME,
+			 q->n.net.n_classes > 1 ? "Class" : "Kind",
+			 "Customers", "Busy", "Residence", "Per visit");
+	for (size_t k = 0; k < q->n.net.n_stations; k++)
+		for (size_t c = 0; c < q->n.net.n_classes; c++)
+			print_place(q, c, k);
+	if (best < q->n.net.n_stations)
+		printf("\nBusiest: %s, %s.\n",
+		       short_name(q->n.net.station[best].name, name),
+		       cli_percent(busy(q, 0, best), share));
+}
+
+/* A line for each population. */
+static void print_range(const struct cli_qn *q)
+{
+	char share[CLI_NUMBER], name[NAME * 4];
+
+	cli_head("%10s%15s%12s%12s%9s  %s", "Customers", "Cycles/s",
+		 "Response", "Cycle", "Busy", "Busiest station");
+	for (size_t i = 0; i < q->n_rows; i++) {
+		struct class k = class_of(q, i, q->changes);
+		size_t best = busiest(q, i);
+		bool any = best < q->n.net.n_stations;
+
+		print_class(&k);
+		cli_right(stdout, any ? cli_percent(busy(q, i, best), share) :
+			  "-", 9);
+		printf("  %s\n", any ? short_name(q->n.net.station[best].name,
+						  name) : "-");
+	}
+}
+
+int cli_qn_text(const struct cli_qn *q)
+{
+	const struct np_qn *net = &q->n.net;
+
+	printf("%s: %zu station%s, %zu class%s; %s.\n",
+	       q->n.name ? q->n.name : q->path, net->n_stations,
+	       net->n_stations == 1 ? "" : "s", net->n_classes,
+	       net->n_classes == 1 ? "" : "es", q->how);
+	if (q->n_rows > 1) {
+		if (net->n_classes > 1)
+			printf("Customers of class %s change.\n",
+			       net->class[q->changes].name);
+		print_range(q);
+		return CLI_DONE;
+	}
+	print_classes(q);
+	print_stations(q);
+	return CLI_DONE;
+}
+
+static void field(double v, char separator)
+{
+	cli_field_real(v, DIGITS, separator);
+}
+
+static void print_fields(const struct cli_qn *q, size_t row, size_t c)
+{
+	struct class k = class_of(q, row, c);
+
+	cli_field(k.name, '|');
+	printf("%llu||", (unsigned long long)k.customers);
+	field(k.x_per_sec, '|');
+	field(k.response_sec, '|');
+	field(k.cycle_sec, '|');
+	puts("||");
+	for (size_t i = 0; i < q->n.net.n_stations; i++) {
+		struct place p = place_of(q, row, c, i);
+
+		cli_field(k.name, '|');
+		printf("%llu|", (unsigned long long)k.customers);
+		cli_field(p.station, '|');
+		field(p.x_per_sec, '|');
+		field(p.residence_sec, '|');
+		field(p.per_visit_sec, '|');
+		field(p.present, '|');
+		field(p.utilisation, '\n');
+	}
+}
+
+int cli_qn_parsable(const struct cli_qn *q)
+{
+	puts("Class|Customers|Station|Throughput|Residence|PerVisit|Present|"
+	     "Utilisation");
+	for (size_t i = 0; i < q->n_rows; i++)
+		for (size_t c = 0; c < q->n.net.n_classes; c++)
+			print_fields(q, i, c);
+	return CLI_DONE;
+}
+
+static void put(json_object *in, const char *key, double v)
+{
+	cli_put_digits(in, key, v, DIGITS);
+}
+
+static void put_place(json_object *list, const struct cli_qn *q, size_t row,
+		      size_t c, size_t k)
+{
+	struct place p = place_of(q, row, c, k);
+	json_object *j = cli_append_object(list);
+
+	cli_put_text(j, "station", p.station);
+	cli_put_text(j, "kind", kind_of(&q->n.net.station[k]));
+	put(j, "throughput_per_sec", p.x_per_sec);
+	put(j, "residence_sec", p.residence_sec);
+	put(j, "per_visit_sec", p.per_visit_sec);
+	put(j, "present", p.present);
+	put(j, "utilisation", p.utilisation);
+}
+
+static void put_class(json_object *list, const struct cli_qn *q, size_t row,
+		      size_t c)
+{
+	struct class k = class_of(q, row, c);
+	json_object *j = cli_append_object(list), *at;
+
+	cli_put_text(j, "class", k.name);
+	cli_put_count(j, "customers", k.customers);
+	put(j, "throughput_per_sec", k.x_per_sec);
+	put(j, "response_sec", k.response_sec);
+	put(j, "cycle_sec", k.cycle_sec);
+	at = cli_put_array(j, "stations");
+	for (size_t i = 0; i < q->n.net.n_stations; i++)
+		put_place(at, q, row, c, i);
+}
+
+static void put_row(json_object *list, const struct cli_qn *q, size_t row)
+{
+	const struct cli_qn_row *r = &q->row[row];
+	json_object *j = cli_append_object(list), *classes;
+
+	if (r->most > 0) {
+		put(j, "least_throughput_per_sec", r->least);
+		put(j, "most_throughput_per_sec", r->most);
+	}
+	if (r->s.iterations)
+		cli_put_count(j, "iterations", r->s.iterations);
+	classes = cli_put_array(j, "classes");
+	for (size_t c = 0; c < q->n.net.n_classes; c++)
+		put_class(classes, q, row, c);
+}
+
+int cli_qn_json(const struct cli_qn *q)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	cli_put_text(j, "file", q->path);
+	cli_put_text(j, "name", q->n.name);
+	cli_put_text(j, "method", q->method);
+	cli_put_text(j, "how", q->how);
+	list = cli_put_array(j, "populations");
+	for (size_t i = 0; i < q->n_rows; i++)
+		put_row(list, q, i);
+	return cli_print_json("qn", j);
+}

@@ -1,0 +1,414 @@
+#include "np_tell.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_ctl.h"
+#include "np_loader.h"
+#include "np_text.h"
+
+#define MAX_LINE 512
+#define MAX_SAID 5 /* lines about a job in an hour */
+#define HOUR_SEC 3600
+
+/* ---- slurmctld.log ---- */
+
+/* Not how long it is held or until when: that is no other decision. */
+static uint64_t digest(const struct np_view *v, const struct np_outcome *o)
+{
+	const uint64_t what[] = { o->action, o->cause.why, o->cause.other,
+				  o->cause.leaf, o->tasks };
+	uint64_t h = np_hash(NP_HASH, what, sizeof(what));
+
+	if (o->action == NP_ACT_CONFINE)
+		h = np_hash(h, o->leaves, sizeof(*o->leaves) *
+			    np_leaves_words(np_site_leaves(v->site)));
+	return h ? h : 1;
+}
+
+/* A decision may change with every round. */
+static bool is_too_much(struct np_cached_job *cached, int64_t now_sec)
+{
+	int64_t hour = now_sec / HOUR_SEC;
+
+	if (cached->said_hour != hour)
+		cached->n_said = 0;
+	cached->said_hour = hour;
+	return ++cached->n_said > MAX_SAID;
+}
+
+size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
+		   struct np_job_cache *cache)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		const struct np_seen *seen = &v->job[i];
+		const struct np_outcome *o = np_placement_at(p, i);
+		struct np_cached_job *cached;
+		char line[MAX_LINE];
+		uint64_t d;
+
+		if (seen->state == NP_JOB_RUNNING ||
+		    seen->mode == NP_MODE_OFF || !seen->app[0])
+			continue;
+		cached = np_job_cache_find(cache, seen->id);
+		d = digest(v, o);
+		if (!cached || cached->said == d)
+			continue;
+		cached->said = d;
+		n++;
+		if (is_too_much(cached, v->now_sec))
+			continue;
+		np_placement_text(p, np_snapshot_job_at(v->snapshot, i), o,
+				  line, sizeof(line));
+		np_ctl_info("JobId=%u (%s): %s%s", seen->id, seen->app, line,
+			    cached->n_said == MAX_SAID ?
+			    " (the last line about it in this hour)" : "");
+	}
+	return n;
+}
+
+void np_tell_why(int rc, const struct np_err *why, struct np_err *trouble)
+{
+	if (rc && why->text[0])
+		*trouble = *why;
+	else if (rc)
+		np_errf(trouble, rc, "no decision: %s", strerror(-rc));
+}
+
+void np_tell_trouble(struct np_err *said, const struct np_err *trouble)
+{
+	if (!strcmp(said->text, trouble->text))
+		return;
+	if (trouble->text[0])
+		np_ctl_error("%s", trouble->text);
+	else
+		np_ctl_info("in order again");
+	*said = *trouble;
+}
+
+/* ---- claims that do not hold ---- */
+
+static struct np_denied *find(struct np_denials *d, uint32_t uid,
+			      const char *app)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->at[i].uid == uid && !strcmp(d->at[i].app, app))
+			return &d->at[i];
+	return NULL;
+}
+
+void np_denied_gather(const struct np_view *v, const struct np_app_index *index,
+		      struct np_denials *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		const struct np_seen *seen = &v->job[i];
+		struct np_denied *d;
+
+		if (seen->claim == NP_CLAIM_HOLDS)
+			continue;
+		d = find(out, seen->uid, seen->app);
+		if (!d && out->n == NP_DENIED_MAX) {
+			out->n_more++;
+			continue;
+		}
+		if (!d) {
+			d = &out->at[out->n++];
+			d->uid = seen->uid;
+			d->claim = seen->claim;
+			strcpy(d->app, seen->app);
+			snprintf(d->why, sizeof(d->why), "%s%s", d->claim ==
+				 NP_CLAIM_REFUTED ? "own runs contradict it: " :
+				 "", np_app_index_why(index, d->app, d->uid,
+						      d->claim));
+		}
+		d->n_jobs++;
+	}
+}
+
+/* Index of what was told of a user and name; told->n: nothing was. */
+static size_t told_at(const struct np_denied_told *told, uint32_t uid,
+		      const char *app)
+{
+	size_t i = 0;
+
+	while (i < told->n && (told->at[i].uid != uid ||
+			       strcmp(told->at[i].app, app)))
+		i++;
+	return i;
+}
+
+static void remember(struct np_denied_told *told, size_t at,
+		     const struct np_denied *d)
+{
+	if (at == told->n && told->n < NP_DENIED_KEEP) {
+		told->n++;
+	} else if (at == told->n) {
+		at = told->next;
+		told->next = (at + 1) % NP_DENIED_KEEP;
+	}
+	told->at[at].uid = d->uid;
+	told->at[at].claim = d->claim;
+	strcpy(told->at[at].app, d->app);
+}
+
+/* A claim that holds again is news, should it ever not. */
+static void forget_good(const struct np_view *v, const struct np_denials *d,
+			struct np_denied_told *told)
+{
+	for (size_t i = 0; told->n && i < v->n_jobs; i++) {
+		const struct np_seen *seen = &v->job[i];
+		size_t at;
+
+		if (seen->claim != NP_CLAIM_HOLDS || !seen->app[0])
+			continue;
+		at = told_at(told, seen->uid, seen->app);
+		/* By account or partition, one job's may and another's not. */
+		if (at < told->n &&
+		    !find((struct np_denials *)d, seen->uid, seen->app)) {
+			told->at[at] = told->at[--told->n];
+			told->next = 0;
+		}
+	}
+}
+
+size_t np_denied_log(const struct np_view *v, const struct np_denials *d,
+		     struct np_denied_told *told)
+{
+	size_t n = 0;
+
+	forget_good(v, d, told);
+	for (size_t i = 0; i < d->n; i++) {
+		const struct np_denied *one = &d->at[i];
+		size_t at = told_at(told, one->uid, one->app);
+
+		if (at < told->n && told->at[at].claim == one->claim)
+			continue;
+		remember(told, at, one);
+		np_ctl_info("uid %u may not claim \"%s\": %s; its jobs "
+			    "of that name count as unknown", one->uid, one->app,
+			    one->why);
+		n++;
+	}
+	return n;
+}
+
+/* ---- the decision as state.json has it ---- */
+
+struct causes {
+	const struct np_view *v;
+	const struct np_seen **seen; /* by id */
+	struct np_state_job *to;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = (*(const struct np_seen *const *)a)->id;
+	uint32_t y = (*(const struct np_seen *const *)b)->id;
+
+	return x < y ? -1 : x > y;
+}
+
+static const struct np_seen **sorted(const struct np_view *v)
+{
+	const struct np_seen **s = calloc(v->n_jobs + 1, sizeof(*s));
+
+	for (size_t i = 0; s && i < v->n_jobs; i++)
+		s[i] = &v->job[i];
+	if (s)
+		qsort(s, v->n_jobs, sizeof(*s), by_id);
+	return s;
+}
+
+static const char *app_of(const struct causes *c, uint32_t id)
+{
+	const struct np_seen key = { .id = id }, *find = &key;
+	const struct np_seen **at = bsearch(&find, c->seen, c->v->n_jobs,
+					    sizeof(*c->seen), by_id);
+
+	return at ? (*at)->app : "";
+}
+
+static void add_cause(void *arg, const struct np_cause *c)
+{
+	struct causes *a = arg;
+	struct np_state_job *j = a->to;
+
+	if (j->n_causes == NP_STATE_MAX_CAUSES || c->leaf == NP_NO_LEAF)
+		return;
+	if (!j->cause)
+		j->cause = calloc(NP_STATE_MAX_CAUSES, sizeof(*j->cause));
+	if (!j->cause)
+		return;
+	j->cause[j->n_causes++] = (struct np_state_cause){
+		.leaf = strdup(np_leaves_name(np_site_leaves(a->v->site),
+					      c->leaf)),
+		.other = c->other, .other_app = strdup(app_of(a, c->other)),
+		.victim = c->victim_self ? j->id : c->victim,
+		.slowdown = c->slowdown,
+	};
+}
+
+static const char *const actions[] = {
+	[NP_ACT_NONE] = "none", [NP_ACT_ANYWHERE] = "anywhere",
+	[NP_ACT_CONFINE] = "confine", [NP_ACT_DEFER] = "defer",
+};
+
+static void fill_pending(struct causes *causes, const struct np_placement *p,
+			 size_t i, struct np_state_job *to)
+{
+	const struct np_outcome *o = np_placement_at(p, i);
+	const struct np_view *v = causes->v;
+	char line[MAX_LINE];
+
+	causes->to = to;
+	to->action = strdup(actions[o->action]);
+	to->applied = o->applied;
+	to->until = (double)o->until_sec;
+	to->held_sec = o->held_sec;
+	to->text = strdup(v->job[i].claim != NP_CLAIM_HOLDS ?
+		"left alone: its user may not claim that name, see netprof "
+		"status" : np_placement_text(p,
+		np_snapshot_job_at(v->snapshot, i), o, line, sizeof(line)));
+	if (o->action == NP_ACT_CONFINE)
+		to->leaves = np_site_leaf_list(v->site, o->leaves, NULL, 0);
+	if (o->action == NP_ACT_CONFINE || o->action == NP_ACT_DEFER)
+		np_placement_causes(p, i, add_cause, causes);
+}
+
+static void fill_job(struct causes *causes, const struct np_placement *p,
+		     size_t i, struct np_state_job *to)
+{
+	const struct np_view *v = causes->v;
+	const struct np_seen *seen = &v->job[i];
+	size_t n;
+	const uint32_t *leaf;
+
+	*to = (struct np_state_job){
+		.id = seen->id, .array = seen->array, .task = seen->task,
+		.uid = seen->uid, .app = strdup(seen->app),
+		.known = seen->profile >= 0,
+		.partition = strdup(seen->partition < 0 ? "" :
+			np_site_partition_name(v->site, seen->partition)),
+		.mode = strdup(np_mode_name(seen->mode)),
+		.pending = seen->state != NP_JOB_RUNNING,
+		.n_nodes = seen->n_nodes, .held_sec = seen->held_sec,
+	};
+	if (to->pending) {
+		fill_pending(causes, p, i, to);
+		return;
+	}
+	to->start = (double)seen->start_sec;
+	leaf = np_snapshot_job_leaves(v->snapshot, i, &n);
+	to->leaves = np_site_leaf_list(v->site, NULL, leaf, n);
+}
+
+static int fill_jobs(const struct np_view *v, const struct np_placement *p,
+		     struct np_state *s)
+{
+	struct causes causes = { .v = v, .seen = sorted(v) };
+
+	s->job = calloc(v->n_jobs + 1, sizeof(*s->job));
+	if (!s->job || !causes.seen) {
+		free(causes.seen);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < v->n_jobs; i++)
+		if (v->job[i].app[0])
+			fill_job(&causes, p, i, &s->job[s->n_jobs++]);
+	free(causes.seen);
+	return 0;
+}
+
+static void count_jobs(const struct np_view *v, struct np_state *s)
+{
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		const uint32_t *leaf;
+		size_t n;
+
+		if (v->job[i].state != NP_JOB_RUNNING)
+			continue;
+		leaf = np_snapshot_job_leaves(v->snapshot, i, &n);
+		for (size_t k = 0; k < n; k++) {
+			s->leaf[leaf[k]].n_jobs++;
+			s->leaf[leaf[k]].n_known += v->job[i].profile >= 0;
+		}
+	}
+}
+
+static int fill_leaves(const struct np_view *v, const struct np_placement *p,
+		       struct np_state *s)
+{
+	const struct np_leaves *l = np_site_leaves(v->site);
+
+	s->leaf = calloc(np_leaves_n(l) + 1, sizeof(*s->leaf));
+	if (!s->leaf)
+		return -ENOMEM;
+	s->n_leaves = np_leaves_n(l);
+	for (size_t i = 0; i < s->n_leaves; i++) {
+		size_t n;
+		const uint32_t *node = np_leaves_nodes(l, i, &n);
+
+		s->leaf[i].name = strdup(np_leaves_name(l, i));
+		s->leaf[i].n_nodes = (uint32_t)n;
+		s->leaf[i].strain = np_placement_strain(p, i);
+		for (size_t k = 0; k < n; k++) {
+			s->leaf[i].n_idle += v->node[node[k]] == NP_NODE_IDLE;
+			s->leaf[i].n_away += v->node[node[k]] == NP_NODE_AWAY;
+		}
+	}
+	count_jobs(v, s);
+	return 0;
+}
+
+static int fill_claims(const struct np_denials *d, struct np_state *s)
+{
+	s->claim = calloc(d->n + 1, sizeof(*s->claim));
+	if (!s->claim)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->n; i++)
+		s->claim[s->n_claims++] = (struct np_state_claim){
+			.uid = d->at[i].uid, .app = strdup(d->at[i].app),
+			.n_jobs = d->at[i].n_jobs,
+			.refuted = d->at[i].claim == NP_CLAIM_REFUTED,
+			.why = strdup(d->at[i].why),
+		};
+	s->more_denied = d->n_more;
+	return 0;
+}
+
+int np_tell_make(const struct np_tell *t, const struct np_view *v,
+		 const struct np_placement *p, struct np_state *out)
+{
+	const struct np_place_conf *conf = &t->settings->conf.place;
+	char version[NP_LOADER_TEXT];
+	struct np_state s = {
+		.date = (double)v->now_sec, .interval_sec = conf->interval_sec,
+		.cluster = strdup(t->role->cluster),
+		.slurm_version = strdup(np_loader_text(SLURM_VERSION_NUMBER,
+						       version)),
+		.netprof_version = strdup(NP_VERSION),
+		.controller = strdup(t->role->host),
+		.mode = strdup(np_mode_name(conf->mode)),
+		.fabric = strdup(t->fabric), .trouble = strdup(t->trouble),
+		.max_slowdown = conf->max_slowdown,
+		.max_defer_sec = conf->max_defer_sec,
+		.n_profiles = (uint32_t)np_press_n(t->table),
+		.decide_sec = t->decide_sec,
+	};
+	int rc = fill_leaves(v, p, &s);
+
+	if (!rc)
+		rc = fill_jobs(v, p, &s);
+	if (!rc && t->denied)
+		rc = fill_claims(t->denied, &s);
+	if (rc)
+		np_state_free(&s);
+	else
+		*out = s;
+	return rc;
+}
