@@ -147,9 +147,9 @@ static size_t read_block(struct work *w, size_t at, size_t b, int *whole)
 		}
 	}
 	shortest = first / 2;
+	*whole = isfinite(shortest + out[GAP] + out[SEND] + out[RECV]);
 	out[RECV] = fmin(out[RECV], shortest);
 	out[SEND] = fmin(out[SEND], shortest - out[RECV]);
-	*whole = isfinite(shortest + out[GAP] + out[SEND] + out[RECV]);
 	/* Rounding alone may leave less than nothing. */
 	out[LATENCY] = fmax(shortest - out[SEND] - out[RECV], 0);
 	return at - begin;

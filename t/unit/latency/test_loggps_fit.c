@@ -222,6 +222,34 @@ static void test_order_and_half_blocks_do_not_matter(void)
 
 static const struct {
 	const char *name;
+	size_t from_end; /* which sample of the last block is not there */
+} lacking[] = {
+	{ "the receiver's overhead", 1 },
+	{ "the sender's overhead", 2 },
+	{ "the gap", 3 },
+	{ "one size", 4 },
+};
+
+static void test_a_block_with_a_kind_missing_is_left_out(void)
+{
+	static const struct truth t = {
+		1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 0,
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lacking); i++) {
+		struct np_loggps_fit f;
+
+		measure(&t, 10, "lacking");
+		sample[n_samples - lacking[i].from_end] = sample[n_samples - 1];
+		n_samples--;
+		T_ROW(lacking[i].name,
+		      np_loggps_fit(sample, n_samples, &f, NULL) == 0 &&
+		      f.n_blocks == 9);
+	}
+}
+
+static const struct {
+	const char *name;
 	size_t at; /* this sample of ten good blocks ... */
 	struct np_loggps_sample is; /* ... is this */
 	int rc;
@@ -316,6 +344,8 @@ static const struct t_case cases[] = {
 	  test_intervals_hold_what_they_promise },
 	{ "intervals of medians are the tabled ones",
 	  test_intervals_of_medians_are_the_tabled_ones },
+	{ "a block with a kind missing is left out",
+	  test_a_block_with_a_kind_missing_is_left_out },
 	{ "order and half blocks do not matter",
 	  test_order_and_half_blocks_do_not_matter },
 	{ "what cannot be is refused", test_what_cannot_be_is_refused },
