@@ -62,12 +62,19 @@ static bool find_plugin(const char *dirs, const char *name, char *path,
 	return false;
 }
 
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static void say_misfit(struct cli_check *c, const char *path, bool in_ctld,
 		       uint32_t built, bool used)
 {
 	char was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
 
-	cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
+	cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
 		  "was built for Slurm %s, but %s is installed: %s",
 		  np_loader_text(built, was),
 		  np_loader_text(c->slurm.installed, is),
@@ -83,10 +90,10 @@ static void check_beside(struct cli_check *c, const char *path, bool used)
 	char beside[PATH_MAX + 64];
 
 	snprintf(beside, sizeof(beside), "%.*s" PLACEMENT,
-		 (int)(basename(path) - path), path);
+		 (int)(base_of(path) - path), path);
 	if (!access(beside, R_OK))
 		return;
-	cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
+	cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
 		  "%s: %s: slurmctld starts without it, and placement is off",
 		  beside, strerror(errno));
 	cli_remedy(c, REBUILD ", then restart slurmctld");
@@ -103,20 +110,20 @@ void cli_check_plugin(struct cli_check *c, const char *path, bool used)
 			  &err) != sizeof(built) ||
 	    np_elf_symbol(path, "plugin_type", type, sizeof(type) - 1,
 			  &err) < 0) {
-		cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
+		cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
 			  "cannot be used: %s", err.text);
 		cli_remedy(c, REBUILD);
 		return;
 	}
 	in_ctld = !strncmp(type, "job_submit/", 11);
 	if (!c->slurm.installed)
-		cli_found(c, CLI_WARNING, basename(path), "was built for Slurm "
+		cli_found(c, CLI_WARNING, base_of(path), "was built for Slurm "
 			  "%s; which is installed is not known",
 			  np_loader_text(built, was));
 	else if (!np_loader_fits(built, c->slurm.installed))
 		say_misfit(c, path, in_ctld, built, used);
 	else
-		cli_found(c, CLI_OK, basename(path), "was built for Slurm %s: "
+		cli_found(c, CLI_OK, base_of(path), "was built for Slurm %s: "
 			  "works in %s %s", np_loader_text(built, was),
 			  in_ctld ? "slurmctld" : "sbatch, srun and slurmstepd",
 			  np_loader_text(c->slurm.installed, is));
@@ -211,7 +218,7 @@ static void read_stack_line(char *line, struct stack *s, int depth)
 		return;
 	if (!strcmp(word, "include")) {
 		include(what, s, depth);
-	} else if (!strcmp(basename(what), SPANK)) {
+	} else if (!strcmp(base_of(what), SPANK)) {
 		s->found = true;
 		s->required |= !strcmp(word, "required");
 	}

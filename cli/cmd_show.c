@@ -4,16 +4,6 @@
 #include "cli_show.h"
 #include "cli_text.h"
 
-static const double quantiles[] = { 0.5, 0.9, 0.99 };
-
-static void field_real(double v, char separator)
-{
-	char text[CLI_NUMBER];
-
-	snprintf(text, sizeof(text), "%.6g", v);
-	cli_field(text, separator);
-}
-
 static void fields_sample(const struct np_sample *s)
 {
 	printf("%llu|", (unsigned long long)s->moments.n);
@@ -21,17 +11,15 @@ static void fields_sample(const struct np_sample *s)
 		fputs("|||||", stdout);
 		return;
 	}
-	field_real(s->moments.mean, '|');
-	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
-		field_real(np_sample_quantile(s, quantiles[i]), '|');
-	field_real(s->moments.max, '|');
+	printf("%.6g|%.6g|%.6g|%.6g|%.6g|", s->moments.mean,
+	       np_sample_quantile(s, 0.5), np_sample_quantile(s, 0.9),
+	       np_sample_quantile(s, 0.99), s->moments.max);
 }
 
 static void field_leaves(const struct np_record *r)
 {
-	for (size_t i = 0; r && i < r->n_leaves; i++) {
+	for (size_t i = 0; r && i < r->n_leaves; i++)
 		cli_field(r->leaves[i].name, i + 1 < r->n_leaves ? ',' : '|');
-	}
 	if (!r || !r->n_leaves)
 		putchar('|');
 }
@@ -127,23 +115,22 @@ static int show_parsable(const struct cli_profile *p, const struct cli_ties *t,
 	cli_field(cli_owner_name(p->owner, p->uid, buf, sizeof(buf)), '|');
 	cli_field(cli_use_name(pr), '|');
 	cli_field(cli_phase_name(pr->phases.kind), '|');
-	field_real(pr->phases.busy_share, '|');
-	field_real(pr->verdict.delayed_share, '|');
-	field_real(pr->verdict.delayed_sec, '|');
-	field_real(pr->verdict.rho, '|');
+	printf("%.6g|%.6g|%.6g|%.6g|", pr->phases.busy_share,
+	       pr->verdict.delayed_share, pr->verdict.delayed_sec,
+	       pr->verdict.rho);
 	cli_field(r && r->cluster ? r->cluster : "", '|');
 	field_leaves(r);
 	cli_field(r && r->probe.transport ? r->probe.transport : "", '|');
-	printf("%u|", r ? r->probe.message_bytes : 0);
-	field_real(r ? r->probe.period_sec : 0, '|');
-	printf("%s|%s|", cli_date(pr->ev.latency.first, first),
+	printf("%u|%.6g|%s|%s|", r ? r->probe.message_bytes : 0,
+	       r ? r->probe.period_sec : 0,
+	       cli_date(pr->ev.latency.first, first),
 	       cli_date(pr->ev.latency.last, last));
 	printf("%zu|%zu|%zu|%zu|%zu|%zu|", pr->ev.latency.n_runs,
 	       count[NP_RUN_BESIDE], count[NP_RUN_NEIGHBOURS],
 	       count[NP_RUN_FABRIC], count[NP_RUN_TIME], p->n_skipped);
 	fields_sample(&pr->ev.latency);
 	fields_sample(&pr->idle);
-	field_real(pr->cost.cpu_share, '|');
+	printf("%.6g|", pr->cost.cpu_share);
 	field_levels(pr);
 	field_hist(pr);
 	printf("%s|", !t->asked ? "" : cli_no_effect(&t->k, t->scope) ? "yes" :
