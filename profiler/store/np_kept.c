@@ -18,7 +18,7 @@
 /* A file: this, and then entries, sorted by name. */
 struct head {
 	uint64_t magic, basis, n;
-	uint64_t sum; /* sum_of() the entries */
+	uint64_t sum; /* np_kept_sum() of the entries */
 };
 
 /* Then the name with its 0, and the data. */
@@ -44,8 +44,7 @@ struct np_kept {
 	bool changed;
 };
 
-/* As np_hash(), which takes bytes, and with megabytes of them its time. */
-static uint64_t sum_of(const char *at, size_t len)
+uint64_t np_kept_sum(const char *at, size_t len)
 {
 	uint64_t sum = NP_HASH, word;
 
@@ -143,7 +142,7 @@ static void parse(struct np_kept *k, const char *at, size_t len)
 	at += sizeof(h);
 	if (h.magic != MAGIC || h.basis != k->basis ||
 	    h.n > (size_t)(end - at) / sizeof(struct entry_head) ||
-	    h.sum != sum_of(at, (size_t)(end - at)))
+	    h.sum != np_kept_sum(at, (size_t)(end - at)))
 		return;
 	while (k->n < h.n && next_entry(&at, end, &e) &&
 	       (!k->n || strcmp(k->e[k->n - 1].name, e.name) < 0) &&
@@ -316,7 +315,7 @@ static void write_file(struct np_kept *k)
 	for (size_t i = 0; i < k->n; i++)
 		if (k->e[i].state)
 			to = put_entry(to, &k->e[i]);
-	h.sum = sum_of(text + sizeof(h), bytes - sizeof(h));
+	h.sum = np_kept_sum(text + sizeof(h), bytes - sizeof(h));
 	memcpy(text, &h, sizeof(h));
 	np_file_remove_stale(&k->dir);
 	np_file_write(&k->dir, k->file, text, bytes, 0600);

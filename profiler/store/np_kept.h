@@ -41,6 +41,12 @@ void np_kept_close(struct np_kept *k);
 uint64_t np_kept_state(uint64_t seed, const struct np_store_stamp *stamp,
 		       size_t n);
 
+/*
+ * What a file says that the bytes of its entries sum up to.  As np_hash(),
+ * which takes bytes one by one, and with megabytes of them its time.
+ */
+uint64_t np_kept_sum(const char *at, size_t len);
+
 /* The result of that name and state, until np_kept_close(); or NULL. */
 const char *np_kept_find(struct np_kept *k, const char *name, uint64_t state,
 			 size_t *len);

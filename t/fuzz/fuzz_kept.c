@@ -90,7 +90,8 @@ static void write_file(const uint8_t *data, size_t size)
 		memcpy(&h, data, sizeof(h));
 		h.magic = own.magic;
 		h.basis = own.basis;
-		h.sum = np_hash(NP_HASH, data + sizeof(h), size - sizeof(h));
+		h.sum = np_kept_sum((const char *)data + sizeof(h),
+				    size - sizeof(h));
 		must(pwrite(fd, &h, sizeof(h), 0) == sizeof(h));
 	}
 	close(fd);

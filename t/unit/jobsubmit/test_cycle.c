@@ -4,6 +4,7 @@
 #include "np_clock.h"
 #include "some_slurm.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,7 +281,7 @@ static void test_newcomers_wait_while_not_all_is_written(void)
 static void test_what_was_just_let_in_is_seen(void)
 {
 	const struct np_conf *conf;
-	double begin;
+	double begin, least = INFINITY;
 
 	start();
 	look();
@@ -290,9 +291,13 @@ static void test_what_was_just_let_in_is_seen(void)
 	begin = np_mono_sec();
 	look();
 	T_CHECK(w.asked_sec - begin > 0.9 * NP_SHARED_IN_FLIGHT_SEC);
-	begin = np_mono_sec();
-	look();
-	T_CHECK(w.asked_sec - begin < 0.5 * NP_SHARED_IN_FLIGHT_SEC);
+	/* On a busy machine one may come late for another reason. */
+	for (int i = 0; i < 10; i++) {
+		begin = np_mono_sec();
+		look();
+		least = fmin(least, w.asked_sec - begin);
+	}
+	T_CHECK(least < 0.5 * NP_SHARED_IN_FLIGHT_SEC);
 	stop();
 }
 
