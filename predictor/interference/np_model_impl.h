@@ -31,8 +31,6 @@ enum {
 #define NP_QUEUE_PER_LEVEL 2
 np_describe_f np_queue_describe, np_queue_respond;
 np_join_f np_queue_join;
-
-/* np_model_windows.c */
 #define NP_WINDOWS_MAX 64 /* distinct windows; more are averaged in order */
 np_describe_f np_windows_describe;
 np_join_f np_windows_join;
@@ -81,14 +79,5 @@ void np_ensemble_members(struct np_data *v, const double *x, const double *y,
 			 double out[NP_ENSEMBLE_MEMBERS]);
 np_describe_f np_ensemble_describe, np_ensemble_respond;
 np_join_f np_ensemble_join;
-
-/* What the queue and the windows model share, for these two alone. */
-
-/* Utilisation at a mean latency; -EINVAL with v->err if there is none. */
-int np_queue_rho_of(const struct np_data *v, bool from_min, double mean,
-		    double *rho);
-
-/* The slowdown at rho of a victim prepared by np_queue_respond(). */
-double np_queue_read(const double *y, double rho, bool *outside);
 
 #endif

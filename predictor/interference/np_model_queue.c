@@ -7,6 +7,12 @@
  *	d_A = p_A(rho_B / (1 + d_B)), d_B = p_B(rho_A / (1 + d_A)).
  *
  * x and y alike: [0] the program's own rho, [HEAD ...] its curve.
+ *
+ * Windows (own derivation), for a co-runner with phases: a utilisation for each
+ * window of its run, the curve read at each, and speeds averaged,
+ *	1/(1 + d_A) = mean over t of 1/(1 + p_A(rho_t)).
+ *
+ * x: [0] the number of windows, then their utilisations.
  */
 #include "np_model_impl.h"
 
@@ -22,8 +28,9 @@
 
 _Static_assert(HEAD + NP_CURVE_DIM(0) <= NP_QUEUE_FIXED, "room for a curve");
 
-int np_queue_rho_of(const struct np_data *v, bool from_min, double mean,
-		    double *rho)
+/* Utilisation at a mean latency; -EINVAL with v->err if there is none. */
+static int rho_of(const struct np_data *v, bool from_min, double mean,
+		  double *rho)
 {
 	const struct np_data_fabric *f = v->fabric;
 	struct np_service s = {
@@ -48,8 +55,8 @@ static int fit(const struct np_model *m, struct np_data *v,
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		slow[i] = 1 / a->speed[list[i]] - 1;
-		rc = np_queue_rho_of(v, m->variant & NP_QUEUE_MIN,
-				     v->fabric->level[list[i]].mean, &rho[i]);
+		rc = rho_of(v, m->variant & NP_QUEUE_MIN,
+			    v->fabric->level[list[i]].mean, &rho[i]);
 	}
 	return rc ? rc : np_curve_fit(m->variant & NP_QUEUE_SHAPE, rho, slow,
 				      n, curve, v->err);
@@ -58,8 +65,8 @@ static int fit(const struct np_model *m, struct np_data *v,
 int np_queue_describe(const struct np_model *m, struct np_data *v, double *x,
 		      bool warm)
 {
-	int rc = np_queue_rho_of(v, m->variant & NP_QUEUE_MIN,
-				 v->co->latency.mean, &x[0]);
+	int rc = rho_of(v, m->variant & NP_QUEUE_MIN, v->co->latency.mean,
+			&x[0]);
 
 	(void)warm;
 	if (rc || !(m->variant & NP_QUEUE_MUTUAL))
@@ -79,12 +86,13 @@ int np_queue_respond(const struct np_model *m, struct np_data *v, double *y,
 	(void)warm;
 	y[0] = 0;
 	if (m->variant & NP_QUEUE_MUTUAL)
-		rc = np_queue_rho_of(v, m->variant & NP_QUEUE_MIN,
-				     v->victim->latency.mean, &y[0]);
+		rc = rho_of(v, m->variant & NP_QUEUE_MIN,
+			    v->victim->latency.mean, &y[0]);
 	return rc ? rc : fit(m, v, v->victim, v->col, v->n_col, y + HEAD);
 }
 
-double np_queue_read(const double *y, double rho, bool *outside)
+/* The slowdown at rho of a victim prepared by np_queue_respond(). */
+static double slowdown_at(const double *y, double rho, bool *outside)
 {
 	return np_curve_at(y + HEAD, rho, outside);
 }
@@ -95,8 +103,8 @@ static double mutual(struct np_data *v, const double *x, const double *y)
 	double a = 0, b = 0;
 
 	for (int i = 0; i < STEPS; i++) {
-		double da = np_queue_read(y, x[0] / (1 + b), NULL) - a;
-		double db = np_queue_read(x, y[0] / (1 + a), NULL) - b;
+		double da = slowdown_at(y, x[0] / (1 + b), NULL) - a;
+		double db = slowdown_at(x, y[0] / (1 + a), NULL) - b;
 
 		a += DAMPING * da;
 		b += DAMPING * db;
@@ -111,12 +119,41 @@ int np_queue_join(const struct np_model *m, struct np_data *v,
 		  const double *x, const double *y, double *log_slow)
 {
 	bool outside = false;
-	double d = np_queue_read(y, x[0], &outside);
+	double d = slowdown_at(y, x[0], &outside);
 
 	if (outside)
 		v->flags |= NP_PRED_BEYOND;
 	if (m->variant & NP_QUEUE_MUTUAL && v->n_co == 1)
 		d = mutual(v, x, y);
 	*log_slow = log1p(d);
+	return 0;
+}
+
+int np_windows_describe(const struct np_model *m, struct np_data *v, double *x,
+			bool warm)
+{
+	size_t n = v->co->n_windows;
+	int rc = 0;
+
+	(void)m, (void)warm;
+	x[0] = (double)n;
+	for (size_t t = 0; !rc && t < n; t++)
+		rc = rho_of(v, false, v->co->window[t], &x[1 + t]);
+	return rc;
+}
+
+int np_windows_join(const struct np_model *m, struct np_data *v,
+		    const double *x, const double *y, double *log_slow)
+{
+	size_t n = (size_t)x[0];
+	bool outside = false;
+	double speed = 0;
+
+	(void)m;
+	for (size_t t = 0; t < n; t++)
+		speed += 1 / (1 + slowdown_at(y, x[1 + t], &outside));
+	if (outside)
+		v->flags |= NP_PRED_BEYOND;
+	*log_slow = -log(speed / (double)n);
 	return 0;
 }

@@ -107,15 +107,6 @@ int np_half_victim(struct np_predictor *p, const struct np_draw_program *va,
 		   struct np_half *s, struct np_err *err);
 void np_half_free(struct np_half *s);
 
-/*
- * np_interval.c, on n views of log(1 + slowdown), the point first.
- * np_interval_widen() adds the model's own error to the replicates;
- * np_interval() sorts them, and gives the interval of slowdowns.
- */
-void np_interval_widen(const struct np_half *x, const struct np_half *y,
-		       double *log_slow, size_t n, unsigned *flags);
-void np_interval(double *log_slow, size_t n, double *low, double *high);
-
 /* One program made ready, and its half of a question: np_ready.c. */
 struct np_ready {
 	const struct np_program *app;

@@ -2,6 +2,9 @@
 #include <errno.h>
 #include <math.h>
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+
 #include "np_predict_impl.h"
 #include "np_rng.h"
 
@@ -124,6 +127,57 @@ static bool with_interval(const struct np_predictor *p)
 	return p->opt.replicates && p->m->needs;
 }
 
+static double scale_of(double log_slow)
+{
+	return NP_MISS_FLOOR + fabs(log_slow);
+}
+
+/* Misses of predictions of the same kind, scaled. */
+static size_t collect(const struct np_half *s, bool beyond, double *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_miss; i++)
+		if (beyond || !s->miss[i].beyond)
+			to[n++] = s->miss[i].error /
+				  scale_of(s->miss[i].log_slow);
+	return n;
+}
+
+/* Add the model's own error to the replicates of n views, the point first. */
+static void widen(const struct np_half *x, const struct np_half *y,
+		  double *log_slow, size_t n, unsigned *flags)
+{
+	double miss[2 * NP_FABRIC_MAX_LEVELS], scale = scale_of(log_slow[0]);
+	bool beyond = *flags & NP_PRED_BEYOND;
+	size_t n_miss = collect(x, beyond, miss);
+
+	n_miss += collect(y, beyond, miss + n_miss);
+	if (!n_miss) {
+		*flags |= NP_PRED_NOISE_ONLY;
+		return;
+	}
+	for (size_t r = 1; r < n; r++) {
+		/* The golden ratio spreads the misses over replicates. */
+		double u = fmod((double)r * 0.6180339887498949, 1);
+
+		log_slow[r] += scale * miss[(size_t)(u * (double)n_miss)];
+	}
+}
+
+/* Sorts the replicates. */
+static void interval(double *log_slow, size_t n, double *low, double *high)
+{
+	const double tail = (1 - NP_PREDICT_COVERAGE) / 2;
+	double point = log_slow[0], *z = log_slow + 1;
+
+	gsl_sort(z, 1, n - 1);
+	*low = expm1(fmin(point, gsl_stats_quantile_from_sorted_data(
+					 z, 1, n - 1, tail)));
+	*high = expm1(fmax(point, gsl_stats_quantile_from_sorted_data(
+					  z, 1, n - 1, 1 - tail)));
+}
+
 /* The answer from two sides that are ready. */
 static int answer(struct np_predictor *p, const struct np_ready *a,
 		  const struct np_ready *co, size_t n_co, enum np_scope scope,
@@ -147,12 +201,11 @@ static int answer(struct np_predictor *p, const struct np_ready *a,
 			       p->m->name);
 	describe_use(p, a, co, out);
 	if (with_interval(p))
-		np_interval_widen(&co->x, &a->y, z, p->fabric.n,
-				  &out->flags);
+		widen(&co->x, &a->y, z, p->fabric.n, &out->flags);
 	couple_all(p, scope, z, out);
 	out->slowdown = expm1(z[0]);
 	if (with_interval(p))
-		np_interval(z, p->fabric.n, &out->low, &out->high);
+		interval(z, p->fabric.n, &out->low, &out->high);
 	else
 		out->flags |= NP_PRED_NO_INTERVAL;
 	return 0;
