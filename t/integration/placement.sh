@@ -244,7 +244,7 @@ saying() {
 		slack
 		text=$(said "\(fft\): ")
 		[[ $text == *"decision that is being made"* ]] || break
-		cancel "$PENDING"
+		forget "$PENDING"
 	done
 	sed -E <<<"$text" "s/^\[[^]]*\] //; s/JobId=$PENDING/JobId=A/
 		s/waits, for [0-9]+ s/waits/; s/; held back for .*//
@@ -261,10 +261,10 @@ same_advice() {
 	between "$1: begins, s from now" $(($(when "$advice" EligibleTime) -
 		$(when "$advice" SubmitTime))) 0 1
 	said "advice, not applied" >/dev/null || fail "$1: not called advice"
-	cancel "$advice"
+	forget "$advice"
 	saying main "${@:2}" >"$TMPDIR/act"
 	confined "$PENDING" || deferred "$PENDING" || fail "$1: enforce is idle"
-	cancel "$PENDING"
+	forget "$PENDING"
 	grep -q '^netprof: JobId=A' "$TMPDIR/act" || fail "$1: not logged"
 	# Once written, the tasks of an array are jobs that are talked about, too.
 	head -n "$(wc -l <"$TMPDIR/advice")" "$TMPDIR/act" |
