@@ -251,6 +251,11 @@ saying() {
 		s/advice, not applied: //"
 }
 
+# Slurm says from when on once it has looked at the job.
+eligible() { # JOB
+	[ -n "$(when "$1" EligibleTime)" ]
+}
+
 # WHAT OPTIONS: the same is said in both partitions, and only one acts.
 same_advice() {
 	local advice
@@ -258,6 +263,7 @@ same_advice() {
 	saying advise "${@:2}" >"$TMPDIR/advice"
 	advice=$PENDING
 	equal "$1: exclusions" "$(field "$advice" ExcNodeList)" "(null)"
+	wait_for 10 eligible "$advice"
 	between "$1: begins, s from now" $(($(when "$advice" EligibleTime) -
 		$(when "$advice" SubmitTime))) 0 1
 	said "advice, not applied" >/dev/null || fail "$1: not called advice"
