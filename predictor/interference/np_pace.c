@@ -4,7 +4,7 @@
 
 #define CLOSE 1e-8
 #define STEPS 50
-#define LEAST 0.03162277660168379 /* of 1 + the slowdown of what ends at once */
+#define LEAST 0.03162277660168379 /* the root of 1e-3: it ends at once */
 
 /* p, of slowdowns d and e; what runs faster beside another does so by chance. */
 static double at_full_pace(double d, double e)

@@ -121,6 +121,7 @@ test_kill_leaves_a_trace_of_all_that_was_done() {
 		rm -rf "$NETPROF_TRACE"
 		# Not all of Open MPI's launchers say so when they end.
 		traced "$mpi" 2 "./killed-$mpi" >out 2>&1 || :
+		! grep "not killed" out || fail "it was not killed"
 		equal "sent by rank 0, $mpi" "$(pairs 2>warnings |
 			awk '$1 == 0 { print $3 }')" 1000
 		equal "unequal pairs" "$(pairs 2>/dev/null | awk '$3 != $4')" ""

@@ -4,6 +4,7 @@
  */
 #include <mpi.h>
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 int main(int argc, char **argv)
@@ -21,5 +22,6 @@ int main(int argc, char **argv)
 			kill(getpid(), SIGKILL);
 	}
 	MPI_Finalize();
+	puts("not killed");
 	return 0;
 }
