@@ -81,9 +81,7 @@ void accuracy_free(struct accuracy_file *f);
 /* cli_accuracy_pages.c */
 void accuracy_print_table(const struct accuracy_file *f,
 			  const struct accuracy_opt *opt);
-void accuracy_print_parsable(const struct accuracy_file *f,
-			     const struct accuracy_opt *opt, bool first);
-int accuracy_print_json(const struct accuracy_file *f, size_t n,
-			const struct accuracy_opt *opt);
+int accuracy_print_data(const struct accuracy_file *f, size_t n,
+			const struct accuracy_opt *opt, enum cli_format format);
 
 #endif

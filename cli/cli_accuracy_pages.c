@@ -5,6 +5,7 @@
 
 #include "cli_accuracy.h"
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_text.h"
 
 /* A share in percent, or "-". */
@@ -59,106 +60,6 @@ static void print_part(const struct accuracy_part *p)
 			       p->line[i].why.text);
 }
 
-/* What should be known about an answer, in a word each. */
-static void print_flags(unsigned flags)
-{
-	static const char *const word[] = {
-		"clamped", "beyond", "fallback", "no-overlap", "no-coupling",
-		"partial", "one-probe", "no-interval", "noise-only",
-		"not-mutual", "no-convergence",
-	};
-	const char *comma = "";
-
-	for (size_t i = 0; i < NP_ARRAY_SIZE(word); i++)
-		if (flags & 1u << i) {
-			printf("%s%s", comma, word[i]);
-			comma = ",";
-		}
-}
-
-static void print_case(const struct accuracy_case *k,
-		       const struct accuracy_run *r)
-{
-	const struct np_program *app = k->s->app;
-	const struct np_prediction *p = &r->out[k->at];
-
-	printf("%s|%s|%s|", k->s->name, r->model->name,
-	       app[k->c->victim].name);
-	for (size_t i = 0; i < k->c->n_co; i++)
-		printf("%s%s", i ? "+" : "", app[k->c->co[i]].name);
-	printf("|%.4f|%.4f|%.4f|%.4f|", k->c->slowdown.mean, p->slowdown,
-	       p->low, p->high);
-	print_flags(p->flags);
-	printf("\n");
-}
-
-/* Every case, one line each. */
-static void print_cases(const struct accuracy_file *f)
-{
-	for (size_t r = 0; r < f->n_runs; r++)
-		for (size_t i = 0; i < f->n_cases; i++)
-			print_case(&f->one[i], &f->run[r]);
-}
-
-#define CASES_HEADER \
-	"Set|Model|Victim|Beside|Measured|Predicted|Low|High|Flags"
-
-void accuracy_print_table(const struct accuracy_file *f,
-			  const struct accuracy_opt *opt)
-{
-	size_t levels = 0, programs = 0;
-
-	for (size_t i = 0; i < f->measured.n_sets; i++) {
-		levels += f->measured.set[i].fabric.n_levels;
-		programs += f->measured.set[i].n_apps;
-	}
-	printf("%s: %zu set%s, %zu programs, %zu levels\n", f->path,
-	       f->measured.n_sets, f->measured.n_sets > 1 ? "s" : "",
-	       programs, levels);
-	for (size_t i = 0; i < f->n_parts; i++) {
-		printf("\n");
-		print_part(&f->part[i]);
-	}
-	if (opt->cases) {
-		printf("\n%s\n", CASES_HEADER);
-		print_cases(f);
-	}
-}
-
-void accuracy_print_parsable(const struct accuracy_file *f,
-			     const struct accuracy_opt *opt, bool first)
-{
-	if (opt->cases) {
-		if (first)
-			printf("%s\n", CASES_HEADER);
-		print_cases(f);
-		return;
-	}
-	if (first)
-		printf("File|Kind|Model|Cases|Mean|Median|Max|Bias|Within10|"
-		       "Beyond20|Recall|Precision|Coverage|Width\n");
-	for (size_t i = 0; i < f->n_parts; i++)
-		for (size_t k = 0; k < f->part[i].n_lines; k++) {
-			const struct accuracy_line *l = &f->part[i].line[k];
-			const struct np_score *s = &l->score;
-
-			cli_field(f->path, '|');
-			printf("%s|%s|%zu|%.4f|%.4f|%.4f|%.4f|%.4f|%.4f|"
-			       "%.4f|%.4f|%.4f|%.4f\n",
-			       f->part[i].groups ? "group" : "pair", l->model,
-			       s->n, s->mean_points, s->median_points,
-			       s->max_points, s->bias_points, s->within_near,
-			       s->beyond_far, s->recall, s->precision,
-			       s->coverage, s->width_points);
-		}
-}
-
-/* Computed, not measured: with all its digits. */
-static void put(json_object *in, const char *key, double v)
-{
-	cli_put(in, key, isfinite(v) ? json_object_new_double(v) : NULL);
-}
-
 static void put_line(json_object *list, const struct accuracy_line *l)
 {
 	const struct np_score *s = &l->score;
@@ -166,19 +67,19 @@ static void put_line(json_object *list, const struct accuracy_line *l)
 
 	cli_put_text(o, "model", l->model);
 	if (!isnan(l->constant))
-		put(o, "constant", l->constant);
+		cli_put_real(o, "constant", l->constant);
 	cli_put_count(o, "cases", s->n);
-	put(o, "mean_error_points", s->mean_points);
-	put(o, "median_error_points", s->median_points);
-	put(o, "max_error_points", s->max_points);
-	put(o, "bias_points", s->bias_points);
-	put(o, "within_10_points", s->within_near);
-	put(o, "beyond_20_points", s->beyond_far);
-	put(o, "recall", s->recall);
-	put(o, "precision", s->precision);
+	cli_put_real(o, "mean_error_points", s->mean_points);
+	cli_put_real(o, "median_error_points", s->median_points);
+	cli_put_real(o, "max_error_points", s->max_points);
+	cli_put_real(o, "bias_points", s->bias_points);
+	cli_put_real(o, "within_10_points", s->within_near);
+	cli_put_real(o, "beyond_20_points", s->beyond_far);
+	cli_put_real(o, "recall", s->recall);
+	cli_put_real(o, "precision", s->precision);
 	cli_put_count(o, "intervals", s->n_intervals);
-	put(o, "coverage", s->coverage);
-	put(o, "median_width_points", s->width_points);
+	cli_put_real(o, "coverage", s->coverage);
+	cli_put_real(o, "median_width_points", s->width_points);
 	if (l->why.text[0])
 		cli_put_text(o, "unanswered", l->why.text);
 }
@@ -200,6 +101,7 @@ static void put_case(json_object *list, const struct accuracy_case *k,
 	const struct np_program *app = k->s->app;
 	const struct np_prediction *p = &r->out[k->at];
 	json_object *o = cli_append_object(list), *co;
+	char flags[256];
 
 	cli_put_text(o, "set", k->s->name);
 	cli_put_text(o, "model", r->model->name);
@@ -207,10 +109,12 @@ static void put_case(json_object *list, const struct accuracy_case *k,
 	co = cli_put_array(o, "beside");
 	for (size_t i = 0; i < k->c->n_co; i++)
 		cli_append_text(co, app[k->c->co[i]].name);
-	put(o, "measured", k->c->slowdown.mean);
-	put(o, "predicted", p->slowdown);
-	put(o, "low", p->low);
-	put(o, "high", p->high);
+	cli_put_real(o, "measured", k->c->slowdown.mean);
+	cli_put_real(o, "predicted", p->slowdown);
+	cli_put_real(o, "low", p->low);
+	cli_put_real(o, "high", p->high);
+	cli_put_text(o, "flags", cli_flag_names(p->flags, flags,
+						sizeof(flags)));
 }
 
 static void put_cases(json_object *in, const struct accuracy_file *f)
@@ -222,8 +126,31 @@ static void put_cases(json_object *in, const struct accuracy_file *f)
 			put_case(all, &f->one[i], &f->run[r]);
 }
 
-int accuracy_print_json(const struct accuracy_file *f, size_t n,
-			const struct accuracy_opt *opt)
+static const struct cli_table of_models = {
+	"File|Kind|Model|Cases|Mean|Median|Max|Bias|Within10|Beyond20|Recall|"
+	"Precision|Coverage|Width",
+	{
+		{ "files pairs/models",
+		  "../file|=pair|model|cases|mean_error_points|"
+		  "median_error_points|max_error_points|bias_points|"
+		  "within_10_points|beyond_20_points|recall|precision|"
+		  "coverage|median_width_points" },
+		{ "files groups/models",
+		  "../file|=group|model|cases|mean_error_points|"
+		  "median_error_points|max_error_points|bias_points|"
+		  "within_10_points|beyond_20_points|recall|precision|"
+		  "coverage|median_width_points" },
+	},
+};
+
+static const struct cli_table of_cases = {
+	"Set|Model|Victim|Beside|Measured|Predicted|Low|High|Flags",
+	{ { "files predictions",
+	    "set|model|victim|beside|measured|predicted|low|high|flags" } },
+};
+
+int accuracy_print_data(const struct accuracy_file *f, size_t n,
+			const struct accuracy_opt *opt, enum cli_format format)
 {
 	json_object *j = json_object_new_object();
 	json_object *files = cli_put_array(j, "files");
@@ -237,5 +164,28 @@ int accuracy_print_json(const struct accuracy_file *f, size_t n,
 		if (opt->cases)
 			put_cases(o, &f[i]);
 	}
-	return cli_print_json("accuracy", j);
+	return cli_print_page(format, "accuracy", j, opt->cases ? &of_cases :
+								  &of_models);
+}
+
+void accuracy_print_table(const struct accuracy_file *f,
+			  const struct accuracy_opt *opt)
+{
+	size_t levels = 0, programs = 0;
+
+	for (size_t i = 0; i < f->measured.n_sets; i++) {
+		levels += f->measured.set[i].fabric.n_levels;
+		programs += f->measured.set[i].n_apps;
+	}
+	printf("%s: %zu set%s, %zu programs, %zu levels\n", f->path,
+	       f->measured.n_sets, f->measured.n_sets > 1 ? "s" : "",
+	       programs, levels);
+	for (size_t i = 0; i < f->n_parts; i++) {
+		printf("\n");
+		print_part(&f->part[i]);
+	}
+	if (opt->cases) {
+		printf("\n");
+		accuracy_print_data(f, 1, opt, CLI_PARSABLE);
+	}
 }

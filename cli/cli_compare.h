@@ -62,7 +62,6 @@ void cli_compare_differs(const struct cli_compare *c, char *buf, size_t len);
 
 /* Each prints it and returns the exit status. */
 int cli_compare_text(const struct cli_compare *c);
-int cli_compare_parsable(const struct cli_compare *c);
-int cli_compare_json(const struct cli_compare *c);
+int cli_compare_data(const struct cli_compare *c, enum cli_format format);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "cli_compare.h"
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_text.h"
 
 #define LINE 2048
@@ -220,52 +221,6 @@ int cli_compare_text(const struct cli_compare *c)
 	return CLI_DONE;
 }
 
-static void field_real(double v, bool known)
-{
-	cli_field_real(known ? v : NAN, 6, '|');
-}
-
-static void parsable_side(const struct cli_side *s)
-{
-	const struct np_verdict *v = &s->profile.verdict;
-	bool several = s->run_sec.n > 1, probed = s->latency.hist;
-	char text[CLI_FACT], date[CLI_NUMBER];
-	double first, last;
-
-	cli_field(s->name, '|');
-	cli_field(s->runs.app, '|');
-	printf("%u|", s->run_sec.n);
-	field_real(s->run_sec.mean, s->run_sec.n);
-	field_real(s->run_sec.sd, several);
-	field_real(s->shortest_sec, s->run_sec.n);
-	field_real(s->longest_sec, s->run_sec.n);
-	printf("%llu|", (unsigned long long)s->latency.moments.n);
-	field_real(s->latency.moments.mean, probed);
-	field_real(np_sample_quantile(&s->latency, 0.5), probed);
-	field_real(np_sample_quantile(&s->latency, 0.99), probed);
-	printf("%s|", cli_use_name(&s->profile));
-	field_real(v->delayed_share, v->use);
-	field_real(v->rho, v->use);
-	range(s, &first, &last);
-	printf("%s|", first > 0 ? cli_date(first, date) : "");
-	printf("%s|", last > 0 ? cli_date(last, date) : "");
-	for (size_t k = 0; k < cli_n_facts; k++) {
-		cli_fact_of(s, &cli_facts[k], text);
-		cli_field(text, k + 1 < cli_n_facts ? '|' : '\n');
-	}
-}
-
-int cli_compare_parsable(const struct cli_compare *c)
-{
-	puts("Name|App|Runs|RunSec|SdSec|ShortestSec|LongestSec|Probes|Mean|"
-	     "P50|P99|Use|DelayedShare|Rho|First|Last|Neighbours|Level|Nodes|"
-	     "Tasks|NodeList|Leaves|Cluster|Transport|Executable|Fingerprint|"
-	     "ExitCode|Slurm|Ucx|Netprof|Mpi");
-	for (size_t i = 0; i < c->n; i++)
-		parsable_side(&c->side[i]);
-	return CLI_DONE;
-}
-
 static void put_latency(json_object *in, const struct np_sample *s)
 {
 	json_object *j = cli_put_if(in, "latency", s->hist);
@@ -287,7 +242,7 @@ static void put_time(json_object *in, const struct cli_side *s)
 		return;
 	cli_put_count(j, "n", s->run_sec.n);
 	cli_put_real(j, "mean_sec", s->run_sec.mean);
-	cli_put_real(j, "sd_sec", s->run_sec.sd);
+	cli_put_real(j, "sd_sec", s->run_sec.n > 1 ? s->run_sec.sd : NAN);
 	cli_put_real(j, "shortest_sec", s->shortest_sec);
 	cli_put_real(j, "longest_sec", s->longest_sec);
 	cli_put_bool(j, "beside_other_jobs", s->beside);
@@ -298,6 +253,7 @@ static void put_side(json_object *j, const struct cli_side *s)
 	const struct np_verdict *v = &s->profile.verdict;
 	json_object *facts;
 	char text[CLI_FACT];
+	double first, last;
 
 	cli_put_text(j, "name", s->name);
 	cli_put_text(j, "app", s->runs.app);
@@ -308,6 +264,9 @@ static void put_side(json_object *j, const struct cli_side *s)
 	cli_put_text(j, "use", cli_use_name(&s->profile));
 	cli_put_real(j, "delayed_share", v->use ? v->delayed_share : NAN);
 	cli_put_real(j, "rho", v->use ? v->rho : NAN);
+	range(s, &first, &last);
+	cli_put_time(j, "first", first);
+	cli_put_time(j, "last", last);
 	facts = cli_put_object(j, "conditions");
 	for (size_t i = 0; i < cli_n_facts; i++) {
 		cli_fact_of(s, &cli_facts[i], text);
@@ -315,7 +274,26 @@ static void put_side(json_object *j, const struct cli_side *s)
 	}
 }
 
-int cli_compare_json(const struct cli_compare *c)
+static const struct cli_table table = {
+	"Name|App|Runs|RunSec|SdSec|ShortestSec|LongestSec|Probes|Mean|P50|P99|"
+	"Use|DelayedShare|Rho|First|Last|Neighbours|Level|Nodes|Tasks|NodeList|"
+	"Leaves|Cluster|Transport|Executable|Fingerprint|ExitCode|Slurm|Ucx|"
+	"Netprof|Mpi",
+	{ { "compared", "name|app|run_time/n|run_time/mean_sec|run_time/sd_sec|"
+			"run_time/shortest_sec|run_time/longest_sec|latency/n|"
+			"latency/mean_sec|latency/p50_sec|latency/p99_sec|use|"
+			"delayed_share|rho|@first|@last|"
+			"conditions/neighbours|conditions/level|"
+			"conditions/n_nodes|conditions/n_tasks|"
+			"conditions/nodes|conditions/leaves|"
+			"conditions/cluster|conditions/transport|"
+			"conditions/executable|conditions/fingerprint|"
+			"conditions/exit_code|conditions/slurm_version|"
+			"conditions/ucx_version|conditions/netprof_version|"
+			"conditions/mpi_version" } },
+};
+
+int cli_compare_data(const struct cli_compare *c, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 	char verdict[2048];
@@ -329,5 +307,5 @@ int cli_compare_json(const struct cli_compare *c)
 	list = cli_put_array(j, "compared");
 	for (size_t i = 0; i < c->n; i++)
 		put_side(cli_append_object(list), &c->side[i]);
-	return cli_print_json("compare", j);
+	return cli_print_page(format, "compare", j, &table);
 }

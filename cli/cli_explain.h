@@ -84,7 +84,6 @@ void cli_say_took(double run_sec, const struct np_mean *alone,
 
 /* Each prints it and returns the exit status. */
 int cli_explain_text(const struct cli_explain *e);
-int cli_explain_parsable(const struct cli_explain *e);
-int cli_explain_json(const struct cli_explain *e);
+int cli_explain_data(const struct cli_explain *e, enum cli_format format);
 
 #endif

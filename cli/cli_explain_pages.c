@@ -5,6 +5,8 @@
 
 #include "cli_explain.h"
 #include "cli_json_put.h"
+#include "cli_print.h"
+#include "cli_print.h"
 
 #define LINE 1536
 #define MOST_ROWS 40 /* of neighbours */
@@ -228,79 +230,7 @@ int cli_explain_text(const struct cli_explain *e)
 							   page_running(e);
 }
 
-/* Fields */
-
-static const char *app_of(const struct cli_explain *e)
-{
-	return e->job ? e->job->app : e->have_ended ? e->ended.app :
-	       e->measured[0].run->app;
-}
-
-/* What all lines begin with. */
-static void parsable_begin(const struct cli_explain *e)
-{
-	const struct np_state_job *j = e->job;
-
-	cli_field(e->word, '|');
-	printf("%s|", state_of(e));
-	cli_field(app_of(e), '|');
-	cli_field(j ? j->leaves : e->have_ended ? e->ended.leaves : "", '|');
-	cli_field(j && j->pending ? j->action : "", '|');
-	printf("%s|%.3f|", j && j->pending && j->applied ? "yes" : "no",
-	       j ? j->held_sec : e->have_ended ? e->ended.held_sec : 0);
-	cli_field_real(e->predicted ? e->slowdown : NAN, 6, '|');
-	if (e->n_measured) {
-		const struct cli_measured *m = &e->measured[0];
-
-		printf("%.3f|", np_record_run_sec(m->run));
-		if (np_mean_known(&m->alone))
-			printf("%.3f", m->alone.mean);
-		printf("|%u|", m->alone.n);
-	} else {
-		fputs("|||", stdout);
-	}
-}
-
-static void parsable_cause(const struct cli_explain *e,
-			   const struct np_state_cause *c)
-{
-	parsable_begin(e);
-	printf("%u|", c->other);
-	cli_field(c->other_app, '|');
-	cli_field(c->leaf, '|');
-	printf("|%u|%.6g\n", c->victim ? c->victim : e->job->id, c->slowdown);
-}
-
-static void parsable_beside(const struct cli_explain *e,
-			    const struct cli_beside *b)
-{
-	parsable_begin(e);
-	printf("%u|", b->id);
-	cli_field(b->app, '|');
-	cli_field(b->leaves, '|');
-	if (!e->job)
-		printf("%.3f", b->overlap_sec);
-	printf("||");
-	cli_field_real(b->predicted ? b->slowdown : NAN, 6, '\n');
-}
-
-int cli_explain_parsable(const struct cli_explain *e)
-{
-	bool pending = e->job && e->job->pending;
-
-	puts("Job|State|App|Leaves|Action|Applied|HeldSec|Predicted|RunSec|"
-	     "AloneSec|AloneRuns|Other|OtherApp|OtherLeaves|OverlapSec|Victim|"
-	     "Slowdown");
-	for (size_t i = 0; pending && i < e->job->n_causes; i++)
-		parsable_cause(e, &e->job->cause[i]);
-	for (size_t i = 0; i < e->n_beside; i++)
-		parsable_beside(e, &e->beside[i]);
-	if (pending ? !e->job->n_causes : !e->n_beside) {
-		parsable_begin(e);
-		puts("|||||");
-	}
-	return CLI_DONE;
-}
+/* For programs */
 
 static void put_ended(json_object *j, const struct np_ended *n)
 {
@@ -362,9 +292,34 @@ static void put_costliest(json_object *in, const struct cli_explain *e)
 	cli_put_real(j, "share", share);
 }
 
-int cli_explain_json(const struct cli_explain *e)
+/* What each row begins with; up: from a record to the tree. */
+#define ABOUT(up) \
+	up "job|" up "state|" up "app|" up "leaves|" up "action|" up \
+	"applied|" up "held_sec|" up "predicted|" up "steps/0/run_sec|" up \
+	"steps/0/alone_sec|" up "steps/0/alone_runs|"
+#define HEAD \
+	"Job|State|App|Leaves|Action|Applied|HeldSec|Predicted|RunSec|" \
+	"AloneSec|AloneRuns|Other|OtherApp|OtherLeaves|OverlapSec|Victim|" \
+	"Slowdown"
+
+static const struct cli_table of_itself = {
+	HEAD, { { "", ABOUT("") "|||||" } },
+};
+
+static const struct cli_table of_others = {
+	HEAD,
+	{
+		{ "causes", ABOUT("../")
+		  "other|other_app|leaf||victim|slowdown" },
+		{ "neighbours", ABOUT("../")
+		  "id|app|leaves|overlap_sec||slowdown" },
+	},
+};
+
+int cli_explain_data(const struct cli_explain *e, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
+	bool others = e->n_beside || (e->job && e->job->n_causes);
 
 	if (e->job) {
 		cli_put_job(j, e->job);
@@ -375,6 +330,7 @@ int cli_explain_json(const struct cli_explain *e)
 	} else {
 		cli_put_text(j, "job", e->word);
 		cli_put_text(j, "state", state_of(e));
+		cli_put_text(j, "app", e->measured[0].run->app);
 	}
 	list = cli_put_array(j, "steps");
 	for (size_t i = 0; i < e->n_measured; i++)
@@ -385,5 +341,6 @@ int cli_explain_json(const struct cli_explain *e)
 	list = cli_put_array(j, "neighbours");
 	for (size_t i = 0; i < e->n_beside; i++)
 		put_beside(list, e, &e->beside[i]);
-	return cli_print_json("explain", j);
+	return cli_print_page(format, "explain", j, others ? &of_others :
+			      &of_itself);
 }

@@ -16,7 +16,8 @@ void cli_put_text(json_object *in, const char *key, const char *text)
 	cli_put(in, key, text ? json_object_new_string(text) : NULL);
 }
 
-void cli_put_digits(json_object *in, const char *key, double v, int digits)
+static void put_digits(json_object *in, const char *key, double v,
+		       int digits)
 {
 	char text[CLI_NUMBER];
 
@@ -28,7 +29,12 @@ void cli_put_digits(json_object *in, const char *key, double v, int digits)
 
 void cli_put_real(json_object *in, const char *key, double v)
 {
-	cli_put_digits(in, key, v, 6);
+	put_digits(in, key, v, 6);
+}
+
+void cli_put_computed(json_object *in, const char *key, double v)
+{
+	put_digits(in, key, v, 12);
 }
 
 void cli_put_time(json_object *in, const char *key, double v)
@@ -86,32 +92,13 @@ void cli_append_text(json_object *list, const char *text)
 	json_object_array_add(list, json_object_new_string(text));
 }
 
-int cli_print_json(const char *command, json_object *j)
-{
-	json_object *page = json_object_new_object();
-	const char *text;
-	int rc;
-
-	cli_put_count(page, "schema", CLI_JSON_SCHEMA);
-	cli_put_text(page, "command", command);
-	json_object_object_foreach(j, key, value)
-		cli_put(page, key, json_object_get(value));
-	json_object_put(j);
-	text = json_object_to_json_string_ext(page,
-		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-		JSON_C_TO_STRING_NOSLASHESCAPE);
-	rc = text ? CLI_DONE : cli_fail("out of memory");
-	if (text)
-		puts(text);
-	json_object_put(page);
-	return rc;
-}
-
 void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid)
 {
-	char user[CLI_NUMBER];
+	char user[CLI_NUMBER], name[CLI_NUMBER];
 	bool own = owner == NP_STORE_USER;
 
+	cli_put_text(in, "owner", cli_owner_name(owner, uid, name,
+						 sizeof(name)));
 	cli_put(in, "published", json_object_new_boolean(!own));
 	cli_put_text(in, "user", own ? cli_user(uid, user) : NULL);
 	cli_put(in, "uid", own ? json_object_new_int64(uid) : NULL);
@@ -219,6 +206,7 @@ static void put_cause(json_object *list, const struct np_state_job *job,
 
 void cli_put_job(json_object *j, const struct np_state_job *job)
 {
+	const struct np_state_cause *worst = cli_worst_cause(job);
 	char id[CLI_NUMBER], user[CLI_NUMBER];
 	json_object *list;
 
@@ -242,6 +230,9 @@ void cli_put_job(json_object *j, const struct np_state_job *job)
 	cli_put_real(j, "held_sec", job->held_sec);
 	cli_put_text(j, "text", job->text);
 	list = cli_put_array(j, "causes");
+	if (worst)
+		put_cause(list, job, worst);
 	for (size_t i = 0; i < job->n_causes; i++)
-		put_cause(list, job, &job->cause[i]);
+		if (&job->cause[i] != worst)
+			put_cause(list, job, &job->cause[i]);
 }

@@ -11,9 +11,9 @@
 
 void cli_put(json_object *in, const char *key, json_object *value);
 void cli_put_text(json_object *in, const char *key, const char *text);
-/* null if it is not finite; of six digits, as measured values have, or more */
+/* null if it is not finite; of six digits, as measured values have, or twelve */
 void cli_put_real(json_object *in, const char *key, double v);
-void cli_put_digits(json_object *in, const char *key, double v, int digits);
+void cli_put_computed(json_object *in, const char *key, double v);
 /* A date: seconds since 1970 to the millisecond. */
 void cli_put_time(json_object *in, const char *key, double v);
 void cli_put_count(json_object *in, const char *key, uint64_t n);
@@ -25,15 +25,6 @@ json_object *cli_put_array(json_object *in, const char *key);
 json_object *cli_append_object(json_object *list);
 void cli_append_text(json_object *list, const char *text);
 
-/* Grows when a member goes, or means something else: doc/json-schema/. */
-#define CLI_JSON_SCHEMA 1
-
-/*
- * Print it as the page of a command, with "schema" and "command" before all
- * else, and release it; returns the exit status.
- */
-int cli_print_json(const char *command, json_object *j);
-
 /* Parts of predictions as JSON. */
 
 /* slowdown, low, high, model, fell_back, flags */
@@ -43,7 +34,9 @@ void cli_put_interval(json_object *in, const struct np_prediction *p);
 void cli_put_calibration(json_object *in, const struct cli_known *k,
 			 enum np_scope scope);
 
-/* Parts of profiles as JSON: "published", "user", "uid"; "levels" */
+/* Parts of profiles as JSON: "owner", "published", "user",
+ * "uid"; "levels" */
+/* */
 void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid);
 void cli_put_levels(json_object *in, const struct np_profile *p);
 

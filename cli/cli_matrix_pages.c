@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_matrix.h"
 #include "cli_output.h"
 #include "cli_text.h"
@@ -149,32 +150,12 @@ int cli_matrix_text(const struct cli_matrix *m)
 	return CLI_DONE;
 }
 
-/* Names, models and flags have no character that would have to be quoted. */
-int cli_matrix_csv(const struct cli_matrix *m)
-{
-	char flags[256];
+static const struct cli_table table = {
+	"victim|corunner|scope|slowdown|low|high|model|flags",
+	{ { "pairs", "victim|corunner|../scope|slowdown|low|high|model|flags" } },
+};
 
-	puts("victim,corunner,scope,slowdown,low,high,model,flags");
-	for (size_t i = 0; i < m->n * m->n; i++) {
-		printf("%s,%s,%s,", cli_matrix_name(m, i / m->n),
-		       cli_matrix_name(m, i % m->n), np_scope_name(m->scope));
-		if (m->rc[i]) {
-			puts(",,,,");
-			continue;
-		}
-		cli_field_real(m->p[i].slowdown, 6, ',');
-		cli_field_real(m->p[i].low, 6, ',');
-		cli_field_real(m->p[i].high, 6, ',');
-		cli_flag_names(m->p[i].flags, flags, sizeof(flags));
-		for (char *c = flags; *c; c++)
-			if (*c == ',')
-				*c = ' ';
-		printf("%s,%s\n", m->p[i].model->name, flags);
-	}
-	return CLI_DONE;
-}
-
-int cli_matrix_json(const struct cli_matrix *m)
+int cli_matrix_data(const struct cli_matrix *m, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
@@ -197,7 +178,7 @@ int cli_matrix_json(const struct cli_matrix *m)
 			cli_put_interval(pair, &m->p[i]);
 		}
 	}
-	return cli_print_json("matrix", j);
+	return cli_print_page(format, "matrix", j, &table);
 }
 
 static double worst(const struct cli_matrix *m)

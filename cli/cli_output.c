@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_output.h"
 #include "np_picture.h"
 #include "np_store_file.h"

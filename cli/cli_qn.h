@@ -24,7 +24,6 @@ struct cli_qn {
 
 /* Each prints all and returns the exit status. */
 int cli_qn_text(const struct cli_qn *q);
-int cli_qn_parsable(const struct cli_qn *q);
-int cli_qn_json(const struct cli_qn *q);
+int cli_qn_data(const struct cli_qn *q, enum cli_format format);
 
 #endif

@@ -3,11 +3,11 @@
 #include <stdio.h>
 
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_qn.h"
 #include "cli_text.h"
 
 #define NAME 16
-#define DIGITS 12 /* more than elsewhere: computed, not measured */
 
 /* All that a class is at one population, and at one station. */
 struct class {
@@ -205,50 +205,6 @@ int cli_qn_text(const struct cli_qn *q)
 	return CLI_DONE;
 }
 
-static void field(double v, char separator)
-{
-	cli_field_real(v, DIGITS, separator);
-}
-
-static void print_fields(const struct cli_qn *q, size_t row, size_t c)
-{
-	struct class k = class_of(q, row, c);
-
-	cli_field(k.name, '|');
-	printf("%llu||", (unsigned long long)k.customers);
-	field(k.x_per_sec, '|');
-	field(k.response_sec, '|');
-	field(k.cycle_sec, '|');
-	puts("||");
-	for (size_t i = 0; i < q->n.net.n_stations; i++) {
-		struct place p = place_of(q, row, c, i);
-
-		cli_field(k.name, '|');
-		printf("%llu|", (unsigned long long)k.customers);
-		cli_field(p.station, '|');
-		field(p.x_per_sec, '|');
-		field(p.residence_sec, '|');
-		field(p.per_visit_sec, '|');
-		field(p.present, '|');
-		field(p.utilisation, '\n');
-	}
-}
-
-int cli_qn_parsable(const struct cli_qn *q)
-{
-	puts("Class|Customers|Station|Throughput|Residence|PerVisit|Present|"
-	     "Utilisation");
-	for (size_t i = 0; i < q->n_rows; i++)
-		for (size_t c = 0; c < q->n.net.n_classes; c++)
-			print_fields(q, i, c);
-	return CLI_DONE;
-}
-
-static void put(json_object *in, const char *key, double v)
-{
-	cli_put_digits(in, key, v, DIGITS);
-}
-
 static void put_place(json_object *list, const struct cli_qn *q, size_t row,
 		      size_t c, size_t k)
 {
@@ -257,11 +213,11 @@ static void put_place(json_object *list, const struct cli_qn *q, size_t row,
 
 	cli_put_text(j, "station", p.station);
 	cli_put_text(j, "kind", kind_of(&q->n.net.station[k]));
-	put(j, "throughput_per_sec", p.x_per_sec);
-	put(j, "residence_sec", p.residence_sec);
-	put(j, "per_visit_sec", p.per_visit_sec);
-	put(j, "present", p.present);
-	put(j, "utilisation", p.utilisation);
+	cli_put_computed(j, "throughput_per_sec", p.x_per_sec);
+	cli_put_computed(j, "residence_sec", p.residence_sec);
+	cli_put_computed(j, "per_visit_sec", p.per_visit_sec);
+	cli_put_computed(j, "present", p.present);
+	cli_put_computed(j, "utilisation", p.utilisation);
 }
 
 static void put_class(json_object *list, const struct cli_qn *q, size_t row,
@@ -272,9 +228,9 @@ static void put_class(json_object *list, const struct cli_qn *q, size_t row,
 
 	cli_put_text(j, "class", k.name);
 	cli_put_count(j, "customers", k.customers);
-	put(j, "throughput_per_sec", k.x_per_sec);
-	put(j, "response_sec", k.response_sec);
-	put(j, "cycle_sec", k.cycle_sec);
+	cli_put_computed(j, "throughput_per_sec", k.x_per_sec);
+	cli_put_computed(j, "response_sec", k.response_sec);
+	cli_put_computed(j, "cycle_sec", k.cycle_sec);
 	at = cli_put_array(j, "stations");
 	for (size_t i = 0; i < q->n.net.n_stations; i++)
 		put_place(at, q, row, c, i);
@@ -286,8 +242,8 @@ static void put_row(json_object *list, const struct cli_qn *q, size_t row)
 	json_object *j = cli_append_object(list), *classes;
 
 	if (r->most > 0) {
-		put(j, "least_throughput_per_sec", r->least);
-		put(j, "most_throughput_per_sec", r->most);
+		cli_put_computed(j, "least_throughput_per_sec", r->least);
+		cli_put_computed(j, "most_throughput_per_sec", r->most);
 	}
 	if (r->s.iterations)
 		cli_put_count(j, "iterations", r->s.iterations);
@@ -296,7 +252,20 @@ static void put_row(json_object *list, const struct cli_qn *q, size_t row)
 		put_class(classes, q, row, c);
 }
 
-int cli_qn_json(const struct cli_qn *q)
+static const struct cli_table table = {
+	"Class|Customers|Station|Throughput|Residence|PerVisit|Present|"
+	"Utilisation",
+	{
+		{ "populations classes",
+		  "class|customers||throughput_per_sec|response_sec|"
+		  "cycle_sec||" },
+		{ "populations classes stations",
+		  "../class|../customers|station|throughput_per_sec|"
+		  "residence_sec|per_visit_sec|present|utilisation" },
+	},
+};
+
+int cli_qn_data(const struct cli_qn *q, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
@@ -307,5 +276,5 @@ int cli_qn_json(const struct cli_qn *q)
 	list = cli_put_array(j, "populations");
 	for (size_t i = 0; i < q->n_rows; i++)
 		put_row(list, q, i);
-	return cli_print_json("qn", j);
+	return cli_print_page(format, "qn", j, &table);
 }

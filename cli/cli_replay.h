@@ -40,8 +40,7 @@ void cli_replay_look(const struct np_replay_job *j, uint32_t n, double end,
 
 /* Each prints everything and returns the exit status. */
 int cli_replay_text(const struct cli_replay *r);
-int cli_replay_parsable(const struct cli_replay *r);
-int cli_replay_json(const struct cli_replay *r);
+int cli_replay_data(const struct cli_replay *r, enum cli_format format);
 int cli_replay_plot(const struct cli_replay *r, const char *path);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_replay.h"
 #include "cli_text.h"
 
@@ -132,36 +133,6 @@ int cli_replay_text(const struct cli_replay *r)
 	return CLI_DONE;
 }
 
-int cli_replay_parsable(const struct cli_replay *r)
-{
-	puts("Program|Model|Task|Node|AloneEnd|TogetherEnd|Computes|Waits|"
-	     "Messages|Bytes|Penalty|Conflicts");
-	for (size_t k = 0; k < r->n; k++)
-		for (size_t m = 0; m < r->net.n; m++)
-			for (uint32_t t = 0; t < r->p[k].n_tasks; t++) {
-				const struct cli_replay_program *p = &r->p[k];
-				const struct np_replay_task *a =
-					&p->alone[m].task[t];
-				const struct np_replay_task *b = r->n > 1 ?
-					&p->together[m].task[t] : a;
-
-				cli_field(basename(p->path), '|');
-				printf("%s|%u|%u|", r->net.model[m]->name, t,
-				       p->node_of[t]);
-				cli_field_real(a->end_sec, 9, '|');
-				cli_field_real(r->n > 1 ? b->end_sec : NAN, 9,
-					       '|');
-				cli_field_real(b->compute_sec, 9, '|');
-				cli_field_real(b->wait_sec, 9, '|');
-				printf("%llu|%llu|",
-				       (unsigned long long)b->messages,
-				       (unsigned long long)b->bytes);
-				cli_field_real(b->mean_penalty, 9, '|');
-				cli_field_real(b->mean_conflicts, 9, '\n');
-			}
-	return CLI_DONE;
-}
-
 #define MAX_OPS 100000 /* of a program whose operations are listed */
 
 static const char *const kind[] = {
@@ -177,13 +148,13 @@ static void put_task(json_object *list, const struct cli_replay_program *p,
 
 	cli_put_count(o, "task", t);
 	cli_put_count(o, "node", p->node_of[t]);
-	cli_put_real(o, "end_sec", k->end_sec);
-	cli_put_real(o, "compute_sec", k->compute_sec);
-	cli_put_real(o, "wait_sec", k->wait_sec);
+	cli_put_computed(o, "end_sec", k->end_sec);
+	cli_put_computed(o, "compute_sec", k->compute_sec);
+	cli_put_computed(o, "wait_sec", k->wait_sec);
 	cli_put_count(o, "messages", k->messages);
 	cli_put_count(o, "bytes", k->bytes);
-	cli_put_real(o, "mean_penalty", k->mean_penalty);
-	cli_put_real(o, "mean_conflicts", k->mean_conflicts);
+	cli_put_computed(o, "mean_penalty", k->mean_penalty);
+	cli_put_computed(o, "mean_conflicts", k->mean_conflicts);
 }
 
 static void put_op(json_object *list, const struct cli_replay_program *p,
@@ -194,15 +165,15 @@ static void put_op(json_object *list, const struct cli_replay_program *p,
 
 	cli_put_count(o, "task", op->task);
 	cli_put_text(o, "kind", kind[op->kind]);
-	cli_put_real(o, "start_sec", j->span[i].start_sec);
-	cli_put_real(o, "end_sec", j->span[i].end_sec);
+	cli_put_computed(o, "start_sec", j->span[i].start_sec);
+	cli_put_computed(o, "end_sec", j->span[i].end_sec);
 	if (op->kind == NP_REPLAY_COMPUTE)
 		return;
 	cli_put_count(o, "peer", np_replay_op_at(p->app, op->match)->task);
 	if (op->kind == NP_REPLAY_RECV)
 		return;
 	cli_put_count(o, "bytes", op->bytes);
-	cli_put_real(o, "penalty", j->span[i].penalty);
+	cli_put_computed(o, "penalty", j->span[i].penalty);
 	cli_put_count(o, "conflicts", j->span[i].conflicts);
 }
 
@@ -212,7 +183,7 @@ static void put_job(json_object *in, const char *key,
 {
 	json_object *o = cli_put_object(in, key), *list;
 
-	cli_put_real(o, "end_sec", j->end_sec);
+	cli_put_computed(o, "end_sec", j->end_sec);
 	list = cli_put_array(o, "tasks");
 	for (uint32_t t = 0; t < p->n_tasks; t++)
 		put_task(list, p, j, t);
@@ -242,12 +213,25 @@ static void put_program(json_object *list, const struct cli_replay *r,
 		if (r->n < 2)
 			continue;
 		put_job(one, "together", p, &p->together[m]);
-		cli_put_real(one, "slowdown", alone > 0 ?
+		cli_put_computed(one, "slowdown", alone > 0 ?
 			     p->together[m].end_sec / alone - 1 : NAN);
 	}
 }
 
-int cli_replay_json(const struct cli_replay *r)
+static const struct cli_table table = {
+	"Program|Model|Run|Task|Node|End|Computes|Waits|Messages|Bytes|Penalty|"
+	"Conflicts",
+	{
+		{ "programs models alone/tasks",
+		  "../../program|../%|=alone|task|node|end_sec|compute_sec|"
+		  "wait_sec|messages|bytes|mean_penalty|mean_conflicts" },
+		{ "programs models together/tasks",
+		  "../../program|../%|=together|task|node|end_sec|compute_sec|"
+		  "wait_sec|messages|bytes|mean_penalty|mean_conflicts" },
+	},
+};
+
+int cli_replay_data(const struct cli_replay *r, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
@@ -258,5 +242,5 @@ int cli_replay_json(const struct cli_replay *r)
 	list = cli_put_array(j, "programs");
 	for (size_t k = 0; k < r->n; k++)
 		put_program(list, r, k);
-	return cli_print_json("replay", j);
+	return cli_print_page(format, "replay", j, &table);
 }

@@ -3,6 +3,7 @@
 #define CLI_SCALE_H
 
 #include "cli.h"
+#include "cli_options.h"
 #include "np_mpip.h"
 #include "np_scaling.h"
 
@@ -36,8 +37,7 @@ struct cli_scale {
 
 /* Each prints all and returns the exit status. */
 int cli_scale_text(const struct cli_scale *s);
-int cli_scale_parsable(const struct cli_scale *s);
-int cli_scale_json(const struct cli_scale *s);
+int cli_scale_data(const struct cli_scale *s, enum cli_format format);
 int cli_scale_plot(const struct cli_scale *s, const char *path);
 
 #endif

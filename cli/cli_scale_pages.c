@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_scale.h"
 #include "cli_text.h"
 
@@ -279,71 +280,22 @@ int cli_scale_text(const struct cli_scale *s)
 	return CLI_DONE;
 }
 
-static void field(double v)
-{
-	cli_field_real(v, 9, '|');
-}
-
-static void print_fields(const char *kind, double processes,
-			 const struct np_four *f, double measured_sec,
-			 const struct np_scaled_run *predicted)
-{
-	char flags[64];
-
-	printf("%s|%.0f|", kind, processes);
-	field(measured_sec);
-	field(f->switch_sec);
-	field(f->contention_sec);
-	field(f->active_sec);
-	field(f->compute_sec);
-	field(f->wall_sec);
-	field(predicted->four.wall_sec);
-	field(predicted->low_sec);
-	field(predicted->high_sec);
-	printf("%s|", say_flags(predicted->flags, flags, sizeof(flags)));
-}
-
-int cli_scale_parsable(const struct cli_scale *s)
-{
-	static const struct np_scaled_run none = {
-		.four = { .wall_sec = NAN }, .low_sec = NAN, .high_sec = NAN,
-	};
-
-	puts("Kind|Processes|Measured|Switch|Contention|Active|Compute|Sum|"
-	     "Predicted|Low|High|Flags|Nearest|Ideal|Amdahl|File");
-	for (size_t i = 0; i < s->n_runs; i++) {
-		const struct cli_scale_run *r = &s->run[i];
-
-		print_fields("run", r->run.processes, &r->four, r->run.app_sec,
-			     *s->why ? &none : &r->others);
-		for (int b = 0; b < CLI_SCALE_BASELINES; b++)
-			field(*s->why ? NAN : r->baseline_sec[b]);
-		cli_field(r->path, '\n');
-	}
-	for (size_t i = 0; i < s->n_at; i++) {
-		print_fields("at", s->at[i], &s->answer[i].four, NAN,
-			     &s->answer[i]);
-		puts("|||");
-	}
-	return CLI_DONE;
-}
-
 static void put_four(json_object *in, const struct np_four *f)
 {
-	cli_put_real(in, "switch_sec", f->switch_sec);
-	cli_put_real(in, "contention_sec", f->contention_sec);
-	cli_put_real(in, "active_sec", f->active_sec);
-	cli_put_real(in, "compute_sec", f->compute_sec);
-	cli_put_real(in, "sum_sec", f->wall_sec);
+	cli_put_computed(in, "switch_sec", f->switch_sec);
+	cli_put_computed(in, "contention_sec", f->contention_sec);
+	cli_put_computed(in, "active_sec", f->active_sec);
+	cli_put_computed(in, "compute_sec", f->compute_sec);
+	cli_put_computed(in, "sum_sec", f->wall_sec);
 }
 
 static void put_predicted(json_object *in, const struct np_scaled_run *p)
 {
 	char flags[64];
 
-	cli_put_real(in, "predicted_sec", p->four.wall_sec);
-	cli_put_real(in, "low_sec", p->low_sec);
-	cli_put_real(in, "high_sec", p->high_sec);
+	cli_put_computed(in, "predicted_sec", p->four.wall_sec);
+	cli_put_computed(in, "low_sec", p->low_sec);
+	cli_put_computed(in, "high_sec", p->high_sec);
 	cli_put_text(in, "flags", say_flags(p->flags, flags,
 						  sizeof(flags)));
 }
@@ -380,7 +332,7 @@ static void put_run(json_object *list, const struct cli_scale *s,
 	if (!isnan(r->others.four.wall_sec))
 		put_predicted(other, &r->others);
 	for (int b = 0; b < CLI_SCALE_BASELINES; b++)
-		cli_put_real(other, baselines[b],
+		cli_put_computed(other, baselines[b],
 			     r->baseline_sec[b]);
 }
 
@@ -392,17 +344,33 @@ static void put_errors(json_object *in, const struct cli_scale *s)
 		size_t n;
 		double mean = mean_error(s, b, &n);
 
-		cli_put_real(j, b == MODEL ? "model" :
+		cli_put_computed(j, b == MODEL ? "model" :
 			     baselines[b], n ? mean : NAN);
 	}
 }
 
-int cli_scale_json(const struct cli_scale *s)
+static const struct cli_table table = {
+	"Kind|Processes|Measured|Switch|Contention|Active|Compute|Sum|Predicted|"
+	"Low|High|Flags|Nearest|Ideal|Amdahl|File",
+	{
+		{ "runs", "=run|processes|measured_sec|switch_sec|"
+			  "contention_sec|active_sec|compute_sec|sum_sec|"
+			  "from_other_sizes/predicted_sec|"
+			  "from_other_sizes/low_sec|from_other_sizes/high_sec|"
+			  "from_other_sizes/flags|from_other_sizes/nearest|"
+			  "from_other_sizes/ideal|from_other_sizes/amdahl|file" },
+		{ "at", "=at|processes||switch_sec|contention_sec|active_sec|"
+			"compute_sec|sum_sec|predicted_sec|low_sec|high_sec|"
+			"flags||||" },
+	},
+};
+
+int cli_scale_data(const struct cli_scale *s, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_real(j, "bandwidth_bytes_per_sec", s->link.bytes_per_sec);
-	cli_put_real(j, "latency_sec", s->link.latency_sec);
+	cli_put_computed(j, "bandwidth_bytes_per_sec", s->link.bytes_per_sec);
+	cli_put_computed(j, "latency_sec", s->link.latency_sec);
 	cli_put_text(j, "variant", s->variant == NP_FOUR_CONSISTENT ?
 		     "consistent" : "published");
 	list = cli_put_array(j, "runs");
@@ -412,7 +380,7 @@ int cli_scale_json(const struct cli_scale *s)
 	for (size_t i = 0; i < s->n_at; i++) {
 		json_object *at = cli_append_object(list);
 
-		cli_put_real(at, "processes", s->at[i]);
+		cli_put_computed(at, "processes", s->at[i]);
 		put_four(at, &s->answer[i].four);
 		put_predicted(at, &s->answer[i]);
 	}
@@ -420,5 +388,5 @@ int cli_scale_json(const struct cli_scale *s)
 		cli_put_text(j, "why_no_predictions", s->why);
 	else
 		put_errors(j, s);
-	return cli_print_json("scale", j);
+	return cli_print_page(format, "scale", j, &table);
 }

@@ -34,8 +34,7 @@ size_t cli_sharing_first(const struct cli_sharing *a, size_t scheme);
 
 /* Each prints everything and returns the exit status. */
 int cli_sharing_text(const struct cli_sharing *a);
-int cli_sharing_parsable(const struct cli_sharing *a);
-int cli_sharing_json(const struct cli_sharing *a);
+int cli_sharing_data(const struct cli_sharing *a, enum cli_format format);
 int cli_sharing_plot(const struct cli_sharing *a, const char *path);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_sharing.h"
 #include "cli_text.h"
 
@@ -290,34 +291,6 @@ int cli_sharing_text(const struct cli_sharing *a)
 	return CLI_DONE;
 }
 
-int cli_sharing_parsable(const struct cli_sharing *a)
-{
-	puts("Scheme|Transfer|From|To|Bytes|Start|Alone|Unit|Model|Penalty|"
-	     "Time|Measured");
-	for (size_t k = 0; k < a->set->n; k++)
-		for (size_t i = 0; i < a->set->scheme[k].n; i++)
-			for (size_t m = 0; m < a->net.n; m++) {
-				const struct np_scheme *s = &a->set->scheme[k];
-				const struct cli_sharing_model *g =
-					cli_sharing_at(a, k, m);
-				bool ok = !*g->why.text;
-
-				printf("%s|%s|%s|%s|%llu|", s->name,
-				       s->label[i], s->node[s->c[i].from],
-				       s->node[s->c[i].to],
-				       (unsigned long long)s->bytes[i]);
-				cli_field_real(s->start_sec[i], 9, '|');
-				cli_field_real(s->alone[i], 9, '|');
-				printf("%s|%s|", is_timed(s) ? "s" :
-				       "reference", a->net.model[m]->name);
-				cli_field_real(ok ? g->penalty[i] : NAN, 9,
-					       '|');
-				cli_field_real(ok ? g->time[i] : NAN, 9, '|');
-				cli_field_real(s->took_sec[i], 9, '\n');
-			}
-	return CLI_DONE;
-}
-
 static void put_transfer(json_object *list, const struct cli_sharing *a,
 			 size_t k, size_t i)
 {
@@ -329,19 +302,19 @@ static void put_transfer(json_object *list, const struct cli_sharing *a,
 	cli_put_text(t, "to", s->node[s->c[i].to]);
 	cli_put_count(t, "bytes", s->bytes[i]);
 	cli_put_real(t, "start_sec", s->start_sec[i]);
-	cli_put_real(t, "alone", s->alone[i]);
+	cli_put_computed(t, "alone", s->alone[i]);
 	cli_put_real(t, "measured_sec", s->took_sec[i]);
 	models = cli_put_object(t, "models");
 	for (size_t m = 0; m < a->net.n; m++) {
 		const struct cli_sharing_model *g = cli_sharing_at(a, k, m);
-		json_object *o;
+		json_object *o = cli_put_if(models, a->net.model[m]->name,
+					    !*g->why.text);
 
-		if (*g->why.text)
+		if (!o)
 			continue;
-		o = cli_put_object(models, a->net.model[m]->name);
-		cli_put_real(o, "penalty", g->penalty[i]);
-		cli_put_real(o, "time", g->time[i]);
-		cli_put_real(o, "end", g->end[i]);
+		cli_put_computed(o, "penalty", g->penalty[i]);
+		cli_put_computed(o, "time", g->time[i]);
+		cli_put_computed(o, "end", g->end[i]);
 	}
 }
 
@@ -357,7 +330,7 @@ static void put_models(json_object *in, const struct cli_sharing *a, size_t k)
 		if (*g->why.text)
 			cli_put_text(o, "unanswered", g->why.text);
 		else
-			cli_put_real(o, "mean_error", g->error);
+			cli_put_computed(o, "mean_error", g->error);
 		cli_put_count(o, "measured", g->n_measured);
 	}
 }
@@ -394,16 +367,24 @@ static void put_fit(json_object *in, const struct cli_network *net)
 			json_object *p = cli_put_object(parameters,
 							f->name[i]);
 
-			cli_put_real(p, "value", f->value[i]);
+			cli_put_computed(p, "value", f->value[i]);
 			cli_put_bool(p, "fitted", f->fitted[i]);
 		}
 		cli_put_count(o, "measured", f->n);
-		cli_put_real(o, "mean_error_before", f->mean_before);
-		cli_put_real(o, "mean_error", f->mean_error);
+		cli_put_computed(o, "mean_error_before", f->mean_before);
+		cli_put_computed(o, "mean_error", f->mean_error);
 	}
 }
 
-int cli_sharing_json(const struct cli_sharing *a)
+static const struct cli_table table = {
+	"Scheme|Transfer|From|To|Bytes|Start|Alone|Unit|Model|Penalty|Time|"
+	"Measured",
+	{ { "schemes transfers models",
+	    "../../name|../name|../from|../to|../bytes|../start_sec|../alone|"
+	    "../../unit|%|penalty|time|../measured_sec" } },
+};
+
+int cli_sharing_data(const struct cli_sharing *a, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
@@ -413,5 +394,5 @@ int cli_sharing_json(const struct cli_sharing *a)
 	list = cli_put_array(j, "schemes");
 	for (size_t k = 0; k < a->set->n; k++)
 		put_scheme(list, a, k);
-	return cli_print_json("sharing", j);
+	return cli_print_page(format, "sharing", j, &table);
 }

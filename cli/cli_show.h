@@ -12,8 +12,9 @@
 /* Each prints it and returns the exit status. */
 int cli_show_text(const struct cli_profile *p, const struct cli_ties *t,
 		  const struct cli_advice *a, const struct cli_zones *z);
-int cli_show_json(const struct cli_profile *p, const struct cli_ties *t,
-		  const struct cli_advice *a, const struct cli_zones *z);
+int cli_show_data(const struct cli_profile *p, const struct cli_ties *t,
+		  const struct cli_advice *a, const struct cli_zones *z,
+		  enum cli_format format);
 
 /* At most `rows` latencies of the program, against idle; none for rows < 3. */
 void cli_page_histogram(FILE *f, const struct np_profile *p, int rows);

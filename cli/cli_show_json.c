@@ -1,9 +1,10 @@
-/* netprof show --json */
+/* netprof show, for programs */
 #include "cli_show.h"
 
 #include <stdio.h>
 
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_text.h"
 
 static void put_verdict(json_object *in, const struct np_profile *p)
@@ -189,8 +190,34 @@ static void put_zones(json_object *in, const struct cli_zones *z)
 	}
 }
 
-int cli_show_json(const struct cli_profile *p, const struct cli_ties *t,
-		  const struct cli_advice *a, const struct cli_zones *z)
+static const struct cli_table table = {
+	"App|Owner|Use|Phases|BusyShare|DelayedShare|DelayedSec|Rho|Cluster|"
+	"Leaves|Transport|MessageBytes|PeriodSec|First|Last|RunsUsed|RunsLevel|"
+	"RunsNeighbours|RunsFabric|RunsEmpty|RunsUnreadable|Probes|Mean|P50|P90|"
+	"P99|Max|IdleProbes|IdleMean|IdleP50|IdleP90|IdleP99|IdleMax|"
+	"ProbeCpuShare|Levels|Histogram|NoEffect|HurtBy|Hurts|RunsFailed|"
+	"RunsRunning|RunsWorkload|Avoid|Measure|Tolerance|Mpi",
+	{ { "", "app|owner|verdict/use|verdict/phases|verdict/busy_share|"
+		"verdict/delayed_share|verdict/delayed_sec|verdict/rho|"
+		"fabric/cluster|fabric/leaves:name|fabric/transport|"
+		"fabric/message_bytes|fabric/period_sec|@latency/first|"
+		"@latency/last|runs/used|runs/level|runs/neighbours|"
+		"runs/fabric|runs/empty|runs/unreadable|"
+		"latency/n|latency/mean_sec|latency/p50_sec|latency/p90_sec|"
+		"latency/p99_sec|latency/max_sec|"
+		"idle/n|idle/mean_sec|idle/p50_sec|idle/p90_sec|idle/p99_sec|"
+		"idle/max_sec|probe_cost/cpu_share|"
+		"levels:name:scope:runs:compared:slowdown:level_slowdown:low:"
+		"high|histogram|coupling/no_effect|"
+		"hurt_by:app:slowdown:low:high:model|"
+		"hurts:app:slowdown:low:high:model|runs/failed|runs/running|"
+		"runs/workload|advice/avoid|advice/command|"
+		"latency_tolerance:longer:added_sec|fabric/mpi_version" } },
+};
+
+int cli_show_data(const struct cli_profile *p, const struct cli_ties *t,
+		  const struct cli_advice *a, const struct cli_zones *z,
+		  enum cli_format format)
 {
 	json_object *j = json_object_new_object();
 
@@ -210,5 +237,5 @@ int cli_show_json(const struct cli_profile *p, const struct cli_ties *t,
 	put_ties(j, "hurts", t->hurts, t->n_hurts);
 	put_advice(j, a);
 	put_zones(j, z);
-	return cli_print_json("show", j);
+	return cli_print_page(format, "show", j, &table);
 }

@@ -2,6 +2,7 @@
 #ifndef CLI_STATUS_H
 #define CLI_STATUS_H
 
+#include "cli_options.h"
 #include "cli_state.h"
 
 struct cli_status {
@@ -18,8 +19,7 @@ struct cli_status {
 
 /* Each prints it and returns the exit status. */
 int cli_status_text(const struct cli_status *t);
-int cli_status_parsable(const struct cli_status *t);
-int cli_status_json(const struct cli_status *t);
+int cli_status_data(const struct cli_status *t, enum cli_format format);
 int cli_status_plot(const struct cli_status *t, const char *path);
 
 #endif

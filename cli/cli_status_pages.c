@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_status.h"
 
 #define LINE 1024
@@ -223,66 +224,6 @@ int cli_status_text(const struct cli_status *t)
 	return CLI_DONE;
 }
 
-static void parsable_end(const struct cli_status *t, const char *mode)
-{
-	cli_field(mode, '|');
-	printf("%.3f|%s\n", t->now - t->s->date,
-	       cli_state_stale(t->s, t->now) ? "yes" : "no");
-}
-
-static void parsable_leaf(const struct cli_status *t,
-			  const struct np_state_leaf *l)
-{
-	fputs("leaf|", stdout);
-	cli_field(l->name, '|');
-	printf("||%u|%u|%u|%u|%u|%.6g|||||||", l->n_nodes, l->n_idle,
-	       l->n_away, l->n_jobs, l->n_known, l->strain);
-	parsable_end(t, t->s->mode);
-}
-
-static void parsable_job(const struct cli_status *t,
-			 const struct np_state_job *j)
-{
-	const struct np_state_cause *c = cli_worst_cause(j);
-	char id[CLI_NUMBER], until[CLI_NUMBER] = "";
-
-	if (j->until > 0)
-		cli_date(j->until, until);
-	printf("job|%s|", cli_job_name(j->id, j->array, j->task, id));
-	cli_field(j->app, '|');
-	cli_field(j->leaves, '|');
-	printf("%u||||||", j->n_nodes);
-	cli_field(j->action, '|');
-	printf("%s|%s|%.3f|", j->applied ? "yes" : "no", until, j->held_sec);
-	if (c)
-		printf("%u|%.6g|", c->other, c->slowdown);
-	else
-		fputs("||", stdout);
-	parsable_end(t, j->mode);
-}
-
-static void parsable_claim(const struct cli_status *t,
-			   const struct np_state_claim *c)
-{
-	printf("claim|%u|", c->uid);
-	cli_field(c->app, '|');
-	printf("||||%u|||none||||||", c->n_jobs);
-	parsable_end(t, t->s->mode);
-}
-
-int cli_status_parsable(const struct cli_status *t)
-{
-	puts("Kind|Name|App|Leaves|Nodes|Idle|Away|Jobs|Known|Strain|Action|"
-	     "Applied|Until|HeldSec|From|Slowdown|Mode|AgeSec|Stale");
-	for (size_t i = 0; i < t->s->n_leaves; i++)
-		parsable_leaf(t, &t->s->leaf[i]);
-	for (size_t i = 0; i < t->n_apart; i++)
-		parsable_job(t, t->apart[i]);
-	for (size_t i = 0; i < t->s->n_claims; i++)
-		parsable_claim(t, &t->s->claim[i]);
-	return CLI_DONE;
-}
-
 static void put_leaf(json_object *list, const struct np_state_leaf *l)
 {
 	json_object *j = cli_append_object(list);
@@ -309,7 +250,21 @@ static void put_claim(json_object *list, const struct np_state_claim *c)
 	cli_put_text(j, "why", c->why);
 }
 
-int cli_status_json(const struct cli_status *t)
+static const struct cli_table table = {
+	"Kind|Name|App|Leaves|Nodes|Idle|Away|Jobs|Known|Strain|Action|"
+	"Applied|Until|HeldSec|From|Slowdown|Mode|AgeSec|Stale",
+	{
+		{ "leaves", "=leaf|name|||nodes|idle|away|jobs|known|strain|||"
+			    "||||../mode|../age_sec|../stale" },
+		{ "apart", "=job|job|app|leaves|nodes||||||action|applied|"
+			   "@until|held_sec|causes/0/other|causes/0/slowdown|mode|"
+			   "../age_sec|../stale" },
+		{ "claims", "=claim|uid|app|||||jobs|||=none||||||../mode|"
+			    "../age_sec|../stale" },
+	},
+};
+
+int cli_status_data(const struct cli_status *t, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 	const struct np_state *s = t->s;
@@ -332,5 +287,5 @@ int cli_status_json(const struct cli_status *t)
 	list = cli_put_array(j, "claims");
 	for (size_t i = 0; i < s->n_claims; i++)
 		put_claim(list, &s->claim[i]);
-	return cli_print_json("status", j);
+	return cli_print_page(format, "status", j, &table);
 }

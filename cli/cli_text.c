@@ -252,20 +252,6 @@ void cli_wrap_beside(FILE *f, const char *text, int indent, size_t column)
 	fputc('\n', f);
 }
 
-void cli_field(const char *text, char separator)
-{
-	for (; *text; text++)
-		putchar(*text == '|' || *text == '\n' ? '_' : *text);
-	putchar(separator);
-}
-
-void cli_field_real(double v, int digits, char separator)
-{
-	if (isfinite(v))
-		printf("%.*g", digits, v + 0.0); /* no "-0" */
-	putchar(separator);
-}
-
 void cli_wrap(FILE *f, const char *text, int indent)
 {
 	cli_wrap_beside(f, text, indent, 0);

@@ -55,11 +55,6 @@ void cli_right_sec(double sec, int width);
 /* A word cut to at most width columns, "~" at the end if it was. */
 const char *cli_cut(const char *text, size_t width, char *buf, size_t len);
 
-/* One field of --parsable output: '|' and newlines become '_'. */
-void cli_field(const char *text, char separator);
-/* The same of a number of so many digits; nothing of one that is none. */
-void cli_field_real(double v, int digits, char separator);
-
 /* Is the terminal's character set UTF-8? */
 int cli_utf8(void);
 

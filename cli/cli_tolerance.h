@@ -85,11 +85,10 @@ double cli_tolerance_ratio(double x, const struct np_runtime *r);
 
 void cli_tolerance_text(const struct cli_tolerance *t,
 			const struct cli_tolerance_ask *ask);
-void cli_tolerance_parsable(const struct cli_tolerance *t,
-			    const struct cli_tolerance_ask *ask, bool head);
 int cli_tolerance_plot(const struct cli_tolerance *t, size_t n,
 		       const struct cli_tolerance_ask *ask, const char *path);
-int cli_tolerance_json(const struct cli_tolerance *t, size_t n,
-		       const struct cli_tolerance_ask *ask);
+int cli_tolerance_data(const struct cli_tolerance *t, size_t n,
+		       const struct cli_tolerance_ask *ask,
+		       enum cli_format format);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_text.h"
 #include "cli_tolerance.h"
 
@@ -247,55 +248,6 @@ void cli_tolerance_text(const struct cli_tolerance *t,
 	say_critical(t, ask);
 }
 
-/* netprof(1) tells of what kinds; what a kind does not have is empty. */
-static void line(const struct cli_tolerance *t, const char *kind,
-		 const char *of, double x, double ns, double slope)
-{
-	cli_field(t->file, '|');
-	printf("%s|%s|", kind, of);
-	cli_field_real(x, 15, '|');
-	cli_field_real(ns, 15, '|');
-	cli_field_real(slope, 15, '\n');
-}
-
-void cli_tolerance_parsable(const struct cli_tolerance *t,
-			    const struct cli_tolerance_ask *ask, bool head)
-{
-	const char *L = ask->topology ? "wire" : "L";
-	const char *const name[] = { L, "o", "G", "switch" };
-
-	if (head)
-		puts("File|Kind|Of|Value|RunTimeNs|Slope");
-	for (int x = 0; x < TOLERANCE_PARAMS; x++) {
-		const struct cli_tolerance_of *of = &t->of[x];
-
-		if (x == TOLERANCE_SWITCH && !ask->topology)
-			continue;
-		line(t, "base", name[x], of->base, t->ns, of->slope);
-		for (size_t i = 0; i < TOLERANCE_ZONES; i++)
-			line(t, "zone", name[x], of->zone[i].limit,
-			     t->ns * (1 + of->zone[i].share), NAN);
-	}
-	for (size_t i = 0; i < TOLERANCE_POINTS; i++)
-		line(t, "point", L, t->of[0].base + t->point[i].added_ns,
-		     t->point[i].run.ns, t->point[i].run.right);
-	for (size_t i = 0; i < t->n_critical; i++)
-		line(t, "critical", L, t->critical[i].x, NAN,
-		     t->critical[i].slope);
-	for (uint32_t i = 0; ask->trials && i < t->ranks; i++) {
-		char rank[CLI_NUMBER];
-
-		snprintf(rank, sizeof(rank), "%u", i);
-		line(t, "node", rank, t->node[i], NAN, NAN);
-	}
-}
-
-/* Computed, not measured: with all its digits. */
-static void put_exact(json_object *in, const char *key, double v)
-{
-	cli_put_digits(in, key, v, 15);
-}
-
 static void put_network(json_object *in, const struct cli_tolerance_ask *ask)
 {
 	const struct np_loggps *net = &ask->net;
@@ -321,37 +273,42 @@ static void put_network(json_object *in, const struct cli_tolerance_ask *ask)
 	cli_put_bool(j, "shared_links", ask->shared_links);
 }
 
-static void put_parameter(json_object *in, const char *name, const char *unit,
-			  const struct cli_tolerance_of *of)
+static void put_parameter(json_object *in, const char *name,
+			  const struct cli_tolerance *t, int x)
 {
+	const struct cli_tolerance_of *of = &t->of[x];
 	json_object *j = cli_put_object(in, name), *list;
 
-	cli_put_text(j, "unit", unit);
-	put_exact(j, "base", of->base);
-	put_exact(j, "slope", of->slope);
+	cli_put_text(j, "unit", x == NP_LOGGPS_G ? "ns/byte" : "ns");
+	cli_put_computed(j, "base", of->base);
+	cli_put_computed(j, "slope", of->slope);
 	list = cli_put_array(j, "zones");
 	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
 		json_object *zone = cli_append_object(list);
 
-		put_exact(zone, "longer", of->zone[i].share);
-		put_exact(zone, "limit", of->zone[i].limit);
+		cli_put_computed(zone, "longer", of->zone[i].share);
+		cli_put_computed(zone, "limit", of->zone[i].limit);
+		cli_put_computed(zone, "run_time_ns",
+			  t->ns * (1 + of->zone[i].share));
 	}
 }
 
 static void put_points(json_object *in, const struct cli_tolerance *t)
 {
+	double base = t->of[NP_LOGGPS_L].base;
 	json_object *list = cli_put_array(in, "points");
 
 	for (size_t i = 0; i < TOLERANCE_POINTS; i++) {
 		const struct cli_tolerance_point *p = &t->point[i];
 		json_object *j = cli_append_object(list);
 
-		put_exact(j, "added_ns", p->added_ns);
-		put_exact(j, "run_time_ns", p->run.ns);
-		put_exact(j, "slope_left", p->run.left);
-		put_exact(j, "slope_right", p->run.right);
-		put_exact(j, "ratio", cli_tolerance_ratio(
-			t->of[NP_LOGGPS_L].base + p->added_ns, &p->run));
+		cli_put_computed(j, "added_ns", p->added_ns);
+		cli_put_computed(j, "latency_ns", base + p->added_ns);
+		cli_put_computed(j, "run_time_ns", p->run.ns);
+		cli_put_computed(j, "slope_left", p->run.left);
+		cli_put_computed(j, "slope_right", p->run.right);
+		cli_put_computed(j, "ratio", cli_tolerance_ratio(
+			base + p->added_ns, &p->run));
 	}
 }
 
@@ -359,8 +316,8 @@ static void put_placement(json_object *in, const struct cli_tolerance *t)
 {
 	json_object *j = cli_put_object(in, "placement"), *list;
 
-	put_exact(j, "before_ns", t->placed.before_ns);
-	put_exact(j, "after_ns", t->placed.after_ns);
+	cli_put_computed(j, "before_ns", t->placed.before_ns);
+	cli_put_computed(j, "after_ns", t->placed.after_ns);
 	cli_put_count(j, "trials", t->placed.trials);
 	cli_put_count(j, "swaps", t->placed.swaps);
 	cli_put_bool(j, "ended", t->placed.ended);
@@ -378,13 +335,14 @@ static void put_program(json_object *list, const struct cli_tolerance *t,
 	cli_put_count(j, "ranks", t->ranks);
 	cli_put_count(j, "operations", t->ops);
 	cli_put_count(j, "messages", t->messages);
-	put_exact(j, "run_time_ns", t->ns);
-	put_parameter(j, cli_tolerance_latency(ask), "ns",
-		      &t->of[NP_LOGGPS_L]);
+	cli_put_computed(j, "run_time_ns", t->ns);
+	of = cli_put_object(j, "parameters");
+	put_parameter(of, cli_tolerance_latency(ask), t, NP_LOGGPS_L);
+	put_parameter(of, "overhead", t, NP_LOGGPS_o);
+	put_parameter(of, "per_byte", t, NP_LOGGPS_G);
 	if (ask->topology)
-		put_parameter(j, "switch", "ns", &t->of[TOLERANCE_SWITCH]);
-	put_parameter(j, "overhead", "ns", &t->of[NP_LOGGPS_o]);
-	put_parameter(j, "per_byte", "ns/byte", &t->of[NP_LOGGPS_G]);
+		put_parameter(of, "switch", t, TOLERANCE_SWITCH);
+	cli_put_text(j, "latency_of", cli_tolerance_latency(ask));
 	put_points(j, t);
 	if (ask->trials)
 		put_placement(j, t);
@@ -393,13 +351,31 @@ static void put_program(json_object *list, const struct cli_tolerance *t,
 	list = cli_put_array(j, "critical");
 	for (size_t i = 0; i < t->n_critical; i++) {
 		of = cli_append_object(list);
-		put_exact(of, "latency_ns", t->critical[i].x);
-		put_exact(of, "slope", t->critical[i].slope);
+		cli_put_computed(of, "latency_ns", t->critical[i].x);
+		cli_put_computed(of, "slope", t->critical[i].slope);
 	}
 }
 
-int cli_tolerance_json(const struct cli_tolerance *t, size_t n,
-		       const struct cli_tolerance_ask *ask)
+/* netprof(1) tells of what kinds; what a kind does not have is empty. */
+static const struct cli_table table = {
+	"File|Kind|Of|Value|RunTimeNs|Slope",
+	{
+		{ "programs parameters",
+		  "../file|=base|%|base|../run_time_ns|slope" },
+		{ "programs parameters zones",
+		  "../../file|=zone|../%|limit|run_time_ns|" },
+		{ "programs points", "../file|=point|../latency_of|latency_ns|"
+				     "run_time_ns|slope_right" },
+		{ "programs critical",
+		  "../file|=critical|../latency_of|latency_ns||slope" },
+		{ "programs placement/node_of_rank",
+		  "../file|=node|%|.||" },
+	},
+};
+
+int cli_tolerance_data(const struct cli_tolerance *t, size_t n,
+		       const struct cli_tolerance_ask *ask,
+		       enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
@@ -407,5 +383,5 @@ int cli_tolerance_json(const struct cli_tolerance *t, size_t n,
 	list = cli_put_array(j, "programs");
 	for (size_t i = 0; i < n; i++)
 		put_program(list, &t[i], ask);
-	return cli_print_json("tolerance", j);
+	return cli_print_page(format, "tolerance", j, &table);
 }

@@ -129,15 +129,9 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 static void print(const struct accuracy_file *f, size_t n,
 		  const struct accuracy_opt *opt, enum cli_format format)
 {
-	if (format == CLI_JSON) {
-		accuracy_print_json(f, n, opt);
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (format == CLI_PARSABLE) {
-			accuracy_print_parsable(&f[i], opt, i == 0);
-			continue;
-		}
+	if (format)
+		accuracy_print_data(f, n, opt, format);
+	for (size_t i = 0; !format && i < n; i++) {
 		if (i)
 			printf("\n");
 		accuracy_print_table(&f[i], opt);

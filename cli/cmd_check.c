@@ -5,6 +5,7 @@
 
 #include "cli_check.h"
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_state.h"
 
 static void text_finding(const struct cli_finding *f)
@@ -22,14 +23,6 @@ static void text_finding(const struct cli_finding *f)
 	/* Not wrapped: it is there to be copied. */
 	if (*f->remedy)
 		printf("         -> %s\n", f->remedy);
-}
-
-static void parsable_finding(const struct cli_finding *f)
-{
-	printf("%s|", cli_result_name(f->result));
-	cli_field(f->about, '|');
-	cli_field(f->text, '|');
-	cli_field(f->remedy, '\n');
 }
 
 static int count(const struct cli_check *c, enum cli_result r)
@@ -52,7 +45,12 @@ static void print_text(const struct cli_check *c)
 	       "s", warnings, warnings == 1 ? "" : "s");
 }
 
-static void print_json(const struct cli_check *c)
+static const struct cli_table table = {
+	"Result|About|Text|Remedy",
+	{ { "checks", "result|about|text|remedy" } },
+};
+
+static void print_data(const struct cli_check *c, enum cli_format format)
 {
 	json_object *j = json_object_new_object();
 	json_object *list = cli_put_array(j, "checks");
@@ -67,19 +65,15 @@ static void print_json(const struct cli_check *c)
 		cli_put_text(one, "remedy", f->remedy);
 	}
 	cli_put_bool(j, "problem", count(c, CLI_PROBLEM) > 0);
-	cli_print_json("check", j);
+	cli_print_page(format, "check", j, &table);
 }
 
 static int print(const struct cli_check *c, enum cli_format format)
 {
-	if (format == CLI_JSON)
-		print_json(c);
-	else if (format == CLI_TEXT)
-		print_text(c);
+	if (format)
+		print_data(c, format);
 	else
-		puts("Result|About|Text|Remedy");
-	for (size_t i = 0; format == CLI_PARSABLE && i < c->n; i++)
-		parsable_finding(&c->found[i]);
+		print_text(c);
 	return count(c, CLI_PROBLEM) ? CLI_FAILED : CLI_DONE;
 }
 

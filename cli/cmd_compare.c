@@ -167,9 +167,8 @@ static int run_compare(const struct cli_cmd *self, int argc, char **argv)
 		return cli_fail("out of memory");
 	rc = gather(&c, &o);
 	if (rc < 0)
-		rc = o.format == CLI_JSON ? cli_compare_json(&c) :
-		     o.format == CLI_PARSABLE ? cli_compare_parsable(&c) :
-						cli_compare_text(&c);
+		rc = o.format ? cli_compare_data(&c, o.format) :
+				cli_compare_text(&c);
 	for (size_t i = 0; i < c.n; i++)
 		cli_side_free(&c.side[i]);
 	free(c.side);

@@ -250,9 +250,7 @@ static int explain(struct cli_explain *e, const struct cli_options *o)
 {
 	if (!e->job && !e->have_ended && !e->n_measured)
 		return not_found(e);
-	return o->format == CLI_JSON ? cli_explain_json(e) :
-	       o->format == CLI_PARSABLE ? cli_explain_parsable(e) :
-					   cli_explain_text(e);
+	return o->format ? cli_explain_data(e, o->format) : cli_explain_text(e);
 }
 
 static void release(struct cli_explain *e)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_text.h"
 #include "np_kept.h"
 
@@ -254,27 +255,12 @@ static int list_text(const struct profiles *all)
 	return CLI_DONE;
 }
 
-static int list_parsable(const struct profiles *all)
-{
-	char buf[CLI_NUMBER + 16];
+static const struct cli_table table = {
+	"App|Owner|Runs|Last|Use|Phases|BusyShare|Levels",
+	{ { "profiles", "app|owner|runs|@last|use|phases|busy_share|#levels" } },
+};
 
-	puts("App|Owner|Runs|Last|Use|Phases|BusyShare|Levels");
-	for (size_t i = 0; i < all->n; i++) {
-		const struct row *r = &all->row[i];
-		const struct np_profile *p = &r->profile;
-
-		cli_field(r->app, '|');
-		cli_field(cli_owner_name(r->owner, r->uid, buf, sizeof(buf)),
-			  '|');
-		printf("%zu|%s|", r->n_runs, cli_date(r->last, buf));
-		printf("%s|%s|%.6g|%zu\n", cli_use_name(p),
-		       cli_phase_name(p->phases.kind), p->phases.busy_share,
-		       p->ev.n_levels);
-	}
-	return CLI_DONE;
-}
-
-static int list_json(const struct profiles *all)
+static int list_data(const struct profiles *all, enum cli_format format)
 {
 	json_object *j = json_object_new_object();
 	json_object *list = cli_put_array(j, "profiles");
@@ -293,7 +279,7 @@ static int list_json(const struct profiles *all)
 		cli_put_real(one, "busy_share", p->phases.busy_share);
 		cli_put_levels(one, p);
 	}
-	return cli_print_json("list", j);
+	return cli_print_page(format, "list", j, &table);
 }
 
 /* What completion waits for: no run is read. */
@@ -351,9 +337,7 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	}
 	all.kept = np_kept_open(s.store, "list", 0);
 	rc = gather(&all, &s, &o);
-	shown = o.format == CLI_JSON ? list_json(&all) :
-		o.format == CLI_PARSABLE ? list_parsable(&all) :
-					   list_text(&all);
+	shown = o.format ? list_data(&all, o.format) : list_text(&all);
 	for (size_t i = 0; i < all.n; i++)
 		np_profile_free(&all.row[i].profile);
 	free(all.row);

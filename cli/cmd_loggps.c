@@ -8,6 +8,7 @@
 
 #include "cli_alloc.h"
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_loggps.h"
 #include "cli_options.h"
 #include "cli_output.h"

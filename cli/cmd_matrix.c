@@ -34,9 +34,8 @@ static int matrix(const struct cli_known *k, const struct cli_options *o)
 			      k->cal.cluster);
 	else
 		rc = o->plot ? cli_matrix_plot(&m, o->plot) :
-		     o->format == CLI_JSON ? cli_matrix_json(&m) :
-		     o->format == CLI_CSV ? cli_matrix_csv(&m) :
-					    cli_matrix_text(&m);
+		     o->format ? cli_matrix_data(&m, o->format) :
+				 cli_matrix_text(&m);
 	cli_matrix_free(&m);
 	return rc;
 }

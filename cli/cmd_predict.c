@@ -7,6 +7,7 @@
 
 #include "cli_ask.h"
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_text.h"
 #include "cli_traced.h"
 
@@ -172,41 +173,6 @@ static int predict_text(const struct prediction *p)
 	return CLI_DONE;
 }
 
-static int predict_parsable(const struct prediction *p)
-{
-	char buf[LINE], command[LINE / 4], what[LINE / 4];
-
-	puts("Victim|CoRunners|Scope|Slowdown|Low|High|Model|Flags|Levels|"
-	     "Pressures|Probes|Coupling|NoEffect|Narrower|Why");
-	for (size_t i = 0; i < p->n; i++) {
-		const struct cli_answer *a = &p->answer[i];
-
-		printf("%s|", p->k->app[a->victim]->r.runs.app);
-		for (size_t c = 0; c < a->n_co; c++)
-			printf("%s%c", p->k->app[a->co[c]]->r.runs.app,
-			       c + 1 < a->n_co ? ',' : '|');
-		printf("%s|", np_scope_name(a->scope));
-		if (a->rc) {
-			fputs("|||||||||||", stdout);
-			cli_field(a->why.text, '\n');
-			continue;
-		}
-		cli_field_real(a->p.slowdown, 6, '|');
-		cli_field_real(a->p.low, 6, '|');
-		cli_field_real(a->p.high, 6, '|');
-		printf("%s|%s|%zu|%zu|%llu|", a->p.model->name,
-		       cli_flag_names(a->p.flags, buf, sizeof(buf)),
-		       a->p.n_curve, a->p.n_pressure,
-		       (unsigned long long)a->p.n_probes);
-		cli_field_real(a->p.coupling, 6, '|');
-		printf("%s|", cli_no_effect(p->k, a->scope) ? "yes" : "no");
-		cli_say_narrower(p->k, a, command, what, sizeof(what));
-		cli_field(command, '|');
-		putchar('\n');
-	}
-	return CLI_DONE;
-}
-
 static void put_used(json_object *list, const struct cli_known_app *a)
 {
 	const struct np_evidence *s = &a->evidence;
@@ -252,7 +218,15 @@ static void put_answer(json_object *list, const struct prediction *p,
 	cli_put_text(j, "narrower", *command ? command : NULL);
 }
 
-static int predict_json(const struct prediction *p)
+static const struct cli_table table = {
+	"Victim|CoRunners|Scope|Slowdown|Low|High|Model|Flags|Levels|Pressures|"
+	"Probes|Coupling|NoEffect|Narrower|Why",
+	{ { "predictions", "victim|corunners|../scope|slowdown|low|high|model|"
+			   "flags|curve_levels|pressure_levels|probes|coupling|"
+			   "../coupling/no_effect|narrower|why" } },
+};
+
+static int predict_data(const struct prediction *p, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
@@ -265,7 +239,7 @@ static int predict_json(const struct prediction *p)
 	list = cli_put_array(j, "applications");
 	for (size_t i = 0; i < p->k->n; i++)
 		put_used(list, p->k->app[i]);
-	return cli_print_json("predict", j);
+	return cli_print_page(format, "predict", j, &table);
 }
 
 /* Find all; returns -1 to go on, or the exit status. */
@@ -335,9 +309,7 @@ static int predict(const struct cli_known *k, const struct cli_options *o)
 	np_predictor_free(models);
 	if (p.answer[0].rc)
 		return no_answer(&p);
-	return o->format == CLI_JSON ? predict_json(&p) :
-	       o->format == CLI_PARSABLE ? predict_parsable(&p) :
-					   predict_text(&p);
+	return o->format ? predict_data(&p, o->format) : predict_text(&p);
 }
 
 static int run_predict(const struct cli_cmd *self, int argc, char **argv)

@@ -188,9 +188,7 @@ static int solve(const struct cli_cmd *self, struct cli_qn *q,
 	}
 	if (rc)
 		return rc;
-	return format == CLI_JSON ? cli_qn_json(q) :
-	       format == CLI_PARSABLE ? cli_qn_parsable(q) :
-					   cli_qn_text(q);
+	return format ? cli_qn_data(q, format) : cli_qn_text(q);
 }
 
 static int run_qn(const struct cli_cmd *self, int argc, char **argv)

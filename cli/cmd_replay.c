@@ -296,9 +296,8 @@ static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 			rc = play_all(r);
 		if (!rc)
 			rc = o.plot ? cli_replay_plot(r, o.plot) :
-			     o.format == CLI_JSON ? cli_replay_json(r) :
-			     o.format == CLI_PARSABLE ? cli_replay_parsable(r) :
-							cli_replay_text(r);
+			     o.format ? cli_replay_data(r, o.format) :
+					cli_replay_text(r);
 	}
 	release(r);
 	return rc;

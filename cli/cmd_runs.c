@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_profile.h"
 #include "cli_text.h"
 
@@ -50,43 +51,6 @@ static int runs_text(const struct cli_profile *p)
 	return CLI_DONE;
 }
 
-static void parsable_row(const struct np_record *r, enum np_run_use use)
-{
-	struct np_moments m = np_run_latency(r);
-	const struct np_level_run *l = r->level;
-	char id[64], start[CLI_NUMBER], end[CLI_NUMBER];
-	double p50, p99;
-
-	quantiles_of(r, &p50, &p99);
-	cli_field(cli_run_id(r, id, sizeof(id)), '|');
-	printf("%u|%s|%s|%.3f|%s|", r->job_id, cli_date(r->start, start),
-	       cli_date(r->end, end), np_record_run_sec(r), np_run_states[r->state]);
-	if (r->exit_code != NP_NO_VALUE)
-		printf("%ld", r->exit_code);
-	printf("|%u|%u|", r->n_nodes, r->n_tasks);
-	cli_field(r->nodes ? r->nodes : "", '|');
-	printf("%llu|%.6g|%.6g|%.6g|%.6g|", (unsigned long long)m.n, m.mean,
-	       p50, p99, m.n ? m.max : 0);
-	cli_field(l ? l->name : "", '|');
-	cli_field(l ? l->scope : "", '|');
-	printf("%.6g|%.6g|%zu|%s|", l ? l->alone_round_sec.mean : 0,
-	       l ? l->beside_round_sec.mean : 0, r->n_neighbours,
-	       np_run_use_name(use));
-	cli_field(r->fingerprint ? r->fingerprint : "", '|');
-	cli_field(r->executable ? r->executable : "", '|');
-	cli_field(r->mpi_version ? r->mpi_version : "", '\n');
-}
-
-static int runs_parsable(const struct cli_profile *p)
-{
-	puts("Run|JobID|Start|End|RunSec|State|ExitCode|Nodes|Tasks|NodeList|"
-	     "Probes|Mean|P50|P99|Max|Level|Scope|LevelAloneSec|"
-	     "LevelBesideSec|Neighbours|Use|Fingerprint|Executable|Mpi");
-	for (size_t i = 0; i < p->runs.n; i++)
-		parsable_row(p->runs.run[i], p->profile.ev.use[i]);
-	return CLI_DONE;
-}
-
 static void put_level_run(json_object *in, const struct np_level_run *l)
 {
 	json_object *j = cli_put_if(in, "level", l);
@@ -103,10 +67,14 @@ static void put_run_latency(json_object *in, const struct np_record *r)
 {
 	struct np_moments m = np_run_latency(r);
 	json_object *j = cli_put_object(in, "latency");
+	double p50, p99;
 
+	quantiles_of(r, &p50, &p99);
 	cli_put_count(j, "n", m.n);
 	cli_put_real(j, "mean_sec", m.mean);
 	cli_put_real(j, "sd_sec", np_moments_sd(&m));
+	cli_put_real(j, "p50_sec", p50);
+	cli_put_real(j, "p99_sec", p99);
 	cli_put_real(j, "max_sec", m.n ? m.max : 0);
 }
 
@@ -141,7 +109,18 @@ static void append_run(json_object *list, const struct np_record *r,
 		cli_append_text(notes, r->notes[i]);
 }
 
-static int runs_json(const struct cli_profile *p)
+static const struct cli_table table = {
+	"Run|JobID|Start|End|RunSec|State|ExitCode|Nodes|Tasks|NodeList|"
+	"Probes|Mean|P50|P99|Max|Level|Scope|LevelAloneSec|LevelBesideSec|"
+	"Neighbours|Use|Fingerprint|Executable|Mpi",
+	{ { "runs", "run|job_id|@start|@end|run_sec|state|exit_code|n_nodes|"
+		    "n_tasks|nodes|latency/n|latency/mean_sec|latency/p50_sec|"
+		    "latency/p99_sec|latency/max_sec|level/name|level/scope|"
+		    "level/alone_round_sec|level/beside_round_sec|neighbours|"
+		    "use|fingerprint|executable|mpi_version" } },
+};
+
+static int runs_data(const struct cli_profile *p, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
@@ -151,7 +130,7 @@ static int runs_json(const struct cli_profile *p)
 	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < p->runs.n; i++)
 		append_run(list, p->runs.run[i], p->profile.ev.use[i]);
-	return cli_print_json("runs", j);
+	return cli_print_page(format, "runs", j, &table);
 }
 
 static int run_runs(const struct cli_cmd *self, int argc, char **argv)
@@ -170,8 +149,7 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 	cli_store_close(&s);
 	if (rc >= 0)
 		return rc;
-	rc = o.format == CLI_JSON ? runs_json(&p) :
-	     o.format == CLI_PARSABLE ? runs_parsable(&p) : runs_text(&p);
+	rc = o.format ? runs_data(&p, o.format) : runs_text(&p);
 	cli_profile_free(&p);
 	return rc;
 }

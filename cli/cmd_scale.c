@@ -223,9 +223,8 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 	     work(&s, o.apps, &room) : cli_fail("out of memory");
 	if (!rc)
 		rc = o.plot ? cli_scale_plot(&s, o.plot) :
-		     o.format == CLI_JSON ? cli_scale_json(&s) :
-		     o.format == CLI_PARSABLE ? cli_scale_parsable(&s) :
-						cli_scale_text(&s);
+		     o.format ? cli_scale_data(&s, o.format) :
+				cli_scale_text(&s);
 	free(s.run);
 	free(s.answer);
 	free(room.run);

@@ -127,9 +127,7 @@ static int ask(struct cli_sharing *a, struct np_err *err)
 static int print(const struct cli_sharing *a, const struct cli_options *o)
 {
 	return o->plot ? cli_sharing_plot(a, o->plot) :
-	       o->format == CLI_JSON ? cli_sharing_json(a) :
-	       o->format == CLI_PARSABLE ? cli_sharing_parsable(a) :
-					   cli_sharing_text(a);
+	       o->format ? cli_sharing_data(a, o->format) : cli_sharing_text(a);
 }
 
 static int answer(struct cli_sharing *a, const struct cli_options *o)

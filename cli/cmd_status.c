@@ -102,9 +102,7 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 	t.places = places;
 	t.all = o.all;
 	rc = o.plot ? cli_status_plot(&t, o.plot) :
-	     o.format == CLI_JSON ? cli_status_json(&t) :
-	     o.format == CLI_PARSABLE ? cli_status_parsable(&t) :
-					cli_status_text(&t);
+	     o.format ? cli_status_data(&t, o.format) : cli_status_text(&t);
 	cli_status_free(&t);
 	np_state_free(&s);
 	return rc;

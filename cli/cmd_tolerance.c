@@ -86,13 +86,9 @@ static int print(const struct cli_tolerance *t, size_t n,
 {
 	if (o->plot)
 		return cli_tolerance_plot(t, n, ask, o->plot);
-	if (o->format == CLI_JSON)
-		return cli_tolerance_json(t, n, ask);
+	if (o->format)
+		return cli_tolerance_data(t, n, ask, o->format);
 	for (size_t i = 0; i < n; i++) {
-		if (o->format == CLI_PARSABLE) {
-			cli_tolerance_parsable(&t[i], ask, i == 0);
-			continue;
-		}
 		if (i)
 			putchar('\n');
 		cli_tolerance_text(&t[i], ask);

@@ -5,6 +5,7 @@
 
 #include "cli_graph.h"
 #include "cli_json_put.h"
+#include "cli_print.h"
 #include "cli_options.h"
 #include "cli_text.h"
 #include "np_goal.h"
@@ -47,19 +48,14 @@ static void text(const char *path, const struct np_trace_sum *s)
 		       (unsigned long long)s->not_followed);
 }
 
-static void parsable(const char *path, const struct np_trace_sum *s)
-{
-	puts("Trace|Ranks|Cut|Records|Sec|CallsSec|Sent|Received|Bytes|"
-	     "NotFollowed");
-	cli_field(path, '|');
-	printf("%u|%u|%llu|%.9g|%.9g|%llu|%llu|%llu|%llu\n", s->ranks, s->cut,
-	       (unsigned long long)s->records, s->sec, s->calls_sec,
-	       (unsigned long long)s->sent, (unsigned long long)s->received,
-	       (unsigned long long)s->sent_bytes,
-	       (unsigned long long)s->not_followed);
-}
+static const struct cli_table table = {
+	"Trace|Ranks|Cut|Records|Sec|CallsSec|Sent|Received|Bytes|NotFollowed",
+	{ { "", "trace|ranks|ranks_cut|records|sec|calls_sec|messages_sent|"
+		"messages_received|bytes_sent|not_followed" } },
+};
 
-static int json(const char *path, const struct np_trace_sum *s)
+static int data(const char *path, const struct np_trace_sum *s,
+		enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *c;
 
@@ -67,8 +63,8 @@ static int json(const char *path, const struct np_trace_sum *s)
 	cli_put_count(j, "ranks", s->ranks);
 	cli_put_count(j, "ranks_cut", s->cut);
 	cli_put_count(j, "records", s->records);
-	cli_put_real(j, "sec", s->sec);
-	cli_put_real(j, "calls_sec", s->calls_sec);
+	cli_put_computed(j, "sec", s->sec);
+	cli_put_computed(j, "calls_sec", s->calls_sec);
 	cli_put_count(j, "messages_sent", s->sent);
 	cli_put_count(j, "messages_received", s->received);
 	cli_put_count(j, "bytes_sent", s->sent_bytes);
@@ -79,7 +75,7 @@ static int json(const char *path, const struct np_trace_sum *s)
 		if (s->collectives[i])
 			cli_put_count(c, np_collective_name(i),
 				      s->collectives[i]);
-	return cli_print_json("trace", j);
+	return cli_print_page(format, "trace", j, &table);
 }
 
 static int show(const char *path, const struct np_trace_files *f,
@@ -90,12 +86,9 @@ static int show(const char *path, const struct np_trace_files *f,
 
 	if (np_trace_sum(f, &s, &err))
 		return cli_fail("%s", err.text);
-	if (ask->format == CLI_JSON)
-		return json(path, &s);
-	if (ask->format == CLI_PARSABLE)
-		parsable(path, &s);
-	else
-		text(path, &s);
+	if (ask->format)
+		return data(path, &s, ask->format);
+	text(path, &s);
 	return CLI_DONE;
 }
 

@@ -166,7 +166,7 @@ test_json_and_parsable_agree() {
 	setup
 	for app in $(netprof list -P | tail -n +2 | cut -d'|' -f1 | sort -u); do
 		json=$(netprof show --json "$app" | jq -r '[.app, .verdict.use,
-			.latency.n // 0, .verdict.delayed_share,
+			.latency.n // "", .verdict.delayed_share,
 			.idle.p99_sec // ""] | map(tostring) | join("|")')
 		parsable=$(netprof show -P "$app" | awk -F'|' '
 			NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

@@ -67,7 +67,7 @@ test_execution_graphs_are_programs() {
 test_parsable_lines_have_all_fields() {
 	setup
 	netprof replay -P "$RING" "$FAN" | awk -F'|' 'NF != 12 { exit 1 }
-		END { exit NR != 33 }'
+		END { exit NR != 65 }'
 }
 
 test_wrong_use_and_bad_files_are_told() {
