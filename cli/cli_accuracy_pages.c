@@ -81,7 +81,7 @@ static void put_line(json_object *list, const struct accuracy_line *l)
 	cli_put_real(o, "coverage", s->coverage);
 	cli_put_real(o, "median_width_points", s->width_points);
 	if (l->why.text[0])
-		cli_put_text(o, "unanswered", l->why.text);
+		cli_put_text(o, "why", l->why.text);
 }
 
 static void put_part(json_object *in, const struct accuracy_part *p)
@@ -106,7 +106,7 @@ static void put_case(json_object *list, const struct accuracy_case *k,
 	cli_put_text(o, "set", k->s->name);
 	cli_put_text(o, "model", r->model->name);
 	cli_put_text(o, "victim", app[k->c->victim].name);
-	co = cli_put_array(o, "beside");
+	co = cli_put_array(o, "corunners");
 	for (size_t i = 0; i < k->c->n_co; i++)
 		cli_append_text(co, app[k->c->co[i]].name);
 	cli_put_real(o, "measured", k->c->slowdown.mean);
@@ -146,7 +146,7 @@ static const struct cli_table of_models = {
 static const struct cli_table of_cases = {
 	"Set|Model|Victim|Beside|Measured|Predicted|Low|High|Flags",
 	{ { "files predictions",
-	    "set|model|victim|beside|measured|predicted|low|high|flags" } },
+	    "set|model|victim|corunners|measured|predicted|low|high|flags" } },
 };
 
 int accuracy_print_data(const struct accuracy_file *f, size_t n,

@@ -237,13 +237,13 @@ static void put_ended(json_object *j, const struct np_ended *n)
 	char id[CLI_NUMBER], user[CLI_NUMBER];
 
 	cli_put_text(j, "job", cli_job_name(n->id, n->array, n->task, id));
-	cli_put_count(j, "id", n->id);
+	cli_put_count(j, "job_id", n->id);
 	cli_put_text(j, "user", cli_user(n->uid, user));
 	cli_put_text(j, "state", "ended");
 	cli_put_text(j, "app", n->app);
 	cli_put_text(j, "partition", n->partition);
 	cli_put_text(j, "leaves", n->leaves);
-	cli_put_count(j, "nodes", n->n_nodes);
+	cli_put_count(j, "n_nodes", n->n_nodes);
 	cli_put_time(j, "submit", n->submit);
 	cli_put_time(j, "start", n->start);
 	cli_put_time(j, "end", n->end);
@@ -255,7 +255,7 @@ static void put_measured(json_object *j, const struct cli_measured *m)
 	double run = np_record_run_sec(m->run);
 
 	cli_put_text(j, "app", m->run->app);
-	cli_put_count(j, "step", m->run->step_id);
+	cli_put_count(j, "step_id", m->run->step_id);
 	cli_put_time(j, "start", m->run->start);
 	cli_put_real(j, "run_sec", run);
 	cli_put_text(j, "level", m->run->level ? m->run->level->name : NULL);
@@ -271,7 +271,7 @@ static void put_beside(json_object *list, const struct cli_explain *e,
 {
 	json_object *j = cli_append_object(list);
 
-	cli_put_count(j, "id", b->id);
+	cli_put_count(j, "job_id", b->id);
 	cli_put_text(j, "app", b->app);
 	cli_put_text(j, "leaves", b->leaves);
 	if (!e->job)
@@ -287,7 +287,7 @@ static void put_costliest(json_object *in, const struct cli_explain *e)
 
 	if (!j)
 		return;
-	cli_put_count(j, "id", b->id);
+	cli_put_count(j, "job_id", b->id);
 	cli_put_text(j, "app", b->app);
 	cli_put_real(j, "share", share);
 }
@@ -312,7 +312,7 @@ static const struct cli_table of_others = {
 		{ "causes", ABOUT("../")
 		  "other|other_app|leaf||victim|slowdown" },
 		{ "neighbours", ABOUT("../")
-		  "id|app|leaves|overlap_sec||slowdown" },
+		  "job_id|app|leaves|overlap_sec||slowdown" },
 	},
 };
 
@@ -336,7 +336,7 @@ int cli_explain_data(const struct cli_explain *e, enum cli_format format)
 	for (size_t i = 0; i < e->n_measured; i++)
 		put_measured(cli_append_object(list), &e->measured[i]);
 	cli_put_real(j, "predicted", e->predicted ? e->slowdown : NAN);
-	cli_put_text(j, "not_predicted", e->not_predicted.text);
+	cli_put_text(j, "why", e->not_predicted.text);
 	put_costliest(j, e);
 	list = cli_put_array(j, "neighbours");
 	for (size_t i = 0; i < e->n_beside; i++)

@@ -212,14 +212,14 @@ void cli_put_job(json_object *j, const struct np_state_job *job)
 
 	cli_put_text(j, "job", cli_job_name(job->id, job->array, job->task,
 					    id));
-	cli_put_count(j, "id", job->id);
+	cli_put_count(j, "job_id", job->id);
 	cli_put_text(j, "user", cli_user(job->uid, user));
 	cli_put_text(j, "state", job->pending ? "pending" : "running");
 	cli_put_text(j, "app", job->app);
 	cli_put_bool(j, "known", job->known);
 	cli_put_text(j, "partition", job->partition);
 	cli_put_text(j, "mode", job->mode);
-	cli_put_count(j, "nodes", job->n_nodes);
+	cli_put_count(j, "n_nodes", job->n_nodes);
 	cli_put_text(j, "leaves", job->leaves);
 	cli_put_text(j, "action", job->action);
 	cli_put_bool(j, "applied", job->applied);

@@ -200,7 +200,7 @@ static void put_program(json_object *list, const struct cli_replay *r,
 	const struct cli_replay_program *p = &r->p[k];
 	json_object *o = cli_append_object(list), *models;
 
-	cli_put_text(o, "program", p->path);
+	cli_put_text(o, "file", p->path);
 	cli_put_count(o, "tasks", p->n_tasks);
 	cli_put_count(o, "operations", np_replay_ops(p->app));
 	models = cli_put_object(o, "models");
@@ -223,10 +223,10 @@ static const struct cli_table table = {
 	"Conflicts",
 	{
 		{ "programs models alone/tasks",
-		  "../../program|../%|=alone|task|node|end_sec|compute_sec|"
+		  "../../file|../%|=alone|task|node|end_sec|compute_sec|"
 		  "wait_sec|messages|bytes|mean_penalty|mean_conflicts" },
 		{ "programs models together/tasks",
-		  "../../program|../%|=together|task|node|end_sec|compute_sec|"
+		  "../../file|../%|=together|task|node|end_sec|compute_sec|"
 		  "wait_sec|messages|bytes|mean_penalty|mean_conflicts" },
 	},
 };
@@ -235,7 +235,7 @@ int cli_replay_data(const struct cli_replay *r, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_count(j, "nodes", r->play.n_nodes);
+	cli_put_count(j, "n_nodes", r->play.n_nodes);
 	cli_put_real(j, "bytes_per_sec", r->play.bytes_per_sec);
 	cli_put_real(j, "latency_sec", r->play.latency_sec);
 	cli_put_count(j, "eager_bytes", r->play.eager_bytes);

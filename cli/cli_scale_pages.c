@@ -385,7 +385,7 @@ int cli_scale_data(const struct cli_scale *s, enum cli_format format)
 		put_predicted(at, &s->answer[i]);
 	}
 	if (*s->why)
-		cli_put_text(j, "why_no_predictions", s->why);
+		cli_put_text(j, "why", s->why);
 	else
 		put_errors(j, s);
 	return cli_print_page(format, "scale", j, &table);

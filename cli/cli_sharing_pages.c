@@ -328,7 +328,7 @@ static void put_models(json_object *in, const struct cli_sharing *a, size_t k)
 
 		cli_put_text(o, "model", a->net.model[m]->name);
 		if (*g->why.text)
-			cli_put_text(o, "unanswered", g->why.text);
+			cli_put_text(o, "why", g->why.text);
 		else
 			cli_put_computed(o, "mean_error", g->error);
 		cli_put_count(o, "measured", g->n_measured);
@@ -342,7 +342,7 @@ static void put_scheme(json_object *list, const struct cli_sharing *a,
 	json_object *o = cli_append_object(list), *transfers;
 
 	cli_put_text(o, "name", s->name);
-	cli_put_count(o, "nodes", s->n_nodes);
+	cli_put_count(o, "n_nodes", s->n_nodes);
 	cli_put_count(o, "reference_bytes", s->reference_bytes);
 	cli_put_real(o, "reference_sec", s->reference_sec);
 	cli_put_real(o, "latency_sec", s->latency_sec);

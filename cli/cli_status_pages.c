@@ -229,7 +229,7 @@ static void put_leaf(json_object *list, const struct np_state_leaf *l)
 	json_object *j = cli_append_object(list);
 
 	cli_put_text(j, "name", l->name);
-	cli_put_count(j, "nodes", l->n_nodes);
+	cli_put_count(j, "n_nodes", l->n_nodes);
 	cli_put_count(j, "idle", l->n_idle);
 	cli_put_count(j, "away", l->n_away);
 	cli_put_count(j, "jobs", l->n_jobs);
@@ -254,9 +254,9 @@ static const struct cli_table table = {
 	"Kind|Name|App|Leaves|Nodes|Idle|Away|Jobs|Known|Strain|Action|"
 	"Applied|Until|HeldSec|From|Slowdown|Mode|AgeSec|Stale",
 	{
-		{ "leaves", "=leaf|name|||nodes|idle|away|jobs|known|strain|||"
+		{ "leaves", "=leaf|name|||n_nodes|idle|away|jobs|known|strain|||"
 			    "||||../mode|../age_sec|../stale" },
-		{ "apart", "=job|job|app|leaves|nodes||||||action|applied|"
+		{ "apart", "=job|job|app|leaves|n_nodes||||||action|applied|"
 			   "@until|held_sec|causes/0/other|causes/0/slowdown|mode|"
 			   "../age_sec|../stale" },
 		{ "claims", "=claim|uid|app|||||jobs|||=none||||||../mode|"

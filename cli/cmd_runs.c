@@ -103,7 +103,7 @@ static void append_run(json_object *list, const struct np_record *r,
 	cli_put_text(j, "mpi_version", r->mpi_version);
 	put_run_latency(j, r);
 	put_level_run(j, r->level);
-	cli_put_count(j, "neighbours", r->n_neighbours);
+	cli_put_count(j, "n_neighbours", r->n_neighbours);
 	notes = cli_put_array(j, "notes");
 	for (size_t i = 0; i < r->n_notes; i++)
 		cli_append_text(notes, r->notes[i]);
@@ -116,7 +116,7 @@ static const struct cli_table table = {
 	{ { "runs", "run|job_id|@start|@end|run_sec|state|exit_code|n_nodes|"
 		    "n_tasks|nodes|latency/n|latency/mean_sec|latency/p50_sec|"
 		    "latency/p99_sec|latency/max_sec|level/name|level/scope|"
-		    "level/alone_round_sec|level/beside_round_sec|neighbours|"
+		    "level/alone_round_sec|level/beside_round_sec|n_neighbours|"
 		    "use|fingerprint|executable|mpi_version" } },
 };
 

@@ -50,7 +50,7 @@ static void text(const char *path, const struct np_trace_sum *s)
 
 static const struct cli_table table = {
 	"Trace|Ranks|Cut|Records|Sec|CallsSec|Sent|Received|Bytes|NotFollowed",
-	{ { "", "trace|ranks|ranks_cut|records|sec|calls_sec|messages_sent|"
+	{ { "", "file|ranks|ranks_cut|records|sec|calls_sec|messages_sent|"
 		"messages_received|bytes_sent|not_followed" } },
 };
 
@@ -59,7 +59,7 @@ static int data(const char *path, const struct np_trace_sum *s,
 {
 	json_object *j = json_object_new_object(), *c;
 
-	cli_put_text(j, "trace", path);
+	cli_put_text(j, "file", path);
 	cli_put_count(j, "ranks", s->ranks);
 	cli_put_count(j, "ranks_cut", s->cut);
 	cli_put_count(j, "records", s->records);

@@ -263,9 +263,10 @@ same_advice() {
 	saying advise "${@:2}" >"$TMPDIR/advice"
 	advice=$PENDING
 	equal "$1: exclusions" "$(field "$advice" ExcNodeList)" "(null)"
+	! deferred "$advice" || fail "$1: held back"
 	wait_for 10 eligible "$advice"
-	between "$1: begins, s from now" $(($(when "$advice" EligibleTime) -
-		$(when "$advice" SubmitTime))) 0 1
+	[ "$(when "$advice" EligibleTime)" -le "$(date +%s)" ] ||
+		fail "$1: may not begin now"
 	said "advice, not applied" >/dev/null || fail "$1: not called advice"
 	forget "$advice"
 	saying main "${@:2}" >"$TMPDIR/act"
