@@ -1,10 +1,14 @@
 #include "np_class.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Room for classes that turn up between two decisions. */
 #define SPARE 128
+
+_Static_assert(NP_PLACEMENT_MAX_CLASSES + SPARE <= 32 * NP_BITS_WORD,
+	       "np_class.near has a bit for each word of a row");
 
 static uint8_t touch_of(const struct np_classes *c, const struct np_job *j)
 {
@@ -264,6 +268,7 @@ static void row(struct np_classes *c, uint32_t a, uint32_t b, uint32_t ab,
 	else if (kin)
 		np_bits_set(c->kin + at, b);
 	np_bits_set(c->mind + at, b);
+	c->at[a].near |= 1u << b / NP_BITS_WORD;
 }
 
 /* What a class must think of all there are by now. */
@@ -273,6 +278,7 @@ static void extend_row(struct np_classes *c, uint32_t class)
 	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
 	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
 
+	k->near |= 1u << class / NP_BITS_WORD;
 	/* self_apart says what it must think of itself. */
 	for (uint32_t b = k->n_row; b < c->n; b++) {
 		const struct np_class *x = &c->at[b];
@@ -347,6 +353,42 @@ int np_classes_init(struct np_classes *c, struct np_problem *p,
 		return -ENOMEM;
 	memset(c->of_profile, 0xff, p->t->n * sizeof(uint32_t));
 	return gather_private(c);
+}
+
+/* Trusted ones, then those of one owner side by side; else as they came. */
+static int by_owner(const void *a, const void *b, void *at)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct np_class *x = (struct np_class *)at + i;
+	const struct np_class *y = (struct np_class *)at + k;
+
+	if (x->trusted != y->trusted)
+		return x->trusted ? -1 : 1;
+	if (!x->trusted && x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+uint32_t *np_classes_renumber(struct np_classes *c)
+{
+	struct np_class *at = np_problem_alloc(c->p, c->n + SPARE, sizeof(*at));
+	uint32_t *order = np_problem_alloc(c->p, c->n, sizeof(*order));
+	uint32_t *to = np_problem_alloc(c->p, c->n, sizeof(*to));
+
+	if (!at || !order || !to)
+		return NULL;
+	for (uint32_t i = 0; i < c->n; i++)
+		order[i] = i;
+	qsort_r(order, c->n, sizeof(*order), by_owner, c->at);
+	memset(c->of_profile, 0xff, c->p->t->n * sizeof(*c->of_profile));
+	for (uint32_t i = 0; i < c->n; i++) {
+		to[order[i]] = i;
+		at[i] = c->at[order[i]];
+		at[i].next = c->of_profile[at[i].profile];
+		c->of_profile[at[i].profile] = i;
+	}
+	c->at = at;
+	return to;
 }
 
 static int add_rows(struct np_classes *c)

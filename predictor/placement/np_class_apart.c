@@ -167,13 +167,12 @@ static bool any_apart(const struct np_classes *c, uint32_t a, uint32_t leaf,
 {
 	const uint64_t *on = c->on_leaf + leaf * c->words;
 
-	for (size_t w = 0; w < c->words; w++) {
-		for (uint64_t m = on[w] & among[w]; m; m &= m - 1) {
-			uint32_t b = np_bits_at(w, m);
+	for (uint32_t near = c->at[a].near; near; near &= near - 1) {
+		size_t w = np_bits_at(0, near);
 
-			if (np_class_apart(c, a, b, leaf, NULL))
+		for (uint64_t m = on[w] & among[w]; m; m &= m - 1)
+			if (np_class_apart(c, a, np_bits_at(w, m), leaf, NULL))
 				return true;
-		}
 	}
 	return false;
 }
@@ -184,15 +183,24 @@ static inline bool blocked(const struct np_classes *c, uint32_t a,
 {
 	const struct np_class *k = &c->at[a];
 	const uint64_t *on = c->on_leaf + leaf * c->words;
+	const uint64_t *hard = c->hard + a * c->words;
 	const uint64_t *soft = c->soft + a * c->words;
 
-	if (!np_bits_test(k->open, leaf) ||
-	    np_bits_meet(on, c->hard + a * c->words, c->words))
+	if (!np_bits_test(k->open, leaf))
 		return true;
-	for (size_t w = 0; w < c->words; w++)
+	for (uint32_t near = k->near; near; near &= near - 1) {
+		size_t w = np_bits_at(0, near);
+
+		if (on[w] & hard[w])
+			return true;
+	}
+	for (uint32_t near = k->near; near; near &= near - 1) {
+		size_t w = np_bits_at(0, near);
+
 		for (uint64_t m = on[w] & soft[w]; m; m &= m - 1)
 			if (direct(c, k, &c->at[np_bits_at(w, m)], leaf))
 				return true;
+	}
 	return third(c, k, leaf) ||
 	       (k->owner != NP_ANYBODY &&
 		any_apart(c, a, leaf, c->kin + a * c->words));

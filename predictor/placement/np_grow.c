@@ -25,8 +25,12 @@ static uint16_t count_loss(const struct np_groups *g, uint32_t class,
 	const uint64_t *hard = g->classes->hard + class * g->classes->words;
 	uint16_t n = 1;
 
-	for (size_t w = 0; w < g->classes->words; w++)
+	for (uint32_t near = g->classes->at[class].near; near;
+	     near &= near - 1) {
+		size_t w = np_bits_at(0, near);
+
 		n += (uint16_t)__builtin_popcountll(open[w] & hard[w]);
+	}
 	return n;
 }
 
