@@ -168,15 +168,43 @@ static void own_leaf(const struct np_classes *c, struct np_class *k,
 	raise(&k->own_most, &k->own, leaf);
 }
 
-/* May one of its jobs be on a leaf; and may two? */
-static void open_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf)
+/* One of two classes may have too much on some leaf, beside the other. */
+static bool maybe_direct(const struct np_class_most *a, uint32_t ab,
+			 const struct np_class_most *b, uint32_t ba,
+			 uint32_t limit)
+{
+	return (ab && a->load + ab > limit) || (ba && b->load + ba > limit);
+}
+
+/* A tenant may have too much from both. */
+static bool maybe_third(const struct np_class_most *a,
+			const struct np_class_most *b, uint32_t limit)
+{
+	return a->push && b->push && (uint32_t)a->worst + b->push > limit &&
+	       (uint32_t)b->worst + a->push > limit;
+}
+
+/* Two jobs of a class may have too much on some leaf. */
+static bool maybe_self(const struct np_classes *c, const struct np_class *k)
+{
+	const struct np_class_most *most = &k->own_most;
+	uint32_t beside = np_press_pair(c->p->t, k->profile, k->touch,
+					k->profile, k->touch);
+
+	return maybe_direct(most, beside, most, beside, c->p->limit) ||
+	       maybe_third(most, most, c->p->limit);
+}
+
+/* May one of its jobs be on a leaf; and, where asked for, may two? */
+static void open_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
+		      bool two)
 {
 	uint32_t me = (uint32_t)(k - c->at), limit = c->p->limit;
 
 	if (k->own.load[leaf] > limit || k->own.worst[leaf] > limit)
 		return;
 	np_bits_set(k->open, leaf);
-	if (!np_class_apart(c, me, me, leaf, NULL))
+	if (!two || !np_class_apart(c, me, me, leaf, NULL))
 		return;
 	np_bits_set(k->self_apart, leaf);
 	k->self = true;
@@ -204,7 +232,7 @@ static void view_leaves(struct np_classes *c, struct np_class *k)
 	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
 	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
 	const struct np_press_profile *f = &c->p->t->profile[k->profile];
-	bool feeling = c->p->t->most[k->profile];
+	bool feeling = c->p->t->most[k->profile], two;
 
 	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++) {
 		if (f->inert)
@@ -218,29 +246,14 @@ static void view_leaves(struct np_classes *c, struct np_class *k)
 	if (f->inert)
 		return;
 	own_leaves(c, k);
+	two = maybe_self(c, k);
 	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
-		open_leaf(c, k, leaf);
+		open_leaf(c, k, leaf, two);
 }
 
 bool np_class_open_everywhere(const struct np_classes *c, uint32_t class)
 {
 	return np_bits_count(c->at[class].open, c->p->lw) == c->p->n_leaves;
-}
-
-/* One of two classes may have too much on some leaf, beside the other. */
-static bool maybe_direct(const struct np_class_most *a, uint32_t ab,
-			 const struct np_class_most *b, uint32_t ba,
-			 uint32_t limit)
-{
-	return (ab && a->load + ab > limit) || (ba && b->load + ba > limit);
-}
-
-/* A tenant may have too much from both. */
-static bool maybe_third(const struct np_class_most *a,
-			const struct np_class_most *b, uint32_t limit)
-{
-	return a->push && b->push && (uint32_t)a->worst + b->push > limit &&
-	       (uint32_t)b->worst + a->push > limit;
 }
 
 /* What a must think of b, given the load of each beside the other. */
