@@ -142,21 +142,6 @@ static void join(struct np_groups *g, struct np_request *r,
 	r->cum = q->switches ? r->need : q->wanted;
 }
 
-static int add_takers(struct np_groups *g)
-{
-	for (size_t i = 0; i < g->classes->n; i++) {
-		struct np_group_class *k = &g->of_class[i];
-
-		if (k->first == k->last)
-			continue;
-		k->taker = np_problem_alloc(g->p, g->p->n_leaves,
-					    sizeof(*k->taker));
-		if (!k->taker)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 static int lay_out(struct np_groups *g)
 {
 	uint32_t at = 0;
@@ -180,7 +165,7 @@ static int lay_out(struct np_groups *g)
 		q = np_subgroup_at(g, g->requests->at[i].subgroup);
 		g->by_subgroup[q->first + q->n++] = i;
 	}
-	return add_takers(g);
+	return 0;
 }
 
 /* Room for a group of each class, and of each request that is one alone. */
@@ -203,7 +188,7 @@ static int make_room(struct np_groups *g)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->classes->n; i++)
 		g->of_class[i] = (struct np_group_class){
-			NP_NONE, NP_NONE, NP_NONE, NULL
+			NP_NONE, NP_NONE, NP_NONE, NULL, NULL
 		};
 	return 0;
 }
@@ -253,6 +238,28 @@ static int add_request(struct np_groups *g, uint32_t rank)
 	return 0;
 }
 
+/* What is kept of classes of several groups, which are all of one party. */
+static int add_several(struct np_groups *g, const struct np_party *party)
+{
+	size_t words = np_bits_words(party[1].group - party->group);
+
+	for (uint32_t i = party->group; i < party[1].group; i++) {
+		struct np_group_class *k = &g->of_class[g->at[i].class];
+
+		if (k->first == k->last)
+			continue;
+		if (i == k->first) {
+			k->taker = np_problem_alloc(g->p, g->p->n_leaves,
+						    sizeof(*k->taker));
+			k->all = np_problem_alloc(g->p, words, sizeof(*k->all));
+		}
+		if (!k->taker || !k->all)
+			return -ENOMEM;
+		np_bits_set(k->all, i - party->group);
+	}
+	return 0;
+}
+
 static int add_party(struct np_groups *g, struct np_party *party)
 {
 	int rc = 0;
@@ -261,7 +268,7 @@ static int add_party(struct np_groups *g, struct np_party *party)
 		rc = add_request(g, g->by_party[i]);
 	party[1].group = (uint32_t)g->n;
 	party[1].subgroup = (uint32_t)g->subgroup.n;
-	return rc;
+	return rc ? rc : add_several(g, party);
 }
 
 int np_groups_init(struct np_groups *g, struct np_problem *p,

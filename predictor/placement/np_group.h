@@ -71,9 +71,10 @@ struct np_groups {
 	struct np_group_class {
 		uint32_t first, last; /* groups, in order of precedence */
 		uint32_t like; /* first of the subgroups not alike */
-		/* Per leaf: the last group that took it; of a class of
-		   several groups, else NULL. */
+		/* Of a class of several groups, else NULL.  Per leaf: the last
+		   one that took it; bits, from the party's first: all. */
 		uint32_t *taker;
+		uint64_t *all;
 	} *of_class;
 	uint64_t *left; /* leaves that somebody left since they were widened */
 	uint64_t *asked; /* leaves to ask for, of np_grow.c */
