@@ -180,11 +180,11 @@ static int make_room(struct np_groups *g)
 	g->of_class = np_problem_alloc(g->p, g->classes->n,
 				       sizeof(*g->of_class));
 	g->left = np_problem_alloc(g->p, g->p->lw, sizeof(*g->left));
-	g->asked = np_problem_alloc(g->p, g->p->lw, sizeof(*g->asked));
+	g->offer = np_problem_alloc(g->p, g->p->n_leaves, sizeof(*g->offer));
 	g->loss = calloc(g->classes->n * g->p->n_leaves + 1,
 			 sizeof(*g->loss));
 	if (!g->at || !g->bits || !g->of_class || !g->left ||
-	    !g->asked || !g->loss)
+	    !g->offer || !g->loss)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->classes->n; i++)
 		g->of_class[i] = (struct np_group_class){

@@ -77,7 +77,12 @@ struct np_groups {
 		uint64_t *all;
 	} *of_class;
 	uint64_t *left; /* leaves that somebody left since they were widened */
-	uint64_t *asked; /* leaves to ask for, of np_grow.c */
+	struct np_offer {
+		uint32_t leaf;
+		uint16_t nodes; /* 0: taken */
+		uint16_t loss;
+	} *offer; /* leaves to ask for, of np_grow.c */
+	size_t n_offers;
 	uint16_t *loss; /* [class * n_leaves + leaf], of np_grow.c */
 	struct np_pool undo;
 };
