@@ -28,7 +28,9 @@ static bool sees(const struct np_class *a, const struct np_class *b)
 /* An owner makes a difference if jobs of his are seen by him alone. */
 static bool is_private(const struct np_classes *c, uint32_t owner)
 {
-	if (np_order_find(c->private_owner, c->n_private, owner) < c->n_private)
+	const struct np_problem *p = c->p;
+
+	if (np_order_find(p->private_owner, p->n_private, owner) < p->n_private)
 		return true;
 	for (size_t i = c->n_sealed; i < c->n; i++)
 		if (!c->at[i].trusted && c->at[i].owner == owner)
@@ -333,26 +335,6 @@ uint32_t np_class_of(struct np_classes *c, const struct np_job *j)
 	return i;
 }
 
-static int gather_private(struct np_classes *c)
-{
-	const struct np_problem *p = c->p;
-	uint32_t *o = np_problem_alloc(c->p, p->s->job.n, sizeof(*o));
-	size_t n = 0;
-
-	if (!o)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < p->s->job.n; i++) {
-		const struct np_job *j = np_problem_job(p, i);
-
-		if (np_problem_known(p, j) &&
-		    !p->t->profile[j->profile].trusted)
-			o[n++] = j->owner;
-	}
-	c->n_private = np_order_unique(o, n);
-	c->private_owner = o;
-	return 0;
-}
-
 int np_classes_init(struct np_classes *c, struct np_problem *p,
 		    struct np_leaf_loads *loads)
 {
@@ -365,7 +347,7 @@ int np_classes_init(struct np_classes *c, struct np_problem *p,
 	if (!c->at || !c->of_profile || !c->nothing)
 		return -ENOMEM;
 	memset(c->of_profile, 0xff, p->t->n * sizeof(uint32_t));
-	return gather_private(c);
+	return 0;
 }
 
 /* Trusted ones, then those of one owner side by side; else as they came. */

@@ -74,8 +74,6 @@ struct np_classes {
 	uint64_t *on_leaf; /* n_leaves rows of words: classes that hold */
 	uint64_t *open_on; /* the same: classes that no tenant keeps off, of
 			      the snapshot */
-	uint32_t *private_owner; /* owners of jobs that others do not see */
-	size_t n_private;
 };
 
 /* Returns 0 or -ENOMEM. */

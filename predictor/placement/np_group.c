@@ -195,11 +195,11 @@ static int make_room(struct np_groups *g)
 
 static size_t party_of(const struct np_groups *g, uint32_t rank)
 {
-	const struct np_classes *c = g->classes;
-	const struct np_class *k = &c->at[g->requests->at[rank].class];
+	const struct np_class *k =
+		&g->classes->at[g->requests->at[rank].class];
 
-	return k->trusted ? 0 : 1 + np_order_find(c->private_owner,
-						  c->n_private, k->owner);
+	return k->trusted ? 0 : 1 + np_order_find(g->p->private_owner,
+						  g->p->n_private, k->owner);
 }
 
 /* Requests of classes that are not quiet, in order of parties. */
@@ -208,7 +208,7 @@ static int gather_parties(struct np_groups *g)
 	const struct np_requests *r = g->requests;
 	struct np_party *to;
 
-	g->n_parties = 1 + g->classes->n_private;
+	g->n_parties = 1 + g->p->n_private;
 	g->party = np_problem_alloc(g->p, g->n_parties + 2, sizeof(*g->party));
 	g->by_party = np_problem_alloc(g->p, r->n, sizeof(*g->by_party));
 	if (!g->party || !g->by_party)
