@@ -12,7 +12,7 @@ const struct bench_mix bench_mixes[] = {
 	  1u << NP_MODE_ENFORCE | 1u << NP_MODE_PREFER |
 	  1u << NP_MODE_ADVISE, 3 },
 	{ "all in conflict", 200, 1, 1, 2, 1u << NP_MODE_ENFORCE, 1.5 },
-	{ "all untrusted", 200, .3, 0, .6, 1u << NP_MODE_ENFORCE, 2 },
+	{ "all untrusted", 200, .3, 0, .6, 1u << NP_MODE_ENFORCE, 1.6 },
 	{ "1000 applications", 1000, .3, .7, .6, 1u << NP_MODE_ENFORCE, 3 },
 };
 const size_t bench_n_mixes = NP_ARRAY_SIZE(bench_mixes);

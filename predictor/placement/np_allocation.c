@@ -12,30 +12,31 @@ static bool poorer(const struct np_group *a, const struct np_group *b)
 	return a->supply * b->demand < b->supply * a->demand;
 }
 
-/* The groups of a party that may be given more. */
+/* Groups of a party, by numbers from its first one, those ready first. */
 struct widening {
 	struct np_groups *g;
-	uint32_t *group; /* n, in order of precedence, those ready first */
+	uint32_t first;
 	size_t n, n_ready, words;
-	uint64_t *want;	   /* per leaf a row of words: which of them ask */
-	uint32_t *refused; /* per class: 1 + the leaf that it cannot take */
+	uint64_t *want; /* per leaf a row of words: which of them ask */
 };
 
 /*
  * Leaves are only given away here, so what a class cannot take it cannot take
- * later on either.
+ * later on either: none of its groups wants the leaf any more.
  */
-static bool may(const struct widening *w, uint32_t group, uint32_t leaf)
+static bool may(const struct widening *w, size_t i, uint32_t leaf,
+		uint64_t *want)
 {
+	uint32_t group = w->first + (uint32_t)i;
 	const struct np_group *u = &w->g->at[group];
+	const uint64_t *all = w->g->of_class[u->class].all;
 
-	if (w->refused[u->class] == leaf + 1)
-		return false;
 	if (np_group_can_take(w->g, group, leaf))
 		return true;
+	np_bits_clear(want, i);
 	/* Where tasks must be together, others of the class may still. */
-	if (!u->together)
-		w->refused[u->class] = leaf + 1;
+	for (size_t k = 0; all && !u->together && k < w->words; k++)
+		want[k] &= ~all[k];
 	return false;
 }
 
@@ -43,72 +44,67 @@ static bool may(const struct widening *w, uint32_t group, uint32_t leaf)
 static bool widen_leaf(const struct widening *w, uint32_t leaf)
 {
 	uint64_t *want = w->want + leaf * w->words;
-	const struct np_group *at = w->g->at;
-	size_t first = w->n;
+	const struct np_group *at = w->g->at + w->first;
+	size_t poorest = w->n;
 	bool any = false;
 
 	NP_BITS_EACH(i, want, w->words) {
 		if (i >= w->n_ready)
 			break;
-		if ((first == w->n ||
-		     poorer(&at[w->group[i]], &at[w->group[first]])) &&
-		    may(w, w->group[i], leaf))
-			first = i;
+		if ((poorest == w->n || poorer(&at[i], &at[poorest])) &&
+		    may(w, i, leaf, want))
+			poorest = i;
 	}
-	if (first < w->n) {
-		np_group_hold(w->g, w->group[first], leaf);
-		np_bits_clear(want, first);
+	if (poorest < w->n) {
+		np_group_hold(w->g, w->first + (uint32_t)poorest, leaf);
+		np_bits_clear(want, poorest);
 		any = true;
 	}
 	NP_BITS_EACH(i, want, w->words)
-		if (may(w, w->group[i], leaf)) {
-			np_group_hold(w->g, w->group[i], leaf);
+		if (may(w, i, leaf, want)) {
+			np_group_hold(w->g, w->first + (uint32_t)i, leaf);
 			any = true;
 		}
 	return any;
 }
 
 /* Who was asked before wants a leaf only if somebody left it. */
-static void ask(struct widening *w, uint32_t group)
+static void ask(const struct widening *w, size_t i)
 {
-	const struct np_group *u = &w->g->at[group];
-	const uint64_t *open = np_group_class(w->g, group)->open;
+	const struct np_group *u = &w->g->at[w->first + i];
+	const uint64_t *open = w->g->classes->at[u->class].open;
 	const uint64_t *left = w->g->left;
 
 	for (size_t k = 0; k < w->g->p->lw; k++)
 		for (uint64_t m = u->reach[k] & open[k] & ~u->set[k] &
 				  (u->widened ? left[k] : ~UINT64_C(0));
 		     m; m &= m - 1)
-			np_bits_set(w->want + np_bits_at(k, m) * w->words,
-				    w->n);
-	w->group[w->n++] = group;
-	w->n_ready += u->ready;
+			np_bits_set(w->want + np_bits_at(k, m) * w->words, i);
 }
 
 static int widen(struct np_groups *g, const struct np_party *party,
 		 bool *changed)
 {
 	size_t n = party[1].group - party->group, words = np_bits_words(n);
+	struct np_group *u = g->at + party->group;
 	struct widening w = {
-		.g = g, .words = words,
-		.group = malloc((n + 1) * sizeof(*w.group)),
+		.g = g, .first = party->group, .n = n, .words = words,
 		.want = calloc(g->p->n_leaves * words + 1, sizeof(*w.want)),
-		.refused = calloc(g->classes->n + 1, sizeof(*w.refused)),
 	};
-	int rc = w.group && w.want && w.refused ? 0 : -ENOMEM;
 
-	for (uint32_t i = party->group; !rc && i < party[1].group; i++) {
-		if (g->at[i].placed)
+	if (!w.want)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		w.n_ready += u[i].ready;
+		if (u[i].placed)
 			ask(&w, i);
-		g->at[i].widened = g->at[i].placed;
+		u[i].widened = u[i].placed;
 	}
-	for (size_t i = 0; w.n && i < g->p->n_leaves; i++)
+	for (size_t i = 0; n && i < g->p->n_leaves; i++)
 		*changed |= widen_leaf(&w, g->p->leaf_order[i]);
 	memset(g->left, 0, g->p->lw * sizeof(*g->left));
-	free(w.group);
 	free(w.want);
-	free(w.refused);
-	return rc;
+	return 0;
 }
 
 /* Leaves written before for a request, in its group's row of bits. */

@@ -1,10 +1,14 @@
 #include "np_class.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Room for classes that turn up between two decisions. */
 #define SPARE 128
+
+_Static_assert(NP_PLACEMENT_MAX_CLASSES + SPARE <= 32 * NP_BITS_WORD,
+	       "np_class.near has a bit for each word of a row");
 
 static uint8_t touch_of(const struct np_classes *c, const struct np_job *j)
 {
@@ -24,7 +28,9 @@ static bool sees(const struct np_class *a, const struct np_class *b)
 /* An owner makes a difference if jobs of his are seen by him alone. */
 static bool is_private(const struct np_classes *c, uint32_t owner)
 {
-	if (np_order_find(c->private_owner, c->n_private, owner) < c->n_private)
+	const struct np_problem *p = c->p;
+
+	if (np_order_find(p->private_owner, p->n_private, owner) < p->n_private)
 		return true;
 	for (size_t i = c->n_sealed; i < c->n; i++)
 		if (!c->at[i].trusted && c->at[i].owner == owner)
@@ -164,15 +170,43 @@ static void own_leaf(const struct np_classes *c, struct np_class *k,
 	raise(&k->own_most, &k->own, leaf);
 }
 
-/* May one of its jobs be on a leaf; and may two? */
-static void open_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf)
+/* One of two classes may have too much on some leaf, beside the other. */
+static bool maybe_direct(const struct np_class_most *a, uint32_t ab,
+			 const struct np_class_most *b, uint32_t ba,
+			 uint32_t limit)
+{
+	return (ab && a->load + ab > limit) || (ba && b->load + ba > limit);
+}
+
+/* A tenant may have too much from both. */
+static bool maybe_third(const struct np_class_most *a,
+			const struct np_class_most *b, uint32_t limit)
+{
+	return a->push && b->push && (uint32_t)a->worst + b->push > limit &&
+	       (uint32_t)b->worst + a->push > limit;
+}
+
+/* Two jobs of a class may have too much on some leaf. */
+static bool maybe_self(const struct np_classes *c, const struct np_class *k)
+{
+	const struct np_class_most *most = &k->own_most;
+	uint32_t beside = np_press_pair(c->p->t, k->profile, k->touch,
+					k->profile, k->touch);
+
+	return maybe_direct(most, beside, most, beside, c->p->limit) ||
+	       maybe_third(most, most, c->p->limit);
+}
+
+/* May one of its jobs be on a leaf; and, where asked for, may two? */
+static void open_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
+		      bool two)
 {
 	uint32_t me = (uint32_t)(k - c->at), limit = c->p->limit;
 
 	if (k->own.load[leaf] > limit || k->own.worst[leaf] > limit)
 		return;
 	np_bits_set(k->open, leaf);
-	if (!np_class_apart(c, me, me, leaf, NULL))
+	if (!two || !np_class_apart(c, me, me, leaf, NULL))
 		return;
 	np_bits_set(k->self_apart, leaf);
 	k->self = true;
@@ -200,7 +234,7 @@ static void view_leaves(struct np_classes *c, struct np_class *k)
 	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
 	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
 	const struct np_press_profile *f = &c->p->t->profile[k->profile];
-	bool feeling = c->p->t->most[k->profile];
+	bool feeling = c->p->t->most[k->profile], two;
 
 	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++) {
 		if (f->inert)
@@ -214,29 +248,14 @@ static void view_leaves(struct np_classes *c, struct np_class *k)
 	if (f->inert)
 		return;
 	own_leaves(c, k);
+	two = maybe_self(c, k);
 	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
-		open_leaf(c, k, leaf);
+		open_leaf(c, k, leaf, two);
 }
 
 bool np_class_open_everywhere(const struct np_classes *c, uint32_t class)
 {
 	return np_bits_count(c->at[class].open, c->p->lw) == c->p->n_leaves;
-}
-
-/* One of two classes may have too much on some leaf, beside the other. */
-static bool maybe_direct(const struct np_class_most *a, uint32_t ab,
-			 const struct np_class_most *b, uint32_t ba,
-			 uint32_t limit)
-{
-	return (ab && a->load + ab > limit) || (ba && b->load + ba > limit);
-}
-
-/* A tenant may have too much from both. */
-static bool maybe_third(const struct np_class_most *a,
-			const struct np_class_most *b, uint32_t limit)
-{
-	return a->push && b->push && (uint32_t)a->worst + b->push > limit &&
-	       (uint32_t)b->worst + a->push > limit;
 }
 
 /* What a must think of b, given the load of each beside the other. */
@@ -264,6 +283,7 @@ static void row(struct np_classes *c, uint32_t a, uint32_t b, uint32_t ab,
 	else if (kin)
 		np_bits_set(c->kin + at, b);
 	np_bits_set(c->mind + at, b);
+	c->at[a].near |= 1u << b / NP_BITS_WORD;
 }
 
 /* What a class must think of all there are by now. */
@@ -273,6 +293,7 @@ static void extend_row(struct np_classes *c, uint32_t class)
 	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
 	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
 
+	k->near |= 1u << class / NP_BITS_WORD;
 	/* self_apart says what it must think of itself. */
 	for (uint32_t b = k->n_row; b < c->n; b++) {
 		const struct np_class *x = &c->at[b];
@@ -314,26 +335,6 @@ uint32_t np_class_of(struct np_classes *c, const struct np_job *j)
 	return i;
 }
 
-static int gather_private(struct np_classes *c)
-{
-	const struct np_problem *p = c->p;
-	uint32_t *o = np_problem_alloc(c->p, p->s->job.n, sizeof(*o));
-	size_t n = 0;
-
-	if (!o)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < p->s->job.n; i++) {
-		const struct np_job *j = np_problem_job(p, i);
-
-		if (np_problem_known(p, j) &&
-		    !p->t->profile[j->profile].trusted)
-			o[n++] = j->owner;
-	}
-	c->n_private = np_order_unique(o, n);
-	c->private_owner = o;
-	return 0;
-}
-
 int np_classes_init(struct np_classes *c, struct np_problem *p,
 		    struct np_leaf_loads *loads)
 {
@@ -346,7 +347,43 @@ int np_classes_init(struct np_classes *c, struct np_problem *p,
 	if (!c->at || !c->of_profile || !c->nothing)
 		return -ENOMEM;
 	memset(c->of_profile, 0xff, p->t->n * sizeof(uint32_t));
-	return gather_private(c);
+	return 0;
+}
+
+/* Trusted ones, then those of one owner side by side; else as they came. */
+static int by_owner(const void *a, const void *b, void *at)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct np_class *x = (struct np_class *)at + i;
+	const struct np_class *y = (struct np_class *)at + k;
+
+	if (x->trusted != y->trusted)
+		return x->trusted ? -1 : 1;
+	if (!x->trusted && x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+uint32_t *np_classes_renumber(struct np_classes *c)
+{
+	struct np_class *at = np_problem_alloc(c->p, c->n + SPARE, sizeof(*at));
+	uint32_t *order = np_problem_alloc(c->p, c->n, sizeof(*order));
+	uint32_t *to = np_problem_alloc(c->p, c->n, sizeof(*to));
+
+	if (!at || !order || !to)
+		return NULL;
+	for (uint32_t i = 0; i < c->n; i++)
+		order[i] = i;
+	qsort_r(order, c->n, sizeof(*order), by_owner, c->at);
+	memset(c->of_profile, 0xff, c->p->t->n * sizeof(*c->of_profile));
+	for (uint32_t i = 0; i < c->n; i++) {
+		to[order[i]] = i;
+		at[i] = c->at[order[i]];
+		at[i].next = c->of_profile[at[i].profile];
+		c->of_profile[at[i].profile] = i;
+	}
+	c->at = at;
+	return to;
 }
 
 static int add_rows(struct np_classes *c)

@@ -42,6 +42,8 @@ struct np_class {
 	uint32_t job;	/* first of them */
 	uint32_t n;	/* jobs and array tasks in the snapshot */
 	uint32_t next;	/* of the same profile; NP_NONE */
+	uint32_t near;	/* bits: words of its rows that are not 0, and the one
+			   it is in itself */
 
 	/* With what all see; of tenants that feel it, the sensitive ones. */
 	struct np_class_view seen;
@@ -72,8 +74,6 @@ struct np_classes {
 	uint64_t *on_leaf; /* n_leaves rows of words: classes that hold */
 	uint64_t *open_on; /* the same: classes that no tenant keeps off, of
 			      the snapshot */
-	uint32_t *private_owner; /* owners of jobs that others do not see */
-	size_t n_private;
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -84,6 +84,11 @@ int np_classes_init(struct np_classes *c, struct np_problem *p,
  * of it below takes all classes into account that there are now.
  */
 uint32_t np_class_of(struct np_classes *c, const struct np_job *j);
+/*
+ * Classes whose rows say something of each other get numbers side by side, so
+ * that few words of a row do.  Returns the new number of each; NULL: no memory.
+ */
+uint32_t *np_classes_renumber(struct np_classes *c);
 /*
  * All classes of the snapshot are there: who must avoid whom.  A few more may
  * be made later.  Returns 0 or -ENOMEM.

@@ -68,12 +68,14 @@ static void strain_tenants(const struct np_classes *c,
 
 	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
 		const struct np_tenant *r = &on->tenant[k];
-		uint32_t x = np_press_at(from_a, r->profile,
-					 r->touch & a->touch);
-		uint32_t y = b ? np_press_at(from_b, r->profile,
-					     r->touch & b->touch) : 0;
+		uint32_t x, y;
 
-		if (!x || (b && !y) || (on == &l->own && r->owner != owner))
+		if (on == &l->own && r->owner != owner)
+			continue;
+		x = np_press_at(from_a, r->profile, r->touch & a->touch);
+		y = b ? np_press_at(from_b, r->profile, r->touch & b->touch) :
+			0;
+		if (!x || (b && !y))
 			continue;
 		note(c, s, r->load + x + y +
 		     np_leaf_load_own(l, r->profile, r->touch, leaf, owner, r),
@@ -162,40 +164,29 @@ static bool third(const struct np_classes *c, const struct np_class *a,
 	       np_leaf_load_full(c->loads, leaf, a->profile, a->touch);
 }
 
-static bool any_apart(const struct np_classes *c, uint32_t a, uint32_t leaf,
-		      const uint64_t *among)
-{
-	const uint64_t *on = c->on_leaf + leaf * c->words;
-
-	for (size_t w = 0; w < c->words; w++) {
-		for (uint64_t m = on[w] & among[w]; m; m &= m - 1) {
-			uint32_t b = np_bits_at(w, m);
-
-			if (np_class_apart(c, a, b, leaf, NULL))
-				return true;
-		}
-	}
-	return false;
-}
-
 /* Asked for every leaf of every submission: not through a global name. */
 static inline bool blocked(const struct np_classes *c, uint32_t a,
 			   uint32_t leaf)
 {
 	const struct np_class *k = &c->at[a];
 	const uint64_t *on = c->on_leaf + leaf * c->words;
-	const uint64_t *soft = c->soft + a * c->words;
+	size_t row = a * c->words;
 
-	if (!np_bits_test(k->open, leaf) ||
-	    np_bits_meet(on, c->hard + a * c->words, c->words))
+	if (!np_bits_test(k->open, leaf))
 		return true;
-	for (size_t w = 0; w < c->words; w++)
-		for (uint64_t m = on[w] & soft[w]; m; m &= m - 1)
+	for (uint32_t near = k->near; near; near &= near - 1) {
+		size_t w = np_bits_at(0, near);
+
+		if (on[w] & c->hard[row + w])
+			return true;
+		for (uint64_t m = on[w] & c->soft[row + w]; m; m &= m - 1)
 			if (direct(c, k, &c->at[np_bits_at(w, m)], leaf))
 				return true;
-	return third(c, k, leaf) ||
-	       (k->owner != NP_ANYBODY &&
-		any_apart(c, a, leaf, c->kin + a * c->words));
+		for (uint64_t m = on[w] & c->kin[row + w]; m; m &= m - 1)
+			if (np_class_apart(c, a, np_bits_at(w, m), leaf, NULL))
+				return true;
+	}
+	return third(c, k, leaf);
 }
 
 bool np_class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)

@@ -142,21 +142,6 @@ static void join(struct np_groups *g, struct np_request *r,
 	r->cum = q->switches ? r->need : q->wanted;
 }
 
-static int add_takers(struct np_groups *g)
-{
-	for (size_t i = 0; i < g->classes->n; i++) {
-		struct np_group_class *k = &g->of_class[i];
-
-		if (k->first == k->last)
-			continue;
-		k->taker = np_problem_alloc(g->p, g->p->n_leaves,
-					    sizeof(*k->taker));
-		if (!k->taker)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 static int lay_out(struct np_groups *g)
 {
 	uint32_t at = 0;
@@ -180,7 +165,7 @@ static int lay_out(struct np_groups *g)
 		q = np_subgroup_at(g, g->requests->at[i].subgroup);
 		g->by_subgroup[q->first + q->n++] = i;
 	}
-	return add_takers(g);
+	return 0;
 }
 
 /* Room for a group of each class, and of each request that is one alone. */
@@ -195,26 +180,26 @@ static int make_room(struct np_groups *g)
 	g->of_class = np_problem_alloc(g->p, g->classes->n,
 				       sizeof(*g->of_class));
 	g->left = np_problem_alloc(g->p, g->p->lw, sizeof(*g->left));
-	g->asked = np_problem_alloc(g->p, g->p->lw, sizeof(*g->asked));
+	g->offer = np_problem_alloc(g->p, g->p->n_leaves, sizeof(*g->offer));
 	g->loss = calloc(g->classes->n * g->p->n_leaves + 1,
 			 sizeof(*g->loss));
 	if (!g->at || !g->bits || !g->of_class || !g->left ||
-	    !g->asked || !g->loss)
+	    !g->offer || !g->loss)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->classes->n; i++)
 		g->of_class[i] = (struct np_group_class){
-			NP_NONE, NP_NONE, NP_NONE, NULL
+			NP_NONE, NP_NONE, NP_NONE, NULL, NULL
 		};
 	return 0;
 }
 
 static size_t party_of(const struct np_groups *g, uint32_t rank)
 {
-	const struct np_classes *c = g->classes;
-	const struct np_class *k = &c->at[g->requests->at[rank].class];
+	const struct np_class *k =
+		&g->classes->at[g->requests->at[rank].class];
 
-	return k->trusted ? 0 : 1 + np_order_find(c->private_owner,
-						  c->n_private, k->owner);
+	return k->trusted ? 0 : 1 + np_order_find(g->p->private_owner,
+						  g->p->n_private, k->owner);
 }
 
 /* Requests of classes that are not quiet, in order of parties. */
@@ -223,7 +208,7 @@ static int gather_parties(struct np_groups *g)
 	const struct np_requests *r = g->requests;
 	struct np_party *to;
 
-	g->n_parties = 1 + g->classes->n_private;
+	g->n_parties = 1 + g->p->n_private;
 	g->party = np_problem_alloc(g->p, g->n_parties + 2, sizeof(*g->party));
 	g->by_party = np_problem_alloc(g->p, r->n, sizeof(*g->by_party));
 	if (!g->party || !g->by_party)
@@ -253,6 +238,28 @@ static int add_request(struct np_groups *g, uint32_t rank)
 	return 0;
 }
 
+/* What is kept of classes of several groups, which are all of one party. */
+static int add_several(struct np_groups *g, const struct np_party *party)
+{
+	size_t words = np_bits_words(party[1].group - party->group);
+
+	for (uint32_t i = party->group; i < party[1].group; i++) {
+		struct np_group_class *k = &g->of_class[g->at[i].class];
+
+		if (k->first == k->last)
+			continue;
+		if (i == k->first) {
+			k->taker = np_problem_alloc(g->p, g->p->n_leaves,
+						    sizeof(*k->taker));
+			k->all = np_problem_alloc(g->p, words, sizeof(*k->all));
+		}
+		if (!k->taker || !k->all)
+			return -ENOMEM;
+		np_bits_set(k->all, i - party->group);
+	}
+	return 0;
+}
+
 static int add_party(struct np_groups *g, struct np_party *party)
 {
 	int rc = 0;
@@ -261,7 +268,7 @@ static int add_party(struct np_groups *g, struct np_party *party)
 		rc = add_request(g, g->by_party[i]);
 	party[1].group = (uint32_t)g->n;
 	party[1].subgroup = (uint32_t)g->subgroup.n;
-	return rc;
+	return rc ? rc : add_several(g, party);
 }
 
 int np_groups_init(struct np_groups *g, struct np_problem *p,

@@ -71,12 +71,18 @@ struct np_groups {
 	struct np_group_class {
 		uint32_t first, last; /* groups, in order of precedence */
 		uint32_t like; /* first of the subgroups not alike */
-		/* Per leaf: the last group that took it; of a class of
-		   several groups, else NULL. */
+		/* Of a class of several groups, else NULL.  Per leaf: the last
+		   one that took it; bits, from the party's first: all. */
 		uint32_t *taker;
+		uint64_t *all;
 	} *of_class;
 	uint64_t *left; /* leaves that somebody left since they were widened */
-	uint64_t *asked; /* leaves to ask for, of np_grow.c */
+	struct np_offer {
+		uint32_t leaf;
+		uint16_t nodes; /* 0: taken */
+		uint16_t loss;
+	} *offer; /* leaves to ask for, of np_grow.c */
+	size_t n_offers;
 	uint16_t *loss; /* [class * n_leaves + leaf], of np_grow.c */
 	struct np_pool undo;
 };

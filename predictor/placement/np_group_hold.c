@@ -198,7 +198,10 @@ int np_group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf, bool take)
 		return -EBUSY; /* by itself it would be too many there */
 	if (by_own_class(g, me, leaf))
 		rc = clear_class(g, rank, me->class, leaf, take);
-	for (size_t w = 0; w < c->words && !rc; w++)
+	for (uint32_t near = c->at[me->class].near; near && !rc;
+	     near &= near - 1) {
+		size_t w = np_bits_at(0, near);
+
 		for (uint64_t m = on[w] & mind[w]; m && !rc; m &= m - 1) {
 			uint32_t b = np_bits_at(w, m);
 
@@ -207,5 +210,6 @@ int np_group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf, bool take)
 			rc = c->at[b].trusted && !c->at[me->class].trusted ?
 			     -EBUSY : clear_class(g, rank, b, leaf, take);
 		}
+	}
 	return rc;
 }

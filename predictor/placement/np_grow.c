@@ -7,6 +7,7 @@ struct goal {
 	uint32_t rank, group;
 	struct np_subgroup *q;
 	const uint16_t *column;
+	uint16_t *loss; /* row of the class; 0: unknown */
 	uint64_t nodes;
 	enum want want;
 };
@@ -25,8 +26,12 @@ static uint16_t count_loss(const struct np_groups *g, uint32_t class,
 	const uint64_t *hard = g->classes->hard + class * g->classes->words;
 	uint16_t n = 1;
 
-	for (size_t w = 0; w < g->classes->words; w++)
+	for (uint32_t near = g->classes->at[class].near; near;
+	     near &= near - 1) {
+		size_t w = np_bits_at(0, near);
+
 		n += (uint16_t)__builtin_popcountll(open[w] & hard[w]);
+	}
 	return n;
 }
 
@@ -46,21 +51,33 @@ static uint64_t gather(struct np_groups *g, const struct goal *goal)
 {
 	const struct np_group *u = &g->at[goal->group];
 	const uint64_t *open = g->classes->at[u->class].open;
+	struct np_offer *to = g->offer;
 	uint64_t sum = 0;
 
-	for (size_t w = 0; w < g->p->lw; w++) {
-		uint64_t asked = u->reach[w] & open[w] & ~u->set[w];
+	for (size_t w = 0; w < g->p->lw; w++)
+		for (uint64_t m = u->reach[w] & open[w] & ~u->set[w]; m;
+		     m &= m - 1) {
+			uint32_t leaf = np_bits_at(w, m);
+			uint16_t nodes = goal->column[leaf];
 
-		for (uint64_t m = asked; m; m &= m - 1) {
-			uint16_t nodes = goal->column[np_bits_at(w, m)];
-
-			sum += nodes;
 			if (!nodes)
-				asked ^= m & -m;
+				continue;
+			if (!goal->loss[leaf])
+				goal->loss[leaf] =
+					count_loss(g, u->class, leaf);
+			*to++ = (struct np_offer){ leaf, nodes,
+						   goal->loss[leaf] };
+			sum += nodes;
 		}
-		g->asked[w] = asked;
-	}
+	g->n_offers = (size_t)(to - g->offer);
 	return sum;
+}
+
+static bool refuses(struct np_groups *g, const struct goal *goal, bool evict,
+		    uint32_t leaf)
+{
+	return evict ? np_group_clear(g, goal->rank, leaf, false) :
+		       !np_group_can_take(g, goal->group, leaf);
 }
 
 /*
@@ -70,34 +87,26 @@ static uint64_t gather(struct np_groups *g, const struct goal *goal)
 static uint32_t pick(struct np_groups *g, const struct goal *goal, bool evict,
 		     uint64_t missing)
 {
-	uint32_t class = g->at[goal->group].class, best = NP_NONE;
-	uint16_t *loss = g->loss + class * g->p->n_leaves; /* 0: unknown */
-	const uint16_t *column = goal->column;
-	size_t words = g->p->lw;
+	const struct np_offer *o = g->offer, *end = o + g->n_offers;
+	struct np_offer *to = g->offer, *best = NULL;
 	uint64_t least = UINT64_MAX;
 
-	for (size_t w = 0; w < words; w++)
-		for (uint64_t m = g->asked[w]; m; m &= m - 1) {
-			uint32_t leaf = np_bits_at(w, m);
-			uint64_t is;
+	for (; o < end; o++) {
+		uint64_t is = price(o->loss, o->nodes, missing);
 
-			if (!loss[leaf])
-				loss[leaf] = count_loss(g, class, leaf);
-			is = price(loss[leaf], column[leaf], missing);
-			if (is >= least)
+		if (is < least) {
+			if (!o->nodes || refuses(g, goal, evict, o->leaf))
 				continue;
-			if (evict ?
-			    np_group_clear(g, goal->rank, leaf, false) :
-			    !np_group_can_take(g, goal->group, leaf)) {
-				g->asked[w] ^= m & -m;
-				continue;
-			}
-			best = leaf;
+			best = to;
 			least = is;
 		}
-	if (best != NP_NONE)
-		np_bits_clear(g->asked, best);
-	return best;
+		*to++ = *o;
+	}
+	g->n_offers = (size_t)(to - g->offer);
+	if (!best)
+		return NP_NONE;
+	best->nodes = 0;
+	return best->leaf;
 }
 
 static int take(struct np_groups *g, const struct goal *goal, uint32_t leaf,
@@ -120,6 +129,7 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 	struct goal goal = {
 		.rank = rank, .group = r->group, .q = q, .want = want,
 		.column = want == WANT_FREE ? q->free : q->counts->usable,
+		.loss = g->loss + r->class * g->p->n_leaves,
 		.nodes = want == WANT_FREE ? r->cum : r->need,
 	};
 	bool evict = false;

@@ -193,24 +193,6 @@ static int pack_aggressors(struct np_leaf_loads *l)
 	return 0;
 }
 
-/* The owners, and how many estates each has. */
-static int count_estates(struct np_leaf_loads *l)
-{
-	const struct np_tenants *c = &l->own;
-	size_t n = c->first[l->p->n_leaves];
-
-	l->owner = np_problem_alloc(l->p, n, sizeof(*l->owner));
-	if (!l->owner)
-		return -ENOMEM;
-	for (size_t k = 0; k < n; k++)
-		l->owner[k] = c->tenant[k].owner;
-	l->n_owners = np_order_unique(l->owner, n);
-	l->first_estate = np_problem_alloc(l->p, l->n_owners + 2,
-					   sizeof(*l->first_estate));
-	l->estate = np_problem_alloc(l->p, n, sizeof(*l->estate));
-	return l->first_estate && l->estate ? 0 : -ENOMEM;
-}
-
 /* Tenants of a leaf are in order of owners. */
 static uint32_t end_of_owner(const struct np_tenants *c, uint32_t at,
 			     uint32_t end)
@@ -226,13 +208,15 @@ static uint32_t end_of_owner(const struct np_tenants *c, uint32_t at,
 static uint32_t fill_estates(struct np_leaf_loads *l)
 {
 	const struct np_tenants *c = &l->own;
+	const struct np_problem *p = l->p;
 	uint32_t *first = l->first_estate, felt = 0, end;
 
 	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t leaf = 0; leaf < l->p->n_leaves; leaf++)
+		for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
 			for (uint32_t k = c->first[leaf];
 			     k < c->first[leaf + 1]; k = end) {
-				size_t o = np_order_find(l->owner, l->n_owners,
+				size_t o = np_order_find(p->private_owner,
+							 p->n_private,
 							 c->tenant[k].owner);
 
 				end = end_of_owner(c, k, c->first[leaf + 1]);
@@ -246,7 +230,7 @@ static uint32_t fill_estates(struct np_leaf_loads *l)
 				felt += end - k + l->seen.first[leaf + 1] -
 					l->seen.first[leaf];
 			}
-		for (size_t o = 0; !pass && o < l->n_owners; o++)
+		for (size_t o = 0; !pass && o < p->n_private; o++)
 			first[o + 2] += first[o + 1];
 	}
 	return felt;
@@ -270,12 +254,18 @@ static void feel_estate(struct np_leaf_loads *l, const struct np_estate *e)
 
 static int make_estates(struct np_leaf_loads *l)
 {
-	if (count_estates(l))
+	struct np_problem *p = l->p;
+
+	l->first_estate = np_problem_alloc(p, p->n_private + 2,
+					   sizeof(*l->first_estate));
+	l->estate = np_problem_alloc(p, l->own.first[p->n_leaves],
+				     sizeof(*l->estate));
+	if (!l->first_estate || !l->estate)
 		return -ENOMEM;
-	l->felt = np_problem_alloc(l->p, fill_estates(l), sizeof(*l->felt));
+	l->felt = np_problem_alloc(p, fill_estates(l), sizeof(*l->felt));
 	if (!l->felt)
 		return -ENOMEM;
-	for (uint32_t k = 0; k < l->first_estate[l->n_owners]; k++)
+	for (uint32_t k = 0; k < l->first_estate[p->n_private]; k++)
 		feel_estate(l, &l->estate[k]);
 	return 0;
 }
@@ -300,13 +290,12 @@ int np_leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p)
 const struct np_estate *np_leaf_load_estates(const struct np_leaf_loads *l,
 					     uint32_t owner, size_t *n)
 {
-	size_t at = np_order_find(l->owner, l->n_owners, owner);
+	const struct np_problem *p = l->p;
+	size_t at = np_order_find(p->private_owner, p->n_private, owner);
 
-	*n = 0;
-	if (at == l->n_owners)
-		return NULL;
-	*n = l->first_estate[at + 1] - l->first_estate[at];
-	return l->estate + l->first_estate[at];
+	*n = at < p->n_private ?
+	     l->first_estate[at + 1] - l->first_estate[at] : 0;
+	return *n ? l->estate + l->first_estate[at] : NULL;
 }
 
 uint64_t np_leaf_load_from(const struct np_leaf_loads *l,

@@ -54,10 +54,10 @@ struct np_leaf_loads {
 	struct np_problem *p;
 	struct np_tenants seen, own; /* trusted; seen by their owner alone */
 	uint16_t *extra_max;
-	/* Of owner[i], in order of leaves: from first_estate[i] on. */
+	/* Of the i-th private owner, in order of leaves: from first_estate[i]
+	   on. */
 	struct np_estate *estate;
-	uint32_t *owner, *first_estate;
-	size_t n_owners;
+	uint32_t *first_estate;
 	/*
 	 * Load from an estate of each tenant of its leaf that all see, then of
 	 * each of its own, which itself counts once less.

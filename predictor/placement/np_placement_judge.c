@@ -21,7 +21,8 @@ static bool np_placement_cause_on(const struct np_classes *c, uint32_t class,
 
 	if (!np_bits_test(k->open, leaf))
 		return np_class_apart(c, class, NP_NONE, leaf, cause);
-	for (size_t w = 0; w < c->words; w++) {
+	for (uint32_t near = k->near; near; near &= near - 1) {
+		size_t w = np_bits_at(0, near);
 		uint64_t m = on[w] & mind[w];
 
 		/* Its row says nothing of itself. */

@@ -137,6 +137,27 @@ static int count_leaves(struct np_problem *p)
 	return 0;
 }
 
+/* Jobs that others do not see are of their profile's owner. */
+static int gather_private(struct np_problem *p)
+{
+	bool *seen = np_problem_alloc(p, p->t->n, sizeof(*seen));
+
+	p->private_owner = np_problem_alloc(p, p->t->n, sizeof(uint32_t));
+	if (!seen || !p->private_owner)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->s->job.n; i++) {
+		const struct np_job *j = np_problem_job(p, i);
+
+		if (!np_problem_known(p, j) ||
+		    p->t->profile[j->profile].trusted || seen[j->profile])
+			continue;
+		seen[j->profile] = true;
+		p->private_owner[p->n_private++] = j->owner;
+	}
+	p->n_private = np_order_unique(p->private_owner, p->n_private);
+	return 0;
+}
+
 bool np_problem_enough(const struct np_problem *p, const struct np_job *j,
 		       const struct np_counts *c)
 {
@@ -164,5 +185,5 @@ int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
 	if (other)
 		memcpy(p->counts, other->counts,
 		       s->set.n * sizeof(*p->counts));
-	return count_leaves(p);
+	return count_leaves(p) ? -ENOMEM : gather_private(p);
 }

@@ -27,6 +27,8 @@ struct np_problem {
 	struct np_counts **counts; /* per set of the snapshot; NULL: unused */
 	uint16_t *leaf_usable, *leaf_free; /* of all nodes, per leaf */
 	uint32_t *leaf_order; /* most free nodes first */
+	uint32_t *private_owner; /* of jobs that others do not see; ascending */
+	size_t n_private;
 	uint64_t *none;	   /* lw words of 0 */
 	uint64_t *scratch; /* lw words */
 

@@ -64,16 +64,9 @@ static int gather_order(struct np_requests *r, struct np_problem *p)
 	return 0;
 }
 
-int np_requests_init(struct np_requests *r, struct np_problem *p,
-		     struct np_classes *c)
+static int find_classes(struct np_requests *r, struct np_problem *p,
+			struct np_classes *c)
 {
-	size_t extra = EXTRA;
-
-	if (gather_order(r, p))
-		return -ENOMEM;
-	r->at = np_problem_alloc(p, r->n_order + EXTRA, sizeof(*r->at));
-	if (!r->at)
-		return -ENOMEM;
 	for (size_t i = 0; i < r->n_order; i++) {
 		uint32_t job = r->order[i];
 		const struct np_job *j = np_problem_job(p, job);
@@ -85,8 +78,29 @@ int np_requests_init(struct np_requests *r, struct np_problem *p,
 		    !np_problem_enough(p, j, n))
 			continue;
 		r->class[job] = np_class_of(c, j);
+	}
+	return 0;
+}
+
+int np_requests_init(struct np_requests *r, struct np_problem *p,
+		     struct np_classes *c)
+{
+	size_t extra = EXTRA;
+	const uint32_t *to;
+
+	if (gather_order(r, p) || find_classes(r, p, c))
+		return -ENOMEM;
+	to = np_classes_renumber(c);
+	r->at = np_problem_alloc(p, r->n_order + EXTRA, sizeof(*r->at));
+	if (!to || !r->at)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n_order; i++) {
+		uint32_t job = r->order[i];
+		const struct np_job *j = np_problem_job(p, job);
+
 		if (r->class[job] == NP_NONE)
 			continue;
+		r->class[job] = to[r->class[job]];
 		c->at[r->class[job]].n += j->tasks;
 		if (np_problem_enforced(p, j))
 			add(r, p, job, &extra);
