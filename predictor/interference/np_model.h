@@ -146,6 +146,12 @@ struct np_model {
 	int variant; /* the model's own business */
 	/* Where rows are columns, x of a program is its y. */
 	bool alike;
+	/*
+	 * The same for both ways of a pair: log_slow[1] is that of x's program
+	 * beside y's, whose sides it takes to be these.  NULL: one by one.
+	 */
+	int (*join_both)(const struct np_model *m, struct np_data *v,
+			 const double *x, const double *y, double *log_slow);
 };
 
 static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)
