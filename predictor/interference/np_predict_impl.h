@@ -99,7 +99,10 @@ void np_loo_co(struct np_predictor *p, const struct np_draw_program *cb,
 /* np_loo_ensemble.c: weights of the ensemble's members, from levels alone. */
 int np_loo_ensemble(struct np_predictor *p, struct np_err *err);
 
-/* np_half.c: one program's half.  other: its other one, which may be ready. */
+/*
+ * np_half.c: one program's half.  other: its other one, which may be ready; they
+ * share z where it is the same.
+ */
 int np_half_co(struct np_predictor *p, const struct np_draw_program *cb,
 	       size_t n_co, const struct np_basis *use,
 	       const struct np_half *other, struct np_half *s,
@@ -107,7 +110,7 @@ int np_half_co(struct np_predictor *p, const struct np_draw_program *cb,
 int np_half_victim(struct np_predictor *p, const struct np_draw_program *va,
 		   const struct np_basis *use, const struct np_half *other,
 		   struct np_half *s, struct np_err *err);
-void np_half_free(struct np_half *s);
+void np_half_free(struct np_half *s, const struct np_half *other);
 
 /* One program made ready, and its half of a question: np_ready.c. */
 struct np_ready {

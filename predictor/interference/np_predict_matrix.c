@@ -131,8 +131,8 @@ static int matrix_pass(struct task *t, struct np_ready *ready,
 
 			rc = cell(t, v, &ready[v], c, &ready[c]);
 		}
-		for (size_t k = from; k < from + n; k++)
-			np_half_free(&ready[order[k]].x); /* not asked again */
+		for (size_t k = from; k < from + n; k++) /* not asked again */
+			np_half_free(&ready[order[k]].x, &ready[order[k]].y);
 	}
 	return rc;
 }

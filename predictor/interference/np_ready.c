@@ -14,8 +14,8 @@
 void np_ready_free(struct np_ready *r)
 {
 	np_draw_program_free(&r->draw);
-	np_half_free(&r->x);
-	np_half_free(&r->y);
+	np_half_free(&r->x, &r->y);
+	np_half_free(&r->y, &r->x);
 }
 
 int np_ready_make(struct np_predictor *p, const struct np_program *a,
