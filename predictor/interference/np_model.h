@@ -90,7 +90,8 @@ struct np_data_fabric {
 struct np_data_program {
 	struct np_data_latency latency;
 	const double *log_curve;    /* log(1 + slowdown), per level */
-	const double *speed;	    /* 1 / (1 + slowdown), per level */
+	const double *speed;	    /* 1 / (1 + slowdown), per level; NULL
+				       with NP_NEED_OWN_PRESSURE */
 	const double *log_pressure; /* log(1 + slowdown of the level) */
 	const double *fit_curve, *fit_pressure; /* on the scale of the fits */
 	const double *window;	    /* mean latencies over time, rising */
