@@ -53,6 +53,12 @@ bool np_basis_equal(const struct np_basis *a, const struct np_basis *b)
 	       list_equal(a->co_col, a->n_co_col, b->co_col, b->n_co_col);
 }
 
+bool np_basis_mirrored(const struct np_basis *a, const struct np_basis *b)
+{
+	return list_equal(a->col, a->n_col, b->row, b->n_row) &&
+	       list_equal(a->row, a->n_row, b->col, b->n_col);
+}
+
 static size_t holes_in_row(const struct table *t, size_t i)
 {
 	size_t holes = 0;

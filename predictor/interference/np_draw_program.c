@@ -118,7 +118,7 @@ struct task {
 	double *log, *noise; /* of the curve, and of the pressure */
 	double *mean, *work; /* windows */
 	size_t n_windows;
-	bool windows;
+	bool windows, paced; /* paced: its fits are on the scale of np_pace.h */
 };
 
 static void draw_one(const struct task *t, struct np_rng *r, double *to,
@@ -130,7 +130,7 @@ static void draw_one(const struct task *t, struct np_rng *r, double *to,
 	draw_logs(t->log, t->noise, t->n, t->known, r, curve);
 	draw_logs(t->log + t->n, t->noise + t->n, t->n, t->known + t->n, r,
 		  pressure);
-	for (size_t i = 0; i < t->n; i++)
+	for (size_t i = 0; !t->paced && i < t->n; i++)
 		speed[i] = exp(-curve[i]);
 	np_draw_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL,
 			counts, &v->latency);
@@ -138,7 +138,7 @@ static void draw_one(const struct task *t, struct np_rng *r, double *to,
 		draw_windows(t->mean, t->n_windows, r, t->work, cdf + t->bins,
 			     v);
 	v->log_curve = v->fit_curve = curve;
-	v->speed = speed;
+	v->speed = t->paced ? NULL : speed;
 	v->log_pressure = v->fit_pressure = pressure;
 	v->response = t->a->response;
 }
@@ -195,6 +195,7 @@ int np_draw_views(const struct np_program *a, const struct np_fabric *f,
 	if (opt->needs & NP_NEED_HIST && f->bins)
 		t.bins = f->bins->n;
 	t.windows = opt->needs & NP_NEED_WINDOWS && a->n_windows;
+	t.paced = opt->needs & NP_NEED_OWN_PRESSURE;
 	t.log = malloc((4 * t.n + 2 * a->n_windows + 1) * sizeof(double));
 	if (t.log && (r || !opt->replicates))
 		rc = room(d, 1 + opt->replicates, t.n, t.bins, opt->needs);

@@ -4,9 +4,31 @@
 
 #include "np_predict_impl.h"
 
-static int make_ready(struct np_predictor *p, const struct np_basis *use,
-		      struct np_half *s, struct np_err *err)
+/*
+ * The two halves of a program are the same numbers, with these levels in use
+ * and a model that is alike.
+ */
+static bool same(const struct np_predictor *p, const struct np_half *other,
+		 const struct np_basis *use)
 {
+	return p->m->alike && other->ready &&
+	       np_basis_equal(&other->use, use) && use->n_row == use->n_col &&
+	       !memcmp(use->row, use->col, use->n_row * sizeof(*use->row));
+}
+
+/* *n: how many views are to be done; one alone tells the flags. */
+static int make_ready(struct np_predictor *p, const struct np_basis *use,
+		      const struct np_half *other, struct np_half *s,
+		      size_t *n, struct np_err *err)
+{
+	*n = p->fabric.n;
+	if (s->z == other->z)
+		s->z = NULL;
+	if (same(p, other, use)) {
+		free(s->z);
+		s->z = other->z;
+		*n = 1;
+	}
 	if (!s->z)
 		s->z = calloc(p->fabric.n * p->dim, sizeof(*s->z));
 	if (!s->miss)
@@ -31,32 +53,14 @@ static double *row(const struct np_predictor *p, struct np_half *s, size_t r)
 	return z;
 }
 
-/*
- * The replicates of the other half, if they are the same.  Returns how many
- * views are left to do.
- */
-static size_t copy_other(const struct np_predictor *p,
-			 const struct np_half *other, struct np_half *s)
-{
-	const struct np_basis *use = &s->use;
-
-	if (!p->m->alike || !other->ready ||
-	    !np_basis_equal(&other->use, use) || use->n_row != use->n_col ||
-	    memcmp(use->row, use->col, use->n_row * sizeof(*use->row)))
-		return p->fabric.n;
-	memcpy(s->z + p->dim, other->z + p->dim,
-	       (p->fabric.n - 1) * p->dim * sizeof(*s->z));
-	return 1;
-}
-
 int np_half_co(struct np_predictor *p, const struct np_draw_program *cb,
 	       size_t n_co, const struct np_basis *use,
 	       const struct np_half *other, struct np_half *s,
 	       struct np_err *err)
 {
-	int rc = make_ready(p, use, s, err);
-	size_t n = rc ? 0 : copy_other(p, other, s);
 	struct np_data v;
+	size_t n;
+	int rc = make_ready(p, use, other, s, &n, err);
 
 	for (size_t r = 0; !rc && r < n; r++) {
 		np_basis_data(p, use, r, &v);
@@ -78,9 +82,9 @@ int np_half_victim(struct np_predictor *p, const struct np_draw_program *va,
 		   const struct np_basis *use, const struct np_half *other,
 		   struct np_half *s, struct np_err *err)
 {
-	int rc = make_ready(p, use, s, err);
-	size_t n = rc ? 0 : copy_other(p, other, s);
 	struct np_data v;
+	size_t n;
+	int rc = make_ready(p, use, other, s, &n, err);
 
 	for (size_t r = 0; !rc && r < n; r++) {
 		np_basis_data(p, use, r, &v);
@@ -97,9 +101,10 @@ int np_half_victim(struct np_predictor *p, const struct np_draw_program *va,
 	return 0;
 }
 
-void np_half_free(struct np_half *s)
+void np_half_free(struct np_half *s, const struct np_half *other)
 {
-	free(s->z);
+	if (s->z != other->z)
+		free(s->z);
 	free(s->miss);
 	s->z = NULL;
 	s->miss = NULL;

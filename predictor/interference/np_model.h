@@ -90,7 +90,8 @@ struct np_data_fabric {
 struct np_data_program {
 	struct np_data_latency latency;
 	const double *log_curve;    /* log(1 + slowdown), per level */
-	const double *speed;	    /* 1 / (1 + slowdown), per level */
+	const double *speed;	    /* 1 / (1 + slowdown), per level; NULL
+				       with NP_NEED_OWN_PRESSURE */
 	const double *log_pressure; /* log(1 + slowdown of the level) */
 	const double *fit_curve, *fit_pressure; /* on the scale of the fits */
 	const double *window;	    /* mean latencies over time, rising */
@@ -146,6 +147,12 @@ struct np_model {
 	int variant; /* the model's own business */
 	/* Where rows are columns, x of a program is its y. */
 	bool alike;
+	/*
+	 * The same for both ways of a pair: log_slow[1] is that of x's program
+	 * beside y's, whose sides it takes to be these.  NULL: one by one.
+	 */
+	int (*join_both)(const struct np_model *m, struct np_data *v,
+			 const double *x, const double *y, double *log_slow);
 };
 
 static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)

@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+#include "np_lanes.h"
 #include "np_weights.h"
 
 #define OPEN_SUM 0.3
@@ -34,11 +35,9 @@ static void right_side(const struct np_data *v, double sum, double *h)
 		h[j] = sum;
 	for (size_t r = 0; r < v->n_row; r++) {
 		size_t i = v->row[r];
-		const double *beside = v->fabric->fit_beside + i * n;
-		double p = v->co->fit_pressure[i];
 
-		for (size_t j = 0; j < n; j++)
-			h[j + 1] += beside[j] * p;
+		np_lanes_add(h + 1, v->co->fit_pressure[i],
+			     v->fabric->fit_beside + i * n, n);
 	}
 }
 
@@ -49,12 +48,9 @@ static void add_row(const struct np_data *v, size_t i, double sign,
 	size_t n = v->fabric->n_levels;
 	const double *beside = v->fabric->fit_beside + i * n;
 
-	for (size_t j = 0; j < n; j++) {
-		double a = sign * beside[j];
-
-		for (size_t k = 0; k < n; k++)
-			gram[(j + 1) * (n + 1) + k + 1] += a * beside[k];
-	}
+	for (size_t j = 0; j < n; j++)
+		np_lanes_add(gram + (j + 1) * (n + 1) + 1, sign * beside[j],
+			     beside, n);
 }
 
 /*

@@ -68,7 +68,7 @@ np_join_f np_tolerance_join;
 #define NP_MUTUAL_PER_LEVEL 4
 #define NP_MUTUAL_FIXED 1
 np_describe_f np_mutual_describe, np_mutual_respond;
-np_join_f np_mutual_join;
+np_join_f np_mutual_join, np_mutual_join_both;
 
 /* np_model_ensemble.c: v->ensemble holds two sets of member weights */
 #define NP_ENSEMBLE_MEMBERS 4

@@ -2,7 +2,7 @@
  * Both ways at once (own derivation, doc/methods.md): what a program presses
  * falls as it is slowed itself.  The twosided model says of either program
  * what it would suffer if the other kept its pace, p and q, from levels that
- * are compared on that scale; np_pace_solve() says what they suffer together.
+ * are compared on that scale; np_pace_both() says what they suffer together.
  *
  * x and y alike: a program as a co-runner (weights n + 1, unexplained n), then
  * as a victim (curve n, sum of levels n).
@@ -61,8 +61,8 @@ int np_mutual_respond(const struct np_model *m, struct np_data *v, double *y,
 	return both_sides(m, &as_co, &as_victim, y, warm);
 }
 
-int np_mutual_join(const struct np_model *m, struct np_data *v,
-		   const double *x, const double *y, double *log_slow)
+int np_mutual_join_both(const struct np_model *m, struct np_data *v,
+			const double *x, const double *y, double log_slow[2])
 {
 	size_t side = 2 * v->fabric->n_levels + 1;
 	double z = 0, z_other = 0;
@@ -70,6 +70,16 @@ int np_mutual_join(const struct np_model *m, struct np_data *v,
 
 	if (!rc)
 		rc = np_twosided_join(m, v, y, x + side, &z_other);
-	*log_slow = np_pace_solve(z, z_other);
+	np_pace_both(z, z_other, log_slow);
+	return rc;
+}
+
+int np_mutual_join(const struct np_model *m, struct np_data *v,
+		   const double *x, const double *y, double *log_slow)
+{
+	double both[2];
+	int rc = np_mutual_join_both(m, v, x, y, both);
+
+	*log_slow = both[0];
 	return rc;
 }

@@ -36,15 +36,13 @@ int np_victim_describe(const struct np_model *m, struct np_data *v, double *x,
 static void add_column(const struct np_data *v, size_t j, double sign,
 		       double *gram)
 {
-	const double *column = v->fabric->fit_beside + j;
 	size_t n = v->fabric->n_levels, k = v->n_row;
+	double column[k];
 
-	for (size_t r = 0; r < k; r++) {
-		double a = sign * column[v->row[r] * n];
-
-		for (size_t s = 0; s < k; s++)
-			gram[r * k + s] += a * column[v->row[s] * n];
-	}
+	for (size_t r = 0; r < k; r++)
+		column[r] = v->fabric->fit_beside[v->row[r] * n + j];
+	for (size_t r = 0; r < k; r++)
+		np_lanes_add(gram + r * k, sign * column[r], column, k);
 }
 
 /*
@@ -61,7 +59,9 @@ static const double *gram_of_columns(const struct np_data *v, double *gram)
 	for (size_t r = 0; r < k; r++) {
 		const double *from = v->fabric->gram_victim + v->row[r] * n;
 
-		for (size_t s = 0; s < k; s++)
+		if (k == n && !few)
+			memcpy(gram + r * n, from, n * sizeof(*from));
+		for (size_t s = 0; (k < n || few) && s < k; s++)
 			gram[r * k + s] = few ? 0 : from[v->row[s]];
 	}
 	for (size_t j = 0; j < n; j++) {
@@ -77,16 +77,13 @@ static const double *gram_of_columns(const struct np_data *v, double *gram)
 /* h = CC log(1 + AC), over the rows and columns in use. */
 static void right_side(const struct np_data *v, double *h)
 {
-	const double *curve = v->victim->fit_curve;
 	size_t n = v->fabric->n_levels;
+	double curve[n];
 
-	for (size_t r = 0; r < v->n_row; r++) {
-		const double *a = v->fabric->fit_beside + v->row[r] * n;
-
-		h[r] = v->n_col == n ? np_lanes_dot(a, curve, n) : 0;
-		for (size_t c = 0; v->n_col < n && c < v->n_col; c++)
-			h[r] += a[v->col[c]] * curve[v->col[c]];
-	}
+	np_weights_curve(v, NP_AVERAGE_LOG, curve);
+	for (size_t r = 0; r < v->n_row; r++)
+		h[r] = np_lanes_dot(v->fabric->fit_beside + v->row[r] * n,
+				    curve, n);
 }
 
 static int respond(struct np_data *v, double ridge, double *y, bool warm)

@@ -32,13 +32,16 @@ static double root_of(double z)
  * whose difference is convex in u > 0.  The first guess is not below the root,
  * as e >= q / sqrt(1 + p), so Newton's steps come down to it.
  */
-double np_pace_solve(double z, double z_other)
+void np_pace_both(double z, double z_other, double log_slow[2])
 {
 	double root = root_of(z), root_other = root_of(z_other);
 	double p = root * root - 1, q = root_other * root_other - 1, d, u;
 
-	if (p <= 0 || q <= 0)
-		return 2 * log(root);
+	if (p <= 0 || q <= 0) {
+		log_slow[0] = 2 * log(root);
+		log_slow[1] = 2 * log(root_other);
+		return;
+	}
 	d = p / sqrt(1 + q / root);
 	u = d / (1 + sqrt(1 + d));
 	for (int i = 0; i < STEPS; i++) {
@@ -52,5 +55,14 @@ double np_pace_solve(double z, double z_other)
 		if (fabs(step) <= CLOSE * u)
 			break;
 	}
-	return 2 * log1p(u);
+	log_slow[0] = 2 * log1p(u);
+	log_slow[1] = log1p(q / (1 + u));
+}
+
+double np_pace_solve(double z, double z_other)
+{
+	double log_slow[2];
+
+	np_pace_both(z, z_other, log_slow);
+	return log_slow[0];
 }

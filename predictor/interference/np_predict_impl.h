@@ -84,6 +84,8 @@ void np_basis_levels(const struct np_predictor *p, struct np_basis *use);
 /* As assignment does, without the room that is not in use, which is most. */
 void np_basis_copy(struct np_basis *to, const struct np_basis *from);
 bool np_basis_equal(const struct np_basis *a, const struct np_basis *b);
+/* Are the rows of either the columns of the other? */
+bool np_basis_mirrored(const struct np_basis *a, const struct np_basis *b);
 void np_basis_drop(size_t *list, size_t *n, size_t level);
 /* What a model is given of them; the programs are to be added. */
 void np_basis_data(const struct np_predictor *p, const struct np_basis *use,
@@ -97,7 +99,10 @@ void np_loo_co(struct np_predictor *p, const struct np_draw_program *cb,
 /* np_loo_ensemble.c: weights of the ensemble's members, from levels alone. */
 int np_loo_ensemble(struct np_predictor *p, struct np_err *err);
 
-/* np_half.c: one program's half.  other: its other one, which may be ready. */
+/*
+ * np_half.c: one program's half.  other: its other one, which may be ready; they
+ * share z where it is the same.
+ */
 int np_half_co(struct np_predictor *p, const struct np_draw_program *cb,
 	       size_t n_co, const struct np_basis *use,
 	       const struct np_half *other, struct np_half *s,
@@ -105,7 +110,7 @@ int np_half_co(struct np_predictor *p, const struct np_draw_program *cb,
 int np_half_victim(struct np_predictor *p, const struct np_draw_program *va,
 		   const struct np_basis *use, const struct np_half *other,
 		   struct np_half *s, struct np_err *err);
-void np_half_free(struct np_half *s);
+void np_half_free(struct np_half *s, const struct np_half *other);
 
 /* One program made ready, and its half of a question: np_ready.c. */
 struct np_ready {
@@ -128,6 +133,14 @@ void np_ready_free(struct np_ready *r);
 int np_ready_pair(struct np_predictor *p, struct np_ready *a,
 		  struct np_ready *co, size_t n_co, enum np_scope scope,
 		  struct np_prediction *out, struct np_err *err);
+
+/*
+ * Both ways of a pair, each with its rc: out[0] is a beside b.  False if they
+ * have to be asked one by one.
+ */
+bool np_ready_both(struct np_predictor *p, struct np_ready *a,
+		   struct np_ready *b, enum np_scope scope,
+		   struct np_prediction *const out[2], int rc[2]);
 
 /* Join replicate s of the victim's half with replicate r of the co-runner's. */
 int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,

@@ -37,21 +37,34 @@ static size_t pairs(const struct task *t)
 	return t->around ? 2 * t->n - 1 : t->n * t->n;
 }
 
-/* One pair, if it is still without an answer.  Returns 0 or -ENOMEM. */
-static int cell(struct task *t, size_t v, struct np_ready *victim, size_t c,
-		struct np_ready *co)
+/* What became of one pair.  Returns 0 or -ENOMEM. */
+static int note(struct task *t, size_t at, int rc)
 {
-	size_t at = place(t, v, c);
-	int rc;
-
-	if (t->rc[at] != -ENODATA)
-		return 0;
-	rc = np_ready_pair(t->p, victim, co, 1, t->scope, &t->out[at], NULL);
 	if (!rc && t->fell_back)
 		t->out[at].flags |= NP_PRED_FELL_BACK;
 	t->left |= rc == -ENODATA;
 	t->rc[at] = rc;
 	return rc == -ENOMEM ? rc : 0;
+}
+
+/*
+ * One pair, if it is still without an answer, and with it the other way round
+ * if the model answers both at once.  Returns 0 or -ENOMEM.
+ */
+static int cell(struct task *t, size_t v, struct np_ready *victim, size_t c,
+		struct np_ready *co)
+{
+	size_t at = place(t, v, c), back = place(t, c, v);
+	struct np_prediction *const out[2] = { &t->out[at], &t->out[back] };
+	int rc[2];
+
+	if (t->rc[at] != -ENODATA)
+		return 0;
+	if (v == c || !np_ready_both(t->p, victim, co, t->scope, out, rc))
+		return note(t, at, np_ready_pair(t->p, victim, co, 1, t->scope,
+						 out[0], NULL));
+	note(t, at, rc[0]);
+	return note(t, back, rc[1]);
 }
 
 /*
@@ -118,8 +131,8 @@ static int matrix_pass(struct task *t, struct np_ready *ready,
 
 			rc = cell(t, v, &ready[v], c, &ready[c]);
 		}
-		for (size_t k = from; k < from + n; k++)
-			np_half_free(&ready[order[k]].x); /* not asked again */
+		for (size_t k = from; k < from + n; k++) /* not asked again */
+			np_half_free(&ready[order[k]].x, &ready[order[k]].y);
 	}
 	return rc;
 }

@@ -14,8 +14,8 @@
 void np_ready_free(struct np_ready *r)
 {
 	np_draw_program_free(&r->draw);
-	np_half_free(&r->x);
-	np_half_free(&r->y);
+	np_half_free(&r->x, &r->y);
+	np_half_free(&r->y, &r->x);
 }
 
 int np_ready_make(struct np_predictor *p, const struct np_program *a,
@@ -86,6 +86,17 @@ static void couple_all(struct np_predictor *p, enum np_scope scope,
 	np_rng_free(rng);
 }
 
+/* Replicate s of the victim beside replicate r of the co-runner. */
+static void question(const struct np_predictor *p, const struct np_ready *a,
+		     size_t s, const struct np_ready *co, size_t r, size_t n_co,
+		     struct np_data *v)
+{
+	np_basis_data(p, &co->x.use, r, v);
+	v->victim = &a->draw.view[s];
+	v->co = &co->draw.view[r];
+	v->n_co = n_co;
+}
+
 int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
 		  const struct np_ready *co, size_t r, size_t n_co,
 		  double *log_slow, unsigned *flags)
@@ -93,10 +104,7 @@ int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
 	struct np_data v;
 	int rc;
 
-	np_basis_data(p, &co->x.use, r, &v);
-	v.victim = &a->draw.view[s];
-	v.co = &co->draw.view[r];
-	v.n_co = n_co;
+	question(p, a, s, co, r, n_co, &v);
 	v.flags = *flags;
 	rc = p->m->join(p->m, &v, co->x.z + r * p->dim, a->y.z + s * p->dim,
 			log_slow);
@@ -178,23 +186,18 @@ static void interval(double *log_slow, size_t n, double *low, double *high)
 					  z, 1, n - 1, 1 - tail)));
 }
 
-/* The answer from two sides that are ready. */
-static int answer(struct np_predictor *p, const struct np_ready *a,
-		  const struct np_ready *co, size_t n_co, enum np_scope scope,
-		  struct np_prediction *out, struct np_err *err)
+static unsigned flags_of(const struct np_predictor *p, const struct np_ready *a,
+			 const struct np_ready *co)
 {
-	double *z = p->sample;
-	int rc = 0;
+	return co->x.flags | a->y.flags | a->draw.flags | co->draw.flags |
+	       p->fabric.flags;
+}
 
-	*out = (struct np_prediction){ .low = NAN, .high = NAN };
-	out->flags = co->x.flags | a->y.flags | a->draw.flags |
-		     co->draw.flags | p->fabric.flags;
-	for (size_t r = 0; !rc && r < p->fabric.n; r++) {
-		unsigned ignored = out->flags;
-
-		rc = np_ready_join(p, a, r, co, r, n_co, &z[r],
-				   r ? &ignored : &out->flags);
-	}
+/* The answer from what the model said of each view, or its rc. */
+static int answer(struct np_predictor *p, const struct np_ready *a,
+		  const struct np_ready *co, enum np_scope scope, int rc,
+		  double *z, struct np_prediction *out, struct np_err *err)
+{
 	if (rc || !isfinite(z[0]))
 		return np_errf(err, rc ? rc : -EDOM, "%s beside %s: model %s "
 			       "has no answer", a->app->name, co->app->name,
@@ -211,9 +214,9 @@ static int answer(struct np_predictor *p, const struct np_ready *a,
 	return 0;
 }
 
-int np_ready_pair(struct np_predictor *p, struct np_ready *a,
-		  struct np_ready *co, size_t n_co, enum np_scope scope,
-		  struct np_prediction *out, struct np_err *err)
+/* Both sides of a question. */
+static int make_sides(struct np_predictor *p, struct np_ready *a,
+		      struct np_ready *co, size_t n_co, struct np_err *err)
 {
 	struct np_basis use;
 	int rc = np_basis_choose(p, a->app, &a->draw, co->app, &co->draw, n_co,
@@ -225,7 +228,55 @@ int np_ready_pair(struct np_predictor *p, struct np_ready *a,
 		rc = np_ready_draw(p, co, err);
 	if (!rc)
 		rc = co_side(p, co, n_co, &use, err);
-	if (!rc)
-		rc = victim_side(p, a, &use, err);
-	return rc ? rc : answer(p, a, co, n_co, scope, out, err);
+	return rc ? rc : victim_side(p, a, &use, err);
+}
+
+int np_ready_pair(struct np_predictor *p, struct np_ready *a,
+		  struct np_ready *co, size_t n_co, enum np_scope scope,
+		  struct np_prediction *out, struct np_err *err)
+{
+	int rc = make_sides(p, a, co, n_co, err);
+	double *z = p->sample;
+
+	if (rc)
+		return rc;
+	*out = (struct np_prediction){ .low = NAN, .high = NAN };
+	out->flags = flags_of(p, a, co);
+	for (size_t r = 0; !rc && r < p->fabric.n; r++) {
+		unsigned ignored = out->flags;
+
+		rc = np_ready_join(p, a, r, co, r, n_co, &z[r],
+				   r ? &ignored : &out->flags);
+	}
+	return answer(p, a, co, scope, rc, z, out, err);
+}
+
+bool np_ready_both(struct np_predictor *p, struct np_ready *a,
+		   struct np_ready *b, enum np_scope scope,
+		   struct np_prediction *const out[2], int rc[2])
+{
+	double *z = p->sample, *z_back = z + p->fabric.n;
+	int joined = 0;
+
+	if (!p->m->join_both || make_sides(p, a, b, 1, NULL) ||
+	    make_sides(p, b, a, 1, NULL) ||
+	    !np_basis_mirrored(&b->x.use, &a->x.use))
+		return false;
+	for (size_t r = 0; !joined && r < p->fabric.n; r++) {
+		double both[2];
+		struct np_data v;
+
+		question(p, a, r, b, r, 1, &v);
+		joined = p->m->join_both(p->m, &v, b->x.z + r * p->dim,
+					 a->y.z + r * p->dim, both);
+		z[r] = both[0];
+		z_back[r] = both[1];
+	}
+	*out[0] = *out[1] =
+		(struct np_prediction){ .low = NAN, .high = NAN };
+	out[0]->flags = flags_of(p, a, b);
+	out[1]->flags = flags_of(p, b, a);
+	rc[0] = answer(p, a, b, scope, joined, z, out[0], NULL);
+	rc[1] = answer(p, b, a, scope, joined, z_back, out[1], NULL);
+	return true;
 }

@@ -15,6 +15,24 @@ static inline np_pair np_pair_at(const double *from)
 	return p;
 }
 
+/* to += a from, of n each. */
+static inline void np_lanes_add(double *to, double a, const double *from,
+				size_t n)
+{
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		np_pair s0 = np_pair_at(to + i) + a * np_pair_at(from + i);
+		np_pair s1 = np_pair_at(to + i + 2) +
+			     a * np_pair_at(from + i + 2);
+
+		memcpy(to + i, &s0, sizeof(s0));
+		memcpy(to + i + 2, &s1, sizeof(s1));
+	}
+	for (; i < n; i++)
+		to[i] += a * from[i];
+}
+
 /* a'b of n each; the terms are added in NP_LANES chains. */
 static inline double np_lanes_dot(const double *a, const double *b, size_t n)
 {

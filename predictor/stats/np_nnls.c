@@ -12,15 +12,22 @@
 /* Gradients this small, relative to the largest |h|, count as zero. */
 #define GRADIENT_MIN 1e-12
 
+/* Rows of the inverse are worked on in parts of so many numbers. */
+#define PART 4
+
+/*
+ * The passive set's equations are L D L' with 1 on L's diagonal.  Kept is the
+ * inverse of L, as in a product with it no number waits for another.
+ */
 struct np_nnls {
-	size_t max;
-	double *chol;  /* lower triangle of the passive set's factor */
-	double *fwd;   /* chol's solution of the right-hand side */
-	double *inverse; /* of chol's diagonal */
-	double *z;     /* unconstrained solution on the passive set */
-	double *work;
-	size_t *set;   /* passive set, in order of entry */
-	char *barred;  /* 1: passive, 2: refused until x moves */
+	size_t max, stride; /* stride: max in whole parts */
+	double *inverse; /* of L, row after row; 0 from the diagonal on */
+	double *share;	 /* of D */
+	double *step;	 /* along each row of the inverse, to the solution */
+	double *z;	 /* unconstrained solution on the passive set */
+	double *work, *next;
+	size_t *set;	 /* passive set, in order of entry */
+	size_t *refused; /* until x moves */
 };
 
 /* One call's problem, to keep argument lists short. */
@@ -29,8 +36,14 @@ struct problem {
 	const double *gram, *h;
 	double ridge;
 	size_t stride, n, k; /* k: size of the passive set */
+	size_t n_refused;
 	double *x;
 };
+
+static size_t whole_parts(size_t n)
+{
+	return (n + PART - 1) / PART * PART;
+}
 
 struct np_nnls *np_nnls_new(size_t n)
 {
@@ -42,17 +55,19 @@ struct np_nnls *np_nnls_new(size_t n)
 	if (!s)
 		return NULL;
 	s->max = n;
-	s->chol = malloc((n * n + 4 * n) * sizeof(double));
-	s->set = malloc(n * sizeof(*s->set));
-	s->barred = malloc(n);
-	if (!s->chol || !s->set || !s->barred) {
+	s->stride = whole_parts(n);
+	s->inverse = malloc((n + 5) * s->stride * sizeof(double));
+	s->set = malloc(2 * n * sizeof(*s->set));
+	if (!s->inverse || !s->set) {
 		np_nnls_free(s);
 		return NULL;
 	}
-	s->fwd = s->chol + n * n;
-	s->inverse = s->fwd + n;
-	s->z = s->inverse + n;
-	s->work = s->z + n;
+	s->share = s->inverse + n * s->stride;
+	s->step = s->share + s->stride;
+	s->z = s->step + s->stride;
+	s->work = s->z + s->stride;
+	s->next = s->work + s->stride;
+	s->refused = s->set + n;
 	return s;
 }
 
@@ -60,69 +75,106 @@ void np_nnls_free(struct np_nnls *s)
 {
 	if (!s)
 		return;
-	free(s->chol);
+	free(s->inverse);
 	free(s->set);
-	free(s->barred);
 	free(s);
 }
 
-/* Append unknown t to the factor; false if it depends on those within. */
-static bool chol_append(struct problem *p, size_t t)
+/* Row i of the inverse with g. */
+static double row_dot(const struct np_nnls *s, size_t i, const double *g)
 {
-	const double *g = p->gram + t * p->stride;
-	size_t max = p->s->max, k = p->k;
-	double *row = p->s->chol + k * max, left = g[t] + p->ridge;
-	double *fwd = p->s->fwd, f = p->h[t];
+	const double *row = s->inverse + i * s->stride;
+	np_pair s0 = { 0 }, s1 = { 0 };
 
-	for (size_t i = 0; i < k; i++) {
-		const double *up = p->s->chol + i * max;
-		double v = g[p->s->set[i]];
-
-		for (size_t j = 0; j < i; j++)
-			v -= up[j] * row[j];
-		row[i] = v * p->s->inverse[i];
-		left -= row[i] * row[i];
-		f -= row[i] * fwd[i];
+	for (size_t j = 0; j <= i; j += PART) {
+		s0 += np_pair_at(row + j) * np_pair_at(g + j);
+		s1 += np_pair_at(row + j + 2) * np_pair_at(g + j + 2);
 	}
-	if (!(left > PIVOT_MIN * g[t]))
+	s0 += s1;
+	return s0[0] + s0[1];
+}
+
+/* The first k rows of the inverse, each so many times, added up. */
+static void add_rows(const struct np_nnls *s, const double *times, size_t k,
+		     double *to)
+{
+	for (size_t j = 0; j < k; j += PART) {
+		np_pair s0 = { 0 }, s1 = { 0 };
+
+		for (size_t i = j; i < k; i++) {
+			const double *row = s->inverse + i * s->stride + j;
+
+			s0 += np_pair_at(row) * times[i];
+			s1 += np_pair_at(row + 2) * times[i];
+		}
+		memcpy(to + j, &s0, sizeof(s0));
+		memcpy(to + j + 2, &s1, sizeof(s1));
+	}
+}
+
+/* What t's equation shares with those of the set, in whole parts. */
+static void gather(const struct problem *p, size_t t, double *g)
+{
+	const double *from = p->gram + t * p->stride;
+	const size_t *set = p->s->set;
+	np_pair two;
+
+	for (size_t i = 0; i < whole_parts(p->k); i += 2) {
+		two[0] = i < p->k ? from[set[i]] : 0;
+		two[1] = i + 1 < p->k ? from[set[i + 1]] : 0;
+		memcpy(g + i, &two, sizeof(two));
+	}
+}
+
+/*
+ * Append unknown t.  With g of gather(), the next row of L is l D^-1, where
+ * l = L^-1 g, and of its inverse -l' D^-1 L^-1.
+ * False if t depends on those within.
+ */
+static bool append(struct problem *p, size_t t)
+{
+	struct np_nnls *s = p->s;
+	double own = p->gram[t * p->stride + t], left = own + p->ridge;
+	double *row = s->inverse + p->k * s->stride, f = p->h[t];
+	size_t k = p->k;
+
+	gather(p, t, s->work);
+	for (size_t i = 0; i < k; i++) {
+		double l = row_dot(s, i, s->work);
+
+		s->next[i] = -l * s->share[i];
+		left += l * s->next[i];
+		f -= l * s->step[i];
+	}
+	if (!(left > PIVOT_MIN * own))
 		return false;
-	row[k] = sqrt(left);
-	p->s->inverse[k] = 1 / row[k];
-	fwd[k] = f * p->s->inverse[k];
-	p->s->set[p->k++] = t;
-	p->s->barred[t] = 1;
+	add_rows(s, s->next, k, row);
+	for (size_t j = k; j < whole_parts(k + 1); j++)
+		row[j] = j == k;
+	s->share[k] = 1 / left;
+	s->step[k] = f / left;
+	s->set[p->k++] = t;
 	return true;
 }
 
 /* z: the least-squares solution on the passive set, signs free. */
 static void solve_passive(struct problem *p)
 {
-	size_t max = p->s->max;
-	double *z = p->s->z;
-
-	memcpy(z, p->s->fwd, p->k * sizeof(*z));
-	for (size_t i = p->k; i-- > 0;) {
-		const double *row = p->s->chol + i * max;
-		double v = z[i] * p->s->inverse[i];
-
-		z[i] = v;
-		for (size_t j = 0; j < i; j++)
-			z[j] -= row[j] * v;
-	}
+	add_rows(p->s, p->s->step, p->k, p->s->z);
 }
 
-/* Keep of the passive set what is still positive, and factor it anew. */
+/* Keep of the passive set what is still positive, and redo what follows. */
 static void refactor(struct problem *p)
 {
-	size_t *set = p->s->set, old = p->k;
+	size_t *set = p->s->set, old = p->k, i = 0;
 
-	p->k = 0;
-	for (size_t i = 0; i < old; i++) {
+	while (i < old && p->x[set[i]] > 0)
+		i++;
+	for (p->k = i; i < old; i++) {
 		size_t t = set[i];
 
-		p->s->barred[t] = 0;
-		/* chol_append writes set[p->k], which is set[i] or before it */
-		if (p->x[t] <= 0 || !chol_append(p, t))
+		/* append() writes set[p->k], which is set[i] or before it */
+		if (p->x[t] <= 0 || !append(p, t))
 			p->x[t] = 0;
 	}
 }
@@ -210,41 +262,65 @@ static double descent_of(const struct problem *p, size_t j)
 	return w;
 }
 
+/* The largest of four chains, which do not wait for each other. */
+static double largest(const double *v, size_t n)
+{
+	double a = 0, b = 0, c = 0, d = 0;
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		a = v[i] > a ? v[i] : a;
+		b = v[i + 1] > b ? v[i + 1] : b;
+		c = v[i + 2] > c ? v[i + 2] : c;
+		d = v[i + 3] > d ? v[i + 3] : d;
+	}
+	for (; i < n; i++)
+		a = v[i] > a ? v[i] : a;
+	b = a > b ? a : b;
+	d = c > d ? c : d;
+	return b > d ? b : d;
+}
+
 /* The unknown outside the passive set with the steepest descent, or n. */
 static size_t steepest(struct problem *p, double min)
 {
-	double *w = p->s->work, best = min;
-	size_t at = p->n, to = p->n - p->n % NP_LANES;
+	double *w = p->s->work, best;
+	size_t at = 0, to = p->n - p->n % NP_LANES;
 
 	for (size_t j = 0; j < to; j += NP_LANES)
 		descent(p, j, w);
 	for (size_t j = to; j < p->n; j++)
 		w[j] = descent_of(p, j);
-	for (size_t j = 0; j < p->n; j++)
-		if (!p->s->barred[j] && w[j] > best) {
-			best = w[j];
-			at = j;
-		}
+	for (size_t i = 0; i < p->k; i++)
+		w[p->s->set[i]] = 0;
+	for (size_t i = 0; i < p->n_refused; i++)
+		w[p->s->refused[i]] = 0;
+	best = largest(w, p->n);
+	if (!(best > min))
+		return p->n;
+	while (w[at] != best)
+		at++;
 	return at;
 }
 
 /* Let t in.  False if rounding would send it straight out again. */
 static bool enter(struct problem *p, size_t t)
 {
-	if (chol_append(p, t)) {
-		solve_passive(p);
-		if (p->s->z[p->k - 1] > 0)
+	if (append(p, t)) {
+		if (p->s->step[p->k - 1] > 0) {
+			solve_passive(p);
 			return true;
+		}
 		p->k--;
 	}
-	p->s->barred[t] = 2;
+	p->s->refused[p->n_refused++] = t;
 	return false;
 }
 
 static void start_warm(struct problem *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (p->x[i] > 0 && !chol_append(p, i))
+		if (p->x[i] > 0 && !append(p, i))
 			p->x[i] = 0;
 	solve_passive(p);
 	settle(p);
@@ -271,16 +347,16 @@ int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
 		  double ridge, const double *h, size_t n, double *x,
 		  bool warm, struct np_err *err)
 {
-	struct problem p = { s, gram, h, ridge, stride, n, 0, x };
+	struct problem p = { s, gram, h, ridge, stride, n, 0, 0, x };
 	size_t limit = 10 * n + 10;
 	double min = 0;
 	int rc = check(&p, warm, err);
 
 	if (rc)
 		return rc;
-	memset(s->barred, 0, n);
 	for (size_t i = 0; i < n; i++)
-		min = fmax(min, GRADIENT_MIN * fabs(h[i]));
+		min = fabs(h[i]) > min ? fabs(h[i]) : min;
+	min *= GRADIENT_MIN;
 	if (warm)
 		start_warm(&p);
 	else
@@ -293,8 +369,7 @@ int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
 		if (!enter(&p, t))
 			continue;
 		settle(&p);
-		for (size_t i = 0; i < n; i++)
-			s->barred[i] &= 1;
+		p.n_refused = 0;
 	}
 	return np_errf(err, -ELOOP, "least squares: no solution in %zu steps",
 		       10 * n + 10);
