@@ -117,11 +117,11 @@ static void gather(const struct problem *p, size_t t, double *g)
 {
 	const double *from = p->gram + t * p->stride;
 	const size_t *set = p->s->set;
-	np_pair two;
 
 	for (size_t i = 0; i < whole_parts(p->k); i += 2) {
-		two[0] = i < p->k ? from[set[i]] : 0;
-		two[1] = i + 1 < p->k ? from[set[i + 1]] : 0;
+		np_pair two = { i < p->k ? from[set[i]] : 0,
+				i + 1 < p->k ? from[set[i + 1]] : 0 };
+
 		memcpy(g + i, &two, sizeof(two));
 	}
 }
