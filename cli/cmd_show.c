@@ -1,8 +1,6 @@
 /* netprof show APP: the page of one application. */
-#include <stdio.h>
 
 #include "cli_show.h"
-#include "cli_text.h"
 
 static int run_show(const struct cli_cmd *self, int argc, char **argv)
 {

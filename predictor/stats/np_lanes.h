@@ -3,6 +3,11 @@
  * arrays of sums are left in memory by compilers.
  */
 #ifndef NP_LANES_H
+#define NP_LANES_H
+
+#include <stddef.h>
+#include <string.h>
+
 #define NP_LANES 8 /* numbers that are worked on side by side */
 
 typedef double np_pair __attribute__((vector_size(2 * sizeof(double))));
