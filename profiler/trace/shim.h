@@ -41,8 +41,8 @@ struct shim_call {
 
 extern struct np_trace_out shim_out;
 
-/* After MPI_Init(); before MPI_Finalize(). */
-void shim_start(int threads);
+/* After MPI_Init(): is it recorded, from now on?  Before MPI_Finalize(). */
+bool shim_start(int threads);
 void shim_stop(const struct shim_call *c);
 
 /* False: nothing is recorded, or the MPI calls itself. */
@@ -54,6 +54,9 @@ bool shim_enter(struct shim_call *c);
  */
 bool shim_end(struct shim_call *c, int rc);
 void shim_leave(void);
+
+/* Room for n numbers, until shim_leave(); or NULL. */
+uint64_t *shim_list(size_t n);
 
 /* A wrapper's body: call the MPI, record, return what it returned. */
 #define SHIM_FOLLOW(call, record)	      \
@@ -139,7 +142,7 @@ void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
 		    const int *index);
 void shim_wait_free(struct shim_wait *w);
 
-/* shim_comm.c: collectives on them. */
+/* shim_collective.c */
 
 struct shim_collective {
 	enum np_collective which;
@@ -153,7 +156,5 @@ struct shim_collective {
 void shim_collective(const struct shim_call *c,
 		     const struct shim_collective *k);
 uint64_t shim_bytes(int64_t count, MPI_Datatype type);
-/* Room for n numbers, until shim_leave(); or NULL. */
-uint64_t *shim_list(size_t n);
 
 #endif

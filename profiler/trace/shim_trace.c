@@ -88,26 +88,25 @@ static void in_child(void)
 	np_trace_out_forget(&shim_out);
 }
 
-void shim_start(int threads)
+bool shim_start(int threads)
 {
 	const char *dir = getenv("NETPROF_TRACE");
 	int rank, size, rc;
 
 	if (on || PMPI_Comm_rank(MPI_COMM_WORLD, &rank) ||
 	    PMPI_Comm_size(MPI_COMM_WORLD, &size))
-		return;
+		return false;
 	threaded = threads == MPI_THREAD_MULTIPLE;
 	if (!dir || !*dir)
 		dir = DIR_DEFAULT;
 	rc = open_trace(rank, size, dir);
 	if (rc) {
 		complain(rank, dir, rc);
-		return;
+		return false;
 	}
 	pthread_atfork(NULL, NULL, in_child);
-	shim_comm_start();
 	calls = np_calls_new();
-	on = true;
+	return on = true;
 }
 
 void shim_stop(const struct shim_call *c)
@@ -162,6 +161,23 @@ void shim_leave(void)
 	if (threaded)
 		pthread_mutex_unlock(&lock);
 	inside = false;
+}
+
+static uint64_t *list;
+static size_t list_room;
+
+uint64_t *shim_list(size_t n)
+{
+	uint64_t *wider;
+
+	if (n <= list_room)
+		return list;
+	wider = realloc(list, n * sizeof(*list));
+	if (!wider)
+		return NULL;
+	list = wider;
+	list_room = n;
+	return list;
 }
 
 void shim_local(const struct shim_call *c)

@@ -47,12 +47,18 @@ SHIM_LARGE(SHIM_REAL)
 
 #define WRAP(name) static int wrap_##name
 
+static void start(int threads)
+{
+	if (shim_start(threads))
+		shim_comm_start();
+}
+
 WRAP(Init)(int *argc, char ***argv)
 {
 	int rc = real_Init(argc, argv);
 
 	if (rc == MPI_SUCCESS)
-		shim_start(MPI_THREAD_SINGLE);
+		start(MPI_THREAD_SINGLE);
 	return rc;
 }
 
@@ -61,7 +67,7 @@ WRAP(Init_thread)(int *argc, char ***argv, int required, int *provided)
 	int rc = real_Init_thread(argc, argv, required, provided);
 
 	if (rc == MPI_SUCCESS)
-		shim_start(*provided);
+		start(*provided);
 	return rc;
 }
 
