@@ -11,7 +11,7 @@
 
 void cli_put(json_object *in, const char *key, json_object *value);
 void cli_put_text(json_object *in, const char *key, const char *text);
-/* null if it is not finite; of six digits, as measured values have, or twelve */
+/* null if it is not finite; measured, of six digits, or computed, of twelve */
 void cli_put_real(json_object *in, const char *key, double v);
 void cli_put_computed(json_object *in, const char *key, double v);
 /* A date: seconds since 1970 to the millisecond. */
@@ -34,9 +34,7 @@ void cli_put_interval(json_object *in, const struct np_prediction *p);
 void cli_put_calibration(json_object *in, const struct cli_known *k,
 			 enum np_scope scope);
 
-/* Parts of profiles as JSON: "owner", "published", "user",
- * "uid"; "levels" */
-/* */
+/* Parts of profiles as JSON: "owner", "published", "user", "uid"; "levels" */
 void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid);
 void cli_put_levels(json_object *in, const struct np_profile *p);
 

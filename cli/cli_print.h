@@ -26,19 +26,20 @@
  *	#	how many members
  *	../	from the record around it, and so on
  * "pointer:a:b" prints these members of each in a list of objects.  "=word" is
- * the word, "%" the key or the number of the record in
- * its list, "." the record itself, ""
- * nothing.
+ * the word, "%" the key or the number of the record in its list, "." the record
+ * itself, "" nothing.
  */
 struct cli_rows {
 	const char *list, *fields;
 };
 
-/* Lists that begin alike are printed record by record, so they stand together,
- * the shorter first. */
+/*
+ * Lists that begin alike are printed record by record: they stand together, the
+ * shorter first.
+ */
 struct cli_table {
 	const char *head; /* names of the fields, "|" between them */
-	struct cli_rows rows[12];
+	struct cli_rows rows[6];
 };
 
 /* Print it as the page of a command, and release it; returns the exit status. */
