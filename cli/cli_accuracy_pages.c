@@ -126,20 +126,16 @@ static void put_cases(json_object *in, const struct accuracy_file *f)
 			put_case(all, &f->one[i], &f->run[r]);
 }
 
+#define SCORE "model|cases|mean_error_points|median_error_points|" \
+	"max_error_points|bias_points|within_10_points|beyond_20_points|" \
+	"recall|precision|coverage|median_width_points"
+
 static const struct cli_table of_models = {
 	"File|Kind|Model|Cases|Mean|Median|Max|Bias|Within10|Beyond20|Recall|"
 	"Precision|Coverage|Width",
 	{
-		{ "files pairs/models",
-		  "../file|=pair|model|cases|mean_error_points|"
-		  "median_error_points|max_error_points|bias_points|"
-		  "within_10_points|beyond_20_points|recall|precision|"
-		  "coverage|median_width_points" },
-		{ "files groups/models",
-		  "../file|=group|model|cases|mean_error_points|"
-		  "median_error_points|max_error_points|bias_points|"
-		  "within_10_points|beyond_20_points|recall|precision|"
-		  "coverage|median_width_points" },
+		{ "files pairs/models", "../file|=pair|" SCORE },
+		{ "files groups/models", "../file|=group|" SCORE },
 	},
 };
 

@@ -218,16 +218,17 @@ static void put_program(json_object *list, const struct cli_replay *r,
 	}
 }
 
+#define TASK "task|node|end_sec|compute_sec|wait_sec|messages|bytes|" \
+	"mean_penalty|mean_conflicts"
+
 static const struct cli_table table = {
 	"Program|Model|Run|Task|Node|End|Computes|Waits|Messages|Bytes|Penalty|"
 	"Conflicts",
 	{
 		{ "programs models alone/tasks",
-		  "../../file|../%|=alone|task|node|end_sec|compute_sec|"
-		  "wait_sec|messages|bytes|mean_penalty|mean_conflicts" },
+		  "../../file|../%|=alone|" TASK },
 		{ "programs models together/tasks",
-		  "../../file|../%|=together|task|node|end_sec|compute_sec|"
-		  "wait_sec|messages|bytes|mean_penalty|mean_conflicts" },
+		  "../../file|../%|=together|" TASK },
 	},
 };
 

@@ -21,7 +21,7 @@
  */
 struct np_nnls {
 	size_t max, stride; /* stride: max in whole parts */
-	double *inverse; /* of L, row after row; 0 from the diagonal on */
+	double *inverse; /* of L; rows end with the part of their diagonal */
 	double *share;	 /* of D */
 	double *step;	 /* along each row of the inverse, to the solution */
 	double *z;	 /* unconstrained solution on the passive set */

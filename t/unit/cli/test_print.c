@@ -1,0 +1,73 @@
+/* Rows of a tree of values. */
+#include "t.h"
+#include "cli_print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TREE "{ \"name\": \"a|b\", \"since\": 0, \"none\": null," \
+	"\"runs\": [ { \"id\": 7, \"ok\": true, \"sec\": 0.25, \"in\": { \"n\": 1 }," \
+		"\"parts\": [ { \"p\": \"x\", \"q\": 1 }, { \"p\": \"y,z\" } ] }," \
+		"{ \"id\": 8, \"ok\": false, \"parts\": [] } ]," \
+	"\"models\": { \"m\": { \"v\": 2 }, \"without\": null }," \
+	"\"bins\": [ [ 1, 2 ], [ 3, 4 ] ] }"
+
+static const struct {
+	const char *name;
+	enum cli_format format;
+	struct cli_table table;
+	const char *want;
+} rows[] = {
+	{ "the tree itself; a separator within a text is none", CLI_PARSABLE,
+	  { "Name|None|Missing", { { "", "name|none|missing" } } },
+	  "Name|None|Missing\na_b||\n" },
+	{ "a row for each record of a list", CLI_PARSABLE,
+	  { "Id|Ok|Sec|N", { { "runs", "id|ok|sec|in/n" } } },
+	  "Id|Ok|Sec|N\n7|yes|0.25|1\n8|no||\n" },
+	{ "from the record around it, words, lengths, the first of a list",
+	  CLI_PARSABLE,
+	  { "A|B|C|D", { { "runs", "../name|=run|#parts|parts/0/p" } } },
+	  "A|B|C|D\na_b|run|2|x\na_b|run|0|\n" },
+	{ "a list within a list stands below its record", CLI_PARSABLE,
+	  { "Id|P|At", { { "runs", "id||%" }, { "runs parts", "../id|p|%" } } },
+	  "Id|P|At\n7||0\n7|x|0\n7|y,z|1\n8||1\n" },
+	{ "lists that begin with the same letters are two", CLI_PARSABLE,
+	  { "A", { { "run", "." }, { "runs", "id" } } }, "A\n7\n8\n" },
+	{ "an object is the list of its members", CLI_PARSABLE,
+	  { "Model|V", { { "models", "%|v" } } },
+	  "Model|V\nm|2\nwithout|\n" },
+	{ "lists in a field", CLI_PARSABLE,
+	  { "Bins|Parts", { { "", "bins|runs/0/parts:p:q" } } },
+	  "Bins|Parts\n1:2,3:4|x:1,y,z:\n" },
+	{ "a field may be the first and empty, and a date not known",
+	  CLI_PARSABLE, { "A|Since", { { "", "|@since" } } }, "A|Since\n|\n" },
+	{ "CSV", CLI_CSV, { "p,q", { { "runs parts", "p|q" } } },
+	  "p,q\nx,1\ny z,\n" },
+	{ "a list that is not there has no rows", CLI_PARSABLE,
+	  { "A|B", { { "others", "a|b" } } }, "A|B\n" },
+};
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		FILE *was = stdout;
+		char *text = NULL;
+		size_t len;
+
+		stdout = open_memstream(&text, &len);
+		cli_print_page(rows[i].format, "test",
+			       json_tokener_parse(TREE), &rows[i].table);
+		fclose(stdout);
+		stdout = was;
+		T_ROW(rows[i].name, !strcmp(text, rows[i].want));
+		free(text);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "rows have what JSON has", test_rows },
+	{ NULL, NULL },
+};
+
+T_SUITE(print, cases)
