@@ -249,6 +249,7 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 	running=("$(job fft 100 -w n0)" "$(job fft 100 -w n2)")
 	wait_for 5 state_is "${running[0]}" RUNNING
 	wait_for 5 state_is "${running[1]}" RUNNING
+	slack # jobs that were left alone are seen once they run
 	a=$(job fft 1 -x n1)
 	wait_for 5 deferred "$a"
 	all_saved
