@@ -25,6 +25,7 @@ static const struct field {
 	{ "nodes",	 COUNT,	 OF(n_nodes) },
 	{ "tasks",	 COUNT,	 OF(n_tasks) },
 	{ "launcher",	 FLAG,	 OF(launcher) },
+	{ "runner",	 COUNT,	 OF(runner) },
 	{ "app",	 APP,	 OF(app) },
 	{ "level",	 TEXT,	 OF(level) },
 	{ "exe",	 TEXT,	 OF(executable) },

@@ -28,6 +28,8 @@ struct np_order {
 	uint32_t het_job_id;		  /* the leader's job id, or 0 */
 	uint32_t n_nodes, n_tasks;
 	bool launcher; /* the step is mpirun's daemons: this host belongs to it */
+	uint32_t runner; /* the process that ends when the program has: srun, or
+			  * the mpirun that started it */
 	char app[NP_APP_MAX + 1];
 	char level[NP_LEVEL_NAME]; /* "" for none, or NP_ORDER_AUTO */
 	char executable[NP_ORDER_TEXT];

@@ -134,6 +134,7 @@ enum np_plan np_plan_make(const struct np_facts *f, struct np_order *order,
 		return NP_PLAN_SKIP;
 	}
 	o.launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
+	o.runner = o.launcher ? f->parent : f->pid;
 	if (f->n_nodes + o.launcher < 2) {
 		np_errf(why, 0, "the step runs on one node, which uses no "
 			"switch");

@@ -5,8 +5,8 @@
  * starts the attendant (netprof-attend) for a flagged step, as the user, and
  * invites the step's nodes (np_invite.h).  On some of these, in the first
  * task as it is about to become the user's program, it starts the process that
- * joins the attendant when the step has lived for a while.  As root it does
- * nothing.  In a Slurm that it was not built for it only takes the options, so
+ * joins the attendant when the step has lived for a while.  As root it only
+ * tells the job's attendants that its script has ended (np_script.h).  In a Slurm that it was not built for it only takes the options, so
  * that scripts with them run.  Callbacks gather facts, ask a pure function, and
  * apply its answer; whatever goes wrong, they log one line and return success.
  */
@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@
 #include "np_loader.h"
 #include "np_log.h"
 #include "np_plan.h"
+#include "np_script.h"
 #include "np_sideenv.h"
 #include "np_slurm_compat.h"
 #include "np_text.h"
@@ -55,6 +57,7 @@ __attribute__((constructor)) static void fit_in(void)
 
 #define START_WAIT_MS 5000    /* srun waits this long for the attendant */
 #define SAVE_WAIT_MS 250      /* srun's exit waits this long for the record */
+#define SCRIPT_WAIT_MS 1000   /* and a script's end, before Slurm kills */
 #define LEVEL_START_MS 5000   /* for a level's processes to come up */
 #define MAX_COMPONENTS 16     /* of a heterogeneous job that are measured */
 
@@ -266,6 +269,7 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 		.period = spank_opt.period[0] ? spank_opt.period : NULL,
 		.job_name = getenv("SLURM_JOB_NAME"),
 		.srun = srun,
+		.pid = (uint32_t)getpid(), .parent = (uint32_t)getppid(),
 		.array_job_id = env_number("SLURM_ARRAY_JOB_ID"),
 		.array_task_id = env_number("SLURM_ARRAY_TASK_ID"),
 		.het_component = -1,
@@ -492,5 +496,26 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 		return 0;
 	spank_unsetenv(sp, NP_INVITE_ENV);
 	join(sp, invites);
+	return 0;
+}
+
+/* In slurmstepd, as root, before what the task left behind is killed. */
+int slurm_spank_task_exit(spank_t sp, int ac, char **av)
+{
+	uint32_t job_id, step_id;
+	uid_t user;
+	int status;
+
+	(void)ac, (void)av;
+	if (!fits ||
+	    spank_get_item(sp, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS ||
+	    step_id != SLURM_BATCH_SCRIPT ||
+	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_UID, &user) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS)
+		return 0;
+	np_script_tell(job_id, user, WIFSIGNALED(status) ?
+		       128 + WTERMSIG(status) : WEXITSTATUS(status),
+		       SCRIPT_WAIT_MS);
 	return 0;
 }

@@ -99,6 +99,22 @@ test_mpirun_in_a_batch_script_is_measured_on_all_its_nodes() {
 		.leaves[0].latency.n > 10)'
 }
 
+# With its script Slurm kills, at once, the srun that mpirun did not wait for.
+test_a_run_is_kept_that_ends_with_its_script() {
+	local i
+	for i in 1 2 3; do
+		batch -J last -N4 -n4 --netprofile --wrap 'mpirun sleep 2'
+	done
+	expect last 'length == 3 and all(.state == "complete" and
+		.exit_code == 0 and .leaves[0].latency.n > 10)'
+}
+
+test_a_program_that_its_scripts_end_kills_has_failed() {
+	batch -J left -N4 -n4 --netprofile=left --wrap 'mpirun sleep 60 & sleep 4'
+	batch -J left -N4 -n4 --netprofile=left --wrap 'srun sleep 60 & sleep 4'
+	expect left 'length == 2 and all(.exit_code == 137)'
+}
+
 test_how_daemons_of_an_mpi_end_is_not_how_the_program_did() {
 	script orted 'sleep 3' 'exit 1'
 	batch -J daemons -N3 -n3 --netprofile --wrap \

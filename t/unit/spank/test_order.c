@@ -19,7 +19,7 @@ static struct np_order example(void)
 	struct np_order o = {
 		.job_id = 12, .step_id = 3, .array_job_id = 11,
 		.array_task_id = 4, .het_component = -1, .n_tasks = 8,
-		.het_job_id = 9, .launcher = true,
+		.het_job_id = 9, .launcher = true, .runner = 77,
 		.app = "lammps", .level = "P4:M10:B250us",
 		.executable = "/opt/my prog/lmp", .fingerprint = "0123456789abcdef",
 		.srun = "/usr/bin/srun",
@@ -40,7 +40,7 @@ static void test_round_trip(void)
 	T_CHECK(got.job_id == 12 && got.step_id == 3 && got.n_tasks == 8);
 	T_CHECK(got.array_job_id == 11 && got.array_task_id == 4);
 	T_CHECK(got.het_component == -1 && got.het_job_id == 9);
-	T_CHECK(got.launcher);
+	T_CHECK(got.launcher && got.runner == 77);
 	T_CHECK(!strcmp(got.app, o.app) && !strcmp(got.level, o.level));
 	T_CHECK(!strcmp(got.executable, o.executable));
 	T_CHECK(!strcmp(got.fingerprint, o.fingerprint));

@@ -168,6 +168,20 @@ static void test_settings_reach_the_order(void)
 	T_CHECK(!strcmp(o.level, "c4") && !strcmp(o.srun, "/usr/bin/srun"));
 }
 
+static void test_whose_end_is_the_programs(void)
+{
+	struct np_facts f = plain;
+	struct np_order o;
+
+	f.pid = 12;
+	f.parent = 11;
+	f.argv = ARGV("lmp");
+	f.argc = 1;
+	T_CHECK(np_plan_make(&f, &o, NULL) == NP_PLAN_ATTACH && o.runner == 12);
+	f.argv = ARGV("orted");
+	T_CHECK(np_plan_make(&f, &o, NULL) == NP_PLAN_ATTACH && o.runner == 11);
+}
+
 static void test_too_many_settings_are_refused(void)
 {
 	char *settings[NP_ORDER_SETTINGS + 1];
@@ -191,6 +205,8 @@ static const struct t_case cases[] = {
 	{ "equal workloads have equal fingerprints", test_fingerprint },
 	{ "site settings come first, the user's option last",
 	  test_settings_reach_the_order },
+	{ "a program ends with its srun, or with the mpirun of that",
+	  test_whose_end_is_the_programs },
 	{ "too many settings are refused in words",
 	  test_too_many_settings_are_refused },
 	{ NULL, NULL },

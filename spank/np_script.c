@@ -1,0 +1,122 @@
+#include "np_script.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "np_clock.h"
+
+struct slot {
+	struct sockaddr_un name;
+	socklen_t len;
+};
+
+static struct slot slot_of(uint32_t job_id, int i)
+{
+	struct slot s = { .name.sun_family = AF_UNIX };
+	int n = snprintf(s.name.sun_path + 1, sizeof(s.name.sun_path) - 1,
+			 "netprof/%u/%d", job_id, i);
+
+	s.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			    (size_t)n);
+	return s;
+}
+
+static int open_socket(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+/* Who listens, or who connects. */
+static bool is_peer(int fd, uid_t user)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) &&
+	       peer.uid == user;
+}
+
+int np_script_listen(uint32_t job_id)
+{
+	int fd = open_socket(), rc = -EADDRINUSE;
+
+	if (fd < 0)
+		return -errno;
+	for (int i = 0; rc == -EADDRINUSE && i < NP_SCRIPT_SLOTS; i++) {
+		struct slot s = slot_of(job_id, i);
+
+		rc = bind(fd, (struct sockaddr *)&s.name, s.len) ? -errno : 0;
+	}
+	if (!rc && listen(fd, 1))
+		rc = -errno;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+int np_script_accept(int fd)
+{
+	int who = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (who < 0)
+		return -errno;
+	if (is_peer(who, 0) || is_peer(who, getuid()))
+		return who;
+	close(who);
+	return -EPERM;
+}
+
+/* One socket serves until it is connected: most slots have nobody. */
+static int tell_all(uint32_t job_id, uid_t user, int code, struct pollfd *told)
+{
+	int n = 0, fd = -1, len;
+	char line[32];
+
+	len = snprintf(line, sizeof(line), "exit %d\n", code);
+	for (int i = 0; i < NP_SCRIPT_SLOTS; i++) {
+		struct slot s = slot_of(job_id, i);
+
+		if (fd < 0)
+			fd = open_socket();
+		if (fd < 0 || connect(fd, (struct sockaddr *)&s.name, s.len))
+			continue;
+		if (is_peer(fd, user) &&
+		    send(fd, line, (size_t)len, MSG_NOSIGNAL) == len)
+			told[n++].fd = fd;
+		else
+			close(fd);
+		fd = -1;
+	}
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+void np_script_tell(uint32_t job_id, uid_t user, int code, int timeout_ms)
+{
+	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
+	struct pollfd told[NP_SCRIPT_SLOTS] = { 0 };
+	int n = tell_all(job_id, user, code, told), open = n, left;
+
+	while (open && (left = (int)(1e3 * (until_sec - np_mono_sec()))) > 0) {
+		if (poll(told, (nfds_t)n, left) <= 0)
+			continue;
+		for (int i = 0; i < n; i++)
+			if (told[i].fd >= 0 && told[i].revents) {
+				close(told[i].fd);
+				told[i].fd = -1;
+				open--;
+			}
+	}
+	for (int i = 0; i < n; i++)
+		if (told[i].fd >= 0)
+			close(told[i].fd);
+}
