@@ -79,6 +79,34 @@ remove_rundir() {
 	rmdir "$BASE" 2>/dev/null || :
 }
 
+# What proctrack/cgroup needs of cgroup v1, which can be had beside v2.
+# CMD...: with the machine's freezer at $RUNDIR/freezer
+with_freezer() {
+	# shellcheck disable=SC2016 # the inner shell expands it
+	unshare --mount --propagation private sh -c '
+		mount -t cgroup -o freezer freezer "$0/freezer" && "$@"' \
+		"$RUNDIR" "$@" 2>/dev/null
+}
+
+choose_proctrack() {
+	[ "$PROCTRACK" != linuxproc ] || return 0
+	mkdir "$RUNDIR/freezer"
+	if with_freezer true; then
+		PROCTRACK=cgroup
+		return
+	fi
+	[ "$PROCTRACK" != cgroup ] || die "--proctrack cgroup: no freezer of cgroup v1"
+	rmdir "$RUNDIR/freezer"
+	PROCTRACK=linuxproc
+}
+
+# Slurm leaves the cgroups of its nodes.
+remove_cgroups() {
+	[ ! -d "$RUNDIR/freezer" ] ||
+		with_freezer find "$RUNDIR/freezer/netprof-$NAME" -depth -type d \
+			-exec rmdir {} + || :
+}
+
 start_host() {
 	local pid
 	setsid unshare --mount --net --pid --ipc --uts --fork --kill-child \
@@ -139,6 +167,7 @@ up_failed() {
 		tail -n 5 "$RUNDIR"/log/* >&2 || :
 	}
 	stop_host
+	remove_cgroups
 	remove_rundir
 	exit "$rc"
 }
@@ -154,6 +183,7 @@ cmd_up() {
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	make_rundir
+	choose_proctrack
 	save_settings
 	take_files
 	start_host
@@ -170,6 +200,7 @@ cmd_down() {
 	[ "$(id -u)" = 0 ] || die "only root can end it"
 	lock
 	stop_host
+	remove_cgroups
 	remove_rundir
 	unlock
 }

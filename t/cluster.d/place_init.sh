@@ -12,6 +12,11 @@ hostname "$place"
 mount -t tmpfs -o mode=1777 tmpfs /tmp
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 mount -t sysfs sysfs /sys
+if [ -d "$RUNDIR/freezer" ]; then
+	mount -t tmpfs tmpfs /sys/fs/cgroup
+	mkdir /sys/fs/cgroup/freezer
+	mount --bind "$RUNDIR/freezer/netprof-${RUNDIR##*/}" /sys/fs/cgroup/freezer
+fi
 : >"$RUNDIR/pid/$place.ready"
 
 # Orphans are gone when they end: to reap each would be work on the processors

@@ -94,7 +94,7 @@ write_slurm_conf() {
 		SlurmdPidFile=/run/slurm/slurmd.%n.pid
 		SlurmctldDebug=verbose
 		SlurmdDebug=verbose
-		ProctrackType=proctrack/linuxproc
+		ProctrackType=proctrack/$PROCTRACK
 		TaskPlugin=task/none
 		JobAcctGatherType=jobacct_gather/none
 		AccountingStorageType=accounting_storage/$([ -z "$ACCOUNTING" ] && echo none || echo slurmdbd)
@@ -213,7 +213,7 @@ write_config() {
 	*.yaml) write_topology >"$dir/topology.yaml" ;;
 	*) write_topology >"$dir/topology.conf" ;;
 	esac
-	# `ip netns exec` and our own mounts leave /sys without cgroups.
+	# Our own mounts leave /sys without v2.
 	echo CgroupPlugin=cgroup/v1 >"$dir/cgroup.conf"
 	echo "include $dir/plugstack.conf.d/*.conf" >"$dir/plugstack.conf"
 	write_mpi_conf >"$dir/mpi.conf"
