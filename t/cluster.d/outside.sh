@@ -89,7 +89,7 @@ with_freezer() {
 }
 
 choose_proctrack() {
-	[ "$PROCTRACK" != linuxproc ] || return 0
+	[ "$PROCTRACK" = cgroup ] || { PROCTRACK=linuxproc; return 0; }
 	mkdir "$RUNDIR/freezer"
 	if with_freezer true; then
 		PROCTRACK=cgroup
