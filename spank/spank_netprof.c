@@ -6,9 +6,10 @@
  * invites the step's nodes (np_invite.h).  On some of these, in the first
  * task as it is about to become the user's program, it starts the process that
  * joins the attendant when the step has lived for a while.  As root it only
- * tells the job's attendants that its script has ended (np_script.h).  In a Slurm that it was not built for it only takes the options, so
- * that scripts with them run.  Callbacks gather facts, ask a pure function, and
- * apply its answer; whatever goes wrong, they log one line and return success.
+ * tells the job's attendants that its script has ended (np_script.h).  In a
+ * Slurm that it was not built for it only takes the options, so that scripts
+ * with them run.  Callbacks gather facts, ask a pure function, and apply its
+ * answer; whatever goes wrong, they log one line and return success.
  */
 #include <slurm/spank.h>
 
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,12 +30,12 @@
 #include "np_loader.h"
 #include "np_log.h"
 #include "np_plan.h"
-#include "np_script.h"
 #include "np_sideenv.h"
 #include "np_slurm_compat.h"
 #include "np_text.h"
 #include "np_tracing.h"
 #include "spank_options.h"
+#include "spank_script.h"
 #include "spank_tracing.h"
 
 /* As SPANK_PLUGIN() has it, but for the version; see np_loader.h. */
@@ -57,7 +57,6 @@ __attribute__((constructor)) static void fit_in(void)
 
 #define START_WAIT_MS 5000    /* srun waits this long for the attendant */
 #define SAVE_WAIT_MS 250      /* srun's exit waits this long for the record */
-#define SCRIPT_WAIT_MS 1000   /* and a script's end, before Slurm kills */
 #define LEVEL_START_MS 5000   /* for a level's processes to come up */
 #define MAX_COMPONENTS 16     /* of a heterogeneous job that are measured */
 
@@ -502,20 +501,8 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 /* In slurmstepd, as root, before what the task left behind is killed. */
 int slurm_spank_task_exit(spank_t sp, int ac, char **av)
 {
-	uint32_t job_id, step_id;
-	uid_t user;
-	int status;
-
 	(void)ac, (void)av;
-	if (!fits ||
-	    spank_get_item(sp, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS ||
-	    step_id != SLURM_BATCH_SCRIPT ||
-	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
-	    spank_get_item(sp, S_JOB_UID, &user) != ESPANK_SUCCESS ||
-	    spank_get_item(sp, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS)
-		return 0;
-	np_script_tell(job_id, user, WIFSIGNALED(status) ?
-		       128 + WTERMSIG(status) : WEXITSTATUS(status),
-		       SCRIPT_WAIT_MS);
+	if (fits)
+		spank_script_ends(sp);
 	return 0;
 }

@@ -88,16 +88,10 @@ with_freezer() {
 		"$RUNDIR" "$@" 2>/dev/null
 }
 
-choose_proctrack() {
-	[ "$PROCTRACK" = cgroup ] || { PROCTRACK=linuxproc; return 0; }
+make_freezer() {
+	[ "$PROCTRACK" = cgroup ] || return 0
 	mkdir "$RUNDIR/freezer"
-	if with_freezer true; then
-		PROCTRACK=cgroup
-		return
-	fi
-	[ "$PROCTRACK" != cgroup ] || die "--proctrack cgroup: no freezer of cgroup v1"
-	rmdir "$RUNDIR/freezer"
-	PROCTRACK=linuxproc
+	with_freezer true || die "--proctrack cgroup: no freezer of cgroup v1"
 }
 
 # Slurm leaves the cgroups of its nodes.
@@ -183,7 +177,7 @@ cmd_up() {
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	make_rundir
-	choose_proctrack
+	make_freezer
 	save_settings
 	take_files
 	start_host
