@@ -51,7 +51,7 @@ struct attend {
 	struct np_record *r;
 	struct np_survey where;
 	struct np_measure m;
-	int script_listen, script; /* of np_script.h; -1: none */
+	struct np_script script;
 	double born_sec, next_save_sec, next_neighbours_sec; /* monotonic */
 	bool ready_said, srun_gone, told; /* told: one log line is enough */
 };
@@ -165,39 +165,24 @@ static void read_srun(struct attend *a)
 /* ---- the batch script ---- */
 
 /* What still runs is killed with it. */
-static void hear_script(struct attend *a, const char *line)
+static void script_ends(struct attend *a, int code)
 {
 	bool runs = a->order.runner && !kill((pid_t)a->order.runner, 0);
 
-	if (a->srun_gone || strncmp(line, "exit ", 5))
+	if (a->srun_gone)
 		return;
-	keep_exit_code(a, runs ? 128 + SIGKILL : strtol(line + 5, NULL, 10));
+	keep_exit_code(a, runs ? 128 + SIGKILL : code);
 	program_ends(a);
-}
-
-static void read_script(struct attend *a)
-{
-	char line[32];
-	ssize_t got = read(a->script, line, sizeof(line) - 1);
-
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	line[got < 0 ? 0 : got] = '\0';
-	if (got > 0) {
-		hear_script(a, line);
-		return;
-	}
-	close(a->script);
-	a->script = -1;
 }
 
 /* ---- the course of a step ---- */
 
 static void wait_for_news(struct attend *a, double until_sec)
 {
-	size_t room = np_measure_fds(&a->m) + 3, n = 3;
+	size_t room = np_measure_fds(&a->m) + 2, n = 2;
 	struct pollfd *p = calloc(room, sizeof(*p));
 	double left = until_sec - np_mono_sec();
+	int code;
 
 	if (!p) {
 		poll(NULL, 0, (int)(TICK_SEC * 1000));
@@ -205,17 +190,14 @@ static void wait_for_news(struct attend *a, double until_sec)
 	}
 	p[0] = (struct pollfd){ .fd = a->srun_gone ? -1 : STDIN_FILENO,
 				.events = POLLIN };
-	p[1] = (struct pollfd){ .fd = a->script_listen, .events = POLLIN };
-	p[2] = (struct pollfd){ .fd = a->script, .events = POLLIN };
+	p[1] = (struct pollfd){ .fd = a->script.fd, .events = POLLIN };
 	n += np_measure_poll(&a->m, p + n);
 	/* At most a second, so that what has ended is noticed. */
 	poll(p, n, left <= 0 ? 0 : (int)ceil(fmin(left, 1.0) * 1000));
 	if (p[0].revents)
 		read_srun(a);
-	if (p[1].revents && a->script < 0)
-		a->script = np_script_accept(a->script_listen);
-	if (p[2].revents)
-		read_script(a);
+	if (p[1].revents && np_script_hear(&a->script, &code))
+		script_ends(a, code);
 	free(p);
 	np_measure_serve(&a->m, np_mono_sec());
 }
@@ -474,7 +456,7 @@ static int leave_alone(struct attend *a)
 int main(int argc, char **argv)
 {
 	static struct attend a = {
-		.choice = NP_CHOICE_INIT, .script_listen = -1, .script = -1,
+		.choice = NP_CHOICE_INIT, .script = NP_SCRIPT_INIT,
 	};
 	struct np_err err = NP_ERR_INIT;
 	int rc;
@@ -492,8 +474,8 @@ int main(int argc, char **argv)
 	a.next_neighbours_sec = a.born_sec + NEIGHBOURS_FIRST_SEC;
 	if (!a.order.level[0] && is_too_short(&a))
 		return leave_alone(&a);
-	a.script_listen = np_script_listen(a.order.het_job_id ?
-					   a.order.het_job_id : a.order.job_id);
+	np_script_listen(&a.script, a.order.het_job_id ? a.order.het_job_id :
+							 a.order.job_id);
 	rc = begin(&a, &err);
 	if (rc == -ESRCH && a.order.het_component >= 0)
 		return 0; /* the step has no part in this component */

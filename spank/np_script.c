@@ -43,35 +43,67 @@ static bool is_peer(int fd, uid_t user)
 	       peer.uid == user;
 }
 
-int np_script_listen(uint32_t job_id)
+int np_script_listen(struct np_script *s, uint32_t job_id)
 {
 	int fd = open_socket(), rc = -EADDRINUSE;
 
+	*s = (struct np_script)NP_SCRIPT_INIT;
 	if (fd < 0)
 		return -errno;
 	for (int i = 0; rc == -EADDRINUSE && i < NP_SCRIPT_SLOTS; i++) {
-		struct slot s = slot_of(job_id, i);
+		struct slot name = slot_of(job_id, i);
 
-		rc = bind(fd, (struct sockaddr *)&s.name, s.len) ? -errno : 0;
+		rc = bind(fd, (struct sockaddr *)&name.name, name.len) ?
+		     -errno : 0;
 	}
 	if (!rc && listen(fd, 1))
 		rc = -errno;
-	if (!rc)
-		return fd;
-	close(fd);
+	if (rc)
+		close(fd);
+	else
+		s->fd = fd;
 	return rc;
 }
 
-int np_script_accept(int fd)
+static void take_caller(struct np_script *s)
 {
-	int who = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int who = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (who < 0)
-		return -errno;
-	if (is_peer(who, 0) || is_peer(who, getuid()))
-		return who;
-	close(who);
-	return -EPERM;
+		return;
+	if (!is_peer(who, 0) && !is_peer(who, getuid())) {
+		close(who);
+		return;
+	}
+	close(s->fd);
+	s->fd = who;
+	s->connected = true;
+}
+
+bool np_script_hear(struct np_script *s, int *code)
+{
+	char line[32];
+	ssize_t got;
+
+	if (!s->connected) {
+		take_caller(s);
+		if (!s->connected)
+			return false;
+	}
+	got = read(s->fd, line, sizeof(line) - 1);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	line[got < 0 ? 0 : got] = '\0';
+	if (got <= 0)
+		np_script_close(s);
+	return sscanf(line, "exit %d", code) == 1;
+}
+
+void np_script_close(struct np_script *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	*s = (struct np_script)NP_SCRIPT_INIT;
 }
 
 /* One socket serves until it is connected: most slots have nobody. */

@@ -13,22 +13,29 @@
 #ifndef NP_SCRIPT_H
 #define NP_SCRIPT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define NP_SCRIPT_SLOTS 64 /* most attendants of a job that are told */
 
-/*
- * A socket that does not block, for np_script_accept().  Returns it, or -errno;
- * -EADDRINUSE: all are taken.
- */
-int np_script_listen(uint32_t job_id);
+struct np_script {
+	int fd; /* to poll(2) for POLLIN; -1: none */
+	bool connected; /* to slurmstepd, and no longer listening */
+};
+
+#define NP_SCRIPT_INIT { .fd = -1 }
+
+/* Returns 0, or -errno, and fd stays -1; -EADDRINUSE: all slots are taken. */
+int np_script_listen(struct np_script *s, uint32_t job_id);
 
 /*
- * Who comes, if it is root or this process's own user: a connection to read
- * from, which does not block.  Returns it, or -errno; -EPERM: somebody else.
+ * Called when there is something to read; nothing blocks.  True: the script has
+ * ended, with *code.  Nobody is heard but root and this process's own user.
  */
-int np_script_accept(int fd);
+bool np_script_hear(struct np_script *s, int *code);
+
+void np_script_close(struct np_script *s);
 
 /*
  * Tell attendants of that user the script's exit code, 128 and more of a

@@ -4,9 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,32 +18,36 @@ static uint32_t job(void)
 	return 0xf0000000u + (uint32_t)getpid();
 }
 
-/* The line that somebody said, once there is one. */
-static bool says(int listen_fd, const char *line)
+/* What is heard, once there is something; -1: nothing, or the caller left. */
+static int heard(struct np_script *s)
 {
-	char buf[32] = "";
-	struct pollfd p = { .fd = np_script_accept(listen_fd),
-			    .events = POLLIN };
-	bool good = p.fd >= 0 && poll(&p, 1, PATIENCE_MS) == 1 &&
-		    read(p.fd, buf, sizeof(buf) - 1) > 0 && !strcmp(buf, line);
+	struct pollfd p = { .events = POLLIN };
+	int code;
 
-	if (p.fd >= 0)
-		close(p.fd);
-	return good;
+	do {
+		p.fd = s->fd;
+		if (p.fd < 0 || poll(&p, 1, PATIENCE_MS) != 1)
+			return -1;
+		if (np_script_hear(s, &code))
+			return code;
+	} while (s->connected);
+	return -1;
 }
 
 static void test_all_attendants_are_told(void)
 {
-	int a = np_script_listen(job()), b = np_script_listen(job());
-	int other = np_script_listen(job() - 1);
+	struct np_script a, b, other;
+	int code;
 
-	T_CHECK(a >= 0 && b >= 0 && other >= 0);
+	T_CHECK(!np_script_listen(&a, job()) && !np_script_listen(&b, job()) &&
+		!np_script_listen(&other, job() - 1));
 	np_script_tell(job(), getuid(), 143, 0);
-	T_CHECK(says(a, "exit 143\n") && says(b, "exit 143\n"));
-	T_CHECK(np_script_accept(other) == -EAGAIN);
-	close(a);
-	close(b);
-	close(other);
+	T_CHECK(heard(&a) == 143 && heard(&b) == 143);
+	T_CHECK(!np_script_hear(&other, &code) && !other.connected);
+	np_script_close(&a);
+	np_script_close(&b);
+	np_script_close(&other);
+	T_CHECK(a.fd == -1);
 }
 
 static void *tell(void *sec)
@@ -60,32 +61,30 @@ static void *tell(void *sec)
 
 static void test_a_script_waits_for_those_that_save(void)
 {
-	int fd = np_script_listen(job());
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct np_script s;
 	double sec = 0;
 	pthread_t thread;
-	int who;
 
-	T_CHECK(fd >= 0 && !pthread_create(&thread, NULL, tell, &sec));
-	T_CHECK(poll(&p, 1, PATIENCE_MS) == 1);
-	who = np_script_accept(fd);
-	T_CHECK(who >= 0);
+	T_CHECK(!np_script_listen(&s, job()) &&
+		!pthread_create(&thread, NULL, tell, &sec));
+	T_CHECK(heard(&s) == 0);
 	usleep(100000);
-	close(who);
+	np_script_close(&s);
 	pthread_join(thread, NULL);
 	T_CHECK(sec >= 0.1 && 1e3 * sec < PATIENCE_MS / 2.0);
-	close(fd);
 }
 
 static void test_a_script_waits_no_longer_than_told(void)
 {
-	int fd = np_script_listen(job());
 	double start = np_mono_sec(), sec;
+	struct np_script s;
+
+	T_CHECK(!np_script_listen(&s, job()));
 
 	np_script_tell(job(), getuid(), 0, 50); /* nobody accepts */
 	sec = np_mono_sec() - start;
 	T_CHECK(sec >= 0.04 && 1e3 * sec < PATIENCE_MS);
-	close(fd);
+	np_script_close(&s);
 	start = np_mono_sec();
 	np_script_tell(job(), getuid(), 0, PATIENCE_MS); /* nobody is there */
 	T_CHECK(1e3 * (np_mono_sec() - start) < PATIENCE_MS / 2.0);
@@ -93,35 +92,37 @@ static void test_a_script_waits_no_longer_than_told(void)
 
 static void test_as_many_as_there_are_slots(void)
 {
-	int fd[NP_SCRIPT_SLOTS + 1];
+	struct np_script s[NP_SCRIPT_SLOTS + 1];
 
 	for (int i = 0; i < NP_SCRIPT_SLOTS; i++)
-		T_CHECK((fd[i] = np_script_listen(job())) >= 0);
-	T_CHECK(np_script_listen(job()) == -EADDRINUSE);
-	close(fd[7]);
-	T_CHECK((fd[7] = np_script_listen(job())) >= 0);
+		T_CHECK(!np_script_listen(&s[i], job()));
+	T_CHECK(np_script_listen(&s[NP_SCRIPT_SLOTS], job()) == -EADDRINUSE &&
+		s[NP_SCRIPT_SLOTS].fd == -1);
+	np_script_close(&s[7]);
+	T_CHECK(!np_script_listen(&s[7], job()));
 	for (int i = 0; i < NP_SCRIPT_SLOTS; i++)
-		close(fd[i]);
+		np_script_close(&s[i]);
 }
 
 static void test_other_users_are_not_heard(void)
 {
 	uint32_t here = job();
-	int fd, status;
+	struct np_script s;
+	int status, code;
 	pid_t pid;
 
 	if (getuid())
 		return; /* root alone can be another */
-	fd = np_script_listen(here);
+	T_CHECK(!np_script_listen(&s, here));
 	pid = fork();
 	if (!pid)
 		_exit(setuid(NOBODY) || (np_script_tell(here, 0, 0, 0), 0));
 	T_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	T_CHECK(np_script_accept(fd) == -EPERM);
+	T_CHECK(!np_script_hear(&s, &code) && !s.connected && s.fd >= 0);
 	/* Nor told: the socket may be anybody's. */
 	np_script_tell(here, NOBODY, 0, 0);
-	T_CHECK(!says(fd, "exit 0\n"));
-	close(fd);
+	T_CHECK(heard(&s) == -1);
+	np_script_close(&s);
 }
 
 static const struct t_case cases[] = {
