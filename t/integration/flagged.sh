@@ -109,6 +109,18 @@ test_a_run_is_kept_that_ends_with_its_script() {
 		.exit_code == 0 and .leaves[0].latency.n > 10)'
 }
 
+# At once where processes are tracked by cgroup, as in production.
+test_a_run_is_kept_that_ends_with_its_script_where_cgroups_are_used() {
+	own_cluster --leaves 1 --proctrack cgroup --netprof "$BUILD" 2>"$TMPDIR/up" || {
+		! grep -q 'no freezer' "$TMPDIR/up" || skip "no freezer of cgroup v1"
+		fail "$(cat "$TMPDIR/up")"
+	}
+	STORE=$(rundir)/store ALICE=$(rundir)/store/users/20001
+	batch -J last -N4 -n4 --netprofile --wrap 'mpirun sleep 2'
+	expect last 'length == 1 and all(.state == "complete" and
+		.exit_code == 0 and .leaves[0].latency.n > 10)'
+}
+
 test_a_program_that_its_scripts_end_kills_has_failed() {
 	batch -J left -N4 -n4 --netprofile=left --wrap 'mpirun sleep 60 & sleep 4'
 	batch -J left -N4 -n4 --netprofile=left --wrap 'srun sleep 60 & sleep 4'
