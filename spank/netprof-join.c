@@ -34,6 +34,7 @@
 #define CONNECT_SEC 5.0
 #define CALL_SEC 60.0	  /* to be called or dismissed */
 #define LAST_WORDS_SEC 0.3 /* for the probe to say its last */
+#define MPI_END_SEC 0.05  /* for what was killed to be gone */
 #define LOOK_SEC 0.1	  /* at what no descriptor tells */
 #define CALL_SIZE 4096
 #define CALL_WORDS 64
@@ -266,11 +267,17 @@ static void end_probe(struct join *j)
 	}
 }
 
-/* Not waited for: it may be at a file server that does not answer. */
+/* It may be at a file server that does not answer. */
 static void end_mpi(struct join *j)
 {
+	double until = np_mono_sec() + MPI_END_SEC;
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
 	if (j->mpi > 0)
 		kill(j->mpi, SIGKILL);
+	while (j->mpi > 0 && !waitpid(j->mpi, NULL, WNOHANG) &&
+	       np_mono_sec() < until)
+		nanosleep(&nap, NULL);
 	j->mpi = 0;
 	shutdown(j->fd, SHUT_WR); /* which it may have a moment longer */
 }

@@ -51,7 +51,7 @@ static void make_command(const struct np_joiner *j, struct command *c)
  * the task is a copy of slurmstepd, and to copy that twice more would take
  * longer than all the rest.
  */
-static void child(const struct command *c, char *const env[])
+static void child(const struct command *c, char *const env[], pid_t *joiner)
 {
 	static const int keep[] = { -1, -1, -1 };
 	pid_t pid = vfork();
@@ -61,6 +61,8 @@ static void child(const struct command *c, char *const env[])
 			execve(c->argv[0], c->argv, env);
 		_exit(127);
 	}
+	if (pid > 0 && joiner)
+		*joiner = pid;
 	_exit(pid < 0 ? errno : 0);
 }
 
@@ -78,7 +80,7 @@ int np_joiner_start(const struct np_joiner *j, char *const env[])
 		return -ENOMEM;
 	pid = vfork();
 	if (pid == 0)
-		child(&c, ours);
+		child(&c, ours, j->pid);
 	if (pid < 0)
 		rc = -errno;
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -20,6 +20,7 @@ struct np_joiner {
 	 * of parent.  task 0: nobody's; parent 0: there are no others.
 	 */
 	pid_t task, parent;
+	pid_t *pid; /* memory shared with children, gets its process id; or NULL */
 };
 
 /*

@@ -6,7 +6,8 @@
  * invites the step's nodes (np_invite.h).  On some of these, in the first
  * task as it is about to become the user's program, it starts the process that
  * joins the attendant when the step has lived for a while.  As root it only
- * tells the job's attendants that its script has ended (np_script.h).  In a
+ * tells the job's attendants that its script has ended (np_script.h), and waits
+ * a moment for the process that it started in a step (spank_end.h).  In a
  * Slurm that it was not built for it only takes the options, so that scripts
  * with them run.  Callbacks gather facts, ask a pure function, and apply its
  * answer; whatever goes wrong, they log one line and return success.
@@ -34,8 +35,8 @@
 #include "np_slurm_compat.h"
 #include "np_text.h"
 #include "np_tracing.h"
+#include "spank_end.h"
 #include "spank_options.h"
-#include "spank_script.h"
 #include "spank_tracing.h"
 
 /* As SPANK_PLUGIN() has it, but for the version; see np_loader.h. */
@@ -90,6 +91,8 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 {
 	(void)ac, (void)av;
 	spank_options_register(sp);
+	if (fits)
+		spank_end_prepare(sp);
 	return 0;
 }
 
@@ -455,7 +458,7 @@ static void join(spank_t sp, const char *invites)
 	uint32_t job_id = 0, local = 1, n_local = 0, n_nodes = 0;
 	struct np_invite v;
 	struct np_joiner j = {
-		.invite = &v, .task = getpid(),
+		.invite = &v, .task = getpid(), .pid = spank_end_joiner(),
 	};
 	char host[256], **env;
 
@@ -503,6 +506,6 @@ int slurm_spank_task_exit(spank_t sp, int ac, char **av)
 {
 	(void)ac, (void)av;
 	if (fits)
-		spank_script_ends(sp);
+		spank_end_task(sp);
 	return 0;
 }

@@ -109,16 +109,39 @@ test_a_run_is_kept_that_ends_with_its_script() {
 		.exit_code == 0 and .leaves[0].latency.n > 10)'
 }
 
-# At once where processes are tracked by cgroup, as in production.
-test_a_run_is_kept_that_ends_with_its_script_where_cgroups_are_used() {
+cgroup_cluster() {
 	own_cluster --leaves 1 --proctrack cgroup --netprof "$BUILD" 2>"$TMPDIR/up" || {
 		! grep -q 'no freezer' "$TMPDIR/up" || skip "no freezer of cgroup v1"
 		fail "$(cat "$TMPDIR/up")"
 	}
+}
+
+# At once where processes are tracked by cgroup, as in production.
+test_a_run_is_kept_that_ends_with_its_script_where_cgroups_are_used() {
+	cgroup_cluster
 	STORE=$(rundir)/store ALICE=$(rundir)/store/users/20001
 	batch -J last -N4 -n4 --netprofile --wrap 'mpirun sleep 2'
 	expect last 'length == 1 and all(.state == "complete" and
 		.exit_code == 0 and .leaves[0].latency.n > 10)'
+}
+
+# Where Slurm finds a process of ours in the cgroup it looks again after 1 s.
+test_no_step_ends_later_where_cgroups_are_used() {
+	local ends
+
+	cgroup_cluster
+	ends=$(alice "for i in 1 2 3 4 5; do
+		for flag in -v --netprofile=brief; do
+			begin=\$(date +%s%N)
+			srun -N4 -n8 \$flag sleep 2 2>/dev/null
+			echo \$(((\$(date +%s%N) - begin) / 1000000))
+		done
+	done")
+	[ "$(wc -l <<<"$ends")" = 10 ] || fail "steps: $ends"
+	# 1 s more, less what a launch may take
+	awk 'NR % 2 { plain = $1; next } $1 > plain + 700 { late++ }
+		END { exit late > 1 }' <<<"$ends" ||
+		fail "ms, not flagged and flagged in turn: ${ends//$'\n'/ }"
 }
 
 test_a_program_that_its_scripts_end_kills_has_failed() {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,12 +109,17 @@ static const struct {
 
 static void test_how_it_is_started(void)
 {
+	pid_t *said_pid = mmap(NULL, sizeof(*said_pid), PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct np_joiner told = some;
 	const char *text, *args, *end;
 	long pid;
 
 	write_script(invite.join);
 	T_CHECK(dup2(1, 20) == 20); /* inherited by a careless exec */
-	T_CHECK(np_joiner_start(&some, env) == 0);
+	T_CHECK(said_pid != MAP_FAILED);
+	told.pid = said_pid;
+	T_CHECK(np_joiner_start(&told, env) == 0);
 	close(20);
 	text = said(invite.join);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
@@ -124,10 +130,11 @@ static void test_how_it_is_started(void)
 	T_CHECK(args && end && !memmem(args, (size_t)(end - args), G, 32) &&
 		!memmem(args, (size_t)(end - args), H, 32));
 	pid = number(text, "\npid=");
-	T_CHECK(pid > 0 && number(text, "\nsid=") == pid);
+	T_CHECK(pid > 0 && *said_pid == pid && number(text, "\nsid=") == pid);
 	T_CHECK(number(text, "\nppid=") != (long)getpid());
 	errno = 0;
 	T_CHECK(waitpid((pid_t)pid, NULL, WNOHANG) < 0 && errno == ECHILD);
+	munmap(said_pid, sizeof(*said_pid));
 }
 
 static void test_a_missing_program(void)
