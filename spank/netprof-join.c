@@ -193,17 +193,22 @@ static void run_call(const struct join *j, char *call)
 	_exit(127);
 }
 
-/* As fork(2); the child ends with us. */
-static pid_t fork_child(void)
+/*
+ * A child that ends with us and does what run does, which does not return.
+ * Returns its process id, or 0: there is none.
+ */
+static pid_t start_child(const struct join *j, char *call,
+			 void (*run)(const struct join *, char *))
 {
 	pid_t parent = getpid(), pid = fork();
 
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (getppid() != parent)
-			_exit(126);
+		if (getppid() == parent)
+			run(j, call);
+		_exit(126);
 	}
-	return pid;
+	return pid > 0 ? pid : 0;
 }
 
 static bool start_probe(struct join *j, char *call)
@@ -211,35 +216,25 @@ static bool start_probe(struct join *j, char *call)
 	int flags = fcntl(j->fd, F_GETFL);
 
 	fcntl(j->fd, F_SETFL, flags & ~O_NONBLOCK);
-	j->probe = fork_child();
-	if (j->probe == 0)
-		run_call(j, call);
-	return j->probe > 0;
+	j->probe = start_child(j, call, run_call);
+	return j->probe != 0;
 }
 
 /* Which tells the attendant of the tasks' MPI; it lies where we do. */
-static void run_mpi(const struct join *j)
+static void run_mpi(const struct join *j, char *call)
 {
 	const char *slash = strrchr(j->self, '/');
 	char path[PATH_MAX], pid[24];
 	char *argv[] = { path, pid, NULL };
 	char **env = np_sideenv_make(environ, NULL);
 
+	(void)call;
 	snprintf(path, sizeof(path), "%.*s/netprof-mpi",
 		 slash ? (int)(slash - j->self) : 0, j->self);
 	snprintf(pid, sizeof(pid), "%ld", (long)j->watch.task);
 	if (env && dup2(j->fd, 1) == 1)
 		execve(path, argv, env);
 	_exit(127);
-}
-
-static void start_mpi(struct join *j)
-{
-	if (!j->watch.task)
-		return;
-	j->mpi = fork_child();
-	if (j->mpi == 0)
-		run_mpi(j);
 }
 
 /* Until the tasks end, the attendant goes, or the probe does. */
@@ -250,34 +245,39 @@ static void attend_probe(struct join *j)
 			break;
 }
 
+/* Is a child of ours gone, now or within sec? */
+static bool ended_within(pid_t pid, double sec)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	double until = np_mono_sec() + sec;
+
+	while (!waitpid(pid, NULL, WNOHANG)) {
+		if (np_mono_sec() >= until)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	return true;
+}
+
 static void end_probe(struct join *j)
 {
-	double until = np_mono_sec() + LAST_WORDS_SEC;
-	const struct timespec nap = { .tv_nsec = 2000000 };
-
-	if (probe_ended(j))
+	if (!j->probe)
 		return;
 	kill(j->probe, SIGUSR1);
-	while (!probe_ended(j) && np_mono_sec() < until)
-		nanosleep(&nap, NULL);
-	if (j->probe) {
+	if (!ended_within(j->probe, LAST_WORDS_SEC)) {
 		kill(j->probe, SIGKILL);
 		waitpid(j->probe, NULL, 0);
-		j->probe = 0;
 	}
+	j->probe = 0;
 }
 
 /* It may be at a file server that does not answer. */
 static void end_mpi(struct join *j)
 {
-	double until = np_mono_sec() + MPI_END_SEC;
-	const struct timespec nap = { .tv_nsec = 1000000 };
-
-	if (j->mpi > 0)
+	if (j->mpi) {
 		kill(j->mpi, SIGKILL);
-	while (j->mpi > 0 && !waitpid(j->mpi, NULL, WNOHANG) &&
-	       np_mono_sec() < until)
-		nanosleep(&nap, NULL);
+		ended_within(j->mpi, MPI_END_SEC);
+	}
 	j->mpi = 0;
 	shutdown(j->fd, SHUT_WR); /* which it may have a moment longer */
 }
@@ -368,7 +368,8 @@ static bool take_part(struct join *j)
 		return false;
 	called = say_hello(j) && hear_call(j, call) && start_probe(j, call);
 	if (called) {
-		start_mpi(j);
+		if (j->watch.task)
+			j->mpi = start_child(j, NULL, run_mpi);
 		attend_probe(j);
 		end_probe(j);
 		end_mpi(j);

@@ -23,6 +23,7 @@
 #define NP_INVITE_TOKEN 33    /* 32 hex digits and a NUL */
 #define NP_INVITE_PATH 256
 #define NP_INVITE_MAX_NODES 256
+#define NP_INVITE_COMPONENTS 16 /* of a heterogeneous job that are measured */
 #define NP_INVITE_TEXT 512    /* longest text of one, its NUL included */
 
 struct np_invite {

@@ -3,14 +3,11 @@
  *
  * In every Slurm program the plugin registers its options.  In srun it also
  * starts the attendant (netprof-attend) for a flagged step, as the user, and
- * invites the step's nodes (np_invite.h).  On some of these, in the first
- * task as it is about to become the user's program, it starts the process that
- * joins the attendant when the step has lived for a while.  As root it only
- * tells the job's attendants that its script has ended (np_script.h), and waits
- * a moment for the process that it started in a step (spank_end.h).  In a
- * Slurm that it was not built for it only takes the options, so that scripts
- * with them run.  Callbacks gather facts, ask a pure function, and apply its
- * answer; whatever goes wrong, they log one line and return success.
+ * invites the step's nodes (np_invite.h); what it does on these is in
+ * spank_node.h.  In a Slurm that it was not built for it only takes the
+ * options, so that scripts with them run.  Callbacks gather facts, ask a pure
+ * function, and apply its answer; whatever goes wrong, they log one line and
+ * return success.
  */
 #include <slurm/spank.h>
 
@@ -27,7 +24,7 @@
 #include "np_attach.h"
 #include "np_clock.h"
 #include "np_conf.h"
-#include "np_joiner.h"
+#include "np_invite.h"
 #include "np_loader.h"
 #include "np_log.h"
 #include "np_plan.h"
@@ -35,7 +32,7 @@
 #include "np_slurm_compat.h"
 #include "np_text.h"
 #include "np_tracing.h"
-#include "spank_end.h"
+#include "spank_node.h"
 #include "spank_options.h"
 #include "spank_tracing.h"
 
@@ -59,14 +56,13 @@ __attribute__((constructor)) static void fit_in(void)
 #define START_WAIT_MS 5000    /* srun waits this long for the attendant */
 #define SAVE_WAIT_MS 250      /* srun's exit waits this long for the record */
 #define LEVEL_START_MS 5000   /* for a level's processes to come up */
-#define MAX_COMPONENTS 16     /* of a heterogeneous job that are measured */
 
 static struct np_conf conf;
-static struct np_attach attached[MAX_COMPONENTS];
+static struct np_attach attached[NP_INVITE_COMPONENTS];
 static size_t n_attached;
 
 /* Where the attendants will be reached; of each component of the job. */
-static int listening[MAX_COMPONENTS];
+static int listening[NP_INVITE_COMPONENTS];
 static size_t n_listening;
 
 /* Before then there is nothing to save; of a monotonic clock. */
@@ -92,7 +88,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 	(void)ac, (void)av;
 	spank_options_register(sp);
 	if (fits)
-		spank_end_prepare(sp);
+		spank_node_prepare(sp);
 	return 0;
 }
 
@@ -175,8 +171,8 @@ static bool may_be_heterogeneous(void)
  */
 static void invite(int ac, char **av)
 {
-	static char invites[MAX_COMPONENTS * NP_INVITE_TEXT];
-	size_t want = may_be_heterogeneous() ? MAX_COMPONENTS : 1;
+	static char invites[NP_INVITE_COMPONENTS * NP_INVITE_TEXT];
+	size_t want = may_be_heterogeneous() ? NP_INVITE_COMPONENTS : 1;
 	struct np_err err = NP_ERR_INIT;
 	int rc = load_conf(ac, av, &err);
 
@@ -439,65 +435,16 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 }
 
 /*
- * Which of a heterogeneous job's components this is, else 0: of the tasks'
- * variables SLURM_JOB_ID is the first one's, whatever this one's is.
- */
-static size_t component_of(spank_t sp, uint32_t job_id)
-{
-	char first[16];
-
-	if (spank_getenv(sp, "SLURM_JOB_ID", first, sizeof(first)) !=
-	    ESPANK_SUCCESS)
-		return 0;
-	return job_id - (uint32_t)strtoul(first, NULL, 10);
-}
-
-/* A member of the attendant, if this task and node are the ones to have it. */
-static void join(spank_t sp, const char *invites)
-{
-	uint32_t job_id = 0, local = 1, n_local = 0, n_nodes = 0;
-	struct np_invite v;
-	struct np_joiner j = {
-		.invite = &v, .task = getpid(), .pid = spank_end_joiner(),
-	};
-	char host[256], **env;
-
-	if (spank_get_item(sp, S_TASK_ID, &local) != ESPANK_SUCCESS || local ||
-	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
-	    component_of(sp, job_id) >= MAX_COMPONENTS ||
-	    np_invite_find(invites, component_of(sp, job_id), &v) ||
-	    spank_get_item(sp, S_JOB_NODEID, &j.node) != ESPANK_SUCCESS ||
-	    spank_get_item(sp, S_JOB_NNODES, &n_nodes) != ESPANK_SUCCESS ||
-	    !np_invite_takes(&v, j.node, n_nodes) ||
-	    spank_getenv(sp, "SLURM_SRUN_COMM_HOST", host, sizeof(host)) !=
-			ESPANK_SUCCESS ||
-	    spank_get_item(sp, S_JOB_ENV, &env) != ESPANK_SUCCESS)
-		return;
-	spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &n_local);
-	/* A task alone has no others to look for when it ends. */
-	j.parent = n_local == 1 ? 0 : getppid();
-	j.host = host;
-	j.after_sec = np_invite_after_sec(&v, n_nodes);
-	if (np_joiner_start(&j, env))
-		slurm_verbose("netprof: no probe on this node");
-}
-
-/*
  * On a node of the step, as the user, in each task just before it becomes the
  * user's program.  Steps that nobody flagged cost two looks at the environment.
  */
 int slurm_spank_task_init(spank_t sp, int ac, char **av)
 {
-	char invites[MAX_COMPONENTS * NP_INVITE_TEXT];
-
 	(void)ac, (void)av;
-	if (fits)
-		spank_tracing_task(sp);
-	if (!fits || spank_getenv(sp, NP_INVITE_ENV, invites,
-				  sizeof(invites)) != ESPANK_SUCCESS)
+	if (!fits)
 		return 0;
-	spank_unsetenv(sp, NP_INVITE_ENV);
-	join(sp, invites);
+	spank_tracing_task(sp);
+	spank_node_task_starts(sp);
 	return 0;
 }
 
@@ -506,6 +453,6 @@ int slurm_spank_task_exit(spank_t sp, int ac, char **av)
 {
 	(void)ac, (void)av;
 	if (fits)
-		spank_end_task(sp);
+		spank_node_task_ends(sp);
 	return 0;
 }
