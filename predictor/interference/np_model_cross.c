@@ -33,12 +33,8 @@ static void right_side(const struct np_data *v, double sum, double *h)
 
 	for (size_t j = 0; j <= n; j++)
 		h[j] = sum;
-	for (size_t r = 0; r < v->n_row; r++) {
-		size_t i = v->row[r];
-
-		np_lanes_add(h + 1, v->co->fit_pressure[i],
-			     v->fabric->fit_beside + i * n, n);
-	}
+	np_lanes_add_rows(h + 1, v->co->fit_pressure, v->fabric->fit_beside, n,
+			  v->row, v->n_row);
 }
 
 /* Add level i's row to the normal equations, or with sign -1 take it out. */

@@ -6,18 +6,24 @@
 #define STEPS 50
 #define LEAST 0.03162277660168379 /* the root of 1e-3: it ends at once */
 
-/* p, of slowdowns d and e; what runs faster beside another does so by chance. */
-static double at_full_pace(double d, double e)
+/*
+ * z of a program whose slowdown is d, root_other = sqrt(1 + e); what runs faster
+ * beside another does so by chance.
+ */
+static double full_pace(double d, double root_other)
 {
-	return d > 0 && e > 0 ? d * sqrt(1 + e) : d;
+	double p = d > 0 && root_other > 1 ? d * root_other : d;
+
+	return 2 * (sqrt(1 + p) - 1);
 }
 
 void np_pace_of(double log_slow, double log_other, double *z, double *z_other)
 {
-	double d = expm1(log_slow), e = expm1(log_other);
+	/* sqrt(1 + d) - 1, and of e; d follows without a loss where it is small */
+	double u = expm1(0.5 * log_slow), v = expm1(0.5 * log_other);
 
-	*z = 2 * (sqrt(1 + at_full_pace(d, e)) - 1);
-	*z_other = 2 * (sqrt(1 + at_full_pace(e, d)) - 1);
+	*z = full_pace(u * (2 + u), 1 + v);
+	*z_other = full_pace(v * (2 + v), 1 + u);
 }
 
 /* sqrt(1 + p) */

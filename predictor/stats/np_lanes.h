@@ -11,6 +11,7 @@
 #define NP_LANES 8 /* numbers that are worked on side by side */
 
 typedef double np_pair __attribute__((vector_size(2 * sizeof(double))));
+typedef long long np_pair_mask __attribute__((vector_size(sizeof(np_pair))));
 
 static inline np_pair np_pair_at(const double *from)
 {
@@ -36,6 +37,33 @@ static inline void np_lanes_add(double *to, double a, const double *from,
 	}
 	for (; i < n; i++)
 		to[i] += a * from[i];
+}
+
+/* to += a 1st of rows[k], each n long in m, and so on; the sums stay in registers. */
+static inline void np_lanes_add_rows(double *to, const double *a,
+				     const double *m, size_t n,
+				     const size_t *row, size_t k)
+{
+	size_t j = 0;
+
+	for (; j + NP_LANES <= n; j += NP_LANES) {
+		np_pair s[NP_LANES / 2];
+
+		memcpy(s, to + j, sizeof(s));
+		for (size_t r = 0; r < k; r++) {
+			const double *from = m + row[r] * n + j;
+			double x = a[row[r]];
+
+			s[0] += x * np_pair_at(from);
+			s[1] += x * np_pair_at(from + 2);
+			s[2] += x * np_pair_at(from + 4);
+			s[3] += x * np_pair_at(from + 6);
+		}
+		memcpy(to + j, s, sizeof(s));
+	}
+	for (; j < n; j++)
+		for (size_t r = 0; r < k; r++)
+			to[j] += a[row[r]] * m[row[r] * n + j];
 }
 
 /* a'b of n each; the terms are added in NP_LANES chains. */

@@ -25,8 +25,10 @@ struct np_nnls {
 	double *share;	 /* of D */
 	double *step;	 /* along each row of the inverse, to the solution */
 	double *z;	 /* unconstrained solution on the passive set */
+	double *scale;	 /* of each unknown: 1 / its own square in A'A */
 	double *work, *next;
 	size_t *set;	 /* passive set, in order of entry */
+	const double **row; /* of A'A, of each in the set */
 	size_t *refused; /* until x moves */
 };
 
@@ -56,16 +58,18 @@ struct np_nnls *np_nnls_new(size_t n)
 		return NULL;
 	s->max = n;
 	s->stride = whole_parts(n);
-	s->inverse = malloc((n + 5) * s->stride * sizeof(double));
+	s->inverse = malloc((n + 6) * s->stride * sizeof(double));
 	s->set = malloc(2 * n * sizeof(*s->set));
-	if (!s->inverse || !s->set) {
+	s->row = malloc(n * sizeof(*s->row));
+	if (!s->inverse || !s->set || !s->row) {
 		np_nnls_free(s);
 		return NULL;
 	}
 	s->share = s->inverse + n * s->stride;
 	s->step = s->share + s->stride;
 	s->z = s->step + s->stride;
-	s->work = s->z + s->stride;
+	s->scale = s->z + s->stride;
+	s->work = s->scale + s->stride;
 	s->next = s->work + s->stride;
 	s->refused = s->set + n;
 	return s;
@@ -77,6 +81,7 @@ void np_nnls_free(struct np_nnls *s)
 		return;
 	free(s->inverse);
 	free(s->set);
+	free(s->row);
 	free(s);
 }
 
@@ -112,10 +117,9 @@ static void add_rows(const struct np_nnls *s, const double *times, size_t k,
 	}
 }
 
-/* What t's equation shares with those of the set, in whole parts. */
-static void gather(const struct problem *p, size_t t, double *g)
+/* What an equation shares with those of the set, in whole parts. */
+static void gather(const struct problem *p, const double *from, double *g)
 {
-	const double *from = p->gram + t * p->stride;
 	const size_t *set = p->s->set;
 
 	for (size_t i = 0; i < whole_parts(p->k); i += 2) {
@@ -134,11 +138,12 @@ static void gather(const struct problem *p, size_t t, double *g)
 static bool append(struct problem *p, size_t t)
 {
 	struct np_nnls *s = p->s;
-	double own = p->gram[t * p->stride + t], left = own + p->ridge;
+	const double *from = p->gram + t * p->stride;
+	double own = from[t], left = own + p->ridge;
 	double *row = s->inverse + p->k * s->stride, f = p->h[t];
 	size_t k = p->k;
 
-	gather(p, t, s->work);
+	gather(p, from, s->work);
 	for (size_t i = 0; i < k; i++) {
 		double l = row_dot(s, i, s->work);
 
@@ -153,6 +158,7 @@ static bool append(struct problem *p, size_t t)
 		row[j] = j == k;
 	s->share[k] = 1 / left;
 	s->step[k] = f / left;
+	s->row[p->k] = from;
 	s->set[p->k++] = t;
 	return true;
 }
@@ -227,39 +233,50 @@ static void settle(struct problem *p)
 		p->x[p->s->set[i]] = p->s->z[i];
 }
 
-/* h - A'A x of NP_LANES unknowns, from the given one on. */
-static void descent(const struct problem *p, size_t from, double *w)
+/* By how much those alone better the fit whose descent w is above min. */
+static np_pair gain(np_pair w, double min, np_pair scale)
 {
-	const double *h = p->h + from;
+	const np_pair least = { min, min };
+
+	return (np_pair)((np_pair_mask)(w * w * scale) & (w > least));
+}
+
+/*
+ * That of NP_LANES unknowns, from the given one on; w = h - A'A x, where x is z
+ * of the passive set, as settle() leaves it.
+ */
+static void gains(const struct problem *p, size_t from, double min, double *to)
+{
+	const double *h = p->h + from, *scale = p->s->scale + from;
 	np_pair s0 = np_pair_at(h), s1 = np_pair_at(h + 2);
 	np_pair s2 = np_pair_at(h + 4), s3 = np_pair_at(h + 6);
 
 	for (size_t i = 0; i < p->k; i++) {
-		size_t t = p->s->set[i];
-		const double *g = p->gram + t * p->stride + from;
-		double x = p->x[t];
+		const double *g = p->s->row[i] + from;
+		double x = p->s->z[i];
 
 		s0 -= np_pair_at(g) * x;
 		s1 -= np_pair_at(g + 2) * x;
 		s2 -= np_pair_at(g + 4) * x;
 		s3 -= np_pair_at(g + 6) * x;
 	}
-	memcpy(w + from, &s0, sizeof(s0));
-	memcpy(w + from + 2, &s1, sizeof(s1));
-	memcpy(w + from + 4, &s2, sizeof(s2));
-	memcpy(w + from + 6, &s3, sizeof(s3));
+	s0 = gain(s0, min, np_pair_at(scale));
+	s1 = gain(s1, min, np_pair_at(scale + 2));
+	s2 = gain(s2, min, np_pair_at(scale + 4));
+	s3 = gain(s3, min, np_pair_at(scale + 6));
+	memcpy(to + from, &s0, sizeof(s0));
+	memcpy(to + from + 2, &s1, sizeof(s1));
+	memcpy(to + from + 4, &s2, sizeof(s2));
+	memcpy(to + from + 6, &s3, sizeof(s3));
 }
 
-static double descent_of(const struct problem *p, size_t j)
+static double gain_of(const struct problem *p, size_t j, double min)
 {
 	double w = p->h[j];
 
-	for (size_t i = 0; i < p->k; i++) {
-		size_t t = p->s->set[i];
-
-		w -= p->gram[t * p->stride + j] * p->x[t];
-	}
-	return w;
+	for (size_t i = 0; i < p->k; i++)
+		w -= p->s->row[i][j] * p->s->z[i];
+	return w > min ? w * w * p->s->scale[j] : 0;
 }
 
 /* The largest of four chains, which do not wait for each other. */
@@ -281,24 +298,28 @@ static double largest(const double *v, size_t n)
 	return b > d ? b : d;
 }
 
-/* The unknown outside the passive set with the steepest descent, or n. */
-static size_t steepest(struct problem *p, double min)
+/*
+ * The unknown outside the passive set that betters the fit most, or n: none.
+ * The steepest descent, which the book takes, prefers what has large numbers,
+ * and has it leave again more often.
+ */
+static size_t next_in(struct problem *p, double min)
 {
-	double *w = p->s->work, best;
+	double *g = p->s->work, best;
 	size_t at = 0, to = p->n - p->n % NP_LANES;
 
 	for (size_t j = 0; j < to; j += NP_LANES)
-		descent(p, j, w);
+		gains(p, j, min, g);
 	for (size_t j = to; j < p->n; j++)
-		w[j] = descent_of(p, j);
+		g[j] = gain_of(p, j, min);
 	for (size_t i = 0; i < p->k; i++)
-		w[p->s->set[i]] = 0;
+		g[p->s->set[i]] = 0;
 	for (size_t i = 0; i < p->n_refused; i++)
-		w[p->s->refused[i]] = 0;
-	best = largest(w, p->n);
-	if (!(best > min))
+		g[p->s->refused[i]] = 0;
+	best = largest(g, p->n);
+	if (!(best > 0))
 		return p->n;
-	while (w[at] != best)
+	while (g[at] < best)
 		at++;
 	return at;
 }
@@ -354,15 +375,17 @@ int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		s->scale[i] = 1 / (gram[i * stride + i] + ridge);
 		min = fabs(h[i]) > min ? fabs(h[i]) : min;
+	}
 	min *= GRADIENT_MIN;
 	if (warm)
 		start_warm(&p);
 	else
 		memset(x, 0, n * sizeof(*x));
 	while (limit--) {
-		size_t t = steepest(&p, min);
+		size_t t = next_in(&p, min);
 
 		if (t == n)
 			return 0;
