@@ -29,6 +29,7 @@
 #include "np_level.h"
 #include "np_log.h"
 #include "np_measure.h"
+#include "np_memory.h"
 #include "np_order.h"
 #include "np_script.h"
 #include "np_slurm_compat.h"
@@ -53,6 +54,8 @@ struct attend {
 	struct np_measure m;
 	struct np_script script;
 	double born_sec, next_save_sec, next_neighbours_sec; /* monotonic */
+	struct np_memory memory;
+	char short_why[NP_MEMORY_TEXT]; /* "": there is memory enough */
 	bool ready_said, srun_gone, told; /* told: one log line is enough */
 };
 
@@ -352,11 +355,21 @@ static double next_wake_sec(const struct attend *a)
 	return a->m.course ? fmin(next, np_course_due_sec(a->m.course)) : next;
 }
 
+static bool memory_is_short(struct attend *a)
+{
+	return a->short_why[0] || np_memory_short(&a->memory, a->short_why);
+}
+
+/* For want of memory we leave, and the program goes on. */
 static void attend_step(struct attend *a)
 {
-	while (!a->srun_gone && !stop_asked) {
+	while (!a->srun_gone && !stop_asked && !memory_is_short(a)) {
 		wait_for_news(a, next_wake_sec(a));
 		tick(a);
+	}
+	if (!a->srun_gone && a->short_why[0]) {
+		np_record_note(a->r, "not measured further: %s", a->short_why);
+		tell(a, "is not measured further", a->short_why);
 	}
 	program_ends(a);
 }
@@ -378,6 +391,11 @@ static void end_level(struct attend *a)
 					a->m.program_end_sec);
 }
 
+static bool is_complete(const struct attend *a)
+{
+	return !a->short_why[0] && np_measure_complete(&a->m);
+}
+
 /* srun waits for "saved": first what is known by now. */
 static void finish(struct attend *a)
 {
@@ -386,15 +404,16 @@ static void finish(struct attend *a)
 	do
 		wait_for_news(a, fmin(until, np_mono_sec() + TICK_SEC / 10));
 	while (!np_measure_probes_gone(&a->m) && np_mono_sec() < until);
-	a->r->state = np_measure_complete(&a->m) ? NP_RUN_COMPLETE : NP_RUN_CUT;
+	a->r->state = is_complete(a) ? NP_RUN_COMPLETE : NP_RUN_CUT;
 	if (!a->m.picked && !a->told)
 		np_record_note(a->r, "the step ended before the probes began");
 	save(a);
 	say("saved\n");
 	end_level(a);
-	if (np_measure_complete(&a->m))
+	if (is_complete(a))
 		a->r->state = NP_RUN_COMPLETE;
-	look_for_neighbours(a);
+	if (!a->short_why[0])
+		look_for_neighbours(a);
 	save(a);
 }
 
@@ -462,6 +481,8 @@ int main(int argc, char **argv)
 	int rc;
 
 	catch_signals();
+	np_memory_yield();
+	np_memory_open(&a.memory, "/proc/self");
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
 	np_conf_init(&a.conf);
 	a.born_sec = np_mono_sec();
@@ -476,7 +497,8 @@ int main(int argc, char **argv)
 		return leave_alone(&a);
 	np_script_listen(&a.script, a.order.het_job_id ? a.order.het_job_id :
 							 a.order.job_id);
-	rc = begin(&a, &err);
+	rc = memory_is_short(&a) ? np_errf(&err, -ENOMEM, "%s", a.short_why) :
+	     begin(&a, &err);
 	if (rc == -ESRCH && a.order.het_component >= 0)
 		return 0; /* the step has no part in this component */
 	if (rc) {

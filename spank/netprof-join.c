@@ -5,8 +5,9 @@
  * as a step of one node (np_sidecmd.h).  It sleeps until the step has lived for
  * a while, tells the attendant that it is there, and runs the probe that it is
  * told to, with the connection as its standard input and output.  It ends the
- * probe when the tasks end, when the attendant goes, or on a signal, whichever
- * is first; whatever fails, it ends and nobody notices.
+ * probe when the tasks end, when the attendant goes, when the step's memory is
+ * nearly used, or on a signal, whichever is first; whatever fails, it ends and
+ * nobody notices.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,7 @@
 
 #include "np_invite.h"
 #include "np_clock.h"
+#include "np_memory.h"
 #include "np_sideenv.h"
 #include "np_watch.h"
 
@@ -36,6 +38,7 @@
 #define LAST_WORDS_SEC 0.3 /* for the probe to say its last */
 #define MPI_END_SEC 0.05  /* for what was killed to be gone */
 #define LOOK_SEC 0.1	  /* at what no descriptor tells */
+#define MEMORY_SEC 0.1	  /* programs take 1 GB in a second */
 #define CALL_SIZE 4096
 #define CALL_WORDS 64
 
@@ -44,6 +47,9 @@ struct join {
 	double after_sec;
 	bool again; /* come again when a probe has ended */
 	struct np_watch watch;
+	struct np_memory memory;
+	double memory_sec; /* when to look at it again */
+	char why[NP_MEMORY_TEXT]; /* it is too short for us; "": it is not */
 	char member[NP_INVITE_TOKEN], expect[NP_INVITE_TOKEN];
 	int fd; /* the attendant */
 	pid_t probe, mpi;
@@ -63,10 +69,33 @@ static bool probe_ended(struct join *j)
 	return !j->probe;
 }
 
+static bool memory_is_short(struct join *j)
+{
+	double now = np_mono_sec();
+
+	if (j->why[0])
+		return true;
+	if (!j->memory.dir[0] || now < j->memory_sec)
+		return false;
+	j->memory_sec = now + MEMORY_SEC;
+	return np_memory_short(&j->memory, j->why);
+}
+
 static bool is_over(struct join *j)
 {
 	return stop_asked || np_watch_over(&j->watch) ||
-	       (j->probe && probe_ended(j));
+	       (j->probe && probe_ended(j)) ||
+	       (j->fd >= 0 && memory_is_short(j));
+}
+
+/* No longer than until what no descriptor tells is to be looked at. */
+static double most_sec(const struct join *j, double sec)
+{
+	if (j->fd >= 0 && j->memory.dir[0])
+		sec = fmin(sec, MEMORY_SEC);
+	if (j->watch.task && j->watch.fd < 0)
+		sec = fmin(sec, LOOK_SEC);
+	return fmin(sec, 60);
 }
 
 /* False: over, or until_sec has come before fd was ready for events. */
@@ -81,9 +110,7 @@ static bool wait_for(struct join *j, int fd, short events, double until_sec)
 
 		if (left <= 0)
 			return false;
-		if (j->watch.task && j->watch.fd < 0 && left > LOOK_SEC)
-			left = LOOK_SEC;
-		if (poll(p, 2, left > 60 ? 60000 : (int)(left * 1000) + 1) < 0 &&
+		if (poll(p, 2, (int)(most_sec(j, left) * 1000) + 1) < 0 &&
 		    errno != EINTR)
 			return false;
 		if (p[0].revents)
@@ -123,16 +150,17 @@ static int connect_to(struct join *j)
 	return fd;
 }
 
-/* "MEMBER KIND NODE NAME" */
-static bool say_hello(const struct join *j)
+/* "MEMBER KIND NODE NAME", and why we leave at once. */
+static bool say_hello(struct join *j)
 {
 	const char *name = getenv("SLURMD_NODENAME");
 	char line[512], host[256] = "";
 	int len;
 
 	gethostname(host, sizeof(host) - 1);
-	len = snprintf(line, sizeof(line), "%s %s %s %s\n", j->member, j->kind,
-		       j->node, name && *name ? name : host);
+	memory_is_short(j);
+	len = snprintf(line, sizeof(line), "%s %s %s %s %s\n", j->member,
+		       j->kind, j->node, name && *name ? name : host, j->why);
 	return len < (int)sizeof(line) &&
 	       send(j->fd, line, (size_t)len, MSG_NOSIGNAL) == len;
 }
@@ -279,26 +307,32 @@ static void end_mpi(struct join *j)
 		ended_within(j->mpi, MPI_END_SEC);
 	}
 	j->mpi = 0;
-	shutdown(j->fd, SHUT_WR); /* which it may have a moment longer */
+}
+
+/* Whatever was started may have the connection a moment longer. */
+static void leave(struct join *j)
+{
+	char line[sizeof(j->why) + sizeof("short \n")];
+	int len = snprintf(line, sizeof(line), "short %s\n", j->why);
+
+	if (j->why[0])
+		send(j->fd, line, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	shutdown(j->fd, SHUT_WR);
+	close(j->fd);
+	j->fd = -1;
 }
 
 /*
  * The program may have been bound to a few processors and share them all; a
- * probe is to wake where there is room.  And should the step run out of
- * memory, the probe is the first to go.
+ * probe is to wake where there is room.
  */
 static void make_way(void)
 {
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	cpu_set_t all;
 
 	memset(&all, 0xff, sizeof(all));
 	sched_setaffinity(0, sizeof(all), &all);
-	if (fd < 0)
-		return;
-	if (write(fd, "1000", 4) < 0) { /* then it is one of many */
-	}
-	close(fd);
+	np_memory_yield();
 }
 
 static void catch_signals(void)
@@ -354,6 +388,7 @@ static bool take_options(struct join *j, int argc, char **argv)
 		default: return false;
 		}
 	np_watch_open(&j->watch, task, parent);
+	np_memory_open(&j->memory, "/proc/self");
 	return j->host && j->port && take_tokens(j);
 }
 
@@ -374,7 +409,7 @@ static bool take_part(struct join *j)
 		end_probe(j);
 		end_mpi(j);
 	}
-	close(j->fd);
+	leave(j);
 	return called;
 }
 

@@ -399,6 +399,21 @@ static bool probes_are_lost(struct np_measure *m, char *cause, size_t len)
 	return true;
 }
 
+/* Who leaves for want of memory; others may go on. */
+static bool memory_is_short(const struct np_measure *m, char *cause, size_t len)
+{
+	for (size_t i = 0; i < np_membership_size(m->members); i++) {
+		const struct np_member_facts *g = np_membership_of(m->members,
+								   i);
+
+		if (!g->memory[0])
+			continue;
+		snprintf(cause, len, "%s: left, as %s", g->name, g->memory);
+		return true;
+	}
+	return false;
+}
+
 static bool level_is_lost(struct np_measure *m, char *cause, size_t len)
 {
 	struct np_membership_count c = np_membership_count(m->members,
@@ -421,6 +436,10 @@ bool np_measure_tick(struct np_measure *m, double now_sec, const char **what,
 	tick_probes(m);
 	hear_mpi(m);
 	note_losses(m);
+	if (!m->memory_told && memory_is_short(m, cause, len)) {
+		*what = "a probe";
+		return m->memory_told = true;
+	}
 	if (!m->probes_told && probes_are_lost(m, cause, len)) {
 		*what = "the probes";
 		return m->probes_told = true;

@@ -39,7 +39,7 @@ struct np_measure {
 	double level_sec;  /* when the level's steps were started */
 	double lost_sec;   /* when a probe ended without its last word */
 	bool cut;	   /* and the step went on */
-	bool probes_told, level_told;
+	bool probes_told, memory_told, level_told;
 };
 
 /*

@@ -218,20 +218,41 @@ static struct member *new_member(struct np_membership *p, const char *kind,
 	return m;
 }
 
-/* "MEMBER KIND NODE NAME", and nothing more until it is called. */
+/* It is for people to read. */
+static void take_text(char *to, size_t size, const char *text)
+{
+	snprintf(to, size, "%s", text);
+	for (; *to; to++)
+		if (*to < ' ' || *to >= 0x7f)
+			*to = '?';
+}
+
+static void leaves_for_memory(struct member *m, const char *why)
+{
+	take_text(m->facts.memory, sizeof(m->facts.memory), why);
+	np_peer_close(&m->link);
+}
+
+/*
+ * "MEMBER KIND NODE NAME", and nothing more until it is called; or why it leaves
+ * at once.
+ */
 static void on_greeting(char *line, void *arg)
 {
 	struct greeting *g = arg;
 	char token[NP_INVITE_TOKEN], kind[16], name[NP_MEMBERSHIP_TEXT];
 	struct member *m = NULL;
 	uint32_t node;
+	int end = 0;
 
-	if (sscanf(line, "%32s %15s %u %255s", token, kind, &node, name) == 4 &&
-	    !strcmp(token, g->p->invite.member))
+	if (sscanf(line, "%32s %15s %u %255s %n", token, kind, &node, name,
+		   &end) == 4 && !strcmp(token, g->p->invite.member))
 		m = new_member(g->p, kind, node, name);
 	if (m) {
 		np_peer_open(&m->link, g->s->link.fd);
 		g->s->link.fd = -1; /* its own now */
+		if (line[end])
+			leaves_for_memory(m, line + end);
 	}
 	np_peer_close(&g->s->link);
 }
@@ -283,17 +304,6 @@ struct saying {
 	void *arg;
 };
 
-/* It is for people to read. */
-static void take_mpi(struct member *m, const char *text)
-{
-	char *to = m->facts.mpi;
-
-	snprintf(to, sizeof(m->facts.mpi), "%s", text);
-	for (; *to; to++)
-		if (*to < ' ' || *to >= 0x7f)
-			*to = '?';
-}
-
 static void on_line(char *line, void *arg)
 {
 	struct saying *s = arg;
@@ -302,13 +312,15 @@ static void on_line(char *line, void *arg)
 	if (!strncmp(line, "np1 ", 4)) {
 		if (m->group)
 			s->f(s->member, line, s->arg);
+	} else if (!strncmp(line, "short ", 6)) {
+		leaves_for_memory(m, line + 6);
 	} else if (!m->group) {
 		np_peer_close(&m->link); /* nobody asked it */
 	} else if (!strcmp(line, "fence") || !strncmp(line, "put ", 4)) {
 		if (!take_wire(s->p, m, line))
 			np_peer_close(&m->link);
 	} else if (!strncmp(line, "mpi ", 4)) {
-		take_mpi(m, line + 4);
+		take_text(m->facts.mpi, sizeof(m->facts.mpi), line + 4);
 	} else {
 		snprintf(m->facts.last, sizeof(m->facts.last), "%s", line);
 	}

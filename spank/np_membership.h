@@ -5,8 +5,9 @@
  * A member (netprof-join) connects, says its token and where it is, and waits.
  * The attendant calls some of them, in groups, and dismisses the others.  The
  * processes of a group find each other through here (np_wire_join.h), and then
- * report; "mpi NAME VERSION" says which MPI the step's tasks there have.  When
- * its connection ends, a member ends.
+ * report; "mpi NAME VERSION" says which MPI the step's tasks there have, and
+ * "short WHY", or WHY with the token, that a member leaves for want of memory.
+ * When its connection ends, a member ends.
  */
 #ifndef NP_MEMBERSHIP_H
 #define NP_MEMBERSHIP_H
@@ -15,6 +16,7 @@
 
 #include "np_err.h"
 #include "np_invite.h"
+#include "np_memory.h"
 #include "np_mpi.h"
 
 #define NP_MEMBERSHIP_MAX (2 * NP_INVITE_MAX_NODES) /* members at a time */
@@ -30,6 +32,7 @@ struct np_member_facts {
 	uint32_t node;		   /* as it says; np_invite.h */
 	char name[NP_MEMBERSHIP_TEXT];  /* of its node, as it says */
 	char mpi[NP_MPI_TEXT]; /* of the tasks there, as it says; "" */
+	char memory[NP_MEMORY_TEXT]; /* why it was too short for it; "" */
 	bool here;   /* waits to be called */
 	bool called, gone;
 	uint32_t seat; /* among those of its kind that were called */

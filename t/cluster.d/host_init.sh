@@ -31,10 +31,11 @@ mount --bind "$RUNDIR/etc/slurm" /etc/slurm
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/netns /run/munge /run/lock
 # All clusters' nodes have the same names, after which slurmd names its cgroups.
-if [ -d "$RUNDIR/freezer" ]; then
-	mount -t cgroup -o freezer freezer "$RUNDIR/freezer"
-	mkdir -p "$RUNDIR/freezer/netprof-${RUNDIR##*/}"
-fi
+for c in "$RUNDIR"/cgroup/*; do
+	[ -d "$c" ] || continue
+	mount -t cgroup -o "${c##*/}" "${c##*/}" "$c"
+	mkdir -p "$c/netprof-${RUNDIR##*/}"
+done
 # sysfs shows the network namespace that it was mounted in.
 mount -t sysfs sysfs /sys
 hostname "${RUNDIR##*/}"

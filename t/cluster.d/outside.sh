@@ -79,25 +79,27 @@ remove_rundir() {
 	rmdir "$BASE" 2>/dev/null || :
 }
 
-# What proctrack/cgroup needs of cgroup v1, which can be had beside v2.
-# CMD...: with the machine's freezer at $RUNDIR/freezer
-with_freezer() {
+# What Slurm needs of cgroup v1, which can be had beside v2.
+# CMD...: with the machine's hierarchies in $RUNDIR/cgroup
+with_cgroups() {
 	# shellcheck disable=SC2016 # the inner shell expands it
-	unshare --mount --propagation private sh -c '
-		mount -t cgroup -o freezer freezer "$0/freezer" && "$@"' \
-		"$RUNDIR" "$@" 2>/dev/null
+	unshare --mount --propagation private sh -ec '
+		for c in "$0"/cgroup/*; do
+			mount -t cgroup -o "${c##*/}" "${c##*/}" "$c"
+		done
+		"$@"' "$RUNDIR" "$@" 2>/dev/null
 }
 
-make_freezer() {
-	[ "$PROCTRACK" = cgroup ] || return 0
-	mkdir "$RUNDIR/freezer"
-	with_freezer true || die "--proctrack cgroup: no freezer of cgroup v1"
+make_cgroups() {
+	[ -n "$CGROUP" ] || return 0
+	mkdir -p "$RUNDIR"/cgroup/{freezer,memory,cpuacct}
+	with_cgroups true || die "--cgroup: no freezer, memory or cpuacct of cgroup v1"
 }
 
 # Slurm leaves the cgroups of its nodes.
 remove_cgroups() {
-	[ ! -d "$RUNDIR/freezer" ] ||
-		with_freezer find "$RUNDIR/freezer/netprof-$NAME" -depth -type d \
+	[ ! -d "$RUNDIR/cgroup" ] ||
+		with_cgroups find "$RUNDIR"/cgroup/*/"netprof-$NAME" -depth -type d \
 			-exec rmdir {} + || :
 }
 
@@ -177,7 +179,7 @@ cmd_up() {
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	make_rundir
-	make_freezer
+	make_cgroups
 	save_settings
 	take_files
 	start_host

@@ -12,10 +12,12 @@ hostname "$place"
 mount -t tmpfs -o mode=1777 tmpfs /tmp
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 mount -t sysfs sysfs /sys
-if [ -d "$RUNDIR/freezer" ]; then
+if [ -d "$RUNDIR/cgroup" ]; then
 	mount -t tmpfs tmpfs /sys/fs/cgroup
-	mkdir /sys/fs/cgroup/freezer
-	mount --bind "$RUNDIR/freezer/netprof-${RUNDIR##*/}" /sys/fs/cgroup/freezer
+	for c in "$RUNDIR"/cgroup/*; do
+		mkdir "/sys/fs/cgroup/${c##*/}"
+		mount --bind "$c/netprof-${RUNDIR##*/}" "/sys/fs/cgroup/${c##*/}"
+	done
 fi
 : >"$RUNDIR/pid/$place.ready"
 

@@ -94,9 +94,10 @@ write_slurm_conf() {
 		SlurmdPidFile=/run/slurm/slurmd.%n.pid
 		SlurmctldDebug=verbose
 		SlurmdDebug=verbose
-		ProctrackType=proctrack/$PROCTRACK
-		TaskPlugin=task/none
-		JobAcctGatherType=jobacct_gather/none
+		ProctrackType=proctrack/${CGROUP:-linuxproc}
+		TaskPlugin=task/${CGROUP:-none}
+		JobAcctGatherType=jobacct_gather/${CGROUP:-none}
+		${CGROUP:+PrologFlags=Contain}
 		AccountingStorageType=accounting_storage/$([ -z "$ACCOUNTING" ] && echo none || echo slurmdbd)
 		${ACCOUNTING:+AccountingStorageHost=dbd}
 		SelectType=select/cons_tres
@@ -214,7 +215,7 @@ write_config() {
 	*) write_topology >"$dir/topology.conf" ;;
 	esac
 	# Our own mounts leave /sys without v2.
-	echo CgroupPlugin=cgroup/v1 >"$dir/cgroup.conf"
+	printf '%s\n' CgroupPlugin=cgroup/v1 ConstrainRAMSpace=yes >"$dir/cgroup.conf"
 	echo "include $dir/plugstack.conf.d/*.conf" >"$dir/plugstack.conf"
 	write_mpi_conf >"$dir/mpi.conf"
 	[ -z "$ACCOUNTING" ] || write_slurmdbd_conf "$dir/slurmdbd.conf"

@@ -110,8 +110,8 @@ test_a_run_is_kept_that_ends_with_its_script() {
 }
 
 cgroup_cluster() {
-	own_cluster --leaves 1 --proctrack cgroup --netprof "$BUILD" 2>"$TMPDIR/up" || {
-		! grep -q 'no freezer' "$TMPDIR/up" || skip "no freezer of cgroup v1"
+	own_cluster --leaves 1 --cgroup --netprof "$BUILD" 2>"$TMPDIR/up" || {
+		! grep -q "no freezer" "$TMPDIR/up" || skip "no cgroup v1"
 		fail "$(cat "$TMPDIR/up")"
 	}
 }
@@ -142,6 +142,39 @@ test_no_step_ends_later_where_cgroups_are_used() {
 	awk 'NR % 2 { plain = $1; next } $1 > plain + 700 { late++ }
 		END { exit late > 1 }' <<<"$ends" ||
 		fail "ms, not flagged and flagged in turn: ${ends//$'\n'/ }"
+}
+
+# Does a step end well that takes so many KiB within so many seconds?
+takes() { # KIB SEC KEEP_SEC OPTION...
+	local kib=$1 sec=$2 keep=$3
+
+	shift 3
+	alice "srun -Q -N2 -n2 --mem=64 $* perl -e '
+		my (\$n, \$sec) = ($kib / 64, $sec);
+		for (1 .. \$n) {
+			push @taken, qq(\1) x 65536;
+			select undef, undef, undef, \$sec / \$n if \$sec;
+		}
+		sleep $keep;'" 2>"$TMPDIR/takes"
+}
+
+# Where a page more would have Slurm count it as out of memory.
+test_a_step_keeps_the_memory_that_it_asked_for() {
+	local low=16384 high=65536 half
+
+	cgroup_cluster
+	STORE=$(rundir)/store ALICE=$(rundir)/store/users/20001
+	while ((high - low > 128)); do
+		half=$(((low + high) / 2))
+		if takes $half 0 0; then low=$half; else high=$half; fi
+	done
+	((high < 65536 && low > 16384)) || fail "no limit: $low to $high KiB"
+	low=$((low - 512)) # netprof-join asleep, and more
+	takes $low 0 3 --netprofile=full || fail "$low: $(<"$TMPDIR/takes")"
+	takes $low 5 0 --netprofile=grows || fail "$low: $(<"$TMPDIR/takes")"
+	expect full 'all(any(.notes[]; test("left, as 6. of its 64 MiB")))'
+	expect grows 'all(any(.notes[]; test("left, as 4. of its 64 MiB")) and
+		.leaves[0].latency.n > 2)'
 }
 
 test_a_program_that_its_scripts_end_kills_has_failed() {

@@ -332,6 +332,32 @@ static void test_mpi(void)
 	}
 }
 
+/* Before it is called and after; and as it comes, with control characters. */
+static void test_want_of_memory(void)
+{
+	const char *why = "63 of its 64 MiB of memory are used";
+	struct hall w;
+	int fd[3];
+
+	open_hall(&w);
+	fd[0] = join(&w, "probe");
+	fd[1] = join(&w, "probe");
+	np_membership_call(w.p, (size_t[]){ 1 }, 1, "x");
+	say(fd[0], "short 63 of its 64 MiB of memory are used\n");
+	say(fd[1], "short 63 of its 64 MiB of memory are used\n");
+	UNTIL(&w, facts(&w, 0)->gone && facts(&w, 1)->gone);
+	T_CHECK(!strcmp(facts(&w, 0)->memory, why));
+	T_CHECK(!strcmp(facts(&w, 1)->memory, why));
+	fd[2] = come(&w);
+	say(fd[2], G " probe 7 n7 all\tof it\nput a=b\n");
+	UNTIL(&w, np_membership_size(w.p) == 3 && facts(&w, 2)->gone);
+	T_CHECK(!strcmp(facts(&w, 2)->memory, "all?of it"));
+	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 1);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
+		close(fd[i]);
+	np_membership_free(w.p);
+}
+
 static void test_last_words(void)
 {
 	struct hall w;
@@ -454,6 +480,8 @@ static const struct t_case cases[] = {
 	{ "reports are those of members that were called", test_reports },
 	{ "who does not keep to its part is shut out", test_manners },
 	{ "members say which MPI the tasks have", test_mpi },
+	{ "members leave for want of memory, and say so",
+	  test_want_of_memory },
 	{ "sent home, members still say their last", test_last_words },
 	{ "a member that vanished as it was called", test_called_in_vain },
 	{ "levels come and go as often as they like", test_levels_come_again },

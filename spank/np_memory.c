@@ -1,0 +1,211 @@
+#include "np_memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MIB 1048576.0
+#define PART (1.0 / 16)
+#define LEAST (16 * MIB)
+#define MOST (256 * MIB)
+#define UNLIMITED 1e15 /* bytes; version 1 has a number for that */
+#define NAME 256
+
+/* Where a hierarchy is mounted, and which part of it. */
+struct mount {
+	char root[NAME], at[NAME];
+	bool v2;
+};
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; list; list = strchr(list, ',')) {
+		list += *list == ',';
+		if (!strncmp(list, word, len) && strchr(",\n", list[len]))
+			return true; /* strchr() finds the NUL, too */
+	}
+	return false;
+}
+
+/* A line of mountinfo; see proc(5).  False: not for memory. */
+static bool take_mount(const char *line, struct mount *m)
+{
+	const char *type_at = strstr(line, " - ");
+	char type[16], options[NAME];
+
+	if (!type_at || sscanf(line, "%*s %*s %*s %255s %255s", m->root,
+			       m->at) != 2 ||
+	    sscanf(type_at, " - %15s %*s %255s", type, options) != 2)
+		return false;
+	m->v2 = !strcmp(type, "cgroup2");
+	return m->v2 || (!strcmp(type, "cgroup") && has_word(options, "memory"));
+}
+
+static FILE *open_in(const char *dir, size_t len, const char *name)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, name);
+	return fopen(path, "re");
+}
+
+/* "ID:CONTROLLERS:PATH" of it; version 2 names no controllers. */
+static bool find_path(const char *proc, bool v2, char path[PATH_MAX])
+{
+	FILE *f = open_in(proc, strlen(proc), "cgroup");
+	bool found = false;
+	char *list, *at;
+
+	while (f && !found && fgets(path, PATH_MAX, f)) {
+		path[strcspn(path, "\n")] = '\0';
+		list = strchr(path, ':');
+		at = list ? strchr(list + 1, ':') : NULL;
+		if (!at)
+			continue;
+		*at++ = '\0';
+		found = v2 ? !list[1] : has_word(list + 1, "memory");
+		if (found)
+			memmove(path, at, strlen(at) + 1);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* The first number in a file; false: none, such as "max". */
+static bool number(const char *dir, size_t len, const char *name, double *v)
+{
+	FILE *f = open_in(dir, len, name);
+	bool found = f && fscanf(f, "%lf", v) == 1;
+
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Bytes of files, read or written, which Linux drops for want of memory. */
+static double of_files(const struct np_memory *m, size_t len)
+{
+	const char *prefix = m->v2 ? "" : "total_"; /* those below included */
+	FILE *f = open_in(m->dir, len, "memory.stat");
+	char line[128], active[32], inactive[32], name[64];
+	double sum = 0, v;
+
+	snprintf(active, sizeof(active), "%sactive_file", prefix);
+	snprintf(inactive, sizeof(inactive), "%sinactive_file", prefix);
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63s %lf", name, &v) == 2 &&
+		    (!strcmp(name, active) || !strcmp(name, inactive)))
+			sum += v;
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+static bool limit_of(const struct np_memory *m, size_t len, double *limit)
+{
+	return number(m->dir, len, m->v2 ? "memory.max" :
+		      "memory.limit_in_bytes", limit) && *limit < UNLIMITED;
+}
+
+static bool used_of(const struct np_memory *m, size_t len, double *used)
+{
+	return number(m->dir, len, m->v2 ? "memory.current" :
+		      "memory.usage_in_bytes", used);
+}
+
+/* Of one cgroup, whose path is the first len characters. */
+static bool is_short(const struct np_memory *m, size_t len,
+		     char why[NP_MEMORY_TEXT])
+{
+	double limit, used, margin;
+
+	if (!limit_of(m, len, &limit) || !used_of(m, len, &used))
+		return false;
+	margin = limit * PART > MOST ? MOST : limit * PART;
+	if (margin < LEAST)
+		margin = LEAST;
+	if (limit - used >= margin)
+		return false;
+	used -= of_files(m, len);
+	if (limit - used >= margin)
+		return false;
+	snprintf(why, NP_MEMORY_TEXT, "%.0f of its %.0f MiB of memory are used",
+		 used / MIB, limit / MIB);
+	return true;
+}
+
+/* That of the parent, as far as there is a hierarchy here; then 0. */
+static size_t parent_of(const struct np_memory *m, size_t len)
+{
+	if (len <= m->root_len)
+		return 0;
+	while (m->dir[--len] != '/')
+		;
+	return len;
+}
+
+void np_memory_yield(void)
+{
+	FILE *f = fopen("/proc/self/oom_score_adj", "we");
+
+	if (!f)
+		return; /* then it is one of many */
+	fputs("1000", f);
+	fclose(f);
+}
+
+/*
+ * This process's own, where that can be seen: below the part that is mounted,
+ * under a mount that no other hides.
+ */
+static bool enter(struct np_memory *m, const struct mount *at, const char *path)
+{
+	size_t root = strcmp(at->root, "/") ? strlen(at->root) : 0;
+	size_t len;
+	double used;
+
+	if (strncmp(path, at->root, root))
+		return false;
+	m->v2 = at->v2;
+	m->root_len = strlen(at->at);
+	len = (size_t)snprintf(m->dir, sizeof(m->dir), "%s%s", at->at,
+			       path + root);
+	return len < sizeof(m->dir) && used_of(m, len, &used);
+}
+
+static bool has_limit(const struct np_memory *m)
+{
+	double limit;
+
+	for (size_t len = strlen(m->dir); len; len = parent_of(m, len))
+		if (limit_of(m, len, &limit))
+			return true;
+	return false;
+}
+
+void np_memory_open(struct np_memory *m, const char *proc)
+{
+	FILE *f = open_in(proc, strlen(proc), "mountinfo");
+	char line[4096], path[PATH_MAX];
+	bool found = false;
+	struct mount at;
+
+	*m = (struct np_memory){ 0 };
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = take_mount(line, &at) && find_path(proc, at.v2, path) &&
+			enter(m, &at, path);
+	if (f)
+		fclose(f);
+	if (!found || !has_limit(m))
+		m->dir[0] = '\0';
+}
+
+bool np_memory_short(const struct np_memory *m, char why[NP_MEMORY_TEXT])
+{
+	for (size_t len = strlen(m->dir); len; len = parent_of(m, len))
+		if (is_short(m, len, why))
+			return true;
+	return false;
+}
