@@ -97,6 +97,11 @@ static void say_level(const struct np_record *r, char *buf, size_t len)
 	snprintf(buf, len, "%s", r->level ? r->level->name : "none");
 }
 
+static void say_suspended(const struct np_record *r, char *buf, size_t len)
+{
+	snprintf(buf, len, "%s", r->suspended ? "yes" : "no");
+}
+
 static void say_n_nodes(const struct np_record *r, char *buf, size_t len)
 {
 	snprintf(buf, len, "%u", r->n_nodes);
@@ -129,6 +134,7 @@ static void say_state(const struct np_record *r, char *buf, size_t len)
 const struct cli_fact cli_facts[] = {
 	{ "neighbours", "Neighbours", "neighbours", say_neighbours },
 	{ "level", "Level", "the interference level", say_level },
+	{ "suspended", "Suspended", "whether it was suspended", say_suspended },
 	{ "n_nodes", "Nodes", "the number of nodes", say_n_nodes },
 	{ "n_tasks", "Tasks", "the number of tasks", say_n_tasks },
 	{ "nodes", "On", "the nodes", AT(nodes) },

@@ -165,6 +165,9 @@ static void say_step(const struct cli_explain *e, const struct cli_measured *m)
 	else if (r->exit_code)
 		snprintf(line, sizeof(line), "It failed, so its run time says "
 			 "nothing.");
+	else if (r->suspended)
+		snprintf(line, sizeof(line), "Its job was suspended, so its "
+			 "run time says nothing.");
 	else if (r->level)
 		snprintf(line, sizeof(line), "It ran beside level %s, which "
 			 "slows it on purpose.", r->level->name);

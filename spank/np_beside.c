@@ -168,6 +168,18 @@ static double overlap(const struct search *s, time_t start, time_t end)
 	return to - fmax((double)start, s->r->start);
 }
 
+/* Slurm says when a job was last suspended or resumed. */
+static void see_own(const job_info_msg_t *msg, struct np_record *r)
+{
+	for (uint32_t i = 0; i < msg->record_count; i++) {
+		const slurm_job_info_t *j = &msg->job_array[i];
+
+		if (j->job_id == r->job_id &&
+		    (double)j->suspend_time > r->start)
+			r->suspended = true;
+	}
+}
+
 static int merge_jobs(struct search *s, struct np_err *err)
 {
 	job_info_msg_t *msg = NULL;
@@ -176,6 +188,7 @@ static int merge_jobs(struct search *s, struct np_err *err)
 	if (slurm_load_jobs(0, &msg, SHOW_ALL))
 		return np_errf(err, -EIO, "slurmctld does not tell the jobs: "
 			       "%s", slurm_strerror(errno));
+	see_own(msg, s->beside.r);
 	for (uint32_t i = 0; !rc && i < msg->record_count; i++) {
 		const slurm_job_info_t *j = &msg->job_array[i];
 		int base = j->job_state & JOB_STATE_BASE;

@@ -38,7 +38,8 @@ int np_beside_add(struct np_beside *b, const struct np_candidate *c,
 /*
  * Ask slurmctld, in two requests, and merge into r the jobs, and the other steps
  * of its own job, that had nodes on the leaves of nodes between r->start and
- * until (dates) for more than a second.  Other components of the heterogeneous
+ * until (dates) for more than a second; and whether its own was suspended after
+ * r->start.  Other components of the heterogeneous
  * job het_job_id (0: none) are the same program and no neighbours.
  */
 int np_beside_look(const struct np_leafmap *l, const struct np_hosts *nodes,

@@ -4,8 +4,8 @@
  * Derived on reading, so that a better model improves old runs; no I/O.
  *
  * Runs count that can be compared: on one fabric (cluster, transport, size of
- * probes; what one side does not say is taken for the same), successful,
- * without other jobs on their leaves, and of one workload (fingerprint): that
+ * probes; what one side does not say is taken for the same), successful, never
+ * suspended, without other jobs on their leaves, and of one workload (fingerprint): that
  * whose runs have most distinct levels, then most runs, then the newest.
  * Where srun's exit code is known, so is the program's end, even if the probes
  * were cut.
@@ -45,6 +45,7 @@ enum np_run_use {
 	NP_RUN_FABRIC,	   /* on another fabric */
 	NP_RUN_UNDER_WAY,  /* not ended yet */
 	NP_RUN_FAILED,	   /* exit code not 0 or not known, or no time */
+	NP_RUN_SUSPENDED,  /* its job was suspended meanwhile */
 	NP_RUN_NEIGHBOURS, /* shared a leaf with other jobs */
 	NP_RUN_SCOPE,	   /* its level ran at another scope */
 	NP_RUN_LEVEL,	   /* a level that the calibration does not have */

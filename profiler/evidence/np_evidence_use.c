@@ -14,6 +14,7 @@ static const struct {
 	[NP_RUN_FABRIC] = { "fabric", "on another fabric" },
 	[NP_RUN_UNDER_WAY] = { "running", "under way" },
 	[NP_RUN_FAILED] = { "failed", "failed" },
+	[NP_RUN_SUSPENDED] = { "suspended", "suspended meanwhile" },
 	[NP_RUN_NEIGHBOURS] = { "neighbours", "beside other jobs" },
 	[NP_RUN_SCOPE] = { "scope", "with the level at another scope" },
 	[NP_RUN_LEVEL] = { "uncalibrated", "beside a level not calibrated" },
@@ -64,6 +65,8 @@ static enum np_run_use use_of(const struct np_record *r,
 		       NP_RUN_UNDER_WAY : NP_RUN_FAILED;
 	if (r->exit_code != 0 || np_record_run_sec(r) <= 0)
 		return NP_RUN_FAILED;
+	if (r->suspended)
+		return NP_RUN_SUSPENDED;
 	if (np_run_has_neighbours(r))
 		return NP_RUN_NEIGHBOURS;
 	if (r->level && f->scope && strcmp(r->level->scope, f->scope))

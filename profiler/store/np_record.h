@@ -128,6 +128,7 @@ struct np_record {
 	enum np_run_state state;
 	long exit_code;	  /* of srun; NP_NO_VALUE if not seen */
 	double alone_sec; /* the launch waited so long for the level, else 0 */
+	bool suspended;   /* and resumed: its times and latencies have a gap */
 	char *netprof_version, *slurm_version, *ucx_version;
 	char *mpi_version; /* of the program, "Open MPI 4.1.4"; NULL: not known,
 			      or it has none */

@@ -124,6 +124,7 @@ static const struct np_field record_fields[] = {
 	FIELD(np_record, NP_F_REAL, end, NP_JSON_DATE, NP_F_NEEDED),
 	FIELD(np_record, NP_F_LONG, exit_code, 65535, 0),
 	FIELD(np_record, NP_F_REAL, alone_sec, NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_record, NP_F_BOOL, suspended, 0, 0),
 	FIELD(np_record, NP_F_TEXT, netprof_version, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_TEXT, slurm_version, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_TEXT, ucx_version, NP_JSON_WORD, 0),

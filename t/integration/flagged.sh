@@ -191,6 +191,21 @@ test_how_daemons_of_an_mpi_end_is_not_how_the_program_did() {
 		.[0].exit_code == 0'
 }
 
+# As administrators do, and preemption with PreemptMode=SUSPEND.
+test_a_run_that_was_suspended_is_not_compared_with_others() {
+	alice "srun -N2 --netprofile=gap sleep 2"
+	inside --user root -- bash -c 'until id=$(squeue -h -n gap -t R -o %i) &&
+			[ -n "$id" ]; do sleep 0.1; done
+		sleep 2
+		scontrol suspend "$id" && sleep 3 && scontrol resume "$id"' &
+	batch -J gap -N2 --netprofile=gap --wrap 'srun sleep 4'
+	wait $!
+	expect gap 'map(.suspended // false) == [false, true] and
+		all(.state == "complete")'
+	alice "netprof show gap" >"$TMPDIR/show"
+	grep -q "1 suspended meanwhile" "$TMPDIR/show" || fail "$(cat "$TMPDIR/show")"
+}
+
 test_mpirun_on_one_node_is_left_alone() {
 	batch -J onenode -N1 -n2 --netprofile --wrap 'mpirun sleep 1'
 	no_profile onenode

@@ -157,6 +157,8 @@ static void shared(struct np_record *r)
 	r->n_neighbours = 1;
 }
 
+static void suspended(struct np_record *r) { r->suspended = true; }
+
 static void passed_by(struct np_record *r)
 {
 	shared(r);
@@ -180,6 +182,7 @@ static void test_left_out(void)
 		{ "a run without time", no_time, NP_RUN_FAILED },
 		{ "a run whose probes were cut counts", cut,
 		  NP_RUN_BESIDE },
+		{ "a run that was suspended", suspended, NP_RUN_SUSPENDED },
 		{ "beside other jobs", shared, NP_RUN_NEIGHBOURS },
 		{ "neighbours that were gone count", passed_by,
 		  NP_RUN_BESIDE },
