@@ -482,7 +482,6 @@ int main(int argc, char **argv)
 
 	catch_signals();
 	np_memory_yield();
-	np_memory_open(&a.memory, "/proc/self");
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
 	np_conf_init(&a.conf);
 	a.born_sec = np_mono_sec();
@@ -497,6 +496,7 @@ int main(int argc, char **argv)
 		return leave_alone(&a);
 	np_script_listen(&a.script, a.order.het_job_id ? a.order.het_job_id :
 							 a.order.job_id);
+	np_memory_open(&a.memory, "/proc/self");
 	rc = memory_is_short(&a) ? np_errf(&err, -ENOMEM, "%s", a.short_why) :
 	     begin(&a, &err);
 	if (rc == -ESRCH && a.order.het_component >= 0)

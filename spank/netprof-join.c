@@ -388,7 +388,6 @@ static bool take_options(struct join *j, int argc, char **argv)
 		default: return false;
 		}
 	np_watch_open(&j->watch, task, parent);
-	np_memory_open(&j->memory, "/proc/self");
 	return j->host && j->port && take_tokens(j);
 }
 
@@ -426,6 +425,7 @@ int main(int argc, char **argv)
 	make_way();
 	if (j.after_sec > 0)
 		wait_for(&j, -1, 0, np_mono_sec() + j.after_sec);
+	np_memory_open(&j.memory, "/proc/self");
 	/* Over already: too short to be measured. */
 	while (!is_over(&j) && take_part(&j) && j.again) {
 	}
