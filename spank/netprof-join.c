@@ -38,7 +38,6 @@
 #define LAST_WORDS_SEC 0.3 /* for the probe to say its last */
 #define MPI_END_SEC 0.05  /* for what was killed to be gone */
 #define LOOK_SEC 0.1	  /* at what no descriptor tells */
-#define MEMORY_SEC 0.1	  /* programs take 1 GB in a second */
 #define CALL_SIZE 4096
 #define CALL_WORDS 64
 
@@ -77,7 +76,7 @@ static bool memory_is_short(struct join *j)
 		return true;
 	if (!j->memory.dir[0] || now < j->memory_sec)
 		return false;
-	j->memory_sec = now + MEMORY_SEC;
+	j->memory_sec = now + LOOK_SEC;
 	return np_memory_short(&j->memory, j->why);
 }
 
@@ -91,11 +90,11 @@ static bool is_over(struct join *j)
 /* No longer than until what no descriptor tells is to be looked at. */
 static double most_sec(const struct join *j, double sec)
 {
-	if (j->fd >= 0 && j->memory.dir[0])
-		sec = fmin(sec, MEMORY_SEC);
-	if (j->watch.task && j->watch.fd < 0)
-		sec = fmin(sec, LOOK_SEC);
-	return fmin(sec, 60);
+	bool looks = (j->fd >= 0 && j->memory.dir[0]) ||
+		     (j->watch.task && j->watch.fd < 0);
+	double most = looks ? LOOK_SEC : 60;
+
+	return sec < most ? sec : most;
 }
 
 /* False: over, or until_sec has come before fd was ready for events. */
