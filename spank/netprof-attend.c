@@ -40,6 +40,8 @@
 #define NEIGHBOURS_FIRST_SEC 3.0
 #define NEIGHBOURS_EVERY_SEC 60.0 /* below Slurm's MinJobAge of 300 */
 #define NEIGHBOURS_PART 0.25	  /* later, once in so much of the run so far */
+/* 10,000 jobs, as many as slurmctld has by default, of 2 to 3 KB each */
+#define NEIGHBOURS_BYTES (32.0 * (1 << 20))
 #define LAST_WORDS_SEC 0.2	  /* of probes that end with the step's tasks */
 #define TICK_SEC 0.1
 
@@ -300,7 +302,9 @@ static void look_for_neighbours(struct attend *a)
 	struct np_err err = NP_ERR_INIT;
 	double so_far = np_mono_sec() - a->born_sec;
 
-	if (np_beside_look(a->where.leaves, &a->where.step, seen_until(a),
+	if (np_memory_short(&a->memory, NEIGHBOURS_BYTES, err.text))
+		np_record_note(a->r, "neighbours are not known: %s", err.text);
+	else if (np_beside_look(a->where.leaves, &a->where.step, seen_until(a),
 			   a->order.het_job_id, a->r, &err))
 		np_record_note(a->r, "neighbours are not known: %s", err.text);
 	a->next_neighbours_sec = np_mono_sec() + fmax(NEIGHBOURS_EVERY_SEC,
@@ -357,7 +361,7 @@ static double next_wake_sec(const struct attend *a)
 
 static bool memory_is_short(struct attend *a)
 {
-	return a->short_why[0] || np_memory_short(&a->memory, a->short_why);
+	return a->short_why[0] || np_memory_short(&a->memory, 0, a->short_why);
 }
 
 /* For want of memory we leave, and the program goes on. */

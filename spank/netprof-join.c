@@ -77,7 +77,7 @@ static bool memory_is_short(struct join *j)
 	if (!j->memory.dir[0] || now < j->memory_sec)
 		return false;
 	j->memory_sec = now + LOOK_SEC;
-	return np_memory_short(&j->memory, j->why);
+	return np_memory_short(&j->memory, 0, j->why);
 }
 
 static bool is_over(struct join *j)

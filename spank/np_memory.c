@@ -116,7 +116,7 @@ static bool used_of(const struct np_memory *m, size_t len, double *used)
 }
 
 /* Of one cgroup, whose path is the first len characters. */
-static bool is_short(const struct np_memory *m, size_t len,
+static bool is_short(const struct np_memory *m, size_t len, double need,
 		     char why[NP_MEMORY_TEXT])
 {
 	double limit, used, margin;
@@ -126,6 +126,8 @@ static bool is_short(const struct np_memory *m, size_t len,
 	margin = limit * PART > MOST ? MOST : limit * PART;
 	if (margin < LEAST)
 		margin = LEAST;
+	if (margin < need)
+		margin = need;
 	if (limit - used >= margin)
 		return false;
 	used -= of_files(m, len);
@@ -202,10 +204,11 @@ void np_memory_open(struct np_memory *m, const char *proc)
 		m->dir[0] = '\0';
 }
 
-bool np_memory_short(const struct np_memory *m, char why[NP_MEMORY_TEXT])
+bool np_memory_short(const struct np_memory *m, double need,
+		     char why[NP_MEMORY_TEXT])
 {
 	for (size_t len = strlen(m->dir); len; len = parent_of(m, len))
-		if (is_short(m, len, why))
+		if (is_short(m, len, need, why))
 			return true;
 	return false;
 }

@@ -27,9 +27,10 @@ void np_memory_open(struct np_memory *m, const char *proc);
 
 /*
  * Is less left of any limit than a 16th of it, or than 16 MiB, but no more than
- * 256 MiB?  Of its own it keeps files in memory that Linux would drop first:
- * those do not count.  If so, why is a word for people.
+ * 256 MiB; or than need bytes?  Files in memory, which Linux would drop first,
+ * do not count.  If so, why is a word for people.
  */
-bool np_memory_short(const struct np_memory *m, char why[NP_MEMORY_TEXT]);
+bool np_memory_short(const struct np_memory *m, double need,
+		     char why[NP_MEMORY_TEXT]);
 
 #endif

@@ -159,7 +159,7 @@ static void test_rows(void)
 		for (const struct group *g = rows[i].group; g->dir; g++)
 			put_group(dir, rows[i].v2, g);
 		np_memory_open(&m, dir);
-		T_ROW(rows[i].name, np_memory_short(&m, why) == !!rows[i].why);
+		T_ROW(rows[i].name, np_memory_short(&m, 0, why) == !!rows[i].why);
 		T_ROW(rows[i].name, !rows[i].why ||
 		      !strncmp(why, rows[i].why, strlen(rows[i].why)));
 	}
@@ -179,7 +179,7 @@ static void test_without_a_limit_nothing_is_watched(void)
 	T_CHECK(!m.dir[0]);
 }
 
-static void test_what_runs_short_later(void)
+static void test_what_runs_short(void)
 {
 	const char *dir = fresh();
 	struct group g = { "/a", 1000, 10, 0 };
@@ -190,17 +190,18 @@ static void test_what_runs_short_later(void)
 	put(dir, "cgroup", rows[0].cgroup);
 	put_group(dir, false, &g);
 	np_memory_open(&m, dir);
-	T_CHECK(!np_memory_short(&m, why));
+	T_CHECK(!np_memory_short(&m, 0, why));
+	T_CHECK(np_memory_short(&m, 991.0 * MIB, why));
 	g.used_mib = 990;
 	put_group(dir, false, &g);
-	T_CHECK(np_memory_short(&m, why));
+	T_CHECK(np_memory_short(&m, 0, why));
 }
 
 static const struct t_case cases[] = {
 	{ "a step that has nearly used its memory", test_rows },
 	{ "without a limit nothing is watched",
 	  test_without_a_limit_nothing_is_watched },
-	{ "memory that is used up later", test_what_runs_short_later },
+	{ "memory that is used up later, or needed", test_what_runs_short },
 	{ NULL, NULL },
 };
 T_SUITE(memory, cases)
