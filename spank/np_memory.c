@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MIB 1048576.0
 #define PART (1.0 / 16)
@@ -165,8 +166,8 @@ void np_memory_yield(void)
 static bool enter(struct np_memory *m, const struct mount *at, const char *path)
 {
 	size_t root = strcmp(at->root, "/") ? strlen(at->root) : 0;
+	char here[PATH_MAX + 32];
 	size_t len;
-	double used;
 
 	if (strncmp(path, at->root, root))
 		return false;
@@ -174,7 +175,8 @@ static bool enter(struct np_memory *m, const struct mount *at, const char *path)
 	m->root_len = strlen(at->at);
 	len = (size_t)snprintf(m->dir, sizeof(m->dir), "%s%s", at->at,
 			       path + root);
-	return len < sizeof(m->dir) && used_of(m, len, &used);
+	snprintf(here, sizeof(here), "%s/cgroup.procs", m->dir);
+	return len < sizeof(m->dir) && !access(here, F_OK);
 }
 
 static bool has_limit(const struct np_memory *m)

@@ -12,7 +12,8 @@
 
 struct group {
 	const char *dir; /* "": where the hierarchy is mounted */
-	long limit_mib, used_mib, files_mib; /* limit 0: none */
+	long limit_mib, used_mib, files_mib; /* limit 0: none; used -1: memory
+						is not a matter of this one */
 };
 
 static const struct {
@@ -70,6 +71,10 @@ static const struct {
 	  "4:cpu:/x\n0::/a/b\n",
 	  { { "/a", 1000, 990, 20 }, { "/a/b", 0, 10, 0 } },
 	  "970 of its 1000 MiB" },
+	{ "version 2, where tasks have no memory of their own", true,
+	  "1 0 0:1 / $/m rw - cgroup2 cgroup rw\n", "0::/a/b\n",
+	  { { "/a", 1000, 990, 0 }, { "/a/b", 0, -1, 0 } },
+	  "990 of its 1000 MiB" },
 	{ "version 2, with room", true,
 	  "1 0 0:1 / $/m rw - cgroup2 cgroup rw\n", "0::/a\n",
 	  { { "/a", 1000, 900, 0 } }, NULL },
@@ -134,7 +139,9 @@ static void put_group(const char *dir, bool v2, const struct group *g)
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/m%s", dir, g->dir);
-	t_sh(dir, "mkdir -p %s", path);
+	t_sh(dir, "mkdir -p %s && touch %s/cgroup.procs", path, path);
+	if (g->used_mib < 0)
+		return;
 	if (v2 && !g->limit_mib)
 		put(path, "memory.max", "max\n");
 	else
