@@ -1,0 +1,91 @@
+# Flagged steps where nodes are set up as in production: processes tracked and
+# memory constrained by cgroups, a step of its own for each job (Contain).
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
+BESIDE=yes
+LIMIT_SEC=120
+
+# Those of version 1, which t/cluster can have for itself.
+has_cgroups() {
+	# shellcheck disable=SC2016
+	unshare --mount sh -ec 'for c in freezer memory cpuacct; do
+		mount -t cgroup -o $c $c /mnt
+		umount /mnt
+	done' 2>/dev/null
+}
+
+! has_cgroups || SUITE_CLUSTER=(--leaves 1 --cgroup --netprof "$BUILD")
+
+before_each() {
+	has_cgroups || skip "no cgroups of version 1"
+	wait_for 30 all_idle
+}
+
+# At once where processes are tracked by cgroup, as in production.
+test_a_run_is_kept_that_ends_with_its_script() {
+	batch -J last -N4 -n4 --netprofile --wrap 'mpirun sleep 2'
+	expect last 'length == 1 and all(.state == "complete" and
+		.exit_code == 0 and .leaves[0].latency.n > 10)'
+}
+
+# Where Slurm finds a process of ours in the cgroup it looks again after 1 s.
+test_no_step_ends_later() {
+	local ends
+
+	ends=$(alice "for i in 1 2 3 4 5; do
+		for flag in -v --netprofile=brief; do
+			begin=\$(date +%s%N)
+			srun -N4 -n8 \$flag sleep 2 2>/dev/null
+			echo \$(((\$(date +%s%N) - begin) / 1000000))
+		done
+	done")
+	[ "$(wc -l <<<"$ends")" = 10 ] || fail "steps: $ends"
+	# 1 s more, less what a launch may take
+	awk 'NR % 2 { plain = $1; next } $1 > plain + 700 { late++ }
+		END { exit late > 1 }' <<<"$ends" ||
+		fail "ms, not flagged and flagged in turn: ${ends//$'\n'/ }"
+}
+
+# Does a step end well that takes so many KiB within so many seconds?
+takes() { # KIB SEC KEEP_SEC OPTION...
+	local kib=$1 sec=$2 keep=$3
+
+	shift 3
+	alice "srun -Q -N2 -n2 --mem=64 $* perl -e '
+		my (\$n, \$sec) = ($kib / 64, $sec);
+		for (1 .. \$n) {
+			push @taken, qq(\1) x 65536;
+			select undef, undef, undef, \$sec / \$n if \$sec;
+		}
+		sleep $keep;'" 2>"$TMPDIR/takes"
+}
+
+# Where a page more would have Slurm count it as out of memory.
+test_a_step_keeps_the_memory_that_it_asked_for() {
+	local low=16384 high=65536 half
+
+	[ -z "${SANITIZE-}" ] || skip "netprof-join is larger with sanitizers"
+	while ((high - low > 128)); do
+		half=$(((low + high) / 2))
+		if takes $half 0 0; then low=$half; else high=$half; fi
+	done
+	((high < 65536 && low > 16384)) || fail "no limit: $low to $high KiB"
+	low=$((low - 512)) # netprof-join asleep, and more
+	takes $low 0 3 --netprofile=full || fail "$low: $(<"$TMPDIR/takes")"
+	takes $low 5 0 --netprofile=grows || fail "$low: $(<"$TMPDIR/takes")"
+	expect full 'all(any(.notes[]; test("left, as 6. of its 64 MiB")))'
+	expect grows 'all(any(.notes[]; test("left, as 4. of its 64 MiB")) and
+		.leaves[0].latency.n > 2)'
+}
+
+# The attendant is beside srun, in the script's share of the job's memory.
+test_a_script_keeps_the_memory_that_the_job_asked_for() {
+	batch -N2 -n2 --mem=64 --netprofile=tight --wrap 'srun sleep 8 &
+		sleep 3
+		perl -e '\''push @taken, qq(\1) x 65536 for 1 .. 640; sleep 2'\'' &&
+		wait $!'
+	expect tight 'length == 1 and (.[0] | .state == "cut" and
+		any(.notes[]; test("not measured further: [45]. of its 64 MiB")))'
+	logged "(tight) is not measured further: [45]. of its 64 MiB" >/dev/null ||
+		fail "$(logged tight)"
+}
