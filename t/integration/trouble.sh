@@ -212,15 +212,15 @@ test_names_of_files_and_jobs_do_not_play_tricks_in_the_log() {
 test_a_broken_file_is_told_by_its_line_and_taken_when_corrected() {
 	local line
 
-	cp "$CONF" "$CONF.good"
-	echo Placement=perhaps >>"$CONF"
+	configure Placement=perhaps
 	line=$(wc -l <"$CONF")
 	cluster restart-ctl
 	wait_for 5 said "netprof.conf:$line:? .*perhaps"
+	wait_for 20 all_registered
 	still_submits
 	# One each of the slurmctld that ends and of the one that starts.
 	between "lines about it" "$(lines perhaps)" 1 2
-	mv "$CONF.good" "$CONF"
+	as_usual
 	wait_for 8 said "in order again"
 	three_pending
 	three_as_promised
