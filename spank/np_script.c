@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -33,14 +34,16 @@ static int open_socket(void)
 	return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-/* Who listens, or who connects. */
-static bool is_peer(int fd, uid_t user)
+/* Who listens, or who connects: its process, or 0 if it is not the user's. */
+static pid_t peer_of(int fd, uid_t user)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) &&
-	       peer.uid == user;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ||
+	    peer.uid != user)
+		return 0;
+	return peer.pid;
 }
 
 int np_script_listen(struct np_script *s, uint32_t job_id)
@@ -71,7 +74,7 @@ static void take_caller(struct np_script *s)
 
 	if (who < 0)
 		return;
-	if (!is_peer(who, 0) && !is_peer(who, getuid())) {
+	if (!peer_of(who, 0) && !peer_of(who, getuid())) {
 		close(who);
 		return;
 	}
@@ -106,11 +109,28 @@ void np_script_close(struct np_script *s)
 	*s = (struct np_script)NP_SCRIPT_INIT;
 }
 
+/*
+ * What is readable once a process is gone that has a connection: its pidfd, as
+ * it closes its sockets before it leaves its cgroup, where Slurm would find it
+ * and look again a second later.  Without pidfds (Linux before 5.3), the
+ * connection.
+ */
+static int end_of(pid_t peer, int connection)
+{
+	int fd = (int)syscall(SYS_pidfd_open, peer, 0);
+
+	if (fd < 0)
+		return connection;
+	close(connection);
+	return fd;
+}
+
 /* One socket serves until it is connected: most slots have nobody. */
 static int tell_all(uint32_t job_id, uid_t user, int code, struct pollfd *told)
 {
 	int n = 0, fd = -1, len;
 	char line[32];
+	pid_t peer;
 
 	len = snprintf(line, sizeof(line), "exit %d\n", code);
 	for (int i = 0; i < NP_SCRIPT_SLOTS; i++) {
@@ -120,9 +140,10 @@ static int tell_all(uint32_t job_id, uid_t user, int code, struct pollfd *told)
 			fd = open_socket();
 		if (fd < 0 || connect(fd, (struct sockaddr *)&s.name, s.len))
 			continue;
-		if (is_peer(fd, user) &&
-		    send(fd, line, (size_t)len, MSG_NOSIGNAL) == len)
-			told[n++].fd = fd;
+		peer = peer_of(fd, user);
+		if (peer && send(fd, line, (size_t)len, MSG_NOSIGNAL) == len)
+			told[n++] = (struct pollfd){ .fd = end_of(peer, fd),
+						     .events = POLLIN };
 		else
 			close(fd);
 		fd = -1;
@@ -135,7 +156,7 @@ static int tell_all(uint32_t job_id, uid_t user, int code, struct pollfd *told)
 void np_script_tell(uint32_t job_id, uid_t user, int code, int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
-	struct pollfd told[NP_SCRIPT_SLOTS] = { 0 };
+	struct pollfd told[NP_SCRIPT_SLOTS];
 	int n = tell_all(job_id, user, code, told), open = n, left;
 
 	while (open && (left = (int)(1e3 * (until_sec - np_mono_sec()))) > 0) {

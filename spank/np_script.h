@@ -8,7 +8,7 @@
  *
  * Each attendant listens at one of NP_SCRIPT_SLOTS abstract sockets, named by
  * the job; slurmstepd connects to those that are there, says "exit N\n" as
- * srun does (np_attach.h), and waits until they are closed.
+ * srun does (np_attach.h), and waits until they are gone.
  */
 #ifndef NP_SCRIPT_H
 #define NP_SCRIPT_H
@@ -39,7 +39,7 @@ void np_script_close(struct np_script *s);
 
 /*
  * Tell attendants of that user the script's exit code, 128 and more of a
- * signal, and wait until all have closed, timeout_ms at most.
+ * signal, and wait until all are gone, timeout_ms at most.
  */
 void np_script_tell(uint32_t job_id, uid_t user, int code, int timeout_ms);
 

@@ -28,22 +28,36 @@ test_a_run_is_kept_that_ends_with_its_script() {
 		.exit_code == 0 and .leaves[0].latency.n > 10)'
 }
 
-# Where Slurm finds a process of ours in the cgroup it looks again after 1 s.
-test_no_step_ends_later() {
-	local ends
+# "MS MS" a line, of one that is not flagged and one that is, in turn: where Slurm
+# finds a process of ours in a cgroup it looks again after 1 s.
+none_is_late() {
+	[ "$(wc -l <<<"$1")" = 10 ] || fail "too few: $1"
+	# 1 s more, less what a launch may take
+	awk 'NR % 2 { plain = $1; next } $1 > plain + 700 { late++ }
+		END { exit late > 1 }' <<<"$1" ||
+		fail "ms, not flagged and flagged in turn: ${1//$'\n'/ }"
+}
 
-	ends=$(alice "for i in 1 2 3 4 5; do
+test_no_step_ends_later() {
+	none_is_late "$(alice "for i in 1 2 3 4 5; do
 		for flag in -v --netprofile=brief; do
 			begin=\$(date +%s%N)
 			srun -N4 -n8 \$flag sleep 2 2>/dev/null
 			echo \$(((\$(date +%s%N) - begin) / 1000000))
 		done
-	done")
-	[ "$(wc -l <<<"$ends")" = 10 ] || fail "steps: $ends"
-	# 1 s more, less what a launch may take
-	awk 'NR % 2 { plain = $1; next } $1 > plain + 700 { late++ }
-		END { exit late > 1 }' <<<"$ends" ||
-		fail "ms, not flagged and flagged in turn: ${ends//$'\n'/ }"
+	done")"
+}
+
+# From the end of its script until Slurm lets go of its nodes.
+test_no_job_ends_later() {
+	none_is_late "$(alice "for i in 1 2 3 4 5; do
+		for flag in -Jplain --netprofile=ended; do
+			id=\$(sbatch --parsable -o /dev/null -N2 -n2 \$flag \\
+				--wrap 'srun sleep 3; date +%s%N >end')
+			while squeue -h -j \$id | grep -q .; do sleep 0.05; done
+			echo \$(((\$(date +%s%N) - \$(cat end)) / 1000000))
+		done
+	done" 2>/dev/null)"
 }
 
 # Does a step end well that takes so many KiB within so many seconds?

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,28 +49,43 @@ static void test_all_attendants_are_told(void)
 	T_CHECK(a.fd == -1);
 }
 
-static void *tell(void *sec)
-{
-	double start = np_mono_sec();
-
-	np_script_tell(job(), getuid(), 0, PATIENCE_MS);
-	*(double *)sec = np_mono_sec() - start;
-	return NULL;
-}
-
-static void test_a_script_waits_for_those_that_save(void)
+/* Listens, says so, hears, closes, and lives a little longer. */
+static void attend(uint32_t job_id, int ready)
 {
 	struct np_script s;
-	double sec = 0;
-	pthread_t thread;
+	int code = np_script_listen(&s, job_id);
 
-	T_CHECK(!np_script_listen(&s, job()) &&
-		!pthread_create(&thread, NULL, tell, &sec));
-	T_CHECK(heard(&s) == 0);
-	usleep(100000);
+	if (write(ready, "", 1) != 1)
+		_exit(1);
+	if (!code)
+		code = heard(&s);
 	np_script_close(&s);
-	pthread_join(thread, NULL);
+	usleep(100000);
+	_exit(code);
+}
+
+/* Slurm looks for what is left of a job when it is told. */
+static void test_a_script_waits_until_those_that_save_are_gone(void)
+{
+	uint32_t here = job();
+	int ready[2], status = -1;
+	double start, sec;
+	char said;
+	pid_t pid;
+
+	T_CHECK(!pipe(ready));
+	pid = fork();
+	if (!pid)
+		attend(here, ready[1]);
+	T_CHECK(pid > 0 && read(ready[0], &said, 1) == 1);
+	start = np_mono_sec();
+	np_script_tell(here, getuid(), 7, PATIENCE_MS);
+	sec = np_mono_sec() - start;
+	T_CHECK(waitpid(pid, &status, WNOHANG) == pid &&
+		WEXITSTATUS(status) == 7);
 	T_CHECK(sec >= 0.1 && 1e3 * sec < PATIENCE_MS / 2.0);
+	close(ready[0]);
+	close(ready[1]);
 }
 
 static void test_a_script_waits_no_longer_than_told(void)
@@ -128,8 +142,8 @@ static void test_other_users_are_not_heard(void)
 static const struct t_case cases[] = {
 	{ "all attendants of a job hear that its script has ended",
 	  test_all_attendants_are_told },
-	{ "a script's end waits for those that save",
-	  test_a_script_waits_for_those_that_save },
+	{ "a script's end waits until those that save are gone",
+	  test_a_script_waits_until_those_that_save_are_gone },
 	{ "and no longer than told", test_a_script_waits_no_longer_than_told },
 	{ "one more than there are slots is not heard of",
 	  test_as_many_as_there_are_slots },
