@@ -76,8 +76,10 @@ test_the_management_network_is_not_shaped() {
 	between "management, Mbit/s" "$r" 100 1000000
 }
 
+# Each node has a /tmp of its own, where this checkout may lie.
 transfers() { # NODES OPTIONS SCHEME
-	inside srun -w "$1" --mpi=pmix "$ROOT/$BUILD/netprof-sharing" "${@:2}"
+	cp -u "$BUILD/netprof-sharing" "$(shared)"
+	inside srun -w "$1" --mpi=pmix "$(shared)/netprof-sharing" "${@:2}"
 }
 
 # The penalties of a scheme, as they were when it and what it is compared to
