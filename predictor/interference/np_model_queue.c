@@ -37,12 +37,8 @@ static int rho_of(const struct np_data *v, bool from_min, double mean,
 		.mu_per_sec = 1 / (from_min ? f->idle_min : f->idle.mean),
 		.var_sec2 = f->idle.sd * f->idle.sd,
 	};
-	struct np_load load;
-	int rc = np_queue_load(&s, mean, &load, v->err);
 
-	if (!rc)
-		*rho = load.rho;
-	return rc;
+	return np_queue_rho(&s, mean, rho, v->err);
 }
 
 /* One program's curve from the levels in list. */
