@@ -56,13 +56,10 @@ struct np_draw_program {
  */
 int np_draw_fabric(const struct np_fabric *f, const struct np_draw_opt *opt,
 		   struct np_draw_fabric *d, struct np_err *err);
-int np_draw_program(const struct np_program *a, const struct np_fabric *f,
-		const struct np_draw_opt *opt, struct np_draw_program *d,
-		struct np_err *err);
 
 /*
- * The same in two steps, as many a question ends with the first: what is known
- * of it, without a view, and then the views.
+ * In two steps, as many a question ends with the first: what is known of a, and
+ * then the views.
  */
 int np_draw_known(const struct np_program *a, const struct np_fabric *f,
 		  const struct np_draw_opt *opt, struct np_draw_program *d,

@@ -211,19 +211,6 @@ int np_draw_views(const struct np_program *a, const struct np_fabric *f,
 			    a->name, opt->replicates) : 0;
 }
 
-int np_draw_program(const struct np_program *a, const struct np_fabric *f,
-		    const struct np_draw_opt *opt, struct np_draw_program *d,
-		    struct np_err *err)
-{
-	int rc = np_draw_known(a, f, opt, d, err);
-
-	if (!rc)
-		rc = np_draw_views(a, f, opt, d, err);
-	if (rc)
-		np_draw_program_free(d);
-	return rc;
-}
-
 /* All pairs of windows, as any phase of one may meet any of the other. */
 static size_t pair_windows(const double *a, size_t n_a, const double *b,
 			   size_t n_b, double shift, double least, double *to)
