@@ -54,17 +54,17 @@ static double explained(const struct task *t, bool victim, size_t i,
 static size_t strongest(const struct task *t, bool victim, double *sum)
 {
 	const struct np_basis *use = &t->co->x.use;
-	const size_t *list = victim ? use->col : use->row;
-	size_t n = victim ? use->n_col : use->n_row, at = 0;
+	const struct np_levels *list = victim ? &use->col : &use->row;
+	size_t at = 0;
 	double top = -1, *work = t->z + t->n, e;
 
 	*sum = 0;
-	for (size_t i = 0; i < n; i++) {
-		e = explained(t, victim, list[i], work);
+	for (size_t i = 0; i < list->n; i++) {
+		e = explained(t, victim, list->at[i], work);
 		*sum += e;
 		if (e > top) {
 			top = e;
-			at = list[i];
+			at = list->at[i];
 		}
 	}
 	return at;
@@ -93,9 +93,9 @@ static double distance(const struct task *t, size_t i)
 
 	if (!(t->p->m->needs & NP_NEED_PRESSURE))
 		return fabs(f->level[i].mean - co->latency.mean);
-	for (size_t r = 0; r < use->n_row; r++)
-		sum += f->fit_beside[use->row[r] * f->n_levels + i] -
-		       co->fit_pressure[use->row[r]];
+	for (size_t r = 0; r < use->row.n; r++)
+		sum += f->fit_beside[use->row.at[r] * f->n_levels + i] -
+		       co->fit_pressure[use->row.at[r]];
 	return fabs(sum);
 }
 
@@ -103,11 +103,11 @@ static double distance(const struct task *t, size_t i)
 static size_t nearest(const struct task *t, bool of_curve)
 {
 	const struct np_basis *use = &t->co->x.use;
-	size_t n = of_curve ? use->n_col : t->p->n, at = 0;
+	size_t n = of_curve ? use->col.n : t->p->n, at = 0;
 	double best = INFINITY;
 
 	for (size_t c = 0; c < n; c++) {
-		size_t i = of_curve ? use->col[c] : c;
+		size_t i = of_curve ? use->col.at[c] : c;
 		double d = distance(t, i);
 
 		if (d < best) {

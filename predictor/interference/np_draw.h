@@ -42,7 +42,7 @@ struct np_draw_fabric {
 };
 
 struct np_draw_program {
-	unsigned has; /* LATENCY, HIST, WINDOWS, CURVE, PRESSURE */
+	unsigned has; /* LATENCY, HIST, WINDOWS, CURVE, PRESSURE, TRACE */
 	size_t n;
 	struct np_data_program *view;
 	bool *has_curve, *has_pressure; /* per level */

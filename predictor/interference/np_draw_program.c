@@ -178,6 +178,8 @@ int np_draw_known(const struct np_program *a, const struct np_fabric *f,
 			  (a->latency.count ? NP_NEED_HIST : 0);
 	if (a->latency.all.n == 1)
 		d->flags |= NP_PRED_ONE_PROBE;
+	if (a->response)
+		d->has |= NP_NEED_TRACE;
 	if (opt->needs & NP_NEED_WINDOWS && windows_of(a, NULL))
 		d->has |= NP_NEED_WINDOWS;
 	return 0;

@@ -12,8 +12,8 @@ static bool same(const struct np_predictor *p, const struct np_half *other,
 		 const struct np_basis *use)
 {
 	return p->m->alike && other->ready &&
-	       np_basis_equal(&other->use, use) && use->n_row == use->n_col &&
-	       !memcmp(use->row, use->col, use->n_row * sizeof(*use->row));
+	       np_basis_equal(&other->use, use) &&
+	       np_levels_equal(&use->row, &use->col);
 }
 
 /* *n: how many views are to be done; one alone tells the flags. */

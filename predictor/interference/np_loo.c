@@ -10,11 +10,11 @@
 #include "np_nnls.h"
 #include "np_predict_impl.h"
 
-static bool all_known(const bool *known, size_t stride, const size_t *list,
-		      size_t n)
+static bool all_known(const bool *known, size_t stride,
+		      const struct np_levels *l)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!known[list[i] * stride])
+	for (size_t i = 0; i < l->n; i++)
+		if (!known[l->at[i] * stride])
 			return false;
 	return true;
 }
@@ -30,9 +30,8 @@ static bool can_press(const struct np_predictor *p, const struct np_basis *use,
 	    (needs & NP_NEED_LATENCY && !d->has_latency[k]) ||
 	    (needs & NP_NEED_HIST && !d->has_hist[k]))
 		return false;
-	return all_known(d->has_beside + k, p->n, use->row, use->n_row) &&
-	       all_known(d->has_beside + k * p->n, 1, use->co_col,
-			 use->n_co_col);
+	return all_known(d->has_beside + k, p->n, &use->row) &&
+	       all_known(d->has_beside + k * p->n, 1, &use->co_col);
 }
 
 /* Can it stand for a victim? */
@@ -43,8 +42,8 @@ static bool can_suffer(const struct np_predictor *p,
 
 	if (p->m->needs & NP_NEED_OWN_LATENCY && !d->has_latency[k])
 		return false;
-	return use->n_col &&
-	       all_known(d->has_beside + k * p->n, 1, use->col, use->n_col);
+	return use->col.n &&
+	       all_known(d->has_beside + k * p->n, 1, &use->col);
 }
 
 /* Describe level k by the others. */
@@ -58,8 +57,8 @@ static int describe(struct np_predictor *p, const struct np_basis *use,
 	if (!can_press(p, use, k))
 		return -1;
 	np_basis_copy(&less, use);
-	np_basis_drop(less.col, &less.n_col, k);
-	if (!less.n_col)
+	np_levels_drop(&less.col, k);
+	if (!less.col.n)
 		return -1;
 	np_basis_data(p, &less, 0, &v);
 	v.co = &p->level[k];
@@ -78,7 +77,7 @@ static int respond(struct np_predictor *p, const struct np_basis *use,
 	if (!can_suffer(p, use, k))
 		return -1;
 	np_basis_copy(&less, use);
-	np_basis_drop(less.row, &less.n_row, k);
+	np_levels_drop(&less.row, k);
 	np_basis_data(p, &less, 0, &v);
 	v.victim = &p->level[k];
 	return p->m->respond(p->m, &v, y, false);
@@ -123,15 +122,15 @@ void np_loo_victim(struct np_predictor *p, const struct np_draw_program *va,
 	if (!p->opt.replicates)
 		return;
 	np_loo_levels(p, &s->use);
-	for (size_t c = 0; c < s->use.n_col; c++) {
-		size_t k = s->use.col[c];
+	for (size_t c = 0; c < s->use.col.n; c++) {
+		size_t k = s->use.col.at[c];
 		struct np_basis less;
 		double y[p->dim];
 
 		if (p->halves.x_rc[k])
 			continue;
 		np_basis_copy(&less, &s->use);
-		np_basis_drop(less.col, &less.n_col, k);
+		np_levels_drop(&less.col, k);
 		np_basis_data(p, &less, 0, &v);
 		v.victim = &va->view[0];
 		memcpy(y, s->z, sizeof(y)); /* the whole curve's is near */
@@ -160,7 +159,7 @@ void np_loo_co(struct np_predictor *p, const struct np_draw_program *cb,
 		if (p->halves.y_rc[k] || !cb->has_pressure[k])
 			continue;
 		np_basis_copy(&less, &s->use);
-		np_basis_drop(less.row, &less.n_row, k);
+		np_levels_drop(&less.row, k);
 		np_basis_data(p, &less, 0, &v);
 		v.co = &cb->view[0];
 		v.n_co = n_co;

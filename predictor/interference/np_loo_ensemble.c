@@ -51,8 +51,8 @@ static void one_pair(struct np_predictor *p, const struct np_basis *all,
 	struct np_basis use = *all;
 	struct np_data v;
 
-	np_basis_drop(use.row, &use.n_row, i);
-	np_basis_drop(use.col, &use.n_col, k);
+	np_levels_drop(&use.row, i);
+	np_levels_drop(&use.col, k);
 	np_basis_data(p, &use, 0, &v);
 	v.victim = &p->level[i];
 	v.co = &p->level[k];
@@ -94,9 +94,9 @@ int np_loo_ensemble(struct np_predictor *p, struct np_err *err)
 	np_basis_levels(p, &all);
 	start(&stack[0]);
 	start(&stack[1]);
-	for (size_t i = 0; i < all.n_row && all.n_col > 2; i++)
-		for (size_t k = 0; k < all.n_col; k++)
-			one_pair(p, &all, all.row[i], all.col[k], stack);
+	for (size_t i = 0; i < all.row.n && all.col.n > 2; i++)
+		for (size_t k = 0; k < all.col.n; k++)
+			one_pair(p, &all, all.row.at[i], all.col.at[k], stack);
 	rc = solve(p, &stack[0], p->ensemble, err);
 	return rc ? rc : solve(p, &stack[1], p->ensemble + K, err);
 }

@@ -19,10 +19,9 @@
 #include <stddef.h>
 
 #include "np_err.h"
-#include "np_latency.h"
+#include "np_fabric.h"
 
 struct np_nnls;
-struct np_response;
 
 /* What a model cannot do without. */
 enum np_need {
@@ -99,18 +98,20 @@ struct np_data_program {
 	const struct np_response *response; /* NULL: there is no trace */
 };
 
+/* Some of the fabric's levels, rising. */
+struct np_levels {
+	size_t n, at[NP_FABRIC_MAX_LEVELS];
+};
+
 /* One question with one set of numbers. */
 struct np_data {
 	const struct np_data_fabric *fabric;
 	const struct np_data_program *victim;
 	const struct np_data_program *co; /* all co-runners as one */
 	size_t n_co;
-	const size_t *col; /* levels whose effect on the victim is known */
-	size_t n_col;
-	const size_t *row; /* levels on which the co-runner's effect is known */
-	size_t n_row;
-	const size_t *co_col; /* levels whose effect on co is known */
-	size_t n_co_col;
+	const struct np_levels *col; /* whose effect on the victim is known */
+	const struct np_levels *row; /* on which the co-runner's effect is */
+	const struct np_levels *co_col; /* whose effect on co is known */
 	struct np_nnls *nnls;  /* for n_levels + 1 unknowns */
 	double *work;	       /* NP_MODEL_WORK(n_levels) doubles */
 	const double *ensemble; /* weights of the ensemble's members */

@@ -34,7 +34,7 @@ static void right_side(const struct np_data *v, double sum, double *h)
 	for (size_t j = 0; j <= n; j++)
 		h[j] = sum;
 	np_lanes_add_rows(h + 1, v->co->fit_pressure, v->fabric->fit_beside, n,
-			  v->row, v->n_row);
+			  v->row->at, v->row->n);
 }
 
 /* Add level i's row to the normal equations, or with sign -1 take it out. */
@@ -57,18 +57,18 @@ static const double *gram_of_rows(const struct np_data *v, double *gram)
 {
 	size_t n = v->fabric->n_levels, next = 0;
 
-	if (v->n_row == n)
+	if (v->row->n == n)
 		return v->fabric->gram_cross;
-	if (v->n_row < n / 2) {
+	if (v->row->n < n / 2) {
 		for (size_t i = 0; i < (n + 1) * (n + 1); i++)
 			gram[i] = NP_CROSS_SUM * NP_CROSS_SUM;
-		for (size_t r = 0; r < v->n_row; r++)
-			add_row(v, v->row[r], 1, gram);
+		for (size_t r = 0; r < v->row->n; r++)
+			add_row(v, v->row->at[r], 1, gram);
 		return gram;
 	}
 	memcpy(gram, v->fabric->gram_cross, (n + 1) * (n + 1) * sizeof(*gram));
 	for (size_t i = 0; i < n; i++) {
-		if (next < v->n_row && v->row[next] == i)
+		if (next < v->row->n && v->row->at[next] == i)
 			next++;
 		else
 			add_row(v, i, -1, gram);
@@ -85,14 +85,14 @@ static bool beyond(const struct np_data *v)
 	size_t n = v->fabric->n_levels;
 	double own = 0;
 
-	for (size_t r = 0; r < v->n_row; r++)
-		own += v->co->fit_pressure[v->row[r]];
-	for (size_t c = v->n_col; c-- > 0;) {
-		const double *column = v->fabric->fit_beside + v->col[c];
+	for (size_t r = 0; r < v->row->n; r++)
+		own += v->co->fit_pressure[v->row->at[r]];
+	for (size_t c = v->col->n; c-- > 0;) {
+		const double *column = v->fabric->fit_beside + v->col->at[c];
 		double sum = 0;
 
-		for (size_t r = 0; r < v->n_row; r++)
-			sum += column[v->row[r] * n];
+		for (size_t r = 0; r < v->row->n; r++)
+			sum += column[v->row->at[r] * n];
 		if (own <= sum)
 			return false;
 	}
@@ -121,10 +121,10 @@ static double open_gram(const struct np_data *v, const double *from,
 	size_t n1 = v->fabric->n_levels + 1;
 	double square = 0;
 
-	for (size_t c = 0; c < v->n_col; c++) {
-		size_t i = v->col[c] + 1;
+	for (size_t c = 0; c < v->col->n; c++) {
+		size_t i = v->col->at[c] + 1;
 
-		square += (from[i * n1 + i] - was) / (double)v->n_col;
+		square += (from[i * n1 + i] - was) / (double)v->col->n;
 	}
 	for (size_t i = 0; i < n1 * n1; i++)
 		gram[i] = from[i] - was + OPEN_SUM * square;

@@ -71,11 +71,11 @@ static double mean_gap(const struct np_data *v, size_t j)
 /* Ties go to the nearer mean, then to the earlier level. */
 static size_t best(enum np_lookup how, const struct np_data *v, double *top)
 {
-	size_t at = v->col[0];
+	size_t at = v->col->at[0];
 
 	*top = score(how, v, at);
-	for (size_t i = 1; i < v->n_col; i++) {
-		size_t j = v->col[i];
+	for (size_t i = 1; i < v->col->n; i++) {
+		size_t j = v->col->at[i];
 		double s = score(how, v, j), tie = TIE * fabs(*top);
 
 		if (s < *top - tie ||
@@ -92,9 +92,9 @@ static bool outside(const struct np_data *v)
 {
 	double lo = INFINITY, hi = 0;
 
-	for (size_t i = 0; i < v->n_col; i++) {
-		lo = fmin(lo, v->fabric->level[v->col[i]].mean);
-		hi = fmax(hi, v->fabric->level[v->col[i]].mean);
+	for (size_t i = 0; i < v->col->n; i++) {
+		lo = fmin(lo, v->fabric->level[v->col->at[i]].mean);
+		hi = fmax(hi, v->fabric->level[v->col->at[i]].mean);
 	}
 	return v->co->latency.mean > hi || v->co->latency.mean < lo;
 }
@@ -121,8 +121,8 @@ int np_lookup_respond(const struct np_model *m, struct np_data *v, double *y,
 		      bool warm)
 {
 	(void)m, (void)warm;
-	for (size_t i = 0; i < v->n_col; i++)
-		y[v->col[i]] = -log(v->victim->speed[v->col[i]]);
+	for (size_t i = 0; i < v->col->n; i++)
+		y[v->col->at[i]] = -log(v->victim->speed[v->col->at[i]]);
 	return 0;
 }
 

@@ -91,8 +91,8 @@ int np_mixture_describe(const struct np_model *m, struct np_data *v, double *x,
 
 	(void)m;
 	right_side(v, h);
-	for (size_t i = 0; i < v->n_col; i++)
-		top = fmax(top, v->fabric->level[v->col[i]].mean);
+	for (size_t i = 0; i < v->col->n; i++)
+		top = fmax(top, v->fabric->level[v->col->at[i]].mean);
 	if (v->co->latency.mean > top)
 		v->flags |= NP_PRED_BEYOND;
 	return np_weights_fit(v, v->fabric->gram_mixture, h, x, warm);

@@ -24,9 +24,7 @@ static struct np_data view_of(const struct np_data *v,
 	one.co = one.victim = a;
 	if (back) {
 		one.row = v->col;
-		one.n_row = v->n_col;
 		one.col = v->row;
-		one.n_col = v->n_row;
 	}
 	return one;
 }

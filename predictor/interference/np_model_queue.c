@@ -43,19 +43,19 @@ static int rho_of(const struct np_data *v, bool from_min, double mean,
 
 /* One program's curve from the levels in list. */
 static int fit(const struct np_model *m, struct np_data *v,
-	       const struct np_data_program *a, const size_t *list, size_t n,
+	       const struct np_data_program *a, const struct np_levels *list,
 	       double *curve)
 {
-	double rho[n ? n : 1], slow[n ? n : 1];
+	double rho[list->n + 1], slow[list->n + 1];
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < n; i++) {
-		slow[i] = 1 / a->speed[list[i]] - 1;
+	for (size_t i = 0; !rc && i < list->n; i++) {
+		slow[i] = 1 / a->speed[list->at[i]] - 1;
 		rc = rho_of(v, m->variant & NP_QUEUE_MIN,
-			    v->fabric->level[list[i]].mean, &rho[i]);
+			    v->fabric->level[list->at[i]].mean, &rho[i]);
 	}
 	return rc ? rc : np_curve_fit(m->variant & NP_QUEUE_SHAPE, rho, slow,
-				      n, curve, v->err);
+				      list->n, curve, v->err);
 }
 
 int np_queue_describe(const struct np_model *m, struct np_data *v, double *x,
@@ -71,7 +71,7 @@ int np_queue_describe(const struct np_model *m, struct np_data *v, double *x,
 		v->flags |= NP_PRED_NOT_MUTUAL;
 		return 0;
 	}
-	return fit(m, v, v->co, v->co_col, v->n_co_col, x + HEAD);
+	return fit(m, v, v->co, v->co_col, x + HEAD);
 }
 
 int np_queue_respond(const struct np_model *m, struct np_data *v, double *y,
@@ -84,7 +84,7 @@ int np_queue_respond(const struct np_model *m, struct np_data *v, double *y,
 	if (m->variant & NP_QUEUE_MUTUAL)
 		rc = rho_of(v, m->variant & NP_QUEUE_MIN,
 			    v->victim->latency.mean, &y[0]);
-	return rc ? rc : fit(m, v, v->victim, v->col, v->n_col, y + HEAD);
+	return rc ? rc : fit(m, v, v->victim, v->col, y + HEAD);
 }
 
 /* The slowdown at rho of a victim prepared by np_queue_respond(). */

@@ -12,9 +12,7 @@
 
 /* The levels in use for one question; see struct np_data. */
 struct np_basis {
-	size_t n_col, n_row, n_co_col;
-	size_t col[NP_FABRIC_MAX_LEVELS], row[NP_FABRIC_MAX_LEVELS];
-	size_t co_col[NP_FABRIC_MAX_LEVELS];
+	struct np_levels col, row, co_col;
 };
 
 /*
@@ -84,9 +82,8 @@ void np_basis_levels(const struct np_predictor *p, struct np_basis *use);
 /* As assignment does, without the room that is not in use, which is most. */
 void np_basis_copy(struct np_basis *to, const struct np_basis *from);
 bool np_basis_equal(const struct np_basis *a, const struct np_basis *b);
-/* Are the rows of either the columns of the other? */
-bool np_basis_mirrored(const struct np_basis *a, const struct np_basis *b);
-void np_basis_drop(size_t *list, size_t *n, size_t level);
+bool np_levels_equal(const struct np_levels *a, const struct np_levels *b);
+void np_levels_drop(struct np_levels *l, size_t level);
 /* What a model is given of them; the programs are to be added. */
 void np_basis_data(const struct np_predictor *p, const struct np_basis *use,
 		   size_t replicate, struct np_data *v);

@@ -119,13 +119,13 @@ static void describe_use(const struct np_predictor *p, const struct np_ready *a,
 
 	out->model = p->m;
 	out->used = p->m->needs;
-	out->n_curve = use->n_col;
-	out->n_pressure = use->n_row;
+	out->n_curve = use->col.n;
+	out->n_pressure = use->row.n;
 	out->n_left_out = co->x.n_miss + a->y.n_miss;
 	if (p->m->needs & NP_NEED_LATENCY)
 		out->n_probes = co->app->latency.all.n;
-	if ((p->m->needs & NP_NEED_CURVE && use->n_col < p->n) ||
-	    (p->m->needs & NP_NEED_PRESSURE && use->n_row < p->n))
+	if ((p->m->needs & NP_NEED_CURVE && use->col.n < p->n) ||
+	    (p->m->needs & NP_NEED_PRESSURE && use->row.n < p->n))
 		out->flags |= NP_PRED_PARTIAL;
 }
 
@@ -260,7 +260,8 @@ bool np_ready_both(struct np_predictor *p, struct np_ready *a,
 
 	if (!p->m->join_both || make_sides(p, a, b, 1, NULL) ||
 	    make_sides(p, b, a, 1, NULL) ||
-	    !np_basis_mirrored(&b->x.use, &a->x.use))
+	    !np_levels_equal(&b->x.use.row, &a->x.use.col) ||
+	    !np_levels_equal(&b->x.use.col, &a->x.use.row))
 		return false;
 	for (size_t r = 0; !joined && r < p->fabric.n; r++) {
 		double both[2];

@@ -11,23 +11,23 @@
 static int solve_some(struct np_data *v, const double *gram, const double *h,
 		      double *x, bool warm)
 {
-	size_t stride = v->fabric->n_levels + 1, n = v->n_col + 1;
+	size_t stride = v->fabric->n_levels + 1, n = v->col->n + 1;
 	double *g = v->work, *hh = g + n * n, *xx = hh + n;
 	int rc;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t from = i ? v->col[i - 1] + 1 : 0;
+		size_t from = i ? v->col->at[i - 1] + 1 : 0;
 
 		for (size_t j = 0; j < n; j++)
 			g[i * n + j] = gram[from * stride +
-					    (j ? v->col[j - 1] + 1 : 0)];
+					    (j ? v->col->at[j - 1] + 1 : 0)];
 		hh[i] = h[from];
 		xx[i] = warm ? x[from] : 0;
 	}
 	rc = np_nnls_solve(v->nnls, g, n, 0, hh, n, xx, warm, v->err);
 	memset(x, 0, stride * sizeof(*x));
 	for (size_t i = 0; i < n; i++)
-		x[i ? v->col[i - 1] + 1 : 0] = xx[i];
+		x[i ? v->col->at[i - 1] + 1 : 0] = xx[i];
 	return rc;
 }
 
@@ -36,7 +36,7 @@ int np_weights_solve(struct np_data *v, const double *gram, const double *h,
 {
 	size_t n = v->fabric->n_levels + 1;
 
-	if (v->n_col + 1 == n)
+	if (v->col->n + 1 == n)
 		return np_nnls_solve(v->nnls, gram, n, 0, h, n, x, warm,
 				     v->err);
 	return solve_some(v, gram, h, x, warm);
@@ -66,8 +66,8 @@ void np_weights_curve(const struct np_data *v, enum np_average how, double *y)
 	size_t n = v->fabric->n_levels;
 
 	memset(y, 0, n * sizeof(*y));
-	for (size_t i = 0; i < v->n_col; i++) {
-		size_t j = v->col[i];
+	for (size_t i = 0; i < v->col->n; i++) {
+		size_t j = v->col->at[i];
 
 		if (how == NP_AVERAGE_HARMONIC)
 			y[j] = v->victim->speed[j];
