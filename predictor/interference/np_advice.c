@@ -53,7 +53,7 @@ static double explained(const struct task *t, bool victim, size_t i,
 /* The level whose number moves the answer most; *sum: what all explain. */
 static size_t strongest(const struct task *t, bool victim, double *sum)
 {
-	const struct np_basis *use = &t->co->x.use;
+	const struct np_basis *use = &t->co->half[NP_CO].use;
 	const struct np_levels *list = victim ? &use->col : &use->row;
 	size_t at = 0;
 	double top = -1, *work = t->z + t->n, e;
@@ -88,7 +88,7 @@ static double distance(const struct task *t, size_t i)
 {
 	const struct np_data_fabric *f = &t->p->fabric.view[0];
 	const struct np_data_program *co = &t->co->draw.view[0];
-	const struct np_basis *use = &t->co->x.use;
+	const struct np_basis *use = &t->co->half[NP_CO].use;
 	double sum = 0;
 
 	if (!(t->p->m->needs & NP_NEED_PRESSURE))
@@ -102,7 +102,7 @@ static double distance(const struct task *t, size_t i)
 /* The level most like the co-runners, among all or those of the curve. */
 static size_t nearest(const struct task *t, bool of_curve)
 {
-	const struct np_basis *use = &t->co->x.use;
+	const struct np_basis *use = &t->co->half[NP_CO].use;
 	size_t n = of_curve ? use->col.n : t->p->n, at = 0;
 	double best = INFINITY;
 
@@ -165,7 +165,7 @@ void np_advise(struct np_predictor *p, const struct np_ready *a,
 	like = nearest(&t, false);
 	curve = redraw(&t, true);
 	press = redraw(&t, false);
-	model = missed(&co->x, &a->y);
+	model = missed(&co->half[NP_CO], &a->half[NP_VICTIM]);
 	k = coupling_var(p, scope, log1p(out->slowdown));
 	if (!a->draw.has_curve[like]) {
 		out->more = NP_MORE_CURVE;

@@ -132,12 +132,11 @@ static const struct {
 };
 
 static int check(const struct np_predictor *p, unsigned needs,
-		 const struct np_program *victim,
-		 const struct np_draw_program *va, const struct np_program *co,
-		 const struct np_draw_program *cb, struct np_err *err)
+		 const struct np_ready *a, const struct np_ready *co,
+		 struct np_err *err)
 {
-	const unsigned has[] = { va->has, cb->has, p->fabric.has };
-	const char *const name[] = { victim->name, co->name, p->f->name };
+	const unsigned has[] = { a->draw.has, co->draw.has, p->fabric.has };
+	const char *const name[] = { a->app->name, co->app->name, p->f->name };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lacks); i++) {
 		const char *what = lacks[i].what;
@@ -145,8 +144,8 @@ static int check(const struct np_predictor *p, unsigned needs,
 		if (!(needs & lacks[i].need) ||
 		    has[lacks[i].whose] & lacks[i].has)
 			continue;
-		if (lacks[i].need == NP_NEED_TRACE && victim->untraced)
-			what = victim->untraced;
+		if (lacks[i].need == NP_NEED_TRACE && a->app->untraced)
+			what = a->app->untraced;
 		return np_errf(err, -ENODATA, "%s: %s", name[lacks[i].whose],
 			       what);
 	}
@@ -204,11 +203,8 @@ void np_basis_levels(const struct np_predictor *p, struct np_basis *use)
 	trim(p, use);
 }
 
-int np_basis_choose(const struct np_predictor *p,
-		    const struct np_program *victim,
-		    const struct np_draw_program *va,
-		    const struct np_program *co,
-		    const struct np_draw_program *cb, size_t n_co,
+int np_basis_choose(const struct np_predictor *p, const struct np_ready *a,
+		    const struct np_ready *co, size_t n_co,
 		    struct np_basis *use, struct np_err *err)
 {
 	unsigned needs = p->m->needs;
@@ -217,20 +213,21 @@ int np_basis_choose(const struct np_predictor *p,
 	if (n_co > 1) /* the fixed point is for two; latencies add over idle */
 		needs = (needs & ~(unsigned)NP_NEED_CO_CURVE) |
 			(needs & NP_NEED_LATENCY ? NP_NEED_IDLE : 0);
-	rc = check(p, needs, victim, va, co, cb, err);
+	rc = check(p, needs, a, co, err);
 	if (rc)
 		return rc;
-	fill(p, va, cb, needs, use);
+	fill(p, &a->draw, &co->draw, needs, use);
 	if (needs & NP_NEED_CURVE && !use->col.n)
 		return np_errf(err, -ENODATA, "%s: no level beside which it "
-			       "ran has what model %s needs", victim->name,
+			       "ran has what model %s needs", a->app->name,
 			       p->m->name);
 	if (needs & NP_NEED_BESIDE && (use->col.n < 2 || use->row.n < 2))
 		return np_errf(err, p->n < 2 ? -EDOM : -ENODATA,
 			       "%s beside %s: %zu levels with its slowdown, "
 			       "%zu with the pressure, expected at least 2 of "
 			       "each that were run beside each other",
-			       victim->name, co->name, use->col.n, use->row.n);
+			       a->app->name, co->app->name, use->col.n,
+			       use->row.n);
 	return 0;
 }
 

@@ -48,14 +48,14 @@ static int make_halves(struct np_predictor *p)
 {
 	struct np_level_halves *s = &p->halves;
 
-	s->x = calloc(2 * p->n * p->dim + 1, sizeof(double));
-	s->x_rc = calloc(2 * p->n + 1, sizeof(int));
-	s->flags = calloc(p->n + 1, sizeof(unsigned));
-	if (!s->x || !s->x_rc || !s->flags)
-		return -ENOMEM;
-	s->y = s->x + p->n * p->dim;
-	s->y_rc = s->x_rc + p->n;
-	return 0;
+	s->flags = calloc(p->n + 1, sizeof(*s->flags));
+	for (int side = 0; side < NP_SIDES; side++) {
+		s->z[side] = calloc(p->n * p->dim + 1, sizeof(*s->z[side]));
+		s->rc[side] = calloc(p->n + 1, sizeof(*s->rc[side]));
+		if (!s->z[side] || !s->rc[side])
+			return -ENOMEM;
+	}
+	return s->flags ? 0 : -ENOMEM;
 }
 
 static int make(struct np_predictor *p, struct np_err *err)
@@ -139,8 +139,10 @@ void np_predictor_free(struct np_predictor *p)
 	np_nnls_free(p->nnls);
 	free(p->level);
 	free(p->level_store);
-	free(p->halves.x);
-	free(p->halves.x_rc);
+	for (int side = 0; side < NP_SIDES; side++) {
+		free(p->halves.z[side]);
+		free(p->halves.rc[side]);
+	}
 	free(p->halves.flags);
 	free(p->work);
 	free(p->sample);
