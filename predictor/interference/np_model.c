@@ -6,7 +6,6 @@
 
 #include "np_curve.h"
 #include "np_model_impl.h"
-#include "np_weights.h"
 
 static int zero_describe(const struct np_model *m, struct np_data *v,
 			 double *x, bool warm)

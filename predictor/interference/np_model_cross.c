@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "np_lanes.h"
-#include "np_weights.h"
 
 #define OPEN_SUM 0.3
 #define OPEN_RIDGE 0.1

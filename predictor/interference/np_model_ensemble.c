@@ -5,8 +5,6 @@
  */
 #include "np_model_impl.h"
 
-#include "np_weights.h"
-
 /*
  * x: weights as in twosided (n + 1), unexplained pressure (n), pressure (n),
  * weights as in open (n + 1)

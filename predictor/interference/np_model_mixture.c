@@ -15,8 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "np_weights.h"
-
 double np_mixture_bin_weight(const struct np_bins *bins, size_t bin)
 {
 	double lo = bins->edge[bin], hi = bins->edge[bin + 1];

@@ -17,7 +17,6 @@
 
 #include "np_lanes.h"
 #include "np_nnls.h"
-#include "np_weights.h"
 
 /* Shrinks v a little, as rows of levels resemble each other. */
 #define RIDGE 0.1

@@ -1,4 +1,4 @@
-#include "np_weights.h"
+#include "np_model_impl.h"
 
 #include <errno.h>
 #include <math.h>
