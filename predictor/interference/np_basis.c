@@ -235,6 +235,7 @@ void np_basis_data(const struct np_predictor *p, const struct np_basis *use,
 		   size_t replicate, struct np_data *v)
 {
 	*v = (struct np_data){
+		.model = p->m,
 		.fabric = &p->fabric.view[replicate], .n_co = 1,
 		.col = &use->col, .row = &use->row, .co_col = &use->co_col,
 		.nnls = p->nnls, .work = p->work, .ensemble = p->ensemble,

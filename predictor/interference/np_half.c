@@ -33,12 +33,13 @@ static int ask(const struct np_predictor *p, enum np_side side,
 	       const struct np_data_program *a, struct np_data *v, double *z,
 	       bool warm)
 {
+	v->warm = warm;
 	if (side == NP_VICTIM) {
 		v->victim = a;
-		return p->m->respond(p->m, v, z, warm);
+		return p->m->respond(v, z);
 	}
 	v->co = a;
-	return p->m->describe(p->m, v, z, warm);
+	return p->m->describe(v, z);
 }
 
 static bool all_known(const bool *known, size_t stride,
@@ -138,7 +139,7 @@ static void leave_out(struct np_predictor *p, enum np_side side,
 		v.n_co = n_co;
 		memcpy(z, s->z, sizeof(z)); /* that of all levels is near */
 		if (ask(p, side, a, &v, z, true) ||
-		    p->m->join(p->m, &v, side == NP_VICTIM ? level : z,
+		    p->m->join(&v, side == NP_VICTIM ? level : z,
 			       side == NP_VICTIM ? z : level, &log_slow))
 			continue;
 		if (side == NP_VICTIM)

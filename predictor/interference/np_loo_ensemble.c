@@ -58,8 +58,7 @@ static void one_pair(struct np_predictor *p, const struct np_basis *all,
 	v.co = &p->level[k];
 	memset(x, 0, sizeof(x));
 	memset(y, 0, sizeof(y));
-	if (p->m->describe(p->m, &v, x, false) ||
-	    p->m->respond(p->m, &v, y, false))
+	if (p->m->describe(&v, x) || p->m->respond(&v, y))
 		return;
 	np_ensemble_members(&v, x, y, member);
 	add(&stack[v.flags & NP_PRED_BEYOND ? 1 : 0], member,

@@ -7,18 +7,17 @@
 #include "np_curve.h"
 #include "np_model_impl.h"
 
-static int zero_describe(const struct np_model *m, struct np_data *v,
-			 double *x, bool warm)
+static int zero_describe(struct np_data *v, double *x)
 {
-	(void)m, (void)v, (void)warm;
+	(void)v;
 	x[0] = 0;
 	return 0;
 }
 
-static int zero_join(const struct np_model *m, struct np_data *v,
-		     const double *x, const double *y, double *log_slow)
+static int zero_join(struct np_data *v, const double *x, const double *y,
+		     double *log_slow)
 {
-	(void)m, (void)v, (void)x, (void)y;
+	(void)v, (void)x, (void)y;
 	*log_slow = 0;
 	return 0;
 }

@@ -21,6 +21,7 @@
 #include "np_err.h"
 #include "np_fabric.h"
 
+struct np_model;
 struct np_nnls;
 
 /* What a model cannot do without. */
@@ -105,6 +106,9 @@ struct np_levels {
 
 /* One question with one set of numbers. */
 struct np_data {
+	const struct np_model *model; /* that is asked */
+	/* The array to fill holds the answer to almost the same question. */
+	bool warm;
 	const struct np_data_fabric *fabric;
 	const struct np_data_program *victim;
 	const struct np_data_program *co; /* all co-runners as one */
@@ -122,26 +126,21 @@ struct np_data {
 /* Doubles that a model may use as v->work. */
 #define NP_MODEL_WORK(n_levels) (2 * ((n_levels) + 2) * ((n_levels) + 4))
 
-/*
- * Each step returns 0 or -errno with v->err.  With warm, the array to fill
- * already holds the answer to almost the same question.
- */
+/* Each step returns 0 or -errno with v->err. */
 struct np_model {
 	const char *name, *help;
 	unsigned needs; /* enum np_need */
 	const char *fallback; /* asked where needs are not met; NULL: none */
 
 	/* Describe v->co in x; must not look at v->victim. */
-	int (*describe)(const struct np_model *m, struct np_data *v, double *x,
-			bool warm);
+	int (*describe)(struct np_data *v, double *x);
 
 	/* Prepare v->victim's response in y; must not look at v->co. */
-	int (*respond)(const struct np_model *m, struct np_data *v, double *y,
-		       bool warm);
+	int (*respond)(struct np_data *v, double *y);
 
 	/* *log_slow: log(1 + slowdown), finite, from the two. */
-	int (*join)(const struct np_model *m, struct np_data *v,
-		    const double *x, const double *y, double *log_slow);
+	int (*join)(struct np_data *v, const double *x, const double *y,
+		    double *log_slow);
 
 	/* Doubles in x and in y: per_level * n_levels + fixed. */
 	size_t per_level, fixed;
@@ -152,8 +151,8 @@ struct np_model {
 	 * The same for both ways of a pair: log_slow[1] is that of x's program
 	 * beside y's, whose sides it takes to be these.  NULL: one by one.
 	 */
-	int (*join_both)(const struct np_model *m, struct np_data *v,
-			 const double *x, const double *y, double *log_slow);
+	int (*join_both)(struct np_data *v, const double *x, const double *y,
+			 double *log_slow);
 };
 
 static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)

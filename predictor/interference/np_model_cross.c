@@ -98,18 +98,16 @@ static bool beyond(const struct np_data *v)
 	return own > 0;
 }
 
-int np_cross_describe(const struct np_model *m, struct np_data *v, double *x,
-		      bool warm)
+int np_cross_describe(struct np_data *v, double *x)
 {
 	size_t n = v->fabric->n_levels;
 	double *h = v->work + NP_MODEL_WORK(n) - (n + 1);
 	double *gram = h - (n + 1) * (n + 1);
 
-	(void)m;
 	right_side(v, NP_CROSS_SUM * NP_CROSS_SUM, h);
 	if (beyond(v))
 		v->flags |= NP_PRED_BEYOND;
-	return np_weights_fit(v, gram_of_rows(v, gram), h, x, warm);
+	return np_weights_fit(v, gram_of_rows(v, gram), h, x);
 }
 
 /* Put the open model's terms in place of the other's; returns the sum's. */
@@ -132,16 +130,14 @@ static double open_gram(const struct np_data *v, const double *from,
 	return OPEN_SUM * square;
 }
 
-int np_open_describe(const struct np_model *m, struct np_data *v, double *x,
-		     bool warm)
+int np_open_describe(struct np_data *v, double *x)
 {
 	size_t n = v->fabric->n_levels;
 	double *h = v->work + NP_MODEL_WORK(n) - (n + 1);
 	double *gram = h - (n + 1) * (n + 1);
 
-	(void)m;
 	if (beyond(v))
 		v->flags |= NP_PRED_BEYOND;
 	right_side(v, open_gram(v, gram_of_rows(v, gram), gram), h);
-	return np_weights_solve(v, gram, h, x, warm);
+	return np_weights_solve(v, gram, h, x);
 }

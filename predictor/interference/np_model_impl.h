@@ -4,10 +4,9 @@
 
 #include "np_model.h"
 
-typedef int np_describe_f(const struct np_model *, struct np_data *, double *,
-			  bool);
-typedef int np_join_f(const struct np_model *, struct np_data *,
-		      const double *, const double *, double *);
+typedef int np_describe_f(struct np_data *, double *);
+typedef int np_join_f(struct np_data *, const double *, const double *,
+		      double *);
 
 /*
  * np_weights.c: what the mixture models share.  A co-runner is described by
@@ -25,16 +24,16 @@ enum np_average {
 /*
  * Solve the fit for the columns v->col (and idle) of normal equations gram,
  * (n_levels + 1) square, and h (n_levels + 1).
- * x, n_levels + 1: the weights, 0 elsewhere; with warm also the guess.
+ * x, n_levels + 1: the weights, 0 elsewhere; if v->warm also the guess.
  * Uses the first (n_levels + 1)^2 + 2 (n_levels + 1) doubles of v->work.
  * Returns 0, or -errno with v->err.
  */
 int np_weights_solve(struct np_data *v, const double *gram, const double *h,
-		     double *x, bool warm);
+		     double *x);
 
 /* The same, and scale the weights to sum 1. */
 int np_weights_fit(struct np_data *v, const double *gram, const double *h,
-		   double *x, bool warm);
+		   double *x);
 
 /* Copy the victim's curve, as the average wants it, into y[n_levels]. */
 void np_weights_curve(const struct np_data *v, enum np_average how, double *y);

@@ -99,16 +99,14 @@ static bool outside(const struct np_data *v)
 	return v->co->latency.mean > hi || v->co->latency.mean < lo;
 }
 
-int np_lookup_describe(const struct np_model *m, struct np_data *v, double *x,
-		       bool warm)
+int np_lookup_describe(struct np_data *v, double *x)
 {
 	double top;
 
-	(void)warm;
-	x[0] = (double)best((enum np_lookup)m->variant, v, &top);
+	x[0] = (double)best((enum np_lookup)v->model->variant, v, &top);
 	/* Nothing in common with any level: only the means are left. */
-	if (top == 0 && m->variant != NP_LOOKUP_AVERAGE &&
-	    m->variant != NP_LOOKUP_WASSERSTEIN) {
+	if (top == 0 && v->model->variant != NP_LOOKUP_AVERAGE &&
+	    v->model->variant != NP_LOOKUP_WASSERSTEIN) {
 		x[0] = (double)best(NP_LOOKUP_AVERAGE, v, &top);
 		v->flags |= NP_PRED_NO_OVERLAP;
 	}
@@ -117,19 +115,17 @@ int np_lookup_describe(const struct np_model *m, struct np_data *v, double *x,
 	return 0;
 }
 
-int np_lookup_respond(const struct np_model *m, struct np_data *v, double *y,
-		      bool warm)
+int np_lookup_respond(struct np_data *v, double *y)
 {
-	(void)m, (void)warm;
 	for (size_t i = 0; i < v->col->n; i++)
 		y[v->col->at[i]] = -log(v->victim->speed[v->col->at[i]]);
 	return 0;
 }
 
-int np_lookup_join(const struct np_model *m, struct np_data *v,
-		   const double *x, const double *y, double *log_slow)
+int np_lookup_join(struct np_data *v, const double *x, const double *y,
+		   double *log_slow)
 {
-	(void)m, (void)v;
+	(void)v;
 	*log_slow = y[(size_t)x[0]];
 	return 0;
 }

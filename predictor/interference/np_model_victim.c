@@ -21,10 +21,8 @@
 /* Shrinks v a little, as rows of levels resemble each other. */
 #define RIDGE 0.1
 
-int np_victim_describe(const struct np_model *m, struct np_data *v, double *x,
-		       bool warm)
+int np_victim_describe(struct np_data *v, double *x)
 {
-	(void)m, (void)warm;
 	memset(x, 0, v->fabric->n_levels * sizeof(*x));
 	for (size_t r = 0; r < v->row->n; r++)
 		x[v->row->at[r]] = v->co->fit_pressure[v->row->at[r]];
@@ -85,7 +83,7 @@ static void right_side(const struct np_data *v, double *h)
 				    curve, n);
 }
 
-static int respond(struct np_data *v, double ridge, double *y, bool warm)
+static int respond(struct np_data *v, double ridge, double *y)
 {
 	size_t k = v->row->n;
 	double *h = v->work + k * k, *z = h + k;
@@ -94,37 +92,33 @@ static int respond(struct np_data *v, double ridge, double *y, bool warm)
 
 	right_side(v, h);
 	for (size_t r = 0; r < k; r++)
-		z[r] = warm ? y[v->row->at[r]] : 0;
-	rc = np_nnls_solve(v->nnls, gram, k, ridge * ridge, h, k, z, warm,
-			   v->err);
+		z[r] = v->warm ? y[v->row->at[r]] : 0;
+	rc = np_nnls_solve(v->nnls, gram, k, ridge * ridge, h, k, z,
+			   v->warm, v->err);
 	memset(y, 0, v->fabric->n_levels * sizeof(*y));
 	for (size_t r = 0; r < k; r++)
 		y[v->row->at[r]] = z[r];
 	return rc;
 }
 
-int np_victim_respond(const struct np_model *m, struct np_data *v, double *y,
-		      bool warm)
+int np_victim_respond(struct np_data *v, double *y)
 {
-	(void)m;
-	return respond(v, 0, y, warm);
+	return respond(v, 0, y);
 }
 
-int np_victim_join(const struct np_model *m, struct np_data *v,
-		   const double *x, const double *y, double *log_slow)
+int np_victim_join(struct np_data *v, const double *x, const double *y,
+		   double *log_slow)
 {
-	(void)m;
 	*log_slow = np_lanes_dot(x, y, v->fabric->n_levels);
 	return 0;
 }
 
 /* x: weights as in cross (n + 1), then what they leave unexplained (n). */
-int np_twosided_describe(const struct np_model *m, struct np_data *v,
-			 double *x, bool warm)
+int np_twosided_describe(struct np_data *v, double *x)
 {
 	size_t n = v->fabric->n_levels, used[n + 1], n_used = 0;
 	double *left = x + n + 1;
-	int rc = np_cross_describe(m, v, x, warm);
+	int rc = np_cross_describe(v, x);
 
 	memset(left, 0, n * sizeof(*left));
 	for (size_t j = 0; !rc && j < n; j++)
@@ -143,21 +137,18 @@ int np_twosided_describe(const struct np_model *m, struct np_data *v,
 }
 
 /* y: the curve (n), then the victim as a sum of levels (n). */
-int np_twosided_respond(const struct np_model *m, struct np_data *v,
-			double *y, bool warm)
+int np_twosided_respond(struct np_data *v, double *y)
 {
 	size_t n = v->fabric->n_levels;
 
-	(void)m;
 	np_weights_curve(v, NP_AVERAGE_LOG, y);
-	return respond(v, RIDGE, y + n, warm);
+	return respond(v, RIDGE, y + n);
 }
 
 /* The logarithms' average and what it leaves, which lie side by side. */
-int np_twosided_join(const struct np_model *m, struct np_data *v,
-		     const double *x, const double *y, double *log_slow)
+int np_twosided_join(struct np_data *v, const double *x, const double *y,
+		     double *log_slow)
 {
-	(void)m;
 	*log_slow = np_lanes_dot(x + 1, y, 2 * v->fabric->n_levels);
 	return 0;
 }

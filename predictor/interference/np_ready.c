@@ -88,7 +88,7 @@ int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
 
 	question(p, a, s, co, r, n_co, &v);
 	v.flags = *flags;
-	rc = p->m->join(p->m, &v, co->half[NP_CO].z + r * p->dim,
+	rc = p->m->join(&v, co->half[NP_CO].z + r * p->dim,
 			a->half[NP_VICTIM].z + s * p->dim, log_slow);
 	*flags = v.flags;
 	return rc;
@@ -252,7 +252,7 @@ bool np_ready_both(struct np_predictor *p, struct np_ready *a,
 		struct np_data v;
 
 		question(p, a, r, b, r, 1, &v);
-		joined = p->m->join_both(p->m, &v, x->z + r * p->dim,
+		joined = p->m->join_both(&v, x->z + r * p->dim,
 					 y->z + r * p->dim, both);
 		z[r] = both[0];
 		z_back[r] = both[1];

@@ -9,7 +9,7 @@
 
 /* Gather the columns in use into work; they are few, and then contiguous. */
 static int solve_some(struct np_data *v, const double *gram, const double *h,
-		      double *x, bool warm)
+		      double *x)
 {
 	size_t stride = v->fabric->n_levels + 1, n = v->col->n + 1;
 	double *g = v->work, *hh = g + n * n, *xx = hh + n;
@@ -22,9 +22,9 @@ static int solve_some(struct np_data *v, const double *gram, const double *h,
 			g[i * n + j] = gram[from * stride +
 					    (j ? v->col->at[j - 1] + 1 : 0)];
 		hh[i] = h[from];
-		xx[i] = warm ? x[from] : 0;
+		xx[i] = v->warm ? x[from] : 0;
 	}
-	rc = np_nnls_solve(v->nnls, g, n, 0, hh, n, xx, warm, v->err);
+	rc = np_nnls_solve(v->nnls, g, n, 0, hh, n, xx, v->warm, v->err);
 	memset(x, 0, stride * sizeof(*x));
 	for (size_t i = 0; i < n; i++)
 		x[i ? v->col->at[i - 1] + 1 : 0] = xx[i];
@@ -32,22 +32,22 @@ static int solve_some(struct np_data *v, const double *gram, const double *h,
 }
 
 int np_weights_solve(struct np_data *v, const double *gram, const double *h,
-		     double *x, bool warm)
+		     double *x)
 {
 	size_t n = v->fabric->n_levels + 1;
 
 	if (v->col->n + 1 == n)
-		return np_nnls_solve(v->nnls, gram, n, 0, h, n, x, warm,
+		return np_nnls_solve(v->nnls, gram, n, 0, h, n, x, v->warm,
 				     v->err);
-	return solve_some(v, gram, h, x, warm);
+	return solve_some(v, gram, h, x);
 }
 
 int np_weights_fit(struct np_data *v, const double *gram, const double *h,
-		   double *x, bool warm)
+		   double *x)
 {
 	size_t n = v->fabric->n_levels + 1;
 	double sum = 0;
-	int rc = np_weights_solve(v, gram, h, x, warm);
+	int rc = np_weights_solve(v, gram, h, x);
 
 	if (rc)
 		return rc;
