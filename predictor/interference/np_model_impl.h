@@ -107,9 +107,6 @@ np_join_f np_mutual_join, np_mutual_join_both;
 #define NP_ENSEMBLE_MEMBERS 4
 #define NP_ENSEMBLE_PER_LEVEL 4
 #define NP_ENSEMBLE_FIXED 2
-/* log(1 + slowdown) as each member has it. */
-void np_ensemble_members(struct np_data *v, const double *x, const double *y,
-			 double out[NP_ENSEMBLE_MEMBERS]);
 np_describe_f np_ensemble_describe, np_ensemble_respond;
 np_join_f np_ensemble_join;
 

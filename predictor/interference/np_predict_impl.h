@@ -95,8 +95,8 @@ void np_levels_drop(struct np_levels *l, size_t level);
 void np_basis_data(const struct np_predictor *p, const struct np_basis *use,
 		   size_t replicate, struct np_data *v);
 
-/* np_loo_ensemble.c: weights of the ensemble's members, from levels alone. */
-int np_loo_ensemble(struct np_predictor *p, struct np_err *err);
+/* np_model_ensemble.c: weights of its members, if it is asked. */
+int np_ensemble_weigh(struct np_predictor *p, struct np_err *err);
 
 /*
  * np_half.c: one half of a program that is drawn, with what leaving levels out

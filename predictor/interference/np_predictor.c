@@ -72,7 +72,7 @@ static int make(struct np_predictor *p, struct np_err *err)
 	    make_halves(p))
 		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
 			       p->f->name);
-	return np_loo_ensemble(p, err);
+	return np_ensemble_weigh(p, err);
 }
 
 int np_predictor_new(const struct np_fabric *f, const struct np_model *m,
