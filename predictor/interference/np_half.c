@@ -151,12 +151,12 @@ static void leave_out(struct np_predictor *p, enum np_side side,
 
 /*
  * The two halves of a program are the same numbers, with these levels in use
- * and a model that is alike.
+ * and a model that answers both ways at once.
  */
 static bool same(const struct np_predictor *p, const struct np_half *other,
 		 const struct np_basis *use)
 {
-	return p->m->alike && other->ready &&
+	return p->m->join_both && other->ready &&
 	       np_basis_equal(&other->use, use) &&
 	       np_levels_equal(&use->row, &use->col);
 }

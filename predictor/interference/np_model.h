@@ -90,8 +90,6 @@ struct np_data_fabric {
 struct np_data_program {
 	struct np_data_latency latency;
 	const double *log_curve;    /* log(1 + slowdown), per level */
-	const double *speed;	    /* 1 / (1 + slowdown), per level; NULL
-				       with NP_NEED_OWN_PRESSURE */
 	const double *log_pressure; /* log(1 + slowdown of the level) */
 	const double *fit_curve, *fit_pressure; /* on the scale of the fits */
 	const double *window;	    /* mean latencies over time, rising */
@@ -145,11 +143,10 @@ struct np_model {
 	/* Doubles in x and in y: per_level * n_levels + fixed. */
 	size_t per_level, fixed;
 	int variant; /* the model's own business */
-	/* Where rows are columns, x of a program is its y. */
-	bool alike;
 	/*
 	 * The same for both ways of a pair: log_slow[1] is that of x's program
-	 * beside y's, whose sides it takes to be these.  NULL: one by one.
+	 * beside y's, whose sides it takes to be these: where rows are columns,
+	 * x of a program is its y.  NULL: one by one.
 	 */
 	int (*join_both)(struct np_data *v, const double *x, const double *y,
 			 double *log_slow);

@@ -118,7 +118,7 @@ int np_lookup_describe(struct np_data *v, double *x)
 int np_lookup_respond(struct np_data *v, double *y)
 {
 	for (size_t i = 0; i < v->col->n; i++)
-		y[v->col->at[i]] = -log(v->victim->speed[v->col->at[i]]);
+		y[v->col->at[i]] = v->victim->log_curve[v->col->at[i]];
 	return 0;
 }
 

@@ -49,7 +49,7 @@ static int fit(struct np_data *v, const struct np_data_program *a,
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < list->n; i++) {
-		slow[i] = 1 / a->speed[list->at[i]] - 1;
+		slow[i] = 1 / exp(-a->log_curve[list->at[i]]) - 1;
 		rc = rho_of(v, v->fabric->level[list->at[i]].mean, &rho[i]);
 	}
 	return rc ? rc : np_curve_fit(v->model->variant & NP_QUEUE_SHAPE, rho,

@@ -11,14 +11,13 @@ static int make_levels(struct np_predictor *p)
 {
 	const struct np_data_fabric *f = &p->fabric.view[0];
 	size_t n = p->n;
-	double *speed, *column, *fit_column, *zero;
+	double *column, *fit_column, *zero;
 
 	p->level = calloc(n + 1, sizeof(*p->level));
-	p->level_store = calloc(3 * n * n + n + 1, sizeof(double));
+	p->level_store = calloc(2 * n * n + n + 1, sizeof(double));
 	if (!p->level || !p->level_store)
 		return -ENOMEM;
-	speed = p->level_store;
-	column = speed + n * n;
+	column = p->level_store;
 	fit_column = column + n * n;
 	zero = fit_column + n * n;
 	for (size_t i = 0; i < n; i++) {
@@ -28,14 +27,12 @@ static int make_levels(struct np_predictor *p)
 					    f->fit_beside + i * n : zero;
 
 		for (size_t j = 0; j < n; j++) {
-			speed[i * n + j] = exp(-row[j]);
 			column[j * n + i] = row[j];
 			fit_column[j * n + i] = fit[j];
 		}
 		p->level[i] = (struct np_data_program){
 			.latency = f->level[i],
 			.log_curve = row,
-			.speed = speed + i * n,
 			.log_pressure = column + i * n,
 			.fit_curve = fit,
 			.fit_pressure = fit_column + i * n,

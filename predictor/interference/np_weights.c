@@ -70,9 +70,9 @@ void np_weights_curve(const struct np_data *v, enum np_average how, double *y)
 		size_t j = v->col->at[i];
 
 		if (how == NP_AVERAGE_HARMONIC)
-			y[j] = v->victim->speed[j];
+			y[j] = exp(-v->victim->log_curve[j]);
 		else if (how == NP_AVERAGE_ARITHMETIC)
-			y[j] = 1 / v->victim->speed[j] - 1;
+			y[j] = 1 / exp(-v->victim->log_curve[j]) - 1;
 		else
 			y[j] = v->victim->fit_curve[j];
 	}
