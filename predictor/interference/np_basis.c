@@ -29,7 +29,7 @@ void np_levels_drop(struct np_levels *l, size_t level)
 
 static void add(struct np_levels *l, size_t level)
 {
-	l->at[l->n++] = level;
+	l->at[l->n++] = (uint16_t)level;
 }
 
 static void copy(struct np_levels *to, const struct np_levels *from)

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "np_err.h"
 #include "np_fabric.h"
@@ -99,7 +100,8 @@ struct np_data_program {
 
 /* Some of the fabric's levels, rising. */
 struct np_levels {
-	size_t n, at[NP_FABRIC_MAX_LEVELS];
+	size_t n;
+	uint16_t at[NP_FABRIC_MAX_LEVELS]; /* short, as questions copy it */
 };
 
 /* One question with one set of numbers. */
