@@ -34,11 +34,6 @@ static int zero_join(struct np_data *v, const double *x, const double *y,
 
 #define MUTUAL (NP_NEED_OWN_LATENCY | NP_NEED_CO_CURVE)
 
-#define MIXTURE(name, help, variant) \
-	{ name, help, NP_NEED_CURVE | NP_NEED_LATENCY | NP_NEED_HIST | \
-	  NP_NEED_IDLE, NULL, np_mixture_describe, np_mixture_respond, \
-	  np_mixture_join, 1, 1, variant }
-
 #define CROSS_NEEDS (NP_NEED_CURVE | NP_NEED_PRESSURE | NP_NEED_BESIDE)
 
 #define CROSS(name, help, variant) \
@@ -77,10 +72,10 @@ const struct np_model np_models[] = {
 	  NULL, np_windows_describe, np_queue_respond, np_windows_join,
 	  NP_QUEUE_PER_LEVEL, NP_QUEUE_FIXED + NP_WINDOWS_MAX,
 	  NP_CURVE_ISOTONIC },
-	MIXTURE("mixture", "levels mixed to match latencies, speeds averaged",
-		NP_AVERAGE_HARMONIC),
-	MIXTURE("mixture-arithmetic", "the same, slowdowns averaged",
-		NP_AVERAGE_ARITHMETIC),
+	{ "mixture", "levels mixed to match latencies, speeds averaged",
+	  NP_NEED_CURVE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_IDLE, NULL,
+	  np_mixture_describe, np_mixture_respond, np_mixture_join, 1, 1,
+	  NP_AVERAGE_HARMONIC },
 	CROSS("cross", "levels mixed to press alike, speeds averaged",
 	      NP_AVERAGE_HARMONIC),
 	CROSS("cross-arithmetic", "the same, slowdowns averaged",
