@@ -32,19 +32,6 @@ static void add(struct np_levels *l, size_t level)
 	l->at[l->n++] = (uint16_t)level;
 }
 
-static void copy(struct np_levels *to, const struct np_levels *from)
-{
-	to->n = from->n;
-	memcpy(to->at, from->at, from->n * sizeof(*to->at));
-}
-
-void np_basis_copy(struct np_basis *to, const struct np_basis *from)
-{
-	copy(&to->col, &from->col);
-	copy(&to->row, &from->row);
-	copy(&to->co_col, &from->co_col);
-}
-
 bool np_levels_equal(const struct np_levels *a, const struct np_levels *b)
 {
 	return a->n == b->n && !memcmp(a->at, b->at, a->n * sizeof(*a->at));

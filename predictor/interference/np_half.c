@@ -24,7 +24,7 @@ static void data_without(const struct np_predictor *p,
 			 const struct np_basis *use, enum np_side side,
 			 size_t k, struct np_basis *less, struct np_data *v)
 {
-	np_basis_copy(less, use);
+	*less = *use;
 	np_levels_drop(levels_of(less, side), k);
 	np_basis_data(p, less, 0, v);
 }
@@ -95,7 +95,7 @@ static void make_levels(struct np_predictor *p, const struct np_basis *use)
 
 	if (h->ready && np_basis_equal(&h->use, use))
 		return;
-	np_basis_copy(&h->use, use);
+	h->use = *use;
 	for (size_t k = 0; k < p->n; k++)
 		for (int side = 0; side < NP_SIDES; side++)
 			h->rc[side][k] = level_half(p, use, side, k);
@@ -181,7 +181,7 @@ static int begin(struct np_predictor *p, const struct np_basis *use,
 	if (!s->z || !s->miss)
 		return np_errf(err, -ENOMEM, "no memory for %zu bootstrap "
 			       "samples", p->opt.replicates);
-	np_basis_copy(&s->use, use);
+	s->use = *use;
 	s->ready = false;
 	s->flags = 0;
 	s->n_miss = 0;

@@ -86,8 +86,6 @@ int np_basis_choose(const struct np_predictor *p, const struct np_ready *a,
 		    struct np_basis *use, struct np_err *err);
 /* Rows and columns of the levels that were all run beside each other. */
 void np_basis_levels(const struct np_predictor *p, struct np_basis *use);
-/* As assignment does, without the room that is not in use, which is most. */
-void np_basis_copy(struct np_basis *to, const struct np_basis *from);
 bool np_basis_equal(const struct np_basis *a, const struct np_basis *b);
 bool np_levels_equal(const struct np_levels *a, const struct np_levels *b);
 void np_levels_drop(struct np_levels *l, size_t level);
