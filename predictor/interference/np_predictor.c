@@ -11,20 +11,17 @@ static int make_levels(struct np_predictor *p)
 {
 	const struct np_data_fabric *f = &p->fabric.view[0];
 	size_t n = p->n;
-	double *column, *fit_column, *zero;
+	double *column, *fit_column;
 
 	p->level = calloc(n + 1, sizeof(*p->level));
-	p->level_store = calloc(2 * n * n + n + 1, sizeof(double));
+	p->level_store = calloc(2 * n * n + 1, sizeof(double));
 	if (!p->level || !p->level_store)
 		return -ENOMEM;
 	column = p->level_store;
 	fit_column = column + n * n;
-	zero = fit_column + n * n;
 	for (size_t i = 0; i < n; i++) {
-		const double *row = f->log_beside ?
-					    f->log_beside + i * n : zero;
-		const double *fit = f->log_beside ?
-					    f->fit_beside + i * n : zero;
+		const double *row = f->log_beside + i * n;
+		const double *fit = f->fit_beside + i * n;
 
 		for (size_t j = 0; j < n; j++) {
 			column[j * n + i] = row[j];
