@@ -95,7 +95,8 @@ static const struct {
 	unsigned has;
 	const char *what;
 } lacks[] = {
-	{ NP_NEED_CURVE, VICTIM, NP_NEED_CURVE, "no slowdown beside any level" },
+	{ NP_NEED_CURVE, VICTIM, NP_NEED_CURVE,
+	  "no slowdown beside any level" },
 	{ NP_NEED_OWN_LATENCY, VICTIM, NP_NEED_LATENCY, "no probe latencies" },
 	{ NP_NEED_TRACE, VICTIM, NP_NEED_TRACE, "no trace" },
 	{ NP_NEED_OWN_PRESSURE, VICTIM, NP_NEED_PRESSURE,

@@ -103,6 +103,7 @@ int np_mixture_respond(struct np_data *v, double *y)
 int np_mixture_join(struct np_data *v, const double *x, const double *y,
 		    double *log_slow)
 {
-	*log_slow = np_weights_join(v, (enum np_average)v->model->variant, x, y);
+	*log_slow = np_weights_join(v, (enum np_average)v->model->variant, x,
+				    y);
 	return 0;
 }

@@ -20,7 +20,7 @@ struct plane {
 	const struct np_qn_flat *flat;
 	size_t largest, n_cells;
 	size_t stride[NP_QN_MAX_CLASSES];  /* cells; of the largest 0 */
-	struct np_place at, top;	   /* where we are, without the largest */
+	struct np_place at, top;	   /* where we are; no largest */
 	uint64_t n_largest;
 	double *x;			   /* throughputs there */
 	double *present;		   /* [cell * n_queues + q] */
