@@ -83,10 +83,10 @@ static int add_latency(struct np_figure *f, const struct cli_profile *p,
 /* Utilisation of the fabric beside a level; NaN: not known. */
 static double rho_of(const struct np_service *s, double latency_sec)
 {
-	struct np_load load;
+	double rho = NAN;
 
-	return latency_sec > 0 && !np_queue_load(s, latency_sec, &load, NULL) ?
-	       load.rho : NAN;
+	np_queue_rho(s, latency_sec, &rho, NULL);
+	return rho;
 }
 
 /* The curve that np_curve.h fits: through the levels below saturation. */

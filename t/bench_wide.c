@@ -109,7 +109,8 @@ static size_t record_bytes(struct np_record *r, size_t measured)
 			for (int k = 0; k < 20; k++)
 				np_moments_add(&m, 1e-6 * (1 + 9 * bench_draw()));
 			np_series_add(leaf->windows, t, &m);
-			np_hist_add(leaf->hist, m.mean);
+			np_hist_add_bin(leaf->hist,
+					np_hist_bin_of(m.mean), 1);
 			np_moments_merge(&leaf->latency, &m);
 		}
 	}

@@ -59,7 +59,7 @@ static void add_leaf(struct np_record *r, const char *name, const char *nodes,
 			.n = 1, .mean = x, .min = x, .max = x,
 		};
 
-		np_hist_add(leaf->hist, x);
+		np_hist_add_bin(leaf->hist, np_hist_bin_of(x), 1);
 		np_moments_merge(&leaf->latency, &one);
 		np_series_add(leaf->windows, at, &one);
 	}
@@ -275,7 +275,7 @@ static void put_latencies(FILE *f, const char *name, const struct load *l)
 	for (int i = 0; i < l->sec * l->per_sec; i++) {
 		double x = latency(l, i / l->per_sec);
 
-		np_hist_add(h, x);
+		np_hist_add_bin(h, np_hist_bin_of(x), 1);
 		np_moments_add(&m, x);
 	}
 	fprintf(f, "\"%s\": {\"n\": %d, \"mean_sec\": %.6g, "

@@ -53,18 +53,18 @@ static double explained(const struct task *t, bool victim, size_t i,
 /* The level whose number moves the answer most; *sum: what all explain. */
 static size_t strongest(const struct task *t, bool victim, double *sum)
 {
-	const struct np_basis *use = &t->co->x.use;
-	const size_t *list = victim ? use->col : use->row;
-	size_t n = victim ? use->n_col : use->n_row, at = 0;
+	const struct np_basis *use = &t->co->half[NP_CO].use;
+	const struct np_levels *list = victim ? &use->col : &use->row;
+	size_t at = 0;
 	double top = -1, *work = t->z + t->n, e;
 
 	*sum = 0;
-	for (size_t i = 0; i < n; i++) {
-		e = explained(t, victim, list[i], work);
+	for (size_t i = 0; i < list->n; i++) {
+		e = explained(t, victim, list->at[i], work);
 		*sum += e;
 		if (e > top) {
 			top = e;
-			at = list[i];
+			at = list->at[i];
 		}
 	}
 	return at;
@@ -88,26 +88,26 @@ static double distance(const struct task *t, size_t i)
 {
 	const struct np_data_fabric *f = &t->p->fabric.view[0];
 	const struct np_data_program *co = &t->co->draw.view[0];
-	const struct np_basis *use = &t->co->x.use;
+	const struct np_basis *use = &t->co->half[NP_CO].use;
 	double sum = 0;
 
 	if (!(t->p->m->needs & NP_NEED_PRESSURE))
 		return fabs(f->level[i].mean - co->latency.mean);
-	for (size_t r = 0; r < use->n_row; r++)
-		sum += f->fit_beside[use->row[r] * f->n_levels + i] -
-		       co->fit_pressure[use->row[r]];
+	for (size_t r = 0; r < use->row.n; r++)
+		sum += f->fit_beside[use->row.at[r] * f->n_levels + i] -
+		       co->fit_pressure[use->row.at[r]];
 	return fabs(sum);
 }
 
 /* The level most like the co-runners, among all or those of the curve. */
 static size_t nearest(const struct task *t, bool of_curve)
 {
-	const struct np_basis *use = &t->co->x.use;
-	size_t n = of_curve ? use->n_col : t->p->n, at = 0;
+	const struct np_basis *use = &t->co->half[NP_CO].use;
+	size_t n = of_curve ? use->col.n : t->p->n, at = 0;
 	double best = INFINITY;
 
 	for (size_t c = 0; c < n; c++) {
-		size_t i = of_curve ? use->col[c] : c;
+		size_t i = of_curve ? use->col.at[c] : c;
 		double d = distance(t, i);
 
 		if (d < best) {
@@ -165,7 +165,7 @@ void np_advise(struct np_predictor *p, const struct np_ready *a,
 	like = nearest(&t, false);
 	curve = redraw(&t, true);
 	press = redraw(&t, false);
-	model = missed(&co->x, &a->y);
+	model = missed(&co->half[NP_CO], &a->half[NP_VICTIM]);
 	k = coupling_var(p, scope, log1p(out->slowdown));
 	if (!a->draw.has_curve[like]) {
 		out->more = NP_MORE_CURVE;

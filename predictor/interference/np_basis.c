@@ -17,156 +17,126 @@ static bool hole(const struct table *t, size_t i, size_t j)
 	       (t->mutual && !t->known[j * t->n + i]);
 }
 
-void np_basis_drop(size_t *list, size_t *n, size_t level)
+void np_levels_drop(struct np_levels *l, size_t level)
 {
 	size_t to = 0;
 
-	for (size_t i = 0; i < *n; i++)
-		if (list[i] != level)
-			list[to++] = list[i];
-	*n = to;
+	for (size_t i = 0; i < l->n; i++)
+		if (l->at[i] != level)
+			l->at[to++] = l->at[i];
+	l->n = to;
 }
 
-static void list_copy(size_t *to, size_t *n_to, const size_t *from, size_t n)
+static void add(struct np_levels *l, size_t level)
 {
-	*n_to = n;
-	memcpy(to, from, n * sizeof(*to));
+	l->at[l->n++] = (uint16_t)level;
 }
 
-void np_basis_copy(struct np_basis *to, const struct np_basis *from)
+bool np_levels_equal(const struct np_levels *a, const struct np_levels *b)
 {
-	list_copy(to->col, &to->n_col, from->col, from->n_col);
-	list_copy(to->row, &to->n_row, from->row, from->n_row);
-	list_copy(to->co_col, &to->n_co_col, from->co_col, from->n_co_col);
-}
-
-static bool list_equal(const size_t *a, size_t n_a, const size_t *b,
-		       size_t n_b)
-{
-	return n_a == n_b && !memcmp(a, b, n_a * sizeof(*a));
+	return a->n == b->n && !memcmp(a->at, b->at, a->n * sizeof(*a->at));
 }
 
 bool np_basis_equal(const struct np_basis *a, const struct np_basis *b)
 {
-	return list_equal(a->col, a->n_col, b->col, b->n_col) &&
-	       list_equal(a->row, a->n_row, b->row, b->n_row) &&
-	       list_equal(a->co_col, a->n_co_col, b->co_col, b->n_co_col);
+	return np_levels_equal(&a->col, &b->col) &&
+	       np_levels_equal(&a->row, &b->row) &&
+	       np_levels_equal(&a->co_col, &b->co_col);
 }
 
-bool np_basis_mirrored(const struct np_basis *a, const struct np_basis *b)
+/* Those of level k, as a row of the columns in use or the other way. */
+static size_t holes(const struct table *t, size_t k, bool is_row)
 {
-	return list_equal(a->col, a->n_col, b->row, b->n_row) &&
-	       list_equal(a->row, a->n_row, b->col, b->n_col);
-}
+	const struct np_levels *l = is_row ? &t->use->col : &t->use->row;
+	size_t n = 0;
 
-static size_t holes_in_row(const struct table *t, size_t i)
-{
-	size_t holes = 0;
-
-	for (size_t c = 0; c < t->use->n_col; c++)
-		holes += hole(t, i, t->use->col[c]);
-	return holes;
-}
-
-static size_t holes_in_col(const struct table *t, size_t j)
-{
-	size_t holes = 0;
-
-	for (size_t r = 0; r < t->use->n_row; r++)
-		holes += hole(t, t->use->row[r], j);
-	return holes;
+	for (size_t i = 0; i < l->n; i++)
+		n += is_row ? hole(t, k, l->at[i]) : hole(t, l->at[i], k);
+	return n;
 }
 
 /* Leave out the row or column with most holes, until there are none. */
 static void trim(const struct np_predictor *p, struct np_basis *use)
 {
-	struct table table = { p->fabric.has_beside, p->n, use,
-			       p->m->needs & NP_NEED_OWN_PRESSURE };
-	struct table *t = &table;
+	const struct table t = { p->fabric.has_beside, p->n, use,
+				 p->m->needs & NP_NEED_OWN_PRESSURE };
+	struct np_levels *from;
 
 	if (p->fabric.whole)
 		return;
-	for (;;) {
-		size_t worst = 0, at = 0, holes;
-		bool row = true;
+	do {
+		size_t worst = 0, at = 0;
 
-		for (size_t r = 0; r < t->use->n_row; r++) {
-			holes = holes_in_row(t, t->use->row[r]);
-			if (holes > worst) {
-				worst = holes;
-				at = t->use->row[r];
+		from = NULL;
+		for (int is_row = 1; is_row >= 0; is_row--) {
+			struct np_levels *l = is_row ? &use->row : &use->col;
+
+			for (size_t i = 0; i < l->n; i++) {
+				size_t n = holes(&t, l->at[i], is_row);
+
+				if (n <= worst)
+					continue;
+				worst = n;
+				at = l->at[i];
+				from = l;
 			}
 		}
-		if (!worst)
-			return;
-		for (size_t c = 0; c < t->use->n_col; c++) {
-			holes = holes_in_col(t, t->use->col[c]);
-			if (holes > worst) {
-				worst = holes;
-				at = t->use->col[c];
-				row = false;
-			}
-		}
-		if (row)
-			np_basis_drop(t->use->row, &t->use->n_row, at);
-		else
-			np_basis_drop(t->use->col, &t->use->n_col, at);
+		if (from)
+			np_levels_drop(from, at);
+	} while (from);
+}
+
+enum whose { VICTIM, CO_RUNNER, FABRIC };
+
+/* What a model may need, what somebody has then, and what is said if not. */
+static const struct {
+	unsigned need;
+	enum whose whose;
+	unsigned has;
+	const char *what;
+} lacks[] = {
+	{ NP_NEED_CURVE, VICTIM, NP_NEED_CURVE,
+	  "no slowdown beside any level" },
+	{ NP_NEED_OWN_LATENCY, VICTIM, NP_NEED_LATENCY, "no probe latencies" },
+	{ NP_NEED_TRACE, VICTIM, NP_NEED_TRACE, "no trace" },
+	{ NP_NEED_OWN_PRESSURE, VICTIM, NP_NEED_PRESSURE,
+	  "how much it slows the levels was not measured" },
+	{ NP_NEED_LATENCY, CO_RUNNER, NP_NEED_LATENCY, "no probe latencies" },
+	{ NP_NEED_HIST, CO_RUNNER, NP_NEED_HIST, "no latency histogram" },
+	{ NP_NEED_WINDOWS, CO_RUNNER, NP_NEED_WINDOWS,
+	  "no latencies over time" },
+	{ NP_NEED_PRESSURE, CO_RUNNER, NP_NEED_PRESSURE,
+	  "how much it slows the levels was not measured" },
+	{ NP_NEED_CO_CURVE, CO_RUNNER, NP_NEED_CURVE,
+	  "no slowdown beside any level" },
+	{ NP_NEED_IDLE, FABRIC, NP_NEED_IDLE,
+	  "no latency of the idle fabric" },
+	{ NP_NEED_LATENCY, FABRIC, NP_NEED_LATENCY,
+	  "no latency beside any level" },
+	{ NP_NEED_HIST, FABRIC, NP_NEED_HIST,
+	  "no latency histograms of the idle fabric and the levels" },
+	{ NP_NEED_BESIDE, FABRIC, NP_NEED_BESIDE,
+	  "slowdown of the levels beside each other was not measured" },
+};
+
+static int check(const struct np_predictor *p, unsigned needs,
+		 const struct np_ready *a, const struct np_ready *co,
+		 struct np_err *err)
+{
+	const unsigned has[] = { a->draw.has, co->draw.has, p->fabric.has };
+	const char *const name[] = { a->app->name, co->app->name, p->f->name };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lacks); i++) {
+		const char *what = lacks[i].what;
+
+		if (!(needs & lacks[i].need) ||
+		    has[lacks[i].whose] & lacks[i].has)
+			continue;
+		if (lacks[i].need == NP_NEED_TRACE && a->app->untraced)
+			what = a->app->untraced;
+		return np_errf(err, -ENODATA, "%s: %s", name[lacks[i].whose],
+			       what);
 	}
-}
-
-static int lack(const char *whose, const char *what, struct np_err *err)
-{
-	return np_errf(err, -ENODATA, "%s: %s", whose, what);
-}
-
-static int check_fabric(const struct np_predictor *p, unsigned needs,
-			struct np_err *err)
-{
-	unsigned has = p->fabric.has;
-
-	if (needs & NP_NEED_IDLE && !(has & NP_NEED_IDLE))
-		return lack(p->f->name, "no latency of the idle fabric", err);
-	if (needs & NP_NEED_LATENCY && !(has & NP_NEED_LATENCY))
-		return lack(p->f->name, "no latency beside any level", err);
-	if (needs & NP_NEED_HIST && !(has & NP_NEED_HIST))
-		return lack(p->f->name, "no latency histograms of the idle "
-			    "fabric and the levels", err);
-	if (needs & NP_NEED_BESIDE && !(has & NP_NEED_BESIDE))
-		return lack(p->f->name, "slowdown of the levels beside each "
-			    "other was not measured", err);
-	return 0;
-}
-
-static int check_co(const struct np_program *co,
-		    const struct np_draw_program *cb, unsigned needs, struct np_err *err)
-{
-	if (needs & NP_NEED_LATENCY && !(cb->has & NP_NEED_LATENCY))
-		return lack(co->name, "no probe latencies", err);
-	if (needs & NP_NEED_HIST && !(cb->has & NP_NEED_HIST))
-		return lack(co->name, "no latency histogram", err);
-	if (needs & NP_NEED_WINDOWS && !(cb->has & NP_NEED_WINDOWS))
-		return lack(co->name, "no latencies over time", err);
-	if (needs & NP_NEED_PRESSURE && !(cb->has & NP_NEED_PRESSURE))
-		return lack(co->name, "how much it slows the levels was not "
-			    "measured", err);
-	if (needs & NP_NEED_CO_CURVE && !(cb->has & NP_NEED_CURVE))
-		return lack(co->name, "no slowdown beside any level", err);
-	return 0;
-}
-
-static int check_victim(const struct np_program *a,
-			const struct np_draw_program *va, unsigned needs, struct np_err *err)
-{
-	if (needs & NP_NEED_CURVE && !(va->has & NP_NEED_CURVE))
-		return lack(a->name, "no slowdown beside any level", err);
-	if (needs & NP_NEED_OWN_LATENCY && !(va->has & NP_NEED_LATENCY))
-		return lack(a->name, "no probe latencies", err);
-	if (needs & NP_NEED_TRACE && !a->response)
-		return lack(a->name, a->untraced ? a->untraced : "no trace",
-			    err);
-	if (needs & NP_NEED_OWN_PRESSURE && !(va->has & NP_NEED_PRESSURE))
-		return lack(a->name, "how much it slows the levels was not "
-			    "measured", err);
 	return 0;
 }
 
@@ -196,16 +166,16 @@ static void fill(const struct np_predictor *p, const struct np_draw_program *va,
 		 const struct np_draw_program *cb, unsigned needs,
 		 struct np_basis *use)
 {
-	use->n_col = use->n_row = use->n_co_col = 0;
+	use->col.n = use->row.n = use->co_col.n = 0;
 	for (size_t i = 0; i < p->n; i++) {
 		if (!level_serves(p, i, needs))
 			continue;
 		if (needs & NP_NEED_CURVE && serves_victim(va, i, needs))
-			use->col[use->n_col++] = i;
+			add(&use->col, i);
 		if (needs & NP_NEED_PRESSURE && serves_co(cb, i, needs))
-			use->row[use->n_row++] = i;
+			add(&use->row, i);
 		if (needs & NP_NEED_CO_CURVE && cb->has_curve[i])
-			use->co_col[use->n_co_col++] = i;
+			add(&use->co_col, i);
 	}
 	if (needs & NP_NEED_BESIDE)
 		trim(p, use);
@@ -213,18 +183,16 @@ static void fill(const struct np_predictor *p, const struct np_draw_program *va,
 
 void np_basis_levels(const struct np_predictor *p, struct np_basis *use)
 {
-	use->n_co_col = 0;
-	use->n_col = use->n_row = p->n;
-	for (size_t i = 0; i < p->n; i++)
-		use->col[i] = use->row[i] = i;
+	use->col.n = use->row.n = use->co_col.n = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		add(&use->col, i);
+		add(&use->row, i);
+	}
 	trim(p, use);
 }
 
-int np_basis_choose(const struct np_predictor *p,
-		    const struct np_program *victim,
-		    const struct np_draw_program *va,
-		    const struct np_program *co,
-		    const struct np_draw_program *cb, size_t n_co,
+int np_basis_choose(const struct np_predictor *p, const struct np_ready *a,
+		    const struct np_ready *co, size_t n_co,
 		    struct np_basis *use, struct np_err *err)
 {
 	unsigned needs = p->m->needs;
@@ -233,24 +201,21 @@ int np_basis_choose(const struct np_predictor *p,
 	if (n_co > 1) /* the fixed point is for two; latencies add over idle */
 		needs = (needs & ~(unsigned)NP_NEED_CO_CURVE) |
 			(needs & NP_NEED_LATENCY ? NP_NEED_IDLE : 0);
-	rc = check_victim(victim, va, needs, err);
-	if (!rc)
-		rc = check_co(co, cb, needs, err);
-	if (!rc)
-		rc = check_fabric(p, needs, err);
+	rc = check(p, needs, a, co, err);
 	if (rc)
 		return rc;
-	fill(p, va, cb, needs, use);
-	if (needs & NP_NEED_CURVE && !use->n_col)
+	fill(p, &a->draw, &co->draw, needs, use);
+	if (needs & NP_NEED_CURVE && !use->col.n)
 		return np_errf(err, -ENODATA, "%s: no level beside which it "
-			       "ran has what model %s needs", victim->name,
+			       "ran has what model %s needs", a->app->name,
 			       p->m->name);
-	if (needs & NP_NEED_BESIDE && (use->n_col < 2 || use->n_row < 2))
+	if (needs & NP_NEED_BESIDE && (use->col.n < 2 || use->row.n < 2))
 		return np_errf(err, p->n < 2 ? -EDOM : -ENODATA,
 			       "%s beside %s: %zu levels with its slowdown, "
 			       "%zu with the pressure, expected at least 2 of "
 			       "each that were run beside each other",
-			       victim->name, co->name, use->n_col, use->n_row);
+			       a->app->name, co->app->name, use->col.n,
+			       use->row.n);
 	return 0;
 }
 
@@ -258,13 +223,9 @@ void np_basis_data(const struct np_predictor *p, const struct np_basis *use,
 		   size_t replicate, struct np_data *v)
 {
 	*v = (struct np_data){
-		.fabric = &p->fabric.view[replicate],
-		.n_co = 1,
-		.col = use->col, .n_col = use->n_col,
-		.row = use->row, .n_row = use->n_row,
-		.co_col = use->co_col, .n_co_col = use->n_co_col,
-		.nnls = p->nnls,
-		.work = p->work,
-		.ensemble = p->ensemble,
+		.model = p->m,
+		.fabric = &p->fabric.view[replicate], .n_co = 1,
+		.col = &use->col, .row = &use->row, .co_col = &use->co_col,
+		.nnls = p->nnls, .work = p->work, .ensemble = p->ensemble,
 	};
 }

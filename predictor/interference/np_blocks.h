@@ -25,7 +25,7 @@
  *
  * Own derivation.  x scatters around the means of level and phase within a run,
  * and these from run to run, which no number of blocks of one run tells
- * (np_blocks_error.c); intervals are Student's, of both.
+ * (np_blocks.c); intervals are Student's, of both.
  */
 #ifndef NP_BLOCKS_H
 #define NP_BLOCKS_H

@@ -48,23 +48,6 @@ void np_blocks_sorted_free(struct np_blocks_sorted *s);
 double np_blocks_lost_sec(const struct np_block *b,
 			  const struct np_blocks_point *p);
 
-/* How blocks scatter in a run, and runs between each other: sd of x. */
-struct np_blocks_error {
-	double all, all_df; /* of all repeats; NaN and 0: there are none */
-	double within, within_df;
-	double between, between_df;
-};
-
-struct np_blocks_error np_blocks_scatter(const struct np_blocks_sorted *s,
-					 const struct np_mean *whole,
-					 size_t n_levels, size_t n_runs);
-
-/* The mean over phases of one level, whose cells these are. */
-void np_blocks_judge_level(const struct np_blocks_sorted *s,
-			   const struct np_blocks_cell *cell,
-			   const struct np_blocks_error *e,
-			   struct np_blocks_level *l);
-
 /* np_blocks_estimate() of what is sorted. */
 void np_blocks_judge(const struct np_block *b, size_t n,
 		     const struct np_mean *whole,

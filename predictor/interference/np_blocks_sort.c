@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include <gsl/gsl_sort.h>
 
 /* Phases as ranges of log(rate), and which is the quiet one. */
 struct ranges {
@@ -22,13 +23,6 @@ static bool is_valid(const struct np_block *b, size_t n_levels)
 {
 	return (is_alone(b) || b->level < n_levels) && isfinite(b->sec) &&
 	       b->sec > 0 && isfinite(b->rate) && b->rate >= 0;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
 }
 
 static void add_range(struct ranges *r, const double *sorted, size_t n)
@@ -49,7 +43,7 @@ static void find_ranges(double *v, size_t n, size_t n_quiet, struct ranges *r)
 		r->quiet = r->n++;
 		r->low[r->quiet] = r->high[r->quiet] = -INFINITY;
 	}
-	qsort(v, n, sizeof(*v), by_value);
+	gsl_sort(v, 1, n);
 	for (size_t i = 1; i <= n; i++)
 		if (i == n || v[i] - v[i - 1] > NP_BLOCKS_APART) {
 			add_range(r, v + from, i - from);

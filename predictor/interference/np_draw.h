@@ -42,7 +42,7 @@ struct np_draw_fabric {
 };
 
 struct np_draw_program {
-	unsigned has; /* LATENCY, HIST, WINDOWS, CURVE, PRESSURE */
+	unsigned has; /* LATENCY, HIST, WINDOWS, CURVE, PRESSURE, TRACE */
 	size_t n;
 	struct np_data_program *view;
 	bool *has_curve, *has_pressure; /* per level */
@@ -56,13 +56,10 @@ struct np_draw_program {
  */
 int np_draw_fabric(const struct np_fabric *f, const struct np_draw_opt *opt,
 		   struct np_draw_fabric *d, struct np_err *err);
-int np_draw_program(const struct np_program *a, const struct np_fabric *f,
-		const struct np_draw_opt *opt, struct np_draw_program *d,
-		struct np_err *err);
 
 /*
- * The same in two steps, as many a question ends with the first: what is known
- * of it, without a view, and then the views.
+ * In two steps, as many a question ends with the first: what is known of a, and
+ * then the views.
  */
 int np_draw_known(const struct np_program *a, const struct np_fabric *f,
 		  const struct np_draw_opt *opt, struct np_draw_program *d,

@@ -203,12 +203,10 @@ static void draw_one(struct task *t, size_t r)
 	v->bin_weight = t->bins ? t->weight : NULL;
 	if (t->bins)
 		gram_mixture(t, v);
-	if (t->f->beside) {
-		draw_beside(t, v, r > 0);
-		if (t->opt->needs & NP_NEED_OWN_PRESSURE)
-			pace_beside(t, v);
-	}
-	if (t->f->beside && t->opt->needs & NP_NEED_BESIDE) {
+	draw_beside(t, v, r > 0);
+	if (t->opt->needs & NP_NEED_OWN_PRESSURE)
+		pace_beside(t, v);
+	if (t->opt->needs & NP_NEED_BESIDE) {
 		gram_cross(t, v);
 		gram_victim(t, v);
 	}
@@ -217,15 +215,13 @@ static void draw_one(struct task *t, size_t r)
 static int room(struct task *t)
 {
 	struct np_draw_fabric *d = t->d;
-	size_t n = t->n, n1 = n + 1, per = n1 * t->bins;
+	size_t n = t->n, n1 = n + 1, per = n1 * t->bins + n * n;
 
 	if (t->bins)
 		per += n1 * n1;
-	if (t->f->beside)
+	if (t->opt->needs & NP_NEED_OWN_PRESSURE)
 		per += n * n;
-	if (t->f->beside && t->opt->needs & NP_NEED_OWN_PRESSURE)
-		per += n * n;
-	if (t->f->beside && t->opt->needs & NP_NEED_BESIDE)
+	if (t->opt->needs & NP_NEED_BESIDE)
 		per += n * n + n1 * n1;
 	d->n = 1 + t->opt->replicates;
 	d->view = calloc(d->n, sizeof(*d->view));

@@ -12,7 +12,7 @@
 /* Room for the numbers of one view, in the order they are taken. */
 static size_t per_view(size_t n_levels, size_t bins, unsigned needs)
 {
-	return 3 * n_levels + bins +
+	return 2 * n_levels + bins +
 	       (needs & NP_NEED_WINDOWS ? NP_WINDOWS_MAX : 0) +
 	       (needs & NP_NEED_OWN_PRESSURE ? 2 * n_levels : 0);
 }
@@ -118,27 +118,24 @@ struct task {
 	double *log, *noise; /* of the curve, and of the pressure */
 	double *mean, *work; /* windows */
 	size_t n_windows;
-	bool windows, paced; /* paced: its fits are on the scale of np_pace.h */
+	bool windows;
 };
 
 static void draw_one(const struct task *t, struct np_rng *r, double *to,
 		     struct np_data_program *v)
 {
-	double counts[NP_BINS_MAX], *curve = to, *speed = to + t->n;
-	double *pressure = speed + t->n, *cdf = pressure + t->n;
+	double counts[NP_BINS_MAX], *curve = to, *pressure = to + t->n;
+	double *cdf = pressure + t->n;
 
 	draw_logs(t->log, t->noise, t->n, t->known, r, curve);
 	draw_logs(t->log + t->n, t->noise + t->n, t->n, t->known + t->n, r,
 		  pressure);
-	for (size_t i = 0; !t->paced && i < t->n; i++)
-		speed[i] = exp(-curve[i]);
 	np_draw_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL,
 			counts, &v->latency);
 	if (t->windows)
 		draw_windows(t->mean, t->n_windows, r, t->work, cdf + t->bins,
 			     v);
 	v->log_curve = v->fit_curve = curve;
-	v->speed = t->paced ? NULL : speed;
 	v->log_pressure = v->fit_pressure = pressure;
 	v->response = t->a->response;
 }
@@ -178,6 +175,8 @@ int np_draw_known(const struct np_program *a, const struct np_fabric *f,
 			  (a->latency.count ? NP_NEED_HIST : 0);
 	if (a->latency.all.n == 1)
 		d->flags |= NP_PRED_ONE_PROBE;
+	if (a->response)
+		d->has |= NP_NEED_TRACE;
 	if (opt->needs & NP_NEED_WINDOWS && windows_of(a, NULL))
 		d->has |= NP_NEED_WINDOWS;
 	return 0;
@@ -195,7 +194,6 @@ int np_draw_views(const struct np_program *a, const struct np_fabric *f,
 	if (opt->needs & NP_NEED_HIST && f->bins)
 		t.bins = f->bins->n;
 	t.windows = opt->needs & NP_NEED_WINDOWS && a->n_windows;
-	t.paced = opt->needs & NP_NEED_OWN_PRESSURE;
 	t.log = malloc((4 * t.n + 2 * a->n_windows + 1) * sizeof(double));
 	if (t.log && (r || !opt->replicates))
 		rc = room(d, 1 + opt->replicates, t.n, t.bins, opt->needs);
@@ -209,19 +207,6 @@ int np_draw_views(const struct np_program *a, const struct np_fabric *f,
 	np_rng_free(r);
 	return rc ? np_errf(err, rc, "%s: no memory for %zu bootstrap samples",
 			    a->name, opt->replicates) : 0;
-}
-
-int np_draw_program(const struct np_program *a, const struct np_fabric *f,
-		    const struct np_draw_opt *opt, struct np_draw_program *d,
-		    struct np_err *err)
-{
-	int rc = np_draw_known(a, f, opt, d, err);
-
-	if (!rc)
-		rc = np_draw_views(a, f, opt, d, err);
-	if (rc)
-		np_draw_program_free(d);
-	return rc;
 }
 
 /* All pairs of windows, as any phase of one may meet any of the other. */
@@ -244,10 +229,10 @@ static void add_one(struct np_data_program *v, const struct np_data_program *co,
 		    const struct np_data_fabric *f, size_t bins, double *to)
 {
 	double idle = f->idle.mean, var = f->idle.sd * f->idle.sd;
-	double *cdf_to = to + 3 * f->n_levels, cdf[NP_BINS_MAX];
+	double *cdf_to = to + 2 * f->n_levels, cdf[NP_BINS_MAX];
 
 	for (size_t i = 0; i < f->n_levels; i++)
-		to[2 * f->n_levels + i] += co->log_pressure[i];
+		to[f->n_levels + i] += co->log_pressure[i];
 	v->latency.mean = fmax(v->latency.mean + co->latency.mean - idle,
 			       f->idle_min);
 	v->latency.sd = sqrt(fmax(0, v->latency.sd * v->latency.sd +
@@ -265,19 +250,17 @@ static void add_one(struct np_data_program *v, const struct np_data_program *co,
 
 /* Start the sum as a copy of the first co-runner, without its curve. */
 static void copy_one(struct np_data_program *v,
-		     const struct np_data_program *co, size_t n, size_t bins, double *to)
+		     const struct np_data_program *co, size_t n, size_t bins,
+		     double *to)
 {
 	*v = *co;
-	memset(to, 0, 2 * n * sizeof(*to));
-	v->log_curve = to;
-	v->speed = to + n;
-	v->log_pressure = memcpy(to + 2 * n, co->log_pressure,
-				 n * sizeof(*to));
+	v->log_curve = memset(to, 0, n * sizeof(*to));
+	v->log_pressure = memcpy(to + n, co->log_pressure, n * sizeof(*to));
 	if (co->latency.cdf)
-		v->latency.cdf = memcpy(to + 3 * n, co->latency.cdf,
+		v->latency.cdf = memcpy(to + 2 * n, co->latency.cdf,
 					bins * sizeof(*to));
 	if (co->window)
-		v->window = memcpy(to + 3 * n + bins, co->window,
+		v->window = memcpy(to + 2 * n + bins, co->window,
 				   co->n_windows * sizeof(*to));
 }
 

@@ -83,7 +83,6 @@ bool np_coupling_none(const struct np_mean *k);
  * anything may be missing.
  */
 
-struct np_fabric;
 struct np_response;
 
 struct np_program {

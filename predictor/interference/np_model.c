@@ -6,20 +6,18 @@
 
 #include "np_curve.h"
 #include "np_model_impl.h"
-#include "np_weights.h"
 
-static int zero_describe(const struct np_model *m, struct np_data *v,
-			 double *x, bool warm)
+static int zero_describe(struct np_data *v, double *x)
 {
-	(void)m, (void)v, (void)warm;
+	(void)v;
 	x[0] = 0;
 	return 0;
 }
 
-static int zero_join(const struct np_model *m, struct np_data *v,
-		     const double *x, const double *y, double *log_slow)
+static int zero_join(struct np_data *v, const double *x, const double *y,
+		     double *log_slow)
 {
-	(void)m, (void)v, (void)x, (void)y;
+	(void)v, (void)x, (void)y;
 	*log_slow = 0;
 	return 0;
 }
@@ -35,11 +33,6 @@ static int zero_join(const struct np_model *m, struct np_data *v,
 	  NP_QUEUE_PER_LEVEL, NP_QUEUE_FIXED, variant }
 
 #define MUTUAL (NP_NEED_OWN_LATENCY | NP_NEED_CO_CURVE)
-
-#define MIXTURE(name, help, variant) \
-	{ name, help, NP_NEED_CURVE | NP_NEED_LATENCY | NP_NEED_HIST | \
-	  NP_NEED_IDLE, NULL, np_mixture_describe, np_mixture_respond, \
-	  np_mixture_join, 1, 1, variant }
 
 #define CROSS_NEEDS (NP_NEED_CURVE | NP_NEED_PRESSURE | NP_NEED_BESIDE)
 
@@ -79,10 +72,10 @@ const struct np_model np_models[] = {
 	  NULL, np_windows_describe, np_queue_respond, np_windows_join,
 	  NP_QUEUE_PER_LEVEL, NP_QUEUE_FIXED + NP_WINDOWS_MAX,
 	  NP_CURVE_ISOTONIC },
-	MIXTURE("mixture", "levels mixed to match latencies, speeds averaged",
-		NP_AVERAGE_HARMONIC),
-	MIXTURE("mixture-arithmetic", "the same, slowdowns averaged",
-		NP_AVERAGE_ARITHMETIC),
+	{ "mixture", "levels mixed to match latencies, speeds averaged",
+	  NP_NEED_CURVE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_IDLE, NULL,
+	  np_mixture_describe, np_mixture_respond, np_mixture_join, 1, 1,
+	  NP_AVERAGE_HARMONIC },
 	CROSS("cross", "levels mixed to press alike, speeds averaged",
 	      NP_AVERAGE_HARMONIC),
 	CROSS("cross-arithmetic", "the same, slowdowns averaged",
@@ -100,8 +93,7 @@ const struct np_model np_models[] = {
 	{ "mutual", "twosided, and each slows the other's traffic",
 	  CROSS_NEEDS | NP_NEED_CO_CURVE | NP_NEED_OWN_PRESSURE, "twosided",
 	  np_mutual_describe, np_mutual_respond, np_mutual_join,
-	  NP_MUTUAL_PER_LEVEL, NP_MUTUAL_FIXED, 0, true,
-	  np_mutual_join_both },
+	  NP_MUTUAL_PER_LEVEL, NP_MUTUAL_FIXED, 0, np_mutual_join_both },
 	{ "ensemble", "mean of cross, open, victim, twosided, as levels weigh",
 	  CROSS_NEEDS, "mixture", np_ensemble_describe,
 	  np_ensemble_respond, np_ensemble_join, NP_ENSEMBLE_PER_LEVEL,

@@ -17,12 +17,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "np_err.h"
-#include "np_latency.h"
+#include "np_fabric.h"
 
+struct np_model;
 struct np_nnls;
-struct np_response;
 
 /* What a model cannot do without. */
 enum np_need {
@@ -90,8 +91,6 @@ struct np_data_fabric {
 struct np_data_program {
 	struct np_data_latency latency;
 	const double *log_curve;    /* log(1 + slowdown), per level */
-	const double *speed;	    /* 1 / (1 + slowdown), per level; NULL
-				       with NP_NEED_OWN_PRESSURE */
 	const double *log_pressure; /* log(1 + slowdown of the level) */
 	const double *fit_curve, *fit_pressure; /* on the scale of the fits */
 	const double *window;	    /* mean latencies over time, rising */
@@ -99,18 +98,24 @@ struct np_data_program {
 	const struct np_response *response; /* NULL: there is no trace */
 };
 
+/* Some of the fabric's levels, rising. */
+struct np_levels {
+	size_t n;
+	uint16_t at[NP_FABRIC_MAX_LEVELS]; /* short, as questions copy it */
+};
+
 /* One question with one set of numbers. */
 struct np_data {
+	const struct np_model *model; /* that is asked */
+	/* The array to fill holds the answer to almost the same question. */
+	bool warm;
 	const struct np_data_fabric *fabric;
 	const struct np_data_program *victim;
 	const struct np_data_program *co; /* all co-runners as one */
 	size_t n_co;
-	const size_t *col; /* levels whose effect on the victim is known */
-	size_t n_col;
-	const size_t *row; /* levels on which the co-runner's effect is known */
-	size_t n_row;
-	const size_t *co_col; /* levels whose effect on co is known */
-	size_t n_co_col;
+	const struct np_levels *col; /* whose effect on the victim is known */
+	const struct np_levels *row; /* on which the co-runner's effect is */
+	const struct np_levels *co_col; /* whose effect on co is known */
 	struct np_nnls *nnls;  /* for n_levels + 1 unknowns */
 	double *work;	       /* NP_MODEL_WORK(n_levels) doubles */
 	const double *ensemble; /* weights of the ensemble's members */
@@ -121,38 +126,32 @@ struct np_data {
 /* Doubles that a model may use as v->work. */
 #define NP_MODEL_WORK(n_levels) (2 * ((n_levels) + 2) * ((n_levels) + 4))
 
-/*
- * Each step returns 0 or -errno with v->err.  With warm, the array to fill
- * already holds the answer to almost the same question.
- */
+/* Each step returns 0 or -errno with v->err. */
 struct np_model {
 	const char *name, *help;
 	unsigned needs; /* enum np_need */
 	const char *fallback; /* asked where needs are not met; NULL: none */
 
 	/* Describe v->co in x; must not look at v->victim. */
-	int (*describe)(const struct np_model *m, struct np_data *v, double *x,
-			bool warm);
+	int (*describe)(struct np_data *v, double *x);
 
 	/* Prepare v->victim's response in y; must not look at v->co. */
-	int (*respond)(const struct np_model *m, struct np_data *v, double *y,
-		       bool warm);
+	int (*respond)(struct np_data *v, double *y);
 
 	/* *log_slow: log(1 + slowdown), finite, from the two. */
-	int (*join)(const struct np_model *m, struct np_data *v,
-		    const double *x, const double *y, double *log_slow);
+	int (*join)(struct np_data *v, const double *x, const double *y,
+		    double *log_slow);
 
 	/* Doubles in x and in y: per_level * n_levels + fixed. */
 	size_t per_level, fixed;
 	int variant; /* the model's own business */
-	/* Where rows are columns, x of a program is its y. */
-	bool alike;
 	/*
 	 * The same for both ways of a pair: log_slow[1] is that of x's program
-	 * beside y's, whose sides it takes to be these.  NULL: one by one.
+	 * beside y's, whose sides it takes to be these: where rows are columns,
+	 * x of a program is its y.  NULL: one by one.
 	 */
-	int (*join_both)(const struct np_model *m, struct np_data *v,
-			 const double *x, const double *y, double *log_slow);
+	int (*join_both)(struct np_data *v, const double *x, const double *y,
+			 double *log_slow);
 };
 
 static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)

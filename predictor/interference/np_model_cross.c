@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "np_lanes.h"
-#include "np_weights.h"
 
 #define OPEN_SUM 0.3
 #define OPEN_RIDGE 0.1
@@ -34,7 +33,7 @@ static void right_side(const struct np_data *v, double sum, double *h)
 	for (size_t j = 0; j <= n; j++)
 		h[j] = sum;
 	np_lanes_add_rows(h + 1, v->co->fit_pressure, v->fabric->fit_beside, n,
-			  v->row, v->n_row);
+			  v->row->at, v->row->n);
 }
 
 /* Add level i's row to the normal equations, or with sign -1 take it out. */
@@ -57,18 +56,18 @@ static const double *gram_of_rows(const struct np_data *v, double *gram)
 {
 	size_t n = v->fabric->n_levels, next = 0;
 
-	if (v->n_row == n)
+	if (v->row->n == n)
 		return v->fabric->gram_cross;
-	if (v->n_row < n / 2) {
+	if (v->row->n < n / 2) {
 		for (size_t i = 0; i < (n + 1) * (n + 1); i++)
 			gram[i] = NP_CROSS_SUM * NP_CROSS_SUM;
-		for (size_t r = 0; r < v->n_row; r++)
-			add_row(v, v->row[r], 1, gram);
+		for (size_t r = 0; r < v->row->n; r++)
+			add_row(v, v->row->at[r], 1, gram);
 		return gram;
 	}
 	memcpy(gram, v->fabric->gram_cross, (n + 1) * (n + 1) * sizeof(*gram));
 	for (size_t i = 0; i < n; i++) {
-		if (next < v->n_row && v->row[next] == i)
+		if (next < v->row->n && v->row->at[next] == i)
 			next++;
 		else
 			add_row(v, i, -1, gram);
@@ -85,32 +84,30 @@ static bool beyond(const struct np_data *v)
 	size_t n = v->fabric->n_levels;
 	double own = 0;
 
-	for (size_t r = 0; r < v->n_row; r++)
-		own += v->co->fit_pressure[v->row[r]];
-	for (size_t c = v->n_col; c-- > 0;) {
-		const double *column = v->fabric->fit_beside + v->col[c];
+	for (size_t r = 0; r < v->row->n; r++)
+		own += v->co->fit_pressure[v->row->at[r]];
+	for (size_t c = v->col->n; c-- > 0;) {
+		const double *column = v->fabric->fit_beside + v->col->at[c];
 		double sum = 0;
 
-		for (size_t r = 0; r < v->n_row; r++)
-			sum += column[v->row[r] * n];
+		for (size_t r = 0; r < v->row->n; r++)
+			sum += column[v->row->at[r] * n];
 		if (own <= sum)
 			return false;
 	}
 	return own > 0;
 }
 
-int np_cross_describe(const struct np_model *m, struct np_data *v, double *x,
-		      bool warm)
+int np_cross_describe(struct np_data *v, double *x)
 {
 	size_t n = v->fabric->n_levels;
 	double *h = v->work + NP_MODEL_WORK(n) - (n + 1);
 	double *gram = h - (n + 1) * (n + 1);
 
-	(void)m;
 	right_side(v, NP_CROSS_SUM * NP_CROSS_SUM, h);
 	if (beyond(v))
 		v->flags |= NP_PRED_BEYOND;
-	return np_weights_fit(v, gram_of_rows(v, gram), h, x, warm);
+	return np_weights_fit(v, gram_of_rows(v, gram), h, x);
 }
 
 /* Put the open model's terms in place of the other's; returns the sum's. */
@@ -121,10 +118,10 @@ static double open_gram(const struct np_data *v, const double *from,
 	size_t n1 = v->fabric->n_levels + 1;
 	double square = 0;
 
-	for (size_t c = 0; c < v->n_col; c++) {
-		size_t i = v->col[c] + 1;
+	for (size_t c = 0; c < v->col->n; c++) {
+		size_t i = v->col->at[c] + 1;
 
-		square += (from[i * n1 + i] - was) / (double)v->n_col;
+		square += (from[i * n1 + i] - was) / (double)v->col->n;
 	}
 	for (size_t i = 0; i < n1 * n1; i++)
 		gram[i] = from[i] - was + OPEN_SUM * square;
@@ -133,16 +130,14 @@ static double open_gram(const struct np_data *v, const double *from,
 	return OPEN_SUM * square;
 }
 
-int np_open_describe(const struct np_model *m, struct np_data *v, double *x,
-		     bool warm)
+int np_open_describe(struct np_data *v, double *x)
 {
 	size_t n = v->fabric->n_levels;
 	double *h = v->work + NP_MODEL_WORK(n) - (n + 1);
 	double *gram = h - (n + 1) * (n + 1);
 
-	(void)m;
 	if (beyond(v))
 		v->flags |= NP_PRED_BEYOND;
 	right_side(v, open_gram(v, gram_of_rows(v, gram), gram), h);
-	return np_weights_solve(v, gram, h, x, warm);
+	return np_weights_solve(v, gram, h, x);
 }

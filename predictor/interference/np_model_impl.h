@@ -4,10 +4,43 @@
 
 #include "np_model.h"
 
-typedef int np_describe_f(const struct np_model *, struct np_data *, double *,
-			  bool);
-typedef int np_join_f(const struct np_model *, struct np_data *,
-		      const double *, const double *, double *);
+typedef int np_describe_f(struct np_data *, double *);
+typedef int np_join_f(struct np_data *, const double *, const double *,
+		      double *);
+
+/*
+ * np_weights.c: what the mixture models share.  A co-runner is described by
+ * weights over the idle fabric and its levels, x[0] and x[1 + level], that sum
+ * to 1, and a victim answers with its speed or its slowdown at each.
+ */
+
+/* How the victim's answers to the parts of a mixture are averaged. */
+enum np_average {
+	NP_AVERAGE_HARMONIC,   /* speeds: 1/(1+d) = sum w_i / (1 + d_i) */
+	NP_AVERAGE_ARITHMETIC, /* slowdowns */
+	NP_AVERAGE_LOG,	       /* logarithms of 1 + d */
+};
+
+/*
+ * Solve the fit for the columns v->col (and idle) of normal equations gram,
+ * (n_levels + 1) square, and h (n_levels + 1).
+ * x, n_levels + 1: the weights, 0 elsewhere; if v->warm also the guess.
+ * Uses the first (n_levels + 1)^2 + 2 (n_levels + 1) doubles of v->work.
+ * Returns 0, or -errno with v->err.
+ */
+int np_weights_solve(struct np_data *v, const double *gram, const double *h,
+		     double *x);
+
+/* The same, and scale the weights to sum 1. */
+int np_weights_fit(struct np_data *v, const double *gram, const double *h,
+		   double *x);
+
+/* Copy the victim's curve, as the average wants it, into y[n_levels]. */
+void np_weights_curve(const struct np_data *v, enum np_average how, double *y);
+
+/* log(1 + slowdown) of the mixture x of answers y. */
+double np_weights_join(const struct np_data *v, enum np_average how,
+		       const double *x, const double *y);
 
 /* np_model_lookup.c: variant is one of these */
 enum np_lookup {
@@ -74,9 +107,6 @@ np_join_f np_mutual_join, np_mutual_join_both;
 #define NP_ENSEMBLE_MEMBERS 4
 #define NP_ENSEMBLE_PER_LEVEL 4
 #define NP_ENSEMBLE_FIXED 2
-/* log(1 + slowdown) as each member has it. */
-void np_ensemble_members(struct np_data *v, const double *x, const double *y,
-			 double out[NP_ENSEMBLE_MEMBERS]);
 np_describe_f np_ensemble_describe, np_ensemble_respond;
 np_join_f np_ensemble_join;
 

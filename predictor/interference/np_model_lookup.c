@@ -71,11 +71,11 @@ static double mean_gap(const struct np_data *v, size_t j)
 /* Ties go to the nearer mean, then to the earlier level. */
 static size_t best(enum np_lookup how, const struct np_data *v, double *top)
 {
-	size_t at = v->col[0];
+	size_t at = v->col->at[0];
 
 	*top = score(how, v, at);
-	for (size_t i = 1; i < v->n_col; i++) {
-		size_t j = v->col[i];
+	for (size_t i = 1; i < v->col->n; i++) {
+		size_t j = v->col->at[i];
 		double s = score(how, v, j), tie = TIE * fabs(*top);
 
 		if (s < *top - tie ||
@@ -92,23 +92,21 @@ static bool outside(const struct np_data *v)
 {
 	double lo = INFINITY, hi = 0;
 
-	for (size_t i = 0; i < v->n_col; i++) {
-		lo = fmin(lo, v->fabric->level[v->col[i]].mean);
-		hi = fmax(hi, v->fabric->level[v->col[i]].mean);
+	for (size_t i = 0; i < v->col->n; i++) {
+		lo = fmin(lo, v->fabric->level[v->col->at[i]].mean);
+		hi = fmax(hi, v->fabric->level[v->col->at[i]].mean);
 	}
 	return v->co->latency.mean > hi || v->co->latency.mean < lo;
 }
 
-int np_lookup_describe(const struct np_model *m, struct np_data *v, double *x,
-		       bool warm)
+int np_lookup_describe(struct np_data *v, double *x)
 {
 	double top;
 
-	(void)warm;
-	x[0] = (double)best((enum np_lookup)m->variant, v, &top);
+	x[0] = (double)best((enum np_lookup)v->model->variant, v, &top);
 	/* Nothing in common with any level: only the means are left. */
-	if (top == 0 && m->variant != NP_LOOKUP_AVERAGE &&
-	    m->variant != NP_LOOKUP_WASSERSTEIN) {
+	if (top == 0 && v->model->variant != NP_LOOKUP_AVERAGE &&
+	    v->model->variant != NP_LOOKUP_WASSERSTEIN) {
 		x[0] = (double)best(NP_LOOKUP_AVERAGE, v, &top);
 		v->flags |= NP_PRED_NO_OVERLAP;
 	}
@@ -117,19 +115,17 @@ int np_lookup_describe(const struct np_model *m, struct np_data *v, double *x,
 	return 0;
 }
 
-int np_lookup_respond(const struct np_model *m, struct np_data *v, double *y,
-		      bool warm)
+int np_lookup_respond(struct np_data *v, double *y)
 {
-	(void)m, (void)warm;
-	for (size_t i = 0; i < v->n_col; i++)
-		y[v->col[i]] = -log(v->victim->speed[v->col[i]]);
+	for (size_t i = 0; i < v->col->n; i++)
+		y[v->col->at[i]] = v->victim->log_curve[v->col->at[i]];
 	return 0;
 }
 
-int np_lookup_join(const struct np_model *m, struct np_data *v,
-		   const double *x, const double *y, double *log_slow)
+int np_lookup_join(struct np_data *v, const double *x, const double *y,
+		   double *log_slow)
 {
-	(void)m, (void)v;
+	(void)v;
 	*log_slow = y[(size_t)x[0]];
 	return 0;
 }

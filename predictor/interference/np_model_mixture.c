@@ -15,8 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "np_weights.h"
-
 double np_mixture_bin_weight(const struct np_bins *bins, size_t bin)
 {
 	double lo = bins->edge[bin], hi = bins->edge[bin + 1];
@@ -82,33 +80,30 @@ static void right_side(const struct np_data *v, double *h)
 	np_mixture_products(f, weighted, f->n_levels + 1, h);
 }
 
-int np_mixture_describe(const struct np_model *m, struct np_data *v, double *x,
-			bool warm)
+int np_mixture_describe(struct np_data *v, double *x)
 {
 	size_t n = v->fabric->n_levels;
 	double *h = v->work + NP_MODEL_WORK(n) - (n + 1); /* out of the way */
 	double top = 0;
 
-	(void)m;
 	right_side(v, h);
-	for (size_t i = 0; i < v->n_col; i++)
-		top = fmax(top, v->fabric->level[v->col[i]].mean);
+	for (size_t i = 0; i < v->col->n; i++)
+		top = fmax(top, v->fabric->level[v->col->at[i]].mean);
 	if (v->co->latency.mean > top)
 		v->flags |= NP_PRED_BEYOND;
-	return np_weights_fit(v, v->fabric->gram_mixture, h, x, warm);
+	return np_weights_fit(v, v->fabric->gram_mixture, h, x);
 }
 
-int np_mixture_respond(const struct np_model *m, struct np_data *v, double *y,
-		       bool warm)
+int np_mixture_respond(struct np_data *v, double *y)
 {
-	(void)warm;
-	np_weights_curve(v, (enum np_average)m->variant, y);
+	np_weights_curve(v, (enum np_average)v->model->variant, y);
 	return 0;
 }
 
-int np_mixture_join(const struct np_model *m, struct np_data *v,
-		    const double *x, const double *y, double *log_slow)
+int np_mixture_join(struct np_data *v, const double *x, const double *y,
+		    double *log_slow)
 {
-	*log_slow = np_weights_join(v, (enum np_average)m->variant, x, y);
+	*log_slow = np_weights_join(v, (enum np_average)v->model->variant, x,
+				    y);
 	return 0;
 }

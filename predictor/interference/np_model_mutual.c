@@ -24,61 +24,57 @@ static struct np_data view_of(const struct np_data *v,
 	one.co = one.victim = a;
 	if (back) {
 		one.row = v->col;
-		one.n_row = v->n_col;
 		one.col = v->row;
-		one.n_col = v->n_row;
 	}
 	return one;
 }
 
-static int both_sides(const struct np_model *m, struct np_data *as_co,
-		      struct np_data *as_victim, double *z, bool warm)
+static int both_sides(struct np_data *as_co, struct np_data *as_victim,
+		      double *z)
 {
 	size_t side = 2 * as_co->fabric->n_levels + 1;
-	int rc = np_twosided_describe(m, as_co, z, warm);
+	int rc = np_twosided_describe(as_co, z);
 
-	return rc ? rc : np_twosided_respond(m, as_victim, z + side, warm);
+	return rc ? rc : np_twosided_respond(as_victim, z + side);
 }
 
-int np_mutual_describe(const struct np_model *m, struct np_data *v, double *x,
-		       bool warm)
+int np_mutual_describe(struct np_data *v, double *x)
 {
 	struct np_data as_co = view_of(v, v->co, false);
 	struct np_data as_victim = view_of(v, v->co, true);
-	int rc = both_sides(m, &as_co, &as_victim, x, warm);
+	int rc = both_sides(&as_co, &as_victim, x);
 
 	v->flags = as_co.flags;
 	return rc;
 }
 
 /* How hard the victim presses is another question, and its flags, too. */
-int np_mutual_respond(const struct np_model *m, struct np_data *v, double *y,
-		      bool warm)
+int np_mutual_respond(struct np_data *v, double *y)
 {
 	struct np_data as_co = view_of(v, v->victim, true);
 	struct np_data as_victim = view_of(v, v->victim, false);
 
-	return both_sides(m, &as_co, &as_victim, y, warm);
+	return both_sides(&as_co, &as_victim, y);
 }
 
-int np_mutual_join_both(const struct np_model *m, struct np_data *v,
-			const double *x, const double *y, double log_slow[2])
+int np_mutual_join_both(struct np_data *v, const double *x, const double *y,
+			double log_slow[2])
 {
 	size_t side = 2 * v->fabric->n_levels + 1;
 	double z = 0, z_other = 0;
-	int rc = np_twosided_join(m, v, x, y + side, &z);
+	int rc = np_twosided_join(v, x, y + side, &z);
 
 	if (!rc)
-		rc = np_twosided_join(m, v, y, x + side, &z_other);
+		rc = np_twosided_join(v, y, x + side, &z_other);
 	np_pace_both(z, z_other, log_slow);
 	return rc;
 }
 
-int np_mutual_join(const struct np_model *m, struct np_data *v,
-		   const double *x, const double *y, double *log_slow)
+int np_mutual_join(struct np_data *v, const double *x, const double *y,
+		   double *log_slow)
 {
 	double both[2];
-	int rc = np_mutual_join_both(m, v, x, y, both);
+	int rc = np_mutual_join_both(v, x, y, both);
 
 	*log_slow = both[0];
 	return rc;

@@ -29,66 +29,54 @@
 _Static_assert(HEAD + NP_CURVE_DIM(0) <= NP_QUEUE_FIXED, "room for a curve");
 
 /* Utilisation at a mean latency; -EINVAL with v->err if there is none. */
-static int rho_of(const struct np_data *v, bool from_min, double mean,
-		  double *rho)
+static int rho_of(const struct np_data *v, double mean, double *rho)
 {
 	const struct np_data_fabric *f = v->fabric;
+	bool from_min = v->model->variant & NP_QUEUE_MIN;
 	struct np_service s = {
 		.mu_per_sec = 1 / (from_min ? f->idle_min : f->idle.mean),
 		.var_sec2 = f->idle.sd * f->idle.sd,
 	};
-	struct np_load load;
-	int rc = np_queue_load(&s, mean, &load, v->err);
 
-	if (!rc)
-		*rho = load.rho;
-	return rc;
+	return np_queue_rho(&s, mean, rho, v->err);
 }
 
 /* One program's curve from the levels in list. */
-static int fit(const struct np_model *m, struct np_data *v,
-	       const struct np_data_program *a, const size_t *list, size_t n,
-	       double *curve)
+static int fit(struct np_data *v, const struct np_data_program *a,
+	       const struct np_levels *list, double *curve)
 {
-	double rho[n ? n : 1], slow[n ? n : 1];
+	double rho[list->n + 1], slow[list->n + 1];
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < n; i++) {
-		slow[i] = 1 / a->speed[list[i]] - 1;
-		rc = rho_of(v, m->variant & NP_QUEUE_MIN,
-			    v->fabric->level[list[i]].mean, &rho[i]);
+	for (size_t i = 0; !rc && i < list->n; i++) {
+		slow[i] = 1 / exp(-a->log_curve[list->at[i]]) - 1;
+		rc = rho_of(v, v->fabric->level[list->at[i]].mean, &rho[i]);
 	}
-	return rc ? rc : np_curve_fit(m->variant & NP_QUEUE_SHAPE, rho, slow,
-				      n, curve, v->err);
+	return rc ? rc : np_curve_fit(v->model->variant & NP_QUEUE_SHAPE, rho,
+				      slow, list->n, curve, v->err);
 }
 
-int np_queue_describe(const struct np_model *m, struct np_data *v, double *x,
-		      bool warm)
+int np_queue_describe(struct np_data *v, double *x)
 {
-	int rc = rho_of(v, m->variant & NP_QUEUE_MIN, v->co->latency.mean,
-			&x[0]);
+	int rc = rho_of(v, v->co->latency.mean, &x[0]);
 
-	(void)warm;
-	if (rc || !(m->variant & NP_QUEUE_MUTUAL))
+	if (rc || !(v->model->variant & NP_QUEUE_MUTUAL))
 		return rc;
 	if (v->n_co > 1) { /* the fixed point is one of two programs */
 		v->flags |= NP_PRED_NOT_MUTUAL;
 		return 0;
 	}
-	return fit(m, v, v->co, v->co_col, v->n_co_col, x + HEAD);
+	return fit(v, v->co, v->co_col, x + HEAD);
 }
 
-int np_queue_respond(const struct np_model *m, struct np_data *v, double *y,
-		     bool warm)
+int np_queue_respond(struct np_data *v, double *y)
 {
 	int rc = 0;
 
-	(void)warm;
 	y[0] = 0;
-	if (m->variant & NP_QUEUE_MUTUAL)
-		rc = rho_of(v, m->variant & NP_QUEUE_MIN,
-			    v->victim->latency.mean, &y[0]);
-	return rc ? rc : fit(m, v, v->victim, v->col, v->n_col, y + HEAD);
+	if (v->model->variant & NP_QUEUE_MUTUAL)
+		rc = rho_of(v, v->victim->latency.mean, &y[0]);
+	return rc ? rc : fit(v, v->victim, v->col, y + HEAD);
 }
 
 /* The slowdown at rho of a victim prepared by np_queue_respond(). */
@@ -115,41 +103,38 @@ static double mutual(struct np_data *v, const double *x, const double *y)
 	return a;
 }
 
-int np_queue_join(const struct np_model *m, struct np_data *v,
-		  const double *x, const double *y, double *log_slow)
+int np_queue_join(struct np_data *v, const double *x, const double *y,
+		  double *log_slow)
 {
 	bool outside = false;
 	double d = slowdown_at(y, x[0], &outside);
 
 	if (outside)
 		v->flags |= NP_PRED_BEYOND;
-	if (m->variant & NP_QUEUE_MUTUAL && v->n_co == 1)
+	if (v->model->variant & NP_QUEUE_MUTUAL && v->n_co == 1)
 		d = mutual(v, x, y);
 	*log_slow = log1p(d);
 	return 0;
 }
 
-int np_windows_describe(const struct np_model *m, struct np_data *v, double *x,
-			bool warm)
+int np_windows_describe(struct np_data *v, double *x)
 {
 	size_t n = v->co->n_windows;
 	int rc = 0;
 
-	(void)m, (void)warm;
 	x[0] = (double)n;
 	for (size_t t = 0; !rc && t < n; t++)
-		rc = rho_of(v, false, v->co->window[t], &x[1 + t]);
+		rc = rho_of(v, v->co->window[t], &x[1 + t]);
 	return rc;
 }
 
-int np_windows_join(const struct np_model *m, struct np_data *v,
-		    const double *x, const double *y, double *log_slow)
+int np_windows_join(struct np_data *v, const double *x, const double *y,
+		    double *log_slow)
 {
 	size_t n = (size_t)x[0];
 	bool outside = false;
 	double speed = 0;
 
-	(void)m;
 	for (size_t t = 0; t < n; t++)
 		speed += 1 / (1 + slowdown_at(y, x[1 + t], &outside));
 	if (outside)

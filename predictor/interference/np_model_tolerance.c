@@ -70,12 +70,10 @@ static int scale_to_felt(struct np_data *v, double *x)
 	return 0;
 }
 
-int np_tolerance_describe(const struct np_model *m, struct np_data *v,
-			  double *x, bool warm)
+int np_tolerance_describe(struct np_data *v, double *x)
 {
 	const struct np_bins *bins = v->fabric->bins;
 
-	(void)warm;
 	for (size_t i = 0; i < NP_TOLERANCE_QUANTILES; i++) {
 		double share = ((double)i + 0.5) / NP_TOLERANCE_QUANTILES;
 
@@ -83,24 +81,22 @@ int np_tolerance_describe(const struct np_model *m, struct np_data *v,
 			       quantile(bins, v->fabric->idle.cdf, share));
 	}
 	x[NP_TOLERANCE_QUANTILES] = gap_times(v);
-	return m->variant == NP_TOLERANCE_FELT ? scale_to_felt(v, x) : 0;
+	return v->model->variant == NP_TOLERANCE_FELT ? scale_to_felt(v, x) : 0;
 }
 
-int np_tolerance_respond(const struct np_model *m, struct np_data *v,
-			 double *y, bool warm)
+int np_tolerance_respond(struct np_data *v, double *y)
 {
-	(void)m, (void)warm;
 	y[0] = 0;
 	return v->victim->response ? 0 : np_errf(v->err, -ENODATA,
 						 "a level has no trace");
 }
 
-int np_tolerance_join(const struct np_model *m, struct np_data *v,
-		      const double *x, const double *y, double *log_slow)
+int np_tolerance_join(struct np_data *v, const double *x, const double *y,
+		      double *log_slow)
 {
 	double speed = 0;
 
-	(void)m, (void)y;
+	(void)y;
 	for (size_t i = 0; i < NP_TOLERANCE_QUANTILES; i++)
 		speed += 1 / np_response_at(v->victim->response, x[i],
 					    x[NP_TOLERANCE_QUANTILES]);

@@ -64,11 +64,3 @@ void np_pace_both(double z, double z_other, double log_slow[2])
 	log_slow[0] = 2 * log1p(u);
 	log_slow[1] = log1p(q / (1 + u));
 }
-
-double np_pace_solve(double z, double z_other)
-{
-	double log_slow[2];
-
-	np_pace_both(z, z_other, log_slow);
-	return log_slow[0];
-}

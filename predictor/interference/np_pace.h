@@ -17,9 +17,7 @@
 /* Both z of a pair from log(1 + slowdown) of either; finite. */
 void np_pace_of(double log_slow, double log_other, double *z, double *z_other);
 
-/* log(1 + slowdown) of a program from its and the other's z; finite. */
-double np_pace_solve(double z, double z_other);
-/* Of both at once, which costs little more. */
+/* log(1 + slowdown) of a program and of the other from both z; finite. */
 void np_pace_both(double z, double z_other, double log_slow[2]);
 
 #endif

@@ -2,8 +2,9 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include <gsl/gsl_sort.h>
 
 #define MAX_ROUNDS 30
 #define LEAST_SD 0.01 /* of x: no clock is better than 1 % of a latency */
@@ -93,20 +94,13 @@ static double loglik_steady(const struct points *p)
 	return sum;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Where to cut so that the squares within both parts are least (Otsu). */
 static double first_cut(const struct points *p)
 {
 	double sorted[NP_SERIES_MAX], total = 0, low = 0, best = -1, cut = 0;
 
 	memcpy(sorted, p->x, p->n * sizeof(*sorted));
-	qsort(sorted, p->n, sizeof(*sorted), by_value);
+	gsl_sort(sorted, 1, p->n);
 	for (size_t i = 0; i < p->n; i++)
 		total += sorted[i];
 	for (size_t i = 0; i + 1 < p->n; i++) {

@@ -2,7 +2,7 @@
  * The parts of a prediction, for np_predict*.c alone.
  *
  * A question has two halves, one of each program, for all replicates: x of the
- * co-runners or y of the victim.  Both depend on which levels are in use.
+ * co-runners and y of the victim.  Both depend on which levels are in use.
  */
 #ifndef NP_PREDICT_IMPL_H
 #define NP_PREDICT_IMPL_H
@@ -12,9 +12,7 @@
 
 /* The levels in use for one question; see struct np_data. */
 struct np_basis {
-	size_t n_col, n_row, n_co_col;
-	size_t col[NP_FABRIC_MAX_LEVELS], row[NP_FABRIC_MAX_LEVELS];
-	size_t co_col[NP_FABRIC_MAX_LEVELS];
+	struct np_levels col, row, co_col;
 };
 
 /*
@@ -31,6 +29,9 @@ struct np_miss {
 	bool beyond;	 /* predicted with NP_PRED_BEYOND */
 };
 
+/* Of a question, as a co-runner or as the victim. */
+enum np_side { NP_CO, NP_VICTIM, NP_SIDES };
+
 struct np_half {
 	bool ready;
 	struct np_basis use;
@@ -40,13 +41,20 @@ struct np_half {
 	size_t n_miss;
 };
 
+/* One program made ready, and its halves of questions: np_ready.c. */
+struct np_ready {
+	const struct np_program *app;
+	struct np_draw_program draw;
+	struct np_half half[NP_SIDES]; /* which share z where it is the same */
+};
+
 /* Each level as if it were a program, for one choice of levels in use. */
 struct np_level_halves {
 	bool ready;
 	struct np_basis use;
-	double *x, *y;	  /* one row of np_model_dim() per level */
-	int *x_rc, *y_rc; /* 0 where there is a row */
-	unsigned *flags;  /* of x */
+	double *z[NP_SIDES]; /* one row of np_model_dim() per level */
+	int *rc[NP_SIDES];   /* 0 where there is a row */
+	unsigned *flags;     /* of NP_CO */
 };
 
 struct np_predictor {
@@ -73,51 +81,29 @@ int np_predictor_fallback(struct np_predictor *p, struct np_predictor **out,
 			  struct np_err *err);
 
 /* np_basis.c: the levels that serve a question.  -ENODATA or -EDOM with err. */
-int np_basis_choose(const struct np_predictor *p,
-		    const struct np_program *victim,
-		    const struct np_draw_program *va,
-		    const struct np_program *co,
-		    const struct np_draw_program *cb, size_t n_co,
+int np_basis_choose(const struct np_predictor *p, const struct np_ready *a,
+		    const struct np_ready *co, size_t n_co,
 		    struct np_basis *use, struct np_err *err);
 /* Rows and columns of the levels that were all run beside each other. */
 void np_basis_levels(const struct np_predictor *p, struct np_basis *use);
-/* As assignment does, without the room that is not in use, which is most. */
-void np_basis_copy(struct np_basis *to, const struct np_basis *from);
 bool np_basis_equal(const struct np_basis *a, const struct np_basis *b);
-/* Are the rows of either the columns of the other? */
-bool np_basis_mirrored(const struct np_basis *a, const struct np_basis *b);
-void np_basis_drop(size_t *list, size_t *n, size_t level);
+bool np_levels_equal(const struct np_levels *a, const struct np_levels *b);
+void np_levels_drop(struct np_levels *l, size_t level);
 /* What a model is given of them; the programs are to be added. */
 void np_basis_data(const struct np_predictor *p, const struct np_basis *use,
 		   size_t replicate, struct np_data *v);
 
-/* np_loo.c: what leaving levels out says about either half. */
-void np_loo_victim(struct np_predictor *p, const struct np_draw_program *va,
-		   struct np_half *s);
-void np_loo_co(struct np_predictor *p, const struct np_draw_program *cb,
-	       size_t n_co, struct np_half *s);
-/* np_loo_ensemble.c: weights of the ensemble's members, from levels alone. */
-int np_loo_ensemble(struct np_predictor *p, struct np_err *err);
+/* np_model_ensemble.c: weights of its members, if it is asked. */
+int np_ensemble_weigh(struct np_predictor *p, struct np_err *err);
 
 /*
- * np_half.c: one program's half.  other: its other one, which may be ready; they
- * share z where it is the same.
+ * np_half.c: one half of a program that is drawn, with what leaving levels out
+ * says about it; from memory if the levels are those of before.  n_co: of the
+ * victim 1.
  */
-int np_half_co(struct np_predictor *p, const struct np_draw_program *cb,
-	       size_t n_co, const struct np_basis *use,
-	       const struct np_half *other, struct np_half *s,
-	       struct np_err *err);
-int np_half_victim(struct np_predictor *p, const struct np_draw_program *va,
-		   const struct np_basis *use, const struct np_half *other,
-		   struct np_half *s, struct np_err *err);
-void np_half_free(struct np_half *s, const struct np_half *other);
-
-/* One program made ready, and its half of a question: np_ready.c. */
-struct np_ready {
-	const struct np_program *app;
-	struct np_draw_program draw;
-	struct np_half x, y;
-};
+int np_half_make(struct np_predictor *p, struct np_ready *a, enum np_side side,
+		 size_t n_co, const struct np_basis *use, struct np_err *err);
+void np_half_free(struct np_ready *a, enum np_side side);
 
 /*
  * For one that np_program_check() takes; r is all 0 before.  Its numbers are

@@ -132,7 +132,7 @@ static int matrix_pass(struct task *t, struct np_ready *ready,
 			rc = cell(t, v, &ready[v], c, &ready[c]);
 		}
 		for (size_t k = from; k < from + n; k++) /* not asked again */
-			np_half_free(&ready[order[k]].x, &ready[order[k]].y);
+			np_half_free(&ready[order[k]], NP_CO);
 	}
 	return rc;
 }

@@ -11,31 +11,25 @@ static int make_levels(struct np_predictor *p)
 {
 	const struct np_data_fabric *f = &p->fabric.view[0];
 	size_t n = p->n;
-	double *speed, *column, *fit_column, *zero;
+	double *column, *fit_column;
 
 	p->level = calloc(n + 1, sizeof(*p->level));
-	p->level_store = calloc(3 * n * n + n + 1, sizeof(double));
+	p->level_store = calloc(2 * n * n + 1, sizeof(double));
 	if (!p->level || !p->level_store)
 		return -ENOMEM;
-	speed = p->level_store;
-	column = speed + n * n;
+	column = p->level_store;
 	fit_column = column + n * n;
-	zero = fit_column + n * n;
 	for (size_t i = 0; i < n; i++) {
-		const double *row = f->log_beside ?
-					    f->log_beside + i * n : zero;
-		const double *fit = f->log_beside ?
-					    f->fit_beside + i * n : zero;
+		const double *row = f->log_beside + i * n;
+		const double *fit = f->fit_beside + i * n;
 
 		for (size_t j = 0; j < n; j++) {
-			speed[i * n + j] = exp(-row[j]);
 			column[j * n + i] = row[j];
 			fit_column[j * n + i] = fit[j];
 		}
 		p->level[i] = (struct np_data_program){
 			.latency = f->level[i],
 			.log_curve = row,
-			.speed = speed + i * n,
 			.log_pressure = column + i * n,
 			.fit_curve = fit,
 			.fit_pressure = fit_column + i * n,
@@ -48,14 +42,14 @@ static int make_halves(struct np_predictor *p)
 {
 	struct np_level_halves *s = &p->halves;
 
-	s->x = calloc(2 * p->n * p->dim + 1, sizeof(double));
-	s->x_rc = calloc(2 * p->n + 1, sizeof(int));
-	s->flags = calloc(p->n + 1, sizeof(unsigned));
-	if (!s->x || !s->x_rc || !s->flags)
-		return -ENOMEM;
-	s->y = s->x + p->n * p->dim;
-	s->y_rc = s->x_rc + p->n;
-	return 0;
+	s->flags = calloc(p->n + 1, sizeof(*s->flags));
+	for (int side = 0; side < NP_SIDES; side++) {
+		s->z[side] = calloc(p->n * p->dim + 1, sizeof(*s->z[side]));
+		s->rc[side] = calloc(p->n + 1, sizeof(*s->rc[side]));
+		if (!s->z[side] || !s->rc[side])
+			return -ENOMEM;
+	}
+	return s->flags ? 0 : -ENOMEM;
 }
 
 static int make(struct np_predictor *p, struct np_err *err)
@@ -72,7 +66,7 @@ static int make(struct np_predictor *p, struct np_err *err)
 	    make_halves(p))
 		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
 			       p->f->name);
-	return np_loo_ensemble(p, err);
+	return np_ensemble_weigh(p, err);
 }
 
 int np_predictor_new(const struct np_fabric *f, const struct np_model *m,
@@ -139,8 +133,10 @@ void np_predictor_free(struct np_predictor *p)
 	np_nnls_free(p->nnls);
 	free(p->level);
 	free(p->level_store);
-	free(p->halves.x);
-	free(p->halves.x_rc);
+	for (int side = 0; side < NP_SIDES; side++) {
+		free(p->halves.z[side]);
+		free(p->halves.rc[side]);
+	}
 	free(p->halves.flags);
 	free(p->work);
 	free(p->sample);

@@ -18,7 +18,6 @@ int np_queue_service(const struct np_moments *idle, enum np_mu_from from,
 	base = from == NP_MU_MIN ? idle->min : idle->mean;
 	out->mu_per_sec = 1 / base;
 	out->var_sec2 = np_moments_var(idle);
-	out->one_sample = idle->n == 1;
 	return 0;
 }
 
@@ -28,8 +27,8 @@ static int service_valid(const struct np_service *s)
 	       isfinite(s->var_sec2) && s->var_sec2 >= 0;
 }
 
-int np_queue_load(const struct np_service *s, double w_sec,
-		  struct np_load *out, struct np_err *err)
+int np_queue_rho(const struct np_service *s, double w_sec, double *rho,
+		 struct np_err *err)
 {
 	double y, k;
 
@@ -42,13 +41,6 @@ int np_queue_load(const struct np_service *s, double w_sec,
 			       "positive, finite time", w_sec);
 	y = 2 * (s->mu_per_sec * w_sec - 1);
 	k = 1 + s->mu_per_sec * s->mu_per_sec * s->var_sec2;
-	if (y <= 0)
-		*out = (struct np_load){ .rho = 0, .spare = 1 };
-	else
-		*out = (struct np_load){
-			.rho = y / (y + k),
-			.spare = k / (y + k), /* not 1 - rho: see the header */
-			.per_sec = s->mu_per_sec * (y / (y + k)),
-		};
+	*rho = y <= 0 ? 0 : y / (y + k);
 	return 0;
 }

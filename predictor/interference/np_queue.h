@@ -17,8 +17,6 @@
 #ifndef NP_QUEUE_H
 #define NP_QUEUE_H
 
-#include <stdbool.h>
-
 #include "np_err.h"
 #include "np_moments.h"
 
@@ -26,7 +24,6 @@
 struct np_service {
 	double mu_per_sec;
 	double var_sec2; /* Var S */
-	bool one_sample; /* var_sec2 is 0 because nothing more is known */
 };
 
 enum np_mu_from {
@@ -44,17 +41,12 @@ enum np_mu_from {
 int np_queue_service(const struct np_moments *idle, enum np_mu_from from,
 		     struct np_service *out, struct np_err *err);
 
-struct np_load {
-	double rho;	   /* 0 <= rho < 1 up to rounding */
-	double spare;	   /* 1 - rho, with full precision near saturation */
-	double per_sec;	   /* lambda = rho mu */
-};
-
 /*
- * The load at which the mean latency is w_sec.  Returns 0 or -EINVAL: w_sec or
- * the service not positive and finite, or a negative variance.
+ * The utilisation, 0 <= rho < 1 up to rounding, at which the mean latency is
+ * w_sec.  Returns 0 or -EINVAL: w_sec or the service not positive and finite,
+ * or a negative variance.
  */
-int np_queue_load(const struct np_service *s, double w_sec,
-		  struct np_load *out, struct np_err *err);
+int np_queue_rho(const struct np_service *s, double w_sec, double *rho,
+		 struct np_err *err);
 
 #endif

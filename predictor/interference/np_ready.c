@@ -14,8 +14,8 @@
 void np_ready_free(struct np_ready *r)
 {
 	np_draw_program_free(&r->draw);
-	np_half_free(&r->x, &r->y);
-	np_half_free(&r->y, &r->x);
+	np_half_free(r, NP_CO);
+	np_half_free(r, NP_VICTIM);
 }
 
 int np_ready_make(struct np_predictor *p, const struct np_program *a,
@@ -30,24 +30,6 @@ int np_ready_draw(struct np_predictor *p, struct np_ready *r,
 {
 	return r->draw.view ? 0 : np_draw_views(r->app, p->f, &p->draw,
 						&r->draw, err);
-}
-
-/* A side for these levels, from memory if they are the same as before. */
-static int co_side(struct np_predictor *p, struct np_ready *co, size_t n_co,
-		   const struct np_basis *use, struct np_err *err)
-{
-	if (co->x.ready && np_basis_equal(&co->x.use, use))
-		return 0;
-	return np_half_co(p, &co->draw, n_co, use, &co->y, &co->x,
-			  err);
-}
-
-static int victim_side(struct np_predictor *p, struct np_ready *a,
-		       const struct np_basis *use, struct np_err *err)
-{
-	if (a->y.ready && np_basis_equal(&a->y.use, use))
-		return 0;
-	return np_half_victim(p, &a->draw, use, &a->x, &a->y, err);
 }
 
 /* The effect of the scope on log(1 + slowdown). */
@@ -91,7 +73,7 @@ static void question(const struct np_predictor *p, const struct np_ready *a,
 		     size_t s, const struct np_ready *co, size_t r, size_t n_co,
 		     struct np_data *v)
 {
-	np_basis_data(p, &co->x.use, r, v);
+	np_basis_data(p, &co->half[NP_CO].use, r, v);
 	v->victim = &a->draw.view[s];
 	v->co = &co->draw.view[r];
 	v->n_co = n_co;
@@ -106,8 +88,8 @@ int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
 
 	question(p, a, s, co, r, n_co, &v);
 	v.flags = *flags;
-	rc = p->m->join(p->m, &v, co->x.z + r * p->dim, a->y.z + s * p->dim,
-			log_slow);
+	rc = p->m->join(&v, co->half[NP_CO].z + r * p->dim,
+			a->half[NP_VICTIM].z + s * p->dim, log_slow);
 	*flags = v.flags;
 	return rc;
 }
@@ -115,17 +97,17 @@ int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
 static void describe_use(const struct np_predictor *p, const struct np_ready *a,
 			 const struct np_ready *co, struct np_prediction *out)
 {
-	const struct np_basis *use = &co->x.use;
+	const struct np_basis *use = &co->half[NP_CO].use;
 
 	out->model = p->m;
 	out->used = p->m->needs;
-	out->n_curve = use->n_col;
-	out->n_pressure = use->n_row;
-	out->n_left_out = co->x.n_miss + a->y.n_miss;
+	out->n_curve = use->col.n;
+	out->n_pressure = use->row.n;
+	out->n_left_out = co->half[NP_CO].n_miss + a->half[NP_VICTIM].n_miss;
 	if (p->m->needs & NP_NEED_LATENCY)
 		out->n_probes = co->app->latency.all.n;
-	if ((p->m->needs & NP_NEED_CURVE && use->n_col < p->n) ||
-	    (p->m->needs & NP_NEED_PRESSURE && use->n_row < p->n))
+	if ((p->m->needs & NP_NEED_CURVE && use->col.n < p->n) ||
+	    (p->m->needs & NP_NEED_PRESSURE && use->row.n < p->n))
 		out->flags |= NP_PRED_PARTIAL;
 }
 
@@ -189,8 +171,8 @@ static void interval(double *log_slow, size_t n, double *low, double *high)
 static unsigned flags_of(const struct np_predictor *p, const struct np_ready *a,
 			 const struct np_ready *co)
 {
-	return co->x.flags | a->y.flags | a->draw.flags | co->draw.flags |
-	       p->fabric.flags;
+	return co->half[NP_CO].flags | a->half[NP_VICTIM].flags |
+	       a->draw.flags | co->draw.flags | p->fabric.flags;
 }
 
 /* The answer from what the model said of each view, or its rc. */
@@ -204,7 +186,8 @@ static int answer(struct np_predictor *p, const struct np_ready *a,
 			       p->m->name);
 	describe_use(p, a, co, out);
 	if (with_interval(p))
-		widen(&co->x, &a->y, z, p->fabric.n, &out->flags);
+		widen(&co->half[NP_CO], &a->half[NP_VICTIM], z, p->fabric.n,
+		      &out->flags);
 	couple_all(p, scope, z, out);
 	out->slowdown = expm1(z[0]);
 	if (with_interval(p))
@@ -219,16 +202,15 @@ static int make_sides(struct np_predictor *p, struct np_ready *a,
 		      struct np_ready *co, size_t n_co, struct np_err *err)
 {
 	struct np_basis use;
-	int rc = np_basis_choose(p, a->app, &a->draw, co->app, &co->draw, n_co,
-				 &use, err);
+	int rc = np_basis_choose(p, a, co, n_co, &use, err);
 
 	if (!rc)
 		rc = np_ready_draw(p, a, err);
 	if (!rc)
 		rc = np_ready_draw(p, co, err);
 	if (!rc)
-		rc = co_side(p, co, n_co, &use, err);
-	return rc ? rc : victim_side(p, a, &use, err);
+		rc = np_half_make(p, co, NP_CO, n_co, &use, err);
+	return rc ? rc : np_half_make(p, a, NP_VICTIM, 1, &use, err);
 }
 
 int np_ready_pair(struct np_predictor *p, struct np_ready *a,
@@ -255,20 +237,23 @@ bool np_ready_both(struct np_predictor *p, struct np_ready *a,
 		   struct np_ready *b, enum np_scope scope,
 		   struct np_prediction *const out[2], int rc[2])
 {
+	const struct np_half *x = &b->half[NP_CO], *y = &a->half[NP_VICTIM];
+	const struct np_basis *back = &a->half[NP_CO].use;
 	double *z = p->sample, *z_back = z + p->fabric.n;
 	int joined = 0;
 
 	if (!p->m->join_both || make_sides(p, a, b, 1, NULL) ||
 	    make_sides(p, b, a, 1, NULL) ||
-	    !np_basis_mirrored(&b->x.use, &a->x.use))
+	    !np_levels_equal(&x->use.row, &back->col) ||
+	    !np_levels_equal(&x->use.col, &back->row))
 		return false;
 	for (size_t r = 0; !joined && r < p->fabric.n; r++) {
 		double both[2];
 		struct np_data v;
 
 		question(p, a, r, b, r, 1, &v);
-		joined = p->m->join_both(p->m, &v, b->x.z + r * p->dim,
-					 a->y.z + r * p->dim, both);
+		joined = p->m->join_both(&v, x->z + r * p->dim,
+					 y->z + r * p->dim, both);
 		z[r] = both[0];
 		z_back[r] = both[1];
 	}

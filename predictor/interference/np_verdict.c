@@ -85,7 +85,6 @@ void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out)
 	};
 	struct np_moments idle = in->idle_moments;
 	struct np_service service;
-	struct np_load load;
 
 	*out = v;
 	if (!in->hist || in->moments.n < NP_VERDICT_PROBES)
@@ -96,10 +95,9 @@ void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out)
 		against_self(in, &idle, &v);
 	/* Fails for latencies of zero only, which no network has. */
 	if (np_queue_service(&idle, NP_MU_MEAN, &service, NULL) ||
-	    np_queue_load(&service, in->moments.mean, &load, NULL))
+	    np_queue_rho(&service, in->moments.mean, &v.rho, NULL))
 		return;
 	v.excess = in->moments.mean / idle.mean - 1;
-	v.rho = load.rho;
 	v.use = use_of(&v);
 	*out = v;
 }

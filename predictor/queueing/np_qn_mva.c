@@ -13,13 +13,15 @@
 #include <string.h>
 
 #include "np_qn_impl.h"
+#include "np_qn_place.h"
 
 struct plane {
 	const struct np_qn *net;
 	const struct np_qn_flat *flat;
 	size_t largest, n_cells;
-	size_t stride[NP_QN_MAX_CLASSES];  /* cells; of all but the largest */
-	uint64_t n[NP_QN_MAX_CLASSES];	   /* where we are */
+	size_t stride[NP_QN_MAX_CLASSES];  /* cells; of the largest 0 */
+	struct np_place at, top;	   /* where we are; no largest */
+	uint64_t n_largest;
 	double *x;			   /* throughputs there */
 	double *present;		   /* [cell * n_queues + q] */
 	double *sum;
@@ -55,14 +57,17 @@ static void lay_out(struct plane *p)
 {
 	p->largest = largest_class(p->net);
 	p->n_cells = 1;
+	p->at.classes = p->net->n_classes;
 	for (size_t c = 0; c < p->net->n_classes; c++)
 		if (c != p->largest) {
 			p->stride[c] = p->n_cells;
-			p->n_cells *= (size_t)p->net->class[c].customers + 1;
+			p->top.n[c] = p->net->class[c].customers;
+			p->n_cells *= (size_t)p->top.n[c] + 1;
 		}
 }
 
-static void visit_class(struct plane *p, size_t c, const double *before)
+static void visit_class(struct plane *p, size_t c, uint64_t n,
+			const double *before)
 {
 	size_t width = p->flat->n_queues;
 	const double *d = p->flat->demand + c * width;
@@ -72,7 +77,7 @@ static void visit_class(struct plane *p, size_t c, const double *before)
 		r[q] = d[q] * (1 + before[q]);
 		sec += r[q];
 	}
-	p->x[c] = (double)p->n[c] / sec;
+	p->x[c] = (double)n / sec;
 	for (size_t q = 0; q < width; q++)
 		p->sum[q] += p->x[c] * r[q];
 }
@@ -83,33 +88,23 @@ static void visit(struct plane *p, size_t cell)
 	double *here = p->present + cell * width;
 
 	memset(p->sum, 0, width * sizeof(*p->sum));
-	for (size_t c = 0; c < p->net->n_classes; c++)
-		if (p->n[c])
-			visit_class(p, c, c == p->largest ? here :
-				    here - p->stride[c] * width);
-	memcpy(here, p->sum, width * sizeof(*here));
-}
-
-/* The next cell's numbers; all 0 again after the last. */
-static void advance(struct plane *p)
-{
 	for (size_t c = 0; c < p->net->n_classes; c++) {
-		if (c == p->largest)
-			continue;
-		if (p->n[c]++ < p->net->class[c].customers)
-			return;
-		p->n[c] = 0;
+		uint64_t n = c == p->largest ? p->n_largest : p->at.n[c];
+
+		if (n)
+			visit_class(p, c, n, here - p->stride[c] * width);
 	}
+	memcpy(here, p->sum, width * sizeof(*here));
 }
 
 static void walk(struct plane *p)
 {
-	uint64_t *n = &p->n[p->largest];
+	uint64_t last = p->net->class[p->largest].customers;
 
-	for (*n = 0; *n <= p->net->class[p->largest].customers; (*n)++)
+	for (p->n_largest = 0; p->n_largest <= last; p->n_largest++)
 		for (size_t cell = 0; cell < p->n_cells; cell++) {
 			visit(p, cell);
-			advance(p);
+			np_place_next(&p->at, &p->top);
 		}
 }
 

@@ -41,8 +41,8 @@ struct np_flows {
 	double now_sec;
 	struct flow *flow;
 	size_t room, n;	  /* flows that there is room for; that are active */
-	uint32_t *heap;	  /* active flows, the first to end first */
-	uint32_t *unused; /* room - n numbers */
+	/* Active flows, the first to end first; behind them unused numbers. */
+	uint32_t *heap;
 	struct port *port; /* what leaves nodes, then what enters them */
 	uint32_t *queue;   /* ports: changed, then all that are connected */
 	size_t n_queue;
@@ -87,7 +87,6 @@ void np_flows_free(struct np_flows *f)
 		return;
 	free(f->flow);
 	free(f->heap);
-	free(f->unused);
 	free(f->port);
 	free(f->queue);
 	free(f->hit);
@@ -102,13 +101,12 @@ static int grow(struct np_flows *f)
 
 	if (np_array_resize(&f->flow, room, sizeof(*f->flow)) ||
 	    np_array_resize(&f->heap, room, sizeof(*f->heap)) ||
-	    np_array_resize(&f->unused, room, sizeof(*f->unused)) ||
 	    np_array_resize(&f->hit, room, sizeof(*f->hit)) ||
 	    np_array_resize(&f->comm, room, sizeof(*f->comm)) ||
 	    np_array_resize(&f->value, room, sizeof(*f->value)))
 		return -ENOMEM;
 	for (size_t i = f->room; i < room; i++)
-		f->unused[room - 1 - i] = (uint32_t)i;
+		f->heap[i] = (uint32_t)i;
 	f->room = room;
 	return 0;
 }
@@ -147,8 +145,9 @@ static void sift(struct np_flows *f, size_t at)
 
 static void heap_remove_first(struct np_flows *f)
 {
-	uint32_t last = f->heap[--f->n];
+	uint32_t first = f->heap[0], last = f->heap[--f->n];
 
+	f->heap[f->n] = first;
 	if (!f->n)
 		return;
 	put(f, 0, last);
@@ -219,7 +218,7 @@ int np_flows_start(struct np_flows *f, struct np_comm c, double alone_sec,
 			       "expected 0 or more", alone_sec);
 	if (f->n == f->room && grow(f))
 		return np_errf(err, -ENOMEM, "out of memory");
-	i = f->unused[f->room - f->n - 1];
+	i = f->heap[f->n];
 	f->flow[i] = (struct flow){
 		.c = c, .id = id, .alone_sec = alone_sec,
 		.left_sec = alone_sec, .port_rate = 1, .rate = 1,
@@ -352,7 +351,6 @@ bool np_flows_ended(struct np_flows *f, struct np_flow_end *end)
 		return false;
 	*end = (struct np_flow_end){ w->id, w->conflicts };
 	heap_remove_first(f);
-	f->unused[f->room - f->n - 1] = i;
 	if (!w->apart)
 		unlink_ports(f, i);
 	return true;

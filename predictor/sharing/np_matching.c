@@ -113,14 +113,11 @@ static void sorted_free(struct sorted *s)
 	free(s->first);
 }
 
-static int sort(const struct np_comm *c, size_t n, struct sorted *s,
-		long *n_parts, struct np_err *err)
+static int sort(const struct np_ports *p, struct sorted *s, long *n_parts,
+		struct np_err *err)
 {
-	struct np_ports p;
-	int rc = np_ports_new(c, n, &p, err);
+	size_t n = p->n;
 
-	if (rc)
-		return rc;
 	*s = (struct sorted){
 		.c = calloc(n, sizeof(*s->c)),
 		.part = calloc(2 * n, sizeof(*s->part)),
@@ -129,8 +126,7 @@ static int sort(const struct np_comm *c, size_t n, struct sorted *s,
 	};
 	*n_parts = -ENOMEM;
 	if (s->c && s->part && s->share && s->first)
-		*n_parts = np_ports_parts(&p, s->part);
-	np_ports_free(&p);
+		*n_parts = np_ports_parts(p, s->part);
 	if (*n_parts < 0) {
 		sorted_free(s);
 		return np_errf(err, -ENOMEM, "out of memory");
@@ -142,18 +138,18 @@ static int sort(const struct np_comm *c, size_t n, struct sorted *s,
 		s->first[k + 2] += s->first[k + 1];
 	for (size_t i = 0; i < n; i++) {
 		s->at[i] = (uint32_t)s->first[s->part[i] + 1]++;
-		s->c[s->at[i]] = c[i];
+		s->c[s->at[i]] = p->c[i];
 	}
 	return 0;
 }
 
-int np_matching_all(const struct np_comm *c, size_t n, size_t max_states,
-		    double *share, double *ln_sets, struct np_err *err)
+int np_matching_all(const struct np_ports *p, size_t max_states, double *share,
+		    double *ln_sets, struct np_err *err)
 {
 	struct sorted s;
 	long n_parts;
 	double ln = 0, sum = 0;
-	int rc = sort(c, n, &s, &n_parts, err);
+	int rc = sort(p, &s, &n_parts, err);
 
 	if (rc)
 		return rc;
@@ -164,7 +160,7 @@ int np_matching_all(const struct np_comm *c, size_t n, size_t max_states,
 			      s.share + from, &ln, err);
 		sum += ln;
 	}
-	for (size_t i = 0; !rc && i < n; i++)
+	for (size_t i = 0; !rc && i < p->n; i++)
 		share[i] = s.share[s.at[i]];
 	if (!rc && ln_sets)
 		*ln_sets = sum;

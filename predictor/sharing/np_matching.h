@@ -25,7 +25,7 @@
  * number.  Returns 0; -E2BIG with err naming the size of a part that has more
  * than max_states in every order that was tried; -ENOMEM with err.
  */
-int np_matching_all(const struct np_comm *c, size_t n, size_t max_states,
-		    double *share, double *ln_sets, struct np_err *err);
+int np_matching_all(const struct np_ports *p, size_t max_states, double *share,
+		    double *ln_sets, struct np_err *err);
 
 #endif

@@ -71,8 +71,8 @@ static int myrinet(const struct np_sharing_param *p,
 {
 	size_t n = port->n;
 	double *share = calloc(2 * n, sizeof(*share)), *least = share + n;
-	int rc = share ? np_matching_all(port->c, n, NP_MATCHING_MAX_STATES,
-					 share, NULL, err) :
+	int rc = share ? np_matching_all(port, NP_MATCHING_MAX_STATES, share,
+					 NULL, err) :
 			 np_errf(err, -ENOMEM, "out of memory");
 
 	(void)p;

@@ -47,13 +47,6 @@ size_t np_hist_bin_of(double sec)
 	return bin;
 }
 
-int np_hist_add(struct np_hist *h, double sec)
-{
-	if (!(sec >= 0))
-		return -EINVAL;
-	return np_hist_add_bin(h, np_hist_bin_of(sec), 1);
-}
-
 int np_hist_add_bin(struct np_hist *h, size_t bin, uint64_t n)
 {
 	if (bin >= NP_HIST_BINS)

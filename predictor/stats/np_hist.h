@@ -33,9 +33,6 @@ size_t np_hist_bin_of(double sec);
  */
 double np_hist_edge(size_t bin);
 
-/* Count one latency.  Returns 0, or -EINVAL if sec is negative or NaN. */
-int np_hist_add(struct np_hist *h, double sec);
-
 /* Add n to one bin.  Returns 0, or -EINVAL if there is no such bin. */
 int np_hist_add_bin(struct np_hist *h, size_t bin, uint64_t n);
 

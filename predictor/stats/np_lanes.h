@@ -6,6 +6,7 @@
 #define NP_LANES_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #define NP_LANES 8 /* numbers that are worked on side by side */
@@ -42,7 +43,7 @@ static inline void np_lanes_add(double *to, double a, const double *from,
 /* to += a 1st of rows[k], each n long in m, and so on; the sums stay in registers. */
 static inline void np_lanes_add_rows(double *to, const double *a,
 				     const double *m, size_t n,
-				     const size_t *row, size_t k)
+				     const uint16_t *row, size_t k)
 {
 	size_t j = 0;
 

@@ -312,7 +312,7 @@ static void test_phases_of_several_runs(void)
 					.n = 1, .mean = x, .min = x, .max = x,
 				};
 
-				np_hist_add(l->hist, x);
+				np_hist_add_bin(l->hist, np_hist_bin_of(x), 1);
 				np_moments_merge(&l->latency, &one);
 				np_series_add(l->windows, t + 0.5, &one);
 			}

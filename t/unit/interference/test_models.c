@@ -23,7 +23,6 @@ static const struct {
 	{ "queue-isotonic: the curve rises",	"queue-isotonic",   1e-12 },
 	{ "windows: all alike",			"windows",	    1e-12 },
 	{ "mixture weighs it 1",		"mixture",	    1e-3 },
-	{ "mixture-arithmetic likewise",	"mixture-arithmetic", 1e-3 },
 	{ "cross weighs it 1",			"cross",	    1e-9 },
 	{ "cross-arithmetic likewise",		"cross-arithmetic", 1e-9 },
 	{ "cross-log likewise",			"cross-log",	    1e-9 },
@@ -73,7 +72,6 @@ static const struct {
 } halves[] = {
 	{ "mixture averages speeds",	   "mixture",
 	  1 / (0.5 + 0.5 / 1.3) - 1 },
-	{ "mixture-arithmetic slowdowns",  "mixture-arithmetic", 0.15 },
 	{ "cross averages speeds",	   "cross", 1 / (0.5 + 0.5 / 1.3) - 1 },
 	{ "cross-arithmetic slowdowns",	   "cross-arithmetic", 0.15 },
 	{ "cross-log logarithms",	   "cross-log", 0.140175425099138 },

@@ -23,7 +23,7 @@ static void add(struct set *s, double sec, unsigned n)
 	if (!s->hist)
 		s->hist = np_hist_new();
 	for (; n; n--) {
-		np_hist_add(s->hist, sec);
+		np_hist_add_bin(s->hist, np_hist_bin_of(sec), 1);
 		np_moments_merge(&s->m, &one);
 	}
 }
@@ -65,8 +65,9 @@ static void read_load(char *line)
 		long count = strtol(line, &line, 10);
 
 		for (long i = 0; i < count; i++)
-			np_hist_add(s->hist, 1e-6 * (lo + (edges_us[b] - lo) *
-						     (i + 0.5) / count));
+			np_hist_add_bin(s->hist, np_hist_bin_of(1e-6 * (lo +
+					(edges_us[b] - lo) * (i + 0.5) /
+					count)), 1);
 		lo = edges_us[b];
 	}
 	s->m = (struct np_moments){

@@ -44,13 +44,25 @@ static unsigned enumerate(const struct np_comm *c, size_t n, unsigned *count)
 	return sets;
 }
 
+static int all(const struct np_comm *c, size_t n, size_t max_states,
+	       double *share, double *ln_sets, struct np_err *err)
+{
+	struct np_ports p;
+	int rc = np_ports_new(c, n, &p, err);
+
+	if (rc)
+		return rc;
+	rc = np_matching_all(&p, max_states, share, ln_sets, err);
+	np_ports_free(&p);
+	return rc;
+}
+
 static void test_published_sets(void)
 {
 	double share[T_COMMS], ln;
 
 	for (const struct t_published *p = t_published; p->name; p++) {
-		T_ROW(p->name, !np_matching_all(p->c, p->n, 1000, share, &ln,
-						NULL));
+		T_ROW(p->name, !all(p->c, p->n, 1000, share, &ln, NULL));
 		T_ROW(p->name, t_close(exp(ln), p->sets, 1e-9));
 		for (size_t i = 0; i < p->n; i++)
 			T_ROW(p->name, t_close(share[i] * p->sets,
@@ -76,7 +88,7 @@ static void test_agrees_with_enumeration(void)
 				(uint32_t)np_rng_below(r, nodes),
 				100 + (uint32_t)np_rng_below(r, nodes) };
 		sets = enumerate(c, n, count);
-		ok = !np_matching_all(c, n, 1u << 20, share, &ln, NULL) &&
+		ok = !all(c, n, 1u << 20, share, &ln, NULL) &&
 		     t_close(exp(ln), sets, 1e-9);
 		for (size_t i = 0; ok && i < n; i++)
 			ok = t_close(share[i], (double)count[i] / sets, 1e-9);
@@ -119,7 +131,7 @@ static void test_known_numbers(void)
 	for (size_t k = 0; k < NP_ARRAY_SIZE(full); k++) {
 		size_t n = complete(c, full[k].p, full[k].q, full[k].not_self);
 
-		T_ROW(full[k].name, !np_matching_all(c, n, 1u << 18, share,
+		T_ROW(full[k].name, !all(c, n, 1u << 18, share,
 						     &ln, NULL));
 		T_ROW(full[k].name, t_close(exp(ln), full[k].sets, 1e-9));
 		for (size_t i = 0; i < n; i++)
@@ -162,11 +174,11 @@ static void test_trees_and_paths_of_any_size(void)
 			a /= 1e200, b /= 1e200, d /= 1e200,
 			scale += log(1e200);
 	}
-	T_CHECK(!np_matching_all(c, LONG, 16 * LONG, share, &ln, NULL));
+	T_CHECK(!all(c, LONG, 16 * LONG, share, &ln, NULL));
 	T_CHECK(t_close(ln, scale + log(d), 1e-12));
-	T_CHECK(!np_matching_all(c, LONG - 1, 16 * LONG, share, &ln2, NULL));
+	T_CHECK(!all(c, LONG - 1, 16 * LONG, share, &ln2, NULL));
 	T_CHECK(t_close(exp(ln - ln2), root, 1e-9));
-	T_CHECK(!np_matching_all(c, spider(c, LONG / 4), 1u << 22, share, &ln,
+	T_CHECK(!all(c, spider(c, LONG / 4), 1u << 22, share, &ln,
 				 NULL));
 	T_CHECK(isfinite(ln) && ln > 0 && share[0] > 0 && share[0] < 1);
 	free(c);
@@ -180,13 +192,13 @@ static void test_too_many_states_are_refused(void)
 	struct np_err err = NP_ERR_INIT;
 	size_t n = complete(c, 20, 20, 0);
 
-	T_CHECK(np_matching_all(c, n, 1u << 19, share, NULL, &err) == -E2BIG);
+	T_CHECK(all(c, n, 1u << 19, share, NULL, &err) == -E2BIG);
 	T_CHECK(!strcmp(err.text, "model myrinet: 400 communications from 20 "
 			"nodes to 20 that all depend on each other have more "
 			"than 524288 states; expected fewer, or another "
 			"model"));
 	n = complete(c, 10, 10, 1);
-	T_CHECK(np_matching_all(c, n, 100, share, NULL, &err) == -E2BIG);
+	T_CHECK(all(c, n, 100, share, NULL, &err) == -E2BIG);
 }
 
 static const struct t_case cases[] = {

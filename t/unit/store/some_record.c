@@ -35,7 +35,7 @@ void t_add_latency(struct np_leaf_run *leaf, struct t_rng *g, size_t n,
 			.n = 1, .mean = x, .min = x, .max = x,
 		};
 
-		np_hist_add(leaf->hist, x);
+		np_hist_add_bin(leaf->hist, np_hist_bin_of(x), 1);
 		np_moments_merge(&leaf->latency, &one);
 		np_series_add(leaf->windows, run_sec * (double)i / (double)n,
 			      &one);

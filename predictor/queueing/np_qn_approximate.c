@@ -1,0 +1,245 @@
+/*
+ * Approximations by the shares F_jk of class j that are at station k.
+ * Schweitzer's takes them to stay the same with a customer less, so that who
+ * arrives sees (N_c - 1) / N_c of its own class.  Linearizer computes them with
+ * one less of each class, and takes their differences delta to stay the same
+ * instead:
+ *
+ *	seen by class s at n: sum_j (n_j - [j = s]) (F_jk(n) + delta_jk^s).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "np_qn_impl.h"
+
+#define PASSES 3 /* as the source has it; more change little */
+#define USUAL 100 /* iterations of each core, for the cost */
+#define TOLERANCE 1e-10 /* of the largest class, of a change */
+
+struct state {
+	const struct np_qn *net;
+	const struct np_qn_flat *flat;
+	size_t size; /* of one population's shares: classes times queues */
+	double n[NP_QN_MAX_CLASSES], most; /* customers; largest class */
+	double *share; /* [c * n_queues + q] with everybody */
+	double *present, *seen; /* of each queue */
+	/* Of linearizer: of each class in turn the shares with one less, and
+	 * less - share, 0 where that leaves nobody. */
+	double *less, *delta;
+	double limit; /* of iterations */
+	struct np_qn_solution *out;
+};
+
+/* Everybody at each queue. */
+static void count(struct state *s, const double *share)
+{
+	size_t width = s->flat->n_queues;
+
+	for (size_t q = 0; q < width; q++)
+		s->present[q] = 0;
+	for (size_t c = 0; c < s->net->n_classes; c++)
+		for (size_t q = 0; q < width; q++)
+			s->present[q] += s->n[c] * share[c * width + q];
+}
+
+/* What a customer of class c sees at each queue; never less than nobody. */
+static void look(struct state *s, size_t c, const double *share)
+{
+	size_t width = s->flat->n_queues;
+
+	for (size_t q = 0; q < width; q++)
+		s->seen[q] = s->delta ? 0 : s->present[q] -
+					    share[c * width + q];
+	for (size_t j = 0; s->delta && j < s->net->n_classes; j++) {
+		const double *delta = s->delta + c * s->size;
+		double n = s->n[j] - (j == c);
+
+		for (size_t q = 0; n > 0 && q < width; q++)
+			s->seen[q] += n * (share[j * width + q] +
+					   delta[j * width + q]);
+	}
+	for (size_t q = 0; q < width; q++)
+		s->seen[q] = fmax(0, s->seen[q]);
+}
+
+/* The residence times of class c, and its throughput. */
+static double reside(struct state *s, size_t c, const double *share)
+{
+	size_t width = s->flat->n_queues;
+	double *r = s->flat->r + c * width, sec = s->flat->fixed_sec[c];
+
+	look(s, c, share);
+	for (size_t q = 0; q < width; q++) {
+		r[q] = s->flat->demand[c * width + q] * (1 + s->seen[q]);
+		sec += r[q];
+	}
+	return s->n[c] / sec;
+}
+
+/* One step of the core; all classes see the shares of before. */
+static double improve(struct state *s, double *share)
+{
+	size_t width = s->flat->n_queues;
+	double change = 0;
+
+	if (!s->delta)
+		count(s, share);
+	for (size_t c = 0; c < s->net->n_classes; c++)
+		s->out->x_per_sec[c] = s->n[c] > 0 ? reside(s, c, share) : 0;
+	for (size_t i = 0; i < s->size; i++) {
+		size_t c = i / width;
+		double now = s->n[c] > 0 ?
+			     s->out->x_per_sec[c] * s->flat->r[i] / s->n[c] : 0;
+
+		change = fmax(change, s->n[c] * fabs(now - share[i]));
+		share[i] = now;
+	}
+	return change;
+}
+
+/* The shares at the numbers s->n. */
+static int core(struct state *s, double *share, struct np_err *err)
+{
+	while (s->out->iterations < s->limit) {
+		s->out->iterations++;
+		s->out->residual = improve(s, share);
+		if (s->out->residual < TOLERANCE * s->most)
+			return 0;
+	}
+	return np_errf(err, -ELOOP, "%s: %.0f iterations and mean numbers "
+		       "still change by %.3g", s->less ? "linearizer" :
+		       "schweitzer", floor(s->limit), s->out->residual);
+}
+
+static int core_with_less(struct state *s, size_t c, struct np_err *err)
+{
+	int rc;
+
+	if (!(s->n[c] > 0))
+		return 0;
+	s->n[c]--;
+	rc = core(s, s->less + c * s->size, err);
+	s->n[c]++;
+	return rc;
+}
+
+static void compare(struct state *s, size_t c)
+{
+	const double *less = s->less + c * s->size;
+	double *delta = s->delta + c * s->size;
+
+	for (size_t i = 0; s->n[c] > 0 && i < s->size; i++) {
+		size_t j = i / s->flat->n_queues;
+
+		delta[i] = s->n[j] - (j == c) > 0 ? less[i] - s->share[i] : 0;
+	}
+}
+
+/* One pass is Schweitzer's. */
+static int iterate(struct state *s, int passes, struct np_err *err)
+{
+	int rc = core(s, s->share, err);
+
+	for (int pass = 1; !rc && pass < passes; pass++) {
+		for (size_t c = 0; !rc && c < s->net->n_classes; c++)
+			rc = core_with_less(s, c, err);
+		for (size_t c = 0; !rc && c < s->net->n_classes; c++)
+			compare(s, c);
+		if (!rc)
+			rc = core(s, s->share, err);
+	}
+	return rc;
+}
+
+/* From shares that are all alike. */
+static int run(const struct np_qn *net, const struct np_qn_flat *f, int passes,
+	       double limit, struct np_qn_solution *out, struct np_err *err)
+{
+	size_t n = net->n_classes, size = n * f->n_queues;
+	size_t all = passes > 1 ? (n + 1) * size : size; /* shares */
+	double *room = calloc(2 * all + 2 * f->n_queues + 1, sizeof(*room));
+	struct state s = {
+		.net = net, .flat = f, .size = size, .most = 1,
+		.share = room, .limit = limit, .out = out,
+	};
+	int rc;
+
+	if (!room)
+		return -ENOMEM;
+	if (passes > 1) {
+		s.less = room + size;
+		s.delta = room + all;
+	}
+	s.present = room + 2 * all;
+	s.seen = s.present + f->n_queues;
+	for (size_t i = 0; i < all; i++)
+		room[i] = 1 / (double)net->n_stations;
+	for (size_t c = 0; c < n; c++) {
+		s.n[c] = (double)net->class[c].customers;
+		s.most = fmax(s.most, s.n[c]);
+	}
+	rc = iterate(&s, passes, err);
+	free(room);
+	return rc;
+}
+
+static double cells_of(const struct np_qn *net)
+{
+	return (double)(net->n_classes * (net->n_stations + 1));
+}
+
+static struct np_qn_cost schweitzer_cost(const struct np_qn *net)
+{
+	return (struct np_qn_cost){ 8 * 8 * cells_of(net),
+				    USUAL * cells_of(net) };
+}
+
+static int schweitzer(const struct np_qn *net, const struct np_qn_flat *f,
+		      const struct np_qn_cost *max, struct np_qn_solution *out,
+		      struct np_err *err)
+{
+	return run(net, f, 1, fmin(1e5, max->steps / cells_of(net)), out, err);
+}
+
+static struct np_qn_cost linearizer_cost(const struct np_qn *net)
+{
+	double n = (double)net->n_classes, cells = cells_of(net);
+
+	return (struct np_qn_cost){ 8 * (2 * n + 8) * cells,
+				    USUAL * PASSES * (n + 1) * n * cells };
+}
+
+static int linearizer(const struct np_qn *net, const struct np_qn_flat *f,
+		      const struct np_qn_cost *max, struct np_qn_solution *out,
+		      struct np_err *err)
+{
+	return run(net, f, PASSES, fmin(1e6, max->steps /
+		   (double)net->n_classes / cells_of(net)), out, err);
+}
+
+int np_qn_schweitzer(const struct np_qn *net, const struct np_qn_cost *max,
+		     struct np_qn_solution *out, struct np_err *err)
+{
+	static const struct np_qn_way way = {
+		.name = "schweitzer", .instead = "nothing takes less",
+		.refusal = "schweitzer does not take load-dependent stations; "
+			   "convolution does",
+		.servers = true, .cost = schweitzer_cost, .run = schweitzer,
+	};
+
+	return np_qn_solve(&way, net, max, out, err);
+}
+
+int np_qn_linearizer(const struct np_qn *net, const struct np_qn_cost *max,
+		     struct np_qn_solution *out, struct np_err *err)
+{
+	static const struct np_qn_way way = {
+		.name = "linearizer", .instead = "schweitzer takes less",
+		.refusal = "linearizer does not take load-dependent stations; "
+			   "convolution does",
+		.servers = true, .cost = linearizer_cost, .run = linearizer,
+	};
+
+	return np_qn_solve(&way, net, max, out, err);
+}
