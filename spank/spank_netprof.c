@@ -34,7 +34,6 @@
 #include "np_tracing.h"
 #include "spank_node.h"
 #include "spank_options.h"
-#include "spank_tracing.h"
 
 /* As SPANK_PLUGIN() has it, but for the version; see np_loader.h. */
 const char plugin_name[] = "netprof";
@@ -443,7 +442,6 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 	(void)ac, (void)av;
 	if (!fits)
 		return 0;
-	spank_tracing_task(sp);
 	spank_node_task_starts(sp);
 	return 0;
 }
