@@ -17,14 +17,12 @@ int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
 	if (!c->step)
 		return np_errf(err, -ENOMEM, "out of memory");
 	while (!rc && c->n < hosts->n) {
-		struct np_sidecmd cmd;
+		struct np_args args;
 
-		rc = np_sidecmd_join(&cmd, job, conf, hosts->name[c->n], port,
-				     again);
-		if (!rc)
-			rc = np_sidestep_start(&c->step[c->n++], cmd.argv, env,
-					       0, err);
-		np_sidecmd_free(&cmd);
+		np_sidecmd_join(&args, job, conf, hosts->name[c->n], port,
+				again);
+		rc = np_sidestep_start(&c->step[c->n++], &args, env, 0, err);
+		np_args_free(&args);
 	}
 	return rc;
 }

@@ -237,18 +237,21 @@ int np_measure_start_level(struct np_measure *m, double now_sec,
 	const struct np_order *o = m->order;
 	struct np_sidejob job = { o->srun, o->job_id, o->het_component,
 				  o->het_job_id };
-	const char *more[] = { m->tokens, NULL };
+	char tokens[NP_JOINER_TOKENS];
+	const char *more[] = { tokens, NULL };
+	char **env;
+	int rc;
 
-	snprintf(m->tokens, sizeof(m->tokens), NP_TOKENS_ENV "=%s %s",
-		 m->invite.member, m->invite.host);
-	m->env = np_sideenv_make(environ, more);
-	if (!m->env)
+	np_joiner_tokens(&m->invite, tokens);
+	env = np_sideenv_make(environ, more);
+	if (!env)
 		return np_errf(err, -ENOMEM, "out of memory");
 	m->level_sec = now_sec;
-	return np_level_steps_start(&m->level_steps, &job, m->conf,
-				    &m->where->level,
-				    m->invite.port, m->course != NULL, m->env,
-				    err);
+	rc = np_level_steps_start(&m->level_steps, &job, m->conf,
+				  &m->where->level, m->invite.port,
+				  m->course != NULL, env, err);
+	free(env);
+	return rc;
 }
 
 /* more: further arguments, each with a space before it. */

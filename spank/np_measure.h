@@ -11,7 +11,6 @@
 #include "np_aggregate.h"
 #include "np_order.h"
 #include "np_membership.h"
-#include "np_sideenv.h"
 #include "np_survey.h"
 
 struct np_measure {
@@ -24,8 +23,6 @@ struct np_measure {
 	/* Of a monotonic clock; NaN: not yet.  Its caller sets both. */
 	double program_start_sec, program_end_sec;
 	double now_sec;
-	char **env; /* of the steps that we start */
-	char tokens[sizeof(NP_TOKENS_ENV) + 2 * NP_INVITE_TOKEN];
 
 	struct np_membership *members;
 	struct np_level_steps level_steps; /* carries the level */

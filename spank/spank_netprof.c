@@ -295,22 +295,22 @@ static int attach(const struct np_order *order, int fd)
 {
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX + 32];
-	char **argv;
-	int rc = -ENOMEM;
+	struct np_args args;
+	int rc;
 
 	snprintf(path, sizeof(path), "%s/netprof-attend", conf.libexecdir);
-	argv = np_order_to_argv(order, path);
-	if (argv)
-		rc = np_attach_start(&attached[n_attached], argv, fd,
-				     START_WAIT_MS, &err);
+	np_order_to_args(order, path, &args);
+	rc = args.rc ? np_errf(&err, args.rc, "out of memory") :
+	     np_attach_start(&attached[n_attached], args.argv, fd,
+			     START_WAIT_MS, &err);
 	if (!rc)
 		n_attached++;
 	else if (rc == -ETIMEDOUT)
 		complain_of_hang(order, err.text);
 	else
 		complain("step %u.%u is not measured: %s", order->job_id,
-			 order->step_id, argv ? err.text : "out of memory");
-	free(argv);
+			 order->step_id, err.text);
+	np_args_free(&args);
 	return rc;
 }
 

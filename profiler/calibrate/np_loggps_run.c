@@ -87,19 +87,18 @@ static void on_line(const char *line, void *arg)
 static int start(struct run *r, struct np_err *err)
 {
 	const struct np_loggps_run *c = r->conf;
-	struct np_sidecmd cmd;
+	struct np_args args;
 	int rc;
 
-	if (np_sidecmd_prtt(&cmd, &c->job, c->conf, c->nodes, c->n_nodes))
-		return np_errf(err, -ENOMEM, "out of memory");
-	np_sidecmd_add(&cmd, "--blocks=%u", c->blocks);
-	np_sidecmd_add(&cmd, "--max-bytes=%u", c->max_bytes);
-	np_sidecmd_add(&cmd, "--max-trip=%.9gs", c->max_trip_sec);
+	np_sidecmd_prtt(&args, &c->job, c->conf, c->nodes, c->n_nodes);
+	np_args_add(&args, "--blocks=%u", c->blocks);
+	np_args_add(&args, "--max-bytes=%u", c->max_bytes);
+	np_args_add(&args, "--max-trip=%.9gs", c->max_trip_sec);
 	if (c->across)
-		np_sidecmd_add(&cmd, "--across");
-	rc = np_sidestep_start(&r->step, cmd.argv, c->env,
-			       (uint32_t)c->n_nodes, err);
-	np_sidecmd_free(&cmd);
+		np_args_add(&args, "--across");
+	rc = np_sidestep_start(&r->step, &args, c->env, (uint32_t)c->n_nodes,
+			       err);
+	np_args_free(&args);
 	return rc;
 }
 

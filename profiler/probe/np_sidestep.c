@@ -83,21 +83,23 @@ static int start(struct np_sidestep *s, char *const argv[],
 	return rc;
 }
 
-int np_sidestep_start(struct np_sidestep *s, char *const argv[],
+int np_sidestep_start(struct np_sidestep *s, const struct np_args *args,
 		      char *const envp[], uint32_t n, struct np_err *err)
 {
-	int in = -1, rc;
+	int in = -1, rc = args->rc;
 
 	*s = (struct np_sidestep)NP_SIDESTEP_INIT;
-	rc = open_in(s, n, &in);
 	if (!rc)
-		rc = start(s, argv, envp, in);
+		rc = open_in(s, n, &in);
+	if (!rc)
+		rc = start(s, args->argv, envp, in);
 	if (in >= 0)
 		close(in);
 	if (!rc)
 		return 0;
 	np_sidestep_close(s);
-	return np_errf(err, rc, "cannot start %s: %s", argv[0], strerror(-rc));
+	return np_errf(err, rc, "cannot start %s: %s", args->n ? args->argv[0] :
+		       "srun", strerror(-rc));
 }
 
 void np_sidestep_close(struct np_sidestep *s)

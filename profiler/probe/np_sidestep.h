@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "np_args.h"
 #include "np_err.h"
 #include "np_report.h"
 
@@ -30,11 +31,11 @@ struct np_sidestep {
 typedef void np_sidestep_line_f(const char *line, void *arg);
 
 /*
- * Start argv with envp.  Its n processes find each other through us
+ * Start args with envp.  Its n processes find each other through us
  * (np_wire_join.h); 0: they do not need to, and have no standard input.
  * Returns 0 or -errno with err.  End with np_sidestep_close().
  */
-int np_sidestep_start(struct np_sidestep *s, char *const argv[],
+int np_sidestep_start(struct np_sidestep *s, const struct np_args *args,
 		      char *const envp[], uint32_t n, struct np_err *err);
 
 /*

@@ -26,12 +26,14 @@ static void nap(void)
 /* Run a shell command to its end, for at most 5 s. */
 static void run(struct np_sidestep *s, const char *command)
 {
-	char *argv[] = { "/bin/sh", "-c", (char *)command, NULL };
+	const struct np_args sh = {
+		.argv = { "/bin/sh", "-c", (char *)command }, .n = 3,
+	};
 	char *env[] = { "PATH=/usr/bin:/bin", NULL };
 
 	n_seen = 0;
 	seen[0] = '\0';
-	T_CHECK(np_sidestep_start(s, argv, env, 2, NULL) == 0);
+	T_CHECK(np_sidestep_start(s, &sh, env, 2, NULL) == 0);
 	for (int i = 0; i < 2500 && !(np_sidestep_reap(s) && s->fd < 0); i++) {
 		np_sidestep_read(s, take, NULL);
 		nap();
@@ -95,10 +97,11 @@ static void test_rows(void)
 
 static void test_signals_reach_it(void)
 {
-	char *argv[] = { "/bin/sleep", "60", NULL }, *env[] = { NULL };
+	const struct np_args sleep = { .argv = { "/bin/sleep", "60" }, .n = 2 };
+	char *env[] = { NULL };
 	struct np_sidestep s = NP_SIDESTEP_INIT;
 
-	T_CHECK(np_sidestep_start(&s, argv, env, 0, NULL) == 0);
+	T_CHECK(np_sidestep_start(&s, &sleep, env, 0, NULL) == 0);
 	T_CHECK(!np_sidestep_reap(&s));
 	np_sidestep_signal(&s, SIGTERM);
 	for (int i = 0; i < 2500 && !np_sidestep_reap(&s); i++)
