@@ -1,8 +1,8 @@
 /*
  * netprof-attend: stays beside one flagged step.
  *
- * Started by the SPANK plugin in srun, as the user, with a pipe each way
- * (np_attach.h) and the socket at which the processes of ours on the step's
+ * Started by the SPANK plugin in srun, as the user, with a socket to that
+ * (np_attach.h) and the one at which the processes of ours on the step's
  * nodes join it (np_membership.h).  It does nothing until the step has lived
  * for a while; then it finds out where the step runs, has a few pairs of its
  * nodes measure, aggregates what they report into the run record and saves that
