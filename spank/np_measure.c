@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "np_joiner.h"
-#include "np_place.h"
+#include "np_pick.h"
 #include "np_pingpong.h"
 #include "np_sideenv.h"
 
