@@ -184,26 +184,21 @@ static void script_ends(struct attend *a, int code)
 
 static void wait_for_news(struct attend *a, double until_sec)
 {
-	size_t room = np_measure_fds(&a->m) + 2, n = 2;
-	struct pollfd *p = calloc(room, sizeof(*p));
+	struct pollfd p[2 + NP_MEMBERSHIP_FDS];
 	double left = until_sec - np_mono_sec();
+	size_t n = 2;
 	int code;
 
-	if (!p) {
-		poll(NULL, 0, (int)(TICK_SEC * 1000));
-		return;
-	}
 	p[0] = (struct pollfd){ .fd = a->srun_gone ? -1 : STDIN_FILENO,
 				.events = POLLIN };
 	p[1] = (struct pollfd){ .fd = a->script.fd, .events = POLLIN };
-	n += np_measure_poll(&a->m, p + n);
+	n += np_membership_poll(a->m.members, p + n);
 	/* At most a second, so that what has ended is noticed. */
 	poll(p, n, left <= 0 ? 0 : (int)ceil(fmin(left, 1.0) * 1000));
 	if (p[0].revents)
 		read_srun(a);
 	if (p[1].revents && np_script_hear(&a->script, &code))
 		script_ends(a, code);
-	free(p);
 	np_measure_serve(&a->m, np_mono_sec());
 }
 
@@ -387,7 +382,7 @@ static void end_level(struct attend *a)
 	while (np_measure_end(&a->m), !np_measure_all_gone(&a->m) && sig >= 0) {
 		if (sig)
 			np_level_steps_signal(&a->m.level_steps, sig);
-		wait_for_news(a, np_mono_sec() + TICK_SEC);
+		wait_for_news(a, np_mono_sec() + TICK_SEC / 10);
 		sig = np_sidestep_end_due(&end, np_mono_sec());
 	}
 	if (a->r->level)

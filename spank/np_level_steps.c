@@ -27,17 +27,6 @@ int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
 	return rc;
 }
 
-size_t np_level_steps_poll(const struct np_level_steps *c, struct pollfd *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->n; i++)
-		if (c->step[i].fd >= 0)
-			out[n++] = (struct pollfd){ .fd = c->step[i].fd,
-						    .events = POLLIN };
-	return n;
-}
-
 /* Reports come by the attendant's socket; these are srun's own words. */
 static void ignore(const char *line, void *arg)
 {

@@ -107,18 +107,6 @@ void np_measure_serve(struct np_measure *m, double now_sec)
 	np_level_steps_read(&m->level_steps);
 }
 
-size_t np_measure_fds(const struct np_measure *m)
-{
-	return NP_MEMBERSHIP_FDS + m->level_steps.n;
-}
-
-size_t np_measure_poll(const struct np_measure *m, struct pollfd *out)
-{
-	size_t n = np_membership_poll(m->members, out);
-
-	return n + np_level_steps_poll(&m->level_steps, out + n);
-}
-
 /* ---- who is called ---- */
 
 /* Numbers of the members of a kind that wait; room for all members. */

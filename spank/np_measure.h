@@ -51,11 +51,7 @@ int np_measure_start_level(struct np_measure *m, double now_sec,
 /* mpirun runs ranks on this host, where no task of the step joins for it. */
 void np_measure_join_here(struct np_measure *m);
 
-/* Room for np_measure_fds() entries. */
-size_t np_measure_fds(const struct np_measure *m);
-size_t np_measure_poll(const struct np_measure *m, struct pollfd *out);
-
-/* Take in what has come. */
+/* Take in what has come; np_membership_poll() says where from. */
 void np_measure_serve(struct np_measure *m, double now_sec);
 
 /*
