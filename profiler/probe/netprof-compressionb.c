@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "np_probe_main.h"
@@ -58,6 +57,14 @@ static int alloc_ring(struct settings *s)
 	s->to_names = calloc(n, sizeof(*s->to_names));
 	return s->to_rank && s->from_rank && s->to && s->to_names ? 0 :
 								    -ENOMEM;
+}
+
+static int check(void *arg, struct np_err *err)
+{
+	struct settings *s = arg;
+
+	s->program.n_peers = s->level.partners;
+	return np_level_check(&s->level, err);
 }
 
 static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
@@ -153,19 +160,12 @@ int main(int argc, char **argv)
 		.program = {
 			.command = { NAME, usage, options },
 			.kind = NP_REPORT_ROUND, .report_every_sec = 1,
-			.duration_sec = INFINITY, .plan = plan,
-			.engine = engine, .step = np_rounds_step,
+			.duration_sec = INFINITY, .check = check,
+			.plan = plan, .engine = engine, .step = np_rounds_step,
 			.messages = np_rounds_messages, .arg = &s,
 		},
 		.level = np_levels[0],
 	};
-	struct np_err err = NP_ERR_INIT;
 
-	if (np_probe_options(&s.program.command, argc, argv, &s, NULL, &err) ||
-	    np_level_check(&s.level, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 2;
-	}
-	s.program.n_peers = s.level.partners;
-	return np_probe_main(&s.program);
+	return np_probe_main(&s.program, argc, argv);
 }

@@ -1,7 +1,6 @@
 /* ImpactB: measures the latency between nodes while a program runs there. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,7 +33,6 @@ static const char usage[] =
 struct settings {
 	struct np_probe_program program;
 	struct np_pingpong_conf conf;
-	uint32_t bytes;
 };
 
 static int connect_to(struct np_probe *p, long rank, int *peer,
@@ -80,11 +78,9 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 static int engine(struct np_probe *p, void *arg, void **out,
 		  struct np_err *err)
 {
-	struct settings *s = arg;
-	struct np_pingpong_conf *c = &s->conf;
+	struct np_pingpong_conf *c = &((struct settings *)arg)->conf;
 
 	c->rank = p->rank;
-	c->bytes = s->bytes;
 	c->start_sec = p->start_sec;
 	c->seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
 	c->latency = np_probe_count;
@@ -99,7 +95,7 @@ static int engine(struct np_probe *p, void *arg, void **out,
 #define AT(member) offsetof(struct settings, member)
 
 static const struct np_option options[] = {
-	{ "bytes", NP_OPTION_BYTES, AT(bytes), NP_PINGPONG_MIN_BYTES,
+	{ "bytes", NP_OPTION_BYTES, AT(conf.bytes), NP_PINGPONG_MIN_BYTES,
 	  NP_PINGPONG_MAX_BYTES },
 	{ "period", NP_OPTION_TIME, AT(conf.period_sec), 1e-3, 3600 },
 	{ "report-every", NP_OPTION_SECONDS, AT(program.report_every_sec),
@@ -121,13 +117,8 @@ int main(int argc, char **argv)
 			.step = np_pingpong_step,
 			.messages = np_pingpong_messages, .arg = &s,
 		},
-		.conf.period_sec = 0.1, .bytes = 1024,
+		.conf = { .period_sec = 0.1, .bytes = 1024 },
 	};
-	struct np_err err = NP_ERR_INIT;
 
-	if (np_probe_options(&s.program.command, argc, argv, &s, NULL, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 2;
-	}
-	return np_probe_main(&s.program);
+	return np_probe_main(&s.program, argc, argv);
 }

@@ -1,7 +1,6 @@
 /* Times of messages between two nodes, for the parameters of LogGPS. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,16 +133,11 @@ int main(int argc, char **argv)
 			.max_sec = NP_PRTT_TRIP_SEC,
 		},
 	};
-	struct np_err err = NP_ERR_INIT;
 
-	if (np_probe_options(&s.program.command, argc, argv, &s, NULL, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 2;
-	}
 	/*
 	 * Unlike other probes: as a program would have it, whose messages ask
 	 * for permission from some size on.
 	 */
 	setenv("UCX_RNDV_THRESH", "auto", 0);
-	return np_probe_main(&s.program);
+	return np_probe_main(&s.program, argc, argv);
 }

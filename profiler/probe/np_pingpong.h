@@ -43,7 +43,7 @@ struct np_pingpong_conf {
 	struct np_pair pair;
 	int asks_peer, answers_peer; /* the same two as peers of net */
 	const char *asks_name, *answers_name; /* their nodes, for notes */
-	size_t bytes; /* NP_PINGPONG_MIN_BYTES .. NP_PINGPONG_MAX_BYTES */
+	uint32_t bytes; /* NP_PINGPONG_MIN_BYTES .. NP_PINGPONG_MAX_BYTES */
 	double period_sec;
 	double start_sec; /* the common start, on the clock */
 	uint64_t seed;	  /* of the random times */

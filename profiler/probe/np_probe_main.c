@@ -98,28 +98,6 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	return rc;
 }
 
-int np_probe_main(const struct np_probe_program *prog)
-{
-	struct np_err err = NP_ERR_INIT;
-	struct np_clock clock;
-	struct np_probe probe;
-	void *engine = NULL;
-
-	if (set_up(prog, &probe, &clock, &err) ||
-	    prog->engine(&probe, prog->arg, &engine, &err)) {
-		fprintf(stderr, "%s: %s\n", prog->command.name, err.text);
-		return EXIT_FAILURE;
-	}
-	np_probe_run(&probe, prog->step, engine, prog->messages,
-		     prog->duration_sec);
-	np_probe_finish(&probe);
-	/*
-	 * Not exit(): what is left is to take UCX down, which may wait for a
-	 * partner that is gone.  The kernel does it without asking.
-	 */
-	_exit(EXIT_SUCCESS);
-}
-
 #define MAX_OPTIONS 16 /* of a program */
 enum { VERSION = 256, HELP, OWN };
 
@@ -166,4 +144,32 @@ int np_probe_options(const struct np_probe_command *c, int argc, char **argv,
 	if (!rc && optind < argc)
 		rc = np_option_unknown(0, argv[optind], c->name, err);
 	return rc;
+}
+
+int np_probe_main(struct np_probe_program *prog, int argc, char **argv)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_clock clock;
+	struct np_probe probe;
+	void *engine = NULL;
+
+	if (np_probe_options(&prog->command, argc, argv, prog->arg, NULL,
+			     &err) ||
+	    (prog->check && prog->check(prog->arg, &err))) {
+		fprintf(stderr, "%s: %s\n", prog->command.name, err.text);
+		return 2;
+	}
+	if (set_up(prog, &probe, &clock, &err) ||
+	    prog->engine(&probe, prog->arg, &engine, &err)) {
+		fprintf(stderr, "%s: %s\n", prog->command.name, err.text);
+		return EXIT_FAILURE;
+	}
+	np_probe_run(&probe, prog->step, engine, prog->messages,
+		     prog->duration_sec);
+	np_probe_finish(&probe);
+	/*
+	 * Not exit(): what is left is to take UCX down, which may wait for a
+	 * partner that is gone.  The kernel does it without asking.
+	 */
+	_exit(EXIT_SUCCESS);
 }
