@@ -42,22 +42,8 @@ struct settings {
 	struct np_probe_program program;
 	struct np_level level;
 	bool across;
-	size_t *to_rank, *from_rank;
-	int *to;
-	const char **to_names;
+	size_t *to, *from; /* ranks */
 };
-
-static int alloc_ring(struct settings *s)
-{
-	size_t n = s->level.partners;
-
-	s->to_rank = calloc(n, sizeof(*s->to_rank));
-	s->from_rank = calloc(n, sizeof(*s->from_rank));
-	s->to = calloc(n, sizeof(*s->to));
-	s->to_names = calloc(n, sizeof(*s->to_names));
-	return s->to_rank && s->from_rank && s->to && s->to_names ? 0 :
-								    -ENOMEM;
-}
 
 static int check(void *arg, struct np_err *err)
 {
@@ -72,25 +58,24 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 {
 	struct settings *s = arg;
 	size_t got = 0;
+	int rc = 0;
 
-	if (alloc_ring(s) ||
+	s->to = calloc(s->level.partners, sizeof(*s->to));
+	s->from = calloc(s->level.partners, sizeof(*s->from));
+	if (!s->to || !s->from ||
 	    np_pairing_ring(p->place, p->size, s->across, p->rank,
-			    s->level.partners, s->to_rank, s->from_rank, &got))
+			    s->level.partners, s->to, s->from, &got))
 		return np_errf(err, -ENOMEM, "out of memory");
 	s->level.partners = (uint32_t)got;
 	if (!got) {
 		out->skipped = "no partner: the step has one node on this leaf";
 		return 0;
 	}
-	for (size_t i = 0; i < got; i++) {
-		s->to_names[i] = p->place[s->to_rank[i]].node;
-		s->to[i] = np_probe_connect(p, s->to_rank[i], err);
-		if (s->to[i] < 0)
-			return s->to[i];
-	}
-	out->partner = s->to_names[0];
-	out->peer = s->to[0];
-	return 0;
+	for (size_t i = 0; !rc && i < got; i++)
+		rc = np_probe_connect(p, s->to[i], err);
+	out->partner = p->place[s->to[0]].node;
+	out->peer = (long)s->to[0];
+	return rc;
 }
 
 /* Of this step; another step has another, and every process the same. */
@@ -114,8 +99,8 @@ static int engine(struct np_probe *p, void *arg, void **out,
 {
 	struct settings *s = arg;
 	const struct np_rounds_conf conf = {
-		.rank = p->rank, .level = s->level, .from = s->from_rank,
-		.to = s->to, .to_names = s->to_names,
+		.rank = p->rank, .level = s->level, .from = s->from,
+		.to = s->to, .place = p->place,
 		.start_sec = p->start_sec, .phase = phase_of_step(),
 		.round = np_probe_count,
 		.note = np_probe_note, .arg = p,

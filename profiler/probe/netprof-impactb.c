@@ -35,23 +35,12 @@ struct settings {
 	struct np_pingpong_conf conf;
 };
 
-static int connect_to(struct np_probe *p, long rank, int *peer,
-		      const char **name, struct np_err *err)
-{
-	if (rank == NP_NOBODY)
-		return 0;
-	*name = p->place[rank].node;
-	*peer = np_probe_connect(p, (size_t)rank, err);
-	return *peer < 0 ? *peer : 0;
-}
-
-/* A pair in which both ask and answer has two connections all the same. */
 static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 		struct np_err *err)
 {
 	struct np_pingpong_conf *c = &((struct settings *)arg)->conf;
 	struct np_pair *pairs = calloc(p->size, sizeof(*pairs));
-	int rc;
+	int rc = 0;
 
 	if (!pairs || np_pairing_make(p->place, p->size, pairs)) {
 		free(pairs);
@@ -59,20 +48,15 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	}
 	c->pair = pairs[p->rank];
 	free(pairs);
-	rc = connect_to(p, c->pair.asks, &c->asks_peer, &c->asks_name, err);
-	if (!rc)
-		rc = connect_to(p, c->pair.answers, &c->answers_peer,
-				&c->answers_name, err);
-	if (rc)
-		return rc;
-	out->skipped = c->pair.skipped;
 	if (c->pair.asks != NP_NOBODY) {
-		out->partner = c->asks_name;
-		out->peer = c->asks_peer;
-	} else if (c->pair.answers != NP_NOBODY) {
-		out->peer = c->answers_peer;
+		out->partner = p->place[c->pair.asks].node;
+		rc = np_probe_connect(p, (size_t)c->pair.asks, err);
 	}
-	return 0;
+	if (!rc && c->pair.answers != NP_NOBODY)
+		rc = np_probe_connect(p, (size_t)c->pair.answers, err);
+	out->skipped = c->pair.skipped;
+	out->peer = c->pair.asks != NP_NOBODY ? c->pair.asks : c->pair.answers;
+	return rc;
 }
 
 static int engine(struct np_probe *p, void *arg, void **out,
@@ -81,6 +65,7 @@ static int engine(struct np_probe *p, void *arg, void **out,
 	struct np_pingpong_conf *c = &((struct settings *)arg)->conf;
 
 	c->rank = p->rank;
+	c->place = p->place;
 	c->start_sec = p->start_sec;
 	c->seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
 	c->latency = np_probe_count;

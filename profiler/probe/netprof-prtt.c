@@ -75,9 +75,10 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	if (!s->takes_part)
 		return 0;
 	other = s->conf.asks ? answers : asks;
-	out->peer = s->conf.peer = np_probe_connect(p, other, err);
+	s->conf.peer = (uint32_t)other;
+	out->peer = (long)other;
 	out->partner = s->conf.asks ? p->place[other].node : "";
-	return s->conf.peer < 0 ? s->conf.peer : 0;
+	return np_probe_connect(p, other, err);
 }
 
 static void done(void *probe)

@@ -29,26 +29,27 @@ struct np_net_ops {
 		       struct np_err *err);
 
 	/*
-	 * Make the process of that address peer 0, 1, 2, ... of this one, in
-	 * the order of the calls.  Returns the number of the peer, or -errno.
+	 * Connect to the process of that rank, which is at that address, before
+	 * any of what follows names it; once.  Returns 0 or -errno.
 	 */
-	int (*connect)(struct np_net *n, const void *addr, size_t len,
-		       struct np_err *err);
+	int (*connect)(struct np_net *n, uint32_t rank, const void *addr,
+		       size_t len, struct np_err *err);
 
-	/* 0, or -errno once the connection to a peer is known to be lost. */
-	int (*lost)(struct np_net *n, int peer);
-
-	/*
-	 * The path to a peer, as "tcp/eth0"; "" if not known.
-	 */
-	void (*transport)(struct np_net *n, int peer, char *buf, size_t size);
+	/* 0, or -errno once the connection to a process is known to be lost. */
+	int (*lost)(struct np_net *n, uint32_t rank);
 
 	/*
-	 * Start a message.  It meets the receive with the same tag at the
-	 * peer, in the order of the calls.  A failure shows in op->status.
+	 * The path to a process, as "tcp/eth0"; "" if not known.
 	 */
-	void (*send)(struct np_net *n, int peer, uint64_t tag, const void *buf,
-		     size_t len, struct np_op *op);
+	void (*transport)(struct np_net *n, uint32_t rank, char *buf,
+			  size_t size);
+
+	/*
+	 * Start a message.  It meets the receive with the same tag at that
+	 * process, in the order of the calls.  A failure shows in op->status.
+	 */
+	void (*send)(struct np_net *n, uint32_t rank, uint64_t tag,
+		     const void *buf, size_t len, struct np_op *op);
 	void (*recv)(struct np_net *n, uint64_t tag, void *buf, size_t len,
 		     struct np_op *op);
 
@@ -75,11 +76,13 @@ struct np_net {
  */
 
 /*
- * Open a UCX worker for about n_peers connections.  Every UCX_* variable of
+ * Open a UCX worker for about n_peers connections to processes of ranks below
+ * size.  Every UCX_* variable of
  * the environment is respected; what is not set there gets values for a small,
  * quiet process.  Returns 0 or -errno with err; close with (*out)->ops->close().
  */
-int np_ucx_open(size_t n_peers, struct np_net **out, struct np_err *err);
+int np_ucx_open(uint32_t size, size_t n_peers, struct np_net **out,
+		struct np_err *err);
 
 /* "1.13.1": the library in use. */
 const char *np_ucx_version(void);

@@ -51,7 +51,7 @@ static double check_silent(struct np_partner *p, double now_sec,
 enum np_partner_state np_partner_check(struct np_partner *p, double now_sec,
 				       double since_sec, double *until_sec)
 {
-	if (p->net->ops->lost(p->net, p->peer))
+	if (p->net->ops->lost(p->net, p->rank))
 		np_partner_lost(p, now_sec);
 	*until_sec = p->state == NP_PARTNER_LOST ?
 			     check_lost(p, now_sec) :

@@ -27,7 +27,7 @@ enum np_partner_state {
 /* All public; set up by hand, the last part zero. */
 struct np_partner {
 	struct np_net *net;
-	int peer;
+	uint32_t rank;
 	const char *name; /* its node, for the note; borrowed */
 	double patience_sec;
 	np_note_f *note;

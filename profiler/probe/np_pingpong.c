@@ -57,10 +57,11 @@ double np_pingpong_patience_sec(double period_sec)
 
 /* To be freed by close_channel() in any case. */
 static int open_channel(struct channel *ch, const struct np_pingpong_conf *c,
-			struct np_net *net, int peer, const char *name)
+			struct np_net *net, long rank)
 {
 	ch->partner = (struct np_partner){
-		.net = net, .peer = peer, .name = name,
+		.net = net, .rank = (uint32_t)rank,
+		.name = c->place[rank].node,
 		.patience_sec = np_pingpong_patience_sec(c->period_sec),
 		.note = c->note, .arg = c->arg,
 	};
@@ -91,7 +92,7 @@ static void put(struct channel *c, struct ping ping)
 
 	memcpy(c->out, &ping, sizeof(ping));
 	c->messages++;
-	net->ops->send(net, c->partner.peer, c->send_tag, c->out, bytes,
+	net->ops->send(net, c->partner.rank, c->send_tag, c->out, bytes,
 		       &c->sent);
 }
 
@@ -332,7 +333,7 @@ static int open_asker(struct np_pingpong *p, struct np_net *net,
 	a->clock = clock;
 	a->channel.send_tag = TAG_PING | c->rank;
 	a->channel.recv_tag = TAG_PONG | (uint64_t)c->pair.asks;
-	if (open_channel(&a->channel, c, net, c->asks_peer, c->asks_name))
+	if (open_channel(&a->channel, c, net, c->pair.asks))
 		return -ENOMEM;
 	asker_start(a);
 	return 0;
@@ -346,8 +347,7 @@ static int open_answerer(struct np_pingpong *p, struct np_net *net)
 	a->conf = c;
 	a->channel.send_tag = TAG_PONG | c->rank;
 	a->channel.recv_tag = TAG_PING | (uint64_t)c->pair.answers;
-	if (open_channel(&a->channel, c, net, c->answers_peer,
-			 c->answers_name))
+	if (open_channel(&a->channel, c, net, c->pair.answers))
 		return -ENOMEM;
 	answerer_start(a);
 	return 0;

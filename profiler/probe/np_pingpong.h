@@ -40,9 +40,8 @@ typedef void np_latency_f(double at_sec, double latency_sec, void *arg);
 
 struct np_pingpong_conf {
 	uint32_t rank;
-	struct np_pair pair;
-	int asks_peer, answers_peer; /* the same two as peers of net */
-	const char *asks_name, *answers_name; /* their nodes, for notes */
+	struct np_pair pair; /* connected */
+	const struct np_place *place; /* of every rank, for notes; borrowed */
 	uint32_t bytes; /* NP_PINGPONG_MIN_BYTES .. NP_PINGPONG_MAX_BYTES */
 	double period_sec;
 	double start_sec; /* the common start, on the clock */

@@ -179,12 +179,11 @@ int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err)
 	struct np_err why = NP_ERR_INIT;
 	char *blob = p->blob[rank];
 	size_t len = p->blob_len[rank], at = address_at(blob, len);
-	int peer = p->conf.net->ops->connect(p->conf.net, blob + at, len - at,
-					     &why);
+	int rc = p->conf.net->ops->connect(p->conf.net, (uint32_t)rank,
+					   blob + at, len - at, &why);
 
-	if (peer < 0)
-		np_errf(err, peer, "%s: %s", p->place[rank].node, why.text);
-	return peer;
+	return rc ? np_errf(err, rc, "%s: %s", p->place[rank].node, why.text) :
+		    0;
 }
 
 /* Names come from outside; a report is made of words. */
@@ -196,7 +195,7 @@ static void set_word(char word[NP_REPORT_WORD], const char *text)
 			*c = '?';
 }
 
-static void say_hello(struct np_probe *p, const char *partner, int peer,
+static void say_hello(struct np_probe *p, const char *partner, long peer,
 		      const char *version)
 {
 	struct np_report r = { .kind = NP_REPORT_HELLO, .rank = p->rank };
@@ -206,12 +205,12 @@ static void say_hello(struct np_probe *p, const char *partner, int peer,
 	set_word(r.hello.leaf, p->place[p->rank].leaf);
 	set_word(r.hello.partner, partner);
 	set_word(r.hello.version, version);
-	if (peer >= 0)
-		p->conf.net->ops->transport(p->conf.net, peer,
+	if (peer != NP_NOBODY) {
+		p->conf.net->ops->transport(p->conf.net, (uint32_t)peer,
 					    r.hello.transport,
 					    sizeof(r.hello.transport));
-	if (peer >= 0)
 		np_device_find("/sys", r.hello.transport, &p->device);
+	}
 	say(p, &r);
 }
 
@@ -225,7 +224,7 @@ static void say_skip(struct np_probe *p, const char *reason)
 	say(p, &r);
 }
 
-int np_probe_start(struct np_probe *p, const char *partner, int peer,
+int np_probe_start(struct np_probe *p, const char *partner, long peer,
 		   const char *version, const char *skipped,
 		   struct np_err *err)
 {

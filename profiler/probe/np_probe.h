@@ -76,16 +76,16 @@ struct np_probe {
 int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
 		  struct np_err *err);
 
-/* Connect to another rank; returns the number of the peer or -errno. */
+/* Connect to another rank, once.  Returns 0 or -errno with err. */
 int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err);
 
 /*
  * Wait until everybody is ready: the common start.  After it a signal no
  * longer ends the process, and hello is said.  partner: the node whose
- * latency is measured, or ""; peer: whose transport is told, or -1;
- * skipped: why nothing is measured, or NULL.
+ * latency is measured, or ""; peer: the rank whose transport is told, or
+ * NP_NOBODY; skipped: why nothing is measured, or NULL.
  */
-int np_probe_start(struct np_probe *p, const char *partner, int peer,
+int np_probe_start(struct np_probe *p, const char *partner, long peer,
 		   const char *version, const char *skipped,
 		   struct np_err *err);
 

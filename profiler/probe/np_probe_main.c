@@ -30,7 +30,7 @@ const char *np_probe_node(void)
 static int begin(const struct np_probe_program *prog, struct np_probe *p,
 		 const struct np_probe_conf *conf, struct np_err *err)
 {
-	struct np_probe_plan plan = { .partner = "", .peer = -1 };
+	struct np_probe_plan plan = { .partner = "", .peer = NP_NOBODY };
 	int rc = np_probe_open(p, conf, err);
 
 	if (!rc)
@@ -87,7 +87,7 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	rc = open_wire(prog, &conf.wire, err);
 	if (rc)
 		return rc;
-	rc = np_ucx_open(prog->n_peers, &conf.net, err);
+	rc = np_ucx_open(conf.wire->size, prog->n_peers, &conf.net, err);
 	if (!rc)
 		rc = begin(prog, p, &conf, err);
 	/*

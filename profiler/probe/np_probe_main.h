@@ -16,7 +16,7 @@ struct np_probe_command {
 /* What one process is going to do; strings are borrowed. */
 struct np_probe_plan {
 	const char *partner; /* the node whose latency is measured, or "" */
-	int peer;	     /* whose transport is told, or -1 */
+	long peer;	     /* rank whose transport is told, or NP_NOBODY */
 	const char *skipped; /* why nothing is measured, or NULL */
 };
 

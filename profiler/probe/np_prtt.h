@@ -40,7 +40,7 @@
 typedef void np_prtt_f(const struct np_prtt *p, void *arg);
 
 struct np_prtt_conf {
-	int peer; /* of net */
+	uint32_t peer; /* rank of the other, connected */
 	bool asks;
 	uint32_t max_bytes; /* up to NP_PRTT_MAX_BYTES; both sides the same */
 	double max_sec;	    /* of a round trip */

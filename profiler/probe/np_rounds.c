@@ -35,8 +35,8 @@ static void watch_partners(struct np_rounds *r)
 
 	for (size_t i = 0; i < c->level.partners; i++)
 		r->partner[i] = (struct np_partner){
-			.net = r->net, .peer = c->to[i],
-			.name = c->to_names[i],
+			.net = r->net, .rank = (uint32_t)c->to[i],
+			.name = c->place[c->to[i]].node,
 			.note = c->note, .arg = c->arg,
 		};
 }
@@ -109,7 +109,7 @@ static void send(struct np_rounds *r, double now_sec)
 
 	for (size_t m = 0; m < l->messages; m++)
 		for (size_t p = 0; p < l->partners; p++)
-			r->net->ops->send(r->net, c->to[p],
+			r->net->ops->send(r->net, (uint32_t)c->to[p],
 					  TAG_ROUND | c->rank, r->out,
 					  l->bytes, op++);
 	r->messages += r->n_each;

@@ -32,6 +32,7 @@
 #include "np_level.h"
 #include "np_loop.h"
 #include "np_net.h"
+#include "np_pairing.h"
 #include "np_partner.h"
 
 #define NP_ROUNDS_POLL_SEC 50e-6
@@ -48,9 +49,9 @@ typedef void np_round_f(double at_sec, double round_sec, void *arg);
 struct np_rounds_conf {
 	uint32_t rank;
 	struct np_level level; /* partners: no more than there are */
-	const size_t *from; /* level.partners ranks; borrowed */
-	const int *to;	    /* level.partners peers of net; borrowed */
-	const char *const *to_names; /* their nodes, for notes; borrowed */
+	/* level.partners ranks each, the latter connected; borrowed */
+	const size_t *from, *to;
+	const struct np_place *place; /* of every rank, for notes; borrowed */
 	double start_sec; /* the common start, on the clock */
 	double phase; /* 0 to 1: where in their order pauses begin; of the step */
 

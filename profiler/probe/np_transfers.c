@@ -109,7 +109,7 @@ static uint64_t tag(const struct np_transfers *r, enum kind kind, size_t i)
 static void send(struct np_transfers *r, uint32_t to, uint64_t t,
 		 const void *buf, size_t len, struct np_op *op)
 {
-	r->net->ops->send(r->net, r->conf.peer[to], t, buf, len, op);
+	r->net->ops->send(r->net, to, t, buf, len, op);
 }
 
 static void recv(struct np_transfers *r, uint64_t t, void *buf, size_t len,
@@ -280,7 +280,7 @@ static void look_around(struct np_transfers *r, double now_sec)
 	for (uint32_t k = 0; k < c->n_ranks && r->state != OVER; k++) {
 		bool may_go = is_last(r) && !is_first(r) && k;
 		int rc = k == c->rank || may_go ? 0 :
-			 r->net->ops->lost(r->net, c->peer[k]);
+			 r->net->ops->lost(r->net, k);
 
 		if (!rc)
 			continue;

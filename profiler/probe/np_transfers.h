@@ -35,8 +35,7 @@ struct np_trial {
 };
 
 struct np_transfers_conf {
-	uint32_t rank, n_ranks;
-	const int *peer;	     /* of net, for each rank; borrowed */
+	uint32_t rank, n_ranks; /* all connected to all others */
 	const struct np_trial *trial; /* the same at all processes; borrowed */
 	size_t n_trials;
 	double patience_sec; /* a trial that takes longer will never end */

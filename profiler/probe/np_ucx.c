@@ -12,7 +12,7 @@
 #include <ucs/config/global_opts.h>
 
 struct peer {
-	ucp_ep_h ep;
+	ucp_ep_h ep; /* NULL: not connected */
 	int lost; /* 0 or -errno */
 };
 
@@ -23,8 +23,7 @@ struct ucx {
 	void *address;
 	size_t address_len;
 	int fd;
-	struct peer **peers; /* pointers: UCX holds on to each */
-	int n_peers;
+	struct peer *peer; /* of every rank; UCX holds on to each */
 };
 
 /*
@@ -108,44 +107,30 @@ static void on_loss(void *arg, ucp_ep_h ep, ucs_status_t status)
 	p->lost = code_of(status);
 }
 
-static int ucx_connect(struct np_net *n, const void *addr, size_t len,
-		       struct np_err *err)
+static int ucx_connect(struct np_net *n, uint32_t rank, const void *addr,
+		       size_t len, struct np_err *err)
 {
 	struct ucx *u = (struct ucx *)n;
-	struct peer **more, *p;
+	struct peer *p = &u->peer[rank];
 	ucp_ep_params_t params = {
 		.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
 			      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
 			      UCP_EP_PARAM_FIELD_ERR_HANDLER,
 		.address = addr,
 		.err_mode = UCP_ERR_HANDLING_MODE_PEER,
-		.err_handler = { .cb = on_loss },
+		.err_handler = { .cb = on_loss, .arg = p },
 	};
-	ucs_status_t status;
+	ucs_status_t status = ucp_ep_create(u->worker, &params, &p->ep);
 
 	(void)len;
-	p = calloc(1, sizeof(*p));
-	more = realloc(u->peers, ((size_t)u->n_peers + 1) * sizeof(*more));
-	if (more)
-		u->peers = more;
-	if (!p || !more) {
-		free(p);
-		return np_errf(err, -ENOMEM, "out of memory");
-	}
-	params.err_handler.arg = p;
-	status = ucp_ep_create(u->worker, &params, &p->ep);
-	if (status != UCS_OK) {
-		free(p);
-		return failed(err, status, "cannot connect "
-			      "(are UCX_TLS and UCX_NET_DEVICES right?)");
-	}
-	u->peers[u->n_peers] = p;
-	return u->n_peers++;
+	return status == UCS_OK ? 0 :
+	       failed(err, status, "cannot connect "
+		      "(are UCX_TLS and UCX_NET_DEVICES right?)");
 }
 
-static int ucx_lost(struct np_net *n, int peer)
+static int ucx_lost(struct np_net *n, uint32_t rank)
 {
-	return ((struct ucx *)n)->peers[peer]->lost;
+	return ((struct ucx *)n)->peer[rank].lost;
 }
 
 /*
@@ -173,7 +158,8 @@ static void parse_lane(const char *info, char *buf, size_t size)
 	buf[len] = '\0';
 }
 
-static void ucx_transport(struct np_net *n, int peer, char *buf, size_t size)
+static void ucx_transport(struct np_net *n, uint32_t rank, char *buf,
+			  size_t size)
 {
 	struct ucx *u = (struct ucx *)n;
 	char *info = NULL;
@@ -183,7 +169,7 @@ static void ucx_transport(struct np_net *n, int peer, char *buf, size_t size)
 	buf[0] = '\0';
 	if (!f)
 		return;
-	ucp_ep_print_info(u->peers[peer]->ep, f);
+	ucp_ep_print_info(u->peer[rank].ep, f);
 	if (!fclose(f))
 		parse_lane(info, buf, size);
 	free(info);
@@ -212,10 +198,10 @@ static void started(struct np_op *op, ucs_status_ptr_t request)
 		op->status = code_of(UCS_PTR_STATUS(request));
 }
 
-static void ucx_send(struct np_net *n, int peer, uint64_t tag,
+static void ucx_send(struct np_net *n, uint32_t rank, uint64_t tag,
 		     const void *buf, size_t len, struct np_op *op)
 {
-	struct peer *p = ((struct ucx *)n)->peers[peer];
+	const struct peer *p = &((struct ucx *)n)->peer[rank];
 	const ucp_request_param_t param = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
 				UCP_OP_ATTR_FIELD_USER_DATA,
@@ -273,9 +259,7 @@ static void ucx_close(struct np_net *n)
 		ucp_worker_destroy(u->worker);
 	if (u->context)
 		ucp_cleanup(u->context);
-	for (int i = 0; i < u->n_peers; i++)
-		free(u->peers[i]);
-	free(u->peers);
+	free(u->peer);
 	free(u);
 }
 
@@ -357,13 +341,18 @@ static ucs_status_t open_worker(struct ucx *u)
 				      &u->address_len);
 }
 
-int np_ucx_open(size_t n_peers, struct np_net **out, struct np_err *err)
+int np_ucx_open(uint32_t size, size_t n_peers, struct np_net **out,
+		struct np_err *err)
 {
 	struct ucx *u = calloc(1, sizeof(*u));
 	ucs_status_t status;
 
-	if (!u)
+	if (u)
+		u->peer = calloc(size, sizeof(*u->peer));
+	if (!u || !u->peer) {
+		free(u);
 		return np_errf(err, -ENOMEM, "out of memory");
+	}
 	u->net.ops = &ops;
 	status = open_context(u, n_peers);
 	if (status == UCS_OK)

@@ -30,8 +30,7 @@ struct end {
 	struct np_net net;
 	struct np_net_loop *loop;
 	size_t index;
-	size_t *peers; /* indices of ends */
-	int n_peers;
+	size_t peer[NP_NET_LOOP_RANKS]; /* ends */
 	struct message *messages; /* oldest first */
 	struct receive *receives; /* oldest first */
 	int fd;
@@ -57,40 +56,37 @@ static int loop_address(struct np_net *n, const void **addr, size_t *len,
 	return 0;
 }
 
-static int loop_connect(struct np_net *n, const void *addr, size_t len,
-			struct np_err *err)
+static int loop_connect(struct np_net *n, uint32_t rank, const void *addr,
+			size_t len, struct np_err *err)
 {
 	struct end *e = (struct end *)n;
-	size_t *more, index;
+	size_t index;
 
 	if (len != sizeof(index))
 		return np_errf(err, -EINVAL, "address of %zu bytes", len);
 	memcpy(&index, addr, len);
 	if (index >= e->loop->n)
 		return np_errf(err, -ENETUNREACH, "no end %zu", index);
-	more = realloc(e->peers, ((size_t)e->n_peers + 1) * sizeof(*more));
-	if (!more)
-		return np_errf(err, -ENOMEM, "out of memory");
-	e->peers = more;
-	e->peers[e->n_peers] = index;
-	return e->n_peers++;
+	e->peer[rank] = index;
+	return 0;
 }
 
-static struct end *peer_of(struct np_net *n, int peer)
+static struct end *peer_of(struct np_net *n, uint32_t rank)
 {
 	struct end *e = (struct end *)n;
 
-	return &e->loop->end[e->peers[peer]];
+	return &e->loop->end[e->peer[rank]];
 }
 
-static int loop_lost(struct np_net *n, int peer)
+static int loop_lost(struct np_net *n, uint32_t rank)
 {
-	return peer_of(n, peer)->killed ? -ECONNRESET : 0;
+	return peer_of(n, rank)->killed ? -ECONNRESET : 0;
 }
 
-static void loop_transport(struct np_net *n, int peer, char *buf, size_t size)
+static void loop_transport(struct np_net *n, uint32_t rank, char *buf,
+			   size_t size)
 {
-	(void)n, (void)peer;
+	(void)n, (void)rank;
 	snprintf(buf, size, "loop/memory");
 }
 
@@ -103,10 +99,10 @@ static void append_message(struct end *to, struct message *m)
 	*at = m;
 }
 
-static void loop_send(struct np_net *n, int peer, uint64_t tag,
+static void loop_send(struct np_net *n, uint32_t rank, uint64_t tag,
 		      const void *buf, size_t len, struct np_op *op)
 {
-	struct end *from = (struct end *)n, *to = peer_of(n, peer);
+	struct end *from = (struct end *)n, *to = peer_of(n, rank);
 	struct np_net_loop *l = from->loop;
 	struct message *m;
 
@@ -250,7 +246,6 @@ static void free_end(struct end *e)
 		next = r->next;
 		free(r);
 	}
-	free(e->peers);
 	close(e->fd);
 }
 

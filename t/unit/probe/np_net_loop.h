@@ -10,6 +10,8 @@
 #include "np_clock.h"
 #include "np_net.h"
 
+#define NP_NET_LOOP_RANKS 64 /* that one may connect to */
+
 struct np_net_loop;
 
 /*

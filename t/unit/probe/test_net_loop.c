@@ -111,12 +111,12 @@ static void test_addresses(void)
 
 	set_up(0);
 	T_CHECK(end(2)->ops->address(end(2), &addr, &len, &err) == 0);
-	T_CHECK(end(0)->ops->connect(end(0), addr, len, &err) == 3);
+	T_CHECK(end(0)->ops->connect(end(0), 3, addr, len, &err) == 0);
 	T_CHECK(!err.text[0]);
-	T_CHECK(end(0)->ops->connect(end(0), &nobody, len, &err) ==
+	T_CHECK(end(0)->ops->connect(end(0), 4, &nobody, len, &err) ==
 		-ENETUNREACH);
 	T_CHECK(err.text[0]);
-	T_CHECK(end(0)->ops->connect(end(0), "x", 1, &err) == -EINVAL);
+	T_CHECK(end(0)->ops->connect(end(0), 4, "x", 1, &err) == -EINVAL);
 	t_world_free(&world);
 }
 

@@ -47,36 +47,34 @@ static void on_note(const char *text, void *arg)
 /* n processes on n nodes of one leaf, paired as the program does it. */
 static void set_up(size_t n, double delay_sec, size_t first_rank)
 {
-	struct np_place place[T_WORLD_MAX];
+	static struct np_place place[NP_NET_LOOP_RANKS];
 	struct np_pair pair[T_WORLD_MAX];
 
 	t_world_init(&world, n);
 	np_net_loop_set_delay(world.net, delay_sec);
 	memset(seen, 0, sizeof(seen));
 	for (size_t i = 0; i < n; i++)
-		place[i] = (struct np_place){ node[i], "" };
-	np_pairing_make(place, n, pair);
+		place[first_rank + i] = (struct np_place){ node[i], "" };
+	np_pairing_make(place + first_rank, n, pair);
 	for (size_t i = 0; i < n; i++) {
 		struct np_pingpong_conf c = {
 			.rank = (uint32_t)(first_rank + i), .pair = pair[i],
-			.asks_peer = (int)pair[i].asks,
-			.answers_peer = (int)pair[i].answers,
+			.place = place,
 			.bytes = 1024, .period_sec = PERIOD_SEC,
 			.start_sec = world.now_sec, .seed = 42 + i,
 			.latency = on_latency, .note = on_note,
 			.arg = &seen[i],
 		};
+		struct np_net *net = world.citizen[i].net;
 
-		if (c.pair.asks != NP_NOBODY) {
-			c.asks_name = node[c.pair.asks];
+		if (c.pair.asks != NP_NOBODY)
 			c.pair.asks += (long)first_rank;
-		}
-		if (c.pair.answers != NP_NOBODY) {
-			c.answers_name = node[c.pair.answers];
+		if (c.pair.answers != NP_NOBODY)
 			c.pair.answers += (long)first_rank;
-		}
-		np_pingpong_new(&c, world.citizen[i].net, &world.clock,
-				&pingpong[i]);
+		for (size_t k = 0; k < n; k++)
+			net->ops->connect(net, (uint32_t)(first_rank + k), &k,
+					  sizeof(k), NULL);
+		np_pingpong_new(&c, net, &world.clock, &pingpong[i]);
 		world.citizen[i].step = np_pingpong_step;
 		world.citizen[i].engine = pingpong[i];
 	}

@@ -125,7 +125,7 @@ static void test_hello_and_skip(void)
 
 	set_up();
 	np_probe_connect(&probe[0], 1, NULL);
-	np_probe_start(&probe[0], "n1", 0, "1.2.3", NULL, NULL);
+	np_probe_start(&probe[0], "n1", 1, "1.2.3", NULL, NULL);
 	r = heard();
 	T_CHECK(r.kind == NP_REPORT_HELLO && r.rank == 0);
 	T_CHECK(r.hello.n_ranks == 2);
@@ -133,7 +133,7 @@ static void test_hello_and_skip(void)
 	T_CHECK(!strcmp(r.hello.partner, "n1"));
 	T_CHECK(!strcmp(r.hello.transport, "loop/memory"));
 	T_CHECK(!strcmp(r.hello.version, "1.2.3"));
-	np_probe_start(&probe[1], "", -1, "1.2.3", "nobody there", NULL);
+	np_probe_start(&probe[1], "", NP_NOBODY, "1.2.3", "nobody there", NULL);
 	r = heard();
 	T_CHECK(r.kind == NP_REPORT_HELLO && !r.hello.partner[0]);
 	r = heard();
@@ -190,7 +190,7 @@ static void test_costs_are_deltas(void)
 
 	set_up();
 	take_own_clock(probe[0].last_cost_sec + 1); /* born 1 s ago */
-	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	np_probe_start(&probe[0], "", NP_NOBODY, "", NULL, NULL);
 	heard();
 	steps = 0;
 	np_probe_run(&probe[0], step, NULL, count_steps, 0.22);
@@ -216,7 +216,7 @@ static void test_samples_come_out_as_windows(void)
 	struct np_report r;
 
 	set_up();
-	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	np_probe_start(&probe[0], "", NP_NOBODY, "", NULL, NULL);
 	heard();
 	np_probe_count(0.01, 1e-5, &probe[0]);
 	np_probe_count(0.02, 3e-5, &probe[0]);
@@ -300,7 +300,7 @@ static int signal_while_running(void)
 	np_stop_init(NULL);
 	set_up();
 	probe[0].conf.report_every_sec = INFINITY;
-	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	np_probe_start(&probe[0], "", NP_NOBODY, "", NULL, NULL);
 	if (fork() == 0) {
 		usleep(50000);
 		kill(self, SIGUSR1);
@@ -315,7 +315,7 @@ static int reader_goes_away(void)
 {
 	np_stop_init(NULL);
 	set_up();
-	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	np_probe_start(&probe[0], "", NP_NOBODY, "", NULL, NULL);
 	close(out[0]);
 	np_probe_run(&probe[0], step, NULL, count_steps, 60);
 	np_probe_finish(&probe[0]);
@@ -365,7 +365,7 @@ static void *send_late(void *peer)
 	struct np_op sent;
 
 	usleep(20000);
-	n->ops->send(n, 0, 1, "m", 2, &sent);
+	n->ops->send(n, 1, 1, "m", 2, &sent);
 	return NULL;
 }
 

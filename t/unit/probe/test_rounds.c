@@ -18,10 +18,10 @@ struct seen {
 static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
 static struct np_rounds *rounds[T_WORLD_MAX];
-static size_t from[T_WORLD_MAX][T_WORLD_MAX];
-static int to[T_WORLD_MAX][T_WORLD_MAX];
-static const char *names[T_WORLD_MAX][T_WORLD_MAX];
-static const char *const node[] = { "n0", "n1", "n2", "n3" };
+static size_t from[T_WORLD_MAX][T_WORLD_MAX], to[T_WORLD_MAX][T_WORLD_MAX];
+static const struct np_place place[] = {
+	{ "n0", "leaf" }, { "n1", "leaf" }, { "n2", "leaf" }, { "n3", "leaf" },
+};
 
 static void on_round(double at_sec, double round_sec, void *arg)
 {
@@ -39,29 +39,21 @@ static void on_note(const char *text, void *arg)
 
 static void set_up(size_t n, const char *level, double delay_sec)
 {
-	struct np_place place[T_WORLD_MAX];
-
 	t_world_init(&world, n);
 	np_net_loop_set_delay(world.net, delay_sec);
 	memset(seen, 0, sizeof(seen));
-	for (size_t i = 0; i < n; i++)
-		place[i] = (struct np_place){ node[i], "leaf" };
 	for (size_t i = 0; i < n; i++) {
-		size_t ranks[T_WORLD_MAX], got;
+		size_t got;
 		struct np_rounds_conf c = {
 			.rank = (uint32_t)i, .from = from[i], .to = to[i],
-			.to_names = names[i], .start_sec = world.now_sec,
+			.place = place, .start_sec = world.now_sec,
 			.round = on_round, .note = on_note, .arg = &seen[i],
 		};
 
 		T_CHECK(np_level_parse(level, &c.level, NULL) == 0);
-		np_pairing_ring(place, n, false, i, c.level.partners, ranks,
+		np_pairing_ring(place, n, false, i, c.level.partners, to[i],
 				from[i], &got);
 		c.level.partners = (uint32_t)got;
-		for (size_t p = 0; p < got; p++) {
-			to[i][p] = (int)ranks[p];
-			names[i][p] = node[ranks[p]];
-		}
 		np_rounds_new(&c, world.citizen[i].net, &world.clock,
 			      &rounds[i]);
 		world.citizen[i].step = np_rounds_step;

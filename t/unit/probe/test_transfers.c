@@ -25,7 +25,6 @@ struct seen {
 static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
 static struct np_transfers *transfers[T_WORLD_MAX];
-static const int peer[T_WORLD_MAX] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
 static const struct np_transfer fan[] = {
 	{ 0, 1, 100, 0 }, { 0, 2, 5000, 0 }, { 2, 1, 1, 0.25 }, { 1, 0, 9, 0 },
@@ -60,7 +59,7 @@ static void set_up(size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct np_transfers_conf c = {
 			.rank = (uint32_t)i, .n_ranks = (uint32_t)n,
-			.peer = peer, .trial = trials, .n_trials = TRIALS,
+			.trial = trials, .n_trials = TRIALS,
 			.patience_sec = 30, .done = on_done, .over = on_over,
 			.arg = &seen[i],
 		};

@@ -28,7 +28,8 @@ void t_world_init(struct t_world *w, size_t n)
 
 		w->citizen[i].net = net;
 		for (size_t j = 0; j < n; j++)
-			net->ops->connect(net, &j, sizeof(j), NULL);
+			net->ops->connect(net, (uint32_t)j, &j, sizeof(j),
+					  NULL);
 	}
 }
 

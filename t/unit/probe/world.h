@@ -35,7 +35,7 @@ struct t_world {
 	struct t_citizen citizen[T_WORLD_MAX];
 };
 
-/* n ends, all connected to all others: peer j of end i is end j. */
+/* n ends, all connected to all: rank j is end j. */
 void t_world_init(struct t_world *w, size_t n);
 void t_world_free(struct t_world *w);
 
