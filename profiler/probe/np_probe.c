@@ -115,38 +115,32 @@ static int put_self(struct np_probe *p, struct np_err *err)
 }
 
 /* Where the address begins in a blob; 0 if it is damaged. */
-static size_t address_at(const char *blob, size_t len)
+static size_t address_at(const struct np_probe_blob *b)
 {
-	size_t node = strnlen(blob, len) + 1;
-	size_t leaf = node < len ? strnlen(blob + node, len - node) + 1 : len;
+	const char *text = b->data;
+	size_t node = strnlen(text, b->len) + 1;
+	size_t leaf = node < b->len ?
+		      strnlen(text + node, b->len - node) + 1 : b->len;
 
-	return node + leaf < len ? node + leaf : 0;
+	return node + leaf < b->len ? node + leaf : 0;
 }
 
 static int get_place(struct np_probe *p, uint32_t rank, struct np_err *err)
 {
 	struct np_place *at = &p->place[rank];
-	int rc = p->conf.wire->ops->get(p->conf.wire, rank, &p->blob[rank],
-					&p->blob_len[rank], err);
+	struct np_probe_blob *b = &p->blob[rank];
+	int rc = p->conf.wire->ops->get(p->conf.wire, rank, &b->data, &b->len,
+					err);
 
 	if (rc)
 		return rc;
-	if (!address_at(p->blob[rank], p->blob_len[rank]))
+	if (!address_at(b))
 		return np_errf(err, -EPROTO, "process %u says where it runs "
 			       "in %zu bytes that make no sense (another "
-			       "version of this program?)", rank,
-			       p->blob_len[rank]);
-	at->node = p->blob[rank];
+			       "version of this program?)", rank, b->len);
+	at->node = b->data;
 	at->leaf = at->node + strlen(at->node) + 1;
 	return 0;
-}
-
-static int alloc_places(struct np_probe *p)
-{
-	p->place = calloc(p->size, sizeof(*p->place));
-	p->blob = calloc(p->size, sizeof(*p->blob));
-	p->blob_len = calloc(p->size, sizeof(*p->blob_len));
-	return p->place && p->blob && p->blob_len ? 0 : -ENOMEM;
 }
 
 int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
@@ -163,7 +157,9 @@ int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
 	};
 	np_window_init(&p->window, conf->kind, p->rank,
 		       conf->report_every_sec, say_window, p);
-	if (alloc_places(p))
+	p->place = calloc(p->size, sizeof(*p->place));
+	p->blob = calloc(p->size, sizeof(*p->blob));
+	if (!p->place || !p->blob)
 		return np_errf(err, -ENOMEM, "out of memory");
 	rc = put_self(p, err);
 	if (!rc)
@@ -177,10 +173,11 @@ int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
 int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
-	char *blob = p->blob[rank];
-	size_t len = p->blob_len[rank], at = address_at(blob, len);
+	const struct np_probe_blob *b = &p->blob[rank];
+	size_t at = address_at(b);
 	int rc = p->conf.net->ops->connect(p->conf.net, (uint32_t)rank,
-					   blob + at, len - at, &why);
+					   (char *)b->data + at, b->len - at,
+					   &why);
 
 	return rc ? np_errf(err, rc, "%s: %s", p->place[rank].node, why.text) :
 		    0;
@@ -195,7 +192,7 @@ static void set_word(char word[NP_REPORT_WORD], const char *text)
 			*c = '?';
 }
 
-static void say_hello(struct np_probe *p, const char *partner, long peer,
+static void say_hello(struct np_probe *p, const struct np_probe_plan *plan,
 		      const char *version)
 {
 	struct np_report r = { .kind = NP_REPORT_HELLO, .rank = p->rank };
@@ -203,10 +200,10 @@ static void say_hello(struct np_probe *p, const char *partner, long peer,
 	r.hello.n_ranks = p->size;
 	set_word(r.hello.node, p->place[p->rank].node);
 	set_word(r.hello.leaf, p->place[p->rank].leaf);
-	set_word(r.hello.partner, partner);
+	set_word(r.hello.partner, plan->partner);
 	set_word(r.hello.version, version);
-	if (peer != NP_NOBODY) {
-		p->conf.net->ops->transport(p->conf.net, (uint32_t)peer,
+	if (plan->peer != NP_NOBODY) {
+		p->conf.net->ops->transport(p->conf.net, (uint32_t)plan->peer,
 					    r.hello.transport,
 					    sizeof(r.hello.transport));
 		np_device_find("/sys", r.hello.transport, &p->device);
@@ -224,9 +221,8 @@ static void say_skip(struct np_probe *p, const char *reason)
 	say(p, &r);
 }
 
-int np_probe_start(struct np_probe *p, const char *partner, long peer,
-		   const char *version, const char *skipped,
-		   struct np_err *err)
+int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
+		   const char *version, struct np_err *err)
 {
 	struct np_wire *wire = p->conf.wire;
 	int rc = wire->ops->fence(wire, NP_PROBE_FENCE_SEC, err);
@@ -236,9 +232,9 @@ int np_probe_start(struct np_probe *p, const char *partner, long peer,
 	p->start_sec = p->conf.clock->now_sec(p->conf.clock);
 	p->next_cost_sec = p->start_sec;
 	np_stop_defer();
-	say_hello(p, partner, peer, version);
-	if (skipped)
-		say_skip(p, skipped);
+	say_hello(p, plan, version);
+	if (plan->skipped)
+		say_skip(p, plan->skipped);
 	return 0;
 }
 
@@ -363,8 +359,7 @@ void np_probe_finish(struct np_probe *p)
 void np_probe_close(struct np_probe *p)
 {
 	for (uint32_t i = 0; p->blob && i < p->size; i++)
-		free(p->blob[i]);
+		free(p->blob[i].data);
 	free(p->blob);
-	free(p->blob_len);
 	free(p->place);
 }

@@ -52,8 +52,10 @@ struct np_probe {
 	struct np_probe_conf conf;
 	uint32_t rank, size;
 	struct np_place *place; /* of every rank */
-	void **blob;		/* what each rank has put */
-	size_t *blob_len;
+	struct np_probe_blob {
+		void *data;
+		size_t len;
+	} *blob; /* what each rank has put */
 
 	struct np_say say;
 	struct np_window window;
@@ -79,15 +81,19 @@ int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
 /* Connect to another rank, once.  Returns 0 or -errno with err. */
 int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err);
 
+/* What one process is going to do; strings are borrowed. */
+struct np_probe_plan {
+	const char *partner; /* the node whose latency is measured, or "" */
+	long peer;	     /* rank whose transport is told, or NP_NOBODY */
+	const char *skipped; /* why nothing is measured, or NULL */
+};
+
 /*
  * Wait until everybody is ready: the common start.  After it a signal no
- * longer ends the process, and hello is said.  partner: the node whose
- * latency is measured, or ""; peer: the rank whose transport is told, or
- * NP_NOBODY; skipped: why nothing is measured, or NULL.
+ * longer ends the process, and hello is said.  version: of UCX.
  */
-int np_probe_start(struct np_probe *p, const char *partner, long peer,
-		   const char *version, const char *skipped,
-		   struct np_err *err);
+int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
+		   const char *version, struct np_err *err);
 
 /* Run an engine until the end was asked for or duration_sec is over. */
 void np_probe_run(struct np_probe *p,

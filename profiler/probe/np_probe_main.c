@@ -36,8 +36,7 @@ static int begin(const struct np_probe_program *prog, struct np_probe *p,
 	if (!rc)
 		rc = prog->plan(p, prog->arg, &plan, err);
 	if (!rc)
-		rc = np_probe_start(p, plan.partner, plan.peer,
-				    np_ucx_version(), plan.skipped, err);
+		rc = np_probe_start(p, &plan, np_ucx_version(), err);
 	return rc;
 }
 

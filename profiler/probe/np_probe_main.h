@@ -13,13 +13,6 @@ struct np_probe_command {
 	const struct np_option *options; /* but for --version and --help */
 };
 
-/* What one process is going to do; strings are borrowed. */
-struct np_probe_plan {
-	const char *partner; /* the node whose latency is measured, or "" */
-	long peer;	     /* rank whose transport is told, or NP_NOBODY */
-	const char *skipped; /* why nothing is measured, or NULL */
-};
-
 struct np_probe_program {
 	struct np_probe_command command; /* its options are of arg */
 	enum np_report_kind kind;

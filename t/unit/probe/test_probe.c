@@ -53,6 +53,14 @@ static void set_up(void)
 	T_CHECK(open_probe(0, "n0", "leaf0", NULL) == 0);
 }
 
+static void start(size_t rank, const char *partner, long peer,
+		  const char *version, const char *skipped)
+{
+	const struct np_probe_plan plan = { partner, peer, skipped };
+
+	T_CHECK(np_probe_start(&probe[rank], &plan, version, NULL) == 0);
+}
+
 static void tear_down(void)
 {
 	np_probe_close(&probe[0]);
@@ -125,7 +133,7 @@ static void test_hello_and_skip(void)
 
 	set_up();
 	np_probe_connect(&probe[0], 1, NULL);
-	np_probe_start(&probe[0], "n1", 1, "1.2.3", NULL, NULL);
+	start(0, "n1", 1, "1.2.3", NULL);
 	r = heard();
 	T_CHECK(r.kind == NP_REPORT_HELLO && r.rank == 0);
 	T_CHECK(r.hello.n_ranks == 2);
@@ -133,7 +141,7 @@ static void test_hello_and_skip(void)
 	T_CHECK(!strcmp(r.hello.partner, "n1"));
 	T_CHECK(!strcmp(r.hello.transport, "loop/memory"));
 	T_CHECK(!strcmp(r.hello.version, "1.2.3"));
-	np_probe_start(&probe[1], "", NP_NOBODY, "1.2.3", "nobody there", NULL);
+	start(1, "", NP_NOBODY, "1.2.3", "nobody there");
 	r = heard();
 	T_CHECK(r.kind == NP_REPORT_HELLO && !r.hello.partner[0]);
 	r = heard();
@@ -190,7 +198,7 @@ static void test_costs_are_deltas(void)
 
 	set_up();
 	take_own_clock(probe[0].last_cost_sec + 1); /* born 1 s ago */
-	np_probe_start(&probe[0], "", NP_NOBODY, "", NULL, NULL);
+	start(0, "", NP_NOBODY, "", NULL);
 	heard();
 	steps = 0;
 	np_probe_run(&probe[0], step, NULL, count_steps, 0.22);
@@ -216,7 +224,7 @@ static void test_samples_come_out_as_windows(void)
 	struct np_report r;
 
 	set_up();
-	np_probe_start(&probe[0], "", NP_NOBODY, "", NULL, NULL);
+	start(0, "", NP_NOBODY, "", NULL);
 	heard();
 	np_probe_count(0.01, 1e-5, &probe[0]);
 	np_probe_count(0.02, 3e-5, &probe[0]);
@@ -300,7 +308,7 @@ static int signal_while_running(void)
 	np_stop_init(NULL);
 	set_up();
 	probe[0].conf.report_every_sec = INFINITY;
-	np_probe_start(&probe[0], "", NP_NOBODY, "", NULL, NULL);
+	start(0, "", NP_NOBODY, "", NULL);
 	if (fork() == 0) {
 		usleep(50000);
 		kill(self, SIGUSR1);
@@ -315,7 +323,7 @@ static int reader_goes_away(void)
 {
 	np_stop_init(NULL);
 	set_up();
-	np_probe_start(&probe[0], "", NP_NOBODY, "", NULL, NULL);
+	start(0, "", NP_NOBODY, "", NULL);
 	close(out[0]);
 	np_probe_run(&probe[0], step, NULL, count_steps, 60);
 	np_probe_finish(&probe[0]);
