@@ -22,10 +22,9 @@ struct np_facts {
 	const char *srun;     /* path of the running srun */
 	int argc;	      /* command of the step */
 	char **argv;
-	uint32_t job_id, step_id, n_nodes, n_tasks;
+	struct np_order step; /* what is known of it: numbers of all kinds */
 	uint32_t pid, parent; /* of srun */
 	bool interactive; /* the step that salloc starts for its shell */
-	long array_job_id, array_task_id, het_component; /* -1: none */
 	int n_settings; /* arguments in plugstack.conf */
 	char **setting;
 };

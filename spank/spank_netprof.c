@@ -267,18 +267,18 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 		.job_name = getenv("SLURM_JOB_NAME"),
 		.srun = srun,
 		.pid = (uint32_t)getpid(), .parent = (uint32_t)getppid(),
-		.array_job_id = env_number("SLURM_ARRAY_JOB_ID"),
-		.array_task_id = env_number("SLURM_ARRAY_TASK_ID"),
-		.het_component = -1,
+		.step.array_job_id = env_number("SLURM_ARRAY_JOB_ID"),
+		.step.array_task_id = env_number("SLURM_ARRAY_TASK_ID"),
+		.step.het_component = -1,
 		.n_settings = ac, .setting = av,
 	};
-	spank_get_item(sp, S_JOB_ID, &f->job_id);
-	spank_get_item(sp, S_JOB_STEPID, &f->step_id);
-	spank_get_item(sp, S_JOB_NNODES, &f->n_nodes);
-	spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &f->n_tasks);
+	spank_get_item(sp, S_JOB_ID, &f->step.job_id);
+	spank_get_item(sp, S_JOB_STEPID, &f->step.step_id);
+	spank_get_item(sp, S_JOB_NNODES, &f->step.n_nodes);
+	spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &f->step.n_tasks);
 	if (spank_get_item(sp, S_JOB_ARGV, &argc, &f->argv) == ESPANK_SUCCESS)
 		f->argc = argc;
-	f->interactive = f->step_id == SLURM_INTERACTIVE_STEP;
+	f->interactive = f->step.step_id == SLURM_INTERACTIVE_STEP;
 }
 
 /* The store may be on the file system that hangs: to the system's log alone. */
@@ -418,8 +418,8 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 		return 0;
 	if (plan == NP_PLAN_SKIP) {
 		stop_listening();
-		complain("step %u.%u is not measured: %s", f.job_id, f.step_id,
-			 err.text);
+		complain("step %u.%u is not measured: %s", f.step.job_id,
+			 f.step.step_id, err.text);
 		return 0;
 	}
 	record_sec = np_mono_sec() + record_after_sec(&order);
@@ -427,7 +427,7 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 	stop_listening();
 	if (n_attached && on_exit(at_exit, NULL))
 		complain("step %u.%u: its exit code will not be known",
-			 f.job_id, f.step_id);
+			 order.job_id, order.step_id);
 	if (order.level[0])
 		wait_for_level(&order);
 	return 0;
