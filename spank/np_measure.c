@@ -85,7 +85,7 @@ static void on_report(size_t member, char *line, void *arg)
 	const struct np_member_facts *g = np_membership_of(m->members, member);
 	struct np_report rep;
 
-	if (np_report_parse(line, &rep, NULL))
+	if (np_report_parse(line, &rep))
 		return;
 	number(m, g, &rep);
 	if (m->course && g->kind == NP_MEMBER_LEVEL)

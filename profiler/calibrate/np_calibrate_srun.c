@@ -57,7 +57,7 @@ static void on_line(const char *line, void *arg)
 	const struct carrier *c = arg;
 	struct np_report r;
 
-	if (!np_report_parse(line, &r, NULL))
+	if (!np_report_parse(line, &r))
 		c->f(c->slot, &r, c->arg);
 }
 

@@ -64,7 +64,7 @@ static void on_line(const char *line, void *arg)
 	struct run *r = arg;
 	struct np_report rep;
 
-	if (np_report_parse(line, &rep, NULL))
+	if (np_report_parse(line, &rep))
 		return;
 	switch (rep.kind) {
 	case NP_REPORT_HELLO:

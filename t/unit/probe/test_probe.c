@@ -85,7 +85,7 @@ static struct np_report heard(void)
 			break;
 	line[n] = '\0';
 	if (n)
-		T_CHECK(np_report_parse(line, &r, NULL) == 0);
+		T_CHECK(np_report_parse(line, &r) == 0);
 	return r;
 }
 
