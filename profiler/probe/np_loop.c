@@ -33,7 +33,7 @@ static void wait_net(struct np_net *net, const struct np_clock *clock,
 	if (net->ops->progress(net))
 		return; /* something came: the engine first */
 	if (net->ops->arm(net) == 0)
-		clock->wait(clock, net->ops->fd(net), until_sec);
+		clock->wait(clock, net->fd, until_sec);
 }
 
 void np_loop_run(const struct np_engine *e, struct np_net *net,

@@ -58,7 +58,7 @@ struct np_pingpong;
 int np_pingpong_new(const struct np_pingpong_conf *conf, struct np_net *net,
 		    const struct np_clock *clock, struct np_pingpong **out);
 
-/* After net is closed, as messages may be under way.  NULL is allowed. */
+/* When no message is under way.  NULL is allowed. */
 void np_pingpong_free(struct np_pingpong *p);
 
 /* For struct np_engine. */

@@ -95,21 +95,18 @@ static void say_window(const struct np_report *r, void *probe)
 static int put_self(struct np_probe *p, struct np_err *err)
 {
 	const char *node = p->conf.node, *leaf = p->conf.leaf;
-	size_t node_len = strlen(node) + 1, leaf_len = strlen(leaf) + 1, len;
-	const void *addr;
-	char *blob;
-	int rc = p->conf.net->ops->address(p->conf.net, &addr, &len, err);
+	const struct np_net *net = p->conf.net;
+	size_t node_len = strlen(node) + 1, leaf_len = strlen(leaf) + 1;
+	size_t len = node_len + leaf_len + net->address_len;
+	char *blob = malloc(len);
+	int rc;
 
-	if (rc)
-		return rc;
-	blob = malloc(node_len + leaf_len + len);
 	if (!blob)
 		return np_errf(err, -ENOMEM, "out of memory");
 	memcpy(blob, node, node_len);
 	memcpy(blob + node_len, leaf, leaf_len);
-	memcpy(blob + node_len + leaf_len, addr, len);
-	rc = p->conf.wire->ops->put(p->conf.wire, blob,
-				    node_len + leaf_len + len, err);
+	memcpy(blob + node_len + leaf_len, net->address, net->address_len);
+	rc = p->conf.wire->ops->put(p->conf.wire, blob, len, err);
 	free(blob);
 	return rc;
 }

@@ -59,7 +59,7 @@ struct np_prtt_engine;
 int np_prtt_new(const struct np_prtt_conf *conf, struct np_net *net,
 		const struct np_clock *clock, struct np_prtt_engine **out);
 
-/* After net is closed, as messages may be under way.  NULL is allowed. */
+/* When no message is under way.  NULL is allowed. */
 void np_prtt_free(struct np_prtt_engine *e);
 
 /*

@@ -66,7 +66,7 @@ struct np_rounds;
 int np_rounds_new(const struct np_rounds_conf *conf, struct np_net *net,
 		  const struct np_clock *clock, struct np_rounds **out);
 
-/* After net is closed, as messages may be under way.  NULL is allowed. */
+/* When no message is under way.  NULL is allowed. */
 void np_rounds_free(struct np_rounds *r);
 
 /* For struct np_engine. */

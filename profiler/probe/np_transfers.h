@@ -52,7 +52,7 @@ struct np_transfers;
 int np_transfers_new(const struct np_transfers_conf *conf, struct np_net *net,
 		     const struct np_clock *clock, struct np_transfers **out);
 
-/* After net is closed, as messages may be under way.  NULL is allowed. */
+/* When no message is under way.  NULL is allowed. */
 void np_transfers_free(struct np_transfers *r);
 
 /* For struct np_engine. */

@@ -20,9 +20,6 @@ struct ucx {
 	struct np_net net;
 	ucp_context_h context;
 	ucp_worker_h worker;
-	void *address;
-	size_t address_len;
-	int fd;
 	struct peer *peer; /* of every rank; UCX holds on to each */
 };
 
@@ -85,17 +82,6 @@ static int failed(struct np_err *err, ucs_status_t status, const char *what)
 {
 	return np_errf(err, code_of(status), "UCX: %s: %s", what,
 		       ucs_status_string(status));
-}
-
-static int ucx_address(struct np_net *n, const void **addr, size_t *len,
-		       struct np_err *err)
-{
-	struct ucx *u = (struct ucx *)n;
-
-	(void)err;
-	*addr = u->address;
-	*len = u->address_len;
-	return 0;
 }
 
 /* UCX calls this from inside progress(). */
@@ -240,31 +226,7 @@ static int ucx_arm(struct np_net *n)
 								     -EAGAIN;
 }
 
-static int ucx_fd(struct np_net *n)
-{
-	return ((struct ucx *)n)->fd;
-}
-
-/*
- * Endpoints are not closed one by one: closing talks to the partner, which
- * may be gone.  ucp_worker_destroy() drops them.
- */
-static void ucx_close(struct np_net *n)
-{
-	struct ucx *u = (struct ucx *)n;
-
-	if (u->address)
-		ucp_worker_release_address(u->worker, u->address);
-	if (u->worker)
-		ucp_worker_destroy(u->worker);
-	if (u->context)
-		ucp_cleanup(u->context);
-	free(u->peer);
-	free(u);
-}
-
 static const struct np_net_ops ops = {
-	.address = ucx_address,
 	.connect = ucx_connect,
 	.lost = ucx_lost,
 	.transport = ucx_transport,
@@ -272,8 +234,6 @@ static const struct np_net_ops ops = {
 	.recv = ucx_recv,
 	.progress = ucx_progress,
 	.arm = ucx_arm,
-	.fd = ucx_fd,
-	.close = ucx_close,
 };
 
 static int has_rdma(void)
@@ -333,12 +293,22 @@ static ucs_status_t open_worker(struct ucx *u)
 	status = ucp_worker_create(u->context, &params, &u->worker);
 	if (status != UCS_OK)
 		return status;
-	status = ucp_worker_get_efd(u->worker, &u->fd);
+	status = ucp_worker_get_efd(u->worker, &u->net.fd);
 	if (status != UCS_OK)
 		return status;
 	return ucp_worker_get_address(u->worker,
-				      (ucp_address_t **)&u->address,
-				      &u->address_len);
+				      (ucp_address_t **)&u->net.address,
+				      &u->net.address_len);
+}
+
+static void free_ucx(struct ucx *u)
+{
+	if (u->worker)
+		ucp_worker_destroy(u->worker);
+	if (u->context)
+		ucp_cleanup(u->context);
+	free(u->peer);
+	free(u);
 }
 
 int np_ucx_open(uint32_t size, size_t n_peers, struct np_net **out,
@@ -358,7 +328,7 @@ int np_ucx_open(uint32_t size, size_t n_peers, struct np_net **out,
 	if (status == UCS_OK)
 		status = open_worker(u);
 	if (status != UCS_OK) {
-		ucx_close(&u->net);
+		free_ucx(u);
 		return failed(err, status, "no usable transport (are UCX_TLS "
 			      "and UCX_NET_DEVICES right?)");
 	}

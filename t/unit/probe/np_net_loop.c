@@ -33,7 +33,6 @@ struct end {
 	size_t peer[NP_NET_LOOP_RANKS]; /* ends */
 	struct message *messages; /* oldest first */
 	struct receive *receives; /* oldest first */
-	int fd;
 	bool silent, killed;
 	uint64_t polls;
 };
@@ -44,17 +43,6 @@ struct np_net_loop {
 	size_t n;
 	struct end end[];
 };
-
-static int loop_address(struct np_net *n, const void **addr, size_t *len,
-			struct np_err *err)
-{
-	struct end *e = (struct end *)n;
-
-	(void)err;
-	*addr = &e->index;
-	*len = sizeof(e->index);
-	return 0;
-}
 
 static int loop_connect(struct np_net *n, uint32_t rank, const void *addr,
 			size_t len, struct np_err *err)
@@ -120,7 +108,7 @@ static void loop_send(struct np_net *n, uint32_t rank, uint64_t tag,
 	};
 	memcpy(m->data, buf, len);
 	append_message(to, m);
-	eventfd_write(to->fd, 1);
+	eventfd_write(to->net.fd, 1);
 }
 
 static void loop_recv(struct np_net *n, uint64_t tag, void *buf, size_t len,
@@ -193,22 +181,11 @@ static int loop_arm(struct np_net *n)
 {
 	eventfd_t any;
 
-	eventfd_read(((struct end *)n)->fd, &any);
+	eventfd_read(n->fd, &any);
 	return loop_progress(n) ? -EAGAIN : 0;
 }
 
-static int loop_fd(struct np_net *n)
-{
-	return ((struct end *)n)->fd;
-}
-
-static void loop_close(struct np_net *n)
-{
-	(void)n;
-}
-
 static const struct np_net_ops ops = {
-	.address = loop_address,
 	.connect = loop_connect,
 	.lost = loop_lost,
 	.transport = loop_transport,
@@ -216,8 +193,6 @@ static const struct np_net_ops ops = {
 	.recv = loop_recv,
 	.progress = loop_progress,
 	.arm = loop_arm,
-	.fd = loop_fd,
-	.close = loop_close,
 };
 
 struct np_net_loop *np_net_loop_new(size_t n, const struct np_clock *clock)
@@ -230,8 +205,12 @@ struct np_net_loop *np_net_loop_new(size_t n, const struct np_clock *clock)
 	l->n = n;
 	for (size_t i = 0; i < n; i++)
 		l->end[i] = (struct end){
-			.net.ops = &ops, .loop = l, .index = i,
-			.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+			.net = {
+				.ops = &ops, .address = &l->end[i].index,
+				.address_len = sizeof(l->end[i].index),
+				.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+			},
+			.loop = l, .index = i,
 		};
 	return l;
 }
@@ -246,7 +225,7 @@ static void free_end(struct end *e)
 		next = r->next;
 		free(r);
 	}
-	close(e->fd);
+	close(e->net.fd);
 }
 
 void np_net_loop_free(struct np_net_loop *l)
@@ -277,7 +256,7 @@ void np_net_loop_kill(struct np_net_loop *l, size_t i)
 {
 	l->end[i].killed = true;
 	for (size_t j = 0; j < l->n; j++)
-		eventfd_write(l->end[j].fd, 1);
+		eventfd_write(l->end[j].net.fd, 1);
 }
 
 double np_net_loop_next_sec(const struct np_net_loop *l)

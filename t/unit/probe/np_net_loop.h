@@ -21,7 +21,7 @@ struct np_net_loop;
 struct np_net_loop *np_net_loop_new(size_t n, const struct np_clock *clock);
 void np_net_loop_free(struct np_net_loop *l); /* NULL is allowed */
 
-/* One end; its close() does nothing. */
+/* One end. */
 struct np_net *np_net_loop_end(struct np_net_loop *l, size_t i);
 
 /* How long messages take from now on (at first: 0). */
