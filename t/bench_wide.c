@@ -92,6 +92,7 @@ static size_t processes(const struct layout *l, const struct np_survey *s,
 /* A day's windows on the leaves that were measured, neighbours on all. */
 static size_t record_bytes(struct np_record *r, size_t measured)
 {
+	struct np_err err = NP_ERR_INIT;
 	char *text;
 	size_t len;
 
@@ -106,10 +107,13 @@ static size_t record_bytes(struct np_record *r, size_t measured)
 		for (int t = 0; t < DAY_SEC; t += 2) {
 			struct np_moments m = { 0 };
 
-			for (int k = 0; k < 20; k++)
-				np_moments_add(&m, 1e-6 * (1 + 9 * bench_draw()));
+			for (int k = 0; k < 20; k++) {
+				double sec = 1e-6 * (1 + 9 * bench_draw());
+
+				np_moments_add(&m, sec);
+				np_hist_add(leaf->hist, sec);
+			}
 			np_series_add(leaf->windows, t, &m);
-			np_hist_add(leaf->hist, m.mean);
 			np_moments_merge(&leaf->latency, &m);
 		}
 	}
@@ -120,7 +124,7 @@ static size_t record_bytes(struct np_record *r, size_t measured)
 			.leaf = strdup(r->leaves[i].name),
 			.nodes = strdup("n[10000-10019]"), .overlap_sec = 1234.5,
 		};
-	bench_must(np_record_write(r, "", &text, NULL), NULL);
+	bench_must(np_record_write(r, "", &text, &err), &err);
 	len = strlen(text);
 	free(text);
 	return len;
