@@ -16,7 +16,7 @@ struct np_facts {
 	bool asked;	      /* --netprofile was given */
 	const char *app;      /* its argument, or NULL */
 	const char *env_app;  /* NETPROF_APP, or NULL */
-	const char *level;    /* --netprofile-compress, NP_ORDER_AUTO, NULL */
+	const char *level;    /* for its order; NULL: none */
 	const char *period;   /* of --netprofile-period: a setting, or NULL */
 	const char *job_name; /* or NULL */
 	const char *srun;     /* path of the running srun */
