@@ -27,16 +27,10 @@ int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
 	return rc;
 }
 
-/* Reports come by the attendant's socket; these are srun's own words. */
-static void ignore(const char *line, void *arg)
-{
-	(void)line, (void)arg;
-}
-
 void np_level_steps_read(struct np_level_steps *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		np_sidestep_read(&c->step[i], ignore, NULL);
+		np_sidestep_read(&c->step[i], NULL, NULL);
 }
 
 size_t np_level_steps_running(struct np_level_steps *c)

@@ -45,20 +45,18 @@ static int start(void *ctx, int slot, const struct np_cal_step *step,
 	return rc;
 }
 
-/* Lines of one slot on their way to the caller. */
+/* Reports of one slot on their way to the caller. */
 struct carrier {
 	int slot;
 	np_cal_report_f *f;
 	void *arg;
 };
 
-static void on_line(const char *line, void *arg)
+static void on_report(const struct np_report *r, void *arg)
 {
 	const struct carrier *c = arg;
-	struct np_report r;
 
-	if (!np_report_parse(line, &r))
-		c->f(c->slot, &r, c->arg);
+	c->f(c->slot, r, c->arg);
 }
 
 static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
@@ -67,7 +65,7 @@ static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
 		struct carrier c = { i, f, arg };
 
 		if (s->running[i])
-			np_sidestep_read(&s->step[i], on_line, &c);
+			np_sidestep_read(&s->step[i], on_report, &c);
 	}
 }
 

@@ -59,25 +59,22 @@ static void keep_sample(struct run *r, const struct np_prtt *p)
 	}
 }
 
-static void on_line(const char *line, void *arg)
+static void on_report(const struct np_report *rep, void *arg)
 {
 	struct run *r = arg;
-	struct np_report rep;
 
-	if (np_report_parse(line, &rep))
-		return;
-	switch (rep.kind) {
+	switch (rep->kind) {
 	case NP_REPORT_HELLO:
-		keep_hello(r, &rep);
+		keep_hello(r, rep);
 		break;
 	case NP_REPORT_PRTT:
-		keep_sample(r, &rep.prtt);
+		keep_sample(r, &rep->prtt);
 		break;
 	case NP_REPORT_NOTE:
-		strcpy(r->note, rep.note);
+		strcpy(r->note, rep->note);
 		break;
 	case NP_REPORT_BYE:
-		r->over |= rep.rank == r->asks && r->n;
+		r->over |= rep->rank == r->asks && r->n;
 		break;
 	default:
 		break;
@@ -107,7 +104,7 @@ static void read_more(struct run *r, double sec)
 	struct pollfd p = { r->step.fd, POLLIN, 0 };
 
 	poll(&p, 1, (int)(sec * 1000));
-	np_sidestep_read(&r->step, on_line, r);
+	np_sidestep_read(&r->step, on_report, r);
 }
 
 /* Why it ended by itself, in its own words or in srun's. */
