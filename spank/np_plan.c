@@ -122,24 +122,19 @@ enum np_plan np_plan_make(const struct np_facts *f, struct np_order *order,
 
 	if (f->side_step || (!f->asked && !(f->env_app && *f->env_app)))
 		return NP_PLAN_NOTHING;
-	if (f->interactive) {
-		np_errf(why, 0, "the shell of salloc is not measured; steps "
-			"started in it are");
-		return NP_PLAN_SKIP;
-	}
+	if (f->interactive)
+		return np_errf(why, NP_PLAN_SKIP, "the shell of salloc is not "
+			       "measured; steps started in it are");
 	o.launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
 	o.runner = o.launcher ? f->parent : f->pid;
-	if (o.n_nodes + o.launcher < 2) {
-		np_errf(why, 0, "the step runs on one node, which uses no "
-			"switch");
-		return NP_PLAN_SKIP;
-	}
+	if (o.n_nodes + o.launcher < 2)
+		return np_errf(why, NP_PLAN_SKIP, "the step runs on one node, "
+			       "which uses no switch");
 	if (np_plan_app(f, o.app, why) || add_settings(f, &o, why))
 		return NP_PLAN_SKIP;
-	if (strlen(f->srun) >= sizeof(o.srun)) {
-		np_errf(why, 0, "the path of srun is too long: %s", f->srun);
-		return NP_PLAN_SKIP;
-	}
+	if (strlen(f->srun) >= sizeof(o.srun))
+		return np_errf(why, NP_PLAN_SKIP, "the path of srun is too "
+			       "long: %s", f->srun);
 	strcpy(o.srun, f->srun);
 	snprintf(o.level, sizeof(o.level), "%s", f->level ? f->level : "");
 	snprintf(o.executable, sizeof(o.executable), "%s",

@@ -26,25 +26,20 @@ struct join {
 	struct blob *place; /* of each rank */
 	char head[24];	    /* of each line that is said */
 	size_t piece;	    /* bytes that one line puts */
-	size_t used;	    /* of line */
-	char line[LINE_SIZE];
+	size_t used;	    /* of line, while one is read */
+	char line[LINE_SIZE]; /* the last one that was said or read */
 };
 
 /* The line WORD HEX, of so many bytes. */
-static int say(const struct join *j, const char *word,
-	       const unsigned char *byte, size_t len, struct np_err *err)
+static int say(struct join *j, const char *word, const unsigned char *byte,
+	       size_t len, struct np_err *err)
 {
-	char *text = malloc(sizeof(j->head) + strlen(word) + 2 * len + 2);
-	int rc, at;
+	int at = sprintf(j->line, "%s%s", j->head, word), rc;
 
-	if (!text)
-		return np_errf(err, -ENOMEM, "out of memory");
-	at = sprintf(text, "%s%s", j->head, word);
 	for (size_t i = 0; i < len; i++)
-		at += sprintf(text + at, "%02x", byte[i]);
-	strcpy(text + at, "\n");
-	rc = np_write_all(j->out, text, (size_t)at + 1);
-	free(text);
+		at += sprintf(j->line + at, "%02x", byte[i]);
+	strcpy(j->line + at, "\n");
+	rc = np_write_all(j->out, j->line, (size_t)at + 1);
 	return rc ? np_errf(err, rc, "the attendant: %s", strerror(-rc)) : 0;
 }
 
