@@ -202,7 +202,8 @@ static const struct np_wire_ops ops = {
 	.close = join_close,
 };
 
-static struct join *new_join(int in, int out, uint32_t rank, uint32_t size)
+int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
+		      struct np_wire **out, struct np_err *err)
 {
 	struct join *j = calloc(1, sizeof(*j));
 
@@ -210,22 +211,12 @@ static struct join *new_join(int in, int out, uint32_t rank, uint32_t size)
 		j->place = calloc(size, sizeof(*j->place));
 	if (!j || !j->place) {
 		free(j);
-		return NULL;
+		return np_errf(err, -ENOMEM, "out of memory");
 	}
 	j->wire = (struct np_wire){ &ops, rank, size };
-	j->in = in;
-	j->out = out;
+	j->in = fd_in;
+	j->out = fd_out;
 	j->piece = NP_WIRE_JOIN_MAX_BYTES;
-	return j;
-}
-
-int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
-		      struct np_wire **out, struct np_err *err)
-{
-	struct join *j = new_join(fd_in, fd_out, rank, size);
-
-	if (!j)
-		return np_errf(err, -ENOMEM, "out of memory");
 	*out = &j->wire;
 	return 0;
 }
@@ -236,6 +227,7 @@ int np_wire_srun_open(struct np_wire **out, struct np_err *err)
 	char place[32];
 	uint32_t rank, size;
 	struct join *j;
+	int rc;
 
 	snprintf(place, sizeof(place), "%s/%s", proc ? proc : "",
 		 n ? n : "");
@@ -244,12 +236,13 @@ int np_wire_srun_open(struct np_wire **out, struct np_err *err)
 			       "\"%s\": expected a process of at most %u "
 			       "that srun started", place,
 			       NP_WIRE_JOIN_MAX_SIZE);
-	j = new_join(STDIN_FILENO, STDOUT_FILENO, rank, size);
-	if (!j)
-		return np_errf(err, -ENOMEM, "out of memory");
+	rc = np_wire_join_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
+			       err);
+	if (rc)
+		return rc;
+	j = (struct join *)*out;
 	snprintf(j->head, sizeof(j->head), NP_WIRE_SRUN_WORD " %u ", rank);
 	j->piece = SRUN_PIECE;
-	*out = &j->wire;
 	return 0;
 }
 
