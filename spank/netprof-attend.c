@@ -26,7 +26,6 @@
 #include "np_choose.h"
 #include "np_clock.h"
 #include "np_conf.h"
-#include "np_level.h"
 #include "np_log.h"
 #include "np_measure.h"
 #include "np_memory.h"
@@ -48,7 +47,6 @@
 struct attend {
 	struct np_order order;
 	struct np_conf conf;
-	struct np_level level;
 	struct np_choice choice;
 	struct np_store *store;
 	struct np_record *r;
@@ -244,8 +242,7 @@ static void choose_level(struct attend *a)
 							0,
 		      clock_sec(), &a->choice, &err))
 		np_record_note(a->r, "no level was chosen: %s", err.text);
-	else if (a->choice.level[0] &&
-		 !np_level_parse(a->choice.level, &a->level, NULL))
+	else
 		strcpy(a->order.level, a->choice.level);
 	if (a->choice.past.n_levels)
 		begin_course(a);
@@ -278,7 +275,7 @@ static int begin(struct attend *a, struct np_err *err)
 	if (!rc && !strcmp(a->order.level, NP_ORDER_AUTO))
 		choose_level(a);
 	if (!rc && a->order.level[0])
-		rc = np_describe_level(a->r, &a->level, &a->where);
+		rc = np_describe_level(a->r, a->order.level, &a->where, err);
 	if (!rc)
 		rc = save(a); /* no use in measuring what cannot be kept */
 	np_choice_end(&a->choice); /* by now others see the record */
@@ -438,9 +435,6 @@ static int prepare(struct attend *a, int argc, char **argv, struct np_err *err)
 	for (size_t i = 0; i < a->order.n_settings; i++)
 		if (np_conf_set(&a->conf, a->order.setting[i], err))
 			return -EINVAL;
-	if (a->order.level[0] && strcmp(a->order.level, NP_ORDER_AUTO) &&
-	    np_level_parse(a->order.level, &a->level, err))
-		return -EINVAL;
 	a->r = np_record_new();
 	a->m.order = &a->order;
 	a->m.conf = &a->conf;

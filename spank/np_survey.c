@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "np_level.h"
 #include "np_numbers.h"
 
 /* A node of the step, or another one of its allocation. */
@@ -280,19 +281,23 @@ const char *np_describe_scope(const struct np_survey *where)
 	return where->scope == NP_SCOPE_LEAF ? "leaf" : "node";
 }
 
-int np_describe_level(struct np_record *r, const struct np_level *level,
-		      const struct np_survey *where)
+int np_describe_level(struct np_record *r, const char *name,
+		      const struct np_survey *where, struct np_err *err)
 {
-	struct np_level_run *l = calloc(1, sizeof(*l));
+	struct np_level_run *l;
+	struct np_level level;
 
+	if (np_level_parse(name, &level, err))
+		return -EINVAL;
+	l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
 	r->level = l;
-	l->name = strdup(level->name);
-	l->partners = level->partners;
-	l->messages = level->messages;
-	l->bytes = level->bytes;
-	l->pause_sec = level->pause_sec;
+	l->name = strdup(level.name);
+	l->partners = level.partners;
+	l->messages = level.messages;
+	l->bytes = level.bytes;
+	l->pause_sec = level.pause_sec;
 	l->scope = strdup(np_describe_scope(where));
 	l->nodes = np_hosts_compress(&where->level);
 	return l->name && l->scope && l->nodes ? 0 : -ENOMEM;

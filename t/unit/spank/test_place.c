@@ -74,7 +74,7 @@ static void read_layout(const char *text, struct layout *l)
 {
 	*l = (struct layout){ .n = 0 };
 	for (; *text; text += 2 + (text[2] == ' '), l->n++) {
-		char name[8];
+		char name[24];
 
 		snprintf(name, sizeof(name), "n%zu", l->n);
 		l->leaf[l->n] = *text;
@@ -102,7 +102,7 @@ static size_t describe(const struct layout *l, struct np_record *r, char *text)
 	size_t probes = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
-		char name[8];
+		char name[24];
 		bool probe, level;
 
 		snprintf(name, sizeof(name), "n%zu", i);
