@@ -94,7 +94,7 @@ static double phase_of_step(void)
 	return sum - floor(sum);
 }
 
-static int engine(struct np_probe *p, void *arg, void **out,
+static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 		  struct np_err *err)
 {
 	struct settings *s = arg;
@@ -106,8 +106,7 @@ static int engine(struct np_probe *p, void *arg, void **out,
 		.note = np_probe_note, .arg = p,
 	};
 
-	if (np_rounds_new(&conf, p->conf.net, p->conf.clock,
-			  (struct np_rounds **)out))
+	if (np_rounds_new(&conf, p->conf.net, p->conf.clock, out))
 		return np_errf(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -146,8 +145,8 @@ int main(int argc, char **argv)
 			.command = { NAME, usage, options },
 			.kind = NP_REPORT_ROUND, .report_every_sec = 1,
 			.duration_sec = INFINITY, .check = check,
-			.plan = plan, .engine = engine, .step = np_rounds_step,
-			.messages = np_rounds_messages, .arg = &s,
+			.plan = plan, .engine = engine,
+			.arg = &s,
 		},
 		.level = np_levels[0],
 	};

@@ -59,7 +59,7 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	return rc;
 }
 
-static int engine(struct np_probe *p, void *arg, void **out,
+static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 		  struct np_err *err)
 {
 	struct np_pingpong_conf *c = &((struct settings *)arg)->conf;
@@ -71,8 +71,7 @@ static int engine(struct np_probe *p, void *arg, void **out,
 	c->latency = np_probe_count;
 	c->note = np_probe_note;
 	c->arg = p;
-	if (np_pingpong_new(c, p->conf.net, p->conf.clock,
-			    (struct np_pingpong **)out))
+	if (np_pingpong_new(c, p->conf.net, p->conf.clock, out))
 		return np_errf(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -99,8 +98,7 @@ int main(int argc, char **argv)
 			.kind = NP_REPORT_LATENCY, .n_peers = 2,
 			.report_every_sec = 1, .duration_sec = INFINITY,
 			.plan = plan, .engine = engine,
-			.step = np_pingpong_step,
-			.messages = np_pingpong_messages, .arg = &s,
+			.arg = &s,
 		},
 		.conf = { .period_sec = 0.1, .bytes = 1024 },
 	};

@@ -35,7 +35,6 @@ struct settings {
 	struct np_probe_program program;
 	struct np_prtt_conf conf;
 	bool across;
-	bool takes_part; /* this process is one of the two */
 };
 
 static int pair_of(const struct np_probe *p, bool across, size_t *asks,
@@ -71,8 +70,8 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 			       "on nodes under %s", p->size, s->across ?
 			       "two leaf switches" : "one leaf switch");
 	s->conf.asks = p->rank == asks;
-	s->takes_part = s->conf.asks || p->rank == answers;
-	if (!s->takes_part)
+	s->conf.takes_part = s->conf.asks || p->rank == answers;
+	if (!s->conf.takes_part)
 		return 0;
 	other = s->conf.asks ? answers : asks;
 	s->conf.peer = (uint32_t)other;
@@ -87,22 +86,19 @@ static void done(void *probe)
 	np_stop_ask();
 }
 
-static int engine(struct np_probe *p, void *arg, void **out,
+static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 		  struct np_err *err)
 {
 	struct settings *s = arg;
 
-	if (!s->takes_part) {
+	if (!s->conf.takes_part)
 		np_stop_ask();
-		return 0;
-	}
 	s->conf.report = np_probe_prtt;
 	s->conf.note = np_probe_note;
 	s->conf.done = done;
 	s->conf.stop = np_stop_asked;
 	s->conf.arg = p;
-	if (np_prtt_new(&s->conf, p->conf.net, p->conf.clock,
-			(struct np_prtt_engine **)out))
+	if (np_prtt_new(&s->conf, p->conf.net, p->conf.clock, out))
 		return np_errf(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -126,8 +122,8 @@ int main(int argc, char **argv)
 			.command = { NAME, usage, options },
 			.kind = NP_REPORT_LATENCY, .n_peers = 1,
 			.report_every_sec = 60, .duration_sec = INFINITY,
-			.plan = plan, .engine = engine, .step = np_prtt_step,
-			.messages = np_prtt_messages, .arg = &s,
+			.plan = plan, .engine = engine,
+			.arg = &s,
 		},
 		.conf = {
 			.blocks = NP_PRTT_BLOCKS, .max_bytes = 1u << 20,

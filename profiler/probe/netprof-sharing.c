@@ -161,15 +161,14 @@ static int measure(struct run *r)
 		.patience_sec = PATIENCE_SEC,
 		.done = on_done, .over = on_over, .arg = r,
 	};
-	struct np_transfers *t;
-	struct np_engine e = { .step = np_transfers_step, .idle = nothing,
-			       .idle_every_sec = PATIENCE_SEC };
+	const struct np_idle idle = { nothing, PATIENCE_SEC, NULL };
+	struct np_engine *e;
 
-	if (np_transfers_new(&conf, r->probe.conf.net, &r->clock, &t))
+	if (np_transfers_new(&conf, r->probe.conf.net, &r->clock, &e))
 		return np_errf(r->err, -ENOMEM, "out of memory");
-	e.engine = t;
 	r->rc = np_errf(r->err, -EINTR, "ended by a signal");
-	np_loop_run(&e, r->probe.conf.net, &r->clock, np_stop_asked, INFINITY);
+	np_loop_run(e, &idle, r->probe.conf.net, &r->clock, np_stop_asked,
+		    INFINITY);
 	return r->rc;
 }
 

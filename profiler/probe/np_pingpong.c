@@ -21,7 +21,7 @@ struct channel {
 	size_t bytes;	/* of a message that is measured */
 	char *out, *in; /* so many each */
 	struct np_op sent, got;
-	uint64_t messages;
+	uint64_t *messages; /* of the engine */
 };
 
 struct asker {
@@ -91,7 +91,7 @@ static void put(struct channel *c, struct ping ping)
 	struct np_net *net = c->partner.net;
 
 	memcpy(c->out, &ping, sizeof(ping));
-	c->messages++;
+	++*c->messages;
 	net->ops->send(net, c->partner.rank, c->send_tag, c->out, bytes,
 		       &c->sent);
 }
@@ -317,13 +317,14 @@ static void answerer_step(struct answerer *a, double now_sec,
 
 /* ---- both ---- */
 
-struct np_pingpong {
+struct pingpong {
+	struct np_engine engine;
 	struct np_pingpong_conf conf;
 	struct asker asker;
 	struct answerer answerer;
 };
 
-static int open_asker(struct np_pingpong *p, struct np_net *net,
+static int open_asker(struct pingpong *p, struct np_net *net,
 		      const struct np_clock *clock)
 {
 	const struct np_pingpong_conf *c = &p->conf;
@@ -331,6 +332,7 @@ static int open_asker(struct np_pingpong *p, struct np_net *net,
 
 	a->conf = c;
 	a->clock = clock;
+	a->channel.messages = &p->engine.messages;
 	a->channel.send_tag = TAG_PING | c->rank;
 	a->channel.recv_tag = TAG_PONG | (uint64_t)c->pair.asks;
 	if (open_channel(&a->channel, c, net, c->pair.asks))
@@ -339,44 +341,19 @@ static int open_asker(struct np_pingpong *p, struct np_net *net,
 	return 0;
 }
 
-static int open_answerer(struct np_pingpong *p, struct np_net *net)
+static int open_answerer(struct pingpong *p, struct np_net *net)
 {
 	const struct np_pingpong_conf *c = &p->conf;
 	struct answerer *a = &p->answerer;
 
 	a->conf = c;
+	a->channel.messages = &p->engine.messages;
 	a->channel.send_tag = TAG_PONG | c->rank;
 	a->channel.recv_tag = TAG_PING | (uint64_t)c->pair.answers;
 	if (open_channel(&a->channel, c, net, c->pair.answers))
 		return -ENOMEM;
 	answerer_start(a);
 	return 0;
-}
-
-int np_pingpong_new(const struct np_pingpong_conf *conf, struct np_net *net,
-		    const struct np_clock *clock, struct np_pingpong **out)
-{
-	struct np_pingpong *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	p->conf = *conf;
-	if ((conf->pair.asks != NP_NOBODY && open_asker(p, net, clock)) ||
-	    (conf->pair.answers != NP_NOBODY && open_answerer(p, net))) {
-		np_pingpong_free(p);
-		return -ENOMEM;
-	}
-	*out = p;
-	return 0;
-}
-
-void np_pingpong_free(struct np_pingpong *p)
-{
-	if (!p)
-		return;
-	close_channel(&p->asker.channel);
-	close_channel(&p->answerer.channel);
-	free(p);
 }
 
 /* Both sides live in one process: the more pressing wish counts. */
@@ -387,9 +364,10 @@ static void merge(struct np_next *next, struct np_next other)
 	next->until_sec = fmin(next->until_sec, other.until_sec);
 }
 
-void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next)
+static void step(struct np_engine *engine, double now_sec,
+		 struct np_next *next)
 {
-	struct np_pingpong *p = pingpong;
+	struct pingpong *p = (struct pingpong *)engine;
 	struct np_next side;
 
 	*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
@@ -403,9 +381,30 @@ void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next)
 	}
 }
 
-uint64_t np_pingpong_messages(const void *pingpong)
+static void free_pingpong(struct np_engine *engine)
 {
-	const struct np_pingpong *p = pingpong;
+	struct pingpong *p = (struct pingpong *)engine;
 
-	return p->asker.channel.messages + p->answerer.channel.messages;
+	close_channel(&p->asker.channel);
+	close_channel(&p->answerer.channel);
+	free(p);
+}
+
+int np_pingpong_new(const struct np_pingpong_conf *conf, struct np_net *net,
+		    const struct np_clock *clock, struct np_engine **out)
+{
+	static const struct np_engine_ops ops = { step, free_pingpong };
+	struct pingpong *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->engine.ops = &ops;
+	p->conf = *conf;
+	if ((conf->pair.asks != NP_NOBODY && open_asker(p, net, clock)) ||
+	    (conf->pair.answers != NP_NOBODY && open_answerer(p, net))) {
+		free_pingpong(&p->engine);
+		return -ENOMEM;
+	}
+	*out = &p->engine;
+	return 0;
 }

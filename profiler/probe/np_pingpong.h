@@ -52,20 +52,9 @@ struct np_pingpong_conf {
 	void *arg; /* of both */
 };
 
-struct np_pingpong;
-
 /* net and clock are borrowed.  Returns 0 or -ENOMEM. */
 int np_pingpong_new(const struct np_pingpong_conf *conf, struct np_net *net,
-		    const struct np_clock *clock, struct np_pingpong **out);
-
-/* When no message is under way.  NULL is allowed. */
-void np_pingpong_free(struct np_pingpong *p);
-
-/* For struct np_engine. */
-void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next);
-
-/* Messages sent so far. */
-uint64_t np_pingpong_messages(const void *pingpong);
+		    const struct np_clock *clock, struct np_engine **out);
 
 /* A partner that owes an answer for so long is called silent. */
 double np_pingpong_patience_sec(double period_sec);

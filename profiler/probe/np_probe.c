@@ -239,7 +239,7 @@ int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
 static void say_cost(struct np_probe *p, double now_sec)
 {
 	struct np_report r = { .kind = NP_REPORT_COST, .rank = p->rank };
-	uint64_t messages = p->messages ? p->messages(p->engine) : 0;
+	uint64_t messages = p->engine ? p->engine->messages : 0;
 	struct np_cost cost;
 
 	np_cost_now(&cost);
@@ -293,20 +293,14 @@ static void idle(void *probe, double now_sec)
 		p->next_cost_sec = now_sec + p->conf.report_every_sec;
 }
 
-void np_probe_run(struct np_probe *p,
-		  void (*step)(void *, double, struct np_next *),
-		  void *engine, uint64_t (*messages)(const void *),
+void np_probe_run(struct np_probe *p, struct np_engine *engine,
 		  double duration_sec)
 {
-	const struct np_engine e = {
-		.step = step, .idle = idle, .engine = engine, .arg = p,
-		.idle_every_sec = p->conf.report_every_sec,
-	};
+	const struct np_idle between = { idle, p->conf.report_every_sec, p };
 
-	p->messages = messages;
 	p->engine = engine;
-	np_loop_run(&e, p->conf.net, p->conf.clock, np_stop_asked,
-		    p->start_sec + duration_sec);
+	np_loop_run(engine, &between, p->conf.net, p->conf.clock,
+		    np_stop_asked, p->start_sec + duration_sec);
 }
 
 void np_probe_count(double at_sec, double value_sec, void *probe)

@@ -67,8 +67,7 @@ struct np_probe {
 		double sec; /* of the last look; 0: there was none */
 		uint64_t n;
 	} moved, calls;
-	uint64_t (*messages)(const void *engine); /* sent so far */
-	const void *engine;
+	const struct np_engine *engine; /* that runs; NULL: none yet */
 };
 
 /*
@@ -96,9 +95,7 @@ int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
 		   const char *version, struct np_err *err);
 
 /* Run an engine until the end was asked for or duration_sec is over. */
-void np_probe_run(struct np_probe *p,
-		  void (*step)(void *, double, struct np_next *),
-		  void *engine, uint64_t (*messages)(const void *),
+void np_probe_run(struct np_probe *p, struct np_engine *engine,
 		  double duration_sec);
 
 /* Count a value: np_latency_f and np_round_f.  arg is the probe. */

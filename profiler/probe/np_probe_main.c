@@ -150,7 +150,7 @@ int np_probe_main(struct np_probe_program *prog, int argc, char **argv)
 	struct np_err err = NP_ERR_INIT;
 	struct np_clock clock;
 	struct np_probe probe;
-	void *engine = NULL;
+	struct np_engine *engine;
 
 	if (np_probe_options(&prog->command, argc, argv, prog->arg, NULL,
 			     &err) ||
@@ -163,8 +163,7 @@ int np_probe_main(struct np_probe_program *prog, int argc, char **argv)
 		fprintf(stderr, "%s: %s\n", prog->command.name, err.text);
 		return EXIT_FAILURE;
 	}
-	np_probe_run(&probe, prog->step, engine, prog->messages,
-		     prog->duration_sec);
+	np_probe_run(&probe, engine, prog->duration_sec);
 	np_probe_finish(&probe);
 	/*
 	 * Not exit(): what is left is to take UCX down, which may wait for a

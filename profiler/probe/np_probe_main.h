@@ -32,10 +32,8 @@ struct np_probe_program {
 	 * After the common start: make the engine.  Returns 0 or -errno with
 	 * err.  It lives until the process ends.
 	 */
-	int (*engine)(struct np_probe *p, void *arg, void **engine,
+	int (*engine)(struct np_probe *p, void *arg, struct np_engine **engine,
 		      struct np_err *err);
-	void (*step)(void *engine, double now_sec, struct np_next *next);
-	uint64_t (*messages)(const void *engine);
 	void *arg;
 };
 

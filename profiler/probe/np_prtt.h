@@ -40,6 +40,7 @@
 typedef void np_prtt_f(const struct np_prtt *p, void *arg);
 
 struct np_prtt_conf {
+	bool takes_part; /* false: the other two do */
 	uint32_t peer; /* rank of the other, connected */
 	bool asks;
 	uint32_t max_bytes; /* up to NP_PRTT_MAX_BYTES; both sides the same */
@@ -53,22 +54,11 @@ struct np_prtt_conf {
 	void *arg;	    /* of report, note and done */
 };
 
-struct np_prtt_engine;
-
-/* net and clock are borrowed.  Returns 0 or -ENOMEM. */
-int np_prtt_new(const struct np_prtt_conf *conf, struct np_net *net,
-		const struct np_clock *clock, struct np_prtt_engine **out);
-
-/* When no message is under way.  NULL is allowed. */
-void np_prtt_free(struct np_prtt_engine *e);
-
 /*
- * For struct np_engine.  The asking side measures once in each step.  NULL:
- * who has no part in it.
+ * net and clock are borrowed.  The asking side measures once in each step.
+ * Returns 0 or -ENOMEM.
  */
-void np_prtt_step(void *engine, double now_sec, struct np_next *next);
-
-/* Messages sent so far; NULL: none. */
-uint64_t np_prtt_messages(const void *engine);
+int np_prtt_new(const struct np_prtt_conf *conf, struct np_net *net,
+		const struct np_clock *clock, struct np_engine **out);
 
 #endif

@@ -10,7 +10,8 @@
 
 enum state { STARTS, PAUSES, WAITS, BROKEN };
 
-struct np_rounds {
+struct rounds {
+	struct np_engine engine;
 	struct np_rounds_conf conf;
 	struct np_net *net;
 	const struct np_clock *clock;
@@ -25,11 +26,11 @@ struct np_rounds {
 	size_t left_from;  /* the first of ops[] that may be under way */
 	double began_sec, pause_end_sec, poll_until_sec;
 	bool stuck; /* and said so */
-	uint64_t n_begun, n_rounds, messages;
+	uint64_t n_begun, n_rounds;
 	struct np_partner *partner; /* P successors */
 };
 
-static void watch_partners(struct np_rounds *r)
+static void watch_partners(struct rounds *r)
 {
 	const struct np_rounds_conf *c = &r->conf;
 
@@ -41,50 +42,15 @@ static void watch_partners(struct np_rounds *r)
 		};
 }
 
-int np_rounds_new(const struct np_rounds_conf *conf, struct np_net *net,
-		  const struct np_clock *clock, struct np_rounds **out)
-{
-	struct np_rounds *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return -ENOMEM;
-	r->conf = *conf;
-	r->net = net;
-	r->clock = clock;
-	r->n_each = (size_t)conf->level.partners * conf->level.messages;
-	r->out = calloc(1, conf->level.bytes);
-	r->in = calloc(1, conf->level.bytes);
-	r->ops = calloc(2 * r->n_each + 1, sizeof(*r->ops));
-	r->partner = calloc(conf->level.partners + 1, sizeof(*r->partner));
-	if (!r->out || !r->in || !r->ops || !r->partner) {
-		np_rounds_free(r);
-		return -ENOMEM;
-	}
-	watch_partners(r);
-	*out = r;
-	return 0;
-}
-
-void np_rounds_free(struct np_rounds *r)
-{
-	if (!r)
-		return;
-	free(r->out);
-	free(r->in);
-	free(r->ops);
-	free(r->partner);
-	free(r);
-}
-
 /* B on average, also over few rounds. */
-static double next_pause_sec(struct np_rounds *r)
+static double next_pause_sec(struct rounds *r)
 {
 	double place = r->conf.phase + (double)r->n_begun++ * GOLDEN_RATIO;
 
 	return r->conf.level.pause_sec * (0.5 + place - floor(place));
 }
 
-static void begin(struct np_rounds *r)
+static void begin(struct rounds *r)
 {
 	const struct np_rounds_conf *c = &r->conf;
 	const struct np_level *l = &c->level;
@@ -101,7 +67,7 @@ static void begin(struct np_rounds *r)
 }
 
 /* Message by message, so that no successor waits for another's last. */
-static void send(struct np_rounds *r, double now_sec)
+static void send(struct rounds *r, double now_sec)
 {
 	const struct np_rounds_conf *c = &r->conf;
 	const struct np_level *l = &c->level;
@@ -112,13 +78,13 @@ static void send(struct np_rounds *r, double now_sec)
 			r->net->ops->send(r->net, (uint32_t)c->to[p],
 					  TAG_ROUND | c->rank, r->out,
 					  l->bytes, op++);
-	r->messages += r->n_each;
+	r->engine.messages += r->n_each;
 	r->poll_until_sec = now_sec + NP_ROUNDS_POLL_SEC;
 	r->state = WAITS;
 }
 
 /* 1: messages are under way; 0: all came; -errno: one failed. */
-static int under_way(struct np_rounds *r)
+static int under_way(struct rounds *r)
 {
 	while (r->left_from < 2 * r->n_each) {
 		int status = r->ops[r->left_from].status;
@@ -130,7 +96,7 @@ static int under_way(struct np_rounds *r)
 	return 0;
 }
 
-static void wait_for_all(struct np_rounds *r, double now_sec)
+static void wait_for_all(struct rounds *r, double now_sec)
 {
 	const struct np_rounds_conf *c = &r->conf;
 	int status = under_way(r);
@@ -150,7 +116,7 @@ static void wait_for_all(struct np_rounds *r, double now_sec)
 }
 
 /* The loss of a predecessor shows only as a round that never ends. */
-static double check_round(struct np_rounds *r, double now_sec)
+static double check_round(struct rounds *r, double now_sec)
 {
 	double limit_sec = r->pause_end_sec + NP_ROUNDS_PATIENCE_SEC;
 	char text[64];
@@ -167,7 +133,7 @@ static double check_round(struct np_rounds *r, double now_sec)
 }
 
 /* A round needs every successor: the loss of one is the end of all rounds. */
-static double check_partners(struct np_rounds *r, double now_sec)
+static double check_partners(struct rounds *r, double now_sec)
 {
 	double first_sec = INFINITY, look_sec;
 
@@ -180,7 +146,7 @@ static double check_partners(struct np_rounds *r, double now_sec)
 	return first_sec;
 }
 
-static void next_wish(const struct np_rounds *r, double now_sec,
+static void next_wish(const struct rounds *r, double now_sec,
 		      double look_sec, struct np_next *next)
 {
 	int brief = r->conf.level.pause_sec < NP_ROUNDS_POLL_SEC;
@@ -196,9 +162,10 @@ static void next_wish(const struct np_rounds *r, double now_sec,
 		*next = (struct np_next){ NP_WAIT_NET, look_sec };
 }
 
-void np_rounds_step(void *rounds, double now_sec, struct np_next *next)
+static void step(struct np_engine *engine, double now_sec,
+		 struct np_next *next)
 {
-	struct np_rounds *r = rounds;
+	struct rounds *r = (struct rounds *)engine;
 
 	if (!r->conf.level.partners) {
 		*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
@@ -214,7 +181,39 @@ void np_rounds_step(void *rounds, double now_sec, struct np_next *next)
 				   check_round(r, now_sec)), next);
 }
 
-uint64_t np_rounds_messages(const void *rounds)
+static void free_rounds(struct np_engine *engine)
 {
-	return ((const struct np_rounds *)rounds)->messages;
+	struct rounds *r = (struct rounds *)engine;
+
+	free(r->out);
+	free(r->in);
+	free(r->ops);
+	free(r->partner);
+	free(r);
+}
+
+int np_rounds_new(const struct np_rounds_conf *conf, struct np_net *net,
+		  const struct np_clock *clock, struct np_engine **out)
+{
+	static const struct np_engine_ops ops = { step, free_rounds };
+	struct rounds *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->engine.ops = &ops;
+	r->conf = *conf;
+	r->net = net;
+	r->clock = clock;
+	r->n_each = (size_t)conf->level.partners * conf->level.messages;
+	r->out = calloc(1, conf->level.bytes);
+	r->in = calloc(1, conf->level.bytes);
+	r->ops = calloc(2 * r->n_each + 1, sizeof(*r->ops));
+	r->partner = calloc(conf->level.partners + 1, sizeof(*r->partner));
+	if (!r->out || !r->in || !r->ops || !r->partner) {
+		free_rounds(&r->engine);
+		return -ENOMEM;
+	}
+	watch_partners(r);
+	*out = &r->engine;
+	return 0;
 }

@@ -60,19 +60,8 @@ struct np_rounds_conf {
 	void *arg; /* of both */
 };
 
-struct np_rounds;
-
 /* net and clock are borrowed.  Returns 0 or -ENOMEM. */
 int np_rounds_new(const struct np_rounds_conf *conf, struct np_net *net,
-		  const struct np_clock *clock, struct np_rounds **out);
-
-/* When no message is under way.  NULL is allowed. */
-void np_rounds_free(struct np_rounds *r);
-
-/* For struct np_engine. */
-void np_rounds_step(void *rounds, double now_sec, struct np_next *next);
-
-/* Messages sent so far. */
-uint64_t np_rounds_messages(const void *rounds);
+		  const struct np_clock *clock, struct np_engine **out);
 
 #endif

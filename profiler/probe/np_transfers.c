@@ -18,7 +18,8 @@ struct part {
 	bool started, answered, told;
 };
 
-struct np_transfers {
+struct transfers {
+	struct np_engine engine;
 	struct np_transfers_conf conf;
 	struct np_net *net;
 	const struct np_clock *clock;
@@ -49,51 +50,13 @@ static size_t largest(const struct np_transfers_conf *c, size_t *bytes)
 	return n;
 }
 
-int np_transfers_new(const struct np_transfers_conf *conf, struct np_net *net,
-		     const struct np_clock *clock, struct np_transfers **out)
-{
-	struct np_transfers *r = calloc(1, sizeof(*r));
-	size_t bytes, n = largest(conf, &bytes);
-
-	if (!r)
-		return -ENOMEM;
-	r->conf = *conf;
-	r->net = net;
-	r->clock = clock;
-	r->part = calloc(n + 1, sizeof(*r->part));
-	r->sec = calloc(n + 1, sizeof(*r->sec));
-	r->ready = calloc(conf->n_ranks, sizeof(*r->ready));
-	r->go = calloc(conf->n_ranks, sizeof(*r->go));
-	r->out = calloc(1, bytes);
-	r->in = calloc(1, bytes);
-	if (!r->part || !r->sec || !r->ready || !r->go || !r->out || !r->in) {
-		np_transfers_free(r);
-		return -ENOMEM;
-	}
-	*out = r;
-	return 0;
-}
-
-void np_transfers_free(struct np_transfers *r)
-{
-	if (!r)
-		return;
-	free(r->part);
-	free(r->sec);
-	free(r->ready);
-	free(r->go);
-	free(r->out);
-	free(r->in);
-	free(r);
-}
-
 /* After all trials there is an empty one: nobody leaves before all are done. */
-static bool is_last(const struct np_transfers *r)
+static bool is_last(const struct transfers *r)
 {
 	return r->at == r->conf.n_trials;
 }
 
-static const struct np_trial *trial(const struct np_transfers *r)
+static const struct np_trial *trial(const struct transfers *r)
 {
 	static const struct np_trial empty;
 
@@ -101,36 +64,36 @@ static const struct np_trial *trial(const struct np_transfers *r)
 }
 
 /* Of what, of which trial, and of which transfer or rank. */
-static uint64_t tag(const struct np_transfers *r, enum kind kind, size_t i)
+static uint64_t tag(const struct transfers *r, enum kind kind, size_t i)
 {
 	return (uint64_t)kind << 56 | (uint64_t)r->at << 16 | i;
 }
 
-static void send(struct np_transfers *r, uint32_t to, uint64_t t,
+static void send(struct transfers *r, uint32_t to, uint64_t t,
 		 const void *buf, size_t len, struct np_op *op)
 {
 	r->net->ops->send(r->net, to, t, buf, len, op);
 }
 
-static void recv(struct np_transfers *r, uint64_t t, void *buf, size_t len,
+static void recv(struct transfers *r, uint64_t t, void *buf, size_t len,
 		 struct np_op *op)
 {
 	r->net->ops->recv(r->net, t, buf, len, op);
 }
 
-static void end(struct np_transfers *r, int rc, const char *why)
+static void end(struct transfers *r, int rc, const char *why)
 {
 	r->state = OVER;
 	r->conf.over(rc, why, r->conf.arg);
 }
 
-static bool is_first(const struct np_transfers *r)
+static bool is_first(const struct transfers *r)
 {
 	return r->conf.rank == 0;
 }
 
 /* Post what is to come, and say so. */
-static void begin(struct np_transfers *r, double now_sec)
+static void begin(struct transfers *r, double now_sec)
 {
 	const struct np_transfers_conf *c = &r->conf;
 
@@ -161,7 +124,7 @@ static void begin(struct np_transfers *r, double now_sec)
 }
 
 /* 0 is done, 1 under way; a failure ends all. */
-static int look(struct np_transfers *r, const struct np_op *op)
+static int look(struct transfers *r, const struct np_op *op)
 {
 	char why[64];
 
@@ -173,7 +136,7 @@ static int look(struct np_transfers *r, const struct np_op *op)
 	return 1;
 }
 
-static void gather(struct np_transfers *r, double now_sec)
+static void gather(struct transfers *r, double now_sec)
 {
 	const struct np_transfers_conf *c = &r->conf;
 
@@ -191,7 +154,7 @@ static void gather(struct np_transfers *r, double now_sec)
 }
 
 /* As the sender: true as long as something is to be done. */
-static bool sending(struct np_transfers *r, size_t i, double now_sec,
+static bool sending(struct transfers *r, size_t i, double now_sec,
 		    double *wake_sec)
 {
 	const struct np_transfer *t = &trial(r)->t[i];
@@ -219,7 +182,7 @@ static bool sending(struct np_transfers *r, size_t i, double now_sec,
 }
 
 /* As the receiver. */
-static bool receiving(struct np_transfers *r, size_t i)
+static bool receiving(struct transfers *r, size_t i)
 {
 	struct part *p = &r->part[i];
 
@@ -233,7 +196,7 @@ static bool receiving(struct np_transfers *r, size_t i)
 	return look(r, &p->token);
 }
 
-static bool going(struct np_transfers *r)
+static bool going(struct transfers *r)
 {
 	for (uint32_t k = 1; is_first(r) && k < r->conf.n_ranks; k++)
 		if (look(r, &r->go[k]))
@@ -241,7 +204,7 @@ static bool going(struct np_transfers *r)
 	return false;
 }
 
-static void run(struct np_transfers *r, double now_sec, double *wake_sec)
+static void run(struct transfers *r, double now_sec, double *wake_sec)
 {
 	bool busy = false;
 
@@ -269,7 +232,7 @@ static void run(struct np_transfers *r, double now_sec, double *wake_sec)
  * Others may be gone, or a trial never end.  In the end they go, but not before
  * the first process has heard from all.
  */
-static void look_around(struct np_transfers *r, double now_sec)
+static void look_around(struct transfers *r, double now_sec)
 {
 	const struct np_transfers_conf *c = &r->conf;
 	char why[96];
@@ -295,9 +258,10 @@ static void look_around(struct np_transfers *r, double now_sec)
 	end(r, -ETIMEDOUT, why);
 }
 
-void np_transfers_step(void *transfers, double now_sec, struct np_next *next)
+static void step(struct np_engine *engine, double now_sec,
+		 struct np_next *next)
 {
-	struct np_transfers *r = transfers;
+	struct transfers *r = (struct transfers *)engine;
 	double wake_sec = INFINITY;
 
 	if (r->state == BEGINS)
@@ -315,4 +279,44 @@ void np_transfers_step(void *transfers, double now_sec, struct np_next *next)
 	else
 		*next = (struct np_next){ NP_WAIT_NET,
 					  fmin(wake_sec, r->look_sec) };
+}
+
+static void free_transfers(struct np_engine *engine)
+{
+	struct transfers *r = (struct transfers *)engine;
+
+	free(r->part);
+	free(r->sec);
+	free(r->ready);
+	free(r->go);
+	free(r->out);
+	free(r->in);
+	free(r);
+}
+
+int np_transfers_new(const struct np_transfers_conf *conf, struct np_net *net,
+		     const struct np_clock *clock, struct np_engine **out)
+{
+	static const struct np_engine_ops ops = { step, free_transfers };
+	struct transfers *r = calloc(1, sizeof(*r));
+	size_t bytes, n = largest(conf, &bytes);
+
+	if (!r)
+		return -ENOMEM;
+	r->engine.ops = &ops;
+	r->conf = *conf;
+	r->net = net;
+	r->clock = clock;
+	r->part = calloc(n + 1, sizeof(*r->part));
+	r->sec = calloc(n + 1, sizeof(*r->sec));
+	r->ready = calloc(conf->n_ranks, sizeof(*r->ready));
+	r->go = calloc(conf->n_ranks, sizeof(*r->go));
+	r->out = calloc(1, bytes);
+	r->in = calloc(1, bytes);
+	if (!r->part || !r->sec || !r->ready || !r->go || !r->out || !r->in) {
+		free_transfers(&r->engine);
+		return -ENOMEM;
+	}
+	*out = &r->engine;
+	return 0;
 }

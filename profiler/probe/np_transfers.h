@@ -46,16 +46,8 @@ struct np_transfers_conf {
 	void *arg;
 };
 
-struct np_transfers;
-
 /* net and clock are borrowed.  Returns 0 or -ENOMEM. */
 int np_transfers_new(const struct np_transfers_conf *conf, struct np_net *net,
-		     const struct np_clock *clock, struct np_transfers **out);
-
-/* When no message is under way.  NULL is allowed. */
-void np_transfers_free(struct np_transfers *r);
-
-/* For struct np_engine. */
-void np_transfers_step(void *transfers, double now_sec, struct np_next *next);
+		     const struct np_clock *clock, struct np_engine **out);
 
 #endif

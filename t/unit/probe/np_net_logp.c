@@ -110,11 +110,11 @@ static unsigned logp_progress(struct np_net *n)
 	struct np_next next;
 
 	p->now_sec += p->logp->tick_sec;
-	if (!l->inside && l->step) {
+	if (!l->inside && l->engine) {
 		l->inside = true;
 		while (!o->lost && o->now_sec < p->now_sec) {
 			logp_progress(&o->net);
-			l->step(l->engine, o->now_sec, &next);
+			l->engine->ops->step(l->engine, o->now_sec, &next);
 		}
 		l->inside = false;
 	}

@@ -20,7 +20,7 @@ struct seen {
 
 static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
-static struct np_pingpong *pingpong[T_WORLD_MAX];
+static struct np_engine *pingpong[T_WORLD_MAX];
 static const char *const node[] = { "n0", "n1", "n2", "n3" };
 
 static void on_latency(double at_sec, double latency_sec, void *arg)
@@ -75,7 +75,6 @@ static void set_up(size_t n, double delay_sec, size_t first_rank)
 			net->ops->connect(net, (uint32_t)(first_rank + k), &k,
 					  sizeof(k), NULL);
 		np_pingpong_new(&c, net, &world.clock, &pingpong[i]);
-		world.citizen[i].step = np_pingpong_step;
 		world.citizen[i].engine = pingpong[i];
 	}
 }
@@ -83,7 +82,7 @@ static void set_up(size_t n, double delay_sec, size_t first_rank)
 static void tear_down(void)
 {
 	for (size_t i = 0; i < world.n; i++)
-		np_pingpong_free(pingpong[i]);
+		pingpong[i]->ops->free(pingpong[i]);
 	t_world_free(&world);
 }
 
@@ -124,14 +123,14 @@ static void test_latency_is_half_the_round_trip(void)
 static void test_first_round_is_not_counted(void)
 {
 	set_up(2, 5e-3, 0);
-	while (np_pingpong_messages(pingpong[0]) == 0)
+	while (pingpong[0]->messages == 0)
 		run_for(1e-3);
 	np_net_loop_set_delay(world.net, 10e-6);
 	run_for(1);
 	T_CHECK(seen[0].n > 5);
 	T_CHECK(seen[0].latency.max < 15e-6);
-	T_CHECK(np_pingpong_messages(pingpong[0]) == 2 * seen[0].n);
-	T_CHECK(np_pingpong_messages(pingpong[1]) == 2 * seen[0].n);
+	T_CHECK(pingpong[0]->messages == 2 * seen[0].n);
+	T_CHECK(pingpong[1]->messages == 2 * seen[0].n);
 	tear_down();
 }
 
@@ -257,9 +256,9 @@ static void test_silence_is_noted_and_not_measured(void)
 
 		set_up(2, 10e-6, 0);
 		run_for(1);
-		sent = np_pingpong_messages(pingpong[0]);
-		while (np_pingpong_messages(pingpong[0]) == sent ||
-		       np_pingpong_messages(pingpong[0]) % 2 !=
+		sent = pingpong[0]->messages;
+		while (pingpong[0]->messages == sent ||
+		       pingpong[0]->messages % 2 !=
 			       silences[i].sent)
 			run_for(1e-6);
 		np_net_loop_set_delay(world.net, 15);
@@ -328,7 +327,7 @@ static void test_alone_sleeps(void)
 	set_up(1, 0, 0);
 	run_for(1000);
 	T_CHECK(world.citizen[0].steps == 1);
-	T_CHECK(np_pingpong_messages(pingpong[0]) == 0);
+	T_CHECK(pingpong[0]->messages == 0);
 	tear_down();
 }
 

@@ -17,7 +17,7 @@ struct seen {
 
 static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
-static struct np_rounds *rounds[T_WORLD_MAX];
+static struct np_engine *rounds[T_WORLD_MAX];
 static size_t from[T_WORLD_MAX][T_WORLD_MAX], to[T_WORLD_MAX][T_WORLD_MAX];
 static const struct np_place place[] = {
 	{ "n0", "leaf" }, { "n1", "leaf" }, { "n2", "leaf" }, { "n3", "leaf" },
@@ -56,7 +56,6 @@ static void set_up(size_t n, const char *level, double delay_sec)
 		c.level.partners = (uint32_t)got;
 		np_rounds_new(&c, world.citizen[i].net, &world.clock,
 			      &rounds[i]);
-		world.citizen[i].step = np_rounds_step;
 		world.citizen[i].engine = rounds[i];
 	}
 }
@@ -64,7 +63,7 @@ static void set_up(size_t n, const char *level, double delay_sec)
 static void tear_down(void)
 {
 	for (size_t i = 0; i < world.n; i++)
-		np_rounds_free(rounds[i]);
+		rounds[i]->ops->free(rounds[i]);
 	t_world_free(&world);
 }
 
@@ -97,7 +96,7 @@ static void test_round_is_pause_plus_transfer(void)
 		run_for(sec);
 		for (size_t c = 0; c < levels[i].nodes; c++) {
 			struct np_moments *m = &seen[c].round;
-			uint64_t sent = np_rounds_messages(rounds[c]);
+			uint64_t sent = rounds[c]->messages;
 
 			T_ROW(name, t_close(m->mean, levels[i].round_sec,
 					    0.01));
@@ -165,7 +164,7 @@ static void test_without_partner_it_sleeps(void)
 	set_up(1, "c7", 0);
 	run_for(1000);
 	T_CHECK(world.citizen[0].steps == 1);
-	T_CHECK(np_rounds_messages(rounds[0]) == 0);
+	T_CHECK(rounds[0]->messages == 0);
 	tear_down();
 }
 

@@ -24,7 +24,7 @@ struct seen {
 
 static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
-static struct np_transfers *transfers[T_WORLD_MAX];
+static struct np_engine *transfers[T_WORLD_MAX];
 
 static const struct np_transfer fan[] = {
 	{ 0, 1, 100, 0 }, { 0, 2, 5000, 0 }, { 2, 1, 1, 0.25 }, { 1, 0, 9, 0 },
@@ -66,7 +66,6 @@ static void set_up(size_t n)
 
 		T_CHECK(!np_transfers_new(&c, world.citizen[i].net,
 					  &world.clock, &transfers[i]));
-		world.citizen[i].step = np_transfers_step;
 		world.citizen[i].engine = transfers[i];
 	}
 }
@@ -74,7 +73,7 @@ static void set_up(size_t n)
 static void tear_down(void)
 {
 	for (size_t i = 0; i < world.n; i++)
-		np_transfers_free(transfers[i]);
+		transfers[i]->ops->free(transfers[i]);
 	t_world_free(&world);
 }
 

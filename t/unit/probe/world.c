@@ -48,7 +48,7 @@ static void step(struct t_world *w, struct t_citizen *c)
 	else
 		c->got_asleep += got;
 	c->steps++;
-	c->step(c->engine, w->now_sec, &c->next);
+	c->engine->ops->step(c->engine, w->now_sec, &c->next);
 }
 
 /* When this citizen would step next if no other message came. */
