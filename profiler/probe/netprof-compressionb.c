@@ -99,16 +99,12 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 {
 	struct settings *s = arg;
 	const struct np_rounds_conf conf = {
-		.rank = p->rank, .level = s->level, .from = s->from,
-		.to = s->to, .place = p->place,
-		.start_sec = p->start_sec, .phase = phase_of_step(),
-		.round = np_probe_count,
-		.note = np_probe_note, .arg = p,
+		.env = np_probe_env(p), .level = s->level, .from = s->from,
+		.to = s->to, .phase = phase_of_step(),
 	};
 
-	if (np_rounds_new(&conf, p->conf.net, p->conf.clock, out))
-		return np_errf(err, -ENOMEM, "out of memory");
-	return 0;
+	return np_rounds_new(&conf, out) ?
+	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
 static int take_level(char *text, void *all, struct np_err *err)

@@ -64,16 +64,10 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 {
 	struct np_pingpong_conf *c = &((struct settings *)arg)->conf;
 
-	c->rank = p->rank;
-	c->place = p->place;
-	c->start_sec = p->start_sec;
+	c->env = np_probe_env(p);
 	c->seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
-	c->latency = np_probe_count;
-	c->note = np_probe_note;
-	c->arg = p;
-	if (np_pingpong_new(c, p->conf.net, p->conf.clock, out))
-		return np_errf(err, -ENOMEM, "out of memory");
-	return 0;
+	return np_pingpong_new(c, out) ?
+	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
 #define AT(member) offsetof(struct settings, member)

@@ -93,14 +93,12 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 
 	if (!s->conf.takes_part)
 		np_stop_ask();
+	s->conf.env = np_probe_env(p);
 	s->conf.report = np_probe_prtt;
-	s->conf.note = np_probe_note;
 	s->conf.done = done;
 	s->conf.stop = np_stop_asked;
-	s->conf.arg = p;
-	if (np_prtt_new(&s->conf, p->conf.net, p->conf.clock, out))
-		return np_errf(err, -ENOMEM, "out of memory");
-	return 0;
+	return np_prtt_new(&s->conf, out) ?
+	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
 #define AT(member) offsetof(struct settings, member)

@@ -155,16 +155,17 @@ static void nothing(void *arg, double now_sec)
 
 static int measure(struct run *r)
 {
-	const struct np_transfers_conf conf = {
-		.rank = r->probe.rank, .n_ranks = r->probe.size,
+	struct np_transfers_conf conf = {
+		.env = np_probe_env(&r->probe), .n_ranks = r->probe.size,
 		.trial = r->schedule.trial, .n_trials = r->schedule.n,
 		.patience_sec = PATIENCE_SEC,
-		.done = on_done, .over = on_over, .arg = r,
+		.done = on_done, .over = on_over,
 	};
 	const struct np_idle idle = { nothing, PATIENCE_SEC, NULL };
 	struct np_engine *e;
 
-	if (np_transfers_new(&conf, r->probe.conf.net, &r->clock, &e))
+	conf.env.arg = r;
+	if (np_transfers_new(&conf, &e))
 		return np_errf(r->err, -ENOMEM, "out of memory");
 	r->rc = np_errf(r->err, -EINTR, "ended by a signal");
 	np_loop_run(e, &idle, r->probe.conf.net, &r->clock, np_stop_asked,

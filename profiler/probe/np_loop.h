@@ -10,6 +10,7 @@
 
 #include "np_clock.h"
 #include "np_net.h"
+#include "np_pairing.h"
 
 /* What an engine waits for, most pressing first. */
 enum np_wait {
@@ -21,6 +22,20 @@ enum np_wait {
 struct np_next {
 	enum np_wait how;
 	double until_sec; /* of the clock; may be INFINITY */
+};
+
+/* What an engine is given; all is borrowed. */
+struct np_engine_env {
+	struct np_net *net;
+	const struct np_clock *clock;
+	uint32_t rank;
+	const struct np_place *place; /* of every rank */
+	double start_sec; /* the common start, on the clock */
+	/* A value in seconds, seen at at_sec after the common start. */
+	void (*count)(double at_sec, double sec, void *arg);
+	/* One line of text for the record. */
+	void (*note)(const char *text, void *arg);
+	void *arg;
 };
 
 struct np_engine;

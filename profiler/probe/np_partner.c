@@ -13,7 +13,12 @@ static void note(struct np_partner *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	p->note(text, p->arg);
+	p->env->note(text, p->env->arg);
+}
+
+static const char *name_of(const struct np_partner *p)
+{
+	return p->env->place[p->rank].node;
 }
 
 void np_partner_lost(struct np_partner *p, double now_sec)
@@ -31,7 +36,7 @@ static double check_lost(struct np_partner *p, double now_sec)
 		return INFINITY;
 	if (now_sec < p->lost_sec + NP_PARTNER_GRACE_SEC)
 		return p->lost_sec + NP_PARTNER_GRACE_SEC;
-	note(p, "partner on %s lost", p->name);
+	note(p, "partner on %s lost", name_of(p));
 	p->noted = true;
 	return INFINITY;
 }
@@ -44,14 +49,14 @@ static double check_silent(struct np_partner *p, double now_sec,
 	if (now_sec < since_sec + p->patience_sec)
 		return since_sec + p->patience_sec;
 	p->state = NP_PARTNER_SILENT;
-	note(p, "partner on %s silent for %g s", p->name, p->patience_sec);
+	note(p, "partner on %s silent for %g s", name_of(p), p->patience_sec);
 	return INFINITY;
 }
 
 enum np_partner_state np_partner_check(struct np_partner *p, double now_sec,
 				       double since_sec, double *until_sec)
 {
-	if (p->net->ops->lost(p->net, p->rank))
+	if (p->env->net->ops->lost(p->env->net, p->rank))
 		np_partner_lost(p, now_sec);
 	*until_sec = p->state == NP_PARTNER_LOST ?
 			     check_lost(p, now_sec) :
@@ -64,6 +69,6 @@ bool np_partner_heard(struct np_partner *p)
 	if (p->state != NP_PARTNER_SILENT)
 		return false;
 	p->state = NP_PARTNER_THERE;
-	note(p, "partner on %s is back", p->name);
+	note(p, "partner on %s is back", name_of(p));
 	return true;
 }

@@ -329,6 +329,15 @@ void np_probe_note(const char *text, void *probe)
 	say(p, &r);
 }
 
+struct np_engine_env np_probe_env(struct np_probe *p)
+{
+	return (struct np_engine_env){
+		.net = p->conf.net, .clock = p->conf.clock,
+		.rank = p->rank, .place = p->place, .start_sec = p->start_sec,
+		.count = np_probe_count, .note = np_probe_note, .arg = p,
+	};
+}
+
 void np_probe_finish(struct np_probe *p)
 {
 	const struct np_report bye = {

@@ -98,14 +98,13 @@ int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
 void np_probe_run(struct np_probe *p, struct np_engine *engine,
 		  double duration_sec);
 
-/* Count a value: np_latency_f and np_round_f.  arg is the probe. */
+/* For its engine, once it has started: values are counted, notes are said. */
+struct np_engine_env np_probe_env(struct np_probe *p);
 void np_probe_count(double at_sec, double value_sec, void *probe);
-
-/* Say what was measured: np_prtt_f. */
-void np_probe_prtt(const struct np_prtt *prtt, void *probe);
-
-/* np_note_f */
 void np_probe_note(const char *text, void *probe);
+
+/* Say what was measured. */
+void np_probe_prtt(const struct np_prtt *prtt, void *probe);
 
 /* The last window, the last cost, bye. */
 void np_probe_finish(struct np_probe *p);

@@ -32,7 +32,6 @@ struct engine {
 	struct np_engine engine;
 	struct np_prtt_conf conf;
 	struct np_net *net;
-	const struct np_clock *clock;
 	char *out, *in; /* max_bytes each; what is in them does not matter */
 	bool over;
 	/*
@@ -48,7 +47,7 @@ struct engine {
 
 static double now(const struct engine *e)
 {
-	return e->clock->now_sec(e->clock);
+	return e->conf.env.clock->now_sec(e->conf.env.clock);
 }
 
 static void send(struct engine *e, uint64_t tag, const void *buf,
@@ -71,8 +70,8 @@ static void end(struct engine *e, const char *note)
 		return;
 	e->over = true;
 	if (note)
-		e->conf.note(note, e->conf.arg);
-	e->conf.done(e->conf.arg);
+		e->conf.env.note(note, e->conf.env.arg);
+	e->conf.done(e->conf.env.arg);
 }
 
 /* ---- the side that asks, and measures ---- */
@@ -234,7 +233,7 @@ static void count(struct engine *e, struct np_prtt *p)
 	qsort(a->sec, NP_PRTT_REPEATS, sizeof(a->sec[0]), ascending);
 	p->sec = a->sec[NP_PRTT_REPEATS / 2];
 	if (a->block) {
-		e->conf.report(p, e->conf.arg);
+		e->conf.report(p, e->conf.env.arg);
 	} else if (a->what < a->n_sizes) {
 		a->trip_sec[a->what] = p->sec;
 		if (p->sec > e->conf.max_sec) /* this one was too long */
@@ -375,8 +374,7 @@ static void free_engine(struct np_engine *engine)
 	free(e);
 }
 
-int np_prtt_new(const struct np_prtt_conf *conf, struct np_net *net,
-		const struct np_clock *clock, struct np_engine **out)
+int np_prtt_new(const struct np_prtt_conf *conf, struct np_engine **out)
 {
 	static const struct np_engine_ops ops = { step, free_engine };
 	struct engine *e = calloc(1, sizeof(*e));
@@ -384,7 +382,7 @@ int np_prtt_new(const struct np_prtt_conf *conf, struct np_net *net,
 	if (!e)
 		return -ENOMEM;
 	*e = (struct engine){
-		.engine.ops = &ops, .conf = *conf, .net = net, .clock = clock,
+		.engine.ops = &ops, .conf = *conf, .net = conf->env.net,
 		.out = calloc(1, conf->max_bytes),
 		.in = calloc(1, conf->max_bytes), .over = !conf->takes_part,
 	};

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "np_partner.h"
+
 #define TAG_ROUND (3ull << 32) /* | rank of the sender */
 #define GOLDEN_RATIO 0.61803398874989485
 
@@ -13,8 +15,6 @@ enum state { STARTS, PAUSES, WAITS, BROKEN };
 struct rounds {
 	struct np_engine engine;
 	struct np_rounds_conf conf;
-	struct np_net *net;
-	const struct np_clock *clock;
 	enum state state;
 	/*
 	 * One buffer for all messages sent and one for all received: what they
@@ -36,9 +36,7 @@ static void watch_partners(struct rounds *r)
 
 	for (size_t i = 0; i < c->level.partners; i++)
 		r->partner[i] = (struct np_partner){
-			.net = r->net, .rank = (uint32_t)c->to[i],
-			.name = c->place[c->to[i]].node,
-			.note = c->note, .arg = c->arg,
+			.env = &c->env, .rank = (uint32_t)c->to[i],
 		};
 }
 
@@ -54,13 +52,14 @@ static void begin(struct rounds *r)
 {
 	const struct np_rounds_conf *c = &r->conf;
 	const struct np_level *l = &c->level;
+	struct np_net *net = c->env.net;
 	struct np_op *op = r->ops;
 
-	r->began_sec = r->clock->now_sec(r->clock);
+	r->began_sec = c->env.clock->now_sec(c->env.clock);
 	for (size_t p = 0; p < l->partners; p++)
 		for (size_t m = 0; m < l->messages; m++)
-			r->net->ops->recv(r->net, TAG_ROUND | c->from[p],
-					  r->in, l->bytes, op++);
+			net->ops->recv(net, TAG_ROUND | c->from[p], r->in,
+				       l->bytes, op++);
 	r->left_from = 0;
 	r->pause_end_sec = r->began_sec + next_pause_sec(r);
 	r->state = PAUSES;
@@ -71,13 +70,14 @@ static void send(struct rounds *r, double now_sec)
 {
 	const struct np_rounds_conf *c = &r->conf;
 	const struct np_level *l = &c->level;
+	struct np_net *net = c->env.net;
 	struct np_op *op = r->ops + r->n_each;
 
 	for (size_t m = 0; m < l->messages; m++)
 		for (size_t p = 0; p < l->partners; p++)
-			r->net->ops->send(r->net, (uint32_t)c->to[p],
-					  TAG_ROUND | c->rank, r->out,
-					  l->bytes, op++);
+			net->ops->send(net, (uint32_t)c->to[p],
+				       TAG_ROUND | c->env.rank, r->out,
+				       l->bytes, op++);
 	r->engine.messages += r->n_each;
 	r->poll_until_sec = now_sec + NP_ROUNDS_POLL_SEC;
 	r->state = WAITS;
@@ -108,8 +108,8 @@ static void wait_for_all(struct rounds *r, double now_sec)
 		r->state = BROKEN;
 	} else if (!status) {
 		if (r->n_rounds++ && !r->stuck)
-			c->round(now_sec - c->start_sec,
-				 now_sec - r->began_sec, c->arg);
+			c->env.count(now_sec - c->env.start_sec,
+				     now_sec - r->began_sec, c->env.arg);
 		r->stuck = false;
 		r->state = STARTS;
 	}
@@ -128,7 +128,7 @@ static double check_round(struct rounds *r, double now_sec)
 	r->stuck = true;
 	snprintf(text, sizeof(text), "round not over %g s after its pause",
 		 NP_ROUNDS_PATIENCE_SEC);
-	r->conf.note(text, r->conf.arg);
+	r->conf.env.note(text, r->conf.env.arg);
 	return INFINITY;
 }
 
@@ -192,8 +192,7 @@ static void free_rounds(struct np_engine *engine)
 	free(r);
 }
 
-int np_rounds_new(const struct np_rounds_conf *conf, struct np_net *net,
-		  const struct np_clock *clock, struct np_engine **out)
+int np_rounds_new(const struct np_rounds_conf *conf, struct np_engine **out)
 {
 	static const struct np_engine_ops ops = { step, free_rounds };
 	struct rounds *r = calloc(1, sizeof(*r));
@@ -202,8 +201,6 @@ int np_rounds_new(const struct np_rounds_conf *conf, struct np_net *net,
 		return -ENOMEM;
 	r->engine.ops = &ops;
 	r->conf = *conf;
-	r->net = net;
-	r->clock = clock;
 	r->n_each = (size_t)conf->level.partners * conf->level.messages;
 	r->out = calloc(1, conf->level.bytes);
 	r->in = calloc(1, conf->level.bytes);

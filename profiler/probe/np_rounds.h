@@ -28,12 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_clock.h"
 #include "np_level.h"
 #include "np_loop.h"
-#include "np_net.h"
-#include "np_pairing.h"
-#include "np_partner.h"
 
 #define NP_ROUNDS_POLL_SEC 50e-6
 
@@ -43,25 +39,15 @@
  */
 #define NP_ROUNDS_PATIENCE_SEC 30.0
 
-/* A round of round_sec ended at at_sec after the common start. */
-typedef void np_round_f(double at_sec, double round_sec, void *arg);
-
 struct np_rounds_conf {
-	uint32_t rank;
+	struct np_engine_env env; /* rounds are counted */
 	struct np_level level; /* partners: no more than there are */
 	/* level.partners ranks each, the latter connected; borrowed */
 	const size_t *from, *to;
-	const struct np_place *place; /* of every rank, for notes; borrowed */
-	double start_sec; /* the common start, on the clock */
 	double phase; /* 0 to 1: where in their order pauses begin; of the step */
-
-	np_round_f *round;
-	np_note_f *note;
-	void *arg; /* of both */
 };
 
-/* net and clock are borrowed.  Returns 0 or -ENOMEM. */
-int np_rounds_new(const struct np_rounds_conf *conf, struct np_net *net,
-		  const struct np_clock *clock, struct np_engine **out);
+/* Returns 0 or -ENOMEM. */
+int np_rounds_new(const struct np_rounds_conf *conf, struct np_engine **out);
 
 #endif

@@ -22,7 +22,6 @@ struct transfers {
 	struct np_engine engine;
 	struct np_transfers_conf conf;
 	struct np_net *net;
-	const struct np_clock *clock;
 	enum state state;
 	size_t at; /* the present trial */
 	double began_sec, go_sec, look_sec;
@@ -84,12 +83,12 @@ static void recv(struct transfers *r, uint64_t t, void *buf, size_t len,
 static void end(struct transfers *r, int rc, const char *why)
 {
 	r->state = OVER;
-	r->conf.over(rc, why, r->conf.arg);
+	r->conf.over(rc, why, r->conf.env.arg);
 }
 
 static bool is_first(const struct transfers *r)
 {
-	return r->conf.rank == 0;
+	return r->conf.env.rank == 0;
 }
 
 /* Post what is to come, and say so. */
@@ -102,9 +101,9 @@ static void begin(struct transfers *r, double now_sec)
 		const struct np_transfer *t = &trial(r)->t[i];
 		struct part *p = &r->part[i];
 
-		if (t->to == c->rank)
+		if (t->to == c->env.rank)
 			recv(r, tag(r, DATA, i), r->in, t->bytes, &p->data);
-		if (t->from == c->rank)
+		if (t->from == c->env.rank)
 			recv(r, tag(r, TOKEN, i), r->token, 1, &p->token);
 		if (is_first(r) && t->from)
 			recv(r, tag(r, TIME, i), &r->sec[i],
@@ -115,9 +114,9 @@ static void begin(struct transfers *r, double now_sec)
 			recv(r, tag(r, READY, k), r->token + 1, 1,
 			     &r->ready[k]);
 	else {
-		recv(r, tag(r, GO, c->rank), r->token + 2, 1,
-		     &r->go[c->rank]);
-		send(r, 0, tag(r, READY, c->rank), "", 1, &r->ready[c->rank]);
+		recv(r, tag(r, GO, c->env.rank), r->token + 2, 1,
+		     &r->go[c->env.rank]);
+		send(r, 0, tag(r, READY, c->env.rank), "", 1, &r->ready[c->env.rank]);
 	}
 	r->began_sec = now_sec;
 	r->state = GATHERS;
@@ -146,7 +145,7 @@ static void gather(struct transfers *r, double now_sec)
 				return;
 		for (uint32_t k = 1; k < c->n_ranks; k++)
 			send(r, k, tag(r, GO, k), "", 1, &r->go[k]);
-	} else if (look(r, &r->ready[c->rank]) || look(r, &r->go[c->rank])) {
+	} else if (look(r, &r->ready[c->env.rank]) || look(r, &r->go[c->env.rank])) {
 		return;
 	}
 	r->go_sec = now_sec;
@@ -166,7 +165,7 @@ static bool sending(struct transfers *r, size_t i, double now_sec,
 	}
 	if (!p->started) {
 		p->started = true;
-		p->began_sec = r->clock->now_sec(r->clock);
+		p->began_sec = r->conf.env.clock->now_sec(r->conf.env.clock);
 		send(r, t->to, tag(r, DATA, i), r->out, t->bytes, &p->data);
 	}
 	if (look(r, &p->data) || look(r, &p->token))
@@ -211,9 +210,9 @@ static void run(struct transfers *r, double now_sec, double *wake_sec)
 	for (size_t i = 0; i < trial(r)->n && r->state == RUNS; i++) {
 		const struct np_transfer *t = &trial(r)->t[i];
 
-		if (t->from == r->conf.rank)
+		if (t->from == r->conf.env.rank)
 			busy |= sending(r, i, now_sec, wake_sec);
-		else if (t->to == r->conf.rank)
+		else if (t->to == r->conf.env.rank)
 			busy |= receiving(r, i);
 		if (is_first(r) && t->from && r->state == RUNS)
 			busy |= look(r, &r->part[i].time) != 0;
@@ -224,7 +223,7 @@ static void run(struct transfers *r, double now_sec, double *wake_sec)
 	if (is_last(r))
 		end(r, 0, "");
 	else if (is_first(r))
-		r->conf.done(r->at, r->sec, r->conf.arg);
+		r->conf.done(r->at, r->sec, r->conf.env.arg);
 	r->at++;
 }
 
@@ -242,7 +241,7 @@ static void look_around(struct transfers *r, double now_sec)
 	r->look_sec = now_sec + LOOK_SEC;
 	for (uint32_t k = 0; k < c->n_ranks && r->state != OVER; k++) {
 		bool may_go = is_last(r) && !is_first(r) && k;
-		int rc = k == c->rank || may_go ? 0 :
+		int rc = k == c->env.rank || may_go ? 0 :
 			 r->net->ops->lost(r->net, k);
 
 		if (!rc)
@@ -294,8 +293,8 @@ static void free_transfers(struct np_engine *engine)
 	free(r);
 }
 
-int np_transfers_new(const struct np_transfers_conf *conf, struct np_net *net,
-		     const struct np_clock *clock, struct np_engine **out)
+int np_transfers_new(const struct np_transfers_conf *conf,
+		     struct np_engine **out)
 {
 	static const struct np_engine_ops ops = { step, free_transfers };
 	struct transfers *r = calloc(1, sizeof(*r));
@@ -305,8 +304,7 @@ int np_transfers_new(const struct np_transfers_conf *conf, struct np_net *net,
 		return -ENOMEM;
 	r->engine.ops = &ops;
 	r->conf = *conf;
-	r->net = net;
-	r->clock = clock;
+	r->net = conf->env.net;
 	r->part = calloc(n + 1, sizeof(*r->part));
 	r->sec = calloc(n + 1, sizeof(*r->sec));
 	r->ready = calloc(conf->n_ranks, sizeof(*r->ready));

@@ -18,10 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_clock.h"
 #include "np_loop.h"
-#include "np_net.h"
-
 
 struct np_transfer {
 	uint32_t from, to; /* ranks, not the same */
@@ -35,19 +32,20 @@ struct np_trial {
 };
 
 struct np_transfers_conf {
-	uint32_t rank, n_ranks; /* all connected to all others */
+	struct np_engine_env env; /* nothing is counted or noted */
+	uint32_t n_ranks; /* all connected to all others */
 	const struct np_trial *trial; /* the same at all processes; borrowed */
 	size_t n_trials;
 	double patience_sec; /* a trial that takes longer will never end */
+	/* With the argument of env: */
 	/* In the first process: times of all transfers of trial i. */
 	void (*done)(size_t i, const double *sec, void *arg);
 	/* The end of all: rc 0, or -errno and why.  Once. */
 	void (*over)(int rc, const char *why, void *arg);
-	void *arg;
 };
 
-/* net and clock are borrowed.  Returns 0 or -ENOMEM. */
-int np_transfers_new(const struct np_transfers_conf *conf, struct np_net *net,
-		     const struct np_clock *clock, struct np_engine **out);
+/* Returns 0 or -ENOMEM. */
+int np_transfers_new(const struct np_transfers_conf *conf,
+		     struct np_engine **out);
 
 #endif

@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include "np_moments.h"
+#include "np_partner.h"
 #include "np_pingpong.h"
 
 #include <math.h>
@@ -58,14 +59,18 @@ static void set_up(size_t n, double delay_sec, size_t first_rank)
 	np_pairing_make(place + first_rank, n, pair);
 	for (size_t i = 0; i < n; i++) {
 		struct np_pingpong_conf c = {
-			.rank = (uint32_t)(first_rank + i), .pair = pair[i],
-			.place = place,
-			.bytes = 1024, .period_sec = PERIOD_SEC,
-			.start_sec = world.now_sec, .seed = 42 + i,
-			.latency = on_latency, .note = on_note,
-			.arg = &seen[i],
+			.env = {
+				.net = world.citizen[i].net,
+				.clock = &world.clock,
+				.rank = (uint32_t)(first_rank + i),
+				.place = place, .start_sec = world.now_sec,
+				.count = on_latency, .note = on_note,
+				.arg = &seen[i],
+			},
+			.pair = pair[i], .bytes = 1024,
+			.period_sec = PERIOD_SEC, .seed = 42 + i,
 		};
-		struct np_net *net = world.citizen[i].net;
+		struct np_net *net = c.env.net;
 
 		if (c.pair.asks != NP_NOBODY)
 			c.pair.asks += (long)first_rank;
@@ -74,7 +79,7 @@ static void set_up(size_t n, double delay_sec, size_t first_rank)
 		for (size_t k = 0; k < n; k++)
 			net->ops->connect(net, (uint32_t)(first_rank + k), &k,
 					  sizeof(k), NULL);
-		np_pingpong_new(&c, net, &world.clock, &pingpong[i]);
+		np_pingpong_new(&c, &pingpong[i]);
 		world.citizen[i].engine = pingpong[i];
 	}
 }

@@ -42,7 +42,7 @@ static void set_up(const struct t_logp *like, uint32_t blocks, double max_sec)
 {
 	struct np_prtt_conf c = {
 		.takes_part = true, .max_bytes = 1 << 20, .max_sec = max_sec, .blocks = blocks,
-		.report = on_report, .note = on_note, .done = on_done,
+		.report = on_report, .env.note = on_note, .done = on_done,
 	};
 
 	n_samples = n_done = n_notes = lose_after = 0;
@@ -50,8 +50,9 @@ static void set_up(const struct t_logp *like, uint32_t blocks, double max_sec)
 	t_logp_init(&net);
 	for (int i = 0; i < 2; i++) {
 		c.asks = i == 0;
-		np_prtt_new(&c, &net.process[i].net, &net.process[i].clock,
-			    &side[i]);
+		c.env.net = &net.process[i].net;
+		c.env.clock = &net.process[i].clock;
+		np_prtt_new(&c, &side[i]);
 	}
 	net.engine = side[1];
 }
@@ -164,15 +165,16 @@ static void test_it_ends_when_asked_to(void)
 {
 	struct np_prtt_conf c = {
 		.takes_part = true, .asks = true, .max_bytes = 1 << 20, .max_sec = 1, .blocks = 5,
-		.report = on_report, .note = on_note, .done = on_done,
-		.stop = stop_asked,
+		.report = on_report, .env.note = on_note, .done = on_done,
+		.stop = stop_asked, .env.net = &net.process[0].net,
+		.env.clock = &net.process[0].clock,
 	};
 
 	/* Waits of more than a thousand turns: others are not interrupted. */
 	set_up(&known[4].net, 5, 1);
 	side[0]->ops->free(side[0]);
 	net.process[0].n_receives = 0;
-	np_prtt_new(&c, &net.process[0].net, &net.process[0].clock, &side[0]);
+	np_prtt_new(&c, &side[0]);
 	T_CHECK(run());
 	T_CHECK(n_samples == 40);
 	/* The other side, in a process of its own, is asked as well. */
@@ -186,7 +188,7 @@ static void test_who_has_no_part_in_it_sleeps(void)
 	struct np_next next = { NP_WAIT_POLL, 0 };
 	struct np_engine *e;
 
-	np_prtt_new(&c, NULL, NULL, &e);
+	np_prtt_new(&c, &e);
 	e->ops->step(e, 1, &next);
 	e->ops->free(e);
 	T_CHECK(next.how == NP_WAIT_SLEEP && isinf(next.until_sec));

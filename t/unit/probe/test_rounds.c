@@ -45,17 +45,21 @@ static void set_up(size_t n, const char *level, double delay_sec)
 	for (size_t i = 0; i < n; i++) {
 		size_t got;
 		struct np_rounds_conf c = {
-			.rank = (uint32_t)i, .from = from[i], .to = to[i],
-			.place = place, .start_sec = world.now_sec,
-			.round = on_round, .note = on_note, .arg = &seen[i],
+			.env = {
+				.net = world.citizen[i].net,
+				.clock = &world.clock, .rank = (uint32_t)i,
+				.place = place, .start_sec = world.now_sec,
+				.count = on_round, .note = on_note,
+				.arg = &seen[i],
+			},
+			.from = from[i], .to = to[i],
 		};
 
 		T_CHECK(np_level_parse(level, &c.level, NULL) == 0);
 		np_pairing_ring(place, n, false, i, c.level.partners, to[i],
 				from[i], &got);
 		c.level.partners = (uint32_t)got;
-		np_rounds_new(&c, world.citizen[i].net, &world.clock,
-			      &rounds[i]);
+		np_rounds_new(&c, &rounds[i]);
 		world.citizen[i].engine = rounds[i];
 	}
 }

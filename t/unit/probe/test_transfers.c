@@ -58,14 +58,17 @@ static void set_up(size_t n)
 	memset(seen, 0, sizeof(seen));
 	for (size_t i = 0; i < n; i++) {
 		const struct np_transfers_conf c = {
-			.rank = (uint32_t)i, .n_ranks = (uint32_t)n,
+			.env = {
+				.net = world.citizen[i].net,
+				.clock = &world.clock, .rank = (uint32_t)i,
+				.arg = &seen[i],
+			},
+			.n_ranks = (uint32_t)n,
 			.trial = trials, .n_trials = TRIALS,
 			.patience_sec = 30, .done = on_done, .over = on_over,
-			.arg = &seen[i],
 		};
 
-		T_CHECK(!np_transfers_new(&c, world.citizen[i].net,
-					  &world.clock, &transfers[i]));
+		T_CHECK(!np_transfers_new(&c, &transfers[i]));
 		world.citizen[i].engine = transfers[i];
 	}
 }
