@@ -43,7 +43,7 @@ struct np_prtt_conf {
 	double max_sec;	    /* of a round trip */
 	uint32_t blocks;    /* to report, by the asking side */
 
-	/* With the argument of env, as what follows. */
+	/* arg: that of env */
 	void (*report)(const struct np_prtt *p, void *arg); /* who asks */
 	void (*done)(void *arg); /* both sides: all is measured, or will not */
 	bool (*stop)(void); /* NULL, or: the end was asked for */

@@ -32,12 +32,11 @@ struct np_trial {
 };
 
 struct np_transfers_conf {
-	struct np_engine_env env; /* nothing is counted or noted */
+	struct np_engine_env env; /* nothing is counted or noted; arg: below */
 	uint32_t n_ranks; /* all connected to all others */
 	const struct np_trial *trial; /* the same at all processes; borrowed */
 	size_t n_trials;
 	double patience_sec; /* a trial that takes longer will never end */
-	/* With the argument of env: */
 	/* In the first process: times of all transfers of trial i. */
 	void (*done)(size_t i, const double *sec, void *arg);
 	/* The end of all: rc 0, or -errno and why.  Once. */
