@@ -52,11 +52,10 @@ SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
 PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
-	spank/spank_node.c spank/spank_tracing.c \
-	spank/np_tracing.c spank/np_attach.c \
+	spank/spank_node.c spank/np_tracing.c spank/np_attach.c \
 	spank/np_invite.c spank/np_joiner.c spank/np_order.c spank/np_plan.c \
 	spank/np_script.c \
-	profiler/base/np_app.c profiler/base/np_claim.c \
+	profiler/base/np_app.c profiler/base/np_args.c profiler/base/np_claim.c \
 	profiler/base/np_conf.c profiler/base/np_conf_key.c \
 	profiler/base/np_ids.c profiler/base/np_level.c \
 	profiler/base/np_loader.c profiler/base/np_log.c \

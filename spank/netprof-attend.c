@@ -1,8 +1,8 @@
 /*
  * netprof-attend: stays beside one flagged step.
  *
- * Started by the SPANK plugin in srun, as the user, with a pipe each way
- * (np_attach.h) and the socket at which the processes of ours on the step's
+ * Started by the SPANK plugin in srun, as the user, with a socket to that
+ * (np_attach.h) and the one at which the processes of ours on the step's
  * nodes join it (np_membership.h).  It does nothing until the step has lived
  * for a while; then it finds out where the step runs, has a few pairs of its
  * nodes measure, aggregates what they report into the run record and saves that
@@ -26,7 +26,6 @@
 #include "np_choose.h"
 #include "np_clock.h"
 #include "np_conf.h"
-#include "np_level.h"
 #include "np_log.h"
 #include "np_measure.h"
 #include "np_memory.h"
@@ -48,7 +47,6 @@
 struct attend {
 	struct np_order order;
 	struct np_conf conf;
-	struct np_level level;
 	struct np_choice choice;
 	struct np_store *store;
 	struct np_record *r;
@@ -184,26 +182,21 @@ static void script_ends(struct attend *a, int code)
 
 static void wait_for_news(struct attend *a, double until_sec)
 {
-	size_t room = np_measure_fds(&a->m) + 2, n = 2;
-	struct pollfd *p = calloc(room, sizeof(*p));
+	struct pollfd p[2 + NP_MEMBERSHIP_FDS];
 	double left = until_sec - np_mono_sec();
+	size_t n = 2;
 	int code;
 
-	if (!p) {
-		poll(NULL, 0, (int)(TICK_SEC * 1000));
-		return;
-	}
 	p[0] = (struct pollfd){ .fd = a->srun_gone ? -1 : STDIN_FILENO,
 				.events = POLLIN };
 	p[1] = (struct pollfd){ .fd = a->script.fd, .events = POLLIN };
-	n += np_measure_poll(&a->m, p + n);
+	n += np_membership_poll(a->m.members, p + n);
 	/* At most a second, so that what has ended is noticed. */
 	poll(p, n, left <= 0 ? 0 : (int)ceil(fmin(left, 1.0) * 1000));
 	if (p[0].revents)
 		read_srun(a);
 	if (p[1].revents && np_script_hear(&a->script, &code))
 		script_ends(a, code);
-	free(p);
 	np_measure_serve(&a->m, np_mono_sec());
 }
 
@@ -249,8 +242,7 @@ static void choose_level(struct attend *a)
 							0,
 		      clock_sec(), &a->choice, &err))
 		np_record_note(a->r, "no level was chosen: %s", err.text);
-	else if (a->choice.level[0] &&
-		 !np_level_parse(a->choice.level, &a->level, NULL))
+	else
 		strcpy(a->order.level, a->choice.level);
 	if (a->choice.past.n_levels)
 		begin_course(a);
@@ -283,7 +275,7 @@ static int begin(struct attend *a, struct np_err *err)
 	if (!rc && !strcmp(a->order.level, NP_ORDER_AUTO))
 		choose_level(a);
 	if (!rc && a->order.level[0])
-		rc = np_describe_level(a->r, &a->level, &a->where);
+		rc = np_describe_level(a->r, a->order.level, &a->where, err);
 	if (!rc)
 		rc = save(a); /* no use in measuring what cannot be kept */
 	np_choice_end(&a->choice); /* by now others see the record */
@@ -387,7 +379,7 @@ static void end_level(struct attend *a)
 	while (np_measure_end(&a->m), !np_measure_all_gone(&a->m) && sig >= 0) {
 		if (sig)
 			np_level_steps_signal(&a->m.level_steps, sig);
-		wait_for_news(a, np_mono_sec() + TICK_SEC);
+		wait_for_news(a, np_mono_sec() + TICK_SEC / 10);
 		sig = np_sidestep_end_due(&end, np_mono_sec());
 	}
 	if (a->r->level)
@@ -443,9 +435,6 @@ static int prepare(struct attend *a, int argc, char **argv, struct np_err *err)
 	for (size_t i = 0; i < a->order.n_settings; i++)
 		if (np_conf_set(&a->conf, a->order.setting[i], err))
 			return -EINVAL;
-	if (a->order.level[0] && strcmp(a->order.level, NP_ORDER_AUTO) &&
-	    np_level_parse(a->order.level, &a->level, err))
-		return -EINVAL;
 	a->r = np_record_new();
 	a->m.order = &a->order;
 	a->m.conf = &a->conf;

@@ -12,7 +12,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- where it can be reached ---- */
@@ -175,14 +174,14 @@ static void child(const int keep[NP_ATTACH_FDS], char *const argv[])
 }
 
 /*
- * Pipe ends above the numbers that child() hands out, so that dup2() there
+ * Two ends above the numbers that child() hands out, so that dup2() there
  * never closes one that it still needs.
  */
-static int pipe_above(int fd[2])
+static int pair_above(int fd[2])
 {
 	int low[2];
 
-	if (pipe2(low, O_CLOEXEC))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, low))
 		return -errno;
 	for (int i = 0; i < 2; i++) {
 		fd[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 10);
@@ -208,7 +207,7 @@ static bool readable(int fd, double until_sec)
 	return false;
 }
 
-/* The error of a failed exec; 0 when exec closed the pipe. */
+/* The error of a failed exec; 0 when exec closed the other end. */
 static int exec_error(int fd, int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
@@ -224,56 +223,42 @@ static int exec_error(int fd, int timeout_ms)
 int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
 		    int timeout_ms, struct np_err *err)
 {
-	int to[2] = { -1, -1 }, from[2] = { -1, -1 }, status[2] = { -1, -1 };
-	int keep[NP_ATTACH_FDS];
+	int talk[2] = { -1, -1 }, status[2] = { -1, -1 };
 	pid_t pid = -1;
 	int e;
 
-	if (pipe_above(to) || pipe_above(from) || pipe_above(status)) {
+	if (pair_above(talk) || pair_above(status)) {
 		e = EMFILE;
 	} else {
-		memcpy(keep, (int[]){ to[0], from[1], -1, listen_fd, status[1] },
-		       sizeof(keep));
+		const int keep[NP_ATTACH_FDS] = { talk[1], talk[1], -1,
+						  listen_fd, status[1] };
+
 		pid = fork();
 		if (pid == 0)
 			child(keep, argv);
 		e = pid < 0 ? errno : 0;
 	}
-	close(to[0]);
-	close(from[1]);
+	close(talk[1]);
 	close(status[1]);
 	if (!e && (e = exec_error(status[0], timeout_ms)) == ETIMEDOUT)
 		kill(pid, SIGKILL); /* lest it begins when srun has gone on */
 	close(status[0]);
 	if (e) {
-		close(to[1]);
-		close(from[0]);
+		close(talk[0]);
 		return e != ETIMEDOUT ?
 			np_errf(err, -e, "%s: %s", argv[0], strerror(e)) :
 			np_errf(err, -e, "%s: not loaded within %d ms: its "
 				"file system does not answer", argv[0],
 				timeout_ms);
 	}
-	fcntl(to[1], F_SETFL, O_NONBLOCK);
-	fcntl(from[0], F_SETFL, O_NONBLOCK);
-	*a = (struct np_attach){ getpid(), to[1], from[0] };
+	*a = (struct np_attach){ getpid(), talk[0] };
 	return 0;
 }
 
 void np_attach_say(struct np_attach *a, const char *line)
 {
-	struct timespec now = { 0, 0 };
-	sigset_t pipe, old;
-
-	if (a->to < 0)
-		return;
-	/* srun's own disposition of SIGPIPE stays as it is. */
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe, &old);
-	if (write(a->to, line, strlen(line)) < 0 && errno == EPIPE)
-		sigtimedwait(&pipe, NULL, &now);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (a->fd >= 0)
+		send(a->fd, line, strlen(line), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 int np_attach_wait(struct np_attach *a, char first, int timeout_ms)
@@ -282,10 +267,10 @@ int np_attach_wait(struct np_attach *a, char first, int timeout_ms)
 	char buf[64];
 	ssize_t got;
 
-	if (a->from < 0)
+	if (a->fd < 0)
 		return -EPIPE;
-	while (readable(a->from, until_sec)) {
-		got = read(a->from, buf, sizeof(buf));
+	while (readable(a->fd, until_sec)) {
+		got = recv(a->fd, buf, sizeof(buf), MSG_DONTWAIT);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (got <= 0)
@@ -298,9 +283,7 @@ int np_attach_wait(struct np_attach *a, char first, int timeout_ms)
 
 void np_attach_close(struct np_attach *a)
 {
-	if (a->to >= 0)
-		close(a->to);
-	if (a->from >= 0)
-		close(a->from);
+	if (a->fd >= 0)
+		close(a->fd);
 	*a = (struct np_attach)NP_ATTACH_INIT;
 }

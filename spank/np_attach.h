@@ -1,5 +1,5 @@
 /*
- * The attendant as seen from srun: a child process with a pipe each way.
+ * The attendant as seen from srun: a child process, with a socket between them.
  *
  *	srun -> attendant (its stdin)	"start\n", "exit N\n", end of file
  *	attendant -> srun (its stdout)	"ready\n", "saved\n"
@@ -17,10 +17,10 @@
 
 struct np_attach {
 	pid_t owner; /* the process that started it */
-	int to, from;
+	int fd;
 };
 
-#define NP_ATTACH_INIT { .to = -1, .from = -1 }
+#define NP_ATTACH_INIT { .fd = -1 }
 
 /*
  * Start argv[0].  It has listen_fd, which is borrowed, above 4 and may be -1,

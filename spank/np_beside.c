@@ -51,15 +51,9 @@ static int by_leaf(const void *a, const void *b)
 		      ((const struct spot *)b)->leaf);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static bool is_own(const struct np_beside *b, const char *leaf)
 {
-	return b->own.n && bsearch(&leaf, b->own.name, b->own.n,
-				   sizeof(*b->own.name), by_name);
+	return np_numbers_find(&b->own, leaf, strlen(leaf)) != NP_NO_NUMBER;
 }
 
 /* spot[n]: the candidate's nodes on one leaf. */
@@ -133,39 +127,36 @@ int np_beside_init(struct np_beside *b, const struct np_leafmap *leaves,
 		   const struct np_hosts *nodes, struct np_record *r,
 		   struct np_err *err)
 {
-	int rc = 0;
-
 	*b = (struct np_beside){ .leaves = leaves, .r = r };
-	for (size_t i = 0; !rc && i < nodes->n; i++)
-		rc = np_hosts_add(&b->own,
-				  np_leafmap_find(leaves, nodes->name[i]));
-	if (b->own.n)
-		qsort(b->own.name, b->own.n, sizeof(*b->own.name), by_name);
-	if (rc)
-		np_beside_free(b);
-	return rc ? np_errf(err, rc, "out of memory") : 0;
+	for (size_t i = 0; i < nodes->n; i++) {
+		const char *leaf = np_leafmap_find(leaves, nodes->name[i]);
+
+		if (np_numbers_get(&b->own, leaf, strlen(leaf)) ==
+		    NP_NO_NUMBER) {
+			np_beside_free(b);
+			return np_errf(err, -ENOMEM, "out of memory");
+		}
+	}
+	return 0;
 }
 
 void np_beside_free(struct np_beside *b)
 {
-	np_hosts_free(&b->own);
+	np_numbers_free(&b->own);
 }
 
 /* ---- what slurmctld knows of ---- */
 
-struct search {
-	struct np_beside beside;
-	uint32_t het_job_id;
-	double until;
-	const struct np_record *r;
-};
-
-/* Seconds that [start, end) and the run so far have in common; end 0: still going. */
-static double overlap(const struct search *s, time_t start, time_t end)
+/*
+ * Seconds that [start, end), end 0: still going, and the run until then have in
+ * common.
+ */
+static double overlap(const struct np_record *r, double until, time_t start,
+		      time_t end)
 {
-	double to = end && end < s->until ? (double)end : s->until;
+	double to = end && end < until ? (double)end : until;
 
-	return to - fmax((double)start, s->r->start);
+	return to - fmax((double)start, r->start);
 }
 
 /* Slurm says when a job was last suspended or resumed. */
@@ -180,7 +171,8 @@ static void see_own(const job_info_msg_t *msg, struct np_record *r)
 	}
 }
 
-static int merge_jobs(struct search *s, struct np_err *err)
+static int merge_jobs(struct np_beside *b, double until, uint32_t het_job_id,
+		      struct np_err *err)
 {
 	job_info_msg_t *msg = NULL;
 	int rc = 0;
@@ -188,7 +180,7 @@ static int merge_jobs(struct search *s, struct np_err *err)
 	if (slurm_load_jobs(0, &msg, SHOW_ALL))
 		return np_errf(err, -EIO, "slurmctld does not tell the jobs: "
 			       "%s", slurm_strerror(errno));
-	see_own(msg, s->beside.r);
+	see_own(msg, b->r);
 	for (uint32_t i = 0; !rc && i < msg->record_count; i++) {
 		const slurm_job_info_t *j = &msg->job_array[i];
 		int base = j->job_state & JOB_STATE_BASE;
@@ -196,21 +188,21 @@ static int merge_jobs(struct search *s, struct np_err *err)
 
 		/* A pending job has a start time, too: the expected one. */
 		if (base == JOB_PENDING || !j->nodes ||
-		    j->job_id == s->r->job_id ||
-		    (s->het_job_id && j->het_job_id == s->het_job_id))
+		    j->job_id == b->r->job_id ||
+		    (het_job_id && j->het_job_id == het_job_id))
 			continue;
-		c.overlap_sec = overlap(s, j->start_time, base == JOB_RUNNING ?
-					0 : j->end_time);
-		rc = np_beside_add(&s->beside, &c, err);
+		c.overlap_sec = overlap(b->r, until, j->start_time,
+					base == JOB_RUNNING ? 0 : j->end_time);
+		rc = np_beside_add(b, &c, err);
 	}
 	np_free_jobs(msg);
 	return rc;
 }
 
-static int merge_steps(struct search *s, struct np_err *err)
+static int merge_steps(struct np_beside *b, double until, struct np_err *err)
 {
 	job_step_info_response_msg_t *msg;
-	int rc = np_cluster_load_steps(s->r->job_id, &msg, err);
+	int rc = np_cluster_load_steps(b->r->job_id, &msg, err);
 
 	if (rc)
 		return rc;
@@ -218,12 +210,12 @@ static int merge_steps(struct search *s, struct np_err *err)
 		const job_step_info_t *t = &msg->job_steps[i];
 		struct np_candidate c = {
 			t->step_id.job_id, t->step_id.step_id, t->nodes,
-			overlap(s, t->start_time, 0),
+			overlap(b->r, until, t->start_time, 0),
 		};
 
 		if (np_cluster_is_program(t) &&
-		    t->step_id.step_id != s->r->step_id)
-			rc = np_beside_add(&s->beside, &c, err);
+		    t->step_id.step_id != b->r->step_id)
+			rc = np_beside_add(b, &c, err);
 	}
 	slurm_free_job_step_info_response_msg(msg);
 	return rc;
@@ -233,16 +225,14 @@ int np_beside_look(const struct np_leafmap *l, const struct np_hosts *nodes,
 		   double until, uint32_t het_job_id, struct np_record *r,
 		   struct np_err *err)
 {
-	struct search s = {
-		.het_job_id = het_job_id, .until = until, .r = r,
-	};
-	int rc = np_beside_init(&s.beside, l, nodes, r, err);
+	struct np_beside b;
+	int rc = np_beside_init(&b, l, nodes, r, err);
 
 	if (rc)
 		return rc;
-	rc = merge_jobs(&s, err);
+	rc = merge_jobs(&b, until, het_job_id, err);
 	if (!rc)
-		rc = merge_steps(&s, err);
-	np_beside_free(&s.beside);
+		rc = merge_steps(&b, until, err);
+	np_beside_free(&b);
 	return rc == NP_BESIDE_FULL ? 0 : rc;
 }

@@ -6,10 +6,11 @@
 #define NP_BESIDE_H
 
 #include "np_cluster.h"
+#include "np_numbers.h"
 
 struct np_beside {
 	const struct np_leafmap *leaves;
-	struct np_hosts own; /* a leaf for each node of the step; sorted */
+	struct np_numbers own; /* leaves of the step */
 	struct np_record *r;
 };
 

@@ -23,25 +23,20 @@ int np_hosts_add(struct np_hosts *h, const char *name)
 	return 0;
 }
 
-int np_hosts_expand(const char *expression, struct np_hosts *out)
+int np_hosts_expand(const char *expression, struct np_hosts *h)
 {
 	np_hostlist_t list = slurm_hostlist_create(expression);
-	struct np_hosts h = { NULL, 0 };
+	size_t most = h->n + NP_RECORD_MAX_NODES;
 	char *name;
 	int rc = 0;
 
 	if (!list)
 		return -EINVAL;
 	while (!rc && (name = slurm_hostlist_shift(list))) {
-		rc = h.n < NP_RECORD_MAX_NODES ? np_hosts_add(&h, name) :
-						 -EINVAL;
+		rc = h->n < most ? np_hosts_add(h, name) : -EINVAL;
 		free(name);
 	}
 	slurm_hostlist_destroy(list);
-	if (rc)
-		np_hosts_free(&h);
-	else
-		*out = h;
 	return rc;
 }
 
@@ -92,25 +87,29 @@ bool np_cluster_is_program(const job_step_info_t *s)
 }
 
 int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
-			  struct np_hosts *out, struct np_err *err)
+			  struct np_hosts *step, struct np_hosts *busy,
+			  struct np_err *err)
 {
 	job_step_info_response_msg_t *msg;
 	int rc = np_cluster_load_steps(job_id, &msg, err);
 
 	if (rc)
 		return rc;
-	rc = -ESRCH;
-	for (uint32_t i = 0; i < msg->job_step_count; i++) {
+	for (uint32_t i = 0; !rc && i < msg->job_step_count; i++) {
 		const job_step_info_t *s = &msg->job_steps[i];
 
-		if (s->step_id.step_id == step_id && s->nodes) {
-			rc = np_hosts_expand(s->nodes, out);
-			break;
-		}
+		if (s->step_id.step_id != step_id && busy &&
+		    np_cluster_is_program(s))
+			rc = np_hosts_expand(s->nodes, busy);
+		else if (s->step_id.step_id == step_id && s->nodes && !step->n)
+			rc = np_hosts_expand(s->nodes, step);
 	}
 	slurm_free_job_step_info_response_msg(msg);
-	return rc ? np_errf(err, rc, "step %u.%u is not among the job's steps",
-			    job_id, step_id) : 0;
+	if (rc)
+		return np_errf(err, rc, "nodes of the steps of job %u: %s",
+			       job_id, strerror(-rc));
+	return step->n ? 0 : np_errf(err, -ESRCH, "step %u.%u is not among the "
+				     "job's steps", job_id, step_id);
 }
 
 int np_cluster_job_nodes(uint32_t job_id, struct np_hosts *out,
@@ -130,34 +129,6 @@ int np_cluster_job_nodes(uint32_t job_id, struct np_hosts *out,
 		}
 	np_free_jobs(msg);
 	return rc ? np_errf(err, rc, "job %u: no node list", job_id) : 0;
-}
-
-int np_cluster_busy_nodes(uint32_t job_id, uint32_t step_id,
-			  struct np_hosts *out, struct np_err *err)
-{
-	job_step_info_response_msg_t *msg;
-	struct np_hosts busy = { NULL, 0 };
-	int rc = np_cluster_load_steps(job_id, &msg, err);
-
-	if (rc)
-		return rc;
-	for (uint32_t i = 0; !rc && i < msg->job_step_count; i++) {
-		const job_step_info_t *s = &msg->job_steps[i];
-		struct np_hosts more = { NULL, 0 };
-
-		if (!np_cluster_is_program(s) || s->step_id.step_id == step_id)
-			continue;
-		rc = np_hosts_expand(s->nodes, &more);
-		for (size_t k = 0; !rc && k < more.n; k++)
-			rc = np_hosts_add(&busy, more.name[k]);
-		np_hosts_free(&more);
-	}
-	slurm_free_job_step_info_response_msg(msg);
-	if (rc)
-		np_hosts_free(&busy);
-	else
-		*out = busy;
-	return rc;
 }
 
 int np_cluster_identity(struct np_record *r, struct np_err *err)

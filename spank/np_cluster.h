@@ -19,8 +19,11 @@ struct np_hosts {
 	size_t n;
 };
 
-/* Expand a hostlist expression.  Returns 0, -EINVAL or -ENOMEM. */
-int np_hosts_expand(const char *expression, struct np_hosts *out);
+/*
+ * Add the names of a hostlist expression.  Returns 0, -EINVAL or -ENOMEM, and
+ * then some may have been added.
+ */
+int np_hosts_expand(const char *expression, struct np_hosts *h);
 /* Add one name.  Returns 0 or -ENOMEM. */
 int np_hosts_add(struct np_hosts *h, const char *name);
 int np_hosts_has(const struct np_hosts *h, const char *name);
@@ -44,21 +47,19 @@ int np_cluster_load_steps(uint32_t job_id, job_step_info_response_msg_t **out,
 /* A step that somebody's program runs in: not ours, not the script's. */
 bool np_cluster_is_program(const job_step_info_t *s);
 
-/* Nodes of a step.  Returns 0; -ESRCH: no such step; or -errno; with err. */
-int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
-			  struct np_hosts *out, struct np_err *err);
-
-/* Nodes of a job's allocation. */
-int np_cluster_job_nodes(uint32_t job_id, struct np_hosts *out,
-			 struct np_err *err);
-
 /*
- * Nodes on which other steps of the job run, our own (named NP_SIDE_NAME)
- * and the batch script left out.
+ * Add the nodes of a step; and to busy, which may be NULL, those on which other
+ * steps of the job run, our own (named NP_SIDE_NAME) and the batch script left
+ * out.  Returns 0; -ESRCH: no such step; or -errno; with err.
  */
 #define NP_SIDE_NAME "netprof"
-int np_cluster_busy_nodes(uint32_t job_id, uint32_t step_id,
-			  struct np_hosts *out, struct np_err *err);
+int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
+			  struct np_hosts *step, struct np_hosts *busy,
+			  struct np_err *err);
+
+/* Add the nodes of a job's allocation. */
+int np_cluster_job_nodes(uint32_t job_id, struct np_hosts *out,
+			 struct np_err *err);
 
 /* The cluster's name and Slurm's version, malloc'ed, into r. */
 int np_cluster_identity(struct np_record *r, struct np_err *err);

@@ -6,44 +6,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "np_args.h"
 #include "np_attach.h"
-#include "np_sideenv.h"
 
 #ifdef __SANITIZE_ADDRESS__ /* its vfork() remembers one caller, and not two */
 #define vfork fork
 #endif
 
-#define N_ARGS 8
-#define ARG_SIZE 320 /* the longest is a path or a host name */
-
-struct command {
-	char *argv[N_ARGS];
-	char text[N_ARGS][ARG_SIZE];
-	char tokens[sizeof(NP_TOKENS_ENV) + 2 * NP_INVITE_TOKEN + 2];
-};
-
-static void make_command(const struct np_joiner *j, struct command *c)
+static void make_command(const struct np_joiner *j, struct np_args *a)
 {
-	const struct np_invite *v = j->invite;
-	size_t n = 0;
-
-#define ARG(...) do { \
-	snprintf(c->text[n], ARG_SIZE, __VA_ARGS__); \
-	c->argv[n] = c->text[n]; \
-	n++; \
-} while (0)
-	ARG("%s", v->join);
-	ARG("--host=%s", j->host);
-	ARG("--port=%u", v->port);
-	ARG("--node=%u", j->node);
-	ARG("--after=%.3f", j->after_sec);
-	ARG("--task=%ld", (long)j->task);
-	ARG("--parent=%ld", (long)j->parent);
-#undef ARG
-	c->argv[n] = NULL;
-	/* Not an argument: those are for everybody to see. */
-	snprintf(c->tokens, sizeof(c->tokens), NP_TOKENS_ENV "=%s %s",
-		 v->member, v->host);
+	*a = (struct np_args){ .n = 0 };
+	np_args_add(a, "%s", j->invite->join);
+	np_args_add(a, "--host=%s", j->host);
+	np_args_add(a, "--port=%u", j->invite->port);
+	np_args_add(a, "--node=%u", j->node);
+	np_args_add(a, "--after=%.3f", j->after_sec);
+	np_args_add(a, "--task=%ld", (long)j->task);
+	np_args_add(a, "--parent=%ld", (long)j->parent);
 }
 
 /*
@@ -51,14 +30,14 @@ static void make_command(const struct np_joiner *j, struct command *c)
  * the task is a copy of slurmstepd, and to copy that twice more would take
  * longer than all the rest.
  */
-static void child(const struct command *c, char *const env[], pid_t *joiner)
+static void child(char *const argv[], char *const env[], pid_t *joiner)
 {
 	static const int keep[] = { -1, -1, -1 };
 	pid_t pid = vfork();
 
 	if (pid == 0) {
 		if (!np_detach(keep, 3))
-			execve(c->argv[0], c->argv, env);
+			execve(argv[0], argv, env);
 		_exit(127);
 	}
 	if (pid > 0 && joiner)
@@ -66,27 +45,40 @@ static void child(const struct command *c, char *const env[], pid_t *joiner)
 	_exit(pid < 0 ? errno : 0);
 }
 
+void np_joiner_tokens(const struct np_invite *v, char text[NP_JOINER_TOKENS])
+{
+	snprintf(text, NP_JOINER_TOKENS, NP_TOKENS_ENV "=%s %s", v->member,
+		 v->host);
+}
+
 int np_joiner_start(const struct np_joiner *j, char *const env[])
 {
-	struct command c;
-	const char *more[] = { c.tokens, NULL };
+	/* Not an argument: those are for everybody to see. */
+	char tokens[NP_JOINER_TOKENS];
+	const char *more[] = { tokens, NULL };
 	int status = 0, rc = 0;
+	struct np_args args;
 	char **ours;
 	pid_t pid;
 
-	make_command(j, &c);
+	np_joiner_tokens(j->invite, tokens);
+	make_command(j, &args);
 	ours = np_sideenv_make(env, more);
-	if (!ours)
-		return -ENOMEM;
+	if (!ours || args.rc) {
+		rc = -ENOMEM;
+		goto out;
+	}
 	pid = vfork();
 	if (pid == 0)
-		child(&c, ours, j->pid);
+		child(args.argv, ours, j->pid);
 	if (pid < 0)
 		rc = -errno;
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid > 0 && WIFEXITED(status))
 		rc = -WEXITSTATUS(status);
+out:
+	np_args_free(&args);
 	free(ours);
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "np_invite.h"
+#include "np_sideenv.h"
 
 struct np_joiner {
 	const struct np_invite *invite;
@@ -22,6 +23,10 @@ struct np_joiner {
 	pid_t task, parent;
 	pid_t *pid; /* memory shared with children, gets its process id; or NULL */
 };
+
+/* The invitation's secrets as a variable: what it says, and wants to hear. */
+#define NP_JOINER_TOKENS (sizeof(NP_TOKENS_ENV) + 2 * NP_INVITE_TOKEN)
+void np_joiner_tokens(const struct np_invite *v, char text[NP_JOINER_TOKENS]);
 
 /*
  * Start it, with the variables of env that np_sideenv_make() keeps.  Takes a

@@ -1,4 +1,4 @@
-/* Leaf switch of every node, as a sorted table. */
+/* Leaf switch of every node. */
 #include "np_cluster.h"
 #include "np_slurm_compat.h"
 #include "np_topo.h"
@@ -8,23 +8,14 @@
 #include <string.h>
 
 #include "np_array.h"
-
-struct place {
-	char *node;
-	const char *leaf;
-};
+#include "np_numbers.h"
 
 struct np_leafmap {
 	struct np_topo topo;
-	struct place *place;
-	size_t n;
+	struct np_numbers nodes;
+	const char **leaf; /* of each of them */
+	size_t room;
 };
-
-static int by_node(const void *a, const void *b)
-{
-	return strcmp(((const struct place *)a)->node,
-		      ((const struct place *)b)->node);
-}
 
 static int add_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
 {
@@ -32,16 +23,19 @@ static int add_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
 	int rc = np_hosts_expand(leaf->nodes, &hosts);
 
 	if (!rc)
-		rc = np_array_resize(&l->place, l->n + hosts.n,
-				     sizeof(*l->place));
-	if (rc) {
-		np_hosts_free(&hosts);
-		return rc;
+		rc = np_array_room(&l->leaf, &l->room, l->nodes.n + hosts.n,
+				   sizeof(*l->leaf));
+	for (size_t i = 0; !rc && i < hosts.n; i++) {
+		uint32_t at = np_numbers_get(&l->nodes, hosts.name[i],
+					     strlen(hosts.name[i]));
+
+		if (at == NP_NO_NUMBER)
+			rc = -ENOMEM;
+		else
+			l->leaf[at] = leaf->name;
 	}
-	for (size_t i = 0; i < hosts.n; i++)
-		l->place[l->n++] = (struct place){ hosts.name[i], leaf->name };
-	free(hosts.name); /* the names live on in the table */
-	return 0;
+	np_hosts_free(&hosts);
+	return rc;
 }
 
 /*
@@ -104,8 +98,6 @@ int np_leafmap_parse(const char *text, struct np_leafmap **out,
 		np_leafmap_free(l);
 		return rc;
 	}
-	if (l->n)
-		qsort(l->place, l->n, sizeof(*l->place), by_node);
 	*out = l;
 	return 0;
 }
@@ -114,18 +106,15 @@ void np_leafmap_free(struct np_leafmap *l)
 {
 	if (!l)
 		return;
-	for (size_t i = 0; i < l->n; i++)
-		free(l->place[i].node);
-	free(l->place);
+	np_numbers_free(&l->nodes);
+	free(l->leaf);
 	np_topo_free(&l->topo);
 	free(l);
 }
 
 const char *np_leafmap_find(const struct np_leafmap *l, const char *node)
 {
-	const struct place key = { (char *)node, NULL };
-	const struct place *p = l->n ? bsearch(&key, l->place, l->n,
-					       sizeof(key), by_node) : NULL;
+	uint32_t at = np_numbers_find(&l->nodes, node, strlen(node));
 
-	return p ? p->leaf : "";
+	return at == NP_NO_NUMBER ? "" : l->leaf[at];
 }

@@ -17,39 +17,20 @@ int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
 	if (!c->step)
 		return np_errf(err, -ENOMEM, "out of memory");
 	while (!rc && c->n < hosts->n) {
-		struct np_sidecmd cmd;
+		struct np_args args;
 
-		rc = np_sidecmd_join(&cmd, job, conf, hosts->name[c->n], port,
-				     again);
-		if (!rc)
-			rc = np_sidestep_start(&c->step[c->n++], cmd.argv, env,
-					       0, err);
-		np_sidecmd_free(&cmd);
+		np_sidecmd_join(&args, job, conf, hosts->name[c->n], port,
+				again);
+		rc = np_sidestep_start(&c->step[c->n++], &args, env, 0, err);
+		np_args_free(&args);
 	}
 	return rc;
-}
-
-size_t np_level_steps_poll(const struct np_level_steps *c, struct pollfd *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->n; i++)
-		if (c->step[i].fd >= 0)
-			out[n++] = (struct pollfd){ .fd = c->step[i].fd,
-						    .events = POLLIN };
-	return n;
-}
-
-/* Reports come by the attendant's socket; these are srun's own words. */
-static void ignore(const char *line, void *arg)
-{
-	(void)line, (void)arg;
 }
 
 void np_level_steps_read(struct np_level_steps *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		np_sidestep_read(&c->step[i], ignore, NULL);
+		np_sidestep_read(&c->step[i], NULL, NULL);
 }
 
 size_t np_level_steps_running(struct np_level_steps *c)

@@ -6,8 +6,6 @@
 #ifndef NP_LEVEL_STEPS_H
 #define NP_LEVEL_STEPS_H
 
-#include <poll.h>
-
 #include "np_cluster.h"
 #include "np_sidecmd.h"
 #include "np_sidestep.h"
@@ -18,7 +16,8 @@ struct np_level_steps {
 };
 
 /*
- * On each of the hosts; again: for one level after the other.  Returns 0 or -errno with err; free in any case.
+ * On each of the hosts; again: for one level after the other.  Returns 0 or
+ * -errno with err; free in any case.
  */
 int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
 			 const struct np_conf *conf,
@@ -26,8 +25,7 @@ int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
 			 uint16_t port, bool again, char *const env[],
 			 struct np_err *err);
 
-/* What to poll for: out has room for c->n.  Returns the number. */
-size_t np_level_steps_poll(const struct np_level_steps *c, struct pollfd *out);
+/* Take in what they say, now and then: all of it is srun's own words. */
 void np_level_steps_read(struct np_level_steps *c);
 
 /* How many still run. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "np_joiner.h"
-#include "np_place.h"
+#include "np_pick.h"
 #include "np_pingpong.h"
 #include "np_sideenv.h"
 
@@ -85,7 +85,7 @@ static void on_report(size_t member, char *line, void *arg)
 	const struct np_member_facts *g = np_membership_of(m->members, member);
 	struct np_report rep;
 
-	if (np_report_parse(line, &rep, NULL))
+	if (np_report_parse(line, &rep))
 		return;
 	number(m, g, &rep);
 	if (m->course && g->kind == NP_MEMBER_LEVEL)
@@ -105,18 +105,6 @@ void np_measure_serve(struct np_measure *m, double now_sec)
 	m->now_sec = now_sec;
 	np_membership_serve(m->members, now_sec, on_report, m);
 	np_level_steps_read(&m->level_steps);
-}
-
-size_t np_measure_fds(const struct np_measure *m)
-{
-	return NP_MEMBERSHIP_FDS + m->level_steps.n;
-}
-
-size_t np_measure_poll(const struct np_measure *m, struct pollfd *out)
-{
-	size_t n = np_membership_poll(m->members, out);
-
-	return n + np_level_steps_poll(&m->level_steps, out + n);
 }
 
 /* ---- who is called ---- */
@@ -237,18 +225,21 @@ int np_measure_start_level(struct np_measure *m, double now_sec,
 	const struct np_order *o = m->order;
 	struct np_sidejob job = { o->srun, o->job_id, o->het_component,
 				  o->het_job_id };
-	const char *more[] = { m->tokens, NULL };
+	char tokens[NP_JOINER_TOKENS];
+	const char *more[] = { tokens, NULL };
+	char **env;
+	int rc;
 
-	snprintf(m->tokens, sizeof(m->tokens), NP_TOKENS_ENV "=%s %s",
-		 m->invite.member, m->invite.host);
-	m->env = np_sideenv_make(environ, more);
-	if (!m->env)
+	np_joiner_tokens(&m->invite, tokens);
+	env = np_sideenv_make(environ, more);
+	if (!env)
 		return np_errf(err, -ENOMEM, "out of memory");
 	m->level_sec = now_sec;
-	return np_level_steps_start(&m->level_steps, &job, m->conf,
-				    &m->where->level,
-				    m->invite.port, m->course != NULL, m->env,
-				    err);
+	rc = np_level_steps_start(&m->level_steps, &job, m->conf,
+				  &m->where->level, m->invite.port,
+				  m->course != NULL, env, err);
+	free(env);
+	return rc;
 }
 
 /* more: further arguments, each with a space before it. */

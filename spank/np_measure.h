@@ -11,7 +11,6 @@
 #include "np_aggregate.h"
 #include "np_order.h"
 #include "np_membership.h"
-#include "np_sideenv.h"
 #include "np_survey.h"
 
 struct np_measure {
@@ -24,8 +23,6 @@ struct np_measure {
 	/* Of a monotonic clock; NaN: not yet.  Its caller sets both. */
 	double program_start_sec, program_end_sec;
 	double now_sec;
-	char **env; /* of the steps that we start */
-	char tokens[sizeof(NP_TOKENS_ENV) + 2 * NP_INVITE_TOKEN];
 
 	struct np_membership *members;
 	struct np_level_steps level_steps; /* carries the level */
@@ -54,11 +51,7 @@ int np_measure_start_level(struct np_measure *m, double now_sec,
 /* mpirun runs ranks on this host, where no task of the step joins for it. */
 void np_measure_join_here(struct np_measure *m);
 
-/* Room for np_measure_fds() entries. */
-size_t np_measure_fds(const struct np_measure *m);
-size_t np_measure_poll(const struct np_measure *m, struct pollfd *out);
-
-/* Take in what has come. */
+/* Take in what has come; np_membership_poll() says where from. */
 void np_measure_serve(struct np_measure *m, double now_sec);
 
 /*

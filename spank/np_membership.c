@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "np_peer.h"
+#include "np_text.h"
 
 #define GREETING_SEC 5.0
 #define REST_SEC 1.0 /* until there may be descriptors again */
@@ -218,18 +219,10 @@ static struct member *new_member(struct np_membership *p, const char *kind,
 	return m;
 }
 
-/* It is for people to read. */
-static void take_text(char *to, size_t size, const char *text)
-{
-	snprintf(to, size, "%s", text);
-	for (; *to; to++)
-		if (*to < ' ' || *to >= 0x7f)
-			*to = '?';
-}
-
 static void leaves_for_memory(struct member *m, const char *why)
 {
-	take_text(m->facts.memory, sizeof(m->facts.memory), why);
+	snprintf(m->facts.memory, sizeof(m->facts.memory), "%s", why);
+	np_text_plain(m->facts.memory);
 	np_peer_close(&m->link);
 }
 
@@ -320,7 +313,8 @@ static void on_line(char *line, void *arg)
 		if (!take_wire(s->p, m, line))
 			np_peer_close(&m->link);
 	} else if (!strncmp(line, "mpi ", 4)) {
-		take_text(m->facts.mpi, sizeof(m->facts.mpi), line + 4);
+		snprintf(m->facts.mpi, sizeof(m->facts.mpi), "%s", line + 4);
+		np_text_plain(m->facts.mpi);
 	} else {
 		snprintf(m->facts.last, sizeof(m->facts.last), "%s", line);
 	}

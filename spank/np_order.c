@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,75 +33,37 @@ static const struct field {
 };
 #define N_FIELDS NP_ARRAY_SIZE(fields)
 
-struct args {
-	char **argv;
-	size_t n;
-	char *at, *end;
-};
-
-static void arg_add(struct args *a, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void arg_add(struct args *a, const char *fmt, ...)
-{
-	va_list ap;
-	int len;
-
-	va_start(ap, fmt);
-	len = vsnprintf(a->at, (size_t)(a->end - a->at), fmt, ap);
-	va_end(ap);
-	a->argv[a->n++] = a->at;
-	a->at += len + 1;
-}
-
-/* Room for the text of every argument: names, numbers and strings. */
-static size_t text_size(const struct np_order *o, const char *path)
-{
-	size_t size = strlen(path) + 1 + sizeof(*o) + 17 * 40;
-
-	for (size_t i = 0; i < o->n_settings; i++)
-		size += strlen(o->setting[i]) + sizeof("--set=");
-	return size;
-}
-
-static void add_field(struct args *a, const struct np_order *o,
+static void add_field(struct np_args *a, const struct np_order *o,
 		      const struct field *f)
 {
 	const void *v = (const char *)o + f->at;
 
 	switch (f->kind) {
 	case COUNT:
-		arg_add(a, "--%s=%u", f->name, *(const uint32_t *)v);
+		np_args_add(a, "--%s=%u", f->name, *(const uint32_t *)v);
 		break;
 	case NUMBER:
-		arg_add(a, "--%s=%ld", f->name, *(const long *)v);
+		np_args_add(a, "--%s=%ld", f->name, *(const long *)v);
 		break;
 	case FLAG:
-		arg_add(a, "--%s=%d", f->name, *(const bool *)v);
+		np_args_add(a, "--%s=%d", f->name, *(const bool *)v);
 		break;
 	case TEXT:
 	case APP:
-		arg_add(a, "--%s=%s", f->name, (const char *)v);
+		np_args_add(a, "--%s=%s", f->name, (const char *)v);
 		break;
 	}
 }
 
-char **np_order_to_argv(const struct np_order *o, const char *path)
+void np_order_to_args(const struct np_order *o, const char *path,
+		      struct np_args *out)
 {
-	size_t table = (NP_ORDER_ARGS + 1) * sizeof(char *);
-	size_t size = text_size(o, path);
-	struct args a = { .argv = calloc(1, table + size) };
-
-	if (!a.argv)
-		return NULL;
-	a.at = (char *)a.argv + table;
-	a.end = a.at + size;
-	arg_add(&a, "%s", path);
+	*out = (struct np_args){ .n = 0 };
+	np_args_add(out, "%s", path);
 	for (size_t i = 0; i < N_FIELDS; i++)
-		add_field(&a, o, &fields[i]);
+		add_field(out, o, &fields[i]);
 	for (size_t i = 0; i < o->n_settings; i++)
-		arg_add(&a, "--set=%s", o->setting[i]);
-	return a.argv;
+		np_args_add(out, "--set=%s", o->setting[i]);
 }
 
 static int take_number(const char *name, const char *text, long min, long max,

@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 #include "np_app.h"
+#include "np_args.h"
 #include "np_err.h"
 #include "np_level.h"
 
 #define NP_ORDER_SETTINGS 32 /* most arguments taken from plugstack.conf */
-#define NP_ORDER_ARGS (NP_ORDER_SETTINGS + 17)
 #define NP_ORDER_TEXT 128
 
 /* The level is chosen by what the application's curve needs most. */
@@ -40,11 +40,9 @@ struct np_order {
 	size_t n_settings;
 };
 
-/*
- * The command line for path.  Strings live in argv's own buffer; free() it.
- * argv is NULL-terminated.  NULL: out of memory.
- */
-char **np_order_to_argv(const struct np_order *o, const char *path);
+/* The command line for path; out->rc says whether there was memory. */
+void np_order_to_args(const struct np_order *o, const char *path,
+		      struct np_args *out);
 
 /* The reverse; settings point into argv.  Returns 0 or -EINVAL with err. */
 int np_order_from_argv(int argc, char **argv, struct np_order *o,

@@ -91,8 +91,8 @@ void np_plan_fingerprint(const struct np_facts *f, char hex[20])
 
 	for (int i = 0; i < (launcher ? 1 : f->argc); i++)
 		h = np_hash(h, f->argv[i], strlen(f->argv[i]) + 1);
-	h = np_hash(h, &f->n_nodes, sizeof(f->n_nodes));
-	h = np_hash(h, &f->n_tasks, sizeof(f->n_tasks));
+	h = np_hash(h, &f->step.n_nodes, sizeof(f->step.n_nodes));
+	h = np_hash(h, &f->step.n_tasks, sizeof(f->step.n_tasks));
 	snprintf(hex, 20, "%016llx", (unsigned long long)h);
 }
 
@@ -118,34 +118,23 @@ static int add_settings(const struct np_facts *f, struct np_order *o,
 enum np_plan np_plan_make(const struct np_facts *f, struct np_order *order,
 			  struct np_err *why)
 {
-	struct np_order o = {
-		.job_id = f->job_id, .step_id = f->step_id,
-		.array_job_id = f->array_job_id,
-		.array_task_id = f->array_task_id,
-		.het_component = f->het_component, .n_nodes = f->n_nodes,
-		.n_tasks = f->n_tasks,
-	};
+	struct np_order o = f->step;
 
 	if (f->side_step || (!f->asked && !(f->env_app && *f->env_app)))
 		return NP_PLAN_NOTHING;
-	if (f->interactive) {
-		np_errf(why, 0, "the shell of salloc is not measured; steps "
-			"started in it are");
-		return NP_PLAN_SKIP;
-	}
+	if (f->interactive)
+		return np_errf(why, NP_PLAN_SKIP, "the shell of salloc is not "
+			       "measured; steps started in it are");
 	o.launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
 	o.runner = o.launcher ? f->parent : f->pid;
-	if (f->n_nodes + o.launcher < 2) {
-		np_errf(why, 0, "the step runs on one node, which uses no "
-			"switch");
-		return NP_PLAN_SKIP;
-	}
+	if (o.n_nodes + o.launcher < 2)
+		return np_errf(why, NP_PLAN_SKIP, "the step runs on one node, "
+			       "which uses no switch");
 	if (np_plan_app(f, o.app, why) || add_settings(f, &o, why))
 		return NP_PLAN_SKIP;
-	if (strlen(f->srun) >= sizeof(o.srun)) {
-		np_errf(why, 0, "the path of srun is too long: %s", f->srun);
-		return NP_PLAN_SKIP;
-	}
+	if (strlen(f->srun) >= sizeof(o.srun))
+		return np_errf(why, NP_PLAN_SKIP, "the path of srun is too "
+			       "long: %s", f->srun);
 	strcpy(o.srun, f->srun);
 	snprintf(o.level, sizeof(o.level), "%s", f->level ? f->level : "");
 	snprintf(o.executable, sizeof(o.executable), "%s",

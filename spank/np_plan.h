@@ -16,16 +16,15 @@ struct np_facts {
 	bool asked;	      /* --netprofile was given */
 	const char *app;      /* its argument, or NULL */
 	const char *env_app;  /* NETPROF_APP, or NULL */
-	const char *level;    /* --netprofile-compress, NP_ORDER_AUTO, NULL */
+	const char *level;    /* for its order; NULL: none */
 	const char *period;   /* of --netprofile-period: a setting, or NULL */
 	const char *job_name; /* or NULL */
 	const char *srun;     /* path of the running srun */
 	int argc;	      /* command of the step */
 	char **argv;
-	uint32_t job_id, step_id, n_nodes, n_tasks;
+	struct np_order step; /* what is known of it: numbers of all kinds */
 	uint32_t pid, parent; /* of srun */
 	bool interactive; /* the step that salloc starts for its shell */
-	long array_job_id, array_task_id, het_component; /* -1: none */
 	int n_settings; /* arguments in plugstack.conf */
 	char **setting;
 };

@@ -6,68 +6,164 @@
 #include <string.h>
 #include <unistd.h>
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
+#include "np_level.h"
+#include "np_numbers.h"
 
-/* Sorted copies of the pointers, for has(). */
-static char **index_names(const struct np_hosts *h)
-{
-	char **sorted = malloc((h->n + 1) * sizeof(*sorted));
-
-	if (sorted && h->n) {
-		memcpy(sorted, h->name, h->n * sizeof(*sorted));
-		qsort(sorted, h->n, sizeof(*sorted), by_name);
-	}
-	return sorted;
-}
-
-static bool has(char *const *sorted, size_t n, const char *name)
-{
-	return n && bsearch(&name, sorted, n, sizeof(*sorted), by_name);
-}
+/* A node of the step, or another one of its allocation. */
+struct node {
+	const char *name, *leaf; /* leaf "": no topology, one leaf for all */
+	size_t index;		 /* where it stood */
+	bool in_step;		 /* the measured step runs here */
+	bool busy;		 /* another step of the job runs here */
+	bool level;		 /* the interference level runs here */
+};
 
 struct nodes {
-	struct np_place_node *node;
+	struct node *node; /* by leaf, and by index within one */
 	size_t n;
 };
 
-static void add(struct nodes *all, const struct np_survey *s, const char *name,
-		bool in_step, bool busy)
+/* ---- which there are ---- */
+
+static int add(struct nodes *all, struct np_numbers *seen,
+	       const struct np_survey *s, const struct np_hosts *hosts,
+	       bool in_step)
 {
-	all->node[all->n++] = (struct np_place_node){
-		.name = name, .leaf = np_leafmap_find(s->leaves, name),
-		.in_step = in_step, .busy = busy,
-	};
+	for (size_t i = 0; i < hosts->n; i++) {
+		const char *name = hosts->name[i];
+		uint32_t at = np_numbers_get(seen, name, strlen(name));
+
+		if (at == NP_NO_NUMBER)
+			return -ENOMEM;
+		if (at == all->n)
+			all->node[all->n++] = (struct node){
+				.name = name, .index = at, .in_step = in_step,
+				.leaf = np_leafmap_find(s->leaves, name),
+			};
+	}
+	return 0;
 }
 
-/* The step's nodes, and the other ones of the allocation. */
+static int by_leaf(const void *a, const void *b)
+{
+	const struct node *x = a, *y = b;
+	int c = strcmp(x->leaf, y->leaf);
+
+	return c ? c : (x->index > y->index) - (x->index < y->index);
+}
+
 static int list_nodes(const struct np_survey *s, const struct np_hosts *job,
 		      const struct np_hosts *busy, struct nodes *all)
 {
-	char **step = index_names(&s->step);
-	char **others = busy ? index_names(busy) : NULL;
-	size_t room = s->step.n + (job ? job->n : 0);
+	struct np_numbers seen = { .n = 0 };
+	int rc;
 
 	all->n = 0;
-	all->node = calloc(room ? room : 1, sizeof(*all->node));
-	if (all->node && step && (others || !busy)) {
-		for (size_t i = 0; i < s->step.n; i++)
-			add(all, s, s->step.name[i], true, false);
-		for (size_t i = 0; job && i < job->n; i++)
-			if (!has(step, s->step.n, job->name[i]))
-				add(all, s, job->name[i], false, busy &&
-				    has(others, busy->n, job->name[i]));
+	all->node = calloc(s->step.n + job->n + 1, sizeof(*all->node));
+	rc = all->node ? add(all, &seen, s, &s->step, true) : -ENOMEM;
+	if (!rc)
+		rc = add(all, &seen, s, job, false);
+	for (size_t i = 0; !rc && i < busy->n; i++) {
+		uint32_t at = np_numbers_find(&seen, busy->name[i],
+					      strlen(busy->name[i]));
+
+		if (at != NP_NO_NUMBER)
+			all->node[at].busy = true;
 	}
-	free(step);
-	free(others);
-	return all->n ? 0 : -ENOMEM;
+	np_numbers_free(&seen);
+	if (!rc && all->n)
+		qsort(all->node, all->n, sizeof(*all->node), by_leaf);
+	return rc;
 }
 
+/* The end of the leaf that begins at first. */
+static size_t leaf_end(const struct nodes *all, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < all->n &&
+	       !strcmp(all->node[first].leaf, all->node[end].leaf))
+		end++;
+	return end;
+}
+
+/* ---- where the level goes ---- */
+
+static bool is_idle(const struct node *n)
+{
+	return !n->in_step && !n->busy;
+}
+
+static size_t count_level(const struct node *node, size_t n)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		found += node[i].level;
+	return found;
+}
+
+/* On nodes of the step, or on idle ones beside it. */
+static size_t place_on_leaf(struct node *node, size_t n, enum np_scope scope)
+{
+	size_t step = 0, idle = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		step += node[i].in_step;
+		idle += is_idle(&node[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		node[i].level = step > 1 && (scope == NP_SCOPE_LEAF ?
+			idle > 1 && is_idle(&node[i]) : node[i].in_step);
+	return count_level(node, n);
+}
+
+/* The number of nodes that it takes. */
+static size_t place(struct nodes *all, enum np_scope scope)
+{
+	size_t n = 0;
+
+	for (size_t i = 0, end; i < all->n; i = end) {
+		end = leaf_end(all, i);
+		n += place_on_leaf(&all->node[i], end - i, scope);
+	}
+	return n;
+}
+
+/* Keep two and two of the leaf: of all pairs, evenly, keep of each `of`. */
+static void thin_leaf(struct node *node, size_t n, size_t keep, size_t of,
+		      size_t *seen)
+{
+	size_t left = count_level(node, n) / 2 * 2;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!node[i].level)
+			continue;
+		node[i].level = left && *seen * keep / of !=
+					(*seen + 1) * keep / of;
+		if (left && --left % 2 == 0)
+			++*seen;
+	}
+}
+
+static void thin(struct nodes *all, size_t most)
+{
+	size_t pairs = 0, seen = 0;
+
+	for (size_t i = 0, end; i < all->n; i = end) {
+		end = leaf_end(all, i);
+		pairs += count_level(&all->node[i], end - i) / 2;
+	}
+	for (size_t i = 0, end; i < all->n; i = end) {
+		end = leaf_end(all, i);
+		thin_leaf(&all->node[i], end - i, most / 2, pairs, &seen);
+	}
+}
+
+/* ---- the plan ---- */
+
 /* node[n]: a leaf and all of the allocation on it. */
-static int note_leaf(struct np_record *r, const struct np_place_node *node,
-		     size_t n)
+static int note_leaf(struct np_record *r, const struct node *node, size_t n)
 {
 	struct np_hosts here = { NULL, 0 };
 	struct np_leaf_run *run;
@@ -93,6 +189,25 @@ out:
 	return rc;
 }
 
+static int plan(struct np_survey *s, struct nodes *all, size_t max_level,
+		struct np_err *err)
+{
+	size_t taken;
+
+	s->scope = NP_SCOPE_LEAF;
+	taken = place(all, s->scope);
+	if (!taken) {
+		s->scope = NP_SCOPE_NODE;
+		taken = place(all, s->scope);
+	}
+	if (!taken)
+		return np_errf(err, -ENODEV, "no two nodes of the step share a "
+			       "leaf switch");
+	if (taken > max_level)
+		thin(all, max_level);
+	return 0;
+}
+
 int np_survey_plan(struct np_survey *s, const struct np_hosts *job,
 		   const struct np_hosts *busy, uint32_t max_level,
 		   struct np_record *r, struct np_err *err)
@@ -100,13 +215,13 @@ int np_survey_plan(struct np_survey *s, const struct np_hosts *job,
 	struct nodes all;
 	int rc = list_nodes(s, job, busy, &all);
 
-	if (!rc && !np_place(all.node, all.n, max_level, &s->scope, err))
-		rc = -ENODEV;
+	if (!rc)
+		rc = plan(s, &all, max_level, err);
 	for (size_t i = 0, end; !rc && i < all.n; i = end) {
-		end = np_place_leaf_end(all.node, all.n, i);
+		end = leaf_end(&all, i);
 		rc = note_leaf(r, &all.node[i], end - i);
 	}
-	for (size_t i = 0; !rc && job && i < all.n; i++)
+	for (size_t i = 0; !rc && job->n && i < all.n; i++)
 		if (all.node[i].level)
 			rc = np_hosts_add(&s->level, all.node[i].name);
 	free(all.node);
@@ -134,18 +249,16 @@ int np_survey_make(const struct np_order *o, uint32_t max_level,
 	int rc;
 
 	*s = (struct np_survey){ .leaves = NULL };
-	rc = np_cluster_step_nodes(o->job_id, o->step_id, &s->step, err);
+	rc = np_cluster_step_nodes(o->job_id, o->step_id, &s->step,
+				   level ? &busy : NULL, err);
 	if (!rc && o->launcher)
 		rc = add_this_host(&s->step);
 	if (!rc)
 		rc = np_leafmap_load(&s->leaves, err);
 	if (!rc && level)
 		rc = np_cluster_job_nodes(o->job_id, &job, err);
-	if (!rc && level)
-		rc = np_cluster_busy_nodes(o->job_id, o->step_id, &busy, err);
 	if (!rc)
-		rc = np_survey_plan(s, level ? &job : NULL,
-				    level ? &busy : NULL, max_level, r, err);
+		rc = np_survey_plan(s, &job, &busy, max_level, r, err);
 	np_hosts_free(&job);
 	np_hosts_free(&busy);
 	if (rc)
@@ -168,19 +281,23 @@ const char *np_describe_scope(const struct np_survey *where)
 	return where->scope == NP_SCOPE_LEAF ? "leaf" : "node";
 }
 
-int np_describe_level(struct np_record *r, const struct np_level *level,
-		      const struct np_survey *where)
+int np_describe_level(struct np_record *r, const char *name,
+		      const struct np_survey *where, struct np_err *err)
 {
-	struct np_level_run *l = calloc(1, sizeof(*l));
+	struct np_level_run *l;
+	struct np_level level;
 
+	if (np_level_parse(name, &level, err))
+		return -EINVAL;
+	l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
 	r->level = l;
-	l->name = strdup(level->name);
-	l->partners = level->partners;
-	l->messages = level->messages;
-	l->bytes = level->bytes;
-	l->pause_sec = level->pause_sec;
+	l->name = strdup(level.name);
+	l->partners = level.partners;
+	l->messages = level.messages;
+	l->bytes = level.bytes;
+	l->pause_sec = level.pause_sec;
 	l->scope = strdup(np_describe_scope(where));
 	l->nodes = np_hosts_compress(&where->level);
 	return l->name && l->scope && l->nodes ? 0 : -ENOMEM;

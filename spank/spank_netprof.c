@@ -34,7 +34,6 @@
 #include "np_tracing.h"
 #include "spank_node.h"
 #include "spank_options.h"
-#include "spank_tracing.h"
 
 /* As SPANK_PLUGIN() has it, but for the version; see np_loader.h. */
 const char plugin_name[] = "netprof";
@@ -262,24 +261,23 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 		.asked = spank_opt.asked,
 		.app = spank_opt.app[0] ? spank_opt.app : NULL,
 		.env_app = getenv("NETPROF_APP"),
-		.level = spank_opt.level[0] ? spank_opt.level :
-			 spank_opt.calibrate ? NP_ORDER_AUTO : NULL,
+		.level = spank_opt.level,
 		.period = spank_opt.period[0] ? spank_opt.period : NULL,
 		.job_name = getenv("SLURM_JOB_NAME"),
 		.srun = srun,
 		.pid = (uint32_t)getpid(), .parent = (uint32_t)getppid(),
-		.array_job_id = env_number("SLURM_ARRAY_JOB_ID"),
-		.array_task_id = env_number("SLURM_ARRAY_TASK_ID"),
-		.het_component = -1,
+		.step.array_job_id = env_number("SLURM_ARRAY_JOB_ID"),
+		.step.array_task_id = env_number("SLURM_ARRAY_TASK_ID"),
+		.step.het_component = -1,
 		.n_settings = ac, .setting = av,
 	};
-	spank_get_item(sp, S_JOB_ID, &f->job_id);
-	spank_get_item(sp, S_JOB_STEPID, &f->step_id);
-	spank_get_item(sp, S_JOB_NNODES, &f->n_nodes);
-	spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &f->n_tasks);
+	spank_get_item(sp, S_JOB_ID, &f->step.job_id);
+	spank_get_item(sp, S_JOB_STEPID, &f->step.step_id);
+	spank_get_item(sp, S_JOB_NNODES, &f->step.n_nodes);
+	spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &f->step.n_tasks);
 	if (spank_get_item(sp, S_JOB_ARGV, &argc, &f->argv) == ESPANK_SUCCESS)
 		f->argc = argc;
-	f->interactive = f->step_id == SLURM_INTERACTIVE_STEP;
+	f->interactive = f->step.step_id == SLURM_INTERACTIVE_STEP;
 }
 
 /* The store may be on the file system that hangs: to the system's log alone. */
@@ -296,22 +294,22 @@ static int attach(const struct np_order *order, int fd)
 {
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX + 32];
-	char **argv;
-	int rc = -ENOMEM;
+	struct np_args args;
+	int rc;
 
 	snprintf(path, sizeof(path), "%s/netprof-attend", conf.libexecdir);
-	argv = np_order_to_argv(order, path);
-	if (argv)
-		rc = np_attach_start(&attached[n_attached], argv, fd,
-				     START_WAIT_MS, &err);
+	np_order_to_args(order, path, &args);
+	rc = args.rc ? np_errf(&err, args.rc, "out of memory") :
+	     np_attach_start(&attached[n_attached], args.argv, fd,
+			     START_WAIT_MS, &err);
 	if (!rc)
 		n_attached++;
 	else if (rc == -ETIMEDOUT)
 		complain_of_hang(order, err.text);
 	else
 		complain("step %u.%u is not measured: %s", order->job_id,
-			 order->step_id, argv ? err.text : "out of memory");
-	free(argv);
+			 order->step_id, err.text);
+	np_args_free(&args);
 	return rc;
 }
 
@@ -419,8 +417,8 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 		return 0;
 	if (plan == NP_PLAN_SKIP) {
 		stop_listening();
-		complain("step %u.%u is not measured: %s", f.job_id, f.step_id,
-			 err.text);
+		complain("step %u.%u is not measured: %s", f.step.job_id,
+			 f.step.step_id, err.text);
 		return 0;
 	}
 	record_sec = np_mono_sec() + record_after_sec(&order);
@@ -428,7 +426,7 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 	stop_listening();
 	if (n_attached && on_exit(at_exit, NULL))
 		complain("step %u.%u: its exit code will not be known",
-			 f.job_id, f.step_id);
+			 order.job_id, order.step_id);
 	if (order.level[0])
 		wait_for_level(&order);
 	return 0;
@@ -443,7 +441,6 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 	(void)ac, (void)av;
 	if (!fits)
 		return 0;
-	spank_tracing_task(sp);
 	spank_node_task_starts(sp);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "np_conf.h"
+#include "np_order.h"
 #include "np_slurm_compat.h"
 
 enum { OPT_PROFILE, OPT_PERIOD, OPT_COMPRESS, OPT_CALIBRATE, OPT_TRACE };
@@ -82,8 +83,8 @@ static int take_option(int val, const char *arg, int remote)
 		rc = take_compress(arg ? arg : "", &err);
 	else if (val == OPT_TRACE)
 		rc = take_trace(arg, &err);
-	else
-		spank_opt.calibrate = true;
+	else if (!spank_opt.level[0])
+		strcpy(spank_opt.level, NP_ORDER_AUTO);
 	if (rc)
 		slurm_error("netprof: %s", err.text);
 	return rc;

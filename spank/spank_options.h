@@ -11,10 +11,10 @@
 #include "np_level.h"
 
 extern struct spank_opt {
-	bool asked, calibrate, trace;
+	bool asked, trace;
 	char app[NP_APP_MAX + 1];  /* "": not told, as below */
 	char period[39];	   /* "Period=100ms" */
-	char level[NP_LEVEL_NAME];
+	char level[NP_LEVEL_NAME]; /* or NP_ORDER_AUTO */
 	char trace_dir[PATH_MAX]; /* "": in the store */
 } spank_opt;
 

@@ -16,7 +16,7 @@
 #include "bench_big.h"
 #include "np_conf.h"
 #include "np_invite.h"
-#include "np_place.h"
+#include "np_pick.h"
 #include "np_record.h"
 #include "np_survey.h"
 
@@ -92,6 +92,7 @@ static size_t processes(const struct layout *l, const struct np_survey *s,
 /* A day's windows on the leaves that were measured, neighbours on all. */
 static size_t record_bytes(struct np_record *r, size_t measured)
 {
+	struct np_err err = NP_ERR_INIT;
 	char *text;
 	size_t len;
 
@@ -106,11 +107,14 @@ static size_t record_bytes(struct np_record *r, size_t measured)
 		for (int t = 0; t < DAY_SEC; t += 2) {
 			struct np_moments m = { 0 };
 
-			for (int k = 0; k < 20; k++)
-				np_moments_add(&m, 1e-6 * (1 + 9 * bench_draw()));
+			for (int k = 0; k < 20; k++) {
+				double sec = 1e-6 * (1 + 9 * bench_draw());
+
+				np_moments_add(&m, sec);
+				np_hist_add_bin(leaf->hist,
+						np_hist_bin_of(sec), 1);
+			}
 			np_series_add(leaf->windows, t, &m);
-			np_hist_add_bin(leaf->hist,
-					np_hist_bin_of(m.mean), 1);
 			np_moments_merge(&leaf->latency, &m);
 		}
 	}
@@ -121,7 +125,7 @@ static size_t record_bytes(struct np_record *r, size_t measured)
 			.leaf = strdup(r->leaves[i].name),
 			.nodes = strdup("n[10000-10019]"), .overlap_sec = 1234.5,
 		};
-	bench_must(np_record_write(r, "", &text, NULL), NULL);
+	bench_must(np_record_write(r, "", &text, &err), &err);
 	len = strlen(text);
 	free(text);
 	return len;
@@ -140,12 +144,12 @@ static int run(const struct layout *l, bool level)
 
 	np_conf_init(&conf);
 	list_nodes(&s.step, 0, l->nodes);
-	list_nodes(&job, 0, l->nodes);
+	if (level)
+		list_nodes(&job, 0, l->nodes);
 	begin = bench_now();
 	bench_must(np_leafmap_parse(text, &s.leaves, &err), &err);
-	bench_must(np_survey_plan(&s, level ? &job : NULL,
-				  level ? &busy : NULL, conf.probe_nodes, r,
-				  &err), &err);
+	bench_must(np_survey_plan(&s, &job, &busy, conf.probe_nodes, r, &err),
+		   &err);
 	all = processes(l, &s, &conf, &members);
 	plan = bench_since(begin);
 	bytes = record_bytes(r, members / 2);
@@ -172,7 +176,7 @@ int main(void)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(layouts); i++)
 		missed |= run(&layouts[i], false) | run(&layouts[i], true);
-	puts("requests to slurmctld: 3 to plan, 5 with a level, and two a look "
+	puts("requests to slurmctld: 3 to plan, 4 with a level, and two a look "
 	     "at the neighbours: at 3 s, then each minute, then each time the "
 	     "run is a quarter longer");
 	return missed;

@@ -15,21 +15,18 @@ static double now_sec(void *ctx)
 	return np_mono_sec();
 }
 
-static int command(const struct np_cal_srun *s, const struct np_cal_step *step,
-		   struct np_sidecmd *cmd)
+static void command(const struct np_cal_srun *s,
+		    const struct np_cal_step *step, struct np_args *args)
 {
-	int rc = step->level ?
-		np_sidecmd_level(cmd, &s->job, s->conf, step->level->name,
-				 step->nodes, step->n_nodes) :
-		np_sidecmd_impact(cmd, &s->job, s->conf, step->nodes,
+	if (step->level)
+		np_sidecmd_level(args, &s->job, s->conf, step->level->name,
+				 step->nodes, step->n_nodes);
+	else
+		np_sidecmd_impact(args, &s->job, s->conf, step->nodes,
 				  step->n_nodes);
-
-	if (rc)
-		return rc;
-	np_sidecmd_add(cmd, "--report-every=%gs", NP_CAL_WINDOW_SEC);
+	np_args_add(args, "--report-every=%gs", NP_CAL_WINDOW_SEC);
 	if (step->across)
-		np_sidecmd_add(cmd, "--across");
-	return 0;
+		np_args_add(args, "--across");
 }
 
 static int start(void *ctx, int slot, const struct np_cal_step *step,
@@ -38,32 +35,28 @@ static int start(void *ctx, int slot, const struct np_cal_step *step,
 	struct np_cal_srun *s = ctx;
 	uint32_t processes = (uint32_t)step->n_nodes *
 			     (step->level ? 1 : s->conf->per_node);
-	struct np_sidecmd cmd;
+	struct np_args args;
 	int rc;
 
-	if (command(s, step, &cmd))
-		return np_errf(err, -ENOMEM, "out of memory");
-	rc = np_sidestep_start(&s->step[slot], cmd.argv, s->env, processes,
-			       err);
-	np_sidecmd_free(&cmd);
+	command(s, step, &args);
+	rc = np_sidestep_start(&s->step[slot], &args, s->env, processes, err);
+	np_args_free(&args);
 	s->running[slot] = !rc;
 	return rc;
 }
 
-/* Lines of one slot on their way to the caller. */
+/* Reports of one slot on their way to the caller. */
 struct carrier {
 	int slot;
 	np_cal_report_f *f;
 	void *arg;
 };
 
-static void on_line(const char *line, void *arg)
+static void on_report(const struct np_report *r, void *arg)
 {
 	const struct carrier *c = arg;
-	struct np_report r;
 
-	if (!np_report_parse(line, &r, NULL))
-		c->f(c->slot, &r, c->arg);
+	c->f(c->slot, r, c->arg);
 }
 
 static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
@@ -72,7 +65,7 @@ static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
 		struct carrier c = { i, f, arg };
 
 		if (s->running[i])
-			np_sidestep_read(&s->step[i], on_line, &c);
+			np_sidestep_read(&s->step[i], on_report, &c);
 	}
 }
 

@@ -59,25 +59,22 @@ static void keep_sample(struct run *r, const struct np_prtt *p)
 	}
 }
 
-static void on_line(const char *line, void *arg)
+static void on_report(const struct np_report *rep, void *arg)
 {
 	struct run *r = arg;
-	struct np_report rep;
 
-	if (np_report_parse(line, &rep, NULL))
-		return;
-	switch (rep.kind) {
+	switch (rep->kind) {
 	case NP_REPORT_HELLO:
-		keep_hello(r, &rep);
+		keep_hello(r, rep);
 		break;
 	case NP_REPORT_PRTT:
-		keep_sample(r, &rep.prtt);
+		keep_sample(r, &rep->prtt);
 		break;
 	case NP_REPORT_NOTE:
-		strcpy(r->note, rep.note);
+		strcpy(r->note, rep->note);
 		break;
 	case NP_REPORT_BYE:
-		r->over |= rep.rank == r->asks && r->n;
+		r->over |= rep->rank == r->asks && r->n;
 		break;
 	default:
 		break;
@@ -87,19 +84,18 @@ static void on_line(const char *line, void *arg)
 static int start(struct run *r, struct np_err *err)
 {
 	const struct np_loggps_run *c = r->conf;
-	struct np_sidecmd cmd;
+	struct np_args args;
 	int rc;
 
-	if (np_sidecmd_prtt(&cmd, &c->job, c->conf, c->nodes, c->n_nodes))
-		return np_errf(err, -ENOMEM, "out of memory");
-	np_sidecmd_add(&cmd, "--blocks=%u", c->blocks);
-	np_sidecmd_add(&cmd, "--max-bytes=%u", c->max_bytes);
-	np_sidecmd_add(&cmd, "--max-trip=%.9gs", c->max_trip_sec);
+	np_sidecmd_prtt(&args, &c->job, c->conf, c->nodes, c->n_nodes);
+	np_args_add(&args, "--blocks=%u", c->blocks);
+	np_args_add(&args, "--max-bytes=%u", c->max_bytes);
+	np_args_add(&args, "--max-trip=%.9gs", c->max_trip_sec);
 	if (c->across)
-		np_sidecmd_add(&cmd, "--across");
-	rc = np_sidestep_start(&r->step, cmd.argv, c->env,
-			       (uint32_t)c->n_nodes, err);
-	np_sidecmd_free(&cmd);
+		np_args_add(&args, "--across");
+	rc = np_sidestep_start(&r->step, &args, c->env, (uint32_t)c->n_nodes,
+			       err);
+	np_args_free(&args);
 	return rc;
 }
 
@@ -108,7 +104,7 @@ static void read_more(struct run *r, double sec)
 	struct pollfd p = { r->step.fd, POLLIN, 0 };
 
 	poll(&p, 1, (int)(sec * 1000));
-	np_sidestep_read(&r->step, on_line, r);
+	np_sidestep_read(&r->step, on_report, r);
 }
 
 /* Why it ended by itself, in its own words or in srun's. */

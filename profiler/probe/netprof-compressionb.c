@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "np_probe_main.h"
@@ -43,21 +42,15 @@ struct settings {
 	struct np_probe_program program;
 	struct np_level level;
 	bool across;
-	size_t *to_rank, *from_rank;
-	int *to;
-	const char **to_names;
+	size_t *to, *from; /* ranks */
 };
 
-static int alloc_ring(struct settings *s)
+static int check(void *arg, struct np_err *err)
 {
-	size_t n = s->level.partners;
+	struct settings *s = arg;
 
-	s->to_rank = calloc(n, sizeof(*s->to_rank));
-	s->from_rank = calloc(n, sizeof(*s->from_rank));
-	s->to = calloc(n, sizeof(*s->to));
-	s->to_names = calloc(n, sizeof(*s->to_names));
-	return s->to_rank && s->from_rank && s->to && s->to_names ? 0 :
-								    -ENOMEM;
+	s->program.n_peers = s->level.partners;
+	return np_level_check(&s->level, err);
 }
 
 static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
@@ -65,25 +58,24 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 {
 	struct settings *s = arg;
 	size_t got = 0;
+	int rc = 0;
 
-	if (alloc_ring(s) ||
+	s->to = calloc(s->level.partners, sizeof(*s->to));
+	s->from = calloc(s->level.partners, sizeof(*s->from));
+	if (!s->to || !s->from ||
 	    np_pairing_ring(p->place, p->size, s->across, p->rank,
-			    s->level.partners, s->to_rank, s->from_rank, &got))
+			    s->level.partners, s->to, s->from, &got))
 		return np_errf(err, -ENOMEM, "out of memory");
 	s->level.partners = (uint32_t)got;
 	if (!got) {
 		out->skipped = "no partner: the step has one node on this leaf";
 		return 0;
 	}
-	for (size_t i = 0; i < got; i++) {
-		s->to_names[i] = p->place[s->to_rank[i]].node;
-		s->to[i] = np_probe_connect(p, s->to_rank[i], err);
-		if (s->to[i] < 0)
-			return s->to[i];
-	}
-	out->partner = s->to_names[0];
-	out->peer = s->to[0];
-	return 0;
+	for (size_t i = 0; !rc && i < got; i++)
+		rc = np_probe_connect(p, s->to[i], err);
+	out->partner = p->place[s->to[0]].node;
+	out->peer = (long)s->to[0];
+	return rc;
 }
 
 /* Of this step; another step has another, and every process the same. */
@@ -102,22 +94,17 @@ static double phase_of_step(void)
 	return sum - floor(sum);
 }
 
-static int engine(struct np_probe *p, void *arg, void **out,
+static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 		  struct np_err *err)
 {
 	struct settings *s = arg;
 	const struct np_rounds_conf conf = {
-		.rank = p->rank, .level = s->level, .from = s->from_rank,
-		.to = s->to, .to_names = s->to_names,
-		.start_sec = p->start_sec, .phase = phase_of_step(),
-		.round = np_probe_count,
-		.note = np_probe_note, .arg = p,
+		.env = np_probe_env(p), .level = s->level, .from = s->from,
+		.to = s->to, .phase = phase_of_step(),
 	};
 
-	if (np_rounds_new(&conf, p->conf.net, p->conf.clock,
-			  (struct np_rounds **)out))
-		return np_errf(err, -ENOMEM, "out of memory");
-	return 0;
+	return np_rounds_new(&conf, out) ?
+	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
 static int take_level(char *text, void *all, struct np_err *err)
@@ -153,19 +140,12 @@ int main(int argc, char **argv)
 		.program = {
 			.command = { NAME, usage, options },
 			.kind = NP_REPORT_ROUND, .report_every_sec = 1,
-			.duration_sec = INFINITY, .plan = plan,
-			.engine = engine, .step = np_rounds_step,
-			.messages = np_rounds_messages, .arg = &s,
+			.duration_sec = INFINITY, .check = check,
+			.plan = plan, .engine = engine,
+			.arg = &s,
 		},
 		.level = np_levels[0],
 	};
-	struct np_err err = NP_ERR_INIT;
 
-	if (np_probe_options(&s.program.command, argc, argv, &s, NULL, &err) ||
-	    np_level_check(&s.level, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 2;
-	}
-	s.program.n_peers = s.level.partners;
-	return np_probe_main(&s.program);
+	return np_probe_main(&s.program, argc, argv);
 }

@@ -1,7 +1,6 @@
 /* ImpactB: measures the latency between nodes while a program runs there. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,26 +33,14 @@ static const char usage[] =
 struct settings {
 	struct np_probe_program program;
 	struct np_pingpong_conf conf;
-	uint32_t bytes;
 };
 
-static int connect_to(struct np_probe *p, long rank, int *peer,
-		      const char **name, struct np_err *err)
-{
-	if (rank == NP_NOBODY)
-		return 0;
-	*name = p->place[rank].node;
-	*peer = np_probe_connect(p, (size_t)rank, err);
-	return *peer < 0 ? *peer : 0;
-}
-
-/* A pair in which both ask and answer has two connections all the same. */
 static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 		struct np_err *err)
 {
 	struct np_pingpong_conf *c = &((struct settings *)arg)->conf;
 	struct np_pair *pairs = calloc(p->size, sizeof(*pairs));
-	int rc;
+	int rc = 0;
 
 	if (!pairs || np_pairing_make(p->place, p->size, pairs)) {
 		free(pairs);
@@ -61,45 +48,32 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	}
 	c->pair = pairs[p->rank];
 	free(pairs);
-	rc = connect_to(p, c->pair.asks, &c->asks_peer, &c->asks_name, err);
-	if (!rc)
-		rc = connect_to(p, c->pair.answers, &c->answers_peer,
-				&c->answers_name, err);
-	if (rc)
-		return rc;
-	out->skipped = c->pair.skipped;
 	if (c->pair.asks != NP_NOBODY) {
-		out->partner = c->asks_name;
-		out->peer = c->asks_peer;
-	} else if (c->pair.answers != NP_NOBODY) {
-		out->peer = c->answers_peer;
+		out->partner = p->place[c->pair.asks].node;
+		rc = np_probe_connect(p, (size_t)c->pair.asks, err);
 	}
-	return 0;
+	if (!rc && c->pair.answers != NP_NOBODY)
+		rc = np_probe_connect(p, (size_t)c->pair.answers, err);
+	out->skipped = c->pair.skipped;
+	out->peer = c->pair.asks != NP_NOBODY ? c->pair.asks : c->pair.answers;
+	return rc;
 }
 
-static int engine(struct np_probe *p, void *arg, void **out,
+static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 		  struct np_err *err)
 {
-	struct settings *s = arg;
-	struct np_pingpong_conf *c = &s->conf;
+	struct np_pingpong_conf *c = &((struct settings *)arg)->conf;
 
-	c->rank = p->rank;
-	c->bytes = s->bytes;
-	c->start_sec = p->start_sec;
+	c->env = np_probe_env(p);
 	c->seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
-	c->latency = np_probe_count;
-	c->note = np_probe_note;
-	c->arg = p;
-	if (np_pingpong_new(c, p->conf.net, p->conf.clock,
-			    (struct np_pingpong **)out))
-		return np_errf(err, -ENOMEM, "out of memory");
-	return 0;
+	return np_pingpong_new(c, out) ?
+	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
 #define AT(member) offsetof(struct settings, member)
 
 static const struct np_option options[] = {
-	{ "bytes", NP_OPTION_BYTES, AT(bytes), NP_PINGPONG_MIN_BYTES,
+	{ "bytes", NP_OPTION_BYTES, AT(conf.bytes), NP_PINGPONG_MIN_BYTES,
 	  NP_PINGPONG_MAX_BYTES },
 	{ "period", NP_OPTION_TIME, AT(conf.period_sec), 1e-3, 3600 },
 	{ "report-every", NP_OPTION_SECONDS, AT(program.report_every_sec),
@@ -118,16 +92,10 @@ int main(int argc, char **argv)
 			.kind = NP_REPORT_LATENCY, .n_peers = 2,
 			.report_every_sec = 1, .duration_sec = INFINITY,
 			.plan = plan, .engine = engine,
-			.step = np_pingpong_step,
-			.messages = np_pingpong_messages, .arg = &s,
+			.arg = &s,
 		},
-		.conf.period_sec = 0.1, .bytes = 1024,
+		.conf = { .period_sec = 0.1, .bytes = 1024 },
 	};
-	struct np_err err = NP_ERR_INIT;
 
-	if (np_probe_options(&s.program.command, argc, argv, &s, NULL, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 2;
-	}
-	return np_probe_main(&s.program);
+	return np_probe_main(&s.program, argc, argv);
 }

@@ -1,7 +1,6 @@
 /* Times of messages between two nodes, for the parameters of LogGPS. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +35,6 @@ struct settings {
 	struct np_probe_program program;
 	struct np_prtt_conf conf;
 	bool across;
-	bool takes_part; /* this process is one of the two */
 };
 
 static int pair_of(const struct np_probe *p, bool across, size_t *asks,
@@ -72,13 +70,14 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 			       "on nodes under %s", p->size, s->across ?
 			       "two leaf switches" : "one leaf switch");
 	s->conf.asks = p->rank == asks;
-	s->takes_part = s->conf.asks || p->rank == answers;
-	if (!s->takes_part)
+	s->conf.takes_part = s->conf.asks || p->rank == answers;
+	if (!s->conf.takes_part)
 		return 0;
 	other = s->conf.asks ? answers : asks;
-	out->peer = s->conf.peer = np_probe_connect(p, other, err);
+	s->conf.peer = (uint32_t)other;
+	out->peer = (long)other;
 	out->partner = s->conf.asks ? p->place[other].node : "";
-	return s->conf.peer < 0 ? s->conf.peer : 0;
+	return np_probe_connect(p, other, err);
 }
 
 static void done(void *probe)
@@ -87,24 +86,19 @@ static void done(void *probe)
 	np_stop_ask();
 }
 
-static int engine(struct np_probe *p, void *arg, void **out,
+static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 		  struct np_err *err)
 {
 	struct settings *s = arg;
 
-	if (!s->takes_part) {
+	if (!s->conf.takes_part)
 		np_stop_ask();
-		return 0;
-	}
+	s->conf.env = np_probe_env(p);
 	s->conf.report = np_probe_prtt;
-	s->conf.note = np_probe_note;
 	s->conf.done = done;
 	s->conf.stop = np_stop_asked;
-	s->conf.arg = p;
-	if (np_prtt_new(&s->conf, p->conf.net, p->conf.clock,
-			(struct np_prtt_engine **)out))
-		return np_errf(err, -ENOMEM, "out of memory");
-	return 0;
+	return np_prtt_new(&s->conf, out) ?
+	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
 #define AT(member) offsetof(struct settings, member)
@@ -126,24 +120,19 @@ int main(int argc, char **argv)
 			.command = { NAME, usage, options },
 			.kind = NP_REPORT_LATENCY, .n_peers = 1,
 			.report_every_sec = 60, .duration_sec = INFINITY,
-			.plan = plan, .engine = engine, .step = np_prtt_step,
-			.messages = np_prtt_messages, .arg = &s,
+			.plan = plan, .engine = engine,
+			.arg = &s,
 		},
 		.conf = {
 			.blocks = NP_PRTT_BLOCKS, .max_bytes = 1u << 20,
 			.max_sec = NP_PRTT_TRIP_SEC,
 		},
 	};
-	struct np_err err = NP_ERR_INIT;
 
-	if (np_probe_options(&s.program.command, argc, argv, &s, NULL, &err)) {
-		fprintf(stderr, NAME ": %s\n", err.text);
-		return 2;
-	}
 	/*
 	 * Unlike other probes: as a program would have it, whose messages ask
 	 * for permission from some size on.
 	 */
 	setenv("UCX_RNDV_THRESH", "auto", 0);
-	return np_probe_main(&s.program);
+	return np_probe_main(&s.program, argc, argv);
 }

@@ -47,7 +47,6 @@ struct run {
 	struct np_schedule schedule;
 	struct np_probe probe;
 	struct np_clock clock;
-	int *peer;
 	int rc; /* of the measurement */
 	struct np_err *err;
 };
@@ -101,17 +100,12 @@ static int map_all(struct run *r)
 static int connect_all(struct run *r)
 {
 	struct np_probe *p = &r->probe;
+	int rc = 0;
 
-	r->peer = calloc(p->size, sizeof(*r->peer));
-	if (!r->peer)
-		return np_errf(r->err, -ENOMEM, "out of memory");
-	for (uint32_t k = 0; k < p->size; k++) {
-		r->peer[k] = k == p->rank ? -1 :
-			     np_probe_connect(p, k, r->err);
-		if (k != p->rank && r->peer[k] < 0)
-			return r->peer[k];
-	}
-	return 0;
+	for (uint32_t k = 0; !rc && k < p->size; k++)
+		if (k != p->rank)
+			rc = np_probe_connect(p, k, r->err);
+	return rc;
 }
 
 static int set_up(struct run *r)
@@ -129,7 +123,8 @@ static int set_up(struct run *r)
 	np_clock_init(&r->clock, np_stop_fd());
 	rc = np_pmix_open(&conf.wire, r->err);
 	if (!rc)
-		rc = np_ucx_open(conf.wire->size, &conf.net, r->err);
+		rc = np_ucx_open(conf.wire->size, conf.wire->size, &conf.net,
+				 r->err);
 	if (!rc)
 		rc = np_probe_open(&r->probe, &conf, r->err);
 	if (!rc)
@@ -160,21 +155,21 @@ static void nothing(void *arg, double now_sec)
 
 static int measure(struct run *r)
 {
-	const struct np_transfers_conf conf = {
-		.rank = r->probe.rank, .n_ranks = r->probe.size,
-		.peer = r->peer, .trial = r->schedule.trial,
-		.n_trials = r->schedule.n, .patience_sec = PATIENCE_SEC,
-		.done = on_done, .over = on_over, .arg = r,
+	struct np_transfers_conf conf = {
+		.env = np_probe_env(&r->probe), .n_ranks = r->probe.size,
+		.trial = r->schedule.trial, .n_trials = r->schedule.n,
+		.patience_sec = PATIENCE_SEC,
+		.done = on_done, .over = on_over,
 	};
-	struct np_transfers *t;
-	struct np_engine e = { .step = np_transfers_step, .idle = nothing,
-			       .idle_every_sec = PATIENCE_SEC };
+	const struct np_idle idle = { nothing, PATIENCE_SEC, NULL };
+	struct np_engine *e;
 
-	if (np_transfers_new(&conf, r->probe.conf.net, &r->clock, &t))
+	conf.env.arg = r;
+	if (np_transfers_new(&conf, &e))
 		return np_errf(r->err, -ENOMEM, "out of memory");
-	e.engine = t;
 	r->rc = np_errf(r->err, -EINTR, "ended by a signal");
-	np_loop_run(&e, r->probe.conf.net, &r->clock, np_stop_asked, INFINITY);
+	np_loop_run(e, &idle, r->probe.conf.net, &r->clock, np_stop_asked,
+		    INFINITY);
 	return r->rc;
 }
 
@@ -209,7 +204,7 @@ static void print(const struct run *r)
 	const struct np_probe_conf *c = &r->probe.conf;
 
 	if (r->probe.size > 1)
-		c->net->ops->transport(c->net, r->peer[1], transport,
+		c->net->ops->transport(c->net, 1, transport,
 				       sizeof(transport));
 	printf("# %s %s, UCX %s, %s, %u processes, %u repeats\n", NAME,
 	       NP_VERSION, np_ucx_version(), transport, r->probe.size,

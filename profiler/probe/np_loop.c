@@ -33,12 +33,12 @@ static void wait_net(struct np_net *net, const struct np_clock *clock,
 	if (net->ops->progress(net))
 		return; /* something came: the engine first */
 	if (net->ops->arm(net) == 0)
-		clock->wait(clock, net->ops->fd(net), until_sec);
+		clock->wait(clock, net->fd, until_sec);
 }
 
-void np_loop_run(const struct np_engine *e, struct np_net *net,
-		 const struct np_clock *clock, bool (*stop)(void),
-		 double end_sec)
+void np_loop_run(struct np_engine *e, const struct np_idle *idle,
+		 struct np_net *net, const struct np_clock *clock,
+		 bool (*stop)(void), double end_sec)
 {
 	double idle_sec = clock->now_sec(clock);
 	struct np_next next;
@@ -50,21 +50,21 @@ void np_loop_run(const struct np_engine *e, struct np_net *net,
 		now = clock->now_sec(clock);
 		if (now >= end_sec)
 			break;
-		e->step(e->engine, now, &next);
+		e->ops->step(e, now, &next);
 		/*
 		 * Asleep until a time is a good moment to be idle.  While a
 		 * message is awaited, only if that was not had for long.
 		 */
 		if (next.how == NP_WAIT_SLEEP ||
-		    now >= idle_sec + e->idle_every_sec) {
-			e->idle(e->arg, now);
+		    now >= idle_sec + idle->every_sec) {
+			idle->f(idle->arg, now);
 			idle_sec = now;
 		}
 		if (next.how == NP_WAIT_POLL)
 			continue;
 		next.until_sec = fmin(next.until_sec, end_sec);
 		next.until_sec = fmin(next.until_sec,
-				      idle_sec + e->idle_every_sec);
+				      idle_sec + idle->every_sec);
 		if (next.how == NP_WAIT_SLEEP)
 			clock->wait(clock, -1, next.until_sec);
 		else

@@ -10,6 +10,7 @@
 
 #include "np_clock.h"
 #include "np_net.h"
+#include "np_pairing.h"
 
 /* What an engine waits for, most pressing first. */
 enum np_wait {
@@ -23,19 +24,47 @@ struct np_next {
 	double until_sec; /* of the clock; may be INFINITY */
 };
 
-struct np_engine {
+/* What an engine is given; all is borrowed. */
+struct np_engine_env {
+	struct np_net *net;
+	const struct np_clock *clock;
+	uint32_t rank;
+	const struct np_place *place; /* of every rank */
+	double start_sec; /* the common start, on the clock */
+	/* A value in seconds, seen at at_sec after the common start. */
+	void (*count)(double at_sec, double sec, void *arg);
+	/* One line of text for the record. */
+	void (*note)(const char *text, void *arg);
+	void *arg;
+};
+
+struct np_engine;
+
+struct np_engine_ops {
 	/* Do all that can be done at now_sec; progress() was just called. */
-	void (*step)(void *engine, double now_sec, struct np_next *next);
+	void (*step)(struct np_engine *e, double now_sec, struct np_next *next);
+	/* When no message is under way. */
+	void (*free)(struct np_engine *e);
+};
+
+/* Every engine begins with this. */
+struct np_engine {
+	const struct np_engine_ops *ops;
+	uint64_t messages; /* sent so far */
+};
+
+/* What else there is to do. */
+struct np_idle {
 	/* Between two steps, when no message is being timed. */
-	void (*idle)(void *arg, double now_sec);
-	double idle_every_sec; /* it is wanted at least about so often */
-	void *engine, *arg;
+	void (*f)(void *arg, double now_sec);
+	double every_sec; /* it is wanted at least about so often */
+	void *arg;
 };
 
 /* Run until *stop() or end_sec (of the clock; INFINITY: no end). */
-void np_loop_run(const struct np_engine *e, struct np_net *net,
-		 const struct np_clock *clock, bool (*stop)(void),
-		 double end_sec);
+void np_loop_run(struct np_engine *e, const struct np_idle *idle,
+		 struct np_net *net, const struct np_clock *clock,
+		 bool (*stop)(void), double end_sec);
 
 /*
  * How long to poll for an answer before falling asleep.

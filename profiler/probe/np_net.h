@@ -3,7 +3,8 @@
  * in one file (np_ucx.c) and tests have a twin in memory (np_net_loop.c).
  *
  * Nothing here blocks.  Work happens in progress() alone; to sleep until there
- * is some, arm() and then wait for fd() to become readable.
+ * is some, arm() and then wait for fd to become readable.  A net lives as long as
+ * its process.
  */
 #ifndef NP_NET_H
 #define NP_NET_H
@@ -24,31 +25,28 @@ struct np_op {
 };
 
 struct np_net_ops {
-	/* What others need to connect here; valid until close(). */
-	int (*address)(struct np_net *n, const void **addr, size_t *len,
-		       struct np_err *err);
+	/*
+	 * Connect to the process of that rank, which is at that address, before
+	 * any of what follows names it; once.  Returns 0 or -errno.
+	 */
+	int (*connect)(struct np_net *n, uint32_t rank, const void *addr,
+		       size_t len, struct np_err *err);
+
+	/* 0, or -errno once the connection to a process is known to be lost. */
+	int (*lost)(struct np_net *n, uint32_t rank);
 
 	/*
-	 * Make the process of that address peer 0, 1, 2, ... of this one, in
-	 * the order of the calls.  Returns the number of the peer, or -errno.
+	 * The path to a process, as "tcp/eth0"; "" if not known.
 	 */
-	int (*connect)(struct np_net *n, const void *addr, size_t len,
-		       struct np_err *err);
-
-	/* 0, or -errno once the connection to a peer is known to be lost. */
-	int (*lost)(struct np_net *n, int peer);
+	void (*transport)(struct np_net *n, uint32_t rank, char *buf,
+			  size_t size);
 
 	/*
-	 * The path to a peer, as "tcp/eth0"; "" if not known.
+	 * Start a message.  It meets the receive with the same tag at that
+	 * process, in the order of the calls.  A failure shows in op->status.
 	 */
-	void (*transport)(struct np_net *n, int peer, char *buf, size_t size);
-
-	/*
-	 * Start a message.  It meets the receive with the same tag at the
-	 * peer, in the order of the calls.  A failure shows in op->status.
-	 */
-	void (*send)(struct np_net *n, int peer, uint64_t tag, const void *buf,
-		     size_t len, struct np_op *op);
+	void (*send)(struct np_net *n, uint32_t rank, uint64_t tag,
+		     const void *buf, size_t len, struct np_op *op);
 	void (*recv)(struct np_net *n, uint64_t tag, void *buf, size_t len,
 		     struct np_op *op);
 
@@ -56,18 +54,18 @@ struct np_net_ops {
 	unsigned (*progress)(struct np_net *n);
 
 	/*
-	 * Promise that fd() becomes readable when there is work.
+	 * Promise that fd becomes readable when there is work.
 	 * Returns 0, or -EAGAIN: there is work already, progress() first.
 	 */
 	int (*arm)(struct np_net *n);
-	int (*fd)(struct np_net *n);
-
-	void (*close)(struct np_net *n);
 };
 
 /* Every implementation begins with this. */
 struct np_net {
 	const struct np_net_ops *ops;
+	const void *address; /* what others need to connect here */
+	size_t address_len;
+	int fd;
 };
 
 /*
@@ -75,11 +73,13 @@ struct np_net {
  */
 
 /*
- * Open a UCX worker for about n_peers connections.  Every UCX_* variable of
+ * Open a UCX worker for about n_peers connections to processes of ranks below
+ * size.  Every UCX_* variable of
  * the environment is respected; what is not set there gets values for a small,
- * quiet process.  Returns 0 or -errno with err; close with (*out)->ops->close().
+ * quiet process.  Returns 0 or -errno with err.
  */
-int np_ucx_open(size_t n_peers, struct np_net **out, struct np_err *err);
+int np_ucx_open(uint32_t size, size_t n_peers, struct np_net **out,
+		struct np_err *err);
 
 /* "1.13.1": the library in use. */
 const char *np_ucx_version(void);

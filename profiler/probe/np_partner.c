@@ -1,19 +1,16 @@
 #include "np_partner.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-__attribute__((format(printf, 2, 3)))
-static void note(struct np_partner *p, const char *fmt, ...)
+static void note(struct np_partner *p, const char *what)
 {
+	const struct np_engine_env *env = p->env;
 	char text[NP_ERR_LEN];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	p->note(text, p->arg);
+	snprintf(text, sizeof(text), "partner on %s %s",
+		 env->place[p->rank].node, what);
+	env->note(text, env->arg);
 }
 
 void np_partner_lost(struct np_partner *p, double now_sec)
@@ -31,7 +28,7 @@ static double check_lost(struct np_partner *p, double now_sec)
 		return INFINITY;
 	if (now_sec < p->lost_sec + NP_PARTNER_GRACE_SEC)
 		return p->lost_sec + NP_PARTNER_GRACE_SEC;
-	note(p, "partner on %s lost", p->name);
+	note(p, "lost");
 	p->noted = true;
 	return INFINITY;
 }
@@ -39,19 +36,22 @@ static double check_lost(struct np_partner *p, double now_sec)
 static double check_silent(struct np_partner *p, double now_sec,
 			   double since_sec)
 {
+	char what[48];
+
 	if (p->state == NP_PARTNER_SILENT)
 		return INFINITY;
 	if (now_sec < since_sec + p->patience_sec)
 		return since_sec + p->patience_sec;
 	p->state = NP_PARTNER_SILENT;
-	note(p, "partner on %s silent for %g s", p->name, p->patience_sec);
+	snprintf(what, sizeof(what), "silent for %g s", p->patience_sec);
+	note(p, what);
 	return INFINITY;
 }
 
 enum np_partner_state np_partner_check(struct np_partner *p, double now_sec,
 				       double since_sec, double *until_sec)
 {
-	if (p->net->ops->lost(p->net, p->peer))
+	if (p->env->net->ops->lost(p->env->net, p->rank))
 		np_partner_lost(p, now_sec);
 	*until_sec = p->state == NP_PARTNER_LOST ?
 			     check_lost(p, now_sec) :
@@ -64,6 +64,6 @@ bool np_partner_heard(struct np_partner *p)
 	if (p->state != NP_PARTNER_SILENT)
 		return false;
 	p->state = NP_PARTNER_THERE;
-	note(p, "partner on %s is back", p->name);
+	note(p, "is back");
 	return true;
 }

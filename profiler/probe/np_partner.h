@@ -7,10 +7,7 @@
 
 #include <stdbool.h>
 
-#include "np_net.h"
-
-/* Takes one line of text for the record. */
-typedef void np_note_f(const char *text, void *arg);
+#include "np_loop.h"
 
 /*
  * When a step ends, one process ends first.  So a loss is noted only after
@@ -26,12 +23,9 @@ enum np_partner_state {
 
 /* All public; set up by hand, the last part zero. */
 struct np_partner {
-	struct np_net *net;
-	int peer;
-	const char *name; /* its node, for the note; borrowed */
+	const struct np_engine_env *env;
+	uint32_t rank;
 	double patience_sec;
-	np_note_f *note;
-	void *arg;
 
 	enum np_partner_state state;
 	double lost_sec; /* when it was found lost */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_partner.h"
+
 #define TAG_PING (1ull << 32) /* | rank of the sender */
 #define TAG_PONG (2ull << 32)
 
@@ -21,12 +23,11 @@ struct channel {
 	size_t bytes;	/* of a message that is measured */
 	char *out, *in; /* so many each */
 	struct np_op sent, got;
-	uint64_t messages;
+	uint64_t *messages; /* of the engine */
 };
 
 struct asker {
 	const struct np_pingpong_conf *conf;
-	const struct np_clock *clock;
 	struct channel channel;
 	enum { RESTS, WARMS, TIMES } state;
 	double due_sec, next_due_sec;
@@ -57,12 +58,11 @@ double np_pingpong_patience_sec(double period_sec)
 
 /* To be freed by close_channel() in any case. */
 static int open_channel(struct channel *ch, const struct np_pingpong_conf *c,
-			struct np_net *net, int peer, const char *name)
+			long rank)
 {
 	ch->partner = (struct np_partner){
-		.net = net, .peer = peer, .name = name,
+		.env = &c->env, .rank = (uint32_t)rank,
 		.patience_sec = np_pingpong_patience_sec(c->period_sec),
-		.note = c->note, .arg = c->arg,
 	};
 	ch->bytes = c->bytes;
 	ch->out = calloc(1, c->bytes);
@@ -78,7 +78,7 @@ static void close_channel(struct channel *ch)
 
 static void post(struct channel *c)
 {
-	struct np_net *net = c->partner.net;
+	struct np_net *net = c->partner.env->net;
 
 	net->ops->recv(net, c->recv_tag, c->in, c->bytes, &c->got);
 }
@@ -87,11 +87,11 @@ static void put(struct channel *c, struct ping ping)
 {
 	/* What is not measured carries no padding: it is the program's path. */
 	size_t bytes = ping.kept ? c->bytes : sizeof(ping);
-	struct np_net *net = c->partner.net;
+	struct np_net *net = c->partner.env->net;
 
 	memcpy(c->out, &ping, sizeof(ping));
-	c->messages++;
-	net->ops->send(net, c->partner.peer, c->send_tag, c->out, bytes,
+	++*c->messages;
+	net->ops->send(net, c->partner.rank, c->send_tag, c->out, bytes,
 		       &c->sent);
 }
 
@@ -134,19 +134,21 @@ static double interval(struct asker *a)
 static void asker_start(struct asker *a)
 {
 	const struct np_pingpong_conf *c = a->conf;
-	double turn = c->rank * GOLDEN;
+	double turn = c->env.rank * GOLDEN;
 
 	a->random = c->seed;
 	a->state = RESTS;
-	a->due_sec = c->start_sec + c->period_sec * (turn - floor(turn));
+	a->due_sec = c->env.start_sec +
+		     c->period_sec * (turn - floor(turn));
 }
 
 static void send(struct asker *a)
 {
+	const struct np_clock *clock = a->conf->env.clock;
 	double ahead_us;
 
 	post(&a->channel);
-	a->sent_sec = a->clock->now_sec(a->clock);
+	a->sent_sec = clock->now_sec(clock);
 	ahead_us = fmax(0, 1e6 * (a->next_due_sec - a->sent_sec));
 	put(&a->channel, (struct ping){
 		.kept = a->state == TIMES,
@@ -174,7 +176,7 @@ static void rest(struct asker *a, double now_sec)
 
 static void answered(struct asker *a, double now_sec)
 {
-	const struct np_pingpong_conf *c = a->conf;
+	const struct np_engine_env *env = &a->conf->env;
 
 	if (now_sec <= a->poll_until_sec)
 		np_poll_caught(&a->poll, now_sec - a->sent_sec);
@@ -184,8 +186,8 @@ static void answered(struct asker *a, double now_sec)
 		a->state = TIMES;
 		send(a);
 	} else {
-		c->latency(now_sec - c->start_sec,
-			   (now_sec - a->sent_sec) / 2, c->arg);
+		env->count(now_sec - env->start_sec,
+			   (now_sec - a->sent_sec) / 2, env->arg);
 		rest(a, now_sec);
 	}
 }
@@ -229,7 +231,7 @@ static void asker_step(struct asker *a, double now_sec, struct np_next *next)
 
 static void answerer_start(struct answerer *a)
 {
-	a->heard_sec = a->conf->start_sec;
+	a->heard_sec = a->conf->env.start_sec;
 	a->expected_sec = a->wake_sec = a->poll_until_sec = -INFINITY;
 	post(&a->channel);
 }
@@ -316,67 +318,41 @@ static void answerer_step(struct answerer *a, double now_sec,
 
 /* ---- both ---- */
 
-struct np_pingpong {
+struct pingpong {
+	struct np_engine engine;
 	struct np_pingpong_conf conf;
 	struct asker asker;
 	struct answerer answerer;
 };
 
-static int open_asker(struct np_pingpong *p, struct np_net *net,
-		      const struct np_clock *clock)
+static int open_asker(struct pingpong *p)
 {
 	const struct np_pingpong_conf *c = &p->conf;
 	struct asker *a = &p->asker;
 
 	a->conf = c;
-	a->clock = clock;
-	a->channel.send_tag = TAG_PING | c->rank;
+	a->channel.messages = &p->engine.messages;
+	a->channel.send_tag = TAG_PING | c->env.rank;
 	a->channel.recv_tag = TAG_PONG | (uint64_t)c->pair.asks;
-	if (open_channel(&a->channel, c, net, c->asks_peer, c->asks_name))
+	if (open_channel(&a->channel, c, c->pair.asks))
 		return -ENOMEM;
 	asker_start(a);
 	return 0;
 }
 
-static int open_answerer(struct np_pingpong *p, struct np_net *net)
+static int open_answerer(struct pingpong *p)
 {
 	const struct np_pingpong_conf *c = &p->conf;
 	struct answerer *a = &p->answerer;
 
 	a->conf = c;
-	a->channel.send_tag = TAG_PONG | c->rank;
+	a->channel.messages = &p->engine.messages;
+	a->channel.send_tag = TAG_PONG | c->env.rank;
 	a->channel.recv_tag = TAG_PING | (uint64_t)c->pair.answers;
-	if (open_channel(&a->channel, c, net, c->answers_peer,
-			 c->answers_name))
+	if (open_channel(&a->channel, c, c->pair.answers))
 		return -ENOMEM;
 	answerer_start(a);
 	return 0;
-}
-
-int np_pingpong_new(const struct np_pingpong_conf *conf, struct np_net *net,
-		    const struct np_clock *clock, struct np_pingpong **out)
-{
-	struct np_pingpong *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	p->conf = *conf;
-	if ((conf->pair.asks != NP_NOBODY && open_asker(p, net, clock)) ||
-	    (conf->pair.answers != NP_NOBODY && open_answerer(p, net))) {
-		np_pingpong_free(p);
-		return -ENOMEM;
-	}
-	*out = p;
-	return 0;
-}
-
-void np_pingpong_free(struct np_pingpong *p)
-{
-	if (!p)
-		return;
-	close_channel(&p->asker.channel);
-	close_channel(&p->answerer.channel);
-	free(p);
 }
 
 /* Both sides live in one process: the more pressing wish counts. */
@@ -387,9 +363,10 @@ static void merge(struct np_next *next, struct np_next other)
 	next->until_sec = fmin(next->until_sec, other.until_sec);
 }
 
-void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next)
+static void step(struct np_engine *engine, double now_sec,
+		 struct np_next *next)
 {
-	struct np_pingpong *p = pingpong;
+	struct pingpong *p = (struct pingpong *)engine;
 	struct np_next side;
 
 	*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
@@ -403,9 +380,30 @@ void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next)
 	}
 }
 
-uint64_t np_pingpong_messages(const void *pingpong)
+static void free_pingpong(struct np_engine *engine)
 {
-	const struct np_pingpong *p = pingpong;
+	struct pingpong *p = (struct pingpong *)engine;
 
-	return p->asker.channel.messages + p->answerer.channel.messages;
+	close_channel(&p->asker.channel);
+	close_channel(&p->answerer.channel);
+	free(p);
+}
+
+int np_pingpong_new(const struct np_pingpong_conf *conf,
+		    struct np_engine **out)
+{
+	static const struct np_engine_ops ops = { step, free_pingpong };
+	struct pingpong *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->engine.ops = &ops;
+	p->conf = *conf;
+	if ((conf->pair.asks != NP_NOBODY && open_asker(p)) ||
+	    (conf->pair.answers != NP_NOBODY && open_answerer(p))) {
+		free_pingpong(&p->engine);
+		return -ENOMEM;
+	}
+	*out = &p->engine;
+	return 0;
 }

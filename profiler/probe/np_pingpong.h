@@ -26,47 +26,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_clock.h"
 #include "np_loop.h"
-#include "np_net.h"
 #include "np_pairing.h"
-#include "np_partner.h"
 
 #define NP_PINGPONG_MIN_BYTES 8
 #define NP_PINGPONG_MAX_BYTES (1u << 20)
 
-/* A latency in seconds, seen at at_sec after the common start. */
-typedef void np_latency_f(double at_sec, double latency_sec, void *arg);
-
 struct np_pingpong_conf {
-	uint32_t rank;
-	struct np_pair pair;
-	int asks_peer, answers_peer; /* the same two as peers of net */
-	const char *asks_name, *answers_name; /* their nodes, for notes */
-	size_t bytes; /* NP_PINGPONG_MIN_BYTES .. NP_PINGPONG_MAX_BYTES */
+	struct np_engine_env env; /* latencies are counted */
+	struct np_pair pair;	  /* connected */
+	uint32_t bytes; /* NP_PINGPONG_MIN_BYTES .. NP_PINGPONG_MAX_BYTES */
 	double period_sec;
-	double start_sec; /* the common start, on the clock */
-	uint64_t seed;	  /* of the random times */
-
-	np_latency_f *latency;
-	np_note_f *note;
-	void *arg; /* of both */
+	uint64_t seed; /* of the random times */
 };
 
-struct np_pingpong;
-
-/* net and clock are borrowed.  Returns 0 or -ENOMEM. */
-int np_pingpong_new(const struct np_pingpong_conf *conf, struct np_net *net,
-		    const struct np_clock *clock, struct np_pingpong **out);
-
-/* After net is closed, as messages may be under way.  NULL is allowed. */
-void np_pingpong_free(struct np_pingpong *p);
-
-/* For struct np_engine. */
-void np_pingpong_step(void *pingpong, double now_sec, struct np_next *next);
-
-/* Messages sent so far. */
-uint64_t np_pingpong_messages(const void *pingpong);
+/* Returns 0 or -ENOMEM. */
+int np_pingpong_new(const struct np_pingpong_conf *conf,
+		    struct np_engine **out);
 
 /* A partner that owes an answer for so long is called silent. */
 double np_pingpong_patience_sec(double period_sec);

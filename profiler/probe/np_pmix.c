@@ -10,6 +10,8 @@
 
 #include <pmix.h>
 
+#include "np_clock.h"
+
 #define KEY "netprof.place"
 
 /*
@@ -27,20 +29,8 @@
 struct pmix {
 	struct np_wire wire;
 	pmix_proc_t self;
-	struct timespec opened;
+	struct timespec settled;
 };
-
-static void settle(const struct pmix *p)
-{
-	struct timespec until = p->opened;
-
-	until.tv_nsec += (long)(SETTLE_SEC * 1e9);
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_nsec -= 1000000000L;
-		until.tv_sec++;
-	}
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-}
 
 static int failed(struct np_err *err, pmix_status_t status, const char *what)
 {
@@ -58,7 +48,8 @@ static int pmix_put(struct np_wire *w, const void *data, size_t len,
 	pmix_value_t v = { .type = PMIX_BYTE_OBJECT };
 	pmix_status_t status;
 
-	settle((struct pmix *)w);
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
+			&((struct pmix *)w)->settled, NULL);
 	v.data.bo.bytes = (char *)data; /* copied by PMIx_Put() */
 	v.data.bo.size = len;
 	status = PMIx_Put(PMIX_GLOBAL, KEY, &v);
@@ -204,7 +195,7 @@ int np_pmix_open(struct np_wire **out, struct np_err *err)
 		return failed(err, status, "PMIx_Init (expected to be started "
 					   "by \"srun --mpi=pmix\")");
 	}
-	clock_gettime(CLOCK_MONOTONIC, &p->opened);
+	p->settled = np_mono_after(SETTLE_SEC);
 	p->wire.ops = &ops;
 	p->wire.rank = p->self.rank;
 	rc = job_size(p, err);

@@ -95,58 +95,49 @@ static void say_window(const struct np_report *r, void *probe)
 static int put_self(struct np_probe *p, struct np_err *err)
 {
 	const char *node = p->conf.node, *leaf = p->conf.leaf;
-	size_t node_len = strlen(node) + 1, leaf_len = strlen(leaf) + 1, len;
-	const void *addr;
-	char *blob;
-	int rc = p->conf.net->ops->address(p->conf.net, &addr, &len, err);
+	const struct np_net *net = p->conf.net;
+	size_t node_len = strlen(node) + 1, leaf_len = strlen(leaf) + 1;
+	size_t len = node_len + leaf_len + net->address_len;
+	char *blob = malloc(len);
+	int rc;
 
-	if (rc)
-		return rc;
-	blob = malloc(node_len + leaf_len + len);
 	if (!blob)
 		return np_errf(err, -ENOMEM, "out of memory");
 	memcpy(blob, node, node_len);
 	memcpy(blob + node_len, leaf, leaf_len);
-	memcpy(blob + node_len + leaf_len, addr, len);
-	rc = p->conf.wire->ops->put(p->conf.wire, blob,
-				    node_len + leaf_len + len, err);
+	memcpy(blob + node_len + leaf_len, net->address, net->address_len);
+	rc = p->conf.wire->ops->put(p->conf.wire, blob, len, err);
 	free(blob);
 	return rc;
 }
 
 /* Where the address begins in a blob; 0 if it is damaged. */
-static size_t address_at(const char *blob, size_t len)
+static size_t address_at(const struct np_probe_blob *b)
 {
-	size_t node = strnlen(blob, len) + 1;
-	size_t leaf = node < len ? strnlen(blob + node, len - node) + 1 : len;
+	const char *text = b->data;
+	size_t node = strnlen(text, b->len) + 1;
+	size_t leaf = node < b->len ?
+		      strnlen(text + node, b->len - node) + 1 : b->len;
 
-	return node + leaf < len ? node + leaf : 0;
+	return node + leaf < b->len ? node + leaf : 0;
 }
 
 static int get_place(struct np_probe *p, uint32_t rank, struct np_err *err)
 {
 	struct np_place *at = &p->place[rank];
-	int rc = p->conf.wire->ops->get(p->conf.wire, rank, &p->blob[rank],
-					&p->blob_len[rank], err);
+	struct np_probe_blob *b = &p->blob[rank];
+	int rc = p->conf.wire->ops->get(p->conf.wire, rank, &b->data, &b->len,
+					err);
 
 	if (rc)
 		return rc;
-	if (!address_at(p->blob[rank], p->blob_len[rank]))
+	if (!address_at(b))
 		return np_errf(err, -EPROTO, "process %u says where it runs "
 			       "in %zu bytes that make no sense (another "
-			       "version of this program?)", rank,
-			       p->blob_len[rank]);
-	at->node = p->blob[rank];
+			       "version of this program?)", rank, b->len);
+	at->node = b->data;
 	at->leaf = at->node + strlen(at->node) + 1;
 	return 0;
-}
-
-static int alloc_places(struct np_probe *p)
-{
-	p->place = calloc(p->size, sizeof(*p->place));
-	p->blob = calloc(p->size, sizeof(*p->blob));
-	p->blob_len = calloc(p->size, sizeof(*p->blob_len));
-	return p->place && p->blob && p->blob_len ? 0 : -ENOMEM;
 }
 
 int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
@@ -163,7 +154,9 @@ int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
 	};
 	np_window_init(&p->window, conf->kind, p->rank,
 		       conf->report_every_sec, say_window, p);
-	if (alloc_places(p))
+	p->place = calloc(p->size, sizeof(*p->place));
+	p->blob = calloc(p->size, sizeof(*p->blob));
+	if (!p->place || !p->blob)
 		return np_errf(err, -ENOMEM, "out of memory");
 	rc = put_self(p, err);
 	if (!rc)
@@ -177,14 +170,14 @@ int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
 int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
-	char *blob = p->blob[rank];
-	size_t len = p->blob_len[rank], at = address_at(blob, len);
-	int peer = p->conf.net->ops->connect(p->conf.net, blob + at, len - at,
-					     &why);
+	const struct np_probe_blob *b = &p->blob[rank];
+	size_t at = address_at(b);
+	int rc = p->conf.net->ops->connect(p->conf.net, (uint32_t)rank,
+					   (char *)b->data + at, b->len - at,
+					   &why);
 
-	if (peer < 0)
-		np_errf(err, peer, "%s: %s", p->place[rank].node, why.text);
-	return peer;
+	return rc ? np_errf(err, rc, "%s: %s", p->place[rank].node, why.text) :
+		    0;
 }
 
 /* Names come from outside; a report is made of words. */
@@ -196,7 +189,7 @@ static void set_word(char word[NP_REPORT_WORD], const char *text)
 			*c = '?';
 }
 
-static void say_hello(struct np_probe *p, const char *partner, int peer,
+static void say_hello(struct np_probe *p, const struct np_probe_plan *plan,
 		      const char *version)
 {
 	struct np_report r = { .kind = NP_REPORT_HELLO, .rank = p->rank };
@@ -204,14 +197,14 @@ static void say_hello(struct np_probe *p, const char *partner, int peer,
 	r.hello.n_ranks = p->size;
 	set_word(r.hello.node, p->place[p->rank].node);
 	set_word(r.hello.leaf, p->place[p->rank].leaf);
-	set_word(r.hello.partner, partner);
+	set_word(r.hello.partner, plan->partner);
 	set_word(r.hello.version, version);
-	if (peer >= 0)
-		p->conf.net->ops->transport(p->conf.net, peer,
+	if (plan->peer != NP_NOBODY) {
+		p->conf.net->ops->transport(p->conf.net, (uint32_t)plan->peer,
 					    r.hello.transport,
 					    sizeof(r.hello.transport));
-	if (peer >= 0)
 		np_device_find("/sys", r.hello.transport, &p->device);
+	}
 	say(p, &r);
 }
 
@@ -225,9 +218,8 @@ static void say_skip(struct np_probe *p, const char *reason)
 	say(p, &r);
 }
 
-int np_probe_start(struct np_probe *p, const char *partner, int peer,
-		   const char *version, const char *skipped,
-		   struct np_err *err)
+int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
+		   const char *version, struct np_err *err)
 {
 	struct np_wire *wire = p->conf.wire;
 	int rc = wire->ops->fence(wire, NP_PROBE_FENCE_SEC, err);
@@ -237,9 +229,9 @@ int np_probe_start(struct np_probe *p, const char *partner, int peer,
 	p->start_sec = p->conf.clock->now_sec(p->conf.clock);
 	p->next_cost_sec = p->start_sec;
 	np_stop_defer();
-	say_hello(p, partner, peer, version);
-	if (skipped)
-		say_skip(p, skipped);
+	say_hello(p, plan, version);
+	if (plan->skipped)
+		say_skip(p, plan->skipped);
 	return 0;
 }
 
@@ -247,7 +239,7 @@ int np_probe_start(struct np_probe *p, const char *partner, int peer,
 static void say_cost(struct np_probe *p, double now_sec)
 {
 	struct np_report r = { .kind = NP_REPORT_COST, .rank = p->rank };
-	uint64_t messages = p->messages ? p->messages(p->engine) : 0;
+	uint64_t messages = p->engine ? p->engine->messages : 0;
 	struct np_cost cost;
 
 	np_cost_now(&cost);
@@ -301,20 +293,14 @@ static void idle(void *probe, double now_sec)
 		p->next_cost_sec = now_sec + p->conf.report_every_sec;
 }
 
-void np_probe_run(struct np_probe *p,
-		  void (*step)(void *, double, struct np_next *),
-		  void *engine, uint64_t (*messages)(const void *),
+void np_probe_run(struct np_probe *p, struct np_engine *engine,
 		  double duration_sec)
 {
-	const struct np_engine e = {
-		.step = step, .idle = idle, .engine = engine, .arg = p,
-		.idle_every_sec = p->conf.report_every_sec,
-	};
+	const struct np_idle between = { idle, p->conf.report_every_sec, p };
 
-	p->messages = messages;
 	p->engine = engine;
-	np_loop_run(&e, p->conf.net, p->conf.clock, np_stop_asked,
-		    p->start_sec + duration_sec);
+	np_loop_run(engine, &between, p->conf.net, p->conf.clock,
+		    np_stop_asked, p->start_sec + duration_sec);
 }
 
 void np_probe_count(double at_sec, double value_sec, void *probe)
@@ -343,6 +329,15 @@ void np_probe_note(const char *text, void *probe)
 	say(p, &r);
 }
 
+struct np_engine_env np_probe_env(struct np_probe *p)
+{
+	return (struct np_engine_env){
+		.net = p->conf.net, .clock = p->conf.clock,
+		.rank = p->rank, .place = p->place, .start_sec = p->start_sec,
+		.count = np_probe_count, .note = np_probe_note, .arg = p,
+	};
+}
+
 void np_probe_finish(struct np_probe *p)
 {
 	const struct np_report bye = {
@@ -364,8 +359,7 @@ void np_probe_finish(struct np_probe *p)
 void np_probe_close(struct np_probe *p)
 {
 	for (uint32_t i = 0; p->blob && i < p->size; i++)
-		free(p->blob[i]);
+		free(p->blob[i].data);
 	free(p->blob);
-	free(p->blob_len);
 	free(p->place);
 }

@@ -52,8 +52,10 @@ struct np_probe {
 	struct np_probe_conf conf;
 	uint32_t rank, size;
 	struct np_place *place; /* of every rank */
-	void **blob;		/* what each rank has put */
-	size_t *blob_len;
+	struct np_probe_blob {
+		void *data;
+		size_t len;
+	} *blob; /* what each rank has put */
 
 	struct np_say say;
 	struct np_window window;
@@ -65,8 +67,7 @@ struct np_probe {
 		double sec; /* of the last look; 0: there was none */
 		uint64_t n;
 	} moved, calls;
-	uint64_t (*messages)(const void *engine); /* sent so far */
-	const void *engine;
+	const struct np_engine *engine; /* that runs; NULL: none yet */
 };
 
 /*
@@ -76,33 +77,34 @@ struct np_probe {
 int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
 		  struct np_err *err);
 
-/* Connect to another rank; returns the number of the peer or -errno. */
+/* Connect to another rank, once.  Returns 0 or -errno with err. */
 int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err);
+
+/* What one process is going to do; strings are borrowed. */
+struct np_probe_plan {
+	const char *partner; /* the node whose latency is measured, or "" */
+	long peer;	     /* rank whose transport is told, or NP_NOBODY */
+	const char *skipped; /* why nothing is measured, or NULL */
+};
 
 /*
  * Wait until everybody is ready: the common start.  After it a signal no
- * longer ends the process, and hello is said.  partner: the node whose
- * latency is measured, or ""; peer: whose transport is told, or -1;
- * skipped: why nothing is measured, or NULL.
+ * longer ends the process, and hello is said.  version: of UCX.
  */
-int np_probe_start(struct np_probe *p, const char *partner, int peer,
-		   const char *version, const char *skipped,
-		   struct np_err *err);
+int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
+		   const char *version, struct np_err *err);
 
 /* Run an engine until the end was asked for or duration_sec is over. */
-void np_probe_run(struct np_probe *p,
-		  void (*step)(void *, double, struct np_next *),
-		  void *engine, uint64_t (*messages)(const void *),
+void np_probe_run(struct np_probe *p, struct np_engine *engine,
 		  double duration_sec);
 
-/* Count a value: np_latency_f and np_round_f.  arg is the probe. */
+/* For its engine, once it has started: values are counted, notes are said. */
+struct np_engine_env np_probe_env(struct np_probe *p);
 void np_probe_count(double at_sec, double value_sec, void *probe);
-
-/* Say what was measured: np_prtt_f. */
-void np_probe_prtt(const struct np_prtt *prtt, void *probe);
-
-/* np_note_f */
 void np_probe_note(const char *text, void *probe);
+
+/* Say what was measured. */
+void np_probe_prtt(const struct np_prtt *prtt, void *probe);
 
 /* The last window, the last cost, bye. */
 void np_probe_finish(struct np_probe *p);

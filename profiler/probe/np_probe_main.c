@@ -30,14 +30,13 @@ const char *np_probe_node(void)
 static int begin(const struct np_probe_program *prog, struct np_probe *p,
 		 const struct np_probe_conf *conf, struct np_err *err)
 {
-	struct np_probe_plan plan = { .partner = "", .peer = -1 };
+	struct np_probe_plan plan = { .partner = "", .peer = NP_NOBODY };
 	int rc = np_probe_open(p, conf, err);
 
 	if (!rc)
 		rc = prog->plan(p, prog->arg, &plan, err);
 	if (!rc)
-		rc = np_probe_start(p, plan.partner, plan.peer,
-				    np_ucx_version(), plan.skipped, err);
+		rc = np_probe_start(p, &plan, np_ucx_version(), err);
 	return rc;
 }
 
@@ -87,7 +86,7 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	rc = open_wire(prog, &conf.wire, err);
 	if (rc)
 		return rc;
-	rc = np_ucx_open(prog->n_peers, &conf.net, err);
+	rc = np_ucx_open(conf.wire->size, prog->n_peers, &conf.net, err);
 	if (!rc)
 		rc = begin(prog, p, &conf, err);
 	/*
@@ -96,28 +95,6 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	 */
 	conf.wire->ops->close(conf.wire);
 	return rc;
-}
-
-int np_probe_main(const struct np_probe_program *prog)
-{
-	struct np_err err = NP_ERR_INIT;
-	struct np_clock clock;
-	struct np_probe probe;
-	void *engine = NULL;
-
-	if (set_up(prog, &probe, &clock, &err) ||
-	    prog->engine(&probe, prog->arg, &engine, &err)) {
-		fprintf(stderr, "%s: %s\n", prog->command.name, err.text);
-		return EXIT_FAILURE;
-	}
-	np_probe_run(&probe, prog->step, engine, prog->messages,
-		     prog->duration_sec);
-	np_probe_finish(&probe);
-	/*
-	 * Not exit(): what is left is to take UCX down, which may wait for a
-	 * partner that is gone.  The kernel does it without asking.
-	 */
-	_exit(EXIT_SUCCESS);
 }
 
 #define MAX_OPTIONS 16 /* of a program */
@@ -166,4 +143,31 @@ int np_probe_options(const struct np_probe_command *c, int argc, char **argv,
 	if (!rc && optind < argc)
 		rc = np_option_unknown(0, argv[optind], c->name, err);
 	return rc;
+}
+
+int np_probe_main(struct np_probe_program *prog, int argc, char **argv)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_clock clock;
+	struct np_probe probe;
+	struct np_engine *engine;
+
+	if (np_probe_options(&prog->command, argc, argv, prog->arg, NULL,
+			     &err) ||
+	    (prog->check && prog->check(prog->arg, &err))) {
+		fprintf(stderr, "%s: %s\n", prog->command.name, err.text);
+		return 2;
+	}
+	if (set_up(prog, &probe, &clock, &err) ||
+	    prog->engine(&probe, prog->arg, &engine, &err)) {
+		fprintf(stderr, "%s: %s\n", prog->command.name, err.text);
+		return EXIT_FAILURE;
+	}
+	np_probe_run(&probe, engine, prog->duration_sec);
+	np_probe_finish(&probe);
+	/*
+	 * Not exit(): what is left is to take UCX down, which may wait for a
+	 * partner that is gone.  The kernel does it without asking.
+	 */
+	_exit(EXIT_SUCCESS);
 }

@@ -13,20 +13,18 @@ struct np_probe_command {
 	const struct np_option *options; /* but for --version and --help */
 };
 
-/* What one process is going to do; strings are borrowed. */
-struct np_probe_plan {
-	const char *partner; /* the node whose latency is measured, or "" */
-	int peer;	     /* whose transport is told, or -1 */
-	const char *skipped; /* why nothing is measured, or NULL */
-};
-
 struct np_probe_program {
-	struct np_probe_command command;
+	struct np_probe_command command; /* its options are of arg */
 	enum np_report_kind kind;
 	size_t n_peers; /* about so many connections */
 	double report_every_sec, duration_sec; /* INFINITY: until a signal */
 	const char *join; /* "srun", "RANK/SIZE": np_wire_join.h; NULL: PMIx */
 
+	/*
+	 * Once options are taken; NULL: there is nothing to do.  Returns 0 or
+	 * -errno with err.
+	 */
+	int (*check)(void *arg, struct np_err *err);
 	/* Choose partners and connect.  Returns 0 or -errno with err. */
 	int (*plan)(struct np_probe *p, void *arg, struct np_probe_plan *plan,
 		    struct np_err *err);
@@ -34,15 +32,16 @@ struct np_probe_program {
 	 * After the common start: make the engine.  Returns 0 or -errno with
 	 * err.  It lives until the process ends.
 	 */
-	int (*engine)(struct np_probe *p, void *arg, void **engine,
+	int (*engine)(struct np_probe *p, void *arg, struct np_engine **engine,
 		      struct np_err *err);
-	void (*step)(void *engine, double now_sec, struct np_next *next);
-	uint64_t (*messages)(const void *engine);
 	void *arg;
 };
 
-/* Run it to its end; prints errors.  Returns the exit code. */
-int np_probe_main(const struct np_probe_program *prog);
+/*
+ * Take its options and run it to its end; prints errors.  Returns the exit
+ * code.
+ */
+int np_probe_main(struct np_probe_program *prog, int argc, char **argv);
 
 /* What Slurm, or else the system, calls this node. */
 const char *np_probe_node(void);

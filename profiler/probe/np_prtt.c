@@ -28,13 +28,12 @@ struct asker {
 	double sec[NP_PRTT_REPEATS];
 };
 
-struct np_prtt_engine {
+struct engine {
+	struct np_engine engine;
 	struct np_prtt_conf conf;
 	struct np_net *net;
-	const struct np_clock *clock;
 	char *out, *in; /* max_bytes each; what is in them does not matter */
 	bool over;
-	uint64_t messages;
 	/*
 	 * Of each kind of message, whichever way it goes here.  Not on a stack,
 	 * as they may be under way when all is over.
@@ -46,33 +45,33 @@ struct np_prtt_engine {
 	double heard_sec;	     /* the same */
 };
 
-static double now(const struct np_prtt_engine *e)
+static double now(const struct engine *e)
 {
-	return e->clock->now_sec(e->clock);
+	return e->conf.env.clock->now_sec(e->conf.env.clock);
 }
 
-static void send(struct np_prtt_engine *e, uint64_t tag, const void *buf,
+static void send(struct engine *e, uint64_t tag, const void *buf,
 		 size_t bytes, struct np_op *op)
 {
-	e->messages++;
+	e->engine.messages++;
 	e->net->ops->send(e->net, e->conf.peer, tag, buf, bytes, op);
 }
 
-static void recv(struct np_prtt_engine *e, uint64_t tag, void *buf,
+static void recv(struct engine *e, uint64_t tag, void *buf,
 		 size_t bytes, struct np_op *op)
 {
 	e->net->ops->recv(e->net, tag, buf, bytes, op);
 }
 
 /* No more is measured; note may be NULL. */
-static void end(struct np_prtt_engine *e, const char *note)
+static void end(struct engine *e, const char *note)
 {
 	if (e->over)
 		return;
 	e->over = true;
 	if (note)
-		e->conf.note(note, e->conf.arg);
-	e->conf.done(e->conf.arg);
+		e->conf.env.note(note, e->conf.env.arg);
+	e->conf.done(e->conf.env.arg);
 }
 
 /* ---- the side that asks, and measures ---- */
@@ -95,7 +94,7 @@ enum { GAP, SEND, RECV, N_KINDS };
 #define SEND_PAUSE 2.0
 #define RECV_PAUSE 2.0
 
-static void ask_start(struct np_prtt_engine *e)
+static void ask_start(struct engine *e)
 {
 	struct asker *a = &e->asker;
 
@@ -107,7 +106,7 @@ static void ask_start(struct np_prtt_engine *e)
 }
 
 /* 0 once the message is over; else -errno. */
-static int await(struct np_prtt_engine *e, const struct np_op *op)
+static int await(struct engine *e, const struct np_op *op)
 {
 	double end_sec = INFINITY;
 
@@ -128,7 +127,7 @@ static int await(struct np_prtt_engine *e, const struct np_op *op)
 }
 
 /* Compute, so to say: the network is left alone. */
-static void pass(const struct np_prtt_engine *e, double sec)
+static void pass(const struct engine *e, double sec)
 {
 	double end_sec = now(e) + sec;
 
@@ -136,7 +135,7 @@ static void pass(const struct np_prtt_engine *e, double sec)
 		;
 }
 
-static int announce(struct np_prtt_engine *e, uint32_t n, uint32_t bytes)
+static int announce(struct engine *e, uint32_t n, uint32_t bytes)
 {
 	int rc;
 
@@ -148,7 +147,7 @@ static int announce(struct np_prtt_engine *e, uint32_t n, uint32_t bytes)
 	return rc || !n ? rc : await(e, &e->ready);
 }
 
-static int await_all(struct np_prtt_engine *e, uint32_t n)
+static int await_all(struct engine *e, uint32_t n)
 {
 	int rc = 0;
 
@@ -158,7 +157,7 @@ static int await_all(struct np_prtt_engine *e, uint32_t n)
 }
 
 /* PRTT(n, delay_sec, bytes) */
-static int round_trip(struct np_prtt_engine *e, uint32_t n, double delay_sec,
+static int round_trip(struct engine *e, uint32_t n, double delay_sec,
 		      uint32_t bytes, double *sec)
 {
 	double begin_sec;
@@ -179,7 +178,7 @@ static int round_trip(struct np_prtt_engine *e, uint32_t n, double delay_sec,
 }
 
 /* How long it takes to receive a message that is there. */
-static int receive(struct np_prtt_engine *e, double after_sec, double *sec)
+static int receive(struct engine *e, double after_sec, double *sec)
 {
 	double begin_sec;
 	int rc = announce(e, 1, 1);
@@ -199,7 +198,7 @@ static int receive(struct np_prtt_engine *e, double after_sec, double *sec)
 }
 
 /* Measurement number `what` of a block, once. */
-static int measure(struct np_prtt_engine *e, struct np_prtt *p)
+static int measure(struct engine *e, struct np_prtt *p)
 {
 	struct asker *a = &e->asker;
 	double shortest = a->trip_sec[0];
@@ -227,14 +226,14 @@ static int ascending(const void *x, const void *y)
 }
 
 /* One kind is measured: its median counts. */
-static void count(struct np_prtt_engine *e, struct np_prtt *p)
+static void count(struct engine *e, struct np_prtt *p)
 {
 	struct asker *a = &e->asker;
 
 	qsort(a->sec, NP_PRTT_REPEATS, sizeof(a->sec[0]), ascending);
 	p->sec = a->sec[NP_PRTT_REPEATS / 2];
 	if (a->block) {
-		e->conf.report(p, e->conf.arg);
+		e->conf.report(p, e->conf.env.arg);
 	} else if (a->what < a->n_sizes) {
 		a->trip_sec[a->what] = p->sec;
 		if (p->sec > e->conf.max_sec) /* this one was too long */
@@ -246,7 +245,7 @@ static void count(struct np_prtt_engine *e, struct np_prtt *p)
 }
 
 /* To the next one; false: that was all. */
-static bool proceed(struct np_prtt_engine *e, struct np_prtt *p)
+static bool proceed(struct engine *e, struct np_prtt *p)
 {
 	struct asker *a = &e->asker;
 
@@ -262,7 +261,7 @@ static bool proceed(struct np_prtt_engine *e, struct np_prtt *p)
 }
 
 /* Measure once. */
-static void ask(struct np_prtt_engine *e)
+static void ask(struct engine *e)
 {
 	struct np_prtt p;
 	char note[128];
@@ -281,19 +280,19 @@ static void ask(struct np_prtt_engine *e)
 
 /* ---- the side that answers: a state for each thing it waits for ---- */
 
-static void await_plan(struct np_prtt_engine *e)
+static void await_plan(struct engine *e)
 {
 	e->state = RESTS;
 	recv(e, PLAN, &e->plan, sizeof(e->plan), &e->planned);
 }
 
-static void answer_start(struct np_prtt_engine *e)
+static void answer_start(struct engine *e)
 {
 	e->heard_sec = now(e);
 	await_plan(e);
 }
 
-static void prepare(struct np_prtt_engine *e)
+static void prepare(struct engine *e)
 {
 	if (!e->plan.n) {
 		end(e, NULL);
@@ -312,7 +311,7 @@ static void prepare(struct np_prtt_engine *e)
 }
 
 /* All of them, in whatever order they become known: 1, or -errno. */
-static int have_come(const struct np_prtt_engine *e)
+static int have_come(const struct engine *e)
 {
 	int done = 1;
 
@@ -324,14 +323,14 @@ static int have_come(const struct np_prtt_engine *e)
 	return done;
 }
 
-static int failed(const struct np_prtt_engine *e)
+static int failed(const struct engine *e)
 {
 	return e->planned.status < 0 || e->ready.status < 0 ||
 	       e->reply.status < 0;
 }
 
 /* Do what has come. */
-static void answer(struct np_prtt_engine *e, double now_sec)
+static void answer(struct engine *e, double now_sec)
 {
 	int came = e->state == TAKES ? have_come(e) :
 		   e->planned.status == 0 && e->reply.status == 0;
@@ -353,52 +352,48 @@ static void answer(struct np_prtt_engine *e, double now_sec)
 
 /* ---- both ---- */
 
-int np_prtt_new(const struct np_prtt_conf *conf, struct np_net *net,
-		const struct np_clock *clock, struct np_prtt_engine **out)
+static void step(struct np_engine *engine, double now_sec,
+		 struct np_next *next)
 {
-	struct np_prtt_engine *e = calloc(1, sizeof(*e));
+	struct engine *e = (struct engine *)engine;
 
-	if (!e)
-		return -ENOMEM;
-	*e = (struct np_prtt_engine){
-		.conf = *conf, .net = net, .clock = clock,
-		.out = calloc(1, conf->max_bytes),
-		.in = calloc(1, conf->max_bytes),
-	};
-	if (!e->out || !e->in) {
-		np_prtt_free(e);
-		return -ENOMEM;
-	}
-	if (conf->asks)
-		ask_start(e);
-	else
-		answer_start(e);
-	*out = e;
-	return 0;
+	if (!e->over && e->conf.asks)
+		ask(e);
+	else if (!e->over)
+		answer(e, now_sec);
+	*next = e->over ? (struct np_next){ NP_WAIT_SLEEP, INFINITY } :
+			  (struct np_next){ NP_WAIT_POLL, now_sec };
 }
 
-void np_prtt_free(struct np_prtt_engine *e)
+static void free_engine(struct np_engine *engine)
 {
-	if (!e)
-		return;
+	struct engine *e = (struct engine *)engine;
+
 	free(e->out);
 	free(e->in);
 	free(e);
 }
 
-void np_prtt_step(void *engine, double now_sec, struct np_next *next)
+int np_prtt_new(const struct np_prtt_conf *conf, struct np_engine **out)
 {
-	struct np_prtt_engine *e = engine;
+	static const struct np_engine_ops ops = { step, free_engine };
+	struct engine *e = calloc(1, sizeof(*e));
 
-	if (e && !e->over && e->conf.asks)
-		ask(e);
-	else if (e && !e->over)
-		answer(e, now_sec);
-	*next = !e || e->over ? (struct np_next){ NP_WAIT_SLEEP, INFINITY } :
-			  (struct np_next){ NP_WAIT_POLL, now_sec };
-}
-
-uint64_t np_prtt_messages(const void *engine)
-{
-	return engine ? ((const struct np_prtt_engine *)engine)->messages : 0;
+	if (!e)
+		return -ENOMEM;
+	*e = (struct engine){
+		.engine.ops = &ops, .conf = *conf, .net = conf->env.net,
+		.out = calloc(1, conf->max_bytes),
+		.in = calloc(1, conf->max_bytes), .over = !conf->takes_part,
+	};
+	if (!e->out || !e->in) {
+		free_engine(&e->engine);
+		return -ENOMEM;
+	}
+	if (conf->takes_part && conf->asks)
+		ask_start(e);
+	else if (conf->takes_part)
+		answer_start(e);
+	*out = &e->engine;
+	return 0;
 }

@@ -22,10 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "np_clock.h"
 #include "np_loop.h"
-#include "np_net.h"
-#include "np_partner.h"
 #include "np_report.h"
 
 #define NP_PRTT_MESSAGES 16 /* n, where it is not 1 */
@@ -37,38 +34,22 @@
 #define NP_PRTT_TRIP_SEC 50e-3 /* the usual max_sec */
 #define NP_PRTT_PATIENCE_SEC 10.0 /* for any one measurement */
 
-typedef void np_prtt_f(const struct np_prtt *p, void *arg);
-
 struct np_prtt_conf {
-	int peer; /* of net */
+	struct np_engine_env env; /* notes: why it ended before its time */
+	bool takes_part; /* false: the other two do */
+	uint32_t peer; /* rank of the other, connected */
 	bool asks;
 	uint32_t max_bytes; /* up to NP_PRTT_MAX_BYTES; both sides the same */
 	double max_sec;	    /* of a round trip */
 	uint32_t blocks;    /* to report, by the asking side */
 
-	np_prtt_f *report; /* the asking side alone; as all below */
-	np_note_f *note;   /* both sides: why it ended before its time */
+	/* arg: that of env */
+	void (*report)(const struct np_prtt *p, void *arg); /* who asks */
 	void (*done)(void *arg); /* both sides: all is measured, or will not */
 	bool (*stop)(void); /* NULL, or: the end was asked for */
-	void *arg;	    /* of report, note and done */
 };
 
-struct np_prtt_engine;
-
-/* net and clock are borrowed.  Returns 0 or -ENOMEM. */
-int np_prtt_new(const struct np_prtt_conf *conf, struct np_net *net,
-		const struct np_clock *clock, struct np_prtt_engine **out);
-
-/* After net is closed, as messages may be under way.  NULL is allowed. */
-void np_prtt_free(struct np_prtt_engine *e);
-
-/*
- * For struct np_engine.  The asking side measures once in each step.  NULL:
- * who has no part in it.
- */
-void np_prtt_step(void *engine, double now_sec, struct np_next *next);
-
-/* Messages sent so far; NULL: none. */
-uint64_t np_prtt_messages(const void *engine);
+/* The asking side measures once in each step.  Returns 0 or -ENOMEM. */
+int np_prtt_new(const struct np_prtt_conf *conf, struct np_engine **out);
 
 #endif

@@ -26,41 +26,39 @@ static const char *const kinds[] = {
 /* What stands behind the rank, in this order; bins come behind a window. */
 static const struct field {
 	unsigned of; /* kinds of reports */
-	const char *name;
 	/* seconds; the same to all digits; and without a limit */
 	enum { U32, U64, SEC, EXACT, SQUARES, WORD, TEXT } type;
 	size_t at;
 } fields[] = {
 #define AT(member) offsetof(struct np_report, member)
-	{ OF(HELLO), "NRANKS", U32, AT(hello.n_ranks) },
-	{ OF(HELLO), "NODE", WORD, AT(hello.node) },
-	{ OF(HELLO), "LEAF", WORD, AT(hello.leaf) },
-	{ OF(HELLO), "PARTNER", WORD, AT(hello.partner) },
-	{ OF(HELLO), "TRANSPORT", WORD, AT(hello.transport) },
-	{ OF(HELLO), "VERSION", WORD, AT(hello.version) },
+	{ OF(HELLO), U32, AT(hello.n_ranks) },
+	{ OF(HELLO), WORD, AT(hello.node) },
+	{ OF(HELLO), WORD, AT(hello.leaf) },
+	{ OF(HELLO), WORD, AT(hello.partner) },
+	{ OF(HELLO), WORD, AT(hello.transport) },
+	{ OF(HELLO), WORD, AT(hello.version) },
 	/* 17 digits: the reader gets exactly these moments back. */
-	{ OF(LATENCY) | OF(ROUND), "AT_SEC", SEC, AT(window.at_sec) },
-	{ OF(LATENCY) | OF(ROUND), "N", U64, AT(window.sec.n) },
-	{ OF(LATENCY) | OF(ROUND), "MEAN", EXACT, AT(window.sec.mean) },
-	{ OF(LATENCY) | OF(ROUND), "M2", SQUARES, AT(window.sec.m2) },
-	{ OF(LATENCY) | OF(ROUND), "MIN", EXACT, AT(window.sec.min) },
-	{ OF(LATENCY) | OF(ROUND), "MAX", EXACT, AT(window.sec.max) },
-	{ OF(PRTT), "BLOCK", U32, AT(prtt.block) },
-	{ OF(PRTT), "N", U32, AT(prtt.n) },
-	{ OF(PRTT), "BYTES", U32, AT(prtt.bytes) },
-	{ OF(PRTT), "DELAY_SEC", EXACT, AT(prtt.delay_sec) },
-	{ OF(PRTT), "SEC", EXACT, AT(prtt.sec) },
-	{ OF(COST), "CPU_SEC", SEC, AT(cost.cpu_sec) },
-	{ OF(COST), "ELAPSED_SEC", SEC, AT(cost.elapsed_sec) },
-	{ OF(COST), "MESSAGES", U64, AT(cost.messages) },
-	{ OF(COST), "RSS_BYTES", U64, AT(cost.rss_bytes) },
-	{ OF(MOVED) | OF(CALLS), "ELAPSED_SEC", SEC, AT(moved.elapsed_sec) },
-	{ OF(MOVED), "BYTES", U64, AT(moved.n) },
-	{ OF(CALLS), "CALLS", U64, AT(moved.n) },
-	{ OF(SKIP), "NODE", WORD, AT(skip.node) },
-	{ OF(SKIP), "LEAF", WORD, AT(skip.leaf) },
-	{ OF(SKIP), "REASON", TEXT, AT(skip.reason) },
-	{ OF(NOTE), "TEXT", TEXT, AT(note) },
+	{ OF(LATENCY) | OF(ROUND), SEC, AT(window.at_sec) },
+	{ OF(LATENCY) | OF(ROUND), U64, AT(window.sec.n) },
+	{ OF(LATENCY) | OF(ROUND), EXACT, AT(window.sec.mean) },
+	{ OF(LATENCY) | OF(ROUND), SQUARES, AT(window.sec.m2) },
+	{ OF(LATENCY) | OF(ROUND), EXACT, AT(window.sec.min) },
+	{ OF(LATENCY) | OF(ROUND), EXACT, AT(window.sec.max) },
+	{ OF(PRTT), U32, AT(prtt.block) },
+	{ OF(PRTT), U32, AT(prtt.n) },
+	{ OF(PRTT), U32, AT(prtt.bytes) },
+	{ OF(PRTT), EXACT, AT(prtt.delay_sec) },
+	{ OF(PRTT), EXACT, AT(prtt.sec) },
+	{ OF(COST), SEC, AT(cost.cpu_sec) },
+	{ OF(COST), SEC, AT(cost.elapsed_sec) },
+	{ OF(COST), U64, AT(cost.messages) },
+	{ OF(COST), U64, AT(cost.rss_bytes) },
+	{ OF(MOVED) | OF(CALLS), SEC, AT(moved.elapsed_sec) },
+	{ OF(MOVED) | OF(CALLS), U64, AT(moved.n) },
+	{ OF(SKIP), WORD, AT(skip.node) },
+	{ OF(SKIP), WORD, AT(skip.leaf) },
+	{ OF(SKIP), TEXT, AT(skip.reason) },
+	{ OF(NOTE), TEXT, AT(note) },
 #undef AT
 };
 
@@ -188,103 +186,88 @@ int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE])
 
 /* ---- reading: the line may come from anybody ---- */
 
-struct in {
-	const char *p;
-	const char *kind;
-	struct np_err *err;
-};
-
-static int damaged(struct in *in, const char *field, const char *expected)
-{
-	return np_errf(in->err, -EINVAL,
-		       "probe report \"%s\": %s: expected %s at \"%.20s\"",
-		       in->kind, field, expected, in->p);
-}
-
 /* The next word, up to a blank or the end, copied. */
-static int word(struct in *in, const char *field, char *out, size_t size)
+static bool word(const char **at, char *out, size_t size)
 {
 	size_t n = 0;
 
-	while (*in->p == ' ')
-		in->p++;
-	while (is_graph(in->p[n]))
+	*at += strspn(*at, " ");
+	while (is_graph((*at)[n]))
 		n++;
-	if (!n || n >= size || (in->p[n] && in->p[n] != ' '))
-		return damaged(in, field, "a word");
-	memcpy(out, in->p, n);
+	if (!n || n >= size || ((*at)[n] && (*at)[n] != ' '))
+		return false;
+	memcpy(out, *at, n);
 	out[n] = '\0';
-	in->p += n;
-	return 0;
+	*at += n;
+	return true;
 }
 
-static int name(struct in *in, const char *field, char out[NP_REPORT_WORD])
+static bool name(const char **at, char out[NP_REPORT_WORD])
 {
-	int rc = word(in, field, out, NP_REPORT_WORD);
-
-	if (!rc && !strcmp(out, "-"))
+	if (!word(at, out, NP_REPORT_WORD))
+		return false;
+	if (!strcmp(out, "-"))
 		out[0] = '\0';
-	return rc;
+	return true;
 }
 
-static int number(struct in *in, const char *field, uint64_t max,
-		  uint64_t *out)
+static bool number(const char **at, uint64_t max, uint64_t *out)
 {
-	const char *start = in->p;
-	char text[24], *end;
+	char digits[24];
 
-	if (word(in, field, text, sizeof(text)))
-		return -EINVAL;
+	if (!word(at, digits, sizeof(digits)) ||
+	    strspn(digits, "0123456789") != strlen(digits))
+		return false;
 	errno = 0;
-	*out = strtoull(text, &end, 10);
-	if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && *out <= max)
-		return 0;
-	in->p = start;
-	return damaged(in, field, "a whole number in range");
+	*out = strtoull(digits, NULL, 10);
+	return !errno && *out <= max;
 }
 
-/* Finite, not negative, decimal. */
-static int quantity(struct in *in, const char *field, double max, double *out)
+static bool number32(const char **at, uint32_t *out)
 {
-	const char *start = in->p;
-	char text[40], *end;
+	uint64_t v;
 
-	if (word(in, field, text, sizeof(text)))
-		return -EINVAL;
-	/* strtod() would also take "inf", "nan" and "0x1p3" */
-	if (strspn(text, "0123456789.e+-") == strlen(text)) {
-		*out = strtod(text, &end);
-		if (!*end && *out >= 0 && *out <= max)
-			return 0;
-	}
-	in->p = start;
-	return damaged(in, field, "a number in range");
+	if (!number(at, UINT32_MAX, &v))
+		return false;
+	*out = (uint32_t)v;
+	return true;
 }
 
-static int text(struct in *in, const char *field, char out[NP_REPORT_TEXT])
+/* Not negative, decimal: strtod() would also take "inf", "nan" and "0x1p3". */
+static bool quantity(const char **at, double max, double *out)
+{
+	char digits[40], *end;
+
+	if (!word(at, digits, sizeof(digits)) ||
+	    strspn(digits, "0123456789.e+-") != strlen(digits))
+		return false;
+	*out = strtod(digits, &end);
+	return !*end && *out >= 0 && *out <= max;
+}
+
+/* All that is left. */
+static bool text(const char **at, char out[NP_REPORT_TEXT])
 {
 	size_t n;
 
-	while (*in->p == ' ')
-		in->p++;
-	n = strlen(in->p);
+	*at += strspn(*at, " ");
+	n = strlen(*at);
 	if (!n || n >= NP_REPORT_TEXT)
-		return damaged(in, field, "text");
-	for (size_t i = 0; i <= n; i++)
-		out[i] = !in->p[i] || in->p[i] == ' ' || is_graph(in->p[i]) ?
-				 in->p[i] : '?';
-	in->p += n;
-	return 0;
+		return false;
+	for (; **at; (*at)++)
+		*out++ = **at == ' ' || is_graph(**at) ? **at : '?';
+	*out = '\0';
+	return true;
 }
 
 /* "BIN:COUNT,BIN:COUNT,...", bins ascending, counts adding up to N. */
-static int read_bins(struct in *in, struct np_report *r)
+static bool read_bins(const char **line, struct np_report *r)
 {
 	char list[NP_REPORT_LINE], *at = list, *end;
 	uint64_t sum = 0;
 
-	if (word(in, "BINS", list, sizeof(list)))
-		return -EINVAL;
+	if (!word(line, list, sizeof(list)))
+		return false;
 	for (long last = -1;; at = end + 1) {
 		size_t i = r->window.n_bins;
 		unsigned long bin, count = 0;
@@ -296,7 +279,7 @@ static int read_bins(struct in *in, struct np_report *r)
 		if (*at < '0' || *at > '9' || errno || !count ||
 		    count > UINT32_MAX || bin >= NP_HIST_BINS ||
 		    (long)bin <= last || i == NP_REPORT_BINS)
-			return damaged(in, "BINS", "ascending BIN:COUNT");
+			return false;
 		r->window.bins[i].bin = (uint16_t)bin;
 		r->window.bins[i].count = (uint32_t)count;
 		r->window.n_bins++;
@@ -305,96 +288,73 @@ static int read_bins(struct in *in, struct np_report *r)
 		if (*end != ',')
 			break;
 	}
-	if (*end || sum != r->window.sec.n)
-		return damaged(in, "BINS", "BIN:COUNT adding up to N");
-	return 0;
+	return !*end && sum == r->window.sec.n;
 }
 
-static int read_field(struct in *in, const struct field *f, void *to)
+static bool read_field(const char **at, const struct field *f, void *to)
 {
-	uint64_t v;
-	int rc;
-
 	switch (f->type) {
 	case U32:
-		rc = number(in, f->name, UINT32_MAX, &v);
-		if (!rc)
-			*(uint32_t *)to = (uint32_t)v;
-		return rc;
+		return number32(at, to);
 	case U64:
-		return number(in, f->name, UINT64_MAX, to);
+		return number(at, UINT64_MAX, to);
 	case SEC:
 	case EXACT:
-		return quantity(in, f->name, TEN_YEARS_SEC, to);
+		return quantity(at, TEN_YEARS_SEC, to);
 	case SQUARES:
-		return quantity(in, f->name, HUGE_VAL, to);
+		return quantity(at, HUGE_VAL, to);
 	case WORD:
-		return name(in, f->name, to);
+		return name(at, to);
 	case TEXT:
-		return text(in, f->name, to);
+		return text(at, to);
 	}
-	return -EINVAL;
+	return false;
 }
 
-static int read_fields(struct in *in, struct np_report *r)
+static bool read_kind(const char **at, enum np_report_kind *kind)
 {
-	int rc = 0;
+	char name_[16];
 
-	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(fields); i++)
-		if (is_of(&fields[i], r))
-			rc = read_field(in, &fields[i],
-					(char *)r + fields[i].at);
-	if (rc)
-		return rc;
-	if (r->kind == NP_REPORT_HELLO && r->rank >= r->hello.n_ranks)
-		return damaged(in, "NRANKS", "more than RANK");
-	if (is_empty(r))
-		return damaged(in, "N MEAN M2 MIN MAX", "moments of samples");
-	return r->kind == NP_REPORT_LATENCY ? read_bins(in, r) : 0;
-}
-
-static int kind_of(const char *word_, enum np_report_kind *kind)
-{
+	if (!word(at, name_, sizeof(name_)))
+		return false;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(kinds); i++)
-		if (!strcmp(kinds[i], word_)) {
+		if (!strcmp(kinds[i], name_)) {
 			*kind = (enum np_report_kind)i;
-			return 0;
+			return true;
 		}
-	return -EINVAL;
+	return false;
 }
 
-int np_report_parse(const char *line, struct np_report *out,
-		    struct np_err *err)
+static bool read_report(const char *at, struct np_report *r)
 {
-	char copy[NP_REPORT_LINE], kind[16] = "?";
-	struct np_report r;
+	if (!read_kind(&at, &r->kind) || !number32(&at, &r->rank))
+		return false;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(fields); i++)
+		if (is_of(&fields[i], r) &&
+		    !read_field(&at, &fields[i], (char *)r + fields[i].at))
+			return false;
+	if ((r->kind == NP_REPORT_HELLO && r->rank >= r->hello.n_ranks) ||
+	    is_empty(r) || (r->kind == NP_REPORT_LATENCY && !read_bins(&at, r)))
+		return false;
+	return !*at;
+}
+
+int np_report_parse(const char *line, struct np_report *out)
+{
 	size_t len = strnlen(line, NP_REPORT_LINE);
-	struct in in = { copy, kind, err };
-	uint64_t rank;
+	char copy[NP_REPORT_LINE];
+	struct np_report r;
 
 	if (strncmp(line, MARK, strlen(MARK)))
 		return -ENOMSG;
 	if (len == NP_REPORT_LINE)
-		return np_errf(err, -EINVAL, "probe report: longer than %d "
-			       "bytes: \"%.20s...\"", NP_REPORT_LINE - 1, line);
+		return -EINVAL;
 	memset(&r, 0, sizeof(r)); /* all of the union */
 	memcpy(copy, line, len + 1);
-	if (len && copy[len - 1] == '\n')
+	if (copy[len - 1] == '\n')
 		copy[len - 1] = '\0';
-	in.p += strlen(MARK);
-	if (word(&in, "KIND", kind, sizeof(kind)))
+	if (!read_report(copy + strlen(MARK), &r))
 		return -EINVAL;
-	if (kind_of(kind, &r.kind))
-		return damaged(&in, "KIND", "hello, lat, round, prtt, "
-					    "cost, moved, calls, skip, "
-					    "note or bye");
-	if (number(&in, "RANK", UINT32_MAX, &rank))
-		return -EINVAL;
-	r.rank = (uint32_t)rank;
-	if (read_fields(&in, &r))
-		return -EINVAL;
-	if (*in.p)
-		return damaged(&in, "end", "nothing more");
 	*out = r;
 	return 0;
 }

@@ -106,11 +106,10 @@ int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE]);
 
 /*
  * Parse one line (with or without its newline).  Returns 0, -EINVAL for a
- * report that is damaged (err says where), or -ENOMSG for a line that is no
- * report at all (something else wrote to standard output).
+ * report that is damaged, or -ENOMSG for a line that is no report at all
+ * (something else wrote to standard output).
  */
-int np_report_parse(const char *line, struct np_report *out,
-		    struct np_err *err);
+int np_report_parse(const char *line, struct np_report *out);
 
 /*
  * Reports on their way out: each one line, one write(2).

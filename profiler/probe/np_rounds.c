@@ -5,15 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "np_partner.h"
+
 #define TAG_ROUND (3ull << 32) /* | rank of the sender */
 #define GOLDEN_RATIO 0.61803398874989485
 
 enum state { STARTS, PAUSES, WAITS, BROKEN };
 
-struct np_rounds {
+struct rounds {
+	struct np_engine engine;
 	struct np_rounds_conf conf;
-	struct np_net *net;
-	const struct np_clock *clock;
 	enum state state;
 	/*
 	 * One buffer for all messages sent and one for all received: what they
@@ -25,100 +26,65 @@ struct np_rounds {
 	size_t left_from;  /* the first of ops[] that may be under way */
 	double began_sec, pause_end_sec, poll_until_sec;
 	bool stuck; /* and said so */
-	uint64_t n_begun, n_rounds, messages;
+	uint64_t n_begun, n_rounds;
 	struct np_partner *partner; /* P successors */
 };
 
-static void watch_partners(struct np_rounds *r)
+static void watch_partners(struct rounds *r)
 {
 	const struct np_rounds_conf *c = &r->conf;
 
 	for (size_t i = 0; i < c->level.partners; i++)
 		r->partner[i] = (struct np_partner){
-			.net = r->net, .peer = c->to[i],
-			.name = c->to_names[i],
-			.note = c->note, .arg = c->arg,
+			.env = &c->env, .rank = (uint32_t)c->to[i],
 		};
 }
 
-int np_rounds_new(const struct np_rounds_conf *conf, struct np_net *net,
-		  const struct np_clock *clock, struct np_rounds **out)
-{
-	struct np_rounds *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return -ENOMEM;
-	r->conf = *conf;
-	r->net = net;
-	r->clock = clock;
-	r->n_each = (size_t)conf->level.partners * conf->level.messages;
-	r->out = calloc(1, conf->level.bytes);
-	r->in = calloc(1, conf->level.bytes);
-	r->ops = calloc(2 * r->n_each + 1, sizeof(*r->ops));
-	r->partner = calloc(conf->level.partners + 1, sizeof(*r->partner));
-	if (!r->out || !r->in || !r->ops || !r->partner) {
-		np_rounds_free(r);
-		return -ENOMEM;
-	}
-	watch_partners(r);
-	*out = r;
-	return 0;
-}
-
-void np_rounds_free(struct np_rounds *r)
-{
-	if (!r)
-		return;
-	free(r->out);
-	free(r->in);
-	free(r->ops);
-	free(r->partner);
-	free(r);
-}
-
 /* B on average, also over few rounds. */
-static double next_pause_sec(struct np_rounds *r)
+static double next_pause_sec(struct rounds *r)
 {
 	double place = r->conf.phase + (double)r->n_begun++ * GOLDEN_RATIO;
 
 	return r->conf.level.pause_sec * (0.5 + place - floor(place));
 }
 
-static void begin(struct np_rounds *r)
+static void begin(struct rounds *r)
 {
 	const struct np_rounds_conf *c = &r->conf;
 	const struct np_level *l = &c->level;
+	struct np_net *net = c->env.net;
 	struct np_op *op = r->ops;
 
-	r->began_sec = r->clock->now_sec(r->clock);
+	r->began_sec = c->env.clock->now_sec(c->env.clock);
 	for (size_t p = 0; p < l->partners; p++)
 		for (size_t m = 0; m < l->messages; m++)
-			r->net->ops->recv(r->net, TAG_ROUND | c->from[p],
-					  r->in, l->bytes, op++);
+			net->ops->recv(net, TAG_ROUND | c->from[p], r->in,
+				       l->bytes, op++);
 	r->left_from = 0;
 	r->pause_end_sec = r->began_sec + next_pause_sec(r);
 	r->state = PAUSES;
 }
 
 /* Message by message, so that no successor waits for another's last. */
-static void send(struct np_rounds *r, double now_sec)
+static void send(struct rounds *r, double now_sec)
 {
 	const struct np_rounds_conf *c = &r->conf;
 	const struct np_level *l = &c->level;
+	struct np_net *net = c->env.net;
 	struct np_op *op = r->ops + r->n_each;
 
 	for (size_t m = 0; m < l->messages; m++)
 		for (size_t p = 0; p < l->partners; p++)
-			r->net->ops->send(r->net, c->to[p],
-					  TAG_ROUND | c->rank, r->out,
-					  l->bytes, op++);
-	r->messages += r->n_each;
+			net->ops->send(net, (uint32_t)c->to[p],
+				       TAG_ROUND | c->env.rank, r->out,
+				       l->bytes, op++);
+	r->engine.messages += r->n_each;
 	r->poll_until_sec = now_sec + NP_ROUNDS_POLL_SEC;
 	r->state = WAITS;
 }
 
 /* 1: messages are under way; 0: all came; -errno: one failed. */
-static int under_way(struct np_rounds *r)
+static int under_way(struct rounds *r)
 {
 	while (r->left_from < 2 * r->n_each) {
 		int status = r->ops[r->left_from].status;
@@ -130,7 +96,7 @@ static int under_way(struct np_rounds *r)
 	return 0;
 }
 
-static void wait_for_all(struct np_rounds *r, double now_sec)
+static void wait_for_all(struct rounds *r, double now_sec)
 {
 	const struct np_rounds_conf *c = &r->conf;
 	int status = under_way(r);
@@ -142,15 +108,15 @@ static void wait_for_all(struct np_rounds *r, double now_sec)
 		r->state = BROKEN;
 	} else if (!status) {
 		if (r->n_rounds++ && !r->stuck)
-			c->round(now_sec - c->start_sec,
-				 now_sec - r->began_sec, c->arg);
+			c->env.count(now_sec - c->env.start_sec,
+				     now_sec - r->began_sec, c->env.arg);
 		r->stuck = false;
 		r->state = STARTS;
 	}
 }
 
 /* The loss of a predecessor shows only as a round that never ends. */
-static double check_round(struct np_rounds *r, double now_sec)
+static double check_round(struct rounds *r, double now_sec)
 {
 	double limit_sec = r->pause_end_sec + NP_ROUNDS_PATIENCE_SEC;
 	char text[64];
@@ -162,12 +128,12 @@ static double check_round(struct np_rounds *r, double now_sec)
 	r->stuck = true;
 	snprintf(text, sizeof(text), "round not over %g s after its pause",
 		 NP_ROUNDS_PATIENCE_SEC);
-	r->conf.note(text, r->conf.arg);
+	r->conf.env.note(text, r->conf.env.arg);
 	return INFINITY;
 }
 
 /* A round needs every successor: the loss of one is the end of all rounds. */
-static double check_partners(struct np_rounds *r, double now_sec)
+static double check_partners(struct rounds *r, double now_sec)
 {
 	double first_sec = INFINITY, look_sec;
 
@@ -180,7 +146,7 @@ static double check_partners(struct np_rounds *r, double now_sec)
 	return first_sec;
 }
 
-static void next_wish(const struct np_rounds *r, double now_sec,
+static void next_wish(const struct rounds *r, double now_sec,
 		      double look_sec, struct np_next *next)
 {
 	int brief = r->conf.level.pause_sec < NP_ROUNDS_POLL_SEC;
@@ -196,9 +162,10 @@ static void next_wish(const struct np_rounds *r, double now_sec,
 		*next = (struct np_next){ NP_WAIT_NET, look_sec };
 }
 
-void np_rounds_step(void *rounds, double now_sec, struct np_next *next)
+static void step(struct np_engine *engine, double now_sec,
+		 struct np_next *next)
 {
-	struct np_rounds *r = rounds;
+	struct rounds *r = (struct rounds *)engine;
 
 	if (!r->conf.level.partners) {
 		*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
@@ -214,7 +181,36 @@ void np_rounds_step(void *rounds, double now_sec, struct np_next *next)
 				   check_round(r, now_sec)), next);
 }
 
-uint64_t np_rounds_messages(const void *rounds)
+static void free_rounds(struct np_engine *engine)
 {
-	return ((const struct np_rounds *)rounds)->messages;
+	struct rounds *r = (struct rounds *)engine;
+
+	free(r->out);
+	free(r->in);
+	free(r->ops);
+	free(r->partner);
+	free(r);
+}
+
+int np_rounds_new(const struct np_rounds_conf *conf, struct np_engine **out)
+{
+	static const struct np_engine_ops ops = { step, free_rounds };
+	struct rounds *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->engine.ops = &ops;
+	r->conf = *conf;
+	r->n_each = (size_t)conf->level.partners * conf->level.messages;
+	r->out = calloc(1, conf->level.bytes);
+	r->in = calloc(1, conf->level.bytes);
+	r->ops = calloc(2 * r->n_each + 1, sizeof(*r->ops));
+	r->partner = calloc(conf->level.partners + 1, sizeof(*r->partner));
+	if (!r->out || !r->in || !r->ops || !r->partner) {
+		free_rounds(&r->engine);
+		return -ENOMEM;
+	}
+	watch_partners(r);
+	*out = &r->engine;
+	return 0;
 }

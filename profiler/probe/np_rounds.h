@@ -28,11 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_clock.h"
 #include "np_level.h"
 #include "np_loop.h"
-#include "np_net.h"
-#include "np_partner.h"
 
 #define NP_ROUNDS_POLL_SEC 50e-6
 
@@ -42,36 +39,15 @@
  */
 #define NP_ROUNDS_PATIENCE_SEC 30.0
 
-/* A round of round_sec ended at at_sec after the common start. */
-typedef void np_round_f(double at_sec, double round_sec, void *arg);
-
 struct np_rounds_conf {
-	uint32_t rank;
+	struct np_engine_env env; /* rounds are counted */
 	struct np_level level; /* partners: no more than there are */
-	const size_t *from; /* level.partners ranks; borrowed */
-	const int *to;	    /* level.partners peers of net; borrowed */
-	const char *const *to_names; /* their nodes, for notes; borrowed */
-	double start_sec; /* the common start, on the clock */
+	/* level.partners ranks each, the latter connected; borrowed */
+	const size_t *from, *to;
 	double phase; /* 0 to 1: where in their order pauses begin; of the step */
-
-	np_round_f *round;
-	np_note_f *note;
-	void *arg; /* of both */
 };
 
-struct np_rounds;
-
-/* net and clock are borrowed.  Returns 0 or -ENOMEM. */
-int np_rounds_new(const struct np_rounds_conf *conf, struct np_net *net,
-		  const struct np_clock *clock, struct np_rounds **out);
-
-/* After net is closed, as messages may be under way.  NULL is allowed. */
-void np_rounds_free(struct np_rounds *r);
-
-/* For struct np_engine. */
-void np_rounds_step(void *rounds, double now_sec, struct np_next *next);
-
-/* Messages sent so far. */
-uint64_t np_rounds_messages(const void *rounds);
+/* Returns 0 or -ENOMEM. */
+int np_rounds_new(const struct np_rounds_conf *conf, struct np_engine **out);
 
 #endif

@@ -3,9 +3,9 @@
 #define NP_SIDECMD_H
 
 #include <stddef.h>
-
 #include <stdint.h>
 
+#include "np_args.h"
 #include "np_conf.h"
 
 /* The job beside whose steps ours run. */
@@ -16,29 +16,25 @@ struct np_sidejob {
 	uint32_t het_job_id; /* the leader's job id, or 0 */
 };
 
-struct np_sidecmd {
-	char *argv[40]; /* NULL-terminated; all strings are in text */
-	size_t argc;
-	char *text, *at, *end; /* all of it, what is free, its end */
-};
-
 /*
- * srun of per_node processes of ImpactB on each of n_nodes nodes.
- * Returns 0 or -ENOMEM; free with np_sidecmd_free().
+ * Each fills args, to which the caller may add what is for the probe.
+ * args->rc says whether there was memory; free with np_args_free().
  */
-int np_sidecmd_impact(struct np_sidecmd *c, const struct np_sidejob *job,
-		      const struct np_conf *conf, const char *nodes,
-		      size_t n_nodes);
+
+/* srun of per_node processes of ImpactB on each of n_nodes nodes. */
+void np_sidecmd_impact(struct np_args *args, const struct np_sidejob *job,
+		       const struct np_conf *conf, const char *nodes,
+		       size_t n_nodes);
 
 /* srun of one process of CompressionB on each of n_nodes nodes. */
-int np_sidecmd_level(struct np_sidecmd *c, const struct np_sidejob *job,
-		     const struct np_conf *conf, const char *level,
-		     const char *nodes, size_t n_nodes);
+void np_sidecmd_level(struct np_args *args, const struct np_sidejob *job,
+		      const struct np_conf *conf, const char *level,
+		      const char *nodes, size_t n_nodes);
 
 /* srun of one process of netprof-prtt on each of n_nodes nodes. */
-int np_sidecmd_prtt(struct np_sidecmd *c, const struct np_sidejob *job,
-		    const struct np_conf *conf, const char *nodes,
-		    size_t n_nodes);
+void np_sidecmd_prtt(struct np_args *args, const struct np_sidejob *job,
+		     const struct np_conf *conf, const char *nodes,
+		     size_t n_nodes);
 
 /*
  * srun of one netprof-join on a node, to join the attendant at that port of
@@ -46,14 +42,8 @@ int np_sidecmd_prtt(struct np_sidecmd *c, const struct np_sidejob *job,
  * other node's slurmstepd to wait for when it or its job ends early.  again: it
  * joins once more whenever a probe of its has ended.
  */
-int np_sidecmd_join(struct np_sidecmd *c, const struct np_sidejob *job,
-		    const struct np_conf *conf, const char *node,
-		    uint16_t port, bool again);
-
-/* One more argument for the probe; what does not fit is left out. */
-void np_sidecmd_add(struct np_sidecmd *c, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-void np_sidecmd_free(struct np_sidecmd *c);
+void np_sidecmd_join(struct np_args *args, const struct np_sidejob *job,
+		     const struct np_conf *conf, const char *node,
+		     uint16_t port, bool again);
 
 #endif

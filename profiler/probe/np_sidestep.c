@@ -83,21 +83,23 @@ static int start(struct np_sidestep *s, char *const argv[],
 	return rc;
 }
 
-int np_sidestep_start(struct np_sidestep *s, char *const argv[],
+int np_sidestep_start(struct np_sidestep *s, const struct np_args *args,
 		      char *const envp[], uint32_t n, struct np_err *err)
 {
-	int in = -1, rc;
+	int in = -1, rc = args->rc;
 
 	*s = (struct np_sidestep)NP_SIDESTEP_INIT;
-	rc = open_in(s, n, &in);
 	if (!rc)
-		rc = start(s, argv, envp, in);
+		rc = open_in(s, n, &in);
+	if (!rc)
+		rc = start(s, args->argv, envp, in);
 	if (in >= 0)
 		close(in);
 	if (!rc)
 		return 0;
 	np_sidestep_close(s);
-	return np_errf(err, rc, "cannot start %s: %s", argv[0], strerror(-rc));
+	return np_errf(err, rc, "cannot start %s: %s", args->n ? args->argv[0] :
+		       "srun", strerror(-rc));
 }
 
 void np_sidestep_close(struct np_sidestep *s)
@@ -151,19 +153,25 @@ static bool says_only_how(const char *line)
 	       strstr(line, ": Exited with exit code ");
 }
 
-static void take_line(struct np_sidestep *s, char *line, np_sidestep_line_f *f,
-		      void *arg)
+static void take_line(struct np_sidestep *s, char *line,
+		      np_sidestep_report_f *f, void *arg)
 {
-	if (!strncmp(line, "np1 ", 4))
-		f(line, arg);
-	else if (s->wire && np_wire_host_is_for(line))
+	struct np_report r;
+	int rc = np_report_parse(line, &r);
+
+	if (!rc && f)
+		f(&r, arg);
+	if (rc != -ENOMSG)
+		return;
+	if (s->wire && np_wire_host_is_for(line))
 		take_wire(s, line);
 	else if (*line && !(s->last[0] && says_only_how(line)))
 		snprintf(s->last, sizeof(s->last), "%.*s",
 			 (int)sizeof(s->last) - 1, line);
 }
 
-static void take_lines(struct np_sidestep *s, np_sidestep_line_f *f, void *arg)
+static void take_lines(struct np_sidestep *s, np_sidestep_report_f *f,
+		       void *arg)
 {
 	char *start = s->buf, *nl;
 
@@ -178,7 +186,7 @@ static void take_lines(struct np_sidestep *s, np_sidestep_line_f *f, void *arg)
 		s->len = 0;
 }
 
-void np_sidestep_read(struct np_sidestep *s, np_sidestep_line_f *f, void *arg)
+void np_sidestep_read(struct np_sidestep *s, np_sidestep_report_f *f, void *arg)
 {
 	/* Bounded, so that a flood of lines cannot starve the caller. */
 	for (int i = 0; i < 64 && s->fd >= 0; i++) {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "np_args.h"
 #include "np_err.h"
 #include "np_report.h"
 
@@ -27,21 +28,21 @@ struct np_sidestep {
 
 #define NP_SIDESTEP_INIT { .fd = -1, .in = -1 }
 
-typedef void np_sidestep_line_f(const char *line, void *arg);
+typedef void np_sidestep_report_f(const struct np_report *r, void *arg);
 
 /*
- * Start argv with envp.  Its n processes find each other through us
+ * Start args with envp.  Its n processes find each other through us
  * (np_wire_join.h); 0: they do not need to, and have no standard input.
  * Returns 0 or -errno with err.  End with np_sidestep_close().
  */
-int np_sidestep_start(struct np_sidestep *s, char *const argv[],
+int np_sidestep_start(struct np_sidestep *s, const struct np_args *args,
 		      char *const envp[], uint32_t n, struct np_err *err);
 
 /*
- * Hand every whole line there is to f.  A line longer than the buffer is
- * dropped.  At the end of the output fd becomes -1.
+ * Hand every report there is to f; NULL: nobody wants any.  A line longer than
+ * the buffer is dropped.  At the end of the output fd becomes -1.
  */
-void np_sidestep_read(struct np_sidestep *s, np_sidestep_line_f *f, void *arg);
+void np_sidestep_read(struct np_sidestep *s, np_sidestep_report_f *f, void *arg);
 
 /* True once the process has ended; does not wait. */
 bool np_sidestep_reap(struct np_sidestep *s);

@@ -18,10 +18,10 @@ struct part {
 	bool started, answered, told;
 };
 
-struct np_transfers {
+struct transfers {
+	struct np_engine engine;
 	struct np_transfers_conf conf;
 	struct np_net *net;
-	const struct np_clock *clock;
 	enum state state;
 	size_t at; /* the present trial */
 	double began_sec, go_sec, look_sec;
@@ -49,51 +49,13 @@ static size_t largest(const struct np_transfers_conf *c, size_t *bytes)
 	return n;
 }
 
-int np_transfers_new(const struct np_transfers_conf *conf, struct np_net *net,
-		     const struct np_clock *clock, struct np_transfers **out)
-{
-	struct np_transfers *r = calloc(1, sizeof(*r));
-	size_t bytes, n = largest(conf, &bytes);
-
-	if (!r)
-		return -ENOMEM;
-	r->conf = *conf;
-	r->net = net;
-	r->clock = clock;
-	r->part = calloc(n + 1, sizeof(*r->part));
-	r->sec = calloc(n + 1, sizeof(*r->sec));
-	r->ready = calloc(conf->n_ranks, sizeof(*r->ready));
-	r->go = calloc(conf->n_ranks, sizeof(*r->go));
-	r->out = calloc(1, bytes);
-	r->in = calloc(1, bytes);
-	if (!r->part || !r->sec || !r->ready || !r->go || !r->out || !r->in) {
-		np_transfers_free(r);
-		return -ENOMEM;
-	}
-	*out = r;
-	return 0;
-}
-
-void np_transfers_free(struct np_transfers *r)
-{
-	if (!r)
-		return;
-	free(r->part);
-	free(r->sec);
-	free(r->ready);
-	free(r->go);
-	free(r->out);
-	free(r->in);
-	free(r);
-}
-
 /* After all trials there is an empty one: nobody leaves before all are done. */
-static bool is_last(const struct np_transfers *r)
+static bool is_last(const struct transfers *r)
 {
 	return r->at == r->conf.n_trials;
 }
 
-static const struct np_trial *trial(const struct np_transfers *r)
+static const struct np_trial *trial(const struct transfers *r)
 {
 	static const struct np_trial empty;
 
@@ -101,36 +63,36 @@ static const struct np_trial *trial(const struct np_transfers *r)
 }
 
 /* Of what, of which trial, and of which transfer or rank. */
-static uint64_t tag(const struct np_transfers *r, enum kind kind, size_t i)
+static uint64_t tag(const struct transfers *r, enum kind kind, size_t i)
 {
 	return (uint64_t)kind << 56 | (uint64_t)r->at << 16 | i;
 }
 
-static void send(struct np_transfers *r, uint32_t to, uint64_t t,
+static void send(struct transfers *r, uint32_t to, uint64_t t,
 		 const void *buf, size_t len, struct np_op *op)
 {
-	r->net->ops->send(r->net, r->conf.peer[to], t, buf, len, op);
+	r->net->ops->send(r->net, to, t, buf, len, op);
 }
 
-static void recv(struct np_transfers *r, uint64_t t, void *buf, size_t len,
+static void recv(struct transfers *r, uint64_t t, void *buf, size_t len,
 		 struct np_op *op)
 {
 	r->net->ops->recv(r->net, t, buf, len, op);
 }
 
-static void end(struct np_transfers *r, int rc, const char *why)
+static void end(struct transfers *r, int rc, const char *why)
 {
 	r->state = OVER;
-	r->conf.over(rc, why, r->conf.arg);
+	r->conf.over(rc, why, r->conf.env.arg);
 }
 
-static bool is_first(const struct np_transfers *r)
+static bool is_first(const struct transfers *r)
 {
-	return r->conf.rank == 0;
+	return r->conf.env.rank == 0;
 }
 
 /* Post what is to come, and say so. */
-static void begin(struct np_transfers *r, double now_sec)
+static void begin(struct transfers *r, double now_sec)
 {
 	const struct np_transfers_conf *c = &r->conf;
 
@@ -139,9 +101,9 @@ static void begin(struct np_transfers *r, double now_sec)
 		const struct np_transfer *t = &trial(r)->t[i];
 		struct part *p = &r->part[i];
 
-		if (t->to == c->rank)
+		if (t->to == c->env.rank)
 			recv(r, tag(r, DATA, i), r->in, t->bytes, &p->data);
-		if (t->from == c->rank)
+		if (t->from == c->env.rank)
 			recv(r, tag(r, TOKEN, i), r->token, 1, &p->token);
 		if (is_first(r) && t->from)
 			recv(r, tag(r, TIME, i), &r->sec[i],
@@ -152,16 +114,16 @@ static void begin(struct np_transfers *r, double now_sec)
 			recv(r, tag(r, READY, k), r->token + 1, 1,
 			     &r->ready[k]);
 	else {
-		recv(r, tag(r, GO, c->rank), r->token + 2, 1,
-		     &r->go[c->rank]);
-		send(r, 0, tag(r, READY, c->rank), "", 1, &r->ready[c->rank]);
+		recv(r, tag(r, GO, c->env.rank), r->token + 2, 1,
+		     &r->go[c->env.rank]);
+		send(r, 0, tag(r, READY, c->env.rank), "", 1, &r->ready[c->env.rank]);
 	}
 	r->began_sec = now_sec;
 	r->state = GATHERS;
 }
 
 /* 0 is done, 1 under way; a failure ends all. */
-static int look(struct np_transfers *r, const struct np_op *op)
+static int look(struct transfers *r, const struct np_op *op)
 {
 	char why[64];
 
@@ -173,7 +135,7 @@ static int look(struct np_transfers *r, const struct np_op *op)
 	return 1;
 }
 
-static void gather(struct np_transfers *r, double now_sec)
+static void gather(struct transfers *r, double now_sec)
 {
 	const struct np_transfers_conf *c = &r->conf;
 
@@ -183,7 +145,7 @@ static void gather(struct np_transfers *r, double now_sec)
 				return;
 		for (uint32_t k = 1; k < c->n_ranks; k++)
 			send(r, k, tag(r, GO, k), "", 1, &r->go[k]);
-	} else if (look(r, &r->ready[c->rank]) || look(r, &r->go[c->rank])) {
+	} else if (look(r, &r->ready[c->env.rank]) || look(r, &r->go[c->env.rank])) {
 		return;
 	}
 	r->go_sec = now_sec;
@@ -191,7 +153,7 @@ static void gather(struct np_transfers *r, double now_sec)
 }
 
 /* As the sender: true as long as something is to be done. */
-static bool sending(struct np_transfers *r, size_t i, double now_sec,
+static bool sending(struct transfers *r, size_t i, double now_sec,
 		    double *wake_sec)
 {
 	const struct np_transfer *t = &trial(r)->t[i];
@@ -203,7 +165,7 @@ static bool sending(struct np_transfers *r, size_t i, double now_sec,
 	}
 	if (!p->started) {
 		p->started = true;
-		p->began_sec = r->clock->now_sec(r->clock);
+		p->began_sec = r->conf.env.clock->now_sec(r->conf.env.clock);
 		send(r, t->to, tag(r, DATA, i), r->out, t->bytes, &p->data);
 	}
 	if (look(r, &p->data) || look(r, &p->token))
@@ -219,7 +181,7 @@ static bool sending(struct np_transfers *r, size_t i, double now_sec,
 }
 
 /* As the receiver. */
-static bool receiving(struct np_transfers *r, size_t i)
+static bool receiving(struct transfers *r, size_t i)
 {
 	struct part *p = &r->part[i];
 
@@ -233,7 +195,7 @@ static bool receiving(struct np_transfers *r, size_t i)
 	return look(r, &p->token);
 }
 
-static bool going(struct np_transfers *r)
+static bool going(struct transfers *r)
 {
 	for (uint32_t k = 1; is_first(r) && k < r->conf.n_ranks; k++)
 		if (look(r, &r->go[k]))
@@ -241,16 +203,16 @@ static bool going(struct np_transfers *r)
 	return false;
 }
 
-static void run(struct np_transfers *r, double now_sec, double *wake_sec)
+static void run(struct transfers *r, double now_sec, double *wake_sec)
 {
 	bool busy = false;
 
 	for (size_t i = 0; i < trial(r)->n && r->state == RUNS; i++) {
 		const struct np_transfer *t = &trial(r)->t[i];
 
-		if (t->from == r->conf.rank)
+		if (t->from == r->conf.env.rank)
 			busy |= sending(r, i, now_sec, wake_sec);
-		else if (t->to == r->conf.rank)
+		else if (t->to == r->conf.env.rank)
 			busy |= receiving(r, i);
 		if (is_first(r) && t->from && r->state == RUNS)
 			busy |= look(r, &r->part[i].time) != 0;
@@ -261,7 +223,7 @@ static void run(struct np_transfers *r, double now_sec, double *wake_sec)
 	if (is_last(r))
 		end(r, 0, "");
 	else if (is_first(r))
-		r->conf.done(r->at, r->sec, r->conf.arg);
+		r->conf.done(r->at, r->sec, r->conf.env.arg);
 	r->at++;
 }
 
@@ -269,7 +231,7 @@ static void run(struct np_transfers *r, double now_sec, double *wake_sec)
  * Others may be gone, or a trial never end.  In the end they go, but not before
  * the first process has heard from all.
  */
-static void look_around(struct np_transfers *r, double now_sec)
+static void look_around(struct transfers *r, double now_sec)
 {
 	const struct np_transfers_conf *c = &r->conf;
 	char why[96];
@@ -279,8 +241,8 @@ static void look_around(struct np_transfers *r, double now_sec)
 	r->look_sec = now_sec + LOOK_SEC;
 	for (uint32_t k = 0; k < c->n_ranks && r->state != OVER; k++) {
 		bool may_go = is_last(r) && !is_first(r) && k;
-		int rc = k == c->rank || may_go ? 0 :
-			 r->net->ops->lost(r->net, c->peer[k]);
+		int rc = k == c->env.rank || may_go ? 0 :
+			 r->net->ops->lost(r->net, k);
 
 		if (!rc)
 			continue;
@@ -295,9 +257,10 @@ static void look_around(struct np_transfers *r, double now_sec)
 	end(r, -ETIMEDOUT, why);
 }
 
-void np_transfers_step(void *transfers, double now_sec, struct np_next *next)
+static void step(struct np_engine *engine, double now_sec,
+		 struct np_next *next)
 {
-	struct np_transfers *r = transfers;
+	struct transfers *r = (struct transfers *)engine;
 	double wake_sec = INFINITY;
 
 	if (r->state == BEGINS)
@@ -315,4 +278,43 @@ void np_transfers_step(void *transfers, double now_sec, struct np_next *next)
 	else
 		*next = (struct np_next){ NP_WAIT_NET,
 					  fmin(wake_sec, r->look_sec) };
+}
+
+static void free_transfers(struct np_engine *engine)
+{
+	struct transfers *r = (struct transfers *)engine;
+
+	free(r->part);
+	free(r->sec);
+	free(r->ready);
+	free(r->go);
+	free(r->out);
+	free(r->in);
+	free(r);
+}
+
+int np_transfers_new(const struct np_transfers_conf *conf,
+		     struct np_engine **out)
+{
+	static const struct np_engine_ops ops = { step, free_transfers };
+	struct transfers *r = calloc(1, sizeof(*r));
+	size_t bytes, n = largest(conf, &bytes);
+
+	if (!r)
+		return -ENOMEM;
+	r->engine.ops = &ops;
+	r->conf = *conf;
+	r->net = conf->env.net;
+	r->part = calloc(n + 1, sizeof(*r->part));
+	r->sec = calloc(n + 1, sizeof(*r->sec));
+	r->ready = calloc(conf->n_ranks, sizeof(*r->ready));
+	r->go = calloc(conf->n_ranks, sizeof(*r->go));
+	r->out = calloc(1, bytes);
+	r->in = calloc(1, bytes);
+	if (!r->part || !r->sec || !r->ready || !r->go || !r->out || !r->in) {
+		free_transfers(&r->engine);
+		return -ENOMEM;
+	}
+	*out = &r->engine;
+	return 0;
 }

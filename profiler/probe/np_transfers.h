@@ -18,10 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_clock.h"
 #include "np_loop.h"
-#include "np_net.h"
-
 
 struct np_transfer {
 	uint32_t from, to; /* ranks, not the same */
@@ -35,8 +32,8 @@ struct np_trial {
 };
 
 struct np_transfers_conf {
-	uint32_t rank, n_ranks;
-	const int *peer;	     /* of net, for each rank; borrowed */
+	struct np_engine_env env; /* nothing is counted or noted; arg: below */
+	uint32_t n_ranks; /* all connected to all others */
 	const struct np_trial *trial; /* the same at all processes; borrowed */
 	size_t n_trials;
 	double patience_sec; /* a trial that takes longer will never end */
@@ -44,19 +41,10 @@ struct np_transfers_conf {
 	void (*done)(size_t i, const double *sec, void *arg);
 	/* The end of all: rc 0, or -errno and why.  Once. */
 	void (*over)(int rc, const char *why, void *arg);
-	void *arg;
 };
 
-struct np_transfers;
-
-/* net and clock are borrowed.  Returns 0 or -ENOMEM. */
-int np_transfers_new(const struct np_transfers_conf *conf, struct np_net *net,
-		     const struct np_clock *clock, struct np_transfers **out);
-
-/* After net is closed, as messages may be under way.  NULL is allowed. */
-void np_transfers_free(struct np_transfers *r);
-
-/* For struct np_engine. */
-void np_transfers_step(void *transfers, double now_sec, struct np_next *next);
+/* Returns 0 or -ENOMEM. */
+int np_transfers_new(const struct np_transfers_conf *conf,
+		     struct np_engine **out);
 
 #endif

@@ -12,7 +12,7 @@
 #include <ucs/config/global_opts.h>
 
 struct peer {
-	ucp_ep_h ep;
+	ucp_ep_h ep; /* NULL: not connected */
 	int lost; /* 0 or -errno */
 };
 
@@ -20,11 +20,7 @@ struct ucx {
 	struct np_net net;
 	ucp_context_h context;
 	ucp_worker_h worker;
-	void *address;
-	size_t address_len;
-	int fd;
-	struct peer **peers; /* pointers: UCX holds on to each */
-	int n_peers;
+	struct peer *peer; /* of every rank; UCX holds on to each */
 };
 
 /*
@@ -88,17 +84,6 @@ static int failed(struct np_err *err, ucs_status_t status, const char *what)
 		       ucs_status_string(status));
 }
 
-static int ucx_address(struct np_net *n, const void **addr, size_t *len,
-		       struct np_err *err)
-{
-	struct ucx *u = (struct ucx *)n;
-
-	(void)err;
-	*addr = u->address;
-	*len = u->address_len;
-	return 0;
-}
-
 /* UCX calls this from inside progress(). */
 static void on_loss(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
@@ -108,44 +93,30 @@ static void on_loss(void *arg, ucp_ep_h ep, ucs_status_t status)
 	p->lost = code_of(status);
 }
 
-static int ucx_connect(struct np_net *n, const void *addr, size_t len,
-		       struct np_err *err)
+static int ucx_connect(struct np_net *n, uint32_t rank, const void *addr,
+		       size_t len, struct np_err *err)
 {
 	struct ucx *u = (struct ucx *)n;
-	struct peer **more, *p;
+	struct peer *p = &u->peer[rank];
 	ucp_ep_params_t params = {
 		.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
 			      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
 			      UCP_EP_PARAM_FIELD_ERR_HANDLER,
 		.address = addr,
 		.err_mode = UCP_ERR_HANDLING_MODE_PEER,
-		.err_handler = { .cb = on_loss },
+		.err_handler = { .cb = on_loss, .arg = p },
 	};
-	ucs_status_t status;
+	ucs_status_t status = ucp_ep_create(u->worker, &params, &p->ep);
 
 	(void)len;
-	p = calloc(1, sizeof(*p));
-	more = realloc(u->peers, ((size_t)u->n_peers + 1) * sizeof(*more));
-	if (more)
-		u->peers = more;
-	if (!p || !more) {
-		free(p);
-		return np_errf(err, -ENOMEM, "out of memory");
-	}
-	params.err_handler.arg = p;
-	status = ucp_ep_create(u->worker, &params, &p->ep);
-	if (status != UCS_OK) {
-		free(p);
-		return failed(err, status, "cannot connect "
-			      "(are UCX_TLS and UCX_NET_DEVICES right?)");
-	}
-	u->peers[u->n_peers] = p;
-	return u->n_peers++;
+	return status == UCS_OK ? 0 :
+	       failed(err, status, "cannot connect "
+		      "(are UCX_TLS and UCX_NET_DEVICES right?)");
 }
 
-static int ucx_lost(struct np_net *n, int peer)
+static int ucx_lost(struct np_net *n, uint32_t rank)
 {
-	return ((struct ucx *)n)->peers[peer]->lost;
+	return ((struct ucx *)n)->peer[rank].lost;
 }
 
 /*
@@ -173,7 +144,8 @@ static void parse_lane(const char *info, char *buf, size_t size)
 	buf[len] = '\0';
 }
 
-static void ucx_transport(struct np_net *n, int peer, char *buf, size_t size)
+static void ucx_transport(struct np_net *n, uint32_t rank, char *buf,
+			  size_t size)
 {
 	struct ucx *u = (struct ucx *)n;
 	char *info = NULL;
@@ -183,7 +155,7 @@ static void ucx_transport(struct np_net *n, int peer, char *buf, size_t size)
 	buf[0] = '\0';
 	if (!f)
 		return;
-	ucp_ep_print_info(u->peers[peer]->ep, f);
+	ucp_ep_print_info(u->peer[rank].ep, f);
 	if (!fclose(f))
 		parse_lane(info, buf, size);
 	free(info);
@@ -212,10 +184,10 @@ static void started(struct np_op *op, ucs_status_ptr_t request)
 		op->status = code_of(UCS_PTR_STATUS(request));
 }
 
-static void ucx_send(struct np_net *n, int peer, uint64_t tag,
+static void ucx_send(struct np_net *n, uint32_t rank, uint64_t tag,
 		     const void *buf, size_t len, struct np_op *op)
 {
-	struct peer *p = ((struct ucx *)n)->peers[peer];
+	const struct peer *p = &((struct ucx *)n)->peer[rank];
 	const ucp_request_param_t param = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
 				UCP_OP_ATTR_FIELD_USER_DATA,
@@ -254,33 +226,7 @@ static int ucx_arm(struct np_net *n)
 								     -EAGAIN;
 }
 
-static int ucx_fd(struct np_net *n)
-{
-	return ((struct ucx *)n)->fd;
-}
-
-/*
- * Endpoints are not closed one by one: closing talks to the partner, which
- * may be gone.  ucp_worker_destroy() drops them.
- */
-static void ucx_close(struct np_net *n)
-{
-	struct ucx *u = (struct ucx *)n;
-
-	if (u->address)
-		ucp_worker_release_address(u->worker, u->address);
-	if (u->worker)
-		ucp_worker_destroy(u->worker);
-	if (u->context)
-		ucp_cleanup(u->context);
-	for (int i = 0; i < u->n_peers; i++)
-		free(u->peers[i]);
-	free(u->peers);
-	free(u);
-}
-
 static const struct np_net_ops ops = {
-	.address = ucx_address,
 	.connect = ucx_connect,
 	.lost = ucx_lost,
 	.transport = ucx_transport,
@@ -288,8 +234,6 @@ static const struct np_net_ops ops = {
 	.recv = ucx_recv,
 	.progress = ucx_progress,
 	.arm = ucx_arm,
-	.fd = ucx_fd,
-	.close = ucx_close,
 };
 
 static int has_rdma(void)
@@ -349,27 +293,42 @@ static ucs_status_t open_worker(struct ucx *u)
 	status = ucp_worker_create(u->context, &params, &u->worker);
 	if (status != UCS_OK)
 		return status;
-	status = ucp_worker_get_efd(u->worker, &u->fd);
+	status = ucp_worker_get_efd(u->worker, &u->net.fd);
 	if (status != UCS_OK)
 		return status;
 	return ucp_worker_get_address(u->worker,
-				      (ucp_address_t **)&u->address,
-				      &u->address_len);
+				      (ucp_address_t **)&u->net.address,
+				      &u->net.address_len);
 }
 
-int np_ucx_open(size_t n_peers, struct np_net **out, struct np_err *err)
+static void free_ucx(struct ucx *u)
+{
+	if (u->worker)
+		ucp_worker_destroy(u->worker);
+	if (u->context)
+		ucp_cleanup(u->context);
+	free(u->peer);
+	free(u);
+}
+
+int np_ucx_open(uint32_t size, size_t n_peers, struct np_net **out,
+		struct np_err *err)
 {
 	struct ucx *u = calloc(1, sizeof(*u));
 	ucs_status_t status;
 
-	if (!u)
+	if (u)
+		u->peer = calloc(size, sizeof(*u->peer));
+	if (!u || !u->peer) {
+		free(u);
 		return np_errf(err, -ENOMEM, "out of memory");
+	}
 	u->net.ops = &ops;
 	status = open_context(u, n_peers);
 	if (status == UCS_OK)
 		status = open_worker(u);
 	if (status != UCS_OK) {
-		ucx_close(&u->net);
+		free_ucx(u);
 		return failed(err, status, "no usable transport (are UCX_TLS "
 			      "and UCX_NET_DEVICES right?)");
 	}

@@ -26,25 +26,20 @@ struct join {
 	struct blob *place; /* of each rank */
 	char head[24];	    /* of each line that is said */
 	size_t piece;	    /* bytes that one line puts */
-	size_t used;	    /* of line */
-	char line[LINE_SIZE];
+	size_t used;	    /* of line, while one is read */
+	char line[LINE_SIZE]; /* the last one that was said or read */
 };
 
 /* The line WORD HEX, of so many bytes. */
-static int say(const struct join *j, const char *word,
-	       const unsigned char *byte, size_t len, struct np_err *err)
+static int say(struct join *j, const char *word, const unsigned char *byte,
+	       size_t len, struct np_err *err)
 {
-	char *text = malloc(sizeof(j->head) + strlen(word) + 2 * len + 2);
-	int rc, at;
+	int at = sprintf(j->line, "%s%s", j->head, word), rc;
 
-	if (!text)
-		return np_errf(err, -ENOMEM, "out of memory");
-	at = sprintf(text, "%s%s", j->head, word);
 	for (size_t i = 0; i < len; i++)
-		at += sprintf(text + at, "%02x", byte[i]);
-	strcpy(text + at, "\n");
-	rc = np_write_all(j->out, text, (size_t)at + 1);
-	free(text);
+		at += sprintf(j->line + at, "%02x", byte[i]);
+	strcpy(j->line + at, "\n");
+	rc = np_write_all(j->out, j->line, (size_t)at + 1);
 	return rc ? np_errf(err, rc, "the attendant: %s", strerror(-rc)) : 0;
 }
 
@@ -207,7 +202,8 @@ static const struct np_wire_ops ops = {
 	.close = join_close,
 };
 
-static struct join *new_join(int in, int out, uint32_t rank, uint32_t size)
+int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
+		      struct np_wire **out, struct np_err *err)
 {
 	struct join *j = calloc(1, sizeof(*j));
 
@@ -215,22 +211,12 @@ static struct join *new_join(int in, int out, uint32_t rank, uint32_t size)
 		j->place = calloc(size, sizeof(*j->place));
 	if (!j || !j->place) {
 		free(j);
-		return NULL;
+		return np_errf(err, -ENOMEM, "out of memory");
 	}
 	j->wire = (struct np_wire){ &ops, rank, size };
-	j->in = in;
-	j->out = out;
+	j->in = fd_in;
+	j->out = fd_out;
 	j->piece = NP_WIRE_JOIN_MAX_BYTES;
-	return j;
-}
-
-int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
-		      struct np_wire **out, struct np_err *err)
-{
-	struct join *j = new_join(fd_in, fd_out, rank, size);
-
-	if (!j)
-		return np_errf(err, -ENOMEM, "out of memory");
 	*out = &j->wire;
 	return 0;
 }
@@ -241,6 +227,7 @@ int np_wire_srun_open(struct np_wire **out, struct np_err *err)
 	char place[32];
 	uint32_t rank, size;
 	struct join *j;
+	int rc;
 
 	snprintf(place, sizeof(place), "%s/%s", proc ? proc : "",
 		 n ? n : "");
@@ -249,12 +236,13 @@ int np_wire_srun_open(struct np_wire **out, struct np_err *err)
 			       "\"%s\": expected a process of at most %u "
 			       "that srun started", place,
 			       NP_WIRE_JOIN_MAX_SIZE);
-	j = new_join(STDIN_FILENO, STDOUT_FILENO, rank, size);
-	if (!j)
-		return np_errf(err, -ENOMEM, "out of memory");
+	rc = np_wire_join_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
+			       err);
+	if (rc)
+		return rc;
+	j = (struct join *)*out;
 	snprintf(j->head, sizeof(j->head), NP_WIRE_SRUN_WORD " %u ", rank);
 	j->piece = SRUN_PIECE;
-	*out = &j->wire;
 	return 0;
 }
 

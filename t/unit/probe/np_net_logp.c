@@ -30,13 +30,13 @@ static double read_clock(const struct np_clock *c)
 	return p->now_sec += p->logp->tick_sec;
 }
 
-static int logp_lost(struct np_net *n, int peer)
+static int logp_lost(struct np_net *n, uint32_t rank)
 {
-	(void)peer;
+	(void)rank;
 	return other(self(n))->lost ? -ECONNRESET : 0;
 }
 
-static void logp_send(struct np_net *n, int peer, uint64_t tag,
+static void logp_send(struct np_net *n, uint32_t rank, uint64_t tag,
 		      const void *buf, size_t len, struct np_op *op)
 {
 	struct t_logp_process *p = self(n), *to = other(p);
@@ -46,7 +46,7 @@ static void logp_send(struct np_net *n, int peer, uint64_t tag,
 	double late = l->L * (1 + l->noise * random_share(l));
 	size_t i = to->n_messages++;
 
-	(void)peer;
+	(void)rank;
 	if (l->S && len > l->S)
 		late += 2 * (l->o_send + l->L + l->o_recv);
 	to->message[i].tag = tag;
@@ -110,11 +110,11 @@ static unsigned logp_progress(struct np_net *n)
 	struct np_next next;
 
 	p->now_sec += p->logp->tick_sec;
-	if (!l->inside && l->step) {
+	if (!l->inside && l->engine) {
 		l->inside = true;
 		while (!o->lost && o->now_sec < p->now_sec) {
 			logp_progress(&o->net);
-			l->step(l->engine, o->now_sec, &next);
+			l->engine->ops->step(l->engine, o->now_sec, &next);
 		}
 		l->inside = false;
 	}

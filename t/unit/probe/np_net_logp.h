@@ -47,8 +47,7 @@ struct t_logp {
 	uint64_t random;
 	struct t_logp_process process[2];
 	/* The process that runs inside the other one's progress(). */
-	void (*step)(void *engine, double now_sec, struct np_next *next);
-	void *engine;
+	struct np_engine *engine;
 	bool inside;
 };
 

@@ -30,11 +30,9 @@ struct end {
 	struct np_net net;
 	struct np_net_loop *loop;
 	size_t index;
-	size_t *peers; /* indices of ends */
-	int n_peers;
+	size_t peer[NP_NET_LOOP_RANKS]; /* ends */
 	struct message *messages; /* oldest first */
 	struct receive *receives; /* oldest first */
-	int fd;
 	bool silent, killed;
 	uint64_t polls;
 };
@@ -46,51 +44,37 @@ struct np_net_loop {
 	struct end end[];
 };
 
-static int loop_address(struct np_net *n, const void **addr, size_t *len,
-			struct np_err *err)
+static int loop_connect(struct np_net *n, uint32_t rank, const void *addr,
+			size_t len, struct np_err *err)
 {
 	struct end *e = (struct end *)n;
-
-	(void)err;
-	*addr = &e->index;
-	*len = sizeof(e->index);
-	return 0;
-}
-
-static int loop_connect(struct np_net *n, const void *addr, size_t len,
-			struct np_err *err)
-{
-	struct end *e = (struct end *)n;
-	size_t *more, index;
+	size_t index;
 
 	if (len != sizeof(index))
 		return np_errf(err, -EINVAL, "address of %zu bytes", len);
 	memcpy(&index, addr, len);
 	if (index >= e->loop->n)
 		return np_errf(err, -ENETUNREACH, "no end %zu", index);
-	more = realloc(e->peers, ((size_t)e->n_peers + 1) * sizeof(*more));
-	if (!more)
-		return np_errf(err, -ENOMEM, "out of memory");
-	e->peers = more;
-	e->peers[e->n_peers] = index;
-	return e->n_peers++;
+	e->peer[rank] = index;
+	return 0;
 }
 
-static struct end *peer_of(struct np_net *n, int peer)
+static struct end *peer_of(struct np_net *n, uint32_t rank)
 {
 	struct end *e = (struct end *)n;
 
-	return &e->loop->end[e->peers[peer]];
+	return &e->loop->end[e->peer[rank]];
 }
 
-static int loop_lost(struct np_net *n, int peer)
+static int loop_lost(struct np_net *n, uint32_t rank)
 {
-	return peer_of(n, peer)->killed ? -ECONNRESET : 0;
+	return peer_of(n, rank)->killed ? -ECONNRESET : 0;
 }
 
-static void loop_transport(struct np_net *n, int peer, char *buf, size_t size)
+static void loop_transport(struct np_net *n, uint32_t rank, char *buf,
+			   size_t size)
 {
-	(void)n, (void)peer;
+	(void)n, (void)rank;
 	snprintf(buf, size, "loop/memory");
 }
 
@@ -103,10 +87,10 @@ static void append_message(struct end *to, struct message *m)
 	*at = m;
 }
 
-static void loop_send(struct np_net *n, int peer, uint64_t tag,
+static void loop_send(struct np_net *n, uint32_t rank, uint64_t tag,
 		      const void *buf, size_t len, struct np_op *op)
 {
-	struct end *from = (struct end *)n, *to = peer_of(n, peer);
+	struct end *from = (struct end *)n, *to = peer_of(n, rank);
 	struct np_net_loop *l = from->loop;
 	struct message *m;
 
@@ -124,7 +108,7 @@ static void loop_send(struct np_net *n, int peer, uint64_t tag,
 	};
 	memcpy(m->data, buf, len);
 	append_message(to, m);
-	eventfd_write(to->fd, 1);
+	eventfd_write(to->net.fd, 1);
 }
 
 static void loop_recv(struct np_net *n, uint64_t tag, void *buf, size_t len,
@@ -197,22 +181,11 @@ static int loop_arm(struct np_net *n)
 {
 	eventfd_t any;
 
-	eventfd_read(((struct end *)n)->fd, &any);
+	eventfd_read(n->fd, &any);
 	return loop_progress(n) ? -EAGAIN : 0;
 }
 
-static int loop_fd(struct np_net *n)
-{
-	return ((struct end *)n)->fd;
-}
-
-static void loop_close(struct np_net *n)
-{
-	(void)n;
-}
-
 static const struct np_net_ops ops = {
-	.address = loop_address,
 	.connect = loop_connect,
 	.lost = loop_lost,
 	.transport = loop_transport,
@@ -220,8 +193,6 @@ static const struct np_net_ops ops = {
 	.recv = loop_recv,
 	.progress = loop_progress,
 	.arm = loop_arm,
-	.fd = loop_fd,
-	.close = loop_close,
 };
 
 struct np_net_loop *np_net_loop_new(size_t n, const struct np_clock *clock)
@@ -234,8 +205,12 @@ struct np_net_loop *np_net_loop_new(size_t n, const struct np_clock *clock)
 	l->n = n;
 	for (size_t i = 0; i < n; i++)
 		l->end[i] = (struct end){
-			.net.ops = &ops, .loop = l, .index = i,
-			.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+			.net = {
+				.ops = &ops, .address = &l->end[i].index,
+				.address_len = sizeof(l->end[i].index),
+				.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+			},
+			.loop = l, .index = i,
 		};
 	return l;
 }
@@ -250,8 +225,7 @@ static void free_end(struct end *e)
 		next = r->next;
 		free(r);
 	}
-	free(e->peers);
-	close(e->fd);
+	close(e->net.fd);
 }
 
 void np_net_loop_free(struct np_net_loop *l)
@@ -282,7 +256,7 @@ void np_net_loop_kill(struct np_net_loop *l, size_t i)
 {
 	l->end[i].killed = true;
 	for (size_t j = 0; j < l->n; j++)
-		eventfd_write(l->end[j].fd, 1);
+		eventfd_write(l->end[j].net.fd, 1);
 }
 
 double np_net_loop_next_sec(const struct np_net_loop *l)

@@ -10,6 +10,8 @@
 #include "np_clock.h"
 #include "np_net.h"
 
+#define NP_NET_LOOP_RANKS 64 /* that one may connect to */
+
 struct np_net_loop;
 
 /*
@@ -19,7 +21,7 @@ struct np_net_loop;
 struct np_net_loop *np_net_loop_new(size_t n, const struct np_clock *clock);
 void np_net_loop_free(struct np_net_loop *l); /* NULL is allowed */
 
-/* One end; its close() does nothing. */
+/* One end. */
 struct np_net *np_net_loop_end(struct np_net_loop *l, size_t i);
 
 /* How long messages take from now on (at first: 0). */

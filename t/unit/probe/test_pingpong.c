@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include "np_moments.h"
+#include "np_partner.h"
 #include "np_pingpong.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ struct seen {
 
 static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
-static struct np_pingpong *pingpong[T_WORLD_MAX];
+static struct np_engine *pingpong[T_WORLD_MAX];
 static const char *const node[] = { "n0", "n1", "n2", "n3" };
 
 static void on_latency(double at_sec, double latency_sec, void *arg)
@@ -47,37 +48,38 @@ static void on_note(const char *text, void *arg)
 /* n processes on n nodes of one leaf, paired as the program does it. */
 static void set_up(size_t n, double delay_sec, size_t first_rank)
 {
-	struct np_place place[T_WORLD_MAX];
+	static struct np_place place[NP_NET_LOOP_RANKS];
 	struct np_pair pair[T_WORLD_MAX];
 
 	t_world_init(&world, n);
 	np_net_loop_set_delay(world.net, delay_sec);
 	memset(seen, 0, sizeof(seen));
 	for (size_t i = 0; i < n; i++)
-		place[i] = (struct np_place){ node[i], "" };
-	np_pairing_make(place, n, pair);
+		place[first_rank + i] = (struct np_place){ node[i], "" };
+	np_pairing_make(place + first_rank, n, pair);
 	for (size_t i = 0; i < n; i++) {
 		struct np_pingpong_conf c = {
-			.rank = (uint32_t)(first_rank + i), .pair = pair[i],
-			.asks_peer = (int)pair[i].asks,
-			.answers_peer = (int)pair[i].answers,
-			.bytes = 1024, .period_sec = PERIOD_SEC,
-			.start_sec = world.now_sec, .seed = 42 + i,
-			.latency = on_latency, .note = on_note,
-			.arg = &seen[i],
+			.env = {
+				.net = world.citizen[i].net,
+				.clock = &world.clock,
+				.rank = (uint32_t)(first_rank + i),
+				.place = place, .start_sec = world.now_sec,
+				.count = on_latency, .note = on_note,
+				.arg = &seen[i],
+			},
+			.pair = pair[i], .bytes = 1024,
+			.period_sec = PERIOD_SEC, .seed = 42 + i,
 		};
+		struct np_net *net = c.env.net;
 
-		if (c.pair.asks != NP_NOBODY) {
-			c.asks_name = node[c.pair.asks];
+		if (c.pair.asks != NP_NOBODY)
 			c.pair.asks += (long)first_rank;
-		}
-		if (c.pair.answers != NP_NOBODY) {
-			c.answers_name = node[c.pair.answers];
+		if (c.pair.answers != NP_NOBODY)
 			c.pair.answers += (long)first_rank;
-		}
-		np_pingpong_new(&c, world.citizen[i].net, &world.clock,
-				&pingpong[i]);
-		world.citizen[i].step = np_pingpong_step;
+		for (size_t k = 0; k < n; k++)
+			net->ops->connect(net, (uint32_t)(first_rank + k), &k,
+					  sizeof(k), NULL);
+		np_pingpong_new(&c, &pingpong[i]);
 		world.citizen[i].engine = pingpong[i];
 	}
 }
@@ -85,7 +87,7 @@ static void set_up(size_t n, double delay_sec, size_t first_rank)
 static void tear_down(void)
 {
 	for (size_t i = 0; i < world.n; i++)
-		np_pingpong_free(pingpong[i]);
+		pingpong[i]->ops->free(pingpong[i]);
 	t_world_free(&world);
 }
 
@@ -126,14 +128,14 @@ static void test_latency_is_half_the_round_trip(void)
 static void test_first_round_is_not_counted(void)
 {
 	set_up(2, 5e-3, 0);
-	while (np_pingpong_messages(pingpong[0]) == 0)
+	while (pingpong[0]->messages == 0)
 		run_for(1e-3);
 	np_net_loop_set_delay(world.net, 10e-6);
 	run_for(1);
 	T_CHECK(seen[0].n > 5);
 	T_CHECK(seen[0].latency.max < 15e-6);
-	T_CHECK(np_pingpong_messages(pingpong[0]) == 2 * seen[0].n);
-	T_CHECK(np_pingpong_messages(pingpong[1]) == 2 * seen[0].n);
+	T_CHECK(pingpong[0]->messages == 2 * seen[0].n);
+	T_CHECK(pingpong[1]->messages == 2 * seen[0].n);
 	tear_down();
 }
 
@@ -259,9 +261,9 @@ static void test_silence_is_noted_and_not_measured(void)
 
 		set_up(2, 10e-6, 0);
 		run_for(1);
-		sent = np_pingpong_messages(pingpong[0]);
-		while (np_pingpong_messages(pingpong[0]) == sent ||
-		       np_pingpong_messages(pingpong[0]) % 2 !=
+		sent = pingpong[0]->messages;
+		while (pingpong[0]->messages == sent ||
+		       pingpong[0]->messages % 2 !=
 			       silences[i].sent)
 			run_for(1e-6);
 		np_net_loop_set_delay(world.net, 15);
@@ -330,7 +332,7 @@ static void test_alone_sleeps(void)
 	set_up(1, 0, 0);
 	run_for(1000);
 	T_CHECK(world.citizen[0].steps == 1);
-	T_CHECK(np_pingpong_messages(pingpong[0]) == 0);
+	T_CHECK(pingpong[0]->messages == 0);
 	tear_down();
 }
 

@@ -53,6 +53,14 @@ static void set_up(void)
 	T_CHECK(open_probe(0, "n0", "leaf0", NULL) == 0);
 }
 
+static void start(size_t rank, const char *partner, long peer,
+		  const char *version, const char *skipped)
+{
+	const struct np_probe_plan plan = { partner, peer, skipped };
+
+	T_CHECK(np_probe_start(&probe[rank], &plan, version, NULL) == 0);
+}
+
 static void tear_down(void)
 {
 	np_probe_close(&probe[0]);
@@ -77,7 +85,7 @@ static struct np_report heard(void)
 			break;
 	line[n] = '\0';
 	if (n)
-		T_CHECK(np_report_parse(line, &r, NULL) == 0);
+		T_CHECK(np_report_parse(line, &r) == 0);
 	return r;
 }
 
@@ -125,7 +133,7 @@ static void test_hello_and_skip(void)
 
 	set_up();
 	np_probe_connect(&probe[0], 1, NULL);
-	np_probe_start(&probe[0], "n1", 0, "1.2.3", NULL, NULL);
+	start(0, "n1", 1, "1.2.3", NULL);
 	r = heard();
 	T_CHECK(r.kind == NP_REPORT_HELLO && r.rank == 0);
 	T_CHECK(r.hello.n_ranks == 2);
@@ -133,7 +141,7 @@ static void test_hello_and_skip(void)
 	T_CHECK(!strcmp(r.hello.partner, "n1"));
 	T_CHECK(!strcmp(r.hello.transport, "loop/memory"));
 	T_CHECK(!strcmp(r.hello.version, "1.2.3"));
-	np_probe_start(&probe[1], "", -1, "1.2.3", "nobody there", NULL);
+	start(1, "", NP_NOBODY, "1.2.3", "nobody there");
 	r = heard();
 	T_CHECK(r.kind == NP_REPORT_HELLO && !r.hello.partner[0]);
 	r = heard();
@@ -144,20 +152,13 @@ static void test_hello_and_skip(void)
 }
 
 /* Counts its steps as messages, and asks to be woken every 5 ms. */
-static uint64_t steps;
-
-static void step(void *engine, double now_sec, struct np_next *next)
+static void step(struct np_engine *e, double now_sec, struct np_next *next)
 {
-	(void)engine;
-	steps++;
+	e->messages++;
 	*next = (struct np_next){ NP_WAIT_SLEEP, now_sec + 5e-3 };
 }
 
-static uint64_t count_steps(const void *engine)
-{
-	(void)engine;
-	return steps;
-}
+static struct np_engine stepper = { &(struct np_engine_ops){ .step = step } };
 
 /* From then on time passes while somebody waits, and only then. */
 static double own_sec;
@@ -190,10 +191,10 @@ static void test_costs_are_deltas(void)
 
 	set_up();
 	take_own_clock(probe[0].last_cost_sec + 1); /* born 1 s ago */
-	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	start(0, "", NP_NOBODY, "", NULL);
 	heard();
-	steps = 0;
-	np_probe_run(&probe[0], step, NULL, count_steps, 0.22);
+	stepper.messages = 0;
+	np_probe_run(&probe[0], &stepper, 0.22);
 	np_probe_finish(&probe[0]);
 	np_cost_now(&all);
 	while ((r = heard()).kind == NP_REPORT_COST) {
@@ -205,7 +206,7 @@ static void test_costs_are_deltas(void)
 	}
 	T_CHECK(r.kind == NP_REPORT_BYE);
 	T_CHECK(n >= 4 && n <= 7);
-	T_CHECK(messages == steps && steps > 10);
+	T_CHECK(messages == stepper.messages && messages > 10);
 	T_CHECK(fabs(elapsed_sec - 1.22) < 0.01);
 	T_CHECK(cpu_sec > 0 && cpu_sec < all.cpu_sec + 1e-3);
 	tear_down();
@@ -216,7 +217,7 @@ static void test_samples_come_out_as_windows(void)
 	struct np_report r;
 
 	set_up();
-	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	start(0, "", NP_NOBODY, "", NULL);
 	heard();
 	np_probe_count(0.01, 1e-5, &probe[0]);
 	np_probe_count(0.02, 3e-5, &probe[0]);
@@ -287,27 +288,30 @@ static int late_signal(void)
 
 /* The loop ends although its engine would sleep for ever and no report is due:
    nothing but the signal can wake it, however busy the machine is. */
-static void sleep_for_ever(void *engine, double now_sec, struct np_next *next)
+static void sleep_for_ever(struct np_engine *e, double now_sec,
+			   struct np_next *next)
 {
-	(void)engine, (void)now_sec;
+	(void)e, (void)now_sec;
 	*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
 }
 
 static int signal_while_running(void)
 {
+	struct np_engine e = { &(struct np_engine_ops){
+		.step = sleep_for_ever } };
 	pid_t self = getpid();
 
 	np_stop_init(NULL);
 	set_up();
 	probe[0].conf.report_every_sec = INFINITY;
-	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	start(0, "", NP_NOBODY, "", NULL);
 	if (fork() == 0) {
 		usleep(50000);
 		kill(self, SIGUSR1);
 		_exit(0);
 	}
 	alarm(10); /* the child ends where nothing else ends the wait */
-	np_probe_run(&probe[0], sleep_for_ever, NULL, count_steps, INFINITY);
+	np_probe_run(&probe[0], &e, INFINITY);
 	return np_stop_asked() ? 0 : 1;
 }
 
@@ -315,9 +319,9 @@ static int reader_goes_away(void)
 {
 	np_stop_init(NULL);
 	set_up();
-	np_probe_start(&probe[0], "", -1, "", NULL, NULL);
+	start(0, "", NP_NOBODY, "", NULL);
 	close(out[0]);
-	np_probe_run(&probe[0], step, NULL, count_steps, 60);
+	np_probe_run(&probe[0], &stepper, 60);
 	np_probe_finish(&probe[0]);
 	return 0;
 }
@@ -345,10 +349,12 @@ static bool is_got(void)
 	return got.status == 0;
 }
 
-static void wait_for_message(void *engine, double now_sec,
+static size_t steps;
+
+static void wait_for_message(struct np_engine *e, double now_sec,
 			     struct np_next *next)
 {
-	(void)engine, (void)now_sec;
+	(void)e, (void)now_sec;
 	steps++;
 	*next = (struct np_next){ is_got() ? NP_WAIT_POLL : NP_WAIT_NET,
 				  INFINITY };
@@ -365,16 +371,15 @@ static void *send_late(void *peer)
 	struct np_op sent;
 
 	usleep(20000);
-	n->ops->send(n, 0, 1, "m", 2, &sent);
+	n->ops->send(n, 1, 1, "m", 2, &sent);
 	return NULL;
 }
 
 static void test_a_message_wakes_the_loop(void)
 {
-	const struct np_engine e = {
-		.step = wait_for_message, .idle = nothing,
-		.idle_every_sec = 60,
-	};
+	struct np_engine e = { &(struct np_engine_ops){
+		.step = wait_for_message } };
+	const struct np_idle idle = { nothing, 60, NULL };
 	struct np_net *b;
 	pthread_t sender;
 	double start;
@@ -388,7 +393,7 @@ static void test_a_message_wakes_the_loop(void)
 	start = real.now_sec(&real);
 	T_CHECK(!pthread_create(&sender, NULL, send_late,
 				np_net_loop_end(net, 0)));
-	np_loop_run(&e, b, &real, is_got, start + 5);
+	np_loop_run(&e, &idle, b, &real, is_got, start + 5);
 	T_CHECK(is_got() && real.now_sec(&real) < start + 2);
 	T_CHECK(steps < 5); /* it slept until then */
 	pthread_join(sender, NULL);

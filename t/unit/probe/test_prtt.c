@@ -8,7 +8,7 @@
 #include <string.h>
 
 static struct t_logp net;
-static struct np_prtt_engine *side[2];
+static struct np_engine *side[2];
 static struct np_loggps_sample sample[4096];
 static size_t n_samples, n_done, n_notes;
 static char note[256];
@@ -41,8 +41,8 @@ static void on_done(void *arg)
 static void set_up(const struct t_logp *like, uint32_t blocks, double max_sec)
 {
 	struct np_prtt_conf c = {
-		.max_bytes = 1 << 20, .max_sec = max_sec, .blocks = blocks,
-		.report = on_report, .note = on_note, .done = on_done,
+		.takes_part = true, .max_bytes = 1 << 20, .max_sec = max_sec, .blocks = blocks,
+		.report = on_report, .env.note = on_note, .done = on_done,
 	};
 
 	n_samples = n_done = n_notes = lose_after = 0;
@@ -50,17 +50,17 @@ static void set_up(const struct t_logp *like, uint32_t blocks, double max_sec)
 	t_logp_init(&net);
 	for (int i = 0; i < 2; i++) {
 		c.asks = i == 0;
-		np_prtt_new(&c, &net.process[i].net, &net.process[i].clock,
-			    &side[i]);
+		c.env.net = &net.process[i].net;
+		c.env.clock = &net.process[i].clock;
+		np_prtt_new(&c, &side[i]);
 	}
-	net.step = np_prtt_step;
 	net.engine = side[1];
 }
 
 static void tear_down(void)
 {
-	np_prtt_free(side[0]);
-	np_prtt_free(side[1]);
+	side[0]->ops->free(side[0]);
+	side[1]->ops->free(side[1]);
 }
 
 /* Until both sides are done; false: they never are. */
@@ -71,7 +71,7 @@ static bool run(void)
 
 	for (unsigned turns = 0; n_done < 1 && turns < 1000000; turns++) {
 		p->net.ops->progress(&p->net);
-		np_prtt_step(side[0], p->now_sec, &next);
+		side[0]->ops->step(side[0], p->now_sec, &next);
 	}
 	/* What is under way arrives; the answering side may lose patience. */
 	net.tick_sec = 1e-3;
@@ -164,16 +164,17 @@ static bool stop_asked(void)
 static void test_it_ends_when_asked_to(void)
 {
 	struct np_prtt_conf c = {
-		.asks = true, .max_bytes = 1 << 20, .max_sec = 1, .blocks = 5,
-		.report = on_report, .note = on_note, .done = on_done,
-		.stop = stop_asked,
+		.takes_part = true, .asks = true, .max_bytes = 1 << 20, .max_sec = 1, .blocks = 5,
+		.report = on_report, .env.note = on_note, .done = on_done,
+		.stop = stop_asked, .env.net = &net.process[0].net,
+		.env.clock = &net.process[0].clock,
 	};
 
 	/* Waits of more than a thousand turns: others are not interrupted. */
 	set_up(&known[4].net, 5, 1);
-	np_prtt_free(side[0]);
+	side[0]->ops->free(side[0]);
 	net.process[0].n_receives = 0;
-	np_prtt_new(&c, &net.process[0].net, &net.process[0].clock, &side[0]);
+	np_prtt_new(&c, &side[0]);
 	T_CHECK(run());
 	T_CHECK(n_samples == 40);
 	/* The other side, in a process of its own, is asked as well. */
@@ -183,9 +184,13 @@ static void test_it_ends_when_asked_to(void)
 
 static void test_who_has_no_part_in_it_sleeps(void)
 {
+	const struct np_prtt_conf c = { .max_bytes = 1 };
 	struct np_next next = { NP_WAIT_POLL, 0 };
+	struct np_engine *e;
 
-	np_prtt_step(NULL, 1, &next);
+	np_prtt_new(&c, &e);
+	e->ops->step(e, 1, &next);
+	e->ops->free(e);
 	T_CHECK(next.how == NP_WAIT_SLEEP && isinf(next.until_sec));
 }
 

@@ -17,11 +17,11 @@ struct seen {
 
 static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
-static struct np_rounds *rounds[T_WORLD_MAX];
-static size_t from[T_WORLD_MAX][T_WORLD_MAX];
-static int to[T_WORLD_MAX][T_WORLD_MAX];
-static const char *names[T_WORLD_MAX][T_WORLD_MAX];
-static const char *const node[] = { "n0", "n1", "n2", "n3" };
+static struct np_engine *rounds[T_WORLD_MAX];
+static size_t from[T_WORLD_MAX][T_WORLD_MAX], to[T_WORLD_MAX][T_WORLD_MAX];
+static const struct np_place place[] = {
+	{ "n0", "leaf" }, { "n1", "leaf" }, { "n2", "leaf" }, { "n3", "leaf" },
+};
 
 static void on_round(double at_sec, double round_sec, void *arg)
 {
@@ -39,32 +39,27 @@ static void on_note(const char *text, void *arg)
 
 static void set_up(size_t n, const char *level, double delay_sec)
 {
-	struct np_place place[T_WORLD_MAX];
-
 	t_world_init(&world, n);
 	np_net_loop_set_delay(world.net, delay_sec);
 	memset(seen, 0, sizeof(seen));
-	for (size_t i = 0; i < n; i++)
-		place[i] = (struct np_place){ node[i], "leaf" };
 	for (size_t i = 0; i < n; i++) {
-		size_t ranks[T_WORLD_MAX], got;
+		size_t got;
 		struct np_rounds_conf c = {
-			.rank = (uint32_t)i, .from = from[i], .to = to[i],
-			.to_names = names[i], .start_sec = world.now_sec,
-			.round = on_round, .note = on_note, .arg = &seen[i],
+			.env = {
+				.net = world.citizen[i].net,
+				.clock = &world.clock, .rank = (uint32_t)i,
+				.place = place, .start_sec = world.now_sec,
+				.count = on_round, .note = on_note,
+				.arg = &seen[i],
+			},
+			.from = from[i], .to = to[i],
 		};
 
 		T_CHECK(np_level_parse(level, &c.level, NULL) == 0);
-		np_pairing_ring(place, n, false, i, c.level.partners, ranks,
+		np_pairing_ring(place, n, false, i, c.level.partners, to[i],
 				from[i], &got);
 		c.level.partners = (uint32_t)got;
-		for (size_t p = 0; p < got; p++) {
-			to[i][p] = (int)ranks[p];
-			names[i][p] = node[ranks[p]];
-		}
-		np_rounds_new(&c, world.citizen[i].net, &world.clock,
-			      &rounds[i]);
-		world.citizen[i].step = np_rounds_step;
+		np_rounds_new(&c, &rounds[i]);
 		world.citizen[i].engine = rounds[i];
 	}
 }
@@ -72,7 +67,7 @@ static void set_up(size_t n, const char *level, double delay_sec)
 static void tear_down(void)
 {
 	for (size_t i = 0; i < world.n; i++)
-		np_rounds_free(rounds[i]);
+		rounds[i]->ops->free(rounds[i]);
 	t_world_free(&world);
 }
 
@@ -105,7 +100,7 @@ static void test_round_is_pause_plus_transfer(void)
 		run_for(sec);
 		for (size_t c = 0; c < levels[i].nodes; c++) {
 			struct np_moments *m = &seen[c].round;
-			uint64_t sent = np_rounds_messages(rounds[c]);
+			uint64_t sent = rounds[c]->messages;
 
 			T_ROW(name, t_close(m->mean, levels[i].round_sec,
 					    0.01));
@@ -173,7 +168,7 @@ static void test_without_partner_it_sleeps(void)
 	set_up(1, "c7", 0);
 	run_for(1000);
 	T_CHECK(world.citizen[0].steps == 1);
-	T_CHECK(np_rounds_messages(rounds[0]) == 0);
+	T_CHECK(rounds[0]->messages == 0);
 	tear_down();
 }
 

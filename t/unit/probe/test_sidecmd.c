@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-static int has(const struct np_sidecmd *c, const char *arg)
+static int has(const struct np_args *c, const char *arg)
 {
-	for (size_t i = 0; c->argv[i]; i++)
+	for (size_t i = 0; !c->rc && c->argv[i]; i++)
 		if (!strcmp(c->argv[i], arg))
 			return 1;
 	return 0;
@@ -26,53 +26,53 @@ static const char *const always[] = {
 
 static void test_impact(void)
 {
-	struct np_sidecmd c;
+	struct np_args c;
 
-	T_CHECK(np_sidecmd_impact(&c, &job, &conf, "n[0-3]", 4) == 0);
+	np_sidecmd_impact(&c, &job, &conf, "n[0-3]", 4);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(always); i++)
 		T_ROW(always[i], has(&c, always[i]));
 	T_CHECK(has(&c, "--ntasks=8") && has(&c, "--ntasks-per-node=2"));
 	T_CHECK(has(&c, "/opt/netprof/bin/netprof-impactb"));
 	T_CHECK(has(&c, "--input=all") && has(&c, "--join=srun"));
 	T_CHECK(has(&c, "--bytes=1024") && has(&c, "--period=0.1s"));
-	np_sidecmd_free(&c);
+	np_args_free(&c);
 }
 
 static void test_component(void)
 {
 	struct np_sidejob o = job;
-	struct np_sidecmd c;
+	struct np_args c;
 
 	o.job_id = 13;
 	o.het_job_id = 12;
 	o.het_component = 1;
-	T_CHECK(np_sidecmd_impact(&c, &o, &conf, "n[0-3]", 4) == 0);
+	np_sidecmd_impact(&c, &o, &conf, "n[0-3]", 4);
 	T_CHECK(has(&c, "--jobid=12") && has(&c, "--het-group=1"));
-	np_sidecmd_free(&c);
+	np_args_free(&c);
 }
 
 static void test_level(void)
 {
-	struct np_sidecmd c;
+	struct np_args c;
 
-	T_CHECK(np_sidecmd_level(&c, &job, &conf, "c4", "n[0-3]", 4) == 0);
+	np_sidecmd_level(&c, &job, &conf, "c4", "n[0-3]", 4);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(always); i++)
 		T_ROW(always[i], has(&c, always[i]));
 	T_CHECK(has(&c, "--ntasks=4") && has(&c, "--ntasks-per-node=1"));
 	T_CHECK(has(&c, "/opt/netprof/bin/netprof-compressionb"));
 	T_CHECK(has(&c, "--level=c4") && has(&c, "--join=srun"));
-	np_sidecmd_add(&c, "--report-every=%gs", 0.25);
+	np_args_add(&c, "--report-every=%gs", 0.25);
 	T_CHECK(has(&c, "--report-every=0.25s"));
-	np_sidecmd_free(&c);
+	np_args_free(&c);
 }
 
 static void test_join(void)
 {
 	struct np_conf c = conf;
-	struct np_sidecmd cmd;
+	struct np_args cmd;
 
 	strcpy(c.libexecdir, "/opt/netprof/libexec");
-	T_CHECK(np_sidecmd_join(&cmd, &job, &c, "n7", 4711, false) == 0);
+	np_sidecmd_join(&cmd, &job, &c, "n7", 4711, false);
 	T_CHECK(has(&cmd, "--nodelist=n7") && has(&cmd, "--nodes=1") &&
 		has(&cmd, "--ntasks=1"));
 	T_CHECK(has(&cmd, "--input=none") && has(&cmd, "--overlap") &&
@@ -80,10 +80,10 @@ static void test_join(void)
 	T_CHECK(!has(&cmd, "--again"));
 	T_CHECK(has(&cmd, "/opt/netprof/libexec/netprof-join") &&
 		has(&cmd, "--port=4711") && has(&cmd, "--kind=level"));
-	np_sidecmd_free(&cmd);
-	T_CHECK(np_sidecmd_join(&cmd, &job, &c, "n7", 4711, true) == 0);
+	np_args_free(&cmd);
+	np_sidecmd_join(&cmd, &job, &c, "n7", 4711, true);
 	T_ROW("for one block after the other", has(&cmd, "--again"));
-	np_sidecmd_free(&cmd);
+	np_args_free(&cmd);
 }
 
 static const struct t_case cases[] = {

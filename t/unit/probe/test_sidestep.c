@@ -11,11 +11,11 @@
 static char seen[512];
 static size_t n_seen;
 
-static void take(const char *line, void *arg)
+static void take(const struct np_report *r, void *arg)
 {
 	(void)arg;
 	n_seen++;
-	snprintf(seen, sizeof(seen), "%s", line);
+	snprintf(seen, sizeof(seen), "%s", r->note);
 }
 
 static void nap(void)
@@ -26,12 +26,14 @@ static void nap(void)
 /* Run a shell command to its end, for at most 5 s. */
 static void run(struct np_sidestep *s, const char *command)
 {
-	char *argv[] = { "/bin/sh", "-c", (char *)command, NULL };
+	const struct np_args sh = {
+		.argv = { "/bin/sh", "-c", (char *)command }, .n = 3,
+	};
 	char *env[] = { "PATH=/usr/bin:/bin", NULL };
 
 	n_seen = 0;
 	seen[0] = '\0';
-	T_CHECK(np_sidestep_start(s, argv, env, 2, NULL) == 0);
+	T_CHECK(np_sidestep_start(s, &sh, env, 2, NULL) == 0);
 	for (int i = 0; i < 2500 && !(np_sidestep_reap(s) && s->fd < 0); i++) {
 		np_sidestep_read(s, take, NULL);
 		nap();
@@ -42,14 +44,16 @@ static void run(struct np_sidestep *s, const char *command)
 static const struct {
 	const char *name, *command;
 	size_t lines;
-	const char *last_line, *cause;
+	const char *last_note, *cause;
 } rows[] = {
-	{ "every whole line is handed on", "echo 'np1 a'; echo 'np1 b'", 2,
-	  "np1 b", "exit 0" },
+	{ "every whole line is handed on",
+	  "echo 'np1 note 0 a'; echo 'np1 note 0 b'", 2, "b", "exit 0" },
 	{ "a line that comes in pieces is one line",
-	  "printf 'np1 '; sleep 0.05; echo x", 1, "np1 x", "exit 0" },
-	{ "an unfinished line is not handed on", "printf 'np1 x'", 0, "",
-	  "exit 0" },
+	  "printf 'np1 note 0 '; sleep 0.05; echo x", 1, "x", "exit 0" },
+	{ "an unfinished line is not handed on", "printf 'np1 note 0 x'", 0,
+	  "", "exit 0" },
+	{ "a damaged report is neither that nor a cause", "echo 'np1 note'", 0,
+	  "", "exit 0" },
 	{ "what is no report is the cause of a failure",
 	  "echo 'srun: error: no pmix' >&2; exit 3", 0, "",
 	  "exit 3: srun: error: no pmix" },
@@ -69,13 +73,14 @@ static const struct {
 	  "", "exit 127" },
 	{ "its processes are told of each other",
 	  "echo np1w 1 put 62; echo np1w 0 put 61; echo np1w 0 fence; "
-	  "echo np1w 1 fence; read a; read b; read c; echo \"np1 $a $b $c\"", 1,
-	  "np1 place 0 61 place 1 62 go", "exit 0" },
+	  "echo np1w 1 fence; read a; read b; read c; "
+	  "echo \"np1 note 0 $a $b $c\"", 1, "place 0 61 place 1 62 go",
+	  "exit 0" },
 	{ "damage among them ends it", "echo np1w 7 fence; exec sleep 60", 0,
 	  "", "signal 15: its processes could not be told" },
 	{ "a flood without a line end is dropped, not kept",
-	  "head -c 100000 /dev/zero | tr '\\0' x; echo; echo 'np1 z'", 1,
-	  "np1 z", "exit 0" },
+	  "head -c 100000 /dev/zero | tr '\\0' x; echo; "
+	  "echo 'np1 note 0 z'", 1, "z", "exit 0" },
 };
 
 static void test_rows(void)
@@ -88,17 +93,18 @@ static void test_rows(void)
 		np_sidestep_cause(&s, cause, sizeof(cause));
 		np_sidestep_close(&s);
 		T_ROW(rows[i].name, n_seen == rows[i].lines &&
-		      !strcmp(seen, rows[i].last_line) &&
+		      !strcmp(seen, rows[i].last_note) &&
 		      !strncmp(cause, rows[i].cause, strlen(rows[i].cause)));
 	}
 }
 
 static void test_signals_reach_it(void)
 {
-	char *argv[] = { "/bin/sleep", "60", NULL }, *env[] = { NULL };
+	const struct np_args sleep = { .argv = { "/bin/sleep", "60" }, .n = 2 };
+	char *env[] = { NULL };
 	struct np_sidestep s = NP_SIDESTEP_INIT;
 
-	T_CHECK(np_sidestep_start(&s, argv, env, 0, NULL) == 0);
+	T_CHECK(np_sidestep_start(&s, &sleep, env, 0, NULL) == 0);
 	T_CHECK(!np_sidestep_reap(&s));
 	np_sidestep_signal(&s, SIGTERM);
 	for (int i = 0; i < 2500 && !np_sidestep_reap(&s); i++)

@@ -24,8 +24,7 @@ struct seen {
 
 static struct t_world world;
 static struct seen seen[T_WORLD_MAX];
-static struct np_transfers *transfers[T_WORLD_MAX];
-static const int peer[T_WORLD_MAX] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+static struct np_engine *transfers[T_WORLD_MAX];
 
 static const struct np_transfer fan[] = {
 	{ 0, 1, 100, 0 }, { 0, 2, 5000, 0 }, { 2, 1, 1, 0.25 }, { 1, 0, 9, 0 },
@@ -59,15 +58,17 @@ static void set_up(size_t n)
 	memset(seen, 0, sizeof(seen));
 	for (size_t i = 0; i < n; i++) {
 		const struct np_transfers_conf c = {
-			.rank = (uint32_t)i, .n_ranks = (uint32_t)n,
-			.peer = peer, .trial = trials, .n_trials = TRIALS,
+			.env = {
+				.net = world.citizen[i].net,
+				.clock = &world.clock, .rank = (uint32_t)i,
+				.arg = &seen[i],
+			},
+			.n_ranks = (uint32_t)n,
+			.trial = trials, .n_trials = TRIALS,
 			.patience_sec = 30, .done = on_done, .over = on_over,
-			.arg = &seen[i],
 		};
 
-		T_CHECK(!np_transfers_new(&c, world.citizen[i].net,
-					  &world.clock, &transfers[i]));
-		world.citizen[i].step = np_transfers_step;
+		T_CHECK(!np_transfers_new(&c, &transfers[i]));
 		world.citizen[i].engine = transfers[i];
 	}
 }
@@ -75,7 +76,7 @@ static void set_up(size_t n)
 static void tear_down(void)
 {
 	for (size_t i = 0; i < world.n; i++)
-		np_transfers_free(transfers[i]);
+		transfers[i]->ops->free(transfers[i]);
 	t_world_free(&world);
 }
 

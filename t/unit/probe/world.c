@@ -28,7 +28,8 @@ void t_world_init(struct t_world *w, size_t n)
 
 		w->citizen[i].net = net;
 		for (size_t j = 0; j < n; j++)
-			net->ops->connect(net, &j, sizeof(j), NULL);
+			net->ops->connect(net, (uint32_t)j, &j, sizeof(j),
+					  NULL);
 	}
 }
 
@@ -47,7 +48,7 @@ static void step(struct t_world *w, struct t_citizen *c)
 	else
 		c->got_asleep += got;
 	c->steps++;
-	c->step(c->engine, w->now_sec, &c->next);
+	c->engine->ops->step(c->engine, w->now_sec, &c->next);
 }
 
 /* When this citizen would step next if no other message came. */

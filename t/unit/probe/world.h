@@ -1,5 +1,5 @@
 /*
- * A world for engines (struct np_engine's step): its time passes only when
+ * A world for engines (struct np_engine): its time passes only when
  * everybody in it waits, its messages take as long as the test says.
  */
 #ifndef NP_T_WORLD_H
@@ -17,8 +17,7 @@
 
 struct t_citizen {
 	struct np_net *net;
-	void (*step)(void *engine, double now_sec, struct np_next *next);
-	void *engine;
+	struct np_engine *engine;
 	struct np_next next;
 	/* what it did, for tests to look at */
 	double polled_sec;
@@ -35,7 +34,7 @@ struct t_world {
 	struct t_citizen citizen[T_WORLD_MAX];
 };
 
-/* n ends, all connected to all others: peer j of end i is end j. */
+/* n ends, all connected to all: rank j is end j. */
 void t_world_init(struct t_world *w, size_t n);
 void t_world_free(struct t_world *w);
 

@@ -11,7 +11,7 @@ static int impact(const char *line)
 {
 	struct np_report rep;
 
-	T_ROW(line, np_report_parse(line, &rep, NULL) == 0);
+	T_ROW(line, np_report_parse(line, &rep) == 0);
 	return np_aggregate_impact(f, &rep);
 }
 

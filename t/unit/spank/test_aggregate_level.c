@@ -12,7 +12,7 @@ static int level(const char *line, double now, double start, double end)
 {
 	struct np_report rep;
 
-	T_ROW(line, np_report_parse(line, &rep, NULL) == 0);
+	T_ROW(line, np_report_parse(line, &rep) == 0);
 	return np_aggregate_level_report(f, &rep, now, start, end);
 }
 

@@ -5,13 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int count(char **argv)
+static int parse(struct np_args *args, struct np_order *o, struct np_err *err)
 {
-	int n = 0;
-
-	while (argv[n])
-		n++;
-	return n;
+	T_CHECK(!args->rc && !args->argv[args->n]);
+	return np_order_from_argv((int)args->n, args->argv, o, err);
 }
 
 static struct np_order example(void)
@@ -32,11 +29,12 @@ static struct np_order example(void)
 static void test_round_trip(void)
 {
 	struct np_order o = example(), got;
-	char **argv = np_order_to_argv(&o, "/x/netprof-attend");
 	struct np_err err = NP_ERR_INIT;
+	struct np_args args;
 
-	T_CHECK(argv && !strcmp(argv[0], "/x/netprof-attend"));
-	T_CHECK(np_order_from_argv(count(argv), argv, &got, &err) == 0);
+	np_order_to_args(&o, "/x/netprof-attend", &args);
+	T_CHECK(!strcmp(args.argv[0], "/x/netprof-attend"));
+	T_CHECK(parse(&args, &got, &err) == 0);
 	T_CHECK(got.job_id == 12 && got.step_id == 3 && got.n_tasks == 8);
 	T_CHECK(got.array_job_id == 11 && got.array_task_id == 4);
 	T_CHECK(got.het_component == -1 && got.het_job_id == 9);
@@ -46,26 +44,26 @@ static void test_round_trip(void)
 	T_CHECK(!strcmp(got.fingerprint, o.fingerprint));
 	T_CHECK(!strcmp(got.srun, o.srun));
 	T_CHECK(got.n_settings == 2 && !strcmp(got.setting[0], "Store=/a b"));
-	free(argv);
+	np_args_free(&args);
 }
 
 static void test_a_level_can_be_left_open(void)
 {
 	struct np_order o = example(), got;
-	char **argv;
+	struct np_args args;
 
 	strcpy(o.level, NP_ORDER_AUTO);
-	argv = np_order_to_argv(&o, "attend");
-	T_CHECK(np_order_from_argv(count(argv), argv, &got, NULL) == 0);
+	np_order_to_args(&o, "attend", &args);
+	T_CHECK(parse(&args, &got, NULL) == 0);
 	T_CHECK(!strcmp(got.level, NP_ORDER_AUTO));
-	free(argv);
+	np_args_free(&args);
 }
 
 static void test_a_full_order_fits(void)
 {
 	struct np_order o = example(), got;
 	char *long_setting = malloc(5000);
-	char **argv;
+	struct np_args args;
 
 	memset(long_setting, 'x', 4999);
 	long_setting[4999] = '\0';
@@ -76,17 +74,17 @@ static void test_a_full_order_fits(void)
 	o.array_job_id = o.array_task_id = o.het_component = UINT32_MAX;
 	for (o.n_settings = 0; o.n_settings < NP_ORDER_SETTINGS;)
 		o.setting[o.n_settings++] = long_setting;
-	argv = np_order_to_argv(&o, "attend");
-	T_CHECK(np_order_from_argv(count(argv), argv, &got, NULL) == 0);
+	np_order_to_args(&o, "attend", &args);
+	T_CHECK(parse(&args, &got, NULL) == 0);
 	T_CHECK(got.n_settings == NP_ORDER_SETTINGS);
 	T_CHECK(strlen(got.setting[NP_ORDER_SETTINGS - 1]) == 4999);
-	free(argv);
+	np_args_free(&args);
 	free(long_setting);
 }
 
 static const struct {
 	const char *name;
-	char *argv[6];
+	const char *argv[6];
 	const char *why;
 } bad[] = {
 	{ "by hand", { "attend" }, "by hand" },
@@ -102,12 +100,14 @@ static void test_refuses(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_err err = NP_ERR_INIT;
-		char **argv = (char **)bad[i].argv;
+		struct np_args args = { .n = 0 };
 		struct np_order o;
 
-		T_ROW(bad[i].name,
-		      np_order_from_argv(count(argv), argv, &o, &err) ==
-		      -EINVAL && strstr(err.text, bad[i].why));
+		for (size_t k = 0; bad[i].argv[k]; k++)
+			np_args_add(&args, "%s", bad[i].argv[k]);
+		T_ROW(bad[i].name, parse(&args, &o, &err) == -EINVAL &&
+				   strstr(err.text, bad[i].why));
+		np_args_free(&args);
 	}
 }
 

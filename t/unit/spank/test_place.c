@@ -1,6 +1,8 @@
 #include "t.h"
-#include "np_place.h"
+#include "np_survey.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_NODES 16
@@ -45,38 +47,95 @@ static const struct {
 	  "PP..LLPPLL", 4, NP_SCOPE_LEAF, 4 },
 };
 
-static size_t parse(const char *text, struct np_place_node node[MAX_NODES])
-{
-	static const char *const leaf[] = { "a", "b", "" };
-	size_t n = 0;
+/* Nodes are named n0, n1, ...; what there is of leaves and lists of them. */
+struct layout {
+	size_t n;
+	char leaf[MAX_NODES]; /* a letter of each */
+	char topology[256];
+	struct np_hosts job, busy;
+	struct np_survey s;
+};
 
-	for (; *text; text += 2 + (text[2] == ' '), n++)
-		node[n] = (struct np_place_node){
-			.name = text,
-			.leaf = leaf[*text == '-' ? 2 : *text - 'a'],
-			.in_step = text[1] == 's', .busy = text[1] == 'x',
-		};
-	return n;
+static void add_switch(struct layout *l, char leaf)
+{
+	char *end = l->topology + strlen(l->topology);
+	const char *between = "";
+
+	end += sprintf(end, "SwitchName=%c Level=0 Nodes=", leaf);
+	for (size_t i = 0; i < l->n; i++)
+		if (l->leaf[i] == leaf) {
+			end += sprintf(end, "%sn%zu", between, i);
+			between = ",";
+		}
+	strcpy(end, "\n");
+}
+
+static void read_layout(const char *text, struct layout *l)
+{
+	*l = (struct layout){ .n = 0 };
+	for (; *text; text += 2 + (text[2] == ' '), l->n++) {
+		char name[24];
+
+		snprintf(name, sizeof(name), "n%zu", l->n);
+		l->leaf[l->n] = *text;
+		T_CHECK(!np_hosts_add(&l->job, name));
+		if (text[1] == 's')
+			T_CHECK(!np_hosts_add(&l->s.step, name));
+		if (text[1] == 'x')
+			T_CHECK(!np_hosts_add(&l->busy, name));
+	}
+	add_switch(l, 'a');
+	add_switch(l, 'b');
+	T_CHECK(!np_leafmap_parse(l->topology, &l->s.leaves, NULL));
+}
+
+static void free_layout(struct layout *l)
+{
+	np_hosts_free(&l->job);
+	np_hosts_free(&l->busy);
+	np_survey_free(&l->s);
+}
+
+/* Where probes and the level are, and how many of the former. */
+static size_t describe(const struct layout *l, struct np_record *r, char *text)
+{
+	size_t probes = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		char name[24];
+		bool probe, level;
+
+		snprintf(name, sizeof(name), "n%zu", i);
+		probe = np_hosts_has(&l->s.step, name) &&
+			!np_record_leaf(r, np_leafmap_find(l->s.leaves, name))->
+				skipped;
+		level = np_hosts_has(&l->s.level, name);
+		text[i] = ".PLB"[probe + 2 * level];
+		probes += probe;
+	}
+	text[l->n] = '\0';
+	return probes;
 }
 
 static void test_rows(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct np_place_node node[MAX_NODES];
-		size_t n = parse(rows[i].nodes, node), got;
-		enum np_scope scope = NP_SCOPE_NODE;
+		struct np_record *r = np_record_new();
 		struct np_err why = NP_ERR_INIT;
-		char text[MAX_NODES + 1] = "";
+		char text[MAX_NODES + 1];
+		struct layout l;
+		int rc;
 
-		got = np_place(node, n, rows[i].max_level ? rows[i].max_level :
-			       MAX_NODES, &scope, &why);
-		for (size_t k = 0; got && k < n; k++)
-			text[node[k].index] =
-				".PLB"[node[k].probe + 2 * node[k].level];
-		T_ROW(rows[i].name, got == rows[i].n_probes &&
-		      (got ? scope == rows[i].scope &&
-			     !strcmp(text, rows[i].want) :
-			     strstr(why.text, "leaf") != NULL));
+		read_layout(rows[i].nodes, &l);
+		rc = np_survey_plan(&l.s, &l.job, &l.busy, rows[i].max_level ?
+				    rows[i].max_level : MAX_NODES, r, &why);
+		T_ROW(rows[i].name, rows[i].n_probes ? !rc &&
+		      describe(&l, r, text) == rows[i].n_probes &&
+		      l.s.scope == rows[i].scope &&
+		      !strcmp(text, rows[i].want) :
+		      rc == -ENODEV && strstr(why.text, "leaf") != NULL);
+		free_layout(&l);
+		np_record_free(r);
 	}
 }
 

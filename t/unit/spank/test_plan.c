@@ -6,9 +6,10 @@
 #define ARGV(...) (char *[]){ __VA_ARGS__, NULL }
 
 static const struct np_facts plain = {
-	.asked = true, .srun = "/usr/bin/srun", .job_id = 7, .n_nodes = 4,
-	.n_tasks = 8, .array_job_id = -1, .array_task_id = -1,
-	.het_component = -1,
+	.asked = true, .srun = "/usr/bin/srun", .step = {
+		.job_id = 7, .n_nodes = 4, .n_tasks = 8, .array_job_id = -1,
+		.array_task_id = -1, .het_component = -1,
+	},
 };
 
 static int count(char **argv)
@@ -100,7 +101,7 @@ static void test_plans(void)
 		f.asked = plans[i].asked;
 		f.interactive = plans[i].interactive;
 		f.env_app = plans[i].env_app;
-		f.n_nodes = plans[i].n_nodes;
+		f.step.n_nodes = plans[i].n_nodes;
 		f.argv = strstr(plans[i].name, "mpirun") ? ARGV("orted") :
 			 ARGV("/bin/lmp");
 		f.argc = 1;
@@ -116,8 +117,8 @@ static void fingerprint(char **argv, uint32_t nodes, uint32_t tasks,
 
 	f.argv = argv;
 	f.argc = count(argv);
-	f.n_nodes = nodes;
-	f.n_tasks = tasks;
+	f.step.n_nodes = nodes;
+	f.step.n_tasks = tasks;
 	np_plan_fingerprint(&f, hex);
 }
 

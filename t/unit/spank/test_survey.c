@@ -91,8 +91,7 @@ static int plan(size_t i, uint32_t max_level, struct np_survey *s,
 	expand(rows[i].job, &job);
 	expand(rows[i].busy, &busy);
 	T_CHECK(np_leafmap_parse(rows[i].topology, &s->leaves, NULL) == 0);
-	rc = np_survey_plan(s, rows[i].job ? &job : NULL,
-			    rows[i].job ? &busy : NULL, max_level, r, err);
+	rc = np_survey_plan(s, &job, &busy, max_level, r, err);
 	np_hosts_free(&job);
 	np_hosts_free(&busy);
 	return rc;

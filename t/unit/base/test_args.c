@@ -1,0 +1,37 @@
+#include "t.h"
+#include "np_args.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void test_adds(void)
+{
+	struct np_args a = { .n = 0 };
+
+	np_args_add(&a, "%s/%s", "/opt", "netprof");
+	np_args_add(&a, "--nodes=%d", 4);
+	T_CHECK(!a.rc && a.n == 2 && !a.argv[2]);
+	T_CHECK(!strcmp(a.argv[0], "/opt/netprof") &&
+		!strcmp(a.argv[1], "--nodes=4"));
+	np_args_free(&a);
+	T_CHECK(!a.n && !a.argv[0]);
+}
+
+static void test_what_does_not_fit_is_told(void)
+{
+	struct np_args a = { .n = 0 };
+
+	for (int i = 0; i < NP_ARGS_MAX; i++)
+		np_args_add(&a, "%d", i);
+	T_CHECK(!a.rc && !strcmp(a.argv[NP_ARGS_MAX - 1], "63"));
+	np_args_add(&a, "more");
+	T_CHECK(a.rc == -E2BIG && a.n == NP_ARGS_MAX && !a.argv[NP_ARGS_MAX]);
+	np_args_free(&a);
+}
+
+static const struct t_case cases[] = {
+	{ "arguments follow each other", test_adds },
+	{ "one that does not fit is told", test_what_does_not_fit_is_told },
+	{ NULL, NULL },
+};
+T_SUITE(args, cases)
