@@ -210,7 +210,7 @@ static int write_tasks(struct round *r, size_t i)
 	for (size_t k = 0; o->applied && k < o->tasks && k < seen->n_tasks;
 	     k++) {
 		struct np_desired desired = {
-			.open = np_placement_task(r->p, i, k), .decided = true,
+			.open = o->task_leaves[k], .decided = true,
 			.held_sec = o->held_sec,
 		};
 		struct np_update u;

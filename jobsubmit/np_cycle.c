@@ -225,7 +225,7 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 		return rc;
 	np_site_unref(c->site);
 	c->site = site;
-	if (!np_leaves_n(np_site_leaves(site)) && !r->trouble.text[0])
+	if (!site->leaves->n && !r->trouble.text[0])
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs topology/tree or topology/block");
 	r->last_id = c->last_id;

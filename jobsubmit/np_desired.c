@@ -15,9 +15,9 @@
 static char *user_text(const struct np_seen *seen, const struct np_site *site,
 		       uint64_t *scratch)
 {
-	size_t bytes = np_site_words(site) * sizeof(*scratch);
+	size_t bytes = site->words * sizeof(*scratch);
 
-	if (!np_bits_any(seen->user, np_site_words(site)))
+	if (!np_bits_any(seen->user, site->words))
 		return NULL;
 	if (seen->note.user && !np_site_parse(site, seen->note.user, scratch) &&
 	    !memcmp(scratch, seen->user, bytes))
@@ -61,7 +61,7 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 		const struct np_desired *desired, int64_t now_sec, bool force,
 		uint64_t *scratch, struct np_update *u)
 {
-	size_t words = np_site_words(site);
+	size_t words = site->words;
 	char *user = user_text(seen, site, scratch + words);
 	const char *stands = seen->comment ? seen->comment : "";
 	int rc = 0;
@@ -69,7 +69,7 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 	memset(scratch, 0, words * sizeof(*scratch));
 	if (desired->open) {
 		u->ours = np_site_closed(site, desired->open);
-		np_leaves_excluded(np_site_leaves(site), desired->open,
+		np_leaves_excluded(site->leaves, desired->open,
 				   scratch);
 	}
 	/* NULL is also what both give when there is no memory. */
@@ -106,7 +106,7 @@ int np_desired_update(const struct np_seen *seen, const struct np_site *site,
 		      const struct np_desired *desired, int64_t now_sec,
 		      bool force, struct np_update *u)
 {
-	uint64_t *scratch = calloc(2 * np_site_words(site), sizeof(*scratch));
+	uint64_t *scratch = calloc(2 * site->words, sizeof(*scratch));
 	int rc;
 
 	*u = (struct np_update){ NULL };

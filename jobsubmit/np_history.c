@@ -86,10 +86,7 @@ static struct job *find(struct np_history *p, size_t n, uint32_t id)
 /* Returns 0 or -ENOMEM. */
 static int take(struct job *to, const struct np_view *v, size_t i)
 {
-	const uint32_t *leaf = np_snapshot_job_leaves(v->snapshot, i,
-						      &to->n_leaves);
-	const struct np_job *in = np_snapshot_job_at(v->snapshot, i);
-
+	const struct np_job *in = &v->snapshot->job[i];
 	int64_t start_sec = to->seen.start_sec;
 
 	to->seen = v->job[i];
@@ -103,14 +100,11 @@ static int take(struct job *to, const struct np_view *v, size_t i)
 	to->flags = in->flags;
 	to->end_sec = 0;
 	free(to->leaf);
-	to->leaf = calloc(to->n_leaves + 1, sizeof(*to->leaf));
-	if (!to->leaf) {
-		to->n_leaves = 0;
-		return -ENOMEM;
-	}
+	to->leaf = calloc(in->n_leaves + 1, sizeof(*to->leaf));
+	to->n_leaves = to->leaf ? in->n_leaves : 0;
 	if (to->n_leaves)
-		memcpy(to->leaf, leaf, to->n_leaves * sizeof(*leaf));
-	return 0;
+		memcpy(to->leaf, in->leaf, to->n_leaves * sizeof(*to->leaf));
+	return to->leaf ? 0 : -ENOMEM;
 }
 
 /* When did a run end that goes on no more?  now_sec, unless Slurm tells. */
@@ -181,7 +175,7 @@ static bool share_leaf(const struct job *a, const struct job *b, uint32_t *leaf,
 /* By name: the handle of back then may be another application's now. */
 static void find_profiles(struct np_history *p, const struct judge *w)
 {
-	int32_t n = (int32_t)np_press_n(w->table);
+	int32_t n = (int32_t)w->table->n;
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct job *j = &p->job[i];
@@ -302,11 +296,11 @@ static int write_down(const struct np_history *p, struct judge *w,
 		.task = a->seen.task, .uid = a->seen.uid,
 		.app = strdup(a->seen.app),
 		.partition = strdup(a->seen.partition < 0 ? "" :
-				    np_site_partition_name(p->site,
-							   a->seen.partition)),
+				    p->site->part[a->seen.partition].name),
 		.leaves = np_site_leaf_list(p->site, NULL, a->leaf,
 					    a->n_leaves),
-		.n_nodes = a->seen.n_nodes, .submit = (double)a->seen.submit_sec,
+		.n_nodes = a->seen.n_nodes,
+		.submit = (double)a->seen.submit_sec,
 		.start = (double)a->seen.start_sec, .end = a->end_sec,
 		.held_sec = a->seen.held_sec,
 	};

@@ -449,6 +449,18 @@ static void set_range(const struct np_naming *x, const struct kin *kin,
 	}
 }
 
+void np_naming_set(const struct np_naming *x, const char *name,
+		   uint64_t *nodes)
+{
+	struct named n = named(name, 0);
+	const struct kin *kin = find_kin(x, name, n.kin.len, n.kin.digits);
+
+	if (!kin && n.kin.digits && !n.zero)
+		kin = find_kin(x, name, n.kin.len, ANY_DIGITS);
+	if (kin)
+		set_range(x, kin, n.number, n.number, nodes);
+}
+
 /* One range behind another; nodes NULL: only look whether they are ranges. */
 static int ranges(const struct np_naming *x, const char *word, size_t len,
 		  const char *p, uint64_t *nodes)

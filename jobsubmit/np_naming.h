@@ -30,6 +30,10 @@ char *np_naming_format(const struct np_naming *x, const uint64_t *nodes);
 int np_naming_parse(const struct np_naming *x, const char *word, size_t len,
 		    uint64_t *nodes);
 
+/* Set the bit of the node of that name, if there is one. */
+void np_naming_set(const struct np_naming *x, const char *name,
+		   uint64_t *nodes);
+
 /*
  * The nodes cut into groups: leaf switches.  group[n]: of each node;
  * UINT32_MAX: of none.  To be freed before the naming.

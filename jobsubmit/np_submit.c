@@ -145,7 +145,7 @@ static unsigned flags_of(const job_desc_msg_t *d, const struct np_site *site,
 	unsigned flags = 0;
 
 	if (d->shared != JOB_SHARED_NONE &&
-	    np_site_partition_shares(site, partition))
+	    site->part[partition].shares)
 		flags |= NP_JOB_SHARES_NODES;
 	if (d->req_nodes && *d->req_nodes)
 		flags |= NP_JOB_NODELIST;
@@ -163,8 +163,7 @@ static int32_t profile_of(struct submission *s, int partition)
 		.uid = s->d->user_id,
 		.account = s->d->account && *s->d->account ? s->d->account :
 							     NULL,
-		.partition = np_site_partition_name(s->standing->site,
-						    partition),
+		.partition = s->standing->site->part[partition].name,
 	};
 
 	return np_app_index_of_job(s->standing->index, s->app, &who, &s->claim);
@@ -175,7 +174,7 @@ static int describe(struct submission *s)
 {
 	const struct np_site *site = s->standing->site;
 	const job_desc_msg_t *d = s->d;
-	size_t words = np_site_words(site);
+	size_t words = site->words;
 	struct np_need need = need_of(d);
 	struct np_fit fit;
 	int rc = np_site_fit(site, &need, s->minus, &fit);
@@ -202,9 +201,7 @@ static int describe(struct submission *s)
 	/* From "would do" to "would not": the partition's other nodes. */
 	for (size_t w = 0; w < words; w++)
 		s->minus[w] = s->user[w] | ~s->minus[w];
-	if (np_site_n_nodes(site) % NP_BITS_WORD)
-		s->minus[words - 1] &= ~(~UINT64_C(0) <<
-			(np_site_n_nodes(site) % NP_BITS_WORD));
+	np_bits_end(s->minus, site->n_nodes);
 	return 0;
 }
 
@@ -376,8 +373,7 @@ static bool concerns_us(struct submission *s)
 		int i = np_site_partition(s->standing->site, partition);
 
 		if (i >= 0)
-			partition = np_site_partition_name(s->standing->site,
-							   i);
+			partition = s->standing->site->part[i].name;
 	}
 	s->mode = np_place_conf_mode(c, partition);
 	/* scrontab's jobs cannot be changed later. */
@@ -414,7 +410,7 @@ static void consider(struct submission *s, bool starting)
 		without_decision(s, starting && !s->standing);
 		return;
 	}
-	words = np_site_words(s->standing->site);
+	words = s->standing->site->words;
 	s->user = calloc(2 * words, sizeof(*s->user));
 	if (s->user)
 		s->minus = s->user + words;

@@ -23,7 +23,6 @@
 #include "bench_yard.h"
 #include "np_ctl.h"
 #include "np_history.h"
-#include "np_press_impl.h"
 #include "np_submit.h"
 #include "np_view.h"
 #include "np_desired.h"
@@ -69,7 +68,7 @@ static void make_conf(struct np_conf *conf)
 static struct np_app_index *make_index(const struct np_press *t)
 {
 	static struct np_app_entry entry[NP_CONFLICT_MAX_PROFILES];
-	size_t n = np_press_n(t);
+	size_t n = t->n;
 	struct np_app_index *x;
 	struct np_err err = { "out of memory" };
 
@@ -113,7 +112,7 @@ static struct np_desired wish_of(const struct np_outcome *o)
 static size_t write_all(const struct np_view *v, const struct np_placement *p,
 			struct bench_span *t)
 {
-	uint64_t *bits = calloc(np_site_words(v->site), sizeof(*bits));
+	uint64_t *bits = calloc(v->site->words, sizeof(*bits));
 	struct bench_span begin, took;
 	size_t n = 0;
 

@@ -127,8 +127,10 @@ struct np_outcome {
 	const uint64_t *leaves; /* CONFINE: bitmap, owned by the placement */
 	int64_t until_sec;	/* DEFER */
 	double held_sec; /* to be passed in with the next snapshot */
-	uint32_t tasks;	 /* array: tasks that get leaves of their own, see
-			    np_placement_task(); the outcome is for the rest */
+	/* Array: so many tasks, the first ones, are to be split off with leaves
+	   of their own, NULL: anywhere; the outcome is for the rest. */
+	uint32_t tasks;
+	const uint64_t **task_leaves;
 	struct np_cause cause;
 };
 
@@ -149,18 +151,11 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
 					 size_t i);
 
 /*
- * The leaves of the k-th array task (k < outcome.tasks) to be split off job
- * i, in ascending order of the tasks; NULL: anywhere.
- */
-const uint64_t *np_placement_task(const struct np_placement *p, size_t i,
-				  size_t k);
-
-/*
  * Decide for one job that is being submitted, against the last decision and
  * what was admitted since, and remember the answer: two calls never open one
  * leaf to jobs that conflict there.  job->id may be 0; job->candidates is a
  * set of the snapshot; minus: nodes to take out of it (the user's own
- * exclusions) as a bitmap of np_leaves_node_words() words, or NULL.  Neither
+ * exclusions) as a bitmap, or NULL.  Neither
  * cost nor memory depend on the number of jobs: it looks at leaves and at
  * classes of jobs, and after NP_PLACEMENT_MAX_ADMITTED calls answers without
  * looking (a short deferral in mode enforce, left alone in mode prefer).  Calls

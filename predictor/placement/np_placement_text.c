@@ -103,7 +103,7 @@ static unsigned closed(const struct np_placement *p,
 		       const struct np_outcome *v)
 {
 	return (unsigned)(p->s->leaves->n -
-			  np_bits_count(v->leaves, p->s->leaf_words));
+			  np_bits_count(v->leaves, p->s->leaves->words));
 }
 
 const char *np_placement_text(const struct np_placement *p,

@@ -1,7 +1,6 @@
 /* A view: what others made of the jobs that were changed. */
 #include "t.h"
 #include "np_ctl.h"
-#include "np_snapshot_impl.h"
 #include "some_slurm.h"
 
 #define LATER (SOME_NOW + 60)
@@ -216,11 +215,11 @@ static void test_held(void)
 	j = some_job(&s, 7, "loud");
 	j->admin_comment = (char *)"netprof{held=30}";
 	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
-	T_CHECK(np_snapshot_job_at(v.snapshot, 0)->held_sec == 30);
+	T_CHECK(v.snapshot->job[0].held_sec == 30);
 	np_view_free(&v);
 	np_job_cache_find(cache, 7)->held_sec = 44;
 	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
-	T_CHECK(np_snapshot_job_at(v.snapshot, 0)->held_sec == 44);
+	T_CHECK(v.snapshot->job[0].held_sec == 44);
 	np_view_free(&v);
 	np_job_cache_free(cache);
 	some_slurm_free(&s);
