@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "np_bits.h"
+#include "np_clock.h"
 #include "np_ctl.h"
 #include "np_note.h"
 
@@ -322,8 +323,8 @@ static void decide(struct submission *s)
 				  sizeof(s->line));
 	if (s->mode == NP_MODE_ADVISE || !o.applied)
 		o = (struct np_outcome){ .action = NP_ACT_NONE };
-	if (is_let_in(s, &o) && !np_shared_is_busy(s->shared)) {
-		np_shared_let_in(s->shared);
+	if (is_let_in(s, &o) && !s->shared->busy) {
+		s->shared->let_in_sec = np_mono_sec();
 	} else if (is_let_in(s, &o)) { /* not while the thread decides */
 		o.action = NP_ACT_DEFER;
 		o.until_sec = s->now_sec + WAIT_SEC;
@@ -425,7 +426,9 @@ void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
 
 	if (will_be_refused(d))
 		return;
-	s.standing = np_shared_lock(shared, &s.conf);
+	pthread_mutex_lock(&shared->lock);
+	s.conf = &shared->conf;
+	s.standing = shared->standing;
 	if (concerns_us(&s)) {
 		if (s.mode == NP_MODE_OFF)
 			only_name(&s);
@@ -434,7 +437,7 @@ void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
 	}
 	if (s.wake)
 		np_shared_wake_locked(shared);
-	np_shared_unlock(shared);
+	pthread_mutex_unlock(&shared->lock);
 	if (s.line[0])
 		log_decision(&s);
 }
