@@ -5,7 +5,6 @@
 
 #include "np_bits.h"
 #include "np_ctl.h"
-#include "np_merge.h"
 #include "np_view_impl.h"
 
 static struct np_need np_need_of_job(const slurm_job_info_t *j)
@@ -222,10 +221,11 @@ static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
 	noted = noted && !np_site_parse(site, seen->note.user, l->user) &&
 		!np_site_parse(site, seen->note.ours, l->written);
 	seen->stands = noted && np_bits_within(l->written, l->now, words);
-	np_merge_user(noted ? l->user : NULL, noted ? l->written : NULL,
-		      l->now, words, l->user);
-	if (!noted)
+	if (!noted) {
+		memset(l->user, 0, words * sizeof(*l->user));
 		memset(l->written, 0, words * sizeof(*l->written));
+	}
+	np_note_user(l->user, l->written, l->now, words);
 	set = find_list(m, his, l->now);
 	return set ? np_site_parse(site, set, l->user) : 0;
 }
@@ -326,7 +326,6 @@ static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
 		seen->comment = strdup(j->admin_comment);
 	if (!cached || (j->admin_comment && !seen->comment))
 		return -ENOMEM;
-	memset(l.user, 0, 2 * words * sizeof(*l.user));
 	rc = read_note(cached, j, seen);
 	if (rc == -ENOMEM)
 		return rc;
