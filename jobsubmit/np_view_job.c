@@ -368,8 +368,6 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 		to->flags |= NP_JOB_CONSTRAINT;
 	to->nodes_min = fit.nodes;
 	to->switches = np_said(j->req_switch);
-	to->priority = j->priority;
-	to->submit_sec = j->submit_time;
 	rc = add_pending(m, j, seen, to);
 	if (rc)
 		return rc;
@@ -387,7 +385,11 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 		struct np_seen *seen, struct np_err *err)
 {
-	struct np_job to = { .id = j->job_id, .owner = j->user_id };
+	/* Also one that runs has its place in the order of the queue. */
+	struct np_job to = {
+		.id = j->job_id, .owner = j->user_id,
+		.priority = j->priority, .submit_sec = j->submit_time,
+	};
 	const char *partition;
 	int rc;
 

@@ -225,12 +225,53 @@ static void test_held(void)
 	some_slurm_free(&s);
 }
 
+/*
+ * Job 7 is kept off a leaf of a full machine where another one just started;
+ * that counts as holding it back if the other one was behind.
+ */
+static const struct {
+	const char *name;
+	uint32_t other;
+	double held_sec;
+} started[] = {
+	{ "whose turn was before", 6, 0 },
+	{ "whose turn was later", 8, 2 },
+};
+
+static void test_overtaken(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(started); i++) {
+		struct np_placement *p;
+		struct some_slurm s;
+		slurm_job_info_t *j;
+		struct np_view v;
+
+		some_slurm(&s);
+		for (int k = 0; k < SOME_NODES; k++)
+			s.node[k].node_state = NODE_STATE_ALLOCATED;
+		j = some_job(&s, 7, "loud");
+		j->admin_comment = (char *)"netprof{ours=n[0-3] held=0}";
+		some_exclude(&s, j, "n[0-3]");
+		j = some_job(&s, started[i].other, "quiet");
+		some_run(&s, j, "n0");
+		j->start_time = SOME_NOW - 1;
+		T_ROW(started[i].name, !some_view(&s, NULL, NULL, 0, &v));
+		p = some_decision(&v);
+		T_ROW(started[i].name, np_placement_at(p, 0)->held_sec ==
+				       started[i].held_sec);
+		np_placement_free(p);
+		np_view_free(&v);
+		some_slurm_free(&s);
+	}
+}
+
 static const struct t_case cases[] = {
 	{ "a change counts if Slurm made it", test_changes },
 	{ "changes of arrays and of tasks", test_array_changes },
 	{ "changes of the begin time", test_begins },
 	{ "a note that was overwritten is remembered", test_overwritten },
 	{ "how long a job was held is kept exactly", test_held },
+	{ "who was overtaken was held back", test_overtaken },
 	{ NULL, NULL },
 };
 T_SUITE(view_changes, cases)
