@@ -92,7 +92,7 @@ static bool write_one(struct round *r, const struct np_seen *seen,
 	bool alone = task != NP_CHANGE_ALL;
 	const struct np_sending s = {
 		.id = alone ? seen->array : seen->id, .array = seen->array,
-		.task = task, .owner = seen->uid, .exc_nodes = u->exc_nodes,
+		.task = task, .owner = seen->in->owner, .exc_nodes = u->exc_nodes,
 		.comment = u->comment,
 	};
 	char id_str[32];

@@ -199,9 +199,9 @@ static void know_owners(struct np_cycle *c, const struct np_view *v)
 	for (size_t i = 0; owner && i < v->n_jobs; i++) {
 		const struct np_seen *s = &v->job[i];
 
-		owner[n++] = (struct np_owner){ s->id, s->uid };
+		owner[n++] = (struct np_owner){ s->id, s->in->owner };
 		if (s->array && s->array != s->id)
-			owner[n++] = (struct np_owner){ s->array, s->uid };
+			owner[n++] = (struct np_owner){ s->array, s->in->owner };
 	}
 	if (owner) /* else those of the last time are still right */
 		np_shared_know(c->shared, owner, n);
@@ -292,7 +292,7 @@ static bool jobs_changed(struct np_cycle *c, const struct np_view *v)
 
 	for (size_t i = 0; i < v->n_jobs; i++) {
 		const uint32_t job[] = { v->job[i].id,
-					 v->job[i].state == NP_JOB_RUNNING };
+					 v->job[i].in->state == NP_JOB_RUNNING };
 
 		h = np_hash(h, job, sizeof(job));
 	}

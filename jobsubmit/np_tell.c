@@ -51,8 +51,8 @@ size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 		char line[MAX_LINE];
 		uint64_t d;
 
-		if (seen->state == NP_JOB_RUNNING ||
-		    seen->mode == NP_MODE_OFF || !seen->app[0])
+		if (seen->in->state == NP_JOB_RUNNING ||
+		    seen->in->mode == NP_MODE_OFF || !seen->app[0])
 			continue;
 		cached = np_job_cache_find(cache, seen->id);
 		d = digest(v, o);
@@ -62,7 +62,7 @@ size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 		n++;
 		if (is_too_much(cached, v->now_sec))
 			continue;
-		np_placement_text(p, &v->snapshot->job[i], o,
+		np_placement_text(p, seen->in, o,
 				  line, sizeof(line));
 		np_ctl_info("JobId=%u (%s): %s%s", seen->id, seen->app, line,
 			    cached->n_said == MAX_SAID ?
@@ -111,14 +111,14 @@ void np_denied_gather(const struct np_view *v, const struct np_app_index *index,
 
 		if (seen->claim == NP_CLAIM_HOLDS)
 			continue;
-		d = find(out, seen->uid, seen->app);
+		d = find(out, seen->in->owner, seen->app);
 		if (!d && out->n == NP_DENIED_MAX) {
 			out->n_more++;
 			continue;
 		}
 		if (!d) {
 			d = &out->at[out->n++];
-			d->uid = seen->uid;
+			d->uid = seen->in->owner;
 			d->claim = seen->claim;
 			strcpy(d->app, seen->app);
 			snprintf(d->why, sizeof(d->why), "%s%s", d->claim ==
@@ -166,10 +166,10 @@ static void forget_good(const struct np_view *v, const struct np_denials *d,
 
 		if (seen->claim != NP_CLAIM_HOLDS || !seen->app[0])
 			continue;
-		at = told_at(told, seen->uid, seen->app);
+		at = told_at(told, seen->in->owner, seen->app);
 		/* By account or partition, one job's may and another's not. */
 		if (at < told->n &&
-		    !find((struct np_denials *)d, seen->uid, seen->app)) {
+		    !find((struct np_denials *)d, seen->in->owner, seen->app)) {
 			told->at[at] = told->at[--told->n];
 			told->next = 0;
 		}
@@ -272,7 +272,7 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 	to->text = strdup(v->job[i].claim != NP_CLAIM_HOLDS ?
 		"left alone: its user may not claim that name, see netprof "
 		"status" : np_placement_text(p,
-		&v->snapshot->job[i], o, line, sizeof(line)));
+		v->job[i].in, o, line, sizeof(line)));
 	if (o->action == NP_ACT_CONFINE)
 		to->leaves = np_site_leaf_list(v->site, o->leaves, NULL, 0);
 	if (o->action == NP_ACT_CONFINE || o->action == NP_ACT_DEFER)
@@ -284,23 +284,23 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 {
 	const struct np_view *v = causes->v;
 	const struct np_seen *seen = &v->job[i];
-	const struct np_job *in = &v->snapshot->job[i];
+	const struct np_job *in = seen->in;
 
 	*to = (struct np_state_job){
 		.id = seen->id, .array = seen->array, .task = seen->task,
-		.uid = seen->uid, .app = strdup(seen->app),
-		.known = seen->profile >= 0,
+		.uid = in->owner, .app = strdup(seen->app),
+		.known = in->profile >= 0,
 		.partition = strdup(seen->partition < 0 ? "" :
 			v->site->part[seen->partition].name),
-		.mode = strdup(np_mode_name(seen->mode)),
-		.pending = seen->state != NP_JOB_RUNNING,
-		.n_nodes = seen->n_nodes, .held_sec = seen->held_sec,
+		.mode = strdup(np_mode_name(in->mode)),
+		.pending = in->state != NP_JOB_RUNNING,
+		.n_nodes = seen->n_nodes, .held_sec = seen->note.held_sec,
 	};
 	if (to->pending) {
 		fill_pending(causes, p, i, to);
 		return;
 	}
-	to->start = (double)seen->start_sec;
+	to->start = (double)in->start_sec;
 	to->leaves = np_site_leaf_list(v->site, NULL, in->leaf, in->n_leaves);
 }
 
@@ -324,7 +324,7 @@ static int fill_jobs(const struct np_view *v, const struct np_placement *p,
 static void count_jobs(const struct np_view *v, struct np_state *s)
 {
 	for (size_t i = 0; i < v->n_jobs; i++) {
-		const struct np_job *in = &v->snapshot->job[i];
+		const struct np_job *in = v->job[i].in;
 
 		for (size_t k = 0; k < in->n_leaves; k++) {
 			s->leaf[in->leaf[k]].n_jobs++;

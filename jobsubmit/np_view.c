@@ -220,6 +220,8 @@ int np_view_make(const struct np_answers *a, struct np_site *site,
 		return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 	}
 	np_snapshot_seal(v.snapshot);
+	for (size_t i = 0; i < v.n_jobs; i++)
+		v.job[i].in = &v.snapshot->job[i];
 	*out = v;
 	return 0;
 }

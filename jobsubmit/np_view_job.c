@@ -76,17 +76,18 @@ bool np_view_app(const struct np_place_conf *conf, const slurm_job_info_t *j,
 }
 
 /* Slurm knows the account of a job that it has accepted, or there is none. */
-static void name_app(const struct np_view_make *m, const slurm_job_info_t *j,
-		     const char *partition, struct np_seen *seen)
+static int32_t profile_of(const struct np_view_make *m,
+			  const slurm_job_info_t *j, const char *partition,
+			  struct np_seen *seen)
 {
 	const struct np_claimant who = {
 		.uid = j->user_id, .account = j->account ? j->account : "",
 		.partition = partition,
 	};
 
-	seen->profile = np_view_app(m->conf, j, seen->app) && m->index ?
-		np_app_index_of_job(m->index, seen->app, &who, &seen->claim) :
-		NP_PROFILE_UNKNOWN;
+	return np_view_app(m->conf, j, seen->app) && m->index ?
+	       np_app_index_of_job(m->index, seen->app, &who, &seen->claim) :
+	       NP_PROFILE_UNKNOWN;
 }
 
 static unsigned flags_of(const struct np_view_make *m,
@@ -135,7 +136,7 @@ static int add_tasks(const slurm_job_info_t *j, struct np_seen *seen,
 }
 
 static void running_nodes(struct np_view_make *m, const slurm_job_info_t *j,
-			  const struct np_seen *seen, struct np_job *to)
+			  struct np_job *to)
 {
 	size_t words = m->view->site->words;
 
@@ -143,7 +144,6 @@ static void running_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 	NP_BITS_EACH(i, m->scratch, words)
 		m->node[to->n_nodes++] = (uint32_t)i;
 	to->node = m->node;
-	to->start_sec = seen->start_sec;
 }
 
 /* ---- what stands in a pending job: whose exclusions, whose begin time ---- */
@@ -331,7 +331,8 @@ static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
 		return rc;
 	/* scrontab's jobs cannot be changed. */
 	seen->ours = (!rc || np_note_in(j->admin_comment) ||
-		      seen->mode >= NP_MODE_PREFER) && !(j->bitflags & CRON_JOB);
+		      to->mode >= NP_MODE_PREFER) &&
+		     !(j->bitflags & CRON_JOB);
 	find_changes(m, j, &his);
 	rc = sort_out(m, j, &his, seen, !rc, &l);
 	if (!rc)
@@ -371,7 +372,6 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 	rc = add_pending(m, j, seen, to);
 	if (rc)
 		return rc;
-	seen->held_sec = seen->note.held_sec;
 	for (size_t w = 0; w < words; w++)
 		nodes[w] &= ~seen->user[w];
 	/* Mostly it is the whole partition: that set is known. */
@@ -389,6 +389,8 @@ int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 	struct np_job to = {
 		.id = j->job_id, .owner = j->user_id,
 		.priority = j->priority, .submit_sec = j->submit_time,
+		/* Of a pending job Slurm tells when it might start. */
+		.start_sec = is_pending(j) ? 0 : j->start_time,
 	};
 	const char *partition;
 	int rc;
@@ -396,33 +398,25 @@ int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 	if (!holds_nodes(j) && !is_pending(j))
 		return -ENOENT;
 	*seen = (struct np_seen){
-		.id = j->job_id, .uid = j->user_id,
-		.submit_sec = j->submit_time,
-		/* Of a pending job Slurm tells when it might start. */
-		.start_sec = is_pending(j) ? 0 : j->start_time,
-		.n_nodes = np_said(j->num_nodes),
+		.id = j->job_id, .n_nodes = np_said(j->num_nodes),
 	};
-	if (holds_nodes(j) && !np_note_read(j->admin_comment, &seen->note))
-		seen->held_sec = seen->note.held_sec;
 	seen->partition = np_site_partition(m->view->site, j->partition);
 	partition = seen->partition < 0 ? j->partition :
 		    m->view->site->part[seen->partition].name;
-	name_app(m, j, partition, seen);
-	seen->mode = np_place_conf_mode(m->conf, partition);
-	to.mode = seen->mode;
+	to.mode = np_place_conf_mode(m->conf, partition);
 	to.partition = (uint16_t)(seen->partition < 0 ? 0 : seen->partition);
-	to.profile = seen->profile;
+	to.profile = profile_of(m, j, partition, seen);
 	to.flags = flags_of(m, j, seen->partition);
 	rc = add_tasks(j, seen, &to);
 	if (!rc && holds_nodes(j)) {
 		to.state = NP_JOB_RUNNING;
-		running_nodes(m, j, seen, &to);
+		np_note_read(j->admin_comment, &seen->note);
+		running_nodes(m, j, &to);
 		rc = to.n_nodes ? 0 : -ENOENT;
 	} else if (!rc) {
 		to.state = is_ready(j) ? NP_JOB_READY : NP_JOB_WAITING;
 		rc = pending_nodes(m, j, seen, &to, err);
 	}
-	seen->state = to.state;
 	if (!rc)
 		rc = np_snapshot_job(m->view->snapshot, &to, err);
 	if (rc) {
