@@ -346,8 +346,7 @@ static void save(struct np_cycle *c, struct round *r, struct np_state *state)
 {
 	struct np_left l = {
 		.mode = file_mode(c), .view = r->view, .answers = r->answers,
-		.table = r->known.table, .index = r->known.index,
-		.has_state = state,
+		.known = r->known, .has_state = state,
 	};
 	struct np_err err = NP_ERR_INIT;
 
@@ -358,8 +357,7 @@ static void save(struct np_cycle *c, struct round *r, struct np_state *state)
 	}
 	r->view = (struct np_view){ .site = NULL };
 	r->answers = (struct np_answers){ NULL };
-	r->known.table = NULL;
-	r->known.index = NULL;
+	r->known = (struct np_known){ .more = r->known.more };
 	if (!np_proxy_leave(c->proxy, &l, &err))
 		return; /* the next round tells, if it stays so */
 	if (state)
@@ -375,8 +373,7 @@ static void clean_up(struct round *r)
 {
 	np_placement_free(r->placement);
 	np_view_free(&r->view);
-	np_app_index_unref(r->known.index);
-	np_press_unref(r->known.table);
+	np_known_free(&r->known);
 	np_answers_free(&r->answers);
 	free(r->arrivals.of);
 	np_change_list_free(r->change, r->n_changes);
