@@ -278,9 +278,8 @@ int np_leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p)
 	l->seen.first = np_problem_alloc(p, n, sizeof(uint32_t));
 	l->own.first = np_problem_alloc(p, n, sizeof(uint32_t));
 	l->seen.sensitive = np_problem_alloc(p, n, sizeof(uint32_t));
-	l->extra_max = np_problem_alloc(p, n, sizeof(uint16_t));
 	if (!l->seen.first || !l->own.first || !l->seen.sensitive ||
-	    !l->extra_max || gather(l))
+	    gather(l))
 		return -ENOMEM;
 	for (size_t leaf = 0; leaf < p->n_leaves; leaf++)
 		load_leaf(l, leaf);
@@ -347,8 +346,6 @@ void np_leaf_load_note(struct np_leaf_loads *l, uint32_t leaf,
 
 		if (x > r[i].extra)
 			r[i].extra = x;
-		if (x > l->extra_max[leaf])
-			l->extra_max[leaf] = x;
 	}
 }
 
@@ -358,7 +355,6 @@ void np_leaf_load_clear(struct np_leaf_loads *l, uint32_t leaf)
 
 	for (uint32_t i = 0; i < l->seen.sensitive[leaf]; i++)
 		r[i].extra = 0;
-	l->extra_max[leaf] = 0;
 }
 
 bool np_leaf_load_full(const struct np_leaf_loads *l, uint32_t leaf,
