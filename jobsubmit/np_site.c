@@ -20,7 +20,6 @@ void np_site_unref(struct np_site *s)
 {
 	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
-	np_naming_cut_free(s->cut);
 	np_naming_free(s->naming);
 	np_leaves_unref(s->leaves);
 	for (size_t i = 0; s->name && i < s->n_nodes; i++)
@@ -94,7 +93,7 @@ char *np_site_format(const struct np_site *s, const uint64_t *nodes)
 
 char *np_site_closed(const struct np_site *s, const uint64_t *open)
 {
-	return or_null(np_naming_cut_format(s->cut, open));
+	return or_null(np_naming_closed(s->naming, open));
 }
 
 char *np_site_leaf_list(const struct np_site *s, const uint64_t *leaves,

@@ -40,8 +40,7 @@ struct np_site {
 	size_t n_nodes, words; /* words: of a bitmap of nodes */
 	char **name; /* "": no such node any more */
 	struct np_leaves *leaves;
-	struct np_naming *naming;
-	struct np_naming_cut *cut; /* by leaves */
+	struct np_naming *naming; /* cut by leaves */
 	struct np_node_kind *kind;
 	size_t n_kinds;
 	struct np_part *part;

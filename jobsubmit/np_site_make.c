@@ -203,7 +203,7 @@ static int add_leaves(struct np_site *s, const char *topology,
 		return rc;
 	rc = make_leaves(s, &t, err);
 	np_topo_free(&t);
-	return rc ? rc : np_naming_cut_new(s->naming, s->leaves->leaf, &s->cut);
+	return rc ? rc : np_naming_cut(s->naming, s->leaves->leaf);
 }
 
 int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
