@@ -51,7 +51,7 @@ bool np_problem_held_enough(const struct np_problem *p, const struct np_job *j,
 			    double held_sec)
 {
 	return held_sec >= (j->mode == NP_MODE_PREFER ?
-			       p->policy.prefer_patience_sec :
+			       NP_PLACEMENT_PATIENCE_SEC :
 			       p->policy.max_defer_sec);
 }
 
@@ -72,7 +72,7 @@ enum np_why np_problem_aside(const struct np_problem *p,
 		return NP_WHY_HETEROGENEOUS;
 	if (j->flags & NP_JOB_CONSTRAINT)
 		return NP_WHY_CONSTRAINT;
-	if ((double)(j->eligible_sec - now_sec) > p->policy.horizon_sec)
+	if (j->eligible_sec - now_sec > NP_PLACEMENT_HORIZON_SEC)
 		return NP_WHY_NOT_YET;
 	return NP_WHY_RUNNING;
 }
