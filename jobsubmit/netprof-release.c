@@ -58,8 +58,7 @@ static int release_pending(const struct np_view *v, bool dry_run, size_t *n)
 		if (!seen->ours)
 			continue;
 		seen->note.app[0] = '\0';
-		rc = np_update_make(seen, v->site, &nothing, v->now_sec, false,
-				    &u);
+		rc = np_update_make(v, i, &nothing, false, &u);
 		if (rc < 0)
 			return fail(strerror(-rc));
 		if (rc) {

@@ -92,8 +92,8 @@ static bool write_one(struct round *r, const struct np_seen *seen,
 	bool alone = task != NP_CHANGE_ALL;
 	const struct np_sending s = {
 		.id = alone ? seen->array : seen->id, .array = seen->array,
-		.task = task, .owner = seen->in->owner, .exc_nodes = u->exc_nodes,
-		.comment = u->comment,
+		.task = task, .owner = seen->in->owner,
+		.exc_nodes = u->exc_nodes, .comment = u->comment,
 	};
 	char id_str[32];
 	int rc;
@@ -151,7 +151,7 @@ static int write_job(struct round *r, size_t i, const struct np_outcome *o,
 {
 	const struct np_seen *seen = &r->v->job[i];
 	struct np_update u;
-	int rc = np_update_make(seen, r->v->site, o, r->v->now_sec, anew, &u);
+	int rc = np_update_make(r->v, i, o, anew, &u);
 
 	if (rc > 0 && may_write(r)) {
 		if (write_one(r, seen, NP_CHANGE_ALL, &u) && u.comment)
@@ -172,8 +172,7 @@ static int put_off(struct round *r, size_t i)
 		.held_sec = np_placement_at(r->p, i)->held_sec,
 	};
 	struct np_update u;
-	int rc = np_update_make(&r->v->job[i], r->v->site, &wait,
-				r->v->now_sec, false, &u);
+	int rc = np_update_make(r->v, i, &wait, false, &u);
 
 	if (rc > 0 && may_write(r))
 		write_one(r, &r->v->job[i], NP_CHANGE_ALL, &u);
@@ -201,8 +200,7 @@ static int write_tasks(struct round *r, size_t i)
 		};
 		struct np_update u;
 		/* It takes over the begin time of the rest, which waits. */
-		int rc = np_update_make(seen, r->v->site, &task,
-					r->v->now_sec, true, &u);
+		int rc = np_update_make(r->v, i, &task, true, &u);
 
 		all &= rc > 0 && may_write(r) &&
 		       write_one(r, seen, seen->tasks[k], &u);

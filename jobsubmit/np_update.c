@@ -55,10 +55,11 @@ static char *comment_of(const struct np_seen *seen,
 			     n.app[0] || n.decided ? &n : NULL);
 }
 
-static int fill(const struct np_seen *seen, const struct np_site *site,
-		const struct np_outcome *o, int64_t now_sec, bool force,
-		uint64_t *scratch, struct np_update *u)
+static int fill(const struct np_view *v, const struct np_seen *seen,
+		const struct np_outcome *o, bool force, uint64_t *scratch,
+		struct np_update *u)
 {
+	const struct np_site *site = v->site;
 	size_t words = site->words;
 	char *user = user_text(seen, site, scratch + words);
 	const char *stands = seen->comment ? seen->comment : "";
@@ -84,12 +85,12 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 		rc = u->exc_nodes ? 0 : -ENOMEM;
 	}
 	free(user);
-	u->begin_sec = begin_of(seen, o, now_sec);
+	u->begin_sec = begin_of(seen, o, v->now_sec);
 	if (u->begin_sec == seen->begin_sec)
 		u->begin_sec = 0;
 	if (force && !u->begin_sec)
 		u->begin_sec = seen->note.begin_sec ? seen->note.begin_sec :
-						      now_sec;
+						      v->now_sec;
 	/* An update with the note in it is known to be ours; see np_modify(). */
 	if (!rc && !force && !u->exc_nodes && !u->begin_sec &&
 	    !strcmp(u->comment, stands)) {
@@ -99,18 +100,18 @@ static int fill(const struct np_seen *seen, const struct np_site *site,
 	return rc;
 }
 
-int np_update_make(const struct np_seen *seen, const struct np_site *site,
-		   const struct np_outcome *outcome, int64_t now_sec,
-		   bool force, struct np_update *u)
+int np_update_make(const struct np_view *v, size_t job,
+		   const struct np_outcome *outcome, bool force,
+		   struct np_update *u)
 {
 	const struct np_outcome nothing = { .held_sec = outcome->held_sec };
-	uint64_t *scratch = calloc(2 * site->words, sizeof(*scratch));
+	uint64_t *scratch = calloc(2 * v->site->words, sizeof(*scratch));
 	int rc;
 
 	*u = (struct np_update){ NULL };
 	if (!scratch)
 		return -ENOMEM;
-	rc = fill(seen, site, outcome->applied ? outcome : &nothing, now_sec,
+	rc = fill(v, &v->job[job], outcome->applied ? outcome : &nothing,
 		  force, scratch, u);
 	free(scratch);
 	if (rc) {

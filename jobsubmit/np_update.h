@@ -24,9 +24,9 @@ struct np_update {
  * An outcome that is not applied lets go of the job.  force: write all of it,
  * whatever stands there.
  */
-int np_update_make(const struct np_seen *seen, const struct np_site *site,
-		   const struct np_outcome *outcome, int64_t now_sec,
-		   bool force, struct np_update *u);
+int np_update_make(const struct np_view *v, size_t job,
+		   const struct np_outcome *outcome, bool force,
+		   struct np_update *u);
 void np_update_clear(struct np_update *u);
 
 #endif

@@ -112,8 +112,7 @@ static size_t write_all(const struct np_view *v, const struct np_placement *p,
 		if (!v->job[i].ours)
 			continue;
 		begin = bench_now();
-		rc = np_update_make(&v->job[i], v->site, np_placement_at(p, i),
-				    NOW, false, &u);
+		rc = np_update_make(v, i, np_placement_at(p, i), false, &u);
 		took = bench_since(begin);
 		t->wall_sec += took.wall_sec;
 		t->cpu_sec += took.cpu_sec;

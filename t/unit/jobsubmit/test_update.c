@@ -148,9 +148,8 @@ static void again(size_t i, struct some_slurm *s, slurm_job_info_t *j,
 	if (u->begin_sec)
 		j->eligible_time = u->begin_sec;
 	T_ROW(rows[i].name, !some_view(s, NULL, NULL, 0, &v));
-	T_ROW(rows[i].name, !np_update_make(&v.job[0], s->site,
-					    &rows[i].outcome, SOME_NOW, false,
-					    &next));
+	T_ROW(rows[i].name, !np_update_make(&v, 0, &rows[i].outcome,
+					    false, &next));
 	T_ROW(rows[i].name, !next.exc_nodes && !next.comment &&
 			    !next.begin_sec && same(next.ours, rows[i].ours));
 	np_update_clear(&next);
@@ -170,8 +169,8 @@ static void test_rows(void)
 		j = some_job(&s, 7, "loud");
 		set(&s, j, rows[i].exc, rows[i].comment, rows[i].eligible);
 		T_ROW(rows[i].name, !some_view(&s, NULL, NULL, 0, &v));
-		rc = np_update_make(&v.job[0], s.site, &rows[i].outcome,
-				    SOME_NOW, rows[i].force, &u);
+		rc = np_update_make(&v, 0, &rows[i].outcome, rows[i].force,
+				    &u);
 		T_ROW(rows[i].name, rc == rows[i].rc);
 		T_ROW(rows[i].name, same(u.exc_nodes, rows[i].want_exc));
 		/* With anything goes the note, for np_modify() to know it. */
