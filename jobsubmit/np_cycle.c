@@ -198,10 +198,11 @@ static void know_owners(struct np_cycle *c, const struct np_view *v)
 
 	for (size_t i = 0; owner && i < v->n_jobs; i++) {
 		const struct np_seen *s = &v->job[i];
+		const uint32_t uid = s->in->owner;
 
-		owner[n++] = (struct np_owner){ s->id, s->in->owner };
+		owner[n++] = (struct np_owner){ s->id, uid };
 		if (s->array && s->array != s->id)
-			owner[n++] = (struct np_owner){ s->array, s->in->owner };
+			owner[n++] = (struct np_owner){ s->array, uid };
 	}
 	if (owner) /* else those of the last time are still right */
 		np_shared_know(c->shared, owner, n);
@@ -291,8 +292,8 @@ static bool jobs_changed(struct np_cycle *c, const struct np_view *v)
 	bool changed;
 
 	for (size_t i = 0; i < v->n_jobs; i++) {
-		const uint32_t job[] = { v->job[i].id,
-					 v->job[i].in->state == NP_JOB_RUNNING };
+		const struct np_job *in = v->job[i].in;
+		const uint32_t job[] = { in->id, in->state == NP_JOB_RUNNING };
 
 		h = np_hash(h, job, sizeof(job));
 	}

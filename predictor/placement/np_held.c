@@ -53,13 +53,14 @@ static bool overtaken(const struct clock *c, const struct np_job *j)
 {
 	const uint64_t *set = np_snapshot_set(c->s, j->candidates);
 
-	for (uint32_t leaf = 0; leaf < c->s->leaves->n; leaf++)
-		if (c->last_start[leaf] != NP_NONE &&
-		    !np_bits_test(j->prior_leaves, leaf) &&
-		    np_order_precedence(j, &c->s->job[c->last_start[leaf]]) <
-		    0 &&
+	for (uint32_t leaf = 0; leaf < c->s->leaves->n; leaf++) {
+		uint32_t last = c->last_start[leaf];
+
+		if (last != NP_NONE && !np_bits_test(j->prior_leaves, leaf) &&
+		    np_order_precedence(j, &c->s->job[last]) < 0 &&
 		    on_leaf(c->s, set, leaf))
 			return true;
+	}
 	return false;
 }
 
