@@ -51,16 +51,14 @@ static int release_pending(const struct np_view *v, bool dry_run, size_t *n)
 
 	for (size_t i = 0; i < v->n_jobs; i++) {
 		struct np_seen *seen = &v->job[i];
-		const struct np_desired nothing = { .open = NULL };
+		const struct np_outcome nothing = { .action = NP_ACT_NONE };
 		struct np_update u;
 		int rc;
 
 		if (!seen->ours)
 			continue;
 		seen->note.app[0] = '\0';
-		rc = np_desired_update(seen, v->site, &nothing, v->now_sec,
-				       false,
-				       &u);
+		rc = np_update_make(v, i, &nothing, false, &u);
 		if (rc < 0)
 			return fail(strerror(-rc));
 		if (rc) {

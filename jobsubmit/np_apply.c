@@ -50,20 +50,6 @@ struct round {
 	struct np_applied *out;
 };
 
-static struct np_desired wish_of(const struct np_outcome *o)
-{
-	struct np_desired w = { .held_sec = o->held_sec };
-
-	if (!o->applied)
-		return w;
-	w.decided = o->action != NP_ACT_NONE;
-	if (o->action == NP_ACT_CONFINE)
-		w.open = o->leaves;
-	if (o->action == NP_ACT_DEFER)
-		w.until_sec = o->until_sec;
-	return w;
-}
-
 static bool may_write(struct round *r)
 {
 	if (r->left && r->go_on(r->arg)) {
@@ -106,8 +92,8 @@ static bool write_one(struct round *r, const struct np_seen *seen,
 	bool alone = task != NP_CHANGE_ALL;
 	const struct np_sending s = {
 		.id = alone ? seen->array : seen->id, .array = seen->array,
-		.task = task, .owner = seen->uid, .exc_nodes = u->exc_nodes,
-		.comment = u->comment,
+		.task = task, .owner = seen->in->owner,
+		.exc_nodes = u->exc_nodes, .comment = u->comment,
 	};
 	char id_str[32];
 	int rc;
@@ -160,22 +146,19 @@ static void keep_comment(struct np_job_cache *cache, uint32_t id,
 	cached->comment = np_note_in(comment) ? strdup(comment) : NULL;
 }
 
-static int write_desired(struct round *r, size_t i,
-		      const struct np_desired *desired,
-		      bool anew)
+static int write_job(struct round *r, size_t i, const struct np_outcome *o,
+		     bool anew)
 {
 	const struct np_seen *seen = &r->v->job[i];
 	struct np_update u;
-	int rc = np_desired_update(seen, r->v->site, desired, r->v->now_sec,
-				   anew,
-				   &u);
+	int rc = np_update_make(r->v, i, o, anew, &u);
 
 	if (rc > 0 && may_write(r)) {
 		if (write_one(r, seen, NP_CHANGE_ALL, &u) && u.comment)
 			keep_comment(r->cache, seen->id, u.comment);
 	}
 	if (rc >= 0)
-		rc = remember(r, seen, &u, desired->until_sec);
+		rc = remember(r, seen, &u, o->applied ? o->until_sec : 0);
 	np_update_clear(&u);
 	return rc < 0 ? rc : 0;
 }
@@ -183,13 +166,13 @@ static int write_desired(struct round *r, size_t i,
 /* What moves must not start before all that narrows is written. */
 static int put_off(struct round *r, size_t i)
 {
-	const struct np_desired desired = {
-		.decided = true, .until_sec = r->v->now_sec + PUT_OFF_SEC,
+	const struct np_outcome wait = {
+		.action = NP_ACT_DEFER, .applied = true,
+		.until_sec = r->v->now_sec + PUT_OFF_SEC,
 		.held_sec = np_placement_at(r->p, i)->held_sec,
 	};
 	struct np_update u;
-	int rc = np_desired_update(&r->v->job[i], r->v->site, &desired,
-				   r->v->now_sec, false, &u);
+	int rc = np_update_make(r->v, i, &wait, false, &u);
 
 	if (rc > 0 && may_write(r))
 		write_one(r, &r->v->job[i], NP_CHANGE_ALL, &u);
@@ -209,14 +192,15 @@ static int write_tasks(struct round *r, size_t i)
 
 	for (size_t k = 0; o->applied && k < o->tasks && k < seen->n_tasks;
 	     k++) {
-		struct np_desired desired = {
-			.open = np_placement_task(r->p, i, k), .decided = true,
+		const struct np_outcome task = {
+			.action = o->task_leaves[k] ? NP_ACT_CONFINE :
+						      NP_ACT_ANYWHERE,
+			.leaves = o->task_leaves[k], .applied = true,
 			.held_sec = o->held_sec,
 		};
 		struct np_update u;
 		/* It takes over the begin time of the rest, which waits. */
-		int rc = np_desired_update(seen, r->v->site, &desired,
-					   r->v->now_sec, true, &u);
+		int rc = np_update_make(r->v, i, &task, true, &u);
 
 		all &= rc > 0 && may_write(r) &&
 		       write_one(r, seen, seen->tasks[k], &u);
@@ -230,17 +214,15 @@ static int write_tasks(struct round *r, size_t i)
 static int write_first(struct round *r, size_t i)
 {
 	const struct np_outcome *o = np_placement_at(r->p, i);
-	struct np_desired desired = wish_of(o);
 
 	return o->moves ? put_off(r, i) :
-	       o->narrows ? write_desired(r, i, &desired, false) : 0;
+	       o->narrows ? write_job(r, i, o, false) : 0;
 }
 
 /* All that had to be closed is closed; the rest of an array opens last. */
 static int write_then(struct round *r, size_t i)
 {
 	const struct np_outcome *o = np_placement_at(r->p, i);
-	struct np_desired desired = wish_of(o);
 	size_t left;
 	int rc = write_tasks(r, i);
 
@@ -249,7 +231,7 @@ static int write_then(struct round *r, size_t i)
 	left = r->left;
 	if (!rc)
 		r->left = 0; /* only to remember what stands */
-	rc = write_desired(r, i, &desired, o->moves);
+	rc = write_job(r, i, o, o->moves);
 	if (!r->left)
 		r->left = left;
 	return rc;

@@ -8,8 +8,7 @@
 
 #include <stdbool.h>
 
-#include "np_view.h"
-#include "np_desired.h"
+#include "np_update.h"
 
 struct np_applied {
 	size_t updates, failures;

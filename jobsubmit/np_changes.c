@@ -214,14 +214,10 @@ bool np_changes_overtake(const struct np_changes *t, const struct np_sending *s)
 	return is_missed(t, s->id) || (s->array && is_missed(t, s->array));
 }
 
-static int by_job(const void *a, const void *b)
+static int by_order(const void *a, const void *b)
 {
 	const struct np_change *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	if (x->task != y->task)
-		return x->task < y->task ? -1 : 1;
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
@@ -236,7 +232,7 @@ struct np_change *np_changes_take(struct np_changes *t, size_t *n)
 		t->owner[i].missed = false;
 	t->missed_fresh = false;
 	memcpy(c, t->change, t->n * sizeof(*c));
-	qsort(c, *n, sizeof(*c), by_job);
+	qsort(c, *n, sizeof(*c), by_order);
 	t->n = t->bytes = 0;
 	return c;
 }
@@ -263,60 +259,23 @@ void np_change_list_free(struct np_change *c, size_t n)
 	free(c);
 }
 
-/* The first that is not before this job and task. */
-static size_t lower_bound(const struct np_change *c, size_t n, uint32_t id,
-			  uint32_t task)
+/* Is it of the job, of all of its array or of its task there? */
+static bool is_of(const struct np_change *c, uint32_t id, uint32_t array,
+		  uint32_t task)
 {
-	const struct np_change key = { .id = id, .task = task };
-	size_t from = 0;
-
-	while (from < n) {
-		size_t mid = from + (n - from) / 2;
-
-		if (by_job(&c[mid], &key) < 0)
-			from = mid + 1;
-		else
-			n = mid;
-	}
-	return from;
-}
-
-struct found {
-	const struct np_change **at;
-	size_t n, max;
-};
-
-static void insert(struct found *f, const struct np_change *c)
-{
-	size_t i = f->n;
-
-	if (f->n == f->max)
-		return;
-	for (; i && f->at[i - 1]->order <= c->order; i--)
-		f->at[i] = f->at[i - 1];
-	f->at[i] = c;
-	f->n++;
-}
-
-static void gather(const struct np_change *c, size_t n, uint32_t id,
-		   uint32_t task, uint32_t owner, struct found *f)
-{
-	for (size_t i = lower_bound(c, n, id, task);
-	     i < n && c[i].id == id && c[i].task == task; i++)
-		if (np_may_change(c[i].uid, owner))
-			insert(f, &c[i]);
+	return (c->task == NP_CHANGE_ALL && c->id == id) ||
+	       (array && c->id == array &&
+		(c->task == NP_CHANGE_ALL || c->task == task));
 }
 
 size_t np_changes_of(const struct np_change *c, size_t n, uint32_t id,
 		     uint32_t array, uint32_t task, uint32_t owner,
 		     const struct np_change **found, size_t max)
 {
-	struct found f = { found, 0, max };
+	size_t n_found = 0;
 
-	gather(c, n, id, NP_CHANGE_ALL, owner, &f);
-	if (array && array != id)
-		gather(c, n, array, NP_CHANGE_ALL, owner, &f);
-	if (array && task != NP_CHANGE_ALL)
-		gather(c, n, array, task, owner, &f);
-	return f.n;
+	for (const struct np_change *at = c + n; at-- > c && n_found < max;)
+		if (is_of(at, id, array, task) && np_may_change(at->uid, owner))
+			found[n_found++] = at;
+	return n_found;
 }

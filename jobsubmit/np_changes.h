@@ -81,7 +81,7 @@ bool np_changes_overtake(const struct np_changes *t,
 			 const struct np_sending *s);
 
 /*
- * All of them, by id and task, the older first: to be freed with
+ * All of them, the older first: to be freed with
  * np_change_list_free().  Out of memory: none, they stay for the next time.
  */
 struct np_change *np_changes_take(struct np_changes *t, size_t *n);

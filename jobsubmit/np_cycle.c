@@ -198,10 +198,11 @@ static void know_owners(struct np_cycle *c, const struct np_view *v)
 
 	for (size_t i = 0; owner && i < v->n_jobs; i++) {
 		const struct np_seen *s = &v->job[i];
+		const uint32_t uid = s->in->owner;
 
-		owner[n++] = (struct np_owner){ s->id, s->uid };
+		owner[n++] = (struct np_owner){ s->id, uid };
 		if (s->array && s->array != s->id)
-			owner[n++] = (struct np_owner){ s->array, s->uid };
+			owner[n++] = (struct np_owner){ s->array, uid };
 	}
 	if (owner) /* else those of the last time are still right */
 		np_shared_know(c->shared, owner, n);
@@ -225,7 +226,7 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 		return rc;
 	np_site_unref(c->site);
 	c->site = site;
-	if (!np_leaves_n(np_site_leaves(site)) && !r->trouble.text[0])
+	if (!site->leaves->n && !r->trouble.text[0])
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs topology/tree or topology/block");
 	r->last_id = c->last_id;
@@ -291,8 +292,8 @@ static bool jobs_changed(struct np_cycle *c, const struct np_view *v)
 	bool changed;
 
 	for (size_t i = 0; i < v->n_jobs; i++) {
-		const uint32_t job[] = { v->job[i].id,
-					 v->job[i].state == NP_JOB_RUNNING };
+		const struct np_job *in = v->job[i].in;
+		const uint32_t job[] = { in->id, in->state == NP_JOB_RUNNING };
 
 		h = np_hash(h, job, sizeof(job));
 	}
@@ -346,8 +347,7 @@ static void save(struct np_cycle *c, struct round *r, struct np_state *state)
 {
 	struct np_left l = {
 		.mode = file_mode(c), .view = r->view, .answers = r->answers,
-		.table = r->known.table, .index = r->known.index,
-		.has_state = state,
+		.known = r->known, .has_state = state,
 	};
 	struct np_err err = NP_ERR_INIT;
 
@@ -358,8 +358,7 @@ static void save(struct np_cycle *c, struct round *r, struct np_state *state)
 	}
 	r->view = (struct np_view){ .site = NULL };
 	r->answers = (struct np_answers){ NULL };
-	r->known.table = NULL;
-	r->known.index = NULL;
+	r->known = (struct np_known){ .more = r->known.more };
 	if (!np_proxy_leave(c->proxy, &l, &err))
 		return; /* the next round tells, if it stays so */
 	if (state)
@@ -375,8 +374,7 @@ static void clean_up(struct round *r)
 {
 	np_placement_free(r->placement);
 	np_view_free(&r->view);
-	np_app_index_unref(r->known.index);
-	np_press_unref(r->known.table);
+	np_known_free(&r->known);
 	np_answers_free(&r->answers);
 	free(r->arrivals.of);
 	np_change_list_free(r->change, r->n_changes);

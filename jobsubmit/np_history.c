@@ -11,13 +11,15 @@
 
 /* One run of a job. */
 struct job {
-	struct np_seen seen; /* without its texts and bitmaps */
-	unsigned flags;
-	int32_t profile;     /* while neighbours are looked for */
-	double end_sec;	     /* 0: it runs */
-	bool unwritten;	     /* it ended, and is still to be written down */
-	uint32_t *leaf;
-	size_t n_leaves;
+	struct np_job in; /* profile: while neighbours are looked for */
+	uint32_t *leaf;	  /* in.n_leaves */
+	char app[NP_APP_MAX + 1];
+	enum np_claim claim;
+	int partition;
+	uint32_t task, n_nodes;
+	double held_sec;
+	double end_sec; /* 0: it runs */
+	bool unwritten; /* it ended, and is still to be written down */
 };
 
 struct np_history {
@@ -70,53 +72,50 @@ static int by_id(const void *a, const void *b)
 {
 	const struct job *x = a, *y = b;
 
-	if (x->seen.id != y->seen.id)
-		return x->seen.id < y->seen.id ? -1 : 1;
+	if (x->in.id != y->in.id)
+		return x->in.id < y->in.id ? -1 : 1;
 	return (x->end_sec > 0) - (y->end_sec > 0);
 }
 
 /* Among the first n, the run that goes on. */
 static struct job *find(struct np_history *p, size_t n, uint32_t id)
 {
-	const struct job key = { .seen.id = id };
+	const struct job key = { .in.id = id };
 
 	return n ? bsearch(&key, p->job, n, sizeof(key), by_id) : NULL;
 }
 
 /* Returns 0 or -ENOMEM. */
-static int take(struct job *to, const struct np_view *v, size_t i)
+static int take(struct job *to, const struct np_seen *seen)
 {
-	const uint32_t *leaf = np_snapshot_job_leaves(v->snapshot, i,
-						      &to->n_leaves);
-	const struct np_job *in = np_snapshot_job_at(v->snapshot, i);
+	int64_t start_sec = to->in.start_sec;
 
-	int64_t start_sec = to->seen.start_sec;
-
-	to->seen = v->job[i];
-	if (!to->seen.start_sec)
-		to->seen.start_sec = start_sec;
-	to->seen.note = (struct np_note){ .decided = false };
-	to->seen.comment = NULL;
-	to->seen.tasks = NULL;
-	to->seen.user = to->seen.written = to->seen.now = NULL;
-	to->seen.bits = NULL;
-	to->flags = in->flags;
+	to->in = *seen->in;
+	if (!to->in.start_sec)
+		to->in.start_sec = start_sec;
+	strcpy(to->app, seen->app);
+	to->claim = seen->claim;
+	to->partition = seen->partition;
+	to->task = seen->task;
+	to->n_nodes = seen->n_nodes;
+	to->held_sec = seen->note.held_sec;
 	to->end_sec = 0;
 	free(to->leaf);
-	to->leaf = calloc(to->n_leaves + 1, sizeof(*to->leaf));
+	to->leaf = calloc(to->in.n_leaves + 1, sizeof(*to->leaf));
 	if (!to->leaf) {
-		to->n_leaves = 0;
+		to->in.n_leaves = 0;
 		return -ENOMEM;
 	}
-	if (to->n_leaves)
-		memcpy(to->leaf, leaf, to->n_leaves * sizeof(*leaf));
+	if (to->in.n_leaves)
+		memcpy(to->leaf, seen->in->leaf,
+		       to->in.n_leaves * sizeof(*to->leaf));
 	return 0;
 }
 
 /* When did a run end that goes on no more?  now_sec, unless Slurm tells. */
 static void set_end(struct job *job, const slurm_job_info_t *j, int64_t now_sec)
 {
-	int64_t end = now_sec, begin = job->seen.start_sec;
+	int64_t end = now_sec, begin = job->in.start_sec;
 
 	/* A requeued one may run again. */
 	if (j && j->end_time && j->end_time < end && j->end_time > begin)
@@ -129,7 +128,7 @@ static void set_end(struct job *job, const slurm_job_info_t *j, int64_t now_sec)
 static int id_of(const void *key, const void *item)
 {
 	uint32_t x = *(const uint32_t *)key;
-	uint32_t y = (*(struct job *const *)item)->seen.id;
+	uint32_t y = (*(struct job *const *)item)->in.id;
 
 	return x < y ? -1 : x > y;
 }
@@ -147,7 +146,7 @@ static int note_ends(struct np_history *p, size_t n, const bool *runs,
 		if (!runs[i] && !p->job[i].end_sec) {
 			ended[n_ended++] = &p->job[i];
 			set_end(&p->job[i], NULL, now_sec);
-			p->job[i].unwritten = p->job[i].seen.app[0];
+			p->job[i].unwritten = p->job[i].app[0];
 			p->n_unwritten += p->job[i].unwritten;
 		}
 	for (uint32_t i = 0; n_ended && i < a->jobs->record_count; i++) {
@@ -165,7 +164,7 @@ static bool share_leaf(const struct job *a, const struct job *b, uint32_t *leaf,
 		       size_t *n)
 {
 	*n = 0;
-	for (size_t i = 0, k = 0; i < a->n_leaves && k < b->n_leaves;)
+	for (size_t i = 0, k = 0; i < a->in.n_leaves && k < b->in.n_leaves;)
 		if (a->leaf[i] < b->leaf[k]) {
 			i++;
 		} else if (a->leaf[i] > b->leaf[k]) {
@@ -181,27 +180,28 @@ static bool share_leaf(const struct job *a, const struct job *b, uint32_t *leaf,
 /* By name: the handle of back then may be another application's now. */
 static void find_profiles(struct np_history *p, const struct judge *w)
 {
-	int32_t n = (int32_t)np_press_n(w->table);
+	int32_t n = (int32_t)w->table->n;
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct job *j = &p->job[i];
 
-		j->profile = np_app_index_find(w->index, j->seen.app,
-					       j->seen.uid);
-		if (j->profile >= n || j->seen.claim != NP_CLAIM_HOLDS)
-			j->profile = NP_PROFILE_UNKNOWN;
+		j->in.profile = np_app_index_find(w->index, j->app,
+						  j->in.owner);
+		if (j->in.profile >= n || j->claim != NP_CLAIM_HOLDS)
+			j->in.profile = NP_PROFILE_UNKNOWN;
 	}
 }
 
 static double predicted(const struct judge *w, const struct job *a,
 			const struct job *b)
 {
-	if (a->profile < 0 || b->profile < 0)
+	if (a->in.profile < 0 || b->in.profile < 0)
 		return 0;
-	return np_press_slowdown(w->table, (uint32_t)a->profile,
-				 (uint32_t)b->profile,
-				 a->flags & b->flags & NP_JOB_SHARES_NODES,
-				 a->n_leaves > 1 && b->n_leaves > 1);
+	return np_press_slowdown(w->table, (uint32_t)a->in.profile,
+				 (uint32_t)b->in.profile,
+				 a->in.flags & b->in.flags &
+				 NP_JOB_SHARES_NODES,
+				 a->in.n_leaves > 1 && b->in.n_leaves > 1);
 }
 
 struct beside {
@@ -220,8 +220,7 @@ static int by_overlap(const void *a, const void *b)
 
 static double overlap(const struct job *a, const struct job *b)
 {
-	double from = fmax((double)a->seen.start_sec,
-			   (double)b->seen.start_sec);
+	double from = fmax((double)a->in.start_sec, (double)b->in.start_sec);
 	double to = b->end_sec ? fmin(a->end_sec, b->end_sec) : a->end_sec;
 
 	return to - from;
@@ -245,7 +244,7 @@ static ssize_t look_back(const struct np_history *p, struct judge *w,
 
 		if (a == b || sec < 1)
 			continue;
-		w->steps += a->n_leaves + b->n_leaves;
+		w->steps += a->in.n_leaves + b->in.n_leaves;
 		if (!share_leaf(a, b, leaf, &shared))
 			continue;
 		if (np_array_more(&list, n, sizeof(*list))) {
@@ -262,8 +261,8 @@ static ssize_t look_back(const struct np_history *p, struct judge *w,
 static int add_neighbours(const struct np_history *p, struct judge *w,
 			  const struct job *a, struct np_ended *e)
 {
-	double whole = a->end_sec - (double)a->seen.start_sec, log_sum = 0;
-	uint32_t *leaf = calloc(a->n_leaves + 1, sizeof(*leaf));
+	double whole = a->end_sec - (double)a->in.start_sec, log_sum = 0;
+	uint32_t *leaf = calloc(a->in.n_leaves + 1, sizeof(*leaf));
 	struct beside *list = NULL;
 	ssize_t n = !leaf ? -ENOMEM : whole > 0 ?
 		    look_back(p, w, a, leaf, &list) : 0;
@@ -282,7 +281,7 @@ static int add_neighbours(const struct np_history *p, struct judge *w,
 
 		share_leaf(a, b, leaf, &shared);
 		e->neighbour[e->n_neighbours++] = (struct np_ended_neighbour){
-			.id = b->seen.id, .app = strdup(b->seen.app),
+			.id = b->in.id, .app = strdup(b->app),
 			.leaves = np_site_leaf_list(p->site, NULL, leaf,
 						    shared),
 			.overlap_sec = list[i].overlap_sec,
@@ -298,17 +297,15 @@ static int write_down(const struct np_history *p, struct judge *w,
 		      const struct job *a, struct np_err *err)
 {
 	struct np_ended e = {
-		.id = a->seen.id, .array = a->seen.array,
-		.task = a->seen.task, .uid = a->seen.uid,
-		.app = strdup(a->seen.app),
-		.partition = strdup(a->seen.partition < 0 ? "" :
-				    np_site_partition_name(p->site,
-							   a->seen.partition)),
+		.id = a->in.id, .array = a->in.array, .task = a->task,
+		.uid = a->in.owner, .app = strdup(a->app),
+		.partition = strdup(a->partition < 0 ? "" :
+				    p->site->part[a->partition].name),
 		.leaves = np_site_leaf_list(p->site, NULL, a->leaf,
-					    a->n_leaves),
-		.n_nodes = a->seen.n_nodes, .submit = (double)a->seen.submit_sec,
-		.start = (double)a->seen.start_sec, .end = a->end_sec,
-		.held_sec = a->seen.held_sec,
+					    a->in.n_leaves),
+		.n_nodes = a->n_nodes, .submit = (double)a->in.submit_sec,
+		.start = (double)a->in.start_sec, .end = a->end_sec,
+		.held_sec = a->held_sec,
 	};
 	int rc = add_neighbours(p, w, a, &e);
 
@@ -357,8 +354,8 @@ static size_t drop_old(struct np_history *p)
 
 	for (size_t i = 0; i < p->n; i++)
 		if ((!p->job[i].end_sec || p->job[i].unwritten) &&
-		    (double)p->job[i].seen.start_sec < oldest)
-			oldest = (double)p->job[i].seen.start_sec;
+		    (double)p->job[i].in.start_sec < oldest)
+			oldest = (double)p->job[i].in.start_sec;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct job *j = &p->job[i];
 
@@ -382,7 +379,7 @@ static int merge(struct np_history *p, const struct np_view *v, bool *runs)
 	struct job *grown;
 
 	for (size_t i = 0; i < v->n_jobs; i++)
-		fresh += v->job[i].state == NP_JOB_RUNNING;
+		fresh += v->job[i].in->state == NP_JOB_RUNNING;
 	grown = reallocarray(p->job, had + fresh + 1, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -390,17 +387,17 @@ static int merge(struct np_history *p, const struct np_view *v, bool *runs)
 	for (size_t i = 0; i < v->n_jobs; i++) {
 		struct job *j;
 
-		if (v->job[i].state != NP_JOB_RUNNING)
+		if (v->job[i].in->state != NP_JOB_RUNNING)
 			continue;
 		j = find(p, had, v->job[i].id);
-		if (j && (j->seen.start_sec == v->job[i].start_sec ||
-			  !v->job[i].start_sec))
+		if (j && (j->in.start_sec == v->job[i].in->start_sec ||
+			  !v->job[i].in->start_sec))
 			runs[j - p->job] = true;
-		else if (v->job[i].start_sec)
+		else if (v->job[i].in->start_sec)
 			memset(j = &p->job[p->n++], 0, sizeof(*j));
 		else
 			continue; /* requeued, and never seen running */
-		if (take(j, v, i))
+		if (take(j, &v->job[i]))
 			return -ENOMEM;
 	}
 	return 0;

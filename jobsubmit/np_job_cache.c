@@ -7,21 +7,8 @@
 
 #include "np_array.h"
 
-#define MAX_LISTS 4096
-#define MAX_LIST_BYTES (16 << 20) /* of texts and bitmaps */
-
-/* A list and its nodes. */
-struct list {
-	char *hosts;
-	int rc;
-	uint64_t *nodes;
-};
-
 struct np_job_cache {
 	void *cached; /* tsearch(3) by id */
-	void *list; /* by text */
-	size_t n_lists, list_bytes;
-	struct np_site *site; /* of the lists */
 };
 
 int np_job_cache_new(struct np_job_cache **out)
@@ -38,29 +25,11 @@ static void free_cached(void *p)
 	free(cached);
 }
 
-static void free_list(void *p)
-{
-	struct list *l = p;
-
-	free(l->hosts);
-	free(l->nodes);
-	free(l);
-}
-
-static void drop_lists(struct np_job_cache *m)
-{
-	tdestroy(m->list, free_list);
-	m->list = NULL;
-	m->n_lists = m->list_bytes = 0;
-}
-
 void np_job_cache_free(struct np_job_cache *m)
 {
 	if (!m)
 		return;
 	tdestroy(m->cached, free_cached);
-	drop_lists(m);
-	np_site_unref(m->site);
 	free(m);
 }
 
@@ -126,50 +95,4 @@ void np_job_cache_sweep(struct np_job_cache *m)
 		free_cached(s.gone[i]);
 	}
 	free(s.gone);
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(((const struct list *)a)->hosts,
-		      ((const struct list *)b)->hosts);
-}
-
-int np_job_cache_parse(struct np_job_cache *m, struct np_site *site,
-		       const char *hosts,
-		       const uint64_t **nodes)
-{
-	const struct list key = { .hosts = (char *)(hosts ? hosts : "") };
-	struct list *l;
-	size_t bytes;
-	void *at;
-
-	if (m->site != site) {
-		drop_lists(m);
-		np_site_unref(m->site);
-		m->site = np_site_ref(site);
-	}
-	at = tfind(&key, &m->list, by_text);
-	if (at) {
-		l = *(struct list **)at;
-		*nodes = l->nodes;
-		return l->rc;
-	}
-	bytes = strlen(key.hosts) + np_site_words(site) * sizeof(*l->nodes);
-	if (m->n_lists == MAX_LISTS ||
-	    (m->n_lists && m->list_bytes + bytes > MAX_LIST_BYTES))
-		drop_lists(m);
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		return -ENOMEM;
-	l->hosts = strdup(key.hosts);
-	l->nodes = calloc(np_site_words(site), sizeof(*l->nodes));
-	if (!l->hosts || !l->nodes || !tsearch(l, &m->list, by_text)) {
-		free_list(l);
-		return -ENOMEM;
-	}
-	m->n_lists++;
-	m->list_bytes += bytes;
-	l->rc = np_site_parse(site, key.hosts, l->nodes);
-	*nodes = l->nodes;
-	return l->rc;
 }

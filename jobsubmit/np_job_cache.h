@@ -1,15 +1,12 @@
 /*
  * What the thread remembers of jobs from one decision to the next, beyond what
- * stands in them; and lists of nodes it has worked out already.
+ * stands in them.
  */
 #ifndef NP_JOB_CACHE_H
 #define NP_JOB_CACHE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include "np_site.h"
 
 struct np_cached_job {
 	uint32_t id;
@@ -36,13 +33,5 @@ struct np_cached_job *np_job_cache_find(struct np_job_cache *m, uint32_t id);
 
 /* Forget the jobs that were not asked for since the last sweep. */
 void np_job_cache_sweep(struct np_job_cache *m);
-
-/*
- * np_site_parse() with what was asked before remembered: jobs share few lists.
- * *nodes is owned by m and valid until the next call.
- */
-int np_job_cache_parse(struct np_job_cache *m, struct np_site *site,
-		       const char *hosts,
-		       const uint64_t **nodes);
 
 #endif

@@ -105,7 +105,7 @@ static void change(struct np_shared *shared, job_desc_msg_t *d, bool one,
 {
 	const struct np_written *w = one ? np_shared_written(shared, c->id,
 							     c->task) : NULL;
-	struct np_changes *changes = np_shared_changes(shared);
+	struct np_changes *changes = shared->changes;
 	bool strange = np_changes_strange(changes, c->id, c->uid);
 	bool too_long = is_too_long(d->exc_nodes);
 
@@ -127,7 +127,6 @@ static void change(struct np_shared *shared, job_desc_msg_t *d, bool one,
 
 int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
 {
-	const struct np_conf *conf;
 	const struct np_sending *own;
 	struct np_change c = { .uid = uid };
 	int rc = SLURM_SUCCESS;
@@ -138,15 +137,15 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
 	c.id = id_of(d, &c.task, &one);
 	if (!c.id)
 		return rc;
-	np_shared_lock(shared, &conf);
-	own = np_shared_sending(shared);
+	pthread_mutex_lock(&shared->lock);
+	own = shared->sending;
 	if (is_own(own, d, c.id, c.task, uid))
-		rc = np_changes_overtake(np_shared_changes(shared), own) ?
-		     EAGAIN : SLURM_SUCCESS;
+		rc = np_changes_overtake(shared->changes, own) ? EAGAIN :
+		     SLURM_SUCCESS;
 	else if (uid == geteuid() && np_note_in(d->admin_comment))
 		rc = EAGAIN; /* ours, but nobody waits for it any more */
 	else
 		change(shared, d, one, &c);
-	np_shared_unlock(shared);
+	pthread_mutex_unlock(&shared->lock);
 	return rc;
 }

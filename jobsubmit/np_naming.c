@@ -29,22 +29,18 @@ struct run {
 	uint32_t kin, number, node, n;
 };
 
-struct np_naming {
-	struct kin *kin; /* one more, to end the last */
-	size_t n_kin;
-	struct run *run; /* by kin and number */
-	size_t n_runs;
-};
-
 /* A part of a run. */
 struct piece {
 	uint32_t kin, number, n, group;
 };
 
-struct np_naming_cut {
-	const struct np_naming *naming;
-	struct piece *piece;
-	size_t n;
+struct np_naming {
+	struct kin *kin; /* one more, to end the last */
+	size_t n_kin;
+	struct run *run; /* by kin and number */
+	size_t n_runs;
+	struct piece *piece; /* of the runs, by groups */
+	size_t n_pieces;
 };
 
 static bool is_digit(char c)
@@ -180,48 +176,35 @@ void np_naming_free(struct np_naming *x)
 		return;
 	free(x->kin);
 	free(x->run);
+	free(x->piece);
 	free(x);
 }
 
-int np_naming_cut_new(const struct np_naming *x, const uint32_t *group,
-		      struct np_naming_cut **out)
+int np_naming_cut(struct np_naming *x, const uint32_t *group)
 {
-	struct np_naming_cut *c = calloc(1, sizeof(*c));
 	size_t n = 0;
 
 	for (size_t i = 0; i < x->n_runs; i++)
 		n += x->run[i].n;
-	if (c)
-		c->piece = calloc(n + 1, sizeof(*c->piece));
-	if (!c || !c->piece) {
-		free(c);
+	x->piece = calloc(n + 1, sizeof(*x->piece));
+	if (!x->piece)
 		return -ENOMEM;
-	}
-	c->naming = x;
 	for (size_t i = 0; i < x->n_runs; i++)
 		for (uint32_t k = 0; k < x->run[i].n; k++) {
 			const struct run *r = &x->run[i];
 			uint32_t g = group[r->node + k];
-			struct piece *last = k ? &c->piece[c->n - 1] : NULL;
+			struct piece *last = k ? &x->piece[x->n_pieces - 1] :
+						 NULL;
 
 			if (last && last->group == g)
 				last->n++;
 			else
-				c->piece[c->n++] = (struct piece){
+				x->piece[x->n_pieces++] = (struct piece){
 					.kin = r->kin, .n = 1, .group = g,
 					.number = r->number + k,
 				};
 		}
-	*out = c;
 	return 0;
-}
-
-void np_naming_cut_free(struct np_naming_cut *c)
-{
-	if (!c)
-		return;
-	free(c->piece);
-	free(c);
 }
 
 /* ---- lists of names, written ---- */
@@ -371,13 +354,12 @@ char *np_naming_format(const struct np_naming *x, const uint64_t *nodes)
 	return finish(&l);
 }
 
-char *np_naming_cut_format(const struct np_naming_cut *c,
-			   const uint64_t *open)
+char *np_naming_closed(const struct np_naming *x, const uint64_t *open)
 {
-	struct list l = { .x = c->naming };
+	struct list l = { .x = x };
 
-	for (size_t i = 0; i < c->n; i++) {
-		const struct piece *p = &c->piece[i];
+	for (size_t i = 0; i < x->n_pieces; i++) {
+		const struct piece *p = &x->piece[i];
 
 		if (p->group != UINT32_MAX && !np_bits_test(open, p->group))
 			add(&l, p->kin, p->number, p->n);
@@ -447,6 +429,18 @@ static void set_range(const struct np_naming *x, const struct kin *kin,
 
 		set_bits(nodes, r->node + a, b - a);
 	}
+}
+
+void np_naming_set(const struct np_naming *x, const char *name,
+		   uint64_t *nodes)
+{
+	struct named n = named(name, 0);
+	const struct kin *kin = find_kin(x, name, n.kin.len, n.kin.digits);
+
+	if (!kin && n.kin.digits && !n.zero)
+		kin = find_kin(x, name, n.kin.len, ANY_DIGITS);
+	if (kin)
+		set_range(x, kin, n.number, n.number, nodes);
 }
 
 /* One range behind another; nodes NULL: only look whether they are ranges. */

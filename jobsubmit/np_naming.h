@@ -30,17 +30,17 @@ char *np_naming_format(const struct np_naming *x, const uint64_t *nodes);
 int np_naming_parse(const struct np_naming *x, const char *word, size_t len,
 		    uint64_t *nodes);
 
+/* Set the bit of the node of that name, if there is one. */
+void np_naming_set(const struct np_naming *x, const char *name,
+		   uint64_t *nodes);
+
 /*
- * The nodes cut into groups: leaf switches.  group[n]: of each node;
- * UINT32_MAX: of none.  To be freed before the naming.
+ * Cut the nodes into groups: leaf switches.  group[n]: of each node;
+ * UINT32_MAX: of none.  Once.  Returns 0 or -ENOMEM.
  */
-struct np_naming_cut;
-int np_naming_cut_new(const struct np_naming *x, const uint32_t *group,
-		      struct np_naming_cut **out);
-void np_naming_cut_free(struct np_naming_cut *c); /* NULL is allowed */
+int np_naming_cut(struct np_naming *x, const uint32_t *group);
 
 /* The list of all nodes in groups that are not in open[]; as above. */
-char *np_naming_cut_format(const struct np_naming_cut *c,
-			   const uint64_t *open);
+char *np_naming_closed(const struct np_naming *x, const uint64_t *open);
 
 #endif

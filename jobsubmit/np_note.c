@@ -205,6 +205,13 @@ static void put(FILE *f, const struct np_note *n)
 	fputc('}', f);
 }
 
+void np_note_user(uint64_t *user, const uint64_t *ours, const uint64_t *now,
+		  size_t words)
+{
+	for (size_t k = 0; k < words; k++)
+		user[k] = now[k] & ~(ours[k] & ~user[k]);
+}
+
 char *np_note_join(const char *a, const char *b)
 {
 	char *text;

@@ -10,6 +10,7 @@
 #define NP_NOTE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "np_app.h"
@@ -34,6 +35,18 @@ void np_note_clear(struct np_note *n);
 
 /* Is there a note, damaged or not? */
 bool np_note_in(const char *comment);
+
+/*
+ * What is the user's in a list that stands in a job now[], when user[] was
+ * remembered as his and ours[] was put there by us; into user[]:
+ * - a node that only we put there is ours;
+ * - one that somebody added since is the user's;
+ * - one that somebody took out since is nobody's, also if it was the user's.
+ * With nothing remembered all of it is the user's: better one node too many
+ * kept off than a wish lost.  Bitmaps of nodes.
+ */
+void np_note_user(uint64_t *user, const uint64_t *ours, const uint64_t *now,
+		  size_t words);
 
 /*
  * Two lists as one, of which each may be NULL.  malloc'ed; NULL: out of memory.

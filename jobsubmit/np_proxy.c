@@ -11,9 +11,7 @@
 struct reading {
 	double budget_sec;
 	np_store_warn_f *warn;
-	struct np_press *table;
-	struct np_app_index *index;
-	bool more;
+	struct np_known known;
 	int rc;
 	struct np_err trouble, err;
 };
@@ -27,12 +25,17 @@ struct np_proxy {
 	mode_t mode; /* of what is in the store; 0: not looked at */
 	bool renew;
 	char store[PATH_MAX];
-	/* What is known. */
-	struct np_press *table;
-	struct np_app_index *index;
+	struct np_known known;
 	char fabric[256];
 	bool forgot;
 };
+
+void np_known_free(struct np_known *k)
+{
+	np_press_unref(k->table);
+	np_app_index_unref(k->index);
+	*k = (struct np_known){ NULL };
+}
 
 int np_proxy_new(const struct np_patience *p, struct np_proxy **out)
 {
@@ -69,8 +72,7 @@ void np_proxy_free(struct np_proxy *s)
 {
 	if (!s)
 		return;
-	np_press_unref(s->table);
-	np_app_index_unref(s->index);
+	np_known_free(&s->known);
 	np_worker_free(s->worker, free_rest, s);
 }
 
@@ -111,20 +113,17 @@ static void do_read(void *arg)
 	bool changed;
 
 	np_catalog_refresh(s->catalog, r->budget_sec, r->warn, NULL, &changed,
-			   &r->more, &r->trouble);
-	r->rc = np_catalog_table(s->catalog, &r->table, &r->err);
+			   &r->known.more, &r->trouble);
+	r->rc = np_catalog_table(s->catalog, &r->known.table, &r->err);
 	if (!r->rc)
-		r->rc = np_catalog_index(s->catalog, &r->index);
+		r->rc = np_catalog_index(s->catalog, &r->known.index);
 }
 
 static void drop_reading(void *arg)
 {
 	struct np_proxy *s = arg;
 
-	np_press_unref(s->reading.table);
-	np_app_index_unref(s->reading.index);
-	s->reading.table = NULL;
-	s->reading.index = NULL;
+	np_known_free(&s->reading.known);
 }
 
 static int take_reading(struct np_proxy *s)
@@ -135,15 +134,12 @@ static int take_reading(struct np_proxy *s)
 		drop_reading(s);
 		return r->rc;
 	}
-	np_press_unref(s->table);
-	np_app_index_unref(s->index);
-	s->table = r->table;
-	s->index = r->index;
+	np_known_free(&s->known);
+	s->known = r->known;
+	r->known = (struct np_known){ NULL };
 	s->forgot = false;
 	snprintf(s->fabric, sizeof(s->fabric), "%s",
 		 np_catalog_fabric(s->catalog));
-	r->table = NULL;
-	r->index = NULL;
 	return 0;
 }
 
@@ -151,13 +147,15 @@ static int take_reading(struct np_proxy *s)
 static int forget(struct np_proxy *s)
 {
 	struct np_app_index *none;
-	int rc = s->forgot || !s->index ? 0 :
-		 np_app_index_new(NULL, 0, NP_PROFILE_UNKNOWN, NULL, &none);
+	int rc;
 
-	if (rc || s->forgot || !s->index)
+	if (s->forgot || !s->known.index)
+		return 0;
+	rc = np_app_index_new(NULL, 0, NP_PROFILE_UNKNOWN, NULL, &none);
+	if (rc)
 		return rc;
-	np_app_index_unref(s->index);
-	s->index = none;
+	np_app_index_unref(s->known.index);
+	s->known.index = none;
 	s->forgot = true;
 	return 0;
 }
@@ -197,18 +195,18 @@ int np_proxy_read(struct np_proxy *s, double budget_sec,
 			if (rc)
 				return np_errf(err, rc, "%s",
 					       s->reading.err.text);
-			out->more = s->reading.more;
+			out->more = s->known.more;
 			*trouble = s->reading.trouble;
 		}
 	}
 	rc = endure(s, trouble);
 	if (rc)
 		return rc;
-	if (!s->index)
+	if (!s->known.index)
 		return np_errf(err, -EAGAIN, "%s: the store does not answer",
 			       s->store);
-	out->table = np_press_ref(s->table);
-	out->index = np_app_index_ref(s->index);
+	out->table = np_press_ref(s->known.table);
+	out->index = np_app_index_ref(s->known.index);
 	return 0;
 }
 
@@ -234,8 +232,8 @@ static void do_leave(void *arg)
 	if (l->mode != s->mode &&
 	    !np_state_set_mode(l->store, l->mode, &w->err))
 		s->mode = l->mode;
-	np_history_update(s->history, &l->view, &l->answers, l->table, l->index,
-			  l->store, l->mode, &w->err);
+	np_history_update(s->history, &l->view, &l->answers, l->known.table,
+			  l->known.index, l->store, l->mode, &w->err);
 	if (l->has_state)
 		np_state_save(l->store, &l->state, l->mode, &w->err);
 }
@@ -244,8 +242,7 @@ static void free_left(struct np_left *l)
 {
 	np_view_free(&l->view);
 	np_answers_free(&l->answers);
-	np_press_unref(l->table);
-	np_app_index_unref(l->index);
+	np_known_free(&l->known);
 	if (l->has_state)
 		np_state_free(&l->state);
 }

@@ -43,12 +43,13 @@ int np_proxy_open(struct np_proxy *s, const struct np_conf *conf,
 /* np_catalog_want(); false while the store hangs. */
 bool np_proxy_want(struct np_proxy *s, const char *app, uint32_t uid);
 
-/* Of the store, as it was read last. */
+/* Of the store, as it was read last; references. */
 struct np_known {
-	struct np_press *table;	    /* np_press_unref() */
-	struct np_app_index *index; /* np_app_index_unref() */
-	bool more;		    /* is still to be read */
+	struct np_press *table;
+	struct np_app_index *index;
+	bool more; /* is still to be read */
 };
+void np_known_free(struct np_known *k);
 
 /*
  * Read for budget_sec.  warn is called by another thread.  Returns 0, also
@@ -68,8 +69,7 @@ struct np_left {
 	mode_t mode; /* of the files */
 	struct np_view view;
 	struct np_answers answers;
-	struct np_press *table;
-	struct np_app_index *index;
+	struct np_known known;
 	struct np_state state;
 	bool has_state; /* else it is not written */
 };

@@ -1,25 +1,11 @@
 #include "np_shared.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "np_clock.h"
-
-struct np_shared {
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
-	bool woken, busy;
-	struct np_conf conf;
-	struct np_standing *standing;
-	struct np_written *written;
-	size_t n_written;
-	struct np_changes *changes;
-	const struct np_sending *sending;
-	double let_in_sec; /* monotonic: the last time */
-};
 
 int np_shared_new(const struct np_conf *conf, struct np_shared **out)
 {
@@ -44,34 +30,11 @@ void np_shared_configure(struct np_shared *d, const struct np_conf *conf)
 	pthread_mutex_unlock(&d->lock);
 }
 
-struct np_standing *np_shared_lock(struct np_shared *d,
-				   const struct np_conf **conf)
-{
-	pthread_mutex_lock(&d->lock);
-	*conf = &d->conf;
-	return d->standing;
-}
-
-void np_shared_unlock(struct np_shared *d)
-{
-	pthread_mutex_unlock(&d->lock);
-}
-
-bool np_shared_is_busy(const struct np_shared *d)
-{
-	return d->busy;
-}
-
 void np_shared_busy(struct np_shared *d, bool busy)
 {
 	pthread_mutex_lock(&d->lock);
 	d->busy = busy;
 	pthread_mutex_unlock(&d->lock);
-}
-
-void np_shared_let_in(struct np_shared *d)
-{
-	d->let_in_sec = np_mono_sec();
 }
 
 void np_shared_settle(struct np_shared *d)
@@ -107,21 +70,11 @@ const struct np_written *np_shared_written(const struct np_shared *d,
 				      sizeof(key), by_id) : NULL;
 }
 
-struct np_changes *np_shared_changes(struct np_shared *d)
-{
-	return d->changes;
-}
-
 void np_shared_sends(struct np_shared *d, const struct np_sending *s)
 {
 	pthread_mutex_lock(&d->lock);
 	d->sending = s;
 	pthread_mutex_unlock(&d->lock);
-}
-
-const struct np_sending *np_shared_sending(const struct np_shared *d)
-{
-	return d->sending;
 }
 
 void np_shared_wake_locked(struct np_shared *d)

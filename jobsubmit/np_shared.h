@@ -5,6 +5,7 @@
 #ifndef NP_SHARED_H
 #define NP_SHARED_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,7 +33,27 @@ struct np_written {
 	int64_t until_sec; /* 0: none */
 };
 
-struct np_shared;
+/* Under its lock, all of it. */
+struct np_shared {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool woken;
+	/* The thread is between looking at the cluster and publishing what it
+	   decided, and wrote: what conflicts waits for it. */
+	bool busy;
+	struct np_conf conf;
+	/* NULL: none was made yet, or np_shared_withdraw() was called. */
+	struct np_standing *standing;
+	struct np_written *written; /* by id */
+	size_t n_written;
+	struct np_changes *changes;
+	/* The update that the thread sends just now, or NULL: job_modify sees
+	   that one, too, and must know it from those of others. */
+	const struct np_sending *sending;
+	/* Monotonic: when a submission was let in last.  slurmctld makes a job
+	   of it when its callback has returned. */
+	double let_in_sec;
+};
 
 /* conf is copied.  Returns 0 or -ENOMEM. */
 int np_shared_new(const struct np_conf *conf, struct np_shared **out);
@@ -43,51 +64,23 @@ void np_shared_free(struct np_shared *d); /* NULL is allowed */
 /* Replaces the settings. */
 void np_shared_configure(struct np_shared *d, const struct np_conf *conf);
 
-/*
- * Lock it for a callback and look; until np_shared_unlock().  The standing
- * decision is NULL before the first one, or after np_shared_withdraw().
- */
-struct np_standing *np_shared_lock(struct np_shared *d,
-				   const struct np_conf **conf);
-void np_shared_unlock(struct np_shared *d);
-
-/*
- * Only between lock and unlock: is the thread between looking at the cluster
- * and publishing what it decided, and wrote?  What conflicts then waits for it.
- */
-bool np_shared_is_busy(const struct np_shared *d);
-void np_shared_busy(struct np_shared *d, bool busy); /* for the thread */
-
-/*
- * A submission was let in, and slurmctld makes a job of it when its callback
- * has returned: between lock and unlock.  For the thread, which is busy: wait
- * until it surely sees what was let in.
- */
+void np_shared_busy(struct np_shared *d, bool busy);
+/* For the thread, which is busy: wait until it surely sees what was let in. */
 #define NP_SHARED_IN_FLIGHT_SEC 0.2 /* mostly a millisecond */
-void np_shared_let_in(struct np_shared *d);
 void np_shared_settle(struct np_shared *d);
 
 /*
- * Only between lock and unlock: what stands in a job, or in one task of an
- * array (else NP_CHANGE_ALL); NULL: nothing.
+ * With the lock: what stands in a job, or in one task of an array (else
+ * NP_CHANGE_ALL); NULL: nothing.
  */
 const struct np_written *np_shared_written(const struct np_shared *d,
 					   uint32_t id,
 					   uint32_t task);
 
-/* Only between lock and unlock: what was changed in jobs, np_changes.h. */
-struct np_changes *np_shared_changes(struct np_shared *d);
-
-/*
- * For the thread: it sends this update now; NULL: it is over.  job_modify
- * sees that one, too, and must know it from those of others.
- */
+/* For the thread: it sends this update now; NULL: it is over. */
 void np_shared_sends(struct np_shared *d, const struct np_sending *s);
 
-/* Only between lock and unlock: what the thread sends, or NULL. */
-const struct np_sending *np_shared_sending(const struct np_shared *d);
-
-/* Wake the thread before its time; the other one between lock and unlock. */
+/* Wake the thread before its time; the other one with the lock. */
 void np_shared_wake(struct np_shared *d);
 void np_shared_wake_locked(struct np_shared *d);
 

@@ -8,8 +8,6 @@
 
 #include "np_bits.h"
 #include "np_hostlist.h"
-#include "np_site_impl.h"
-#include "np_text.h"
 
 struct np_site *np_site_ref(struct np_site *s)
 {
@@ -22,44 +20,22 @@ void np_site_unref(struct np_site *s)
 {
 	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
-	np_naming_cut_free(s->cut);
 	np_naming_free(s->naming);
 	np_leaves_unref(s->leaves);
 	for (size_t i = 0; s->name && i < s->n_nodes; i++)
 		free(s->name[i]);
-	for (size_t i = 0; i < s->n_classes; i++) {
-		free(s->class[i].features);
-		free(s->class[i].nodes);
+	for (size_t i = 0; i < s->n_kinds; i++) {
+		free(s->kind[i].features);
+		free(s->kind[i].nodes);
 	}
 	for (size_t i = 0; i < s->n_parts; i++) {
 		free(s->part[i].name);
 		free(s->part[i].nodes);
 	}
-	free(s->class);
+	free(s->kind);
 	free(s->part);
 	free(s->name);
-	free(s->slot);
 	free(s);
-}
-
-struct np_leaves *np_site_leaves(const struct np_site *s)
-{
-	return s->leaves;
-}
-
-size_t np_site_n_nodes(const struct np_site *s)
-{
-	return s->n_nodes;
-}
-
-size_t np_site_words(const struct np_site *s)
-{
-	return s->words;
-}
-
-size_t np_site_n_partitions(const struct np_site *s)
-{
-	return s->n_parts;
 }
 
 int np_site_partition(const struct np_site *s, const char *names)
@@ -73,60 +49,6 @@ int np_site_partition(const struct np_site *s, const char *names)
 	return -1;
 }
 
-const char *np_site_partition_name(const struct np_site *s, int partition)
-{
-	return s->part[partition].name;
-}
-
-const uint64_t *np_site_partition_nodes(const struct np_site *s, int partition)
-{
-	return s->part[partition].nodes;
-}
-
-bool np_site_partition_shares(const struct np_site *s, int partition)
-{
-	return s->part[partition].shares;
-}
-
-/* Where a name is looked for first. */
-static size_t slot_of(const struct np_site *s, const char *name)
-{
-	return np_hash(NP_HASH, name, strlen(name)) & (s->n_slots - 1);
-}
-
-int np_site_index(struct np_site *s)
-{
-	s->n_slots = 16;
-	while (s->n_slots < 2 * s->n_nodes)
-		s->n_slots *= 2;
-	s->slot = malloc(s->n_slots * sizeof(*s->slot));
-	if (!s->slot)
-		return -ENOMEM;
-	memset(s->slot, 0xff, s->n_slots * sizeof(*s->slot));
-	for (uint32_t i = 0; i < s->n_nodes; i++) {
-		size_t at = slot_of(s, s->name[i]);
-
-		if (!s->name[i][0])
-			continue;
-		while (s->slot[at] != NO_NODE)
-			at = (at + 1) & (s->n_slots - 1);
-		s->slot[at] = i;
-	}
-	return 0;
-}
-
-static uint32_t np_site_find(const struct np_site *s, const char *name)
-{
-	size_t at = slot_of(s, name);
-
-	while (s->slot[at] != NO_NODE) {
-		if (!strcmp(s->name[s->slot[at]], name))
-			return s->slot[at];
-		at = (at + 1) & (s->n_slots - 1);
-	}
-	return NO_NODE;
-}
-
 struct parse {
 	const struct np_site *site;
 	uint64_t *nodes;
@@ -136,13 +58,9 @@ struct parse {
 static int parse_one(void *arg, const char *name)
 {
 	struct parse *p = arg;
-	uint32_t node;
-
 	if (!p->left--)
 		return -EINVAL;
-	node = np_site_find(p->site, name);
-	if (node != NO_NODE)
-		np_bits_set(p->nodes, node);
+	np_naming_set(p->site->naming, name, p->nodes);
 	return 0;
 }
 
@@ -175,7 +93,7 @@ char *np_site_format(const struct np_site *s, const uint64_t *nodes)
 
 char *np_site_closed(const struct np_site *s, const uint64_t *open)
 {
-	return or_null(np_naming_cut_format(s->cut, open));
+	return or_null(np_naming_closed(s->naming, open));
 }
 
 char *np_site_leaf_list(const struct np_site *s, const uint64_t *leaves,
@@ -186,10 +104,10 @@ char *np_site_leaf_list(const struct np_site *s, const uint64_t *leaves,
 	char *text;
 
 	if (leaves)
-		NP_BITS_EACH(i, leaves, np_leaves_words(l))
-			slurm_hostlist_push_host(list, np_leaves_name(l, i));
+		NP_BITS_EACH(i, leaves, l->words)
+			slurm_hostlist_push_host(list, l->name[i]);
 	for (size_t i = 0; i < n; i++)
-		slurm_hostlist_push_host(list, np_leaves_name(l, leaf[i]));
+		slurm_hostlist_push_host(list, l->name[leaf[i]]);
 	text = np_ranged_string(list);
 	slurm_hostlist_destroy(list);
 	return text;
@@ -248,7 +166,7 @@ static bool has_all(const char *list, const char *features)
 	return true;
 }
 
-static bool suits(const struct np_class *c, const struct np_need *need)
+static bool suits(const struct np_node_kind *c, const struct np_need *need)
 {
 	uint64_t cpus = need->cpus_per_node ? need->cpus_per_node : 1;
 
@@ -270,7 +188,7 @@ static uint32_t most(uint32_t a, uint32_t b)
 }
 
 /* CPUs that its memory leaves a job on such a node. */
-static uint64_t usable_cpus(const struct np_class *c,
+static uint64_t usable_cpus(const struct np_node_kind *c,
 			    const struct np_need *need)
 {
 	uint64_t by_memory = need->memory_per_cpu_mb ?
@@ -294,8 +212,8 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
 		return -ENOENT;
 	p = &s->part[fit->partition];
 	memset(nodes, 0, s->words * sizeof(*nodes));
-	for (size_t k = 0; k < s->n_classes; k++) {
-		const struct np_class *c = &s->class[k];
+	for (size_t k = 0; k < s->n_kinds; k++) {
+		const struct np_node_kind *c = &s->kind[k];
 
 		if (!np_bits_meet(p->nodes, c->nodes, s->words) ||
 		    !suits(c, need))
@@ -307,7 +225,7 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
 			least = usable_cpus(c, need);
 	}
 	/* Where all nodes are alike, one is as good as another. */
-	fit->constraint |= p->n_classes > 1 &&
+	fit->constraint |= p->n_kinds > 1 &&
 			   (need->tres || (need->features &&
 					   !is_plain(need->features)));
 	fit->nodes = most(1, need->nodes);

@@ -6,17 +6,46 @@
 #ifndef NP_SITE_H
 #define NP_SITE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "np_err.h"
 #include "np_leaves.h"
+#include "np_naming.h"
 #include "np_slurm_compat.h"
 
-#define NP_SITE_MAX_CLASSES 256
+#define NP_SITE_MAX_KINDS 256
 
-struct np_site;
+/* Nodes that are the same to a job. */
+struct np_node_kind {
+	uint32_t cpus;
+	uint64_t memory_mb;
+	char *features; /* "a,b" */
+	uint64_t *nodes;
+};
+
+struct np_part {
+	char *name;
+	bool is_default;
+	bool shares; /* jobs that do not ask to be alone share nodes there */
+	uint64_t *nodes;
+	size_t n_kinds; /* that have nodes in it */
+};
+
+struct np_site {
+	atomic_uint refs;
+	uint64_t digest; /* of all it was made from */
+	size_t n_nodes, words; /* words: of a bitmap of nodes */
+	char **name; /* "": no such node any more */
+	struct np_leaves *leaves;
+	struct np_naming *naming; /* cut by leaves */
+	struct np_node_kind *kind;
+	size_t n_kinds;
+	struct np_part *part;
+	size_t n_parts;
+};
 
 /* What a job asks of its nodes, out of its description or its record. */
 struct np_need {
@@ -65,21 +94,12 @@ int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
 struct np_site *np_site_ref(struct np_site *s);
 void np_site_unref(struct np_site *s); /* NULL is allowed */
 
-struct np_leaves *np_site_leaves(const struct np_site *s);
-size_t np_site_n_nodes(const struct np_site *s);
-size_t np_site_words(const struct np_site *s); /* of a bitmap of nodes */
-
-size_t np_site_n_partitions(const struct np_site *s);
 /* Of "a,b" the first.  -1: there is no such partition.  NULL: the default. */
 int np_site_partition(const struct np_site *s, const char *names);
-const char *np_site_partition_name(const struct np_site *s, int partition);
-const uint64_t *np_site_partition_nodes(const struct np_site *s, int partition);
-/* Do jobs that do not ask to be alone share nodes there? */
-bool np_site_partition_shares(const struct np_site *s, int partition);
 
 /*
  * nodes[]: those of the partition that would do.  Returns 0, or -ENOENT where
- * the partition is not known.  No allocation; at most classes times words.
+ * the partition is not known.  No allocation; at most kinds times words.
  */
 int np_site_fit(const struct np_site *s, const struct np_need *need,
 		uint64_t *nodes, struct np_fit *fit);

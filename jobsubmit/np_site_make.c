@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "np_bits.h"
-#include "np_site_impl.h"
+#include "np_site.h"
 #include "np_text.h"
 #include "np_topo.h"
 
@@ -56,32 +56,30 @@ static int add_names(struct np_site *s, const node_info_msg_t *nodes)
 		if (!s->name[i])
 			return -ENOMEM;
 	}
-	if (!s->name)
-		return -ENOMEM;
-	return np_site_index(s) ? -ENOMEM :
-	       np_naming_new(s->name, s->n_nodes, &s->naming);
+	return s->name ? np_naming_new(s->name, s->n_nodes, &s->naming) :
+			 -ENOMEM;
 }
 
-static bool same_class(const struct np_class *c, const node_info_t *n)
+static bool same_kind(const struct np_node_kind *c, const node_info_t *n)
 {
 	return c->cpus == n->cpus && c->memory_mb == n->real_memory &&
 	       !strcmp(c->features, features_of(n));
 }
 
-static struct np_class *new_class(struct np_site *s, const node_info_t *n)
+static struct np_node_kind *new_kind(struct np_site *s, const node_info_t *n)
 {
-	struct np_class *c = &s->class[s->n_classes];
+	struct np_node_kind *c = &s->kind[s->n_kinds];
 
 	c->cpus = n->cpus;
 	c->memory_mb = n->real_memory;
 	c->features = strdup(features_of(n));
 	c->nodes = calloc(s->words, sizeof(*c->nodes));
-	s->n_classes++;
+	s->n_kinds++;
 	return c->features && c->nodes ? c : NULL;
 }
 
-/* Too many classes: the last one has the least of all that are in it. */
-static void widen(struct np_class *c, const node_info_t *n)
+/* Too many kinds: the last one has the least of all that are in it. */
+static void widen(struct np_node_kind *c, const node_info_t *n)
 {
 	if (n->cpus < c->cpus)
 		c->cpus = n->cpus;
@@ -90,26 +88,26 @@ static void widen(struct np_class *c, const node_info_t *n)
 	c->features[0] = '\0';
 }
 
-static int add_classes(struct np_site *s, const node_info_msg_t *nodes)
+static int add_kinds(struct np_site *s, const node_info_msg_t *nodes)
 {
-	struct np_class *c = NULL;
+	struct np_node_kind *c = NULL;
 
-	s->class = calloc(NP_SITE_MAX_CLASSES, sizeof(*s->class));
-	if (!s->class)
+	s->kind = calloc(NP_SITE_MAX_KINDS, sizeof(*s->kind));
+	if (!s->kind)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_nodes; i++) {
 		const node_info_t *n = &nodes->node_array[i];
 		size_t k = 0;
 
-		if (!c || !same_class(c, n)) {
-			while (k < s->n_classes && !same_class(&s->class[k], n))
+		if (!c || !same_kind(c, n)) {
+			while (k < s->n_kinds && !same_kind(&s->kind[k], n))
 				k++;
-			if (k < s->n_classes)
-				c = &s->class[k];
-			else if (k < NP_SITE_MAX_CLASSES)
-				c = new_class(s, n);
+			if (k < s->n_kinds)
+				c = &s->kind[k];
+			else if (k < NP_SITE_MAX_KINDS)
+				c = new_kind(s, n);
 			else
-				widen(c = &s->class[k - 1], n);
+				widen(c = &s->kind[k - 1], n);
 		}
 		if (!c)
 			return -ENOMEM;
@@ -136,9 +134,9 @@ static int add_parts(struct np_site *s, const partition_info_msg_t *parts,
 		p->is_default = from->flags & PART_FLAG_DEFAULT;
 		/* OverSubscribe=EXCLUSIVE */
 		p->shares = !whole_nodes && from->max_share;
-		for (size_t k = 0; k < s->n_classes; k++)
-			p->n_classes += np_bits_meet(p->nodes,
-						     s->class[k].nodes,
+		for (size_t k = 0; k < s->n_kinds; k++)
+			p->n_kinds += np_bits_meet(p->nodes,
+						     s->kind[k].nodes,
 						     s->words);
 	}
 	return 0;
@@ -195,20 +193,6 @@ static int make_leaves(struct np_site *s, const struct np_topo *t,
 	return rc;
 }
 
-static int cut_by_leaves(struct np_site *s)
-{
-	uint32_t *leaf = calloc(s->n_nodes, sizeof(*leaf));
-	int rc;
-
-	if (!leaf)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n_nodes; i++)
-		leaf[i] = np_leaves_of(s->leaves, i);
-	rc = np_naming_cut_new(s->naming, leaf, &s->cut);
-	free(leaf);
-	return rc;
-}
-
 static int add_leaves(struct np_site *s, const char *topology,
 		      struct np_err *err)
 {
@@ -219,7 +203,7 @@ static int add_leaves(struct np_site *s, const char *topology,
 		return rc;
 	rc = make_leaves(s, &t, err);
 	np_topo_free(&t);
-	return rc ? rc : cut_by_leaves(s);
+	return rc ? rc : np_naming_cut(s->naming, s->leaves->leaf);
 }
 
 int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
@@ -246,7 +230,7 @@ int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
 	s->words = np_bits_words(s->n_nodes);
 	rc = add_names(s, nodes);
 	if (!rc)
-		rc = add_classes(s, nodes);
+		rc = add_kinds(s, nodes);
 	if (!rc)
 		rc = add_parts(s, parts, whole_nodes);
 	if (!rc)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "np_bits.h"
+#include "np_clock.h"
 #include "np_ctl.h"
 #include "np_note.h"
 
@@ -145,7 +146,7 @@ static unsigned flags_of(const job_desc_msg_t *d, const struct np_site *site,
 	unsigned flags = 0;
 
 	if (d->shared != JOB_SHARED_NONE &&
-	    np_site_partition_shares(site, partition))
+	    site->part[partition].shares)
 		flags |= NP_JOB_SHARES_NODES;
 	if (d->req_nodes && *d->req_nodes)
 		flags |= NP_JOB_NODELIST;
@@ -163,8 +164,7 @@ static int32_t profile_of(struct submission *s, int partition)
 		.uid = s->d->user_id,
 		.account = s->d->account && *s->d->account ? s->d->account :
 							     NULL,
-		.partition = np_site_partition_name(s->standing->site,
-						    partition),
+		.partition = s->standing->site->part[partition].name,
 	};
 
 	return np_app_index_of_job(s->standing->index, s->app, &who, &s->claim);
@@ -175,7 +175,7 @@ static int describe(struct submission *s)
 {
 	const struct np_site *site = s->standing->site;
 	const job_desc_msg_t *d = s->d;
-	size_t words = np_site_words(site);
+	size_t words = site->words;
 	struct np_need need = need_of(d);
 	struct np_fit fit;
 	int rc = np_site_fit(site, &need, s->minus, &fit);
@@ -202,9 +202,7 @@ static int describe(struct submission *s)
 	/* From "would do" to "would not": the partition's other nodes. */
 	for (size_t w = 0; w < words; w++)
 		s->minus[w] = s->user[w] | ~s->minus[w];
-	if (np_site_n_nodes(site) % NP_BITS_WORD)
-		s->minus[words - 1] &= ~(~UINT64_C(0) <<
-			(np_site_n_nodes(site) % NP_BITS_WORD));
+	np_bits_end(s->minus, site->n_nodes);
 	return 0;
 }
 
@@ -325,8 +323,8 @@ static void decide(struct submission *s)
 				  sizeof(s->line));
 	if (s->mode == NP_MODE_ADVISE || !o.applied)
 		o = (struct np_outcome){ .action = NP_ACT_NONE };
-	if (is_let_in(s, &o) && !np_shared_is_busy(s->shared)) {
-		np_shared_let_in(s->shared);
+	if (is_let_in(s, &o) && !s->shared->busy) {
+		s->shared->let_in_sec = np_mono_sec();
 	} else if (is_let_in(s, &o)) { /* not while the thread decides */
 		o.action = NP_ACT_DEFER;
 		o.until_sec = s->now_sec + WAIT_SEC;
@@ -376,8 +374,7 @@ static bool concerns_us(struct submission *s)
 		int i = np_site_partition(s->standing->site, partition);
 
 		if (i >= 0)
-			partition = np_site_partition_name(s->standing->site,
-							   i);
+			partition = s->standing->site->part[i].name;
 	}
 	s->mode = np_place_conf_mode(c, partition);
 	/* scrontab's jobs cannot be changed later. */
@@ -414,7 +411,7 @@ static void consider(struct submission *s, bool starting)
 		without_decision(s, starting && !s->standing);
 		return;
 	}
-	words = np_site_words(s->standing->site);
+	words = s->standing->site->words;
 	s->user = calloc(2 * words, sizeof(*s->user));
 	if (s->user)
 		s->minus = s->user + words;
@@ -429,7 +426,9 @@ void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
 
 	if (will_be_refused(d))
 		return;
-	s.standing = np_shared_lock(shared, &s.conf);
+	pthread_mutex_lock(&shared->lock);
+	s.conf = &shared->conf;
+	s.standing = shared->standing;
 	if (concerns_us(&s)) {
 		if (s.mode == NP_MODE_OFF)
 			only_name(&s);
@@ -438,7 +437,7 @@ void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
 	}
 	if (s.wake)
 		np_shared_wake_locked(shared);
-	np_shared_unlock(shared);
+	pthread_mutex_unlock(&shared->lock);
 	if (s.line[0])
 		log_decision(&s);
 }

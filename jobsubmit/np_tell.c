@@ -24,7 +24,7 @@ static uint64_t digest(const struct np_view *v, const struct np_outcome *o)
 
 	if (o->action == NP_ACT_CONFINE)
 		h = np_hash(h, o->leaves, sizeof(*o->leaves) *
-			    np_leaves_words(np_site_leaves(v->site)));
+			    v->site->leaves->words);
 	return h ? h : 1;
 }
 
@@ -51,8 +51,8 @@ size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 		char line[MAX_LINE];
 		uint64_t d;
 
-		if (seen->state == NP_JOB_RUNNING ||
-		    seen->mode == NP_MODE_OFF || !seen->app[0])
+		if (seen->in->state == NP_JOB_RUNNING ||
+		    seen->in->mode == NP_MODE_OFF || !seen->app[0])
 			continue;
 		cached = np_job_cache_find(cache, seen->id);
 		d = digest(v, o);
@@ -62,7 +62,7 @@ size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 		n++;
 		if (is_too_much(cached, v->now_sec))
 			continue;
-		np_placement_text(p, np_snapshot_job_at(v->snapshot, i), o,
+		np_placement_text(p, seen->in, o,
 				  line, sizeof(line));
 		np_ctl_info("JobId=%u (%s): %s%s", seen->id, seen->app, line,
 			    cached->n_said == MAX_SAID ?
@@ -111,14 +111,14 @@ void np_denied_gather(const struct np_view *v, const struct np_app_index *index,
 
 		if (seen->claim == NP_CLAIM_HOLDS)
 			continue;
-		d = find(out, seen->uid, seen->app);
+		d = find(out, seen->in->owner, seen->app);
 		if (!d && out->n == NP_DENIED_MAX) {
 			out->n_more++;
 			continue;
 		}
 		if (!d) {
 			d = &out->at[out->n++];
-			d->uid = seen->uid;
+			d->uid = seen->in->owner;
 			d->claim = seen->claim;
 			strcpy(d->app, seen->app);
 			snprintf(d->why, sizeof(d->why), "%s%s", d->claim ==
@@ -166,10 +166,10 @@ static void forget_good(const struct np_view *v, const struct np_denials *d,
 
 		if (seen->claim != NP_CLAIM_HOLDS || !seen->app[0])
 			continue;
-		at = told_at(told, seen->uid, seen->app);
+		at = told_at(told, seen->in->owner, seen->app);
 		/* By account or partition, one job's may and another's not. */
 		if (at < told->n &&
-		    !find((struct np_denials *)d, seen->uid, seen->app)) {
+		    !find((struct np_denials *)d, seen->in->owner, seen->app)) {
 			told->at[at] = told->at[--told->n];
 			told->next = 0;
 		}
@@ -245,8 +245,7 @@ static void add_cause(void *arg, const struct np_cause *c)
 	if (!j->cause)
 		return;
 	j->cause[j->n_causes++] = (struct np_state_cause){
-		.leaf = strdup(np_leaves_name(np_site_leaves(a->v->site),
-					      c->leaf)),
+		.leaf = strdup(a->v->site->leaves->name[c->leaf]),
 		.other = c->other, .other_app = strdup(app_of(a, c->other)),
 		.victim = c->victim_self ? j->id : c->victim,
 		.slowdown = c->slowdown,
@@ -273,7 +272,7 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 	to->text = strdup(v->job[i].claim != NP_CLAIM_HOLDS ?
 		"left alone: its user may not claim that name, see netprof "
 		"status" : np_placement_text(p,
-		np_snapshot_job_at(v->snapshot, i), o, line, sizeof(line)));
+		v->job[i].in, o, line, sizeof(line)));
 	if (o->action == NP_ACT_CONFINE)
 		to->leaves = np_site_leaf_list(v->site, o->leaves, NULL, 0);
 	if (o->action == NP_ACT_CONFINE || o->action == NP_ACT_DEFER)
@@ -285,26 +284,24 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 {
 	const struct np_view *v = causes->v;
 	const struct np_seen *seen = &v->job[i];
-	size_t n;
-	const uint32_t *leaf;
+	const struct np_job *in = seen->in;
 
 	*to = (struct np_state_job){
 		.id = seen->id, .array = seen->array, .task = seen->task,
-		.uid = seen->uid, .app = strdup(seen->app),
-		.known = seen->profile >= 0,
+		.uid = in->owner, .app = strdup(seen->app),
+		.known = in->profile >= 0,
 		.partition = strdup(seen->partition < 0 ? "" :
-			np_site_partition_name(v->site, seen->partition)),
-		.mode = strdup(np_mode_name(seen->mode)),
-		.pending = seen->state != NP_JOB_RUNNING,
-		.n_nodes = seen->n_nodes, .held_sec = seen->held_sec,
+			v->site->part[seen->partition].name),
+		.mode = strdup(np_mode_name(in->mode)),
+		.pending = in->state != NP_JOB_RUNNING,
+		.n_nodes = seen->n_nodes, .held_sec = seen->note.held_sec,
 	};
 	if (to->pending) {
 		fill_pending(causes, p, i, to);
 		return;
 	}
-	to->start = (double)seen->start_sec;
-	leaf = np_snapshot_job_leaves(v->snapshot, i, &n);
-	to->leaves = np_site_leaf_list(v->site, NULL, leaf, n);
+	to->start = (double)in->start_sec;
+	to->leaves = np_site_leaf_list(v->site, NULL, in->leaf, in->n_leaves);
 }
 
 static int fill_jobs(const struct np_view *v, const struct np_placement *p,
@@ -327,15 +324,11 @@ static int fill_jobs(const struct np_view *v, const struct np_placement *p,
 static void count_jobs(const struct np_view *v, struct np_state *s)
 {
 	for (size_t i = 0; i < v->n_jobs; i++) {
-		const uint32_t *leaf;
-		size_t n;
+		const struct np_job *in = v->job[i].in;
 
-		if (v->job[i].state != NP_JOB_RUNNING)
-			continue;
-		leaf = np_snapshot_job_leaves(v->snapshot, i, &n);
-		for (size_t k = 0; k < n; k++) {
-			s->leaf[leaf[k]].n_jobs++;
-			s->leaf[leaf[k]].n_known += v->job[i].profile >= 0;
+		for (size_t k = 0; k < in->n_leaves; k++) {
+			s->leaf[in->leaf[k]].n_jobs++;
+			s->leaf[in->leaf[k]].n_known += in->profile >= 0;
 		}
 	}
 }
@@ -343,22 +336,21 @@ static void count_jobs(const struct np_view *v, struct np_state *s)
 static int fill_leaves(const struct np_view *v, const struct np_placement *p,
 		       struct np_state *s)
 {
-	const struct np_leaves *l = np_site_leaves(v->site);
+	const struct np_leaves *l = v->site->leaves;
 
-	s->leaf = calloc(np_leaves_n(l) + 1, sizeof(*s->leaf));
+	s->leaf = calloc(l->n + 1, sizeof(*s->leaf));
 	if (!s->leaf)
 		return -ENOMEM;
-	s->n_leaves = np_leaves_n(l);
-	for (size_t i = 0; i < s->n_leaves; i++) {
-		size_t n;
-		const uint32_t *node = np_leaves_nodes(l, i, &n);
+	s->n_leaves = l->n;
+	for (size_t i = 0; i < l->n; i++) {
+		struct np_state_leaf *to = &s->leaf[i];
 
-		s->leaf[i].name = strdup(np_leaves_name(l, i));
-		s->leaf[i].n_nodes = (uint32_t)n;
-		s->leaf[i].strain = np_placement_strain(p, i);
-		for (size_t k = 0; k < n; k++) {
-			s->leaf[i].n_idle += v->node[node[k]] == NP_NODE_IDLE;
-			s->leaf[i].n_away += v->node[node[k]] == NP_NODE_AWAY;
+		to->name = strdup(l->name[i]);
+		to->n_nodes = l->first[i + 1] - l->first[i];
+		to->strain = np_placement_strain(p, i);
+		for (uint32_t k = l->first[i]; k < l->first[i + 1]; k++) {
+			to->n_idle += v->node[l->node[k]] == NP_NODE_IDLE;
+			to->n_away += v->node[l->node[k]] == NP_NODE_AWAY;
 		}
 	}
 	count_jobs(v, s);
@@ -397,7 +389,7 @@ int np_tell_make(const struct np_tell *t, const struct np_view *v,
 		.fabric = strdup(t->fabric), .trouble = strdup(t->trouble),
 		.max_slowdown = conf->max_slowdown,
 		.max_defer_sec = conf->max_defer_sec,
-		.n_profiles = (uint32_t)np_press_n(t->table),
+		.n_profiles = (uint32_t)t->table->n,
 		.decide_sec = t->decide_sec,
 	};
 	int rc = fill_leaves(v, p, &s);

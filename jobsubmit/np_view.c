@@ -134,7 +134,7 @@ static enum np_node_state node_state(const node_info_t *n)
 static int add_nodes(struct np_view *v, const node_info_msg_t *nodes,
 		     struct np_err *err)
 {
-	size_t n = np_site_n_nodes(v->site), n_away = 0;
+	size_t n = v->site->n_nodes, n_away = 0;
 	int rc = 0;
 
 	v->node = calloc(n, sizeof(*v->node));
@@ -152,7 +152,7 @@ static int add_nodes(struct np_view *v, const node_info_msg_t *nodes,
 
 static int add_sets(struct np_view *v, struct np_err *err)
 {
-	size_t n = np_site_n_partitions(v->site);
+	size_t n = v->site->n_parts;
 	int rc = 0;
 
 	v->set = calloc(n + 1, sizeof(*v->set));
@@ -160,7 +160,7 @@ static int add_sets(struct np_view *v, struct np_err *err)
 		return -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = np_snapshot_nodes(v->snapshot,
-				       np_site_partition_nodes(v->site, (int)i),
+				       v->site->part[i].nodes,
 				       &v->set[i], err);
 	return rc;
 }
@@ -198,14 +198,13 @@ int np_view_make(const struct np_answers *a, struct np_site *site,
 		.view = &v, .index = index, .conf = conf, .cache = cache,
 		.change = change, .n_changes = n_changes,
 	};
-	int rc = np_snapshot_new(np_site_leaves(site), now_sec, last_sec,
+	int rc = np_snapshot_new(site->leaves, now_sec, last_sec,
 				 &v.snapshot, err);
 
-	m.scratch = calloc(4 * np_site_words(site) +
-			   np_leaves_words(np_site_leaves(site)),
+	m.scratch = calloc(5 * site->words + site->leaves->words,
 			   sizeof(*m.scratch));
-	v.none = calloc(np_site_words(site), sizeof(*v.none));
-	m.node = calloc(np_site_n_nodes(site), sizeof(*m.node));
+	v.none = calloc(site->words, sizeof(*v.none));
+	m.node = calloc(site->n_nodes, sizeof(*m.node));
 	if (!rc && (!m.scratch || !m.node || !v.none))
 		rc = -ENOMEM;
 	if (!rc)
@@ -221,6 +220,8 @@ int np_view_make(const struct np_answers *a, struct np_site *site,
 		return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 	}
 	np_snapshot_seal(v.snapshot);
+	for (size_t i = 0; i < v.n_jobs; i++)
+		v.job[i].in = &v.snapshot->job[i];
 	*out = v;
 	return 0;
 }

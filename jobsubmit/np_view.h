@@ -17,26 +17,22 @@
 
 /* One job, in the order of the snapshot's jobs. */
 struct np_seen {
+	/* As the decision sees it; its profile is unknown where the claim does
+	   not hold, and it started at 0 if it waits or is being requeued. */
+	const struct np_job *in;
 	uint32_t id, array, task; /* array 0: none; task: NP_SEEN_NO_TASK for
 				     an array record of several */
-	uint32_t uid;
 	char app[NP_APP_MAX + 1]; /* "": not told */
-	int32_t profile; /* NP_PROFILE_UNKNOWN where the claim does not hold */
 	enum np_claim claim;
 	int partition; /* of the site; -1: not known */
-	enum np_mode mode;
-	enum np_job_state state;
 	uint32_t n_nodes;
-	int64_t submit_sec;
-	int64_t start_sec; /* 0: it waits, or is being requeued */
-	double held_sec; /* as its note says */
+	struct np_note note; /* of a pending job with what is the user's now */
 	uint32_t *tasks; /* array record: the first tasks of it, at most
 			    NP_PLACEMENT_MAX_TASKS */
 	uint32_t n_tasks;
 
 	/* Pending jobs that placement may write to, or has. */
 	bool ours;
-	struct np_note note; /* with what is the user's as it is now */
 	char *comment;	     /* AdminComment as it stands; NULL: none */
 	const uint64_t *user;	 /* bitmaps of nodes; equal ones are one */
 	const uint64_t *written; /* what we excluded */

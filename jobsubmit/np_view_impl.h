@@ -11,7 +11,7 @@ struct np_view_make {
 	struct np_job_cache *cache;
 	const struct np_change *change;
 	size_t n_changes;
-	uint64_t *scratch; /* four bitmaps of nodes, and one of leaves */
+	uint64_t *scratch; /* five bitmaps of nodes, and one of leaves */
 	uint32_t *node;	   /* of a running job */
 };
 

@@ -5,7 +5,6 @@
 
 #include "np_bits.h"
 #include "np_ctl.h"
-#include "np_merge.h"
 #include "np_view_impl.h"
 
 static struct np_need np_need_of_job(const slurm_job_info_t *j)
@@ -77,17 +76,18 @@ bool np_view_app(const struct np_place_conf *conf, const slurm_job_info_t *j,
 }
 
 /* Slurm knows the account of a job that it has accepted, or there is none. */
-static void name_app(const struct np_view_make *m, const slurm_job_info_t *j,
-		     const char *partition, struct np_seen *seen)
+static int32_t profile_of(const struct np_view_make *m,
+			  const slurm_job_info_t *j, const char *partition,
+			  struct np_seen *seen)
 {
 	const struct np_claimant who = {
 		.uid = j->user_id, .account = j->account ? j->account : "",
 		.partition = partition,
 	};
 
-	seen->profile = np_view_app(m->conf, j, seen->app) && m->index ?
-		np_app_index_of_job(m->index, seen->app, &who, &seen->claim) :
-		NP_PROFILE_UNKNOWN;
+	return np_view_app(m->conf, j, seen->app) && m->index ?
+	       np_app_index_of_job(m->index, seen->app, &who, &seen->claim) :
+	       NP_PROFILE_UNKNOWN;
 }
 
 static unsigned flags_of(const struct np_view_make *m,
@@ -96,7 +96,7 @@ static unsigned flags_of(const struct np_view_make *m,
 	unsigned flags = 0;
 
 	if (partition >= 0 && j->shared != JOB_SHARED_NONE &&
-	    np_site_partition_shares(m->view->site, partition))
+	    m->view->site->part[partition].shares)
 		flags |= NP_JOB_SHARES_NODES;
 	if (j->req_nodes && *j->req_nodes)
 		flags |= NP_JOB_NODELIST;
@@ -136,15 +136,14 @@ static int add_tasks(const slurm_job_info_t *j, struct np_seen *seen,
 }
 
 static void running_nodes(struct np_view_make *m, const slurm_job_info_t *j,
-			  const struct np_seen *seen, struct np_job *to)
+			  struct np_job *to)
 {
-	size_t words = np_site_words(m->view->site);
+	size_t words = m->view->site->words;
 
 	np_site_pairs(m->view->site, j->node_inx, m->scratch);
 	NP_BITS_EACH(i, m->scratch, words)
 		m->node[to->n_nodes++] = (uint32_t)i;
 	to->node = m->node;
-	to->start_sec = seen->start_sec;
 }
 
 /* ---- what stands in a pending job: whose exclusions, whose begin time ---- */
@@ -165,26 +164,20 @@ static void find_changes(const struct np_view_make *m,
 }
 
 /* The last list that somebody set, and that is the one that stands there. */
-static int find_list(const struct np_view_make *m, const struct his *h,
-		     const uint64_t *now, const char **list)
+static const char *find_list(const struct np_view_make *m, const struct his *h,
+			     const uint64_t *now)
 {
-	size_t words = np_site_words(m->view->site);
+	size_t words = m->view->site->words;
+	uint64_t *put = m->scratch + 4 * words;
 
-	*list = NULL;
-	for (size_t i = 0; !*list && i < h->n; i++) {
+	for (size_t i = 0; i < h->n; i++) {
 		const struct np_change *c = h->change[i];
-		const uint64_t *put;
-		int rc;
 
-		if (!c->put)
-			continue;
-		rc = np_job_cache_parse(m->cache, m->view->site, c->put, &put);
-		if (rc == -ENOMEM)
-			return rc;
-		if (!rc && !np_merge_differs(put, now, words))
-			*list = c->exc_nodes;
+		if (c->put && !np_site_parse(m->view->site, c->put, put) &&
+		    !memcmp(put, now, words * sizeof(*put)))
+			return c->exc_nodes;
 	}
-	return 0;
+	return NULL;
 }
 
 static int64_t ahead(int64_t sec, int64_t now_sec)
@@ -210,17 +203,6 @@ static const struct np_change *find_begin(const struct np_view_make *m,
 	return NULL;
 }
 
-static int copy_list(struct np_view_make *m, const char *hosts, uint64_t *to)
-{
-	const uint64_t *nodes;
-	int rc = np_job_cache_parse(m->cache, m->view->site, hosts, &nodes);
-
-	if (!rc)
-		memcpy(to, nodes, np_site_words(m->view->site) *
-		       sizeof(*nodes));
-	return rc;
-}
-
 /* Bitmaps of nodes, while it is sorted out whose exclusions are whose. */
 struct lists {
 	uint64_t *user, *written, *now;
@@ -230,26 +212,22 @@ static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
 		    const struct his *his, struct np_seen *seen, bool noted,
 		    struct lists *l)
 {
+	const struct np_site *site = m->view->site;
+	size_t words = site->words;
 	const char *set;
-	size_t words = np_site_words(m->view->site);
-	int rc = 0;
 
-	np_site_pairs(m->view->site, j->exc_node_inx, l->now);
+	np_site_pairs(site, j->exc_node_inx, l->now);
 	/* Lists that can no longer be read were not ours to write. */
-	if (noted)
-		rc = copy_list(m, seen->note.user, l->user);
-	if (noted && !rc)
-		rc = copy_list(m, seen->note.ours, l->written);
-	if (rc == -ENOMEM)
-		return rc;
-	noted &= !rc;
+	noted = noted && !np_site_parse(site, seen->note.user, l->user) &&
+		!np_site_parse(site, seen->note.ours, l->written);
 	seen->stands = noted && np_bits_within(l->written, l->now, words);
-	np_merge_user(noted ? l->user : NULL, noted ? l->written : NULL,
-		      l->now, words, l->user);
-	if (!noted)
+	if (!noted) {
+		memset(l->user, 0, words * sizeof(*l->user));
 		memset(l->written, 0, words * sizeof(*l->written));
-	rc = find_list(m, his, l->now, &set);
-	return set ? copy_list(m, set, l->user) : rc;
+	}
+	np_note_user(l->user, l->written, l->now, words);
+	set = find_list(m, his, l->now);
+	return set ? np_site_parse(site, set, l->user) : 0;
 }
 
 /* Most are empty or equal, and there are thousands of jobs. */
@@ -258,7 +236,7 @@ static int keep(struct np_view_make *m, const struct lists *l,
 {
 	const uint64_t *from[] = { m->view->none, l->user, l->written, l->now };
 	const uint64_t *to[4] = { m->view->none };
-	size_t bytes = np_site_words(m->view->site) * sizeof(*seen->bits);
+	size_t bytes = m->view->site->words * sizeof(*seen->bits);
 	int like[4] = { 0 }, n = 0;
 
 	for (int i = 1; i < 4; i++) {
@@ -304,7 +282,7 @@ static void sort_out_time(struct np_view_make *m, const slurm_job_info_t *j,
 		to->prior = NP_PRIOR_NONE;
 	else if (deferred)
 		to->prior = NP_PRIOR_DEFERRED;
-	else if (np_bits_any(seen->written, np_site_words(m->view->site)))
+	else if (np_bits_any(seen->written, m->view->site->words))
 		to->prior = NP_PRIOR_LEAVES;
 	else
 		to->prior = NP_PRIOR_ANYWHERE;
@@ -335,10 +313,10 @@ static int read_note(struct np_cached_job *cached, const slurm_job_info_t *j,
 static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
 		       struct np_seen *seen, struct np_job *to)
 {
-	size_t words = np_site_words(m->view->site);
+	size_t words = m->view->site->words;
 	struct np_cached_job *cached = np_job_cache_at(m->cache, j->job_id);
-	uint64_t *leaves = m->scratch + 4 * words;
-	/* The first one is the caller's. */
+	uint64_t *leaves = m->scratch + 5 * words;
+	/* The first one is the caller's, the last one find_list()'s. */
 	struct lists l = { m->scratch + words, m->scratch + 2 * words,
 			   m->scratch + 3 * words };
 	struct his his;
@@ -348,13 +326,13 @@ static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
 		seen->comment = strdup(j->admin_comment);
 	if (!cached || (j->admin_comment && !seen->comment))
 		return -ENOMEM;
-	memset(l.user, 0, 2 * words * sizeof(*l.user));
 	rc = read_note(cached, j, seen);
 	if (rc == -ENOMEM)
 		return rc;
 	/* scrontab's jobs cannot be changed. */
 	seen->ours = (!rc || np_note_in(j->admin_comment) ||
-		      seen->mode >= NP_MODE_PREFER) && !(j->bitflags & CRON_JOB);
+		      to->mode >= NP_MODE_PREFER) &&
+		     !(j->bitflags & CRON_JOB);
 	find_changes(m, j, &his);
 	rc = sort_out(m, j, &his, seen, !rc, &l);
 	if (!rc)
@@ -363,7 +341,7 @@ static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
 		return rc;
 	sort_out_time(m, j, &his, seen, to);
 	if (to->prior == NP_PRIOR_LEAVES) {
-		np_leaves_allowed(np_site_leaves(m->view->site), seen->written,
+		np_leaves_allowed(m->view->site->leaves, seen->written,
 				  leaves);
 		to->prior_leaves = leaves;
 	}
@@ -379,7 +357,7 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 			 struct np_seen *seen, struct np_job *to,
 			 struct np_err *err)
 {
-	size_t words = np_site_words(m->view->site);
+	size_t words = m->view->site->words;
 	struct np_need need = np_need_of_job(j);
 	uint64_t *nodes = m->scratch;
 	struct np_fit fit;
@@ -391,18 +369,14 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 		to->flags |= NP_JOB_CONSTRAINT;
 	to->nodes_min = fit.nodes;
 	to->switches = np_said(j->req_switch);
-	to->priority = j->priority;
-	to->submit_sec = j->submit_time;
 	rc = add_pending(m, j, seen, to);
 	if (rc)
 		return rc;
-	seen->held_sec = seen->note.held_sec;
 	for (size_t w = 0; w < words; w++)
 		nodes[w] &= ~seen->user[w];
 	/* Mostly it is the whole partition: that set is known. */
 	to->candidates = m->view->set[fit.partition];
-	return memcmp(nodes, np_site_partition_nodes(m->view->site,
-						     fit.partition),
+	return memcmp(nodes, m->view->site->part[fit.partition].nodes,
 		      words * sizeof(*nodes)) ?
 	       np_snapshot_nodes(m->view->snapshot, nodes, &to->candidates,
 				 err) : 0;
@@ -411,40 +385,38 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 		struct np_seen *seen, struct np_err *err)
 {
-	struct np_job to = { .id = j->job_id, .owner = j->user_id };
+	/* Also one that runs has its place in the order of the queue. */
+	struct np_job to = {
+		.id = j->job_id, .owner = j->user_id,
+		.priority = j->priority, .submit_sec = j->submit_time,
+		/* Of a pending job Slurm tells when it might start. */
+		.start_sec = is_pending(j) ? 0 : j->start_time,
+	};
 	const char *partition;
 	int rc;
 
 	if (!holds_nodes(j) && !is_pending(j))
 		return -ENOENT;
 	*seen = (struct np_seen){
-		.id = j->job_id, .uid = j->user_id,
-		.submit_sec = j->submit_time,
-		/* Of a pending job Slurm tells when it might start. */
-		.start_sec = is_pending(j) ? 0 : j->start_time,
-		.n_nodes = np_said(j->num_nodes),
+		.id = j->job_id, .n_nodes = np_said(j->num_nodes),
 	};
-	if (holds_nodes(j) && !np_note_read(j->admin_comment, &seen->note))
-		seen->held_sec = seen->note.held_sec;
 	seen->partition = np_site_partition(m->view->site, j->partition);
 	partition = seen->partition < 0 ? j->partition :
-		    np_site_partition_name(m->view->site, seen->partition);
-	name_app(m, j, partition, seen);
-	seen->mode = np_place_conf_mode(m->conf, partition);
-	to.mode = seen->mode;
+		    m->view->site->part[seen->partition].name;
+	to.mode = np_place_conf_mode(m->conf, partition);
 	to.partition = (uint16_t)(seen->partition < 0 ? 0 : seen->partition);
-	to.profile = seen->profile;
+	to.profile = profile_of(m, j, partition, seen);
 	to.flags = flags_of(m, j, seen->partition);
 	rc = add_tasks(j, seen, &to);
 	if (!rc && holds_nodes(j)) {
 		to.state = NP_JOB_RUNNING;
-		running_nodes(m, j, seen, &to);
+		np_note_read(j->admin_comment, &seen->note);
+		running_nodes(m, j, &to);
 		rc = to.n_nodes ? 0 : -ENOENT;
 	} else if (!rc) {
 		to.state = is_ready(j) ? NP_JOB_READY : NP_JOB_WAITING;
 		rc = pending_nodes(m, j, seen, &to, err);
 	}
-	seen->state = to.state;
 	if (!rc)
 		rc = np_snapshot_job(m->view->snapshot, &to, err);
 	if (rc) {

@@ -150,7 +150,7 @@ const struct np_answers *ctld_answers(void)
 void ctld_update(uint32_t id, const struct np_update *u,
 		 const struct np_site *site, uint64_t *bits)
 {
-	size_t words = np_site_words(site), n = 0;
+	size_t words = site->words, n = 0;
 	uint32_t i = id - 1;
 	struct np_err err = { "list" };
 

@@ -23,10 +23,9 @@
 #include "bench_yard.h"
 #include "np_ctl.h"
 #include "np_history.h"
-#include "np_press_impl.h"
 #include "np_submit.h"
+#include "np_update.h"
 #include "np_view.h"
-#include "np_desired.h"
 
 #define NOW BENCH_NOW
 #define COLD 20 /* submissions with cold caches, after each decision */
@@ -69,7 +68,7 @@ static void make_conf(struct np_conf *conf)
 static struct np_app_index *make_index(const struct np_press *t)
 {
 	static struct np_app_entry entry[NP_CONFLICT_MAX_PROFILES];
-	size_t n = np_press_n(t);
+	size_t n = t->n;
 	struct np_app_index *x;
 	struct np_err err = { "out of memory" };
 
@@ -96,30 +95,16 @@ struct bench {
 	size_t most; /* bytes in use, all told */
 };
 
-static struct np_desired wish_of(const struct np_outcome *o)
-{
-	struct np_desired w = { .held_sec = o->held_sec };
-
-	if (o->applied)
-		w.decided = o->action != NP_ACT_NONE;
-	if (w.decided && o->action == NP_ACT_CONFINE)
-		w.open = o->leaves;
-	if (w.decided && o->action == NP_ACT_DEFER)
-		w.until_sec = o->until_sec;
-	return w;
-}
-
 /* What the thread would write; returns how many updates, and makes them. */
 static size_t write_all(const struct np_view *v, const struct np_placement *p,
 			struct bench_span *t)
 {
-	uint64_t *bits = calloc(np_site_words(v->site), sizeof(*bits));
+	uint64_t *bits = calloc(v->site->words, sizeof(*bits));
 	struct bench_span begin, took;
 	size_t n = 0;
 
 	*t = (struct bench_span){ 0, 0 };
 	for (size_t i = 0; i < v->n_jobs; i++) {
-		struct np_desired w = wish_of(np_placement_at(p, i));
 		struct np_err err = { "out of memory" };
 		struct np_update u;
 		int rc;
@@ -127,7 +112,7 @@ static size_t write_all(const struct np_view *v, const struct np_placement *p,
 		if (!v->job[i].ours)
 			continue;
 		begin = bench_now();
-		rc = np_desired_update(&v->job[i], v->site, &w, NOW, false, &u);
+		rc = np_update_make(v, i, np_placement_at(p, i), false, &u);
 		took = bench_since(begin);
 		t->wall_sec += took.wall_sec;
 		t->cpu_sec += took.cpu_sec;

@@ -74,6 +74,13 @@ static inline void np_bits_or(uint64_t *to, const uint64_t *a, size_t words)
 		to[k] |= a[k];
 }
 
+/* Clear what is beyond the last of n bits. */
+static inline void np_bits_end(uint64_t *w, size_t n)
+{
+	if (n % NP_BITS_WORD)
+		w[n / NP_BITS_WORD] &= ~(~UINT64_C(0) << (n % NP_BITS_WORD));
+}
+
 /* The first bit at or after i; words * 64 if there is none. */
 static inline size_t np_bits_next(const uint64_t *w, size_t words, size_t i)
 {

@@ -111,16 +111,16 @@ static int widen(struct np_groups *g, const struct np_party *party,
 static void prior(const struct np_groups *g, const struct np_request *r,
 		  uint64_t *bits)
 {
-	const struct np_snapshot_job *j = &np_snapshot_jobs(g->p->s)[r->job];
-	const uint64_t *reach = g->p->counts[j->in.candidates]->reach;
+	const struct np_job *j = &g->p->s->job[r->job];
+	const uint64_t *reach = g->p->counts[j->candidates]->reach;
 
 	if (r->task) /* what stands in the record stands for its first task */
 		return;
 	for (size_t w = 0; w < g->p->lw; w++)
-		if (j->in.prior == NP_PRIOR_ANYWHERE)
+		if (j->prior == NP_PRIOR_ANYWHERE)
 			bits[w] |= reach[w];
-		else if (j->in.prior == NP_PRIOR_LEAVES)
-			bits[w] |= reach[w] & j->in.prior_leaves[w];
+		else if (j->prior == NP_PRIOR_LEAVES)
+			bits[w] |= reach[w] & j->prior_leaves[w];
 }
 
 static int keep(struct np_groups *g, const struct np_party *party)
@@ -167,7 +167,7 @@ static void place_quiet(struct np_problem *p, struct np_classes *c,
 			const struct np_requests *r)
 {
 	for (size_t i = 0; i < r->n_order; i++) {
-		const struct np_job *j = np_problem_job(p, r->order[i]);
+		const struct np_job *j = &p->s->job[r->order[i]];
 		uint32_t class = r->class[r->order[i]];
 		const uint64_t *reach;
 
@@ -194,8 +194,9 @@ static int share(struct np_allocation *a)
 }
 
 int np_allocation_new(const struct np_snapshot *s, const struct np_press *t,
-		      const struct np_policy *policy, const double *held_sec,
-		      bool what_if, const struct np_allocation *other,
+		      const struct np_policy *policy,
+		      const struct np_outcome *outcome, bool what_if,
+		      const struct np_allocation *other,
 		      struct np_allocation **out)
 {
 	struct np_allocation *a = calloc(1, sizeof(*a));
@@ -204,7 +205,7 @@ int np_allocation_new(const struct np_snapshot *s, const struct np_press *t,
 	if (!a)
 		return -ENOMEM;
 	p = &a->problem;
-	if (np_problem_init(p, s, t, policy, held_sec, what_if,
+	if (np_problem_init(p, s, t, policy, outcome, what_if,
 			    other ? &other->problem : NULL) ||
 	    np_leaf_loads_init(&a->loads, p) ||
 	    np_classes_init(&a->classes, p, &a->loads) ||

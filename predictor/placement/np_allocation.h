@@ -39,8 +39,9 @@ struct np_allocation {
  * np_allocation_free().  Returns 0 or -ENOMEM.
  */
 int np_allocation_new(const struct np_snapshot *s, const struct np_press *t,
-		      const struct np_policy *policy, const double *held_sec,
-		      bool what_if, const struct np_allocation *other,
+		      const struct np_policy *policy,
+		      const struct np_outcome *outcome, bool what_if,
+		      const struct np_allocation *other,
 		      struct np_allocation **out);
 void np_allocation_free(struct np_allocation *a); /* NULL is allowed */
 

@@ -154,19 +154,7 @@ bool np_class_apart(const struct np_classes *c, uint32_t a, uint32_t b,
 	return s.load != 0;
 }
 
-/* A third job, running there, would have too much from both. */
-static bool third(const struct np_classes *c, const struct np_class *a,
-		  uint32_t leaf)
-{
-	return a->seen.push[leaf] &&
-	       (uint32_t)a->seen.worst[leaf] + c->loads->extra_max[leaf] >
-	       c->p->limit &&
-	       np_leaf_load_full(c->loads, leaf, a->profile, a->touch);
-}
-
-/* Asked for every leaf of every submission: not through a global name. */
-static inline bool blocked(const struct np_classes *c, uint32_t a,
-			   uint32_t leaf)
+bool np_class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)
 {
 	const struct np_class *k = &c->at[a];
 	const uint64_t *on = c->on_leaf + leaf * c->words;
@@ -186,12 +174,8 @@ static inline bool blocked(const struct np_classes *c, uint32_t a,
 			if (np_class_apart(c, a, np_bits_at(w, m), leaf, NULL))
 				return true;
 	}
-	return third(c, k, leaf);
-}
-
-bool np_class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)
-{
-	return blocked(c, a, leaf);
+	/* Would one running there have too much from both? */
+	return np_leaf_load_full(c->loads, leaf, k->profile, k->touch);
 }
 
 bool np_class_can_take(const struct np_classes *c, uint32_t class,
@@ -201,7 +185,7 @@ bool np_class_can_take(const struct np_classes *c, uint32_t class,
 
 	return !(np_bits_test(k->self_apart, leaf) &&
 		 (np_bits_test(k->held, leaf) || j->tasks > 1)) &&
-	       !blocked(c, class, leaf);
+	       !np_class_blocked(c, class, leaf);
 }
 
 void np_class_hold(struct np_classes *c, uint32_t class, uint32_t leaf)

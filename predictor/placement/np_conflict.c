@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_press_impl.h"
-
 /* In the book of answers: not asked yet.  A load never gets there. */
 #define UNASKED UINT16_MAX
 

@@ -43,6 +43,7 @@
 #include <stdint.h>
 
 #include "np_err.h"
+#include "np_press.h"
 
 #define NP_CONFLICT_MAX_PROFILES 1024
 
@@ -100,27 +101,12 @@ size_t np_conflict_ask(struct np_conflict *c, const uint32_t *profile,
 		       size_t n, size_t max_asks);
 
 /*
- * The answers as a table for np_placement.h.  A pair not asked yet counts as
- * harmless; np_press_complete() tells.  The same table is handed out until
+ * The answers as a table.  A pair not asked yet counts as
+ * harmless (np_press_profile.complete).  The same table is handed out until
  * something changes.  *out: release with np_press_unref().  Returns 0,
  * -EINVAL (negligible not in [0, 1]) or -ENOMEM.
  */
-struct np_press;
 int np_conflict_table(struct np_conflict *c, double negligible,
 		      struct np_press **out, struct np_err *err);
-
-struct np_press *np_press_ref(struct np_press *t);
-void np_press_unref(struct np_press *t); /* NULL is allowed */
-size_t np_press_n(const struct np_press *t); /* profiles */
-
-/* Every pair with this profile has been asked. */
-bool np_press_complete(const struct np_press *t, uint32_t profile);
-
-/*
- * Predicted slowdown of a victim beside one co-runner, as the decision counts
- * it: the worst of the contacts that both share_nodes and both_span allow.
- */
-double np_press_slowdown(const struct np_press *t, uint32_t victim,
-			 uint32_t co, bool both_share_nodes, bool both_span);
 
 #endif

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "np_array.h"
+
 uint64_t np_group_free_in(const struct np_groups *g,
 			  const struct np_subgroup *q)
 {
@@ -24,7 +26,7 @@ uint64_t np_group_usable_in(const struct np_groups *g,
 
 bool np_group_meets(const struct np_groups *g, const struct np_request *r)
 {
-	return np_group_usable_in(g, np_subgroup_at(g, r->subgroup)) >= r->need;
+	return np_group_usable_in(g, &g->subgroup[r->subgroup]) >= r->need;
 }
 
 static uint32_t new_group(struct np_groups *g, uint32_t rank, bool together)
@@ -50,7 +52,7 @@ static uint32_t new_group(struct np_groups *g, uint32_t rank, bool together)
 static uint32_t group_of(struct np_groups *g, uint32_t rank)
 {
 	const struct np_request *r = &g->requests->at[rank];
-	const struct np_job *j = np_problem_job(g->p, r->job);
+	const struct np_job *j = &g->p->s->job[r->job];
 	bool alone = g->classes->at[r->class].self;
 	bool together = alone && j->tasks > 1 &&
 			np_class_together(g->classes, r->class, j,
@@ -76,12 +78,12 @@ static bool is_like(const struct np_subgroup *q, const struct np_job *j)
 static void find_like(struct np_groups *g, uint32_t subgroup,
 		      const struct np_job *j)
 {
-	struct np_subgroup *q = np_subgroup_at(g, subgroup);
+	struct np_subgroup *q = &g->subgroup[subgroup];
 	struct np_group_class *k = &g->of_class[g->at[q->group].class];
 	uint32_t i = k->like;
 
-	while (i != NP_NONE && !is_like(np_subgroup_at(g, i), j))
-		i = np_subgroup_at(g, i)->next_like;
+	while (i != NP_NONE && !is_like(&g->subgroup[i], j))
+		i = g->subgroup[i].next_like;
 	q->like = i;
 	if (i != NP_NONE)
 		return;
@@ -99,14 +101,15 @@ static uint32_t subgroup_of(struct np_groups *g, uint32_t group,
 	uint32_t i;
 
 	for (i = g->at[group].subgroup; i != NP_NONE; i = q->next) {
-		q = np_subgroup_at(g, i);
+		q = &g->subgroup[i];
 		if (is_like(q, j))
 			return i;
 	}
-	q = np_pool_add(&g->subgroup, 1);
-	if (!q)
+	if (np_array_room(&g->subgroup, &g->subgroup_room, g->n_subgroups + 1,
+			  sizeof(*q)))
 		return NP_NONE;
-	i = (uint32_t)g->subgroup.n - 1;
+	i = (uint32_t)g->n_subgroups++;
+	q = &g->subgroup[i];
 	*q = (struct np_subgroup){
 		.counts = c, .group = group, .next = g->at[group].subgroup,
 		.set = j->candidates, .switches = j->switches,
@@ -150,8 +153,8 @@ static int lay_out(struct np_groups *g)
 					  sizeof(*g->by_subgroup));
 	if (!g->by_subgroup)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < g->subgroup.n; i++) {
-		struct np_subgroup *q = np_subgroup_at(g, i);
+	for (uint32_t i = 0; i < g->n_subgroups; i++) {
+		struct np_subgroup *q = &g->subgroup[i];
 
 		q->first = at;
 		at += q->n;
@@ -162,7 +165,7 @@ static int lay_out(struct np_groups *g)
 
 		if (g->requests->at[i].subgroup == NP_NONE)
 			continue;
-		q = np_subgroup_at(g, g->requests->at[i].subgroup);
+		q = &g->subgroup[g->requests->at[i].subgroup];
 		g->by_subgroup[q->first + q->n++] = i;
 	}
 	return 0;
@@ -228,13 +231,13 @@ static int gather_parties(struct np_groups *g)
 static int add_request(struct np_groups *g, uint32_t rank)
 {
 	struct np_request *r = &g->requests->at[rank];
-	const struct np_job *j = np_problem_job(g->p, r->job);
+	const struct np_job *j = &g->p->s->job[r->job];
 
 	r->group = group_of(g, rank);
 	r->subgroup = subgroup_of(g, r->group, j);
 	if (r->subgroup == NP_NONE)
 		return -ENOMEM;
-	join(g, r, np_subgroup_at(g, r->subgroup), j);
+	join(g, r, &g->subgroup[r->subgroup], j);
 	return 0;
 }
 
@@ -267,7 +270,7 @@ static int add_party(struct np_groups *g, struct np_party *party)
 	for (uint32_t i = party->request; !rc && i < party[1].request; i++)
 		rc = add_request(g, g->by_party[i]);
 	party[1].group = (uint32_t)g->n;
-	party[1].subgroup = (uint32_t)g->subgroup.n;
+	party[1].subgroup = (uint32_t)g->n_subgroups;
 	return rc ? rc : add_several(g, party);
 }
 
@@ -278,16 +281,11 @@ int np_groups_init(struct np_groups *g, struct np_problem *p,
 
 	*g = (struct np_groups){
 		.p = p, .classes = classes, .requests = requests,
-		.subgroup.item = sizeof(struct np_subgroup),
-		.undo.item = 2 * sizeof(uint32_t),
 	};
 	rc = make_room(g) ? -ENOMEM : gather_parties(g);
 	for (size_t i = 0; !rc && i < g->n_parties; i++)
 		rc = add_party(g, &g->party[i]);
-	if (rc)
-		return rc;
-	np_pool_trim(&g->subgroup);
-	return lay_out(g);
+	return rc ? rc : lay_out(g);
 }
 
 void np_groups_shared(struct np_groups *g)
@@ -299,6 +297,6 @@ void np_groups_shared(struct np_groups *g)
 void np_groups_free(struct np_groups *g)
 {
 	np_groups_shared(g);
-	free(g->subgroup.at);
-	free(g->undo.at);
+	free(g->subgroup);
+	free(g->undo);
 }

@@ -67,7 +67,8 @@ struct np_groups {
 	size_t n_parties;
 	/* Ranks: places in requests->at. */
 	uint32_t *by_party, *by_subgroup;
-	struct np_pool subgroup;
+	struct np_subgroup *subgroup;
+	size_t n_subgroups, subgroup_room;
 	struct np_group_class {
 		uint32_t first, last; /* groups, in order of precedence */
 		uint32_t like; /* first of the subgroups not alike */
@@ -84,7 +85,12 @@ struct np_groups {
 	} *offer; /* leaves to ask for, of np_grow.c */
 	size_t n_offers;
 	uint16_t *loss; /* [class * n_leaves + leaf], of np_grow.c */
-	struct np_pool undo;
+	/* What np_group_roll_back() undoes. */
+	struct np_taking {
+		uint32_t group, leaf;
+		bool away; /* from the group; else by it */
+	} *undo;
+	size_t n_undo, undo_room;
 };
 
 /* Returns 0 or -ENOMEM; to be freed in either case. */
@@ -114,8 +120,8 @@ bool np_group_can_take(const struct np_groups *g, uint32_t group,
  */
 int np_group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
 		   bool take);
-/* What np_group_roll_back() undoes: since groups->undo.n was set to 0. */
-int np_group_log(struct np_groups *g, uint32_t group, uint32_t leaf);
+/* What is logged is undone: since groups->n_undo was set to 0. */
+int np_group_log(struct np_groups *g, uint32_t group, uint32_t leaf, bool away);
 void np_group_roll_back(struct np_groups *g);
 
 /*
@@ -123,12 +129,6 @@ void np_group_roll_back(struct np_groups *g);
  * once.
  */
 int np_grow(struct np_groups *g, const struct np_party *party, bool *changed);
-
-static inline struct np_subgroup *np_subgroup_at(const struct np_groups *g,
-						 uint32_t i)
-{
-	return (struct np_subgroup *)g->subgroup.at + i;
-}
 
 static inline struct np_class *np_group_class(const struct np_groups *g,
 					      uint32_t group)

@@ -1,12 +1,8 @@
 /* Leaves change hands. */
 #include <errno.h>
 
+#include "np_array.h"
 #include "np_group.h"
-
-struct change {
-	uint32_t group, leaf; /* the top bit of leaf: taken away */
-};
-#define TAKEN_AWAY (UINT32_C(1) << 31)
 
 void np_group_hold(struct np_groups *g, uint32_t group, uint32_t leaf)
 {
@@ -16,7 +12,7 @@ void np_group_hold(struct np_groups *g, uint32_t group, uint32_t leaf)
 	np_bits_set(u->set, leaf);
 	u->supply += g->p->leaf_usable[leaf];
 	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
-		q = np_subgroup_at(g, i);
+		q = &g->subgroup[i];
 		q->in_free += q->free[leaf];
 		q->in_usable += q->counts->usable[leaf];
 	}
@@ -34,7 +30,7 @@ void np_group_drop(struct np_groups *g, uint32_t group, uint32_t leaf)
 	np_bits_set(g->left, leaf);
 	u->supply -= g->p->leaf_usable[leaf];
 	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
-		q = np_subgroup_at(g, i);
+		q = &g->subgroup[i];
 		q->in_free -= q->free[leaf];
 		q->in_usable -= q->counts->usable[leaf];
 	}
@@ -62,25 +58,22 @@ bool np_group_can_take(const struct np_groups *g, uint32_t group, uint32_t leaf)
 	       !np_class_blocked(g->classes, u->class, leaf);
 }
 
-int np_group_log(struct np_groups *g, uint32_t group, uint32_t leaf)
+int np_group_log(struct np_groups *g, uint32_t group, uint32_t leaf, bool away)
 {
-	struct change *c = np_pool_add(&g->undo, 1);
-
-	if (!c)
+	if (np_array_room(&g->undo, &g->undo_room, g->n_undo + 1,
+			  sizeof(*g->undo)))
 		return -ENOMEM;
-	*c = (struct change){ group, leaf };
+	g->undo[g->n_undo++] = (struct np_taking){ group, leaf, away };
 	return 0;
 }
 
 void np_group_roll_back(struct np_groups *g)
 {
-	struct change *c = g->undo.at;
+	while (g->n_undo) {
+		const struct np_taking *last = &g->undo[--g->n_undo];
 
-	while (g->undo.n) {
-		struct change *last = &c[--g->undo.n];
-
-		if (last->leaf & TAKEN_AWAY)
-			np_group_hold(g, last->group, last->leaf & ~TAKEN_AWAY);
+		if (last->away)
+			np_group_hold(g, last->group, last->leaf);
 		else
 			np_group_drop(g, last->group, last->leaf);
 	}
@@ -143,7 +136,7 @@ static bool group_spares(const struct np_groups *g, uint32_t group,
 	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
 		uint64_t had_free, had, free, usable;
 
-		q = np_subgroup_at(g, i);
+		q = &g->subgroup[i];
 		had_free = np_group_free_in(g, q);
 		had = np_group_usable_in(g, q);
 		np_bits_clear(u->set, leaf);
@@ -179,7 +172,7 @@ static int clear_class(struct np_groups *g, uint32_t rank, uint32_t class,
 			return -EBUSY;
 		if (!take)
 			continue;
-		if (np_group_log(g, w, leaf | TAKEN_AWAY))
+		if (np_group_log(g, w, leaf, true))
 			return -ENOMEM;
 		np_group_drop(g, w, leaf);
 	}

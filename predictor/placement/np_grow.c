@@ -115,7 +115,7 @@ static int take(struct np_groups *g, const struct goal *goal, uint32_t leaf,
 	int rc = evict ? np_group_clear(g, goal->rank, leaf, true) : 0;
 
 	if (!rc)
-		rc = np_group_log(g, goal->group, leaf);
+		rc = np_group_log(g, goal->group, leaf, false);
 	if (!rc)
 		np_group_hold(g, goal->group, leaf);
 	return rc;
@@ -125,7 +125,7 @@ static int take(struct np_groups *g, const struct goal *goal, uint32_t leaf,
 static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 {
 	const struct np_request *r = &g->requests->at[rank];
-	struct np_subgroup *q = np_subgroup_at(g, r->subgroup);
+	struct np_subgroup *q = &g->subgroup[r->subgroup];
 	struct goal goal = {
 		.rank = rank, .group = r->group, .q = q, .want = want,
 		.column = want == WANT_FREE ? q->free : q->counts->usable,
@@ -138,7 +138,7 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 
 	if (reached(g, &goal) + gather(g, &goal) < goal.nodes)
 		return 0;
-	g->undo.n = 0;
+	g->n_undo = 0;
 	while ((have = reached(g, &goal)) < goal.nodes && !rc) {
 		uint32_t leaf = pick(g, &goal, evict, goal.nodes - have);
 
@@ -174,12 +174,12 @@ static int ask(struct np_groups *g, uint32_t rank, enum want want,
 	       bool *changed)
 {
 	struct np_request *r = &g->requests->at[rank];
-	struct np_subgroup *q = np_subgroup_at(g, r->subgroup);
+	struct np_subgroup *q = &g->subgroup[r->subgroup];
 	uint64_t nodes = want == WANT_FREE ? r->cum : r->need, *vain;
 	int rc;
 
 	if (!np_bits_any(g->at[r->group].set, g->p->lw))
-		q = np_subgroup_at(g, q->like);
+		q = &g->subgroup[q->like];
 	vain = want == WANT_FREE ? &q->free_in_vain : &q->usable_in_vain;
 	if (nodes >= *vain)
 		return 0;
@@ -195,7 +195,7 @@ static int ask(struct np_groups *g, uint32_t rank, enum want want,
 static int grow_request(struct np_groups *g, uint32_t rank, bool *changed)
 {
 	const struct np_request *r = &g->requests->at[rank];
-	const struct np_subgroup *q = np_subgroup_at(g, r->subgroup);
+	const struct np_subgroup *q = &g->subgroup[r->subgroup];
 	int rc = 0;
 
 	if (r->ready && np_group_free_in(g, q) < r->cum)
@@ -221,8 +221,8 @@ static void note_placed(struct np_groups *g, const struct np_party *party)
 int np_grow(struct np_groups *g, const struct np_party *party, bool *changed)
 {
 	for (uint32_t i = party->subgroup; i < party[1].subgroup; i++) {
-		np_subgroup_at(g, i)->free_in_vain = UINT64_MAX;
-		np_subgroup_at(g, i)->usable_in_vain = UINT64_MAX;
+		g->subgroup[i].free_in_vain = UINT64_MAX;
+		g->subgroup[i].usable_in_vain = UINT64_MAX;
 	}
 	for (uint32_t i = party->request; i < party[1].request; i++) {
 		int rc = grow_request(g, g->by_party[i], changed);

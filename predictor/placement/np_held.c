@@ -22,27 +22,19 @@ struct clock {
 	uint8_t *blocked;     /* per partition: somebody ahead waits anyway */
 };
 
-static const struct np_job *job_at(const struct np_snapshot *s, uint32_t i)
-{
-	return &np_snapshot_jobs(s)[i].in;
-}
-
 static void note_starts(struct clock *c)
 {
-	const struct np_snapshot_job *job = np_snapshot_jobs(c->s);
+	const struct np_job *job = c->s->job;
 
-	for (uint32_t i = 0; i < c->s->job.n; i++) {
-		const uint32_t *leaf = np_snapshot_on(c->s, &job[i]);
-
-		if (job[i].in.state != NP_JOB_RUNNING ||
-		    job[i].in.start_sec <= c->s->last_sec)
+	for (uint32_t i = 0; i < c->s->n_jobs; i++) {
+		if (job[i].state != NP_JOB_RUNNING ||
+		    job[i].start_sec <= c->s->last_sec)
 			continue;
 		for (uint32_t k = 0; k < job[i].n_leaves; k++) {
-			uint32_t *last = &c->last_start[leaf[k]];
+			uint32_t *last = &c->last_start[job[i].leaf[k]];
 
 			if (*last == NP_NONE ||
-			    np_order_precedence(&job[i].in,
-						job_at(c->s, *last)) > 0)
+			    np_order_precedence(&job[i], &job[*last]) > 0)
 				*last = i;
 		}
 	}
@@ -52,7 +44,7 @@ static bool on_leaf(const struct np_snapshot *s, const uint64_t *set,
 		    uint32_t leaf)
 {
 	const uint32_t *first = s->leaves->first;
-	size_t next = np_bits_next(set, s->node_words, first[leaf]);
+	size_t next = np_bits_next(set, s->leaves->node_words, first[leaf]);
 
 	return next < first[leaf + 1];
 }
@@ -61,13 +53,14 @@ static bool overtaken(const struct clock *c, const struct np_job *j)
 {
 	const uint64_t *set = np_snapshot_set(c->s, j->candidates);
 
-	for (uint32_t leaf = 0; leaf < c->s->leaves->n; leaf++)
-		if (c->last_start[leaf] != NP_NONE &&
-		    !np_bits_test(j->prior_leaves, leaf) &&
-		    np_order_precedence(j, job_at(c->s,
-						  c->last_start[leaf])) < 0 &&
+	for (uint32_t leaf = 0; leaf < c->s->leaves->n; leaf++) {
+		uint32_t last = c->last_start[leaf];
+
+		if (last != NP_NONE && !np_bits_test(j->prior_leaves, leaf) &&
+		    np_order_precedence(j, &c->s->job[last]) < 0 &&
 		    on_leaf(c->s, set, leaf))
 			return true;
+	}
 	return false;
 }
 
@@ -78,7 +71,7 @@ static bool could_start(const struct np_snapshot *s, const struct np_job *j)
 			       s->idle;
 	size_t n = 0;
 
-	for (size_t k = 0; k < s->node_words; k++)
+	for (size_t k = 0; k < s->leaves->node_words; k++)
 		n += (size_t)__builtin_popcountll(set[k] & free[k]);
 	return n >= j->nodes_min;
 }
@@ -113,10 +106,10 @@ static double held(struct clock *c, const struct np_job *j)
 	return j->held_sec + (back ? since(c->s, j) : 0);
 }
 
-int np_held_sec(const struct np_snapshot *s, double *held_sec)
+int np_held_back(const struct np_snapshot *s, struct np_outcome *outcome)
 {
 	struct clock c = { .s = s };
-	uint32_t *order = malloc((s->job.n + 1) * sizeof(*order));
+	uint32_t *order = malloc((s->n_jobs + 1) * sizeof(*order));
 	size_t n = 0;
 	int rc = -ENOMEM;
 
@@ -126,12 +119,12 @@ int np_held_sec(const struct np_snapshot *s, double *held_sec)
 		goto out;
 	memset(c.last_start, 0xff, s->leaves->n * sizeof(*c.last_start));
 	note_starts(&c);
-	for (uint32_t i = 0; i < s->job.n; i++)
-		if (job_at(s, i)->state != NP_JOB_RUNNING)
+	for (uint32_t i = 0; i < s->n_jobs; i++)
+		if (s->job[i].state != NP_JOB_RUNNING)
 			order[n++] = i;
 	np_order_jobs(s, order, n);
 	for (size_t i = 0; i < n; i++)
-		held_sec[order[i]] = held(&c, job_at(s, order[i]));
+		outcome[order[i]].held_sec = held(&c, &s->job[order[i]]);
 	rc = 0;
 out:
 	free(c.blocked);

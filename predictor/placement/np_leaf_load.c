@@ -5,13 +5,13 @@
 
 /* What a running job is on its leaves; false: nothing. */
 static bool tenant_of(const struct np_problem *p,
-		      const struct np_snapshot_job *j, struct np_tenant *r)
+		      const struct np_job *j, struct np_tenant *r)
 {
-	int32_t profile = j->in.profile;
-	bool known = np_problem_known(p, &j->in);
+	int32_t profile = j->profile;
+	bool known = np_problem_known(p, j);
 	const struct np_press_profile *f;
 
-	if (j->in.state != NP_JOB_RUNNING)
+	if (j->state != NP_JOB_RUNNING)
 		return false;
 	if (!known)
 		profile = p->policy.unknown_as;
@@ -21,13 +21,13 @@ static bool tenant_of(const struct np_problem *p,
 	if (f->inert)
 		return false;
 	*r = (struct np_tenant){
-		.profile = (uint16_t)profile, .n = 1, .job = j->in.id,
-		.touch = (j->in.flags & NP_JOB_SHARES_NODES ?
+		.profile = (uint16_t)profile, .n = 1, .job = j->id,
+		.touch = (j->flags & NP_JOB_SHARES_NODES ?
 			  NP_TOUCH_NODE : 0) |
 			 (j->n_leaves > 1 ? NP_TOUCH_UPLINK : 0),
 		/* What the policy makes of unknown jobs is an
 		   administrator's word. */
-		.owner = f->trusted || !known ? NP_ANYBODY : j->in.owner,
+		.owner = f->trusted || !known ? NP_ANYBODY : j->owner,
 	};
 	return true;
 }
@@ -94,11 +94,11 @@ static struct np_tenants *seen_or_own(struct np_leaf_loads *l,
 static int gather(struct np_leaf_loads *l)
 {
 	struct np_problem *p = l->p;
-	const struct np_snapshot_job *job = np_snapshot_jobs(p->s);
+	const struct np_job *job = p->s->job;
 	struct np_tenant r;
 
-	for (size_t i = 0; i < p->s->job.n; i++) {
-		const uint32_t *leaf = np_snapshot_on(p->s, &job[i]);
+	for (size_t i = 0; i < p->s->n_jobs; i++) {
+		const uint32_t *leaf = job[i].leaf;
 
 		if (!tenant_of(p, &job[i], &r))
 			continue;
@@ -107,8 +107,8 @@ static int gather(struct np_leaf_loads *l)
 	}
 	if (allocate(p, &l->seen) || allocate(p, &l->own))
 		return -ENOMEM;
-	for (size_t i = 0; i < p->s->job.n; i++) {
-		const uint32_t *leaf = np_snapshot_on(p->s, &job[i]);
+	for (size_t i = 0; i < p->s->n_jobs; i++) {
+		const uint32_t *leaf = job[i].leaf;
 		struct np_tenants *c;
 
 		if (!tenant_of(p, &job[i], &r))
@@ -278,9 +278,8 @@ int np_leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p)
 	l->seen.first = np_problem_alloc(p, n, sizeof(uint32_t));
 	l->own.first = np_problem_alloc(p, n, sizeof(uint32_t));
 	l->seen.sensitive = np_problem_alloc(p, n, sizeof(uint32_t));
-	l->extra_max = np_problem_alloc(p, n, sizeof(uint16_t));
 	if (!l->seen.first || !l->own.first || !l->seen.sensitive ||
-	    !l->extra_max || gather(l))
+	    gather(l))
 		return -ENOMEM;
 	for (size_t leaf = 0; leaf < p->n_leaves; leaf++)
 		load_leaf(l, leaf);
@@ -347,8 +346,6 @@ void np_leaf_load_note(struct np_leaf_loads *l, uint32_t leaf,
 
 		if (x > r[i].extra)
 			r[i].extra = x;
-		if (x > l->extra_max[leaf])
-			l->extra_max[leaf] = x;
 	}
 }
 
@@ -358,7 +355,6 @@ void np_leaf_load_clear(struct np_leaf_loads *l, uint32_t leaf)
 
 	for (uint32_t i = 0; i < l->seen.sensitive[leaf]; i++)
 		r[i].extra = 0;
-	l->extra_max[leaf] = 0;
 }
 
 bool np_leaf_load_full(const struct np_leaf_loads *l, uint32_t leaf,

@@ -7,7 +7,7 @@
  * take.  Always:
  * - the sensitive tenants of a leaf come before its others;
  * - tenant.extra is the most that one arrival noted on the leaf since the last
- *   np_leaf_load_clear() adds to it, and extra_max the largest extra there.
+ *   np_leaf_load_clear() adds to it.
  *
  * What an owner has on a leaf that others do not see is an estate.
  */
@@ -53,7 +53,6 @@ struct np_estate {
 struct np_leaf_loads {
 	struct np_problem *p;
 	struct np_tenants seen, own; /* trusted; seen by their owner alone */
-	uint16_t *extra_max;
 	/* Of the i-th private owner, in order of leaves: from first_estate[i]
 	   on. */
 	struct np_estate *estate;

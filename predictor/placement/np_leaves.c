@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "np_bits.h"
-#include "np_leaves_impl.h"
 
 static int check(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 		 struct np_err *err)
@@ -63,11 +62,13 @@ static void renumber(struct np_leaves *l, const struct np_leaf *leaf)
 			l->largest = leaf[i].n_nodes;
 	}
 	l->first[l->n] = at;
+	l->in_order = true;
 	for (size_t node = 0; node < l->n_nodes; node++) {
 		uint32_t on = l->leaf[node];
 		uint32_t to = on == NP_NO_LEAF ? at++ : l->first[on]++;
 
 		l->place[node] = to;
+		l->in_order &= to == node;
 		l->node[to] = (uint32_t)node;
 	}
 	for (size_t i = 0; i < l->n; i++)
@@ -98,7 +99,10 @@ int np_leaves_new(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return np_errf(err, -ENOMEM, "leaves: out of memory");
-	*l = (struct np_leaves){ .refs = 1, .n = n, .n_nodes = n_nodes };
+	*l = (struct np_leaves){
+		.refs = 1, .n = n, .words = np_bits_words(n),
+		.n_nodes = n_nodes, .node_words = np_bits_words(n_nodes),
+	};
 	rc = allocate(l) ? 0 : -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++)
 		if (!(l->name[i] = strdup(leaf[i].name)))
@@ -136,47 +140,10 @@ void np_leaves_unref(struct np_leaves *l)
 	free(l);
 }
 
-size_t np_leaves_n(const struct np_leaves *l)
-{
-	return l->n;
-}
-
-size_t np_leaves_n_nodes(const struct np_leaves *l)
-{
-	return l->n_nodes;
-}
-
-size_t np_leaves_words(const struct np_leaves *l)
-{
-	return np_bits_words(l->n);
-}
-
-size_t np_leaves_node_words(const struct np_leaves *l)
-{
-	return np_bits_words(l->n_nodes);
-}
-
-const char *np_leaves_name(const struct np_leaves *l, size_t leaf)
-{
-	return l->name[leaf];
-}
-
-uint32_t np_leaves_of(const struct np_leaves *l, size_t node)
-{
-	return l->leaf[node];
-}
-
-const uint32_t *np_leaves_nodes(const struct np_leaves *l, size_t leaf,
-				size_t *n_nodes)
-{
-	*n_nodes = l->first[leaf + 1] - l->first[leaf];
-	return l->node + l->first[leaf];
-}
-
 void np_leaves_excluded(const struct np_leaves *l, const uint64_t *allowed,
 			uint64_t *nodes)
 {
-	memset(nodes, 0, np_leaves_node_words(l) * sizeof(*nodes));
+	memset(nodes, 0, l->node_words * sizeof(*nodes));
 	for (size_t i = 0; i < l->n; i++)
 		for (uint32_t p = l->first[i];
 		     !np_bits_test(allowed, i) && p < l->first[i + 1]; p++)
@@ -186,7 +153,7 @@ void np_leaves_excluded(const struct np_leaves *l, const uint64_t *allowed,
 void np_leaves_allowed(const struct np_leaves *l, const uint64_t *nodes,
 		       uint64_t *allowed)
 {
-	memset(allowed, 0, np_leaves_words(l) * sizeof(*allowed));
+	memset(allowed, 0, l->words * sizeof(*allowed));
 	for (size_t i = 0; i < l->n; i++) {
 		uint32_t p = l->first[i];
 

@@ -5,10 +5,14 @@
  * A node is on one leaf or on none: a job may always use nodes without a
  * leaf, as nothing is known to be shared there.  Immutable; shared between
  * snapshots by counting references, from any thread.
+ *
+ * A leaf's nodes are side by side in one order of all nodes, their places: what
+ * a set of nodes has on each leaf is then counted in one sweep over its words.
  */
 #ifndef NP_LEAVES_H
 #define NP_LEAVES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +23,19 @@
 #define NP_LEAF_MAX_NODES 65535
 #define NP_NO_LEAF UINT32_MAX
 
-struct np_leaves;
+struct np_leaves {
+	int refs;
+	size_t n, n_nodes;
+	size_t words, node_words; /* of a bitmap of leaves, and of nodes */
+	size_t largest;	 /* nodes of the largest leaf */
+	uint32_t *first; /* n + 1: places of leaf i are first[i] .. [i+1]-1;
+			    nodes without a leaf follow from first[n] */
+	uint32_t *node;	 /* place -> node, on each leaf ascending */
+	uint32_t *place; /* node -> place */
+	bool in_order;	 /* every node is its own place, as most often */
+	uint32_t *leaf;	 /* node -> leaf or NP_NO_LEAF */
+	char **name;
+};
 
 struct np_leaf {
 	const char *name;     /* not empty; for people */
@@ -38,26 +54,9 @@ int np_leaves_new(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 struct np_leaves *np_leaves_ref(struct np_leaves *l);
 void np_leaves_unref(struct np_leaves *l); /* NULL is allowed */
 
-size_t np_leaves_n(const struct np_leaves *l);
-size_t np_leaves_n_nodes(const struct np_leaves *l);
-
-/* Words of a bitmap of leaves, and of a bitmap of nodes. */
-size_t np_leaves_words(const struct np_leaves *l);
-size_t np_leaves_node_words(const struct np_leaves *l);
-
-const char *np_leaves_name(const struct np_leaves *l, size_t leaf);
-
-/* The leaf of a node, or NP_NO_LEAF. */
-uint32_t np_leaves_of(const struct np_leaves *l, size_t node);
-
-/* The nodes of a leaf, ascending. */
-const uint32_t *np_leaves_nodes(const struct np_leaves *l, size_t leaf,
-				size_t *n_nodes);
-
 /*
  * From allowed leaves to the nodes to exclude: every node on a leaf that is
- * not in allowed[] (np_leaves_words() words).  nodes[]: np_leaves_node_words()
- * words, overwritten.
+ * not in allowed[].  nodes[] is overwritten.
  */
 void np_leaves_excluded(const struct np_leaves *l, const uint64_t *allowed,
 			uint64_t *nodes);

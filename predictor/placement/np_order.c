@@ -1,7 +1,7 @@
 /* The order in which Slurm looks at pending jobs. */
 #include <stdlib.h>
 
-#include "np_problem.h"
+#include "np_snapshot.h"
 
 static uint32_t number(const struct np_job *j)
 {
@@ -26,15 +26,15 @@ int np_order_precedence(const struct np_job *x, const struct np_job *y)
 static int by_precedence(const void *a, const void *b, void *arg)
 {
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct np_snapshot_job *job = arg;
-	int way = np_order_precedence(&job[i].in, &job[k].in);
+	const struct np_job *job = arg;
+	int way = np_order_precedence(&job[i], &job[k]);
 
 	return way ? way : i < k ? -1 : i > k;
 }
 
 void np_order_jobs(const struct np_snapshot *s, uint32_t *job, size_t n)
 {
-	qsort_r(job, n, sizeof(*job), by_precedence, s->job.at);
+	qsort_r(job, n, sizeof(*job), by_precedence, s->job);
 }
 
 bool np_order_ready(const struct np_snapshot *s, const struct np_job *j)
@@ -53,7 +53,8 @@ size_t np_order_unique(uint32_t *number, size_t n)
 {
 	size_t to = 0;
 
-	qsort(number, n, sizeof(*number), by_number);
+	if (n > 1)
+		qsort(number, n, sizeof(*number), by_number);
 	for (size_t i = 0; i < n; i++)
 		if (!i || number[i] != number[to - 1])
 			number[to++] = number[i];

@@ -12,21 +12,18 @@ void np_policy_init(struct np_policy *p)
 		.max_slowdown = 0.10,
 		.max_defer_sec = 3600,
 		.defer_step_sec = 60,
-		.horizon_sec = 60,
-		.prefer_patience_sec = 30,
 		.modes = 1u << NP_MODE_OFF | 1u << NP_MODE_ADVISE |
 			 1u << NP_MODE_PREFER | 1u << NP_MODE_ENFORCE,
 		.unknown_as = NP_PROFILE_UNKNOWN,
 	};
 }
 
-static int check_time(const char *what, double sec, double least,
-		      struct np_err *err)
+static int check_time(const char *what, double sec, struct np_err *err)
 {
-	if (sec >= least && sec <= 1e9)
+	if (sec >= 1 && sec <= 1e9)
 		return 0;
-	return np_errf(err, -EINVAL, "policy: %s %g s; expected %g to 1e9",
-		       what, sec, least);
+	return np_errf(err, -EINVAL, "policy: %s %g s; expected 1 to 1e9",
+		       what, sec);
 }
 
 static int np_policy_check(const struct np_policy *p, const struct np_press *t,
@@ -38,16 +35,12 @@ static int np_policy_check(const struct np_policy *p, const struct np_press *t,
 		return np_errf(err, -EINVAL,
 			       "policy: MaxSlowdown %g; expected 0 to 100",
 			       p->max_slowdown);
-	rc = check_time("MaxDefer", p->max_defer_sec, 1, err);
+	rc = check_time("MaxDefer", p->max_defer_sec, err);
 	if (!rc)
-		rc = check_time("one deferral", p->defer_step_sec, 1, err);
-	if (!rc)
-		rc = check_time("horizon", p->horizon_sec, 0, err);
-	if (!rc)
-		rc = check_time("patience", p->prefer_patience_sec, 1, err);
+		rc = check_time("one deferral", p->defer_step_sec, err);
 	if (!rc && (p->unknown_as < NP_PROFILE_UNKNOWN ||
 		    (p->unknown_as >= 0 &&
-		     (size_t)p->unknown_as >= np_press_n(t))))
+		     (size_t)p->unknown_as >= t->n)))
 		return np_errf(err, -EINVAL,
 			       "policy: unknown jobs count as profile %d, which"
 			       " is not there", p->unknown_as);
@@ -57,36 +50,36 @@ static int np_policy_check(const struct np_policy *p, const struct np_press *t,
 static int check(const struct np_snapshot *s, const struct np_press *t,
 		 const struct np_policy *policy, struct np_err *err)
 {
-	const struct np_snapshot_job *job = np_snapshot_jobs(s);
+	const struct np_job *job = s->job;
 
 	if (!s->sealed)
 		return np_errf(err, -EINVAL, "placement: unsealed snapshot");
-	for (size_t i = 0; i < s->job.n; i++)
-		if (job[i].in.profile != NP_PROFILE_UNKNOWN &&
-		    (size_t)job[i].in.profile >= t->n)
+	for (size_t i = 0; i < s->n_jobs; i++)
+		if (job[i].profile != NP_PROFILE_UNKNOWN &&
+		    (size_t)job[i].profile >= t->n)
 			return np_errf(err, -EINVAL,
 				       "job %u: profile %d of %zu",
-				       job[i].in.id, job[i].in.profile, t->n);
+				       job[i].id, job[i].profile, t->n);
 	return np_policy_check(policy, t, err);
 }
 
 static int make_allocations(struct np_placement *p)
 {
-	const struct np_snapshot_job *job = np_snapshot_jobs(p->s);
+	const struct np_job *job = p->s->job;
 	const unsigned act = 1u << NP_MODE_PREFER | 1u << NP_MODE_ENFORCE;
 	unsigned *modes = &p->policy.modes;
 	bool both;
 	int rc;
 
-	for (size_t i = 0; i < p->s->job.n; i++)
-		*modes |= 1u << job[i].in.mode;
+	for (size_t i = 0; i < p->s->n_jobs; i++)
+		*modes |= 1u << job[i].mode;
 	both = *modes & 1u << NP_MODE_ADVISE && *modes & act;
-	rc = np_allocation_new(p->s, p->t, &p->policy, p->held_sec,
+	rc = np_allocation_new(p->s, p->t, &p->policy, p->outcome,
 			       !(*modes & act), NULL, &p->real);
 	p->advised = p->real;
 	if (!rc && both) {
 		p->advised = NULL;
-		rc = np_allocation_new(p->s, p->t, &p->policy, p->held_sec,
+		rc = np_allocation_new(p->s, p->t, &p->policy, p->outcome,
 				       true, p->real, &p->advised);
 	}
 	return rc;
@@ -94,20 +87,15 @@ static int make_allocations(struct np_placement *p)
 
 static int fill(struct np_placement *p)
 {
-	size_t n = p->s->job.n;
+	size_t n = p->s->n_jobs;
 	int rc;
 
-	p->task.item = sizeof(uint64_t *);
-	p->held_sec = calloc(n + 1, sizeof(*p->held_sec));
 	p->outcome = calloc(n + 1, sizeof(*p->outcome));
-	p->first_task = calloc(n + 1, sizeof(*p->first_task));
-	p->journal.item = sizeof(struct np_admitted);
-	p->scratch_set = calloc(p->s->node_words, sizeof(uint64_t));
-	p->scratch_leaves = calloc(p->s->leaf_words + 1, sizeof(uint64_t));
-	if (!p->held_sec || !p->outcome || !p->first_task ||
-	    !p->scratch_set || !p->scratch_leaves)
+	p->scratch_set = calloc(p->s->leaves->node_words, sizeof(uint64_t));
+	p->scratch_leaves = calloc(p->s->leaves->words + 1, sizeof(uint64_t));
+	if (!p->outcome || !p->scratch_set || !p->scratch_leaves)
 		return -ENOMEM;
-	rc = np_held_sec(p->s, p->held_sec);
+	rc = np_held_back(p->s, p->outcome);
 	if (!rc)
 		rc = make_allocations(p);
 	if (rc)
@@ -149,11 +137,8 @@ void np_placement_free(struct np_placement *p)
 	np_allocation_free(p->real);
 	np_snapshot_unref(p->s);
 	np_press_unref(p->t);
-	free(p->held_sec);
 	free(p->outcome);
-	free(p->first_task);
-	free(p->task.at);
-	free(p->journal.at);
+	free(p->journal);
 	free(p->scratch_set);
 	free(p->scratch_leaves);
 	free(p);
@@ -163,12 +148,6 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
 					 size_t i)
 {
 	return &p->outcome[i];
-}
-
-const uint64_t *np_placement_task(const struct np_placement *p, size_t i,
-				  size_t k)
-{
-	return ((const uint64_t **)p->task.at)[p->first_task[i] + k];
 }
 
 double np_placement_strain(const struct np_placement *p, size_t leaf)

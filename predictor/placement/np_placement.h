@@ -39,10 +39,6 @@ struct np_policy {
 	double defer_step_sec;	    /* of one deferral: several intervals
 				       between decisions, so that it ends only
 				       when nobody decides any more */
-	double horizon_sec;	    /* a job whose own begin time is further
-				       away is not looked at */
-	double prefer_patience_sec; /* a job confined in mode prefer that has
-				       not started by then is let go */
 	unsigned modes; /* partitions' modes in use, 1 << enum np_mode each,
 			   for np_placement_one(); those of the snapshot's
 			   jobs are added */
@@ -50,7 +46,7 @@ struct np_policy {
 				       profile; NP_PROFILE_UNKNOWN: no load */
 };
 
-/* 10 %, 1 hour, 1 minute, 1 minute, 30 s, every mode, no load. */
+/* 10 %, 1 hour, 1 minute, every mode, no load. */
 void np_policy_init(struct np_policy *p);
 
 enum np_action {
@@ -82,7 +78,7 @@ enum np_why {
 	NP_WHY_HARMLESS,      /* conflicts with nobody pending or running */
 	NP_WHY_NOT_PREDICTED, /* the same, but not all was predicted yet */
 	NP_WHY_FITS,	/* conflicts with some, with nobody where it may go */
-	NP_WHY_HELD_LONG_ENOUGH, /* max_defer_sec, or prefer_patience_sec */
+	NP_WHY_HELD_LONG_ENOUGH, /* max_defer_sec, or the patience */
 	NP_WHY_NO_ROOM_APART, /* prefer: it could not start now apart */
 	NP_WHY_TASKS_TOGETHER, /* prefer: array whose tasks conflict */
 	/* NP_ACT_CONFINE, NP_ACT_DEFER: kept away from .other */
@@ -92,6 +88,10 @@ enum np_why {
 	NP_WHY_TASKS, /* array whose tasks conflict: the rest of it waits */
 };
 
+/* A job whose own begin time is further away is not looked at. */
+#define NP_PLACEMENT_HORIZON_SEC 60
+/* A job confined in mode prefer that has not started by then is let go. */
+#define NP_PLACEMENT_PATIENCE_SEC 30
 #define NP_PLACEMENT_MAX_CLASSES 1024
 /* Array tasks that get leaves of their own in one decision. */
 #define NP_PLACEMENT_MAX_TASKS 32
@@ -127,8 +127,10 @@ struct np_outcome {
 	const uint64_t *leaves; /* CONFINE: bitmap, owned by the placement */
 	int64_t until_sec;	/* DEFER */
 	double held_sec; /* to be passed in with the next snapshot */
-	uint32_t tasks;	 /* array: tasks that get leaves of their own, see
-			    np_placement_task(); the outcome is for the rest */
+	/* Array: so many tasks, the first ones, are to be split off with leaves
+	   of their own, NULL: anywhere; the outcome is for the rest. */
+	uint32_t tasks;
+	const uint64_t **task_leaves;
 	struct np_cause cause;
 };
 
@@ -149,18 +151,11 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
 					 size_t i);
 
 /*
- * The leaves of the k-th array task (k < outcome.tasks) to be split off job
- * i, in ascending order of the tasks; NULL: anywhere.
- */
-const uint64_t *np_placement_task(const struct np_placement *p, size_t i,
-				  size_t k);
-
-/*
  * Decide for one job that is being submitted, against the last decision and
  * what was admitted since, and remember the answer: two calls never open one
  * leaf to jobs that conflict there.  job->id may be 0; job->candidates is a
  * set of the snapshot; minus: nodes to take out of it (the user's own
- * exclusions) as a bitmap of np_leaves_node_words() words, or NULL.  Neither
+ * exclusions) as a bitmap, or NULL.  Neither
  * cost nor memory depend on the number of jobs: it looks at leaves and at
  * classes of jobs, and after NP_PLACEMENT_MAX_ADMITTED calls answers without
  * looking (a short deferral in mode enforce, left alone in mode prefer).  Calls

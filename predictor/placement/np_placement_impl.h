@@ -21,12 +21,10 @@ struct np_placement {
 	 * enforced; the same where nothing makes a difference.
 	 */
 	struct np_allocation *real, *advised;
-	double *held_sec;
-	struct np_outcome *outcome;
-	struct np_pool task;   /* const uint64_t *: leaves of array tasks */
-	uint32_t *first_task;  /* per job */
+	struct np_outcome *outcome; /* per job */
 
-	struct np_pool journal; /* struct np_admitted */
+	struct np_admitted *journal;
+	size_t n_admitted, journal_room;
 	struct np_counts *scratch; /* of the job being submitted */
 	uint64_t *scratch_set;	   /* places */
 	uint64_t *scratch_leaves;
@@ -39,26 +37,21 @@ np_placement_allocation(const struct np_placement *p, const struct np_job *j)
 	return j->mode == NP_MODE_ADVISE ? p->advised : p->real;
 }
 
-/*
- * The worst cause on the first few closed leaves of a class, or in *cause
- * nothing if none is closed by a conflict.  open: leaves that are not closed.
- */
-void np_placement_cause(const struct np_classes *c, uint32_t class,
-			const uint64_t *reach, const uint64_t *open,
-			struct np_cause *cause);
+/* np_held.c: fill in held_sec of each job's outcome.  0 or -ENOMEM. */
+int np_held_back(const struct np_snapshot *s, struct np_outcome *outcome);
 
-/* Leaves that are not closed: those in set, and those out of reach. */
-uint64_t *np_placement_open(struct np_problem *p, const uint64_t *set,
-			    const uint64_t *reach);
-
-/* np_held.c: seconds that each job has been held back by now.  0 or -ENOMEM. */
-int np_held_sec(const struct np_snapshot *s, double *held_sec);
-
-/* np_placement_judge.c: fill in p->outcome.  0 or -ENOMEM. */
+/* np_placement_judge.c: fill in the rest of p->outcome.  0 or -ENOMEM. */
 int np_placement_judge(struct np_placement *p);
-/* When a deferral ends. */
-int64_t np_placement_until(const struct np_policy *policy,
-			   const struct np_job *j, double held_sec,
-			   int64_t now_sec);
+/*
+ * The same of one outcome: a class is kept to the leaves in set, of those it
+ * can reach (0 or -ENOMEM); or a job waits, of NP_NONE if its class is not
+ * known.  The cause is FROM_PENDING where no conflict is found.
+ */
+int np_placement_confine(struct np_allocation *a, uint32_t class,
+			 const uint64_t *set, const uint64_t *reach,
+			 struct np_outcome *v);
+void np_placement_defer(struct np_allocation *a, const struct np_job *j,
+			uint32_t class, const uint64_t *reach, int64_t now_sec,
+			struct np_outcome *v);
 
 #endif

@@ -10,8 +10,9 @@
 #define LEAVES_ASKED 64
 #define CAUSES_FOUND 4
 
-static bool np_placement_cause_on(const struct np_classes *c, uint32_t class,
-				  uint32_t leaf, struct np_cause *cause)
+/* The worst cause on a closed leaf; false: no conflict closes it. */
+static bool cause_on(const struct np_classes *c, uint32_t class,
+		     uint32_t leaf, struct np_cause *cause)
 {
 	const struct np_class *k = &c->at[class];
 	const uint64_t *on = c->on_leaf + leaf * c->words;
@@ -40,30 +41,36 @@ static bool np_placement_cause_on(const struct np_classes *c, uint32_t class,
 	return any;
 }
 
-void np_placement_cause(const struct np_classes *c, uint32_t class,
-			const uint64_t *reach, const uint64_t *open,
-			struct np_cause *cause)
+/*
+ * The worst cause on the first few closed leaves of a class; else they are
+ * closed to make room for others.  open: leaves that are not closed.
+ */
+static void find_cause(const struct np_classes *c, uint32_t class,
+		       const uint64_t *reach, const uint64_t *open,
+		       struct np_cause *cause)
 {
 	struct np_cause one;
 	int asked = 0, found = 0;
 
-	*cause = (struct np_cause){ .leaf = NP_NO_LEAF };
+	*cause = (struct np_cause){
+		.why = NP_WHY_FROM_PENDING, .leaf = NP_NO_LEAF
+	};
 	for (size_t w = 0; w < c->p->lw; w++)
 		for (uint64_t m = reach[w] & ~open[w]; m; m &= m - 1) {
 			uint32_t leaf = np_bits_at(w, m);
 
 			if (asked++ == LEAVES_ASKED || found == CAUSES_FOUND)
 				return;
-			if (!np_placement_cause_on(c, class, leaf, &one))
+			if (!cause_on(c, class, leaf, &one))
 				continue;
 			if (!found++ || one.slowdown > cause->slowdown)
 				*cause = one;
 		}
 }
 
-int64_t np_placement_until(const struct np_policy *policy,
-			   const struct np_job *j, double held_sec,
-			   int64_t now_sec)
+/* When a deferral ends. */
+static int64_t until(const struct np_policy *policy, const struct np_job *j,
+		     double held_sec, int64_t now_sec)
 {
 	/* One that cannot start by itself is only kept from starting before
 	   anybody looks again, and that does not count. */
@@ -72,130 +79,121 @@ int64_t np_placement_until(const struct np_policy *policy,
 	double left = policy->max_defer_sec - (waiting ? 0 : held_sec);
 	double step = waiting ? policy->max_defer_sec :
 		      policy->defer_step_sec;
-	int64_t until, last;
+	int64_t end, last;
 
 	if (left < 1)
 		left = 1;
 	last = now_sec + (int64_t)ceil(left);
-	until = now_sec + (int64_t)ceil(step);
+	end = now_sec + (int64_t)ceil(step);
 	if (j->prior == NP_PRIOR_DEFERRED &&
 	    (double)(j->prior_until_sec - now_sec) > step / 2)
-		until = j->prior_until_sec; /* good enough: no new update */
-	if (until > last)
-		until = last;
-	return until > j->eligible_sec ? until : j->eligible_sec;
+		end = j->prior_until_sec; /* good enough: no new update */
+	if (end > last)
+		end = last;
+	return end > j->eligible_sec ? end : j->eligible_sec;
 }
 
-uint64_t *np_placement_open(struct np_problem *p, const uint64_t *set,
-			    const uint64_t *reach)
+void np_placement_defer(struct np_allocation *a, const struct np_job *j,
+			uint32_t class, const uint64_t *reach, int64_t now_sec,
+			struct np_outcome *v)
 {
+	v->action = NP_ACT_DEFER;
+	v->until_sec = until(&a->problem.policy, j, v->held_sec, now_sec);
+	if (class != NP_NONE)
+		find_cause(&a->classes, class, reach, a->problem.none,
+			   &v->cause);
+}
+
+int np_placement_confine(struct np_allocation *a, uint32_t class,
+			 const uint64_t *set, const uint64_t *reach,
+			 struct np_outcome *v)
+{
+	struct np_problem *p = &a->problem;
 	uint64_t *open = np_problem_alloc(p, p->lw, sizeof(*open));
 
 	if (!open)
-		return NULL;
+		return -ENOMEM;
 	for (size_t w = 0; w < p->lw; w++)
 		open[w] = set[w] | ~reach[w];
-	if (p->n_leaves % NP_BITS_WORD)
-		open[p->lw - 1] &= (UINT64_C(1) << p->n_leaves %
-				    NP_BITS_WORD) - 1;
-	return open;
-}
-
-static int confine(struct np_allocation *a, const uint64_t *set,
-		   const uint64_t *reach, uint32_t class, struct np_outcome *v)
-{
-	uint64_t *open;
-
-	if (np_bits_within(reach, set, a->problem.lw)) {
-		v->action = NP_ACT_ANYWHERE;
-		v->cause.why = NP_WHY_FITS;
-		return 0;
-	}
-	open = np_placement_open(&a->problem, set, reach);
-	if (!open)
-		return -ENOMEM;
+	np_bits_end(open, p->n_leaves);
 	v->action = NP_ACT_CONFINE;
 	v->leaves = open;
-	np_placement_cause(&a->classes, class, reach, open, &v->cause);
-	if (v->cause.leaf == NP_NO_LEAF) /* closed to make room for others */
-		v->cause.why = NP_WHY_FROM_PENDING;
+	find_cause(&a->classes, class, reach, open, &v->cause);
 	return 0;
 }
 
 static const uint64_t *reach_of(const struct np_allocation *a, uint32_t job)
 {
-	const struct np_job *j = np_problem_job(&a->problem, job);
+	const struct np_job *j = &a->problem.s->job[job];
 
 	return a->problem.counts[j->candidates]->reach;
 }
 
-static void defer(struct np_allocation *a, uint32_t i, struct np_outcome *v)
+/* A job, to the leaves of its group, or to those found for mode prefer. */
+static int open_to(struct np_allocation *a, uint32_t i, const uint64_t *set,
+		   struct np_outcome *v)
 {
-	const struct np_problem *p = &a->problem;
+	const uint64_t *reach = reach_of(a, i);
 
-	v->action = NP_ACT_DEFER;
-	v->until_sec = np_placement_until(&p->policy, np_problem_job(p, i),
-					  v->held_sec, p->s->now_sec);
-	np_placement_cause(&a->classes, a->requests.class[i], reach_of(a, i),
-			   p->none, &v->cause);
-	if (v->cause.leaf == NP_NO_LEAF)
-		v->cause.why = NP_WHY_FROM_PENDING;
+	if (!np_bits_within(reach, set, a->problem.lw))
+		return np_placement_confine(a, a->requests.class[i], set, reach,
+					    v);
+	v->action = NP_ACT_ANYWHERE;
+	v->cause.why = NP_WHY_FITS;
+	return 0;
 }
 
-/* To the leaves of a request's group. */
-static int confine_request(struct np_allocation *a, const struct np_request *r,
-			   struct np_outcome *v)
+static void defer(struct np_allocation *a, uint32_t i, struct np_outcome *v)
 {
-	return confine(a, a->groups.at[r->group].set, reach_of(a, r->job),
-		       r->class, v);
+	np_placement_defer(a, &a->problem.s->job[i], a->requests.class[i],
+			   reach_of(a, i), a->problem.s->now_sec, v);
 }
 
 /* An array whose tasks conflict: each gets leaves, or waits. */
-static int judge_tasks(struct np_placement *p, struct np_allocation *a,
-		       uint32_t i, struct np_outcome *v)
+static int judge_tasks(struct np_allocation *a, uint32_t i,
+		       struct np_outcome *v)
 {
 	const struct np_requests *all = &a->requests;
-	const struct np_request *last = NULL;
-	uint32_t n = 0;
+	const struct np_request *r = &all->at[all->of_job[i]];
+	const uint64_t *last = NULL;
 
-	p->first_task[i] = (uint32_t)p->task.n;
-	for (uint32_t k = all->of_job[i]; k < all->n && all->at[k].job == i;
-	     k++) {
-		const uint64_t **leaves;
+	v->task_leaves = np_problem_alloc(&a->problem, NP_PLACEMENT_MAX_TASKS,
+					  sizeof(*v->task_leaves));
+	if (!v->task_leaves)
+		return -ENOMEM;
+	for (; r < all->at + all->n && r->job == i; r++) {
 		struct np_outcome one;
 
-		if (!np_group_meets(&a->groups, &all->at[k]))
+		if (!np_group_meets(&a->groups, r))
 			continue;
-		last = &all->at[k];
-		leaves = np_pool_add(&p->task, 1);
-		if (!leaves || confine_request(a, last, &one))
+		last = a->groups.at[r->group].set;
+		if (open_to(a, i, last, &one))
 			return -ENOMEM;
-		*leaves = one.action == NP_ACT_CONFINE ? one.leaves : NULL;
-		n++;
+		v->task_leaves[v->tasks++] = one.action == NP_ACT_CONFINE ?
+					     one.leaves : NULL;
 	}
 	/* Where all have leaves, the last one stays in the record. */
-	if (n == np_problem_job(&a->problem, i)->tasks) {
-		v->tasks = n - 1;
-		return confine_request(a, last, v);
+	if (v->tasks == a->problem.s->job[i].tasks) {
+		v->tasks--;
+		return open_to(a, i, last, v);
 	}
-	v->tasks = n;
 	defer(a, i, v);
-	if (n)
+	if (v->tasks)
 		v->cause.why = NP_WHY_TASKS;
 	return 0;
 }
 
-static int judge_enforced(struct np_placement *p, struct np_allocation *a,
-			  uint32_t i, struct np_outcome *v)
+static int judge_enforced(struct np_allocation *a, uint32_t i,
+			  struct np_outcome *v)
 {
 	const struct np_request *r = &a->requests.at[a->requests.of_job[i]];
 
 	if (a->classes.at[r->class].self &&
-	    np_problem_job(&a->problem, i)->tasks > 1 &&
+	    a->problem.s->job[i].tasks > 1 &&
 	    !a->groups.at[r->group].together)
-		return judge_tasks(p, a, i, v);
+		return judge_tasks(a, i, v);
 	if (np_group_meets(&a->groups, r))
-		return confine_request(a, r, v);
+		return open_to(a, i, a->groups.at[r->group].set, v);
 	defer(a, i, v);
 	return 0;
 }
@@ -203,11 +201,11 @@ static int judge_enforced(struct np_placement *p, struct np_allocation *a,
 static int judge_preferred(struct np_allocation *a, uint32_t i,
 			   struct np_outcome *v)
 {
-	const struct np_job *j = np_problem_job(&a->problem, i);
+	const struct np_job *j = &a->problem.s->job[i];
 	uint32_t class = a->requests.class[i];
 
 	if (a->prefer.set[i])
-		return confine(a, a->prefer.set[i], reach_of(a, i), class, v);
+		return open_to(a, i, a->prefer.set[i], v);
 	v->action = NP_ACT_ANYWHERE;
 	v->cause.why = NP_WHY_NO_ROOM_APART;
 	if (!np_class_meets(&a->classes, class))
@@ -234,7 +232,7 @@ static enum np_why not_placed(const struct np_problem *p,
 
 static int judge(struct np_placement *p, uint32_t i, struct np_outcome *v)
 {
-	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
+	const struct np_job *j = &p->s->job[i];
 	struct np_allocation *a = np_placement_allocation(p, j);
 	uint32_t class = a->requests.class[i];
 
@@ -252,23 +250,21 @@ static int judge(struct np_placement *p, uint32_t i, struct np_outcome *v)
 	}
 	if (a->classes.at[class].quiet) {
 		v->action = NP_ACT_ANYWHERE;
-		v->cause.why = np_press_complete(p->t, (uint32_t)j->profile) ?
+		v->cause.why = p->t->profile[j->profile].complete ?
 			       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
 		return 0;
 	}
 	return j->mode == NP_MODE_PREFER ? judge_preferred(a, i, v) :
-	       judge_enforced(p, a, i, v);
+	       judge_enforced(a, i, v);
 }
 
 /* Word w of the leaves that are open before, and by the outcome. */
-static uint64_t open_before(const struct np_snapshot_job *j,
-			    const struct np_snapshot *s, size_t w)
+static uint64_t open_before(const struct np_job *j, int64_t now_sec, size_t w)
 {
-	if (j->in.prior == NP_PRIOR_DEFERRED &&
-	    j->in.prior_until_sec > s->now_sec)
+	if (j->prior == NP_PRIOR_DEFERRED && j->prior_until_sec > now_sec)
 		return 0;
-	return j->in.prior == NP_PRIOR_LEAVES ?
-	       np_snapshot_prior(s, j)[w] : ~UINT64_C(0);
+	return j->prior == NP_PRIOR_LEAVES ? j->prior_leaves[w] :
+					     ~UINT64_C(0);
 }
 
 static uint64_t open_after(const struct np_outcome *v, size_t w)
@@ -281,18 +277,18 @@ static uint64_t open_after(const struct np_outcome *v, size_t w)
 /* What differs on leaves that the job can reach. */
 static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
 {
-	const struct np_snapshot_job *j = &np_snapshot_jobs(p->s)[i];
-	const struct np_counts *c = j->in.state == NP_JOB_RUNNING ? NULL :
-		np_placement_allocation(p, &j->in)->problem
-		.counts[j->in.candidates];
+	const struct np_job *j = &p->s->job[i];
+	const struct np_counts *c = j->state == NP_JOB_RUNNING ? NULL :
+		np_placement_allocation(p, j)->problem
+		.counts[j->candidates];
 
 	bool opens = false;
 
-	if (j->in.state == NP_JOB_RUNNING)
+	if (j->state == NP_JOB_RUNNING)
 		return;
-	for (size_t w = 0; w < p->s->leaf_words; w++) {
+	for (size_t w = 0; w < p->s->leaves->words; w++) {
 		uint64_t reach = c ? c->reach[w] : ~UINT64_C(0);
-		uint64_t was = open_before(j, p->s, w) & reach;
+		uint64_t was = open_before(j, p->s->now_sec, w) & reach;
 		uint64_t is = open_after(v, w) & reach;
 
 		v->changed |= was != is;
@@ -300,12 +296,12 @@ static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
 		opens |= (is & ~was) != 0;
 	}
 	if (v->action == NP_ACT_DEFER)
-		v->changed |= j->in.prior != NP_PRIOR_DEFERRED ||
-			      j->in.prior_until_sec != v->until_sec;
+		v->changed |= j->prior != NP_PRIOR_DEFERRED ||
+			      j->prior_until_sec != v->until_sec;
 	else
-		v->changed |= j->in.prior == NP_PRIOR_DEFERRED;
+		v->changed |= j->prior == NP_PRIOR_DEFERRED;
 	v->changed |= v->tasks != 0;
-	v->applied = j->in.mode != NP_MODE_ADVISE &&
+	v->applied = j->mode != NP_MODE_ADVISE &&
 		     v->action != NP_ACT_NONE;
 	v->narrows &= v->applied;
 	v->moves = v->narrows && v->action != NP_ACT_DEFER &&
@@ -314,11 +310,10 @@ static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
 
 int np_placement_judge(struct np_placement *p)
 {
-	for (uint32_t i = 0; i < p->s->job.n; i++) {
+	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
 		struct np_outcome *v = &p->outcome[i];
 		int rc;
 
-		v->held_sec = p->held_sec[i];
 		v->cause.leaf = NP_NO_LEAF;
 		rc = judge(p, i, v);
 		if (rc)
@@ -331,17 +326,17 @@ int np_placement_judge(struct np_placement *p)
 void np_placement_causes(const struct np_placement *p, size_t i,
 			 np_placement_cause_fn *fn, void *arg)
 {
-	const struct np_job *j = &np_snapshot_jobs(p->s)[i].in;
+	const struct np_job *j = &p->s->job[i];
 	const struct np_allocation *a = np_placement_allocation(p, j);
 	const struct np_outcome *v = &p->outcome[i];
 	struct np_cause c;
 
 	if (v->action != NP_ACT_CONFINE && v->action != NP_ACT_DEFER)
 		return;
-	NP_BITS_EACH(leaf, reach_of(a, (uint32_t)i), p->s->leaf_words)
+	NP_BITS_EACH(leaf, reach_of(a, (uint32_t)i), p->s->leaves->words)
 		if (!(open_after(v, leaf / NP_BITS_WORD) >>
 		      leaf % NP_BITS_WORD & 1) &&
-		    np_placement_cause_on(&a->classes, a->requests.class[i],
+		    cause_on(&a->classes, a->requests.class[i],
 					  (uint32_t)leaf, &c))
 			fn(arg, &c);
 }

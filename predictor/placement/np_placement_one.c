@@ -2,12 +2,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_placement_impl.h"
 
 static void count(struct np_placement *p, const struct np_job *j,
 		  const uint64_t *minus)
 {
-	size_t words = p->s->node_words;
+	size_t words = p->s->leaves->node_words;
 
 	memcpy(p->scratch_set, np_snapshot_set(p->s, j->candidates),
 	       words * sizeof(uint64_t));
@@ -16,7 +17,7 @@ static void count(struct np_placement *p, const struct np_job *j,
 			if (node < p->s->leaves->n_nodes)
 				np_bits_clear(p->scratch_set,
 					      p->s->leaves->place[node]);
-	np_snapshot_count(p->s, p->scratch_set, p->scratch);
+	np_counts_fill(p->s, p->scratch_set, p->scratch);
 }
 
 /* Add the tightest leaf that is enough, or the largest. */
@@ -57,12 +58,14 @@ struct submission {
 static int admit(struct np_placement *p, struct np_allocation *a,
 		 const struct np_admitted *what)
 {
-	size_t lw = p->s->leaf_words;
+	size_t lw = p->s->leaves->words;
 	uint64_t *leaves = np_problem_alloc(&a->problem, lw, sizeof(*leaves));
-	struct np_admitted *to = leaves ? np_pool_add(&p->journal, 1) : NULL;
+	struct np_admitted *to;
 
-	if (!to)
+	if (!leaves || np_array_room(&p->journal, &p->journal_room,
+				     p->n_admitted + 1, sizeof(*to)))
 		return -ENOMEM;
+	to = &p->journal[p->n_admitted++];
 	memcpy(leaves, what->leaves, lw * sizeof(*leaves));
 	*to = *what;
 	to->leaves = leaves;
@@ -78,42 +81,28 @@ static int admit(struct np_placement *p, struct np_allocation *a,
 
 static bool full(const struct np_placement *p)
 {
-	return p->journal.n == NP_PLACEMENT_MAX_ADMITTED;
+	return p->n_admitted == NP_PLACEMENT_MAX_ADMITTED;
 }
 
 static void anywhere(struct submission *s, enum np_why why)
 {
 	s->v->action = NP_ACT_ANYWHERE;
 	s->v->cause.why = why;
-	memcpy(s->set, s->counts->reach, s->p->s->leaf_words * sizeof(*s->set));
+	memcpy(s->set, s->counts->reach, s->a->problem.lw * sizeof(*s->set));
 }
 
 static void postpone(struct submission *s, enum np_why otherwise)
 {
-	s->v->action = NP_ACT_DEFER;
-	s->v->until_sec = np_placement_until(&s->p->policy, s->job, 0,
-					     s->now_sec);
-	if (s->class != NP_NONE && otherwise != NP_WHY_TOO_MANY)
-		np_placement_cause(&s->a->classes, s->class, s->counts->reach,
-				   s->a->problem.none, &s->v->cause);
+	np_placement_defer(s->a, s->job, s->class, s->counts->reach,
+			   s->now_sec, s->v);
 	if (s->v->cause.leaf == NP_NO_LEAF)
 		s->v->cause.why = otherwise;
 }
 
 static int confine(struct submission *s)
 {
-	uint64_t *open = np_placement_open(&s->a->problem, s->set,
-					   s->counts->reach);
-
-	if (!open)
-		return -ENOMEM;
-	s->v->action = NP_ACT_CONFINE;
-	s->v->leaves = open;
-	np_placement_cause(&s->a->classes, s->class, s->counts->reach, open,
-			   &s->v->cause);
-	if (s->v->cause.leaf == NP_NO_LEAF)
-		s->v->cause.why = NP_WHY_FROM_PENDING;
-	return 0;
+	return np_placement_confine(s->a, s->class, s->set, s->counts->reach,
+				    s->v);
 }
 
 static enum np_why harmless(const struct submission *s)
@@ -125,7 +114,7 @@ static enum np_why harmless(const struct submission *s)
 	    np_bits_any(c->soft + at, c->words) ||
 	    !np_class_open_everywhere(c, s->class))
 		return NP_WHY_FITS;
-	return np_press_complete(c->p->t, (uint32_t)s->job->profile) ?
+	return c->p->t->profile[s->job->profile].complete ?
 	       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
 }
 
@@ -137,7 +126,7 @@ static bool choose(const struct submission *s, const uint16_t *column,
 		   uint32_t loose, const uint64_t *can)
 {
 	const uint64_t *held = s->a->classes.at[s->class].held;
-	size_t lw = s->p->s->leaf_words;
+	size_t lw = s->a->problem.lw;
 	uint64_t have;
 
 	for (size_t w = 0; w < lw; w++)
@@ -156,7 +145,7 @@ static int place_enforced(struct submission *s, const uint64_t *can)
 	const struct np_counts *c = s->counts;
 	bool shares = s->job->flags & NP_JOB_SHARES_NODES;
 
-	if (np_bits_within(c->reach, can, s->p->s->leaf_words)) {
+	if (np_bits_within(c->reach, can, s->a->problem.lw)) {
 		anywhere(s, harmless(s));
 		return 0;
 	}
@@ -173,7 +162,7 @@ static int place_preferred(struct submission *s, const uint64_t *can)
 {
 	enum np_why why = harmless(s);
 
-	if (np_bits_within(s->counts->reach, can, s->p->s->leaf_words) &&
+	if (np_bits_within(s->counts->reach, can, s->a->problem.lw) &&
 	    why != NP_WHY_FITS)
 		anywhere(s, why);
 	else if (np_prefer_set(&s->a->prefer, s->job, s->class, s->counts,
@@ -192,7 +181,7 @@ static int place(struct submission *s)
 
 	/* Not even where its class is without looking: who does not see that
 	   class may have come there since. */
-	NP_BITS_EACH(leaf, s->counts->reach, s->p->s->leaf_words)
+	NP_BITS_EACH(leaf, s->counts->reach, s->a->problem.lw)
 		if (np_class_can_take(&s->a->classes, s->class, s->job,
 				      (uint32_t)leaf))
 			np_bits_set(can, leaf);
@@ -243,7 +232,7 @@ static int decide(struct submission *s)
 		if (!(s->a->problem.policy.modes & 1u << NP_MODE_PREFER))
 			return 0; /* who else takes nodes matters to no one */
 		memcpy(s->set, s->counts->reach,
-		       s->p->s->leaf_words * sizeof(*s->set));
+		       s->a->problem.lw * sizeof(*s->set));
 	}
 	what.leaves = s->set;
 	what.confined = s->v->action == NP_ACT_CONFINE;
@@ -283,7 +272,7 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
 	if (rc)
 		return rc;
 	s.a = np_placement_allocation(p, job);
-	memset(s.set, 0, p->s->leaf_words * sizeof(*s.set));
+	memset(s.set, 0, p->s->leaves->words * sizeof(*s.set));
 	count(p, job, minus);
 	rc = decide(&s);
 	if (rc) {
@@ -300,12 +289,10 @@ void np_placement_carry(struct np_placement *to,
 			const struct np_placement *from,
 			struct np_arrivals *arrivals)
 {
-	const struct np_admitted *admitted = from->journal.at;
-
 	if (to == from || to->s->leaves->n != from->s->leaves->n)
 		return; /* other leaves: what was opened means nothing now */
-	for (size_t i = 0; i < from->journal.n; i++) {
-		struct np_admitted what = admitted[i];
+	for (size_t i = 0; i < from->n_admitted; i++) {
+		struct np_admitted what = from->journal[i];
 		struct np_allocation *a =
 			np_placement_allocation(to, &what.job);
 

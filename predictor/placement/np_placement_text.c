@@ -103,7 +103,7 @@ static unsigned closed(const struct np_placement *p,
 		       const struct np_outcome *v)
 {
 	return (unsigned)(p->s->leaves->n -
-			  np_bits_count(v->leaves, p->s->leaf_words));
+			  np_bits_count(v->leaves, p->s->leaves->words));
 }
 
 const char *np_placement_text(const struct np_placement *p,
@@ -141,6 +141,6 @@ const char *np_placement_text(const struct np_placement *p,
 	if (v->held_sec >= 1)
 		say(&l, "; held back for %.0f s so far, %.0f s at most",
 		    v->held_sec, job->mode == NP_MODE_PREFER ?
-		    p->policy.prefer_patience_sec : p->policy.max_defer_sec);
+		    NP_PLACEMENT_PATIENCE_SEC : p->policy.max_defer_sec);
 	return buf;
 }

@@ -91,7 +91,7 @@ static void reserve(struct np_prefer *f, const struct np_job *j,
 
 static int try_job(struct np_prefer *f, uint32_t job, uint64_t *scratch)
 {
-	const struct np_job *j = np_problem_job(f->p, job);
+	const struct np_job *j = &f->p->s->job[job];
 	const struct np_counts *c = f->p->counts[j->candidates];
 	uint32_t class = f->requests->class[job];
 	uint64_t *set;
@@ -124,7 +124,7 @@ static bool enforced_set(struct np_prefer *f, uint32_t job)
 
 		/* Deferred ones take nothing. */
 		if (last && np_group_meets(f->groups, r))
-			reserve(f, np_problem_job(f->p, job),
+			reserve(f, &f->p->s->job[job],
 				f->groups->at[r->group].set);
 	}
 	return true;
@@ -141,7 +141,7 @@ static bool is_to_confine(struct np_prefer *f, const struct np_job *j,
 
 static int account(struct np_prefer *f, uint32_t job, uint64_t *scratch)
 {
-	const struct np_job *j = np_problem_job(f->p, job);
+	const struct np_job *j = &f->p->s->job[job];
 	size_t at = np_order_find(f->partition, f->n_partitions,
 				  j->partition);
 	int rc;
@@ -176,7 +176,7 @@ static int gather_partitions(struct np_prefer *f, const uint32_t *order,
 	if (!part)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		part[i] = np_problem_job(f->p, order[i])->partition;
+		part[i] = f->p->s->job[order[i]].partition;
 	f->n_partitions = np_order_unique(part, n);
 	f->partition = part;
 	f->wanted = np_problem_alloc(f->p, f->n_partitions,
@@ -191,7 +191,7 @@ static int gather_reach(struct np_prefer *f, const uint32_t *order, size_t n)
 	size_t lw = f->p->lw;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct np_job *j = np_problem_job(f->p, order[i]);
+		const struct np_job *j = &f->p->s->job[order[i]];
 		size_t at = np_order_find(f->partition, f->n_partitions,
 					  j->partition);
 		const struct np_counts *c =
@@ -209,7 +209,7 @@ int np_prefer_init(struct np_prefer *f, struct np_problem *p,
 		   const struct np_requests *requests,
 		   const struct np_groups *groups)
 {
-	uint32_t *order = np_problem_alloc(p, p->s->job.n, sizeof(*order));
+	uint32_t *order = np_problem_alloc(p, p->s->n_jobs, sizeof(*order));
 	uint64_t *scratch = np_problem_alloc(p, p->lw, sizeof(*scratch));
 	size_t n = 0;
 	int rc;
@@ -219,14 +219,14 @@ int np_prefer_init(struct np_prefer *f, struct np_problem *p,
 		.groups = groups,
 		.reserved = np_problem_alloc(p, p->n_leaves,
 					     sizeof(*f->reserved)),
-		.set = np_problem_alloc(p, p->s->job.n, sizeof(*f->set)),
+		.set = np_problem_alloc(p, p->s->n_jobs, sizeof(*f->set)),
 	};
 	if (!order || !scratch || !f->reserved || !f->set)
 		return -ENOMEM;
 	if (!(p->policy.modes & 1u << NP_MODE_PREFER))
 		return 0;
-	for (uint32_t i = 0; i < p->s->job.n; i++)
-		if (np_order_ready(p->s, np_problem_job(p, i)))
+	for (uint32_t i = 0; i < p->s->n_jobs; i++)
+		if (np_order_ready(p->s, &p->s->job[i]))
 			order[n++] = i;
 	np_order_jobs(p->s, order, n);
 	rc = gather_partitions(f, order, n);

@@ -1,7 +1,7 @@
+#include "np_press.h"
+
 #include <math.h>
 #include <stdlib.h>
-
-#include "np_press_impl.h"
 
 uint16_t np_press_load(double slowdown)
 {
@@ -55,16 +55,6 @@ struct np_press *np_press_new(size_t n)
 		return t;
 	np_press_unref(t);
 	return NULL;
-}
-
-size_t np_press_n(const struct np_press *t)
-{
-	return t->n;
-}
-
-bool np_press_complete(const struct np_press *t, uint32_t profile)
-{
-	return profile < t->n && t->profile[profile].complete;
 }
 
 double np_press_slowdown(const struct np_press *t, uint32_t victim,

@@ -51,7 +51,7 @@ bool np_problem_held_enough(const struct np_problem *p, const struct np_job *j,
 			    double held_sec)
 {
 	return held_sec >= (j->mode == NP_MODE_PREFER ?
-			       p->policy.prefer_patience_sec :
+			       NP_PLACEMENT_PATIENCE_SEC :
 			       p->policy.max_defer_sec);
 }
 
@@ -72,7 +72,7 @@ enum np_why np_problem_aside(const struct np_problem *p,
 		return NP_WHY_HETEROGENEOUS;
 	if (j->flags & NP_JOB_CONSTRAINT)
 		return NP_WHY_CONSTRAINT;
-	if ((double)(j->eligible_sec - now_sec) > p->policy.horizon_sec)
+	if (j->eligible_sec - now_sec > NP_PLACEMENT_HORIZON_SEC)
 		return NP_WHY_NOT_YET;
 	return NP_WHY_RUNNING;
 }
@@ -99,7 +99,7 @@ const struct np_counts *np_problem_counts(struct np_problem *p, uint32_t set)
 
 		if (!c)
 			return NULL;
-		np_snapshot_count(p->s, np_snapshot_set(p->s, set), c);
+		np_counts_fill(p->s, np_snapshot_set(p->s, set), c);
 		p->counts[set] = c;
 	}
 	return p->counts[set];
@@ -118,14 +118,15 @@ static int by_free(const void *a, const void *b, void *arg)
 /* What all nodes of each leaf offer, whoever asks. */
 static int count_leaves(struct np_problem *p)
 {
-	uint64_t *all = np_problem_alloc(p, p->s->node_words, sizeof(*all));
+	uint64_t *all = np_problem_alloc(p, p->s->leaves->node_words,
+					 sizeof(*all));
 	struct np_counts *c = np_problem_counts_new(p);
 
 	if (!all || !c)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->s->leaves->n_nodes; i++)
 		np_bits_set(all, i);
-	np_snapshot_count(p->s, all, c);
+	np_counts_fill(p->s, all, c);
 	p->leaf_usable = c->usable;
 	p->leaf_free = c->free_alone;
 	p->leaf_order = np_problem_alloc(p, p->n_leaves, sizeof(uint32_t));
@@ -145,8 +146,8 @@ static int gather_private(struct np_problem *p)
 	p->private_owner = np_problem_alloc(p, p->t->n, sizeof(uint32_t));
 	if (!seen || !p->private_owner)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->s->job.n; i++) {
-		const struct np_job *j = np_problem_job(p, i);
+	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
+		const struct np_job *j = &p->s->job[i];
 
 		if (!np_problem_known(p, j) ||
 		    p->t->profile[j->profile].trusted || seen[j->profile])
@@ -168,14 +169,14 @@ bool np_problem_enough(const struct np_problem *p, const struct np_job *j,
 
 int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
 		    const struct np_press *t, const struct np_policy *policy,
-		    const double *held_sec, bool what_if,
+		    const struct np_outcome *outcome, bool what_if,
 		    const struct np_problem *other)
 {
 	*p = (struct np_problem){
-		.s = s, .t = t, .policy = *policy, .held_sec = held_sec,
+		.s = s, .t = t, .policy = *policy, .outcome = outcome,
 		.limit = np_press_limit(policy->max_slowdown),
 		.what_if = what_if,
-		.n_leaves = s->leaves->n, .lw = s->leaf_words,
+		.n_leaves = s->leaves->n, .lw = s->leaves->words,
 	};
 	p->counts = np_problem_alloc(p, s->set.n, sizeof(*p->counts));
 	p->none = np_problem_alloc(p, p->lw, sizeof(*p->none));

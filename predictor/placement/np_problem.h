@@ -9,9 +9,8 @@
 #define NP_PROBLEM_H
 
 #include "np_bits.h"
+#include "np_counts.h"
 #include "np_placement.h"
-#include "np_press_impl.h"
-#include "np_snapshot_impl.h"
 
 #define NP_NONE UINT32_MAX
 
@@ -19,7 +18,7 @@ struct np_problem {
 	const struct np_snapshot *s;
 	const struct np_press *t;
 	struct np_policy policy;
-	const double *held_sec; /* per job, up to now */
+	const struct np_outcome *outcome; /* per job: held_sec is known */
 	uint32_t limit;		/* load */
 	bool what_if; /* advise partitions enforced as well */
 	size_t n_leaves, lw;
@@ -41,7 +40,7 @@ struct np_problem {
  */
 int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
 		    const struct np_press *t, const struct np_policy *policy,
-		    const double *held_sec, bool what_if,
+		    const struct np_outcome *outcome, bool what_if,
 		    const struct np_problem *other);
 void np_problem_free(struct np_problem *p);
 /* Zeroed, and at least one item; freed with the problem. */
@@ -63,20 +62,5 @@ struct np_counts *np_problem_counts_new(struct np_problem *p);
 /* Whether usable candidate nodes suffice at all, whoever else runs. */
 bool np_problem_enough(const struct np_problem *p, const struct np_job *j,
 		       const struct np_counts *c);
-
-/* np_order.c: priority, age, number; below 0 if x comes first. */
-int np_order_precedence(const struct np_job *x, const struct np_job *y);
-void np_order_jobs(const struct np_snapshot *s, uint32_t *job, size_t n);
-bool np_order_ready(const struct np_snapshot *s, const struct np_job *j);
-/* Sort, drop repeats, return how many are left. */
-size_t np_order_unique(uint32_t *number, size_t n);
-/* Where key is among n ascending numbers; n if it is not. */
-size_t np_order_find(const uint32_t *number, size_t n, uint32_t key);
-
-static inline const struct np_job *np_problem_job(const struct np_problem *p,
-						  uint32_t job)
-{
-	return &np_snapshot_jobs(p->s)[job].in;
-}
 
 #endif

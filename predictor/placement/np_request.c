@@ -9,7 +9,7 @@
 static void add(struct np_requests *r, const struct np_problem *p,
 		uint32_t job, size_t *extra)
 {
-	const struct np_job *j = np_problem_job(p, job);
+	const struct np_job *j = &p->s->job[job];
 	uint32_t n = j->tasks;
 
 	if (n > NP_PLACEMENT_MAX_TASKS)
@@ -29,18 +29,18 @@ static void add(struct np_requests *r, const struct np_problem *p,
 /* Pending jobs that are ours. */
 static bool ours(const struct np_problem *p, uint32_t i)
 {
-	const struct np_job *j = np_problem_job(p, i);
+	const struct np_job *j = &p->s->job[i];
 
 	return j->state != NP_JOB_RUNNING &&
 	       !np_problem_aside(p, j, p->s->now_sec) &&
-	       !np_problem_held_enough(p, j, p->held_sec[i]) &&
+	       !np_problem_held_enough(p, j, p->outcome[i].held_sec) &&
 	       (np_problem_enforced(p, j) || j->mode == NP_MODE_PREFER);
 }
 
 /* Jobs that may start before those that cannot by themselves. */
 static int gather_order(struct np_requests *r, struct np_problem *p)
 {
-	size_t n = p->s->job.n, pass[2] = { 0 };
+	size_t n = p->s->n_jobs, pass[2] = { 0 };
 	uint32_t *all = np_problem_alloc(p, n, sizeof(*all));
 
 	r->order = np_problem_alloc(p, n, sizeof(*r->order));
@@ -53,11 +53,11 @@ static int gather_order(struct np_requests *r, struct np_problem *p)
 		if (!ours(p, i))
 			continue;
 		all[r->n_order++] = i;
-		pass[1] += np_order_ready(p->s, np_problem_job(p, i));
+		pass[1] += np_order_ready(p->s, &p->s->job[i]);
 	}
 	np_order_jobs(p->s, all, r->n_order);
 	for (size_t i = 0; i < r->n_order; i++) {
-		bool ready = np_order_ready(p->s, np_problem_job(p, all[i]));
+		bool ready = np_order_ready(p->s, &p->s->job[all[i]]);
 
 		r->order[pass[!ready]++] = all[i];
 	}
@@ -69,7 +69,7 @@ static int find_classes(struct np_requests *r, struct np_problem *p,
 {
 	for (size_t i = 0; i < r->n_order; i++) {
 		uint32_t job = r->order[i];
-		const struct np_job *j = np_problem_job(p, job);
+		const struct np_job *j = &p->s->job[job];
 		const struct np_counts *n = np_problem_counts(p, j->candidates);
 
 		if (!n)
@@ -96,7 +96,7 @@ int np_requests_init(struct np_requests *r, struct np_problem *p,
 		return -ENOMEM;
 	for (size_t i = 0; i < r->n_order; i++) {
 		uint32_t job = r->order[i];
-		const struct np_job *j = np_problem_job(p, job);
+		const struct np_job *j = &p->s->job[job];
 
 		if (r->class[job] == NP_NONE)
 			continue;

@@ -5,42 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_bits.h"
-#include "np_snapshot_impl.h"
-
-void *np_pool_add(struct np_pool *p, size_t n)
-{
-	void *first;
-
-	if (n > p->room - p->n) {
-		size_t room = p->room + p->room / 2 + n + 16;
-		void *at = realloc(p->at, room * p->item);
-
-		if (!at)
-			return NULL;
-		p->at = at;
-		p->room = room;
-	}
-	first = (char *)p->at + p->n * p->item;
-	p->n += n;
-	return first;
-}
-
-void np_pool_trim(struct np_pool *p)
-{
-	void *at = p->n ? realloc(p->at, p->n * p->item) : NULL;
-
-	if (!at)
-		return;
-	p->at = at;
-	p->room = p->n;
-}
 
 int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 		    int64_t last_sec, struct np_snapshot **out,
 		    struct np_err *err)
 {
-	size_t nodes = np_leaves_node_words(leaves);
+	size_t words = leaves->node_words;
 	struct np_snapshot *s;
 
 	if (now_sec < 0 || last_sec < 0 || last_sec > now_sec)
@@ -52,23 +24,16 @@ int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
 	s->refs = 1;
 	s->leaves = np_leaves_ref(leaves);
-	s->leaf_words = np_leaves_words(leaves);
-	s->node_words = nodes;
 	s->now_sec = now_sec;
 	s->last_sec = last_sec;
-	s->set.item = nodes * sizeof(uint64_t);
-	s->job.item = sizeof(struct np_snapshot_job);
-	s->leaf_pool.item = sizeof(uint32_t);
-	s->prior_pool.item = (s->leaf_words + !s->leaf_words) *
-			     sizeof(uint64_t);
-	s->usable = calloc(3 * nodes + 1, sizeof(uint64_t));
-	s->mark = calloc(np_leaves_n(leaves) + 1, sizeof(*s->mark));
-	if (!s->usable || !s->mark) {
+	s->usable = calloc(4 * words + 1, sizeof(uint64_t));
+	if (!s->usable) {
 		np_snapshot_unref(s);
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
 	}
-	s->idle = s->usable + nodes;
-	s->room = s->idle + nodes;
+	s->idle = s->usable + words;
+	s->room = s->idle + words;
+	s->scratch = s->room + words;
 	*out = s;
 	return 0;
 }
@@ -85,12 +50,10 @@ void np_snapshot_unref(struct np_snapshot *s)
 		return;
 	np_leaves_unref(s->leaves);
 	free(s->usable);
-	free(s->mark);
-	free(s->set.at);
-	free(s->set_table);
-	free(s->job.at);
-	free(s->leaf_pool.at);
-	free(s->prior_pool.at);
+	np_numbers_free(&s->set);
+	free(s->job);
+	free(s->on);
+	free(s->prior);
 	free(s);
 }
 
@@ -99,7 +62,7 @@ int np_snapshot_node(struct np_snapshot *s, size_t node,
 {
 	size_t place;
 
-	if (s->sealed || node >= np_leaves_n_nodes(s->leaves) ||
+	if (s->sealed || node >= s->leaves->n_nodes ||
 	    (unsigned)state > NP_NODE_IDLE)
 		return np_errf(err, -EINVAL, "node %zu in state %d: no such "
 			       "node or state, or a sealed snapshot", node,
@@ -114,6 +77,37 @@ int np_snapshot_node(struct np_snapshot *s, size_t node,
 		np_bits_set(s->idle, place);
 	if (state >= NP_NODE_MIXED)
 		np_bits_set(s->room, place);
+	return 0;
+}
+
+/* A set by place; in s->scratch, if nodes are not their own places. */
+static const uint64_t *by_place(struct np_snapshot *s, const uint64_t *nodes)
+{
+	size_t words = s->leaves->node_words;
+
+	if (s->leaves->in_order)
+		return nodes;
+	memset(s->scratch, 0, words * sizeof(*s->scratch));
+	NP_BITS_EACH(i, nodes, words)
+		np_bits_set(s->scratch, s->leaves->place[i]);
+	return s->scratch;
+}
+
+int np_snapshot_nodes(struct np_snapshot *s, const uint64_t *nodes,
+		      uint32_t *handle, struct np_err *err)
+{
+	size_t n = s->leaves->n_nodes, words = s->leaves->node_words;
+	uint32_t got;
+
+	if (s->sealed ||
+	    (n % NP_BITS_WORD && nodes[words - 1] >> n % NP_BITS_WORD))
+		return np_errf(err, -EINVAL, "set of nodes: beyond the last of"
+			       " %zu nodes, or a sealed snapshot", n);
+	got = np_numbers_get(&s->set, by_place(s, nodes),
+			     words * sizeof(*nodes));
+	if (got == NP_NO_NUMBER)
+		return np_errf(err, -ENOMEM, "snapshot: out of memory");
+	*handle = got;
 	return 0;
 }
 
@@ -142,7 +136,7 @@ static int check_job(const struct np_snapshot *s, const struct np_job *j,
 {
 	if (s->sealed)
 		return np_errf(err, -EINVAL, "job %u: sealed snapshot", j->id);
-	if (s->job.n >= NP_SNAPSHOT_MAX_JOBS)
+	if (s->n_jobs >= NP_SNAPSHOT_MAX_JOBS)
 		return np_errf(err, -E2BIG, "job %u: more than %d jobs", j->id,
 			       NP_SNAPSHOT_MAX_JOBS);
 	if ((unsigned)j->state > NP_JOB_WAITING ||
@@ -154,117 +148,107 @@ static int check_job(const struct np_snapshot *s, const struct np_job *j,
 	if (j->state != NP_JOB_RUNNING)
 		return check_pending(s, j, err);
 	for (size_t i = 0; i < j->n_nodes; i++)
-		if (j->node[i] >= np_leaves_n_nodes(s->leaves))
+		if (j->node[i] >= s->leaves->n_nodes)
 			return np_errf(err, -EINVAL, "job %u: node %u of %zu",
 				       j->id, j->node[i],
-				       np_leaves_n_nodes(s->leaves));
+				       s->leaves->n_nodes);
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
+/* Its leaves, behind those of the job before. */
 static int add_leaves(struct np_snapshot *s, const struct np_job *j,
-		      struct np_snapshot_job *to)
+		      struct np_job *to)
 {
-	uint32_t stamp = (uint32_t)s->job.n;
-	size_t first = s->leaf_pool.n;
+	size_t first = s->n_on;
 
 	for (size_t i = 0; i < j->n_nodes; i++) {
-		uint32_t leaf = s->leaves->leaf[j->node[i]], *on;
+		uint32_t leaf = s->leaves->leaf[j->node[i]];
 
-		if (leaf == NP_NO_LEAF || s->mark[leaf] == stamp)
+		if (leaf == NP_NO_LEAF ||
+		    (s->n_on > first && s->on[s->n_on - 1] == leaf))
 			continue;
-		s->mark[leaf] = stamp;
-		on = np_pool_add(&s->leaf_pool, 1);
-		if (!on)
+		if (np_array_room(&s->on, &s->on_room, s->n_on + 1,
+				  sizeof(*s->on))) {
+			s->n_on = first;
 			return -ENOMEM;
-		*on = leaf;
+		}
+		s->on[s->n_on++] = leaf;
 	}
-	to->first_leaf = first;
-	to->n_leaves = (uint32_t)(s->leaf_pool.n - first);
-	if (to->n_leaves > 1)
-		qsort((uint32_t *)s->leaf_pool.at + first, to->n_leaves,
-		      sizeof(uint32_t), by_number);
+	to->n_leaves = np_order_unique(s->on + first, s->n_on - first);
+	s->n_on = first + to->n_leaves;
 	return 0;
 }
 
-static int add_prior(struct np_snapshot *s, const struct np_job *j,
-		     struct np_snapshot_job *to)
+static int add_prior(struct np_snapshot *s, const struct np_job *j)
 {
-	uint64_t *w = np_pool_add(&s->prior_pool, 1);
+	size_t words = s->leaves->words;
+	uint64_t *w;
 
-	if (!w)
+	if (np_array_room(&s->prior, &s->prior_room, s->n_prior + 1,
+			  words * sizeof(*w) + !words))
 		return -ENOMEM;
-	memcpy(w, j->prior_leaves, s->leaf_words * sizeof(*w));
-	if (np_leaves_n(s->leaves) % NP_BITS_WORD)
-		w[s->leaf_words - 1] &= (UINT64_C(1) << np_leaves_n(s->leaves) %
-					 NP_BITS_WORD) - 1;
-	to->prior = (uint32_t)(s->prior_pool.n - 1);
+	w = s->prior + s->n_prior++ * words;
+	memcpy(w, j->prior_leaves, words * sizeof(*w));
+	np_bits_end(w, s->leaves->n);
 	return 0;
+}
+
+static bool was_confined(const struct np_job *j)
+{
+	return j->state != NP_JOB_RUNNING && j->prior == NP_PRIOR_LEAVES;
 }
 
 int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
 		    struct np_err *err)
 {
-	struct np_snapshot_job *to;
+	struct np_job *to;
 	int rc = check_job(s, job, err);
 
 	if (rc)
 		return rc;
-	to = np_pool_add(&s->job, 1);
-	if (!to)
+	if (np_array_room(&s->job, &s->job_room, s->n_jobs + 1, sizeof(*to)))
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
-	memset(to, 0, sizeof(*to));
-	to->in = *job;
-	to->in.node = NULL;
-	to->in.prior_leaves = NULL;
+	to = &s->job[s->n_jobs++];
+	*to = *job;
+	to->node = NULL;
+	to->prior_leaves = NULL;
 	if (job->state == NP_JOB_RUNNING)
 		rc = add_leaves(s, job, to);
-	else if (job->prior == NP_PRIOR_LEAVES)
-		rc = add_prior(s, job, to);
+	else if (was_confined(job))
+		rc = add_prior(s, job);
 	if (rc) {
-		s->job.n--;
+		s->n_jobs--;
 		return np_errf(err, rc, "snapshot: out of memory");
 	}
 	return 0;
 }
 
+/* Nothing more will be added; more room than is needed does no harm. */
+static void trim(void *array, size_t n, size_t size)
+{
+	if (n)
+		(void)np_array_resize(array, n, size);
+}
+
 void np_snapshot_seal(struct np_snapshot *s)
 {
-	struct np_snapshot_job *j;
+	size_t words = s->leaves->words;
+	const uint64_t *prior;
+	const uint32_t *on;
 
-	np_pool_trim(&s->set);
-	np_pool_trim(&s->job);
-	np_pool_trim(&s->leaf_pool);
-	np_pool_trim(&s->prior_pool);
-	j = s->job.at;
-	for (size_t i = 0; i < s->job.n; i++)
-		if (j[i].in.prior == NP_PRIOR_LEAVES &&
-		    j[i].in.state != NP_JOB_RUNNING)
-			j[i].in.prior_leaves = np_snapshot_prior(s, &j[i]);
-	free(s->mark);
-	free(s->set_table);
-	s->mark = NULL;
-	s->set_table = NULL;
-	s->set_slots = 0;
+	trim(&s->job, s->n_jobs, sizeof(*s->job));
+	trim(&s->on, s->n_on, sizeof(*s->on));
+	trim(&s->prior, s->n_prior, words * sizeof(*s->prior) + !words);
+	on = s->on;
+	prior = s->prior;
+	for (struct np_job *j = s->job; j < s->job + s->n_jobs; j++) {
+		if (j->state == NP_JOB_RUNNING) {
+			j->leaf = on;
+			on += j->n_leaves;
+		} else if (was_confined(j)) {
+			j->prior_leaves = prior;
+			prior += words;
+		}
+	}
 	s->sealed = true;
-}
-
-const struct np_job *np_snapshot_job_at(const struct np_snapshot *s, size_t i)
-{
-	return &np_snapshot_jobs(s)[i].in;
-}
-
-const uint32_t *np_snapshot_job_leaves(const struct np_snapshot *s, size_t i,
-				       size_t *n)
-{
-	const struct np_snapshot_job *j = &np_snapshot_jobs(s)[i];
-
-	*n = j->n_leaves;
-	return np_snapshot_on(s, j);
 }

@@ -9,13 +9,13 @@
 #ifndef NP_SNAPSHOT_H
 #define NP_SNAPSHOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "np_err.h"
 #include "np_leaves.h"
-
-struct np_snapshot;
+#include "np_numbers.h"
 
 enum np_node_state {
 	NP_NODE_AWAY,  /* down, drained, failing, or kept for a reservation */
@@ -79,15 +79,38 @@ struct np_job {
 	uint32_t candidates;  /* set of nodes: partition, features, the user's
 				 own exclusions; never ours */
 	enum np_prior prior;
-	const uint64_t *prior_leaves; /* bitmap; np_leaves_words() words */
+	const uint64_t *prior_leaves; /* bitmap */
 	int64_t prior_until_sec;
 	double held_sec; /* how long placement has held it back so far, as
 			    the last decision counted it */
 
 	/* Running jobs. */
 	int64_t start_sec;
-	const uint32_t *node;
+	const uint32_t *node; /* only while the job is added */
 	size_t n_nodes;
+	const uint32_t *leaf; /* that it is on, ascending; of a sealed
+				 snapshot */
+	size_t n_leaves;
+};
+
+/*
+ * By place, not by node (np_leaves.h): usable, idle, room and sets.  Jobs are
+ * in the order in which they were added.
+ */
+struct np_snapshot {
+	int refs;
+	bool sealed;
+	struct np_leaves *leaves;
+	int64_t now_sec, last_sec;
+	uint64_t *usable, *idle, *room; /* room: idle or mixed */
+	struct np_numbers set;	/* bitmaps of nodes */
+	uint64_t *scratch;	/* one more */
+	struct np_job *job;
+	size_t n_jobs, job_room;
+	/* What jobs point to: leaf, and prior_leaves. */
+	uint32_t *on;
+	uint64_t *prior;
+	size_t n_on, on_room, n_prior, prior_room;
 };
 
 /*
@@ -107,8 +130,8 @@ int np_snapshot_node(struct np_snapshot *s, size_t node,
 		     enum np_node_state state, struct np_err *err);
 
 /*
- * The handle of a set of nodes, given as a bitmap of np_leaves_node_words()
- * words; the same set has the same handle and is kept once.  Returns 0,
+ * The handle of a set of nodes, given as a bitmap; the same set has the same
+ * handle and is kept once.  Returns 0,
  * -EINVAL (bits beyond the last node, sealed) or -ENOMEM.
  */
 int np_snapshot_nodes(struct np_snapshot *s, const uint64_t *nodes,
@@ -124,14 +147,20 @@ int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
 /* No more additions. */
 void np_snapshot_seal(struct np_snapshot *s);
 
-/*
- * The i-th job added.  node and n_nodes are not kept: see
- * np_snapshot_job_leaves().
- */
-const struct np_job *np_snapshot_job_at(const struct np_snapshot *s, size_t i);
+/* np_order.c: priority, age, number; below 0 if x comes first. */
+int np_order_precedence(const struct np_job *x, const struct np_job *y);
+void np_order_jobs(const struct np_snapshot *s, uint32_t *job, size_t n);
+bool np_order_ready(const struct np_snapshot *s, const struct np_job *j);
+/* Sort, drop repeats, return how many are left. */
+size_t np_order_unique(uint32_t *number, size_t n);
+/* Where key is among n ascending numbers; n if it is not. */
+size_t np_order_find(const uint32_t *number, size_t n, uint32_t key);
 
-/* The leaves a running job is on, ascending. */
-const uint32_t *np_snapshot_job_leaves(const struct np_snapshot *s, size_t i,
-				       size_t *n);
+static inline const uint64_t *np_snapshot_set(const struct np_snapshot *s,
+					      uint32_t handle)
+{
+	return (const uint64_t *)s->set.bytes +
+	       handle * s->leaves->node_words;
+}
 
 #endif

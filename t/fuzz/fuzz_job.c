@@ -161,7 +161,7 @@ static void know(const struct np_view *v)
 	struct np_owner *o = calloc(v->n_jobs + 1, sizeof(*o));
 
 	for (size_t i = 0; i < v->n_jobs; i++)
-		o[i] = (struct np_owner){ v->job[i].id, v->job[i].uid };
+		o[i] = (struct np_owner){ v->job[i].id, v->job[i].in->owner };
 	np_shared_know(c.shared, o, v->n_jobs);
 }
 

@@ -4,7 +4,6 @@
 
 #include "t.h"
 #include "np_catalog.h"
-#include "np_press_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

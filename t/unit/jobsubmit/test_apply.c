@@ -162,7 +162,6 @@ static struct result round_of(size_t max, bool (*go_on)(void *arg),
 
 static void test_order(void)
 {
-	const struct np_conf *conf;
 	const struct np_written *w;
 	struct result r;
 
@@ -173,11 +172,11 @@ static void test_order(void)
 	T_CHECK(some_same(job_of(10)->admin_comment,
 			  "x netprof{user=n9 ours=n[0-3] held=0} y"));
 	T_CHECK(some_same(job_of(11)->admin_comment, "netprof{held=0}"));
-	np_shared_lock(c.shared, &conf);
+	pthread_mutex_lock(&c.shared->lock);
 	w = np_shared_written(c.shared, 10, ALL);
 	T_CHECK(w && some_same(w->ours, "n[0-3]"));
 	T_CHECK(!np_shared_written(c.shared, 11, ALL));
-	np_shared_unlock(c.shared);
+	pthread_mutex_unlock(&c.shared->lock);
 	r = round_of(MAX, yes, NULL);
 	T_ROW("and again: nothing", !r.updates && !*c.log && !r.cut);
 	T_ROW("but it is known what stands", r.written == 1);

@@ -72,8 +72,8 @@ static void test_hand_over(void)
 	put(t, 1, 7, 5, "n1");
 	put(t, 1, 3, 5, "n1");
 	c = np_changes_take(t, &n);
-	T_CHECK(n == 3 && c[0].id == 1 && c[0].task == 3 && c[1].id == 1 &&
-		c[2].id == 2);
+	T_CHECK(n == 3 && c[0].id == 2 && c[1].id == 1 && c[1].task == 7 &&
+		c[2].id == 1 && c[2].task == 3);
 	T_CHECK(!take(t));
 	put(t, 3, ALL, 5, "n1");
 	np_changes_return(t, c, n);

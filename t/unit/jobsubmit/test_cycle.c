@@ -111,14 +111,12 @@ void some_free_topo(void *m) { (void)m; }
 /* A file is skipped: somebody submits in this moment. */
 static void on_said(const char *line)
 {
-	const struct np_conf *conf;
-
 	if (!strstr(line, "skipped:"))
 		return;
 	w.n_skipped++;
-	np_shared_lock(w.shared, &conf);
-	w.n_busy += np_shared_is_busy(w.shared);
-	np_shared_unlock(w.shared);
+	pthread_mutex_lock(&w.shared->lock);
+	w.n_busy += w.shared->busy;
+	pthread_mutex_unlock(&w.shared->lock);
 }
 
 #define sh(...) t_sh(w.store, __VA_ARGS__)
@@ -195,11 +193,13 @@ static void add_job(uint32_t id, const char *app)
 
 static bool is_known(const char *app)
 {
-	const struct np_conf *conf;
-	struct np_standing *s = np_shared_lock(w.shared, &conf);
-	bool known = s && np_app_index_find(s->index, app, geteuid()) >= 0;
+	const struct np_standing *s;
+	bool known;
 
-	np_shared_unlock(w.shared);
+	pthread_mutex_lock(&w.shared->lock);
+	s = w.shared->standing;
+	known = s && np_app_index_find(s->index, app, geteuid()) >= 0;
+	pthread_mutex_unlock(&w.shared->lock);
 	return known;
 }
 
@@ -249,12 +249,11 @@ static bool go_on_but_once(void *arg)
 
 static bool is_busy(void)
 {
-	const struct np_conf *conf;
 	bool busy;
 
-	np_shared_lock(w.shared, &conf);
-	busy = np_shared_is_busy(w.shared);
-	np_shared_unlock(w.shared);
+	pthread_mutex_lock(&w.shared->lock);
+	busy = w.shared->busy;
+	pthread_mutex_unlock(&w.shared->lock);
 	return busy;
 }
 
@@ -280,14 +279,13 @@ static void test_newcomers_wait_while_not_all_is_written(void)
 /* slurmctld has not made a job of it yet when its callback returns. */
 static void test_what_was_just_let_in_is_seen(void)
 {
-	const struct np_conf *conf;
 	double begin, least = INFINITY;
 
 	start();
 	look();
-	np_shared_lock(w.shared, &conf);
-	np_shared_let_in(w.shared);
-	np_shared_unlock(w.shared);
+	pthread_mutex_lock(&w.shared->lock);
+	w.shared->let_in_sec = np_mono_sec();
+	pthread_mutex_unlock(&w.shared->lock);
 	begin = np_mono_sec();
 	look();
 	T_CHECK(w.asked_sec - begin > 0.9 * NP_SHARED_IN_FLIGHT_SEC);

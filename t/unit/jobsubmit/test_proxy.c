@@ -43,8 +43,7 @@ static int find(const char *app)
 
 static int look(void)
 {
-	np_press_unref(w.known.table);
-	np_app_index_unref(w.known.index);
+	np_known_free(&w.known);
 	w.trouble.text[0] = w.err.text[0] = '\0';
 	return np_proxy_read(w.proxy, .5, warn, &w.known, &w.trouble, &w.err);
 }
@@ -69,8 +68,7 @@ static void start(double say_sec, double forget_sec)
 
 static void stop(void)
 {
-	np_press_unref(w.known.table);
-	np_app_index_unref(w.known.index);
+	np_known_free(&w.known);
 	np_proxy_free(w.proxy);
 	w.proxy = NULL;
 }

@@ -24,18 +24,17 @@ static void test_sending(void)
 {
 	const struct np_sending s = { 12, 0, NP_CHANGE_ALL, SOME_UID };
 	struct np_shared *d = new_shared();
-	const struct np_conf *conf;
 
 	np_shared_sends(d, &s);
-	np_shared_lock(d, &conf);
-	T_CHECK(np_shared_sending(d) == &s);
-	T_CHECK(!np_changes_overtake(np_shared_changes(d), &s));
-	np_changes_put(np_shared_changes(d), &(struct np_change){
+	pthread_mutex_lock(&d->lock);
+	T_CHECK(d->sending == &s);
+	T_CHECK(!np_changes_overtake(d->changes, &s));
+	np_changes_put(d->changes, &(struct np_change){
 		.id = 12, .uid = SOME_UID, .task = NP_CHANGE_ALL });
-	T_CHECK(np_changes_overtake(np_shared_changes(d), &s));
-	np_shared_unlock(d);
+	T_CHECK(np_changes_overtake(d->changes, &s));
+	pthread_mutex_unlock(&d->lock);
 	np_shared_sends(d, NULL);
-	T_CHECK(!np_shared_sending(d));
+	T_CHECK(!d->sending);
 	np_shared_free(d);
 }
 
@@ -85,7 +84,6 @@ static struct np_standing *standing(struct some_slurm *s, struct np_view *v)
 static void test_publish(void)
 {
 	struct np_shared *d = new_shared();
-	const struct np_conf *conf;
 	struct np_standing *s[2];
 	struct some_slurm slurm;
 	struct np_view v[2];
@@ -94,16 +92,13 @@ static void test_publish(void)
 	some_slurm(&slurm);
 	for (int i = 0; i < 2; i++)
 		s[i] = standing(&slurm, &v[i]);
-	T_CHECK(!np_shared_lock(d, &conf));
-	np_shared_unlock(d);
+	T_CHECK(!d->standing);
 	for (int i = 0; i < 2; i++) {
 		np_shared_publish(d, s[i], &none);
-		T_CHECK(np_shared_lock(d, &conf) == s[i]);
-		np_shared_unlock(d);
+		T_CHECK(d->standing == s[i]);
 	}
 	np_shared_withdraw(d);
-	T_CHECK(!np_shared_lock(d, &conf));
-	np_shared_unlock(d);
+	T_CHECK(!d->standing);
 	np_shared_withdraw(d);
 	np_view_free(&v[0]);
 	np_view_free(&v[1]);
@@ -166,9 +161,9 @@ static void test_wait(void)
 	T_ROW("woken while it waits", np_shared_wait(d, 60));
 	pthread_join(thread, NULL);
 	np_shared_busy(d, true);
-	T_CHECK(np_shared_is_busy(d));
+	T_CHECK(d->busy);
 	np_shared_busy(d, false);
-	T_CHECK(!np_shared_is_busy(d));
+	T_CHECK(!d->busy);
 	np_shared_free(d);
 }
 

@@ -141,13 +141,13 @@ static void test_parts(void)
 	struct some_slurm s;
 
 	some_slurm(&s);
-	T_CHECK(np_site_n_partitions(s.site) == SOME_PARTS);
+	T_CHECK(s.site->n_parts == SOME_PARTS);
 	T_CHECK(np_site_partition(s.site, NULL) == 0);
 	T_CHECK(np_site_partition(s.site, "big") == 3);
 	T_CHECK(np_site_partition(s.site, "big,batch") == 3);
 	T_CHECK(np_site_partition(s.site, "") == -1);
-	T_CHECK(np_site_partition_shares(s.site, 0));
-	T_CHECK(!np_site_partition_shares(s.site, 2));
+	T_CHECK(s.site->part[0].shares);
+	T_CHECK(!s.site->part[2].shares);
 	some_slurm_free(&s);
 }
 
@@ -183,11 +183,11 @@ static void test_same(void)
 	np_site_unref(a);
 	a = make(&s, s.site, "", false);
 	T_ROW("no topology any more", a && a != s.site &&
-	      !np_leaves_n(np_site_leaves(a)));
+	      !a->leaves->n);
 	T_ROW("without leaves none is closed", a && !np_site_closed(a, NULL));
 	np_site_unref(a);
 	a = make(&s, s.site, s.answers.topology, true);
-	T_ROW("whole nodes", a && !np_site_partition_shares(a, 0));
+	T_ROW("whole nodes", a && !a->part[0].shares);
 	np_site_unref(a);
 	some_slurm_free(&s);
 }
@@ -233,16 +233,16 @@ static void test_bad(void)
 /* More kinds of nodes than are kept apart: none is promised too much. */
 static void test_many_classes(void)
 {
-	static node_info_t node[NP_SITE_MAX_CLASSES + 10];
-	static char name[NP_SITE_MAX_CLASSES + 10][16];
-	node_info_msg_t nodes = { .record_count = NP_SITE_MAX_CLASSES + 10,
+	static node_info_t node[NP_SITE_MAX_KINDS + 10];
+	static char name[NP_SITE_MAX_KINDS + 10][16];
+	node_info_msg_t nodes = { .record_count = NP_SITE_MAX_KINDS + 10,
 				  .node_array = node };
-	int32_t every[] = { 0, NP_SITE_MAX_CLASSES + 9, -1 };
+	int32_t every[] = { 0, NP_SITE_MAX_KINDS + 9, -1 };
 	partition_info_t part = { .name = (char *)"p", .node_inx = every,
 				  .flags = PART_FLAG_DEFAULT };
 	partition_info_msg_t parts = { .record_count = 1,
 				       .partition_array = &part };
-	struct np_need need = { .memory_mb = NP_SITE_MAX_CLASSES + 105 };
+	struct np_need need = { .memory_mb = NP_SITE_MAX_KINDS + 105 };
 	uint64_t bits[8];
 	struct np_site *site;
 	struct np_fit fit;
@@ -256,7 +256,7 @@ static void test_many_classes(void)
 	T_CHECK(!np_site_make(NULL, &nodes, &parts, "", false, &site, &err));
 	T_CHECK(!np_site_fit(site, &need, bits, &fit));
 	T_CHECK(some_same(some_hosts(site, bits), ""));
-	need.memory_mb = 100 + NP_SITE_MAX_CLASSES - 1;
+	need.memory_mb = 100 + NP_SITE_MAX_KINDS - 1;
 	T_CHECK(!np_site_fit(site, &need, bits, &fit));
 	T_CHECK(some_same(some_hosts(site, bits), "n[255-265]"));
 	np_site_unref(site);

@@ -67,8 +67,7 @@ static size_t play(struct world *w, uint64_t number)
 		outcome[i] = *np_placement_at(p, i);
 	for (w->n_jobs = from; w->n_jobs < all; w->n_jobs++)
 		submit(w, p, w->n_jobs,
-		       np_snapshot_job_at(p->s,
-					  from - 1)->candidates);
+		       p->s->job[from - 1].candidates);
 	/* The sets of leaves are the placement's. */
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		static uint64_t leaves[W_MAX_JOBS];

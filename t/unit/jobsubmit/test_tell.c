@@ -277,12 +277,14 @@ static void test_more_void_claims_than_are_told(void)
 	enum { JOBS = 2 * NP_DENIED_KEEP };
 	struct np_app_index *index = some_index(NULL);
 	struct np_seen *seen = calloc(JOBS, sizeof(*seen));
+	struct np_job *in = calloc(JOBS, sizeof(*in));
 	struct np_view v = { .job = seen, .n_jobs = JOBS };
 	static struct np_denied_told told;
 	struct np_denials d;
 
 	for (uint32_t i = 0; i < JOBS; i++) {
-		seen[i].uid = i;
+		in[i].owner = i;
+		seen[i].in = &in[i];
 		seen[i].claim = NP_CLAIM_BARRED;
 		strcpy(seen[i].app, "loud");
 	}
@@ -297,6 +299,7 @@ static void test_more_void_claims_than_are_told(void)
 	T_CHECK(told.n == NP_DENIED_KEEP);
 	T_ROW("the last ones are remembered", !np_denied_log(&v, &d, &told));
 	np_app_index_unref(index);
+	free(in);
 	free(seen);
 }
 

@@ -1,7 +1,6 @@
 #include "t.h"
 #include "np_bits.h"
 #include "np_ctl.h"
-#include "np_snapshot_impl.h"
 #include "some_slurm.h"
 
 #include <errno.h>
@@ -102,22 +101,19 @@ static void test_jobs(void)
 		const struct np_job *in;
 		struct some_slurm s;
 		struct np_view v;
-		size_t n = 0;
 
 		some_slurm(&s);
 		jobs[i].set(&s, some_job(&s, 7, "loud"));
 		T_ROW(jobs[i].name, !some_view(&s, NULL, NULL, 0, &v));
 		T_ROW(jobs[i].name, v.n_jobs == jobs[i].there);
-		T_ROW(jobs[i].name, v.snapshot->job.n == v.n_jobs);
+		T_ROW(jobs[i].name, v.snapshot->n_jobs == v.n_jobs);
 		if (v.n_jobs) {
-			in = np_snapshot_job_at(v.snapshot, 0);
-			if (in->state == NP_JOB_RUNNING)
-				np_snapshot_job_leaves(v.snapshot, 0, &n);
+			in = &v.snapshot->job[0];
 			T_ROW(jobs[i].name, v.job[0].id == 7 && in->id == 7);
 			T_ROW(jobs[i].name, in->state == jobs[i].state);
 			T_ROW(jobs[i].name, in->flags == jobs[i].flags);
 			T_ROW(jobs[i].name, in->mode == NP_MODE_ENFORCE);
-			T_ROW(jobs[i].name, n == jobs[i].n_leaves);
+			T_ROW(jobs[i].name, in->n_leaves == jobs[i].n_leaves);
 			T_ROW(jobs[i].name, in->profile == jobs[i].profile);
 			T_ROW(jobs[i].name, v.job[0].ours == jobs[i].ours);
 			T_ROW(jobs[i].name, !strcmp(v.job[0].app,
@@ -145,13 +141,13 @@ static void test_array(void)
 	j->array_task_id = 2;
 	T_CHECK(!some_view(&s, NULL, NULL, 0, &v));
 	T_CHECK(v.n_jobs == 2);
-	in = np_snapshot_job_at(v.snapshot, 0);
+	in = &v.snapshot->job[0];
 	T_ROW("the record", in->array == 7 && in->task == 3 &&
 	      in->tasks == 61);
 	T_ROW("the record", v.job[0].task == NP_SEEN_NO_TASK &&
 	      v.job[0].n_tasks == NP_PLACEMENT_MAX_TASKS &&
 	      v.job[0].tasks[0] == 3 && v.job[0].tasks[31] == 34);
-	in = np_snapshot_job_at(v.snapshot, 1);
+	in = &v.snapshot->job[1];
 	T_ROW("a task", in->array == 7 && in->task == 2 && in->tasks == 1);
 	T_ROW("a task", v.job[1].task == 2 && !v.job[1].n_tasks);
 	np_view_free(&v);
@@ -270,7 +266,7 @@ static void test_notes(void)
 			j->eligible_time = notes[i].eligible;
 		T_ROW(notes[i].name, !some_view(&s, NULL, NULL, 0, &v));
 		seen = &v.job[0];
-		in = np_snapshot_job_at(v.snapshot, 0);
+		in = &v.snapshot->job[0];
 		T_ROW(notes[i].name, some_same(some_hosts(s.site, seen->user),
 					       notes[i].user));
 		T_ROW(notes[i].name, some_same(some_hosts(s.site,

@@ -1,7 +1,6 @@
 /* A view: what others made of the jobs that were changed. */
 #include "t.h"
 #include "np_ctl.h"
-#include "np_snapshot_impl.h"
 #include "some_slurm.h"
 
 #define LATER (SOME_NOW + 60)
@@ -216,14 +215,54 @@ static void test_held(void)
 	j = some_job(&s, 7, "loud");
 	j->admin_comment = (char *)"netprof{held=30}";
 	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
-	T_CHECK(np_snapshot_job_at(v.snapshot, 0)->held_sec == 30);
+	T_CHECK(v.snapshot->job[0].held_sec == 30);
 	np_view_free(&v);
 	np_job_cache_find(cache, 7)->held_sec = 44;
 	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
-	T_CHECK(np_snapshot_job_at(v.snapshot, 0)->held_sec == 44);
+	T_CHECK(v.snapshot->job[0].held_sec == 44);
 	np_view_free(&v);
 	np_job_cache_free(cache);
 	some_slurm_free(&s);
+}
+
+/*
+ * Job 7 is kept off a leaf of a full machine where another one just started;
+ * that counts as holding it back if the other one was behind.
+ */
+static const struct {
+	const char *name;
+	uint32_t other;
+	double held_sec;
+} started[] = {
+	{ "whose turn was before", 6, 0 },
+	{ "whose turn was later", 8, 2 },
+};
+
+static void test_overtaken(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(started); i++) {
+		struct np_placement *p;
+		struct some_slurm s;
+		slurm_job_info_t *j;
+		struct np_view v;
+
+		some_slurm(&s);
+		for (int k = 0; k < SOME_NODES; k++)
+			s.node[k].node_state = NODE_STATE_ALLOCATED;
+		j = some_job(&s, 7, "loud");
+		j->admin_comment = (char *)"netprof{ours=n[0-3] held=0}";
+		some_exclude(&s, j, "n[0-3]");
+		j = some_job(&s, started[i].other, "quiet");
+		some_run(&s, j, "n0");
+		j->start_time = SOME_NOW - 1;
+		T_ROW(started[i].name, !some_view(&s, NULL, NULL, 0, &v));
+		p = some_decision(&v);
+		T_ROW(started[i].name, np_placement_at(p, 0)->held_sec ==
+				       started[i].held_sec);
+		np_placement_free(p);
+		np_view_free(&v);
+		some_slurm_free(&s);
+	}
 }
 
 static const struct t_case cases[] = {
@@ -232,6 +271,7 @@ static const struct t_case cases[] = {
 	{ "changes of the begin time", test_begins },
 	{ "a note that was overwritten is remembered", test_overwritten },
 	{ "how long a job was held is kept exactly", test_held },
+	{ "who was overtaken was held back", test_overtaken },
 	{ NULL, NULL },
 };
 T_SUITE(view_changes, cases)

@@ -140,8 +140,7 @@ bool o_ours(const struct world *w, size_t job)
 	       profile_of(w, job) >= 0 &&
 	       !(j->flags & (NP_JOB_NODELIST | NP_JOB_RESERVATION |
 			     NP_JOB_HETEROGENEOUS | NP_JOB_CONSTRAINT)) &&
-	       (double)(j->eligible_sec - w->now_sec) <=
-	       w->policy.horizon_sec;
+	       j->eligible_sec - w->now_sec <= NP_PLACEMENT_HORIZON_SEC;
 }
 
 uint64_t o_reach(const struct world *w, size_t job)

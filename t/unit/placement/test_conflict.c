@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_press_impl.h"
+#include "np_conflict.h"
 
 #include <errno.h>
 #include <math.h>
@@ -88,13 +88,13 @@ static void test_an_answer_is_asked_for_once(void)
 
 	T_CHECK(np_conflict_ask(c, NULL, 0, 5) == 12 - 5 && a.n == 5);
 	t = table(c, .01);
-	T_CHECK(!np_press_complete(t, 0) && !np_press_complete(t, 1));
+	T_CHECK(!t->profile[0].complete && !t->profile[1].complete);
 	np_press_unref(t);
 	T_CHECK(np_conflict_ask(c, &second, 1, SIZE_MAX) == 0 && a.n == 8);
 	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 12);
 	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 12);
 	t = table(c, .01);
-	T_CHECK(np_press_complete(t, 0) && np_press_complete(t, 1));
+	T_CHECK(t->profile[0].complete && t->profile[1].complete);
 	np_press_unref(t);
 	np_conflict_forget(c, 1); /* with 0 both ways, and with itself */
 	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 21);
@@ -119,7 +119,7 @@ static void test_a_table_stays_as_it_is(void)
 	np_conflict_ask(c, NULL, 0, SIZE_MAX);
 	new = table(c, .01);
 	np_conflict_free(c);
-	T_CHECK(np_press_n(old) == 2 && np_press_n(new) == 3);
+	T_CHECK(old->n == 2 && new->n == 3);
 	T_CHECK(!old->profile[1].trusted && new->profile[1].trusted);
 	T_CHECK(t_close(np_press_slowdown(old, 0, 1, 0, 0), .1, .01));
 	T_CHECK(t_close(np_press_slowdown(new, 0, 1, 0, 0), .4, .01));
@@ -137,7 +137,7 @@ static void test_no_answer_is_no_conflict(void)
 	np_conflict_ask(c, NULL, 0, SIZE_MAX);
 	t = table(c, .01);
 	T_CHECK(np_press_slowdown(t, 0, 1, true, true) == 0);
-	T_CHECK(np_press_complete(t, 0)); /* asked, and not asked again */
+	T_CHECK(t->profile[0].complete); /* asked, and not asked again */
 	T_CHECK(np_press_slowdown(t, 0, 7, true, true) == 0); /* no such */
 	np_press_unref(t);
 	np_conflict_free(c);
@@ -156,9 +156,9 @@ static void test_a_handle_is_given_to_another(void)
 		err.text[0]);
 	T_CHECK(np_conflict_replace(c, 1, 3, true, NULL) == 0);
 	after = table(c, .01);
-	T_CHECK(np_press_n(after) == 2);
+	T_CHECK(after->n == 2);
 	T_CHECK(after->profile[1].owner == 3 && after->profile[1].trusted);
-	T_ROW("nothing is known of it yet", !np_press_complete(after, 1) &&
+	T_ROW("nothing is known of it yet", !after->profile[1].complete &&
 	      np_press_slowdown(after, 0, 1, true, true) == 0);
 	T_ROW("what is known of others stays",
 	      fabs(np_press_slowdown(after, 0, 0, false, false) - .5) < 1e-4);

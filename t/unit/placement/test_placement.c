@@ -222,7 +222,7 @@ static const struct {
 	{ "prefer lets a job that is alone in what it is go anywhere",
 	  TWO "job 1 X 2 mode=prefer", "1=any" },
 	{ "prefer lets go of a job that did not start",
-	  TWO "patience 10; run 9 Y a:1; job 1 X 2 mode=prefer prior=b",
+	  TWO "last 970; run 9 Y a:1; job 1 X 2 mode=prefer prior=b",
 	  "1=any" },
 	{ "advise says what enforce would do",
 	  TWO "job 1 X 2 mode=advise; job 2 Y 2 mode=advise", "1=a 2=b" },

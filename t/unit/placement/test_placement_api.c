@@ -261,9 +261,6 @@ static const struct {
 	  INFINITY },
 	{ "deferral of no time", offsetof(struct np_policy, defer_step_sec),
 	  0 },
-	{ "horizon NaN", offsetof(struct np_policy, horizon_sec), NAN },
-	{ "patience of no time",
-	  offsetof(struct np_policy, prefer_patience_sec), .5 },
 };
 
 static void test_a_policy_that_cannot_be_is_refused(void)

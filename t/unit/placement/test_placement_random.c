@@ -28,7 +28,7 @@ static size_t gather(const struct world *w, const struct np_placement *p,
 			i, o_open(w, i, v), w->job[i].in.tasks - v->tasks
 		};
 		for (uint32_t k = 0; k < v->tasks; k++) {
-			const uint64_t *l = np_placement_task(p, i, k);
+			const uint64_t *l = v->task_leaves[k];
 
 			set[n++] = (struct set){
 				i, o_reach(w, i) & (l ? *l : ~UINT64_C(0)), 1
@@ -185,7 +185,7 @@ static void split(struct world *w, size_t job, const struct np_placement *p)
 	const struct np_outcome *v = np_placement_at(p, job);
 
 	for (uint32_t k = 0; k < v->tasks; k++) {
-		const uint64_t *l = np_placement_task(p, job, k);
+		const uint64_t *l = v->task_leaves[k];
 		struct w_job *to = &w->job[w->n_jobs++];
 
 		*to = w->job[job];

@@ -243,7 +243,7 @@ static void split(struct sim *s, size_t i)
 	uint32_t tasks = np_placement_at(s->p, i)->tasks;
 
 	for (uint32_t k = 0; k < tasks; k++) {
-		const uint64_t *l = np_placement_task(s->p, i, k);
+		const uint64_t *l = np_placement_at(s->p, i)->task_leaves[k];
 		struct w_job *to = &w->job[w->n_jobs++];
 
 		*to = w->job[i];
@@ -286,7 +286,7 @@ static void submit(struct sim *s)
 	if (!s->policy)
 		return;
 	j->in.candidates =
-		np_snapshot_job_at(s->p->s, 0)->candidates;
+		s->p->s->job[0].candidates;
 	if (np_placement_one(s->p, &j->in, NULL, s->w.now_sec, &v, &err))
 		T_ROW(err.text, 0);
 	w_apply(&s->w, s->w.n_jobs - 1, &v);

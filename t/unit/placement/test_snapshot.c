@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_bits.h"
-#include "np_snapshot_impl.h"
+#include "np_snapshot.h"
 
 #include <errno.h>
 #include <math.h>
@@ -59,14 +59,13 @@ static void test_nodes_and_leaves_find_each_other(void)
 	struct np_leaves *l = leaves();
 	const uint32_t *node;
 	uint64_t nodes, allowed = 1;
-	size_t n;
 
-	T_CHECK(np_leaves_n(l) == 2 && np_leaves_n_nodes(l) == 6);
-	T_CHECK(np_leaves_of(l, 0) == 0 && np_leaves_of(l, 5) == 1);
-	T_CHECK(np_leaves_of(l, 1) == NP_NO_LEAF);
-	T_CHECK(!strcmp(np_leaves_name(l, 1), "a"));
-	node = np_leaves_nodes(l, 0, &n);
-	T_CHECK(n == 2 && node[0] == 0 && node[1] == 4);
+	T_CHECK(l->n == 2 && l->n_nodes == 6);
+	T_CHECK(l->leaf[0] == 0 && l->leaf[5] == 1);
+	T_CHECK(l->leaf[1] == NP_NO_LEAF);
+	T_CHECK(!strcmp(l->name[1], "a"));
+	node = l->node + l->first[0];
+	T_CHECK(l->first[1] == 2 && node[0] == 0 && node[1] == 4);
 	np_leaves_excluded(l, &allowed, &nodes);
 	T_CHECK(nodes == (1 << 3 | 1 << 5));
 	np_leaves_allowed(l, &nodes, &allowed);
@@ -138,7 +137,7 @@ static void test_jobs_that_cannot_be_are_refused(void)
 
 		T_ROW(bad_jobs[i].name,
 		      np_snapshot_job(s, &bad_jobs[i].job, &err) == -EINVAL &&
-		      err.text[0] && s->job.n == 0);
+		      err.text[0] && s->n_jobs == 0);
 	}
 	np_snapshot_unref(s);
 	np_leaves_unref(l);
@@ -157,7 +156,6 @@ static void test_a_snapshot_keeps_what_it_was_told(void)
 	const uint32_t *on;
 	uint64_t all = 63, beyond_end = 64;
 	uint32_t set;
-	size_t n;
 
 	T_CHECK(np_snapshot_new(l, 10, 11, &s, NULL) == -EINVAL);
 	T_CHECK(!np_snapshot_new(l, 10, 5, &s, NULL));
@@ -168,10 +166,10 @@ static void test_a_snapshot_keeps_what_it_was_told(void)
 	T_CHECK(!np_snapshot_job(s, &run, NULL));
 	T_CHECK(!np_snapshot_job(s, &wait, NULL));
 	np_snapshot_seal(s);
-	on = np_snapshot_job_leaves(s, 0, &n);
-	T_CHECK(n == 2 && on[0] == 0 && on[1] == 1);
-	T_CHECK(np_snapshot_job_at(s, 1)->prior_leaves[0] == 1);
-	T_CHECK(s->now_sec == 10 && s->job.n == 2);
+	on = s->job[0].leaf;
+	T_CHECK(s->job[0].n_leaves == 2 && on[0] == 0 && on[1] == 1);
+	T_CHECK(s->job[1].prior_leaves[0] == 1);
+	T_CHECK(s->now_sec == 10 && s->n_jobs == 2);
 	T_CHECK(np_snapshot_job(s, &run, NULL) == -EINVAL); /* sealed */
 	T_CHECK(np_snapshot_nodes(s, &all, &set, NULL) == -EINVAL);
 	T_CHECK(np_snapshot_node(s, 0, NP_NODE_IDLE, NULL) == -EINVAL);

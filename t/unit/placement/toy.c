@@ -289,8 +289,6 @@ static void statement(struct world *w, char *text)
 		w->policy.max_slowdown = atof(a);
 	else if (!strcmp(verb, "defer"))
 		w->policy.max_defer_sec = atof(a);
-	else if (!strcmp(verb, "patience"))
-		w->policy.prefer_patience_sec = atof(a);
 	else if (!strcmp(verb, "as"))
 		w->policy.unknown_as = (int32_t)app_named(w, a);
 	else

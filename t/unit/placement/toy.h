@@ -12,7 +12,7 @@
  *   both X Y .3         the same both ways
  *   run 1 X a:2 b:1     job 1 runs X on 2 nodes of a and 1 of b
  *   job 2 X 4           job 2 waits for 4 nodes; X may be "-": unknown
- *   now 1000; last 990; max .1; defer 3600; patience 30; as X
+ *   now 1000; last 990; max .1; defer 3600; as X
  *
  * Jobs take: prio= own= part= mode=off|advise|prefer|enforce tasks= switches=
  * on=a,b or on=loose (candidates) submit= begin= held= start=

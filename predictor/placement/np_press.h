@@ -1,11 +1,14 @@
 /*
- * The table of answers.  A load is log(1 + slowdown) in units of 1/10000,
+ * What profiles do to each other, as the decision reads it: np_conflict.h makes
+ * it.  Immutable; shared by counting references.  A load is log(1 + slowdown) in units of 1/10000,
  * whole numbers, so that sums do not depend on the order of the summands.
  */
-#ifndef NP_PRESS_IMPL_H
-#define NP_PRESS_IMPL_H
+#ifndef NP_PRESS_H
+#define NP_PRESS_H
 
-#include "np_conflict.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define NP_PRESS_UNIT 10000.0
 #define NP_PRESS_MAX UINT16_MAX /* a slowdown of 700 or more */
@@ -17,14 +20,15 @@
 
 struct np_press_profile {
 	uint32_t owner;
-	bool trusted, complete;
+	bool trusted;
+	bool complete;  /* every pair with it has been asked */
 	bool aggressor; /* presses on somebody */
 	bool inert; /* neither presses on anybody nor feels anybody */
 };
 
 struct np_press {
 	int refs;
-	size_t n;
+	size_t n; /* profiles */
 	double negligible;
 	struct np_press_profile *profile;
 	/*
@@ -71,6 +75,15 @@ static inline uint32_t np_press_clamp(uint64_t load)
 
 /* Without names, and with nobody slowed by anybody; one reference. */
 struct np_press *np_press_new(size_t n);
+struct np_press *np_press_ref(struct np_press *t);
+void np_press_unref(struct np_press *t); /* NULL is allowed */
+
+/*
+ * Predicted slowdown of a victim beside one co-runner, as the decision counts
+ * it: the worst of the contacts that both share_nodes and both_span allow.
+ */
+double np_press_slowdown(const struct np_press *t, uint32_t victim,
+			 uint32_t co, bool both_share_nodes, bool both_span);
 
 /* A slowdown as a load: rounded to nearest, gains to 0. */
 uint16_t np_press_load(double slowdown);

@@ -2,20 +2,13 @@
  * What should stand in a pending job: the user's part of it and ours, and the
  * update that gets it there.  No RPC.
  */
-#ifndef NP_DESIRED_H
-#define NP_DESIRED_H
+#ifndef NP_UPDATE_H
+#define NP_UPDATE_H
 
 #include <stdbool.h>
 
+#include "np_placement.h"
 #include "np_view.h"
-
-/* What placement wants of a job. */
-struct np_desired {
-	const uint64_t *open; /* leaves; NULL: all */
-	int64_t until_sec;    /* deferred; 0: not */
-	bool decided;	      /* false: let go of it, or only advise */
-	double held_sec;
-};
 
 /* The update; texts are malloc'ed, NULL where nothing is to be changed. */
 struct np_update {
@@ -28,11 +21,12 @@ struct np_update {
 /*
  * Returns 1 and fills *u (np_update_clear()) if there is something to write,
  * 0 if all of it stands there already (only u->ours is set), or -ENOMEM.
- * force: write all of it, whatever stands there.
+ * An outcome that is not applied lets go of the job.  force: write all of it,
+ * whatever stands there.
  */
-int np_desired_update(const struct np_seen *seen, const struct np_site *site,
-		      const struct np_desired *desired, int64_t now_sec,
-		      bool force, struct np_update *u);
+int np_update_make(const struct np_view *v, size_t job,
+		   const struct np_outcome *outcome, bool force,
+		   struct np_update *u);
 void np_update_clear(struct np_update *u);
 
 #endif

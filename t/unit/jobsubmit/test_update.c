@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_desired.h"
+#include "np_update.h"
 #include "some_slurm.h"
 
 #include <errno.h>
@@ -11,107 +11,112 @@
 static const uint64_t open1 = 0x2, /* leaf1 alone */ all_open = 0xf;
 #define BUT1 "n[0-3,8-15]"
 
+#define NOTHING { .action = NP_ACT_NONE }
+#define ANYWHERE .action = NP_ACT_ANYWHERE, .applied = true
+#define CONFINE(open) .action = NP_ACT_CONFINE, .applied = true, .leaves = (open)
+#define DEFER(sec) .action = NP_ACT_DEFER, .applied = true, .until_sec = (sec)
+
 static const struct {
 	const char *name;
 	const char *comment, *exc; /* what stands there */
 	int64_t eligible;	   /* 0: past */
-	struct np_desired desired;
+	struct np_outcome outcome;
 	bool force;
 	int rc;
 	const char *want_exc, *want_comment; /* NULL: not touched */
 	int64_t want_begin;		     /* 0: not touched */
 	const char *ours;
 } rows[] = {
-	{ "nothing, in a job with nothing", NULL, "", 0, { NULL }, false,
+	{ "nothing, in a job with nothing", NULL, "", 0, NOTHING, false,
 	  0, NULL, NULL, 0, NULL },
 	{ "nothing, in a job with a comment of others", " ticket  5 ", "n1",
-	  LATER, { NULL }, false, 0, NULL, NULL, 0, NULL },
-	{ "anywhere", NULL, "", 0, { .decided = true }, false,
+	  LATER, NOTHING, false, 0, NULL, NULL, 0, NULL },
+	{ "anywhere", NULL, "", 0, { ANYWHERE }, false,
 	  1, NULL, "netprof{held=0}", 0, NULL },
-	{ "anywhere, again", "netprof{held=0}", "", 0, { .decided = true },
+	{ "anywhere, again", "netprof{held=0}", "", 0, { ANYWHERE },
 	  false, 0, NULL, NULL, 0, NULL },
 	{ "anywhere, with a user's list", "netprof{app=x}", "n3", 0,
-	  { .decided = true }, false,
+	  { ANYWHERE }, false,
 	  1, NULL, "netprof{app=x user=n3 held=0}", 0, NULL },
 	{ "confined", "ticket 5 netprof{app=loud}", "", 0,
-	  { .open = &open1, .decided = true, .held_sec = 50 }, false,
+	  { CONFINE(&open1), .held_sec = 50 }, false,
 	  1, BUT1, "ticket 5 netprof{app=loud ours=" BUT1 " held=50}", 0,
 	  BUT1 },
 	{ "confined beside a user's list", NULL, "n[5-6]", 0,
-	  { .open = &open1, .decided = true }, false,
+	  { CONFINE(&open1) }, false,
 	  1, "n[5-6]," BUT1, "netprof{user=n[5-6] ours=" BUT1 " held=0}", 0,
 	  BUT1 },
 	{ "a user's list stays as he wrote it",
 	  "netprof{user=n6,n5 held=0}", "n[5-6]", 0,
-	  { .open = &open1, .decided = true }, false,
+	  { CONFINE(&open1) }, false,
 	  1, "n6,n5," BUT1, "netprof{user=n6,n5 ours=" BUT1 " held=0}", 0,
 	  BUT1 },
 	{ "confined as it was", "netprof{ours=" BUT1 " held=0}",
-	  "n[0-3,8-15]", 0, { .open = &open1, .decided = true }, false,
+	  "n[0-3,8-15]", 0, { CONFINE(&open1) }, false,
 	  0, NULL, NULL, 0, BUT1 },
 	{ "confined to all is anywhere", "netprof{held=0}", "", 0,
-	  { .open = &all_open, .decided = true }, false,
+	  { CONFINE(&all_open) }, false,
 	  0, NULL, NULL, 0, NULL },
 	{ "somebody removed ours", "netprof{ours=" BUT1 " held=0}", "", 0,
-	  { .open = &open1, .decided = true }, false,
+	  { CONFINE(&open1) }, false,
 	  1, BUT1, "netprof{ours=" BUT1 " held=0}", 0, BUT1 },
 	{ "wider", "netprof{user=n5 ours=" BUT1 " held=0}", "n[0-3,5,8-15]",
-	  0, { .decided = true }, false,
+	  0, { ANYWHERE }, false,
 	  1, "n5", "netprof{user=n5 held=0}", 0, NULL },
 	{ "wider, and nothing is the user's",
 	  "netprof{ours=" BUT1 " held=0}", "n[0-3,8-15]", 0,
-	  { .decided = true }, false, 1, "", "netprof{held=0}", 0, NULL },
+	  { ANYWHERE }, false, 1, "", "netprof{held=0}", 0, NULL },
 	{ "held a little longer", "netprof{held=40}", "", 0,
-	  { .decided = true, .held_sec = 69 }, false,
+	  { ANYWHERE, .held_sec = 69 }, false,
 	  0, NULL, NULL, 0, NULL },
 	{ "held much longer", "netprof{held=40}", "", 0,
-	  { .decided = true, .held_sec = 70.4 }, false,
+	  { ANYWHERE, .held_sec = 70.4 }, false,
 	  1, NULL, "netprof{held=70}", 0, NULL },
 	{ "not held any more", "netprof{held=10}", "", 0,
-	  { .decided = true }, false, 1, NULL, "netprof{held=0}", 0, NULL },
-	{ "deferred", NULL, "", 0, { .until_sec = LATER, .decided = true },
+	  { ANYWHERE }, false, 1, NULL, "netprof{held=0}", 0, NULL },
+	{ "deferred", NULL, "", 0, { DEFER(LATER) },
 	  false, 1, NULL, "netprof{until=1000060 held=0}", LATER, NULL },
 	{ "deferred, again", "netprof{until=1000060 held=0}", "", LATER,
-	  { .until_sec = LATER, .decided = true }, false,
+	  { DEFER(LATER) }, false,
 	  0, NULL, NULL, 0, NULL },
 	{ "deferred for longer", "netprof{until=1000060 held=0}", "", LATER,
-	  { .until_sec = LATER + 30, .decided = true }, false,
+	  { DEFER(LATER + 30) }, false,
 	  1, NULL, "netprof{until=1000090 held=0}", LATER + 30, NULL },
 	{ "deferred, with his own begin time", NULL, "", LATER - 30,
-	  { .until_sec = LATER, .decided = true }, false,
+	  { DEFER(LATER) }, false,
 	  1, NULL, "netprof{until=1000060 begin=1000030 held=0}", LATER,
 	  NULL },
 	{ "deferred, and what was closed is open",
 	  "netprof{ours=" BUT1 " held=0}", "n[0-3,8-15]", 0,
-	  { .until_sec = LATER, .decided = true }, false,
+	  { DEFER(LATER) }, false,
 	  1, "", "netprof{until=1000060 held=0}", LATER, NULL },
 	{ "leaves instead of a deferral", "netprof{until=1000060 held=0}",
-	  "", LATER, { .open = &open1, .decided = true }, false,
+	  "", LATER, { CONFINE(&open1) }, false,
 	  1, BUT1, "netprof{ours=" BUT1 " held=0}", SOME_NOW, BUT1 },
 	{ "leaves, and his own begin time again",
 	  "netprof{until=1000060 begin=1000030 held=0}", "", LATER,
-	  { .open = &open1, .decided = true }, false,
+	  { CONFINE(&open1) }, false,
 	  1, BUT1, "netprof{ours=" BUT1 " held=0}", LATER - 30, BUT1 },
 	{ "his own begin time is not ours to change", "netprof{held=0}", "",
-	  LATER, { .decided = true }, false, 0, NULL, NULL, 0, NULL },
+	  LATER, { ANYWHERE }, false, 0, NULL, NULL, 0, NULL },
 	{ "let go of", "netprof{user=n5 ours=" BUT1 " held=0}",
-	  "n[0-3,5,8-15]", 0, { NULL }, false, 1, "n5", "", 0, NULL },
+	  "n[0-3,5,8-15]", 0, NOTHING, false, 1, "n5", "", 0, NULL },
 	{ "let go of, with the text of others",
-	  "a netprof{until=1000060 held=0} b", "", LATER, { NULL }, false,
+	  "a netprof{until=1000060 held=0} b", "", LATER, NOTHING, false,
 	  1, NULL, "a b", SOME_NOW, NULL },
 	{ "let go of, and still named", "netprof{app=loud held=5}", "", 0,
-	  { NULL }, false, 1, NULL, "netprof{app=loud}", 0, NULL },
+	  NOTHING, false, 1, NULL, "netprof{app=loud}", 0, NULL },
 	{ "a damaged note is replaced", "a netprof{what?} b", "", 0,
-	  { .decided = true }, false, 1, NULL, "a netprof{held=0} b", 0,
+	  { ANYWHERE }, false, 1, NULL, "a netprof{held=0} b", 0,
 	  NULL },
 	{ "all of it, for a task", "netprof{user=n5 held=0}", "n5", 0,
-	  { .open = &open1, .decided = true }, true,
+	  { CONFINE(&open1) }, true,
 	  1, "n5," BUT1, "netprof{user=n5 ours=" BUT1 " held=0}", SOME_NOW, BUT1 },
 	{ "all of it, for a task that may go anywhere", "netprof{held=0}",
-	  "", 0, { .decided = true }, true, 1, "", "netprof{held=0}",
+	  "", 0, { ANYWHERE }, true, 1, "", "netprof{held=0}",
 	  SOME_NOW, NULL },
 	{ "all of it, and his own begin time", "netprof{until=1000060 "
-	  "begin=1000030 held=0}", "", LATER, { .decided = true }, true, 1,
+	  "begin=1000030 held=0}", "", LATER, { ANYWHERE }, true, 1,
 	  "", "netprof{held=0}", LATER - 30, NULL },
 };
 
@@ -143,9 +148,8 @@ static void again(size_t i, struct some_slurm *s, slurm_job_info_t *j,
 	if (u->begin_sec)
 		j->eligible_time = u->begin_sec;
 	T_ROW(rows[i].name, !some_view(s, NULL, NULL, 0, &v));
-	T_ROW(rows[i].name, !np_desired_update(&v.job[0], s->site,
-					       &rows[i].desired,
-					       SOME_NOW, false, &next));
+	T_ROW(rows[i].name, !np_update_make(&v, 0, &rows[i].outcome,
+					    false, &next));
 	T_ROW(rows[i].name, !next.exc_nodes && !next.comment &&
 			    !next.begin_sec && same(next.ours, rows[i].ours));
 	np_update_clear(&next);
@@ -165,9 +169,8 @@ static void test_rows(void)
 		j = some_job(&s, 7, "loud");
 		set(&s, j, rows[i].exc, rows[i].comment, rows[i].eligible);
 		T_ROW(rows[i].name, !some_view(&s, NULL, NULL, 0, &v));
-		rc = np_desired_update(&v.job[0], s.site, &rows[i].desired,
-				       SOME_NOW,
-				       rows[i].force, &u);
+		rc = np_update_make(&v, 0, &rows[i].outcome, rows[i].force,
+				    &u);
 		T_ROW(rows[i].name, rc == rows[i].rc);
 		T_ROW(rows[i].name, same(u.exc_nodes, rows[i].want_exc));
 		/* With anything goes the note, for np_modify() to know it. */
@@ -182,7 +185,7 @@ static void test_rows(void)
 }
 
 static const struct t_case cases[] = {
-	{ "what is written for a desired, and that once", test_rows },
+	{ "what is written for an outcome, and that once", test_rows },
 	{ NULL, NULL },
 };
-T_SUITE(desired, cases)
+T_SUITE(update, cases)
