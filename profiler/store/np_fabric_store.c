@@ -176,10 +176,7 @@ int np_fabric_file_write(struct np_store *s, const char *cluster,
 
 	if (rc)
 		return rc;
-	rc = np_file_write(&d, file, text, strlen(text), 0644);
-	if (rc)
-		np_errf(err, rc, "cannot write %s/%s: %s", d.path, file,
-			strerror(-rc));
+	rc = np_file_write(&d, file, text, strlen(text), 0644, err);
 	np_dir_close(&d);
 	return rc;
 }

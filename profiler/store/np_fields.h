@@ -9,8 +9,6 @@
 #ifndef NP_FIELDS_H
 #define NP_FIELDS_H
 
-#include <stdio.h>
-
 #include "np_jvalue.h"
 #include "np_moments.h"
 
@@ -106,12 +104,9 @@ int np_fields_print(struct np_jput *o, const void *from,
 int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
 		    void *to, const struct np_fields *fs);
 
-/*
- * The same of a text whose last members are lists, an element a line; and of
- * any layout.  ferror(f) is left to the caller.
- */
-void np_fields_write(struct np_jput *o, FILE *f, const void *from,
-		     const struct np_fields *fs);
+/* The same of a text whose last members are lists, an element a line. */
+int np_fields_write(struct np_jput *o, const void *from,
+		    const struct np_fields *fs, char **out);
 int np_fields_read(const struct np_jat *in, const char *text, size_t len,
 		   void *to, const struct np_fields *fs);
 

@@ -5,6 +5,7 @@
 #include "np_fields.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,17 +56,26 @@ static void put_each(struct np_jput *o, FILE *f, const struct np_field *list,
 	fputs("]", f);
 }
 
-void np_fields_write(struct np_jput *o, FILE *f, const void *from,
-		     const struct np_fields *fs)
+int np_fields_write(struct np_jput *o, const void *from,
+		    const struct np_fields *fs, char **out)
 {
 	struct np_fields head = head_of(fs);
 	locale_t before = np_jput_point();
+	size_t len;
+	FILE *f = open_memstream(out, &len);
 
-	put_object(o, f, from, &head, true);
-	for (size_t i = head.n; i < fs->n && !o->rc; i++)
+	if (f)
+		put_object(o, f, from, &head, true);
+	for (size_t i = head.n; f && i < fs->n && !o->rc; i++)
 		put_each(o, f, &fs->field[i], from);
-	fputs("}\n", f);
+	if (f)
+		fputs("}\n", f);
+	if (!f || fclose(f))
+		np_jput_fail(o, -ENOMEM);
 	uselocale(before);
+	if (f && o->rc)
+		free(*out);
+	return o->rc;
 }
 
 /* How many elements an array has; -EINVAL: it is none. */

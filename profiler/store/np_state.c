@@ -74,61 +74,23 @@ ssize_t np_placement_read(const struct np_dir *d, const char *name, size_t max,
 	return len;
 }
 
-/* All of it into fd, synced; fd is closed. */
-static int write_state(int fd, const struct np_state *s, mode_t mode,
-		       struct np_err *err)
-{
-	FILE *f = fdopen(fd, "w");
-	int rc;
-
-	if (!f) {
-		rc = -errno;
-		close(fd);
-		return np_errf(err, rc, "%s: %s", STATE, strerror(-rc));
-	}
-	rc = np_state_put(f, s, err);
-	/* Whatever the umask: netprof reads it for everybody. */
-	errno = 0;
-	if (!rc && (fflush(f) || ferror(f) || fchmod(fd, mode) || fsync(fd)))
-		rc = np_errf(err, errno ? -errno : -EIO, "%s: %s", STATE,
-			     strerror(errno ? errno : EIO));
-	if (fclose(f) && !rc) /* some file systems tell about quota here */
-		rc = np_errf(err, -errno, "%s: %s", STATE, strerror(errno));
-	return rc;
-}
-
-static int save(const struct np_dir *d, const struct np_state *s, mode_t mode,
-		struct np_err *err)
-{
-	char tmp[NP_FILE_TMP];
-	int fd = np_file_create_tmp(d, mode, tmp), rc;
-
-	if (fd < 0)
-		return np_errf(err, fd, "cannot write in %s: %s", d->path,
-			       strerror(-fd));
-	rc = write_state(fd, s, mode, err);
-	if (rc) {
-		unlinkat(d->fd, tmp, 0);
-		return rc;
-	}
-	rc = np_file_rename(d, tmp, STATE);
-	return rc ? np_errf(err, rc, "cannot write %s/%s: %s", d->path, STATE,
-			    strerror(-rc)) : 0;
-}
-
 int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
 		  struct np_err *err)
 {
 	struct np_dir d;
-	int rc = np_placement_dir(store_dir, true, &d, err);
+	char *text;
+	int rc = np_state_put(s, &text, err);
 
 	if (rc)
 		return rc;
-	np_file_remove_stale(&d);
-	rc = save(&d, s, mode, err);
-	if (rc == -ENOENT) /* see np_file_write() */
-		rc = save(&d, s, mode, err);
-	np_dir_close(&d);
+	rc = np_placement_dir(store_dir, true, &d, err);
+	if (!rc) {
+		np_file_remove_stale(&d);
+		/* Whatever the umask: netprof reads it for everybody. */
+		rc = np_file_write(&d, STATE, text, strlen(text), mode, err);
+		np_dir_close(&d);
+	}
+	free(text);
 	return rc;
 }
 

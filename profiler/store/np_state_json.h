@@ -5,8 +5,6 @@
 #ifndef NP_STATE_JSON_H
 #define NP_STATE_JSON_H
 
-#include <stdio.h>
-
 #include "np_state.h"
 #include "np_store_dir.h"
 
@@ -15,11 +13,11 @@
 #define NP_ENDED_MAX_LINE (1u << 20)
 
 /*
- * Write all of it, one leaf or job a line.  Numbers beyond what a reader takes
- * are written as the last one it does.  Returns 0, -ENOMEM, or -EINVAL with err
- * (a number that is none).  ferror(f) is left to the caller.
+ * All of it as text, one leaf or job a line; *out is malloc'ed.  Numbers beyond
+ * what a reader takes are written as the last one it does.  Returns 0, -ENOMEM,
+ * or -EINVAL with err (a number that is none).
  */
-int np_state_put(FILE *f, const struct np_state *s, struct np_err *err);
+int np_state_put(const struct np_state *s, char **out, struct np_err *err);
 
 /* text[len] is hostile.  Returns 0, -ENOMEM, or -EINVAL with err. */
 int np_state_get(const char *text, size_t len, const char *where,

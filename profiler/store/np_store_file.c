@@ -105,8 +105,9 @@ ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
 	return rc;
 }
 
-int np_file_create_tmp(const struct np_dir *d, mode_t mode,
-		       char name[NP_FILE_TMP])
+#define TMP 32 /* room for a temporary name */
+
+static int create_tmp(const struct np_dir *d, mode_t mode, char name[TMP])
 {
 	uint64_t id;
 	int fd;
@@ -115,40 +116,98 @@ int np_file_create_tmp(const struct np_dir *d, mode_t mode,
 	do {
 		if (getrandom(&id, sizeof(id), 0) != sizeof(id))
 			return -EIO;
-		snprintf(name, NP_FILE_TMP, NP_STORE_TMP "%016" PRIx64, id);
+		snprintf(name, TMP, NP_STORE_TMP "%016" PRIx64, id);
 		fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL |
 			    O_NOFOLLOW | O_CLOEXEC, mode);
 	} while (fd < 0 && errno == EEXIST);
 	return fd < 0 ? -errno : fd;
 }
 
-int np_file_write_tmp(const struct np_dir *d, const void *data, size_t len,
-		      mode_t mode, char name[NP_FILE_TMP])
+/* All of it into fd, synced; fd is closed. */
+static int fill(int fd, const void *data, size_t len, mode_t mode)
 {
-	int fd = np_file_create_tmp(d, mode, name), rc;
+	int rc = np_write_all(fd, data, len);
 
-	if (fd < 0)
-		return fd;
-	rc = np_write_all(fd, data, len);
 	/* Whatever the umask: the group reads, that is slurmctld. */
 	if (!rc && (fchmod(fd, mode) || fsync(fd)))
 		rc = -errno;
 	if (close(fd) && !rc) /* some file systems tell about quota here */
 		rc = -errno;
-	if (rc)
-		unlinkat(d->fd, name, 0);
 	return rc;
 }
 
-int np_file_rename(const struct np_dir *d, const char *tmp, const char *name)
+static int write_once(const struct np_dir *d, const char *name,
+		      const void *data, size_t len, mode_t mode)
 {
-	int rc;
+	char tmp[TMP];
+	int fd = create_tmp(d, mode, tmp), rc;
 
-	if (!renameat(d->fd, tmp, d->fd, name))
+	if (fd < 0)
+		return fd;
+	rc = fill(fd, data, len, mode);
+	if (!rc && renameat(d->fd, tmp, d->fd, name))
+		rc = -errno;
+	if (!rc)
 		return np_file_sync_dir(d);
-	rc = -errno;
 	unlinkat(d->fd, tmp, 0);
 	return rc;
+}
+
+int np_file_write(const struct np_dir *d, const char *name, const void *data,
+		  size_t len, mode_t mode, struct np_err *err)
+{
+	int rc = write_once(d, name, data, len, mode);
+
+	/* Taken away, as the clock jumped and it looked old. */
+	if (rc == -ENOENT)
+		rc = write_once(d, name, data, len, mode);
+	return rc ? np_errf(err, rc, "cannot write %s/%s: %s", d->path, name,
+			    strerror(-rc)) : 0;
+}
+
+/* The directory of a path, opened; *name: what follows. */
+static int open_directory(const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+	size_t len;
+	int fd;
+
+	*name = slash ? slash + 1 : path;
+	len = slash ? (size_t)(slash - path) : 0;
+	if (!**name || len >= sizeof(dir))
+		return **name ? -ENAMETOOLONG : -EISDIR;
+	if (slash)
+		snprintf(dir, sizeof(dir), "%.*s", (int)(len ? len : 1), path);
+	else
+		strcpy(dir, ".");
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int np_file_write_path(const char *path, const void *data, size_t len,
+		       mode_t mode, struct np_err *err)
+{
+	struct np_dir d = { .fd = -1 };
+	const char *name;
+	struct stat st;
+	int rc = 0;
+
+	d.fd = open_directory(path, &name);
+	if (d.fd < 0)
+		rc = d.fd;
+	else if (fstatat(d.fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+		 S_ISREG(st.st_mode))
+		rc = np_file_write(&d, name, data, len, mode, NULL);
+	else
+		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
+	if (d.fd >= 0)
+		np_dir_close(&d);
+	if (rc == -EEXIST)
+		return np_errf(err, rc, "cannot write %s: expected a regular "
+			       "file, or none", path);
+	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
+			    strerror(-rc)) : 0;
 }
 
 int np_file_lock(int fd)
@@ -169,22 +228,6 @@ int np_file_lock(int fd)
 int np_file_sync_dir(const struct np_dir *d)
 {
 	return fsync(d->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
-}
-
-int np_file_write(const struct np_dir *d, const char *name, const void *data,
-		  size_t len, mode_t mode)
-{
-	char tmp[NP_FILE_TMP];
-	int rc;
-
-	for (int again = 0;; again++) {
-		rc = np_file_write_tmp(d, data, len, mode, tmp);
-		if (!rc)
-			rc = np_file_rename(d, tmp, name);
-		/* Taken away, as the clock jumped and it looked old. */
-		if (rc != -ENOENT || again)
-			return rc;
-	}
 }
 
 /*

@@ -37,29 +37,17 @@ void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 ssize_t np_reader_read(const struct np_reader *r, const char *name,
 		       char **text);
 
-#define NP_FILE_TMP 32 /* room for a temporary name */
-
 /*
- * Write data under a temporary name, synced, whatever the umask; name is set.
- * Returns 0 or -errno, and then nothing is left.
- */
-int np_file_write_tmp(const struct np_dir *d, const void *data, size_t len,
-		      mode_t mode, char name[NP_FILE_TMP]);
-
-/*
- * The same in parts: an empty one to be written (the descriptor, or -errno),
- * and its new name, with the directory synced (it is gone if that fails).
- */
-int np_file_create_tmp(const struct np_dir *d, mode_t mode,
-		       char name[NP_FILE_TMP]);
-int np_file_rename(const struct np_dir *d, const char *tmp, const char *name);
-
-/*
- * The same, renamed to name, and the directory synced.  Once more, if somebody
- * took the temporary file away.
+ * Write a file, whole or not at all: under a temporary name, with this mode
+ * whatever the umask, synced, renamed to name, and the directory synced.  Once
+ * more, if somebody took the temporary file away.  Returns 0 or -errno with err,
+ * and then nothing is left.
  */
 int np_file_write(const struct np_dir *d, const char *name, const void *data,
-		  size_t len, mode_t mode);
+		  size_t len, mode_t mode, struct np_err *err);
+/* The same outside of a store; -EEXIST: something else than a file is there. */
+int np_file_write_path(const char *path, const void *data, size_t len,
+		       mode_t mode, struct np_err *err);
 int np_file_sync_dir(const struct np_dir *d);
 
 /*
