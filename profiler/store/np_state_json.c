@@ -1,5 +1,5 @@
 /* The state of placement, and jobs that ended, as netprof-placement(5) says. */
-#include "np_state_json.h"
+#include "np_state.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -75,12 +75,12 @@ int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
 		       struct np_dir *out, struct np_err *err);
 
 /*
- * placement/, whose files are trusted if its owner (that is SlurmUser) or root
- * owns them.  With make it is made, mode 0755, by the calling user; fit for
- * programs with threads.
+ * placement/ of a store, whose files are trusted if its owner (that is
+ * SlurmUser) or root owns them.  With make it is made, mode 0755, by the calling
+ * user; fit for programs with threads.  Returns 0 or -errno with err.
  */
-int np_dir_open_placement(const struct np_store *s, bool make,
-			  struct np_dir *out, struct np_err *err);
+int np_dir_open_placement(const char *store_dir, bool make, struct np_dir *out,
+			  struct np_err *err);
 
 /*
  * np_store_names.c: names in a directory that want() takes, the last by name

@@ -20,6 +20,46 @@
 #define LOCK_WAIT_SEC 2
 #define LOCK_POLL_NS 10000000
 
+/* Why a file must not be read. */
+enum fault { NONE, NO_FILE, FOREIGN, TOO_LARGE };
+
+static enum fault fault_of(const struct np_dir *d, const struct stat *st,
+			   size_t max_bytes)
+{
+	return !S_ISREG(st->st_mode) ? NO_FILE :
+	       !np_dir_trusts(d, st->st_uid) ? FOREIGN :
+	       (size_t)st->st_size > max_bytes ? TOO_LARGE : NONE;
+}
+
+/*
+ * No symbolic link, and no FIFO makes us wait: the first look avoids opening
+ * what is no file at all, the second counts.
+ */
+static int open_file(const struct np_dir *d, const char *name, size_t max_bytes,
+		     struct stat *st, enum fault *fault)
+{
+	int fd, rc = 0;
+
+	*fault = NONE;
+	if (fstatat(d->fd, name, st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	*fault = fault_of(d, st, max_bytes);
+	if (*fault != NONE)
+		return -EACCES;
+	fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+		    O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, st))
+		rc = -errno;
+	else if ((*fault = fault_of(d, st, max_bytes)) != NONE)
+		rc = -EACCES;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
 void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 {
 	char line[NP_ERR_LEN + NP_STORE_PATH];
@@ -40,69 +80,61 @@ static const char *kind_of(mode_t mode)
 			       "a device";
 }
 
-static int check_file(void *arg, const char *name, const struct stat *st)
+ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
 {
-	const struct np_reader *r = arg;
 	const char *dir = r->dir->path;
+	enum fault fault;
+	struct stat st;
+	int fd = open_file(r->dir, name, r->max_bytes, &st, &fault);
+	ssize_t len = fd;
 
-	if (!S_ISREG(st->st_mode))
+	if (fd >= 0) {
+		len = np_read_text(fd, (size_t)st.st_size, text);
+		close(fd);
+	}
+	if (len >= 0 || len == -ENOMEM)
+		return len;
+	if (fault == NO_FILE)
 		np_reader_skip(r, "%s/%s: skipped: %s, expected a regular file",
-			       dir, name, kind_of(st->st_mode));
-	else if (!np_dir_trusts(r->dir, st->st_uid))
+			       dir, name, kind_of(st.st_mode));
+	else if (fault == FOREIGN)
 		np_reader_skip(r, "%s/%s: skipped: owned by uid %u, a foreign "
-			       "owner", dir, name, st->st_uid);
-	else if (st->st_size > (off_t)r->max_bytes)
+			       "owner", dir, name, st.st_uid);
+	else if (fault == TOO_LARGE)
 		np_reader_skip(r, "%s/%s: skipped: %lld bytes, expected at "
-			       "most %zu", dir, name, (long long)st->st_size,
+			       "most %zu", dir, name, (long long)st.st_size,
 			       r->max_bytes);
-	else
-		return 0;
+	else if (len != -ENOENT) /* pruned since we saw its name: no news */
+		np_reader_skip(r, "%s/%s: skipped: %s", dir, name,
+			       strerror((int)-len));
 	return -EINVAL;
 }
 
-/* The first look avoids opening what is no file at all; the second counts. */
-int np_file_open(const struct np_dir *d, const char *name,
-		 np_file_check_f *check, void *arg, struct stat *st)
+ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
+			 char **text, bool *cut, struct np_err *err)
 {
-	int fd, rc;
-
-	if (fstatat(d->fd, name, st, AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	rc = check(arg, name, st);
-	if (rc)
-		return rc;
-	fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-		    O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = fstat(fd, st) ? -errno : check(arg, name, st);
-	if (!rc)
-		return fd;
-	close(fd);
-	return rc;
-}
-
-ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
-{
+	enum fault fault;
 	struct stat st;
-	ssize_t rc = np_file_open(r->dir, name, check_file, (void *)r, &st);
+	int fd = open_file(d, name, SIZE_MAX, &st, &fault);
+	ssize_t len = fd;
 
-	if (rc >= 0) {
-		int fd = (int)rc;
-
-		rc = np_read_text(fd, (size_t)st.st_size, text);
+	if (fd >= 0) {
+		*cut = st.st_size > (off_t)max;
+		len = *cut && lseek(fd, -(off_t)max, SEEK_END) < 0 ? -errno :
+		      np_read_text(fd, *cut ? max : (size_t)st.st_size, text);
 		close(fd);
-	} else if (rc != -EINVAL && rc != -ENOENT) {
-		np_reader_skip(r, "%s/%s: skipped: %s", r->dir->path, name,
-			       strerror((int)-rc));
-		return -EINVAL;
-	} else { /* said, or pruned since we saw its name: no news */
-		return -EINVAL;
 	}
-	if (rc < 0 && rc != -ENOMEM)
-		np_reader_skip(r, "%s/%s: skipped: %s", r->dir->path, name,
-			       strerror((int)-rc));
-	return rc;
+	if (fault == NO_FILE)
+		np_errf(err, -EACCES, "%s/%s: expected a regular file", d->path,
+			name);
+	else if (fault == FOREIGN)
+		np_errf(err, -EACCES, "%s/%s: owned by uid %u, expected root "
+			"or uid %u; not trusted", d->path, name, st.st_uid,
+			d->store_owner);
+	else if (len < 0)
+		np_errf(err, (int)len, "%s/%s: %s", d->path, name,
+			strerror((int)-len));
+	return len;
 }
 
 #define TMP 32 /* room for a temporary name */

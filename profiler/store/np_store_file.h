@@ -16,26 +16,25 @@ struct np_reader {
 	void *arg;
 };
 
-/*
- * Open a file of a directory for reading: no symbolic link, and no FIFO makes us
- * wait.  check() is asked before and after, and what it returns is returned.
- * Returns the descriptor, or -errno.
- */
-typedef int np_file_check_f(void *arg, const char *name, const struct stat *st);
-int np_file_open(const struct np_dir *d, const char *name,
-		 np_file_check_f *check, void *arg, struct stat *st);
-
 /* Tell about a file; control characters become '?'. */
 void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
  * *text is malloc'ed, not terminated.  Returns its length, -EINVAL (no regular
- * file, foreign owner, too large, gone: said), -ENOMEM, or what reading gave
- * (said).
+ * file, foreign owner, too large, gone, or not to be read: said) or -ENOMEM.
  */
 ssize_t np_reader_read(const struct np_reader *r, const char *name,
 		       char **text);
+
+/*
+ * The last max bytes of a file that is needed.  *cut: there were more before.
+ * *text is malloc'ed, not terminated.  Returns the length, or with err: -ENOENT,
+ * -EACCES (also: no regular file, or a foreign owner's), -ENOMEM or another
+ * -errno.
+ */
+ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
+			 char **text, bool *cut, struct np_err *err);
 
 /*
  * Write a file, whole or not at all: under a temporary name, with this mode

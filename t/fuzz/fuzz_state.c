@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "np_hostlist.h"
-#include "np_state_json.h"
+#include "np_state.h"
 #include "np_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
