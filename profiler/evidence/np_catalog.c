@@ -394,8 +394,8 @@ static int make_index(struct np_catalog *c, struct np_app_index **out)
 		e[n] = (struct np_app_entry){
 			.published = published, .profile = a->handle,
 			.uid = published ? 0 : (uint32_t)a->key.owner,
-			.refuted = a->refuted[0] ? a->refuted : NULL,
 		};
+		strcpy(e[n].refuted, a->refuted);
 		strcpy(e[n++].app, a->key.app);
 		if (published && !strcmp(a->key.app, c->conf.unknown_as))
 			unknown = a->handle;
