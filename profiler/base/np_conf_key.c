@@ -64,8 +64,8 @@ static int set_count(const struct key *k, const char *value, void *n)
 {
 	uint64_t count;
 
-	if (!*value || !isdigit((unsigned char)value[strlen(value) - 1]) ||
-	    set_bytes(k, value, &count))
+	if (np_whole_parse(value, UINT32_MAX, &count) ||
+	    !is_within(k, (double)count))
 		return -EINVAL;
 	*(uint32_t *)n = (uint32_t)count;
 	return 0;

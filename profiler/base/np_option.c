@@ -51,9 +51,9 @@ static int set_whole(const struct np_option *o, const char *text,
 	bool count = o->kind == NP_OPTION_COUNT;
 	uint64_t n;
 
-	if ((count && strspn(text, "0123456789") != strlen(text)) ||
-	    np_bytes_parse(text, &n) || (double)n < o->min ||
-	    (double)n > o->max)
+	if ((count ? np_whole_parse(text, UINT64_MAX, &n) :
+		     np_bytes_parse(text, &n)) ||
+	    (double)n < o->min || (double)n > o->max)
 		return bad(o, text, count ? "a whole number" :
 			   "bytes as 512 or 1K", "", err);
 	*out = (uint32_t)n;

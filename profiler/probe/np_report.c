@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "np_quantity.h"
+
 #define MARK "np1 "
 #define TEN_YEARS_SEC (10 * 366 * 86400.0) /* as np_series_add() */
 
@@ -231,13 +233,11 @@ static int number(struct in *in, const char *field, uint64_t max,
 		  uint64_t *out)
 {
 	const char *start = in->p;
-	char text[24], *end;
+	char text[24];
 
 	if (word(in, field, text, sizeof(text)))
 		return -EINVAL;
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && *out <= max)
+	if (!np_whole_parse(text, max, out))
 		return 0;
 	in->p = start;
 	return damaged(in, field, "a whole number in range");

@@ -1,7 +1,6 @@
 /* Who has a directory in users/, and whether it is theirs. */
 #include "np_store.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "np_array.h"
+#include "np_quantity.h"
 #include "np_store_dir.h"
 #include "np_store_file.h"
 
@@ -19,14 +19,10 @@
 
 static bool uid_of_name(const char *name, uid_t *uid)
 {
-	unsigned long v;
-	char *end;
+	uint64_t v;
 
-	if (!isdigit((unsigned char)name[0]) || (name[0] == '0' && name[1]))
-		return false;
-	errno = 0;
-	v = strtoul(name, &end, 10);
-	if (errno || *end || v >= (uid_t)-1)
+	if ((name[0] == '0' && name[1]) ||
+	    np_whole_parse(name, (uid_t)-2, &v))
 		return false;
 	*uid = (uid_t)v;
 	return true;
