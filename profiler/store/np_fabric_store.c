@@ -55,11 +55,6 @@ static void dir_name(const char *cluster, char name[NP_APP_MAX + 1])
 		strcpy(name, NO_CLUSTER);
 }
 
-static bool is_dir_name(const char *name)
-{
-	return !np_app_check(name, NULL);
-}
-
 static void on_skip(const char *line, void *arg)
 {
 	struct skips *skips = arg;
@@ -130,7 +125,7 @@ static int search_all(struct search *s, struct np_err *err)
 
 	if (rc)
 		return rc;
-	rc = np_dir_names(&d, is_dir_name, &names, &n, NULL, err);
+	rc = np_dir_names(&d, np_is_app_name, &names, &n, NULL, err);
 	np_dir_close(&d);
 	if (rc)
 		return rc;

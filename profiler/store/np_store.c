@@ -12,11 +12,6 @@
 #include "np_store_dir.h"
 #include "np_trace_dir.h"
 
-static bool is_app_name(const char *name)
-{
-	return !np_app_check(name, NULL);
-}
-
 /* Is it a directory that belongs to whom it should? */
 static bool is_trusted(const struct np_dir *d, const char *name,
 		       struct stat *st)
@@ -55,7 +50,7 @@ int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
 
 	if (rc && rc != -ENOENT)
 		return rc;
-	rc = rc ? 0 : np_dir_names(&d, is_app_name, &names, &n_names, NULL,
+	rc = rc ? 0 : np_dir_names(&d, np_is_app_name, &names, &n_names, NULL,
 				   err);
 	if (!rc && stamp_all(&d, names, n_names, apps, n))
 		rc = np_errf(err, -ENOMEM, "%s: out of memory", s->dir);

@@ -11,7 +11,6 @@
 
 #include "np_conf.h"
 
-#define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define USERS_MODE 03777 /* as /tmp, and what is made below takes its group */
 #define PUBLIC_MODE 0755
 
@@ -96,13 +95,13 @@ static int descend(struct np_dir *d, const char *name, bool make, mode_t mode,
 	int fd, rc;
 
 	snprintf(d->path + len, sizeof(d->path) - len, "/%s", name);
-	fd = openat(d->fd, name, OPEN_DIR);
+	fd = openat(d->fd, name, NP_OPEN_DIR);
 	if (fd < 0 && errno == ENOENT && make) {
 		rc = make_dir(d->fd, name, mode);
 		if (rc)
 			return np_errf(err, rc, "cannot make %s: %s", d->path,
 				       strerror(-rc));
-		fd = openat(d->fd, name, OPEN_DIR);
+		fd = openat(d->fd, name, NP_OPEN_DIR);
 	}
 	if (fd < 0 && errno == ENOENT)
 		return -ENOENT;
