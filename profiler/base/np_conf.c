@@ -148,7 +148,7 @@ int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
 int np_conf_from_environment(struct np_conf *c, struct np_err *err)
 {
 	const char *path = getenv("NETPROF_CONF");
-	const char *store = getenv("NETPROF_STORE");
+	char *store = getenv("NETPROF_STORE");
 	int rc;
 
 	np_conf_init(c);

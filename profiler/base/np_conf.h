@@ -55,7 +55,7 @@ int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err);
  * without err: there is no such key.
  */
 int np_conf_set_key(struct np_conf *c, const char *name, size_t nlen,
-		    const char *value, struct np_err *err);
+		    char *value, struct np_err *err);
 
 /*
  * Apply a file.  A missing file is fine (0).  An error names file and line;
