@@ -104,7 +104,10 @@ int np_fields_print(struct np_jput *o, const void *from,
 int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
 		    void *to, const struct np_fields *fs);
 
-/* The same of a text whose last members are lists, an element a line. */
+/*
+ * The same of a text whose last members are lists, which may be very long: an
+ * element a line is written, and any layout is read.
+ */
 int np_fields_write(struct np_jput *o, const void *from,
 		    const struct np_fields *fs, char **out);
 int np_fields_read(const struct np_jat *in, const char *text, size_t len,
