@@ -1,6 +1,6 @@
 /*
- * Objects whose lists may be very long: all at once would need twenty times the
- * memory of the text, so there is one element at a time.
+ * Objects as text.  Where lists may be very long, all at once would need twenty
+ * times the memory of the text, so there is one element at a time.
  */
 #include "np_fields.h"
 
@@ -12,13 +12,13 @@
 #include "np_array.h"
 
 /* The members before the first list. */
-static struct np_fields head_of(const struct np_fields *fs)
+static size_t n_head(const struct np_fields *fs)
 {
-	struct np_fields head = { fs->field, 0, fs->size };
+	size_t n = 0;
 
-	while (head.n < fs->n && fs->field[head.n].type != NP_F_LIST)
-		head.n++;
-	return head;
+	while (n < fs->n && fs->field[n].type != NP_F_LIST)
+		n++;
+	return n;
 }
 
 /* open: without its last brace. */
@@ -56,26 +56,41 @@ static void put_each(struct np_jput *o, FILE *f, const struct np_field *list,
 	fputs("]", f);
 }
 
-int np_fields_write(struct np_jput *o, const void *from,
-		    const struct np_fields *fs, char **out)
+/* The first n members on a line; the rest are lists. */
+static int print(struct np_jput *o, const void *from,
+		 const struct np_fields *fs, size_t n, char **out)
 {
-	struct np_fields head = head_of(fs);
+	const struct np_fields head = { fs->field, n, fs->size };
 	locale_t before = np_jput_point();
 	size_t len;
 	FILE *f = open_memstream(out, &len);
 
 	if (f)
-		put_object(o, f, from, &head, true);
-	for (size_t i = head.n; f && i < fs->n && !o->rc; i++)
+		put_object(o, f, from, &head, n < fs->n);
+	for (size_t i = n; f && i < fs->n && !o->rc; i++)
 		put_each(o, f, &fs->field[i], from);
 	if (f)
-		fputs("}\n", f);
+		fputs(n < fs->n ? "}\n" : "\n", f);
 	if (!f || fclose(f))
 		np_jput_fail(o, -ENOMEM);
 	uselocale(before);
-	if (f && o->rc)
-		free(*out);
+	if (o->rc) {
+		free(f ? *out : NULL);
+		*out = NULL;
+	}
 	return o->rc;
+}
+
+int np_fields_print(struct np_jput *o, const void *from,
+		    const struct np_fields *fs, char **out)
+{
+	return print(o, from, fs, fs->n, out);
+}
+
+int np_fields_write(struct np_jput *o, const void *from,
+		    const struct np_fields *fs, char **out)
+{
+	return print(o, from, fs, n_head(fs), out);
 }
 
 /* After a value: is there another one? */
@@ -187,7 +202,7 @@ int np_fields_read(const struct np_jat *in, const char *text, size_t len,
 		   void *to, const struct np_fields *fs)
 {
 	json_object *members = json_object_new_object();
-	struct np_fields head = head_of(fs);
+	const struct np_fields head = { fs->field, n_head(fs), fs->size };
 	struct np_jpull p;
 	int rc = members ? np_jpull_open(&p, in, text, len) : -ENOMEM;
 
