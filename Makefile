@@ -59,6 +59,7 @@ PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
 	profiler/base/np_conf.c profiler/base/np_conf_key.c \
 	profiler/base/np_ids.c profiler/base/np_level.c \
 	profiler/base/np_loader.c profiler/base/np_log.c \
+	profiler/base/np_option.c \
 	profiler/base/np_place_conf.c profiler/base/np_quantity.c \
 	profiler/base/np_read.c profiler/probe/np_sideenv.c \
 	predictor/base/np_text.c

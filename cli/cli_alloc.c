@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "np_quantity.h"
+
 static volatile sig_atomic_t stop_asked;
 
 static void on_signal(int sig)
@@ -45,15 +47,12 @@ static int find_srun(char path[PATH_MAX], struct np_err *err)
 static int number(const char *name, uint32_t *out, struct np_err *err)
 {
 	const char *text = getenv(name);
-	unsigned long v;
-	char *end;
+	uint64_t v;
 
-	errno = 0;
-	v = text ? strtoul(text, &end, 10) : 0;
 	if (!text)
 		return np_errf(err, -EINVAL, "%s is not set: expected as Slurm "
 			       "sets it", name);
-	if (errno || *end || !v || v > UINT32_MAX)
+	if (np_whole_parse(text, UINT32_MAX, &v) || !v)
 		return np_errf(err, -EINVAL, "%s=%.40s: expected a number, as "
 			       "Slurm sets it", name, text);
 	*out = (uint32_t)v;

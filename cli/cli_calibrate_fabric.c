@@ -107,9 +107,8 @@ static void say_coupling(const struct np_calibrate *c)
 {
 	for (int i = 0; i < NP_N_SCOPES; i++) {
 		enum np_scope scope = (enum np_scope)i;
-		struct np_mean l = np_cal_loss(&c->setup, c->state, scope);
-		struct np_mean k = np_cal_coupling(&c->setup, c->state,
-						   c->scope, scope);
+		struct np_mean l = np_cal_loss(c, scope);
+		struct np_mean k = np_cal_coupling(c, c->scope, scope);
 
 		printf("%-8s", np_scope_name(scope));
 		say_mean(&l, 100);
@@ -132,7 +131,7 @@ static void say_result(const struct np_calibrate *c)
 	for (size_t v = 0; v < c->n_chosen; v++) {
 		printf("%-20.20s", s->level[c->chosen[v]].name);
 		for (size_t p = 0; p < c->n_chosen; p++) {
-			struct np_mean m = np_cal_matrix(s, c->state, c->scope,
+			struct np_mean m = np_cal_matrix(c, c->scope,
 							 c->chosen[v],
 							 c->chosen[p]);
 
@@ -288,12 +287,6 @@ static int survey(struct work *w, struct np_err *err)
 				   &s->n_levels, err);
 }
 
-static double clock_sec(void *arg)
-{
-	(void)arg;
-	return np_cal_srun_ops.now_sec(NULL);
-}
-
 static int save_state(void *arg, const struct np_cal_state *s,
 		      struct np_err *err)
 {
@@ -378,7 +371,6 @@ static void set_up(struct work *w)
 	w->c.state = &w->state;
 	w->c.scope_given = o->scope_given;
 	w->c.scope = o->scope;
-	w->c.now_sec = clock_sec;
 	w->c.save = save_state;
 	w->c.progress = show_progress;
 	w->c.arg = w;

@@ -1,12 +1,13 @@
 #include "cli_options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "np_quantity.h"
 
 enum { HELP, JSON, PARSABLE, CSV, USER, MODEL, SCOPE, PUBLISHED, ALL, AS,
        OUTPUT, PLOT, N_SHARED };
@@ -95,16 +96,13 @@ static int take_model(const struct cli_cmd *cmd, const char *text,
 int cli_uid_of(const char *user, uid_t *uid)
 {
 	const struct passwd *pw = getpwnam(user);
-	unsigned long n;
-	char *end;
+	uint64_t n;
 
 	if (pw) {
 		*uid = pw->pw_uid;
 		return 0;
 	}
-	errno = 0;
-	n = strtoul(user, &end, 10);
-	if (!isdigit((unsigned char)*user) || *end || errno || n >= (uid_t)-1)
+	if (np_whole_parse(user, (uid_t)-2, &n))
 		return -ENOENT;
 	*uid = (uid_t)n;
 	return 0;

@@ -5,10 +5,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
-#include "np_conf_key.h"
 #include "np_read.h"
 
 #ifndef NP_BINDIR
@@ -20,86 +18,6 @@
 
 #define MAX_KEY 32 /* shown of a name that is none */
 #define MAX_FILE 65536 /* bytes; the sample has three thousand */
-
-static int set_yesno(const struct np_conf_key *k, const char *v, void *field)
-{
-	(void)k;
-	if (strcasecmp(v, "yes") && strcasecmp(v, "no"))
-		return -EINVAL;
-	*(bool *)field = !strcasecmp(v, "yes");
-	return 0;
-}
-
-static int set_dir(const struct np_conf_key *k, const char *v, void *field)
-{
-	(void)k;
-	if (v[0] != '/' || strlen(v) >= PATH_MAX)
-		return -EINVAL;
-	strcpy(field, v);
-	return 0;
-}
-
-static int set_message(const struct np_conf_key *k, const char *v, void *field)
-{
-	uint64_t n;
-
-	if (np_conf_set_bytes(k, v, &n))
-		return -EINVAL;
-	*(uint32_t *)field = (uint32_t)n;
-	return 0;
-}
-
-/* Goes into the environment of the probes as it stands. */
-static int set_ucx(const struct np_conf_key *k, const char *v, void *field)
-{
-	size_t len = strlen(v);
-
-	(void)k;
-	for (size_t i = 0; i < len; i++)
-		if (!isgraph((unsigned char)v[i]))
-			return -EINVAL;
-	if (len >= sizeof(((struct np_conf *)0)->transports))
-		return -EINVAL;
-	strcpy(field, v);
-	return 0;
-}
-
-static const struct np_conf_key keys[] = {
-#define KEY(name, set, field, ...) \
-	{ name, set, offsetof(struct np_conf, field), __VA_ARGS__ }
-	KEY("Enabled", set_yesno, enabled, "yes or no"),
-	KEY("Store", set_dir, store, "an absolute directory"),
-	KEY("BinDir", set_dir, bindir, "an absolute directory"),
-	KEY("LibexecDir", set_dir, libexecdir, "an absolute directory"),
-	KEY("Period", np_conf_set_time, period_sec,
-	    "a time from 1ms to 1h with its unit, such as 100ms", 1e-3, 3600),
-	KEY("MessageSize", set_message, message_bytes,
-	    "bytes from 8 to 1M, such as 1K", 8, 1 << 20),
-	KEY("ProcessesPerNode", np_conf_set_count, per_node, "1 or 2", 1, 2),
-	KEY("ProbeAfter", np_conf_set_time, probe_after_sec,
-	    "a time from 0s to 1h with its unit, such as 2s", 0, 3600),
-	KEY("ProbePairs", np_conf_set_count, probe_pairs,
-	    "a number from 1 to 128", 1, 128),
-	KEY("ProbeNodes", np_conf_set_count, probe_nodes,
-	    "a number from 2 to 256", 2, 256),
-	KEY("LevelLeadIn", np_conf_set_time, lead_in_sec,
-	    "a time from 0s to 1h with its unit, such as 2s", 0, 3600),
-	KEY("CalibrateShare", np_conf_set_share, calibrate_share,
-	    "a share from 0% to 100%, such as 20%", 0, 1),
-	KEY("NetDevices", set_ucx, net_devices,
-	    "a list as for UCX_NET_DEVICES, such as eth0, without spaces"),
-	KEY("Transports", set_ucx, transports,
-	    "a list as for UCX_TLS, such as tcp,self, without spaces"),
-	KEY("MaxRuns", np_conf_set_count, max_runs, "a number from 1 to 1000",
-	    1, NP_CONF_MAX_RUNS),
-	KEY("TraceSize", np_conf_set_bytes, trace_bytes,
-	    "bytes from 1M to 1024G, such as 4G", 1 << 20, 1ull << 40),
-	KEY("MaxTraces", np_conf_set_count, max_traces,
-	    "a number from 1 to 1000", 1, NP_CONF_MAX_RUNS),
-#undef KEY
-};
-
-_Static_assert(NP_CONF_MAX_RUNS == 1000, "the text for MaxRuns says 1000");
 
 void np_conf_init(struct np_conf *c)
 {
@@ -154,11 +72,7 @@ int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err)
 			       sizeof(value) - 1);
 	memcpy(value, v, vlen);
 	value[vlen] = '\0';
-	rc = np_conf_key_set(keys, NP_ARRAY_SIZE(keys), c, name, nlen, value,
-			     err);
-	if (rc == -ENOENT)
-		rc = np_conf_key_set(np_place_keys, np_n_place_keys, &c->place,
-				     name, nlen, value, err);
+	rc = np_conf_set_key(c, name, nlen, value, err);
 	if (rc != -ENOENT)
 		return rc;
 	return np_errf(err, -EINVAL,
@@ -234,7 +148,7 @@ int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
 int np_conf_from_environment(struct np_conf *c, struct np_err *err)
 {
 	const char *path = getenv("NETPROF_CONF");
-	const char *store = getenv("NETPROF_STORE");
+	char *store = getenv("NETPROF_STORE");
 	int rc;
 
 	np_conf_init(c);
@@ -244,7 +158,8 @@ int np_conf_from_environment(struct np_conf *c, struct np_err *err)
 	rc = np_conf_load(c, path && *path ? path : NP_CONF_DEFAULT_PATH, err);
 	if (rc)
 		return rc;
-	if (store && *store && set_dir(NULL, store, c->store))
+	if (store && *store &&
+	    np_conf_set_key(c, "Store", strlen("Store"), store, NULL))
 		return np_errf(err, -EINVAL, "NETPROF_STORE=%s: expected an "
 			       "absolute directory", store);
 	return 0;

@@ -51,6 +51,13 @@ void np_conf_init(struct np_conf *c);
 int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err);
 
 /*
+ * The same of the key of that name, of nlen characters.  Returns also -ENOENT,
+ * without err: there is no such key.
+ */
+int np_conf_set_key(struct np_conf *c, const char *name, size_t nlen,
+		    char *value, struct np_err *err);
+
+/*
  * Apply a file.  A missing file is fine (0).  An error names file and line;
  * what stands before it has been applied.  Returns 0 or -errno.
  */

@@ -22,12 +22,8 @@ static int add_name(void *arg, const char *name)
 {
 	struct list *l = arg;
 
-	if (l->n == NP_HOSTLIST_MAX)
-		return -E2BIG;
-	if (np_array_more(&l->names, l->n, sizeof(*l->names)))
-		return -ENOMEM;
-	l->names[l->n] = strdup(name);
-	return l->names[l->n] ? (l->n++, 0) : -ENOMEM;
+	return l->n == NP_HOSTLIST_MAX ? -E2BIG :
+	       np_names_add(&l->names, &l->n, name);
 }
 
 struct walk {
@@ -146,6 +142,18 @@ int np_hostlist_walk(const char *word, size_t len, np_hostlist_f *each,
 	struct walk w = { .each = each, .arg = arg };
 
 	return expand(&w, 0, word, len, 0);
+}
+
+int np_names_add(char ***names, size_t *n, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (!copy || np_array_more(names, *n, sizeof(**names))) {
+		free(copy);
+		return -ENOMEM;
+	}
+	(*names)[(*n)++] = copy;
+	return 0;
 }
 
 void np_names_free(char **names, size_t n)

@@ -18,6 +18,8 @@
  */
 int np_hostlist_expand(const char *text, char ***names, size_t *n,
 		       struct np_err *err);
+/* Lists of that kind: one more (0 or -ENOMEM), and the end of all. */
+int np_names_add(char ***names, size_t *n, const char *name);
 void np_names_free(char **names, size_t n);
 
 /*

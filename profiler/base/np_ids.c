@@ -6,6 +6,8 @@
 #include <pwd.h>
 #include <stdlib.h>
 
+#include "np_quantity.h"
+
 #define PW_BYTES 16384		/* for one entry of the user database */
 #define GR_BYTES 65536		/* for a group; it lists its members */
 #define GR_MOST (16u << 20)
@@ -13,12 +15,9 @@
 
 static int number(const char *text, uint32_t *id)
 {
-	unsigned long long n;
-	char *end;
+	uint64_t n;
 
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (*end || errno || n >= UINT32_MAX)
+	if (np_whole_parse(text, UINT32_MAX - 1, &n))
 		return -EINVAL;
 	*id = (uint32_t)n;
 	return 0;

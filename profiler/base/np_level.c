@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "np_quantity.h"
@@ -44,12 +43,9 @@ static int bad(const char *text, struct np_err *err, const char *why)
 
 static int whole(const char *text, uint32_t min, uint32_t max, uint32_t *out)
 {
-	char *end;
-	unsigned long n;
+	uint64_t n;
 
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || n < min || n > max)
+	if (np_whole_parse(text, max, &n) || n < min)
 		return -EINVAL;
 	*out = (uint32_t)n;
 	return 0;

@@ -33,6 +33,18 @@ static int set_time(const struct np_option *o, const char *text, double *sec,
 	return 0;
 }
 
+static int set_share(const struct np_option *o, const char *text,
+		     double *share, struct np_err *err)
+{
+	double s;
+
+	if (np_percent_parse(text, &s) || !(s >= o->min && s <= o->max))
+		return np_errf(err, -EINVAL, "--%s \"%.40s\": expected a "
+			       "share as 10%%", o->name, text);
+	*share = s;
+	return 0;
+}
+
 static int set_ns(const struct np_option *o, const char *text, double *ns,
 		  struct np_err *err)
 {
@@ -51,9 +63,9 @@ static int set_whole(const struct np_option *o, const char *text,
 	bool count = o->kind == NP_OPTION_COUNT;
 	uint64_t n;
 
-	if ((count && strspn(text, "0123456789") != strlen(text)) ||
-	    np_bytes_parse(text, &n) || (double)n < o->min ||
-	    (double)n > o->max)
+	if ((count ? np_whole_parse(text, UINT64_MAX, &n) :
+		     np_bytes_parse(text, &n)) ||
+	    (double)n < o->min || (double)n > o->max)
 		return bad(o, text, count ? "a whole number" :
 			   "bytes as 512 or 1K", "", err);
 	*out = (uint32_t)n;
@@ -83,6 +95,8 @@ int np_option_set(const struct np_option *o, char *text, void *all,
 	case NP_OPTION_TIME:
 	case NP_OPTION_SECONDS:
 		return set_time(o, text, at, err);
+	case NP_OPTION_SHARE:
+		return set_share(o, text, at, err);
 	case NP_OPTION_NS:
 		return set_ns(o, text, at, err);
 	default:

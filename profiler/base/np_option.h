@@ -1,6 +1,7 @@
 /*
- * Command line options, as a table.  Each function returns 0, or -EINVAL with
- * err naming the option, the value and what was expected.
+ * Command line options, as a table; the keys of netprof.conf are such rows, too.
+ * Each function returns 0, or -EINVAL with err naming the option, the value and
+ * what was expected.
  */
 #ifndef NP_OPTION_H
 #define NP_OPTION_H
@@ -22,6 +23,7 @@ struct np_option {
 		NP_OPTION_BYTES,   /* the same: "512", "1K", "1M" */
 		NP_OPTION_TIME,	   /* a double, seconds: "100ms", "1.5s" */
 		NP_OPTION_SECONDS, /* the same, "5" is in seconds */
+		NP_OPTION_SHARE,   /* a double, 1 is all: "10%" */
 		NP_OPTION_NS,	   /* a double, nanoseconds, up to max: "3us" */
 	} kind;
 	size_t at; /* of what it sets, in the structure of all options */

@@ -112,3 +112,9 @@ int np_bytes_parse(const char *text, uint64_t *bytes)
 	*bytes = n << shift;
 	return 0;
 }
+
+int np_whole_parse(const char *text, uint64_t max, uint64_t *n)
+{
+	return text[strspn(text, "0123456789")] || np_bytes_parse(text, n) ||
+	       *n > max ? -EINVAL : 0;
+}

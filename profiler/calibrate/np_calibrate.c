@@ -18,12 +18,12 @@ struct course {
 static void choose(struct np_calibrate *c)
 {
 	const struct np_cal_setup *s = &c->setup;
-	struct np_cal_setup once = *s;
+	struct np_calibrate once = *c;
 	double pressure[NP_CAL_MAX_LEVELS];
 
-	once.repeats = 1; /* so that repeats do not change the choice */
+	once.setup.repeats = 1; /* so that repeats do not change the choice */
 	for (size_t i = 0; i < s->n_levels; i++) {
-		struct np_mean m = np_cal_matrix(&once, c->state, c->scope,
+		struct np_mean m = np_cal_matrix(&once, c->scope,
 						 np_cal_middle(s), i);
 
 		pressure[i] = m.n ? m.mean : NAN;
@@ -35,7 +35,7 @@ static void choose(struct np_calibrate *c)
 static void decide(struct np_calibrate *c, int stage)
 {
 	if (stage == NP_CAL_SECOND && !c->scope_given)
-		c->scope = np_cal_best_scope(&c->setup, c->state);
+		c->scope = np_cal_best_scope(c);
 	if (stage == NP_CAL_THIRD)
 		choose(c);
 }
@@ -55,7 +55,7 @@ static int plan(const struct np_calibrate *c, int stage,
 	struct np_cal_setup s = c->setup;
 
 	if (stage == NP_CAL_FIRST)
-		s.repeats = np_cal_couple_repeats(&c->setup, c->state);
+		s.repeats = np_cal_couple_repeats(c);
 	return np_cal_plan(&s, (enum np_cal_stage)stage, c->scope, c->chosen,
 			   c->n_chosen, task, n);
 }
@@ -111,7 +111,7 @@ static void tell(struct course *k, const struct np_cal_task *next)
 	if (np_calibrate_estimate(c, &e))
 		return;
 	if (k->planned_sec > PACE_SEC)
-		pace = (c->now_sec(c->arg) - k->begun_sec) / k->planned_sec;
+		pace = (np_cal_run_now_sec(c->run) - k->begun_sec) / k->planned_sec;
 	if (next)
 		np_cal_key(&c->setup, next, key);
 	p = (struct np_cal_progress){ e.n_done, e.n, e.left_sec * pace,
@@ -149,7 +149,7 @@ static int run_stage(struct course *k, int stage, struct np_err *err)
 
 int np_calibrate_go(struct np_calibrate *c, struct np_err *err)
 {
-	struct course k = { c, c->now_sec(c->arg), 0, 0 };
+	struct course k = { c, np_cal_run_now_sec(c->run), 0, 0 };
 	int rc = 0;
 
 	for (int stage = 0; !rc && stage < NP_CAL_STAGES;) {

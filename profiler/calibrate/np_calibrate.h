@@ -25,13 +25,12 @@ struct np_calibrate {
 	enum np_scope scope;
 	size_t chosen[NP_CAL_MAX_LEVELS], n_chosen; /* an answer */
 
-	double (*now_sec)(void *arg);
 	/* After each measurement.  Returns 0 or -errno with err. */
 	int (*save)(void *arg, const struct np_cal_state *s,
 		    struct np_err *err);
 	/* Before the first measurement and after each. */
 	void (*progress)(void *arg, const struct np_cal_progress *p);
-	void *arg; /* of all three */
+	void *arg; /* of both */
 };
 
 /* What is to be done, by the plan alone: measurements and seconds. */
@@ -69,23 +68,18 @@ int np_calibrate_result(const struct np_calibration_facts *f, char **out,
 			struct np_err *err);
 
 /* Of level victim beside level aggressor, over all repeats. */
-struct np_mean np_cal_matrix(const struct np_cal_setup *s,
-			     const struct np_cal_state *state,
-			     enum np_scope scope, size_t victim,
-			     size_t aggressor);
+struct np_mean np_cal_matrix(const struct np_calibrate *c, enum np_scope scope,
+			     size_t victim, size_t aggressor);
 
 /* Loss of speed 1 - s of the middle level beside the strongest. */
-struct np_mean np_cal_loss(const struct np_cal_setup *s,
-			   const struct np_cal_state *state,
-			   enum np_scope scope);
+struct np_mean np_cal_loss(const struct np_calibrate *c, enum np_scope scope);
 
 /*
  * Loss at a scope over the loss at the scope of reference, repeat by repeat,
  * within 0 .. NP_COUPLING_MAX.  Not measured (n == 0) where one of the two was
  * not, or where nothing is felt at the scope of reference.
  */
-struct np_mean np_cal_coupling(const struct np_cal_setup *s,
-			       const struct np_cal_state *state,
+struct np_mean np_cal_coupling(const struct np_calibrate *c,
 			       enum np_scope reference, enum np_scope scope);
 
 /*
@@ -95,14 +89,12 @@ struct np_mean np_cal_coupling(const struct np_cal_setup *s,
  */
 #define NP_CAL_COUPLE_LEAST 3 /* fewer say nothing about their scatter */
 #define NP_CAL_COUPLE_MOST 12
-unsigned np_cal_couple_repeats(const struct np_cal_setup *s,
-			       const struct np_cal_state *state);
+unsigned np_cal_couple_repeats(const struct np_calibrate *c);
 
 /*
  * The scope at which levels are to be measured: on other nodes of the leaf,
  * where there are some and their interference is felt; else on the same nodes.
  */
-enum np_scope np_cal_best_scope(const struct np_cal_setup *s,
-				const struct np_cal_state *state);
+enum np_scope np_cal_best_scope(const struct np_calibrate *c);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "np_fabric_store.h"
 
-static double np_cal_slowdown(const struct np_cal_result *r)
+static double slowdown(const struct np_cal_result *r)
 {
 	if (!r || !r->alone.sec.n || !r->beside.sec.n ||
 	    !(r->alone.sec.mean > 0) || !(r->beside.sec.mean > 0))
@@ -16,26 +16,24 @@ static double np_cal_slowdown(const struct np_cal_result *r)
 	return r->beside.sec.mean / r->alone.sec.mean - 1;
 }
 
-static double measured(const struct np_cal_setup *s,
-		       const struct np_cal_state *state,
-		       const struct np_cal_task *t)
+/* NULL: not measured. */
+static const struct np_cal_result *result_of(const struct np_calibrate *c,
+					     const struct np_cal_task *t)
 {
 	char key[NP_CAL_KEY];
 
-	np_cal_key(s, t, key);
-	return np_cal_slowdown(np_cal_state_find(state, key));
+	np_cal_key(&c->setup, t, key);
+	return np_cal_state_find(c->state, key);
 }
 
-struct np_mean np_cal_matrix(const struct np_cal_setup *s,
-			     const struct np_cal_state *state,
-			     enum np_scope scope, size_t victim,
-			     size_t aggressor)
+struct np_mean np_cal_matrix(const struct np_calibrate *c, enum np_scope scope,
+			     size_t victim, size_t aggressor)
 {
 	struct np_cal_task t = { NP_CAL_BESIDE, scope, victim, aggressor, 0 };
 	struct np_moments m = { 0 };
 
-	for (; t.repeat < s->repeats; t.repeat++) {
-		double d = measured(s, state, &t);
+	for (; t.repeat < c->setup.repeats; t.repeat++) {
+		double d = slowdown(result_of(c, &t));
 
 		if (!isnan(d))
 			np_moments_add(&m, d);
@@ -44,27 +42,23 @@ struct np_mean np_cal_matrix(const struct np_cal_setup *s,
 }
 
 /* NaN: not measured. */
-static double loss(const struct np_cal_setup *s,
-		   const struct np_cal_state *state, enum np_scope scope,
+static double loss(const struct np_calibrate *c, enum np_scope scope,
 		   unsigned repeat)
 {
 	const struct np_cal_task t = {
-		NP_CAL_COUPLE, scope, np_cal_middle(s), np_cal_strongest(s),
-		repeat,
+		NP_CAL_COUPLE, scope, np_cal_middle(&c->setup),
+		np_cal_strongest(&c->setup), repeat,
 	};
-	double d = measured(s, state, &t);
 
-	return 1 - 1 / (1 + d);
+	return 1 - 1 / (1 + slowdown(result_of(c, &t)));
 }
 
-struct np_mean np_cal_loss(const struct np_cal_setup *s,
-			   const struct np_cal_state *state,
-			   enum np_scope scope)
+struct np_mean np_cal_loss(const struct np_calibrate *c, enum np_scope scope)
 {
 	struct np_moments m = { 0 };
 
 	for (unsigned r = 0; r < NP_CAL_MAX_REPEATS; r++) {
-		double l = loss(s, state, scope, r);
+		double l = loss(c, scope, r);
 
 		if (!isnan(l))
 			np_moments_add(&m, l);
@@ -72,12 +66,11 @@ struct np_mean np_cal_loss(const struct np_cal_setup *s,
 	return np_mean_of(&m);
 }
 
-unsigned np_cal_couple_repeats(const struct np_cal_setup *s,
-			       const struct np_cal_state *state)
+unsigned np_cal_couple_repeats(const struct np_calibrate *c)
 {
-	unsigned least = s->repeats > NP_CAL_COUPLE_LEAST ?
-			 s->repeats : NP_CAL_COUPLE_LEAST;
-	struct np_mean leaf = np_cal_loss(s, state, NP_SCOPE_LEAF);
+	unsigned least = c->setup.repeats > NP_CAL_COUPLE_LEAST ?
+			 c->setup.repeats : NP_CAL_COUPLE_LEAST;
+	struct np_mean leaf = np_cal_loss(c, NP_SCOPE_LEAF);
 
 	if (leaf.n < least)
 		return least;
@@ -87,18 +80,16 @@ unsigned np_cal_couple_repeats(const struct np_cal_setup *s,
 	return leaf.n;
 }
 
-struct np_mean np_cal_coupling(const struct np_cal_setup *s,
-			       const struct np_cal_state *state,
+struct np_mean np_cal_coupling(const struct np_calibrate *c,
 			       enum np_scope reference, enum np_scope scope)
 {
-	struct np_mean ref = np_cal_loss(s, state, reference);
+	struct np_mean ref = np_cal_loss(c, reference);
 	struct np_moments m = { 0 };
 
 	if (!ref.n || ref.mean < NP_CAL_FELT)
 		return (struct np_mean){ 0 };
 	for (unsigned r = 0; r < NP_CAL_MAX_REPEATS; r++) {
-		double k = loss(s, state, scope, r) /
-			   loss(s, state, reference, r);
+		double k = loss(c, scope, r) / loss(c, reference, r);
 
 		if (isfinite(k))
 			np_moments_add(&m, fmin(fmax(k, 0), NP_COUPLING_MAX));
@@ -106,12 +97,11 @@ struct np_mean np_cal_coupling(const struct np_cal_setup *s,
 	return np_mean_of(&m);
 }
 
-enum np_scope np_cal_best_scope(const struct np_cal_setup *s,
-				const struct np_cal_state *state)
+enum np_scope np_cal_best_scope(const struct np_calibrate *c)
 {
-	struct np_mean leaf = np_cal_loss(s, state, NP_SCOPE_LEAF);
+	struct np_mean leaf = np_cal_loss(c, NP_SCOPE_LEAF);
 
-	if (!s->has[NP_SCOPE_LEAF])
+	if (!c->setup.has[NP_SCOPE_LEAF])
 		return NP_SCOPE_NODE;
 	/* Before it is measured, the more likely one. */
 	return leaf.n && leaf.mean < NP_CAL_FELT ? NP_SCOPE_NODE :
@@ -171,10 +161,8 @@ static void couplings(const struct np_calibrate *c, struct np_calibration *out)
 	struct np_mean *k = out->measured.set->fabric.coupling;
 
 	for (int i = 0; i < NP_N_SCOPES; i++) {
-		k[i] = np_cal_coupling(&c->setup, c->state, c->scope,
-				       (enum np_scope)i);
-		out->loss[i] = np_cal_loss(&c->setup, c->state,
-					   (enum np_scope)i);
+		k[i] = np_cal_coupling(c, c->scope, (enum np_scope)i);
+		out->loss[i] = np_cal_loss(c, (enum np_scope)i);
 	}
 	/* by definition */
 	k[c->scope] = (struct np_mean){ k[c->scope].n ? k[c->scope].n : 1, 1,
@@ -186,10 +174,8 @@ static const struct np_cal_result *probed(const struct np_calibrate *c,
 {
 	const struct np_cal_task t = { NP_CAL_PROBE, c->scope, NP_CAL_NONE,
 				       level, 0 };
-	char key[NP_CAL_KEY];
 
-	np_cal_key(&c->setup, &t, key);
-	return np_cal_state_find(c->state, key);
+	return result_of(c, &t);
 }
 
 static int chosen(const struct np_calibrate *c, struct np_calibration *out)
@@ -210,8 +196,8 @@ static int chosen(const struct np_calibrate *c, struct np_calibration *out)
 		out->level[v] = c->setup.level[c->chosen[v]];
 		s->level[v].name = out->level[v].name;
 		for (size_t p = 0; p < n; p++)
-			beside[v * n + p] = np_cal_matrix(&c->setup, c->state,
-				c->scope, c->chosen[v], c->chosen[p]);
+			beside[v * n + p] = np_cal_matrix(c, c->scope,
+				c->chosen[v], c->chosen[p]);
 		if (r && latency(&r->beside, &s->level[v].latency))
 			return -ENOMEM;
 	}
@@ -274,7 +260,7 @@ static int others(const struct np_calibrate *c, struct np_calibration *out)
 			continue;
 		}
 		out->n_others++;
-		o->slows_by = np_cal_matrix(&c->setup, c->state, c->scope,
+		o->slows_by = np_cal_matrix(c, c->scope,
 					    np_cal_middle(&c->setup), i);
 		rc = text(c->setup.level[i].name, (char **)&o->name);
 		if (!rc && r)

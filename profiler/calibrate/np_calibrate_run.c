@@ -474,6 +474,11 @@ int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
 	return 0;
 }
 
+double np_cal_run_now_sec(const struct np_cal_run *r)
+{
+	return r->ops->now_sec(r->ctx);
+}
+
 void np_cal_run_set_sites(struct np_cal_run *r,
 			  const struct np_cal_sites *sites)
 {

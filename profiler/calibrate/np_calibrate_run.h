@@ -71,6 +71,9 @@ void np_cal_run_free(struct np_cal_run *r);
 int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
 		      struct np_cal_survey *out, struct np_err *err);
 
+/* The time on the clock of its steps. */
+double np_cal_run_now_sec(const struct np_cal_run *r);
+
 /* From here on measurements know where to go. */
 void np_cal_run_set_sites(struct np_cal_run *r,
 			  const struct np_cal_sites *sites);

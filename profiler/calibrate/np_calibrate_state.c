@@ -256,24 +256,11 @@ int np_cal_state_load(const char *path, struct np_cal_state *out,
 int np_cal_state_save(const char *path, const struct np_cal_state *s,
 		      struct np_err *err)
 {
-	const char *slash = strrchr(path, '/');
 	char *text = np_cal_state_format(s);
-	struct np_dir d = { .fd = -1 };
-	int rc = -ENOMEM;
+	int rc = text ? np_file_write_path(path, text, strlen(text), 0644, err) :
+			np_errf(err, -ENOMEM, "cannot write %s: %s", path,
+				strerror(ENOMEM));
 
-	if (slash)
-		snprintf(d.path, sizeof(d.path), "%.*s/", (int)(slash - path),
-			 path);
-	if (text) {
-		d.fd = open(slash ? d.path : ".", O_RDONLY | O_DIRECTORY |
-			    O_CLOEXEC);
-		rc = d.fd < 0 ? -errno :
-		     np_file_write(&d, slash ? slash + 1 : path, text,
-				   strlen(text), 0644);
-	}
-	if (d.fd >= 0)
-		close(d.fd);
 	free(text);
-	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
-			    strerror(-rc)) : 0;
+	return rc;
 }

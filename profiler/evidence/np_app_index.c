@@ -29,8 +29,6 @@ static int compare(const void *a, const void *b)
 
 static void free_all(struct np_app_index *x)
 {
-	for (size_t i = 0; i < x->n; i++)
-		free((char *)x->entry[i].refuted);
 	free((void *)x->claims.rule);
 	free((void *)x->claims.user);
 	free(x);
@@ -52,23 +50,6 @@ static int copy_claims(struct np_app_index *x, const struct np_app_claims *c)
 	return x->claims.rule && x->claims.user ? 0 : -ENOMEM;
 }
 
-static int copy_entries(struct np_app_index *x,
-			const struct np_app_entry *entry, size_t n)
-{
-	int rc = 0;
-
-	for (; x->n < n; x->n++) {
-		struct np_app_entry *e = &x->entry[x->n];
-
-		*e = entry[x->n];
-		if (e->refuted && !(e->refuted = strdup(e->refuted)))
-			rc = -ENOMEM;
-	}
-	if (n)
-		qsort(x->entry, n, sizeof(*entry), compare);
-	return rc;
-}
-
 int np_app_index_new(const struct np_app_entry *entry, size_t n,
 		     int32_t unknown, const struct np_app_claims *claims,
 		     struct np_app_index **out)
@@ -80,9 +61,12 @@ int np_app_index_new(const struct np_app_entry *entry, size_t n,
 		return -ENOMEM;
 	atomic_init(&x->refs, 1);
 	x->unknown = unknown;
-	rc = copy_entries(x, entry, n);
-	if (!rc && claims)
-		rc = copy_claims(x, claims);
+	x->n = n;
+	if (n) {
+		memcpy(x->entry, entry, n * sizeof(*entry));
+		qsort(x->entry, n, sizeof(*entry), compare);
+	}
+	rc = claims ? copy_claims(x, claims) : 0;
 	if (rc)
 		free_all(x);
 	else
@@ -153,7 +137,7 @@ static enum np_claim judge(const struct np_app_index *x, const char *app,
 		break;
 	}
 	own = entry_of(x, app, false, who->uid);
-	return own && own->refuted ? NP_CLAIM_REFUTED : NP_CLAIM_HOLDS;
+	return own && *own->refuted ? NP_CLAIM_REFUTED : NP_CLAIM_HOLDS;
 }
 
 int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
@@ -181,7 +165,7 @@ const char *np_app_index_why(const struct np_app_index *x, const char *app,
 	const struct np_app_entry *own = claim == NP_CLAIM_REFUTED ?
 					 entry_of(x, app, false, uid) : NULL;
 
-	return own && own->refuted ? own->refuted : why[claim];
+	return own && *own->refuted ? own->refuted : why[claim];
 }
 
 int32_t np_app_index_unknown(const struct np_app_index *x)

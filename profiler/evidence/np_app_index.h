@@ -12,14 +12,16 @@
 #include "np_app.h"
 #include "np_claim.h"
 
+#define NP_APP_WHY 128
+
 struct np_app_entry {
 	char app[NP_APP_MAX + 1];
 	bool published;
 	uint32_t uid; /* of a user's own; 0 for published ones */
 	int32_t profile;
-	const char *refuted; /* of a user's own: why its runs do not back the
-				published profile; NULL: they do not speak
-				against it */
+	char refuted[NP_APP_WHY]; /* of a user's own: why its runs do not back
+				     the published profile; "": they do not
+				     speak against it */
 };
 
 /* All that is known of who may claim what. */

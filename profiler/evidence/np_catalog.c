@@ -360,31 +360,19 @@ static void judge_claims(struct np_catalog *c)
 	}
 }
 
-/* free(*user).  Returns 0 or -ENOMEM. */
-static int claims_of(struct np_catalog *c, struct np_app_claims *out,
-		     struct np_claim_user **user)
-{
-	*out = (struct np_app_claims){
-		.rule = c->conf.claim, .n_rules = c->conf.n_claims,
-	};
-	*user = np_members_known(&c->members, &out->n_users);
-	out->user = *user;
-	return *user ? 0 : -ENOMEM;
-}
-
 static int make_index(struct np_catalog *c, struct np_app_index **out)
 {
-	size_t most = c->trouble ? 0 : c->n_handles, n = 0;
-	struct np_app_entry *e = calloc(most + 1, sizeof(*e));
+	size_t n_apps = c->trouble ? 0 : c->apps.n, n = 0, n_users = 0;
+	struct np_claim_user *user = np_members_known(&c->members, &n_users);
+	const struct np_app_claims claims = {
+		c->conf.claim, c->conf.n_claims, user, n_users,
+	};
+	struct np_app_entry *e = calloc(c->n_handles + 1, sizeof(*e));
 	int32_t unknown = NP_PROFILE_UNKNOWN;
-	struct np_claim_user *user = NULL;
-	struct np_app_claims claims;
-	int rc = e ? claims_of(c, &claims, &user) : -ENOMEM;
+	int rc = -ENOMEM;
 
-	if (!rc)
-		judge_claims(c);
-	most = rc ? 0 : most;
-	for (size_t i = 0; most && i < c->apps.n; i++) {
+	judge_claims(c);
+	for (size_t i = 0; e && i < n_apps; i++) {
 		const struct np_cat_app *a =
 			(const struct np_cat_app *)c->apps.item[i];
 		bool published = a->key.owner == NP_CAT_PUBLISHED;
@@ -394,13 +382,13 @@ static int make_index(struct np_catalog *c, struct np_app_index **out)
 		e[n] = (struct np_app_entry){
 			.published = published, .profile = a->handle,
 			.uid = published ? 0 : (uint32_t)a->key.owner,
-			.refuted = a->refuted[0] ? a->refuted : NULL,
 		};
+		strcpy(e[n].refuted, a->refuted);
 		strcpy(e[n++].app, a->key.app);
 		if (published && !strcmp(a->key.app, c->conf.unknown_as))
 			unknown = a->handle;
 	}
-	if (!rc)
+	if (e && user)
 		rc = np_app_index_new(e, n, unknown, &claims, out);
 	free(user);
 	free(e);

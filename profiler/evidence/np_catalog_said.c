@@ -5,17 +5,11 @@
 #include <string.h>
 
 #include "np_array.h"
-
 #include "np_store_dir.h"
 #include "np_text.h"
 
 #define HOUR_SEC 3600.0
 #define MAX_LINES 256 /* of one place; np_store.h tells of a hundred files */
-
-static uint64_t hash_of(const char *line)
-{
-	return np_hash(NP_HASH, line, strlen(line));
-}
 
 void np_said_free(struct np_said *s)
 {
@@ -129,7 +123,7 @@ void np_catalog_say(const char *line, void *catalog)
 {
 	struct np_catalog *c = catalog;
 	struct np_said *s = c->saying;
-	uint64_t h = hash_of(line);
+	uint64_t h = np_hash(NP_HASH, line, strlen(line));
 
 	/* What is not told now is told when it is read again. */
 	if (!is_in(s->old, s->n_old, h) &&

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* Mean over the victims of log(1 + slowdown); NaN: not measured. */
 static double pressure(const struct np_fabric *f, size_t level)
 {

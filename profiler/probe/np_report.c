@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "np_quantity.h"
+
 #define MARK "np1 "
 #define TEN_YEARS_SEC (10 * 366 * 86400.0) /* as np_series_add() */
 
@@ -213,14 +215,9 @@ static bool name(const char **at, char out[NP_REPORT_WORD])
 
 static bool number(const char **at, uint64_t max, uint64_t *out)
 {
-	char digits[24];
+	char text[24];
 
-	if (!word(at, digits, sizeof(digits)) ||
-	    strspn(digits, "0123456789") != strlen(digits))
-		return false;
-	errno = 0;
-	*out = strtoull(digits, NULL, 10);
-	return !errno && *out <= max;
+	return word(at, text, sizeof(text)) && !np_whole_parse(text, max, out);
 }
 
 static bool number32(const char **at, uint32_t *out)

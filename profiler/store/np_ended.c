@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "np_state_json.h"
 #include "np_store_file.h"
 
 #define NAME_LEN sizeof(NP_ENDED_SHAPE)
@@ -149,7 +148,7 @@ int np_ended_append(const char *store_dir, const struct np_ended *e,
 
 	if (rc)
 		return rc;
-	rc = np_placement_dir(store_dir, true, &d, err);
+	rc = np_dir_open_placement(store_dir, true, &d, err);
 	if (!rc) {
 		rc = append(&d, line, mode, err);
 		np_dir_close(&d);
@@ -204,8 +203,8 @@ static int file_has(const struct np_dir *d, const char *name,
 {
 	char *text;
 	bool cut;
-	ssize_t len = np_placement_read(d, name, NP_STATE_MAX_BYTES, &text,
-					&cut, err);
+	ssize_t len = np_file_read_end(d, name, NP_STATE_MAX_BYTES, &text, &cut,
+				       err);
 	bool found;
 
 	if (len < 0)
@@ -246,7 +245,7 @@ int np_ended_find(const char *store_dir, uint32_t id, uint32_t task,
 {
 	struct wanted w = { .id = id, .task = task };
 	struct np_dir d;
-	int rc = np_placement_dir(store_dir, false, &d, err);
+	int rc = np_dir_open_placement(store_dir, false, &d, err);
 
 	if (rc)
 		return rc;

@@ -1,39 +1,70 @@
-/* The dated files of a fabric, and which calibration counts. */
+/*
+ * The dated files of a fabric, and which of them count: calibrations, and what
+ * messages cost.
+ */
 #include "np_fabric_store.h"
+#include "np_loggps_store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "np_fabric_file.h"
 #include "np_store_file.h"
 
 #define NO_CLUSTER "cluster" /* where the name is not known */
+#define LOGGPS_SUFFIX ".loggps"
+#define MAX_FILES 1000 /* looked at, of a cluster */
 
-void np_fabric_dir_name(const char *cluster, char name[NP_APP_MAX + 1])
+/* Files that could not be used, and why of the newest. */
+struct skips {
+	size_t n;
+	struct np_err newest;
+};
+
+/* A search for the best file of a kind; what is not said is set by it. */
+struct search {
+	struct np_store *store;
+	const char *cluster; /* NULL or "": all clusters */
+	const char *none, *no_use; /* for messages: "no calibration of " */
+	const char *scope;   /* and of which: " at scope node", or "" */
+	bool (*is_name)(const char *name);
+	size_t max_bytes; /* of a file */
+	/*
+	 * Looks at one.  Returns 0, 1 (no older one of its cluster can be
+	 * better), -ENOMEM, or with err why it cannot be used.
+	 */
+	int (*look)(struct search *s, const char *text, size_t len,
+		    const char *path, struct np_err *err);
+	void *best; /* for look() */
+	bool found; /* set by look(): there is one in best */
+
+	size_t bytes;	   /* read so far */
+	struct skips here; /* in the cluster that is looked at */
+	struct skips all;
+};
+
+/* The directory of a cluster, whose name may be NULL or "". */
+static void dir_name(const char *cluster, char name[NP_APP_MAX + 1])
 {
 	if (!cluster || !*cluster || np_app_from_text(cluster, name))
 		strcpy(name, NO_CLUSTER);
 }
 
-static bool is_dir_name(const char *name)
-{
-	return !np_app_check(name, NULL);
-}
-
 static void on_skip(const char *line, void *arg)
 {
-	struct np_fabric_skips *skips = arg;
+	struct skips *skips = arg;
 
 	if (!skips->n++)
 		np_errf(&skips->newest, 0, "%s", line);
 }
 
 /* Returns what look() does, and 0 for a file that was skipped. */
-static int look_at(struct np_fabric_search *s, const struct np_reader *from,
+static int look_at(struct search *s, const struct np_reader *from,
 		   const char *name)
 {
 	char path[NP_STORE_PATH + NAME_MAX + 1], *text;
@@ -53,7 +84,7 @@ static int look_at(struct np_fabric_search *s, const struct np_reader *from,
 	return 0;
 }
 
-static int search_cluster(struct np_fabric_search *s, const char *cluster,
+static int search_cluster(struct search *s, const char *cluster,
 			  struct np_err *err)
 {
 	struct np_dir d;
@@ -66,7 +97,7 @@ static int search_cluster(struct np_fabric_search *s, const char *cluster,
 		return rc;
 	rc = np_dir_names(&d, s->is_name, &names, &n, NULL, err);
 	if (!rc) {
-		for (size_t i = 0; !rc && i < n && i < NP_FABRIC_MAX_FILES &&
+		for (size_t i = 0; !rc && i < n && i < MAX_FILES &&
 				   s->bytes < NP_STORE_MAX_READ; i++)
 			rc = look_at(s, &from, names[i]);
 		np_names_free(names, n);
@@ -77,15 +108,15 @@ static int search_cluster(struct np_fabric_search *s, const char *cluster,
 	return rc;
 }
 
-static void next_cluster(struct np_fabric_search *s)
+static void next_cluster(struct search *s)
 {
 	if (!s->all.n)
 		s->all.newest = s->here.newest;
 	s->all.n += s->here.n;
-	s->here = (struct np_fabric_skips){ 0 };
+	s->here = (struct skips){ 0 };
 }
 
-static int search_all(struct np_fabric_search *s, struct np_err *err)
+static int search_all(struct search *s, struct np_err *err)
 {
 	struct np_dir d;
 	char **names;
@@ -94,7 +125,7 @@ static int search_all(struct np_fabric_search *s, struct np_err *err)
 
 	if (rc)
 		return rc;
-	rc = np_dir_names(&d, is_dir_name, &names, &n, NULL, err);
+	rc = np_dir_names(&d, np_is_app_name, &names, &n, NULL, err);
 	np_dir_close(&d);
 	if (rc)
 		return rc;
@@ -112,7 +143,7 @@ static int search_all(struct np_fabric_search *s, struct np_err *err)
 }
 
 /* There is none, or none that can be used. */
-static int none(const struct np_fabric_search *s, struct np_err *err)
+static int none(const struct search *s, struct np_err *err)
 {
 	const char *cluster = s->cluster ? s->cluster : "";
 
@@ -124,13 +155,19 @@ static int none(const struct np_fabric_search *s, struct np_err *err)
 		       np_store_dir(s->store));
 }
 
-int np_fabric_search(struct np_fabric_search *s, struct np_err *err)
+/*
+ * Show look() the files of the cluster or of each cluster, the newest by name
+ * first.  Returns 0 if one is found, or with err -ENOENT (there is none, or
+ * none that can be used), -EACCES, -ENOMEM or what reading the directory gave.
+ * Also then one may have been found, which is to be freed.
+ */
+static int search(struct search *s, struct np_err *err)
 {
 	char name[NP_APP_MAX + 1];
 	int rc;
 
 	if (s->cluster && *s->cluster) {
-		np_fabric_dir_name(s->cluster, name);
+		dir_name(s->cluster, name);
 		rc = search_cluster(s, name, err);
 		next_cluster(s);
 	} else {
@@ -141,68 +178,68 @@ int np_fabric_search(struct np_fabric_search *s, struct np_err *err)
 	return s->found ? 0 : none(s, err);
 }
 
-int np_fabric_file_name(double date, const char *suffix, char *buf, size_t len)
+/* "20261121T031320Z" and the suffix. */
+static int file_name(double date, const char *suffix, char buf[NAME_MAX + 1])
 {
 	char name[32];
 	time_t t = date > 0 && date < 2e11 ? (time_t)date : 0;
 	struct tm tm;
 
 	if (!t || !gmtime_r(&t, &tm) ||
-	    !strftime(name, sizeof(name), "%Y%m%dT%H%M%SZ", &tm) ||
-	    snprintf(buf, len, "%s%s", name, suffix) >= (int)len)
+	    !strftime(name, sizeof(name), "%Y%m%dT%H%M%SZ", &tm))
 		return -EINVAL;
+	snprintf(buf, NAME_MAX + 1, "%s%s", name, suffix);
 	return 0;
 }
 
-int np_fabric_dir_make(struct np_store *s, const char *cluster,
-		       struct np_dir *d, struct np_err *err)
+/* The directory, for writing; np_dir_close(). */
+static int make_dir(struct np_store *s, const char *cluster, struct np_dir *d,
+		    struct np_err *err)
 {
 	char name[NP_APP_MAX + 1];
 	int rc;
 
-	np_fabric_dir_name(cluster, name);
+	dir_name(cluster, name);
 	rc = np_dir_open_fabric(s, name, true, d, err);
 	/* Taken away in this moment. */
 	return rc == -ENOENT ? np_errf(err, rc, "profile store %s: %s",
 				       np_store_dir(s), strerror(-rc)) : rc;
 }
 
-int np_fabric_file_write(struct np_store *s, const char *cluster,
-			 const char *file, const char *text,
-			 struct np_err *err)
+/* Whole or not at all. */
+static int write_file(struct np_store *s, const char *cluster,
+		      const char *file, const char *text, struct np_err *err)
 {
 	struct np_dir d;
-	int rc = np_fabric_dir_make(s, cluster, &d, err);
+	int rc = make_dir(s, cluster, &d, err);
 
 	if (rc)
 		return rc;
-	rc = np_file_write(&d, file, text, strlen(text), 0644);
-	if (rc)
-		np_errf(err, rc, "cannot write %s/%s: %s", d.path, file,
-			strerror(-rc));
+	rc = np_file_write(&d, file, text, strlen(text), 0644, err);
 	np_dir_close(&d);
 	return rc;
 }
 
 /* ---- calibrations ---- */
 
-struct best {
+struct best_calibration {
 	const char *scope; /* NULL: any */
 	struct np_calibration c;
 };
 
 /* Is a, looked at later, the better one? */
-static bool better(const struct best *b, const struct np_calibration *a)
+static bool better(const struct best_calibration *b,
+		   const struct np_calibration *a)
 {
 	if ((a->scope == NP_SCOPE_LEAF) != (b->c.scope == NP_SCOPE_LEAF))
 		return a->scope == NP_SCOPE_LEAF;
 	return a->date > b->c.date;
 }
 
-static int look(struct np_fabric_search *s, const char *text, size_t len,
-		const char *path, struct np_err *err)
+static int look_at_calibration(struct search *s, const char *text, size_t len,
+			       const char *path, struct np_err *err)
 {
-	struct best *b = s->best;
+	struct best_calibration *b = s->best;
 	struct np_calibration c;
 	int rc = np_calibration_parse(text, len, path, &c, err);
 	bool wanted;
@@ -224,16 +261,15 @@ static int look(struct np_fabric_search *s, const char *text, size_t len,
 	return rc;
 }
 
-static struct np_fabric_search search_for(struct np_store *store,
-					  const char *cluster,
-					  const char *scope)
+static struct search search_for(struct np_store *store, const char *cluster,
+				const char *scope)
 {
-	return (struct np_fabric_search){
+	return (struct search){
 		.store = store, .cluster = cluster,
 		.none = "no calibration of ",
 		.no_use = "no calibration can be used",
 		.scope = scope, .is_name = np_is_run_name,
-		.max_bytes = NP_MEASURED_MAX_BYTES, .look = look,
+		.max_bytes = NP_MEASURED_MAX_BYTES, .look = look_at_calibration,
 	};
 }
 
@@ -241,15 +277,15 @@ int np_fabric_store_load(struct np_store *store, const char *cluster,
 			 const char *scope, struct np_calibration *out,
 			 struct np_err *err)
 {
-	struct best b = { .scope = scope };
+	struct best_calibration b = { .scope = scope };
 	char of[64] = "";
-	struct np_fabric_search s = search_for(store, cluster, of);
+	struct search s = search_for(store, cluster, of);
 	int rc;
 
 	if (scope)
 		snprintf(of, sizeof(of), " at scope %s", scope);
 	s.best = &b;
-	rc = np_fabric_search(&s, err);
+	rc = search(&s, err);
 	if (!rc)
 		*out = b.c;
 	else if (s.found)
@@ -260,13 +296,13 @@ int np_fabric_store_load(struct np_store *store, const char *cluster,
 int np_fabric_store_look(struct np_store *s, const char *cluster,
 			 struct np_store_stamp *out, struct np_err *err)
 {
-	struct np_fabric_search any = search_for(s, cluster, "");
+	struct search any = search_for(s, cluster, "");
 	char name[NP_APP_MAX + 1];
 	struct np_dir d;
 	struct stat st;
 	int rc;
 
-	np_fabric_dir_name(cluster, name);
+	dir_name(cluster, name);
 	rc = np_dir_open_fabric(s, name, false, &d, err);
 	if (rc == -ENOENT)
 		return none(&any, err);
@@ -287,7 +323,7 @@ int np_fabric_store_save(struct np_store *s, const char *cluster, double date,
 	struct np_calibration c;
 	int rc;
 
-	if (np_fabric_file_name(date, ".json", file, sizeof(file)))
+	if (file_name(date, ".json", file))
 		return np_errf(err, -EINVAL, "calibration: date %g: expected "
 			       "seconds since 1970", date);
 	/* What cannot be read again is better told to its writer. */
@@ -295,5 +331,97 @@ int np_fabric_store_save(struct np_store *s, const char *cluster, double date,
 	if (rc)
 		return rc;
 	np_calibration_free(&c);
-	return np_fabric_file_write(s, cluster, file, json_text, err);
+	return write_file(s, cluster, file, json_text, err);
+}
+
+/* ---- LogGPS parameters ---- */
+
+struct best_loggps {
+	bool across;
+	struct np_loggps_record r;
+};
+
+static bool is_loggps_name(const char *name)
+{
+	size_t len = strlen(name), end = strlen(LOGGPS_SUFFIX);
+
+	return name[0] != '.' && len > end &&
+	       !strcmp(name + len - end, LOGGPS_SUFFIX);
+}
+
+/* Names are in the order of dates. */
+static int look_at_loggps(struct search *s, const char *text, size_t len,
+			  const char *path, struct np_err *err)
+{
+	struct best_loggps *b = s->best;
+	struct np_loggps_record r;
+	int rc = np_loggps_record_get(text, len, path, &r, err);
+
+	if (rc)
+		return rc;
+	rc = r.across == b->across;
+	if (!rc || (s->found && b->r.date >= r.date)) {
+		np_loggps_record_free(&r);
+		return rc;
+	}
+	if (s->found)
+		np_loggps_record_free(&b->r);
+	b->r = r;
+	s->found = true;
+	return rc;
+}
+
+int np_loggps_store_load(struct np_store *store, const char *cluster,
+			 bool across, struct np_loggps_record *out,
+			 struct np_err *err)
+{
+	struct best_loggps b = { .across = across };
+	struct search s = {
+		.store = store, .cluster = cluster,
+		.none = "no LogGPS parameters of ",
+		.no_use = "no LogGPS parameters can be used",
+		.scope = across ? " across leaf switches" : "",
+		.is_name = is_loggps_name, .max_bytes = NP_LOGGPS_MAX_BYTES,
+		.look = look_at_loggps, .best = &b,
+	};
+	int rc = search(&s, err);
+
+	if (!rc)
+		*out = b.r;
+	else if (s.found)
+		np_loggps_record_free(&b.r);
+	return rc;
+}
+
+int np_loggps_store_check(struct np_store *s, const char *cluster,
+			  struct np_err *err)
+{
+	struct np_dir d;
+	int rc = make_dir(s, cluster, &d, err);
+
+	if (rc)
+		return rc;
+	if (faccessat(d.fd, ".", W_OK, AT_EACCESS))
+		rc = np_errf(err, -errno, "%s: %s; what was measured is "
+			     "written by administrators, or into a file by "
+			     "--output=FILE", d.path, strerror(errno));
+	np_dir_close(&d);
+	return rc;
+}
+
+int np_loggps_store_save(struct np_store *s, const char *cluster,
+			 const struct np_loggps_record *r, struct np_err *err)
+{
+	char file[NAME_MAX + 1], *text;
+	int rc;
+
+	if (file_name(r->date, LOGGPS_SUFFIX, file))
+		return np_errf(err, -EINVAL, "LogGPS parameters: date %g: "
+			       "expected seconds since 1970", r->date);
+	rc = np_loggps_record_put(r, &text, err);
+	if (rc)
+		return rc;
+	rc = write_file(s, cluster, file, text, err);
+	free(text);
+	return rc;
 }

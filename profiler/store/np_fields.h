@@ -9,8 +9,6 @@
 #ifndef NP_FIELDS_H
 #define NP_FIELDS_H
 
-#include <stdio.h>
-
 #include "np_jvalue.h"
 #include "np_moments.h"
 
@@ -107,11 +105,11 @@ int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
 		    void *to, const struct np_fields *fs);
 
 /*
- * The same of a text whose last members are lists, an element a line; and of
- * any layout.  ferror(f) is left to the caller.
+ * The same of a text whose last members are lists, which may be very long: an
+ * element a line is written, and any layout is read.
  */
-void np_fields_write(struct np_jput *o, FILE *f, const void *from,
-		     const struct np_fields *fs);
+int np_fields_write(struct np_jput *o, const void *from,
+		    const struct np_fields *fs, char **out);
 int np_fields_read(const struct np_jat *in, const char *text, size_t len,
 		   void *to, const struct np_fields *fs);
 

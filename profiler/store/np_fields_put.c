@@ -196,22 +196,3 @@ void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 	for (size_t i = 0; i < fs->n && !o->rc; i++)
 		put_field(o, in, &fs->field[i], from);
 }
-
-int np_fields_print(struct np_jput *o, const void *from,
-		    const struct np_fields *fs, char **out)
-{
-	locale_t before = np_jput_point();
-	json_object *j = json_object_new_object();
-	const char *line = NULL;
-
-	*out = NULL;
-	if (j)
-		np_jput_fields(o, j, from, fs);
-	if (j && !o->rc)
-		line = np_jput_line(j);
-	if (!line || asprintf(out, "%s\n", line) < 0)
-		np_jput_fail(o, -ENOMEM);
-	json_object_put(j);
-	uselocale(before);
-	return o->rc;
-}

@@ -1,23 +1,24 @@
 /*
- * Objects whose lists may be very long: all at once would need twenty times the
- * memory of the text, so there is one element at a time.
+ * Objects as text.  Where lists may be very long, all at once would need twenty
+ * times the memory of the text, so there is one element at a time.
  */
 #include "np_fields.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_LISTS 4
+#include "np_array.h"
 
 /* The members before the first list. */
-static struct np_fields head_of(const struct np_fields *fs)
+static size_t n_head(const struct np_fields *fs)
 {
-	struct np_fields head = { fs->field, 0, fs->size };
+	size_t n = 0;
 
-	while (head.n < fs->n && fs->field[head.n].type != NP_F_LIST)
-		head.n++;
-	return head;
+	while (n < fs->n && fs->field[n].type != NP_F_LIST)
+		n++;
+	return n;
 }
 
 /* open: without its last brace. */
@@ -55,139 +56,162 @@ static void put_each(struct np_jput *o, FILE *f, const struct np_field *list,
 	fputs("]", f);
 }
 
-void np_fields_write(struct np_jput *o, FILE *f, const void *from,
-		     const struct np_fields *fs)
+/* The first n members on a line; the rest are lists. */
+static int print(struct np_jput *o, const void *from,
+		 const struct np_fields *fs, size_t n, char **out)
 {
-	struct np_fields head = head_of(fs);
+	const struct np_fields head = { fs->field, n, fs->size };
 	locale_t before = np_jput_point();
+	size_t len;
+	FILE *f = open_memstream(out, &len);
 
-	put_object(o, f, from, &head, true);
-	for (size_t i = head.n; i < fs->n && !o->rc; i++)
+	if (f)
+		put_object(o, f, from, &head, n < fs->n);
+	for (size_t i = n; f && i < fs->n && !o->rc; i++)
 		put_each(o, f, &fs->field[i], from);
-	fputs("}\n", f);
+	if (f)
+		fputs(n < fs->n ? "}\n" : "\n", f);
+	if (!f || fclose(f))
+		np_jput_fail(o, -ENOMEM);
 	uselocale(before);
+	if (o->rc) {
+		free(f ? *out : NULL);
+		*out = NULL;
+	}
+	return o->rc;
 }
 
-/* How many elements an array has; -EINVAL: it is none. */
-static int count_of(const struct np_jat *in, const struct np_field *list,
-		    struct np_jspan text, size_t *n)
+int np_fields_print(struct np_jput *o, const void *from,
+		    const struct np_fields *fs, char **out)
 {
-	struct np_jwalk w = { .rest = text };
-	struct np_jspan value;
-	int more;
-
-	*n = 0;
-	while ((more = np_jspan_next(&w, NULL, &value)) > 0)
-		if ((double)++*n > list->max)
-			return np_errf(in->err, -EINVAL, "%s: %s: more than "
-				       "%.0f", in->where, list->key, list->max);
-	return more < 0 ? np_errf(in->err, -EINVAL, "%s: %s: expected a whole "
-				  "array", in->where, list->key) : 0;
+	return print(o, from, fs, fs->n, out);
 }
 
-static int get_element(const struct np_jat *in, struct np_jspan text, void *to,
-		       const struct np_fields *of)
+int np_fields_write(struct np_jput *o, const void *from,
+		    const struct np_fields *fs, char **out)
 {
-	return *text.text == '{' ?
-	       np_fields_parse(in, text.text, text.len, to, of) :
-	       np_jat_refuse(in, "", "an object");
+	return print(o, from, fs, n_head(fs), out);
 }
 
-static int get_each(const struct np_jat *in, const struct np_field *list,
-		    struct np_jspan text, char *to)
+/* After a value: is there another one? */
+static int next(struct np_jpull *p, char end, bool *more)
 {
-	struct np_jwalk w = { .rest = text };
-	struct np_jspan value;
-	size_t *n = (size_t *)(to + list->count), count = 0;
-	char *all;
-	int rc = text.len ? count_of(in, list, text, &count) : 0;
+	*more = np_jpull_take(p, ',');
+	return *more || np_jpull_take(p, end) ? 0 :
+	       np_jpull_damaged(p, "expected a comma or an end");
+}
+
+static int get_element(struct np_jpull *p, const struct np_field *list,
+		       size_t i, void *to)
+{
+	struct np_jat sub = np_jat_element(p->in, list->key, i);
+	json_object *j;
+	int rc = np_jpull_value(p, &j);
 
 	if (rc)
 		return rc;
-	all = calloc(count + 1, list->of->size);
-	if (!all)
-		return -ENOMEM;
-	memcpy(to + list->offset, &all, sizeof(all));
-	while (!rc && *n < count && np_jspan_next(&w, NULL, &value) > 0) {
-		struct np_jat sub = np_jat_element(in, list->key, *n);
+	rc = json_object_is_type(j, json_type_object) ?
+	     np_jget_fields(&sub, j, to, list->of) :
+	     np_jat_refuse(&sub, "", "an object");
+	json_object_put(j);
+	return rc;
+}
 
-		rc = get_element(&sub, value, all + *n * list->of->size,
-				 list->of);
+static int get_each(struct np_jpull *p, const struct np_field *list, char *to)
+{
+	size_t *n = (size_t *)(to + list->count), size = list->of->size;
+	bool more;
+	char *all;
+	int rc = 0;
+
+	if (!np_jpull_take(p, '['))
+		return np_jat_refuse(p->in, list->key, "a whole array");
+	for (more = !np_jpull_take(p, ']'); !rc && more;) {
+		if ((double)*n == list->max)
+			return np_errf(p->in->err, -EINVAL, "%s: %s: more than "
+				       "%.0f", p->in->where, list->key,
+				       list->max);
+		if (np_array_more(to + list->offset, *n, size))
+			return -ENOMEM;
+		memcpy(&all, to + list->offset, sizeof(all));
+		memset(all + *n * size, 0, size);
 		++*n;
+		rc = get_element(p, list, *n - 1, all + (*n - 1) * size);
+		if (!rc)
+			rc = next(p, ']', &more);
 	}
 	return rc;
 }
 
-/* A text in its parts: the short members, and the lists. */
-struct parts {
-	json_object *head;
-	struct np_jspan list[MOST_LISTS];
-};
-
-static int add_short(const struct np_jat *in, struct parts *p, const char *key,
-		     const struct np_jspan *value)
+/* What is short is kept until all of it is there. */
+static int get_short(struct np_jpull *p, json_object *members, const char *key)
 {
-	/* json-c wants to see where a number ends. */
-	char text[8 * NP_JSON_WORD + 8192];
 	json_object *j;
-	int rc;
+	int rc = np_jpull_value(p, &j);
 
-	if (value->len + 2 > sizeof(text))
-		return np_jat_refuse(in, key, "a shorter value");
-	snprintf(text, sizeof(text), "%.*s\n", (int)value->len, value->text);
-	rc = np_jget_parse(in, text, strlen(text), &j);
-	if (rc)
-		return rc;
-	if (json_object_object_add(p->head, key, j)) {
+	if (!rc && json_object_object_add(members, key, j)) {
 		json_object_put(j);
-		return -ENOMEM;
+		rc = -ENOMEM;
 	}
-	return 0;
+	return rc;
 }
 
-static size_t field_of(const struct np_fields *fs, const struct np_jspan *key)
+static int get_member(struct np_jpull *p, json_object *members, const char *key,
+		      const struct np_fields *fs, char *to)
 {
 	size_t i = 0;
+	int rc = 0;
 
-	while (i < fs->n && (key->len != strlen(fs->field[i].key) ||
-			     memcmp(key->text, fs->field[i].key, key->len)))
+	while (i < fs->n && strcmp(key, fs->field[i].key))
 		i++;
-	return i;
+	if (i == fs->n || fs->field[i].type != NP_F_LIST)
+		return get_short(p, members, key);
+	/* Of a newer schema, which we write first, it may be anything. */
+	if (json_object_object_get_ex(members, "schema", NULL))
+		rc = np_jget_schema(p->in, members, (int)fs->field->max);
+	return rc ? rc : get_each(p, &fs->field[i], to);
 }
 
-static int split(const struct np_jat *in, struct np_jspan all,
-		 const struct np_fields *fs, size_t n_head, struct parts *p)
+static int get_members(struct np_jpull *p, json_object *members,
+		       const struct np_fields *fs, char *to)
 {
-	struct np_jwalk w = { .rest = all };
-	struct np_jspan key, value;
-	int more, rc = 0;
+	json_object *key;
+	bool more;
+	int rc = 0;
 
-	while (!rc && (more = np_jspan_next(&w, &key, &value)) > 0) {
-		size_t i = field_of(fs, &key);
-
-		if (i < n_head)
-			rc = add_short(in, p, fs->field[i].key, &value);
-		else if (i < fs->n)
-			p->list[i - n_head] = value;
+	if (!np_jpull_take(p, '{'))
+		return np_jpull_damaged(p, "no JSON object");
+	for (more = !np_jpull_take(p, '}'); !rc && more;) {
+		rc = np_jpull_value(p, &key);
+		if (rc)
+			break;
+		rc = json_object_is_type(key, json_type_string) &&
+		     np_jpull_take(p, ':') ?
+		     get_member(p, members, json_object_get_string(key), fs,
+				to) :
+		     np_jpull_damaged(p, "expected a name and a colon");
+		json_object_put(key);
+		if (!rc)
+			rc = next(p, '}', &more);
 	}
-	return rc || more >= 0 ? rc :
-	       np_errf(in->err, -EINVAL, "%s: damaged: no whole JSON object",
-		       in->where);
+	return rc || np_jpull_take(p, '\0') ? rc :
+	       np_jpull_damaged(p, "expected its end");
 }
 
 int np_fields_read(const struct np_jat *in, const char *text, size_t len,
 		   void *to, const struct np_fields *fs)
 {
-	struct parts p = { .head = json_object_new_object() };
-	struct np_fields head = head_of(fs);
-	int rc = p.head && fs->n - head.n <= MOST_LISTS ?
-		 split(in, (struct np_jspan){ text, len }, fs, head.n, &p) :
-		 -ENOMEM;
+	json_object *members = json_object_new_object();
+	const struct np_fields head = { fs->field, n_head(fs), fs->size };
+	struct np_jpull p;
+	int rc = members ? np_jpull_open(&p, in, text, len) : -ENOMEM;
 
+	if (!rc) {
+		rc = get_members(&p, members, fs, to);
+		np_jpull_close(&p);
+	}
 	if (!rc)
-		rc = np_jget_fields(in, p.head, to, &head);
-	for (size_t i = head.n; !rc && i < fs->n; i++)
-		rc = get_each(in, &fs->field[i], p.list[i - head.n], to);
-	json_object_put(p.head);
+		rc = np_jget_fields(in, members, to, &head);
+	json_object_put(members);
 	return rc;
 }

@@ -127,46 +127,96 @@ int np_jget_list(const struct np_jat *in, json_object *from, const char *key,
 	return 0;
 }
 
-static int parse(const char *text, size_t len, json_object **out,
-		 struct np_jtext_damage *d)
+/* ---- parsing ---- */
+
+static int damaged(const struct np_jat *in, size_t at, const char *why)
 {
-	struct json_tokener *tok = json_tokener_new_ex(MAX_DEPTH);
+	return np_errf(in->err, -EINVAL, "%s: damaged at byte %zu: %s",
+		       in->where, at, why);
+}
+
+int np_jpull_damaged(const struct np_jpull *p, const char *why)
+{
+	return damaged(p->in, np_jtext_source(p->source, p->source_len, p->at),
+		       why);
+}
+
+static int open_text(struct np_jpull *p, const struct np_jat *in,
+		     const char *text, size_t len, int flags)
+{
+	struct np_jtext_damage d;
+	int rc;
+
+	*p = (struct np_jpull){ .in = in, .source = text, .source_len = len };
+	rc = np_jtext_make(text, len, &p->text, &p->len, &d);
+	if (rc)
+		return rc == -EINVAL ? damaged(in, d.at, d.why) : rc;
+	p->tok = json_tokener_new_ex(MAX_DEPTH);
+	if (p->tok) {
+		json_tokener_set_flags(p->tok, flags);
+		return 0;
+	}
+	np_jpull_close(p);
+	return -ENOMEM;
+}
+
+int np_jpull_open(struct np_jpull *p, const struct np_jat *in,
+		  const char *text, size_t len)
+{
+	return open_text(p, in, text, len, JSON_TOKENER_STRICT |
+			 JSON_TOKENER_ALLOW_TRAILING_CHARS);
+}
+
+void np_jpull_close(struct np_jpull *p)
+{
+	if (p->tok)
+		json_tokener_free(p->tok);
+	free(p->text);
+	*p = (struct np_jpull){ .text = NULL };
+}
+
+int np_jpull_value(struct np_jpull *p, json_object **out)
+{
 	enum json_tokener_error why;
 	json_object *j;
 
-	if (!tok)
-		return -ENOMEM;
-	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
-	j = json_tokener_parse_ex(tok, text, (int)len);
-	why = json_tokener_get_error(tok);
-	d->at = json_tokener_get_parse_end(tok);
-	d->why = why == json_tokener_continue ? "it ends too early" :
-						json_tokener_error_desc(why);
-	json_tokener_free(tok);
+	json_tokener_reset(p->tok);
+	j = json_tokener_parse_ex(p->tok, p->text + p->at,
+				  (int)(p->len - p->at));
+	why = json_tokener_get_error(p->tok);
+	p->at += json_tokener_get_parse_end(p->tok);
 	if (why == json_tokener_success && j) {
 		*out = j;
 		return 0;
 	}
 	json_object_put(j);
-	return -EINVAL;
+	return np_jpull_damaged(p, why == json_tokener_continue ?
+				"it ends too early" :
+				json_tokener_error_desc(why));
+}
+
+bool np_jpull_take(struct np_jpull *p, char c)
+{
+	while (p->at < p->len && memchr(" \t\n\r", p->text[p->at], 4))
+		p->at++;
+	if (p->at == p->len || !c)
+		return p->at == p->len && !c;
+	if (p->text[p->at] != c)
+		return false;
+	p->at++;
+	return true;
 }
 
 int np_jget_parse(const struct np_jat *in, const char *text, size_t len,
 		  json_object **out)
 {
-	struct np_jtext_damage d;
-	size_t made_len;
-	char *made;
-	int rc = np_jtext_make(text, len, &made, &made_len, &d);
+	struct np_jpull p;
+	int rc = open_text(&p, in, text, len, JSON_TOKENER_STRICT);
 
-	if (!rc) {
-		rc = parse(made, made_len, out, &d);
-		d.at = np_jtext_source(text, len, d.at);
-		free(made);
-	}
-	if (rc == -EINVAL)
-		np_errf(in->err, rc, "%s: damaged at byte %zu: %s", in->where,
-			d.at, d.why);
+	if (rc)
+		return rc;
+	rc = np_jpull_value(&p, out);
+	np_jpull_close(&p);
 	return rc;
 }
 

@@ -95,6 +95,31 @@ int np_jget_parse(const struct np_jat *in, const char *text, size_t len,
 		  json_object **out);
 
 /*
+ * The same of one value after the other, so that a long list needs memory for
+ * one element at a time.  Zeroed, it is closed.
+ */
+struct np_jpull {
+	const struct np_jat *in;
+	const char *source; /* borrowed, and what was made of it */
+	char *text;
+	size_t source_len, len, at;
+	struct json_tokener *tok;
+};
+
+int np_jpull_open(struct np_jpull *p, const struct np_jat *in,
+		  const char *text, size_t len);
+void np_jpull_close(struct np_jpull *p);
+
+/* The next value: json_object_put(*out). */
+int np_jpull_value(struct np_jpull *p, json_object **out);
+
+/* Is this next, but for blanks?  Then it is passed over.  0: the end. */
+bool np_jpull_take(struct np_jpull *p, char c);
+
+/* -EINVAL: damaged here. */
+int np_jpull_damaged(const struct np_jpull *p, const char *why);
+
+/*
  * The member "schema" of what must be an object, before anything else, as a
  * newer schema may mean anything.  -EPROTONOSUPPORT: it is newer than newest.
  */
@@ -140,22 +165,6 @@ int np_jtext_make(const char *text, size_t len, char **out, size_t *out_len,
 size_t np_jtext_source(const char *text, size_t len, size_t at);
 
 /*
- * Parts of JSON text that are found without being parsed, so that a long list
- * needs memory for one element at a time.  What is found is well formed only
- * as far as its parser says afterwards.
- */
-struct np_jspan {
-	const char *text; /* borrowed, not terminated */
-	size_t len;
-};
-
-/* A walk through an object or array; begins as { the whole text of it }. */
-struct np_jwalk {
-	struct np_jspan rest;
-	bool begun;
-};
-
-/*
  * How much of what takes memory a text may have: a parser needs up to 900 bytes
  * for an object of two.
  */
@@ -164,15 +173,7 @@ struct np_jlimits {
 };
 
 /* To be asked before parsing, as that is what takes the memory. */
-bool np_jspan_within(const char *text, size_t len,
+bool np_jtext_within(const char *text, size_t len,
 		     const struct np_jlimits *max);
-
-/*
- * The next member of an object, or element of an array (key NULL).  key is
- * without its quotes, escapes as they stand.
- * Returns 1 (found), 0 (there are no more) or -1 (damaged, at w->rest).
- */
-int np_jspan_next(struct np_jwalk *w, struct np_jspan *key,
-		  struct np_jspan *value);
 
 #endif

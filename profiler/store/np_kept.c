@@ -318,7 +318,7 @@ static void write_file(struct np_kept *k)
 	h.sum = np_kept_sum(text + sizeof(h), bytes - sizeof(h));
 	memcpy(text, &h, sizeof(h));
 	np_file_remove_stale(&k->dir);
-	np_file_write(&k->dir, k->file, text, bytes, 0600);
+	np_file_write(&k->dir, k->file, text, bytes, 0600, NULL);
 	free(text);
 }
 

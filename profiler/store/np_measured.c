@@ -84,7 +84,7 @@ int np_measured_open(struct np_jat *in, const char *text, size_t len,
 		return np_errf(in->err, -EFBIG, "%s: %zu bytes, expected at "
 			       "most %u", in->where, len,
 			       NP_MEASURED_MAX_BYTES);
-	if (!np_jspan_within(text, len, &limits))
+	if (!np_jtext_within(text, len, &limits))
 		return np_errf(in->err, -EFBIG, "%s: expected at most %zu "
 			       "objects, %zu arrays and %zu commas", in->where,
 			       limits.objects, limits.arrays, limits.elements);

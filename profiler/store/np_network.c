@@ -310,7 +310,7 @@ int np_network_parse(const char *text, size_t len, const char *where,
 	json_object *root = NULL;
 	int rc;
 
-	if (len > NP_NETWORK_MAX_BYTES || !np_jspan_within(text, len, &limits))
+	if (len > NP_NETWORK_MAX_BYTES || !np_jtext_within(text, len, &limits))
 		return np_errf(err, -EFBIG, "%s: expected at most %u bytes, "
 			       "%zu objects, %zu arrays and %zu commas", where,
 			       NP_NETWORK_MAX_BYTES, limits.objects,

@@ -172,7 +172,7 @@ static int check_size(const struct np_jat *at, const char *text, size_t len)
 		return np_errf(at->err, -EINVAL,
 			       "%s: %zu bytes, expected at most %u", at->where,
 			       len, NP_RECORD_MAX_BYTES);
-	return np_jspan_within(text, len, &limits) ? 0 :
+	return np_jtext_within(text, len, &limits) ? 0 :
 	       np_jat_refuse(at, "", "fewer objects, arrays and elements");
 }
 

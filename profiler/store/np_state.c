@@ -1,4 +1,4 @@
-/* placement/, and its state.json: written whole, read as a stranger's. */
+/* state.json of placement/: written whole, read as a stranger's. */
 #include "np_state.h"
 
 #include <errno.h>
@@ -9,126 +9,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "np_read.h"
-#include "np_state_json.h"
 #include "np_store_file.h"
 
 #define STATE "state.json"
-
-int np_placement_dir(const char *store_dir, bool make, struct np_dir *out,
-		     struct np_err *err)
-{
-	struct np_store *s;
-	int rc = np_store_open(store_dir, &s, err);
-
-	if (rc)
-		return rc;
-	rc = np_dir_open_placement(s, make, out, err);
-	np_store_close(s);
-	if (rc == -ENOENT)
-		np_errf(err, rc, "%s/%s: placement has never written there",
-			store_dir, NP_STORE_PLACEMENT);
-	return rc;
-}
-
-struct asked {
-	const struct np_dir *d;
-	struct np_err *err;
-	bool told;
-};
-
-static int check(void *arg, const char *name, const struct stat *st)
-{
-	struct asked *a = arg;
-
-	a->told = true;
-	if (!S_ISREG(st->st_mode))
-		return np_errf(a->err, -EACCES, "%s/%s: expected a regular "
-			       "file", a->d->path, name);
-	if (!np_dir_trusts(a->d, st->st_uid))
-		return np_errf(a->err, -EACCES, "%s/%s: owned by uid %u, "
-			       "expected root or uid %u; not trusted",
-			       a->d->path, name, st->st_uid,
-			       a->d->store_owner);
-	a->told = false;
-	return 0;
-}
-
-ssize_t np_placement_read(const struct np_dir *d, const char *name, size_t max,
-			  char **text, bool *cut, struct np_err *err)
-{
-	struct asked a = { d, err, false };
-	struct stat st;
-	int fd = np_file_open(d, name, check, &a, &st);
-	ssize_t len = fd;
-
-	if (fd >= 0) {
-		*cut = st.st_size > (off_t)max;
-		len = *cut && lseek(fd, -(off_t)max, SEEK_END) < 0 ? -errno :
-		      np_read_text(fd, *cut ? max : (size_t)st.st_size, text);
-		close(fd);
-	}
-	if (len < 0 && !a.told)
-		np_errf(err, (int)len, "%s/%s: %s", d->path, name,
-			strerror((int)-len));
-	return len;
-}
-
-/* All of it into fd, synced; fd is closed. */
-static int write_state(int fd, const struct np_state *s, mode_t mode,
-		       struct np_err *err)
-{
-	FILE *f = fdopen(fd, "w");
-	int rc;
-
-	if (!f) {
-		rc = -errno;
-		close(fd);
-		return np_errf(err, rc, "%s: %s", STATE, strerror(-rc));
-	}
-	rc = np_state_put(f, s, err);
-	/* Whatever the umask: netprof reads it for everybody. */
-	errno = 0;
-	if (!rc && (fflush(f) || ferror(f) || fchmod(fd, mode) || fsync(fd)))
-		rc = np_errf(err, errno ? -errno : -EIO, "%s: %s", STATE,
-			     strerror(errno ? errno : EIO));
-	if (fclose(f) && !rc) /* some file systems tell about quota here */
-		rc = np_errf(err, -errno, "%s: %s", STATE, strerror(errno));
-	return rc;
-}
-
-static int save(const struct np_dir *d, const struct np_state *s, mode_t mode,
-		struct np_err *err)
-{
-	char tmp[NP_FILE_TMP];
-	int fd = np_file_create_tmp(d, mode, tmp), rc;
-
-	if (fd < 0)
-		return np_errf(err, fd, "cannot write in %s: %s", d->path,
-			       strerror(-fd));
-	rc = write_state(fd, s, mode, err);
-	if (rc) {
-		unlinkat(d->fd, tmp, 0);
-		return rc;
-	}
-	rc = np_file_rename(d, tmp, STATE);
-	return rc ? np_errf(err, rc, "cannot write %s/%s: %s", d->path, STATE,
-			    strerror(-rc)) : 0;
-}
 
 int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
 		  struct np_err *err)
 {
 	struct np_dir d;
-	int rc = np_placement_dir(store_dir, true, &d, err);
+	char *text;
+	int rc = np_state_put(s, &text, err);
 
 	if (rc)
 		return rc;
-	np_file_remove_stale(&d);
-	rc = save(&d, s, mode, err);
-	if (rc == -ENOENT) /* see np_file_write() */
-		rc = save(&d, s, mode, err);
-	np_dir_close(&d);
+	rc = np_dir_open_placement(store_dir, true, &d, err);
+	if (!rc) {
+		np_file_remove_stale(&d);
+		/* Whatever the umask: netprof reads it for everybody. */
+		rc = np_file_write(&d, STATE, text, strlen(text), mode, err);
+		np_dir_close(&d);
+	}
+	free(text);
 	return rc;
 }
 
@@ -160,7 +61,7 @@ int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err)
 	struct np_dir d;
 	char **names = NULL;
 	size_t n = 0;
-	int rc = np_placement_dir(store_dir, false, &d, &why), last = 0;
+	int rc = np_dir_open_placement(store_dir, false, &d, &why), last = 0;
 
 	if (rc)
 		return rc == -ENOENT ? 0 : np_errf(err, rc, "%s", why.text);
@@ -185,12 +86,11 @@ int np_state_load(const char *store_dir, struct np_state *out,
 	char *text = NULL;
 	ssize_t len;
 	bool cut = false;
-	int rc = np_placement_dir(store_dir, false, &d, err);
+	int rc = np_dir_open_placement(store_dir, false, &d, err);
 
 	if (rc)
 		return rc;
-	len = np_placement_read(&d, STATE, NP_STATE_MAX_BYTES, &text, &cut,
-				err);
+	len = np_file_read_end(&d, STATE, NP_STATE_MAX_BYTES, &text, &cut, err);
 	if (len < 0)
 		rc = (int)len;
 	else if (cut)

@@ -157,4 +157,25 @@ int np_ended_find(const char *store_dir, uint32_t id, uint32_t task,
 		  struct np_ended *out, struct np_err *err);
 void np_ended_free(struct np_ended *e);
 
+/* ---- as JSON, for the files above ---- */
+
+#define NP_STATE_MAX_LEAVES 65536
+#define NP_STATE_MAX_JOBS 262144
+#define NP_ENDED_MAX_LINE (1u << 20)
+
+/*
+ * All of it as text, one leaf or job a line; *out is malloc'ed.  Numbers beyond
+ * what a reader takes are written as the last one it does.  Returns 0, -ENOMEM,
+ * or -EINVAL with err (a number that is none).
+ */
+int np_state_put(const struct np_state *s, char **out, struct np_err *err);
+
+/* text[len] is hostile.  Returns 0, -ENOMEM, or -EINVAL with err. */
+int np_state_get(const char *text, size_t len, const char *where,
+		 struct np_state *out, struct np_err *err);
+
+/* One line of at most NP_ENDED_MAX_LINE; *out is malloc'ed. */
+int np_ended_put(const struct np_ended *e, char **out, struct np_err *err);
+int np_ended_get(const char *text, size_t len, struct np_ended *out);
+
 #endif

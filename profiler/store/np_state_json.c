@@ -1,5 +1,5 @@
 /* The state of placement, and jobs that ended, as netprof-placement(5) says. */
-#include "np_state_json.h"
+#include "np_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -136,11 +136,11 @@ static int cannot(struct np_err *err, int rc, const char *what)
 		       "out of memory" : "a number that is not finite");
 }
 
-int np_state_put(FILE *f, const struct np_state *s, struct np_err *err)
+int np_state_put(const struct np_state *s, char **out, struct np_err *err)
 {
 	struct np_jput o = { .rc = 0 };
 
-	np_fields_write(&o, f, s, &state_table);
+	np_fields_write(&o, s, &state_table, out);
 	return o.rc ? cannot(err, o.rc, "state of placement") : 0;
 }
 

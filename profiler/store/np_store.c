@@ -1,4 +1,4 @@
-/* The store itself, and its applications. */
+/* The applications of a store. */
 #include "np_store.h"
 
 #include <errno.h>
@@ -8,61 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "np_conf.h"
 #include "np_store_dir.h"
 #include "np_trace_dir.h"
-
-int np_store_open(const char *dir, struct np_store **out, struct np_err *err)
-{
-	struct np_store *s = calloc(1, sizeof(*s));
-	struct stat st;
-	int rc;
-
-	if (!s)
-		return np_errf(err, -ENOMEM, "%s: out of memory", dir);
-	s->max_runs = NP_CONF_MAX_RUNS;
-	s->dir = strdup(dir);
-	/* The administrator may have made the store itself a link. */
-	s->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (!s->dir || s->fd < 0 || fstat(s->fd, &st)) {
-		rc = s->dir ? -errno : -ENOMEM;
-		np_store_close(s);
-		return np_errf(err, rc, "profile store %s: %s", dir,
-			       strerror(-rc));
-	}
-	s->owner = st.st_uid;
-	*out = s;
-	return 0;
-}
-
-void np_store_close(struct np_store *s)
-{
-	if (!s)
-		return;
-	if (s->fd >= 0)
-		close(s->fd);
-	free(s->dir);
-	free(s);
-}
-
-const char *np_store_dir(const struct np_store *s)
-{
-	return s->dir;
-}
-
-void np_store_set_max_runs(struct np_store *s, uint32_t max_runs)
-{
-	s->max_runs = max_runs < 1 ? 1 :
-		      max_runs > NP_CONF_MAX_RUNS ? NP_CONF_MAX_RUNS :
-		      max_runs;
-}
-
-static bool is_app_name(const char *name)
-{
-	return !np_app_check(name, NULL);
-}
 
 /* Is it a directory that belongs to whom it should? */
 static bool is_trusted(const struct np_dir *d, const char *name,
@@ -102,7 +50,7 @@ int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
 
 	if (rc && rc != -ENOENT)
 		return rc;
-	rc = rc ? 0 : np_dir_names(&d, is_app_name, &names, &n_names, NULL,
+	rc = rc ? 0 : np_dir_names(&d, np_is_app_name, &names, &n_names, NULL,
 				   err);
 	if (!rc && stamp_all(&d, names, n_names, apps, n))
 		rc = np_errf(err, -ENOMEM, "%s: out of memory", s->dir);

@@ -47,8 +47,8 @@ void np_store_set_max_runs(struct np_store *s, uint32_t max_runs);
 /*
  * Write a record under the calling user's directory, replacing an earlier
  * version of the same run: temporary file, fsync, rename, fsync of the
- * directory, under the application's lock (waited for at most 2 s, then
- * gone without: a record has one writer, the lock only orders pruning).
+ * directory.  After a new one the oldest go, under the application's lock, which
+ * is waited for at most 2 s: who has it prunes.
  * Readers see the old file or the new one, never half of either.
  * Returns 0 or -errno (-ENOSPC, -EROFS, -EACCES, -EDQUOT, ...) with err.
  */

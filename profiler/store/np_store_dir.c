@@ -1,15 +1,63 @@
+/* The store itself, and its directories. */
 #include "np_store_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#include "np_conf.h"
+
 #define USERS_MODE 03777 /* as /tmp, and what is made below takes its group */
 #define PUBLIC_MODE 0755
+
+int np_store_open(const char *dir, struct np_store **out, struct np_err *err)
+{
+	struct np_store *s = calloc(1, sizeof(*s));
+	struct stat st;
+	int rc;
+
+	if (!s)
+		return np_errf(err, -ENOMEM, "%s: out of memory", dir);
+	s->max_runs = NP_CONF_MAX_RUNS;
+	s->dir = strdup(dir);
+	/* The administrator may have made the store itself a link. */
+	s->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!s->dir || s->fd < 0 || fstat(s->fd, &st)) {
+		rc = s->dir ? -errno : -ENOMEM;
+		np_store_close(s);
+		return np_errf(err, rc, "profile store %s: %s", dir,
+			       strerror(-rc));
+	}
+	s->owner = st.st_uid;
+	*out = s;
+	return 0;
+}
+
+void np_store_close(struct np_store *s)
+{
+	if (!s)
+		return;
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->dir);
+	free(s);
+}
+
+const char *np_store_dir(const struct np_store *s)
+{
+	return s->dir;
+}
+
+void np_store_set_max_runs(struct np_store *s, uint32_t max_runs)
+{
+	s->max_runs = max_runs < 1 ? 1 :
+		      max_runs > NP_CONF_MAX_RUNS ? NP_CONF_MAX_RUNS :
+		      max_runs;
+}
 
 bool np_dir_trusts(const struct np_dir *d, uid_t uid)
 {
@@ -47,13 +95,13 @@ static int descend(struct np_dir *d, const char *name, bool make, mode_t mode,
 	int fd, rc;
 
 	snprintf(d->path + len, sizeof(d->path) - len, "/%s", name);
-	fd = openat(d->fd, name, OPEN_DIR);
+	fd = openat(d->fd, name, NP_OPEN_DIR);
 	if (fd < 0 && errno == ENOENT && make) {
 		rc = make_dir(d->fd, name, mode);
 		if (rc)
 			return np_errf(err, rc, "cannot make %s: %s", d->path,
 				       strerror(-rc));
-		fd = openat(d->fd, name, OPEN_DIR);
+		fd = openat(d->fd, name, NP_OPEN_DIR);
 	}
 	if (fd < 0 && errno == ENOENT)
 		return -ENOENT;
@@ -186,7 +234,7 @@ int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
 			make, out, err);
 }
 
-int np_dir_open_placement(const struct np_store *s, bool make,
+static int open_placement(const struct np_store *s, bool make,
 			  struct np_dir *out, struct np_err *err)
 {
 	struct np_dir d;
@@ -212,4 +260,20 @@ int np_dir_open_placement(const struct np_store *s, bool make,
 	d.store_owner = st.st_uid;
 	*out = d;
 	return 0;
+}
+
+int np_dir_open_placement(const char *store_dir, bool make, struct np_dir *out,
+			  struct np_err *err)
+{
+	struct np_store *s;
+	int rc = np_store_open(store_dir, &s, err);
+
+	if (rc)
+		return rc;
+	rc = open_placement(s, make, out, err);
+	np_store_close(s);
+	if (rc == -ENOENT)
+		np_errf(err, rc, "%s/%s: placement has never written there",
+			store_dir, NP_STORE_PLACEMENT);
+	return rc;
 }

@@ -5,6 +5,7 @@
 #ifndef NP_STORE_DIR_H
 #define NP_STORE_DIR_H
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 
@@ -15,6 +16,8 @@
 #define NP_STORE_PUBLIC "published"
 #define NP_STORE_FABRIC "fabric"
 #define NP_STORE_PLACEMENT "placement"
+/* Below the store nothing is followed through a symbolic link. */
+#define NP_OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define NP_STORE_PATH (PATH_MAX + 2 * NAME_MAX) /* for messages */
 
 struct np_store {
@@ -75,21 +78,25 @@ int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
 		       struct np_dir *out, struct np_err *err);
 
 /*
- * placement/, whose files are trusted if its owner (that is SlurmUser) or root
- * owns them.  With make it is made, mode 0755, by the calling user; fit for
- * programs with threads.
+ * placement/ of a store, whose files are trusted if its owner (that is
+ * SlurmUser) or root owns them.  With make it is made, mode 0755, by the calling
+ * user; fit for programs with threads.  Returns 0 or -errno with err.
  */
-int np_dir_open_placement(const struct np_store *s, bool make,
-			  struct np_dir *out, struct np_err *err);
+int np_dir_open_placement(const char *store_dir, bool make, struct np_dir *out,
+			  struct np_err *err);
 
 /*
- * np_store_names.c: names in a directory that want() takes, the last by name
- * first, which is the newest run; scanned up to NP_STORE_MAX_SCAN entries.
+ * np_store_names.c: names in a directory that want() takes (NULL: all), the
+ * last by name first, which is the newest run; scanned up to NP_STORE_MAX_SCAN
+ * entries.
  * *cut, if cut is not NULL: there were more.
  * Returns 0 or -errno with err.  Free with np_names_free().
  */
 int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
 		 char ***names, size_t *n, bool *cut, struct np_err *err);
+
+/* Of an application, or a cluster. */
+bool np_is_app_name(const char *name);
 
 /* A file that holds a run: "*.json", not hidden. */
 bool np_is_run_name(const char *name);

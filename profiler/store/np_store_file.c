@@ -20,6 +20,46 @@
 #define LOCK_WAIT_SEC 2
 #define LOCK_POLL_NS 10000000
 
+/* Why a file must not be read. */
+enum fault { NONE, NO_FILE, FOREIGN, TOO_LARGE };
+
+static enum fault fault_of(const struct np_dir *d, const struct stat *st,
+			   size_t max_bytes)
+{
+	return !S_ISREG(st->st_mode) ? NO_FILE :
+	       !np_dir_trusts(d, st->st_uid) ? FOREIGN :
+	       (size_t)st->st_size > max_bytes ? TOO_LARGE : NONE;
+}
+
+/*
+ * No symbolic link, and no FIFO makes us wait: the first look avoids opening
+ * what is no file at all, the second counts.
+ */
+static int open_file(const struct np_dir *d, const char *name, size_t max_bytes,
+		     struct stat *st, enum fault *fault)
+{
+	int fd, rc = 0;
+
+	*fault = NONE;
+	if (fstatat(d->fd, name, st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	*fault = fault_of(d, st, max_bytes);
+	if (*fault != NONE)
+		return -EACCES;
+	fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+		    O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, st))
+		rc = -errno;
+	else if ((*fault = fault_of(d, st, max_bytes)) != NONE)
+		rc = -EACCES;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
 void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 {
 	char line[NP_ERR_LEN + NP_STORE_PATH];
@@ -40,73 +80,66 @@ static const char *kind_of(mode_t mode)
 			       "a device";
 }
 
-static int check_file(void *arg, const char *name, const struct stat *st)
+ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
 {
-	const struct np_reader *r = arg;
 	const char *dir = r->dir->path;
+	enum fault fault;
+	struct stat st;
+	int fd = open_file(r->dir, name, r->max_bytes, &st, &fault);
+	ssize_t len = fd;
 
-	if (!S_ISREG(st->st_mode))
+	if (fd >= 0) {
+		len = np_read_text(fd, (size_t)st.st_size, text);
+		close(fd);
+	}
+	if (len >= 0 || len == -ENOMEM)
+		return len;
+	if (fault == NO_FILE)
 		np_reader_skip(r, "%s/%s: skipped: %s, expected a regular file",
-			       dir, name, kind_of(st->st_mode));
-	else if (!np_dir_trusts(r->dir, st->st_uid))
+			       dir, name, kind_of(st.st_mode));
+	else if (fault == FOREIGN)
 		np_reader_skip(r, "%s/%s: skipped: owned by uid %u, a foreign "
-			       "owner", dir, name, st->st_uid);
-	else if (st->st_size > (off_t)r->max_bytes)
+			       "owner", dir, name, st.st_uid);
+	else if (fault == TOO_LARGE)
 		np_reader_skip(r, "%s/%s: skipped: %lld bytes, expected at "
-			       "most %zu", dir, name, (long long)st->st_size,
+			       "most %zu", dir, name, (long long)st.st_size,
 			       r->max_bytes);
-	else
-		return 0;
+	else if (len != -ENOENT) /* pruned since we saw its name: no news */
+		np_reader_skip(r, "%s/%s: skipped: %s", dir, name,
+			       strerror((int)-len));
 	return -EINVAL;
 }
 
-/* The first look avoids opening what is no file at all; the second counts. */
-int np_file_open(const struct np_dir *d, const char *name,
-		 np_file_check_f *check, void *arg, struct stat *st)
+ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
+			 char **text, bool *cut, struct np_err *err)
 {
-	int fd, rc;
-
-	if (fstatat(d->fd, name, st, AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	rc = check(arg, name, st);
-	if (rc)
-		return rc;
-	fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-		    O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = fstat(fd, st) ? -errno : check(arg, name, st);
-	if (!rc)
-		return fd;
-	close(fd);
-	return rc;
-}
-
-ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
-{
+	enum fault fault;
 	struct stat st;
-	ssize_t rc = np_file_open(r->dir, name, check_file, (void *)r, &st);
+	int fd = open_file(d, name, SIZE_MAX, &st, &fault);
+	ssize_t len = fd;
 
-	if (rc >= 0) {
-		int fd = (int)rc;
-
-		rc = np_read_text(fd, (size_t)st.st_size, text);
+	if (fd >= 0) {
+		*cut = st.st_size > (off_t)max;
+		len = *cut && lseek(fd, -(off_t)max, SEEK_END) < 0 ? -errno :
+		      np_read_text(fd, *cut ? max : (size_t)st.st_size, text);
 		close(fd);
-	} else if (rc != -EINVAL && rc != -ENOENT) {
-		np_reader_skip(r, "%s/%s: skipped: %s", r->dir->path, name,
-			       strerror((int)-rc));
-		return -EINVAL;
-	} else { /* said, or pruned since we saw its name: no news */
-		return -EINVAL;
 	}
-	if (rc < 0 && rc != -ENOMEM)
-		np_reader_skip(r, "%s/%s: skipped: %s", r->dir->path, name,
-			       strerror((int)-rc));
-	return rc;
+	if (fault == NO_FILE)
+		np_errf(err, -EACCES, "%s/%s: expected a regular file", d->path,
+			name);
+	else if (fault == FOREIGN)
+		np_errf(err, -EACCES, "%s/%s: owned by uid %u, expected root "
+			"or uid %u; not trusted", d->path, name, st.st_uid,
+			d->store_owner);
+	else if (len < 0)
+		np_errf(err, (int)len, "%s/%s: %s", d->path, name,
+			strerror((int)-len));
+	return len;
 }
 
-int np_file_create_tmp(const struct np_dir *d, mode_t mode,
-		       char name[NP_FILE_TMP])
+#define TMP 32 /* room for a temporary name */
+
+static int create_tmp(const struct np_dir *d, mode_t mode, char name[TMP])
 {
 	uint64_t id;
 	int fd;
@@ -115,40 +148,98 @@ int np_file_create_tmp(const struct np_dir *d, mode_t mode,
 	do {
 		if (getrandom(&id, sizeof(id), 0) != sizeof(id))
 			return -EIO;
-		snprintf(name, NP_FILE_TMP, NP_STORE_TMP "%016" PRIx64, id);
+		snprintf(name, TMP, NP_STORE_TMP "%016" PRIx64, id);
 		fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL |
 			    O_NOFOLLOW | O_CLOEXEC, mode);
 	} while (fd < 0 && errno == EEXIST);
 	return fd < 0 ? -errno : fd;
 }
 
-int np_file_write_tmp(const struct np_dir *d, const void *data, size_t len,
-		      mode_t mode, char name[NP_FILE_TMP])
+/* All of it into fd, synced; fd is closed. */
+static int fill(int fd, const void *data, size_t len, mode_t mode)
 {
-	int fd = np_file_create_tmp(d, mode, name), rc;
+	int rc = np_write_all(fd, data, len);
 
-	if (fd < 0)
-		return fd;
-	rc = np_write_all(fd, data, len);
 	/* Whatever the umask: the group reads, that is slurmctld. */
 	if (!rc && (fchmod(fd, mode) || fsync(fd)))
 		rc = -errno;
 	if (close(fd) && !rc) /* some file systems tell about quota here */
 		rc = -errno;
-	if (rc)
-		unlinkat(d->fd, name, 0);
 	return rc;
 }
 
-int np_file_rename(const struct np_dir *d, const char *tmp, const char *name)
+static int write_once(const struct np_dir *d, const char *name,
+		      const void *data, size_t len, mode_t mode)
 {
-	int rc;
+	char tmp[TMP];
+	int fd = create_tmp(d, mode, tmp), rc;
 
-	if (!renameat(d->fd, tmp, d->fd, name))
+	if (fd < 0)
+		return fd;
+	rc = fill(fd, data, len, mode);
+	if (!rc && renameat(d->fd, tmp, d->fd, name))
+		rc = -errno;
+	if (!rc)
 		return np_file_sync_dir(d);
-	rc = -errno;
 	unlinkat(d->fd, tmp, 0);
 	return rc;
+}
+
+int np_file_write(const struct np_dir *d, const char *name, const void *data,
+		  size_t len, mode_t mode, struct np_err *err)
+{
+	int rc = write_once(d, name, data, len, mode);
+
+	/* Taken away, as the clock jumped and it looked old. */
+	if (rc == -ENOENT)
+		rc = write_once(d, name, data, len, mode);
+	return rc ? np_errf(err, rc, "cannot write %s/%s: %s", d->path, name,
+			    strerror(-rc)) : 0;
+}
+
+/* The directory of a path, opened; *name: what follows. */
+static int open_directory(const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+	size_t len;
+	int fd;
+
+	*name = slash ? slash + 1 : path;
+	len = slash ? (size_t)(slash - path) : 0;
+	if (!**name || len >= sizeof(dir))
+		return **name ? -ENAMETOOLONG : -EISDIR;
+	if (slash)
+		snprintf(dir, sizeof(dir), "%.*s", (int)(len ? len : 1), path);
+	else
+		strcpy(dir, ".");
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int np_file_write_path(const char *path, const void *data, size_t len,
+		       mode_t mode, struct np_err *err)
+{
+	struct np_dir d = { .fd = -1 };
+	const char *name;
+	struct stat st;
+	int rc = 0;
+
+	d.fd = open_directory(path, &name);
+	if (d.fd < 0)
+		rc = d.fd;
+	else if (fstatat(d.fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+		 S_ISREG(st.st_mode))
+		rc = np_file_write(&d, name, data, len, mode, NULL);
+	else
+		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
+	if (d.fd >= 0)
+		np_dir_close(&d);
+	if (rc == -EEXIST)
+		return np_errf(err, rc, "cannot write %s: expected a regular "
+			       "file, or none", path);
+	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
+			    strerror(-rc)) : 0;
 }
 
 int np_file_lock(int fd)
@@ -169,22 +260,6 @@ int np_file_lock(int fd)
 int np_file_sync_dir(const struct np_dir *d)
 {
 	return fsync(d->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
-}
-
-int np_file_write(const struct np_dir *d, const char *name, const void *data,
-		  size_t len, mode_t mode)
-{
-	char tmp[NP_FILE_TMP];
-	int rc;
-
-	for (int again = 0;; again++) {
-		rc = np_file_write_tmp(d, data, len, mode, tmp);
-		if (!rc)
-			rc = np_file_rename(d, tmp, name);
-		/* Taken away, as the clock jumped and it looked old. */
-		if (rc != -ENOENT || again)
-			return rc;
-	}
 }
 
 /*

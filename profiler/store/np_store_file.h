@@ -16,50 +16,37 @@ struct np_reader {
 	void *arg;
 };
 
-/*
- * Open a file of a directory for reading: no symbolic link, and no FIFO makes us
- * wait.  check() is asked before and after, and what it returns is returned.
- * Returns the descriptor, or -errno.
- */
-typedef int np_file_check_f(void *arg, const char *name, const struct stat *st);
-int np_file_open(const struct np_dir *d, const char *name,
-		 np_file_check_f *check, void *arg, struct stat *st);
-
 /* Tell about a file; control characters become '?'. */
 void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
  * *text is malloc'ed, not terminated.  Returns its length, -EINVAL (no regular
- * file, foreign owner, too large, gone: said), -ENOMEM, or what reading gave
- * (said).
+ * file, foreign owner, too large, gone, or not to be read: said) or -ENOMEM.
  */
 ssize_t np_reader_read(const struct np_reader *r, const char *name,
 		       char **text);
 
-#define NP_FILE_TMP 32 /* room for a temporary name */
-
 /*
- * Write data under a temporary name, synced, whatever the umask; name is set.
- * Returns 0 or -errno, and then nothing is left.
+ * The last max bytes of a file that is needed.  *cut: there were more before.
+ * *text is malloc'ed, not terminated.  Returns the length, or with err: -ENOENT,
+ * -EACCES (also: no regular file, or a foreign owner's), -ENOMEM or another
+ * -errno.
  */
-int np_file_write_tmp(const struct np_dir *d, const void *data, size_t len,
-		      mode_t mode, char name[NP_FILE_TMP]);
+ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
+			 char **text, bool *cut, struct np_err *err);
 
 /*
- * The same in parts: an empty one to be written (the descriptor, or -errno),
- * and its new name, with the directory synced (it is gone if that fails).
- */
-int np_file_create_tmp(const struct np_dir *d, mode_t mode,
-		       char name[NP_FILE_TMP]);
-int np_file_rename(const struct np_dir *d, const char *tmp, const char *name);
-
-/*
- * The same, renamed to name, and the directory synced.  Once more, if somebody
- * took the temporary file away.
+ * Write a file, whole or not at all: under a temporary name, with this mode
+ * whatever the umask, synced, renamed to name, and the directory synced.  Once
+ * more, if somebody took the temporary file away.  Returns 0 or -errno with err,
+ * and then nothing is left.
  */
 int np_file_write(const struct np_dir *d, const char *name, const void *data,
-		  size_t len, mode_t mode);
+		  size_t len, mode_t mode, struct np_err *err);
+/* The same outside of a store; -EEXIST: something else than a file is there. */
+int np_file_write_path(const char *path, const void *data, size_t len,
+		       mode_t mode, struct np_err *err);
 int np_file_sync_dir(const struct np_dir *d);
 
 /*

@@ -41,17 +41,6 @@ int np_dir_mkdir(int at, const char *name, mode_t mode)
 	return rc;
 }
 
-static bool any(const char *name)
-{
-	return strcmp(name, ".") && strcmp(name, "..");
-}
-
-static int open_dir(int at, const char *name)
-{
-	return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-		      O_CLOEXEC);
-}
-
 static void move_dir(int from_at, const char *from, int to_at, const char *to,
 		     bool deep);
 
@@ -61,7 +50,7 @@ static void move_all(int from, int to, bool deep)
 	char **names;
 	size_t n;
 
-	if (np_dir_names(&d, any, &names, &n, NULL, NULL))
+	if (np_dir_names(&d, NULL, &names, &n, NULL, NULL))
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (renameat(from, names[i], to, names[i]) && deep)
@@ -74,7 +63,8 @@ static void move_all(int from, int to, bool deep)
 static void move_dir(int from_at, const char *from, int to_at, const char *to,
 		     bool deep)
 {
-	int a = open_dir(from_at, from), b = open_dir(to_at, to);
+	int a = openat(from_at, from, NP_OPEN_DIR);
+	int b = openat(to_at, to, NP_OPEN_DIR);
 
 	if (a >= 0 && b >= 0)
 		move_all(a, b, deep);

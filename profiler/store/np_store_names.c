@@ -11,8 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "np_array.h"
-
 /* A cluster's name may hold what a file name should not. */
 static void file_part(const char *text, char *buf, size_t len)
 {
@@ -44,6 +42,11 @@ void np_store_run_name(const struct np_record *r, char *buf, size_t len)
 		snprintf(het, sizeof(het), "+%ld", r->het_component);
 	snprintf(buf, len, "%s-%s-%u.%u%s.json", when, cluster, r->job_id,
 		 r->step_id, het);
+}
+
+bool np_is_app_name(const char *name)
+{
+	return !np_app_check(name, NULL);
 }
 
 bool np_is_run_name(const char *name)
@@ -84,21 +87,8 @@ static int last_first(const void *a, const void *b)
 	return strcmp(*(char *const *)b, *(char *const *)a);
 }
 
-struct list {
-	char **names;
-	size_t n;
-};
-
-static int list_add(struct list *l, const char *name)
-{
-	if (np_array_more(&l->names, l->n, sizeof(*l->names)))
-		return -ENOMEM;
-	l->names[l->n] = strdup(name);
-	return l->names[l->n++] ? 0 : -ENOMEM;
-}
-
-static int scan(DIR *dir, bool (*want)(const char *name), struct list *l,
-		bool *cut)
+static int scan(DIR *dir, bool (*want)(const char *name), char ***names,
+		size_t *n, bool *cut)
 {
 	struct dirent *e;
 
@@ -107,7 +97,9 @@ static int scan(DIR *dir, bool (*want)(const char *name), struct list *l,
 			*cut = true;
 			return 0;
 		}
-		if (want(e->d_name) && list_add(l, e->d_name))
+		if ((want ? want(e->d_name) : strcmp(e->d_name, ".") &&
+					      strcmp(e->d_name, "..")) &&
+		    np_names_add(names, n, e->d_name))
 			return -ENOMEM;
 	}
 	return -errno;
@@ -117,10 +109,10 @@ int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
 		 char ***names, size_t *n, bool *cut, struct np_err *err)
 {
 	/* A descriptor of its own: closedir() closes it. */
-	int fd = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-			O_CLOEXEC), rc;
+	int fd = openat(d->fd, ".", NP_OPEN_DIR), rc;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct list l = { 0 };
+	char **found = NULL;
+	size_t n_found = 0;
 	bool more = false;
 
 	if (!dir) {
@@ -129,16 +121,16 @@ int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
 			close(fd);
 		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
 	}
-	rc = scan(dir, want, &l, &more);
+	rc = scan(dir, want, &found, &n_found, &more);
 	closedir(dir);
 	if (rc) {
-		np_names_free(l.names, l.n);
+		np_names_free(found, n_found);
 		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
 	}
-	if (l.n)
-		qsort(l.names, l.n, sizeof(*l.names), last_first);
-	*names = l.names;
-	*n = l.n;
+	if (n_found)
+		qsort(found, n_found, sizeof(*found), last_first);
+	*names = found;
+	*n = n_found;
 	if (cut)
 		*cut = more;
 	return 0;

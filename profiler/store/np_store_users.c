@@ -1,7 +1,6 @@
 /* Who has a directory in users/, and whether it is theirs. */
 #include "np_store.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,22 +10,18 @@
 #include <unistd.h>
 
 #include "np_array.h"
+#include "np_quantity.h"
 #include "np_store_dir.h"
 #include "np_store_file.h"
 
-#define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define MODE (S_ISGID | NP_DIR_PRIVATE_MODE)
 
 static bool uid_of_name(const char *name, uid_t *uid)
 {
-	unsigned long v;
-	char *end;
+	uint64_t v;
 
-	if (!isdigit((unsigned char)name[0]) || (name[0] == '0' && name[1]))
-		return false;
-	errno = 0;
-	v = strtoul(name, &end, 10);
-	if (errno || *end || v >= (uid_t)-1)
+	if ((name[0] == '0' && name[1]) ||
+	    np_whole_parse(name, (uid_t)-2, &v))
 		return false;
 	*uid = (uid_t)v;
 	return true;
@@ -58,7 +53,7 @@ static int open_users(const struct np_store *s, bool (*want)(const char *name),
 	*cut = false;
 	*d = (struct np_dir){ .fd = -1 };
 	snprintf(d->path, sizeof(d->path), "%s/%s", s->dir, NP_STORE_USERS);
-	d->fd = openat(s->fd, NP_STORE_USERS, OPEN_DIR);
+	d->fd = openat(s->fd, NP_STORE_USERS, NP_OPEN_DIR);
 	if (d->fd < 0)
 		return errno == ENOENT ? 0 :
 		       np_errf(err, -errno, "%s: %s", d->path, strerror(errno));
@@ -110,11 +105,6 @@ int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
 	if (d.fd >= 0)
 		np_dir_close(&d);
 	return found ? 0 : np_errf(err, -ENOMEM, "%s: out of memory", s->dir);
-}
-
-static bool any(const char *name)
-{
-	return strcmp(name, ".") && strcmp(name, "..");
 }
 
 static struct np_store_squatter *squatter(struct np_store_census *c, uid_t uid)
@@ -170,7 +160,7 @@ int np_store_census(struct np_store *s, struct np_store_census *out,
 	struct np_dir d;
 	char **names;
 	size_t n;
-	int rc = open_users(s, any, &d, &names, &n, &c.cut, err);
+	int rc = open_users(s, NULL, &d, &names, &n, &c.cut, err);
 
 	if (rc)
 		return rc;
@@ -223,7 +213,7 @@ static int hand_over(int users, int dir, uid_t uid)
 int np_store_make_user(struct np_store *s, uid_t uid, bool *made,
 		       struct np_err *err)
 {
-	int users = openat(s->fd, NP_STORE_USERS, OPEN_DIR), dir, rc;
+	int users = openat(s->fd, NP_STORE_USERS, NP_OPEN_DIR), dir, rc;
 	char name[16];
 
 	snprintf(name, sizeof(name), "%u", uid);
@@ -231,7 +221,7 @@ int np_store_make_user(struct np_store *s, uid_t uid, bool *made,
 		return np_errf(err, -errno, "%s/%s: %s", s->dir, NP_STORE_USERS,
 			       strerror(errno));
 	*made = !mkdirat(users, name, 0700);
-	dir = *made || errno == EEXIST ? openat(users, name, OPEN_DIR) : -1;
+	dir = *made || errno == EEXIST ? openat(users, name, NP_OPEN_DIR) : -1;
 	rc = dir < 0 ? -errno : hand_over(users, dir, uid);
 	if (rc && *made) /* root is nobody here, on some network file systems */
 		unlinkat(users, name, AT_REMOVEDIR);

@@ -1,4 +1,4 @@
-/* Writing a run: temporary file, fsync, rename, fsync of the directory. */
+/* Writing a run, and pruning what there is. */
 #include "np_store.h"
 
 #include <errno.h>
@@ -32,30 +32,27 @@ static void remove_oldest(const struct np_dir *d, size_t max_runs,
 }
 
 static int write_run(const struct np_store *s, const struct np_dir *d,
-		     const char *name, const char *text)
+		     const char *name, const char *text, struct np_err *err)
 {
 	bool fresh = faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
-	mode_t mode = d->owner == NP_STORE_USER ? 0640 : 0644;
-	char tmp[NP_FILE_TMP];
-	int lock, rc = np_file_write_tmp(d, text, strlen(text), mode, tmp);
+	int lock, rc = np_file_write(d, name, text, strlen(text),
+				     d->owner == NP_STORE_USER ? 0640 : 0644,
+				     err);
 
-	if (rc)
+	if (rc || !fresh)
 		return rc;
-	lock = np_file_lock(d->fd);
-	rc = np_file_rename(d, tmp, name);
-	if (rc == -ENOENT) /* taken away meanwhile, see np_file_write() */
-		rc = np_file_write(d, name, text, strlen(text), mode);
 	/*
 	 * It only orders pruning.  Where a directory cannot be locked, two that
 	 * prune it do no harm, as both remove the same oldest runs.
 	 */
-	if (!rc && fresh && lock != -EWOULDBLOCK) {
+	lock = np_file_lock(d->fd);
+	if (lock != -EWOULDBLOCK) {
 		remove_oldest(d, s->max_runs, name);
 		np_file_remove_stale(d);
 	}
 	if (!lock)
 		flock(d->fd, LOCK_UN);
-	return rc;
+	return 0;
 }
 
 static int save(struct np_store *s, enum np_store_owner owner,
@@ -73,10 +70,7 @@ static int save(struct np_store *s, enum np_store_owner owner,
 		return rc;
 	rc = np_dir_open(s, owner, geteuid(), r->app, true, &d, err);
 	if (!rc) {
-		rc = write_run(s, &d, name, text);
-		if (rc)
-			np_errf(err, rc, "cannot write %s/%s: %s", d.path, name,
-				strerror(-rc));
+		rc = write_run(s, &d, name, text, err);
 		np_dir_close(&d);
 	} else if (rc == -ENOENT) { /* taken away in this moment */
 		np_errf(err, rc, "profile store %s: %s", s->dir, strerror(-rc));

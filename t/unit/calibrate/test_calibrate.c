@@ -215,7 +215,6 @@ static void rig_make(struct rig *r, const char *levels, size_t keep)
 	r->w.setup = s;
 	r->w.sites = &r->sites;
 	r->c.state = &r->state;
-	r->c.now_sec = w_now;
 	r->c.save = w_save;
 	r->c.progress = w_progress;
 	r->c.arg = &r->w;
@@ -243,17 +242,14 @@ static void test_finds_what_is_there(void)
 	T_CHECK(r.c.scope == NP_SCOPE_LEAF && r.c.n_chosen == 3);
 	for (size_t v = 0; v < 3; v++)
 		for (size_t p = 0; p < 3; p++) {
-			m = np_cal_matrix(&r.c.setup, &r.state, NP_SCOPE_LEAF,
-					  v, p);
+			m = np_cal_matrix(&r.c, NP_SCOPE_LEAF, v, p);
 			T_CHECK(m.n == 2 &&
 				t_close(m.mean, 0.2 * (double)(p + 1), 1e-9));
 		}
-	m = np_cal_coupling(&r.c.setup, &r.state, NP_SCOPE_LEAF,
-			    NP_SCOPE_NODE);
+	m = np_cal_coupling(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
 	/* (1 - 1/2.2) / (1 - 1/1.6) */
 	T_CHECK(m.n == 3 && t_close(m.mean, (1.2 / 2.2) / (0.6 / 1.6), 1e-9));
-	m = np_cal_coupling(&r.c.setup, &r.state, NP_SCOPE_LEAF,
-			    NP_SCOPE_UPLINK);
+	m = np_cal_coupling(&r.c, NP_SCOPE_LEAF, NP_SCOPE_UPLINK);
 	T_CHECK(m.n == 3 && t_close(m.mean, (0.3 / 1.3) / (0.6 / 1.6), 1e-9));
 	/* estimated and taken time agree */
 	T_CHECK(t_close(r.w.now_sec - 100, e.sec, 0.35));
@@ -321,7 +317,7 @@ static void test_couplings_are_measured_until_the_scope_is_clear(void)
 		r.c.setup.repeats = couples[i].repeats;
 		T_ROW(couples[i].name, !np_calibrate_go(&r.c, NULL));
 		T_ROW(couples[i].name, couples[i].want == np_cal_loss(
-			&r.c.setup, &r.state, NP_SCOPE_LEAF).n);
+			&r.c, NP_SCOPE_LEAF).n);
 		T_ROW(couples[i].name, r.c.scope == couples[i].scope);
 		T_ROW(couples[i].name, !np_calibrate_estimate(&r.c, &e) &&
 				       e.n == e.n_done);
@@ -338,12 +334,11 @@ static void test_no_effect_beside(void)
 	r.w.felt[NP_SCOPE_LEAF] = 0;
 	T_CHECK(!np_calibrate_go(&r.c, NULL));
 	T_CHECK(r.c.scope == NP_SCOPE_NODE);
-	k = np_cal_coupling(&r.c.setup, &r.state, r.c.scope, NP_SCOPE_LEAF);
+	k = np_cal_coupling(&r.c, r.c.scope, NP_SCOPE_LEAF);
 	T_CHECK(k.n == 3 && k.mean < 1e-9);
-	T_CHECK(np_cal_matrix(&r.c.setup, &r.state, NP_SCOPE_NODE, 0, 1).n);
+	T_CHECK(np_cal_matrix(&r.c, NP_SCOPE_NODE, 0, 1).n);
 	/* whoever insists on the leaf gets no coupling to compare with */
-	k = np_cal_coupling(&r.c.setup, &r.state, NP_SCOPE_LEAF,
-			    NP_SCOPE_NODE);
+	k = np_cal_coupling(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
 	T_CHECK(k.n == 0);
 	rig_free(&r);
 }
