@@ -39,7 +39,7 @@ struct build {
 	struct np_err *err;
 	int rc; /* what went wrong first */
 	struct np_graph *g; /* NULL: messages are only counted */
-	struct np_trace_groups *groups;
+	struct np_trace_groups groups;
 	bool is_cut;  /* a trace ends early */
 	bool counted; /* and messages have been counted */
 
@@ -60,8 +60,6 @@ struct build {
 	struct before now, round, next;
 	struct under_way *request;
 	size_t request_room;
-	uint32_t *n_collectives; /* of each group: so many there were */
-	size_t group_room, n_groups;
 	struct np_steps steps;
 };
 
@@ -176,7 +174,7 @@ static struct np_graph_op op_of(const struct build *b,
 				const struct np_trace_event *ev, bool send)
 {
 	const struct np_trace_message *m = send ? &ev->out : &ev->in;
-	const struct np_trace_comm *c = np_trace_comm(b->groups, ev);
+	const struct np_trace_comm *c = np_trace_comm(&b->groups, ev);
 
 	return (struct np_graph_op){
 		.kind = send ? NP_OP_SEND : NP_OP_RECV, .size = m->bytes,
@@ -257,7 +255,7 @@ static void add_wait(struct build *b, const struct np_trace_event *ev)
 static struct np_collective_call call_of(const struct build *b,
 					 const struct np_trace_event *ev)
 {
-	const struct np_trace_comm *c = np_trace_comm(b->groups, ev);
+	const struct np_trace_comm *c = np_trace_comm(&b->groups, ev);
 	struct np_collective_call k = {
 		.collective = ev->collective, .rank = c->rank,
 		.size = c->size, .root = ev->root, .bytes = ev->bytes,
@@ -279,7 +277,7 @@ static struct np_collective_call call_of(const struct build *b,
 static void add_rounds(struct build *b, const struct np_trace_event *ev,
 		       uint32_t tag)
 {
-	const struct np_trace_comm *c = np_trace_comm(b->groups, ev);
+	const struct np_trace_comm *c = np_trace_comm(&b->groups, ev);
 
 	b->next.n = 0;
 	for (size_t i = 0; !b->rc && i < b->steps.n; i++) {
@@ -304,9 +302,9 @@ static void add_rounds(struct build *b, const struct np_trace_event *ev,
 
 static void add_collective(struct build *b, const struct np_trace_event *ev)
 {
+	uint32_t number = np_trace_comm(&b->groups, ev)->number;
 	/* Tags count them: all ranks of one have the same number. */
-	uint32_t *n = &b->n_collectives[np_trace_comm(b->groups, ev)->number];
-	uint32_t tag = (*n)++ & 0x7fffffff;
+	uint32_t tag = b->groups.group[number].n_collectives++ & 0x7fffffff;
 	struct np_collective_call k = call_of(b, ev);
 	bool waits = ev->request == NP_TRACE_NO_REQUEST;
 	struct under_way *u = waits ? NULL : request_of(b, ev->request);
@@ -324,21 +322,6 @@ static void add_collective(struct build *b, const struct np_trace_event *ev)
 		copy_deps(b, &b->now, &b->round);
 	for (size_t i = 0; u && i < b->round.n; i++)
 		keep(b, u, b->round.dep[i].op);
-}
-
-static void add_comm(struct build *b, const struct np_trace_event *ev)
-{
-	uint32_t number;
-
-	b->rc = np_trace_groups_add(b->groups, ev, b->err);
-	if (b->rc)
-		return;
-	number = np_trace_comm(b->groups, ev)->number;
-	if (np_array_room(&b->n_collectives, &b->group_room, number + 1ull,
-			  sizeof(*b->n_collectives)))
-		no_memory(b);
-	while (!b->rc && b->n_groups <= number)
-		b->n_collectives[b->n_groups++] = 0;
 }
 
 __attribute__((format(printf, 2, 3)))
@@ -378,10 +361,10 @@ static void add_event(struct build *b, const struct np_trace_event *ev)
 		add_collective(b, ev);
 		break;
 	case NP_TRACE_COMM:
-		add_comm(b, ev);
+		b->rc = np_trace_groups_add(&b->groups, ev, b->err);
 		break;
 	case NP_TRACE_COMM_FREE:
-		np_trace_groups_drop(b->groups, ev);
+		np_trace_groups_drop(&b->groups, ev);
 		break;
 	case NP_TRACE_UNSUPPORTED:
 		warn(b, "%s is not followed: what it sends is missing",
@@ -395,10 +378,10 @@ static void add_event(struct build *b, const struct np_trace_event *ev)
 /* Nothing of the rank before is left. */
 static void forget_rank(struct build *b)
 {
-	b->calc_ns = b->now.n = b->n_groups = 0;
+	b->calc_ns = b->now.n = 0;
 	for (size_t i = 0; i < b->request_room; i++)
 		b->request[i].n = 0;
-	np_trace_groups_rank(b->groups);
+	np_trace_groups_rank(&b->groups);
 }
 
 static int add_rank(struct build *b, uint32_t rank)
@@ -450,23 +433,19 @@ static void free_build(struct build *b)
 	free(b->now.dep);
 	free(b->round.dep);
 	free(b->next.dep);
-	free(b->n_collectives);
 	free(b->met);
 	np_numbers_free(&b->ends);
 	np_steps_free(&b->steps);
-	np_trace_groups_free(b->groups);
+	np_trace_groups_free(&b->groups);
 }
 
 int np_trace_graph(const struct np_trace_files *f,
 		   const struct np_trace_options *o, struct np_graph **out,
 		   struct np_err *err)
 {
-	struct build b = { .files = f, .o = o, .err = err,
-		.groups = np_trace_groups_new() };
+	struct build b = { .files = f, .o = o, .err = err };
 
-	if (!b.groups)
-		no_memory(&b);
-	else if (!add_ranks(&b, false) && b.is_cut && !add_ranks(&b, true))
+	if (!add_ranks(&b, false) && b.is_cut && !add_ranks(&b, true))
 		add_ranks(&b, false);
 	if (!b.rc)
 		b.rc = np_graph_finish(b.g, err);
