@@ -188,20 +188,13 @@ static int whole(struct out *o, const struct np_trace_event *ev)
 static int in_parts(struct out *o, const struct np_trace_event *ev)
 {
 	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
-	struct np_collective_call k = {
-		.collective = ev->collective, .rank = c->rank,
-		.size = c->size, .root = ev->root, .bytes = ev->bytes,
-		.blocks = ev->list,
-	};
 	/* Behind those of all requests. */
 	uint64_t at = place(UINT32_MAX, 0);
 	size_t n = 0;
 	int tag;
 
-	k.algorithm = np_choices_pick(o->choices, k.collective, k.size,
-				      ev->n_list ? 0 : k.bytes);
 	/* One tag will do: they meet in their order. */
-	if (np_collective_steps(&k, &o->steps) ||
+	if (np_trace_steps(&o->groups, ev, o->choices, &o->steps) ||
 	    tag_of(o, 2 * c->number + 1, 0, &tag))
 		return -ENOMEM;
 	for (size_t i = 0; i < o->steps.n; i++) {

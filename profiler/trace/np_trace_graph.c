@@ -252,27 +252,6 @@ static void add_wait(struct build *b, const struct np_trace_event *ev)
 	}
 }
 
-static struct np_collective_call call_of(const struct build *b,
-					 const struct np_trace_event *ev)
-{
-	const struct np_trace_comm *c = np_trace_comm(&b->groups, ev);
-	struct np_collective_call k = {
-		.collective = ev->collective, .rank = c->rank,
-		.size = c->size, .root = ev->root, .bytes = ev->bytes,
-		.blocks = ev->list,
-	};
-	uint64_t bytes = k.bytes;
-
-	/* Sizes that differ: by their mean, which all know. */
-	for (size_t i = 0; i < ev->n_list; i++)
-		bytes += ev->list[i];
-	if (ev->n_list && ev->collective == NP_ALLGATHER)
-		bytes /= ev->n_list;
-	k.algorithm = np_choices_pick(b->o->choices, k.collective, k.size,
-				      bytes);
-	return k;
-}
-
 /* The steps of one round wait for the round before. */
 static void add_rounds(struct build *b, const struct np_trace_event *ev,
 		       uint32_t tag)
@@ -305,11 +284,10 @@ static void add_collective(struct build *b, const struct np_trace_event *ev)
 	uint32_t number = np_trace_comm(&b->groups, ev)->number;
 	/* Tags count them: all ranks of one have the same number. */
 	uint32_t tag = b->groups.group[number].n_collectives++ & 0x7fffffff;
-	struct np_collective_call k = call_of(b, ev);
 	bool waits = ev->request == NP_TRACE_NO_REQUEST;
 	struct under_way *u = waits ? NULL : request_of(b, ev->request);
 
-	if (np_collective_steps(&k, &b->steps))
+	if (np_trace_steps(&b->groups, ev, b->o->choices, &b->steps))
 		no_memory(b);
 	if (u)
 		u->n = 0;

@@ -78,3 +78,24 @@ void np_trace_groups_drop(struct np_trace_groups *g,
 {
 	g->group[g->comm[ev->comm].number].alive = false;
 }
+
+int np_trace_steps(const struct np_trace_groups *g,
+		   const struct np_trace_event *ev,
+		   const struct np_choices *choices, struct np_steps *out)
+{
+	const struct np_trace_comm *c = np_trace_comm(g, ev);
+	struct np_collective_call k = {
+		.collective = ev->collective, .rank = c->rank,
+		.size = c->size, .root = ev->root, .bytes = ev->bytes,
+		.blocks = ev->list,
+	};
+	uint64_t bytes = k.bytes;
+
+	/* Sizes that differ: by their mean, which all know. */
+	for (size_t i = 0; i < ev->n_list; i++)
+		bytes += ev->list[i];
+	if (ev->n_list && ev->collective == NP_ALLGATHER)
+		bytes /= ev->n_list;
+	k.algorithm = np_choices_pick(choices, k.collective, k.size, bytes);
+	return np_collective_steps(&k, out);
+}

@@ -53,4 +53,12 @@ int np_trace_groups_add(struct np_trace_groups *g,
 void np_trace_groups_drop(struct np_trace_groups *g,
 			  const struct np_trace_event *ev);
 
+/*
+ * The messages of a COLLECTIVE, by the algorithm that choices (or NULL) have
+ * for its size.  Returns 0 or -ENOMEM.
+ */
+int np_trace_steps(const struct np_trace_groups *g,
+		   const struct np_trace_event *ev,
+		   const struct np_choices *choices, struct np_steps *out);
+
 #endif

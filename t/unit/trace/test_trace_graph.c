@@ -320,6 +320,39 @@ static void test_liballprof_again(void)
 	T_CHECK(strstr(text, "recv 80b from 1 tag 7") && !strcmp(text, same));
 }
 
+static size_t count(const char *text, const char *word)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, word)); text += strlen(word))
+		n++;
+	return n;
+}
+
+/* By the algorithm of the graph: a ring, as there is so much to send. */
+static void test_liballprof_of_sizes(void)
+{
+	const char *dir = some_trace_dir();
+	char text[8192], same[8192], line[512], again[512];
+	struct np_trace_files f;
+
+	for (int rank = 0; rank < 4; rank++) {
+		snprintf(line, sizeof(line), "MPI_Allgatherv:20:9:1000000:"
+			 "11,1,1:9:77:1000000,1000000,1000000,999999:78:"
+			 "0,0,0,0:11,1,1:7,%d,4:30\nMPI_Finalize:30:-\n",
+			 rank);
+		snprintf(again, sizeof(again), "run-%d.txt", rank);
+		some_lines(dir, again, line);
+	}
+	snprintf(again, sizeof(again), "%s/again", dir);
+	T_CHECK(!np_trace_files_find(dir, &f, NULL));
+	T_CHECK(!np_trace_allprof(&f, NULL, again, NULL));
+	np_trace_files_free(&f);
+	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
+	T_CHECK(!graph_text(again, NULL, same, sizeof(same)));
+	T_CHECK(count(text, "send") == 12 && count(same, "send") == 12);
+}
+
 static const struct {
 	const char *name, *file[3], *says;
 } places[] = {
@@ -362,6 +395,8 @@ static const struct t_case cases[] = {
 	{ "what is not followed is told", test_not_followed },
 	{ "a trace of liballprof is a graph", test_liballprof },
 	{ "the text of a text is the same graph", test_liballprof_again },
+	{ "so are its collectives of sizes that differ",
+	  test_liballprof_of_sizes },
 	{ "files of a trace are found, or what is missing is told",
 	  test_files },
 	{ NULL, NULL },
