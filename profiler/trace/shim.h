@@ -55,7 +55,7 @@ bool shim_enter(struct shim_call *c);
 bool shim_end(struct shim_call *c, int rc);
 void shim_leave(void);
 
-/* Room for n numbers, until shim_leave(); or NULL. */
+/* Room for n numbers, until it is asked for again or shim_leave(); or NULL. */
 uint64_t *shim_list(size_t n);
 
 /* A wrapper's body: call the MPI, record, return what it returned. */
@@ -73,7 +73,9 @@ uint64_t *shim_list(size_t n);
 		return rc_;		      \
 	} while (0)
 
-/* Records, between shim_end() and shim_leave(). */
+/* Records, between shim_end() and shim_leave(): the numbers before end. */
+void shim_put(const struct shim_call *c, enum np_trace_kind kind,
+	      const uint64_t *number, const uint64_t *end);
 void shim_local(const struct shim_call *c);
 void shim_poll(const struct shim_call *c);
 /* Once for each name. */
@@ -88,7 +90,7 @@ struct shim_comm {
 };
 void shim_comm_start(void);
 const struct shim_comm *shim_comm(const struct shim_call *c, MPI_Comm comm);
-/* group: NULL, or the communicator whose ranks it has. */
+/* like: NULL, or the communicator whose ranks it has. */
 void shim_comm_new(const struct shim_call *c, MPI_Comm comm,
 		   const MPI_Comm *like);
 void shim_comm_gone(const struct shim_call *c, MPI_Comm comm);
@@ -118,14 +120,10 @@ void shim_cancel(const struct shim_call *c, MPI_Request request);
 /* A number for the request of a collective, or -1. */
 int64_t shim_request_new(MPI_Request request);
 
-/* What of wild requests was matched is in their status. */
-bool shim_wants_status(void);
-
 /* A list of requests, kept while the call takes the handles away. */
 struct shim_wait {
 	MPI_Request few[32], *request;
 	MPI_Status few_st[32], *st; /* NULL: not known */
-	int n;
 	MPI_Status *own; /* those that are not the caller's */
 };
 /*
@@ -142,19 +140,20 @@ void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
 		    const int *index);
 void shim_wait_free(struct shim_wait *w);
 
-/* shim_collective.c */
+/* shim_comm.c: collectives, one record each, with a request or without. */
 
+#define SHIM_BEFORE 7 /* numbers of a record before its list */
 struct shim_collective {
 	enum np_collective which;
 	MPI_Comm comm;
 	bool rooted;
 	int root;
 	uint64_t sent, received;
-	const uint64_t *list; /* of the communicator's size, or NULL */
+	/* Of the communicator's size behind SHIM_BEFORE free ones, or NULL. */
+	uint64_t *list;
 	const MPI_Request *request; /* NULL: it is blocking */
 };
 void shim_collective(const struct shim_call *c,
 		     const struct shim_collective *k);
-uint64_t shim_bytes(int64_t count, MPI_Datatype type);
 
 #endif

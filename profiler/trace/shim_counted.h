@@ -6,7 +6,7 @@
 
 #define MESSAGE(n, type, peer_, tag_) (&(struct shim_message){ \
 	.comm = comm, .peer = peer_, .tag = tag_, \
-	.bytes = shim_bytes(n, type) })
+	.bytes = bytes(n, type) })
 
 #define SEND(name) \
 WRAP(name)(const void *buf, COUNT n, MPI_Datatype type, int dest, int tag, \
@@ -115,18 +115,19 @@ WRAP(Imrecv)(void *buf, COUNT n, MPI_Datatype type, MPI_Message *message,
 		    shim_local(&c_));
 }
 
-/* Bytes for each rank: of one type, or of a type each. */
+/* A record's list: bytes for each rank, of one type, or of a type each. */
 static uint64_t *C(blocks)(const struct shim_call *c, MPI_Comm comm,
 			   const COUNT *counts, MPI_Datatype type,
 			   const MPI_Datatype *types)
 {
 	const struct shim_comm *k = shim_comm(c, comm);
 	size_t n = k->id < 0 ? 0 : (size_t)k->size;
-	uint64_t *bytes = n ? shim_list(n) : NULL;
+	uint64_t *list = n ? shim_list(SHIM_BEFORE + n) : NULL;
 
-	for (size_t i = 0; bytes && i < n; i++)
-		bytes[i] = shim_bytes(counts[i], types ? types[i] : type);
-	return bytes;
+	for (size_t i = 0; list && i < n; i++)
+		list[SHIM_BEFORE + i] = bytes(counts[i],
+					      types ? types[i] : type);
+	return list;
 }
 
 static bool C(is_root)(const struct shim_call *c, MPI_Comm comm, int root)
@@ -153,8 +154,8 @@ WRAP(iname)(UNPACK ARGS, MPI_Comm comm, MPI_Request *request) \
 			__VA_ARGS__ })); \
 }
 
-#define SENT shim_bytes(sn, stype)
-#define GOT shim_bytes(rn, rtype)
+#define SENT bytes(sn, stype)
+#define GOT bytes(rn, rtype)
 #define AT_ROOT C(is_root)(&c_, comm, root_)
 /* What one rank has of it, whichever argument says so here. */
 #define OWN(there) ((there) == MPI_IN_PLACE ? GOT : SENT)
@@ -162,7 +163,7 @@ WRAP(iname)(UNPACK ARGS, MPI_Comm comm, MPI_Request *request) \
 BOTH(Bcast, Ibcast, (void *buf, COUNT n, MPI_Datatype type, int root_),
      (buf, n, type, root_),
      .which = NP_BCAST, .rooted = true, .root = root_,
-     .sent = shim_bytes(n, type))
+     .sent = bytes(n, type))
 BOTH(Gather, Igather,
      (const void *sbuf, COUNT sn, MPI_Datatype stype, void *rbuf, COUNT rn,
       MPI_Datatype rtype, int root_),
@@ -227,12 +228,12 @@ BOTH(Reduce, Ireduce,
       int root_),
      (sbuf, rbuf, n, type, op, root_),
      .which = NP_REDUCE, .rooted = true, .root = root_,
-     .sent = shim_bytes(n, type))
+     .sent = bytes(n, type))
 
 #define REDUCTION(name, iname, which_) \
 BOTH(name, iname, \
      (const void *sbuf, void *rbuf, COUNT n, MPI_Datatype type, MPI_Op op), \
-     (sbuf, rbuf, n, type, op), .which = which_, .sent = shim_bytes(n, type))
+     (sbuf, rbuf, n, type, op), .which = which_, .sent = bytes(n, type))
 REDUCTION(Allreduce, Iallreduce, NP_ALLREDUCE)
 REDUCTION(Scan, Iscan, NP_SCAN)
 REDUCTION(Exscan, Iexscan, NP_EXSCAN)
@@ -241,7 +242,7 @@ BOTH(Reduce_scatter_block, Ireduce_scatter_block,
      (const void *sbuf, void *rbuf, COUNT n, MPI_Datatype type, MPI_Op op),
      (sbuf, rbuf, n, type, op),
      .which = NP_REDUCE_SCATTER,
-     .sent = shim_bytes(n, type) * (uint64_t)shim_comm(&c_, comm)->size)
+     .sent = bytes(n, type) * (uint64_t)shim_comm(&c_, comm)->size)
 BOTH(Reduce_scatter, Ireduce_scatter,
      (const void *sbuf, void *rbuf, const COUNT *rn, MPI_Datatype type,
       MPI_Op op),

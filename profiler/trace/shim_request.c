@@ -162,16 +162,30 @@ static void give_back(struct slot *s)
 		drop(s);
 }
 
-bool shim_wants_status(void)
+static uint64_t *message(uint64_t *p, const struct shim_message *m)
 {
-	return n_wild > 0;
+	*p++ = (uint32_t)m->peer;
+	*p++ = (uint32_t)m->tag;
+	*p++ = m->bytes;
+	return p;
 }
 
-static uint8_t *put_message(uint8_t *p, const struct shim_message *m)
+/* One more than both; 0: any. */
+static uint64_t *open_message(uint64_t *p, const struct shim_message *m)
 {
-	p = np_varint_put(p, (uint32_t)m->peer);
-	p = np_varint_put(p, (uint32_t)m->tag);
-	return np_varint_put(p, m->bytes);
+	*p++ = m->peer == MPI_ANY_SOURCE ? 0 : (uint64_t)(m->peer + 1ll);
+	*p++ = m->tag == MPI_ANY_TAG ? 0 : (uint64_t)(m->tag + 1ll);
+	*p++ = m->bytes;
+	return p;
+}
+
+/* One that may not be there; put: as which of these. */
+static uint64_t *maybe(uint64_t *p, const struct shim_message *m,
+		       uint64_t *(*put)(uint64_t *,
+					const struct shim_message *))
+{
+	*p++ = m->peer != MPI_PROC_NULL;
+	return m->peer != MPI_PROC_NULL ? put(p, m) : p;
 }
 
 /* Its number, or -1: not followed, and said. */
@@ -197,15 +211,10 @@ static void put_one(const struct shim_call *c, enum np_trace_kind kind,
 		    const struct shim_message *m)
 {
 	int comm = comm_of(c, m->comm);
-	uint8_t *p;
+	uint64_t v[4] = { (uint64_t)comm };
 
-	if (comm < 0)
-		return;
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-	if (!p)
-		return;
-	p = np_varint_put(p, (uint64_t)comm);
-	np_trace_out_end(&shim_out, kind, put_message(p, m));
+	if (comm >= 0)
+		shim_put(c, kind, v, message(v + 1, m));
 }
 
 void shim_send(const struct shim_call *c, const struct shim_message *m)
@@ -232,49 +241,18 @@ void shim_recv(const struct shim_call *c, const struct shim_message *m,
 		put_one(c, NP_TRACE_RECV, &matched);
 }
 
-static uint8_t *put_maybe(uint8_t *p, const struct shim_message *m)
-{
-	if (m->peer == MPI_PROC_NULL)
-		return np_varint_put(p, 0);
-	return put_message(np_varint_put(p, 1), m);
-}
-
-/* Wildcards become 0 when 1 is added to all. */
-static struct shim_message open_message(const struct shim_message *m)
-{
-	struct shim_message o = *m;
-
-	if (o.peer == MPI_ANY_SOURCE)
-		o.peer = -1;
-	if (o.tag == MPI_ANY_TAG)
-		o.tag = -1;
-	return o;
-}
-
-static uint8_t *put_open(uint8_t *p, const struct shim_message *m)
-{
-	struct shim_message o = open_message(m);
-
-	p = np_varint_put(p, (uint64_t)(o.peer + 1ll));
-	p = np_varint_put(p, (uint64_t)(o.tag + 1ll));
-	return np_varint_put(p, o.bytes);
-}
-
 void shim_sendrecv(const struct shim_call *c, const struct shim_message *out,
 		   const struct shim_message *in, const MPI_Status *st)
 {
 	int comm = comm_of(c, out->comm);
 	struct shim_message matched = *in;
-	uint8_t *p;
+	uint64_t v[9] = { (uint64_t)comm }, *p;
 
 	if (comm < 0)
 		return;
 	match(&matched, st);
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-	if (!p)
-		return;
-	p = put_maybe(np_varint_put(p, (uint64_t)comm), out);
-	np_trace_out_end(&shim_out, NP_TRACE_SENDRECV, put_maybe(p, &matched));
+	p = maybe(v + 1, out, message);
+	shim_put(c, NP_TRACE_SENDRECV, v, maybe(p, &matched, message));
 }
 
 static unsigned wild(const struct shim_message *m)
@@ -296,22 +274,19 @@ void shim_post(const struct shim_call *c, enum np_trace_kind kind,
 	       const struct shim_message *m, MPI_Request request)
 {
 	unsigned flags = starts(kind) ? ACTIVE : PERSISTENT;
+	uint64_t v[5];
 	int64_t id;
 	int comm;
-	uint8_t *p;
 
 	if (is_none(c, m) || (comm = comm_of(c, m->comm)) < 0)
 		return;
 	id = new_request(request, flags | (receives(kind) ? wild(m) : 0));
 	if (id < 0)
 		return;
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-	if (!p)
-		return;
-	p = np_varint_put(p, (uint64_t)id);
-	p = np_varint_put(p, (uint64_t)comm);
-	p = receives(kind) ? put_open(p, m) : put_message(p, m);
-	np_trace_out_end(&shim_out, kind, p);
+	v[0] = (uint64_t)id;
+	v[1] = (uint64_t)comm;
+	shim_put(c, kind, v, (receives(kind) ? open_message : message)(v + 2,
+								       m));
 }
 
 void shim_post_both(const struct shim_call *c, const struct shim_message *out,
@@ -319,28 +294,22 @@ void shim_post_both(const struct shim_call *c, const struct shim_message *out,
 {
 	int comm = comm_of(c, out->comm);
 	int64_t id = comm < 0 ? -1 : new_request(request, ACTIVE | wild(in));
-	uint8_t *p;
+	uint64_t v[10] = { (uint64_t)id, (uint64_t)comm }, *p;
 
 	if (id < 0)
 		return;
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-	if (!p)
-		return;
-	p = np_varint_put(p, (uint64_t)id);
-	p = put_maybe(np_varint_put(p, (uint64_t)comm), out);
-	p = np_varint_put(p, in->peer != MPI_PROC_NULL);
-	if (in->peer != MPI_PROC_NULL)
-		p = put_open(p, in);
-	np_trace_out_end(&shim_out, NP_TRACE_ISENDRECV, p);
+	p = maybe(v + 2, out, message);
+	shim_put(c, NP_TRACE_ISENDRECV, v, maybe(p, in, open_message));
 }
 
 void shim_begin_all(const struct shim_call *c, int n, const MPI_Request *r)
 {
-	uint64_t *id = shim_list((size_t)n);
-	size_t k = 0;
-	uint8_t *p;
+	uint64_t *v = shim_list((size_t)n + 1), *p;
 
-	for (int i = 0; id && i < n; i++) {
+	if (!v)
+		return;
+	p = v + 1;
+	for (int i = 0; i < n; i++) {
 		struct slot *s = find(SHIM_KEY(r[i]));
 		struct request *q = s ? &requests[s->first - 1] : NULL;
 
@@ -349,30 +318,23 @@ void shim_begin_all(const struct shim_call *c, int n, const MPI_Request *r)
 		if ((q->flags & WILD) && !(q->flags & ACTIVE))
 			n_wild++;
 		q->flags |= ACTIVE;
-		id[k++] = (uint64_t)(s->first - 1);
+		*p++ = (uint64_t)(s->first - 1);
 	}
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, k + 1);
-	if (!p)
-		return;
-	p = np_varint_put(p, k);
-	for (size_t i = 0; i < k; i++)
-		p = np_varint_put(p, id[i]);
-	np_trace_out_end(&shim_out, NP_TRACE_START, p);
+	v[0] = (uint64_t)(p - v - 1);
+	shim_put(c, NP_TRACE_START, v, p);
 }
 
 void shim_free(const struct shim_call *c, MPI_Request request)
 {
 	struct slot *s = find(SHIM_KEY(request));
-	uint8_t *p;
+	uint64_t id;
 
 	if (!s) {
 		shim_local(c);
 		return;
 	}
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-	if (p)
-		np_trace_out_end(&shim_out, NP_TRACE_FREE,
-				 np_varint_put(p, (uint64_t)(s->first - 1)));
+	id = (uint64_t)(s->first - 1);
+	shim_put(c, NP_TRACE_FREE, &id, &id + 1);
 	give_back(s);
 }
 
@@ -395,7 +357,6 @@ MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 	bool few = n <= (int)NP_ARRAY_SIZE(w->few);
 	size_t count = n > 0 ? (size_t)n : 0;
 
-	w->n = n;
 	w->own = NULL;
 	w->st = ignored ? NULL : user;
 	w->request = few ? w->few : malloc(count * sizeof(*r));
@@ -403,7 +364,8 @@ MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 		return user;
 	if (count)
 		memcpy(w->request, r, count * sizeof(*r));
-	if (ignored && shim_wants_status()) {
+	/* What of wild requests was matched is in their status. */
+	if (ignored && n_wild) {
 		w->own = few ? w->few_st : malloc(count * sizeof(*w->own));
 		w->st = w->own;
 	}
@@ -419,7 +381,7 @@ void shim_wait_free(struct shim_wait *w)
 }
 
 /* One that is done, and what it was; p: where that is put. */
-static uint8_t *put_done(uint8_t *p, struct slot *s, MPI_Status *st)
+static uint64_t *put_done(uint64_t *p, struct slot *s, MPI_Status *st)
 {
 	struct request *q = &requests[s->first - 1];
 	bool tells = (q->flags & WILD) && st;
@@ -427,11 +389,10 @@ static uint8_t *put_done(uint8_t *p, struct slot *s, MPI_Status *st)
 
 	if (tells)
 		PMPI_Test_cancelled(st, &cancelled);
-	p = np_varint_put(p, (uint64_t)s->first * 4 +
-			     (cancelled ? 2 : tells));
+	*p++ = (uint64_t)s->first * 4 + (cancelled ? 2 : tells);
 	if (tells && !cancelled) {
-		p = np_varint_put(p, (uint32_t)st->MPI_SOURCE);
-		p = np_varint_put(p, (uint32_t)st->MPI_TAG);
+		*p++ = (uint32_t)st->MPI_SOURCE;
+		*p++ = (uint32_t)st->MPI_TAG;
 	}
 	if (!(q->flags & PERSISTENT)) {
 		give_back(s);
@@ -453,13 +414,9 @@ static struct slot *active(const struct shim_wait *w, int i, const int *index)
 void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
 		    const int *index)
 {
-	uint8_t *p;
+	uint64_t *v = shim_list(3 * (size_t)n + 1), *p = v;
 
-	if (!w->request)
-		return;
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns,
-			       3 * (size_t)n + 1);
-	if (!p)
+	if (!w->request || !v)
 		return;
 	for (int i = 0; i < n; i++) {
 		struct slot *s = active(w, i, index);
@@ -467,5 +424,6 @@ void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
 		if (s)
 			p = put_done(p, s, w->st ? &w->st[i] : NULL);
 	}
-	np_trace_out_end(&shim_out, NP_TRACE_WAIT, np_varint_put(p, 0));
+	*p++ = 0;
+	shim_put(c, NP_TRACE_WAIT, v, p);
 }

@@ -15,6 +15,23 @@ SHIM_LARGE(SHIM_REAL)
 #define IS_WILD(source, tag) \
 	((source) == MPI_ANY_SOURCE || (tag) == MPI_ANY_TAG)
 
+/* MPI 4.1 has another name for it. */
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION > 0)
+#define TYPE_SIZE PMPI_Type_size_c
+#else
+#define TYPE_SIZE PMPI_Type_size_x
+#endif
+
+static uint64_t bytes(int64_t count, MPI_Datatype type)
+{
+	MPI_Count size = 0;
+
+	/* Where there is nothing, the type need not be one. */
+	if (count <= 0 || TYPE_SIZE(type, &size) || size < 0)
+		return 0;
+	return (uint64_t)count * (uint64_t)size;
+}
+
 #define C(name) name
 #define WRAP(name) static int wrap_##name
 #define REAL(name) real_##name

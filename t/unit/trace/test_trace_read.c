@@ -374,13 +374,8 @@ static void test_cap(void)
 
 	T_CHECK(!np_trace_out_open(&o, fd, &h, 3 << 20, 0));
 	close(fd);
-	for (; n < 4000000; n++) {
-		uint8_t *p = np_trace_out_begin(&o, n, n + 1, 0);
-
-		if (!p)
-			break;
-		np_trace_out_end(&o, NP_TRACE_LOCAL, p);
-	}
+	for (; o.map && n < 4000000; n++)
+		np_trace_out_put(&o, NP_TRACE_LOCAL, n, n + 1, NULL, 0);
 	np_trace_out_close(&o);
 	snprintf(path, sizeof(path), "%s/rank.0", dir);
 	T_CHECK(n > 900000 && n < 4000000);
