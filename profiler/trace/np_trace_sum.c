@@ -7,7 +7,7 @@ static void add(struct np_trace_sum *s, const struct np_trace_event *ev,
 {
 	s->records++;
 	s->sent += ev->out.there;
-	s->sent_bytes += ev->out.bytes;
+	s->sent_bytes += ev->out.there ? ev->out.bytes : 0;
 	s->received += ev->in.there;
 	if (ev->kind == NP_TRACE_COLLECTIVE)
 		s->collectives[ev->collective]++;

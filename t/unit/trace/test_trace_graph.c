@@ -2,6 +2,7 @@
 #include "np_goal.h"
 #include "np_trace_allprof.h"
 #include "np_trace_graph.h"
+#include "np_trace_sum.h"
 #include "some_trace.h"
 
 #include <stdio.h>
@@ -353,6 +354,22 @@ static void test_liballprof_of_sizes(void)
 	T_CHECK(count(text, "send") == 12 && count(same, "send") == 12);
 }
 
+static void test_sum(void)
+{
+	const char *dir = some_trace_dir();
+	struct np_trace_files f;
+	struct np_trace_sum s;
+
+	some_lines(dir, "run-0.txt", "MPI_Init:-:0:0:10\n"
+		   "MPI_Send:20:9:10:11,8,8:-2:7:7,0,1:21\n"
+		   "MPI_Sendrecv:25:9:2:11,8,8:0:7:9:2:11,8,8:0:7:7,0,1:0:30\n"
+		   "MPI_Finalize:30:-\n");
+	T_CHECK(!np_trace_files_find(dir, &f, NULL));
+	T_CHECK(!np_trace_sum(&f, &s, NULL));
+	np_trace_files_free(&f);
+	T_CHECK(s.sent == 1 && s.sent_bytes == 16 && s.received == 1);
+}
+
 static const struct {
 	const char *name, *file[3], *says;
 } places[] = {
@@ -397,6 +414,7 @@ static const struct t_case cases[] = {
 	{ "the text of a text is the same graph", test_liballprof_again },
 	{ "so are its collectives of sizes that differ",
 	  test_liballprof_of_sizes },
+	{ "what is sent to nobody is not counted", test_sum },
 	{ "files of a trace are found, or what is missing is told",
 	  test_files },
 	{ NULL, NULL },
