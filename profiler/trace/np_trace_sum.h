@@ -10,6 +10,9 @@ struct np_trace_sum {
 	uint64_t records;
 	double sec;	     /* from MPI_Init() to the end, the longest rank */
 	double calls_sec;    /* of that in calls, the mean of the ranks */
+	/* As mpiP has it, without MPI_Finalize(); all ranks together. */
+	double app_sec, mpi_sec, max_app_sec;
+	double given_bytes; /* sent, and the own part of collectives */
 	uint64_t sent, sent_bytes, received; /* messages */
 	uint64_t collectives[NP_N_COLLECTIVES];
 	uint64_t communicators; /* that rank 0 had, MPI's own two included */
