@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
@@ -180,7 +181,12 @@ static void read_blocks(struct work *w)
 
 /* ---- medians over blocks, and where rendezvous begins ---- */
 
-static struct np_loggps_value median_at(double *x, size_t n, double confidence)
+/*
+ * The median of x[n], n > 0, which is sorted, and its interval: the ranks k
+ * and n + 1 - k with the greatest k for which both are passed by the true
+ * median with at most (1 - confidence) / 2.
+ */
+static struct np_loggps_value interval(double *x, size_t n, double confidence)
 {
 	const double tail = (1 - confidence) / 2;
 	const double value = median(x, n);
@@ -191,11 +197,6 @@ static struct np_loggps_value median_at(double *x, size_t n, double confidence)
 		k++;
 	k = k ? k - 1 : 0;
 	return (struct np_loggps_value){ value, x[k], x[n - 1 - k] };
-}
-
-struct np_loggps_value np_loggps_median(double *x, size_t n)
-{
-	return median_at(x, n, NP_LOGGPS_CONFIDENCE);
 }
 
 /* The median over blocks of one size. */
@@ -269,13 +270,13 @@ static size_t find_step(const struct trips *t, struct np_loggps_value *step)
 		t->column[b] = step_of(t->bytes, t->sec + b * t->n_sizes,
 					best);
 	/* The greatest of many: each of them must be as unlikely as all. */
-	sure = median_at(t->column, t->n_blocks,
+	sure = interval(t->column, t->n_blocks,
 			 1 - (1 - NP_LOGGPS_CONFIDENCE) /
 						 (double)t->n_sizes);
 	if (sure.low < LEAST_STEP * sec[0] ||
 	    sure.low < LEAST_SHARE * sec[best])
 		return 0;
-	*step = np_loggps_median(t->column, t->n_blocks);
+	*step = interval(t->column, t->n_blocks, NP_LOGGPS_CONFIDENCE);
 	return best;
 }
 
@@ -363,12 +364,12 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 	for (size_t k = 0; k < N_SAID; k++) {
 		for (size_t b = 0; b < t->n_blocks; b++)
 			t->column[b] = w->block[b].said[k];
-		*value[k] = np_loggps_median(t->column, t->n_blocks);
+		*value[k] = interval(t->column, t->n_blocks, NP_LOGGPS_CONFIDENCE);
 	}
 	for (size_t b = 0; b < t->n_blocks; b++)
 		t->column[b] = slope(t->bytes, t->sec + b * t->n_sizes, from,
 				     t->n_sizes, step);
-	out->G = np_loggps_median(t->column, t->n_blocks);
+	out->G = interval(t->column, t->n_blocks, NP_LOGGPS_CONFIDENCE);
 	return plausible(out, err);
 }
 
@@ -415,8 +416,8 @@ int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 
 	if (!copy)
 		return np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < n; i++)
-		copy[i] = sample[i];
+	if (n)
+		memcpy(copy, sample, n * sizeof(*copy));
 	rc = take(&w, copy, n, err);
 	if (!rc) {
 		read_blocks(&w);
