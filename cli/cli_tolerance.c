@@ -19,8 +19,7 @@ static int deadlock(const struct np_graph *g, const struct np_cycle *c)
 	cli_fail("the program never ends: %zu operations wait for each other, "
 		 "each for the next:", c->n);
 	for (size_t i = 0; i < c->n && i < NP_CYCLE_OPS; i++)
-		fprintf(stderr, "  %s\n", np_graph_say(g, c->op[i].rank,
-						       c->op[i].i, buf,
+		fprintf(stderr, "  %s\n", np_graph_say(g, c->node[i], buf,
 						       sizeof(buf)));
 	if (c->n > NP_CYCLE_OPS)
 		fprintf(stderr, "  and %zu more\n", c->n - NP_CYCLE_OPS);

@@ -25,8 +25,8 @@
 
 /* Operations that wait for each other in a circle, each for the next. */
 struct np_cycle {
-	size_t n; /* of all; the first NP_CYCLE_OPS of them: */
-	struct { uint32_t rank, i; } op[NP_CYCLE_OPS];
+	size_t n; /* of all; the first NP_CYCLE_OPS, for np_graph_say(): */
+	uint32_t node[NP_CYCLE_OPS];
 };
 
 struct np_tolerance_opt {
@@ -104,11 +104,12 @@ int np_tolerance_critical(struct np_tolerance *t, double low, double high,
 			  struct np_err *err);
 
 /*
- * Size of what is left of a graph, for those who want to know; and of how
- * many laps of a loop one stands for all, or 0.
+ * What is left of a graph, for those who want to know; and of how many laps of
+ * a loop one stands for all, or 0.
  */
-size_t np_tolerance_vertices(const struct np_tolerance *t);
-size_t np_tolerance_edges(const struct np_tolerance *t);
-size_t np_tolerance_folded(const struct np_tolerance *t);
+struct np_tolerance_size {
+	size_t vertices, edges, laps;
+};
+struct np_tolerance_size np_tolerance_size(const struct np_tolerance *t);
 
 #endif
