@@ -1,7 +1,7 @@
 /*
  * Wrappers of calls with counts, for shim_wraps.c, which includes this once
- * with int as COUNT and once more, where the MPI has them, for the calls with
- * larger counts.  C(name): the name with its suffix; DISPL: of displacements.
+ * with int as COUNT and, where the MPI has them, once for the calls with larger
+ * counts.  C(name): the name with its suffix; DISPL: of displacements.
  */
 
 #define MESSAGE(n, type, peer_, tag_) (&(struct shim_message){ \
@@ -24,8 +24,7 @@ SEND(Rsend)
 WRAP(Recv)(void *buf, COUNT n, MPI_Datatype type, int source, int tag,
 	   MPI_Comm comm, MPI_Status *status)
 {
-	MPI_Status own, *st = IGNORED(status) && IS_WILD(source, tag) ? &own :
-			      status;
+	MPI_Status own, *st = STATUS(source, tag, status, &own);
 
 	SHIM_FOLLOW(REAL(Recv)(buf, n, type, source, tag, comm, st),
 		    shim_recv(&c_, MESSAGE(n, type, source, tag), st));
@@ -35,8 +34,7 @@ WRAP(Sendrecv)(const void *sbuf, COUNT sn, MPI_Datatype stype, int dest,
 	       int stag, void *rbuf, COUNT rn, MPI_Datatype rtype, int source,
 	       int rtag, MPI_Comm comm, MPI_Status *status)
 {
-	MPI_Status own, *st = IGNORED(status) && IS_WILD(source, rtag) ? &own :
-			      status;
+	MPI_Status own, *st = STATUS(source, rtag, status, &own);
 
 	SHIM_FOLLOW(REAL(Sendrecv)(sbuf, sn, stype, dest, stag, rbuf, rn, rtype,
 				   source, rtag, comm, st),
@@ -48,8 +46,7 @@ WRAP(Sendrecv_replace)(void *buf, COUNT n, MPI_Datatype type, int dest,
 		       int stag, int source, int rtag, MPI_Comm comm,
 		       MPI_Status *status)
 {
-	MPI_Status own, *st = IGNORED(status) && IS_WILD(source, rtag) ? &own :
-			      status;
+	MPI_Status own, *st = STATUS(source, rtag, status, &own);
 
 	SHIM_FOLLOW(REAL(Sendrecv_replace)(buf, n, type, dest, stag, source,
 					   rtag, comm, st),
@@ -215,9 +212,9 @@ BOTH(Alltoallv, Ialltoallv,
 	C(blocks)(&c_, comm, rn, rtype, NULL) :
 	C(blocks)(&c_, comm, sn, stype, NULL))
 BOTH(Alltoallw, Ialltoallw,
-     (const void *sbuf, const COUNT *sn, const WDISPL *sat,
+     (const void *sbuf, const COUNT *sn, const DISPL *sat,
       const MPI_Datatype *stype, void *rbuf, const COUNT *rn,
-      const WDISPL *rat, const MPI_Datatype *rtype),
+      const DISPL *rat, const MPI_Datatype *rtype),
      (sbuf, sn, sat, stype, rbuf, rn, rat, rtype),
      .which = NP_ALLTOALLV,
      .list = sbuf == MPI_IN_PLACE ?

@@ -12,8 +12,10 @@ SHIM_LARGE(SHIM_REAL)
 
 #define UNPACK(...) __VA_ARGS__
 #define IGNORED(status) ((status) == MPI_STATUS_IGNORE)
-#define IS_WILD(source, tag) \
-	((source) == MPI_ANY_SOURCE || (tag) == MPI_ANY_TAG)
+/* Of a receive: what was matched has to be known, whoever asks. */
+#define STATUS(source, tag, status, own) \
+	(IGNORED(status) && ((source) == MPI_ANY_SOURCE || \
+			     (tag) == MPI_ANY_TAG) ? (own) : (status))
 
 /* MPI 4.1 has another name for it. */
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION > 0)
@@ -32,37 +34,23 @@ static uint64_t bytes(int64_t count, MPI_Datatype type)
 	return (uint64_t)count * (uint64_t)size;
 }
 
-#define C(name) name
-#define WRAP(name) static int wrap_##name
-#define REAL(name) real_##name
-#define COUNT int
-#define DISPL int
-#define WDISPL int
-#include "shim_counted.h"
-#undef C
-#undef WRAP
-#undef REAL
-#undef COUNT
-#undef DISPL
-#undef WDISPL
+#define WRAP(name) static int C(wrap_##name)
+#define REAL(name) C(real_##name)
 
 #if MPI_VERSION >= 4
 #define C(name) name##_c
-#define WRAP(name) static int wrap_##name##_c
-#define REAL(name) real_##name##_c
 #define COUNT MPI_Count
 #define DISPL MPI_Aint
-#define WDISPL MPI_Aint
 #include "shim_counted.h"
 #undef C
-#undef WRAP
-#undef REAL
 #undef COUNT
 #undef DISPL
-#undef WDISPL
 #endif
 
-#define WRAP(name) static int wrap_##name
+#define C(name) name
+#define COUNT int
+#define DISPL int
+#include "shim_counted.h"
 
 static void start(int threads)
 {
