@@ -25,16 +25,13 @@ struct trips {
 
 /* What one block says of the shortest messages. */
 enum { LATENCY, GAP, SEND, RECV, N_SAID };
-struct block {
-	double said[N_SAID];
-};
 
 struct work {
 	const struct np_loggps_sample *sample; /* sorted */
 	size_t n;
 	struct trips trips;
-	struct block *block;
-	double *times;	/* of one kind in one block: n */
+	double (*said)[N_SAID]; /* of each block */
+	double *times;		/* of one kind in one block: n */
 };
 
 /* ---- what there is ---- */
@@ -123,12 +120,12 @@ static size_t read_block(struct work *w, size_t at, size_t b, int *whole)
 {
 	struct trips *t = &w->trips;
 	double *trip = t->sec + b * t->n_sizes, sec;
-	double *out = w->block[b].said, shortest;
+	double *out = w->said[b], shortest;
 	size_t begin = at, n_trips = 0;
 	uint32_t block = w->sample[at].block;
 	double first = NAN;
 
-	w->block[b] = (struct block){ { NAN, NAN, NAN, NAN } };
+	out[LATENCY] = out[GAP] = out[SEND] = out[RECV] = NAN;
 	while (at < w->n && w->sample[at].block == block) {
 		const struct np_loggps_sample *s = &w->sample[at];
 
@@ -363,7 +360,7 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 	out->S_above = step ? t->bytes[step] : 0;
 	for (size_t k = 0; k < N_SAID; k++) {
 		for (size_t b = 0; b < t->n_blocks; b++)
-			t->column[b] = w->block[b].said[k];
+			t->column[b] = w->said[b][k];
 		*value[k] = interval(t->column, t->n_blocks, NP_LOGGPS_CONFIDENCE);
 	}
 	for (size_t b = 0; b < t->n_blocks; b++)
@@ -398,11 +395,11 @@ static int take(struct work *w, struct np_loggps_sample *copy, size_t n,
 		rows += !i || copy[i].block != copy[i - 1].block;
 	w->sample = copy;
 	w->n = n;
-	w->block = calloc(rows, sizeof(*w->block));
+	w->said = calloc(rows, sizeof(*w->said));
 	w->times = calloc(n, sizeof(*w->times));
 	t->column = calloc(rows, sizeof(*t->column));
 	t->sec = calloc(rows * t->n_sizes, sizeof(*t->sec));
-	return w->block && w->times && t->column && t->sec ?
+	return w->said && w->times && t->column && t->sec ?
 	       0 : np_errf(err, -ENOMEM, "out of memory");
 }
 
@@ -426,7 +423,7 @@ int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 			     "whole: expected every size, overheads and gap");
 	}
 	free(copy);
-	free(w.block);
+	free(w.said);
 	free(w.times);
 	free(w.trips.column);
 	free(w.trips.sec);
