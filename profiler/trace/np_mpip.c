@@ -48,7 +48,7 @@ struct state {
 	enum section section;
 	bool is_report, seen[OTHER + 1], has_sum;
 	bool *task; /* which are in the times */
-	uint32_t n_rows, n_room;
+	uint32_t n_rows;
 	double app_sec, mpi_sec; /* of these rows */
 };
 
@@ -130,24 +130,17 @@ static int take_header(struct state *s)
 	return 0;
 }
 
-/* A bit of memory for each task that is there, not for each that is claimed. */
+/* Its row is there; the header, which says how many there are, is over. */
 static int mark_task(struct state *s, double task)
 {
 	uint32_t i = (uint32_t)task;
 
 	if (i >= s->out->n_tasks)
 		return refuse(s, "a task that the header does not have");
-	if (i >= s->n_room) {
-		uint32_t room = s->out->n_tasks;
-		bool *more = realloc(s->task, room * sizeof(*more));
-
-		if (!more)
-			return np_errf(s->err, -ENOMEM, "%s: no memory",
-				       s->where);
-		memset(more + s->n_room, 0, room - s->n_room);
-		s->task = more;
-		s->n_room = room;
-	}
+	if (!s->task)
+		s->task = calloc(s->out->n_tasks, sizeof(*s->task));
+	if (!s->task)
+		return np_errf(s->err, -ENOMEM, "%s: no memory", s->where);
 	if (s->task[i])
 		return refuse(s, "a second row of this task");
 	s->task[i] = true;
