@@ -133,10 +133,11 @@ static int take_header(struct state *s)
 /* Its row is there; the header, which says how many there are, is over. */
 static int mark_task(struct state *s, double task)
 {
-	uint32_t i = (uint32_t)task;
+	uint32_t i;
 
-	if (i >= s->out->n_tasks)
+	if (task >= s->out->n_tasks)
 		return refuse(s, "a task that the header does not have");
+	i = (uint32_t)task;
 	if (!s->task)
 		s->task = calloc(s->out->n_tasks, sizeof(*s->task));
 	if (!s->task)
