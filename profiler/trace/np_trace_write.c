@@ -67,7 +67,7 @@ int np_trace_out_open(struct np_trace_out *o, int dir,
 }
 
 /* Returns the byte after it. */
-static uint8_t *varint(uint8_t *p, uint64_t v)
+static inline uint8_t *varint(uint8_t *p, uint64_t v)
 {
 	while (v >= 128) {
 		*p++ = (uint8_t)(v | 128);
@@ -115,8 +115,8 @@ static bool grow(struct np_trace_out *o, size_t bytes)
 }
 
 /* A record's times; n numbers have room from there on.  NULL: it has none. */
-static uint8_t *begin(struct np_trace_out *o, uint64_t start_ns,
-		      uint64_t end_ns, size_t n)
+static inline uint8_t *begin(struct np_trace_out *o, uint64_t start_ns,
+			     uint64_t end_ns, size_t n)
 {
 	size_t need = HEAD + n * VARINT;
 	uint8_t *p;

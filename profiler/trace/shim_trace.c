@@ -177,13 +177,6 @@ uint64_t *shim_list(size_t n)
 	return list;
 }
 
-void shim_put(const struct shim_call *c, enum np_trace_kind kind,
-	      const uint64_t *number, const uint64_t *end)
-{
-	np_trace_out_put(&shim_out, kind, c->start_ns, c->end_ns, number,
-			 (size_t)(end - number));
-}
-
 void shim_local(const struct shim_call *c)
 {
 	shim_put(c, NP_TRACE_LOCAL, NULL, NULL);
