@@ -28,8 +28,6 @@ static int deadlock(const struct np_graph *g, const struct np_cycle *c)
 
 /* What np_tolerance_new() wants to know, with room for what it points to. */
 struct options {
-	struct np_placed placed;
-	struct np_paths paths;
 	struct np_cycle cycle;
 	struct np_tolerance_opt opt;
 };
@@ -38,15 +36,13 @@ static void fill_in(struct options *o, int x,
 		    const struct cli_tolerance_ask *ask, const uint32_t *node)
 {
 	*o = (struct options){
-		.placed = { ask->topology, node, ask->wire_ns, ask->switch_ns,
-			    x == TOLERANCE_SWITCH },
-		.paths = { np_placed_path, &o->placed },
 		.opt = {
 			.net = ask->net, .cycle = &o->cycle,
 			.x = x == TOLERANCE_SWITCH ? NP_LOGGPS_L :
 						     (enum np_loggps_param)x,
 			.one_cpu = ask->serial, .one_link = ask->shared_links,
-			.paths = ask->topology ? &o->paths : NULL,
+			.placed = { ask->topology, node, ask->wire_ns,
+				    ask->switch_ns, x == TOLERANCE_SWITCH },
 		},
 	};
 	if (ask->topology)

@@ -22,14 +22,15 @@ static struct np_cost sum(struct np_cost c, struct np_cost d)
 /* From the start of a send until its first byte is at its receiver. */
 static struct np_cost way_of(const struct np_events *e, uint32_t send)
 {
-	const struct np_paths *paths = e->opt->paths;
+	const struct np_placed *placed = &e->opt->placed;
 	struct np_cost c = { 0, 0 };
 	uint32_t times = 1;
 
-	if (paths)
-		paths->get(paths->arg, np_graph_part_of(e->g, send)->rank,
-			   np_graph_part_of(e->g, e->g->node[send].peer)->rank,
-			   &c.a, &times);
+	if (placed->t)
+		np_placed_path(placed, np_graph_part_of(e->g, send)->rank,
+			       np_graph_part_of(e->g,
+						e->g->node[send].peer)->rank,
+			       &c.a, &times);
 	c = sum(c, pay(e, NP_LOGGPS_L, times));
 	return sum(c, pay(e, NP_LOGGPS_o, 1));
 }

@@ -20,6 +20,7 @@
 #include "np_err.h"
 #include "np_graph.h"
 #include "np_loggps.h"
+#include "np_topology.h"
 
 #define NP_CYCLE_OPS 32
 
@@ -32,7 +33,7 @@ struct np_cycle {
 struct np_tolerance_opt {
 	struct np_loggps net;
 	enum np_loggps_param x; /* the one that is let go */
-	const struct np_paths *paths; /* NULL: all are alike */
+	struct np_placed placed;
 	/*
 	 * What one has of which there is one for all: turns are taken in the
 	 * order in which operations would start if nobody were in the way, at

@@ -243,10 +243,9 @@ uint32_t np_topology_hops(const struct np_topology *t, uint32_t a, uint32_t b)
 	}
 }
 
-void np_placed_path(const void *arg, uint32_t from, uint32_t to,
+void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
 		    double *fixed_ns, uint32_t *times)
 {
-	const struct np_placed *p = arg;
 	uint32_t h = np_topology_hops(p->t, p->node[from], p->node[to]);
 	uint32_t wires = h ? h + 1 : 0;
 

@@ -315,7 +315,7 @@ static void warn(const struct build *b, const char *fmt, ...)
 	va_end(ap);
 	snprintf(line, sizeof(line), "%.200s: rank %u: %s",
 		 b->files->path[b->rank], b->rank, text);
-	b->o->warn(line, b->o->arg);
+	b->o->warn(line, NULL);
 }
 
 static void add_event(struct build *b, const struct np_trace_event *ev)

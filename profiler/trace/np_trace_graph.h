@@ -14,9 +14,8 @@
 
 struct np_trace_options {
 	const struct np_choices *choices; /* NULL: the usual ones */
-	/* Hears of what is missing, a line each; may be NULL. */
+	/* Hears of what is missing, a line each; may be NULL.  arg: NULL. */
 	void (*warn)(const char *line, void *arg);
-	void *arg;
 };
 
 /*

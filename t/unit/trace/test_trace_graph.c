@@ -25,7 +25,7 @@ static void warn(const char *line, void *arg)
 static int graph_text(const char *dir, const struct np_choices *choices,
 		      char *text, size_t size)
 {
-	const struct np_trace_options o = { choices, warn, NULL };
+	const struct np_trace_options o = { choices, warn };
 	struct np_trace_files f = { 0 };
 	struct np_err err = NP_ERR_INIT;
 	struct np_graph *g = NULL;
