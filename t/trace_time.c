@@ -18,8 +18,7 @@
 
 #include "np_text.h"
 #include "np_tolerance.h"
-#include "np_trace_files.h"
-#include "np_trace_graph.h"
+#include "np_trace.h"
 #include "np_trace_read.h"
 
 /* From the end of MPI_Init() to the last event of that rank. */

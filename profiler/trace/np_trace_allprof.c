@@ -1,4 +1,4 @@
-#include "np_trace_allprof.h"
+#include "np_trace.h"
 
 #include <ctype.h>
 #include <errno.h>

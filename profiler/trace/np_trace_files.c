@@ -1,4 +1,4 @@
-#include "np_trace_files.h"
+#include "np_trace.h"
 
 #include <ctype.h>
 #include <dirent.h>

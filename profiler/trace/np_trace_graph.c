@@ -1,4 +1,4 @@
-#include "np_trace_graph.h"
+#include "np_trace.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "np_trace_sum.h"
+#include "np_trace.h"
 
 #include "np_mpip.h"
 #include "np_trace_read.h"

@@ -1,8 +1,6 @@
 #include "t.h"
 #include "np_goal.h"
-#include "np_trace_allprof.h"
-#include "np_trace_graph.h"
-#include "np_trace_sum.h"
+#include "np_trace.h"
 #include "some_trace.h"
 
 #include <stdio.h>
