@@ -13,7 +13,7 @@ enum { ACTIVE = 1, PERSISTENT = 2, WILD = 4 };
 
 struct request {
 	MPI_Request handle;
-	int64_t next; /* the next of the same handle, or the next free; or -1 */
+	int64_t next; /* the next of its row, or the next free one; or -1 */
 	unsigned flags;
 };
 
@@ -21,87 +21,56 @@ static struct request *requests;
 static int64_t n_requests, room, first_free = -1;
 static size_t n_wild; /* wildcards that are not done, and what is cancelled */
 
-/* Handles: where the first and the last request of one is; 0: empty. */
-struct slot {
-	uint64_t key;
-	int64_t first, last; /* +1 */
-};
-static struct slot *slots;
-static size_t n_slots, n_used;
+/* Requests by their handles: as many rows as there is room for requests. */
+static struct row {
+	int64_t first;
+	int64_t *end; /* where the number of one more is put */
+} *rows;
 
-static size_t home(uint64_t key)
+static struct row *row_of(struct row *all, int64_t n, MPI_Request handle)
 {
-	return (size_t)((key * 0x9e3779b97f4a7c15ull) >> 32) & (n_slots - 1);
+	return &all[(SHIM_KEY(handle) * 0x9e3779b97f4a7c15ull) >> 32 &
+		    (uint64_t)(n - 1)];
 }
 
-static struct slot *find(uint64_t key)
+/* Where the number of its first request is; NULL: it has none. */
+static int64_t *find(MPI_Request handle)
 {
-	size_t i;
+	int64_t *at = room ? &row_of(rows, room, handle)->first : NULL;
 
-	if (!n_slots)
-		return NULL;
-	for (i = home(key); slots[i].first; i = (i + 1) & (n_slots - 1))
-		if (slots[i].key == key)
-			return &slots[i];
-	return NULL;
+	while (at && *at >= 0 && requests[*at].handle != handle)
+		at = &requests[*at].next;
+	return at && *at >= 0 ? at : NULL;
 }
 
-static struct slot *place(uint64_t key)
+static void append(struct row *row, int64_t i)
 {
-	size_t i = home(key);
-
-	while (slots[i].first && slots[i].key != key)
-		i = (i + 1) & (n_slots - 1);
-	return &slots[i];
+	requests[i].next = -1;
+	*row->end = i;
+	row->end = &requests[i].next;
 }
 
 static bool widen(void)
 {
-	struct slot *old = slots, *wider;
-	size_t n_old = n_slots, n = n_slots ? 2 * n_slots : 256;
+	int64_t n = room ? 2 * room : 256, next;
+	struct row *wider = malloc((size_t)n * sizeof(*wider));
+	struct request *r = wider ? realloc(requests, (size_t)n * sizeof(*r)) :
+				    NULL;
 
-	if (2 * (n_used + 1) <= n_slots)
-		return true;
-	wider = calloc(n, sizeof(*wider));
-	if (!wider)
+	if (!r) {
+		free(wider);
 		return false;
-	slots = wider;
-	n_slots = n;
-	for (size_t i = 0; i < n_old; i++)
-		if (old[i].first)
-			*place(old[i].key) = old[i];
-	free(old);
-	return true;
-}
-
-/* Close the gap, so that what was put behind it is found. */
-static void drop(struct slot *gone)
-{
-	size_t gap = (size_t)(gone - slots), i = gap;
-
-	slots[gap].first = 0;
-	n_used--;
-	for (;;) {
-		i = (i + 1) & (n_slots - 1);
-		if (!slots[i].first)
-			return;
-		if (((i - home(slots[i].key)) & (n_slots - 1)) <
-		    ((i - gap) & (n_slots - 1)))
-			continue;
-		slots[gap] = slots[i];
-		slots[i].first = 0;
-		gap = i;
 	}
-}
-
-static bool more_requests(void)
-{
-	int64_t n = room ? 2 * room : 256;
-	struct request *r = realloc(requests, (size_t)n * sizeof(*r));
-
-	if (!r)
-		return false;
 	requests = r;
+	for (int64_t i = 0; i < n; i++)
+		wider[i] = (struct row){ -1, &wider[i].first };
+	for (int64_t k = 0; k < room; k++)
+		for (int64_t i = rows[k].first; i >= 0; i = next) {
+			next = r[i].next;
+			append(row_of(wider, n, r[i].handle), i);
+		}
+	free(rows);
+	rows = wider;
 	room = n;
 	return true;
 }
@@ -114,28 +83,17 @@ static int64_t take(void)
 		first_free = requests[i].next;
 		return i;
 	}
-	if (n_requests == room && !more_requests())
-		return -1;
-	return n_requests++;
+	return n_requests < room || widen() ? n_requests++ : -1;
 }
 
 static int64_t new_request(MPI_Request handle, unsigned flags)
 {
-	struct slot *s;
-	int64_t i;
+	int64_t i = handle == MPI_REQUEST_NULL ? -1 : take();
 
-	if (handle == MPI_REQUEST_NULL || !widen() || (i = take()) < 0)
+	if (i < 0)
 		return -1;
 	requests[i] = (struct request){ handle, -1, flags };
-	s = place(SHIM_KEY(handle));
-	if (s->first) {
-		requests[s->last - 1].next = i;
-	} else {
-		s->key = SHIM_KEY(handle);
-		s->first = i + 1;
-		n_used++;
-	}
-	s->last = i + 1;
+	append(row_of(rows, room, handle), i);
 	if ((flags & WILD) && (flags & ACTIVE))
 		n_wild++;
 	return i;
@@ -146,20 +104,19 @@ int64_t shim_request_new(MPI_Request request)
 	return new_request(request, ACTIVE);
 }
 
-/* The first of a handle's requests is no more. */
-static void give_back(struct slot *s)
+/* The request is no more whose number is there, as find() says. */
+static void give_back(int64_t *at)
 {
-	int64_t i = s->first - 1;
-	int64_t next = requests[i].next;
+	int64_t i = *at;
+	struct request *q = &requests[i];
 
-	if ((requests[i].flags & WILD) && (requests[i].flags & ACTIVE))
+	if ((q->flags & WILD) && (q->flags & ACTIVE))
 		n_wild--;
-	requests[i].next = first_free;
+	*at = q->next;
+	if (q->next < 0)
+		row_of(rows, room, q->handle)->end = at;
+	q->next = first_free;
 	first_free = i;
-	if (next >= 0)
-		s->first = next + 1;
-	else
-		drop(s);
 }
 
 static uint64_t *message(uint64_t *p, const struct shim_message *m)
@@ -310,15 +267,15 @@ void shim_begin_all(const struct shim_call *c, int n, const MPI_Request *r)
 		return;
 	p = v + 1;
 	for (int i = 0; i < n; i++) {
-		struct slot *s = find(SHIM_KEY(r[i]));
-		struct request *q = s ? &requests[s->first - 1] : NULL;
+		const int64_t *at = find(r[i]);
+		struct request *q = at ? &requests[*at] : NULL;
 
 		if (!q || !(q->flags & PERSISTENT))
 			continue;
 		if ((q->flags & WILD) && !(q->flags & ACTIVE))
 			n_wild++;
 		q->flags |= ACTIVE;
-		*p++ = (uint64_t)(s->first - 1);
+		*p++ = (uint64_t)*at;
 	}
 	v[0] = (uint64_t)(p - v - 1);
 	shim_put(c, NP_TRACE_START, v, p);
@@ -326,23 +283,23 @@ void shim_begin_all(const struct shim_call *c, int n, const MPI_Request *r)
 
 void shim_free(const struct shim_call *c, MPI_Request request)
 {
-	struct slot *s = find(SHIM_KEY(request));
+	int64_t *at = find(request);
 	uint64_t id;
 
-	if (!s) {
+	if (!at) {
 		shim_local(c);
 		return;
 	}
-	id = (uint64_t)(s->first - 1);
+	id = (uint64_t)*at;
 	shim_put(c, NP_TRACE_FREE, &id, &id + 1);
-	give_back(s);
+	give_back(at);
 }
 
 /* Whether it was is in its status only. */
 void shim_cancel(const struct shim_call *c, MPI_Request request)
 {
-	struct slot *s = find(SHIM_KEY(request));
-	struct request *q = s ? &requests[s->first - 1] : NULL;
+	const int64_t *at = find(request);
+	struct request *q = at ? &requests[*at] : NULL;
 
 	if (q && (q->flags & ACTIVE) && !(q->flags & WILD)) {
 		q->flags |= WILD;
@@ -381,34 +338,27 @@ void shim_wait_free(struct shim_wait *w)
 }
 
 /* One that is done, and what it was; p: where that is put. */
-static uint64_t *put_done(uint64_t *p, struct slot *s, MPI_Status *st)
+static uint64_t *put_done(uint64_t *p, int64_t *at, MPI_Status *st)
 {
-	struct request *q = &requests[s->first - 1];
+	struct request *q = &requests[*at];
 	bool tells = (q->flags & WILD) && st;
 	int cancelled = 0;
 
 	if (tells)
 		PMPI_Test_cancelled(st, &cancelled);
-	*p++ = (uint64_t)s->first * 4 + (cancelled ? 2 : tells);
+	*p++ = (uint64_t)(*at + 1) * 4 + (cancelled ? 2 : tells);
 	if (tells && !cancelled) {
 		*p++ = (uint32_t)st->MPI_SOURCE;
 		*p++ = (uint32_t)st->MPI_TAG;
 	}
 	if (!(q->flags & PERSISTENT)) {
-		give_back(s);
+		give_back(at);
 		return p;
 	}
 	if (q->flags & WILD)
 		n_wild--;
 	q->flags &= ~(unsigned)ACTIVE;
 	return p;
-}
-
-static struct slot *active(const struct shim_wait *w, int i, const int *index)
-{
-	struct slot *s = find(SHIM_KEY(w->request[index ? index[i] : i]));
-
-	return s && (requests[s->first - 1].flags & ACTIVE) ? s : NULL;
 }
 
 void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
@@ -419,10 +369,10 @@ void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
 	if (!w->request || !v)
 		return;
 	for (int i = 0; i < n; i++) {
-		struct slot *s = active(w, i, index);
+		int64_t *at = find(w->request[index ? index[i] : i]);
 
-		if (s)
-			p = put_done(p, s, w->st ? &w->st[i] : NULL);
+		if (at && (requests[*at].flags & ACTIVE))
+			p = put_done(p, at, w->st ? &w->st[i] : NULL);
 	}
 	*p++ = 0;
 	shim_put(c, NP_TRACE_WAIT, v, p);
