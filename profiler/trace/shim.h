@@ -15,20 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_collective.h"
 #include "np_trace_write.h"
-#include "shim_calls.h"
-
-/* The MPI's own calls. */
-#define SHIM_REAL(name) extern __typeof__(PMPI_##name) *real_##name;
-SHIM_COUNTED(SHIM_REAL)
-SHIM_PLAIN(SHIM_REAL)
-#if MPI_VERSION >= 4
-SHIM_COUNTED_4(SHIM_REAL)
-SHIM_PLAIN_4(SHIM_REAL)
-SHIM_LARGE(SHIM_REAL)
-#endif
-#undef SHIM_REAL
 
 /* Handles are pointers in one MPI and numbers in the other. */
 #define SHIM_KEY(handle) ((uint64_t)(uintptr_t)(handle))
@@ -143,21 +130,5 @@ MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
 		    const int *index);
 void shim_wait_free(struct shim_wait *w);
-
-/* shim_comm.c: collectives, one record each, with a request or without. */
-
-#define SHIM_BEFORE 7 /* numbers of a record before its list */
-struct shim_collective {
-	enum np_collective which;
-	MPI_Comm comm;
-	bool rooted;
-	int root;
-	uint64_t sent, received;
-	/* Of the communicator's size behind SHIM_BEFORE free ones, or NULL. */
-	uint64_t *list;
-	const MPI_Request *request; /* NULL: it is blocking */
-};
-void shim_collective(const struct shim_call *c,
-		     const struct shim_collective *k);
 
 #endif

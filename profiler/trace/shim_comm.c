@@ -1,7 +1,6 @@
 /*
- * Communicators: the small numbers by which records name them, the ranks of
- * MPI_COMM_WORLD that they have, and their collectives.  Few are alive at a
- * time.
+ * Communicators: the small numbers by which records name them, and the ranks
+ * of MPI_COMM_WORLD that they have.  Few are alive at a time.
  */
 #include "shim.h"
 
@@ -174,27 +173,4 @@ void shim_comm_gone(const struct shim_call *c, MPI_Comm comm)
 		shim_put(c, NP_TRACE_COMM_FREE, &id, &id + 1);
 	}
 	*k = comms[--n_comms];
-}
-
-void shim_collective(const struct shim_call *c, const struct shim_collective *k)
-{
-	const struct shim_comm *comm = shim_comm(c, k->comm);
-	size_t n = k->list && comm->id >= 0 ? (size_t)comm->size : 0;
-	uint64_t few[SHIM_BEFORE], *v = k->list ? k->list : few;
-	int64_t id = -1;
-
-	if (comm->id < 0) {
-		shim_unsupported(c, "a collective on an intercommunicator");
-		return;
-	}
-	if (k->request)
-		id = shim_request_new(*k->request);
-	v[0] = (uint64_t)k->which;
-	v[1] = (uint64_t)(id + 1);
-	v[2] = (uint64_t)comm->id;
-	v[3] = k->rooted ? (uint64_t)k->root + 1 : 0;
-	v[4] = k->sent;
-	v[5] = k->received;
-	v[6] = n;
-	shim_put(c, NP_TRACE_COLLECTIVE, v, v + SHIM_BEFORE + n);
 }

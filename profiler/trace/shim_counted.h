@@ -119,10 +119,10 @@ static uint64_t *C(blocks)(const struct shim_call *c, MPI_Comm comm,
 {
 	const struct shim_comm *k = shim_comm(c, comm);
 	size_t n = k->id < 0 ? 0 : (size_t)k->size;
-	uint64_t *list = n ? shim_list(SHIM_BEFORE + n) : NULL;
+	uint64_t *list = n ? shim_list(BEFORE + n) : NULL;
 
 	for (size_t i = 0; list && i < n; i++)
-		list[SHIM_BEFORE + i] = bytes(counts[i],
+		list[BEFORE + i] = bytes(counts[i],
 					      types ? types[i] : type);
 	return list;
 }
@@ -134,19 +134,19 @@ static bool C(is_root)(const struct shim_call *c, MPI_Comm comm, int root)
 
 /*
  * A collective and its nonblocking form.  ARGS: of both, PASS: their names;
- * RECORD: the members of struct shim_collective.
+ * RECORD: the members of struct collective.
  */
 #define BOTH(name, iname, ARGS, PASS, ...) \
 WRAP(name)(UNPACK ARGS, MPI_Comm comm) \
 { \
 	SHIM_FOLLOW(REAL(name)(UNPACK PASS, comm), \
-		    shim_collective(&c_, &(struct shim_collective){ \
+		    collective(&c_, &(struct collective){ \
 			.comm = comm, __VA_ARGS__ })); \
 } \
 WRAP(iname)(UNPACK ARGS, MPI_Comm comm, MPI_Request *request) \
 { \
 	SHIM_FOLLOW(REAL(iname)(UNPACK PASS, comm, request), \
-		    shim_collective(&c_, &(struct shim_collective){ \
+		    collective(&c_, &(struct collective){ \
 			.comm = comm, .request = request, \
 			__VA_ARGS__ })); \
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_err.h"
+
 enum { ACTIVE = 1, PERSISTENT = 2, WILD = 4 };
 
 struct request {
