@@ -194,9 +194,8 @@ static struct under_way *request_of(struct build *b, uint32_t id)
 		no_memory(b);
 		return NULL;
 	}
-	if (b->request_room > old)
-		memset(b->request + old, 0, (b->request_room - old) *
-		       sizeof(*b->request));
+	memset(b->request + old, 0, (b->request_room - old) *
+	       sizeof(*b->request));
 	return &b->request[id];
 }
 
