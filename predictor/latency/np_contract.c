@@ -265,7 +265,7 @@ static int add_end(struct contract *k, uint32_t node, uint32_t event,
 	/* An eager send is over before its receive is. */
 	if ((k->state[node] & NP_EVENT_REQUIRED) ||
 	    (k->e.g->node[node].kind == NP_OP_SEND &&
-	     !np_event_rendezvous(&k->e, node)))
+	     !np_event_exists(&k->e, node << 2 | NP_EVENT_THEN)))
 		return 0;
 	rc = add_in(k, at(k, event), after.a, after.b);
 	if (k->n_in >= k->thin_at) { /* many may be equally far */

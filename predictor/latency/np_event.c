@@ -43,7 +43,7 @@ static struct np_cost bytes(const struct np_events *e, uint32_t send)
 	return pay(e, NP_LOGGPS_G, n - (n && e->opt->net.first_byte_free));
 }
 
-bool np_event_rendezvous(const struct np_events *e, uint32_t node)
+static bool rendezvous(const struct np_events *e, uint32_t node)
 {
 	return np_graph_size(e->g, node) > e->opt->net.S;
 }
@@ -67,7 +67,7 @@ uint32_t np_event_end(const struct np_events *e, uint32_t node,
 {
 	const struct np_graph_node *n = &e->g->node[node];
 
-	if (n->kind == NP_OP_SEND && np_event_rendezvous(e, node)) {
+	if (n->kind == NP_OP_SEND && rendezvous(e, node)) {
 		*after = (struct np_cost){ 0, 0 };
 		return node << 2 | NP_EVENT_THEN;
 	}
@@ -156,7 +156,7 @@ bool np_event_exists(const struct np_events *e, uint32_t event)
 		       (e->asked[node] & NP_EVENT_IREQUIRED);
 	case NP_EVENT_THEN:
 		return kind == NP_OP_RECV ||
-		       (kind == NP_OP_SEND && np_event_rendezvous(e, node));
+		       (kind == NP_OP_SEND && rendezvous(e, node));
 	default:
 		return kind == NP_OP_RECV && e->orders.link;
 	}
