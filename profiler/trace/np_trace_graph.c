@@ -22,12 +22,6 @@ struct before {
 	size_t n, room;
 };
 
-/* What is under way for a request. */
-struct under_way {
-	uint32_t *op;
-	size_t n, room;
-};
-
 /* The two ends of a message. */
 struct ends {
 	uint32_t from, to, tag, context;
@@ -58,7 +52,7 @@ struct build {
 	uint32_t rank;
 	uint64_t calc_ns; /* since the last operation */
 	struct before now, round, next;
-	struct under_way *request;
+	struct before *request; /* what ends when each does */
 	size_t request_room;
 	struct np_steps steps;
 };
@@ -185,7 +179,7 @@ static struct np_graph_op op_of(const struct build *b,
 }
 
 /* NULL: no memory. */
-static struct under_way *request_of(struct build *b, uint32_t id)
+static struct before *request_of(struct build *b, uint32_t id)
 {
 	size_t old = b->request_room;
 
@@ -199,22 +193,12 @@ static struct under_way *request_of(struct build *b, uint32_t id)
 	return &b->request[id];
 }
 
-static void keep(struct build *b, struct under_way *u, uint32_t op)
-{
-	if (op == NOT_THERE || b->rc)
-		return;
-	if (np_array_room(&u->op, &u->room, u->n + 1, sizeof(*u->op)))
-		no_memory(b);
-	else
-		u->op[u->n++] = op;
-}
-
 /* One or two messages at once; the program waits for them, or goes on. */
 static void add_messages(struct build *b, const struct np_trace_event *ev,
 			 bool waits)
 {
 	enum np_dep_kind kind = waits ? NP_REQUIRES : NP_IREQUIRES;
-	struct under_way *u = waits ? NULL : request_of(b, ev->request);
+	struct before *u = waits ? NULL : request_of(b, ev->request);
 
 	add_calc(b);
 	if (u)
@@ -230,7 +214,7 @@ static void add_messages(struct build *b, const struct np_trace_event *ev,
 		index = add_message(b, &op, &b->now);
 		add_dep(b, &b->next, index, kind);
 		if (u)
-			keep(b, u, index);
+			add_dep(b, u, index, NP_REQUIRES);
 	}
 	if (b->next.n)
 		copy_deps(b, &b->now, &b->next);
@@ -241,12 +225,12 @@ static void add_wait(struct build *b, const struct np_trace_event *ev)
 	if (ev->n_done)
 		add_calc(b);
 	for (size_t i = 0; i < ev->n_done; i++) {
-		struct under_way *u = request_of(b, ev->done[i]);
+		struct before *u = request_of(b, ev->done[i]);
 
 		if (!u)
 			return;
 		for (size_t k = 0; k < u->n; k++)
-			add_dep(b, &b->now, u->op[k], NP_REQUIRES);
+			add_dep(b, &b->now, u->dep[k].op, NP_REQUIRES);
 		u->n = 0;
 	}
 }
@@ -284,7 +268,7 @@ static void add_collective(struct build *b, const struct np_trace_event *ev)
 	/* Tags count them: all ranks of one have the same number. */
 	uint32_t tag = b->groups.group[number].n_collectives++ & 0x7fffffff;
 	bool waits = ev->request == NP_TRACE_NO_REQUEST;
-	struct under_way *u = waits ? NULL : request_of(b, ev->request);
+	struct before *u = waits ? NULL : request_of(b, ev->request);
 
 	if (np_trace_steps(&b->groups, ev, b->o->choices, &b->steps))
 		no_memory(b);
@@ -297,8 +281,8 @@ static void add_collective(struct build *b, const struct np_trace_event *ev)
 	add_rounds(b, ev, tag);
 	if (waits)
 		copy_deps(b, &b->now, &b->round);
-	for (size_t i = 0; u && i < b->round.n; i++)
-		keep(b, u, b->round.dep[i].op);
+	if (u)
+		copy_deps(b, u, &b->round);
 }
 
 __attribute__((format(printf, 2, 3)))
@@ -405,7 +389,7 @@ static int add_ranks(struct build *b, bool counts)
 static void free_build(struct build *b)
 {
 	for (size_t i = 0; i < b->request_room; i++)
-		free(b->request[i].op);
+		free(b->request[i].dep);
 	free(b->request);
 	free(b->now.dep);
 	free(b->round.dep);
