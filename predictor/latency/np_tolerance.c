@@ -209,23 +209,15 @@ static double newton(struct np_tolerance *t, double ns, double x)
 	}
 }
 
-double np_tolerance_within(struct np_tolerance *t, double ns)
-{
-	if (!(ns >= t->at_0))
-		return -1;
-	if (!(t->far.s > 0))
-		return INFINITY;
-	return newton(t, ns, (ns - t->far.t) / t->far.s);
-}
-
 double np_tolerance_limit(struct np_tolerance *t, double x0, double share)
 {
 	struct np_point p = np_tolerance_side(t, x0, true);
 	double ns = (1 + share) * p.t;
 
-	if (!(p.s > 0))
-		return np_tolerance_within(t, ns);
-	return newton(t, ns, x0 + (ns - p.t) / p.s);
+	if (p.s > 0)
+		return newton(t, ns, x0 + (ns - p.t) / p.s);
+	return t->far.s > 0 ? newton(t, ns, (ns - t->far.t) / t->far.s) :
+			      INFINITY;
 }
 
 /* A part in which T is not known but at its ends, with the slopes inside. */

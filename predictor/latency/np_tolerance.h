@@ -85,10 +85,7 @@ void np_tolerance_at(struct np_tolerance *t, double x, struct np_runtime *out);
 void np_tolerance_times(struct np_tolerance *t, const double *x, size_t n,
 			double *ns);
 
-/* The largest x with T(x) <= ns; INFINITY if all are, -1 if none is. */
-double np_tolerance_within(struct np_tolerance *t, double ns);
-
-/* The same for T(x) <= (1 + share) T(x0), share >= 0. */
+/* The largest x with T(x) <= (1 + share) T(x0), share >= 0; or INFINITY. */
 double np_tolerance_limit(struct np_tolerance *t, double x0, double share);
 
 struct np_critical {
