@@ -32,7 +32,7 @@ static int rank_sec(const struct np_trace_files *f, uint32_t rank, double *sec,
 
 	if (rc)
 		return rc;
-	while ((rc = np_trace_next(r, &ev, err)) > 0)
+	while ((rc = np_trace_next(r, &ev)) > 0)
 		ns += ev.gap_ns + ev.length_ns;
 	np_trace_close(r);
 	*sec = 1e-9 * (double)ns;

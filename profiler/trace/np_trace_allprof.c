@@ -280,7 +280,7 @@ static int put_rank(struct out *o, const char *from, struct np_err *err)
 		 o->size);
 	fprintf(o->f, "# netprof\nMPI_Init:-:0:0:%u.000\n", BEGIN_NS / 1000);
 	while (!rc) {
-		rc = np_trace_next(r, &ev, err);
+		rc = np_trace_next(r, &ev);
 		if (rc <= 0)
 			break;
 		rc = put(o, &ev, err);

@@ -362,7 +362,7 @@ static int add_rank(struct build *b, uint32_t rank)
 	}
 	if (b->g)
 		b->rc = np_graph_rank(b->g, rank, path, b->err);
-	while (!b->rc && (rc = np_trace_next(b->r, &ev, b->err)) == 1)
+	while (!b->rc && (rc = np_trace_next(b->r, &ev)) == 1)
 		add_event(b, &ev);
 	if (!b->rc)
 		b->rc = rc;

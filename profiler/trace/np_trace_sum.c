@@ -45,7 +45,7 @@ static int add_rank(struct np_trace_sum *s, const struct np_trace_files *f,
 	if (rc)
 		return rc;
 	s->cut += !np_trace_is_whole(r);
-	while ((rc = np_trace_next(r, &ev, err)) == 1) {
+	while ((rc = np_trace_next(r, &ev)) == 1) {
 		add(s, &ev);
 		s->communicators += !rank && ev.kind == NP_TRACE_COMM;
 		s->calls_sec += 1e-9 * (double)ev.length_ns / f->n;
