@@ -361,7 +361,8 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 	for (size_t k = 0; k < N_SAID; k++) {
 		for (size_t b = 0; b < t->n_blocks; b++)
 			t->column[b] = w->said[b][k];
-		*value[k] = interval(t->column, t->n_blocks, NP_LOGGPS_CONFIDENCE);
+		*value[k] = interval(t->column, t->n_blocks,
+				     NP_LOGGPS_CONFIDENCE);
 	}
 	for (size_t b = 0; b < t->n_blocks; b++)
 		t->column[b] = slope(t->bytes, t->sec + b * t->n_sizes, from,
