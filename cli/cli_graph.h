@@ -3,7 +3,7 @@
 #define CLI_GRAPH_H
 
 #include "cli.h"
-#include "np_trace_graph.h"
+#include "np_trace.h"
 
 /*
  * what: an application, and then it is its newest trace in the store; or a file

@@ -19,8 +19,7 @@ static int deadlock(const struct np_graph *g, const struct np_cycle *c)
 	cli_fail("the program never ends: %zu operations wait for each other, "
 		 "each for the next:", c->n);
 	for (size_t i = 0; i < c->n && i < NP_CYCLE_OPS; i++)
-		fprintf(stderr, "  %s\n", np_graph_say(g, c->op[i].rank,
-						       c->op[i].i, buf,
+		fprintf(stderr, "  %s\n", np_graph_say(g, c->node[i], buf,
 						       sizeof(buf)));
 	if (c->n > NP_CYCLE_OPS)
 		fprintf(stderr, "  and %zu more\n", c->n - NP_CYCLE_OPS);
@@ -29,8 +28,6 @@ static int deadlock(const struct np_graph *g, const struct np_cycle *c)
 
 /* What np_tolerance_new() wants to know, with room for what it points to. */
 struct options {
-	struct np_placed placed;
-	struct np_paths paths;
 	struct np_cycle cycle;
 	struct np_tolerance_opt opt;
 };
@@ -39,15 +36,13 @@ static void fill_in(struct options *o, int x,
 		    const struct cli_tolerance_ask *ask, const uint32_t *node)
 {
 	*o = (struct options){
-		.placed = { ask->topology, node, ask->wire_ns, ask->switch_ns,
-			    x == TOLERANCE_SWITCH },
-		.paths = { np_placed_path, &o->placed },
 		.opt = {
 			.net = ask->net, .cycle = &o->cycle,
 			.x = x == TOLERANCE_SWITCH ? NP_LOGGPS_L :
 						     (enum np_loggps_param)x,
 			.one_cpu = ask->serial, .one_link = ask->shared_links,
-			.paths = ask->topology ? &o->paths : NULL,
+			.placed = { ask->topology, node, ask->wire_ns,
+				    ask->switch_ns, x == TOLERANCE_SWITCH },
 		},
 	};
 	if (ask->topology)

@@ -9,8 +9,6 @@
 #include "cli_options.h"
 #include "cli_text.h"
 #include "np_goal.h"
-#include "np_trace_allprof.h"
-#include "np_trace_sum.h"
 
 struct ask {
 	enum cli_format format;

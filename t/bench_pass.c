@@ -55,8 +55,8 @@ static double read_all(const double *a, size_t n)
 /* All that a pass has to fetch and to store, each once. */
 static double pass_bytes(const struct np_tolerance *t, size_t per_vertex)
 {
-	return (double)np_tolerance_edges(t) * sizeof(struct np_edge) +
-	       (double)np_tolerance_vertices(t) *
+	return (double)np_tolerance_size(t).edges * sizeof(struct np_edge) +
+	       (double)np_tolerance_size(t).vertices *
 		       (double)(sizeof(uint32_t) + per_vertex);
 }
 

@@ -291,8 +291,8 @@ static int bench_size(size_t ops)
 	all_sec = bench_cpu_sec() - start;
 	free(critical);
 	printf("%10zu %9zu %9zu %6.0f %5.1f %8.3f %5.0f %% %8.3f %5.0f %% "
-	       "%8.2f %9.2f %4zu\n", ops, np_tolerance_vertices(t),
-	       np_tolerance_edges(t), 1e9 * made / (double)ops,
+	       "%8.2f %9.2f %4zu\n", ops, np_tolerance_size(t).vertices,
+	       np_tolerance_size(t).edges, 1e9 * made / (double)ops,
 	       1e-9 * best.bytes_per_sec, 1e3 * best.one_sec, 100 * best.one,
 	       1e3 * best.four_sec, 100 * best.four, 1e3 * limit_sec, 1e3 * all_sec, n);
 	if (ops >= 1000000)
@@ -345,7 +345,7 @@ static int bench_loop(void)
 		printf("%12s: %9zu vertices, made in %6.2f s, a pass %9.3f ms, "
 		       "5 %% %9.3f ms,\n%22zu critical latencies %9.3f ms\n",
 		       unfold ? "each itself" : "one for all",
-		       np_tolerance_vertices(t), made[unfold],
+		       np_tolerance_size(t).vertices, made[unfold],
 		       1e3 * pass[unfold], 1e3 * sec[unfold], n, 1e3 * all);
 		np_tolerance_free(t);
 	}

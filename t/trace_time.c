@@ -18,8 +18,7 @@
 
 #include "np_text.h"
 #include "np_tolerance.h"
-#include "np_trace_files.h"
-#include "np_trace_graph.h"
+#include "np_trace.h"
 #include "np_trace_read.h"
 
 /* From the end of MPI_Init() to the last event of that rank. */
@@ -33,7 +32,7 @@ static int rank_sec(const struct np_trace_files *f, uint32_t rank, double *sec,
 
 	if (rc)
 		return rc;
-	while ((rc = np_trace_next(r, &ev, err)) > 0)
+	while ((rc = np_trace_next(r, &ev)) > 0)
 		ns += ev.gap_ns + ev.length_ns;
 	np_trace_close(r);
 	*sec = 1e-9 * (double)ns;

@@ -138,7 +138,6 @@ static int open_event(struct contract *k, uint32_t event)
 /* The events from need to the top of the stack wait for each other. */
 static int deadlock(struct contract *k, uint32_t need)
 {
-	const struct np_graph *g = k->e.g;
 	struct np_cycle cycle = { .n = 0 };
 	size_t at = k->depth;
 	uint32_t last = NP_GRAPH_NONE;
@@ -147,15 +146,12 @@ static int deadlock(struct contract *k, uint32_t need)
 		at--;
 	for (at--; at < k->depth; at++) {
 		uint32_t node = NP_EVENT_NODE(k->stack[at].event);
-		const struct np_graph_part *p = np_graph_part_of(g, node);
 
 		if (node == last)
 			continue;
 		last = node;
-		if (cycle.n < NP_CYCLE_OPS) {
-			cycle.op[cycle.n].rank = p->rank;
-			cycle.op[cycle.n].i = node - p->first;
-		}
+		if (cycle.n < NP_CYCLE_OPS)
+			cycle.node[cycle.n] = node;
 		cycle.n++;
 	}
 	if (k->e.opt->cycle)
@@ -269,7 +265,7 @@ static int add_end(struct contract *k, uint32_t node, uint32_t event,
 	/* An eager send is over before its receive is. */
 	if ((k->state[node] & NP_EVENT_REQUIRED) ||
 	    (k->e.g->node[node].kind == NP_OP_SEND &&
-	     !np_event_rendezvous(&k->e, node)))
+	     !np_event_exists(&k->e, node << 2 | NP_EVENT_THEN)))
 		return 0;
 	rc = add_in(k, at(k, event), after.a, after.b);
 	if (k->n_in >= k->thin_at) { /* many may be equally far */
@@ -419,8 +415,8 @@ static int say(const struct contract *k, int rc, struct np_err *err)
 	case -EDEADLK:
 		return np_errf(err, rc, "%zu operations wait for each other "
 			       "in a circle, one of them %s", cycle->n,
-			       np_graph_say(g, cycle->op[0].rank,
-					    cycle->op[0].i, buf, sizeof(buf)));
+			       np_graph_say(g, cycle->node[0], buf,
+					    sizeof(buf)));
 	case -ERANGE:
 		return np_errf(err, rc, "%s: more than 2^32 edges", g->name);
 	default:

@@ -22,14 +22,15 @@ static struct np_cost sum(struct np_cost c, struct np_cost d)
 /* From the start of a send until its first byte is at its receiver. */
 static struct np_cost way_of(const struct np_events *e, uint32_t send)
 {
-	const struct np_paths *paths = e->opt->paths;
+	const struct np_placed *placed = &e->opt->placed;
 	struct np_cost c = { 0, 0 };
 	uint32_t times = 1;
 
-	if (paths)
-		paths->get(paths->arg, np_graph_part_of(e->g, send)->rank,
-			   np_graph_part_of(e->g, e->g->node[send].peer)->rank,
-			   &c.a, &times);
+	if (placed->t)
+		np_placed_path(placed, np_graph_part_of(e->g, send)->rank,
+			       np_graph_part_of(e->g,
+						e->g->node[send].peer)->rank,
+			       &c.a, &times);
 	c = sum(c, pay(e, NP_LOGGPS_L, times));
 	return sum(c, pay(e, NP_LOGGPS_o, 1));
 }
@@ -42,7 +43,7 @@ static struct np_cost bytes(const struct np_events *e, uint32_t send)
 	return pay(e, NP_LOGGPS_G, n - (n && e->opt->net.first_byte_free));
 }
 
-bool np_event_rendezvous(const struct np_events *e, uint32_t node)
+static bool rendezvous(const struct np_events *e, uint32_t node)
 {
 	return np_graph_size(e->g, node) > e->opt->net.S;
 }
@@ -66,7 +67,7 @@ uint32_t np_event_end(const struct np_events *e, uint32_t node,
 {
 	const struct np_graph_node *n = &e->g->node[node];
 
-	if (n->kind == NP_OP_SEND && np_event_rendezvous(e, node)) {
+	if (n->kind == NP_OP_SEND && rendezvous(e, node)) {
 		*after = (struct np_cost){ 0, 0 };
 		return node << 2 | NP_EVENT_THEN;
 	}
@@ -155,7 +156,7 @@ bool np_event_exists(const struct np_events *e, uint32_t event)
 		       (e->asked[node] & NP_EVENT_IREQUIRED);
 	case NP_EVENT_THEN:
 		return kind == NP_OP_RECV ||
-		       (kind == NP_OP_SEND && np_event_rendezvous(e, node));
+		       (kind == NP_OP_SEND && rendezvous(e, node));
 	default:
 		return kind == NP_OP_RECV && e->orders.link;
 	}

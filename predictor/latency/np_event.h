@@ -56,8 +56,6 @@ uint32_t np_event_end(const struct np_events *e, uint32_t node,
 bool np_event_needs(const struct np_events *e, uint32_t event, size_t i,
 		    uint32_t *need, struct np_cost *cost);
 
-bool np_event_rendezvous(const struct np_events *e, uint32_t node);
-
 /*
  * Who comes after whom, from when each event is at x if nobody is
  * in the way: time and turn of 2 * node + which; of equal times the earlier

@@ -208,8 +208,8 @@ int np_graph_depend(struct np_graph *g, uint32_t x, uint32_t y,
 			       "expected two of %zu", g->name, x, y, n);
 	if (x == y)
 		return np_errf(err, -EINVAL, "%s depends on itself",
-			       np_graph_say_node(g, (uint32_t)first + x, buf,
-						 sizeof(buf)));
+			       np_graph_say(g, (uint32_t)first + x, buf,
+					    sizeof(buf)));
 	if (np_array_room(&g->pending, &g->max_pending, g->n_pending + 1,
 			  sizeof(*g->pending)))
 		return no_memory(g, err);

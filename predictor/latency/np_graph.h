@@ -99,7 +99,6 @@ uint32_t np_graph_ranks(const struct np_graph *g);
 size_t np_graph_ops(const struct np_graph *g);
 size_t np_graph_messages(const struct np_graph *g); /* sends */
 uint32_t np_graph_rank_ops(const struct np_graph *g, uint32_t rank);
-size_t np_graph_bytes(const struct np_graph *g); /* memory that it holds */
 
 /* Operation i of a rank, as it was added. */
 void np_graph_op(const struct np_graph *g, uint32_t rank, uint32_t i,
@@ -117,10 +116,10 @@ void np_graph_met(const struct np_graph *g, uint32_t rank, uint32_t i,
 		  uint32_t *peer_rank, uint32_t *peer_i);
 
 /*
- * "FILE:LINE: rank R, send of 8 bytes to 3 with tag 7", for messages.
- * Returns buf.
+ * "FILE:LINE: rank R, send of 8 bytes to 3 with tag 7", for messages.  node:
+ * how many operations were added before, of all ranks.  Returns buf.
  */
-const char *np_graph_say(const struct np_graph *g, uint32_t rank, uint32_t i,
-			 char *buf, size_t len);
+const char *np_graph_say(const struct np_graph *g, uint32_t node, char *buf,
+			 size_t len);
 
 #endif

@@ -21,15 +21,6 @@ size_t np_graph_messages(const struct np_graph *g)
 	return g->n_messages;
 }
 
-size_t np_graph_bytes(const struct np_graph *g)
-{
-	return g->n_nodes * sizeof(*g->node) + g->n_deps * sizeof(*g->dep) +
-	       g->n_big * sizeof(*g->big) +
-	       g->n_parts * sizeof(*g->part) +
-	       g->n_pending * sizeof(*g->pending) +
-	       g->n_ranks * sizeof(*g->part_of);
-}
-
 uint32_t np_graph_rank_ops(const struct np_graph *g, uint32_t rank)
 {
 	uint32_t p = g->part_of[rank];
@@ -125,8 +116,8 @@ static const char *number(uint32_t n, char buf[16])
 	return buf;
 }
 
-const char *np_graph_say_node(const struct np_graph *g, uint32_t node,
-			      char *buf, size_t len)
+const char *np_graph_say(const struct np_graph *g, uint32_t node, char *buf,
+			 size_t len)
 {
 	const struct np_graph_part *p = np_graph_part_of(g, node);
 	const char *name = p->file ? p->file : g->name;
@@ -152,11 +143,4 @@ const char *np_graph_say_node(const struct np_graph *g, uint32_t node,
 			 op.kind == NP_OP_SEND ? "to" : "from",
 			 number(op.peer, peer), number(op.tag, tag));
 	return buf;
-}
-
-const char *np_graph_say(const struct np_graph *g, uint32_t rank, uint32_t i,
-			 char *buf, size_t len)
-{
-	return np_graph_say_node(g, g->part[g->part_of[rank] - 1].first + i,
-				 buf, len);
 }

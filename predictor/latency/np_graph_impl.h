@@ -57,10 +57,6 @@ static inline uint32_t np_graph_part_end(const struct np_graph *g, size_t p)
 /* Where the dependencies of a node end. */
 uint32_t np_graph_deps_end(const struct np_graph *g, uint32_t node);
 
-/* np_graph_say() of a node. */
-const char *np_graph_say_node(const struct np_graph *g, uint32_t node,
-			      char *buf, size_t len);
-
 /* Let sends and receives find each other (np_graph_match.c). */
 int np_graph_match(struct np_graph *g, struct np_err *err);
 

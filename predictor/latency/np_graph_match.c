@@ -360,7 +360,7 @@ static int say_unmatched(struct match *m, struct np_err *err)
 
 	if (n->kind == NP_OP_SEND)
 		n->peer = m->receiver;
-	np_graph_say_node(m->g, m->unmatched, buf, sizeof(buf));
+	np_graph_say(m->g, m->unmatched, buf, sizeof(buf));
 	if (m->n_unmatched == 1)
 		return np_errf(err, -EINVAL, "%s meets no %s", buf,
 			       n->kind == NP_OP_SEND ? "receive" : "send");

@@ -33,14 +33,4 @@ static inline double np_loggps_value(const struct np_loggps *net,
 								 net->G_ns;
 }
 
-/*
- * Ranks that are not all equally far from each other: the latency between two
- * is fixed_ns + times * x, where x stands in the place of L.
- */
-struct np_paths {
-	void (*get)(const void *arg, uint32_t from, uint32_t to,
-		    double *fixed_ns, uint32_t *times);
-	const void *arg;
-};
-
 #endif

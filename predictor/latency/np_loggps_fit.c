@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
@@ -24,16 +25,13 @@ struct trips {
 
 /* What one block says of the shortest messages. */
 enum { LATENCY, GAP, SEND, RECV, N_SAID };
-struct block {
-	double said[N_SAID];
-};
 
 struct work {
 	const struct np_loggps_sample *sample; /* sorted */
 	size_t n;
 	struct trips trips;
-	struct block *block;
-	double *times;	/* of one kind in one block: n */
+	double (*said)[N_SAID]; /* of each block */
+	double *times;		/* of one kind in one block: n */
 };
 
 /* ---- what there is ---- */
@@ -122,12 +120,12 @@ static size_t read_block(struct work *w, size_t at, size_t b, int *whole)
 {
 	struct trips *t = &w->trips;
 	double *trip = t->sec + b * t->n_sizes, sec;
-	double *out = w->block[b].said, shortest;
+	double *out = w->said[b], shortest;
 	size_t begin = at, n_trips = 0;
 	uint32_t block = w->sample[at].block;
 	double first = NAN;
 
-	w->block[b] = (struct block){ { NAN, NAN, NAN, NAN } };
+	out[LATENCY] = out[GAP] = out[SEND] = out[RECV] = NAN;
 	while (at < w->n && w->sample[at].block == block) {
 		const struct np_loggps_sample *s = &w->sample[at];
 
@@ -180,7 +178,12 @@ static void read_blocks(struct work *w)
 
 /* ---- medians over blocks, and where rendezvous begins ---- */
 
-static struct np_loggps_value median_at(double *x, size_t n, double confidence)
+/*
+ * The median of x[n], n > 0, which is sorted, and its interval: the ranks k
+ * and n + 1 - k with the greatest k for which both are passed by the true
+ * median with at most (1 - confidence) / 2.
+ */
+static struct np_loggps_value interval(double *x, size_t n, double confidence)
 {
 	const double tail = (1 - confidence) / 2;
 	const double value = median(x, n);
@@ -191,11 +194,6 @@ static struct np_loggps_value median_at(double *x, size_t n, double confidence)
 		k++;
 	k = k ? k - 1 : 0;
 	return (struct np_loggps_value){ value, x[k], x[n - 1 - k] };
-}
-
-struct np_loggps_value np_loggps_median(double *x, size_t n)
-{
-	return median_at(x, n, NP_LOGGPS_CONFIDENCE);
 }
 
 /* The median over blocks of one size. */
@@ -269,13 +267,13 @@ static size_t find_step(const struct trips *t, struct np_loggps_value *step)
 		t->column[b] = step_of(t->bytes, t->sec + b * t->n_sizes,
 					best);
 	/* The greatest of many: each of them must be as unlikely as all. */
-	sure = median_at(t->column, t->n_blocks,
+	sure = interval(t->column, t->n_blocks,
 			 1 - (1 - NP_LOGGPS_CONFIDENCE) /
 						 (double)t->n_sizes);
 	if (sure.low < LEAST_STEP * sec[0] ||
 	    sure.low < LEAST_SHARE * sec[best])
 		return 0;
-	*step = np_loggps_median(t->column, t->n_blocks);
+	*step = interval(t->column, t->n_blocks, NP_LOGGPS_CONFIDENCE);
 	return best;
 }
 
@@ -362,13 +360,14 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 	out->S_above = step ? t->bytes[step] : 0;
 	for (size_t k = 0; k < N_SAID; k++) {
 		for (size_t b = 0; b < t->n_blocks; b++)
-			t->column[b] = w->block[b].said[k];
-		*value[k] = np_loggps_median(t->column, t->n_blocks);
+			t->column[b] = w->said[b][k];
+		*value[k] = interval(t->column, t->n_blocks,
+				     NP_LOGGPS_CONFIDENCE);
 	}
 	for (size_t b = 0; b < t->n_blocks; b++)
 		t->column[b] = slope(t->bytes, t->sec + b * t->n_sizes, from,
 				     t->n_sizes, step);
-	out->G = np_loggps_median(t->column, t->n_blocks);
+	out->G = interval(t->column, t->n_blocks, NP_LOGGPS_CONFIDENCE);
 	return plausible(out, err);
 }
 
@@ -397,11 +396,11 @@ static int take(struct work *w, struct np_loggps_sample *copy, size_t n,
 		rows += !i || copy[i].block != copy[i - 1].block;
 	w->sample = copy;
 	w->n = n;
-	w->block = calloc(rows, sizeof(*w->block));
+	w->said = calloc(rows, sizeof(*w->said));
 	w->times = calloc(n, sizeof(*w->times));
 	t->column = calloc(rows, sizeof(*t->column));
 	t->sec = calloc(rows * t->n_sizes, sizeof(*t->sec));
-	return w->block && w->times && t->column && t->sec ?
+	return w->said && w->times && t->column && t->sec ?
 	       0 : np_errf(err, -ENOMEM, "out of memory");
 }
 
@@ -415,8 +414,8 @@ int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 
 	if (!copy)
 		return np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < n; i++)
-		copy[i] = sample[i];
+	if (n)
+		memcpy(copy, sample, n * sizeof(*copy));
 	rc = take(&w, copy, n, err);
 	if (!rc) {
 		read_blocks(&w);
@@ -425,7 +424,7 @@ int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 			     "whole: expected every size, overheads and gap");
 	}
 	free(copy);
-	free(w.block);
+	free(w.said);
 	free(w.times);
 	free(w.trips.column);
 	free(w.trips.sec);

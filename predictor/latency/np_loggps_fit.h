@@ -99,11 +99,4 @@ int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
  */
 void np_loggps_of_fit(const struct np_loggps_fit *f, struct np_loggps *out);
 
-/*
- * The median of x[n], n > 0, which is sorted, and its interval: the ranks k
- * and n + 1 - k with the greatest k for which both are passed by the true
- * median with at most (1 - NP_LOGGPS_CONFIDENCE) / 2.
- */
-struct np_loggps_value np_loggps_median(double *x, size_t n);
-
 #endif

@@ -10,7 +10,6 @@
 #define NP_PLACE_RANKS_H
 
 #include "np_tolerance.h"
-#include "np_topology.h"
 
 struct np_place_result {
 	double before_ns, after_ns;
@@ -19,9 +18,9 @@ struct np_place_result {
 };
 
 /*
- * opt->paths is to be of placed, whose nodes are those of node[], which change
- * in place.  At most so many trials, each as long as np_tolerance_new().
- * Returns 0 or what that returns; node[] is then the best so far.
+ * opt->placed has the nodes of node[], which change in place.  At most so many
+ * trials, each as long as np_tolerance_new().  Returns 0 or what that returns;
+ * node[] is then the best so far.
  */
 int np_place_ranks(const struct np_graph *g,
 		   const struct np_tolerance_opt *opt, uint32_t *node,

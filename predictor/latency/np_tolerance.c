@@ -46,7 +46,7 @@ int np_tolerance_new(const struct np_graph *g,
 		t->room[0] = rc ? NULL : np_room_new(&t->c);
 		if (!t->room[0])
 			rc = np_errf(err, -ENOMEM, "no memory for %zu "
-				     "vertices", np_tolerance_vertices(t));
+				     "vertices", np_tolerance_size(t).vertices);
 	}
 	if (rc) {
 		np_tolerance_free(t);
@@ -209,23 +209,15 @@ static double newton(struct np_tolerance *t, double ns, double x)
 	}
 }
 
-double np_tolerance_within(struct np_tolerance *t, double ns)
-{
-	if (!(ns >= t->at_0))
-		return -1;
-	if (!(t->far.s > 0))
-		return INFINITY;
-	return newton(t, ns, (ns - t->far.t) / t->far.s);
-}
-
 double np_tolerance_limit(struct np_tolerance *t, double x0, double share)
 {
 	struct np_point p = np_tolerance_side(t, x0, true);
 	double ns = (1 + share) * p.t;
 
-	if (!(p.s > 0))
-		return np_tolerance_within(t, ns);
-	return newton(t, ns, x0 + (ns - p.t) / p.s);
+	if (p.s > 0)
+		return newton(t, ns, x0 + (ns - p.t) / p.s);
+	return t->far.s > 0 ? newton(t, ns, (ns - t->far.t) / t->far.s) :
+			      INFINITY;
 }
 
 /* A part in which T is not known but at its ends, with the slopes inside. */
@@ -349,25 +341,13 @@ int np_tolerance_critical(struct np_tolerance *t, double low, double high,
 	return 0;
 }
 
-size_t np_tolerance_vertices(const struct np_tolerance *t)
+struct np_tolerance_size np_tolerance_size(const struct np_tolerance *t)
 {
-	size_t n = 0;
+	struct np_tolerance_size s = { .laps = t->c.n > 1 ? t->c.times : 0 };
 
-	for (size_t i = 0; i < t->c.n; i++)
-		n += t->c.link[i].n;
-	return n;
-}
-
-size_t np_tolerance_edges(const struct np_tolerance *t)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->c.n; i++)
-		n += np_compact_edges(&t->c.link[i]);
-	return n;
-}
-
-size_t np_tolerance_folded(const struct np_tolerance *t)
-{
-	return t->c.n > 1 ? t->c.times : 0;
+	for (size_t i = 0; i < t->c.n; i++) {
+		s.vertices += t->c.link[i].n;
+		s.edges += np_compact_edges(&t->c.link[i]);
+	}
+	return s;
 }

@@ -20,19 +20,20 @@
 #include "np_err.h"
 #include "np_graph.h"
 #include "np_loggps.h"
+#include "np_topology.h"
 
 #define NP_CYCLE_OPS 32
 
 /* Operations that wait for each other in a circle, each for the next. */
 struct np_cycle {
-	size_t n; /* of all; the first NP_CYCLE_OPS of them: */
-	struct { uint32_t rank, i; } op[NP_CYCLE_OPS];
+	size_t n; /* of all; the first NP_CYCLE_OPS, for np_graph_say(): */
+	uint32_t node[NP_CYCLE_OPS];
 };
 
 struct np_tolerance_opt {
 	struct np_loggps net;
 	enum np_loggps_param x; /* the one that is let go */
-	const struct np_paths *paths; /* NULL: all are alike */
+	struct np_placed placed;
 	/*
 	 * What one has of which there is one for all: turns are taken in the
 	 * order in which operations would start if nobody were in the way, at
@@ -84,10 +85,7 @@ void np_tolerance_at(struct np_tolerance *t, double x, struct np_runtime *out);
 void np_tolerance_times(struct np_tolerance *t, const double *x, size_t n,
 			double *ns);
 
-/* The largest x with T(x) <= ns; INFINITY if all are, -1 if none is. */
-double np_tolerance_within(struct np_tolerance *t, double ns);
-
-/* The same for T(x) <= (1 + share) T(x0), share >= 0. */
+/* The largest x with T(x) <= (1 + share) T(x0), share >= 0; or INFINITY. */
 double np_tolerance_limit(struct np_tolerance *t, double x0, double share);
 
 struct np_critical {
@@ -104,11 +102,12 @@ int np_tolerance_critical(struct np_tolerance *t, double low, double high,
 			  struct np_err *err);
 
 /*
- * Size of what is left of a graph, for those who want to know; and of how
- * many laps of a loop one stands for all, or 0.
+ * What is left of a graph, for those who want to know; and of how many laps of
+ * a loop one stands for all, or 0.
  */
-size_t np_tolerance_vertices(const struct np_tolerance *t);
-size_t np_tolerance_edges(const struct np_tolerance *t);
-size_t np_tolerance_folded(const struct np_tolerance *t);
+struct np_tolerance_size {
+	size_t vertices, edges, laps;
+};
+struct np_tolerance_size np_tolerance_size(const struct np_tolerance *t);
 
 #endif

@@ -29,18 +29,16 @@ static const struct {
 static int parse_sizes(const char *p, struct np_topology *t)
 {
 	do {
-		uint64_t v = 0;
+		unsigned long v;
+		char *end;
 
 		if (*p < '0' || *p > '9' || t->n_sizes == DIMENSIONS)
 			return -EINVAL;
-		for (; *p >= '0' && *p <= '9'; p++) {
-			v = 10 * v + (uint64_t)(*p - '0');
-			if (v > NP_TOPOLOGY_MAX)
-				return -EINVAL;
-		}
-		if (!v)
+		v = strtoul(p, &end, 10);
+		if (!v || v > NP_TOPOLOGY_MAX)
 			return -EINVAL;
 		t->size[t->n_sizes++] = (uint32_t)v;
+		p = end;
 	} while (*p++ == 'x');
 	return p[-1] ? -EINVAL : 0;
 }
@@ -243,10 +241,9 @@ uint32_t np_topology_hops(const struct np_topology *t, uint32_t a, uint32_t b)
 	}
 }
 
-void np_placed_path(const void *arg, uint32_t from, uint32_t to,
+void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
 		    double *fixed_ns, uint32_t *times)
 {
-	const struct np_placed *p = arg;
 	uint32_t h = np_topology_hops(p->t, p->node[from], p->node[to]);
 	uint32_t wires = h ? h + 1 : 0;
 

@@ -9,10 +9,10 @@
 #ifndef NP_TOPOLOGY_H
 #define NP_TOPOLOGY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "np_err.h"
-#include "np_loggps.h"
 
 #define NP_TOPOLOGY_MAX (1u << 22) /* nodes, and switches */
 #define NP_TOPOLOGY_ROOT UINT32_MAX
@@ -45,16 +45,19 @@ uint32_t np_topology_nodes(const struct np_topology *t);
 /* Switches between two nodes; 0 if they are one. */
 uint32_t np_topology_hops(const struct np_topology *t, uint32_t a, uint32_t b);
 
-/* Ranks on a topology, for np_paths. */
+/* Ranks on a topology. */
 struct np_placed {
-	const struct np_topology *t;
+	const struct np_topology *t; /* NULL: all are equally far */
 	const uint32_t *node; /* of each rank */
 	double wire_ns, switch_ns;
 	bool switch_is_x; /* else the wire is; what is x is not used */
 };
 
-/* struct np_paths' get; arg is a struct np_placed.  On one node: 0. */
-void np_placed_path(const void *arg, uint32_t from, uint32_t to,
+/*
+ * The latency between two ranks is fixed_ns + times * x, where x stands in the
+ * place of L.  On one node: 0.
+ */
+void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
 		    double *fixed_ns, uint32_t *times);
 
 #endif

@@ -1,6 +1,7 @@
 #include "np_collective.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "np_quantity.h"
@@ -26,26 +27,12 @@ const char *np_collective_name(enum np_collective c)
 	return collectives[c];
 }
 
-static int find(const char *const *names, size_t n, const char *text,
-		size_t len)
+static int find(const char *const *names, size_t n, const char *text)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strlen(names[i]) == len && !strncmp(names[i], text, len))
+		if (!strcmp(names[i], text))
 			return (int)i;
 	return -1;
-}
-
-/* Between the colon and the equal sign; -1: no such thing. */
-static int64_t bytes_of(const char *text, size_t len)
-{
-	char number[32];
-	uint64_t v;
-
-	if (!len || len >= sizeof(number))
-		return -1;
-	memcpy(number, text, len);
-	number[len] = '\0';
-	return np_bytes_parse(number, &v) || v > INT64_MAX ? -1 : (int64_t)v;
 }
 
 static int wrong(struct np_err *err, const char *text, const char *expected)
@@ -56,20 +43,22 @@ static int wrong(struct np_err *err, const char *text, const char *expected)
 
 int np_choices_add(struct np_choices *c, const char *text, struct np_err *err)
 {
-	const char *equal = strchr(text, '=');
-	size_t len = equal ? (size_t)(equal - text) : 0;
-	const char *colon = equal ? memchr(text, ':', len) : NULL;
-	size_t name = colon ? (size_t)(colon - text) : len;
-	int which = find(collectives, NP_N_COLLECTIVES, text, name), how;
-	int64_t from = colon ? bytes_of(colon + 1, len - name - 1) : 0;
+	char copy[128], *algorithm = copy, *from, *name;
+	uint64_t from_bytes = 0;
+	int which, how;
 
-	if (!equal)
+	snprintf(copy, sizeof(copy), "%s", text);
+	from = strsep(&algorithm, "=");
+	name = strsep(&from, ":");
+	if (!algorithm)
 		return wrong(err, text, "COLLECTIVE=ALGORITHM");
+	which = find(collectives, NP_N_COLLECTIVES, name);
 	if (which < 0)
 		return wrong(err, text, "a collective of MPI in small letters");
-	if (from < 0)
+	if (from && (np_bytes_parse(from, &from_bytes) ||
+		     from_bytes > INT64_MAX))
 		return wrong(err, text, "bytes after the colon");
-	how = find(algorithms, NP_N_ALGORITHMS, equal + 1, strlen(equal + 1));
+	how = find(algorithms, NP_N_ALGORITHMS, algorithm);
 	if (how < 0)
 		return wrong(err, text, "linear, binomial, recursive-doubling, "
 			     "dissemination or ring");
@@ -81,7 +70,7 @@ int np_choices_add(struct np_choices *c, const char *text, struct np_err *err)
 		return np_errf(err, -EINVAL, "\"%.64s\": expected at most %d "
 			       "choices", text, NP_MAX_CHOICES);
 	c->own[c->n++] = (struct np_choice){ (enum np_collective)which,
-		(uint64_t)from, (enum np_algorithm)how };
+		from_bytes, (enum np_algorithm)how };
 	return 0;
 }
 

@@ -22,6 +22,11 @@
 int np_goal_read(int fd, const char *name, struct np_graph **out,
 		 struct np_err *err);
 
+/* np_goal_binary.c, for np_goal_read(): *g is then to be freed or NULL. */
+#define NP_GOAL_BINARY 0x7f /* the first byte */
+int np_goal_read_binary(FILE *f, const char *name, struct np_graph **g,
+			struct np_err *err);
+
 /*
  * Write a finished graph as text.  Receives name what they meet, as a tag and
  * a sender.  GOAL knows no contexts: if there are several, tags are numbered

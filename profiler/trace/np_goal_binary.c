@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_goal_binary.h"
+#include "np_goal.h"
 
 #define COOKIE 4223
 #define HEAD 6

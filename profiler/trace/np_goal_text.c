@@ -19,7 +19,6 @@
 
 #include "np_array.h"
 #include "np_goal.h"
-#include "np_goal_binary.h"
 #include "np_numbers.h"
 
 #define WORD 64 /* bytes of the longest word, and one */

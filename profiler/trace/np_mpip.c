@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "np_text.h"
 
 #define MAX_WORDS 10
+#define MAX_LINE 8192	/* bytes of which words are read */
 #define MAX_NUMBER 1e18 /* of seconds, messages, bytes */
 #define ROUNDING 0.01	/* three digits, twice */
 
@@ -35,21 +37,18 @@ static const struct {
 	{ "End of Report", END },
 };
 
-/* A word of a line, not terminated. */
-struct word {
-	const char *text;
-	size_t len;
-};
-
 struct state {
 	struct np_mpip *out;
 	const char *where;
 	struct np_err *err;
 	size_t line; /* from 1 */
+	char text[MAX_LINE]; /* of a line that is read, cut into words */
+	char *word[MAX_WORDS];
+	size_t n;
 	enum section section;
 	bool is_report, seen[OTHER + 1], has_sum;
 	bool *task; /* which are in the times */
-	uint32_t n_rows, n_room;
+	uint32_t n_rows;
 	double app_sec, mpi_sec; /* of these rows */
 };
 
@@ -58,116 +57,91 @@ static int refuse(const struct state *s, const char *what)
 	return np_errf(s->err, -EINVAL, "%s:%zu: %s", s->where, s->line, what);
 }
 
-static bool is(struct word w, const char *text)
+static bool is(const struct state *s, size_t i, const char *text)
 {
-	return w.len == strlen(text) && !memcmp(w.text, text, w.len);
+	return i < s->n && !strcmp(s->word[i], text);
 }
 
-static size_t split(struct word line, struct word out[MAX_WORDS])
+static void split(struct state *s, const char *line, size_t len)
 {
-	size_t n = 0, i = 0;
+	char *save = NULL, *w;
 
-	while (n < MAX_WORDS) {
-		while (i < line.len && line.text[i] == ' ')
-			i++;
-		if (i == line.len)
-			break;
-		out[n].text = line.text + i;
-		while (i < line.len && line.text[i] != ' ')
-			i++;
-		out[n].len = (size_t)(line.text + i - out[n].text);
-		n++;
-	}
-	return n;
+	len = len < MAX_LINE ? len : MAX_LINE - 1;
+	memcpy(s->text, line, len);
+	s->text[len] = '\0';
+	s->n = 0;
+	for (w = strtok_r(s->text, " ", &save); w && s->n < MAX_WORDS;
+	     w = strtok_r(NULL, " ", &save))
+		s->word[s->n++] = w;
 }
 
-/* A number of 0 .. MAX_NUMBER as printf() has them. */
-static int number(const struct state *s, struct word w, double *out)
+/* A word as a number of 0 .. MAX_NUMBER as printf() has them. */
+static int number(const struct state *s, size_t i, double *out)
 {
-	char text[40] = "", *end;
+	const char *w = s->word[i];
+	size_t len = strlen(w);
+	char *end;
 
 	/* Nothing else that strtod() takes: inf, nan, 0x1p3. */
-	if (w.len < sizeof(text))
-		memcpy(text, w.text, w.len);
-	if (*text && text[strspn(text, "0123456789.e+-")] == '\0') {
-		*out = strtod(text, &end);
+	if (len < 40 && strspn(w, "0123456789.e+-") == len) {
+		*out = strtod(w, &end);
 		if (!*end && *out >= 0 && *out <= MAX_NUMBER)
 			return 0;
 	}
-	return np_errf(s->err, -EINVAL, "%s:%zu: \"%.*s\", expected a number "
-		       "from 0 to %g", s->where, s->line,
-		       w.len < 40 ? (int)w.len : 40, w.text, MAX_NUMBER);
+	return np_errf(s->err, -EINVAL, "%s:%zu: \"%.40s\", expected a number "
+		       "from 0 to %g", s->where, s->line, w, MAX_NUMBER);
 }
 
-static int whole(const struct state *s, struct word w, double *out)
+static int whole(const struct state *s, size_t i, double *out)
 {
-	int rc = number(s, w, out);
+	int rc = number(s, i, out);
 
 	return !rc && *out != floor(*out) ? refuse(s, "expected a whole number")
 					  : rc;
 }
 
-static void keep(struct word w, char out[NP_MPIP_NAME])
+static void keep(const char *word, char out[NP_MPIP_NAME])
 {
-	size_t len = w.len < NP_MPIP_NAME ? w.len : NP_MPIP_NAME - 1;
-
-	memcpy(out, w.text, len);
-	out[len] = '\0';
+	snprintf(out, NP_MPIP_NAME, "%s", word);
 	np_text_plain(out);
 }
 
-static void keep_program(struct word w, char out[NP_MPIP_NAME])
-{
-	for (size_t i = w.len; i-- > 0;)
-		if (w.text[i] == '/') {
-			w = (struct word){ w.text + i + 1, w.len - i - 1 };
-			break;
-		}
-	keep(w, out);
-}
-
 /* "@ mpiP", "@ Version : 3.5.0", "@ MPI Task Assignment : 0 host" */
-static int take_header(struct state *s, struct word line)
+static int take_header(struct state *s)
 {
-	struct word w[MAX_WORDS];
-	size_t n = split(line, w);
-
-	if (n < 2 || !is(w[0], "@"))
+	if (!is(s, 0, "@"))
 		return 0;
-	s->is_report |= is(w[1], "mpiP") || is(w[1], "mpiP:");
-	if (n >= 4 && is(w[1], "Command"))
-		keep_program(w[3], s->out->program);
-	if (n >= 4 && is(w[1], "Version")) {
-		keep(w[3], s->out->version);
+	s->is_report |= is(s, 1, "mpiP") || is(s, 1, "mpiP:");
+	if (s->n >= 4 && is(s, 1, "Command")) {
+		const char *slash = strrchr(s->word[3], '/');
+
+		keep(slash ? slash + 1 : s->word[3], s->out->program);
+	}
+	if (s->n >= 4 && is(s, 1, "Version")) {
+		keep(s->word[3], s->out->version);
 		if (strncmp(s->out->version, "3.", 2))
 			return np_errf(s->err, -EINVAL, "%s:%zu: version "
 				       "%.32s, expected 3.x", s->where,
 				       s->line, s->out->version);
 	}
-	if (n >= 6 && is(w[1], "MPI") && is(w[2], "Task") &&
+	if (s->n >= 6 && is(s, 1, "MPI") && is(s, 2, "Task") &&
 	    s->out->n_tasks++ == NP_MPIP_MAX_TASKS)
 		return refuse(s, "too many tasks");
 	return 0;
 }
 
-/* A bit of memory for each task that is there, not for each that is claimed. */
+/* Its row is there; the header, which says how many there are, is over. */
 static int mark_task(struct state *s, double task)
 {
-	uint32_t i = (uint32_t)task;
+	uint32_t i;
 
-	if (i >= s->out->n_tasks)
+	if (task >= s->out->n_tasks)
 		return refuse(s, "a task that the header does not have");
-	if (i >= s->n_room) {
-		uint32_t room = s->out->n_tasks;
-		bool *more = realloc(s->task, room * sizeof(*more));
-
-		if (!more)
-			return np_errf(s->err, -ENOMEM, "%s: no memory",
-				       s->where);
-		memset(more + s->n_room, 0, room - s->n_room);
-		s->task = more;
-		s->n_room = room;
-	}
+	i = (uint32_t)task;
+	if (!s->task)
+		s->task = calloc(s->out->n_tasks, sizeof(*s->task));
+	if (!s->task)
+		return np_errf(s->err, -ENOMEM, "%s: no memory", s->where);
 	if (s->task[i])
 		return refuse(s, "a second row of this task");
 	s->task[i] = true;
@@ -176,22 +150,20 @@ static int mark_task(struct state *s, double task)
 }
 
 /* Task, AppTime, MPITime, MPI%; task * is the sum. */
-static int take_times(struct state *s, struct word line)
+static int take_times(struct state *s)
 {
-	struct word w[MAX_WORDS];
-	size_t n = split(line, w);
 	double task, app_sec, mpi_sec;
 
-	if (!n || is(w[0], "Task"))
+	if (!s->n || is(s, 0, "Task"))
 		return 0;
-	if (n != 4)
+	if (s->n != 4)
 		return refuse(s, "expected task, AppTime, MPITime and MPI%");
-	if (number(s, w[1], &app_sec) || number(s, w[2], &mpi_sec))
+	if (number(s, 1, &app_sec) || number(s, 2, &mpi_sec))
 		return -EINVAL;
 	if (mpi_sec > app_sec * (1 + ROUNDING))
 		return np_errf(s->err, -EINVAL, "%s:%zu: %g s in MPI, of %g s "
 			       "in all", s->where, s->line, mpi_sec, app_sec);
-	if (is(w[0], "*")) {
+	if (is(s, 0, "*")) {
 		if (s->has_sum)
 			return refuse(s, "a second row *");
 		s->has_sum = true;
@@ -202,39 +174,36 @@ static int take_times(struct state *s, struct word line)
 	s->app_sec += app_sec;
 	s->mpi_sec += mpi_sec;
 	s->out->max_app_sec = fmax(s->out->max_app_sec, app_sec);
-	return whole(s, w[0], &task) ? -EINVAL : mark_task(s, task);
+	return whole(s, 0, &task) ? -EINVAL : mark_task(s, task);
 }
 
 /* Name, Site, Rank, Count, Max, Mean, Min, Sum; rank * is of all tasks. */
-static int take_sent(struct state *s, struct word line)
+static int take_sent(struct state *s)
 {
-	struct word w[MAX_WORDS];
-	size_t n = split(line, w);
 	double count, sum;
 
-	if (!n || is(w[0], "Name"))
+	if (!s->n || is(s, 0, "Name"))
 		return 0;
-	if (n != 8)
+	if (s->n != 8)
 		return refuse(s, "expected name, site, rank, count, max, mean, "
 			      "min and sum");
-	if (!is(w[2], "*"))
+	if (!is(s, 2, "*"))
 		return 0;
-	if (whole(s, w[3], &count) || number(s, w[7], &sum))
+	if (whole(s, 3, &count) || number(s, 7, &sum))
 		return -EINVAL;
 	s->out->messages += count;
 	s->out->bytes += sum;
 	return 0;
 }
 
-/* After "@--- ". */
-static int take_heading(struct state *s, struct word line)
+/* What is behind "@--- ". */
+static int take_heading(struct state *s, const char *text, size_t n)
 {
 	s->section = OTHER;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sections); i++) {
 		size_t len = strlen(sections[i].heading);
 
-		if (line.len >= len + 5 &&
-		    !memcmp(line.text + 5, sections[i].heading, len))
+		if (n >= len && !memcmp(text, sections[i].heading, len))
 			s->section = sections[i].section;
 	}
 	if (s->section == CONCISE)
@@ -248,24 +217,17 @@ static int take_heading(struct state *s, struct word line)
 	return 0;
 }
 
-static int take_line(struct state *s, struct word line)
+static int take_line(struct state *s, const char *text, size_t len)
 {
-	if (line.len && line.text[line.len - 1] == '\r')
-		line.len--;
-	if (line.len >= 5 && !memcmp(line.text, "@--- ", 5))
-		return take_heading(s, line);
-	if (line.len >= 3 && !memcmp(line.text, "---", 3))
-		return 0; /* around headings */
-	switch (s->section) {
-	case HEADER:
-		return take_header(s, line);
-	case TIMES:
-		return take_times(s, line);
-	case SENT:
-		return take_sent(s, line);
-	default:
-		return 0;
-	}
+	if (len && text[len - 1] == '\r')
+		len--;
+	if (len >= 5 && !memcmp(text, "@--- ", 5))
+		return take_heading(s, text + 5, len - 5);
+	if (s->section > SENT || (len >= 3 && !memcmp(text, "---", 3)))
+		return 0; /* nothing of it is read, or it is around headings */
+	split(s, text, len);
+	return s->section == HEADER ? take_header(s) :
+	       s->section == TIMES ? take_times(s) : take_sent(s);
 }
 
 static int read_lines(struct state *s, const char *text, size_t len)
@@ -282,8 +244,7 @@ static int read_lines(struct state *s, const char *text, size_t len)
 		if (!stop)
 			stop = end;
 		s->line++;
-		rc = take_line(s, (struct word){ text,
-						 (size_t)(stop - text) });
+		rc = take_line(s, text, (size_t)(stop - text));
 		if (!s->is_report && s->line == 1 && !rc)
 			return np_errf(s->err, -EINVAL, "%s:1: expected a "
 				       "report of mpiP, \"@ mpiP\"", s->where);

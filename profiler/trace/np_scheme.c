@@ -267,26 +267,17 @@ static void line_transfer(struct reader *r)
 
 static void line_scheme(struct reader *r)
 {
-	if (r->w.n == 2)
-		begin(r, r->w.word[1]);
-	else
-		BAD(r, "expected scheme NAME");
+	begin(r, r->w.word[1]);
 }
 
 static void line_size(struct reader *r)
 {
-	if (r->w.n == 2)
-		r->now.bytes = np_words_bytes(&r->w, 1, NP_SCHEME_MAX_BYTES);
-	else
-		BAD(r, "expected size SIZE");
+	r->now.bytes = np_words_bytes(&r->w, 1, NP_SCHEME_MAX_BYTES);
 }
 
 static void line_latency(struct reader *r)
 {
-	if (r->w.n == 2)
-		r->now.latency_sec = np_words_time(&r->w, 1);
-	else
-		BAD(r, "expected latency TIME");
+	r->now.latency_sec = np_words_time(&r->w, 1);
 }
 
 static void line_reference(struct reader *r)
@@ -308,10 +299,12 @@ static void line_reference(struct reader *r)
 static const struct {
 	const char *word;
 	void (*read)(struct reader *r);
+	const char *two; /* if it always has two words: what they are */
 } lines[] = {
-	{ "scheme", line_scheme },   { "size", line_size },
-	{ "latency", line_latency }, { "reference", line_reference },
-	{ "nodes", line_nodes },
+	{ "scheme", line_scheme, "scheme NAME" },
+	{ "size", line_size, "size SIZE" },
+	{ "latency", line_latency, "latency TIME" },
+	{ "reference", line_reference, NULL }, { "nodes", line_nodes, NULL },
 };
 
 static void line(struct reader *r)
@@ -320,7 +313,10 @@ static void line(struct reader *r)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++)
 		if (!strcmp(word, lines[i].word)) {
-			lines[i].read(r);
+			if (lines[i].two && r->w.n != 2)
+				BAD(r, "expected %s", lines[i].two);
+			else
+				lines[i].read(r);
 			return;
 		}
 	if (word[strlen(word) - 1] == ':')

@@ -35,6 +35,17 @@ static int find(struct switches *s, const char *name, uint32_t *out)
 	return *out == NP_NO_NUMBER ? -ENOMEM : *out == NAMES_MAX ? -E2BIG : 0;
 }
 
+static int define(struct switches *s, const char *name, uint32_t *out)
+{
+	int rc = find(s, name, out);
+
+	if (!rc && s->defined[*out])
+		return -EEXIST;
+	if (!rc)
+		s->defined[*out] = true;
+	return rc;
+}
+
 static int add_node(void *arg, const char *name)
 {
 	struct line *l = arg;
@@ -91,23 +102,19 @@ static int take_line(struct switches *s, char *text)
 
 	for (char *w = strtok_r(text, " \t\r", &save); w;
 	     w = strtok_r(NULL, " \t\r", &save)) {
-		const char *name = value_of(w, "SwitchName"), *list;
+		const char *name = value_of(w, "SwitchName");
+		const char *nodes = value_of(w, "Nodes");
+		const char *below = value_of(w, "Switches");
 		int rc = 0;
 
-		if (name) {
-			rc = find(s, name, &l.at);
-			if (!rc && s->defined[l.at])
-				rc = -EEXIST;
-			if (!rc)
-				s->defined[l.at] = true;
-		} else if ((list = value_of(w, "Nodes"))) {
-			rc = l.at == NP_TOPOLOGY_ROOT ? -EINVAL :
-							each(list, add_node, &l);
-		} else if ((list = value_of(w, "Switches"))) {
-			rc = l.at == NP_TOPOLOGY_ROOT ? -EINVAL :
-							each(list, add_switch,
-							     &l);
-		}
+		if (name)
+			rc = define(s, name, &l.at);
+		else if ((nodes || below) && l.at == NP_TOPOLOGY_ROOT)
+			rc = -EINVAL;
+		else if (nodes)
+			rc = each(nodes, add_node, &l);
+		else if (below)
+			rc = each(below, add_switch, &l);
 		if (rc)
 			return rc;
 	}
@@ -128,14 +135,11 @@ static const char *why(int rc)
 static int take(struct switches *s, const char *path, char *text,
 		struct np_err *err)
 {
-	unsigned n = 0;
+	unsigned n = 1;
 
-	for (char *line = text, *end; *line; line = end) {
+	for (char *line; (line = strsep(&text, "\n")); n++) {
 		int rc;
 
-		n++;
-		end = line + strcspn(line, "\n");
-		end += *end ? (*end = '\0', 1) : 0;
 		line[strcspn(line, "#")] = '\0';
 		rc = take_line(s, line);
 		if (rc)

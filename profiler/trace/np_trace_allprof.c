@@ -1,4 +1,4 @@
-#include "np_trace_allprof.h"
+#include "np_trace.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 struct out {
 	FILE *f;
 	const struct np_choices *choices;
-	struct np_trace_groups *groups;
+	struct np_trace_groups groups;
 	uint32_t rank, size;
 	char comm[64]; /* that stands for all: "handle,rank,size" */
 	uint64_t begin_ns, end_ns; /* of the present call */
@@ -80,7 +80,7 @@ static int peer_of(const struct np_trace_comm *c,
 
 static int blocking(struct out *o, const struct np_trace_event *ev)
 {
-	const struct np_trace_comm *c = np_trace_comm(o->groups, ev);
+	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
 	const struct np_trace_message *out = &ev->out, *in = &ev->in;
 	int to = peer_of(c, out), from = peer_of(c, in), to_tag, from_tag;
 
@@ -122,7 +122,7 @@ static int use(struct out *o, uint32_t request, unsigned n)
 
 static int nonblocking(struct out *o, const struct np_trace_event *ev)
 {
-	const struct np_trace_comm *c = np_trace_comm(o->groups, ev);
+	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
 	const struct np_trace_message *out = &ev->out, *in = &ev->in;
 	unsigned n = 0;
 	int tag;
@@ -187,21 +187,14 @@ static int whole(struct out *o, const struct np_trace_event *ev)
 /* As messages, each round waited for. */
 static int in_parts(struct out *o, const struct np_trace_event *ev)
 {
-	const struct np_trace_comm *c = np_trace_comm(o->groups, ev);
-	struct np_collective_call k = {
-		.collective = ev->collective, .rank = c->rank,
-		.size = c->size, .root = ev->root, .bytes = ev->bytes,
-		.blocks = ev->list,
-	};
+	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
 	/* Behind those of all requests. */
 	uint64_t at = place(UINT32_MAX, 0);
 	size_t n = 0;
 	int tag;
 
-	k.algorithm = np_choices_pick(o->choices, k.collective, k.size,
-				      ev->n_list ? 0 : k.bytes);
 	/* One tag will do: they meet in their order. */
-	if (np_collective_steps(&k, &o->steps) ||
+	if (np_trace_steps(&o->groups, ev, o->choices, &o->steps) ||
 	    tag_of(o, 2 * c->number + 1, 0, &tag))
 		return -ENOMEM;
 	for (size_t i = 0; i < o->steps.n; i++) {
@@ -221,7 +214,7 @@ static int in_parts(struct out *o, const struct np_trace_event *ev)
 
 static bool is_whole(const struct out *o, const struct np_trace_event *ev)
 {
-	const struct np_trace_comm *c = np_trace_comm(o->groups, ev);
+	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
 
 	if (c->size != o->size || ev->n_list ||
 	    ev->collective >= NP_GATHERV || c->rank != o->rank ||
@@ -258,9 +251,9 @@ static int put(struct out *o, const struct np_trace_event *ev,
 		rc = is_whole(o, ev) ? whole(o, ev) : in_parts(o, ev);
 		break;
 	case NP_TRACE_COMM:
-		return np_trace_groups_add(o->groups, ev, err);
+		return np_trace_groups_add(&o->groups, ev, err);
 	case NP_TRACE_COMM_FREE:
-		np_trace_groups_drop(o->groups, ev);
+		np_trace_groups_drop(&o->groups, ev);
 		break;
 	case NP_TRACE_FINALIZE:
 		fprintf(o->f, "MPI_Finalize:%llu.%03u:-\n",
@@ -281,13 +274,13 @@ static int put_rank(struct out *o, const char *from, struct np_err *err)
 
 	if (rc)
 		return rc;
-	np_trace_groups_rank(o->groups);
+	np_trace_groups_rank(&o->groups);
 	o->end_ns = BEGIN_NS;
 	snprintf(o->comm, sizeof(o->comm), "%u,%u,%u", WORLD, o->rank,
 		 o->size);
 	fprintf(o->f, "# netprof\nMPI_Init:-:0:0:%u.000\n", BEGIN_NS / 1000);
 	while (!rc) {
-		rc = np_trace_next(r, &ev, err);
+		rc = np_trace_next(r, &ev);
 		if (rc <= 0)
 			break;
 		rc = put(o, &ev, err);
@@ -317,12 +310,9 @@ int np_trace_allprof(const struct np_trace_files *f,
 		     const struct np_choices *choices, const char *dir,
 		     struct np_err *err)
 {
-	struct out o = { .choices = choices, .size = f->n,
-		.groups = np_trace_groups_new() };
+	struct out o = { .choices = choices, .size = f->n };
 	int rc = 0;
 
-	if (!o.groups)
-		return np_errf(err, -ENOMEM, "out of memory");
 	if (mkdir(dir, 0777) && errno != EEXIST)
 		rc = np_errf(err, -errno, "%s: %s", dir, strerror(errno));
 	for (; !rc && o.rank < f->n; o.rank++)
@@ -330,6 +320,6 @@ int np_trace_allprof(const struct np_trace_files *f,
 	free(o.used);
 	np_numbers_free(&o.tags);
 	np_steps_free(&o.steps);
-	np_trace_groups_free(o.groups);
+	np_trace_groups_free(&o.groups);
 	return rc;
 }

@@ -1,4 +1,4 @@
-#include "np_trace_files.h"
+#include "np_trace.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "np_array.h"
 #include "np_trace_read.h"
 
 /* A name around its last number: "trace-12.txt" is "trace-", 12, ".txt". */
@@ -46,18 +47,12 @@ static bool alike(const char *a, const struct numbered *na, const char *b,
 static int put(struct np_trace_files *f, size_t *room, const char *dir,
 	       const char *name, uint32_t rank)
 {
+	size_t old = *room;
 	char *path;
 
-	if (rank >= *room) {
-		size_t want = 2 * (size_t)rank + 64;
-		char **wider = reallocarray(f->path, want, sizeof(*wider));
-
-		if (!wider)
-			return -ENOMEM;
-		memset(wider + *room, 0, (want - *room) * sizeof(*wider));
-		f->path = wider;
-		*room = want;
-	}
+	if (np_array_room(&f->path, room, rank + 1ull, sizeof(*f->path)))
+		return -ENOMEM;
+	memset(f->path + old, 0, (*room - old) * sizeof(*f->path));
 	if (asprintf(&path, "%s/%s", dir, name) < 0)
 		return -ENOMEM;
 	free(f->path[rank]); /* "rank.1" and "rank.01" */

@@ -21,8 +21,6 @@
 #define NP_TRACE_MAGIC "nptrace\1" /* without its NUL */
 #define NP_TRACE_HEADER 64 /* bytes */
 #define NP_TRACE_NAME 32   /* of the program, with its NUL */
-#define NP_TRACE_VARINT 10 /* bytes of the longest number */
-#define NP_TRACE_RECORD 128 /* bytes of a record without a list, at most */
 
 struct np_trace_header {
 	char magic[8];
@@ -71,16 +69,5 @@ enum np_trace_kind {
 	NP_TRACE_FINALIZE,    /* nothing follows */
 	NP_TRACE_N_KINDS
 };
-
-/* Returns the byte after it. */
-static inline uint8_t *np_varint_put(uint8_t *p, uint64_t v)
-{
-	while (v >= 128) {
-		*p++ = (uint8_t)(v | 128);
-		v >>= 7;
-	}
-	*p++ = (uint8_t)v;
-	return p;
-}
 
 #endif

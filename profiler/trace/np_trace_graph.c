@@ -1,4 +1,4 @@
-#include "np_trace_graph.h"
+#include "np_trace.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -22,12 +22,6 @@ struct before {
 	size_t n, room;
 };
 
-/* What is under way for a request. */
-struct under_way {
-	uint32_t *op;
-	size_t n, room;
-};
-
 /* The two ends of a message. */
 struct ends {
 	uint32_t from, to, tag, context;
@@ -39,7 +33,7 @@ struct build {
 	struct np_err *err;
 	int rc; /* what went wrong first */
 	struct np_graph *g; /* NULL: messages are only counted */
-	struct np_trace_groups *groups;
+	struct np_trace_groups groups;
 	bool is_cut;  /* a trace ends early */
 	bool counted; /* and messages have been counted */
 
@@ -58,10 +52,8 @@ struct build {
 	uint32_t rank;
 	uint64_t calc_ns; /* since the last operation */
 	struct before now, round, next;
-	struct under_way *request;
+	struct before *request; /* what ends when each does */
 	size_t request_room;
-	uint32_t *n_collectives; /* of each group: so many there were */
-	size_t group_room, n_groups;
 	struct np_steps steps;
 };
 
@@ -176,7 +168,7 @@ static struct np_graph_op op_of(const struct build *b,
 				const struct np_trace_event *ev, bool send)
 {
 	const struct np_trace_message *m = send ? &ev->out : &ev->in;
-	const struct np_trace_comm *c = np_trace_comm(b->groups, ev);
+	const struct np_trace_comm *c = np_trace_comm(&b->groups, ev);
 
 	return (struct np_graph_op){
 		.kind = send ? NP_OP_SEND : NP_OP_RECV, .size = m->bytes,
@@ -187,7 +179,7 @@ static struct np_graph_op op_of(const struct build *b,
 }
 
 /* NULL: no memory. */
-static struct under_way *request_of(struct build *b, uint32_t id)
+static struct before *request_of(struct build *b, uint32_t id)
 {
 	size_t old = b->request_room;
 
@@ -196,20 +188,9 @@ static struct under_way *request_of(struct build *b, uint32_t id)
 		no_memory(b);
 		return NULL;
 	}
-	if (b->request_room > old)
-		memset(b->request + old, 0, (b->request_room - old) *
-		       sizeof(*b->request));
+	memset(b->request + old, 0, (b->request_room - old) *
+	       sizeof(*b->request));
 	return &b->request[id];
-}
-
-static void keep(struct build *b, struct under_way *u, uint32_t op)
-{
-	if (op == NOT_THERE || b->rc)
-		return;
-	if (np_array_room(&u->op, &u->room, u->n + 1, sizeof(*u->op)))
-		no_memory(b);
-	else
-		u->op[u->n++] = op;
 }
 
 /* One or two messages at once; the program waits for them, or goes on. */
@@ -217,7 +198,7 @@ static void add_messages(struct build *b, const struct np_trace_event *ev,
 			 bool waits)
 {
 	enum np_dep_kind kind = waits ? NP_REQUIRES : NP_IREQUIRES;
-	struct under_way *u = waits ? NULL : request_of(b, ev->request);
+	struct before *u = waits ? NULL : request_of(b, ev->request);
 
 	add_calc(b);
 	if (u)
@@ -233,7 +214,7 @@ static void add_messages(struct build *b, const struct np_trace_event *ev,
 		index = add_message(b, &op, &b->now);
 		add_dep(b, &b->next, index, kind);
 		if (u)
-			keep(b, u, index);
+			add_dep(b, u, index, NP_REQUIRES);
 	}
 	if (b->next.n)
 		copy_deps(b, &b->now, &b->next);
@@ -244,42 +225,21 @@ static void add_wait(struct build *b, const struct np_trace_event *ev)
 	if (ev->n_done)
 		add_calc(b);
 	for (size_t i = 0; i < ev->n_done; i++) {
-		struct under_way *u = request_of(b, ev->done[i]);
+		struct before *u = request_of(b, ev->done[i]);
 
 		if (!u)
 			return;
 		for (size_t k = 0; k < u->n; k++)
-			add_dep(b, &b->now, u->op[k], NP_REQUIRES);
+			add_dep(b, &b->now, u->dep[k].op, NP_REQUIRES);
 		u->n = 0;
 	}
-}
-
-static struct np_collective_call call_of(const struct build *b,
-					 const struct np_trace_event *ev)
-{
-	const struct np_trace_comm *c = np_trace_comm(b->groups, ev);
-	struct np_collective_call k = {
-		.collective = ev->collective, .rank = c->rank,
-		.size = c->size, .root = ev->root, .bytes = ev->bytes,
-		.blocks = ev->list,
-	};
-	uint64_t bytes = k.bytes;
-
-	/* Sizes that differ: by their mean, which all know. */
-	for (size_t i = 0; i < ev->n_list; i++)
-		bytes += ev->list[i];
-	if (ev->n_list && ev->collective == NP_ALLGATHER)
-		bytes /= ev->n_list;
-	k.algorithm = np_choices_pick(b->o->choices, k.collective, k.size,
-				      bytes);
-	return k;
 }
 
 /* The steps of one round wait for the round before. */
 static void add_rounds(struct build *b, const struct np_trace_event *ev,
 		       uint32_t tag)
 {
-	const struct np_trace_comm *c = np_trace_comm(b->groups, ev);
+	const struct np_trace_comm *c = np_trace_comm(&b->groups, ev);
 
 	b->next.n = 0;
 	for (size_t i = 0; !b->rc && i < b->steps.n; i++) {
@@ -304,14 +264,13 @@ static void add_rounds(struct build *b, const struct np_trace_event *ev,
 
 static void add_collective(struct build *b, const struct np_trace_event *ev)
 {
+	uint32_t number = np_trace_comm(&b->groups, ev)->number;
 	/* Tags count them: all ranks of one have the same number. */
-	uint32_t *n = &b->n_collectives[np_trace_comm(b->groups, ev)->number];
-	uint32_t tag = (*n)++ & 0x7fffffff;
-	struct np_collective_call k = call_of(b, ev);
+	uint32_t tag = b->groups.group[number].n_collectives++ & 0x7fffffff;
 	bool waits = ev->request == NP_TRACE_NO_REQUEST;
-	struct under_way *u = waits ? NULL : request_of(b, ev->request);
+	struct before *u = waits ? NULL : request_of(b, ev->request);
 
-	if (np_collective_steps(&k, &b->steps))
+	if (np_trace_steps(&b->groups, ev, b->o->choices, &b->steps))
 		no_memory(b);
 	if (u)
 		u->n = 0;
@@ -322,23 +281,8 @@ static void add_collective(struct build *b, const struct np_trace_event *ev)
 	add_rounds(b, ev, tag);
 	if (waits)
 		copy_deps(b, &b->now, &b->round);
-	for (size_t i = 0; u && i < b->round.n; i++)
-		keep(b, u, b->round.dep[i].op);
-}
-
-static void add_comm(struct build *b, const struct np_trace_event *ev)
-{
-	uint32_t number;
-
-	b->rc = np_trace_groups_add(b->groups, ev, b->err);
-	if (b->rc)
-		return;
-	number = np_trace_comm(b->groups, ev)->number;
-	if (np_array_room(&b->n_collectives, &b->group_room, number + 1ull,
-			  sizeof(*b->n_collectives)))
-		no_memory(b);
-	while (!b->rc && b->n_groups <= number)
-		b->n_collectives[b->n_groups++] = 0;
+	if (u)
+		copy_deps(b, u, &b->round);
 }
 
 __attribute__((format(printf, 2, 3)))
@@ -354,7 +298,7 @@ static void warn(const struct build *b, const char *fmt, ...)
 	va_end(ap);
 	snprintf(line, sizeof(line), "%.200s: rank %u: %s",
 		 b->files->path[b->rank], b->rank, text);
-	b->o->warn(line, b->o->arg);
+	b->o->warn(line, NULL);
 }
 
 static void add_event(struct build *b, const struct np_trace_event *ev)
@@ -378,10 +322,10 @@ static void add_event(struct build *b, const struct np_trace_event *ev)
 		add_collective(b, ev);
 		break;
 	case NP_TRACE_COMM:
-		add_comm(b, ev);
+		b->rc = np_trace_groups_add(&b->groups, ev, b->err);
 		break;
 	case NP_TRACE_COMM_FREE:
-		np_trace_groups_drop(b->groups, ev);
+		np_trace_groups_drop(&b->groups, ev);
 		break;
 	case NP_TRACE_UNSUPPORTED:
 		warn(b, "%s is not followed: what it sends is missing",
@@ -395,10 +339,10 @@ static void add_event(struct build *b, const struct np_trace_event *ev)
 /* Nothing of the rank before is left. */
 static void forget_rank(struct build *b)
 {
-	b->calc_ns = b->now.n = b->n_groups = 0;
+	b->calc_ns = b->now.n = 0;
 	for (size_t i = 0; i < b->request_room; i++)
 		b->request[i].n = 0;
-	np_trace_groups_rank(b->groups);
+	np_trace_groups_rank(&b->groups);
 }
 
 static int add_rank(struct build *b, uint32_t rank)
@@ -418,7 +362,7 @@ static int add_rank(struct build *b, uint32_t rank)
 	}
 	if (b->g)
 		b->rc = np_graph_rank(b->g, rank, path, b->err);
-	while (!b->rc && (rc = np_trace_next(b->r, &ev, b->err)) == 1)
+	while (!b->rc && (rc = np_trace_next(b->r, &ev)) == 1)
 		add_event(b, &ev);
 	if (!b->rc)
 		b->rc = rc;
@@ -445,28 +389,24 @@ static int add_ranks(struct build *b, bool counts)
 static void free_build(struct build *b)
 {
 	for (size_t i = 0; i < b->request_room; i++)
-		free(b->request[i].op);
+		free(b->request[i].dep);
 	free(b->request);
 	free(b->now.dep);
 	free(b->round.dep);
 	free(b->next.dep);
-	free(b->n_collectives);
 	free(b->met);
 	np_numbers_free(&b->ends);
 	np_steps_free(&b->steps);
-	np_trace_groups_free(b->groups);
+	np_trace_groups_free(&b->groups);
 }
 
 int np_trace_graph(const struct np_trace_files *f,
 		   const struct np_trace_options *o, struct np_graph **out,
 		   struct np_err *err)
 {
-	struct build b = { .files = f, .o = o, .err = err,
-		.groups = np_trace_groups_new() };
+	struct build b = { .files = f, .o = o, .err = err };
 
-	if (!b.groups)
-		no_memory(&b);
-	else if (!add_ranks(&b, false) && b.is_cut && !add_ranks(&b, true))
+	if (!add_ranks(&b, false) && b.is_cut && !add_ranks(&b, true))
 		add_ranks(&b, false);
 	if (!b.rc)
 		b.rc = np_graph_finish(b.g, err);

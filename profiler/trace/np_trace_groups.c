@@ -6,55 +6,35 @@
 
 #include "np_array.h"
 #include "np_graph.h"
-#include "np_text.h"
 
 /* Messages and collectives have a context each. */
 #define MAX_GROUPS (NP_GRAPH_CONTEXTS / 2)
 
-struct group {
-	uint64_t hash;
-	uint32_t *member;
-	uint32_t size;
-	bool alive; /* at the present rank */
-};
-
-/* The same ranks may stand here several times: they were alive at once. */
-struct np_trace_groups {
-	struct group group[MAX_GROUPS];
-	size_t n;
-	struct np_trace_comm *comm; /* of the present rank, by its numbers */
-	size_t comm_room;
-};
-
-struct np_trace_groups *np_trace_groups_new(void)
-{
-	return calloc(1, sizeof(struct np_trace_groups));
-}
-
 void np_trace_groups_free(struct np_trace_groups *g)
 {
-	for (size_t i = 0; g && i < g->n; i++)
+	for (size_t i = 0; i < g->n; i++)
 		free(g->group[i].member);
-	if (g)
-		free(g->comm);
-	free(g);
+	free(g->group);
+	free(g->comm);
 }
 
 void np_trace_groups_rank(struct np_trace_groups *g)
 {
-	for (size_t i = 0; i < g->n; i++)
+	for (size_t i = 0; i < g->n; i++) {
 		g->group[i].alive = false;
+		g->group[i].n_collectives = 0;
+	}
 }
 
-static bool is_free(const struct group *k, uint64_t hash,
+static bool is_free(const struct np_trace_group *k,
 		    const struct np_trace_event *ev)
 {
-	return !k->alive && k->hash == hash && k->size == ev->size &&
+	return !k->alive && k->size == ev->size &&
 	       !memcmp(k->member, ev->member, ev->size * sizeof(*ev->member));
 }
 
 static int add(struct np_trace_groups *g, const struct np_trace_event *ev,
-	       uint64_t hash, struct np_err *err)
+	       struct np_err *err)
 {
 	size_t bytes = ev->size * sizeof(*ev->member);
 	uint32_t *copy;
@@ -63,9 +43,12 @@ static int add(struct np_trace_groups *g, const struct np_trace_event *ev,
 		return np_errf(err, -ERANGE, "more than %d communicators at "
 			       "once", MAX_GROUPS);
 	copy = malloc(bytes);
-	if (!copy)
+	if (!copy || np_array_room(&g->group, &g->room, g->n + 1,
+				   sizeof(*g->group))) {
+		free(copy);
 		return np_errf(err, -ENOMEM, "out of memory");
-	g->group[g->n++] = (struct group){ .hash = hash, .size = ev->size,
+	}
+	g->group[g->n++] = (struct np_trace_group){ .size = ev->size,
 		.member = memcpy(copy, ev->member, bytes) };
 	return 0;
 }
@@ -73,17 +56,15 @@ static int add(struct np_trace_groups *g, const struct np_trace_event *ev,
 int np_trace_groups_add(struct np_trace_groups *g,
 			const struct np_trace_event *ev, struct np_err *err)
 {
-	uint64_t hash = np_hash(NP_HASH, ev->member,
-				ev->size * sizeof(*ev->member));
 	size_t i = 0;
 	int rc;
 
 	if (np_array_room(&g->comm, &g->comm_room, ev->comm + 1ull,
 			  sizeof(*g->comm)))
 		return np_errf(err, -ENOMEM, "out of memory");
-	while (i < g->n && !is_free(&g->group[i], hash, ev))
+	while (i < g->n && !is_free(&g->group[i], ev))
 		i++;
-	rc = i == g->n ? add(g, ev, hash, err) : 0;
+	rc = i == g->n ? add(g, ev, err) : 0;
 	if (rc)
 		return rc;
 	g->group[i].alive = true;
@@ -92,14 +73,29 @@ int np_trace_groups_add(struct np_trace_groups *g,
 	return 0;
 }
 
-const struct np_trace_comm *np_trace_comm(const struct np_trace_groups *g,
-					  const struct np_trace_event *ev)
-{
-	return &g->comm[ev->comm];
-}
-
 void np_trace_groups_drop(struct np_trace_groups *g,
 			  const struct np_trace_event *ev)
 {
 	g->group[g->comm[ev->comm].number].alive = false;
+}
+
+int np_trace_steps(const struct np_trace_groups *g,
+		   const struct np_trace_event *ev,
+		   const struct np_choices *choices, struct np_steps *out)
+{
+	const struct np_trace_comm *c = np_trace_comm(g, ev);
+	struct np_collective_call k = {
+		.collective = ev->collective, .rank = c->rank,
+		.size = c->size, .root = ev->root, .bytes = ev->bytes,
+		.blocks = ev->list,
+	};
+	uint64_t bytes = k.bytes;
+
+	/* Sizes that differ: by their mean, which all know. */
+	for (size_t i = 0; i < ev->n_list; i++)
+		bytes += ev->list[i];
+	if (ev->n_list && ev->collective == NP_ALLGATHER)
+		bytes /= ev->n_list;
+	k.algorithm = np_choices_pick(choices, k.collective, k.size, bytes);
+	return np_collective_steps(&k, out);
 }

@@ -9,24 +9,40 @@
 
 #include "np_trace_read.h"
 
-struct np_trace_groups;
+/* A communicator of the present rank, for as long as it lives. */
+struct np_trace_comm {
+	uint32_t number; /* of all ranks: the group's place */
+	uint32_t rank, size;
+	const uint32_t *member; /* the group's */
+};
 
-struct np_trace_groups *np_trace_groups_new(void); /* NULL: no memory */
+/* The same ranks may be several groups: they were alive at once. */
+struct np_trace_group {
+	uint32_t *member;
+	uint32_t size;
+	bool alive;		/* at the present rank */
+	uint32_t n_collectives; /* that the present rank had of it so far */
+};
+
+/* Zeroed, there are none. */
+struct np_trace_groups {
+	struct np_trace_group *group;
+	size_t n, room;
+	struct np_trace_comm *comm; /* of the present rank, by its numbers */
+	size_t comm_room;
+};
+
 void np_trace_groups_free(struct np_trace_groups *g);
 
 /* Another rank begins: nothing is alive. */
 void np_trace_groups_rank(struct np_trace_groups *g);
 
-/* A communicator of the present rank, for as long as it lives. */
-struct np_trace_comm {
-	uint32_t number; /* of all ranks */
-	uint32_t rank, size;
-	const uint32_t *member; /* borrowed */
-};
-
 /* The one of an event, whose COMM was added. */
-const struct np_trace_comm *np_trace_comm(const struct np_trace_groups *g,
-					  const struct np_trace_event *ev);
+static inline const struct np_trace_comm *
+np_trace_comm(const struct np_trace_groups *g, const struct np_trace_event *ev)
+{
+	return &g->comm[ev->comm];
+}
 
 /*
  * That of a COMM, which lives until its COMM_FREE.  Returns 0, -ENOMEM, or
@@ -36,5 +52,13 @@ int np_trace_groups_add(struct np_trace_groups *g,
 			const struct np_trace_event *ev, struct np_err *err);
 void np_trace_groups_drop(struct np_trace_groups *g,
 			  const struct np_trace_event *ev);
+
+/*
+ * The messages of a COLLECTIVE, by the algorithm that choices (or NULL) have
+ * for its size.  Returns 0 or -ENOMEM.
+ */
+int np_trace_steps(const struct np_trace_groups *g,
+		   const struct np_trace_event *ev,
+		   const struct np_choices *choices, struct np_steps *out);
 
 #endif

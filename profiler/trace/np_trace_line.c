@@ -89,14 +89,11 @@ int np_line_number(char **at, int64_t *v)
 	return 0;
 }
 
-int np_line_wrong(struct np_trace_reader *r, const char *what,
-		  const char *field)
+static int wrong(struct np_trace_reader *r, const char *what,
+		 const char *field, const char *expected)
 {
-	return np_trace_wrong(r, "%s \"%.40s\": expected %s", what,
-			      field ? field : "",
-			      !strcmp(what, "communicator") ?
-			      "handle,rank,size" : !strcmp(what, "datatype") ?
-			      "id,size,extent" : "a number");
+	return np_trace_wrong(r, "%s \"%.40s\": expected %s", what, field,
+			      expected);
 }
 
 static int take_type(struct np_trace_reader *r, char *field,
@@ -106,9 +103,8 @@ static int take_type(struct np_trace_reader *r, char *field,
 	int64_t size;
 
 	if (!at || (at++, np_line_number(&at, &size)) || size < 0)
-		return np_line_wrong(r, "datatype", field);
-	if (a->n_t < 2)
-		a->size[a->n_t++] = size;
+		return wrong(r, "datatype", field, "id,size,extent");
+	a->size[a->n_t++] = size;
 	return 0;
 }
 
@@ -121,15 +117,9 @@ static int take_comm(struct np_trace_reader *r, char *field,
 	if (at == field || *at++ != ',' || np_line_number(&at, &a->comm_rank) ||
 	    *at++ != ',' || np_line_number(&at, &a->comm_size) ||
 	    a->comm_rank < 0 || a->comm_rank >= a->comm_size)
-		return np_line_wrong(r, "communicator", field);
+		return wrong(r, "communicator", field, "handle,rank,size");
 	a->has_comm = true;
 	return 0;
-}
-
-static void put_number(int64_t *numbers, unsigned *n, int64_t v)
-{
-	if (*n < 2)
-		numbers[(*n)++] = v;
 }
 
 static int take_number(struct np_trace_reader *r, char letter, char *field,
@@ -139,15 +129,15 @@ static int take_number(struct np_trace_reader *r, char letter, char *field,
 	int64_t v;
 
 	if (np_line_number(&at, &v) || *at)
-		return np_line_wrong(r, letter == 'p' ? "rank" :
-				     letter == 'g' ? "tag" : letter == 'r' ?
-				     "root" : "count", field);
+		return wrong(r, letter == 'p' ? "rank" : letter == 'g' ? "tag" :
+			     letter == 'r' ? "root" : "count", field,
+			     "a number");
 	if (letter == 'n')
-		put_number(a->n, &a->n_n, v);
+		a->n[a->n_n++] = v;
 	else if (letter == 'p')
-		put_number(a->peer, &a->n_p, v);
+		a->peer[a->n_p++] = v;
 	else if (letter == 'g')
-		put_number(a->tag, &a->n_g, v);
+		a->tag[a->n_g++] = v;
 	else if (letter == 'r')
 		a->root = v;
 	else
@@ -166,21 +156,19 @@ static int take_arg(struct np_trace_reader *r, char letter, char *field,
 	case 'c':
 		return take_comm(r, field, a);
 	case 'L':
-		if (a->n_l < 2)
-			a->list[a->n_l++] = field;
+		a->list = a->list ? a->list : field;
 		return 0;
 	case '.':
 	case 'l':
 		return 0;
 	case 'q':
 		a->request = strtoull(field, &at, 10);
-		return at == field ? np_line_wrong(r, "request", field) : 0;
+		return at == field ? wrong(r, "request", field, "a number") : 0;
 	default:
 		return take_number(r, letter, field, a);
 	}
 }
 
-/* field[n]: the arguments without the two times. */
 int np_line_args(struct np_trace_reader *r, const struct np_line_call *c,
 		 char **field, size_t n, struct np_line_args *a)
 {
@@ -199,24 +187,21 @@ int np_line_args(struct np_trace_reader *r, const struct np_line_call *c,
 	return r->rc;
 }
 
-/* "1237666046950106.000000": ns */
-int np_line_time(const char *text, uint64_t *ns)
+int np_line_time(struct np_trace_reader *r, const char *text, uint64_t *ns)
 {
-	char *end;
-	uint64_t us;
+	char *end = "-";
+	uint64_t us = 0;
 	unsigned part = 0, digit = 100;
 
 	errno = 0;
-	if (!isdigit((unsigned char)*text))
-		return -EINVAL;
-	us = strtoull(text, &end, 10);
-	if (errno || us > UINT64_MAX / 4000)
-		return -EINVAL;
+	if (isdigit((unsigned char)*text))
+		us = strtoull(text, &end, 10);
 	if (*end == '.')
 		for (end++; isdigit((unsigned char)*end); end++, digit /= 10)
 			part += digit * (unsigned)(*end - '0');
 	*ns = us * 1000 + part;
-	return *end ? -EINVAL : 0;
+	return errno || us > UINT64_MAX / 4000 || *end ?
+		       wrong(r, "time", text, "a number") : 0;
 }
 
 uint64_t np_line_bytes(struct np_trace_reader *r, int64_t n, int64_t size)

@@ -10,7 +10,8 @@
 /*
  * Arguments by letters: n count, t type, p rank, g tag, c communicator,
  * q request, N number of requests, r root, L counts, l displacements,
- * . what is not needed.  The second n, t, p and g are of what is received.
+ * . what is not needed.  The second n, t, p and g are of what is received; none
+ * is there a third time.
  */
 struct np_line_call {
 	const char *name; /* without "MPI_" */
@@ -27,8 +28,8 @@ struct np_line_args {
 	int64_t n[2], size[2], peer[2], tag[2]; /* sent or only one; received */
 	int64_t root, n_requests;
 	uint64_t request;
-	char *list[2];
-	unsigned n_n, n_t, n_p, n_g, n_l;
+	char *list; /* the first one, or NULL */
+	unsigned n_n, n_t, n_p, n_g;
 	bool has_comm;
 	uint64_t handle;
 	int64_t comm_rank, comm_size;
@@ -45,7 +46,7 @@ const struct np_line_call *np_line_call(const char *name);
 int np_line_number(char **at, int64_t *v);
 
 /* "1237666046950106.000000", us: ns.  Returns 0 or -EINVAL. */
-int np_line_time(const char *text, uint64_t *ns);
+int np_line_time(struct np_trace_reader *r, const char *text, uint64_t *ns);
 
 /* n elements of a size; 0 if that is no size of anything. */
 uint64_t np_line_bytes(struct np_trace_reader *r, int64_t n, int64_t size);
@@ -57,10 +58,6 @@ uint64_t np_line_bytes(struct np_trace_reader *r, int64_t n, int64_t size);
 int np_line_message(struct np_trace_reader *r, bool mpich,
 		    const struct np_line_args *a, unsigned i, bool receives,
 		    struct np_trace_message *m);
-
-/* -EINVAL, with what was expected of a field. */
-int np_line_wrong(struct np_trace_reader *r, const char *what,
-		  const char *field);
 
 /*
  * field[n]: the arguments, without the two times; they are borrowed.  Returns 0

@@ -50,12 +50,12 @@ static void rewind_to(struct np_trace_reader *r, bool again)
 	r->form->rewind(r);
 }
 
-static int first_pass(struct np_trace_reader *r, struct np_err *err)
+static int first_pass(struct np_trace_reader *r)
 {
 	struct np_trace_event ev;
 	int rc;
 
-	while ((rc = np_trace_next(r, &ev, err)) == 1)
+	while ((rc = np_trace_next(r, &ev)) == 1)
 		r->whole = ev.kind == NP_TRACE_FINALIZE;
 	return rc;
 }
@@ -81,12 +81,12 @@ int np_trace_open(const char *path, uint32_t rank, uint32_t size,
 	}
 	fstat(fileno(f), &st);
 	*r = (struct np_trace_reader){ .form = form, .f = f, .rank = rank,
-		.size = size, .err = err, .path = strdup(path),
+		.size = size, .err = err, .path = path,
 		.bytes = (uint64_t)st.st_size };
-	rc = r->path ? form->begin(r, &h, got) : np_trace_no_memory(r);
+	rc = form->begin(r, &h, got);
 	if (!rc) {
 		rewind_to(r, false);
-		rc = first_pass(r, err);
+		rc = first_pass(r);
 	}
 	if (rc) {
 		np_trace_close(r);
@@ -103,7 +103,6 @@ void np_trace_close(struct np_trace_reader *r)
 		return;
 	r->form->close(r);
 	fclose(r->f);
-	free(r->path);
 	free(r->request);
 	free(r->use);
 	free(r->id);
@@ -111,19 +110,17 @@ void np_trace_close(struct np_trace_reader *r)
 	free(r);
 }
 
-int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev,
-		  struct np_err *err)
+int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev)
 {
 	int rc;
 
-	r->err = err;
 	if (r->next_id < r->n_ids) {
 		*ev = (struct np_trace_event){ .line = r->line };
 		np_trace_started(r, ev);
 		return 1;
 	}
 	rc = r->form->next(r, ev);
-	return rc <= 0 && ferror(r->f) ? no_read(r->path, err) : rc;
+	return rc <= 0 && ferror(r->f) ? no_read(r->path, r->err) : rc;
 }
 
 bool np_trace_is_whole(const struct np_trace_reader *r)

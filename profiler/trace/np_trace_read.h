@@ -61,16 +61,15 @@ struct np_trace_event {
 struct np_trace_reader;
 
 /*
- * rank, size: of the rank that the file should be of.  Arrays of events live
- * until the next one.
+ * rank, size: of the rank that the file should be of.  path and err: borrowed
+ * until np_trace_close().  Arrays of events live until the next one.
  */
 int np_trace_open(const char *path, uint32_t rank, uint32_t size,
 		  struct np_trace_reader **out, struct np_err *err);
 void np_trace_close(struct np_trace_reader *r); /* NULL is allowed */
 
 /* 1: an event; 0: the end; or -errno with err. */
-int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev,
-		  struct np_err *err);
+int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev);
 
 /* Did MPI_Finalize() end it? Known at once. */
 bool np_trace_is_whole(const struct np_trace_reader *r);

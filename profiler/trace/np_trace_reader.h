@@ -18,7 +18,7 @@ struct np_trace_request {
 struct np_trace_reader {
 	const struct np_trace_form *form;
 	FILE *f;
-	char *path;
+	const char *path;
 	uint64_t bytes; /* of the file */
 	uint32_t rank, size;
 	bool whole;

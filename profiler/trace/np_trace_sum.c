@@ -1,45 +1,104 @@
-#include "np_trace_sum.h"
+#include "np_trace.h"
 
+#include "np_mpip.h"
 #include "np_trace_read.h"
 
-static void add(struct np_trace_sum *s, const struct np_trace_event *ev,
-		bool first)
+/* What the caller gives; a list that all ranks have counts as its mean. */
+static double own_part(const struct np_trace_event *ev)
+{
+	double sum = 0;
+
+	if (!ev->list)
+		return (double)ev->bytes;
+	if (ev->collective == NP_GATHERV)
+		return (double)ev->list[ev->root];
+	for (size_t i = 0; i < ev->n_list; i++)
+		sum += (double)ev->list[i];
+	return ev->collective == NP_ALLGATHER ? sum / (double)ev->n_list : sum;
+}
+
+static void add(struct np_trace_sum *s, const struct np_trace_event *ev)
 {
 	s->records++;
-	s->sent += ev->out.there;
-	s->sent_bytes += ev->out.bytes;
 	s->received += ev->in.there;
-	if (ev->kind == NP_TRACE_COLLECTIVE)
-		s->collectives[ev->collective]++;
-	s->communicators += first && ev->kind == NP_TRACE_COMM;
 	s->not_followed += ev->kind == NP_TRACE_UNSUPPORTED;
+	if (ev->out.there) {
+		s->sent++;
+		s->sent_bytes += ev->out.bytes;
+		s->given_bytes += (double)ev->out.bytes;
+	}
+	if (ev->kind == NP_TRACE_COLLECTIVE) {
+		s->collectives[ev->collective]++;
+		if (ev->collective != NP_BARRIER)
+			s->given_bytes += own_part(ev);
+	}
+}
+
+static int add_rank(struct np_trace_sum *s, const struct np_trace_files *f,
+		    uint32_t rank, struct np_err *err)
+{
+	uint64_t app_ns = 0, mpi_ns = 0, end_ns = 0;
+	struct np_trace_reader *r;
+	struct np_trace_event ev;
+	int rc = np_trace_open(f->path[rank], rank, f->n, &r, err);
+
+	if (rc)
+		return rc;
+	s->cut += !np_trace_is_whole(r);
+	while ((rc = np_trace_next(r, &ev)) == 1) {
+		add(s, &ev);
+		s->communicators += !rank && ev.kind == NP_TRACE_COMM;
+		s->calls_sec += 1e-9 * (double)ev.length_ns / f->n;
+		app_ns += ev.gap_ns;
+		end_ns = app_ns + ev.length_ns;
+		if (ev.kind == NP_TRACE_FINALIZE)
+			continue;
+		app_ns = end_ns;
+		mpi_ns += ev.length_ns;
+	}
+	np_trace_close(r);
+	s->app_sec += 1e-9 * (double)app_ns;
+	s->mpi_sec += 1e-9 * (double)mpi_ns;
+	if (1e-9 * (double)app_ns > s->max_app_sec)
+		s->max_app_sec = 1e-9 * (double)app_ns;
+	if (1e-9 * (double)end_ns > s->sec)
+		s->sec = 1e-9 * (double)end_ns;
+	return rc;
 }
 
 int np_trace_sum(const struct np_trace_files *f, struct np_trace_sum *out,
 		 struct np_err *err)
 {
 	struct np_trace_sum s = { .ranks = f->n };
-	struct np_trace_reader *r;
-	struct np_trace_event ev;
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < f->n; i++) {
-		uint64_t ns = 0;
-
-		rc = np_trace_open(f->path[i], i, f->n, &r, err);
-		if (rc)
-			return rc;
-		s.cut += !np_trace_is_whole(r);
-		while ((rc = np_trace_next(r, &ev, err)) == 1) {
-			add(&s, &ev, i == 0);
-			ns += ev.gap_ns + ev.length_ns;
-			s.calls_sec += 1e-9 * (double)ev.length_ns / f->n;
-		}
-		if (1e-9 * (double)ns > s.sec)
-			s.sec = 1e-9 * (double)ns;
-		np_trace_close(r);
-	}
+	for (uint32_t i = 0; !rc && i < f->n; i++)
+		rc = add_rank(&s, f, i, err);
 	if (!rc)
 		*out = s;
 	return rc;
+}
+
+/* What a report of mpiP would say of a run that was traced. */
+int np_mpip_trace(const char *path, struct np_mpip *out, struct np_err *err)
+{
+	struct np_trace_files f;
+	struct np_trace_sum s;
+	int rc = np_trace_files_find(path, &f, err);
+
+	if (rc)
+		return rc;
+	rc = np_trace_sum(&f, &s, err);
+	np_trace_files_free(&f);
+	if (rc)
+		return rc;
+	*out = (struct np_mpip){ .n_tasks = s.ranks, .app_sec = s.app_sec,
+		.mpi_sec = s.mpi_sec, .max_app_sec = s.max_app_sec,
+		.messages = (double)s.sent, .bytes = s.given_bytes,
+		.notes = s.cut ? NP_MPIP_TRUNCATED : 0 };
+	for (int c = NP_BARRIER + 1; c < NP_N_COLLECTIVES; c++)
+		out->messages += (double)s.collectives[c];
+	if (!out->messages)
+		out->notes |= NP_MPIP_NO_MESSAGES;
+	return 0;
 }

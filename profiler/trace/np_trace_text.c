@@ -221,7 +221,7 @@ static void take_list(struct text *t, const struct np_line_args *a,
 	unsigned of_type = ev->collective == NP_GATHERV ||
 			   (ev->collective == NP_ALLGATHER && a->n_t > 1);
 	uint64_t *list = np_trace_list(&t->r, ev, n);
-	char *at = a->list[0];
+	char *at = a->list;
 	int64_t count;
 
 	for (size_t i = 0; i < n && !t->r.rc; i++) {
@@ -243,7 +243,7 @@ static void take_bytes(struct text *t, const struct np_line_args *a,
 			(c == NP_GATHER && a->root == a->comm_rank) ||
 			c == NP_ALLGATHER || c == NP_ALLTOALL;
 	unsigned n = side && a->n_n > 1, k = side && a->n_t > 1;
-	bool lists = a->n_l && (c == NP_ALLGATHER || c == NP_ALLTOALLV ||
+	bool lists = a->list && (c == NP_ALLGATHER || c == NP_ALLTOALLV ||
 				c == NP_REDUCE_SCATTER ||
 				a->root == a->comm_rank);
 
@@ -325,11 +325,11 @@ static int take_times(struct text *t, const char *first, const char *last,
 {
 	uint64_t begin = t->end_ns, end;
 
-	if (strcmp(first, "-") && np_line_time(first, &begin))
-		return np_line_wrong(&t->r, "time", first);
+	if (strcmp(first, "-") && np_line_time(&t->r, first, &begin))
+		return t->r.rc;
 	end = begin;
-	if (strcmp(last, "-") && np_line_time(last, &end))
-		return np_line_wrong(&t->r, "time", last);
+	if (strcmp(last, "-") && np_line_time(&t->r, last, &end))
+		return t->r.rc;
 	if (!strcmp(first, "-"))
 		begin = t->start_ns = t->end_ns = end; /* MPI_Init() */
 	if (!t->start_ns)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,6 +10,8 @@
 
 #define WINDOW (1u << 20) /* mapped at a time */
 #define RESERVE 64	  /* kept for the last record, FULL */
+#define HEAD 32		  /* bytes of a record without its numbers, at most */
+#define VARINT 10	  /* bytes of the longest number */
 
 /* The part of the file that begins at offset; false leaves what is mapped. */
 static bool map_at(struct np_trace_out *o, uint64_t offset, size_t bytes)
@@ -63,16 +66,34 @@ int np_trace_out_open(struct np_trace_out *o, int dir,
 	return 0;
 }
 
+/* Returns the byte after it. */
+static inline uint8_t *varint(uint8_t *p, uint64_t v)
+{
+	while (v >= 128) {
+		*p++ = (uint8_t)(v | 128);
+		v >>= 7;
+	}
+	*p++ = (uint8_t)v;
+	return p;
+}
+
+/* Its kind comes last: a process that dies leaves whole records. */
+static void finish(struct np_trace_out *o, enum np_trace_kind kind,
+		   uint8_t *end)
+{
+	__atomic_store_n(o->at, (uint8_t)kind, __ATOMIC_RELEASE);
+	o->at = end;
+}
+
 /* FULL has its room; nothing comes after it. */
 static void give_up(struct np_trace_out *o)
 {
-	uint8_t *p = np_varint_put(np_varint_put(o->at + 1, 0), 0);
-
-	np_trace_out_end(o, NP_TRACE_FULL, p);
+	finish(o, NP_TRACE_FULL, varint(varint(o->at + 1, 0), 0));
 	np_trace_out_close(o);
 }
 
-bool np_trace_out_grow(struct np_trace_out *o, size_t bytes)
+/* Room for a record of that size; false: there is none any more. */
+static bool grow(struct np_trace_out *o, size_t bytes)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from, left;
 	size_t want;
@@ -91,6 +112,38 @@ bool np_trace_out_grow(struct np_trace_out *o, size_t bytes)
 		return false;
 	}
 	return true;
+}
+
+/* A record's times; n numbers have room from there on.  NULL: it has none. */
+static inline uint8_t *begin(struct np_trace_out *o, uint64_t start_ns,
+			     uint64_t end_ns, size_t n)
+{
+	size_t need = HEAD + n * VARINT;
+	uint8_t *p;
+
+	if ((size_t)(o->stop - o->at) < need && !grow(o, need))
+		return NULL;
+	p = varint(o->at + 1, start_ns > o->end_ns ? start_ns - o->end_ns : 0);
+	if (start_ns < o->end_ns)
+		start_ns = o->end_ns;
+	p = varint(p, end_ns > start_ns ? end_ns - start_ns : 0);
+	if (end_ns > o->end_ns)
+		o->end_ns = end_ns;
+	o->poll = NULL;
+	return p;
+}
+
+void np_trace_out_put(struct np_trace_out *o, enum np_trace_kind kind,
+		      uint64_t start_ns, uint64_t end_ns,
+		      const uint64_t *number, size_t n)
+{
+	uint8_t *p = begin(o, start_ns, end_ns, n);
+
+	if (!p)
+		return;
+	for (size_t i = 0; i < n; i++)
+		p = varint(p, number[i]);
+	finish(o, kind, p);
 }
 
 void np_trace_out_close(struct np_trace_out *o)
@@ -128,7 +181,7 @@ void np_trace_out_poll(struct np_trace_out *o, uint64_t start_ns,
 		return;
 	}
 	/* Its length is written in place: begin has written none. */
-	p = np_trace_out_begin(o, start_ns, start_ns, 0);
+	p = begin(o, start_ns, start_ns, 0);
 	if (!p)
 		return;
 	o->poll = --p;
@@ -136,5 +189,5 @@ void np_trace_out_poll(struct np_trace_out *o, uint64_t start_ns,
 	length = end_ns > o->poll_ns ? end_ns - o->poll_ns : 0;
 	memcpy(p, &length, sizeof(length));
 	o->end_ns = end_ns;
-	np_trace_out_end(o, NP_TRACE_POLL, p + sizeof(length));
+	finish(o, NP_TRACE_POLL, p + sizeof(length));
 }

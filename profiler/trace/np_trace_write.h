@@ -9,7 +9,6 @@
 #ifndef NP_TRACE_WRITE_H
 #define NP_TRACE_WRITE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,7 +28,8 @@ struct np_trace_out {
 
 /*
  * Make the file "rank.N" in the open directory, in place of what is there.
- * h needs no magic.  max_bytes: the file's size cap.  now_ns: of the clock that the records use.
+ * h needs no magic.  max_bytes: the file's size cap.  now_ns: of the clock that
+ * the records use.
  * Returns 0 or -errno.
  */
 int np_trace_out_open(struct np_trace_out *o, int dir,
@@ -42,42 +42,13 @@ void np_trace_out_close(struct np_trace_out *o);
 /* Let go of it in a child of fork(): the parent goes on. */
 void np_trace_out_forget(struct np_trace_out *o);
 
-/* Makes room for a record of that size; false: there is none any more. */
-bool np_trace_out_grow(struct np_trace_out *o, size_t bytes);
-
 /*
- * Begin a record with a list of n numbers at most; put its numbers from the
- * returned place with np_varint_put(), then tell np_trace_out_end() where they
- * end.  NULL: the trace is full or closed.
+ * A record of a call with its n numbers.  Nothing is written if the trace is
+ * full or closed, and then o->map is NULL.
  */
-static inline uint8_t *np_trace_out_begin(struct np_trace_out *o,
-					  uint64_t start_ns, uint64_t end_ns,
-					  size_t n)
-{
-	size_t need = NP_TRACE_RECORD + n * NP_TRACE_VARINT;
-	uint8_t *p;
-
-	if ((size_t)(o->stop - o->at) < need && !np_trace_out_grow(o, need))
-		return NULL;
-	p = o->at;
-	/* Its kind comes last: a process that dies leaves whole records. */
-	p = np_varint_put(p + 1, start_ns > o->end_ns ?
-				 start_ns - o->end_ns : 0);
-	if (start_ns < o->end_ns)
-		start_ns = o->end_ns;
-	p = np_varint_put(p, end_ns > start_ns ? end_ns - start_ns : 0);
-	if (end_ns > o->end_ns)
-		o->end_ns = end_ns;
-	o->poll = NULL;
-	return p;
-}
-
-static inline void np_trace_out_end(struct np_trace_out *o,
-				    enum np_trace_kind kind, uint8_t *end)
-{
-	__atomic_store_n(o->at, (uint8_t)kind, __ATOMIC_RELEASE);
-	o->at = end;
-}
+void np_trace_out_put(struct np_trace_out *o, enum np_trace_kind kind,
+		      uint64_t start_ns, uint64_t end_ns,
+		      const uint64_t *number, size_t n);
 
 /*
  * A call in vain, such as MPI_Test() without success.  Those that follow each

@@ -15,20 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_collective.h"
 #include "np_trace_write.h"
-#include "shim_calls.h"
-
-/* The MPI's own calls. */
-#define SHIM_REAL(name) extern __typeof__(PMPI_##name) *real_##name;
-SHIM_COUNTED(SHIM_REAL)
-SHIM_PLAIN(SHIM_REAL)
-#if MPI_VERSION >= 4
-SHIM_COUNTED_4(SHIM_REAL)
-SHIM_PLAIN_4(SHIM_REAL)
-SHIM_LARGE(SHIM_REAL)
-#endif
-#undef SHIM_REAL
 
 /* Handles are pointers in one MPI and numbers in the other. */
 #define SHIM_KEY(handle) ((uint64_t)(uintptr_t)(handle))
@@ -55,7 +42,7 @@ bool shim_enter(struct shim_call *c);
 bool shim_end(struct shim_call *c, int rc);
 void shim_leave(void);
 
-/* Room for n numbers, until shim_leave(); or NULL. */
+/* Room for n numbers, until it is asked for again or shim_leave(); or NULL. */
 uint64_t *shim_list(size_t n);
 
 /* A wrapper's body: call the MPI, record, return what it returned. */
@@ -73,7 +60,13 @@ uint64_t *shim_list(size_t n);
 		return rc_;		      \
 	} while (0)
 
-/* Records, between shim_end() and shim_leave(). */
+/* Records, between shim_end() and shim_leave(): the numbers before end. */
+static inline void shim_put(const struct shim_call *c, enum np_trace_kind kind,
+			    const uint64_t *number, const uint64_t *end)
+{
+	np_trace_out_put(&shim_out, kind, c->start_ns, c->end_ns, number,
+			 (size_t)(end - number));
+}
 void shim_local(const struct shim_call *c);
 void shim_poll(const struct shim_call *c);
 /* Once for each name. */
@@ -88,7 +81,7 @@ struct shim_comm {
 };
 void shim_comm_start(void);
 const struct shim_comm *shim_comm(const struct shim_call *c, MPI_Comm comm);
-/* group: NULL, or the communicator whose ranks it has. */
+/* like: NULL, or the communicator whose ranks it has. */
 void shim_comm_new(const struct shim_call *c, MPI_Comm comm,
 		   const MPI_Comm *like);
 void shim_comm_gone(const struct shim_call *c, MPI_Comm comm);
@@ -118,14 +111,10 @@ void shim_cancel(const struct shim_call *c, MPI_Request request);
 /* A number for the request of a collective, or -1. */
 int64_t shim_request_new(MPI_Request request);
 
-/* What of wild requests was matched is in their status. */
-bool shim_wants_status(void);
-
 /* A list of requests, kept while the call takes the handles away. */
 struct shim_wait {
 	MPI_Request few[32], *request;
 	MPI_Status few_st[32], *st; /* NULL: not known */
-	int n;
 	MPI_Status *own; /* those that are not the caller's */
 };
 /*
@@ -141,20 +130,5 @@ MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
 		    const int *index);
 void shim_wait_free(struct shim_wait *w);
-
-/* shim_collective.c */
-
-struct shim_collective {
-	enum np_collective which;
-	MPI_Comm comm;
-	bool rooted;
-	int root;
-	uint64_t sent, received;
-	const uint64_t *list; /* of the communicator's size, or NULL */
-	const MPI_Request *request; /* NULL: it is blocking */
-};
-void shim_collective(const struct shim_call *c,
-		     const struct shim_collective *k);
-uint64_t shim_bytes(int64_t count, MPI_Datatype type);
 
 #endif

@@ -46,43 +46,37 @@ static struct shim_comm *add(MPI_Comm comm)
 }
 
 /* Ranks in MPI_COMM_WORLD as runs of equal steps; returns the numbers' end. */
-static uint8_t *put_runs(uint8_t *p, const int *rank, int n)
+static uint64_t *put_runs(uint64_t *p, const int *rank, int n)
 {
-	uint8_t *count = p;
-	uint64_t runs = 0;
+	uint64_t *runs = p++;
 
-	/* How many is known last: three bytes, whatever it is. */
-	p += 3;
-	for (int i = 0; i < n; runs++) {
+	*runs = 0;
+	for (int i = 0; i < n; ++*runs) {
 		int step = i + 1 < n ? rank[i + 1] - rank[i] : 1, k = 1;
 
 		while (i + k < n && rank[i + k] - rank[i + k - 1] == step)
 			k++;
-		p = np_varint_put(p, (uint64_t)rank[i]);
-		p = np_varint_put(p, step < 0 ? (uint64_t)-step * 2 - 1 :
-				     (uint64_t)step * 2);
-		p = np_varint_put(p, (uint64_t)k);
+		*p++ = (uint64_t)rank[i];
+		*p++ = step < 0 ? (uint64_t)-step * 2 - 1 : (uint64_t)step * 2;
+		*p++ = (uint64_t)k;
 		i += k;
 	}
-	count[0] = (uint8_t)(runs | 128);
-	count[1] = (uint8_t)(runs >> 7 | 128);
-	count[2] = (uint8_t)(runs >> 14);
 	return p;
 }
 
 static void put_comm(const struct shim_call *c, const struct shim_comm *k,
 		     const int *rank)
 {
-	uint8_t *p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns,
-					3 * (size_t)k->size);
+	/* All runs but the last are of two ranks or more. */
+	size_t runs = (size_t)k->size / 2 + 1;
+	uint64_t *v = shim_list(4 + 3 * runs);
 
-	if (!p)
+	if (!v)
 		return;
-	p = np_varint_put(p, (uint64_t)k->id);
-	p = np_varint_put(p, (uint64_t)k->rank);
-	p = np_varint_put(p, (uint64_t)k->size);
-	np_trace_out_end(&shim_out, NP_TRACE_COMM,
-			 put_runs(p, rank, k->size));
+	v[0] = (uint64_t)k->id;
+	v[1] = (uint64_t)k->rank;
+	v[2] = (uint64_t)k->size;
+	shim_put(c, NP_TRACE_COMM, v, put_runs(v + 3, rank, k->size));
 }
 
 /* In MPI_COMM_WORLD; NULL: it has others, too. */
@@ -169,16 +163,14 @@ void shim_comm_new(const struct shim_call *c, MPI_Comm comm,
 void shim_comm_gone(const struct shim_call *c, MPI_Comm comm)
 {
 	struct shim_comm *k = find(comm);
-	uint8_t *p;
 
 	if (!k)
 		return;
 	if (k->id >= 0) {
+		const uint64_t id = (uint64_t)k->id;
+
 		free_ids[n_free++] = k->id;
-		p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-		if (p)
-			np_trace_out_end(&shim_out, NP_TRACE_COMM_FREE,
-					 np_varint_put(p, (uint64_t)k->id));
+		shim_put(c, NP_TRACE_COMM_FREE, &id, &id + 1);
 	}
 	*k = comms[--n_comms];
 }

@@ -1,12 +1,12 @@
 /*
  * Wrappers of calls with counts, for shim_wraps.c, which includes this once
- * with int as COUNT and once more, where the MPI has them, for the calls with
- * larger counts.  C(name): the name with its suffix; DISPL: of displacements.
+ * with int as COUNT and, where the MPI has them, once for the calls with larger
+ * counts.  C(name): the name with its suffix; DISPL: of displacements.
  */
 
 #define MESSAGE(n, type, peer_, tag_) (&(struct shim_message){ \
 	.comm = comm, .peer = peer_, .tag = tag_, \
-	.bytes = shim_bytes(n, type) })
+	.bytes = bytes(n, type) })
 
 #define SEND(name) \
 WRAP(name)(const void *buf, COUNT n, MPI_Datatype type, int dest, int tag, \
@@ -24,8 +24,7 @@ SEND(Rsend)
 WRAP(Recv)(void *buf, COUNT n, MPI_Datatype type, int source, int tag,
 	   MPI_Comm comm, MPI_Status *status)
 {
-	MPI_Status own, *st = IGNORED(status) && IS_WILD(source, tag) ? &own :
-			      status;
+	MPI_Status own, *st = STATUS(source, tag, status, &own);
 
 	SHIM_FOLLOW(REAL(Recv)(buf, n, type, source, tag, comm, st),
 		    shim_recv(&c_, MESSAGE(n, type, source, tag), st));
@@ -35,8 +34,7 @@ WRAP(Sendrecv)(const void *sbuf, COUNT sn, MPI_Datatype stype, int dest,
 	       int stag, void *rbuf, COUNT rn, MPI_Datatype rtype, int source,
 	       int rtag, MPI_Comm comm, MPI_Status *status)
 {
-	MPI_Status own, *st = IGNORED(status) && IS_WILD(source, rtag) ? &own :
-			      status;
+	MPI_Status own, *st = STATUS(source, rtag, status, &own);
 
 	SHIM_FOLLOW(REAL(Sendrecv)(sbuf, sn, stype, dest, stag, rbuf, rn, rtype,
 				   source, rtag, comm, st),
@@ -48,8 +46,7 @@ WRAP(Sendrecv_replace)(void *buf, COUNT n, MPI_Datatype type, int dest,
 		       int stag, int source, int rtag, MPI_Comm comm,
 		       MPI_Status *status)
 {
-	MPI_Status own, *st = IGNORED(status) && IS_WILD(source, rtag) ? &own :
-			      status;
+	MPI_Status own, *st = STATUS(source, rtag, status, &own);
 
 	SHIM_FOLLOW(REAL(Sendrecv_replace)(buf, n, type, dest, stag, source,
 					   rtag, comm, st),
@@ -115,18 +112,19 @@ WRAP(Imrecv)(void *buf, COUNT n, MPI_Datatype type, MPI_Message *message,
 		    shim_local(&c_));
 }
 
-/* Bytes for each rank: of one type, or of a type each. */
+/* A record's list: bytes for each rank, of one type, or of a type each. */
 static uint64_t *C(blocks)(const struct shim_call *c, MPI_Comm comm,
 			   const COUNT *counts, MPI_Datatype type,
 			   const MPI_Datatype *types)
 {
 	const struct shim_comm *k = shim_comm(c, comm);
 	size_t n = k->id < 0 ? 0 : (size_t)k->size;
-	uint64_t *bytes = n ? shim_list(n) : NULL;
+	uint64_t *list = n ? shim_list(BEFORE + n) : NULL;
 
-	for (size_t i = 0; bytes && i < n; i++)
-		bytes[i] = shim_bytes(counts[i], types ? types[i] : type);
-	return bytes;
+	for (size_t i = 0; list && i < n; i++)
+		list[BEFORE + i] = bytes(counts[i],
+					      types ? types[i] : type);
+	return list;
 }
 
 static bool C(is_root)(const struct shim_call *c, MPI_Comm comm, int root)
@@ -136,25 +134,25 @@ static bool C(is_root)(const struct shim_call *c, MPI_Comm comm, int root)
 
 /*
  * A collective and its nonblocking form.  ARGS: of both, PASS: their names;
- * RECORD: the members of struct shim_collective.
+ * RECORD: the members of struct collective.
  */
 #define BOTH(name, iname, ARGS, PASS, ...) \
 WRAP(name)(UNPACK ARGS, MPI_Comm comm) \
 { \
 	SHIM_FOLLOW(REAL(name)(UNPACK PASS, comm), \
-		    shim_collective(&c_, &(struct shim_collective){ \
+		    collective(&c_, &(struct collective){ \
 			.comm = comm, __VA_ARGS__ })); \
 } \
 WRAP(iname)(UNPACK ARGS, MPI_Comm comm, MPI_Request *request) \
 { \
 	SHIM_FOLLOW(REAL(iname)(UNPACK PASS, comm, request), \
-		    shim_collective(&c_, &(struct shim_collective){ \
+		    collective(&c_, &(struct collective){ \
 			.comm = comm, .request = request, \
 			__VA_ARGS__ })); \
 }
 
-#define SENT shim_bytes(sn, stype)
-#define GOT shim_bytes(rn, rtype)
+#define SENT bytes(sn, stype)
+#define GOT bytes(rn, rtype)
 #define AT_ROOT C(is_root)(&c_, comm, root_)
 /* What one rank has of it, whichever argument says so here. */
 #define OWN(there) ((there) == MPI_IN_PLACE ? GOT : SENT)
@@ -162,7 +160,7 @@ WRAP(iname)(UNPACK ARGS, MPI_Comm comm, MPI_Request *request) \
 BOTH(Bcast, Ibcast, (void *buf, COUNT n, MPI_Datatype type, int root_),
      (buf, n, type, root_),
      .which = NP_BCAST, .rooted = true, .root = root_,
-     .sent = shim_bytes(n, type))
+     .sent = bytes(n, type))
 BOTH(Gather, Igather,
      (const void *sbuf, COUNT sn, MPI_Datatype stype, void *rbuf, COUNT rn,
       MPI_Datatype rtype, int root_),
@@ -214,9 +212,9 @@ BOTH(Alltoallv, Ialltoallv,
 	C(blocks)(&c_, comm, rn, rtype, NULL) :
 	C(blocks)(&c_, comm, sn, stype, NULL))
 BOTH(Alltoallw, Ialltoallw,
-     (const void *sbuf, const COUNT *sn, const WDISPL *sat,
+     (const void *sbuf, const COUNT *sn, const DISPL *sat,
       const MPI_Datatype *stype, void *rbuf, const COUNT *rn,
-      const WDISPL *rat, const MPI_Datatype *rtype),
+      const DISPL *rat, const MPI_Datatype *rtype),
      (sbuf, sn, sat, stype, rbuf, rn, rat, rtype),
      .which = NP_ALLTOALLV,
      .list = sbuf == MPI_IN_PLACE ?
@@ -227,12 +225,12 @@ BOTH(Reduce, Ireduce,
       int root_),
      (sbuf, rbuf, n, type, op, root_),
      .which = NP_REDUCE, .rooted = true, .root = root_,
-     .sent = shim_bytes(n, type))
+     .sent = bytes(n, type))
 
 #define REDUCTION(name, iname, which_) \
 BOTH(name, iname, \
      (const void *sbuf, void *rbuf, COUNT n, MPI_Datatype type, MPI_Op op), \
-     (sbuf, rbuf, n, type, op), .which = which_, .sent = shim_bytes(n, type))
+     (sbuf, rbuf, n, type, op), .which = which_, .sent = bytes(n, type))
 REDUCTION(Allreduce, Iallreduce, NP_ALLREDUCE)
 REDUCTION(Scan, Iscan, NP_SCAN)
 REDUCTION(Exscan, Iexscan, NP_EXSCAN)
@@ -241,7 +239,7 @@ BOTH(Reduce_scatter_block, Ireduce_scatter_block,
      (const void *sbuf, void *rbuf, COUNT n, MPI_Datatype type, MPI_Op op),
      (sbuf, rbuf, n, type, op),
      .which = NP_REDUCE_SCATTER,
-     .sent = shim_bytes(n, type) * (uint64_t)shim_comm(&c_, comm)->size)
+     .sent = bytes(n, type) * (uint64_t)shim_comm(&c_, comm)->size)
 BOTH(Reduce_scatter, Ireduce_scatter,
      (const void *sbuf, void *rbuf, const COUNT *rn, MPI_Datatype type,
       MPI_Op op),

@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_err.h"
+
 enum { ACTIVE = 1, PERSISTENT = 2, WILD = 4 };
 
 struct request {
 	MPI_Request handle;
-	int64_t next; /* the next of the same handle, or the next free; or -1 */
+	int64_t next; /* the next of its row, or the next free one; or -1 */
 	unsigned flags;
 };
 
@@ -21,87 +23,56 @@ static struct request *requests;
 static int64_t n_requests, room, first_free = -1;
 static size_t n_wild; /* wildcards that are not done, and what is cancelled */
 
-/* Handles: where the first and the last request of one is; 0: empty. */
-struct slot {
-	uint64_t key;
-	int64_t first, last; /* +1 */
-};
-static struct slot *slots;
-static size_t n_slots, n_used;
+/* Requests by their handles: as many rows as there is room for requests. */
+static struct row {
+	int64_t first;
+	int64_t *end; /* where the number of one more is put */
+} *rows;
 
-static size_t home(uint64_t key)
+static struct row *row_of(struct row *all, int64_t n, MPI_Request handle)
 {
-	return (size_t)((key * 0x9e3779b97f4a7c15ull) >> 32) & (n_slots - 1);
+	return &all[(SHIM_KEY(handle) * 0x9e3779b97f4a7c15ull) >> 32 &
+		    (uint64_t)(n - 1)];
 }
 
-static struct slot *find(uint64_t key)
+/* Where the number of its first request is; NULL: it has none. */
+static int64_t *find(MPI_Request handle)
 {
-	size_t i;
+	int64_t *at = room ? &row_of(rows, room, handle)->first : NULL;
 
-	if (!n_slots)
-		return NULL;
-	for (i = home(key); slots[i].first; i = (i + 1) & (n_slots - 1))
-		if (slots[i].key == key)
-			return &slots[i];
-	return NULL;
+	while (at && *at >= 0 && requests[*at].handle != handle)
+		at = &requests[*at].next;
+	return at && *at >= 0 ? at : NULL;
 }
 
-static struct slot *place(uint64_t key)
+static void append(struct row *row, int64_t i)
 {
-	size_t i = home(key);
-
-	while (slots[i].first && slots[i].key != key)
-		i = (i + 1) & (n_slots - 1);
-	return &slots[i];
+	requests[i].next = -1;
+	*row->end = i;
+	row->end = &requests[i].next;
 }
 
 static bool widen(void)
 {
-	struct slot *old = slots, *wider;
-	size_t n_old = n_slots, n = n_slots ? 2 * n_slots : 256;
+	int64_t n = room ? 2 * room : 256, next;
+	struct row *wider = malloc((size_t)n * sizeof(*wider));
+	struct request *r = wider ? realloc(requests, (size_t)n * sizeof(*r)) :
+				    NULL;
 
-	if (2 * (n_used + 1) <= n_slots)
-		return true;
-	wider = calloc(n, sizeof(*wider));
-	if (!wider)
+	if (!r) {
+		free(wider);
 		return false;
-	slots = wider;
-	n_slots = n;
-	for (size_t i = 0; i < n_old; i++)
-		if (old[i].first)
-			*place(old[i].key) = old[i];
-	free(old);
-	return true;
-}
-
-/* Close the gap, so that what was put behind it is found. */
-static void drop(struct slot *gone)
-{
-	size_t gap = (size_t)(gone - slots), i = gap;
-
-	slots[gap].first = 0;
-	n_used--;
-	for (;;) {
-		i = (i + 1) & (n_slots - 1);
-		if (!slots[i].first)
-			return;
-		if (((i - home(slots[i].key)) & (n_slots - 1)) <
-		    ((i - gap) & (n_slots - 1)))
-			continue;
-		slots[gap] = slots[i];
-		slots[i].first = 0;
-		gap = i;
 	}
-}
-
-static bool more_requests(void)
-{
-	int64_t n = room ? 2 * room : 256;
-	struct request *r = realloc(requests, (size_t)n * sizeof(*r));
-
-	if (!r)
-		return false;
 	requests = r;
+	for (int64_t i = 0; i < n; i++)
+		wider[i] = (struct row){ -1, &wider[i].first };
+	for (int64_t k = 0; k < room; k++)
+		for (int64_t i = rows[k].first; i >= 0; i = next) {
+			next = r[i].next;
+			append(row_of(wider, n, r[i].handle), i);
+		}
+	free(rows);
+	rows = wider;
 	room = n;
 	return true;
 }
@@ -114,28 +85,17 @@ static int64_t take(void)
 		first_free = requests[i].next;
 		return i;
 	}
-	if (n_requests == room && !more_requests())
-		return -1;
-	return n_requests++;
+	return n_requests < room || widen() ? n_requests++ : -1;
 }
 
 static int64_t new_request(MPI_Request handle, unsigned flags)
 {
-	struct slot *s;
-	int64_t i;
+	int64_t i = handle == MPI_REQUEST_NULL ? -1 : take();
 
-	if (handle == MPI_REQUEST_NULL || !widen() || (i = take()) < 0)
+	if (i < 0)
 		return -1;
 	requests[i] = (struct request){ handle, -1, flags };
-	s = place(SHIM_KEY(handle));
-	if (s->first) {
-		requests[s->last - 1].next = i;
-	} else {
-		s->key = SHIM_KEY(handle);
-		s->first = i + 1;
-		n_used++;
-	}
-	s->last = i + 1;
+	append(row_of(rows, room, handle), i);
 	if ((flags & WILD) && (flags & ACTIVE))
 		n_wild++;
 	return i;
@@ -146,32 +106,45 @@ int64_t shim_request_new(MPI_Request request)
 	return new_request(request, ACTIVE);
 }
 
-/* The first of a handle's requests is no more. */
-static void give_back(struct slot *s)
+/* The request is no more whose number is there, as find() says. */
+static void give_back(int64_t *at)
 {
-	int64_t i = s->first - 1;
-	int64_t next = requests[i].next;
+	int64_t i = *at;
+	struct request *q = &requests[i];
 
-	if ((requests[i].flags & WILD) && (requests[i].flags & ACTIVE))
+	if ((q->flags & WILD) && (q->flags & ACTIVE))
 		n_wild--;
-	requests[i].next = first_free;
+	*at = q->next;
+	if (q->next < 0)
+		row_of(rows, room, q->handle)->end = at;
+	q->next = first_free;
 	first_free = i;
-	if (next >= 0)
-		s->first = next + 1;
-	else
-		drop(s);
 }
 
-bool shim_wants_status(void)
+static uint64_t *message(uint64_t *p, const struct shim_message *m)
 {
-	return n_wild > 0;
+	*p++ = (uint32_t)m->peer;
+	*p++ = (uint32_t)m->tag;
+	*p++ = m->bytes;
+	return p;
 }
 
-static uint8_t *put_message(uint8_t *p, const struct shim_message *m)
+/* One more than both; 0: any. */
+static uint64_t *open_message(uint64_t *p, const struct shim_message *m)
 {
-	p = np_varint_put(p, (uint32_t)m->peer);
-	p = np_varint_put(p, (uint32_t)m->tag);
-	return np_varint_put(p, m->bytes);
+	*p++ = m->peer == MPI_ANY_SOURCE ? 0 : (uint64_t)(m->peer + 1ll);
+	*p++ = m->tag == MPI_ANY_TAG ? 0 : (uint64_t)(m->tag + 1ll);
+	*p++ = m->bytes;
+	return p;
+}
+
+/* One that may not be there; put: as which of these. */
+static uint64_t *maybe(uint64_t *p, const struct shim_message *m,
+		       uint64_t *(*put)(uint64_t *,
+					const struct shim_message *))
+{
+	*p++ = m->peer != MPI_PROC_NULL;
+	return m->peer != MPI_PROC_NULL ? put(p, m) : p;
 }
 
 /* Its number, or -1: not followed, and said. */
@@ -197,15 +170,10 @@ static void put_one(const struct shim_call *c, enum np_trace_kind kind,
 		    const struct shim_message *m)
 {
 	int comm = comm_of(c, m->comm);
-	uint8_t *p;
+	uint64_t v[4] = { (uint64_t)comm };
 
-	if (comm < 0)
-		return;
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-	if (!p)
-		return;
-	p = np_varint_put(p, (uint64_t)comm);
-	np_trace_out_end(&shim_out, kind, put_message(p, m));
+	if (comm >= 0)
+		shim_put(c, kind, v, message(v + 1, m));
 }
 
 void shim_send(const struct shim_call *c, const struct shim_message *m)
@@ -232,49 +200,18 @@ void shim_recv(const struct shim_call *c, const struct shim_message *m,
 		put_one(c, NP_TRACE_RECV, &matched);
 }
 
-static uint8_t *put_maybe(uint8_t *p, const struct shim_message *m)
-{
-	if (m->peer == MPI_PROC_NULL)
-		return np_varint_put(p, 0);
-	return put_message(np_varint_put(p, 1), m);
-}
-
-/* Wildcards become 0 when 1 is added to all. */
-static struct shim_message open_message(const struct shim_message *m)
-{
-	struct shim_message o = *m;
-
-	if (o.peer == MPI_ANY_SOURCE)
-		o.peer = -1;
-	if (o.tag == MPI_ANY_TAG)
-		o.tag = -1;
-	return o;
-}
-
-static uint8_t *put_open(uint8_t *p, const struct shim_message *m)
-{
-	struct shim_message o = open_message(m);
-
-	p = np_varint_put(p, (uint64_t)(o.peer + 1ll));
-	p = np_varint_put(p, (uint64_t)(o.tag + 1ll));
-	return np_varint_put(p, o.bytes);
-}
-
 void shim_sendrecv(const struct shim_call *c, const struct shim_message *out,
 		   const struct shim_message *in, const MPI_Status *st)
 {
 	int comm = comm_of(c, out->comm);
 	struct shim_message matched = *in;
-	uint8_t *p;
+	uint64_t v[9] = { (uint64_t)comm }, *p;
 
 	if (comm < 0)
 		return;
 	match(&matched, st);
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-	if (!p)
-		return;
-	p = put_maybe(np_varint_put(p, (uint64_t)comm), out);
-	np_trace_out_end(&shim_out, NP_TRACE_SENDRECV, put_maybe(p, &matched));
+	p = maybe(v + 1, out, message);
+	shim_put(c, NP_TRACE_SENDRECV, v, maybe(p, &matched, message));
 }
 
 static unsigned wild(const struct shim_message *m)
@@ -296,22 +233,19 @@ void shim_post(const struct shim_call *c, enum np_trace_kind kind,
 	       const struct shim_message *m, MPI_Request request)
 {
 	unsigned flags = starts(kind) ? ACTIVE : PERSISTENT;
+	uint64_t v[5];
 	int64_t id;
 	int comm;
-	uint8_t *p;
 
 	if (is_none(c, m) || (comm = comm_of(c, m->comm)) < 0)
 		return;
 	id = new_request(request, flags | (receives(kind) ? wild(m) : 0));
 	if (id < 0)
 		return;
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-	if (!p)
-		return;
-	p = np_varint_put(p, (uint64_t)id);
-	p = np_varint_put(p, (uint64_t)comm);
-	p = receives(kind) ? put_open(p, m) : put_message(p, m);
-	np_trace_out_end(&shim_out, kind, p);
+	v[0] = (uint64_t)id;
+	v[1] = (uint64_t)comm;
+	shim_put(c, kind, v, (receives(kind) ? open_message : message)(v + 2,
+								       m));
 }
 
 void shim_post_both(const struct shim_call *c, const struct shim_message *out,
@@ -319,68 +253,55 @@ void shim_post_both(const struct shim_call *c, const struct shim_message *out,
 {
 	int comm = comm_of(c, out->comm);
 	int64_t id = comm < 0 ? -1 : new_request(request, ACTIVE | wild(in));
-	uint8_t *p;
+	uint64_t v[10] = { (uint64_t)id, (uint64_t)comm }, *p;
 
 	if (id < 0)
 		return;
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-	if (!p)
-		return;
-	p = np_varint_put(p, (uint64_t)id);
-	p = put_maybe(np_varint_put(p, (uint64_t)comm), out);
-	p = np_varint_put(p, in->peer != MPI_PROC_NULL);
-	if (in->peer != MPI_PROC_NULL)
-		p = put_open(p, in);
-	np_trace_out_end(&shim_out, NP_TRACE_ISENDRECV, p);
+	p = maybe(v + 2, out, message);
+	shim_put(c, NP_TRACE_ISENDRECV, v, maybe(p, in, open_message));
 }
 
 void shim_begin_all(const struct shim_call *c, int n, const MPI_Request *r)
 {
-	uint64_t *id = shim_list((size_t)n);
-	size_t k = 0;
-	uint8_t *p;
+	uint64_t *v = shim_list((size_t)n + 1), *p;
 
-	for (int i = 0; id && i < n; i++) {
-		struct slot *s = find(SHIM_KEY(r[i]));
-		struct request *q = s ? &requests[s->first - 1] : NULL;
+	if (!v)
+		return;
+	p = v + 1;
+	for (int i = 0; i < n; i++) {
+		const int64_t *at = find(r[i]);
+		struct request *q = at ? &requests[*at] : NULL;
 
 		if (!q || !(q->flags & PERSISTENT))
 			continue;
 		if ((q->flags & WILD) && !(q->flags & ACTIVE))
 			n_wild++;
 		q->flags |= ACTIVE;
-		id[k++] = (uint64_t)(s->first - 1);
+		*p++ = (uint64_t)*at;
 	}
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, k + 1);
-	if (!p)
-		return;
-	p = np_varint_put(p, k);
-	for (size_t i = 0; i < k; i++)
-		p = np_varint_put(p, id[i]);
-	np_trace_out_end(&shim_out, NP_TRACE_START, p);
+	v[0] = (uint64_t)(p - v - 1);
+	shim_put(c, NP_TRACE_START, v, p);
 }
 
 void shim_free(const struct shim_call *c, MPI_Request request)
 {
-	struct slot *s = find(SHIM_KEY(request));
-	uint8_t *p;
+	int64_t *at = find(request);
+	uint64_t id;
 
-	if (!s) {
+	if (!at) {
 		shim_local(c);
 		return;
 	}
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-	if (p)
-		np_trace_out_end(&shim_out, NP_TRACE_FREE,
-				 np_varint_put(p, (uint64_t)(s->first - 1)));
-	give_back(s);
+	id = (uint64_t)*at;
+	shim_put(c, NP_TRACE_FREE, &id, &id + 1);
+	give_back(at);
 }
 
 /* Whether it was is in its status only. */
 void shim_cancel(const struct shim_call *c, MPI_Request request)
 {
-	struct slot *s = find(SHIM_KEY(request));
-	struct request *q = s ? &requests[s->first - 1] : NULL;
+	const int64_t *at = find(request);
+	struct request *q = at ? &requests[*at] : NULL;
 
 	if (q && (q->flags & ACTIVE) && !(q->flags & WILD)) {
 		q->flags |= WILD;
@@ -395,7 +316,6 @@ MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 	bool few = n <= (int)NP_ARRAY_SIZE(w->few);
 	size_t count = n > 0 ? (size_t)n : 0;
 
-	w->n = n;
 	w->own = NULL;
 	w->st = ignored ? NULL : user;
 	w->request = few ? w->few : malloc(count * sizeof(*r));
@@ -403,7 +323,8 @@ MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 		return user;
 	if (count)
 		memcpy(w->request, r, count * sizeof(*r));
-	if (ignored && shim_wants_status()) {
+	/* What of wild requests was matched is in their status. */
+	if (ignored && n_wild) {
 		w->own = few ? w->few_st : malloc(count * sizeof(*w->own));
 		w->st = w->own;
 	}
@@ -419,22 +340,21 @@ void shim_wait_free(struct shim_wait *w)
 }
 
 /* One that is done, and what it was; p: where that is put. */
-static uint8_t *put_done(uint8_t *p, struct slot *s, MPI_Status *st)
+static uint64_t *put_done(uint64_t *p, int64_t *at, MPI_Status *st)
 {
-	struct request *q = &requests[s->first - 1];
+	struct request *q = &requests[*at];
 	bool tells = (q->flags & WILD) && st;
 	int cancelled = 0;
 
 	if (tells)
 		PMPI_Test_cancelled(st, &cancelled);
-	p = np_varint_put(p, (uint64_t)s->first * 4 +
-			     (cancelled ? 2 : tells));
+	*p++ = (uint64_t)(*at + 1) * 4 + (cancelled ? 2 : tells);
 	if (tells && !cancelled) {
-		p = np_varint_put(p, (uint32_t)st->MPI_SOURCE);
-		p = np_varint_put(p, (uint32_t)st->MPI_TAG);
+		*p++ = (uint32_t)st->MPI_SOURCE;
+		*p++ = (uint32_t)st->MPI_TAG;
 	}
 	if (!(q->flags & PERSISTENT)) {
-		give_back(s);
+		give_back(at);
 		return p;
 	}
 	if (q->flags & WILD)
@@ -443,29 +363,19 @@ static uint8_t *put_done(uint8_t *p, struct slot *s, MPI_Status *st)
 	return p;
 }
 
-static struct slot *active(const struct shim_wait *w, int i, const int *index)
-{
-	struct slot *s = find(SHIM_KEY(w->request[index ? index[i] : i]));
-
-	return s && (requests[s->first - 1].flags & ACTIVE) ? s : NULL;
-}
-
 void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
 		    const int *index)
 {
-	uint8_t *p;
+	uint64_t *v = shim_list(3 * (size_t)n + 1), *p = v;
 
-	if (!w->request)
-		return;
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns,
-			       3 * (size_t)n + 1);
-	if (!p)
+	if (!w->request || !v)
 		return;
 	for (int i = 0; i < n; i++) {
-		struct slot *s = active(w, i, index);
+		int64_t *at = find(w->request[index ? index[i] : i]);
 
-		if (s)
-			p = put_done(p, s, w->st ? &w->st[i] : NULL);
+		if (at && (requests[*at].flags & ACTIVE))
+			p = put_done(p, at, w->st ? &w->st[i] : NULL);
 	}
-	np_trace_out_end(&shim_out, NP_TRACE_WAIT, np_varint_put(p, 0));
+	*p++ = 0;
+	shim_put(c, NP_TRACE_WAIT, v, p);
 }

@@ -111,13 +111,10 @@ bool shim_start(int threads)
 
 void shim_stop(const struct shim_call *c)
 {
-	uint8_t *p;
-
 	if (!on)
 		return;
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->start_ns, 0);
-	if (p)
-		np_trace_out_end(&shim_out, NP_TRACE_FINALIZE, p);
+	np_trace_out_put(&shim_out, NP_TRACE_FINALIZE, c->start_ns,
+			 c->start_ns, NULL, 0);
 	on = false;
 	np_trace_out_close(&shim_out);
 }
@@ -182,10 +179,7 @@ uint64_t *shim_list(size_t n)
 
 void shim_local(const struct shim_call *c)
 {
-	uint8_t *p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, 0);
-
-	if (p)
-		np_trace_out_end(&shim_out, NP_TRACE_LOCAL, p);
+	shim_put(c, NP_TRACE_LOCAL, NULL, NULL);
 }
 
 void shim_poll(const struct shim_call *c)
@@ -199,19 +193,18 @@ void shim_unsupported(const struct shim_call *c, const char *name)
 {
 	static const char *told[MAX_NAMES];
 	size_t n = strlen(name), i = 0;
-	uint8_t *p;
+	uint64_t *number;
 
 	while (i < MAX_NAMES && told[i] && strcmp(told[i], name))
 		i++;
-	if (i == MAX_NAMES || told[i]) {
+	number = i < MAX_NAMES && !told[i] ? shim_list(n + 1) : NULL;
+	if (!number) {
 		shim_local(c);
 		return;
 	}
 	told[i] = name;
-	p = np_trace_out_begin(&shim_out, c->start_ns, c->end_ns, n);
-	if (!p)
-		return;
-	p = np_varint_put(p, n);
-	memcpy(p, name, n);
-	np_trace_out_end(&shim_out, NP_TRACE_UNSUPPORTED, p + n);
+	number[0] = n;
+	for (i = 0; i < n; i++)
+		number[i + 1] = (uint8_t)name[i]; /* below 128: a byte each */
+	shim_put(c, NP_TRACE_UNSUPPORTED, number, number + n + 1);
 }

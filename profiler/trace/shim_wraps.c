@@ -1,51 +1,98 @@
 /* What stands in for the MPI's calls; shim_calls.h lists them. */
 #include "shim.h"
 
-#define SHIM_REAL(name) __typeof__(PMPI_##name) *real_##name;
-SHIM_COUNTED(SHIM_REAL)
-SHIM_PLAIN(SHIM_REAL)
+#include "np_collective.h"
+#include "shim_calls.h"
+
 #if MPI_VERSION >= 4
-SHIM_COUNTED_4(SHIM_REAL)
-SHIM_PLAIN_4(SHIM_REAL)
-SHIM_LARGE(SHIM_REAL)
+#define ALL(X) SHIM_COUNTED(X) SHIM_PLAIN(X) \
+	SHIM_COUNTED_4(X) SHIM_PLAIN_4(X) SHIM_LARGE(X)
+#else
+#define ALL(X) SHIM_COUNTED(X) SHIM_PLAIN(X)
 #endif
+
+/* The MPI's own calls. */
+#define OWN_CALL(name) static __typeof__(PMPI_##name) *real_##name;
+ALL(OWN_CALL)
 
 #define UNPACK(...) __VA_ARGS__
 #define IGNORED(status) ((status) == MPI_STATUS_IGNORE)
-#define IS_WILD(source, tag) \
-	((source) == MPI_ANY_SOURCE || (tag) == MPI_ANY_TAG)
+/* Of a receive: what was matched has to be known, whoever asks. */
+#define STATUS(source, tag, status, own) \
+	(IGNORED(status) && ((source) == MPI_ANY_SOURCE || \
+			     (tag) == MPI_ANY_TAG) ? (own) : (status))
 
-#define C(name) name
-#define WRAP(name) static int wrap_##name
-#define REAL(name) real_##name
-#define COUNT int
-#define DISPL int
-#define WDISPL int
-#include "shim_counted.h"
-#undef C
-#undef WRAP
-#undef REAL
-#undef COUNT
-#undef DISPL
-#undef WDISPL
+/* MPI 4.1 has another name for it. */
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION > 0)
+#define TYPE_SIZE PMPI_Type_size_c
+#else
+#define TYPE_SIZE PMPI_Type_size_x
+#endif
+
+static uint64_t bytes(int64_t count, MPI_Datatype type)
+{
+	MPI_Count size = 0;
+
+	/* Where there is nothing, the type need not be one. */
+	if (count <= 0 || TYPE_SIZE(type, &size) || size < 0)
+		return 0;
+	return (uint64_t)count * (uint64_t)size;
+}
+
+#define BEFORE 7 /* numbers of a record before its list */
+
+/* One record each, with a request or without. */
+struct collective {
+	enum np_collective which;
+	MPI_Comm comm;
+	bool rooted;
+	int root;
+	uint64_t sent, received;
+	/* Of the communicator's size behind BEFORE free ones, or NULL. */
+	uint64_t *list;
+	const MPI_Request *request; /* NULL: it is blocking */
+};
+
+static void collective(const struct shim_call *c, const struct collective *k)
+{
+	const struct shim_comm *comm = shim_comm(c, k->comm);
+	size_t n = k->list && comm->id >= 0 ? (size_t)comm->size : 0;
+	uint64_t few[BEFORE], *v = k->list ? k->list : few;
+	int64_t id = -1;
+
+	if (comm->id < 0) {
+		shim_unsupported(c, "a collective on an intercommunicator");
+		return;
+	}
+	if (k->request)
+		id = shim_request_new(*k->request);
+	v[0] = (uint64_t)k->which;
+	v[1] = (uint64_t)(id + 1);
+	v[2] = (uint64_t)comm->id;
+	v[3] = k->rooted ? (uint64_t)k->root + 1 : 0;
+	v[4] = k->sent;
+	v[5] = k->received;
+	v[6] = n;
+	shim_put(c, NP_TRACE_COLLECTIVE, v, v + BEFORE + n);
+}
+
+#define WRAP(name) static int C(wrap_##name)
+#define REAL(name) C(real_##name)
 
 #if MPI_VERSION >= 4
 #define C(name) name##_c
-#define WRAP(name) static int wrap_##name##_c
-#define REAL(name) real_##name##_c
 #define COUNT MPI_Count
 #define DISPL MPI_Aint
-#define WDISPL MPI_Aint
 #include "shim_counted.h"
 #undef C
-#undef WRAP
-#undef REAL
 #undef COUNT
 #undef DISPL
-#undef WDISPL
 #endif
 
-#define WRAP(name) static int wrap_##name
+#define C(name) name
+#define COUNT int
+#define DISPL int
+#include "shim_counted.h"
 
 static void start(int threads)
 {
@@ -85,14 +132,14 @@ WRAP(Finalize)(void)
 WRAP(Barrier)(MPI_Comm comm)
 {
 	SHIM_FOLLOW(real_Barrier(comm),
-		    shim_collective(&c_, &(struct shim_collective){
+		    collective(&c_, &(struct collective){
 			.which = NP_BARRIER, .comm = comm }));
 }
 
 WRAP(Ibarrier)(MPI_Comm comm, MPI_Request *request)
 {
 	SHIM_FOLLOW(real_Ibarrier(comm, request),
-		    shim_collective(&c_, &(struct shim_collective){
+		    collective(&c_, &(struct collective){
 			.which = NP_BARRIER, .comm = comm,
 			.request = request }));
 }
@@ -262,7 +309,7 @@ static void agreed(const struct shim_call *c, MPI_Comm comm, int rounds)
 	const struct shim_call end = { c->end_ns, c->end_ns };
 
 	for (int i = 0; i < rounds; i++)
-		shim_collective(i ? &end : c, &(struct shim_collective){
+		collective(i ? &end : c, &(struct collective){
 			.which = NP_ALLREDUCE, .comm = comm, .sent = 8 });
 }
 
@@ -384,13 +431,7 @@ WRAP(Comm_idup_with_info)(MPI_Comm comm, MPI_Info info, MPI_Comm *new,
 
 #define ENTRY(name) { #name, (void *)wrap_##name },
 static const struct shim_wrapper wrappers[] = {
-	SHIM_COUNTED(ENTRY)
-	SHIM_PLAIN(ENTRY)
-#if MPI_VERSION >= 4
-	SHIM_COUNTED_4(ENTRY)
-	SHIM_PLAIN_4(ENTRY)
-	SHIM_LARGE(ENTRY)
-#endif
+	ALL(ENTRY)
 	{ NULL, NULL },
 };
 
@@ -400,12 +441,6 @@ const struct shim_wrapper *np_shim_bind(shim_find_f *find);
 const struct shim_wrapper *np_shim_bind(shim_find_f *find)
 {
 #define BIND(name) *(void **)&real_##name = find("PMPI_" #name);
-	SHIM_COUNTED(BIND)
-	SHIM_PLAIN(BIND)
-#if MPI_VERSION >= 4
-	SHIM_COUNTED_4(BIND)
-	SHIM_PLAIN_4(BIND)
-	SHIM_LARGE(BIND)
-#endif
+	ALL(BIND)
 	return wrappers;
 }

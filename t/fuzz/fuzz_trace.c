@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "np_trace_format.h"
-#include "np_trace_graph.h"
+#include "np_trace.h"
 
 #define RANKS 2
 

@@ -186,17 +186,26 @@ static const struct {
 
 static void test_intervals_of_medians_are_the_tabled_ones(void)
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(ranks); i++) {
-		double x[100];
-		struct np_loggps_value v;
+	struct truth t = { 1e-6, 0.3e-6, 0, 0.5e-6, 0.1e-9, 0 };
+	struct np_rng *r = np_rng_new(7, "intervals");
 
-		for (size_t j = 0; j < ranks[i].n; j++)
-			x[j] = (double)(ranks[i].n - j);
-		v = np_loggps_median(x, ranks[i].n);
-		T_ROW(ranks[i].name, v.low == ranks[i].low &&
-		      v.high == ranks[i].high &&
-		      v.value == (double)(ranks[i].n + 1) / 2);
+	/* Overheads of receiving of 1, 2, 3 ... ns, a block each. */
+	for (size_t i = 0; i < NP_ARRAY_SIZE(ranks); i++) {
+		struct np_loggps_fit f = { 0 };
+
+		n_samples = 0;
+		for (size_t b = 0; b < ranks[i].n; b++) {
+			t.o_recv = 1e-9 * (double)(ranks[i].n - b);
+			add_block(&t, r, (uint32_t)b);
+		}
+		T_ROW(ranks[i].name,
+		      !np_loggps_fit(sample, n_samples, &f, NULL) &&
+		      t_close(f.o_recv.low, 1e-9 * ranks[i].low, 1e-9) &&
+		      t_close(f.o_recv.high, 1e-9 * ranks[i].high, 1e-9) &&
+		      t_close(f.o_recv.value,
+			      5e-10 * (double)(ranks[i].n + 1), 1e-9));
 	}
+	np_rng_free(r);
 }
 
 static void test_order_and_half_blocks_do_not_matter(void)

@@ -13,12 +13,9 @@ static void test_partners_come_together(void)
 		"num_ranks 4 rank 0 { send 8b to 3 } rank 3 { recv 8b from 0 }"
 		"rank 1 { send 8b to 2 } rank 2 { recv 8b from 1 }";
 	uint32_t node[] = { 0, 1, 2, 3 };
-	struct np_placed placed = { .node = node, .wire_ns = 100,
-				    .switch_ns = 10 };
-	const struct np_paths paths = { np_placed_path, &placed };
-	const struct np_tolerance_opt opt = {
+	struct np_tolerance_opt opt = {
 		.net = { .L_ns = 100, .S = NP_LOGGPS_NO_RENDEZVOUS },
-		.paths = &paths,
+		.placed = { .node = node, .wire_ns = 100, .switch_ns = 10 },
 	};
 	struct np_place_result r;
 	struct np_topology *t;
@@ -26,7 +23,7 @@ static void test_partners_come_together(void)
 
 	T_CHECK(!np_topology_parse("fat-tree:4", &t, NULL));
 	T_CHECK(!some_goal(text, sizeof(text) - 1, &g, NULL));
-	placed.t = t;
+	opt.placed.t = t;
 	T_CHECK(!np_place_ranks(g, &opt, node, 1000, &r, NULL));
 	T_CHECK(r.before_ns == 430 && r.after_ns == 210 && r.ended);
 	T_CHECK(np_topology_hops(t, node[0], node[3]) == 1);
@@ -45,12 +42,10 @@ static void test_random(void)
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		struct np_graph *g = some_graph(seed, 6, 60);
 		uint32_t node[] = { 0, 2, 4, 6, 8, 10 }, seen = 0;
-		struct np_placed placed = { t, node, 3000, 100, false };
-		const struct np_paths paths = { np_placed_path, &placed };
 		const struct np_tolerance_opt opt = {
 			.net = { .L_ns = 3000, .o_ns = 10,
 				 .S = NP_LOGGPS_NO_RENDEZVOUS },
-			.paths = &paths,
+			.placed = { t, node, 3000, 100, false },
 		};
 		struct np_place_result r, again;
 

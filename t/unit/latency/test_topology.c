@@ -95,13 +95,10 @@ static void test_trees(void)
 static void test_tolerance_of_a_wire(void)
 {
 	static const uint32_t node[] = { 1, 0 };
-	struct np_placed placed = { .node = node, .wire_ns = 100,
-				    .switch_ns = 50 };
-	const struct np_paths paths = { np_placed_path, &placed };
 	struct np_tolerance_opt opt = {
 		.net = { .G_ns = 5, .S = NP_LOGGPS_NO_RENDEZVOUS,
 			 .first_byte_free = true },
-		.paths = &paths,
+		.placed = { .node = node, .wire_ns = 100, .switch_ns = 50 },
 	};
 	struct np_topology *ring;
 	struct np_tolerance *t;
@@ -109,14 +106,16 @@ static void test_tolerance_of_a_wire(void)
 	struct np_graph *g;
 
 	T_CHECK(!np_topology_parse("torus:4", &ring, NULL));
-	placed.t = ring;
+	opt.placed.t = ring;
 	T_CHECK(!some_goal_file("loggps/paper_example.goal", &g, NULL));
 	T_CHECK(!np_tolerance_new(g, &opt, &t, NULL));
 	np_tolerance_at(t, 100, &r); /* L = 3 * 100 + 2 * 50 */
 	T_CHECK(r.ns == 1515 && r.right == 3);
-	T_CHECK(t_close(np_tolerance_within(t, 1515), 100, 1e-12));
+	np_tolerance_at(t, 0, &r);
+	T_CHECK(t_close(np_tolerance_limit(t, 0, 1515 / r.ns - 1), 100,
+			1e-12));
 	np_tolerance_free(t);
-	placed.switch_is_x = true;
+	opt.placed.switch_is_x = true;
 	T_CHECK(!np_tolerance_new(g, &opt, &t, NULL));
 	np_tolerance_at(t, 50, &r);
 	T_CHECK(r.ns == 1515 && r.right == 2);

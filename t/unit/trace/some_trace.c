@@ -23,19 +23,12 @@ const char *some_trace_dir(void)
 
 static void put(struct np_trace_out *o, const struct some_record *r)
 {
-	uint64_t begin = o->end_ns + r->gap_ns;
-	uint8_t *p;
+	uint64_t begin = o->end_ns + r->gap_ns, end = begin + r->length_ns;
 
-	if (r->kind == NP_TRACE_POLL) {
-		np_trace_out_poll(o, begin, begin + r->length_ns);
-		return;
-	}
-	p = np_trace_out_begin(o, begin, begin + r->length_ns, r->n);
-	if (!p)
-		return;
-	for (size_t i = 0; i < r->n; i++)
-		p = np_varint_put(p, r->number[i]);
-	np_trace_out_end(o, r->kind, p);
+	if (r->kind == NP_TRACE_POLL)
+		np_trace_out_poll(o, begin, end);
+	else
+		np_trace_out_put(o, r->kind, begin, end, r->number, r->n);
 }
 
 const char *some_trace(const char *dir, uint32_t rank, uint32_t size,

@@ -146,6 +146,8 @@ static const struct {
 	  END, "times of 1 tasks, expected 2", -EINVAL },
 	{ "a task too many", HEAD TASKS TIMES "   2  10  2  20.00\n",
 	  "r:10: a task that the header does not have", -EINVAL },
+	{ "a task beyond all", HEAD TASKS TIMES "   4294967296  10  2  20.0\n",
+	  "r:10: a task that the header does not have", -EINVAL },
 	{ "half a task", HEAD TASKS TIMES "   0.5  10  2  20.00\n",
 	  "r:10: expected a whole number", -EINVAL },
 	{ "no task", HEAD TIMES SENT COUNTS END, "times of 0 tasks", -EINVAL },

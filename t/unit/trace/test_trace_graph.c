@@ -1,7 +1,6 @@
 #include "t.h"
 #include "np_goal.h"
-#include "np_trace_allprof.h"
-#include "np_trace_graph.h"
+#include "np_trace.h"
 #include "some_trace.h"
 
 #include <stdio.h>
@@ -24,7 +23,7 @@ static void warn(const char *line, void *arg)
 static int graph_text(const char *dir, const struct np_choices *choices,
 		      char *text, size_t size)
 {
-	const struct np_trace_options o = { choices, warn, NULL };
+	const struct np_trace_options o = { choices, warn };
 	struct np_trace_files f = { 0 };
 	struct np_err err = NP_ERR_INIT;
 	struct np_graph *g = NULL;
@@ -320,6 +319,55 @@ static void test_liballprof_again(void)
 	T_CHECK(strstr(text, "recv 80b from 1 tag 7") && !strcmp(text, same));
 }
 
+static size_t count(const char *text, const char *word)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, word)); text += strlen(word))
+		n++;
+	return n;
+}
+
+/* By the algorithm of the graph: a ring, as there is so much to send. */
+static void test_liballprof_of_sizes(void)
+{
+	const char *dir = some_trace_dir();
+	char text[8192], same[8192], line[512], again[512];
+	struct np_trace_files f;
+
+	for (int rank = 0; rank < 4; rank++) {
+		snprintf(line, sizeof(line), "MPI_Allgatherv:20:9:1000000:"
+			 "11,1,1:9:77:1000000,1000000,1000000,999999:78:"
+			 "0,0,0,0:11,1,1:7,%d,4:30\nMPI_Finalize:30:-\n",
+			 rank);
+		snprintf(again, sizeof(again), "run-%d.txt", rank);
+		some_lines(dir, again, line);
+	}
+	snprintf(again, sizeof(again), "%s/again", dir);
+	T_CHECK(!np_trace_files_find(dir, &f, NULL));
+	T_CHECK(!np_trace_allprof(&f, NULL, again, NULL));
+	np_trace_files_free(&f);
+	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
+	T_CHECK(!graph_text(again, NULL, same, sizeof(same)));
+	T_CHECK(count(text, "send") == 12 && count(same, "send") == 12);
+}
+
+static void test_sum(void)
+{
+	const char *dir = some_trace_dir();
+	struct np_trace_files f;
+	struct np_trace_sum s;
+
+	some_lines(dir, "run-0.txt", "MPI_Init:-:0:0:10\n"
+		   "MPI_Send:20:9:10:11,8,8:-2:7:7,0,1:21\n"
+		   "MPI_Sendrecv:25:9:2:11,8,8:0:7:9:2:11,8,8:0:7:7,0,1:0:30\n"
+		   "MPI_Finalize:30:-\n");
+	T_CHECK(!np_trace_files_find(dir, &f, NULL));
+	T_CHECK(!np_trace_sum(&f, &s, NULL));
+	np_trace_files_free(&f);
+	T_CHECK(s.sent == 1 && s.sent_bytes == 16 && s.received == 1);
+}
+
 static const struct {
 	const char *name, *file[3], *says;
 } places[] = {
@@ -362,6 +410,9 @@ static const struct t_case cases[] = {
 	{ "what is not followed is told", test_not_followed },
 	{ "a trace of liballprof is a graph", test_liballprof },
 	{ "the text of a text is the same graph", test_liballprof_again },
+	{ "so are its collectives of sizes that differ",
+	  test_liballprof_of_sizes },
+	{ "what is sent to nobody is not counted", test_sum },
 	{ "files of a trace are found, or what is missing is told",
 	  test_files },
 	{ NULL, NULL },
