@@ -46,14 +46,15 @@ static void say_held(double held_sec, const struct np_state *s)
 static void cause_row(const struct cli_explain *e,
 		      const struct np_state_cause *c)
 {
-	char leaf[96], app[96], by[CLI_NUMBER], victim[CLI_NUMBER];
+	char victim[CLI_NUMBER] = "this one";
 
-	snprintf(victim, sizeof(victim), "%u", c->victim);
-	printf("%-20s %-10u %-20s %-12s", cli_cut(c->leaf, 20, leaf,
-						  sizeof(leaf)), c->other,
-	       cli_cut(cli_app_name(c->other_app), 20, app, sizeof(app)),
-	       cli_victim_self(e->job, c) ? "this one" : victim);
-	cli_right(stdout, cli_change(c->slowdown, by), 9);
+	if (!cli_victim_self(e->job, c))
+		snprintf(victim, sizeof(victim), "%u", c->victim);
+	cli_left(stdout, c->leaf, 20);
+	printf(" %-10u ", c->other);
+	cli_left(stdout, cli_app_name(c->other_app), 20);
+	printf(" %-12s", victim);
+	cli_right_as(cli_change, c->slowdown, 9);
 	putchar('\n');
 }
 
@@ -90,17 +91,16 @@ static void say_where(const char *id, const char *app, const char *verb,
 
 static void beside_row(const struct cli_beside *b, bool ended)
 {
-	char id[CLI_NUMBER], app[96], leaves[300], time[CLI_NUMBER];
-	char by[CLI_NUMBER];
+	char id[CLI_NUMBER];
 
-	printf("%-11s %-20s %-20s", cli_job_name(b->id, b->array, b->task, id),
-	       cli_cut(cli_app_name(b->app), 20, app, sizeof(app)),
-	       cli_cut(*b->leaves ? b->leaves : "-", 20, leaves,
-		       sizeof(leaves)));
+	printf("%-11s ", cli_job_name(b->id, b->array, b->task, id));
+	cli_left(stdout, cli_app_name(b->app), 20);
+	putchar(' ');
+	cli_left(stdout, *b->leaves ? b->leaves : "-", 20);
 	if (ended)
-		cli_right(stdout, cli_sec(b->overlap_sec, time), 11);
-	cli_right(stdout, b->predicted ? cli_change(b->slowdown, by) : "-",
-		  ended ? 13 : 24);
+		cli_right_sec(b->overlap_sec, 11);
+	cli_right_as(cli_change, b->predicted ? b->slowdown : NAN,
+		     ended ? 13 : 24);
 	putchar('\n');
 }
 

@@ -183,10 +183,10 @@ static const double quantiles[] = { 0.5, 0.9, 0.99 };
 
 static void latency_row(FILE *f, const char *label, const struct np_sample *s)
 {
-	char name[64], cell[CLI_NUMBER];
+	char cell[CLI_NUMBER];
 
-	fprintf(f, "%-18s", cli_cut(label, 17, name, sizeof(name)));
-	fprintf(f, "%10llu", (unsigned long long)s->moments.n);
+	cli_left(f, label, 17);
+	fprintf(f, " %10llu", (unsigned long long)s->moments.n);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
 		cli_right(f, cli_sec(np_sample_quantile(s, quantiles[i]), cell),
 		      10);

@@ -224,7 +224,7 @@ static int gather(struct profiles *all, struct cli_store *s,
 static void text_row(const struct row *r)
 {
 	const struct np_profile *pr = &r->profile;
-	char name[96], owner[64], buf[CLI_NUMBER], use[64], levels[24];
+	char owner[64], buf[CLI_NUMBER], use[64], levels[24];
 
 	cli_owner_name(r->owner, r->uid, owner, sizeof(owner));
 	if (pr->phases.kind == NP_PHASE_PHASES && !pr->is_idle)
@@ -234,10 +234,9 @@ static void text_row(const struct row *r)
 		snprintf(use, sizeof(use), "%s", cli_use_name(pr));
 	snprintf(levels, sizeof(levels), pr->ev.n_levels == 1 ? "%zu level" :
 		 pr->ev.n_levels ? "%zu levels" : "-", pr->ev.n_levels);
-	printf("%-20s %-10s%5zu %-10s ", cli_cut(r->app, 20, name,
-						 sizeof(name)),
-	       owner, r->n_runs, r->n_runs ? cli_day(r->last, buf) : "-");
-	printf("%-19s %s\n", use, levels);
+	cli_left(stdout, r->app, 20);
+	printf(" %-10s%5zu %-10s %-19s %s\n", owner, r->n_runs,
+	       r->n_runs ? cli_day(r->last, buf) : "-", use, levels);
 }
 
 static int list_text(const struct profiles *all)
