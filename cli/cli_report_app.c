@@ -47,21 +47,17 @@ static void put_inline(FILE *f, const char *svg, const char *app,
 static void put_curve(FILE *f, const struct cli_report *r,
 		      const struct cli_part *part)
 {
-	const struct cli_runs *runs = &part->app->r;
-	struct cli_known_app *app = (struct cli_known_app *)part->app;
-	struct cli_profile p = { .runs = runs->runs, .profile = part->profile };
 	struct np_figure *figure = np_figure_new("");
-	struct cli_known alone = r->k;
 	char missing[256], *svg = NULL;
 	size_t len;
 
-	alone.app = &app;
-	alone.n = 1;
 	if (figure &&
-	    !cli_plot_add(figure, CLI_PLOT_CURVE, &p, &alone, missing,
-			  sizeof(missing)) &&
+	    !cli_plot_add(figure, CLI_PLOT_CURVE, &part->profile,
+			  &part->app->evidence, r->k.calibrated ?
+			  r->k.cal.fabric : NULL, missing, sizeof(missing)) &&
 	    !np_picture_make(figure, NP_PICTURE_SVG, &svg, &len, NULL))
-		put_inline(f, svg, runs->runs.app, (size_t)(part - r->part));
+		put_inline(f, svg, part->profile.runs->app,
+			   (size_t)(part - r->part));
 	free(svg);
 	np_figure_free(figure);
 }
