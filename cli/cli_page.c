@@ -125,9 +125,10 @@ static void say_runs(FILE *f, const struct cli_profile *p)
 			strcmp(first, last) ? last : "");
 	}
 	cli_labelled(f, "Runs", "%zu of %zu used%s, %s%s",
-		     pr->ev.latency.n_runs, p->runs.n, line,
-		     p->owner == NP_STORE_USER ? "of " : "",
-		     cli_owner_name(p->owner, p->uid, owner, sizeof(owner)));
+		     pr->ev.latency.n_runs, p->r.runs.n, line,
+		     p->r.owner == NP_STORE_USER ? "of " : "",
+		     cli_owner_name(p->r.owner, p->r.uid, owner,
+				    sizeof(owner)));
 }
 
 static void say_left_out(FILE *f, const struct cli_profile *p)
@@ -139,9 +140,9 @@ static void say_left_out(FILE *f, const struct cli_profile *p)
 	if (e->count[NP_RUN_TIME])
 		cli_add(line, sizeof(line), "%s%zu %s", *line ? ", " : "",
 			e->count[NP_RUN_TIME], np_run_use_words(NP_RUN_TIME));
-	if (p->n_skipped)
+	if (p->r.n_skipped)
 		cli_add(line, sizeof(line), "%s%zu unreadable", *line ? ", " :
-			"", p->n_skipped);
+			"", p->r.n_skipped);
 	cli_labelled(f, "Left out", "%s", line);
 }
 

@@ -33,12 +33,9 @@ int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 
 /* A profile with all that belongs to it. */
 struct cli_profile {
-	enum np_store_owner owner;
-	uid_t uid;	    /* of NP_STORE_USER */
-	struct np_runs runs;
+	struct cli_runs r;
 	struct np_runs idle[2]; /* candidates for the reference */
 	struct np_profile profile;
-	size_t n_skipped;   /* files that could not be used, each said */
 };
 
 /* The profile of what cli_runs_find() finds; returns the same. */

@@ -448,10 +448,7 @@ static void find(struct cli_ties *t, struct cli_others *all)
 
 void cli_ties_find(struct cli_ties *t, const struct cli_profile *p)
 {
-	struct cli_runs own = { .owner = p->owner, .uid = p->uid,
-				.runs = p->runs };
-
-	if (!p->profile.is_idle && !cli_known_add(&t->k, &own, false) &&
+	if (!p->profile.is_idle && !cli_known_add(&t->k, &p->r, false) &&
 	    !cli_known_judge(&t->k, t->others.s, 1, false))
 		find(t, &t->others);
 	release(&t->others);

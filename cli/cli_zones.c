@@ -44,9 +44,9 @@ void cli_zones_find(struct cli_store *s, const struct cli_profile *p,
 	char path[PATH_MAX + 2 * NAME_MAX];
 
 	*out = (struct cli_zones){ .traced = false };
-	if (p->owner != NP_STORE_USER ||
-	    np_store_trace(s->store, p->uid, p->runs.app, path, sizeof(path),
-			   NULL))
+	if (p->r.owner != NP_STORE_USER ||
+	    np_store_trace(s->store, p->r.uid, p->r.runs.app, path,
+			   sizeof(path), NULL))
 		return;
 	out->traced = true;
 	cli_loggps_of(s->store, NULL, &net);

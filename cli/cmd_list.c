@@ -70,8 +70,8 @@ static int pack_into(struct np_kept *k, const char *name, uint64_t state,
 {
 	struct np_pack to = { .f = open_memstream(data, len) };
 	struct row r = {
-		.n_runs = p->runs.n, .profile = p->profile,
-		.last = p->runs.n ? p->runs.run[0]->end : 0,
+		.n_runs = p->r.runs.n, .profile = p->profile,
+		.last = p->r.runs.n ? p->r.runs.run[0]->end : 0,
 	};
 
 	if (!to.f)
@@ -95,7 +95,7 @@ static int make(struct cli_store *s, struct np_kept *k, const char *name,
 	if (rc)
 		return rc;
 	/* That a file is skipped is to be said again the next time. */
-	rc = pack_into(k, name, p.n_skipped ? 0 : state, &p, &data, &len);
+	rc = pack_into(k, name, p.r.n_skipped ? 0 : state, &p, &data, &len);
 	cli_profile_free(&p);
 	if (!rc)
 		rc = unpack(data, len, r);

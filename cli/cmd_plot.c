@@ -76,7 +76,6 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_profile p;
 	struct cli_options o;
 	struct cli_store s;
-	struct cli_runs r;
 	unsigned parts;
 	int rc;
 
@@ -95,9 +94,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	rc = cli_profile_find(&s, &o, o.app, &p);
 	if (rc < 0) {
 		/* Without a calibration there is less to see, no failure. */
-		r = (struct cli_runs){ .owner = p.owner, .uid = p.uid,
-				       .runs = p.runs };
-		if (!cli_known_add(&k, &r, false))
+		if (!cli_known_add(&k, &p.r, false))
 			cli_known_judge(&k, &s, 1, false);
 	}
 	cli_store_close(&s);

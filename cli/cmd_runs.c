@@ -46,8 +46,8 @@ static int runs_text(const struct cli_profile *p)
 	printf("%s%-14s %-10s%9s%7s%9s%9s%9s %-5s %s%s\n", cli_colour(CLI_BOLD),
 	       "Run", "Start", "Time", "Nodes", "Probes", "p50", "p99", "Level",
 	       "Use", cli_colour(CLI_PLAIN));
-	for (size_t i = 0; i < p->runs.n; i++)
-		text_row(p->runs.run[i], p->profile.ev.use[i]);
+	for (size_t i = 0; i < p->r.runs.n; i++)
+		text_row(p->r.runs.run[i], p->profile.ev.use[i]);
 	return CLI_DONE;
 }
 
@@ -124,12 +124,12 @@ static int runs_data(const struct cli_profile *p, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_text(j, "app", p->runs.app);
-	cli_put_owner(j, p->owner, p->uid);
-	cli_put_count(j, "unreadable", p->n_skipped);
+	cli_put_text(j, "app", p->r.runs.app);
+	cli_put_owner(j, p->r.owner, p->r.uid);
+	cli_put_count(j, "unreadable", p->r.n_skipped);
 	list = cli_put_array(j, "runs");
-	for (size_t i = 0; i < p->runs.n; i++)
-		append_run(list, p->runs.run[i], p->profile.ev.use[i]);
+	for (size_t i = 0; i < p->r.runs.n; i++)
+		append_run(list, p->r.runs.run[i], p->profile.ev.use[i]);
 	return cli_print_page(format, "runs", j, &table);
 }
 

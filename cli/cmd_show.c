@@ -47,7 +47,7 @@ static void put_runs(json_object *in, const struct cli_profile *p)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
 		cli_put_count(j, np_run_use_name(other[i]),
 			      p->profile.ev.count[other[i]]);
-	cli_put_count(j, "unreadable", p->n_skipped);
+	cli_put_count(j, "unreadable", p->r.n_skipped);
 }
 
 static void put_fabric(json_object *in, const struct np_record *r)
@@ -221,8 +221,8 @@ static int show_data(const struct cli_show *s, enum cli_format format)
 	const struct cli_profile *p = &s->p;
 	const struct cli_ties *t = &s->t;
 
-	cli_put_text(j, "app", p->runs.app);
-	cli_put_owner(j, p->owner, p->uid);
+	cli_put_text(j, "app", p->r.runs.app);
+	cli_put_owner(j, p->r.owner, p->r.uid);
 	put_verdict(j, &p->profile);
 	put_runs(j, p);
 	put_fabric(j, p->profile.ev.fabric);
