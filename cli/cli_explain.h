@@ -69,12 +69,6 @@ int cli_explain_ended(struct cli_explain *e);
 const struct cli_beside *cli_explain_costliest(const struct cli_explain *e,
 					       double *share);
 
-/* cli_explain_say.c: sentences; these three print it, if there is anything. */
-/* Which neighbour that is, and by how much. */
-void cli_say_costliest(const struct cli_explain *e);
-void cli_say_pending(const struct cli_explain *e);
-/* How to make it known, or why its name does not count. */
-void cli_say_unknown(const struct cli_explain *e);
 /*
  * "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its neighbours explain
  * 33 points of that."  predicted: NULL if nobody predicted it.
