@@ -359,23 +359,5 @@ void cli_labelled(FILE *f, const char *label, const char *format, ...)
 		return;
 	fprintf(f, "%s%-*s%s", cli_colour(CLI_BOLD), CLI_LABEL, label,
 		cli_colour(CLI_PLAIN));
-	/* The label takes room that cli_wrap() does not see. */
-	for (char *rest = line; *rest;) {
-		char *cut = rest;
-		size_t width = CLI_COLUMNS - CLI_LABEL;
-
-		if (cli_width(rest) <= width) {
-			fputs(rest, f);
-			break;
-		}
-		for (size_t i = 0; rest[i] && i <= width; i++)
-			if (rest[i] == ' ')
-				cut = rest + i;
-		if (cut == rest)
-			cut = rest + width - 1;
-		fprintf(f, "%.*s\n%*s", (int)(cut - rest), rest,
-			CLI_LABEL, "");
-		rest = cut + (*cut == ' ');
-	}
-	fputc('\n', f);
+	cli_wrap_beside(f, line, CLI_LABEL, CLI_LABEL);
 }
