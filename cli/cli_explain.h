@@ -2,8 +2,6 @@
 #ifndef CLI_EXPLAIN_H
 #define CLI_EXPLAIN_H
 
-#include <limits.h>
-
 #include "cli_known.h"
 #include "cli_profile.h"
 #include "cli_state.h"
@@ -29,7 +27,6 @@ struct cli_explain {
 	const char *word; /* as it was asked for */
 	uint32_t id, task; /* task NP_ENDED_NO_TASK: id is a job's */
 	double now;
-	char store[PATH_MAX];
 
 	/* The last decision, and what it says of the job. */
 	bool have_state;
