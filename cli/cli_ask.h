@@ -16,6 +16,14 @@ struct cli_answer {
 	struct np_prediction p; /* where rc is 0 */
 };
 
+/*
+ * All that is needed to ask about those that are known: the calibration, and
+ * traces where the model wants them.  Returns -1 to go on, or the exit status
+ * after saying why.
+ */
+int cli_ask_prepare(struct cli_known *k, struct cli_store *s,
+		    const struct cli_options *o);
+
 /* Fill in the answer to the question that is in a. */
 void cli_ask(struct np_predictor *p, const struct cli_known *k,
 	     struct cli_answer *a);

@@ -1,5 +1,4 @@
 /* netprof predict: how much an application slows beside others. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 #include "cli_json_put.h"
 #include "cli_print.h"
 #include "cli_text.h"
-#include "cli_traced.h"
 
 #define LINE 1024
 
@@ -248,16 +246,10 @@ static int find(struct cli_known *k, struct cli_store *s,
 {
 	int rc = cli_known_find(k, s, o);
 
+	if (rc < 0)
+		rc = cli_ask_prepare(k, s, o);
 	if (rc >= 0)
 		return rc;
-	rc = cli_known_judge(k, s, k->n, false);
-	if (rc == -ENOENT)
-		return cli_fail("%s; an administrator makes one by: %s",
-				k->why.text, CLI_CALIBRATE);
-	if (!rc && cli_known_trace(k, s, o->model))
-		return cli_fail("out of memory");
-	if (rc)
-		return cli_fail("%s", k->why.text);
 	for (size_t i = 0; i < k->n; i++)
 		if (k->app[i]->unusable.text[0])
 			return cli_fail("%s", k->app[i]->unusable.text);
