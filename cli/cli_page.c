@@ -30,12 +30,12 @@ static void say_tie(const struct cli_ties *t, const struct cli_tie *tie,
 }
 
 static void say_list(FILE *f, const struct cli_ties *t, const char *label,
-		     const struct cli_tie *list, size_t n, bool brief)
+		     const struct cli_tie_list *list, bool brief)
 {
 	char line[512] = "", one[160];
 
-	for (size_t i = 0; i < n; i++) {
-		say_tie(t, &list[i], one, sizeof(one));
+	for (size_t i = 0; i < list->n; i++) {
+		say_tie(t, &list->tie[i], one, sizeof(one));
 		if (brief && i && strlen(line) + 2 + strlen(one) > ROOM)
 			break;
 		cli_add(line, sizeof(line), "%s%s", i ? ", " : "", one);
@@ -61,8 +61,8 @@ static void ties(FILE *f, const struct cli_show *s, bool brief)
 				     &t->k, t->scope, line, sizeof(line)));
 		return;
 	}
-	say_list(f, t, "Hurt by", t->hurt_by, t->n_hurt_by, brief);
-	say_list(f, t, "Hurts", t->hurts, t->n_hurts, brief);
+	say_list(f, t, "Hurt by", &t->hurt_by, brief);
+	say_list(f, t, "Hurts", &t->hurts, brief);
 }
 
 /* In two sentences; the first alone where there is little room. */

@@ -97,20 +97,20 @@ static void put_advice(FILE *f, const struct cli_advice *a)
 		 measure);
 }
 
-static void put_ties(FILE *f, const char *label, const struct cli_tie *tie,
-		     size_t n, const char *self)
+static void put_ties(FILE *f, const char *label,
+		     const struct cli_tie_list *list, const char *self)
 {
 	char line[1024] = "", change[CLI_NUMBER];
 
-	for (size_t i = 0; i < n; i++) {
-		const struct np_prediction *p = &tie[i].p;
+	for (size_t i = 0; i < list->n; i++) {
+		const struct cli_tie *t = &list->tie[i];
 
 		cli_add(line, sizeof(line), "%s%s%s %s", i ? ", " : "",
-			strcmp(tie[i].app, self) ? "" : "another ", tie[i].app,
-			cli_change(p->slowdown, change));
-		if (!isnan(p->low))
+			strcmp(t->app, self) ? "" : "another ", t->app,
+			cli_change(t->p.slowdown, change));
+		if (!isnan(t->p.low))
 			cli_add(line, sizeof(line), " (%.0f to %.0f)",
-				100 * p->low + 0.0, 100 * p->high);
+				100 * t->p.low + 0.0, 100 * t->p.high);
 	}
 	put_fact(f, label, "%s", line);
 }
@@ -166,8 +166,8 @@ void cli_report_app(FILE *f, const struct cli_report *r, size_t number)
 	put_verdict(f, p);
 	fputs("<dl>\n", f);
 	put_advice(f, &part->advice);
-	put_ties(f, "Hurt by", part->hurt_by, part->n_hurt_by, app);
-	put_ties(f, "Hurts", part->hurts, part->n_hurts, app);
+	put_ties(f, "Hurt by", &part->hurt_by, app);
+	put_ties(f, "Hurts", &part->hurts, app);
 	put_runs(f, part);
 	if (p->ev.fabric)
 		put_fabric(f, p->ev.fabric);

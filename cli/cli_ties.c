@@ -227,12 +227,12 @@ static size_t pack_app(struct np_pack *p, struct cli_ties *t,
 	return p->f ? app : known_of(all, &t->k, p, place);
 }
 
-static size_t pack_list(struct np_pack *p, struct cli_ties *t,
-			struct cli_others *all, struct cli_tie *list, size_t n)
+static void pack_list(struct np_pack *p, struct cli_ties *t,
+		      struct cli_others *all, struct cli_tie_list *list)
 {
-	n = np_pack_count(p, n, CLI_TIES_MAX);
-	for (size_t i = 0; i < n && !p->bad; i++) {
-		struct cli_tie *one = &list[i];
+	list->n = np_pack_count(p, list->n, CLI_TIES_MAX);
+	for (size_t i = 0; i < list->n && !p->bad; i++) {
+		struct cli_tie *one = &list->tie[i];
 
 		one->victim = pack_app(p, t, all, one->victim);
 		one->co = pack_app(p, t, all, one->co);
@@ -240,7 +240,6 @@ static size_t pack_list(struct np_pack *p, struct cli_ties *t,
 		one->app = t->k.app[one->victim ? one->victim : one->co]
 				   ->r.runs.app;
 	}
-	return n;
 }
 
 #define NAME_LEN (NP_APP_MAX + 32)
@@ -261,23 +260,19 @@ static void name_of(const struct cli_ties *t, char name[NAME_LEN])
 static bool recall(struct cli_ties *t, struct cli_others *all)
 {
 	struct np_pack p = { .bad = false };
-	struct cli_tie hurt_by[CLI_TIES_MAX] = { 0 };
-	struct cli_tie hurts[CLI_TIES_MAX] = { 0 };
-	size_t n_hurt_by, n_hurts;
+	struct cli_tie_list hurt_by = { .n = 0 }, hurts = { .n = 0 };
 	char name[NAME_LEN];
 
 	name_of(t, name);
 	p.at = np_kept_find(all->ties, name, state_of(all), &p.left);
 	if (!p.at)
 		return false;
-	n_hurt_by = pack_list(&p, t, all, hurt_by, 0);
-	n_hurts = pack_list(&p, t, all, hurts, 0);
+	pack_list(&p, t, all, &hurt_by);
+	pack_list(&p, t, all, &hurts);
 	if (p.bad || p.left)
 		return false;
-	memcpy(t->hurt_by, hurt_by, n_hurt_by * sizeof(*hurt_by));
-	memcpy(t->hurts, hurts, n_hurts * sizeof(*hurts));
-	t->n_hurt_by = n_hurt_by;
-	t->n_hurts = n_hurts;
+	t->hurt_by = hurt_by;
+	t->hurts = hurts;
 	return true;
 }
 
@@ -291,8 +286,8 @@ static void remember(struct cli_ties *t, struct cli_others *all)
 
 	if (!p.f)
 		return;
-	pack_list(&p, t, all, t->hurt_by, t->n_hurt_by);
-	pack_list(&p, t, all, t->hurts, t->n_hurts);
+	pack_list(&p, t, all, &t->hurt_by);
+	pack_list(&p, t, all, &t->hurts);
 	name_of(t, name);
 	if (fclose(p.f))
 		free(data);
@@ -300,18 +295,18 @@ static void remember(struct cli_ties *t, struct cli_others *all)
 		np_kept_put(all->ties, name, state, data, len);
 }
 
-void cli_tie_keep(struct cli_tie *list, size_t *n, const struct cli_tie *t)
+void cli_tie_keep(struct cli_tie_list *list, const struct cli_tie *t)
 {
-	size_t at = *n;
+	struct cli_tie *tie = list->tie;
+	size_t at = list->n;
 
-	while (at && list[at - 1].p.slowdown < t->p.slowdown)
+	while (at && tie[at - 1].p.slowdown < t->p.slowdown)
 		at--;
 	if (at == CLI_TIES_MAX)
 		return;
-	if (*n < CLI_TIES_MAX)
-		(*n)++;
-	memmove(list + at + 1, list + at, (*n - 1 - at) * sizeof(*list));
-	list[at] = *t;
+	list->n += list->n < CLI_TIES_MAX;
+	memmove(tie + at + 1, tie + at, (list->n - 1 - at) * sizeof(*tie));
+	tie[at] = *t;
 }
 
 static bool can_ask(const struct cli_known_app *a)
@@ -359,9 +354,9 @@ static void keep(struct cli_ties *t, const struct around *a)
 		struct cli_tie to = tie_of(t, a->at[i], 0, &a->p[a->n - 1 + i]);
 
 		if (!a->rc[i])
-			cli_tie_keep(t->hurt_by, &t->n_hurt_by, &beside);
+			cli_tie_keep(&t->hurt_by, &beside);
 		if (i && !a->rc[a->n - 1 + i])
-			cli_tie_keep(t->hurts, &t->n_hurts, &to);
+			cli_tie_keep(&t->hurts, &to);
 	}
 }
 
@@ -392,10 +387,10 @@ static void ask_one(const struct cli_ties *t, struct np_predictor *models,
 /* Those that are kept again, as precisely as they are shown. */
 static void ask_again(struct cli_ties *t, struct np_predictor *models)
 {
-	for (size_t i = 0; i < t->n_hurt_by; i++)
-		ask_one(t, models, &t->hurt_by[i]);
-	for (size_t i = 0; i < t->n_hurts; i++)
-		ask_one(t, models, &t->hurts[i]);
+	for (size_t i = 0; i < t->hurt_by.n; i++)
+		ask_one(t, models, &t->hurt_by.tie[i]);
+	for (size_t i = 0; i < t->hurts.n; i++)
+		ask_one(t, models, &t->hurts.tie[i]);
 }
 
 static void ask_models(struct cli_ties *t, size_t replicates,

@@ -18,6 +18,12 @@ struct cli_tie {
 	struct np_prediction p;
 };
 
+/* Heaviest first; lone applications have none. */
+struct cli_tie_list {
+	struct cli_tie tie[CLI_TIES_MAX];
+	size_t n;
+};
+
 /*
  * The user's applications, then published ones of which the user has none of
  * the same name; without idle.
@@ -38,13 +44,11 @@ struct cli_ties {
 	struct cli_known k; /* app[0] is the one shown */
 	enum np_scope scope;
 	bool asked; /* there are answers, or could have been */
-	/* Heaviest first; lone applications have none. */
-	struct cli_tie hurt_by[CLI_TIES_MAX], hurts[CLI_TIES_MAX];
-	size_t n_hurt_by, n_hurts;
+	struct cli_tie_list hurt_by, hurts;
 };
 
-/* Keep the heaviest CLI_TIES_MAX, in order: t is one more. */
-void cli_tie_keep(struct cli_tie *list, size_t *n, const struct cli_tie *t);
+/* One more, of which the list keeps the heaviest. */
+void cli_tie_keep(struct cli_tie_list *list, const struct cli_tie *t);
 
 /*
  * Which others there are.  To be called before anything else is read.  Never

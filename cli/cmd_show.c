@@ -148,15 +148,15 @@ static void put_cost(json_object *in, const struct np_profile *p)
 }
 
 static void put_ties(json_object *in, const char *key,
-		     const struct cli_tie *list, size_t n)
+		     const struct cli_tie_list *list)
 {
 	json_object *j = cli_put_array(in, key);
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < list->n; i++) {
 		json_object *one = cli_append_object(j);
 
-		cli_put_text(one, "app", list[i].app);
-		cli_put_interval(one, &list[i].p);
+		cli_put_text(one, "app", list->tie[i].app);
+		cli_put_interval(one, &list->tie[i].p);
 	}
 }
 
@@ -233,8 +233,8 @@ static int show_data(const struct cli_show *s, enum cli_format format)
 	put_blocks(j, &p->profile.ev);
 	put_cost(j, &p->profile);
 	cli_put_calibration(j, &t->k, t->scope);
-	put_ties(j, "hurt_by", t->hurt_by, t->n_hurt_by);
-	put_ties(j, "hurts", t->hurts, t->n_hurts);
+	put_ties(j, "hurt_by", &t->hurt_by);
+	put_ties(j, "hurts", &t->hurts);
 	put_advice(j, &s->a);
 	put_zones(j, &s->z);
 	return cli_print_page(format, "show", j, &table);
@@ -253,8 +253,7 @@ static int find(struct cli_show *show, struct cli_store *s,
 	cli_ties_find(&show->t, &show->p);
 	cli_zones_find(s, &show->p, &show->z);
 	cli_advise(&show->p.profile, &show->t.k, show->t.scope,
-		   show->t.hurt_by, show->t.n_hurt_by, s->max_slowdown,
-		   &show->a);
+		   &show->t.hurt_by, s->max_slowdown, &show->a);
 	return rc;
 }
 
