@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "cli_graph.h"
-#include "cli_loggps.h"
 #include "cli_traced.h"
 #include "np_replay.h"
 #include "np_store.h"

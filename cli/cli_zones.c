@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "cli_graph.h"
-#include "cli_loggps.h"
 #include "cli_text.h"
 #include "cli_traced.h"
 #include "np_store.h"
