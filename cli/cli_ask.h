@@ -5,7 +5,6 @@
 #include "cli_known.h"
 
 #define CLI_ASK_MAX_CO 16
-#define CLI_ASK_REPLICATES 200
 
 /* One question and its answer; indices into the known applications. */
 struct cli_answer {

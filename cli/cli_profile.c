@@ -73,8 +73,8 @@ static void load_idle(struct cli_store *s, struct cli_profile *p)
 			      NULL, &p->idle[i], NULL);
 }
 
-int cli_runs_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
-		  const char *app, struct cli_runs *out, struct np_err *err)
+static int load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+		const char *app, struct cli_runs *out, struct np_err *err)
 {
 	struct cli_runs r = { .owner = owner, .uid = uid };
 	int rc = np_store_load(s->store, owner, uid, app, say_skipped,
@@ -127,7 +127,7 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		     struct np_err *err)
 {
 	struct cli_runs r;
-	int rc = cli_runs_load(s, owner, uid, app, &r, err);
+	int rc = load(s, owner, uid, app, &r, err);
 
 	return rc ? rc : make(s, &r, out, err);
 }
@@ -195,7 +195,7 @@ int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 		enum np_store_owner owner = i ? NP_STORE_PUBLISHED :
 						NP_STORE_USER;
 
-		rc = cli_runs_load(s, owner, o->uid, app, out, &err);
+		rc = load(s, owner, o->uid, app, out, &err);
 		if (!rc && out->runs.n)
 			return -1;
 		if (!rc) {

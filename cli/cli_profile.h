@@ -47,13 +47,14 @@ void cli_profile_free(struct cli_profile *p);
  * The same where it is known who has it.  Returns 0 or -errno, without saying
  * anything but which files are skipped.
  */
-int cli_runs_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
-		  const char *app, struct cli_runs *out, struct np_err *err);
 int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		     const char *app, struct cli_profile *out,
 		     struct np_err *err);
 
-/* The same without a word: 0, -ENOENT (no run of it can be read) or -ENOMEM. */
+/*
+ * The runs alone, without a word: 0, -ENOENT (no run of it can be read) or
+ * -ENOMEM.
+ */
 int cli_runs_look(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		  const char *app, struct cli_runs *out);
 

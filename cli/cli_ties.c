@@ -8,6 +8,8 @@
 #include "np_evidence_pack.h"
 #include "np_text.h"
 
+#define REPLICATES 100
+
 /* The applications beside the one that is shown. */
 
 static int by_name(const void *a, const void *b)
@@ -437,7 +439,7 @@ static void find(struct cli_ties *t, struct cli_others *all)
 		return;
 	t->asked = true;
 	ask_models(t, 0, ask_all);
-	ask_models(t, CLI_TIES_REPLICATES, ask_again);
+	ask_models(t, REPLICATES, ask_again);
 	remember(t, all);
 }
 

@@ -10,7 +10,6 @@
 #include "np_kept.h"
 
 #define CLI_TIES_MAX 3
-#define CLI_TIES_REPLICATES 100
 
 struct cli_tie {
 	const char *app; /* the other; borrowed */

@@ -10,6 +10,7 @@
 #include "cli_text.h"
 
 #define LINE 1024
+#define REPLICATES 200
 
 /* The victim beside all, then each co-runner beside the victim. */
 struct prediction {
@@ -287,7 +288,7 @@ static int no_answer(const struct prediction *p)
 static int predict(const struct cli_known *k, const struct cli_options *o)
 {
 	const struct np_predict_opt opt = {
-		.replicates = CLI_ASK_REPLICATES, .seed = 1,
+		.replicates = REPLICATES, .seed = 1,
 		.player = k->player ? &k->player->player : NULL,
 	};
 	struct prediction p = { .k = k, .model = o->model,
