@@ -39,20 +39,18 @@ static void ask_narrower(const struct cli_known *k, enum np_scope scope,
 }
 
 void cli_advise(const struct np_profile *p, const struct cli_known *k,
-		enum np_scope scope, const struct cli_tie *tie, size_t n,
+		enum np_scope scope, const struct cli_tie_list *ties,
 		double limit, struct cli_advice *out)
 {
 	struct cli_advice a = {
-		.limit = limit, .tie = tie, .app = p->runs->app,
+		.limit = limit, .tie = ties->tie, .app = p->runs->app,
+		.n_asked = cli_no_effect(k, scope) ? 0 : ties->n,
 	};
 
-	if (k->calibrated && cli_no_effect(k, scope))
-		n = 0;
-	a.n_asked = n;
-	for (size_t i = 0; i < n && tie[i].p.slowdown > limit; i++)
+	while (a.n_avoid < a.n_asked && a.tie[a.n_avoid].p.slowdown > limit)
 		a.n_avoid++;
 	if (!p->is_idle && !(a.told = verdict_asks(p, &a))) {
-		if (n) {
+		if (a.n_asked) {
 			ask_narrower(k, scope, &a);
 		} else if (!k->calibrated) {
 			strcpy(a.command, CLI_CALIBRATE);

@@ -17,11 +17,11 @@ struct cli_advice {
 
 /*
  * p: the profile; k: the applications that are known, on a fabric where it is
- * calibrated; tie: those that slow it most (n, heaviest first) at that scope.
+ * calibrated; ties: those that slow it most at that scope.
  * All are borrowed.
  */
 void cli_advise(const struct np_profile *p, const struct cli_known *k,
-		enum np_scope scope, const struct cli_tie *tie, size_t n,
+		enum np_scope scope, const struct cli_tie_list *ties,
 		double limit, struct cli_advice *out);
 
 /*

@@ -1,5 +1,6 @@
 #include "cli_ask.h"
 #include "cli_text.h"
+#include "cli_traced.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,6 +9,19 @@
 
 #define CALIBRATE_APP "sbatch --netprofile=%s --netprofile-calibrate job.sh"
 #define HARDLY 0.02 /* less is noise to most users */
+
+int cli_ask_prepare(struct cli_known *k, struct cli_store *s,
+		    const struct cli_options *o)
+{
+	int rc = cli_known_judge(k, s, k->n, !o->n_apps);
+
+	if (rc == -ENOENT)
+		return cli_fail("%s; an administrator makes one by: %s",
+				k->why.text, CLI_CALIBRATE);
+	if (!rc && cli_known_trace(k, s, o->model))
+		return cli_fail("out of memory");
+	return rc ? cli_fail("%s", k->why.text) : -1;
+}
 
 /* Where no run of an application can be used, that is what to say. */
 static int check_runs(const struct cli_known *k, size_t app, struct np_err *err)

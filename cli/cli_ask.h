@@ -5,7 +5,6 @@
 #include "cli_known.h"
 
 #define CLI_ASK_MAX_CO 16
-#define CLI_ASK_REPLICATES 200
 
 /* One question and its answer; indices into the known applications. */
 struct cli_answer {
@@ -15,6 +14,14 @@ struct cli_answer {
 	struct np_err why;
 	struct np_prediction p; /* where rc is 0 */
 };
+
+/*
+ * All that is needed to ask about those that are known: the calibration, and
+ * traces where the model wants them.  Returns -1 to go on, or the exit status
+ * after saying why.
+ */
+int cli_ask_prepare(struct cli_known *k, struct cli_store *s,
+		    const struct cli_options *o);
 
 /* Fill in the answer to the question that is in a. */
 void cli_ask(struct np_predictor *p, const struct cli_known *k,

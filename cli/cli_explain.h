@@ -2,8 +2,6 @@
 #ifndef CLI_EXPLAIN_H
 #define CLI_EXPLAIN_H
 
-#include <limits.h>
-
 #include "cli_known.h"
 #include "cli_profile.h"
 #include "cli_state.h"
@@ -29,7 +27,6 @@ struct cli_explain {
 	const char *word; /* as it was asked for */
 	uint32_t id, task; /* task NP_ENDED_NO_TASK: id is a job's */
 	double now;
-	char store[PATH_MAX];
 
 	/* The last decision, and what it says of the job. */
 	bool have_state;
@@ -69,12 +66,6 @@ int cli_explain_ended(struct cli_explain *e);
 const struct cli_beside *cli_explain_costliest(const struct cli_explain *e,
 					       double *share);
 
-/* cli_explain_say.c: sentences; these three print it, if there is anything. */
-/* Which neighbour that is, and by how much. */
-void cli_say_costliest(const struct cli_explain *e);
-void cli_say_pending(const struct cli_explain *e);
-/* How to make it known, or why its name does not count. */
-void cli_say_unknown(const struct cli_explain *e);
 /*
  * "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its neighbours explain
  * 33 points of that."  predicted: NULL if nobody predicted it.

@@ -6,10 +6,10 @@
 #include "cli_explain.h"
 #include "cli_json_put.h"
 #include "cli_print.h"
-#include "cli_print.h"
 
 #define LINE 1536
 #define MOST_ROWS 40 /* of neighbours */
+#define LITTLE 0.005 /* half a point */
 
 /* "measured": only a record is left. */
 static const char *state_of(const struct cli_explain *e)
@@ -46,14 +46,15 @@ static void say_held(double held_sec, const struct np_state *s)
 static void cause_row(const struct cli_explain *e,
 		      const struct np_state_cause *c)
 {
-	char leaf[96], app[96], by[CLI_NUMBER], victim[CLI_NUMBER];
+	char victim[CLI_NUMBER] = "this one";
 
-	snprintf(victim, sizeof(victim), "%u", c->victim);
-	printf("%-20s %-10u %-20s %-12s", cli_cut(c->leaf, 20, leaf,
-						  sizeof(leaf)), c->other,
-	       cli_cut(cli_app_name(c->other_app), 20, app, sizeof(app)),
-	       cli_victim_self(e->job, c) ? "this one" : victim);
-	cli_right(stdout, cli_change(c->slowdown, by), 9);
+	if (!cli_victim_self(e->job, c))
+		snprintf(victim, sizeof(victim), "%u", c->victim);
+	cli_left(stdout, c->leaf, 20);
+	printf(" %-10u ", c->other);
+	cli_left(stdout, cli_app_name(c->other_app), 20);
+	printf(" %-12s", victim);
+	cli_right_as(cli_change, c->slowdown, 9);
 	putchar('\n');
 }
 
@@ -67,12 +68,71 @@ static void say_causes(const struct cli_explain *e)
 		cause_row(e, &e->job->cause[i]);
 }
 
+static void say_pending(const struct cli_explain *e)
+{
+	const struct np_state_job *j = e->job;
+	char id[CLI_NUMBER], who[160], date[CLI_NUMBER];
+
+	snprintf(who, sizeof(who), "Job %s%s%s%s ", cli_job_name(
+			 j->id, j->array, j->task, id),
+		 *j->app ? " (" : "", j->app, *j->app ? ")" : "");
+	if (!strcmp(j->action, "defer"))
+		cli_say(CLI_BOLD, 0, "%s%s held back by placement until %s at "
+			"first, so that it does not meet a job it conflicts "
+			"with.", who, j->applied ? "is" : "would be",
+			cli_date(j->until, date));
+	else if (!strcmp(j->action, "confine"))
+		cli_say(CLI_BOLD, 0, "%s%s only on %s.", who, j->applied ?
+			"may run" : "would be allowed to run", j->leaves);
+	else if (!strcmp(j->action, "anywhere"))
+		cli_say(CLI_BOLD, 0, "%smay run anywhere: it waits for Slurm, "
+			"not for placement (squeue tells why).", who);
+	else
+		cli_say(CLI_BOLD, 0, "%sis left alone by placement: it waits "
+			"for Slurm (squeue tells why).", who);
+}
+
+static const struct np_state_claim *void_claim(const struct np_state *s,
+					       const struct np_state_job *j)
+{
+	for (size_t i = 0; i < s->n_claims; i++)
+		if (s->claim[i].uid == j->uid && !strcmp(s->claim[i].app,
+							 j->app))
+			return &s->claim[i];
+	return NULL;
+}
+
+/* How to make it known, or why its name does not count. */
+static void say_unknown(const struct cli_explain *e)
+{
+	const struct np_state_job *j = e->job;
+	const struct np_state_claim *claim = void_claim(&e->state, j);
+	char line[LINE];
+
+	if (j->known)
+		return;
+	if (claim)
+		cli_labelled(stdout, "Not known", "%s",
+			     cli_say_claim(claim, line, sizeof(line)));
+	else if (!*j->app)
+		cli_labelled(stdout, "Not known", "It does not say which "
+			     "application it is. \"sbatch --netprofile=NAME "
+			     "job.sh\" measures one and names it; later jobs "
+			     "name it by --netprofile=NAME, or "
+			     "NETPROF_APP=NAME in the environment.");
+	else
+		cli_labelled(stdout, "Not known", "There is no profile of %s "
+			     "that placement can use. \"sbatch --netprofile=%s "
+			     "--netprofile-calibrate job.sh\" measures it.",
+			     j->app, j->app);
+}
+
 static int page_pending(const struct cli_explain *e)
 {
-	cli_say_pending(e);
+	say_pending(e);
 	say_stale(e);
 	cli_labelled(stdout, "Decision", "%s", e->job->text);
-	cli_say_unknown(e);
+	say_unknown(e);
 	say_held(e->job->held_sec, &e->state);
 	say_causes(e);
 	return CLI_DONE;
@@ -90,17 +150,16 @@ static void say_where(const char *id, const char *app, const char *verb,
 
 static void beside_row(const struct cli_beside *b, bool ended)
 {
-	char id[CLI_NUMBER], app[96], leaves[300], time[CLI_NUMBER];
-	char by[CLI_NUMBER];
+	char id[CLI_NUMBER];
 
-	printf("%-11s %-20s %-20s", cli_job_name(b->id, b->array, b->task, id),
-	       cli_cut(cli_app_name(b->app), 20, app, sizeof(app)),
-	       cli_cut(*b->leaves ? b->leaves : "-", 20, leaves,
-		       sizeof(leaves)));
+	printf("%-11s ", cli_job_name(b->id, b->array, b->task, id));
+	cli_left(stdout, cli_app_name(b->app), 20);
+	putchar(' ');
+	cli_left(stdout, *b->leaves ? b->leaves : "-", 20);
 	if (ended)
-		cli_right(stdout, cli_sec(b->overlap_sec, time), 11);
-	cli_right(stdout, b->predicted ? cli_change(b->slowdown, by) : "-",
-		  ended ? 13 : 24);
+		cli_right_sec(b->overlap_sec, 11);
+	cli_right_as(cli_change, b->predicted ? b->slowdown : NAN,
+		     ended ? 13 : 24);
 	putchar('\n');
 }
 
@@ -137,6 +196,28 @@ static void say_prediction(const struct cli_explain *e)
 		cli_labelled(stdout, "Predicted", "not possible: %s", why);
 }
 
+/* Which neighbour cost it most, or costs, and by how much. */
+static void say_costliest(const struct cli_explain *e)
+{
+	const char *app = e->job ? e->job->app : e->ended.app;
+	char id[CLI_NUMBER], sec[CLI_NUMBER], part[96];
+	double share;
+	const struct cli_beside *b = cli_explain_costliest(e, &share);
+
+	if (!b)
+		return;
+	if (e->job)
+		snprintf(part, sizeof(part), "+%.0f %% beside it alone",
+			 100 * share);
+	else
+		snprintf(part, sizeof(part), "%.0f points, as it was beside it "
+			 "for %s", 100 * share, cli_sec(b->overlap_sec, sec));
+	cli_labelled(stdout, "Costliest", "%s (%s) on %.64s: %s; netprof "
+		     "predict %s %s says more",
+		     cli_job_name(b->id, b->array, b->task, id), b->app,
+		     b->leaves, part, app, b->app);
+}
+
 static int page_running(const struct cli_explain *e)
 {
 	const struct np_state_job *j = e->job;
@@ -147,11 +228,58 @@ static int page_running(const struct cli_explain *e)
 	cli_say(CLI_BOLD, 0, "%s, since %s.", where, cli_date(j->start, since));
 	say_stale(e);
 	say_held(j->held_sec, NULL);
-	cli_say_unknown(e);
+	say_unknown(e);
 	say_prediction(e);
-	cli_say_costliest(e);
+	say_costliest(e);
 	say_beside(e, false);
 	return CLI_DONE;
+}
+
+static void say_explained(double measured, double predicted, char *buf,
+			  size_t len)
+{
+	if (predicted < LITTLE)
+		snprintf(buf, len, "; its neighbours explain none of that.");
+	else if (predicted >= measured)
+		snprintf(buf, len, "; its neighbours explain all of that (%.0f "
+			 "%% was predicted).", 100 * predicted);
+	else
+		snprintf(buf, len, "; its neighbours explain %.0f points of "
+			 "that.", 100 * predicted);
+}
+
+void cli_say_took(double run_sec, const struct np_mean *alone,
+		  const double *predicted, char *buf, size_t len)
+{
+	char took[CLI_NUMBER], mean[CLI_NUMBER], how[64], why[160];
+	const struct np_mean one = { .n = 1, .mean = run_sec };
+	double d;
+
+	cli_sec(run_sec, took);
+	if (!np_mean_known(alone) || !(alone->mean > 0)) {
+		snprintf(buf, len, "It took %s. How long it takes alone is not "
+			 "known: no other run of this command had its leaf "
+			 "switches to itself.", took);
+		return;
+	}
+	d = run_sec / alone->mean - 1;
+	cli_sec(alone->mean, mean);
+	if (fabs(d) < CLI_LEAST_NOISE)
+		snprintf(how, sizeof(how), "as long as");
+	else
+		snprintf(how, sizeof(how), "%.0f %% %s than", 100 * fabs(d),
+			 d < 0 ? "less" : "longer");
+	if (fabs(d) < CLI_LEAST_NOISE || d < -cli_chance(&one, alone))
+		snprintf(why, sizeof(why), ".");
+	else if (fabs(d) < cli_chance(&one, alone))
+		snprintf(why, sizeof(why), ", which may be chance.");
+	else if (predicted)
+		say_explained(d, *predicted, why, sizeof(why));
+	else
+		snprintf(why, sizeof(why), "; what its neighbours cost it is "
+			 "not known.");
+	snprintf(buf, len, "It took %s, %s alone (%s, n %u)%s", took, how, mean,
+		 alone->n, why);
 }
 
 static void say_step(const struct cli_explain *e, const struct cli_measured *m)
@@ -219,7 +347,7 @@ static int page_ended(const struct cli_explain *e)
 	if (e->predicted && e->n_beside)
 		cli_labelled(stdout, "Predicted", "%s over its whole run, from "
 			     "its neighbours", cli_change(e->slowdown, by));
-	cli_say_costliest(e);
+	say_costliest(e);
 	if (!e->n_beside)
 		cli_labelled(stdout, "Neighbours", "no other job was on "
 			     "its leaf switches");

@@ -9,22 +9,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli_text.h"
 #include "np_app.h"
 #include "np_conf.h"
 #include "np_goal.h"
 #include "np_store.h"
 #include "np_trace_read.h"
 
+static int open_store(struct np_store **store, struct np_err *err)
+{
+	struct np_conf conf;
+	int rc = np_conf_from_environment(&conf, err);
+
+	return rc ? rc : np_store_open(conf.store, store, err);
+}
+
 /* The newest trace of an application: 0, -ENOENT, or what is wrong. */
 static int in_store(const char *app, char **path, struct np_err *err)
 {
 	char buf[PATH_MAX + 2 * NAME_MAX];
 	struct np_store *store;
-	struct np_conf conf;
-	int rc = np_conf_from_environment(&conf, err);
+	int rc = open_store(&store, err);
 
-	if (!rc)
-		rc = np_store_open(conf.store, &store, err);
 	if (rc)
 		return rc;
 	rc = np_store_trace(store, getuid(), app, buf, sizeof(buf), err);
@@ -117,4 +123,34 @@ int cli_graph_read(const char *what, const struct np_choices *choices,
 						     -1;
 	free(path);
 	return rc;
+}
+
+bool cli_loggps_of(struct np_store *s, const char *cluster,
+		   struct np_loggps *out)
+{
+	struct np_loggps_record r;
+
+	if (np_loggps_store_load(s, cluster, false, &r, NULL))
+		return false;
+	np_loggps_of_fit(&r.fit, out);
+	np_loggps_record_free(&r);
+	return true;
+}
+
+void cli_loggps_net(struct np_loggps *out)
+{
+	struct np_loggps_record r;
+	struct np_store *store;
+	char day[CLI_NUMBER];
+
+	if (open_store(&store, NULL))
+		return;
+	if (!np_loggps_store_load(store, NULL, false, &r, NULL)) {
+		np_loggps_of_fit(&r.fit, out);
+		fprintf(stderr, "netprof: the network as measured%s%s on %s\n",
+			*r.cluster ? " on " : "", r.cluster,
+			cli_day(r.date, day));
+		np_loggps_record_free(&r);
+	}
+	np_store_close(store);
 }

@@ -14,9 +14,6 @@
 
 /* Who plays recorded programs together, for the model replay: cli_traced.c. */
 
-/* Of one playing together, all repetitions; then it is given up. */
-#define CLI_PLAYER_MAX_EVENTS ((uint64_t)1 << 25)
-
 /*
  * On links of that network, each of which is shared fairly, one task on a node.
  * np_program's play is a struct np_replay_app.

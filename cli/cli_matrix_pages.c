@@ -30,12 +30,10 @@ static char mark_of(const struct np_prediction *p)
 
 static void cell(const struct cli_matrix *m, size_t at, int width, bool last)
 {
-	char text[CLI_NUMBER] = "-", mark = m->rc[at] ? ' ' :
-						       mark_of(&m->p[at]);
+	char mark = m->rc[at] ? ' ' : mark_of(&m->p[at]);
 
-	if (!m->rc[at])
-		cli_change(m->p[at].slowdown, text);
-	cli_right(stdout, text, width - 1);
+	cli_right_as(cli_change, m->rc[at] ? NAN : m->p[at].slowdown,
+		     width - 1);
 	if (mark != ' ' || !last)
 		putchar(mark);
 }
@@ -62,7 +60,7 @@ static int column_width(const struct cli_matrix *m)
 /* Some of the columns: as many as fit beside each other. */
 static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
 {
-	char name[2 * NAME];
+	char name[4 * COLUMN_MAX];
 
 	printf("%s%-*s", cli_colour(CLI_BOLD), NAME, "");
 	for (size_t c = from; c < to; c++) {
@@ -74,8 +72,8 @@ static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
 	for (size_t v = 0; v < m->n; v++) {
 		if (!has_row(m, v))
 			continue;
-		printf("%-*s", NAME, cli_cut(cli_matrix_name(m, v), NAME - 1,
-					     name, sizeof(name)));
+		cli_left(stdout, cli_matrix_name(m, v), NAME - 1);
+		putchar(' ');
 		for (size_t c = from; c < to; c++)
 			cell(m, v * m->n + c, width, c + 1 == to);
 		putchar('\n');

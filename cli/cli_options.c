@@ -41,11 +41,12 @@ static const struct {
 
 /* The tables as getopt_long() wants them; val: FIRST and the row. */
 #define FIRST 256 /* no letter */
+#define MAX_OPTIONS 24 /* in the table of a command */
 
 struct getopt {
-	struct option longs[N_SHARED + CLI_MAX_OPTIONS + 1];
+	struct option longs[N_SHARED + MAX_OPTIONS + 1];
 	size_t n;
-	char shorts[2 * (N_SHARED + CLI_MAX_OPTIONS) + 3];
+	char shorts[2 * (N_SHARED + MAX_OPTIONS) + 3];
 	int row[256]; /* of a letter */
 };
 

@@ -24,8 +24,6 @@ enum cli_takes {
 	CLI_TAKES_PLOT = 512,	 /* --plot */
 };
 
-#define CLI_MAX_OPTIONS 24 /* in the table of a command */
-
 struct cli_options {
 	enum cli_format format;
 	bool user_given, published, all;

@@ -11,8 +11,8 @@
 #include "np_picture.h"
 #include "np_store_file.h"
 
-int cli_write_bytes(const char *path, const void *data, size_t len,
-		    mode_t mode, struct np_err *err)
+static int write_bytes(const char *path, const void *data, size_t len,
+		       mode_t mode, struct np_err *err)
 {
 	mode_t mask = umask(0);
 
@@ -24,7 +24,7 @@ int cli_write_bytes(const char *path, const void *data, size_t len,
 int cli_write_file(const char *path, const char *text, mode_t mode,
 		   struct np_err *err)
 {
-	return cli_write_bytes(path, text, strlen(text), mode, err);
+	return write_bytes(path, text, strlen(text), mode, err);
 }
 
 int cli_write_over(const char *path, const char *text, const char *end,
@@ -55,7 +55,7 @@ int cli_figure_save(struct np_figure *f, const char *path)
 	if (!rc)
 		rc = np_picture_make(f, kind, &data, &len, &err);
 	if (!rc)
-		rc = cli_write_bytes(path, data, len, 0, &err);
+		rc = write_bytes(path, data, len, 0, &err);
 	free(data);
 	np_figure_free(f);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;

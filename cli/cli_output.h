@@ -15,8 +15,6 @@
  */
 int cli_write_file(const char *path, const char *text, mode_t mode,
 		   struct np_err *err);
-int cli_write_bytes(const char *path, const void *data, size_t len,
-		    mode_t mode, struct np_err *err);
 
 /* Text, and an end of line, into what is there or a new file, of any kind. */
 int cli_write_over(const char *path, const char *text, const char *end,

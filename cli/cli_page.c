@@ -30,12 +30,12 @@ static void say_tie(const struct cli_ties *t, const struct cli_tie *tie,
 }
 
 static void say_list(FILE *f, const struct cli_ties *t, const char *label,
-		     const struct cli_tie *list, size_t n, bool brief)
+		     const struct cli_tie_list *list, bool brief)
 {
 	char line[512] = "", one[160];
 
-	for (size_t i = 0; i < n; i++) {
-		say_tie(t, &list[i], one, sizeof(one));
+	for (size_t i = 0; i < list->n; i++) {
+		say_tie(t, &list->tie[i], one, sizeof(one));
 		if (brief && i && strlen(line) + 2 + strlen(one) > ROOM)
 			break;
 		cli_add(line, sizeof(line), "%s%s", i ? ", " : "", one);
@@ -44,14 +44,14 @@ static void say_list(FILE *f, const struct cli_ties *t, const char *label,
 }
 
 /* Who slows it and whom it slows.  brief: one line each, as many as fit. */
-static void ties(FILE *f, const struct cli_profile *p,
-		 const struct cli_ties *t, bool brief)
+static void ties(FILE *f, const struct cli_show *s, bool brief)
 {
+	const struct cli_ties *t = &s->t;
 	char line[512];
 
 	if (!t->asked) {
 		/* Nothing to predict from yet is said in the verdict. */
-		if (p->profile.ev.n_levels)
+		if (s->p.profile.ev.n_levels)
 			cli_labelled(f, "Hurt by", "not known, as this "
 				     "fabric is not calibrated");
 		return;
@@ -61,8 +61,8 @@ static void ties(FILE *f, const struct cli_profile *p,
 				     &t->k, t->scope, line, sizeof(line)));
 		return;
 	}
-	say_list(f, t, "Hurt by", t->hurt_by, t->n_hurt_by, brief);
-	say_list(f, t, "Hurts", t->hurts, t->n_hurts, brief);
+	say_list(f, t, "Hurt by", &t->hurt_by, brief);
+	say_list(f, t, "Hurts", &t->hurts, brief);
 }
 
 /* In two sentences; the first alone where there is little room. */
@@ -125,9 +125,10 @@ static void say_runs(FILE *f, const struct cli_profile *p)
 			strcmp(first, last) ? last : "");
 	}
 	cli_labelled(f, "Runs", "%zu of %zu used%s, %s%s",
-		     pr->ev.latency.n_runs, p->runs.n, line,
-		     p->owner == NP_STORE_USER ? "of " : "",
-		     cli_owner_name(p->owner, p->uid, owner, sizeof(owner)));
+		     pr->ev.latency.n_runs, p->r.runs.n, line,
+		     p->r.owner == NP_STORE_USER ? "of " : "",
+		     cli_owner_name(p->r.owner, p->r.uid, owner,
+				    sizeof(owner)));
 }
 
 static void say_left_out(FILE *f, const struct cli_profile *p)
@@ -139,9 +140,9 @@ static void say_left_out(FILE *f, const struct cli_profile *p)
 	if (e->count[NP_RUN_TIME])
 		cli_add(line, sizeof(line), "%s%zu %s", *line ? ", " : "",
 			e->count[NP_RUN_TIME], np_run_use_words(NP_RUN_TIME));
-	if (p->n_skipped)
+	if (p->r.n_skipped)
 		cli_add(line, sizeof(line), "%s%zu unreadable", *line ? ", " :
-			"", p->n_skipped);
+			"", p->r.n_skipped);
 	cli_labelled(f, "Left out", "%s", line);
 }
 
@@ -183,10 +184,10 @@ static const double quantiles[] = { 0.5, 0.9, 0.99 };
 
 static void latency_row(FILE *f, const char *label, const struct np_sample *s)
 {
-	char name[64], cell[CLI_NUMBER];
+	char cell[CLI_NUMBER];
 
-	fprintf(f, "%-18s", cli_cut(label, 17, name, sizeof(name)));
-	fprintf(f, "%10llu", (unsigned long long)s->moments.n);
+	cli_left(f, label, 17);
+	fprintf(f, " %10llu", (unsigned long long)s->moments.n);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
 		cli_right(f, cli_sec(np_sample_quantile(s, quantiles[i]), cell),
 		      10);
@@ -367,24 +368,22 @@ static void say_zones(FILE *f, const struct cli_zones *z)
 /* How much of it, where a screen is too small for all. */
 enum brevity { WHOLE, SHORT_LISTS, SHORT_ADVICE };
 
-static void say_head(FILE *f, const struct cli_profile *p,
-		     const struct cli_ties *t, const struct cli_advice *a,
-		     const struct cli_zones *z, enum brevity brief)
+static void say_head(FILE *f, const struct cli_show *s, enum brevity brief)
 {
-	const struct np_profile *pr = &p->profile;
+	const struct np_profile *pr = &s->p.profile;
 
 	say_verdict(f, pr);
-	say_runs(f, p);
-	say_left_out(f, p);
+	say_runs(f, &s->p);
+	say_left_out(f, &s->p);
 	if (pr->ev.fabric)
 		say_fabric(f, pr->ev.fabric);
 	if (pr->ev.latency.n_runs) {
 		say_probes(f, pr);
 		say_delayed(f, pr);
 	}
-	ties(f, p, t, brief >= SHORT_LISTS);
-	say_advice(f, a, brief >= SHORT_ADVICE);
-	say_zones(f, z);
+	ties(f, s, brief >= SHORT_LISTS);
+	say_advice(f, &s->a, brief >= SHORT_ADVICE);
+	say_zones(f, &s->z);
 	if (pr->ev.latency.n_runs)
 		say_latency(f, pr);
 }
@@ -393,9 +392,8 @@ static void say_head(FILE *f, const struct cli_profile *p,
  * What stands above the histogram, of *head bytes, and below it: text to be
  * counted before it is printed; free() it.  NULL: no memory.
  */
-static char *make_text(const struct cli_profile *p, const struct cli_ties *t,
-		       const struct cli_advice *a, const struct cli_zones *z,
-		       enum brevity brief, size_t *head)
+static char *make_text(const struct cli_show *s, enum brevity brief,
+		       size_t *head)
 {
 	char *text = NULL;
 	size_t len;
@@ -403,17 +401,16 @@ static char *make_text(const struct cli_profile *p, const struct cli_ties *t,
 
 	if (!f)
 		return NULL;
-	say_head(f, p, t, a, z, brief);
+	say_head(f, s, brief);
 	fflush(f);
 	*head = len;
-	say_levels(f, &p->profile);
+	say_levels(f, &s->p.profile);
 	fclose(f);
 	return text;
 }
 
 /* The histogram takes the lines that the rest leaves. */
-int cli_show_text(const struct cli_profile *p, const struct cli_ties *t,
-		  const struct cli_advice *a, const struct cli_zones *z)
+int cli_show_text(const struct cli_show *s)
 {
 	int brief = WHOLE, rows;
 	char *text = NULL;
@@ -421,13 +418,13 @@ int cli_show_text(const struct cli_profile *p, const struct cli_ties *t,
 
 	do {
 		free(text);
-		text = make_text(p, t, a, z, (enum brevity)brief, &head);
+		text = make_text(s, (enum brevity)brief, &head);
 		if (!text)
 			return cli_fail("out of memory");
 	} while (count_lines(text) > CLI_LINES && brief++ < SHORT_ADVICE);
 	fwrite(text, 1, head, stdout);
 	rows = CLI_LINES - count_lines(text) - 2;
-	cli_page_histogram(stdout, &p->profile, rows < 8 ? rows : 8);
+	cli_page_histogram(stdout, &s->p.profile, rows < 8 ? rows : 8);
 	fputs(text + head, stdout);
 	free(text);
 	return CLI_DONE;

@@ -60,7 +60,7 @@ static void hist_row(FILE *f, const struct np_profile *p, size_t from,
 		return;
 	snprintf(label, sizeof(label), "%s%s", first ? "below " : "from ",
 		 cli_sec(np_hist_edge(first ? to : from), lo));
-	fprintf(row, "%s%*s", label, 16 - (int)cli_width(label), "");
+	cli_left(row, label, 16);
 	hist_cell(row, &p->ev.latency, first ? 0 : from,
 		  last ? NP_HIST_BINS : to);
 	if (p->idle.n_runs)

@@ -53,17 +53,16 @@ static void add_hist(struct np_figure *f, struct np_panel *p,
 			      NAN, NAN);
 }
 
-static int add_latency(struct np_figure *f, const struct cli_profile *p,
+static int add_latency(struct np_figure *f, const struct np_profile *p,
 		       char *missing, size_t len)
 {
-	const struct np_profile *pr = &p->profile;
 	struct np_panel *panel;
 	size_t from, to;
 
-	if (!pr->ev.latency.hist) {
+	if (!p->ev.latency.hist) {
 		snprintf(missing, len, "no latency was measured: sbatch "
 			 "--netprofile=%s job.sh on two nodes of a leaf or "
-			 "more measures it", p->runs.app);
+			 "more measures it", p->runs->app);
 		return -ENODATA;
 	}
 	panel = np_figure_panel(f, "Latency of probes");
@@ -73,10 +72,10 @@ static int add_latency(struct np_figure *f, const struct cli_profile *p,
 		       "Latency, half a round trip");
 	np_figure_axis(f, &panel->y, NP_AXIS_LINEAR, "Share of probes (%)");
 	panel->y.lo = 0;
-	bins_of(pr, &from, &to);
-	if (pr->idle.hist && !pr->is_idle)
-		add_hist(f, panel, &pr->idle, "idle", NP_STYLE_QUIET, from, to);
-	add_hist(f, panel, &pr->ev.latency, p->runs.app, 0, from, to);
+	bins_of(p, &from, &to);
+	if (p->idle.hist && !p->is_idle)
+		add_hist(f, panel, &p->idle, "idle", NP_STYLE_QUIET, from, to);
+	add_hist(f, panel, &p->ev.latency, p->runs->app, 0, from, to);
 	return 0;
 }
 
@@ -135,10 +134,9 @@ static void add_points(struct np_figure *f, struct np_panel *panel,
 
 /* Over the utilisation that the calibration found beside each level. */
 static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
-			       const struct cli_known *k)
+			       const struct np_evidence *e,
+			       const struct np_fabric *fabric)
 {
-	const struct np_evidence *e = &k->app[0]->evidence;
-	const struct np_fabric *fabric = k->cal.fabric;
 	size_t n_levels = e->n_levels, n = 0;
 	double at[n_levels + 1], rho[n_levels + 1], slow[n_levels + 1];
 	struct np_service idle;
@@ -165,43 +163,43 @@ static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
 	return true;
 }
 
-static int add_curve(struct np_figure *f, const struct cli_profile *p,
-		     const struct cli_known *k, char *missing, size_t len)
+static int add_curve(struct np_figure *f, const struct np_profile *p,
+		     const struct np_evidence *e,
+		     const struct np_fabric *fabric, char *missing, size_t len)
 {
-	const struct np_evidence *e = &p->profile.ev;
 	struct np_panel *panel;
 
-	if (e->n_curve < 2) {
+	if (p->ev.n_curve < 2) {
 		snprintf(missing, len, "%s: sbatch --netprofile=%s "
 			 "--netprofile-calibrate job.sh measures it",
-			 e->n_curve ? "a slowdown beside one level only" :
+			 p->ev.n_curve ? "a slowdown beside one level only" :
 				      "no slowdown beside any level",
-			 p->runs.app);
+			 p->runs->app);
 		return -ENODATA;
 	}
 	panel = np_figure_panel(f, "Slowdown beside interference levels");
 	if (!panel)
 		return 0;
 	np_figure_axis(f, &panel->y, NP_AXIS_LINEAR, "Slowdown (%)");
-	if (k->calibrated && k->n && add_curve_over_rho(f, panel, k))
+	if (fabric && add_curve_over_rho(f, panel, e, fabric))
 		return 0;
 	np_figure_axis(f, &panel->x, NP_AXIS_NAMES,
 		       "Interference level, this fabric is not calibrated");
-	add_points(f, panel, e, NULL);
+	add_points(f, panel, &p->ev, NULL);
 	return 0;
 }
 
 /* Windows of the longest run whose latencies count; free() it. */
-static struct np_series *longest(const struct cli_profile *p)
+static struct np_series *longest(const struct np_profile *p)
 {
-	const struct np_evidence *e = &p->profile.ev;
+	const struct np_evidence *e = &p->ev;
 	struct np_series *best = NULL;
 
-	for (size_t i = 0; i < p->runs.n; i++) {
+	for (size_t i = 0; i < p->runs->n; i++) {
 		struct np_series *s = NULL;
 
 		if (e->use[i] == NP_RUN_ALONE || e->use[i] == NP_RUN_LATENCY)
-			s = np_run_windows(p->runs.run[i]);
+			s = np_run_windows(p->runs->run[i]);
 		if (s && s->n > 1 && (!best || (double)s->n * s->width_sec >
 				      (double)best->n * best->width_sec)) {
 			free(best);
@@ -235,10 +233,9 @@ static void add_windows(struct np_figure *f, struct np_panel *panel,
 	np_figure_add(f, shape, (double)s->n * s->width_sec, 0, NAN, NAN);
 }
 
-static int add_time(struct np_figure *f, const struct cli_profile *p,
+static int add_time(struct np_figure *f, const struct np_profile *p,
 		    char *missing, size_t len)
 {
-	const struct np_profile *pr = &p->profile;
 	struct np_series *s = longest(p);
 	struct np_service idle;
 	struct np_panel *panel;
@@ -247,11 +244,11 @@ static int add_time(struct np_figure *f, const struct cli_profile *p,
 	if (!s) {
 		snprintf(missing, len, "no latency over time was measured: "
 			 "sbatch --netprofile=%s job.sh on two nodes of a leaf "
-			 "or more measures it", p->runs.app);
+			 "or more measures it", p->runs->app);
 		return -ENODATA;
 	}
-	known = pr->idle.n_runs && !np_queue_service(&pr->idle.moments,
-						     NP_MU_MEAN, &idle, NULL);
+	known = p->idle.n_runs && !np_queue_service(&p->idle.moments,
+						    NP_MU_MEAN, &idle, NULL);
 	panel = np_figure_panel(f, known ? "Utilisation over time" :
 					   "Latency over time");
 	if (panel) {
@@ -268,42 +265,42 @@ static int add_time(struct np_figure *f, const struct cli_profile *p,
 }
 
 int cli_plot_add(struct np_figure *f, enum cli_plot_part part,
-		 const struct cli_profile *p, const struct cli_known *k,
-		 char *missing, size_t len)
+		 const struct np_profile *p, const struct np_evidence *e,
+		 const struct np_fabric *fabric, char *missing, size_t len)
 {
 	switch (part) {
 	case CLI_PLOT_LATENCY: return add_latency(f, p, missing, len);
-	case CLI_PLOT_CURVE: return add_curve(f, p, k, missing, len);
+	case CLI_PLOT_CURVE:
+		return add_curve(f, p, e, fabric, missing, len);
 	default: return add_time(f, p, missing, len);
 	}
 }
 
-void cli_plot_caption(struct np_figure *f, const struct cli_profile *p)
+void cli_plot_caption(struct np_figure *f, const struct np_profile *p)
 {
-	const struct np_profile *pr = &p->profile;
-	const struct np_record *r = pr->ev.fabric;
+	const struct np_record *r = p->ev.fabric;
 	char first[CLI_NUMBER], last[CLI_NUMBER], idle[80] = "";
 	double from = INFINITY, to = 0;
 
-	for (size_t i = 0; i < p->runs.n; i++) {
-		if (pr->ev.use[i] >= NP_RUN_FABRIC)
+	for (size_t i = 0; i < p->runs->n; i++) {
+		if (p->ev.use[i] >= NP_RUN_FABRIC)
 			continue;
-		from = fmin(from, p->runs.run[i]->start);
-		to = fmax(to, p->runs.run[i]->end);
+		from = fmin(from, p->runs->run[i]->start);
+		to = fmax(to, p->runs->run[i]->end);
 	}
 	f->date = to;
 	cli_day(from, first);
 	cli_day(to, last);
-	if (pr->idle.n_runs && !pr->is_idle)
+	if (p->idle.n_runs && !p->is_idle)
 		snprintf(idle, sizeof(idle), "; idle: n = %llu probes",
-			 (unsigned long long)pr->idle.moments.n);
+			 (unsigned long long)p->idle.moments.n);
 	np_figure_caption(f, "%s on %s (%s), n = %zu runs alone and %zu beside "
-			  "levels, %llu probes%s; %s%s%s.", p->runs.app,
+			  "levels, %llu probes%s; %s%s%s.", p->runs->app,
 			  r && r->cluster ? r->cluster : "an unknown cluster",
 			  r && r->probe.transport ? r->probe.transport :
 						    "transport unknown",
-			  pr->ev.latency.n_runs, pr->ev.count[NP_RUN_BESIDE],
-			  (unsigned long long)pr->ev.latency.moments.n, idle,
+			  p->ev.latency.n_runs, p->ev.count[NP_RUN_BESIDE],
+			  (unsigned long long)p->ev.latency.moments.n, idle,
 			  first, strcmp(first, last) ? " to " : "",
 			  strcmp(first, last) ? last : "");
 }

@@ -2,8 +2,8 @@
 #ifndef CLI_PLOT_H
 #define CLI_PLOT_H
 
-#include "cli_known.h"
 #include "np_figure.h"
+#include "np_profile.h"
 
 enum cli_plot_part { CLI_PLOT_LATENCY, CLI_PLOT_CURVE, CLI_PLOT_TIME,
 		     CLI_PLOT_PARTS };
@@ -11,15 +11,15 @@ enum cli_plot_part { CLI_PLOT_LATENCY, CLI_PLOT_CURVE, CLI_PLOT_TIME,
 extern const char *const cli_plot_parts[CLI_PLOT_PARTS];
 
 /*
- * One more panel.  k: the application alone, on a calibration if there is one.
- * Returns 0, or -ENODATA: not measured, and missing (of len bytes) says in a
- * line what is, and the command for it.
+ * One more panel.  e: the same on a calibrated fabric; NULL both: there is
+ * none.  Returns 0, or -ENODATA: not measured, and missing (of len bytes) says
+ * in a line what is, and the command for it.
  */
 int cli_plot_add(struct np_figure *f, enum cli_plot_part part,
-		 const struct cli_profile *p, const struct cli_known *k,
-		 char *missing, size_t len);
+		 const struct np_profile *p, const struct np_evidence *e,
+		 const struct np_fabric *fabric, char *missing, size_t len);
 
 /* Who, where, how much of it and when. */
-void cli_plot_caption(struct np_figure *f, const struct cli_profile *p);
+void cli_plot_caption(struct np_figure *f, const struct np_profile *p);
 
 #endif

@@ -55,7 +55,7 @@ const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 void cli_profile_free(struct cli_profile *p)
 {
 	np_profile_free(&p->profile);
-	np_runs_free(&p->runs);
+	np_runs_free(&p->r.runs);
 	np_runs_free(&p->idle[0]);
 	np_runs_free(&p->idle[1]);
 }
@@ -63,18 +63,18 @@ void cli_profile_free(struct cli_profile *p)
 /* The idle runs beside the profile first, then those of the other side. */
 static void load_idle(struct cli_store *s, struct cli_profile *p)
 {
-	bool own_first = p->owner == NP_STORE_USER;
+	bool own_first = p->r.owner == NP_STORE_USER;
 
 	for (int i = 0; i < 2; i++)
 		/* None is fine, and what is wrong with them is said by their
 		 * own `show`. */
 		np_store_load(s->store, (i == 0) == own_first ? NP_STORE_USER :
-			      NP_STORE_PUBLISHED, p->uid, NP_IDLE_APP, NULL,
+			      NP_STORE_PUBLISHED, p->r.uid, NP_IDLE_APP, NULL,
 			      NULL, &p->idle[i], NULL);
 }
 
-int cli_runs_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
-		  const char *app, struct cli_runs *out, struct np_err *err)
+static int load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+		const char *app, struct cli_runs *out, struct np_err *err)
 {
 	struct cli_runs r = { .owner = owner, .uid = uid };
 	int rc = np_store_load(s->store, owner, uid, app, say_skipped,
@@ -103,24 +103,21 @@ int cli_runs_look(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 }
 
 /* The profile takes the runs over, also when it fails. */
-static int make(struct cli_store *s, struct cli_runs *r,
+static int make(struct cli_store *s, const struct cli_runs *r,
 		struct cli_profile *out, struct np_err *err)
 {
 	int rc;
 
 	/* The profile borrows what is in it, hence not to be copied later. */
-	*out = (struct cli_profile){
-		.owner = r->owner, .uid = r->uid, .runs = r->runs,
-		.n_skipped = r->n_skipped,
-	};
-	if (strcmp(out->runs.app, NP_IDLE_APP))
+	*out = (struct cli_profile){ .r = *r };
+	if (strcmp(r->runs.app, NP_IDLE_APP))
 		load_idle(s, out);
-	rc = np_profile_make(&out->runs, (const struct np_runs *[]){
+	rc = np_profile_make(&out->r.runs, (const struct np_runs *[]){
 			     &out->idle[0], &out->idle[1] }, 2,
 			     (double)time(NULL), &out->profile);
 	if (!rc)
 		return 0;
-	np_errf(err, rc, "%s: out of memory", out->runs.app);
+	np_errf(err, rc, "%s: out of memory", r->runs.app);
 	cli_profile_free(out);
 	return rc;
 }
@@ -130,7 +127,7 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		     struct np_err *err)
 {
 	struct cli_runs r;
-	int rc = cli_runs_load(s, owner, uid, app, &r, err);
+	int rc = load(s, owner, uid, app, &r, err);
 
 	return rc ? rc : make(s, &r, out, err);
 }
@@ -198,7 +195,7 @@ int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 		enum np_store_owner owner = i ? NP_STORE_PUBLISHED :
 						NP_STORE_USER;
 
-		rc = cli_runs_load(s, owner, o->uid, app, out, &err);
+		rc = load(s, owner, o->uid, app, out, &err);
 		if (!rc && out->runs.n)
 			return -1;
 		if (!rc) {

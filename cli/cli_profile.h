@@ -33,12 +33,9 @@ int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 
 /* A profile with all that belongs to it. */
 struct cli_profile {
-	enum np_store_owner owner;
-	uid_t uid;	    /* of NP_STORE_USER */
-	struct np_runs runs;
+	struct cli_runs r;
 	struct np_runs idle[2]; /* candidates for the reference */
 	struct np_profile profile;
-	size_t n_skipped;   /* files that could not be used, each said */
 };
 
 /* The profile of what cli_runs_find() finds; returns the same. */
@@ -50,13 +47,14 @@ void cli_profile_free(struct cli_profile *p);
  * The same where it is known who has it.  Returns 0 or -errno, without saying
  * anything but which files are skipped.
  */
-int cli_runs_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
-		  const char *app, struct cli_runs *out, struct np_err *err);
 int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		     const char *app, struct cli_profile *out,
 		     struct np_err *err);
 
-/* The same without a word: 0, -ENOENT (no run of it can be read) or -ENOMEM. */
+/*
+ * The runs alone, without a word: 0, -ENOENT (no run of it can be read) or
+ * -ENOMEM.
+ */
 int cli_runs_look(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		  const char *app, struct cli_runs *out);
 

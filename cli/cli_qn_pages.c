@@ -7,7 +7,7 @@
 #include "cli_qn.h"
 #include "cli_text.h"
 
-#define NAME 16
+#define NAME 15
 
 /* All that a class is at one population, and at one station. */
 struct class {
@@ -95,15 +95,7 @@ static size_t busiest(const struct cli_qn *q, size_t row)
 
 static const char *short_name(const char *name, char buf[NAME * 4])
 {
-	return cli_cut(name, NAME - 1, buf, NAME * 4);
-}
-
-static void print_name(const char *name)
-{
-	char buf[NAME * 4];
-
-	short_name(name, buf);
-	printf("%s%*s", buf, NAME - (int)cli_width(buf), "");
+	return cli_cut(name, NAME, buf, NAME * 4);
 }
 
 static void print_class(const struct class *k)
@@ -115,12 +107,13 @@ static void print_class(const struct class *k)
 
 static void print_classes(const struct cli_qn *q)
 {
-	cli_head("%-*s%10s%15s%12s%12s", NAME, "Class", "Customers",
+	cli_head("%-*s %10s%15s%12s%12s", NAME, "Class", "Customers",
 		 "Cycles/s", "Response", "Cycle");
 	for (size_t c = 0; c < q->n.net.n_classes; c++) {
 		struct class k = class_of(q, 0, c);
 
-		print_name(k.name);
+		cli_left(stdout, k.name, NAME);
+		putchar(' ');
 		print_class(&k);
 		putchar('\n');
 	}
@@ -132,16 +125,14 @@ static void print_classes(const struct cli_qn *q)
 static void print_place(const struct cli_qn *q, size_t c, size_t k)
 {
 	struct place p = place_of(q, 0, c, k);
-	char share[CLI_NUMBER];
+	const struct np_qn_station *st = &q->n.net.station[k];
 
-	print_name(p.station);
-	if (q->n.net.n_classes > 1)
-		print_name(p.class);
-	else
-		printf("%-*s", NAME, kind_of(&q->n.net.station[k]));
-	printf("%10.4g", p.present);
-	cli_right(stdout, q->n.net.station[k].kind == NP_QN_DELAY ? "-" :
-		  cli_percent(p.utilisation, share), 9);
+	cli_left(stdout, p.station, NAME);
+	putchar(' ');
+	cli_left(stdout, q->n.net.n_classes > 1 ? p.class : kind_of(st), NAME);
+	printf(" %10.4g", p.present);
+	cli_right_as(cli_percent, st->kind == NP_QN_DELAY ? NAN :
+		     p.utilisation, 9);
 	cli_right_sec(p.residence_sec, 12);
 	cli_right_sec(p.per_visit_sec, 12);
 	putchar('\n');
@@ -153,7 +144,7 @@ static void print_stations(const struct cli_qn *q)
 	size_t best = busiest(q, 0);
 
 	if (q->n.net.n_stations)
-		cli_head("%-*s%-*s%10s%9s%12s%12s", NAME, "Station", NAME,
+		cli_head("%-*s %-*s %10s%9s%12s%12s", NAME, "Station", NAME,
 			 q->n.net.n_classes > 1 ? "Class" : "Kind",
 			 "Customers", "Busy", "Residence", "Per visit");
 	for (size_t k = 0; k < q->n.net.n_stations; k++)
@@ -168,7 +159,7 @@ static void print_stations(const struct cli_qn *q)
 /* A line for each population. */
 static void print_range(const struct cli_qn *q)
 {
-	char share[CLI_NUMBER], name[NAME * 4];
+	char name[NAME * 4];
 
 	cli_head("%10s%15s%12s%12s%9s  %s", "Customers", "Cycles/s",
 		 "Response", "Cycle", "Busy", "Busiest station");
@@ -178,8 +169,7 @@ static void print_range(const struct cli_qn *q)
 		bool any = best < q->n.net.n_stations;
 
 		print_class(&k);
-		cli_right(stdout, any ? cli_percent(busy(q, i, best), share) :
-			  "-", 9);
+		cli_right_as(cli_percent, any ? busy(q, i, best) : NAN, 9);
 		printf("  %s\n", any ? short_name(q->n.net.station[best].name,
 						  name) : "-");
 	}

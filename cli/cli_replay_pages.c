@@ -12,13 +12,10 @@
 #define BAR 66
 #define ROWS 40 /* most tasks that are drawn */
 
-static void number(double v, int width)
+static const char *three_decimals(double v, char buf[CLI_NUMBER])
 {
-	char text[CLI_NUMBER] = "-";
-
-	if (!isnan(v))
-		snprintf(text, sizeof(text), "%.3f", v);
-	cli_right(stdout, text, width);
+	snprintf(buf, CLI_NUMBER, "%.3f", v);
+	return buf;
 }
 
 static void tasks(const struct cli_replay_program *p,
@@ -37,8 +34,8 @@ static void tasks(const struct cli_replay_program *p,
 		cli_right_sec(k->wait_sec, 10);
 		printf("%10llu", (unsigned long long)k->messages);
 		cli_right(stdout, cli_bytes(k->bytes, size), 10);
-		number(k->mean_penalty, 9);
-		number(k->mean_conflicts, 9);
+		cli_right_as(three_decimals, k->mean_penalty, 9);
+		cli_right_as(three_decimals, k->mean_conflicts, 9);
 		putchar('\n');
 	}
 }
@@ -101,15 +98,14 @@ static void ends(const struct cli_replay *r, size_t k)
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (size_t m = 0; m < r->net.n; m++) {
 		double alone = p->alone[m].end_sec, with;
-		char text[CLI_NUMBER];
 
 		printf("%-12s", r->net.model[m]->name);
 		cli_right_sec(alone, 12);
 		if (r->n > 1) {
 			with = p->together[m].end_sec;
 			cli_right_sec(with, 12);
-			cli_right(stdout, alone > 0 ?
-				  cli_change(with / alone - 1, text) : "-", 10);
+			cli_right_as(cli_change, alone > 0 ? with / alone - 1 :
+				     NAN, 10);
 		}
 		putchar('\n');
 	}

@@ -11,8 +11,7 @@
 struct cli_part {
 	const struct cli_known_app *app; /* borrowed */
 	struct np_profile profile;
-	struct cli_tie hurt_by[CLI_TIES_MAX], hurts[CLI_TIES_MAX];
-	size_t n_hurt_by, n_hurts; /* heaviest first */
+	struct cli_tie_list hurt_by, hurts;
 	struct cli_advice advice;
 };
 

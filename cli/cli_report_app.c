@@ -47,21 +47,17 @@ static void put_inline(FILE *f, const char *svg, const char *app,
 static void put_curve(FILE *f, const struct cli_report *r,
 		      const struct cli_part *part)
 {
-	const struct cli_runs *runs = &part->app->r;
-	struct cli_known_app *app = (struct cli_known_app *)part->app;
-	struct cli_profile p = { .runs = runs->runs, .profile = part->profile };
 	struct np_figure *figure = np_figure_new("");
-	struct cli_known alone = r->k;
 	char missing[256], *svg = NULL;
 	size_t len;
 
-	alone.app = &app;
-	alone.n = 1;
 	if (figure &&
-	    !cli_plot_add(figure, CLI_PLOT_CURVE, &p, &alone, missing,
-			  sizeof(missing)) &&
+	    !cli_plot_add(figure, CLI_PLOT_CURVE, &part->profile,
+			  &part->app->evidence, r->k.calibrated ?
+			  r->k.cal.fabric : NULL, missing, sizeof(missing)) &&
 	    !np_picture_make(figure, NP_PICTURE_SVG, &svg, &len, NULL))
-		put_inline(f, svg, runs->runs.app, (size_t)(part - r->part));
+		put_inline(f, svg, part->profile.runs->app,
+			   (size_t)(part - r->part));
 	free(svg);
 	np_figure_free(figure);
 }
@@ -101,20 +97,20 @@ static void put_advice(FILE *f, const struct cli_advice *a)
 		 measure);
 }
 
-static void put_ties(FILE *f, const char *label, const struct cli_tie *tie,
-		     size_t n, const char *self)
+static void put_ties(FILE *f, const char *label,
+		     const struct cli_tie_list *list, const char *self)
 {
 	char line[1024] = "", change[CLI_NUMBER];
 
-	for (size_t i = 0; i < n; i++) {
-		const struct np_prediction *p = &tie[i].p;
+	for (size_t i = 0; i < list->n; i++) {
+		const struct cli_tie *t = &list->tie[i];
 
 		cli_add(line, sizeof(line), "%s%s%s %s", i ? ", " : "",
-			strcmp(tie[i].app, self) ? "" : "another ", tie[i].app,
-			cli_change(p->slowdown, change));
-		if (!isnan(p->low))
+			strcmp(t->app, self) ? "" : "another ", t->app,
+			cli_change(t->p.slowdown, change));
+		if (!isnan(t->p.low))
 			cli_add(line, sizeof(line), " (%.0f to %.0f)",
-				100 * p->low + 0.0, 100 * p->high);
+				100 * t->p.low + 0.0, 100 * t->p.high);
 	}
 	put_fact(f, label, "%s", line);
 }
@@ -170,8 +166,8 @@ void cli_report_app(FILE *f, const struct cli_report *r, size_t number)
 	put_verdict(f, p);
 	fputs("<dl>\n", f);
 	put_advice(f, &part->advice);
-	put_ties(f, "Hurt by", part->hurt_by, part->n_hurt_by, app);
-	put_ties(f, "Hurts", part->hurts, part->n_hurts, app);
+	put_ties(f, "Hurt by", &part->hurt_by, app);
+	put_ties(f, "Hurts", &part->hurts, app);
 	put_runs(f, part);
 	if (p->ev.fabric)
 		put_fabric(f, p->ev.fabric);

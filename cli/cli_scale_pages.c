@@ -64,15 +64,13 @@ static double mean_error(const struct cli_scale *s, int baseline, size_t *n)
 }
 
 /* "+4.2 %": of errors small ones count. */
-static void right_miss(double miss, int width)
+static const char *say_miss(double miss, char buf[CLI_NUMBER])
 {
 	double p = 100 * miss, size = fabs(p);
-	char buf[CLI_NUMBER] = "-";
 
-	if (!isnan(miss))
-		snprintf(buf, sizeof(buf), "%+.*f %%", size < 99.95 ? 1 : 0,
-			 size < 0.05 ? 0 : p);
-	cli_right(stdout, buf, width);
+	snprintf(buf, CLI_NUMBER, "%+.*f %%", size < 99.95 ? 1 : 0,
+		 size < 0.05 ? 0 : p);
+	return buf;
 }
 
 static const char *size_of(double bytes, char buf[CLI_NUMBER])
@@ -116,7 +114,8 @@ static void print_components(const struct cli_scale *s)
 
 		print_four(r->run.processes, &r->four);
 		cli_right_sec(r->run.app_sec, 10);
-		right_miss(r->four.wall_sec / r->run.app_sec - 1, 8);
+		cli_right_as(say_miss, r->four.wall_sec / r->run.app_sec - 1,
+			     8);
 		putchar('\n');
 	}
 }
@@ -162,18 +161,14 @@ static void print_stacks(const struct cli_scale *s)
 
 static void print_messages(const struct cli_scale *s)
 {
-	char size[CLI_NUMBER];
-
 	cli_head("%9s%16s%12s%10s", "Processes", "Messages each", "Mean size",
 		 "In MPI");
 	for (size_t i = 0; i < s->n_runs; i++) {
 		const struct np_run *r = &s->run[i].run;
-		char share[CLI_NUMBER];
 
 		printf("%9.0f%16.6g", r->processes, r->messages);
-		cli_right(stdout, size_of(r->mean_bytes, size), 12);
-		cli_right(stdout, cli_percent(r->mpi_sec / r->app_sec, share),
-			  10);
+		cli_right_as(size_of, r->mean_bytes, 12);
+		cli_right_as(cli_percent, r->mpi_sec / r->app_sec, 10);
 		putchar('\n');
 	}
 }
@@ -213,9 +208,9 @@ static void print_others(const struct cli_scale *s)
 			cli_right_sec(r->others.low_sec, 8);
 			cli_right_sec(r->others.high_sec, 8);
 		}
-		right_miss(miss_of(r, MODEL), 8);
+		cli_right_as(say_miss, miss_of(r, MODEL), 8);
 		for (int b = 0; b < CLI_SCALE_BASELINES; b++)
-			right_miss(miss_of(r, b), 9);
+			cli_right_as(say_miss, miss_of(r, b), 9);
 		putchar('\n');
 	}
 	print_means(s);

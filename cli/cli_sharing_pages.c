@@ -57,13 +57,14 @@ static void head(const struct block *b, const char *what)
 
 static void transfer(const struct np_scheme *s, size_t i)
 {
-	char name[4 * NP_SCHEME_NAME], route[4 * NP_SCHEME_NAME];
+	char route[4 * NP_SCHEME_NAME];
 
 	snprintf(route, sizeof(route), "%s -> %s", s->node[s->c[i].from],
 		 s->node[s->c[i].to]);
-	printf("%-*s", NAME, cli_cut(s->label[i], NAME - 1, name,
-				     sizeof(name)));
-	printf("%-*s", ROUTE, cli_cut(route, ROUTE - 1, name, sizeof(name)));
+	cli_left(stdout, s->label[i], NAME - 1);
+	putchar(' ');
+	cli_left(stdout, route, ROUTE - 1);
+	putchar(' ');
 }
 
 static void number(double v, int digits, const char *unit)
@@ -77,12 +78,10 @@ static void number(double v, int digits, const char *unit)
 
 static void time_cell(const struct np_scheme *s, double v)
 {
-	char text[CLI_NUMBER];
-
-	if (isnan(v) || !is_timed(s))
-		number(v, 3, "");
+	if (is_timed(s))
+		cli_right_sec(v, NUMBER);
 	else
-		cli_right(stdout, cli_sec(v, text), NUMBER);
+		number(v, 3, "");
 }
 
 static void penalties(const struct block *b)
@@ -238,10 +237,9 @@ static void summary_row(const struct cli_sharing *a, size_t k,
 			struct total *all)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
-	char name[4 * NP_SCHEME_NAME];
 
-	printf("%-10s%4zu", cli_cut(s->name, 9, name, sizeof(name)),
-	       n_measured(s));
+	cli_left(stdout, s->name, 9);
+	printf("%5zu", n_measured(s));
 	for (size_t m = 0; m < a->net.n; m++) {
 		const struct cli_sharing_model *g = cli_sharing_at(a, k, m);
 		bool known = !*g->why.text && g->n_measured;

@@ -1,4 +1,5 @@
 /* The pages of netprof status. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,15 +83,14 @@ static int say_facts(const struct cli_status *t)
 
 static void leaf_row(const struct cli_status *t, const struct np_state_leaf *l)
 {
-	char name[96], strain[CLI_NUMBER];
 	bool much = l->strain > t->s->max_slowdown;
 
-	printf("%-20s%6u%6u%6u%6u%7u", cli_cut(*l->name ? l->name : "(none)",
-					      20, name, sizeof(name)),
-	       l->n_nodes, l->n_idle, l->n_away, l->n_jobs, l->n_known);
+	cli_left(stdout, *l->name ? l->name : "(none)", 20);
+	printf("%6u%6u%6u%6u%7u", l->n_nodes, l->n_idle, l->n_away, l->n_jobs,
+	       l->n_known);
 	if (much)
 		fputs(cli_colour(CLI_YELLOW), stdout);
-	cli_right(stdout, l->n_known ? cli_change(l->strain, strain) : "-", 9);
+	cli_right_as(cli_change, l->n_known ? l->strain : NAN, 9);
 	printf("%s\n", much ? cli_colour(CLI_PLAIN) : "");
 }
 
@@ -158,8 +158,8 @@ static void say_from(const struct np_state_job *j,
 static void apart_row(const struct np_state_job *j)
 {
 	const struct np_state_cause *c = cli_worst_cause(j);
-	char id[CLI_NUMBER], app[96], kept[LINE], cut[LINE], from[128] = "-";
-	char why[128] = "-", by[CLI_NUMBER], shown[160];
+	char id[CLI_NUMBER], kept[LINE], from[128] = "-", why[128] = "-";
+	char by[CLI_NUMBER], shown[160];
 
 	say_kept(j, kept, sizeof(kept));
 	cli_job_name(j->id, j->array, j->task, id);
@@ -172,11 +172,13 @@ static void apart_row(const struct np_state_job *j)
 			snprintf(why, sizeof(why), "%u %s", c->victim,
 				 cli_change(c->slowdown, by));
 	}
-	printf("%-11s %-13s %-24s ", id, cli_cut(cli_app_name(j->app), 13, app,
-						sizeof(app)),
-	       cli_cut(kept, 24, cut, sizeof(cut)));
-	printf("%-14s ", cli_cut(from, 14, shown, sizeof(shown)));
-	puts(cli_cut(why, 14, shown, sizeof(shown)));
+	printf("%-11s ", id);
+	cli_left(stdout, cli_app_name(j->app), 13);
+	putchar(' ');
+	cli_left(stdout, kept, 24);
+	putchar(' ');
+	cli_left(stdout, from, 14);
+	printf(" %s\n", cli_cut(why, 14, shown, sizeof(shown)));
 }
 
 static void say_apart(const struct cli_status *t, size_t rows)

@@ -198,16 +198,30 @@ size_t cli_width(const char *text)
 	return n;
 }
 
+void cli_left(FILE *f, const char *text, int width)
+{
+	char cut[4 * CLI_COLUMNS];
+
+	cli_cut(text, (size_t)width, cut, sizeof(cut));
+	fprintf(f, "%s%*s", cut, width - (int)cli_width(cut), "");
+}
+
 void cli_right(FILE *f, const char *text, int width)
 {
 	fprintf(f, "%*s%s", width - (int)cli_width(text), "", text);
 }
 
-void cli_right_sec(double sec, int width)
+void cli_right_as(const char *(*as)(double v, char buf[CLI_NUMBER]), double v,
+		  int width)
 {
 	char buf[CLI_NUMBER];
 
-	cli_right(stdout, isnan(sec) ? "-" : cli_sec(sec, buf), width);
+	cli_right(stdout, isnan(v) ? "-" : as(v, buf), width);
+}
+
+void cli_right_sec(double sec, int width)
+{
+	cli_right_as(cli_sec, sec, width);
 }
 
 const char *cli_cut(const char *text, size_t width, char *buf, size_t len)
@@ -345,23 +359,5 @@ void cli_labelled(FILE *f, const char *label, const char *format, ...)
 		return;
 	fprintf(f, "%s%-*s%s", cli_colour(CLI_BOLD), CLI_LABEL, label,
 		cli_colour(CLI_PLAIN));
-	/* The label takes room that cli_wrap() does not see. */
-	for (char *rest = line; *rest;) {
-		char *cut = rest;
-		size_t width = CLI_COLUMNS - CLI_LABEL;
-
-		if (cli_width(rest) <= width) {
-			fputs(rest, f);
-			break;
-		}
-		for (size_t i = 0; rest[i] && i <= width; i++)
-			if (rest[i] == ' ')
-				cut = rest + i;
-		if (cut == rest)
-			cut = rest + width - 1;
-		fprintf(f, "%.*s\n%*s", (int)(cut - rest), rest,
-			CLI_LABEL, "");
-		rest = cut + (*cut == ' ');
-	}
-	fputc('\n', f);
+	cli_wrap_beside(f, line, CLI_LABEL, CLI_LABEL);
 }

@@ -46,10 +46,14 @@ void cli_add(char *buf, size_t len, const char *format, ...);
 /* Columns that a text takes on the terminal. */
 size_t cli_width(const char *text);
 
+/* Text at the left end of width columns, cut to fit as by cli_cut(). */
+void cli_left(FILE *f, const char *text, int width);
 /* Text at the right end of width columns. */
 void cli_right(FILE *f, const char *text, int width);
 
-/* cli_sec() of it there, on standard output; "-" of NaN. */
+/* What as() makes of it there, on standard output; "-" of NaN. */
+void cli_right_as(const char *(*as)(double v, char buf[CLI_NUMBER]), double v,
+		  int width);
 void cli_right_sec(double sec, int width);
 
 /* A word cut to at most width columns, "~" at the end if it was. */

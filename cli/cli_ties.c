@@ -5,6 +5,172 @@
 #include <string.h>
 
 #include "cli_ties.h"
+#include "np_evidence_pack.h"
+#include "np_text.h"
+
+#define REPLICATES 100
+
+/* The applications beside the one that is shown. */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct np_store_app *)a)->name,
+		      ((const struct np_store_app *)b)->name);
+}
+
+/* Of one owner, behind those that there are. */
+static void look(struct cli_others *all, enum np_store_owner owner)
+{
+	size_t n = 0, n_before = all->n;
+	struct np_store_app *found, *grown;
+
+	if (np_store_look(all->s->store, owner, all->uid, &found, &n, NULL))
+		return;
+	grown = reallocarray(all->app, n_before + n + 1, sizeof(*grown));
+	if (grown)
+		all->app = grown;
+	for (size_t i = 0; grown && i < n; i++)
+		if (strcmp(found[i].name, NP_IDLE_APP) &&
+		    !(n_before && bsearch(&found[i], grown, n_before,
+					  sizeof(*grown), by_name)))
+			grown[all->n++] = found[i];
+	free(found);
+}
+
+void cli_ties_look(struct cli_ties *t, struct cli_store *s,
+		   const struct cli_options *o)
+{
+	*t = (struct cli_ties){
+		.scope = NP_SCOPE_LEAF, .others = { .s = s, .uid = o->uid },
+	};
+	if (!o->published)
+		look(&t->others, NP_STORE_USER);
+	t->others.n_own = t->others.n;
+	look(&t->others, NP_STORE_PUBLISHED);
+}
+
+static void release(struct cli_others *all)
+{
+	np_kept_close(all->kept);
+	np_kept_close(all->ties);
+	free(all->app);
+	*all = (struct cli_others){ .n = 0 };
+}
+
+/* A later calibration has another path, and changes the directory's stamp. */
+static void open_kept(struct cli_others *all, const struct cli_known *k)
+{
+	const char *path = k->cal.path;
+	uint64_t basis = np_hash(NP_HASH, path, strlen(path));
+
+	if (np_fabric_store_look(all->s->store, k->cal.cluster, &all->fabric,
+				 NULL))
+		return;
+	all->kept = np_kept_open(all->s->store, "show", basis);
+	all->ties = np_kept_open(all->s->store, "ties", basis);
+}
+
+/* The state of all of them, and of the calibration; np_kept_state(). */
+static uint64_t state_of(const struct cli_others *all)
+{
+	uint64_t state = np_kept_state(all->n_own, &all->fabric, 1);
+
+	for (size_t i = 0; state && i < all->n; i++) {
+		const struct np_store_app *a = &all->app[i];
+
+		state = np_hash(state, a->name, strlen(a->name) + 1);
+		state = np_kept_state(state, &a->stamp, 1);
+	}
+	return state;
+}
+
+/* From the runs.  Returns 0, -ENOENT or -ENOMEM. */
+static int make_evidence(struct cli_others *all, struct cli_known *k,
+			 struct cli_known_app *a)
+{
+	const struct np_evidence_opt opt = { .calibration = &k->cal };
+	struct cli_runs r;
+	int rc = cli_runs_look(all->s, a->r.owner, a->r.uid, a->r.runs.app, &r);
+
+	if (rc)
+		return rc;
+	rc = np_evidence_make(&r.runs, &opt, &a->evidence);
+	if (!rc)
+		np_evidence_detach(&a->evidence, a->r.runs.app);
+	np_runs_free(&r.runs);
+	return rc;
+}
+
+static void keep_evidence(struct cli_others *all, const char *name,
+			  uint64_t state, const struct np_evidence *e)
+{
+	size_t len;
+	char *data;
+	FILE *f = state ? open_memstream(&data, &len) : NULL;
+
+	if (!f)
+		return;
+	np_evidence_pack(f, e);
+	if (fclose(f))
+		free(data);
+	else
+		np_kept_put(all->kept, name, state, data, len);
+}
+
+static int find_evidence(struct cli_others *all, size_t i, struct cli_known *k,
+			 struct cli_known_app *a)
+{
+	const struct np_store_stamp stamp[] = {
+		all->fabric, all->app[i].stamp,
+	};
+	uint64_t state = np_kept_state(0, stamp, NP_ARRAY_SIZE(stamp));
+	struct np_pack u = { .bad = false };
+	char name[NP_APP_MAX + 16];
+	int rc = -EINVAL;
+
+	snprintf(name, sizeof(name), "%u %s", i < all->n_own ? all->uid :
+		 UINT32_MAX, a->r.runs.app);
+	u.at = np_kept_find(all->kept, name, state, &u.left);
+	if (u.at)
+		rc = np_evidence_unpack(&u, k->cal.fabric, a->r.runs.app,
+					&a->evidence);
+	if (!rc)
+		return 0; /* which was checked */
+	rc = make_evidence(all, k, a);
+	if (rc)
+		return rc;
+	keep_evidence(all, name, state, &a->evidence);
+	np_program_check(&a->evidence.program, k->cal.fabric, &a->unusable);
+	return 0;
+}
+
+/*
+ * Add number i to those that are known on k's calibration.  Returns 0, -ENOENT
+ * (no run of it can be used, and it is not added) or -ENOMEM.
+ */
+static int add(struct cli_others *all, size_t i, struct cli_known *k)
+{
+	struct cli_runs r = {
+		.owner = i < all->n_own ? NP_STORE_USER : NP_STORE_PUBLISHED,
+		.uid = all->uid,
+	};
+	struct cli_known_app *a;
+	int rc;
+
+	strcpy(r.runs.app, all->app[i].name);
+	rc = cli_known_add(k, &r, true);
+	if (rc)
+		return rc;
+	a = k->app[k->n - 1];
+	rc = find_evidence(all, i, k, a);
+	if (rc) {
+		k->n--;
+		free(a);
+	}
+	return rc;
+}
+
+/* Who slows it, and whom it slows. */
 
 /* One co-runner is asked about, hence more_co is 0. */
 static void pack_prediction(struct np_pack *to, struct np_prediction *p,
@@ -50,7 +216,7 @@ static size_t known_of(struct cli_others *all, struct cli_known *k,
 	for (i = 1; i < k->n; i++)
 		if (!strcmp(k->app[i]->r.runs.app, all->app[place - 1].name))
 			return i;
-	from->bad |= cli_others_add(all, place - 1, k) != 0;
+	from->bad |= add(all, place - 1, k) != 0;
 	return from->bad ? 0 : k->n - 1;
 }
 
@@ -63,12 +229,12 @@ static size_t pack_app(struct np_pack *p, struct cli_ties *t,
 	return p->f ? app : known_of(all, &t->k, p, place);
 }
 
-static size_t pack_list(struct np_pack *p, struct cli_ties *t,
-			struct cli_others *all, struct cli_tie *list, size_t n)
+static void pack_list(struct np_pack *p, struct cli_ties *t,
+		      struct cli_others *all, struct cli_tie_list *list)
 {
-	n = np_pack_count(p, n, CLI_TIES_MAX);
-	for (size_t i = 0; i < n && !p->bad; i++) {
-		struct cli_tie *one = &list[i];
+	list->n = np_pack_count(p, list->n, CLI_TIES_MAX);
+	for (size_t i = 0; i < list->n && !p->bad; i++) {
+		struct cli_tie *one = &list->tie[i];
 
 		one->victim = pack_app(p, t, all, one->victim);
 		one->co = pack_app(p, t, all, one->co);
@@ -76,7 +242,6 @@ static size_t pack_list(struct np_pack *p, struct cli_ties *t,
 		one->app = t->k.app[one->victim ? one->victim : one->co]
 				   ->r.runs.app;
 	}
-	return n;
 }
 
 #define NAME_LEN (NP_APP_MAX + 32)
@@ -97,38 +262,34 @@ static void name_of(const struct cli_ties *t, char name[NAME_LEN])
 static bool recall(struct cli_ties *t, struct cli_others *all)
 {
 	struct np_pack p = { .bad = false };
-	struct cli_tie hurt_by[CLI_TIES_MAX] = { 0 };
-	struct cli_tie hurts[CLI_TIES_MAX] = { 0 };
-	size_t n_hurt_by, n_hurts;
+	struct cli_tie_list hurt_by = { .n = 0 }, hurts = { .n = 0 };
 	char name[NAME_LEN];
 
 	name_of(t, name);
-	p.at = np_kept_find(all->ties, name, cli_others_state(all), &p.left);
+	p.at = np_kept_find(all->ties, name, state_of(all), &p.left);
 	if (!p.at)
 		return false;
-	n_hurt_by = pack_list(&p, t, all, hurt_by, 0);
-	n_hurts = pack_list(&p, t, all, hurts, 0);
+	pack_list(&p, t, all, &hurt_by);
+	pack_list(&p, t, all, &hurts);
 	if (p.bad || p.left)
 		return false;
-	memcpy(t->hurt_by, hurt_by, n_hurt_by * sizeof(*hurt_by));
-	memcpy(t->hurts, hurts, n_hurts * sizeof(*hurts));
-	t->n_hurt_by = n_hurt_by;
-	t->n_hurts = n_hurts;
+	t->hurt_by = hurt_by;
+	t->hurts = hurts;
 	return true;
 }
 
 /* To know it the next time. */
 static void remember(struct cli_ties *t, struct cli_others *all)
 {
-	uint64_t state = cli_others_state(all);
+	uint64_t state = state_of(all);
 	char name[NAME_LEN], *data;
 	size_t len;
 	struct np_pack p = { .f = state ? open_memstream(&data, &len) : NULL };
 
 	if (!p.f)
 		return;
-	pack_list(&p, t, all, t->hurt_by, t->n_hurt_by);
-	pack_list(&p, t, all, t->hurts, t->n_hurts);
+	pack_list(&p, t, all, &t->hurt_by);
+	pack_list(&p, t, all, &t->hurts);
 	name_of(t, name);
 	if (fclose(p.f))
 		free(data);
@@ -136,18 +297,18 @@ static void remember(struct cli_ties *t, struct cli_others *all)
 		np_kept_put(all->ties, name, state, data, len);
 }
 
-void cli_tie_keep(struct cli_tie *list, size_t *n, const struct cli_tie *t)
+void cli_tie_keep(struct cli_tie_list *list, const struct cli_tie *t)
 {
-	size_t at = *n;
+	struct cli_tie *tie = list->tie;
+	size_t at = list->n;
 
-	while (at && list[at - 1].p.slowdown < t->p.slowdown)
+	while (at && tie[at - 1].p.slowdown < t->p.slowdown)
 		at--;
 	if (at == CLI_TIES_MAX)
 		return;
-	if (*n < CLI_TIES_MAX)
-		(*n)++;
-	memmove(list + at + 1, list + at, (*n - 1 - at) * sizeof(*list));
-	list[at] = *t;
+	list->n += list->n < CLI_TIES_MAX;
+	memmove(tie + at + 1, tie + at, (list->n - 1 - at) * sizeof(*tie));
+	tie[at] = *t;
 }
 
 static bool can_ask(const struct cli_known_app *a)
@@ -195,9 +356,9 @@ static void keep(struct cli_ties *t, const struct around *a)
 		struct cli_tie to = tie_of(t, a->at[i], 0, &a->p[a->n - 1 + i]);
 
 		if (!a->rc[i])
-			cli_tie_keep(t->hurt_by, &t->n_hurt_by, &beside);
+			cli_tie_keep(&t->hurt_by, &beside);
 		if (i && !a->rc[a->n - 1 + i])
-			cli_tie_keep(t->hurts, &t->n_hurts, &to);
+			cli_tie_keep(&t->hurts, &to);
 	}
 }
 
@@ -228,10 +389,10 @@ static void ask_one(const struct cli_ties *t, struct np_predictor *models,
 /* Those that are kept again, as precisely as they are shown. */
 static void ask_again(struct cli_ties *t, struct np_predictor *models)
 {
-	for (size_t i = 0; i < t->n_hurt_by; i++)
-		ask_one(t, models, &t->hurt_by[i]);
-	for (size_t i = 0; i < t->n_hurts; i++)
-		ask_one(t, models, &t->hurts[i]);
+	for (size_t i = 0; i < t->hurt_by.n; i++)
+		ask_one(t, models, &t->hurt_by.tie[i]);
+	for (size_t i = 0; i < t->hurts.n; i++)
+		ask_one(t, models, &t->hurts.tie[i]);
 }
 
 static void ask_models(struct cli_ties *t, size_t replicates,
@@ -266,36 +427,32 @@ static int add_all(struct cli_ties *t, struct cli_others *all)
 
 	for (size_t i = 0; rc != -ENOMEM && i < all->n; i++)
 		if (!is_among(&t->k, n, all->app[i].name))
-			rc = cli_others_add(all, i, &t->k);
+			rc = add(all, i, &t->k);
 	return rc == -ENOMEM ? rc : 0;
 }
 
 static void find(struct cli_ties *t, struct cli_others *all)
 {
-	cli_others_judge(all, &t->k);
+	open_kept(all, &t->k);
 	t->asked = recall(t, all);
 	if (t->asked || add_all(t, all))
 		return;
 	t->asked = true;
 	ask_models(t, 0, ask_all);
-	ask_models(t, CLI_TIES_REPLICATES, ask_again);
+	ask_models(t, REPLICATES, ask_again);
 	remember(t, all);
 }
 
-void cli_ties_find(struct cli_others *all, const struct cli_profile *p,
-		   struct cli_ties *out)
+void cli_ties_find(struct cli_ties *t, const struct cli_profile *p)
 {
-	struct cli_ties t = { .scope = NP_SCOPE_LEAF };
-	struct cli_runs own = { .owner = p->owner, .uid = p->uid,
-				.runs = p->runs };
-
-	if (!p->profile.is_idle && !cli_known_add(&t.k, &own, false) &&
-	    !cli_known_judge(&t.k, all->s, 1, false))
-		find(&t, all);
-	*out = t;
+	if (!p->profile.is_idle && !cli_known_add(&t->k, &p->r, false) &&
+	    !cli_known_judge(&t->k, t->others.s, 1, false))
+		find(t, &t->others);
+	release(&t->others);
 }
 
 void cli_ties_free(struct cli_ties *t)
 {
+	release(&t->others);
 	cli_known_free(&t->k);
 }

@@ -16,12 +16,6 @@ static const char *time_of(double ns, char buf[CLI_NUMBER])
 	return cli_setting_sec(1e-9 * ns, buf);
 }
 
-/* At the left end of width columns. */
-static void left(const char *text, int width)
-{
-	printf("%s%*s", text, width - (int)cli_width(text), "");
-}
-
 /* "+840 ns", "any" */
 static const char *added(double limit, double base, char buf[CLI_NUMBER])
 {
@@ -131,7 +125,7 @@ static void say_zones(const struct cli_tolerance *t,
 	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
 		snprintf(buf, sizeof(buf), "%.0f %% longer",
 			 100 * L->zone[i].share);
-		left(buf, 11);
+		cli_left(stdout, buf, 11);
 		column(added(L->zone[i].limit, L->base, buf));
 		if (ask->topology)
 			column(added(d->zone[i].limit, d->base, buf));
@@ -187,15 +181,14 @@ static void say_points(const struct cli_tolerance *t,
 		double x = t->of[NP_LOGGPS_L].base + p->added_ns;
 		int n = cli_tolerance_zone_of(t, p->added_ns);
 
-		left(time_of(p->added_ns, buf), 11);
+		cli_left(stdout, time_of(p->added_ns, buf), 11);
 		cli_right_sec(1e-9 * p->run.ns, 12);
 		printf("%8.1f %%  ", t->ns > 0 ? 100 * (p->run.ns / t->ns - 1) :
 						0);
 		printf("%s%-6s%s", cli_colour(colour[n]),
 		       zone(t, p->added_ns, buf), cli_colour(CLI_PLAIN));
 		printf("%10.0f", p->run.right);
-		cli_right(stdout, cli_percent(cli_tolerance_ratio(x, &p->run),
-					      buf), 8);
+		cli_right_as(cli_percent, cli_tolerance_ratio(x, &p->run), 8);
 		bar(p->run.ns - t->ns, most - t->ns);
 		putchar('\n');
 	}
@@ -215,7 +208,7 @@ static void say_critical(const struct cli_tolerance *t,
 	cli_head("%-16s%12s", "Changes at",
 		 ask->topology ? "wires" : "messages");
 	for (size_t i = 0; i < t->n_critical && i < CRITICAL_MAX; i++) {
-		left(cli_sec(1e-9 * t->critical[i].x, buf), 16);
+		cli_left(stdout, cli_sec(1e-9 * t->critical[i].x, buf), 16);
 		printf("%12.0f\n", t->critical[i].slope);
 	}
 	if (t->n_critical > CRITICAL_MAX)

@@ -6,10 +6,14 @@
 #include <sys/stat.h>
 
 #include "cli_graph.h"
-#include "cli_loggps.h"
 #include "cli_traced.h"
 #include "np_replay.h"
 #include "np_store.h"
+
+/* A larger trace, or graph, is not read: this takes some seconds. */
+#define MAX_BYTES (256u << 20)
+/* Of one playing together, all repetitions; then it is given up. */
+#define MAX_EVENTS ((uint64_t)1 << 25)
 
 /* Each task on a node, of all programs or of its own; how many there are. */
 static uint32_t place(const struct np_play_ask *ask, struct np_replay_job *job,
@@ -39,7 +43,7 @@ static struct np_replay_net network(const struct np_loggps *net,
 		.param = NP_SHARING_DEFAULTS,
 		.latency_sec = 1e-9 * (net->L_ns + 2 * net->o_ns),
 		.bytes_per_sec = 1e9 / net->G_ns, .eager_bytes = net->S,
-		.n_nodes = n_nodes, .max_events = CLI_PLAYER_MAX_EVENTS,
+		.n_nodes = n_nodes, .max_events = MAX_EVENTS,
 	};
 
 	r.param.fabric = share * n_nodes;
@@ -131,9 +135,9 @@ void cli_traced_read(const char *path, const struct np_loggps *net,
 		np_errf(&out->why, -ENODATA, MEASURES);
 		return;
 	}
-	if (bytes > CLI_TRACED_MAX_BYTES) {
+	if (bytes > MAX_BYTES) {
 		np_errf(&out->why, -E2BIG, "%s: %.0f MB, expected at most %u",
-			path, bytes / (1 << 20), CLI_TRACED_MAX_BYTES >> 20);
+			path, bytes / (1 << 20), MAX_BYTES >> 20);
 		return;
 	}
 	if (cli_graph_load(path, NULL, &g, &out->why))

@@ -6,9 +6,6 @@
 #include "np_replay.h"
 #include "np_response.h"
 
-/* A larger trace, or graph, is not read: this takes some seconds. */
-#define CLI_TRACED_MAX_BYTES (256u << 20)
-
 struct cli_traced {
 	struct np_response response;
 	struct np_replay_app *play;

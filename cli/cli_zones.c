@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "cli_graph.h"
-#include "cli_loggps.h"
 #include "cli_text.h"
 #include "cli_traced.h"
 #include "np_store.h"
@@ -44,9 +43,9 @@ void cli_zones_find(struct cli_store *s, const struct cli_profile *p,
 	char path[PATH_MAX + 2 * NAME_MAX];
 
 	*out = (struct cli_zones){ .traced = false };
-	if (p->owner != NP_STORE_USER ||
-	    np_store_trace(s->store, p->uid, p->runs.app, path, sizeof(path),
-			   NULL))
+	if (p->r.owner != NP_STORE_USER ||
+	    np_store_trace(s->store, p->r.uid, p->r.runs.app, path,
+			   sizeof(path), NULL))
 		return;
 	out->traced = true;
 	cli_loggps_of(s->store, NULL, &net);

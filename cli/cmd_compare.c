@@ -21,7 +21,7 @@ static bool is_named(const struct np_record *r, const char *run)
 /* Returns -1 to go on, or the exit status. */
 static int find_run(struct cli_side *s, const char *run)
 {
-	const struct np_runs *runs = &s->found.runs;
+	const struct np_runs *runs = &s->found.r.runs;
 	char id[64], other[64];
 
 	for (size_t i = 0; i < runs->n; i++) {
@@ -44,14 +44,14 @@ static int find_run(struct cli_side *s, const char *run)
 static int find_newest(struct cli_side *s)
 {
 	for (int level = 0; level < 2; level++)
-		for (size_t i = 0; i < s->found.runs.n && !s->run; i++) {
-			const struct np_record *r = s->found.runs.run[i];
+		for (size_t i = 0; i < s->found.r.runs.n && !s->run; i++) {
+			const struct np_record *r = s->found.r.runs.run[i];
 
 			if (r->state != NP_RUN_RUNNING && !r->level == !level)
 				s->run = r;
 		}
 	return s->run ? -1 : cli_fail("no run of %s has ended yet",
-				      s->found.runs.app);
+				      s->found.r.runs.app);
 }
 
 /* What a word says: APP, or APP:RUN; newest: of APP, its newest run. */
@@ -95,7 +95,7 @@ static const char *command_of(const struct cli_compare *c,
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (c->side[i].run &&
-		    !strcmp(c->side[i].run->app, s->found.runs.app))
+		    !strcmp(c->side[i].run->app, s->found.r.runs.app))
 			return c->side[i].run->fingerprint;
 	return NULL;
 }
@@ -103,8 +103,8 @@ static const char *command_of(const struct cli_compare *c,
 static void take(const struct cli_compare *c, struct cli_side *s,
 		 const char *command)
 {
-	for (size_t i = 0; i < s->found.runs.n; i++) {
-		struct np_record *r = s->found.runs.run[i];
+	for (size_t i = 0; i < s->found.r.runs.n; i++) {
+		struct np_record *r = s->found.r.runs.run[i];
 
 		if (s->run ? r == s->run : !is_a_side(c, r) &&
 		    (!command || (r->fingerprint &&
@@ -117,8 +117,8 @@ static int make(const struct cli_compare *c, struct cli_side *s, double now)
 {
 	const char *command = command_of(c, s);
 
-	strcpy(s->runs.app, s->found.runs.app);
-	s->runs.run = calloc(s->found.runs.n + 1, sizeof(*s->runs.run));
+	strcpy(s->runs.app, s->found.r.runs.app);
+	s->runs.run = calloc(s->found.r.runs.n + 1, sizeof(*s->runs.run));
 	if (!s->runs.run)
 		return -ENOMEM;
 	take(c, s, command);

@@ -201,15 +201,16 @@ static const char *app_of(const struct cli_explain *e)
 static int gather(struct cli_explain *e, struct cli_store *s,
 		  const struct cli_options *o)
 {
+	const char *dir = np_store_dir(s->store);
 	struct np_err err = NP_ERR_INIT;
-	int rc = np_state_load(e->store, &e->state, &err);
+	int rc = np_state_load(dir, &e->state, &err);
 
 	e->have_state = !rc;
 	if (rc && rc != -ENOENT)
 		cli_fail("%s", err.text); /* and go on without */
 	find_in_state(e, false);
 	if (!e->job) {
-		rc = np_ended_find(e->store, e->id, e->task, &e->ended, &err);
+		rc = np_ended_find(dir, e->id, e->task, &e->ended, &err);
 		e->have_ended = !rc;
 		if (rc && rc != -ENOENT)
 			e->ended_why = err;
@@ -282,7 +283,6 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 	rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
-	snprintf(e.store, sizeof(e.store), "%s", np_store_dir(s.store));
 	rc = gather(&e, &s, &o);
 	cli_store_close(&s);
 	if (rc < 0)

@@ -70,8 +70,8 @@ static int pack_into(struct np_kept *k, const char *name, uint64_t state,
 {
 	struct np_pack to = { .f = open_memstream(data, len) };
 	struct row r = {
-		.n_runs = p->runs.n, .profile = p->profile,
-		.last = p->runs.n ? p->runs.run[0]->end : 0,
+		.n_runs = p->r.runs.n, .profile = p->profile,
+		.last = p->r.runs.n ? p->r.runs.run[0]->end : 0,
 	};
 
 	if (!to.f)
@@ -95,7 +95,7 @@ static int make(struct cli_store *s, struct np_kept *k, const char *name,
 	if (rc)
 		return rc;
 	/* That a file is skipped is to be said again the next time. */
-	rc = pack_into(k, name, p.n_skipped ? 0 : state, &p, &data, &len);
+	rc = pack_into(k, name, p.r.n_skipped ? 0 : state, &p, &data, &len);
 	cli_profile_free(&p);
 	if (!rc)
 		rc = unpack(data, len, r);
@@ -224,7 +224,7 @@ static int gather(struct profiles *all, struct cli_store *s,
 static void text_row(const struct row *r)
 {
 	const struct np_profile *pr = &r->profile;
-	char name[96], owner[64], buf[CLI_NUMBER], use[64], levels[24];
+	char owner[64], buf[CLI_NUMBER], use[64], levels[24];
 
 	cli_owner_name(r->owner, r->uid, owner, sizeof(owner));
 	if (pr->phases.kind == NP_PHASE_PHASES && !pr->is_idle)
@@ -234,10 +234,9 @@ static void text_row(const struct row *r)
 		snprintf(use, sizeof(use), "%s", cli_use_name(pr));
 	snprintf(levels, sizeof(levels), pr->ev.n_levels == 1 ? "%zu level" :
 		 pr->ev.n_levels ? "%zu levels" : "-", pr->ev.n_levels);
-	printf("%-20s %-10s%5zu %-10s ", cli_cut(r->app, 20, name,
-						 sizeof(name)),
-	       owner, r->n_runs, r->n_runs ? cli_day(r->last, buf) : "-");
-	printf("%-19s %s\n", use, levels);
+	cli_left(stdout, r->app, 20);
+	printf(" %-10s%5zu %-10s %-19s %s\n", owner, r->n_runs,
+	       r->n_runs ? cli_day(r->last, buf) : "-", use, levels);
 }
 
 static int list_text(const struct profiles *all)

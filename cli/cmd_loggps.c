@@ -9,12 +9,12 @@
 #include "cli_alloc.h"
 #include "cli_json_put.h"
 #include "cli_print.h"
-#include "cli_loggps.h"
 #include "cli_options.h"
 #include "cli_output.h"
 #include "cli_profile.h"
 #include "cli_text.h"
 #include "np_loggps_run.h"
+#include "np_loggps_store.h"
 #include "np_prtt.h"
 
 struct options {

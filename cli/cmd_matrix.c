@@ -1,21 +1,5 @@
 /* netprof matrix: every application beside every other. */
-#include <errno.h>
-
 #include "cli_matrix.h"
-#include "cli_traced.h"
-
-static int judge(struct cli_known *k, struct cli_store *s,
-		 const struct cli_options *o)
-{
-	int rc = cli_known_judge(k, s, k->n, !o->n_apps);
-
-	if (rc == -ENOENT)
-		return cli_fail("%s; an administrator makes one by: %s",
-				k->why.text, CLI_CALIBRATE);
-	if (!rc && cli_known_trace(k, s, o->model))
-		return cli_fail("out of memory");
-	return rc ? cli_fail("%s", k->why.text) : -1;
-}
 
 static int matrix(const struct cli_known *k, const struct cli_options *o)
 {
@@ -54,7 +38,7 @@ static int run_matrix(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	rc = cli_matrix_find(&k, &s, &o);
 	if (rc < 0)
-		rc = judge(&k, &s, &o);
+		rc = cli_ask_prepare(&k, &s, &o);
 	cli_store_close(&s);
 	if (rc < 0)
 		rc = matrix(&k, &o);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli_known.h"
 #include "cli_output.h"
 #include "cli_plot.h"
 #include "cli_text.h"
@@ -22,29 +23,33 @@ static unsigned wanted(const char *only)
 
 /* What is known of it; the first thing that is not is said. */
 static int fill(struct np_figure *f, unsigned parts,
-		const struct cli_profile *p, const struct cli_known *k)
+		const struct np_profile *p, const struct cli_known *k)
 {
+	const struct np_evidence *e = k->calibrated ? &k->app[0]->evidence :
+						      NULL;
+	const struct np_fabric *fabric = e ? k->cal.fabric : NULL;
 	char missing[CLI_PLOT_PARTS + 1][256] = { "" };
 	int n = 0;
 
 	for (int i = 0; i < CLI_PLOT_PARTS; i++)
 		if (parts & 1u << i)
-			n += !!cli_plot_add(f, (enum cli_plot_part)i, p, k,
-					    missing[n], sizeof(missing[n]));
+			n += !!cli_plot_add(f, (enum cli_plot_part)i, p, e,
+					    fabric, missing[n],
+					    sizeof(missing[n]));
 	if (f->no_memory)
 		return cli_fail("out of memory");
 	if (!f->n_panels)
-		return cli_fail("%s: %s", p->runs.app, missing[0]);
+		return cli_fail("%s: %s", p->runs->app, missing[0]);
 	if (n)
-		cli_fail("%s, left out: %s", p->runs.app, missing[0]);
+		cli_fail("%s, left out: %s", p->runs->app, missing[0]);
 	cli_plot_caption(f, p);
 	return -1;
 }
 
 static int plot(const struct cli_options *o, bool ascii, unsigned parts,
-		const struct cli_profile *p, const struct cli_known *k)
+		const struct np_profile *p, const struct cli_known *k)
 {
-	struct np_figure *f = np_figure_new(p->runs.app);
+	struct np_figure *f = np_figure_new(p->runs->app);
 	int rc = f ? fill(f, parts, p, k) : cli_fail("out of memory");
 
 	if (rc < 0 && o->output)
@@ -71,7 +76,6 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_profile p;
 	struct cli_options o;
 	struct cli_store s;
-	struct cli_runs r;
 	unsigned parts;
 	int rc;
 
@@ -90,9 +94,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	rc = cli_profile_find(&s, &o, o.app, &p);
 	if (rc < 0) {
 		/* Without a calibration there is less to see, no failure. */
-		r = (struct cli_runs){ .owner = p.owner, .uid = p.uid,
-				       .runs = p.runs };
-		if (!cli_known_add(&k, &r, false))
+		if (!cli_known_add(&k, &p.r, false))
 			cli_known_judge(&k, &s, 1, false);
 	}
 	cli_store_close(&s);
@@ -100,7 +102,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	if (p.profile.is_idle && !ask.only)
 		parts &= ~(1u << CLI_PLOT_CURVE); /* it does not slow */
-	rc = plot(&o, ask.ascii, parts, &p, &k);
+	rc = plot(&o, ask.ascii, parts, &p.profile, &k);
 	cli_known_free(&k);
 	cli_profile_free(&p);
 	return rc;

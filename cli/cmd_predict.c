@@ -1,5 +1,4 @@
 /* netprof predict: how much an application slows beside others. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +8,9 @@
 #include "cli_json_put.h"
 #include "cli_print.h"
 #include "cli_text.h"
-#include "cli_traced.h"
 
 #define LINE 1024
+#define REPLICATES 200
 
 /* The victim beside all, then each co-runner beside the victim. */
 struct prediction {
@@ -248,16 +247,10 @@ static int find(struct cli_known *k, struct cli_store *s,
 {
 	int rc = cli_known_find(k, s, o);
 
+	if (rc < 0)
+		rc = cli_ask_prepare(k, s, o);
 	if (rc >= 0)
 		return rc;
-	rc = cli_known_judge(k, s, k->n, false);
-	if (rc == -ENOENT)
-		return cli_fail("%s; an administrator makes one by: %s",
-				k->why.text, CLI_CALIBRATE);
-	if (!rc && cli_known_trace(k, s, o->model))
-		return cli_fail("out of memory");
-	if (rc)
-		return cli_fail("%s", k->why.text);
 	for (size_t i = 0; i < k->n; i++)
 		if (k->app[i]->unusable.text[0])
 			return cli_fail("%s", k->app[i]->unusable.text);
@@ -295,7 +288,7 @@ static int no_answer(const struct prediction *p)
 static int predict(const struct cli_known *k, const struct cli_options *o)
 {
 	const struct np_predict_opt opt = {
-		.replicates = CLI_ASK_REPLICATES, .seed = 1,
+		.replicates = REPLICATES, .seed = 1,
 		.player = k->player ? &k->player->player : NULL,
 	};
 	struct prediction p = { .k = k, .model = o->model,

@@ -70,7 +70,7 @@ static int make_parts(struct cli_report *r)
 
 /* v beside c; other: which of them is not the one that the list is about. */
 static void take_pair(const struct cli_matrix *m, size_t v, size_t c,
-		      size_t other, struct cli_tie *list, size_t *n)
+		      size_t other, struct cli_tie_list *list)
 {
 	struct cli_tie t = {
 		.app = cli_matrix_name(m, other),
@@ -78,7 +78,7 @@ static void take_pair(const struct cli_matrix *m, size_t v, size_t c,
 	};
 
 	if (!m->rc[v * m->n + c])
-		cli_tie_keep(list, n, &t);
+		cli_tie_keep(list, &t);
 }
 
 /* Of the pairs: who slows it, and whom it slows. */
@@ -90,10 +90,9 @@ static void take_pairs(struct cli_report *r, struct cli_part *part)
 		if (m->k->app[m->at[v]] != part->app)
 			continue;
 		for (size_t c = 0; c < m->n; c++) {
-			take_pair(m, v, c, c, part->hurt_by, &part->n_hurt_by);
+			take_pair(m, v, c, c, &part->hurt_by);
 			if (c != v)
-				take_pair(m, c, v, c, part->hurts,
-					  &part->n_hurts);
+				take_pair(m, c, v, c, &part->hurts);
 		}
 	}
 }
@@ -103,16 +102,17 @@ static void advise(struct cli_report *r, struct cli_part *part,
 		   struct np_predictor *models)
 {
 	struct cli_answer a = { .scope = r->m.scope, .n_co = 1 };
+	struct cli_tie *worst = part->hurt_by.tie;
 
-	if (part->n_hurt_by && models) {
-		a.victim = part->hurt_by[0].victim;
-		a.co[0] = part->hurt_by[0].co;
+	if (part->hurt_by.n && models) {
+		a.victim = worst->victim;
+		a.co[0] = worst->co;
 		cli_ask(models, &r->k, &a);
 		if (!a.rc)
-			part->hurt_by[0].p = a.p;
+			worst->p = a.p;
 	}
-	cli_advise(&part->profile, &r->k, r->m.scope, part->hurt_by,
-		   part->n_hurt_by, r->limit, &part->advice);
+	cli_advise(&part->profile, &r->k, r->m.scope, &part->hurt_by, r->limit,
+		   &part->advice);
 }
 
 static int predict(struct cli_report *r, const struct cli_options *o)

@@ -25,20 +25,20 @@ static void quantiles_of(const struct np_record *r, double *p50, double *p99)
 
 static void text_row(const struct np_record *r, enum np_run_use use)
 {
-	char buf[CLI_NUMBER], id[64], shown[72];
+	char buf[CLI_NUMBER], id[64];
 	uint64_t n = np_run_latency(r).n;
 	double p50, p99;
 
 	quantiles_of(r, &p50, &p99);
-	printf("%-14s %-10s", cli_cut(cli_run_id(r, id, sizeof(id)), 14, shown,
-				      sizeof(shown)), cli_day(r->start, buf));
+	cli_left(stdout, cli_run_id(r, id, sizeof(id)), 14);
+	printf(" %-10s", cli_day(r->start, buf));
 	cli_right_sec(np_record_run_sec(r), 9);
 	printf("%7u%9llu", r->n_nodes, (unsigned long long)n);
 	cli_right_sec(n ? p50 : NAN, 9);
 	cli_right_sec(n ? p99 : NAN, 9);
-	printf(" %-5s %s\n", r->level ? cli_cut(r->level->name, 5, shown,
-						sizeof(shown)) : "-",
-	       np_run_use_name(use));
+	putchar(' ');
+	cli_left(stdout, r->level ? r->level->name : "-", 5);
+	printf(" %s\n", np_run_use_name(use));
 }
 
 static int runs_text(const struct cli_profile *p)
@@ -46,8 +46,8 @@ static int runs_text(const struct cli_profile *p)
 	printf("%s%-14s %-10s%9s%7s%9s%9s%9s %-5s %s%s\n", cli_colour(CLI_BOLD),
 	       "Run", "Start", "Time", "Nodes", "Probes", "p50", "p99", "Level",
 	       "Use", cli_colour(CLI_PLAIN));
-	for (size_t i = 0; i < p->runs.n; i++)
-		text_row(p->runs.run[i], p->profile.ev.use[i]);
+	for (size_t i = 0; i < p->r.runs.n; i++)
+		text_row(p->r.runs.run[i], p->profile.ev.use[i]);
 	return CLI_DONE;
 }
 
@@ -124,12 +124,12 @@ static int runs_data(const struct cli_profile *p, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_text(j, "app", p->runs.app);
-	cli_put_owner(j, p->owner, p->uid);
-	cli_put_count(j, "unreadable", p->n_skipped);
+	cli_put_text(j, "app", p->r.runs.app);
+	cli_put_owner(j, p->r.owner, p->r.uid);
+	cli_put_count(j, "unreadable", p->r.n_skipped);
 	list = cli_put_array(j, "runs");
-	for (size_t i = 0; i < p->runs.n; i++)
-		append_run(list, p->runs.run[i], p->profile.ev.use[i]);
+	for (size_t i = 0; i < p->r.runs.n; i++)
+		append_run(list, p->r.runs.run[i], p->profile.ev.use[i]);
 	return cli_print_page(format, "runs", j, &table);
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli_graph.h"
-#include "cli_loggps.h"
 #include "cli_tolerance.h"
 #include "np_quantity.h"
 #include "np_topology_conf.h"

@@ -175,6 +175,27 @@ static void test_wrapping(void)
 	free(text);
 }
 
+static void print_labelled(FILE *f, const void *arg)
+{
+	cli_labelled(f, "Label", "%s", (const char *)arg);
+}
+
+static void test_labels(void)
+{
+	char line[100] = "\302\265\302\265", *text;
+
+	/* 69 columns are left, which these fill up to the x. */
+	memset(line + 4, '-', 65);
+	strcpy(line + 69, " x y");
+	text = printed(print_labelled, line);
+	T_CHECK(!strcmp(text + strcspn(text, "\n"),
+			"\n           y\n"));
+	free(text);
+	text = printed(print_labelled, "");
+	T_CHECK(!*text);
+	free(text);
+}
+
 static void print_bar(FILE *f, const void *arg)
 {
 	cli_bar(f, *(const double *)arg, 10);
@@ -299,6 +320,7 @@ static const struct t_case cases[] = {
 	{ "dates as sacct has them", test_dates },
 	{ "long names are cut and marked", test_cuts },
 	{ "sentences wrap within the screen", test_wrapping },
+	{ "so they do beside a label", test_labels },
 	{ "bars show what is there", test_bars },
 	{ "likeness of names", test_distances },
 	{ "suggestions are the nearest names", test_suggestions },

@@ -223,15 +223,14 @@ static void test_avoid(void)
 	char said[512];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(neighbours); i++) {
-		struct cli_tie tie[CLI_TIES_MAX] = {
+		struct cli_tie_list ties = { .n = neighbours[i].n, .tie = {
 			{ .app = "fft" }, { .app = "NPmpi" }, { .app = "halo" },
-		};
+		} };
 		struct cli_advice a;
 
 		for (size_t k = 0; k < CLI_TIES_MAX; k++)
-			tie[k].p.slowdown = neighbours[i].by[k];
-		cli_advise(&p, &none, NP_SCOPE_LEAF, tie, neighbours[i].n, 0.1,
-			   &a);
+			ties.tie[k].p.slowdown = neighbours[i].by[k];
+		cli_advise(&p, &none, NP_SCOPE_LEAF, &ties, 0.1, &a);
 		cli_say_avoid(&a, said, sizeof(said));
 		T_ROW(neighbours[i].name, !strcmp(said, neighbours[i].want));
 		cli_say_avoid(&a, said, 20);
