@@ -1,16 +1,24 @@
 #include "np_partner.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
-static void note(struct np_partner *p, const char *what)
+static const char *node_of(const struct np_partner *p)
 {
-	const struct np_engine_env *env = p->env;
-	char text[NP_ERR_LEN];
+	return p->env->place[p->rank].node;
+}
 
-	snprintf(text, sizeof(text), "partner on %s %s",
-		 env->place[p->rank].node, what);
-	env->note(text, env->arg);
+__attribute__((format(printf, 2, 3)))
+static void note(struct np_partner *p, const char *fmt, ...)
+{
+	char text[NP_ERR_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	p->env->note(text, p->env->arg);
 }
 
 void np_partner_lost(struct np_partner *p, double now_sec)
@@ -28,7 +36,7 @@ static double check_lost(struct np_partner *p, double now_sec)
 		return INFINITY;
 	if (now_sec < p->lost_sec + NP_PARTNER_GRACE_SEC)
 		return p->lost_sec + NP_PARTNER_GRACE_SEC;
-	note(p, "lost");
+	note(p, "partner on %s lost", node_of(p));
 	p->noted = true;
 	return INFINITY;
 }
@@ -36,15 +44,12 @@ static double check_lost(struct np_partner *p, double now_sec)
 static double check_silent(struct np_partner *p, double now_sec,
 			   double since_sec)
 {
-	char what[48];
-
 	if (p->state == NP_PARTNER_SILENT)
 		return INFINITY;
 	if (now_sec < since_sec + p->patience_sec)
 		return since_sec + p->patience_sec;
 	p->state = NP_PARTNER_SILENT;
-	snprintf(what, sizeof(what), "silent for %g s", p->patience_sec);
-	note(p, what);
+	note(p, "partner on %s silent for %g s", node_of(p), p->patience_sec);
 	return INFINITY;
 }
 
@@ -64,6 +69,6 @@ bool np_partner_heard(struct np_partner *p)
 	if (p->state != NP_PARTNER_SILENT)
 		return false;
 	p->state = NP_PARTNER_THERE;
-	note(p, "is back");
+	note(p, "partner on %s is back", node_of(p));
 	return true;
 }
