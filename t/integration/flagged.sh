@@ -184,14 +184,16 @@ test_three_nodes_make_a_triangle() {
 	expect tri '.[0].leaves[0] | .n_pairs == 3 and .latency.n > 30'
 }
 
-# On the same nodes, of which the second one may find some completing.
 test_output_and_exit_code_stay_as_they_were() {
-	alice "srun -N4 -w 'n[0-3]' -l sh -c \
-		'sleep 1; echo out; echo err >&2; exit 5' \
-		>plain.out 2>plain.err; echo \$? >plain.rc
-	srun -N4 -w 'n[0-3]' -l --netprofile=quiet sh -c \
-		'sleep 1; echo out; echo err >&2; exit 5' \
-		>flag.out 2>flag.err; echo \$? >flag.rc
+	local run
+	for run in plain:-Jplain flag:--netprofile=quiet; do
+		# Else srun may say that it waits for nodes of the last one.
+		wait_for 30 all_idle
+		alice "srun -N4 -w 'n[0-3]' -l ${run#*:} sh -c \
+			'sleep 1; echo out; echo err >&2; exit 5' \
+			>${run%:*}.out 2>${run%:*}.err; echo \$? >${run%:*}.rc"
+	done
+	alice "
 	# How many nodes one line of srun's is about differs from time to time.
 	one_each() { while IFS= read -r l; do case \$l in
 		'srun: error: '*': task'*) l=\${l#srun: error: }
