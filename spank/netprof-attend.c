@@ -221,7 +221,7 @@ static bool is_too_short(struct attend *a)
 /* Blocks inside the run, beside one level after the other. */
 static void begin_course(struct attend *a)
 {
-	a->m.course = np_course_new(a->r, &a->choice.past);
+	a->m.course = np_course_new(a->r, &a->choice.history);
 	a->r->blocks_scope = strdup(np_describe_scope(&a->where));
 	if (!a->m.course || !a->r->blocks_scope)
 		np_record_note(a->r, "no blocks: out of memory");
@@ -244,7 +244,7 @@ static void choose_level(struct attend *a)
 		np_record_note(a->r, "no level was chosen: %s", err.text);
 	else
 		strcpy(a->order.level, a->choice.level);
-	if (a->choice.past.n_levels)
+	if (a->choice.history.n_levels)
 		begin_course(a);
 	else if (a->choice.complete)
 		np_record_note(a->r, "the curve was complete: no level");

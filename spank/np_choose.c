@@ -47,7 +47,8 @@ static bool load_fabric(struct np_store *s, const char *cluster,
 	       !np_fabric_store_load(s, cluster, NULL, c, NULL);
 }
 
-static int copy_names(const struct np_curve_levels *l, struct np_course_past *p)
+static int copy_names(const struct np_curve_levels *l,
+		      struct np_course_history *p)
 {
 	p->name = calloc(l->n + 1, sizeof(*p->name));
 	p->is_led = calloc(l->n + 1, sizeof(*p->is_led));
@@ -60,7 +61,7 @@ static int copy_names(const struct np_curve_levels *l, struct np_course_past *p)
 }
 
 /* Have the blocks so far shown that they cannot say anything? */
-static int are_useless(const struct np_course_past *p, bool *useless)
+static int are_useless(const struct np_course_history *p, bool *useless)
 {
 	struct np_blocks_level *level = calloc(p->n_levels + 1,
 					       sizeof(*level));
@@ -77,7 +78,7 @@ static int are_useless(const struct np_course_past *p, bool *useless)
 }
 
 /* Is there a level that needs another block, or its rounds alone? */
-static int is_complete(const struct np_course_past *p, bool *complete)
+static int is_complete(const struct np_course_history *p, bool *complete)
 {
 	const struct np_blocks_plan plan = { p->n_levels, 1, p->share };
 	struct np_blocks_next next = { .complete = false };
@@ -89,13 +90,13 @@ static int is_complete(const struct np_course_past *p, bool *complete)
 	return rc;
 }
 
-/* Levels remain in the past where the run is to be cut into blocks. */
+/* Levels remain in the history where the run is to be cut into blocks. */
 static int look_back(const struct np_runs *runs, const struct np_evidence *e,
 		     const struct np_curve_levels *l, double share,
-		     uint32_t n_nodes, struct np_course_past *past,
+		     uint32_t n_nodes, struct np_course_history *history,
 		     bool *complete)
 {
-	struct np_course_past p = { .share = share };
+	struct np_course_history p = { .share = share };
 	bool useless = false;
 	int rc = copy_names(l, &p);
 
@@ -110,8 +111,8 @@ static int look_back(const struct np_runs *runs, const struct np_evidence *e,
 	if (!rc && !useless)
 		rc = is_complete(&p, complete);
 	if (rc || useless || *complete)
-		np_course_past_free(&p);
-	*past = p;
+		np_course_history_free(&p);
+	*history = p;
 	return rc;
 }
 
@@ -129,11 +130,11 @@ static int pick(const struct np_runs *runs, const struct np_evidence_opt *opt,
 		return np_errf(err, -ENOMEM, "out of memory");
 	np_curve_count(&e, runs, opt->scope, l, &alone);
 	rc = share > 0 ? look_back(runs, &e, l, share, opt->like->blocks_nodes,
-				   &out->past, &out->complete) : 0;
+				   &out->history, &out->complete) : 0;
 	np_evidence_free(&e);
 	if (rc)
 		return np_errf(err, rc, "out of memory");
-	if (out->complete || out->past.n_levels)
+	if (out->complete || out->history.n_levels)
 		return 0;
 	i = np_need_next(l->level, l->n, &alone, NP_NEED_RUNS,
 			 NP_NEED_RUNS_ALONE);

@@ -16,9 +16,9 @@ struct np_choice {
 	bool complete; /* the curve has all it needs */
 	/*
 	 * With levels: the run is to be cut into blocks instead.  Free with
-	 * np_course_past_free().
+	 * np_course_history_free().
 	 */
-	struct np_course_past past;
+	struct np_course_history history;
 	int lock;      /* -1: none */
 };
 

@@ -36,7 +36,7 @@ enum state {
 
 struct np_course {
 	struct np_record *r;
-	const struct np_course_past *past;
+	const struct np_course_history *history;
 	struct np_block *block; /* of all runs; those of this one last */
 	size_t n, n_here;
 	enum state state;
@@ -49,37 +49,38 @@ struct np_course {
 	struct np_traffic traffic, calls;
 };
 
-void np_course_past_free(struct np_course_past *p)
+void np_course_history_free(struct np_course_history *p)
 {
 	for (size_t i = 0; i < p->n_levels; i++)
 		free(p->name[i]);
 	free(p->name);
 	free(p->is_led);
 	free(p->block);
-	*p = (struct np_course_past){ .n_levels = 0 };
+	*p = (struct np_course_history){ .n_levels = 0 };
 }
 
 struct np_course *np_course_new(struct np_record *r,
-				const struct np_course_past *past)
+				const struct np_course_history *history)
 {
 	struct np_course *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	*c = (struct np_course){ .r = r, .past = past,
+	*c = (struct np_course){ .r = r, .history = history,
 				 .lead_end_sec = INFINITY };
-	c->block = calloc(past->n_blocks + NP_RECORD_MAX_BLOCKS,
+	c->block = calloc(history->n_blocks + NP_RECORD_MAX_BLOCKS,
 			  sizeof(*c->block));
 	r->blocks = calloc(NP_RECORD_MAX_BLOCKS, sizeof(*r->blocks));
-	r->blocks_alone = calloc(past->n_levels + 1, sizeof(*r->blocks_alone));
+	r->blocks_alone = calloc(history->n_levels + 1,
+				 sizeof(*r->blocks_alone));
 	if (!c->block || !r->blocks || !r->blocks_alone) {
 		np_course_free(c);
 		return NULL;
 	}
-	if (past->n_blocks)
-		memcpy(c->block, past->block,
-		       past->n_blocks * sizeof(*c->block));
-	c->n = past->n_blocks;
+	if (history->n_blocks)
+		memcpy(c->block, history->block,
+		       history->n_blocks * sizeof(*c->block));
+	c->n = history->n_blocks;
 	return c;
 }
 
@@ -172,9 +173,9 @@ static void end_lead(struct np_course *c, double now_sec)
 /* The next level whose rounds alone are not known, or NULL. */
 static const char *lead_on(struct np_course *c, double now_sec, double *sec)
 {
-	while (c->level < c->past->n_levels && c->past->is_led[c->level])
+	while (c->level < c->history->n_levels && c->history->is_led[c->level])
 		c->level++;
-	if (c->level == c->past->n_levels || now_sec >= c->lead_end_sec) {
+	if (c->level == c->history->n_levels || now_sec >= c->lead_end_sec) {
 		end_lead(c, now_sec);
 		return NULL;
 	}
@@ -182,13 +183,13 @@ static const char *lead_on(struct np_course *c, double now_sec, double *sec)
 	c->due_sec = now_sec + UP_SEC;
 	c->round_sec = (struct np_moments){ 0 };
 	*sec = LEAD_SEC;
-	return c->past->name[c->level];
+	return c->history->name[c->level];
 }
 
 /* The level's rounds alone; then the next. */
 static const char *keep_lead(struct np_course *c, double now_sec, double *sec)
 {
-	char *name = strdup(c->past->name[c->level++]);
+	char *name = strdup(c->history->name[c->level++]);
 
 	if (name)
 		c->r->blocks_alone[c->r->n_blocks_alone++] =
@@ -204,8 +205,8 @@ static void keep(struct np_course *c, double start_sec)
 	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
 	double calls = np_traffic_rate(&c->calls, c->from_sec, c->to_sec);
 	double sec = none ? BLOCK_SEC : LOADED_SEC;
-	uint32_t run = c->past->n_blocks ?
-		       c->past->block[c->past->n_blocks - 1].run + 1 : 0;
+	uint32_t run = c->history->n_blocks ?
+		       c->history->block[c->history->n_blocks - 1].run + 1 : 0;
 	char *name;
 
 	if (isnan(rate)) {
@@ -214,7 +215,7 @@ static void keep(struct np_course *c, double start_sec)
 			       "block");
 		return;
 	}
-	name = none ? NULL : strdup(c->past->name[c->level]);
+	name = none ? NULL : strdup(c->history->name[c->level]);
 	if (!none && !name)
 		return;
 	c->block[c->n++] = (struct np_block){ run, c->level, sec, rate, calls };
@@ -240,7 +241,7 @@ static const char *begin_next(struct np_course *c, double now_sec,
 			      double start_sec, double *sec)
 {
 	const struct np_blocks_plan plan = {
-		c->past->n_levels, LOADED_SEC, c->past->share,
+		c->history->n_levels, LOADED_SEC, c->history->share,
 	};
 	struct np_blocks_next next;
 
@@ -265,14 +266,14 @@ static const char *begin_next(struct np_course *c, double now_sec,
 	c->state = COMES_UP;
 	c->due_sec = now_sec + UP_SEC;
 	*sec = LOADED_SEC;
-	return c->past->name[c->level];
+	return c->history->name[c->level];
 }
 
 static void did_not_come(struct np_course *c)
 {
 	c->failures++;
 	np_record_note(c->r, "level %s did not come up for its block",
-		       c->past->name[c->level]);
+		       c->history->name[c->level]);
 }
 
 /* Nodes may still tell of the block: in a moment, then. */

@@ -14,7 +14,7 @@
 #include "np_record.h"
 
 /* What is known when a run begins; owned by whoever made it. */
-struct np_course_past {
+struct np_course_history {
 	char **name; /* of the levels, each as np_level_parse() takes it */
 	bool *is_led; /* levels whose rounds alone are known */
 	size_t n_levels;
@@ -23,15 +23,15 @@ struct np_course_past {
 	double share;
 };
 
-void np_course_past_free(struct np_course_past *p);
+void np_course_history_free(struct np_course_history *p);
 
 #define NP_COURSE_WINDOW_SEC 0.25 /* what every report is of */
 
 struct np_course;
 
-/* r and past are borrowed.  NULL: out of memory. */
+/* r and history are borrowed.  NULL: out of memory. */
 struct np_course *np_course_new(struct np_record *r,
-				const struct np_course_past *past);
+				const struct np_course_history *history);
 void np_course_free(struct np_course *c); /* NULL is allowed */
 
 /* A node's devices moved bytes in elapsed_sec, as is heard now. */

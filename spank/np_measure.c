@@ -37,7 +37,7 @@ int np_measure_init(struct np_measure *m, int listen_fd)
 static void number(const struct np_measure *m, const struct np_member_facts *g,
 		   struct np_report *rep)
 {
-	rep->rank = g->seat;
+	rep->rank = g->rank;
 	if (rep->kind == NP_REPORT_HELLO)
 		rep->hello.n_ranks = (uint32_t)
 			np_membership_count(m->members, g->kind).called;

@@ -43,7 +43,7 @@ struct np_membership {
 	size_t n;
 	struct group *group[NP_MEMBERSHIP_MAX];
 	size_t n_groups;
-	uint32_t seats[NP_N_MEMBER_KINDS];
+	uint32_t n_called[NP_N_MEMBER_KINDS];
 };
 
 static const char *const kind_name[NP_N_MEMBER_KINDS] = {
@@ -407,7 +407,7 @@ int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
 		m->rank = (uint32_t)i;
 		m->facts.here = false;
 		m->facts.called = true;
-		m->facts.seat = p->seats[m->facts.kind]++;
+		m->facts.rank = p->n_called[m->facts.kind]++;
 		snprintf(line, size, "%s %s --join=%zu/%zu\n", p->invite.host,
 			 command, i, n);
 		np_peer_say(&m->link, line);

@@ -35,7 +35,7 @@ struct np_member_facts {
 	char memory[NP_MEMORY_TEXT]; /* why it was too short for it; "" */
 	bool here;   /* waits to be called */
 	bool called, gone;
-	uint32_t seat; /* among those of its kind that were called */
+	uint32_t rank; /* among those of its kind that were called */
 	char last[NP_MEMBERSHIP_TEXT];  /* its last word that was no report */
 };
 

@@ -134,8 +134,8 @@ static int by_turn(const void *a, const void *b)
 	return strcmp(x->place->leaf, y->place->leaf);
 }
 
-/* Groups become one for each local rank, of all leaves dealt in turn. */
-static void deal(struct member *m, size_t n)
+/* Groups become one for each local rank, of all leaves in turn. */
+static void round_robin(struct member *m, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
 		end = group_end(m, n, i);
@@ -161,7 +161,7 @@ int np_pairing_ring(const struct np_place *place, size_t n, bool across,
 	if (!m)
 		return -ENOMEM;
 	if (across)
-		deal(m, n);
+		round_robin(m, n);
 	while (m[at].rank != rank)
 		at++;
 	for (start = at; start && is_in_ring(&m[start - 1], &m[at], across);)

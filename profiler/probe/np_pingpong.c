@@ -355,7 +355,7 @@ static int open_answerer(struct pingpong *p)
 	return 0;
 }
 
-/* Both sides live in one process: the more pressing wish counts. */
+/* Both sides live in one process: the more pressing one counts. */
 static void merge(struct np_next *next, struct np_next other)
 {
 	if (other.how < next->how)

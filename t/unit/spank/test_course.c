@@ -31,7 +31,7 @@ struct world {
 static char *names[] = { "c0", "c3", "P4:M10:B250us:S40960" };
 static bool is_led[3];
 
-static struct np_course_past past = {
+static struct np_course_history history = {
 	.name = names, .is_led = is_led, .n_levels = 3, .share = 0.5,
 };
 
@@ -115,7 +115,7 @@ static void begin(struct world *w)
 	*w = (struct world){ .r = np_record_new(), .now_sec = 100,
 			     .start_sec = NAN, .up_sec = INFINITY,
 			     .mute_sec = { INFINITY, INFINITY } };
-	w->c = w->r ? np_course_new(w->r, &past) : NULL;
+	w->c = w->r ? np_course_new(w->r, &history) : NULL;
 	T_CHECK(w->c != NULL);
 }
 
@@ -194,7 +194,7 @@ static size_t blocks_of(const struct np_record *r, struct np_block *b)
 		const struct np_block_run *k = &r->blocks[i];
 		size_t level = NP_BLOCKS_NO_LEVEL;
 
-		for (size_t m = 0; k->level && m < past.n_levels; m++)
+		for (size_t m = 0; k->level && m < history.n_levels; m++)
 			if (!strcmp(k->level, names[m]))
 				level = m;
 		b[i] = (struct np_block){ 0, level, k->sec, k->rate };

@@ -78,7 +78,7 @@ static void test_called_or_dismissed(void)
 		0);
 	HEARS(&w, fd[2], H " A=b /bin/x --y --join=0/2\n");
 	HEARS(&w, fd[0], H " A=b /bin/x --y --join=1/2\n");
-	T_CHECK(facts(&w, 2)->seat == 0 && facts(&w, 0)->seat == 1);
+	T_CHECK(facts(&w, 2)->rank == 0 && facts(&w, 0)->rank == 1);
 	T_CHECK(facts(&w, 2)->called && !facts(&w, 2)->here);
 	T_CHECK(probes(&w).here == 1 && probes(&w).called == 2);
 	np_membership_dismiss(w.p, NP_MEMBER_PROBE);
@@ -88,7 +88,7 @@ static void test_called_or_dismissed(void)
 	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 0);
 	T_CHECK(np_membership_call(w.p, (size_t[]){ 3 }, 1, "/bin/z") == 0);
 	HEARS(&w, fd[3], H " /bin/z --join=0/1\n");
-	T_CHECK(facts(&w, 3)->seat == 0); /* among those of its kind */
+	T_CHECK(facts(&w, 3)->rank == 0); /* among those of its kind */
 	for (int i = 0; i < 4; i++)
 		close(fd[i]);
 	np_membership_free(w.p);
