@@ -100,24 +100,29 @@ static int end(void *cookie)
 	return 0;
 }
 
+static FILE *open_as(struct out *o, int fd, bool colours,
+		     cookie_close_function_t *close)
+{
+	const cookie_io_functions_t io = { .write = put, .close = close };
+
+	*o = (struct out){ .fd = fd, .colours = colours };
+	return fopencookie(o, "w", io);
+}
+
 FILE *np_out_open(int fd, bool colours)
 {
-	const cookie_io_functions_t io = { .write = put, .close = end };
 	struct out *o = malloc(sizeof(*o));
-	FILE *f;
+	FILE *f = o ? open_as(o, fd, colours, end) : NULL;
 
-	if (!o)
-		return NULL;
-	*o = (struct out){ .fd = fd, .colours = colours };
-	f = fopencookie(o, "w", io);
 	if (!f)
 		free(o);
 	return f;
 }
 
-static FILE *plain(FILE *f, int fd, int mode)
+/* Nobody closes them: what they use is the program's. */
+static FILE *plain(struct out *o, FILE *f, int fd, int mode)
 {
-	FILE *p = np_out_open(fd, isatty(fd));
+	FILE *p = open_as(o, fd, isatty(fd), NULL);
 
 	if (!p)
 		return f;
@@ -127,7 +132,9 @@ static FILE *plain(FILE *f, int fd, int mode)
 
 void np_out_plain(void)
 {
-	stdout = plain(stdout, STDOUT_FILENO,
+	static struct out out, err;
+
+	stdout = plain(&out, stdout, STDOUT_FILENO,
 		       isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
-	stderr = plain(stderr, STDERR_FILENO, _IONBF);
+	stderr = plain(&err, stderr, STDERR_FILENO, _IONBF);
 }
