@@ -5,12 +5,13 @@
 SUITE_CLUSTER=("${WIDTH_CLUSTER[@]}" --netprof "$BUILD")
 LIMIT_SEC=170
 WIDTH_AFTER_MS=200 # as t/cluster sets it
+# When steps are up: of those cancelled before, flagged or not, Slurm keeps one in
+# eight for a minute, which `t/validate width` counts side by side.
+WIDTH_CANCEL_SEC=8
 
-# What happened with a step of ours beside each wide step: doc/carrier.md.  Where
-# a job ends while its step begins Slurm may keep nodes for a minute; of jobs
-# that are not flagged that is its own matter.
+# What happened with a step of ours beside each wide step: doc/carrier.md.
 test_wide_steps_that_are_flagged_end_as_others_do() {
-	local bad left
+	local bad
 
 	WIDTH_SEC=120 width_measure 24 3 "$RANDOM" "$TMPDIR"
 	width_table "$TMPDIR/results" "$TMPDIR/completing"
@@ -20,13 +21,8 @@ test_wide_steps_that_are_flagged_end_as_others_do() {
 	equal "results" "$(grep -c ' [-f] ' "$TMPDIR/results")" 24
 	width_unrecorded "$TMPDIR/results" | grep -q 'missing 0$' ||
 		fail "$(width_unrecorded "$TMPDIR/results" 2>&1)"
-	left=$(inside squeue -h -t CG -o %i)
-	bad=$(awk 'FNR == NR { flagged[$7] = $4 != "-"; next } flagged[$1]' \
-		"$TMPDIR/results" - <<<"$left")
-	[ -z "$bad" ] || fail "flagged jobs that do not end: $bad"
-	[ -n "$left" ] || [ -z "$(width_nodes)" ] || fail "$(width_nodes)"
+	[ -z "$(width_nodes)" ] || fail "$(width_nodes)"
 	# ten seconds: what unflagged steps of a busy machine take at the most
-	bad=$(awk 'FNR == NR { flagged[$7] = $4 != "-"; next }
-		flagged[$1] && $2 > 10000' "$TMPDIR/results" "$TMPDIR/completing")
+	bad=$(awk '$2 > 10000' "$TMPDIR/completing")
 	[ -z "$bad" ] || fail "completing, ms: $bad"
 }
