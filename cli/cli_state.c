@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "np_clock.h"
 
 #define STALE_SEC 30	   /* however often it decides */
 #define STALE_INTERVALS 10
@@ -13,7 +14,6 @@
 double cli_now(void)
 {
 	const char *text = getenv("NETPROF_NOW");
-	struct timespec now;
 	char *end;
 	double v;
 
@@ -22,8 +22,7 @@ double cli_now(void)
 		if (!*end && v > 0 && v < 1e11)
 			return v;
 	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+	return np_date_sec();
 }
 
 static double cli_state_limit(const struct np_state *s)

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "np_attach.h"
@@ -67,14 +66,6 @@ static void on_signal(int sig)
 	stop_asked = 1;
 }
 
-static double clock_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void tell(struct attend *a, const char *what, const char *cause)
 {
 	if (a->told)
@@ -95,7 +86,7 @@ static void say(const char *line)
 /* The date up to which the step has been seen to run. */
 static double seen_until(const struct attend *a)
 {
-	double now = clock_sec();
+	double now = np_date_sec();
 
 	return isnan(a->m.program_end_sec) ? now :
 	       now - (np_mono_sec() - a->m.program_end_sec);
@@ -119,7 +110,7 @@ static int save(struct attend *a)
 static void program_starts(struct attend *a)
 {
 	a->m.program_start_sec = np_mono_sec();
-	a->r->alone_sec = clock_sec() - a->r->start;
+	a->r->alone_sec = np_date_sec() - a->r->start;
 }
 
 static void program_ends(struct attend *a)
@@ -240,7 +231,7 @@ static void choose_level(struct attend *a)
 	if (np_choose(a->store, a->r, np_describe_scope(&a->where),
 		      a->where.scope == NP_SCOPE_LEAF ? a->conf.calibrate_share :
 							0,
-		      clock_sec(), &a->choice, &err))
+		      np_date_sec(), &a->choice, &err))
 		np_record_note(a->r, "no level was chosen: %s", err.text);
 	else
 		strcpy(a->order.level, a->choice.level);
@@ -266,7 +257,7 @@ static int begin(struct attend *a, struct np_err *err)
 	if (!rc) {
 		np_store_set_max_runs(a->store, a->conf.max_runs);
 		rc = np_describe_step(a->r, &a->order, &a->conf,
-				      clock_sec() -
+				      np_date_sec() -
 				      (np_mono_sec() - a->born_sec), err);
 	}
 	if (!rc)

@@ -7,13 +7,24 @@
 
 #include <time.h>
 
-/* Seconds since an arbitrary start; never goes back. */
-static inline double np_mono_sec(void)
+static inline double np_clock_sec(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Seconds since an arbitrary start; never goes back. */
+static inline double np_mono_sec(void)
+{
+	return np_clock_sec(CLOCK_MONOTONIC);
+}
+
+/* Seconds since 1970. */
+static inline double np_date_sec(void)
+{
+	return np_clock_sec(CLOCK_REALTIME);
 }
 
 /* That clock's, so long from now. */
