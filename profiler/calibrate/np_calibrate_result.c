@@ -204,6 +204,33 @@ static int chosen(const struct np_calibrate *c, struct np_calibration *out)
 	return 0;
 }
 
+/* Means of a level's rounds alone, before each measurement of it pressed. */
+static struct np_mean alone_round_sec(const struct np_calibrate *c,
+				      size_t level)
+{
+	struct np_moments m = { 0 };
+
+	for (unsigned r = 0; r < c->setup.repeats; r++)
+		for (size_t k = 0; k < c->n_chosen; k++) {
+			const struct np_cal_task t = { NP_CAL_BESIDE, c->scope,
+				level, c->chosen[k], r };
+			const struct np_cal_result *res = result_of(c, &t);
+
+			if (res && res->alone.sec.n)
+				np_moments_add(&m, res->alone.sec.mean);
+		}
+	return np_mean_of(&m);
+}
+
+static int alone_rounds(const struct np_calibrate *c,
+			struct np_calibration *out)
+{
+	out->alone_round_sec = list(c->n_chosen, sizeof(struct np_mean));
+	for (size_t i = 0; out->alone_round_sec && i < c->n_chosen; i++)
+		out->alone_round_sec[i] = alone_round_sec(c, c->chosen[i]);
+	return out->alone_round_sec ? 0 : -ENOMEM;
+}
+
 /* What the same probes saw between the levels: like is compared with like. */
 static int idle(const struct np_calibrate *c, struct np_calibration *out)
 {
@@ -283,7 +310,8 @@ int np_calibrate_result(const struct np_calibration_facts *f, char **out,
 	if (rc)
 		return np_errf(err, rc, "out of memory");
 	couplings(f->c, &c);
-	if (facts(f, &c) || chosen(f->c, &c) || idle(f->c, &c) ||
+	if (facts(f, &c) || chosen(f->c, &c) || alone_rounds(f->c, &c) ||
+	    idle(f->c, &c) ||
 	    leaves(f->c, &c) || others(f->c, &c))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	if (!rc)

@@ -153,8 +153,41 @@ static struct np_mean slowdown(const struct np_moments *alone,
 
 /* Run times alone and per level, and what the levels' rounds say. */
 struct times {
+	const struct np_calibration *calibration; /* NULL: there is none */
 	struct np_moments alone, blocks, *beside, *pressure;
 };
+
+/* By more than this, nodes differ in more than how deep they sleep. */
+#define OTHER_NODES 1.5
+
+/*
+ * How long a round of this level takes alone.  The calibration counts levels
+ * beside levels from its own rounds alone, so what is compared with them is
+ * counted from the same: a short round alone depends on how deep processors
+ * sleep, one beside traffic hardly does.  The run's own counts where the
+ * calibration has none of such a ring, or where these nodes are others.
+ */
+static double alone_round(const struct np_calibration *c, size_t level,
+			  size_t n_processes, double own_sec)
+{
+	const struct np_mean *m = c && c->alone_round_sec ?
+		&c->alone_round_sec[level] : NULL;
+
+	if (!m || !np_mean_known(m) || c->n_alone_nodes != n_processes ||
+	    own_sec > OTHER_NODES * m->mean ||
+	    (own_sec > 0 && own_sec < m->mean / OTHER_NODES))
+		return own_sec;
+	return m->mean;
+}
+
+/* How much a run slowed a level.  0 s: such rounds are not known. */
+static void add_rounds(struct times *t, size_t level, size_t n_processes,
+		       double alone_sec, double beside_sec)
+{
+	alone_sec = alone_round(t->calibration, level, n_processes, alone_sec);
+	if (alone_sec > 0 && beside_sec > 0)
+		np_moments_add(&t->pressure[level], beside_sec / alone_sec - 1);
+}
 
 /* How a run with blocks slowed the levels of these. */
 static void add_pressure(const struct np_evidence *e,
@@ -168,9 +201,9 @@ static void add_pressure(const struct np_evidence *e,
 					    r->blocks_nodes);
 		struct np_moments beside = np_run_blocks_beside(r, level);
 
-		if (alone && beside.n && beside.mean > 0)
-			np_moments_add(&t->pressure[i],
-				       beside.mean / alone->mean - 1);
+		if (beside.n)
+			add_rounds(t, i, r->blocks_nodes,
+				   alone ? alone->mean : 0, beside.mean);
 	}
 }
 
@@ -192,11 +225,11 @@ static void add_times(const struct np_evidence *e, const struct np_runs *runs,
 			continue;
 		level = level_of(e, r);
 		np_moments_add(&t->beside[level], np_record_run_sec(r));
-		if (l->alone_round_sec.n && l->beside_round_sec.n &&
-		    l->alone_round_sec.mean > 0 && l->beside_round_sec.mean > 0)
-			np_moments_add(&t->pressure[level],
-				       l->beside_round_sec.mean /
-				       l->alone_round_sec.mean - 1);
+		if (l->beside_round_sec.n)
+			add_rounds(t, level, l->n_processes,
+				   l->alone_round_sec.n ?
+				   l->alone_round_sec.mean : 0,
+				   l->beside_round_sec.mean);
 	}
 }
 
@@ -280,11 +313,13 @@ static void fill_levels(struct np_evidence *e, const struct times *t)
 					  &e->level[i].low, &e->level[i].high);
 }
 
-static int make_curve(struct np_evidence *e, const struct np_runs *runs)
+static int make_curve(struct np_evidence *e, const struct np_runs *runs,
+		      const struct np_calibration *calibration)
 {
 	size_t n = e->n_levels;
 	struct np_moments *m = calloc(2 * n + 1, sizeof(*m));
-	struct times t = { .beside = m, .pressure = m + n };
+	struct times t = { .calibration = calibration, .beside = m,
+			   .pressure = m + n };
 
 	e->mean = calloc(2 * n + 1, sizeof(*e->mean));
 	if (m && e->mean) {
@@ -436,7 +471,7 @@ int np_evidence_make(const struct np_runs *runs,
 	np_evidence_sort(runs, opt, &f, &e);
 	rc = find_levels(&e, runs, opt, f.scope);
 	if (!rc)
-		rc = make_curve(&e, runs);
+		rc = make_curve(&e, runs, opt->calibration);
 	l.for_models = opt->calibration;
 	l.period_sec = f.period_sec;
 	if (!rc)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_hostlist.h"
 #include "np_measured_json.h"
 
 #define BYTES_MAX (1u << 30)
@@ -57,6 +58,16 @@ static const struct np_field levels_fields[] = {
 static const struct np_fields levels_table =
 	NP_FIELDS(levels_fields, np_calibration);
 
+/* A row: read after the levels, as there are as many. */
+static const struct np_field alone_fields[] = {
+	{ "level_alone_round_sec", NP_F_MEANS,
+	  offsetof(struct np_calibration, alone_round_sec),
+	  NP_JSON_ELAPSED_SEC,
+	  .count = offsetof(struct np_calibration, n_levels) },
+};
+static const struct np_fields alone_table =
+	NP_FIELDS(alone_fields, np_calibration);
+
 static const struct np_field leaf_fields[] = {
 	NP_FIELD(np_calibration_leaf, NP_F_TEXT, name, NP_JSON_WORD,
 		 NP_F_NEVER_NULL),
@@ -103,7 +114,7 @@ static const struct np_fields others_table =
 	NP_FIELDS(others_fields, np_calibration);
 
 static const struct np_fields *const own_tables[] = {
-	&fact_table, &levels_table, &result_table, &others_table,
+	&fact_table, &levels_table, &alone_table, &result_table, &others_table,
 };
 
 /* What each level was: as the file says, or as its name does. */
@@ -132,6 +143,23 @@ static int check_levels(const struct np_jat *in, struct np_calibration *c)
 	return 0;
 }
 
+/* The levels that were slowed ran on the victims' nodes. */
+static int count_alone_nodes(struct np_calibration *c)
+{
+	char **name;
+	int rc;
+
+	if (!c->victim_nodes)
+		return 0;
+	rc = np_hostlist_expand(c->victim_nodes, &name, &c->n_alone_nodes,
+				NULL);
+	if (rc)
+		c->n_alone_nodes = 0;
+	else
+		np_names_free(name, c->n_alone_nodes);
+	return rc == -ENOMEM ? rc : 0;
+}
+
 static int read_own(const struct np_jat *in, json_object *root,
 		    struct np_calibration *c)
 {
@@ -143,6 +171,8 @@ static int read_own(const struct np_jat *in, json_object *root,
 		rc = np_jget_fields(in, root, c, own_tables[i]);
 	if (!rc)
 		rc = check_levels(in, c);
+	if (!rc)
+		rc = count_alone_nodes(c);
 	if (!rc && !np_mean_known(&k[c->scope]))
 		k[c->scope] = (struct np_mean){ .n = 1, .mean = 1, .sd = 0 };
 	return rc ? rc : np_fabric_check(c->fabric, in->err);
@@ -208,7 +238,8 @@ int np_calibration_write(const struct np_calibration *c, char **out,
 	} part[] = {
 		{ s, &np_measured_head }, { c, &fact_table },
 		{ s, &np_measured_programs }, { c, &levels_table },
-		{ s, &np_measured_fabric }, { c, &result_table },
+		{ s, &np_measured_fabric }, { c, &alone_table },
+		{ c, &result_table },
 	};
 	struct np_jput o = { { .where = "calibration", .err = err }, 1, 0 };
 	json_object *j = json_object_new_object();

@@ -59,6 +59,13 @@ struct np_calibration {
 	/* What each level of the fabric was; partners 0: not said. */
 	struct np_level *level;
 	size_t n_levels;
+	/*
+	 * How long a round of each level takes when it runs alone, in seconds:
+	 * n measurements, one before each of the level beside another, and
+	 * their scatter.  NULL: written before this was kept.
+	 */
+	struct np_mean *alone_round_sec;
+	size_t n_alone_nodes; /* on which these ran; 0: not known */
 	struct np_mean loss[NP_N_SCOPES]; /* of speed, behind the coupling */
 	struct np_calibration_leaf *leaf;
 	size_t n_leaves;

@@ -117,6 +117,59 @@ static void test_curve_and_pressure(void)
 	stop(&a);
 }
 
+/* What a level's round takes alone in the calibration, and in a run. */
+static void test_one_baseline(void)
+{
+	static const struct {
+		const char *name;
+		double calibrated_sec, own_sec; /* 0: not known */
+		size_t nodes; /* of the calibration's ring */
+		double slowed; /* a round of 0.2 s */
+	} rows[] = {
+		{ "a level is slowed from where the calibration began",
+		  0.16, 0.12, 8, 0.25 },
+		{ "and so where the run itself has no rounds alone",
+		  0.16, 0, 8, 0.25 },
+		{ "a ring of other size has rounds of its own",
+		  0.16, 0.125, 4, 0.6 },
+		{ "slower nodes have rounds of their own",
+		  0.1, 0.16, 8, 0.25 },
+		{ "faster nodes have rounds of their own",
+		  0.2, 0.125, 8, 0.6 },
+		{ "an old calibration says nothing of it",
+		  0, 0.125, 8, 0.6 },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_mean sec[3] = { { 0 }, { 0 }, { 0 } };
+		struct np_level_run *l;
+		struct some a;
+
+		start(&a);
+		add(&a, 10, NULL, 0);
+		l = add(&a, 14, "c6", 0)->level;
+		l->n_processes = 8;
+		l->alone_round_sec = l->beside_round_sec =
+			(struct np_moments){ 0 };
+		if (rows[i].own_sec > 0)
+			np_moments_add(&l->alone_round_sec, rows[i].own_sec);
+		np_moments_add(&l->beside_round_sec, 0.2);
+		if (rows[i].calibrated_sec > 0) {
+			sec[2] = (struct np_mean){
+				2, rows[i].calibrated_sec, 0.001,
+			};
+			a.c.alone_round_sec = malloc(sizeof(sec));
+			memcpy(a.c.alone_round_sec, sec, sizeof(sec));
+		}
+		a.c.n_alone_nodes = rows[i].nodes;
+		make(&a);
+		T_ROW(rows[i].name, a.e.n_pressure == 1 &&
+		      t_close(a.e.program.pressure[2].mean, rows[i].slowed,
+			      1e-9));
+		stop(&a);
+	}
+}
+
 static void fail_it(struct np_record *r) { r->exit_code = 1; }
 static void never_end(struct np_record *r) { r->state = NP_RUN_RUNNING; }
 static void goes_on(struct np_record *r)
@@ -466,6 +519,8 @@ static void test_all_agree(void)
 
 static const struct t_case cases[] = {
 	{ "curve and pressure come from the runs", test_curve_and_pressure },
+	{ "levels mean in runs what they mean in the calibration",
+	  test_one_baseline },
 	{ "runs that cannot be compared are left out", test_left_out },
 	{ "one workload is chosen", test_workload },
 	{ "latencies of the calibration's period", test_period },

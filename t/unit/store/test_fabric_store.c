@@ -26,7 +26,9 @@ static char *some_json(const char *scope, double date)
 	if (asprintf(&text, LEVELS ",\"cluster\":\"hpc\",\"date\":%.0f,"
 		"\"transport\":\"tcp/eth0\",\"message_bytes\":1024,"
 		"\"period_sec\":0.1,\"scope\":\"%s\",\"netprof_version\":"
-		"\"0.1.0\",\"level_beside_level\":[[0.1,{\"n\":3,\"mean\":0.2,"
+		"\"0.1.0\",\"victim_nodes\":\"n[0-3]\","
+		"\"level_alone_round_sec\":[{\"n\":3,\"mean\":0.002,"
+		"\"sd\":1e-5},null,0.1],\"level_beside_level\":[[0.1,{\"n\":3,\"mean\":0.2,"
 		"\"sd\":0.01},null],[0.3,0.4,0.5],[0.6,0.7,0.8]],"
 		"\"leaves\":[{\"name\":\"leaf0\",\"idle\":{\"n\":2,"
 		"\"mean_sec\":1.1e-5,\"sd_sec\":1e-6,\"min_sec\":1e-5,"
@@ -77,6 +79,10 @@ static void test_saved_is_loaded(void)
 	T_CHECK(c.scope == NP_SCOPE_NODE && !strcmp(np_scope_name(c.scope), "node"));
 	T_CHECK(c.fabric->n_levels == 3 && c.fabric->beside[1].n == 3 &&
 		!c.fabric->beside[2].n && c.fabric->beside[5].mean == 0.5);
+	T_ROW("how long each level's round takes alone, and on how many nodes",
+	      c.n_alone_nodes == 4 && c.alone_round_sec[0].n == 3 &&
+	      c.alone_round_sec[0].mean == 0.002 && !c.alone_round_sec[1].n &&
+	      c.alone_round_sec[2].mean == 0.1);
 	T_CHECK(c.fabric->idle.all.n == 1 &&
 		c.fabric->bins == &c.measured.set->bins);
 	T_ROW("the scope of the curves has coupling 1",
