@@ -47,7 +47,9 @@ void cli_advise(const struct np_profile *p, const struct cli_known *k,
 		.n_asked = cli_no_effect(k, scope) ? 0 : ties->n,
 	};
 
-	while (a.n_avoid < a.n_asked && a.tie[a.n_avoid].p.slowdown > limit)
+	while (a.n_avoid < a.n_asked &&
+	       a.tie[a.n_avoid].p.slowdown > limit &&
+	       !cli_say_doubt(&a.tie[a.n_avoid].p))
 		a.n_avoid++;
 	if (!p->is_idle && !(a.told = verdict_asks(p, &a))) {
 		if (a.n_asked) {

@@ -79,6 +79,18 @@ const char *cli_say_slow(const struct np_prediction *p)
 	return rows[i].words;
 }
 
+const char *cli_say_doubt(const struct np_prediction *p)
+{
+	if (p->flags & NP_PRED_PAST_LEVELS)
+		return "The co-runner slows a level more than any level of the "
+		       "calibration does, so this lies outside of what was "
+		       "measured.";
+	if (p->flags & NP_PRED_ONE_LEVEL)
+		return "It rests on a single level: without that, it would be "
+		       "quite another.";
+	return NULL;
+}
+
 static const struct {
 	unsigned flag;
 	const char *name;
@@ -107,6 +119,8 @@ static const struct {
 	{ NP_PRED_NO_PRESSURE, "no-pressure",
 	  "What the co-runner takes of the bandwidth is not known, and left "
 	  "out." },
+	{ NP_PRED_ONE_LEVEL, "one-level", NULL },
+	{ NP_PRED_PAST_LEVELS, "past-levels", NULL },
 };
 
 const char *cli_flag_names(unsigned set, char *buf, size_t len)
@@ -166,6 +180,11 @@ void cli_say_narrower(const struct cli_known *k, const struct cli_answer *a,
 		return;
 	switch (p->more) {
 	case NP_MORE_NOTHING:
+		if (!cli_say_doubt(p))
+			return;
+		snprintf(command, len, "%s", CLI_CALIBRATE);
+		snprintf(what, len, "the levels beside each other again; for "
+			 "an administrator");
 		return;
 	case NP_MORE_CURVE:
 		beside_level(k, a->victim, p->more_level, command, what, len);

@@ -34,6 +34,9 @@ const char *cli_say_co(const struct cli_known *k, const struct cli_answer *a,
 /* "slows markedly", "hardly slows" ... */
 const char *cli_say_slow(const struct np_prediction *p);
 
+/* Why nothing is to be decided by this answer, in a sentence; NULL: it is. */
+const char *cli_say_doubt(const struct np_prediction *p);
+
 /* What should be known about the answer, each in a sentence; how many. */
 #define CLI_ASK_NOTES 12
 size_t cli_say_notes(const struct cli_known *k, const struct cli_answer *a,

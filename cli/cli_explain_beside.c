@@ -124,7 +124,7 @@ static void ask(struct cli_explain *e, const struct cli_known *k,
 		}
 		one.co[0] = at[i];
 		cli_ask(models, k, &one);
-		e->beside[i].predicted = !one.rc;
+		e->beside[i].predicted = !one.rc && !cli_say_doubt(&one.p);
 		e->beside[i].slowdown = one.rc ? 0 : one.p.slowdown;
 		if (all.n_co < CLI_ASK_MAX_CO)
 			all.co[all.n_co++] = at[i];
@@ -137,6 +137,10 @@ static void ask(struct cli_explain *e, const struct cli_known *k,
 	cli_ask(models, k, &all);
 	if (all.rc) {
 		e->not_predicted = all.why;
+		return;
+	}
+	if (cli_say_doubt(&all.p)) {
+		np_errf(&e->not_predicted, 0, "%s", cli_say_doubt(&all.p));
 		return;
 	}
 	e->predicted = true;

@@ -139,6 +139,7 @@ void cli_put_interval(json_object *in, const struct np_prediction *p)
 	cli_put_real(in, "slowdown", p->slowdown);
 	cli_put_real(in, "low", p->low);
 	cli_put_real(in, "high", p->high);
+	cli_put_bool(in, "doubtful", !!(p->flags & NP_PRED_DOUBTFUL));
 	cli_put_text(in, "model", p->model->name);
 	cli_put_bool(in, "fell_back", !!(p->flags & NP_PRED_FELL_BACK));
 	cli_put_text(in, "flags", cli_flag_names(p->flags, flags,

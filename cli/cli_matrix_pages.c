@@ -25,6 +25,8 @@ static char mark_of(const struct np_prediction *p)
 {
 	if (p->flags & NP_PRED_FELL_BACK)
 		return p->used & NP_NEED_LATENCY ? '*' : '+';
+	if (cli_say_doubt(p))
+		return '?';
 	return p->flags & NP_PRED_BEYOND ? '!' : ' ';
 }
 
@@ -99,7 +101,7 @@ static void say_without(const struct cli_matrix *m)
 static void legend(const struct cli_matrix *m)
 {
 	bool latency = false, half = false, beyond = false, none = false;
-	bool some = true;
+	bool doubt = false, some = true;
 
 	for (size_t i = 0; i < m->n * m->n; i++) {
 		some &= has_row(m, i / m->n);
@@ -107,8 +109,9 @@ static void legend(const struct cli_matrix *m)
 		latency |= !m->rc[i] && mark_of(&m->p[i]) == '*';
 		half |= !m->rc[i] && mark_of(&m->p[i]) == '+';
 		beyond |= !m->rc[i] && mark_of(&m->p[i]) == '!';
+		doubt |= !m->rc[i] && mark_of(&m->p[i]) == '?';
 	}
-	if (latency || half || beyond || none || !some)
+	if (latency || half || beyond || doubt || none || !some)
 		putchar('\n');
 	if (latency)
 		cli_say(CLI_PLAIN, 2, "* by model mixture, from latencies "
@@ -121,6 +124,9 @@ static void legend(const struct cli_matrix *m)
 	if (beyond)
 		cli_wrap(stdout, "! stronger or weaker than every level: the "
 			 "end of the curve", 2);
+	if (doubt)
+		cli_wrap(stdout, "? not known yet: netprof predict ROW COLUMN "
+			 "says why", 2);
 	if (none)
 		cli_wrap(stdout, "- not measured: netprof predict ROW COLUMN "
 			 "says what is missing", 2);

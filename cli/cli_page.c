@@ -21,9 +21,10 @@ static void say_tie(const struct cli_ties *t, const struct cli_tie *tie,
 	bool itself = tie->app == t->k.app[0]->r.runs.app;
 	char name[4 * NAME], change[CLI_NUMBER];
 
-	snprintf(buf, len, "%s%s %s", itself ? "another " : "",
+	snprintf(buf, len, "%s%s %s%s", itself ? "another " : "",
 		 cli_cut(tie->app, NAME, name, sizeof(name)),
-		 cli_change(tie->p.slowdown, change));
+		 cli_change(tie->p.slowdown, change),
+		 cli_say_doubt(&tie->p) ? "?" : "");
 	if (!isnan(tie->p.low))
 		cli_add(buf, len, " (%.0f to %.0f)", 100 * tie->p.low + 0.0,
 			100 * tie->p.high);
@@ -41,6 +42,14 @@ static void say_list(FILE *f, const struct cli_ties *t, const char *label,
 		cli_add(line, sizeof(line), "%s%s", i ? ", " : "", one);
 	}
 	cli_labelled(f, label, "%s", line);
+}
+
+static bool has_doubt(const struct cli_tie_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (cli_say_doubt(&list->tie[i].p))
+			return true;
+	return false;
 }
 
 /* Who slows it and whom it slows.  brief: one line each, as many as fit. */
@@ -63,6 +72,9 @@ static void ties(FILE *f, const struct cli_show *s, bool brief)
 	}
 	say_list(f, t, "Hurt by", &t->hurt_by, brief);
 	say_list(f, t, "Hurts", &t->hurts, brief);
+	if (has_doubt(&t->hurt_by) || has_doubt(&t->hurts))
+		cli_labelled(f, "", "(?: not known yet; netprof predict says "
+			     "why)");
 }
 
 /* In two sentences; the first alone where there is little room. */

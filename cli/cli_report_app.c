@@ -105,9 +105,10 @@ static void put_ties(FILE *f, const char *label,
 	for (size_t i = 0; i < list->n; i++) {
 		const struct cli_tie *t = &list->tie[i];
 
-		cli_add(line, sizeof(line), "%s%s%s %s", i ? ", " : "",
+		cli_add(line, sizeof(line), "%s%s%s %s%s", i ? ", " : "",
 			strcmp(t->app, self) ? "" : "another ", t->app,
-			cli_change(t->p.slowdown, change));
+			cli_change(t->p.slowdown, change),
+			cli_say_doubt(&t->p) ? "?" : "");
 		if (!isnan(t->p.low))
 			cli_add(line, sizeof(line), " (%.0f to %.0f)",
 				100 * t->p.low + 0.0, 100 * t->p.high);

@@ -37,7 +37,7 @@ static void put_columns(FILE *f, const struct cli_matrix *m)
 static void put_cell(FILE *f, const struct cli_report *r, size_t at)
 {
 	const struct np_prediction *p = &r->m.p[at];
-	char title[64];
+	char title[96];
 
 	if (r->m.rc[at]) {
 		put_change(f, NAN, r->limit, cli_matrix_why(r->m.rc[at]));
@@ -47,6 +47,8 @@ static void put_cell(FILE *f, const struct cli_report *r, size_t at)
 	if (!isnan(p->low))
 		snprintf(title, sizeof(title), "%.0f to %.0f %%, %.20s",
 			 100 * p->low + 0.0, 100 * p->high, p->model->name);
+	if (cli_say_doubt(p))
+		strcat(title, ", not known yet");
 	put_change(f, p->slowdown, r->limit, title);
 }
 

@@ -297,12 +297,20 @@ static void remember(struct cli_ties *t, struct cli_others *all)
 		np_kept_put(all->ties, name, state, data, len);
 }
 
+/* The most slowed first, and those that are in doubt last. */
+static bool is_before(const struct cli_tie *a, const struct cli_tie *b)
+{
+	bool doubt[] = { cli_say_doubt(&a->p), cli_say_doubt(&b->p) };
+
+	return doubt[0] == doubt[1] ? a->p.slowdown > b->p.slowdown : doubt[1];
+}
+
 void cli_tie_keep(struct cli_tie_list *list, const struct cli_tie *t)
 {
 	struct cli_tie *tie = list->tie;
 	size_t at = list->n;
 
-	while (at && tie[at - 1].p.slowdown < t->p.slowdown)
+	while (at && is_before(t, &tie[at - 1]))
 		at--;
 	if (at == CLI_TIES_MAX)
 		return;

@@ -36,6 +36,11 @@ static void say_answer(const struct prediction *p,
 	if (a->rc)
 		cli_say(CLI_PLAIN, 0, "%s beside %s: not known. %s", victim, co,
 			a->why.text);
+	else if (cli_say_doubt(&a->p))
+		cli_say(CLI_YELLOW, 0, "%s beside %s: not known yet; %s is "
+			"estimated (%s). %s", victim, co,
+			cli_change(a->p.slowdown, point), range,
+			cli_say_doubt(&a->p));
 	else
 		cli_say(CLI_PLAIN, 0, "%s %s beside %s: %s (%s).", victim,
 			cli_say_slow(&a->p), co,

@@ -149,6 +149,43 @@ static void leave_out(struct np_predictor *p, enum np_side side,
 	}
 }
 
+static void drop_part(struct np_basis *use, size_t n_levels, size_t part)
+{
+	size_t parts = n_levels < NP_LESS_PARTS ? n_levels : NP_LESS_PARTS;
+
+	for (size_t i = 0; i < n_levels; i++)
+		if (i * parts / n_levels == part) {
+			np_levels_drop(&use->col, i);
+			np_levels_drop(&use->row, i);
+			np_levels_drop(&use->co_col, i);
+		}
+}
+
+/*
+ * The half once more without each part of the levels, as if that had never
+ * been measured, for np_ready.c to see what rests on it.  What a level tells
+ * of the victim and of the co-runner is left out together.
+ */
+static void make_less(struct np_predictor *p, enum np_side side,
+		      const struct np_data_program *a, size_t n_co,
+		      struct np_half *s)
+{
+	for (size_t k = 0; k < NP_LESS_PARTS; k++) {
+		double *z = s->less + k * p->dim;
+		struct np_basis less = s->use;
+		struct np_data v;
+
+		drop_part(&less, p->n, k);
+		np_basis_data(p, &less, 0, &v);
+		v.n_co = n_co;
+		memcpy(z, s->z, p->dim * sizeof(*z)); /* which is near */
+		s->has_less[k] = less.col.n >= NP_LESS_LEVELS &&
+				 less.row.n >= NP_LESS_LEVELS &&
+				 !np_basis_equal(&less, &s->use) &&
+				 !ask(p, side, a, &v, z, true);
+	}
+}
+
 /*
  * The two halves of a program are the same numbers, with these levels in use
  * and a model that answers both ways at once.
@@ -168,17 +205,21 @@ static int begin(struct np_predictor *p, const struct np_basis *use,
 {
 	*n = p->fabric.n;
 	if (s->z == other->z)
-		s->z = NULL;
+		s->z = s->less = NULL;
 	if (same(p, other, use)) {
 		free(s->z);
+		free(s->less);
 		s->z = other->z;
+		s->less = other->less;
 		*n = 1;
 	}
 	if (!s->z)
 		s->z = calloc(p->fabric.n * p->dim, sizeof(*s->z));
+	if (!s->less)
+		s->less = calloc(NP_LESS_PARTS * p->dim, sizeof(*s->less));
 	if (!s->miss)
 		s->miss = calloc(p->n + 1, sizeof(*s->miss));
-	if (!s->z || !s->miss)
+	if (!s->z || !s->less || !s->miss)
 		return np_errf(err, -ENOMEM, "no memory for %zu bootstrap "
 			       "samples", p->opt.replicates);
 	s->use = *use;
@@ -219,6 +260,11 @@ int np_half_make(struct np_predictor *p, struct np_ready *a, enum np_side side,
 	}
 	if (rc)
 		return rc;
+	if (s->less == a->half[!side].less)
+		memcpy(s->has_less, a->half[!side].has_less,
+		       sizeof(s->has_less));
+	else if (np_model_is_of_levels(p->m))
+		make_less(p, side, &a->draw.view[0], n_co, s);
 	if (p->opt.replicates)
 		leave_out(p, side, &a->draw, n_co, s);
 	s->ready = true;
@@ -229,10 +275,12 @@ void np_half_free(struct np_ready *a, enum np_side side)
 {
 	struct np_half *s = &a->half[side];
 
-	if (s->z != a->half[!side].z)
+	if (s->z != a->half[!side].z) {
 		free(s->z);
+		free(s->less);
+	}
 	free(s->miss);
-	s->z = NULL;
+	s->z = s->less = NULL;
 	s->miss = NULL;
 	s->ready = false;
 }

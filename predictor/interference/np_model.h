@@ -62,7 +62,14 @@ enum np_pred_flag {
 	NP_PRED_NO_CONVERGENCE = 1 << 10, /* fixed point not reached */
 	NP_PRED_NO_PRESSURE = 1 << 11, /* what the co-runner takes of the
 					  bandwidth is not known */
+	NP_PRED_ONE_LEVEL = 1 << 12,   /* without one of the levels it would be
+					  quite another answer */
+	NP_PRED_PAST_LEVELS = 1 << 13, /* the co-runner slows a level more than
+					  every level does */
 };
+
+/* With one of these, nothing is to be decided by the answer. */
+#define NP_PRED_DOUBTFUL (NP_PRED_ONE_LEVEL | NP_PRED_PAST_LEVELS)
 
 /* Latencies as one set of numbers: measured, or drawn by the bootstrap. */
 struct np_data_latency {

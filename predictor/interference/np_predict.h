@@ -24,6 +24,16 @@
 #define NP_PREDICT_COVERAGE 0.90
 
 /*
+ * When an answer is doubtful.  A part of the levels left out moves log(1 +
+ * slowdown) by more than this share of itself (and NP_MISS_FLOOR), and the
+ * slowdown by so much; or the co-runner slows a level by so much more, as a
+ * logarithm, than every level does.  doc/methods.md says how well that tells.
+ */
+#define NP_DOUBT_SHARE 0.3
+#define NP_DOUBT_POINTS 0.10
+#define NP_DOUBT_PAST 0.1
+
+/*
  * Programs on a network that they share, for the model replay.  Each has nodes
  * of its own or, with same_nodes, all have the first ones.  share: of what the
  * links of all of them carry, what the network between them does; INFINITY:

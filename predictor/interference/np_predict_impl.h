@@ -22,6 +22,20 @@ struct np_basis {
  */
 #define NP_MISS_FLOOR 0.2
 
+/*
+ * An answer is asked for again with one part of the levels left out at a time;
+ * up to so many levels, a part is one of them.  With fewer than NP_LESS_LEVELS
+ * left there is nothing to compare an answer with.
+ */
+#define NP_LESS_PARTS 8
+#define NP_LESS_LEVELS 3
+
+/* Does it describe programs by what they and levels do to each other? */
+static inline bool np_model_is_of_levels(const struct np_model *m)
+{
+	return m->needs & NP_NEED_PRESSURE && m->needs & NP_NEED_BESIDE;
+}
+
 /* A level that was left out, and by how much the model missed it. */
 struct np_miss {
 	double log_slow; /* as predicted */
@@ -37,6 +51,9 @@ struct np_half {
 	struct np_basis use;
 	double *z; /* one row of np_model_dim() per view */
 	unsigned flags; /* of view 0 */
+	/* Row k: the first row of z without part k of the levels, if any. */
+	double *less;
+	bool has_less[NP_LESS_PARTS];
 	struct np_miss *miss;
 	size_t n_miss;
 };

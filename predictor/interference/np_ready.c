@@ -44,6 +44,51 @@ static double couple(double log_slow, double k, unsigned *flags)
 	return -log(speed);
 }
 
+/* Replicate s of the victim beside replicate r of the co-runner. */
+static void question(const struct np_predictor *p, const struct np_ready *a,
+		     size_t s, const struct np_ready *co, size_t r, size_t n_co,
+		     struct np_data *v)
+{
+	np_basis_data(p, &co->half[NP_CO].use, r, v);
+	v->victim = &a->draw.view[s];
+	v->co = &co->draw.view[r];
+	v->n_co = n_co;
+}
+
+/* Of slowdowns; NaN: there are none. */
+struct range {
+	double low, high;
+};
+
+/*
+ * What the answer would be if a part of the levels had not been measured, for
+ * each: an answer that rests on one of them is as wrong as that may be.
+ */
+static void leave_levels_out(struct np_predictor *p, const struct np_ready *a,
+			     const struct np_ready *co, size_t n_co,
+			     enum np_scope scope, struct range *out)
+{
+	const struct np_half *x = &co->half[NP_CO], *y = &a->half[NP_VICTIM];
+	const struct np_mean *k = &p->f->coupling[scope];
+	double kappa = np_mean_known(k) ? k->mean : 1;
+
+	for (size_t i = 0; i < NP_LESS_PARTS; i++) {
+		unsigned ignored = 0;
+		struct np_data v;
+		double z;
+
+		if (!x->has_less[i] || !y->has_less[i])
+			continue;
+		question(p, a, 0, co, 0, n_co, &v);
+		if (p->m->join(&v, x->less + i * p->dim, y->less + i * p->dim,
+			       &z) || !isfinite(z))
+			continue;
+		z = expm1(couple(z, kappa, &ignored));
+		out->low = fmin(out->low, z); /* a number beside NaN */
+		out->high = fmax(out->high, z);
+	}
+}
+
 static void couple_all(struct np_predictor *p, enum np_scope scope,
 		       double *log_slow, struct np_prediction *out)
 {
@@ -66,17 +111,6 @@ static void couple_all(struct np_predictor *p, enum np_scope scope,
 		log_slow[r] = couple(log_slow[r], kr, flags);
 	}
 	np_rng_free(rng);
-}
-
-/* Replicate s of the victim beside replicate r of the co-runner. */
-static void question(const struct np_predictor *p, const struct np_ready *a,
-		     size_t s, const struct np_ready *co, size_t r, size_t n_co,
-		     struct np_data *v)
-{
-	np_basis_data(p, &co->half[NP_CO].use, r, v);
-	v->victim = &a->draw.view[s];
-	v->co = &co->draw.view[r];
-	v->n_co = n_co;
 }
 
 int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
@@ -175,11 +209,58 @@ static unsigned flags_of(const struct np_predictor *p, const struct np_ready *a,
 	       a->draw.flags | co->draw.flags | p->fabric.flags;
 }
 
+/*
+ * Does the co-runner slow a level more than every level does?  Then the answer
+ * lies outside of all that was measured.
+ */
+static bool is_past_levels(const struct np_predictor *p,
+			   const struct np_ready *co)
+{
+	const struct np_levels *row = &co->half[NP_CO].use.row;
+	const double *pressure = co->draw.view[0].log_pressure;
+
+	for (size_t i = 0; i < row->n; i++) {
+		const double *beside = p->fabric.view[0].log_beside +
+				       row->at[i] * p->n;
+
+		if (pressure[row->at[i]] > gsl_stats_max(beside, 1, p->n) +
+					   NP_DOUBT_PAST)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What the answer itself shows to be wrong with it.  *less: as answered with
+ * a part of the levels left out.
+ */
+static unsigned doubts(struct np_predictor *p, const struct np_ready *a,
+		       const struct np_ready *co, size_t n_co,
+		       enum np_scope scope, double log_slow, struct range *less)
+{
+	unsigned flags = 0;
+
+	*less = (struct range){ NAN, NAN };
+	if (!np_model_is_of_levels(p->m))
+		return 0;
+	leave_levels_out(p, a, co, n_co, scope, less);
+	if (less->high - less->low > NP_DOUBT_POINTS &&
+	    fmax(log1p(less->high) - log_slow, log_slow - log1p(less->low)) >
+		    NP_DOUBT_SHARE * scale_of(log_slow))
+		flags |= NP_PRED_ONE_LEVEL;
+	if (n_co == 1 && is_past_levels(p, co))
+		flags |= NP_PRED_PAST_LEVELS;
+	return flags;
+}
+
 /* The answer from what the model said of each view, or its rc. */
 static int answer(struct np_predictor *p, const struct np_ready *a,
-		  const struct np_ready *co, enum np_scope scope, int rc,
-		  double *z, struct np_prediction *out, struct np_err *err)
+		  const struct np_ready *co, size_t n_co, enum np_scope scope,
+		  int rc, double *z, struct np_prediction *out,
+		  struct np_err *err)
 {
+	struct range less;
+
 	if (rc || !isfinite(z[0]))
 		return np_errf(err, rc ? rc : -EDOM, "%s beside %s: model %s "
 			       "has no answer", a->app->name, co->app->name,
@@ -189,11 +270,15 @@ static int answer(struct np_predictor *p, const struct np_ready *a,
 		widen(&co->half[NP_CO], &a->half[NP_VICTIM], z, p->fabric.n,
 		      &out->flags);
 	couple_all(p, scope, z, out);
+	out->flags |= doubts(p, a, co, n_co, scope, z[0], &less);
 	out->slowdown = expm1(z[0]);
-	if (with_interval(p))
-		interval(z, p->fabric.n, &out->low, &out->high);
-	else
+	if (!with_interval(p)) {
 		out->flags |= NP_PRED_NO_INTERVAL;
+		return 0;
+	}
+	interval(z, p->fabric.n, &out->low, &out->high);
+	out->low = fmin(out->low, less.low); /* a number beside NaN */
+	out->high = fmax(out->high, less.high);
 	return 0;
 }
 
@@ -230,7 +315,7 @@ int np_ready_pair(struct np_predictor *p, struct np_ready *a,
 		rc = np_ready_join(p, a, r, co, r, n_co, &z[r],
 				   r ? &ignored : &out->flags);
 	}
-	return answer(p, a, co, scope, rc, z, out, err);
+	return answer(p, a, co, n_co, scope, rc, z, out, err);
 }
 
 bool np_ready_both(struct np_predictor *p, struct np_ready *a,
@@ -261,7 +346,7 @@ bool np_ready_both(struct np_predictor *p, struct np_ready *a,
 		(struct np_prediction){ .low = NAN, .high = NAN };
 	out[0]->flags = flags_of(p, a, b);
 	out[1]->flags = flags_of(p, b, a);
-	rc[0] = answer(p, a, b, scope, joined, z, out[0], NULL);
-	rc[1] = answer(p, b, a, scope, joined, z_back, out[1], NULL);
+	rc[0] = answer(p, a, b, 1, scope, joined, z, out[0], NULL);
+	rc[1] = answer(p, b, a, 1, scope, joined, z_back, out[1], NULL);
 	return true;
 }

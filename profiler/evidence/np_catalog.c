@@ -39,9 +39,12 @@ static int answer(void *arg, uint32_t victim, uint32_t co,
 	program = &x->evidence.program;
 	rc = np_predict(c->models, &v->evidence.program, &program, 1, scope, &p,
 			NULL);
-	if (!rc)
-		*slowdown = p.slowdown;
-	return rc;
+	if (rc)
+		return rc;
+	if (p.flags & NP_PRED_DOUBTFUL)
+		return -ENODATA;
+	*slowdown = p.slowdown;
+	return 0;
 }
 
 int np_catalog_new(const char *store_dir, const char *cluster,

@@ -87,6 +87,64 @@ static void test_latencies_add_over_idle(void)
 		t_close(p.slowdown, s.curve[2][2].mean, 1e-9));
 }
 
+/* --- doubts --- */
+
+static void co_far_stronger(void)
+{
+	for (size_t i = 0; i < SF_LEVELS; i++)
+		s.pressure[3][i].mean = 2 + 2 * s.pressure[3][i].mean;
+}
+
+/* Only one level tells that p2 suffers at all. */
+static void one_level_tells(void)
+{
+	for (size_t i = 0; i + 1 < SF_LEVELS; i++)
+		s.curve[2][i].mean = 0;
+	s.curve[2][SF_LEVELS - 1].mean = 3;
+}
+
+static void like_the_second(void)
+{
+	for (size_t i = 0; i < SF_LEVELS; i++) {
+		s.pressure[3][i] = s.beside[i * SF_LEVELS + 1];
+		s.curve[3][i] = s.beside[SF_LEVELS + i];
+	}
+}
+
+static void test_doubts(void)
+{
+	static const struct {
+		const char *name, *model;
+		void (*spoil)(void);
+		unsigned doubts;
+	} rows[] = {
+		{ "a co-runner between the levels is in no doubt", "cross",
+		  like_the_second, 0 },
+		{ "one that slows a level more than all levels is", "mutual",
+		  co_far_stronger, NP_PRED_PAST_LEVELS },
+		{ "what a single level tells is", "cross", one_level_tells,
+		  NP_PRED_ONE_LEVEL },
+		{ "who looks at no levels knows no doubt", "zero",
+		  co_far_stronger, 0 },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_prediction p = { 0 }, q = { 0 };
+
+		some_fabric(&s);
+		rows[i].spoil();
+		T_CHECK(!ask(rows[i].model, true, 20, &p, NULL) &&
+			!ask(rows[i].model, true, 0, &q, NULL));
+		T_ROW(rows[i].name, rows[i].doubts ?
+		      p.flags & rows[i].doubts : !(p.flags & NP_PRED_DOUBTFUL));
+		T_ROW("with and without an interval",
+		      (p.flags & NP_PRED_DOUBTFUL) ==
+		      (q.flags & NP_PRED_DOUBTFUL));
+		if (p.flags & NP_PRED_ONE_LEVEL)
+			T_ROW("and its interval tells", p.low < 0.01);
+	}
+}
+
 /* --- intervals --- */
 
 static void test_intervals_are_deterministic(void)
@@ -315,6 +373,7 @@ static const struct t_case cases[] = {
 	{ "several co-runners do more than one", test_several_press_together },
 	{ "pressures add as logarithms", test_pressures_add_as_logarithms },
 	{ "latencies add as excess over idle", test_latencies_add_over_idle },
+	{ "an answer doubts itself", test_doubts },
 	{ "intervals hold the answer and come out the same again",
 	  test_intervals_are_deterministic },
 	{ "better measurements narrow the interval",
