@@ -48,6 +48,7 @@ void np_graph_free(struct np_graph *g)
 	free(g->big);
 	free(g->dep);
 	free(g->pending);
+	np_numbers_free(&g->tags);
 	free(g->name);
 	free(g);
 }
@@ -193,6 +194,23 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op, uint32_t *ind
 	if (index)
 		*index = (uint32_t)g->n_nodes - g->part[g->n_parts - 1].first;
 	g->n_nodes++;
+	return 0;
+}
+
+/* There are fewer numbers than operations: NP_ANY is none of them. */
+int np_graph_tag(struct np_graph *g, uint64_t of_file, uint32_t *tag,
+		 struct np_err *err)
+{
+	uint32_t number = 0;
+
+	*tag = (uint32_t)of_file;
+	if (of_file < NP_GRAPH_LARGE_TAG)
+		return 0;
+	if (g->n_nodes < NP_GRAPH_MAX_OPS)
+		number = np_numbers_get(&g->tags, &of_file, sizeof(of_file));
+	if (number == NP_NO_NUMBER)
+		return no_memory(g, err);
+	*tag = NP_GRAPH_LARGE_TAG + number;
 	return 0;
 }
 

@@ -40,7 +40,7 @@ struct np_graph_op {
 	enum np_op_kind kind;
 	uint64_t size;	  /* ns of a calc, bytes of a message */
 	uint32_t peer;	  /* rank; not of a calc */
-	uint32_t tag;	  /* tags of MPI are below 2^31: others are free */
+	uint32_t tag;	  /* below 2^31, or of np_graph_tag() */
 	uint32_t context; /* of a communicator: only equal ones meet; else 0 */
 	uint8_t cpu, nic; /* which of its rank's; 0 if there is one */
 	uint32_t line;	  /* where it stands in its file, for messages; or 0 */
@@ -79,6 +79,14 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op, uint32_t *ind
 		 struct np_err *err);
 
 /*
+ * The tag of an operation for a tag of a file, which may be any number of 64
+ * bits: itself if it is below 2^31, as those of MPI are; larger ones are
+ * numbered from there.  Returns 0 or -ENOMEM with err.
+ */
+int np_graph_tag(struct np_graph *g, uint64_t of_file, uint32_t *tag,
+		 struct np_err *err);
+
+/*
  * Operation x of the present rank has to wait for y of the same rank.  Either
  * may come first in the file; both must have been added.
  */
@@ -103,6 +111,9 @@ uint32_t np_graph_rank_ops(const struct np_graph *g, uint32_t rank);
 /* Operation i of a rank, as it was added. */
 void np_graph_op(const struct np_graph *g, uint32_t rank, uint32_t i,
 		 struct np_graph_op *out);
+
+/* What np_graph_tag() was given for an operation's tag. */
+uint64_t np_graph_tag_of_file(const struct np_graph *g, uint32_t tag);
 
 /*
  * What operation i of a finished rank waits for, the n-th of it: 0, 1, 2 ...

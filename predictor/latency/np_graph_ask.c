@@ -84,6 +84,17 @@ void np_graph_op(const struct np_graph *g, uint32_t rank, uint32_t i,
 	op_of(g, g->part[g->part_of[rank] - 1].first + i, out);
 }
 
+uint64_t np_graph_tag_of_file(const struct np_graph *g, uint32_t tag)
+{
+	size_t number = tag - (size_t)NP_GRAPH_LARGE_TAG;
+	uint64_t of_file = tag;
+
+	if (tag >= NP_GRAPH_LARGE_TAG && number < g->tags.n)
+		memcpy(&of_file, g->tags.bytes + sizeof(of_file) * number,
+		       sizeof(of_file));
+	return of_file;
+}
+
 bool np_graph_dep(const struct np_graph *g, uint32_t rank, uint32_t i,
 		  size_t n, uint32_t *y, enum np_dep_kind *kind)
 {
@@ -108,11 +119,11 @@ void np_graph_met(const struct np_graph *g, uint32_t rank, uint32_t i,
 }
 
 /* A rank or a tag, which may be any. */
-static const char *number(uint32_t n, char buf[16])
+static const char *number(bool any, uint64_t n, char buf[24])
 {
-	if (n == NP_ANY)
+	if (any)
 		return "any";
-	snprintf(buf, 16, "%u", n);
+	snprintf(buf, 24, "%llu", (unsigned long long)n);
 	return buf;
 }
 
@@ -123,7 +134,7 @@ const char *np_graph_say(const struct np_graph *g, uint32_t node, char *buf,
 	const char *name = p->file ? p->file : g->name;
 	size_t cut = strlen(name) > NAME_MAX_SAID ?
 			     strlen(name) - NAME_MAX_SAID : 0;
-	char peer[16], tag[16];
+	char peer[24], tag[24];
 	struct np_graph_op op;
 	int n;
 
@@ -141,6 +152,8 @@ const char *np_graph_say(const struct np_graph *g, uint32_t node, char *buf,
 			 op.kind == NP_OP_SEND ? "send" : "receive",
 			 (unsigned long long)op.size,
 			 op.kind == NP_OP_SEND ? "to" : "from",
-			 number(op.peer, peer), number(op.tag, tag));
+			 number(op.peer == NP_ANY, op.peer, peer),
+			 number(op.tag == NP_ANY,
+				np_graph_tag_of_file(g, op.tag), tag));
 	return buf;
 }

@@ -3,8 +3,10 @@
 #define NP_GRAPH_IMPL_H
 
 #include "np_graph.h"
+#include "np_numbers.h"
 
 #define NP_GRAPH_NONE UINT32_MAX
+#define NP_GRAPH_LARGE_TAG (1u << 31) /* the first that has a number */
 
 /* 24 bytes, as there are up to 2^30 of them. */
 struct np_graph_node {
@@ -38,6 +40,7 @@ struct np_graph {
 	uint64_t *pending; /* of the present rank: x << 32 | y << 1 | kind */
 	size_t n_pending, max_pending;
 	uint64_t total_ns, total_bytes;
+	struct np_numbers tags; /* of 64 bits, from NP_GRAPH_LARGE_TAG on */
 	bool matched;
 };
 

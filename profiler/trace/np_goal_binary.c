@@ -110,6 +110,9 @@ static int add(struct reader *r, const char *p, uint32_t i)
 			       "type %d, expected 1 to 3", r->name,
 			       r->rank, i, p[4]);
 	op.kind = p[4] == 1 ? NP_OP_SEND : p[4] == 2 ? NP_OP_RECV : NP_OP_CALC;
+	if (op.kind != NP_OP_CALC && op.tag != NP_ANY &&
+	    np_graph_tag(r->g, op.tag, &op.tag, r->err))
+		return -ENOMEM;
 	return np_graph_add(r->g, &op, NULL, r->err);
 }
 

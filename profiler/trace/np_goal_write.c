@@ -48,13 +48,15 @@ static int number_tags(const struct np_graph *g, struct tags *t)
 	return 0;
 }
 
-static uint32_t tag_of(const struct tags *t, const struct np_graph_op *send)
+static uint64_t tag_of(const struct np_graph *g, const struct tags *t,
+		       const struct np_graph_op *send)
 {
 	uint64_t pair = pair_of(send);
 	const uint64_t *at = t->n ? bsearch(&pair, t->pair, t->n,
 					    sizeof(*t->pair), by_value) : NULL;
 
-	return at ? (uint32_t)(at - t->pair) : send->tag;
+	return at ? (uint64_t)(at - t->pair) :
+		    np_graph_tag_of_file(g, send->tag);
 }
 
 static void write_op(const struct np_graph *g, const struct tags *t,
@@ -74,9 +76,9 @@ static void write_op(const struct np_graph *g, const struct tags *t,
 		send = op;
 		if (!is_send)
 			np_graph_op(g, peer, at, &send);
-		fprintf(f, "%s %llub %s %u tag %u", is_send ? "send" : "recv",
+		fprintf(f, "%s %llub %s %u tag %llu", is_send ? "send" : "recv",
 			(unsigned long long)op.size, is_send ? "to" : "from",
-			peer, tag_of(t, &send));
+			peer, (unsigned long long)tag_of(g, t, &send));
 	}
 	if (op.cpu)
 		fprintf(f, " cpu %u", op.cpu);
