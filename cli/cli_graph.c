@@ -77,13 +77,45 @@ static int read_trace(const char *path, const struct np_trace_options *how,
 	return rc;
 }
 
-static int read_goal(const char *path, struct np_graph **out,
-		     struct np_err *err)
+/* Nothing is in the pipe, and nobody has it open to put something there. */
+static bool is_dead(int pipe_fd)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
+	int to[2];
+	ssize_t n;
+
+	if (pipe2(to, O_CLOEXEC))
+		return false;
+	n = tee(pipe_fd, to[1], 1, SPLICE_F_NONBLOCK);
+	close(to[0]);
+	close(to[1]);
+	return n == 0;
+}
+
+int cli_graph_open(const char *path, struct np_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
 
 	if (fd < 0)
 		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &st) || !S_ISFIFO(st.st_mode))
+		return fd;
+	if (is_dead(fd)) {
+		close(fd);
+		return np_errf(err, -EPIPE, "%s: a FIFO that nobody writes "
+			       "into", path);
+	}
+	fcntl(fd, F_SETFL, O_RDONLY);
+	return fd;
+}
+
+static int read_goal(const char *path, struct np_graph **out,
+		     struct np_err *err)
+{
+	int fd = cli_graph_open(path, err), rc;
+
+	if (fd < 0)
+		return fd;
 	rc = np_goal_read(fd, path, out, err);
 	close(fd);
 	return rc;
@@ -93,7 +125,11 @@ bool cli_is_trace(const char *path)
 {
 	struct stat st;
 
-	return (!stat(path, &st) && S_ISDIR(st.st_mode)) || np_trace_is(path);
+	/* A pipe that is opened and closed would be the end of its writer. */
+	if (stat(path, &st))
+		return false;
+	return S_ISDIR(st.st_mode) ||
+	       (S_ISREG(st.st_mode) && np_trace_is(path));
 }
 
 int cli_graph_load(const char *path, const struct np_trace_options *how,

@@ -19,6 +19,12 @@ int cli_trace_path(const char *what, char **path);
 bool cli_is_trace(const char *path);
 
 /*
+ * A file to be read as a graph, which may be a pipe: the descriptor, or -errno
+ * with err, also of a FIFO that nobody writes into, as it would never end.
+ */
+int cli_graph_open(const char *path, struct np_err *err);
+
+/*
  * The graph of a GOAL file or of a trace, whichever it is.  how: for a trace;
  * NULL: the usual.  Returns 0 or -errno with err.
  */

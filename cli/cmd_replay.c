@@ -1,7 +1,6 @@
 /* netprof replay: programs played on a network. */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,10 +49,10 @@ static int read_graph(int fd, const char *path, struct np_replay_app **out,
 static int read_program(const char *path, struct np_replay_app **out,
 		    struct np_err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+	int fd = cli_graph_open(path, err), rc;
 
 	if (fd < 0)
-		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
+		return fd;
 	rc = is_workload(fd) ? np_workload_read(path, out, err) :
 			       read_graph(fd, path, out, err);
 	close(fd);

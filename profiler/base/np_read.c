@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "np_kind.h"
+
 int np_read_open(const char *path, int flags, struct stat *st)
 {
 	int fd = open(path, flags | O_RDONLY | O_NONBLOCK | O_NOCTTY |
@@ -56,6 +58,29 @@ ssize_t np_read_text(int fd, size_t size, char **text)
 	return len;
 }
 
+const char *np_read_irregular(const struct stat *st)
+{
+	switch (st->st_mode & S_IFMT) {
+	case S_IFDIR: return "a directory, not a regular file";
+	case S_IFIFO: return "a FIFO, not a regular file";
+	default: return "not a regular file";
+	}
+}
+
+/* More than a reader takes, which may be as it is no text at all. */
+static int too_large(int fd, const char *path, off_t size, size_t max,
+		     struct np_err *err)
+{
+	char begin[NP_KIND_BYTES];
+	ssize_t got = np_read_up_to(fd, begin, sizeof(begin));
+
+	if (got > 0 && np_kind_check(begin, (size_t)got, NP_KIND_TEXT, path,
+				     err))
+		return -EINVAL;
+	return np_errf(err, -EFBIG, "%s: %lld bytes, expected at most %zu",
+		       path, (long long)size, max);
+}
+
 int np_read_file(const char *path, size_t max, char **text, size_t *len,
 		 struct np_err *err)
 {
@@ -64,11 +89,12 @@ int np_read_file(const char *path, size_t max, char **text, size_t *len,
 	ssize_t got = fd;
 
 	if (fd == -EINVAL)
-		return np_errf(err, fd, "%s: not a regular file", path);
+		return np_errf(err, fd, "%s: %s", path, np_read_irregular(&st));
 	if (fd >= 0 && st.st_size > (off_t)max) {
+		int rc = too_large(fd, path, st.st_size, max, err);
+
 		close(fd);
-		return np_errf(err, -EFBIG, "%s: %lld bytes, expected at most "
-			       "%zu", path, (long long)st.st_size, max);
+		return rc;
 	}
 	if (fd >= 0) {
 		got = np_read_text(fd, (size_t)st.st_size, text);
@@ -78,7 +104,11 @@ int np_read_file(const char *path, size_t max, char **text, size_t *len,
 		return np_errf(err, (int)got, "%s: %s", path,
 			       strerror((int)-got));
 	*len = (size_t)got;
-	return 0;
+	if (!np_kind_check(*text, *len, NP_KIND_TEXT, path, err))
+		return 0;
+	free(*text);
+	*text = NULL;
+	return -EINVAL;
 }
 
 int np_write_all(int fd, const char *text, size_t len)

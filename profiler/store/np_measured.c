@@ -7,6 +7,7 @@
 
 #include "np_jmean.h"
 #include "np_level.h"
+#include "np_kind.h"
 #include "np_read.h"
 
 static const struct np_field name_fields[] = {
@@ -78,8 +79,10 @@ int np_measured_open(struct np_jat *in, const char *text, size_t len,
 	/* The format before its schema. */
 	const struct np_fields format = { head_fields, 1, 0 };
 	struct np_measured_set head = { .format = 0 };
-	int rc;
+	int rc = np_kind_check(text, len, NP_KIND_JSON, in->where, in->err);
 
+	if (rc)
+		return rc;
 	if (len > NP_MEASURED_MAX_BYTES)
 		return np_errf(in->err, -EFBIG, "%s: %zu bytes, expected at "
 			       "most %u", in->where, len,

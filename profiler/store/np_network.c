@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "np_jvalue.h"
+#include "np_kind.h"
 #include "np_read.h"
 
 void np_network_free(struct np_network *n)
@@ -308,8 +309,10 @@ int np_network_parse(const char *text, size_t len, const char *where,
 	struct np_jat in = { .where = where, .err = err };
 	struct np_network n = { 0 };
 	json_object *root = NULL;
-	int rc;
+	int rc = np_kind_check(text, len, NP_KIND_JSON, where, err);
 
+	if (rc)
+		return rc;
 	if (len > NP_NETWORK_MAX_BYTES || !np_jtext_within(text, len, &limits))
 		return np_errf(err, -EFBIG, "%s: expected at most %u bytes, "
 			       "%zu objects, %zu arrays and %zu commas", where,

@@ -11,6 +11,7 @@
  *
  * Comments are those of C++.  A dependency may stand before what it names.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 #include "np_array.h"
 #include "np_goal.h"
+#include "np_kind.h"
 #include "np_numbers.h"
 
 #define WORD 64 /* bytes of the longest word, and one */
@@ -135,6 +137,12 @@ static bool is_name(int c)
 	       (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+/* May c follow in the present word?  A number may have a point, to be named. */
+static bool is_more(const struct reader *r, int c)
+{
+	return is_name(c) || (c == '.' && isdigit((unsigned char)*r->word));
+}
+
 /* A name, a number, or a mark. */
 static void next(struct reader *r)
 {
@@ -145,7 +153,7 @@ static void next(struct reader *r)
 	while (c != EOF && r->len < WORD - 1) {
 		r->word[r->len++] = (char)c;
 		c = more ? getc_unlocked(r->f) : EOF;
-		more = is_name(c);
+		more = more && is_more(r, c);
 		if (!more) {
 			ungetc(c, r->f);
 			break;
@@ -200,12 +208,27 @@ static uint64_t next_number(struct reader *r, const char *what, uint64_t most)
 	return number(r, what, most, NULL);
 }
 
-/* A number, or -1 for any. */
-static uint32_t next_or_any(struct reader *r, const char *what, bool any)
+/* A rank, or -1 for any. */
+static uint32_t next_rank(struct reader *r, bool any)
 {
 	next(r);
 	return any && is(r, "-1") ? NP_ANY :
-	       (uint32_t)number(r, what, NP_ANY - 1, NULL);
+	       (uint32_t)number(r, "a rank", NP_ANY - 1, NULL);
+}
+
+/* A tag, or -1 for any. */
+static uint32_t next_tag(struct reader *r, bool any)
+{
+	uint32_t tag = NP_ANY;
+	uint64_t of_file;
+
+	next(r);
+	if (any && is(r, "-1"))
+		return tag;
+	of_file = number(r, "a tag", UINT64_MAX, NULL);
+	if (!r->rc)
+		r->rc = np_graph_tag(r->g, of_file, &tag, r->err);
+	return tag;
 }
 
 /* What may follow an operation, in any order; ends at another word. */
@@ -215,8 +238,7 @@ static void options(struct reader *r, struct np_graph_op *op)
 
 	for (next(r);; next(r))
 		if (message && is(r, "tag"))
-			op->tag = next_or_any(r, "a tag",
-					      op->kind == NP_OP_RECV);
+			op->tag = next_tag(r, op->kind == NP_OP_RECV);
 		else if (is(r, "cpu"))
 			op->cpu = (uint8_t)next_number(r, "a processor",
 						       UINT8_MAX);
@@ -236,14 +258,14 @@ static uint32_t operation(struct reader *r)
 	uint32_t index = 0;
 
 	if (is(r, "calc")) {
-		op.size = next_number(r, "a time in ns", NP_GRAPH_MAX_SIZE);
+		op.size = next_number(r, "a time in whole ns", NP_GRAPH_MAX_SIZE);
 	} else {
 		op.kind = is(r, "send") ? NP_OP_SEND : NP_OP_RECV;
 		next(r);
 		op.size = number(r, "a size in bytes, 8b", NP_GRAPH_MAX_SIZE,
 				 "b");
 		expect(r, op.kind == NP_OP_SEND ? "to" : "from");
-		op.peer = next_or_any(r, "a rank", op.kind == NP_OP_RECV);
+		op.peer = next_rank(r, op.kind == NP_OP_RECV);
 	}
 	options(r, &op);
 	if (!r->rc)
@@ -439,6 +461,17 @@ static int read_text(FILE *f, const char *name, struct np_graph **g,
 	return r.rc;
 }
 
+/* Of a pipe nothing is known before it is read. */
+static int check_kind(int fd, const char *name, struct np_err *err)
+{
+	char begin[NP_KIND_BYTES];
+	off_t at = lseek(fd, 0, SEEK_CUR);
+	ssize_t n = at < 0 ? 0 : pread(fd, begin, sizeof(begin), at);
+
+	return n > 0 ? np_kind_check(begin, (size_t)n, NP_KIND_GOAL, name,
+				     err) : 0;
+}
+
 /* The first byte tells them: what is binary begins with that of no text. */
 static int read_any(FILE *f, const char *name, struct np_graph **g,
 		    struct np_err *err)
@@ -455,10 +488,13 @@ static int read_any(FILE *f, const char *name, struct np_graph **g,
 int np_goal_read(int fd, const char *name, struct np_graph **out,
 		 struct np_err *err)
 {
-	int own = dup(fd), rc;
+	int rc = check_kind(fd, name, err);
+	int own = rc ? -1 : dup(fd);
 	FILE *f = own < 0 ? NULL : fdopen(own, "r");
 	struct np_graph *g = NULL;
 
+	if (rc)
+		return rc;
 	if (!f) {
 		rc = np_errf(err, -errno, "%s: %s", name, strerror(errno));
 		if (own >= 0)

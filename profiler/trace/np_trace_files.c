@@ -134,6 +134,11 @@ int np_trace_files_find(const char *path, struct np_trace_files *out,
 
 	if (stat(path, &st))
 		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
+	if (!S_ISDIR(st.st_mode)) {
+		rc = np_trace_check(path, err);
+		if (rc)
+			return rc;
+	}
 	if (S_ISDIR(st.st_mode)) {
 		rc = collect(path, NULL, &f, err);
 	} else {

@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "np_kind.h"
 #include "np_read.h"
+#include "np_text.h"
 #include "np_trace_reader.h"
 
 #define PIECE 65536 /* read at a time */
+#define COMMENTS 4096 /* bytes at the beginning of a text, at most */
 
 /* Regular files only; *got: so many bytes of the header are there. */
 static int open_file(const char *path, FILE **out, struct np_trace_header *h,
@@ -20,7 +23,7 @@ static int open_file(const char *path, FILE **out, struct np_trace_header *h,
 
 	if (fd < 0)
 		return np_errf(err, fd, "%s: %s", path, fd == -EINVAL ?
-			       "expected a regular file" : strerror(-fd));
+			       np_read_irregular(&st) : strerror(-fd));
 	*out = fdopen(fd, "r");
 	if (!*out) {
 		close(fd);
@@ -73,6 +76,11 @@ int np_trace_open(const char *path, uint32_t rank, uint32_t size,
 
 	if (rc)
 		return rc;
+	rc = np_kind_check((const char *)&h, got, NP_KIND_TRACE, path, err);
+	if (rc) {
+		fclose(f);
+		return rc;
+	}
 	form = is_binary(&h, got) ? &np_trace_binary : &np_trace_text;
 	r = calloc(1, form->bytes);
 	if (!r) {
@@ -128,18 +136,64 @@ bool np_trace_is_whole(const struct np_trace_reader *r)
 	return r->whole;
 }
 
+/* Does what follows its comments begin as the text of liballprof does? */
+static bool is_text(FILE *f)
+{
+	char begin[COMMENTS + 1];
+	const char *at = begin;
+
+	rewind(f);
+	begin[fread(begin, 1, COMMENTS, f)] = '\0';
+	while (*at == '#') {
+		at += strcspn(at, "\n");
+		at += *at == '\n';
+	}
+	return !strncmp(at, "MPI_", 4);
+}
+
 bool np_trace_is(const char *path)
 {
 	struct np_trace_header h;
 	size_t got;
+	bool is;
 	FILE *f;
 
 	if (open_file(path, &f, &h, &got, NULL))
 		return false;
+	is = is_binary(&h, got) || is_text(f);
 	fclose(f);
-	return is_binary(&h, got) ||
-	       (got >= sizeof(h.magic) &&
-		(!memcmp(h.magic, "MPI_", 4) || h.magic[0] == '#'));
+	return is;
+}
+
+int np_trace_check(const char *path, struct np_err *err)
+{
+	struct np_trace_header h;
+	size_t got;
+	FILE *f;
+	int rc = open_file(path, &f, &h, &got, err);
+
+	if (rc)
+		return rc;
+	fclose(f);
+	return np_kind_check((const char *)&h, got, NP_KIND_TRACE, path, err);
+}
+
+int np_trace_program(const char *path, char *out, struct np_err *err)
+{
+	struct np_trace_header h;
+	size_t got;
+	FILE *f;
+	int rc = open_file(path, &f, &h, &got, err);
+
+	if (rc)
+		return rc;
+	fclose(f);
+	*out = '\0';
+	if (is_binary(&h, got) && got == sizeof(h))
+		snprintf(out, NP_TRACE_NAME, "%.*s", NP_TRACE_NAME - 1,
+			 h.program);
+	np_text_plain(out);
+	return 0;
 }
 
 int np_trace_size(const char *path, uint32_t *size, struct np_err *err)

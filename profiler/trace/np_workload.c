@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "np_array.h"
+#include "np_kind.h"
 #include "np_read.h"
 #include "np_words.h"
 
@@ -456,6 +457,7 @@ int np_workload_parse(const char *text, size_t len, const char *source,
 	if (!r)
 		return np_errf(err, -ENOMEM, "%s: out of memory", source);
 	np_words_open(&r->w, text, len, source, err);
+	r->w.rc = np_kind_check(text, len, NP_KIND_WORDS, source, err);
 	r->bytes = BYTES;
 	rc = parse(r);
 	if (rc)

@@ -31,7 +31,7 @@ static const struct {
 	{ "truncated in an operation", "num_ranks 1\nrank 0 {\nl1: send 8b",
 	  ":3: rank 0: the file ends, expected \"to\"" },
 	{ "a negative time", "num_ranks 1\nrank 0 {\ncalc -5 }",
-	  ":3: rank 0: -5, expected a time in ns of 0 to" },
+	  ":3: rank 0: -5, expected a time in whole ns of 0 to" },
 	{ "a negative size", "num_ranks 1\nrank 0 { send -8b to 0 }",
 	  ":2: rank 0: -8b, expected a size in bytes" },
 	{ "a size that overflows", "num_ranks 1\nrank 0 {\n"
@@ -39,8 +39,20 @@ static const struct {
 	  "99999999999999999999b, expected a size in bytes, 8b of 0 to" },
 	{ "a size without unit", "num_ranks 1\nrank 0 { send 8 to 0 }",
 	  "\"to\", expected \"b\"" },
+	{ "a time of parts of ns", "num_ranks 1\nrank 0 { l1: calc 7.5\n}",
+	  "\"7.5\", expected a time in whole ns" },
+	{ "a tag beyond", "num_ranks 1\n"
+	  "rank 0 { send 8b to 0 tag 18446744073709551616 }",
+	  "18446744073709551616, expected a tag of 0 to 18446744073709551615" },
+	{ "unmatched, with a large tag", "num_ranks 2\nrank 0 {\n"
+	  " send 8b to 1 tag 1002003004005\n}\nrank 1 {}", "some.goal:3: "
+	  "rank 0, send of 8 bytes to 1 with tag 1002003004005 meets no "
+	  "receive" },
+	{ "tags equal in their lower 32 bits do not meet", "num_ranks 2\n"
+	  "rank 0 {\n send 8b to 1 tag 4294967297\n}\n"
+	  "rank 1 { recv 8b from 0 tag 1 }", "meets no" },
 	{ "a size that is none", "num_ranks 1\nrank 0 { calc x }",
-	  "\"x\", expected a time in ns" },
+	  "\"x\", expected a time in whole ns" },
 	{ "a send to any", "num_ranks 1\nrank 0 { send 8b to -1 }",
 	  "-1, expected a rank of 0 to" },
 	{ "a send with any tag", "num_ranks 1\nrank 0 { send 8b to 0 tag -1 }",
@@ -125,6 +137,17 @@ static const struct {
 	  "l2: recv 1b from 0 cpu 255 tag 3 l3: calc 4 cpu 1 }",
 	  "num_ranks 1\n\nrank 0 {\nl1: send 1b to 0 tag 3 cpu 1 nic 2\n"
 	  "l2: recv 1b from 0 tag 3 cpu 255\nl3: calc 4 cpu 1\n}\n" },
+	{ "tags of up to 64 bits, as generators for NCCL have",
+	  "num_ranks 2 rank 0 { send 8b to 1 tag 1002003004005\n"
+	  "send 7b to 1 tag 18446744073709551615 send 6b to 1 tag 4294967295 }"
+	  "\nrank 1 { recv 6b from 0 tag 4294967295\n"
+	  "recv 7b from 0 tag 18446744073709551615 recv 8b from 0 tag -1 }",
+	  "num_ranks 2\n\nrank 0 {\nl1: send 8b to 1 tag 1002003004005\n"
+	  "l2: send 7b to 1 tag 18446744073709551615\n"
+	  "l3: send 6b to 1 tag 4294967295\n}\n\nrank 1 {\n"
+	  "l1: recv 6b from 0 tag 4294967295\n"
+	  "l2: recv 7b from 0 tag 18446744073709551615\n"
+	  "l3: recv 8b from 0 tag 1002003004005\n}\n" },
 	{ "any sender and tag become those that they met",
 	  "num_ranks 2 rank 0 { recv 8b from -1 tag -1 }\n"
 	  "rank 1 { send 8b to 0 tag 9 }",

@@ -1,0 +1,99 @@
+/* Files that are of another kind than what a reader expects. */
+#include "t.h"
+#include "np_kind.h"
+#include "np_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define T(text) text, sizeof(text) - 1
+
+static const struct {
+	const char *name, *text;
+	size_t len;
+	enum np_kind expected;
+	const char *says; /* NULL: it may be that */
+} rows[] = {
+	{ "a byte-order mark before GOAL", T("\xef\xbb\xbfnum_ranks 1\n"),
+	  NP_KIND_GOAL, "x:1: begins with a byte-order mark (UTF-8), expected "
+	  "text in UTF-8 without one" },
+	{ "a byte-order mark before JSON", T("\xef\xbb\xbf{}"), NP_KIND_JSON,
+	  "x:1: begins with a byte-order mark (UTF-8)" },
+	{ "UTF-16", T("\xff\xfen\0u\0m\0"), NP_KIND_GOAL,
+	  "x:1: begins with a byte-order mark (UTF-16)" },
+	{ "GOAL for mpiP", T("num_ranks 1\nrank 0 {}\n"), NP_KIND_MPIP,
+	  "x:1: expected a report of mpiP, got an execution graph in GOAL" },
+	{ "mpiP for GOAL", T("@ mpiP\n@ Command : a\n"), NP_KIND_GOAL,
+	  "x:1: expected an execution graph in GOAL, got a report of mpiP" },
+	{ "binary GOAL for mpiP", T("\x7f\x10\0\0\0\0\0\0\1\0\0\0"),
+	  NP_KIND_MPIP, "x:1: expected a report of mpiP, got an execution "
+	  "graph in binary GOAL" },
+	{ "JSON for a scheme", T("{\"format\": 1}"), NP_KIND_WORDS,
+	  "x:1: expected lines of words, got JSON" },
+	{ "a program", T("\x7f" "ELF\2\1\1"), NP_KIND_GOAL,
+	  "x:1: expected an execution graph in GOAL, got a "
+	  "program or library (ELF)" },
+	{ "gzip", T("\x1f\x8b\x08\0"), NP_KIND_MPIP, "x:1: expected a report of "
+	  "mpiP, got gzip data" },
+	{ "a page of the web", T("<html>"), NP_KIND_JSON, "x:1: expected JSON, got XML or HTML" },
+	{ "GOAL in text", T("num_ranks 1\n"), NP_KIND_GOAL, NULL },
+	{ "GOAL in binary", T("\x7f\x10\0\0\0\0\0\0"), NP_KIND_GOAL, NULL },
+	{ "any text", T("num_ranks 1\n"), NP_KIND_TEXT, NULL },
+	{ "a comment", T("# one\n"), NP_KIND_WORDS, NULL },
+	{ "less than a kind has", T("@ m"), NP_KIND_GOAL, NULL },
+	{ "nothing", T(""), NP_KIND_MPIP, NULL },
+};
+
+static void test_kinds(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_err err = NP_ERR_INIT;
+		/* Of just that size, so that what reads on is seen. */
+		char *copy = malloc(rows[i].len ? rows[i].len : 1);
+		int rc;
+
+		memcpy(copy, rows[i].text, rows[i].len);
+		rc = np_kind_check(copy, rows[i].len, rows[i].expected, "x",
+				   &err);
+		T_ROW(rows[i].name, rc == (rows[i].says ? -EINVAL : 0));
+		T_ROW(rows[i].name, !strncmp(err.text, rows[i].says ?
+					     rows[i].says : "", rows[i].says ?
+					     strlen(rows[i].says) : 1));
+		free(copy);
+	}
+}
+
+/* What np_read_file() of a file of this text says. */
+static void test_files(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	char path[512], fifo[512], *text = NULL;
+	size_t len;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/kind", t_tmpdir());
+	f = fopen(path, "w");
+	T_CHECK(f && fputs("\x7f" "ELF and more", f) >= 0 && !fclose(f));
+	T_CHECK(np_read_file(path, 4096, &text, &len, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "a program or library (ELF)"));
+	T_CHECK(np_read_file(path, 2, &text, &len, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "a program or library (ELF)"));
+	T_CHECK(np_read_file(t_tmpdir(), 2, &text, &len, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "a directory, not a regular file"));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", t_tmpdir());
+	T_CHECK(!mkfifo(fifo, 0600));
+	T_CHECK(np_read_file(fifo, 2, &text, &len, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "a FIFO, not a regular file"));
+	T_CHECK(!unlink(fifo) && !unlink(path) && !text);
+}
+
+static const struct t_case cases[] = {
+	{ "what is of another kind is named", test_kinds },
+	{ "files that are no text are named as what they are", test_files },
+	{ NULL, NULL },
+};
+T_SUITE(kind, cases)
