@@ -1,6 +1,7 @@
 /* netprof scale: what runs of several sizes are made of, from reports. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,27 @@ static int answer(struct cli_scale *s, const struct room *room)
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }
 
+/* What they have in common is of one program, or it is nothing. */
+static void warn_of_mixture(const struct cli_scale *s)
+{
+	const struct cli_scale_run *first = NULL;
+
+	for (size_t i = 0; i < s->n_runs; i++) {
+		const struct cli_scale_run *r = &s->run[i];
+
+		if (!*r->report.program)
+			continue;
+		if (first && strcmp(first->report.program, r->report.program)) {
+			fprintf(stderr, "netprof: warning: runs of different "
+				"programs, taken as one: %s of %s, %s of %s\n",
+				first->report.program, first->path,
+				r->report.program, r->path);
+			return;
+		}
+		first = r;
+	}
+}
+
 static int work(struct cli_scale *s, char **paths, const struct room *room)
 {
 	int rc = CLI_DONE;
@@ -201,6 +223,7 @@ static int work(struct cli_scale *s, char **paths, const struct room *room)
 		rc = load(paths[i], s, &s->run[i]);
 	if (rc)
 		return rc;
+	warn_of_mixture(s);
 	qsort(s->run, s->n_runs, sizeof(*s->run), by_processes);
 	return answer(s, room);
 }

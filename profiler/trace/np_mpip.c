@@ -8,12 +8,14 @@
  */
 #include "np_mpip.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_kind.h"
 #include "np_read.h"
 #include "np_text.h"
 
@@ -106,17 +108,64 @@ static void keep(const char *word, char out[NP_MPIP_NAME])
 	np_text_plain(out);
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* mpiP calls its report PROGRAM.TASKS.PID.N.mpiP. */
+static bool names_report(const struct state *s, const char *program)
+{
+	const char *report = base_name(s->where);
+	size_t len = strlen(program);
+
+	return len && !strncmp(report, program, len) && report[len] == '.' &&
+	       isdigit((unsigned char)report[len + 1]);
+}
+
+/* May a path with blanks go on with this word, and end there? */
+static bool ends_path(const char *word)
+{
+	const char *base = base_name(word);
+
+	return *word != '/' && *word != '.' && base != word && *base &&
+	       (strstr(word, "/./") || !strchr(base, '.'));
+}
+
+/*
+ * The command is printed with blanks between its arguments, and its first one
+ * may have some itself, in directories: the words from 3 on.  The name of the
+ * report tells where it ends; else it ends with the last word before options
+ * that goes on as a path does, "DIRECTORY/PROGRAM".  Arguments as in/mesh.dat
+ * have a dot in their names and do not.
+ */
+static void take_program(struct state *s)
+{
+	const char *program = base_name(s->word[3]);
+
+	for (size_t i = 4; !names_report(s, program) &&
+	     strchr(s->word[3], '/') && i < s->n; i++) {
+		const char *word = s->word[i];
+
+		if (names_report(s, base_name(word)) || ends_path(word))
+			program = base_name(word);
+		else if (!isalpha((unsigned char)*word) ||
+			 strpbrk(word, "=/"))
+			break;
+	}
+	keep(program, s->out->program);
+}
+
 /* "@ mpiP", "@ Version : 3.5.0", "@ MPI Task Assignment : 0 host" */
 static int take_header(struct state *s)
 {
 	if (!is(s, 0, "@"))
 		return 0;
 	s->is_report |= is(s, 1, "mpiP") || is(s, 1, "mpiP:");
-	if (s->n >= 4 && is(s, 1, "Command")) {
-		const char *slash = strrchr(s->word[3], '/');
-
-		keep(slash ? slash + 1 : s->word[3], s->out->program);
-	}
+	if (s->n >= 4 && is(s, 1, "Command"))
+		take_program(s);
 	if (s->n >= 4 && is(s, 1, "Version")) {
 		keep(s->word[3], s->out->version);
 		if (strncmp(s->out->version, "3.", 2))
@@ -317,7 +366,9 @@ int np_mpip_parse(const char *text, size_t len, const char *where,
 	if (len > NP_MPIP_MAX_BYTES)
 		return np_errf(err, -EFBIG, "%s: %zu bytes, expected at most "
 			       "%u", where, len, NP_MPIP_MAX_BYTES);
-	rc = read_lines(&s, text, len);
+	rc = np_kind_check(text, len, NP_KIND_MPIP, where, err);
+	if (!rc)
+		rc = read_lines(&s, text, len);
 	if (!rc)
 		rc = check(&s);
 	free(s.task);

@@ -56,7 +56,7 @@ int np_mpip_parse(const char *text, size_t len, const char *where,
 
 /*
  * The same of a trace, as np_trace.h finds it: a run needs only one of
- * both.  It has neither version nor program.  Returns 0 or -errno with err, as
+ * both.  It has no version, and a program if libnetprof-mpi wrote it.  Returns 0 or -errno with err, as
  * np_trace.h and np_trace_read.h say.
  */
 int np_mpip_trace(const char *path, struct np_mpip *out, struct np_err *err);

@@ -54,6 +54,11 @@ static int take_comm(struct text *t, const struct np_line_args *a,
 	size_t known = t->comms.n;
 
 	t->mpich |= a->handle == MPICH_WORLD;
+	/* The first communicator of a program is that of all. */
+	if (!all && !known && a->comm_size == t->r.size)
+		return np_trace_wrong(&t->r, "the file says rank %lld where "
+				      "%u is expected", (long long)a->comm_rank,
+				      t->r.rank);
 	if (!all && a->comm_size != 1)
 		return np_trace_wrong(&t->r, "rank %lld of %lld in "
 				      "communicator %llu: liballprof tells "

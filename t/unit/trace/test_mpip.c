@@ -56,6 +56,47 @@ static void test_whole(void)
 	T_CHECK(m.messages == 300 && m.bytes == 206800);
 }
 
+static const struct {
+	const char *name, *command, *report, *program;
+} commands[] = {
+	{ "without a directory", "lmp -in a/b.in", "r", "lmp" },
+	{ "a blank in a directory before ./", "/home/user/run dir/./solver -o",
+	  "k2.4.mpiP", "solver" },
+	{ "a blank in a directory", "/home/me/run dir/solver --opt \"a b\"",
+	  "r", "solver" },
+	{ "several blanks", "/home/my last run/bin/solver --in a/b", "r",
+	  "solver" },
+	{ "two programs below one such directory are two",
+	  "/home/me/run dir/other", "r", "other" },
+	{ "an input file", "/opt/bin/solver in/mesh.dat", "r", "solver" },
+	{ "an absolute argument", "/opt/bin/solver /tmp/mesh", "r", "solver" },
+	{ "a number before an argument", "/opt/bin/solver 100 out/a", "r",
+	  "solver" },
+	{ "a directory as an argument", "/opt/bin/solver data/", "r",
+	  "solver" },
+	{ "the report has the program's name",
+	  "/opt/bin/solver cases/first", "/d/solver.4.181196.1.mpiP",
+	  "solver" },
+	{ "the report has it behind a blank", "/opt/a b/the.solver out/x",
+	  "the.solver.4.17.1.mpiP", "the.solver" },
+};
+
+static void test_commands(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(commands); i++) {
+		struct np_mpip m = { .n_tasks = 0 };
+		char text[4096];
+
+		snprintf(text, sizeof(text), "@ mpiP\n@ Command : %s \n%s",
+			 commands[i].command, TASKS TIMES ROWS SUM SENT COUNTS
+			 END);
+		T_CHECK(!np_mpip_parse(text, strlen(text), commands[i].report,
+				       &m, NULL));
+		T_ROW(commands[i].name, !strcmp(m.program,
+						commands[i].program));
+	}
+}
+
 static void test_sample(void)
 {
 	struct np_mpip m;
@@ -286,6 +327,7 @@ static void test_notes_have_words(void)
 
 static const struct t_case cases[] = {
 	{ "times and messages are read", test_whole },
+	{ "the program is found in its command", test_commands },
 	{ "a report as mpiP lays it out is read", test_sample },
 	{ "a report that mpiP wrote is read", test_real },
 	{ "what is odd is taken, with a note", test_taken },
