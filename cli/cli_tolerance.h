@@ -15,13 +15,14 @@
 struct cli_tolerance_ask {
 	struct np_loggps net;
 	double up_to_ns; /* added latency; NAN: as far as the zones go */
-	double gap_ns;	 /* of --gap, which goes into net; NAN: not said */
+	/* Of --latency and --gap, which go into net; NAN: not said. */
+	double latency_ns, gap_ns;
 	bool critical;
 	bool serial, shared_links; /* np_tolerance_opt's one_cpu, one_link */
 	const char *where; /* the topology's name; NULL: all ranks are alike */
 	struct np_topology *topology;
-	double wire_ns, switch_ns;
-	uint32_t per_node; /* ranks */
+	double wire_ns, switch_ns; /* NAN: not said, until all is read */
+	uint32_t per_node; /* ranks; 0: the same */
 	struct np_choices choices; /* of a trace's collectives */
 	uint32_t trials;   /* of other placements; 0: as they are */
 };

@@ -12,6 +12,8 @@
 
 #define PER_NODE_MAX 65536
 #define TRIALS_MAX 1000000000
+#define WIRE_NS 274
+#define SWITCH_NS 108
 
 static int take_rendezvous(char *text, void *ask, struct np_err *err)
 {
@@ -45,7 +47,7 @@ static int read_topology(struct cli_tolerance_ask *ask)
 	NP_OPTION_NS, AT(member), .max = NP_LOGGPS_MAX
 
 static const struct np_option options[] = {
-	{ "latency", NS(net.L_ns), .letter = 'L' },
+	{ "latency", NS(latency_ns), .letter = 'L' },
 	{ "overhead", NS(net.o_ns), .letter = 'o' },
 	{ "per-byte", NS(net.G_ns), .letter = 'G' },
 	{ "rendezvous", NP_OPTION_TAKE, .take = take_rendezvous, .letter = 'S' },
@@ -65,17 +67,54 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
+/* An option that would be ignored is refused. */
+static int check_together(const struct cli_cmd *cmd,
+			  const struct cli_tolerance_ask *ask,
+			  const struct cli_options *o)
+{
+	const struct {
+		const char *option;
+		bool given;
+	} of_topology[] = {
+		{ "--wire", !isnan(ask->wire_ns) },
+		{ "--switch", !isnan(ask->switch_ns) },
+		{ "--ranks-per-node", ask->per_node != 0 },
+		{ "--place", ask->trials != 0 },
+	};
+
+	for (size_t i = 0; !ask->where && i < NP_ARRAY_SIZE(of_topology); i++)
+		if (of_topology[i].given)
+			return cli_usage(cmd, "%s has no effect without "
+					 "--topology", of_topology[i].option);
+	if (ask->where && !isnan(ask->latency_ns))
+		return cli_usage(cmd, "--latency has no effect with "
+				 "--topology; expected --wire and --switch");
+	if (ask->critical && o->plot)
+		return cli_usage(cmd, "--critical has no effect with --plot");
+	return -1;
+}
+
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct cli_tolerance_ask *ask, struct cli_options *o)
 {
 	int rc = cli_options_parse(self, argc, argv, ask, o);
 
-	if (rc < 0 && ask->trials && !ask->where)
-		return cli_usage(self, "--place: expected --topology, too");
+	if (rc < 0)
+		rc = check_together(self, ask, o);
+	if (rc >= 0)
+		return rc;
 	if (!isnan(ask->gap_ns)) {
 		ask->serial = true;
 		ask->net.g_ns = ask->gap_ns;
 	}
+	if (!isnan(ask->latency_ns))
+		ask->net.L_ns = ask->latency_ns;
+	if (isnan(ask->wire_ns))
+		ask->wire_ns = WIRE_NS;
+	if (isnan(ask->switch_ns))
+		ask->switch_ns = SWITCH_NS;
+	if (!ask->per_node)
+		ask->per_node = 1;
 	return rc;
 }
 
@@ -99,8 +138,8 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_tolerance_ask ask = {
 		.net = CLI_TOLERANCE_NET,
-		.up_to_ns = NAN, .gap_ns = NAN, .wire_ns = 274, .switch_ns = 108,
-		.per_node = 1,
+		.up_to_ns = NAN, .latency_ns = NAN, .gap_ns = NAN,
+		.wire_ns = NAN, .switch_ns = NAN,
 	};
 	struct cli_tolerance *t;
 	struct cli_options o;
@@ -136,7 +175,7 @@ const struct cli_cmd cmd_tolerance = {
 "runs as the latency, the overhead and the bandwidth of the network\n"
 "change, and how far each may go until the run takes 1, 2 and 5 % longer.\n\n"
 "What is not given is as netprof loggps measured it, or else:\n\n"
-"  -L, --latency=TIME     of a message, 3us\n"
+"  -L, --latency=TIME     of a message, 3us; not with --topology\n"
 "  -o, --overhead=TIME    processor time of each message on both sides, 0ns\n"
 "  -G, --per-byte=TIME    0.1ns, which is 10 GB/s\n"
 "  -S, --rendezvous=BYTES larger messages wait for their receiver; never\n"
@@ -148,9 +187,10 @@ const struct cli_cmd cmd_tolerance = {
 "                         fat-tree:K, dragonfly:GxAxP, torus:XxYx... or a\n"
 "                         topology.conf\n"
 "  --wire=TIME, --switch=TIME\n"
-"                         274ns and 108ns\n"
-"  --ranks-per-node=N     1, in order\n"
-"  --place=N              look for a better placement of ranks, in N trials\n"
+"                         with --topology alone: 274ns and 108ns\n"
+"  --ranks-per-node=N     the same: 1, in order\n"
+"  --place=N              the same: look for a better placement of ranks, in\n"
+"                         N trials\n"
 "  --up-to=TIME           how much latency to add\n"
 "  --critical             also where the critical path changes\n"
 "  --collective=NAME[:BYTES]=ALGORITHM  of a trace, as for trace\n"
