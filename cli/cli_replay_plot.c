@@ -68,7 +68,7 @@ int cli_replay_plot(const struct cli_replay *r, const char *path)
 {
 	struct np_figure *f = np_figure_new(r->n > 1 ? "Played together" :
 						       "Played alone");
-	char latency[CLI_NUMBER];
+	char latency[CLI_NUMBER], rate[CLI_NUMBER];
 	uint32_t most = 0;
 	double end = 0;
 
@@ -85,10 +85,10 @@ int cli_replay_plot(const struct cli_replay *r, const char *path)
 		most = r->p[k].n_tasks > most ? r->p[k].n_tasks : most;
 	}
 	if (f)
-		np_figure_caption(f, "Model %s, links of %.4g MB/s and %s; n = "
+		np_figure_caption(f, "Model %s, links of %s and %s; n = "
 				  "%zu program%s, the first run of each%s.",
 				  r->net.model[0]->name,
-				  r->play.bytes_per_sec / 1e6,
+				  cli_setting_rate(r->play.bytes_per_sec, rate),
 				  cli_setting_sec(r->play.latency_sec, latency),
 				  r->n, r->n == 1 ? "" : "s", most > TASKS ?
 				  "; of more than 48 tasks the first" : "");

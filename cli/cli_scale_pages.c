@@ -80,14 +80,14 @@ static const char *size_of(double bytes, char buf[CLI_NUMBER])
 
 static void say_what(const struct cli_scale *s)
 {
-	char latency[CLI_NUMBER];
+	char latency[CLI_NUMBER], rate[CLI_NUMBER];
 	const struct cli_scale_run *first = &s->run[0];
 
-	cli_say(CLI_PLAIN, 0, "%s: %zu report%s; link of %.4g MB/s and %s%s; "
+	cli_say(CLI_PLAIN, 0, "%s: %zu report%s; link of %s and %s%s; "
 		"variant %s.",
 		*first->report.program ? first->report.program : first->path,
 		s->n_runs, s->n_runs == 1 ? "" : "s",
-		s->link.bytes_per_sec / 1e6,
+		cli_setting_rate(s->link.bytes_per_sec, rate),
 		cli_setting_sec(s->link.latency_sec, latency),
 		s->bandwidth_given && s->latency_given ? "" :
 		" (taken where --bandwidth or --latency does not say)",

@@ -59,7 +59,7 @@ int cli_scale_plot(const struct cli_scale *s, const char *path)
 					    first->path);
 	struct np_panel *p = f ? np_figure_panel(f, "Where the time goes") :
 				 NULL;
-	char name[CLI_NUMBER], latency[CLI_NUMBER];
+	char name[CLI_NUMBER], latency[CLI_NUMBER], rate[CLI_NUMBER];
 
 	if (!p)
 		return cli_figure_save(f, path);
@@ -76,9 +76,9 @@ int cli_scale_plot(const struct cli_scale *s, const char *path)
 		add_part(f, p, s, part);
 	if (s->n_at)
 		add_walls(f, p, s);
-	np_figure_caption(f, "n = %zu runs; link of %.4g MB/s and "
+	np_figure_caption(f, "n = %zu runs; link of %s and "
 			  "%s; variant %s.%s", s->n_runs,
-			  s->link.bytes_per_sec / 1e6,
+			  cli_setting_rate(s->link.bytes_per_sec, rate),
 			  cli_setting_sec(s->link.latency_sec, latency),
 			  s->variant == NP_FOUR_CONSISTENT ? "consistent" :
 							     "published",

@@ -72,7 +72,8 @@ static void number(double v, int digits, const char *unit)
 	char text[CLI_NUMBER] = "-";
 
 	if (!isnan(v))
-		snprintf(text, sizeof(text), "%.*f%s", digits, v, unit);
+		snprintf(text, sizeof(text), v < 1e6 ? "%.*f%s" : "%.*g%s",
+			 digits, v, unit);
 	cli_right(stdout, text, NUMBER);
 }
 

@@ -129,6 +129,31 @@ const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER])
 	return buf;
 }
 
+/* So many digits, in the unit in which there is no exponent. */
+static const char *rate(double v, int digits, char buf[CLI_NUMBER])
+{
+	static const char *const unit[] = { "B/s", "kB/s", "MB/s", "GB/s",
+					    "TB/s", "PB/s" };
+	size_t i = 0;
+
+	while (i + 1 < NP_ARRAY_SIZE(unit) && v >= 999.5) {
+		v /= 1000;
+		i++;
+	}
+	snprintf(buf, CLI_NUMBER, "%.*g %s", digits, v, unit[i]);
+	return buf;
+}
+
+const char *cli_rate(double bytes_per_sec, char buf[CLI_NUMBER])
+{
+	return rate(bytes_per_sec, 3, buf);
+}
+
+const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER])
+{
+	return rate(bytes_per_sec, 4, buf);
+}
+
 const char *cli_percent(double share, char buf[CLI_NUMBER])
 {
 	double p = 100 * share;

@@ -16,6 +16,10 @@ const char *cli_sec(double sec, char buf[CLI_NUMBER]);
 const char *cli_setting_sec(double sec, char buf[CLI_NUMBER]);
 /* "1 KiB", "8.7 MiB", "31 MiB", "100 B" */
 const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER]);
+/* "10 GB/s", "593 MB/s" of bytes per second: three digits. */
+const char *cli_rate(double bytes_per_sec, char buf[CLI_NUMBER]);
+/* Four, for what somebody chose. */
+const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER]);
 /* "61 %", "0.12 %", "<0.01 %" of a share 0 .. 1 */
 const char *cli_percent(double share, char buf[CLI_NUMBER]);
 /* "+41 %" of a change -1 .. */

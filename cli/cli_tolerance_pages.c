@@ -35,9 +35,7 @@ static const char *rate(double G, char buf[CLI_NUMBER])
 		return "no limit";
 	if (!isfinite(G))
 		return "none";
-	snprintf(buf, CLI_NUMBER, G < 1 ? "%.3g GB/s" : "%.3g MB/s",
-		 G < 1 ? 1 / G : 1e3 / G);
-	return buf;
+	return cli_rate(1e9 / G, buf);
 }
 
 static const char *plural(size_t n)
@@ -183,8 +181,10 @@ static void say_points(const struct cli_tolerance *t,
 
 		cli_left(stdout, time_of(p->added_ns, buf), 11);
 		cli_right_sec(1e-9 * p->run.ns, 12);
-		printf("%8.1f %%  ", t->ns > 0 ? 100 * (p->run.ns / t->ns - 1) :
-						0);
+		if (t->ns > 0)
+			printf("%8.1f %%  ", 100 * (p->run.ns / t->ns - 1));
+		else
+			printf("%8s    ", "-"); /* no share of nothing */
 		printf("%s%-6s%s", cli_colour(colour[n]),
 		       zone(t, p->added_ns, buf), cli_colour(CLI_PLAIN));
 		printf("%10.0f", p->run.right);
@@ -208,7 +208,8 @@ static void say_critical(const struct cli_tolerance *t,
 	cli_head("%-16s%12s", "Changes at",
 		 ask->topology ? "wires" : "messages");
 	for (size_t i = 0; i < t->n_critical && i < CRITICAL_MAX; i++) {
-		cli_left(stdout, cli_sec(1e-9 * t->critical[i].x, buf), 16);
+		cli_left(stdout, added(t->critical[i].x,
+				       t->of[NP_LOGGPS_L].base, buf), 16);
 		printf("%12.0f\n", t->critical[i].slope);
 	}
 	if (t->n_critical > CRITICAL_MAX)

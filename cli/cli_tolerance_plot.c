@@ -45,8 +45,8 @@ static void add_program(struct np_figure *f, const struct cli_tolerance *t,
 	s = np_figure_shape(f, p, NP_SHAPE_LINE, 0, NULL);
 	for (int i = 0; i < TOLERANCE_POINTS; i++)
 		np_figure_add(f, s, 1e-3 * t->point[i].added_ns,
-			      100 * (t->point[i].run.ns / t->ns - 1), NAN,
-			      NAN);
+			      t->ns > 0 ? 100 * (t->point[i].run.ns / t->ns - 1)
+					: NAN, NAN, NAN);
 }
 
 int cli_tolerance_plot(const struct cli_tolerance *t, size_t n,

@@ -204,10 +204,12 @@ static void say(const char *symbol, const char *name,
 
 static void say_bytes(const struct np_loggps_value *v)
 {
-	printf("%s%-3s%s%-22s%6.3g ns   %.3g to %.3g ns;  %.3g MB/s\n",
+	char rate[CLI_NUMBER];
+
+	printf("%s%-3s%s%-22s%6.3g ns   %.3g to %.3g ns;  %s\n",
 	       cli_colour(CLI_BOLD), "G", cli_colour(CLI_PLAIN),
 	       "time per byte", 1e9 * v->value, 1e9 * v->low, 1e9 * v->high,
-	       1e-6 / v->value);
+	       cli_rate(1 / v->value, rate));
 }
 
 static void say_rendezvous(const struct np_loggps_fit *f)

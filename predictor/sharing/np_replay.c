@@ -192,7 +192,7 @@ static void note_message(struct play *p, size_t send,
 	double penalty = alone > 0 ? fmax(took / alone, 1) : 1;
 
 	if (s) {
-		s->penalty = (float)penalty;
+		s->penalty = penalty;
 		s->conflicts = end->conflicts;
 	}
 	if (t) {

@@ -95,7 +95,7 @@ struct np_replay_task {
 /* Of one operation, its first time. */
 struct np_replay_span {
 	double start_sec, end_sec;
-	float penalty; /* of a send's message; 0: none */
+	double penalty; /* of a send's message; 0: none */
 	uint32_t conflicts;
 };
 

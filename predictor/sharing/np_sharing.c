@@ -9,6 +9,8 @@
 #include "np_ports.h"
 #include "np_sharing_impl.h"
 
+#define MOST 1e6 /* of a parameter: penalties stay finite */
+
 const struct np_sharing_model *np_sharing_find(const char *name,
 					       struct np_err *err)
 {
@@ -54,10 +56,12 @@ int np_sharing_check(const struct np_sharing_param *p, struct np_err *err)
 		double v = *np_sharing_value(&own, m);
 
 		if (m->below_one ? !(v >= 0 && v < 1) :
-				   !(v > 0 && (isfinite(v) || !*m->model)))
+				   !(v > 0 && (v <= MOST || !*m->model)))
 			return np_errf(err, -EINVAL, "%s is %g, expected %s",
 				       m->name, v, m->below_one ?
-				       "0 to less than 1" : "more than 0");
+				       "0 to less than 1" : *m->model ?
+				       "more than 0, at most 1000000" :
+				       "more than 0");
 	}
 	return 0;
 }

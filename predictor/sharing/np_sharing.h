@@ -38,6 +38,7 @@ struct np_comm {
 struct np_sharing_param {
 	double beta, gamma_out, gamma_in; /* gige: > 0, [0, 1), [0, 1) */
 	double ib_in, ib_out, ib_many;	  /* infiniband: be, bs, gs: > 0 */
+	/* What has to be > 0 is at most 1e6 in these. */
 	/*
 	 * What the switch carries, in transfers alone; INFINITY: all that
 	 * its ports do.  If the rates of all exceed it, the fastest are cut to

@@ -207,6 +207,8 @@ static int get_moments(const struct np_jat *in, json_object *j,
 
 	if (!rc)
 		rc = real(in, j, "mean_sec", 0, TIME_MAX, &m->mean);
+	if (!rc && m->mean == 0)
+		rc = np_jat_refuse(in, "mean_sec", "more than 0, not 0");
 	if (!rc)
 		rc = real(in, j, "min_sec", 0, m->mean, &m->min);
 	m->max = m->mean; /* nothing better is known */

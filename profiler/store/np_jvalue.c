@@ -58,9 +58,15 @@ int np_jat_refuse(const struct np_jat *at, const char *key,
 int np_jat_range(const struct np_jat *at, const char *key, double got,
 		 double min, double max)
 {
-	return np_errf(at->err, -EINVAL,
-		       "%s: %.*s%s: got %.6g, expected %.6g to %.6g", at->where,
-		       len_of(at, key), at->at, key, got, min, max);
+	char least[32];
+
+	/* A bound just above a number, as -1, would be printed as that. */
+	snprintf(least, sizeof(least), "%.6g", min);
+	return np_errf(at->err, -EINVAL, strtod(least, NULL) < min ?
+		       "%s: %.*s%s: got %.6g, expected more than %s, at most "
+		       "%.6g" : "%s: %.*s%s: got %.6g, expected %s to %.6g",
+		       at->where, len_of(at, key), at->at, key, got, least,
+		       max);
 }
 
 #define MAX_DEPTH 32

@@ -42,6 +42,16 @@ test_a_tolerance_is_told() {
 	setup
 	golden tolerance.txt tolerance --critical -L 1us -o 1us -G 0.5ns \
 		nonblocking.goal
+	printf 'num_ranks 2\nrank 0 {\nsend 0b to 1\n}\nrank 1 {\nrecv 0b from 0\n}\n' \
+		>"$S/zero.goal"
+	tolerance -L 0ns -o 0ns -G 0ns "$S/zero.goal" >"$S/out"
+	! grep -E '[0-9] %  (1|2|5|more)' "$S/out" ||
+		fail "a change of nothing: $(cat "$S/out")"
+	mkfifo "$S/pipe"
+	cat "$ROOT/t/data/loggps/nonblocking.goal" >"$S/pipe" &
+	timeout 60 netprof tolerance "$S/pipe" >"$S/out" ||
+		fail "not read from a pipe"
+	wait
 	golden tolerance-any.txt tolerance -L 100ns -G 0ns --up-to=200ns \
 		--rendezvous=1G paper_example.goal recdoub16.goal
 	golden tolerance.json tolerance --json --critical -L 1us -o 1us \
@@ -401,6 +411,11 @@ test_wrong_use_is_told_with_status_two() {
 		tolerance --ranks-per-node=0 x
 		tolerance --collective=allreduce=some x
 		tolerance --place=7 x
+		tolerance --wire=1ms x
+		tolerance --switch=1ms x
+		tolerance --ranks-per-node=2 x
+		tolerance --topology=torus:4 --latency=1us x
+		tolerance --critical --plot=x.svg x
 		tolerance --topology=torus:4 --place=0 x
 		tolerance --user=$ME x
 		accuracy --traces
@@ -460,6 +475,27 @@ test_failures_are_one_line_with_status_one() {
 		netprof tolerance /dev/null
 	row 'topology "ring:4": expected fat-tree:16' \
 		netprof tolerance --topology=ring:4 /dev/null
+	printf '\357\273\277num_ranks 1\nrank 0 {}\n' >"$S/bom.goal"
+	row 'bom.goal:1: begins with a byte-order mark \(UTF-8\)' \
+		netprof tolerance "$S/bom.goal"
+	mkfifo "$S/fifo"
+	row 'fifo: a FIFO that nobody writes into' \
+		timeout 10 netprof tolerance "$S/fifo"
+	row 'fifo: a FIFO that nobody writes into' \
+		timeout 10 netprof replay "$S/fifo"
+	row 'fifo: a FIFO, not a regular file' \
+		timeout 10 netprof scale "$S/fifo"
+	row 'netprof:1: expected an execution graph .*, got a program or library' \
+		netprof tolerance "$S/bin/netprof"
+	row 'netprof:1: expected text, got a program or library' \
+		netprof sharing "$S/bin/netprof"
+	row 'netprof:1: expected the trace of .*, got a program or library' \
+		netprof trace "$S/bin/netprof"
+	row 'nonblocking.goal:1: expected a report of mpiP, got an execution graph' \
+		netprof scale "$ROOT/t/data/loggps/nonblocking.goal"
+	row 'nonblocking.goal:1: expected JSON, got an execution graph' \
+		netprof accuracy "$ROOT/t/data/loggps/nonblocking.goal"
+	row "$S: a directory, not a regular file" netprof accuracy "$S"
 	row '16 ranks, 1 on a node, are more than the 9 nodes of torus:3x3' \
 		tolerance --topology=torus:3x3 recdoub16.goal
 	row "$ROOT/t: no trace" netprof tolerance "$ROOT/t"

@@ -81,6 +81,29 @@ static void test_sizes(void)
 }
 
 static const struct {
+	double rate;
+	const char *want, *chosen;
+} rates[] = {
+	{ 1e9, "1 GB/s", "1 GB/s" },	     { 999.6e6, "1 GB/s", "0.9996 GB/s" },
+	{ 1234567890, "1.23 GB/s", "1.235 GB/s" },
+	{ 593e6, "593 MB/s", "593 MB/s" },   { 12.5e9, "12.5 GB/s", "12.5 GB/s" },
+	{ 1e15, "1 PB/s", "1 PB/s" },	     { 0.5, "0.5 B/s", "0.5 B/s" },
+};
+
+static void test_rates(void)
+{
+	char buf[CLI_NUMBER];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rates); i++) {
+		T_ROW(rates[i].want, !strcmp(cli_rate(rates[i].rate, buf),
+					     rates[i].want));
+		T_ROW(rates[i].chosen, !strcmp(cli_setting_rate(rates[i].rate,
+								buf),
+					       rates[i].chosen));
+	}
+}
+
+static const struct {
 	double share;
 	const char *percent, *change;
 } shares[] = {
@@ -316,6 +339,7 @@ static const struct t_case cases[] = {
 	{ "chosen times have no needless zeros", test_settings },
 	{ "the micro sign only where the terminal knows it", test_micro_sign },
 	{ "sizes", test_sizes },
+	{ "rates have the unit that fits", test_rates },
 	{ "shares and changes in percent", test_shares },
 	{ "dates as sacct has them", test_dates },
 	{ "long names are cut and marked", test_cuts },

@@ -360,6 +360,8 @@ static const struct {
 	{ "be 0", "be is 0", AT(ib_in), 0, { 0, 1 }, 0, 1 },
 	{ "bs below 0", "bs is -1", AT(ib_out), -1, { 0, 1 }, 0, 1 },
 	{ "gs infinite", "gs is inf", AT(ib_many), INFINITY, { 0, 1 }, 0, 1 },
+	{ "bs without sense", "bs is 1e+308, expected more than 0, at most "
+	  "1000000", AT(ib_out), 1e308, { 0, 1 }, 0, 1 },
 	{ "a switch that carries nothing", "fabric is 0", AT(fabric), 0,
 	  { 0, 1 }, 0, 1 },
 	{ "a source outside", "node 16: expected 0 to 15", FINE, 0, { 16, 1 },

@@ -135,7 +135,8 @@ static const struct {
 	  NAMES "\"program_beside_program\":[[1,2,3],[1,2]]}", -EINVAL,
 	  "program_beside_program[0]" },
 	{ "a slowdown of -1", NAMES "\"program_beside_program\":[[1,-1],"
-	  "[1,2]]}", -EINVAL, "program_beside_program[0][1]: got -1" },
+	  "[1,2]]}", -EINVAL, "program_beside_program[0][1]: got -1, expected "
+	  "more than -1, at most 1e+06" },
 	{ "a slowdown that is text", NAMES "\"program_beside_program\":"
 	  "[[1,\"2\"],[1,2]]}", -EINVAL, "program_beside_program[0][1]" },
 	{ "a slowdown that is infinite", NAMES "\"program_beside_program\":"
@@ -163,6 +164,9 @@ static const struct {
 	  -EINVAL, "probes.c.mean_sec: expected a value" },
 	{ "a latency of zero", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":1,"
 	  "\"mean_sec\":1,\"min_sec\":0}}}", -EINVAL, "probes.c: latency" },
+	{ "a mean of zero", NAMES PAIRS ",\"probes\":{\"idle\":{\"n\":100,"
+	  "\"mean_sec\":0,\"min_sec\":0.7}}}", -EINVAL,
+	  "probes.idle.mean_sec: expected more than 0, not 0" },
 	{ "a minimum above the mean", NAMES PAIRS ",\"probes\":{\"c\":{"
 	  "\"n\":1,\"mean_sec\":1,\"min_sec\":2}}}", -EINVAL, "probes.c.min_sec: got 2" },
 	{ "no sd though n is 2", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":2,"
