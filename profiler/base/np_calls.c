@@ -16,12 +16,14 @@
 
 volatile uint64_t *np_calls_new(void)
 {
-	int fd = memfd_create(NAME, MFD_CLOEXEC);
+	int fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	void *map = MAP_FAILED;
 
 	if (fd < 0)
 		return NULL;
-	if (!ftruncate(fd, sizeof(uint64_t)))
+	/* Whoever opens it cannot cut it: a call would end in SIGBUS. */
+	if (!ftruncate(fd, sizeof(uint64_t)) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
 		map = mmap(NULL, sizeof(uint64_t), PROT_READ | PROT_WRITE,
 			   MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED) {

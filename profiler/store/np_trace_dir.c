@@ -33,6 +33,29 @@ static int step_down(int at, const char *name)
 	return rc ? rc : fd;
 }
 
+/*
+ * A directory by its path.  A symbolic link at its end is followed if it is
+ * root's or one's own: others can make one where all may write.
+ */
+static int open_top(const char *dir)
+{
+	struct stat st;
+	int fd = open(dir, OPEN_DIR);
+
+	if (fd >= 0)
+		return fd;
+	if (errno != ELOOP && errno != ENOTDIR)
+		return -errno;
+	if (lstat(dir, &st))
+		return -errno;
+	if (!S_ISLNK(st.st_mode))
+		return -ENOTDIR;
+	if (st.st_uid && st.st_uid != geteuid())
+		return -ELOOP;
+	fd = open(dir, OPEN_DIR & ~O_NOFOLLOW);
+	return fd < 0 ? -errno : fd;
+}
+
 int np_trace_dir_open(const char *dir, const char *sub)
 {
 	char path[PATH_MAX], *rest = path, *name;
@@ -40,9 +63,9 @@ int np_trace_dir_open(const char *dir, const char *sub)
 
 	if (!sub && mkdir(dir, 0777) && errno != EEXIST)
 		return -errno;
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open_top(dir);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (snprintf(path, sizeof(path), "%s", sub ? sub : "") >= PATH_MAX) {
 		close(fd);
 		return -ENAMETOOLONG;

@@ -12,7 +12,8 @@
 #define NP_TRACE_SUFFIX ".trace"
 
 /*
- * Open dir, which is made if sub is NULL and it is not there.  sub: then one
+ * Open dir, which is made if sub is NULL and it is not there; if it is a
+ * symbolic link, it must be root's or the caller's (else -ELOOP).  sub: then one
  * step after the other, each made if it is not there; only what the calling
  * user owns is stepped into, and no symbolic link.
  * Returns a descriptor or -errno.

@@ -2,16 +2,92 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WINDOW (1u << 20) /* mapped at a time */
 #define RESERVE 64	  /* kept for the last record, FULL */
 #define HEAD 32		  /* bytes of a record without its numbers, at most */
 #define VARINT 10	  /* bytes of the longest number */
+
+/*
+ * The guard.  Where the file was cut by somebody else, or its server fails,
+ * touching what is mapped of it raises SIGBUS.  Then memory takes the place of
+ * the mapped part, the record goes on there, and it is the last one.
+ */
+static struct np_trace_out *guarded;
+static struct sigaction bus_before;
+
+static void on_bus(int sig, siginfo_t *info, void *context)
+{
+	struct np_trace_out *o = guarded;
+	const uint8_t *at = info->si_addr;
+	int saved = errno;
+
+	if (o && o->map && at >= o->map && at < o->map + o->map_bytes &&
+	    mmap(o->map, o->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+		 MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
+		o->lost = true;
+		errno = saved;
+		return;
+	}
+	errno = saved;
+	if (bus_before.sa_flags & SA_SIGINFO) {
+		bus_before.sa_sigaction(sig, info, context);
+	} else if (bus_before.sa_handler != SIG_DFL &&
+		   bus_before.sa_handler != SIG_IGN) {
+		bus_before.sa_handler(sig);
+	} else { /* what raised it does so again, or it was sent */
+		sigaction(SIGBUS, &bus_before, NULL);
+		if (info->si_code <= 0)
+			raise(SIGBUS);
+	}
+}
+
+void np_trace_guard(struct np_trace_out *o)
+{
+	struct sigaction act = { .sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+	sigemptyset(&act.sa_mask);
+	act.sa_sigaction = on_bus;
+	guarded = o;
+	if (sigaction(SIGBUS, &act, &bus_before))
+		guarded = NULL;
+}
+
+/* What the program has set since then stays. */
+static void unguard(const struct np_trace_out *o)
+{
+	struct sigaction now;
+
+	if (guarded != o)
+		return;
+	if (!sigaction(SIGBUS, NULL, &now) && (now.sa_flags & SA_SIGINFO) &&
+	    now.sa_sigaction == on_bus)
+		sigaction(SIGBUS, &bus_before, NULL);
+	guarded = NULL;
+}
+
+/*
+ * How long the file may become.  Beyond RLIMIT_FSIZE, which the program may
+ * change, SIGXFSZ would end it.
+ */
+static uint64_t limit_of(const struct np_trace_out *o)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), most = o->max_bytes;
+	struct rlimit size;
+
+	if (!getrlimit(RLIMIT_FSIZE, &size) &&
+	    size.rlim_cur != RLIM_INFINITY && size.rlim_cur < most)
+		most = size.rlim_cur;
+	return most - most % page;
+}
 
 /* The part of the file that begins at offset; false leaves what is mapped. */
 static bool map_at(struct np_trace_out *o, uint64_t offset, size_t bytes)
@@ -40,21 +116,21 @@ int np_trace_out_open(struct np_trace_out *o, int dir,
 		      const struct np_trace_header *h, uint64_t max_bytes,
 		      uint64_t now_ns)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t most;
 	char name[32];
 
-	*o = (struct np_trace_out){ .fd = -1, .end_ns = now_ns };
-	o->max_bytes = max_bytes - max_bytes % page;
-	if (!o->max_bytes)
-		return -EINVAL;
+	*o = (struct np_trace_out){ .fd = -1, .end_ns = now_ns,
+				    .max_bytes = max_bytes };
+	most = limit_of(o);
+	if (!most)
+		return -EFBIG;
 	snprintf(name, sizeof(name), "rank.%u", h->rank);
 	unlinkat(dir, name, 0);
 	o->fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC |
 		       O_NOFOLLOW, 0640);
 	if (o->fd < 0)
 		return -errno;
-	if (!map_at(o, 0, o->max_bytes < WINDOW ? (size_t)o->max_bytes :
-			WINDOW)) {
+	if (!map_at(o, 0, most < WINDOW ? (size_t)most : WINDOW)) {
 		close(o->fd);
 		unlinkat(dir, name, 0);
 		*o = (struct np_trace_out){ .fd = -1 };
@@ -95,14 +171,15 @@ static void give_up(struct np_trace_out *o)
 /* Room for a record of that size; false: there is none any more. */
 static bool grow(struct np_trace_out *o, size_t bytes)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from, left;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from, left, most;
 	size_t want;
 
 	if (!o->map)
 		return false;
+	most = limit_of(o);
 	from = o->offset + (uint64_t)(o->at - o->map);
 	from -= from % page;
-	left = o->max_bytes - from;
+	left = most > from ? most - from : 0;
 	want = bytes + RESERVE + page;
 	want = want < WINDOW ? WINDOW : want + page - want % page;
 	if (want > left)
@@ -121,6 +198,10 @@ static inline uint8_t *begin(struct np_trace_out *o, uint64_t start_ns,
 	size_t need = HEAD + n * VARINT;
 	uint8_t *p;
 
+	if (o->lost)
+		np_trace_out_close(o);
+	if (!o->map)
+		return NULL;
 	if ((size_t)(o->stop - o->at) < need && !grow(o, need))
 		return NULL;
 	p = varint(o->at + 1, start_ns > o->end_ns ? start_ns - o->end_ns : 0);
@@ -150,10 +231,14 @@ void np_trace_out_close(struct np_trace_out *o)
 {
 	if (o->map) {
 		off_t end = (off_t)(o->offset + (uint64_t)(o->at - o->map));
+		struct stat st;
 
+		unguard(o);
 		munmap(o->map, o->map_bytes);
-		if (ftruncate(o->fd, end))
-			end = 0; /* it ends in zeroes then, as good */
+		/* Else it was cut by others; or it ends in zeroes, as good. */
+		if (!o->lost && !fstat(o->fd, &st) && st.st_size > end &&
+		    ftruncate(o->fd, end))
+			end = 0;
 		close(o->fd);
 	}
 	*o = (struct np_trace_out){ .fd = -1 };
@@ -162,6 +247,7 @@ void np_trace_out_close(struct np_trace_out *o)
 void np_trace_out_forget(struct np_trace_out *o)
 {
 	if (o->map) {
+		unguard(o);
 		munmap(o->map, o->map_bytes);
 		close(o->fd);
 	}

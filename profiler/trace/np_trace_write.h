@@ -4,11 +4,13 @@
  *
  * Records are made in a mapped file: what has been written stays there however
  * the process ends, without a flush.  The disk's space is taken before it is
- * mapped, so that a full disk ends the trace and not the program.
+ * mapped, so that a full disk ends the trace and not the program, and no file
+ * becomes longer than RLIMIT_FSIZE allows.
  */
 #ifndef NP_TRACE_WRITE_H
 #define NP_TRACE_WRITE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,17 +26,25 @@ struct np_trace_out {
 	uint8_t *poll;	    /* the last record, if it is a POLL */
 	uint64_t poll_ns;   /* its beginning */
 	int fd;
+	volatile bool lost; /* the file was cut, or cannot be written */
 };
 
 /*
  * Make the file "rank.N" in the open directory, in place of what is there.
  * h needs no magic.  max_bytes: the file's size cap.  now_ns: of the clock that
  * the records use.
- * Returns 0 or -errno.
+ * Returns 0 or -errno; -EFBIG: the process may write no files.
  */
 int np_trace_out_open(struct np_trace_out *o, int dir,
 		      const struct np_trace_header *h, uint64_t max_bytes,
 		      uint64_t now_ns);
+
+/*
+ * Let no fault of the file end the program, until it is closed: SIGBUS in what
+ * is mapped of it ends the trace, and any other goes to whom it went before.
+ * For one trace of a process.
+ */
+void np_trace_guard(struct np_trace_out *o);
 
 /* Cut to its length.  The file stays. */
 void np_trace_out_close(struct np_trace_out *o);

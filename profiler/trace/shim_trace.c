@@ -73,6 +73,8 @@ static int open_trace(int rank, int size, const char *dir)
 		sizeof(h.program) - 1);
 	rc = np_trace_out_open(&shim_out, fd, &h, max_bytes(size),
 			       now_ns(CLOCK_MONOTONIC));
+	if (!rc)
+		np_trace_guard(&shim_out);
 	if (!rc && !rank && sub && keep && atoi(keep) > 0)
 		np_trace_dir_prune(fd, (unsigned)atoi(keep));
 	close(fd);
@@ -141,8 +143,10 @@ bool shim_end(struct shim_call *c, int rc)
 	c->end_ns = now_ns(CLOCK_MONOTONIC);
 	if (threaded)
 		pthread_mutex_lock(&lock);
+	if (shim_out.lost)
+		np_trace_out_close(&shim_out);
 	if (!shim_out.map)
-		on = false; /* it is full */
+		on = false; /* it is full, or was cut */
 	if (calls)
 		*calls = on ? *calls + 1 : 0;
 	if (on && rc == MPI_SUCCESS)

@@ -158,6 +158,43 @@ test_a_trace_keeps_to_its_size_and_the_program_goes_on() {
 	equal "cut" "$(sum_of .ranks_cut)" 2
 }
 
+test_a_trace_that_is_cut_from_outside_ends_no_program() {
+	local mpi
+	for mpi in $MPIS; do
+		build "$mpi" truncated.c
+		rm -rf "$NETPROF_TRACE"
+		traced "$mpi" 2 "./truncated-$mpi" "$NETPROF_TRACE/rank.0" \
+			>out 2>&1 || fail "$mpi: it ended with $?: $(cat out)"
+		equal "$mpi" "$(cat out)" "done"
+	done
+}
+
+# One rank, as the MPI writes files of its own for several.
+test_a_limit_on_files_ends_no_program() {
+	build openmpi truncated.c
+	equal "output" "$(traced openmpi 1 \
+		sh -c "ulimit -f 0; exec ./truncated-openmpi" 2>&1)" \
+		"netprof: rank 0 is not traced: $NETPROF_TRACE: File too large
+done"
+}
+
+test_a_link_of_somebody_else_is_not_followed() {
+	build openmpi pingpong.c
+	[ "$(id -u)" = 0 ] || skip "not root"
+	mkdir -p theirs
+	ln -s theirs "$NETPROF_TRACE"
+	chown -h 20002 "$NETPROF_TRACE"
+	traced openmpi 2 ./pingpong-openmpi 10 >out 2>err
+	[ -s out ] || fail "the program ended"
+	grep -q 'rank 0 is not traced: .*: Too many levels of symbolic links' \
+		err || fail "$(cat err)"
+	equal "written" "$(ls theirs)" ""
+	chown -h 0 "$NETPROF_TRACE"
+	traced openmpi 2 ./pingpong-openmpi 10 >out 2>err
+	equal "errors by a link of one's own" "$(cat err)" ""
+	equal "written" "$(ls theirs | xargs)" "rank.0 rank.1"
+}
+
 test_programs_without_mpi_do_not_notice() {
 	equal "output" "$(LD_PRELOAD=$SHIM sh -c 'echo same' 2>&1)" same
 	[ ! -e "$NETPROF_TRACE" ] || fail "a trace"

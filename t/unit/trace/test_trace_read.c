@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -269,6 +271,9 @@ static const struct {
 	  "!datatype \"x\": expected id,size,extent" },
 	{ "no communicator", "MPI_Send:1:9:1:1,4,4:1:7:0,2,2:2\n",
 	  "!communicator \"0,2,2\": expected handle,rank,size" },
+	{ "the first communicator has another rank, as samples of one run may",
+	  "MPI_Barrier:3.0:99,1,2:4.0\n",
+	  "!:1: rank 0: the file says rank 1 where 0 is expected" },
 	{ "some of the ranks", "MPI_Barrier:1:55,0,3:2\n",
 	  "!rank 0 of 3 in communicator 55: liballprof tells" },
 	{ "some of the ranks, by a handle that had all",
@@ -386,6 +391,76 @@ static void test_cap(void)
 	T_CHECK(strstr(text, "local; local") == text);
 }
 
+/* Records until the trace is closed, at most n of them. */
+static unsigned put_many(struct np_trace_out *o, unsigned n)
+{
+	unsigned i = 0;
+
+	for (; o->map && i < n; i++)
+		np_trace_out_put(o, NP_TRACE_LOCAL, i, i + 1, NULL, 0);
+	return i;
+}
+
+static void on_own_bus(int sig)
+{
+	(void)sig;
+}
+
+static void test_cut_from_outside(void)
+{
+	struct sigaction own = { .sa_handler = on_own_bus }, now;
+	struct np_trace_header h = { .size = 1 };
+	const char *dir = some_trace_dir();
+	int fd = open(dir, O_RDONLY | O_DIRECTORY);
+	struct np_trace_out o;
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/rank.0", dir);
+	sigaction(SIGBUS, &own, NULL);
+	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
+	close(fd);
+	np_trace_guard(&o);
+	T_CHECK(put_many(&o, 10) == 10 && !truncate(path, 0));
+	/* The record that meets the hole is the last one. */
+	T_CHECK(put_many(&o, 10) == 2 && !o.map && o.fd < 0);
+	sigaction(SIGBUS, NULL, &now);
+	T_CHECK(now.sa_handler == on_own_bus);
+	sigaction(SIGBUS, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+}
+
+static void test_file_size_limit(void)
+{
+	struct np_trace_header h = { .size = 1 };
+	const char *dir = some_trace_dir();
+	int fd = open(dir, O_RDONLY | O_DIRECTORY);
+	struct rlimit was, less;
+	struct np_trace_out o;
+	char path[512];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/rank.0", dir);
+	getrlimit(RLIMIT_FSIZE, &was);
+	less = was;
+	less.rlim_cur = 1000;
+	T_CHECK(!setrlimit(RLIMIT_FSIZE, &less));
+	T_CHECK(np_trace_out_open(&o, fd, &h, 8 << 20, 0) == -EFBIG);
+	T_CHECK(stat(path, &st) && errno == ENOENT);
+	less.rlim_cur = 100000;
+	T_CHECK(!setrlimit(RLIMIT_FSIZE, &less));
+	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
+	T_CHECK(put_many(&o, 4000000) > 20000 && !o.map);
+	T_CHECK(!stat(path, &st) && st.st_size <= 100000);
+	/* It became less meanwhile. */
+	less.rlim_cur = 2 << 20;
+	T_CHECK(!setrlimit(RLIMIT_FSIZE, &less));
+	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
+	less.rlim_cur = 4096;
+	T_CHECK(!setrlimit(RLIMIT_FSIZE, &less));
+	T_CHECK(put_many(&o, 4000000) > 20000 && !o.map);
+	T_CHECK(!setrlimit(RLIMIT_FSIZE, &was));
+	close(fd);
+}
+
 static void test_other_rank(void)
 {
 	const char *path = some_trace(some_trace_dir(), 0, 2, NULL, 0);
@@ -404,6 +479,10 @@ static const struct t_case cases[] = {
 	{ "times are those between and within calls", test_times },
 	{ "a trace that is cut anywhere is a shorter one", test_cut },
 	{ "a trace keeps to its size", test_cap },
+	{ "a file that is cut ends the trace, and not the program",
+	  test_cut_from_outside },
+	{ "a limit on files ends the trace, and not the program",
+	  test_file_size_limit },
 	{ "another rank's trace is none", test_other_rank },
 	{ NULL, NULL },
 };
