@@ -1,0 +1,369 @@
+#include "np_slurm_file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "np_read.h"
+
+#define MAX_BYTES ((size_t)16 << 20) /* of all files together */
+#define MAX_FILES 256
+#define MAX_DEPTH 16 /* of files that include each other */
+#define SPACE " \t\n\v\f\r"
+#define MARK "\xef\xbb\xbf" /* the byte-order mark of UTF-8 */
+
+struct reader {
+	np_slurm_line_f *each;
+	void *arg;
+	const char *top;     /* the file that was asked for */
+	const char *cluster; /* NULL: not known */
+	size_t bytes, files; /* that may still be read */
+};
+
+/* ---- lines ---- */
+
+/* Where the comment begins: at a "#" that no "\" stands before. */
+static size_t comment(const char *line)
+{
+	size_t i = 0;
+
+	while (line[i] && line[i] != '#')
+		i += line[i] == '\\' && line[i + 1] ? 2 : 1;
+	return i;
+}
+
+/*
+ * Does the line go on in the next one?  Then it is cut before its last "\".
+ * White space may follow it, such as the carriage return of "\r\n".
+ */
+static bool continues(char *line, size_t *len)
+{
+	size_t end = *len, n = 0;
+
+	while (end && isspace((unsigned char)line[end - 1]))
+		end--;
+	while (n < end && line[end - n - 1] == '\\')
+		n++;
+	if (n % 2 == 0)
+		return false;
+	*len = end - 1;
+	return true;
+}
+
+static void strip_escapes(char *line)
+{
+	char *to = line;
+
+	for (const char *from = line; *from; from++) {
+		if (*from == '\\' && !*++from)
+			break;
+		*to++ = *from;
+	}
+	*to = '\0';
+}
+
+/*
+ * Cut the next line off *text, put together in place from the *n lines of the
+ * file that it stands on.  NULL: there is none.
+ */
+static char *next_line(char **text, unsigned *n)
+{
+	char *line = *text, *to = line;
+	bool more = true;
+
+	*n = 0;
+	while (more && **text) {
+		char *from = *text;
+		size_t len = strcspn(from, "\n");
+
+		*text = from + len + (from[len] == '\n');
+		from[len] = '\0';
+		len = comment(from);
+		memmove(to, from, len);
+		more = continues(to, &len);
+		to += len;
+		++*n;
+	}
+	if (!*n)
+		return NULL;
+	*to = '\0';
+	strip_escapes(line);
+	return line;
+}
+
+/* ---- files ---- */
+
+int np_slurm_text(const char *path, size_t max, char **text, size_t *len,
+		  struct np_err *err)
+{
+	const size_t mark = strlen(MARK);
+	int rc = np_read_file(path, max, text, len, err);
+
+	if (rc)
+		return rc;
+	if (*len >= mark && !memcmp(*text, MARK, mark))
+		rc = np_errf(err, -EINVAL, "%s:1: begins with a byte-order "
+			     "mark, which Slurm refuses: save the file without "
+			     "it", path);
+	else if (strlen(*text) != *len)
+		rc = np_errf(err, -EINVAL, "%s: has a NUL character: not a "
+			     "text file", path);
+	if (rc)
+		free(*text);
+	return rc;
+}
+
+/* The word behind "Include"; NULL: the line is another one. */
+static const char *included(const char *line, size_t *len)
+{
+	const size_t n = strlen("include");
+
+	if (strncasecmp(line, "include", n) ||
+	    !isspace((unsigned char)line[n]))
+		return NULL;
+	line += n + strspn(line + n, SPACE);
+	*len = strcspn(line, SPACE);
+	return line;
+}
+
+bool np_slurm_is_blank(const char *text)
+{
+	return !text[strspn(text, SPACE)];
+}
+
+/* The name of an included file, with the cluster's name for each "%c". */
+static int fill_in(const struct reader *r, const char *word, size_t len,
+		   char name[PATH_MAX])
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < len && used < PATH_MAX; i++) {
+		if (word[i] != '%' || i + 1 == len || word[i + 1] != 'c') {
+			name[used++] = word[i];
+			continue;
+		}
+		if (!r->cluster || !*r->cluster)
+			return -EINVAL;
+		for (const char *c = r->cluster; *c && used < PATH_MAX; c++)
+			name[used++] = (char)tolower((unsigned char)*c);
+		i++;
+	}
+	if (used >= PATH_MAX)
+		return -ENAMETOOLONG;
+	name[used] = '\0';
+	return 0;
+}
+
+/* dir/name, dir being where the file lies. */
+static int beside(const char *file, const char *name, char path[PATH_MAX])
+{
+	const char *slash = strrchr(file, '/');
+	int dir = slash ? (int)(slash + 1 - file) : 0;
+
+	return snprintf(path, PATH_MAX, "%.*s%s", dir, file, name) <
+	       PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static int find(const struct reader *r, const struct np_slurm_line *line,
+		const char *name, char path[PATH_MAX])
+{
+	int rc;
+
+	if (*name == '/') {
+		strcpy(path, name);
+		return 0;
+	}
+	rc = beside(line->path, name, path);
+	if (rc || !access(path, F_OK) || errno != ENOENT)
+		return rc;
+	return beside(r->top, name, path);
+}
+
+static int read_file(struct reader *r, const char *path, int depth,
+		     struct np_err *err);
+
+static int include(struct reader *r, const struct np_slurm_line *line,
+		   const char *word, size_t len, int depth, struct np_err *err)
+{
+	struct np_err what = NP_ERR_INIT;
+	char name[PATH_MAX], path[PATH_MAX];
+	int rc = fill_in(r, word, len, name);
+
+	if (!np_slurm_is_blank(word + len))
+		return np_errf(err, -EINVAL, "%s:%u: \"%.40s\" behind the "
+			       "name of an included file", line->path,
+			       line->number, word + len + 1);
+	if (!rc)
+		rc = find(r, line, name, path);
+	if (rc || !len)
+		return np_errf(err, rc ? rc : -EINVAL, "%s:%u: Include "
+			       "\"%.64s\": %s", line->path, line->number, word,
+			       rc == -ENAMETOOLONG ? "the name is too long" :
+			       rc ? "the cluster's name is not known" :
+			       "expected the name of a file");
+	if (depth + 1 == MAX_DEPTH)
+		return np_errf(err, -EINVAL, "%s:%u: Include: files include "
+			       "each other, or are more than %d deep",
+			       line->path, line->number, MAX_DEPTH);
+	rc = read_file(r, path, depth + 1, &what);
+	if (rc && access(path, R_OK))
+		return np_errf(err, rc, "%s:%u: Include: %s", line->path,
+			       line->number, what.text);
+	return rc ? np_errf(err, rc, "%s", what.text) : 0;
+}
+
+static int take_lines(struct reader *r, const char *path, char *text,
+		      int depth, struct np_err *err)
+{
+	struct np_slurm_line line = { .path = path, .number = 1 };
+	int rc = 0;
+
+	for (unsigned n; !rc && (line.text = next_line(&text, &n));
+	     line.number += n) {
+		size_t len;
+		const char *word = included(line.text, &len);
+
+		if (word)
+			rc = include(r, &line, word, len, depth, err);
+		else if (!np_slurm_is_blank(line.text))
+			rc = r->each(r->arg, &line, err);
+	}
+	return rc;
+}
+
+static int read_file(struct reader *r, const char *path, int depth,
+		     struct np_err *err)
+{
+	char *text;
+	size_t len;
+	int rc;
+
+	if (!r->files--)
+		return np_errf(err, -EINVAL, "%s: includes more than %d files",
+			       r->top, MAX_FILES - 1);
+	rc = np_slurm_text(path, r->bytes, &text, &len, err);
+	if (rc)
+		return rc;
+	r->bytes -= len;
+	rc = take_lines(r, path, text, depth, err);
+	free(text);
+	return rc;
+}
+
+int np_slurm_file(const char *path, const char *cluster, np_slurm_line_f *each,
+		  void *arg, struct np_err *err)
+{
+	struct reader r = {
+		.each = each, .arg = arg, .top = path, .cluster = cluster,
+		.bytes = MAX_BYTES, .files = MAX_FILES,
+	};
+
+	return read_file(&r, path, 0, err);
+}
+
+/* ---- pairs ---- */
+
+static size_t key_len(const char *p)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == '.')
+		n++;
+	return n;
+}
+
+/* A value in quotes, which blanks or the end must follow: its second quote. */
+static char *closing_quote(char *value)
+{
+	char *quote = *value == '"' ? strchr(value + 1, '"') : NULL;
+
+	return quote && (!quote[1] || isspace((unsigned char)quote[1])) ?
+	       quote : NULL;
+}
+
+bool np_slurm_pair(char **text, struct np_slurm_pair *out)
+{
+	char *key = *text + strspn(*text, SPACE);
+	char *end = key + key_len(key), *p = end + strspn(end, SPACE);
+	char *quote;
+
+	if (*p && strchr("-*+/", *p))
+		p++;
+	if (end == key || *p != '=')
+		return false;
+	p += 1 + strspn(p + 1, SPACE);
+	if (!*p)
+		return false;
+	quote = closing_quote(p);
+	p += !!quote;
+	*out = (struct np_slurm_pair){ key, p };
+	p = quote ? quote : p + strcspn(p, SPACE);
+	*text = p + !!*p;
+	*p = *end = '\0';
+	return true;
+}
+
+/* The next "Key=" with white space before it, or the end. */
+static char *next_key(char *p)
+{
+	for (; *p; p++)
+		if (isspace((unsigned char)*p)) {
+			size_t n = key_len(p + 1);
+
+			if (n && p[1 + n] == '=')
+				break;
+		}
+	return p;
+}
+
+bool np_slurm_printed_pair(char **text, struct np_slurm_pair *out)
+{
+	char *key = *text + strspn(*text, SPACE);
+	char *end = key + key_len(key), *stop;
+
+	if (end == key || *end != '=')
+		return false;
+	stop = next_key(end + 1);
+	*text = stop + !!*stop;
+	*stop = *end = '\0';
+	*out = (struct np_slurm_pair){ key, end + 1 };
+	while (stop > out->value && isspace((unsigned char)stop[-1]))
+		*--stop = '\0';
+	return true;
+}
+
+/* The value of one line, or NULL: the line has another key. */
+static const char *setting(const char *line, const char *end, const char *key)
+{
+	size_t n = strlen(key);
+	const char *p = line + strspn(line, " \t");
+
+	if ((size_t)(end - p) <= n || strncasecmp(p, key, n))
+		return NULL;
+	p += n + strspn(p + n, " \t");
+	return p < end && *p == '=' ? p + 1 : NULL;
+}
+
+bool np_slurm_setting(const char *text, const char *key, char *buf, size_t len)
+{
+	for (const char *p = text, *end; *p; p = end + !!*end) {
+		const char *value;
+
+		end = p + strcspn(p, "\n");
+		value = setting(p, end, key);
+		if (!value)
+			continue;
+		while (value < end && isspace((unsigned char)*value))
+			value++;
+		while (value < end && isspace((unsigned char)end[-1]))
+			end--;
+		snprintf(buf, len, "%.*s", (int)(end - value), value);
+		return true;
+	}
+	return false;
+}

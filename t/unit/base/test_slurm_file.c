@@ -1,0 +1,259 @@
+#include "t.h"
+#include "np_slurm_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char got[4096];
+static char cluster[64];
+
+static void add(const char *text)
+{
+	strncat(got, text, sizeof(got) - strlen(got) - 1);
+}
+
+/* "SwitchName=s0 Nodes=a, b|": the pairs of a line, "!" and what is left. */
+static int take(void *arg, const struct np_slurm_line *line,
+		struct np_err *err)
+{
+	char *text = line->text;
+	struct np_slurm_pair p;
+
+	(void)err;
+	*(unsigned *)arg = line->number;
+	for (int i = 0; np_slurm_pair(&text, &p); i++) {
+		add(i ? " " : "");
+		add(p.key);
+		add("=");
+		add(p.value);
+		if (!strcmp(p.key, "ClusterName"))
+			snprintf(cluster, sizeof(cluster), "%s", p.value);
+	}
+	if (!np_slurm_is_blank(text)) {
+		add("!");
+		add(text);
+	}
+	add("|");
+	return 0;
+}
+
+static const char *write_file(const char *name, const char *text, size_t len)
+{
+	static char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", t_tmpdir(), name);
+	f = fopen(path, "w");
+	T_CHECK(f && fwrite(text, 1, len, f) == len);
+	if (f)
+		fclose(f);
+	return path;
+}
+
+static int read_file(const char *name, unsigned *number, struct np_err *err)
+{
+	char path[512];
+
+	got[0] = cluster[0] = '\0';
+	*number = 0;
+	snprintf(path, sizeof(path), "%s/%s", t_tmpdir(), name);
+	return np_slurm_file(path, cluster, take, number, err);
+}
+
+/* Each as slurmctld 22.05 takes it. */
+static const struct {
+	const char *name, *text, *want;
+	unsigned number; /* of the last line that is not blank */
+} lines[] = {
+	{ "a key", "Key=value\n", "Key=value|", 1 },
+	{ "the last line may lack its end", "a=1\nb=2", "a=1|b=2|", 2 },
+	{ "an empty file", "", "", 0 },
+	{ "blank lines and comments", "\n  \n# a=1\n\t# b\na=1\n", "a=1|", 5 },
+	{ "a comment behind a value", "a=1 # b=2\n", "a=1|", 1 },
+	{ "a comment right behind a value", "a=1#b=2\n", "a=1|", 1 },
+	{ "a comment in quotes is one", "a=\"1 # 2\"\n", "a=\"1|", 1 },
+	{ "an escaped number sign", "a=1\\#2\n", "a=1#2|", 1 },
+	{ "an escaped backslash", "a=1\\\\2\n", "a=1\\2|", 1 },
+	{ "an escaped backslash and a comment", "a=1\\\\#2\n", "a=1\\|", 1 },
+	{ "several keys", "a=1 b=2\tc=3\n", "a=1 b=2 c=3|", 1 },
+	{ "blanks around the equals sign", "a = 1 b= 2 c =3\n",
+	  "a=1 b=2 c=3|", 1 },
+	{ "blanks before the line", "   a=1\n", "a=1|", 1 },
+	{ "an operator", "a+=1 b -= 2\n", "a=1 b=2|", 1 },
+	{ "quotes", "a=\"n[0-1], n[2-3]\" b=\"\"\n", "a=n[0-1], n[2-3] b=|", 1 },
+	{ "quotes that are not the whole value", "a=\"1\"2 b=1\"2\"\n",
+	  "a=\"1\"2 b=1\"2\"|", 1 },
+	{ "quotes without an end", "a=\"1 2\n", "a=\"1!2|", 1 },
+	{ "no value", "a=\n", "!a=|", 1 },
+	{ "no value takes the next word", "a= b\n", "a=b|", 1 },
+	{ "no key", "=1\n", "!=1|", 1 },
+	{ "words that are no keys", "a=1 and more\n", "a=1!and more|", 1 },
+	{ "a continued line", "a=1 \\\n  b=2\nc=3\n", "a=1 b=2|c=3|", 3 },
+	{ "a continued list", "a=n0,\\\nn1,\\\nn2\n", "a=n0,n1,n2|", 1 },
+	{ "blanks behind a backslash", "a=1 \\  \nb=2\n", "a=1 b=2|", 1 },
+	{ "a comment behind a backslash", "a=1 \\ # c\nb=2\n", "a=1 b=2|", 1 },
+	{ "two backslashes continue nothing", "a=1\\\\\nb=2\n", "a=1\\|b=2|",
+	  2 },
+	{ "a backslash at the end", "a=1 \\", "a=1|", 1 },
+	{ "a continued comment is over", "# a \\\nb=1\n", "b=1|", 2 },
+	{ "carriage returns", "a=1\r\nb=\"2 3\"\r\n\r\n", "a=1|b=2 3|", 2 },
+	{ "carriage returns of continued lines", "a=1 \\\r\nb=2\r\n",
+	  "a=1 b=2|", 1 },
+	{ "an included file at its place", "a=1\nInclude one\nb=2\n",
+	  "a=1|one=1|b=2|", 3 },
+	{ "letters of Include", "iNCLUDE   one  # more\n", "one=1|", 1 },
+	{ "a key that begins so", "IncludeMe=1\n", "IncludeMe=1|", 1 },
+	{ "an include that is not at the beginning", " include one\n",
+	  "! include one|", 1 },
+	{ "a file of the cluster", "ClusterName=HPC\nInclude %c.inc\n",
+	  "ClusterName=HPC|hpc=1|", 1 },
+	{ "an included file's own is beside it", "Include sub/deep\n",
+	  "deep=1|", 1 },
+	{ "or beside the first file", "Include sub/up\n", "one=1|", 1 },
+};
+
+static void test_lines(void)
+{
+	t_sh(t_tmpdir(), "mkdir sub; echo one=1 >one; echo hpc=1 >hpc.inc; "
+	     "echo Include beside >sub/deep; echo deep=1 >sub/beside; "
+	     "echo Include one >sub/up");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+		struct np_err err = NP_ERR_INIT;
+		unsigned number;
+
+		write_file("conf", lines[i].text, strlen(lines[i].text));
+		T_ROW(lines[i].name, !read_file("conf", &number, &err));
+		T_ROW(lines[i].name, !strcmp(got, lines[i].want));
+		T_ROW(lines[i].name, number == lines[i].number);
+	}
+}
+
+static const struct {
+	const char *name, *text;
+	size_t len; /* 0: that of the text */
+	const char *says;
+} bad[] = {
+	{ "a byte-order mark", "\xef\xbb\xbf" "a=1\n", 0,
+	  "conf:1: begins with a byte-order mark, which Slurm refuses" },
+	{ "a NUL character", "a=1\0b=2\n", 8, "conf: has a NUL character" },
+	{ "an included file that is missing", "\nInclude missing\n", 0,
+	  "conf:2: Include: " },
+	{ "a directory", "Include /\n", 0, "/: not a regular file" },
+	{ "no name", "Include \n", 0, "conf:1: Include \"\": expected" },
+	{ "more than a name", "Include one two\n", 0,
+	  "conf:1: \"two\" behind the name" },
+	{ "a cluster without a name", "Include %c.inc\n", 0,
+	  "conf:1: Include \"%c.inc\": the cluster's name is not known" },
+	{ "a file that includes itself", "Include conf\n", 0,
+	  "files include each other" },
+};
+
+static void test_bad(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+		struct np_err err = NP_ERR_INIT;
+		unsigned number;
+
+		write_file("conf", bad[i].text, bad[i].len ? bad[i].len :
+			   strlen(bad[i].text));
+		T_ROW(bad[i].name, read_file("conf", &number, &err) < 0);
+		T_ROW(bad[i].name, !!strstr(err.text, bad[i].says));
+	}
+}
+
+/* Two files that include each other twice each would never end. */
+static void test_many(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	unsigned number;
+
+	for (int i = 0; i < 12; i++) {
+		char name[16], text[64];
+
+		snprintf(name, sizeof(name), "f%d", i);
+		snprintf(text, sizeof(text), "Include f%d\nInclude f%d\n",
+			 i + 1, i + 1);
+		write_file(name, text, strlen(text));
+	}
+	write_file("f12", "a=1\n", 4);
+	T_CHECK(read_file("f0", &number, &err) == -EINVAL);
+	T_CHECK(!!strstr(err.text, "f0: includes more than 255 files"));
+}
+
+static const struct {
+	const char *name, *text, *want;
+} printed[] = {
+	{ "a switch", "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-3]",
+	  "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-3]" },
+	{ "a list with blanks", "SwitchName=s0 Nodes=n[0-3], n[4-7] Switches=a",
+	  "SwitchName=s0 Nodes=n[0-3], n[4-7] Switches=a" },
+	{ "an empty value", "a= b=1", "a= b=1" },
+	{ "blanks at the end", "a=1 2  ", "a=1 2" },
+	{ "words that are no record", "No topology", "" },
+	{ "nothing", "", "" },
+};
+
+static void test_printed(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(printed); i++) {
+		char buf[128], *text = buf;
+		struct np_slurm_pair p;
+
+		got[0] = '\0';
+		strcpy(buf, printed[i].text);
+		while (np_slurm_printed_pair(&text, &p)) {
+			add(got[0] ? " " : "");
+			add(p.key);
+			add("=");
+			add(p.value);
+		}
+		T_ROW(printed[i].name, !strcmp(got, printed[i].want));
+	}
+}
+
+static const char config[] =
+	"Configuration data as of 2026-11-21T05:00:00\n"
+	"JobSubmitPlugins        = lua,netprof\n"
+	"SchedulerParameters     = (null)\n"
+	"SlurmUser               = slurm(64030)\n"
+	"Comment                 = two words \n"
+	"Empty                   = \n"
+	"SlurmctldHost[0]        = ctl0(10.0.0.1)\n"
+	"\nCgroup Support Configuration:\nslurmuser = other\n"
+	"Last=1";
+
+static const struct {
+	const char *key, *want; /* NULL: it is not there */
+} settings[] = {
+	{ "JobSubmitPlugins", "lua,netprof" }, { "SlurmUser", "slurm(64030)" },
+	{ "slurmuser", "slurm(64030)" }, { "Comment", "two words" },
+	{ "Empty", "" }, { "SlurmctldHost[0]", "ctl0(10.0.0.1)" },
+	{ "Last", "1" }, { "SlurmctldHost", NULL }, { "Plugins", NULL },
+	{ "Slurm", NULL }, { "Longer", NULL },
+};
+
+static void test_settings(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
+		char buf[64];
+		bool found = np_slurm_setting(config, settings[i].key, buf,
+					      sizeof(buf));
+
+		T_ROW(settings[i].key, found == !!settings[i].want);
+		T_ROW(settings[i].key, !found ||
+		      !strcmp(buf, settings[i].want));
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "lines are read as Slurm reads them", test_lines },
+	{ "what cannot be read is named by file and line", test_bad },
+	{ "files that include each other come to an end", test_many },
+	{ "records that scontrol prints", test_printed },
+	{ "settings that scontrol prints", test_settings },
+	{ NULL, NULL },
+};
+
+T_SUITE(slurm_file, cases)
