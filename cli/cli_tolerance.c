@@ -161,6 +161,37 @@ static int place(struct cli_tolerance *t, const struct cli_tolerance_ask *ask)
 	return -1;
 }
 
+/* Between the trees of a topology there is no way. */
+static int check_ways(const struct np_graph *g, const struct cli_tolerance *t,
+		      const struct cli_tolerance_ask *ask)
+{
+	char from[256], to[256];
+
+	for (uint32_t r = 0; r < t->ranks; r++)
+		for (uint32_t i = 0; i < np_graph_rank_ops(g, r); i++) {
+			struct np_graph_op op;
+			uint32_t peer, at;
+
+			np_graph_op(g, r, i, &op);
+			if (op.kind != NP_OP_SEND)
+				continue;
+			np_graph_met(g, r, i, &peer, &at);
+			if (np_topology_hops(ask->topology, t->node[r],
+					     t->node[peer]) ==
+			    NP_TOPOLOGY_APART)
+				return cli_fail("%s: rank %u sends to rank %u, "
+					"but no switch of %s is above both of "
+					"their nodes, %s and %s", t->file, r,
+					peer, ask->where,
+					np_topology_conf_node(&ask->read,
+						t->node[r], from, sizeof(from)),
+					np_topology_conf_node(&ask->read,
+						t->node[peer], to,
+						sizeof(to)));
+		}
+	return -1;
+}
+
 static int place_better(struct cli_tolerance *t, const struct np_graph *g,
 			const struct cli_tolerance_ask *ask)
 {
@@ -187,6 +218,8 @@ int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 	};
 	if (ask->topology)
 		rc = place(out, ask);
+	if (rc < 0 && ask->topology)
+		rc = check_ways(g, out, ask);
 	if (rc < 0 && ask->trials)
 		rc = place_better(out, g, ask);
 	for (int x = NP_LOGGPS_L; rc < 0 && x < params; x++)

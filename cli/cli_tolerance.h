@@ -6,7 +6,7 @@
 #include "np_collective.h"
 #include "np_place_ranks.h"
 #include "np_tolerance.h"
-#include "np_topology.h"
+#include "np_topology_conf.h"
 
 #define TOLERANCE_ZONES 3
 #define TOLERANCE_POINTS 11
@@ -20,7 +20,8 @@ struct cli_tolerance_ask {
 	bool critical;
 	bool serial, shared_links; /* np_tolerance_opt's one_cpu, one_link */
 	const char *where; /* the topology's name; NULL: all ranks are alike */
-	struct np_topology *topology;
+	const struct np_topology *topology;
+	struct np_topology_conf read; /* of a file; names of nodes */
 	double wire_ns, switch_ns; /* NAN: not said, until all is read */
 	uint32_t per_node; /* ranks; 0: the same */
 	struct np_choices choices; /* of a trace's collectives */

@@ -8,7 +8,6 @@
 #include "cli_graph.h"
 #include "cli_tolerance.h"
 #include "np_quantity.h"
-#include "np_topology_conf.h"
 
 #define PER_NODE_MAX 65536
 #define TRIALS_MAX 1000000000
@@ -36,9 +35,11 @@ static int read_topology(struct cli_tolerance_ask *ask)
 	if (!ask->where)
 		return -1;
 	if (strchr(ask->where, ':') && !strchr(ask->where, '/'))
-		rc = np_topology_parse(ask->where, &ask->topology, &err);
+		rc = np_topology_parse(ask->where, &ask->read.topology, &err);
 	else
-		rc = np_topology_conf(ask->where, &ask->topology, &err);
+		rc = np_topology_conf_read(ask->where, cli_pass_on, NULL,
+					   &ask->read, &err);
+	ask->topology = ask->read.topology;
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
@@ -161,7 +162,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	for (size_t i = 0; i < n; i++)
 		cli_tolerance_free(&t[i]);
 	free(t);
-	np_topology_free(ask.topology);
+	np_topology_conf_free(&ask.read);
 	return rc;
 }
 

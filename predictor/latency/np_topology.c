@@ -89,12 +89,10 @@ int np_topology_parse(const char *spec, struct np_topology **out,
 	return rc;
 }
 
-/* Each switch's way up ends at the one root. */
+/* Each switch's way up ends at a root. */
 static int find_depths(struct np_topology *t, uint32_t n_switches,
 		       struct np_err *err)
 {
-	uint32_t roots = 0;
-
 	for (uint32_t i = 0; i < n_switches; i++) {
 		uint32_t n = 0, s;
 
@@ -110,15 +108,11 @@ static int find_depths(struct np_topology *t, uint32_t n_switches,
 				       "itself", i);
 		n += t->depth[s] ? t->depth[s] : 1;
 		for (s = i; !t->depth[s]; s = t->parent[s]) {
-			roots += n == 1;
 			t->depth[s] = n--;
 			if (t->parent[s] == NP_TOPOLOGY_ROOT)
 				break;
 		}
 	}
-	if (roots > 1)
-		return np_errf(err, -EINVAL, "%u switches have none above "
-			       "them, expected one", roots);
 	return 0;
 }
 
@@ -223,8 +217,10 @@ static uint32_t tree(const struct np_topology *t, uint32_t a, uint32_t b)
 	for (; s != d; hops++) {
 		if (t->depth[s] < t->depth[d])
 			d = t->parent[d];
-		else
+		else if (t->parent[s] != NP_TOPOLOGY_ROOT)
 			s = t->parent[s];
+		else
+			return NP_TOPOLOGY_APART;
 	}
 	return hops;
 }
@@ -247,6 +243,11 @@ void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
 	uint32_t h = np_topology_hops(p->t, p->node[from], p->node[to]);
 	uint32_t wires = h ? h + 1 : 0;
 
+	if (h == NP_TOPOLOGY_APART) {
+		*fixed_ns = NP_TOPOLOGY_APART_NS;
+		*times = 0;
+		return;
+	}
 	*fixed_ns = p->switch_is_x ? wires * p->wire_ns : h * p->switch_ns;
 	*times = p->switch_is_x ? h : wires;
 }

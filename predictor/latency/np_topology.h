@@ -16,6 +16,8 @@
 
 #define NP_TOPOLOGY_MAX (1u << 22) /* nodes, and switches */
 #define NP_TOPOLOGY_ROOT UINT32_MAX
+#define NP_TOPOLOGY_APART UINT32_MAX /* switches between nodes of two trees */
+#define NP_TOPOLOGY_APART_NS 1e15 /* latency there: longer than any run */
 
 struct np_topology;
 
@@ -31,9 +33,9 @@ int np_topology_parse(const char *spec, struct np_topology **out,
 		      struct np_err *err);
 
 /*
- * A tree: parent[] of each of n_switches, or NP_TOPOLOGY_ROOT; leaf[] is the
+ * Trees: parent[] of each of n_switches, or NP_TOPOLOGY_ROOT; leaf[] is the
  * switch of each of n_nodes.  Both are copied.  -EINVAL: a number is beyond,
- * or switches are above themselves, or there are two roots.
+ * or switches are above themselves.
  */
 int np_topology_tree(const uint32_t *parent, uint32_t n_switches,
 		     const uint32_t *leaf, uint32_t n_nodes,
@@ -42,7 +44,10 @@ void np_topology_free(struct np_topology *t); /* NULL is allowed */
 
 uint32_t np_topology_nodes(const struct np_topology *t);
 
-/* Switches between two nodes; 0 if they are one. */
+/*
+ * Switches between two nodes; 0 if they are one, NP_TOPOLOGY_APART if they are
+ * in different trees.
+ */
 uint32_t np_topology_hops(const struct np_topology *t, uint32_t a, uint32_t b);
 
 /* Ranks on a topology. */
@@ -55,7 +60,8 @@ struct np_placed {
 
 /*
  * The latency between two ranks is fixed_ns + times * x, where x stands in the
- * place of L.  On one node: 0.
+ * place of L.  On one node: 0.  In different trees: NP_TOPOLOGY_APART_NS, so
+ * that no placement of ranks that has it is better than one that has not.
  */
 void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
 		    double *fixed_ns, uint32_t *times);

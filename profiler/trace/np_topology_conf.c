@@ -2,81 +2,146 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "np_hostlist.h"
-#include "np_numbers.h"
-#include "np_read.h"
+#include "np_slurm_file.h"
 
-#define FILE_MAX ((size_t)16 << 20)
 #define NAMES_MAX 65536u /* switches, and nodes */
+#define LEVELS_MAX 64 /* Slurm takes some twenty */
+#define SHOWN 64 /* bytes of a name, in messages */
 
-/* Switches by name; they may be named before they are defined. */
+/* Switches by name; a line may name one that is defined further below. */
 struct switches {
-	struct np_numbers names;
-	uint32_t parent[NAMES_MAX + 1];
+	struct np_numbers names, files;
+	uint32_t parent[NAMES_MAX];
 	bool defined[NAMES_MAX];
+	/* The line that first names it as a child, for messages. */
+	struct {
+		uint32_t file, line;
+	} named[NAMES_MAX];
 	uint32_t leaf[NAMES_MAX]; /* of nodes */
-	uint32_t n_nodes;
+	struct np_numbers *nodes;
+	struct forgiven {
+		struct np_err first;
+		uint32_t n;
+	} leaves, parents; /* nodes on several, switches below several */
 };
 
-struct line {
+/* One line, and the switch that it is about. */
+struct definition {
 	struct switches *s;
-	uint32_t at; /* the switch that the line is about */
+	const struct np_slurm_line *line;
+	const char *name;
+	uint32_t at;
+	const char *nodes, *below; /* NULL: the line has none */
+	bool inner; /* printed by scontrol, of a switch above others */
 };
 
+static int refuse(const struct np_slurm_line *line, int rc, struct np_err *err,
+		  const char *what, const char *word)
+{
+	return np_errf(err, rc, "%s:%u: %.*s%s", line->path, line->number,
+		       SHOWN, word, what);
+}
+
+static int number(struct np_numbers *x, const char *name, uint32_t *out)
+{
+	*out = np_numbers_get(x, name, strlen(name));
+	return *out == NP_NO_NUMBER ? -ENOMEM : *out >= NAMES_MAX ? -E2BIG : 0;
+}
+
+static const char *name_of(const struct np_numbers *x, uint32_t i, char *buf,
+			   size_t len)
+{
+	size_t at = i ? x->end[i - 1] : 0;
+
+	snprintf(buf, len, "%.*s", (int)(x->end[i] - at), x->bytes + at);
+	return buf;
+}
+
+const char *np_topology_conf_node(const struct np_topology_conf *c,
+				  uint32_t node, char *buf, size_t len)
+{
+	if (node < c->nodes.n)
+		return name_of(&c->nodes, node, buf, len);
+	snprintf(buf, len, "?");
+	return buf;
+}
+
+/* The number of a switch, whose parent is not known if it is new. */
 static int find(struct switches *s, const char *name, uint32_t *out)
 {
 	size_t n = s->names.n;
+	int rc = number(&s->names, name, out);
 
-	s->parent[n] = NP_TOPOLOGY_ROOT; /* if it is new */
-	*out = np_numbers_get(&s->names, name, strlen(name));
-	return *out == NP_NO_NUMBER ? -ENOMEM : *out == NAMES_MAX ? -E2BIG : 0;
+	if (!rc && *out == n)
+		s->parent[*out] = NP_TOPOLOGY_ROOT;
+	return rc;
 }
 
-static int define(struct switches *s, const char *name, uint32_t *out)
+static void forgive(struct forgiven *f, const char *kind, const char *name,
+		    const char *where, uint32_t first,
+		    const struct definition *d)
 {
-	int rc = find(s, name, out);
+	char at[SHOWN];
 
-	if (!rc && s->defined[*out])
-		return -EEXIST;
-	if (!rc)
-		s->defined[*out] = true;
-	return rc;
+	if (!f->n++)
+		np_errf(&f->first, 0, "%s:%u: %s %.*s is %s %s and %.*s: the "
+			"first counts", d->line->path, d->line->number, kind,
+			SHOWN, name, where, name_of(&d->s->names, first, at,
+						    sizeof(at)), SHOWN,
+			d->name);
 }
 
 static int add_node(void *arg, const char *name)
 {
-	struct line *l = arg;
+	struct definition *d = arg;
+	struct switches *s = d->s;
+	size_t n = s->nodes->n;
+	uint32_t node;
+	int rc = number(s->nodes, name, &node);
 
-	(void)name;
-	if (l->s->n_nodes == NAMES_MAX)
-		return -E2BIG;
-	l->s->leaf[l->s->n_nodes++] = l->at;
+	if (rc)
+		return rc;
+	if (node == n)
+		s->leaf[node] = d->at;
+	else if (s->leaf[node] != d->at)
+		forgive(&s->leaves, "node", name, "on", s->leaf[node], d);
 	return 0;
 }
 
 static int add_switch(void *arg, const char *name)
 {
-	struct line *l = arg;
+	struct definition *d = arg;
+	struct switches *s = d->s;
 	uint32_t below;
-	int rc = find(l->s, name, &below);
+	int rc = find(s, name, &below);
 
 	if (rc)
 		return rc;
-	if (l->s->parent[below] != NP_TOPOLOGY_ROOT)
-		return -EEXIST;
-	l->s->parent[below] = l->at;
-	return 0;
+	if (below == d->at)
+		return -ELOOP;
+	if (s->parent[below] == NP_TOPOLOGY_ROOT) {
+		s->parent[below] = d->at;
+		rc = number(&s->files, d->line->path, &s->named[below].file);
+		s->named[below].line = d->line->number;
+	} else if (s->parent[below] != d->at) {
+		forgive(&s->parents, "switch", name, "below",
+			s->parent[below], d);
+	}
+	return rc;
 }
 
-static int each(const char *list, np_hostlist_f *f, struct line *l)
+static int each(const char *list, np_hostlist_f *f, struct definition *d)
 {
 	size_t len;
 
-	while ((len = np_hostlist_word(&list))) {
-		int rc = np_hostlist_walk(list, len, f, l);
+	while (list && (len = np_hostlist_word(&list))) {
+		int rc = np_hostlist_walk(list, len, f, d);
 
 		if (rc)
 			return rc;
@@ -85,95 +150,193 @@ static int each(const char *list, np_hostlist_f *f, struct line *l)
 	return 0;
 }
 
-/* "Nodes=n[0-3]": the value if the word has that key, else NULL. */
-static const char *value_of(const char *word, const char *key)
+static int add_lists(struct definition *d, struct np_err *err)
 {
-	size_t n = strlen(key);
+	const char *list = d->inner ? NULL : d->nodes;
+	int rc = each(list, add_node, d);
 
-	return strncasecmp(word, key, n) || word[n] != '=' ? NULL :
-							     word + n + 1;
-}
-
-/* One line without its comment; it is cut into words. */
-static int take_line(struct switches *s, char *text)
-{
-	struct line l = { s, NP_TOPOLOGY_ROOT };
-	char *save = NULL;
-
-	for (char *w = strtok_r(text, " \t\r", &save); w;
-	     w = strtok_r(NULL, " \t\r", &save)) {
-		const char *name = value_of(w, "SwitchName");
-		const char *nodes = value_of(w, "Nodes");
-		const char *below = value_of(w, "Switches");
-		int rc = 0;
-
-		if (name)
-			rc = define(s, name, &l.at);
-		else if ((nodes || below) && l.at == NP_TOPOLOGY_ROOT)
-			rc = -EINVAL;
-		else if (nodes)
-			rc = each(nodes, add_node, &l);
-		else if (below)
-			rc = each(below, add_switch, &l);
-		if (rc)
-			return rc;
+	if (!rc) {
+		list = d->below;
+		rc = each(list, add_switch, d);
 	}
-	return 0;
-}
-
-static const char *why(int rc)
-{
 	switch (rc) {
-	case -EEXIST: return "a switch that is there twice";
-	case -E2BIG: return "more than 65536 switches or nodes";
-	case -ENOMEM: return "no memory";
-	default: return "expected SwitchName=... with Nodes=n[0-3] or "
-			"Switches=s[0-1]";
+	case 0:
+		return 0;
+	case -EINVAL:
+		return refuse(d->line, rc, err, ": expected a list such as "
+			      "n[0-3],n7", list);
+	case -ELOOP:
+		return refuse(d->line, -EINVAL, err, " is below itself",
+			      d->name);
+	case -E2BIG:
+		return refuse(d->line, rc, err, "more than 65536 switches or "
+			      "nodes", "");
+	default:
+		return refuse(d->line, rc, err, "out of memory", "");
 	}
 }
 
-static int take(struct switches *s, const char *path, char *text,
-		struct np_err *err)
-{
-	unsigned n = 1;
-
-	for (char *line; (line = strsep(&text, "\n")); n++) {
-		int rc;
-
-		line[strcspn(line, "#")] = '\0';
-		rc = take_line(s, line);
-		if (rc)
-			return np_errf(err, rc == -EEXIST ? -EINVAL : rc,
-				       "%s:%u: %s", path, n, why(rc));
-	}
-	if (!s->n_nodes)
-		return np_errf(err, -EINVAL, "%s: no switch has nodes", path);
-	return 0;
-}
-
-int np_topology_conf(const char *path, struct np_topology **out,
+/* The line of a switch behind its name. */
+static int read_keys(struct definition *d, char **text, bool printed,
 		     struct np_err *err)
 {
-	struct switches *s = calloc(1, sizeof(*s));
-	struct np_err what = NP_ERR_INIT;
-	char *text = NULL;
-	size_t len;
-	int rc = -ENOMEM;
+	struct np_slurm_pair p;
 
-	if (!s)
-		return np_errf(err, rc, "%s: no memory to read", path);
-	rc = np_read_file(path, FILE_MAX, &text, &len, err);
-	if (!rc) {
-		rc = take(s, path, text, err);
-		free(text);
+	while (printed ? np_slurm_printed_pair(text, &p) :
+			 np_slurm_pair(text, &p)) {
+		if (!strcasecmp(p.key, "Nodes"))
+			d->nodes = p.value;
+		else if (!strcasecmp(p.key, "Switches"))
+			d->below = p.value;
+		else if (printed && !strcasecmp(p.key, "Level"))
+			d->inner = strcmp(p.value, "0");
+		else if (strcasecmp(p.key, "LinkSpeed"))
+			return refuse(d->line, -EINVAL, err, ": unknown key, "
+				      "expected Nodes, Switches or LinkSpeed",
+				      p.key);
 	}
+	if (!np_slurm_is_blank(*text))
+		return refuse(d->line, -EINVAL, err, ": expected Key=Value, "
+			      "and quotes around a value with blanks",
+			      *text + strspn(*text, " \t"));
+	if (d->nodes && d->below && !printed)
+		return refuse(d->line, -EINVAL, err, " has both Nodes and "
+			      "Switches", d->name);
+	return 0;
+}
+
+/* As a topology.yaml(5) begins, in either way to write it. */
+static bool is_yaml(const char *text)
+{
+	return !strncmp(text, "---", 3) || !strncmp(text, "- ", 2) ||
+	       strchr("[{%", *text);
+}
+
+static int no_pair(const struct np_slurm_line *line, const char *text,
+		   struct np_err *err)
+{
+	if (is_yaml(text))
+		return np_errf(err, -EINVAL, "%s: is YAML, which is not read: "
+			       "expected a topology.conf, or a file with what "
+			       "\"scontrol show topology\" prints",
+			       line->path);
+	return refuse(line, -EINVAL, err, ": expected SwitchName=NAME",
+		      text + strspn(text, " \t"));
+}
+
+static int take_line(void *arg, const struct np_slurm_line *line,
+		     struct np_err *err)
+{
+	struct definition d = { .s = arg, .line = line };
+	char *text = line->text;
+	/* What scontrol prints of a switch has its level, a file has not. */
+	bool printed = strcasestr(text, " Level=");
+	struct np_slurm_pair p;
+	int rc;
+
+	if (!np_slurm_pair(&text, &p))
+		return no_pair(line, text, err);
+	if (strcasecmp(p.key, "SwitchName"))
+		return refuse(line, -EINVAL, err, ": unknown key, expected "
+			      "SwitchName before all others", p.key);
+	d.name = p.value;
+	rc = read_keys(&d, &text, printed, err);
+	if (rc)
+		return rc;
+	rc = find(d.s, d.name, &d.at);
+	if (rc)
+		return refuse(line, rc, err, rc == -ENOMEM ? "out of memory" :
+			      "more than 65536 switches", "");
+	if (d.s->defined[d.at])
+		return refuse(line, -EINVAL, err, " is defined twice", d.name);
+	d.s->defined[d.at] = true;
+	return add_lists(&d, err);
+}
+
+/* Every switch has a line of its own, and none is above itself. */
+static int check_tree(struct switches *s, const char *path, struct np_err *err)
+{
+	char name[SHOWN], above[SHOWN], file[NP_ERR_LEN];
+
+	for (uint32_t i = 0; i < s->names.n; i++) {
+		uint32_t n = 0, up = i;
+
+		name_of(&s->names, i, name, sizeof(name));
+		if (!s->defined[i])
+			return np_errf(err, -EINVAL, "%s:%u: %s names %s, "
+				       "which no line defines",
+				       name_of(&s->files, s->named[i].file,
+					       file, sizeof(file)),
+				       s->named[i].line,
+				       name_of(&s->names, s->parent[i], above,
+					       sizeof(above)), name);
+		while (n <= LEVELS_MAX && s->parent[up] != NP_TOPOLOGY_ROOT) {
+			up = s->parent[up];
+			n++;
+		}
+		if (n > LEVELS_MAX)
+			return np_errf(err, -EINVAL, "%s: switch %s is above "
+				       "itself, or more than %d switches are "
+				       "above it", path, name, LEVELS_MAX);
+	}
+	return s->nodes->n ? 0 : np_errf(err, -EINVAL, "%s: no switch has "
+					     "nodes", path);
+}
+
+static void say(struct forgiven *f,
+		void (*warn)(const char *line, void *arg), void *arg)
+{
+	size_t len = strlen(f->first.text);
+
+	if (f->n > 1)
+		snprintf(f->first.text + len, sizeof(f->first.text) - len,
+			 " (%u more like it)", f->n - 1);
+	if (f->n)
+		warn(f->first.text, arg);
+}
+
+static int make(struct switches *s, const char *path,
+		struct np_topology_conf *out, struct np_err *err)
+{
+	struct np_err what = NP_ERR_INIT;
+	int rc = np_slurm_file(path, NULL, take_line, s, err);
+
+	if (!rc)
+		rc = check_tree(s, path, err);
+	if (rc)
+		return rc;
+	rc = np_topology_tree(s->parent, (uint32_t)s->names.n, s->leaf,
+			      (uint32_t)out->nodes.n, &out->topology, &what);
+	return rc ? np_errf(err, rc, "%s: %.128s", path, what.text) : 0;
+}
+
+int np_topology_conf_read(const char *path,
+			  void (*warn)(const char *line, void *arg), void *arg,
+			  struct np_topology_conf *out, struct np_err *err)
+{
+	struct switches *s = calloc(1, sizeof(*s));
+	int rc;
+
+	*out = (struct np_topology_conf){ .topology = NULL };
+	if (!s)
+		return np_errf(err, -ENOMEM, "%s: no memory to read", path);
+	s->nodes = &out->nodes;
+	rc = make(s, path, out, err);
 	if (!rc) {
-		rc = np_topology_tree(s->parent, (uint32_t)s->names.n, s->leaf,
-				      s->n_nodes, out, &what);
-		if (rc)
-			np_errf(err, rc, "%s: %.128s", path, what.text);
+		say(&s->leaves, warn, arg);
+		say(&s->parents, warn, arg);
+	} else {
+		np_topology_conf_free(out);
 	}
 	np_numbers_free(&s->names);
+	np_numbers_free(&s->files);
 	free(s);
 	return rc;
+}
+
+void np_topology_conf_free(struct np_topology_conf *c)
+{
+	np_topology_free(c->topology);
+	np_numbers_free(&c->nodes);
+	c->topology = NULL;
 }

@@ -71,7 +71,6 @@ static void test_trees(void)
 	} bad[] = {
 		{ "a switch above itself", { 1, 2, 0 }, { 0 } },
 		{ "one that is its own", { 0, ROOT, ROOT }, { 0 } },
-		{ "two roots", { ROOT, ROOT, 0 }, { 0 } },
 		{ "no such switch", { 3, ROOT, 0 }, { 0 } },
 		{ "no such leaf", { 1, ROOT, 1 }, { 3 } },
 	};
@@ -89,6 +88,28 @@ static void test_trees(void)
 		T_ROW(bad[i].name, np_topology_tree(bad[i].parent, 3,
 		      bad[i].leaf, 1, &t, &err) == -EINVAL && err.text[0]);
 	}
+}
+
+/* Two trees, 0 over 1 and 2 over 3; nodes at 1, 1, 3, 2 */
+static void test_forest(void)
+{
+	static const uint32_t parent[] = { ROOT, 0, ROOT, 2 };
+	static const uint32_t leaf[] = { 1, 1, 3, 2 }, node[] = { 0, 2 };
+	struct np_placed placed = { .node = node, .wire_ns = 1,
+				    .switch_ns = 1 };
+	struct np_topology *t;
+	uint32_t times;
+	double ns;
+
+	T_CHECK(!np_topology_tree(parent, 4, leaf, 4, &t, NULL));
+	T_CHECK(np_topology_hops(t, 0, 1) == 1);
+	T_CHECK(np_topology_hops(t, 2, 3) == 2);
+	T_CHECK(np_topology_hops(t, 0, 2) == NP_TOPOLOGY_APART);
+	T_CHECK(np_topology_hops(t, 3, 1) == NP_TOPOLOGY_APART);
+	placed.t = t;
+	np_placed_path(&placed, 0, 1, &ns, &times);
+	T_CHECK(ns == NP_TOPOLOGY_APART_NS && times == 0);
+	np_topology_free(t);
 }
 
 /* The example of the source on two nodes of a ring: 3 wires, 2 switches. */
@@ -128,6 +149,7 @@ static const struct t_case cases[] = {
 	{ "switches between two nodes", test_ways },
 	{ "what is no topology is refused", test_refused },
 	{ "trees of switches", test_trees },
+	{ "nodes of different trees are apart", test_forest },
 	{ "a program's tolerance of each wire", test_tolerance_of_a_wire },
 	{ NULL, NULL },
 };

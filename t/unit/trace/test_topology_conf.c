@@ -5,7 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static int conf(const char *text, struct np_topology **out,
+static char warned[1024];
+
+static void warn(const char *line, void *arg)
+{
+	(void)arg;
+	strncat(warned, line, sizeof(warned) - strlen(warned) - 2);
+	strcat(warned, "\n");
+}
+
+static int conf(const char *text, struct np_topology_conf *out,
 		struct np_err *err)
 {
 	char path[512];
@@ -16,55 +25,130 @@ static int conf(const char *text, struct np_topology **out,
 	T_CHECK(f && fputs(text, f) >= 0);
 	if (f)
 		fclose(f);
-	return np_topology_conf(path, out, err);
+	warned[0] = '\0';
+	return np_topology_conf_read(path, warn, NULL, out, err);
 }
 
-static void test_tree(void)
-{
-	struct np_topology *t = NULL;
+/* hops: from n0 to n0, to n1 and so on, "-" if there is no way. */
+static const struct {
+	const char *name, *text, *hops, *warns;
+} good[] = {
+	{ "one switch", "SwitchName=s0 Nodes=n[0-2]\n", "011", "" },
+	{ "a tree, the lines in any order", "SwitchName=s0 Nodes=n[0-1] "
+	  "LinkSpeed=7\nswitchname=top switches=s[0-1]\n\n"
+	  "SwitchName=s1 Nodes=n2,n3", "0133", "" },
+	{ "blanks around equals signs", "SwitchName = s0 Nodes = n[0-1]\n"
+	  "SwitchName=s1 Nodes =n[2-3]\nSwitchName=t Switches= s[0-1]\n",
+	  "0133", "" },
+	{ "quoted lists with blanks", "SwitchName=s0 Nodes=\"n0, n1\"\n"
+	  "SwitchName=s1 Nodes=\"n[2-3]\"\nSwitchName=t Switches=\"s0, s1\"\n",
+	  "0133", "" },
+	{ "continued lines", "SwitchName=s0 \\\n Nodes=n0,\\\nn1\n"
+	  "SwitchName=s1 Nodes=n[2-3]\nSwitchName=t \\\r\n Switches=s[0-1]\r\n",
+	  "0133", "" },
+	{ "the later of two values", "SwitchName=s0 Nodes=n0 Nodes=n[0-1]\n",
+	  "01", "" },
+	{ "names with dots", "SwitchName=rack0.ib Nodes=n[0-1]\n"
+	  "SwitchName=rack1.ib Nodes=n2\nSwitchName=t Switches=rack[0-1].ib\n",
+	  "013", "" },
+	{ "a switch without children", "SwitchName=s0 Nodes=n[0-1]\n"
+	  "SwitchName=s1\nSwitchName=t Switches=s[0-1]\n", "01", "" },
+	{ "trees beside each other", "SwitchName=s0 Nodes=n[0-1]\n"
+	  "SwitchName=s1 Nodes=n[2-3]\n", "01--", "" },
+	{ "a node on two switches", "SwitchName=s0 Nodes=n[0-1]\n"
+	  "SwitchName=s1 Nodes=n[1-3]\nSwitchName=t Switches=s[0-1]\n", "0133",
+	  "topology.conf:2: node n1 is on s0 and s1: the first counts\n" },
+	{ "several nodes on two switches", "SwitchName=s0 Nodes=n[0-2]\n"
+	  "SwitchName=s1 Nodes=n[0-3]\nSwitchName=t Switches=s[0-1]\n", "0113",
+	  "node n0 is on s0 and s1: the first counts (2 more like it)\n" },
+	{ "a node twice on one switch", "SwitchName=s0 Nodes=n0,n[0-1],n1\n",
+	  "01", "" },
+	{ "a switch below two", "SwitchName=s0 Nodes=n0\n"
+	  "SwitchName=s1 Nodes=n1\nSwitchName=t Switches=s[0-1]\n"
+	  "SwitchName=u Switches=s[0-1]\n", "03",
+	  "topology.conf:4: switch s0 is below t and u: the first counts (1 "
+	  "more like it)\n" },
+	{ "what scontrol prints", "SwitchName=s0 Level=0 LinkSpeed=1 "
+	  "Nodes=n[0-1], n2\nSwitchName=t Level=1 LinkSpeed=1 Nodes=n[0-3] "
+	  "Switches=s[0-1]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n3\n",
+	  "0113", "" },
+};
 
-	T_CHECK(!conf("# two leaves\nSwitchName=s0 Nodes=n[0-3],x LinkSpeed=7\n"
-		      "switchname=top Switches=s[0-1]\n\n"
-		      "SwitchName=s1 Nodes=n4,n5", &t, NULL));
-	T_CHECK(t && np_topology_nodes(t) == 7);
-	T_CHECK(t && np_topology_hops(t, 0, 4) == 1);
-	T_CHECK(t && np_topology_hops(t, 0, 5) == 3);
-	np_topology_free(t);
+static void test_good(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
+		struct np_topology_conf c;
+		struct np_err err = NP_ERR_INIT;
+		char hops[16] = "", name[8], want[8];
+
+		T_ROW(good[i].name, !conf(good[i].text, &c, &err));
+		if (err.text[0])
+			continue;
+		for (uint32_t k = 0; k < np_topology_nodes(c.topology); k++) {
+			uint32_t n = np_topology_hops(c.topology, 0, k);
+
+			hops[k] = n == NP_TOPOLOGY_APART ? '-' :
+							   (char)('0' + n);
+			snprintf(want, sizeof(want), "n%u", k);
+			T_ROW(good[i].name, !strcmp(want,
+			      np_topology_conf_node(&c, k, name,
+						    sizeof(name))));
+		}
+		T_ROW(good[i].name, !strcmp(hops, good[i].hops));
+		T_ROW(good[i].name, !*good[i].warns ? !*warned :
+		      !!strstr(warned, good[i].warns));
+		np_topology_conf_free(&c);
+	}
 }
 
 static const struct {
 	const char *name, *text, *says;
 } bad[] = {
 	{ "nothing", "", "topology.conf: no switch has nodes" },
-	{ "nodes of no switch", "\nNodes=n0\n", "topology.conf:2: expected "
-	  "SwitchName" },
-	{ "a list that is none", "SwitchName=s Nodes=n[0-", ":1: expected" },
+	{ "nodes of no switch", "\nNodes=n0\n", "topology.conf:2: Nodes: "
+	  "unknown key, expected SwitchName" },
+	{ "a key that is misspelt", "SwitchName=s Node=n0\n", ":1: Node: "
+	  "unknown key, expected Nodes, Switches or LinkSpeed" },
+	{ "a word that is no pair", "SwitchName=s Nodes=n0, n1\n", ":1: n1: "
+	  "expected Key=Value, and quotes" },
+	{ "a line that is no pair", "# c\nswitches\n", ":2: switches: "
+	  "expected SwitchName=NAME" },
+	{ "a list that is none", "SwitchName=s Nodes=n[0-", ":1: n[0-: "
+	  "expected a list" },
+	{ "nodes and switches", "SwitchName=a Nodes=x\nSwitchName=b Nodes=y "
+	  "Switches=a\n", ":2: b has both Nodes and Switches" },
 	{ "a switch twice", "SwitchName=s Nodes=a\nSwitchName=s Nodes=b\n",
-	  ":2: a switch that is there twice" },
-	{ "below two", "SwitchName=a Switches=c\nSwitchName=b Switches=c\n",
-	  ":2: a switch that is there twice" },
+	  ":2: s is defined twice" },
+	{ "a switch that no line has", "SwitchName=a Nodes=x\n\n"
+	  "SwitchName=t Switches=a,b\n", "topology.conf:3: t names b, which no "
+	  "line defines" },
+	{ "a switch below itself", "SwitchName=a Nodes=x\n"
+	  "SwitchName=t Switches=a,t\n", ":2: t is below itself" },
 	{ "more nodes than there are", "SwitchName=s Nodes=n[0-99999]\n",
 	  ":1: more than 65536" },
-	{ "two trees", "SwitchName=a Nodes=x\nSwitchName=b Nodes=y\n",
-	  "2 switches have none above them" },
-	{ "a circle", "SwitchName=a Nodes=x Switches=b\n"
-	  "SwitchName=b Switches=a\n", "above itself" },
+	{ "a circle", "SwitchName=a Switches=b\nSwitchName=b Switches=a\n"
+	  "SwitchName=c Nodes=x\n", "switch a is above itself" },
+	{ "a byte-order mark", "\xef\xbb\xbfSwitchName=s Nodes=n0\n",
+	  "topology.conf:1: begins with a byte-order mark" },
+	{ "a topology.yaml", "# one\n- topology: default\n  tree:\n",
+	  "topology.conf: is YAML, which is not read" },
 };
 
 static void test_bad(void)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_topology *t = NULL;
+	struct np_topology_conf c;
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++)
-		T_ROW(bad[i].name, conf(bad[i].text, &t, &err) &&
+		T_ROW(bad[i].name, conf(bad[i].text, &c, &err) &&
 		      strstr(err.text, bad[i].says));
-	T_CHECK(np_topology_conf("/nonexistent", &t, &err) == -ENOENT);
+	T_CHECK(np_topology_conf_read("/nonexistent", warn, NULL, &c, &err) ==
+		-ENOENT);
 }
 
 static const struct t_case cases[] = {
-	{ "the tree of a cluster", test_tree },
-	{ "what is no tree is refused, by file and line", test_bad },
+	{ "the trees of a cluster", test_good },
+	{ "what slurmctld refuses is named by file and line", test_bad },
 	{ NULL, NULL },
 };
 
