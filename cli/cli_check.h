@@ -30,6 +30,8 @@ struct cli_slurm {
 	char job_submit[512];	    /* JobSubmitPlugins */
 	char user[64];		    /* SlurmUser */
 	char cluster[128], controller[256];
+	char parameters[1024]; /* SlurmctldParameters */
+	char conf_error[NP_ERR_LEN]; /* why conf is "", for people */
 	uint32_t running;   /* version of slurmctld that runs; 0: not known */
 	uint32_t installed; /* version of the programs here; 0: not known */
 	char installed_of[64]; /* "slurmctld" or "scontrol" */
@@ -55,12 +57,12 @@ void cli_remedy(struct cli_check *c, const char *fmt, ...)
 
 /* cli_slurm.c: ask scontrol and slurmctld; each for 5 s at most. */
 void cli_slurm_ask(struct cli_slurm *s);
-/* Value of a line "Key = Value" of scontrol show config, or of slurm.conf. */
-bool cli_slurm_value(const char *text, const char *key, char *buf, size_t len);
 /* The versions of the installed programs alone. */
 void cli_slurm_installed(struct cli_slurm *s);
 /* Is netprof in a list of plugins, "lua,netprof"? */
 bool cli_slurm_lists(const char *list, const char *name);
+/* Does slurmctld send nodes the files that they have not of their own? */
+bool cli_slurm_configless(const struct cli_slurm *s);
 /*
  * The version in "slurm-wlm 22.05.8" or "24.05.0-0rc1", as Slurm numbers it:
  * major << 16 | minor << 8 | micro.

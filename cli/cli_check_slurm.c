@@ -1,6 +1,6 @@
 /* The installed Slurm, and the plugins in it. */
 #include <errno.h>
-#include <glob.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +9,14 @@
 #include "cli_check.h"
 #include "np_elf.h"
 #include "np_loader.h"
+#include "np_slurm_stack.h"
 
 #define JOB_SUBMIT "job_submit_netprof.so"
 #define PLACEMENT "netprof_placement.so"
 #define SPANK "spank_netprof.so"
 #define REBUILD "install netprof-slurm for it, or in the source of netprof: " \
 	"make clean && make install"
-#define MAX_INCLUDES 4 /* plugstack.conf in plugstack.conf */
-#define MAX_LINE 1024
+#define SNIPPET NP_SYSCONFDIR "/plugstack.conf.d/netprof.conf"
 
 void cli_check_slurm(struct cli_check *c)
 {
@@ -43,7 +43,8 @@ void cli_check_slurm(struct cli_check *c)
 		return;
 	cli_found(c, CLI_WARNING, "Slurm", "slurmctld does not answer "
 		  "scontrol%s%s", *s->conf ? "; what follows is from " :
-		  ", and slurm.conf cannot be read", s->conf);
+		  ", and slurm.conf cannot be read: ", *s->conf ? s->conf :
+		  s->conf_error);
 	cli_remedy(c, "look into slurmctld.log; journalctl -u slurmctld");
 }
 
@@ -192,72 +193,109 @@ void cli_check_plugins(struct cli_check *c)
 
 /* What plugstack.conf says of our plugin. */
 struct stack {
-	bool found, required;
-	bool unreadable;
+	bool ships_names; /* slurmctld sends files that are included by name */
+	char at[PATH_MAX + 16]; /* file and line that load it; "": none */
+	char again[PATH_MAX + 16]; /* a further one, which Slurm refuses */
+	char apart[PATH_MAX]; /* an include that slurmctld sends to no node */
+	bool required;
+	bool has_snippet; /* the file that a package brings is included */
 };
 
-static void read_stack(const char *path, struct stack *s, int depth);
-
-static void include(const char *pattern, struct stack *s, int depth)
+/* Plain names from 23.11 on, never patterns or other directories. */
+static bool is_sent(const struct stack *s,
+		    const struct np_slurm_stack_line *include)
 {
-	glob_t g;
-
-	if (!glob(pattern, 0, NULL, &g))
-		for (size_t i = 0; i < g.gl_pathc && i < 256; i++)
-			read_stack(g.gl_pathv[i], s, depth + 1);
-	globfree(&g);
+	return s->ships_names && !strpbrk(include->word, "/*?[");
 }
 
-/* "optional spank_netprof.so ARGUMENTS", "include PATTERN" */
-static void read_stack_line(char *line, struct stack *s, int depth)
+static void take_include(struct stack *s,
+			 const struct np_slurm_stack_line *line)
 {
-	char *save, *word = strtok_r(line, " \t\n", &save);
-	char *what = word ? strtok_r(NULL, " \t\n", &save) : NULL;
+	char pattern[PATH_MAX];
 
-	if (!what || *word == '#')
-		return;
-	if (!strcmp(word, "include")) {
-		include(what, s, depth);
-	} else if (!strcmp(base_of(what), SPANK)) {
-		s->found = true;
-		s->required |= !strcmp(word, "required");
-	}
+	if (!np_slurm_stack_pattern(line, pattern, sizeof(pattern)) &&
+	    !fnmatch(pattern, SNIPPET, FNM_PATHNAME))
+		s->has_snippet = true;
 }
 
-static void read_stack(const char *path, struct stack *s, int depth)
+static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
+			   struct np_err *err)
 {
-	char line[MAX_LINE];
-	FILE *f;
+	const struct np_slurm_stack_line *from;
+	struct stack *s = arg;
 
-	errno = 0;
-	f = depth < MAX_INCLUDES ? fopen(path, "re") : NULL;
-	if (!f) {
-		s->unreadable |= errno == EACCES;
-		return;
+	(void)err;
+	if (line->kind == NP_SLURM_INCLUDE) {
+		take_include(s, line);
+		return 0;
 	}
-	for (int n = 0; n < 10000 && fgets(line, sizeof(line), f); n++)
-		read_stack_line(line, s, depth);
-	fclose(f);
+	if (strcmp(base_of(line->word), SPANK))
+		return 0;
+	if (*s->at) {
+		snprintf(s->again, sizeof(s->again), "%s:%u", line->path,
+			 line->number);
+		return 0;
+	}
+	snprintf(s->at, sizeof(s->at), "%s:%u", line->path, line->number);
+	s->required = line->kind == NP_SLURM_REQUIRED;
+	for (from = line->from; from; from = from->from)
+		if (!is_sent(s, from))
+			snprintf(s->apart, sizeof(s->apart), "%s",
+				 from->word);
+	return 0;
+}
+
+static void check_loaded(struct cli_check *c, const struct stack *s)
+{
+	if (s->required) {
+		cli_found(c, CLI_WARNING, "plugstack.conf", SPANK " is "
+			  "required: jobs fail should it fail to load");
+		cli_remedy(c, "write \"optional\" for \"required\" in %s",
+			   s->at);
+	}
+	if (*s->again) {
+		cli_found(c, CLI_WARNING, "plugstack.conf", SPANK " is loaded "
+			  "by %s and again by %s: srun and sbatch print an "
+			  "error about it", s->at, s->again);
+		cli_remedy(c, "take one of the two lines out");
+	}
+	if (*s->apart && cli_slurm_configless(&c->slurm)) {
+		cli_found(c, CLI_WARNING, "plugstack.conf", "nodes that get "
+			  "it from slurmctld (enable_configless) do not get "
+			  "what it includes as %s: they do not load " SPANK,
+			  s->apart);
+		cli_remedy(c, "write \"optional " SPANK "\" into %s itself "
+			   "in place of the include, then scontrol "
+			   "reconfigure", c->slurm.plugstack);
+	} else if (!s->required && !*s->again) {
+		cli_found(c, CLI_OK, "plugstack.conf", "loads " SPANK);
+	}
 }
 
 void cli_check_plugstack(struct cli_check *c)
 {
+	uint32_t version = c->slurm.running ? c->slurm.running :
+					      c->slurm.installed;
+	struct stack s = { .ships_names = version >= 0x170b00 };
 	const char *path = c->slurm.plugstack;
-	struct stack s = { .found = false };
+	struct np_err err = NP_ERR_INIT;
+	int rc;
 
 	if (!*path)
 		return;
-	read_stack(path, &s, 0);
-	if (s.found && !s.required) {
-		cli_found(c, CLI_OK, "plugstack.conf", "loads " SPANK);
-	} else if (s.found) {
-		cli_found(c, CLI_WARNING, "plugstack.conf", SPANK " is "
-			  "required: jobs fail should it fail to load");
-		cli_remedy(c, "write \"optional\" for \"required\" in %s",
-			   path);
-	} else if (s.unreadable) {
-		cli_found(c, CLI_WARNING, "plugstack.conf", "%s or what it "
-			  "includes: Permission denied", path);
+	rc = np_slurm_stack(path, take_stack_line, &s, &err);
+	if (*s.at) {
+		check_loaded(c, &s);
+	} else if (rc) {
+		cli_found(c, rc == -EACCES ? CLI_WARNING : CLI_PROBLEM,
+			  "plugstack.conf", "%s", err.text);
+		if (rc == -EACCES)
+			cli_remedy(c, "run netprof check as root");
+	} else if (s.has_snippet) {
+		cli_found(c, CLI_PROBLEM, "plugstack.conf", "%s includes %s, "
+			  "which does not load " SPANK ": there is no "
+			  "--netprofile", path, SNIPPET);
+		cli_remedy(c, "echo 'optional " SPANK "' >>%s", SNIPPET);
 	} else {
 		cli_found(c, CLI_PROBLEM, "plugstack.conf", "%s does not load "
 			  SPANK ": there is no --netprofile", path);

@@ -15,7 +15,7 @@
 
 #include "cli_check.h"
 #include "np_clock.h"
-#include "np_read.h"
+#include "np_slurm_file.h"
 
 /* In a process group of its own, so that its children end with it. */
 static int start(char *const argv[], int out, pid_t *pid)
@@ -157,43 +157,6 @@ bool cli_version_parse(const char *text, uint32_t *out)
 #define PATIENCE_SEC 5
 #define MAX_CONFIG (256 * 1024)
 
-/* Of "Key = Value" the value, trimmed; a comment is none of it. */
-static bool value_of(const char *line, size_t len, const char *key, char *buf,
-		     size_t room)
-{
-	size_t n = strlen(key);
-	const char *p = line, *end = line + len, *comment;
-
-	while (p < end && isblank((unsigned char)*p))
-		p++;
-	if ((size_t)(end - p) <= n || strncasecmp(p, key, n))
-		return false;
-	for (p += n; p < end && isblank((unsigned char)*p); p++)
-		;
-	if (p == end || *p++ != '=')
-		return false;
-	comment = memchr(p, '#', (size_t)(end - p));
-	end = comment ? comment : end;
-	while (p < end && isspace((unsigned char)*p))
-		p++;
-	while (p < end && isspace((unsigned char)end[-1]))
-		end--;
-	snprintf(buf, room, "%.*s", (int)(end - p), p);
-	return true;
-}
-
-bool cli_slurm_value(const char *text, const char *key, char *buf, size_t len)
-{
-	for (const char *p = text; *p; ) {
-		size_t n = strcspn(p, "\n");
-
-		if (value_of(p, n, key, buf, len))
-			return true;
-		p += n + !!p[n];
-	}
-	return false;
-}
-
 bool cli_slurm_lists(const char *list, const char *name)
 {
 	size_t n = strlen(name);
@@ -253,43 +216,69 @@ static void name_alone(char *user)
 	user[strcspn(user, "(")] = '\0';
 }
 
-static void take(struct cli_slurm *s, const char *text)
+/* What is of use here, under the names of slurm.conf. */
+static const struct setting {
+	const char *key;
+	size_t at, len;
+} settings[] = {
+#define AT(member) offsetof(struct cli_slurm, member), \
+	sizeof(((struct cli_slurm *)0)->member)
+	{ "PluginDir", AT(plugin_dirs) },
+	{ "JobSubmitPlugins", AT(job_submit) },
+	{ "SlurmUser", AT(user) },
+	{ "ClusterName", AT(cluster) },
+	{ "PlugStackConfig", AT(plugstack) },
+	{ "SlurmctldParameters", AT(parameters) },
+	{ "SlurmctldHost", AT(controller) },
+#undef AT
+};
+
+static void clean_up(struct cli_slurm *s)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
+		char *value = (char *)s + settings[i].at;
+
+		if (!strcmp(value, "(null)"))
+			*value = '\0';
+	}
+	name_alone(s->user);
+	name_alone(s->controller);
+}
+
+static void take_printed(struct cli_slurm *s, const char *text)
 {
 	char version[64];
 
-	cli_slurm_value(text, "PluginDir", s->plugin_dirs,
-			sizeof(s->plugin_dirs));
-	cli_slurm_value(text, "JobSubmitPlugins", s->job_submit,
-			sizeof(s->job_submit));
-	cli_slurm_value(text, "SlurmUser", s->user, sizeof(s->user));
-	cli_slurm_value(text, "ClusterName", s->cluster, sizeof(s->cluster));
-	cli_slurm_value(text, "PlugStackConfig", s->plugstack,
-			sizeof(s->plugstack));
-	if (!cli_slurm_value(text, "SlurmctldHost[0]", s->controller,
-			     sizeof(s->controller)))
-		cli_slurm_value(text, "SlurmctldHost", s->controller,
-				sizeof(s->controller));
-	if (cli_slurm_value(text, "SLURM_VERSION", version, sizeof(version)))
+	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++)
+		np_slurm_setting(text, settings[i].key,
+				 (char *)s + settings[i].at, settings[i].len);
+	np_slurm_setting(text, "SlurmctldHost[0]", s->controller,
+			 sizeof(s->controller));
+	np_slurm_setting(text, "SLURM_CONF", s->conf, sizeof(s->conf));
+	if (np_slurm_setting(text, "SLURM_VERSION", version, sizeof(version)))
 		cli_version_parse(version, &s->running);
-	name_alone(s->user);
-	name_alone(s->controller);
-	if (!strcmp(s->job_submit, "(null)"))
-		s->job_submit[0] = '\0';
 }
 
-/* Where slurmctld does not answer, perhaps because of its plugins. */
-static bool read_conf(struct cli_slurm *s, char *text)
+/* Of a key that is there twice the later value counts. */
+static int take_line(void *arg, const struct np_slurm_line *line,
+		     struct np_err *err)
 {
-	int fd = open(s->conf, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t len = fd < 0 ? -1 : np_read_up_to(fd, text, MAX_CONFIG - 1);
+	struct cli_slurm *s = arg;
+	char *text = line->text;
+	struct np_slurm_pair p;
 
-	if (fd >= 0)
-		close(fd);
-	if (len < 0)
-		return false;
-	text[len] = '\0';
-	take(s, text);
-	return true;
+	(void)err;
+	while (np_slurm_pair(&text, &p))
+		for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
+			char *value = (char *)s + settings[i].at;
+
+			/* Each host has a line; the first is in control. */
+			if (strcasecmp(p.key, settings[i].key) ||
+			    (value == s->controller && *value))
+				continue;
+			snprintf(value, settings[i].len, "%s", p.value);
+		}
+	return 0;
 }
 
 static void set_defaults(struct cli_slurm *s)
@@ -309,11 +298,17 @@ static void set_defaults(struct cli_slurm *s)
 			 (size_t)(slash - s->plugstack), "/plugstack.conf");
 }
 
+bool cli_slurm_configless(const struct cli_slurm *s)
+{
+	return cli_slurm_lists(s->parameters, "enable_configless");
+}
+
 void cli_slurm_ask(struct cli_slurm *s)
 {
 	static char *const argv[] = { "scontrol", "show", "config", NULL };
 	const char *conf = getenv("SLURM_CONF");
 	char *text = malloc(MAX_CONFIG);
+	struct np_err err = NP_ERR_INIT;
 
 	*s = (struct cli_slurm){ .answers = false };
 	snprintf(s->conf, sizeof(s->conf), "%s", conf && *conf ? conf :
@@ -321,11 +316,13 @@ void cli_slurm_ask(struct cli_slurm *s)
 	cli_slurm_installed(s);
 	if (text && !cli_spawn(argv, PATIENCE_SEC, text, MAX_CONFIG)) {
 		s->answers = true;
-		cli_slurm_value(text, "SLURM_CONF", s->conf, sizeof(s->conf));
-		take(s, text);
-	} else if (text && !read_conf(s, text)) {
+		take_printed(s, text);
+	} else if (np_slurm_file(s->conf, s->cluster, take_line, s, &err)) {
+		/* slurmctld does not answer, perhaps because of its plugins. */
+		snprintf(s->conf_error, sizeof(s->conf_error), "%s", err.text);
 		s->conf[0] = '\0';
 	}
 	free(text);
+	clean_up(s);
 	set_defaults(s);
 }

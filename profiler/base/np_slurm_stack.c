@@ -24,16 +24,15 @@ static int read_file(struct reader *r, const char *path,
 		     const struct np_slurm_stack_line *from, int depth,
 		     struct np_err *err);
 
-/* The pattern, which without a directory is one of the file's own. */
-static int full_pattern(const struct np_slurm_stack_line *line,
-			char pattern[PATH_MAX])
+int np_slurm_stack_pattern(const struct np_slurm_stack_line *line, char *buf,
+			   size_t len)
 {
 	const char *slash = strrchr(line->path, '/');
 	int dir = *line->word == '/' || !slash ? 0 :
 		  (int)(slash + 1 - line->path);
+	int n = snprintf(buf, len, "%.*s%s", dir, line->path, line->word);
 
-	return snprintf(pattern, PATH_MAX, "%.*s%s", dir, line->path,
-			line->word) < PATH_MAX ? 0 : -ENAMETOOLONG;
+	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
 }
 
 static int include(struct reader *r, const struct np_slurm_stack_line *line,
@@ -43,7 +42,7 @@ static int include(struct reader *r, const struct np_slurm_stack_line *line,
 	glob_t g;
 	int rc = 0;
 
-	if (full_pattern(line, pattern))
+	if (np_slurm_stack_pattern(line, pattern, sizeof(pattern)))
 		return np_errf(err, -ENAMETOOLONG, "%s:%u: include: the name "
 			       "is too long", line->path, line->number);
 	if (depth + 1 == MAX_DEPTH)

@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#include <stddef.h>
+
 #include "np_err.h"
 
 enum np_slurm_stack_kind {
@@ -23,6 +25,13 @@ struct np_slurm_stack_line {
 	/* The include by which the file was found; NULL: it is the first. */
 	const struct np_slurm_stack_line *from;
 };
+
+/*
+ * The pattern of an include with its directory.  Returns 0, or -ENAMETOOLONG:
+ * it has more than len - 1 bytes.
+ */
+int np_slurm_stack_pattern(const struct np_slurm_stack_line *line, char *buf,
+			   size_t len);
 
 /* Returns 0, or an error that ends the reading. */
 typedef int np_slurm_stack_f(void *arg, const struct np_slurm_stack_line *line,

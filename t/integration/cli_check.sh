@@ -280,6 +280,73 @@ test_check_reads_slurm_conf_where_slurmctld_is_silent() {
 	finding problem job_submit_netprof.so "is not in $S/plugins"
 }
 
+# Where slurmctld does not answer; what is appended wins.
+conf_says() { # NAME LINES...
+	printf '%s\n' "PluginDir=$S/plugins" "SlurmUser=$ME" "${@:2}" \
+		>"$S/slurm/slurm.conf"
+	run netprof check -P
+	grep -q '^ok|slurm.conf|JobSubmitPlugins=.*netprof' <<<"$OUT" ||
+		fail "$1: no netprof in: $OUT"
+	grep -q '^ok|plugstack.conf|loads' <<<"$OUT" ||
+		fail "$1: not loaded in: $OUT"
+}
+
+test_check_reads_slurm_conf_as_slurm_does() {
+	setup
+	slurm_here 22.05.8 netprof
+	printf '#!/bin/sh\n[ "$1" != --version ] || exec echo slurm-wlm 22.05.8\nexit 1\n' \
+		>"$S/bin/scontrol"
+	export SLURM_CONF=$S/slurm/slurm.conf
+	echo JobSubmitPlugins=netprof >"$S/slurm/hpc.conf"
+	conf_says "a plain file" JobSubmitPlugins=netprof
+	conf_says "several keys on a line" "ClusterName=hpc JobSubmitPlugins=netprof"
+	conf_says "blanks" "JobSubmitPlugins = netprof # ours"
+	conf_says "quotes" 'JobSubmitPlugins="netprof"' \
+		"PlugStackConfig=\"$S/slurm/plugstack.conf\""
+	conf_says "a continued line" 'JobSubmitPlugins=lua,\' netprof
+	conf_says "the end of a line as DOS has it" $'JobSubmitPlugins=netprof\r'
+	conf_says "a file that is included" "include hpc.conf"
+	conf_says "a file by the cluster's name" ClusterName=HPC "Include %c.conf"
+	conf_says "the later of two values" JobSubmitPlugins=lua \
+		JobSubmitPlugins=lua,netprof
+	printf '%s\n' JobSubmitPlugins=netprof JobSubmitPlugins=lua \
+		>"$S/slurm/slurm.conf"
+	finding problem slurm.conf 'JobSubmitPlugins has no netprof'
+	printf '\357\273\277JobSubmitPlugins=netprof\n' >"$S/slurm/slurm.conf"
+	run netprof check -P
+	contains "a byte-order mark" "$OUT" \
+		"^warning\|Slurm\|.*slurm.conf cannot be read: $S/slurm/slurm.conf:1: begins with a byte-order mark"
+}
+
+test_check_reads_plugstack_conf_as_slurm_does() {
+	setup
+	slurm_here 22.05.8 netprof
+	local stack=$S/slurm/plugstack.conf
+	printf '# all\ninclude plugstack.d/*.conf\n' >"$stack"
+	finding ok plugstack.conf 'loads spank_netprof.so'
+	echo "optional $S/plugins/spank_netprof.so Period=1s" >>"$stack"
+	finding warning plugstack.conf \
+		"is loaded by $S/slurm/plugstack.d/netprof.conf:1 and again by $stack:3" \
+		'take one of the two lines out'
+	echo 'optional other.so' >"$stack"
+	finding problem plugstack.conf "$stack does not load" \
+		"echo 'include .*/plugstack.conf.d/\*.conf' >>$stack"
+	printf '\357\273\277optional spank_netprof.so\n' >"$stack"
+	finding problem plugstack.conf "$stack:1: begins with a byte-order mark"
+	echo 'SlurmctldParameters = enable_configless' >>"$S/slurm/config"
+	echo 'include plugstack.d/*.conf' >"$stack"
+	finding warning plugstack.conf \
+		'nodes that get it from slurmctld .* do not get what it includes as plugstack.d/\*.conf' \
+		"into $stack itself"
+	echo 'optional spank_netprof.so' >"$stack"
+	finding ok plugstack.conf 'loads spank_netprof.so'
+	echo 'optional spank_netprof.so' >"$S/slurm/netprof.plug"
+	echo 'include netprof.plug' >"$stack"
+	finding warning plugstack.conf 'what it includes as netprof.plug'
+	sed -i 's/^SLURM_VERSION.*/SLURM_VERSION = 24.05.1/' "$S/slurm/config"
+	finding ok plugstack.conf 'loads spank_netprof.so'
+}
+
 test_versions_of_plugins_alone_are_compared() {
 	setup
 	slurm_here 22.05.8 netprof

@@ -7,7 +7,7 @@
 
 static char got[1024];
 
-/* "optional a.so|include sub/*|required b.so@1|": @ how deep it stands */
+/* "optional a.so@1:7|": how many includes deep, and its line. */
 static int take(void *arg, const struct np_slurm_stack_line *line,
 		struct np_err *err)
 {

@@ -147,37 +147,6 @@ static void test_job_names(void)
 				     names[i].task, buf)));
 }
 
-static const char config[] =
-	"Configuration data as of 2026-11-21T05:00:00\n"
-	"JobSubmitPlugins        = lua,netprof\n"
-	"PluginDir               = /a:/b\n"
-	"SlurmUser               = slurm(64030)\n"
-	"# ClusterName=other\n"
-	"clustername=hpc # ours\n"
-	"Empty                   = \n"
-	"SlurmctldHost[0]        = ctl0(10.0.0.1)\n";
-
-static const struct {
-	const char *key, *want; /* NULL: it is not there */
-} keys[] = {
-	{ "JobSubmitPlugins", "lua,netprof" }, { "PluginDir", "/a:/b" },
-	{ "SlurmUser", "slurm(64030)" }, { "ClusterName", "hpc" },
-	{ "Empty", "" }, { "SlurmctldHost[0]", "ctl0(10.0.0.1)" },
-	{ "SlurmctldHost", NULL }, { "Plugin", NULL }, { "Dir", NULL },
-};
-
-static void test_slurm_conf(void)
-{
-	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++) {
-		char buf[64];
-		bool found = cli_slurm_value(config, keys[i].key, buf,
-					     sizeof(buf));
-
-		T_ROW(keys[i].key, found == !!keys[i].want);
-		T_ROW(keys[i].key, !found || !strcmp(buf, keys[i].want));
-	}
-}
-
 static const struct {
 	const char *list;
 	bool has;
@@ -244,7 +213,6 @@ static const struct t_case cases[] = {
 	{ "when a decision is too old", test_stale },
 	{ "what each mode does, in a sentence", test_modes },
 	{ "jobs are named as squeue names them", test_job_names },
-	{ "values of slurm.conf", test_slurm_conf },
 	{ "plugins in a list", test_plugin_lists },
 	{ NULL, NULL },
 };
