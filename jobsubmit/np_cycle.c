@@ -49,6 +49,7 @@ struct np_cycle {
 	double quiet_sec;	/* until then nothing is to do; monotonic */
 	struct np_err untold;	/* why state.json was not written last time */
 	struct np_err said;	/* the trouble that was logged last */
+	struct np_err noted;	/* what is odd about the site, the same */
 	struct np_denied_told denied_said; /* the claims that were */
 	uint64_t jobs;	/* digest of those of the last round */
 };
@@ -208,6 +209,16 @@ static void know_owners(struct np_cycle *c, const struct np_view *v)
 		np_shared_know(c->shared, owner, n);
 }
 
+/* One line for as long as it is so. */
+static void tell_oddity(struct np_cycle *c, const struct np_site *site)
+{
+	if (!strcmp(c->noted.text, site->note.text))
+		return;
+	c->noted = site->note;
+	if (*site->note.text)
+		np_ctl_info("%s", site->note.text);
+}
+
 static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 {
 	const struct np_conf *conf = &c->settings.conf;
@@ -226,6 +237,7 @@ static int look(struct np_cycle *c, struct round *r, struct np_err *err)
 		return rc;
 	np_site_unref(c->site);
 	c->site = site;
+	tell_oddity(c, site);
 	if (!site->leaves->n && !r->trouble.text[0])
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs topology/tree or topology/block");

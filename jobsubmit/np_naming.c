@@ -397,6 +397,20 @@ static const struct kin *find_kin(const struct np_naming *x,
 	return bsearch(&key, x->kin, x->n_kin, sizeof(key), by_kin);
 }
 
+static int by_prefix_alone(const void *a, const void *b)
+{
+	return by_prefix(a, b);
+}
+
+/* Does any node's name begin so, and go on with a number or not at all? */
+static bool has_prefix(const struct np_naming *x, const char *prefix,
+		       size_t len)
+{
+	const struct kin key = { prefix, (uint32_t)len, 0 };
+
+	return bsearch(&key, x->kin, x->n_kin, sizeof(key), by_prefix_alone);
+}
+
 static void set_bits(uint64_t *bits, size_t from, size_t n)
 {
 	for (size_t i = from; i < from + n; ) {
@@ -450,6 +464,7 @@ static int ranges(const struct np_naming *x, const char *word, size_t len,
 	const char *end = word + len;
 	size_t prefix = (size_t)(p - word) - 1;
 	const struct kin *any = find_kin(x, word, prefix, ANY_DIGITS);
+	bool others = !has_prefix(x, word, prefix);
 
 	for (;;) {
 		const struct kin *kin = any;
@@ -462,7 +477,7 @@ static int ranges(const struct np_naming *x, const char *word, size_t len,
 		if (!p || p == end || b.value < a.value ||
 		    ((a.zero || b.zero) && a.digits != b.digits))
 			return -ENOENT;
-		if (!kin && a.digits != b.digits)
+		if (!kin && !others && a.digits != b.digits)
 			return -ENOENT;
 		if (kin && a.zero)
 			return -ENOENT;
@@ -481,8 +496,13 @@ int np_naming_parse(const struct np_naming *x, const char *word, size_t len,
 		    uint64_t *nodes)
 {
 	const char *open = memchr(word, '[', len);
-	int rc = open && !memchr(word, ']', (size_t)(open - word)) ?
-		 ranges(x, word, len, open + 1, NULL) : -ENOENT;
+	int rc;
 
+	if (!open || memchr(word, ']', (size_t)(open - word)))
+		return -ENOENT;
+	/* "n1[0-3]": the number of such a name begins before the bracket. */
+	if (open > word && is_digit(open[-1]))
+		return -ENOENT;
+	rc = ranges(x, word, len, open + 1, NULL);
 	return rc ? rc : ranges(x, word, len, open + 1, nodes);
 }

@@ -65,9 +65,10 @@ static int parse_one(void *arg, const char *name)
 }
 
 /* Not Slurm's parser, which allocates each name, and leaks some. */
-int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes)
+static int parse_list(const struct np_site *s, const char *hosts,
+		      size_t most, uint64_t *nodes)
 {
-	struct parse p = { s, nodes, 2 * s->n_nodes };
+	struct parse p = { s, nodes, most };
 	int rc = 0;
 
 	memset(nodes, 0, s->words * sizeof(*nodes));
@@ -76,6 +77,17 @@ int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes)
 		if (np_naming_parse(s->naming, hosts, len, nodes))
 			rc = np_hostlist_walk(hosts, len, parse_one, &p);
 	return rc;
+}
+
+int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes)
+{
+	return parse_list(s, hosts, 2 * s->n_nodes, nodes);
+}
+
+int np_site_parse_long(const struct np_site *s, const char *hosts,
+		       uint64_t *nodes)
+{
+	return parse_list(s, hosts, NP_HOSTLIST_MAX, nodes);
 }
 
 static char *or_null(char *text)

@@ -45,6 +45,7 @@ struct np_site {
 	size_t n_kinds;
 	struct np_part *part;
 	size_t n_parts;
+	struct np_err note; /* what is odd about its leaf switches; "" */
 };
 
 /* What a job asks of its nodes, out of its description or its record. */
@@ -85,7 +86,8 @@ struct np_fit {
  * Without a topology there are no leaves, and nothing is ever closed.
  *
  * Nodes of the site as slurm_load_node() gives them, with topology and
- * partitions.  old: returned again, with a further reference, where nothing
+ * partitions.  Of a node on several leaf switches the first counts; a list that
+ * is none and names without a node are left out.  old: returned again, with a further reference, where nothing
  * changed; may be NULL.  Returns 0, or -errno with err.
  */
 int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
@@ -110,6 +112,13 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
  * as there are nodes, ranges not counted.  No allocation.
  */
 int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes);
+
+/*
+ * The same of a list that Slurm gives, which may have NP_HOSTLIST_MAX names of
+ * nodes that do not exist yet.
+ */
+int np_site_parse_long(const struct np_site *s, const char *hosts,
+		       uint64_t *nodes);
 
 /* And back, malloc'ed; NULL: no node, or out of memory. */
 char *np_site_format(const struct np_site *s, const uint64_t *nodes);

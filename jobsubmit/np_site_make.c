@@ -1,5 +1,6 @@
 /* The site out of what Slurm tells. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,54 +143,97 @@ static int add_parts(struct np_site *s, const partition_info_msg_t *parts,
 	return 0;
 }
 
-/* The nodes of one switch as indices; *node is malloc'ed. */
-static int leaf_nodes(const struct np_site *s, const char *hosts,
-		      uint64_t *bits, uint32_t **node, size_t *n)
-{
-	int rc = np_site_parse(s, hosts, bits);
+/* What leaf switches are made of. */
+struct leaves {
+	struct np_leaf *leaf;
+	uint32_t **node; /* of each leaf, malloc'ed */
+	size_t n;
+	uint64_t *bits, *taken; /* nodes: of one leaf; of all before it */
+	size_t n_twice; /* nodes that were on another one before */
+};
 
-	*n = 0;
-	*node = NULL;
-	if (rc)
-		return rc;
-	*node = calloc(np_bits_count(bits, s->words) + 1, sizeof(**node));
-	if (!*node)
+static const char *leaf_with(const struct leaves *l, uint32_t node)
+{
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t k = 0; k < l->leaf[i].n_nodes; k++)
+			if (l->node[i][k] == node)
+				return l->leaf[i].name;
+	return "";
+}
+
+/* Slurm warns of nodes on several leaves, and goes on. */
+static void keep_first(struct np_site *s, struct leaves *l, const char *leaf)
+{
+	for (size_t w = 0; w < s->words; w++) {
+		uint64_t twice = l->bits[w] & l->taken[w];
+
+		l->bits[w] &= ~twice;
+		l->taken[w] |= l->bits[w];
+		NP_BITS_EACH(i, &twice, 1) {
+			uint32_t node = (uint32_t)(w * NP_BITS_WORD + i);
+
+			if (!l->n_twice++)
+				np_errf(&s->note, 0, "topology: node %.64s is "
+					"on leaf switches %.64s and %.64s: "
+					"the first counts", s->name[node],
+					leaf_with(l, node), leaf);
+		}
+	}
+}
+
+/* One more, unless none of the cluster's nodes is on it. */
+static int add_leaf(struct np_site *s, struct leaves *l,
+		    const struct np_topo_leaf *from)
+{
+	struct np_leaf *leaf = &l->leaf[l->n];
+	uint32_t *node;
+
+	if (np_site_parse_long(s, from->nodes, l->bits)) {
+		np_errf(&s->note, 0, "topology: leaf switch %.64s is left "
+			"out: \"%.80s\" is no list of nodes", from->name,
+			from->nodes);
+		return 0;
+	}
+	keep_first(s, l, from->name);
+	node = calloc(np_bits_count(l->bits, s->words) + 1, sizeof(*node));
+	if (!node)
 		return -ENOMEM;
-	NP_BITS_EACH(i, bits, s->words)
-		(*node)[(*n)++] = (uint32_t)i;
+	*leaf = (struct np_leaf){ .name = from->name, .node = node };
+	NP_BITS_EACH(i, l->bits, s->words)
+		node[leaf->n_nodes++] = (uint32_t)i;
+	if (leaf->n_nodes)
+		l->node[l->n++] = node;
+	else
+		free(node);
 	return 0;
 }
 
 static int make_leaves(struct np_site *s, const struct np_topo *t,
 		       struct np_err *err)
 {
-	struct np_leaf *leaf = calloc(t->n + 1, sizeof(*leaf));
-	uint32_t **node = calloc(t->n + 1, sizeof(*node));
-	uint64_t *bits = calloc(s->words, sizeof(*bits));
-	size_t n = 0;
-	int rc = leaf && node && bits ? 0 : -ENOMEM;
+	struct leaves l = {
+		.leaf = calloc(t->n + 1, sizeof(*l.leaf)),
+		.node = calloc(t->n + 1, sizeof(*l.node)),
+		.bits = calloc(s->words, sizeof(*l.bits)),
+		.taken = calloc(s->words, sizeof(*l.taken)),
+	};
+	int rc = l.leaf && l.node && l.bits && l.taken ? 0 : -ENOMEM;
+	size_t len;
 
-	for (size_t i = 0; !rc && i < t->n; i++) {
-		rc = leaf_nodes(s, t->leaf[i].nodes, bits, &node[n],
-				&leaf[n].n_nodes);
-		if (rc)
-			np_errf(err, rc, "switch %s: \"%.80s\" is no list of "
-				"this cluster's nodes", t->leaf[i].name,
-				t->leaf[i].nodes);
-		leaf[n].name = t->leaf[i].name;
-		leaf[n].node = node[n];
-		if (!rc && leaf[n].n_nodes)
-			n++;
-		else if (!rc)
-			free(node[n]);
-	}
+	for (size_t i = 0; !rc && i < t->n; i++)
+		rc = add_leaf(s, &l, &t->leaf[i]);
+	len = strlen(s->note.text);
+	if (l.n_twice > 1)
+		snprintf(s->note.text + len, sizeof(s->note.text) - len,
+			 " (%zu more like it)", l.n_twice - 1);
 	if (!rc)
-		rc = np_leaves_new(s->n_nodes, leaf, n, &s->leaves, err);
-	for (size_t i = 0; node && i < n; i++)
-		free(node[i]);
-	free(bits);
-	free(node);
-	free(leaf);
+		rc = np_leaves_new(s->n_nodes, l.leaf, l.n, &s->leaves, err);
+	for (size_t i = 0; l.node && i < l.n; i++)
+		free(l.node[i]);
+	free(l.taken);
+	free(l.bits);
+	free(l.node);
+	free(l.leaf);
 	return rc;
 }
 

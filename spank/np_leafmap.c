@@ -26,12 +26,13 @@ static int add_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
 		rc = np_array_room(&l->leaf, &l->room, l->nodes.n + hosts.n,
 				   sizeof(*l->leaf));
 	for (size_t i = 0; !rc && i < hosts.n; i++) {
+		size_t n = l->nodes.n;
 		uint32_t at = np_numbers_get(&l->nodes, hosts.name[i],
 					     strlen(hosts.name[i]));
 
 		if (at == NP_NO_NUMBER)
 			rc = -ENOMEM;
-		else
+		else if (at == n) /* of several leaves the first counts */
 			l->leaf[at] = leaf->name;
 	}
 	np_hosts_free(&hosts);

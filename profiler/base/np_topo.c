@@ -5,78 +5,66 @@
 #include <string.h>
 
 #include "np_array.h"
+#include "np_slurm_file.h"
 
-/* The value of "key=value" in a line of words, malloc'ed; NULL if not there. */
-static char *value_of(const char *line, size_t len, const char *key)
+/* What one line tells; NULL: it does not. */
+struct told {
+	const char *level, *nodes, *of_switch, *of_block;
+};
+
+static struct told read_line(char *line)
 {
-	size_t klen = strlen(key);
-	const char *end = line + len;
+	struct told t = { NULL };
+	struct np_slurm_pair p;
 
-	for (const char *w = line; w < end; w += strcspn(w, " \n"), w++) {
-		if ((size_t)(end - w) > klen && !strncmp(w, key, klen) &&
-		    w[klen] == '=')
-			return strndup(w + klen + 1,
-				       strcspn(w + klen + 1, " \n"));
+	while (np_slurm_printed_pair(&line, &p)) {
+		if (!strcmp(p.key, "SwitchName"))
+			t.of_switch = p.value;
+		else if (!strcmp(p.key, "BlockName"))
+			t.of_block = p.value;
+		else if (!strcmp(p.key, "Level"))
+			t.level = p.value;
+		else if (!strcmp(p.key, "Nodes"))
+			t.nodes = p.value;
 	}
-	return NULL;
+	return t;
 }
 
-/* The name of the leaf that a line tells of; NULL: of something else. */
-static char *leaf_name(const char *line, size_t len)
+static int add_leaf(struct np_topo *t, char *line)
 {
-	char *level = value_of(line, len, "Level");
-	char *name = NULL;
+	struct told told = read_line(line);
+	const char *name = told.level ? told.of_switch : told.of_block;
+	struct np_topo_leaf *leaf;
 
-	if (!level)
-		name = value_of(line, len, "BlockName");
-	else if (!strcmp(level, "0"))
-		name = value_of(line, len, "SwitchName");
-	free(level);
-	return name;
-}
-
-static int add_leaf(struct np_topo *t, const char *line, size_t len)
-{
-	struct np_topo_leaf leaf = {
-		.name = leaf_name(line, len),
-		.nodes = value_of(line, len, "Nodes"),
-	};
-
-	if (!leaf.name || !leaf.nodes || !*leaf.nodes) {
-		free(leaf.name);
-		free(leaf.nodes);
+	if (!name || (told.level && strcmp(told.level, "0")) || !told.nodes ||
+	    !*told.nodes)
 		return 0;
-	}
-	if (np_array_more(&t->leaf, t->n, sizeof(*t->leaf))) {
-		free(leaf.name);
-		free(leaf.nodes);
+	if (np_array_more(&t->leaf, t->n, sizeof(*t->leaf)))
 		return -ENOMEM;
-	}
-	t->leaf[t->n++] = leaf;
-	return 0;
+	leaf = &t->leaf[t->n++];
+	leaf->name = strdup(name);
+	leaf->nodes = strdup(told.nodes);
+	return leaf->name && leaf->nodes ? 0 : -ENOMEM;
 }
 
 int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err)
 {
+	char *copy = strdup(text), *rest = copy;
 	struct np_topo t = { NULL, 0 };
+	int rc = copy ? 0 : -ENOMEM;
 
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-		int rc = 0;
-
+	for (char *line; !rc && (line = strsep(&rest, "\n")); )
 		if (t.n >= NP_TOPO_MAX_LEAVES)
 			rc = np_errf(err, -E2BIG, "topology: more than %d leaf "
 				     "switches", NP_TOPO_MAX_LEAVES);
 		else
-			rc = add_leaf(&t, text, len);
-		if (rc) {
-			np_topo_free(&t);
-			return rc;
-		}
-		text += len + (text[len] == '\n');
-	}
-	*out = t;
-	return 0;
+			rc = add_leaf(&t, line);
+	free(copy);
+	if (rc)
+		np_topo_free(&t);
+	else
+		*out = t;
+	return rc;
 }
 
 void np_topo_free(struct np_topo *t)

@@ -32,6 +32,15 @@ static const struct {
 	  "TorusName=t0 Dims=2x2x2 Nodes=n[0-7]\n", 0, NULL, NULL },
 	{ "the last line may lack its end",
 	  "SwitchName=a Level=0 Nodes=n0", 1, "a", "n0" },
+	{ "a list with blanks",
+	  "SwitchName=a Level=0 LinkSpeed=1 Nodes=n[0-3], n[4-7]\n", 1, "a",
+	  "n[0-3], n[4-7]" },
+	{ "a name with dots",
+	  "SwitchName=switch.1.1 Level=0 Nodes=n0\n", 1, "switch.1.1", "n0" },
+	{ "trees beside each other",
+	  "SwitchName=a Level=0 LinkSpeed=1 Nodes=n[0-3]\n"
+	  "SwitchName=b Level=0 LinkSpeed=1 Nodes=n[4-7]\n", 2, "a",
+	  "n[0-3]" },
 	{ "a key is a whole word",
 	  "SwitchName=a XLevel=0 Nodes=n0\n", 0, NULL, NULL },
 };

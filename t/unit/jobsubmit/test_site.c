@@ -87,6 +87,8 @@ static const struct {
 	{ "several, with spaces", "n1, n3 n5", 0, "n[1,3,5]" },
 	{ "twice", "n1,n1,n[0-2]", 0, "n[0-2]" },
 	{ "names of others", "n1,m7", 0, "n1" },
+	{ "a number that begins before the bracket", "n1[0-3]", 0, "n[10-13]" },
+	{ "names of others, with digits that grow", "n1,m[1-2000]", 0, "n1" },
 	{ "numbers beyond the last", "n[14-99]", 0, "n[14-15]" },
 	{ "all the names there could be", "n[0-999999999]", 0, "n[0-15]" },
 	{ "far more names than nodes", "[0-99]n[0-60000]", -EINVAL, "" },
@@ -215,16 +217,84 @@ static void test_deleted(void)
 	some_slurm_free(&s);
 }
 
+/* What Slurm forgives; a switch a line, with level 0 unless it says more. */
+static const struct {
+	const char *name, *topology;
+	const char *want; /* "leaf:nodes leaf:nodes" */
+	const char *note;
+} topologies[] = {
+	{ "two leaves", "a Nodes=n[0-7]\nb Nodes=n[8-15]\n",
+	  "a:n[0-7] b:n[8-15]", "" },
+	{ "a node on two leaves", "a Nodes=n[0-7]\nb Nodes=n[7-15]\n",
+	  "a:n[0-7] b:n[8-15]",
+	  "topology: node n7 is on leaf switches a and b: the first counts" },
+	{ "several nodes on two leaves", "a Nodes=n[0-7]\nb Nodes=n[6-15]\n",
+	  "a:n[0-7] b:n[8-15]",
+	  "topology: node n6 is on leaf switches a and b: the first counts (1 "
+	  "more like it)" },
+	{ "a leaf whose nodes are all on another",
+	  "a Nodes=n[0-7]\nb Nodes=n[6-7]\n", "a:n[0-7]",
+	  "topology: node n6 is on leaf switches a and b: the first counts (1 "
+	  "more like it)" },
+	{ "nodes that are yet to come", "a Nodes=n[0-7],cloud[1-200]\n"
+	  "b Nodes=n[8-15]\n", "a:n[0-7] b:n[8-15]", "" },
+	{ "many of them, in racks", "a Nodes=n[0-7],r[1-99]n[1-9]-ib\n",
+	  "a:n[0-7]", "" },
+	{ "a leaf of such nodes alone", "a Nodes=n[0-7]\nb Nodes=x[1-9]\n",
+	  "a:n[0-7]", "" },
+	{ "a list with blanks", "a Nodes=n[0-3], n[4-7]\n", "a:n[0-7]", "" },
+	{ "names with dots", "rack0.ib Nodes=n[0-3]\nrack1.ib Nodes=n[4-7]\n",
+	  "rack0.ib:n[0-3] rack1.ib:n[4-7]", "" },
+	{ "a switch without children", "a Nodes=\nb Nodes=n0\n", "b:n0", "" },
+	{ "a list that is none", "a Nodes=n[3-0]\nb Nodes=n0\n", "b:n0",
+	  "topology: leaf switch a is left out: \"n[3-0]\" is no list of "
+	  "nodes" },
+};
+
+static void print_lines(const char *from, char *to)
+{
+	for (size_t n; *from; from += n) {
+		n = strcspn(from, "\n") + 1;
+		to += sprintf(to, "SwitchName=%.*s Level=0\n", (int)n - 1,
+			      from);
+	}
+	*to = '\0';
+}
+
+static void test_topologies(void)
+{
+	struct some_slurm s;
+
+	some_slurm(&s);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(topologies); i++) {
+		char text[512], got[256] = "";
+		struct np_site *a;
+
+		print_lines(topologies[i].topology, text);
+		a = make(&s, NULL, text, false);
+		T_ROW(topologies[i].name, a != NULL);
+		for (size_t k = 0; a && k < a->leaves->n; k++) {
+			uint64_t nodes = 0;
+
+			for (uint32_t p = a->leaves->first[k];
+			     p < a->leaves->first[k + 1]; p++)
+				nodes |= UINT64_C(1) << a->leaves->node[p];
+			sprintf(got + strlen(got), "%s%s:%s", k ? " " : "",
+				a->leaves->name[k], some_hosts(a, &nodes));
+		}
+		T_ROW(topologies[i].name, !strcmp(got, topologies[i].want));
+		T_ROW(topologies[i].name, a &&
+		      !strcmp(a->note.text, topologies[i].note));
+		np_site_unref(a);
+	}
+	some_slurm_free(&s);
+}
+
 static void test_bad(void)
 {
 	struct some_slurm s;
 
 	some_slurm(&s);
-	T_ROW("a node on two leaves", !make(&s, NULL,
-		"SwitchName=a Level=0 Nodes=n[0-3]\n"
-		"SwitchName=b Level=0 Nodes=n[3-5]\n", false));
-	T_ROW("a leaf that is no list", !make(&s, NULL,
-		"SwitchName=a Level=0 Nodes=n[3-0]\n", false));
 	s.nodes.record_count = 0;
 	T_ROW("no nodes", !make(&s, NULL, "", false));
 	some_slurm_free(&s);
@@ -269,6 +339,7 @@ static const struct t_case cases[] = {
 	{ "partitions by name", test_parts },
 	{ "a site is made anew only when it has to", test_same },
 	{ "nodes that Slurm deleted", test_deleted },
+	{ "topologies as Slurm forgives them", test_topologies },
 	{ "what cannot be is said", test_bad },
 	{ "a zoo of nodes", test_many_classes },
 	{ NULL, NULL },
