@@ -178,6 +178,9 @@ static void say_beside(const struct cli_explain *e, bool ended)
 		beside_row(&e->beside[i], ended);
 	if (e->n_beside > MOST_ROWS)
 		printf("%zu more (--parsable)\n", e->n_beside - MOST_ROWS);
+	if (ended && e->ended.more_neighbours)
+		printf("%u more, each beside it for a shorter time\n",
+		       e->ended.more_neighbours);
 }
 
 static void say_prediction(const struct cli_explain *e)

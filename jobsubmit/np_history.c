@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "np_array.h"
+#include "np_ctl.h"
 #include "np_leaves.h"
 #include "np_state.h"
 
@@ -27,6 +28,7 @@ struct np_history {
 	size_t n;
 	size_t n_unwritten;
 	struct np_site *site; /* of the leaves */
+	struct np_ended_day *day;
 };
 
 /* Where runs are written to, and what they are judged by. */
@@ -40,8 +42,14 @@ struct judge {
 
 int np_history_new(struct np_history **out)
 {
-	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : -ENOMEM;
+	struct np_history *p = calloc(1, sizeof(*p));
+
+	if (!p || np_ended_day_new(&p->day)) {
+		free(p);
+		return -ENOMEM;
+	}
+	*out = p;
+	return 0;
 }
 
 static void forget_all(struct np_history *p)
@@ -64,6 +72,7 @@ void np_history_free(struct np_history *p)
 		return;
 	forget_all(p);
 	np_site_unref(p->site);
+	np_ended_day_free(p->day);
 	free(p);
 }
 
@@ -266,8 +275,9 @@ static int add_neighbours(const struct np_history *p, struct judge *w,
 	struct beside *list = NULL;
 	ssize_t n = !leaf ? -ENOMEM : whole > 0 ?
 		    look_back(p, w, a, leaf, &list) : 0;
-	size_t most = n < NP_ENDED_MAX_NEIGHBOURS ? (size_t)(n < 0 ? 0 : n) :
-		      NP_ENDED_MAX_NEIGHBOURS, shared;
+	size_t all = n < 0 ? 0 : (size_t)n, shared;
+	size_t most = all < NP_ENDED_PUT_NEIGHBOURS ? all :
+		      NP_ENDED_PUT_NEIGHBOURS;
 
 	for (ssize_t i = 0; i < n; i++)
 		log_sum += list[i].overlap_sec / whole *
@@ -275,6 +285,7 @@ static int add_neighbours(const struct np_history *p, struct judge *w,
 	e->slowdown = expm1(log_sum);
 	if (n > 0)
 		qsort(list, (size_t)n, sizeof(*list), by_overlap);
+	e->more_neighbours = (uint32_t)(all - most);
 	e->neighbour = calloc(most + 1, sizeof(*e->neighbour));
 	for (size_t i = 0; e->neighbour && i < most; i++) {
 		const struct job *b = list[i].job;
@@ -291,6 +302,23 @@ static int add_neighbours(const struct np_history *p, struct judge *w,
 	free(list);
 	free(leaf);
 	return n < 0 || !e->neighbour ? -ENOMEM : 0;
+}
+
+/* What a limit leaves out is no trouble: it is logged once. */
+static int append(const struct np_history *p, const struct judge *w,
+		  const struct np_ended *e, struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	int rc = np_ended_append(w->store_dir, p->day, e, w->mode, &why);
+
+	if (rc == -ENOBUFS) {
+		if (why.text[0])
+			np_ctl_info("%s", why.text);
+		return 0;
+	}
+	if (rc && err)
+		*err = why;
+	return rc;
 }
 
 static int write_down(const struct np_history *p, struct judge *w,
@@ -310,7 +338,7 @@ static int write_down(const struct np_history *p, struct judge *w,
 	int rc = add_neighbours(p, w, a, &e);
 
 	if (!rc)
-		rc = np_ended_append(w->store_dir, &e, w->mode, err);
+		rc = append(p, w, &e, err);
 	np_ended_free(&e);
 	return rc;
 }

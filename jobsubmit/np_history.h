@@ -33,8 +33,9 @@ bool np_history_has_more(const struct np_history *p);
  * have ended, as a->jobs says or by now, and those with an application are
  * appended to the store.  So has one that runs anew, after a requeue.  index:
  * of the same moment as t.  Where too many ended, the rest is written by the
- * next calls.  Returns 0, or with err what np_ended_append() gave last; -ENOBUFS:
- * more of them wait than are remembered, and some are lost.
+ * next calls.  Jobs that a limit of the file leaves out are logged once for each
+ * user.  Returns 0, or with err what np_ended_append() gave last; -ENOBUFS: more
+ * of them wait than are remembered, and some are lost.
  */
 int np_history_update(struct np_history *p, const struct np_view *v,
 		      const struct np_answers *a, const struct np_press *t,

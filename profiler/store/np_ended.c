@@ -10,9 +10,35 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_shares.h"
 #include "np_store_file.h"
 
 #define NAME_LEN sizeof(NP_ENDED_SHAPE)
+#define MAX_TOLD 16 /* users that are told about, for one file */
+
+struct np_ended_day {
+	char name[NAME_LEN]; /* of the file; "": none was written to */
+	struct np_shares shares;    /* bytes */
+	struct np_numbers told;
+};
+
+int np_ended_day_new(struct np_ended_day **out)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->shares.limit = NP_ENDED_MAX_DAY;
+	return 0;
+}
+
+void np_ended_day_free(struct np_ended_day *day)
+{
+	if (!day)
+		return;
+	np_shares_free(&day->shares);
+	np_numbers_free(&day->told);
+	free(day);
+}
 
 static void name_of_day(time_t t, char name[NAME_LEN])
 {
@@ -66,7 +92,7 @@ static void name_to_write(const struct np_dir *d, time_t now,
 
 /* Open today's file; *fresh: there was none. */
 static int open_day(const struct np_dir *d, const char *name, mode_t mode,
-		    bool *fresh)
+		    bool *fresh, size_t *size)
 {
 	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK |
 			  O_NOCTTY | O_CLOEXEC;
@@ -87,7 +113,74 @@ static int open_day(const struct np_dir *d, const char *name, mode_t mode,
 		rc = -errno;
 	if (rc)
 		close(fd);
+	else
+		*size = (size_t)st.st_size;
 	return rc ? rc : fd;
+}
+
+/* In JSON a quote within a text is escaped, so this is no text. */
+static bool uid_of_line(const char *line, uint32_t *uid)
+{
+	static const char key[] = "\"uid\":";
+	const char *at = strstr(line, key);
+
+	if (!at)
+		return false;
+	*uid = (uint32_t)strtoul(at + sizeof(key) - 1, NULL, 10);
+	return true;
+}
+
+/* What a process before this one wrote into a file that has room left. */
+static void count_lines(struct np_ended_day *day, int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	FILE *f = copy < 0 ? NULL : fdopen(copy, "r");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+	uint32_t uid;
+
+	if (!f) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	rewind(f);
+	while ((len = getline(&line, &room, f)) > 0)
+		if (uid_of_line(line, &uid))
+			np_shares_add(&day->shares, uid, (uint64_t)len);
+	free(line);
+	fclose(f);
+}
+
+static void begin_day(struct np_ended_day *day, const char *name, int fd,
+		      size_t size)
+{
+	if (strcmp(day->name, name)) {
+		strcpy(day->name, name);
+		np_shares_clear(&day->shares);
+		np_numbers_clear(&day->told);
+		if (size && size < NP_ENDED_MAX_DAY)
+			count_lines(day, fd);
+	}
+	/* Also what another slurmctld wrote takes room. */
+	if (day->shares.used < size)
+		day->shares.used = size;
+}
+
+/* Once for each user, and not for too many of them. */
+static int no_room(struct np_ended_day *day, uint32_t uid, struct np_err *err)
+{
+	size_t told = day->told.n;
+
+	if (told == MAX_TOLD ||
+	    np_numbers_get(&day->told, &uid, sizeof(uid)) != told)
+		return -ENOBUFS;
+	return np_errf(err, -ENOBUFS, "%s: the jobs of uid %u that end are "
+		       "left out from now on, as theirs fill the share of one "
+		       "user of the %u MiB for a day%s", day->name, uid,
+		       NP_ENDED_MAX_DAY >> 20, told + 1 < MAX_TOLD ? "" :
+		       "; further users are not named");
 }
 
 /* Did a writer die, or its disk fill up, in the middle of the last line? */
@@ -118,29 +211,39 @@ static int write_line(int fd, const char *line)
 	return (size_t)put == len ? 0 : -ENOSPC;
 }
 
-static int append(const struct np_dir *d, const char *line, mode_t mode,
+static int append(const struct np_dir *d, struct np_ended_day *day,
+		  uint32_t uid, const char *line, mode_t mode,
 		  struct np_err *err)
 {
 	time_t now = time(NULL);
 	char name[NAME_LEN];
-	bool fresh;
+	size_t size = 0;
+	bool fresh, room = true;
 	int fd, rc;
 
 	name_to_write(d, now, name);
-	fd = open_day(d, name, mode, &fresh);
-	rc = fd < 0 ? fd : write_line(fd, line);
+	fd = open_day(d, name, mode, &fresh, &size);
+	rc = fd < 0 ? fd : 0;
+	if (!rc) {
+		begin_day(day, name, fd, size);
+		room = np_shares_take(&day->shares, uid, strlen(line));
+	}
+	if (!rc && room)
+		rc = write_line(fd, line);
 	if (fd >= 0)
 		close(fd);
 	if (!rc && fresh) {
 		remove_old(d, now);
 		rc = np_file_sync_dir(d);
 	}
-	return rc ? np_errf(err, rc, "cannot write %s/%s: %s", d->path, name,
-			    strerror(-rc)) : 0;
+	if (rc)
+		return np_errf(err, rc, "cannot write %s/%s: %s", d->path,
+			       name, strerror(-rc));
+	return room ? 0 : no_room(day, uid, err);
 }
 
-int np_ended_append(const char *store_dir, const struct np_ended *e,
-		    mode_t mode, struct np_err *err)
+int np_ended_append(const char *store_dir, struct np_ended_day *day,
+		    const struct np_ended *e, mode_t mode, struct np_err *err)
 {
 	struct np_dir d;
 	char *line;
@@ -150,7 +253,7 @@ int np_ended_append(const char *store_dir, const struct np_ended *e,
 		return rc;
 	rc = np_dir_open_placement(store_dir, true, &d, err);
 	if (!rc) {
-		rc = append(&d, line, mode, err);
+		rc = append(&d, day, e->uid, line, mode, err);
 		np_dir_close(&d);
 	}
 	free(line);

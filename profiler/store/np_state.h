@@ -25,7 +25,10 @@
 #define NP_STATE_MAX_CAUSES 16	       /* of one job */
 #define NP_STATE_MAX_CLAIMS 64	       /* that do not hold */
 #define NP_STATE_WHY_MAX 191	       /* of one, in words */
-#define NP_ENDED_MAX_NEIGHBOURS 256    /* of one job; more are not written */
+#define NP_ENDED_MAX_NEIGHBOURS 256    /* of one job, in what is read */
+#define NP_ENDED_PUT_NEIGHBOURS 32     /* in what is written: the first ones */
+#define NP_ENDED_PUT_LINE 16384	       /* bytes with them; fewer then */
+#define NP_ENDED_MAX_DAY NP_STATE_MAX_BYTES /* of a file that is written */
 #define NP_ENDED_KEEP_DAYS 30
 #define NP_ENDED_KEEP_FILES 40
 
@@ -116,6 +119,7 @@ struct np_ended {
 	double slowdown; /* predicted over its whole run, fraction */
 	struct np_ended_neighbour *neighbour;
 	size_t n_neighbours;
+	uint32_t more_neighbours; /* that the line has no room for */
 };
 
 /*
@@ -140,12 +144,23 @@ void np_state_free(struct np_state *s);
 int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err);
 
 /*
+ * How much of the file of one day the jobs of each user fill: of
+ * NP_ENDED_MAX_DAY bytes no user gets more than stays free (np_shares.h).
+ */
+struct np_ended_day;
+int np_ended_day_new(struct np_ended_day **out); /* 0 or -ENOMEM */
+void np_ended_day_free(struct np_ended_day *day); /* NULL is allowed */
+
+/*
  * Append one job.  When a day begins, files older than NP_ENDED_KEEP_DAYS are
  * removed, but the newest NP_ENDED_KEEP_FILES stay whatever the clock says; and
  * where it is before all of several files, the line goes into the newest.
+ * Returns 0; -ENOBUFS: the user's share of that file is used up, which err says
+ * the first time of a user and a file and is empty afterwards; or another
+ * -errno with err.
  */
-int np_ended_append(const char *store_dir, const struct np_ended *e,
-		    mode_t mode, struct np_err *err);
+int np_ended_append(const char *store_dir, struct np_ended_day *day,
+		    const struct np_ended *e, mode_t mode, struct np_err *err);
 
 /*
  * Find the latest entry of a job, or of a task of an array (array id and task;
@@ -174,7 +189,7 @@ int np_state_put(const struct np_state *s, char **out, struct np_err *err);
 int np_state_get(const char *text, size_t len, const char *where,
 		 struct np_state *out, struct np_err *err);
 
-/* One line of at most NP_ENDED_MAX_LINE; *out is malloc'ed. */
+/* One line; *out is malloc'ed.  A reader takes NP_ENDED_MAX_LINE bytes. */
 int np_ended_put(const struct np_ended *e, char **out, struct np_err *err);
 int np_ended_get(const char *text, size_t len, struct np_ended *out);
 

@@ -127,6 +127,7 @@ static const struct np_field ended_fields[] = {
 	SLOWDOWN(np_ended, slowdown),
 	LIST(np_ended, "neighbours", neighbour, n_neighbours,
 	     NP_ENDED_MAX_NEIGHBOURS, 0, &neighbour_table),
+	U32(np_ended, more_neighbours, 0),
 };
 static const struct np_fields ended_table = NP_FIELDS(ended_fields, np_ended);
 
@@ -167,18 +168,31 @@ void np_state_free(struct np_state *s)
 	*s = (struct np_state){ .n_jobs = 0 };
 }
 
+/* The first n neighbours of all; the others are counted. */
+static void list_neighbours(struct np_ended *some, const struct np_ended *all,
+			    size_t n)
+{
+	size_t more = all->n_neighbours - n + all->more_neighbours;
+
+	some->n_neighbours = n;
+	some->more_neighbours = more < UINT32_MAX ? (uint32_t)more :
+						    UINT32_MAX;
+}
+
 int np_ended_put(const struct np_ended *e, char **out, struct np_err *err)
 {
+	size_t n = e->n_neighbours < NP_ENDED_PUT_NEIGHBOURS ?
+		   e->n_neighbours : NP_ENDED_PUT_NEIGHBOURS;
 	struct np_ended some = *e;
 	struct np_jput o = { .rc = 0 };
 	char *line = NULL;
 
-	if (some.n_neighbours > NP_ENDED_MAX_NEIGHBOURS)
-		some.n_neighbours = NP_ENDED_MAX_NEIGHBOURS;
+	list_neighbours(&some, e, n);
 	while (!np_fields_print(&o, &some, &ended_table, &line) &&
-	       strlen(line) > NP_ENDED_MAX_LINE && some.n_neighbours) {
+	       strlen(line) > NP_ENDED_PUT_LINE && n) {
 		free(line); /* long names of leaves: the first ones do */
-		some.n_neighbours /= 2;
+		n /= 2;
+		list_neighbours(&some, e, n);
 	}
 	if (o.rc)
 		return cannot(err, o.rc, "job that ended");

@@ -274,6 +274,32 @@ static void test_no_store(void)
 	tear_down(&w);
 }
 
+/* A line for the log, and no trouble in state.json. */
+static void test_a_full_day(void)
+{
+	const unsigned said = some_n_said();
+	char cmd[1200];
+	struct np_ended e;
+	struct world w;
+
+	set_up(&w);
+	for (uint32_t id = 1; id <= 2; id++)
+		run(&w, id, "soft", "n0", 0);
+	look(&w, 10);
+	snprintf(cmd, sizeof(cmd), "mkdir %s/placement && truncate -s 64M "
+		 "%s/placement/ended-$(date -u +%%Y%%m%%d).jsonl", store,
+		 store);
+	T_CHECK(!system(cmd));
+	for (uint32_t id = 1; id <= 2; id++)
+		end(&w, &w.slurm.job[id - 1], 20);
+	look(&w, 30);
+	T_CHECK(!found(1, &e) && !found(2, &e));
+	T_CHECK(!np_history_has_more(w.history));
+	T_CHECK(some_n_said() == said + 1 &&
+		strstr(some_said(), "left out from now on"));
+	tear_down(&w);
+}
+
 /* Nodes changed: what was is forgotten, what runs goes on. */
 static void test_other_site(void)
 {
@@ -357,7 +383,8 @@ static void test_many_at_once(void)
 	T_CHECK(count_lines() == MANY);
 	T_ROW("the last one was beside those that were written before",
 	      found(MANY, &e) && e.slowdown > 0.4);
-	T_CHECK(e.n_neighbours == NP_ENDED_MAX_NEIGHBOURS &&
+	T_CHECK(e.n_neighbours == NP_ENDED_PUT_NEIGHBOURS &&
+		e.n_neighbours + e.more_neighbours == MANY - 1 &&
 		e.end == e.start + 80);
 	np_ended_free(&e);
 	tear_down(&w);
@@ -370,6 +397,7 @@ static const struct t_case cases[] = {
 	{ "each run of a requeued job", test_requeue },
 	{ "profiles are found by name", test_other_table },
 	{ "a neighbour that may not claim its name", test_a_void_claim },
+	{ "a day that is full is said once", test_a_full_day },
 	{ "a store that cannot be written to", test_no_store },
 	{ "other nodes", test_other_site },
 	{ NULL, NULL },

@@ -14,11 +14,19 @@
 #define NO_TASK NP_ENDED_NO_TASK
 
 static char store[512];
+static struct np_ended_day *day;
+
+static void restart(void)
+{
+	np_ended_day_free(day);
+	T_CHECK(np_ended_day_new(&day) == 0);
+}
 
 static void fresh_store(void)
 {
 	static int count;
 
+	restart();
 	snprintf(store, sizeof(store), "%s/ended%d", t_tmpdir(), count++);
 	T_CHECK(mkdir(store, 0755) == 0);
 }
@@ -71,7 +79,7 @@ static struct np_ended job_of(uint32_t id)
 static int add(const struct np_ended *e)
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = np_ended_append(store, e, 0644, &err);
+	int rc = np_ended_append(store, day, e, 0644, &err);
 
 	T_ROW("a failure comes with a line", !rc == !err.text[0]);
 	return rc;
@@ -338,7 +346,14 @@ static void test_a_clock_that_jumps_loses_no_history(void)
 		}
 }
 
-static void test_many_neighbours_are_cut_to_what_is_read(void)
+static off_t size_of_day(void)
+{
+	struct stat st;
+
+	return stat(path(day_name(0)), &st) ? -1 : st.st_size;
+}
+
+static void test_of_many_neighbours_the_first_are_written(void)
 {
 	struct np_ended e = job_of(7);
 	size_t n = 100000, long_len = 4000;
@@ -351,7 +366,9 @@ static void test_many_neighbours_are_cut_to_what_is_read(void)
 	e.neighbour = many;
 	e.n_neighbours = n;
 	T_CHECK(add(&e) == 0 && find(7, NO_TASK, &e) == 0);
-	T_CHECK(e.n_neighbours == 256 && e.neighbour[0].id == 1);
+	T_CHECK(e.n_neighbours == NP_ENDED_PUT_NEIGHBOURS &&
+		e.neighbour[0].id == 1);
+	T_CHECK(e.more_neighbours == n - NP_ENDED_PUT_NEIGHBOURS);
 	np_ended_free(&e);
 	/* Each byte is escaped in JSON: the line would be too long. */
 	memset(name, '"', long_len);
@@ -362,10 +379,79 @@ static void test_many_neighbours_are_cut_to_what_is_read(void)
 	e.neighbour = many;
 	e.n_neighbours = n;
 	T_CHECK(add(&e) == 0 && find(8, NO_TASK, &e) == 0);
-	T_CHECK(e.n_neighbours >= 64 && e.n_neighbours < 256);
+	T_CHECK(e.n_neighbours == 2 && e.more_neighbours == n - 2);
+	T_CHECK(size_of_day() < 2 * NP_ENDED_PUT_LINE);
 	np_ended_free(&e);
 	free(name);
 	free(many);
+}
+
+/* Lines of a user, so many MiB of them. */
+static void fill_day(uint32_t uid, unsigned mib)
+{
+	char line[1024];
+	FILE *f;
+	int n;
+
+	mkdir(path(""), 0755);
+	f = fopen(path(day_name(0)), "a");
+	n = snprintf(line, sizeof(line), "{\"schema\":1,\"id\":3,\"uid\":%u,"
+		     "\"app\":\"", uid);
+	memset(line + n, 'x', sizeof(line) - (size_t)n);
+	memcpy(line + sizeof(line) - 3, "\"}\n", 3);
+	for (unsigned i = 0; f && i < mib << 10; i++)
+		fwrite(line, 1, sizeof(line), f);
+	T_CHECK(f && !fclose(f));
+}
+
+static int add_of(uint32_t id, uint32_t uid, struct np_err *err)
+{
+	struct np_ended e = job_of(id);
+
+	e.uid = uid;
+	*err = (struct np_err)NP_ERR_INIT;
+	return np_ended_append(store, day, &e, 0644, err);
+}
+
+static const struct {
+	const char *name;
+	unsigned mib_of_7, mib_of_8; /* written by the process before */
+	uint32_t uid;
+	bool room;
+} shares[] = {
+	{ "a user who has written nothing yet", 0, 0, 7, true },
+	{ "one alone may fill nearly half of it", 31, 0, 7, true },
+	{ "but not more than is left free", 32, 0, 7, false },
+	{ "which leaves the others theirs", 32, 0, 9, true },
+	{ "two may fill nearly a third each", 21, 21, 8, true },
+	{ "and no more", 22, 21, 7, false },
+	{ "the one that has less may go on", 30, 5, 8, true },
+	{ "a third user next to two that are full", 22, 22, 9, true },
+	{ "nobody writes into a day that is full", 33, 31, 9, false },
+};
+
+static void test_a_user_has_a_share_of_a_day(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(shares); i++) {
+		struct np_err err;
+		off_t size;
+		int want = shares[i].room ? 0 : -ENOBUFS;
+
+		fresh_store();
+		fill_day(7, shares[i].mib_of_7);
+		fill_day(8, shares[i].mib_of_8);
+		size = size_of_day();
+		T_ROW(shares[i].name, add_of(5, shares[i].uid, &err) == want);
+		T_ROW(shares[i].name, (size_of_day() > size) ==
+				      shares[i].room);
+		T_ROW("it is said", shares[i].room == !err.text[0]);
+		T_ROW("once", add_of(6, shares[i].uid, &err) == want &&
+			      !err.text[0]);
+		t_ahead_sec = DAY;
+		T_ROW("until the next day",
+		      add_of(7, shares[i].uid, &err) == 0);
+		t_ahead_sec = 0;
+	}
 }
 
 static void test_of_a_huge_day_the_end_is_searched(void)
@@ -377,7 +463,7 @@ static void test_of_a_huge_day_the_end_is_searched(void)
 	fd = open(path(day_name(0)), O_WRONLY | O_APPEND);
 	T_CHECK(fd >= 0 && !ftruncate(fd, NP_STATE_MAX_BYTES) &&
 		write(fd, "\n", 1) == 1 && !close(fd));
-	T_CHECK(add_id(8) == 0);
+	add_text(day_name(0), "{\"schema\":1,\"id\":8,\"uid\":1}\n");
 	T_CHECK(find_rc(8) == 0);
 	T_CHECK(find_rc(7) == -ENOENT);
 }
@@ -405,9 +491,9 @@ static void test_mode_is_as_asked_whatever_the_umask(void)
 	struct stat st;
 
 	fresh_store();
-	T_CHECK(np_ended_append(store, &e, 0644, NULL) == 0);
+	T_CHECK(np_ended_append(store, day, &e, 0644, NULL) == 0);
 	T_CHECK(!stat(path(day_name(0)), &st) && (st.st_mode & 0777) == 0644);
-	T_CHECK(np_ended_append(store, &e, 0640, NULL) == 0);
+	T_CHECK(np_ended_append(store, day, &e, 0640, NULL) == 0);
 	T_CHECK(!stat(path(day_name(0)), &st) && (st.st_mode & 0777) == 0640);
 	umask(old);
 }
@@ -438,8 +524,10 @@ static const struct t_case cases[] = {
 	  test_old_days_go_when_a_new_day_begins },
 	{ "a clock that jumps loses no history",
 	  test_a_clock_that_jumps_loses_no_history },
-	{ "many neighbours are cut to what is read",
-	  test_many_neighbours_are_cut_to_what_is_read },
+	{ "of many neighbours the first are written, and the others counted",
+	  test_of_many_neighbours_the_first_are_written },
+	{ "a user's jobs fill their share of a day, and no more",
+	  test_a_user_has_a_share_of_a_day },
 	{ "of a huge day the end is searched",
 	  test_of_a_huge_day_the_end_is_searched },
 	{ "links and pipes are not written to",

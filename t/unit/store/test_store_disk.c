@@ -173,6 +173,10 @@ static void test_no_permission(void)
 /* Writes a run, a state and an ended job again and again, and says so. */
 static void write_for_ever(struct np_store *s, uint32_t i, int fd)
 {
+	struct np_ended_day *day;
+
+	if (np_ended_day_new(&day))
+		_exit(1);
 	for (;; i++) {
 		struct np_record *r = run_of(1);
 		struct np_state state = { .date = BEGAN + i };
@@ -185,7 +189,7 @@ static void write_for_ever(struct np_store *s, uint32_t i, int fd)
 		r->end = BEGAN + i;
 		if (np_store_save(s, r, NULL) ||
 		    np_state_save(dir, &state, 0644, NULL) ||
-		    np_ended_append(dir, &e, 0644, NULL) ||
+		    np_ended_append(dir, day, &e, 0644, NULL) ||
 		    write(fd, &i, sizeof(i)) != sizeof(i))
 			_exit(1);
 		np_record_free(r);
