@@ -119,6 +119,7 @@ int np_placement_decide(struct np_snapshot *s, struct np_press *t,
 	p->s = np_snapshot_ref(s);
 	p->t = np_press_ref(t);
 	p->policy = *policy;
+	p->admitted.limit = NP_PLACEMENT_MAX_ADMITTED;
 	rc = fill(p);
 	if (rc) {
 		np_placement_free(p);
@@ -139,6 +140,7 @@ void np_placement_free(struct np_placement *p)
 	np_press_unref(p->t);
 	free(p->outcome);
 	free(p->journal);
+	np_shares_free(&p->admitted);
 	free(p->scratch_set);
 	free(p->scratch_leaves);
 	free(p);

@@ -72,8 +72,9 @@ enum np_why {
 	NP_WHY_TOO_FEW_NODES, /* fewer usable candidate nodes than it needs,
 				 whatever we do */
 	NP_WHY_TOO_MANY,  /* more classes than NP_PLACEMENT_MAX_CLASSES, or
-			     more submissions than NP_PLACEMENT_MAX_ADMITTED
-			     since the last decision; also with DEFER */
+			     more submissions of its owner than their share
+			     of NP_PLACEMENT_MAX_ADMITTED since the last
+			     decision; also with DEFER */
 	/* NP_ACT_ANYWHERE */
 	NP_WHY_HARMLESS,      /* conflicts with nobody pending or running */
 	NP_WHY_NOT_PREDICTED, /* the same, but not all was predicted yet */
@@ -95,7 +96,7 @@ enum np_why {
 #define NP_PLACEMENT_MAX_CLASSES 1024
 /* Array tasks that get leaves of their own in one decision. */
 #define NP_PLACEMENT_MAX_TASKS 32
-/* Submissions remembered between two decisions. */
+/* Submissions remembered between two decisions, shared by their owners. */
 #define NP_PLACEMENT_MAX_ADMITTED 4096
 
 struct np_cause {
@@ -157,9 +158,10 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
  * set of the snapshot; minus: nodes to take out of it (the user's own
  * exclusions) as a bitmap, or NULL.  Neither
  * cost nor memory depend on the number of jobs: it looks at leaves and at
- * classes of jobs, and after NP_PLACEMENT_MAX_ADMITTED calls answers without
- * looking (a short deferral in mode enforce, left alone in mode prefer).  Calls
- * for one placement must not overlap.  v->leaves is owned by the placement.
+ * classes of jobs.  Of NP_PLACEMENT_MAX_ADMITTED calls an owner gets a share
+ * (np_shares.h), and beyond it an answer without looking (a short deferral in
+ * mode enforce, left alone in mode prefer).  Calls for one placement must not
+ * overlap.  v->leaves is owned by the placement.
  * Returns 0, -EINVAL with err (the job) or -ENOMEM, and then v says
  * NP_ACT_NONE.
  */

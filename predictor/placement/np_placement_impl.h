@@ -2,6 +2,7 @@
 #define NP_PLACEMENT_IMPL_H
 
 #include "np_allocation.h"
+#include "np_shares.h"
 
 struct np_admitted {
 	struct np_job job;
@@ -25,6 +26,7 @@ struct np_placement {
 
 	struct np_admitted *journal;
 	size_t n_admitted, journal_room;
+	struct np_shares admitted; /* by owner */
 	struct np_counts *scratch; /* of the job being submitted */
 	uint64_t *scratch_set;	   /* places */
 	uint64_t *scratch_leaves;

@@ -65,6 +65,7 @@ static int admit(struct np_placement *p, struct np_allocation *a,
 	if (!leaves || np_array_room(&p->journal, &p->journal_room,
 				     p->n_admitted + 1, sizeof(*to)))
 		return -ENOMEM;
+	np_shares_add(&p->admitted, what->job.owner, 1);
 	to = &p->journal[p->n_admitted++];
 	memcpy(leaves, what->leaves, lw * sizeof(*leaves));
 	*to = *what;
@@ -79,9 +80,10 @@ static int admit(struct np_placement *p, struct np_allocation *a,
 	return 0;
 }
 
-static bool full(const struct np_placement *p)
+/* A user who submits too many at once waits, and no other user does. */
+static bool full(const struct np_placement *p, uint32_t owner)
 {
-	return p->n_admitted == NP_PLACEMENT_MAX_ADMITTED;
+	return !np_shares_left(&p->admitted, owner, 1);
 }
 
 static void anywhere(struct submission *s, enum np_why why)
@@ -201,7 +203,7 @@ static enum np_why not_placed(struct submission *s)
 		return NP_WHY_NO_LEAF;
 	if (!np_problem_enough(p, s->job, s->counts))
 		return NP_WHY_TOO_FEW_NODES;
-	if (!full(s->p))
+	if (!full(s->p, s->job->owner))
 		s->class = np_class_of(&s->a->classes, s->job);
 	return s->class == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
 }
@@ -226,7 +228,8 @@ static int decide(struct submission *s)
 		postpone(s, why); /* the next decision takes it */
 	else
 		s->v->cause.why = why;
-	if (rc || s->v->action == NP_ACT_DEFER || full(s->p))
+	if (rc || s->v->action == NP_ACT_DEFER ||
+	    full(s->p, s->job->owner))
 		return rc;
 	if (s->v->action == NP_ACT_NONE) {
 		if (!(s->a->problem.policy.modes & 1u << NP_MODE_PREFER))
@@ -297,7 +300,8 @@ void np_placement_carry(struct np_placement *to,
 			np_placement_allocation(to, &what.job);
 
 		if (what.at_sec < arrivals->since_sec ||
-		    np_arrivals_take(arrivals, what.job.owner) || full(to) ||
+		    np_arrivals_take(arrivals, what.job.owner) ||
+		    full(to, what.job.owner) ||
 		    (what.class_known &&
 		     (size_t)what.job.profile >= to->t->n))
 			continue;

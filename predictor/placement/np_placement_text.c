@@ -38,8 +38,8 @@ static const char *const plain[] = {
 			      "that placement does not follow",
 	[NP_WHY_NOT_YET] = "its begin time is far away",
 	[NP_WHY_NO_LEAF] = "none of its nodes is on a leaf switch",
-	[NP_WHY_TOO_MANY] = "there are too many kinds of jobs, or too many "
-			    "were submitted at once",
+	[NP_WHY_TOO_MANY] = "there are too many kinds of jobs, or its user "
+			    "submitted too many at once",
 	[NP_WHY_HARMLESS] = "it harms nobody, and nobody harms it",
 	[NP_WHY_NOT_PREDICTED] = "nothing speaks against it, but not all was "
 				 "predicted yet",
