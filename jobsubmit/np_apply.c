@@ -7,6 +7,7 @@
 
 #include "np_array.h"
 #include "np_ctl.h"
+#include "np_shares.h"
 
 /* One update of one job. */
 
@@ -38,37 +39,38 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 #define MAX_FAILURES 3
 #define PUT_OFF_SEC 10 /* should the rest of it not be written */
 
+/* What became of a job that narrows. */
+enum narrowed { NO, UNWRITTEN, PUT_OFF };
+
 /* A round of writing. */
 struct round {
 	const struct np_view *v;
-	const struct np_placement *p;
+	struct np_placement *p;
 	struct np_job_cache *cache;
 	struct np_shared *shared;
-	size_t left;
+	struct np_shares left;	/* updates */
+	uint8_t *narrowed;	/* enum narrowed, of each job of the view */
 	bool (*go_on)(void *arg);
 	void *arg;
+	bool missed;	/* the update at hand may succeed in another round */
 	struct np_applied *out;
 };
 
-static bool may_write(struct round *r)
+static bool may_write(struct round *r, const struct np_seen *seen)
 {
-	if (r->left && r->go_on(r->arg)) {
-		r->left--;
+	if (r->out->cut || !r->go_on(r->arg))
+		r->out->cut = true;
+	else if (np_shares_take(&r->left, seen->in->owner, 1))
 		return true;
-	}
-	r->out->cut = true;
+	r->missed = r->out->more = true;
 	return false;
 }
 
-/*
- * A job that started or ended meanwhile, or that somebody changed: what was
- * decided does not hold any more.
- */
-static bool is_overtaken(int rc)
+/* A job that started or ended meanwhile: what was decided does not hold. */
+static bool is_gone(int rc)
 {
 	return rc == ESLURM_JOB_NOT_PENDING || rc == ESLURM_INVALID_JOB_ID ||
-	       rc == ESLURM_JOB_FINISHED || rc == ESLURM_ALREADY_DONE ||
-	       rc == EAGAIN;
+	       rc == ESLURM_JOB_FINISHED || rc == ESLURM_ALREADY_DONE;
 }
 
 /* Said once; a job that can never be written to is not to hold up others. */
@@ -78,7 +80,7 @@ static void failed(struct round *r, uint32_t id, const char *id_str, int rc)
 
 	r->out->failures++;
 	if (cached && ++cached->failures < MAX_FAILURES)
-		r->out->cut = true;
+		r->missed = true;
 	if (!cached || cached->failures == 1)
 		np_ctl_error("update of JobId=%u%s%s: %s", id,
 			     id_str ? " task " : "", id_str ? id_str : "",
@@ -102,33 +104,54 @@ static bool write_one(struct round *r, const struct np_seen *seen,
 	np_shared_sends(r->shared, &s);
 	rc = np_update_send(s.id, alone ? id_str : NULL, u);
 	np_shared_sends(r->shared, NULL);
-	if (is_overtaken(rc))
-		r->out->cut = true;
+	if (rc == EAGAIN) /* from np_modify() */
+		np_job_cache_overtaken(r->cache, seen->in->owner);
+	if (rc == EAGAIN || is_gone(rc))
+		r->missed = true;
 	else if (rc)
 		failed(r, seen->id, alone ? id_str : NULL, rc);
 	else
 		r->out->updates++;
 	if (!rc && cached)
 		cached->failures = 0;
+	r->out->more |= r->missed;
 	return !rc;
 }
 
-static int remember(struct round *r, const struct np_seen *seen,
-		    struct np_update *u, int64_t until_sec)
+/* Takes the list. */
+static int remember(struct round *r, const struct np_seen *seen, char *ours,
+		    int64_t until_sec)
 {
 	struct np_applied *out = r->out;
 
-	if (!u->ours && !until_sec)
+	if (!ours && !until_sec)
 		return 0;
 	if (np_array_more(&out->written, out->n_written,
-			  sizeof(*out->written)))
+			  sizeof(*out->written))) {
+		free(ours);
 		return -ENOMEM;
+	}
 	out->written[out->n_written++] = (struct np_written){
 		.id = seen->id, .array = seen->array, .task = seen->task,
-		.ours = u->ours, .until_sec = until_sec,
+		.ours = ours, .until_sec = until_sec,
 	};
-	u->ours = NULL;
 	return 0;
+}
+
+/* The job is not written: what is in it stays. */
+static int keep(struct round *r, size_t i)
+{
+	const struct np_seen *seen = &r->v->job[i];
+	const struct np_note *n = &seen->note;
+	char *ours;
+
+	if (r->narrowed[i] == PUT_OFF)
+		return remember(r, seen, NULL, r->v->now_sec + PUT_OFF_SEC);
+	if (!seen->stands)
+		return 0;
+	ours = n->ours ? strdup(n->ours) : NULL;
+	return n->ours && !ours ? -ENOMEM :
+	       remember(r, seen, ours, n->until_sec);
 }
 
 /*
@@ -146,6 +169,7 @@ static void keep_comment(struct np_job_cache *cache, uint32_t id,
 	cached->comment = np_note_in(comment) ? strdup(comment) : NULL;
 }
 
+/* r->missed: it was not written, and nothing is remembered. */
 static int write_job(struct round *r, size_t i, const struct np_outcome *o,
 		     bool anew)
 {
@@ -153,12 +177,14 @@ static int write_job(struct round *r, size_t i, const struct np_outcome *o,
 	struct np_update u;
 	int rc = np_update_make(r->v, i, o, anew, &u);
 
-	if (rc > 0 && may_write(r)) {
-		if (write_one(r, seen, NP_CHANGE_ALL, &u) && u.comment)
-			keep_comment(r->cache, seen->id, u.comment);
+	r->missed = false;
+	if (rc > 0 && may_write(r, seen) &&
+	    write_one(r, seen, NP_CHANGE_ALL, &u) && u.comment)
+		keep_comment(r->cache, seen->id, u.comment);
+	if (rc >= 0 && !r->missed) {
+		rc = remember(r, seen, u.ours, o->applied ? o->until_sec : 0);
+		u.ours = NULL;
 	}
-	if (rc >= 0)
-		rc = remember(r, seen, &u, o->applied ? o->until_sec : 0);
 	np_update_clear(&u);
 	return rc < 0 ? rc : 0;
 }
@@ -174,9 +200,12 @@ static int put_off(struct round *r, size_t i)
 	struct np_update u;
 	int rc = np_update_make(r->v, i, &wait, false, &u);
 
-	if (rc > 0 && may_write(r))
+	r->missed = false;
+	if (rc > 0 && may_write(r, &r->v->job[i]))
 		write_one(r, &r->v->job[i], NP_CHANGE_ALL, &u);
 	np_update_clear(&u);
+	if (!r->missed)
+		r->narrowed[i] = PUT_OFF;
 	return rc < 0 ? rc : 0;
 }
 
@@ -202,7 +231,7 @@ static int write_tasks(struct round *r, size_t i)
 		/* It takes over the begin time of the rest, which waits. */
 		int rc = np_update_make(r->v, i, &task, true, &u);
 
-		all &= rc > 0 && may_write(r) &&
+		all &= rc > 0 && may_write(r, seen) &&
 		       write_one(r, seen, seen->tasks[k], &u);
 		np_update_clear(&u);
 		if (rc < 0)
@@ -211,30 +240,39 @@ static int write_tasks(struct round *r, size_t i)
 	return all;
 }
 
+/* Who conflicts with a job that was not written must not be opened. */
 static int write_first(struct round *r, size_t i)
 {
 	const struct np_outcome *o = np_placement_at(r->p, i);
+	int rc;
 
-	return o->moves ? put_off(r, i) :
-	       o->narrows ? write_job(r, i, o, false) : 0;
+	if (!o->narrows)
+		return 0;
+	rc = o->moves ? put_off(r, i) : write_job(r, i, o, false);
+	if (rc || !r->missed)
+		return rc;
+	r->narrowed[i] = UNWRITTEN;
+	return np_placement_unwritten(r->p, i);
 }
 
 /* All that had to be closed is closed; the rest of an array opens last. */
 static int write_then(struct round *r, size_t i)
 {
 	const struct np_outcome *o = np_placement_at(r->p, i);
-	size_t left;
-	int rc = write_tasks(r, i);
+	bool open = !r->out->cut && r->narrowed[i] != UNWRITTEN;
+	int rc;
 
-	if (rc < 0 || (o->narrows && !o->moves))
+	if (open && !np_placement_may_open(r->p, i)) {
+		r->out->more = true;
+		open = false;
+	}
+	rc = open ? write_tasks(r, i) : 0;
+	if (rc < 0 || (o->narrows && !o->moves && !r->narrowed[i]))
 		return rc < 0 ? rc : 0;
-	left = r->left;
 	if (!rc)
-		r->left = 0; /* only to remember what stands */
+		return keep(r, i);
 	rc = write_job(r, i, o, o->moves);
-	if (!r->left)
-		r->left = left;
-	return rc;
+	return rc || !r->missed ? rc : keep(r, i);
 }
 
 static int write_jobs(struct round *r, int (*write)(struct round *r, size_t i))
@@ -247,19 +285,34 @@ static int write_jobs(struct round *r, int (*write)(struct round *r, size_t i))
 	return rc;
 }
 
-int np_apply(const struct np_view *v, const struct np_placement *p,
+static void on_rest(uint32_t uid)
+{
+	np_ctl_info("uid %u changes jobs faster than placement can write them: "
+		    "the pending jobs of that user are left alone for %d s",
+		    uid, NP_OVERTAKEN_REST_SEC);
+}
+
+int np_apply(const struct np_view *v, struct np_placement *p,
 	     struct np_job_cache *cache, struct np_shared *shared,
 	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
 	     struct np_applied *out)
 {
-	struct round r = { v, p, cache, shared, max_updates, go_on, arg, out };
+	struct round r = {
+		.v = v, .p = p, .cache = cache, .shared = shared,
+		.left = { .limit = max_updates }, .go_on = go_on, .arg = arg,
+		.narrowed = calloc(v->n_jobs + 1, sizeof(*r.narrowed)),
+		.out = out,
+	};
 	int rc;
 
 	*out = (struct np_applied){ .written = NULL };
+	if (!r.narrowed)
+		return -ENOMEM;
 	rc = write_jobs(&r, write_first);
-	if (out->cut)
-		r.left = 0; /* only to remember what stands */
 	if (!rc)
 		rc = write_jobs(&r, write_then);
+	np_job_cache_end_round(cache, v->now_sec, on_rest);
+	np_shares_free(&r.left);
+	free(r.narrowed);
 	return rc;
 }

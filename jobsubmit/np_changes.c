@@ -5,13 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_FRESH 64
+
 struct np_changes {
 	struct np_change change[NP_CHANGES_MAX];
 	size_t n, bytes;
 	uint64_t order;
 	struct np_owner *owner; /* by_owner() */
 	size_t n_owners;
-	bool missed_fresh; /* one of a job that is not among them */
+	/* Who changed a job that is not among them, and was missed. */
+	uint32_t fresh[MAX_FRESH];
+	size_t n_fresh;	  /* MAX_FRESH: there may be others */
 	unsigned missed;
 	uint32_t misser;
 };
@@ -66,6 +70,24 @@ static struct np_owner *find_owner(const struct np_changes *t, uint32_t id)
 				     by_owner) : NULL;
 }
 
+/* Was a change missed of a job of this owner that was not known then? */
+static bool missed_fresh(const struct np_changes *t, uint32_t owner)
+{
+	for (size_t i = 0; i < t->n_fresh; i++)
+		if (np_may_change(t->fresh[i], owner))
+			return true;
+	return t->n_fresh == MAX_FRESH;
+}
+
+static void miss_fresh(struct np_changes *t, uint32_t uid)
+{
+	for (size_t i = 0; i < t->n_fresh; i++)
+		if (t->fresh[i] == uid)
+			return;
+	if (t->n_fresh < MAX_FRESH)
+		t->fresh[t->n_fresh++] = uid;
+}
+
 /* What was missed since the last take still counts. */
 void np_changes_know(struct np_changes *t, struct np_owner *owner, size_t n)
 {
@@ -74,7 +96,8 @@ void np_changes_know(struct np_changes *t, struct np_owner *owner, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct np_owner *old = find_owner(t, owner[i].id);
 
-		owner[i].missed = old ? old->missed : t->missed_fresh;
+		owner[i].missed = old ? old->missed :
+				  missed_fresh(t, owner[i].uid);
 	}
 	free(t->owner);
 	t->owner = owner;
@@ -93,7 +116,7 @@ void np_changes_miss(struct np_changes *t, uint32_t id, uint32_t uid)
 	struct np_owner *o = find_owner(t, id);
 
 	if (!o)
-		t->missed_fresh = true;
+		miss_fresh(t, uid);
 	else if (np_may_change(uid, o->uid))
 		o->missed = true;
 	if (!t->missed++)
@@ -230,7 +253,7 @@ struct np_change *np_changes_take(struct np_changes *t, size_t *n)
 		return NULL;
 	for (size_t i = 0; i < t->n_owners; i++)
 		t->owner[i].missed = false;
-	t->missed_fresh = false;
+	t->n_fresh = 0;
 	memcpy(c, t->change, t->n * sizeof(*c));
 	qsort(c, *n, sizeof(*c), by_order);
 	t->n = t->bytes = 0;

@@ -5,7 +5,8 @@
  * whether it can be: what then stands in the job tells (put, put_begin_sec).
  * Anybody can ask for anything, so the table is bounded, and each user has a
  * share of it.  A change that there is no room for makes our next update of
- * that job wait for another look, and of no other job.
+ * that job wait for another look; of a job that the thread has not seen yet, of
+ * all jobs that are new to it and that this user may change.
  */
 #ifndef NP_CHANGES_H
 #define NP_CHANGES_H

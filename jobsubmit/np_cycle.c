@@ -63,6 +63,7 @@ struct round {
 	size_t n_changes;
 	bool written; /* it went as far as that */
 	bool cut;     /* but not all of it: jobs stand as nobody decided */
+	bool more;    /* there is more to write, and it is known what stands */
 	struct np_known known; /* of the store */
 	struct np_view view;
 	struct np_denials denied;
@@ -328,6 +329,7 @@ static int write_all(struct np_cycle *c, struct round *r,
 		      go_on, arg, &a);
 	np_shared_note_written(c->shared, a.written, a.n_written);
 	r->cut = a.cut;
+	r->more = a.more;
 	return rc;
 }
 
@@ -409,7 +411,7 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 		return rc;
 	keep_held(c, r);
 	c->last_sec = r->view.now_sec;
-	due = r->cut || r->news || r->n_changes || c->untold.text[0] ||
+	due = r->more || r->news || r->n_changes || c->untold.text[0] ||
 	      np_mono_sec() - c->told_sec >= TELL_SEC;
 	rc = due ? describe(c, r, &state) : 0;
 	if (!rc && go_on(arg))
@@ -419,7 +421,7 @@ static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
 	if (!rc)
 		save(c, r, due ? &state : NULL);
 	np_state_free(&state);
-	*again = r->cut || r->known.more || np_proxy_has_more(c->proxy);
+	*again = r->more || r->known.more || np_proxy_has_more(c->proxy);
 	return rc;
 }
 

@@ -7,8 +7,18 @@
 
 #include "np_array.h"
 
+/* A user who was faster than the thread. */
+struct overtaker {
+	uint32_t uid;
+	unsigned rounds;  /* in a row */
+	bool now;	  /* in this one */
+	int64_t rest_sec; /* left alone until then; 0: not */
+};
+
 struct np_job_cache {
 	void *cached; /* tsearch(3) by id */
+	struct overtaker *overtaker;
+	size_t n_overtakers;
 };
 
 int np_job_cache_new(struct np_job_cache **out)
@@ -30,6 +40,7 @@ void np_job_cache_free(struct np_job_cache *m)
 	if (!m)
 		return;
 	tdestroy(m->cached, free_cached);
+	free(m->overtaker);
 	free(m);
 }
 
@@ -95,4 +106,63 @@ void np_job_cache_sweep(struct np_job_cache *m)
 		free_cached(s.gone[i]);
 	}
 	free(s.gone);
+}
+
+static struct overtaker *find_overtaker(const struct np_job_cache *m,
+					uint32_t uid)
+{
+	for (size_t i = 0; i < m->n_overtakers; i++)
+		if (m->overtaker[i].uid == uid)
+			return &m->overtaker[i];
+	return NULL;
+}
+
+void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid)
+{
+	struct overtaker *o = find_overtaker(m, uid);
+
+	if (!o && np_array_more(&m->overtaker, m->n_overtakers, sizeof(*o)))
+		return; /* it is counted from the next round on */
+	if (!o) {
+		o = &m->overtaker[m->n_overtakers++];
+		*o = (struct overtaker){ .uid = uid };
+	}
+	o->now = true;
+}
+
+/* The clock may have been set back. */
+static bool rests(const struct overtaker *o, int64_t now_sec)
+{
+	return o->rest_sec > now_sec &&
+	       o->rest_sec <= now_sec + NP_OVERTAKEN_REST_SEC;
+}
+
+void np_job_cache_end_round(struct np_job_cache *m, int64_t now_sec,
+			    void (*on_rest)(uint32_t uid))
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_overtakers; i++) {
+		struct overtaker o = m->overtaker[i];
+
+		if (o.now && ++o.rounds == NP_OVERTAKEN_ROUNDS) {
+			o.rounds = 0;
+			o.rest_sec = now_sec + NP_OVERTAKEN_REST_SEC;
+			if (on_rest)
+				on_rest(o.uid);
+		}
+		if (o.now || rests(&o, now_sec)) {
+			o.now = false;
+			m->overtaker[n++] = o;
+		}
+	}
+	m->n_overtakers = n;
+}
+
+bool np_job_cache_rests(const struct np_job_cache *m, uint32_t uid,
+			int64_t now_sec)
+{
+	const struct overtaker *o = find_overtaker(m, uid);
+
+	return o && rests(o, now_sec);
 }

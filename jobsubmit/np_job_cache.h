@@ -31,6 +31,28 @@ struct np_cached_job *np_job_cache_at(struct np_job_cache *m, uint32_t id);
 /* The same if there is one. */
 struct np_cached_job *np_job_cache_find(struct np_job_cache *m, uint32_t id);
 
+/*
+ * Users who change their jobs between the thread's look and its update.  One
+ * whose changes came first in so many decisions in a row is left alone for
+ * some time, so that the others' jobs get what was decided.
+ */
+#define NP_OVERTAKEN_ROUNDS 5
+#define NP_OVERTAKEN_REST_SEC 60
+
+/* A change of this user's job came first, in the decision being written. */
+void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid);
+
+/*
+ * That decision is written.  on_rest (may be NULL) hears of each user who is
+ * left alone from now on.
+ */
+void np_job_cache_end_round(struct np_job_cache *m, int64_t now_sec,
+			    void (*on_rest)(uint32_t uid));
+
+/* Is the user left alone now? */
+bool np_job_cache_rests(const struct np_job_cache *m, uint32_t uid,
+			int64_t now_sec);
+
 /* Forget the jobs that were not asked for since the last sweep. */
 void np_job_cache_sweep(struct np_job_cache *m);
 

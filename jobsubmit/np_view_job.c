@@ -372,6 +372,10 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 	rc = add_pending(m, j, seen, to);
 	if (rc)
 		return rc;
+	if (np_job_cache_rests(m->cache, j->user_id, m->view->now_sec)) {
+		to->flags |= NP_JOB_CHANGING;
+		seen->ours = false; /* what stands in it stays for now */
+	}
 	for (size_t w = 0; w < words; w++)
 		nodes[w] &= ~seen->user[w];
 	/* Mostly it is the whole partition: that set is known. */

@@ -113,6 +113,12 @@ bool np_class_together(const struct np_classes *c, uint32_t class,
  */
 bool np_class_apart(const struct np_classes *c, uint32_t a, uint32_t b,
 		    uint32_t leaf, struct np_cause *cause);
+/*
+ * The same of two jobs, one of each class, on any leaf of a set, whichever of
+ * them yields; a may be b.
+ */
+bool np_class_apart_on(const struct np_classes *c, uint32_t a, uint32_t b,
+		       const uint64_t *leaves);
 /* Must class a avoid a leaf, from what runs and what holds it now? */
 bool np_class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf);
 /* May one more job of the class be there, as others stand now? */

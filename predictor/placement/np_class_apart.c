@@ -154,6 +154,20 @@ bool np_class_apart(const struct np_classes *c, uint32_t a, uint32_t b,
 	return s.load != 0;
 }
 
+bool np_class_apart_on(const struct np_classes *c, uint32_t a, uint32_t b,
+		       const uint64_t *leaves)
+{
+	if (a == b)
+		return np_bits_meet(c->at[a].self_apart, leaves, c->p->lw);
+	if (!np_bits_test(c->mind + a * c->words, b) &&
+	    !np_bits_test(c->mind + b * c->words, a))
+		return false;
+	NP_BITS_EACH(leaf, leaves, c->p->lw)
+		if (np_class_apart(c, a, b, (uint32_t)leaf, NULL))
+			return true;
+	return false;
+}
+
 bool np_class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)
 {
 	const struct np_class *k = &c->at[a];

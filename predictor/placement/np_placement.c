@@ -141,6 +141,7 @@ void np_placement_free(struct np_placement *p)
 	free(p->outcome);
 	free(p->journal);
 	np_shares_free(&p->admitted);
+	free(p->loose);
 	free(p->scratch_set);
 	free(p->scratch_leaves);
 	free(p);

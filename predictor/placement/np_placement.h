@@ -67,6 +67,8 @@ enum np_why {
 	NP_WHY_RESERVATION,   /* it runs on a reservation's nodes */
 	NP_WHY_HETEROGENEOUS, /* its components have to start together */
 	NP_WHY_CONSTRAINT,    /* which nodes would do is not known */
+	NP_WHY_CHANGING,  /* its owner changes jobs faster than they are
+			     written */
 	NP_WHY_NOT_YET,	  /* its own begin time is far away */
 	NP_WHY_NO_LEAF,	  /* no candidate node is on a leaf */
 	NP_WHY_TOO_FEW_NODES, /* fewer usable candidate nodes than it needs,
@@ -177,6 +179,16 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
 void np_placement_carry(struct np_placement *to,
 			const struct np_placement *from,
 			struct np_arrivals *arrivals);
+
+/*
+ * The i-th job, whose outcome narrows, could not be written.  From here on it
+ * counts as one that may be on any leaf, for np_placement_may_open() and for
+ * submissions.  Returns 0 or -ENOMEM.
+ */
+int np_placement_unwritten(struct np_placement *p, size_t i);
+
+/* Does the outcome of the i-th job keep it away from those jobs? */
+bool np_placement_may_open(const struct np_placement *p, size_t i);
 
 /*
  * One line for people, without a newline; cut at size - 1.  Returns buf.  job:

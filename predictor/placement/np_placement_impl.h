@@ -27,6 +27,9 @@ struct np_placement {
 	struct np_admitted *journal;
 	size_t n_admitted, journal_room;
 	struct np_shares admitted; /* by owner */
+	/* Classes of p->real with jobs that could not be written. */
+	uint32_t *loose;
+	size_t n_loose;
 	struct np_counts *scratch; /* of the job being submitted */
 	uint64_t *scratch_set;	   /* places */
 	uint64_t *scratch_leaves;

@@ -36,6 +36,8 @@ static const char *const plain[] = {
 				 "components have to start together",
 	[NP_WHY_CONSTRAINT] = "it asks for partitions or features in a way "
 			      "that placement does not follow",
+	[NP_WHY_CHANGING] = "its user changes jobs faster than placement can "
+			    "follow",
 	[NP_WHY_NOT_YET] = "its begin time is far away",
 	[NP_WHY_NO_LEAF] = "none of its nodes is on a leaf switch",
 	[NP_WHY_TOO_MANY] = "there are too many kinds of jobs, or its user "

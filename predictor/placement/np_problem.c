@@ -72,6 +72,8 @@ enum np_why np_problem_aside(const struct np_problem *p,
 		return NP_WHY_HETEROGENEOUS;
 	if (j->flags & NP_JOB_CONSTRAINT)
 		return NP_WHY_CONSTRAINT;
+	if (j->flags & NP_JOB_CHANGING)
+		return NP_WHY_CHANGING;
 	if (j->eligible_sec - now_sec > NP_PLACEMENT_HORIZON_SEC)
 		return NP_WHY_NOT_YET;
 	return NP_WHY_RUNNING;

@@ -43,6 +43,8 @@ enum np_job_flag {
 	NP_JOB_HETEROGENEOUS = 1 << 4, /* component of a heterogeneous job */
 	NP_JOB_CONSTRAINT = 1 << 5,    /* asks for nodes in a way that the
 					  caller cannot follow */
+	NP_JOB_CHANGING = 1 << 6,      /* of an owner who changes jobs faster
+					  than the caller can write them */
 };
 
 /* What was written into a pending job before, by an earlier decision. */

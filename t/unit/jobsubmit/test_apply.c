@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define ALL NP_CHANGE_ALL
-#define MAX 8
+#define MAX 16
 
 /* A slurmctld that knows updates only. */
 static struct ctld {
@@ -130,7 +130,7 @@ static bool no(void *arg)
 
 struct result {
 	size_t updates, failures, written;
-	bool cut;
+	bool cut, more;
 };
 
 /* One round, with the changes that users make after the look. */
@@ -152,7 +152,8 @@ static struct result round_of(size_t max, bool (*go_on)(void *arg),
 	if (meanwhile)
 		meanwhile();
 	T_CHECK(!np_apply(&v, p, c.cache, c.shared, max, go_on, NULL, &a));
-	r = (struct result){ a.updates, a.failures, a.n_written, a.cut };
+	r = (struct result){ a.updates, a.failures, a.n_written, a.cut,
+			     a.more };
 	np_shared_note_written(c.shared, a.written, a.n_written);
 	np_job_cache_sweep(c.cache);
 	np_placement_free(p);
@@ -188,37 +189,57 @@ static void test_limits(void)
 	struct result r;
 
 	set_up();
-	r = round_of(1, yes, NULL);
-	T_CHECK(!strcmp(c.log, "10") && r.cut && r.updates == 1);
-	r = round_of(1, yes, NULL);
-	T_CHECK(!strcmp(c.log, "11") && !r.cut);
+	r = round_of(2, yes, NULL); /* as much as stays for others */
+	T_CHECK(!strcmp(c.log, "10") && r.more && r.updates == 1);
+	r = round_of(2, yes, NULL);
+	T_CHECK(!strcmp(c.log, "11") && !r.more);
+	tear_down();
+	set_up();
+	job_of(11)->user_id = SOME_UID + 1;
+	r = round_of(3, yes, NULL);
+	T_ROW("each user has a share", !strcmp(c.log, "10 11") && !r.more);
 	tear_down();
 	set_up();
 	r = round_of(MAX, no, NULL);
-	T_CHECK(!*c.log && r.cut && !r.updates);
+	T_CHECK(!*c.log && r.cut && r.more && !r.updates);
 	tear_down();
 }
 
-/* Nothing is opened as long as something could not be closed; not for ever. */
+/* A loud job that waits and is to be opened; not beside soft 10. */
+static void add_waiting(void)
+{
+	slurm_job_info_t *j = some_job(&c.slurm, 12, "loud");
+
+	j->admin_comment = (char *)"netprof{until=1000060 held=0}";
+	j->eligible_time = 1000060;
+	j->user_id = SOME_UID + 2;
+}
+
+/*
+ * Who conflicts with what could not be closed is not opened, and who does not
+ * is; not for ever.
+ */
 static void test_failure(void)
 {
 	struct result r;
 	unsigned said;
 
 	set_up();
+	add_waiting();
 	c.fails = 10;
 	c.error = ESLURM_ACCESS_DENIED;
 	said = some_n_errors();
 	for (int i = 0; i < 2; i++) {
 		r = round_of(MAX, yes, NULL);
-		T_CHECK(!strcmp(c.log, "10!") && r.cut && r.failures == 1);
+		T_CHECK(!strcmp(c.log, i ? "10!" : "10! 11"));
+		T_CHECK(r.more && !r.cut && r.failures == 1);
 	}
 	r = round_of(MAX, yes, NULL);
-	T_CHECK(!strcmp(c.log, "10! 11") && !r.cut);
+	T_CHECK(!strcmp(c.log, "10! 12") && !r.more);
 	T_ROW("said once", some_n_errors() == said + 1);
 	c.fails = 0;
 	r = round_of(MAX, yes, NULL);
-	T_CHECK(!strcmp(c.log, "10") && !r.cut && !r.failures);
+	T_CHECK(!strcmp(c.log, "10") && !r.more && !r.failures);
 	tear_down();
 }
 
@@ -237,11 +258,12 @@ static void test_gone(void)
 		struct result r;
 
 		set_up();
+		add_waiting();
 		c.fails = 10;
 		c.error = gone[i].error;
 		r = round_of(MAX, yes, NULL);
-		T_ROW(gone[i].name, !strcmp(c.log, "10!"));
-		T_ROW(gone[i].name, r.cut && !r.failures);
+		T_ROW(gone[i].name, !strcmp(c.log, "10! 11"));
+		T_ROW(gone[i].name, r.more && !r.cut && !r.failures);
 		tear_down();
 	}
 }
@@ -265,12 +287,12 @@ static void test_overtaken(void)
 
 	set_up();
 	r = round_of(MAX, yes, user_changes);
-	T_CHECK(!strcmp(c.log, "10!") && r.cut && !r.failures);
+	T_CHECK(!strcmp(c.log, "10! 11") && r.more && !r.failures);
 	T_ROW("the last note is not forgotten either",
 	      some_same(job_of(10)->admin_comment,
 			"x netprof{user=n9 held=0} y"));
 	r = round_of(MAX, yes, NULL);
-	T_CHECK(!strcmp(c.log, "10 11") && !r.cut);
+	T_CHECK(!strcmp(c.log, "10") && !r.more);
 	T_CHECK(some_same(job_of(10)->admin_comment,
 			  "x netprof{user=n12 ours=n[0-3] held=0} y"));
 	/* And once more, when ours is in it. */
@@ -281,6 +303,106 @@ static void test_overtaken(void)
 	tear_down();
 }
 
+static void user_changes_again(void)
+{
+	static int count;
+	job_desc_msg_t d;
+	char list[16];
+
+	snprintf(list, sizeof(list), "n%d", 12 + count++ % 3);
+	slurm_init_job_desc_msg(&d);
+	d.job_id_str = (char *)"10";
+	some_text(&d.exc_nodes, list);
+	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
+	some_exclude(&c.slurm, job_of(10), d.exc_nodes);
+	some_text(&d.exc_nodes, NULL);
+}
+
+static bool is_quiet(void)
+{
+	return some_same(job_of(11)->admin_comment, "netprof{held=0}");
+}
+
+/* The job of a user who is always faster, and those of two others. */
+static void test_always_overtaken(void)
+{
+	const unsigned said = some_n_said();
+	unsigned tried = 0, opened_at = 0, more = 0;
+	struct result r;
+
+	set_up();
+	add_waiting();
+	job_of(11)->user_id = SOME_UID + 1;
+	for (unsigned i = 0; i < 200; i++) {
+		r = round_of(MAX, yes, user_changes_again);
+		T_CHECK(!r.cut);
+		if (!i)
+			T_ROW("what does not conflict is opened at once",
+			      is_quiet() && strstr(c.log, "11"));
+		tried += strstr(c.log, "10!") != NULL;
+		more += r.more;
+		if (!opened_at && strstr(c.log, "12"))
+			opened_at = i + 1;
+	}
+	T_ROW("the user is left alone after some rounds",
+	      tried == NP_OVERTAKEN_ROUNDS && more == tried);
+	T_ROW("and then what conflicts is opened as well",
+	      opened_at == NP_OVERTAKEN_ROUNDS + 1);
+	T_ROW("which is said once", some_n_said() == said + 1 &&
+	      strstr(some_said(), "faster"));
+	T_ROW("the user's own list stands", strstr(job_of(10)->admin_comment,
+						   "user=n9 "));
+	c.slurm.now_sec += NP_OVERTAKEN_REST_SEC;
+	r = round_of(MAX, yes, NULL);
+	T_ROW("in the end it is written again", strstr(c.log, "10") &&
+	      strstr(job_of(10)->admin_comment, "ours=n[0-"));
+	tear_down();
+}
+
+/* Behind what could not be written a submission waits if it conflicts. */
+static const struct {
+	const char *name, *app;
+	bool waits;
+} newcomers[] = {
+	{ "one that conflicts", "loud", true },
+	{ "one that does not", "quiet", false },
+};
+
+static void test_newcomers(void)
+{
+	struct np_app_index *index = some_index(NULL);
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(newcomers); i++) {
+		struct np_placement *p;
+		struct np_outcome o;
+		struct np_applied a;
+		struct np_view v;
+		struct np_job j;
+
+		set_up();
+		T_CHECK(!some_view(&c.slurm, c.cache, NULL, 0, &v));
+		p = some_decision(&v);
+		for (size_t k = 0; k < v.n_jobs; k++)
+			if (v.job[k].id == 10)
+				j = *v.job[k].in;
+		j.id = 0;
+		j.owner = SOME_UID + 3;
+		j.prior = NP_PRIOR_NONE;
+		j.profile = np_app_index_find(index, newcomers[i].app, j.owner);
+		user_changes();
+		T_CHECK(!np_apply(&v, p, c.cache, c.shared, MAX, yes, NULL,
+				  &a));
+		T_CHECK(!np_placement_one(p, &j, NULL, SOME_NOW, &o, NULL));
+		T_ROW(newcomers[i].name, (o.action == NP_ACT_DEFER) ==
+					 newcomers[i].waits);
+		np_shared_note_written(c.shared, a.written, a.n_written);
+		np_placement_free(p);
+		np_view_free(&v);
+		tear_down();
+	}
+	np_app_index_unref(index);
+}
+
 /* It has the leaf that it must leave, and gets those that 11 still has not. */
 static void test_move(void)
 {
@@ -289,8 +411,8 @@ static void test_move(void)
 	set_up();
 	job_of(10)->admin_comment = (char *)"netprof{ours=n[4-15] held=0}";
 	some_exclude(&c.slurm, job_of(10), "n[4-15]");
-	r = round_of(1, yes, NULL);
-	T_CHECK(!strcmp(c.log, "10") && r.cut && r.written == 1);
+	r = round_of(2, yes, NULL);
+	T_CHECK(!strcmp(c.log, "10") && r.more && r.written == 2);
 	T_ROW("half-way it waits", job_of(10)->eligible_time > SOME_NOW &&
 	      strstr(job_of(10)->admin_comment, "until="));
 	tear_down();
@@ -339,7 +461,7 @@ static void test_tasks(void)
 		j->array_bitmap = bits;
 		r = round_of(MAX, yes, NULL);
 		T_ROW(arrays[i].name, !strcmp(c.log, arrays[i].log));
-		T_ROW(arrays[i].name, r.cut == !!arrays[i].error);
+		T_ROW(arrays[i].name, r.more == !!arrays[i].error);
 		T_ROW(arrays[i].name, (j->eligible_time > SOME_NOW) ==
 				      arrays[i].waits);
 		some_bits_free(bits);
@@ -445,6 +567,9 @@ static const struct t_case cases[] = {
 	{ "an update that fails", test_failure },
 	{ "a job that is no more, or runs", test_gone },
 	{ "a user who is faster", test_overtaken },
+	{ "a user who is always faster holds up nobody else for long",
+	  test_always_overtaken },
+	{ "submissions after a user who was faster", test_newcomers },
 	{ "a job that moves waits until its new leaves are free", test_move },
 	{ "tasks of an array", test_tasks },
 	{ "a job that is let go of", test_let_go },

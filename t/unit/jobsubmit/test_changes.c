@@ -208,6 +208,9 @@ static const struct {
 	{ "another job goes on", SOME_UID, 8, true, false },
 	{ "a stranger's", STRANGER, 9, true, false },
 	{ "of a job that is new", SOME_UID, 9, false, true },
+	{ "root's, of a job that is new", 0, 9, false, true },
+	{ "another user's, of a job that is new, holds up no other", STRANGER,
+	  9, false, false },
 };
 
 static void test_missed(void)

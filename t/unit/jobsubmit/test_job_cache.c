@@ -27,6 +27,48 @@ static void test_jobs(void)
 	np_job_cache_free(m);
 }
 
+static unsigned n_rests;
+
+static void on_rest(uint32_t uid)
+{
+	n_rests += uid == 7;
+}
+
+/* Rounds: '!' a change of user 7 came first, '.' not. */
+static const struct {
+	const char *name, *rounds;
+	bool rests;
+} rounds[] = {
+	{ "nobody did anything", ".", false },
+	{ "now and then", "!.!.!.!.!.!.", false },
+	{ "some rounds in a row, and a pause", "!!!!.!!!!", false },
+	{ "too many in a row", "!!!!!", true },
+	{ "and on", "!!!!!.....", true },
+};
+
+static void test_overtaken(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rounds); i++) {
+		struct np_job_cache *m;
+
+		n_rests = 0;
+		T_CHECK(!np_job_cache_new(&m));
+		for (const char *c = rounds[i].rounds; *c; c++) {
+			if (*c == '!')
+				np_job_cache_overtaken(m, 7);
+			np_job_cache_end_round(m, 1000, on_rest);
+		}
+		T_ROW(rounds[i].name, np_job_cache_rests(m, 7, 1001) ==
+				      rounds[i].rests);
+		T_ROW(rounds[i].name, n_rests == rounds[i].rests);
+		T_ROW("others never", !np_job_cache_rests(m, 8, 1001));
+		T_ROW("not for ever", !np_job_cache_rests(m, 7,
+				1000 + NP_OVERTAKEN_REST_SEC));
+		T_ROW("a clock that is set back", !np_job_cache_rests(m, 7, 5));
+		np_job_cache_free(m);
+	}
+}
+
 static void test_many(void)
 {
 	struct np_job_cache *m;
@@ -47,6 +89,7 @@ static void test_many(void)
 
 static const struct t_case cases[] = {
 	{ "a job is remembered as long as it is asked for", test_jobs },
+	{ "a user whose changes come first too often rests", test_overtaken },
 	{ "many jobs", test_many },
 	{ NULL, NULL },
 };
