@@ -15,12 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "np_note.h"
+
 #define NP_CHANGES_MAX 1024
 #define NP_CHANGES_OF_USER 128	  /* root's and SlurmUser's: all */
 #define NP_CHANGES_OF_JOB 4	  /* by one user; the last may be refused */
-#define NP_CHANGES_BYTES (8 << 20) /* of texts */
-#define NP_CHANGES_USER_BYTES (1 << 20)
-#define NP_CHANGES_MAX_LIST 65536 /* bytes of a list, as np_submit() takes it */
+#define NP_CHANGES_BYTES (4 << 20) /* of texts */
+#define NP_CHANGES_USER_BYTES (1 << 19)
+#define NP_CHANGES_MAX_LIST NP_NOTE_MAX_USER /* bytes of a list */
 
 struct np_change {
 	uint32_t id;	 /* of the job, or of the array it belongs to */

@@ -423,8 +423,12 @@ static void set_bits(uint64_t *bits, size_t from, size_t n)
 	}
 }
 
-static void set_range(const struct np_naming *x, const struct kin *kin,
-		      uint32_t from, uint32_t to, uint64_t *nodes)
+/* A run of more nodes than this counts as several. */
+#define RUN_NODES 1024
+
+/* Returns 0, or -E2BIG: that is more than *left runs. */
+static int set_range(const struct np_naming *x, const struct kin *kin,
+		     uint32_t from, uint32_t to, uint64_t *nodes, size_t *left)
 {
 	size_t lo = kin->first, hi = kin[1].first;
 
@@ -440,9 +444,14 @@ static void set_range(const struct np_naming *x, const struct kin *kin,
 		const struct run *r = &x->run[lo];
 		uint32_t a = from > r->number ? from - r->number : 0;
 		uint32_t b = to - r->number < r->n ? to - r->number + 1 : r->n;
+		size_t cost = 1 + (b - a) / RUN_NODES;
 
+		if (*left < cost)
+			return -E2BIG;
+		*left -= cost;
 		set_bits(nodes, r->node + a, b - a);
 	}
+	return 0;
 }
 
 void np_naming_set(const struct np_naming *x, const char *name,
@@ -450,16 +459,17 @@ void np_naming_set(const struct np_naming *x, const char *name,
 {
 	struct named n = named(name, 0);
 	const struct kin *kin = find_kin(x, name, n.kin.len, n.kin.digits);
+	size_t left = SIZE_MAX;
 
 	if (!kin && n.kin.digits && !n.zero)
 		kin = find_kin(x, name, n.kin.len, ANY_DIGITS);
 	if (kin)
-		set_range(x, kin, n.number, n.number, nodes);
+		set_range(x, kin, n.number, n.number, nodes, &left);
 }
 
 /* One range behind another; nodes NULL: only look whether they are ranges. */
 static int ranges(const struct np_naming *x, const char *word, size_t len,
-		  const char *p, uint64_t *nodes)
+		  const char *p, uint64_t *nodes, size_t *left)
 {
 	const char *end = word + len;
 	size_t prefix = (size_t)(p - word) - 1;
@@ -483,8 +493,9 @@ static int ranges(const struct np_naming *x, const char *word, size_t len,
 			return -ENOENT;
 		if (!kin)
 			kin = find_kin(x, word, prefix, a.digits);
-		if (kin && nodes)
-			set_range(x, kin, a.value, b.value, nodes);
+		if (kin && nodes &&
+		    set_range(x, kin, a.value, b.value, nodes, left))
+			return -E2BIG;
 		if (*p == ']' && p + 1 == end)
 			return 0;
 		if (*p++ != ',')
@@ -493,7 +504,7 @@ static int ranges(const struct np_naming *x, const char *word, size_t len,
 }
 
 int np_naming_parse(const struct np_naming *x, const char *word, size_t len,
-		    uint64_t *nodes)
+		    uint64_t *nodes, size_t *left)
 {
 	const char *open = memchr(word, '[', len);
 	int rc;
@@ -503,6 +514,6 @@ int np_naming_parse(const struct np_naming *x, const char *word, size_t len,
 	/* "n1[0-3]": the number of such a name begins before the bracket. */
 	if (open > word && is_digit(open[-1]))
 		return -ENOENT;
-	rc = ranges(x, word, len, open + 1, NULL);
-	return rc ? rc : ranges(x, word, len, open + 1, nodes);
+	rc = ranges(x, word, len, open + 1, NULL, NULL);
+	return rc ? rc : ranges(x, word, len, open + 1, nodes, left);
 }

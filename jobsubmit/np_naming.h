@@ -24,11 +24,13 @@ char *np_naming_format(const struct np_naming *x, const uint64_t *nodes);
 
 /*
  * Set the bits of a word such as "n[0-3,7]", names that no node has left out;
- * its cost does not grow with the names.  Returns 0; -ENOENT: it is of another
- * form, and nothing is set.
+ * its cost grows with the runs of nodes that follow each other as their numbers
+ * do, not with the names.  *left: so many runs may be met, and so many less
+ * afterwards.  Returns 0; -ENOENT: it is of another form, and nothing is set;
+ * -E2BIG: more than *left.
  */
 int np_naming_parse(const struct np_naming *x, const char *word, size_t len,
-		    uint64_t *nodes);
+		    uint64_t *nodes, size_t *left);
 
 /* Set the bit of the node of that name, if there is one. */
 void np_naming_set(const struct np_naming *x, const char *name,

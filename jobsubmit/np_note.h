@@ -15,6 +15,12 @@
 
 #include "np_app.h"
 
+/*
+ * A user's list of more bytes is not followed: the job is left alone.  Slurm
+ * keeps such a list once, and neither a note nor the thread keeps another.
+ */
+#define NP_NOTE_MAX_USER 4096
+
 struct np_note {
 	char app[NP_APP_MAX + 1]; /* "": not told */
 	char *user; /* the user's own exclusions, a hostlist; NULL: none */

@@ -73,15 +73,17 @@ static int parse_list(const struct np_site *s, const char *hosts,
 
 	memset(nodes, 0, s->words * sizeof(*nodes));
 	for (size_t len; !rc && hosts && (len = np_hostlist_word(&hosts));
-	     hosts += len)
-		if (np_naming_parse(s->naming, hosts, len, nodes))
+	     hosts += len) {
+		rc = np_naming_parse(s->naming, hosts, len, nodes, &p.left);
+		if (rc == -ENOENT)
 			rc = np_hostlist_walk(hosts, len, parse_one, &p);
-	return rc;
+	}
+	return rc ? -EINVAL : 0;
 }
 
 int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes)
 {
-	return parse_list(s, hosts, 2 * s->n_nodes, nodes);
+	return parse_list(s, hosts, 4 * s->n_nodes, nodes);
 }
 
 int np_site_parse_long(const struct np_site *s, const char *hosts,

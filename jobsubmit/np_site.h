@@ -108,8 +108,9 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
 
 /*
  * Nodes of a hostlist expression, unknown names left out; NULL: none.
- * Returns 0, or -EINVAL: not a hostlist, or with more than twice as many names
- * as there are nodes, ranges not counted.  No allocation.
+ * Returns 0, or -EINVAL: not a hostlist, or one that would take too long, as it
+ * has more names than four times the nodes; of a range, nodes whose numbers and
+ * indices go up together count as one name.  No allocation.
  */
 int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes);
 

@@ -17,7 +17,6 @@
 #define MAX_NAME 64
 #define MAX_TEXT 1024	    /* Slurm refuses longer ones, but only later */
 #define MAX_ARRAY_TEXT 4096 /* the same for a list of tasks */
-#define MAX_LIST 65536	    /* of a user's exclusions */
 
 #define OPTION "_SLURM_SPANK_OPTION_netprof_netprofile="
 #define VARIABLE "NETPROF_APP="
@@ -196,7 +195,7 @@ static int describe(struct submission *s)
 	};
 	if (!d->priority)
 		s->job.state = NP_JOB_WAITING; /* held */
-	if (fit.constraint || is_longer(d->exc_nodes, MAX_LIST) ||
+	if (fit.constraint || is_longer(d->exc_nodes, NP_NOTE_MAX_USER) ||
 	    np_site_parse(site, d->exc_nodes, s->user))
 		s->job.flags |= NP_JOB_CONSTRAINT;
 	/* From "would do" to "would not": the partition's other nodes. */

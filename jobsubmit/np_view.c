@@ -201,11 +201,12 @@ int np_view_make(const struct np_answers *a, struct np_site *site,
 	int rc = np_snapshot_new(site->leaves, now_sec, last_sec,
 				 &v.snapshot, err);
 
-	m.scratch = calloc(5 * site->words + site->leaves->words,
+	m.scratch = calloc(4 * site->words + site->leaves->words,
 			   sizeof(*m.scratch));
+	m.lists = calloc(n_changes + 1, sizeof(*m.lists));
 	v.none = calloc(site->words, sizeof(*v.none));
 	m.node = calloc(site->n_nodes, sizeof(*m.node));
-	if (!rc && (!m.scratch || !m.node || !v.none))
+	if (!rc && (!m.scratch || !m.lists || !m.node || !v.none))
 		rc = -ENOMEM;
 	if (!rc)
 		rc = add_nodes(&v, a->nodes, err);
@@ -213,6 +214,9 @@ int np_view_make(const struct np_answers *a, struct np_site *site,
 		rc = add_sets(&v, err);
 	if (!rc)
 		rc = add_jobs(&m, a->jobs, err);
+	for (size_t i = 0; m.lists && i < n_changes; i++)
+		free(m.lists[i].put);
+	free(m.lists);
 	free(m.scratch);
 	free(m.node);
 	if (rc) {

@@ -4,6 +4,13 @@
 
 #include "np_view.h"
 
+/* The lists of a change as bitmaps of nodes: read once for all records. */
+struct np_change_lists {
+	bool read;
+	int put_rc, his_rc; /* of np_site_parse() */
+	uint64_t *put, *his;
+};
+
 struct np_view_make {
 	struct np_view *view;
 	const struct np_app_index *index;
@@ -11,7 +18,8 @@ struct np_view_make {
 	struct np_job_cache *cache;
 	const struct np_change *change;
 	size_t n_changes;
-	uint64_t *scratch; /* five bitmaps of nodes, and one of leaves */
+	struct np_change_lists *lists; /* of each change */
+	uint64_t *scratch; /* four bitmaps of nodes, and one of leaves */
 	uint32_t *node;	   /* of a running job */
 };
 

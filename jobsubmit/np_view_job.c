@@ -163,21 +163,47 @@ static void find_changes(const struct np_view_make *m,
 			     h->change, NP_CHANGES_FOUND);
 }
 
-/* The last list that somebody set, and that is the one that stands there. */
-static const char *find_list(const struct np_view_make *m, const struct his *h,
-			     const uint64_t *now)
+/* What a change set and what he asked for; NULL: no memory. */
+static const struct np_change_lists *
+lists_of(const struct np_view_make *m, const struct np_change *c)
 {
+	struct np_change_lists *l = &m->lists[c - m->change];
 	size_t words = m->view->site->words;
-	uint64_t *put = m->scratch + 4 * words;
 
-	for (size_t i = 0; i < h->n; i++) {
-		const struct np_change *c = h->change[i];
+	if (l->read)
+		return l;
+	l->put = calloc(2 * words, sizeof(*l->put));
+	if (!l->put)
+		return NULL;
+	l->his = l->put + words;
+	l->put_rc = np_site_parse(m->view->site, c->put, l->put);
+	l->his_rc = np_site_parse(m->view->site, c->exc_nodes, l->his);
+	l->read = true;
+	return l;
+}
 
-		if (c->put && !np_site_parse(m->view->site, c->put, put) &&
-		    !memcmp(put, now, words * sizeof(*put)))
-			return c->exc_nodes;
+/*
+ * The last list that somebody set, and that is the one that stands there; *out
+ * NULL: none.  Returns 0 or -ENOMEM.
+ */
+static int find_list(const struct np_view_make *m, const struct his *h,
+		     const uint64_t *now, const struct np_change_lists **out)
+{
+	size_t bytes = m->view->site->words * sizeof(*now);
+
+	*out = NULL;
+	for (size_t i = 0; i < h->n && !*out; i++) {
+		const struct np_change_lists *l;
+
+		if (!h->change[i]->put)
+			continue;
+		l = lists_of(m, h->change[i]);
+		if (!l)
+			return -ENOMEM;
+		if (!l->put_rc && !memcmp(l->put, now, bytes))
+			*out = l;
 	}
-	return NULL;
+	return 0;
 }
 
 static int64_t ahead(int64_t sec, int64_t now_sec)
@@ -214,7 +240,8 @@ static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
 {
 	const struct np_site *site = m->view->site;
 	size_t words = site->words;
-	const char *set;
+	const struct np_change_lists *set;
+	int rc;
 
 	np_site_pairs(site, j->exc_node_inx, l->now);
 	/* Lists that can no longer be read were not ours to write. */
@@ -226,8 +253,11 @@ static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
 		memset(l->written, 0, words * sizeof(*l->written));
 	}
 	np_note_user(l->user, l->written, l->now, words);
-	set = find_list(m, his, l->now);
-	return set ? np_site_parse(site, set, l->user) : 0;
+	rc = find_list(m, his, l->now, &set);
+	if (rc || !set)
+		return rc;
+	memcpy(l->user, set->his, words * sizeof(*l->user));
+	return set->his_rc;
 }
 
 /* Most are empty or equal, and there are thousands of jobs. */
@@ -315,8 +345,8 @@ static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
 {
 	size_t words = m->view->site->words;
 	struct np_cached_job *cached = np_job_cache_at(m->cache, j->job_id);
-	uint64_t *leaves = m->scratch + 5 * words;
-	/* The first one is the caller's, the last one find_list()'s. */
+	uint64_t *leaves = m->scratch + 4 * words;
+	/* The first one is the caller's. */
 	struct lists l = { m->scratch + words, m->scratch + 2 * words,
 			   m->scratch + 3 * words };
 	struct his his;
@@ -353,6 +383,15 @@ static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
 
 /* ---- all of it ---- */
 
+/* Longer than what we may have added to it, and than what is followed. */
+static bool has_long_list(const slurm_job_info_t *j, const struct np_seen *seen)
+{
+	size_t ours = seen->note.ours ? strlen(seen->note.ours) + 1 : 0;
+	size_t most = NP_NOTE_MAX_USER + ours;
+
+	return j->exc_nodes && strnlen(j->exc_nodes, most + 1) > most;
+}
+
 static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 			 struct np_seen *seen, struct np_job *to,
 			 struct np_err *err)
@@ -372,6 +411,10 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 	rc = add_pending(m, j, seen, to);
 	if (rc)
 		return rc;
+	if (has_long_list(j, seen)) {
+		to->flags |= NP_JOB_CONSTRAINT;
+		seen->ours = false; /* the list is not taken apart */
+	}
 	if (np_job_cache_rests(m->cache, j->user_id, m->view->now_sec)) {
 		to->flags |= NP_JOB_CHANGING;
 		seen->ours = false; /* what stands in it stays for now */

@@ -23,14 +23,17 @@ static partition_info_msg_t parts = { .record_count = NP_MODE_ENFORCE + 1,
 static job_info_msg_t jobs = { .record_count = JOBS, .job_array = job };
 static char *topology;
 
-void ctld_make_nodes(void)
+void ctld_make_nodes(bool shuffled)
 {
 	static int32_t all[] = { 0, NODES - 1, -1 };
 	size_t size;
-	FILE *f = open_memstream(&topology, &size);
+	FILE *f;
 
+	free(topology);
+	f = open_memstream(&topology, &size);
 	for (uint32_t i = 0; i < NODES; i++) {
-		snprintf(node_name[i], sizeof(node_name[i]), "node%05u", i);
+		snprintf(node_name[i], sizeof(node_name[i]), "node%05u",
+			 shuffled ? i * 7 % NODES : i);
 		node[i] = (node_info_t){
 			.name = node_name[i], .cpus = 128,
 			.real_memory = 512000,
@@ -128,6 +131,21 @@ void ctld_make_jobs(const struct bench_mix *m)
 {
 	place_jobs(m);
 	name_jobs();
+}
+
+uint32_t ctld_make_array(uint32_t n, uint32_t *id)
+{
+	uint32_t owner = job[BENCH_RUNNING].user_id;
+
+	*id = job[BENCH_RUNNING].job_id;
+	for (uint32_t i = 0; i < n; i++) {
+		slurm_job_info_t *j = &job[BENCH_RUNNING + i];
+
+		j->user_id = owner;
+		j->array_job_id = *id;
+		j->array_task_id = i;
+	}
+	return owner;
 }
 
 void ctld_end_jobs(void)

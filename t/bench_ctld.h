@@ -11,10 +11,14 @@
 
 #define BENCH_NOW 1700000000
 
-void ctld_make_nodes(void); /* once */
+/* shuffled: their numbers do not go up as their indices do. */
+void ctld_make_nodes(bool shuffled);
 
 /* Those that run, then those that wait, with the note of who named them. */
 void ctld_make_jobs(const struct bench_mix *m);
+
+/* The first n pending ones are records of one array, whose owner this is. */
+uint32_t ctld_make_array(uint32_t n, uint32_t *id);
 
 /* All that runs ends at once. */
 void ctld_end_jobs(void);

@@ -6,6 +6,10 @@
  *
  *   bench_submit [decisions [submissions]]
  *
+ * The same where nodes are not numbered in order, with a list of 60 kB, and with
+ * as long a one as is followed; and a look at 1,000 and 5,000 records of an array
+ * whose owner has changed that list eight times since the last one.
+ *
  * And the thread's own work on what slurmctld tells: to look at it, to decide,
  * to work out what is to be written.  A second decision has nothing new to
  * write.  Exit 1 if that is not so, or all of it takes more than 64 MB, or in
@@ -365,6 +369,107 @@ static bool run(const struct bench_mix *m, size_t decisions,
 	return good;
 }
 
+/* "node[00000-09999,00001-09999,...]", so many bytes of it. */
+static char *long_list(size_t len, size_t first)
+{
+	char *text = malloc(len + 1);
+	size_t n = (size_t)snprintf(text, len + 1, "node[%05zu-%05u", first,
+				    BENCH_NODES - 1);
+
+	for (size_t i = first + 1; n + 13 < len; i++)
+		n += (size_t)snprintf(text + n, len + 1 - n, ",%05zu-%05u",
+				      i % 1000, BENCH_NODES - 1);
+	strcpy(text + n, "]");
+	return text;
+}
+
+static void submit_list(struct bench *b, size_t bytes, const char *what)
+{
+	struct bench_span t[20];
+	char *env[VARIABLES];
+	char *list = long_list(bytes, 0);
+
+	make_env(env);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(t); i++) {
+		char text[] = "NETPROF_APP=app1";
+		struct bench_span begin;
+		job_desc_msg_t d;
+
+		slurm_init_job_desc_msg(&d);
+		d.het_job_offset = NO_VAL;
+		d.user_id = 1;
+		d.min_nodes = 1;
+		d.partition = slurm_xstrdup("enforce");
+		env[VARIABLES - 1] = text;
+		d.environment = env;
+		d.env_size = VARIABLES;
+		d.exc_nodes = slurm_xstrdup(list);
+		begin = bench_now();
+		np_submit(b->shared, &d, NOW, false);
+		t[i] = bench_since(begin);
+		set_text(&d.partition, NULL);
+		set_text(&d.exc_nodes, NULL);
+		set_text(&d.admin_comment, NULL);
+	}
+	bench_report("long lists", what, t, NP_ARRAY_SIZE(t), 1e-3, "ms");
+	free(list);
+}
+
+static void look_at_changes(struct bench *b, uint32_t records, size_t bytes,
+			    const char *what)
+{
+	struct np_change c[8];
+	struct bench_span t[3];
+	uint32_t id, uid;
+
+	ctld_make_jobs(b->mix);
+	uid = ctld_make_array(records, &id);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(c); i++)
+		c[i] = (struct np_change){
+			.id = id, .task = NP_CHANGE_ALL, .uid = uid,
+			.exc_nodes = long_list(bytes, i),
+			.put = long_list(bytes, i),
+		};
+	for (size_t i = 0; i < NP_ARRAY_SIZE(t); i++) {
+		struct bench_span begin = bench_now();
+		struct np_view v;
+		struct np_err err;
+
+		bench_must(np_view_make(ctld_answers(), b->site, b->index,
+					&b->conf.place, b->cache, c,
+					NP_ARRAY_SIZE(c), NOW, NOW - 2, &v,
+					&err), &err);
+		t[i] = bench_since(begin);
+		np_view_free(&v);
+	}
+	bench_report("long lists", what, t, NP_ARRAY_SIZE(t), 1e-3, "ms");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(c); i++) {
+		free(c[i].exc_nodes);
+		free(c[i].put);
+	}
+}
+
+static void run_lists(void)
+{
+	struct bench_span t[3];
+	struct spans spans = { t, t + 1, t + 2 };
+	struct bench b;
+
+	ctld_make_nodes(true);
+	set_up(&b, bench_mixes);
+	decide(&b, &spans, 0);
+	submit_list(&b, 60000, "callback, 60 kB");
+	submit_list(&b, 4096, "callback, 4 KiB");
+	look_at_changes(&b, 1000, 60000, "8 of 60 kB, 1,000");
+	look_at_changes(&b, 5000, 60000, "8 of 60 kB, 5,000");
+	look_at_changes(&b, 5000, 4096, "8 of 4 KiB, 5,000");
+	np_shared_free(b.shared);
+	np_job_cache_free(b.cache);
+	np_press_unref(b.table);
+	np_app_index_unref(b.index);
+	np_site_unref(b.site);
+}
+
 int main(int argc, char **argv)
 {
 	size_t decisions = argc > 1 ? strtoul(argv[1], NULL, 10) : 10;
@@ -376,9 +481,10 @@ int main(int argc, char **argv)
 			"[submissions]]\n");
 		return 2;
 	}
-	ctld_make_nodes();
+	ctld_make_nodes(false);
 	for (size_t i = 0; i < bench_n_mixes; i++)
 		good &= run(&bench_mixes[i], decisions, submissions);
+	run_lists();
 	printf("a yard: %.0f us\n", 1e6 * bench_yard());
 	return !good;
 }

@@ -34,8 +34,8 @@ static const char *const plain[] = {
 	[NP_WHY_RESERVATION] = "it runs in a reservation",
 	[NP_WHY_HETEROGENEOUS] = "it is part of a heterogeneous job, whose "
 				 "components have to start together",
-	[NP_WHY_CONSTRAINT] = "it asks for partitions or features in a way "
-			      "that placement does not follow",
+	[NP_WHY_CONSTRAINT] = "it asks for partitions, features or nodes in "
+			      "a way that placement does not follow",
 	[NP_WHY_CHANGING] = "its user changes jobs faster than placement can "
 			    "follow",
 	[NP_WHY_NOT_YET] = "its begin time is far away",

@@ -131,7 +131,7 @@ static void test_bytes(void)
 
 	memset(list, 'n', NP_CHANGES_MAX_LIST - 1);
 	list[NP_CHANGES_MAX_LIST - 1] = '\0';
-	for (uint32_t i = 0; i < 100; i++)
+	for (uint32_t i = 0; i < 1000; i++)
 		taken += put(t, i, ALL, STRANGER, list);
 	T_ROW("of a user", taken == NP_CHANGES_USER_BYTES /
 				    (2 * NP_CHANGES_MAX_LIST));

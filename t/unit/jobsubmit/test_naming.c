@@ -112,14 +112,54 @@ static const struct {
 static void test_parse(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(parses); i++) {
+		size_t left = SIZE_MAX;
 		uint64_t got = 0;
 		struct np_naming *x;
 
 		T_CHECK(!np_naming_new((char **)parses[i].names,
 				       count(parses[i].names), &x));
 		T_ROW(parses[i].name, np_naming_parse(x, parses[i].word,
-			strlen(parses[i].word), &got) == parses[i].rc);
+			strlen(parses[i].word), &got, &left) == parses[i].rc);
 		T_ROW(parses[i].name, got == parses[i].nodes);
+		np_naming_free(x);
+	}
+}
+
+/* Eight nodes in a row, and eight in no row. */
+static const struct {
+	const char *name;
+	uint32_t step; /* from the number of a node to that of the next, mod 8 */
+	const char *word;
+	size_t left;
+	int rc;
+	size_t then;
+} costs[] = {
+	{ "in a row a range costs one", 1, "n[0-7]", 1, 0, 0 },
+	{ "each of its ranges does", 1, "n[0,2,4]", 3, 0, 0 },
+	{ "names that no node has cost nothing", 1, "n[8-900000]", 0, 0, 0 },
+	{ "else each node costs one", 3, "n[0-7]", 10, 0, 2 },
+	{ "and again if it comes again", 3, "n[0-7,0-7]", 15, -E2BIG, 0 },
+	{ "more than may be", 3, "n[0-7]", 7, -E2BIG, 0 },
+};
+
+static void test_costs(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(costs); i++) {
+		size_t left = costs[i].left;
+		char text[8][4], *name[8];
+		struct np_naming *x;
+		uint64_t got = 0;
+		int rc;
+
+		for (uint32_t k = 0; k < 8; k++) {
+			name[k] = text[k];
+			snprintf(text[k], sizeof(text[k]), "n%u",
+				 k * costs[i].step % 8);
+		}
+		T_CHECK(!np_naming_new(name, 8, &x));
+		rc = np_naming_parse(x, costs[i].word, strlen(costs[i].word),
+				     &got, &left);
+		T_ROW(costs[i].name, rc == costs[i].rc && left == costs[i].then);
 		np_naming_free(x);
 	}
 }
@@ -142,6 +182,7 @@ static void test_round_trip(void)
 	T_CHECK(!np_naming_new(name, N, &x));
 	for (int round = 0; round < 200; round++) {
 		uint64_t bits[N / 64 + 1] = { 0 }, got[N / 64 + 1] = { 0 };
+		size_t left = SIZE_MAX;
 		char *list;
 
 		for (size_t k = 0; k < N; k++) {
@@ -153,7 +194,7 @@ static void test_round_trip(void)
 		for (char *w = list; w && *w; ) {
 			size_t len = strcspn(w, "]") + 1;
 
-			wrong += np_naming_parse(x, w, len, got) != 0;
+			wrong += np_naming_parse(x, w, len, got, &left) != 0;
 			w += len + (w[len] == ',');
 		}
 		wrong += memcmp(bits, got, sizeof(bits)) != 0;
@@ -217,6 +258,7 @@ static void test_long_range(void)
 static const struct t_case cases[] = {
 	{ "lists are short", test_format },
 	{ "ranges are read as ranges", test_parse },
+	{ "a range costs as many runs as it meets", test_costs },
 	{ "there and back", test_round_trip },
 	{ "leaves that are closed", test_cut },
 	{ "a long range", test_long_range },

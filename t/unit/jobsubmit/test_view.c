@@ -40,6 +40,22 @@ SET(bare, j->name = j->partition = NULL)
 SET(named_in_note, j->admin_comment = (char *)"netprof{app=quiet}")
 SET(private_app, j->admin_comment = (char *)"netprof{app=mine}")
 
+/* A list of so many bytes, of which the last ones may be ours. */
+static char *long_list(size_t len, const char *ours)
+{
+	static char list[2 * NP_NOTE_MAX_USER];
+
+	memset(list, ',', len);
+	memcpy(list, "n1", 2);
+	strcpy(list + len - strlen(ours), ours);
+	return list;
+}
+
+SET(long_enough, j->exc_nodes = long_list(NP_NOTE_MAX_USER, ""))
+SET(too_long, j->exc_nodes = long_list(NP_NOTE_MAX_USER + 1, ""))
+SET(long_with_ours, j->exc_nodes = long_list(NP_NOTE_MAX_USER + 7, ",n[4-7]");
+    j->admin_comment = (char *)"netprof{user=n1 ours=n[4-7] held=0}")
+
 #define SHARES NP_JOB_SHARES_NODES
 
 static const struct {
@@ -86,6 +102,12 @@ static const struct {
 	  0, 0, 0, "loud", true },
 	{ "two partitions", two_partitions, true, NP_JOB_READY,
 	  NP_JOB_CONSTRAINT, 0, 0, "loud", true },
+	{ "with as long a list as is followed", long_enough, true,
+	  NP_JOB_READY, SHARES, 0, 0, "loud", true },
+	{ "with that and what we put behind it", long_with_ours, true,
+	  NP_JOB_READY, SHARES, 0, 0, "loud", true },
+	{ "with a longer list, which stays as it is", too_long, true,
+	  NP_JOB_READY, SHARES | NP_JOB_CONSTRAINT, 0, 0, "loud", false },
 	{ "a partition that is gone", no_partition, false },
 	{ "without a name, in the default partition", bare, true,
 	  NP_JOB_READY, SHARES, 0, -1, "", true },
