@@ -13,6 +13,7 @@
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define MAX_TRACES 4096 /* looked at */
 #define MAX_SCAN 65536	/* entries of a directory */
+#define MAX_APPS 1024	/* of a user */
 
 /* One step down, where nobody else can have put something; closes at. */
 static int step_down(int at, const char *name)
@@ -79,6 +80,7 @@ int np_trace_dir_open(const char *dir, const char *sub)
 struct trace {
 	char name[NAME_MAX + 1];
 	struct timespec made;
+	size_t app; /* of those of a user */
 };
 
 static int newest_first(const void *a, const void *b)
@@ -172,4 +174,83 @@ void np_trace_dir_prune(int dir, unsigned keep)
 	free(t);
 	if (above >= 0)
 		close(above);
+}
+
+/* A user's directory of the store, as it is gone through. */
+struct of_user {
+	char app[MAX_APPS][NAME_MAX + 1];
+	size_t n_apps;
+	struct trace *t; /* MAX_TRACES */
+	size_t n;
+};
+
+static void look_at_app(struct of_user *u, int above, const char *name)
+{
+	int fd = openat(above, name, OPEN_DIR);
+	struct trace *t = fd < 0 ? NULL : calloc(MAX_TRACES, sizeof(*t));
+	size_t n = t ? look(fd, geteuid(), t) : 0;
+
+	for (size_t i = 0; i < n && u->n < MAX_TRACES; i++) {
+		t[i].app = u->n_apps;
+		u->t[u->n++] = t[i];
+	}
+	free(t);
+	if (n)
+		strcpy(u->app[u->n_apps++], name);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void look_at_user(struct of_user *u, int above)
+{
+	DIR *d = stream_of(above);
+	struct dirent *e;
+	size_t seen = 0;
+
+	while (d && u->n_apps < MAX_APPS && seen++ < MAX_SCAN &&
+	       (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			look_at_app(u, above, e->d_name);
+	if (d)
+		closedir(d);
+}
+
+static void remove_of(int above, const char *app, const char *name)
+{
+	int fd = openat(above, app, OPEN_DIR);
+
+	if (fd < 0)
+		return;
+	remove_trace(fd, name);
+	close(fd);
+}
+
+static bool is_own(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_uid == geteuid();
+}
+
+size_t np_trace_dir_prune_user(int dir, unsigned keep)
+{
+	int above = openat(dir, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct of_user *u = calloc(1, sizeof(*u));
+	size_t removed = 0;
+
+	if (u)
+		u->t = calloc(MAX_TRACES, sizeof(*u->t));
+	if (above >= 0 && is_own(above) && u && u->t) {
+		look_at_user(u, above);
+		if (u->n)
+			qsort(u->t, u->n, sizeof(*u->t), newest_first);
+		for (size_t i = keep; i < u->n; i++, removed++)
+			remove_of(above, u->app[u->t[i].app], u->t[i].name);
+	}
+	if (u)
+		free(u->t);
+	free(u);
+	if (above >= 0)
+		close(above);
+	return removed;
 }

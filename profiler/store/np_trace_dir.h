@@ -27,6 +27,12 @@ int np_trace_dir_open(const char *dir, const char *sub);
  */
 void np_trace_dir_prune(int dir, unsigned keep);
 
+/*
+ * The same of all applications of the user, whose directories are beside that
+ * of the open one.  Returns how many were removed.
+ */
+size_t np_trace_dir_prune_user(int dir, unsigned keep);
+
 /* The newest that uid owns in the open directory.  0, -ENOENT or -ENOMEM. */
 int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1]);
 

@@ -17,6 +17,7 @@
 #define RUN_BYTES (4ull << 30) /* of all ranks together */
 #define RANK_BYTES 65536       /* of one at least */
 #define MAX_NAMES 64	       /* of calls that are not followed */
+#define USER_KEEPS 4	       /* times what is kept of an application */
 
 struct np_trace_out shim_out = { .fd = -1 };
 
@@ -56,6 +57,20 @@ static uint64_t max_bytes(int size)
 	return n < RANK_BYTES ? RANK_BYTES : n;
 }
 
+/* Older traces of the application, and of all applications of the user. */
+static void prune(int fd, unsigned keep)
+{
+	size_t n;
+
+	np_trace_dir_prune(fd, keep);
+	n = np_trace_dir_prune_user(fd, USER_KEEPS * keep);
+	if (n)
+		syslog(LOG_USER | LOG_INFO, "netprof: uid %u: %zu older trace%s "
+		       "removed from the store, as %u are kept of a user (4 "
+		       "times MaxTraces)", (unsigned)geteuid(), n,
+		       n == 1 ? "" : "s", USER_KEEPS * keep);
+}
+
 static int open_trace(int rank, int size, const char *dir)
 {
 	struct np_trace_header h = {
@@ -76,7 +91,7 @@ static int open_trace(int rank, int size, const char *dir)
 	if (!rc)
 		np_trace_guard(&shim_out);
 	if (!rc && !rank && sub && keep && atoi(keep) > 0)
-		np_trace_dir_prune(fd, (unsigned)atoi(keep));
+		prune(fd, (unsigned)atoi(keep));
 	close(fd);
 	return rc;
 }

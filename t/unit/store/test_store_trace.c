@@ -25,6 +25,9 @@ static struct np_store *new_store(void)
 	return s;
 }
 
+static unsigned user_keep; /* 0: all */
+static size_t want_removed;
+
 /* As a program does; sec: when it was, since 1970. */
 static void add_trace(const char *app, const char *name, long sec,
 		      unsigned keep)
@@ -41,6 +44,9 @@ static void add_trace(const char *app, const char *name, long sec,
 	T_CHECK(!futimens(fd, times));
 	if (keep)
 		np_trace_dir_prune(fd, keep);
+	if (user_keep)
+		T_CHECK(np_trace_dir_prune_user(fd, user_keep) ==
+			want_removed);
 	close(fd);
 }
 
@@ -84,6 +90,32 @@ static void test_prune(void)
 	T_CHECK(!is_there("a/1.0.trace"));
 	T_CHECK(is_there("a/2.0.trace") && is_there("a/3.0.trace"));
 	T_CHECK(is_there("a/other/rank.0") && is_there("b/1.0.trace"));
+	np_store_close(s);
+}
+
+/* Of all applications of a user the newest stay. */
+static void test_prune_user(void)
+{
+	struct np_store *s = new_store();
+	char path[700];
+
+	add_trace("a", "1.0.trace", 1000, 0);
+	add_trace("b", "2.0.trace", 5000, 0);
+	add_trace("b", "3.0.trace", 2000, 0);
+	add_trace("c", "other", 10, 0);
+	snprintf(path, sizeof(path), "%s/%u/d", users, getuid());
+	T_CHECK(!symlink("a", path));
+	user_keep = 4;
+	add_trace("d2", "4.0.trace", 4000, 1);
+	T_ROW("no more than may be", is_there("a/1.0.trace"));
+	user_keep = 2;
+	want_removed = 3;
+	add_trace("e", "5.0.trace", 6000, 1);
+	user_keep = want_removed = 0;
+	T_CHECK(is_there("e/5.0.trace") && is_there("b/2.0.trace"));
+	T_CHECK(!is_there("a/1.0.trace") && !is_there("b/3.0.trace") &&
+		!is_there("d2/4.0.trace"));
+	T_CHECK(is_there("c/other/rank.0"));
 	np_store_close(s);
 }
 
@@ -133,6 +165,7 @@ static void test_plain(void)
 static const struct t_case cases[] = {
 	{ "the newest trace of an application is found", test_newest },
 	{ "older traces go, and nothing else", test_prune },
+	{ "a user's older traces go, of all applications", test_prune_user },
 	{ "links and what others own are left alone", test_hostile },
 	{ "a directory of one's own is made", test_plain },
 	{ NULL, NULL },
