@@ -70,6 +70,18 @@ is_place() {
 	esac
 }
 
+# The hierarchy of cgroups that holds processes to processors, at
+# $RUNDIR/cpuset: of cgroup v2 if that has the controller, else of v1.
+mount_cpuset() {
+	mount -t cgroup2 none "$RUNDIR/cpuset" 2>/dev/null &&
+		if grep -qw cpuset "$RUNDIR/cpuset/cgroup.controllers"; then
+			return 0
+		else
+			umount "$RUNDIR/cpuset"
+		fi
+	mount -t cgroup -o cpuset cpuset "$RUNDIR/cpuset"
+}
+
 # The one child of a process that waits for it; fails when there is none.
 child_of() { # PID
 	local child=

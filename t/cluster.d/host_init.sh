@@ -3,6 +3,7 @@
 # As PID 1 it also collects orphans, which bash does by itself.
 set -eu
 RUNDIR=$1
+. "$RUNDIR/lib/common.sh"
 cd /
 
 users() {
@@ -36,6 +37,7 @@ for c in "$RUNDIR"/cgroup/*; do
 	mount -t cgroup -o "${c##*/}" "${c##*/}" "$c"
 	mkdir -p "$c/netprof-${RUNDIR##*/}"
 done
+[ ! -d "$RUNDIR/cpuset" ] || mount_cpuset
 # sysfs shows the network namespace that it was mounted in.
 mount -t sysfs sysfs /sys
 hostname "${RUNDIR##*/}"

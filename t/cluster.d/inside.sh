@@ -78,6 +78,7 @@ start_first_daemon() {
 
 cmd_up() {
 	make_switches
+	make_cpusets
 	write_config
 	pml >"$RUNDIR/pml"
 	start_munged

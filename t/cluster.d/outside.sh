@@ -90,7 +90,21 @@ with_cgroups() {
 		"$@"' "$RUNDIR" "$@" 2>/dev/null
 }
 
+# CMD...: with the machine's cpusets in $RUNDIR/cpuset
+with_cpusets() {
+	# shellcheck disable=SC2016 # the inner shell expands it
+	unshare --mount --propagation private bash -ec '
+		. "$0"
+		RUNDIR=$1
+		mount_cpuset
+		"${@:2}"' "$HERE/cluster.d/common.sh" "$RUNDIR" "$@" 2>/dev/null
+}
+
 make_cgroups() {
+	[ -z "$OWN_CPUS" ] || {
+		mkdir "$RUNDIR/cpuset"
+		with_cpusets true || die "--own-cpus: no cpuset of cgroup v2 or v1"
+	}
 	[ -n "$CGROUP" ] || return 0
 	mkdir -p "$RUNDIR"/cgroup/{freezer,memory,cpuacct}
 	with_cgroups true || die "--cgroup: no freezer, memory or cpuacct of cgroup v1"
@@ -98,6 +112,9 @@ make_cgroups() {
 
 # Slurm leaves the cgroups of its nodes.
 remove_cgroups() {
+	[ ! -d "$RUNDIR/cpuset" ] ||
+		with_cpusets find "$RUNDIR/cpuset/netprof-$NAME" -depth -type d \
+			-exec rmdir {} + || :
 	[ ! -d "$RUNDIR/cgroup" ] ||
 		with_cgroups find "$RUNDIR"/cgroup/*/"netprof-$NAME" -depth -type d \
 			-exec rmdir {} + || :

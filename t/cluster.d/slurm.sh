@@ -176,7 +176,8 @@ database() { # OPTION
 # and with the ring fence a rank can get a message while still in MPI_Init.
 # Through slurmd, with the tree fence, neither was seen.  But with either of the
 # two settings an MPI program hangs in a step that leaves out the first nodes of
-# its job (PMIx_Get of a remote rank): start such programs as jobs of their own.
+# its job (PMIx_Get of a remote rank): start such programs as jobs of their own,
+# or with SLURM_PMIX_DIRECT_CONN=true and SLURM_PMIX_FENCE=mixed.
 write_mpi_conf() {
 	cat <<-END
 		PMIxDirectConn=false
@@ -257,35 +258,71 @@ log_of() { # PLACE
 	esac
 }
 
-# With --own-cpus each node has its part of the processors: programs on the first
-# and on the last nodes then meet in the network only.
-node_owns() { # PLACE: a command prefix
-	local i=${1#n} n
+# With --own-cpus each node of a leaf has its part of the processors, the same
+# part on every leaf: programs on the first and on the last nodes of a leaf then
+# meet in the network only, and so do two of them on two leaves.  A cpuset holds
+# the node's processes, as programs can change their affinity.
+make_cpusets() {
+	local top=$RUNDIR/cpuset/netprof-$NAME i n cpus
 
 	[ -n "$OWN_CPUS" ] || return 0
-	n=$(nproc --all)
-	echo "taskset -c $((i * n / $(node_count)))"
+	mapfile -t cpus < <(machine_cpus)
+	make_cpuset "$top" "${cpus[@]}"
+	n=${#cpus[@]}
+	for ((i = 0; i < $(node_count); i++)); do
+		local at=$((i % NODES_PER_LEAF)) first last
+		first=$((at * n / NODES_PER_LEAF))
+		last=$(((at + 1) * n / NODES_PER_LEAF))
+		make_cpuset "$top/n$i" \
+			"${cpus[@]:first:last > first ? last - first : 1}"
+	done
+}
+
+# Numbers of the processors that a cpuset may have, one a line.
+machine_cpus() {
+	local list first last
+	list=$(cat "$RUNDIR"/cpuset/cpuset.{effective_cpus,cpus.effective} 2>/dev/null) || :
+	for list in ${list//,/ }; do
+		first=${list%-*} last=${list#*-}
+		seq "$first" "$last"
+	done
+}
+
+# A cgroup of v2 takes the memory of all nodes of the machine by itself, and has
+# to be allowed to use the controller by the one above.
+make_cpuset() { # DIR CPU...
+	local above=${1%/*} list
+
+	[ ! -e "$above/cgroup.subtree_control" ] ||
+		echo +cpuset >"$above/cgroup.subtree_control"
+	mkdir -p "$1"
+	list=$(IFS=,; echo "${*:2}")
+	echo "$list" >"$1/cpuset.cpus"
+	[ ! -e "$above/cpuset.effective_mems" ] ||
+		cat "$above/cpuset.effective_mems" >"$1/cpuset.mems"
 }
 
 # In the foreground, so that we know its pid; what it says before it has a log,
 # and how it ended, goes to a file of its own.
 start_daemon() { # PLACE
-	local d log pid=$RUNDIR/pid/$1.daemon own=
+	local d log pid=$RUNDIR/pid/$1.daemon cpuset=
 	rm -f "$pid"
 	d=$(daemon_of "$1")
-	[ "$d" != slurmd ] || own=$(node_owns "$1")
+	[ "$d" != slurmd ] || [ -z "$OWN_CPUS" ] ||
+		cpuset=$RUNDIR/cpuset/netprof-$NAME/$1/cgroup.procs
 	log=$RUNDIR/log/$(log_of "$1")
 	: >>"$log.log"
 	[ "$d" = slurmd ] || chown slurm: "$log.log"
 	mkdir -p "$RUNDIR/spool/$1"
-	# shellcheck disable=SC2016,SC2086
-	in_place "$1" $own bash -c 'ulimit -c 0 # it would be left in /
+	# shellcheck disable=SC2016
+	in_place "$1" bash -c 'ulimit -c 0 # it would be left in /
+		[ -z "$5" ] || echo 0 >"$5" # joins it
 		{ setsid "$1" -D $4 &
 			echo $! >"$3.new"
 			mv "$3.new" "$3"
 			wait $! || echo "exit code $?"; } </dev/null >"$2.out" 2>&1 &
 		until [ -e "$3" ]; do sleep 0.01; done' - "$d" "$log" "$pid" \
-		"$([ "$d" = slurmdbd ] || echo "-L $log.log")"
+		"$([ "$d" = slurmdbd ] || echo "-L $log.log")" "$cpuset"
 }
 
 # PLACE: its daemon's end, which nobody asked for, in its own last words.

@@ -157,6 +157,31 @@ state_is() { # JOB STATE
 	[ "$(inside squeue -h -j "$1" -o %T 2>/dev/null)" = "$2" ]
 }
 
+# What a task may use after it has asked for processor 0, and for all of them.
+pinned_to_0() { # NODE
+	# shellcheck disable=SC2016
+	inside srun -Q -w "$1" sh -c '
+		taskset -pc 0 $$ >/dev/null 2>&1
+		{ echo $$ >"$1/n0/cgroup.procs"; } 2>/dev/null
+		taskset -pc $$ | sed "s/.*: //"' - "$(rundir)/cpuset/netprof-$NETPROF_CLUSTER"
+}
+
+test_a_program_that_pins_itself_stays_on_its_nodes_processors() {
+	local first last
+	[ "$(nproc --all)" -gt 1 ] || skip "one processor cannot be shared out"
+	own_cluster --leaves 2 --nodes-per-leaf 2 --own-cpus
+	first=$(inside srun -Q -w n0 nproc)
+	equal "on the first node" "$(pinned_to_0 n0)" 0
+	equal "on the second leaf's first node" "$(pinned_to_0 n2)" 0
+	for last in n1 n3; do
+		[[ $(pinned_to_0 $last) =~ ^[$first-9] ]] ||
+			fail "$last has processors of the first node: $(pinned_to_0 $last)"
+	done
+	cluster down
+	[ -z "$(find /sys/fs/cgroup -name "netprof-$NETPROF_CLUSTER" -print -quit)" ] ||
+		fail "its cpusets are still there"
+}
+
 test_usage_errors_are_told_from_failures() {
 	local rc=0 out
 	out=$(cluster up --leaves 0 2>&1) || rc=$?
