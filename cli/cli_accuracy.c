@@ -123,7 +123,7 @@ static int run_model(struct accuracy_file *f, const struct np_model *model,
 	size_t n = all_rows(f), at = 0;
 	int *rcs = calloc(n + 1, sizeof(*rcs)), rc = 0;
 
-	r->model = model;
+	r->name = model->name;
 	r->out = calloc(n + 1, sizeof(*r->out));
 	if (!r->out || !rcs)
 		rc = np_errf(err, -ENOMEM, "%s: no memory", f->path);
@@ -135,6 +135,51 @@ static int run_model(struct accuracy_file *f, const struct np_model *model,
 	}
 	free(rcs);
 	return rc;
+}
+
+/* Of pairs; a case without one, or beside several programs, has no answer. */
+static int run_others(struct accuracy_file *f, const struct accuracy_opt *opt,
+		      struct np_err *err)
+{
+	struct accuracy_run *r = &f->run[f->n_runs++];
+	size_t at = 0;
+
+	r->name = basename(opt->predictions);
+	r->out = calloc(all_rows(f) + 1, sizeof(*r->out));
+	if (!r->out)
+		return np_errf(err, -ENOMEM, "%s: no memory", f->path);
+	np_errf(&r->why, -ENODATA, "it has none of these");
+	for (size_t i = 0; i < f->measured.n_sets; i++) {
+		const struct np_measured_set *s = &f->measured.set[i];
+
+		for (size_t k = 0; k < s->n_rows; k++, at++) {
+			const struct np_measured_case *c = &s->row[k];
+			const struct cli_predicted *p = c->n_co != 1 ? NULL :
+				cli_predictions_find(&opt->others,
+						     s->app[c->victim].name,
+						     s->app[c->co[0]].name);
+
+			r->out[at].slowdown = p ? p->slowdown : NAN;
+			r->out[at].low = p ? p->low : NAN;
+			r->out[at].high = p ? p->high : NAN;
+		}
+	}
+	return 0;
+}
+
+/* What is predicted for a program that no file has is a mistake. */
+static int check_predicted(const struct accuracy_file *f,
+			   const struct accuracy_opt *opt, struct np_err *err)
+{
+	for (size_t i = 0; i < opt->others.n; i++) {
+		const struct cli_predicted *p = &opt->others.row[i];
+		const char *name[] = { p->victim, p->co };
+		int rc = check_names(f, name, 2, err);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
 }
 
 /* The cases of one kind; with run NULL, only what was measured. */
@@ -184,7 +229,7 @@ static int score_part(struct accuracy_file *f, bool groups,
 	for (size_t i = 0; !rc && i < f->n_runs; i++) {
 		struct accuracy_line *l = &p->line[p->n_lines++];
 
-		l->model = f->run[i].model->name;
+		l->model = f->run[i].name;
 		l->constant = NAN;
 		l->why = f->run[i].why;
 		n = gather(f, &f->run[i], groups, s);
@@ -209,6 +254,10 @@ int accuracy_run(const char *path, const struct accuracy_opt *opt,
 		rc = read_traces(f, opt, err);
 	if (!rc)
 		rc = list_cases(f, opt, err);
+	if (!rc && opt->predictions)
+		rc = check_predicted(f, opt, err);
+	if (!rc && opt->predictions)
+		rc = run_others(f, opt, err);
 	for (size_t i = 0; !rc && i < opt->n_models; i++)
 		rc = run_model(f, opt->model[i], &opt->predict, err);
 	if (rc)

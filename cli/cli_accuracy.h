@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli_predictions.h"
 #include "cli_traced.h"
 #include "np_accuracy.h"
 #include "np_evaluate.h"
@@ -26,6 +27,8 @@ struct accuracy_opt {
 	double up_to; /* cases slowed by no more, a fraction; infinite: all */
 	struct np_predict_opt predict;
 	bool cases; /* list every case */
+	const char *predictions; /* file of others; NULL: none */
+	struct cli_predictions others; /* of that file */
 	const char *traces; /* directory with one of each program; NULL: none */
 	struct np_loggps net; /* where they ran; G_ns < 0: not known */
 };
@@ -42,7 +45,7 @@ struct accuracy_line {
 struct accuracy_part {
 	bool groups;
 	size_t n_cases;
-	struct accuracy_line line[ACCURACY_MAX_NAMES + 1];
+	struct accuracy_line line[ACCURACY_MAX_NAMES + 2];
 	size_t n_lines;
 };
 
@@ -53,9 +56,9 @@ struct accuracy_case {
 	size_t at; /* of what models say of it */
 };
 
-/* Every prediction of one model, over all sets of a file. */
+/* Every prediction of a model, or of somebody else, over all sets of a file. */
 struct accuracy_run {
-	const struct np_model *model;
+	const char *name;
 	struct np_prediction *out; /* of all rows of all sets */
 	struct np_err why;
 };
@@ -67,7 +70,7 @@ struct accuracy_file {
 	size_t n_traced;
 	struct accuracy_case *one;
 	size_t n_cases;
-	struct accuracy_run run[ACCURACY_MAX_NAMES];
+	struct accuracy_run run[ACCURACY_MAX_NAMES + 1];
 	size_t n_runs;
 	struct accuracy_part part[2];
 	size_t n_parts;

@@ -104,7 +104,7 @@ static void put_case(json_object *list, const struct accuracy_case *k,
 	char flags[256];
 
 	cli_put_text(o, "set", k->s->name);
-	cli_put_text(o, "model", r->model->name);
+	cli_put_text(o, "model", r->name);
 	cli_put_text(o, "victim", app[k->c->victim].name);
 	co = cli_put_array(o, "corunners");
 	for (size_t i = 0; i < k->c->n_co; i++)

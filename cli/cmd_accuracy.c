@@ -92,6 +92,7 @@ static const struct np_option options[] = {
 	{ "without", NP_OPTION_TAKE, .take = take_without },
 	{ "only", NP_OPTION_TAKE, .take = take_only },
 	{ "up-to", NP_OPTION_TAKE, .take = take_up_to },
+	{ "predictions", NP_OPTION_WORD, AT(predictions) },
 	{ "cases", NP_OPTION_FLAG, AT(cases) },
 	{ "seed", NP_OPTION_TAKE, .take = take_seed },
 	{ "traces", NP_OPTION_WORD, AT(traces) },
@@ -117,7 +118,10 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	rc = cli_options_parse(self, argc, argv, opt, o);
 	if (rc >= 0)
 		return rc;
-	if (opt->n_models == 1)
+	if (opt->n_models == 1 && opt->predictions)
+		opt->model[opt->n_models++] =
+			np_model_find(NP_MODEL_DEFAULT, NULL);
+	else if (opt->n_models == 1)
 		add_all(opt);
 	if (isnan(opt->net.L_ns) != (opt->net.G_ns < 0))
 		return cli_usage(self, "--latency, --per-byte: expected both");
@@ -159,18 +163,19 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 	cli_player_init(&player, &opt.net);
 	opt.predict.player = &player.player;
 	f = calloc(o.n_apps, sizeof(*f));
-	if (!f)
-		return cli_fail("no memory");
-	rc = CLI_DONE;
+	rc = f ? 0 : np_errf(&err, -ENOMEM, "no memory");
+	if (!rc && opt.predictions)
+		rc = cli_predictions_read(opt.predictions, &opt.others, &err);
 	for (size_t i = 0; !rc && i < o.n_apps; i++)
 		rc = accuracy_run(o.apps[i], &opt, &f[i], &err);
 	if (rc)
 		rc = cli_fail("%s", err.text);
 	else
 		print(f, o.n_apps, &opt, o.format);
-	for (size_t i = 0; i < o.n_apps; i++)
+	for (size_t i = 0; f && i < o.n_apps; i++)
 		accuracy_free(&f[i]);
 	free(f);
+	cli_predictions_free(&opt.others);
 	return rc;
 }
 
@@ -185,6 +190,10 @@ const struct cli_cmd cmd_accuracy = {
 "  --without=APP,...  leave out cases with one of these programs\n"
 "  --only=APP,...     only cases with one of these programs\n"
 "  --up-to=PERCENT    only cases that were slowed by no more\n"
+"  --predictions=FILE  score these, too: a line for each pair, with victim,\n"
+"                     co-runner, percent and, if known, two more for an\n"
+"                     interval of 90 %; only beside " NP_MODEL_DEFAULT " unless\n"
+"                     --model says more\n"
 "  --cases            list each case and its predictions as well\n"
 "  --traces=DIR       DIR/APP is a trace or a graph of each program, for\n"
 "                     models that need one\n"

@@ -36,7 +36,7 @@ _netprof() {
 		plot/-*) words="--json --output= --only= --ascii $whose" ;;
 		publish/-*) words="--as=" ;;
 		accuracy/-*) words="$formats --model= --without= --only= --traces= \
-			--latency= --per-byte= \
+			--latency= --per-byte= --predictions= \
 			--up-to= --cases --seed=" ;;
 		report/-*) words="--output= $whose --scope= --model=" ;;
 		show/* | runs/* | compare/* | report/* | publish/* | predict/* | \

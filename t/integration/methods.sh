@@ -77,6 +77,21 @@ test_wrong_use_and_bad_files_are_told() {
 	row 1 'no measured pair' --up-to=0% "$ROOT/t/data/real-switch.json" \
 		--without=is.W
 	row 1 'no measured pair' --without=ping,pong "$ROOT/t/data/pairs.json"
+	row 1 '/nonexistent: No such file' --predictions=/nonexistent \
+		"$ROOT/t/data/pairs.json"
+	echo nobody pong 3 >"$TMPDIR/predictions"
+	row 1 'no program "nobody"' --predictions="$TMPDIR/predictions" \
+		"$ROOT/t/data/pairs.json"
+}
+
+test_predictions_of_others_are_scored_beside_the_baselines() {
+	# ping beside ping +12 %, beside pong +25 %; pong beside pong +30 %.
+	printf '%s\n' '# mine' 'ping ping 10 5 11' 'ping pong 25% 20 40' \
+		>"$TMPDIR/mine"
+	equal "scores" "$(accuracy --parsable --predictions="$TMPDIR/mine" \
+		"$ROOT/t/data/pairs.json" | cut -d'|' -f2-5,13 |
+		grep '^pair|[bmz]' | xargs)" "pair|best constant|3|6| \
+pair|mine|2|1|0.5 pair|zero|3|22.3333| pair|mutual|3|12.3341|0.333333"
 }
 
 [ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
