@@ -10,7 +10,10 @@ static bool verdict_asks(const struct np_profile *p, struct cli_advice *a)
 {
 	const char *app = p->runs->app;
 
-	if (p->verdict.use == NP_USE_UNKNOWN) {
+	if (p->verdict.doubt > NP_DOUBT_PROBES) {
+		strcpy(a->command, CLI_MEASURE_IDLE);
+		strcpy(a->what, "the idle network");
+	} else if (p->verdict.use == NP_USE_UNKNOWN) {
 		snprintf(a->command, sizeof(a->command), "sbatch --netprofile="
 			 "%s --netprofile-period=20ms job.sh", app);
 		snprintf(a->what, sizeof(a->what), "latencies of %s", app);
@@ -18,10 +21,6 @@ static bool verdict_asks(const struct np_profile *p, struct cli_advice *a)
 		snprintf(a->command, sizeof(a->command), "sbatch --netprofile="
 			 "%s --netprofile-compress=c4 job.sh", app);
 		snprintf(a->what, sizeof(a->what), "%s beside a level", app);
-	} else if (p->verdict.against == NP_AGAINST_SELF) {
-		snprintf(a->command, sizeof(a->command), "srun -N2 "
-			 "--netprofile=idle sleep 30");
-		snprintf(a->what, sizeof(a->what), "the idle network");
 	}
 	return *a->command;
 }

@@ -13,7 +13,9 @@
 #include "cli_calibrate.h"
 #include "cli_output.h"
 #include "np_calibrate_run.h"
+#include "np_clock.h"
 #include "np_fabric_store.h"
+#include "np_idle.h"
 #include "np_store_dir.h"
 #include "np_store_file.h"
 #include "np_text.h"
@@ -295,6 +297,29 @@ static int save_state(void *arg, const struct np_cal_state *s,
 	return np_cal_state_save(w->state_path, s, err);
 }
 
+/*
+ * Profiles are compared with the idle network: what was measured of it goes to
+ * the published idle runs, too.  The calibration is good without.
+ */
+static void publish_idle(const struct work *w, const char *text)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_calibration cal;
+	struct np_record *r;
+
+	if (np_calibration_parse(text, strlen(text), "", &cal, NULL))
+		return;
+	r = np_idle_of_calibration(&cal, np_date_sec());
+	np_calibration_free(&cal);
+	if (!r)
+		return;
+	r->uid = geteuid();
+	if (np_store_publish(w->store, r, &err))
+		fprintf(stderr, "netprof: the idle network is not among the "
+			"published profiles: %s\n", err.text);
+	np_record_free(r);
+}
+
 static int save_result(struct work *w, struct np_err *err)
 {
 	const struct np_calibration_facts facts = {
@@ -311,6 +336,8 @@ static int save_result(struct work *w, struct np_err *err)
 		return rc;
 	rc = w->opt->output ? cli_write_over(w->opt->output, text, "\n", err) :
 	     np_fabric_store_save(w->store, w->at.cluster, w->date, text, err);
+	if (!rc && !w->opt->output)
+		publish_idle(w, text);
 	free(text);
 	if (!rc)
 		unlink(w->state_path);

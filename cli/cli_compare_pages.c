@@ -83,9 +83,9 @@ static const char *cell(const struct cli_side *s, int row, char buf[CLI_NUMBER])
 		cli_sec(sec, buf);
 	else if (row == RUNS)
 		snprintf(buf, CLI_NUMBER, "%u", s->run_sec.n);
-	else if (row == DELAYED && v->use)
+	else if (row == DELAYED && v->against)
 		cli_percent(v->delayed_share, buf);
-	else if (row == LOAD && v->use)
+	else if (row == LOAD && v->against)
 		snprintf(buf, CLI_NUMBER, "%.2f", v->rho);
 	else if (row == START)
 		say_start(s, buf);
@@ -262,8 +262,8 @@ static void put_side(json_object *j, const struct cli_side *s)
 	put_time(j, s);
 	put_latency(j, &s->latency);
 	cli_put_text(j, "use", cli_use_name(&s->profile));
-	cli_put_real(j, "delayed_share", v->use ? v->delayed_share : NAN);
-	cli_put_real(j, "rho", v->use ? v->rho : NAN);
+	cli_put_real(j, "delayed_share", v->against ? v->delayed_share : NAN);
+	cli_put_real(j, "rho", v->against ? v->rho : NAN);
 	range(s, &first, &last);
 	cli_put_time(j, "first", first);
 	cli_put_time(j, "last", last);

@@ -183,13 +183,31 @@ static void say_probes(FILE *f, const struct np_profile *p)
 {
 	const struct np_record *r = p->ev.fabric;
 	char bytes[CLI_NUMBER], period[CLI_NUMBER], share[CLI_NUMBER];
-	char rss[CLI_NUMBER];
+	char rss[CLI_NUMBER], cost[128] = "what they cost was not measured";
 
-	cli_labelled(f, "Probes", "%s every %s; they cost %s of a core each, "
-		     "%s of memory", cli_bytes(r->probe.message_bytes, bytes),
-		     cli_setting_sec(r->probe.period_sec, period),
-		     cli_percent(p->cost.cpu_share, share),
-		     cli_bytes(p->cost.rss_bytes_max, rss));
+	if (p->cost.elapsed_sec > 0)
+		snprintf(cost, sizeof(cost), "they cost %s of a core each, %s "
+			 "of memory", cli_percent(p->cost.cpu_share, share),
+			 cli_bytes(p->cost.rss_bytes_max, rss));
+	cli_labelled(f, "Probes", "%s every %s; %s",
+		     cli_bytes(r->probe.message_bytes, bytes),
+		     cli_setting_sec(r->probe.period_sec, period), cost);
+}
+
+/* The other witness: bytes of the nodes' network devices. */
+static void say_traffic(FILE *f, const struct np_profile *p)
+{
+	double rate = p->verdict.rate;
+	char bytes[CLI_NUMBER];
+
+	if (isnan(rate))
+		return;
+	if (rate < NP_VERDICT_SILENT)
+		cli_labelled(f, "Traffic", "next to none: each node sent and "
+			     "received %s/s", cli_bytes((uint64_t)rate, bytes));
+	else
+		cli_labelled(f, "Traffic", "each node sent and received %s/s",
+			     cli_bytes((uint64_t)rate, bytes));
 }
 
 static const double quantiles[] = { 0.5, 0.9, 0.99 };
@@ -252,11 +270,9 @@ static void say_delayed(FILE *f, const struct np_profile *p)
 	const struct np_verdict *v = &p->verdict;
 	char sec[CLI_NUMBER], share[CLI_NUMBER];
 
-	if (!p->is_idle && v->use)
-		cli_labelled(f, "Delayed", v->against == NP_AGAINST_IDLE ?
-			     "%s of probes (idle's apart) took over %s; load "
-			     "index %.2f" : "%s of probes took over %s, twice "
-			     "the fastest tenth; load index %.2f",
+	if (!p->is_idle && v->against == NP_AGAINST_IDLE)
+		cli_labelled(f, "Delayed", "%s of probes (idle's apart) took "
+			     "over %s; load index %.2f",
 			     cli_percent(v->delayed_share, share),
 			     cli_sec(v->delayed_sec, sec), v->rho);
 }
@@ -391,6 +407,7 @@ static void say_head(FILE *f, const struct cli_show *s, enum brevity brief)
 		say_fabric(f, pr->ev.fabric);
 	if (pr->ev.latency.n_runs) {
 		say_probes(f, pr);
+		say_traffic(f, pr);
 		say_delayed(f, pr);
 	}
 	ties(f, s, brief >= SHORT_LISTS);

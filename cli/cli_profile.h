@@ -70,6 +70,7 @@ const char *cli_run_id(const struct np_record *r, char *buf, size_t len);
  * with, and what interference does to it; "" where there is nothing to say.
  */
 #define CLI_SENTENCE 512
+#define CLI_MEASURE_IDLE "srun -N2 --netprofile=idle sleep 30"
 #define CLI_SENTENCES 3
 const char *cli_say_verdict(const struct np_profile *p, int i,
 			    char buf[CLI_SENTENCE]);

@@ -158,7 +158,7 @@ static void list_row(FILE *f, const struct cli_report *r, size_t number)
 	cli_html_put(f, ">", "</a></th>", "%s", p->runs->app);
 	fprintf(f, "<td class=\"word\">%s</td><td data-v=\"%zu\">%zu"
 		"</td>", cli_use_name(p), p->runs->n, p->runs->n);
-	if (p->verdict.use) {
+	if (p->verdict.against) {
 		char share[CLI_NUMBER];
 
 		fprintf(f, "<td data-v=\"%.6g\">%s</td>",

@@ -60,7 +60,7 @@ static void say_phases(const struct np_profile *p, char *buf, size_t len)
 		snprintf(buf, len, ", steadily");
 		break;
 	case NP_PHASE_UNKNOWN:
-		snprintf(buf, len, "; its runs are too short to tell whether "
+		snprintf(buf, len, "; its probes are too few to tell whether "
 			 "steadily or in phases");
 		break;
 	}
@@ -85,14 +85,65 @@ static void say_nothing_measured(const struct np_profile *p, char *buf)
 		 why ? why : "it says nothing about it");
 }
 
+/* "1.2 MB/s" */
+static const char *rate(double bytes_per_sec, char buf[CLI_NUMBER])
+{
+	char bytes[CLI_NUMBER];
+
+	snprintf(buf, CLI_NUMBER, "%.20s/s",
+		 cli_bytes((uint64_t)bytes_per_sec, bytes));
+	return buf;
+}
+
+static void say_no_baseline(const struct np_profile *p, char *buf)
+{
+	const char *cause = "no idle network was measured to compare with";
+
+	if (p->idle.moments.n >= NP_VERDICT_PROBES)
+		cause = "the network was not idle in the runs that measured "
+			"it idle: their nodes sent too much";
+	else if (p->idle.n_runs)
+		cause = "too few probes measured the idle network";
+	snprintf(buf, CLI_SENTENCE, "%s: how it uses the network is not known "
+		 "yet, as %s. This measures it: " CLI_MEASURE_IDLE,
+		 p->runs->app, cause);
+}
+
+/* The latencies and the counters of the nodes' devices disagree. */
+static void say_contradiction(const struct np_profile *p, char *buf)
+{
+	const struct np_verdict *v = &p->verdict;
+	char moved[CLI_NUMBER], share[CLI_NUMBER];
+
+	rate(v->rate, moved);
+	if (v->doubt == NP_DOUBT_SILENT)
+		snprintf(buf, CLI_SENTENCE, "%s: how it uses the network is "
+			 "not known yet: %s of its probes were delayed, but "
+			 "each node sent and received only %s. Something else "
+			 "delayed them, or the idle network has changed: "
+			 CLI_MEASURE_IDLE, p->runs->app,
+			 cli_percent(v->delayed_share, share), moved);
+	else
+		snprintf(buf, CLI_SENTENCE, "%s: how it uses the network is "
+			 "not known yet: each node sent and received %s, as "
+			 "much as its link carries, but probes were not "
+			 "delayed. The idle network has to be measured anew: "
+			 CLI_MEASURE_IDLE, p->runs->app, moved);
+}
+
 static void say_unknown(const struct np_profile *p, char *buf)
 {
-	if (p->ev.latency.n_runs)
-		snprintf(buf, CLI_SENTENCE, "%s: %llu probes are too few to "
-			 "tell how it uses the network, %d are needed; longer "
-			 "runs or --netprofile-period=20ms give more.",
-			 p->runs->app,
-			 (unsigned long long)p->ev.latency.moments.n,
+	unsigned long long probes = p->ev.latency.moments.n;
+
+	if (p->verdict.doubt == NP_DOUBT_BASELINE)
+		say_no_baseline(p, buf);
+	else if (p->verdict.doubt != NP_DOUBT_PROBES)
+		say_contradiction(p, buf);
+	else if (p->ev.latency.n_runs)
+		snprintf(buf, CLI_SENTENCE, "%s: %llu %s too few to tell how "
+			 "it uses the network, %d are needed; longer runs or "
+			 "--netprofile-period=20ms give more.", p->runs->app,
+			 probes, probes == 1 ? "probe is" : "probes are",
 			 NP_VERDICT_PROBES);
 	else if (p->ev.n_levels)
 		snprintf(buf, CLI_SENTENCE, "%s was measured only under "
@@ -117,8 +168,13 @@ static void say_use(const struct np_profile *p, char *buf)
 		[NP_USE_HEAVY] = "seems to use the network heavily",
 		[NP_USE_SATURATED] = "seems to saturate the network",
 	};
-	char phases[128];
+	char phases[128], moved[CLI_NUMBER];
 
+	if (p->is_idle && p->verdict.doubt == NP_DOUBT_BASELINE) {
+		snprintf(buf, CLI_SENTENCE, "idle was not: each node sent and "
+			 "received %s.", rate(p->verdict.rate, moved));
+		return;
+	}
 	if (p->verdict.use == NP_USE_UNKNOWN) {
 		say_unknown(p, buf);
 		return;
@@ -130,26 +186,31 @@ static void say_use(const struct np_profile *p, char *buf)
 	}
 	say_phases(p, phases, sizeof(phases));
 	snprintf(buf, CLI_SENTENCE, "%s %s%s.", p->runs->app,
-		 (p->verdict.against == NP_AGAINST_SELF ? guesses : words)
-			[p->verdict.use], phases);
+		 (p->verdict.guess ? guesses : words)[p->verdict.use], phases);
 }
 
+/* What the verdict rests on, where that is not two runs made for it. */
 static void say_basis(const struct np_profile *p, char *buf)
 {
-	const char *self = "", *shared = "", *idle_shared = "";
+	const struct np_sample *idle = p->is_idle ? &p->ev.latency : &p->idle;
+	bool known = p->verdict.use != NP_USE_UNKNOWN;
 
-	if (!p->is_idle && p->verdict.against == NP_AGAINST_SELF)
-		self = "There is no idle run of this fabric to compare with, "
-		       "so its own fastest tenth stands for idle; srun -N2 "
-		       "--netprofile=idle sleep 30 makes one.";
+	buf[0] = '\0';
+	if (known && p->verdict.guess && !p->is_idle)
+		cli_add(buf, CLI_SENTENCE, "This rests on latencies alone: the "
+			"bytes that its nodes sent were not counted. ");
+	if (known && idle->source == NP_SOURCE_QUIET)
+		cli_add(buf, CLI_SENTENCE, "The idle network is known from "
+			"quiet moments of other runs; " CLI_MEASURE_IDLE
+			" measures it better. ");
 	if (p->ev.latency.neighbours)
-		shared = "All runs shared a leaf with other jobs: some of the "
-			 "delay may be theirs.";
+		cli_add(buf, CLI_SENTENCE, "All runs shared a leaf switch with "
+			"other jobs: some of the delay may be theirs. ");
 	if (p->idle.neighbours)
-		idle_shared = "All idle runs shared a leaf with other jobs.";
-	snprintf(buf, CLI_SENTENCE, "%s%s%s%s%s", self,
-		 *self && *shared ? " " : "", shared,
-		 (*self || *shared) && *idle_shared ? " " : "", idle_shared);
+		cli_add(buf, CLI_SENTENCE, "All idle runs shared a leaf switch "
+			"with other jobs. ");
+	if (*buf)
+		buf[strlen(buf) - 1] = '\0';
 }
 
 /* The level that slows it most; NULL if none can be compared. */

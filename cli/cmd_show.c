@@ -10,7 +10,11 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 {
 	static const char *const against[] = {
 		[NP_AGAINST_NOTHING] = "nothing", [NP_AGAINST_IDLE] = "idle",
-		[NP_AGAINST_SELF] = "self",
+	};
+	static const char *const doubt[] = {
+		[NP_DOUBT_PROBES] = "probes",
+		[NP_DOUBT_BASELINE] = "baseline",
+		[NP_DOUBT_SILENT] = "silent", [NP_DOUBT_FULL] = "full",
 	};
 	json_object *j = cli_put_object(in, "verdict");
 	json_object *text = cli_put_array(j, "text");
@@ -21,7 +25,12 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 		if (*cli_say_verdict(p, i, said))
 			cli_append_text(text, said);
 	cli_put_text(j, "use", cli_use_name(p));
+	cli_put_text(j, "doubt", doubt[v->doubt]);
+	cli_put_bool(j, "guess", v->guess);
 	cli_put_text(j, "against", against[v->against]);
+	cli_put_text(j, "baseline", p->idle.n_runs ?
+		     np_sample_source_name(p->idle.source) : NULL);
+	cli_put_real(j, "node_bytes_per_sec", v->rate);
 	cli_put_real(j, "delayed_sec", v->delayed_sec);
 	cli_put_real(j, "delayed_share", v->delayed_share);
 	cli_put_real(j, "beyond_idle_p95", v->beyond_p95);
@@ -141,6 +150,13 @@ static void put_cost(json_object *in, const struct np_profile *p)
 {
 	json_object *j = cli_put_object(in, "probe_cost");
 
+	if (!(p->cost.elapsed_sec > 0)) {
+		cli_put(j, "cpu_share", NULL);
+		cli_put(j, "cpu_share_max", NULL);
+		cli_put(j, "rss_bytes_max", NULL);
+		cli_put(j, "messages", NULL);
+		return;
+	}
 	cli_put_real(j, "cpu_share", p->cost.cpu_share);
 	cli_put_real(j, "cpu_share_max", p->cost.cpu_share_max);
 	cli_put_count(j, "rss_bytes_max", p->cost.rss_bytes_max);
@@ -196,7 +212,8 @@ static const struct cli_table table = {
 	"RunsNeighbours|RunsFabric|RunsEmpty|RunsUnreadable|Probes|Mean|P50|P90|"
 	"P99|Max|IdleProbes|IdleMean|IdleP50|IdleP90|IdleP99|IdleMax|"
 	"ProbeCpuShare|Levels|Histogram|NoEffect|HurtBy|Hurts|RunsFailed|"
-	"RunsRunning|RunsWorkload|Avoid|Measure|Tolerance|Mpi",
+	"RunsRunning|RunsWorkload|Avoid|Measure|Tolerance|Mpi|Doubt|Baseline|"
+	"NodeBytesPerSec",
 	{ { "", "app|owner|verdict/use|verdict/phases|verdict/busy_share|"
 		"verdict/delayed_share|verdict/delayed_sec|verdict/rho|"
 		"fabric/cluster|fabric/leaves:name|fabric/transport|"
@@ -212,7 +229,8 @@ static const struct cli_table table = {
 		"hurt_by:app:slowdown:low:high:model|"
 		"hurts:app:slowdown:low:high:model|runs/failed|runs/running|"
 		"runs/workload|advice/avoid|advice/command|"
-		"latency_tolerance:longer:added_sec|fabric/mpi_version" } },
+		"latency_tolerance:longer:added_sec|fabric/mpi_version|"
+		"verdict/doubt|verdict/baseline|verdict/node_bytes_per_sec" } },
 };
 
 static int show_data(const struct cli_show *s, enum cli_format format)

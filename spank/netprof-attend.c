@@ -25,6 +25,7 @@
 #include "np_choose.h"
 #include "np_clock.h"
 #include "np_conf.h"
+#include "np_idle.h"
 #include "np_log.h"
 #include "np_measure.h"
 #include "np_memory.h"
@@ -55,6 +56,7 @@ struct attend {
 	double born_sec, next_save_sec, next_neighbours_sec; /* monotonic */
 	struct np_memory memory;
 	char short_why[NP_MEMORY_TEXT]; /* "": there is memory enough */
+	bool neighbours_known; /* since the last look */
 	bool ready_said, srun_gone, told; /* told: one log line is enough */
 };
 
@@ -285,11 +287,14 @@ static void look_for_neighbours(struct attend *a)
 	struct np_err err = NP_ERR_INIT;
 	double so_far = np_mono_sec() - a->born_sec;
 
+	a->neighbours_known = false;
 	if (np_memory_short(&a->memory, NEIGHBOURS_BYTES, err.text))
 		np_record_note(a->r, "neighbours are not known: %s", err.text);
 	else if (np_beside_look(a->where.leaves, &a->where.step, seen_until(a),
 			   a->order.het_job_id, a->r, &err))
 		np_record_note(a->r, "neighbours are not known: %s", err.text);
+	else
+		a->neighbours_known = true;
 	a->next_neighbours_sec = np_mono_sec() + fmax(NEIGHBOURS_EVERY_SEC,
 						  NEIGHBOURS_PART * so_far);
 }
@@ -383,6 +388,30 @@ static bool is_complete(const struct attend *a)
 	return !a->short_why[0] && np_measure_complete(&a->m);
 }
 
+/*
+ * Quiet moments of the run tell of the idle network, where nobody else's job
+ * was on its leaves and nobody has measured that yet.
+ */
+static void keep_idle(struct attend *a)
+{
+	struct np_record *idle = np_counters_idle(a->m.counters);
+	struct np_err err = NP_ERR_INIT;
+	struct np_runs runs = { .n = 0 };
+	int rc = 0;
+
+	if (idle && a->neighbours_known && !np_run_has_neighbours(a->r) &&
+	    !a->r->suspended && strcmp(a->r->app, NP_IDLE_APP)) {
+		np_store_load(a->store, NP_STORE_USER, geteuid(), NP_IDLE_APP,
+			      NULL, NULL, &runs, NULL);
+		if (np_idle_is_wanted(&runs, idle, np_date_sec()))
+			rc = np_store_save(a->store, idle, &err);
+		np_runs_free(&runs);
+	}
+	if (rc)
+		tell(a, "saves no idle network", err.text);
+	np_record_free(idle);
+}
+
 /* srun waits for "saved": first what is known by now. */
 static void finish(struct attend *a)
 {
@@ -402,6 +431,8 @@ static void finish(struct attend *a)
 	if (!a->short_why[0])
 		look_for_neighbours(a);
 	save(a);
+	if (!a->short_why[0])
+		keep_idle(a);
 }
 
 static int take_invite(struct attend *a, struct np_err *err)

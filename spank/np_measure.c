@@ -28,7 +28,8 @@ int np_measure_init(struct np_measure *m, int listen_fd)
 	m->first_sec = m->level_sec = m->lost_sec = NAN;
 	m->members = np_membership_new(listen_fd, &m->invite);
 	m->aggregate = np_aggregate_new(m->r);
-	return m->members && m->aggregate ? 0 : -ENOMEM;
+	m->counters = np_counters_new(m->r);
+	return m->members && m->aggregate && m->counters ? 0 : -ENOMEM;
 }
 
 /* ---- reports ---- */
@@ -43,16 +44,26 @@ static void number(const struct np_measure *m, const struct np_member_facts *g,
 			np_membership_count(m->members, g->kind).called;
 }
 
+/* No level runs beside the program. */
+static bool is_alone(const struct np_measure *m)
+{
+	return m->course ? np_course_is_alone(m->course, m->now_sec) :
+			   !m->r->level;
+}
+
 /*
  * Bytes less what the probe itself sends and hears in an exchange: two rounds,
  * each a message and its answer, and what carries them.
  */
-static void hear_moved(struct np_measure *m, const struct np_report *rep)
+static void hear_moved(struct np_measure *m, const struct np_member_facts *g,
+		       const struct np_report *rep)
 {
 	double own = 2.0 * (NP_PINGPONG_MIN_BYTES + m->conf->message_bytes +
 			    2 * OVERHEAD_BYTES) *
 		     rep->moved.elapsed_sec / m->conf->period_sec;
 
+	if (g->kind == NP_MEMBER_PROBE && is_alone(m))
+		np_counters_report(m->counters, rep, m->now_sec);
 	if (m->course && rep->kind == NP_REPORT_CALLS)
 		np_course_called(m->course, rep->rank, m->now_sec,
 				 rep->moved.elapsed_sec,
@@ -63,12 +74,18 @@ static void hear_moved(struct np_measure *m, const struct np_report *rep)
 				fmax((double)rep->moved.n - own, 0));
 }
 
-/* Latencies are the program's own: none of those beside a level. */
+/*
+ * Latencies are the program's own: in a run with blocks, none of those beside
+ * a level.
+ */
 static void hear_probe(struct np_measure *m, const struct np_report *rep)
 {
-	if (rep->kind != NP_REPORT_LATENCY || !m->course ||
-	    np_course_is_alone(m->course, m->now_sec))
+	bool counts = rep->kind != NP_REPORT_LATENCY;
+
+	if (counts || !m->course || np_course_is_alone(m->course, m->now_sec))
 		np_aggregate_impact(m->aggregate, rep);
+	if (counts || is_alone(m))
+		np_counters_report(m->counters, rep, m->now_sec);
 }
 
 static void hear_block(struct np_measure *m, const struct np_report *rep)
@@ -91,7 +108,7 @@ static void on_report(size_t member, char *line, void *arg)
 	if (m->course && g->kind == NP_MEMBER_LEVEL)
 		hear_block(m, &rep);
 	else if (rep.kind == NP_REPORT_MOVED || rep.kind == NP_REPORT_CALLS)
-		hear_moved(m, &rep);
+		hear_moved(m, g, &rep);
 	else if (g->kind == NP_MEMBER_PROBE)
 		hear_probe(m, &rep);
 	else if (m->r->level)

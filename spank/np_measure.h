@@ -6,6 +6,7 @@
 #define NP_MEASURE_H
 
 #include "np_conf.h"
+#include "np_counters.h"
 #include "np_course.h"
 #include "np_level_steps.h"
 #include "np_aggregate.h"
@@ -27,6 +28,7 @@ struct np_measure {
 	struct np_membership *members;
 	struct np_level_steps level_steps; /* carries the level */
 	struct np_aggregate *aggregate;
+	struct np_counters *counters;
 	struct np_course *course; /* of blocks inside the run; NULL: none */
 	const char *block;	  /* level that its course wants; NULL: none */
 	double block_sec;

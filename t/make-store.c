@@ -49,6 +49,11 @@ static void add_leaf(struct np_record *r, const char *name, const char *nodes,
 	leaf->nodes = strdup(nodes);
 	leaf->n_nodes = 4;
 	leaf->n_pairs = 2;
+	r->traffic.n_nodes = 4;
+	r->traffic.node_sec = 4 * (r->end - r->start);
+	r->traffic.bytes = l->delay > 1 ?
+			   r->traffic.node_sec * 1e8 * l->busy : 0;
+	r->traffic.link = 1.25e9;
 	leaf->hist = np_hist_new();
 	leaf->windows = malloc(sizeof(*leaf->windows));
 	np_series_init(leaf->windows, 1.0);

@@ -53,19 +53,6 @@ static void against_idle(const struct np_verdict_in *in,
 	v->beyond_p99 = np_verdict_slower(in->hist, p99);
 }
 
-static void against_self(const struct np_verdict_in *in,
-			 struct np_moments *idle, struct np_verdict *v)
-{
-	double p10 = np_hist_quantile(in->hist, 0.10);
-
-	v->against = NP_AGAINST_SELF;
-	v->delayed_sec = 2 * p10;
-	v->delayed_share = np_verdict_slower(in->hist, v->delayed_sec);
-	*idle = (struct np_moments){
-		.n = 1, .mean = p10, .min = p10, .max = p10,
-	};
-}
-
 static enum np_use use_of(const struct np_verdict *v)
 {
 	size_t i = 0;
@@ -76,28 +63,64 @@ static enum np_use use_of(const struct np_verdict *v)
 	return thresholds[i].use;
 }
 
+/* Bytes a second of a node; NaN: not counted. */
+static double rate_of(const struct np_verdict_traffic *t)
+{
+	return t->node_sec > 0 ? t->bytes / t->node_sec : NAN;
+}
+
+static bool is_silent(double rate)
+{
+	return rate < NP_VERDICT_SILENT; /* NaN is not */
+}
+
+/* An idle run on which much was sent was none. */
+static bool has_baseline(const struct np_verdict_in *in)
+{
+	double rate = rate_of(&in->idle_traffic);
+
+	return in->idle_hist && in->idle_moments.n >= NP_VERDICT_PROBES &&
+	       (isnan(rate) || is_silent(rate));
+}
+
+/* What speaks against what the latencies say. */
+static enum np_doubt doubt_of(const struct np_verdict_in *in,
+			      const struct np_verdict *v, enum np_use use)
+{
+	if (is_silent(v->rate) && use > NP_USE_LIGHT)
+		return NP_DOUBT_SILENT;
+	if (in->link > 0 && v->rate >= NP_VERDICT_FULL * in->link &&
+	    use <= NP_USE_LIGHT)
+		return NP_DOUBT_FULL;
+	return NP_DOUBT_NONE;
+}
+
 void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out)
 {
 	struct np_verdict v = {
 		.phases = in->phases.kind,
 		.busy_share = in->phases.busy_share,
 		.interference = in->n_level_runs > 0,
+		.doubt = NP_DOUBT_PROBES,
+		.rate = rate_of(&in->traffic),
 	};
-	struct np_moments idle = in->idle_moments;
 	struct np_service service;
 
 	*out = v;
 	if (!in->hist || in->moments.n < NP_VERDICT_PROBES)
 		return;
-	if (in->idle_hist && idle.n >= NP_VERDICT_PROBES)
-		against_idle(in, &v);
-	else
-		against_self(in, &idle, &v);
-	/* Fails for latencies of zero only, which no network has. */
-	if (np_queue_service(&idle, NP_MU_MEAN, &service, NULL) ||
+	out->doubt = NP_DOUBT_BASELINE;
+	/* The queue fails for latencies of zero only, which no network has. */
+	if (!has_baseline(in) ||
+	    np_queue_service(&in->idle_moments, NP_MU_MEAN, &service, NULL) ||
 	    np_queue_rho(&service, in->moments.mean, &v.rho, NULL))
 		return;
-	v.excess = in->moments.mean / idle.mean - 1;
+	against_idle(in, &v);
+	v.excess = in->moments.mean / in->idle_moments.mean - 1;
 	v.use = use_of(&v);
+	v.doubt = doubt_of(in, &v, v.use);
+	if (v.doubt)
+		v.use = NP_USE_UNKNOWN;
+	v.guess = !v.doubt && isnan(v.rate);
 	*out = v;
 }

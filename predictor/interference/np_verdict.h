@@ -14,7 +14,23 @@
  *	heavily		>= 0.35		>= 0.30
  *	saturating	>= 0.90		>= 0.95
  *
- * and lightly otherwise.  The thresholds come from real packets on one leaf
+ * and lightly otherwise.  Latencies are one witness; the other are the byte
+ * counters of the network devices of the nodes.  Where there is no idle
+ * network to compare the latencies with, or the two witnesses contradict each
+ * other, the use is not known, and a doubt says why:
+ *
+ *	latencies	bytes of a node		verdict
+ *	not compared	any			unknown: no baseline
+ *	light		next to none		light
+ *	more		next to none		unknown: something else delays
+ *	light		a full link		unknown: the baseline is wrong
+ *	any other	more			what the latencies say
+ *	any		not counted		the same, as a guess
+ *
+ * An idle network on which the nodes moved more than next to no bytes was
+ * none, and is no baseline.
+ *
+ * The thresholds come from real packets on one leaf
  * with 14 loads of known utilisation (t/data/leaf-latencies.txt): delayed_share
  * grew with the utilisation (0.22 at 9 %, about 0.35 at half, 0.9 when full),
  * while rho, which takes arrivals for Poisson, was above 0.6 for all of them.
@@ -30,6 +46,13 @@
 #include "np_phase.h"
 
 #define NP_VERDICT_PROBES 30 /* fewer say nothing, of program or idle */
+/*
+ * A node that sends and receives less than this, bytes a second, moves next to
+ * nothing: 0.4 % of a link of 100 Mbit/s.
+ */
+#define NP_VERDICT_SILENT 50e3
+/* Share of what its link carries in one direction at which it is full. */
+#define NP_VERDICT_FULL 0.8
 
 enum np_use {
 	NP_USE_UNKNOWN,
@@ -39,15 +62,24 @@ enum np_use {
 	NP_USE_SATURATED,
 };
 
+/* Why the use is unknown. */
+enum np_doubt {
+	NP_DOUBT_NONE,
+	NP_DOUBT_PROBES,   /* there are too few */
+	NP_DOUBT_BASELINE, /* there is no idle network to compare with */
+	NP_DOUBT_SILENT,   /* delays, yet the nodes moved next to nothing */
+	NP_DOUBT_FULL,	   /* no delays, yet the nodes' links were full */
+};
+
 /* What the program was compared with. */
 enum np_against {
-	NP_AGAINST_NOTHING, /* too few probes */
+	NP_AGAINST_NOTHING, /* too few probes, or no idle network */
 	NP_AGAINST_IDLE,
-	/*
-	 * No idle run: its own fastest tenth, taken for idle.  Delayed is then
-	 * slower than twice that.  A guess, to be called one.
-	 */
-	NP_AGAINST_SELF,
+};
+
+/* Counters of nodes' network devices; node_sec 0: not counted. */
+struct np_verdict_traffic {
+	double node_sec, bytes; /* both ways, less those of the probes */
 };
 
 struct np_verdict_in {
@@ -57,17 +89,24 @@ struct np_verdict_in {
 	/* The idle network; idle_moments.n is 0 if not measured. */
 	const struct np_hist *idle_hist;
 	struct np_moments idle_moments;
+	/* Beside the latencies of the program, and beside those of idle. */
+	struct np_verdict_traffic traffic, idle_traffic;
+	double link; /* what a node's carries one way, bytes/s; 0: not known */
 	struct np_phases phases;
 	size_t n_level_runs; /* runs beside an interference level */
 };
 
 struct np_verdict {
 	enum np_use use;
+	enum np_doubt doubt; /* NONE unless use is UNKNOWN */
+	bool guess;	     /* of one witness: bytes were not counted */
+	double rate;	     /* of a node, bytes/s; NaN: not counted */
 	enum np_against against;
+	/* The rest is 0 against NP_AGAINST_NOTHING. */
 	double delayed_sec;   /* a probe is delayed if slower than this */
 	double delayed_share; /* 0 .. 1 */
 	/* Share of probes slower than idle's p95 (0.05 if idle) and p99
-	 * (0.01); against NP_AGAINST_IDLE only. */
+	 * (0.01). */
 	double beyond_p95, beyond_p99;
 	double excess;	      /* mean / reference - 1 */
 	double rho;	      /* the index, 0 .. 1 */

@@ -342,10 +342,11 @@ static bool other_period(const struct np_record *r, double period_sec)
 }
 
 /* How bad a run's latencies are: all of the lowest rank are used. */
-#define RANK_WORKLOAD 4u /* it is not known which */
-#define RANK_PERIOD 2u	 /* of the probes: another */
-#define RANK_NEIGHBOURS 1u
-#define RANK_NONE 8u
+#define RANK_WORKLOAD 8u /* it is not known which */
+#define RANK_PERIOD 4u	 /* of the probes: another */
+#define RANK_NEIGHBOURS 2u
+#define RANK_QUIET 1u /* nobody asked for this record of the idle network */
+#define RANK_NONE 16u
 
 struct latencies {
 	struct np_evidence *e;
@@ -375,22 +376,46 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 		return RANK_NONE;
 	if (other_period(r, l->period_sec))
 		rank |= RANK_PERIOD;
+	if (r->source)
+		rank |= RANK_QUIET;
 	return rank;
+}
+
+/*
+ * Quiet moments may have been busy ones of nodes that nobody measured: those
+ * count whose latency is about that of the fastest.
+ */
+#define QUIET_RATIO 2.0
+
+static double slowest_of(const struct latencies *l, unsigned rank)
+{
+	double fastest = INFINITY;
+
+	if (!(rank & RANK_QUIET))
+		return INFINITY;
+	for (size_t i = 0; i < l->runs->n; i++)
+		if (rank_of(l, i) == rank)
+			fastest = fmin(fastest,
+				       np_run_latency(l->runs->run[i]).mean);
+	return QUIET_RATIO * fastest;
 }
 
 static int take_latencies(struct latencies *l)
 {
 	struct np_evidence *e = l->e;
 	unsigned best = RANK_NONE;
+	double slowest;
 	int rc = 0;
 
 	for (size_t i = 0; i < l->runs->n; i++)
 		if (rank_of(l, i) < best)
 			best = rank_of(l, i);
+	slowest = slowest_of(l, best);
 	for (size_t i = 0; !rc && best < RANK_NONE && i < l->runs->n; i++) {
 		const struct np_record *r = l->runs->run[i];
 
-		if (rank_of(l, i) != best)
+		if (rank_of(l, i) != best ||
+		    np_run_latency(r).mean > slowest)
 			continue;
 		rc = np_sample_add(&e->latency, r);
 		if (e->use[i] != NP_RUN_ALONE && e->use[i] != NP_RUN_BLOCKS)

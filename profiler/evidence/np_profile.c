@@ -4,7 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Own idle runs before those of others, but a like period comes first. */
+/*
+ * Runs that were made for it come before quiet moments of others.  Of these the
+ * own are before those of somebody else; but a like period comes first.
+ */
+static bool is_better(const struct np_sample *s, const struct np_sample *than)
+{
+	if (!than->n_runs || s->other_period != than->other_period)
+		return !than->n_runs || than->other_period;
+	return than->source && !s->source;
+}
+
 static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 		     size_t n_idle, double now)
 {
@@ -18,9 +28,7 @@ static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 			return rc;
 		if (!idle[i])
 			continue;
-		if (e.latency.n_runs &&
-		    (!p->idle.n_runs ||
-		     (p->idle.other_period && !e.latency.other_period))) {
+		if (e.latency.n_runs && is_better(&e.latency, &p->idle)) {
 			np_hist_free(p->idle.hist);
 			p->idle = e.latency;
 			e.latency.hist = NULL;
@@ -33,7 +41,8 @@ static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 /* No period was asked for: all that there are. */
 static bool has_latencies(const struct np_profile *p, size_t i)
 {
-	return p->ev.use[i] == NP_RUN_ALONE || p->ev.use[i] == NP_RUN_LATENCY;
+	return p->ev.use[i] == NP_RUN_ALONE || p->ev.use[i] == NP_RUN_BLOCKS ||
+	       p->ev.use[i] == NP_RUN_LATENCY;
 }
 
 /* Phases of several runs, each weighted by its time. */
@@ -101,7 +110,7 @@ static void find_phases(struct np_profile *p)
 
 static void add_cost(struct np_profile *p)
 {
-	double cpu = 0, elapsed = 0;
+	double cpu = 0;
 
 	for (size_t i = 0; i < p->runs->n; i++) {
 		const struct np_probe_run *r = &p->runs->run[i]->probe;
@@ -109,22 +118,28 @@ static void add_cost(struct np_profile *p)
 		if (!has_latencies(p, i) || r->elapsed_sec <= 0)
 			continue;
 		cpu += r->cpu_sec_sum;
-		elapsed += r->elapsed_sec * r->n_processes;
+		p->cost.elapsed_sec += r->elapsed_sec * r->n_processes;
 		p->cost.cpu_share_max = fmax(p->cost.cpu_share_max,
 					     r->cpu_sec_max / r->elapsed_sec);
 		if (r->rss_bytes_max > p->cost.rss_bytes_max)
 			p->cost.rss_bytes_max = r->rss_bytes_max;
 		p->cost.messages += r->messages;
 	}
-	p->cost.cpu_share = elapsed > 0 ? cpu / elapsed : 0;
+	if (p->cost.elapsed_sec > 0)
+		p->cost.cpu_share = cpu / p->cost.elapsed_sec;
 }
 
+/* The idle network is its own baseline. */
 static void judge(struct np_profile *p)
 {
 	const struct np_sample *app = &p->ev.latency;
+	const struct np_sample *idle = p->is_idle ? app : &p->idle;
 	struct np_verdict_in in = {
 		.hist = app->hist, .moments = app->moments,
-		.idle_hist = p->idle.hist, .idle_moments = p->idle.moments,
+		.idle_hist = idle->hist, .idle_moments = idle->moments,
+		.traffic = { app->node_sec, app->bytes },
+		.idle_traffic = { idle->node_sec, idle->bytes },
+		.link = app->link,
 		.phases = p->phases,
 		.n_level_runs = p->ev.count[NP_RUN_BESIDE],
 	};

@@ -12,8 +12,12 @@
 #include "np_evidence.h"
 #include "np_verdict.h"
 
-/* What the probes cost, over the runs whose latencies are used. */
+/*
+ * What the probes cost, over the runs whose latencies are used.  elapsed_sec
+ * 0: none of them says.
+ */
 struct np_probe_cost {
+	double elapsed_sec;   /* of all processes together */
 	double cpu_share;     /* of one core, mean per process */
 	double cpu_share_max; /* of the worst process */
 	uint64_t rss_bytes_max;
@@ -23,7 +27,7 @@ struct np_probe_cost {
 struct np_profile {
 	const struct np_runs *runs; /* borrowed */
 	struct np_evidence ev;	    /* without a calibration */
-	struct np_sample idle; /* n_runs 0: no idle run of this fabric */
+	struct np_sample idle; /* n_runs 0: none of this fabric is known */
 	bool is_idle;	       /* this is the idle reference itself */
 	struct np_phases phases;
 	struct np_verdict verdict;

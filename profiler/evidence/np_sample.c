@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct np_moments np_run_latency(const struct np_record *r)
 {
@@ -45,6 +46,24 @@ struct np_series *np_run_windows(const struct np_record *r)
 	return all;
 }
 
+static const char *const sources[] = {
+	[NP_SOURCE_RUN] = "run", [NP_SOURCE_QUIET] = "quiet",
+	[NP_SOURCE_CALIBRATION] = "calibration",
+};
+
+const char *np_sample_source_name(enum np_sample_source source)
+{
+	return sources[source];
+}
+
+static enum np_sample_source source_of(const struct np_record *r)
+{
+	if (!r->source)
+		return NP_SOURCE_RUN;
+	return strcmp(r->source, sources[NP_SOURCE_CALIBRATION]) ?
+	       NP_SOURCE_QUIET : NP_SOURCE_CALIBRATION;
+}
+
 int np_sample_add(struct np_sample *s, const struct np_record *r)
 {
 	struct np_moments m = np_run_latency(r);
@@ -62,6 +81,12 @@ int np_sample_add(struct np_sample *s, const struct np_record *r)
 	s->first = s->n_runs ? fmin(s->first, r->start) : r->start;
 	s->last = s->n_runs ? fmax(s->last, r->end) : r->end;
 	s->period_sec = r->probe.period_sec;
+	if (!s->n_runs)
+		s->source = source_of(r);
+	s->node_sec += r->traffic.node_sec;
+	s->bytes += r->traffic.bytes;
+	if (r->traffic.link > 0 && !(s->link > 0 && s->link < r->traffic.link))
+		s->link = r->traffic.link;
 	s->n_runs++;
 	return 0;
 }

@@ -6,6 +6,13 @@
 
 #include "np_record.h"
 
+/* Where latencies of the idle network are from. */
+enum np_sample_source {
+	NP_SOURCE_RUN,	 /* an ordinary run, or one made for them */
+	NP_SOURCE_QUIET, /* quiet moments of runs of other programs */
+	NP_SOURCE_CALIBRATION,
+};
+
 /* Latencies of several runs together. */
 struct np_sample {
 	struct np_hist *hist; /* NULL if there are no runs */
@@ -16,10 +23,18 @@ struct np_sample {
 	double period_sec;  /* of its probes */
 	bool neighbours;    /* beside other jobs, as there is nothing else */
 	bool other_period;  /* than was asked for, as there is nothing else */
+	enum np_sample_source source; /* of the newest run */
+	/* Bytes of the nodes' devices and the time that they cover; as in
+	 * np_traffic_run, of the runs whose devices were counted. */
+	double node_sec, bytes;
+	double link; /* of the slowest node's device, bytes/s; 0: not known */
 };
 
 /* One more run.  Returns 0 or -ENOMEM; np_hist_free() hist. */
 int np_sample_add(struct np_sample *s, const struct np_record *r);
+
+/* "run", "quiet", "calibration", as record->source and pages have it. */
+const char *np_sample_source_name(enum np_sample_source source);
 
 /* Quantile q of a sample, seconds: never beyond its minimum and maximum. */
 double np_sample_quantile(const struct np_sample *s, double q);

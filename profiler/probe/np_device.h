@@ -13,6 +13,8 @@
 struct np_device {
 	char path[2][NP_DEVICE_PATH]; /* of the counters; "": none */
 	uint64_t unit;		      /* bytes that one count is */
+	double link; /* that it carries in one direction, bytes/s; 0: it does
+			not say, or what it says makes no sense */
 };
 
 /*

@@ -206,6 +206,10 @@ static void say_hello(struct np_probe *p, const struct np_probe_plan *plan,
 		np_device_find("/sys", r.hello.transport, &p->device);
 	}
 	say(p, &r);
+	if (p->device.link > 0)
+		say(p, &(struct np_report){ .kind = NP_REPORT_LINK,
+					    .rank = p->rank,
+					    .link = (uint64_t)p->device.link });
 }
 
 static void say_skip(struct np_probe *p, const char *reason)

@@ -19,6 +19,7 @@ static const char *const kinds[] = {
 	[NP_REPORT_HELLO] = "hello",   [NP_REPORT_LATENCY] = "lat",
 	[NP_REPORT_ROUND] = "round",   [NP_REPORT_PRTT] = "prtt",
 	[NP_REPORT_COST] = "cost",     [NP_REPORT_MOVED] = "moved",
+	[NP_REPORT_LINK] = "link",
 	[NP_REPORT_CALLS] = "calls",   [NP_REPORT_SKIP] = "skip",
 	[NP_REPORT_NOTE] = "note",     [NP_REPORT_BYE] = "bye",
 };
@@ -55,6 +56,7 @@ static const struct field {
 	{ OF(COST), SEC, AT(cost.elapsed_sec) },
 	{ OF(COST), U64, AT(cost.messages) },
 	{ OF(COST), U64, AT(cost.rss_bytes) },
+	{ OF(LINK), U64, AT(link) },
 	{ OF(MOVED) | OF(CALLS), SEC, AT(moved.elapsed_sec) },
 	{ OF(MOVED) | OF(CALLS), U64, AT(moved.n) },
 	{ OF(SKIP), WORD, AT(skip.node) },

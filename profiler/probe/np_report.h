@@ -11,6 +11,7 @@
  *	np1 round RANK AT_SEC N MEAN M2 MIN MAX
  *	np1 prtt  RANK BLOCK N BYTES DELAY_SEC SEC
  *	np1 cost  RANK CPU_SEC ELAPSED_SEC MESSAGES RSS_BYTES
+ *	np1 link  RANK BYTES_PER_SEC
  *	np1 moved RANK ELAPSED_SEC BYTES
  *	np1 calls RANK ELAPSED_SEC CALLS
  *	np1 skip  RANK NODE LEAF REASON...
@@ -21,7 +22,8 @@
  * hello is said.  LEAF, PARTNER, TRANSPORT, VERSION: "-" where there is none.
  * PARTNER: the node whose latency this process measures (of a pair, one side
  * only).  VERSION: of UCX.  The first cost covers all since the process began.
- * moved: the node's network device, both ways, since it was looked at last.
+ * link: what the node's network device carries in one direction, where it says.
+ * moved: of that device, both ways, since it was looked at last.
  * calls: of MPI by a process of the program, the same (np_calls.h).
  * A latency window whose bins do not fit is sent as several lines, each with
  * its own count and moments.
@@ -48,6 +50,7 @@ enum np_report_kind {
 	NP_REPORT_ROUND,
 	NP_REPORT_PRTT,
 	NP_REPORT_COST,
+	NP_REPORT_LINK,
 	NP_REPORT_MOVED,
 	NP_REPORT_CALLS,
 	NP_REPORT_SKIP,
@@ -86,6 +89,7 @@ struct np_report {
 			double cpu_sec, elapsed_sec;
 			uint64_t messages, rss_bytes;
 		} cost;
+		uint64_t link; /* bytes a second */
 		struct {
 			double elapsed_sec;
 			uint64_t n; /* bytes, or calls */

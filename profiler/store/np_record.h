@@ -67,6 +67,18 @@ struct np_probe_run {
 };
 
 /*
+ * What the counters of the network devices of the measured nodes said while
+ * the probes ran.
+ */
+struct np_traffic_run {
+	uint32_t n_nodes; /* whose counters were read; 0: none were */
+	double node_sec;  /* time that they cover, of all nodes together */
+	double bytes;	  /* sent and received in it, less those of the probes */
+	double link;	  /* that the slowest device carries in one direction,
+			     bytes a second; 0: not known */
+};
+
+/*
  * An interference level that ran beside the step: CompressionB's
  * configuration and its own rounds, alone (before the step started) and beside it.
  */
@@ -134,7 +146,15 @@ struct np_record {
 			      or it has none */
 	char *host; /* where the record was written */
 
+	/*
+	 * Of a record of the idle network that nobody asked for: "quiet",
+	 * moments of another program's run in which its nodes moved next to no
+	 * bytes; or "calibration".  NULL: an ordinary run.
+	 */
+	char *source;
+
 	struct np_probe_run probe;
+	struct np_traffic_run traffic;
 	struct np_level_run *level; /* NULL: no interference */
 	struct np_leaf_run *leaves;
 	size_t n_leaves;

@@ -41,6 +41,16 @@ static const struct np_field probe_fields[] = {
 static const struct np_fields probe_table =
 	NP_FIELDS(probe_fields, np_probe_run);
 
+static const struct np_field traffic_fields[] = {
+	FIELD(np_traffic_run, NP_F_U32, n_nodes, NP_RECORD_MAX_NODES, 0),
+	FIELD(np_traffic_run, NP_F_REAL, node_sec,
+	      65536 * NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_traffic_run, NP_F_REAL, bytes, 1e24, 0),
+	FIELD(np_traffic_run, NP_F_REAL, link, 1e15, 0),
+};
+static const struct np_fields traffic_table =
+	NP_FIELDS(traffic_fields, np_traffic_run);
+
 static const struct np_field level_fields[] = {
 	FIELD(np_level_run, NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL),
 	FIELD(np_level_run, NP_F_U32, partners, UINT32_MAX, 0),
@@ -130,7 +140,9 @@ static const struct np_field record_fields[] = {
 	FIELD(np_record, NP_F_TEXT, ucx_version, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_TEXT, mpi_version, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_TEXT, host, NP_JSON_WORD, 0),
+	FIELD(np_record, NP_F_TEXT, source, NP_JSON_WORD, 0),
 	NP_FIELD_OF(np_record, NP_F_OBJECT, probe, &probe_table),
+	NP_FIELD_OF(np_record, NP_F_OBJECT, traffic, &traffic_table),
 	NP_FIELD_OF(np_record, NP_F_PART, level, &level_table),
 	NP_FIELD_LIST(np_record, "leaves", leaves, n_leaves,
 		      NP_RECORD_MAX_LEAVES, 0, &leaf_table, { "hist" }),

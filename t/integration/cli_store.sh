@@ -257,8 +257,9 @@ test_published_idle_is_used_where_there_is_no_own() {
 	equal "against" "$(netprof show --json hpcc | jq -r .verdict.against)" idle
 	rm -r "$S/store/published/idle"
 	run netprof show hpcc
-	contains "without" "$OUT" '^hpcc seems to use the network'
-	contains "without" "$OUT" '--netprofile=idle sleep 30 makes one'
+	contains "without" "$OUT" '^hpcc: how it uses the network is not known yet'
+	contains "without" "$OUT" '--netprofile=idle sleep 30'
+	equal "doubt" "$(netprof show --json hpcc | jq -r .verdict.doubt)" baseline
 }
 
 test_runs_beside_other_jobs_are_used_only_alone_and_marked() {
@@ -266,7 +267,7 @@ test_runs_beside_other_jobs_are_used_only_alone_and_marked() {
 	find "$S/store/users/$MY_UID/lammps" -name '*.json' ! -name '*-1400.0.json' \
 		-delete
 	run netprof show lammps
-	contains "page" "$OUT" 'All runs shared a leaf with other jobs'
+	contains "page" "$OUT" 'All runs shared a leaf switch with'
 	contains "page" "$OUT" '1 of 1 used'
 }
 

@@ -6,9 +6,27 @@
 LIMIT_SEC=120
 LMP=/usr/share/lammps/examples
 
+# Half the latencies of a sleeping node are those of a processor that wakes up.
+# The leaves are measured at the same time.
+test_a_program_that_sleeps_is_never_moderate_or_heavy() {
+	local sec
+	rm -rf "${ALICE:?}/idle"
+	alice "srun -N4 -w 'n[4-7]' --netprofile=sleep10 sleep 10 &
+		srun -N4 -w 'n[0-3]' --netprofile=sleep4 sleep 4
+		srun -N4 -w 'n[0-3]' --netprofile=sleep6 sleep 6; wait"
+	for sec in 4 6 10; do
+		use_is "sleep$sec" 'unknown|light'
+		expect "sleep$sec" '.[0].traffic | .n_nodes == 4 and
+			.bytes / .node_sec < 50000'
+	done
+	expect idle 'length > 0 and all(.source == "quiet")'
+	equal baseline "$(field sleep10 Baseline)" quiet
+}
+
 test_the_idle_network_is_measured() {
 	alice "srun -N4 -w 'n[0-3]' --netprofile=idle sleep 8"
-	expect idle '.[0].leaves[0].latency.n > 100'
+	expect idle 'map(select(.source == null)) | length == 1 and
+		.[0].leaves[0].latency.n > 100'
 }
 
 make_heavy() {
@@ -21,6 +39,24 @@ test_lammps_by_srun_is_heavy() {
 	alice "srun -N4 -n4 --mpi=pmix --netprofile=melt \
 		lmp -in heavy.melt -log none >melt.out; grep -q 'Loop time' melt.out"
 	use_is melt 'heavy|saturated'
+}
+
+# Whatever the idle network is known from: a run, quiet moments, or nothing.
+test_a_program_that_loads_the_leaf_is_never_light() {
+	local run
+	needs_pmix
+	expect melt '.[0].traffic | .bytes / .node_sec > 100000'
+	for run in "$ALICE"/idle/*; do
+		[ "$(jq -r .source "$run")" = quiet ] || mv "$run" "$TMPDIR"
+	done
+	equal baseline "$(field melt Baseline)" quiet
+	use_is melt 'unknown|heavy|saturated'
+	mv "$ALICE/idle" "$TMPDIR/quiet"
+	use_is melt unknown
+	equal doubt "$(field melt Doubt)" baseline
+	mv "$TMPDIR/quiet" "$ALICE/idle"
+	find "$TMPDIR" -maxdepth 1 -name '*.json' -exec mv {} "$ALICE/idle" \;
+	equal baseline "$(field melt Baseline)" run
 }
 
 test_lammps_by_mpirun_is_heavy() {

@@ -194,7 +194,7 @@ static void test_which_idle(void)
 	T_CHECK(p.idle.n_runs == 1 && p.idle.moments.mean < 2e-5);
 	np_profile_free(&p);
 	p = make(m, NULL, NULL);
-	T_CHECK(p.idle.n_runs == 0 && p.verdict.against == NP_AGAINST_SELF);
+	T_CHECK(p.idle.n_runs == 0 && p.verdict.doubt == NP_DOUBT_BASELINE);
 	np_profile_free(&p);
 	p = make(site, own, site); /* idle needs no idle */
 	T_CHECK(p.is_idle && p.idle.n_runs == 0);

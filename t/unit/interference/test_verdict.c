@@ -223,25 +223,101 @@ static void test_idle_against_itself(void)
 	np_hist_free(idle.hist);
 }
 
-static void test_without_idle(void)
-{
-	struct set few = { .name = "" }, quiet = idle_us(10, 1);
-	struct set loaded = { .name = "" };
-	struct np_verdict v;
+/* ---- two witnesses ---- */
 
-	add(&few, 1e-5, 29);
-	add(&loaded, 1e-5, 200);
-	add(&loaded, 5e-5, 300);
-	v = judge(&loaded, &few); /* too few of idle, too */
-	T_CHECK(v.against == NP_AGAINST_SELF && v.use == NP_USE_HEAVY);
-	T_CHECK(t_close(v.delayed_sec, 2e-5, 0.1));
-	T_CHECK(t_close(v.delayed_share, 0.6, 0.05));
-	T_CHECK(v.beyond_p95 == 0 && v.beyond_p99 == 0);
-	v = judge(&quiet, NULL);
-	T_CHECK(v.against == NP_AGAINST_SELF && v.use == NP_USE_LIGHT);
-	np_hist_free(few.hist);
-	np_hist_free(quiet.hist);
-	np_hist_free(loaded.hist);
+enum delays { FEW_PROBES, NO_DELAYS, SOME_DELAYS, ALL_DELAYED };
+enum baseline { NONE, FEW, IDLE, BUSY };
+
+static const struct witnesses {
+	const char *name;
+	enum delays delays;
+	enum baseline baseline;
+	double rate; /* of a node, bytes/s; -1: not counted */
+	double link;
+	enum np_use use;
+	enum np_doubt doubt;
+} witnesses[] = {
+	{ "sends nothing, no delays: light", NO_DELAYS, IDLE, 0, 0,
+	  NP_USE_LIGHT, NP_DOUBT_NONE },
+	{ "sends nothing, delays: never moderate", SOME_DELAYS, IDLE, 0, 0,
+	  NP_USE_UNKNOWN, NP_DOUBT_SILENT },
+	{ "sends nothing, all delayed: never heavy", ALL_DELAYED, IDLE, 0, 0,
+	  NP_USE_UNKNOWN, NP_DOUBT_SILENT },
+	{ "sends next to nothing: never heavy", ALL_DELAYED, IDLE, 49e3, 0,
+	  NP_USE_UNKNOWN, NP_DOUBT_SILENT },
+	{ "sends little, all delayed: what the latencies say", ALL_DELAYED,
+	  IDLE, 51e3, 0, NP_USE_SATURATED, NP_DOUBT_NONE },
+	{ "sends much, some delayed: what the latencies say", SOME_DELAYS,
+	  IDLE, 1e7, 0, NP_USE_MODERATE, NP_DOUBT_NONE },
+	{ "sends much, no delays: a network that is wide", NO_DELAYS, IDLE,
+	  1e7, 1.25e9, NP_USE_LIGHT, NP_DOUBT_NONE },
+	{ "a full link is never light", NO_DELAYS, IDLE, 1.1e9, 1.25e9,
+	  NP_USE_UNKNOWN, NP_DOUBT_FULL },
+	{ "a full link with delays", ALL_DELAYED, IDLE, 1.1e9, 1.25e9,
+	  NP_USE_SATURATED, NP_DOUBT_NONE },
+	{ "without an idle network a sleeper is not called heavy", ALL_DELAYED,
+	  NONE, 0, 0, NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
+	{ "without an idle network nothing is called light", NO_DELAYS, NONE,
+	  1e7, 0, NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
+	{ "too few probes of idle are no baseline", ALL_DELAYED, FEW, 1e7, 0,
+	  NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
+	{ "an idle run that sent much is no baseline", NO_DELAYS, BUSY, 1e7, 0,
+	  NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
+	{ "too few probes of the program", FEW_PROBES, IDLE, 0, 0,
+	  NP_USE_UNKNOWN, NP_DOUBT_PROBES },
+	{ "one witness alone guesses", ALL_DELAYED, IDLE, -1, 0,
+	  NP_USE_SATURATED, NP_DOUBT_NONE },
+	{ "one witness without an idle network knows nothing", ALL_DELAYED,
+	  NONE, -1, 0, NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
+};
+
+static struct set some_latencies(enum delays delays)
+{
+	struct set s = { .name = "" };
+
+	add(&s, 1e-5, delays == FEW_PROBES ? 29 : delays == NO_DELAYS ? 1000 :
+		      delays == SOME_DELAYS ? 750 : 1);
+	if (delays == SOME_DELAYS)
+		add(&s, 3e-5, 250);
+	if (delays == ALL_DELAYED)
+		add(&s, 1e-3, 999);
+	return s;
+}
+
+static void test_two_witnesses(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(witnesses); i++) {
+		const struct witnesses *w = &witnesses[i];
+		struct set app = some_latencies(w->delays);
+		struct set few = { .name = "" }, idle = idle_us(10, 1);
+		const struct set *base = w->baseline == FEW ? &few : &idle;
+		struct np_verdict_in in = {
+			.hist = app.hist, .moments = app.m, .link = w->link,
+			.idle_traffic = { 10, w->baseline == BUSY ? 1e6 : 0 },
+		};
+		struct np_verdict v;
+
+		add(&few, 1e-5, 29);
+		if (w->rate >= 0)
+			in.traffic = (struct np_verdict_traffic){
+				20, 20 * w->rate };
+		if (w->baseline != NONE) {
+			in.idle_hist = base->hist;
+			in.idle_moments = base->m;
+		}
+		np_verdict_make(&in, &v);
+		T_ROW(w->name, v.use == w->use);
+		T_ROW(w->name, v.doubt == w->doubt);
+		T_ROW(w->name, v.guess == (v.use && w->rate < 0));
+		T_ROW(w->name, w->rate < 0 ? isnan(v.rate) :
+					     t_close(v.rate, w->rate, 1e-9));
+		T_ROW(w->name, v.doubt != NP_DOUBT_BASELINE ||
+			       (v.against == NP_AGAINST_NOTHING &&
+				v.delayed_share == 0 && v.rho == 0));
+		np_hist_free(app.hist);
+		np_hist_free(idle.hist);
+		np_hist_free(few.hist);
+	}
 }
 
 static void test_what_it_passes_on(void)
@@ -292,8 +368,8 @@ static const struct t_case cases[] = {
 	{ "neither one lost packet nor a tiny shift is heavy use",
 	  test_made_up_loads },
 	{ "idle against itself is light", test_idle_against_itself },
-	{ "without an idle run the program is compared with itself",
-	  test_without_idle },
+	{ "a verdict takes latencies, bytes and an idle network",
+	  test_two_witnesses },
 	{ "phases and interference are passed on", test_what_it_passes_on },
 	{ "latencies of zero give no verdict", test_latencies_of_zero },
 	{ "the share slower than a latency", test_share_slower },

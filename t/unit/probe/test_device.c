@@ -16,7 +16,13 @@ static const char *sys(void)
 	     "sys/class/infiniband/mlx5_0/ports/1/counters && "
 	     "echo 300 >sys/class/net/eth0/statistics/rx_bytes && "
 	     "echo 45 >sys/class/net/eth0/statistics/tx_bytes && "
+	     "echo 10000 >sys/class/net/eth0/speed && "
+	     "mkdir -p sys/class/net/veth0/statistics && "
+	     "cp sys/class/net/eth0/statistics/* "
+	     "sys/class/net/veth0/statistics && "
+	     "echo -1 >sys/class/net/veth0/speed && "
 	     "cd sys/class/infiniband/mlx5_0/ports/1/counters && "
+	     "echo '100 Gb/sec (4X EDR)' >../rate && "
 	     "echo 10 >port_rcv_data && echo 20 >port_xmit_data");
 	return path;
 }
@@ -24,17 +30,19 @@ static const char *sys(void)
 static const struct {
 	const char *transport;
 	uint64_t bytes; /* 0: none */
+	double link;
 } rows[] = {
-	{ "tcp/eth0", 345 },
-	{ "rc_mlx5/mlx5_0:1", 120 },
-	{ "rc_mlx5/mlx5_0:2", 0 },
-	{ "tcp/eth1", 0 },
-	{ "sysv/memory", 0 },
-	{ "tcp", 0 },
-	{ "", 0 },
-	{ "tcp/..", 0 },
-	{ "tcp/../net/eth0", 0 },
-	{ "tcp/eth0/", 0 },
+	{ "tcp/eth0", 345, 1.25e9 },
+	{ "tcp/veth0", 345, 0 }, /* it says -1 */
+	{ "rc_mlx5/mlx5_0:1", 120, 12.5e9 },
+	{ "rc_mlx5/mlx5_0:2", 0, 0 },
+	{ "tcp/eth1", 0, 0 },
+	{ "sysv/memory", 0, 0 },
+	{ "tcp", 0, 0 },
+	{ "", 0, 0 },
+	{ "tcp/..", 0, 0 },
+	{ "tcp/../net/eth0", 0, 0 },
+	{ "tcp/eth0/", 0, 0 },
 };
 
 static void test_find(void)
@@ -45,6 +53,7 @@ static void test_find(void)
 		int rc = np_device_find(sys(), rows[i].transport, &d);
 
 		T_ROW(rows[i].transport, rc == (rows[i].bytes ? 0 : -ENOENT));
+		T_ROW(rows[i].transport, d.link == rows[i].link);
 		rc = np_device_bytes(&d, &bytes);
 		T_ROW(rows[i].transport, rc == (rows[i].bytes ? 0 : -EIO));
 		T_ROW(rows[i].transport, bytes == rows[i].bytes);
@@ -52,7 +61,8 @@ static void test_find(void)
 }
 
 static const struct t_case cases[] = {
-	{ "the device of a transport says what it has moved", test_find },
+	{ "the device of a transport says what it has moved and carries",
+	  test_find },
 	{ NULL, NULL },
 };
 T_SUITE(device, cases)

@@ -180,6 +180,10 @@ struct np_record *t_some_record(uint64_t seed)
 	for (size_t i = 0, n = t_rand(&g) % 4; i < n; i++)
 		add_leaf(r, &g, i);
 	add_neighbours(r, &g);
+	r->source = text(&g, "quiet");
+	r->traffic = (struct np_traffic_run){
+		2, 100 * t_uniform(&g), 1e9 * t_uniform(&g), 1.25e9,
+	};
 	for (size_t n = t_rand(&g) % 3; n; n--)
 		np_record_note(r, "note %zu", n);
 	if (!r->level && t_rand(&g) % 2)

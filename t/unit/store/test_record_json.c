@@ -67,6 +67,13 @@ static int same_probe(const struct np_probe_run *a,
 	       a->rss_bytes_max == b->rss_bytes_max;
 }
 
+static int same_traffic(const struct np_traffic_run *a,
+			const struct np_traffic_run *b)
+{
+	return a->n_nodes == b->n_nodes && a->node_sec == b->node_sec &&
+	       a->bytes == b->bytes && a->link == b->link;
+}
+
 static int same_level(const struct np_level_run *a,
 		      const struct np_level_run *b)
 {
@@ -141,7 +148,9 @@ static int same_record(const struct np_record *a, const struct np_record *b)
 	       same_text(a->ucx_version, b->ucx_version) &&
 	       same_text(a->mpi_version, b->mpi_version) &&
 	       same_text(a->host, b->host) &&
+	       same_text(a->source, b->source) &&
 	       same_probe(&a->probe, &b->probe) &&
+	       same_traffic(&a->traffic, &b->traffic) &&
 	       same_level(a->level, b->level) && same_lists(a, b);
 }
 

@@ -1,0 +1,131 @@
+#include "t.h"
+#include "np_idle.h"
+#include "np_profile.h"
+#include "some_record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NOW 1.8e9
+#define DAY 86400.0
+
+static struct np_record *new_run(const char *source, unsigned probes,
+				 double base_sec, double days_ago)
+{
+	struct np_record *r = np_record_new();
+	struct t_rng g = { 11 };
+
+	strcpy(r->app, NP_IDLE_APP);
+	r->cluster = strdup("hpc");
+	r->source = source ? strdup(source) : NULL;
+	r->start = NOW - days_ago * DAY - 30;
+	r->end = r->start + 30;
+	r->state = NP_RUN_COMPLETE;
+	r->exit_code = 0;
+	r->probe.message_bytes = 1024;
+	r->probe.period_sec = 0.1;
+	r->probe.transport = strdup("tcp/eth0");
+	t_add_latency(np_record_leaf(r, "leaf0"), &g, (int)probes, base_sec,
+		      30);
+	return r;
+}
+
+/* One idle run that there is, and whether quiet moments are wanted beside it. */
+static const struct {
+	const char *name;
+	const char *source;
+	unsigned probes; /* 0: there is no run */
+	double days_ago, period_sec;
+	bool is_wanted;
+} rows[] = {
+	{ "nothing is known", NULL, 0, 0, 0, true },
+	{ "a run that was made for it", NULL, 300, 400, 0.1, false },
+	{ "one that was too short", NULL, 29, 1, 0.1, true },
+	{ "one with another period", NULL, 300, 1, 0.02, true },
+	{ "few quiet moments", "quiet", 250, 1, 0.1, true },
+	{ "quiet moments enough", "quiet", 300, 1, 0.1, false },
+	{ "quiet moments of long ago", "quiet", 300, 31, 0.1, true },
+	{ "a calibration", "calibration", 300, 1, 0.1, false },
+};
+
+static void test_what_is_kept(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_record *like = new_run("quiet", 50, 1e-5, 0);
+		struct np_record *run[1];
+		struct np_runs runs = { .app = NP_IDLE_APP, .run = run };
+
+		if (rows[i].probes) {
+			run[runs.n++] = new_run(rows[i].source, rows[i].probes,
+						1e-5, rows[i].days_ago);
+			run[0]->probe.period_sec = rows[i].period_sec;
+		}
+		T_ROW(rows[i].name, np_idle_is_wanted(&runs, like, NOW) ==
+				    rows[i].is_wanted);
+		while (runs.n)
+			np_record_free(run[--runs.n]);
+		np_record_free(like);
+	}
+}
+
+/* Which runs the idle network is known from. */
+static void test_what_counts(void)
+{
+	struct np_record *run[] = {
+		new_run("quiet", 40, 1e-5, 1), new_run("quiet", 40, 3e-5, 2),
+		new_run("quiet", 40, 1.2e-5, 3), new_run(NULL, 60, 4e-5, 9),
+	};
+	struct np_runs runs = { .app = NP_IDLE_APP, .run = run, .n = 3 };
+	struct np_profile p;
+
+	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
+	T_ROW("quiet moments that were busy do not count",
+	      p.ev.latency.n_runs == 2 && p.ev.latency.moments.mean < 2e-5);
+	T_ROW("they are told from runs",
+	      p.ev.latency.source == NP_SOURCE_QUIET);
+	np_profile_free(&p);
+	runs.n = 4;
+	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
+	T_ROW("an older run that was made for it comes first",
+	      p.ev.latency.n_runs == 1 && p.ev.latency.moments.n == 60 &&
+	      p.ev.latency.source == NP_SOURCE_RUN);
+	np_profile_free(&p);
+	for (size_t i = 0; i < 4; i++)
+		np_record_free(run[i]);
+}
+
+static void test_calibration(void)
+{
+	double count[NP_HIST_BINS] = { 0 };
+	struct np_moments m = { .n = 50, .mean = 2e-5, .min = 2e-5,
+				.max = 2e-5 };
+	struct np_fabric fabric = { .bins = np_bins_own(),
+				    .idle = { m, count } };
+	struct np_calibration c = {
+		.cluster = "hpc", .transport = "tcp/eth0", .leaf_name = "leaf1",
+		.netprof_version = "", .ucx_version = "", .date = NOW - 600,
+		.message_bytes = 1024, .period_sec = 0.1, .fabric = &fabric,
+	};
+	struct np_record *r;
+
+	count[np_hist_bin_of(2e-5)] = 50;
+	r = np_idle_of_calibration(&c, NOW);
+	T_CHECK(r && !strcmp(r->app, NP_IDLE_APP) && r->n_leaves == 1 &&
+		r->leaves[0].latency.n == 50 &&
+		np_hist_total(r->leaves[0].hist) == 50 &&
+		!strcmp(r->source, "calibration") && r->start == NOW - 600 &&
+		r->end == NOW);
+	np_record_free(r);
+	fabric.idle.count = NULL;
+	T_CHECK(!np_idle_of_calibration(&c, NOW));
+}
+
+static const struct t_case cases[] = {
+	{ "quiet moments are kept where nothing better is known",
+	  test_what_is_kept },
+	{ "an idle run that was made for it comes before quiet moments",
+	  test_what_counts },
+	{ "a calibration says what the idle network is", test_calibration },
+	{ NULL, NULL },
+};
+T_SUITE(idle, cases)

@@ -1,0 +1,180 @@
+#include "t.h"
+#include "np_counters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES 1024
+/* Of a message of the probes and its answer, as both are counted. */
+#define OWN (8 + BYTES + 2 * 132)
+
+static struct np_record *new_run(void)
+{
+	struct np_record *r = np_record_new();
+
+	strcpy(r->app, "fft");
+	r->cluster = strdup("hpc");
+	r->job_id = 7;
+	r->start = 1.7e9;
+	r->end = 1.7e9 + 60;
+	r->probe.message_bytes = BYTES;
+	r->probe.period_sec = 0.1;
+	r->probe.transport = strdup("tcp/eth0");
+	return r;
+}
+
+static void hello(struct np_counters *c, uint32_t rank)
+{
+	const struct np_report rep = {
+		.kind = NP_REPORT_HELLO, .rank = rank,
+		.hello = { .leaf = "leaf0" },
+	};
+
+	np_counters_report(c, &rep, 1);
+}
+
+/* What node rank says of a second that ends at sec. */
+static void second(struct np_counters *c, uint32_t rank, double sec,
+		   double latency_sec, double bytes_per_sec)
+{
+	struct np_report rep = {
+		.kind = NP_REPORT_LATENCY, .rank = rank,
+		.window = { .at_sec = sec, .n_bins = 1 },
+	};
+
+	for (int i = 0; i < 10; i++)
+		np_moments_add(&rep.window.sec, latency_sec);
+	rep.window.bins[0].bin = (uint16_t)np_hist_bin_of(latency_sec);
+	rep.window.bins[0].count = 10;
+	if (latency_sec > 0)
+		np_counters_report(c, &rep, sec);
+	rep = (struct np_report){
+		.kind = NP_REPORT_COST, .rank = rank, .cost.messages = 20,
+	};
+	np_counters_report(c, &rep, sec);
+	rep = (struct np_report){
+		.kind = NP_REPORT_MOVED, .rank = rank,
+		.moved = { 1, (uint64_t)bytes_per_sec + 20 * OWN },
+	};
+	np_counters_report(c, &rep, sec);
+}
+
+static void test_traffic(void)
+{
+	struct np_record *r = new_run();
+	struct np_counters *c = np_counters_new(r);
+
+	T_CHECK(r->traffic.n_nodes == 0 && r->traffic.node_sec == 0);
+	hello(c, 0);
+	hello(c, 1);
+	for (int i = 10; i < 20; i++) {
+		second(c, 0, i, 1e-5, 1e6);
+		second(c, 1, i + 0.3, 0, 3e6);
+	}
+	T_CHECK(r->traffic.n_nodes == 2);
+	T_CHECK(t_close(r->traffic.node_sec, 20, 1e-9));
+	T_CHECK(t_close(r->traffic.bytes, 4e7, 1e-9));
+	T_CHECK(!np_counters_idle(c));
+	np_counters_free(c);
+	np_record_free(r);
+}
+
+static void test_link(void)
+{
+	static const uint64_t link[] = { 0, 1250000000, 125000000, 0,
+					 1250000000 };
+	struct np_record *r = new_run();
+	struct np_counters *c = np_counters_new(r);
+
+	for (uint32_t i = 0; i < NP_ARRAY_SIZE(link); i++) {
+		const struct np_report rep = {
+			.kind = NP_REPORT_LINK, .rank = i, .link = link[i],
+		};
+
+		np_counters_report(c, &rep, 1);
+	}
+	T_CHECK(r->traffic.link == 125e6);
+	np_counters_free(c);
+	np_record_free(r);
+}
+
+/* A program of 20 s on two nodes that begins to send after some of them. */
+static const struct {
+	const char *name;
+	double rate[2];	 /* of both nodes, bytes/s, at first ... */
+	int quiet_sec;	 /* for so long; then a megabyte a second */
+	unsigned least, most; /* quiet probes, of 10 a second */
+} rows[] = {
+	{ "a program that only sleeps", { 0, 0 }, 20, 150, 200 },
+	{ "what a daemon sends is no traffic", { 5e3, 1e4 }, 20, 150, 200 },
+	{ "before its first byte", { 0, 0 }, 8, 40, 80 },
+	{ "one node sends from the start", { 0, 1e6 }, 20, 0, 0 },
+	{ "it sends from the start", { 1e6, 1e6 }, 0, 0, 0 },
+};
+
+static void test_quiet(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_record *r = new_run(), *idle;
+		struct np_counters *c = np_counters_new(r);
+		uint64_t n = 0;
+
+		hello(c, 0);
+		hello(c, 1);
+		for (int s = 1; s <= 20; s++) {
+			bool quiet = s <= rows[i].quiet_sec;
+
+			second(c, 0, 10 + s, quiet ? 1e-5 : 1e-3,
+			       quiet ? rows[i].rate[0] : 1e6);
+			second(c, 1, 10.4 + s, 0,
+			       quiet ? rows[i].rate[1] : 1e6);
+		}
+		idle = np_counters_idle(c);
+		if (idle)
+			n = idle->leaves[0].latency.n;
+		T_ROW(rows[i].name, n >= rows[i].least && n <= rows[i].most);
+		T_ROW(rows[i].name,
+		      !idle || (idle->leaves[0].latency.max < 2e-5 &&
+				np_hist_total(idle->leaves[0].hist) == n));
+		T_ROW(rows[i].name,
+		      !idle || (!strcmp(idle->app, "idle") &&
+				!strcmp(idle->source, "quiet") &&
+				!strcmp(idle->cluster, "hpc") &&
+				idle->probe.period_sec == 0.1 &&
+				!strcmp(idle->leaves[0].name, "leaf0")));
+		np_record_free(idle);
+		np_counters_free(c);
+		np_record_free(r);
+	}
+}
+
+/* Without counters nothing is known to be quiet. */
+static void test_no_counters(void)
+{
+	struct np_record *r = new_run();
+	struct np_counters *c = np_counters_new(r);
+	struct np_report rep = {
+		.kind = NP_REPORT_LATENCY,
+		.window = { .n_bins = 1, .bins = { { 50, 10 } } },
+	};
+
+	hello(c, 0);
+	for (int i = 0; i < 10; i++)
+		np_moments_add(&rep.window.sec, 1e-5);
+	for (int s = 1; s < 600; s++)
+		np_counters_report(c, &rep, s);
+	T_CHECK(!np_counters_idle(c) && r->traffic.n_nodes == 0);
+	rep.rank = UINT32_MAX; /* of nobody there can be */
+	np_counters_report(c, &rep, 600);
+	np_counters_free(c);
+	np_record_free(r);
+}
+
+static const struct t_case cases[] = {
+	{ "traffic is what devices count, less the probes' own", test_traffic },
+	{ "the link is that of the slowest device", test_link },
+	{ "probes of quiet moments are those of the idle network", test_quiet },
+	{ "without counters nothing is quiet", test_no_counters },
+	{ NULL, NULL },
+};
+T_SUITE(counters, cases)
