@@ -201,7 +201,7 @@ static void say_basis(const struct np_profile *p, char *buf)
 			"bytes that its nodes sent were not counted. ");
 	if (known && idle->source == NP_SOURCE_QUIET)
 		cli_add(buf, CLI_SENTENCE, "The idle network is known from "
-			"quiet moments of other runs; " CLI_MEASURE_IDLE
+			"quiet moments of flagged runs; " CLI_MEASURE_IDLE
 			" measures it better. ");
 	if (p->ev.latency.neighbours)
 		cli_add(buf, CLI_SENTENCE, "All runs shared a leaf switch with "

@@ -205,6 +205,7 @@ struct np_record *np_counters_idle(const struct np_counters *c)
 			continue;
 		np_hist_merge(to->hist, from->hist);
 		to->latency = from->latency;
+		to->n_pairs = 1;
 		n += from->latency.n;
 	}
 	if (n < NP_COUNTERS_LEAST) {

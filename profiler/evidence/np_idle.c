@@ -37,6 +37,7 @@ static bool fill_leaf(struct np_record *r, const char *name,
 	if (!leaf || !leaf->hist)
 		return false;
 	leaf->latency = idle->all;
+	leaf->n_pairs = 1;
 	for (size_t b = 0; b < NP_HIST_BINS; b++)
 		np_hist_add_bin(leaf->hist, b, (uint64_t)idle->count[b]);
 	return true;

@@ -9,7 +9,7 @@
 /* Where latencies of the idle network are from. */
 enum np_sample_source {
 	NP_SOURCE_RUN,	 /* an ordinary run, or one made for them */
-	NP_SOURCE_QUIET, /* quiet moments of runs of other programs */
+	NP_SOURCE_QUIET, /* quiet moments of flagged runs */
 	NP_SOURCE_CALIBRATION,
 };
 

@@ -88,6 +88,9 @@ test_killed_in_the_middle_it_goes_on_and_the_result_is_whole() {
 	grep -q "; $before of them are done" "$TMPDIR/second" ||
 		fail "$before were: $(grep done "$TMPDIR/second")"
 	[ ! -e "$FABRIC"/.unfinished-* ] || fail "its state is still there"
+	jq -e '.app == "idle" and .source == "calibration" and
+		.leaves[0].latency.n > 3' "$STORE"/published/idle/*.json \
+		>/dev/null || fail "the idle network is not published"
 	jq -e '.scope == "leaf" and .cluster == $ENV.NETPROF_CLUSTER and
 		(.levels | map(.name)) == [env.MILD, env.MIDDLE, env.STRONG] and
 		(.level_beside_level | flatten | all(.n == 1)) and
@@ -167,6 +170,8 @@ test_one_run_beside_free_nodes_is_cut_into_blocks() {
 	alice "netprof show blocks" >"$TMPDIR/page"
 	grep -q '^Blocks .* in [0-9]* s of 1 run' "$TMPDIR/page" ||
 		fail "the page says: $(tail -n 20 "$TMPDIR/page")"
+	grep -qE 'they cost 0\.[0-9]+ % of a core' "$TMPDIR/page" ||
+		fail "the page says: $(grep -A1 '^Probes' "$TMPDIR/page")"
 }
 
 # Killed while a level runs: nothing of ours stays, and the record is there.
