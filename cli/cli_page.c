@@ -200,13 +200,10 @@ static void say_traffic(FILE *f, const struct np_profile *p)
 	double rate = p->verdict.rate;
 	char bytes[CLI_NUMBER];
 
-	if (isnan(rate))
-		return;
-	if (rate < NP_VERDICT_SILENT)
-		cli_labelled(f, "Traffic", "next to none: each node sent and "
-			     "received %s/s", cli_bytes((uint64_t)rate, bytes));
-	else
-		cli_labelled(f, "Traffic", "each node sent and received %s/s",
+	if (!isnan(rate))
+		cli_labelled(f, "Traffic", "%seach measured node sent and "
+			     "received %s/s", rate < NP_VERDICT_SILENT ?
+			     "next to none: " : "",
 			     cli_bytes((uint64_t)rate, bytes));
 }
 

@@ -99,7 +99,10 @@ static void say_no_baseline(const struct np_profile *p, char *buf)
 {
 	const char *cause = "no idle network was measured to compare with";
 
-	if (p->idle.moments.n >= NP_VERDICT_PROBES)
+	if (p->verdict.against == NP_AGAINST_IDLE)
+		cause = "other jobs shared the leaf switches of all runs that "
+			"measured the network idle";
+	else if (p->idle.moments.n >= NP_VERDICT_PROBES)
 		cause = "the network was not idle in the runs that measured "
 			"it idle: their nodes sent too much";
 	else if (p->idle.n_runs)
@@ -119,14 +122,15 @@ static void say_contradiction(const struct np_profile *p, char *buf)
 	if (v->doubt == NP_DOUBT_SILENT)
 		snprintf(buf, CLI_SENTENCE, "%s: how it uses the network is "
 			 "not known yet: %s of its probes were delayed, but "
-			 "each node sent and received only %s. Something else "
-			 "delayed them, or the idle network has changed: "
+			 "each measured node sent and received only %s. "
+			 "Something else delayed them, or the idle network has "
+			 "changed: "
 			 CLI_MEASURE_IDLE, p->runs->app,
 			 cli_percent(v->delayed_share, share), moved);
 	else
 		snprintf(buf, CLI_SENTENCE, "%s: how it uses the network is "
-			 "not known yet: each node sent and received %s, as "
-			 "much as its link carries, but probes were not "
+			 "not known yet: each measured node sent and received "
+			 "%s, as much as its link carries, but probes were not "
 			 "delayed. The idle network has to be measured anew: "
 			 CLI_MEASURE_IDLE, p->runs->app, moved);
 }
@@ -171,8 +175,8 @@ static void say_use(const struct np_profile *p, char *buf)
 	char phases[128], moved[CLI_NUMBER];
 
 	if (p->is_idle && p->verdict.doubt == NP_DOUBT_BASELINE) {
-		snprintf(buf, CLI_SENTENCE, "idle was not: each node sent and "
-			 "received %s.", rate(p->verdict.rate, moved));
+		snprintf(buf, CLI_SENTENCE, "idle was not idle: each measured "
+			 "node sent and received %s.", rate(p->verdict.rate, moved));
 		return;
 	}
 	if (p->verdict.use == NP_USE_UNKNOWN) {

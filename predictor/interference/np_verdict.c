@@ -77,22 +77,23 @@ static bool is_silent(double rate)
 /* An idle run on which much was sent was none. */
 static bool has_baseline(const struct np_verdict_in *in)
 {
-	double rate = rate_of(&in->idle_traffic);
-
+	/* NaN, where nothing was counted, is not more. */
 	return in->idle_hist && in->idle_moments.n >= NP_VERDICT_PROBES &&
-	       (isnan(rate) || is_silent(rate));
+	       !(rate_of(&in->idle_traffic) >= NP_VERDICT_BUSY);
 }
 
 /* What speaks against what the latencies say. */
 static enum np_doubt doubt_of(const struct np_verdict_in *in,
 			      const struct np_verdict *v, enum np_use use)
 {
-	if (is_silent(v->rate) && use > NP_USE_LIGHT)
-		return NP_DOUBT_SILENT;
-	if (in->link > 0 && v->rate >= NP_VERDICT_FULL * in->link &&
-	    use <= NP_USE_LIGHT)
+	bool delayed = use > NP_USE_LIGHT;
+
+	if (is_silent(v->rate))
+		return delayed ? NP_DOUBT_SILENT : NP_DOUBT_NONE;
+	if (!delayed && in->link > 0 &&
+	    v->rate >= NP_VERDICT_FULL * in->link)
 		return NP_DOUBT_FULL;
-	return NP_DOUBT_NONE;
+	return !delayed && in->idle_shared ? NP_DOUBT_BASELINE : NP_DOUBT_NONE;
 }
 
 void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out)

@@ -24,11 +24,14 @@
  *	light		next to none		light
  *	more		next to none		unknown: something else delays
  *	light		a full link		unknown: the baseline is wrong
+ *	light		more, and idle shared	unknown: no baseline
  *	any other	more			what the latencies say
  *	any		not counted		the same, as a guess
  *
- * An idle network on which the nodes moved more than next to no bytes was
- * none, and is no baseline.
+ * Idle is shared where other jobs had nodes on its leaf switches: it may have
+ * been slower than an idle network, but not faster.
+ * An idle network on which a node moved NP_VERDICT_BUSY was none, and is no
+ * baseline.
  *
  * The thresholds come from real packets on one leaf
  * with 14 loads of known utilisation (t/data/leaf-latencies.txt): delayed_share
@@ -51,6 +54,11 @@
  * nothing: 0.4 % of a link of 100 Mbit/s.
  */
 #define NP_VERDICT_SILENT 50e3
+/*
+ * Idle nodes move less than this: daemons of the system may send a little, and
+ * to what is wide enough for more it is nothing.
+ */
+#define NP_VERDICT_BUSY 1e6
 /* Share of what its link carries in one direction at which it is full. */
 #define NP_VERDICT_FULL 0.8
 
@@ -91,6 +99,7 @@ struct np_verdict_in {
 	struct np_moments idle_moments;
 	/* Beside the latencies of the program, and beside those of idle. */
 	struct np_verdict_traffic traffic, idle_traffic;
+	bool idle_shared; /* other jobs were on the leaves of all idle runs */
 	double link; /* what a node's carries one way, bytes/s; 0: not known */
 	struct np_phases phases;
 	size_t n_level_runs; /* runs beside an interference level */

@@ -139,7 +139,7 @@ static void judge(struct np_profile *p)
 		.idle_hist = idle->hist, .idle_moments = idle->moments,
 		.traffic = { app->node_sec, app->bytes },
 		.idle_traffic = { idle->node_sec, idle->bytes },
-		.link = app->link,
+		.idle_shared = p->idle.neighbours, .link = app->link,
 		.phases = p->phases,
 		.n_level_runs = p->ev.count[NP_RUN_BESIDE],
 	};

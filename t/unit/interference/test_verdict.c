@@ -226,7 +226,7 @@ static void test_idle_against_itself(void)
 /* ---- two witnesses ---- */
 
 enum delays { FEW_PROBES, NO_DELAYS, SOME_DELAYS, ALL_DELAYED };
-enum baseline { NONE, FEW, IDLE, BUSY };
+enum baseline { NONE, FEW, IDLE, BUSY, SHARED };
 
 static const struct witnesses {
 	const char *name;
@@ -263,6 +263,12 @@ static const struct witnesses {
 	  NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
 	{ "an idle run that sent much is no baseline", NO_DELAYS, BUSY, 1e7, 0,
 	  NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
+	{ "nothing is light beside an idle network that others used",
+	  NO_DELAYS, SHARED, 1e7, 0, NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
+	{ "what sends nothing is light also there", NO_DELAYS, SHARED, 0, 0,
+	  NP_USE_LIGHT, NP_DOUBT_NONE },
+	{ "delays beyond one that others used are delays", ALL_DELAYED, SHARED,
+	  1e7, 0, NP_USE_SATURATED, NP_DOUBT_NONE },
 	{ "too few probes of the program", FEW_PROBES, IDLE, 0, 0,
 	  NP_USE_UNKNOWN, NP_DOUBT_PROBES },
 	{ "one witness alone guesses", ALL_DELAYED, IDLE, -1, 0,
@@ -293,7 +299,9 @@ static void test_two_witnesses(void)
 		const struct set *base = w->baseline == FEW ? &few : &idle;
 		struct np_verdict_in in = {
 			.hist = app.hist, .moments = app.m, .link = w->link,
-			.idle_traffic = { 10, w->baseline == BUSY ? 1e6 : 0 },
+			.idle_shared = w->baseline == SHARED,
+			.idle_traffic = { 10, 10 *
+				(w->baseline == BUSY ? 1e6 : 99e4) },
 		};
 		struct np_verdict v;
 
@@ -312,8 +320,8 @@ static void test_two_witnesses(void)
 		T_ROW(w->name, w->rate < 0 ? isnan(v.rate) :
 					     t_close(v.rate, w->rate, 1e-9));
 		T_ROW(w->name, v.doubt != NP_DOUBT_BASELINE ||
-			       (v.against == NP_AGAINST_NOTHING &&
-				v.delayed_share == 0 && v.rho == 0));
+			       v.against == (w->baseline == SHARED ?
+				NP_AGAINST_IDLE : NP_AGAINST_NOTHING));
 		np_hist_free(app.hist);
 		np_hist_free(idle.hist);
 		np_hist_free(few.hist);
