@@ -15,7 +15,6 @@
 #define MAX_FILES 256
 #define MAX_DEPTH 16 /* of files that include each other */
 #define SPACE " \t\n\v\f\r"
-#define MARK "\xef\xbb\xbf" /* the byte-order mark of UTF-8 */
 
 struct reader {
 	np_slurm_line_f *each;
@@ -101,21 +100,13 @@ static char *next_line(char **text, unsigned *n)
 int np_slurm_text(const char *path, size_t max, char **text, size_t *len,
 		  struct np_err *err)
 {
-	const size_t mark = strlen(MARK);
 	int rc = np_read_file(path, max, text, len, err);
 
-	if (rc)
+	if (rc || strlen(*text) == *len)
 		return rc;
-	if (*len >= mark && !memcmp(*text, MARK, mark))
-		rc = np_errf(err, -EINVAL, "%s:1: begins with a byte-order "
-			     "mark, which Slurm refuses: save the file without "
-			     "it", path);
-	else if (strlen(*text) != *len)
-		rc = np_errf(err, -EINVAL, "%s: has a NUL character: not a "
-			     "text file", path);
-	if (rc)
-		free(*text);
-	return rc;
+	free(*text);
+	return np_errf(err, -EINVAL, "%s: has a NUL character: not a text file",
+		       path);
 }
 
 /* The word behind "Include"; NULL: the line is another one. */

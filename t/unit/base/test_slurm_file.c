@@ -136,11 +136,11 @@ static const struct {
 	const char *says;
 } bad[] = {
 	{ "a byte-order mark", "\xef\xbb\xbf" "a=1\n", 0,
-	  "conf:1: begins with a byte-order mark, which Slurm refuses" },
+	  "conf:1: begins with a byte-order mark" },
 	{ "a NUL character", "a=1\0b=2\n", 8, "conf: has a NUL character" },
 	{ "an included file that is missing", "\nInclude missing\n", 0,
 	  "conf:2: Include: " },
-	{ "a directory", "Include /\n", 0, "/: not a regular file" },
+	{ "a directory", "Include /\n", 0, "/: a directory, not a regular file" },
 	{ "no name", "Include \n", 0, "conf:1: Include \"\": expected" },
 	{ "more than a name", "Include one two\n", 0,
 	  "conf:1: \"two\" behind the name" },
