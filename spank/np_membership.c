@@ -12,6 +12,10 @@
 
 #define GREETING_SEC 5.0
 #define REST_SEC 1.0 /* until there may be descriptors again */
+#define ADMIT_TURN 64 /* connections accepted before members are heard again */
+#define SILENT_SEC 0.2 /* then one that says nothing makes way for another */
+#define REFUSALS 100   /* a second; connections wait beyond, so that a flood of
+			* them does not use the processor of the job */
 
 /* Processes that were called together. */
 struct group {
@@ -38,11 +42,14 @@ struct np_membership {
 	struct np_invite invite;
 	int full; /* why somebody was not let in: EMFILE; 0 */
 	double rest_until_sec; /* 0: whoever comes is let in */
+	unsigned refusals;     /* since that time: */
+	double counted_since_sec;
 	struct stranger stranger[NP_MEMBERSHIP_STRANGERS];
 	struct member *member[NP_MEMBERSHIP_MAX];
 	size_t n;
 	struct group *group[NP_MEMBERSHIP_MAX];
 	size_t n_groups;
+	size_t n_greeted; /* that have said the token, ever */
 	uint32_t n_called[NP_N_MEMBER_KINDS];
 };
 
@@ -104,9 +111,7 @@ size_t np_membership_poll(const struct np_membership *p, struct pollfd out[])
 			out[n++] = to_poll(&p->stranger[i].link);
 	/* Who cannot be let in must not wake the caller all the time. */
 	out[0] = (struct pollfd){
-		.fd = n <= NP_MEMBERSHIP_STRANGERS && !p->rest_until_sec ?
-			p->fd : -1,
-		.events = POLLIN,
+		.fd = p->rest_until_sec ? -1 : p->fd, .events = POLLIN,
 	};
 	for (size_t i = 0; i < p->n; i++)
 		if (p->member[i]->link.fd >= 0)
@@ -116,34 +121,13 @@ size_t np_membership_poll(const struct np_membership *p, struct pollfd out[])
 
 /* ---- strangers ---- */
 
-/* Who comes waits at the socket, as when there are too many strangers. */
+/* Who comes waits at the socket. */
 static void rest(struct np_membership *p, int why, double now_sec)
 {
 	if (why != EMFILE && why != ENFILE && why != ENOBUFS && why != ENOMEM)
 		return;
 	p->full = why;
 	p->rest_until_sec = now_sec + REST_SEC;
-}
-
-static void admit(struct np_membership *p, double now_sec)
-{
-	if (now_sec < p->rest_until_sec)
-		return;
-	p->rest_until_sec = 0;
-	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++) {
-		struct stranger *s = &p->stranger[i];
-		int fd;
-
-		if (s->link.fd >= 0)
-			continue;
-		fd = accept4(p->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd < 0) {
-			rest(p, errno, now_sec);
-			return;
-		}
-		np_peer_open(&s->link, fd);
-		s->since_sec = now_sec;
-	}
 }
 
 struct greeting {
@@ -242,6 +226,7 @@ static void on_greeting(char *line, void *arg)
 		   &end) == 4 && !strcmp(token, g->p->invite.member))
 		m = new_member(g->p, kind, node, name);
 	if (m) {
+		g->p->n_greeted++;
 		np_peer_open(&m->link, g->s->link.fd);
 		g->s->link.fd = -1; /* its own now */
 		if (line[end])
@@ -250,19 +235,95 @@ static void on_greeting(char *line, void *arg)
 	np_peer_close(&g->s->link);
 }
 
+/* Counts those that came and did not say the token. */
+static void refuse(struct np_membership *p, struct stranger *s)
+{
+	np_peer_close(&s->link);
+	p->refusals++;
+}
+
+/* It leaves its place when it has said the token, or something else. */
+static void hear_stranger(struct np_membership *p, struct stranger *s)
+{
+	struct greeting g = { p, s };
+	size_t members = p->n_greeted;
+
+	np_peer_read(&s->link, on_greeting, &g);
+	if (s->link.fd < 0 && members == p->n_greeted)
+		p->refusals++;
+}
+
+/*
+ * A place for one more, maybe of one that has been silent for long enough; NULL:
+ * all are taken by others as fresh as it.
+ */
+static struct stranger *find_place(struct np_membership *p, double now_sec)
+{
+	struct stranger *oldest = &p->stranger[0];
+
+	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++) {
+		struct stranger *s = &p->stranger[i];
+
+		if (s->link.fd < 0)
+			return s;
+		if (s->since_sec < oldest->since_sec)
+			oldest = s;
+	}
+	return now_sec - oldest->since_sec < SILENT_SEC ? NULL : oldest;
+}
+
+/* A second after another; true: there were too many refusals in this one. */
+static bool is_flooded(struct np_membership *p, double now_sec)
+{
+	if (now_sec - p->counted_since_sec >= 1) {
+		p->counted_since_sec = now_sec;
+		p->refusals = 0;
+	}
+	return p->refusals >= REFUSALS;
+}
+
+/*
+ * A member says the token as soon as it is connected, so that it is let in at
+ * once, whoever else is here and says nothing.
+ */
+static void admit(struct np_membership *p, double now_sec)
+{
+	if (now_sec < p->rest_until_sec)
+		return;
+	p->rest_until_sec = 0;
+	for (int i = 0; i < ADMIT_TURN; i++) {
+		struct stranger *s = is_flooded(p, now_sec) ? NULL :
+				     find_place(p, now_sec);
+		int fd;
+
+		if (!s) {
+			p->rest_until_sec = now_sec + SILENT_SEC;
+			return;
+		}
+		fd = accept4(p->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			rest(p, errno, now_sec);
+			return;
+		}
+		if (s->link.fd >= 0)
+			refuse(p, s);
+		np_peer_open(&s->link, fd);
+		s->since_sec = now_sec;
+		hear_stranger(p, s);
+	}
+}
+
 static void greet(struct np_membership *p, double now_sec)
 {
-	admit(p, now_sec);
 	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++) {
-		struct greeting g = { p, &p->stranger[i] };
+		struct stranger *s = &p->stranger[i];
 
-		if (g.s->link.fd < 0)
-			continue;
-		np_peer_read(&g.s->link, on_greeting, &g);
-		if (g.s->link.fd >= 0 &&
-		    now_sec - g.s->since_sec > GREETING_SEC)
-			np_peer_close(&g.s->link);
+		if (s->link.fd >= 0)
+			hear_stranger(p, s);
+		if (s->link.fd >= 0 && now_sec - s->since_sec > GREETING_SEC)
+			refuse(p, s);
 	}
+	admit(p, now_sec);
 }
 
 /* ---- groups ---- */
