@@ -52,7 +52,8 @@ SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
 PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
-	spank/spank_node.c spank/np_tracing.c spank/np_attach.c \
+	spank/spank_node.c spank/spank_slurmd.c spank/np_tracing.c \
+	spank/np_attach.c spank/np_saver_find.c spank/np_saver_msg.c spank/np_notice.c \
 	spank/np_invite.c spank/np_joiner.c spank/np_order.c spank/np_plan.c \
 	spank/np_script.c \
 	profiler/base/np_app.c profiler/base/np_args.c profiler/base/np_claim.c \
@@ -76,7 +77,7 @@ LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(LIBRARY)))
 BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb \
 	netprof-prtt netprof-sharing)
 LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-mpi \
-	netprof-release libnetprof-delay.so)
+	netprof-saver netprof-release libnetprof-delay.so)
 PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so \
 	netprof_placement.so)
 # What traces MPI programs: what they are given, and a part for each MPI that is
@@ -94,7 +95,7 @@ MAN := $(wildcard doc/*.[1-9])
 all: packages ## build everything
 	@$(MAKE) --no-print-directory programs
 .PHONY: programs shipped
-programs: shipped $(BUILD)/quiet_poll.so $(BUILD)/late
+programs: shipped $(BUILD)/quiet_poll.so $(BUILD)/late $(BUILD)/hungfs
 shipped: $(BIN) $(LIBEXEC) $(PLUGINS) $(MPI_SHIM)
 
 packages: ## install what is missing on Debian (as root)
@@ -238,6 +239,14 @@ $(BUILD)/netprof-attend: $(BUILD)/spank/netprof-attend.o \
 	$(call say,LD)
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 
+# Without libslurm: it runs on every node, all the time.
+$(BUILD)/netprof-saver: $(BUILD)/spank/netprof-saver.o \
+		$(call objs,$(addprefix spank/,np_attach.c np_choice_text.c np_choose.c \
+		np_course.c np_level_run.c np_saver_child.c np_saver_find.c np_saver_msg.c \
+		np_saver_queue.c np_saver_work.c np_traffic.c)) $(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(JSON) $(GSL) $(LIBM))
+
 # Started on every node of a launch: with musl that costs a fifth (doc/carrier.md).
 MUSL := $(if $(SANITIZE),,$(shell command -v musl-gcc))
 $(BUILD)/netprof-join: $(JOIN_SRC:%.c=$(BUILD)/join/%.o)
@@ -312,8 +321,8 @@ $(BUILD)/libnetprof-delay.so: profiler/trace/delay.c $(BUILD)/flags
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fvisibility=hidden $(LDFLAGS) \
 		-shared -o $@ $< -ldl $(LIBM)
 
-# The delay line of t/cluster.
-$(BUILD)/late: t/cluster.d/late.c $(BUILD)/flags
+# The delay line of t/cluster, and a file system that fails as servers do.
+$(BUILD)/late $(BUILD)/hungfs: $(BUILD)/%: t/cluster.d/%.c $(BUILD)/flags
 	$(call say,LD)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 

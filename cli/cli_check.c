@@ -99,6 +99,7 @@ void cli_check_programs(struct cli_check *c)
 	look_for(c, c->conf.libexecdir, "netprof-attend", &missing);
 	look_for(c, c->conf.libexecdir, "netprof-join", &missing);
 	look_for(c, c->conf.libexecdir, "netprof-mpi", &missing);
+	look_for(c, c->conf.libexecdir, "netprof-saver", &missing);
 	if (!missing)
 		cli_found(c, CLI_OK, "programs", "in %s and %s",
 			  c->conf.bindir, c->conf.libexecdir);

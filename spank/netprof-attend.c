@@ -22,20 +22,24 @@
 
 #include "np_attach.h"
 #include "np_beside.h"
-#include "np_choose.h"
 #include "np_clock.h"
 #include "np_conf.h"
-#include "np_idle.h"
-#include "np_log.h"
+#include "np_evidence.h"
+#include "np_level_run.h"
 #include "np_measure.h"
 #include "np_memory.h"
 #include "np_order.h"
+#include "np_saver.h"
+#include "np_notice.h"
 #include "np_script.h"
 #include "np_slurm_compat.h"
-#include "np_store.h"
 #include "np_survey.h"
 
 #define SAVE_EVERY_SEC 10.0
+#define FIRST_SAVE_MS 1000  /* for the store to say that it takes no records */
+#define CHOOSE_MS 3000	    /* for a choice of levels: srun waits for it */
+#define LAST_SAVE_MS 200    /* below what srun waits for "saved" */
+#define SILENT_SEC 30.0	    /* the store does not answer: one line says so */
 #define NEIGHBOURS_FIRST_SEC 3.0
 #define NEIGHBOURS_EVERY_SEC 60.0 /* below Slurm's MinJobAge of 300 */
 #define NEIGHBOURS_PART 0.25	  /* later, once in so much of the run so far */
@@ -47,13 +51,14 @@
 struct attend {
 	struct np_order order;
 	struct np_conf conf;
-	struct np_choice choice;
-	struct np_store *store;
+	struct np_saver saver;
 	struct np_record *r;
 	struct np_survey where;
 	struct np_measure m;
 	struct np_script script;
 	double born_sec, next_save_sec, next_neighbours_sec; /* monotonic */
+	double asked_sec; /* when the first request was made that the saver has
+			   * not answered */
 	struct np_memory memory;
 	char short_why[NP_MEMORY_TEXT]; /* "": there is memory enough */
 	bool neighbours_known; /* since the last look */
@@ -73,7 +78,7 @@ static void tell(struct attend *a, const char *what, const char *cause)
 	if (a->told)
 		return;
 	a->told = true;
-	np_log(a->conf.store, "step %u.%u (%s) %s: %s", a->order.job_id,
+	np_notice(a->conf.store, "step %u.%u (%s) %s: %s", a->order.job_id,
 	       a->order.step_id, a->order.app, what, cause);
 }
 
@@ -94,17 +99,49 @@ static double seen_until(const struct attend *a)
 	       now - (np_mono_sec() - a->m.program_end_sec);
 }
 
+/* With the saver; what becomes of it is heard later. */
 static int save(struct attend *a)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
 	a->r->end = seen_until(a);
-	rc = np_store_save(a->store, a->r, &err);
+	if (a->saver.answered == a->saver.seq)
+		a->asked_sec = np_mono_sec();
+	rc = np_saver_save(&a->saver, a->r, &err);
 	if (rc)
 		tell(a, "is not saved", err.text);
 	a->next_save_sec = np_mono_sec() + SAVE_EVERY_SEC;
 	return rc;
+}
+
+/* The saver keeps what it has until the store answers. */
+static void check_saver(struct attend *a)
+{
+	char why[PATH_MAX + 64];
+
+	if (a->saver.answered == a->saver.seq && a->saver.rc) {
+		tell(a, "is not saved", a->saver.why);
+	} else if (a->saver.answered != a->saver.seq &&
+		   np_mono_sec() - a->asked_sec > SILENT_SEC) {
+		snprintf(why, sizeof(why), "%s has not answered for %.0f s",
+			 a->conf.store, SILENT_SEC);
+		tell(a, "is not saved yet", why);
+	}
+}
+
+/* With the store, or for the saver to finish; srun does not wait for more. */
+static void save_at_last(struct attend *a)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc = save(a);
+
+	if (!rc)
+		rc = np_saver_wait(&a->saver, LAST_SAVE_MS, &err);
+	if (rc == -EPIPE && !save(a))
+		rc = np_saver_wait(&a->saver, LAST_SAVE_MS, &err);
+	if (rc && rc != -ETIMEDOUT)
+		tell(a, "is not saved", err.text);
 }
 
 /* ---- srun ---- */
@@ -160,6 +197,24 @@ static void read_srun(struct attend *a)
 
 /* ---- the batch script ---- */
 
+/* Anybody can take the names of its sockets; whoever does is not known. */
+static void listen_for_script(struct attend *a)
+{
+	uint32_t job_id = a->order.het_job_id ? a->order.het_job_id :
+						a->order.job_id;
+	int rc = np_script_listen(&a->script, job_id);
+
+	if (!rc)
+		return;
+	np_record_note(a->r, "the end of the batch script is not heard: %s",
+		       strerror(-rc));
+	np_notice(a->conf.store, "step %u.%u (%s): if the batch script ends "
+		  "first, the record stays as it is then: all %d sockets "
+		  "netprof/%u/* are taken by other steps of the job or by "
+		  "another user: %s", a->order.job_id, a->order.step_id,
+		  a->order.app, NP_SCRIPT_SLOTS, job_id, strerror(-rc));
+}
+
 /* What still runs is killed with it. */
 static void script_ends(struct attend *a, int code)
 {
@@ -175,14 +230,15 @@ static void script_ends(struct attend *a, int code)
 
 static void wait_for_news(struct attend *a, double until_sec)
 {
-	struct pollfd p[2 + NP_MEMBERSHIP_FDS];
+	struct pollfd p[3 + NP_MEMBERSHIP_FDS];
 	double left = until_sec - np_mono_sec();
-	size_t n = 2;
+	size_t n = 3;
 	int code;
 
 	p[0] = (struct pollfd){ .fd = a->srun_gone ? -1 : STDIN_FILENO,
 				.events = POLLIN };
 	p[1] = (struct pollfd){ .fd = a->script.fd, .events = POLLIN };
+	p[2] = (struct pollfd){ .fd = a->saver.fd, .events = POLLIN };
 	n += np_membership_poll(a->m.members, p + n);
 	/* At most a second, so that what has ended is noticed. */
 	poll(p, n, left <= 0 ? 0 : (int)ceil(fmin(left, 1.0) * 1000));
@@ -190,6 +246,8 @@ static void wait_for_news(struct attend *a, double until_sec)
 		read_srun(a);
 	if (p[1].revents && np_script_hear(&a->script, &code))
 		script_ends(a, code);
+	if (p[2].revents)
+		np_saver_hear(&a->saver);
 	np_measure_serve(&a->m, np_mono_sec());
 }
 
@@ -214,10 +272,30 @@ static bool is_too_short(struct attend *a)
 /* Blocks inside the run, beside one level after the other. */
 static void begin_course(struct attend *a)
 {
-	a->m.course = np_course_new(a->r, &a->choice.history);
+	a->m.course = np_course_new(a->r, &a->saver.choice.history);
 	a->r->blocks_scope = strdup(np_describe_scope(&a->where));
 	if (!a->m.course || !a->r->blocks_scope)
 		np_record_note(a->r, "no blocks: out of memory");
+}
+
+/* The saver looks into the store, and saves the record with the choice. */
+static int ask_for_level(struct attend *a, struct np_err *err)
+{
+	char *nodes = np_hosts_compress(&a->where.level);
+	int rc = nodes ? 0 : np_errf(err, -ENOMEM, "out of memory");
+
+	a->r->end = seen_until(a);
+	a->r->blocks_nodes = (uint32_t)a->where.level.n;
+	if (!rc)
+		rc = np_saver_choose(&a->saver, a->r,
+				     np_describe_scope(&a->where), nodes,
+				     a->where.scope == NP_SCOPE_LEAF ?
+					     a->conf.calibrate_share : 0,
+				     np_date_sec(), err);
+	if (!rc)
+		rc = np_saver_wait(&a->saver, CHOOSE_MS, err);
+	free(nodes);
+	return rc;
 }
 
 /*
@@ -226,20 +304,17 @@ static void begin_course(struct attend *a)
  */
 static void choose_level(struct attend *a)
 {
+	const struct np_choice *c = &a->saver.choice;
 	struct np_err err = NP_ERR_INIT;
 
 	a->order.level[0] = '\0';
-	a->r->blocks_nodes = (uint32_t)a->where.level.n;
-	if (np_choose(a->store, a->r, np_describe_scope(&a->where),
-		      a->where.scope == NP_SCOPE_LEAF ? a->conf.calibrate_share :
-							0,
-		      np_date_sec(), &a->choice, &err))
+	if (ask_for_level(a, &err))
 		np_record_note(a->r, "no level was chosen: %s", err.text);
 	else
-		strcpy(a->order.level, a->choice.level);
-	if (a->choice.history.n_levels)
+		strcpy(a->order.level, c->level);
+	if (c->history.n_levels)
 		begin_course(a);
-	else if (a->choice.complete)
+	else if (c->complete)
 		np_record_note(a->r, "the curve was complete: no level");
 	if (!a->m.course)
 		a->r->blocks_nodes = 0;
@@ -250,28 +325,48 @@ static void choose_level(struct attend *a)
 	}
 }
 
+static int describe_level(struct attend *a, struct np_err *err)
+{
+	char *nodes = np_hosts_compress(&a->where.level);
+	int rc = nodes ? np_level_run_note(a->r, a->order.level,
+					   np_describe_scope(&a->where), nodes,
+					   err) :
+			 np_errf(err, -ENOMEM, "out of memory");
+
+	free(nodes);
+	return rc;
+}
+
+/* No use in measuring what cannot be kept; but a store may be late. */
+static int save_first(struct attend *a, struct np_err *err)
+{
+	int rc;
+
+	a->r->end = seen_until(a);
+	a->asked_sec = np_mono_sec();
+	a->next_save_sec = a->asked_sec + SAVE_EVERY_SEC;
+	rc = np_saver_save(&a->saver, a->r, err);
+	if (!rc)
+		rc = np_saver_wait(&a->saver, FIRST_SAVE_MS, err);
+	return rc == -ETIMEDOUT ? 0 : rc;
+}
+
 static int begin(struct attend *a, struct np_err *err)
 {
 	int rc;
 
 	slurm_init(NULL);
-	rc = np_store_open(a->conf.store, &a->store, err);
-	if (!rc) {
-		np_store_set_max_runs(a->store, a->conf.max_runs);
-		rc = np_describe_step(a->r, &a->order, &a->conf,
-				      np_date_sec() -
-				      (np_mono_sec() - a->born_sec), err);
-	}
+	rc = np_describe_step(a->r, &a->order, &a->conf, np_date_sec() -
+			      (np_mono_sec() - a->born_sec), err);
 	if (!rc)
 		rc = np_survey_make(&a->order, a->conf.probe_nodes, a->r,
 				    &a->where, err);
 	if (!rc && !strcmp(a->order.level, NP_ORDER_AUTO))
 		choose_level(a);
 	if (!rc && a->order.level[0])
-		rc = np_describe_level(a->r, a->order.level, &a->where, err);
+		rc = describe_level(a, err);
 	if (!rc)
-		rc = save(a); /* no use in measuring what cannot be kept */
-	np_choice_end(&a->choice); /* by now others see the record */
+		rc = save_first(a, err);
 	a->m.expected = np_invite_count(&a->m.invite, (uint32_t)
 					a->where.step.n - a->order.launcher);
 	if (!rc && a->order.launcher)
@@ -336,6 +431,7 @@ static void tick(struct attend *a)
 		look_for_neighbours(a);
 	if (np_mono_sec() >= a->next_save_sec)
 		save(a);
+	check_saver(a);
 }
 
 static double next_wake_sec(const struct attend *a)
@@ -396,18 +492,10 @@ static void keep_idle(struct attend *a)
 {
 	struct np_record *idle = np_counters_idle(a->m.counters);
 	struct np_err err = NP_ERR_INIT;
-	struct np_runs runs = { .n = 0 };
-	int rc = 0;
 
 	if (idle && a->neighbours_known && !np_run_has_neighbours(a->r) &&
-	    !a->r->suspended && strcmp(a->r->app, NP_IDLE_APP)) {
-		np_store_load(a->store, NP_STORE_USER, geteuid(), NP_IDLE_APP,
-			      NULL, NULL, &runs, NULL);
-		if (np_idle_is_wanted(&runs, idle, np_date_sec()))
-			rc = np_store_save(a->store, idle, &err);
-		np_runs_free(&runs);
-	}
-	if (rc)
+	    !a->r->suspended && strcmp(a->r->app, NP_IDLE_APP) &&
+	    np_saver_save(&a->saver, idle, &err))
 		tell(a, "saves no idle network", err.text);
 	np_record_free(idle);
 }
@@ -423,14 +511,14 @@ static void finish(struct attend *a)
 	a->r->state = is_complete(a) ? NP_RUN_COMPLETE : NP_RUN_CUT;
 	if (!a->m.picked && !a->told)
 		np_record_note(a->r, "the step ended before the probes began");
-	save(a);
+	save_at_last(a);
 	say("saved\n");
 	end_level(a);
 	if (is_complete(a))
 		a->r->state = NP_RUN_COMPLETE;
 	if (!a->short_why[0])
 		look_for_neighbours(a);
-	save(a);
+	save_at_last(a);
 	if (!a->short_why[0])
 		keep_idle(a);
 }
@@ -490,7 +578,7 @@ static int leave_alone(struct attend *a)
 int main(int argc, char **argv)
 {
 	static struct attend a = {
-		.choice = NP_CHOICE_INIT, .script = NP_SCRIPT_INIT,
+		.saver = NP_SAVER_INIT, .script = NP_SCRIPT_INIT,
 	};
 	struct np_err err = NP_ERR_INIT;
 	int rc;
@@ -499,6 +587,7 @@ int main(int argc, char **argv)
 	np_memory_yield();
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
 	np_conf_init(&a.conf);
+	a.saver.conf = &a.conf;
 	a.born_sec = np_mono_sec();
 	if (prepare(&a, argc, argv, &err)) {
 		tell(&a, "is not measured", err.text);
@@ -509,8 +598,7 @@ int main(int argc, char **argv)
 	a.next_neighbours_sec = a.born_sec + NEIGHBOURS_FIRST_SEC;
 	if (!a.order.level[0] && is_too_short(&a))
 		return leave_alone(&a);
-	np_script_listen(&a.script, a.order.het_job_id ? a.order.het_job_id :
-							 a.order.job_id);
+	listen_for_script(&a);
 	np_memory_open(&a.memory, "/proc/self");
 	rc = memory_is_short(&a) ? np_errf(&err, -ENOMEM, "%s", a.short_why) :
 	     begin(&a, &err);

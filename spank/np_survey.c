@@ -281,28 +281,6 @@ const char *np_describe_scope(const struct np_survey *where)
 	return where->scope == NP_SCOPE_LEAF ? "leaf" : "node";
 }
 
-int np_describe_level(struct np_record *r, const char *name,
-		      const struct np_survey *where, struct np_err *err)
-{
-	struct np_level_run *l;
-	struct np_level level;
-
-	if (np_level_parse(name, &level, err))
-		return -EINVAL;
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		return -ENOMEM;
-	r->level = l;
-	l->name = strdup(level.name);
-	l->partners = level.partners;
-	l->messages = level.messages;
-	l->bytes = level.bytes;
-	l->pause_sec = level.pause_sec;
-	l->scope = strdup(np_describe_scope(where));
-	l->nodes = np_hosts_compress(&where->level);
-	return l->name && l->scope && l->nodes ? 0 : -ENOMEM;
-}
-
 int np_describe_step(struct np_record *r, const struct np_order *o,
 		     const struct np_conf *conf, double start_date,
 		     struct np_err *err)

@@ -53,13 +53,6 @@ int np_describe_step(struct np_record *r, const struct np_order *o,
 		     const struct np_conf *conf, double start_date,
 		     struct np_err *err);
 
-/*
- * The interference level of that name and where it runs.  Returns 0, or -errno
- * with err.
- */
-int np_describe_level(struct np_record *r, const char *name,
-		      const struct np_survey *where, struct np_err *err);
-
 /* As a record names it: "leaf" or "node". */
 const char *np_describe_scope(const struct np_survey *where);
 

@@ -26,14 +26,15 @@
 #include "np_conf.h"
 #include "np_invite.h"
 #include "np_loader.h"
-#include "np_log.h"
 #include "np_plan.h"
+#include "np_notice.h"
 #include "np_sideenv.h"
 #include "np_slurm_compat.h"
 #include "np_text.h"
 #include "np_tracing.h"
 #include "spank_node.h"
 #include "spank_options.h"
+#include "spank_slurmd.h"
 
 /* As SPANK_PLUGIN() has it, but for the version; see np_loader.h. */
 const char plugin_name[] = "netprof";
@@ -67,7 +68,7 @@ static size_t n_listening;
 /* Before then there is nothing to save; of a monotonic clock. */
 static double record_sec;
 
-/* Seen by the user with srun -v only; the log in the store has it always. */
+/* Seen by the user with srun -v only; the user's netprof.log has it always. */
 __attribute__((format(printf, 1, 2)))
 static void complain(const char *fmt, ...)
 {
@@ -78,17 +79,7 @@ static void complain(const char *fmt, ...)
 	np_text_print(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	slurm_verbose("netprof: %s", text);
-	np_log(conf.store, "%s", text);
-}
-
-/* Every context; as root in slurmd and slurmstepd. */
-int slurm_spank_init(spank_t sp, int ac, char **av)
-{
-	(void)ac, (void)av;
-	spank_options_register(sp);
-	if (fits)
-		spank_node_prepare(sp);
-	return 0;
+	np_notice(conf.store, "%s", text);
 }
 
 static int load_conf(int ac, char **av, struct np_err *err)
@@ -98,6 +89,30 @@ static int load_conf(int ac, char **av, struct np_err *err)
 	for (int i = 0; i < ac; i++)
 		if (np_conf_set(&conf, av[i], err))
 			return -1;
+	return 0;
+}
+
+/* In slurmd, which it ends with. */
+static void start_saver(int ac, char **av)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc = load_conf(ac, av, &err);
+
+	if (!rc && conf.enabled)
+		rc = spank_slurmd_start_saver(conf.libexecdir, &err);
+	if (rc)
+		slurm_error("netprof: steps started on this node are not "
+			    "recorded: %s", err.text);
+}
+
+/* Every context; as root in slurmd and slurmstepd. */
+int slurm_spank_init(spank_t sp, int ac, char **av)
+{
+	spank_options_register(sp);
+	if (fits)
+		spank_node_prepare(sp);
+	if (fits && spank_context() == S_CTX_SLURMD)
+		start_saver(ac, av);
 	return 0;
 }
 
@@ -280,15 +295,6 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	f->interactive = f->step.step_id == SLURM_INTERACTIVE_STEP;
 }
 
-/* The store may be on the file system that hangs: to the system's log alone. */
-static void complain_of_hang(const struct np_order *order, const char *why)
-{
-	slurm_verbose("netprof: step %u.%u is not measured: %s",
-		      order->job_id, order->step_id, why);
-	np_log("", "step %u.%u is not measured: %s", order->job_id,
-	       order->step_id, why);
-}
-
 /* Returns 0 or -errno; told. */
 static int attach(const struct np_order *order, int fd)
 {
@@ -304,8 +310,6 @@ static int attach(const struct np_order *order, int fd)
 			     START_WAIT_MS, &err);
 	if (!rc)
 		n_attached++;
-	else if (rc == -ETIMEDOUT)
-		complain_of_hang(order, err.text);
 	else
 		complain("step %u.%u is not measured: %s", order->job_id,
 			 order->step_id, err.text);

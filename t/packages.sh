@@ -15,7 +15,7 @@ RECORD=$STORE/users/1000/fft/run.json
 WANTED="/etc/slurm/netprof.conf $SNIPPET /usr/bin/netprof /usr/bin/netprof-impactb
 	/usr/bin/netprof-compressionb /usr/bin/netprof-prtt /usr/bin/netprof-sharing
 	/usr/libexec/netprof/netprof-attend /usr/libexec/netprof/netprof-join
-	/usr/libexec/netprof/netprof-mpi
+	/usr/libexec/netprof/netprof-mpi /usr/libexec/netprof/netprof-saver
 	/usr/libexec/netprof/netprof-release /usr/libexec/netprof/libnetprof-delay.so
 	/usr/libexec/netprof/libnetprof-mpi.so
 	/usr/share/bash-completion/completions/netprof"

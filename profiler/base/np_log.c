@@ -2,31 +2,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
+#include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "np_text.h"
-
 /*
- * Slurmctld's group is to read it whatever the umask, which belongs to all
- * threads of srun: a child has its own.  It makes plain system calls only.
- * Not by chmod(), see np_store_dir.c.
+ * Slurmctld's group is to read it whatever the umask.  Not by chmod(), see
+ * np_store_dir.c.
  */
 static void make_user_dir(int users, const char *uid)
 {
-	pid_t pid = fork();
+	mode_t old = umask(0027);
 
-	if (!pid) {
-		umask(0027);
-		_exit(mkdirat(users, uid, 0750) != 0);
-	}
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	mkdirat(users, uid, 0750);
+	umask(old);
 }
 
 /* The calling user's directory in the store, made if it is not there. */
@@ -75,9 +69,10 @@ static int open_log(int dir)
 	return fd;
 }
 
-static int append(const char *store, const char *line, size_t len)
+int np_log_append(const char *store, const char *line)
 {
 	int dir = open_user_dir(store), fd;
+	size_t len = strlen(line);
 	ssize_t put = -1;
 
 	if (dir < 0)
@@ -91,21 +86,33 @@ static int append(const char *store, const char *line, size_t len)
 	return put == (ssize_t)len ? 0 : -1;
 }
 
-void np_log(const char *store, const char *fmt, ...)
+void np_log_line(char line[NP_LOG_LINE], const char *text)
 {
-	char text[512], line[640], host[65] = "", when[32] = "";
+	char host[65] = "", when[32] = "";
 	time_t now = time(NULL);
 	struct tm tm;
-	va_list ap;
-	int len;
 
-	va_start(ap, fmt);
-	np_text_print(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	gethostname(host, sizeof(host) - 1);
 	if (localtime_r(&now, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	len = snprintf(line, sizeof(line), "%s %s %s\n", when, host, text);
-	if (append(store, line, (size_t)len))
-		syslog(LOG_USER | LOG_NOTICE, "netprof: %s", text);
+	snprintf(line, NP_LOG_LINE, "%s %s %.510s\n", when, host, text);
+}
+
+/* syslog(3) would wait for a daemon that has stopped reading. */
+void np_log_system(const char *text)
+{
+	static const struct sockaddr_un log = {
+		.sun_family = AF_UNIX, .sun_path = "/dev/log",
+	};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	char line[NP_LOG_LINE];
+	int len;
+
+	if (fd < 0)
+		return;
+	len = snprintf(line, sizeof(line), "<%d>netprof[%ld]: %.510s",
+		       LOG_USER | LOG_NOTICE, (long)getpid(), text);
+	if (!connect(fd, (const struct sockaddr *)&log, sizeof(log)))
+		send(fd, line, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(fd);
 }

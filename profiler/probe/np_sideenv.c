@@ -13,7 +13,7 @@ static const char *const dropped[] = {
 	"SLURM_", "SLURMD_", "SRUN_", "SBATCH_", "SALLOC_", "_SLURM_SPANK_",
 	"SPANK_", "PMI_", "PMI2_", "PMIX_", "OMPI_", "PRTE_", "UCX_",
 	"LD_PRELOAD=", "NETPROF_APP=", NP_TOKENS_ENV "=",
-	NP_SIDE_ENV "=",
+	NP_SIDE_ENV "=", "HOME=", "XDG_",
 };
 
 /* Which cluster this is, and where in it; slurmd sets the latter anew. */
@@ -47,7 +47,7 @@ static size_t count(char *const env[])
 
 char **np_sideenv_make(char *const env[], const char *const more[])
 {
-	size_t room = count(env) + count((char *const *)more) + 2, n = 0;
+	size_t room = count(env) + count((char *const *)more) + 3, n = 0;
 	char **out = malloc(room * sizeof(*out));
 
 	if (!out)
@@ -56,6 +56,8 @@ char **np_sideenv_make(char *const env[], const char *const more[])
 		if (keep(env[i]))
 			out[n++] = env[i];
 	out[n++] = (char *)NP_SIDE_ENV "=1";
+	/* Libraries look for settings there, and a home may not answer. */
+	out[n++] = (char *)"HOME=/";
 	for (size_t i = 0; more && more[i]; i++)
 		out[n++] = (char *)more[i];
 	out[n] = NULL;

@@ -38,6 +38,7 @@ slurm_here() { # VERSION-OF-SLURMCTLD JOBSUBMITPLUGINS
 	cp "$S/libexec/netprof-release" "$S/libexec/netprof-attend"
 	cp "$S/libexec/netprof-release" "$S/libexec/netprof-join"
 	cp "$S/libexec/netprof-release" "$S/libexec/netprof-mpi"
+	cp "$S/libexec/netprof-release" "$S/libexec/netprof-saver"
 	cp "$S/libexec/netprof-release" "$S/bin/netprof-impactb"
 	cp "$S/libexec/netprof-release" "$S/bin/netprof-compressionb"
 	chmod 755 "$S"/bin/* "$S"/libexec/*

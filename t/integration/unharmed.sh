@@ -72,6 +72,40 @@ test_store_full() {
 	as_root "umount /run/full"
 }
 
+# A write would end srun by SIGXFSZ; the program has the limit that it had, and
+# its signals.
+test_no_file_may_be_written() {
+	local n said
+	for n in 1 2; do
+		said=$(alice "ulimit -f 0; srun -N$n --netprofile=nofile sh -c \
+			'ulimit -f; grep ^SigIgn /proc/self/status; exit 3' \
+			2>/dev/null | sort -u; echo rc=\${PIPESTATUS[0]}")
+		equal "on $n nodes" "${said//[[:space:]]/ }" \
+			"0 SigIgn: 0000000000000000 rc=3"
+	done
+}
+
+# Of the 64 names of a job by which slurmstepd finds its attendants.
+test_names_that_another_user_takes_are_told() {
+	local id
+	id=$(alice "sbatch --parsable -o /dev/null -N2 -n2 --netprofile=names \
+		--wrap 'until [ -e go ]; do sleep 0.1; done; srun sleep 3; rm go'")
+	wait_for 20 alice "squeue -h -t R -j $id | grep -q ."
+	inside --user bob --on "$(alice "squeue -h -j $id -o %B")" -- perl -MSocket -e '
+		for my $i (0 .. 63) {
+			socket my $s, AF_UNIX, SOCK_STREAM, 0;
+			bind $s, pack("S a*", AF_UNIX, "\0netprof/$ARGV[0]/$i") or die;
+			listen $s, 1;
+			push @s, $s;
+		}
+		sleep 10' "$id" &
+	sleep 1
+	alice "touch go"
+	wait_for 30 logged "(names).*sockets netprof/$id/. are taken" >/dev/null
+	expect names 'length == 1'
+	wait
+}
+
 test_store_of_another_user() {
 	as_root "mkdir -p /run/squat/users/20001 && chmod 3777 /run/squat/users"
 	unharmed --netprofile=squat NETPROF_STORE=/run/squat

@@ -26,6 +26,14 @@ static void make_users(void)
 	T_CHECK(!mkdir(users, 0755) && !chmod(users, 03777));
 }
 
+static void put(const char *text)
+{
+	char line[NP_LOG_LINE];
+
+	np_log_line(line, text);
+	T_CHECK(!np_log_append(t_store_dir, line));
+}
+
 static void test_slurmctld_reads_it_whatever_the_umask(void)
 {
 	static const mode_t umasks[] = { 0077, 0022, 0, 0777 };
@@ -36,7 +44,7 @@ static void test_slurmctld_reads_it_whatever_the_umask(void)
 
 		make_users();
 		old = umask(umasks[i]);
-		np_log(t_store_dir, "a line");
+		put("a line");
 		T_CHECK(umask(old) == umasks[i]);
 		T_CHECK(!stat(own_dir(""), &st) &&
 			(st.st_mode & 07777) == 02750);
@@ -49,13 +57,13 @@ static void test_lines_are_appended(void)
 	FILE *f;
 
 	make_users();
-	np_log(t_store_dir, "one %d\nof two", 1);
-	np_log(t_store_dir, "two");
+	put("one");
+	put("two");
 	f = fopen(own_dir("/" NP_LOG_NAME), "r");
 	T_CHECK(f && fread(text, 1, sizeof(text) - 1, f) > 0);
 	if (f)
 		fclose(f);
-	T_CHECK(strstr(text, " one 1?of two\n") && strstr(text, " two\n"));
+	T_CHECK(strstr(text, " one\n") && strstr(text, " two\n"));
 }
 
 static const struct t_case cases[] = {

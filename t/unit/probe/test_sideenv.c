@@ -65,7 +65,7 @@ static void test_transport_is_the_sites(void)
 	T_CHECK(!has(out, "UCX_NET_DEVICES=lo"));
 	while (out[n])
 		n++;
-	T_CHECK(n == 3); /* NETPROF_SIDE once */
+	T_CHECK(n == 4); /* NETPROF_SIDE once */
 	free(out);
 }
 

@@ -1,0 +1,128 @@
+#include "np_saver_find.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "np_read.h"
+
+/* Names of one saver: a user may take some before it starts. */
+#define NAMES 4
+
+struct name {
+	struct sockaddr_un addr;
+	socklen_t len;
+};
+
+static struct name name_of(uid_t uid, int i)
+{
+	struct name n = { .addr.sun_family = AF_UNIX };
+	char *text = n.addr.sun_path + 1;
+	size_t size = sizeof(n.addr.sun_path) - 1;
+	int len = uid ? snprintf(text, size, "netprof/saver/%lu/%d",
+				 (unsigned long)uid, i) :
+			snprintf(text, size, "netprof/saver/%d", i);
+
+	n.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			    (size_t)len);
+	return n;
+}
+
+/* Above the descriptors that a child gets anew. */
+static int open_socket(void)
+{
+	int low = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			 0), fd;
+
+	if (low < 0)
+		return -1;
+	fd = fcntl(low, F_DUPFD_CLOEXEC, 10);
+	close(low);
+	return fd;
+}
+
+/* Whoever listens there; -1: nobody does. */
+static int connect_to(const struct name *n, uid_t *who)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	int fd = open_socket();
+
+	if (fd >= 0 &&
+	    !connect(fd, (const struct sockaddr *)&n->addr, n->len) &&
+	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
+		*who = peer.uid;
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int find(uid_t uid, uid_t *taken)
+{
+	for (int i = 0; i < NAMES; i++) {
+		struct name n = name_of(uid, i);
+		uid_t who;
+		int fd = connect_to(&n, &who);
+
+		if (fd < 0)
+			continue;
+		if (who == uid)
+			return fd;
+		*taken = who;
+		close(fd);
+	}
+	return -ENOENT;
+}
+
+int np_saver_find(uid_t *taken)
+{
+	int fd = find(0, taken);
+
+	return fd < 0 && geteuid() ? find(geteuid(), taken) : fd;
+}
+
+int np_saver_listen(uid_t uid, uid_t *taken)
+{
+	int fd = open_socket(), rc = -EADDRINUSE;
+
+	if (fd < 0)
+		return -errno;
+	for (int i = 0; rc == -EADDRINUSE && i < NAMES; i++) {
+		struct name n = name_of(uid, i);
+		int other;
+
+		rc = bind(fd, (struct sockaddr *)&n.addr, n.len) ? -errno : 0;
+		if (rc == -EADDRINUSE && (other = connect_to(&n, taken)) >= 0)
+			close(other);
+	}
+	if (!rc && listen(fd, SOMAXCONN))
+		rc = -errno;
+	if (rc)
+		close(fd);
+	return rc ? rc : fd;
+}
+
+bool np_saver_in_job(void)
+{
+	char text[4096];
+	ssize_t len = -1;
+	int fd;
+
+	if (getenv("SLURMD_NODENAME"))
+		return true;
+	fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		len = np_read_up_to(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[len > 0 ? len : 0] = '\0';
+	return strstr(text, "/job_") != NULL;
+}

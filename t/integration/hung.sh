@@ -1,0 +1,246 @@
+# File servers that hang or refuse: jobs that are flagged do as those that are
+# not, and what could not be written then is written when they answer again.
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
+BESIDE=yes
+LIMIT_SEC=100
+
+# Those of version 1, which t/cluster can have for itself.
+has_cgroups() {
+	# shellcheck disable=SC2016
+	unshare --mount sh -ec 'for c in freezer memory cpuacct; do
+		mount -t cgroup -o $c $c /mnt
+		umount /mnt
+	done' 2>/dev/null
+}
+
+# Sooner than the minute of a real one, a process that cannot be killed drains
+# its node.
+EXTRA=$(mktemp)
+echo UnkillableStepTimeout=5 >"$EXTRA"
+SUITE_CLUSTER=(--leaves 1 --slurm-conf-extra "$EXTRA" --netprof "$BUILD")
+! has_cgroups || SUITE_CLUSTER+=(--cgroup)
+
+PLACES=(ctl n0 n1 n2 n3)
+STATE=$(shared)/hungfs # what it does: a word for each mount
+HUNGFS=${HUNGFS-$(readlink -f "$BUILD/hungfs")}
+TABLE=${HUNG_TABLE-/dev/null} # as the admin guide shows it
+
+before_each() {
+	[ -e /dev/fuse ] || skip "no FUSE here"
+	wait_for 30 all_idle
+	mkdir -p "$STATE"
+	trap restore EXIT
+}
+
+on() { # PLACE COMMAND
+	inside --user root --on "$1" -- bash -c "$2"
+}
+
+# MOUNTPOINT NAME [PLACE...]: from now on it is what the word in NAME says.
+fail_at() {
+	local p dir=$1 name=$2
+	shift 2
+	echo ok >"$STATE/$name"
+	for p in "${@:-${PLACES[@]}}"; do
+		on "$p" "mkdir -p $dir /run/real/$name.$p
+			mount --bind $dir /run/real/$name.$p
+			setsid $HUNGFS /run/real/$name.$p $dir \
+				$STATE/$name </dev/null >/dev/null 2>&1 &
+			until grep -q '^hungfs $dir ' /proc/mounts; do sleep 0.02; done"
+	done
+}
+
+is() { # NAME WORD
+	echo "$2" >"$STATE/$1.new"
+	mv "$STATE/$1.new" "$STATE/$1"
+}
+
+# All answers, whatever the test did; nobody is left in D state.
+restore() {
+	local f p
+	for f in "$STATE"/*; do
+		[ ! -e "$f" ] || is "${f##*/}" ok
+	done
+	for p in "${PLACES[@]}"; do
+		on "$p" "sleep 0.2; for pid in \$(pgrep -x hungfs); do
+			kill \$pid; done" || :
+	done
+	rm -rf "$STATE" "$STATE.go" "$STATE.ready"
+}
+
+# Shells that wait to submit, as home may hang when they do.  Each prints a line
+# "LABEL CODE BEGIN END", and of a script its job's state and restarts.
+SHELLS=()
+start_shell() { # COMMAND
+	alice "cd /tmp; echo >>$STATE.ready; until [ -e $STATE.go ]; do sleep 0.02; done; $1" \
+		>>"$TMPDIR/out" &
+	SHELLS+=($!)
+}
+
+run_srun() { # LABEL OPTIONS COMMAND [ENVIRONMENT]
+	start_shell "begin=\$EPOCHREALTIME
+		${4-} timeout 40 srun -Q $2 $3 >/dev/null 2>&1; rc=\$?
+		echo $1 \$rc \$begin \$EPOCHREALTIME"
+}
+
+run_sbatch() { # LABEL OPTIONS
+	start_shell "id=\$(sbatch --parsable -o /dev/null $2 --wrap \
+			'srun -Q -N2 sleep 4; exit 3')
+		for ((i = 0; i < 150; i++)); do
+			sleep 0.2
+			squeue -h -j \$id | grep -q . || break
+		done
+		scontrol show job \$id | tr ' ' '\n' >/tmp/job.\$id
+		get() { sed -n \"s/^\$1=//p\" /tmp/job.\$id | head -n 1; }
+		echo $1 \$(get ExitCode) \$(date -d \$(get StartTime) +%s) \
+			\$(date -d \$(get EndTime) +%s) \
+			\$(get JobState) \$(get Restarts)"
+}
+
+shells_wait() {
+	[ "$(cat "$STATE.ready" 2>/dev/null | wc -l)" = ${#SHELLS[@]} ]
+}
+
+# As all_idle, from a home that answers.
+no_node_works() {
+	[ -z "$(inside --user root -- sinfo -h -t alloc,mix,comp -o %n)" ]
+}
+
+go() { touch "$STATE.go"; }
+
+# Each kind of job, flagged and not, all at the same time.
+start_jobs() { # APP
+	local flag as
+	for as in plain flagged; do
+		flag=
+		[ $as = plain ] || flag=--netprofile=$1
+		run_srun "$as,srun" "-N2 $flag" "sh -c 'sleep 4; exit 7'"
+		run_srun "$as,srun_-N1" "-N1 $flag" "sh -c 'exit 5'"
+		run_sbatch "$as,sbatch" "-N2 $flag"
+	done
+	wait_for 20 shells_wait
+}
+
+# WHAT: those that were started; a row of the table for each flagged one, which
+# has its control of the same kind.  No node remembers them.
+as_unflagged() {
+	wait "${SHELLS[@]}" || :
+	awk '{ printf "%s %s %.1f %s %s\n", $1, $2, $4 - $3, $5, $6 }' \
+		"$TMPDIR/out" | sort >"$TMPDIR/jobs"
+	awk -v what="$1" -v table="$TABLE" '
+		{ code[$1] = $2; sec[$1] = $3; rest[$1] = $4 " " $5 }
+		END {
+			for (f in code) {
+				if (f !~ /^flagged/)
+					continue
+				split(f, part, ",")
+				p = "plain," part[2]
+				what_is = what
+				if (part[3] != "")
+					what_is = what " " part[3]
+				gsub("_", " ", what_is)
+				kind = part[2]
+				gsub("_", " ", kind)
+				printf "| %s | %s | %s | %s s | %s | %s s |\n",
+					what_is, kind, code[p], sec[p],
+					code[f], sec[f] >>table
+				late = sec[f] - sec[p]
+				bad += code[f] != code[p] || code[f] ~ /^0/ ||
+					rest[f] != rest[p] || late > 2 || late < -2
+				n++
+			}
+			exit bad || n < 3
+		}' "$TMPDIR/jobs" || fail "$1: $(tr '\n' ';' <"$TMPDIR/jobs")"
+	wait_for 20 no_node_works
+	equal "nodes that are not idle" \
+		"$(inside --user root -- sinfo -h -N -t drain,down,fail,no_respond,comp -o '%n %E')" ""
+}
+
+kept() { # APP RECORDS
+	[ "$(records "$1" | jq "length == $2 and all(.state == \"complete\")")" = true ]
+}
+
+# What hangs SECONDS after the jobs were submitted, and answers when they are
+# over: all of them are in the store then.
+hangs() { # DIRECTORY NAME WHEN SECONDS
+	local app=hung-${2// /-}-${3// /-}
+	fail_at "$1" one
+	start_jobs "$app"
+	if [ "$4" = 0 ]; then
+		is one hang
+		go
+	else
+		go
+		sleep "$4"
+		is one hang
+	fi
+	as_unflagged "$2 hangs $3"
+	is one ok
+	wait_for 20 kept "$app" 2
+}
+
+test_a_store_that_hangs_at_submission() {
+	hangs "$STORE" store "at submission" 0
+}
+
+test_a_store_that_hangs_as_the_steps_start() {
+	hangs "$STORE" store "as the steps start" 0.6
+}
+
+test_a_store_that_hangs_as_the_steps_end() {
+	hangs "$STORE" store "as the steps end" 3.5
+}
+
+test_a_home_that_hangs_at_submission() {
+	hangs "$(rundir)/home/alice" home "at submission" 0
+}
+
+test_a_home_that_hangs_as_the_steps_end() {
+	hangs "$(rundir)/home/alice" home "as the steps end" 3.5
+}
+
+# As an upgrade of netprof has it: the old saver stays until all is written.
+test_what_waits_outlives_slurmd() {
+	fail_at "$STORE" one
+	run_srun plain,srun -N2 "sh -c 'sleep 4; exit 7'"
+	run_sbatch plain,sbatch -N2
+	run_sbatch flagged,sbatch "-N2 -w n[0-1] --netprofile=outlives"
+	run_srun flagged,srun "-N2 --netprofile=other" "sh -c 'sleep 4; exit 7'"
+	run_srun plain,srun_-N1 -N1 "sh -c 'exit 5'"
+	run_srun flagged,srun_-N1 "-N1 --netprofile=other" "sh -c 'exit 5'"
+	wait_for 20 shells_wait
+	is one hang
+	go
+	as_unflagged "store hangs over a restart of slurmd"
+	on n0 "kill \$(cat $(rundir)/pid/n0.daemon)"
+	wait_for 10 on n0 "! pgrep -x slurmd"
+	cluster revive >/dev/null
+	equal "savers" "$(on n0 'pgrep -cx netprof-saver')" 3
+	is one ok
+	wait_for 20 kept outlives 1
+	equal "savers" "$(on n0 'pgrep -cx netprof-saver')" 1
+}
+
+# The server denies root everything; nothing is done as root.
+test_a_store_that_refuses() {
+	local kind
+	run_srun plain,srun -N2 "sh -c 'sleep 4; exit 7'"
+	for kind in readonly quota full stale denied squash; do
+		install -d "$(rundir)/failing/$kind"
+		install -d -m 3777 "$(rundir)/failing/$kind/users"
+		fail_at "$(rundir)/failing/$kind" $kind
+		run_srun "flagged,srun,$kind" "-N2 --netprofile=refused" \
+			"sh -c 'sleep 4; exit 7'" \
+			"NETPROF_STORE=$(rundir)/failing/$kind"
+	done
+	wait_for 20 shells_wait
+	for kind in readonly quota full stale denied squash; do
+		is $kind $kind
+	done
+	go
+	as_unflagged "store is"
+	is stale ok # it was tried again, and others' turn is next
+	wait_for 20 [ -e "$(rundir)/failing/squash/users/20001/refused" ]
+	wait_for 5 [ -e "$(rundir)/failing/stale/users/20001/refused" ]
+}

@@ -1,0 +1,221 @@
+#include "t.h"
+#include "np_choice_text.h"
+#include "np_saver_msg.h"
+#include "np_saver_queue.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- messages ---- */
+
+static void test_fields_come_as_they_were_sent(void)
+{
+	const char *sent[] = { "/store", "", "a line\n" };
+	char *field[NP_SAVER_MAX_FIELDS], *msg = NULL;
+	struct np_saver_head h;
+	long len = np_saver_pack(NP_SAVER_SAVE, 7, sent, 3, &msg);
+
+	T_CHECK(len == (long)sizeof(h) + 7 + 1 + 8);
+	memcpy(&h, msg, sizeof(h));
+	T_CHECK(np_saver_head_ok(&h) && h.kind == NP_SAVER_SAVE && h.seq == 7);
+	T_CHECK(np_saver_fields(msg + sizeof(h), h.len, field) == 3);
+	for (size_t i = 0; i < 3; i++)
+		T_ROW(sent[i], !strcmp(field[i], sent[i]));
+	free(msg);
+}
+
+static void test_damaged_messages_are_refused(void)
+{
+	static const struct np_saver_head heads[] = {
+		{ NP_SAVER_VERSION + 1, NP_SAVER_LOG, 0, 1 },
+		{ NP_SAVER_VERSION, 0, 0, 1 },
+		{ NP_SAVER_VERSION, NP_SAVER_REPLY + 1, 0, 1 },
+		{ NP_SAVER_VERSION, NP_SAVER_LOG, 0, 0 },
+		{ NP_SAVER_VERSION, NP_SAVER_LOG, 0, NP_SAVER_MAX_BYTES + 1 },
+	};
+	char open[] = "no end", many[NP_SAVER_MAX_FIELDS + 1] = "";
+	char *field[NP_SAVER_MAX_FIELDS];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(heads); i++)
+		T_CHECK(!np_saver_head_ok(&heads[i]));
+	T_CHECK(!np_saver_fields(open, 0, field));
+	T_CHECK(!np_saver_fields(open, 6, field));
+	T_CHECK(!np_saver_fields(many, sizeof(many), field));
+}
+
+/* ---- the queue ---- */
+
+static struct np_saver_who *who(uid_t uid)
+{
+	struct np_saver_who *w = calloc(1, sizeof(*w));
+
+	w->users = 1;
+	w->uid = uid;
+	return w;
+}
+
+static int add(struct np_saver_queue *q, struct np_saver_who *w,
+	       uint64_t from, enum np_saver_kind kind, size_t len)
+{
+	struct np_saver_request r = { .who = w, .from = from, .kind = kind,
+				      .text = malloc(len), .len = len };
+
+	return np_saver_queue_add(q, &r);
+}
+
+static void empty(struct np_saver_queue *q)
+{
+	struct np_saver_request *r;
+
+	while ((r = np_saver_queue_next(q)))
+		np_saver_queue_done(q, r);
+	T_CHECK(!q->first && !q->n_workers);
+}
+
+static void test_a_user_has_one_worker(void)
+{
+	struct np_saver_who *a = who(1), *b = who(2);
+	struct np_saver_queue q = { .first = NULL };
+	struct np_saver_request *first, *other;
+
+	T_CHECK(!add(&q, a, 1, NP_SAVER_SAVE, 1));
+	T_CHECK(!add(&q, a, 2, NP_SAVER_LOG, 1));
+	T_CHECK(!add(&q, b, 3, NP_SAVER_SAVE, 1));
+	first = np_saver_queue_next(&q);
+	other = np_saver_queue_next(&q);
+	T_CHECK(first && first->from == 1 && other && other->from == 3);
+	T_CHECK(!np_saver_queue_next(&q));
+	np_saver_queue_done(&q, first);
+	first = np_saver_queue_next(&q);
+	T_CHECK(first && first->from == 2);
+	np_saver_queue_done(&q, first);
+	np_saver_queue_done(&q, other);
+	empty(&q);
+	np_saver_who_put(a);
+	np_saver_who_put(b);
+}
+
+static void test_a_node_has_so_many_workers(void)
+{
+	struct np_saver_request *r[NP_SAVER_WORKERS];
+	struct np_saver_queue q = { .first = NULL };
+
+	for (uid_t uid = 0; uid < NP_SAVER_WORKERS + 3; uid++) {
+		struct np_saver_who *w = who(uid);
+
+		T_CHECK(!add(&q, w, uid, NP_SAVER_SAVE, 1));
+		np_saver_who_put(w);
+	}
+	for (size_t i = 0; i < NP_SAVER_WORKERS; i++)
+		T_CHECK((r[i] = np_saver_queue_next(&q)) != NULL);
+	T_CHECK(!np_saver_queue_next(&q));
+	for (size_t i = 0; i < NP_SAVER_WORKERS; i++)
+		np_saver_queue_done(&q, r[i]);
+	empty(&q);
+}
+
+/* A store that does not answer has one record of a run waiting, the newest. */
+static void test_a_newer_record_replaces_one_that_waits(void)
+{
+	struct np_saver_queue q = { .first = NULL };
+	struct np_saver_who *w = who(1);
+	struct np_saver_request *r;
+	size_t n = 0;
+
+	T_CHECK(!add(&q, w, 1, NP_SAVER_SAVE, 1));
+	r = np_saver_queue_next(&q);
+	for (size_t len = 2; len < 5000; len++)
+		T_CHECK(!add(&q, w, 1, NP_SAVER_SAVE, len));
+	T_CHECK(!add(&q, w, 2, NP_SAVER_SAVE, 1));
+	for (const struct np_saver_request *o = q.first; o; o = o->next)
+		n++;
+	T_CHECK(n == 3 && r->len == 1 && r->next->len == 4999);
+	np_saver_queue_done(&q, r);
+	empty(&q);
+	np_saver_who_put(w);
+}
+
+static void test_a_user_that_has_too_much_is_refused_and_others_are_not(void)
+{
+	struct np_saver_who *a = who(1), *b = who(2);
+	struct np_saver_queue q = { .first = NULL };
+	uint64_t n = 0;
+	int rc;
+
+	while (!(rc = add(&q, a, n, NP_SAVER_LOG, 16)))
+		n++;
+	T_CHECK(rc == -EBUSY && n == NP_SAVER_WAITING_USER);
+	T_CHECK(!add(&q, b, 0, NP_SAVER_LOG, 16));
+	empty(&q);
+	T_CHECK(!add(&q, a, 1, NP_SAVER_SAVE, NP_SAVER_WAITING_USER_BYTES));
+	T_CHECK(add(&q, a, 2, NP_SAVER_SAVE, 1) == -EBUSY);
+	T_CHECK(!add(&q, b, 3, NP_SAVER_SAVE, 1));
+	empty(&q);
+	np_saver_who_put(a);
+	np_saver_who_put(b);
+}
+
+/* ---- choices ---- */
+
+static void test_a_choice_arrives(void)
+{
+	static char *names[] = { "c3", "P4:M10:B250us" };
+	static bool led[] = { true, false };
+	static struct np_block blocks[] = {
+		{ 1, NP_BLOCKS_NO_LEVEL, 2.5, 1e6, NAN },
+		{ 2, 1, 0.125, 0, 17 },
+	};
+	struct np_choice in = { .level = "c3", .lock = -1,
+				.history = { names, led, 2, blocks, 2, 0.2 } };
+	struct np_choice none = NP_CHOICE_INIT, out;
+	char *text = np_choice_print(&in);
+
+	T_CHECK(!np_choice_parse(text, &out) && !strcmp(out.level, "c3"));
+	T_CHECK(out.history.n_levels == 2 && out.history.n_blocks == 2 &&
+		out.lock == -1 && !out.complete && out.history.share == 0.2);
+	T_CHECK(!strcmp(out.history.name[1], names[1]) &&
+		out.history.is_led[0] && !out.history.is_led[1]);
+	T_CHECK(out.history.block[0].level == NP_BLOCKS_NO_LEVEL &&
+		isnan(out.history.block[0].calls) &&
+		out.history.block[1].sec == 0.125);
+	np_course_history_free(&out.history);
+	free(text);
+	none.complete = true;
+	text = np_choice_print(&none);
+	T_CHECK(!np_choice_parse(text, &out) && out.complete && !out.level[0]);
+	free(text);
+}
+
+static void test_a_damaged_choice_is_refused(void)
+{
+	static const char *const texts[] = {
+		"", "c3", "c3 0 1 0 0.2\n", "nosuch 0 0 0 0\n",
+		"c3 0 1 1 0.2\nc3 1\n", "c3 0 1 1 0.2\nc3 1\n1 7 1 1 1\n",
+		"c3 0 1 1 0.2\nc3 1\n1 0 -1 1 1\n", "c3 0 999999 0 0.2\n",
+		"- 0 1 0 0\nnosuch 1\n",
+	};
+	struct np_choice out;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++)
+		T_ROW(texts[i], np_choice_parse(texts[i], &out) == -EINVAL &&
+				!out.history.n_levels && !out.level[0]);
+}
+
+static const struct t_case cases[] = {
+	{ "fields of messages arrive as they were sent",
+	  test_fields_come_as_they_were_sent },
+	{ "damaged messages are refused", test_damaged_messages_are_refused },
+	{ "a store that hangs holds one process of a user",
+	  test_a_user_has_one_worker },
+	{ "and a bounded number of a node", test_a_node_has_so_many_workers },
+	{ "the newest record of a run is the one that waits",
+	  test_a_newer_record_replaces_one_that_waits },
+	{ "who has too much waiting is refused, and others are not",
+	  test_a_user_that_has_too_much_is_refused_and_others_are_not },
+	{ "what was chosen arrives", test_a_choice_arrives },
+	{ "a damaged choice is refused", test_a_damaged_choice_is_refused },
+	{ NULL, NULL },
+};
+T_SUITE(saver, cases)
