@@ -18,6 +18,8 @@ struct np_cached_job {
 			      Somebody may set another comment over it. */
 	unsigned failures; /* updates that Slurm refused, in a row */
 	bool seen;	   /* in the last view */
+	bool his;	   /* all of its list is the user's, who set it while
+			      left alone; see below */
 };
 
 struct np_job_cache;

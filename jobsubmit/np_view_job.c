@@ -340,6 +340,11 @@ static int read_note(struct np_cached_job *cached, const slurm_job_info_t *j,
 	return cached->comment ? 0 : -ENOMEM;
 }
 
+static bool rests(const struct np_view_make *m, const slurm_job_info_t *j)
+{
+	return np_job_cache_rests(m->cache, j->user_id, m->view->now_sec);
+}
+
 static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
 		       struct np_seen *seen, struct np_job *to)
 {
@@ -364,7 +369,9 @@ static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
 		      to->mode >= NP_MODE_PREFER) &&
 		     !(j->bitflags & CRON_JOB);
 	find_changes(m, j, &his);
-	rc = sort_out(m, j, &his, seen, !rc, &l);
+	cached->his |= his.n && rests(m, j);
+	rc = sort_out(m, j, &his, seen, !rc && !cached->his, &l);
+	cached->his &= rests(m, j);
 	if (!rc)
 		rc = keep(m, &l, seen);
 	if (rc)
@@ -415,7 +422,7 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 		to->flags |= NP_JOB_CONSTRAINT;
 		seen->ours = false; /* the list is not taken apart */
 	}
-	if (np_job_cache_rests(m->cache, j->user_id, m->view->now_sec)) {
+	if (rests(m, j)) {
 		to->flags |= NP_JOB_CHANGING;
 		seen->ours = false; /* what stands in it stays for now */
 	}

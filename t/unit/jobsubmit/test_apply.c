@@ -359,6 +359,40 @@ static void test_always_overtaken(void)
 	tear_down();
 }
 
+static void user_excludes(const char *list)
+{
+	job_desc_msg_t d;
+
+	slurm_init_job_desc_msg(&d);
+	d.job_id_str = (char *)"10";
+	some_text(&d.exc_nodes, list);
+	T_CHECK(!np_modify(c.shared, &d, SOME_UID));
+	some_exclude(&c.slurm, job_of(10), d.exc_nodes);
+	some_text(&d.exc_nodes, NULL);
+}
+
+/* Also a node that we had excluded before. */
+static void test_a_list_set_while_left_alone(void)
+{
+	set_up();
+	round_of(MAX, yes, NULL);
+	T_CHECK(strstr(job_of(10)->admin_comment, "user=n9 ours=n[0-3]"));
+	/* In the first one nothing is to be written. */
+	for (int i = 0; i <= NP_OVERTAKEN_ROUNDS; i++)
+		round_of(MAX, yes, user_changes_again);
+	round_of(MAX, yes, NULL);
+	T_ROW("it is left alone", !strstr(c.log, "10"));
+	user_excludes("n[1,9]");
+	round_of(MAX, yes, NULL);
+	c.slurm.now_sec += NP_OVERTAKEN_REST_SEC;
+	round_of(MAX, yes, NULL);
+	T_ROW("all of it stays the user's",
+	      strstr(job_of(10)->admin_comment, "user=n[1,9] ours=n[0-3]"));
+	round_of(MAX, yes, NULL);
+	T_ROW("once", !*c.log);
+	tear_down();
+}
+
 /* Behind what could not be written a submission waits if it conflicts. */
 static const struct {
 	const char *name, *app;
@@ -569,6 +603,8 @@ static const struct t_case cases[] = {
 	{ "a user who is faster", test_overtaken },
 	{ "a user who is always faster holds up nobody else for long",
 	  test_always_overtaken },
+	{ "what a user excludes while left alone stays",
+	  test_a_list_set_while_left_alone },
 	{ "submissions after a user who was faster", test_newcomers },
 	{ "a job that moves waits until its new leaves are free", test_move },
 	{ "tasks of an array", test_tasks },
