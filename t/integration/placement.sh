@@ -219,7 +219,7 @@ test_what_is_not_ours_to_place_is_left_alone_and_why_is_logged() {
 		Nodes=n6 Users=alice StartTime=now Duration=10 >/dev/null
 	left_alone "it asks for nodes by name" -w n3
 	left_alone "it runs in a reservation" --reservation=r
-	left_alone "it asks for partitions or features" -C "[old*1]"
+	left_alone "it asks for partitions, features or nodes" -C "[old*1]"
 	a=$(inside sbatch --parsable -o /dev/null -J fft --netprofile=fft \
 		-N1 : -N1 --wrap 'sleep 1')
 	slack
