@@ -196,7 +196,7 @@ static void find_profiles(struct np_history *p, const struct judge *w)
 
 		j->in.profile = np_app_index_find(w->index, j->app,
 						  j->in.owner);
-		if (j->in.profile >= n || j->claim != NP_CLAIM_HOLDS)
+		if (j->in.profile >= n || !np_claim_counts(j->claim))
 			j->in.profile = NP_PROFILE_UNKNOWN;
 	}
 }

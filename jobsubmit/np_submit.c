@@ -193,6 +193,8 @@ static int describe(struct submission *s)
 		.eligible_sec = d->begin_time > s->now_sec ? d->begin_time : 0,
 		.candidates = s->standing->set[fit.partition],
 	};
+	if (s->claim == NP_CLAIM_UNPROVED)
+		s->job.flags |= NP_JOB_UNPROVED;
 	if (!d->priority)
 		s->job.state = NP_JOB_WAITING; /* held */
 	if (fit.constraint || is_longer(d->exc_nodes, NP_NOTE_MAX_USER) ||
@@ -329,7 +331,7 @@ static void decide(struct submission *s)
 		o.until_sec = s->now_sec + WAIT_SEC;
 		say(s, "waits for the decision that is being made");
 	}
-	if (!rc && s->claim != NP_CLAIM_HOLDS)
+	if (!rc && !np_claim_counts(s->claim))
 		deny(s, &o);
 	apply(s, &o);
 	s->wake = o.action == NP_ACT_DEFER;

@@ -109,7 +109,7 @@ void np_denied_gather(const struct np_view *v, const struct np_app_index *index,
 		const struct np_seen *seen = &v->job[i];
 		struct np_denied *d;
 
-		if (seen->claim == NP_CLAIM_HOLDS)
+		if (np_claim_counts(seen->claim))
 			continue;
 		d = find(out, seen->in->owner, seen->app);
 		if (!d && out->n == NP_DENIED_MAX) {
@@ -164,7 +164,7 @@ static void forget_good(const struct np_view *v, const struct np_denials *d,
 		const struct np_seen *seen = &v->job[i];
 		size_t at;
 
-		if (seen->claim != NP_CLAIM_HOLDS || !seen->app[0])
+		if (!np_claim_counts(seen->claim) || !seen->app[0])
 			continue;
 		at = told_at(told, seen->in->owner, seen->app);
 		/* By account or partition, one job's may and another's not. */
@@ -269,7 +269,7 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 	to->applied = o->applied;
 	to->until = (double)o->until_sec;
 	to->held_sec = o->held_sec;
-	to->text = strdup(v->job[i].claim != NP_CLAIM_HOLDS ?
+	to->text = strdup(!np_claim_counts(v->job[i].claim) ?
 		"left alone: its user may not claim that name, see netprof "
 		"status" : np_placement_text(p,
 		v->job[i].in, o, line, sizeof(line)));

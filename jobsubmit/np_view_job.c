@@ -461,6 +461,8 @@ int np_view_job(struct np_view_make *m, const slurm_job_info_t *j,
 	to.partition = (uint16_t)(seen->partition < 0 ? 0 : seen->partition);
 	to.profile = profile_of(m, j, partition, seen);
 	to.flags = flags_of(m, j, seen->partition);
+	if (seen->claim == NP_CLAIM_UNPROVED)
+		to.flags |= NP_JOB_UNPROVED;
 	rc = add_tasks(j, seen, &to);
 	if (!rc && holds_nodes(j)) {
 		to.state = NP_JOB_RUNNING;

@@ -310,7 +310,7 @@ uint32_t np_class_of(struct np_classes *c, const struct np_job *j)
 	struct np_class k = {
 		.profile = (uint16_t)j->profile,
 		.touch = touch_of(c, j),
-		.trusted = c->p->t->profile[j->profile].trusted,
+		.trusted = np_problem_trusted(c->p, j),
 		.owner = NP_ANYBODY,
 		.job = j->id,
 	};
@@ -320,7 +320,8 @@ uint32_t np_class_of(struct np_classes *c, const struct np_job *j)
 		k.owner = j->owner;
 	k.next = c->of_profile[k.profile];
 	for (i = k.next; i != NP_NONE; i = c->at[i].next)
-		if (c->at[i].touch == k.touch && c->at[i].owner == k.owner)
+		if (c->at[i].touch == k.touch && c->at[i].owner == k.owner &&
+		    c->at[i].trusted == k.trusted)
 			break;
 	if (i == NP_NONE) {
 		if (c->n >= c->room || !add_class(c, &k))

@@ -22,9 +22,10 @@
  * nodes if both share nodes, and at its uplink if both span leaves; the worst
  * of the contacts that apply counts.  Jobs without a common leaf do not touch.
  *
- * Who sees whom.  Job a sees job b if b's profile is trusted, or if both have
- * the same owner: a user's own profile limits that user's jobs, and only a
- * trusted profile pushes the jobs of others away.
+ * Who sees whom.  Job a sees job b if b's profile is trusted, and not only its
+ * owner says that b is of it (NP_JOB_UNPROVED), or if both have the same owner: a
+ * user's own profile limits that user's jobs, and only a trusted profile pushes
+ * the jobs of others away.
  *
  * Conflict.  A pending job a must avoid a leaf if, with everything running
  * there that a sees, the predicted slowdown of a, or with a of one of those,

@@ -27,7 +27,8 @@ static bool tenant_of(const struct np_problem *p,
 			 (j->n_leaves > 1 ? NP_TOUCH_UPLINK : 0),
 		/* What the policy makes of unknown jobs is an
 		   administrator's word. */
-		.owner = f->trusted || !known ? NP_ANYBODY : j->owner,
+		.owner = !known || np_problem_trusted(p, j) ? NP_ANYBODY :
+							      j->owner,
 	};
 	return true;
 }

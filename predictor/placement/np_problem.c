@@ -41,6 +41,12 @@ bool np_problem_known(const struct np_problem *p, const struct np_job *j)
 	return f->trusted || f->owner == j->owner;
 }
 
+bool np_problem_trusted(const struct np_problem *p, const struct np_job *j)
+{
+	return p->t->profile[j->profile].trusted &&
+	       !(j->flags & NP_JOB_UNPROVED);
+}
+
 bool np_problem_enforced(const struct np_problem *p, const struct np_job *j)
 {
 	return j->mode == NP_MODE_ENFORCE ||
@@ -140,21 +146,34 @@ static int count_leaves(struct np_problem *p)
 	return 0;
 }
 
-/* Jobs that others do not see are of their profile's owner. */
+static size_t count_unproved(const struct np_problem *p)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < p->s->n_jobs; i++)
+		n += !!(p->s->job[i].flags & NP_JOB_UNPROVED);
+	return n;
+}
+
+/* Owners of jobs that others do not see: of a private profile there is one. */
 static int gather_private(struct np_problem *p)
 {
 	bool *seen = np_problem_alloc(p, p->t->n, sizeof(*seen));
 
-	p->private_owner = np_problem_alloc(p, p->t->n, sizeof(uint32_t));
+	p->private_owner = np_problem_alloc(p, p->t->n + count_unproved(p),
+					    sizeof(uint32_t));
 	if (!seen || !p->private_owner)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
 		const struct np_job *j = &p->s->job[i];
 
-		if (!np_problem_known(p, j) ||
-		    p->t->profile[j->profile].trusted || seen[j->profile])
+		if (!np_problem_known(p, j) || np_problem_trusted(p, j))
 			continue;
-		seen[j->profile] = true;
+		if (!p->t->profile[j->profile].trusted) {
+			if (seen[j->profile])
+				continue;
+			seen[j->profile] = true;
+		}
 		p->private_owner[p->n_private++] = j->owner;
 	}
 	p->n_private = np_order_unique(p->private_owner, p->n_private);

@@ -47,6 +47,8 @@ void np_problem_free(struct np_problem *p);
 void *np_problem_alloc(struct np_problem *p, size_t n, size_t item);
 
 /* Is the job's application known, as far as the job's owner goes? */
+/* Is it seen by jobs of others than its owner? */
+bool np_problem_trusted(const struct np_problem *p, const struct np_job *j);
 bool np_problem_known(const struct np_problem *p, const struct np_job *j);
 /* Why a job is not ours to decide; 0 (RUNNING) if it is or if it runs. */
 enum np_why np_problem_aside(const struct np_problem *p,

@@ -45,6 +45,10 @@ enum np_job_flag {
 					  caller cannot follow */
 	NP_JOB_CHANGING = 1 << 6,      /* of an owner who changes jobs faster
 					  than the caller can write them */
+	NP_JOB_UNPROVED = 1 << 7,      /* that it runs this application is its
+					  owner's word alone: seen by the
+					  owner's jobs only, as if the profile
+					  were not trusted */
 };
 
 /* What was written into a pending job before, by an earlier decision. */

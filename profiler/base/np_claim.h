@@ -3,9 +3,9 @@
  * the lines Claim=PATTERN:WHO,... of netprof.conf.  No I/O, but names of users
  * and groups are looked up when they are set.
  *
- * A name that no line's pattern matches may be claimed by anybody whose own
- * runs do not contradict it, see np_backing.h.  Where lines match, those whom
- * one of them names may claim it, and nobody else.
+ * A name that no line's pattern matches may be claimed by those whose own runs
+ * agree with it, see np_backing.h; of others it counts for their own jobs only.
+ * Where lines match, those whom one of them names may claim it, and nobody else.
  */
 #ifndef NP_CLAIM_H
 #define NP_CLAIM_H

@@ -137,7 +137,8 @@ static enum np_claim judge(const struct np_app_index *x, const char *app,
 		break;
 	}
 	own = entry_of(x, app, false, who->uid);
-	return own && *own->refuted ? NP_CLAIM_REFUTED : NP_CLAIM_HOLDS;
+	return own && *own->refuted ? NP_CLAIM_REFUTED :
+	       own && own->backed ? NP_CLAIM_HOLDS : NP_CLAIM_UNPROVED;
 }
 
 int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
@@ -149,8 +150,8 @@ int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
 	*claim = found ? judge(x, app, who) : NP_CLAIM_HOLDS;
 	if (!found)
 		found = entry_of(x, app, false, who->uid);
-	return found && *claim == NP_CLAIM_HOLDS ? found->profile :
-						   NP_PROFILE_UNKNOWN;
+	return found && np_claim_counts(*claim) ? found->profile :
+						  NP_PROFILE_UNKNOWN;
 }
 
 const char *np_app_index_why(const struct np_app_index *x, const char *app,
@@ -160,6 +161,8 @@ const char *np_app_index_why(const struct np_app_index *x, const char *app,
 		[NP_CLAIM_HOLDS] = "nothing speaks against it",
 		[NP_CLAIM_BARRED] = "Claim= in netprof.conf names others",
 		[NP_CLAIM_REFUTED] = "other figures",
+		[NP_CLAIM_UNPROVED] = "neither Claim= nor own runs speak for "
+				      "it",
 		[NP_CLAIM_UNCLEAR] = "groups that Claim= names are not known",
 	};
 	const struct np_app_entry *own = claim == NP_CLAIM_REFUTED ?

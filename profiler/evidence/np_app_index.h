@@ -19,9 +19,10 @@ struct np_app_entry {
 	bool published;
 	uint32_t uid; /* of a user's own; 0 for published ones */
 	int32_t profile;
-	char refuted[NP_APP_WHY]; /* of a user's own: why its runs do not back
-				     the published profile; "": they do not
-				     speak against it */
+	bool backed; /* of a user's own: its runs agree with the published
+			profile of that name */
+	char refuted[NP_APP_WHY]; /* of a user's own: why they contradict it;
+				     "": they do not */
 };
 
 /* All that is known of who may claim what. */
@@ -58,11 +59,19 @@ enum np_claim {
 	NP_CLAIM_BARRED,   /* Claim= names others */
 	NP_CLAIM_REFUTED,  /* his own runs contradict it */
 	NP_CLAIM_UNCLEAR,  /* his account or groups are not known yet */
+	NP_CLAIM_UNPROVED, /* nothing but his word speaks for it: it counts for
+			      his own jobs only (NP_JOB_UNPROVED) */
 };
+
+/* Is the job one of that application for anybody? */
+static inline bool np_claim_counts(enum np_claim claim)
+{
+	return claim == NP_CLAIM_HOLDS || claim == NP_CLAIM_UNPROVED;
+}
 
 /*
  * The same for a job of somebody, NP_PROFILE_UNKNOWN where the claim does not
- * hold.  No look-up, no allocation.
+ * count.  No look-up, no allocation.
  */
 int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
 			    const struct np_claimant *who,

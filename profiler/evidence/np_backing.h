@@ -17,12 +17,19 @@
 #define NP_BACKING_LATENCY 0.25 /* of the published mean */
 #define NP_BACKING_SLOWDOWN 0.1 /* of 1 + slowdown */
 
+enum np_backing {
+	NP_BACKING_NOTHING, /* nothing is known of both */
+	NP_BACKING_AGREES,
+	NP_BACKING_REFUTED,
+};
+
 /*
- * Both of the calibration whose fabric that is.  Returns whether they are
- * contradicted, and why in words; what cannot be compared does not.
+ * Both of the calibration whose fabric that is.  why: in words, where they are
+ * contradicted.
  */
-bool np_backing_refuted(const struct np_evidence *own,
-			const struct np_evidence *published,
-			const struct np_fabric *f, char *why, size_t len);
+enum np_backing np_backing_judge(const struct np_evidence *own,
+				 const struct np_evidence *published,
+				 const struct np_fabric *f, char *why,
+				 size_t len);
 
 #endif

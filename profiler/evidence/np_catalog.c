@@ -335,24 +335,28 @@ int np_catalog_table(struct np_catalog *c, struct np_press **out,
 }
 
 /*
- * Do a user's own runs contradict a published name?  What cannot be compared at
- * the moment is left as it was.
+ * Do a user's own runs back a published name, or contradict it?  What cannot be
+ * compared at the moment is left as it was.
  */
 static void judge(struct np_catalog *c, struct np_cat_app *own)
 {
 	const struct np_cat_app *p = np_cat_map_find(&c->apps, NP_CAT_PUBLISHED,
 						     own->key.app);
+	enum np_backing backing = NP_BACKING_NOTHING;
 
-	if (!p || !p->there || !p->known)
-		own->refuted[0] = '\0';
-	else if (own->usable && p->usable &&
-		 !np_backing_refuted(&own->evidence, &p->evidence,
-				     c->cal.fabric,
-				     own->refuted, sizeof(own->refuted)))
+	if (p && p->there && p->known) {
+		if (!own->usable || !p->usable)
+			return;
+		backing = np_backing_judge(&own->evidence, &p->evidence,
+					   c->cal.fabric, own->refuted,
+					   sizeof(own->refuted));
+	}
+	own->backed = backing == NP_BACKING_AGREES;
+	if (backing != NP_BACKING_REFUTED)
 		own->refuted[0] = '\0';
 }
 
-/* Set refuted of each application. */
+/* Set backed and refuted of each application. */
 static void judge_claims(struct np_catalog *c)
 {
 	for (size_t i = 0; i < c->apps.n; i++) {
@@ -386,6 +390,7 @@ static int make_index(struct np_catalog *c, struct np_app_index **out)
 			.published = published, .profile = a->handle,
 			.uid = published ? 0 : (uint32_t)a->key.owner,
 		};
+		e[n].backed = a->backed;
 		strcpy(e[n].refuted, a->refuted);
 		strcpy(e[n++].app, a->key.app);
 		if (published && !strcmp(a->key.app, c->conf.unknown_as))

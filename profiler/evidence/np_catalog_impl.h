@@ -95,7 +95,8 @@ struct np_cat_app {
 	bool no_room;	/* there was no handle for it */
 	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
 	struct np_evidence evidence;
-	char refuted[NP_APP_WHY]; /* a user's own: why, in np_app_index.h, or "" */
+	bool backed; /* a user's own, as in np_app_index.h */
+	char refuted[NP_APP_WHY];
 	struct np_said said;
 };
 

@@ -158,8 +158,9 @@ enum { PUBLIC, OWN };
 static struct np_app_index *index_of(const char *lines)
 {
 	static const struct np_app_entry entry[] = {
-		{ "fft", true, 0, PUBLIC }, { "fft", false, 7, OWN },
-		{ "fft", false, 8, OWN, "too quiet" },
+		{ "fft", true, 0, PUBLIC }, { "fft", false, 7, OWN, true },
+		{ "fft", false, 8, OWN, false, "too quiet" },
+		{ "fft", false, 9, OWN },
 		{ "mine", false, 8, OWN },
 	};
 	static const struct np_claim_user user[] = {
@@ -183,7 +184,13 @@ static const struct {
 	int32_t profile;
 	enum np_claim claim;
 } jobs[] = {
-	{ "who never measured it", "", "fft", 5, PUBLIC, NP_CLAIM_HOLDS },
+	{ "who never measured it", "", "fft", 5, PUBLIC, NP_CLAIM_UNPROVED },
+	{ "whose own runs cannot be compared", "", "fft", 9, PUBLIC,
+	  NP_CLAIM_UNPROVED },
+	{ "all: who never measured it", "Claim=*:all\n", "fft", 5, PUBLIC,
+	  NP_CLAIM_HOLDS },
+	{ "default: who never measured it", "Claim=fft:default\n", "fft", 5,
+	  PUBLIC, NP_CLAIM_UNPROVED },
 	{ "whose own runs agree", "", "fft", 7, PUBLIC, NP_CLAIM_HOLDS },
 	{ "whose own runs contradict it", "", "fft", 8, NP_PROFILE_UNKNOWN,
 	  NP_CLAIM_REFUTED },

@@ -52,9 +52,10 @@ static struct np_evidence evidence_of(const struct side *s, double us)
 static const struct {
 	const char *name;
 	struct side own, published;
-	const char *why; /* NULL: it is backed, or nothing speaks against it */
+	const char *why; /* NULL: nothing speaks against it */
+	bool nothing;	 /* nor for it */
 } rows[] = {
-	{ "nothing is known", { { 0 } }, { { 0 } }, NULL },
+	{ "nothing is known", { { 0 } }, { { 0 } }, NULL, true },
 	{ "the same", { ONE(100) }, { ONE(100) }, NULL },
 	{ "a quarter louder", { ONE(124) }, { ONE(100) }, NULL },
 	{ "louder by more", { ONE(130) }, { ONE(100) },
@@ -71,11 +72,11 @@ static const struct {
 	{ "many do", { ONE(60), .n_samples = 1000 }, { ONE(100) },
 	  "mean latency 60" },
 	{ "at another period of the probes", { ONE(500), .other_period = true },
-	  { ONE(100) }, NULL },
+	  { ONE(100) }, NULL, true },
 	{ "published at another one", { ONE(500) },
-	  { ONE(100), .other_period = true }, NULL },
+	  { ONE(100), .other_period = true }, NULL, true },
 	{ "latency on one side only", { ONE(500) },
-	  { .curve = { ONE(1), ONE(1) } }, NULL },
+	  { .curve = { ONE(1), ONE(1) } }, NULL, true },
 	{ "slowed as much", { .curve = { ONE(0.5) } },
 	  { .curve = { ONE(0.45) } }, NULL },
 	{ "slowed less", { .curve = { ONE(0.1) } },
@@ -86,7 +87,7 @@ static const struct {
 	{ "a noisy program", { .curve = { ONE(0.2) } },
 	  { .curve = { SOME(0.5, 0.2), SOME(0.8, 0.2) } }, NULL },
 	{ "levels that only one has", { .curve = { { 0 }, ONE(5) } },
-	  { .curve = { ONE(1) } }, NULL },
+	  { .curve = { ONE(1) } }, NULL, true },
 	{ "slows a level as much", { .pressure = { ONE(0.3) } },
 	  { .pressure = { SOME(0.28, 0.01) } }, NULL },
 	{ "slows it less", { .pressure = { ONE(0) } },
@@ -103,10 +104,13 @@ static void test_backed_or_not(void)
 		struct np_evidence published = evidence_of(&rows[i].published,
 							 US);
 		char why[128] = "";
-		bool refuted = np_backing_refuted(&own, &published, &fabric,
-						  why, sizeof(why));
+		enum np_backing backing =
+			np_backing_judge(&own, &published, &fabric, why,
+					 sizeof(why));
 
-		T_ROW(rows[i].name, refuted == !!rows[i].why);
+		T_ROW(rows[i].name, backing == (rows[i].why ?
+			NP_BACKING_REFUTED : rows[i].nothing ?
+			NP_BACKING_NOTHING : NP_BACKING_AGREES));
 		T_ROW(rows[i].name, !rows[i].why || strstr(why, rows[i].why));
 	}
 }

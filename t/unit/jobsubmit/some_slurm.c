@@ -177,12 +177,21 @@ struct np_app_index *some_index(const struct np_app_claims *claims)
 	static const struct np_app_entry entry[] = {
 		{ "loud", true, 0, LOUD }, { "soft", true, 0, SOFT },
 		{ "quiet", true, 0, QUIET },
-		{ "soft", false, SOME_UID + 1, QUIET, "it is quiet" },
+		{ "soft", false, SOME_UID + 1, QUIET, false, "it is quiet" },
+	};
+	static const struct np_claim_rule rules[] = {
+		{ NP_CLAIM_BY_DEFAULT, 0, "*", "" },
+		{ NP_CLAIM_BY_USER, SOME_UID, "*", "" },
+		{ NP_CLAIM_BY_USER, SOME_UID + 2, "*", "" },
+		{ NP_CLAIM_BY_USER, SOME_UID + 3, "*", "" },
+	};
+	static const struct np_app_claims usual = {
+		rules, NP_ARRAY_SIZE(rules), NULL, 0,
 	};
 	struct np_app_index *x;
 
 	if (np_app_index_new(entry, NP_ARRAY_SIZE(entry), NP_PROFILE_UNKNOWN,
-			     claims, &x))
+			     claims ? claims : &usual, &x))
 		abort();
 	return x;
 }

@@ -50,7 +50,8 @@ void some_place_conf(struct np_place_conf *c);
 
 /*
  * Applications: loud and soft hurt each other (50 %), and loud itself; quiet
- * hurts nobody.  The own runs of SOME_UID + 1 contradict soft.
+ * hurts nobody.  The own runs of SOME_UID + 1 contradict soft.  Without claims,
+ * SOME_UID, SOME_UID + 2 and SOME_UID + 3 may claim all of them.
  */
 struct np_press *some_press(void);
 struct np_app_index *some_index(const struct np_app_claims *claims);

@@ -2,10 +2,13 @@
 #include "np_ctl.h"
 #include "some_stage.h"
 
-/* The group of rule 0 has uid 1 in it; of SOME_UID + 2 nothing is known. */
+/* Rule 0 is LOUD_IS; the group of rule 1 has uid 1 in it; of SOME_UID + 2 nothing is known. */
 static const struct np_claim_user some_users[] = {
-	{ 1, 1 }, { SOME_UID, 0 }, { SOME_UID + 1, 0 },
+	{ 1, 2 }, { SOME_UID, 0 }, { SOME_UID + 1, 0 },
 };
+
+/* What runs on leaf 0 is loud to all. */
+#define LOUD_IS "loud:all"
 
 static const struct {
 	const char *name, *line; /* NULL: none */
@@ -61,6 +64,7 @@ static void test_claims(void)
 		struct stage s;
 		job_desc_msg_t d;
 
+		T_ROW(name, !np_claim_parse(LOUD_IS, rule, &who.n_rules, NULL));
 		if (claims[i].line)
 			T_ROW(name, !np_claim_parse(claims[i].line, rule,
 						    &who.n_rules, NULL));
@@ -98,6 +102,53 @@ static void test_a_void_claim_moves_nobody(void)
 	some_desc_free(&d[0]);
 	some_desc_free(&d[1]);
 	tear_down(&s);
+}
+
+/*
+ * A loud job on all leaves, of a user who has nothing to show but the name; and
+ * a soft one, a moment later, of a user who was named.
+ */
+static const struct {
+	const char *name, *line; /* NULL: none */
+	uint32_t loud, soft;
+	bool waits;
+} words[] = {
+	{ "one user's word does not keep another's job away", NULL, 7,
+	  SOME_UID + 2, false },
+	{ "it does keep that user's own", NULL, 7, 7, true },
+	{ "Claim= makes it count", "loud:user=7", 7, SOME_UID + 2, true },
+};
+
+static void test_a_word_alone(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(words); i++) {
+		struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
+		struct np_app_claims who = { .rule = rule };
+		struct stage s;
+		job_desc_msg_t d[2];
+
+		T_CHECK(!np_claim_parse("soft:user=20003", rule, &who.n_rules,
+					NULL));
+		T_CHECK(!np_claim_parse("soft:default", rule, &who.n_rules,
+					NULL));
+		if (words[i].line)
+			T_CHECK(!np_claim_parse(words[i].line, rule,
+						&who.n_rules, NULL));
+		set_up_claims(&s, 0, &who);
+		some_desc(&d[0], "loud");
+		d[0].min_nodes = 16;
+		d[0].user_id = words[i].loud;
+		some_desc(&d[1], "soft");
+		d[1].user_id = words[i].soft;
+		for (int k = 0; k < 2; k++)
+			np_submit(s.shared, &d[k], SOME_NOW, false);
+		T_ROW(words[i].name, d[0].begin_time <= SOME_NOW);
+		T_ROW(words[i].name, (d[1].begin_time > SOME_NOW) ==
+				     words[i].waits);
+		some_desc_free(&d[0]);
+		some_desc_free(&d[1]);
+		tear_down(&s);
+	}
 }
 
 static const struct {
@@ -218,6 +269,7 @@ static const struct t_case cases[] = {
 	{ "who may claim the name, and what becomes of who may not",
 	  test_claims },
 	{ "a void claim moves nobody", test_a_void_claim_moves_nobody },
+	{ "a name that only its user vouches for", test_a_word_alone },
 	{ "the log says what was done", test_log },
 	{ "texts that Slurm would refuse later", test_hostile },
 	{ NULL, NULL },

@@ -38,6 +38,7 @@ SET(two_partitions, j->partition = (char *)"alone,debug")
 SET(no_partition, j->partition = (char *)"gone")
 SET(bare, j->name = j->partition = NULL)
 SET(named_in_note, j->admin_comment = (char *)"netprof{app=quiet}")
+SET(unproved, j->user_id = SOME_UID + 9)
 SET(private_app, j->admin_comment = (char *)"netprof{app=mine}")
 
 /* A list of so many bytes, of which the last ones may be ours. */
@@ -113,6 +114,8 @@ static const struct {
 	  NP_JOB_READY, SHARES, 0, -1, "", true },
 	{ "an application that was told", named_in_note, true, NP_JOB_READY,
 	  SHARES, 0, 2, "quiet", true },
+	{ "of a user who only says so", unproved, true, NP_JOB_READY,
+	  SHARES | NP_JOB_UNPROVED, 0, 0, "loud", true },
 	{ "an application without profile", private_app, true, NP_JOB_READY,
 	  SHARES, 0, -1, "mine", true },
 };

@@ -69,7 +69,7 @@ static bool sees(const struct world *w, size_t a, size_t b)
 		return false;
 	if (!known) /* the policy's word */
 		return true;
-	return w->app_trusted[j->profile] ||
+	return (w->app_trusted[j->profile] && !(j->flags & NP_JOB_UNPROVED)) ||
 	       w->job[a].in.owner == j->owner;
 }
 
@@ -139,7 +139,8 @@ bool o_ours(const struct world *w, size_t job)
 	return j->state != NP_JOB_RUNNING && j->mode >= NP_MODE_PREFER &&
 	       profile_of(w, job) >= 0 &&
 	       !(j->flags & (NP_JOB_NODELIST | NP_JOB_RESERVATION |
-			     NP_JOB_HETEROGENEOUS | NP_JOB_CONSTRAINT)) &&
+			     NP_JOB_HETEROGENEOUS | NP_JOB_CONSTRAINT |
+			     NP_JOB_CHANGING)) &&
 	       j->eligible_sec - w->now_sec <= NP_PLACEMENT_HORIZON_SEC;
 }
 

@@ -62,6 +62,7 @@ static void make_pending(struct world *w, uint64_t *seed, struct w_job *j)
 	static const uint32_t flags[] = {
 		0, 0, 0, 0, 0, 0, 0, NP_JOB_SPANS, NP_JOB_NODELIST,
 		NP_JOB_RESERVATION, NP_JOB_HETEROGENEOUS, NP_JOB_CONSTRAINT,
+		NP_JOB_CHANGING,
 	};
 
 	j->in.flags |= pick(seed, flags, NP_ARRAY_SIZE(flags));
@@ -112,6 +113,8 @@ void rw_make(struct world *w, uint64_t number, bool modes)
 		j->in.profile = w_random(&seed, 10) ? (int32_t)w_random(&seed,
 				(uint32_t)w->n_apps) : NP_PROFILE_UNKNOWN;
 		j->in.flags = w_random(&seed, 3) ? 0 : NP_JOB_SHARES_NODES;
+		if (!w_random(&seed, 4))
+			j->in.flags |= NP_JOB_UNPROVED;
 		if (i < running)
 			make_running(w, &seed, j, use);
 		else

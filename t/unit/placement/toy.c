@@ -146,6 +146,8 @@ static bool option(struct world *w, struct w_job *j, char *word)
 		{ "reserved", NP_JOB_RESERVATION },
 		{ "het", NP_JOB_HETEROGENEOUS },
 		{ "constraint", NP_JOB_CONSTRAINT },
+		{ "changing", NP_JOB_CHANGING },
+		{ "unproved", NP_JOB_UNPROVED },
 	};
 	static const char *const modes[] = { "off", "advise", "prefer",
 					     "enforce" };
