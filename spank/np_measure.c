@@ -162,6 +162,11 @@ static int call(struct np_measure *m, const size_t member[], size_t n,
 	va_start(ap, fmt);
 	vsnprintf(command + used, sizeof(command) - used, fmt, ap);
 	va_end(ap);
+	/* Names with dots cannot be told from the address that a probe has. */
+	for (size_t i = 0; i < n; i++)
+		np_membership_set_leaf(m->members, member[i],
+			np_leafmap_find(m->where->leaves,
+				np_membership_of(m->members, member[i])->name));
 	return np_membership_call(m->members, member, n, command);
 }
 

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "np_peer.h"
+#include "np_report.h"
+#include "np_sideenv.h"
 #include "np_text.h"
 
 #define GREETING_SEC 5.0
@@ -29,6 +31,7 @@ struct member {
 	struct np_member_facts facts;
 	struct group *group;
 	uint32_t rank;
+	const char *leaf; /* borrowed; NULL or "": not known */
 	bool is_free; /* nobody: the next who comes takes the place */
 };
 
@@ -448,10 +451,23 @@ static struct group *new_group(const size_t member[], size_t n)
 	return g;
 }
 
+/* One that fits into a report, and is one word. */
+static bool has_leaf(const struct member *m)
+{
+	return m->leaf && *m->leaf && strlen(m->leaf) < NP_REPORT_WORD &&
+	       !strpbrk(m->leaf, " \t\n");
+}
+
+void np_membership_set_leaf(struct np_membership *p, size_t member,
+			    const char *leaf)
+{
+	p->member[member]->leaf = leaf;
+}
+
 int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
 		       const char *command)
 {
-	size_t size = strlen(command) + 128;
+	size_t size = strlen(command) + NP_REPORT_WORD + 128;
 	char *line = malloc(size);
 	struct group *g = new_group(member, n);
 
@@ -469,7 +485,9 @@ int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
 		m->facts.here = false;
 		m->facts.called = true;
 		m->facts.rank = p->n_called[m->facts.kind]++;
-		snprintf(line, size, "%s %s --join=%zu/%zu\n", p->invite.host,
+		snprintf(line, size, "%s %s%s%s%s --join=%zu/%zu\n",
+			 p->invite.host, has_leaf(m) ? NP_LEAF_ENV "=" : "",
+			 has_leaf(m) ? m->leaf : "", has_leaf(m) ? " " : "",
 			 command, i, n);
 		np_peer_say(&m->link, line);
 	}

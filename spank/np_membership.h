@@ -80,6 +80,10 @@ struct np_membership_count {
 struct np_membership_count np_membership_count(const struct np_membership *p,
 					       enum np_member_kind kind);
 
+/* The leaf switch of its node, borrowed, which it is told when it is called. */
+void np_membership_set_leaf(struct np_membership *p, size_t member,
+			    const char *leaf);
+
 /*
  * Call n waiting members as one group to run command: variables, the path of a
  * program and its arguments, without spaces in any; --join=RANK/N is added.

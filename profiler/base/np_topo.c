@@ -1,6 +1,7 @@
 #include "np_topo.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,10 +92,27 @@ static const char *node_part(const char *address, const char *node)
 	return dot ? dot + 1 : address;
 }
 
-void np_leaf_from_address(const char *address, const char *node, char *leaf,
-			  size_t size)
+static size_t count_dots(const char *text, const char *end)
+{
+	size_t n = 0;
+
+	for (; text < end; text++)
+		n += *text == '.';
+	return n;
+}
+
+/* "switch.switch.node" for two names with a dot between them. */
+static bool has_dots(const char *path, const char *end, const char *pattern)
+{
+	return pattern && *pattern && count_dots(path, end) + 1 >
+	       count_dots(pattern, pattern + strlen(pattern));
+}
+
+void np_leaf_from_address(const char *address, const char *pattern,
+			  const char *node, char *leaf, size_t size)
 {
 	const char *end, *start;
+	bool whole;
 	size_t len;
 
 	leaf[0] = '\0';
@@ -104,12 +122,18 @@ void np_leaf_from_address(const char *address, const char *node, char *leaf,
 	if (end == address)
 		return;
 	end--; /* the dot */
-	for (start = end; start > address && start[-1] != '.'; start--)
+	whole = has_dots(address, end, pattern);
+	for (start = end; start > address && (whole || start[-1] != '.');
+	     start--)
 		if (start[-1] == ':')
 			return; /* a place on a ring or torus is no switch */
 	len = (size_t)(end - start);
-	if (len >= size)
+	if (len >= size && !whole)
 		return;
+	if (len >= size) { /* its end tells leaves apart */
+		start = end - (size - 1);
+		len = size - 1;
+	}
 	memcpy(leaf, start, len);
 	leaf[len] = '\0';
 }

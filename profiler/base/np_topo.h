@@ -45,8 +45,15 @@ void np_topo_free(struct np_topo *t);
  * is NULL or names no switch ("n1" with flat, "ring0:2.n1" with ring and
  * "torus0:0:1:0.n1" with torus3d), or where the name does not fit.  A node name
  * may itself contain dots if node is given; NULL is allowed.
+ *
+ * pattern, SLURM_TOPOLOGY_ADDR_PATTERN, has a word for each name,
+ * "switch.switch.node".  Where the address has more dots, switches have dots in
+ * their names, and nothing says where one ends: leaf is then the whole address
+ * without the node, or its end if that does not fit.  It is the same for nodes
+ * of one leaf and differs between leaves; slurmctld knows the name (above).
+ * NULL: names have no dots.
  */
-void np_leaf_from_address(const char *address, const char *node, char *leaf,
-			  size_t size);
+void np_leaf_from_address(const char *address, const char *pattern,
+			  const char *node, char *leaf, size_t size);
 
 #endif

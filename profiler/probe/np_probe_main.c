@@ -57,6 +57,19 @@ static int open_wire(const struct np_probe_program *prog, struct np_wire **out,
 				 err);
 }
 
+/* What whoever started us says of it, or else what the address tells. */
+static void find_leaf(const char *node, char leaf[NP_REPORT_WORD])
+{
+	const char *told = getenv(NP_LEAF_ENV);
+
+	if (told && strlen(told) < NP_REPORT_WORD)
+		strcpy(leaf, told);
+	else
+		np_leaf_from_address(getenv("SLURM_TOPOLOGY_ADDR"),
+				     getenv("SLURM_TOPOLOGY_ADDR_PATTERN"),
+				     node, leaf, NP_REPORT_WORD);
+}
+
 static pid_t traced_task(void)
 {
 	const char *text = getenv(NP_TASK_ENV);
@@ -80,8 +93,7 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 		return rc;
 	np_clock_init(clock, np_stop_fd());
 	conf.born_sec = clock->now_sec(clock);
-	np_leaf_from_address(getenv("SLURM_TOPOLOGY_ADDR"), conf.node, leaf,
-			     sizeof(leaf));
+	find_leaf(conf.node, leaf);
 	np_cost_prompt();
 	rc = open_wire(prog, &conf.wire, err);
 	if (rc)

@@ -13,13 +13,13 @@ static const char *const dropped[] = {
 	"SLURM_", "SLURMD_", "SRUN_", "SBATCH_", "SALLOC_", "_SLURM_SPANK_",
 	"SPANK_", "PMI_", "PMI2_", "PMIX_", "OMPI_", "PRTE_", "UCX_",
 	"LD_PRELOAD=", "NETPROF_APP=", NP_TOKENS_ENV "=",
-	NP_SIDE_ENV "=", "HOME=", "XDG_",
+	NP_SIDE_ENV "=", NP_LEAF_ENV "=", "HOME=", "XDG_",
 };
 
 /* Which cluster this is, and where in it; slurmd sets the latter anew. */
 static const char *const kept[] = {
 	"SLURM_CONF=", "SLURMD_NODENAME=", "SLURM_TOPOLOGY_ADDR=",
-	"SLURM_SRUN_COMM_HOST=",
+	"SLURM_TOPOLOGY_ADDR_PATTERN=", "SLURM_SRUN_COMM_HOST=",
 };
 
 static bool is_among(const char *var, const char *const prefix[], size_t n)

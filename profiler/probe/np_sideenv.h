@@ -14,6 +14,9 @@
 /* What netprof-join says and wants to hear: np_invite.h. */
 #define NP_TOKENS_ENV "NETPROF_TOKENS"
 
+/* The node's leaf switch, for a probe, by slurmctld's name. */
+#define NP_LEAF_ENV "NETPROF_LEAF"
+
 /* A traced program's process on this node, whose calls a probe tells. */
 #define NP_TASK_ENV "NETPROF_TASK"
 

@@ -53,6 +53,10 @@ write_topology() {
 	tree)
 		leaves | awk '{ print "SwitchName=" $1 " Nodes=" $2 }'
 		echo "SwitchName=spine Switches=$spine" ;;
+	odd) # what Slurm warns of and forgives: the last node on two leaves
+		leaves | awk '{ print "SwitchName=rack" NR - 1 ".ib" \
+			" Nodes = \"" $2 ", cloud[" 200 * NR "-" \
+			200 * NR + 199 "]" (NR > 1 ? ", n3" : "") "\"" }' ;;
 	block)
 		leaves | awk '{ print "BlockName=" $1 " Nodes=" $2 }'
 		block_sizes ;;
@@ -73,6 +77,7 @@ write_topology() {
 topology_plugin() {
 	case $TOPOLOGY in
 	*.yaml) ;; # it says which
+	odd) echo TopologyPlugin=topology/tree ;;
 	*) echo "TopologyPlugin=topology/$TOPOLOGY" ;;
 	esac
 }

@@ -48,6 +48,21 @@ no_leaves_are_known() { # NODES
 	equal "lines about it" "$(said "knows no leaf switches" | wc -l)" 1
 }
 
+# Two trees, a node on both, nodes that are yet to come, lists with blanks, names
+# with dots: placement and probes work, and one line names the node.
+test_what_slurm_forgives_costs_a_line() {
+	with_topology odd
+	alice "srun -N4 -w 'n[0-3]' --netprofile=four sleep 3"
+	expect four '.[0].leaves | map([.name, .n_pairs]) == [["rack0.ib", 2]]'
+	store_is_read
+	block -N4 -w 'n[0-3]' >/dev/null
+	block -N4 -w 'n[4-7]' >/dev/null
+	pending fft >/dev/null
+	wait_for 10 confined "$(pending fft)"
+	equal "lines about it" "$(said "node n3 is on leaf switches rack0.ib and rack1.ib: the first counts" |
+		wc -l)" 1
+}
+
 test_topology_tree_by_topology_yaml() {
 	slurm_from 25.05 || skip "Slurm is older"
 	with_topology tree.yaml
@@ -55,17 +70,9 @@ test_topology_tree_by_topology_yaml() {
 }
 
 test_a_base_block_counts_as_a_leaf_switch() {
-	slurm_from 24.05 || skip "Slurm is older"
+	slurm_from 23.11 || skip "Slurm is older"
 	with_topology block
 	leaves_are_known
-}
-
-# There a task is not told which block it is on.
-test_a_base_block_of_23_11_is_a_leaf_for_placement_alone() {
-	slurm_from 23.11 && ! slurm_from 24.05 || skip "Slurm is not 23.11"
-	with_topology block
-	pairs_are '[["", 3], ["leaf0", 0], ["leaf1", 0]]'
-	leaves_keep_apart
 }
 
 test_a_base_block_by_topology_yaml() {

@@ -33,14 +33,44 @@ static void test_address(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		char leaf[16] = "untouched";
 
-		np_leaf_from_address(rows[i].address, rows[i].node, leaf,
+		np_leaf_from_address(rows[i].address, NULL, rows[i].node, leaf,
 				     sizeof(leaf));
 		T_ROW(rows[i].name, !strcmp(leaf, rows[i].leaf));
 	}
 }
 
+#define TWO "switch.switch.node"
+
+static const struct {
+	const char *name, *address, *pattern, *leaf;
+} dotted[] = {
+	{ "no name has dots", "spine.leaf0.n1", TWO, "leaf0" },
+	{ "a node below no spine", ".leaf0.n1", TWO, "leaf0" },
+	{ "a leaf with dots", "spine.rack0.ib.n1", TWO, "spine.rack0.ib" },
+	{ "another one", "spine.rack1.ib.n1", TWO, "spine.rack1.ib" },
+	{ "all with dots", "switch.2.1.switch.1.1.n1", TWO,
+	  "switch.2.1.switch.1.1" },
+	{ "the end of what does not fit", "a.very.long.name.of.a.spine.and."
+	  "then.the.very.long.name.of.its.leaf.0.n1", TWO,
+	  "e.very.long.name.of.its.leaf.0" },
+	{ "a place on a torus", "torus0:0:1:0.n1", "torus.node", "" },
+	{ "no pattern", "spine.rack0.ib.n1", "", "ib" },
+};
+
+static void test_dotted(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(dotted); i++) {
+		char leaf[31] = "untouched";
+
+		np_leaf_from_address(dotted[i].address, dotted[i].pattern,
+				     "n1", leaf, sizeof(leaf));
+		T_ROW(dotted[i].name, !strcmp(leaf, dotted[i].leaf));
+	}
+}
+
 static const struct t_case cases[] = {
 	{ "the leaf is the switch next to the node", test_address },
+	{ "leaves whose names have dots are told apart", test_dotted },
 	{ NULL, NULL },
 };
 T_SUITE(leaf, cases)

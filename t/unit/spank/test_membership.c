@@ -86,8 +86,9 @@ static void test_called_or_dismissed(void)
 	T_CHECK(facts(&w, 1)->gone && !facts(&w, 1)->here);
 	T_CHECK(!is_shut(fd[0]) && !is_shut(fd[2]) && !is_shut(fd[3]));
 	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 0);
+	np_membership_set_leaf(w.p, 3, "rack0.ib");
 	T_CHECK(np_membership_call(w.p, (size_t[]){ 3 }, 1, "/bin/z") == 0);
-	HEARS(&w, fd[3], H " /bin/z --join=0/1\n");
+	HEARS(&w, fd[3], H " NETPROF_LEAF=rack0.ib /bin/z --join=0/1\n");
 	T_CHECK(facts(&w, 3)->rank == 0); /* among those of its kind */
 	for (int i = 0; i < 4; i++)
 		close(fd[i]);
