@@ -148,6 +148,11 @@ const struct cli_fact cli_facts[] = {
 	{ "ucx_version", "UCX", "UCX", AT(ucx_version) },
 	{ "netprof_version", "netprof", "netprof", AT(netprof_version) },
 	{ "mpi_version", "MPI", "the MPI", AT(mpi_version) },
+	{ "tasks_per_node", "Tasks a node", "the tasks on each node",
+	  AT(tasks_per_node) },
+	{ "task_order", "Task order", "the order of tasks", AT(task_order) },
+	{ "cpu_bind", "CPU binding", "the binding to processors",
+	  AT(cpu_bind) },
 };
 const size_t cli_n_facts = NP_ARRAY_SIZE(cli_facts);
 

@@ -278,7 +278,7 @@ static const struct cli_table table = {
 	"Name|App|Runs|RunSec|SdSec|ShortestSec|LongestSec|Probes|Mean|P50|P99|"
 	"Use|DelayedShare|Rho|First|Last|Neighbours|Level|Nodes|Tasks|NodeList|"
 	"Leaves|Cluster|Transport|Executable|Fingerprint|ExitCode|Slurm|Ucx|"
-	"Netprof|Mpi",
+	"Netprof|Mpi|TasksPerNode|TaskOrder|CpuBind",
 	{ { "compared", "name|app|run_time/n|run_time/mean_sec|run_time/sd_sec|"
 			"run_time/shortest_sec|run_time/longest_sec|latency/n|"
 			"latency/mean_sec|latency/p50_sec|latency/p99_sec|use|"
@@ -290,7 +290,8 @@ static const struct cli_table table = {
 			"conditions/executable|conditions/fingerprint|"
 			"conditions/exit_code|conditions/slurm_version|"
 			"conditions/ucx_version|conditions/netprof_version|"
-			"conditions/mpi_version" } },
+			"conditions/mpi_version|conditions/tasks_per_node|"
+			"conditions/task_order|conditions/cpu_bind" } },
 };
 
 int cli_compare_data(const struct cli_compare *c, enum cli_format format)

@@ -98,6 +98,10 @@ static void append_run(json_object *list, const struct np_record *r,
 	cli_put_text(j, "nodes", r->nodes);
 	cli_put_count(j, "n_nodes", r->n_nodes);
 	cli_put_count(j, "n_tasks", r->n_tasks);
+	cli_put_text(j, "tasks_per_node", r->tasks_per_node);
+	cli_put_text(j, "task_order", r->task_order);
+	cli_put_text(j, "cpu_bind", r->cpu_bind);
+	cli_put_count(j, "cpus_per_task", r->cpus_per_task);
 	cli_put_text(j, "executable", r->executable);
 	cli_put_text(j, "fingerprint", r->fingerprint);
 	cli_put_text(j, "mpi_version", r->mpi_version);
@@ -112,12 +116,14 @@ static void append_run(json_object *list, const struct np_record *r,
 static const struct cli_table table = {
 	"Run|JobID|Start|End|RunSec|State|ExitCode|Nodes|Tasks|NodeList|"
 	"Probes|Mean|P50|P99|Max|Level|Scope|LevelAloneSec|LevelBesideSec|"
-	"Neighbours|Use|Fingerprint|Executable|Mpi",
+	"Neighbours|Use|Fingerprint|Executable|Mpi|TasksPerNode|TaskOrder|"
+	"CpuBind|CpusPerTask",
 	{ { "runs", "run|job_id|@start|@end|run_sec|state|exit_code|n_nodes|"
 		    "n_tasks|nodes|latency/n|latency/mean_sec|latency/p50_sec|"
 		    "latency/p99_sec|latency/max_sec|level/name|level/scope|"
 		    "level/alone_round_sec|level/beside_round_sec|n_neighbours|"
-		    "use|fingerprint|executable|mpi_version" } },
+		    "use|fingerprint|executable|mpi_version|tasks_per_node|"
+		    "task_order|cpu_bind|cpus_per_task" } },
 };
 
 static int runs_data(const struct cli_profile *p, enum cli_format format)
@@ -169,8 +175,8 @@ const struct cli_cmd cmd_runs = {
 "  running     not finished\n"
 "  failed      its exit code was not 0, or its end was not seen\n"
 "  neighbours  other jobs shared a leaf with it\n"
-"  workload    it ran another command, or with other nodes or tasks, than the\n"
-"              runs that tell most\n\n"
+"  workload    it ran another command, or with other nodes, tasks, tasks on each\n"
+"              node or processors, than the runs that tell most\n\n"
 "Options as for show.",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
 	.missing = "the application is missing", .most = 1,

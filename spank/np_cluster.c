@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "np_array.h"
+#include "np_layout.h"
 
 /* Host names, by Slurm's own hostlists. */
 
@@ -110,6 +111,35 @@ int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
 			       job_id, strerror(-rc));
 	return step->n ? 0 : np_errf(err, -ESRCH, "step %u.%u is not among the "
 				     "job's steps", job_id, step_id);
+}
+
+static int take_layout(const slurm_step_layout_t *from, struct np_record *r)
+{
+	struct np_layout l;
+	char hex[20];
+
+	if (!from->tasks || !from->tids ||
+	    np_layout_of(from->tasks, from->tids, from->node_cnt, &l))
+		return -ENOMEM;
+	r->tasks_per_node = l.tasks_per_node;
+	r->task_order = strdup(l.order);
+	if (!r->task_order || !r->fingerprint ||
+	    strlen(r->fingerprint) >= sizeof(hex))
+		return -ENOMEM;
+	strcpy(hex, r->fingerprint);
+	np_layout_fingerprint(&l, hex);
+	strcpy(r->fingerprint, hex);
+	return 0;
+}
+
+int np_cluster_step_layout(uint32_t job_id, uint32_t step_id,
+			   struct np_record *r)
+{
+	slurm_step_layout_t *layout = np_load_step_layout(job_id, step_id);
+	int rc = layout ? take_layout(layout, r) : 0;
+
+	slurm_job_step_layout_free(layout);
+	return rc;
 }
 
 int np_cluster_job_nodes(uint32_t job_id, struct np_hosts *out,

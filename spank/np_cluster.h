@@ -57,6 +57,14 @@ int np_cluster_step_nodes(uint32_t job_id, uint32_t step_id,
 			  struct np_hosts *step, struct np_hosts *busy,
 			  struct np_err *err);
 
+/*
+ * How the step's tasks are spread over its nodes, into r; and its fingerprint
+ * becomes that of the workload.  Where slurmctld does not say, r stays as it
+ * is.  Returns 0 or -ENOMEM.
+ */
+int np_cluster_step_layout(uint32_t job_id, uint32_t step_id,
+			   struct np_record *r);
+
 /* Add the nodes of a job's allocation. */
 int np_cluster_job_nodes(uint32_t job_id, struct np_hosts *out,
 			 struct np_err *err);

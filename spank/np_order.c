@@ -22,6 +22,8 @@ static const struct field {
 	{ "het-job",	 COUNT,	 OF(het_job_id) },
 	{ "nodes",	 COUNT,	 OF(n_nodes) },
 	{ "tasks",	 COUNT,	 OF(n_tasks) },
+	{ "cpus",	 COUNT,	 OF(cpus_per_task) },
+	{ "bind",	 TEXT,	 OF(cpu_bind) },
 	{ "launcher",	 FLAG,	 OF(launcher) },
 	{ "runner",	 COUNT,	 OF(runner) },
 	{ "app",	 APP,	 OF(app) },

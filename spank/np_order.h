@@ -27,6 +27,8 @@ struct np_order {
 	long het_component;		  /* -1: not heterogeneous */
 	uint32_t het_job_id;		  /* the leader's job id, or 0 */
 	uint32_t n_nodes, n_tasks;
+	uint32_t cpus_per_task; /* as was asked for; 0: nothing was */
+	char cpu_bind[NP_ORDER_TEXT]; /* the same: "cores", "map_cpu:0,2"; or "" */
 	bool launcher; /* the step is mpirun's daemons: this host belongs to it */
 	uint32_t runner; /* the process that ends when the program has: srun, or
 			  * the mpirun that started it */

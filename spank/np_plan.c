@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum wrapper { PROGRAM, LAUNCHER, INTERPRETER };
@@ -84,6 +85,33 @@ int np_plan_app(const struct np_facts *f, char app[NP_APP_MAX + 1],
 		       "with --netprofile=APP");
 }
 
+static bool has_text(const char *text)
+{
+	return text && *text;
+}
+
+static uint32_t cpus_per_task(const struct np_facts *f)
+{
+	unsigned long n = f->cpus_per_task ?
+			  strtoul(f->cpus_per_task, NULL, 10) : 0;
+
+	return n < UINT32_MAX ? (uint32_t)n : 0;
+}
+
+/* "cores", or "map_cpu:" and its list; a long list is cut. */
+static void note_processors(const struct np_facts *f, struct np_order *o)
+{
+	const char *type = has_text(f->bind_type) ? f->bind_type : "";
+	size_t len = strlen(type);
+	bool has_list = len && type[len - 1] == ':' && has_text(f->bind_list);
+	int n = snprintf(o->cpu_bind, sizeof(o->cpu_bind), "%s%s", type,
+			 has_list ? f->bind_list : "");
+
+	if (n >= (int)sizeof(o->cpu_bind))
+		strcpy(o->cpu_bind + sizeof(o->cpu_bind) - 4, "...");
+	o->cpus_per_task = cpus_per_task(f);
+}
+
 void np_plan_fingerprint(const struct np_facts *f, char hex[20])
 {
 	bool launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
@@ -93,6 +121,13 @@ void np_plan_fingerprint(const struct np_facts *f, char hex[20])
 		h = np_hash(h, f->argv[i], strlen(f->argv[i]) + 1);
 	h = np_hash(h, &f->step.n_nodes, sizeof(f->step.n_nodes));
 	h = np_hash(h, &f->step.n_tasks, sizeof(f->step.n_tasks));
+	/* Where nothing was asked for it is the digest that it always was. */
+	if (has_text(f->bind_type))
+		h = np_hash(h, f->bind_type, strlen(f->bind_type) + 1);
+	if (has_text(f->bind_type) && has_text(f->bind_list))
+		h = np_hash(h, f->bind_list, strlen(f->bind_list) + 1);
+	if (cpus_per_task(f))
+		h = np_hash(h, f->cpus_per_task, strlen(f->cpus_per_task) + 1);
 	snprintf(hex, 20, "%016llx", (unsigned long long)h);
 }
 
@@ -139,6 +174,7 @@ enum np_plan np_plan_make(const struct np_facts *f, struct np_order *order,
 	snprintf(o.level, sizeof(o.level), "%s", f->level ? f->level : "");
 	snprintf(o.executable, sizeof(o.executable), "%s",
 		 f->argc > 0 ? f->argv[0] : "");
+	note_processors(f, &o);
 	np_plan_fingerprint(f, o.fingerprint);
 	*order = o;
 	return NP_PLAN_ATTACH;

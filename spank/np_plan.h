@@ -20,6 +20,8 @@ struct np_facts {
 	const char *period;   /* of --netprofile-period: a setting, or NULL */
 	const char *job_name; /* or NULL */
 	const char *srun;     /* path of the running srun */
+	/* SLURM_CPU_BIND_TYPE and _LIST, SLURM_CPUS_PER_TASK; or NULL */
+	const char *bind_type, *bind_list, *cpus_per_task;
 	int argc;	      /* command of the step */
 	char **argv;
 	struct np_order step; /* what is known of it: numbers of all kinds */
@@ -49,8 +51,10 @@ int np_plan_app(const struct np_facts *f, char app[NP_APP_MAX + 1],
 		struct np_err *err);
 
 /*
- * Digest of the workload: executable, arguments, nodes, tasks (FNV-1a, 64
- * bits): runs of equal digest are compared with each other.  Not security.
+ * Digest of the workload: executable, arguments, nodes, tasks, and what was
+ * asked for processors (FNV-1a, 64 bits): runs of equal digest are compared
+ * with each other.  Not security.  The layout of tasks is still to be added,
+ * np_layout.h.
  * Arguments of mpirun's daemons hold numbers and addresses of one job, and do
  * not count.
  */

@@ -251,6 +251,8 @@ int np_survey_make(const struct np_order *o, uint32_t max_level,
 	*s = (struct np_survey){ .leaves = NULL };
 	rc = np_cluster_step_nodes(o->job_id, o->step_id, &s->step,
 				   level ? &busy : NULL, err);
+	if (!rc)
+		rc = np_cluster_step_layout(o->job_id, o->step_id, r);
 	if (!rc && o->launcher)
 		rc = add_this_host(&s->step);
 	if (!rc)
@@ -304,6 +306,12 @@ int np_describe_step(struct np_record *r, const struct np_order *o,
 	r->probe.message_bytes = conf->message_bytes;
 	r->probe.period_sec = conf->period_sec;
 	r->probe.per_node = 1;
+	r->cpus_per_task = o->cpus_per_task;
+	if (o->cpu_bind[0]) {
+		r->cpu_bind = strdup(o->cpu_bind);
+		if (!r->cpu_bind)
+			return -ENOMEM;
+	}
 	if (!r->executable || !r->fingerprint || !r->netprof_version ||
 	    !r->host)
 		return -ENOMEM;

@@ -19,7 +19,7 @@ struct np_survey {
 };
 
 /*
- * Ask slurmctld, in two requests, or three with a level, and plan.
+ * Ask slurmctld, in three requests, or four with a level, and plan.
  * Returns 0; -ENODEV if nothing can be measured (err says why); or another
  * -errno.
  */

@@ -176,6 +176,24 @@ static inline int np_load_job(job_info_msg_t **msg, uint32_t job_id)
 #endif
 }
 
+/*
+ * How a step's tasks are spread over nodes, for slurm_job_step_layout_free();
+ * NULL: errno.  25.11 gave step ids an initializer.
+ */
+static inline slurm_step_layout_t *np_load_step_layout(uint32_t job_id,
+							uint32_t step_id)
+{
+#if NP_SLURM_AT_LEAST(25, 11)
+	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
+#else
+	slurm_step_id_t id = { .step_het_comp = NO_VAL };
+#endif
+
+	id.job_id = job_id;
+	id.step_id = step_id;
+	return slurm_job_step_layout_get(&id);
+}
+
 /* 25.11 made slurm_get_job_steps() take one, by address. */
 static inline int np_load_job_steps(uint32_t job_id,
 				    job_step_info_response_msg_t **msg)

@@ -129,8 +129,13 @@ struct np_record {
 	long het_component;		  /* NP_NO_VALUE if not heterogeneous */
 	uint32_t step_id;
 	char *executable;  /* path or name as given to srun */
-	char *fingerprint; /* hex digest of executable, arguments, nodes, tasks */
+	char *fingerprint; /* hex digest of executable, arguments, nodes, tasks,
+			      their layout and processors */
 	uint32_t n_tasks, n_nodes;
+	char *tasks_per_node; /* "4,2,1(x2)"; NULL: not known */
+	char *task_order; /* "block", "cyclic" or "other"; NULL: not known */
+	char *cpu_bind;	  /* as was asked for; NULL: nothing was */
+	uint32_t cpus_per_task; /* the same; 0: nothing was */
 	char *nodes; /* hostlist expression of the step */
 	/*
 	 * Dates.  start: srun was about to launch the step, and its measuring

@@ -88,6 +88,19 @@ test_steps_in_salloc_are_measured() {
 	expect sal 'length == 1 and .[0].leaves[0].latency.n > 10'
 }
 
+test_tasks_laid_out_otherwise_are_another_workload() {
+	alice 'echo -e "n0\nn0\nn0\nn1" >hosts
+		srun -N2 --ntasks-per-node=2 --netprofile=spread sleep 3
+		srun -N2 --ntasks-per-node=2 --netprofile=spread sleep 3
+		srun -w n0,n1 -N2 -n4 -m cyclic --netprofile=spread sleep 3
+		SLURM_HOSTFILE=hosts srun -n4 -m arbitrary \
+			--netprofile=spread sleep 3'
+	expect spread 'sort_by(.job_id) | map(.tasks_per_node) ==
+			["2(x2)", "2(x2)", "2(x2)", "3,1"] and
+		map(.task_order) == ["block", "block", "cyclic", "block"] and
+		(map(.fingerprint) | .[0] == .[1] and (unique | length) == 3)'
+}
+
 test_a_direct_srun_is_measured() {
 	alice "srun -N4 --netprofile=dir sleep 2"
 	expect dir 'length == 1 and .[0].leaves[0].latency.n > 10'

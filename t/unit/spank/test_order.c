@@ -19,7 +19,8 @@ static struct np_order example(void)
 		.het_job_id = 9, .launcher = true, .runner = 77,
 		.app = "lammps", .level = "P4:M10:B250us",
 		.executable = "/opt/my prog/lmp", .fingerprint = "0123456789abcdef",
-		.srun = "/usr/bin/srun",
+		.srun = "/usr/bin/srun", .cpus_per_task = 2,
+		.cpu_bind = "map_cpu:0,2",
 		.setting = { "Store=/a b", "NetDevices=eth0" }, .n_settings = 2,
 	};
 
@@ -43,6 +44,7 @@ static void test_round_trip(void)
 	T_CHECK(!strcmp(got.executable, o.executable));
 	T_CHECK(!strcmp(got.fingerprint, o.fingerprint));
 	T_CHECK(!strcmp(got.srun, o.srun));
+	T_CHECK(got.cpus_per_task == 2 && !strcmp(got.cpu_bind, o.cpu_bind));
 	T_CHECK(got.n_settings == 2 && !strcmp(got.setting[0], "Store=/a b"));
 	np_args_free(&args);
 }

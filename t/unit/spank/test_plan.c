@@ -150,6 +150,42 @@ static void test_fingerprint(void)
 	T_ROW("mpirun in another job", !strcmp(base, hex));
 }
 
+static const struct {
+	const char *name, *type, *list, *cpus, *bind;
+	uint32_t n;
+	bool same; /* a workload as without */
+} asked[] = {
+	{ "nothing", NULL, NULL, NULL, "", 0, true },
+	{ "empty texts", "", "", "", "", 0, true },
+	{ "a binding", "cores", "cores", NULL, "cores", 0, false },
+	{ "a list", "map_cpu:", "0,2", NULL, "map_cpu:0,2", 0, false },
+	{ "another list", "map_cpu:", "0,4", NULL, "map_cpu:0,4", 0, false },
+	{ "processors", NULL, NULL, "4", "", 4, false },
+};
+
+static void test_processors(void)
+{
+	char hex[NP_ARRAY_SIZE(asked)][20];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(asked); i++) {
+		struct np_facts f = plain;
+		struct np_order o;
+
+		f.argv = ARGV("/bin/lmp");
+		f.argc = 1;
+		f.bind_type = asked[i].type;
+		f.bind_list = asked[i].list;
+		f.cpus_per_task = asked[i].cpus;
+		T_CHECK(np_plan_make(&f, &o, NULL) == NP_PLAN_ATTACH);
+		T_ROW(asked[i].name, !strcmp(o.cpu_bind, asked[i].bind));
+		T_ROW(asked[i].name, o.cpus_per_task == asked[i].n);
+		strcpy(hex[i], o.fingerprint);
+		for (size_t k = 0; k < i; k++)
+			T_ROW(asked[i].name, !strcmp(hex[i], hex[k]) ==
+			      (asked[i].same && asked[k].same));
+	}
+}
+
 static void test_settings_reach_the_order(void)
 {
 	char *settings[] = { "Store=/s", "Period=1s" };
@@ -204,6 +240,7 @@ static const struct t_case cases[] = {
 	{ "an application's name comes from the best source", test_names },
 	{ "what is measured and what is not, with the reason", test_plans },
 	{ "equal workloads have equal fingerprints", test_fingerprint },
+	{ "other processors are other workloads", test_processors },
 	{ "site settings come first, the user's option last",
 	  test_settings_reach_the_order },
 	{ "a program ends with its srun, or with the mpirun of that",

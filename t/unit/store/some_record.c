@@ -188,6 +188,10 @@ struct np_record *t_some_record(uint64_t seed)
 		np_record_note(r, "note %zu", n);
 	if (!r->level && t_rand(&g) % 2)
 		add_blocks(r, &g);
+	r->tasks_per_node = text(&g, "4,2,1(x2)");
+	r->task_order = text(&g, "cyclic");
+	r->cpu_bind = text(&g, "map_cpu:0,2");
+	r->cpus_per_task = (uint32_t)(t_rand(&g) % 3);
 	return r;
 }
 

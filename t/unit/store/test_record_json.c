@@ -140,6 +140,10 @@ static int same_record(const struct np_record *a, const struct np_record *b)
 	       same_text(a->executable, b->executable) &&
 	       same_text(a->fingerprint, b->fingerprint) &&
 	       a->n_tasks == b->n_tasks && a->n_nodes == b->n_nodes &&
+	       same_text(a->tasks_per_node, b->tasks_per_node) &&
+	       same_text(a->task_order, b->task_order) &&
+	       same_text(a->cpu_bind, b->cpu_bind) &&
+	       a->cpus_per_task == b->cpus_per_task &&
 	       same_text(a->nodes, b->nodes) && a->start == b->start &&
 	       a->end == b->end && a->state == b->state &&
 	       a->exit_code == b->exit_code && a->alone_sec == b->alone_sec &&
