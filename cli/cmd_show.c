@@ -48,7 +48,7 @@ static void put_runs(json_object *in, const struct cli_profile *p)
 	static const enum np_run_use other[] = {
 		NP_RUN_BESIDE, NP_RUN_BLOCKS, NP_RUN_NEIGHBOURS,
 		NP_RUN_FABRIC, NP_RUN_TIME, NP_RUN_FAILED, NP_RUN_SUSPENDED,
-		NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD,
+		NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD, NP_RUN_KEPT,
 	};
 	json_object *j = cli_put_object(in, "runs");
 

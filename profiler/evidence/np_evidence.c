@@ -368,7 +368,7 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 	if (use == NP_RUN_NEIGHBOURS && !l->for_models)
 		rank |= RANK_NEIGHBOURS;
 	else if (use != NP_RUN_ALONE && use != NP_RUN_BLOCKS &&
-		 use != NP_RUN_WORKLOAD)
+		 use != NP_RUN_WORKLOAD && use != NP_RUN_KEPT)
 		return RANK_NONE;
 	if (!l->is_idle && !r->fingerprint)
 		rank |= RANK_WORKLOAD;
@@ -376,7 +376,7 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 		return RANK_NONE;
 	if (other_period(r, l->period_sec))
 		rank |= RANK_PERIOD;
-	if (r->source)
+	if (l->is_idle && r->source)
 		rank |= RANK_QUIET;
 	return rank;
 }

@@ -50,6 +50,7 @@ enum np_run_use {
 	NP_RUN_SCOPE,	   /* its level ran at another scope */
 	NP_RUN_LEVEL,	   /* a level that the calibration does not have */
 	NP_RUN_WORKLOAD,   /* another workload, or not known which */
+	NP_RUN_KEPT,	   /* of the idle network, which nobody asked for */
 	NP_RUN_USES
 };
 

@@ -19,6 +19,7 @@ static const struct {
 	[NP_RUN_SCOPE] = { "scope", "with the level at another scope" },
 	[NP_RUN_LEVEL] = { "uncalibrated", "beside a level not calibrated" },
 	[NP_RUN_WORKLOAD] = { "workload", "of another workload" },
+	[NP_RUN_KEPT] = { "kept", "kept without being asked" },
 };
 
 const char *np_run_use_name(enum np_run_use use)
@@ -77,6 +78,8 @@ static enum np_run_use use_of(const struct np_record *r,
 	if (r->level && opt->calibration &&
 	    !is_calibrated(r->level->name, opt->calibration->fabric))
 		return NP_RUN_LEVEL;
+	if (r->source && !strcmp(r->app, NP_IDLE_APP))
+		return NP_RUN_KEPT;
 	if (!r->fingerprint)
 		return NP_RUN_WORKLOAD;
 	return r->n_blocks ? NP_RUN_BLOCKS :

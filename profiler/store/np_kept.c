@@ -13,7 +13,7 @@
 #include "np_store_file.h"
 #include "np_text.h"
 
-#define MAGIC UINT64_C(0x32747065704b504e) /* and the order of bytes */
+#define MAGIC UINT64_C(0x33747065704b504e) /* and the order of bytes */
 
 /* A file: this, and then entries, sorted by name. */
 struct head {
