@@ -12,7 +12,8 @@ static const struct cli_cmd cmd_help, cmd_version;
 
 static const struct cli_cmd *const cmds[] = {
 	&cmd_show, &cmd_list, &cmd_runs, &cmd_compare, &cmd_predict, &cmd_matrix,
-	&cmd_plot, &cmd_publish, &cmd_accuracy, &cmd_calibrate, &cmd_loggps, &cmd_status,
+	&cmd_plot, &cmd_publish, &cmd_accuracy, &cmd_calibrate, &cmd_validate,
+	&cmd_loggps, &cmd_status,
 	&cmd_explain, &cmd_check, &cmd_release, &cmd_trace, &cmd_tolerance,
 	&cmd_qn, &cmd_scale, &cmd_sharing, &cmd_replay, &cmd_metrics,
 	&cmd_report, &cmd_help, &cmd_version,

@@ -13,7 +13,7 @@ _netprof_jobs() {
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs compare predict matrix plot publish accuracy \
-		calibrate loggps status explain check release qn scale sharing replay \
+		calibrate validate loggps status explain check release qn scale sharing replay \
 		tolerance trace metrics report help version"
 	local formats="--json --parsable" whose="--user= --published" words
 
@@ -47,6 +47,8 @@ _netprof() {
 			--app=" ;;
 		loggps/-*) words="--blocks= --max-bytes= --max-trip= --across \
 			--output= --dry-run --show --cluster= --json" ;;
+		validate/-*) words="--json --repeats= --output= --plot= --model= \
+			--scope= --fresh --dry-run" ;;
 		status/-*) words="$formats --plot= --all" ;;
 		explain/-*) words="$formats $whose" ;;
 		explain/*) words=$(_netprof_jobs) ;;
@@ -60,7 +62,7 @@ _netprof() {
 		replay/-*) words="$formats --plot= --model= --set= --bandwidth= --latency= \
 			--eager= --nodes= --cores= --map= --seed=" ;;
 		metrics/-*) words="--output=" ;;
-		sharing/* | replay/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		sharing/* | replay/* | validate/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;
 		tolerance/-*) words="$formats --plot= --latency= --overhead= --per-byte= \
 			--rendezvous= --first-byte-free --serial --gap= \

@@ -1,5 +1,5 @@
 /*
- * What files of pairs and calibrations share, for np_measured.c and
+ * What files of pairs and calibrations share, for np_measured.c, np_pairs.c and
  * np_calibration.c alone.
  */
 #ifndef NP_MEASURED_JSON_H

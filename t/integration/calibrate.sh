@@ -152,6 +152,41 @@ run_in_blocks() { # APP SECONDS [LINE of netprof.conf [COMMAND]]
 }
 
 # Of levels as calibrated: three before the program starts, then in between.
+naps() {
+	inside jq '.runs | length' nap.pairs.json 2>/dev/null || echo 0
+}
+
+some_naps() {
+	[ "$(naps)" -ge 2 ]
+}
+
+# Eight runs of a third of a second: some, and in another allocation the others.
+test_pairs_are_measured_and_what_was_stopped_goes_on() {
+	local out rc=0
+
+	printf '%s\n' 'program nap' 'nodes 2' 'begins 100ms' 'run sleep 0.3' |
+		inside tee nap >/dev/null
+	alice "salloc -Q -N16 netprof validate --repeats=1 nap" \
+		>"$TMPDIR/first" 2>&1 &
+	wait_for 40 some_naps
+	root 'kill -INT $(pgrep -f "^netprof validate")'
+	wait $! || rc=$?
+	[ "$rc" -ne 0 ] || fail "it says that it is done"
+	grep -q '1 program, 1 run of each pair; 8 runs, about ' "$TMPDIR/first" ||
+		fail "it says: $(cat "$TMPDIR/first")"
+	grep -q 'what was measured is kept in nap.pairs.json' "$TMPDIR/first" ||
+		fail "it says: $(cat "$TMPDIR/first")"
+	between "runs before it was stopped" "$(naps)" 2 7
+	out=$(alice "salloc -Q -N16 netprof validate --repeats=1 nap" 2>&1) ||
+		fail "it says: $out"
+	equal "kinds of runs" "$(alice "jq -r '.runs[].kind' nap.pairs.json" |
+		sort | uniq -c | xargs | sed 's/3 alone/2 alone/')" \
+		"2 alone 1 apart 3 launch 1 leaf 1 profile"
+	grep -q '^Measured ' <<<"$out" || fail "it says: $out"
+	between "seconds of a nap" "$(alice "jq '.alone_sec[0].mean' nap.pairs.json")" \
+		0.2 1
+}
+
 test_one_run_beside_free_nodes_is_cut_into_blocks() {
 	needs_pmix
 	run_in_blocks blocks 30

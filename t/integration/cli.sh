@@ -316,6 +316,30 @@ test_models_of_traces_are_compared_where_there_are_some() {
 	! grep -q tolerance "$S/out" || fail "$(grep tolerance "$S/out")"
 }
 
+test_pairs_that_were_all_measured_are_compared_without_an_allocation() {
+	setup_measured
+	make_validation "$S/list"
+	run netprof validate "$S/list"
+	equal "exit status" "$RC" 0
+	contains "what was measured" "$OUT" '^Measured   3 pairs of 2 programs on leaf'
+	contains "repeats" "$OUT" '^Repeats    two runs of a pair differ by 10\.0 points'
+	contains "controls" "$OUT" '^Refused    halo beside halo: \+20\.0 %'
+	contains "the score" "$OUT" '^Error      .*; the best constant \(\+55\.0 %\)'
+	contains "the worst pairs" "$OUT" '^(fft|halo) +(fft|halo) +\+55 %'
+	equal "a slowdown in the file" \
+		"$(jq -c '[.program_beside_program[1][] | .mean?]' "$S/list.pairs.json")" \
+		'[0.55,null]'
+	run netprof accuracy "$S/list.pairs.json"
+	contains "the file for accuracy" "$OUT" '^One program beside another: 3 cases'
+	run netprof validate --plot="$S/x.svg" "$S/list"
+	grep -q 'Measured slowdown' "$S/x.svg" || fail "no picture: $ERR"
+	run netprof validate --repeats=3 "$S/list"
+	contains "more runs" "$ERR" 'salloc -N8 --exclusive netprof validate FILE'
+	sed -i 's/^run halo/run halo -x/' "$S/list"
+	run netprof validate "$S/list"
+	contains "another command" "$ERR" 'other commands: --fresh begins anew'
+}
+
 test_unknown_application_fails_with_the_nearest_names() {
 	setup
 	run netprof show lamps

@@ -126,6 +126,7 @@ pages() {
 		tolerance $S/store/users/$MY_UID/halo/9.0.trace
 		loggps --show --cluster=hpc
 		loggps --show --cluster=flat
+		validate $S/list
 	END
 }
 
@@ -135,6 +136,7 @@ test_every_page_fits_its_schema() {
 	make_blocks stencil
 	a_trace "$S/store/users/$MY_UID/halo/9.0.trace"
 	a_network
+	make_validation "$S/list"
 	jq '.cluster = "flat" | .fit.S = 4096 | .fit.S_above = 8192 |
 		.fit.step = .fit.L' "$S"/store/fabric/hpc/*.loggps \
 		>"$S/store/fabric/flat/20240524T100000Z.loggps"
@@ -157,7 +159,7 @@ test_rows_have_all_fields_of_their_heads() {
 	setup_measured
 	a_trace "$S/store/users/$MY_UID/halo/9.0.trace"
 	a_network
-	pages | grep -vE '^(matrix|plot|loggps|check)' >"$S/pages"
+	pages | grep -vE '^(matrix|plot|loggps|check|validate)' >"$S/pages"
 	while read -ra words; do
 		netprof "${words[0]}" -P "${words[@]:1}" >"$S/rows" 2>"$S/err" ||
 			fail "${words[*]}: $(cat "$S/err")"
