@@ -108,7 +108,9 @@ nothing_of_ours_runs() {
 
 	for i in {0..15}; do
 		rc=0
-		inside --user root --on "n$i" pgrep netprof >/dev/null || rc=$?
+		# netprof-saver belongs to slurmd.
+		inside --user root --on "n$i" pgrep 'netprof(-[^s]|-sh|$)' \
+			>/dev/null || rc=$?
 		[ "$rc" = 1 ] || return 1 # 0: found; more: pgrep failed
 	done
 }
