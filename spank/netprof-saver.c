@@ -4,9 +4,9 @@
  * The store may be on a file system whose server is lost; who touches it then
  * sleeps, cannot be killed, and keeps a job from ending if it belongs to one.
  * So nothing that a job waits for touches it: srun and netprof-attend hand what
- * they have to this process (np_saver_msg.h), which belongs to no job.  The SPANK
- * plugin starts one in slurmd, as root, for every user of the node; on hosts
- * without slurmd, netprof-attend starts one for its own user.
+ * they have to this process (np_saver_msg.h), which belongs to no job.  The
+ * SPANK plugin starts one in slurmd, as root, for every user of the node; on
+ * hosts without slurmd, netprof-attend starts one for its own user.
  *
  * Nor does this process touch the store: it forks one for each request, which
  * does so as the user who asked, and answers when that ends.  Requests wait
@@ -28,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,8 +61,7 @@ struct connection {
 
 struct worker {
 	struct np_saver_request *request; /* NULL: unused */
-	pid_t pid;
-	int fd; /* what it writes */
+	int fd; /* what it writes, until it ends */
 	char *text;
 	size_t len;
 	double since_sec;
@@ -225,6 +223,7 @@ static void take_request(struct saver *s, struct connection *c)
 	};
 	int rc;
 
+	r.text[r.len] = '\0'; /* it may not end as it should */
 	c->text = NULL;
 	c->got = 0;
 	rc = np_saver_queue_add(&s->queue, &r);
@@ -259,7 +258,7 @@ static char *room_of(const struct saver *s, struct connection *c,
 	if (!c->text) {
 		c->text = np_saver_head_ok(&c->head) &&
 			  c->head.kind != NP_SAVER_REPLY && has_room(s, c) ?
-				  malloc(c->head.len) : NULL;
+				  malloc(c->head.len + 1) : NULL;
 		c->got = 0;
 	}
 	*left = c->text ? c->head.len - c->got : 0;
@@ -316,26 +315,21 @@ static void request_ends(struct saver *s, struct np_saver_request *r,
 static void start_work(struct saver *s, struct np_saver_request *r)
 {
 	struct worker *w = s->worker;
-	int fd;
-	pid_t pid = np_saver_child(r, !s->own, &fd);
+	int fd, rc = np_saver_child(r, !s->own, &fd);
 
-	if (pid < 0) {
-		request_ends(s, r, NULL, 0, pid);
+	if (rc) {
+		request_ends(s, r, NULL, 0, rc);
 		return;
 	}
 	while (w->request) /* there are as many as the queue hands out */
 		w++;
-	*w = (struct worker){ .request = r, .pid = pid, .fd = fd,
+	*w = (struct worker){ .request = r, .fd = fd,
 			      .since_sec = np_mono_sec() };
 }
 
 static void work_ends(struct saver *s, struct worker *w)
 {
-	int status;
-
 	close(w->fd);
-	while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
-		;
 	if (w->late)
 		say("%s: answered after %.0f s", w->request->text,
 		    np_mono_sec() - w->since_sec);
@@ -478,6 +472,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_IGN); /* nobody waits for one that cannot end */
 	begin(&s);
 	while (has_work(&s)) {
 		while ((r = np_saver_queue_next(&s.queue)))

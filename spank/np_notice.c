@@ -2,12 +2,9 @@
 
 #include <signal.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "np_attach.h"
@@ -15,9 +12,7 @@
 #include "np_saver_find.h"
 #include "np_saver_msg.h"
 #include "np_text.h"
-
-#define TURNS 20	 /* tries to be the only writer of the user's ... */
-#define TURN_NS 10000000 /* ... so far apart */
+#include "np_turn.h"
 
 /* The saver's socket has room for it, unless the saver stands still. */
 static bool tell_saver(const char *store, const char *line)
@@ -39,36 +34,13 @@ static bool tell_saver(const char *store, const char *line)
 	return put > 0 && put == len;
 }
 
-/*
- * Writers of one user wait for each other, and not for long: if the file system
- * does not answer, there is one that waits for it and no more.  The name is
- * free again when its process ends, whatever ends it.
- */
-static bool take_turn(void)
-{
-	const struct timespec nap = { .tv_nsec = TURN_NS };
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1,
-			 "netprof/line/%lu", (unsigned long)geteuid());
-	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-				    1 + (size_t)n);
-
-	for (int i = 0; fd >= 0 && i < TURNS; i++) {
-		if (!bind(fd, (struct sockaddr *)&a, len))
-			return true;
-		nanosleep(&nap, NULL);
-	}
-	return false;
-}
-
 /* Between fork and exit in a threaded program: plain system calls only. */
 static void write_line(const char *store, const char *line, const char *text)
 {
 	static const int keep[] = { -1, -1, -1 };
 
 	signal(SIGXFSZ, SIG_IGN);
-	if (np_detach(keep, 3) || !take_turn() || np_log_append(store, line))
+	if (np_detach(keep, 3) || !np_turn_take() || np_log_append(store, line))
 		np_log_system(text);
 	_exit(0);
 }

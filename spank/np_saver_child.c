@@ -37,7 +37,7 @@ static void work(const struct np_saver_request *r, bool as_user, int out)
 
 	if (np_detach(keep, NP_ARRAY_SIZE(keep)))
 		_exit(1);
-	signal(SIGTERM, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);
 	if (as_user)
 		become(r->who);
 	lift_limits();
@@ -66,7 +66,7 @@ static int open_pipe(int fd[2])
 	return -EMFILE;
 }
 
-pid_t np_saver_child(const struct np_saver_request *r, bool as_user, int *fd)
+int np_saver_child(const struct np_saver_request *r, bool as_user, int *fd)
 {
 	int end[2] = { -1, -1 }, rc = open_pipe(end);
 	pid_t pid;
@@ -81,5 +81,5 @@ pid_t np_saver_child(const struct np_saver_request *r, bool as_user, int *fd)
 	if (rc)
 		close(end[0]);
 	*fd = end[0];
-	return rc ? rc : pid;
+	return rc;
 }

@@ -7,11 +7,13 @@
  *	LOG	STORE LINE
  *	SAVE	STORE MAXRUNS RECORD
  *	CHOOSE	STORE MAXRUNS SCOPE NODES SHARE NOW RECORD
+ *	CHECK	DIRECTORY
  *	REPLY	ERRNO TEXT CHOICE
  *
- * LOG has no reply.  ERRNO is 0 or negative, CHOICE is that of
- * np_choice_parse(), or empty.  Both ends are on one host, so numbers in
- * headers are in its byte order.  Pure: no I/O.
+ * LOG has no reply.  ERRNO is 0 or negative; to CHECK it is 0 unless the server
+ * of DIRECTORY is lost.  CHOICE is that of np_choice_parse(), or empty.  Both
+ * ends are on one host, so numbers in headers are in its byte order.  Pure: no
+ * I/O.
  */
 #ifndef NP_SAVER_MSG_H
 #define NP_SAVER_MSG_H
@@ -23,7 +25,8 @@
 #include "np_record.h"
 
 enum np_saver_kind {
-	NP_SAVER_LOG = 1, NP_SAVER_SAVE, NP_SAVER_CHOOSE, NP_SAVER_REPLY,
+	NP_SAVER_LOG = 1, NP_SAVER_SAVE, NP_SAVER_CHOOSE, NP_SAVER_CHECK,
+	NP_SAVER_REPLY,
 };
 
 #define NP_SAVER_VERSION 0x6e707331u /* a peer of another is not talked to */

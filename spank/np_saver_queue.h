@@ -51,8 +51,8 @@ struct np_saver_queue {
 };
 
 /*
- * Queue a copy of r, which takes over r->text; r->who is borrowed.  Returns 0, or
- * -EBUSY (there is too much) or -ENOMEM, and the text is freed.
+ * Queue a copy of r, which takes over r->text; r->who is borrowed.  Returns 0,
+ * or -EBUSY (there is too much) or -ENOMEM, and the text is freed.
  */
 int np_saver_queue_add(struct np_saver_queue *q,
 		       const struct np_saver_request *r);

@@ -1,6 +1,7 @@
 #include "np_saver_work.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,14 @@ static int choose(char *const field[], char **choice, struct np_err *err)
 	return rc;
 }
 
+/* A directory that is refused is one that answers. */
+static int check(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 && is_lost(-errno) ? -errno : 0;
+}
+
 static void reply(int fd, int rc, const char *why, const char *choice)
 {
 	char number[16];
@@ -173,6 +182,8 @@ void np_saver_work(enum np_saver_kind kind, char *text, size_t len, int fd)
 		rc = save(field, &err);
 	else if (kind == NP_SAVER_CHOOSE && n == N_CHOOSE_FIELDS)
 		rc = choose(field, &choice, &err);
+	else if (kind == NP_SAVER_CHECK && n == 1)
+		rc = check(field[0]);
 	reply(fd, rc, rc && !err.text[0] ? strerror(-rc) : err.text,
 	      choice ? choice : "");
 	free(choice);

@@ -1,6 +1,6 @@
 /*
- * What netprof-saver does for one request, in a process of its own that may wait
- * for the store as long as it takes.
+ * What netprof-saver does for one request, in a process of its own that may
+ * wait for the store as long as it takes.
  */
 #ifndef NP_SAVER_WORK_H
 #define NP_SAVER_WORK_H

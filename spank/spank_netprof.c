@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "np_answers.h"
 #include "np_attach.h"
 #include "np_clock.h"
 #include "np_conf.h"
@@ -54,6 +55,7 @@ __attribute__((constructor)) static void fit_in(void)
 }
 
 #define START_WAIT_MS 5000    /* srun waits this long for the attendant */
+#define TRACE_WAIT_MS 1000    /* for where traces go, before they are begun */
 #define SAVE_WAIT_MS 250      /* srun's exit waits this long for the record */
 #define LEVEL_START_MS 5000   /* for a level's processes to come up */
 
@@ -234,6 +236,9 @@ static void tell_tracing(int ac, char **av)
 		return;
 	if (!rc)
 		rc = tracing_of(&t, &err);
+	if (!rc && !np_answers(t.dir, TRACE_WAIT_MS))
+		rc = np_errf(&err, -ETIMEDOUT, "%s does not answer within %d "
+			     "ms", t.dir, TRACE_WAIT_MS);
 	if (!rc)
 		rc = np_tracing_put(&t, text, &err);
 	if (rc)

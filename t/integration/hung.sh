@@ -14,11 +14,8 @@ has_cgroups() {
 	done' 2>/dev/null
 }
 
-# Sooner than the minute of a real one, a process that cannot be killed drains
-# its node.
-EXTRA=$(mktemp)
-echo UnkillableStepTimeout=5 >"$EXTRA"
-SUITE_CLUSTER=(--leaves 1 --slurm-conf-extra "$EXTRA" --netprof "$BUILD")
+SUITE_CLUSTER=(--leaves 1 --netprof "$BUILD"
+	--slurm-conf-extra "$ROOT/t/integration/hung.slurm.conf")
 ! has_cgroups || SUITE_CLUSTER+=(--cgroup)
 
 PLACES=(ctl n0 n1 n2 n3)
@@ -122,13 +119,13 @@ start_jobs() { # APP
 	wait_for 20 shells_wait
 }
 
-# WHAT: those that were started; a row of the table for each flagged one, which
+# WHAT [N]: those that were started, 3 kinds or N; a row of the table for each flagged one, which
 # has its control of the same kind.  No node remembers them.
 as_unflagged() {
 	wait "${SHELLS[@]}" || :
 	awk '{ printf "%s %s %.1f %s %s\n", $1, $2, $4 - $3, $5, $6 }' \
 		"$TMPDIR/out" | sort >"$TMPDIR/jobs"
-	awk -v what="$1" -v table="$TABLE" '
+	awk -v what="$1" -v table="$TABLE" -v kinds="${2-3}" '
 		{ code[$1] = $2; sec[$1] = $3; rest[$1] = $4 " " $5 }
 		END {
 			for (f in code) {
@@ -150,7 +147,7 @@ as_unflagged() {
 					rest[f] != rest[p] || late > 2 || late < -2
 				n++
 			}
-			exit bad || n < 3
+			exit bad || n < kinds
 		}' "$TMPDIR/jobs" || fail "$1: $(tr '\n' ';' <"$TMPDIR/jobs")"
 	wait_for 20 no_node_works
 	equal "nodes that are not idle" \
@@ -198,6 +195,26 @@ test_a_home_that_hangs_at_submission() {
 
 test_a_home_that_hangs_as_the_steps_end() {
 	hangs "$(rundir)/home/alice" home "as the steps end" 3.5
+}
+
+# The program itself writes its trace, and would wait.
+test_a_trace_for_a_store_that_hangs() {
+	local dir
+	needs_pmix
+	command -v mpicc.openmpi >/dev/null || skip "no mpicc.openmpi"
+	dir=$(shared)
+	printf '%s\n' '#include <mpi.h>' 'int main(void) { MPI_Init(0, 0);' \
+		'MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); return 7; }' |
+		mpicc.openmpi -x c -o "$dir/seven" -
+	fail_at "$STORE" one
+	run_srun "plain,srun" "-N2 --mpi=pmix" "$dir/seven"
+	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile-trace" "$dir/seven"
+	wait_for 20 shells_wait
+	is one hang
+	go
+	as_unflagged "store for traces hangs at submission" 1
+	is one ok
+	equal "traces" "$(find "$ALICE" -name '*.trace')" ""
 }
 
 # As an upgrade of netprof has it: the old saver stays until all is written.

@@ -1,0 +1,55 @@
+/*
+ * What any user of a node can send to netprof-saver: a header and its fields;
+ * and what the saver may answer, a choice of levels, which must print as it was
+ * parsed.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_choice_text.h"
+#include "np_saver_msg.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void parse_choice(const char *text)
+{
+	struct np_choice c, again;
+	char *printed;
+
+	if (np_choice_parse(text, &c))
+		return;
+	printed = np_choice_print(&c);
+	if (!printed || np_choice_parse(printed, &again) ||
+	    strcmp(c.level, again.level) ||
+	    c.history.n_blocks != again.history.n_blocks)
+		abort();
+	np_course_history_free(&c.history);
+	np_course_history_free(&again.history);
+	free(printed);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *field[NP_SAVER_MAX_FIELDS], *text = malloc(size + 1);
+	struct np_saver_head h;
+	size_t n;
+
+	if (!text)
+		return 0;
+	if (size >= sizeof(h)) {
+		memcpy(&h, data, sizeof(h));
+		if (np_saver_head_ok(&h) && h.len > NP_SAVER_MAX_BYTES)
+			abort();
+	}
+	memcpy(text, data, size);
+	text[size] = '\0';
+	parse_choice(text);
+	n = np_saver_fields(text, size, field);
+	for (size_t i = 0; i < n; i++)
+		if (field[i] < text || field[i] + strlen(field[i]) >=
+				       text + size)
+			abort();
+	free(text);
+	return 0;
+}

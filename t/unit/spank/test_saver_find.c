@@ -1,0 +1,152 @@
+#include "t.h"
+#include "np_answers.h"
+#include "np_saver_find.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ALICE 20001
+#define MALLORY 20002
+
+/* As that user, until killed or the test ends: it holds so many names. */
+static pid_t squat(uid_t uid, uid_t names_of, int names)
+{
+	int ready[2];
+	char c;
+	pid_t pid;
+
+	if (pipe(ready))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		uid_t taken;
+
+		if (setuid(uid) || prctl(PR_SET_PDEATHSIG, SIGKILL))
+			_exit(1);
+		while (names--)
+			np_saver_listen(names_of, &taken);
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	if (read(ready[0], &c, 1) != 1)
+		pid = -1;
+	close(ready[0]);
+	return pid;
+}
+
+/* With names of its own, if root is who runs the tests. */
+static bool alone(void)
+{
+	return !getuid() && !unshare(CLONE_NEWNET);
+}
+
+static int find_root_saver(void)
+{
+	uid_t taken = 0;
+	int one, two;
+
+	if (!alone())
+		return 0;
+	if (np_saver_find(&taken) != -ENOENT)
+		return 1;
+	one = np_saver_listen(0, &taken);
+	two = np_saver_listen(0, &taken); /* slurmd was started anew */
+	if (one < 10 || two < 10 || np_saver_find(&taken) < 10)
+		return 2;
+	close(one);
+	if (np_saver_find(&taken) < 10)
+		return 3;
+	close(two);
+	return np_saver_find(&taken) == -ENOENT ? 0 : 4;
+}
+
+static int pass_over_squatters(void)
+{
+	uid_t taken = 0;
+	pid_t pid;
+	int fd;
+
+	if (!alone())
+		return 0;
+	pid = squat(MALLORY, 0, 3);
+	fd = np_saver_listen(0, &taken); /* one name is left */
+	if (pid < 0 || fd < 0 || np_saver_find(&taken) < 0)
+		return 1;
+	close(fd);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	pid = squat(MALLORY, 0, 4);
+	if (pid < 0 || np_saver_listen(0, &taken) != -EADDRINUSE ||
+	    taken != MALLORY)
+		return 2;
+	taken = 0;
+	if (np_saver_find(&taken) != -ENOENT || taken != MALLORY)
+		return 3;
+	kill(pid, SIGKILL);
+	return 0;
+}
+
+static int find_own_saver(void)
+{
+	uid_t taken = 0;
+	pid_t own, other;
+
+	if (!alone())
+		return 0;
+	other = squat(MALLORY, MALLORY, 1);
+	if (other < 0 || setuid(ALICE))
+		return 1;
+	if (np_saver_find(&taken) != -ENOENT)
+		return 2;
+	own = squat(ALICE, ALICE, 1);
+	return own > 0 && np_saver_find(&taken) >= 10 && !kill(own, SIGKILL) ?
+		0 : 3;
+}
+
+static int answers(void)
+{
+	if (!alone())
+		return 0;
+	unsetenv("SLURMD_NODENAME");
+	if (!np_answers("/", 5000) || !np_answers("/nowhere", 5000))
+		return 1;
+	setenv("SLURMD_NODENAME", "n0", 1); /* a child would hold the job */
+	return np_answers("/", 5000);
+}
+
+static int is_silent(void)
+{
+	uid_t taken;
+
+	return alone() && np_saver_listen(0, &taken) >= 0 &&
+	       np_answers("/", 50);
+}
+
+static void test_root(void) { T_CHECK(!t_in_child(find_root_saver)); }
+static void test_squatters(void) { T_CHECK(!t_in_child(pass_over_squatters)); }
+static void test_own(void) { T_CHECK(!t_in_child(find_own_saver)); }
+
+static void test_answers(void)
+{
+	T_CHECK(!t_in_child(answers));
+	T_CHECK(!t_in_child(is_silent));
+}
+
+static const struct t_case cases[] = {
+	{ "a node's saver is found, and the next one when slurmd is restarted",
+	  test_root },
+	{ "names that another user has taken are passed over, and told of",
+	  test_squatters },
+	{ "without one the user's own is found, and nobody else's", test_own },
+	{ "a file system answers, also if it refuses; nobody waits for long",
+	  test_answers },
+	{ NULL, NULL },
+};
+T_SUITE(saver_find, cases)
