@@ -56,6 +56,7 @@ PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
 	spank/np_attach.c spank/np_saver_find.c spank/np_saver_msg.c spank/np_notice.c \
 	spank/np_answers.c spank/np_turn.c \
 	spank/np_invite.c spank/np_joiner.c spank/np_order.c spank/np_plan.c \
+	spank/np_program.c \
 	spank/np_script.c \
 	profiler/base/np_app.c profiler/base/np_args.c profiler/base/np_claim.c \
 	profiler/base/np_conf.c profiler/base/np_conf_key.c \

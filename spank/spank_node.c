@@ -15,7 +15,9 @@
 
 #include "np_invite.h"
 #include "np_joiner.h"
+#include "np_log.h"
 #include "np_plan.h"
+#include "np_program.h"
 #include "np_script.h"
 #include "np_tracing.h"
 
@@ -95,6 +97,49 @@ static void name_of_task(spank_t sp, char app[NP_APP_MAX + 1])
 		strcpy(app, "unnamed");
 }
 
+/* Once on each node, to the system's log: the store is not for tasks. */
+static void say_untraced(spank_t sp, const char *what, const char *why)
+{
+	uint32_t local = 1, job_id = 0, step_id = 0;
+
+	spank_get_item(sp, S_TASK_ID, &local);
+	spank_get_item(sp, S_JOB_ID, &job_id);
+	spank_get_item(sp, S_JOB_STEPID, &step_id);
+	slurm_verbose("netprof: not traced: %s %s", what, why);
+	if (!local)
+		np_log("", "step %u.%u is not traced: %.200s %s", job_id,
+		       step_id, what, why);
+}
+
+/*
+ * A program that would be no use of the library, or whose processes would each
+ * have its loader complain that it is not there.
+ */
+static bool may_preload(spank_t sp, const struct np_tracing *t)
+{
+	char path[PATH_MAX] = "", container[PATH_MAX];
+	const char *why = NULL;
+	char **argv;
+	int argc = 0;
+
+	if (access(t->library, R_OK)) {
+		say_untraced(sp, t->library, "is not there");
+		return false;
+	}
+	if (spank_getenv(sp, "SLURM_CONTAINER", container,
+			 sizeof(container)) != ESPANK_ENV_NOEXIST) {
+		say_untraced(sp, "srun --container", "has other files");
+		return false;
+	}
+	spank_getenv(sp, "PATH", path, sizeof(path));
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS &&
+	    argc > 0)
+		why = np_program_refuses(argv[0], path);
+	if (why)
+		say_untraced(sp, argv[0], why);
+	return !why;
+}
+
 /* The library that traces, before others, and where its files go. */
 static void set_tracing(spank_t sp, const struct np_tracing *t)
 {
@@ -104,11 +149,12 @@ static void set_tracing(spank_t sp, const struct np_tracing *t)
 
 	spank_get_item(sp, S_JOB_ID, &job_id);
 	spank_get_item(sp, S_JOB_STEPID, &step_id);
-	/* The loader would complain for each program of the user's. */
-	if (access(t->library, R_OK) || rc == ESPANK_NOSPACE ||
+	if (!may_preload(sp, t))
+		return;
+	if (rc == ESPANK_NOSPACE ||
 	    np_tracing_preload(t, rc == ESPANK_SUCCESS ? was : NULL, buf,
 			       sizeof(buf))) {
-		slurm_verbose("netprof: %s: not traced", t->library);
+		say_untraced(sp, "LD_PRELOAD", "is too long");
 		return;
 	}
 	spank_setenv(sp, "LD_PRELOAD", buf, 1);

@@ -4,15 +4,18 @@
  * no MPI and takes no arguments: each call goes on to where its slot says.
  * That is the part for the MPI that the program has, found when the program
  * starts or calls MPI_Init(), or the MPI itself if there is no such part.
- * Programs without MPI have it and do not notice.
+ * Programs without MPI have it and do not notice; programs that start
+ * containers do not hand it on.
  */
 #include "shim_calls.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* All there are: an MPI may have them or not. */
@@ -143,6 +146,56 @@ __attribute__((constructor)) static void resolve(void)
 	bind = load(part_for(version));
 	if (bind)
 		stand_in(bind(find));
+}
+
+/* Out of the text of LD_PRELOAD, which keeps its place. */
+static void cut_out(char *list)
+{
+	char *to = list, *at = list;
+
+	while (*at) {
+		size_t len = strcspn(at, ": ");
+		const char *own = "/libnetprof-mpi.so";
+		size_t n = strlen(own);
+		bool ours = len >= n && !strncmp(at + len - n, own, n);
+
+		if (!ours) {
+			if (to != list)
+				*to++ = ':';
+			memmove(to, at, len);
+			to += len;
+		}
+		at += len + (at[len] != '\0');
+	}
+	*to = '\0';
+}
+
+/*
+ * What starts a container, or changes the root, gives its environment to
+ * programs whose loaders may not find this library, and would complain of it
+ * on the user's standard error: there it is not preloaded.  The environment is
+ * changed in place, as programs in Go read it from where the kernel put it.
+ */
+__attribute__((constructor)) static void leave_containers(void)
+{
+	static const char *const starts_one[] = {
+		"apptainer", "singularity", "starter", "podman", "docker",
+		"nerdctl", "enroot", "shifter", "ch-run", "sarus", "bwrap",
+		"runc", "crun", "chroot", "unshare", "nsenter", "proot",
+		"slurmstepd",
+	};
+	const char *name = program_invocation_short_name;
+	char *list = getenv("LD_PRELOAD");
+
+	for (size_t i = 0; list && i < sizeof(starts_one) /
+				       sizeof(starts_one[0]); i++) {
+		if (strcmp(name, starts_one[i]))
+			continue;
+		cut_out(list);
+		if (!*list)
+			unsetenv("LD_PRELOAD");
+		return;
+	}
 }
 
 #define PUBLIC __attribute__((visibility("default")))

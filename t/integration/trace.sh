@@ -195,6 +195,24 @@ test_a_link_of_somebody_else_is_not_followed() {
 	equal "written" "$(ls theirs | xargs)" "rank.0 rank.1"
 }
 
+# A root that has a program and what it needs, and not the library.
+test_a_program_in_a_container_does_not_notice() {
+	local so
+	[ "$(id -u)" = 0 ] || skip "not root"
+	mkdir -p root/bin
+	cp "$(command -v env)" root/bin
+	for so in $(ldd root/bin/env | grep -o '/[^ ]*'); do
+		install -D "$so" "root$so"
+	done
+	equal "output" "$(LD_PRELOAD=$SHIM sh -c \
+		"chroot root /bin/env | grep LD_PRELOAD || :" 2>&1)" ""
+	mkdir -p "root${SHIM%/*}"
+	cp "$ROOT/$BUILD/quiet_poll.so" "root${SHIM%/*}"
+	equal "others stay" "$(LD_PRELOAD=$SHIM:${SHIM%/*}/quiet_poll.so sh -c \
+		"chroot root /bin/env | grep LD_PRELOAD || :" 2>&1)" \
+		"LD_PRELOAD=${SHIM%/*}/quiet_poll.so"
+}
+
 test_programs_without_mpi_do_not_notice() {
 	equal "output" "$(LD_PRELOAD=$SHIM sh -c 'echo same' 2>&1)" same
 	[ ! -e "$NETPROF_TRACE" ] || fail "a trace"
@@ -273,6 +291,19 @@ test_srun_traces_into_a_directory_and_keeps_what_was_preloaded() {
 	grep -q 'libnetprof-mpi.so:.*quiet_poll.so' out || fail "$(cat out)"
 	equal "ranks" "$(alice 'netprof trace --json ~/t1' | jq .ranks)" 4
 	equal "errors" "$(cat err)" ""
+}
+
+test_a_program_that_is_not_dynamically_linked_runs_without() {
+	on_the_cluster
+	printf 'int main(void) { return 7; }' | gcc -static -xc -o static - ||
+		skip "nothing to link static programs with"
+	inside -- bash -c 'cat >~/static; chmod +x ~/static' <static
+	alice "srun -v -N1 -n2 --netprofile-trace ~/static; echo \$?" \
+		>out 2>err
+	equal "exit code" "$(cat out)" 7
+	! grep "ld.so" err || fail "$(cat err)"
+	alice "srun -N1 --netprofile-trace sh -c 'echo \$LD_PRELOAD'" |
+		grep -q libnetprof-mpi || fail "others are not traced"
 }
 
 test_a_batch_job_traces_its_steps_and_no_others() {

@@ -1,0 +1,60 @@
+/* Programs into which no library can be preloaded. */
+#include "t.h"
+#include "np_program.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A program of one part of that type. */
+static const char *some_program(const char *name, uint32_t type, size_t cut)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr part;
+	} elf = {
+		.head = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64 },
+			.e_type = ET_EXEC, .e_phoff = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
+		},
+		.part = { .p_type = type },
+	};
+	static char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", t_tmpdir(), name);
+	f = fopen(path, "w");
+	T_CHECK(f && fwrite(&elf, sizeof(elf) - cut, 1, f) == 1 && !fclose(f));
+	T_CHECK(!chmod(path, 0755));
+	return path;
+}
+
+static void test_programs(void)
+{
+	char path[512];
+
+	T_CHECK(!np_program_refuses("/proc/self/exe", NULL));
+	T_CHECK(!np_program_refuses(some_program("moves", PT_INTERP, 0), NULL));
+	T_CHECK(!np_program_refuses(some_program("cut", PT_LOAD, 8), NULL));
+	T_CHECK(!np_program_refuses("/nonexistent/x", "/bin"));
+	T_CHECK(!np_program_refuses("no-such-program", "/bin:/usr/bin"));
+	T_CHECK(!np_program_refuses("/dev/null", NULL));
+	T_CHECK(!np_program_refuses("sh", "/nonexistent::/bin"));
+	T_CHECK(!strcmp(np_program_refuses(some_program("stays", PT_LOAD, 0),
+					   NULL),
+			"is not dynamically linked"));
+	snprintf(path, sizeof(path), "/nonexistent:%s", t_tmpdir());
+	T_CHECK(!!np_program_refuses("stays", path));
+	T_CHECK(!np_program_refuses("stays", NULL));
+	T_CHECK(!!strstr(np_program_refuses("/opt/bin/apptainer", NULL),
+			 "container"));
+}
+
+static const struct t_case cases[] = {
+	{ "what cannot be traced is told from what can", test_programs },
+	{ NULL, NULL },
+};
+T_SUITE(program, cases)
