@@ -387,6 +387,18 @@ static unsigned rank_of(const struct latencies *l, size_t i)
  */
 #define QUIET_RATIO 2.0
 
+/* Of its slowest leaf: a mean would be that of a few late probes. */
+static double median_of(const struct np_record *r)
+{
+	double sec = 0;
+
+	for (size_t i = 0; i < r->n_leaves; i++)
+		if (r->leaves[i].hist && r->leaves[i].latency.n)
+			sec = fmax(sec, np_hist_quantile(r->leaves[i].hist,
+							 0.5));
+	return sec;
+}
+
 static double slowest_of(const struct latencies *l, unsigned rank)
 {
 	double fastest = INFINITY;
@@ -395,8 +407,7 @@ static double slowest_of(const struct latencies *l, unsigned rank)
 		return INFINITY;
 	for (size_t i = 0; i < l->runs->n; i++)
 		if (rank_of(l, i) == rank)
-			fastest = fmin(fastest,
-				       np_run_latency(l->runs->run[i]).mean);
+			fastest = fmin(fastest, median_of(l->runs->run[i]));
 	return QUIET_RATIO * fastest;
 }
 
@@ -415,7 +426,7 @@ static int take_latencies(struct latencies *l)
 		const struct np_record *r = l->runs->run[i];
 
 		if (rank_of(l, i) != best ||
-		    np_run_latency(r).mean > slowest)
+		    median_of(r) > slowest)
 			continue;
 		rc = np_sample_add(&e->latency, r);
 		if (e->use[i] != NP_RUN_ALONE && e->use[i] != NP_RUN_BLOCKS)
