@@ -101,14 +101,17 @@ static void name_of_task(spank_t sp, char app[NP_APP_MAX + 1])
 static void say_untraced(spank_t sp, const char *what, const char *why)
 {
 	uint32_t local = 1, job_id = 0, step_id = 0;
+	char line[NP_LOG_LINE];
 
 	spank_get_item(sp, S_TASK_ID, &local);
 	spank_get_item(sp, S_JOB_ID, &job_id);
 	spank_get_item(sp, S_JOB_STEPID, &step_id);
 	slurm_verbose("netprof: not traced: %s %s", what, why);
-	if (!local)
-		np_log("", "step %u.%u is not traced: %.200s %s", job_id,
-		       step_id, what, why);
+	if (local)
+		return;
+	snprintf(line, sizeof(line), "step %u.%u is not traced: %.200s %s",
+		 job_id, step_id, what, why);
+	np_log_system(line);
 }
 
 /*
