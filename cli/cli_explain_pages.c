@@ -382,6 +382,7 @@ static void put_ended(json_object *j, const struct np_ended *n)
 	cli_put_time(j, "start", n->start);
 	cli_put_time(j, "end", n->end);
 	cli_put_real(j, "held_sec", n->held_sec);
+	cli_put_count(j, "more_neighbours", n->more_neighbours);
 }
 
 static void put_measured(json_object *j, const struct cli_measured *m)
