@@ -198,6 +198,7 @@ struct stack {
 	char again[PATH_MAX + 16]; /* a further one, which Slurm refuses */
 	char apart[PATH_MAX]; /* an include that slurmctld sends to no node */
 	bool required;
+	bool as_dos; /* a line loads it with a carriage return in its name */
 	bool has_snippet; /* the file that a package brings is included */
 };
 
@@ -229,6 +230,7 @@ static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
 		take_include(s, line);
 		return 0;
 	}
+	s->as_dos |= !strcmp(base_of(line->word), SPANK "\r");
 	if (strcmp(base_of(line->word), SPANK))
 		return 0;
 	if (*s->at) {
@@ -291,6 +293,11 @@ void cli_check_plugstack(struct cli_check *c)
 			  "plugstack.conf", "%s", err.text);
 		if (rc == -EACCES)
 			cli_remedy(c, "run netprof check as root");
+	} else if (s.as_dos) {
+		cli_found(c, CLI_PROBLEM, "plugstack.conf", "%s does not load "
+			  SPANK ": the line ends with a carriage return, which "
+			  "Slurm takes for a part of the name", path);
+		cli_remedy(c, "write the lines as Unix ends them");
 	} else if (s.has_snippet) {
 		cli_found(c, CLI_PROBLEM, "plugstack.conf", "%s includes %s, "
 			  "which does not load " SPANK ": there is no "

@@ -12,7 +12,7 @@
 #define MAX_BYTES ((size_t)1 << 20) /* of all files together */
 #define MAX_FILES 256
 #define MAX_DEPTH 16
-#define BLANKS " \t\r"
+#define BLANKS " \t" /* a carriage return is none, for Slurm either */
 
 struct reader {
 	np_slurm_stack_f *each;

@@ -334,6 +334,8 @@ test_check_reads_plugstack_conf_as_slurm_does() {
 		"echo 'include .*/plugstack.conf.d/\*.conf' >>$stack"
 	printf '\357\273\277optional spank_netprof.so\n' >"$stack"
 	finding problem plugstack.conf "$stack:1: begins with a byte-order mark"
+	printf 'optional spank_netprof.so\r\n' >"$stack"
+	finding problem plugstack.conf 'does not load .* ends with a carriage return'
 	echo 'SlurmctldParameters = enable_configless' >>"$S/slurm/config"
 	echo 'include plugstack.d/*.conf' >"$stack"
 	finding warning plugstack.conf \

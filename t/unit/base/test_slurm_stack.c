@@ -46,7 +46,7 @@ static const struct {
 	{ "an optional plugin", "optional a.so x=1\n", "optional a.so@0:1|" },
 	{ "a required one", "# c\n\nrequired /lib/a.so", "required "
 	  "/lib/a.so@0:3|" },
-	{ "carriage returns", "optional a.so\r\n", "optional a.so@0:1|" },
+	{ "a carriage return is a part of the name", "optional a.so\r\n", "optional a.so\r@0:1|" },
 	{ "comments", "optional a.so # b\n#optional b.so\n",
 	  "optional a.so@0:1|" },
 	{ "lines of another form", "Optional a.so\noptional\n\"required\" a\n"
