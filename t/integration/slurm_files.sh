@@ -1,0 +1,204 @@
+# Slurm's own files, as netprof reads them, beside what Slurm makes of them:
+# slurmctld prints its switches and the cluster's name, srun its plugins.
+# shellcheck shell=bash
+BESIDE=yes
+LIMIT_SEC=120 # each case starts a slurmctld
+
+O=$(rundir)/oracle # seen by all hosts of the cluster
+B=$(readlink -f "$BUILD")
+
+netprof() { "$B/netprof" "$@"; }
+
+set_up() {
+	rm -rf "$O"
+	mkdir -p "$O"/{state,inc,stack.d,bin,store}
+	printf '#!/bin/sh\nexit 1\n' >"$O/bin/scontrol"
+	chmod 755 "$O/bin/scontrol"
+	cat >"$O/rest.conf" <<-END
+		SlurmctldHost=ctl
+		SlurmctldPort=17817
+		SlurmUser=root
+		AuthType=auth/munge
+		AuthInfo=socket=/run/munge/munge.socket.2
+		StateSaveLocation=$O/state
+		SlurmctldPidFile=$O/pid
+		ProctrackType=proctrack/linuxproc
+		TopologyPlugin=topology/tree
+		PluginDir=$B:$(plugin_dir)
+		NodeName=n[0-7] NodeAddr=127.0.0.1 CPUs=1
+		PartitionName=p Nodes=ALL Default=YES
+	END
+	goal >"$O/star.goal"
+	{ echo ClusterName=oracle; cat "$O/rest.conf"; } >"$O/slurm.conf"
+	echo 'SwitchName=s0 Nodes=n[0-7]' >"$O/topology.conf"
+}
+
+plugin_dir() {
+	scontrol show config 2>/dev/null | sed -n 's/^PluginDir *= *//p' | grep . ||
+		dirname "$(find / -xdev -name topology_tree.so 2>/dev/null | head -n 1)"
+}
+
+# Rank 0 and each other one in turn send each other a message.
+goal() {
+	local k
+	echo num_ranks 8
+	echo "rank 0 {"
+	for k in 1 2 3 4 5 6 7; do
+		echo "s$k: send ${k}b to $k tag 1"
+		echo "r$k: recv ${k}b from $k tag 2"
+		echo "r$k requires s$k"
+		[ "$k" = 1 ] || echo "s$k requires r$((k - 1))"
+	done
+	echo "}"
+	for k in 1 2 3 4 5 6 7; do
+		printf 'rank %d {\nr: recv %db from 0 tag 1\ns: send %db to 0 tag 2\ns requires r\n}\n' "$k" "$k" "$k"
+	done
+}
+
+# slurmctld with these files, until it has read them; what it says is in O/log.
+slurmctld_reads() {
+	rm -rf "$O/log" "$O"/state/*
+	# shellcheck disable=SC2016
+	inside --user root -- bash -c 'export SLURM_CONF=$1/slurm.conf
+		slurmctld -D -c -vvv >"$1/log" 2>&1 &
+		for _ in $(seq 200); do
+			grep -qE "switches_dist|fatal:|retrying" "$1/log" && break
+			kill -0 $! 2>/dev/null || break
+			sleep 0.05
+		done
+		kill -9 $!
+		wait $!' - "$O" 2>/dev/null || :
+}
+
+# The topology.conf that slurmctld's switches make.
+switches() {
+	sed -nE 's/.*Switch level:0 name:(.*) nodes:(.*) switches:.*/SwitchName=\1 Nodes="\2"/p
+		s/.*Switch level:[0-9]+ name:(.*) nodes:.* switches:(.*)/SwitchName=\1 Switches="\2"/p' "$O/log" |
+		sed 's/ Nodes="(null)"//; s/ Nodes=""//; s/#/\\#/g'
+}
+
+hops() { # FILE: what netprof makes of it, without its name
+	netprof tolerance -P --topology="$1" "$O/star.goal" 2>"$O/err" |
+		grep '|base|' || :
+	sed "/the first counts/d; s|$1|FILE|g" "$O/err"
+}
+
+# TEXT with the escapes of printf
+topology() { # NAME TEXT
+	printf "$2" >"$O/topology.conf"
+	slurmctld_reads
+	switches >"$O/told.conf"
+	if [ -s "$O/told.conf" ]; then
+		equal "$1" "$(hops "$O/topology.conf")" "$(hops "$O/told.conf")"
+		hops "$O/told.conf" | grep -qE '\|base\||but no switch of' ||
+			fail "$1: $(hops "$O/told.conf")"
+		TAKEN=$((TAKEN + 1))
+		return
+	fi
+	grep -qE 'fatal:|retrying' "$O/log" || fail "$1: $(tail -n 3 "$O/log")"
+	! netprof tolerance -P --topology="$O/topology.conf" "$O/star.goal" \
+		>"$O/out" 2>"$O/err" || fail "$1: taken, refused by slurmctld: $(
+		grep -E 'rror|fatal' "$O/log")"
+	equal "lines about $1" "$(grep -c "^netprof: $O/" "$O/err") $(wc -l <"$O/err")" "1 1"
+	REFUSED=$((REFUSED + 1))
+}
+
+test_topology_conf_is_what_slurmctld_takes_it_for() {
+	local two='SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n'
+	local top='SwitchName=top Switches=s[0-1]\n'
+	TAKEN=0 REFUSED=0
+	set_up
+	echo 'SwitchName=s1 Nodes=n[4-7]' >"$O/inc/s1.conf"
+	topology "a plain file" "$two$top"
+	topology "leaves of two sizes" "SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n[2-7]\n$top"
+	topology "blanks" "SwitchName = s0 Nodes = n[0-3]\nSwitchName=s1 Nodes= n[4-7]\n  $top"
+	topology "quotes" "SwitchName=s0 Nodes=\"n[0-1], n[2-3]\"\nSwitchName=s1 Nodes=\"n[4-7]\"\nSwitchName=top Switches=\"s0, s1\"\n"
+	topology "continued lines" 'SwitchName=s0 \\\n  Nodes=n0,n1,\\\nn2,n3\nSwitchName=s1 Nodes=n[4-7]\nSwitchName=top \\\n Switches=s[0-1]\n'
+	topology "lines as DOS ends them" "SwitchName=s0 Nodes=n[0-3]\r\nSwitchName=s1 \\\\\r\n Nodes=\"n[4-7]\"\r\nSwitchName=top Switches=s[0-1]\r\n"
+	topology "comments" "# x\nSwitchName=s0 Nodes=n[0-3] # y\nSwitchName=s1 Nodes=n[4-7]#z\n$top"
+	topology "a comment that is escaped" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s\\\\#1 Nodes=n[4-7]\nSwitchName=top Switches=s0,s\\\\#1\n"
+	topology "an included file" "SwitchName=s0 Nodes=n[0-3]\ninclude inc/s1.conf\n$top"
+	topology "one by its path" "SwitchName=s0 Nodes=n[0-3]\nInclude $O/inc/s1.conf\n$top"
+	topology "the later of two values" "SwitchName=s0 Nodes=n7 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	topology "other letters" "switchname=s0 NODES=n[0-3] linkspeed=3\nSWITCHNAME=s1 nodes=n[4-7]\n$top"
+	topology "an operator" "SwitchName=s0 Nodes+=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	topology "trees beside each other" "$two"
+	topology "a node on two leaves" "SwitchName=s0 Nodes=n[0-4]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	topology "a node twice on one" "SwitchName=s0 Nodes=n[0-3],n3\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	topology "leaves below two" "$two${top}SwitchName=other Switches=s[0-1]\n"
+	topology "nodes to come" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7],cloud[1-200]\n$top"
+	topology "names with dots" "SwitchName=rack0.ib Nodes=n[0-3]\nSwitchName=rack1.ib Nodes=n[4-7]\nSwitchName=switch.2.1 Switches=rack0.ib,rack1.ib\n"
+	topology "three levels" "SwitchName=t Switches=top,s2\nSwitchName=s2 Nodes=n[6-7]\nSwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-5]\n$top"
+	equal "taken, refused" "$TAKEN $REFUSED" "20 0"
+
+	topology "a key that is misspelt" "SwitchName=s0 Node=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	topology "a switch that no line has" "${two}SwitchName=top Switches=s[0-2]\n"
+	topology "nodes and switches" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7] Switches=s0\n"
+	topology "a switch twice" "$two$two"
+	topology "a circle" "${two}SwitchName=a Switches=b\nSwitchName=b Switches=a\n"
+	topology "a switch below itself" "${two}SwitchName=a Switches=a,s[0-1]\n"
+	topology "a key before the name" "Nodes=n[0-3] SwitchName=s0\n"
+	topology "a list with blanks" "SwitchName=s0 Nodes=n[0-3], n[4-7]\n"
+	topology "quotes without an end" "SwitchName=s0 Nodes=\"n[0-3], n[4-7]\n"
+	topology "a byte-order mark" "\357\273\277$two$top"
+	topology "an include that is set in" "SwitchName=s0 Nodes=n[0-3]\n include inc/s1.conf\n$top"
+	topology "an included file that is missing" "$two${top}Include missing.conf\n"
+	topology "no nodes" "SwitchName=a Switches=a\n"
+	equal "taken, refused" "$TAKEN $REFUSED" "20 13"
+}
+
+cluster_name() { # NAME TEXT
+	local told
+	{ printf "$2"; cat "$O/rest.conf"; } >"$O/slurm.conf"
+	slurmctld_reads
+	told=$(sed -n 's/.* started on cluster //p' "$O/log")
+	[ -n "$told" ] || told="none: $(grep -m 1 'rror' "$O/log")"
+	equal "$1" "$({ PATH=$O/bin:$PATH SLURM_CONF=$O/slurm.conf \
+		NETPROF_STORE=$O/store netprof check -P || :; } |
+		sed -n 's/.*no calibration of cluster \([^ |]*\).*/\1/p')" "$told"
+}
+
+test_slurm_conf_is_what_slurmctld_takes_it_for() {
+	set_up
+	echo ClusterName=included >"$O/inc/name.conf"
+	: >"$O/oracle.conf"
+	cluster_name "a plain file" 'ClusterName=oracle\n'
+	cluster_name "blanks" 'ClusterName = oracle # ours\n'
+	cluster_name "quotes" 'ClusterName="oracle"\n'
+	cluster_name "a continued line" 'ClusterName=ora\\\ncle\n'
+	cluster_name "a line as DOS ends it" 'ClusterName=oracle\r\n'
+	cluster_name "an included file" 'include inc/name.conf\n'
+	cluster_name "a file by the cluster's name" 'ClusterName=oracle\nInclude %%c.conf\n'
+	cluster_name "the later of two values" 'ClusterName=oracle\nClusterName=other\n'
+}
+
+plugstack() { # NAME TEXT
+	local loads=no
+	printf "$2" >"$O/plugstack.conf"
+	! inside --user root -- env SLURM_CONF="$O/slurm.conf" srun --help 2>"$O/log" |
+		grep -q -- --netprofile || loads=yes
+	PATH=$O/bin:$PATH SLURM_CONF=$O/slurm.conf netprof check -P >"$O/out" 2>&1 || :
+	equal "$1" "$(grep -qE '\|plugstack.conf\|.*(loads |is loaded by|is required)' "$O/out" && echo yes || echo no)" "$loads"
+	LOADS+=" $loads"
+}
+
+test_plugstack_conf_is_what_srun_takes_it_for() {
+	LOADS=
+	set_up
+	echo 'optional spank_netprof.so' | tee "$O/stack.d/a.conf" >"$O/inc/a.conf"
+	echo 'include a.conf' >"$O/inc/b.conf"
+	plugstack "a plain file" '# x\n\noptional spank_netprof.so Period=1s # y\n'
+	plugstack "the plugin's path" "required $B/spank_netprof.so\n"
+	plugstack "a pattern beside it" 'include stack.d/*.conf\n'
+	plugstack "a pattern by its path" "include $O/stack.d/*\n"
+	plugstack "an include in an include" 'include inc/b.conf\n'
+	plugstack "twice" 'include stack.d/*.conf\ninclude inc/b.conf\n'
+	equal "loaded" "$LOADS" " yes yes yes yes yes yes"
+	plugstack "a comment" '#optional spank_netprof.so\n'
+	plugstack "other letters" 'Optional spank_netprof.so\n'
+	plugstack "a pattern that nothing fits" 'include none/*.conf\n'
+	plugstack "a line as DOS ends it" 'optional spank_netprof.so\r\n'
+	plugstack "a byte-order mark" '\357\273\277optional spank_netprof.so\n'
+	plugstack "a continued line" 'optional \\\nspank_netprof.so\n'
+	equal "loaded" "$LOADS" " yes yes yes yes yes yes no no no no no no"
+}
