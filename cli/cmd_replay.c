@@ -190,6 +190,14 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	if (rc < 0 && o->n_apps > CLI_REPLAY_PROGRAMS)
 		return cli_usage(self, "more than %d programs",
 				 CLI_REPLAY_PROGRAMS);
+	if (rc < 0 && r->seed && (r->map || r->mapping != NP_MAPPING_RANDOM))
+		return cli_usage(self, "--seed has no effect without "
+				 "--map=random");
+	if (rc < 0 && r->cores && r->map)
+		return cli_usage(self, "--cores has no effect with a list of "
+				 "--map");
+	r->cores = r->cores ? r->cores : 1;
+	r->seed = r->seed ? r->seed : 1;
 	return rc;
 }
 
@@ -284,8 +292,6 @@ static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 		return cli_fail("out of memory");
 	cli_network_init(&r->net);
 	r->play.bytes_per_sec = 125e6;
-	r->cores = 1;
-	r->seed = 1;
 	rc = parse(self, argc, argv, r, &o);
 	if (rc < 0) {
 		rc = read_all(r, o.apps, o.n_apps);
