@@ -22,7 +22,7 @@ struct np_validate_pair {
 struct np_validate_app {
 	double launch_sec; /* of srun without the program: taken off all runs */
 	struct np_mean alone_sec;
-	double drift; /* runs alone, the longest less the shortest, of the mean */
+	double drift; /* of runs alone: longest less shortest, over the mean */
 };
 
 /* Programs by their order in p. */

@@ -305,12 +305,12 @@ test_a_trace_tells_what_an_application_stands() {
 test_models_of_traces_are_compared_where_there_are_some() {
 	setup
 	a_trace "$S/traces/melt"
-	cd "$ROOT/doc" || fail "no doc"
+	cd "$ROOT/doc/validation/pairs" || fail "no pairs"
 	golden accuracy-traces.txt netprof accuracy --traces="$S/traces" \
 		--latency=30us --per-byte=400ns --only=melt \
-		--model=tolerance,tolerance-felt,replay,average accuracy-pairs.json
+		--model=tolerance,tolerance-felt,replay,average main.json
 	run netprof accuracy --traces="$S/traces" --only=melt \
-		--model=tolerance accuracy-pairs.json
+		--model=tolerance main.json
 	contains "without network" "$OUT" 'no answer: melt: no LogGPS parameters'
 	run netprof accuracy "$ROOT/t/data/pairs.json"
 	! grep -q tolerance "$S/out" || fail "$(grep tolerance "$S/out")"

@@ -84,6 +84,19 @@ test_wrong_use_and_bad_files_are_told() {
 		"$ROOT/t/data/pairs.json"
 }
 
+test_every_published_set_is_read_and_described() {
+	local f n=0
+	for f in "$ROOT"/doc/validation/pairs/*.json; do
+		accuracy --model=zero "$f" >"$TMPDIR/out" || fail "$f is refused"
+		grep -q '^One program beside another: [1-9]' "$TMPDIR/out" ||
+			fail "$f has no pairs"
+		grep -q "\`${f##*/}\`" "$ROOT/doc/validation/pairs/README.md" ||
+			fail "README.md says nothing of $f"
+		n=$((n + 1))
+	done
+	[ "$n" -ge 15 ] || fail "only $n sets"
+}
+
 test_predictions_of_others_are_scored_beside_the_baselines() {
 	# ping beside ping +12 %, beside pong +25 %; pong beside pong +30 %.
 	printf '%s\n' '# mine' 'ping ping 10 5 11' 'ping pong 25% 20 40' \

@@ -3,7 +3,7 @@
 # one leaf, through srun and the plugin; then `netprof accuracy` on what came
 # out.  Two programs are set aside: no choice of models or levels saw them.
 #
-# The measured pairs become doc/accuracy-pairs.json (netprof-pairs(5)), and the
+# The measured pairs become doc/validation/pairs/main.json (netprof-pairs(5)), and the
 # tables of doc/accuracy.md are printed anew.
 # shellcheck shell=bash disable=SC2206 # lists of words
 
@@ -404,10 +404,10 @@ measure_idle() {
 
 # Nothing is lost should the tables fail.
 write_accuracy() {
-	cp "$BUILD/accuracy-pairs.json" doc/accuracy-pairs.json
+	cp "$BUILD/accuracy-pairs.json" doc/validation/pairs/main.json
 	NETPROF=$BUILD/netprof t/figures doc/accuracy.md >"$BUILD/accuracy.md"
 	sed -i "s/Measured on 20[0-9-]*/Measured on $(date +%F)/" \
 		"$BUILD/accuracy.md"
 	mv "$BUILD/accuracy.md" doc/accuracy.md
-	echo "doc/accuracy.md and doc/accuracy-pairs.json are written"
+	echo "doc/accuracy.md and doc/validation/pairs/main.json are written"
 }

@@ -91,9 +91,9 @@ onerun_pairs() {
 }
 
 # What whole runs said, as accuracy.sh counts it, and their levels' rounds; and
-# the levels and the pairs of doc/accuracy-pairs.json, or of this day.
+# the levels and the pairs of doc/validation/pairs/main.json, or of this day.
 onerun_many() { # SHOW
-	pairs_file | jq --slurpfile doc "$ROOT/doc/accuracy-pairs.json" \
+	pairs_file | jq --slurpfile doc "$ROOT/doc/validation/pairs/main.json" \
 		--slurpfile show "$1" '
 		def slowed($app; $level): $show | map(select(.app == $app))[0].levels
 			// [] | map(select(.name == $level))[0].level_slowdown;
@@ -132,7 +132,7 @@ onerun_one() { # MANY
 # percent: slowdowns of whole runs of another day, if the work was the same, and
 # of this one, and of one run with its 95 % interval.
 onerun_lines() { # MANY ONE SHOW
-	jq -rs --slurpfile doc "$ROOT/doc/accuracy-pairs.json" '
+	jq -rs --slurpfile doc "$ROOT/doc/validation/pairs/main.json" '
 		.[0] as $m | .[1] as $o | .[2:] as $show |
 		def pct: if . == null then "-" else . * 1000 | round / 10 end;
 		$m.programs | to_entries[] as {key: $a, value: $name} |

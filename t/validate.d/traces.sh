@@ -1,13 +1,13 @@
 # What do models say that work from traces?  The programs of accuracy.sh that
 # are installed here, each traced once alone where their pairs were measured;
-# then `netprof accuracy --traces` on doc/accuracy-pairs.json, for which nothing
+# then `netprof accuracy --traces` on doc/validation/pairs/main.json, for which nothing
 # is measured anew.  A few minutes.
 # shellcheck shell=bash
 
 . t/validate.d/accuracy.sh
 
 TRACES=${TRACES:-$BUILD/traces}
-LATENCY=${LATENCY:-38us} # of idle probes in doc/accuracy-pairs.json
+LATENCY=${LATENCY:-38us} # of idle probes in doc/validation/pairs/main.json
 PER_BYTE=${PER_BYTE:-400ns} # of links of 20 Mbit/s
 
 # NAME: is what it is made of here?
@@ -75,5 +75,5 @@ trace_table() {
 	"$BUILD/netprof" accuracy --traces="$TRACES" --latency="$LATENCY" \
 		--per-byte="$PER_BYTE" ${without:+--without="$without"} \
 		--model=tolerance,tolerance-felt,replay,average,mixture,cross,mutual \
-		doc/accuracy-pairs.json
+		doc/validation/pairs/main.json
 }
