@@ -101,6 +101,19 @@ static void say_refused(const struct cli_validate *v)
 				     v->result.pair[i].apart.mean);
 }
 
+static void say_unsteady(const struct cli_validate *v)
+{
+	size_t n = v->list.n;
+
+	for (size_t i = 0; i < n * n; i++)
+		if (v->result.pair[i].between > NP_VALIDATE_REPEAT_MOST)
+			cli_labelled(stdout, "Unsteady", "%s beside %s: two "
+				     "runs differ by %.0f points; --repeats=%u "
+				     "runs all pairs once more", name_of(v, i /
+				     n), name_of(v, i % n), 100 *
+				     v->result.pair[i].between, v->repeats + 1);
+}
+
 /* The first of them stands for all. */
 static void say_unpredicted(const struct cli_validate *v)
 {
@@ -208,6 +221,7 @@ int cli_validate_text(const struct cli_validate *v)
 	say_measured(v);
 	say_drift(v);
 	say_refused(v);
+	say_unsteady(v);
 	say_score(v);
 	return say_worst(v);
 }

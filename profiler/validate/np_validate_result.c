@@ -120,10 +120,10 @@ static void take_pair(const struct np_pairs *p, size_t victim, size_t corunner,
 {
 	struct np_validate_pair *pair = &r->pair[victim * r->n_programs +
 						 corunner];
-	double launch_sec = r->app[victim].launch_sec, between, ignored;
+	double launch_sec = r->app[victim].launch_sec, ignored;
 
 	pair->slowdown = slowdowns(p, victim, corunner, NP_PAIRS_LEAF,
-				   launch_sec, &between);
+				   launch_sec, &pair->between);
 	pair->apart = slowdowns(p, victim, corunner, NP_PAIRS_APART,
 				launch_sec, &ignored);
 	if (pair->apart.n) {
@@ -143,9 +143,9 @@ static void take_pair(const struct np_pairs *p, size_t victim, size_t corunner,
 	if (pair->apart.n)
 		pair->slowdown.mean -= pair->apart.mean;
 	r->n_pairs++;
-	if (!isnan(between)) {
+	if (!isnan(pair->between)) {
 		r->n_repeated++;
-		sums->repeat += 100 * between;
+		sums->repeat += 100 * pair->between;
 	}
 }
 

@@ -13,9 +13,16 @@
  */
 #define NP_VALIDATE_CONTROL_MOST 0.05
 
+/*
+ * Two runs of a pair that differ by more are told: one of them may have been
+ * disturbed, or its co-runner may not have come up.
+ */
+#define NP_VALIDATE_REPEAT_MOST 0.20
+
 struct np_validate_pair {
 	struct np_mean slowdown; /* on one leaf, less that under two */
 	struct np_mean apart;	 /* under two leaves; n 0: not measured */
+	double between; /* how its first two runs differ; NaN: there are none */
 	bool refused; /* slowed too much there: slowdown has n 0 */
 };
 

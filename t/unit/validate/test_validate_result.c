@@ -48,6 +48,7 @@ static void test_the_nearest_run_alone_counts(void)
 	/* 15/10 and 28/20 of what it took at that time. */
 	T_CHECK(r.pair[1].slowdown.n == 2 &&
 		t_close(r.pair[1].slowdown.mean, 0.45, 1e-12));
+	T_CHECK(t_close(r.pair[1].between, 0.1, 1e-9));
 	T_CHECK(r.n_pairs == 1 && r.n_repeated == 1 &&
 		t_close(r.repeat_points, 10, 1e-9));
 	T_CHECK(t_close(r.app[0].launch_sec, 1, 1e-12) &&
