@@ -161,8 +161,8 @@ const char *np_app_index_why(const struct np_app_index *x, const char *app,
 		[NP_CLAIM_HOLDS] = "nothing speaks against it",
 		[NP_CLAIM_BARRED] = "Claim= in netprof.conf names others",
 		[NP_CLAIM_REFUTED] = "other figures",
-		[NP_CLAIM_UNPROVED] = "neither Claim= nor own runs speak for "
-				      "it",
+		[NP_CLAIM_UNPROVED] =
+			"neither Claim= nor own runs speak for it",
 		[NP_CLAIM_UNCLEAR] = "groups that Claim= names are not known",
 	};
 	const struct np_app_entry *own = claim == NP_CLAIM_REFUTED ?
