@@ -27,17 +27,32 @@ struct rounds {
 	double began_sec, pause_end_sec, poll_until_sec;
 	bool stuck; /* and said so */
 	uint64_t n_begun, n_rounds;
-	struct np_partner *partner; /* P successors */
+	/* P successors; then P predecessors, of whom only a failed receive
+	 * tells that they are lost. */
+	struct np_partner *partner;
 };
 
 static void watch_partners(struct rounds *r)
 {
 	const struct np_rounds_conf *c = &r->conf;
 
-	for (size_t i = 0; i < c->level.partners; i++)
+	for (size_t i = 0; i < c->level.partners; i++) {
 		r->partner[i] = (struct np_partner){
 			.env = &c->env, .rank = (uint32_t)c->to[i],
 		};
+		r->partner[c->level.partners + i] = (struct np_partner){
+			.env = &c->env, .rank = (uint32_t)c->from[i],
+		};
+	}
+}
+
+/* Whose message it was: of one partner after the other they are received. */
+static struct np_partner *partner_of(const struct rounds *r, size_t op)
+{
+	const struct np_level *l = &r->conf.level;
+
+	return op < r->n_each ? &r->partner[l->partners + op / l->messages] :
+				&r->partner[(op - r->n_each) % l->partners];
 }
 
 /* B on average, also over few rounds. */
@@ -102,9 +117,7 @@ static void wait_for_all(struct rounds *r, double now_sec)
 	int status = under_way(r);
 
 	if (status < 0) {
-		/* sends are the second half, partner by partner */
-		np_partner_lost(&r->partner[r->left_from % c->level.partners],
-				now_sec);
+		np_partner_lost(partner_of(r, r->left_from), now_sec);
 		r->state = BROKEN;
 	} else if (!status) {
 		if (r->n_rounds++ && !r->stuck)
@@ -137,7 +150,10 @@ static double check_partners(struct rounds *r, double now_sec)
 {
 	double first_sec = INFINITY, look_sec;
 
-	for (size_t i = 0; i < r->conf.level.partners; i++) {
+	for (size_t i = 0; i < 2 * r->conf.level.partners; i++) {
+		if (i >= r->conf.level.partners &&
+		    r->partner[i].state != NP_PARTNER_LOST)
+			continue;
 		if (np_partner_check(&r->partner[i], now_sec, INFINITY,
 				     &look_sec) == NP_PARTNER_LOST)
 			r->state = BROKEN;
@@ -205,7 +221,7 @@ int np_rounds_new(const struct np_rounds_conf *conf, struct np_engine **out)
 	r->out = calloc(1, conf->level.bytes);
 	r->in = calloc(1, conf->level.bytes);
 	r->ops = calloc(2 * r->n_each + 1, sizeof(*r->ops));
-	r->partner = calloc(conf->level.partners + 1, sizeof(*r->partner));
+	r->partner = calloc(2 * conf->level.partners + 1, sizeof(*r->partner));
 	if (!r->out || !r->in || !r->ops || !r->partner) {
 		free_rounds(&r->engine);
 		return -ENOMEM;

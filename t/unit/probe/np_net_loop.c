@@ -259,6 +259,19 @@ void np_net_loop_kill(struct np_net_loop *l, size_t i)
 		eventfd_write(l->end[j].net.fd, 1);
 }
 
+void np_net_loop_fail_receives(struct np_net_loop *l, size_t i)
+{
+	struct end *e = &l->end[i];
+
+	for (struct receive *r = e->receives, *next; r; r = next) {
+		next = r->next;
+		r->op->status = -ECONNRESET;
+		free(r);
+	}
+	e->receives = NULL;
+	eventfd_write(e->net.fd, 1);
+}
+
 double np_net_loop_next_sec(const struct np_net_loop *l)
 {
 	double now_sec = l->clock->now_sec(l->clock), first = INFINITY;

@@ -33,6 +33,9 @@ void np_net_loop_set_silent(struct np_net_loop *l, size_t i, bool silent);
 /* End i is gone: everybody connected to it finds it lost. */
 void np_net_loop_kill(struct np_net_loop *l, size_t i);
 
+/* What end i waits for fails with -ECONNRESET. */
+void np_net_loop_fail_receives(struct np_net_loop *l, size_t i);
+
 /* When the next message arrives anywhere: INFINITY if none is on its way. */
 double np_net_loop_next_sec(const struct np_net_loop *l);
 

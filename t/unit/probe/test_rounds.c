@@ -191,6 +191,18 @@ static void test_lost_partner_ends_the_rounds(void)
 	tear_down();
 }
 
+/* n2 sends to n0, which sends to n1. */
+static void test_failed_receive_is_the_predecessors(void)
+{
+	set_up(3, "P1:M1:B10ms", 1e-3);
+	run_for(1);
+	np_net_loop_fail_receives(world.net, 0);
+	run_for(200);
+	T_CHECK(seen[0].n_notes == 1);
+	T_CHECK(!strcmp(seen[0].note, "partner on n2 lost"));
+	tear_down();
+}
+
 static void test_endless_round_is_not_counted(void)
 {
 	set_up(2, "P1:M1:B10ms", 1e-3);
@@ -216,6 +228,8 @@ static const struct t_case cases[] = {
 	{ "a process without partner sleeps", test_without_partner_it_sleeps },
 	{ "the loss of a partner is noted and ends the rounds",
 	  test_lost_partner_ends_the_rounds },
+	{ "a receive that fails is of the partner before",
+	  test_failed_receive_is_the_predecessors },
 	{ "an endless round is noted and not counted",
 	  test_endless_round_is_not_counted },
 	{ NULL, NULL },
