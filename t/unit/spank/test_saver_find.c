@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,24 +15,26 @@
 /* As that user, until killed or the test ends: it holds so many names. */
 static pid_t squat(uid_t uid, uid_t names_of, int names)
 {
-	int ready[2];
+	int ready[2], hold[2];
 	char c;
 	pid_t pid;
 
-	if (pipe(ready))
+	if (pipe(ready) || pipe(hold))
 		return -1;
 	pid = fork();
 	if (!pid) {
 		uid_t taken;
 
-		if (setuid(uid) || prctl(PR_SET_PDEATHSIG, SIGKILL))
+		close(hold[1]);
+		if (setuid(uid))
 			_exit(1);
 		while (names--)
 			np_saver_listen(names_of, &taken);
-		if (write(ready[1], "", 1) == 1)
-			pause();
-		_exit(1);
+		if (write(ready[1], "", 1) == 1 && read(hold[0], &c, 1))
+			_exit(1);
+		_exit(0); /* with the test */
 	}
+	close(hold[0]);
 	close(ready[1]);
 	if (read(ready[0], &c, 1) != 1)
 		pid = -1;
