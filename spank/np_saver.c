@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,14 +157,17 @@ static int request(struct np_saver *s, enum np_saver_kind kind,
 int np_saver_save(struct np_saver *s, const struct np_record *r,
 		  struct np_err *err)
 {
+	char run[NP_APP_MAX + NAME_MAX + 2], name[NAME_MAX + 1];
 	char max_runs[16], *text = NULL;
 	int rc = np_record_write(r, "record", &text, err);
 
 	if (rc)
 		return rc;
+	np_store_run_name(r, name, sizeof(name));
+	snprintf(run, sizeof(run), "%s/%s", r->app, name);
 	snprintf(max_runs, sizeof(max_runs), "%u", s->conf->max_runs);
 	rc = request(s, NP_SAVER_SAVE, (const char *[]){
-			s->conf->store, max_runs, text }, 3, err);
+			s->conf->store, run, max_runs, text }, 4, err);
 	free(text);
 	return rc;
 }
@@ -181,8 +185,8 @@ int np_saver_choose(struct np_saver *s, const struct np_record *r,
 	snprintf(share_text, sizeof(share_text), "%.17g", share);
 	snprintf(now_text, sizeof(now_text), "%.17g", now);
 	rc = request(s, NP_SAVER_CHOOSE, (const char *[]){
-			s->conf->store, max_runs, scope, nodes, share_text,
-			now_text, text }, 7, err);
+			s->conf->store, "", max_runs, scope, nodes, share_text,
+			now_text, text }, 8, err);
 	free(text);
 	return rc;
 }

@@ -5,12 +5,12 @@
  * A message is a header and fields, each a string that ends with a NUL:
  *
  *	LOG	STORE LINE
- *	SAVE	STORE MAXRUNS RECORD
- *	CHOOSE	STORE MAXRUNS SCOPE NODES SHARE NOW RECORD
+ *	SAVE	STORE RUN MAXRUNS RECORD
+ *	CHOOSE	STORE "" MAXRUNS SCOPE NODES SHARE NOW RECORD
  *	CHECK	DIRECTORY
  *	REPLY	ERRNO TEXT CHOICE
  *
- * LOG has no reply.  ERRNO is 0 or negative; to CHECK it is 0 unless the server
+ * RUN tells the records of one run from those of others.  LOG has no reply.  ERRNO is 0 or negative; to CHECK it is 0 unless the server
  * of DIRECTORY is lost.  CHOICE is that of np_choice_parse(), or empty.  Both
  * ends are on one host, so numbers in headers are in its byte order.  Pure: no
  * I/O.

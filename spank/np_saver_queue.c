@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 void np_saver_who_put(struct np_saver_who *w)
 {
@@ -9,13 +10,35 @@ void np_saver_who_put(struct np_saver_who *w)
 		free(w);
 }
 
+/* The second field of a request to save, with its length. */
+static const char *run_of(const struct np_saver_request *r, size_t *len)
+{
+	const char *end = memchr(r->text, '\0', r->len), *run, *stop;
+
+	*len = 0;
+	if (r->kind != NP_SAVER_SAVE || !end)
+		return NULL;
+	run = end + 1;
+	stop = memchr(run, '\0', r->len - (size_t)(run - r->text));
+	*len = stop ? (size_t)(stop - run) : 0;
+	return stop ? run : NULL;
+}
+
+static bool is_same_run(const struct np_saver_request *a,
+			const struct np_saver_request *b)
+{
+	size_t len_a, len_b;
+	const char *run_a = run_of(a, &len_a), *run_b = run_of(b, &len_b);
+
+	return run_a && run_b && len_a == len_b && !memcmp(run_a, run_b, len_a);
+}
+
 /* Where r replaces what waits; NULL: nowhere. */
 static struct np_saver_request *find_older(struct np_saver_queue *q,
 					   const struct np_saver_request *r)
 {
 	for (struct np_saver_request *o = q->first; o; o = o->next)
-		if (!o->starts && o->kind == NP_SAVER_SAVE &&
-		    r->kind == NP_SAVER_SAVE && o->from == r->from)
+		if (!o->starts && o->from == r->from && is_same_run(o, r))
 			return o;
 	return NULL;
 }

@@ -18,7 +18,7 @@
 #define AGAIN_SEC 5 /* where the store's server is lost */
 #define TRIES 60
 
-enum { F_STORE, F_MAX_RUNS, F_RECORD, N_SAVE_FIELDS };
+enum { F_STORE, F_RUN, F_MAX_RUNS, F_RECORD, N_SAVE_FIELDS };
 enum {
 	F_SCOPE = F_RECORD, F_NODES, F_SHARE, F_NOW, F_CHOOSE_RECORD,
 	N_CHOOSE_FIELDS,

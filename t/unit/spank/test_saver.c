@@ -60,7 +60,7 @@ static int add(struct np_saver_queue *q, struct np_saver_who *w,
 	       uint64_t from, enum np_saver_kind kind, size_t len)
 {
 	struct np_saver_request r = { .who = w, .from = from, .kind = kind,
-				      .text = malloc(len), .len = len };
+				      .text = calloc(1, len), .len = len };
 
 	return np_saver_queue_add(q, &r);
 }
@@ -124,15 +124,39 @@ static void test_a_newer_record_replaces_one_that_waits(void)
 	struct np_saver_request *r;
 	size_t n = 0;
 
-	T_CHECK(!add(&q, w, 1, NP_SAVER_SAVE, 1));
+	T_CHECK(!add(&q, w, 1, NP_SAVER_SAVE, 2));
 	r = np_saver_queue_next(&q);
-	for (size_t len = 2; len < 5000; len++)
+	for (size_t len = 3; len < 5000; len++)
 		T_CHECK(!add(&q, w, 1, NP_SAVER_SAVE, len));
-	T_CHECK(!add(&q, w, 2, NP_SAVER_SAVE, 1));
+	T_CHECK(!add(&q, w, 2, NP_SAVER_SAVE, 2));
 	for (const struct np_saver_request *o = q.first; o; o = o->next)
 		n++;
-	T_CHECK(n == 3 && r->len == 1 && r->next->len == 4999);
+	T_CHECK(n == 3 && r->len == 2 && r->next->len == 4999);
 	np_saver_queue_done(&q, r);
+	empty(&q);
+	np_saver_who_put(w);
+}
+
+/* As the idle network's record, which an attendant saves after its own. */
+static void test_a_record_of_another_run_replaces_none(void)
+{
+	static const char runs[][6] = { "/\0a/1", "/\0a/2", "/\0a" };
+	struct np_saver_queue q = { .first = NULL };
+	struct np_saver_who *w = who(1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < 2 * NP_ARRAY_SIZE(runs); i++) {
+		const char *run = runs[i % NP_ARRAY_SIZE(runs)];
+		struct np_saver_request r = {
+			.who = w, .kind = NP_SAVER_SAVE,
+			.text = memcpy(malloc(6), run, 6), .len = 6,
+		};
+
+		T_CHECK(!np_saver_queue_add(&q, &r));
+	}
+	for (const struct np_saver_request *o = q.first; o; o = o->next)
+		n++;
+	T_CHECK(n == NP_ARRAY_SIZE(runs));
 	empty(&q);
 	np_saver_who_put(w);
 }
@@ -212,6 +236,8 @@ static const struct t_case cases[] = {
 	{ "and a bounded number of a node", test_a_node_has_so_many_workers },
 	{ "the newest record of a run is the one that waits",
 	  test_a_newer_record_replaces_one_that_waits },
+	{ "and takes the place of no other run's",
+	  test_a_record_of_another_run_replaces_none },
 	{ "who has too much waiting is refused, and others are not",
 	  test_a_user_that_has_too_much_is_refused_and_others_are_not },
 	{ "what was chosen arrives", test_a_choice_arrives },
