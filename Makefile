@@ -60,7 +60,7 @@ PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
 	spank/np_script.c \
 	profiler/base/np_app.c profiler/base/np_args.c profiler/base/np_claim.c \
 	profiler/base/np_conf.c profiler/base/np_conf_key.c \
-	profiler/base/np_ids.c profiler/base/np_level.c \
+	profiler/base/np_ids.c profiler/base/np_kind.c profiler/base/np_level.c \
 	profiler/base/np_loader.c profiler/base/np_log.c \
 	profiler/base/np_option.c \
 	profiler/base/np_place_conf.c profiler/base/np_quantity.c \
