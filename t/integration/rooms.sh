@@ -115,3 +115,15 @@ test_no_circles_between_files() {
 	tsort <"$TMPDIR/uses" >/dev/null 2>"$TMPDIR/circles" ||
 		fail "$(sed 's/^tsort: //' "$TMPDIR/circles" | paste -sd' ')"
 }
+
+# What is loaded where symbols are bound at once has all that it calls.
+test_plugins_have_all_that_they_call() {
+	local so missing
+	for so in spank_netprof job_submit_netprof netprof_placement; do
+		so=$ROOT/${BUILD:-build}/$so.so
+		[ -e "$so" ] || fail "no $so"
+		missing=$(nm -D --undefined-only "$so" | grep -o ' np_.*') ||
+			continue
+		fail "$so calls$missing"
+	done
+}
