@@ -122,6 +122,15 @@ test_a_lost_node_comes_back() {
 		inside srun -w n6,n7 --mpi=pmix NPopenmpi -l 64 -u 64 -n 5 2>&1 | grep -q usec
 }
 
+test_daemons_do_not_hold_a_lock_of_who_started_them() {
+	exec 9>"$TMPDIR/lock"
+	flock 9
+	cluster kill-node n6
+	cluster start-node n6
+	exec 9>&-
+	flock -n "$TMPDIR/lock" true || fail "the lock is still held"
+}
+
 test_a_daemon_that_ended_is_told_and_started_again() {
 	local out
 	wait_for 20 is_idle n6 # of the last test's job

@@ -149,7 +149,7 @@ test_a_scheme_that_is_wrong_is_refused_before_anything_is_sent() {
 			"$(grep -Ev '^(\[|srun: |slurmstepd-|\(null\)$)' "$TMPDIR/err" |
 				sort -u)" \
 			"netprof-sharing: $1"
-		equal "bytes sent" "$(cluster traffic 0)" "$before"
+		equal "bytes sent" "$(cluster traffic leaf0)" "$before"
 	}
 	before=$(cluster traffic 0)
 	printf 'a: n0 -> n1\nb: n0 => n2\n' | inside tee schemes >/dev/null
