@@ -10,6 +10,7 @@
 #include "cli_check.h"
 #include "np_evidence.h"
 #include "np_fabric_store.h"
+#include "np_self_check.h"
 #include "np_store.h"
 
 #define MOST_SQUATTERS 8 /* that are told one by one */
@@ -246,6 +247,31 @@ void cli_check_store(struct cli_check *c)
 		check_placement_dir(c);
 }
 
+/* How well its levels predict each other, as other programs would. */
+static void check_levels(struct cli_check *c, const struct np_calibration *cal)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_self_check levels;
+	bool doubts;
+
+	if (np_self_check(cal->fabric, &levels, &err)) {
+		cli_found(c, CLI_WARNING, "calibration", "%s", err.text);
+		return;
+	}
+	if (!levels.n)
+		return;
+	doubts = np_self_check_doubts(&levels);
+	cli_found(c, doubts ? CLI_WARNING : CLI_OK, "calibration",
+		  "each level is predicted from the others to %.1f points on "
+		  "average, where the best constant misses by %.1f; %s is "
+		  "missed most, by %.1f%s", levels.mean_points,
+		  levels.constant_points, cal->level[levels.worst].name,
+		  levels.worst_points, doubts ? ": nothing that is predicted "
+		  "here can be trusted" : "");
+	if (doubts)
+		cli_remedy(c, CALIBRATE);
+}
+
 static void check_calibration(struct cli_check *c, struct np_store *s)
 {
 	enum cli_result missing = c->places ? CLI_PROBLEM : CLI_WARNING;
@@ -273,6 +299,7 @@ static void check_calibration(struct cli_check *c, struct np_store *s)
 			  "used: %s", cal.n_skipped, cal.skipped.text);
 		cli_remedy(c, CALIBRATE);
 	}
+	check_levels(c, &cal);
 	np_calibration_free(&cal);
 }
 

@@ -29,9 +29,9 @@
  * slowdown by so much; or the co-runner slows a level by so much more, as a
  * logarithm, than every level does.  doc/methods.md says how well that tells.
  */
-#define NP_DOUBT_SHARE 0.3
-#define NP_DOUBT_POINTS 0.10
-#define NP_DOUBT_PAST 0.1
+#define NP_PREDICT_DOUBT_SHARE 0.3
+#define NP_PREDICT_DOUBT_POINTS 0.10
+#define NP_PREDICT_DOUBT_PAST 0.1
 
 /*
  * Programs on a network that they share, for the model replay.  Each has nodes

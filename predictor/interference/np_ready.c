@@ -224,7 +224,7 @@ static bool is_past_levels(const struct np_predictor *p,
 				       row->at[i] * p->n;
 
 		if (pressure[row->at[i]] > gsl_stats_max(beside, 1, p->n) +
-					   NP_DOUBT_PAST)
+					   NP_PREDICT_DOUBT_PAST)
 			return true;
 	}
 	return false;
@@ -244,9 +244,9 @@ static unsigned doubts(struct np_predictor *p, const struct np_ready *a,
 	if (!np_model_is_of_levels(p->m))
 		return 0;
 	leave_levels_out(p, a, co, n_co, scope, less);
-	if (less->high - less->low > NP_DOUBT_POINTS &&
+	if (less->high - less->low > NP_PREDICT_DOUBT_POINTS &&
 	    fmax(log1p(less->high) - log_slow, log_slow - log1p(less->low)) >
-		    NP_DOUBT_SHARE * scale_of(log_slow))
+		    NP_PREDICT_DOUBT_SHARE * scale_of(log_slow))
 		flags |= NP_PRED_ONE_LEVEL;
 	if (n_co == 1 && is_past_levels(p, co))
 		flags |= NP_PRED_PAST_LEVELS;

@@ -74,6 +74,21 @@ test_check_finds_nothing_where_all_is_well() {
 	contains "all" "$OUT" '^0 problems, 0 warnings$'
 	equal "no other lines" "$(grep -cv '^ok  \|^    ' "$S/out")" 1
 	equal "for programs" "$(netprof check --json | jq .problem)" false
+	finding ok calibration 'predicted from the others to [0-9.]+ points'
+}
+
+test_check_doubts_a_calibration_that_contradicts_itself() {
+	setup
+	slurm_here 22.05.8 lua,netprof
+	local f
+	for f in "$S"/store/fabric/hpc/*.json; do
+		jq -c '.level_beside_level = [range(8) as $i | [range(8) as $j |
+			($i * 8 + $j + 1) * 0.6180339887 | . - floor]]' \
+			"$f" >"$S/f"
+		cp "$S/f" "$f"
+	done
+	finding warning calibration 'nothing that is predicted here' \
+		'netprof calibrate'
 }
 
 test_check_names_who_may_not_claim_a_name() {
