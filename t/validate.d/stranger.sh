@@ -5,6 +5,7 @@
 #
 #	STRANGER_TRY=yes	each program once, alone, for a look
 #	STRANGER_PROGRAMS=...	others of those below
+#	STRANGER_CALIBRATE=...	options of netprof calibrate; none otherwise
 #	LEAF_MBIT, NIC_MBIT	another leaf
 #
 # The results are build/stranger.pairs.json and build/stranger.svg.
@@ -239,8 +240,9 @@ validate_stranger() {
 		return
 	fi
 	echo "date $(date +%F), leaf $LEAF_MBIT, links $NIC_MBIT Mbit/s"
+	# shellcheck disable=SC2086 # words
 	INSIDE_SEC=7200 inside --user root -- salloc -Q -N16 --exclusive \
-		netprof calibrate
+		netprof calibrate ${STRANGER_CALIBRATE-}
 	stranger_list | inside -- tee strangers >/dev/null
 	INSIDE_SEC=$STRANGER_SECONDS inside -- env "${STRANGER_ENV[@]}" \
 		salloc -Q -N16 --exclusive netprof validate \
