@@ -92,7 +92,8 @@ test_tasks_laid_out_otherwise_are_another_workload() {
 	alice 'echo -e "n0\nn0\nn0\nn1" >hosts
 		srun -N2 --ntasks-per-node=2 --netprofile=spread sleep 3
 		srun -N2 --ntasks-per-node=2 --netprofile=spread sleep 3
-		srun -w n0,n1 -N2 -n4 -m cyclic --netprofile=spread sleep 3
+		srun -N2 --ntasks-per-node=2 -m cyclic --netprofile=spread \
+			sleep 3
 		SLURM_HOSTFILE=hosts srun -n4 -m arbitrary \
 			--netprofile=spread sleep 3'
 	expect spread 'sort_by(.job_id) | map(.tasks_per_node) ==

@@ -20,7 +20,7 @@ SUITE_CLUSTER=(--leaves 1 --netprof "$BUILD"
 
 PLACES=(ctl n0 n1 n2 n3)
 STATE=$(shared)/hungfs # what it does: a word for each mount
-HUNGFS=${HUNGFS-$(readlink -f "$BUILD/hungfs")}
+HUNGFS=${HUNGFS-$(rundir)/build/hungfs}
 TABLE=${HUNG_TABLE-/dev/null} # as the admin guide shows it
 
 before_each() {

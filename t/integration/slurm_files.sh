@@ -24,7 +24,7 @@ set_up() {
 		SlurmctldPidFile=$O/pid
 		ProctrackType=proctrack/linuxproc
 		TopologyPlugin=topology/tree
-		PluginDir=$B:$(plugin_dir)
+		PluginDir=$(rundir)/build:$(plugin_dir)
 		NodeName=n[0-7] NodeAddr=127.0.0.1 CPUs=1
 		PartitionName=p Nodes=ALL Default=YES
 	END
@@ -188,7 +188,7 @@ test_plugstack_conf_is_what_srun_takes_it_for() {
 	echo 'optional spank_netprof.so' | tee "$O/stack.d/a.conf" >"$O/inc/a.conf"
 	echo 'include a.conf' >"$O/inc/b.conf"
 	plugstack "a plain file" '# x\n\noptional spank_netprof.so Period=1s # y\n'
-	plugstack "the plugin's path" "required $B/spank_netprof.so\n"
+	plugstack "the plugin's path" "required $(rundir)/build/spank_netprof.so\n"
 	plugstack "a pattern beside it" 'include stack.d/*.conf\n'
 	plugstack "a pattern by its path" "include $O/stack.d/*\n"
 	plugstack "an include in an include" 'include inc/b.conf\n'
