@@ -297,8 +297,9 @@ size_t np_changes_of(const struct np_change *c, size_t n, uint32_t id,
 {
 	size_t n_found = 0;
 
-	for (const struct np_change *at = c + n; at-- > c && n_found < max;)
-		if (is_of(at, id, array, task) && np_may_change(at->uid, owner))
-			found[n_found++] = at;
+	for (size_t i = n; i-- > 0 && n_found < max;)
+		if (is_of(&c[i], id, array, task) &&
+		    np_may_change(c[i].uid, owner))
+			found[n_found++] = &c[i];
 	return n_found;
 }
