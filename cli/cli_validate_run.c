@@ -2,6 +2,7 @@
 #include "cli_validate.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
@@ -58,6 +59,7 @@ struct runner {
 	const struct cli_alloc *at;
 	const struct np_validate_sites *sites;
 	const volatile sig_atomic_t *stop;
+	char here[PATH_MAX]; /* the working directory */
 	struct np_sidestep victim, corunner;
 	bool has_victim, has_corunner;
 };
@@ -66,6 +68,17 @@ static void add_words(struct np_args *args, const struct np_validate_words *w)
 {
 	for (size_t i = 0; i < w->n; i++)
 		np_args_add(args, "%s", w->word[i]);
+}
+
+/* What the step's program writes: kept where the results are, for a look when it
+ * fails. */
+static void add_output(const struct runner *r, struct np_args *args,
+		       const struct np_sidestep *step)
+{
+	const char *at = r->v->path[0] == '/' ? "" : r->here;
+
+	np_args_add(args, "--output=%s%s%s.%s.out", at, *at ? "/" : "",
+		    r->v->path, step == &r->victim ? "victim" : "corunner");
 }
 
 /* words NULL: nothing is to be done there. */
@@ -95,6 +108,7 @@ static int start(const struct runner *r, struct np_sidestep *step,
 		np_args_add(&args, "--netprofile=%s", p->name);
 		np_args_add(&args, "--netprofile-calibrate");
 	}
+	add_output(r, &args, step);
 	add_words(&args, &p->srun);
 	if (words)
 		add_words(&args, words);
@@ -136,13 +150,15 @@ static bool failed(const struct np_sidestep *step)
 	return step->status != 0;
 }
 
-static int tell_failed(const char *name, const struct np_sidestep *step,
-		       struct np_err *err)
+static int tell_failed(const struct runner *r, const char *name,
+		       const struct np_sidestep *step, struct np_err *err)
 {
 	char cause[NP_ERR_LEN + 32];
 
 	np_sidestep_cause(step, cause, sizeof(cause));
-	return np_errf(err, -EPIPE, "%s failed: %s", name, cause);
+	return np_errf(err, -EPIPE, "%s failed: %s; what it wrote is in "
+		       "%s.%s.out", name, cause, r->v->path,
+		       step == &r->victim ? "victim" : "corunner");
 }
 
 /* ---- one run ---- */
@@ -172,7 +188,7 @@ static int keep_corunner(struct runner *r, const struct np_validate_task *t,
 	np_sidestep_close(&r->corunner);
 	r->has_corunner = false;
 	if (failed(&r->corunner))
-		return tell_failed(r->v->list.program[t->corunner].name,
+		return tell_failed(r, r->v->list.program[t->corunner].name,
 				   &r->corunner, err);
 	return start_corunner(r, t, err);
 }
@@ -221,7 +237,7 @@ static int wait_victim(struct runner *r, const struct np_validate_task *t,
 		return rc;
 	np_sidestep_close(&r->victim);
 	r->has_victim = false;
-	return failed(&r->victim) ? tell_failed(name, &r->victim, err) : 0;
+	return failed(&r->victim) ? tell_failed(r, name, &r->victim, err) : 0;
 }
 
 static int run_once(struct runner *r, const struct np_validate_task *t,
@@ -333,6 +349,9 @@ int cli_validate_run(struct cli_validate *v, struct cli_alloc *at,
 	};
 	int rc = 0;
 
+	if (!getcwd(r.here, sizeof(r.here)))
+		return np_errf(err, -errno, "working directory: %s",
+			       strerror(errno));
 	for (size_t i = 0; !rc && i < n; i++) {
 		double date = 0, sec = 0;
 

@@ -149,8 +149,7 @@ static void take_wire(struct np_sidestep *s, const char *line)
 /* srun tells of each task how it ended, before or after the task's why. */
 static bool says_only_how(const char *line)
 {
-	return !strncmp(line, "srun: error: ", 13) &&
-	       strstr(line, ": Exited with exit code ");
+	return !strncmp(line, "srun: error: ", 13) && strstr(line, ": task");
 }
 
 static void take_line(struct np_sidestep *s, char *line,

@@ -189,6 +189,19 @@ test_pairs_are_measured_and_what_was_stopped_goes_on() {
 		0.2 1
 }
 
+test_a_program_of_a_pair_that_fails_is_told_with_what_it_wrote() {
+	local out
+
+	printf '%s\n' 'program lost' 'nodes 2' 'run ls /no/input' |
+		inside tee lost >/dev/null
+	! out=$(alice "salloc -Q -N16 netprof validate --repeats=1 lost" 2>&1) ||
+		fail "it says that it is done: $out"
+	grep -q 'lost failed: exit 2: .*; what it wrote is in lost.pairs.json.victim.out$' \
+		<<<"$out" || fail "it says: $out"
+	alice "grep -q /no/input lost.pairs.json.victim.out" ||
+		fail "that is not what it wrote"
+}
+
 test_one_run_beside_free_nodes_is_cut_into_blocks() {
 	needs_pmix
 	run_in_blocks blocks 30

@@ -3,7 +3,7 @@
 # each program, and `netprof validate` on programs from Debian's packages that no
 # choice of models or levels saw.  Some three hours.
 #
-#	STRANGER_TRY=yes	each program once, alone, for a look
+#	STRANGER_TRY=yes	each program once with each input, alone, for a look
 #	STRANGER_PROGRAMS=...	others of those below
 #	STRANGER_CALIBRATE=...	options of netprof calibrate; none otherwise
 #	LEAF_MBIT, NIC_MBIT	another leaf
@@ -51,20 +51,19 @@ stranger_file() {
 	inside -- tee "$1/$2" >/dev/null
 }
 
-# ScaLAPACK's programs take their problems from a file in their directory.
+# ScaLAPACK's programs take their problems from a file in their directory, at
+# most twenty sizes; they solve each with each size of a block.
 stranger_lu() { # DIR TIMES
-	local n=$((2 * $2))
-
 	stranger_file "$1" LU.dat <<-END
 		'LU factorization'
 		'MPI'
 		'LU.out'
 		6
-		$n
-		$(stranger_again 900 $n)
-		$(stranger_again 900 $n)
-		1
-		64
+		2
+		900 900
+		900 900
+		$2
+		$(stranger_again 64 "$2")
 		1
 		1
 		1
@@ -78,8 +77,6 @@ stranger_lu() { # DIR TIMES
 }
 
 stranger_qr() { # DIR TIMES
-	local n=$((2 * $2))
-
 	stranger_file "$1" QR.dat <<-END
 		'QR factorization'
 		'MPI'
@@ -87,12 +84,12 @@ stranger_qr() { # DIR TIMES
 		6
 		1
 		'QR'
-		$n
-		$(stranger_again 700 $n)
-		$(stranger_again 600 $n)
-		1
-		48
-		48
+		2
+		700 700
+		600 600
+		$2
+		$(stranger_again 48 "$2")
+		$(stranger_again 48 "$2")
 		1
 		2
 		2
@@ -207,21 +204,21 @@ stranger_list() {
 	done
 }
 
-# How long each takes alone, and what it says last if it fails.
+# How long each takes alone, and what it says first if it fails.
 stranger_look() {
-	local p begin rc n
+	local p times begin rc n
 
-	for p in $STRANGER_PROGRAMS; do
+	for p in $STRANGER_PROGRAMS; do for times in 1 "$STRANGER_LONGER"; do
 		begin=${EPOCHREALTIME/./} rc=0 n=4
 		[ "$p" != trd ] || n=8
 		# shellcheck disable=SC2046 # words
-		INSIDE_SEC=90 inside -- srun -Q -N4 -n$n --mpi=pmix \
-			-D "$(inside pwd)/$p.1" $(stranger_command "$p") \
+		INSIDE_SEC=$((90 * times)) inside -- srun -Q -N4 -n$n --mpi=pmix \
+			-D "$(inside pwd)/$p.$times" $(stranger_command "$p") \
 			>"$BUILD/stranger.out" 2>&1 || rc=$?
-		echo "$p: exit code $rc after" \
+		echo "$p, $times times: exit code $rc after" \
 			"$(((${EPOCHREALTIME/./} - begin) / 1000)) ms" \
-			"$([ "$rc" = 0 ] || tail -n 1 "$BUILD/stranger.out")"
-	done
+			"$([ "$rc" = 0 ] || head -n 3 "$BUILD/stranger.out")"
+	done; done
 	rm -f "$BUILD/stranger.out"
 }
 
@@ -232,7 +229,7 @@ validate_stranger() {
 		--nic-mbit "$NIC_MBIT" --own-cpus --netprof "$BUILD"
 	for p in $STRANGER_PROGRAMS; do
 		stranger_input "$p" 1
-		[ -n "${STRANGER_TRY-}" ] || stranger_input "$p" "$STRANGER_LONGER"
+		stranger_input "$p" "$STRANGER_LONGER"
 	done
 	if [ -n "${STRANGER_TRY-}" ]; then
 		stranger_look

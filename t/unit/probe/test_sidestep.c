@@ -65,6 +65,10 @@ static const struct {
 	  "echo 'srun: error: n0: task 0: Exited with exit code 2' >&2; "
 	  "echo 'slurmstepd: no such file' >&2; exit 2", 0, "",
 	  "exit 2: slurmstepd: no such file" },
+	{ "nor its word that a task was killed",
+	  "echo 'ERROR: no input' >&2; "
+	  "echo 'srun: error: n[1-3]: tasks 1-3: Killed' >&2; exit 1", 0, "",
+	  "exit 1: ERROR: no input" },
 	{ "and is the cause where there is no other",
 	  "echo 'srun: error: n0: task 0: Exited with exit code 2' >&2; exit 2",
 	  0, "", "exit 2: srun: error: n0: task 0: Exited" },
