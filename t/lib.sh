@@ -111,8 +111,8 @@ shared() { echo "$(rundir)/shared"; }
 PASSED=0
 FAILED=0
 
-ok() { # NAME
-	echo "ok $1"
+ok() { # NAME [SECONDS]
+	echo "ok $1${2:+ # $2 s}"
 	PASSED=$((PASSED + 1))
 }
 
@@ -120,6 +120,13 @@ not_ok() { # NAME WHY [LOG]
 	echo "not ok $1: $2"
 	[ $# -lt 3 ] || tail -n 60 "$3" | comment
 	FAILED=$((FAILED + 1))
+}
+
+# What a piece of work took so far, with one decimal.
+took() { # BEGIN in microseconds, as EPOCHREALTIME without its point
+	local tenths=$(((${EPOCHREALTIME/./} - $1) / 100000))
+
+	echo "$((tenths / 10)).$((tenths % 10))"
 }
 
 comment() { cut -c1-400 | sed 's/^/#   /'; }
@@ -136,7 +143,7 @@ test_shell() { # SUITE FUNCTION
 
 # In the background, as a trap of ours only runs while we wait by `wait`.
 run_test() { # SUITE FUNCTION LIMIT
-	local name log rc=0 why begin=$SECONDS
+	local name log rc=0 why begin=${EPOCHREALTIME/./}
 	name="$(basename "$1" .sh): ${2#test_}"
 	name=${name//_/ }
 	log=$TMP/log
@@ -149,11 +156,11 @@ run_test() { # SUITE FUNCTION LIMIT
 	wait "$RUNNING" || rc=$?
 	RUNNING=
 	case $rc in
-	0) ok "$name"; return ;;
+	0) ok "$name" "$(took "$begin")"; return ;;
 	77) echo "skipped $name: $(sed -n 's/^why: //p' "$log")"; return ;;
 	124) not_ok "$name" "not done within $3 s" "$log" ;;
 	*)
-		why=$(grep -m1 '^why: ' "$log") || why="why: exit code $rc in $((SECONDS - begin)) s"
+		why=$(grep -m1 '^why: ' "$log") || why="why: exit code $rc in $(took "$begin") s"
 		not_ok "$name" "${why#why: }" "$log" ;;
 	esac
 	[ "$NETPROF_CLUSTER" = none ] || revive
