@@ -249,7 +249,7 @@ $(BUILD)/netprof-saver: $(BUILD)/spank/netprof-saver.o \
 	$(call say,LD)
 	$(call link,$(JSON) $(GSL) $(LIBM))
 
-# Started on every node of a launch: with musl that costs a fifth (doc/carrier.md).
+# Started on every node of a launch: with musl that costs a fifth (doc/developer/carrier.md).
 MUSL := $(if $(SANITIZE),,$(shell command -v musl-gcc))
 $(BUILD)/netprof-join: $(JOIN_SRC:%.c=$(BUILD)/join/%.o)
 	$(call say,LD)

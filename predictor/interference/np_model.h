@@ -10,7 +10,7 @@
  * between that driver and the models.
  *
  * Sources: [C] Casas, Bronevetsky, active measurement of switch utilisation;
- * all others are derived in doc/methods.md.
+ * all others are derived in doc/validation/methods.md.
  */
 #ifndef NP_MODEL_H
 #define NP_MODEL_H

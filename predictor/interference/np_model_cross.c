@@ -1,5 +1,5 @@
 /*
- * Cross-calibrated mixture (own derivation, doc/methods.md): the co-runner as
+ * Cross-calibrated mixture (own derivation, doc/validation/methods.md): the co-runner as
  * that mixture of levels and idle time which slows the levels as it does.
  * The levels are working victims that were there anyway, in its calibration.
  *
@@ -14,7 +14,7 @@
  * alike.  With s, the mean square of a column of log(1 + CC), the last term is
  *	0.3 s (sum w - 1)^2 + 0.1 s |w|^2 without idle
  * and logarithms are averaged.  Both factors are those with the least error
- * when levels are left out (doc/methods.md).
+ * when levels are left out (doc/validation/methods.md).
  */
 #include "np_model_impl.h"
 

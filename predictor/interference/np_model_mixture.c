@@ -1,6 +1,6 @@
 /*
  * The co-runner as that mixture of levels and idle time whose latency
- * distribution is its own (own derivation, doc/methods.md): a program with
+ * distribution is its own (own derivation, doc/validation/methods.md): a program with
  * phases or bursts is, for a victim that lives through them, one steady level
  * after the other.
  *

@@ -1,5 +1,5 @@
 /*
- * Both ways at once (own derivation, doc/methods.md): what a program presses
+ * Both ways at once (own derivation, doc/validation/methods.md): what a program presses
  * falls as it is slowed itself.  The twosided model says of either program
  * what it would suffer if the other kept its pace, p and q, from levels that
  * are compared on that scale; np_pace_both() says what they suffer together.

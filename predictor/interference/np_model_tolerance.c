@@ -1,6 +1,6 @@
 /*
  * The victim's own execution graph under the latency that the co-runner adds
- * (own derivation, doc/methods.md).  The probes beside the co-runner say how
+ * (own derivation, doc/validation/methods.md).  The probes beside the co-runner say how
  * latencies are distributed; what they exceed those of the idle fabric by,
  * quantile by quantile, is added to each message of the victim, and speeds are
  * averaged, as a network stays in one state for longer than one message:

@@ -1,5 +1,5 @@
 /*
- * The victim's side of the factorisation (own derivation, doc/methods.md).
+ * The victim's side of the factorisation (own derivation, doc/validation/methods.md).
  *
  * victim: the victim as a non-negative sum of levels, which suffers as they
  * do: v >= 0 with log(1 + AC[a,j]) = sum_i v_i log(1 + CC[i,j]) for all j, so

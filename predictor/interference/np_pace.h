@@ -9,7 +9,7 @@
  * other.  On the scale,
  *	z = 2 (sqrt(1 + p) - 1)
  * which is p where it is small and grows as its root.  Own derivation; both
- * exponents were chosen with measured pairs (doc/methods.md).
+ * exponents were chosen with measured pairs (doc/validation/methods.md).
  */
 #ifndef NP_PACE_H
 #define NP_PACE_H

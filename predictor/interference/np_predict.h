@@ -27,7 +27,7 @@
  * When an answer is doubtful.  A part of the levels left out moves log(1 +
  * slowdown) by more than this share of itself (and NP_MISS_FLOOR), and the
  * slowdown by so much; or the co-runner slows a level by so much more, as a
- * logarithm, than every level does.  doc/methods.md says how well that tells.
+ * logarithm, than every level does.  doc/validation/methods.md says how well that tells.
  */
 #define NP_PREDICT_DOUBT_SHARE 0.3
 #define NP_PREDICT_DOUBT_POINTS 0.10

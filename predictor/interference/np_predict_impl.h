@@ -18,7 +18,7 @@ struct np_basis {
 /*
  * A model misses a heavy slowdown by more than a light one.  Its misses are
  * taken as growing with this much plus log(1 + slowdown): of the values tried,
- * that which makes the levels' own misses most likely (doc/methods.md).
+ * that which makes the levels' own misses most likely (doc/validation/methods.md).
  */
 #define NP_MISS_FLOOR 0.2
 

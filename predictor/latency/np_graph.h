@@ -14,7 +14,7 @@
  * After an error a graph can only be freed.
  *
  * Meaning of operations and dependencies: T. Hoefler, C. Siebert,
- * A. Lumsdaine, Group Operation Assembly Language, ICPP 2009; doc/methods.md.
+ * A. Lumsdaine, Group Operation Assembly Language, ICPP 2009; doc/validation/methods.md.
  */
 #ifndef NP_GRAPH_H
 #define NP_GRAPH_H

@@ -7,7 +7,7 @@
  * Source: S. Shen et al., LLAMP: Assessing Network Latency Tolerance of HPC
  * Applications with Linear Programming, SC 2024 (arXiv 2404.14193).  There
  * T is found by a solver of linear programs, here by passes over the graph;
- * both are exact (doc/methods.md).
+ * both are exact (doc/validation/methods.md).
  *
  * Times are ns; x has the unit of the parameter.
  */

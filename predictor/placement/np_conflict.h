@@ -13,7 +13,7 @@
  * so that loads add in log(1 + d), in any order, at a cost that does not grow
  * with the number of sets.  On simulated switches with three programs it errs
  * by 8.2 points on average where the best model that sees all co-runners at
- * once errs by 6.9 (doc/methods.md); a decision over hundreds of leaves could
+ * once errs by 6.9 (doc/validation/methods.md); a decision over hundreds of leaves could
  * not ask that model in time.  A predicted gain counts as 0, so that a leaf
  * never becomes better by another job; a slowdown at or below the policy's
  * "negligible" counts as 0 as well, so that noise does not move jobs.

@@ -5,7 +5,7 @@
  * A pure function of a snapshot (np_snapshot.h), a table of predictions
  * (np_conflict.h, which defines "conflict") and a policy.  The same input
  * gives the same answer, and an answer that was applied is given again.
- * doc/placement.md tells why this is sound with Slurm's scheduler.
+ * doc/developer/placement.md tells why this is sound with Slurm's scheduler.
  *
  * What holds for the answer, for jobs in partitions whose mode is enforce:
  * - no leaf is open to two pending jobs that conflict there, nor to a pending

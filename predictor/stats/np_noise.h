@@ -6,7 +6,7 @@
  * it is drawn towards that of the other measurements of the same program, as
  * moderated variances do (Smyth 2004), and where nothing was repeated, towards
  * NP_NOISE_DEFAULT, by which slowdowns of whole runs of MPI programs differed on
- * our own testbed when measured again: t/between (doc/accuracy.md).
+ * our own testbed when measured again: t/between (doc/validation/accuracy.md).
  */
 #ifndef NP_NOISE_H
 #define NP_NOISE_H

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What doc/releases.md has; what is newer may differ in what nobody sees here. */
+/* What doc/validation/releases.md has; what is newer may differ in what nobody sees here. */
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(22, 5, 0)
 #error "Slurm before 22.05: expected 22.05 to 26.05"
 #elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 6, 0)

@@ -1,6 +1,6 @@
 /*
  * Graphs as files: GOAL text, as Schedgen and others write it, and GOAL
- * binary, as LogGOPSim reads it (doc/methods.md).
+ * binary, as LogGOPSim reads it (doc/validation/methods.md).
  *
  * Files are hostile input: what is no graph is refused with one line that
  * names file, line (or byte) and rank.  Memory is bounded by a small multiple

@@ -296,7 +296,7 @@ WRAP(Cancel)(MPI_Request *request)
 /*
  * A communicator is agreed on in so many rounds, each of which takes as long as
  * an allreduce of a few bytes: Open MPI's 4.1.4 and MPICH's 4.0.2, by their
- * time over added latency on 2, 4 and 8 nodes (doc/methods.md).
+ * time over added latency on 2, 4 and 8 nodes (doc/validation/methods.md).
  */
 #ifdef OPEN_MPI
 #define ROUNDS(mpich) 6

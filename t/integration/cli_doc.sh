@@ -10,7 +10,7 @@ BESIDE=yes
 LIMIT_SEC=60
 
 test_help_tells_about_every_command() {
-	local cmd
+	local cmd page
 	setup
 	for cmd in $(netprof help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
 		run netprof help "$cmd"
@@ -18,8 +18,11 @@ test_help_tells_about_every_command() {
 		contains "help $cmd" "$OUT" "^usage: netprof $cmd"
 		run netprof "$cmd" --help
 		equal "exit status of $cmd --help" "$RC" 0
-		grep -q "^\.B netprof $cmd\|^\.BR netprof\\\\ $cmd\|netprof $cmd" \
-			"$ROOT/doc/netprof.1" || fail "netprof(1) lacks $cmd"
+		case $cmd in help | version) page=netprof ;; *) page=netprof-$cmd ;; esac
+		grep -q "netprof\\(\\\\-\\| \\)$cmd" "$ROOT/doc/$page.1" ||
+			fail "$page(1) lacks $cmd"
+		grep -q "netprof\\(\\\\-\\| \\)$cmd" "$ROOT/doc/netprof.1" ||
+			fail "netprof(1) lacks $cmd"
 		grep -qw "$cmd" "$ROOT/etc/netprof-completion.bash" ||
 			fail "completion lacks $cmd"
 	done
@@ -27,12 +30,25 @@ test_help_tells_about_every_command() {
 }
 
 test_examples_of_the_manual_work() {
+	local page
 	setup_examples
-	sed -n '/^\.SH EXAMPLES/,/^\.SH/p' "$ROOT/doc/netprof.1" |
-		sed -n '/^\.EX/,/^\.EE/{/^\.EX/d;p}' |
-		sed 's/^\.EE$/---/; s/\\-/-/g; s/\\(aq/'\''/g; s/\\&//g; s/\\e/\\/g' \
-		>"$S/examples"
-	examples_work 9 "$S/examples"
+	for page in "$ROOT"/doc/netprof*.1; do
+		sed -n '/^\.SH EXAMPLES/,/^\.SH/p' "$page" |
+			sed -n '/^\.EX/,/^\.EE/{/^\.EX/d;p}' |
+			sed 's/^\.EE$/---/; s/\\-/-/g; s/\\(aq/'\''/g; s/\\&//g; s/\\e/\\/g'
+	done >"$S/examples"
+	examples_work 16 "$S/examples"
+}
+
+test_links_between_documents_lead_somewhere() {
+	local file link n=0
+	while IFS=: read -r file link; do
+		n=$((n + 1))
+		[ -e "$ROOT/$link" ] || [ -e "$ROOT/${file%/*}/$link" ] ||
+			fail "$file: no $link"
+	done < <(cd "$ROOT" && grep -oE '\]\([^):#]+|`[a-z/.]*[a-zA-Z-]+\.(md|tsv)`|\bdoc/[a-z/-]+\.(md|tsv)\b' \
+		README.md *.md doc/*.md doc/*/*.md doc/*.[1-9] | sed 's/:](/:/; s/`//g')
+	[ "$n" -ge 50 ] || fail "only $n links found"
 }
 
 # Those of a guide are set in by four blanks, in a list by seven.

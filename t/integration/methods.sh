@@ -1,4 +1,4 @@
-# The figures of doc/methods.md and doc/accuracy.md are what the commands above
+# The figures of doc/validation/methods.md and doc/validation/accuracy.md are what the commands above
 # them print.
 # Needs no cluster; also runs alone: [BUILD=build] bash t/integration/methods.sh
 # shellcheck shell=bash
@@ -20,9 +20,9 @@ test_every_figure_is_printed_by_its_command() {
 
 	new=$(mktemp)
 	for text in methods accuracy; do
-		NETPROF=$NETPROF "$ROOT/t/figures" "$ROOT/doc/$text.md" >"$new"
+		NETPROF=$NETPROF "$ROOT/t/figures" "$ROOT/doc/validation/$text.md" >"$new"
 		grep -q '^    \$ netprof accuracy' "$new" || fail "$text: no command"
-		diff "$ROOT/doc/$text.md" "$new" | head -n 20 >"$new.diff"
+		diff "$ROOT/doc/validation/$text.md" "$new" | head -n 20 >"$new.diff"
 		[ ! -s "$new.diff" ] || fail "$text: $(cat "$new.diff")"
 	done
 	rm -f "$new" "$new.diff"

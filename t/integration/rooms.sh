@@ -1,4 +1,4 @@
-# doc/architecture.md says which room uses which; the sources keep to it.
+# doc/developer/architecture.md says which room uses which; the sources keep to it.
 # shellcheck shell=bash
 
 BESIDE=yes
@@ -8,7 +8,7 @@ allowed() {
 	awk -F ' *[|] *' '/^[|] `/ {
 		gsub(/[`,]/, "")
 		print $2, $4, $5
-	}' "$ROOT/doc/architecture.md"
+	}' "$ROOT/doc/developer/architecture.md"
 }
 
 rooms() { allowed | cut -d' ' -f1; }

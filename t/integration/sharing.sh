@@ -74,7 +74,7 @@ test_parameters_are_fitted_and_set() {
 		--fit="$VIENNE" | awk '/%/ && NR < 4 { print $(NF - 3), $(NF - 1) }' |
 		xargs)" "24.9 10.1 17.3 11.1"
 	grep -q '10.1 and 11.1 % on average instead of 24.9 and 17.3 %' \
-		"$ROOT/doc/methods.md" || fail "doc/methods.md has other numbers"
+		"$ROOT/doc/validation/methods.md" || fail "doc/validation/methods.md has other numbers"
 }
 
 test_a_model_that_has_no_answer_says_so() {

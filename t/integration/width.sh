@@ -9,7 +9,7 @@ WIDTH_AFTER_MS=200 # as t/cluster sets it
 # eight for a minute, which `t/validate width` counts side by side.
 WIDTH_CANCEL_SEC=8
 
-# What happened with a step of ours beside each wide step: doc/carrier.md.
+# What happened with a step of ours beside each wide step: doc/developer/carrier.md.
 test_wide_steps_that_are_flagged_end_as_others_do() {
 	local bad
 

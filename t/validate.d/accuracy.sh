@@ -4,7 +4,7 @@
 # out.  Two programs are set aside: no choice of models or levels saw them.
 #
 # The measured pairs become doc/validation/pairs/main.json (netprof-pairs(5)), and the
-# tables of doc/accuracy.md are printed anew.
+# tables of doc/validation/accuracy.md are printed anew.
 # shellcheck shell=bash disable=SC2206 # lists of words
 
 # Two programs of four nodes each can send a third more than the leaf carries.
@@ -405,9 +405,9 @@ measure_idle() {
 # Nothing is lost should the tables fail.
 write_accuracy() {
 	cp "$BUILD/accuracy-pairs.json" doc/validation/pairs/main.json
-	NETPROF=$BUILD/netprof t/figures doc/accuracy.md >"$BUILD/accuracy.md"
+	NETPROF=$BUILD/netprof t/figures doc/validation/accuracy.md >"$BUILD/accuracy.md"
 	sed -i "s/Measured on 20[0-9-]*/Measured on $(date +%F)/" \
 		"$BUILD/accuracy.md"
-	mv "$BUILD/accuracy.md" doc/accuracy.md
-	echo "doc/accuracy.md and doc/validation/pairs/main.json are written"
+	mv "$BUILD/accuracy.md" doc/validation/accuracy.md
+	echo "doc/validation/accuracy.md and doc/validation/pairs/main.json are written"
 }

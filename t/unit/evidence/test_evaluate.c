@@ -1,5 +1,5 @@
 /*
- * What doc/methods.md claims of the models, from the measurements themselves:
+ * What doc/validation/methods.md claims of the models, from the measurements themselves:
  * t/data/real-switch.json (real packets) and t/data/simulated-switch.json,
  * and Table I of Casas and Bronevetsky.
  */
@@ -220,7 +220,7 @@ static const double table_1[N_PUBLISHED][N_PUBLISHED] = {
 
 /*
  * A line through two stated points of the degradation curve (utilisation,
- * slowdown), and the utilisation that fits the table; see doc/methods.md.
+ * slowdown), and the utilisation that fits the table; see doc/validation/methods.md.
  */
 static const struct {
 	const char *name;

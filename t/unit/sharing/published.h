@@ -1,7 +1,7 @@
 /*
  * The published examples of penalties: small graphs by hand, figure 5 and the
  * graphs MK1 and MK2 of Vienne et al. 2008, whose pictures are lost and whose
- * arcs follow from the printed numbers (doc/methods.md).
+ * arcs follow from the printed numbers (doc/validation/methods.md).
  */
 #ifndef NP_T_PUBLISHED_H
 #define NP_T_PUBLISHED_H
