@@ -31,8 +31,10 @@ CFLAGS ?= -O2 -g
 BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(findstring clang,$(CC)),-clang)$(addprefix \
 	-,$(notdir $(SLURM_PREFIX)))
 
-PKGS := json-c gsl ucx pmix libelf cairo
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
+# Without cairo pictures are SVG only.
+HAVE_CAIRO := $(call pkg,--exists,cairo && echo yes)
+PKGS := json-c gsl ucx pmix libelf $(if $(HAVE_CAIRO),cairo)
 
 # Rooms of the library; headers have one name each.
 ROOMS := $(wildcard predictor/*) $(wildcard profiler/*) plot
@@ -41,13 +43,14 @@ BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra \
 	-Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers \
 	-DNP_VERSION='"$(VERSION)"' -DNP_SYSCONFDIR='"$(sysconfdir)"' \
 	-DNP_BINDIR='"$(bindir)"' -DNP_LIBEXECDIR='"$(libexecdir)"' \
-	$(addprefix -I,$(ROOMS)) $(if $(SLURM_PREFIX),-isystem $(SLURM_PREFIX)/include)
+	$(if $(HAVE_CAIRO),,-DNP_NO_CAIRO) $(addprefix -I,$(ROOMS)) $(if $(SLURM_PREFIX),-isystem $(SLURM_PREFIX)/include)
 ALL_CFLAGS = $(BASE_CFLAGS) $(call pkg,--cflags,$(PKGS)) $(CFLAGS)
 # The plugins are loaded into Slurm's own programs, which have no sanitizer.
 SAN := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 
 # In every room, np_*.c is library and the rest are programs and plugins.
-LIBRARY := $(wildcard $(addsuffix /np_*.c,$(ROOMS)))
+LIBRARY := $(filter-out $(if $(HAVE_CAIRO),,plot/np_canvas_cairo.c),$(wildcard \
+	$(addsuffix /np_*.c,$(ROOMS))))
 SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
@@ -92,21 +95,25 @@ MPI_SHIM := $(if $(filter x86_64 aarch64,$(shell $(CC) -dumpmachine 2>/dev/null 
 MAN := $(wildcard doc/*.[1-9])
 
 .DEFAULT_GOAL := all
-.PHONY: all packages unit check bench validate demo install uninstall clean help FORCE
+.PHONY: all libraries packages unit check bench validate demo install uninstall clean help FORCE
 
-all: packages ## build everything
-	@$(MAKE) --no-print-directory programs
+all: libraries ## build the programs, with the libraries that are here
+	@$(MAKE) --no-print-directory shipped
+# programs: also what the tests' cluster needs.
 .PHONY: programs shipped
 programs: shipped $(BUILD)/quiet_poll.so $(BUILD)/late $(BUILD)/hungfs
 shipped: $(BIN) $(LIBEXEC) $(PLUGINS) $(MPI_SHIM)
 
-packages: ## install what is missing on Debian (as root)
+libraries: ## say which libraries are missing, and what is left out without them
+	@CC='$(CC)' etc/libraries
+
+packages: ## install what the build and the tests need, on Debian (as root)
 	@etc/packages check || etc/packages install
 
-unit: $(BUILD)/unit ## run the unit tests alone
+unit: $(BUILD)/unit ## run the unit tests; one suite: make build/unit && build/unit NAME
 	$(BUILD)/unit
 
-check: packages ## build, then run every test
+check: packages ## build, then run every test; one suite: t/check NAME
 	@$(MAKE) --no-print-directory programs $(BUILD)/unit fuzz-programs
 	@[ -z "$(SLURM_OLDER)" ] || $(MAKE) --no-print-directory programs \
 		SLURM_PREFIX=$(SLURM_OLDER) BUILD=build-$(notdir $(SLURM_OLDER))
@@ -128,13 +135,15 @@ races: packages ## placement and passes over graphs under the thread sanitizer
 
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide \
 	bench_qn bench_sharing bench_tolerance)
-bench: all $(BENCH) ## measure what probes and placement cost
+bench: packages ## measure what probes and placement cost
+	@$(MAKE) --no-print-directory programs $(BENCH)
 	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) t/trace_cost \
 		t/bench_store t/bench; do \
 		$$b || failed=1; done; exit $$failed
 
-validate: all $(BUILD)/trace_time ## long measurements on the cluster
+validate: packages ## long measurements on the cluster; one: t/validate NAME
 	@etc/packages install validate
+	@$(MAKE) --no-print-directory programs $(BUILD)/trace_time
 	@BUILD=$(BUILD) t/validate
 
 demo: packages ## show netprof at work on a cluster on this machine
@@ -178,11 +187,12 @@ uninstall: ## remove what install put there; configuration and store stay
 
 REVISION ?= 1
 .PHONY: deb rpm check-packages
-deb: packages ## Debian packages for the Slurm that is here, in build-packages
+deb: ## Debian packages for the Slurm that is here, in build-packages
+	@etc/packages install build
 	@etc/packages install deb
 	@etc/make-packages deb $(VERSION) $(REVISION) $(slurm_plugindir) build-packages
 
-rpm: packages ## the same as RPMs
+rpm: libraries ## the same as RPMs
 	@etc/packages install rpm
 	@etc/make-packages rpm $(VERSION) $(REVISION) $(slurm_plugindir) build-packages
 
@@ -197,7 +207,7 @@ clean: ## remove what was built
 		build-thread build-packages
 
 help: ## show this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t16
 
 # V=1 shows whole commands.
 Q := $(if $(V),,@)

@@ -7,6 +7,16 @@
 
 #include "np_plot.h"
 
+static bool can_draw(enum np_picture_kind kind)
+{
+#ifdef NP_NO_CAIRO
+	return kind == NP_PICTURE_SVG;
+#else
+	(void)kind;
+	return true;
+#endif
+}
+
 int np_picture_kind(const char *path, enum np_picture_kind *kind,
 		    struct np_err *err)
 {
@@ -21,23 +31,35 @@ int np_picture_kind(const char *path, enum np_picture_kind *kind,
 	for (size_t i = 0; dot && dot != name && i < NP_ARRAY_SIZE(ending); i++)
 		if (!strcasecmp(dot, ending[i])) {
 			*kind = (enum np_picture_kind)i;
-			return 0;
+			return can_draw(*kind) ? 0 :
+			       np_errf(err, -ENOTSUP, "%s: this netprof was built "
+				       "without cairo: expected a name that ends "
+				       "in .svg", path);
 		}
 	return np_errf(err, -EINVAL, "%s: expected a name that ends in .svg, "
 		       ".png or .pdf", path);
 }
 
-static int draw(const struct np_figure *f, enum np_picture_kind kind, FILE *out)
+static struct np_canvas *canvas(const struct np_figure *f,
+				enum np_picture_kind kind, FILE *out)
 {
-	struct np_canvas *c;
 	double width, height;
 
 	np_plot_size(f, &width, &height);
-	c = kind == NP_PICTURE_SVG ? np_canvas_svg(out, width, height,
-						   f->title) :
-	    kind == NP_PICTURE_PNG ? np_canvas_png(out, width, height) :
-				     np_canvas_pdf(out, width, height,
-						   f->title, f->date);
+#ifndef NP_NO_CAIRO
+	if (kind == NP_PICTURE_PNG)
+		return np_canvas_png(out, width, height);
+	if (kind == NP_PICTURE_PDF)
+		return np_canvas_pdf(out, width, height, f->title, f->date);
+#endif
+	return can_draw(kind) ? np_canvas_svg(out, width, height, f->title) :
+				NULL;
+}
+
+static int draw(const struct np_figure *f, enum np_picture_kind kind, FILE *out)
+{
+	struct np_canvas *c = canvas(f, kind, out);
+
 	if (!c)
 		return -ENOMEM;
 	np_plot_draw(f, c);

@@ -108,6 +108,25 @@ static int wanted(const struct t_suite *s, int argc, char **argv)
 	return argc < 2;
 }
 
+/* Names of no suite, which would run nothing: says so. */
+static int unknown(int argc, char **argv)
+{
+	const struct t_suite *s;
+
+	for (int i = 1; i < argc; i++) {
+		for (s = suites; s && strcmp(s->name, argv[i]); s = s->next)
+			;
+		if (s)
+			continue;
+		fprintf(stderr, "unit: no suite \"%s\"; there are:", argv[i]);
+		for (s = suites; s; s = s->next)
+			fprintf(stderr, " %s", s->name);
+		fputc('\n', stderr);
+		return 1;
+	}
+	return 0;
+}
+
 static void add_suite(const struct t_suite *s)
 {
 	CU_pSuite suite = CU_add_suite(s->name, NULL, NULL);
@@ -120,6 +139,8 @@ int main(int argc, char **argv)
 {
 	unsigned failed, ran;
 
+	if (unknown(argc, argv))
+		return 2;
 	if (CU_initialize_registry() != CUE_SUCCESS)
 		return 1;
 	for (struct t_suite *s = suites; s; s = s->next)
