@@ -79,8 +79,8 @@ test_lines_that_the_guide_explains_are_in_the_sources() {
 		n=$((n + 1))
 		grep -qF -- "$line" "$TMPDIR/strings" ||
 			fail "no source says: $line"
-	done < <(sed -n '/^## What goes wrong/,$s/^| `\([^`]*\)`.*/\1/p' \
-		"$ROOT/doc/admin-guide.md")
+	done < <(sed -n '/^## Troubleshooting/,/^## When/s/^| `\([^`]*\)`.*/\1/p' \
+		"$ROOT/doc/operations.md")
 	[ "$n" -ge 30 ] || fail "only $n lines found"
 }
 
