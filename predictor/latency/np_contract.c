@@ -28,9 +28,6 @@ struct contract {
 	uint8_t *state;	      /* of nodes; and who asks for them */
 	struct np_edge *at;   /* of events: a + b x after vertex from */
 	struct np_edge *arrival;
-	/* If turns are to be found, of 2 * node + which: its time, and */
-	double *time, x;
-	uint32_t *turn, turns; /* who was closed when */
 	struct frame *stack;
 	size_t depth, max_depth;
 	struct np_edge *in; /* what one event waits for */
@@ -91,19 +88,6 @@ static int place(struct contract *k, struct np_edge *out)
 	return rc;
 }
 
-/* No sum is less than its parts, so that nobody is before what it needs. */
-static void note_time(struct contract *k, uint32_t event, uint32_t need,
-		      struct np_cost cost)
-{
-	size_t on = 2 * (size_t)NP_EVENT_NODE(need) + NP_EVENT_WHICH(need);
-	double *time = &k->time[2 * (size_t)NP_EVENT_NODE(event) +
-				NP_EVENT_WHICH(event)];
-	double from = k->time[on] + (cost.a + (double)cost.b * k->x);
-
-	if (from > *time)
-		*time = from;
-}
-
 static int close_event(struct contract *k, uint32_t event)
 {
 	struct np_cost cost;
@@ -116,12 +100,7 @@ static int close_event(struct contract *k, uint32_t event)
 
 		if (rc)
 			return rc;
-		if (k->time)
-			note_time(k, event, need, cost);
 	}
-	if (k->turn)
-		k->turn[2 * (size_t)NP_EVENT_NODE(event) +
-			NP_EVENT_WHICH(event)] = k->turns++;
 	return place(k, at(k, event));
 }
 
@@ -427,15 +406,16 @@ static int say(const struct contract *k, int rc, struct np_err *err)
 
 static int run(struct contract *k)
 {
+	bool turns = k->e.orders.cpu || k->e.orders.link;
 	size_t n = k->e.g->n_nodes + 1;
 	int rc = -ENOMEM;
 
 	k->state = malloc(n);
 	k->e.asked = k->state;
 	k->at = malloc(2 * n * sizeof(*k->at));
-	if (k->e.orders.link)
+	if (turns)
 		k->arrival = malloc(n * sizeof(*k->arrival));
-	if (k->state && k->at && (k->arrival || !k->e.orders.link))
+	if (k->state && k->at && (k->arrival || !turns))
 		rc = contract(k);
 	free(k->state);
 	free(k->at);
@@ -443,27 +423,6 @@ static int run(struct contract *k)
 	free(k->stack);
 	free(k->in);
 	free(k->given);
-	return rc;
-}
-
-/* As if nobody were in the way, to find who comes after whom. */
-static int find_orders(struct np_events *e)
-{
-	size_t n = 2 * e->g->n_nodes + 1;
-	struct np_chain chain = { .n = 0 };
-	struct contract k = { .e = *e, .chain = &chain,
-			      .x = np_loggps_value(&e->opt->net, e->opt->x) };
-	int rc = -ENOMEM;
-
-	k.time = calloc(n, sizeof(*k.time));
-	k.turn = calloc(n, sizeof(*k.turn));
-	if (k.time && k.turn)
-		rc = run(&k);
-	np_chain_free(&chain);
-	if (!rc)
-		rc = np_orders_make(e, k.x, k.time, k.turn);
-	free(k.time);
-	free(k.turn);
 	return rc;
 }
 
@@ -478,8 +437,9 @@ int np_contract(const struct np_graph *g, const struct np_tolerance_opt *opt,
 	if (!own.cycle)
 		own.cycle = &cycle;
 	if (opt->one_cpu || opt->one_link)
-		rc = find_orders(&k.e);
-	if (!rc)
+		rc = np_orders_make(&k.e, np_loggps_value(&own.net, own.x),
+				    NULL, NULL);
+	if (!rc || rc == -EDEADLK) /* whose circle is found without turns */
 		rc = run(&k);
 	np_orders_free(&k.e.orders);
 	return say(&k, rc, err);

@@ -4,11 +4,13 @@
  *
  * A calc has its start; a send its start, and its end if it waits for its
  * receiver (rendezvous); a receive that it is posted, and its start; and where
- * links are shared, that its message has arrived.
+ * there is one of something for all, that its message begins to be taken in
+ * (its start is its end then, if there is one processor).
  */
 #ifndef NP_EVENT_H
 #define NP_EVENT_H
 
+#include "np_detours.h"
 #include "np_graph_impl.h"
 #include "np_tolerance.h"
 
@@ -26,7 +28,7 @@ struct np_cost {
 /* Of a node: the one that uses a resource before it, or NP_GRAPH_NONE. */
 struct np_orders {
 	uint32_t *cpu, *nic; /* NULL: as many as are needed */
-	uint32_t *link;	     /* of receives; NULL: of each message its own */
+	uint32_t *link;	     /* of receives; NULL: each has its own */
 };
 
 /* Of a node: somebody requires it, somebody irequires it. */
@@ -56,13 +58,34 @@ uint32_t np_event_end(const struct np_events *e, uint32_t node,
 bool np_event_needs(const struct np_events *e, uint32_t event, size_t i,
 		    uint32_t *need, struct np_cost *cost);
 
+/* From the start of a send until its first byte is at its receiver. */
+struct np_cost np_event_way(const struct np_events *e, uint32_t send);
+
+/* The time that the bytes of a message take. */
+struct np_cost np_event_bytes(const struct np_events *e, uint32_t send);
+
+/* How long a node takes its processor, where there is one for all. */
+struct np_cost np_event_busy(const struct np_events *e, uint32_t node);
+
+/* From when the message of a receive is taken in until it is there. */
+struct np_cost np_event_taken(const struct np_events *e, uint32_t recv);
+
+/* From when a receive is posted and its message is there until its end. */
+struct np_cost np_event_over(const struct np_events *e);
+
+/* How long an adapter or a link is taken by a message. */
+struct np_cost np_event_apart(const struct np_events *e, uint32_t send);
+
+/* Is it over only when its receive is? */
+bool np_event_rendezvous(const struct np_events *e, uint32_t send);
+
 /*
- * Who comes after whom, from when each event is at x if nobody is
- * in the way: time and turn of 2 * node + which; of equal times the earlier
- * turn comes first.  -ENOMEM
+ * np_order.c: who comes after whom, by a simulation at x, and its run time
+ * (end may be NULL).  detours: of processors; or NULL.  Returns 0, -EDEADLK
+ * (operations wait for each other; there are no orders then), -ENOMEM.
  */
-int np_orders_make(struct np_events *e, double x, const double *time,
-		   const uint32_t *turn);
+int np_orders_make(struct np_events *e, double x,
+		   const struct np_detours *detours, double *end);
 void np_orders_free(struct np_orders *o);
 
 #endif

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "np_detours.h"
 #include "np_err.h"
 #include "np_graph.h"
 #include "np_loggps.h"
@@ -35,13 +36,15 @@ struct np_tolerance_opt {
 	enum np_loggps_param x; /* the one that is let go */
 	struct np_placed placed;
 	/*
-	 * What one has of which there is one for all: turns are taken in the
-	 * order in which operations would start if nobody were in the way, at
-	 * the value that net has for x, and stay the same for all x.
+	 * What there is one of for all: turns are taken as in a simulation in
+	 * the order of time (np_order.c), at the value that net has for x,
+	 * and stay the same for all x.
 	 */
-	bool one_cpu;  /* each processor does one operation at a time, and */
-		       /* sends of an adapter are g + G * bytes apart */
-	bool one_link; /* messages to a rank come one after the other */
+	bool one_cpu;  /* each processor does one operation at a time, takes */
+		       /* messages in as they arrive, and sends of an adapter */
+		       /* are g + G * bytes apart */
+	bool one_link; /* messages to an adapter are g + G * bytes apart */
+	bool overlap;  /* a processor takes a message in o, not o + G * bytes */
 	/*
 	 * Equal iterations are kept once if neither of these is asked for;
 	 * here each by itself.  Only time and memory differ.
@@ -87,6 +90,15 @@ void np_tolerance_times(struct np_tolerance *t, const double *x, size_t n,
 
 /* The largest x with T(x) <= (1 + share) T(x0), share >= 0; or INFINITY. */
 double np_tolerance_limit(struct np_tolerance *t, double x0, double share);
+
+/*
+ * The run time with the turns that were asked for and detours of processors,
+ * by a simulation.  Errors as np_tolerance_new().
+ */
+int np_tolerance_simulate(const struct np_graph *g,
+			  const struct np_tolerance_opt *opt,
+			  const struct np_detours *detours, double *ns,
+			  struct np_err *err);
 
 struct np_critical {
 	double x, slope; /* where the slope changes, and right of it */

@@ -1,0 +1,192 @@
+#include "np_detours.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_array.h"
+#include "np_rng.h"
+
+#define RANDOM 4096 /* detours */
+#define STEPS (1u << 30)
+#define MAX_NS 1e15
+
+/* One more; those that touch the last one make it longer. */
+static int add(struct np_detours *d, size_t *room, double start, double length)
+{
+	double end = start + length;
+	size_t room_end = *room;
+
+	if (!(length > 0))
+		return 0;
+	if (d->n && start <= d->end[d->n - 1]) {
+		if (end > d->end[d->n - 1])
+			d->end[d->n - 1] = end;
+		return 0;
+	}
+	if (d->n == NP_DETOURS_MAX)
+		return -E2BIG;
+	if (np_array_room(&d->start, room, d->n + 1, sizeof(double)) ||
+	    np_array_room(&d->end, &room_end, d->n + 1, sizeof(double)))
+		return -ENOMEM;
+	d->start[d->n] = start;
+	d->end[d->n++] = end;
+	return 0;
+}
+
+static void sum_up(struct np_detours *d)
+{
+	d->period_ns = d->n ? d->end[d->n - 1] : 0;
+	d->away_ns = 0;
+	for (size_t i = 0; i < d->n; i++)
+		d->away_ns += d->end[i] - d->start[i];
+}
+
+static int refuse(const char *name, size_t line, int rc, struct np_err *err)
+{
+	if (rc == -E2BIG)
+		return np_errf(err, rc, "%s:%zu: more than %u detours", name,
+			       line, NP_DETOURS_MAX);
+	if (rc == -ENOMEM)
+		return np_errf(err, rc, "%s: out of memory", name);
+	return np_errf(err, -EINVAL, "%s:%zu: expected a start and a length "
+		       "of 0 to %g ns, in order of the starts", name, line,
+		       MAX_NS);
+}
+
+/* "START LENGTH", or nothing but a comment. */
+static int read_line(const char *p, double *last, struct np_detours *d,
+		     size_t *room)
+{
+	double v[2];
+
+	p += strspn(p, " \t\r\n");
+	if (!*p || *p == '#')
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		char *end;
+
+		v[i] = strtod(p, &end);
+		if (end == p || !(v[i] >= 0) || v[i] > MAX_NS)
+			return -EINVAL;
+		p = end + strspn(end, " \t\r\n");
+	}
+	if ((*p && *p != '#') || v[0] < *last)
+		return -EINVAL;
+	*last = v[0];
+	return add(d, room, v[0], v[1]);
+}
+
+int np_detours_read(FILE *f, const char *name, struct np_detours *out,
+		    struct np_err *err)
+{
+	struct np_detours d = { .n = 0 };
+	char line[256];
+	size_t n = 0, room = 0;
+	double last = 0;
+	int rc = 0;
+
+	while (!rc && fgets(line, sizeof(line), f)) {
+		n++;
+		if (!strchr(line, '\n') && !feof(f))
+			rc = -EINVAL;
+		else
+			rc = read_line(line, &last, &d, &room);
+	}
+	if (rc)
+		rc = refuse(name, n, rc, err);
+	sum_up(&d);
+	if (!rc && !(d.away_ns > 0 && d.away_ns < d.period_ns))
+		rc = np_errf(err, -EINVAL, "%s: %g of %g ns are detours, "
+			     "expected some of them, and not all", name,
+			     d.away_ns, d.period_ns);
+	if (rc)
+		np_detours_free(&d);
+	else
+		*out = d;
+	return rc;
+}
+
+int np_detours_random(double mean_ns, double length_ns, uint64_t seed,
+		      struct np_detours *out)
+{
+	struct np_detours d = { .seed = seed };
+	struct np_rng *rng = np_rng_new(seed, "detours");
+	double at = 0;
+	size_t room = 0;
+	int rc = rng ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < RANDOM; i++) {
+		at -= mean_ns * log(((double)np_rng_below(rng, STEPS) + 0.5) /
+				    STEPS);
+		rc = add(&d, &room, at, length_ns);
+		at += length_ns;
+	}
+	np_rng_free(rng);
+	sum_up(&d);
+	if (rc)
+		np_detours_free(&d);
+	else
+		*out = d;
+	return rc;
+}
+
+void np_detours_free(struct np_detours *d)
+{
+	free(d->start);
+	free(d->end);
+	*d = (struct np_detours){ .n = 0 };
+}
+
+/* The place in the trace where a rank begins: 0 to 1, by its number. */
+static double place_of(uint64_t seed, uint32_t rank)
+{
+	uint64_t h = (seed + 1) * 0x9e3779b97f4a7c15u + rank;
+
+	h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
+	h = (h ^ h >> 27) * 0x94d049bb133111ebu;
+	return (double)((h ^ h >> 31) >> 11) * 0x1p-53;
+}
+
+/* The first detour that ends after t. */
+static size_t find(const struct np_detours *d, double t)
+{
+	size_t low = 0, high = d->n - 1;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (d->end[mid] > t)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+double np_detours_end(const struct np_detours *d, uint32_t rank, double t,
+		      double length)
+{
+	double at = fmod(t + place_of(d->seed, rank) * d->period_ns,
+			 d->period_ns);
+	double whole = floor(length / (d->period_ns - d->away_ns));
+	double left = length - whole * (d->period_ns - d->away_ns);
+	double extra = whole * d->away_ns;
+	size_t i = find(d, at);
+
+	for (;;) {
+		double work = d->start[i] - at;
+
+		if (work >= left)
+			break;
+		left -= work > 0 ? work : 0;
+		extra += d->end[i] - (work > 0 ? d->start[i] : at);
+		at = d->end[i];
+		if (++i == d->n) {
+			i = 0;
+			at = 0;
+		}
+	}
+	return t + length + extra;
+}

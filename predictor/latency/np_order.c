@@ -1,0 +1,457 @@
+/*
+ * Who uses a processor, an adapter or a link after whom: a simulation of the
+ * program, event by event in the order of time.
+ *
+ * A calc and a send wait until their processor (and a send its adapter) is
+ * free.  A message that reaches its receiver waits for its processor and its
+ * link, whether or not its receive has been posted.  Among those that could
+ * begin at the same time the one that was first known comes first, which is
+ * also the rule of LogGOPSim (T. Hoefler, T. Schneider, A. Lumsdaine, HPDC
+ * 2010).  What differs from that simulator is told in doc/methods.md.
+ *
+ * All that an event waits for was processed before it, so no order makes a
+ * circle, and the longest path through the graph with these orders is the
+ * time that was simulated.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "np_detours.h"
+#include "np_event.h"
+
+#define NO_TIME (-1.0)
+
+/* An operation, or a message at its receive. */
+struct pending {
+	double time; /* before which it cannot begin */
+	uint32_t turn;
+	uint32_t what; /* node << 1 | is a message */
+};
+
+struct resource {
+	double free;   /* from when on */
+	uint32_t last; /* node that used it */
+};
+
+struct simulation {
+	struct np_events *e;
+	double x;
+	const struct np_detours *detours; /* or NULL */
+	struct pending *heap;
+	size_t n_heap, max_heap;
+	uint32_t turns;
+	uint32_t *unmet; /* of nodes: dependencies that are not yet met */
+	double *ready;	 /* when the others were */
+	double *taken;	 /* of receives: when their message has come in */
+	double *posted;
+	uint32_t *first, *waiting; /* of nodes: node << 1 | kind */
+	uint32_t *place; /* of parts: their first processor among all */
+	struct resource *cpu, *nic, *link;
+	uint32_t *freed; /* by the present event */
+	size_t n_freed, max_freed;
+	size_t n_done;
+	double end;
+};
+
+/* ---- a heap of what may come next ---- */
+
+static bool before(const struct pending *a, const struct pending *b)
+{
+	return a->time < b->time || (a->time == b->time && a->turn < b->turn);
+}
+
+/* There is room: a message comes in the place of its send. */
+static void push(struct simulation *s, struct pending p)
+{
+	size_t i = s->n_heap++;
+
+	for (; i && before(&p, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		s->heap[i] = s->heap[(i - 1) / 2];
+	s->heap[i] = p;
+}
+
+static struct pending pop(struct simulation *s)
+{
+	struct pending top = s->heap[0], last = s->heap[--s->n_heap];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < s->n_heap) {
+		if (child + 1 < s->n_heap &&
+		    before(&s->heap[child + 1], &s->heap[child]))
+			child++;
+		if (!before(&s->heap[child], &last))
+			break;
+		s->heap[i] = s->heap[child];
+		i = child;
+	}
+	s->heap[i] = last;
+	return top;
+}
+
+/* ---- operations that wait for others ---- */
+
+static double value(const struct simulation *s, struct np_cost c)
+{
+	return c.a + (double)c.b * s->x;
+}
+
+/* All that x waits for in y, by y: a counting sort. */
+static int sort_dependencies(struct simulation *s)
+{
+	const struct np_graph *g = s->e->g;
+
+	s->first = calloc(g->n_nodes + 2, sizeof(*s->first));
+	s->waiting = malloc((g->n_deps + 1) * sizeof(*s->waiting));
+	if (!s->first || !s->waiting)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n_deps; i++)
+		s->first[(g->dep[i] >> 1) + 2]++;
+	for (size_t i = 2; i < g->n_nodes + 2; i++)
+		s->first[i] += s->first[i - 1];
+	for (uint32_t x = 0; x < g->n_nodes; x++) {
+		uint32_t end = np_graph_deps_end(g, x);
+
+		s->unmet[x] = end - g->node[x].first;
+		for (uint32_t i = g->node[x].first; i < end; i++)
+			s->waiting[s->first[(g->dep[i] >> 1) + 1]++] =
+				x << 1 | (g->dep[i] & 1);
+	}
+	return 0;
+}
+
+/* There is room in freed[] for all nodes. */
+static void met(struct simulation *s, uint32_t y, enum np_dep_kind kind,
+		double when)
+{
+	for (uint32_t i = s->first[y]; i < s->first[y + 1]; i++) {
+		uint32_t x = s->waiting[i] >> 1;
+
+		if ((s->waiting[i] & 1) != kind)
+			continue;
+		if (when > s->ready[x])
+			s->ready[x] = when;
+		if (!--s->unmet[x])
+			s->freed[s->n_freed++] = x;
+	}
+}
+
+static void done(struct simulation *s, uint32_t node, double when)
+{
+	s->n_done++;
+	if (when > s->end)
+		s->end = when;
+	met(s, node, NP_REQUIRES, when);
+}
+
+/* ---- what is used ---- */
+
+static struct resource *of_node(const struct simulation *s,
+				struct resource *all, uint32_t node,
+				unsigned which)
+{
+	const struct np_graph *g = s->e->g;
+	size_t part = (size_t)(np_graph_part_of(g, node) - g->part);
+
+	return all ? &all[s->place[part] + which] : NULL;
+}
+
+static double free_from(const struct resource *r)
+{
+	return r ? r->free : 0;
+}
+
+static void use(struct resource *r, uint32_t *order, uint32_t node,
+		double until)
+{
+	if (!r)
+		return;
+	order[node] = r->last;
+	*r = (struct resource){ until, node };
+}
+
+static struct resource *cpu_of(const struct simulation *s, uint32_t node)
+{
+	return of_node(s, s->cpu, node, s->e->g->node[node].cpu);
+}
+
+/* The adapter of a send, the link of a receive; NULL of a calc. */
+static struct resource *port_of(const struct simulation *s, uint32_t node)
+{
+	const struct np_graph_node *n = &s->e->g->node[node];
+
+	if (n->kind == NP_OP_CALC)
+		return NULL;
+	return of_node(s, n->kind == NP_OP_SEND ? s->nic : s->link, node,
+		       n->nic);
+}
+
+/* When work of so long that begins at t is over. */
+static double work(const struct simulation *s, uint32_t node, double t,
+		   double length)
+{
+	if (!s->detours)
+		return t + length;
+	return np_detours_end(s->detours, np_graph_part_of(s->e->g,
+							   node)->rank,
+			      t, length);
+}
+
+/* ---- events ---- */
+
+static void add(struct simulation *s, uint32_t what, double time)
+{
+	push(s, (struct pending){ time, s->turns++, what });
+}
+
+/* A receive is done when it is posted and its message is there. */
+static void receive(struct simulation *s, uint32_t recv)
+{
+	uint32_t send = s->e->g->node[recv].peer;
+	double post = s->posted[recv], there = s->taken[recv];
+	double end = (post > there ? post : there) +
+		     value(s, np_event_over(s->e));
+
+	if (post == NO_TIME || there == NO_TIME)
+		return;
+	if (np_event_rendezvous(s->e, send))
+		done(s, send, end);
+	done(s, recv, end);
+}
+
+static void begin(struct simulation *s, uint32_t node, double t)
+{
+	const struct np_events *e = s->e;
+	const struct np_graph_node *n = &e->g->node[node];
+	double end;
+
+	if (n->kind == NP_OP_RECV) {
+		s->posted[node] = s->ready[node];
+		met(s, node, NP_IREQUIRES, s->ready[node]);
+		receive(s, node);
+		return;
+	}
+	end = work(s, node, t, value(s, np_event_busy(e, node)));
+	use(cpu_of(s, node), e->orders.cpu, node, end);
+	met(s, node, NP_IREQUIRES, t);
+	if (n->kind == NP_OP_SEND) {
+		use(port_of(s, node), e->orders.nic, node,
+		    t + value(s, np_event_apart(e, node)));
+		add(s, n->peer << 1 | 1, t + value(s, np_event_way(e, node)));
+	}
+	if (n->kind == NP_OP_CALC || !np_event_rendezvous(e, node))
+		done(s, node, end);
+}
+
+static void arrive(struct simulation *s, uint32_t recv, double t)
+{
+	const struct np_events *e = s->e;
+	double busy = value(s, np_event_busy(e, recv));
+	double whole = value(s, np_event_taken(e, recv));
+	double end = work(s, recv, t, busy);
+
+	use(cpu_of(s, recv), e->orders.cpu, recv, end);
+	use(port_of(s, recv), e->orders.link, recv,
+	    t + value(s, np_event_apart(e, e->g->node[recv].peer)));
+	s->taken[recv] = end + (whole - busy);
+	if (!e->opt->one_cpu)
+		s->taken[recv] = t + whole;
+	receive(s, recv);
+}
+
+/* Sends, receives and calcs, each in their order in the graph. */
+static int by_kind(const void *a, const void *b, void *arg)
+{
+	const struct np_graph_node *node = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	unsigned i = (node[x].kind + 2u) % 3, j = (node[y].kind + 2u) % 3;
+
+	return i != j ? (i > j) - (i < j) : (x > y) - (x < y);
+}
+
+/* What an event has freed comes into the queue. */
+static void add_freed(struct simulation *s)
+{
+	const struct np_graph *g = s->e->g;
+
+	if (s->n_freed > 1)
+		qsort_r(s->freed, s->n_freed, sizeof(*s->freed), by_kind,
+			g->node);
+	for (size_t i = 0; i < s->n_freed; i++) {
+		uint32_t node = s->freed[i];
+		double t = s->ready[node], cpu = free_from(cpu_of(s, node));
+		double port = g->node[node].kind == NP_OP_SEND ?
+				      free_from(port_of(s, node)) : 0;
+
+		t = cpu > t ? cpu : t;
+		add(s, node << 1, port > t ? port : t);
+	}
+	s->n_freed = 0;
+}
+
+static void next(struct simulation *s)
+{
+	struct pending p = pop(s);
+	uint32_t node = p.what >> 1;
+	bool message = p.what & 1;
+	double cpu = 0, port = 0;
+
+	if (message || s->e->g->node[node].kind != NP_OP_RECV) {
+		cpu = free_from(cpu_of(s, node));
+		port = free_from(port_of(s, node));
+	}
+	if (cpu > p.time || port > p.time) {
+		p.time = cpu > port ? cpu : port;
+		push(s, p);
+		return;
+	}
+	if (message)
+		arrive(s, node, p.time);
+	else
+		begin(s, node, p.time);
+	add_freed(s);
+}
+
+static void begin_all(struct simulation *s)
+{
+	const struct np_graph *g = s->e->g;
+
+	for (size_t r = 0; r < g->n_ranks; r++) {
+		size_t part = g->part_of[r];
+		uint32_t end = part ? np_graph_part_end(g, part - 1) : 0;
+
+		for (uint32_t i = part ? g->part[part - 1].first : 0; i < end;
+		     i++)
+			if (!s->unmet[i])
+				s->freed[s->n_freed++] = i;
+		add_freed(s);
+	}
+	while (s->n_heap)
+		next(s);
+}
+
+/* ---- room ---- */
+
+static struct resource *resources(size_t n)
+{
+	struct resource *r = malloc((n + 1) * sizeof(*r));
+
+	for (size_t i = 0; r && i < n; i++)
+		r[i] = (struct resource){ 0, NP_GRAPH_NONE };
+	return r;
+}
+
+/* So many places of each rank as it has processors, or adapters if more. */
+static int count_places(struct simulation *s, size_t *n)
+{
+	const struct np_graph *g = s->e->g;
+
+	s->place = malloc((g->n_parts + 1) * sizeof(*s->place));
+	if (!s->place)
+		return -ENOMEM;
+	*n = 0;
+	for (size_t p = 0; p < g->n_parts; p++) {
+		uint32_t end = np_graph_part_end(g, p);
+		unsigned most = 0;
+
+		for (uint32_t i = g->part[p].first; i < end; i++) {
+			const struct np_graph_node *node = &g->node[i];
+
+			most = node->cpu > most ? node->cpu : most;
+			most = node->nic > most ? node->nic : most;
+		}
+		s->place[p] = (uint32_t)*n;
+		*n += most + 1;
+	}
+	return 0;
+}
+
+static int prepare(struct simulation *s)
+{
+	const struct np_tolerance_opt *opt = s->e->opt;
+	struct np_orders *o = &s->e->orders;
+	size_t n = s->e->g->n_nodes, places;
+
+	s->heap = malloc((n + 1) * sizeof(*s->heap));
+	s->unmet = malloc((n + 1) * sizeof(*s->unmet));
+	s->freed = malloc((n + 1) * sizeof(*s->freed));
+	s->ready = calloc(n + 1, sizeof(*s->ready));
+	s->taken = malloc((n + 1) * sizeof(*s->taken));
+	s->posted = malloc((n + 1) * sizeof(*s->posted));
+	if (!s->heap || !s->unmet || !s->freed || !s->ready || !s->taken ||
+	    !s->posted || sort_dependencies(s) || count_places(s, &places))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		s->taken[i] = s->posted[i] = NO_TIME;
+	if (opt->one_cpu) {
+		s->cpu = resources(places);
+		s->nic = resources(places);
+		o->cpu = malloc((n + 1) * sizeof(*o->cpu));
+		o->nic = malloc((n + 1) * sizeof(*o->nic));
+	}
+	if (opt->one_link) {
+		s->link = resources(places);
+		o->link = malloc((n + 1) * sizeof(*o->link));
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (o->cpu && o->nic)
+			o->cpu[i] = o->nic[i] = NP_GRAPH_NONE;
+		if (o->link)
+			o->link[i] = NP_GRAPH_NONE;
+	}
+	return (!opt->one_cpu || (s->cpu && s->nic && o->cpu && o->nic)) &&
+	       (!opt->one_link || (s->link && o->link)) ? 0 : -ENOMEM;
+}
+
+int np_orders_make(struct np_events *e, double x,
+		   const struct np_detours *detours, double *end)
+{
+	struct simulation s = { .e = e, .x = x, .detours = detours };
+	int rc = prepare(&s);
+
+	if (!rc) {
+		begin_all(&s);
+		if (end)
+			*end = s.end;
+		if (s.n_done < e->g->n_nodes)
+			rc = -EDEADLK;
+	}
+	if (rc)
+		np_orders_free(&e->orders);
+	free(s.heap);
+	free(s.unmet);
+	free(s.freed);
+	free(s.ready);
+	free(s.taken);
+	free(s.posted);
+	free(s.first);
+	free(s.waiting);
+	free(s.place);
+	free(s.cpu);
+	free(s.nic);
+	free(s.link);
+	return rc;
+}
+
+void np_orders_free(struct np_orders *o)
+{
+	free(o->cpu);
+	free(o->nic);
+	free(o->link);
+	*o = (struct np_orders){ NULL, NULL, NULL };
+}
+
+int np_tolerance_simulate(const struct np_graph *g,
+			  const struct np_tolerance_opt *opt,
+			  const struct np_detours *detours, double *ns,
+			  struct np_err *err)
+{
+	struct np_events e = { .g = g, .opt = opt };
+	int rc = np_orders_make(&e, np_loggps_value(&opt->net, opt->x),
+				detours, ns);
+
+	np_orders_free(&e.orders);
+	if (rc == -EDEADLK)
+		return np_errf(err, rc, "operations wait for each other");
+	return rc ? np_errf(err, rc, "no memory to simulate %zu operations",
+			    g->n_nodes) : 0;
+}
