@@ -37,7 +37,8 @@ HAVE_CAIRO := $(call pkg,--exists,cairo && echo yes)
 PKGS := json-c gsl ucx pmix libelf $(if $(HAVE_CAIRO),cairo)
 
 # Rooms of the library; headers have one name each.
-ROOMS := $(wildcard predictor/*) $(wildcard profiler/*) plot
+ANALYSIS := $(wildcard analysis/*)
+ROOMS := $(wildcard predictor/*) $(wildcard profiler/*) plot $(ANALYSIS)
 
 BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra \
 	-Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers \
@@ -71,8 +72,8 @@ PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
 	predictor/base/np_text.c
 JOIN_SRC := spank/netprof-join.c spank/np_memory.c spank/np_watch.c \
 	profiler/base/np_children.c profiler/probe/np_sideenv.c
-CLI := $(wildcard cli/*.c)
-UNIT := $(wildcard t/unit/*.c t/unit/*/*.c)
+CLI := $(wildcard cli/*.c analysis/*/cli_*.c analysis/*/cmd_*.c)
+UNIT := $(wildcard t/unit/*.c t/unit/*/*.c analysis/*/t/*.c)
 # Each stands alone behind its library, so that nothing else links it.
 ALONE := profiler/probe/np_ucx.c profiler/probe/np_pmix.c
 
@@ -92,7 +93,7 @@ MPIS := $(if $(call pkg,--exists,ompi-c && echo yes),openmpi) \
 MPI_SHIM := $(if $(filter x86_64 aarch64,$(shell $(CC) -dumpmachine 2>/dev/null | \
 	cut -d- -f1)),$(addprefix $(BUILD)/,libnetprof-mpi.so \
 	$(MPIS:%=libnetprof-mpi-%.so)))
-MAN := $(wildcard doc/*.[1-9])
+MAN := $(wildcard doc/*.[1-9] analysis/*/doc/*.[1-9])
 
 .DEFAULT_GOAL := all
 .PHONY: all libraries packages unit check bench validate demo install uninstall clean help FORCE
@@ -137,8 +138,8 @@ BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide
 	bench_qn bench_sharing bench_tolerance)
 bench: packages ## measure what probes and placement cost
 	@$(MAKE) --no-print-directory programs $(BENCH)
-	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) t/trace_cost \
-		t/bench_store t/bench; do \
+	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) \
+		analysis/latency/t/bench/trace_cost t/bench_store t/bench; do \
 		$$b || failed=1; done; exit $$failed
 
 validate: packages ## long measurements on the cluster; one: t/validate NAME
@@ -241,8 +242,11 @@ $(BUILD)/netprof: $(call objs,$(CLI)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(JSON) $(GSL) $(ELF) $(CAIRO) $(LIBM))
 
+.SECONDEXPANSION:
 $(addprefix $(BUILD)/netprof-,impactb compressionb prtt sharing): $(BUILD)/netprof-%: \
-		$(BUILD)/profiler/probe/netprof-%.o $(call objs,$(ALONE)) $(BUILD)/libnetprof.a
+		$$(call objs,$$(wildcard profiler/probe/netprof-$$*.c \
+		analysis/*/netprof-$$*.c)) $(call objs,$(ALONE)) \
+		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(UCX) $(PMIX) $(GSL) $(LIBM))
 
@@ -303,11 +307,11 @@ $(BUILD)/netprof_placement.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
 # linked: the program has it.
 SHIM_SO = $(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fvisibility=hidden $(1) $(LDFLAGS) \
 	-shared -o $@ $(filter %.c,$^)
-SHIM_OF_MPI := $(filter-out %_load.c,$(wildcard profiler/trace/shim_*.c)) \
-	profiler/store/np_trace_dir.c profiler/trace/np_trace_write.c \
+SHIM_OF_MPI := $(filter-out %_load.c,$(wildcard analysis/latency/shim_*.c)) \
+	profiler/store/np_trace_dir.c analysis/latency/np_trace_write.c \
 	profiler/base/np_calls.c profiler/base/np_children.c
-SHIM_HEADERS := $(wildcard profiler/trace/*.h)
-$(BUILD)/libnetprof-mpi.so: profiler/trace/shim_load.c $(SHIM_HEADERS) $(BUILD)/flags
+SHIM_HEADERS := $(wildcard analysis/latency/*.h)
+$(BUILD)/libnetprof-mpi.so: analysis/latency/shim_load.c $(SHIM_HEADERS) $(BUILD)/flags
 	$(call say,LD)
 	$(call SHIM_SO,)
 $(BUILD)/libnetprof-mpi-openmpi.so: $(SHIM_OF_MPI) $(SHIM_HEADERS) $(BUILD)/flags
@@ -323,12 +327,12 @@ $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -o $@ $< -ldl
 
 # For t/validate: a traced run as measured, and as its graph says.
-$(BUILD)/trace_time: $(call objs,t/trace_time.c) $(BUILD)/libnetprof.a
+$(BUILD)/trace_time: $(call objs,analysis/latency/t/bench/trace_time.c) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 
 # Loaded into programs that have no sanitizer.
-$(BUILD)/libnetprof-delay.so: profiler/trace/delay.c $(BUILD)/flags
+$(BUILD)/libnetprof-delay.so: analysis/latency/delay.c $(BUILD)/flags
 	$(call say,LD)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fvisibility=hidden $(LDFLAGS) \
 		-shared -o $@ $< -ldl $(LIBM)
@@ -341,7 +345,7 @@ $(BUILD)/late $(BUILD)/hungfs: $(BUILD)/%: t/cluster.d/%.c $(BUILD)/flags
 # Tests let one of these fail (t/unit/alloc.h).
 WRAP := -Wl,$(subst $(empty) ,$(comma),$(addprefix --wrap=,malloc calloc \
 	realloc reallocarray strdup strndup))
-$(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)) \
+$(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c analysis/*/cli_*.c)) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(CLP) $(ELF) $(CAIRO) \
@@ -349,21 +353,24 @@ $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c)
 
 # The cost of predictions, of queueing networks and of played programs.
 $(BUILD)/bench_predict $(BUILD)/bench_qn $(BUILD)/bench_sharing: $(BUILD)/%: \
-		$(BUILD)/t/%.o $(BUILD)/t/bench_yard.o $(BUILD)/libnetprof.a
+		$$(call objs,$$(wildcard t/$$*.c analysis/*/t/bench/$$*.c)) \
+		$(BUILD)/t/bench_yard.o $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 
 # The cost of execution graphs, beside a solver of linear programs.
-$(BUILD)/bench_tolerance: $(call objs,t/bench_tolerance.c t/bench_pass.c \
-		t/bench_clp.c) $(BUILD)/libnetprof.a
+$(BUILD)/bench_tolerance: $(call objs,$(wildcard \
+		analysis/latency/t/bench/bench_*.c)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(CLP) $(GSL) $(LIBM))
 
 # With the driver of t/fuzz/main.c for `make check`; `make fuzz SEC=3600` has
 # libFuzzer, and a corpus that grows.
-FUZZ := $(patsubst t/fuzz/fuzz_%.c,$(BUILD)/fuzz-%,$(wildcard t/fuzz/fuzz_*.c))
+FUZZ := $(patsubst fuzz_%.c,$(BUILD)/fuzz-%,$(notdir $(wildcard t/fuzz/fuzz_*.c \
+	analysis/*/t/fuzz/fuzz_*.c)))
 FUZZ_MAIN := $(call objs,t/fuzz/main.c)
-$(FUZZ): $(BUILD)/fuzz-%: $(BUILD)/t/fuzz/fuzz_%.o $(FUZZ_MAIN) \
+$(FUZZ): $(BUILD)/fuzz-%: $$(call objs,$$(wildcard t/fuzz/fuzz_$$*.c \
+		analysis/*/t/fuzz/fuzz_$$*.c)) $(FUZZ_MAIN) \
 		$(call objs,t/unit/jobsubmit/some_slurm.c $(SPANK) $(JOBSUBMIT)) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
@@ -412,7 +419,10 @@ $(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \
 	$(filter command% environment%,$(origin slurm_plugindir)),$(slurm_plugindir):)/usr/lib/$(shell \
 	$(CC) -print-multiarch 2>/dev/null)/slurm-wlm:/usr/lib64/slurm:/usr/local/lib/slurm"'
 
-$(BUILD)/t/%.o: CPPFLAGS += -Icli -Ispank -Ijobsubmit $(addprefix -I,t/unit $(wildcard t/unit/*/.)) -DT_DATA_DIR='"$(CURDIR)/t/data"'
+$(BUILD)/cli/%.o $(BUILD)/analysis/%.o: CPPFLAGS += -Icli
+$(BUILD)/t/%.o $(addsuffix /t/%.o,$(addprefix $(BUILD)/,$(ANALYSIS))): CPPFLAGS += -Icli -Ispank \
+	-Ijobsubmit $(addprefix -I,t t/unit $(wildcard t/unit/*/. analysis/*/t/.)) \
+	-DT_DATA_DIR='"$(CURDIR)/t/data"'
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -19,7 +19,8 @@ test_help_tells_about_every_command() {
 		run netprof "$cmd" --help
 		equal "exit status of $cmd --help" "$RC" 0
 		case $cmd in help | version) page=netprof ;; *) page=netprof-$cmd ;; esac
-		grep -q "netprof\\(\\\\-\\| \\)$cmd" "$ROOT/doc/$page.1" ||
+		cat "$ROOT"/{doc,analysis/*/doc}/"$page.1" 2>/dev/null |
+			grep -q "netprof\\(\\\\-\\| \\)$cmd" ||
 			fail "$page(1) lacks $cmd"
 		grep -q "netprof\\(\\\\-\\| \\)$cmd" "$ROOT/doc/netprof.1" ||
 			fail "netprof(1) lacks $cmd"
@@ -32,7 +33,7 @@ test_help_tells_about_every_command() {
 test_examples_of_the_manual_work() {
 	local page
 	setup_examples
-	for page in "$ROOT"/doc/netprof*.1; do
+	for page in "$ROOT"/{doc,analysis/*/doc}/netprof*.1; do
 		sed -n '/^\.SH EXAMPLES/,/^\.SH/p' "$page" |
 			sed -n '/^\.EX/,/^\.EE/{/^\.EX/d;p}' |
 			sed 's/^\.EE$/---/; s/\\-/-/g; s/\\(aq/'\''/g; s/\\&//g; s/\\e/\\/g'
@@ -47,7 +48,8 @@ test_links_between_documents_lead_somewhere() {
 		[ -e "$ROOT/$link" ] || [ -e "$ROOT/${file%/*}/$link" ] ||
 			fail "$file: no $link"
 	done < <(cd "$ROOT" && grep -oE '\]\([^):#]+|`[a-z/.]*[a-zA-Z-]+\.(md|tsv)`|\bdoc/[a-z/-]+\.(md|tsv)\b' \
-		README.md *.md doc/*.md doc/*/*.md doc/*.[1-9] | sed 's/:](/:/; s/`//g')
+		README.md *.md doc/*.md doc/*/*.md doc/*.[1-9] \
+		analysis/*/doc/*.[1-9] | sed 's/:](/:/; s/`//g')
 	[ "$n" -ge 50 ] || fail "only $n links found"
 }
 
@@ -73,7 +75,7 @@ test_lines_that_the_guide_explains_are_in_the_sources() {
 			$l =~ s/\\n//g; $l =~ s/\\(["\\])/$1/g; $l =~ s/%%/\x00/g;
 			$l =~ s/%[-+ 0-9.*]*(?:hh|h|ll|l|z|j)?[a-zA-Z]/…/g;
 			$l =~ s/\x00/%/g; print "$l\n" }' \
-		cli/*.c spank/*.c jobsubmit/*.c profiler/*/*.c predictor/*/*.c) \
+		cli/*.c spank/*.c jobsubmit/*.c profiler/*/*.c predictor/*/*.c analysis/*/*.c) \
 		>"$TMPDIR/strings"
 	while IFS= read -r line; do
 		n=$((n + 1))
@@ -86,7 +88,7 @@ test_lines_that_the_guide_explains_are_in_the_sources() {
 
 test_manual_pages_are_clean() {
 	local page warnings
-	for page in "$ROOT"/doc/*.[1-8]; do
+	for page in "$ROOT"/doc/*.[1-8] "$ROOT"/analysis/*/doc/*.[1-8]; do
 		warnings=$(MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" \
 			2>&1 >/dev/null)
 		equal "warnings of ${page##*/}" "$warnings" ""

@@ -41,7 +41,7 @@ needs() {
 
 test_every_room_of_the_sources_is_in_the_table() {
 	equal "rooms" "$(rooms | sort)" "$(cd "$ROOT" && printf "%s\n" predictor/* \
-		profiler/* plot spank jobsubmit cli | sort)"
+		profiler/* plot spank jobsubmit cli analysis/* | sort)"
 }
 
 # A header is found by its name alone.
@@ -77,10 +77,10 @@ uses() {
 	local f dir objects=()
 	for f in "$@"; do
 		dir=$BUILD
-		case $f in profiler/trace/shim_*)
+		case $f in analysis/latency/shim_*)
 			# One program for each MPI, and objects of none.
 			dir=$TMPDIR/shim
-			mkdir -p "$dir/profiler/trace"
+			mkdir -p "$dir/analysis/latency"
 			# shellcheck disable=SC2046
 			$(cat "$BUILD/flags") $(pkg-config --cflags mpich) \
 				-c "$f" -o "$dir/${f%.c}.o" || return ;;

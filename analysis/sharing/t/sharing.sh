@@ -1,9 +1,9 @@
 # netprof sharing: transfers under models of a network.
-# Needs no cluster; also runs alone: [BUILD=build] bash t/integration/sharing.sh
+# Needs no cluster; also runs alone: [BUILD=build] bash analysis/sharing/t/sharing.sh
 # shellcheck shell=bash
 
 # shellcheck source=t/integration/cli.lib
-. "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
+. "$(dirname "${BASH_SOURCE[0]}")/../../../t/integration/cli.lib"
 BESIDE=yes
 LIMIT_SEC=60
 VIENNE=$ROOT/t/data/sharing/vienne.scheme

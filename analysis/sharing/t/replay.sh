@@ -1,9 +1,9 @@
 # netprof replay: programs played on a network.
-# Needs no cluster; also runs alone: [BUILD=build] bash t/integration/replay.sh
+# Needs no cluster; also runs alone: [BUILD=build] bash analysis/sharing/t/replay.sh
 # shellcheck shell=bash
 
 # shellcheck source=t/integration/cli.lib
-. "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
+. "$(dirname "${BASH_SOURCE[0]}")/../../../t/integration/cli.lib"
 BESIDE=yes
 LIMIT_SEC=60
 RING=$ROOT/t/data/sharing/ring.workload

@@ -1,11 +1,11 @@
 # Traces of MPI programs, under each MPI that is here.  Needs a cluster for the
 # tests of srun only; the others also run alone:
 #
-#	[BUILD=build] bash t/integration/trace.sh
+#	[BUILD=build] bash analysis/latency/t/trace.sh
 # shellcheck shell=bash
 
 if [ -z "${ROOT-}" ]; then # not from t/check
-	. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+	. "$(dirname "${BASH_SOURCE[0]}")/../../../t/lib.sh"
 	ALONE=yes
 	BUILD=${BUILD:-build}
 fi

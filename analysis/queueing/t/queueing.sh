@@ -1,9 +1,9 @@
 # Queueing networks: netprof qn and netprof scale.
-# Needs no cluster; also runs alone: [BUILD=build] bash t/integration/queueing.sh
+# Needs no cluster; also runs alone: [BUILD=build] bash analysis/queueing/t/queueing.sh
 # shellcheck shell=bash
 
 # shellcheck source=t/integration/cli.lib
-. "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
+. "$(dirname "${BASH_SOURCE[0]}")/../../../t/integration/cli.lib"
 BESIDE=yes
 LIMIT_SEC=120
 
@@ -190,7 +190,7 @@ test_octave_has_the_same_answers() {
 	local i n=60
 	command -v octave >/dev/null || skip "octave is not installed"
 	in_data
-	octave --no-gui -q "$ROOT/t/integration/queueing.m" "$n" >said 2>&1 ||
+	octave --no-gui -q "$ROOT/analysis/queueing/t/queueing.m" "$n" >said 2>&1 ||
 		{ grep -q 'package.*queueing' said && skip "no octave-queueing"; }
 	for ((i = 1; i <= n; i++)); do
 		read -r method <"net$i.want"
