@@ -66,21 +66,24 @@ static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
 
 	for (size_t i = 0; i < opt->n_models; i++)
 		needs |= opt->model[i]->needs;
+	if (!(needs & NP_NEED_TRACE))
+		return 0;
 	for (size_t i = 0; i < f->measured.n_sets; i++)
 		n += f->measured.set[i].n_apps;
 	f->traced = calloc(n + 1, sizeof(*f->traced));
+	n = 0;
 	if (!f->traced)
 		return np_errf(err, -ENOMEM, "%s: no memory", f->path);
 	for (size_t i = 0; i < f->measured.n_sets; i++) {
 		struct np_measured_set *s = &f->measured.set[i];
 
 		for (size_t a = 0; a < s->n_apps; a++) {
-			struct cli_traced *t = &f->traced[f->n_traced++];
+			struct cli_traced *t = &f->traced[n++];
 			char path[PATH_MAX];
 
 			snprintf(path, sizeof(path), "%s/%s", opt->traces,
 				 s->app[a].name);
-			cli_traced_read(path, net, needs, t);
+			cli_traced_read(path, net, t);
 			cli_traced_give(t, &s->app[a]);
 		}
 	}
@@ -276,8 +279,6 @@ void accuracy_free(struct accuracy_file *f)
 {
 	for (size_t r = 0; r < f->n_runs; r++)
 		free(f->run[r].out);
-	for (size_t i = 0; i < f->n_traced; i++)
-		cli_traced_free(&f->traced[i]);
 	free(f->traced);
 	free(f->one);
 	np_measured_free(&f->measured);

@@ -67,7 +67,6 @@ struct accuracy_file {
 	const char *path;
 	struct np_measured measured;
 	struct cli_traced *traced; /* of all programs of all sets; or NULL */
-	size_t n_traced;
 	struct accuracy_case *one;
 	size_t n_cases;
 	struct accuracy_run run[ACCURACY_MAX_NAMES + 1];

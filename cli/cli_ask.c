@@ -112,10 +112,6 @@ static const struct {
 	{ NP_PRED_NO_INTERVAL, "no-interval", NULL },
 	{ NP_PRED_NOISE_ONLY, "noise-only",
 	  "The interval knows nothing of the model's own error." },
-	{ NP_PRED_NOT_MUTUAL, "not-mutual",
-	  "Several co-runners: that each slows the other is left out." },
-	{ NP_PRED_NO_CONVERGENCE, "no-convergence",
-	  "The fixed point was not reached." },
 	{ NP_PRED_NO_PRESSURE, "no-pressure",
 	  "What the co-runner takes of the bandwidth is not known, and left "
 	  "out." },

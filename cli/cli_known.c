@@ -176,12 +176,10 @@ void cli_known_free(struct cli_known *k)
 		np_evidence_free(&k->app[i]->evidence);
 		if (k->app[i]->owned)
 			np_runs_free(&k->app[i]->r.runs);
-		cli_traced_free(k->app[i]->traced);
 		free(k->app[i]->traced);
 		free(k->app[i]);
 	}
 	free(k->app);
-	free(k->player);
 	if (k->calibrated)
 		np_calibration_free(&k->cal);
 	*k = (struct cli_known){ .n = 0 };

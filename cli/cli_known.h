@@ -12,19 +12,6 @@
 
 #define CLI_KNOWN_RUNS 5000 /* read of all applications together */
 
-/* Who plays recorded programs together, for the model replay: cli_traced.c. */
-
-/*
- * On links of that network, each of which is shared fairly, one task on a node.
- * np_program's play is a struct np_replay_app.
- */
-struct cli_player {
-	struct np_player player;
-	struct np_loggps net;
-};
-
-void cli_player_init(struct cli_player *p, const struct np_loggps *net);
-
 struct cli_traced;
 
 struct cli_known_app {
@@ -43,7 +30,6 @@ struct cli_known {
 	bool calibrated;
 	struct np_calibration cal;
 	struct np_err why; /* not calibrated: the reason */
-	struct cli_player *player; /* with traces; else NULL */
 };
 
 /*

@@ -66,7 +66,6 @@ static int ask(struct cli_matrix *m)
 		.replicates = m->n > MANY ? NP_PREDICT_REPLICATES / 2 :
 					    NP_PREDICT_REPLICATES,
 		.seed = 1,
-		.player = m->k->player ? &m->k->player->player : NULL,
 	};
 	const struct np_program **app = calloc(m->n, sizeof(*app));
 	struct np_predictor *models = NULL;

@@ -85,7 +85,7 @@ static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
 /* Those without a row, by name. */
 static void say_without(const struct cli_matrix *m)
 {
-	const char *why = m->model->needs & NP_NEED_TRACES ?
+	const char *why = m->model->needs & NP_NEED_TRACE ?
 		"Without a row, as without a trace that can be used: " :
 		"Without a row, as not measured beside levels: ";
 	char line[1024] = "";

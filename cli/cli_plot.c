@@ -142,7 +142,7 @@ static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
 	struct np_service idle;
 
 	if (n_levels != fabric->n_levels ||
-	    np_queue_service(&fabric->idle.all, NP_MU_MEAN, &idle, NULL))
+	    np_queue_service(&fabric->idle.all, &idle, NULL))
 		return false;
 	for (size_t i = 0; i < n_levels; i++) {
 		at[i] = rho_of(&idle, fabric->level[i].latency.all.n ?
@@ -248,7 +248,7 @@ static int add_time(struct np_figure *f, const struct np_profile *p,
 		return -ENODATA;
 	}
 	known = p->idle.n_runs && !np_queue_service(&p->idle.moments,
-						    NP_MU_MEAN, &idle, NULL);
+						    &idle, NULL);
 	panel = np_figure_panel(f, known ? "Utilisation over time" :
 					   "Latency over time");
 	if (panel) {

@@ -105,7 +105,7 @@ static const struct np_option options[] = {
 static void add_all(struct accuracy_opt *opt)
 {
 	for (size_t i = 1; i < np_n_models; i++)
-		if (opt->traces || !(np_models[i].needs & NP_NEED_TRACES))
+		if (opt->traces || !(np_models[i].needs & NP_NEED_TRACE))
 			opt->model[opt->n_models++] = &np_models[i];
 }
 
@@ -153,15 +153,12 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 			 .S = NP_LOGGPS_NO_RENDEZVOUS },
 	};
 	struct np_err err = NP_ERR_INIT;
-	struct cli_player player;
 	struct cli_options o;
 	struct accuracy_file *f;
 	int rc = parse(self, argc, argv, &opt, &o);
 
 	if (rc >= 0)
 		return rc;
-	cli_player_init(&player, &opt.net);
-	opt.predict.player = &player.player;
 	f = calloc(o.n_apps, sizeof(*f));
 	rc = f ? 0 : np_errf(&err, -ENOMEM, "no memory");
 	if (!rc && opt.predictions)

@@ -99,8 +99,7 @@ static void say_used(const struct prediction *p, size_t app, bool first)
 	size_t n = p->k->cal.fabric->n_levels, beside = s->count[NP_RUN_BESIDE];
 	char blocks[80];
 
-	if (a->p.used & NP_NEED_PLAY ||
-	    (app == a->victim && a->p.used & NP_NEED_TRACE))
+	if (app == a->victim && a->p.used & NP_NEED_TRACE)
 		cli_labelled(stdout, label, "%s: its newest trace", name);
 	else if (app == a->victim)
 		cli_labelled(stdout, label, "%s: beside %zu of %zu levels "
@@ -283,7 +282,7 @@ static int no_answer(const struct prediction *p)
 {
 	char command[256];
 
-	if (p->model->needs & NP_NEED_TRACES)
+	if (p->model->needs & NP_NEED_TRACE)
 		return cli_fail("%s", p->answer[0].why.text);
 	cli_say_missing(p->k, &p->answer[0], command, sizeof(command));
 	return cli_fail("%s%s%s", p->answer[0].why.text,
@@ -294,7 +293,6 @@ static int predict(const struct cli_known *k, const struct cli_options *o)
 {
 	const struct np_predict_opt opt = {
 		.replicates = REPLICATES, .seed = 1,
-		.player = k->player ? &k->player->player : NULL,
 	};
 	struct prediction p = { .k = k, .model = o->model,
 				    .scope = o->scope };

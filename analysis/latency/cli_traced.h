@@ -3,25 +3,19 @@
 #define CLI_TRACED_H
 
 #include "cli_known.h"
-#include "np_replay.h"
 #include "np_response.h"
 
 struct cli_traced {
 	struct np_response response;
-	struct np_replay_app *play;
-	struct np_err why; /* why there is neither, or "" */
+	struct np_err why; /* why there is no response, or "" */
 };
 
 /* Of all files of a trace, or of a graph; 0: reading will tell why. */
 double cli_traced_bytes(const char *path);
 
-/*
- * Read a trace or a graph, as far as a model with these needs wants it; net:
- * the network where it ran, or NULL: not known.
- */
+/* Read a trace or a graph; net: the network where it ran, or NULL: not known. */
 void cli_traced_read(const char *path, const struct np_loggps *net,
-		     unsigned needs, struct cli_traced *out);
-void cli_traced_free(struct cli_traced *t); /* NULL is allowed */
+		     struct cli_traced *out);
 
 /* Give the program what was read; t is borrowed for its life. */
 void cli_traced_give(const struct cli_traced *t, struct np_program *a);

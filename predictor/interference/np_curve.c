@@ -100,8 +100,7 @@ int np_curve_fit(enum np_curve_shape shape, const double *rho,
 		line(curve, x, y, w, knots);
 		return 0;
 	}
-	if (shape == NP_CURVE_ISOTONIC)
-		pool(y, w, knots);
+	pool(y, w, knots);
 	for (size_t i = 0; i < knots; i++) /* close the gap behind the x */
 		x[knots + i] = y[i];
 	return 0;

@@ -19,7 +19,7 @@
 enum np_curve_shape {
 	NP_CURVE_LINE,
 	NP_CURVE_ISOTONIC,
-	NP_CURVE_INTERP,
+
 };
 
 #define NP_CURVE_FIT_MAX 0.97

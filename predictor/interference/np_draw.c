@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_sort.h>
-
-#include "np_model_impl.h"
 
 double np_draw_log(double slowdown)
 {
@@ -47,22 +44,6 @@ void np_draw_latency(const struct np_latency *l, size_t n_bins,
 		return;
 	draw_cdf(l->count, n_bins, r, cdf, counts);
 	out->cdf = cdf;
-}
-
-size_t np_draw_squeeze(double *mean, size_t n)
-{
-	size_t to = n < NP_WINDOWS_MAX ? n : NP_WINDOWS_MAX, from = 0;
-
-	gsl_sort(mean, 1, n);
-	for (size_t g = 0; g < to; g++) {
-		size_t end = (g + 1) * n / to, start = from;
-		double sum = 0;
-
-		while (from < end)
-			sum += mean[from++];
-		mean[g] = sum / (double)(end - start);
-	}
-	return to;
 }
 
 void np_draw_fabric_free(struct np_draw_fabric *d)

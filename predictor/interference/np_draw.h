@@ -20,7 +20,6 @@
 #include "np_rng.h"
 
 #define NP_DRAW_LEAST (-0.5)
-#define NP_DRAW_WINDOW_PROBES 4 /* windows with fewer are joined to the next */
 
 /* How to draw; needs (enum np_need) says which parts are wanted at all. */
 struct np_draw_opt {
@@ -42,7 +41,7 @@ struct np_draw_fabric {
 };
 
 struct np_draw_program {
-	unsigned has; /* LATENCY, HIST, WINDOWS, CURVE, PRESSURE, TRACE */
+	unsigned has; /* LATENCY, HIST, CURVE, PRESSURE, TRACE */
 	size_t n;
 	struct np_data_program *view;
 	bool *has_curve, *has_pressure; /* per level */
@@ -62,8 +61,7 @@ int np_draw_fabric(const struct np_fabric *f, const struct np_draw_opt *opt,
  * then the views.
  */
 int np_draw_known(const struct np_program *a, const struct np_fabric *f,
-		  const struct np_draw_opt *opt, struct np_draw_program *d,
-		  struct np_err *err);
+		  struct np_draw_program *d, struct np_err *err);
 int np_draw_views(const struct np_program *a, const struct np_fabric *f,
 		  const struct np_draw_opt *opt, struct np_draw_program *d,
 		  struct np_err *err);
@@ -93,8 +91,5 @@ double np_draw_log(double slowdown);
 void np_draw_latency(const struct np_latency *l, size_t n_bins,
 		     struct np_rng *r, double *cdf, double *counts,
 		     struct np_data_latency *out);
-
-/* Mean latencies in order, at most NP_WINDOWS_MAX of them; the new length. */
-size_t np_draw_squeeze(double *mean, size_t n);
 
 #endif

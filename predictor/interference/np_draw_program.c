@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_model_impl.h"
 #include "np_noise.h"
 #include "np_pace.h"
 
@@ -13,7 +12,6 @@
 static size_t per_view(size_t n_levels, size_t bins, unsigned needs)
 {
 	return 2 * n_levels + bins +
-	       (needs & NP_NEED_WINDOWS ? NP_WINDOWS_MAX : 0) +
 	       (needs & NP_NEED_OWN_PRESSURE ? 2 * n_levels : 0);
 }
 
@@ -72,34 +70,6 @@ static void draw_logs(const double *log, const double *noise, size_t n,
 	}
 }
 
-/* Mean latencies of windows with enough probes, if mean; returns how many. */
-static size_t windows_of(const struct np_program *a, double *mean)
-{
-	struct np_moments m = { 0 };
-	size_t n = 0;
-
-	for (size_t i = 0; i < a->n_windows; i++) {
-		np_moments_merge(&m, &a->window[i]);
-		if (m.n < NP_DRAW_WINDOW_PROBES)
-			continue;
-		if (mean)
-			mean[n] = m.mean;
-		n++;
-		m = (struct np_moments){ 0 };
-	}
-	return n;
-}
-
-static void draw_windows(const double *mean, size_t n, struct np_rng *r,
-			 double *work, double *to, struct np_data_program *v)
-{
-	for (size_t i = 0; i < n; i++)
-		work[i] = mean[r ? np_rng_below(r, n) : i];
-	v->n_windows = np_draw_squeeze(work, n);
-	memcpy(to, work, v->n_windows * sizeof(*to));
-	v->window = to;
-}
-
 /* Both halves of what the program and each level do to each other. */
 static void pace(struct np_data_program *v, size_t n, double *to)
 {
@@ -116,9 +86,6 @@ struct task {
 	const bool *known; /* has_curve, has_pressure */
 	size_t n, bins;
 	double *log, *noise; /* of the curve, and of the pressure */
-	double *mean, *work; /* windows */
-	size_t n_windows;
-	bool windows;
 };
 
 static void draw_one(const struct task *t, struct np_rng *r, double *to,
@@ -132,9 +99,6 @@ static void draw_one(const struct task *t, struct np_rng *r, double *to,
 		  pressure);
 	np_draw_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL,
 			counts, &v->latency);
-	if (t->windows)
-		draw_windows(t->mean, t->n_windows, r, t->work, cdf + t->bins,
-			     v);
 	v->log_curve = v->fit_curve = curve;
 	v->log_pressure = v->fit_pressure = pressure;
 	v->response = t->a->response;
@@ -146,8 +110,6 @@ static void draw_all(struct task *t, struct np_rng *r, unsigned needs,
 	const struct np_program *a = t->a;
 	double *next = d->store;
 
-	if (t->windows)
-		t->n_windows = windows_of(a, t->mean);
 	make_logs(a->curve, t->n, d->has_curve, t->log, t->noise);
 	make_logs(a->pressure, t->n, d->has_pressure, t->log + t->n,
 		  t->noise + t->n);
@@ -160,8 +122,7 @@ static void draw_all(struct task *t, struct np_rng *r, unsigned needs,
 }
 
 int np_draw_known(const struct np_program *a, const struct np_fabric *f,
-		  const struct np_draw_opt *opt, struct np_draw_program *d,
-		  struct np_err *err)
+		  struct np_draw_program *d, struct np_err *err)
 {
 	size_t n = f->n_levels;
 
@@ -177,8 +138,6 @@ int np_draw_known(const struct np_program *a, const struct np_fabric *f,
 		d->flags |= NP_PRED_ONE_PROBE;
 	if (a->response)
 		d->has |= NP_NEED_TRACE;
-	if (opt->needs & NP_NEED_WINDOWS && windows_of(a, NULL))
-		d->has |= NP_NEED_WINDOWS;
 	return 0;
 }
 
@@ -193,35 +152,17 @@ int np_draw_views(const struct np_program *a, const struct np_fabric *f,
 
 	if (opt->needs & NP_NEED_HIST && f->bins)
 		t.bins = f->bins->n;
-	t.windows = opt->needs & NP_NEED_WINDOWS && a->n_windows;
-	t.log = malloc((4 * t.n + 2 * a->n_windows + 1) * sizeof(double));
+	t.log = malloc((4 * t.n + 1) * sizeof(double));
 	if (t.log && (r || !opt->replicates))
 		rc = room(d, 1 + opt->replicates, t.n, t.bins, opt->needs);
 	if (!rc) {
 		t.noise = t.log + 2 * t.n;
-		t.mean = t.noise + 2 * t.n;
-		t.work = t.mean + a->n_windows;
 		draw_all(&t, r, opt->needs, d);
 	}
 	free(t.log);
 	np_rng_free(r);
 	return rc ? np_errf(err, rc, "%s: no memory for %zu bootstrap samples",
 			    a->name, opt->replicates) : 0;
-}
-
-/* All pairs of windows, as any phase of one may meet any of the other. */
-static size_t pair_windows(const double *a, size_t n_a, const double *b,
-			   size_t n_b, double shift, double least, double *to)
-{
-	double all[NP_WINDOWS_MAX * NP_WINDOWS_MAX];
-	size_t n = 0;
-
-	for (size_t i = 0; i < n_a; i++)
-		for (size_t j = 0; j < n_b; j++)
-			all[n++] = fmax(a[i] + b[j] - shift, least);
-	n = np_draw_squeeze(all, n);
-	memcpy(to, all, n * sizeof(*to));
-	return n;
 }
 
 /* Add one more co-runner's replicate to the sum in v, whose numbers are to. */
@@ -242,10 +183,6 @@ static void add_one(struct np_data_program *v, const struct np_data_program *co,
 			       cdf);
 		memcpy(cdf_to, cdf, bins * sizeof(*cdf));
 	}
-	if (v->window && co->window)
-		v->n_windows = pair_windows(v->window, v->n_windows,
-					    co->window, co->n_windows, idle,
-					    f->idle_min, cdf_to + bins);
 }
 
 /* Start the sum as a copy of the first co-runner, without its curve. */
@@ -259,9 +196,6 @@ static void copy_one(struct np_data_program *v,
 	if (co->latency.cdf)
 		v->latency.cdf = memcpy(to + 2 * n, co->latency.cdf,
 					bins * sizeof(*to));
-	if (co->window)
-		v->window = memcpy(to + 2 * n + bins, co->window,
-				   co->n_windows * sizeof(*to));
 }
 
 /*
@@ -288,7 +222,7 @@ int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
 {
 	size_t n = f->view[0].n_levels, views = co[0]->n;
 	size_t bins = f->view[0].bins ? f->view[0].bins->n : 0;
-	const unsigned needs = NP_NEED_WINDOWS | NP_NEED_OWN_PRESSURE;
+	const unsigned needs = NP_NEED_OWN_PRESSURE;
 	size_t step = per_view(n, bins, needs);
 	unsigned has = ~0u;
 

@@ -91,10 +91,6 @@ struct np_program {
 	/* Probe latencies beside it, in the fabric's bins. */
 	struct np_latency latency;
 
-	/* The same over time: consecutive windows, equally wide, or empty. */
-	const struct np_moments *window;
-	size_t n_windows;
-
 	/*
 	 * curve[i]: slowdown of this application beside level i (what it
 	 * suffers).  pressure[i]: slowdown of level i beside this application
@@ -104,19 +100,18 @@ struct np_program {
 	const struct np_mean *pressure;
 
 	/*
-	 * Of its trace: np_response.h, which takes latencies in seconds, and
-	 * what np_player understands.  NULL: there is none, and untraced says
-	 * why, if not that nobody has recorded one.
+	 * Of its trace: np_response.h, which takes latencies in seconds.
+	 * NULL: there is none, and untraced says why, if not that nobody has
+	 * recorded one.
 	 */
 	const struct np_response *response;
-	const void *play;
 	const char *untraced;
 };
 
 /*
  * Check an application against the fabric it was measured on.  Returns 0, or
  * -EINVAL with err: what np_latency_check() refuses, a slowdown at or below
- * -1, a window with impossible moments.
+ * -1.
  */
 int np_program_check(const struct np_program *a, const struct np_fabric *f,
 		      struct np_err *err);

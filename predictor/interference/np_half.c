@@ -60,10 +60,8 @@ static bool can_stand(const struct np_predictor *p, const struct np_basis *use,
 	unsigned needs = p->m->needs;
 
 	if (side == NP_VICTIM)
-		return (!(needs & NP_NEED_OWN_LATENCY) || d->has_latency[k]) &&
-		       all_known(row, 1, &use->col);
-	return !(needs & NP_NEED_WINDOWS) &&
-	       (!(needs & NP_NEED_LATENCY) || d->has_latency[k]) &&
+		return all_known(row, 1, &use->col);
+	return (!(needs & NP_NEED_LATENCY) || d->has_latency[k]) &&
 	       (!(needs & NP_NEED_HIST) || d->has_hist[k]) &&
 	       all_known(d->has_beside + k, p->n, &use->row) &&
 	       all_known(row, 1, &use->co_col);

@@ -30,19 +30,14 @@ enum np_need {
 	NP_NEED_IDLE = 1 << 0,	   /* latency of the idle fabric */
 	NP_NEED_LATENCY = 1 << 1,  /* latency beside levels and co-runners */
 	NP_NEED_HIST = 1 << 2,	   /* their histograms as well */
-	NP_NEED_WINDOWS = 1 << 3,  /* the co-runner's latency over time */
-	NP_NEED_CURVE = 1 << 4,	   /* the victim's slowdown beside levels */
-	NP_NEED_PRESSURE = 1 << 5, /* the levels' slowdown beside co-runners */
-	NP_NEED_BESIDE = 1 << 6,   /* the levels' slowdown beside each other */
-	NP_NEED_OWN_LATENCY = 1 << 7, /* latency beside the victim, too */
-	NP_NEED_CO_CURVE = 1 << 8,    /* the co-runner's curve, too */
-	NP_NEED_OWN_PRESSURE = 1 << 9, /* the victim's pressure, too: the fits
+	NP_NEED_CURVE = 1 << 3,	   /* the victim's slowdown beside levels */
+	NP_NEED_PRESSURE = 1 << 4, /* the levels' slowdown beside co-runners */
+	NP_NEED_BESIDE = 1 << 5,   /* the levels' slowdown beside each other */
+	NP_NEED_CO_CURVE = 1 << 6,    /* the co-runner's curve, too */
+	NP_NEED_OWN_PRESSURE = 1 << 7, /* the victim's pressure, too: the fits
 					  are made on the scale of np_pace.h */
-	NP_NEED_TRACE = 1 << 10,      /* the victim's trace */
-	NP_NEED_PLAY = 1 << 11,	      /* all traces, and who plays them */
+	NP_NEED_TRACE = 1 << 8,	      /* the victim's trace */
 };
-
-#define NP_NEED_TRACES (NP_NEED_TRACE | NP_NEED_PLAY)
 
 /* What should be known about an answer. */
 enum np_pred_flag {
@@ -58,13 +53,11 @@ enum np_pred_flag {
 	NP_PRED_NO_INTERVAL = 1 << 7, /* none asked for, or model zero */
 	NP_PRED_NOISE_ONLY = 1 << 8,  /* the interval knows nothing of the
 					 model's own error */
-	NP_PRED_NOT_MUTUAL = 1 << 9,  /* several co-runners: no fixed point */
-	NP_PRED_NO_CONVERGENCE = 1 << 10, /* fixed point not reached */
-	NP_PRED_NO_PRESSURE = 1 << 11, /* what the co-runner takes of the
+	NP_PRED_NO_PRESSURE = 1 << 9,  /* what the co-runner takes of the
 					  bandwidth is not known */
-	NP_PRED_ONE_LEVEL = 1 << 12,   /* without one of the levels it would be
+	NP_PRED_ONE_LEVEL = 1 << 10,   /* without one of the levels it would be
 					  quite another answer */
-	NP_PRED_PAST_LEVELS = 1 << 13, /* the co-runner slows a level more than
+	NP_PRED_PAST_LEVELS = 1 << 11, /* the co-runner slows a level more than
 					  every level does */
 };
 
@@ -100,8 +93,6 @@ struct np_data_program {
 	const double *log_curve;    /* log(1 + slowdown), per level */
 	const double *log_pressure; /* log(1 + slowdown of the level) */
 	const double *fit_curve, *fit_pressure; /* on the scale of the fits */
-	const double *window;	    /* mean latencies over time, rising */
-	size_t n_windows;
 	const struct np_response *response; /* NULL: there is no trace */
 };
 
@@ -171,7 +162,10 @@ extern const size_t np_n_models;
 
 #define NP_MODEL_DEFAULT "mutual"
 
-/* The model of that name; NULL with err listing the names if there is none. */
+/*
+ * The model of that name.  NULL if there is none: err lists the names, or says
+ * that this model was retired.
+ */
 const struct np_model *np_model_find(const char *name, struct np_err *err);
 
 #endif

@@ -46,27 +46,14 @@ double np_weights_join(const struct np_data *v, enum np_average how,
 enum np_lookup {
 	NP_LOOKUP_AVERAGE,
 	NP_LOOKUP_OVERLAP,
-	NP_LOOKUP_JACCARD,
 	NP_LOOKUP_PDF,
-	NP_LOOKUP_COSINE,
-	NP_LOOKUP_WASSERSTEIN,
 };
 np_describe_f np_lookup_describe, np_lookup_respond;
 np_join_f np_lookup_join;
 
-/* np_model_queue.c: variant is a shape (np_curve.h) and these bits */
-enum {
-	NP_QUEUE_SHAPE = 0xf,
-	NP_QUEUE_MIN = 0x10,	/* service rate from the least idle latency */
-	NP_QUEUE_MUTUAL = 0x20, /* fixed point with the co-runner's slowdown */
-};
-#define NP_QUEUE_FIXED 16 /* doubles in x and y beyond NP_QUEUE_PER_LEVEL n */
-#define NP_QUEUE_PER_LEVEL 2
+/* np_model_queue.c */
 np_describe_f np_queue_describe, np_queue_respond;
 np_join_f np_queue_join;
-#define NP_WINDOWS_MAX 64 /* distinct windows; more are averaged in order */
-np_describe_f np_windows_describe;
-np_join_f np_windows_join;
 
 /* np_model_mixture.c: variant is enum np_average */
 #define NP_MIXTURE_SUM 10.0  /* weight of "the weights sum to 1" */

@@ -17,14 +17,6 @@ static double overlap(const struct np_data_latency *a,
 			       fmax(a->mean - a->sd, b->mean - b->sd));
 }
 
-static double jaccard(const struct np_data_latency *a,
-		      const struct np_data_latency *b)
-{
-	double both = overlap(a, b), any = 2 * a->sd + 2 * b->sd - both;
-
-	return both > 0 ? both / any : 0;
-}
-
 /* Sum over bins of the product of the masses. */
 static double product(const double *a, const double *b, size_t n)
 {
@@ -35,29 +27,17 @@ static double product(const double *a, const double *b, size_t n)
 	return sum;
 }
 
-static double cosine(const double *a, const double *b, size_t n)
-{
-	return product(a, b, n) / sqrt(product(a, a, n) * product(b, b, n));
-}
-
 /* How much level j resembles the co-runner: more is better. */
 static double score(enum np_lookup how, const struct np_data *v, size_t j)
 {
 	const struct np_data_latency *co = &v->co->latency;
 	const struct np_data_latency *l = &v->fabric->level[j];
-	const struct np_bins *bins = v->fabric->bins;
 
 	switch (how) {
 	case NP_LOOKUP_OVERLAP:
 		return overlap(co, l);
-	case NP_LOOKUP_JACCARD:
-		return jaccard(co, l);
 	case NP_LOOKUP_PDF:
-		return product(co->cdf, l->cdf, bins->n);
-	case NP_LOOKUP_COSINE:
-		return cosine(co->cdf, l->cdf, bins->n);
-	case NP_LOOKUP_WASSERSTEIN:
-		return -np_latency_distance(bins, co->cdf, l->cdf);
+		return product(co->cdf, l->cdf, v->fabric->bins->n);
 	default:
 		return -fabs(co->mean - l->mean);
 	}
@@ -105,8 +85,7 @@ int np_lookup_describe(struct np_data *v, double *x)
 
 	x[0] = (double)best((enum np_lookup)v->model->variant, v, &top);
 	/* Nothing in common with any level: only the means are left. */
-	if (top == 0 && v->model->variant != NP_LOOKUP_AVERAGE &&
-	    v->model->variant != NP_LOOKUP_WASSERSTEIN) {
+	if (top == 0 && v->model->variant != NP_LOOKUP_AVERAGE) {
 		x[0] = (double)best(NP_LOOKUP_AVERAGE, v, &top);
 		v->flags |= NP_PRED_NO_OVERLAP;
 	}

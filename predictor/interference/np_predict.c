@@ -161,8 +161,6 @@ int np_predict(struct np_predictor *p, const struct np_program *victim,
 		alone(p, out);
 		return 0;
 	}
-	if (p->m->needs & NP_NEED_PLAY)
-		return np_play(p, victim, co, n_co, scope, out, err);
 	rc = predict_one(p, victim, co, n_co, scope, &got, err);
 	if (rc == -ENODATA) {
 		rc2 = np_predictor_fallback(p, &other, err);

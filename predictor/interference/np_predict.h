@@ -33,30 +33,10 @@
 #define NP_PREDICT_DOUBT_POINTS 0.10
 #define NP_PREDICT_DOUBT_PAST 0.1
 
-/*
- * Programs on a network that they share, for the model replay.  Each has nodes
- * of its own or, with same_nodes, all have the first ones.  share: of what the
- * links of all of them carry, what the network between them does; INFINITY:
- * all of it.
- */
-struct np_play_ask {
-	const void *const *play; /* np_program's: the victim, then the others */
-	size_t n;
-	bool same_nodes;
-	double share;
-};
-
-/* Whoever plays them: 0 and how much longer the first takes, or -errno. */
-struct np_player {
-	int (*play)(const struct np_player *self, const struct np_play_ask *ask,
-		    double *slowdown, struct np_err *err);
-};
-
 struct np_predict_opt {
 	size_t replicates; /* bootstrap samples; 0: no interval */
 	uint64_t seed;	   /* the same seed gives the same interval */
 	bool strict;	   /* an error instead of another model's answer */
-	const struct np_player *player; /* borrowed; NULL: there is none */
 };
 
 /* The measurement that would narrow the interval most. */

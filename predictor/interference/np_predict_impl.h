@@ -150,12 +150,6 @@ int np_ready_join(struct np_predictor *p, const struct np_ready *a, size_t s,
 		  const struct np_ready *co, size_t r, size_t n_co,
 		  double *log_slow, unsigned *flags);
 
-/* np_play.c: np_predict() of a model that needs NP_NEED_PLAY, n_co > 0. */
-int np_play(struct np_predictor *p, const struct np_program *victim,
-	    const struct np_program *const *co, size_t n_co,
-	    enum np_scope scope, struct np_prediction *out,
-	    struct np_err *err);
-
 /* np_advice.c: fill in out->more, for an answer that is otherwise complete. */
 void np_advise(struct np_predictor *p, const struct np_ready *a,
 	       const struct np_ready *co, size_t n_co, enum np_scope scope,

@@ -212,21 +212,6 @@ static int check_and_ask(struct task *t, struct np_err *err)
 				       "%zu programs", t->n) : rc;
 }
 
-static int play_all(const struct task *t, struct np_err *err)
-{
-	for (size_t i = 0; i < t->n * t->n; i++) {
-		size_t v = i / t->n, c = i % t->n, at = place(t, v, c);
-
-		if (t->around && v && c)
-			continue;
-		t->rc[at] = np_play(t->p, t->app[v], &t->app[c], 1, t->scope,
-				    &t->out[at], err);
-		if (t->rc[at] == -ENOMEM)
-			return t->rc[at];
-	}
-	return 0;
-}
-
 static int answer(struct task *t, struct np_err *err)
 {
 	if (!t->n)
@@ -237,8 +222,7 @@ static int answer(struct task *t, struct np_err *err)
 		};
 		t->rc[i] = -ENODATA;
 	}
-	return t->p->m->needs & NP_NEED_PLAY ? play_all(t, err) :
-					      check_and_ask(t, err);
+	return check_and_ask(t, err);
 }
 
 int np_predict_matrix(struct np_predictor *p,

@@ -3,11 +3,9 @@
 #include <errno.h>
 #include <math.h>
 
-int np_queue_service(const struct np_moments *idle, enum np_mu_from from,
-		     struct np_service *out, struct np_err *err)
+int np_queue_service(const struct np_moments *idle, struct np_service *out,
+		     struct np_err *err)
 {
-	double base;
-
 	if (!idle->n)
 		return np_errf(err, -EINVAL, "idle latencies: none, expected "
 			       "at least 1");
@@ -15,8 +13,7 @@ int np_queue_service(const struct np_moments *idle, enum np_mu_from from,
 		return np_errf(err, -EINVAL, "idle latencies: mean %g, minimum "
 			       "%g, spread %g: expected positive, finite times",
 			       idle->mean, idle->min, idle->m2);
-	base = from == NP_MU_MIN ? idle->min : idle->mean;
-	out->mu_per_sec = 1 / base;
+	out->mu_per_sec = 1 / idle->mean;
 	out->var_sec2 = np_moments_var(idle);
 	return 0;
 }

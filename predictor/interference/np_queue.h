@@ -26,20 +26,15 @@ struct np_service {
 	double var_sec2; /* Var S */
 };
 
-enum np_mu_from {
-	NP_MU_MEAN, /* 1/mu = mean of idle: rho of idle itself is 0 */
-	NP_MU_MIN,  /* 1/mu = minimum of idle, as published: idle gets > 0 */
-};
-
 /*
- * Service of an idle switch from the latencies of an idle run.  Never compare
- * utilisations that come from different enum np_mu_from.
- * All latencies equal is fine (variance 0).
+ * Service of an idle switch from the latencies of an idle run: 1/mu is their
+ * mean, so that the idle switch has utilisation 0 (the source takes their
+ * minimum).  All latencies equal is fine (variance 0).
  * Returns 0 or -EINVAL: no samples, or moments that no latencies can have
  * (zero or negative, not finite, negative variance).
  */
-int np_queue_service(const struct np_moments *idle, enum np_mu_from from,
-		     struct np_service *out, struct np_err *err);
+int np_queue_service(const struct np_moments *idle, struct np_service *out,
+		     struct np_err *err);
 
 /*
  * The utilisation, 0 <= rho < 1 up to rounding, at which the mean latency is

@@ -22,7 +22,7 @@ int np_ready_make(struct np_predictor *p, const struct np_program *a,
 		  struct np_ready *r, struct np_err *err)
 {
 	r->app = a;
-	return np_draw_known(a, p->f, &p->draw, &r->draw, err);
+	return np_draw_known(a, p->f, &r->draw, err);
 }
 
 int np_ready_draw(struct np_predictor *p, struct np_ready *r,

@@ -113,7 +113,7 @@ void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out)
 	out->doubt = NP_DOUBT_BASELINE;
 	/* The queue fails for latencies of zero only, which no network has. */
 	if (!has_baseline(in) ||
-	    np_queue_service(&in->idle_moments, NP_MU_MEAN, &service, NULL) ||
+	    np_queue_service(&in->idle_moments, &service, NULL) ||
 	    np_queue_rho(&service, in->moments.mean, &v.rho, NULL))
 		return;
 	against_idle(in, &v);

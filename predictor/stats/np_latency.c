@@ -155,18 +155,3 @@ void np_latency_add(const struct np_bins *bins, const double *cdf_a,
 		cdf_out[i] += cdf_out[i - 1];
 	cdf_out[n - 1] = 1;
 }
-
-double np_latency_distance(const struct np_bins *bins, const double *cdf_a,
-			   const double *cdf_b)
-{
-	double sum = 0, left = 0;
-
-	for (size_t i = 0; i < bins->n && isfinite(bins->edge[i + 1]); i++) {
-		double right = fabs(cdf_a[i] - cdf_b[i]);
-
-		sum += 0.5 * (left + right) *
-		       (bins->edge[i + 1] - bins->edge[i]);
-		left = right;
-	}
-	return sum;
-}

@@ -66,8 +66,4 @@ void np_latency_cdf(const double *count, size_t n_bins, double *cdf);
 void np_latency_add(const struct np_bins *bins, const double *cdf_a,
 		    const double *cdf_b, double shift, double *cdf_out);
 
-/* Wasserstein-1 distance: the integral of |F_a - F_b| over finite bins. */
-double np_latency_distance(const struct np_bins *bins, const double *cdf_a,
-			   const double *cdf_b);
-
 #endif

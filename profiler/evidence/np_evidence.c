@@ -353,7 +353,6 @@ struct latencies {
 	const struct np_runs *runs;
 	bool for_models, is_idle;
 	double period_sec;
-	const struct np_record *longest; /* run whose latencies are used */
 };
 
 static unsigned rank_of(const struct latencies *l, size_t i)
@@ -431,9 +430,6 @@ static int take_latencies(struct latencies *l)
 		rc = np_sample_add(&e->latency, r);
 		if (e->use[i] != NP_RUN_ALONE && e->use[i] != NP_RUN_BLOCKS)
 			e->use[i] = NP_RUN_LATENCY;
-		if (!l->longest || np_record_run_sec(r) >
-				   np_record_run_sec(l->longest))
-			l->longest = r;
 	}
 	e->latency_sec = np_mean_of(&e->latency.means);
 	e->latency.neighbours = best & RANK_NEIGHBOURS;
@@ -443,25 +439,7 @@ static int take_latencies(struct latencies *l)
 
 /* --- for the models --- */
 
-static int take_windows(struct np_evidence *e, const struct np_record *r)
-{
-	struct np_series *w = np_run_windows(r);
-	size_t n = 0;
-
-	if (!w)
-		return 0;
-	e->window = calloc(w->n + 1, sizeof(*e->window));
-	for (size_t i = 0; e->window && i < w->n; i++)
-		if (w->w[i].n)
-			e->window[n++] = w->w[i];
-	free(w);
-	e->program.window = e->window;
-	e->program.n_windows = n;
-	return e->window ? 0 : -ENOMEM;
-}
-
-static int make_program(struct np_evidence *e, const struct np_bins *bins,
-			const struct np_record *longest)
+static int make_program(struct np_evidence *e, const struct np_bins *bins)
 {
 	struct np_program *p = &e->program;
 
@@ -470,9 +448,7 @@ static int make_program(struct np_evidence *e, const struct np_bins *bins,
 	if (e->n_pressure)
 		p->pressure = e->mean + e->n_levels;
 	p->latency.all = e->latency.moments;
-	if (!longest)
-		return 0;
-	if (np_bins_equal(bins, np_bins_own())) {
+	if (e->latency.n_runs && np_bins_equal(bins, np_bins_own())) {
 		e->bin_count = calloc(NP_HIST_BINS, sizeof(*e->bin_count));
 		if (!e->bin_count)
 			return -ENOMEM;
@@ -481,7 +457,7 @@ static int make_program(struct np_evidence *e, const struct np_bins *bins,
 				(double)np_hist_count(e->latency.hist, b);
 		p->latency.count = e->bin_count;
 	}
-	return take_windows(e, longest);
+	return 0;
 }
 
 int np_evidence_make(const struct np_runs *runs,
@@ -517,8 +493,7 @@ int np_evidence_make(const struct np_runs *runs,
 		e.n_used += e.use[i] < NP_RUN_FABRIC;
 	}
 	if (!rc && opt->calibration)
-		rc = make_program(&e, opt->calibration->fabric->bins,
-				  l.longest);
+		rc = make_program(&e, opt->calibration->fabric->bins);
 	if (rc)
 		np_evidence_free(&e);
 	else
@@ -550,7 +525,6 @@ void np_evidence_free(struct np_evidence *e)
 	free(e->level);
 	free(e->mean);
 	free(e->bin_count);
-	free(e->window);
 	np_hist_free(e->latency.hist);
 	*e = (struct np_evidence){ .use = NULL };
 }

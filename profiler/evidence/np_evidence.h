@@ -104,14 +104,10 @@ struct np_evidence {
 	struct np_sample latency;   /* at the period asked for, if any is */
 	struct np_mean latency_sec; /* mean latency of one run */
 
-	/*
-	 * The application as the models see it, on a calibration: windows are
-	 * those of the longest run.
-	 */
+	/* The application as the models see it, on a calibration. */
 	struct np_program program;
 	struct np_mean *mean; /* curve, then pressure */
 	double *bin_count;
-	struct np_moments *window;
 };
 
 /*

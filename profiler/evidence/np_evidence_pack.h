@@ -5,10 +5,7 @@
 #include "np_evidence.h"
 #include "np_kept.h"
 
-/*
- * What the default model and those that it falls back on need of e, on a
- * calibration: all but windows.
- */
+/* What the models need of e, on a calibration. */
 void np_evidence_pack(FILE *f, const struct np_evidence *e);
 
 /*

@@ -177,33 +177,6 @@ static int get_bins(struct np_jat *in, struct np_measured_set *s)
 	return 0;
 }
 
-/* Consecutive stretches of a program's run, of which the histograms go. */
-static int get_windows(const struct np_jat *in, json_object *from,
-		       struct np_program *app)
-{
-	struct np_moments *w;
-	json_object *list;
-	size_t n;
-	int rc = np_jget_list(in, from, "windows", NP_SERIES_MAX, &list, &n);
-
-	if (rc || !list)
-		return rc;
-	rc = np_jat_take(in, n + 1, sizeof(*w), &w);
-	if (rc)
-		return rc;
-	app->window = w;
-	app->n_windows = n;
-	for (size_t i = 0; !rc && i < n; i++) {
-		struct np_latency l;
-
-		rc = np_jget_latency(in, "windows",
-				     json_object_array_get_idx(list, i), &l);
-		w[i] = l.all;
-		free((void *)l.count);
-	}
-	return rc;
-}
-
 /* Where it is missing, it is not measured. */
 static int get_probe(const struct np_jat *in, json_object *probes,
 		     const char *name, struct np_latency *out)
@@ -215,8 +188,8 @@ static int get_probe(const struct np_jat *in, json_object *probes,
 static int get_probes(const struct np_jat *in, json_object *from,
 		      struct np_measured_set *s)
 {
-	struct np_jat sub = np_jat_member(in, "probes"), inside;
-	json_object *probes, *j;
+	struct np_jat sub = np_jat_member(in, "probes");
+	json_object *probes;
 	int rc;
 
 	if (!json_object_object_get_ex(from, "probes", &probes))
@@ -230,10 +203,6 @@ static int get_probes(const struct np_jat *in, json_object *from,
 	for (size_t i = 0; !rc && i < s->n_apps; i++) {
 		rc = get_probe(&sub, probes, s->app[i].name,
 			       &s->app[i].latency);
-		j = json_object_object_get(probes, s->app[i].name);
-		inside = np_jat_member(&sub, s->app[i].name);
-		if (!rc && j)
-			rc = get_windows(&inside, j, &s->app[i]);
 	}
 	return rc;
 }
@@ -325,7 +294,6 @@ static void free_set(struct np_measured_set *s)
 {
 	for (size_t i = 0; s->app && i < s->n_apps; i++) {
 		free((void *)s->app[i].latency.count);
-		free((void *)s->app[i].window);
 	}
 	for (size_t i = 0; s->level && i < s->fabric.n_levels; i++)
 		free((void *)s->level[i].latency.count);

@@ -13,8 +13,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Models that between them use all there is. */
-static const char *const model[] = { "ensemble", "mixture", "windows",
-				     "queue-mutual", "wasserstein" };
+static const char *const model[] = { "ensemble", "mixture", "queue",
+				     "mutual", "pdf" };
 
 static void predict(const struct np_measured_set *s, const char *name)
 {

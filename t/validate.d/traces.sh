@@ -74,6 +74,6 @@ trace_table() {
 	done
 	"$BUILD/netprof" accuracy --traces="$TRACES" --latency="$LATENCY" \
 		--per-byte="$PER_BYTE" ${without:+--without="$without"} \
-		--model=tolerance,tolerance-felt,replay,average,mixture,cross,mutual \
+		--model=tolerance,tolerance-felt,average,mixture,cross,mutual \
 		doc/validation/pairs/main.json
 }

@@ -39,18 +39,10 @@ static void programs(struct some_fabric *s)
 				     k + 1);
 		a->curve = s->curve[k];
 		a->pressure = s->pressure[k];
-		a->window = s->window[k];
-		a->n_windows = 8;
 		for (size_t i = 0; i < SF_LEVELS; i++) {
 			s->curve[k][i] = some_mean(beside[k][i]);
 			s->pressure[k][i] = some_mean(beside[i][k]);
 		}
-		for (size_t t = 0; t < 8; t++)
-			s->window[k][t] = (struct np_moments){
-				.n = 10, .mean = a->latency.all.mean,
-				.min = a->latency.all.min,
-				.max = a->latency.all.max,
-			};
 	}
 }
 

@@ -25,7 +25,6 @@ struct some_fabric {
 	struct np_mean curve[SF_PROGRAMS][SF_LEVELS];
 	struct np_mean pressure[SF_PROGRAMS][SF_LEVELS];
 	double program_count[SF_PROGRAMS][SF_BINS];
-	struct np_moments window[SF_PROGRAMS][8];
 	struct np_response response; /* of each of them */
 };
 

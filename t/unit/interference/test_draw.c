@@ -96,7 +96,7 @@ static void test_replicates_scatter_as_measured(void)
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.curve[2][i] = (struct np_mean){ 4, 0.3, 0.13 };
 	s.program_count[2][4] = 100; /* beside 100 in bin 3 */
-	T_CHECK(!np_draw_known(&s.a[2], &s.f, &opt, &d, NULL) &&
+	T_CHECK(!np_draw_known(&s.a[2], &s.f, &d, NULL) &&
 		!np_draw_views(&s.a[2], &s.f, &opt, &d, NULL));
 	T_CHECK(d.n == VIEWS && t_close(d.view[0].log_curve[1], mean, 1e-12));
 	T_CHECK(t_close(d.view[0].latency.cdf[3], 0.5, 1e-12));
@@ -116,26 +116,6 @@ static void test_replicates_scatter_as_measured(void)
 	np_draw_program_free(&d);
 }
 
-/* Windows with too few probes join the next; what is left over is dropped. */
-static void test_windows_are_joined(void)
-{
-	const struct np_draw_opt opt = { 0, 1, NP_NEED_WINDOWS };
-	struct np_draw_program d;
-
-	some_fabric(&s);
-	for (size_t t = 0; t < 8; t++)
-		s.window[2][t] = (struct np_moments){ 2, (double)t + 1, 0,
-						      (double)t + 1,
-						      (double)t + 1 };
-	s.window[2][3].n = 0;
-	T_CHECK(!np_draw_known(&s.a[2], &s.f, &opt, &d, NULL) &&
-		!np_draw_views(&s.a[2], &s.f, &opt, &d, NULL));
-	T_CHECK(d.view[0].n_windows == 3);
-	T_CHECK(d.view[0].window[0] == 1.5 && d.view[0].window[1] == 4 &&
-		d.view[0].window[2] == 6.5);
-	np_draw_program_free(&d);
-}
-
 static const struct t_case cases[] = {
 	{ "noise of few runs leans on its like", test_noise },
 	{ "pooled noise", test_pooled_noise },
@@ -144,7 +124,6 @@ static const struct t_case cases[] = {
 	  test_counts_scatter_as_poisson },
 	{ "replicates scatter as the measurement does",
 	  test_replicates_scatter_as_measured },
-	{ "windows hold enough probes", test_windows_are_joined },
 	{ NULL, NULL },
 };
 T_SUITE(draw, cases)

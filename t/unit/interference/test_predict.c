@@ -33,12 +33,6 @@ static void hist_nan(void)
 static void hist_empty(void) { s.a[3].latency.count = zero_count; }
 static void co_unprobed(void) { s.a[3].latency.all.n = 0; }
 static void co_no_hist(void) { s.a[3].latency.count = NULL; }
-static void co_no_windows(void) { s.a[3].n_windows = 0; }
-static void co_few_windows(void)
-{
-	s.a[3].n_windows = 1;
-	s.window[3][0].n = 3; /* of 4 probes that a window needs */
-}
 static void co_one_pressure(void)
 {
 	for (size_t i = 1; i < SF_LEVELS; i++)
@@ -46,7 +40,6 @@ static void co_one_pressure(void)
 }
 static void co_no_curve(void) { s.a[3].curve = NULL; }
 static void victim_no_curve(void) { s.a[2].curve = NULL; }
-static void victim_unprobed(void) { s.a[2].latency.all.n = 0; }
 static void victim_unmeasured(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++)
@@ -110,27 +103,19 @@ static const struct {
 	  "p3: no probe latencies" },
 	{ "the co-runner has no histogram", "mixture", co_no_hist, -ENODATA,
 	  "p3: no latency histogram" },
-	{ "the co-runner has no windows", "windows", co_no_windows, -ENODATA,
-	  "p3: no latencies over time" },
-	{ "its windows have too few probes", "windows", co_few_windows,
-	  -ENODATA, "p3: no latencies over time" },
 	{ "the co-runner's pressure is unknown", "cross", co_no_pressure,
 	  -ENODATA, "p3: how much it slows the levels" },
 	{ "its pressure on one level only", "cross", co_one_pressure,
 	  -ENODATA, "1 with the pressure" },
-	{ "the co-runner has no curve", "queue-mutual", co_no_curve, -ENODATA,
-	  "p3: no slowdown beside any level" },
 	{ "what the victim does to levels is unknown", "mutual",
 	  victim_no_pressure, -ENODATA, "p2: how much it slows the levels" },
-	{ "no curve of the co-runner, mutual", "mutual", co_no_curve, -ENODATA,
+	{ "the co-runner has no curve", "mutual", co_no_curve, -ENODATA,
 	  "p3: no slowdown beside any level" },
 	{ "the victim has no curve", "cross", victim_no_curve, -ENODATA,
 	  "p2: no slowdown beside any level" },
 	{ "no curve, look-up", "average", victim_no_curve, -ENODATA, "p2" },
 	{ "a curve without a measurement", "queue", victim_unmeasured,
 	  -ENODATA, "p2" },
-	{ "the victim was not probed", "queue-mutual", victim_unprobed,
-	  -ENODATA, "p2: no probe latencies" },
 	{ "a slowdown of -1", "cross", victim_impossible, -EINVAL,
 	  "p2: slowdown beside level l1 is -1" },
 	{ "a slowdown that is no number", "cross", victim_nan, -EINVAL,
@@ -248,10 +233,10 @@ static const struct {
 	{ "one idle latency: sd 0, and said so", "queue", idle_one, 0.98984,
 	  0.98985,
 	  NP_PRED_ONE_PROBE, NULL },
-	{ "faster than idle: utilisation 0, the curve's end", "queue-interp",
-	  co_below_idle, 0.06, 0.06, NP_PRED_BEYOND, NULL },
-	{ "beyond every level: the curve's end", "queue-interp", co_above_all,
-	  1.5, 1.5, NP_PRED_BEYOND, NULL },
+	{ "faster than idle: utilisation 0, the curve's end", "queue",
+	  co_below_idle, 0, 0, NP_PRED_BEYOND, NULL },
+	{ "beyond every level: the curve's end", "queue", co_above_all,
+	  0.99036, 0.99037, NP_PRED_BEYOND, NULL },
 	{ "beyond every level: the last look-up", "average", co_above_all,
 	  1.5, 1.5, NP_PRED_BEYOND, NULL },
 	{ "presses more than any level", "cross", co_stronger, 1.4, 1.5,
@@ -262,7 +247,7 @@ static const struct {
 	  0, 1e-9, 0, NULL },
 	{ "presses on nothing, victim side", "victim", co_harmless, 0, 0, 0,
 	  NULL },
-	{ "a level without probes is left out", "queue-interp",
+	{ "a level without probes is left out", "average",
 	  level_unprobed, 1.5, 1.5, NP_PRED_PARTIAL, NULL },
 	{ "a level beside which it never ran is left out", "cross",
 	  victim_partial, 1.5, 1.5, NP_PRED_PARTIAL, NULL },

@@ -46,7 +46,7 @@ static void test_several_press_together(void)
 	for (size_t i = 0; i < np_n_models; i++) {
 		const char *name = np_models[i].name;
 
-		if (!np_models[i].needs || np_models[i].needs & NP_NEED_PLAY)
+		if (!np_models[i].needs)
 			continue;
 		T_ROW(name, !ask_all(name, one, 1, &p1) &&
 		      !ask_all(name, two, 2, &p2) &&
@@ -69,8 +69,6 @@ static void test_pressures_add_as_logarithms(void)
 			sqrt(1 + s.beside[i * SF_LEVELS + 2].mean) - 1;
 	T_CHECK(!ask_all("cross", pair, 2, &p) &&
 		t_close(p.slowdown, s.curve[2][2].mean, 1e-6));
-	T_CHECK(!ask_all("queue-mutual", pair, 2, &p) &&
-		p.flags & NP_PRED_NOT_MUTUAL);
 }
 
 /* An excess of 1 and one of 3 over idle are as one of 4: mean 5. */

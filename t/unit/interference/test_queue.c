@@ -86,7 +86,7 @@ static void test_simulated_queues(void)
 					  queues[i].rho;
 			wait = fmax(wait, 0);
 		}
-		T_CHECK(np_queue_service(&idle, NP_MU_MEAN, &s, NULL) == 0);
+		T_CHECK(np_queue_service(&idle, &s, NULL) == 0);
 		T_CHECK(np_queue_rho(&s, busy.mean, &rho, NULL) == 0);
 		T_ROW(queues[i].name, fabs(rho - queues[i].rho) < 0.01);
 	}
@@ -125,24 +125,6 @@ static void test_formula_and_inverse_agree(void)
 	}
 }
 
-static void test_mean_or_minimum_of_idle(void)
-{
-	struct np_moments idle = { 0 };
-	struct np_service mean, min;
-	double rho;
-
-	for (int i = 0; i < 100; i++)
-		np_moments_add(&idle, i % 2 ? 1e-6 : 1.5e-6);
-	T_CHECK(np_queue_service(&idle, NP_MU_MEAN, &mean, NULL) == 0);
-	T_CHECK(np_queue_service(&idle, NP_MU_MIN, &min, NULL) == 0);
-	T_CHECK(t_close(mean.mu_per_sec, 8e5, 1e-12));
-	T_CHECK(t_close(min.mu_per_sec, 1e6, 1e-12));
-	T_CHECK(np_queue_rho(&mean, idle.mean, &rho, NULL) == 0);
-	T_CHECK(rho < 1e-9);
-	T_CHECK(np_queue_rho(&min, idle.mean, &rho, NULL) == 0);
-	T_CHECK(rho > 0.2); /* the floor of the published variant */
-}
-
 static const struct {
 	const char *name;
 	struct np_moments idle;
@@ -165,7 +147,7 @@ static void test_services(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(services); i++) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_service s = { -1, -1 };
-		int rc = np_queue_service(&services[i].idle, NP_MU_MEAN, &s,
+		int rc = np_queue_service(&services[i].idle, &s,
 					  &err);
 
 		T_ROW(services[i].name, rc == services[i].rc);
@@ -217,8 +199,6 @@ static const struct t_case cases[] = {
 	{ "near saturation what is spare falls with the latency",
 	  test_near_saturation },
 	{ "formula and inverse agree", test_formula_and_inverse_agree },
-	{ "idle is idle by its mean, busy by its minimum",
-	  test_mean_or_minimum_of_idle },
 	{ "an idle run that says nothing is refused", test_services },
 	{ "degenerate latencies have defined answers", test_degenerate_loads },
 	{ NULL, NULL },

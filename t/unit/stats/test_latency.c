@@ -92,23 +92,12 @@ static void test_sums(void)
 	}
 }
 
-static void test_distance(void)
-{
-	const double a[] = { 1, 1, 1, 1, 1 }, b[] = { 0, 0, 1, 1, 1 };
-
-	T_CHECK(np_latency_distance(&bins, a, a) == 0);
-	/* |F_a - F_b| rises over [0, 1), is 1 to 2, and falls to 4. */
-	T_CHECK(np_latency_distance(&bins, a, b) == 0.5 + 1 + 1);
-	T_CHECK(np_latency_distance(&bins, b, a) == 2.5);
-}
-
 static const struct t_case cases[] = {
 	{ "our own bins are those of the histograms", test_own_bins },
 	{ "impossible bins are refused", test_bad_bins },
 	{ "the middle of a bin is logarithmic", test_middles },
 	{ "counts become a distribution", test_cdf },
 	{ "latencies of two co-runners add over idle", test_sums },
-	{ "the distance is the area between", test_distance },
 	{ NULL, NULL },
 };
 T_SUITE(latency, cases)

@@ -73,8 +73,6 @@ static void test_own_layout(void)
 		s->fabric.idle.count[58] == 3 &&
 		t_close(s->fabric.idle.all.max, 2.4e-5, 1e-12));
 	T_CHECK(!s->level[0].latency.all.n && !s->level[1].latency.all.n);
-	T_CHECK(s->app[0].n_windows == 2 && s->app[0].window[0].n == 1 &&
-		!s->app[0].window[1].n);
 	np_measured_free(&m);
 }
 
@@ -305,29 +303,28 @@ static void test_bombs(void)
 /* Each asks for more than the file has: a histogram of 1000 bins for one. */
 static void test_what_a_file_asks_for_is_bounded(void)
 {
-	const char *window = "{\"n\":1,\"mean_sec\":1,\"min_sec\":1,"
-			     "\"bins\":[[1,1]]},";
 	struct np_err err = NP_ERR_INIT;
 	struct np_measured m;
 	size_t len, limit;
 	char *text = NULL;
 	FILE *f = open_memstream(&text, &len);
 
-	fputs(HEAD "\"levels\":[],\"latency_bin_edges_sec\":[0", f);
-	for (int i = 1; i <= 1024; i++)
-		fprintf(f, ",%d", i);
-	fputs("],\"programs\":[\"p0\"", f);
-	for (int i = 1; i < 40; i++)
-		fprintf(f, ",\"p%d\"", i);
-	fputs("],\"probes\":{\"x\":0", f);
-	for (int i = 0; i < 40; i++) {
-		fprintf(f, ",\"p%d\":{\"n\":1,\"mean_sec\":1,\"min_sec\":1,"
-			"\"windows\":[", i);
-		for (int k = 0; k < 2000; k++)
-			fputs(window, f);
-		fputs("null]}", f);
+	fputs(HEAD "\"sets\":[", f);
+	for (int i = 0; i < NP_MEASURED_MAX_SETS; i++) {
+		fprintf(f, "%s{\"programs\":[],\"levels\":[\"l0\"",
+			i ? "," : "");
+		for (int k = 1; k < NP_FABRIC_MAX_LEVELS; k++)
+			fprintf(f, ",\"l%d\"", k);
+		fputs("],\"latency_bin_edges_sec\":[0", f);
+		for (int k = 1; k <= 1024; k++)
+			fprintf(f, ",%d", k);
+		fputs("],\"probes\":{\"x\":0", f);
+		for (int k = 0; k < NP_FABRIC_MAX_LEVELS; k++)
+			fprintf(f, ",\"l%d\":{\"n\":1,\"mean_sec\":1,"
+				"\"min_sec\":1,\"bins\":[[1,1]]}", k);
+		fputs("}}", f);
 	}
-	fputs("}}", f);
+	fputs("]}", f);
 	limit = !fclose(f) && len < NP_MEASURED_MAX_BYTES;
 	T_CHECK(limit && np_measured_parse(text, len, "f.json", &m, &err) ==
 		-EFBIG);
