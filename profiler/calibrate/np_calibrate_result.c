@@ -66,6 +66,12 @@ struct np_mean np_cal_loss(const struct np_calibrate *c, enum np_scope scope)
 	return np_mean_of(&m);
 }
 
+/* By how many standard errors is more felt than NP_CAL_FELT?  Negative: less. */
+static double felt_for_certain(struct np_mean loss)
+{
+	return (loss.mean - NP_CAL_FELT) / (loss.sd / sqrt(loss.n));
+}
+
 unsigned np_cal_couple_repeats(const struct np_calibrate *c)
 {
 	unsigned least = c->setup.repeats > NP_CAL_COUPLE_LEAST ?
@@ -75,7 +81,7 @@ unsigned np_cal_couple_repeats(const struct np_calibrate *c)
 	if (leaf.n < least)
 		return least;
 	if (leaf.n < NP_CAL_COUPLE_MOST &&
-	    fabs(leaf.mean - NP_CAL_FELT) < 2 * leaf.sd / sqrt(leaf.n))
+	    fabs(felt_for_certain(leaf)) < NP_CAL_CERTAIN)
 		return leaf.n + 1;
 	return leaf.n;
 }
@@ -104,8 +110,8 @@ enum np_scope np_cal_best_scope(const struct np_calibrate *c)
 	if (!c->setup.has[NP_SCOPE_LEAF])
 		return NP_SCOPE_NODE;
 	/* Before it is measured, the more likely one. */
-	return leaf.n && leaf.mean < NP_CAL_FELT ? NP_SCOPE_NODE :
-						   NP_SCOPE_LEAF;
+	return leaf.n && !(felt_for_certain(leaf) >= NP_CAL_CERTAIN) ?
+	       NP_SCOPE_NODE : NP_SCOPE_LEAF;
 }
 
 /* ---- as it is kept ---- */

@@ -2,7 +2,10 @@
 # fabric, and flagged runs that take the level they need.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 8 --nonblocking-leaf --netprof "$BUILD")
+# The halves of a leaf have processors of their own: on a machine that has other
+# work, what one half does would else delay the other half by its processors.
+SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 8 --nonblocking-leaf --own-cpus
+	--netprof "$BUILD")
 LIMIT_SEC=200 # a calibration has many short steps
 
 # Rounds of these are short, so that half a second holds enough of them.
@@ -131,7 +134,7 @@ test_a_leaf_without_a_shared_fabric_has_no_effect() {
 	local first
 
 	first=$(newest)
-	# One that leaves the two cores time, which all nodes share here.
+	# One that leaves the processor time, which a half's nodes share here.
 	calibrate 'n[8-15]' "--levels $MIDDLE,P1:M1:B2ms" >"$TMPDIR/out" 2>&1 ||
 		fail "$(tail -n 3 "$TMPDIR/out")"
 	[ -e "$first" ] || fail "the earlier calibration is gone"
