@@ -135,7 +135,7 @@ races: packages ## placement and passes over graphs under the thread sanitizer
 		worker proxy cycle tolerance
 
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide \
-	bench_qn bench_sharing bench_tolerance)
+	bench_qn bench_sharing bench_tolerance bench_simulate)
 bench: packages ## measure what probes and placement cost
 	@$(MAKE) --no-print-directory programs $(BENCH)
 	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) \
@@ -399,6 +399,12 @@ fixtures: $(BUILD)/make-store
 
 # The cost of decisions and submissions on a large cluster.
 $(BUILD)/bench_place: $(call objs,t/bench_place.c t/bench_big.c t/bench_yard.c) \
+		$(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(LIBM))
+
+# The cost of replaying a queue.
+$(BUILD)/bench_simulate: $(call objs,t/bench_simulate.c t/bench_big.c) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(LIBM))

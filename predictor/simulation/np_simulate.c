@@ -1,0 +1,985 @@
+#include "np_simulate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_array.h"
+#include "np_simulate_impl.h"
+
+#define ASK_EVENTS 4096 /* seconds with events between two calls of go_on() */
+
+void np_sim_scheduler_init(struct np_sim_scheduler *s)
+{
+	*s = (struct np_sim_scheduler){
+		.queue_depth = 100, .bf_interval_sec = 30,
+		.bf_window_sec = 86400, .bf_resolution_sec = 60,
+		.bf_max_job_test = 500,
+	};
+}
+
+/* Heaps of jobs by time; of equal times, by job. */
+
+static bool before(struct np_sim_event a, struct np_sim_event b)
+{
+	return a.sec != b.sec ? a.sec < b.sec : a.job < b.job;
+}
+
+static void put(struct np_sim_heap *h, size_t i, struct np_sim_event e)
+{
+	h->at[i] = e;
+	if (h->position)
+		h->position[e.job] = (uint32_t)i;
+}
+
+/* Put e where it belongs, beginning at i, whose content is gone. */
+static void settle(struct np_sim_heap *h, size_t i, struct np_sim_event e)
+{
+	size_t child;
+
+	for (; i && before(e, h->at[(i - 1) / 2]); i = (i - 1) / 2)
+		put(h, i, h->at[(i - 1) / 2]);
+	while ((child = 2 * i + 1) < h->n) {
+		if (child + 1 < h->n && before(h->at[child + 1], h->at[child]))
+			child++;
+		if (!before(h->at[child], e))
+			break;
+		put(h, i, h->at[child]);
+		i = child;
+	}
+	put(h, i, e);
+}
+
+static int heap_add(struct np_sim_heap *h, int64_t sec, uint32_t job)
+{
+	if (np_array_room(&h->at, &h->room, h->n + 1, sizeof(*h->at)))
+		return -ENOMEM;
+	h->n++;
+	settle(h, h->n - 1, (struct np_sim_event){ sec, job });
+	return 0;
+}
+
+static int64_t heap_first(const struct np_sim_heap *h)
+{
+	return h->n ? h->at[0].sec : INT64_MAX;
+}
+
+static uint32_t heap_take(struct np_sim_heap *h)
+{
+	uint32_t job = h->at[0].job;
+
+	if (--h->n)
+		settle(h, 0, h->at[h->n]);
+	return job;
+}
+
+/* Nodes. */
+
+static bool shares(const struct np_sim *s, const struct np_sim_job *j)
+{
+	return j->cpus && j->cpus < s->ask->cluster->cpus;
+}
+
+static uint16_t cpus_of(const struct np_sim *s, const struct np_sim_job *j)
+{
+	return (uint16_t)(shares(s, j) ? j->cpus : s->ask->cluster->cpus);
+}
+
+static void count_idle(struct np_sim *s, uint32_t place, bool idle)
+{
+	for (uint64_t in = s->in_partitions[place]; in; in &= in - 1)
+		s->partition_idle[__builtin_ctzll(in)] += idle ? 1u : -1u;
+	if (idle)
+		np_bits_set(s->idle, place);
+	else
+		np_bits_clear(s->idle, place);
+}
+
+static void allocate(struct np_sim *s, const struct np_running *r)
+{
+	for (uint32_t i = 0; i < r->n_places; i++) {
+		uint32_t place = r->place[i];
+
+		if (s->cpus)
+			s->cpus[place] = (uint16_t)(s->cpus[place] - r->cpus);
+		if (np_bits_test(s->idle, place))
+			count_idle(s, place, false);
+	}
+	s->free_cpus -= (uint64_t)r->n_places * r->cpus;
+}
+
+static void deallocate(struct np_sim *s, const struct np_running *r)
+{
+	for (uint32_t i = 0; i < r->n_places; i++) {
+		uint32_t place = r->place[i];
+
+		if (s->cpus)
+			s->cpus[place] = (uint16_t)(s->cpus[place] + r->cpus);
+		if (!s->cpus || s->cpus[place] == s->ask->cluster->cpus)
+			count_idle(s, place, true);
+	}
+	s->free_cpus += (uint64_t)r->n_places * r->cpus;
+}
+
+/* Bits from first to end - 1. */
+static uint32_t count_range(const uint64_t *w, uint32_t first, uint32_t end)
+{
+	uint32_t n = 0;
+
+	while (first < end) {
+		uint32_t bit = first % NP_BITS_WORD;
+		uint32_t room = NP_BITS_WORD - bit;
+		uint64_t word = w[first / NP_BITS_WORD] >> bit;
+
+		if (end - first < room)
+			word &= (UINT64_C(1) << (end - first)) - 1;
+		n += (uint32_t)__builtin_popcountll(word);
+		first += room;
+	}
+	return n;
+}
+
+/* The end of leaf i; of i == n, nodes without a leaf. */
+static uint32_t leaf_end(const struct np_leaves *l, size_t i)
+{
+	return i < l->n ? l->first[i + 1] : (uint32_t)l->n_nodes;
+}
+
+/* Which leaf is next: the fullest that has enough, else the emptiest. */
+static size_t best_leaf(const struct np_sim *s, uint32_t need)
+{
+	const uint32_t *nodes = s->leaf_nodes;
+	size_t best = 0;
+
+	for (size_t i = 1; i <= s->leaves->n; i++)
+		if (nodes[i] >= need ?
+		    nodes[best] < need || nodes[i] < nodes[best] :
+		    nodes[i] > nodes[best])
+			best = i;
+	return best;
+}
+
+/* Takes n of mask[], which has as many, into s->chosen, ascending. */
+static void choose(struct np_sim *s, const uint64_t *mask, uint32_t n)
+{
+	const struct np_leaves *l = s->leaves;
+	uint32_t left = n, chosen = 0;
+
+	for (size_t i = 0; i <= l->n; i++)
+		s->leaf_nodes[i] = count_range(mask, l->first[i],
+					       leaf_end(l, i));
+	while (left) {
+		size_t i = best_leaf(s, left);
+		uint32_t take = s->leaf_nodes[i] < left ? s->leaf_nodes[i] :
+							  left;
+
+		left -= take;
+		s->leaf_nodes[i] = 0;
+		for (size_t p = np_bits_next(mask, s->words, l->first[i]);
+		     take; p = np_bits_next(mask, s->words, p + 1), take--)
+			s->chosen[chosen++] = (uint32_t)p;
+	}
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The queue. */
+
+static bool goes_first(const struct np_sim *s, uint32_t a, uint32_t b)
+{
+	const struct np_sim_job *x = &s->job[a], *y = &s->job[b];
+
+	if (x->priority != y->priority)
+		return x->priority > y->priority;
+	return x->submit_sec != y->submit_sec ?
+		x->submit_sec < y->submit_sec : a < b;
+}
+
+/* Where a job is in the queue, or would be. */
+static size_t queue_place(const struct np_sim *s, uint32_t job)
+{
+	size_t low = 0, high = s->n_queue;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (goes_first(s, s->queue[middle], job))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void changed(struct np_sim *s)
+{
+	s->backfill_changed = true;
+	np_sim_placing_changed(s);
+}
+
+static int enqueue(struct np_sim *s, uint32_t job, struct np_err *err)
+{
+	size_t at = queue_place(s, job);
+
+	if (np_array_room(&s->queue, &s->queue_room, s->n_queue + 1,
+			  sizeof(*s->queue)))
+		return -ENOMEM;
+	memmove(s->queue + at + 1, s->queue + at,
+		(s->n_queue++ - at) * sizeof(*s->queue));
+	s->queue[at] = job;
+	s->fate[job].eligible_sec = s->now;
+	np_sim_placing_pends(s, job, true);
+	changed(s);
+	return np_sim_placing_submit(s, job, err);
+}
+
+/* Takes those that have started, or were cancelled, out of the queue. */
+static void sweep_queue(struct np_sim *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_queue; i++)
+		if (s->fate[s->queue[i]].how == NP_SIM_PENDING)
+			s->queue[n++] = s->queue[i];
+	s->n_queue = n;
+}
+
+static bool is_held(const struct np_sim *s, uint32_t job)
+{
+	const struct np_sim_hold *h = s->hold ? s->hold[job] : NULL;
+
+	return h && h->prior == NP_PRIOR_DEFERRED && h->until_sec > s->now;
+}
+
+/* Nodes it may ever use, into s->mask. */
+static void candidates(struct np_sim *s, uint32_t job)
+{
+	const struct np_sim_hold *h = s->hold ? s->hold[job] : NULL;
+	const uint64_t *p = s->partition[s->job[job].partition];
+
+	memcpy(s->mask, p, s->words * sizeof(*p));
+	if (h && h->prior == NP_PRIOR_LEAVES)
+		for (size_t k = 0; k < s->words; k++)
+			s->mask[k] &= h->places[k];
+}
+
+/* Start and end of jobs. */
+
+void np_sim_end_at(struct np_sim *s, uint32_t job)
+{
+	const struct np_running *r = s->running[job];
+	int64_t cancel_sec = s->job[job].cancel_sec, sec = s->now;
+
+	if (r->left > 0)
+		sec = r->since_sec + (r->left + r->speed - 1) / r->speed;
+	s->fate[job].limit = sec > r->expected_sec;
+	if (s->fate[job].limit)
+		sec = r->expected_sec;
+	if (cancel_sec && sec > cancel_sec)
+		sec = cancel_sec > s->now ? cancel_sec : s->now;
+	s->fate[job].end_sec = sec;
+	settle(&s->ends, s->ends.position[job],
+	       (struct np_sim_event){ sec, job });
+}
+
+static bool expected_first(const struct np_sim *s, uint32_t a, uint32_t b)
+{
+	int64_t x = s->running[a]->expected_sec;
+	int64_t y = s->running[b]->expected_sec;
+
+	return x != y ? x < y : a < b;
+}
+
+static size_t expected_place(const struct np_sim *s, uint32_t job)
+{
+	size_t low = 0, high = s->n_expected;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (expected_first(s, s->expected[middle], job))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int expect(struct np_sim *s, uint32_t job)
+{
+	size_t at = expected_place(s, job);
+
+	if (np_array_room(&s->expected, &s->expected_room, s->n_expected + 1,
+			  sizeof(*s->expected)))
+		return -ENOMEM;
+	memmove(s->expected + at + 1, s->expected + at,
+		(s->n_expected++ - at) * sizeof(*s->expected));
+	s->expected[at] = job;
+	return 0;
+}
+
+static struct np_running *make_running(const struct np_sim *s, uint32_t job)
+{
+	const struct np_sim_job *j = &s->job[job];
+	struct np_running *r = calloc(1, sizeof(*r) +
+				      j->nodes * sizeof(*r->place));
+
+	if (!r)
+		return NULL;
+	*r = (struct np_running){
+		.place = (uint32_t *)(r + 1), .n_places = j->nodes,
+		.cpus = cpus_of(s, j),
+		.touch = shares(s, j) ? NP_TOUCH_NODE : 0,
+		.expected_sec = s->now + j->limit_sec,
+		.left = (int64_t)j->run_sec * NP_SIM_SPEED,
+		.since_sec = s->now, .speed = NP_SIM_SPEED,
+	};
+	memcpy(r->place, s->chosen, j->nodes * sizeof(*r->place));
+	qsort(r->place, r->n_places, sizeof(*r->place), by_number);
+	return r;
+}
+
+static uint16_t count_leaves(const struct np_sim *s,
+			     const struct np_running *r)
+{
+	uint32_t last = NP_NO_LEAF;
+	uint16_t n = 0;
+
+	for (uint32_t i = 0; i < r->n_places; i++) {
+		uint32_t leaf = s->leaves->leaf[s->leaves->node[r->place[i]]];
+
+		n = (uint16_t)(n + (leaf != NP_NO_LEAF && leaf != last));
+		last = leaf;
+	}
+	return n;
+}
+
+static void tell_start(struct np_sim *s, uint32_t job)
+{
+	const struct np_running *r = s->running[job];
+
+	if (!s->ask->started)
+		return;
+	for (uint32_t i = 0; i < r->n_places; i++)
+		s->chosen[i] = s->leaves->node[r->place[i]];
+	qsort(s->chosen, r->n_places, sizeof(*s->chosen), by_number);
+	s->ask->started(s->ask->arg, job, &s->fate[job], s->chosen,
+			r->n_places);
+}
+
+/* On the nodes in s->chosen.  The queue is swept later. */
+static int start(struct np_sim *s, uint32_t job, enum np_sim_how how)
+{
+	struct np_running *r = make_running(s, job);
+
+	if (!r)
+		return -ENOMEM;
+	s->running[job] = r;
+	s->fate[job].how = (uint8_t)how;
+	s->fate[job].start_sec = s->now;
+	s->fate[job].leaves = count_leaves(s, r);
+	allocate(s, r);
+	if (heap_add(&s->ends, INT64_MAX, job) || expect(s, job))
+		return -ENOMEM;
+	np_sim_end_at(s, job);
+	if (np_sim_enter(s, job))
+		return -ENOMEM;
+	np_sim_placing_pends(s, job, false);
+	changed(s);
+	tell_start(s, job);
+	if (how == NP_SIM_MAIN)
+		s->counts->main_starts++;
+	else
+		s->counts->backfill_starts++;
+	return 0;
+}
+
+/* Jobs that wait for this one, as it has ended or will never run. */
+static int release_followers(struct np_sim *s, uint32_t job)
+{
+	for (uint32_t f = s->followers[job]; f != NP_SIM_NO_JOB;
+	     f = s->next_follower[f]) {
+		int64_t sec = s->now + s->job[f].think_sec;
+
+		if (f >= s->submitted)
+			continue; /* its submission will see */
+		if (heap_add(&s->eligible, sec, f))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void release_running(struct np_sim *s, uint32_t job)
+{
+	free(s->running[job]->site);
+	free(s->running[job]);
+	s->running[job] = NULL;
+}
+
+static int end(struct np_sim *s, uint32_t job)
+{
+	size_t at = expected_place(s, job);
+
+	memmove(s->expected + at, s->expected + at + 1,
+		(--s->n_expected - at) * sizeof(*s->expected));
+	np_sim_leave(s, job);
+	deallocate(s, s->running[job]);
+	release_running(s, job);
+	s->counts->ended++;
+	s->counts->last_sec = s->now;
+	changed(s);
+	return release_followers(s, job);
+}
+
+static int end_jobs(struct np_sim *s)
+{
+	int rc = 0;
+
+	while (!rc && heap_first(&s->ends) <= s->now)
+		rc = end(s, heap_take(&s->ends));
+	return rc;
+}
+
+/* Submissions. */
+
+/* A job that waits will never start. */
+static int drop(struct np_sim *s, uint32_t job, enum np_sim_how how)
+{
+	struct np_sim_fate *f = &s->fate[job];
+
+	f->how = (uint8_t)how;
+	f->end_sec = s->now;
+	s->counts->ended++;
+	if (f->eligible_sec >= 0) {
+		size_t at = queue_place(s, job);
+
+		memmove(s->queue + at, s->queue + at + 1,
+			(--s->n_queue - at) * sizeof(*s->queue));
+		np_sim_placing_pends(s, job, false);
+		changed(s);
+	}
+	return release_followers(s, job);
+}
+
+static int cancel_jobs(struct np_sim *s)
+{
+	int rc = 0;
+
+	while (!rc && heap_first(&s->cancels) <= s->now) {
+		uint32_t job = heap_take(&s->cancels);
+
+		if (s->fate[job].how == NP_SIM_PENDING)
+			rc = drop(s, job, NP_SIM_CANCELLED);
+	}
+	return rc;
+}
+
+static bool is_over(const struct np_sim *s, uint32_t job)
+{
+	const struct np_sim_fate *f = &s->fate[job];
+
+	return f->how >= NP_SIM_TOO_LARGE ||
+	       (f->how != NP_SIM_PENDING && !s->running[job]);
+}
+
+/* When it may start, as far as the job goes that it waits for. */
+static int64_t eligible_sec(const struct np_sim *s, uint32_t job)
+{
+	const struct np_sim_job *j = &s->job[job];
+
+	if (j->after == NP_SIM_NO_JOB)
+		return s->now;
+	if (!is_over(s, j->after))
+		return INT64_MAX;
+	return s->fate[j->after].end_sec + j->think_sec;
+}
+
+static int submit(struct np_sim *s, uint32_t job, struct np_err *err)
+{
+	const struct np_sim_job *j = &s->job[job];
+	int64_t sec = eligible_sec(s, job);
+
+	if (j->nodes > s->partition_size[j->partition])
+		return drop(s, job, NP_SIM_TOO_LARGE);
+	if (j->cancel_sec && j->cancel_sec <= s->now)
+		return drop(s, job, NP_SIM_CANCELLED);
+	if (j->cancel_sec && heap_add(&s->cancels, j->cancel_sec, job))
+		return -ENOMEM;
+	if (sec <= s->now)
+		return enqueue(s, job, err);
+	return sec == INT64_MAX ? 0 : heap_add(&s->eligible, sec, job);
+}
+
+static int submit_jobs(struct np_sim *s, struct np_err *err)
+{
+	int rc = 0;
+
+	while (!rc && s->submitted < s->ask->n &&
+	       s->job[s->submitted].submit_sec <= s->now) {
+		uint32_t job = (uint32_t)s->submitted++;
+
+		rc = submit(s, job, err);
+	}
+	while (!rc && heap_first(&s->eligible) <= s->now) {
+		uint32_t job = heap_take(&s->eligible);
+
+		if (s->fate[job].how == NP_SIM_PENDING)
+			rc = enqueue(s, job, err);
+	}
+	return rc;
+}
+
+/* The main scheduling pass. */
+
+/* Are there surely too few nodes for it now? */
+static bool too_few(const struct np_sim *s, const struct np_sim_job *j)
+{
+	return shares(s, j) ? s->free_cpus < (uint64_t)j->nodes * j->cpus :
+			      s->partition_idle[j->partition] < j->nodes;
+}
+
+static void mask_free(const struct np_sim *s, const struct np_sim_job *j,
+		      uint64_t *mask)
+{
+	if (!shares(s, j)) {
+		for (size_t k = 0; k < s->words; k++)
+			mask[k] &= s->idle[k];
+		return;
+	}
+	NP_BITS_EACH(i, mask, s->words)
+		if (s->cpus[i] < j->cpus)
+			np_bits_clear(mask, i);
+}
+
+/* 1: it has started, 0: it cannot, or -errno. */
+static int try_main(struct np_sim *s, uint32_t job, bool blocked)
+{
+	const struct np_sim_job *j = &s->job[job];
+
+	if (too_few(s, j))
+		return 0;
+	candidates(s, job);
+	for (size_t k = 0; blocked && k < s->words; k++)
+		s->mask[k] &= ~s->blocked[k];
+	mask_free(s, j, s->mask);
+	if (np_bits_count(s->mask, s->words) < j->nodes)
+		return 0;
+	choose(s, s->mask, j->nodes);
+	return start(s, job, NP_SIM_MAIN) ? -ENOMEM : 1;
+}
+
+static void block(struct np_sim *s, uint16_t partition, bool first)
+{
+	const uint64_t *p = s->partition[partition];
+
+	for (size_t k = 0; k < s->words; k++)
+		s->blocked[k] = (first ? 0 : s->blocked[k]) | p[k];
+}
+
+static int main_pass(struct np_sim *s)
+{
+	uint64_t failed = 0;
+	uint32_t tested = 0;
+	size_t started = 0;
+	int rc = 0;
+
+	s->again = false;
+	for (size_t i = 0; i < s->n_queue; i++) {
+		uint32_t job = s->queue[i];
+		uint16_t p = s->job[job].partition;
+
+		if (is_held(s, job))
+			continue;
+		if (tested++ >= s->ask->scheduler->queue_depth) {
+			s->again = started > 0;
+			break;
+		}
+		if (failed >> p & 1)
+			continue;
+		rc = try_main(s, job, failed);
+		if (rc < 0)
+			break;
+		started += (size_t)rc;
+		if (rc)
+			continue;
+		block(s, p, !failed);
+		failed |= UINT64_C(1) << p;
+		if (s->ask->cluster->n_partitions == 1)
+			break;
+	}
+	if (started)
+		sweep_queue(s);
+	return rc < 0 ? rc : 0;
+}
+
+/* The backfill pass. */
+
+/*
+ * One behind the last job that may find enough nodes now; jobs behind it need
+ * no plan, as nothing will come of it.
+ */
+static size_t last_hope(const struct np_sim *s)
+{
+	uint32_t tested = 0;
+	size_t last = 0;
+
+	for (size_t i = 0; i < s->n_queue; i++) {
+		if (is_held(s, s->queue[i]))
+			continue;
+		if (tested++ >= s->ask->scheduler->bf_max_job_test)
+			break;
+		if (!too_few(s, &s->job[s->queue[i]]))
+			last = i + 1;
+	}
+	return last;
+}
+
+static int make_plan(struct np_sim *s)
+{
+	int64_t end_sec = s->now + s->ask->scheduler->bf_window_sec;
+	int rc = np_availability_begin(&s->plan, s->now, s->idle, s->cpus);
+
+	for (size_t i = 0; !rc && i < s->n_expected; i++) {
+		const struct np_running *r = s->running[s->expected[i]];
+
+		if (r->expected_sec > end_sec)
+			break;
+		rc = np_availability_release(&s->plan, r->expected_sec,
+					     r->place, r->n_places, r->cpus);
+	}
+	return rc;
+}
+
+static int64_t round_down(int64_t sec, int64_t step)
+{
+	int64_t rest = sec % step;
+
+	return sec - (rest < 0 ? rest + step : rest);
+}
+
+static int reserve(struct np_sim *s, const struct np_sim_job *j,
+		   int64_t start_sec, int64_t step)
+{
+	int64_t from = round_down(start_sec, step);
+	int64_t to = round_down(start_sec + j->limit_sec + step - 1, step);
+
+	return np_availability_reserve(&s->plan, from > s->now ? from : s->now,
+				       to, s->chosen, j->nodes, cpus_of(s, j));
+}
+
+/* Starts it, or reserves nodes for it. */
+static int backfill(struct np_sim *s, uint32_t job, size_t *started)
+{
+	const struct np_sim_scheduler *c = s->ask->scheduler;
+	const struct np_sim_job *j = &s->job[job];
+	int64_t at;
+	int rc;
+
+	candidates(s, job);
+	at = np_availability_find(&s->plan, s->mask, j->nodes, cpus_of(s, j),
+				  j->limit_sec, s->now,
+				  s->now + c->bf_window_sec);
+	if (at < 0)
+		return 0;
+	choose(s, s->plan.mask, j->nodes);
+	rc = reserve(s, j, at, at == s->now ? 1 : c->bf_resolution_sec);
+	if (rc || at > s->now)
+		return rc;
+	++*started;
+	return start(s, job, NP_SIM_BACKFILL);
+}
+
+static int backfill_pass(struct np_sim *s)
+{
+	size_t last = last_hope(s), started = 0;
+	int rc;
+
+	s->backfill_changed = false;
+	s->counts->backfill_passes++;
+	if (!last)
+		return 0;
+	rc = make_plan(s);
+	for (size_t i = 0; !rc && i < last; i++)
+		if (!is_held(s, s->queue[i]))
+			rc = backfill(s, s->queue[i], &started);
+	if (started) {
+		sweep_queue(s);
+		s->again = true;
+	}
+	return rc;
+}
+
+/* When the next pass is due; INT64_MAX: nothing has changed. */
+static int64_t backfill_due(const struct np_sim *s)
+{
+	int64_t step = s->ask->scheduler->bf_interval_sec, sec;
+
+	if (!step || !s->backfill_changed || !s->n_queue)
+		return INT64_MAX;
+	sec = round_down(s->now + step - 1, step);
+	return sec > s->backfilled_sec ? sec : s->backfilled_sec + step;
+}
+
+static int backfill_if_due(struct np_sim *s)
+{
+	if (backfill_due(s) > s->now)
+		return 0;
+	s->backfilled_sec = s->now;
+	return backfill_pass(s);
+}
+
+/* The whole. */
+
+static int64_t next_event(const struct np_sim *s)
+{
+	const int64_t sec[] = {
+		s->submitted < s->ask->n ? s->job[s->submitted].submit_sec :
+					   INT64_MAX,
+		heap_first(&s->ends), heap_first(&s->eligible),
+		heap_first(&s->cancels), backfill_due(s),
+		np_sim_placing_due(s),
+	};
+	int64_t next = INT64_MAX;
+
+	if (s->again)
+		return s->now + 1;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(sec); i++)
+		if (sec[i] < next)
+			next = sec[i];
+	return next > s->now || next == INT64_MAX ? next : s->now + 1;
+}
+
+static int one_second(struct np_sim *s, struct np_err *err)
+{
+	int rc = end_jobs(s);
+
+	if (!rc)
+		rc = cancel_jobs(s);
+	if (!rc)
+		rc = submit_jobs(s, err);
+	if (!rc)
+		rc = np_sim_placing_decide(s, err);
+	if (!rc)
+		rc = main_pass(s);
+	if (!rc)
+		rc = backfill_if_due(s);
+	return rc;
+}
+
+static int run(struct np_sim *s, struct np_err *err)
+{
+	const struct np_sim_ask *ask = s->ask;
+	unsigned events = 0;
+	int rc = 0;
+
+	if (ask->n)
+		s->now = ask->job[0].submit_sec;
+	s->counts->first_sec = s->counts->last_sec = s->now;
+	s->backfilled_sec = s->now - 1;
+	while (!rc && s->now != INT64_MAX && s->counts->ended < ask->n) {
+		rc = one_second(s, err);
+		if (ask->go_on && ++events % ASK_EVENTS == 0 &&
+		    !ask->go_on(ask->arg, s->counts->ended)) {
+			s->counts->stopped = true;
+			break;
+		}
+		s->now = next_event(s);
+	}
+	return rc;
+}
+
+static int check_job(const struct np_sim_ask *ask, size_t i,
+		     struct np_err *err)
+{
+	const struct np_sim_job *j = &ask->job[i];
+
+	if (j->submit_sec < 0 || j->submit_sec > NP_SIM_MAX_SEC ||
+	    (i && j->submit_sec < ask->job[i - 1].submit_sec))
+		return np_errf(err, -EINVAL, "job %zu: submitted at %lld s; "
+			       "expected 0 or more, in order", i,
+			       (long long)j->submit_sec);
+	if (!j->run_sec || !j->limit_sec || !j->nodes ||
+	    j->limit_sec > NP_SIM_MAX_LIMIT_SEC ||
+	    j->run_sec > NP_SIM_MAX_LIMIT_SEC)
+		return np_errf(err, -EINVAL, "job %zu: %u nodes for %u s, limit"
+			       " %u s; expected 1 to %u each", i, j->nodes,
+			       j->run_sec, j->limit_sec, NP_SIM_MAX_LIMIT_SEC);
+	if (j->cpus > ask->cluster->cpus)
+		return np_errf(err, -EINVAL, "job %zu: %u CPUs of a node that "
+			       "has %u", i, j->cpus, ask->cluster->cpus);
+	if (j->after != NP_SIM_NO_JOB && j->after >= i)
+		return np_errf(err, -EINVAL, "job %zu: it waits for job %u, "
+			       "which is not an earlier one", i, j->after);
+	if (j->partition >= ask->cluster->n_partitions)
+		return np_errf(err, -EINVAL, "job %zu: partition %u of %zu", i,
+			       j->partition, ask->cluster->n_partitions);
+	if (j->profile < NP_PROFILE_UNKNOWN ||
+	    (ask->press && j->profile >= (int64_t)ask->press->n))
+		return np_errf(err, -EINVAL, "job %zu: no profile %d", i,
+			       j->profile);
+	return 0;
+}
+
+static int check(const struct np_sim_ask *ask, struct np_err *err)
+{
+	const struct np_sim_cluster *c = ask->cluster;
+	int rc = 0;
+
+	if (!c->n_partitions || c->n_partitions > NP_SIM_MAX_PARTITIONS ||
+	    !c->cpus || c->cpus > NP_SIM_MAX_CPUS || !c->leaves->n_nodes)
+		return np_errf(err, -EINVAL, "cluster: %zu partitions, %u CPUs "
+			       "a node, %zu nodes; expected 1 to %d, 1 to %d, "
+			       "and 1 or more", c->n_partitions, c->cpus,
+			       c->leaves->n_nodes, NP_SIM_MAX_PARTITIONS,
+			       NP_SIM_MAX_CPUS);
+	if (!ask->scheduler->bf_resolution_sec)
+		return np_errf(err, -EINVAL, "bf_resolution 0 s; expected 1 or "
+			       "more");
+	if (ask->policy && !ask->policy->interval_sec)
+		return np_errf(err, -EINVAL, "PlacementInterval 0 s; expected "
+			       "1 or more");
+	if (ask->n > NP_SIM_MAX_JOBS)
+		return np_errf(err, -EINVAL, "%zu jobs; expected at most %d",
+			       ask->n, NP_SIM_MAX_JOBS);
+	for (size_t i = 0; !rc && i < ask->n; i++)
+		rc = check_job(ask, i, err);
+	return rc;
+}
+
+static void make_partitions(struct np_sim *s)
+{
+	const struct np_sim_cluster *c = s->ask->cluster;
+
+	for (size_t i = 0; i < c->n_partitions; i++) {
+		for (size_t node = 0; node < s->leaves->n_nodes; node++) {
+			uint32_t place = s->leaves->place[node];
+
+			if (!np_bits_test(c->partition[i], node))
+				continue;
+			np_bits_set(s->partition[i], place);
+			s->in_partitions[place] |= UINT64_C(1) << i;
+			s->partition_size[i]++;
+		}
+		s->partition_idle[i] = s->partition_size[i];
+	}
+}
+
+static int make_nodes(struct np_sim *s)
+{
+	const struct np_sim_cluster *c = s->ask->cluster;
+	size_t n = s->leaves->n_nodes;
+	uint64_t *sets;
+
+	s->words = np_bits_words(n);
+	sets = calloc((3 + c->n_partitions) * s->words, sizeof(*sets));
+	s->idle = sets;
+	s->in_partitions = calloc(n, sizeof(*s->in_partitions));
+	s->leaf_nodes = calloc(s->leaves->n + 1, sizeof(*s->leaf_nodes));
+	s->chosen = calloc(n, sizeof(*s->chosen));
+	s->tenants = calloc(s->leaves->n + 1, sizeof(*s->tenants));
+	s->cpus = s->shared ? calloc(n, sizeof(*s->cpus)) : NULL;
+	if (!sets || !s->in_partitions || !s->leaf_nodes || !s->chosen ||
+	    !s->tenants || (s->shared && !s->cpus))
+		return -ENOMEM;
+	s->mask = sets + s->words;
+	s->blocked = s->mask + s->words;
+	for (size_t i = 0; i < c->n_partitions; i++)
+		s->partition[i] = s->blocked + (i + 1) * s->words;
+	for (size_t i = 0; i < n; i++) {
+		np_bits_set(s->idle, i);
+		if (s->shared)
+			s->cpus[i] = (uint16_t)c->cpus;
+	}
+	s->free_cpus = (uint64_t)n * c->cpus;
+	make_partitions(s);
+	return np_availability_init(&s->plan, n, c->cpus, s->shared);
+}
+
+static int make_jobs(struct np_sim *s)
+{
+	size_t n = s->ask->n;
+
+	s->running = calloc(n + 1, sizeof(*s->running));
+	s->ends.position = calloc(n + 1, sizeof(*s->ends.position));
+	s->followers = malloc((n + 1) * sizeof(*s->followers));
+	s->next_follower = malloc((n + 1) * sizeof(*s->next_follower));
+	if (!s->running || !s->ends.position || !s->followers ||
+	    !s->next_follower)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		s->followers[i] = NP_SIM_NO_JOB;
+	for (uint32_t i = (uint32_t)n; i--;) {
+		uint32_t after = s->job[i].after;
+
+		s->fate[i] = (struct np_sim_fate){
+			.eligible_sec = -1, .start_sec = -1, .end_sec = -1,
+		};
+		if (after == NP_SIM_NO_JOB)
+			continue;
+		s->next_follower[i] = s->followers[after];
+		s->followers[after] = i;
+	}
+	return 0;
+}
+
+static void release(struct np_sim *s)
+{
+	np_sim_placing_free(s);
+	np_availability_free(&s->plan);
+	for (size_t i = 0; s->running && i < s->ask->n; i++)
+		if (s->running[i])
+			release_running(s, (uint32_t)i);
+	for (size_t i = 0; s->tenants && i < s->leaves->n; i++)
+		free(s->tenants[i].at);
+	free(s->tenants);
+	free(s->running);
+	free(s->followers);
+	free(s->next_follower);
+	free(s->ends.at);
+	free(s->ends.position);
+	free(s->eligible.at);
+	free(s->cancels.at);
+	free(s->expected);
+	free(s->queue);
+	free(s->idle);
+	free(s->in_partitions);
+	free(s->leaf_nodes);
+	free(s->chosen);
+	free(s->cpus);
+}
+
+int np_simulate(const struct np_sim_ask *ask, struct np_sim_fate *fate,
+		struct np_sim_counts *counts, struct np_err *err)
+{
+	struct np_sim s = {
+		.ask = ask, .job = ask->job, .leaves = ask->cluster->leaves,
+		.fate = fate, .counts = counts,
+	};
+	int rc = check(ask, err);
+
+	if (rc)
+		return rc;
+	*counts = (struct np_sim_counts){ .ended = 0 };
+	for (size_t i = 0; i < ask->n; i++)
+		s.shared |= shares(&s, &ask->job[i]);
+	rc = make_nodes(&s);
+	if (!rc)
+		rc = make_jobs(&s);
+	if (!rc && ask->policy && ask->policy->mode != NP_MODE_OFF &&
+	    ask->press)
+		rc = np_sim_placing_new(&s);
+	if (!rc)
+		rc = run(&s, err);
+	/* What is still running has not ended. */
+	for (size_t i = 0; s.running && i < ask->n; i++)
+		if (s.running[i])
+			fate[i].end_sec = -1;
+	release(&s);
+	return rc == -ENOMEM ? np_errf(err, rc, "simulation: out of memory") :
+			       rc;
+}

@@ -1,0 +1,376 @@
+#include "brute.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST_SEC 200000
+
+struct brute {
+	const struct np_sim_ask *ask;
+	struct b_fate *fate;
+	int64_t now, left[B_MAX_JOBS]; /* work, in parts of a second */
+	int64_t eligible[B_MAX_JOBS];  /* -1: not yet */
+	bool is_new[B_MAX_JOBS];
+	bool news; /* since the last backfill pass */
+	int64_t passed_sec;
+};
+
+static bool runs(const struct brute *b, size_t i)
+{
+	return b->fate[i].start_sec >= 0 && b->fate[i].end_sec < 0;
+}
+
+static bool waits(const struct brute *b, size_t i)
+{
+	return b->eligible[i] >= 0 && b->fate[i].how == NP_SIM_PENDING;
+}
+
+static uint32_t cpus_of(const struct brute *b, size_t i)
+{
+	uint32_t cpus = b->ask->job[i].cpus;
+
+	return cpus ? cpus : b->ask->cluster->cpus;
+}
+
+static uint32_t free_on(const struct brute *b, uint32_t node)
+{
+	uint32_t cpus = b->ask->cluster->cpus;
+
+	for (size_t i = 0; i < b->ask->n; i++)
+		for (size_t k = 0; runs(b, i) && k < b->fate[i].n_nodes; k++)
+			if (b->fate[i].node[k] == node)
+				cpus -= cpus_of(b, i);
+	return cpus;
+}
+
+/* The next job in order behind the last one; n: there is none. */
+static size_t next_job(const struct brute *b, size_t last)
+{
+	const struct np_sim_job *j = b->ask->job;
+	size_t best = b->ask->n;
+
+	for (size_t i = 0; i < b->ask->n; i++) {
+		bool behind = last == b->ask->n ||
+			j[i].priority < j[last].priority ||
+			(j[i].priority == j[last].priority && i > last);
+		bool first = best == b->ask->n ||
+			j[i].priority > j[best].priority;
+
+		if (waits(b, i) && i != last && behind && first)
+			best = i;
+	}
+	return best;
+}
+
+/* Leaf by leaf out of good[]; returns whether there are enough. */
+static bool take(struct brute *b, size_t i, const bool *good, uint32_t *out)
+{
+	const struct np_leaves *l = b->ask->cluster->leaves;
+	uint32_t need = b->ask->job[i].nodes, got = 0;
+	bool used[B_MAX_NODES] = { false };
+
+	for (uint32_t n = 0; n < l->n_nodes; n++)
+		got += good[n];
+	if (got < need)
+		return false;
+	for (got = 0; got < need;) {
+		uint32_t best = 0, most = 0;
+
+		for (uint32_t leaf = 0; leaf <= l->n; leaf++) {
+			uint32_t has = 0;
+
+			for (uint32_t n = 0; n < l->n_nodes; n++)
+				has += good[n] && !used[n] &&
+				       (l->leaf[n] == leaf ||
+					(leaf == l->n &&
+					 l->leaf[n] == NP_NO_LEAF));
+			if (!has)
+				continue;
+			if (!most || (has >= need - got ?
+				      most < need - got || has < most :
+				      has > most)) {
+				best = leaf;
+				most = has;
+			}
+		}
+		for (uint32_t n = 0; n < l->n_nodes && got < need; n++)
+			if (good[n] && !used[n] &&
+			    (l->leaf[n] == best || (best == l->n &&
+						    l->leaf[n] == NP_NO_LEAF))) {
+				used[n] = true;
+				out[got++] = n;
+			}
+	}
+	return true;
+}
+
+static void begin(struct brute *b, size_t i, int how, const uint32_t *node)
+{
+	struct b_fate *f = &b->fate[i];
+
+	f->how = how;
+	f->start_sec = b->now;
+	f->n_nodes = b->ask->job[i].nodes;
+	memcpy(f->node, node, f->n_nodes * sizeof(*node));
+	b->left[i] = (int64_t)b->ask->job[i].run_sec << 20;
+	b->news = true;
+}
+
+static void main_pass(struct brute *b)
+{
+	const struct np_sim_cluster *c = b->ask->cluster;
+	bool closed[B_MAX_NODES] = { false }, good[B_MAX_NODES];
+	bool failed[NP_SIM_MAX_PARTITIONS] = { false };
+	uint32_t node[B_MAX_NODES], tested = 0;
+	size_t n = b->ask->n;
+
+	for (size_t i = next_job(b, n); i < n; i = next_job(b, i)) {
+		const struct np_sim_job *j = &b->ask->job[i];
+
+		if (tested++ == b->ask->scheduler->queue_depth)
+			return;
+		if (failed[j->partition])
+			continue;
+		for (uint32_t k = 0; k < c->leaves->n_nodes; k++)
+			good[k] = c->partition[j->partition][0] >> k & 1 &&
+				  !closed[k] && free_on(b, k) >= cpus_of(b, i);
+		if (take(b, i, good, node)) {
+			begin(b, i, NP_SIM_MAIN, node);
+			continue;
+		}
+		failed[j->partition] = true;
+		for (uint32_t k = 0; k < c->leaves->n_nodes; k++)
+			closed[k] |= c->partition[j->partition][0] >> k & 1;
+	}
+}
+
+/* CPUs that are free on a node in each second from now on. */
+static int16_t plan[B_MAX_PLAN][B_MAX_NODES];
+
+static void make_plan(const struct brute *b)
+{
+	for (uint32_t k = 0; k < b->ask->cluster->leaves->n_nodes; k++)
+		for (int t = 0; t < B_MAX_PLAN; t++)
+			plan[t][k] = (int16_t)b->ask->cluster->cpus;
+	for (size_t i = 0; i < b->ask->n; i++) {
+		int64_t until = b->fate[i].start_sec +
+				b->ask->job[i].limit_sec;
+
+		for (size_t k = 0; runs(b, i) && k < b->fate[i].n_nodes; k++)
+			for (int t = 0; t < B_MAX_PLAN &&
+			     b->now + t < until; t++)
+				plan[t][b->fate[i].node[k]] = (int16_t)
+					(plan[t][b->fate[i].node[k]] -
+					 (int)cpus_of(b, i));
+	}
+}
+
+static int64_t floor_to(int64_t sec, int64_t step)
+{
+	while (sec % step)
+		sec--;
+	return sec;
+}
+
+static void backfill_one(struct brute *b, size_t i)
+{
+	const struct np_sim_scheduler *s = b->ask->scheduler;
+	const struct np_sim_job *j = &b->ask->job[i];
+	size_t n = b->ask->cluster->leaves->n_nodes;
+	static uint32_t lasts[B_MAX_PLAN + 1][B_MAX_NODES];
+	uint32_t cpus = cpus_of(b, i), node[B_MAX_NODES];
+	bool good[B_MAX_NODES];
+	int64_t from, to, step;
+	int at = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		lasts[B_MAX_PLAN][k] = B_MAX_PLAN;
+		for (int t = B_MAX_PLAN - 1; t >= 0; t--)
+			lasts[t][k] = plan[t][k] >= (int)cpus ?
+				lasts[t + 1][k] + 1 : 0;
+	}
+	for (;; at++) {
+		if (at > (int)s->bf_window_sec)
+			return;
+		for (size_t k = 0; k < n; k++)
+			good[k] = b->ask->cluster->partition[j->partition][0]
+				  >> k & 1 && lasts[at][k] >= j->limit_sec;
+		if (take(b, i, good, node))
+			break;
+	}
+	step = at ? s->bf_resolution_sec : 1;
+	from = floor_to(b->now + at, step);
+	to = floor_to(b->now + at + j->limit_sec + step - 1, step);
+	for (int64_t t = from > b->now ? from : b->now; t < to; t++)
+		for (uint32_t k = 0; t - b->now < B_MAX_PLAN && k < j->nodes;
+		     k++)
+			plan[t - b->now][node[k]] = (int16_t)
+				(plan[t - b->now][node[k]] - (int)cpus);
+	if (!at)
+		begin(b, i, NP_SIM_BACKFILL, node);
+}
+
+static void backfill_pass(struct brute *b)
+{
+	size_t n = b->ask->n;
+	uint32_t tested = 0;
+
+	b->news = false;
+	make_plan(b);
+	for (size_t i = next_job(b, n); i < n; i = next_job(b, i)) {
+		if (tested++ == b->ask->scheduler->bf_max_job_test)
+			return;
+		backfill_one(b, i);
+	}
+}
+
+static void finish(struct brute *b, size_t i)
+{
+	b->fate[i].end_sec = b->now;
+	b->news = true;
+}
+
+/* The load of a job on one leaf, from all the others there. */
+static uint32_t load_on(const struct brute *b, size_t i, uint32_t leaf)
+{
+	const struct np_leaves *l = b->ask->cluster->leaves;
+	uint32_t load = 0;
+
+	for (size_t k = 0; k < b->ask->n; k++) {
+		unsigned touch[2] = { 0, 0 };
+		bool on[2] = { false, false };
+		const size_t who[2] = { i, k };
+
+		if (k == i || !runs(b, k) || b->ask->job[k].profile < 0)
+			continue;
+		for (int w = 0; w < 2; w++) {
+			const struct b_fate *f = &b->fate[who[w]];
+
+			for (size_t m = 0; m < f->n_nodes; m++) {
+				uint32_t of = l->leaf[f->node[m]];
+
+				on[w] |= of == leaf;
+				for (size_t o = 0; o < f->n_nodes; o++)
+					if (of != l->leaf[f->node[o]] &&
+					    of != NP_NO_LEAF &&
+					    l->leaf[f->node[o]] != NP_NO_LEAF)
+						touch[w] |= NP_TOUCH_UPLINK;
+			}
+			if (b->ask->job[who[w]].cpus &&
+			    b->ask->job[who[w]].cpus < b->ask->cluster->cpus)
+				touch[w] |= NP_TOUCH_NODE;
+		}
+		if (on[0] && on[1])
+			load += np_press_pair(b->ask->press,
+				(uint32_t)b->ask->job[i].profile, touch[0],
+				(uint32_t)b->ask->job[k].profile, touch[1]);
+	}
+	return load;
+}
+
+static void work_one_second(struct brute *b, size_t i)
+{
+	uint32_t worst = 0;
+	double speed;
+
+	for (uint32_t leaf = 0; b->ask->press && b->ask->job[i].profile >= 0 &&
+	     leaf < b->ask->cluster->leaves->n; leaf++) {
+		uint32_t load = load_on(b, i, leaf);
+
+		for (size_t k = 0; k < b->fate[i].n_nodes; k++)
+			if (b->ask->cluster->leaves->leaf[b->fate[i].node[k]] ==
+			    leaf && load > worst)
+				worst = load;
+	}
+	speed = rint(1048576 * exp(-(double)worst / 10000));
+	b->left[i] -= speed < 1 ? 1 : (int64_t)speed;
+}
+
+static void end_jobs(struct brute *b)
+{
+	bool ends[B_MAX_JOBS] = { false };
+
+	for (size_t i = 0; i < b->ask->n; i++) {
+		const struct np_sim_job *j = &b->ask->job[i];
+
+		ends[i] = runs(b, i) && (b->left[i] <= 0 ||
+			b->now >= b->fate[i].start_sec + j->limit_sec ||
+			(j->cancel_sec && b->now >= j->cancel_sec));
+	}
+	for (size_t i = 0; i < b->ask->n; i++)
+		if (ends[i])
+			finish(b, i);
+}
+
+/* How many nodes its partition has. */
+static uint32_t nodes_of(const struct brute *b, size_t i)
+{
+	return (uint32_t)__builtin_popcountll(
+		b->ask->cluster->partition[b->ask->job[i].partition][0]);
+}
+
+static void arrive(struct brute *b)
+{
+	for (size_t i = 0; i < b->ask->n; i++) {
+		const struct np_sim_job *j = &b->ask->job[i];
+		const struct b_fate *a = j->after == NP_SIM_NO_JOB ? NULL :
+			&b->fate[j->after];
+
+		if (b->fate[i].how == NP_SIM_PENDING && j->cancel_sec &&
+		    j->cancel_sec <= b->now && j->submit_sec <= b->now &&
+		    nodes_of(b, i) >= j->nodes) {
+			b->fate[i].how = NP_SIM_CANCELLED;
+			b->fate[i].end_sec = b->now;
+			b->news |= b->eligible[i] >= 0;
+		}
+		if (b->fate[i].how != NP_SIM_PENDING || b->eligible[i] >= 0 ||
+		    j->submit_sec > b->now)
+			continue;
+		if (nodes_of(b, i) < j->nodes) {
+			b->fate[i].how = NP_SIM_TOO_LARGE;
+			b->fate[i].end_sec = b->now;
+			continue;
+		}
+		if (a && (a->end_sec < 0 || a->end_sec + j->think_sec >
+			  b->now))
+			continue;
+		b->eligible[i] = b->now;
+		b->news = true;
+	}
+}
+
+static bool all_over(const struct brute *b)
+{
+	for (size_t i = 0; i < b->ask->n; i++)
+		if (b->fate[i].end_sec < 0)
+			return false;
+	return true;
+}
+
+static bool any_waits(const struct brute *b)
+{
+	return next_job(b, b->ask->n) < b->ask->n;
+}
+
+void b_play(const struct np_sim_ask *ask, struct b_fate *fate)
+{
+	struct brute b = { .ask = ask, .fate = fate, .passed_sec = -1 };
+	uint32_t step = ask->scheduler->bf_interval_sec;
+
+	for (size_t i = 0; i < ask->n; i++) {
+		fate[i] = (struct b_fate){ .start_sec = -1, .end_sec = -1 };
+		b.eligible[i] = -1;
+	}
+	b.now = ask->job[0].submit_sec;
+	for (int t = 0; t < LONGEST_SEC && !all_over(&b); t++, b.now++) {
+		end_jobs(&b);
+		arrive(&b);
+		main_pass(&b);
+		if (step && !(b.now % step) && b.news && any_waits(&b))
+			backfill_pass(&b);
+		for (size_t i = 0; i < ask->n; i++)
+			if (runs(&b, i))
+				work_one_second(&b, i);
+	}
+}

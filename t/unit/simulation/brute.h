@@ -1,0 +1,25 @@
+/*
+ * A second scheduler by the rules of np_simulate.h, for tests: second by
+ * second, node by node, and with nothing of the simulator in it.
+ */
+#ifndef NP_T_BRUTE_H
+#define NP_T_BRUTE_H
+
+#include "np_simulate.h"
+
+#define B_MAX_NODES 32
+#define B_MAX_JOBS 64
+#define B_MAX_PLAN 1400 /* seconds of bf_window and the longest limit */
+
+struct b_fate {
+	int64_t start_sec, end_sec;
+	int how;
+	uint32_t node[B_MAX_NODES];
+	size_t n_nodes;
+	double left; /* seconds of work */
+};
+
+/* Plays the queue without placement; fate: as many as there are jobs. */
+void b_play(const struct np_sim_ask *ask, struct b_fate *fate);
+
+#endif

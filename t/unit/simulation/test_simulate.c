@@ -1,0 +1,463 @@
+/* The simulator, beside a scheduler that does the same second by second. */
+#include "np_simulate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "brute.h"
+#include "np_bits.h"
+#include "t.h"
+
+#define QUEUES 1000
+#define APPS 3
+
+/* A cluster and a queue of its own for each number. */
+struct queue {
+	struct np_leaves *leaves;
+	uint64_t part[2];
+	const uint64_t *partition[2];
+	struct np_sim_cluster cluster;
+	struct np_sim_scheduler scheduler;
+	struct np_sim_job job[B_MAX_JOBS];
+	struct np_press *press;
+	struct np_sim_policy policy;
+	struct np_sim_ask ask;
+	struct np_sim_fate fate[B_MAX_JOBS];
+	struct np_sim_counts counts;
+	/* Where each job started. */
+	uint32_t node[B_MAX_JOBS][B_MAX_NODES];
+	size_t n_nodes[B_MAX_JOBS];
+};
+
+static uint64_t seed;
+
+static uint32_t below(uint32_t n)
+{
+	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+static bool one_in(uint32_t n)
+{
+	return !below(n);
+}
+
+static void make_leaves(struct queue *q)
+{
+	static const char *const name[] = { "a", "b", "c", "d" };
+	uint32_t node[B_MAX_NODES], of[4] = { 0 }, at[4], n = 0;
+	struct np_leaf leaf[4];
+	size_t n_leaves = 1 + below(4);
+	struct np_err err;
+
+	for (size_t i = 0; i < n_leaves; i++) {
+		of[i] = 1 + below(6);
+		at[i] = n;
+		n += of[i];
+	}
+	/* Node numbers of a leaf are not side by side. */
+	for (uint32_t i = 0; i < n; i++)
+		node[i] = i;
+	for (uint32_t i = n; one_in(2) && i-- > 1;) {
+		uint32_t k = below(i + 1), was = node[i];
+
+		node[i] = node[k];
+		node[k] = was;
+	}
+	for (size_t i = 0; i < n_leaves; i++)
+		leaf[i] = (struct np_leaf){ name[i], node + at[i], of[i] };
+	n += one_in(3) ? below(3) : 0; /* nodes without a leaf */
+	T_CHECK(!np_leaves_new(n, leaf, n_leaves, &q->leaves, &err));
+}
+
+static void make_partitions(struct queue *q)
+{
+	size_t n = q->leaves->n_nodes;
+
+	for (size_t i = 0; i < 2; i++) {
+		q->part[i] = (UINT64_C(1) << n) - 1;
+		for (size_t k = 0; i && k < n; k++)
+			if (one_in(3))
+				np_bits_clear(&q->part[i], k);
+		q->partition[i] = &q->part[i];
+	}
+	q->cluster = (struct np_sim_cluster){
+		.leaves = q->leaves, .cpus = one_in(2) ? 1 : 4,
+		.partition = q->partition, .n_partitions = 1 + below(2),
+	};
+}
+
+static void make_press(struct queue *q, uint32_t most_load)
+{
+	struct np_press *t = np_press_new(APPS);
+
+	for (uint32_t i = 0; i < APPS; i++)
+		t->profile[i] = (struct np_press_profile){
+			.trusted = true, .complete = true, .aggressor = true,
+		};
+	for (uint32_t a = 0; a < APPS; a++)
+		for (uint32_t b = 0; b < APPS; b++) {
+			uint16_t load = (uint16_t)below(most_load + 1);
+
+			/* More contacts never make it better. */
+			for (uint32_t touch = 0; touch < NP_N_TOUCH; touch++) {
+				load = (uint16_t)(load + (touch ?
+						  below(most_load / 4 + 1) : 0));
+				t->feels[(a * APPS + b) * NP_N_TOUCH + touch] =
+					load;
+				t->pushes[(b * APPS + a) * NP_N_TOUCH + touch] =
+					load;
+				if (load > t->most[a])
+					t->most[a] = load;
+			}
+		}
+	q->press = t;
+}
+
+static void make_jobs(struct queue *q)
+{
+	uint32_t n = 5 + below(40), cpus = q->cluster.cpus, gap = below(60);
+	uint32_t nodes = (uint32_t)q->leaves->n_nodes;
+	int64_t at = below(200);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct np_sim_job *j = &q->job[i];
+
+		at += below(gap + 1) * below(2);
+		*j = (struct np_sim_job){
+			.submit_sec = at, .run_sec = 1 + below(300),
+			.nodes = 1 + below(one_in(5) ? nodes + 1 : 4),
+			.cpus = cpus > 1 && one_in(2) ? 1 + below(cpus) : 0,
+			.priority = one_in(2) ? below(4) : 0,
+			.after = i && one_in(6) ? below(i) : NP_SIM_NO_JOB,
+			.think_sec = one_in(2) ? below(50) : 0,
+			.user = below(3),
+			.profile = one_in(4) ? NP_PROFILE_UNKNOWN :
+				   (int32_t)below(APPS),
+			.partition = (uint16_t)below((uint32_t)
+						     q->cluster.n_partitions),
+		};
+		j->limit_sec = one_in(4) ? j->run_sec :
+			       j->run_sec + below(1 + below(400));
+		if (one_in(10))
+			j->cancel_sec = at + below(300);
+	}
+	q->ask.n = n;
+}
+
+static void note_start(void *arg, uint32_t job, const struct np_sim_fate *fate,
+		       const uint32_t *node, size_t n)
+{
+	struct queue *q = arg;
+
+	(void)fate;
+	memcpy(q->node[job], node, n * sizeof(*node));
+	q->n_nodes[job] = n;
+}
+
+static void make(struct queue *q, uint64_t number, uint32_t most_load)
+{
+	memset(q, 0, sizeof(*q));
+	seed = number * 7919 + 17;
+	below(2);
+	make_leaves(q);
+	make_partitions(q);
+	make_press(q, most_load);
+	q->scheduler = (struct np_sim_scheduler){
+		.queue_depth = one_in(3) ? 1 + below(4) : 100,
+		.bf_interval_sec = one_in(8) ? 0 : 1 + below(40),
+		.bf_window_sec = one_in(3) ? below(300) : 600,
+		.bf_resolution_sec = one_in(2) ? 1 : 1 + below(60),
+		.bf_max_job_test = one_in(3) ? 1 + below(6) : 500,
+	};
+	make_jobs(q);
+	q->ask.cluster = &q->cluster;
+	q->ask.job = q->job;
+	q->ask.scheduler = &q->scheduler;
+	q->ask.press = q->press;
+	q->ask.started = note_start;
+	q->ask.arg = q;
+	q->policy.interval_sec = 2;
+	q->policy.mode = NP_MODE_ENFORCE;
+	np_policy_init(&q->policy.policy);
+}
+
+static void release(struct queue *q)
+{
+	np_press_unref(q->press);
+	np_leaves_unref(q->leaves);
+}
+
+static int play(struct queue *q)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc = np_simulate(&q->ask, q->fate, &q->counts, &err);
+
+	if (rc)
+		T_ROW(err.text, rc == -ENOMEM);
+	return rc;
+}
+
+static struct queue one, other;
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+static bool alike(const struct queue *q, size_t i, struct b_fate *b)
+{
+	const struct np_sim_fate *f = &q->fate[i];
+
+	qsort(b->node, b->n_nodes, sizeof(*b->node), by_number);
+	return f->how == b->how && f->start_sec == b->start_sec &&
+	       f->end_sec == b->end_sec && q->n_nodes[i] == b->n_nodes &&
+	       !memcmp(q->node[i], b->node, b->n_nodes * sizeof(*b->node));
+}
+
+static void test_every_start_and_end_is_as_second_by_second(void)
+{
+	static struct b_fate fate[B_MAX_JOBS];
+	size_t started = 0, backfilled = 0, slowed = 0, limits = 0;
+
+	for (uint64_t k = 0; k < QUEUES; k++) {
+		make(&one, k, 5000);
+		if (play(&one))
+			T_ROW("played", 0);
+		b_play(&one.ask, fate);
+		for (size_t i = 0; i < one.ask.n; i++) {
+			char row[160];
+
+			snprintf(row, sizeof(row), "queue %llu, job %zu: %d "
+				 "from %lld to %lld, expected %d from %lld to "
+				 "%lld", (unsigned long long)k, i,
+				 one.fate[i].how,
+				 (long long)one.fate[i].start_sec,
+				 (long long)one.fate[i].end_sec, fate[i].how,
+				 (long long)fate[i].start_sec,
+				 (long long)fate[i].end_sec);
+			T_ROW(row, alike(&one, i, &fate[i]));
+			started += fate[i].start_sec >= 0;
+			backfilled += fate[i].how == NP_SIM_BACKFILL;
+			slowed += one.fate[i].slowed;
+			limits += one.fate[i].limit;
+		}
+		release(&one);
+	}
+	/* Or it shows little. */
+	T_CHECK(started > 10 * QUEUES && backfilled > QUEUES / 2);
+	T_CHECK(slowed > QUEUES && limits > QUEUES / 2);
+}
+
+static void test_a_policy_without_conflicts_changes_no_start(void)
+{
+	static const enum np_mode mode[] = { NP_MODE_ADVISE, NP_MODE_PREFER,
+					     NP_MODE_ENFORCE };
+	size_t decisions = 0;
+
+	for (uint64_t k = 0; k < QUEUES; k++) {
+		make(&one, k, 20); /* of which no leaf has room for 10 % */
+		play(&one);
+		make(&other, k, 20);
+		other.policy.mode = mode[k % NP_ARRAY_SIZE(mode)];
+		other.ask.policy = &other.policy;
+		play(&other);
+		T_ROW("a job differs", !memcmp(one.fate, other.fate,
+					       sizeof(one.fate)));
+		T_ROW("nodes differ", !memcmp(one.node, other.node,
+					      sizeof(one.node)));
+		decisions += other.counts.decisions;
+		release(&one);
+		release(&other);
+	}
+	T_CHECK(decisions > 10 * QUEUES);
+}
+
+/* Do two jobs on one leaf slow each other beyond the limit? */
+static size_t meetings(const struct queue *q)
+{
+	uint32_t limit = np_press_limit(q->policy.policy.max_slowdown);
+	size_t met = 0;
+
+	for (size_t i = 0; i < q->ask.n; i++)
+		for (size_t k = 0; k < q->ask.n; k++) {
+			const struct np_sim_fate *a = &q->fate[i];
+			const struct np_sim_fate *b = &q->fate[k];
+			bool together = false;
+
+			if (i == k || a->start_sec < 0 || b->start_sec < 0 ||
+			    q->job[i].profile < 0 || q->job[k].profile < 0 ||
+			    a->start_sec >= b->end_sec ||
+			    b->start_sec >= a->end_sec)
+				continue;
+			for (size_t x = 0; x < q->n_nodes[i]; x++)
+				for (size_t y = 0; y < q->n_nodes[k]; y++) {
+					uint32_t l = q->leaves->leaf
+						[q->node[i][x]];
+
+					together |= l != NP_NO_LEAF && l ==
+						q->leaves->leaf[q->node[k][y]];
+				}
+			met += together && np_press_pair(q->press,
+				(uint32_t)q->job[i].profile, 0,
+				(uint32_t)q->job[k].profile, 0) > limit;
+		}
+	return met;
+}
+
+static void test_enforce_keeps_apart_what_meets_without(void)
+{
+	size_t with = 0, without = 0, held = 0;
+
+	for (uint64_t k = 0; k < 300; k++) {
+		make(&one, k, 3000);
+		play(&one);
+		without += meetings(&one);
+		one.ask.policy = &one.policy;
+		one.policy.policy.max_defer_sec = 1e6;
+		play(&one);
+		with += meetings(&one);
+		for (size_t i = 0; i < one.ask.n; i++) {
+			held += one.fate[i].deferred || one.fate[i].confined;
+			T_ROW("a job never ends", one.fate[i].end_sec >= 0);
+		}
+		release(&one);
+	}
+	T_CHECK(without > 300 && held > 300);
+	/* Jobs may start while a decision is up to two seconds old. */
+	T_CHECK(with < without / 50);
+}
+
+static void test_no_job_is_held_longer_than_allowed(void)
+{
+	uint32_t longest = 0;
+	size_t let_go = 0;
+
+	for (uint64_t k = 0; k < 300; k++) {
+		make(&one, k, 9000);
+		one.ask.policy = &one.policy;
+		one.policy.policy.max_defer_sec = 100;
+		play(&one);
+		for (size_t i = 0; i < one.ask.n; i++) {
+			if (one.fate[i].held_sec > longest)
+				longest = one.fate[i].held_sec;
+			let_go += one.fate[i].let_go;
+		}
+		release(&one);
+	}
+	T_CHECK(longest >= 100 && longest <= 100 + 10 + 2);
+	T_CHECK(let_go > 10);
+}
+
+static bool stop(void *arg, size_t ended)
+{
+	(void)arg, (void)ended;
+	return false;
+}
+
+static void test_it_stops_when_told_to(void)
+{
+	static struct np_sim_job job[20000];
+	static struct np_sim_fate fate[20000];
+
+	make(&one, 3, 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(job); i++) {
+		job[i] = one.job[0];
+		job[i].submit_sec = (int64_t)i;
+		job[i].after = NP_SIM_NO_JOB;
+	}
+	one.ask.job = job;
+	one.ask.n = NP_ARRAY_SIZE(job);
+	one.ask.started = NULL;
+	one.ask.go_on = stop;
+	T_CHECK(!np_simulate(&one.ask, fate, &one.counts, NULL));
+	T_CHECK(one.counts.stopped);
+	T_CHECK(one.counts.ended < NP_ARRAY_SIZE(job));
+	T_CHECK(fate[NP_ARRAY_SIZE(job) - 1].end_sec == -1);
+	release(&one);
+}
+
+static const struct {
+	const char *name, *says;
+	struct np_sim_job job;
+	uint32_t resolution;
+} refusals[] = {
+	{ "a submission before time 0", "submitted at -1",
+	  { .submit_sec = -1, .run_sec = 1, .limit_sec = 1, .nodes = 1 }, 1 },
+	{ "a job that takes no time", "for 0 s",
+	  { .run_sec = 0, .limit_sec = 1, .nodes = 1 }, 1 },
+	{ "a job without nodes", "0 nodes",
+	  { .run_sec = 1, .limit_sec = 1 }, 1 },
+	{ "no time limit", "limit 0 s", { .run_sec = 1, .nodes = 1 }, 1 },
+	{ "more CPUs than a node has", "99 CPUs",
+	  { .run_sec = 1, .limit_sec = 1, .nodes = 1, .cpus = 99 }, 1 },
+	{ "it waits for itself", "waits for job 0",
+	  { .run_sec = 1, .limit_sec = 1, .nodes = 1, .after = 0 }, 1 },
+	{ "no such partition", "partition 7",
+	  { .run_sec = 1, .limit_sec = 1, .nodes = 1, .after = NP_SIM_NO_JOB,
+	    .partition = 7 }, 1 },
+	{ "no such profile", "no profile 12",
+	  { .run_sec = 1, .limit_sec = 1, .nodes = 1, .after = NP_SIM_NO_JOB,
+	    .profile = 12 }, 1 },
+	{ "no resolution", "bf_resolution",
+	  { .run_sec = 1, .limit_sec = 1, .nodes = 1,
+	    .after = NP_SIM_NO_JOB }, 0 },
+};
+
+static void test_what_cannot_be_is_refused(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(refusals); i++) {
+		struct np_err err = NP_ERR_INIT;
+
+		make(&one, 1, 0);
+		one.job[0] = refusals[i].job;
+		if (!strstr(refusals[i].says, "waits"))
+			one.job[0].after = NP_SIM_NO_JOB;
+		one.scheduler.bf_resolution_sec = refusals[i].resolution;
+		one.ask.n = 1;
+		T_ROW(refusals[i].name, np_simulate(&one.ask, one.fate,
+						    &one.counts, &err) ==
+		      -EINVAL && strstr(err.text, refusals[i].says));
+		release(&one);
+	}
+}
+
+static void test_without_memory_it_says_so(void)
+{
+	long nth = 0;
+	bool failed = true;
+	int refused = 0;
+
+	make(&one, 11, 9000);
+	one.ask.policy = &one.policy;
+	for (; failed && nth < 100000; nth += 1 + nth / 20) {
+		int rc;
+
+		t_alloc_fail(nth);
+		rc = np_simulate(&one.ask, one.fate, &one.counts, NULL);
+		failed = t_alloc_failed();
+		T_CHECK(!rc || (failed && rc == -ENOMEM));
+		refused += rc != 0;
+	}
+	T_CHECK(refused > 20);
+	release(&one);
+}
+
+static const struct t_case cases[] = {
+	{ "every start and end is as a scheduler has it second by second",
+	  test_every_start_and_end_is_as_second_by_second },
+	{ "a policy without conflicts changes no start",
+	  test_a_policy_without_conflicts_changes_no_start },
+	{ "enforce keeps apart what meets without",
+	  test_enforce_keeps_apart_what_meets_without },
+	{ "no job is held longer than allowed",
+	  test_no_job_is_held_longer_than_allowed },
+	{ "it stops when told to", test_it_stops_when_told_to },
+	{ "what cannot be is refused", test_what_cannot_be_is_refused },
+	{ "without memory it says so", test_without_memory_it_says_so },
+	{ NULL, NULL },
+};
+T_SUITE(simulate, cases)
