@@ -19,18 +19,31 @@ static struct np_cost sum(struct np_cost c, struct np_cost d)
 	return (struct np_cost){ c.a + d.a, c.b + d.b };
 }
 
+/* Is x the latency of another pair of ranks than this message's? */
+static bool is_apart(const struct np_events *e, uint32_t from, uint32_t to)
+{
+	const struct np_pair *pair = e->opt->pair;
+
+	return pair && e->opt->x == NP_LOGGPS_L &&
+	       (pair->from != from || pair->to != to);
+}
+
 struct np_cost np_event_way(const struct np_events *e, uint32_t send)
 {
 	const struct np_placed *placed = &e->opt->placed;
-	struct np_cost c = { 0, 0 };
-	uint32_t times = 1;
+	struct np_cost c = { 0, 0 }, L;
+	uint32_t times = 1, from = 0, to = 0;
 
+	if (placed->t || e->opt->pair) {
+		from = np_graph_part_of(e->g, send)->rank;
+		to = np_graph_part_of(e->g, e->g->node[send].peer)->rank;
+	}
 	if (placed->t)
-		np_placed_path(placed, np_graph_part_of(e->g, send)->rank,
-			       np_graph_part_of(e->g,
-						e->g->node[send].peer)->rank,
-			       &c.a, &times);
-	c = sum(c, pay(e, NP_LOGGPS_L, times));
+		np_placed_path(placed, from, to, &c.a, &times);
+	L = pay(e, NP_LOGGPS_L, times);
+	if (is_apart(e, from, to))
+		L = (struct np_cost){ times * e->opt->net.L_ns, 0 };
+	c = sum(c, L);
 	return sum(c, pay(e, NP_LOGGPS_o, 1));
 }
 

@@ -79,13 +79,23 @@ struct np_cost np_event_apart(const struct np_events *e, uint32_t send);
 /* Is it over only when its receive is? */
 bool np_event_rendezvous(const struct np_events *e, uint32_t send);
 
+/* When events of nodes are; what a node does not have is not set. */
+struct np_event_times {
+	double *begin, *then, *arrival;
+	uint32_t last; /* node that ends last */
+	double end_ns;
+};
+
 /*
- * np_order.c: who comes after whom, by a simulation at x, and its run time
- * (end may be NULL).  detours: of processors; or NULL.  Returns 0, -EDEADLK
- * (operations wait for each other; there are no orders then), -ENOMEM.
+ * np_order.c: who comes after whom, by a simulation at x, and when all is
+ * (times may be NULL; free them with np_event_times_free()).  detours: of
+ * processors; or NULL.  Returns 0, -EDEADLK (operations wait for each other;
+ * there are no orders then), -ENOMEM.
  */
 int np_orders_make(struct np_events *e, double x,
-		   const struct np_detours *detours, double *end);
+		   const struct np_detours *detours,
+		   struct np_event_times *times);
+void np_event_times_free(struct np_event_times *t);
 void np_orders_free(struct np_orders *o);
 
 #endif

@@ -43,14 +43,13 @@ struct simulation {
 	uint32_t *unmet; /* of nodes: dependencies that are not yet met */
 	double *ready;	 /* when the others were */
 	double *taken;	 /* of receives: when their message has come in */
-	double *posted;
+	struct np_event_times t;
 	uint32_t *first, *waiting; /* of nodes: node << 1 | kind */
 	uint32_t *place; /* of parts: their first processor among all */
 	struct resource *cpu, *nic, *link;
 	uint32_t *freed; /* by the present event */
 	size_t n_freed, max_freed;
 	size_t n_done;
-	double end;
 };
 
 /* ---- a heap of what may come next ---- */
@@ -138,8 +137,10 @@ static void met(struct simulation *s, uint32_t y, enum np_dep_kind kind,
 static void done(struct simulation *s, uint32_t node, double when)
 {
 	s->n_done++;
-	if (when > s->end)
-		s->end = when;
+	if (when >= s->t.end_ns) {
+		s->t.end_ns = when;
+		s->t.last = node;
+	}
 	met(s, node, NP_REQUIRES, when);
 }
 
@@ -207,14 +208,17 @@ static void add(struct simulation *s, uint32_t what, double time)
 static void receive(struct simulation *s, uint32_t recv)
 {
 	uint32_t send = s->e->g->node[recv].peer;
-	double post = s->posted[recv], there = s->taken[recv];
-	double end = (post > there ? post : there) +
-		     value(s, np_event_over(s->e));
+	double post = s->t.begin[recv], there = s->taken[recv];
+	double end;
 
 	if (post == NO_TIME || there == NO_TIME)
 		return;
-	if (np_event_rendezvous(s->e, send))
+	s->t.then[recv] = post > there ? post : there;
+	end = s->t.then[recv] + value(s, np_event_over(s->e));
+	if (np_event_rendezvous(s->e, send)) {
+		s->t.then[send] = end;
 		done(s, send, end);
+	}
 	done(s, recv, end);
 }
 
@@ -225,11 +229,12 @@ static void begin(struct simulation *s, uint32_t node, double t)
 	double end;
 
 	if (n->kind == NP_OP_RECV) {
-		s->posted[node] = s->ready[node];
+		s->t.begin[node] = s->ready[node];
 		met(s, node, NP_IREQUIRES, s->ready[node]);
 		receive(s, node);
 		return;
 	}
+	s->t.begin[node] = t;
 	end = work(s, node, t, value(s, np_event_busy(e, node)));
 	use(cpu_of(s, node), e->orders.cpu, node, end);
 	met(s, node, NP_IREQUIRES, t);
@@ -249,6 +254,7 @@ static void arrive(struct simulation *s, uint32_t recv, double t)
 	double whole = value(s, np_event_taken(e, recv));
 	double end = work(s, recv, t, busy);
 
+	s->t.arrival[recv] = t;
 	use(cpu_of(s, recv), e->orders.cpu, recv, end);
 	use(port_of(s, recv), e->orders.link, recv,
 	    t + value(s, np_event_apart(e, e->g->node[recv].peer)));
@@ -376,12 +382,14 @@ static int prepare(struct simulation *s)
 	s->freed = malloc((n + 1) * sizeof(*s->freed));
 	s->ready = calloc(n + 1, sizeof(*s->ready));
 	s->taken = malloc((n + 1) * sizeof(*s->taken));
-	s->posted = malloc((n + 1) * sizeof(*s->posted));
+	s->t.begin = malloc((n + 1) * sizeof(*s->t.begin));
+	s->t.then = malloc((n + 1) * sizeof(*s->t.then));
+	s->t.arrival = malloc((n + 1) * sizeof(*s->t.arrival));
 	if (!s->heap || !s->unmet || !s->freed || !s->ready || !s->taken ||
-	    !s->posted || sort_dependencies(s) || count_places(s, &places))
+	    !s->t.begin || !s->t.then || !s->t.arrival || sort_dependencies(s) || count_places(s, &places))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		s->taken[i] = s->posted[i] = NO_TIME;
+		s->taken[i] = s->t.begin[i] = NO_TIME;
 	if (opt->one_cpu) {
 		s->cpu = resources(places);
 		s->nic = resources(places);
@@ -403,26 +411,28 @@ static int prepare(struct simulation *s)
 }
 
 int np_orders_make(struct np_events *e, double x,
-		   const struct np_detours *detours, double *end)
+		   const struct np_detours *detours,
+		   struct np_event_times *times)
 {
 	struct simulation s = { .e = e, .x = x, .detours = detours };
 	int rc = prepare(&s);
 
 	if (!rc) {
 		begin_all(&s);
-		if (end)
-			*end = s.end;
 		if (s.n_done < e->g->n_nodes)
 			rc = -EDEADLK;
 	}
 	if (rc)
 		np_orders_free(&e->orders);
+	if (rc || !times)
+		np_event_times_free(&s.t);
+	else
+		*times = s.t;
 	free(s.heap);
 	free(s.unmet);
 	free(s.freed);
 	free(s.ready);
 	free(s.taken);
-	free(s.posted);
 	free(s.first);
 	free(s.waiting);
 	free(s.place);
@@ -430,6 +440,13 @@ int np_orders_make(struct np_events *e, double x,
 	free(s.nic);
 	free(s.link);
 	return rc;
+}
+
+void np_event_times_free(struct np_event_times *t)
+{
+	free(t->begin);
+	free(t->then);
+	free(t->arrival);
 }
 
 void np_orders_free(struct np_orders *o)
@@ -446,10 +463,15 @@ int np_tolerance_simulate(const struct np_graph *g,
 			  struct np_err *err)
 {
 	struct np_events e = { .g = g, .opt = opt };
+	struct np_event_times t;
 	int rc = np_orders_make(&e, np_loggps_value(&opt->net, opt->x),
-				detours, ns);
+				detours, &t);
 
-	np_orders_free(&e.orders);
+	if (!rc) {
+		*ns = t.end_ns;
+		np_event_times_free(&t);
+		np_orders_free(&e.orders);
+	}
 	if (rc == -EDEADLK)
 		return np_errf(err, rc, "operations wait for each other");
 	return rc ? np_errf(err, rc, "no memory to simulate %zu operations",

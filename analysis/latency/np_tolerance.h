@@ -34,6 +34,8 @@ struct np_cycle {
 struct np_tolerance_opt {
 	struct np_loggps net;
 	enum np_loggps_param x; /* the one that is let go */
+	/* If x is L: that of messages between these ranks alone; or NULL. */
+	const struct np_pair *pair;
 	struct np_placed placed;
 	/*
 	 * What there is one of for all: turns are taken as in a simulation in
@@ -99,6 +101,22 @@ int np_tolerance_simulate(const struct np_graph *g,
 			  const struct np_tolerance_opt *opt,
 			  const struct np_detours *detours, double *ns,
 			  struct np_err *err);
+
+/* Messages of a pair of ranks on the critical path. */
+struct np_pair {
+	uint32_t from, to;
+	uint64_t messages, bytes;
+};
+
+/*
+ * The pairs on the critical path just right of the value that net has for x,
+ * those with most messages first: how much longer the run is for each ns of
+ * latency more between them.  *out: n of them, to be freed by the caller.
+ * Errors as np_tolerance_new().
+ */
+int np_tolerance_pairs(const struct np_graph *g,
+		       const struct np_tolerance_opt *opt,
+		       struct np_pair **out, size_t *n, struct np_err *err);
 
 struct np_critical {
 	double x, slope; /* where the slope changes, and right of it */

@@ -307,6 +307,50 @@ static void test_random(void)
 	T_CHECK(!bad && slower > 300);
 }
 
+/*
+ * All messages of the path are those of its slope, and more latency of one
+ * pair alone makes the run as much longer as the pair has messages there.
+ */
+static void test_pairs(void)
+{
+	size_t bad = 0, seen = 0;
+
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		struct np_graph *g = some_graph(seed, 2 + seed % 6,
+						20 + (uint32_t)seed % 90);
+		struct np_tolerance_opt opt = {
+			.net = { .L_ns = 351.7, .o_ns = 21.3, .G_ns = 0.117,
+				 .S = NP_LOGGPS_NO_RENDEZVOUS, .g_ns = 9.1 },
+			.one_cpu = seed % 3 == 1, .one_link = seed % 3 > 0,
+		};
+		struct np_tolerance *t;
+		struct np_runtime r;
+		struct np_pair *pair;
+		uint64_t sum = 0;
+		size_t n;
+
+		if (np_tolerance_pairs(g, &opt, &pair, &n, NULL) ||
+		    np_tolerance_new(g, &opt, &t, NULL))
+			abort();
+		np_tolerance_at(t, opt.net.L_ns, &r);
+		np_tolerance_free(t);
+		for (size_t i = 0; i < n; i++)
+			sum += pair[i].messages;
+		bad += (double)sum != r.right;
+		for (size_t i = 0; i < n; i++, seen++) {
+			opt.pair = &pair[i];
+			if (np_tolerance_new(g, &opt, &t, NULL))
+				abort();
+			np_tolerance_at(t, opt.net.L_ns, &r);
+			bad += (double)pair[i].messages != r.right;
+			np_tolerance_free(t);
+		}
+		free(pair);
+		np_graph_free(g);
+	}
+	T_CHECK(!bad && seen > 200);
+}
+
 static void test_detours(void)
 {
 	static const char text[] = "# of a node\n100 50\n 200 10 # short\n";
@@ -377,6 +421,7 @@ static void test_noise(void)
 static const struct t_case cases[] = {
 	{ "what a published simulator says, to the nanosecond",
 	  test_published },
+	{ "messages of each pair of ranks on the critical path", test_pairs },
 	{ "detours make work longer by what falls into it", test_detours },
 	{ "files of detours that say nothing are refused", test_detour_files },
 	{ "a tenth of the time away makes a ninth longer", test_noise },
