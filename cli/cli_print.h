@@ -39,7 +39,7 @@ struct cli_rows {
  */
 struct cli_table {
 	const char *head; /* names of the fields, "|" between them */
-	struct cli_rows rows[6];
+	struct cli_rows rows[8];
 };
 
 /* Print it as the page of a command, and release it; returns the exit status. */

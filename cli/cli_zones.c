@@ -31,7 +31,8 @@ static int read_zones(const char *path, const struct np_loggps *net,
 	np_graph_free(g);
 	if (rc)
 		return rc;
-	cli_tolerance_zones(t, net->L_ns, z->zone);
+	cli_tolerance_zones(t, net->L_ns, cli_tolerance_shares, TOLERANCE_ZONES,
+			    z->zone);
 	np_tolerance_free(t);
 	return 0;
 }

@@ -66,9 +66,9 @@ _netprof() {
 			return ;;
 		tolerance/-*) words="$formats --plot= --latency= --overhead= --per-byte= \
 			--rendezvous= --first-byte-free --serial --gap= \
-			--shared-links --topology= --wire= --switch= \
-			--ranks-per-node= --place= --up-to= --critical \
-			--collective=" ;;
+			--shared-links --overlap --noise= --topology= --wire= \
+			--switch= --ranks-per-node= --place= --threshold= \
+			--sweep= --up-to= --critical --pairs --collective=" ;;
 		tolerance/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;
 		help/*) words=$commands ;;

@@ -9,8 +9,10 @@
 #include "cli_graph.h"
 
 #define UNBOUNDED_NS 100e3 /* how far to look if nothing is a limit */
+#define UNBOUNDED_NS_PER_BYTE 10
+#define PAIRS_LIMITED 10 /* whose own tolerance is computed */
 
-static const double shares[TOLERANCE_ZONES] = { 0.01, 0.02, 0.05 };
+const double cli_tolerance_shares[TOLERANCE_ZONES] = { 0.01, 0.02, 0.05 };
 
 static int deadlock(const struct np_graph *g, const struct np_cycle *c)
 {
@@ -41,6 +43,7 @@ static void fill_in(struct options *o, int x,
 			.x = x == TOLERANCE_SWITCH ? NP_LOGGPS_L :
 						     (enum np_loggps_param)x,
 			.one_cpu = ask->serial, .one_link = ask->shared_links,
+			.overlap = ask->overlap,
 			.placed = { ask->topology, node, ask->wire_ns,
 				    ask->switch_ns, x == TOLERANCE_SWITCH },
 		},
@@ -78,44 +81,48 @@ static double round_up(double v)
 	       v <= 5 * ten ? 5 * ten : 10 * ten;
 }
 
+/* How far the swept parameter goes from its base. */
 static double reach(const struct cli_tolerance *t,
 		    const struct cli_tolerance_ask *ask)
 {
-	const struct cli_tolerance_of *L = &t->of[NP_LOGGPS_L];
-	double limit = L->zone[TOLERANCE_ZONES - 1].limit - L->base;
+	const struct cli_tolerance_of *of = &t->of[ask->sweep];
+	double limit = of->zone[ask->n_shares - 1].limit - of->base;
 
 	if (!isnan(ask->up_to_ns))
 		return ask->up_to_ns;
 	if (!(limit > 0) || !isfinite(limit))
-		return UNBOUNDED_NS;
+		return ask->sweep == NP_LOGGPS_G ? UNBOUNDED_NS_PER_BYTE :
+						   UNBOUNDED_NS;
 	return round_up(1.2 * limit);
 }
 
 static int sweep(struct cli_tolerance *t, struct np_tolerance *f,
 		 const struct cli_tolerance_ask *ask)
 {
-	double L = t->of[NP_LOGGPS_L].base, far = reach(t, ask);
+	double base = t->of[ask->sweep].base, far = reach(t, ask);
 	struct np_err err = NP_ERR_INIT;
 
 	for (size_t i = 0; i < TOLERANCE_POINTS; i++) {
 		struct cli_tolerance_point *p = &t->point[i];
 
-		p->added_ns = far * (double)i / (TOLERANCE_POINTS - 1);
-		np_tolerance_at(f, L + p->added_ns, &p->run);
+		p->added = far * (double)i / (TOLERANCE_POINTS - 1);
+		np_tolerance_at(f, base + p->added, &p->run);
 	}
 	t->ns = t->point[0].run.ns;
-	if (ask->critical && np_tolerance_critical(f, L, L + far, &t->critical,
+	if (ask->critical && np_tolerance_critical(f, base, base + far,
+						   &t->critical,
 						   &t->n_critical, &err))
 		return cli_fail("%s", err.text);
 	return -1;
 }
 
 void cli_tolerance_zones(struct np_tolerance *t, double base,
-			 struct cli_tolerance_zone zone[TOLERANCE_ZONES])
+			 const double *share, size_t n,
+			 struct cli_tolerance_zone *zone)
 {
-	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
-		zone[i].share = shares[i];
-		zone[i].limit = np_tolerance_limit(t, base, shares[i]);
+	for (size_t i = 0; i < n; i++) {
+		zone[i].share = share[i];
+		zone[i].limit = np_tolerance_limit(t, base, share[i]);
 	}
 }
 
@@ -137,8 +144,8 @@ static int one(struct cli_tolerance *t, const struct np_graph *g, int x,
 	np_tolerance_at(f, base[x], &r);
 	of->base = base[x];
 	of->slope = r.right;
-	cli_tolerance_zones(f, base[x], of->zone);
-	if (x == NP_LOGGPS_L)
+	cli_tolerance_zones(f, base[x], ask->share, ask->n_shares, of->zone);
+	if (x == ask->sweep)
 		rc = sweep(t, f, ask);
 	np_tolerance_free(f);
 	return rc;
@@ -203,6 +210,72 @@ static int place_better(struct cli_tolerance *t, const struct np_graph *g,
 					 &t->placed, &err), &o, &err);
 }
 
+/* How much latency one pair may have alone until the first zone ends. */
+static int limit_pair(const struct np_graph *g, struct options *o,
+		      const struct np_pair *pair, double share, double *limit)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_tolerance *f;
+	int rc;
+
+	o->opt.pair = pair;
+	rc = np_tolerance_new(g, &o->opt, &f, &err);
+	if (rc)
+		return refused(g, rc, o, &err);
+	*limit = np_tolerance_limit(f, o->opt.net.L_ns, share);
+	np_tolerance_free(f);
+	return -1;
+}
+
+static int find_pairs(struct cli_tolerance *t, const struct np_graph *g,
+		      const struct cli_tolerance_ask *ask)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct options o;
+	int rc;
+
+	fill_in(&o, NP_LOGGPS_L, ask, t->node);
+	rc = refused(g, np_tolerance_pairs(g, &o.opt, &t->pair, &t->n_pairs,
+					   &err), &o, &err);
+	if (rc >= 0)
+		return rc;
+	t->pair_limit = calloc(t->n_pairs + 1, sizeof(*t->pair_limit));
+	if (!t->pair_limit)
+		return cli_fail("out of memory");
+	for (size_t i = 0; rc < 0 && i < t->n_pairs; i++) {
+		t->pair_limit[i] = NAN;
+		if (i < PAIRS_LIMITED)
+			rc = limit_pair(g, &o, &t->pair[i], ask->share[0],
+					&t->pair_limit[i]);
+	}
+	return rc;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int simulate_noise(struct cli_tolerance *t, const struct np_graph *g,
+			  const struct cli_tolerance_ask *ask)
+{
+	struct np_detours d = ask->detours;
+	struct np_err err = NP_ERR_INIT;
+	struct options o;
+	int rc = 0;
+
+	fill_in(&o, NP_LOGGPS_L, ask, t->node);
+	for (size_t i = 0; !rc && i < TOLERANCE_DRAWS; i++) {
+		d.seed = i;
+		rc = np_tolerance_simulate(g, &o.opt, &d, &t->noise_ns[i],
+					   &err);
+	}
+	qsort(t->noise_ns, TOLERANCE_DRAWS, sizeof(*t->noise_ns), by_value);
+	return rc ? cli_fail("%s", err.text) : -1;
+}
+
 int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 		       struct cli_tolerance *out)
 {
@@ -224,6 +297,10 @@ int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 		rc = place_better(out, g, ask);
 	for (int x = NP_LOGGPS_L; rc < 0 && x < params; x++)
 		rc = one(out, g, x, ask);
+	if (rc < 0 && ask->pairs)
+		rc = find_pairs(out, g, ask);
+	if (rc < 0 && ask->noise)
+		rc = simulate_noise(out, g, ask);
 	np_graph_free(g);
 	return rc;
 }
@@ -231,22 +308,34 @@ int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 void cli_tolerance_free(struct cli_tolerance *t)
 {
 	free(t->critical);
+	free(t->pair);
+	free(t->pair_limit);
 	free(t->node);
 }
 
-int cli_tolerance_zone_of(const struct cli_tolerance *t, double added_ns)
+size_t cli_tolerance_zone_of(const struct cli_tolerance *t,
+			     const struct cli_tolerance_ask *ask, double added)
 {
-	const struct cli_tolerance_of *L = &t->of[NP_LOGGPS_L];
-	int n = 0;
+	const struct cli_tolerance_of *of = &t->of[ask->sweep];
+	size_t n = 0;
 
-	for (size_t i = 0; i < TOLERANCE_ZONES; i++)
-		n += L->base + added_ns <= L->zone[i].limit;
+	for (size_t i = 0; i < ask->n_shares; i++)
+		n += of->base + added <= of->zone[i].limit;
 	return n;
 }
 
 const char *cli_tolerance_latency(const struct cli_tolerance_ask *ask)
 {
 	return ask->topology ? "wire" : "latency";
+}
+
+const char *cli_tolerance_unit(const struct cli_tolerance_ask *ask)
+{
+	switch (ask->sweep) {
+	case NP_LOGGPS_o: return "overheads";
+	case NP_LOGGPS_G: return "bytes";
+	default: return ask->topology ? "wires" : "messages";
+	}
 }
 
 double cli_tolerance_ratio(double x, const struct np_runtime *r)

@@ -8,7 +8,9 @@
 #include "np_tolerance.h"
 #include "np_topology_conf.h"
 
-#define TOLERANCE_ZONES 3
+#define TOLERANCE_ZONES 3     /* if nobody says which */
+#define TOLERANCE_MAX_ZONES 8
+#define TOLERANCE_DRAWS 20    /* of where detours are */
 #define TOLERANCE_POINTS 11
 
 /* What was asked. */
@@ -18,7 +20,14 @@ struct cli_tolerance_ask {
 	/* Of --latency and --gap, which go into net; NAN: not said. */
 	double latency_ns, gap_ns;
 	bool critical;
-	bool serial, shared_links; /* np_tolerance_opt's one_cpu, one_link */
+	/* np_tolerance_opt's one_cpu, one_link and overlap */
+	bool serial, shared_links, overlap;
+	double share[TOLERANCE_MAX_ZONES]; /* of the zones, in order */
+	size_t n_shares;
+	int sweep; /* the parameter of points and of --critical */
+	bool pairs; /* of ranks, on the critical path */
+	const char *noise; /* as it was given; NULL: none */
+	struct np_detours detours;
 	const char *where; /* the topology's name; NULL: all ranks are alike */
 	const struct np_topology *topology;
 	struct np_topology_conf read; /* of a file; names of nodes */
@@ -41,11 +50,11 @@ struct cli_tolerance_zone {
 struct cli_tolerance_of {
 	double base; /* where it is, in ns or ns per byte */
 	double slope;
-	struct cli_tolerance_zone zone[TOLERANCE_ZONES];
+	struct cli_tolerance_zone zone[TOLERANCE_MAX_ZONES];
 };
 
 struct cli_tolerance_point {
-	double added_ns;
+	double added; /* in ns, or ns per byte */
 	struct np_runtime run;
 };
 
@@ -59,28 +68,40 @@ struct cli_tolerance {
 	struct cli_tolerance_point point[TOLERANCE_POINTS];
 	uint32_t *node; /* of each rank, if there is a topology */
 	struct np_place_result placed; /* if other placements were tried */
-	struct np_critical *critical; /* if it was asked for */
+	struct np_critical *critical; /* if it was asked for, or is drawn */
 	size_t n_critical;
+	struct np_pair *pair; /* the same */
+	double *pair_limit; /* latency that one may have for the first zone */
+	size_t n_pairs;
+	double noise_ns[TOLERANCE_DRAWS]; /* run times with detours, sorted */
 };
 
 /* The network where nothing is known of it. */
 #define CLI_TOLERANCE_NET { .L_ns = 3000, .G_ns = 0.1, \
 	.S = NP_LOGGPS_NO_RENDEZVOUS }
 
+/* 1, 2 and 5 %. */
+extern const double cli_tolerance_shares[TOLERANCE_ZONES];
+
 /* How far the parameter that t lets go can go from base. */
 void cli_tolerance_zones(struct np_tolerance *t, double base,
-			 struct cli_tolerance_zone zone[TOLERANCE_ZONES]);
+			 const double *share, size_t n,
+			 struct cli_tolerance_zone *zone);
 
 /* -1 to go on, or the exit status.  Free *out with cli_tolerance_free(). */
 int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 		       struct cli_tolerance *out);
 void cli_tolerance_free(struct cli_tolerance *t);
 
-/* How many of the zones L + added is within: 3 of the first, 0 of none. */
-int cli_tolerance_zone_of(const struct cli_tolerance *t, double added_ns);
+/* How many of the zones the swept one is within: all of the first, 0 of none. */
+size_t cli_tolerance_zone_of(const struct cli_tolerance *t,
+			     const struct cli_tolerance_ask *ask, double added);
 
 /* "wire" or "latency" */
 const char *cli_tolerance_latency(const struct cli_tolerance_ask *ask);
+
+/* Of what points are; "wires" or "messages", "overheads", "bytes". */
+const char *cli_tolerance_unit(const struct cli_tolerance_ask *ask);
 
 /* The part of the run time that a parameter makes up. */
 double cli_tolerance_ratio(double x, const struct np_runtime *r);

@@ -10,6 +10,7 @@
 
 #define BAR 14
 #define CRITICAL_MAX 20
+#define PAIRS_SAID 10
 
 static const char *time_of(double ns, char buf[CLI_NUMBER])
 {
@@ -58,7 +59,7 @@ static void say_program(const struct cli_tolerance *t,
 		ask->topology ? "a wire's latency" : "a latency",
 		time_of(L->base, at), L->slope,
 		ask->topology ? "wire" : "message", plural((size_t)L->slope),
-		cli_percent(cli_tolerance_ratio(L->base, &t->point[0].run),
+		cli_percent(t->ns > 0 ? L->base * L->slope / t->ns : 0,
 			    share));
 }
 
@@ -69,7 +70,8 @@ static void say_turns(const struct cli_tolerance_ask *ask)
 
 	if (ask->serial)
 		snprintf(line, sizeof(line), "a processor does one thing at a "
-			 "time, an adapter's sends are %s apart%s",
+			 "time%s, an adapter's sends are %s apart%s",
+			 ask->overlap ? " while bytes come in" : "",
 			 time_of(ask->net.g_ns, g),
 			 ask->shared_links ? ", and " : "");
 	if (ask->shared_links)
@@ -120,11 +122,11 @@ static void say_zones(const struct cli_tolerance *t,
 	cli_head("%-11s%14s%s%14s%14s", "Tolerance", cli_tolerance_latency(ask),
 		 ask->topology ? "        switch" : "", "overhead",
 		 "bandwidth");
-	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
-		snprintf(buf, sizeof(buf), "%.0f %% longer",
+	for (size_t i = 0; i < ask->n_shares; i++) {
+		snprintf(buf, sizeof(buf), "%g %% longer",
 			 100 * L->zone[i].share);
-		cli_left(stdout, buf, 11);
-		column(added(L->zone[i].limit, L->base, buf));
+		cli_left(stdout, buf, 13);
+		cli_right(stdout, added(L->zone[i].limit, L->base, buf), 12);
 		if (ask->topology)
 			column(added(d->zone[i].limit, d->base, buf));
 		column(added(o->zone[i].limit, o->base, buf));
@@ -141,15 +143,12 @@ static void say_zones(const struct cli_tolerance *t,
 }
 
 /* "1 %", "2 %", "5 %", "more" */
-static const char *zone(const struct cli_tolerance *t, double added_ns,
+static const char *zone(const struct cli_tolerance_ask *ask, size_t n,
 			char buf[CLI_NUMBER])
 {
-	int n = cli_tolerance_zone_of(t, added_ns);
-
 	if (!n)
 		return "more";
-	snprintf(buf, CLI_NUMBER, "%.0f %%", 100 *
-		 t->of[NP_LOGGPS_L].zone[TOLERANCE_ZONES - n].share);
+	snprintf(buf, CLI_NUMBER, "%g %%", 100 * ask->share[ask->n_shares - n]);
 	return buf;
 }
 
@@ -164,30 +163,42 @@ static void bar(double part, double most)
 	cli_bar(stdout, columns / ceil(columns), (int)ceil(columns));
 }
 
+/* Messages on the path, or its bytes. */
+static const char *slope_of(const struct cli_tolerance_ask *ask, double slope,
+			    char buf[CLI_NUMBER])
+{
+	if (ask->sweep == NP_LOGGPS_G)
+		return cli_bytes((uint64_t)slope, buf);
+	snprintf(buf, CLI_NUMBER, "%.0f", slope);
+	return buf;
+}
+
 static void say_points(const struct cli_tolerance *t,
 		       const struct cli_tolerance_ask *ask)
 {
-	static const enum cli_colour colour[] = { CLI_RED, CLI_YELLOW,
-						  CLI_YELLOW, CLI_GREEN };
+	double base = t->of[ask->sweep].base;
 	double most = t->point[TOLERANCE_POINTS - 1].run.ns;
 	char buf[CLI_NUMBER];
 
-	cli_head("%-11s%12s%10s  %-6s%10s%8s", "Added", "run time", "change",
-		 "zone", ask->topology ? "wires" : "messages", "share");
+	cli_head("%-11s%12s%10s  %-6s%10s%8s", ask->sweep == NP_LOGGPS_G ?
+		 "Bandwidth" : "Added", "run time", "change", "zone",
+		 cli_tolerance_unit(ask), "share");
 	for (size_t i = 0; i < TOLERANCE_POINTS; i++) {
 		const struct cli_tolerance_point *p = &t->point[i];
-		double x = t->of[NP_LOGGPS_L].base + p->added_ns;
-		int n = cli_tolerance_zone_of(t, p->added_ns);
+		double x = base + p->added;
+		size_t n = cli_tolerance_zone_of(t, ask, p->added);
 
-		cli_left(stdout, time_of(p->added_ns, buf), 11);
+		cli_left(stdout, ask->sweep == NP_LOGGPS_G ? rate(x, buf) :
+			 time_of(p->added, buf), 11);
 		cli_right_sec(1e-9 * p->run.ns, 12);
 		if (t->ns > 0)
 			printf("%8.1f %%  ", 100 * (p->run.ns / t->ns - 1));
 		else
 			printf("%8s    ", "-"); /* no share of nothing */
-		printf("%s%-6s%s", cli_colour(colour[n]),
-		       zone(t, p->added_ns, buf), cli_colour(CLI_PLAIN));
-		printf("%10.0f", p->run.right);
+		printf("%s%-6s%s", cli_colour(!n ? CLI_RED :
+		       n == ask->n_shares ? CLI_GREEN : CLI_YELLOW),
+		       zone(ask, n, buf), cli_colour(CLI_PLAIN));
+		cli_right(stdout, slope_of(ask, p->run.right, buf), 10);
 		cli_right_as(cli_percent, cli_tolerance_ratio(x, &p->run), 8);
 		bar(p->run.ns - t->ns, most - t->ns);
 		putchar('\n');
@@ -205,16 +216,76 @@ static void say_critical(const struct cli_tolerance *t,
 		printf("\nThe critical path is the same all the way.\n");
 		return;
 	}
-	cli_head("%-16s%12s", "Changes at",
-		 ask->topology ? "wires" : "messages");
+	cli_head("%-16s%12s", "Changes at", cli_tolerance_unit(ask));
 	for (size_t i = 0; i < t->n_critical && i < CRITICAL_MAX; i++) {
-		cli_left(stdout, added(t->critical[i].x,
-				       t->of[NP_LOGGPS_L].base, buf), 16);
-		printf("%12.0f\n", t->critical[i].slope);
+		const struct np_critical *c = &t->critical[i];
+
+		cli_left(stdout, ask->sweep == NP_LOGGPS_G ? rate(c->x, buf) :
+			 added(c->x, t->of[ask->sweep].base, buf), 16);
+		cli_right(stdout, slope_of(ask, c->slope, buf), 12);
+		putchar('\n');
 	}
 	if (t->n_critical > CRITICAL_MAX)
 		printf("%zu more (--parsable)\n",
 		       t->n_critical - CRITICAL_MAX);
+}
+
+/* The pairs whose latency matters most. */
+static void say_pairs(const struct cli_tolerance *t,
+		      const struct cli_tolerance_ask *ask)
+{
+	char buf[CLI_NUMBER], word[CLI_NUMBER];
+	double all = 0;
+
+	if (!ask->pairs)
+		return;
+	if (!t->n_pairs) {
+		printf("\nNo message is on the critical path.\n");
+		return;
+	}
+	for (size_t i = 0; i < t->n_pairs; i++)
+		all += (double)t->pair[i].messages;
+	snprintf(word, sizeof(word), "%g %% longer", 100 * ask->share[0]);
+	cli_head("%-16s%10s%8s%12s%14s", "From, to rank", "messages", "share",
+		 "bytes", word);
+	for (size_t i = 0; i < t->n_pairs && i < PAIRS_SAID; i++) {
+		const struct np_pair *p = &t->pair[i];
+
+		snprintf(buf, sizeof(buf), "%u, %u", p->from, p->to);
+		printf("%-16s%10llu", buf, (unsigned long long)p->messages);
+		cli_right_as(cli_percent, (double)p->messages / all, 8);
+		cli_right(stdout, cli_bytes(p->bytes, buf), 12);
+		column(added(t->pair_limit[i], t->of[NP_LOGGPS_L].base, buf));
+		putchar('\n');
+	}
+	if (t->n_pairs > PAIRS_SAID)
+		printf("%zu more (--parsable)\n", t->n_pairs - PAIRS_SAID);
+}
+
+static double noise_mean(const struct cli_tolerance *t)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < TOLERANCE_DRAWS; i++)
+		sum += t->noise_ns[i];
+	return sum / TOLERANCE_DRAWS;
+}
+
+static void say_noise(const struct cli_tolerance *t,
+		      const struct cli_tolerance_ask *ask)
+{
+	const struct np_detours *d = &ask->detours;
+	char mean[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
+	char away[CLI_NUMBER], more[CLI_NUMBER];
+
+	cli_labelled(stdout, "Noise", "processors are away for %s of the time; "
+		     "the run takes %s then (%s), the mean of %d simulations "
+		     "from %s to %s", cli_percent(d->away_ns / d->period_ns,
+						  away),
+		     cli_sec(1e-9 * noise_mean(t), mean),
+		     t->ns > 0 ? cli_change(noise_mean(t) / t->ns - 1, more) :
+		     "-", TOLERANCE_DRAWS, cli_sec(1e-9 * t->noise_ns[0], low),
+		     cli_sec(1e-9 * t->noise_ns[TOLERANCE_DRAWS - 1], high));
 }
 
 static void say_placed(const struct cli_tolerance *t)
@@ -237,9 +308,12 @@ void cli_tolerance_text(const struct cli_tolerance *t,
 	say_network(ask);
 	if (ask->trials)
 		say_placed(t);
+	if (ask->noise)
+		say_noise(t, ask);
 	say_zones(t, ask);
 	say_points(t, ask);
 	say_critical(t, ask);
+	say_pairs(t, ask);
 }
 
 static void put_network(json_object *in, const struct cli_tolerance_ask *ask)
@@ -265,10 +339,12 @@ static void put_network(json_object *in, const struct cli_tolerance_ask *ask)
 	cli_put_bool(j, "serial", ask->serial);
 	cli_put_real(j, "gap_ns", net->g_ns);
 	cli_put_bool(j, "shared_links", ask->shared_links);
+	cli_put_bool(j, "overlap", ask->overlap);
 }
 
 static void put_parameter(json_object *in, const char *name,
-			  const struct cli_tolerance *t, int x)
+			  const struct cli_tolerance *t,
+			  const struct cli_tolerance_ask *ask, int x)
 {
 	const struct cli_tolerance_of *of = &t->of[x];
 	json_object *j = cli_put_object(in, name), *list;
@@ -277,7 +353,7 @@ static void put_parameter(json_object *in, const char *name,
 	cli_put_computed(j, "base", of->base);
 	cli_put_computed(j, "slope", of->slope);
 	list = cli_put_array(j, "zones");
-	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
+	for (size_t i = 0; i < ask->n_shares; i++) {
 		json_object *zone = cli_append_object(list);
 
 		cli_put_computed(zone, "longer", of->zone[i].share);
@@ -287,23 +363,71 @@ static void put_parameter(json_object *in, const char *name,
 	}
 }
 
-static void put_points(json_object *in, const struct cli_tolerance *t)
+/* What points and changes of the critical path are of. */
+static const struct {
+	const char *of, *value, *added, *points, *critical;
+} swept[] = {
+	[NP_LOGGPS_L] = { NULL, "latency_ns", "added_ns",
+		"../file|=point|../latency_of|latency_ns|run_time_ns|"
+		"slope_right",
+		"../file|=critical|../latency_of|latency_ns||slope" },
+	[NP_LOGGPS_o] = { "overhead", "overhead_ns", "added_ns",
+		"../file|=point|../latency_of|overhead_ns|run_time_ns|"
+		"slope_right",
+		"../file|=critical|../latency_of|overhead_ns||slope" },
+	[NP_LOGGPS_G] = { "per_byte", "ns_per_byte", "added_ns_per_byte",
+		"../file|=point|../latency_of|ns_per_byte|run_time_ns|"
+		"slope_right",
+		"../file|=critical|../latency_of|ns_per_byte||slope" },
+};
+
+static void put_points(json_object *in, const struct cli_tolerance *t,
+		       const struct cli_tolerance_ask *ask)
 {
-	double base = t->of[NP_LOGGPS_L].base;
+	double base = t->of[ask->sweep].base;
 	json_object *list = cli_put_array(in, "points");
 
 	for (size_t i = 0; i < TOLERANCE_POINTS; i++) {
 		const struct cli_tolerance_point *p = &t->point[i];
 		json_object *j = cli_append_object(list);
 
-		cli_put_computed(j, "added_ns", p->added_ns);
-		cli_put_computed(j, "latency_ns", base + p->added_ns);
+		cli_put_computed(j, swept[ask->sweep].added, p->added);
+		cli_put_computed(j, swept[ask->sweep].value, base + p->added);
 		cli_put_computed(j, "run_time_ns", p->run.ns);
 		cli_put_computed(j, "slope_left", p->run.left);
 		cli_put_computed(j, "slope_right", p->run.right);
 		cli_put_computed(j, "ratio", cli_tolerance_ratio(
-			base + p->added_ns, &p->run));
+			base + p->added, &p->run));
 	}
+}
+
+static void put_pairs(json_object *in, const struct cli_tolerance *t)
+{
+	json_object *list = cli_put_array(in, "pairs");
+
+	for (size_t i = 0; i < t->n_pairs; i++) {
+		const struct np_pair *p = &t->pair[i];
+		json_object *j = cli_append_object(list);
+
+		cli_put_count(j, "from", p->from);
+		cli_put_count(j, "to", p->to);
+		cli_put_count(j, "messages", p->messages);
+		cli_put_count(j, "bytes", p->bytes);
+		cli_put_computed(j, "limit", t->pair_limit[i]);
+	}
+}
+
+static void put_noise(json_object *in, const struct cli_tolerance *t,
+		      const struct cli_tolerance_ask *ask)
+{
+	const struct np_detours *d = &ask->detours;
+	json_object *j = cli_put_object(in, "noise");
+
+	cli_put_computed(j, "away", d->away_ns / d->period_ns);
+	cli_put_computed(j, "mean_ns", noise_mean(t));
+	cli_put_computed(j, "min_ns", t->noise_ns[0]);
+	cli_put_computed(j, "max_ns", t->noise_ns[TOLERANCE_DRAWS - 1]);
+	cli_put_count(j, "simulations", TOLERANCE_DRAWS);
 }
 
 static void put_placement(json_object *in, const struct cli_tolerance *t)
@@ -331,46 +455,51 @@ static void put_program(json_object *list, const struct cli_tolerance *t,
 	cli_put_count(j, "messages", t->messages);
 	cli_put_computed(j, "run_time_ns", t->ns);
 	of = cli_put_object(j, "parameters");
-	put_parameter(of, cli_tolerance_latency(ask), t, NP_LOGGPS_L);
-	put_parameter(of, "overhead", t, NP_LOGGPS_o);
-	put_parameter(of, "per_byte", t, NP_LOGGPS_G);
+	put_parameter(of, cli_tolerance_latency(ask), t, ask, NP_LOGGPS_L);
+	put_parameter(of, "overhead", t, ask, NP_LOGGPS_o);
+	put_parameter(of, "per_byte", t, ask, NP_LOGGPS_G);
 	if (ask->topology)
-		put_parameter(of, "switch", t, TOLERANCE_SWITCH);
-	cli_put_text(j, "latency_of", cli_tolerance_latency(ask));
-	put_points(j, t);
+		put_parameter(of, "switch", t, ask, TOLERANCE_SWITCH);
+	cli_put_text(j, "latency_of", swept[ask->sweep].of ?
+		     swept[ask->sweep].of : cli_tolerance_latency(ask));
+	put_points(j, t, ask);
 	if (ask->trials)
 		put_placement(j, t);
+	if (ask->pairs)
+		put_pairs(j, t);
+	if (ask->noise)
+		put_noise(j, t, ask);
 	if (!ask->critical)
 		return;
 	list = cli_put_array(j, "critical");
 	for (size_t i = 0; i < t->n_critical; i++) {
 		of = cli_append_object(list);
-		cli_put_computed(of, "latency_ns", t->critical[i].x);
+		cli_put_computed(of, swept[ask->sweep].value,
+				 t->critical[i].x);
 		cli_put_computed(of, "slope", t->critical[i].slope);
 	}
 }
-
-/* netprof(1) tells of what kinds; what a kind does not have is empty. */
-static const struct cli_table table = {
-	"File|Kind|Of|Value|RunTimeNs|Slope",
-	{
-		{ "programs parameters",
-		  "../file|=base|%|base|../run_time_ns|slope" },
-		{ "programs parameters zones",
-		  "../../file|=zone|../%|limit|run_time_ns|" },
-		{ "programs points", "../file|=point|../latency_of|latency_ns|"
-				     "run_time_ns|slope_right" },
-		{ "programs critical",
-		  "../file|=critical|../latency_of|latency_ns||slope" },
-		{ "programs placement/node_of_rank",
-		  "../file|=node|%|.||" },
-	},
-};
 
 int cli_tolerance_data(const struct cli_tolerance *t, size_t n,
 		       const struct cli_tolerance_ask *ask,
 		       enum cli_format format)
 {
+	/* netprof(1) tells of what kinds; what a kind does not have is empty. */
+	const struct cli_table table = {
+		"File|Kind|Of|Value|RunTimeNs|Slope",
+		{
+			{ "programs parameters",
+			  "../file|=base|%|base|../run_time_ns|slope" },
+			{ "programs parameters zones",
+			  "../../file|=zone|../%|limit|run_time_ns|" },
+			{ "programs points", swept[ask->sweep].points },
+			{ "programs critical", swept[ask->sweep].critical },
+			{ "programs placement/node_of_rank",
+			  "../file|=node|%|.||" },
+			{ "programs pairs",
+			  "../file|=pair|from|to||messages" },
+		},
+	};
 	json_object *j = json_object_new_object(), *list;
 
 	put_network(j, ask);

@@ -11,6 +11,7 @@
 
 #define PER_NODE_MAX 65536
 #define TRIALS_MAX 1000000000
+#define MAX_SHARE 100 /* a hundred times longer */
 #define WIRE_NS 274
 #define SWITCH_NS 108
 
@@ -24,6 +25,76 @@ static int take_rendezvous(char *text, void *ask, struct np_err *err)
 		return np_errf(err, -EINVAL, "--rendezvous: got %.64s, "
 			       "expected bytes, such as 64K, or never", text);
 	return 0;
+}
+
+/* "0.5,3,10": percent, each more than the one before. */
+static int take_thresholds(char *text, void *ask, struct np_err *err)
+{
+	struct cli_tolerance_ask *a = ask;
+	char *p = text;
+
+	a->n_shares = 0;
+	do {
+		double before = a->n_shares ? a->share[a->n_shares - 1] : 0, v;
+		char *end;
+
+		v = strtod(p, &end) / 100;
+		if (end == p || (*end && *end != ',') || !(v > before) ||
+		    v > MAX_SHARE || a->n_shares == TOLERANCE_MAX_ZONES)
+			return np_errf(err, -EINVAL, "--threshold: got %.64s, "
+				       "expected up to %d percentages above 0, "
+				       "in order, such as 0.5,3,10", text,
+				       TOLERANCE_MAX_ZONES);
+		a->share[a->n_shares++] = v;
+		p = end;
+	} while (*p++);
+	return 0;
+}
+
+static int take_sweep(char *text, void *ask, struct np_err *err)
+{
+	static const char *const names[] = {
+		[NP_LOGGPS_L] = "latency", [NP_LOGGPS_o] = "overhead",
+		[NP_LOGGPS_G] = "bandwidth",
+	};
+	struct cli_tolerance_ask *a = ask;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
+		if (!strcmp(text, names[i])) {
+			a->sweep = (int)i;
+			return 0;
+		}
+	return np_errf(err, -EINVAL, "--sweep: got %.64s, expected latency, "
+		       "overhead or bandwidth", text);
+}
+
+/* "1ms:10us" is a distribution, all else is a file. */
+static int read_noise(struct cli_tolerance_ask *ask)
+{
+	const char *colon = ask->noise ? strrchr(ask->noise, ':') : NULL;
+	struct np_err err = NP_ERR_INIT;
+	double every, length;
+	char first[32];
+	FILE *f;
+	int rc;
+
+	if (!ask->noise)
+		return -1;
+	if (colon && (size_t)(colon - ask->noise) < sizeof(first)) {
+		memcpy(first, ask->noise, (size_t)(colon - ask->noise));
+		first[colon - ask->noise] = '\0';
+		if (!np_duration_parse(first, &every) && every > 0 &&
+		    !np_duration_parse(colon + 1, &length) && length > 0)
+			return np_detours_random(1e9 * every, 1e9 * length, 0,
+						 &ask->detours) ?
+				       cli_fail("out of memory") : -1;
+	}
+	f = fopen(ask->noise, "re");
+	if (!f)
+		return cli_fail("%s: %s", ask->noise, strerror(errno));
+	rc = np_detours_read(f, ask->noise, &ask->detours, &err);
+	fclose(f);
+	return rc ? cli_fail("%s", err.text) : -1;
 }
 
 /* What has a colon is made up, all else is a file. */
@@ -55,14 +126,19 @@ static const struct np_option options[] = {
 	{ "serial", NP_OPTION_FLAG, AT(serial) },
 	{ "gap", NS(gap_ns), .letter = 'g' },
 	{ "shared-links", NP_OPTION_FLAG, AT(shared_links) },
+	{ "overlap", NP_OPTION_FLAG, AT(overlap) },
+	{ "noise", NP_OPTION_WORD, AT(noise) },
 	{ "topology", NP_OPTION_WORD, AT(where) },
 	{ "wire", NS(wire_ns) },
 	{ "switch", NS(switch_ns) },
 	{ "ranks-per-node", NP_OPTION_COUNT, AT(per_node), 1, PER_NODE_MAX },
 	{ "place", NP_OPTION_COUNT, AT(trials), 1, TRIALS_MAX },
+	{ "threshold", NP_OPTION_TAKE, .take = take_thresholds },
+	{ "sweep", NP_OPTION_TAKE, .take = take_sweep },
 	{ "up-to", NS(up_to_ns) },
 	{ "first-byte-free", NP_OPTION_FLAG, AT(net.first_byte_free) },
 	{ "critical", NP_OPTION_FLAG, AT(critical) },
+	{ "pairs", NP_OPTION_FLAG, AT(pairs) },
 	{ "collective", NP_OPTION_TAKE, AT(choices),
 	  .take = cli_take_collective },
 	{ NULL },
@@ -104,10 +180,10 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		rc = check_together(self, ask, o);
 	if (rc >= 0)
 		return rc;
-	if (!isnan(ask->gap_ns)) {
-		ask->serial = true;
+	if (!isnan(ask->gap_ns))
 		ask->net.g_ns = ask->gap_ns;
-	}
+	ask->serial |= !isnan(ask->gap_ns) || ask->overlap || ask->noise;
+	ask->critical |= o->plot != NULL;
 	if (!isnan(ask->latency_ns))
 		ask->net.L_ns = ask->latency_ns;
 	if (isnan(ask->wire_ns))
@@ -147,12 +223,16 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	size_t n = 0;
 	int rc;
 
+	ask.n_shares = TOLERANCE_ZONES;
+	memcpy(ask.share, cli_tolerance_shares, sizeof(cli_tolerance_shares));
 	cli_loggps_net(&ask.net);
 	rc = parse(self, argc, argv, &ask, &o);
 	if (rc >= 0)
 		return rc;
 	t = calloc(o.n_apps, sizeof(*t));
 	rc = t ? read_topology(&ask) : cli_fail("out of memory");
+	if (rc < 0)
+		rc = read_noise(&ask);
 	while (rc < 0 && n < o.n_apps) {
 		rc = cli_tolerance_read(o.apps[n], &ask, &t[n]);
 		n++;
@@ -163,6 +243,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 		cli_tolerance_free(&t[i]);
 	free(t);
 	np_topology_conf_free(&ask.read);
+	np_detours_free(&ask.detours);
 	return rc;
 }
 
@@ -184,6 +265,11 @@ const struct cli_cmd cmd_tolerance = {
 "  --serial               each processor does one thing at a time\n"
 "  -g, --gap=TIME         the same, and an adapter's sends are so far apart\n"
 "  --shared-links         messages to one rank come one after the other\n"
+"  --overlap              as --serial, but a processor receives in the time of\n"
+"                         its overhead, not in that of all bytes\n"
+"  --noise=FILE           as --serial, and with detours of processors: lines\n"
+"                         of a start and a length in ns; or MEAN:LENGTH, such\n"
+"                         as 1ms:20us\n"
 "  --topology=T           the latency is that of wires and switches: of\n"
 "                         fat-tree:K, dragonfly:GxAxP, torus:XxYx... or a\n"
 "                         topology.conf\n"
@@ -192,8 +278,11 @@ const struct cli_cmd cmd_tolerance = {
 "  --ranks-per-node=N     the same: 1, in order\n"
 "  --place=N              the same: look for a better placement of ranks, in\n"
 "                         N trials\n"
-"  --up-to=TIME           how much latency to add\n"
+"  --threshold=PERCENT[,PERCENT]...  other zones than 1,2,5\n"
+"  --sweep=PARAMETER      what points are of: latency, overhead, bandwidth\n"
+"  --up-to=TIME           how much of it to add (of bandwidth: to a byte)\n"
 "  --critical             also where the critical path changes\n"
+"  --pairs                also which ranks the messages on it are between\n"
 "  --collective=NAME[:BYTES]=ALGORITHM  of a trace, as for trace\n"
 "  --plot=FILE            a picture instead: .svg, .png or .pdf\n"
 "  --json, --parsable     for programs",

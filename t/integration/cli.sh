@@ -71,6 +71,11 @@ test_a_tolerance_is_told() {
 		"[true,true]"
 	golden tolerance-turns.txt tolerance -g 100ns -o 200ns --shared-links \
 		nonblocking.goal
+	golden tolerance-pairs.txt tolerance --threshold=0.5,3,10 --pairs \
+		--critical --sweep=bandwidth -L 1us -o 1us nonblocking.goal \
+		recdoub16.goal
+	golden tolerance-noise.txt tolerance --overlap --noise=50us:2us \
+		--sweep=overhead -L 1us recdoub16.goal
 	run tolerance --rendezvous=4K deadlock_if_rendezvous.goal
 	equal "exit status" "$RC" 1
 	equal "output" "$OUT" ""
@@ -131,6 +136,7 @@ test_other_answers_are_drawn() {
 		'is slowed' 'runs beside it'
 	tolerance -L 1us -o 1us --plot="$S/tolerance.svg" nonblocking.goal
 	is_picture "$S/tolerance.svg" 'Run time (% longer)' nonblocking.goal \
+		'Messages on the critical path' 'Share of the run time' \
 		'to 1 %: +3.17 µs'
 	netprof scale --at=64 --plot="$S/scale.svg" \
 		"$ROOT"/t/data/mpip/solver.*.mpiP
@@ -438,6 +444,9 @@ test_wrong_use_is_told_with_status_two() {
 		tolerance --ranks-per-node=2 x
 		tolerance --topology=torus:4 --latency=1us x
 		tolerance --critical --plot=x.svg x
+		tolerance --threshold=3,1 x
+		tolerance --threshold=0 x
+		tolerance --sweep=gap x
 		tolerance --topology=torus:4 --place=0 x
 		tolerance --user=$ME x
 		accuracy --traces
