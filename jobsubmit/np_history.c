@@ -7,7 +7,7 @@
 
 #include "np_array.h"
 #include "np_ctl.h"
-#include "np_leaves.h"
+#include "np_snapshot.h"
 #include "np_state.h"
 
 /* One run of a job. */

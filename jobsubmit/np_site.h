@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "np_err.h"
-#include "np_leaves.h"
+#include "np_snapshot.h"
 #include "np_naming.h"
 #include "np_slurm_compat.h"
 

@@ -12,7 +12,157 @@
 #ifndef NP_CLASS_H
 #define NP_CLASS_H
 
-#include "np_leaf_load.h"
+#include "np_bits.h"
+#include "np_placement.h"
+#include "np_snapshot.h"
+
+/* What a set of nodes has on each leaf. */
+
+/* Nodes of one set on each leaf, and in [n] those without a leaf. */
+struct np_counts {
+	uint16_t *usable, *free_alone, *free_shared; /* n_leaves each */
+	uint64_t *reach; /* leaves with any node of the set */
+	uint32_t loose_usable, loose_free_alone, loose_free_shared;
+	uint64_t all_usable; /* of all leaves, and without one */
+};
+
+/* set[]: by place; arrays of c are the caller's. */
+void np_counts_fill(const struct np_snapshot *s, const uint64_t *set,
+		    struct np_counts *c);
+
+/*
+ * Nodes of one column of counts on some leaves, with those on no leaf; on the
+ * best so many leaves if switches > 0, where more than NP_COUNTS_MAX_SWITCHES
+ * count as no limit.
+ */
+#define NP_COUNTS_MAX_SWITCHES 64
+uint64_t np_counts_sum(uint32_t switches, const uint16_t *column,
+		       uint32_t loose, const uint64_t *leaves, size_t lw);
+
+/*
+ * What one decision is given: a snapshot, predictions, a policy and the nodes
+ * there are; and the memory that it works in.
+ *
+ * After np_problem_init() only the memory and the counts grow, and a set that
+ * was counted is not counted again.
+ */
+
+#define NP_NONE UINT32_MAX
+
+struct np_problem {
+	const struct np_snapshot *s;
+	const struct np_press *t;
+	struct np_policy policy;
+	const struct np_outcome *outcome; /* per job: held_sec is known */
+	uint32_t limit;		/* load */
+	bool what_if; /* advise partitions enforced as well */
+	size_t n_leaves, lw;
+
+	struct np_counts **counts; /* per set of the snapshot; NULL: unused */
+	uint16_t *leaf_usable, *leaf_free; /* of all nodes, per leaf */
+	uint32_t *leaf_order; /* most free nodes first */
+	uint32_t *private_owner; /* of jobs that others do not see; ascending */
+	size_t n_private;
+	uint64_t *none;	   /* lw words of 0 */
+	uint64_t *scratch; /* lw words */
+
+	struct np_problem_block *blocks; /* what np_problem_alloc() gave */
+};
+
+/*
+ * other: of the same snapshot, or NULL; its counts are used as they are, so it
+ * lives longer.  Returns 0 or -ENOMEM; to be freed in either case.
+ */
+int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
+		    const struct np_press *t, const struct np_policy *policy,
+		    const struct np_outcome *outcome, bool what_if,
+		    const struct np_problem *other);
+void np_problem_free(struct np_problem *p);
+/* Zeroed, and at least one item; freed with the problem. */
+void *np_problem_alloc(struct np_problem *p, size_t n, size_t item);
+
+/* Why a job is not ours to decide; 0 (RUNNING) if it is or if it runs. */
+enum np_why np_problem_aside(const struct np_problem *p,
+			     const struct np_job *j, int64_t now_sec);
+bool np_problem_enforced(const struct np_problem *p, const struct np_job *j);
+/* The policy's limit of time for the job's mode. */
+bool np_problem_held_enough(const struct np_problem *p, const struct np_job *j,
+			    double held_sec);
+
+/* What a set of the snapshot has on each leaf; NULL: out of memory. */
+const struct np_counts *np_problem_counts(struct np_problem *p, uint32_t set);
+struct np_counts *np_problem_counts_new(struct np_problem *p);
+/* Whether usable candidate nodes suffice at all, whoever else runs. */
+bool np_problem_enough(const struct np_problem *p, const struct np_job *j,
+		       const struct np_counts *c);
+
+/*
+ * What runs on each leaf, and what load it has there.
+ *
+ * A tenant of a leaf is what runs there of one profile and touch, and of one
+ * owner where others do not see it.  Tenants stay as they are; what changes is
+ * how much of each sensitive one's room the classes that hold the leaf may
+ * take.  Always:
+ * - the sensitive tenants of a leaf come before its others;
+ * - tenant.extra is the most that one arrival noted on the leaf since the last
+ *   leaf_load_clear() adds to it.
+ *
+ * What an owner has on a leaf that others do not see is an estate.
+ */
+
+#define NP_ANYBODY UINT32_MAX
+
+struct np_tenant {
+	uint16_t profile;
+	uint8_t touch;
+	uint16_t extra; /* most that an arrival would add */
+	uint32_t n;
+	uint32_t load;	/* of one of them, from the trusted others here */
+	uint32_t owner;
+	uint32_t job;	/* one of them */
+};
+
+struct np_aggressor {
+	uint16_t profile;
+	uint8_t touch;
+	uint32_t n;
+};
+
+struct np_tenants {
+	struct np_tenant *tenant;
+	uint32_t *first;     /* n_leaves + 1 */
+	/* n_leaves: an arrival or two could be too much for so many. */
+	uint32_t *sensitive;
+	/* Those of them that press on anybody, once more, packed. */
+	struct np_aggressor *aggressor;
+	uint32_t *first_aggressor;
+};
+
+struct np_estate {
+	uint32_t leaf;
+	uint32_t first, end; /* in own.tenant */
+	uint32_t felt;	     /* where its loads begin in felt */
+};
+
+struct np_leaf_loads {
+	struct np_problem *p;
+	struct np_tenants seen, own; /* trusted; seen by their owner alone */
+	/* Of the i-th private owner, in order of leaves: from first_estate[i]
+	   on. */
+	struct np_estate *estate;
+	uint32_t *first_estate;
+	/*
+	 * Load from an estate of each tenant of its leaf that all see, then of
+	 * each of its own, which itself counts once less.
+	 */
+	uint32_t *felt;
+};
+
+/* Returns 0 or -ENOMEM. */
+int np_leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p);
+
+/* The largest load of what runs on a leaf and all see. */
+uint32_t np_leaf_load_worst(const struct np_leaf_loads *l, size_t leaf);
 
 /* What the tenants of each leaf mean for a class; loads. */
 struct np_class_view {
@@ -107,7 +257,7 @@ bool np_class_together(const struct np_classes *c, uint32_t class,
 		       uint64_t *bits);
 
 /*
- * np_class_apart.c: must class a avoid, on a leaf, what runs there
+ * Must class a avoid, on a leaf, what runs there
  * (b == NP_NONE), or a pending job of class b with what runs there?  cause
  * (may be NULL) is filled in if so.
  */

@@ -1,10 +1,1062 @@
 #include "np_placement.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_placement_impl.h"
+#include "np_allocation.h"
+#include "np_array.h"
+#include "np_shares.h"
+
+struct np_admitted {
+	struct np_job job;
+	int64_t at_sec;
+	uint64_t *leaves; /* that it may use */
+	uint32_t class;
+	bool class_known; /* others of its allocation keep away from it */
+	bool confined;
+};
+
+struct np_placement {
+	struct np_snapshot *s;
+	struct np_press *t;
+	struct np_policy policy;
+	/*
+	 * What is done, and what would be done were partitions in advise
+	 * enforced; the same where nothing makes a difference.
+	 */
+	struct np_allocation *real, *advised;
+	struct np_outcome *outcome; /* per job */
+
+	struct np_admitted *journal;
+	size_t n_admitted, journal_room;
+	struct np_shares admitted; /* by owner */
+	/* Classes of p->real with jobs that could not be written. */
+	uint32_t *loose;
+	size_t n_loose;
+	struct np_counts *scratch; /* of the job being submitted */
+	uint64_t *scratch_set;	   /* places */
+	uint64_t *scratch_leaves;
+};
+
+/* The allocation that decides for a job. */
+static inline struct np_allocation *
+np_placement_allocation(const struct np_placement *p, const struct np_job *j)
+{
+	return j->mode == NP_MODE_ADVISE ? p->advised : p->real;
+}
+
+static int by_owner(const void *a, const void *b)
+{
+	uint32_t x = ((const struct np_arrival *)a)->owner;
+	uint32_t y = ((const struct np_arrival *)b)->owner;
+
+	return x < y ? -1 : x > y;
+}
+
+void np_arrivals_init(struct np_arrivals *a, int64_t since_sec,
+		      struct np_arrival *of, size_t n)
+{
+	*a = (struct np_arrivals){ .since_sec = since_sec, .of = of };
+	if (n)
+		qsort(of, n, sizeof(*of), by_owner);
+	for (size_t i = 0; i < n; i++)
+		if (a->n && of[a->n - 1].owner == of[i].owner)
+			of[a->n - 1].n += of[i].n;
+		else
+			of[a->n++] = of[i];
+}
+
+bool np_arrivals_take(struct np_arrivals *a, uint32_t owner)
+{
+	const struct np_arrival key = { .owner = owner };
+	struct np_arrival *of = a->n ? bsearch(&key, a->of, a->n, sizeof(key),
+					       by_owner) : NULL;
+
+	if (!of || !of->n)
+		return false;
+	of->n--;
+	return true;
+}
+
+/*
+ * How long placement has held each job back.
+ *
+ * The time between two decisions counts for a job that was deferred in it, and
+ * for one that was confined in it and but for that might have started: either
+ * as many candidate nodes are free now as it needs, or it is at the head of
+ * its partition's queue and jobs behind it started on leaves closed to it.
+ * The second case bounds starvation on a full machine, where nodes go to the
+ * next job in the pass that frees them and are never seen free; a job at the
+ * head whom nobody overtakes finds them free in the end.
+ */
+
+struct clock {
+	const struct np_snapshot *s;
+	uint32_t *last_start; /* per leaf: job that started since the last
+				 decision, the one furthest behind; NP_NONE */
+	uint8_t *blocked;     /* per partition: somebody ahead waits anyway */
+};
+
+static void note_starts(struct clock *c)
+{
+	const struct np_job *job = c->s->job;
+
+	for (uint32_t i = 0; i < c->s->n_jobs; i++) {
+		if (job[i].state != NP_JOB_RUNNING ||
+		    job[i].start_sec <= c->s->last_sec)
+			continue;
+		for (uint32_t k = 0; k < job[i].n_leaves; k++) {
+			uint32_t *last = &c->last_start[job[i].leaf[k]];
+
+			if (*last == NP_NONE ||
+			    np_order_precedence(&job[i], &job[*last]) > 0)
+				*last = i;
+		}
+	}
+}
+
+static bool on_leaf(const struct np_snapshot *s, const uint64_t *set,
+		    uint32_t leaf)
+{
+	const uint32_t *first = s->leaves->first;
+	size_t next = np_bits_next(set, s->leaves->node_words, first[leaf]);
+
+	return next < first[leaf + 1];
+}
+
+static bool overtaken(const struct clock *c, const struct np_job *j)
+{
+	const uint64_t *set = np_snapshot_set(c->s, j->candidates);
+
+	for (uint32_t leaf = 0; leaf < c->s->leaves->n; leaf++) {
+		uint32_t last = c->last_start[leaf];
+
+		if (last != NP_NONE && !np_bits_test(j->prior_leaves, leaf) &&
+		    np_order_precedence(j, &c->s->job[last]) < 0 &&
+		    on_leaf(c->s, set, leaf))
+			return true;
+	}
+	return false;
+}
+
+static bool could_start(const struct np_snapshot *s, const struct np_job *j)
+{
+	const uint64_t *set = np_snapshot_set(s, j->candidates);
+	const uint64_t *free = j->flags & NP_JOB_SHARES_NODES ? s->room :
+			       s->idle;
+	size_t n = 0;
+
+	for (size_t k = 0; k < s->leaves->node_words; k++)
+		n += (size_t)__builtin_popcountll(set[k] & free[k]);
+	return n >= j->nodes_min;
+}
+
+static double since(const struct np_snapshot *s, const struct np_job *j)
+{
+	int64_t from = s->last_sec;
+
+	if (!from)
+		return 0;
+	if (j->submit_sec > from)
+		from = j->submit_sec;
+	if (j->eligible_sec > from)
+		from = j->eligible_sec;
+	return s->now_sec > from ? (double)(s->now_sec - from) : 0;
+}
+
+/* Jobs in order of precedence. */
+static double held(struct clock *c, const struct np_job *j)
+{
+	bool back = false;
+
+	if (j->state != NP_JOB_READY)
+		return j->held_sec;
+	if (j->prior == NP_PRIOR_DEFERRED)
+		back = true;
+	else if (j->prior == NP_PRIOR_LEAVES)
+		back = could_start(c->s, j) ||
+		       (!c->blocked[j->partition] && overtaken(c, j));
+	else
+		c->blocked[j->partition] = 1;
+	return j->held_sec + (back ? since(c->s, j) : 0);
+}
+
+/* Fill in held_sec of each job's outcome.  0 or -ENOMEM. */
+static int held_back(const struct np_snapshot *s, struct np_outcome *outcome)
+{
+	struct clock c = { .s = s };
+	uint32_t *order = malloc((s->n_jobs + 1) * sizeof(*order));
+	size_t n = 0;
+	int rc = -ENOMEM;
+
+	c.last_start = malloc((s->leaves->n + 1) * sizeof(*c.last_start));
+	c.blocked = calloc(UINT16_MAX + 1, sizeof(*c.blocked));
+	if (!order || !c.last_start || !c.blocked)
+		goto out;
+	memset(c.last_start, 0xff, s->leaves->n * sizeof(*c.last_start));
+	note_starts(&c);
+	for (uint32_t i = 0; i < s->n_jobs; i++)
+		if (s->job[i].state != NP_JOB_RUNNING)
+			order[n++] = i;
+	np_order_jobs(s, order, n);
+	for (size_t i = 0; i < n; i++)
+		outcome[order[i]].held_sec = held(&c, &s->job[order[i]]);
+	rc = 0;
+out:
+	free(c.blocked);
+	free(c.last_start);
+	free(order);
+	return rc;
+}
+
+/* The reason in words. */
+
+struct line {
+	char *buf;
+	size_t size, at;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void say(struct line *l, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (l->at + 1 >= l->size)
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(l->buf + l->at, l->size - l->at, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		l->at += (size_t)n < l->size - l->at ? (size_t)n :
+			 l->size - l->at - 1;
+}
+
+static const char *const plain[] = {
+	[NP_WHY_RUNNING] = "it is running",
+	[NP_WHY_OFF] = "placement is off in its partition",
+	[NP_WHY_UNKNOWN] = "its application is not known, or its profile is "
+			   "another user's and not trusted",
+	[NP_WHY_NODELIST] = "it asks for nodes by name",
+	[NP_WHY_RESERVATION] = "it runs in a reservation",
+	[NP_WHY_HETEROGENEOUS] = "it is part of a heterogeneous job, whose "
+				 "components have to start together",
+	[NP_WHY_CONSTRAINT] = "it asks for partitions, features or nodes in "
+			      "a way that placement does not follow",
+	[NP_WHY_CHANGING] = "its user changes jobs faster than placement can "
+			    "follow",
+	[NP_WHY_NOT_YET] = "its begin time is far away",
+	[NP_WHY_NO_LEAF] = "none of its nodes is on a leaf switch",
+	[NP_WHY_TOO_MANY] = "there are too many kinds of jobs, or its user "
+			    "submitted too many at once",
+	[NP_WHY_HARMLESS] = "it harms nobody, and nobody harms it",
+	[NP_WHY_NOT_PREDICTED] = "nothing speaks against it, but not all was "
+				 "predicted yet",
+	[NP_WHY_FITS] = "nobody it conflicts with is where it may go",
+	[NP_WHY_HELD_LONG_ENOUGH] = "it was held back long enough",
+	[NP_WHY_NO_ROOM_APART] = "too few nodes are free to keep it apart and "
+				 "still start it now",
+	[NP_WHY_TASKS_TOGETHER] = "the tasks of this array conflict with each "
+				  "other, and waiting is not allowed",
+	[NP_WHY_FROM_RUNNING] = "running jobs conflict with it",
+	[NP_WHY_FROM_PENDING] = "leaf switches are kept for jobs that "
+				"conflict with it",
+	[NP_WHY_TASKS] = "its tasks conflict with each other, and each gets "
+			 "leaf switches of its own in turn",
+	[NP_WHY_TOO_FEW_NODES] = "too few of its nodes are usable, whatever "
+				 "placement does",
+};
+
+/* A submission, and those since the last decision, have no number yet. */
+static void say_job(struct line *l, const struct np_cause *c, uint32_t id)
+{
+	const char *state = c->why == NP_WHY_FROM_RUNNING ? "running" :
+			    "pending";
+
+	if (id)
+		say(l, "%s job %u", state, id);
+	else
+		say(l, "a %s job", state);
+}
+
+static void say_cause(struct line *l, const struct np_placement *p,
+		      const struct np_job *job, const struct np_cause *c)
+{
+	const char *leaf;
+
+	if (c->leaf == NP_NO_LEAF || c->leaf >= p->s->leaves->n) {
+		say(l, "%s", plain[c->why]);
+		return;
+	}
+	leaf = p->s->leaves->name[c->leaf];
+	say(l, "on leaf switch %s ", leaf);
+	if (c->victim_self)
+		say(l, "it");
+	else if (c->victim == c->other)
+		say_job(l, c, c->victim);
+	else
+		say(l, "running job %u", c->victim);
+	say(l, " would be slowed by %.0f %% (limit %.0f %%)",
+	    100 * c->slowdown, 100 * p->policy.max_slowdown);
+	if (!c->victim_self && c->victim == c->other)
+		return;
+	if (c->other && c->other == job->id) {
+		say(l, " beside another of its kind");
+		return;
+	}
+	say(l, " with ");
+	say_job(l, c, c->other);
+}
+
+static unsigned closed(const struct np_placement *p,
+		       const struct np_outcome *v)
+{
+	return (unsigned)(p->s->leaves->n -
+			  np_bits_count(v->leaves, p->s->leaves->words));
+}
+
+const char *np_placement_text(const struct np_placement *p,
+			      const struct np_job *job,
+			      const struct np_outcome *v, char *buf,
+			      size_t size)
+{
+	struct line l = { buf, size, 0 };
+
+	if (!size)
+		return buf;
+	buf[0] = '\0';
+	if (job->mode == NP_MODE_ADVISE && v->action != NP_ACT_NONE)
+		say(&l, "advice, not applied: ");
+	switch (v->action) {
+	case NP_ACT_NONE:
+		say(&l, "left alone: ");
+		break;
+	case NP_ACT_ANYWHERE:
+		say(&l, "may run anywhere: ");
+		break;
+	case NP_ACT_CONFINE:
+		say(&l, "kept off %u of %zu leaf switches: ", closed(p, v),
+		    p->s->leaves->n);
+		break;
+	case NP_ACT_DEFER:
+		say(&l, "waits, for %lld s at first: ",
+		    (long long)(v->until_sec > p->s->now_sec ?
+				v->until_sec - p->s->now_sec : 0));
+		break;
+	}
+	if (v->tasks)
+		say(&l, "%u tasks get leaf switches of their own; ", v->tasks);
+	say_cause(&l, p, job, &v->cause);
+	if (v->held_sec >= 1)
+		say(&l, "; held back for %.0f s so far, %.0f s at most",
+		    v->held_sec, job->mode == NP_MODE_PREFER ?
+		    NP_PLACEMENT_PATIENCE_SEC : p->policy.max_defer_sec);
+	return buf;
+}
+
+/* From leaves held to what is written into a job, and why. */
+
+/* Looking for the cause ends after so many leaves, or causes found. */
+#define LEAVES_ASKED 64
+#define CAUSES_FOUND 4
+
+/* The worst cause on a closed leaf; false: no conflict closes it. */
+static bool cause_on(const struct np_classes *c, uint32_t class,
+		     uint32_t leaf, struct np_cause *cause)
+{
+	const struct np_class *k = &c->at[class];
+	const uint64_t *on = c->on_leaf + leaf * c->words;
+	const uint64_t *mind = c->mind + class * c->words;
+	struct np_cause one;
+	bool any = false;
+
+	if (!np_bits_test(k->open, leaf))
+		return np_class_apart(c, class, NP_NONE, leaf, cause);
+	for (uint32_t near = k->near; near; near &= near - 1) {
+		size_t w = np_bits_at(0, near);
+		uint64_t m = on[w] & mind[w];
+
+		/* Its row says nothing of itself. */
+		if (w == class / NP_BITS_WORD &&
+		    np_bits_test(k->self_apart, leaf))
+			m |= on[w] & UINT64_C(1) << class % NP_BITS_WORD;
+		for (; m; m &= m - 1)
+			if (np_class_apart(c, class, np_bits_at(w, m), leaf,
+					   &one) &&
+			    (!any || one.slowdown > cause->slowdown)) {
+				*cause = one;
+				any = true;
+			}
+	}
+	return any;
+}
+
+/*
+ * The worst cause on the first few closed leaves of a class; else they are
+ * closed to make room for others.  open: leaves that are not closed.
+ */
+static void find_cause(const struct np_classes *c, uint32_t class,
+		       const uint64_t *reach, const uint64_t *open,
+		       struct np_cause *cause)
+{
+	struct np_cause one;
+	int asked = 0, found = 0;
+
+	*cause = (struct np_cause){
+		.why = NP_WHY_FROM_PENDING, .leaf = NP_NO_LEAF
+	};
+	for (size_t w = 0; w < c->p->lw; w++)
+		for (uint64_t m = reach[w] & ~open[w]; m; m &= m - 1) {
+			uint32_t leaf = np_bits_at(w, m);
+
+			if (asked++ == LEAVES_ASKED || found == CAUSES_FOUND)
+				return;
+			if (!cause_on(c, class, leaf, &one))
+				continue;
+			if (!found++ || one.slowdown > cause->slowdown)
+				*cause = one;
+		}
+}
+
+/* When a deferral ends. */
+static int64_t until(const struct np_policy *policy, const struct np_job *j,
+		     double held_sec, int64_t now_sec)
+{
+	/* One that cannot start by itself is only kept from starting before
+	   anybody looks again, and that does not count. */
+	bool waiting = j->state == NP_JOB_WAITING ||
+		       j->eligible_sec > now_sec;
+	double left = policy->max_defer_sec - (waiting ? 0 : held_sec);
+	double step = waiting ? policy->max_defer_sec :
+		      policy->defer_step_sec;
+	int64_t end, last;
+
+	if (left < 1)
+		left = 1;
+	last = now_sec + (int64_t)ceil(left);
+	end = now_sec + (int64_t)ceil(step);
+	if (j->prior == NP_PRIOR_DEFERRED &&
+	    (double)(j->prior_until_sec - now_sec) > step / 2)
+		end = j->prior_until_sec; /* good enough: no new update */
+	if (end > last)
+		end = last;
+	return end > j->eligible_sec ? end : j->eligible_sec;
+}
+
+static void placement_defer(struct np_allocation *a, const struct np_job *j,
+			    uint32_t class, const uint64_t *reach,
+			    int64_t now_sec, struct np_outcome *v)
+{
+	v->action = NP_ACT_DEFER;
+	v->until_sec = until(&a->problem.policy, j, v->held_sec, now_sec);
+	if (class != NP_NONE)
+		find_cause(&a->classes, class, reach, a->problem.none,
+			   &v->cause);
+}
+
+/*
+ * The same of one outcome: a class is kept to the leaves in set, of those it
+ * can reach (0 or -ENOMEM); or a job waits, of NP_NONE if its class is not
+ * known.  The cause is FROM_PENDING where no conflict is found.
+ */
+static int placement_confine(struct np_allocation *a, uint32_t class,
+			     const uint64_t *set, const uint64_t *reach,
+			     struct np_outcome *v)
+{
+	struct np_problem *p = &a->problem;
+	uint64_t *open = np_problem_alloc(p, p->lw, sizeof(*open));
+
+	if (!open)
+		return -ENOMEM;
+	for (size_t w = 0; w < p->lw; w++)
+		open[w] = set[w] | ~reach[w];
+	np_bits_end(open, p->n_leaves);
+	v->action = NP_ACT_CONFINE;
+	v->leaves = open;
+	find_cause(&a->classes, class, reach, open, &v->cause);
+	return 0;
+}
+
+static const uint64_t *reach_of(const struct np_allocation *a, uint32_t job)
+{
+	const struct np_job *j = &a->problem.s->job[job];
+
+	return a->problem.counts[j->candidates]->reach;
+}
+
+/* A job, to the leaves of its group, or to those found for mode prefer. */
+static int open_to(struct np_allocation *a, uint32_t i, const uint64_t *set,
+		   struct np_outcome *v)
+{
+	const uint64_t *reach = reach_of(a, i);
+
+	if (!np_bits_within(reach, set, a->problem.lw))
+		return placement_confine(a, a->requests.class[i], set, reach,
+					 v);
+	v->action = NP_ACT_ANYWHERE;
+	v->cause.why = NP_WHY_FITS;
+	return 0;
+}
+
+static void defer(struct np_allocation *a, uint32_t i, struct np_outcome *v)
+{
+	placement_defer(a, &a->problem.s->job[i], a->requests.class[i],
+			reach_of(a, i), a->problem.s->now_sec, v);
+}
+
+/* An array whose tasks conflict: each gets leaves, or waits. */
+static int judge_tasks(struct np_allocation *a, uint32_t i,
+		       struct np_outcome *v)
+{
+	const struct np_requests *all = &a->requests;
+	const struct np_request *r = &all->at[all->of_job[i]];
+	const uint64_t *last = NULL;
+
+	v->task_leaves = np_problem_alloc(&a->problem, NP_PLACEMENT_MAX_TASKS,
+					  sizeof(*v->task_leaves));
+	if (!v->task_leaves)
+		return -ENOMEM;
+	for (; r < all->at + all->n && r->job == i; r++) {
+		struct np_outcome one;
+
+		if (!np_group_meets(&a->groups, r))
+			continue;
+		last = a->groups.at[r->group].set;
+		if (open_to(a, i, last, &one))
+			return -ENOMEM;
+		v->task_leaves[v->tasks++] = one.action == NP_ACT_CONFINE ?
+					     one.leaves : NULL;
+	}
+	/* Where all have leaves, the last one stays in the record. */
+	if (v->tasks == a->problem.s->job[i].tasks) {
+		v->tasks--;
+		return open_to(a, i, last, v);
+	}
+	defer(a, i, v);
+	if (v->tasks)
+		v->cause.why = NP_WHY_TASKS;
+	return 0;
+}
+
+static int judge_enforced(struct np_allocation *a, uint32_t i,
+			  struct np_outcome *v)
+{
+	const struct np_request *r = &a->requests.at[a->requests.of_job[i]];
+
+	if (a->classes.at[r->class].self &&
+	    a->problem.s->job[i].tasks > 1 &&
+	    !a->groups.at[r->group].together)
+		return judge_tasks(a, i, v);
+	if (np_group_meets(&a->groups, r))
+		return open_to(a, i, a->groups.at[r->group].set, v);
+	defer(a, i, v);
+	return 0;
+}
+
+static int judge_preferred(struct np_allocation *a, uint32_t i,
+			   struct np_outcome *v)
+{
+	const struct np_job *j = &a->problem.s->job[i];
+	uint32_t class = a->requests.class[i];
+
+	if (a->prefer.set[i])
+		return open_to(a, i, a->prefer.set[i], v);
+	v->action = NP_ACT_ANYWHERE;
+	v->cause.why = NP_WHY_NO_ROOM_APART;
+	if (!np_class_meets(&a->classes, class))
+		v->cause.why = NP_WHY_HARMLESS;
+	else if (a->classes.at[class].self && j->tasks > 1 &&
+		 !np_class_together(&a->classes, class, j,
+				    a->problem.counts[j->candidates],
+				    a->problem.scratch))
+		v->cause.why = NP_WHY_TASKS_TOGETHER;
+	return 0;
+}
+
+/* Why a job that is ours has no class. */
+static enum np_why judge_not_placed(const struct np_problem *p,
+				    const struct np_job *j)
+{
+	const struct np_counts *c = p->counts[j->candidates];
+
+	if (!np_bits_any(c->reach, p->lw))
+		return NP_WHY_NO_LEAF;
+	return np_problem_enough(p, j, c) ? NP_WHY_TOO_MANY :
+					    NP_WHY_TOO_FEW_NODES;
+}
+
+static int judge(struct np_placement *p, uint32_t i, struct np_outcome *v)
+{
+	const struct np_job *j = &p->s->job[i];
+	struct np_allocation *a = np_placement_allocation(p, j);
+	uint32_t class = a->requests.class[i];
+
+	v->cause.why = np_problem_aside(&a->problem, j, p->s->now_sec);
+	if (j->state == NP_JOB_RUNNING || v->cause.why)
+		return 0;
+	if (np_problem_held_enough(&a->problem, j, v->held_sec)) {
+		v->action = NP_ACT_ANYWHERE;
+		v->cause.why = NP_WHY_HELD_LONG_ENOUGH;
+		return 0;
+	}
+	if (class == NP_NONE) {
+		v->cause.why = judge_not_placed(&a->problem, j);
+		return 0;
+	}
+	if (a->classes.at[class].quiet) {
+		v->action = NP_ACT_ANYWHERE;
+		v->cause.why = p->t->profile[j->profile].complete ?
+			       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
+		return 0;
+	}
+	return j->mode == NP_MODE_PREFER ? judge_preferred(a, i, v) :
+	       judge_enforced(a, i, v);
+}
+
+/* Word w of the leaves that are open before, and by the outcome. */
+static uint64_t open_before(const struct np_job *j, int64_t now_sec, size_t w)
+{
+	if (j->prior == NP_PRIOR_DEFERRED && j->prior_until_sec > now_sec)
+		return 0;
+	return j->prior == NP_PRIOR_LEAVES ? j->prior_leaves[w] :
+					     ~UINT64_C(0);
+}
+
+static uint64_t open_after(const struct np_outcome *v, size_t w)
+{
+	if (v->action == NP_ACT_DEFER)
+		return 0;
+	return v->action == NP_ACT_CONFINE ? v->leaves[w] : ~UINT64_C(0);
+}
+
+/* What differs on leaves that the job can reach. */
+static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
+{
+	const struct np_job *j = &p->s->job[i];
+	const struct np_counts *c = j->state == NP_JOB_RUNNING ? NULL :
+		np_placement_allocation(p, j)->problem
+		.counts[j->candidates];
+
+	bool opens = false;
+
+	if (j->state == NP_JOB_RUNNING)
+		return;
+	for (size_t w = 0; w < p->s->leaves->words; w++) {
+		uint64_t reach = c ? c->reach[w] : ~UINT64_C(0);
+		uint64_t was = open_before(j, p->s->now_sec, w) & reach;
+		uint64_t is = open_after(v, w) & reach;
+
+		v->changed |= was != is;
+		v->narrows |= (was & ~is) != 0;
+		opens |= (is & ~was) != 0;
+	}
+	if (v->action == NP_ACT_DEFER)
+		v->changed |= j->prior != NP_PRIOR_DEFERRED ||
+			      j->prior_until_sec != v->until_sec;
+	else
+		v->changed |= j->prior == NP_PRIOR_DEFERRED;
+	v->changed |= v->tasks != 0;
+	v->applied = j->mode != NP_MODE_ADVISE &&
+		     v->action != NP_ACT_NONE;
+	v->narrows &= v->applied;
+	v->moves = v->narrows && v->action != NP_ACT_DEFER &&
+		   (opens || v->tasks);
+}
+
+/* Fill in the rest of p->outcome.  0 or -ENOMEM. */
+static int placement_judge(struct np_placement *p)
+{
+	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
+		struct np_outcome *v = &p->outcome[i];
+		int rc;
+
+		v->cause.leaf = NP_NO_LEAF;
+		rc = judge(p, i, v);
+		if (rc)
+			return rc;
+		compare(p, i, v);
+	}
+	return 0;
+}
+
+void np_placement_causes(const struct np_placement *p, size_t i,
+			 np_placement_cause_fn *fn, void *arg)
+{
+	const struct np_job *j = &p->s->job[i];
+	const struct np_allocation *a = np_placement_allocation(p, j);
+	const struct np_outcome *v = &p->outcome[i];
+	struct np_cause c;
+
+	if (v->action != NP_ACT_CONFINE && v->action != NP_ACT_DEFER)
+		return;
+	NP_BITS_EACH(leaf, reach_of(a, (uint32_t)i), p->s->leaves->words)
+		if (!(open_after(v, leaf / NP_BITS_WORD) >>
+		      leaf % NP_BITS_WORD & 1) &&
+		    cause_on(&a->classes, a->requests.class[i],
+					  (uint32_t)leaf, &c))
+			fn(arg, &c);
+}
+
+/* One job that is being submitted, against the last decision. */
+
+static void count(struct np_placement *p, const struct np_job *j,
+		  const uint64_t *minus)
+{
+	size_t words = p->s->leaves->node_words;
+
+	memcpy(p->scratch_set, np_snapshot_set(p->s, j->candidates),
+	       words * sizeof(uint64_t));
+	if (minus)
+		NP_BITS_EACH(node, minus, words)
+			if (node < p->s->leaves->n_nodes)
+				np_bits_clear(p->scratch_set,
+					      p->s->leaves->place[node]);
+	np_counts_fill(p->s, p->scratch_set, p->scratch);
+}
+
+/* Add the tightest leaf that is enough, or the largest. */
+static bool add_leaf(size_t lw, const uint16_t *column,
+		     const uint64_t *can, uint64_t missing, uint64_t *set)
+{
+	uint32_t best = NP_NONE, most = 0;
+
+	for (size_t w = 0; w < lw; w++)
+		for (uint64_t m = can[w] & ~set[w]; m; m &= m - 1) {
+			uint32_t leaf = np_bits_at(w, m);
+			uint32_t n = column[leaf];
+
+			if (n >= missing ? most < missing || n < most :
+			    n > most) {
+				best = leaf;
+				most = n;
+			}
+		}
+	if (best != NP_NONE)
+		np_bits_set(set, best);
+	return best != NP_NONE;
+}
+
+/* Everything that is known of one submission. */
+struct submission {
+	struct np_placement *p;
+	struct np_allocation *a;
+	const struct np_job *job;
+	const struct np_counts *counts;
+	uint32_t class;
+	int64_t now_sec;
+	uint64_t *set; /* leaves it takes */
+	struct np_outcome *v;
+};
+
+/* Remember what was opened to a job, while there is room to. */
+static int admit(struct np_placement *p, struct np_allocation *a,
+		 const struct np_admitted *what)
+{
+	size_t lw = p->s->leaves->words;
+	uint64_t *leaves = np_problem_alloc(&a->problem, lw, sizeof(*leaves));
+	struct np_admitted *to;
+
+	if (!leaves || np_array_room(&p->journal, &p->journal_room,
+				     p->n_admitted + 1, sizeof(*to)))
+		return -ENOMEM;
+	np_shares_add(&p->admitted, what->job.owner, 1);
+	to = &p->journal[p->n_admitted++];
+	memcpy(leaves, what->leaves, lw * sizeof(*leaves));
+	*to = *what;
+	to->leaves = leaves;
+	to->job.node = NULL;
+	to->job.prior_leaves = NULL;
+	if (what->class_known)
+		NP_BITS_EACH(leaf, leaves, lw)
+			np_class_hold(&a->classes, what->class,
+				      (uint32_t)leaf);
+	np_prefer_admit(&a->prefer, &what->job, what->confined, leaves);
+	return 0;
+}
+
+/* A user who submits too many at once waits, and no other user does. */
+static bool full(const struct np_placement *p, uint32_t owner)
+{
+	return !np_shares_left(&p->admitted, owner, 1);
+}
+
+static void anywhere(struct submission *s, enum np_why why)
+{
+	s->v->action = NP_ACT_ANYWHERE;
+	s->v->cause.why = why;
+	memcpy(s->set, s->counts->reach, s->a->problem.lw * sizeof(*s->set));
+}
+
+static void postpone(struct submission *s, enum np_why otherwise)
+{
+	placement_defer(s->a, s->job, s->class, s->counts->reach,
+			s->now_sec, s->v);
+	if (s->v->cause.leaf == NP_NO_LEAF)
+		s->v->cause.why = otherwise;
+}
+
+static int confine(struct submission *s)
+{
+	return placement_confine(s->a, s->class, s->set, s->counts->reach,
+				 s->v);
+}
+
+static enum np_why harmless(const struct submission *s)
+{
+	const struct np_classes *c = &s->a->classes;
+	size_t at = s->class * c->words;
+
+	if (c->at[s->class].self || np_bits_any(c->hard + at, c->words) ||
+	    np_bits_any(c->soft + at, c->words) ||
+	    !np_class_open_everywhere(c, s->class))
+		return NP_WHY_FITS;
+	return c->p->t->profile[s->job->profile].complete ?
+	       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
+}
+
+/*
+ * Of the leaves that can be, those that its class holds and as many others as
+ * it needs and not more, so that the next to come finds some as well.
+ */
+static bool choose(const struct submission *s, const uint16_t *column,
+		   uint32_t loose, const uint64_t *can)
+{
+	const uint64_t *held = s->a->classes.at[s->class].held;
+	size_t lw = s->a->problem.lw;
+	uint64_t have;
+
+	for (size_t w = 0; w < lw; w++)
+		s->set[w] = can[w] & held[w];
+	do {
+		have = np_counts_sum(s->job->switches, column, loose, s->set,
+				     lw);
+		if (have >= s->job->nodes_min)
+			return true;
+	} while (add_leaf(lw, column, can, s->job->nodes_min - have, s->set));
+	return false;
+}
+
+static int place_enforced(struct submission *s, const uint64_t *can)
+{
+	const struct np_counts *c = s->counts;
+	bool shares = s->job->flags & NP_JOB_SHARES_NODES;
+
+	if (np_bits_within(c->reach, can, s->a->problem.lw)) {
+		anywhere(s, harmless(s));
+		return 0;
+	}
+	if ((shares ? choose(s, c->free_shared, c->loose_free_shared, can) :
+	     choose(s, c->free_alone, c->loose_free_alone, can)) ||
+	    choose(s, c->usable, c->loose_usable, can))
+		return confine(s);
+	postpone(s, s->job->tasks > 1 && s->a->classes.at[s->class].self ?
+		 NP_WHY_TASKS : NP_WHY_FROM_PENDING);
+	return 0;
+}
+
+static int place_preferred(struct submission *s, const uint64_t *can)
+{
+	enum np_why why = harmless(s);
+
+	if (np_bits_within(s->counts->reach, can, s->a->problem.lw) &&
+	    why != NP_WHY_FITS)
+		anywhere(s, why);
+	else if (np_prefer_set(&s->a->prefer, s->job, s->class, s->counts,
+			       s->set))
+		return confine(s);
+	else if (s->a->classes.at[s->class].self && s->job->tasks > 1)
+		anywhere(s, NP_WHY_TASKS_TOGETHER);
+	else
+		anywhere(s, NP_WHY_NO_ROOM_APART);
+	return 0;
+}
+
+static int place(struct submission *s)
+{
+	uint64_t can[NP_LEAVES_MAX / NP_BITS_WORD] = { 0 };
+
+	/* Not even where its class is without looking: who does not see that
+	   class may have come there since. */
+	NP_BITS_EACH(leaf, s->counts->reach, s->a->problem.lw)
+		if (np_class_can_take(&s->a->classes, s->class, s->job,
+				      (uint32_t)leaf))
+			np_bits_set(can, leaf);
+	return s->job->mode == NP_MODE_PREFER ? place_preferred(s, can) :
+	       place_enforced(s, can);
+}
+
+/* What is decided without looking at others. */
+static enum np_why one_not_placed(struct submission *s)
+{
+	const struct np_problem *p = &s->a->problem;
+	enum np_why why = np_problem_aside(p, s->job, s->now_sec);
+
+	if (why != NP_WHY_RUNNING)
+		return why;
+	if (!np_bits_any(s->counts->reach, p->lw))
+		return NP_WHY_NO_LEAF;
+	if (!np_problem_enough(p, s->job, s->counts))
+		return NP_WHY_TOO_FEW_NODES;
+	if (!full(s->p, s->job->owner))
+		s->class = np_class_of(&s->a->classes, s->job);
+	return s->class == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
+}
+
+/* Nobody is kept away from where a job merely might go. */
+static bool keeps_off(const struct np_outcome *v)
+{
+	return v->action != NP_ACT_NONE &&
+	       v->cause.why != NP_WHY_NO_ROOM_APART &&
+	       v->cause.why != NP_WHY_TASKS_TOGETHER;
+}
+
+static int decide(struct submission *s)
+{
+	struct np_admitted what = { .job = *s->job, .at_sec = s->now_sec };
+	enum np_why why = one_not_placed(s);
+	int rc = 0;
+
+	if (!why)
+		rc = place(s);
+	else if (why == NP_WHY_TOO_MANY && s->job->mode != NP_MODE_PREFER)
+		postpone(s, why); /* the next decision takes it */
+	else
+		s->v->cause.why = why;
+	if (rc || s->v->action == NP_ACT_DEFER ||
+	    full(s->p, s->job->owner))
+		return rc;
+	if (s->v->action == NP_ACT_NONE) {
+		if (!(s->a->problem.policy.modes & 1u << NP_MODE_PREFER))
+			return 0; /* who else takes nodes matters to no one */
+		memcpy(s->set, s->counts->reach,
+		       s->a->problem.lw * sizeof(*s->set));
+	}
+	what.leaves = s->set;
+	what.confined = s->v->action == NP_ACT_CONFINE;
+	what.class_known = keeps_off(s->v);
+	what.class = s->class;
+	return admit(s->p, s->a, &what);
+}
+
+static int one_check(const struct np_placement *p, const struct np_job *j,
+		     struct np_err *err)
+{
+	if (j->state == NP_JOB_RUNNING || j->candidates >= p->s->set.n ||
+	    !j->tasks || !j->nodes_min ||
+	    (unsigned)j->mode > NP_MODE_ENFORCE ||
+	    j->profile < NP_PROFILE_UNKNOWN ||
+	    (j->profile >= 0 && (size_t)j->profile >= p->t->n))
+		return np_errf(err, -EINVAL, "job %u being submitted: state "
+			       "%d, set of nodes %u, %u tasks of %u nodes, "
+			       "mode %d or profile %d", j->id, (int)j->state,
+			       j->candidates, j->tasks, j->nodes_min,
+			       (int)j->mode, j->profile);
+	return 0;
+}
+
+int np_placement_one(struct np_placement *p, const struct np_job *job,
+		     const uint64_t *minus, int64_t now_sec,
+		     struct np_outcome *v, struct np_err *err)
+{
+	struct submission s = {
+		.p = p, .job = job, .counts = p->scratch, .class = NP_NONE,
+		.set = p->scratch_leaves, .now_sec = now_sec, .v = v,
+	};
+	int rc;
+
+	*v = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
+	rc = one_check(p, job, err);
+	if (rc)
+		return rc;
+	s.a = np_placement_allocation(p, job);
+	memset(s.set, 0, p->s->leaves->words * sizeof(*s.set));
+	count(p, job, minus);
+	rc = decide(&s);
+	if (rc) {
+		*v = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
+		return np_errf(err, rc, "placement: out of memory");
+	}
+	v->changed = v->narrows = v->action == NP_ACT_CONFINE ||
+				  v->action == NP_ACT_DEFER;
+	v->applied = job->mode != NP_MODE_ADVISE && v->action != NP_ACT_NONE;
+	return 0;
+}
+
+void np_placement_carry(struct np_placement *to,
+			const struct np_placement *from,
+			struct np_arrivals *arrivals)
+{
+	if (to == from || to->s->leaves->n != from->s->leaves->n)
+		return; /* other leaves: what was opened means nothing now */
+	for (size_t i = 0; i < from->n_admitted; i++) {
+		struct np_admitted what = from->journal[i];
+		struct np_allocation *a =
+			np_placement_allocation(to, &what.job);
+
+		if (what.at_sec < arrivals->since_sec ||
+		    np_arrivals_take(arrivals, what.job.owner) ||
+		    full(to, what.job.owner) ||
+		    (what.class_known &&
+		     (size_t)what.job.profile >= to->t->n))
+			continue;
+		if (what.class_known)
+			what.class = np_class_of(&a->classes, &what.job);
+		what.class_known = what.class_known && what.class != NP_NONE;
+		if (admit(to, a, &what))
+			return;
+	}
+}
+
+/* Jobs that could not be written as was decided. */
+
+int np_placement_unwritten(struct np_placement *p, size_t i)
+{
+	struct np_allocation *a = p->real;
+	uint32_t class = a->requests.class[i];
+
+	if (class == NP_NONE)
+		return 0; /* nobody keeps away from it */
+	for (size_t k = 0; k < p->n_loose; k++)
+		if (p->loose[k] == class)
+			return 0;
+	if (np_array_more(&p->loose, p->n_loose, sizeof(*p->loose)))
+		return -ENOMEM;
+	p->loose[p->n_loose++] = class;
+	for (uint32_t leaf = 0; leaf < a->problem.n_leaves; leaf++)
+		np_class_hold(&a->classes, class, leaf);
+	return 0;
+}
+
+/* Is any leaf of a set (NULL: of all it can reach) one to keep away from? */
+static bool meets(const struct np_placement *p, size_t i, const uint64_t *set)
+{
+	const struct np_allocation *a = p->real;
+	const uint64_t *open = set ? set :
+		a->problem.counts[p->s->job[i].candidates]->reach;
+
+	for (size_t k = 0; k < p->n_loose; k++)
+		if (np_class_apart_on(&a->classes, a->requests.class[i],
+				      p->loose[k], open))
+			return true;
+	return false;
+}
+
+bool np_placement_may_open(const struct np_placement *p, size_t i)
+{
+	const struct np_outcome *v = &p->outcome[i];
+
+	if (!p->n_loose || !v->applied || p->real->requests.class[i] == NP_NONE)
+		return true;
+	for (uint32_t k = 0; k < v->tasks; k++)
+		if (meets(p, i, v->task_leaves[k]))
+			return false;
+	return v->action == NP_ACT_DEFER ||
+	       !meets(p, i, v->action == NP_ACT_CONFINE ? v->leaves : NULL);
+}
 
 void np_policy_init(struct np_policy *p)
 {
@@ -47,8 +1099,9 @@ static int np_policy_check(const struct np_policy *p, const struct np_press *t,
 	return rc;
 }
 
-static int check(const struct np_snapshot *s, const struct np_press *t,
-		 const struct np_policy *policy, struct np_err *err)
+static int placement_check(const struct np_snapshot *s,
+			   const struct np_press *t,
+			   const struct np_policy *policy, struct np_err *err)
 {
 	const struct np_job *job = s->job;
 
@@ -95,13 +1148,13 @@ static int fill(struct np_placement *p)
 	p->scratch_leaves = calloc(p->s->leaves->words + 1, sizeof(uint64_t));
 	if (!p->outcome || !p->scratch_set || !p->scratch_leaves)
 		return -ENOMEM;
-	rc = np_held_back(p->s, p->outcome);
+	rc = held_back(p->s, p->outcome);
 	if (!rc)
 		rc = make_allocations(p);
 	if (rc)
 		return rc;
 	p->scratch = np_problem_counts_new(&p->real->problem);
-	return p->scratch ? np_placement_judge(p) : -ENOMEM;
+	return p->scratch ? placement_judge(p) : -ENOMEM;
 }
 
 int np_placement_decide(struct np_snapshot *s, struct np_press *t,
@@ -109,7 +1162,7 @@ int np_placement_decide(struct np_snapshot *s, struct np_press *t,
 			struct np_placement **out, struct np_err *err)
 {
 	struct np_placement *p;
-	int rc = check(s, t, policy, err);
+	int rc = placement_check(s, t, policy, err);
 
 	if (rc)
 		return rc;

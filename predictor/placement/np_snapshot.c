@@ -8,6 +8,232 @@
 #include "np_array.h"
 #include "np_bits.h"
 
+static int check(size_t n_nodes, const struct np_leaf *leaf, size_t n,
+		 struct np_err *err)
+{
+	if (n > NP_LEAVES_MAX)
+		return np_errf(err, -E2BIG, "%zu leaf switches; at most %d", n,
+			       NP_LEAVES_MAX);
+	if (!n_nodes)
+		return np_errf(err, -EINVAL, "no nodes");
+	if (n_nodes > NP_LEAVES_MAX_NODES)
+		return np_errf(err, -E2BIG, "%zu nodes; at most %d", n_nodes,
+			       NP_LEAVES_MAX_NODES);
+	for (size_t i = 0; i < n; i++) {
+		if (!leaf[i].name || !leaf[i].name[0])
+			return np_errf(err, -EINVAL, "leaf %zu has no name", i);
+		if (!leaf[i].n_nodes || leaf[i].n_nodes > NP_LEAF_MAX_NODES)
+			return np_errf(err, -EINVAL,
+				       "leaf %s: %zu nodes; expected 1 to %d",
+				       leaf[i].name, leaf[i].n_nodes,
+				       NP_LEAF_MAX_NODES);
+	}
+	return 0;
+}
+
+static int hang(struct np_leaves *l, const struct np_leaf *leaf,
+		struct np_err *err)
+{
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t k = 0; k < leaf[i].n_nodes; k++) {
+			uint32_t node = leaf[i].node[k];
+
+			if (node >= l->n_nodes)
+				return np_errf(err, -EINVAL,
+					       "leaf %s: node %u of %zu",
+					       leaf[i].name, node, l->n_nodes);
+			if (l->leaf[node] != NP_NO_LEAF)
+				return np_errf(err, -EINVAL,
+					       "node %u is on leaf %s and %s",
+					       node, leaf[l->leaf[node]].name,
+					       leaf[i].name);
+			l->leaf[node] = (uint32_t)i;
+		}
+	return 0;
+}
+
+/* Places in order of leaf, then of node. */
+static void renumber(struct np_leaves *l, const struct np_leaf *leaf)
+{
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		l->first[i] = at;
+		at += (uint32_t)leaf[i].n_nodes;
+		if (leaf[i].n_nodes > l->largest)
+			l->largest = leaf[i].n_nodes;
+	}
+	l->first[l->n] = at;
+	l->in_order = true;
+	for (size_t node = 0; node < l->n_nodes; node++) {
+		uint32_t on = l->leaf[node];
+		uint32_t to = on == NP_NO_LEAF ? at++ : l->first[on]++;
+
+		l->place[node] = to;
+		l->in_order &= to == node;
+		l->node[to] = (uint32_t)node;
+	}
+	for (size_t i = 0; i < l->n; i++)
+		l->first[i] -= (uint32_t)leaf[i].n_nodes;
+}
+
+static bool allocate(struct np_leaves *l)
+{
+	l->first = calloc(l->n + 1, sizeof(*l->first));
+	l->node = calloc(l->n_nodes + 1, sizeof(*l->node));
+	l->place = calloc(l->n_nodes + 1, sizeof(*l->place));
+	l->leaf = malloc((l->n_nodes + 1) * sizeof(*l->leaf));
+	l->name = calloc(l->n + 1, sizeof(*l->name));
+	if (!l->first || !l->node || !l->place || !l->leaf || !l->name)
+		return false;
+	memset(l->leaf, 0xff, (l->n_nodes + 1) * sizeof(*l->leaf));
+	return true;
+}
+
+int np_leaves_new(size_t n_nodes, const struct np_leaf *leaf, size_t n,
+		  struct np_leaves **out, struct np_err *err)
+{
+	struct np_leaves *l;
+	int rc = check(n_nodes, leaf, n, err);
+
+	if (rc)
+		return rc;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return np_errf(err, -ENOMEM, "leaves: out of memory");
+	*l = (struct np_leaves){
+		.refs = 1, .n = n, .words = np_bits_words(n),
+		.n_nodes = n_nodes, .node_words = np_bits_words(n_nodes),
+	};
+	rc = allocate(l) ? 0 : -ENOMEM;
+	for (size_t i = 0; !rc && i < n; i++)
+		if (!(l->name[i] = strdup(leaf[i].name)))
+			rc = -ENOMEM;
+	if (rc)
+		np_errf(err, rc, "leaves: out of memory");
+	else
+		rc = hang(l, leaf, err);
+	if (rc) {
+		np_leaves_unref(l);
+		return rc;
+	}
+	renumber(l, leaf);
+	*out = l;
+	return 0;
+}
+
+static struct np_leaves *leaves_ref(struct np_leaves *l)
+{
+	__atomic_add_fetch(&l->refs, 1, __ATOMIC_RELAXED);
+	return l;
+}
+
+void np_leaves_unref(struct np_leaves *l)
+{
+	if (!l || __atomic_sub_fetch(&l->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	for (size_t i = 0; l->name && i < l->n; i++)
+		free(l->name[i]);
+	free(l->name);
+	free(l->leaf);
+	free(l->place);
+	free(l->node);
+	free(l->first);
+	free(l);
+}
+
+void np_leaves_excluded(const struct np_leaves *l, const uint64_t *allowed,
+			uint64_t *nodes)
+{
+	memset(nodes, 0, l->node_words * sizeof(*nodes));
+	for (size_t i = 0; i < l->n; i++)
+		for (uint32_t p = l->first[i];
+		     !np_bits_test(allowed, i) && p < l->first[i + 1]; p++)
+			np_bits_set(nodes, l->node[p]);
+}
+
+void np_leaves_allowed(const struct np_leaves *l, const uint64_t *nodes,
+		       uint64_t *allowed)
+{
+	memset(allowed, 0, l->words * sizeof(*allowed));
+	for (size_t i = 0; i < l->n; i++) {
+		uint32_t p = l->first[i];
+
+		while (p < l->first[i + 1] && !np_bits_test(nodes, l->node[p]))
+			p++;
+		if (p == l->first[i + 1])
+			np_bits_set(allowed, i);
+	}
+}
+
+/* The order in which Slurm looks at pending jobs. */
+
+static uint32_t number(const struct np_job *j)
+{
+	return j->array ? j->array : j->id;
+}
+
+int np_order_precedence(const struct np_job *x, const struct np_job *y)
+{
+	if (x->priority != y->priority)
+		return x->priority > y->priority ? -1 : 1;
+	if (x->submit_sec != y->submit_sec)
+		return x->submit_sec < y->submit_sec ? -1 : 1;
+	if (number(x) != number(y))
+		return number(x) < number(y) ? -1 : 1;
+	/* A task that was split off has a newer id than the rest, which would
+	   otherwise come first and take its leaves. */
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_precedence(const void *a, const void *b, void *arg)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct np_job *job = arg;
+	int way = np_order_precedence(&job[i], &job[k]);
+
+	return way ? way : i < k ? -1 : i > k;
+}
+
+void np_order_jobs(const struct np_snapshot *s, uint32_t *job, size_t n)
+{
+	qsort_r(job, n, sizeof(*job), by_precedence, s->job);
+}
+
+bool np_order_ready(const struct np_snapshot *s, const struct np_job *j)
+{
+	return j->state == NP_JOB_READY && j->eligible_sec <= s->now_sec;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+size_t np_order_unique(uint32_t *number, size_t n)
+{
+	size_t to = 0;
+
+	if (n > 1)
+		qsort(number, n, sizeof(*number), by_number);
+	for (size_t i = 0; i < n; i++)
+		if (!i || number[i] != number[to - 1])
+			number[to++] = number[i];
+	return to;
+}
+
+size_t np_order_find(const uint32_t *number, size_t n, uint32_t key)
+{
+	const uint32_t *at = n ? bsearch(&key, number, n, sizeof(key),
+					 by_number) : NULL;
+
+	return at ? (size_t)(at - number) : n;
+}
+
 int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 		    int64_t last_sec, struct np_snapshot **out,
 		    struct np_err *err)
@@ -23,7 +249,7 @@ int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 	if (!s)
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
 	s->refs = 1;
-	s->leaves = np_leaves_ref(leaves);
+	s->leaves = leaves_ref(leaves);
 	s->now_sec = now_sec;
 	s->last_sec = last_sec;
 	s->usable = calloc(4 * words + 1, sizeof(uint64_t));

@@ -2,7 +2,7 @@
  * Jobs submitted one by one between two decisions, in random worlds: the first
  * half of the jobs is decided on together, the rest comes later.
  */
-#include "np_placement_impl.h"
+#include "np_placement.h"
 #include "random_toy.h"
 #include "t.h"
 
@@ -56,6 +56,7 @@ static size_t play(struct world *w, uint64_t number)
 {
 	struct np_placement *p;
 	size_t all, from;
+	uint32_t set; /* nodes of the last job that was there */
 
 	rw_make(w, number, number % 2);
 	all = w->n_jobs;
@@ -63,11 +64,11 @@ static size_t play(struct world *w, uint64_t number)
 	stand_in(w, from++);
 	w->n_jobs = from;
 	p = w_decide(w);
+	set = w_candidates(w, from - 1);
 	for (size_t i = 0; i < from; i++)
 		outcome[i] = *np_placement_at(p, i);
 	for (w->n_jobs = from; w->n_jobs < all; w->n_jobs++)
-		submit(w, p, w->n_jobs,
-		       p->s->job[from - 1].candidates);
+		submit(w, p, w->n_jobs, set);
 	/* The sets of leaves are the placement's. */
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		static uint64_t leaves[W_MAX_JOBS];

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_arrivals.h"
+#include "np_placement.h"
 
 #include <stdint.h>
 

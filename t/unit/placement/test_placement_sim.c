@@ -6,7 +6,7 @@
  * decisions come every 10 s, the scheduler runs every 5 s and after each
  * submission, so it is often faster than the decision.
  */
-#include "np_placement_impl.h"
+#include "np_placement.h"
 #include "oracle.h"
 #include "t.h"
 
@@ -285,8 +285,7 @@ static void submit(struct sim *s)
 	s->w.n_jobs++;
 	if (!s->policy)
 		return;
-	j->in.candidates =
-		s->p->s->job[0].candidates;
+	j->in.candidates = w_candidates(&s->w, 0);
 	if (np_placement_one(s->p, &j->in, NULL, s->w.now_sec, &v, &err))
 		T_ROW(err.text, 0);
 	w_apply(&s->w, s->w.n_jobs - 1, &v);

@@ -412,6 +412,15 @@ struct np_placement *w_decide(const struct world *w)
 	return p;
 }
 
+uint32_t w_candidates(const struct world *w, size_t job)
+{
+	struct np_snapshot *s = w_snapshot(w);
+	uint32_t set = s->job[job].candidates;
+
+	np_snapshot_unref(s);
+	return set;
+}
+
 const char *w_opens(const struct world *w, const struct np_outcome *v)
 {
 	static const char *const words[] = { "none", "any", NULL, "defer" };

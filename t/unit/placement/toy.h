@@ -65,6 +65,9 @@ struct np_snapshot *w_snapshot(const struct world *w);
 struct np_press *w_press(const struct world *w);
 struct np_placement *w_decide(const struct world *w);
 
+/* The handle of a job's candidate nodes in a snapshot or decision of w. */
+uint32_t w_candidates(const struct world *w, size_t job);
+
 /* What a outcome opens: "none", "any", "defer" or "a,b"; static memory. */
 const char *w_opens(const struct world *w, const struct np_outcome *v);
 
