@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli_text.h"
-#include "np_curve.h"
 #include "np_queue.h"
 
 #define WINDOWS 256 /* more are merged: they would not be seen */
@@ -88,7 +87,7 @@ static double rho_of(const struct np_service *s, double latency_sec)
 	return rho;
 }
 
-/* The curve that np_curve.h fits: through the levels below saturation. */
+/* The curve that np_queue.h fits: through the levels below saturation. */
 static void add_fit(struct np_figure *f, struct np_panel *panel,
 		    const double *rho, const double *slow, size_t n)
 {

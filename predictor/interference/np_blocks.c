@@ -11,7 +11,7 @@
  * makes two runs differ may be the same for all of their levels, so that r runs
  * tell it with r - 1 degrees of freedom.  Those of the sum are Satterthwaite's.
  */
-#include "np_blocks_impl.h"
+#include "np_blocks.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,8 +19,272 @@
 #include <string.h>
 
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
 
+#include "np_moments.h"
 #include "np_noise.h"
+
+#define NP_BLOCKS_NO_PHASE ((size_t)-1)
+
+enum np_blocks_use {
+	NP_BLOCK_ALONE,	  /* without a level */
+	NP_BLOCK_COUNTS,  /* its x is known */
+	NP_BLOCK_QUIET,	  /* where there was nothing to slow */
+	NP_BLOCK_DROPPED, /* its neighbours, or it, are not of one phase */
+	NP_BLOCK_EDGE,	  /* it has not both neighbours */
+};
+
+struct np_blocks_point {
+	enum np_blocks_use use;
+	size_t phase; /* or NP_BLOCKS_NO_PHASE */
+	double x;     /* log(1 + slowdown); 0 where that is not known */
+};
+
+/* The blocks of a level in a phase. */
+struct np_blocks_cell {
+	struct np_moments x;
+	double speed;	/* sum of exp(-x) */
+	double within;	/* squares of x around the means of its runs */
+	double squares; /* sum of squared numbers of blocks of a run */
+	size_t n_runs;
+};
+
+/* Everything about n blocks; free with blocks_sorted_free(). */
+struct np_blocks_sorted {
+	struct np_blocks_point *point; /* of each block */
+	struct np_blocks_cell *cell;   /* of level, phase after phase */
+	struct np_blocks_phase phase[NP_BLOCKS_PHASES];
+	size_t n_phases;
+	double top_rate; /* of unloaded blocks; 0: there are none */
+	size_t n_alone;	 /* unloaded blocks */
+};
+
+static void blocks_sorted_free(struct np_blocks_sorted *s);
+
+/* Which phase each block is of, and what it says. */
+
+/* Phases as ranges of log(rate), and which is the quiet one. */
+struct ranges {
+	double low[NP_BLOCKS_PHASES], high[NP_BLOCKS_PHASES];
+	size_t n, quiet; /* quiet: its number, or NP_BLOCKS_NO_PHASE */
+	double floor;	 /* rates below are quiet */
+};
+
+static bool is_alone(const struct np_block *b)
+{
+	return b->level == NP_BLOCKS_NO_LEVEL;
+}
+
+static bool is_valid(const struct np_block *b, size_t n_levels)
+{
+	return (is_alone(b) || b->level < n_levels) && isfinite(b->sec) &&
+	       b->sec > 0 && isfinite(b->rate) && b->rate >= 0;
+}
+
+static void add_range(struct ranges *r, const double *sorted, size_t n)
+{
+	if (n < 2 || r->n == NP_BLOCKS_PHASES)
+		return;
+	r->low[r->n] = sorted[0];
+	r->high[r->n++] = sorted[n - 1];
+}
+
+/* v[n]: log rates of unloaded blocks that are not quiet; sorts them. */
+static void find_ranges(double *v, size_t n, size_t n_quiet, struct ranges *r)
+{
+	size_t from = 0;
+
+	r->quiet = NP_BLOCKS_NO_PHASE;
+	if (n_quiet > 1) {
+		r->quiet = r->n++;
+		r->low[r->quiet] = r->high[r->quiet] = -INFINITY;
+	}
+	gsl_sort(v, 1, n);
+	for (size_t i = 1; i <= n; i++)
+		if (i == n || v[i] - v[i - 1] > NP_BLOCKS_APART) {
+			add_range(r, v + from, i - from);
+			from = i;
+		}
+}
+
+static size_t phase_of(const struct ranges *r, double rate)
+{
+	double x = log(rate);
+
+	if (rate <= 0 || rate < r->floor)
+		return r->quiet;
+	for (size_t k = 0; k < r->n; k++)
+		if (k != r->quiet && x >= r->low[k] && x <= r->high[k])
+			return k;
+	return NP_BLOCKS_NO_PHASE;
+}
+
+static int find_phases(const struct np_block *b, size_t n,
+		       struct np_blocks_sorted *s, struct ranges *r)
+{
+	double *v = calloc(n + 1, sizeof(*v));
+	size_t used = 0;
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (is_alone(&b[i])) {
+			s->top_rate = fmax(s->top_rate, b[i].rate);
+			s->n_alone++;
+		}
+	*r = (struct ranges){ .floor = NP_BLOCKS_QUIET * s->top_rate };
+	for (size_t i = 0; i < n; i++)
+		if (is_alone(&b[i]) && b[i].rate > 0 && b[i].rate >= r->floor)
+			v[used++] = log(b[i].rate);
+	find_ranges(v, used, s->n_alone - used, r);
+	free(v);
+	s->n_phases = r->n;
+	return 0;
+}
+
+/* A loaded block between two unloaded ones of its run. */
+static bool has_neighbours(const struct np_block *b, size_t n, size_t i)
+{
+	return i > 0 && i + 1 < n && is_alone(&b[i - 1]) &&
+	       is_alone(&b[i + 1]) && b[i - 1].run == b[i].run &&
+	       b[i + 1].run == b[i].run;
+}
+
+/* b is the loaded block, with both its neighbours beside it. */
+static struct np_blocks_point judge_loaded(const struct np_block *b,
+					   const struct ranges *r)
+{
+	struct np_blocks_point p = {
+		.use = NP_BLOCK_DROPPED, .phase = phase_of(r, b[-1].rate),
+	};
+	double before, after;
+
+	if (p.phase == NP_BLOCKS_NO_PHASE ||
+	    p.phase != phase_of(r, b[1].rate))
+		return p;
+	if (p.phase == r->quiet) {
+		p.use = NP_BLOCK_QUIET;
+		return p;
+	}
+	before = log(b[-1].rate);
+	after = log(b[1].rate);
+	/* Nothing at all: the program may have paused by itself. */
+	if (fabs(after - before) > NP_BLOCKS_APART || b->rate <= 0 ||
+	    b->rate < r->floor)
+		return p;
+	p.use = NP_BLOCK_COUNTS;
+	p.x = (before + after) / 2 - log(b->rate);
+	return p;
+}
+
+/* x of the run under way, of every cell: into the cells. */
+static void end_run(struct np_moments *here, struct np_blocks_cell *cell,
+		    size_t n_cells)
+{
+	for (size_t i = 0; i < n_cells; i++) {
+		double n = (double)here[i].n;
+
+		cell[i].within += here[i].m2;
+		cell[i].squares += n * n;
+		cell[i].n_runs += here[i].n > 0;
+		here[i] = (struct np_moments){ 0 };
+	}
+}
+
+static void add_to_cell(struct np_blocks_cell *cell, struct np_moments *here,
+			double x)
+{
+	np_moments_add(&cell->x, x);
+	np_moments_add(here, x);
+	cell->speed += exp(-x);
+}
+
+static void judge_all(const struct np_block *b, size_t n,
+		      const struct ranges *r, struct np_blocks_sorted *s,
+		      struct np_moments *here, size_t n_cells)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct np_blocks_point *p = &s->point[i];
+		size_t at;
+
+		if (is_alone(&b[i]))
+			*p = (struct np_blocks_point){
+				NP_BLOCK_ALONE, phase_of(r, b[i].rate), 0
+			};
+		else if (!has_neighbours(b, n, i))
+			*p = (struct np_blocks_point){
+				NP_BLOCK_EDGE, NP_BLOCKS_NO_PHASE, 0
+			};
+		else
+			*p = judge_loaded(&b[i], r);
+		if (p->use == NP_BLOCK_COUNTS) {
+			at = b[i].level * NP_BLOCKS_PHASES + p->phase;
+			add_to_cell(&s->cell[at], &here[at], p->x);
+		}
+		if (i + 1 == n || b[i + 1].run != b[i].run)
+			end_run(here, s->cell, n_cells);
+	}
+}
+
+/* Time and rate of the phases, had there been no levels. */
+static void weigh_phases(const struct np_block *b, size_t n,
+			 const struct ranges *r, struct np_blocks_sorted *s)
+{
+	double sec[NP_BLOCKS_PHASES] = { 0 }, total = 0;
+	struct np_moments rate[NP_BLOCKS_PHASES] = { { 0 } };
+
+	for (size_t i = 0; i < n; i++) {
+		const struct np_blocks_point *p = &s->point[i];
+		double alone = b[i].sec * exp(-p->x);
+
+		if (p->phase == NP_BLOCKS_NO_PHASE ||
+		    p->use == NP_BLOCK_DROPPED)
+			continue;
+		sec[p->phase] += alone;
+		total += alone;
+		if (p->use == NP_BLOCK_ALONE)
+			np_moments_add(&rate[p->phase], b[i].rate);
+	}
+	for (size_t k = 0; k < s->n_phases; k++)
+		s->phase[k] = (struct np_blocks_phase){
+			k == r->quiet ? 0 : rate[k].mean, sec[k] / total,
+		};
+}
+
+static int blocks_sort(const struct np_block *b, size_t n, size_t n_levels,
+		       struct np_blocks_sorted *out)
+{
+	struct np_blocks_sorted s = { .n_phases = 0 };
+	size_t n_cells = n_levels * NP_BLOCKS_PHASES;
+	struct np_moments *here;
+	struct ranges r;
+	int rc = -ENOMEM;
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_valid(&b[i], n_levels))
+			return -EINVAL;
+	s.point = calloc(n + 1, sizeof(*s.point));
+	s.cell = calloc(n_cells + 1, sizeof(*s.cell));
+	here = calloc(n_cells + 1, sizeof(*here));
+	if (s.point && s.cell && here)
+		rc = find_phases(b, n, &s, &r);
+	if (!rc) {
+		judge_all(b, n, &r, &s, here, n_cells);
+		weigh_phases(b, n, &r, &s);
+		*out = s;
+	} else {
+		blocks_sorted_free(&s);
+	}
+	free(here);
+	return rc;
+}
+
+static void blocks_sorted_free(struct np_blocks_sorted *s)
+{
+	free(s->point);
+	free(s->cell);
+	*s = (struct np_blocks_sorted){ .n_phases = 0 };
+}
 
 #define LEAST_RATE 1e4	/* bytes/s: less is not the program's work */
 #define CALL_BYTES 1e4	/* for which a call stands: one a second is the least */
@@ -200,8 +464,9 @@ static void judge_level(const struct np_blocks_sorted *s,
 		bound(e, &a, l);
 }
 
-double np_blocks_lost_sec(const struct np_block *b,
-			  const struct np_blocks_point *p)
+/* By how much a block made the run longer, at most; seconds. */
+static double blocks_lost_sec(const struct np_block *b,
+			      const struct np_blocks_point *p)
 {
 	if (p->use == NP_BLOCK_COUNTS)
 		return b->sec * -expm1(-fmax(p->x, 0));
@@ -222,11 +487,12 @@ static enum np_blocks_verdict verdict(const struct np_blocks_sorted *s,
 						 NP_BLOCKS_USABLE;
 }
 
-void np_blocks_judge(const struct np_block *b, size_t n,
-		     const struct np_mean *whole,
-		     const struct np_blocks_sorted *s,
-		     struct np_blocks_level *level, size_t n_levels,
-		     struct np_blocks *out)
+/* np_blocks_estimate() of what is sorted. */
+static void blocks_judge(const struct np_block *b, size_t n,
+			 const struct np_mean *whole,
+			 const struct np_blocks_sorted *s,
+			 struct np_blocks_level *level, size_t n_levels,
+			 struct np_blocks *out)
 {
 	struct np_blocks o = { .n_phases = s->n_phases, .apart = NAN };
 	struct error e;
@@ -238,7 +504,7 @@ void np_blocks_judge(const struct np_block *b, size_t n,
 		o.n_loaded += p->use != NP_BLOCK_ALONE;
 		o.n_dropped += p->use == NP_BLOCK_DROPPED;
 		o.sec += b[i].sec;
-		o.lost_sec += np_blocks_lost_sec(&b[i], p);
+		o.lost_sec += blocks_lost_sec(&b[i], p);
 	}
 	for (size_t k = 0; k < s->n_phases; k++)
 		o.phase[k] = s->phase[k];
@@ -256,12 +522,12 @@ static int estimate(const struct np_block *b, size_t n,
 		    size_t n_levels, struct np_blocks *out)
 {
 	struct np_blocks_sorted s;
-	int rc = np_blocks_sort(b, n, n_levels, &s);
+	int rc = blocks_sort(b, n, n_levels, &s);
 
 	if (rc)
 		return rc;
-	np_blocks_judge(b, n, whole, &s, level, n_levels, out);
-	np_blocks_sorted_free(&s);
+	blocks_judge(b, n, whole, &s, level, n_levels, out);
+	blocks_sorted_free(&s);
 	return 0;
 }
 
@@ -304,9 +570,9 @@ static double distance(const struct np_blocks_level *a,
 }
 
 /* calls: as many levels, and what is said of them. */
-static void choose(struct np_blocks_level *level, struct np_blocks *o,
-		   const struct np_blocks_level *calls, size_t n_levels,
-		   struct np_blocks *by_calls)
+static void blocks_choose(struct np_blocks_level *level, struct np_blocks *o,
+			  const struct np_blocks_level *calls, size_t n_levels,
+			  struct np_blocks *by_calls)
 {
 	bool bytes = o->verdict == NP_BLOCKS_USABLE;
 
@@ -338,11 +604,172 @@ int np_blocks_estimate(const struct np_block *b, size_t n,
 		n_calls = list_calls(b, n, calls);
 		rc = estimate(calls, n_calls, whole, of, n_levels, &o);
 		if (!rc)
-			choose(level, out, of, n_levels, &o);
+			blocks_choose(level, out, of, n_levels, &o);
 	} else if (!rc) {
 		rc = -ENOMEM;
 	}
 	free(calls);
 	free(of);
+	return rc;
+}
+
+/* Which block comes next. */
+
+#define GOLDEN_RATIO 0.61803398874989485
+
+struct plan {
+	const struct np_blocks_plan *p;
+	const struct np_block *b;
+	size_t n;
+	const struct np_blocks_sorted *s;
+	const struct np_blocks_level *level;
+	size_t phase; /* in which the run is */
+	size_t last;  /* level of the run's last loaded block */
+	double left_sec; /* that the run may still lose */
+};
+
+static size_t blocks_here(const struct plan *a, size_t level)
+{
+	return a->s->cell[level * NP_BLOCKS_PHASES + a->phase].x.n;
+}
+
+/* After n blocks in a phase. */
+static bool needs_more(const struct np_blocks_level *l, size_t n)
+{
+	return n < NP_BLOCKS_LEAST ||
+	       (l->half > NP_BLOCKS_GOOD && n < NP_BLOCKS_MOST);
+}
+
+static double may_cost_sec(const struct plan *a, size_t level)
+{
+	const struct np_mean *m = &a->level[level].slowdown;
+
+	if (!m->n)
+		return a->p->block_sec;
+	return a->p->block_sec * fmax(m->mean, 0) / (1 + fmax(m->mean, 0));
+}
+
+/* How often level came next after the last one. */
+static size_t followed(const struct plan *a, size_t level)
+{
+	size_t before = NP_BLOCKS_NO_LEVEL, count = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		if (i && a->b[i].run != a->b[i - 1].run)
+			before = NP_BLOCKS_NO_LEVEL;
+		if (a->b[i].level == NP_BLOCKS_NO_LEVEL)
+			continue;
+		count += before == a->last && a->b[i].level == level;
+		before = a->b[i].level;
+	}
+	return count;
+}
+
+/* Where no reason decides: strong and mild in turn. */
+static double whim(size_t level)
+{
+	double x = (double)(level + 1) * GOLDEN_RATIO;
+
+	return x - floor(x);
+}
+
+/* Those that need a block here most: how many it has. */
+static size_t fewest(const struct plan *a)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < a->p->n_levels; i++)
+		if (needs_more(&a->level[i], blocks_here(a, i)) &&
+		    blocks_here(a, i) < least)
+			least = blocks_here(a, i);
+	return least;
+}
+
+static void plan_choose(const struct plan *a, struct np_blocks_next *next)
+{
+	size_t least = fewest(a), best_followed = SIZE_MAX;
+
+	for (size_t i = 0; least < SIZE_MAX && i < a->p->n_levels; i++) {
+		size_t f = i == a->last ? SIZE_MAX - 1 : followed(a, i);
+
+		if (blocks_here(a, i) != least ||
+		    !needs_more(&a->level[i], least))
+			continue;
+		if (may_cost_sec(a, i) > a->left_sec) {
+			next->waits = true;
+		} else if (f < best_followed ||
+			   (f == best_followed &&
+			    next->level != NP_BLOCKS_NO_LEVEL &&
+			    whim(i) < whim(next->level))) {
+			best_followed = f;
+			next->level = i;
+		}
+	}
+	next->waits &= next->level == NP_BLOCKS_NO_LEVEL;
+}
+
+/* Everywhere; or it makes no sense to go on. */
+static bool is_complete(const struct plan *a, const struct np_blocks *o)
+{
+	if (o->verdict == NP_BLOCKS_RESTLESS &&
+	    o->n_dropped >= NP_BLOCKS_LEAST * a->p->n_levels)
+		return true;
+	for (size_t i = 0; i < a->p->n_levels; i++)
+		if (needs_more(&a->level[i], a->level[i].least))
+			return false;
+	return true;
+}
+
+/* The level of the last loaded block; and what the run has lost so far. */
+static double look_back(const struct plan *a, size_t n_here, size_t *last)
+{
+	double lost = 0;
+
+	*last = NP_BLOCKS_NO_LEVEL;
+	for (size_t i = a->n - n_here; i < a->n; i++) {
+		lost += blocks_lost_sec(&a->b[i], &a->s->point[i]);
+		if (a->b[i].level != NP_BLOCKS_NO_LEVEL)
+			*last = a->b[i].level;
+	}
+	return lost;
+}
+
+static void plan_on(struct plan *a, size_t n_here, double run_sec,
+		    const struct np_blocks *o, struct np_blocks_next *next)
+{
+	double lost = look_back(a, n_here, &a->last);
+
+	next->complete = is_complete(a, o);
+	if (next->complete || !n_here || o->verdict == NP_BLOCKS_SILENT ||
+	    a->b[a->n - 1].level != NP_BLOCKS_NO_LEVEL)
+		return;
+	a->phase = a->s->point[a->n - 1].phase;
+	if (a->phase == NP_BLOCKS_NO_PHASE || !a->s->phase[a->phase].rate)
+		return;
+	a->left_sec = a->p->share * (run_sec - lost) - lost;
+	plan_choose(a, next);
+}
+
+int np_blocks_plan_next(const struct np_blocks_plan *p,
+			const struct np_block *b, size_t n, size_t n_here,
+			double run_sec, struct np_blocks_next *out)
+{
+	struct np_blocks_level *level = calloc(p->n_levels + 1, sizeof(*level));
+	struct np_blocks_next next = { .level = NP_BLOCKS_NO_LEVEL };
+	struct plan a = { .p = p, .b = b, .n = n, .level = level };
+	struct np_blocks_sorted s;
+	struct np_blocks o;
+	int rc = -ENOMEM;
+
+	if (level)
+		rc = blocks_sort(b, n, p->n_levels, &s);
+	if (!rc) {
+		a.s = &s;
+		blocks_judge(b, n, NULL, &s, level, p->n_levels, &o);
+		plan_on(&a, n_here, run_sec, &o, &next);
+		blocks_sorted_free(&s);
+		*out = next;
+	}
+	free(level);
 	return rc;
 }

@@ -1,11 +1,15 @@
 #include "np_draw.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_noise.h"
+#include "np_model.h"
 
-double np_draw_log(double slowdown)
+/* log(1 + slowdown), not below what NP_DRAW_LEAST gives. */
+static double draw_log(double slowdown)
 {
 	return log1p(fmax(slowdown, NP_DRAW_LEAST));
 }
@@ -26,9 +30,13 @@ static void draw_cdf(const double *count, size_t n_bins, struct np_rng *r,
 	np_latency_cdf(sum > 0 ? counts : count, n_bins, cdf);
 }
 
-void np_draw_latency(const struct np_latency *l, size_t n_bins,
-		     struct np_rng *r, double *cdf, double *counts,
-		     struct np_data_latency *out)
+/*
+ * One latency set: as measured if r is NULL, else redrawn.  cdf: room for
+ * n_bins, or NULL if no histogram is wanted; counts: scratch of n_bins.
+ */
+static void draw_latency(const struct np_latency *l, size_t n_bins,
+			 struct np_rng *r, double *cdf, double *counts,
+			 struct np_data_latency *out)
 {
 	double sd = np_moments_sd(&l->all), n = (double)l->all.n;
 
@@ -61,4 +69,504 @@ void np_draw_program_free(struct np_draw_program *d)
 	free(d->has_curve);
 	free(d->store);
 	*d = (struct np_draw_program){ 0 };
+}
+
+/* Levels that only send: that which sends most, or least, in a round. */
+static size_t sender(const struct np_fabric *f, bool most)
+{
+	size_t at = f->n_levels;
+
+	for (size_t i = 0; i < f->n_levels; i++) {
+		double bytes = f->level[i].round_bytes;
+
+		if (bytes > 0 && (at == f->n_levels ||
+				  (bytes > f->level[at].round_bytes) == most))
+			at = i;
+	}
+	return at;
+}
+
+/* One fabric being drawn. */
+struct fabric_task {
+	const struct np_fabric *f;
+	const struct np_draw_opt *opt;
+	struct np_draw_fabric *d;
+	struct np_rng *rng;
+	size_t n, bins;	/* levels; bins, 0 if no histogram is wanted */
+	double *log, *noise; /* of levels beside each other, and of the means */
+	double *weight; /* of the mixture, per bin */
+	double *next;	/* where the next view's numbers go */
+	double counts[NP_BINS_MAX];
+};
+
+static double *take(struct fabric_task *t, size_t n)
+{
+	double *p = t->next;
+
+	t->next += n;
+	return p;
+}
+
+static void fabric_know(struct fabric_task *t)
+{
+	struct np_draw_fabric *d = t->d;
+
+	if (t->f->idle.all.n)
+		d->has |= NP_NEED_IDLE;
+	if (t->f->idle.all.n == 1)
+		d->flags |= NP_PRED_ONE_PROBE;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct np_latency *l = &t->f->level[i].latency;
+
+		d->has_latency[i] = l->all.n > 0;
+		d->has_hist[i] = l->all.n && l->count;
+		d->has |= (l->all.n ? NP_NEED_LATENCY : 0) |
+			  (d->has_hist[i] ? NP_NEED_HIST : 0);
+		if (l->all.n == 1)
+			d->flags |= NP_PRED_ONE_PROBE;
+	}
+	if (!t->f->idle.count)
+		d->has &= ~(unsigned)NP_NEED_HIST;
+	d->whole = t->f->beside != NULL;
+	for (size_t i = 0; t->f->beside && i < t->n * t->n; i++) {
+		d->has_beside[i] = np_mean_known(&t->f->beside[i]);
+		if (d->has_beside[i])
+			d->has |= NP_NEED_BESIDE;
+		else
+			d->whole = false;
+	}
+}
+
+/* What is the same in all views. */
+static void know_constants(struct fabric_task *t)
+{
+	const struct np_mean *m = t->f->beside;
+	size_t n2 = t->n * t->n;
+	double pooled = m ? np_noise_pooled(m, n2) : 0;
+
+	t->weight = take(t, t->bins);
+	for (size_t b = 0; b < t->bins; b++)
+		t->weight[b] = np_mixture_bin_weight(t->f->bins, b);
+	t->log = take(t, n2);
+	t->noise = take(t, n2);
+	for (size_t i = 0; m && i < n2; i++) {
+		bool known = t->d->has_beside[i];
+
+		t->log[i] = known ? draw_log(m[i].mean) : 0;
+		t->noise[i] = known ? np_noise_of_mean(&m[i], pooled) : 0;
+	}
+}
+
+static void draw_beside(struct fabric_task *t, struct np_data_fabric *v,
+			bool redraw)
+{
+	size_t n = t->n;
+	double *to = take(t, n * n);
+
+	for (size_t i = 0; i < n * n; i++) {
+		to[i] = t->log[i];
+		if (redraw && t->d->has_beside[i])
+			to[i] += t->noise[i] * np_rng_normal(t->rng);
+	}
+	v->log_beside = v->fit_beside = to;
+}
+
+static void pace_beside(struct fabric_task *t, struct np_data_fabric *v)
+{
+	size_t n = t->n;
+	double *to = take(t, n * n);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j <= i; j++)
+			np_pace_of(v->log_beside[i * n + j],
+				   v->log_beside[j * n + i], &to[i * n + j],
+				   &to[j * n + i]);
+	v->fit_beside = to;
+}
+
+static void gram_cross(struct fabric_task *t, struct np_data_fabric *v)
+{
+	size_t n = t->n;
+	double *g = take(t, (n + 1) * (n + 1));
+
+	for (size_t i = 0; i < (n + 1) * (n + 1); i++)
+		g[i] = NP_CROSS_SUM * NP_CROSS_SUM;
+	for (size_t r = 0; r < n; r++) {
+		const double *row = v->fit_beside + r * n;
+
+		for (size_t i = 0; i < n; i++)
+			for (size_t j = 0; j < n; j++)
+				g[(i + 1) * (n + 1) + j + 1] +=
+					row[i] * row[j];
+	}
+	v->gram_cross = g;
+}
+
+/* Rows of levels against each other. */
+static void gram_victim(struct fabric_task *t, struct np_data_fabric *v)
+{
+	size_t n = t->n;
+	double *g = take(t, n * n);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k <= i; k++) {
+			double sum = 0;
+
+			for (size_t j = 0; j < n; j++)
+				sum += v->fit_beside[i * n + j] *
+				       v->fit_beside[k * n + j];
+			g[i * n + k] = g[k * n + i] = sum;
+		}
+	v->gram_victim = g;
+}
+
+static const double *cdf_of(const struct np_data_fabric *v, size_t i)
+{
+	return i ? v->level[i - 1].cdf : v->idle.cdf;
+}
+
+static void gram_mixture(struct fabric_task *t, struct np_data_fabric *v)
+{
+	size_t n = t->n + 1;
+	double *g = take(t, n * n), weighted[NP_BINS_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		const double *cdf = cdf_of(v, i);
+
+		for (size_t j = 0; j <= i; j++)
+			g[i * n + j] = NP_MIXTURE_SUM * NP_MIXTURE_SUM;
+		g[i * n + i] += NP_MIXTURE_RIDGE * NP_MIXTURE_RIDGE;
+		for (size_t b = 0; cdf && b < t->bins; b++)
+			weighted[b] = t->weight[b] * cdf[b];
+		if (cdf)
+			np_mixture_products(v, weighted, i + 1, g + i * n);
+		for (size_t j = 0; j < i; j++)
+			g[j * n + i] = g[i * n + j];
+	}
+	v->gram_mixture = g;
+}
+
+static void fabric_draw_one(struct fabric_task *t, size_t r)
+{
+	struct np_data_fabric *v = &t->d->view[r];
+	struct np_data_latency *level = t->d->level + r * t->n;
+	struct np_rng *rng = r ? t->rng : NULL;
+
+	v->n_levels = t->n;
+	v->bins = t->f->bins;
+	v->bulk_level = sender(t->f, true);
+	v->brief_level = sender(t->f, false);
+	v->idle_min = t->f->idle.all.min;
+	draw_latency(&t->f->idle, t->bins, rng,
+		     t->bins ? take(t, t->bins) : NULL, t->counts, &v->idle);
+	for (size_t i = 0; i < t->n; i++)
+		draw_latency(&t->f->level[i].latency, t->bins, rng,
+			     t->bins ? take(t, t->bins) : NULL, t->counts,
+			     &level[i]);
+	v->level = level;
+	v->bin_weight = t->bins ? t->weight : NULL;
+	if (t->bins)
+		gram_mixture(t, v);
+	draw_beside(t, v, r > 0);
+	if (t->opt->needs & NP_NEED_OWN_PRESSURE)
+		pace_beside(t, v);
+	if (t->opt->needs & NP_NEED_BESIDE) {
+		gram_cross(t, v);
+		gram_victim(t, v);
+	}
+}
+
+static int fabric_room(struct fabric_task *t)
+{
+	struct np_draw_fabric *d = t->d;
+	size_t n = t->n, n1 = n + 1, per = n1 * t->bins + n * n;
+
+	if (t->bins)
+		per += n1 * n1;
+	if (t->opt->needs & NP_NEED_OWN_PRESSURE)
+		per += n * n;
+	if (t->opt->needs & NP_NEED_BESIDE)
+		per += n * n + n1 * n1;
+	d->n = 1 + t->opt->replicates;
+	d->view = calloc(d->n, sizeof(*d->view));
+	d->level = calloc(d->n * n + 1, sizeof(*d->level));
+	d->has_beside = calloc(n * n + 2 * n + 1, sizeof(bool));
+	d->store = malloc((d->n * per + t->bins + 2 * n * n + 1) *
+			  sizeof(double));
+	if (!d->view || !d->level || !d->has_beside || !d->store)
+		return -ENOMEM;
+	d->has_latency = d->has_beside + n * n;
+	d->has_hist = d->has_latency + n;
+	t->next = d->store;
+	return 0;
+}
+
+int np_draw_fabric(const struct np_fabric *f, const struct np_draw_opt *opt,
+		   struct np_draw_fabric *d, struct np_err *err)
+{
+	struct fabric_task t = { .f = f, .opt = opt, .d = d, .n = f->n_levels };
+
+	*d = (struct np_draw_fabric){ 0 };
+	if (opt->needs & NP_NEED_HIST && f->bins)
+		t.bins = f->bins->n;
+	t.rng = np_rng_new(opt->seed, f->name);
+	if (!t.rng || fabric_room(&t)) {
+		np_rng_free(t.rng);
+		np_draw_fabric_free(d);
+		return np_errf(err, -ENOMEM, "%s: no memory for %zu bootstrap "
+			       "samples", f->name, opt->replicates);
+	}
+	fabric_know(&t);
+	know_constants(&t);
+	for (size_t r = 0; r < d->n; r++)
+		fabric_draw_one(&t, r);
+	np_rng_free(t.rng);
+	return 0;
+}
+
+/* Room for the numbers of one view, in the order they are taken. */
+static size_t per_view(size_t n_levels, size_t bins, unsigned needs)
+{
+	return 2 * n_levels + bins +
+	       (needs & NP_NEED_OWN_PRESSURE ? 2 * n_levels : 0);
+}
+
+static int program_room(struct np_draw_program *d, size_t views,
+			size_t n_levels, size_t bins, unsigned needs)
+{
+	d->n = views;
+	d->view = calloc(views, sizeof(*d->view));
+	d->store = malloc((views * per_view(n_levels, bins, needs) + 1) *
+			  sizeof(double));
+	return d->view && d->store ? 0 : -ENOMEM;
+}
+
+static int room_known(struct np_draw_program *d, size_t n_levels)
+{
+	*d = (struct np_draw_program){ .n = 0 };
+	d->has_curve = calloc(2 * n_levels + 1, sizeof(bool));
+	if (!d->has_curve)
+		return -ENOMEM;
+	d->has_pressure = d->has_curve + n_levels;
+	return 0;
+}
+
+static unsigned program_know(const struct np_mean *m, size_t n, bool *known,
+			     unsigned need)
+{
+	unsigned has = 0;
+
+	for (size_t i = 0; m && i < n; i++) {
+		known[i] = np_mean_known(&m[i]);
+		if (known[i])
+			has = need;
+	}
+	return has;
+}
+
+/* log(1 + slowdown) of the measured ones, 0 for the others; noise of means. */
+static void make_logs(const struct np_mean *m, size_t n, const bool *known,
+		      double *log, double *noise)
+{
+	double pooled = m ? np_noise_pooled(m, n) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		log[i] = known[i] ? draw_log(m[i].mean) : 0;
+		noise[i] = known[i] ? np_noise_of_mean(&m[i], pooled) : 0;
+	}
+}
+
+static void draw_logs(const double *log, const double *noise, size_t n,
+		      const bool *known, struct np_rng *r, double *to)
+{
+	for (size_t i = 0; i < n; i++) {
+		to[i] = log[i];
+		if (r && known[i])
+			to[i] += noise[i] * np_rng_normal(r);
+	}
+}
+
+/* Both halves of what the program and each level do to each other. */
+static void pace(struct np_data_program *v, size_t n, double *to)
+{
+	for (size_t i = 0; i < n; i++)
+		np_pace_of(v->log_curve[i], v->log_pressure[i], &to[i],
+			   &to[n + i]);
+	v->fit_curve = to;
+	v->fit_pressure = to + n;
+}
+
+/* One application being drawn. */
+struct program_task {
+	const struct np_program *a;
+	const bool *known; /* has_curve, has_pressure */
+	size_t n, bins;
+	double *log, *noise; /* of the curve, and of the pressure */
+};
+
+static void program_draw_one(const struct program_task *t, struct np_rng *r,
+			     double *to, struct np_data_program *v)
+{
+	double counts[NP_BINS_MAX], *curve = to, *pressure = to + t->n;
+	double *cdf = pressure + t->n;
+
+	draw_logs(t->log, t->noise, t->n, t->known, r, curve);
+	draw_logs(t->log + t->n, t->noise + t->n, t->n, t->known + t->n, r,
+		  pressure);
+	draw_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL,
+		     counts, &v->latency);
+	v->log_curve = v->fit_curve = curve;
+	v->log_pressure = v->fit_pressure = pressure;
+	v->response = t->a->response;
+}
+
+static void draw_all(struct program_task *t, struct np_rng *r, unsigned needs,
+		     struct np_draw_program *d)
+{
+	const struct np_program *a = t->a;
+	double *next = d->store;
+
+	make_logs(a->curve, t->n, d->has_curve, t->log, t->noise);
+	make_logs(a->pressure, t->n, d->has_pressure, t->log + t->n,
+		  t->noise + t->n);
+	for (size_t i = 0; i < d->n; i++) {
+		program_draw_one(t, i ? r : NULL, next, &d->view[i]);
+		next += per_view(t->n, t->bins, needs);
+		if (needs & NP_NEED_OWN_PRESSURE)
+			pace(&d->view[i], t->n, next - 2 * t->n);
+	}
+}
+
+int np_draw_known(const struct np_program *a, const struct np_fabric *f,
+		  struct np_draw_program *d, struct np_err *err)
+{
+	size_t n = f->n_levels;
+
+	if (room_known(d, n))
+		return np_errf(err, -ENOMEM, "%s: no memory for %zu levels",
+			       a->name, n);
+	d->has = program_know(a->curve, n, d->has_curve, NP_NEED_CURVE) |
+		 program_know(a->pressure, n, d->has_pressure, NP_NEED_PRESSURE);
+	if (a->latency.all.n)
+		d->has |= NP_NEED_LATENCY |
+			  (a->latency.count ? NP_NEED_HIST : 0);
+	if (a->latency.all.n == 1)
+		d->flags |= NP_PRED_ONE_PROBE;
+	if (a->response)
+		d->has |= NP_NEED_TRACE;
+	return 0;
+}
+
+int np_draw_views(const struct np_program *a, const struct np_fabric *f,
+		  const struct np_draw_opt *opt, struct np_draw_program *d,
+		  struct np_err *err)
+{
+	struct program_task t = { .a = a, .known = d->has_curve, .n = f->n_levels };
+	struct np_rng *r = opt->replicates ? np_rng_new(opt->seed, a->name) :
+					     NULL;
+	int rc = -ENOMEM;
+
+	if (opt->needs & NP_NEED_HIST && f->bins)
+		t.bins = f->bins->n;
+	t.log = malloc((4 * t.n + 1) * sizeof(double));
+	if (t.log && (r || !opt->replicates))
+		rc = program_room(d, 1 + opt->replicates, t.n, t.bins, opt->needs);
+	if (!rc) {
+		t.noise = t.log + 2 * t.n;
+		draw_all(&t, r, opt->needs, d);
+	}
+	free(t.log);
+	np_rng_free(r);
+	return rc ? np_errf(err, rc, "%s: no memory for %zu bootstrap samples",
+			    a->name, opt->replicates) : 0;
+}
+
+/* Add one more co-runner's replicate to the sum in v, whose numbers are to. */
+static void add_one(struct np_data_program *v, const struct np_data_program *co,
+		    const struct np_data_fabric *f, size_t bins, double *to)
+{
+	double idle = f->idle.mean, var = f->idle.sd * f->idle.sd;
+	double *cdf_to = to + 2 * f->n_levels, cdf[NP_BINS_MAX];
+
+	for (size_t i = 0; i < f->n_levels; i++)
+		to[f->n_levels + i] += co->log_pressure[i];
+	v->latency.mean = fmax(v->latency.mean + co->latency.mean - idle,
+			       f->idle_min);
+	v->latency.sd = sqrt(fmax(0, v->latency.sd * v->latency.sd +
+				     co->latency.sd * co->latency.sd - var));
+	if (v->latency.cdf && co->latency.cdf) {
+		np_latency_add(f->bins, v->latency.cdf, co->latency.cdf, idle,
+			       cdf);
+		memcpy(cdf_to, cdf, bins * sizeof(*cdf));
+	}
+}
+
+/* Start the sum as a copy of the first co-runner, without its curve. */
+static void copy_one(struct np_data_program *v,
+		     const struct np_data_program *co, size_t n, size_t bins,
+		     double *to)
+{
+	*v = *co;
+	v->log_curve = memset(to, 0, n * sizeof(*to));
+	v->log_pressure = memcpy(to + n, co->log_pressure, n * sizeof(*to));
+	if (co->latency.cdf)
+		v->latency.cdf = memcpy(to + 2 * n, co->latency.cdf,
+					bins * sizeof(*to));
+}
+
+/*
+ * For the fits, all co-runners press together, and slow down as one of them
+ * does on average.
+ */
+static void add_fit(const struct np_draw_program *const *co, size_t n_co,
+		    size_t view, size_t n, double *to)
+{
+	memset(to, 0, 2 * n * sizeof(*to));
+	for (size_t c = 0; c < n_co; c++) {
+		const struct np_data_program *one = &co[c]->view[view];
+
+		for (size_t i = 0; i < n; i++) {
+			to[i] += one->fit_curve[i] / (double)n_co;
+			to[n + i] += one->fit_pressure[i];
+		}
+	}
+}
+
+int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
+		const struct np_draw_fabric *f, struct np_draw_program *d,
+		struct np_err *err)
+{
+	size_t n = f->view[0].n_levels, views = co[0]->n;
+	size_t bins = f->view[0].bins ? f->view[0].bins->n : 0;
+	const unsigned needs = NP_NEED_OWN_PRESSURE;
+	size_t step = per_view(n, bins, needs);
+	unsigned has = ~0u;
+
+	if (room_known(d, n) || program_room(d, views, n, bins, needs)) {
+		np_draw_program_free(d);
+		return np_errf(err, -ENOMEM, "no memory for %zu co-runners",
+			       n_co);
+	}
+	for (size_t i = 0; i < n; i++)
+		d->has_pressure[i] = true;
+	for (size_t c = 0; c < n_co; c++) {
+		has &= co[c]->has;
+		d->flags |= co[c]->flags;
+		for (size_t i = 0; i < n; i++)
+			d->has_pressure[i] &= co[c]->has_pressure[i];
+	}
+	d->has = has & ~(unsigned)NP_NEED_CURVE;
+	for (size_t r = 0; r < views; r++) {
+		double *to = d->store + r * step;
+		double *fit = to + step - 2 * n;
+
+		copy_one(&d->view[r], &co[0]->view[r], n, bins, to);
+		for (size_t c = 1; c < n_co; c++)
+			add_one(&d->view[r], &co[c]->view[r], &f->view[r],
+				bins, to);
+		add_fit(co, n_co, r, n, fit);
+		d->view[r].fit_curve = fit;
+		d->view[r].fit_pressure = fit + n;
+	}
+	return 0;
 }

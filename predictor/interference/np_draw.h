@@ -81,15 +81,4 @@ void np_draw_program_free(struct np_draw_program *d);
 
 /* Shared by the np_draw_*.c files alone. */
 
-/* log(1 + slowdown), not below what NP_DRAW_LEAST gives. */
-double np_draw_log(double slowdown);
-
-/*
- * One latency set: as measured if r is NULL, else redrawn.  cdf: room for
- * n_bins, or NULL if no histogram is wanted; counts: scratch of n_bins.
- */
-void np_draw_latency(const struct np_latency *l, size_t n_bins,
-		     struct np_rng *r, double *cdf, double *counts,
-		     struct np_data_latency *out);
-
 #endif

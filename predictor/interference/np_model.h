@@ -22,6 +22,26 @@
 #include "np_err.h"
 #include "np_fabric.h"
 
+/*
+ * The scale on which model mutual compares slowdowns.
+ *
+ * Two programs beside each other slow each other's traffic, too: what slows
+ * the one half presses less on the other.  Of a pair that take d and e longer,
+ *	p = d sqrt(1 + e),  q = e sqrt(1 + d)
+ * is what each would suffer if the other kept its pace, were its traffic to
+ * fall with the square root of its speed.  (p, q) and (d, e) determine each
+ * other.  On the scale,
+ *	z = 2 (sqrt(1 + p) - 1)
+ * which is p where it is small and grows as its root.  Own derivation; both
+ * exponents were chosen with measured pairs (doc/validation/methods.md).
+ */
+
+/* Both z of a pair from log(1 + slowdown) of either; finite. */
+void np_pace_of(double log_slow, double log_other, double *z, double *z_other);
+
+/* log(1 + slowdown) of a program and of the other from both z; finite. */
+void np_pace_both(double z, double z_other, double log_slow[2]);
+
 struct np_model;
 struct np_nnls;
 
@@ -35,7 +55,7 @@ enum np_need {
 	NP_NEED_BESIDE = 1 << 5,   /* the levels' slowdown beside each other */
 	NP_NEED_CO_CURVE = 1 << 6,    /* the co-runner's curve, too */
 	NP_NEED_OWN_PRESSURE = 1 << 7, /* the victim's pressure, too: the fits
-					  are made on the scale of np_pace.h */
+					  are made on the scale of np_model.h */
 	NP_NEED_TRACE = 1 << 8,	      /* the victim's trace */
 };
 
@@ -121,6 +141,8 @@ struct np_data {
 	unsigned flags;	       /* enum np_pred_flag, set by the model */
 };
 
+#define NP_MODEL_MEMBERS 4
+
 /* Doubles that a model may use as v->work. */
 #define NP_MODEL_WORK(n_levels) (2 * ((n_levels) + 2) * ((n_levels) + 4))
 
@@ -150,6 +172,14 @@ struct np_model {
 	 */
 	int (*join_both)(struct np_data *v, const double *x, const double *y,
 			 double *log_slow);
+	/*
+	 * log(1 + slowdown) as each member has it, of a model that averages
+	 * NP_MODEL_MEMBERS of them with the weights in v->ensemble: a first set
+	 * for co-runners within what the levels cover, a second for those
+	 * beyond.  NULL: it has no members.
+	 */
+	void (*members)(struct np_data *v, const double *x, const double *y,
+			double *log_slow);
 };
 
 static inline size_t np_model_dim(const struct np_model *m, size_t n_levels)
@@ -167,5 +197,25 @@ extern const size_t np_n_models;
  * that this model was retired.
  */
 const struct np_model *np_model_find(const char *name, struct np_err *err);
+
+/*
+ * What the normal equations of the fits are made of, for np_draw.c.
+ *
+ * Weights of "the weights sum to 1", in the fits of cross and mixture, and the
+ * ridge of mixture.
+ */
+#define NP_CROSS_SUM 3.0
+#define NP_MIXTURE_SUM 10.0
+#define NP_MIXTURE_RIDGE 1e-3
+
+/* How much a bin of the latency distributions counts. */
+double np_mixture_bin_weight(const struct np_bins *bins, size_t bin);
+
+/*
+ * Add the products of the distributions of the idle fabric and then of levels,
+ * n in all, with w, which has a number for each bin.
+ */
+void np_mixture_products(const struct np_data_fabric *f, const double *w,
+			 size_t n, double *to);
 
 #endif

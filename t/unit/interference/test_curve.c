@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_curve.h"
+#include "np_queue.h"
 
 #include <errno.h>
 #include <math.h>

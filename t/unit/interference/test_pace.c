@@ -1,6 +1,6 @@
 /* Slowdowns of a pair from what each would suffer at the other's full pace. */
 #include "t.h"
-#include "np_pace.h"
+#include "np_model.h"
 
 #include <math.h>
 
