@@ -225,6 +225,7 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
 	if (fit->partition < 0)
 		return -ENOENT;
 	p = &s->part[fit->partition];
+	fit->constraint |= p->no_leaves;
 	memset(nodes, 0, s->words * sizeof(*nodes));
 	for (size_t k = 0; k < s->n_kinds; k++) {
 		const struct np_node_kind *c = &s->kind[k];

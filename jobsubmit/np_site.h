@@ -30,6 +30,7 @@ struct np_part {
 	char *name;
 	bool is_default;
 	bool shares; /* jobs that do not ask to be alone share nodes there */
+	bool no_leaves; /* its topology has none, but another one of the site */
 	uint64_t *nodes;
 	size_t n_kinds; /* that have nodes in it */
 };
@@ -85,10 +86,11 @@ struct np_fit {
 /*
  * Without a topology there are no leaves, and nothing is ever closed.
  *
- * Nodes of the site as slurm_load_node() gives them, with topology and
- * partitions.  Of a node on several leaf switches the first counts; a list that
- * is none and names without a node are left out.  old: returned again, with a further reference, where nothing
- * changed; may be NULL.  Returns 0, or -errno with err.
+ * Nodes of the site as slurm_load_node() gives them, with partitions and the
+ * text of the site's topologies, np_topo.h.  A node is on a leaf switch of a
+ * topology that one of its partitions has; of several leaf switches the first
+ * counts.  A list that is none and names without a node are left out.  old:
+ * returned again, with a further reference, where nothing changed; may be NULL.  Returns 0, or -errno with err.
  */
 int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
 		 const partition_info_msg_t *parts, const char *topology,

@@ -149,6 +149,7 @@ struct leaves {
 	uint32_t **node; /* of each leaf, malloc'ed */
 	size_t n;
 	uint64_t *bits, *taken; /* nodes: of one leaf; of all before it */
+	uint64_t *of_topology; /* nodes of each, s->words for one */
 	size_t n_twice; /* nodes that were on another one before */
 };
 
@@ -194,6 +195,8 @@ static int add_leaf(struct np_site *s, struct leaves *l,
 			from->nodes);
 		return 0;
 	}
+	for (size_t w = 0; w < s->words; w++)
+		l->bits[w] &= l->of_topology[from->topology * s->words + w];
 	keep_first(s, l, from->name);
 	node = calloc(np_bits_count(l->bits, s->words) + 1, sizeof(*node));
 	if (!node)
@@ -208,6 +211,27 @@ static int add_leaf(struct np_site *s, struct leaves *l,
 	return 0;
 }
 
+/* Nodes without a partition have the cluster's topology. */
+static void list_nodes(struct np_site *s, const struct np_topo *t,
+		       uint64_t *of_topology)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		np_bits_set(of_topology, i);
+	if (t->n_topologies == 1)
+		return;
+	for (size_t i = 0; i < s->n_parts; i++)
+		for (size_t w = 0; w < s->words; w++)
+			of_topology[w] &= ~s->part[i].nodes[w];
+	for (size_t i = 0; i < s->n_parts; i++) {
+		size_t which = np_topo_of_partition(t, s->part[i].name);
+
+		s->part[i].no_leaves = t->n && !np_topo_has_leaves(t, which);
+		for (size_t w = 0; w < s->words; w++)
+			of_topology[which * s->words + w] |=
+				s->part[i].nodes[w];
+	}
+}
+
 static int make_leaves(struct np_site *s, const struct np_topo *t,
 		       struct np_err *err)
 {
@@ -216,10 +240,15 @@ static int make_leaves(struct np_site *s, const struct np_topo *t,
 		.node = calloc(t->n + 1, sizeof(*l.node)),
 		.bits = calloc(s->words, sizeof(*l.bits)),
 		.taken = calloc(s->words, sizeof(*l.taken)),
+		.of_topology = calloc(t->n_topologies * s->words,
+				      sizeof(*l.of_topology)),
 	};
-	int rc = l.leaf && l.node && l.bits && l.taken ? 0 : -ENOMEM;
+	int rc = l.leaf && l.node && l.bits && l.taken && l.of_topology ?
+		 0 : -ENOMEM;
 	size_t len;
 
+	if (!rc)
+		list_nodes(s, t, l.of_topology);
 	for (size_t i = 0; !rc && i < t->n; i++)
 		rc = add_leaf(s, &l, &t->leaf[i]);
 	len = strlen(s->note.text);
@@ -230,6 +259,7 @@ static int make_leaves(struct np_site *s, const struct np_topo *t,
 		rc = np_leaves_new(s->n_nodes, l.leaf, l.n, &s->leaves, err);
 	for (size_t i = 0; l.node && i < l.n; i++)
 		free(l.node[i]);
+	free(l.of_topology);
 	free(l.taken);
 	free(l.bits);
 	free(l.node);

@@ -1,6 +1,7 @@
 #include "np_view.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,15 +10,71 @@
 
 /* What Slurm tells of nodes, partitions, switches and jobs. */
 
-static int load_topology(char **text, struct np_err *err)
+static int load_topology(const char *name, char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
 
-	if (np_load_topo(&msg))
+	if (np_load_topo(&msg, name))
 		return np_errf(err, -EIO, "slurm_load_topo: %s",
 			       slurm_strerror(errno));
 	return np_topo_text(msg, text) ?
 	       np_errf(err, -ENOMEM, "out of memory") : 0;
+}
+
+static bool has_topology(const partition_info_t *p, const char *name)
+{
+	const char *its = np_partition_topology(p);
+
+	return its && !strcmp(its, name);
+}
+
+/*
+ * That of the i-th partition, if it is the first with that one, behind those
+ * before.  A partition may name the cluster's own; of a name that is none,
+ * Slurm takes the cluster's, too.
+ */
+static void add_topology(const partition_info_msg_t *parts, uint32_t i,
+			 const char *cluster, FILE *out)
+{
+	const partition_info_t *p = parts->partition_array;
+	const char *name = np_partition_topology(&p[i]);
+	char *text = NULL;
+
+	for (uint32_t k = 0; name && k < i; k++)
+		if (has_topology(&p[k], name))
+			return;
+	if (!name || load_topology(name, &text, NULL))
+		return;
+	if (strcmp(text, cluster)) {
+		fprintf(out, "\nPartitions=%s", p[i].name);
+		for (uint32_t k = i + 1; k < parts->record_count; k++)
+			if (has_topology(&p[k], name))
+				fprintf(out, ",%s", p[k].name);
+		fprintf(out, "\n%s", text);
+	}
+	free(text);
+}
+
+/* The text of the site's topologies, np_topo.h. */
+static int load_topologies(const partition_info_msg_t *parts, char **text,
+			   struct np_err *err)
+{
+	char *cluster;
+	size_t len;
+	FILE *out;
+	int rc = load_topology(NULL, &cluster, err);
+
+	if (rc)
+		return rc;
+	out = open_memstream(text, &len);
+	if (out) {
+		fputs(cluster, out);
+		for (uint32_t i = 0; i < parts->record_count; i++)
+			add_topology(parts, i, cluster, out);
+	}
+	free(cluster);
+	return out && !fclose(out) ? 0 :
+	       np_errf(err, -ENOMEM, "out of memory");
 }
 
 int np_answers_load(struct np_answers *a, struct np_err *err)
@@ -37,7 +94,7 @@ int np_answers_load(struct np_answers *a, struct np_err *err)
 		rc = np_errf(err, -EIO, "slurm_load_partitions: %s",
 			     slurm_strerror(errno));
 	else
-		rc = load_topology(&a->topology, err);
+		rc = load_topologies(a->parts, &a->topology, err);
 	if (rc)
 		np_answers_free(a);
 	return rc;

@@ -31,9 +31,13 @@ int np_hosts_has(const struct np_hosts *h, const char *name);
 char *np_hosts_compress(const struct np_hosts *h);
 void np_hosts_free(struct np_hosts *h);
 
-/* Leaf switch of every node; without a topology all are on "". */
+/*
+ * Leaf switch of every node in the topology that the job's partition has;
+ * without a topology all are on "".
+ */
 struct np_leafmap;
-int np_leafmap_load(struct np_leafmap **out, struct np_err *err);
+int np_leafmap_load(uint32_t job_id, struct np_leafmap **out,
+		    struct np_err *err);
 /* The same of what slurmctld says of its topology, np_topo.h. */
 int np_leafmap_parse(const char *text, struct np_leafmap **out,
 		     struct np_err *err);

@@ -39,17 +39,55 @@ static int add_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
 	return rc;
 }
 
+/* Of the job's partition, malloc'ed; NULL: the cluster's. */
+static char *topology_of(const partition_info_msg_t *parts, const char *name)
+{
+	for (uint32_t i = 0; i < parts->record_count; i++) {
+		const partition_info_t *p = &parts->partition_array[i];
+		const char *topology = np_partition_topology(p);
+
+		if (topology && p->name && !strcmp(p->name, name))
+			return strdup(topology);
+	}
+	return NULL;
+}
+
+/* One that slurmctld does not tell of is as good as the cluster's topology. */
+static char *job_topology(uint32_t job_id)
+{
+	partition_info_msg_t *parts = NULL;
+	job_info_msg_t *msg = NULL;
+	char *name = NULL;
+
+	if (!NP_PARTITION_TOPOLOGIES || np_load_job(&msg, job_id))
+		return NULL;
+	if (!slurm_load_partitions(0, &parts, SHOW_ALL))
+		for (uint32_t i = 0; !name && i < msg->record_count; i++)
+			if (msg->job_array[i].job_id == job_id &&
+			    msg->job_array[i].partition)
+				name = topology_of(parts,
+						   msg->job_array[i].partition);
+	slurm_free_partition_info_msg(parts);
+	np_free_jobs(msg);
+	return name;
+}
+
 /*
  * The same words by scontrol, none for a flat network.  From 25.11 on, what
  * reads a topology of blocks loads into no program but Slurm's own: it wants
  * more than libslurm gives.
  */
-static int ask_scontrol(char **text)
+static int ask_scontrol(const char *name, char **text)
 {
-	FILE *in = popen("exec scontrol show topology 2>/dev/null", "r");
 	size_t size = 0;
 	ssize_t got;
+	FILE *in;
 
+	/* As a variable no shell makes anything of it. */
+	if (setenv("NETPROF_TOPOLOGY", name ? name : "", 1))
+		return -errno;
+	in = popen("exec scontrol show topology ${NETPROF_TOPOLOGY:+"
+		   "\"$NETPROF_TOPOLOGY\"} 2>/dev/null", "r");
 	if (!in)
 		return -errno;
 	got = getdelim(text, &size, '\0', in);
@@ -58,29 +96,31 @@ static int ask_scontrol(char **text)
 	return pclose(in) == 0 && *text ? 0 : -EIO;
 }
 
-static int load_text(char **text, struct np_err *err)
+static int load_text(const char *name, char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
 
 	errno = ELIBACC;
-	if (NP_TOPO_ENDS_CLIENTS || np_load_topo(&msg)) {
+	if (NP_TOPO_ENDS_CLIENTS || np_load_topo(&msg, name)) {
 		int error = errno;
 
-		return !ask_scontrol(text) ? 0 :
+		return !ask_scontrol(name, text) ? 0 :
 		       np_errf(err, -EIO, "slurmctld does not tell the "
 			       "topology: %s", slurm_strerror(error));
 	}
 	return np_topo_text(msg, text);
 }
 
-int np_leafmap_load(struct np_leafmap **out, struct np_err *err)
+int np_leafmap_load(uint32_t job_id, struct np_leafmap **out,
+		    struct np_err *err)
 {
-	char *text = NULL;
-	int rc = load_text(&text, err);
+	char *name = job_topology(job_id), *text = NULL;
+	int rc = load_text(name, &text, err);
 
 	if (!rc)
 		rc = np_leafmap_parse(text, out, err);
 	free(text);
+	free(name);
 	return rc;
 }
 

@@ -256,7 +256,7 @@ int np_survey_make(const struct np_order *o, uint32_t max_level,
 	if (!rc && o->launcher)
 		rc = add_this_host(&s->step);
 	if (!rc)
-		rc = np_leafmap_load(&s->leaves, err);
+		rc = np_leafmap_load(o->job_id, &s->leaves, err);
 	if (!rc && level)
 		rc = np_cluster_job_nodes(o->job_id, &job, err);
 	if (!rc)

@@ -76,16 +76,33 @@ char *topo_conf __attribute__((weak));
 #endif
 
 /*
- * 25.05 gave slurm_load_topo() the name of a topology.  It may succeed without
- * an answer, or with one that nobody could read, which no call survives.
+ * 25.05 gave partitions topologies of their own, and slurm_load_topo() the name
+ * of one; NULL: the cluster's.
  */
-static inline int np_load_topo(topo_info_response_msg_t **msg)
+#define NP_PARTITION_TOPOLOGIES NP_SLURM_AT_LEAST(25, 5)
+
+static inline const char *np_partition_topology(const partition_info_t *p)
+{
+#if NP_PARTITION_TOPOLOGIES
+	return p->topology_name && *p->topology_name ? p->topology_name : NULL;
+#else
+	(void)p;
+	return NULL;
+#endif
+}
+
+/*
+ * It may succeed without an answer, or with one that nobody could read, which
+ * no call survives.
+ */
+static inline int np_load_topo(topo_info_response_msg_t **msg, const char *name)
 {
 	int rc;
 
-#if NP_SLURM_AT_LEAST(25, 5)
-	rc = slurm_load_topo(msg, NULL);
+#if NP_PARTITION_TOPOLOGIES
+	rc = slurm_load_topo(msg, (char *)name);
 #else
+	(void)name;
 	rc = slurm_load_topo(msg);
 #endif
 	if (rc)

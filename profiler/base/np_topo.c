@@ -1,7 +1,6 @@
 #include "np_topo.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 
 /* What one line tells; NULL: it does not. */
 struct told {
-	const char *level, *nodes, *of_switch, *of_block;
+	const char *level, *nodes, *of_switch, *of_block, *partitions;
 };
 
 static struct told read_line(char *line)
@@ -27,16 +26,33 @@ static struct told read_line(char *line)
 			t.level = p.value;
 		else if (!strcmp(p.key, "Nodes"))
 			t.nodes = p.value;
+		else if (!strcmp(p.key, "Partitions"))
+			t.partitions = p.value;
 	}
 	return t;
 }
 
-static int add_leaf(struct np_topo *t, char *line)
+/* partitions: of the lines that follow; NULL: those of the cluster's. */
+static int add_topology(struct np_topo *t, const char *partitions)
+{
+	if (np_array_more(&t->partitions, t->n_topologies,
+			  sizeof(*t->partitions)))
+		return -ENOMEM;
+	t->partitions[t->n_topologies] = partitions ? strdup(partitions) : NULL;
+	if (partitions && !t->partitions[t->n_topologies])
+		return -ENOMEM;
+	t->n_topologies++;
+	return 0;
+}
+
+static int add_line(struct np_topo *t, char *line)
 {
 	struct told told = read_line(line);
 	const char *name = told.level ? told.of_switch : told.of_block;
 	struct np_topo_leaf *leaf;
 
+	if (told.partitions)
+		return add_topology(t, told.partitions);
 	if (!name || (told.level && strcmp(told.level, "0")) || !told.nodes ||
 	    !*told.nodes)
 		return 0;
@@ -45,21 +61,22 @@ static int add_leaf(struct np_topo *t, char *line)
 	leaf = &t->leaf[t->n++];
 	leaf->name = strdup(name);
 	leaf->nodes = strdup(told.nodes);
+	leaf->topology = t->n_topologies - 1;
 	return leaf->name && leaf->nodes ? 0 : -ENOMEM;
 }
 
 int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err)
 {
 	char *copy = strdup(text), *rest = copy;
-	struct np_topo t = { NULL, 0 };
-	int rc = copy ? 0 : -ENOMEM;
+	struct np_topo t = { .n = 0 };
+	int rc = copy ? add_topology(&t, NULL) : -ENOMEM;
 
 	for (char *line; !rc && (line = strsep(&rest, "\n")); )
 		if (t.n >= NP_TOPO_MAX_LEAVES)
 			rc = np_errf(err, -E2BIG, "topology: more than %d leaf "
 				     "switches", NP_TOPO_MAX_LEAVES);
 		else
-			rc = add_leaf(&t, line);
+			rc = add_line(&t, line);
 	free(copy);
 	if (rc)
 		np_topo_free(&t);
@@ -75,7 +92,39 @@ void np_topo_free(struct np_topo *t)
 		free(t->leaf[i].nodes);
 	}
 	free(t->leaf);
-	*t = (struct np_topo){ NULL, 0 };
+	for (size_t i = 0; i < t->n_topologies; i++)
+		free(t->partitions[i]);
+	free(t->partitions);
+	*t = (struct np_topo){ .n = 0 };
+}
+
+static bool names(const char *list, const char *partition)
+{
+	size_t own = strlen(partition);
+
+	for (; list; list = strchr(list, ',')) {
+		list += *list == ',';
+		if (!strncmp(list, partition, own) &&
+		    (!list[own] || list[own] == ','))
+			return true;
+	}
+	return false;
+}
+
+size_t np_topo_of_partition(const struct np_topo *t, const char *partition)
+{
+	for (size_t i = 1; i < t->n_topologies; i++)
+		if (names(t->partitions[i], partition))
+			return i;
+	return 0;
+}
+
+bool np_topo_has_leaves(const struct np_topo *t, size_t topology)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->leaf[i].topology == topology)
+			return true;
+	return false;
 }
 
 /* Where the node's own name begins in address. */

@@ -6,10 +6,16 @@
  * "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-3]".  With topology/block
  * (23.11) a base block is what its nodes share, and counts as a leaf switch:
  * "BlockName=leaf0 BlockIndex=0 Nodes=n[0-3] BlockSize=4".  No Slurm here.
+ *
+ * A site may have several topologies (25.05), one of which is the cluster's;
+ * partitions have that one, or another.  The text of a site is that of the
+ * cluster's topology, then for each other one a line of ours,
+ * "Partitions=a,b", and its text.
  */
 #ifndef NP_TOPO_H
 #define NP_TOPO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "np_err.h"
@@ -19,11 +25,14 @@
 struct np_topo_leaf {
 	char *name;  /* of the switch */
 	char *nodes; /* hostlist expression */
+	size_t topology;
 };
 
 struct np_topo {
 	struct np_topo_leaf *leaf;
 	size_t n; /* 0: the cluster has no topology */
+	char **partitions; /* "a,b": of each topology; [0]: NULL, the cluster's */
+	size_t n_topologies;
 };
 
 /*
@@ -33,6 +42,10 @@ struct np_topo {
  */
 int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err);
 void np_topo_free(struct np_topo *t);
+
+/* The topology that a partition has: 0, the cluster's, unless one names it. */
+size_t np_topo_of_partition(const struct np_topo *t, const char *partition);
+bool np_topo_has_leaves(const struct np_topo *t, size_t topology);
 
 /*
  * The leaf switch of a node, from what Slurm tells every task.

@@ -71,7 +71,29 @@ write_topology() {
 		echo "  torus3d: {toruses: [{name: all," \
 			"dims: {x: $LEAVES, y: $NODES_PER_LEAF, z: 1}," \
 			"nodes: \"$(node_range)\"}]}" ;;
+	several.yaml)
+		echo "  tree: {switches: [$(leaf_items switch | sed 's/}, {[^{]*$/}/')]}"
+		echo '- topology: racks'
+		echo "  tree: {switches: [$(rack_items), {switch: row, children: \"rack[0-$((NODES_PER_LEAF / 2 - 1))]\"}]}"
+		printf '%s\n' '- topology: none' '  flat: true' ;;
 	esac
+}
+
+# Two nodes of the last leaf to a rack.
+rack_items() {
+	local i first=$(((LEAVES - 1) * NODES_PER_LEAF))
+	for ((i = 0; i < NODES_PER_LEAF / 2; i++)); do
+		printf '%s{switch: rack%d, nodes: "n[%d-%d]"}' "${comma-}" $i \
+			$((first + 2 * i)) $((first + 2 * i + 1))
+		local comma=', '
+	done
+}
+
+partitions() {
+	echo "PartitionName=main Nodes=$(node_range) Default=YES MaxTime=INFINITE State=UP"
+	[ "$TOPOLOGY" = several.yaml ] || return 0
+	echo "PartitionName=racks Nodes=$(leaves | tail -n 1 | cut -d' ' -f2) Topology=racks"
+	echo "PartitionName=flat Nodes=$(leaves | head -n 1 | cut -d' ' -f2) Topology=none"
 }
 
 topology_plugin() {
@@ -122,7 +144,7 @@ write_slurm_conf() {
 	for ((i = 0; i < LEAVES * NODES_PER_LEAF; i++)); do
 		echo "NodeName=n$i NodeAddr=$(mgmt_addr "n$i") CPUs=4 RealMemory=2000"
 	done
-	echo "PartitionName=main Nodes=$(node_range) Default=YES MaxTime=INFINITE State=UP"
+	partitions
 	[ -z "$NETPROF" ] || echo JobSubmitPlugins=netprof
 	[ ! -f "$RUNDIR/etc/slurm.conf.extra" ] || cat "$RUNDIR/etc/slurm.conf.extra"
 }

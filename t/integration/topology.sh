@@ -69,6 +69,25 @@ test_topology_tree_by_topology_yaml() {
 	leaves_are_known
 }
 
+# The cluster's topology has the first leaf alone.
+test_a_partition_may_have_a_topology_of_its_own() {
+	slurm_from 25.05 || skip "Slurm is older"
+	with_topology several.yaml
+	alice "srun -p racks -N4 --netprofile=four sleep 3 &
+		srun -p main -N4 -w 'n[0-3]' --netprofile=others sleep 3; wait"
+	expect four '.[0].leaves | map([.name, .n_pairs]) | sort ==
+		[["rack0", 1], ["rack1", 1]]'
+	expect others '.[0].leaves | map([.name, .n_pairs]) == [["leaf0", 2]]'
+	store_is_read
+	block -p racks -N4 >/dev/null
+	block -N4 -w 'n[0-3]' >/dev/null
+	pending fft -p racks >/dev/null
+	wait_for 10 confined "$(pending fft -p racks)"
+	MARK=$(wc -c <"$LOG")
+	pending fft -p flat >/dev/null
+	wait_for 10 said "left alone: it asks for partitions"
+}
+
 test_a_base_block_counts_as_a_leaf_switch() {
 	slurm_from 23.11 || skip "Slurm is older"
 	with_topology block

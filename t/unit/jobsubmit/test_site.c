@@ -217,11 +217,15 @@ static void test_deleted(void)
 	some_slurm_free(&s);
 }
 
-/* What Slurm forgives; a switch a line, with level 0 unless it says more. */
+/*
+ * What Slurm forgives, and several topologies; a switch a line, with level 0
+ * unless it says more, or "=" and the partitions of the next topology.
+ */
 static const struct {
 	const char *name, *topology;
 	const char *want; /* "leaf:nodes leaf:nodes" */
 	const char *note;
+	const char *no_leaves; /* partition; NULL: none */
 } topologies[] = {
 	{ "two leaves", "a Nodes=n[0-7]\nb Nodes=n[8-15]\n",
 	  "a:n[0-7] b:n[8-15]", "" },
@@ -249,16 +253,40 @@ static const struct {
 	{ "a list that is none", "a Nodes=n[3-0]\nb Nodes=n0\n", "b:n0",
 	  "topology: leaf switch a is left out: \"n[3-0]\" is no list of "
 	  "nodes" },
+	{ "all partitions have another topology than the cluster",
+	  "a Nodes=n[0-15]\n=batch,alone,debug,big\nb Nodes=n[0-7]\n",
+	  "b:n[0-7]", "" },
+	{ "nodes of partitions that have two topologies",
+	  "a Nodes=n[0-15]\n=batch,alone\nb Nodes=n[0-9]\nc Nodes=n[10-15]\n",
+	  "a:n[0-3,12-15] b:n[4-9] c:n[10-11]",
+	  "topology: node n0 is on leaf switches a and b: the first counts (7 "
+	  "more like it)" },
+	{ "a partition whose topology has no leaf switches",
+	  "a Nodes=n[0-7]\n=big\n", "a:n[0-7]", "", "big" },
+	{ "the cluster's topology has none, another one has",
+	  "=big\nb Nodes=n[0-15]\n", "b:n[12-15]", "", "batch" },
 };
 
 static void print_lines(const char *from, char *to)
 {
 	for (size_t n; *from; from += n) {
 		n = strcspn(from, "\n") + 1;
-		to += sprintf(to, "SwitchName=%.*s Level=0\n", (int)n - 1,
-			      from);
+		if (*from == '=')
+			to += sprintf(to, "Partitions%.*s", (int)n, from);
+		else
+			to += sprintf(to, "SwitchName=%.*s Level=0\n",
+				      (int)n - 1, from);
 	}
 	*to = '\0';
+}
+
+static bool jobs_are_left_alone(const struct np_site *s, const char *partition)
+{
+	struct np_need need = { .partition = partition };
+	uint64_t nodes[1];
+	struct np_fit fit;
+
+	return !np_site_fit(s, &need, nodes, &fit) && fit.constraint;
 }
 
 static void test_topologies(void)
@@ -285,6 +313,13 @@ static void test_topologies(void)
 		T_ROW(topologies[i].name, !strcmp(got, topologies[i].want));
 		T_ROW(topologies[i].name, a &&
 		      !strcmp(a->note.text, topologies[i].note));
+		for (size_t k = 0; a && k < a->n_parts; k++)
+			T_ROW(topologies[i].name, a->part[k].no_leaves ==
+			      jobs_are_left_alone(a, a->part[k].name));
+		T_ROW(topologies[i].name, a && (!topologies[i].no_leaves ||
+		      jobs_are_left_alone(a, topologies[i].no_leaves)));
+		T_ROW(topologies[i].name, a && (topologies[i].no_leaves ||
+		      !jobs_are_left_alone(a, "big")));
 		np_site_unref(a);
 	}
 	some_slurm_free(&s);
@@ -339,7 +374,8 @@ static const struct t_case cases[] = {
 	{ "partitions by name", test_parts },
 	{ "a site is made anew only when it has to", test_same },
 	{ "nodes that Slurm deleted", test_deleted },
-	{ "topologies as Slurm forgives them", test_topologies },
+	{ "topologies as Slurm forgives them, and several of them",
+	  test_topologies },
 	{ "what cannot be is said", test_bad },
 	{ "a zoo of nodes", test_many_classes },
 	{ NULL, NULL },
