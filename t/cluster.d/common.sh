@@ -88,3 +88,12 @@ child_of() { # PID
 	read -r child _ <"/proc/$1/task/$1/children" || : # it is no whole line
 	[ -n "$child" ] && echo "$child"
 } 2>/dev/null
+
+# Sets uid, gid and home.
+account() { # USER
+	local name
+	while IFS=: read -r name _ uid gid _ home _; do
+		[ "$name" != "$1" ] || return 0
+	done <"$RUNDIR/etc/passwd"
+	die "no user $1"
+}

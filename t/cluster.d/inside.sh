@@ -77,10 +77,14 @@ start_first_daemon() {
 }
 
 cmd_up() {
+	local u
 	make_switches
 	make_cpusets
 	write_config
 	pml >"$RUNDIR/pml"
+	for u in alice bob slurm root; do
+		environment $u >"$RUNDIR/env.$u"
+	done
 	start_munged
 	at_places start_and_plug_in
 	add_all_routes
@@ -111,7 +115,6 @@ environment() { # USER
 		LOGNAME=$1
 		SHELL=/bin/bash
 		LANG=C.UTF-8
-		TERM=${TERM-dumb}
 		NETPROF_CLUSTER=$NAME
 		CLUSTER_SHARED=$RUNDIR/shared
 		SLURM_CONF=/etc/slurm/slurm.conf
@@ -130,36 +133,15 @@ environment() { # USER
 	END
 }
 
-# Sets uid, gid and home.
-account() { # USER
-	local name
-	while IFS=: read -r name _ uid gid _ home _; do
-		[ "$name" != "$1" ] || return 0
-	done </etc/passwd
-	die "no user $1"
-}
-
 cmd_env() { # [USER]
 	local v
 	{
 		environment "${1:-alice}"
+		echo "TERM=${TERM-dumb}"
 		echo "LD_PRELOAD=$LIB/quiet_poll.so"
 	} | while IFS= read -r v; do
 		echo "export ${v%%=*}=${v#*=}"
 	done
-}
-
-cmd_run() { # PLACE USER PRELOAD CMD...
-	local place=$1 user=$2 preload=$3 uid gid home env
-	shift 3
-	need_place "$place"
-	account "$user"
-	mapfile -t env < <(environment "$user")
-	[ -z "$preload" ] || env+=("LD_PRELOAD=$LIB/quiet_poll.so")
-	[ -d "$home" ] || home=/
-	exec nsenter -t "$(place_pid "$place")" --mount --net --pid --ipc --uts -- \
-		setpriv --reuid="$uid" --regid="$gid" --init-groups \
-		env -i -C "$home" "${env[@]}" "$@"
 }
 
 cmd_status() {

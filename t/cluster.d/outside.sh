@@ -59,6 +59,39 @@ enter() { # CMD...: in the host of the cluster
 		bash "$RUNDIR/lib/inside.sh" "$RUNDIR" "$@"
 }
 
+# The first process of a place, by the machine's numbers: the one child of a child
+# of the host whose last argument is the place.  Sets pid.
+find_place() { # PLACE
+	local host child children args
+	host=$(host_init_pid) || die "$NAME: its first process is gone"
+	read -r -a children <"/proc/$host/task/$host/children" || :
+	for child in "${children[@]}"; do
+		mapfile -d '' args 2>/dev/null <"/proc/$child/cmdline" || continue
+		[ "${args[-1]-}" = "$1" ] || continue
+		read -r pid _ 2>/dev/null <"/proc/$child/task/$child/children" || :
+		[ -z "$pid" ] || return 0
+	done
+	load_settings
+	is_place "$1" || die "no place $1; there are: $(places | tr '\n' ' ')"
+	die "$1 is down"
+}
+
+# Tests look at what happens by this, some thousand times: it starts nothing but
+# what it has to.
+cmd_run() { # PLACE USER PRELOAD CMD...
+	local pid='' uid gid home env
+	account "$2"
+	find_place "$1"
+	[ -r "$RUNDIR/env.$2" ] || die "no environment for user $2"
+	mapfile -t env <"$RUNDIR/env.$2"
+	env+=("TERM=${TERM-dumb}")
+	[ -z "$3" ] || env+=("LD_PRELOAD=$RUNDIR/lib/quiet_poll.so")
+	[ -d "/proc/$pid/root$home" ] || home=/
+	exec nsenter -t "$pid" --mount --net --pid --ipc --uts -- \
+		setpriv --reuid="$uid" --regid="$gid" --init-groups \
+		env -i -C "$home" "${env[@]}" "${@:4}"
+}
+
 make_rundir() {
 	mkdir -p "$BASE"
 	if [ ! -O "$BASE" ] || [ -L "$BASE" ]; then
