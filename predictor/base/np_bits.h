@@ -32,12 +32,22 @@ static inline void np_bits_clear(uint64_t *w, size_t i)
 	w[i / NP_BITS_WORD] &= ~(UINT64_C(1) << (i % NP_BITS_WORD));
 }
 
+/* How many bits of a word are 1; without popcnt the compiler calls a function. */
+static inline uint32_t np_bits_ones(uint64_t x)
+{
+	x -= x >> 1 & UINT64_C(0x5555555555555555);
+	x = (x & UINT64_C(0x3333333333333333)) +
+	    (x >> 2 & UINT64_C(0x3333333333333333));
+	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t)(x * UINT64_C(0x0101010101010101) >> 56);
+}
+
 static inline size_t np_bits_count(const uint64_t *w, size_t words)
 {
 	size_t n = 0;
 
 	for (size_t k = 0; k < words; k++)
-		n += (size_t)__builtin_popcountll(w[k]);
+		n += np_bits_ones(w[k]);
 	return n;
 }
 

@@ -7,6 +7,8 @@
 #include "np_array.h"
 #include "np_bits.h"
 
+#define STRIDE 8 /* slots that are masked between two counts */
+
 int np_availability_init(struct np_availability *a, size_t n_nodes,
 			 uint32_t node_cpus, bool shared)
 {
@@ -14,8 +16,11 @@ int np_availability_init(struct np_availability *a, size_t n_nodes,
 		.n_nodes = n_nodes, .words = np_bits_words(n_nodes),
 		.node_cpus = (uint16_t)node_cpus, .shared = shared,
 	};
-	a->mask = calloc(a->words + 1, sizeof(*a->mask));
-	return a->mask ? 0 : -ENOMEM;
+	a->mask = calloc(2 * a->words + 1, sizeof(*a->mask));
+	if (!a->mask)
+		return -ENOMEM;
+	a->saved = a->mask + a->words;
+	return 0;
 }
 
 void np_availability_free(struct np_availability *a)
@@ -141,6 +146,23 @@ int np_availability_release(struct np_availability *a, int64_t at_sec,
 	return 0;
 }
 
+/* The same in all slots from first to end - 1, of many whole nodes. */
+static void reserve_many(struct np_availability *a, size_t first, size_t end,
+			 const uint32_t *place, size_t n)
+{
+	memset(a->mask, 0, a->words * sizeof(*a->mask));
+	for (size_t i = 0; i < n; i++)
+		np_bits_set(a->mask, place[i]);
+	for (; first < end; first++) {
+		struct np_slot *s = &a->slot[first];
+
+		s->idle_nodes = 0;
+		for (size_t k = 0; k < a->words; k++)
+			s->idle_nodes += np_bits_ones(s->idle[k] &=
+						      ~a->mask[k]);
+	}
+}
+
 int np_availability_reserve(struct np_availability *a, int64_t from_sec,
 			    int64_t to_sec, const uint32_t *place, size_t n,
 			    uint16_t cpus)
@@ -158,13 +180,17 @@ int np_availability_reserve(struct np_availability *a, int64_t from_sec,
 			return -ENOMEM;
 		end++;
 	}
-	for (size_t i = first; i < end; i++)
-		reserve(a, &a->slot[i], place, n, cpus);
+	if (!a->shared && n > a->words)
+		reserve_many(a, first, end, place, n);
+	else
+		for (size_t i = first; i < end; i++)
+			reserve(a, &a->slot[i], place, n, cpus);
 	return 0;
 }
 
-void np_slot_mask(const struct np_availability *a, const struct np_slot *s,
-		  uint16_t cpus, uint64_t *mask)
+/* mask[] &= nodes of the slot with that many free CPUs. */
+static void mask_slot(const struct np_availability *a, const struct np_slot *s,
+		      uint16_t cpus, uint64_t *mask)
 {
 	if (!a->shared || cpus == a->node_cpus) {
 		for (size_t k = 0; k < a->words; k++)
@@ -196,17 +222,56 @@ static size_t obstacle(const struct np_availability *a, size_t i,
 	return a->n;
 }
 
-static bool free_throughout(struct np_availability *a, size_t i,
-			    int64_t end_sec, const uint64_t *candidates,
-			    uint32_t nodes, uint16_t cpus)
+static bool enough(const struct np_availability *a, uint32_t nodes)
+{
+	return np_bits_count(a->mask, a->words) >= nodes;
+}
+
+/*
+ * Into a->mask what is free from slot i to end_sec.  A slot, not the first one,
+ * by which these are too few; a->n: they are enough.  Counting costs more than
+ * masking, so slots are counted by the stride.
+ */
+static size_t mask_window(struct np_availability *a, size_t i,
+			  int64_t end_sec, const uint64_t *candidates,
+			  uint32_t nodes, uint16_t cpus)
 {
 	memcpy(a->mask, candidates, a->words * sizeof(*a->mask));
-	for (; i < a->n && a->slot[i].from_sec < end_sec; i++) {
-		np_slot_mask(a, &a->slot[i], cpus, a->mask);
-		if (np_bits_count(a->mask, a->words) < nodes)
-			return false;
+	while (i < a->n && a->slot[i].from_sec < end_sec) {
+		for (int k = 0; k < STRIDE && i < a->n &&
+		     a->slot[i].from_sec < end_sec; k++)
+			mask_slot(a, &a->slot[i++], cpus, a->mask);
+		if (!enough(a, nodes))
+			return i - 1;
 	}
-	return true;
+	return a->n;
+}
+
+/*
+ * The first slot from which on, up to slot last, enough are free.  Windows that
+ * begin before it hold slots with which there are too few.
+ */
+static size_t next_window(struct np_availability *a, size_t last,
+			  const uint64_t *candidates, uint32_t nodes,
+			  uint16_t cpus)
+{
+	size_t i = last + 1, from;
+
+	memcpy(a->mask, candidates, a->words * sizeof(*a->mask));
+	do {
+		memcpy(a->saved, a->mask, a->words * sizeof(*a->mask));
+		from = i;
+		for (int k = 0; k < STRIDE && i; k++)
+			mask_slot(a, &a->slot[--i], cpus, a->mask);
+	} while (i && enough(a, nodes));
+	/* Among the last ones, one by one. */
+	memcpy(a->mask, a->saved, a->words * sizeof(*a->mask));
+	for (i = from; i; i--) {
+		mask_slot(a, &a->slot[i - 1], cpus, a->mask);
+		if (!enough(a, nodes))
+			break;
+	}
+	return i;
 }
 
 int64_t np_availability_find(struct np_availability *a,
@@ -228,10 +293,11 @@ int64_t np_availability_find(struct np_availability *a,
 			i = bad + 1;
 			continue;
 		}
-		if (free_throughout(a, i, start_sec + sec, candidates, nodes,
-				    cpus))
+		bad = mask_window(a, i, start_sec + sec, candidates, nodes,
+				  cpus);
+		if (bad == a->n)
 			return start_sec;
-		i++;
+		i = next_window(a, bad, candidates, nodes, cpus);
 	}
 	return -1;
 }

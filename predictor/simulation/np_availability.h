@@ -26,7 +26,8 @@ struct np_availability {
 	bool shared;
 	struct np_slot *slot;
 	size_t n, room; /* slots in use, and that have memory */
-	uint64_t *mask; /* scratch of np_availability_find() */
+	uint64_t *mask; /* what np_availability_find() found; scratch */
+	uint64_t *saved; /* scratch */
 };
 
 /* Returns 0 or -ENOMEM; np_availability_free() in either case. */
@@ -56,9 +57,5 @@ int64_t np_availability_find(struct np_availability *a,
 			     const uint64_t *candidates, uint32_t nodes,
 			     uint16_t cpus, uint32_t sec, int64_t from_sec,
 			     int64_t last_sec);
-
-/* mask[] &= nodes with that many free CPUs. */
-void np_slot_mask(const struct np_availability *a, const struct np_slot *s,
-		  uint16_t cpus, uint64_t *mask);
 
 #endif

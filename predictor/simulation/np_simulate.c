@@ -133,7 +133,7 @@ static uint32_t count_range(const uint64_t *w, uint32_t first, uint32_t end)
 
 		if (end - first < room)
 			word &= (UINT64_C(1) << (end - first)) - 1;
-		n += (uint32_t)__builtin_popcountll(word);
+		n += np_bits_ones(word);
 		first += room;
 	}
 	return n;
@@ -672,19 +672,55 @@ static int reserve(struct np_sim *s, const struct np_sim_job *j,
 				       to, s->chosen, j->nodes, cpus_of(s, j));
 }
 
+/*
+ * A job that wants no less than another one of this pass did, and may go nowhere
+ * else, cannot start earlier: the plan only fills up.
+ */
+static int64_t not_before(const struct np_sim *s, const struct np_sim_job *j)
+{
+	const size_t n = s->n_found < NP_SIM_FOUND ? s->n_found : NP_SIM_FOUND;
+	int64_t sec = s->now;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct np_sim_job *o = s->found[i].job;
+
+		if (o->partition == j->partition && o->nodes <= j->nodes &&
+		    cpus_of(s, o) <= cpus_of(s, j) &&
+		    o->limit_sec <= j->limit_sec && s->found[i].sec > sec)
+			sec = s->found[i].sec;
+	}
+	return sec;
+}
+
+/* When it can start; INT64_MAX: within the window it cannot. */
+static int64_t find_start(struct np_sim *s, uint32_t job)
+{
+	int64_t end_sec = s->now + s->ask->scheduler->bf_window_sec, at;
+	const struct np_sim_job *j = &s->job[job];
+
+	at = not_before(s, j);
+	if (at > end_sec)
+		return INT64_MAX;
+	candidates(s, job);
+	at = np_availability_find(&s->plan, s->mask, j->nodes, cpus_of(s, j),
+				  j->limit_sec, at, end_sec);
+	if (at < 0)
+		at = INT64_MAX;
+	if (at > s->now && !(s->hold && s->hold[job]))
+		s->found[s->n_found++ % NP_SIM_FOUND] =
+			(struct np_sim_found){ j, at };
+	return at;
+}
+
 /* Starts it, or reserves nodes for it. */
 static int backfill(struct np_sim *s, uint32_t job, size_t *started)
 {
 	const struct np_sim_scheduler *c = s->ask->scheduler;
 	const struct np_sim_job *j = &s->job[job];
-	int64_t at;
+	int64_t at = find_start(s, job);
 	int rc;
 
-	candidates(s, job);
-	at = np_availability_find(&s->plan, s->mask, j->nodes, cpus_of(s, j),
-				  j->limit_sec, s->now,
-				  s->now + c->bf_window_sec);
-	if (at < 0)
+	if (at == INT64_MAX)
 		return 0;
 	choose(s, s->plan.mask, j->nodes);
 	rc = reserve(s, j, at, at == s->now ? 1 : c->bf_resolution_sec);
@@ -704,6 +740,7 @@ static int backfill_pass(struct np_sim *s)
 	if (!last)
 		return 0;
 	rc = make_plan(s);
+	s->n_found = 0;
 	for (size_t i = 0; !rc && i < last; i++)
 		if (!is_held(s, s->queue[i]))
 			rc = backfill(s, s->queue[i], &started);

@@ -6,6 +6,7 @@
 #include "np_bits.h"
 #include "np_simulate.h"
 
+#define NP_SIM_FOUND 32
 #define NP_SIM_SPEED 1048576 /* progress in one second of a job alone */
 
 /* A job on one of its leaves, and the load that it has there from others. */
@@ -88,6 +89,12 @@ struct np_sim {
 	uint32_t *followers, *next_follower; /* jobs that wait for a job */
 	struct np_sim_tenants *tenants;	     /* per leaf */
 	struct np_availability plan;
+	struct np_sim_found {
+		const struct np_sim_job *job;
+		int64_t sec;
+	} found[NP_SIM_FOUND]; /* the last of this backfill pass that cannot
+				  start now, and when they can */
+	size_t n_found;
 	bool again; /* another main pass may start jobs that this one did not */
 	int64_t backfilled_sec; /* the last pass; or before the first job */
 	bool backfill_changed;	/* since then */

@@ -12,6 +12,7 @@ struct brute {
 	int64_t now, left[B_MAX_JOBS]; /* work, in parts of a second */
 	int64_t eligible[B_MAX_JOBS];  /* -1: not yet */
 	bool is_new[B_MAX_JOBS];
+	int horizon; /* seconds that a plan has */
 	bool news; /* since the last backfill pass */
 	int64_t passed_sec;
 };
@@ -151,14 +152,14 @@ static int16_t plan[B_MAX_PLAN][B_MAX_NODES];
 static void make_plan(const struct brute *b)
 {
 	for (uint32_t k = 0; k < b->ask->cluster->leaves->n_nodes; k++)
-		for (int t = 0; t < B_MAX_PLAN; t++)
+		for (int t = 0; t < b->horizon; t++)
 			plan[t][k] = (int16_t)b->ask->cluster->cpus;
 	for (size_t i = 0; i < b->ask->n; i++) {
 		int64_t until = b->fate[i].start_sec +
 				b->ask->job[i].limit_sec;
 
 		for (size_t k = 0; runs(b, i) && k < b->fate[i].n_nodes; k++)
-			for (int t = 0; t < B_MAX_PLAN &&
+			for (int t = 0; t < b->horizon &&
 			     b->now + t < until; t++)
 				plan[t][b->fate[i].node[k]] = (int16_t)
 					(plan[t][b->fate[i].node[k]] -
@@ -185,8 +186,8 @@ static void backfill_one(struct brute *b, size_t i)
 	int at = 0;
 
 	for (size_t k = 0; k < n; k++) {
-		lasts[B_MAX_PLAN][k] = B_MAX_PLAN;
-		for (int t = B_MAX_PLAN - 1; t >= 0; t--)
+		lasts[b->horizon][k] = B_MAX_PLAN;
+		for (int t = b->horizon - 1; t >= 0; t--)
 			lasts[t][k] = plan[t][k] >= (int)cpus ?
 				lasts[t + 1][k] + 1 : 0;
 	}
@@ -203,7 +204,7 @@ static void backfill_one(struct brute *b, size_t i)
 	from = floor_to(b->now + at, step);
 	to = floor_to(b->now + at + j->limit_sec + step - 1, step);
 	for (int64_t t = from > b->now ? from : b->now; t < to; t++)
-		for (uint32_t k = 0; t - b->now < B_MAX_PLAN && k < j->nodes;
+		for (uint32_t k = 0; t - b->now < b->horizon && k < j->nodes;
 		     k++)
 			plan[t - b->now][node[k]] = (int16_t)
 				(plan[t - b->now][node[k]] - (int)cpus);
@@ -359,9 +360,12 @@ void b_play(const struct np_sim_ask *ask, struct b_fate *fate)
 	uint32_t step = ask->scheduler->bf_interval_sec;
 
 	for (size_t i = 0; i < ask->n; i++) {
+		if (b.horizon < (int)ask->job[i].limit_sec)
+			b.horizon = (int)ask->job[i].limit_sec;
 		fate[i] = (struct b_fate){ .start_sec = -1, .end_sec = -1 };
 		b.eligible[i] = -1;
 	}
+	b.horizon += (int)ask->scheduler->bf_window_sec + 1;
 	b.now = ask->job[0].submit_sec;
 	for (int t = 0; t < LONGEST_SEC && !all_over(&b); t++, b.now++) {
 		end_jobs(&b);
