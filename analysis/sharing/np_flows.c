@@ -12,6 +12,7 @@
 /* Ends that differ by rounding only are one: of a duration, and of the time. */
 #define SAME 1e-12
 #define SAME_TIME 4e-15
+#define SAME_RATE 1e-9
 
 enum { OUT, IN, N_SIDES };
 
@@ -32,6 +33,10 @@ struct port {
 	uint32_t first, n;
 	uint64_t seen;
 	bool changed;
+	/* While ports are filled: */
+	uint32_t n_grow; /* flows whose rates still grow */
+	double left;	 /* of its capacity, for these */
+	double full_at;	 /* their rate when it is full, or less */
 };
 
 struct np_flows {
@@ -45,7 +50,11 @@ struct np_flows {
 	uint32_t *heap;
 	struct port *port; /* what leaves nodes, then what enters them */
 	uint32_t *queue;   /* ports: changed, then all that are connected */
-	size_t n_queue;
+	size_t n_queue, n_filled;
+	uint32_t *to_fill; /* a heap of ports, by full_at */
+	/* Of the changes since penalties were found: */
+	double slowest; /* rate of one that ended */
+	bool started;
 	uint64_t round;
 	/* of those that get new penalties */
 	uint32_t *hit;
@@ -67,14 +76,16 @@ int np_flows_new(const struct np_sharing_model *m,
 	if (f) {
 		f->port = calloc(2 * n_nodes + 1, sizeof(*f->port));
 		f->queue = calloc(2 * n_nodes + 1, sizeof(*f->queue));
+		f->to_fill = calloc(2 * n_nodes + 1, sizeof(*f->to_fill));
 	}
-	if (!f || !f->port || !f->queue) {
+	if (!f || !f->port || !f->queue || !f->to_fill) {
 		np_flows_free(f);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
 	f->model = m;
 	f->param = *p;
 	f->n_nodes = n_nodes;
+	f->slowest = INFINITY;
 	for (size_t i = 0; i < 2 * n_nodes; i++)
 		f->port[i].first = NONE;
 	*out = f;
@@ -89,6 +100,7 @@ void np_flows_free(struct np_flows *f)
 	free(f->heap);
 	free(f->port);
 	free(f->queue);
+	free(f->to_fill);
 	free(f->hit);
 	free(f->comm);
 	free(f->value);
@@ -229,11 +241,15 @@ int np_flows_start(struct np_flows *f, struct np_comm c, double alone_sec,
 	sift(f, f->n - 1);
 	if (!f->flow[i].apart)
 		link_ports(f, i);
+	f->started = true;
 	return 0;
 }
 
-/* All that ports in the queue are connected to. */
-static void gather(struct np_flows *f)
+/*
+ * All that ports in the queue are connected to by flows of this rate or more,
+ * and what slower ones leave of each port.
+ */
+static void gather(struct np_flows *f, double least)
 {
 	f->round++;
 	f->n_hit = 0;
@@ -241,12 +257,20 @@ static void gather(struct np_flows *f)
 		f->port[f->queue[q]].seen = f->round;
 	for (size_t q = 0; q < f->n_queue; q++) {
 		int side = f->queue[q] < f->n_nodes ? OUT : IN;
-		uint32_t i = f->port[f->queue[q]].first;
+		struct port *p = &f->port[f->queue[q]];
 
-		f->port[f->queue[q]].changed = false;
-		for (; i != NONE; i = f->flow[i].next[side]) {
+		p->changed = false;
+		p->left = 1;
+		p->n_grow = 0;
+		for (uint32_t i = p->first; i != NONE;
+		     i = f->flow[i].next[side]) {
 			size_t far = port_of(f, f->flow[i].c, !side);
 
+			if (f->flow[i].port_rate < least) {
+				p->left -= f->flow[i].port_rate;
+				continue;
+			}
+			p->n_grow++;
 			if (f->port[far].seen != f->round)
 				f->queue[f->n_queue++] = (uint32_t)far;
 			f->port[far].seen = f->round;
@@ -255,7 +279,6 @@ static void gather(struct np_flows *f)
 			f->flow[i].seen = f->round;
 		}
 	}
-	f->n_queue = 0;
 }
 
 static void set_rate(struct np_flows *f, uint32_t i, double rate)
@@ -298,21 +321,141 @@ static void count_conflicts(struct np_flows *f, struct flow *w)
 		w->conflicts = n;
 }
 
-static int settle(struct np_flows *f, struct np_err *err)
+/* ---- max-min: ports are filled in the order in which they are full ---- */
+
+/*
+ * Below this rate nothing has changed: all rates grow together, and up to here
+ * no port that changed is full, neither before nor after.
+ */
+static double least_changed(const struct np_flows *f)
+{
+	double least = f->slowest;
+
+	for (size_t q = 0; f->started && q < f->n_queue; q++)
+		if (f->port[f->queue[q]].n)
+			least = fmin(least, 1.0 / f->port[f->queue[q]].n);
+	return least * (1 - SAME_RATE);
+}
+
+static bool is_full_before(const struct np_flows *f, uint32_t a, uint32_t b)
+{
+	return f->port[a].full_at < f->port[b].full_at;
+}
+
+/* Down from there, as its time to be full has become later, or is new. */
+static void sink(struct np_flows *f, size_t at)
+{
+	uint32_t port = f->to_fill[at];
+	size_t child;
+
+	for (; (child = 2 * at + 1) < f->n_filled; at = child) {
+		if (child + 1 < f->n_filled &&
+		    is_full_before(f, f->to_fill[child + 1],
+				   f->to_fill[child]))
+			child++;
+		if (!is_full_before(f, f->to_fill[child], port))
+			break;
+		f->to_fill[at] = f->to_fill[child];
+	}
+	f->to_fill[at] = port;
+}
+
+static void open_ports(struct np_flows *f)
+{
+	f->n_filled = 0;
+	for (size_t q = 0; q < f->n_queue; q++) {
+		struct port *p = &f->port[f->queue[q]];
+
+		p->full_at = p->left / p->n_grow;
+		if (p->n_grow)
+			f->to_fill[f->n_filled++] = f->queue[q];
+	}
+	for (size_t at = f->n_filled / 2; at--;)
+		sink(f, at);
+}
+
+/* All that still grow at a port keep this rate. */
+static void fill_port(struct np_flows *f, uint32_t port, double rate)
+{
+	int side = port < f->n_nodes ? OUT : IN;
+
+	for (uint32_t i = f->port[port].first; i != NONE;
+	     i = f->flow[i].next[side]) {
+		struct flow *w = &f->flow[i];
+		struct port *far = &f->port[port_of(f, w->c, !side)];
+
+		if (w->seen != f->round)
+			continue;
+		w->seen = 0;
+		w->port_rate = fmin(rate, 1);
+		far->left -= rate;
+		far->n_grow--;
+	}
+	f->port[port].n_grow = 0;
+}
+
+static void fill(struct np_flows *f)
+{
+	open_ports(f);
+	while (f->n_filled) {
+		uint32_t port = f->to_fill[0];
+		struct port *p = &f->port[port];
+		double now = p->n_grow ? p->left / p->n_grow : INFINITY;
+
+		if (p->n_grow && now <= p->full_at * (1 + SAME))
+			fill_port(f, port, now);
+		if (p->n_grow) {
+			p->full_at = now;
+		} else {
+			f->to_fill[0] = f->to_fill[--f->n_filled];
+			if (!f->n_filled)
+				break;
+		}
+		sink(f, 0);
+	}
+}
+
+/* ---- after a change ---- */
+
+/* All that are at the changed ports, whatever becomes of their rates. */
+static void count_all_conflicts(struct np_flows *f)
+{
+	for (size_t q = 0; q < f->n_queue; q++) {
+		int side = f->queue[q] < f->n_nodes ? OUT : IN;
+
+		for (uint32_t i = f->port[f->queue[q]].first; i != NONE;
+		     i = f->flow[i].next[side])
+			count_conflicts(f, &f->flow[i]);
+	}
+}
+
+static int ask_model(struct np_flows *f, struct np_err *err)
 {
 	int rc;
 
-	gather(f);
 	for (size_t k = 0; k < f->n_hit; k++)
 		f->comm[k] = f->flow[f->hit[k]].c;
 	rc = np_sharing_ask(f->model, &f->param, f->comm, f->n_hit, f->value,
 			    err);
-	for (size_t k = 0; !rc && k < f->n_hit; k++) {
-		struct flow *w = &f->flow[f->hit[k]];
+	for (size_t k = 0; !rc && k < f->n_hit; k++)
+		f->flow[f->hit[k]].port_rate = 1 / f->value[k];
+	return rc;
+}
 
-		w->port_rate = 1 / f->value[k];
-		count_conflicts(f, w);
-	}
+static int settle(struct np_flows *f, struct np_err *err)
+{
+	int rc = 0;
+
+	if (f->started)
+		count_all_conflicts(f);
+	gather(f, f->model->fills ? least_changed(f) : 0);
+	if (f->model->fills)
+		fill(f);
+	else
+		rc = ask_model(f, err);
+	f->n_queue = 0;
+	f->slowest = INFINITY;
+	f->started = false;
 	if (rc)
 		return rc;
 	if (isfinite(f->param.fabric))
@@ -351,8 +494,10 @@ bool np_flows_ended(struct np_flows *f, struct np_flow_end *end)
 		return false;
 	*end = (struct np_flow_end){ w->id, w->conflicts };
 	heap_remove_first(f);
-	if (!w->apart)
+	if (!w->apart) {
 		unlink_ports(f, i);
+		f->slowest = fmin(f->slowest, w->port_rate);
+	}
 	return true;
 }
 

@@ -80,6 +80,8 @@ struct np_sharing_model {
 	int (*penalties)(const struct np_sharing_param *p,
 			 const struct np_ports *port, double *penalty,
 			 struct np_err *err);
+	/* That of maxmin, which np_flows.c need not find anew for all. */
+	bool fills;
 };
 
 extern const struct np_sharing_model np_sharing_models[];

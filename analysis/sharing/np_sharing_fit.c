@@ -9,8 +9,12 @@
 #include <gsl/gsl_multimin.h>
 
 #define STEPS 2000
-#define STARTS 4
+#define COARSE_STEPS 150
+#define RESTS 4	  /* searches from where one came to rest */
+#define STARTS 48 /* places where a search begins, if none is exact */
+#define EXACT 1e-16 /* mean square of relative errors */
 #define CLOSE 1e-10
+#define COARSE 1e-4
 #define LARGEST_GAMMA 0.999
 
 struct search {
@@ -86,12 +90,15 @@ static bool matters(struct search *w, const struct np_sharing_member *m)
 	return fabs(up - here) > 1e-12 || fabs(down - here) > 1e-12;
 }
 
-static void descend(struct search *w, gsl_multimin_fminimizer *g, double scale)
+/* Returns the least sum of squares, whose parameters are in w->param then. */
+static double descend(struct search *w, gsl_multimin_fminimizer *g,
+		      double scale, int steps, double close)
 {
 	gsl_multimin_function f = { objective, w->n_free, w };
 	gsl_vector *x = gsl_vector_alloc(w->n_free);
 	gsl_vector *step = gsl_vector_alloc(w->n_free);
 	int rc = x && step ? 0 : -ENOMEM;
+	double least = INFINITY;
 
 	for (size_t i = 0; !rc && i < w->n_free; i++) {
 		gsl_vector_set(x, i, *np_sharing_value(&w->param, w->free[i]));
@@ -99,34 +106,92 @@ static void descend(struct search *w, gsl_multimin_fminimizer *g, double scale)
 	}
 	if (!rc && gsl_multimin_fminimizer_set(g, &f, x, step))
 		rc = -EDOM;
-	for (int i = 0; !rc && !w->rc && i < STEPS; i++)
+	for (int i = 0; !rc && !w->rc && i < steps; i++)
 		if (gsl_multimin_fminimizer_iterate(g) ||
-		    gsl_multimin_fminimizer_size(g) < CLOSE)
+		    gsl_multimin_fminimizer_size(g) < close)
 			break;
 	if (!rc)
-		objective(g->x, w); /* leaves the best in w->param */
+		least = objective(g->x, w);
 	else if (!w->rc)
 		w->rc = np_errf(w->err, rc, "no search for parameters");
 	gsl_vector_free(x);
 	gsl_vector_free(step);
+	return least;
 }
 
 /* Anew from where it came to rest, as a simplex may collapse too early. */
+static double settle(struct search *w, gsl_multimin_fminimizer *g)
+{
+	double least = INFINITY;
+
+	for (int i = 0; !w->rc && i < RESTS; i++)
+		least = descend(w, g, i % 2 ? -1 : 1, STEPS, CLOSE);
+	return least;
+}
+
+/* Part k of 0 .. 1 in the base: places that leave no large gaps. */
+static double scattered(int k, int base)
+{
+	double part = 0, unit = 1.0 / base;
+
+	for (; k; k /= base, unit /= base)
+		part += unit * (k % base);
+	return part;
+}
+
+/* Half of the usual value to three times, and all that is below one. */
+static void begin_at(struct search *w, int k)
+{
+	static const int base[NP_SHARING_FIT_MAX] = { 2, 3, 5 };
+	struct np_sharing_param usual = NP_SHARING_DEFAULTS;
+
+	for (size_t i = 0; i < w->n_free; i++) {
+		double part = scattered(k, base[i]);
+
+		*np_sharing_value(&w->param, w->free[i]) =
+			w->free[i]->below_one ? LARGEST_GAMMA * part :
+			*np_sharing_value(&usual, w->free[i]) *
+			(0.5 + 2.5 * part);
+	}
+}
+
+/*
+ * The sum of squares is one of pieces, each with a lowest place of its own: a
+ * few steps from many places, and from the best of them until it rests.
+ */
 static void search(struct search *w)
 {
+	struct np_sharing_param best;
 	gsl_multimin_fminimizer *g;
+	double least = INFINITY;
 
 	if (!w->n_free)
 		return;
 	gsl_set_error_handler_off();
 	g = gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2,
 					  w->n_free);
-	if (!g)
+	if (!g) {
 		w->rc = np_errf(w->err, -ENOMEM, "out of memory");
-	for (int i = 0; !w->rc && i < STARTS; i++)
-		descend(w, g, i % 2 ? -1 : 1);
-	if (g)
-		gsl_multimin_fminimizer_free(g);
+		return;
+	}
+	for (int k = 0; !w->rc && k < STARTS &&
+			least > EXACT * (double)w->n; k++) {
+		double sum = INFINITY;
+
+		if (k) {
+			begin_at(w, k);
+			sum = descend(w, g, 1, COARSE_STEPS, COARSE);
+		}
+		if (!k || sum < 2 * least)
+			sum = settle(w, g);
+		if (!w->rc && sum < least) {
+			least = sum;
+			best = w->param;
+		}
+	}
+	if (!w->rc && isfinite(least))
+		w->param = best;
+	gsl_multimin_fminimizer_free(g);
 }
 
 static int count(struct search *w)

@@ -8,7 +8,8 @@
  * for the weak one of three that leave or enter a node.
  *
  * A parameter that no measured communication depends on keeps its value.
- * The search is by the simplex of Nelder and Mead from several starts.
+ * The search is by the simplex of Nelder and Mead from several starts, which ends
+ * where the measured times are met exactly.
  */
 #ifndef NP_SHARING_FIT_H
 #define NP_SHARING_FIT_H

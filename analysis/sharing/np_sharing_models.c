@@ -238,11 +238,11 @@ static int conflicts(const struct np_sharing_param *p,
 }
 
 const struct np_sharing_model np_sharing_models[] = {
-	{ "gige", "Gigabit Ethernet", gige },
-	{ "myrinet", "Myrinet", myrinet },
-	{ "infiniband", "InfiniBand", infiniband },
-	{ "maxmin", "max-min fair sharing", maxmin },
-	{ "conflicts", "number of conflicts", conflicts },
-	{ "none", "no penalty", NULL },
+	{ "gige", "Gigabit Ethernet", gige, false },
+	{ "myrinet", "Myrinet", myrinet, false },
+	{ "infiniband", "InfiniBand", infiniband, false },
+	{ "maxmin", "max-min fair sharing", maxmin, true },
+	{ "conflicts", "number of conflicts", conflicts, false },
+	{ "none", "no penalty", NULL, false },
 };
 const size_t np_sharing_n_models = NP_ARRAY_SIZE(np_sharing_models);

@@ -136,7 +136,7 @@ test_other_answers_are_drawn() {
 		'is slowed' 'runs beside it'
 	tolerance -L 1us -o 1us --plot="$S/tolerance.svg" nonblocking.goal
 	is_picture "$S/tolerance.svg" 'Run time (% longer)' nonblocking.goal \
-		'Messages on the critical path' 'Share of the run time' \
+		'Messages on the critical path (λ)' 'Share of the run time (ρ, %)' \
 		'to 1 %: +3.17 µs'
 	netprof scale --at=64 --plot="$S/scale.svg" \
 		"$ROOT"/t/data/mpip/solver.*.mpiP

@@ -339,6 +339,40 @@ static void test_a_port_stays_busy(void)
 	np_rng_free(r);
 }
 
+/* Rates that are found anew only from a change on are those of all anew. */
+static void test_max_min_of_changes(void)
+{
+	struct np_sharing_model anew = *model(MAXMIN);
+	struct np_rng *r = np_rng_new(11, "sharing");
+	size_t bad = 0;
+
+	anew.fills = false;
+	for (int t = 0; t < 300; t++) {
+		struct np_comm c[60];
+		double start[60], alone[60], end[60], want[60];
+		size_t n = 1 + np_rng_below(r, 60), nodes = 2 + (size_t)t % 14;
+		struct np_sharing_param p = defaults;
+
+		if (t % 5 == 0)
+			p.fabric = 3;
+		for (size_t i = 0; i < n; i++) {
+			c[i].from = (uint32_t)np_rng_below(r, nodes);
+			c[i].to = (c[i].from + 1 + (uint32_t)
+				   np_rng_below(r, nodes - 1)) % nodes;
+			start[i] = t % 3 ? 0.5 * (double)np_rng_below(r, 20) :
+					   0;
+			alone[i] = t % 2 ? 1 : (double)np_rng_below(r, 50);
+		}
+		bad += np_sharing_dynamic(model(MAXMIN), &p, c, start, alone,
+					  n, nodes, end, NULL) ||
+		       np_sharing_dynamic(&anew, &p, c, start, alone, n,
+					  nodes, want, NULL) ||
+		       !same(end, want, n, 1e-9);
+	}
+	T_CHECK(!bad);
+	np_rng_free(r);
+}
+
 #define AT(x) offsetof(struct np_sharing_param, x)
 #define FINE SIZE_MAX
 
@@ -421,6 +455,8 @@ static void test_degenerate(void)
 }
 
 static const struct t_case cases[] = {
+	{ "max-min: what a change does not reach keeps its rate",
+	  test_max_min_of_changes },
 	{ "published penalties, all models", test_published_penalties },
 	{ "published times of penalties that change", test_published_times },
 	{ "published errors against measured times", test_published_errors },

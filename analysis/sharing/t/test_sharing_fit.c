@@ -1,11 +1,14 @@
 #include "t.h"
 #include "published.h"
 
+#include "np_rng.h"
 #include "np_sharing_fit.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+
+#define RANDOM_CASES 8
 
 static const double zero[T_COMMS];
 static const double one[T_COMMS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -94,6 +97,55 @@ static void test_parameters_are_found_again(void)
 	}
 }
 
+/*
+ * Sixty sets of random schemes with times as the model has them, with other
+ * parameters each: the search finds what gives exactly these times.
+ */
+static void test_exact_times_are_met(void)
+{
+	static const char *const models[] = { "gige", "infiniband" };
+	size_t met = 0, runs = 0;
+
+	for (uint64_t seed = 0; seed < 60; seed++) {
+		const struct np_sharing_model *m =
+			np_sharing_find(models[seed % 2], NULL);
+		struct np_rng *rng = np_rng_new(seed, "fit");
+		struct np_sharing_param truth = NP_SHARING_DEFAULTS;
+		struct np_sharing_param p = NP_SHARING_DEFAULTS;
+		struct np_comm c[RANDOM_CASES][T_COMMS];
+		double took[RANDOM_CASES][T_COMMS];
+		struct np_sharing_case s[RANDOM_CASES];
+		struct np_sharing_fit f = { .mean_error = 1 };
+
+		for (size_t i = 0; i < np_sharing_n_members; i++) {
+			const struct np_sharing_member *of =
+				&np_sharing_members[i];
+
+			if (*of->model)
+				*np_sharing_value(&truth, of) *= 0.7 + 6e-3 *
+					(double)np_rng_below(rng, 100);
+		}
+		for (size_t k = 0; k < RANDOM_CASES; k++) {
+			size_t n = 3 + np_rng_below(rng, T_COMMS - 3);
+
+			for (size_t i = 0; i < n; i++) {
+				c[k][i].from = (uint32_t)np_rng_below(rng, 6);
+				c[k][i].to = (c[k][i].from + 1 + (uint32_t)
+					      np_rng_below(rng, 5)) % 6;
+			}
+			s[k] = (struct np_sharing_case){ c[k], n, 6, zero, one,
+							 took[k] };
+			np_sharing_dynamic(m, &truth, c[k], zero, one, n, 6,
+					   took[k], NULL);
+		}
+		np_rng_free(rng);
+		runs++;
+		met += !np_sharing_fit(m, s, RANDOM_CASES, &p, &f, NULL) &&
+		       f.mean_error < 1e-6;
+	}
+	T_CHECK(met == runs && runs == 60);
+}
+
 static void test_models_without_parameters_are_judged(void)
 {
 	const double took[2] = { 2, 2.5 };
@@ -130,6 +182,7 @@ static void test_refusals(void)
 static const struct t_case cases[] = {
 	{ "beta as it was published", test_beta_as_published },
 	{ "parameters are found again", test_parameters_are_found_again },
+	{ "exact times are met: 60 of 60", test_exact_times_are_met },
 	{ "models without parameters are judged, too",
 	  test_models_without_parameters_are_judged },
 	{ "what cannot be fitted is refused with a line", test_refusals },

@@ -176,6 +176,31 @@ static void play(size_t k)
 	free(node_of);
 }
 
+/* Transfers of different lengths between random nodes, all from the start. */
+static double come_and_go(size_t n, uint32_t nodes)
+{
+	struct np_comm *c = calloc(n, sizeof(*c));
+	double *sec = calloc(3 * n, sizeof(*sec)), start;
+	struct np_err err = NP_ERR_INIT;
+	uint64_t seed = 1;
+
+	for (size_t i = 0; i < n; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		c[i].from = (uint32_t)(seed >> 40) % nodes;
+		c[i].to = (c[i].from + 1 + (uint32_t)(seed >> 20) %
+			   (nodes - 1)) % nodes;
+		sec[n + i] = 1 + (double)(seed >> 52);
+	}
+	start = now_sec();
+	if (np_sharing_dynamic(np_sharing_find("maxmin", NULL), &param, c, sec,
+			       sec + n, n, nodes, sec + 2 * n, &err))
+		die("transfers", &err);
+	start = now_sec() - start;
+	free(c);
+	free(sec);
+	return start;
+}
+
 int main(void)
 {
 	double sec, most;
@@ -192,6 +217,18 @@ int main(void)
 			failed = 1;
 		}
 	}
+	printf("\nmaxmin of random transfers that end one after the other\n");
+	for (size_t n = 1024; n <= 4096; n *= 2)
+		for (uint32_t nodes = 64; nodes <= 1024; nodes *= 4) {
+			sec = come_and_go(n, nodes);
+			printf("%5zu between %4u nodes %8.3f s\n", n, nodes,
+			       sec);
+			if (sec > ALL_MAX_SEC) {
+				printf("  too slow: at most %g s\n",
+				       ALL_MAX_SEC);
+				failed = 1;
+			}
+		}
 	printf("\n%-34s %-11s %9s %10s %9s\n", "programs played", "model",
 	       "events", "took", "events/s");
 	for (size_t k = 0; k < NP_ARRAY_SIZE(programs); k++)
