@@ -324,20 +324,20 @@ static void put_network(json_object *in, const struct cli_tolerance_ask *ask)
 	if (ask->topology) {
 		cli_put_text(j, "topology", ask->where);
 		cli_put_count(j, "ranks_per_node", ask->per_node);
-		cli_put_real(j, "wire_ns", ask->wire_ns);
-		cli_put_real(j, "switch_ns", ask->switch_ns);
+		cli_put_computed(j, "wire_ns", ask->wire_ns);
+		cli_put_computed(j, "switch_ns", ask->switch_ns);
 	} else {
-		cli_put_real(j, "latency_ns", net->L_ns);
+		cli_put_computed(j, "latency_ns", net->L_ns);
 	}
-	cli_put_real(j, "overhead_ns", net->o_ns);
-	cli_put_real(j, "ns_per_byte", net->G_ns);
+	cli_put_computed(j, "overhead_ns", net->o_ns);
+	cli_put_computed(j, "ns_per_byte", net->G_ns);
 	if (net->S == NP_LOGGPS_NO_RENDEZVOUS)
 		cli_put(j, "rendezvous_bytes", NULL);
 	else
 		cli_put_count(j, "rendezvous_bytes", net->S);
 	cli_put_bool(j, "first_byte_free", net->first_byte_free);
 	cli_put_bool(j, "serial", ask->serial);
-	cli_put_real(j, "gap_ns", net->g_ns);
+	cli_put_computed(j, "gap_ns", net->g_ns);
 	cli_put_bool(j, "shared_links", ask->shared_links);
 	cli_put_bool(j, "overlap", ask->overlap);
 }

@@ -233,8 +233,8 @@ int cli_replay_data(const struct cli_replay *r, enum cli_format format)
 	json_object *j = json_object_new_object(), *list;
 
 	cli_put_count(j, "n_nodes", r->play.n_nodes);
-	cli_put_real(j, "bytes_per_sec", r->play.bytes_per_sec);
-	cli_put_real(j, "latency_sec", r->play.latency_sec);
+	cli_put_computed(j, "bytes_per_sec", r->play.bytes_per_sec);
+	cli_put_computed(j, "latency_sec", r->play.latency_sec);
 	cli_put_count(j, "eager_bytes", r->play.eager_bytes);
 	list = cli_put_array(j, "programs");
 	for (size_t k = 0; k < r->n; k++)

@@ -8,8 +8,9 @@
 #include "cli_sharing.h"
 #include "cli_text.h"
 
-#define NAME 9	/* columns of a transfer's name */
-#define ROUTE 15 /* of its nodes */
+#define NAME 8	/* columns of a transfer's name */
+#define ROUTE 12 /* of its nodes */
+#define ENDS 5 /* that it shares with others */
 #define NUMBER 11
 #define BAR 54
 #define BARS 40 /* most transfers that are drawn */
@@ -47,7 +48,8 @@ struct block {
 
 static void head(const struct block *b, const char *what)
 {
-	printf("%s%-*s", cli_colour(CLI_BOLD), NAME + ROUTE, what);
+	printf("%s%-*s%-*s", cli_colour(CLI_BOLD), NAME + ROUTE, what, ENDS,
+	       "ends");
 	if (n_measured(b->s))
 		cli_right(stdout, "measured", NUMBER);
 	for (size_t m = b->from; m < b->to; m++)
@@ -65,6 +67,26 @@ static void transfer(const struct np_scheme *s, size_t i)
 	putchar(' ');
 	cli_left(stdout, route, ROUTE - 1);
 	putchar(' ');
+}
+
+/* Which ends a transfer shares with others, whenever they are: 1, 2 or both. */
+static unsigned shared_ends(const struct np_scheme *s, size_t i)
+{
+	unsigned ends = 0;
+
+	for (size_t k = 0; k < s->n; k++)
+		if (k != i && s->c[i].from != s->c[i].to &&
+		    s->c[k].from != s->c[k].to)
+			ends |= (s->c[k].from == s->c[i].from) |
+				(unsigned)(s->c[k].to == s->c[i].to) << 1;
+	return ends;
+}
+
+static void ends(const struct np_scheme *s, size_t i)
+{
+	static const char *const names[] = { "-", "src", "dst", "both" };
+
+	printf("%-*s", ENDS, names[shared_ends(s, i)]);
 }
 
 static void number(double v, int digits, const char *unit)
@@ -92,6 +114,7 @@ static void penalties(const struct block *b)
 	head(b, "penalty");
 	for (size_t i = 0; i < s->n; i++) {
 		transfer(s, i);
+		ends(s, i);
 		if (n_measured(s))
 			number(s->alone[i] > 0 ? s->took_sec[i] / s->alone[i] :
 						 NAN, 3, "");
@@ -107,7 +130,7 @@ static void penalties(const struct block *b)
 
 static void errors(const struct block *b)
 {
-	printf("%-*s", NAME + ROUTE + NUMBER, "mean error");
+	printf("%-*s", NAME + ROUTE + ENDS + NUMBER, "mean error");
 	for (size_t m = b->from; m < b->to; m++) {
 		const struct cli_sharing_model *g =
 			cli_sharing_at(b->a, b->scheme, m);
@@ -125,6 +148,7 @@ static void times(const struct block *b)
 	head(b, is_timed(s) ? "time" : "in times of the unit");
 	for (size_t i = 0; i < s->n; i++) {
 		transfer(s, i);
+		ends(s, i);
 		if (n_measured(s))
 			time_cell(s, s->took_sec[i]);
 		for (size_t m = b->from; m < b->to; m++) {
@@ -293,16 +317,19 @@ int cli_sharing_text(const struct cli_sharing *a)
 static void put_transfer(json_object *list, const struct cli_sharing *a,
 			 size_t k, size_t i)
 {
+	static const char *const names[] = { "none", "source", "destination",
+					     "both" };
 	const struct np_scheme *s = &a->set->scheme[k];
 	json_object *t = cli_append_object(list), *models;
 
 	cli_put_text(t, "name", s->label[i]);
 	cli_put_text(t, "from", s->node[s->c[i].from]);
 	cli_put_text(t, "to", s->node[s->c[i].to]);
+	cli_put_text(t, "shared", names[shared_ends(s, i)]);
 	cli_put_count(t, "bytes", s->bytes[i]);
-	cli_put_real(t, "start_sec", s->start_sec[i]);
+	cli_put_computed(t, "start_sec", s->start_sec[i]);
 	cli_put_computed(t, "alone", s->alone[i]);
-	cli_put_real(t, "measured_sec", s->took_sec[i]);
+	cli_put_computed(t, "measured_sec", s->took_sec[i]);
 	models = cli_put_object(t, "models");
 	for (size_t m = 0; m < a->net.n; m++) {
 		const struct cli_sharing_model *g = cli_sharing_at(a, k, m);
@@ -343,8 +370,8 @@ static void put_scheme(json_object *list, const struct cli_sharing *a,
 	cli_put_text(o, "name", s->name);
 	cli_put_count(o, "n_nodes", s->n_nodes);
 	cli_put_count(o, "reference_bytes", s->reference_bytes);
-	cli_put_real(o, "reference_sec", s->reference_sec);
-	cli_put_real(o, "latency_sec", s->latency_sec);
+	cli_put_computed(o, "reference_sec", s->reference_sec);
+	cli_put_computed(o, "latency_sec", s->latency_sec);
 	cli_put_text(o, "unit", isnan(s->reference_sec) ? "reference" : "s");
 	transfers = cli_put_array(o, "transfers");
 	for (size_t i = 0; i < s->n; i++)
@@ -377,10 +404,10 @@ static void put_fit(json_object *in, const struct cli_network *net)
 
 static const struct cli_table table = {
 	"Scheme|Transfer|From|To|Bytes|Start|Alone|Unit|Model|Penalty|Time|"
-	"Measured",
+	"Measured|Shared",
 	{ { "schemes transfers models",
 	    "../../name|../name|../from|../to|../bytes|../start_sec|../alone|"
-	    "../../unit|%|penalty|time|../measured_sec" } },
+	    "../../unit|%|penalty|time|../measured_sec|../shared" } },
 };
 
 int cli_sharing_data(const struct cli_sharing *a, enum cli_format format)

@@ -38,7 +38,7 @@ test_json_and_parsable_say_the_same() {
 		.transfers[] | .models[].penalty * 1e4 | round')" \
 		"$(netprof sharing -P "$VIENNE" | awk -F'|' 'NR > 1 {
 			printf "%.0f\n", $10 * 1e4 }')"
-	netprof sharing -P "$VIENNE" | awk -F'|' 'NF != 12 { exit 1 }'
+	netprof sharing -P "$VIENNE" | awk -F'|' 'NF != 13 { exit 1 }'
 }
 
 test_times_follow_from_the_published_penalties() {
