@@ -34,7 +34,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(findstring clang,$(CC)),-clang)$
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 # Without cairo pictures are SVG only.
 HAVE_CAIRO := $(call pkg,--exists,cairo && echo yes)
-PKGS := json-c gsl ucx pmix libelf $(if $(HAVE_CAIRO),cairo)
+PKGS := json-c gsl ucx libfabric pmix libelf $(if $(HAVE_CAIRO),cairo)
 
 # Rooms of the library; headers have one name each.
 ANALYSIS := $(wildcard analysis/*)
@@ -75,7 +75,7 @@ JOIN_SRC := spank/netprof-join.c spank/np_memory.c spank/np_watch.c \
 CLI := $(wildcard cli/*.c analysis/*/cli_*.c analysis/*/cmd_*.c)
 UNIT := $(wildcard t/unit/*.c t/unit/*/*.c analysis/*/t/*.c)
 # Each stands alone behind its library, so that nothing else links it.
-ALONE := profiler/probe/np_ucx.c profiler/probe/np_pmix.c
+ALONE := $(addprefix profiler/probe/np_,ucx.c ofi.c pmix.c)
 
 objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(LIBRARY)))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli_explain.h"
+#include "cli_show.h"
 #include "cli_json_put.h"
 #include "cli_print.h"
 
@@ -289,6 +290,7 @@ static void say_step(const struct cli_explain *e, const struct cli_measured *m)
 {
 	const struct np_record *r = m->run;
 	char line[LINE], label[CLI_NUMBER];
+	struct np_sample sample = { NULL };
 
 	if (r->state != NP_RUN_COMPLETE)
 		snprintf(line, sizeof(line), "It runs still, or its end was "
@@ -308,6 +310,9 @@ static void say_step(const struct cli_explain *e, const struct cli_measured *m)
 			     sizeof(line));
 	snprintf(label, sizeof(label), "Step %u", r->step_id);
 	cli_labelled(stdout, label, "%s", line);
+	if (!np_sample_add(&sample, r))
+		cli_say_adapters(stdout, &sample);
+	np_hist_free(sample.hist);
 }
 
 static void say_ended(const struct cli_explain *e)

@@ -207,6 +207,52 @@ static void say_traffic(FILE *f, const struct np_profile *p)
 			     cli_bytes((uint64_t)rate, bytes));
 }
 
+/* "12 ECN marks and 3.1 retries", or "no congestion"; "": it does not say. */
+static const char *say_congestion(const struct np_sample_nic *nic, char *buf,
+				  size_t size)
+{
+	static const char *const what[NP_NIC_KINDS] = {
+		[NP_NIC_WAIT] = "ticks of waiting", [NP_NIC_PAUSE] = "pauses",
+		[NP_NIC_ECN] = "ECN marks", [NP_NIC_CNP] = "notifications",
+		[NP_NIC_DISCARD] = "discards", [NP_NIC_RETRY] = "retries",
+	};
+	bool known = false;
+	size_t len = 0;
+
+	for (size_t k = 0; k < NP_NIC_KINDS; k++) {
+		if (!what[k] || isnan(nic->n[k]))
+			continue;
+		known = true;
+		if (nic->n[k] > 0)
+			len += (size_t)snprintf(buf + len, size - len,
+						"%s%.3g %s", len ? ", " : "",
+						nic->n[k] / nic->node_sec,
+						what[k]);
+	}
+	if (!len)
+		snprintf(buf, size, "%s", known ? "no congestion" : "");
+	return buf;
+}
+
+void cli_say_adapters(FILE *f, const struct np_sample *s)
+{
+	char line[2048] = "", one[512];
+	size_t len = 0;
+
+	for (size_t i = 0; i < s->n_nics && len < sizeof(line); i++) {
+		const struct np_sample_nic *nic = &s->nic[i];
+
+		if (nic->node_sec > 0 &&
+		    *say_congestion(nic, one, sizeof(one)))
+			len += (size_t)snprintf(line + len, sizeof(line) - len,
+						"%s%s counted %s",
+						len ? "; " : "", nic->device,
+						one);
+	}
+	if (len)
+		cli_labelled(f, "Adapters", "%s, a second and node", line);
+}
+
 static const double quantiles[] = { 0.5, 0.9, 0.99 };
 
 static void latency_row(FILE *f, const char *label, const struct np_sample *s)
@@ -405,6 +451,7 @@ static void say_head(FILE *f, const struct cli_show *s, enum brevity brief)
 	if (pr->ev.latency.n_runs) {
 		say_probes(f, pr);
 		say_traffic(f, pr);
+		cli_say_adapters(f, &pr->ev.latency);
 		say_delayed(f, pr);
 	}
 	ties(f, s, brief >= SHORT_LISTS);

@@ -19,6 +19,12 @@ struct cli_show {
 /* Prints it and returns the exit status. */
 int cli_show_text(const struct cli_show *s);
 
+/*
+ * What the network adapters of runs counted of congestion; nothing where none
+ * was read.
+ */
+void cli_say_adapters(FILE *f, const struct np_sample *s);
+
 /* At most `rows` latencies of the program, against idle; none for rows < 3. */
 void cli_page_histogram(FILE *f, const struct np_profile *p, int rows);
 

@@ -17,6 +17,7 @@ struct node {
 	char *leaf;	   /* NULL: no probe there has said hello */
 	uint64_t messages; /* that its probe sent since the last count */
 	bool counted;
+	uint32_t nics; /* 1 << place in the record, of those that were read */
 };
 
 /* A window of latencies, until the counters of its time are known. */
@@ -89,6 +90,24 @@ static void add_bytes(struct np_counters *c, const struct np_report *rep,
 	t->bytes += bytes;
 	np_traffic_add(&c->traffic, rep->rank, now_sec,
 		       rep->moved.elapsed_sec, bytes);
+}
+
+static void add_nic(struct np_counters *c, const struct np_report *rep)
+{
+	struct np_nic_run *nic = np_record_nic(c->r, rep->nic.device);
+	struct node *n = &c->node[rep->rank];
+	uint32_t bit;
+
+	if (!nic || !(rep->nic.elapsed_sec > 0))
+		return;
+	bit = 1u << (nic - c->r->nics);
+	nic->n_nodes += !(n->nics & bit);
+	n->nics |= bit;
+	nic->node_sec += rep->nic.elapsed_sec;
+	for (unsigned k = 0; k < NP_NIC_KINDS; k++)
+		if (rep->nic.counts.has & 1u << k)
+			nic->n[k] = (isnan(nic->n[k]) ? 0 : nic->n[k]) +
+				    (double)rep->nic.counts.n[k];
 }
 
 /* ---- quiet moments ---- */
@@ -172,6 +191,9 @@ void np_counters_report(struct np_counters *c, const struct np_report *rep,
 		break;
 	case NP_REPORT_MOVED:
 		add_bytes(c, rep, now_sec);
+		break;
+	case NP_REPORT_NIC:
+		add_nic(c, rep);
 		break;
 	case NP_REPORT_LATENCY:
 		hold(c, rep, now_sec);

@@ -80,7 +80,8 @@ static void hear_moved(struct np_measure *m, const struct np_member_facts *g,
  */
 static void hear_probe(struct np_measure *m, const struct np_report *rep)
 {
-	bool counts = rep->kind != NP_REPORT_LATENCY;
+	bool counts = rep->kind != NP_REPORT_LATENCY &&
+		      rep->kind != NP_REPORT_NIC;
 
 	if (counts || !m->course || np_course_is_alone(m->course, m->now_sec))
 		np_aggregate_impact(m->aggregate, rep);

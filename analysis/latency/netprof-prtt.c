@@ -134,5 +134,6 @@ int main(int argc, char **argv)
 	 * for permission from some size on.
 	 */
 	setenv("UCX_RNDV_THRESH", "auto", 0);
+	setenv("FI_OFI_RXM_EAGER_LIMIT", "16384", 0);
 	return np_probe_main(&s.program, argc, argv);
 }

@@ -123,8 +123,8 @@ static int set_up(struct run *r)
 	np_clock_init(&r->clock, np_stop_fd());
 	rc = np_pmix_open(&conf.wire, r->err);
 	if (!rc)
-		rc = np_ucx_open(conf.wire->size, conf.wire->size, &conf.net,
-				 r->err);
+		rc = np_probe_net(conf.wire->size, conf.wire->size, &conf.net,
+				  r->err);
 	if (!rc)
 		rc = np_probe_open(&r->probe, &conf, r->err);
 	if (!rc)
@@ -200,15 +200,15 @@ static void print_scheme(const struct run *r, size_t k)
 
 static void print(const struct run *r)
 {
-	char transport[64] = "";
+	char transport[NP_REPORT_WORD] = "";
 	const struct np_probe_conf *c = &r->probe.conf;
 
 	if (r->probe.size > 1)
 		c->net->ops->transport(c->net, 1, transport,
 				       sizeof(transport));
-	printf("# %s %s, UCX %s, %s, %u processes, %u repeats\n", NAME,
-	       NP_VERSION, np_ucx_version(), transport, r->probe.size,
-	       r->s.repeats);
+	printf("# %s %s, %s%s, %s, %u processes, %u repeats\n", NAME,
+	       NP_VERSION, strcmp(c->net->kind, "ucx") ? "" : "UCX ",
+	       c->net->version, transport, r->probe.size, r->s.repeats);
 	for (size_t k = 0; k < r->set.n; k++)
 		print_scheme(r, k);
 }

@@ -65,7 +65,7 @@ static const struct np_trial *trial(const struct transfers *r)
 /* Of what, of which trial, and of which transfer or rank. */
 static uint64_t tag(const struct transfers *r, enum kind kind, size_t i)
 {
-	return (uint64_t)kind << 56 | (uint64_t)r->at << 16 | i;
+	return (uint64_t)kind << 40 | (uint64_t)r->at << 16 | i;
 }
 
 static void send(struct transfers *r, uint32_t to, uint64_t t,

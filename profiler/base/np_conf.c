@@ -26,6 +26,7 @@ void np_conf_init(struct np_conf *c)
 	strcpy(c->store, NP_CONF_STORE);
 	strcpy(c->bindir, NP_BINDIR);
 	strcpy(c->libexecdir, NP_LIBEXECDIR);
+	strcpy(c->transport, "auto");
 	c->period_sec = 0.1;
 	c->message_bytes = 1024;
 	c->per_node = 1;

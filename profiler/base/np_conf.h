@@ -33,6 +33,7 @@ struct np_conf {
 	uint32_t probe_nodes;	 /* ProbeNodes=32 of a step at most, 2 to 256 */
 	double calibrate_share;	 /* CalibrateShare=20% of a run, 0 .. 1 */
 	double lead_in_sec;	 /* LevelLeadIn=2s: a level alone before the step */
+	char transport[128];	 /* Transport=auto, see below */
 	char net_devices[128];	 /* NetDevices=eth0: UCX_NET_DEVICES */
 	char transports[128];	 /* Transports=tcp,self: UCX_TLS */
 	uint32_t max_runs;	 /* MaxRuns=1000 kept per application */
@@ -62,6 +63,20 @@ int np_conf_set_key(struct np_conf *c, const char *name, size_t nlen,
  * what stands before it has been applied.  Returns 0 or -errno.
  */
 int np_conf_load(struct np_conf *c, const char *path, struct np_err *err);
+
+/*
+ * Over which library the probes measure.  "ucx" or "ucx:TLS", TLS as for
+ * UCX_TLS; "ofi:PROVIDER[/DEVICE]", of libfabric; "auto": by what the node has.
+ */
+struct np_transport {
+	enum { NP_TRANSPORT_AUTO, NP_TRANSPORT_UCX, NP_TRANSPORT_OFI } library;
+	const char *of; /* TLS or PROVIDER[/DEVICE] in the text; "": none */
+};
+#define NP_TRANSPORT_EXPECTED \
+	"auto, ucx, ucx:TRANSPORTS or ofi:PROVIDER[/DEVICE], without spaces"
+
+/* Returns 0 or -EINVAL. */
+int np_transport_parse(const char *text, struct np_transport *out);
 
 /*
  * Defaults, then the file named by NETPROF_CONF (or the default path), then

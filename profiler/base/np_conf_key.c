@@ -62,6 +62,31 @@ static int set_ucx(char *v, void *field, struct np_err *err)
 	return 0;
 }
 
+int np_transport_parse(const char *text, struct np_transport *out)
+{
+	for (const char *c = text; *c; c++)
+		if (!isgraph((unsigned char)*c))
+			return -EINVAL;
+	*out = (struct np_transport){ NP_TRANSPORT_AUTO, "" };
+	if (!strcmp(text, "auto"))
+		return 0;
+	out->library = strncmp(text, "ofi:", 4) ? NP_TRANSPORT_UCX :
+						  NP_TRANSPORT_OFI;
+	if (!strcmp(text, "ucx"))
+		return 0;
+	if (out->library == NP_TRANSPORT_UCX && strncmp(text, "ucx:", 4))
+		return -EINVAL;
+	out->of = text + 4;
+	return *out->of && *out->of != '/' ? 0 : -EINVAL;
+}
+
+static int set_transport(char *v, void *field, struct np_err *err)
+{
+	struct np_transport how;
+
+	return np_transport_parse(v, &how) ? -EINVAL : set_ucx(v, field, err);
+}
+
 static int set_mode(char *v, void *field, struct np_err *err)
 {
 	(void)err;
@@ -251,6 +276,7 @@ static const struct key keys[] = {
 	    "a time from 0s to 1h with its unit, such as 2s", 0, 3600),
 	KEY("CalibrateShare", SHARE, calibrate_share,
 	    "a share from 0% to 100%, such as 20%", 0, 1),
+	SET("Transport", set_transport, transport, NP_TRANSPORT_EXPECTED),
 	SET("NetDevices", set_ucx, net_devices,
 	    "a list as for UCX_NET_DEVICES, such as eth0, without spaces"),
 	SET("Transports", set_ucx, transports,

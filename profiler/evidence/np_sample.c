@@ -64,6 +64,29 @@ static enum np_sample_source source_of(const struct np_record *r)
 	       NP_SOURCE_QUIET : NP_SOURCE_CALIBRATION;
 }
 
+static void add_nic(struct np_sample *s, const struct np_nic_run *r)
+{
+	struct np_sample_nic *nic = s->nic;
+
+	while (nic < s->nic + s->n_nics && strcmp(nic->device, r->device))
+		nic++;
+	if (nic == s->nic + NP_RECORD_MAX_NICS ||
+	    strlen(r->device) >= sizeof(nic->device))
+		return;
+	if (nic == s->nic + s->n_nics) {
+		s->n_nics++;
+		strcpy(nic->device, r->device);
+		nic->node_sec = 0;
+		for (size_t k = 0; k < NP_NIC_KINDS; k++)
+			nic->n[k] = NAN;
+	}
+	nic->node_sec += r->node_sec;
+	for (size_t k = 0; k < NP_NIC_KINDS; k++)
+		if (!isnan(r->n[k]))
+			nic->n[k] = (isnan(nic->n[k]) ? 0 : nic->n[k]) +
+				    r->n[k];
+}
+
 int np_sample_add(struct np_sample *s, const struct np_record *r)
 {
 	struct np_moments m = np_run_latency(r);
@@ -87,6 +110,8 @@ int np_sample_add(struct np_sample *s, const struct np_record *r)
 	s->bytes += r->traffic.bytes;
 	if (r->traffic.link > 0 && !(s->link > 0 && s->link < r->traffic.link))
 		s->link = r->traffic.link;
+	for (size_t i = 0; i < r->n_nics; i++)
+		add_nic(s, &r->nics[i]);
 	s->n_runs++;
 	return 0;
 }

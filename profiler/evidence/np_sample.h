@@ -28,6 +28,11 @@ struct np_sample {
 	 * np_traffic_run, of the runs whose devices were counted. */
 	double node_sec, bytes;
 	double link; /* of the slowest node's device, bytes/s; 0: not known */
+	struct np_sample_nic {
+		char device[64];
+		double node_sec, n[NP_NIC_KINDS]; /* as in np_nic_run */
+	} nic[NP_RECORD_MAX_NICS];
+	size_t n_nics;
 };
 
 /* One more run.  Returns 0 or -ENOMEM; np_hist_free() hist. */

@@ -1,20 +1,35 @@
 #include "np_device.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static bool read_count(const char *path, uint64_t *out)
+#include "np_err.h"
+
+/* O_NONBLOCK: a FIFO in its place must not hang the probe. */
+bool np_device_number(const char *path, uint64_t *out)
 {
-	FILE *f = fopen(path, "re");
-	bool got = f && fscanf(f, "%" SCNu64, out) == 1;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	char text[32];
+	ssize_t len;
 
-	if (f)
-		fclose(f);
-	return got;
+	if (fd < 0)
+		return false;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (len <= 0 || text[0] < '0' || text[0] > '9')
+		return false;
+	text[len] = '\0';
+	errno = 0;
+	*out = strtoull(text, NULL, 10);
+	return !errno;
 }
 
 __attribute__((format(printf, 4, 5)))
@@ -61,11 +76,53 @@ static double number_in(const char *fmt, ...)
 	return number;
 }
 
+/* "mlx5_0:1", "mlx5_0" and "rdmap0s6-rdm": its name and its port. */
+static bool split(const char *name, char device[64], unsigned *port)
+{
+	char *suffix;
+
+	*port = 1;
+	if (sscanf(name, "%63[^:]:%u", device, port) < 1)
+		return false;
+	suffix = strrchr(device, '-');
+	if (suffix && (!strcmp(suffix, "-rdm") || !strcmp(suffix, "-dgrm")))
+		*suffix = '\0';
+	return true;
+}
+
+/* As the drivers call them; of some the standard files are empty. */
+static bool try_port(struct np_device *d, const char *sys, const char *device,
+		     unsigned port)
+{
+	static const struct {
+		const char *dir, *name[2];
+		uint64_t unit;
+	} known[] = {
+		{ "counters", { "port_rcv_data", "port_xmit_data" }, 4 },
+		{ "hw_counters", { "rx_bytes", "tx_bytes" }, 1 },
+		{ "hw_counters",
+		  { "rx_rdma_ucast_bytes", "tx_rdma_ucast_bytes" }, 1 },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++)
+		if (try(d, known[i].unit, known[i].name,
+			"%s/class/infiniband/%s/ports/%u/%s", sys, device, port,
+			known[i].dir))
+			return true;
+	return false;
+}
+
 int np_device_find(const char *sys, const char *transport,
 		   struct np_device *out)
 {
 	static const char *const net[] = { "rx_bytes", "tx_bytes" };
-	static const char *const ib[] = { "port_rcv_data", "port_xmit_data" };
+	/*
+	 * Receivers undercount on some systems.  On all nodes of a step together
+	 * as much is received as is sent.
+	 */
+	static const char *const cxi[] = {
+		"hni_sts_tx_ok_octets", "hni_sts_tx_ok_octets",
+	};
 	const char *name = strchr(transport, '/');
 	char device[64];
 	unsigned port;
@@ -78,9 +135,10 @@ int np_device_find(const char *sys, const char *transport,
 			    number_in("%s/class/net/%s/speed", sys, name + 1);
 		return 0;
 	}
-	if (sscanf(name + 1, "%63[^:]:%u", device, &port) == 2 &&
-	    try(out, 4, ib, "%s/class/infiniband/%s/ports/%u/counters", sys,
-		device, port)) {
+	if (try(out, 1, cxi, "%s/class/cxi/%s/device/telemetry", sys, name + 1))
+		return 0;
+	if (split(name + 1, device, &port) &&
+	    try_port(out, sys, device, port)) {
 		out->link = 1e9 / 8 * /* "100 Gb/sec (4X EDR)" */
 			    number_in("%s/class/infiniband/%s/ports/%u/rate",
 				      sys, device, port);
@@ -90,12 +148,43 @@ int np_device_find(const char *sys, const char *transport,
 	return -ENOENT;
 }
 
+/* What a device of the class is called. */
+static bool has_device(const char *sys, const char *pattern)
+{
+	char path[NP_DEVICE_PATH];
+	glob_t found;
+	bool has;
+
+	snprintf(path, sizeof(path), "%s/class/%s", sys, pattern);
+	has = !glob(path, GLOB_NOSORT, NULL, &found);
+	globfree(&found);
+	return has;
+}
+
+const char *const *np_device_providers(const char *sys)
+{
+	static const struct {
+		const char *device, *provider[3];
+	} known[] = {
+		{ "cxi/cxi[0-9]*", { "cxi" } },
+		{ "infiniband/hfi1_*", { "opx", "psm2" } },
+		{ "infiniband/*/device/driver/module/drivers/pci:efa",
+		  { "efa" } },
+		{ NULL },
+	};
+	size_t i = 0;
+
+	while (known[i].device && !has_device(sys, known[i].device))
+		i++;
+	return known[i].provider;
+}
+
 int np_device_bytes(const struct np_device *d, uint64_t *bytes)
 {
 	uint64_t count[2];
 
-	if (!d->unit || !read_count(d->path[0], &count[0]) ||
-	    !read_count(d->path[1], &count[1]))
+	if (!d->unit || !np_device_number(d->path[0], &count[0]) ||
+	    !np_device_number(d->path[1], &count[1]))
 		return -EIO;
 	*bytes = (count[0] + count[1]) * d->unit;
 	return 0;

@@ -1,6 +1,7 @@
 /*
- * Messages between processes: a small table of functions, so that UCX stays
- * in one file (np_ucx.c) and tests have a twin in memory (np_net_loop.c).
+ * Messages between processes: a small table of functions, so that UCX and
+ * libfabric stay in one file each (np_ucx.c, np_ofi.c) and tests have a twin in
+ * memory (np_net_loop.c).
  *
  * Nothing here blocks.  Work happens in progress() alone; to sleep until there
  * is some, arm() and then wait for fd to become readable.  A net lives as long as
@@ -44,6 +45,7 @@ struct np_net_ops {
 	/*
 	 * Start a message.  It meets the receive with the same tag at that
 	 * process, in the order of the calls.  A failure shows in op->status.
+	 * Tags are below 2^48: libfabric's cxi has no more.
 	 */
 	void (*send)(struct np_net *n, uint32_t rank, uint64_t tag,
 		     const void *buf, size_t len, struct np_op *op);
@@ -63,6 +65,8 @@ struct np_net_ops {
 /* Every implementation begins with this. */
 struct np_net {
 	const struct np_net_ops *ops;
+	const char *kind;    /* "ucx", "ofi:cxi"; the same at both ends */
+	const char *version; /* of the library: "1.13.1", "libfabric-1.17" */
 	const void *address; /* what others need to connect here */
 	size_t address_len;
 	int fd;
@@ -83,5 +87,21 @@ int np_ucx_open(uint32_t size, size_t n_peers, struct np_net **out,
 
 /* "1.13.1": the library in use. */
 const char *np_ucx_version(void);
+
+/*
+ * np_net over libfabric, for what UCX does not drive: Slingshot (cxi), Omni-Path
+ * (opx, psm2), EFA (efa); and TCP (tcp) beside it.  The library is loaded when
+ * this is called.
+ */
+
+/*
+ * The same with a provider of libfabric, "cxi" or "tcp;ofi_rxm"; "tcp" is also
+ * the latter.  devices: a list of domains, "cxi0" or "eth0"; NULL or "": the
+ * first.  Every FI_* variable of the environment is respected.  Returns 0 or
+ * -errno with err; -ENOENT: there is no libfabric, or it has no such provider
+ * or device here.
+ */
+int np_ofi_open(uint32_t size, size_t n_peers, const char *provider,
+		const char *devices, struct np_net **out, struct np_err *err);
 
 #endif

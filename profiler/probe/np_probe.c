@@ -91,36 +91,39 @@ static void say_window(const struct np_report *r, void *probe)
 	say(probe, r);
 }
 
-/* What a process puts: its node, its leaf and its address. */
+/* What a process puts: its node, its leaf, its kind of network, its address. */
 static int put_self(struct np_probe *p, struct np_err *err)
 {
-	const char *node = p->conf.node, *leaf = p->conf.leaf;
 	const struct np_net *net = p->conf.net;
-	size_t node_len = strlen(node) + 1, leaf_len = strlen(leaf) + 1;
-	size_t len = node_len + leaf_len + net->address_len;
-	char *blob = malloc(len);
+	const char *const word[] = { p->conf.node, p->conf.leaf, net->kind };
+	size_t len = net->address_len;
+	char *blob, *at;
 	int rc;
 
+	for (size_t i = 0; i < NP_ARRAY_SIZE(word); i++)
+		len += strlen(word[i]) + 1;
+	blob = at = malloc(len);
 	if (!blob)
 		return np_errf(err, -ENOMEM, "out of memory");
-	memcpy(blob, node, node_len);
-	memcpy(blob + node_len, leaf, leaf_len);
-	memcpy(blob + node_len + leaf_len, net->address, net->address_len);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(word); i++)
+		at = stpcpy(at, word[i]) + 1;
+	memcpy(at, net->address, net->address_len);
 	rc = p->conf.wire->ops->put(p->conf.wire, blob, len, err);
 	free(blob);
 	return rc;
 }
 
-/* Where the address begins in a blob; 0 if it is damaged. */
-static size_t address_at(const struct np_probe_blob *b)
+/* Where word i of a blob begins, the address after them; 0 if it is damaged. */
+static size_t word_at(const struct np_probe_blob *b, size_t i)
 {
-	const char *text = b->data;
-	size_t node = strnlen(text, b->len) + 1;
-	size_t leaf = node < b->len ?
-		      strnlen(text + node, b->len - node) + 1 : b->len;
+	size_t at = 0;
 
-	return node + leaf < b->len ? node + leaf : 0;
+	while (i-- && at < b->len)
+		at += strnlen((char *)b->data + at, b->len - at) + 1;
+	return at < b->len ? at : 0;
 }
+
+enum { LEAF = 1, KIND, ADDRESS };
 
 static int get_place(struct np_probe *p, uint32_t rank, struct np_err *err)
 {
@@ -131,12 +134,12 @@ static int get_place(struct np_probe *p, uint32_t rank, struct np_err *err)
 
 	if (rc)
 		return rc;
-	if (!address_at(b))
+	if (!word_at(b, ADDRESS))
 		return np_errf(err, -EPROTO, "process %u says where it runs "
 			       "in %zu bytes that make no sense (another "
 			       "version of this program?)", rank, b->len);
 	at->node = b->data;
-	at->leaf = at->node + strlen(at->node) + 1;
+	at->leaf = at->node + word_at(b, LEAF);
 	return 0;
 }
 
@@ -171,11 +174,18 @@ int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
 	const struct np_probe_blob *b = &p->blob[rank];
-	size_t at = address_at(b);
-	int rc = p->conf.net->ops->connect(p->conf.net, (uint32_t)rank,
-					   (char *)b->data + at, b->len - at,
-					   &why);
+	const char *kind = (char *)b->data + word_at(b, KIND);
+	struct np_net *net = p->conf.net;
+	size_t at = word_at(b, ADDRESS);
+	int rc;
 
+	if (strcmp(kind, net->kind))
+		return np_errf(err, -EPROTO, "%s measures over %.60s and %s "
+			       "over %s: expected the same (Transport in "
+			       "netprof.conf)", p->place[rank].node, kind,
+			       p->conf.node, net->kind);
+	rc = net->ops->connect(net, (uint32_t)rank, (char *)b->data + at,
+			       b->len - at, &why);
 	return rc ? np_errf(err, rc, "%s: %s", p->place[rank].node, why.text) :
 		    0;
 }
@@ -193,6 +203,7 @@ static void say_hello(struct np_probe *p, const struct np_probe_plan *plan,
 		      const char *version)
 {
 	struct np_report r = { .kind = NP_REPORT_HELLO, .rank = p->rank };
+	const char *slash;
 
 	r.hello.n_ranks = p->size;
 	set_word(r.hello.node, p->place[p->rank].node);
@@ -204,6 +215,9 @@ static void say_hello(struct np_probe *p, const struct np_probe_plan *plan,
 					    r.hello.transport,
 					    sizeof(r.hello.transport));
 		np_device_find("/sys", r.hello.transport, &p->device);
+		slash = strchr(r.hello.transport, '/');
+		np_nics_open("/sys", slash ? slash + 1 : NULL, np_nics_ioctl,
+			     &p->nics);
 	}
 	say(p, &r);
 	if (p->device.link > 0)
@@ -272,6 +286,41 @@ static void say_moved(struct np_probe *p, enum np_report_kind kind,
 	*last = (struct np_counter){ now_sec, n };
 }
 
+/* What an adapter counted since the last time; a counter may start anew. */
+static void say_nic(struct np_probe *p, const char *device, double elapsed_sec,
+		    const struct np_nic_counts *last,
+		    const struct np_nic_counts *now)
+{
+	struct np_report r = {
+		.kind = NP_REPORT_NIC, .rank = p->rank,
+		.nic = { .elapsed_sec = elapsed_sec },
+	};
+
+	for (unsigned k = 0; k < NP_NIC_KINDS; k++)
+		if (last->has & now->has & 1u << k && now->n[k] >= last->n[k]) {
+			r.nic.counts.has |= 1u << k;
+			r.nic.counts.n[k] = now->n[k] - last->n[k];
+		}
+	set_word(r.nic.device, device);
+	if (r.nic.counts.has)
+		say(p, &r);
+}
+
+static void say_nics(struct np_probe *p, double now_sec)
+{
+	struct np_nic_counts now[NP_NICS_MAX];
+	double pause_sec = np_nics_read(p->nics, now);
+
+	for (size_t i = 0; i < np_nics_count(p->nics); i++) {
+		if (p->nics_sec > 0)
+			say_nic(p, np_nics_name(p->nics, i),
+				now_sec - p->nics_sec, &p->nic[i], &now[i]);
+		p->nic[i] = now[i];
+	}
+	p->nics_sec = now_sec;
+	p->next_nics_sec = now_sec + pause_sec;
+}
+
 static void say_progress(struct np_probe *p, double now_sec)
 {
 	uint64_t n;
@@ -281,6 +330,8 @@ static void say_progress(struct np_probe *p, double now_sec)
 	/* 0: nothing is counted any more. */
 	if (p->conf.task && np_calls_find(p->conf.task, &n) && n)
 		say_moved(p, NP_REPORT_CALLS, &p->calls, now_sec, n);
+	if (p->nics && now_sec >= p->next_nics_sec)
+		say_nics(p, now_sec);
 }
 
 static void idle(void *probe, double now_sec)
@@ -366,4 +417,5 @@ void np_probe_close(struct np_probe *p)
 		free(p->blob[i].data);
 	free(p->blob);
 	free(p->place);
+	np_nics_close(p->nics);
 }

@@ -12,6 +12,7 @@
 #include "np_device.h"
 #include "np_loop.h"
 #include "np_net.h"
+#include "np_nics.h"
 #include "np_pairing.h"
 #include "np_report.h"
 #include "np_window.h"
@@ -67,6 +68,9 @@ struct np_probe {
 		double sec; /* of the last look; 0: there was none */
 		uint64_t n;
 	} moved, calls;
+	struct np_nics *nics; /* of this node; NULL: not known */
+	struct np_nic_counts nic[NP_NICS_MAX]; /* at nics_sec */
+	double nics_sec, next_nics_sec; /* of the last look; of the next */
 	const struct np_engine *engine; /* that runs; NULL: none yet */
 };
 

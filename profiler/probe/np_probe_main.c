@@ -27,6 +27,53 @@ const char *np_probe_node(void)
 	return host;
 }
 
+/* The first provider of libfabric that works of those that this node has. */
+static int open_auto(uint32_t size, size_t n_peers, struct np_net **out,
+		     struct np_err *err)
+{
+	const char *const *provider = np_device_providers("/sys");
+
+	/* Who says how UCX is to be used wants it. */
+	for (; !getenv("UCX_TLS") && *provider; provider++)
+		if (!np_ofi_open(size, n_peers, *provider,
+				 getenv("UCX_NET_DEVICES"), out, NULL))
+			return 0;
+	return np_ucx_open(size, n_peers, out, err);
+}
+
+/* text: "PROVIDER" or "PROVIDER/DEVICE". */
+static int open_ofi(const char *text, uint32_t size, size_t n_peers,
+		    struct np_net **out, struct np_err *err)
+{
+	char provider[128];
+	const char *slash = strchr(text, '/');
+
+	snprintf(provider, sizeof(provider), "%.*s",
+		 (int)strcspn(text, "/"), text);
+	return np_ofi_open(size, n_peers, provider,
+			   slash ? slash + 1 : getenv("UCX_NET_DEVICES"), out,
+			   err);
+}
+
+int np_probe_net(uint32_t size, size_t n_peers, struct np_net **out,
+		 struct np_err *err)
+{
+	const char *t = getenv(NP_TRANSPORT_ENV);
+	struct np_transport how;
+	int rc = np_transport_parse(t ? t : "auto", &how);
+
+	if (rc)
+		return np_errf(err, rc, NP_TRANSPORT_ENV "=%.80s: expected "
+			       NP_TRANSPORT_EXPECTED, t);
+	if (how.library == NP_TRANSPORT_AUTO)
+		return open_auto(size, n_peers, out, err);
+	if (how.library == NP_TRANSPORT_OFI)
+		return open_ofi(how.of, size, n_peers, out, err);
+	if (*how.of)
+		setenv("UCX_TLS", how.of, 1);
+	return np_ucx_open(size, n_peers, out, err);
+}
+
 static int begin(const struct np_probe_program *prog, struct np_probe *p,
 		 const struct np_probe_conf *conf, struct np_err *err)
 {
@@ -36,7 +83,7 @@ static int begin(const struct np_probe_program *prog, struct np_probe *p,
 	if (!rc)
 		rc = prog->plan(p, prog->arg, &plan, err);
 	if (!rc)
-		rc = np_probe_start(p, &plan, np_ucx_version(), err);
+		rc = np_probe_start(p, &plan, conf->net->version, err);
 	return rc;
 }
 
@@ -98,7 +145,7 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	rc = open_wire(prog, &conf.wire, err);
 	if (rc)
 		return rc;
-	rc = np_ucx_open(conf.wire->size, prog->n_peers, &conf.net, err);
+	rc = np_probe_net(conf.wire->size, prog->n_peers, &conf.net, err);
 	if (!rc)
 		rc = begin(prog, p, &conf, err);
 	/*

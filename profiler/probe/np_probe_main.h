@@ -1,5 +1,5 @@
 /*
- * The common life of a probe process, over UCX and PMIx.
+ * The common life of a probe process, over UCX or libfabric and PMIx.
  */
 #ifndef NP_PROBE_MAIN_H
 #define NP_PROBE_MAIN_H
@@ -42,6 +42,13 @@ struct np_probe_program {
  * code.
  */
 int np_probe_main(struct np_probe_program *prog, int argc, char **argv);
+
+/*
+ * The network that NETPROF_TRANSPORT names as Transport in netprof.conf does,
+ * for so many peers of a step of size processes.  Returns 0 or -errno with err.
+ */
+int np_probe_net(uint32_t size, size_t n_peers, struct np_net **out,
+		 struct np_err *err);
 
 /* What Slurm, or else the system, calls this node. */
 const char *np_probe_node(void);

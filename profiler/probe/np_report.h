@@ -13,6 +13,7 @@
  *	np1 cost  RANK CPU_SEC ELAPSED_SEC MESSAGES RSS_BYTES
  *	np1 link  RANK BYTES_PER_SEC
  *	np1 moved RANK ELAPSED_SEC BYTES
+ *	np1 nic   RANK DEVICE ELAPSED_SEC HAS N...
  *	np1 calls RANK ELAPSED_SEC CALLS
  *	np1 skip  RANK NODE LEAF REASON...
  *	np1 note  RANK TEXT...
@@ -24,6 +25,8 @@
  * only).  VERSION: of UCX.  The first cost covers all since the process began.
  * link: what the node's network device carries in one direction, where it says.
  * moved: of that device, both ways, since it was looked at last.
+ * nic: what a network adapter counted meanwhile, see np_nic.h; HAS: 1 << kind of
+ * each that it counts; N: of all kinds.
  * calls: of MPI by a process of the program, the same (np_calls.h).
  * A latency window whose bins do not fit is sent as several lines, each with
  * its own count and moments.
@@ -38,6 +41,7 @@
 #include "np_err.h"
 #include "np_hist.h"
 #include "np_moments.h"
+#include "np_nic.h"
 
 #define NP_REPORT_LINE 1000 /* bytes, newline and NUL included */
 #define NP_REPORT_WORD 128  /* longest NODE, LEAF, ... with its NUL */
@@ -52,6 +56,7 @@ enum np_report_kind {
 	NP_REPORT_COST,
 	NP_REPORT_LINK,
 	NP_REPORT_MOVED,
+	NP_REPORT_NIC,
 	NP_REPORT_CALLS,
 	NP_REPORT_SKIP,
 	NP_REPORT_NOTE,
@@ -94,6 +99,11 @@ struct np_report {
 			double elapsed_sec;
 			uint64_t n; /* bytes, or calls */
 		} moved;
+		struct {
+			char device[NP_REPORT_WORD];
+			double elapsed_sec;
+			struct np_nic_counts counts;
+		} nic;
 		struct {
 			char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
 			char reason[NP_REPORT_TEXT];

@@ -12,6 +12,7 @@
 static const char *const dropped[] = {
 	"SLURM_", "SLURMD_", "SRUN_", "SBATCH_", "SALLOC_", "_SLURM_SPANK_",
 	"SPANK_", "PMI_", "PMI2_", "PMIX_", "OMPI_", "PRTE_", "UCX_",
+	"FI_", NP_TRANSPORT_ENV "=",
 	"LD_PRELOAD=", "NETPROF_APP=", NP_TOKENS_ENV "=",
 	NP_SIDE_ENV "=", NP_LEAF_ENV "=", "HOME=", "XDG_",
 };
@@ -67,8 +68,12 @@ char **np_sideenv_make(char *const env[], const char *const more[])
 void np_sideenv_network(const struct np_conf *conf,
 			struct np_sideenv_network *out)
 {
-	const char *const value[] = { conf->net_devices, conf->transports };
-	static const char *const name[] = { "UCX_NET_DEVICES", "UCX_TLS" };
+	const char *const value[] = {
+		conf->net_devices, conf->transports, conf->transport,
+	};
+	static const char *const name[] = {
+		"UCX_NET_DEVICES", "UCX_TLS", NP_TRANSPORT_ENV,
+	};
 	size_t n = 0;
 
 	for (size_t i = 0; i < NP_SIDEENV_NETWORK; i++) {

@@ -20,6 +20,9 @@
 /* A traced program's process on this node, whose calls a probe tells. */
 #define NP_TASK_ENV "NETPROF_TASK"
 
+/* Over which library a probe measures, as Transport in netprof.conf. */
+#define NP_TRANSPORT_ENV "NETPROF_TRANSPORT"
+
 /*
  * NULL-terminated, one block: free() it.  env and the strings of more (NULL-
  * terminated, or NULL), which are added, are borrowed and must outlive the
@@ -31,7 +34,7 @@ char **np_sideenv_make(char *const env[], const char *const more[]);
  * What the settings say of the transport, as variables for more: text[] holds
  * them.  At most NP_SIDEENV_NETWORK and a NULL.
  */
-#define NP_SIDEENV_NETWORK 2
+#define NP_SIDEENV_NETWORK 3
 struct np_sideenv_network {
 	const char *more[NP_SIDEENV_NETWORK + 1];
 	char text[NP_SIDEENV_NETWORK][160];

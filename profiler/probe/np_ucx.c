@@ -324,6 +324,8 @@ int np_ucx_open(uint32_t size, size_t n_peers, struct np_net **out,
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
 	u->net.ops = &ops;
+	u->net.kind = "ucx";
+	u->net.version = ucp_get_version_string();
 	status = open_context(u, n_peers);
 	if (status == UCS_OK)
 		status = open_worker(u);

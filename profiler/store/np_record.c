@@ -49,6 +49,26 @@ struct np_leaf_run *np_record_leaf(struct np_record *r, const char *name)
 	return leaf;
 }
 
+struct np_nic_run *np_record_nic(struct np_record *r, const char *device)
+{
+	struct np_nic_run *nic;
+
+	for (size_t i = 0; i < r->n_nics; i++)
+		if (!strcmp(r->nics[i].device, device))
+			return &r->nics[i];
+	if (r->n_nics >= NP_RECORD_MAX_NICS ||
+	    np_array_resize(&r->nics, r->n_nics + 1, sizeof(*nic)))
+		return NULL;
+	nic = &r->nics[r->n_nics];
+	*nic = (struct np_nic_run){ .device = strdup(device) };
+	for (size_t k = 0; k < NP_NIC_KINDS; k++)
+		nic->n[k] = NAN;
+	if (!nic->device)
+		return NULL;
+	r->n_nics++;
+	return nic;
+}
+
 static bool has_note(const struct np_record *r, const char *line)
 {
 	for (size_t i = 0; i < r->n_notes; i++)

@@ -19,6 +19,7 @@
 #include "np_err.h"
 #include "np_hist.h"
 #include "np_moments.h"
+#include "np_nic.h"
 #include "np_series.h"
 
 #define NP_RECORD_SCHEMA 1
@@ -28,6 +29,7 @@
 #define NP_RECORD_MAX_NEIGHBOURS 4096
 #define NP_RECORD_MAX_NOTES 64
 #define NP_RECORD_MAX_BLOCKS 4096
+#define NP_RECORD_MAX_NICS 32 /* names of network adapters */
 
 #define NP_NO_VALUE (-1L) /* a number that is not known */
 
@@ -76,6 +78,17 @@ struct np_traffic_run {
 	double bytes;	  /* sent and received in it, less those of the probes */
 	double link;	  /* that the slowest device carries in one direction,
 			     bytes a second; 0: not known */
+};
+
+/*
+ * What the network adapters of one name counted on the measured nodes while the
+ * probes ran alone.
+ */
+struct np_nic_run {
+	char *device;	  /* "mlx5_0:1", "cxi0", "eth0" */
+	uint32_t n_nodes; /* whose adapter was read */
+	double node_sec;  /* time that they cover, of all nodes together */
+	double n[NP_NIC_KINDS]; /* as np_nic.h; NaN: not counted */
 };
 
 /*
@@ -160,6 +173,8 @@ struct np_record {
 
 	struct np_probe_run probe;
 	struct np_traffic_run traffic;
+	struct np_nic_run *nics;
+	size_t n_nics;
 	struct np_level_run *level; /* NULL: no interference */
 	struct np_leaf_run *leaves;
 	size_t n_leaves;
@@ -184,6 +199,9 @@ double np_record_run_sec(const struct np_record *r);
 
 /* The leaf of that name, added if new.  NULL: out of memory or too many. */
 struct np_leaf_run *np_record_leaf(struct np_record *r, const char *name);
+
+/* The adapters of that name, added if new; the same. */
+struct np_nic_run *np_record_nic(struct np_record *r, const char *device);
 
 /* Append a note, unless it is there or there are NP_RECORD_MAX_NOTES. */
 void np_record_note(struct np_record *r, const char *fmt, ...)

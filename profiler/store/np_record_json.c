@@ -51,6 +51,25 @@ static const struct np_field traffic_fields[] = {
 static const struct np_fields traffic_table =
 	NP_FIELDS(traffic_fields, np_traffic_run);
 
+static const struct np_field nic_fields[] = {
+	FIELD(np_nic_run, NP_F_TEXT, device, NP_JSON_WORD, NP_F_NEVER_NULL),
+	FIELD(np_nic_run, NP_F_U32, n_nodes, NP_RECORD_MAX_NODES, 0),
+	FIELD(np_nic_run, NP_F_REAL, node_sec, 65536 * NP_JSON_ELAPSED_SEC, 0),
+#define COUNT(name, kind) \
+	{ name, NP_F_REAL, offsetof(struct np_nic_run, n[NP_NIC_##kind]), \
+	  .max = 1e24, .flags = NP_F_NAN }
+	COUNT("sent", SENT),
+	COUNT("received", RECEIVED),
+	COUNT("wait", WAIT),
+	COUNT("pause", PAUSE),
+	COUNT("ecn", ECN),
+	COUNT("cnp", CNP),
+	COUNT("discards", DISCARD),
+	COUNT("retries", RETRY),
+#undef COUNT
+};
+static const struct np_fields nic_table = NP_FIELDS(nic_fields, np_nic_run);
+
 static const struct np_field level_fields[] = {
 	FIELD(np_level_run, NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL),
 	FIELD(np_level_run, NP_F_U32, partners, UINT32_MAX, 0),
@@ -147,6 +166,8 @@ static const struct np_field record_fields[] = {
 	FIELD(np_record, NP_F_TEXT, source, NP_JSON_WORD, 0),
 	NP_FIELD_OF(np_record, NP_F_OBJECT, probe, &probe_table),
 	NP_FIELD_OF(np_record, NP_F_OBJECT, traffic, &traffic_table),
+	NP_FIELD_LIST(np_record, "nics", nics, n_nics, NP_RECORD_MAX_NICS, 0,
+		      &nic_table),
 	NP_FIELD_OF(np_record, NP_F_PART, level, &level_table),
 	NP_FIELD_LIST(np_record, "leaves", leaves, n_leaves,
 		      NP_RECORD_MAX_LEAVES, 0, &leaf_table, { "hist" }),

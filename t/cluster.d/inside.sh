@@ -129,6 +129,7 @@ environment() { # USER
 		OMPI_MCA_hwloc_base_binding_policy=none
 		UCX_TLS=tcp,self
 		UCX_NET_DEVICES=eth0
+		NETPROF_TRANSPORT=$TRANSPORT
 		ASAN_OPTIONS=verify_asan_link_order=0
 	END
 }

@@ -213,6 +213,8 @@ write_mpi_conf() {
 }
 
 # Probes begin early: tests should not wait for what a real cluster has seconds for.
+# With NETPROF_TRANSPORT they measure over that, so that any suite can be run
+# over libfabric: NETPROF_TRANSPORT=ofi:tcp t/check flagged calibrate.
 write_netprof() {
 	local store=$RUNDIR/store
 	cat >"$RUNDIR/etc/slurm/netprof.conf" <<-END
@@ -222,6 +224,7 @@ write_netprof() {
 		NetDevices=eth0
 		Transports=tcp,self
 		ProbeAfter=200ms
+		Transport=$TRANSPORT
 	END
 	[ ! -f "$RUNDIR/etc/netprof.conf.extra" ] ||
 		cat "$RUNDIR/etc/netprof.conf.extra" >>"$RUNDIR/etc/slurm/netprof.conf"

@@ -17,7 +17,7 @@ rooms() { allowed | cut -d' ' -f1; }
 needs() {
 	local room
 	for room in $(rooms); do
-		(cd "$ROOT" && grep -oE '^#include ("(np|cli)_|<(json-c|gsl|slurm|pmix|uc[pst]|gelf|cairo))[^">]*' \
+		(cd "$ROOT" && grep -oE '^#include ("(np|cli)_|<(json-c|gsl|slurm|pmix|uc[pst]|rdma|gelf|cairo))[^">]*' \
 			"$room"/*.[ch] | sed 's/:#include ./ /')
 	done | awk 'NR == FNR {
 			home[substr($1, match($1, /[^\/]*$/))] = room_of($1)
@@ -31,6 +31,7 @@ needs() {
 		function room_of(file) { sub(/\/[^\/]*$/, "", file); return file }
 		function library(header) {
 			sub(/^uc[pst]\/.*/, "ucx", header)
+			sub(/^rdma.*/, "libfabric", header)
 			sub(/^pmix.*/, "pmix", header)
 			sub(/^gelf.*/, "libelf", header)
 			sub(/^cairo.*/, "cairo", header)

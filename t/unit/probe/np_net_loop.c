@@ -206,7 +206,8 @@ struct np_net_loop *np_net_loop_new(size_t n, const struct np_clock *clock)
 	for (size_t i = 0; i < n; i++)
 		l->end[i] = (struct end){
 			.net = {
-				.ops = &ops, .address = &l->end[i].index,
+				.ops = &ops, .kind = "loop",
+				.address = &l->end[i].index,
 				.address_len = sizeof(l->end[i].index),
 				.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 			},

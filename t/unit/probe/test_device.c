@@ -36,6 +36,7 @@ static const struct {
 	{ "tcp/veth0", 345, 0 }, /* it says -1 */
 	{ "rc_mlx5/mlx5_0:1", 120, 12.5e9 },
 	{ "rc_mlx5/mlx5_0:2", 0, 0 },
+	{ "ofi:verbs/mlx5_0", 120, 12.5e9 },
 	{ "tcp/eth1", 0, 0 },
 	{ "sysv/memory", 0, 0 },
 	{ "tcp", 0, 0 },

@@ -107,7 +107,8 @@ static const struct {
 } damaged[] = {
 	{ "a node without end", "n1", 2 },
 	{ "a leaf without end", "n1\0leaf", 7 },
-	{ "no address", "n1\0leaf\0", 8 },
+	{ "a kind of network without end", "n1\0leaf\0ucx", 11 },
+	{ "no address", "n1\0leaf\0ucx\0", 12 },
 	{ "one byte", "", 1 },
 };
 
@@ -124,6 +125,23 @@ static void test_nonsense_from_another_process(void)
 		      open_probe(0, "n0", "leaf0", &err) == -EPROTO);
 		T_ROW(damaged[i].name, strstr(err.text, "process 1") != NULL);
 	}
+	tear_down();
+}
+
+/* UCX would read the address of a process of libfabric as one of its own. */
+static void test_nodes_measure_over_one_kind_of_network(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_wire *w;
+
+	set_up();
+	w = np_wire_loop_end(wire, 1);
+	w->ops->put(w, "n1\0leaf0\0ofi:cxi\0\1\2\3\4", 20, NULL);
+	np_probe_close(&probe[0]);
+	T_CHECK(open_probe(0, "n0", "leaf0", &err) == 0);
+	T_CHECK(np_probe_connect(&probe[0], 1, &err) == -EPROTO);
+	T_CHECK(!strcmp(err.text, "n1 measures over ofi:cxi and n0 over loop: "
+			"expected the same (Transport in netprof.conf)"));
 	tear_down();
 }
 
@@ -401,6 +419,8 @@ static void test_a_message_wakes_the_loop(void)
 }
 
 static const struct t_case cases[] = {
+	{ "nodes measure over one kind of network",
+	  test_nodes_measure_over_one_kind_of_network },
 	{ "everybody learns where all run",
 	  test_everybody_learns_where_all_run },
 	{ "nonsense from another process is refused",

@@ -34,6 +34,10 @@ static const struct np_report carries = {
 static const struct np_report moved = {
 	.kind = NP_REPORT_MOVED, .rank = 4, .moved = { 0.25, 123456789012 },
 };
+static const struct np_report nic = {
+	.kind = NP_REPORT_NIC, .rank = 4,
+	.nic = { "mlx5_0:1", 1.5, { 0x7f, { 4000, 8000, 7, 0, 3, 2, 1 } } },
+};
 static const struct np_report calls = {
 	.kind = NP_REPORT_CALLS, .rank = 4, .moved = { 0.25, 4242 },
 };
@@ -69,6 +73,8 @@ static const struct {
 	  "np1 prtt 1 29 16 4096 4.9999999999999998e-07 0.25\n" },
 	{ "link", &carries, "np1 link 4 12500000000\n" },
 	{ "moved", &moved, "np1 moved 4 0.250000 123456789012\n" },
+	{ "adapters", &nic,
+	  "np1 nic 4 mlx5_0:1 1.500000 127 4000 8000 7 0 3 2 1 0\n" },
 	{ "calls", &calls, "np1 calls 4 0.250000 4242\n" },
 	{ "cost", &cost, "np1 cost 4 0.250000 100.500000 4000 9437184\n" },
 	{ "skip", &skip, "np1 skip 2 n2 - no partner: one node\n" },

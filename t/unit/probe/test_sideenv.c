@@ -27,6 +27,8 @@ static const struct {
 	{ "the program's preloads are its own", "LD_PRELOAD=/x.so", 0 },
 	{ "the program's MPI settings, too", "OMPI_MCA_btl=tcp", 0 },
 	{ "and its transport", "UCX_TLS=rc", 0 },
+	{ "of libfabric, too", "FI_PROVIDER=sockets", 0 },
+	{ "and that of a probe of its own", "NETPROF_TRANSPORT=ucx", 0 },
 	{ "a PMIx server of the outer step", "PMIX_RANK=0", 0 },
 };
 
@@ -56,6 +58,7 @@ static void test_transport_is_the_sites(void)
 {
 	struct np_conf conf = {
 		.net_devices = "eth0", .transports = "tcp,self",
+		.transport = "ofi:tcp",
 	};
 	char *env[] = { "UCX_NET_DEVICES=lo", "NETPROF_SIDE=1", NULL };
 	struct np_sideenv_network net;
@@ -65,10 +68,11 @@ static void test_transport_is_the_sites(void)
 	np_sideenv_network(&conf, &net);
 	out = np_sideenv_make(env, net.more);
 	T_CHECK(has(out, "UCX_NET_DEVICES=eth0") && has(out, "UCX_TLS=tcp,self"));
+	T_CHECK(has(out, "NETPROF_TRANSPORT=ofi:tcp"));
 	T_CHECK(!has(out, "UCX_NET_DEVICES=lo"));
 	while (out[n])
 		n++;
-	T_CHECK(n == 4); /* NETPROF_SIDE once */
+	T_CHECK(n == 5); /* NETPROF_SIDE once */
 	free(out);
 }
 

@@ -184,6 +184,15 @@ struct np_record *t_some_record(uint64_t seed)
 	r->traffic = (struct np_traffic_run){
 		2, 100 * t_uniform(&g), 1e9 * t_uniform(&g), 1.25e9,
 	};
+	for (size_t i = t_rand(&g) % 3; i; i--) {
+		struct np_nic_run *nic = np_record_nic(r, i == 1 ? "eth0" :
+								   "mlx5_0:1");
+
+		nic->n_nodes = 2;
+		nic->node_sec = 100 * t_uniform(&g);
+		nic->n[NP_NIC_SENT] = 1e9 * t_uniform(&g);
+		nic->n[NP_NIC_ECN] = (double)(t_rand(&g) % 100);
+	}
 	for (size_t n = t_rand(&g) % 3; n; n--)
 		np_record_note(r, "note %zu", n);
 	if (!r->level && t_rand(&g) % 2)

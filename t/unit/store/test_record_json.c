@@ -103,9 +103,25 @@ static int same_blocks(const struct np_block_run *a, size_t n_a,
 	return same;
 }
 
+static int same_nics(const struct np_record *a, const struct np_record *b)
+{
+	int same = a->n_nics == b->n_nics;
+
+	for (size_t i = 0; same && i < a->n_nics; i++) {
+		const struct np_nic_run *x = &a->nics[i], *y = &b->nics[i];
+
+		same = same_text(x->device, y->device) &&
+		       x->n_nodes == y->n_nodes && x->node_sec == y->node_sec;
+		for (size_t k = 0; same && k < NP_NIC_KINDS; k++)
+			same = x->n[k] == y->n[k] ||
+			       (isnan(x->n[k]) && isnan(y->n[k]));
+	}
+	return same;
+}
+
 static int same_lists(const struct np_record *a, const struct np_record *b)
 {
-	int same = a->n_leaves == b->n_leaves && a->n_notes == b->n_notes &&
+	int same = same_nics(a, b) && a->n_leaves == b->n_leaves && a->n_notes == b->n_notes &&
 		   a->n_neighbours == b->n_neighbours &&
 		   same_text(a->blocks_scope, b->blocks_scope) &&
 		   a->blocks_nodes == b->blocks_nodes &&

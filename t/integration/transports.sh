@@ -1,0 +1,155 @@
+# Probes, levels and transfers over UCX and over libfabric: over the provider
+# that tells when a message has come, tcp;ofi_rxm, and over one that does not,
+# udp;ofi_rxd.  Those that are compared run at the same time.
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
+SUITE_CLUSTER=(--leaves 3 --nodes-per-leaf 4 --netprof "$BUILD")
+BESIDE=yes
+UCX=ucx TCP=ofi:tcp UDP=ofi:udp
+
+# TRANSPORT NODES OPTIONS of srun and a command
+over() {
+	inside env NETPROF_TRANSPORT="$1" srun -Q -w "$2" --mpi=pmix "${@:3}"
+}
+
+# The same over each, on a leaf of its own; in $TMPDIR/TRANSPORT.
+over_each() { # OPTIONS of srun and a command
+	local pids=() p
+	over $UCX 'n[0-3]' "$@" >"$TMPDIR/$UCX" 2>&1 & pids+=($!)
+	over $TCP 'n[4-7]' "$@" >"$TMPDIR/$TCP" 2>&1 & pids+=($!)
+	over $UDP 'n[8-11]' "$@" >"$TMPDIR/$UDP" 2>&1 & pids+=($!)
+	for p in "${pids[@]}"; do
+		wait "$p" || fail "$(tail -n 3 "$TMPDIR/$UCX" "$TMPDIR/$TCP" "$TMPDIR/$UDP")"
+	done
+}
+
+# Lines that match, in what all have printed.
+lines() { # PATTERN TRANSPORT...
+	(cd "$TMPDIR" && awk -v p="$1" '$0 ~ p { n++ } END { print n + 0 }' "${@:2}")
+}
+
+# The smaller of all means, us, of windows of a kind.
+mean_us() { # TRANSPORT lat|round
+	awk -v kind="$2" '$2 == kind { m = 1e6 * $6; if (!best || m < best) best = m }
+		END { print best + 0 }' "$TMPDIR/$1"
+}
+
+# Processor time in shares of a core, but for what starting takes; of the
+# process that took least.
+cpu() { # TRANSPORT
+	awk '$2 == "cost" && seen[$3]++ { cpu[$3] += $4; sec[$3] += $5 }
+		END { for (r in cpu) { c = cpu[r] / sec[r]
+			if (!best || c < best) best = c }
+		      print best + 0 }' "$TMPDIR/$1"
+}
+
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print b ? a / b : -1 }'; }
+
+test_probes_measure_over_each() {
+	local t
+	needs_pmix
+	over_each netprof-impactb --period=20ms --duration=4s --report-every=1
+	for t in $UCX $TCP $UDP; do
+		equal "pairs over $t" "$(awk '$2 == "hello" && $7 != "-"' "$TMPDIR/$t" |
+			wc -l)" 2
+		equal "processes that ended over $t" "$(lines ' bye ' $t)" 4
+		equal "notes over $t" "$(lines ' note ' $t)" 0
+		equal "other lines over $t" "$(lines '^[^n][^p]' $t)" 0
+	done
+	equal "UCX says" "$(awk '$2 == "hello" { print $8 }' "$TMPDIR/$UCX" | sort -u)" \
+		tcp/eth0
+	equal "libfabric says" \
+		"$(awk '$2 == "hello" { print $8, $9 }' "$TMPDIR/$TCP" | sort -u |
+			sed 's/[0-9.]*$//')" 'ofi:tcp;ofi_rxm/eth0 libfabric-'
+	between "latency over $TCP over UCX's" \
+		"$(ratio "$(mean_us $TCP lat)" "$(mean_us $UCX lat)")" 0.3 4
+	between "latency over $UDP over UCX's" \
+		"$(ratio "$(mean_us $UDP lat)" "$(mean_us $UCX lat)")" 0.3 8
+	# A process that spins takes all of a core, a hundred times as much.
+	between "processor over $TCP over UCX's" \
+		"$(ratio "$(cpu $TCP)" "$(cpu $UCX)")" 0.2 5
+	between "processor over $UDP over UCX's" \
+		"$(ratio "$(cpu $UDP)" "$(cpu $UCX)")" 0.2 10
+}
+
+# Rounds are as long as the network takes to carry them.
+test_levels_are_the_same_over_each() {
+	local level
+	needs_pmix
+	for level in c4 c7; do
+		over_each netprof-compressionb --level=$level --duration=3s
+		equal "notes" "$(lines ' note ' $UCX $TCP $UDP)" 0
+		between "a round of $level over $TCP over UCX's" \
+			"$(ratio "$(mean_us $TCP round)" "$(mean_us $UCX round)")" 0.7 1.4
+		[ "$(mean_us $UDP round)" != 0 ] || fail "no round of $level over $UDP"
+	done
+}
+
+test_messages_of_all_sizes_are_timed_over_libfabric() {
+	needs_pmix
+	over $TCP 'n[0-1]' netprof-prtt --blocks=2 --max-bytes=128K >"$TMPDIR/prtt" 2>&1
+	equal "sizes" "$(awk '$2 == "prtt" { print $6 }' "$TMPDIR/prtt" | sort -u | grep -c .)" \
+		"$(awk '$2 == "prtt" && $4 == 0 { print $6 }' "$TMPDIR/prtt" | sort -u | grep -c .)"
+	between "longest" "$(awk '$2 == "prtt" { print $6 }' "$TMPDIR/prtt" | sort -n |
+		tail -n 1)" 30000 131072
+}
+
+test_transfers_are_measured_over_libfabric() {
+	needs_pmix
+	cp -u "$BUILD/netprof-sharing" "$(shared)"
+	inside tee schemes >/dev/null <<-'END'
+		size 128K
+		scheme in
+		a: n1 -> n0
+		b: n2 -> n0
+	END
+	over $TCP 'n[0-3]' "$(shared)/netprof-sharing" --repeats=4 schemes >"$TMPDIR/out"
+	grep -q '^# netprof-sharing .*, libfabric-.*, ofi:tcp;ofi_rxm/eth0, 4 processes' \
+		"$TMPDIR/out" || fail "$(head -n 3 "$TMPDIR/out")"
+	between "penalty of two transfers to one node" \
+		"$(awk '/penalty/ { sub(",", ""); print $10 }' "$TMPDIR/out" | sort -g |
+			head -n 1)" 1.3 2.7
+}
+
+test_nodes_that_measure_over_different_networks_say_so() {
+	needs_pmix
+	! inside srun -Q -w 'n[0-1]' --mpi=pmix bash -c '
+		[ "$SLURM_PROCID" = 0 ] && t=ucx || t=ofi:tcp
+		NETPROF_TRANSPORT=$t exec netprof-impactb --duration=1s' \
+		>"$TMPDIR/out" 2>&1 || fail "it ran"
+	grep -q 'n1: \|n1 measures over ofi:tcp;ofi_rxm and n0 over ucx: expected' \
+		"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+}
+
+test_what_the_node_does_not_have_is_refused_in_one_line() {
+	needs_pmix
+	! over ofi:cxi 'n0' -n1 netprof-impactb --duration=1s >"$TMPDIR/out" 2>&1 ||
+		fail "it ran"
+	grep -q '^netprof-impactb: libfabric-.* has no provider "cxi" for eth0 on this node' \
+		"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+}
+
+# That it is gone only its own silence tells over libfabric.
+test_a_partner_that_dies_ends_nothing_over_libfabric() {
+	needs_pmix
+	over $TCP 'n[0-1]' -n2 --kill-on-bad-exit=0 bash -c '
+		[ "$SLURM_PROCID" != 1 ] || (sleep 2; kill -9 $$) &
+		exec netprof-impactb --period=20ms --duration=4s' \
+		>"$TMPDIR/out" 2>&1 || :
+	equal "processes that ended in order" "$(grep -o 'np1 bye .' "$TMPDIR/out")" \
+		'np1 bye 0'
+	between "exchanges" "$(awk '$2 == "lat" { n += $5 } END { print n }' \
+		"$TMPDIR/out")" 10 1000
+}
+
+test_a_flagged_step_is_measured_over_what_the_site_says() {
+	cluster down
+	NETPROF_TRANSPORT=$TCP cluster up --leaves 1 --nodes-per-leaf 4 --netprof "$BUILD"
+	alice "srun -N4 --netprofile=ofi sleep 3"
+	expect ofi 'length == 1 and (.[0] | .state == "complete" and
+		.leaves[0].latency.n > 10 and (.ucx_version | startswith("libfabric-")) and
+		.probe.transport == "ofi:tcp;ofi_rxm/eth0" and .traffic.n_nodes == 4)'
+	alice "salloc -Q -N4 srun -N4 --netprofile=ofi --netprofile-compress=c4 sleep 3"
+	expect ofi 'map(select(.level != null)) | length == 1 and
+		(.[0].level.beside_round_sec.n > 5)'
+}

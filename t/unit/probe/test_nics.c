@@ -1,0 +1,234 @@
+#include "t.h"
+#include "np_nics.h"
+#include "np_device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * Machines that nobody here owns: files of t/data/sysfs, by the layouts that
+ * vendors document.  "PATH VALUE" is a file, "ethtool/DEV/NAME N" what a driver
+ * says, and "= ADAPTER KIND=N..." what is to be read.
+ */
+static const struct {
+	const char *name;
+	const char *providers; /* of libfabric that auto tries */
+	const char *transport; /* whose bytes are counted */
+	uint64_t bytes;
+} vendors[] = {
+	{ "mlx5-infiniband", "", "rc_mlx5/mlx5_0:1", 12000 },
+	{ "mlx5-roce", "", "ofi:verbs;ofi_rxm/mlx5_bond_0", 3000 },
+	{ "bnxt_re", "", "rc_verbs/bnxt_re0:1", 7000 },
+	{ "ionic", "", "rc_verbs/ionic_0:1", 15000 },
+	{ "efa", "efa", "ofi:efa/rdmap0s6-rdm", 300 },
+	{ "irdma", "", "tcp/ens801f0", 23 },
+	{ "hfi1", "opx psm2", "ofi:opx/hfi1_0", 2800 },
+	/* As much is received as sent, on all nodes together. */
+	{ "cxi", "cxi", "ofi:cxi/cxi0", 1800000 },
+	{ "trouble", "cxi", "rc_verbs/bad_0:1", 0 },
+};
+
+#define MAX_EXPECTED 8
+
+static struct {
+	char root[512];
+	char line[MAX_EXPECTED][256]; /* expected */
+	size_t n;
+} machine;
+
+static void add_file(const char *path, const char *value)
+{
+	char full[1024], *slash;
+	FILE *f;
+
+	snprintf(full, sizeof(full), "%s/%s", machine.root, path);
+	for (slash = strchr(full + strlen(machine.root) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(full, 0755);
+		*slash = '/';
+	}
+	if (!strcmp(value, "FIFO")) {
+		T_CHECK(!mkfifo(full, 0644));
+		return;
+	}
+	f = fopen(full, "w");
+	T_CHECK(f != NULL);
+	if (f) {
+		fprintf(f, *value ? "%s\n" : "%s", value);
+		fclose(f);
+	}
+}
+
+static void build(const char *name)
+{
+	char path[512], line[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/sysfs/%s.txt", T_DATA_DIR, name);
+	snprintf(machine.root, sizeof(machine.root), "%s/%s", t_tmpdir(),
+		 name);
+	mkdir(machine.root, 0755);
+	machine.n = 0;
+	f = fopen(path, "r");
+	T_CHECK(f != NULL);
+	while (f && fgets(line, sizeof(line), f)) {
+		char *value;
+
+		line[strcspn(line, "\n")] = '\0';
+		value = strchr(line, ' ');
+		if (line[0] == '=')
+			strcpy(machine.line[machine.n++], line + 2);
+		else if (line[0] != '#') {
+			if (value)
+				*value++ = '\0';
+			add_file(line, value ? value : "");
+		}
+	}
+	if (f)
+		fclose(f);
+}
+
+/* In place of the driver: files below ethtool/. */
+static bool driver(const char *dev,
+		   void (*each)(const char *name, uint64_t n, void *arg),
+		   void *arg)
+{
+	char command[1024], name[128];
+	unsigned long long n;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "cd %s/ethtool/%s 2>/dev/null && "
+		 "for f in *; do echo \"$f $(cat $f)\"; done", machine.root,
+		 dev);
+	f = popen(command, "r");
+	while (f && fscanf(f, "%127s %llu", name, &n) == 2)
+		each(name, n, arg);
+	return f && !pclose(f);
+}
+
+static void print(const char *name, const struct np_nic_counts *c, char *buf)
+{
+	buf += sprintf(buf, "%s", name);
+	for (unsigned k = 0; k < NP_NIC_KINDS; k++)
+		if (c->has & 1u << k)
+			buf += sprintf(buf, " %s=%llu", np_nic_kinds[k],
+				       (unsigned long long)c->n[k]);
+}
+
+static void test_vendors(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(vendors); i++) {
+		struct np_nic_counts counts[NP_NICS_MAX];
+		struct np_nics *nics = NULL;
+		char line[512];
+
+		build(vendors[i].name);
+		T_CHECK(!np_nics_open(machine.root, "eth0", driver, &nics));
+		np_nics_read(nics, counts);
+		T_ROW(vendors[i].name, np_nics_count(nics) == machine.n);
+		for (size_t k = 0; k < np_nics_count(nics); k++) {
+			print(np_nics_name(nics, k), &counts[k], line);
+			T_ROW(line, !strcmp(line, machine.line[k]));
+		}
+		np_nics_close(nics);
+	}
+}
+
+static void test_bytes_and_providers(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(vendors); i++) {
+		char providers[64] = "", root[512];
+		const char *const *p;
+		struct np_device d;
+		uint64_t bytes = 0;
+		int rc;
+
+		snprintf(root, sizeof(root), "%s/%s", t_tmpdir(),
+			 vendors[i].name);
+		rc = np_device_find(root, vendors[i].transport, &d);
+		if (!rc)
+			np_device_bytes(&d, &bytes);
+		T_ROW(vendors[i].name, bytes == vendors[i].bytes);
+		for (p = np_device_providers(root); *p; p++)
+			sprintf(providers + strlen(providers), "%s%s",
+				*providers ? " " : "", *p);
+		T_ROW(vendors[i].name, !strcmp(providers,
+					       vendors[i].providers));
+	}
+}
+
+/* A kind of which a part is gone would seem to fall. */
+static void test_a_counter_that_goes_away(void)
+{
+	struct np_nic_counts counts[NP_NICS_MAX];
+	struct np_nics *nics = NULL;
+	char path[1024];
+
+	build("cxi");
+	T_CHECK(!np_nics_open(machine.root, NULL, driver, &nics));
+	snprintf(path, sizeof(path), "%s/class/cxi/cxi0/device/telemetry/"
+		 "hni_tx_paused_7", machine.root);
+	unlink(path);
+	np_nics_read(nics, counts);
+	T_CHECK(!(counts[0].has & 1u << NP_NIC_PAUSE));
+	T_CHECK(counts[0].n[NP_NIC_SENT] == 900000);
+	np_nics_close(nics);
+}
+
+static int asked;
+
+static bool slow(const char *dev, void (*each)(const char *name, uint64_t n,
+					       void *arg), void *arg)
+{
+	(void)dev, (void)each, (void)arg;
+	asked++;
+	usleep((useconds_t)(1.2e6 * NP_NICS_SLOW_SEC));
+	return false;
+}
+
+static void test_a_slow_adapter_is_given_up(void)
+{
+	struct np_nic_counts counts[NP_NICS_MAX];
+	struct np_nics *nics = NULL;
+	double pause_sec;
+
+	build("bnxt_re");
+	T_CHECK(!np_nics_open(machine.root, NULL, slow, &nics));
+	pause_sec = np_nics_read(nics, counts);
+	T_CHECK(pause_sec > NP_NICS_SLOW_SEC / NP_NICS_SHARE);
+	T_CHECK(counts[1].has && asked == 1);
+	np_nics_read(nics, counts);
+	T_CHECK(counts[0].has && !counts[1].has && asked == 1);
+	np_nics_close(nics);
+}
+
+static void count_one(const char *name, uint64_t n, void *arg)
+{
+	(void)name, (void)n;
+	++*(unsigned *)arg;
+}
+
+/* Of a device that there is not; t/integration asks a real driver. */
+static void test_ioctl(void)
+{
+	unsigned n = 0;
+
+	T_CHECK(!np_nics_ioctl("np-none0", count_one, &n) && n == 0);
+	T_CHECK(!np_nics_ioctl("a name that is far too long for any device",
+			       count_one, &n));
+}
+
+static const struct t_case cases[] = {
+	{ "counters of each vendor's adapters", test_vendors },
+	{ "bytes and providers of each", test_bytes_and_providers },
+	{ "a counter that goes away", test_a_counter_that_goes_away },
+	{ "a slow adapter is given up", test_a_slow_adapter_is_given_up },
+	{ "a device without a driver says nothing", test_ioctl },
+	{ NULL, NULL },
+};
+T_SUITE(nics, cases)
