@@ -40,7 +40,7 @@ void np_press_unref(struct np_press *t)
 	free(t);
 }
 
-static struct np_press *press_new(size_t n)
+struct np_press *np_press_new(size_t n)
 {
 	struct np_press *t = calloc(1, sizeof(*t));
 	size_t cells = n * n * NP_N_TOUCH + 1;
@@ -294,7 +294,7 @@ int np_conflict_table(struct np_conflict *c, double negligible,
 		*out = np_press_ref(c->table);
 		return 0;
 	}
-	t = press_new(c->n);
+	t = np_press_new(c->n);
 	if (!t)
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
 	t->negligible = negligible;

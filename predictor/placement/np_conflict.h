@@ -114,7 +114,11 @@ static inline uint32_t np_press_clamp(uint64_t load)
 	return load < 1u << 24 ? (uint32_t)load : 1u << 24;
 }
 
-/* Without names, and with nobody slowed by anybody; one reference. */
+/*
+ * For n profiles, without names and with nobody slowed by anybody; one
+ * reference.  NULL: out of memory.
+ */
+struct np_press *np_press_new(size_t n);
 struct np_press *np_press_ref(struct np_press *t);
 void np_press_unref(struct np_press *t); /* NULL is allowed */
 
