@@ -37,8 +37,9 @@ HAVE_CAIRO := $(call pkg,--exists,cairo && echo yes)
 PKGS := json-c gsl ucx libfabric pmix libelf $(if $(HAVE_CAIRO),cairo)
 
 # Rooms of the library; headers have one name each.
-ANALYSIS := $(wildcard analysis/*)
-ROOMS := $(wildcard predictor/*) $(wildcard profiler/*) plot $(ANALYSIS)
+ROOMS := $(wildcard predictor/*) $(wildcard profiler/*) plot
+# A package of its own, of which the rest includes and links nothing.
+ANALYSIS := $(patsubst %/,%,$(wildcard analysis/*/))
 
 BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra \
 	-Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers \
@@ -72,18 +73,22 @@ PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
 	predictor/base/np_text.c
 JOIN_SRC := spank/netprof-join.c spank/np_memory.c spank/np_watch.c \
 	profiler/base/np_children.c profiler/probe/np_sideenv.c
-CLI := $(wildcard cli/*.c analysis/*/cli_*.c analysis/*/cmd_*.c)
+CLI := $(wildcard cli/*.c)
 UNIT := $(wildcard t/unit/*.c t/unit/*/*.c analysis/*/t/*.c)
 # Each stands alone behind its library, so that nothing else links it.
 ALONE := $(addprefix profiler/probe/np_,ucx.c ofi.c pmix.c)
 
 objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(LIBRARY)))
+# A library for each part of the analysis; commands of sharing and queueing read
+# traces, too.
+ANALYSIS_LIBS := $(patsubst %,$(BUILD)/libnetprof-%.a,queueing sharing latency cli) \
+	$(BUILD)/libnetprof.a
 
 BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb \
 	netprof-prtt netprof-sharing)
 LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-mpi \
-	netprof-saver netprof-release libnetprof-delay.so)
+	netprof-saver netprof-release netprof-analysis libnetprof-delay.so)
 PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so \
 	netprof_placement.so)
 # What traces MPI programs: what they are given, and a part for each MPI that is
@@ -227,7 +232,7 @@ CLP := $(call pkg,--libs,clp)
 PMIX := $(call pkg,--libs,pmix)
 ELF := $(call pkg,--libs,libelf)
 CAIRO := $(call pkg,--libs,cairo)
-link = $(Q)$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(1)
+link = $(Q)$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(1)
 
 # A release of Slurm may have no more what is called: lazy, to find out by then.
 plugin = $(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete,-z,lazy \
@@ -242,11 +247,28 @@ $(BUILD)/netprof: $(call objs,$(CLI)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(JSON) $(GSL) $(ELF) $(CAIRO) $(LIBM))
 
-.SECONDEXPANSION:
-$(addprefix $(BUILD)/netprof-,impactb compressionb prtt sharing): $(BUILD)/netprof-%: \
-		$$(call objs,$$(wildcard profiler/probe/netprof-$$*.c \
-		analysis/*/netprof-$$*.c)) $(call objs,$(ALONE)) \
+# What commands share: options, pages, and what else they want of it.
+$(BUILD)/libnetprof-cli.a: $(call objs,$(wildcard cli/cli_*.c))
+$(foreach a,$(ANALYSIS),$(eval $(BUILD)/libnetprof-$(notdir $(a)).a: $(call objs,\
+	$(wildcard $(addprefix $(a)/,np_*.c cli_*.c cmd_*.c)))))
+$(filter-out $(BUILD)/libnetprof.a,$(ANALYSIS_LIBS)):
+	$(call say,AR)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/netprof-analysis: $(BUILD)/analysis/netprof-analysis.o $(ANALYSIS_LIBS)
+	$(call say,LD)
+	$(call link,$(JSON) $(GSL) $(ELF) $(CAIRO) $(LIBM))
+
+$(addprefix $(BUILD)/netprof-,impactb compressionb): $(BUILD)/netprof-%: \
+		$(BUILD)/profiler/probe/netprof-%.o $(call objs,$(ALONE)) \
 		$(BUILD)/libnetprof.a
+	$(call say,LD)
+	$(call link,$(UCX) $(PMIX) $(GSL) $(LIBM))
+
+$(BUILD)/netprof-prtt: $(BUILD)/analysis/latency/netprof-prtt.o
+$(BUILD)/netprof-sharing: $(BUILD)/analysis/sharing/netprof-sharing.o
+$(addprefix $(BUILD)/netprof-,prtt sharing): $(call objs,$(ALONE)) $(ANALYSIS_LIBS)
 	$(call say,LD)
 	$(call link,$(UCX) $(PMIX) $(GSL) $(LIBM))
 
@@ -305,7 +327,7 @@ $(BUILD)/netprof_placement.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
 
 # Loaded into MPI programs, which have no sanitizer.  Nothing of an MPI is
 # linked: the program has it.
-SHIM_SO = $(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fvisibility=hidden $(1) $(LDFLAGS) \
+SHIM_SO = $(Q)$(CC) $(BASE_CFLAGS) -Ianalysis/latency $(CFLAGS) -fvisibility=hidden $(1) $(LDFLAGS) \
 	-shared -o $@ $(filter %.c,$^)
 SHIM_OF_MPI := $(filter-out %_load.c,$(wildcard analysis/latency/shim_*.c)) \
 	profiler/store/np_trace_dir.c analysis/latency/np_trace_write.c \
@@ -327,7 +349,7 @@ $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -o $@ $< -ldl
 
 # For t/validate: a traced run as measured, and as its graph says.
-$(BUILD)/trace_time: $(call objs,analysis/latency/t/bench/trace_time.c) $(BUILD)/libnetprof.a
+$(BUILD)/trace_time: $(call objs,analysis/latency/t/bench/trace_time.c) $(ANALYSIS_LIBS)
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 
@@ -345,22 +367,22 @@ $(BUILD)/late $(BUILD)/hungfs: $(BUILD)/%: t/cluster.d/%.c $(BUILD)/flags
 # Tests let one of these fail (t/unit/alloc.h).
 WRAP := -Wl,$(subst $(empty) ,$(comma),$(addprefix --wrap=,malloc calloc \
 	realloc reallocarray strdup strndup))
-$(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(wildcard cli/cli_*.c analysis/*/cli_*.c)) \
-		$(BUILD)/libnetprof.a
+$(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT)) $(ANALYSIS_LIBS)
 	$(call say,LD)
 	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(CLP) $(ELF) $(CAIRO) \
 		$(LIBM))
 
 # The cost of predictions, of queueing networks and of played programs.
-$(BUILD)/bench_predict $(BUILD)/bench_qn $(BUILD)/bench_sharing: $(BUILD)/%: \
-		$$(call objs,$$(wildcard t/$$*.c analysis/*/t/bench/$$*.c)) \
-		$(BUILD)/t/bench_yard.o $(BUILD)/libnetprof.a
+$(BUILD)/bench_predict: $(call objs,t/bench_predict.c)
+$(BUILD)/bench_qn: $(call objs,analysis/queueing/t/bench/bench_qn.c)
+$(BUILD)/bench_sharing: $(call objs,analysis/sharing/t/bench/bench_sharing.c)
+$(addprefix $(BUILD)/bench_,predict qn sharing): $(BUILD)/t/bench_yard.o $(ANALYSIS_LIBS)
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 
 # The cost of execution graphs, beside a solver of linear programs.
 $(BUILD)/bench_tolerance: $(call objs,$(wildcard \
-		analysis/latency/t/bench/bench_*.c)) $(BUILD)/libnetprof.a
+		analysis/latency/t/bench/bench_*.c)) $(ANALYSIS_LIBS)
 	$(call say,LD)
 	$(call link,$(CLP) $(GSL) $(LIBM))
 
@@ -369,12 +391,13 @@ $(BUILD)/bench_tolerance: $(call objs,$(wildcard \
 FUZZ := $(patsubst fuzz_%.c,$(BUILD)/fuzz-%,$(notdir $(wildcard t/fuzz/fuzz_*.c \
 	analysis/*/t/fuzz/fuzz_*.c)))
 FUZZ_MAIN := $(call objs,t/fuzz/main.c)
+.SECONDEXPANSION:
 $(FUZZ): $(BUILD)/fuzz-%: $$(call objs,$$(wildcard t/fuzz/fuzz_$$*.c \
 		analysis/*/t/fuzz/fuzz_$$*.c)) $(FUZZ_MAIN) \
 		$(call objs,t/unit/jobsubmit/some_slurm.c $(SPANK) $(JOBSUBMIT)) \
-		$(BUILD)/libnetprof.a
+		$(ANALYSIS_LIBS)
 	$(call say,LD)
-	$(call link,$(FUZZ_LIB) $(SLURM) $(JSON) $(GSL) $(LIBM))
+	$(call link,$(FUZZ_LIB) $(SLURM) $(JSON) $(GSL) $(CAIRO) $(LIBM))
 .PHONY: fuzz-programs fuzz
 fuzz-programs: $(FUZZ)
 SEC ?= 10
@@ -425,7 +448,7 @@ $(BUILD)/cli/cli_slurm.o: CPPFLAGS += -DNP_SLURM_PLUGINDIR='"$(if \
 	$(filter command% environment%,$(origin slurm_plugindir)),$(slurm_plugindir):)/usr/lib/$(shell \
 	$(CC) -print-multiarch 2>/dev/null)/slurm-wlm:/usr/lib64/slurm:/usr/local/lib/slurm"'
 
-$(BUILD)/cli/%.o $(BUILD)/analysis/%.o: CPPFLAGS += -Icli
+$(BUILD)/analysis/%.o: CPPFLAGS += -Icli $(addprefix -I,$(ANALYSIS))
 $(BUILD)/t/%.o $(addsuffix /t/%.o,$(addprefix $(BUILD)/,$(ANALYSIS))): CPPFLAGS += -Icli -Ispank \
 	-Ijobsubmit $(addprefix -I,t t/unit $(wildcard t/unit/*/. analysis/*/t/.)) \
 	-DT_DATA_DIR='"$(CURDIR)/t/data"'

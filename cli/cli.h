@@ -31,9 +31,11 @@ struct cli_cmd {
 
 extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_predict,
 	cmd_matrix, cmd_publish, cmd_accuracy, cmd_calibrate, cmd_status,
-	cmd_explain, cmd_check, cmd_release, cmd_loggps, cmd_qn, cmd_scale,
-	cmd_sharing, cmd_replay, cmd_tolerance, cmd_trace, cmd_metrics,
-	cmd_compare, cmd_report, cmd_plot, cmd_validate;
+	cmd_explain, cmd_check, cmd_release, cmd_metrics, cmd_compare,
+	cmd_report, cmd_plot, cmd_validate;
+
+/* Run it; the exit status, also of output that could not be written. */
+int cli_run(const struct cli_cmd *cmd, int argc, char **argv);
 
 /* Print "netprof: ..." and return CLI_FAILED. */
 int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

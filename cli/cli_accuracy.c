@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli_accuracy.h"
 
@@ -83,7 +84,7 @@ static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
 
 			snprintf(path, sizeof(path), "%s/%s", opt->traces,
 				 s->app[a].name);
-			cli_traced_read(path, net, t);
+			cli_traced_read(path, geteuid(), net, t);
 			cli_traced_give(t, &s->app[a]);
 		}
 	}

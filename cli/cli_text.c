@@ -1,5 +1,6 @@
 #include "cli_text.h"
 
+#include <errno.h>
 #include <langinfo.h>
 #include <math.h>
 #include <pwd.h>
@@ -49,6 +50,15 @@ int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 	va_end(ap);
 	print_call(stderr, cmd);
 	return CLI_USAGE;
+}
+
+int cli_run(const struct cli_cmd *cmd, int argc, char **argv)
+{
+	int rc = cmd->run(cmd, argc, argv);
+
+	if (fflush(stdout) || ferror(stdout))
+		return cli_fail("standard output: %s", strerror(errno));
+	return rc;
 }
 
 void cli_pass_on(const char *line, void *arg)

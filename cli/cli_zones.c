@@ -1,47 +1,27 @@
 #include "cli_zones.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "cli_graph.h"
+#include <string.h>
+
+#include "cli_loggps.h"
 #include "cli_text.h"
 #include "cli_traced.h"
 #include "np_store.h"
 
 #define MAX_BYTES (16u << 20) /* some tenths of a second */
 
-static int read_zones(const char *path, const struct np_loggps *net,
-		      struct cli_zones *z)
-{
-	const struct np_tolerance_opt opt = { .net = *net, .x = NP_LOGGPS_L };
-	double bytes = cli_traced_bytes(path);
-	struct np_tolerance *t;
-	struct np_graph *g;
-	int rc;
-
-	if (bytes > MAX_BYTES)
-		return np_errf(&z->why, -E2BIG, "%.0f MB, \"netprof "
-			       "tolerance\" reads them", bytes / (1 << 20));
-	rc = cli_graph_load(path, NULL, &g, &z->why);
-	if (rc)
-		return rc;
-	rc = np_tolerance_new(g, &opt, &t, &z->why);
-	np_graph_free(g);
-	if (rc)
-		return rc;
-	cli_tolerance_zones(t, net->L_ns, cli_tolerance_shares, TOLERANCE_ZONES,
-			    z->zone);
-	np_tolerance_free(t);
-	return 0;
-}
+/* The network where nothing is known of it: that of netprof tolerance. */
+#define UNKNOWN_NET { .L_ns = 3000, .G_ns = 0.1, .S = NP_LOGGPS_NO_RENDEZVOUS }
 
 void cli_zones_find(struct cli_store *s, const struct cli_profile *p,
 		    struct cli_zones *out)
 {
-	struct np_loggps net = CLI_TOLERANCE_NET;
+	struct np_loggps net = UNKNOWN_NET;
 	char path[PATH_MAX + 2 * NAME_MAX];
+	struct np_traced t;
 
 	*out = (struct cli_zones){ .traced = false };
 	if (p->r.owner != NP_STORE_USER ||
@@ -50,13 +30,11 @@ void cli_zones_find(struct cli_store *s, const struct cli_profile *p,
 		return;
 	out->traced = true;
 	cli_loggps_of(s->store, NULL, &net);
-	out->L_ns = net.L_ns;
-	read_zones(path, &net, out);
-}
-
-double cli_zones_added_sec(const struct cli_zones *z, size_t i)
-{
-	return 1e-9 * (z->zone[i].limit - z->L_ns);
+	if (cli_traced_ask(path, p->r.uid, CLI_TRACED_ZONES, &net, MAX_BYTES,
+			   &t, &out->why))
+		return;
+	memcpy(out->zone, t.zone, sizeof(out->zone));
+	np_traced_free(&t);
 }
 
 void cli_zones_say(const struct cli_zones *z, char *buf, size_t len)
@@ -69,14 +47,14 @@ void cli_zones_say(const struct cli_zones *z, char *buf, size_t len)
 			 z->why.text);
 		return;
 	}
-	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
-		double sec = cli_zones_added_sec(z, i);
+	for (size_t i = 0; i < NP_TRACED_ZONES; i++) {
+		double sec = z->zone[i].added_sec;
 		char added[CLI_NUMBER];
 
 		if (isfinite(sec))
 			cli_add(buf, len, "%s+%s%s: %.0f %%%s", *buf ? ", " :
 				"", cli_sec(sec, added), *buf ? "" : " latency",
-				100 * z->zone[i].share, *buf ? "" : " longer");
+				100 * z->zone[i].longer, *buf ? "" : " longer");
 	}
 	if (!*buf)
 		snprintf(buf, len, "stands any latency");

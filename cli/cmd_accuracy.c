@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli_accuracy.h"
-#include "cli_graph.h"
+#include "cli_loggps.h"
 #include "cli_options.h"
 #include "np_quantity.h"
 

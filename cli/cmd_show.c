@@ -213,11 +213,11 @@ static void put_zones(json_object *in, const struct cli_zones *z)
 		return;
 	}
 	list = cli_put_array(in, "latency_tolerance");
-	for (size_t i = 0; i < TOLERANCE_ZONES; i++) {
+	for (size_t i = 0; i < NP_TRACED_ZONES; i++) {
 		json_object *one = cli_append_object(list);
 
-		cli_put_real(one, "longer", z->zone[i].share);
-		cli_put_real(one, "added_sec", cli_zones_added_sec(z, i));
+		cli_put_real(one, "longer", z->zone[i].longer);
+		cli_put_real(one, "added_sec", z->zone[i].added_sec);
 	}
 }
 

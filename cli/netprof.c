@@ -1,21 +1,52 @@
 /* netprof, and netprof help and version: one table makes dispatch and help. */
-#include <errno.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli_options.h"
+#include "cli_traced.h"
 #include "np_out.h"
 
 static const struct cli_cmd cmd_help, cmd_version;
 
+/* Commands of netprof-analysis, which is another package. */
+static int run_analysis(const struct cli_cmd *self, int argc, char **argv)
+{
+	(void)self;
+	(void)argc;
+	return cli_analysis_run(argv);
+}
+
+enum { LOGGPS, TRACE, TOLERANCE, QN, SCALE, SHARING, REPLAY };
+
+static const struct cli_cmd analysis[] = {
+	[LOGGPS] = { "loggps", .run = run_analysis, .help =
+		     "measure what a message costs: latency, overhead, "
+		     "bandwidth" },
+	[TRACE] = { "trace", .run = run_analysis, .help =
+		    "what the trace of an MPI program holds, and in other "
+		    "forms" },
+	[TOLERANCE] = { "tolerance", .run = run_analysis, .help =
+			"how much latency a program stands, from its execution "
+			"graph" },
+	[QN] = { "qn", .run = run_analysis, .help =
+		 "a closed queueing network" },
+	[SCALE] = { "scale", .run = run_analysis, .help =
+		    "how a program scales, from traces or reports of mpiP" },
+	[SHARING] = { "sharing", .run = run_analysis, .help =
+		      "how concurrent transfers share a network" },
+	[REPLAY] = { "replay", .run = run_analysis, .help =
+		     "programs played on a network, alone and together" },
+};
+
 static const struct cli_cmd *const cmds[] = {
 	&cmd_show, &cmd_list, &cmd_runs, &cmd_compare, &cmd_predict, &cmd_matrix,
 	&cmd_plot, &cmd_publish, &cmd_accuracy, &cmd_calibrate, &cmd_validate,
-	&cmd_loggps, &cmd_status,
-	&cmd_explain, &cmd_check, &cmd_release, &cmd_trace, &cmd_tolerance,
-	&cmd_qn, &cmd_scale, &cmd_sharing, &cmd_replay, &cmd_metrics,
+	&analysis[LOGGPS], &cmd_status,
+	&cmd_explain, &cmd_check, &cmd_release, &analysis[TRACE],
+	&analysis[TOLERANCE], &analysis[QN], &analysis[SCALE],
+	&analysis[SHARING], &analysis[REPLAY], &cmd_metrics,
 	&cmd_report, &cmd_help, &cmd_version,
 };
 
@@ -41,6 +72,9 @@ static int run_help(const struct cli_cmd *self, int argc, char **argv)
 		cmd = find(argv[1]);
 		if (!cmd)
 			return cli_usage(self, "no command \"%.64s\"", argv[1]);
+		if (cmd->run == run_analysis)
+			return cli_analysis_run((char *[]){ argv[1], "--help",
+							    NULL });
 		cli_print_help(cmd);
 		return CLI_DONE;
 	}
@@ -92,7 +126,6 @@ static int unknown(const char *name)
 int main(int argc, char **argv)
 {
 	const struct cli_cmd *cmd;
-	int rc;
 
 	/* Only the character set: numbers are the same in all languages. */
 	setlocale(LC_CTYPE, "");
@@ -102,8 +135,5 @@ int main(int argc, char **argv)
 	cmd = find(argv[1]);
 	if (!cmd)
 		return unknown(argv[1]);
-	rc = cmd->run(cmd, argc - 1, argv + 1);
-	if (fflush(stdout) || ferror(stdout))
-		return cli_fail("standard output: %s", strerror(errno));
-	return rc;
+	return cli_run(cmd, argc - 1, argv + 1);
 }

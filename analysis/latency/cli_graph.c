@@ -160,33 +160,3 @@ int cli_graph_read(const char *what, const struct np_choices *choices,
 	free(path);
 	return rc;
 }
-
-bool cli_loggps_of(struct np_store *s, const char *cluster,
-		   struct np_loggps *out)
-{
-	struct np_loggps_record r;
-
-	if (np_loggps_store_load(s, cluster, false, &r, NULL))
-		return false;
-	np_loggps_of_fit(&r.fit, out);
-	np_loggps_record_free(&r);
-	return true;
-}
-
-void cli_loggps_net(struct np_loggps *out)
-{
-	struct np_loggps_record r;
-	struct np_store *store;
-	char day[CLI_NUMBER];
-
-	if (open_store(&store, NULL))
-		return;
-	if (!np_loggps_store_load(store, NULL, false, &r, NULL)) {
-		np_loggps_of_fit(&r.fit, out);
-		fprintf(stderr, "netprof: the network as measured%s%s on %s\n",
-			*r.cluster ? " on " : "", r.cluster,
-			cli_day(r.date, day));
-		np_loggps_record_free(&r);
-	}
-	np_store_close(store);
-}

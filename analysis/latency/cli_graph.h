@@ -1,12 +1,8 @@
-/*
- * Execution graphs and traces by what people call them, and the network where
- * they run, as netprof loggps measured it.
- */
+/* Execution graphs and traces by what people call them. */
 #ifndef CLI_GRAPH_H
 #define CLI_GRAPH_H
 
 #include "cli.h"
-#include "np_loggps_store.h"
 #include "np_trace.h"
 
 /*
@@ -40,15 +36,5 @@ int cli_graph_read(const char *what, const struct np_choices *choices,
 
 /* np_option's take of "NAME[:BYTES]=ALGORITHM" into a struct np_choices. */
 int cli_take_collective(char *text, void *choices, struct np_err *err);
-
-/*
- * What messages cost: the newest of any cluster in the store, with a line on
- * standard error that says so; out stays as it is if there is none.
- */
-void cli_loggps_net(struct np_loggps *out);
-
-/* The same of a cluster (NULL: any), without a word: is there one? */
-bool cli_loggps_of(struct np_store *s, const char *cluster,
-		   struct np_loggps *out);
 
 #endif

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_curve.h"
 #include "cli_graph.h"
+#include "cli_loggps.h"
 #include "cli_tolerance.h"
 #include "np_quantity.h"
 
@@ -211,6 +213,20 @@ static int print(const struct cli_tolerance *t, size_t n,
 	return CLI_DONE;
 }
 
+/* For netprof, of what is in one's store: with the network as measured. */
+static void leave_curves(const struct cli_options *o,
+			 const struct np_loggps *net)
+{
+	for (size_t i = 0; i < o->n_apps; i++) {
+		char *path;
+
+		if (cli_trace_path(o->apps[i], &path) >= 0)
+			continue;
+		cli_curve_leave(path, net);
+		free(path);
+	}
+}
+
 static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_tolerance_ask ask = {
@@ -218,6 +234,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 		.up_to_ns = NAN, .latency_ns = NAN, .gap_ns = NAN,
 		.wire_ns = NAN, .switch_ns = NAN,
 	};
+	struct np_loggps measured;
 	struct cli_tolerance *t;
 	struct cli_options o;
 	size_t n = 0;
@@ -226,6 +243,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	ask.n_shares = TOLERANCE_ZONES;
 	memcpy(ask.share, cli_tolerance_shares, sizeof(cli_tolerance_shares));
 	cli_loggps_net(&ask.net);
+	measured = ask.net;
 	rc = parse(self, argc, argv, &ask, &o);
 	if (rc >= 0)
 		return rc;
@@ -239,6 +257,8 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	}
 	if (rc < 0)
 		rc = print(t, n, &ask, &o);
+	if (rc == CLI_DONE)
+		leave_curves(&o, &measured);
 	for (size_t i = 0; i < n; i++)
 		cli_tolerance_free(&t[i]);
 	free(t);

@@ -432,14 +432,3 @@ int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 		*out = f;
 	return rc;
 }
-
-void np_loggps_of_fit(const struct np_loggps_fit *f, struct np_loggps *out)
-{
-	*out = (struct np_loggps){
-		.L_ns = 1e9 * f->L.value,
-		.o_ns = 1e9 * (f->o_send.value + f->o_recv.value) / 2,
-		.G_ns = 1e9 * f->G.value,
-		.S = f->S ? f->S : NP_LOGGPS_NO_RENDEZVOUS,
-		.first_byte_free = true,
-	};
-}

@@ -50,8 +50,6 @@
 #include "np_err.h"
 #include "np_loggps.h"
 
-#define NP_LOGGPS_MAX_BLOCKS 1000
-#define NP_LOGGPS_MAX_SIZES 64
 #define NP_LOGGPS_LEAST 4   /* sizes for a slope */
 #define NP_LOGGPS_SIDE 3    /* sizes on each side of a step */
 #define NP_LOGGPS_CONFIDENCE 0.95
@@ -65,24 +63,6 @@ struct np_loggps_sample {
 	double sec;	  /* PRTT(n, d, s) */
 };
 
-/* low and high: about NP_LOGGPS_CONFIDENCE, or all blocks if they are few. */
-struct np_loggps_value {
-	double value, low, high;
-};
-
-/*
- * Seconds, and seconds per byte.  A message of s bytes takes
- * o_send + L + (s - 1) G + o_recv, above S one round trip more.
- */
-struct np_loggps_fit {
-	uint32_t n_blocks, n_sizes;
-	uint32_t bytes_min, bytes_max;	  /* of the sizes */
-	struct np_loggps_value L, o_send, o_recv, g, G;
-	/* The greatest size without rendezvous, the least with; 0: none. */
-	uint32_t S, S_above;
-	struct np_loggps_value step; /* what rendezvous costs; 0 without */
-};
-
 /*
  * Samples in any order; several of the same kind in one block count by their
  * median.  A block with a kind missing is left out.
@@ -92,11 +72,5 @@ struct np_loggps_fit {
  */
 int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 		  struct np_loggps_fit *out, struct np_err *err);
-
-/*
- * What execution graphs are computed with: o is the mean of both sides', and a
- * size between S and S_above counts as rendezvous.
- */
-void np_loggps_of_fit(const struct np_loggps_fit *f, struct np_loggps *out);
 
 #endif

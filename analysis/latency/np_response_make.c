@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "np_response.h"
 #include "np_tolerance.h"
 
 static int one_gap(const struct np_graph *g, const struct np_loggps *net,

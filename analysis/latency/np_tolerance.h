@@ -21,6 +21,7 @@
 #include "np_err.h"
 #include "np_graph.h"
 #include "np_loggps.h"
+#include "np_response.h"
 #include "np_topology.h"
 
 #define NP_CYCLE_OPS 32
@@ -139,5 +140,16 @@ struct np_tolerance_size {
 	size_t vertices, edges, laps;
 };
 struct np_tolerance_size np_tolerance_size(const struct np_tolerance *t);
+
+#define NP_RESPONSE_MAX_OPS ((size_t)1 << 23) /* of a graph */
+
+/*
+ * g: finished, not needed afterwards; net: the network as it is.  A graph of a
+ * million operations takes some seconds.
+ * Returns 0, -E2BIG (more than NP_RESPONSE_MAX_OPS), -EINVAL (the program takes
+ * no time), or what np_tolerance_new() does, with err.
+ */
+int np_response_make(const struct np_graph *g, const struct np_loggps *net,
+		     struct np_response *out, struct np_err *err);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "np_mpip.h"
 #include "np_trace_read.h"
 
 /* What the caller gives; a list that all ranks have counts as its mean. */
@@ -79,33 +78,4 @@ int np_trace_sum(const struct np_trace_files *f, struct np_trace_sum *out,
 	if (!rc)
 		*out = s;
 	return rc;
-}
-
-/* What a report of mpiP would say of a run that was traced. */
-int np_mpip_trace(const char *path, struct np_mpip *out, struct np_err *err)
-{
-	struct np_trace_files f;
-	struct np_trace_sum s;
-	int rc = np_trace_files_find(path, &f, err);
-
-	char program[NP_TRACE_NAME] = "";
-
-	if (rc)
-		return rc;
-	rc = np_trace_sum(&f, &s, err);
-	if (!rc)
-		rc = np_trace_program(f.path[0], program, err);
-	np_trace_files_free(&f);
-	if (rc)
-		return rc;
-	*out = (struct np_mpip){ .n_tasks = s.ranks, .app_sec = s.app_sec,
-		.mpi_sec = s.mpi_sec, .max_app_sec = s.max_app_sec,
-		.messages = (double)s.sent, .bytes = s.given_bytes,
-		.notes = s.cut ? NP_MPIP_TRUNCATED : 0 };
-	strcpy(out->program, program);
-	for (int c = NP_BARRIER + 1; c < NP_N_COLLECTIVES; c++)
-		out->messages += (double)s.collectives[c];
-	if (!out->messages)
-		out->notes |= NP_MPIP_NO_MESSAGES;
-	return 0;
 }

@@ -18,6 +18,8 @@
 #include "np_kind.h"
 #include "np_read.h"
 #include "np_text.h"
+#include "np_trace.h"
+#include "np_trace_read.h"
 
 #define MAX_WORDS 10
 #define MAX_LINE 8192	/* bytes of which words are read */
@@ -387,6 +389,34 @@ int np_mpip_load(const char *path, struct np_mpip *out, struct np_err *err)
 		rc = np_mpip_parse(text, len, path, out, err);
 	free(text);
 	return rc;
+}
+
+/* What a report of mpiP would say of a run that was traced. */
+int np_mpip_trace(const char *path, struct np_mpip *out, struct np_err *err)
+{
+	struct np_trace_files f;
+	struct np_trace_sum s;
+	char program[NP_TRACE_NAME] = "";
+	int rc = np_trace_files_find(path, &f, err);
+
+	if (rc)
+		return rc;
+	rc = np_trace_sum(&f, &s, err);
+	if (!rc)
+		rc = np_trace_program(f.path[0], program, err);
+	np_trace_files_free(&f);
+	if (rc)
+		return rc;
+	*out = (struct np_mpip){ .n_tasks = s.ranks, .app_sec = s.app_sec,
+		.mpi_sec = s.mpi_sec, .max_app_sec = s.max_app_sec,
+		.messages = (double)s.sent, .bytes = s.given_bytes,
+		.notes = s.cut ? NP_MPIP_TRUNCATED : 0 };
+	strcpy(out->program, program);
+	for (int c = NP_BARRIER + 1; c < NP_N_COLLECTIVES; c++)
+		out->messages += (double)s.collectives[c];
+	if (!out->messages)
+		out->notes |= NP_MPIP_NO_MESSAGES;
+	return 0;
 }
 
 const char *np_mpip_note_words(enum np_mpip_note note)

@@ -33,4 +33,25 @@ static inline double np_loggps_value(const struct np_loggps *net,
 								 net->G_ns;
 }
 
+#define NP_LOGGPS_MAX_BLOCKS 1000
+#define NP_LOGGPS_MAX_SIZES 64
+
+/* What was measured: low and high of 95 %, or of all blocks if they are few. */
+struct np_loggps_value {
+	double value, low, high;
+};
+
+/*
+ * Seconds, and seconds per byte.  A message of s bytes takes
+ * o_send + L + (s - 1) G + o_recv, above S one round trip more.
+ */
+struct np_loggps_fit {
+	uint32_t n_blocks, n_sizes;
+	uint32_t bytes_min, bytes_max;	  /* of the sizes */
+	struct np_loggps_value L, o_send, o_recv, g, G;
+	/* The greatest size without rendezvous, the least with; 0: none. */
+	uint32_t S, S_above;
+	struct np_loggps_value step; /* what rendezvous costs; 0 without */
+};
+
 #endif

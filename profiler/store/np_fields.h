@@ -34,7 +34,8 @@ enum np_field_type {
 	NP_F_MEAN,   /* struct np_mean; null where it is not measured */
 	NP_F_MEANS,  /* struct np_mean *, NULL where they are missing: count
 			rows of columns, or count in a row */
-	NP_F_NUMBERS, /* double *, and how many; the last may be infinite */
+	NP_F_NUMBERS, /* double *, and how many; the last may be infinite;
+			min: what none is above */
 	NP_F_LATENCY, /* struct np_latency; null where it is not measured */
 };
 

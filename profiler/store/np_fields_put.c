@@ -144,6 +144,23 @@ static const void *pointer_at(const char *at)
 	return points;
 }
 
+/* Those with no limit of their own are bins, which nobody writes. */
+static void put_numbers(struct np_jput *o, json_object *in,
+			const struct np_field *f, const char *from)
+{
+	size_t n = *(const size_t *)(from + f->count);
+	const double *v = pointer_at(from + f->offset);
+	json_object *list;
+
+	if (!n || !(f->min > 0))
+		return;
+	json_object_put(count_of(o, f, (double)n));
+	list = np_jput_new(o, in, f->key, json_object_new_array());
+	for (size_t i = 0; list && i < n && !o->rc; i++)
+		np_jput_append(o, list, np_jput_real(o, f->key, v[i], 0,
+						     f->min, 15, 17));
+}
+
 static void put_field(struct np_jput *o, json_object *in,
 		      const struct np_field *f, const char *from)
 {
@@ -183,7 +200,8 @@ static void put_field(struct np_jput *o, json_object *in,
 	case NP_F_LATENCY:
 		np_jput_latency(o, in, f->key, (const void *)at);
 		break;
-	case NP_F_NUMBERS: /* nobody writes bins of their own */
+	case NP_F_NUMBERS:
+		put_numbers(o, in, f, from);
 		break;
 	default:
 		put_plain(o, in, f, at);

@@ -183,8 +183,8 @@ int np_jget_numbers(const struct np_jat *in, json_object *from,
 
 		(*out)[i] = INFINITY;
 		if (j || i + 1 < *n)
-			rc = np_jget_real(in, f->key, j, 0, TIME_MAX,
-					  &(*out)[i]);
+			rc = np_jget_real(in, f->key, j, 0, f->min > 0 ?
+					  f->min : TIME_MAX, &(*out)[i]);
 	}
 	return rc;
 }

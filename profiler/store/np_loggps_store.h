@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "np_loggps_fit.h"
+#include "np_loggps.h"
 #include "np_store.h"
 
 #define NP_LOGGPS_SCHEMA 1
@@ -59,5 +59,11 @@ int np_loggps_record_put(const struct np_loggps_record *r, char **out,
 int np_loggps_record_get(const char *text, size_t len, const char *where,
 			 struct np_loggps_record *out, struct np_err *err);
 void np_loggps_record_free(struct np_loggps_record *r);
+
+/*
+ * What execution graphs are computed with: o is the mean of both sides', and a
+ * size between S and S_above counts as rendezvous.
+ */
+void np_loggps_of_fit(const struct np_loggps_fit *f, struct np_loggps *out);
 
 #endif

@@ -146,6 +146,16 @@ int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1])
 	return rc;
 }
 
+/* What was made of the trace: np_traced.h. */
+static void remove_curve(int at, const char *name)
+{
+	char curve[NAME_MAX + 8];
+
+	snprintf(curve, sizeof(curve), "%.*s.curve",
+		 (int)(strlen(name) - strlen(NP_TRACE_SUFFIX)), name);
+	unlinkat(at, curve, 0);
+}
+
 /* The files of ranks, and then the directory, if nothing else is in it. */
 static void remove_trace(int at, const char *name)
 {
@@ -160,7 +170,8 @@ static void remove_trace(int at, const char *name)
 		closedir(d);
 	if (fd >= 0)
 		close(fd);
-	unlinkat(at, name, AT_REMOVEDIR);
+	if (!unlinkat(at, name, AT_REMOVEDIR))
+		remove_curve(at, name);
 }
 
 void np_trace_dir_prune(int dir, unsigned keep)

@@ -19,8 +19,8 @@ test_help_tells_about_every_command() {
 		run netprof "$cmd" --help
 		equal "exit status of $cmd --help" "$RC" 0
 		case $cmd in help | version) page=netprof ;; *) page=netprof-$cmd ;; esac
-		cat "$ROOT"/{doc,analysis/*/doc}/"$page.1" 2>/dev/null |
-			grep -q "netprof\\(\\\\-\\| \\)$cmd" ||
+		grep -qs "netprof\\(\\\\-\\| \\)$cmd" \
+			"$ROOT"/{doc,analysis/*/doc}/"$page.1" ||
 			fail "$page(1) lacks $cmd"
 		grep -q "netprof\\(\\\\-\\| \\)$cmd" "$ROOT/doc/netprof.1" ||
 			fail "netprof(1) lacks $cmd"

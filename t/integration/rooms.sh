@@ -42,7 +42,7 @@ needs() {
 
 test_every_room_of_the_sources_is_in_the_table() {
 	equal "rooms" "$(rooms | sort)" "$(cd "$ROOT" && printf "%s\n" predictor/* \
-		profiler/* plot spank jobsubmit cli analysis/* | sort)"
+		profiler/* plot spank jobsubmit cli analysis/*/ | sed 's,/$,,' | sort)"
 }
 
 # A header is found by its name alone.
@@ -71,6 +71,39 @@ test_rooms_use_what_the_table_allows_and_nothing_else() {
 				}
 			exit bad
 		}' - "$TMPDIR/needs" >"$TMPDIR/bad" || fail "$(paste -sd';' "$TMPDIR/bad")"
+}
+
+# What the package netprof-analysis holds is a package of its own: the two meet
+# in files, never in code.
+test_the_core_includes_nothing_of_the_analysis() {
+	local headers
+	headers=$(cd "$ROOT/analysis" && ls -- */*.h | sed 's,.*/,,')
+	[ "$(wc -l <<<"$headers")" -gt 20 ] || fail "no headers of analysis/"
+	cd "$ROOT" || return
+	! grep -nE '^#include "' {predictor,profiler}/*/*.[ch] \
+		{plot,spank,jobsubmit,cli}/*.[ch] | grep -Ff <(sed 's/.*/"&"/' \
+		<<<"$headers") >"$TMPDIR/bad" || fail "$(head -n 3 "$TMPDIR/bad")"
+	! grep -n "analysis/" {predictor,profiler}/*/*.[ch] \
+		{plot,spank,jobsubmit,cli}/*.[ch] | grep include >"$TMPDIR/bad" ||
+		fail "$(head -n 3 "$TMPDIR/bad")"
+}
+
+test_the_core_links_nothing_of_the_analysis() {
+	local b=$ROOT/${BUILD:-build} a
+	nm "$b"/libnetprof-{latency,sharing,queueing}.a |
+		awk '$2 ~ /^[TDRB]$/ { print $3 }' | sort -u >"$TMPDIR/analysis"
+	[ "$(wc -l <"$TMPDIR/analysis")" -gt 100 ] || fail "no objects of analysis/"
+	(cd "$ROOT" && ls -- {cli,spank,jobsubmit}/*.c) | sed "s,\(.*\)c$,$b/\1o," \
+		>"$TMPDIR/objects"
+	# shellcheck disable=SC2046 # sources of a plugin alone have none
+	nm -u "$b"/libnetprof.a $(xargs ls 2>/dev/null <"$TMPDIR/objects" || :) |
+		awk '{ print $2 }' | sort -u | comm -12 - "$TMPDIR/analysis" >"$TMPDIR/bad"
+	[ ! -s "$TMPDIR/bad" ] || fail "the core calls $(xargs <"$TMPDIR/bad")"
+	for a in netprof netprof-{attend,saver,release,impactb,compressionb}; do
+		nm "$b/$a" | awk '$2 ~ /^[TDRB]$/ { print $3 }' | sort -u |
+			comm -12 - "$TMPDIR/analysis" >"$TMPDIR/bad"
+		[ ! -s "$TMPDIR/bad" ] || fail "$a holds $(xargs <"$TMPDIR/bad")"
+	done
 }
 
 # "FILE FILE" for every source that needs a symbol of another.

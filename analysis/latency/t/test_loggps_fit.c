@@ -1,5 +1,6 @@
 #include "t.h"
 #include "np_loggps_fit.h"
+#include "np_loggps_store.h"
 #include "np_rng.h"
 
 #include <errno.h>

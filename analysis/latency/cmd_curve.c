@@ -1,0 +1,133 @@
+/*
+ * netprof-analysis curve: what a trace says to netprof, as a record on standard
+ * output.  Nobody types this; netprof does (cli_traced.h).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli_curve.h"
+#include "cli_graph.h"
+#include "cli_options.h"
+#include "cli_tolerance.h"
+#include "np_traced.h"
+
+enum { ZONES = 1, TIMES = 2 };
+
+/* What is computed, and what is borrowed by the record. */
+struct curve {
+	struct np_traced t;
+	struct np_traced_zone zone[NP_TRACED_ZONES];
+	struct np_response response;
+};
+
+static int find_zones(const struct np_graph *g, struct curve *c,
+		      struct np_err *err)
+{
+	const struct np_tolerance_opt opt = { .net = c->t.net,
+					      .x = NP_LOGGPS_L };
+	struct cli_tolerance_zone zone[NP_TRACED_ZONES];
+	struct np_tolerance *t;
+	int rc = np_tolerance_new(g, &opt, &t, err);
+
+	if (rc)
+		return rc;
+	cli_tolerance_zones(t, c->t.net.L_ns, cli_tolerance_shares,
+			    NP_TRACED_ZONES, zone);
+	np_tolerance_free(t);
+	for (size_t i = 0; i < NP_TRACED_ZONES; i++) {
+		double sec = 1e-9 * (zone[i].limit - c->t.net.L_ns);
+
+		c->zone[i].longer = zone[i].share;
+		c->zone[i].added_sec = isfinite(sec) ? sec : NAN;
+	}
+	c->t.zone = c->zone;
+	c->t.n_zones = NP_TRACED_ZONES;
+	return 0;
+}
+
+static int find(const char *path, const struct np_loggps *net, int what,
+		struct curve *c, struct np_err *err)
+{
+	struct np_graph *g;
+	int rc;
+
+	*c = (struct curve){ .t = {
+		.date = (double)time(NULL), .netprof_version = NP_VERSION,
+		.why = err->text, .trace_bytes = np_traced_bytes(path),
+		.net = *net,
+	} };
+	rc = cli_graph_load(path, NULL, &g, err);
+	if (rc)
+		return rc;
+	if (what & ZONES)
+		rc = find_zones(g, c, err);
+	if (!rc && what & TIMES)
+		rc = np_response_make(g, net, &c->response, err);
+	if (!rc && what & TIMES) {
+		c->t.times = c->response.times[0];
+		c->t.n_times = sizeof(c->response.times) / sizeof(double);
+	}
+	np_graph_free(g);
+	return rc;
+}
+
+void cli_curve_leave(const char *path, const struct np_loggps *net)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_traced was;
+	struct curve c;
+
+	if (!np_traced_load(path, geteuid(), &was, NULL)) {
+		bool fits = was.n_times && was.n_zones &&
+			    np_traced_fits(&was, np_traced_bytes(path), net);
+
+		np_traced_free(&was);
+		if (fits)
+			return;
+	}
+	if (np_traced_is_own(path) && !find(path, net, ZONES | TIMES, &c, &err))
+		np_traced_save(path, &c.t, NULL);
+}
+
+/* "L,o,G,S,first,g", as cli_traced.c writes it. */
+static int take_net(const char *text, struct np_loggps *net)
+{
+	unsigned long long S;
+	int first;
+
+	if (sscanf(text, "%lf,%lf,%lf,%llu,%d,%lf", &net->L_ns, &net->o_ns,
+		   &net->G_ns, &S, &first, &net->g_ns) != 6)
+		return -1;
+	net->S = S;
+	net->first_byte_free = first;
+	return 0;
+}
+
+static int run_curve(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct np_err why = NP_ERR_INIT, err = NP_ERR_INIT;
+	struct np_loggps net;
+	struct curve c;
+	char *text;
+
+	if (argc != 4 || take_net(argv[2], &net))
+		return cli_usage(self, "expected zones or times, a network and "
+				 "a trace");
+	find(argv[3], &net, strcmp(argv[1], "zones") ? TIMES : ZONES, &c, &why);
+	if (np_traced_put(&c.t, &text, &err))
+		return cli_fail("%s", err.text);
+	fputs(text, stdout);
+	free(text);
+	return CLI_DONE;
+}
+
+const struct cli_cmd cmd_curve = {
+	.name = "curve", .args = "zones|times L,o,G,S,FIRST,g TRACE",
+	.help = "what netprof asks of a trace",
+	.text = "Prints a record for netprof.",
+	.run = run_curve,
+};

@@ -1,0 +1,220 @@
+#include "np_traced.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "np_fields.h"
+#include "np_read.h"
+#include "np_store_file.h"
+#include "np_trace_dir.h"
+
+#define MAX_SCAN 65536	   /* entries of a directory */
+#define MAX_TIMES 1e15	   /* a run over that without delay */
+#define MAX_ADDED_SEC 1e12
+#define N_TIMES ((size_t)NP_RESPONSE_GAPS * NP_RESPONSE_LATENCIES)
+
+static const struct np_field net_fields[] = {
+	NP_FIELD(np_loggps, NP_F_REAL, L_ns, NP_LOGGPS_MAX, NP_F_NEEDED),
+	NP_FIELD(np_loggps, NP_F_REAL, o_ns, NP_LOGGPS_MAX, NP_F_NEEDED),
+	NP_FIELD(np_loggps, NP_F_REAL, G_ns, NP_LOGGPS_MAX, NP_F_NEEDED),
+	/* 0: never, which is more than JSON can say. */
+	NP_FIELD(np_loggps, NP_F_U64, S, NP_JSON_COUNT, 0),
+	NP_FIELD(np_loggps, NP_F_BOOL, first_byte_free, 1, 0),
+	NP_FIELD(np_loggps, NP_F_REAL, g_ns, NP_LOGGPS_MAX, 0),
+};
+static const struct np_fields net_table = NP_FIELDS(net_fields, np_loggps);
+
+static const struct np_field zone_fields[] = {
+	NP_FIELD(np_traced_zone, NP_F_REAL, longer, 1000, NP_F_NEEDED),
+	NP_FIELD(np_traced_zone, NP_F_REAL, added_sec, MAX_ADDED_SEC, NP_F_NAN),
+};
+static const struct np_fields zone_table =
+	NP_FIELDS(zone_fields, np_traced_zone);
+
+static const struct np_field traced_fields[] = {
+	{ "schema", NP_F_SCHEMA, .max = NP_TRACED_SCHEMA },
+	NP_FIELD(np_traced, NP_F_REAL, date, NP_JSON_DATE, NP_F_NEEDED),
+	NP_FIELD(np_traced, NP_F_TEXT, netprof_version, NP_JSON_WORD,
+		 NP_F_NEVER_NULL),
+	NP_FIELD(np_traced, NP_F_TEXT, why, NP_JSON_PATH, NP_F_NEVER_NULL),
+	NP_FIELD(np_traced, NP_F_REAL, trace_bytes, NP_JSON_COUNT, NP_F_NEEDED),
+	NP_FIELD_OF(np_traced, NP_F_OBJECT, net, &net_table),
+	NP_FIELD_LIST(np_traced, "zones", zone, n_zones, NP_TRACED_ZONES, 0,
+		      &zone_table),
+	{ "times", NP_F_NUMBERS, offsetof(struct np_traced, times), N_TIMES, 0,
+	  MAX_TIMES, .count = offsetof(struct np_traced, n_times) },
+};
+static const struct np_fields traced_table =
+	NP_FIELDS(traced_fields, np_traced);
+
+double np_traced_bytes(const char *path)
+{
+	struct dirent *e;
+	struct stat st;
+	size_t seen = 0;
+	double sum = 0;
+	DIR *d;
+
+	if (stat(path, &st))
+		return 0;
+	if (!S_ISDIR(st.st_mode))
+		return (double)st.st_size;
+	d = opendir(path);
+	while (d && seen++ < MAX_SCAN && (e = readdir(d)))
+		if (!fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode))
+			sum += (double)st.st_size;
+	if (d)
+		closedir(d);
+	return sum;
+}
+
+bool np_traced_fits(const struct np_traced *t, double trace_bytes,
+		    const struct np_loggps *net)
+{
+	const struct np_loggps *a = &t->net;
+
+	return t->trace_bytes == trace_bytes && a->L_ns == net->L_ns &&
+	       a->o_ns == net->o_ns && a->G_ns == net->G_ns &&
+	       a->S == net->S && a->g_ns == net->g_ns &&
+	       a->first_byte_free == net->first_byte_free;
+}
+
+bool np_traced_response(const struct np_traced *t, struct np_response *out)
+{
+	if (t->n_times != N_TIMES)
+		return false;
+	memcpy(out->times, t->times, sizeof(out->times));
+	return true;
+}
+
+int np_traced_put(const struct np_traced *t, char **out, struct np_err *err)
+{
+	struct np_jput o = { .at = { .where = "the curve of a trace",
+				     .err = err } };
+	struct np_traced flat = *t;
+	int rc;
+
+	if (flat.net.S == NP_LOGGPS_NO_RENDEZVOUS)
+		flat.net.S = 0;
+	rc = np_fields_print(&o, &flat, &traced_table, out);
+
+	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
+}
+
+/* What a table cannot say. */
+static int check(const struct np_jat *in, const struct np_traced *t)
+{
+	if (t->n_zones && t->n_zones != NP_TRACED_ZONES)
+		return np_jat_refuse(in, "zones", "3 of them");
+	if (t->n_times && t->n_times != N_TIMES)
+		return np_jat_refuse(in, "times", "416 numbers");
+	for (size_t i = 0; i < t->n_times; i++)
+		if (!(t->times[i] > 0) || !isfinite(t->times[i]))
+			return np_jat_refuse(in, "times", "numbers above 0");
+	return 0;
+}
+
+int np_traced_get(const char *text, size_t len, const char *where,
+		  struct np_traced *out, struct np_err *err)
+{
+	const struct np_jat in = { .where = where, .err = err };
+	struct np_traced t = { 0 };
+	int rc = len > NP_TRACED_MAX_BYTES ?
+		 np_jat_refuse(&in, "", "64 KiB at most") :
+		 np_fields_parse(&in, text, len, &t, &traced_table);
+
+	if (!rc)
+		rc = check(&in, &t);
+	if (!t.net.S)
+		t.net.S = NP_LOGGPS_NO_RENDEZVOUS;
+	if (rc)
+		np_traced_free(&t);
+	else
+		*out = t;
+	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", where) :
+			       rc;
+}
+
+void np_traced_free(struct np_traced *t)
+{
+	np_fields_free(t, &traced_table);
+	*t = (struct np_traced){ 0 };
+}
+
+/* JOB.STEP.trace as JOB.STEP.curve; -ENOENT: it is called otherwise. */
+static int path_of(const char *trace, char *buf, size_t len)
+{
+	size_t n = strlen(trace), end = strlen(NP_TRACE_SUFFIX);
+
+	if (n <= end || strcmp(trace + n - end, NP_TRACE_SUFFIX))
+		return -ENOENT;
+	return snprintf(buf, len, "%.*s.curve", (int)(n - end), trace) >=
+	       (int)len ? -ENAMETOOLONG : 0;
+}
+
+int np_traced_load(const char *trace, uid_t uid, struct np_traced *out,
+		   struct np_err *err)
+{
+	char path[PATH_MAX], *text = NULL;
+	struct stat st;
+	ssize_t len;
+	int fd, rc = path_of(trace, path, sizeof(path));
+
+	if (rc)
+		return rc;
+	fd = np_read_open(path, O_NOFOLLOW, &st);
+	if (fd < 0)
+		return fd;
+	len = st.st_uid != uid ? -EACCES :
+	      np_read_text(fd, NP_TRACED_MAX_BYTES + 1, &text);
+	close(fd);
+	rc = len < 0 ? (int)len :
+		       np_traced_get(text, (size_t)len, path, out, err);
+	free(text);
+	return rc;
+}
+
+static bool owns(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid();
+}
+
+bool np_traced_is_own(const char *trace)
+{
+	char path[PATH_MAX], *slash;
+
+	if (path_of(trace, path, sizeof(path)) || !owns(trace))
+		return false;
+	slash = strrchr(path, '/');
+	strcpy(slash ? slash : path, slash ? "" : ".");
+	return owns(*path ? path : "/");
+}
+
+int np_traced_save(const char *trace, const struct np_traced *t,
+		   struct np_err *err)
+{
+	char path[PATH_MAX], *text;
+	int rc = path_of(trace, path, sizeof(path));
+
+	if (!rc && !np_traced_is_own(trace))
+		rc = -EACCES;
+	if (!rc)
+		rc = np_traced_put(t, &text, err);
+	if (rc)
+		return rc;
+	rc = np_file_write_path(path, text, strlen(text), 0640, err);
+	free(text);
+	return rc;
+}

@@ -1,0 +1,49 @@
+/*
+ * Records of traces in the store: whatever the bytes, they are refused with a
+ * line or taken; what is taken can be computed with, and written and read
+ * again.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_traced.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void again(const struct np_traced *t)
+{
+	struct np_traced back;
+	char *text;
+
+	must(!np_traced_put(t, &text, NULL));
+	must(!np_traced_get(text, strlen(text), "again", &back, NULL));
+	must(np_traced_fits(&back, t->trace_bytes, &t->net));
+	must(back.n_zones == t->n_zones && back.n_times == t->n_times);
+	np_traced_free(&back);
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_response curve;
+	struct np_traced t;
+
+	if (np_traced_get((const char *)data, size, "fuzz", &t, &err)) {
+		must(err.text[0]);
+		return 0;
+	}
+	if (np_traced_response(&t, &curve))
+		must(isfinite(np_response_at(&curve, 1e-5, 1.7)));
+	again(&t);
+	np_traced_free(&t);
+	return 0;
+}

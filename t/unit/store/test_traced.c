@@ -1,0 +1,133 @@
+#include "t.h"
+#include "np_traced.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "np_array.h"
+
+static struct np_traced_zone zones[NP_TRACED_ZONES] = {
+	{ 0.01, 1.25e-6 }, { 0.02, 3e-6 }, { 0.05, NAN },
+};
+static struct np_response response;
+
+static struct np_traced some(void)
+{
+	for (size_t k = 0; k < NP_RESPONSE_GAPS; k++)
+		for (size_t i = 0; i < NP_RESPONSE_LATENCIES; i++)
+			response.times[k][i] = 1 + (double)(k + i) / 3;
+	return (struct np_traced){
+		.date = 1732158000, .netprof_version = "0.1.0", .why = "",
+		.trace_bytes = 5, .net = { .L_ns = 1500.1, .o_ns = 1. / 3,
+			.G_ns = 0.1, .S = 8192, .first_byte_free = true },
+		.zone = zones, .n_zones = NP_TRACED_ZONES,
+		.times = response.times[0],
+		.n_times = sizeof(response.times) / sizeof(double),
+	};
+}
+
+static void test_saved_is_loaded_as_it_was(void)
+{
+	struct np_traced t = some(), r;
+	struct np_response back;
+	char dir[1024];
+
+	snprintf(dir, sizeof(dir), "%s/7.0.trace", t_tmpdir());
+	T_CHECK(np_traced_load(dir, geteuid(), &r, NULL) == -ENOENT);
+	T_CHECK(np_traced_save(dir, &t, NULL) == -EACCES); /* no trace */
+	T_CHECK(!mkdir(dir, 0755) && !np_traced_save(dir, &t, NULL));
+	T_CHECK(np_traced_load(dir, geteuid() + 1, &r, NULL) == -EACCES);
+	T_CHECK(!np_traced_load(dir, geteuid(), &r, NULL));
+	T_CHECK(np_traced_fits(&r, 5, &t.net) && !*r.why);
+	T_CHECK(r.n_zones == NP_TRACED_ZONES &&
+		r.zone[1].added_sec == 3e-6 && isnan(r.zone[2].added_sec));
+	T_CHECK(np_traced_response(&r, &back) &&
+		!memcmp(&back, &response, sizeof(back)));
+	np_traced_free(&r);
+	T_CHECK(np_traced_save("/nowhere/7.0.trace", &t, NULL) == -EACCES);
+	T_CHECK(np_traced_save("graph.goal", &t, NULL) < 0);
+}
+
+static void test_a_network_without_rendezvous_is_one_again(void)
+{
+	struct np_traced t = some(), r;
+	char *text;
+
+	t.net.S = NP_LOGGPS_NO_RENDEZVOUS;
+	T_CHECK(!np_traced_put(&t, &text, NULL));
+	T_CHECK(!np_traced_get(text, strlen(text), "f", &r, NULL));
+	T_CHECK(np_traced_fits(&r, 5, &t.net));
+	np_traced_free(&r);
+	free(text);
+}
+
+static const struct {
+	const char *name;
+	double bytes;
+	struct np_loggps net;
+} others[] = {
+	{ "a trace that has grown", 6, { 1, 1, 1, 1, true, 0 } },
+	{ "another latency", 5, { 2, 1, 1, 1, true, 0 } },
+	{ "another overhead", 5, { 1, 2, 1, 1, true, 0 } },
+	{ "another bandwidth", 5, { 1, 1, 2, 1, true, 0 } },
+	{ "another rendezvous", 5, { 1, 1, 1, 2, true, 0 } },
+	{ "a first byte that costs", 5, { 1, 1, 1, 1, false, 0 } },
+	{ "another gap", 5, { 1, 1, 1, 1, true, 1 } },
+};
+
+static void test_of_another_trace_or_network_it_does_not_count(void)
+{
+	struct np_traced t = { .trace_bytes = 5,
+			       .net = { 1, 1, 1, 1, true, 0 } };
+
+	T_CHECK(np_traced_fits(&t, 5, &t.net));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(others); i++)
+		T_ROW(others[i].name, !np_traced_fits(&t, others[i].bytes,
+						      &others[i].net));
+}
+
+static const struct {
+	const char *name, *text, *told;
+} bad[] = {
+	{ "no JSON", "{", "" },
+	{ "a newer schema", "{\"schema\":2}", "schema" },
+	{ "no date", "{\"schema\":1,\"trace_bytes\":1}", "date" },
+	{ "a network that cannot be",
+	  "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
+	  "\"net\":{\"L_ns\":-1,\"o_ns\":0,\"G_ns\":0}}", "net.L_ns" },
+	{ "two zones", "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
+	  "\"zones\":[{\"longer\":1},{\"longer\":2}]}", "zones" },
+	{ "part of a curve", "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
+	  "\"times\":[1,2]}", "times" },
+	{ "a time below 0", "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
+	  "\"times\":[-1]}", "times" },
+};
+
+static void test_each_error_is_told(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_traced r;
+
+		T_ROW(bad[i].name, np_traced_get(bad[i].text,
+			strlen(bad[i].text), "f", &r, &err) < 0);
+		T_ROW(err.text, !strncmp(err.text, "f:", 2) &&
+		      strstr(err.text, bad[i].told));
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "saved is loaded as it was", test_saved_is_loaded_as_it_was },
+	{ "a network without rendezvous is one again",
+	  test_a_network_without_rendezvous_is_one_again },
+	{ "of another trace or network it does not count",
+	  test_of_another_trace_or_network_it_does_not_count },
+	{ "each error is told", test_each_error_is_told },
+	{ NULL },
+};
+T_SUITE(traced, cases)
