@@ -155,8 +155,11 @@ int cli_graph_read(const char *what, const struct np_choices *choices,
 
 	if (rc >= 0)
 		return rc;
-	rc = cli_graph_load(path, &how, out, &err) ? cli_fail("%s", err.text) :
-						     -1;
+	if (choices->n && !cli_is_trace(path))
+		rc = cli_fail("%.200s: --collective has no effect, as a graph "
+			      "in GOAL has messages and no collectives", path);
+	else if (cli_graph_load(path, &how, out, &err))
+		rc = cli_fail("%s", err.text);
 	free(path);
 	return rc;
 }

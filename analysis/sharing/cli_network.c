@@ -37,12 +37,35 @@ int cli_network_models(char *text, void *at, struct np_err *err)
 				    "separated by commas");
 }
 
-static double *member(struct np_sharing_param *p, const char *name)
+static double *member(struct cli_network *net, const char *name)
 {
 	for (size_t i = 0; i < np_sharing_n_members; i++)
-		if (!strcmp(np_sharing_members[i].name, name))
-			return np_sharing_value(p, &np_sharing_members[i]);
+		if (!strcmp(np_sharing_members[i].name, name)) {
+			net->set |= 1u << i;
+			return np_sharing_value(&net->param,
+						&np_sharing_members[i]);
+		}
 	return NULL;
+}
+
+static bool asks(const struct cli_network *net, const char *model)
+{
+	for (size_t i = 0; i < net->n; i++)
+		if (!strcmp(net->model[i]->name, model))
+			return true;
+	return false;
+}
+
+int cli_network_check(const struct cli_network *net, const struct cli_cmd *cmd)
+{
+	for (size_t i = 0; i < np_sharing_n_members; i++) {
+		const struct np_sharing_member *m = &np_sharing_members[i];
+
+		if (net->set & 1u << i && *m->model && !asks(net, m->model))
+			return cli_usage(cmd, "--set=%s has no effect without "
+					 "--model=%s", m->name, m->model);
+	}
+	return -1;
 }
 
 int cli_network_set(char *text, void *at, struct np_err *err)
@@ -58,7 +81,7 @@ int cli_network_set(char *text, void *at, struct np_err *err)
 
 		if (value)
 			*value++ = '\0';
-		param = member(&net->param, w);
+		param = member(net, w);
 		if (!param)
 			return np_errf(err, -EINVAL, "--set: no parameter "
 				       "\"%.40s\", expected beta, gamma_o, "

@@ -12,6 +12,7 @@ struct cli_network {
 	size_t n;
 	const struct np_sharing_model *model[CLI_NETWORK_MODELS];
 	struct np_sharing_param param;
+	unsigned set; /* a bit for each of np_sharing_members[] */
 	/* of --fit, for each model; fitted: there is one */
 	struct np_sharing_fit fit[CLI_NETWORK_MODELS];
 	bool fitted;
@@ -26,6 +27,9 @@ void cli_network_init(struct cli_network *net);
  */
 int cli_network_models(char *text, void *net, struct np_err *err);
 int cli_network_set(char *text, void *net, struct np_err *err);
+
+/* Refuses a parameter of a model that is not asked, as cli_usage(), or -1. */
+int cli_network_check(const struct cli_network *net, const struct cli_cmd *cmd);
 
 /*
  * Parameters from what was measured in these schemes, for each model of net in

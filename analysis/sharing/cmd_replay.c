@@ -198,7 +198,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 				 "--map");
 	r->cores = r->cores ? r->cores : 1;
 	r->seed = r->seed ? r->seed : 1;
-	return rc;
+	return rc < 0 ? cli_network_check(&r->net, self) : rc;
 }
 
 static int read_all(struct cli_replay *r, char **paths, size_t n)

@@ -36,7 +36,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 
 	if (rc < 0 && !o->n_apps && !a->fit)
 		return cli_usage(self, "a file with schemes is missing");
-	return rc;
+	return rc < 0 ? cli_network_check(&a->net, self) : rc;
 }
 
 static int alloc_answer(struct cli_sharing_model *m, size_t n)

@@ -13,6 +13,8 @@ static const char *const expectations[] = {
 	[NP_KIND_WORDS] = "lines of words",
 };
 
+#define SHOWN 30 /* characters of a text that is none of these */
+
 #define BEGINS(text) text, sizeof(text) - 1
 
 static const struct begin {
@@ -55,6 +57,26 @@ static const struct begin {
 	{ BEGINS("#!"), "a script", false, NP_KIND_WORDS },
 };
 
+/* JSON of ours is an object: what begins otherwise is some other text. */
+static int check_json(const char *text, size_t len, const char *source,
+		      struct np_err *err)
+{
+	size_t n = 0;
+
+	while (len && *text && strchr(" \t\r\n", *text)) {
+		text++;
+		len--;
+	}
+	if (!len || *text == '{' || *text == '[')
+		return 0;
+	while (n < len && n < SHOWN && text[n] >= ' ' && text[n] <= '~')
+		n++;
+	return n ? np_errf(err, -EINVAL, "%s:1: expected JSON, got \"%.*s\"%s",
+			   source, (int)n, text, n == SHOWN ? " ..." : "") :
+		   np_errf(err, -EINVAL, "%s:1: expected JSON, got something "
+			   "that is no text", source);
+}
+
 int np_kind_check(const char *text, size_t len, enum np_kind expected,
 		  const char *source, struct np_err *err)
 {
@@ -72,5 +94,6 @@ int np_kind_check(const char *text, size_t len, enum np_kind expected,
 			np_errf(err, -EINVAL, "%s:1: expected %s, got %s",
 				source, expectations[expected], b->what);
 	}
-	return 0;
+	return expected == NP_KIND_JSON ? check_json(text, len, source, err) :
+					  0;
 }

@@ -526,6 +526,11 @@ test_failures_are_one_line_with_status_one() {
 		netprof scale "$ROOT/t/data/loggps/nonblocking.goal"
 	row 'nonblocking.goal:1: expected JSON, got an execution graph' \
 		netprof accuracy "$ROOT/t/data/loggps/nonblocking.goal"
+	row 'README:1: expected JSON, got "[^"]*"' netprof qn "$ROOT/t/data/README"
+	row 'README:1: expected JSON, got "[^"]*"' netprof accuracy \
+		"$ROOT/t/data/README"
+	row 'nonblocking.goal: --collective has no effect, as a graph in GOAL' \
+		tolerance --collective=allreduce=ring nonblocking.goal
 	row "$S: a directory, not a regular file" netprof accuracy "$S"
 	row '16 ranks, 1 on a node, are more than the 9 nodes of torus:3x3' \
 		tolerance --topology=torus:3x3 recdoub16.goal

@@ -66,6 +66,17 @@ test_notes_of_reports_are_told() {
 		'["the report is cut off: messages may be missing"]'
 }
 
+test_runs_of_different_programs_are_warned_of() {
+	in_data
+	run netprof scale solver.2.mpiP solver.4.mpiP
+	equal "of one program" "$RC $ERR" "0 "
+	sed 's/solver -n/other -n/' solver.4.mpiP >other.mpiP
+	run netprof scale solver.2.mpiP other.mpiP
+	equal "exit status" "$RC" 0
+	equal "warning" "$ERR" "netprof: warning: runs of different programs,\
+ taken as one: solver of solver.2.mpiP, other of other.mpiP"
+}
+
 test_wrong_use_and_bad_reports_are_told() {
 	local arg
 	in_data

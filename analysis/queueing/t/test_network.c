@@ -167,6 +167,7 @@ static void test_bounded(void)
 	struct np_network n;
 
 	memset(commas, ',', len);
+	commas[0] = '[';
 	T_CHECK(np_network_parse(commas, len, "f", &n, &err) == -EFBIG);
 	T_CHECK(strstr(err.text, "262144 commas"));
 	T_CHECK(np_network_load("/dev/zero", &n, &err) == -EINVAL);

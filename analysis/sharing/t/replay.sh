@@ -87,6 +87,8 @@ test_wrong_use_and_bad_files_are_told() {
 	row 2 '--bandwidth=0: expected more than 0' --bandwidth=0 "$RING"
 	row 2 '--eager=x: expected bytes' --eager=x "$RING"
 	row 2 '--seed has no effect without --map=random' --seed=7 "$RING"
+	row 2 '--set=beta has no effect without --model=gige' --set=beta=0.9 \
+		--model=maxmin "$RING"
 	row 2 '--cores has no effect with a list' --cores=2 --map=0,1 "$RING"
 	row 2 '--nodes "0": expected a whole number' --nodes=0 "$RING"
 	row 2 '--map: expected one of node' --map=0,1 "$RING"

@@ -108,6 +108,8 @@ test_wrong_use_and_bad_files_are_told() {
 	row 2 'gige is there twice' --model=gige,gige "$VIENNE"
 	row 2 'expected names' --model=, "$VIENNE"
 	row 2 'no parameter "gamma", expected beta' --set=gamma=1 "$VIENNE"
+	row 2 '--set=bs has no effect without --model=infiniband' --model=gige \
+		--set=bs=2 "$VIENNE"
 	row 2 'expected beta=NUMBER' --set=beta "$VIENNE"
 	row 2 'beta=1x: expected a number' --set=beta=1x "$VIENNE"
 	row 2 'beta is 0, expected more than 0' --set=beta=0 "$VIENNE"

@@ -40,6 +40,15 @@ static const struct {
 	{ "gzip", T("\x1f\x8b\x08\0"), NP_KIND_MPIP, "x:1: expected a report of "
 	  "mpiP, got gzip data" },
 	{ "a page of the web", T("<html>"), NP_KIND_JSON, "x:1: expected JSON, got XML or HTML" },
+	{ "words for JSON", T(" \nqueue 1\nthink 2\n"), NP_KIND_JSON,
+	  "x:1: expected JSON, got \"queue 1\"" },
+	{ "a long line for JSON", T("0123456789012345678901234567890123"),
+	  NP_KIND_JSON, "x:1: expected JSON, got "
+	  "\"012345678901234567890123456789\" ..." },
+	{ "bytes for JSON", T("\0\1"), NP_KIND_JSON,
+	  "x:1: expected JSON, got something that is no text" },
+	{ "JSON behind blanks", T(" \n{}"), NP_KIND_JSON, NULL },
+	{ "blanks alone", T(" \n"), NP_KIND_JSON, NULL },
 	{ "GOAL in text", T("num_ranks 1\n"), NP_KIND_GOAL, NULL },
 	{ "GOAL in binary", T("\x7f\x10\0\0\0\0\0\0"), NP_KIND_GOAL, NULL },
 	{ "any text", T("num_ranks 1\n"), NP_KIND_TEXT, NULL },
