@@ -1,6 +1,7 @@
 #include "np_trace_read.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,16 +15,22 @@
 #define PIECE 65536 /* read at a time */
 #define COMMENTS 4096 /* bytes at the beginning of a text, at most */
 
-/* Regular files only; *got: so many bytes of the header are there. */
-static int open_file(const char *path, FILE **out, struct np_trace_header *h,
-		     size_t *got, struct np_err *err)
+/*
+ * Regular files only; *got: so many bytes of the header are there.  flags:
+ * O_NOFOLLOW, as traces lie where their programs' users may put links to files
+ * of whoever reads them; or 0.
+ */
+static int open_at(const char *path, int flags, FILE **out,
+		   struct np_trace_header *h, size_t *got, struct np_err *err)
 {
 	struct stat st;
-	int fd = np_read_open(path, 0, &st);
+	int fd = np_read_open(path, flags, &st);
 
 	if (fd < 0)
 		return np_errf(err, fd, "%s: %s", path, fd == -EINVAL ?
-			       np_read_irregular(&st) : strerror(-fd));
+			       np_read_irregular(&st) : fd == -ELOOP ?
+			       "a symbolic link, which is not followed" :
+			       strerror(-fd));
 	*out = fdopen(fd, "r");
 	if (!*out) {
 		close(fd);
@@ -32,6 +39,12 @@ static int open_file(const char *path, FILE **out, struct np_trace_header *h,
 	setvbuf(*out, NULL, _IOFBF, PIECE);
 	*got = fread(h, 1, sizeof(*h), *out);
 	return 0;
+}
+
+static int open_file(const char *path, FILE **out, struct np_trace_header *h,
+		     size_t *got, struct np_err *err)
+{
+	return open_at(path, O_NOFOLLOW, out, h, got, err);
 }
 
 static bool is_binary(const struct np_trace_header *h, size_t got)
@@ -158,7 +171,7 @@ bool np_trace_is(const char *path)
 	bool is;
 	FILE *f;
 
-	if (open_file(path, &f, &h, &got, NULL))
+	if (open_at(path, 0, &f, &h, &got, NULL))
 		return false;
 	is = is_binary(&h, got) || is_text(f);
 	fclose(f);

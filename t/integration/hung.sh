@@ -217,6 +217,35 @@ test_a_trace_for_a_store_that_hangs() {
 	equal "traces" "$(find "$ALICE" -name '*.trace')" ""
 }
 
+# Its records go where its user said, and the server of the store is lost while
+# it runs.
+test_a_trace_beside_the_store_when_that_hangs() {
+	local dir
+	needs_pmix
+	command -v mpicc.openmpi >/dev/null || skip "no mpicc.openmpi"
+	dir=$(shared)
+	printf '%s\n' '#include <mpi.h>' '#include <unistd.h>' \
+		'int main(void) { MPI_Init(0, 0);' \
+		'for (int i = 0; i < 400; i++) {' \
+		'MPI_Barrier(MPI_COMM_WORLD); usleep(10000); }' \
+		'MPI_Finalize(); return 7; }' |
+		mpicc.openmpi -x c -o "$dir/seven" -
+	fail_at "$STORE" one
+	run_srun "plain,srun" "-N2 --mpi=pmix" "$dir/seven"
+	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile=beside \
+		--netprofile-trace=/tmp/trace" "$dir/seven"
+	wait_for 20 shells_wait
+	go
+	wait_for 20 on n0 "[ -e /tmp/trace/rank.0 ] || [ -e /tmp/trace/rank.1 ]"
+	is one hang
+	as_unflagged "store hangs while a trace is written to /tmp" 1
+	is one ok
+	wait_for 20 kept beside 1
+	equal "whole traces" "$(for p in "${PLACES[@]}"; do on "$p" \
+		"cat /tmp/trace/rank.* 2>/dev/null | wc -c"; done |
+		awk '$1 > 400 * 8' | wc -l)" 2
+}
+
 # As an upgrade of netprof has it: the old saver stays until all is written.
 test_what_waits_outlives_slurmd() {
 	fail_at "$STORE" one

@@ -151,7 +151,7 @@ cluster_name() { # NAME TEXT
 	local told
 	{ printf "$2"; cat "$O/rest.conf"; } >"$O/slurm.conf"
 	slurmctld_reads
-	told=$(sed -n 's/.* started on cluster //p' "$O/log")
+	told=$(sed -n 's/.* started on cluster \([^ (]*\).*/\1/p' "$O/log") # 26.05: NAME(ID)
 	[ -n "$told" ] || told="none: $(grep -m 1 'rror' "$O/log")"
 	equal "$1" "$({ PATH=$O/bin:$PATH SLURM_CONF=$O/slurm.conf \
 		NETPROF_STORE=$O/store netprof check -P || :; } |

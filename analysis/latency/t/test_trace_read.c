@@ -473,6 +473,18 @@ static void test_other_rank(void)
 	T_CHECK(read_all("/dev/null", 0, 3, text, sizeof(text)) < 0);
 }
 
+/* Whoever made the trace may have put it there for another one who reads it. */
+static void test_link(void)
+{
+	const char *path = some_trace(some_trace_dir(), 0, 1, NULL, 0);
+	char link[4096], text[256];
+
+	snprintf(link, sizeof(link), "%s.link", path);
+	T_CHECK(!symlink(path, link));
+	T_CHECK(read_all(link, 0, 1, text, sizeof(text)) < 0);
+	T_CHECK(strstr(text, "a symbolic link, which is not followed"));
+}
+
 static const struct t_case cases[] = {
 	{ "records are events, or it is told what is wrong", test_events },
 	{ "lines of liballprof are events, or the same", test_lines },
@@ -484,6 +496,7 @@ static const struct t_case cases[] = {
 	{ "a limit on files ends the trace, and not the program",
 	  test_file_size_limit },
 	{ "another rank's trace is none", test_other_rank },
+	{ "a symbolic link is not followed", test_link },
 	{ NULL, NULL },
 };
 T_SUITE(trace_read, cases)

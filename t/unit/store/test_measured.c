@@ -91,7 +91,7 @@ static const struct {
 	{ "no format", "{\"programs\":[],\"levels\":[]}", -EINVAL,
 	  "format: expected netprof-pairs" },
 	{ "empty", "", -EINVAL, "f.json: damaged at byte 0" },
-	{ "no JSON", "hello", -EINVAL, "f.json: damaged at byte 0" },
+	{ "no JSON", "hello", -EINVAL, "f.json:1: expected JSON, got \"hello\"" },
 	{ "cut off", "{\"programs\":[", -EINVAL, "f.json" },
 	{ "an array", "[]", -EINVAL, "expected an object" },
 	{ "an empty object", "{}", -EINVAL, "format: expected netprof-pairs" },
