@@ -89,7 +89,7 @@ limits_array() {
 
 	with_placement_cluster
 	store_is_read
-	id=$(inside sbatch --parsable -Q -H -N1 -o /dev/null --netprofile=fft \
+	id=$(inside sbatch --parsable -H -N1 -o /dev/null --netprofile=fft \
 		--array=1-"$LIMITS_TASKS" --wrap true)
 	INSIDE_SEC=1000 inside bash -c 'for ((i = 1; i <= $2; i++)); do
 		scontrol update jobid="$1_$i" comment=own; done' - "$id" "$LIMITS_TASKS"

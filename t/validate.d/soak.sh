@@ -11,11 +11,25 @@ SOAK_EVERY=${SOAK_EVERY:-100}
 SOAK_RECONFIGURES=${SOAK_RECONFIGURES:-50}
 SOAK_AT_ONCE=200 # in the queue
 
-# "SUBMITTED KB DESCRIPTORS"
+# "SUBMITTED KB DESCRIPTORS RECORDS": of jobs that slurmctld has
 soak_look() { # SUBMITTED
 	inside --user root sh -c 'p=$(pgrep -o -x slurmctld)
 		echo "$1 $(awk "\$1 == \"VmRSS:\" { print \$2 }" /proc/$p/status)" \
-			"$(ls /proc/$p/fd | wc -l)"' - "$1"
+			"$(ls /proc/$p/fd | wc -l)" \
+			"$(scontrol -o show job | grep -c ^JobId=)"' - "$1"
+}
+
+# FILE: what a job takes while slurmctld has its record, by least squares over
+# the looks, and what stays of a job that it has forgotten.
+soak_per_job() {
+	awk -v jobs="$SOAK_JOBS" '
+		{ n++; x += $4; y += $2; xx += $4 * $4; xy += $4 * $2; last = $2 }
+		NR == 1 { first = $2 }
+		END {
+			d = n * xx - x * x
+			printf "%.1f kB while it is known, %.3f kB afterwards", \
+				d ? (n * xy - x * y) / d : 0, (last - first) / jobs
+		}' "$1"
 }
 
 # Jobs FROM .. TO - 1; every tenth of an application that conflicts with itself.
@@ -60,6 +74,8 @@ validate_soak() {
 	PLACEMENT_CONF=ProbeAfter=200ms with_placement_cluster
 	echo "soak: date $(date +%F); $SOAK_JOBS jobs, $SOAK_RECONFIGURES reconfigures," \
 		"job_submit plugin: $PLACEMENT_PLUGIN"
+	soak_submit 0 1 # what any first job takes
+	soak_look 0 >>"$dir/looks"
 	step=$(((SOAK_JOBS + SOAK_RECONFIGURES - 1) / SOAK_RECONFIGURES))
 	for ((i = 0; i < SOAK_JOBS; i += step)); do
 		soak_submit "$i" "$((i + step < SOAK_JOBS ? i + step : SOAK_JOBS))"
@@ -70,7 +86,13 @@ validate_soak() {
 		sleep 2
 	done
 	sleep 15 # until attendants have ended
-	want=$(((SOAK_JOBS + SOAK_EVERY - 1) / SOAK_EVERY))
+	# slurmctld forgets jobs once in a while only.
+	for ((i = 0; i < 400; i++)); do
+		[ "$(inside scontrol -o show job | grep -c ^JobId=)" -gt 0 ] || break
+		sleep 1
+	done
+	soak_look "$SOAK_JOBS" >>"$dir/looks"
+	want=$(((SOAK_JOBS + SOAK_EVERY - 1) / SOAK_EVERY + 1)) # and the first
 	records=$(cat "$STORE/users/$ALICE_UID/soak"/*.json | jq -s 'length')
 	told=$(grep '(soak)' "$STORE/users/$ALICE_UID/netprof.log" | sed 's/.*(soak)[: ]*//' |
 		sort | uniq -c | sort -rn)
@@ -78,6 +100,7 @@ validate_soak() {
 		"$(awk '{ printf "%.0f ", $2 / 1024 }' "$dir/looks")"
 	echo "memory of slurmctld, kB, at most, in the second and the last quarter:" \
 		"$(soak_growth "$dir/looks" 2)"
+	echo "memory of a job in slurmctld: $(soak_per_job "$dir/looks")"
 	echo "descriptors: $(soak_growth "$dir/looks" 3)"
 	echo "flagged runs: $want, records: $records; others, as the log tells:"
 	echo "$told"
