@@ -206,8 +206,9 @@ static int place_better(struct cli_tolerance *t, const struct np_graph *g,
 	struct options o;
 
 	fill_in(&o, NP_LOGGPS_L, ask, t->node);
-	return refused(g, np_place_ranks(g, &o.opt, t->node, ask->trials,
-					 &t->placed, &err), &o, &err);
+	return refused(g, np_place_ranks(g, &o.opt, t->node, ask->per_node,
+					 ask->trials, &t->placed, &err), &o,
+		       &err);
 }
 
 /* How much latency one pair may have alone until the first zone ends. */

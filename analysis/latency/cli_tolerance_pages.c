@@ -293,12 +293,18 @@ static void say_placed(const struct cli_tolerance *t)
 	const struct np_place_result *p = &t->placed;
 	char before[CLI_NUMBER], after[CLI_NUMBER];
 
+	if (!p->swaps) {
+		cli_labelled(stdout, "Placement", "nothing is gained: no other "
+			     "of %zu is faster%s", p->trials, p->ended ?
+			     ", and no single change makes it so" : "");
+		return;
+	}
 	cli_labelled(stdout, "Placement", "%s in place of %s, by %zu "
-		     "exchange%s of two ranks; tried %zu%s (--parsable has the "
-		     "nodes)", cli_sec(1e-9 * p->after_ns, after),
+		     "change%s; tried %zu, with %zu restart%s (--parsable has "
+		     "the nodes)", cli_sec(1e-9 * p->after_ns, after),
 		     cli_sec(1e-9 * p->before_ns, before), p->swaps,
-		     plural(p->swaps), p->trials, p->ended ?
-		     ": no other is of use" : ", which was the limit");
+		     plural(p->swaps), p->trials, p->restarts,
+		     plural(p->restarts));
 }
 
 void cli_tolerance_text(const struct cli_tolerance *t,
@@ -438,6 +444,7 @@ static void put_placement(json_object *in, const struct cli_tolerance *t)
 	cli_put_computed(j, "after_ns", t->placed.after_ns);
 	cli_put_count(j, "trials", t->placed.trials);
 	cli_put_count(j, "swaps", t->placed.swaps);
+	cli_put_count(j, "restarts", t->placed.restarts);
 	cli_put_bool(j, "ended", t->placed.ended);
 	list = cli_put_array(j, "node_of_rank");
 	for (uint32_t i = 0; i < t->ranks; i++)

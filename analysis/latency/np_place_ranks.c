@@ -2,95 +2,238 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "np_rng.h"
+
+#define NODES_MAX 4096 /* whose room is looked at */
+#define LEAST_GAIN 1e-12 /* sums in another order may differ by less */
+
+/* A placement, its run time, and how many changes led to it. */
+struct placement {
+	uint32_t *node;
+	double ns;
+	size_t changes;
+};
 
 struct search {
 	const struct np_graph *g;
-	const struct np_tolerance_opt *opt;
-	uint32_t *node, n;
-	double best_ns;
+	struct np_tolerance_opt opt; /* placed by now.node */
+	uint32_t n, n_nodes, per_node;
+	struct placement now, best;
+	uint16_t *on; /* ranks on each of n_nodes nodes */
+	struct np_rng *rng;
+	size_t max_trials;
 	struct np_place_result *r;
 	struct np_err *err;
 };
 
 static int run_time(const struct search *s, double *ns)
 {
-	double x = np_loggps_value(&s->opt->net, s->opt->x);
-	struct np_tolerance *t;
-	int rc = np_tolerance_new(s->g, s->opt, &t, s->err);
-
-	if (rc)
-		return rc;
-	np_tolerance_times(t, &x, 1, ns);
-	np_tolerance_free(t);
-	return 0;
+	return np_tolerance_simulate(s->g, &s->opt, NULL, ns, s->err);
 }
 
-static void swap(struct search *s, uint32_t a, uint32_t b)
+static bool is_used_up(const struct search *s)
 {
-	uint32_t node = s->node[a];
-
-	s->node[a] = s->node[b];
-	s->node[b] = node;
+	return s->r->trials >= s->max_trials;
 }
 
-static int try_swap(struct search *s, uint32_t a, uint32_t b)
+static void move(struct search *s, uint32_t rank, uint32_t to)
 {
-	double ns = s->best_ns;
+	if (s->now.node[rank] < s->n_nodes)
+		s->on[s->now.node[rank]]--;
+	if (to < s->n_nodes)
+		s->on[to]++;
+	s->now.node[rank] = to;
+}
+
+/* Another rank that changes places with it, or n: nobody. */
+static void change(struct search *s, uint32_t rank, uint32_t other, uint32_t to)
+{
+	uint32_t from = s->now.node[rank];
+
+	move(s, rank, to);
+	if (other < s->n)
+		move(s, other, from);
+}
+
+/* *better: it stays so. */
+static int try_change(struct search *s, uint32_t rank, uint32_t other,
+		      uint32_t to, bool *better)
+{
+	uint32_t from = s->now.node[rank];
+	double ns = s->now.ns;
 	int rc;
 
-	swap(s, a, b);
+	change(s, rank, other, to);
 	s->r->trials++;
 	rc = run_time(s, &ns);
-	/* Less than the sums of floating point numbers may differ by is none. */
-	if (!rc && ns < s->best_ns * (1 - 1e-12)) {
-		s->best_ns = ns;
-		s->r->swaps++;
+	*better = !rc && ns < s->now.ns * (1 - LEAST_GAIN);
+	if (*better) {
+		s->now.ns = ns;
+		s->now.changes++;
 	} else {
-		swap(s, a, b);
+		change(s, rank, other, from);
 	}
 	return rc;
 }
 
-/*
- * All pairs in turn, again and again, until each was tried since the last that
- * was of use.  Pairs that are near each other in rank come first.
- */
-static int search(struct search *s, size_t max_trials)
+/* A rank goes nearer to where another one is. */
+static int approach(struct search *s, uint32_t rank, uint32_t peer,
+		    bool *better)
 {
-	size_t swaps;
+	const struct np_topology *t = s->opt.placed.t;
+	uint32_t at = s->now.node[peer];
+	uint32_t hops = np_topology_hops(t, s->now.node[rank], at);
 	int rc = 0;
 
-	do {
-		swaps = s->r->swaps;
-		for (uint32_t apart = 1; apart < s->n; apart++)
-			for (uint32_t a = 0; a + apart < s->n; a++) {
-				if (s->node[a] == s->node[a + apart])
-					continue;
-				if (s->r->trials == max_trials)
-					return 0;
-				rc = try_swap(s, a, a + apart);
-				if (rc)
-					return rc;
-			}
-	} while (s->r->swaps > swaps);
-	s->r->ended = true;
+	for (uint32_t i = 0; !rc && !*better && i < s->n; i++)
+		if (i != rank && i != peer && !is_used_up(s) &&
+		    np_topology_hops(t, s->now.node[i], at) < hops)
+			rc = try_change(s, rank, i, s->now.node[i], better);
+	for (uint32_t to = 0; !rc && !*better && to < s->n_nodes; to++)
+		if (s->on[to] < s->per_node && !is_used_up(s) &&
+		    np_topology_hops(t, to, at) < hops)
+			rc = try_change(s, rank, s->n, to, better);
+	return rc;
+}
+
+/* *better: some change of a message on the critical path was of use. */
+static int improve(struct search *s, bool *better)
+{
+	struct np_pair *pair;
+	size_t n;
+	int rc = np_tolerance_pairs(s->g, &s->opt, &pair, &n, s->err);
+
+	*better = false;
+	if (rc)
+		return rc;
+	for (size_t i = 0; !rc && !*better && i < n; i++) {
+		rc = approach(s, pair[i].from, pair[i].to, better);
+		if (!rc && !*better)
+			rc = approach(s, pair[i].to, pair[i].from, better);
+	}
+	free(pair);
+	return rc;
+}
+
+static void keep_best(struct search *s)
+{
+	if (s->now.ns >= s->best.ns * (1 - LEAST_GAIN))
+		return;
+	memcpy(s->best.node, s->now.node, s->n * sizeof(*s->best.node));
+	s->best.ns = s->now.ns;
+	s->best.changes = s->now.changes;
+}
+
+static int descend(struct search *s)
+{
+	bool better;
+	int rc;
+
+	do
+		rc = improve(s, &better);
+	while (!rc && better);
+	keep_best(s);
+	return rc;
+}
+
+/* From the best one, with some ranks at other places. */
+static int restart(struct search *s)
+{
+	size_t kicks = 2 + np_rng_below(s->rng, 2 + s->n / 4);
+
+	for (uint32_t i = 0; i < s->n; i++)
+		move(s, i, s->best.node[i]);
+	for (size_t k = 0; k < kicks; k++) {
+		uint32_t rank = (uint32_t)np_rng_below(s->rng, s->n);
+		uint32_t other = (uint32_t)np_rng_below(s->rng, s->n);
+		uint32_t to = (uint32_t)np_rng_below(s->rng, s->n_nodes);
+
+		if (s->on[to] < s->per_node && np_rng_below(s->rng, 2))
+			change(s, rank, s->n, to);
+		else if (rank != other)
+			change(s, rank, other, s->now.node[other]);
+	}
+	s->now.changes = s->best.changes + kicks;
+	s->r->restarts++;
+	s->r->trials++;
+	return run_time(s, &s->now.ns);
+}
+
+static int search(struct search *s)
+{
+	int rc = descend(s);
+
+	s->r->ended = !is_used_up(s);
+	while (!rc && s->n > 1 && !is_used_up(s)) {
+		rc = restart(s);
+		if (!rc)
+			rc = descend(s);
+	}
+	return rc;
+}
+
+/* What cannot run is told as np_tolerance_new() tells it. */
+static int check(const struct search *s)
+{
+	struct np_tolerance *t;
+	int rc = np_tolerance_new(s->g, &s->opt, &t, s->err);
+
+	if (!rc)
+		np_tolerance_free(t);
+	return rc;
+}
+
+static int prepare(struct search *s, const uint32_t *node)
+{
+	uint32_t most = np_topology_nodes(s->opt.placed.t);
+
+	s->n_nodes = most < NODES_MAX ? most : NODES_MAX;
+	s->now.node = malloc((s->n + 1) * sizeof(*node));
+	s->best.node = malloc((s->n + 1) * sizeof(*node));
+	s->on = calloc(s->n_nodes + 1, sizeof(*s->on));
+	s->rng = np_rng_new(1, "placement of ranks");
+	if (!s->now.node || !s->best.node || !s->on || !s->rng)
+		return np_errf(s->err, -ENOMEM, "out of memory");
+	memcpy(s->now.node, node, s->n * sizeof(*node));
+	memcpy(s->best.node, node, s->n * sizeof(*node));
+	for (uint32_t i = 0; i < s->n; i++)
+		if (node[i] < s->n_nodes)
+			s->on[node[i]]++;
+	s->opt.placed.node = s->now.node;
 	return 0;
 }
 
 int np_place_ranks(const struct np_graph *g,
 		   const struct np_tolerance_opt *opt, uint32_t *node,
-		   size_t max_trials, struct np_place_result *out,
-		   struct np_err *err)
+		   uint32_t per_node, size_t max_trials,
+		   struct np_place_result *out, struct np_err *err)
 {
 	struct np_place_result r = { .trials = 0 };
-	struct search s = { g, opt, node, np_graph_ranks(g), 0, &r, err };
-	int rc = run_time(&s, &r.before_ns);
+	struct search s = {
+		.g = g, .opt = *opt, .n = np_graph_ranks(g),
+		.per_node = per_node, .max_trials = max_trials, .r = &r,
+		.err = err,
+	};
+	int rc = prepare(&s, node);
 
-	if (rc)
-		return rc;
-	s.best_ns = r.before_ns;
-	rc = search(&s, max_trials);
-	r.after_ns = s.best_ns;
-	*out = r;
+	if (!rc)
+		rc = check(&s);
+	if (!rc)
+		rc = run_time(&s, &s.now.ns);
+	r.before_ns = s.best.ns = s.now.ns;
+	if (!rc)
+		rc = search(&s);
+	if (!rc) {
+		memcpy(node, s.best.node, s.n * sizeof(*node));
+		r.after_ns = s.best.ns;
+		r.swaps = s.best.changes;
+		*out = r;
+	}
+	free(s.now.node);
+	free(s.best.node);
+	free(s.on);
+	np_rng_free(s.rng);
 	return rc;
 }
