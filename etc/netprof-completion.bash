@@ -52,8 +52,9 @@ _netprof() {
 		status/-*) words="$formats --plot= --all" ;;
 		explain/-*) words="$formats $whose" ;;
 		explain/*) words=$(_netprof_jobs) ;;
-		scale/-*) words="$formats --plot= --bandwidth= --latency= --variant= --at=" ;;
-		qn/-*) words="$formats --method= --customers= --memory=" ;;
+		scale/-*) words="$formats --plot= --bandwidth= --latency= --variant= --at= \
+			--speed=" ;;
+		qn/-*) words="$formats --method= --customers= --memory= --percentile= --plot=" ;;
 		trace/-*) words="$formats --goal --liballprof= --collective=" ;;
 		check/-*) words="$formats --versions --make-store --make-users" ;;
 		release/-*) words="--dry-run" ;;

@@ -13,6 +13,7 @@
 struct class {
 	const char *name;
 	uint64_t customers;
+	double arrivals_per_sec; /* 0: closed */
 	double x_per_sec;
 	double response_sec, cycle_sec; /* NaN: without customers */
 };
@@ -29,12 +30,13 @@ static struct class class_of(const struct cli_qn *q, size_t row, size_t c)
 	const struct np_qn_solution *s = &q->row[row].s;
 	struct class k = {
 		.name = class->name, .x_per_sec = s->x_per_sec[c],
+		.arrivals_per_sec = class->arrivals_per_sec,
 		.customers = c == q->changes ? q->row[row].customers :
 					       class->customers,
 		.response_sec = NAN, .cycle_sec = NAN,
 	};
 
-	if (k.customers) {
+	if (k.customers || k.arrivals_per_sec > 0) {
 		k.response_sec = s->response_sec[c];
 		k.cycle_sec = k.response_sec + class->think_sec;
 	}
@@ -69,7 +71,7 @@ static const char *kind_of(const struct np_qn_station *st)
 }
 
 /* Of all classes at a station. */
-static double busy(const struct cli_qn *q, size_t row, size_t k)
+double cli_qn_busy(const struct cli_qn *q, size_t row, size_t k)
 {
 	double sum = 0;
 
@@ -86,8 +88,8 @@ static size_t busiest(const struct cli_qn *q, size_t row)
 
 	for (size_t k = 0; k < q->n.net.n_stations; k++)
 		if (q->n.net.station[k].kind != NP_QN_DELAY &&
-		    busy(q, row, k) > most) {
-			most = busy(q, row, k);
+		    cli_qn_busy(q, row, k) > most) {
+			most = cli_qn_busy(q, row, k);
 			best = k;
 		}
 	return best;
@@ -100,7 +102,11 @@ static const char *short_name(const char *name, char buf[NAME * 4])
 
 static void print_class(const struct class *k)
 {
-	printf("%10llu%15.5g", (unsigned long long)k->customers, k->x_per_sec);
+	if (k->arrivals_per_sec > 0)
+		printf("%10s%15.5g", "open", k->x_per_sec);
+	else
+		printf("%10llu%15.5g", (unsigned long long)k->customers,
+		       k->x_per_sec);
 	cli_right_sec(k->response_sec, 12);
 	cli_right_sec(k->cycle_sec, 12);
 }
@@ -120,6 +126,22 @@ static void print_classes(const struct cli_qn *q)
 	if (q->row[0].most > 0)
 		printf("\nBounds: %.5g to %.5g cycles/s.\n", q->row[0].least,
 		       q->row[0].most);
+}
+
+static void print_percentiles(const struct cli_qn *q)
+{
+	printf("\n%s%-*s ", cli_colour(CLI_BOLD), NAME, "Response up to");
+	for (size_t i = 0; i < q->n_shares; i++)
+		printf("%6.4g %%", 100 * q->share[i]);
+	printf("%s\n", cli_colour(CLI_PLAIN));
+	for (size_t c = 0; c < q->n.net.n_classes; c++) {
+		cli_left(stdout, q->n.net.class[c].name, NAME);
+		putchar(' ');
+		for (size_t i = 0; i < q->n_shares; i++)
+			cli_right_sec(q->row[0].percentile[c * q->n_shares + i],
+				      8);
+		putchar('\n');
+	}
 }
 
 static void print_place(const struct cli_qn *q, size_t c, size_t k)
@@ -153,7 +175,7 @@ static void print_stations(const struct cli_qn *q)
 	if (best < q->n.net.n_stations)
 		printf("\nBusiest: %s, %s.\n",
 		       short_name(q->n.net.station[best].name, name),
-		       cli_percent(busy(q, 0, best), share));
+		       cli_percent(cli_qn_busy(q, 0, best), share));
 }
 
 /* A line for each population. */
@@ -169,7 +191,7 @@ static void print_range(const struct cli_qn *q)
 		bool any = best < q->n.net.n_stations;
 
 		print_class(&k);
-		cli_right_as(cli_percent, any ? busy(q, i, best) : NAN, 9);
+		cli_right_as(cli_percent, any ? cli_qn_busy(q, i, best) : NAN, 9);
 		printf("  %s\n", any ? short_name(q->n.net.station[best].name,
 						  name) : "-");
 	}
@@ -191,6 +213,8 @@ int cli_qn_text(const struct cli_qn *q)
 		return CLI_DONE;
 	}
 	print_classes(q);
+	if (q->n_shares)
+		print_percentiles(q);
 	print_stations(q);
 	return CLI_DONE;
 }
@@ -221,6 +245,16 @@ static void put_class(json_object *list, const struct cli_qn *q, size_t row,
 	cli_put_computed(j, "throughput_per_sec", k.x_per_sec);
 	cli_put_computed(j, "response_sec", k.response_sec);
 	cli_put_computed(j, "cycle_sec", k.cycle_sec);
+	if (k.arrivals_per_sec > 0)
+		cli_put_computed(j, "arrivals_per_sec", k.arrivals_per_sec);
+	at = q->n_shares ? cli_put_array(j, "percentiles") : NULL;
+	for (size_t i = 0; i < q->n_shares; i++) {
+		json_object *one = cli_append_object(at);
+
+		cli_put_computed(one, "share", q->share[i]);
+		cli_put_computed(one, "response_sec",
+			q->row[row].percentile[c * q->n_shares + i]);
+	}
 	at = cli_put_array(j, "stations");
 	for (size_t i = 0; i < q->n.net.n_stations; i++)
 		put_place(at, q, row, c, i);

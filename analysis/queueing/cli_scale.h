@@ -28,6 +28,7 @@ struct cli_scale {
 	struct np_link link;
 	bool bandwidth_given, latency_given;
 	enum np_four_variant variant;
+	double speed; /* of processors at other sizes, over those of the runs */
 	/* Other sizes that were asked for. */
 	double at[CLI_SCALE_AT]; /* sorted as given */
 	struct np_scaled_run *answer;

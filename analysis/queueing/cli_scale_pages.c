@@ -80,18 +80,22 @@ static const char *size_of(double bytes, char buf[CLI_NUMBER])
 
 static void say_what(const struct cli_scale *s)
 {
-	char latency[CLI_NUMBER], rate[CLI_NUMBER];
+	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64] = "";
 	const struct cli_scale_run *first = &s->run[0];
 
+	if (s->speed != 1)
+		snprintf(speed, sizeof(speed), " Other sizes: processors %g "
+			 "times as fast.", s->speed);
 	cli_say(CLI_PLAIN, 0, "%s: %zu report%s; link of %s and %s%s; "
-		"variant %s.",
+		"variant %s.%s",
 		*first->report.program ? first->report.program : first->path,
 		s->n_runs, s->n_runs == 1 ? "" : "s",
 		cli_setting_rate(s->link.bytes_per_sec, rate),
 		cli_setting_sec(s->link.latency_sec, latency),
 		s->bandwidth_given && s->latency_given ? "" :
 		" (taken where --bandwidth or --latency does not say)",
-		s->variant == NP_FOUR_CONSISTENT ? "consistent" : "published");
+		s->variant == NP_FOUR_CONSISTENT ? "consistent" : "published",
+		speed);
 }
 
 static void print_four(double processes, const struct np_four *f)
@@ -366,6 +370,7 @@ int cli_scale_data(const struct cli_scale *s, enum cli_format format)
 
 	cli_put_computed(j, "bandwidth_bytes_per_sec", s->link.bytes_per_sec);
 	cli_put_computed(j, "latency_sec", s->link.latency_sec);
+	cli_put_computed(j, "speed", s->speed);
 	cli_put_text(j, "variant", s->variant == NP_FOUR_CONSISTENT ?
 		     "consistent" : "published");
 	list = cli_put_array(j, "runs");

@@ -1,6 +1,10 @@
-/* netprof scale --plot: the four components of each run, stacked. */
+/*
+ * netprof scale --plot: the four components of each run, stacked, beside those
+ * that the runs of other sizes say; and all run times over the processes.
+ */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli_output.h"
 #include "cli_scale.h"
@@ -8,6 +12,40 @@
 #include "np_figure.h"
 
 enum { PARTS = 4 };
+
+#define WIDE 10 /* times as many processes, or as long: a logarithmic axis */
+
+/* A run, or what is said of one; the latter have an interval. */
+struct bar {
+	double processes;
+	const struct np_four *four;
+	const struct np_scaled_run *said; /* NULL: it was measured */
+	double measured_sec;		  /* NaN: it was not */
+};
+
+/* Runs, each beside what the others say of it, and then other sizes. */
+static size_t bars(const struct cli_scale *s, struct bar *bar)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_runs; i++) {
+		const struct cli_scale_run *r = &s->run[i];
+		struct bar b = { r->run.processes, &r->four, NULL,
+				 r->run.app_sec };
+
+		bar[n++] = b;
+		if (isnan(r->others.four.wall_sec))
+			continue;
+		b.four = &r->others.four;
+		b.said = &r->others;
+		b.measured_sec = NAN;
+		bar[n++] = b;
+	}
+	for (size_t i = 0; i < s->n_at; i++)
+		bar[n++] = (struct bar){ s->at[i], &s->answer[i].four,
+					 &s->answer[i], NAN };
+	return n;
+}
 
 /* The first n parts of it together, from below. */
 static double sum(const struct np_four *f, int n)
@@ -21,34 +59,87 @@ static double sum(const struct np_four *f, int n)
 	return all;
 }
 
-static void add_part(struct np_figure *f, struct np_panel *p,
-		     const struct cli_scale *s, int part)
+static void add_stacks(struct np_figure *f, const struct bar *bar, size_t n)
 {
 	static const char *const name[PARTS] = { "compute", "active in MPI",
 						 "contention", "switch" };
-	struct np_shape *bar = np_figure_shape(f, p, NP_SHAPE_BARS,
-					       (unsigned)part, name[part]);
+	struct np_panel *p = np_figure_panel(f, "Where the time goes");
+	struct np_shape *s;
 
-	for (size_t i = 0; i < s->n_runs + s->n_at; i++) {
-		const struct np_four *four = i < s->n_runs ? &s->run[i].four :
-					     &s->answer[i - s->n_runs].four;
+	if (!p)
+		return;
+	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "Processes");
+	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "Time of a process (s)");
+	p->y.lo = 0;
+	for (size_t i = 0; i < n; i++) {
+		char text[CLI_NUMBER];
 
-		np_figure_add(f, bar, (double)i, NAN, sum(four, part),
-			      sum(four, part + 1));
+		snprintf(text, sizeof(text), "%.0f%s", bar[i].processes,
+			 bar[i].said ? "*" : "");
+		np_figure_name(f, &p->x, text);
+	}
+	for (int part = 0; part < PARTS; part++) {
+		s = np_figure_shape(f, p, NP_SHAPE_BARS, (unsigned)part,
+				    name[part]);
+		for (size_t i = 0; i < n; i++)
+			np_figure_add(f, s, (double)i, NAN,
+				      sum(bar[i].four, part),
+				      sum(bar[i].four, part + 1));
+	}
+	s = np_figure_shape(f, p, NP_SHAPE_POINTS, 6,
+			    "predicted, 90 % interval");
+	for (size_t i = 0; i < n; i++)
+		if (bar[i].said)
+			np_figure_add(f, s, (double)i, bar[i].four->wall_sec,
+				      bar[i].said->low_sec,
+				      bar[i].said->high_sec);
+}
+
+static void add_points(struct np_figure *f, struct np_panel *p,
+		       const struct bar *bar, size_t n, bool said,
+		       const char *name)
+{
+	struct np_shape *s = np_figure_shape(f, p, said ? NP_SHAPE_POINTS :
+					     NP_SHAPE_LINE, said ? 6 : 0, name);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct bar *b = &bar[i];
+
+		if (!b->said == !said)
+			np_figure_add(f, s, b->processes, said ?
+				      b->four->wall_sec : b->measured_sec,
+				      said ? b->said->low_sec : NAN,
+				      said ? b->said->high_sec : NAN);
 	}
 }
 
-/* The walls that are predicted, with their intervals. */
-static void add_walls(struct np_figure *f, struct np_panel *p,
-		      const struct cli_scale *s)
+static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 {
-	struct np_shape *wall = np_figure_shape(f, p, NP_SHAPE_POINTS, 6,
-						"predicted, 90 % interval");
+	struct np_panel *p = np_figure_panel(f, "Measured and predicted");
+	double few = INFINITY, many = 0, low = INFINITY, high = 0;
 
-	for (size_t i = 0; i < s->n_at; i++)
-		np_figure_add(f, wall, (double)(s->n_runs + i),
-			      s->answer[i].four.wall_sec,
-			      s->answer[i].low_sec, s->answer[i].high_sec);
+	if (!p)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		double sec = bar[i].said ? bar[i].four->wall_sec :
+					   bar[i].measured_sec;
+
+		few = fmin(few, bar[i].processes);
+		many = fmax(many, bar[i].processes);
+		low = fmin(low, sec);
+		high = fmax(high, sec);
+	}
+	np_figure_axis(f, &p->x, many >= WIDE * few ? NP_AXIS_LOG :
+		       NP_AXIS_LINEAR, "Processes");
+	np_figure_axis(f, &p->y, high >= WIDE * low && low > 0 ?
+		       NP_AXIS_LOG : NP_AXIS_LINEAR, "Wall-clock time (s)");
+	/* Some room, so that no point is on the frame. */
+	p->x.lo = few / 1.1;
+	p->x.hi = many * 1.1;
+	p->y.lo = p->y.kind == NP_AXIS_LOG ? low / 1.3 : 0;
+	p->y.hi = high * 1.15;
+	add_points(f, p, bar, n, false, "measured");
+	add_points(f, p, bar, n, true, "predicted, 90 % interval");
 }
 
 int cli_scale_plot(const struct cli_scale *s, const char *path)
@@ -57,31 +148,26 @@ int cli_scale_plot(const struct cli_scale *s, const char *path)
 	struct np_figure *f = np_figure_new(*first->report.program ?
 					    first->report.program :
 					    first->path);
-	struct np_panel *p = f ? np_figure_panel(f, "Where the time goes") :
-				 NULL;
-	char name[CLI_NUMBER], latency[CLI_NUMBER], rate[CLI_NUMBER];
+	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64] = "";
+	struct bar *bar = calloc(2 * s->n_runs + s->n_at, sizeof(*bar));
+	size_t n = bar ? bars(s, bar) : 0;
 
-	if (!p)
-		return cli_figure_save(f, path);
-	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "Processes");
-	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "Time of a process (s)");
-	p->y.lo = 0;
-	for (size_t i = 0; i < s->n_runs + s->n_at; i++) {
-		snprintf(name, sizeof(name), "%.0f%s", i < s->n_runs ?
-			 s->run[i].run.processes : s->at[i - s->n_runs],
-			 i < s->n_runs ? "" : "*");
-		np_figure_name(f, &p->x, name);
+	if (f && bar) {
+		add_stacks(f, bar, n);
+		add_times(f, bar, n);
 	}
-	for (int part = 0; part < PARTS; part++)
-		add_part(f, p, s, part);
-	if (s->n_at)
-		add_walls(f, p, s);
-	np_figure_caption(f, "n = %zu runs; link of %s and "
-			  "%s; variant %s.%s", s->n_runs,
-			  cli_setting_rate(s->link.bytes_per_sec, rate),
-			  cli_setting_sec(s->link.latency_sec, latency),
-			  s->variant == NP_FOUR_CONSISTENT ? "consistent" :
-							     "published",
-			  s->n_at ? " *: predicted." : "");
+	if (s->speed != 1)
+		snprintf(speed, sizeof(speed), " Other sizes: processors %g "
+			 "times as fast.", s->speed);
+	if (f)
+		np_figure_caption(f, "n = %zu runs; link of %s and %s; variant "
+				  "%s.%s%s", s->n_runs,
+				  cli_setting_rate(s->link.bytes_per_sec, rate),
+				  cli_setting_sec(s->link.latency_sec, latency),
+				  s->variant == NP_FOUR_CONSISTENT ?
+				  "consistent" : "published",
+				  n > s->n_runs ? " *: predicted from runs of "
+						  "other sizes." : "", speed);
+	free(bar);
 	return cli_figure_save(f, path);
 }

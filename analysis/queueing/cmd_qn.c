@@ -1,4 +1,4 @@
-/* netprof qn: a closed queueing network, from a file. */
+/* netprof qn: a queueing network, from a file. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +11,8 @@
 #define MAX_BYTES (1u << 30) /* unless --memory says otherwise */
 #define MAX_STEPS 1e11	     /* some minutes */
 #define MAX_ROWS 10000
+#define CYCLES 1000000 /* of all simulations for percentiles */
+#define LEAST_CYCLES 5000 /* of each */
 #define MAX_KEPT 268435456. /* bytes of all answers */
 
 struct method {
@@ -33,6 +35,8 @@ struct options {
 	uint64_t first, last, step;
 	size_t class; /* of the range */
 	double bytes;
+	double share[CLI_QN_SHARES];
+	size_t n_shares;
 };
 
 static int take_method(char *text, void *ask, struct np_err *err)
@@ -60,12 +64,36 @@ static int take_memory(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
+/* "50,90,99" */
+static int take_percentiles(char *text, void *ask, struct np_err *err)
+{
+	struct options *o = ask;
+	char *p = text;
+
+	o->n_shares = 0;
+	do {
+		char *end;
+		double v = strtod(p, &end) / 100;
+
+		if (end == p || (*end && *end != ',') || !(v > 0 && v < 1) ||
+		    o->n_shares == CLI_QN_SHARES)
+			return np_errf(err, -EINVAL, "--percentile=%.64s: "
+				       "expected up to %d numbers between 0 "
+				       "and 100, such as 50,90,99", text,
+				       CLI_QN_SHARES);
+		o->share[o->n_shares++] = v;
+		p = end;
+	} while (*p++);
+	return 0;
+}
+
 #define AT(member) offsetof(struct options, member)
 
 static const struct np_option options[] = {
 	{ "method", NP_OPTION_TAKE, .take = take_method },
 	{ "customers", NP_OPTION_WORD, AT(range) },
 	{ "memory", NP_OPTION_TAKE, .take = take_memory },
+	{ "percentile", NP_OPTION_TAKE, .take = take_percentiles },
 	{ NULL },
 };
 
@@ -104,8 +132,11 @@ static int take_range(const struct cli_cmd *self, const struct np_qn *net,
 	char *equals = o->range ? strrchr(o->range, '=') : NULL;
 	size_t len = equals ? (size_t)(equals - o->range) : 0;
 
+	while (!equals && o->class + 1 < net->n_classes &&
+	       net->class[o->class].arrivals_per_sec > 0)
+		o->class++;
 	if (!o->range) {
-		o->first = o->last = net->class[0].customers;
+		o->first = o->last = net->class[o->class].customers;
 		o->step = 1;
 		return 0;
 	}
@@ -119,6 +150,9 @@ static int take_range(const struct cli_cmd *self, const struct np_qn *net,
 		o->class++;
 	if (o->class == net->n_classes)
 		return cli_usage(self, "--customers=%.64s: no such class",
+				 o->range);
+	if (net->class[o->class].arrivals_per_sec > 0)
+		return cli_usage(self, "--customers=%.64s: the class is open",
 				 o->range);
 	if (take_numbers(equals ? equals + 1 : o->range, o))
 		return cli_usage(self, "--customers=%.64s: expected N or "
@@ -154,21 +188,32 @@ static int solve_one(struct cli_qn *q, const struct options *o,
 	int rc;
 
 	q->n.class[q->changes].customers = row->customers;
-	rc = m->solve(&q->n.net, &max, &row->s, &err);
+	rc = np_qn_mixed(m->solve, &q->n.net, &max, &row->s, &err);
 	if (rc == -ENOTSUP && m == methods) {
 		m++;
-		rc = m->solve(&q->n.net, &max, &row->s, &err);
+		rc = np_qn_mixed(m->solve, &q->n.net, &max, &row->s, &err);
 	}
 	if (rc)
 		return cli_fail("%s: %s", q->path, err.text);
 	q->how = m->how;
+	if (q->n_shares) {
+		row->percentile = calloc(q->n_shares * q->n.net.n_classes,
+					 sizeof(*row->percentile));
+		rc = row->percentile ?
+		     np_qn_percentiles(&q->n.net, q->n_rows > CYCLES / LEAST_CYCLES ?
+				       LEAST_CYCLES : CYCLES / q->n_rows,
+				       q->share, q->n_shares, row->percentile,
+				       &err) : -ENOMEM;
+		if (rc)
+			return cli_fail("%s: %s", q->path, err.text);
+	}
 	if (np_qn_bounds(&q->n.net, &row->least, &row->most))
 		row->most = 0;
 	return CLI_DONE;
 }
 
 static int solve(const struct cli_cmd *self, struct cli_qn *q,
-		 struct options *o, enum cli_format format)
+		 struct options *o, const struct cli_options *all)
 {
 	size_t n = 0;
 	int rc = take_range(self, &q->n.net, o);
@@ -188,7 +233,8 @@ static int solve(const struct cli_cmd *self, struct cli_qn *q,
 	}
 	if (rc)
 		return rc;
-	return format ? cli_qn_data(q, format) : cli_qn_text(q);
+	return all->plot ? cli_qn_plot(q, all->plot) :
+	       all->format ? cli_qn_data(q, all->format) : cli_qn_text(q);
 }
 
 static int run_qn(const struct cli_cmd *self, int argc, char **argv)
@@ -205,9 +251,13 @@ static int run_qn(const struct cli_cmd *self, int argc, char **argv)
 	q.method = ask.method->name;
 	if (np_network_load(q.path, &q.n, &err))
 		return cli_fail("%s", err.text);
-	rc = solve(self, &q, &ask, o.format);
-	for (size_t i = 0; i < q.n_rows; i++)
+	memcpy(q.share, ask.share, sizeof(q.share));
+	q.n_shares = ask.n_shares;
+	rc = solve(self, &q, &ask, &o);
+	for (size_t i = 0; i < q.n_rows; i++) {
 		np_qn_solution_free(&q.row[i].s);
+		free(q.row[i].percentile);
+	}
 	free(q.row);
 	np_network_free(&q.n);
 	return rc;
@@ -216,10 +266,10 @@ static int run_qn(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_qn = {
 	.name = "qn",
 	.args = "[OPTION]... FILE",
-	.help = "a closed queueing network",
+	.help = "a queueing network",
 	.text =
-"Throughput, response times, and who is where, of the closed queueing network\n"
-"in FILE, netprof-qn(5).\n\n"
+"Throughput, response times, and who is where, of the queueing network in\n"
+"FILE, netprof-qn(5).\n\n"
 "  --method=M         exact (so without the option): mean value analysis, or\n"
 "                     convolution where stations have several servers or are\n"
 "                     load-dependent; schweitzer, linearizer: approximations\n"
@@ -227,8 +277,10 @@ const struct cli_cmd cmd_qn = {
 "  --customers=[CLASS=]N, [CLASS=]FIRST-LAST[:STEP]\n"
 "                     other numbers of customers than in FILE\n"
 "  --memory=SIZE      may be taken, 1G otherwise; what needs more is refused\n"
+"  --percentile=P,... response times that so many percent do not exceed\n"
+"  --plot=FILE        a picture instead: .svg, .png or .pdf\n"
 "  --json, --parsable the same for programs; --parsable (-P) as in sacct",
-	.takes = CLI_TAKES_FORMAT, .own = options,
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
 	.missing = "a file is missing", .most = 1,
 	.run = run_qn,
 };

@@ -52,6 +52,19 @@ static int take_variant(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
+static int take_speed(char *text, void *ask, struct np_err *err)
+{
+	struct cli_scale *s = ask;
+	char *end;
+
+	s->speed = strtod(text, &end);
+	if (end == text || *end || !(s->speed >= 0.001 && s->speed <= 1000))
+		return np_errf(err, -EINVAL, "--speed=%.64s: expected how many "
+			       "times as fast processors are, 0.001 to 1000",
+			       text);
+	return 0;
+}
+
 /* P,P,...: whole numbers. */
 static int take_at(char *text, void *ask, struct np_err *err)
 {
@@ -83,6 +96,7 @@ static const struct np_option options[] = {
 	{ "latency", NP_OPTION_TAKE, .take = take_latency },
 	{ "variant", NP_OPTION_TAKE, .take = take_variant },
 	{ "at", NP_OPTION_TAKE, .take = take_at },
+	{ "speed", NP_OPTION_TAKE, .take = take_speed },
 	{ NULL },
 };
 
@@ -91,6 +105,8 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 {
 	int rc = cli_options_parse(self, argc, argv, s, o);
 
+	if (rc < 0 && s->speed != 1 && !s->n_at)
+		return cli_usage(self, "--speed has no effect without --at");
 	if (rc < 0 && o->n_apps > NP_SCALING_MAX_RUNS)
 		return cli_usage(self, "%zu reports, expected at most %d",
 				 o->n_apps, NP_SCALING_MAX_RUNS);
@@ -186,6 +202,8 @@ static int answer(struct cli_scale *s, const struct room *room)
 		strcpy(s->why, err.text);
 		return s->n_at ? cli_fail("--at: %s", s->why) : CLI_DONE;
 	}
+	if (!rc)
+		np_scaling_set_speed(fit, s->speed);
 	for (size_t i = 0; !rc && i < s->n_at; i++)
 		rc = np_scaling_at(fit, s->at[i], &s->answer[i], &err);
 	np_scaling_free(fit);
@@ -230,7 +248,8 @@ static int work(struct cli_scale *s, char **paths, const struct room *room)
 
 static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_scale s = { .link = { BYTES_PER_SEC, LATENCY_SEC } };
+	struct cli_scale s = { .link = { BYTES_PER_SEC, LATENCY_SEC },
+			       .speed = 1 };
 	struct cli_options o;
 	struct room room;
 	int rc = parse(self, argc, argv, &s, &o);
@@ -269,6 +288,7 @@ const struct cli_cmd cmd_scale = {
 "  --variant=V        published: the switch comes on top of the time in MPI\n"
 "                     (so without the option); consistent: it is part of it\n"
 "  --at=P,...         numbers of processes to predict\n"
+"  --speed=F          there with processors F times as fast\n"
 "  --plot=FILE        a picture instead: .svg, .png or .pdf\n"
 "  --json, --parsable the same for programs; --parsable (-P) as in sacct",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,

@@ -64,21 +64,35 @@ static int get_name(const struct np_jat *in, json_object *from, char **out)
 	return rc;
 }
 
+/* Of an open class, which has nothing else. */
+static int get_arrivals(const struct np_jat *in, json_object *from,
+			json_object *j, struct np_qn_class *c)
+{
+	if (json_object_object_get(from, "customers") ||
+	    json_object_object_get(from, "think_sec"))
+		return np_jat_refuse(in, "arrivals_per_sec", "no customers and "
+				     "no think_sec beside it");
+	return np_jget_real(in, "arrivals_per_sec", j, NP_QN_LEAST_SEC,
+			    NP_QN_MOST_SEC, &c->arrivals_per_sec);
+}
+
 static int get_class(const struct np_jat *in, json_object *from,
 		     struct np_qn_class *c)
 {
 	static const char *const known[] = { "name", "customers", "think_sec",
-					     NULL };
+					     "arrivals_per_sec", NULL };
 	json_object *j;
 	char *name = NULL;
 	int rc = refuse_others(in, from, known, "one of name, customers, "
-			       "think_sec and note");
+			       "think_sec, arrivals_per_sec and note");
 
 	if (!rc)
 		rc = get_name(in, from, &name);
 	c->name = name;
 	if (rc)
 		return rc;
+	if (json_object_object_get_ex(from, "arrivals_per_sec", &j))
+		return get_arrivals(in, from, j, c);
 	if (!json_object_object_get_ex(from, "customers", &j))
 		return np_jat_refuse(in, "customers",
 				     "a whole number: it is missing");

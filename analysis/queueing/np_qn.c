@@ -69,6 +69,16 @@ static int check_class(const struct np_qn *net, size_t c, struct np_err *err)
 			       "at most %d", class->name,
 			       (unsigned long long)class->customers,
 			       NP_QN_MAX_CUSTOMERS);
+	if (!(class->arrivals_per_sec >= 0 &&
+	      class->arrivals_per_sec <= NP_QN_MOST_SEC))
+		return np_errf(err, -EINVAL, "%.64s: %g arrivals per second, "
+			       "expected 0 to %g", class->name,
+			       class->arrivals_per_sec, NP_QN_MOST_SEC);
+	if (class->arrivals_per_sec > 0 && (class->customers ||
+					    class->think_sec > 0))
+		return np_errf(err, -EINVAL, "%.64s: arrivals beside customers "
+			       "or think time, expected one of them",
+			       class->name);
 	if (!is_time(class->think_sec))
 		return bad_time(class->name, "think time", class->think_sec,
 				err);

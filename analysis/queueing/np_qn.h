@@ -1,6 +1,7 @@
 /*
- * Closed queueing networks: customers of one or several classes go round
- * stations for ever, and think in between.
+ * Queueing networks: customers of one or several closed classes go round
+ * stations for ever, and think in between; those of open classes come from
+ * outside and leave after one cycle.
  *
  * In a cycle a customer of class c visits station k v times and is served
  * s seconds at each: its demand there is D = v s.  Stations are queues of one
@@ -49,6 +50,8 @@ struct np_qn_class {
 	const char *name;
 	uint64_t customers;
 	double think_sec;
+	double arrivals_per_sec; /* of an open class, without the other two; */
+				 /* 0: it is closed */
 };
 
 /* All of it is borrowed. */
@@ -140,6 +143,26 @@ np_qn_method np_qn_convolution;
  */
 np_qn_method np_qn_schweitzer;
 np_qn_method np_qn_linearizer;
+
+/*
+ * By one of these, and with open classes, which may visit delays and queues of
+ * one server; the answer is as exact as the method.  -EINVAL also where open
+ * classes ask for more than a station can do, -ENOTSUP where they visit others.
+ */
+int np_qn_mixed(np_qn_method *solve, const struct np_qn *net,
+		const struct np_qn_cost *max, struct np_qn_solution *out,
+		struct np_err *err);
+
+/*
+ * The time that these shares (0 .. 1) of the cycles of each class take at most,
+ * without think time: sec[c * n + i], NAN of a class without customers.  By a
+ * simulation of so many cycles of each class (np_qn_simulate.c), so that the
+ * same seconds come out each time, with the error of so many samples.
+ * -ENOTSUP: load-dependent stations; -E2BIG, -ENOMEM: too many customers.
+ */
+int np_qn_percentiles(const struct np_qn *net, size_t cycles,
+		      const double *share, size_t n, double *sec,
+		      struct np_err *err);
 
 /*
  * What throughput of a network of one class, in cycles per second, is certainly

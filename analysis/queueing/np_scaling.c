@@ -29,6 +29,7 @@ struct knot {
 enum { SIZE, MESSAGES, ACTIVE, N_FITS };
 
 struct np_scaling {
+	double speed;
 	struct np_link link;
 	double least, most; /* processes */
 	struct fit fit[N_FITS];
@@ -247,6 +248,7 @@ int np_scaling_fit(const struct np_run *run, const struct np_four *four,
 			     "to %d", n, NP_SCALING_MAX_RUNS);
 	if (s && !rc) {
 		s->link = *link;
+		s->speed = 1;
 		s->knot = calloc(n, sizeof(*s->knot));
 	}
 	if (!rc && (!s || !room || !s->knot))
@@ -305,6 +307,11 @@ static double draw(const struct fit *f, double processes, struct np_rng *r,
 	return fmax(0, y);
 }
 
+void np_scaling_set_speed(struct np_scaling *s, double speed)
+{
+	s->speed = speed;
+}
+
 static int run_at(const struct np_scaling *s, double processes,
 		  struct np_rng *r, struct np_scaled_run *out,
 		  struct np_err *err)
@@ -321,8 +328,9 @@ static int run_at(const struct np_scaling *s, double processes,
 
 	if (r)
 		compute *= fmax(0, 1 + s->knot_sd * np_rng_normal(r));
-	return np_four_forward(&run, &s->link, active / processes,
-			       compute / processes, &out->four, err);
+	return np_four_forward(&run, &s->link, active / processes / s->speed,
+			       compute / processes / s->speed, &out->four,
+			       err);
 }
 
 static int interval(const struct np_scaling *s, double processes,

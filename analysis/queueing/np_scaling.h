@@ -39,6 +39,9 @@ int np_scaling_fit(const struct np_run *run, const struct np_four *four,
 		   struct np_scaling **out, struct np_err *err);
 void np_scaling_free(struct np_scaling *s); /* NULL is allowed */
 
+/* Processors are so many times as fast as those of the runs: 1 at first. */
+void np_scaling_set_speed(struct np_scaling *s, double speed);
+
 struct np_scaled_run {
 	struct np_four four;
 	/*

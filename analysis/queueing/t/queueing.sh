@@ -37,6 +37,25 @@ test_networks_are_printed_as_agreed() {
 		--customers=batch=10-20:5 two-classes.json
 	golden qn.json netprof qn --json --customers=0-1 web.json
 	golden qn.parsable netprof qn -P --method=schweitzer two-classes.json
+	cat >"$S/open.json" <<-'END'
+		{ "format": "netprof-qn", "schema": 1, "name": "requests",
+		  "classes": [ { "name": "requests", "arrivals_per_sec": 8 },
+		    { "name": "batch", "customers": 2, "think_sec": 1 } ],
+		  "stations": [
+		    { "name": "cpu", "kind": "queueing", "demand_sec": 0.1 },
+		    { "name": "disk", "kind": "queueing", "visits": [1, 0.5],
+		      "service_sec": 0.05 } ] }
+	END
+	golden qn-open.txt netprof qn "$S/open.json"
+	equal "the median" "$(netprof qn --json --percentile=50 --customers=1 \
+		web.json | jq '.populations[0].classes[0].percentiles[0] |
+		.share == 0.5 and .response_sec > 0.3 and .response_sec < 0.45')" \
+		true
+	netprof qn --customers=1-100 --percentile=90 --plot="$S/qn.svg" web.json
+	for text in Throughput 'Response time' '90 %' disk; do
+		grep -F ">$text</text>" "$S/qn.svg" >/dev/null ||
+			fail "no $text in the picture"
+	done
 }
 
 link=(--bandwidth=300000000 --latency=5us)
@@ -51,6 +70,10 @@ test_runs_are_printed_as_agreed() {
 	golden scale.json netprof scale "${link[@]}" --json --at=64 \
 		solver.{2,4,8,16}.mpiP
 	golden scale.parsable netprof scale "${link[@]}" -P --at=64 solver.*.mpiP
+	equal "compute on processors twice as fast" "$(netprof scale --json \
+		--at=64 --speed=2 solver.*.mpiP | jq '.at[0].compute_sec
+		* 2e6 | round')" "$(netprof scale --json --at=64 solver.*.mpiP |
+		jq '.at[0].compute_sec * 1e6 | round')"
 }
 
 test_notes_of_reports_are_told() {

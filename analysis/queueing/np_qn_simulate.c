@@ -1,0 +1,348 @@
+/*
+ * Percentiles of response times, by a simulation event by event: exponential
+ * service, first come first served, Poisson arrivals of open classes, and
+ * cycles that visit the stations in turn as often as their visits say (a part
+ * of a visit at random).
+ */
+#include "np_qn.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <gsl/gsl_sort.h>
+
+#include "np_array.h"
+
+#define MAX_CUSTOMERS 100000
+#define MAX_EVENTS 20000000
+#define WARM_UP 10 /* a tenth as many cycles come before those measured */
+#define NONE UINT32_MAX
+
+struct customer {
+	uint32_t class, station, next; /* in the queue of that station */
+	uint32_t round;		       /* of the cycle: visits so far */
+	double since;
+};
+
+struct event {
+	double time;
+	uint32_t who; /* customer; from NONE down: arrival of a class */
+};
+
+struct place {
+	uint32_t head, tail, busy; /* who waits; servers that are busy */
+};
+
+struct run {
+	const struct np_qn *net;
+	struct customer *customer;
+	size_t n, max;
+	uint32_t unused; /* customers that have left */
+	struct event *heap;
+	size_t n_heap, max_heap;
+	struct place *place;
+	double **sample; /* response times of each class */
+	size_t *count;
+	size_t cycles; /* to be measured of each class */
+	double now;
+	uint64_t random;
+	bool no_memory;
+};
+
+/* 0 < u < 1 */
+static double uniform(struct run *r)
+{
+	uint64_t z = r->random += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
+}
+
+static void schedule(struct run *r, double mean_sec, uint32_t who)
+{
+	struct event e = { r->now - mean_sec * log(uniform(r)), who };
+	size_t at = r->n_heap;
+
+	if (np_array_room(&r->heap, &r->max_heap, at + 1, sizeof(*r->heap))) {
+		r->no_memory = true;
+		return;
+	}
+	r->n_heap++;
+	for (; at && e.time < r->heap[(at - 1) / 2].time; at = (at - 1) / 2)
+		r->heap[at] = r->heap[(at - 1) / 2];
+	r->heap[at] = e;
+}
+
+static struct event pop(struct run *r)
+{
+	struct event top = r->heap[0], last = r->heap[--r->n_heap];
+	size_t at = 0, child;
+
+	for (; (child = 2 * at + 1) < r->n_heap; at = child) {
+		if (child + 1 < r->n_heap &&
+		    r->heap[child + 1].time < r->heap[child].time)
+			child++;
+		if (!(r->heap[child].time < last.time))
+			break;
+		r->heap[at] = r->heap[child];
+	}
+	r->heap[at] = last;
+	return top;
+}
+
+static void serve(struct run *r, uint32_t who)
+{
+	const struct customer *u = &r->customer[who];
+
+	schedule(r, r->net->station[u->station].service_sec[u->class], who);
+}
+
+static void arrive(struct run *r, uint32_t who)
+{
+	struct customer *u = &r->customer[who];
+	const struct np_qn_station *st = &r->net->station[u->station];
+	struct place *p = &r->place[u->station];
+
+	if (st->kind == NP_QN_DELAY || p->busy < st->servers) {
+		p->busy++;
+		serve(r, who);
+		return;
+	}
+	u->next = NONE;
+	if (p->head == NONE)
+		p->head = who;
+	else
+		r->customer[p->tail].next = who;
+	p->tail = who;
+}
+
+static void depart(struct run *r, uint32_t who)
+{
+	struct place *p = &r->place[r->customer[who].station];
+	uint32_t next = p->head;
+
+	if (next == NONE) {
+		p->busy--;
+		return;
+	}
+	p->head = r->customer[next].next;
+	serve(r, next);
+}
+
+/* How often a class is served at a station; 0 where that takes no time. */
+static double visits_of(const struct run *r, const struct customer *u,
+			uint32_t station)
+{
+	const struct np_qn_station *st = &r->net->station[station];
+
+	return st->service_sec[u->class] > 0 ? st->visits[u->class] : 0;
+}
+
+static bool has_more_rounds(const struct run *r, const struct customer *u)
+{
+	for (uint32_t k = 0; k < r->net->n_stations; k++)
+		if (visits_of(r, u, k) > u->round)
+			return true;
+	return false;
+}
+
+/* To the next station of its cycle; false: it was the last. */
+static bool go_on(struct run *r, struct customer *u)
+{
+	for (; has_more_rounds(r, u); u->round++, u->station = 0)
+		for (; u->station < r->net->n_stations; u->station++) {
+			double v = visits_of(r, u, u->station) - u->round;
+
+			if (v >= 1 || (v > 0 && uniform(r) < v))
+				return true;
+		}
+	return false;
+}
+
+static void measure(struct run *r, const struct customer *u)
+{
+	size_t i = r->count[u->class]++;
+
+	if (i >= r->cycles / WARM_UP &&
+	    i - r->cycles / WARM_UP < r->cycles)
+		r->sample[u->class][i - r->cycles / WARM_UP] = r->now -
+							      u->since;
+}
+
+static void end_cycle(struct run *r, uint32_t who)
+{
+	struct customer *u = &r->customer[who];
+	const struct np_qn_class *class = &r->net->class[u->class];
+
+	measure(r, u);
+	if (class->arrivals_per_sec > 0) {
+		u->next = r->unused;
+		r->unused = who;
+	} else {
+		u->station = NONE; /* it thinks */
+		schedule(r, class->think_sec, who);
+	}
+}
+
+static void begin_cycle(struct run *r, uint32_t who)
+{
+	struct customer *u = &r->customer[who];
+
+	u->round = u->station = 0;
+	u->since = r->now;
+	if (go_on(r, u))
+		arrive(r, who);
+	else
+		end_cycle(r, who);
+}
+
+/* Returns its number, or NONE. */
+static uint32_t new_customer(struct run *r, size_t class)
+{
+	uint32_t who = r->unused;
+
+	if (who != NONE) {
+		r->unused = r->customer[who].next;
+	} else {
+		if (r->n == MAX_CUSTOMERS ||
+		    np_array_room(&r->customer, &r->max, r->n + 1,
+				  sizeof(*r->customer))) {
+			r->no_memory = true;
+			return NONE;
+		}
+		who = (uint32_t)r->n++;
+	}
+	r->customer[who].class = (uint32_t)class;
+	return who;
+}
+
+static void happen(struct run *r, uint32_t who)
+{
+	size_t class = NONE - 1 - (size_t)who;
+
+	if (class < r->net->n_classes) {
+		who = new_customer(r, class);
+		if (who == NONE)
+			return;
+		schedule(r, 1 / r->net->class[class].arrivals_per_sec,
+			 NONE - 1 - (uint32_t)class);
+		begin_cycle(r, who);
+	} else if (r->customer[who].station == NONE) {
+		begin_cycle(r, who);
+	} else {
+		depart(r, who);
+		r->customer[who].station++;
+		if (go_on(r, &r->customer[who]))
+			arrive(r, who);
+		else
+			end_cycle(r, who);
+	}
+}
+
+static bool is_done(const struct run *r)
+{
+	for (size_t c = 0; c < r->net->n_classes; c++)
+		if ((r->net->class[c].customers ||
+		     r->net->class[c].arrivals_per_sec > 0) &&
+		    r->count[c] < r->cycles + r->cycles / WARM_UP)
+			return false;
+	return true;
+}
+
+static void simulate(struct run *r)
+{
+	for (size_t c = 0; c < r->net->n_classes; c++) {
+		const struct np_qn_class *class = &r->net->class[c];
+
+		if (class->arrivals_per_sec > 0)
+			schedule(r, 1 / class->arrivals_per_sec,
+				 NONE - 1 - (uint32_t)c);
+		for (uint64_t i = 0; i < class->customers && !r->no_memory;
+		     i++) {
+			uint32_t who = new_customer(r, c);
+
+			if (who == NONE)
+				return;
+			r->customer[who].station = NONE;
+			schedule(r, class->think_sec, who);
+		}
+	}
+	for (size_t i = 0; i < MAX_EVENTS && r->n_heap && !r->no_memory; i++) {
+		struct event e = pop(r);
+
+		r->now = e.time;
+		happen(r, e.who);
+		if (i % 1024 == 0 && is_done(r))
+			return;
+	}
+}
+
+static void sort_out(const struct run *r, size_t c, const double *share,
+		     size_t n, double *sec)
+{
+	size_t warm = r->cycles / WARM_UP, got;
+
+	got = r->count[c] > warm ? r->count[c] - warm : 0;
+	got = got < r->cycles ? got : r->cycles;
+	gsl_sort(r->sample[c], 1, got);
+	for (size_t i = 0; i < n; i++)
+		sec[i] = got ? r->sample[c][(size_t)(share[i] * (double)got)] :
+			       NAN;
+}
+
+static int check(const struct np_qn *net, struct np_err *err)
+{
+	uint64_t all = 0;
+	int rc = np_qn_check(net, err);
+
+	for (size_t c = 0; c < net->n_classes; c++)
+		all += net->class[c].customers;
+	if (!rc && all > MAX_CUSTOMERS)
+		rc = np_errf(err, -E2BIG, "%llu customers, percentiles of at "
+			     "most %d", (unsigned long long)all, MAX_CUSTOMERS);
+	for (size_t k = 0; !rc && k < net->n_stations; k++)
+		if (net->station[k].kind == NP_QN_LOADED)
+			rc = np_errf(err, -ENOTSUP, "%.64s: no percentiles "
+				     "with load-dependent stations",
+				     net->station[k].name);
+	return rc;
+}
+
+int np_qn_percentiles(const struct np_qn *net, size_t cycles,
+		      const double *share, size_t n, double *sec,
+		      struct np_err *err)
+{
+	struct run r = { .net = net, .cycles = cycles, .unused = NONE };
+	int rc = check(net, err);
+
+	if (rc)
+		return rc;
+	r.place = calloc(net->n_stations + 1, sizeof(*r.place));
+	r.count = calloc(net->n_classes, sizeof(*r.count));
+	r.sample = calloc(net->n_classes, sizeof(*r.sample));
+	r.no_memory = !r.place || !r.count || !r.sample;
+	for (size_t k = 0; !r.no_memory && k < net->n_stations; k++)
+		r.place[k].head = NONE;
+	for (size_t c = 0; !r.no_memory && c < net->n_classes; c++) {
+		r.sample[c] = calloc(cycles, sizeof(**r.sample));
+		r.no_memory = !r.sample[c];
+	}
+	if (!r.no_memory)
+		simulate(&r);
+	if (r.no_memory)
+		rc = np_errf(err, -ENOMEM, "no memory, or more than %d "
+			     "customers at once", MAX_CUSTOMERS);
+	for (size_t c = 0; r.sample && c < net->n_classes; c++) {
+		if (!rc)
+			sort_out(&r, c, share, n, sec + c * n);
+		free(r.sample[c]);
+	}
+	free(r.customer);
+	free(r.heap);
+	free(r.place);
+	free(r.count);
+	free(r.sample);
+	return rc;
+}

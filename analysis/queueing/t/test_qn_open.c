@@ -1,0 +1,157 @@
+/* Open classes, and percentiles of response times. */
+#include "some_network.h"
+#include "t.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Two stations that an open class and a closed one visit. */
+static void make(struct t_network *t)
+{
+	t_network_make(t, 2, 2);
+	t->class[0].customers = 0;
+	t->class[0].arrivals_per_sec = 3;
+	t->class[1].customers = 4;
+	t->class[1].think_sec = 0.7;
+	t->service[0][0] = 0.1;
+	t->service[0][1] = 0.1;
+	t->service[1][0] = 0.2;
+	t->service[1][1] = 0.05;
+}
+
+/* Very many customers that think very long come as if from outside. */
+static void test_many_are_open(void)
+{
+	struct np_qn_solution open, closed;
+	struct t_network t;
+
+	make(&t);
+	T_CHECK(!np_qn_mixed(np_qn_mva, &t.net, &t_any_cost, &open, NULL));
+	t.class[0].arrivals_per_sec = 0;
+	t.class[0].customers = 20000;
+	t.class[0].think_sec = 20000 / 3.0;
+	T_CHECK(!np_qn_mva(&t.net, &t_any_cost, &closed, NULL));
+	T_CHECK(open.x_per_sec[0] == 3);
+	for (size_t c = 0; c < 2; c++) {
+		T_CHECK(t_close(open.x_per_sec[c], closed.x_per_sec[c], 1e-3));
+		T_CHECK(t_close(open.response_sec[c], closed.response_sec[c],
+				5e-3));
+	}
+	for (size_t i = 0; i < 4; i++) {
+		T_CHECK(t_close(open.present[i], closed.present[i], 5e-3));
+		T_CHECK(t_close(open.utilisation[i], closed.utilisation[i],
+				1e-3));
+	}
+	np_qn_solution_free(&open);
+	np_qn_solution_free(&closed);
+}
+
+/* M/M/1: D / (1 - rho), and rho / (1 - rho) present. */
+static void test_one_queue(void)
+{
+	struct np_qn_solution s;
+	struct t_network t;
+
+	t_network_make(&t, 1, 1);
+	t.class[0].customers = 0;
+	t.class[0].arrivals_per_sec = 8;
+	t.service[0][0] = 0.1;
+	T_CHECK(!np_qn_mixed(np_qn_mva, &t.net, &t_any_cost, &s, NULL));
+	T_CHECK(t_close(s.response_sec[0], 0.5, 1e-12));
+	T_CHECK(t_close(s.present[0], 4, 1e-12));
+	T_CHECK(t_close(s.utilisation[0], 0.8, 1e-12));
+	np_qn_solution_free(&s);
+}
+
+static void test_refusals(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_qn_solution s;
+	struct t_network t;
+
+	make(&t);
+	t.class[0].arrivals_per_sec = 5;
+	T_CHECK(np_qn_mixed(np_qn_mva, &t.net, &t_any_cost, &s, &err) ==
+		-EINVAL);
+	T_CHECK(strstr(err.text, "busy for 1 of the time"));
+	make(&t);
+	t.station[0].servers = 2;
+	T_CHECK(np_qn_mixed(np_qn_convolution, &t.net, &t_any_cost, &s, &err) ==
+		-ENOTSUP);
+	make(&t);
+	t.class[0].customers = 1;
+	T_CHECK(np_qn_mixed(np_qn_mva, &t.net, &t_any_cost, &s, &err) ==
+		-EINVAL);
+	make(&t);
+	t.class[0].arrivals_per_sec = NAN;
+	T_CHECK(np_qn_mixed(np_qn_mva, &t.net, &t_any_cost, &s, &err) ==
+		-EINVAL);
+}
+
+/*
+ * What is known: response times of an M/M/1 queue are exponential; those of one
+ * customer at two stations are the sum of two exponential times.
+ */
+static void test_percentiles(void)
+{
+	static const double share[] = { 0.5, 0.9 };
+	double sec[2], p;
+	struct t_network t;
+
+	t_network_make(&t, 1, 1);
+	t.class[0].customers = 0;
+	t.class[0].arrivals_per_sec = 5;
+	t.service[0][0] = 0.1;
+	T_CHECK(!np_qn_percentiles(&t.net, 200000, share, 2, sec, NULL));
+	T_CHECK(t_close(sec[0], 0.2 * log(2), 0.03));
+	T_CHECK(t_close(sec[1], 0.2 * log(10), 0.03));
+
+	t_network_make(&t, 1, 2);
+	t.class[0].customers = 1;
+	t.class[0].think_sec = 1;
+	t.service[0][0] = t.service[1][0] = 0.1;
+	T_CHECK(!np_qn_percentiles(&t.net, 200000, share, 2, sec, NULL));
+	for (int i = 0; i < 2; i++) {
+		p = 1 - exp(-10 * sec[i]) * (1 + 10 * sec[i]);
+		T_CHECK(fabs(p - share[i]) < 0.01);
+	}
+	t.station[0].kind = NP_QN_LOADED;
+	t.station[0].n_loads = 1;
+	t.loads[0][0] = 1;
+	T_CHECK(np_qn_percentiles(&t.net, 100, share, 2, sec, NULL) ==
+		-ENOTSUP);
+}
+
+/* The median of what one customer at a time has is near the exact mean. */
+static void test_of_many(void)
+{
+	static const double share[] = { 0.5 };
+	struct np_qn_solution s;
+	struct t_network t;
+	double sec[1];
+
+	t_network_make(&t, 1, 3);
+	t.class[0].customers = 30;
+	t.class[0].think_sec = 4;
+	t.visits[2][0] = 2;
+	t.service[0][0] = 0.05;
+	t.service[1][0] = 0.02;
+	t.service[2][0] = 0.15;
+	T_CHECK(!np_qn_mva(&t.net, &t_any_cost, &s, NULL));
+	T_CHECK(!np_qn_percentiles(&t.net, 100000, share, 1, sec, NULL));
+	T_CHECK(t_close(sec[0], s.response_sec[0], 0.03));
+	np_qn_solution_free(&s);
+}
+
+static const struct t_case cases[] = {
+	{ "very many who think very long are an open class",
+	  test_many_are_open },
+	{ "one queue of an open class is M/M/1", test_one_queue },
+	{ "what open classes cannot do is refused", test_refusals },
+	{ "percentiles that are known", test_percentiles },
+	{ "the median of many customers is near their mean", test_of_many },
+	{ NULL, NULL },
+};
+
+T_SUITE(qn_open, cases)
