@@ -85,10 +85,9 @@ LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(LIBRARY)))
 ANALYSIS_LIBS := $(patsubst %,$(BUILD)/libnetprof-%.a,queueing sharing latency cli) \
 	$(BUILD)/libnetprof.a
 
-BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb \
-	netprof-prtt netprof-sharing)
+BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb)
 LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-mpi \
-	netprof-saver netprof-release netprof-analysis libnetprof-delay.so)
+	netprof-saver netprof-release)
 PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so \
 	netprof_placement.so)
 # What traces MPI programs: what they are given, and a part for each MPI that is
@@ -98,7 +97,12 @@ MPIS := $(if $(call pkg,--exists,ompi-c && echo yes),openmpi) \
 MPI_SHIM := $(if $(filter x86_64 aarch64,$(shell $(CC) -dumpmachine 2>/dev/null | \
 	cut -d- -f1)),$(addprefix $(BUILD)/,libnetprof-mpi.so \
 	$(MPIS:%=libnetprof-mpi-%.so)))
-MAN := $(wildcard doc/*.[1-9] analysis/*/doc/*.[1-9])
+MAN := $(wildcard doc/*.[1-9])
+# The package netprof-analysis.
+ANALYSIS_BIN := $(addprefix $(BUILD)/,netprof-prtt netprof-sharing)
+ANALYSIS_LIBEXEC := $(addprefix $(BUILD)/,netprof-analysis libnetprof-delay.so) \
+	$(MPI_SHIM)
+ANALYSIS_MAN := $(wildcard analysis/*/doc/*.[1-9])
 
 .DEFAULT_GOAL := all
 .PHONY: all libraries packages unit check bench validate demo install uninstall clean help FORCE
@@ -106,9 +110,10 @@ MAN := $(wildcard doc/*.[1-9] analysis/*/doc/*.[1-9])
 all: libraries ## build the programs, with the libraries that are here
 	@$(MAKE) --no-print-directory shipped
 # programs: also what the tests' cluster needs.
-.PHONY: programs shipped
+.PHONY: programs shipped core
 programs: shipped $(BUILD)/quiet_poll.so $(BUILD)/late $(BUILD)/hungfs
-shipped: $(BIN) $(LIBEXEC) $(PLUGINS) $(MPI_SHIM)
+shipped: core $(ANALYSIS_BIN) $(ANALYSIS_LIBEXEC)
+core: $(BIN) $(LIBEXEC) $(PLUGINS) ## build all but what the package netprof-analysis holds
 
 libraries: ## say which libraries are missing, and what is left out without them
 	@CC='$(CC)' etc/libraries
@@ -159,15 +164,25 @@ demo: packages ## show netprof at work on a cluster on this machine
 # Pages and the sample name directories as they are built in.
 PLACES = sed 's|/usr/local/libexec/netprof|$(libexecdir)|g; s|/usr/local/bin|$(bindir)|g'
 
-install: shipped ## install under $(DESTDIR)$(prefix)
+put_pages = for m in $(1); do to=$(DESTDIR)$(mandir)/man$${m\#\#*.}/$${m\#\#*/}; \
+	install -d $${to%/*} && $(PLACES) $$m >$$to && chmod 644 $$to || exit 1; done
+
+.PHONY: install-core install-analysis
+install: install-core install-analysis ## install under $(DESTDIR)$(prefix)
+
+install-analysis: $(ANALYSIS_BIN) $(ANALYSIS_LIBEXEC) ## the package netprof-analysis alone
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libexecdir)
+	install -m755 $(ANALYSIS_BIN) $(DESTDIR)$(bindir)
+	install -m755 $(ANALYSIS_LIBEXEC) $(DESTDIR)$(libexecdir)
+	$(call put_pages,$(ANALYSIS_MAN))
+
+install-core: core ## all but that
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libexecdir) \
 		$(DESTDIR)$(slurm_plugindir) $(DESTDIR)$(sysconfdir)/plugstack.conf.d
 	install -m755 $(BIN) $(DESTDIR)$(bindir)
-	install -m755 $(LIBEXEC) $(MPI_SHIM) $(DESTDIR)$(libexecdir)
+	install -m755 $(LIBEXEC) $(DESTDIR)$(libexecdir)
 	install -m755 $(PLUGINS) $(DESTDIR)$(slurm_plugindir)
-	for m in $(MAN); do to=$(DESTDIR)$(mandir)/man$${m##*.}/$${m##*/}; \
-		install -d $${to%/*} && $(PLACES) $$m >$$to && chmod 644 $$to || \
-		exit 1; done
+	$(call put_pages,$(MAN))
 	install -D -m644 etc/netprof-completion.bash \
 		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof
 	install -D -m644 etc/netprof-grafana.json $(DESTDIR)$(datadir)/grafana.json
@@ -181,13 +196,13 @@ install: shipped ## install under $(DESTDIR)$(prefix)
 		spank_netprof.so job_submit_netprof.so) || :
 
 uninstall: ## remove what install put there; configuration and store stay
-	rm -f $(patsubst $(BUILD)/%,$(DESTDIR)$(bindir)/%,$(BIN)) \
-		$(patsubst $(BUILD)/%,$(DESTDIR)$(libexecdir)/%,$(LIBEXEC) $(MPI_SHIM)) \
+	rm -f $(patsubst $(BUILD)/%,$(DESTDIR)$(bindir)/%,$(BIN) $(ANALYSIS_BIN)) \
+		$(patsubst $(BUILD)/%,$(DESTDIR)$(libexecdir)/%,$(LIBEXEC) $(ANALYSIS_LIBEXEC)) \
 		$(patsubst $(BUILD)/%,$(DESTDIR)$(slurm_plugindir)/%,$(PLUGINS)) \
 		$(DESTDIR)$(prefix)/share/bash-completion/completions/netprof \
 		$(DESTDIR)$(datadir)/grafana.json \
 		$(patsubst doc/%,$(DESTDIR)$(datadir)/%,$(wildcard doc/json-schema/*.json)) \
-		$(foreach m,$(MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
+		$(foreach m,$(MAN) $(ANALYSIS_MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
 	-rmdir $(DESTDIR)$(libexecdir) $(DESTDIR)$(datadir)/json-schema \
 		$(DESTDIR)$(datadir) 2>/dev/null
 

@@ -17,7 +17,6 @@
 #define MAX_BYTES (256u << 20)
 
 #define PROGRAM "netprof-analysis"
-#define INSTALL "install the package netprof-analysis"
 #define RECORDS "no trace; \"srun --netprofile-trace\" records one"
 #define MEASURES "no LogGPS parameters of this network; \"salloc -N2 netprof " \
 	"loggps\" measures them"
@@ -62,8 +61,8 @@ int cli_analysis_run(char **argv)
 	}
 	free(all);
 	return rc == -ENOENT ?
-	       cli_fail("%s is a command of another package: " INSTALL,
-			argv[0]) : cli_fail("%s: %s", path, strerror(-rc));
+	       cli_fail("%s is a command of another package: install the "
+			"package netprof-analysis", argv[0]) : cli_fail("%s: %s", path, strerror(-rc));
 }
 
 /* Its output, malloc'ed: what it is, or -errno. */

@@ -126,7 +126,8 @@ static bool may_preload(spank_t sp, const struct np_tracing *t)
 	int argc = 0;
 
 	if (access(t->library, R_OK)) {
-		say_untraced(sp, t->library, "is not there");
+		say_untraced(sp, t->library, "is not there: the package "
+			     "netprof-analysis has it");
 		return false;
 	}
 	if (spank_getenv(sp, "SLURM_CONTAINER", container,

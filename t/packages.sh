@@ -16,14 +16,15 @@ WANTED="/etc/slurm/netprof.conf $SNIPPET /usr/bin/netprof /usr/bin/netprof-impac
 	/usr/bin/netprof-compressionb /usr/bin/netprof-prtt /usr/bin/netprof-sharing
 	/usr/libexec/netprof/netprof-attend /usr/libexec/netprof/netprof-join
 	/usr/libexec/netprof/netprof-mpi /usr/libexec/netprof/netprof-saver
-	/usr/libexec/netprof/netprof-release /usr/libexec/netprof/libnetprof-delay.so
+	/usr/libexec/netprof/netprof-release /usr/libexec/netprof/netprof-analysis
+	/usr/libexec/netprof/libnetprof-delay.so
 	/usr/libexec/netprof/libnetprof-mpi.so
 	/usr/share/bash-completion/completions/netprof"
 
 at() { chroot "$OVERLAY" env -u TMPDIR PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 "$@"; }
 
 debs() { # REVISION
-	(cd "$DIR" && ls netprof_*-"$1"_*.deb netprof-slurm-*-"$1"_*.deb |
+	(cd "$DIR" && ls netprof{,-analysis}_*-"$1"_*.deb netprof-slurm-*-"$1"_*.deb |
 		grep -v dbgsym | sed 's|^|/build-packages/|')
 }
 
@@ -60,16 +61,30 @@ test_installed_files_are_those_that_are_promised() {
 	installs $(debs 1)
 	equal "the programs" "$(status netprof)" "installed $VERSION-1"
 	equal "the plugins" "$(status "$(plugins)")" "installed $VERSION-1"
+	equal "the analysis" "$(status netprof-analysis)" "installed $VERSION-1"
 	# shellcheck disable=SC2086
 	equal "files that are missing" "$(missing $WANTED)" ""
 	for f in spank_netprof.so job_submit_netprof.so netprof_placement.so; do
 		at dpkg -S "$f" | grep -q "^$(plugins):" || fail "no $f"
 	done
 	equal "the program" "$(at netprof --version)" "netprof $VERSION"
+	at netprof help replay | grep -q "^usage: netprof replay" ||
+		fail "netprof replay is not there"
 	at netprof check --versions >"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 	! at zgrep -l /usr/local /usr/share/man/man8/spank_netprof.8.gz \
 		/usr/share/man/man1/netprof.1.gz /etc/slurm/netprof.conf ||
 		fail "names places where nothing is"
+}
+
+test_without_the_analysis_one_line_says_what_to_install() {
+	at dpkg -r netprof-analysis >/dev/null
+	! at netprof replay >"$TMPDIR/out" 2>&1 || fail "it runs"
+	equal "what it says" "$(cat "$TMPDIR/out")" "netprof: replay is a command of \
+another package: install the package netprof-analysis"
+	at netprof list >/dev/null || fail "netprof list fails"
+	equal "what is left of it" "$(cd "$OVERLAY" && find usr/bin usr/libexec \
+		-name 'libnetprof-*' -o -name 'netprof-prtt')" ""
+	installs "$(debs 1 | grep analysis)"
 }
 
 test_the_store_has_the_modes_that_check_wants() {
@@ -145,7 +160,7 @@ test_plugins_of_another_release_take_their_place() {
 
 test_what_is_removed_leaves_settings_and_records() {
 	rm "$OVERLAY/etc/slurm/slurm.conf"
-	at dpkg -r "$(plugins)" netprof >"$TMPDIR/out" 2>&1 || fail "$(cat "$TMPDIR/out")"
+	at dpkg -r "$(plugins)" netprof-analysis netprof >"$TMPDIR/out" 2>&1 || fail "$(cat "$TMPDIR/out")"
 	equal "programs" "$(cd "$OVERLAY" && find usr/bin usr/libexec usr/lib \
 		-name '*netprof*')" ""
 	equal "what is missing" "$(missing /etc/slurm/netprof.conf "$RECORD")" ""
@@ -165,7 +180,7 @@ test_a_purge_leaves_a_store_that_other_hosts_may_have() {
 	mount -t tmpfs tmpfs "$OVERLAY$STORE"
 	mkdir -p "$OVERLAY${RECORD%/*}"
 	echo '{}' >"$OVERLAY$RECORD"
-	at dpkg --purge "$(plugins)" netprof >"$TMPDIR/out" 2>&1
+	at dpkg --purge "$(plugins)" netprof-analysis netprof >"$TMPDIR/out" 2>&1
 	equal "the record" "$(cat "$OVERLAY$RECORD")" "{}"
 	umount "$OVERLAY$STORE"
 	grep -q "netprof: $STORE is on a file system of its own, and stays" \
@@ -176,7 +191,7 @@ test_a_purge_leaves_nothing() {
 	# shellcheck disable=SC2046
 	installs $(debs 2)
 	equal "the record is still there" "$(missing "$RECORD")" ""
-	at dpkg --purge "$(plugins)" netprof >"$TMPDIR/out" 2>&1 ||
+	at dpkg --purge "$(plugins)" netprof-analysis netprof >"$TMPDIR/out" 2>&1 ||
 		fail "$(cat "$TMPDIR/out")"
 	changed | diff "$OVERLAY/tmp/before" - || fail "what is left, and what is gone"
 }
@@ -191,7 +206,7 @@ names() { grep -v '/share/doc/\|/share/lintian\|/\.build-id' | sed 's/\.gz$//' |
 
 test_rpms_have_what_the_debs_have() {
 	local part
-	for part in netprof_ netprof-slurm; do
+	for part in netprof_ netprof-analysis netprof-slurm; do
 		at dpkg-deb -c "$(debs 1 | grep "/$part")" |
 			awk '$1 ~ /^-/ { print substr($6, 2) }' | names >"$TMPDIR/deb"
 		at rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' \
@@ -229,7 +244,7 @@ test_rpms_are_installed_upgraded_and_removed() {
 	# shellcheck disable=SC2046
 	rpm_at -i $(rpms 1) || fail "$(cat "$TMPDIR/out")"
 	equal "what is there" "$(rpm_versions)" \
-		"netprof $VERSION-1 $name $VERSION-1"
+		"netprof $VERSION-1 netprof-analysis $VERSION-1 $name $VERSION-1"
 	# shellcheck disable=SC2086
 	equal "files that are missing" "$(missing $WANTED)" ""
 	equal "users/" "$(at stat -c '%U %G %a' $STORE/users)" "root slurm 3777"
@@ -239,7 +254,7 @@ test_rpms_are_installed_upgraded_and_removed() {
 	# shellcheck disable=SC2046
 	rpm_at -U $(rpms 2) || fail "$(cat "$TMPDIR/out")"
 	equal "what is there" "$(rpm_versions)" \
-		"netprof $VERSION-2 $name $VERSION-2"
+		"netprof $VERSION-2 netprof-analysis $VERSION-2 $name $VERSION-2"
 	equal "netprof.conf" "$(tail -n 1 "$OVERLAY/etc/slurm/netprof.conf")" \
 		Placement=advise
 	equal "the record" "$(cat "$OVERLAY$RECORD")" "{}"
@@ -249,7 +264,7 @@ test_rpms_are_installed_upgraded_and_removed() {
 	grep -q 'has netprof in JobSubmitPlugins' "$TMPDIR/out" ||
 		fail "$(cat "$TMPDIR/out")"
 	rm "$OVERLAY/etc/slurm/slurm.conf"
-	rpm_at -e "$name" netprof || fail "$(cat "$TMPDIR/out")"
+	rpm_at -e "$name" netprof-analysis netprof || fail "$(cat "$TMPDIR/out")"
 	equal "what is left" "$(rpm_versions)" ""
 	equal "programs" "$(cd "$OVERLAY" && find usr/bin usr/libexec usr/lib \
 		-name '*netprof*')" ""
