@@ -70,7 +70,7 @@ PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
 	profiler/base/np_option.c \
 	profiler/base/np_place_conf.c profiler/base/np_quantity.c \
 	profiler/base/np_read.c profiler/probe/np_sideenv.c \
-	predictor/base/np_text.c
+	predictor/base/np_near.c predictor/base/np_text.c
 JOIN_SRC := spank/netprof-join.c spank/np_memory.c spank/np_watch.c \
 	profiler/base/np_children.c profiler/probe/np_sideenv.c
 CLI := $(wildcard cli/*.c)
@@ -226,6 +226,10 @@ check-packages: ## install, upgrade, remove and purge packages, in an overlay (a
 clean: ## remove what was built
 	rm -rf $(BUILD) build build-sanitize build-clang build-sanitize-clang build-fuzz \
 		build-thread build-packages
+
+.PHONY: sandbox
+sandbox: all ## a shell with sample records, on which every command works
+	@BUILD=$(BUILD) t/sandbox
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t16

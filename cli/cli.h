@@ -24,6 +24,7 @@ struct cli_cmd {
 	const char *text; /* what `netprof help NAME` adds */
 	int takes;	  /* of enum cli_takes, cli_options.h */
 	const struct np_option *own; /* more options, or NULL */
+	const char *examples; /* command lines, one each, and what they do */
 	const char *missing; /* what is said if there is no word, or NULL */
 	size_t most;	     /* words */
 	int (*run)(const struct cli_cmd *self, int argc, char **argv);
@@ -32,7 +33,7 @@ struct cli_cmd {
 extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_predict,
 	cmd_matrix, cmd_publish, cmd_accuracy, cmd_calibrate, cmd_status,
 	cmd_explain, cmd_check, cmd_release, cmd_metrics, cmd_compare,
-	cmd_report, cmd_plot, cmd_validate;
+	cmd_report, cmd_plot, cmd_validate, cmd_forget, cmd_unpublish;
 
 /* Run it; the exit status, also of output that could not be written. */
 int cli_run(const struct cli_cmd *cmd, int argc, char **argv);
@@ -49,15 +50,5 @@ int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 
 /* How a command is called, and what it does. */
 void cli_print_help(const struct cli_cmd *cmd);
-
-/* For -n close names: letters to insert, delete, replace or swap. */
-size_t cli_distance(const char *a, const char *b);
-
-/*
- * "; did you mean a, b or c?" for names like name, "" if none is like it.
- * Writes at most len bytes.
- */
-void cli_suggest(const char *name, char *const *names, size_t n, char *buf,
-		 size_t len);
 
 #endif

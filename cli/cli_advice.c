@@ -19,8 +19,8 @@ static bool verdict_asks(const struct np_profile *p, struct cli_advice *a)
 		snprintf(a->what, sizeof(a->what), "latencies of %s", app);
 	} else if (!p->ev.n_levels) {
 		snprintf(a->command, sizeof(a->command), "sbatch --netprofile="
-			 "%s --netprofile-compress=c4 job.sh", app);
-		snprintf(a->what, sizeof(a->what), "%s beside a level", app);
+			 "%s --netprofile-calibrate job.sh", app);
+		snprintf(a->what, sizeof(a->what), "runs of %s beside levels", app);
 	}
 	return *a->command;
 }

@@ -59,7 +59,7 @@ static int number(const char *name, uint32_t *out, struct np_err *err)
 	return 0;
 }
 
-int cli_alloc_find(struct cli_alloc *a, const char *command,
+int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
 		   struct np_err *err)
 {
 	uint32_t n;
@@ -69,8 +69,10 @@ int cli_alloc_find(struct cli_alloc *a, const char *command,
 		return rc;
 	if (!getenv("SLURM_JOB_ID"))
 		return np_errf(err, -ENOENT, "not inside an allocation: salloc "
-			       "-N8 --exclusive netprof %s (all nodes of one "
-			       "leaf switch, better of two)", command);
+			       "-N%d --exclusive netprof %s (%s)", nodes,
+			       command, nodes > 2 ? "all nodes of one leaf "
+			       "switch, better of two" : "both under one leaf "
+			       "switch");
 	if (getenv("SLURM_HET_SIZE"))
 		return np_errf(err, -EINVAL, "inside a heterogeneous "
 			       "allocation: expected a plain one");

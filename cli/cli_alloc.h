@@ -25,9 +25,9 @@ struct cli_alloc {
 
 /*
  * The configuration, and the allocation around us, by its environment.
- * command: for the advice how to get one.  Returns 0 or -errno with err.
+ * nodes, command: for the advice how to get one.  Returns 0 or -errno with err.
  */
-int cli_alloc_find(struct cli_alloc *a, const char *command,
+int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
 		   struct np_err *err);
 
 /* The environment of steps; free() a->env.  Returns 0 or -errno with err. */

@@ -406,7 +406,7 @@ static void set_up(struct work *w)
 
 static int work(struct work *w, struct np_err *err)
 {
-	int rc = cli_alloc_find(&w->at, "calibrate", err);
+	int rc = cli_alloc_find(&w->at, 8, "calibrate", err);
 
 	if (!rc && !w->opt->output)
 		rc = check_store(w, err);

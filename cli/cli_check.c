@@ -52,8 +52,7 @@ const char *cli_result_name(enum cli_result r)
 
 void cli_check_conf(struct cli_check *c)
 {
-	const char *env = getenv("NETPROF_CONF");
-	const char *path = env && *env ? env : NP_CONF_DEFAULT_PATH;
+	const char *path = np_conf_path();
 	struct np_err err = NP_ERR_INIT;
 
 	if (np_conf_from_environment(&c->conf, &err)) {

@@ -86,6 +86,9 @@ void cli_check_store(struct cli_check *c);
 void cli_check_knowledge(struct cli_check *c); /* calibration, profiles */
 void cli_check_placement(struct cli_check *c);
 
+/* All that netprof check looks at. */
+void cli_check_all(struct cli_check *c);
+
 /* A plugin against the installed Slurm; used: slurm.conf asks for it. */
 void cli_check_plugin(struct cli_check *c, const char *path, bool used);
 

@@ -153,7 +153,6 @@ static void ask(struct cli_explain *e, const struct cli_known *k,
 static int predict(struct cli_explain *e, struct cli_store *s,
 		   struct cli_known *k, size_t *at)
 {
-	const struct np_predict_opt opt = { .replicates = 0, .seed = 1 };
 	struct np_predictor *models;
 	int rc = find_known(e, s, k, at);
 
@@ -166,9 +165,8 @@ static int predict(struct cli_explain *e, struct cli_store *s,
 	else if (rc)
 		e->not_predicted = k->why;
 	if (!rc)
-		rc = np_predictor_new(k->cal.fabric,
-				      np_model_find(NP_MODEL_DEFAULT, NULL),
-				      &opt, &models, &e->not_predicted);
+		rc = cli_known_predictor(k, NULL, false, &models,
+					 &e->not_predicted);
 	if (rc)
 		return rc;
 	ask(e, k, models, at);

@@ -189,3 +189,16 @@ bool cli_known_has_data(const struct cli_known_app *a)
 {
 	return !a->unusable.text[0] && np_evidence_has_data(&a->evidence);
 }
+
+int cli_known_predictor(const struct cli_known *k, const struct np_model *m,
+			bool intervals, struct np_predictor **out,
+			struct np_err *err)
+{
+	const struct np_predict_opt opt = {
+		.replicates = intervals ? NP_PREDICT_REPLICATES : 0, .seed = 1,
+	};
+
+	return np_predictor_new(k->cal.fabric, m ? m :
+				np_model_find(NP_MODEL_DEFAULT, NULL), &opt,
+				out, err);
+}

@@ -64,6 +64,15 @@ int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
 		    bool any);
 void cli_known_free(struct cli_known *k);
 
+/*
+ * The model, or the default one for NULL, on that calibration.  All commands
+ * ask by this, so that a pair has one answer and one interval.  intervals:
+ * false where only slowdowns are wanted.  Returns as np_predictor_new().
+ */
+int cli_known_predictor(const struct cli_known *k, const struct np_model *m,
+			bool intervals, struct np_predictor **out,
+			struct np_err *err);
+
 /* Has a model anything to go by, of it as a victim or as a co-runner? */
 bool cli_known_has_data(const struct cli_known_app *a);
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MANY 100 /* applications; their 10000 pairs take a second */
-
 const char *cli_matrix_name(const struct cli_matrix *m, size_t i)
 {
 	return m->k->app[m->at[i]]->r.runs.app;
@@ -62,11 +60,6 @@ static int choose(struct cli_matrix *m, bool asked_for)
 
 static int ask(struct cli_matrix *m)
 {
-	const struct np_predict_opt opt = {
-		.replicates = m->n > MANY ? NP_PREDICT_REPLICATES / 2 :
-					    NP_PREDICT_REPLICATES,
-		.seed = 1,
-	};
 	const struct np_program **app = calloc(m->n, sizeof(*app));
 	struct np_predictor *models = NULL;
 	struct np_err err = NP_ERR_INIT;
@@ -78,8 +71,7 @@ static int ask(struct cli_matrix *m)
 	for (size_t i = 0; !rc && i < m->n; i++)
 		app[i] = &m->k->app[m->at[i]]->evidence.program;
 	if (!rc)
-		rc = np_predictor_new(m->k->cal.fabric, m->model, &opt,
-				      &models, &err);
+		rc = cli_known_predictor(m->k, m->model, true, &models, &err);
 	if (!rc)
 		rc = np_predict_matrix(models, app, m->n, m->scope, m->p,
 				       m->rc, &err);

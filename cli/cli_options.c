@@ -3,14 +3,18 @@
 #include <errno.h>
 #include <getopt.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_print.h"
+#include "cli_profile.h"
+#include "np_near.h"
 #include "np_quantity.h"
 
 enum { HELP, JSON, PARSABLE, CSV, USER, MODEL, SCOPE, PUBLISHED, ALL, AS,
-       OUTPUT, PLOT, N_SHARED };
+       OUTPUT, PLOT, NOHEADER, FORMAT, SORT, N_SHARED };
 
 #define AT(member) offsetof(struct cli_options, member)
 
@@ -37,6 +41,13 @@ static const struct {
 	[OUTPUT] = { CLI_TAKES_OUTPUT,
 		     { "output", NP_OPTION_WORD, AT(output), .letter = 'o' } },
 	[PLOT] = { CLI_TAKES_PLOT, { "plot", NP_OPTION_WORD, AT(plot) } },
+	[NOHEADER] = { CLI_TAKES_FORMAT | CLI_TAKES_CSV,
+		       { "noheader", NP_OPTION_FLAG, AT(rows.noheader),
+			 .letter = 'n' } },
+	[FORMAT] = { CLI_TAKES_FORMAT | CLI_TAKES_CSV,
+		     { "format", NP_OPTION_WORD, AT(rows.fields) } },
+	[SORT] = { CLI_TAKES_FORMAT | CLI_TAKES_CSV,
+		   { "sort", NP_OPTION_WORD, AT(rows.sort) } },
 };
 
 /* The tables as getopt_long() wants them; val: FIRST and the row. */
@@ -71,6 +82,24 @@ static void build(struct getopt *g, const struct cli_cmd *cmd)
 			add(g, &shared[i].option, i);
 	for (int i = 0; cmd->own && cmd->own[i].name; i++)
 		add(g, &cmd->own[i], N_SHARED + i);
+}
+
+static int no_option(const struct cli_cmd *cmd, const struct getopt *g,
+		     const char *text)
+{
+	const char *names[N_SHARED + MAX_OPTIONS];
+	char all[N_SHARED + MAX_OPTIONS][32], typed[64], like[128] = "";
+
+	for (size_t i = 0; i < g->n; i++) {
+		snprintf(all[i], sizeof(all[i]), "--%s", g->longs[i].name);
+		names[i] = all[i];
+	}
+	if (!strncmp(text, "--", 2)) {
+		snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(text, "="),
+			 text);
+		np_suggest(typed, names, g->n, like, sizeof(like));
+	}
+	return cli_usage(cmd, "%.64s: no such option%s", text, like);
 }
 
 static int take_scope(const struct cli_cmd *cmd, const char *text,
@@ -147,16 +176,38 @@ static int take(const struct cli_cmd *cmd, int row, struct cli_options *o)
 	}
 }
 
+int cli_need_apps(const struct cli_cmd *cmd, const struct cli_options *o,
+		  const char *what)
+{
+	char known[256];
+
+	return cli_usage(cmd, "%s needs %s%s", cmd->name, what,
+			 cmd->takes & CLI_TAKES_APPS ?
+			 cli_known_apps(o, known, sizeof(known)) : "");
+}
+
 static int check_words(const struct cli_cmd *cmd, const struct cli_options *o)
 {
 	if (!o->n_apps && cmd->missing)
-		return cli_usage(cmd, "%s", cmd->missing);
+		return cli_need_apps(cmd, o, cmd->missing);
 	if (o->n_apps > cmd->most)
-		return cli_usage(cmd, "%.64s: not expected here",
+		return cli_usage(cmd, "unexpected argument \"%.64s\"",
 				 o->apps[cmd->most]);
 	if (o->published && o->user_given)
 		return cli_usage(cmd, "--user and --published: expected one");
 	return -1;
+}
+
+/* Rows are asked for by what is said of them, too. */
+static void want_rows(const struct cli_cmd *cmd, struct cli_options *o)
+{
+	o->rows.any = o->rows.noheader || o->rows.fields || o->rows.sort;
+	if (!o->rows.any)
+		return;
+	if (o->format == CLI_TEXT)
+		o->format = cmd->takes & CLI_TAKES_FORMAT ? CLI_PARSABLE :
+							    CLI_CSV;
+	cli_print_want(&o->rows);
 }
 
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
@@ -176,14 +227,14 @@ int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 			return cli_usage(cmd, "%.64s: an argument is missing",
 					 argv[optind - 1]);
 		if (opt == '?')
-			return cli_usage(cmd, "%.64s: no such option",
-					 argv[optind - 1]);
+			return no_option(cmd, &g, argv[optind - 1]);
 		opt = opt < FIRST ? g.row[opt] : opt - FIRST;
 		rc = opt < N_SHARED ? take(cmd, opt, &o) :
 		     set(cmd, &cmd->own[opt - N_SHARED], ask);
 		if (rc >= 0)
 			return rc;
 	}
+	want_rows(cmd, &o);
 	o.apps = argv + optind;
 	o.n_apps = (size_t)(argc - optind);
 	o.app = o.apps[0];

@@ -11,6 +11,14 @@
 
 enum cli_format { CLI_TEXT, CLI_JSON, CLI_PARSABLE, CLI_CSV };
 
+/* Which rows and fields of --parsable and --csv are wanted: as in sacct. */
+struct cli_wanted_rows {
+	bool any; /* one of those below was given */
+	bool noheader;
+	const char *fields; /* names with "," between them; NULL: all */
+	const char *sort;   /* the name of one, "-" before it: downwards */
+};
+
 enum cli_takes {
 	CLI_TAKES_FORMAT = 1,	 /* --json, --parsable */
 	CLI_TAKES_USER = 2,	 /* --user, --published */
@@ -22,6 +30,7 @@ enum cli_takes {
 	CLI_TAKES_COMMAND = 128, /* words that may have options of their own */
 	CLI_TAKES_OUTPUT = 256,	 /* -o, --output */
 	CLI_TAKES_PLOT = 512,	 /* --plot */
+	CLI_TAKES_APPS = 1024,	 /* words that are applications */
 };
 
 struct cli_options {
@@ -29,6 +38,7 @@ struct cli_options {
 	bool user_given, published, all;
 	uid_t uid; /* of --user, else the caller's */
 	const char *as, *output, *plot; /* borrowed from argv */
+	struct cli_wanted_rows rows;
 	char **apps;	  /* the words, borrowed from argv; ends with NULL */
 	const char *app; /* the first, or NULL */
 	size_t n_apps;
@@ -43,6 +53,13 @@ struct cli_options {
  */
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 		      void *ask, struct cli_options *out);
+
+/*
+ * Say that the command needs what ("an application"), and for one that takes
+ * applications which there are; return CLI_USAGE.
+ */
+int cli_need_apps(const struct cli_cmd *cmd, const struct cli_options *o,
+		  const char *what);
 
 /* A name or a number.  Returns 0 or -ENOENT. */
 int cli_uid_of(const char *user, uid_t *uid);

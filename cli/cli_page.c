@@ -185,7 +185,7 @@ static void say_probes(FILE *f, const struct np_profile *p)
 	char bytes[CLI_NUMBER], period[CLI_NUMBER], share[CLI_NUMBER];
 	char rss[CLI_NUMBER], cost[128] = "what they cost was not measured";
 
-	if (p->cost.elapsed_sec > 0)
+	if (p->cost.elapsed_sec > 0 && p->cost.rss_bytes_max)
 		snprintf(cost, sizeof(cost), "they cost %s of a core each, %s "
 			 "of memory", cli_percent(p->cost.cpu_share, share),
 			 cli_bytes(p->cost.rss_bytes_max, rss));

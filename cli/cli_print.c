@@ -2,12 +2,14 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <json-c/json_pointer.h>
 
 #include "cli.h"
 #include "cli_text.h"
+#include "np_near.h"
 
 #define POINTER 64 /* bytes of the longest of a table */
 
@@ -52,12 +54,18 @@ static json_object *below(json_object *in, const char *pointer, size_t len)
 	return in && !json_pointer_get(in, path, &found) ? found : NULL;
 }
 
+/* Where rows go, and what stands between their fields. */
+struct out {
+	FILE *f;
+	char separator;
+};
+
 /* What separates fields does not occur in them. */
-static void print_text(const char *text, char separator)
+static void print_text(const char *text, const struct out *o)
 {
 	for (; *text; text++)
-		putchar(*text != separator && *text != '\n' ? *text :
-			*text == ',' ? ' ' : '_');
+		putc(*text != o->separator && *text != '\n' ? *text :
+		     *text == ',' ? ' ' : '_', o->f);
 }
 
 /*
@@ -65,7 +73,7 @@ static void print_text(const char *text, char separator)
  * only the members are printed, ":a:b".
  */
 static void print_value(json_object *v, const char *members, char join,
-			char separator)
+			const struct out *o)
 {
 	size_t n = json_object_is_type(v, json_type_array) ?
 		json_object_array_length(v) : 0;
@@ -74,53 +82,53 @@ static void print_value(json_object *v, const char *members, char join,
 	case json_type_null:
 		break;
 	case json_type_boolean:
-		fputs(json_object_get_boolean(v) ? "yes" : "no", stdout);
+		fputs(json_object_get_boolean(v) ? "yes" : "no", o->f);
 		break;
 	case json_type_array:
 		for (size_t i = 0; i < n; i++) {
 			if (i)
-				putchar(join);
+				putc(join, o->f);
 			print_value(json_object_array_get_idx(v, i), members,
-				    ':', separator);
+				    ':', o);
 		}
 		break;
 	case json_type_object:
 		for (size_t len; *members == ':'; members += 1 + len) {
 			len = strcspn(members + 1, ":|");
 			print_value(below(v, members + 1, len), "", ':',
-				    separator);
-			fputs(members[1 + len] == ':' ? ":" : "", stdout);
+				    o);
+			fputs(members[1 + len] == ':' ? ":" : "", o->f);
 		}
 		break;
 	default:
-		print_text(json_object_get_string(v), separator);
+		print_text(json_object_get_string(v), o);
 	}
 }
 
-static void print_date(json_object *v)
+static void print_date(json_object *v, FILE *f)
 {
 	char text[CLI_NUMBER];
 	double date = json_object_get_double(v);
 
-	fputs(date > 0 ? cli_date(date, text) : "", stdout);
+	fputs(date > 0 ? cli_date(date, text) : "", f);
 }
 
-static void print_length(json_object *v)
+static void print_length(json_object *v, FILE *f)
 {
 	if (json_object_is_type(v, json_type_array))
-		printf("%zu", json_object_array_length(v));
+		fprintf(f, "%zu", json_object_array_length(v));
 }
 
 /* One of the fields of a table, up to "|" or the end. */
 static void print_field(const struct record *r, const char *field,
-			char separator)
+			const struct out *o)
 {
 	char what = '\0';
 	json_object *v;
 	size_t len;
 
 	if (*field == '=') {
-		printf("%.*s", (int)strcspn(field, "|") - 1, field + 1);
+		fprintf(o->f, "%.*s", (int)strcspn(field, "|") - 1, field + 1);
 		return;
 	}
 	if (*field == '@' || *field == '#')
@@ -129,33 +137,33 @@ static void print_field(const struct record *r, const char *field,
 		r = r->around;
 	len = strcspn(field, ":|");
 	if (*field == '%') {
-		fputs(r->key, stdout);
+		fputs(r->key, o->f);
 		return;
 	}
 	v = len ? below(r->value, field, len) : NULL;
 	if (what == '@')
-		print_date(v);
+		print_date(v, o->f);
 	else if (what == '#')
-		print_length(v);
+		print_length(v, o->f);
 	else
-		print_value(v, field + len, ',', separator);
+		print_value(v, field + len, ',', o);
 }
 
 static void print_row(const struct record *r, const char *fields,
-		      char separator)
+		      const struct out *o)
 {
 	for (const char *f = fields;; f++) {
-		print_field(r, f, separator);
+		print_field(r, f, o);
 		f += strcspn(f, "|");
 		if (!*f)
 			break;
-		putchar(separator);
+		putc(o->separator, o->f);
 	}
-	putchar('\n');
+	putc('\n', o->f);
 }
 
 static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
-		       const struct record *r, char separator);
+		       const struct record *r, const struct out *o);
 
 static const char *next_step(const struct cli_rows *rows, size_t at)
 {
@@ -164,7 +172,7 @@ static const char *next_step(const struct cli_rows *rows, size_t at)
 
 /* The rows of each record of the list that the next step of rows leads to. */
 static void print_list(const struct cli_rows *rows, size_t n, size_t at,
-		       const struct record *around, char separator)
+		       const struct record *around, const struct out *o)
 {
 	const char *step = next_step(rows, at);
 	size_t len = strcspn(step, " ");
@@ -177,7 +185,7 @@ static void print_list(const struct cli_rows *rows, size_t n, size_t at,
 		json_object_object_foreach(list, key, value) {
 			r.key = key;
 			r.value = value;
-			print_rows(rows, n, at, &r, separator);
+			print_rows(rows, n, at, &r, o);
 		}
 	}
 	if (!json_object_is_type(list, json_type_array))
@@ -186,7 +194,7 @@ static void print_list(const struct cli_rows *rows, size_t n, size_t at,
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		snprintf(index, sizeof(index), "%zu", i);
 		r.value = json_object_array_get_idx(list, i);
-		print_rows(rows, n, at, &r, separator);
+		print_rows(rows, n, at, &r, o);
 	}
 }
 
@@ -202,32 +210,186 @@ static bool same_step(const struct cli_rows *a, const struct cli_rows *b,
 
 /* at: how much of their lists led to the record */
 static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
-		       const struct record *r, char separator)
+		       const struct record *r, const struct out *o)
 {
 	for (; n && !rows->list[at]; n--)
-		print_row(r, rows++->fields, separator);
+		print_row(r, rows++->fields, o);
 	for (size_t same; n; rows += same, n -= same) {
 		for (same = 1; same < n && same_step(rows, rows + same, at);)
 			same++;
-		print_list(rows, same, at, r, separator);
+		print_list(rows, same, at, r, o);
 	}
+}
+
+/* ---- what --noheader, --format and --sort choose of the rows ---- */
+
+static struct cli_wanted_rows wanted;
+
+void cli_print_want(const struct cli_wanted_rows *w)
+{
+	wanted = *w;
+}
+
+#define MAX_FIELDS 128
+
+/* A line that is cut into its fields. */
+struct line {
+	char *field[MAX_FIELDS];
+	size_t n;
+};
+
+static void cut(char *text, char separator, struct line *l)
+{
+	l->n = 0;
+	for (char *next; text && l->n < MAX_FIELDS; text = next) {
+		next = strchr(text, separator);
+		if (next)
+			*next++ = '\0';
+		l->field[l->n++] = text;
+	}
+}
+
+/* The number of the field of len characters, or -1 after saying so. */
+static int find_field(const struct line *head, const char *name, size_t len)
+{
+	char typed[64], like[128];
+
+	snprintf(typed, sizeof(typed), "%.*s", (int)len, name);
+	for (size_t i = 0; i < head->n; i++)
+		if (!strcasecmp(head->field[i], typed))
+			return (int)i;
+	np_suggest(typed, (const char *const *)head->field, head->n, like,
+		   sizeof(like));
+	cli_fail("no field \"%s\"%s", typed, like);
+	fputs("fields:", stderr);
+	for (size_t i = 0; i < head->n; i++)
+		fprintf(stderr, " %s", head->field[i]);
+	fputc('\n', stderr);
+	return -1;
+}
+
+struct choice {
+	int field[MAX_FIELDS]; /* those to print */
+	size_t n;
+	int sort; /* by that one, or -1 */
+	bool down;
+};
+
+/* Returns false after saying what is wrong. */
+static bool choose(const struct line *head, struct choice *c)
+{
+	const char *sort = wanted.sort;
+
+	*c = (struct choice){ .sort = -1 };
+	for (const char *f = wanted.fields; f && *f && c->n < MAX_FIELDS;) {
+		size_t len = strcspn(f, ",");
+
+		c->field[c->n] = find_field(head, f, len);
+		if (c->field[c->n++] < 0)
+			return false;
+		f += len + (f[len] == ',');
+	}
+	for (size_t i = 0; !wanted.fields && i < head->n; i++)
+		c->field[c->n++] = (int)i;
+	c->down = sort && *sort == '-';
+	if (sort)
+		c->sort = find_field(head, sort + c->down,
+				     strlen(sort + c->down));
+	return !sort || c->sort >= 0;
+}
+
+/* Numbers by their value, all else by its letters; what is empty comes last. */
+static int compare(const void *a, const void *b, void *choice)
+{
+	const struct line *x = a, *y = b;
+	const struct choice *c = choice;
+	size_t at = (size_t)c->sort;
+	const char *s = at < x->n ? x->field[at] : "";
+	const char *t = at < y->n ? y->field[at] : "";
+	char *s_end, *t_end;
+	double v = strtod(s, &s_end), w = strtod(t, &t_end);
+	int order;
+
+	if (!*s || !*t)
+		return !*s - !*t;
+	order = *s_end || *t_end ? strcmp(s, t) : v < w ? -1 : v > w;
+	return c->down ? -order : order;
+}
+
+static void print_chosen(const struct line *l, const struct choice *c,
+			 char separator)
+{
+	for (size_t i = 0; i < c->n; i++)
+		printf("%s%.*s", (size_t)c->field[i] < l->n ?
+		       l->field[c->field[i]] : "", i + 1 < c->n, &separator);
+	putchar('\n');
+}
+
+/* Rows as they are printed otherwise, the head first. */
+static int print_wanted(char *text, char separator)
+{
+	struct line head, *line;
+	struct choice c;
+	size_t n = 0, lines = 1;
+	char *save = NULL;
+
+	for (const char *t = text; *t; t++)
+		lines += *t == '\n';
+	line = calloc(lines, sizeof(*line));
+	if (!line)
+		return cli_fail("out of memory");
+	cut(strtok_r(text, "\n", &save), separator, &head);
+	if (!choose(&head, &c)) {
+		free(line);
+		return CLI_USAGE;
+	}
+	for (char *t; (t = strtok_r(NULL, "\n", &save));)
+		cut(t, separator, &line[n++]);
+	if (c.sort >= 0)
+		qsort_r(line, n, sizeof(*line), compare, &c);
+	if (!wanted.noheader)
+		print_chosen(&head, &c, separator);
+	for (size_t i = 0; i < n; i++)
+		print_chosen(&line[i], &c, separator);
+	free(line);
+	return CLI_DONE;
+}
+
+static void print_all(json_object *page, const struct cli_table *t,
+		      const struct out *o)
+{
+	struct record r = { .value = page };
+	size_t n = 0;
+
+	while (n < NP_ARRAY_SIZE(t->rows) && t->rows[n].list)
+		n++;
+	for (const char *c = t->head; *c; c++)
+		putc(*c == '|' ? o->separator : *c, o->f);
+	putc('\n', o->f);
+	print_rows(t->rows, n, 0, &r, o);
 }
 
 int cli_print_page(enum cli_format format, const char *command,
 		   json_object *page, const struct cli_table *t)
 {
-	char separator = format == CLI_CSV ? ',' : '|';
-	struct record r = { .value = page };
-	size_t n = 0;
+	struct out o = { stdout, format == CLI_CSV ? ',' : '|' };
+	char *text = NULL;
+	int rc = CLI_DONE;
+	size_t len;
 
 	if (format == CLI_JSON)
 		return cli_print_json(command, page);
-	while (n < NP_ARRAY_SIZE(t->rows) && t->rows[n].list)
-		n++;
-	for (const char *c = t->head; *c; c++)
-		putchar(*c == '|' ? separator : *c);
-	putchar('\n');
-	print_rows(t->rows, n, 0, &r, separator);
+	if (wanted.any) {
+		o.f = open_memstream(&text, &len);
+		if (!o.f)
+			return cli_fail("out of memory");
+	}
+	print_all(page, t, &o);
 	json_object_put(page);
-	return CLI_DONE;
+	if (wanted.any) {
+		rc = fclose(o.f) ? cli_fail("out of memory") :
+				   print_wanted(text, o.separator);
+		free(text);
+	}
+	return rc;
 }

@@ -42,6 +42,9 @@ struct cli_table {
 	struct cli_rows rows[8];
 };
 
+/* Of the one page that a command prints; what it points to is borrowed. */
+void cli_print_want(const struct cli_wanted_rows *w);
+
 /* Print it as the page of a command, and release it; returns the exit status. */
 int cli_print_page(enum cli_format format, const char *command,
 		   json_object *page, const struct cli_table *table);

@@ -5,20 +5,95 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli_text.h"
 #include "np_conf.h"
+#include "np_near.h"
 
 /* The store that the configuration names. */
+
+int cli_conf_read(struct np_conf *conf)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc = np_conf_from_environment(conf, &err);
+
+	if (rc && rc != -EINVAL)
+		return cli_fail("%s", err.text);
+	if (rc && !access(np_conf_path(), W_OK))
+		cli_fail("%s; until it is mended jobs are not measured",
+			 err.text);
+	return -1;
+}
+
+/* What chose that directory. */
+static const char *chosen_by(const char *store, char *buf, size_t len)
+{
+	const char *env = getenv("NETPROF_STORE");
+
+	if (env && *env)
+		return "NETPROF_STORE in the environment";
+	if (!strcmp(store, NP_CONF_STORE))
+		return "the default, as netprof.conf has no other Store=";
+	snprintf(buf, len, "Store= in %s", np_conf_path());
+	return buf;
+}
+
+static int no_store(const char *store, int rc, const char *why)
+{
+	char buf[PATH_MAX + 16];
+
+	return cli_fail("%s (%s); %s", why, chosen_by(store, buf, sizeof(buf)),
+			rc == -EACCES ? "ask its administrator, or name another "
+			"by NETPROF_STORE" : "netprof check --make-store makes "
+			"one (as root), and NETPROF_STORE names another");
+}
+
+/* What a directory has that is a store, if only one of them. */
+static bool is_store(const char *dir)
+{
+	static const char *const parts[] = { "users", "published", "fabric" };
+	char path[PATH_MAX + 16];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(parts); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, parts[i]);
+		if (!access(path, F_OK))
+			return true;
+	}
+	return false;
+}
+
+/* np_store_open(), and what it does not see. */
+static int open_store(const char *dir, struct np_store **store,
+		      struct np_err *err)
+{
+	int rc = np_store_open(dir, store, err);
+
+	if (rc)
+		return rc;
+	if (access(dir, X_OK))
+		rc = np_errf(err, -errno, "profile store %s: %s", dir,
+			     strerror(errno));
+	else if (!is_store(dir))
+		rc = np_errf(err, -EINVAL, "%s: not a profile store, as it has "
+			     "none of the directories users, published and "
+			     "fabric", dir);
+	if (rc)
+		np_store_close(*store);
+	return rc;
+}
 
 int cli_store_open(struct cli_store *s)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_conf conf;
+	int rc = cli_conf_read(&conf);
 
-	if (np_conf_from_environment(&conf, &err) ||
-	    np_store_open(conf.store, &s->store, &err))
-		return cli_fail("%s", err.text);
+	if (rc >= 0)
+		return rc;
+	rc = open_store(conf.store, &s->store, &err);
+	if (rc)
+		return no_store(conf.store, rc, err.text);
 	np_store_set_max_runs(s->store, conf.max_runs);
 	s->max_slowdown = conf.place.max_slowdown;
 	return -1;
@@ -132,43 +207,78 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 	return rc ? rc : make(s, &r, out, err);
 }
 
-/* Names of applications that the search would have found. */
+/*
+ * Names of applications that a search finds, each once: free() the list and,
+ * of what it borrows from, own and site.
+ */
+struct names {
+	const char **name;
+	size_t n;
+	struct np_store_app *own, *site;
+};
+
+static void known_names(struct cli_store *s, bool published, uid_t uid,
+			struct names *out)
+{
+	size_t n_own = 0, n_site = 0;
+
+	*out = (struct names){ .n = 0 };
+	if (!published)
+		np_store_look(s->store, NP_STORE_USER, uid, &out->own, &n_own,
+			      NULL);
+	np_store_look(s->store, NP_STORE_PUBLISHED, 0, &out->site, &n_site,
+		      NULL);
+	out->name = calloc(n_own + n_site + 1, sizeof(*out->name));
+	for (size_t i = 0; out->name && i < n_own; i++)
+		out->name[out->n++] = out->own[i].name;
+	for (size_t i = 0; out->name && i < n_site; i++) {
+		size_t k = 0;
+
+		while (k < n_own && strcmp(out->name[k], out->site[i].name))
+			k++;
+		if (k == n_own)
+			out->name[out->n++] = out->site[i].name;
+	}
+}
+
+static void names_free(struct names *n)
+{
+	free(n->name);
+	free(n->own);
+	free(n->site);
+}
+
+static const char none_yet[] = "; there is none at all yet: sbatch "
+			       "--netprofile=NAME job.sh makes one";
+
 static void near_names(struct cli_store *s, const struct cli_options *o,
 		       const char *app, char *buf, size_t len)
 {
-	struct np_store_app *own = NULL, *site = NULL;
-	size_t n_own = 0, n_site = 0;
-	char **all;
+	struct names n;
 
-	if (!o->published)
-		np_store_look(s->store, NP_STORE_USER, o->uid, &own, &n_own,
-			      NULL);
-	np_store_look(s->store, NP_STORE_PUBLISHED, 0, &site, &n_site, NULL);
-	all = calloc(n_own + n_site + 1, sizeof(*all));
+	known_names(s, o->published, o->uid, &n);
+	np_suggest(app, n.name, n.n, buf, len);
+	if (!n.n)
+		snprintf(buf, len, "%s", none_yet);
+	names_free(&n);
+}
+
+const char *cli_known_apps(const struct cli_options *o, char *buf, size_t len)
+{
+	struct cli_store s;
+	struct names n;
+
 	buf[0] = '\0';
-	if (all) {
-		size_t n = 0;
-
-		while (n < n_own) {
-			all[n] = own[n].name;
-			n++;
-		}
-		for (size_t i = 0; i < n_site; i++) {
-			size_t k = 0;
-
-			while (k < n_own && strcmp(all[k], site[i].name))
-				k++;
-			if (k == n_own)
-				all[n++] = site[i].name;
-		}
-		cli_suggest(app, all, n, buf, len);
-		if (!n)
-			snprintf(buf, len, "; there is none at all yet: "
-				 "sbatch --netprofile=NAME job.sh makes one");
-	}
-	free(all);
-	free(own);
-	free(site);
+	if (cli_store_open(&s) >= 0)
+		return buf;
+	known_names(&s, o->published, o->uid, &n);
+	for (size_t i = 0; i < n.n && strlen(buf) + 80 < len; i++)
+		cli_add(buf, len, "%s%s", i ? ", " : "; known are ", n.name[i]);
+	if (!n.n)
+		cli_add(buf, len, "%s", none_yet);
+	names_free(&n);
+	cli_store_close(&s);
+	return buf;
 }
 
 static int not_found(struct cli_store *s, const struct cli_options *o,
@@ -238,4 +348,14 @@ const char *cli_run_id(const struct np_record *r, char *buf, size_t len)
 		snprintf(job, sizeof(job), "%u", r->job_id);
 	snprintf(buf, len, "%s.%u", job, r->step_id);
 	return buf;
+}
+
+bool cli_run_is(const struct np_record *r, const char *run)
+{
+	size_t len = strlen(run);
+	char id[64];
+
+	cli_run_id(r, id, sizeof(id));
+	return !strncmp(id, run, len) &&
+	       (!id[len] || (id[len] == '.' && !strchr(run, '.')));
 }

@@ -11,7 +11,16 @@ struct cli_store {
 	double max_slowdown; /* MaxSlowdown of placement, a fraction */
 };
 
-/* Returns -1 to go on, or the exit status after saying why. */
+struct np_conf;
+
+/*
+ * The configuration, for what only reads: a line in error is passed over, and
+ * said to those who can write the file.  Returns -1 to go on, or the exit
+ * status after saying why.
+ */
+int cli_conf_read(struct np_conf *conf);
+
+/* Returns the same. */
 int cli_store_open(struct cli_store *s);
 void cli_store_close(struct cli_store *s);
 
@@ -30,6 +39,12 @@ struct cli_runs {
  */
 int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 		  const char *app, struct cli_runs *out);
+
+/*
+ * "; known are fft, halo, lammps", as many as fit into a line, for a command
+ * that was given no application.
+ */
+const char *cli_known_apps(const struct cli_options *o, char *buf, size_t len);
 
 /* A profile with all that belongs to it. */
 struct cli_profile {
@@ -64,6 +79,9 @@ const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 
 /* "1234.0", "1234_7.0" of an array, "1234+1.0" of a heterogeneous job */
 const char *cli_run_id(const struct np_record *r, char *buf, size_t len);
+
+/* Is run what `netprof runs` calls it, or the number of its job? */
+bool cli_run_is(const struct np_record *r, const char *run);
 
 /*
  * Sentence i of the verdict: how it uses the network, what that was compared

@@ -71,6 +71,8 @@ void cli_print_help(const struct cli_cmd *cmd)
 {
 	print_call(stdout, cmd);
 	printf("\n%s\n", cmd->text);
+	if (cmd->examples)
+		printf("\nExamples:\n%s", cmd->examples);
 }
 
 /* Three digits of a number below 1000. */

@@ -8,7 +8,6 @@
 #include "np_evidence_pack.h"
 #include "np_text.h"
 
-#define REPLICATES 100
 
 /* The applications beside the one that is shown. */
 
@@ -403,17 +402,12 @@ static void ask_again(struct cli_ties *t, struct np_predictor *models)
 		ask_one(t, models, &t->hurts.tie[i]);
 }
 
-static void ask_models(struct cli_ties *t, size_t replicates,
+static void ask_models(struct cli_ties *t, bool intervals,
 		       void (*how)(struct cli_ties *, struct np_predictor *))
 {
-	const struct np_predict_opt opt = {
-		.replicates = replicates, .seed = 1,
-	};
 	struct np_predictor *models;
 
-	if (np_predictor_new(t->k.cal.fabric,
-			     np_model_find(NP_MODEL_DEFAULT, NULL), &opt,
-			     &models, NULL))
+	if (cli_known_predictor(&t->k, NULL, intervals, &models, NULL))
 		return;
 	how(t, models);
 	np_predictor_free(models);
@@ -446,8 +440,8 @@ static void find(struct cli_ties *t, struct cli_others *all)
 	if (t->asked || add_all(t, all))
 		return;
 	t->asked = true;
-	ask_models(t, 0, ask_all);
-	ask_models(t, REPLICATES, ask_again);
+	ask_models(t, false, ask_all);
+	ask_models(t, true, ask_again);
 	remember(t, all);
 }
 

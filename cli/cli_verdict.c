@@ -251,7 +251,7 @@ static void say_interference(const struct np_profile *p, char *buf)
 		buf[0] = '\0';
 	else if (!p->ev.n_levels)
 		snprintf(buf, CLI_SENTENCE, "Not measured under interference "
-			 "yet: sbatch --netprofile=%s --netprofile-compress=c4 "
+			 "yet: sbatch --netprofile=%s --netprofile-calibrate "
 			 "job.sh measures that.", p->runs->app);
 	else if (!worst)
 		snprintf(buf, CLI_SENTENCE, "Measured under interference, but "

@@ -205,7 +205,10 @@ const struct cli_cmd cmd_accuracy = {
 "intervals that hold the measured value; width: their median width, points.\n"
 "In brackets, where not all could be predicted: how many.  \"constant\" is the\n"
 "best constant for these cases, chosen with the answers in hand.",
+	.examples =
+"  netprof accuracy doc/validation/pairs/main.json\n"
+"  netprof accuracy --model=mutual,queue --cases results.pairs.json\n",
 	.takes = CLI_TAKES_FORMAT, .own = options,
-	.missing = "a file is missing", .most = CLI_ANY,
+	.missing = "a file of measured pairs, netprof-pairs(5)", .most = CLI_ANY,
 	.run = run_accuracy,
 };

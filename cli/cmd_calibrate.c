@@ -282,7 +282,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	o->argc = (int)given.n_apps;
 	o->argv = given.apps;
 	if (!o->app && o->argc)
-		return cli_usage(self, "%.64s: not expected here",
+		return cli_usage(self, "unexpected argument \"%.64s\"",
 				 o->argv[0]);
 	if (o->app && !o->argc)
 		return cli_usage(self, "the sbatch command is missing");
@@ -328,6 +328,10 @@ const struct cli_cmd cmd_calibrate = {
 "after the other, each beside the level it needs.\n\n"
 "  --repeats=N          runs beside each level (default 2)\n"
 "  --dry-run            print the commands",
+	.examples =
+"  salloc -N8 --exclusive netprof calibrate\n"
+"  salloc -N8 --exclusive netprof calibrate --dry-run\n"
+"  netprof calibrate --app=lammps -- sbatch -N4 job.sh\n",
 	.takes = CLI_TAKES_COMMAND, .own = options, .most = CLI_ANY,
 	.run = run_calibrate,
 };

@@ -77,7 +77,7 @@ static int print(const struct cli_check *c, enum cli_format format)
 	return count(c, CLI_PROBLEM) ? CLI_FAILED : CLI_DONE;
 }
 
-static void check_all(struct cli_check *c)
+void cli_check_all(struct cli_check *c)
 {
 	static void (*const checks[])(struct cli_check *) = {
 		cli_check_programs, cli_check_slurm, cli_check_plugins,
@@ -120,7 +120,7 @@ static int make_users(const struct cli_cmd *self, int argc, char **argv)
 {
 	for (int i = 2; i < argc; i++)
 		if (*argv[i] == '-')
-			return cli_usage(self, "%.64s: not expected here",
+			return cli_usage(self, "unexpected argument \"%.64s\"",
 					 argv[i]);
 	return cli_make_users(argv + 2, (size_t)argc - 2);
 }
@@ -137,9 +137,9 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 		return make_users(self, argc, argv);
 	if (store)
 		return argc == 2 ? cli_make_store() :
-			cli_usage(self, "%.64s: not expected here", argv[2]);
+			cli_usage(self, "unexpected argument \"%.64s\"", argv[2]);
 	if (versions && argc > 2 && *argv[2] == '-')
-		return cli_usage(self, "%.64s: not expected here", argv[2]);
+		return cli_usage(self, "unexpected argument \"%.64s\"", argv[2]);
 	rc = versions ? -1 : cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc >= 0)
 		return rc;
@@ -149,7 +149,7 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 	if (versions) {
 		rc = check_versions(&c, argv + 2, (size_t)argc - 2);
 	} else {
-		check_all(&c);
+		cli_check_all(&c);
 		rc = print(&c, o.format);
 	}
 	free(c.found);
@@ -175,6 +175,10 @@ const struct cli_cmd cmd_check = {
 "  --make-users        as root: make the directories of these users in the\n"
 "                      store (of all, without names), before somebody else\n"
 "                      can take their places",
+	.examples =
+"  netprof check\n"
+"  netprof check --make-store        # as root\n"
+"  netprof check --versions\n",
 	.takes = CLI_TAKES_FORMAT,
 	.run = run_check,
 };

@@ -7,17 +7,6 @@
 #include "cli_compare.h"
 #include "cli_state.h"
 
-/* Is that what `netprof runs` calls it, or the number of its job? */
-static bool is_named(const struct np_record *r, const char *run)
-{
-	size_t len = strlen(run);
-	char id[64];
-
-	cli_run_id(r, id, sizeof(id));
-	return !strncmp(id, run, len) &&
-	       (!id[len] || (id[len] == '.' && !strchr(run, '.')));
-}
-
 /* Returns -1 to go on, or the exit status. */
 static int find_run(struct cli_side *s, const char *run)
 {
@@ -25,7 +14,7 @@ static int find_run(struct cli_side *s, const char *run)
 	char id[64], other[64];
 
 	for (size_t i = 0; i < runs->n; i++) {
-		if (!is_named(runs->run[i], run))
+		if (!cli_run_is(runs->run[i], run))
 			continue;
 		if (s->run)
 			return cli_fail("run %.64s of %s: it has several steps,"
@@ -187,12 +176,13 @@ const struct cli_cmd cmd_compare = {
 "much, and whether that may be chance.  RUN is what netprof runs calls it, or\n"
 "its job.  APP:RUN alone is compared with the other runs of the same command,\n"
 "APP alone is its newest run.\n\n"
-"  netprof compare fft          the newest run of fft with the others\n"
-"  netprof compare fft:4000     this one with the others\n"
-"  netprof compare fft:4000 fft:3001\n"
-"  netprof compare fft halo\n\n"
 "Options as for show.",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
-	.missing = "the application is missing", .most = CLI_ANY,
+	.examples =
+"  netprof compare fft\n"
+"  netprof compare fft:4000\n"
+"  netprof compare fft:4000 fft:3001\n"
+"  netprof compare fft halo\n",
+	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER,
+	.missing = "an application", .most = CLI_ANY,
 	.run = run_compare,
 };

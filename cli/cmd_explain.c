@@ -304,7 +304,12 @@ const struct cli_cmd cmd_explain = {
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
 "  --user=NAME, --published\n"
 "                      whose run records, without it the job's owner's",
+	.examples =
+"  netprof explain 4010\n"
+"  netprof explain 4011_3\n"
+"  netprof explain --json 4000 | jq .steps\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
-	.missing = "the job is missing", .most = 1,
+	.missing = "the number of a job, such as those that netprof status "
+		   "lists", .most = 1,
 	.run = run_explain,
 };

@@ -356,6 +356,10 @@ const struct cli_cmd cmd_list = {
 "  --user=NAME         those of another user instead of yours\n"
 "  --published         only the published ones\n"
 "  --all               those of all users, as far as you may read them",
+	.examples =
+"  netprof list\n"
+"  netprof list --published\n"
+"  netprof list --parsable | cut -d\"|\" -f1\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_ALL,
 	.own = options,
 	.run = run_list,

@@ -61,6 +61,10 @@ const struct cli_cmd cmd_matrix = {
 "  --plot=FILE     a picture instead: .svg, .png or .pdf\n"
 "  --user=NAME, --published\n"
 "                  whose profiles, as for netprof show",
+	.examples =
+"  netprof matrix fft halo lammps\n"
+"  netprof matrix --csv | sort -t, -k4gr | head -n 3\n"
+"  netprof matrix --plot=pairs.svg\n",
 	.takes = CLI_TAKES_JSON | CLI_TAKES_CSV | CLI_TAKES_USER |
 		 CLI_TAKES_MODEL | CLI_TAKES_PLOT,
 	.most = CLI_ANY,

@@ -261,8 +261,7 @@ static void put_store(FILE *f, const struct metrics *m)
 	labelled(f, "store_users", "readable", "true",
 		 (double)(m->n_users - m->n_closed));
 	labelled(f, "store_users", "readable", "false", (double)m->n_closed);
-	family(f, "check_findings", NULL, "What netprof check has to say of "
-	       "the store, its contents and placement.");
+	family(f, "check_findings", NULL, "What netprof check finds.");
 	for (int i = 0; i < CLI_RESULTS; i++)
 		labelled(f, "check_findings", "result",
 			 cli_result_name((enum cli_result)i),
@@ -363,10 +362,7 @@ static int check(struct metrics *m, struct cli_check *c)
 	c->found = calloc(CLI_CHECK_MAX, sizeof(*c->found));
 	if (!c->found)
 		return -ENOMEM;
-	cli_slurm_ask(&c->slurm);
-	cli_check_store(c);
-	cli_check_knowledge(c);
-	cli_check_placement(c);
+	cli_check_all(c);
 	for (size_t i = 0; i < c->n; i++)
 		m->n_findings[c->found[i].result]++;
 	free(c->found);
@@ -378,10 +374,10 @@ static int gather(struct metrics *m)
 {
 	struct cli_check c = { .now = m->now };
 	struct np_err err = NP_ERR_INIT;
-	int rc = np_conf_from_environment(&c.conf, &err);
+	int rc = cli_conf_read(&c.conf);
 
-	if (rc)
-		return cli_fail("%s", err.text);
+	if (rc >= 0)
+		return rc;
 	c.places = cli_places(&c.conf.place);
 	rc = np_state_load(c.conf.store, &m->state, &err);
 	m->have_state = !rc;
@@ -429,9 +425,11 @@ const struct cli_cmd cmd_metrics = {
 "Prints gauges as OpenMetrics text: the last decision of placement and its\n"
 "age, jobs that are confined or deferred, the leaf switches with their load,\n"
 "the probes that run, and what netprof check finds.  For the textfile\n"
-"directory of a node exporter, as root or SlurmUser, every minute:\n\n"
-"  netprof metrics -o /var/lib/prometheus/node-exporter/netprof.prom\n\n"
+"directory of a node exporter, as root or SlurmUser, every minute.\n\n"
 "  -o FILE, --output=FILE  into FILE, which is there as a whole or not at all",
+	.examples =
+"  netprof metrics\n"
+"  netprof metrics -o /var/lib/prometheus/node-exporter/netprof.prom\n",
 	.takes = CLI_TAKES_OUTPUT,
 	.run = run_metrics,
 };

@@ -122,8 +122,11 @@ const struct cli_cmd cmd_plot = {
 "  --json             the numbers, for programs\n"
 "  --user=NAME, --published\n"
 "                     whose profile, as for netprof show",
-	.takes = CLI_TAKES_JSON | CLI_TAKES_USER | CLI_TAKES_OUTPUT,
+	.examples =
+"  netprof plot lammps\n"
+"  netprof plot --only=curve fft -o fft.svg\n",
+	.takes = CLI_TAKES_APPS | CLI_TAKES_JSON | CLI_TAKES_USER | CLI_TAKES_OUTPUT,
 	.own = own,
-	.missing = "the application is missing", .most = 1,
+	.missing = "an application", .most = 1,
 	.run = run_plot,
 };

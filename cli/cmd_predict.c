@@ -10,7 +10,6 @@
 #include "cli_text.h"
 
 #define LINE 1024
-#define REPLICATES 200
 
 /* The victim beside all, then each co-runner beside the victim. */
 struct prediction {
@@ -291,15 +290,12 @@ static int no_answer(const struct prediction *p)
 
 static int predict(const struct cli_known *k, const struct cli_options *o)
 {
-	const struct np_predict_opt opt = {
-		.replicates = REPLICATES, .seed = 1,
-	};
 	struct prediction p = { .k = k, .model = o->model,
 				    .scope = o->scope };
 	struct np_err err = NP_ERR_INIT;
 	struct np_predictor *models;
 
-	if (np_predictor_new(k->cal.fabric, o->model, &opt, &models, &err))
+	if (cli_known_predictor(k, o->model, true, &models, &err))
 		return cli_fail("%s", err.text);
 	ask_all(&p, models);
 	np_predictor_free(models);
@@ -318,7 +314,7 @@ static int run_predict(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (o.n_apps < 2)
-		return cli_usage(self, "a co-runner is missing");
+		return cli_need_apps(self, &o, "at least one co-runner as well");
 	if (o.n_apps > 1 + CLI_ASK_MAX_CO)
 		return cli_usage(self, "%zu co-runners, expected at most %d",
 				 o.n_apps - 1, CLI_ASK_MAX_CO);
@@ -349,7 +345,10 @@ const struct cli_cmd cmd_predict = {
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
 "  --user=NAME, --published\n"
 "                      whose profiles, as for netprof show",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_MODEL,
-	.missing = "the victim is missing", .most = CLI_ANY,
+	.examples =
+"  netprof predict fft halo\n"
+"  netprof predict --scope=node fft halo lammps\n",
+	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_MODEL,
+	.missing = "an application, and at least one co-runner", .most = CLI_ANY,
 	.run = run_predict,
 };

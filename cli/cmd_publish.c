@@ -86,7 +86,11 @@ const struct cli_cmd cmd_publish = {
 "other jobs were beside it.  A published profile of \"idle\" is what all users\n"
 "are compared with who have none of their own.\n\n"
 "  --as=NAME  under another name",
-	.takes = CLI_TAKES_AS,
-	.missing = "the application is missing", .most = 1,
+	.examples =
+"  netprof publish lammps --as=lammps-melt\n"
+"  netprof publish alice/fft\n"
+"  netprof publish idle\n",
+	.takes = CLI_TAKES_APPS | CLI_TAKES_AS,
+	.missing = "an application", .most = 1,
 	.run = run_publish,
 };

@@ -22,7 +22,7 @@ static int run_release(const struct cli_cmd *self, int argc, char **argv)
 		if (strcmp(argv[i], "--dry-run") && strcmp(argv[i], "-n"))
 			return cli_usage(self, *argv[i] == '-' ?
 					 "%.64s: no such option" :
-					 "%.64s: not expected here", argv[i]);
+					 "unexpected argument \"%.64s\"", argv[i]);
 	if (np_conf_from_environment(&conf, &err))
 		return cli_fail("%s", err.text);
 	snprintf(path, sizeof(path), "%s/netprof-release", conf.libexecdir);
@@ -42,5 +42,8 @@ const struct cli_cmd cmd_release = {
 		"administrators,\n"
 		"after netprof was taken out of JobSubmitPlugins.\n\n"
 		"  --dry-run, -n       say what would be done",
+	.examples =
+"  netprof release --dry-run\n"
+"  netprof release\n",
 	.run = run_release,
 };

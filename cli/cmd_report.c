@@ -117,9 +117,6 @@ static void advise(struct cli_report *r, struct cli_part *part,
 
 static int predict(struct cli_report *r, const struct cli_options *o)
 {
-	const struct np_predict_opt opt = {
-		.replicates = NP_PREDICT_REPLICATES, .seed = 1,
-	};
 	struct np_predictor *models = NULL;
 	int rc = -1;
 
@@ -129,8 +126,7 @@ static int predict(struct cli_report *r, const struct cli_options *o)
 	if (rc >= 0)
 		return rc;
 	if (r->m.n)
-		np_predictor_new(r->k.cal.fabric, o->model, &opt, &models,
-				 NULL);
+		cli_known_predictor(&r->k, o->model, true, &models, NULL);
 	for (size_t i = 0; i < r->n; i++) {
 		take_pairs(r, &r->part[i]);
 		advise(r, &r->part[i], models);
@@ -212,6 +208,9 @@ const struct cli_cmd cmd_report = {
 "  -o FILE, --output=FILE  where it goes; in a directory, index.html\n"
 "  --scope=SCOPE, --model=M, --user=NAME, --published\n"
 "                          as for netprof matrix",
+	.examples =
+"  netprof report -o page.html\n"
+"  netprof report fft halo lammps -o /var/www/netprof\n",
 	.takes = CLI_TAKES_OUTPUT | CLI_TAKES_USER | CLI_TAKES_MODEL,
 	.most = CLI_ANY,
 	.run = run_report,

@@ -178,7 +178,10 @@ const struct cli_cmd cmd_runs = {
 "  workload    it ran another command, or with other nodes, tasks, tasks on each\n"
 "              node or processors, than the runs that tell most\n\n"
 "Options as for show.",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
-	.missing = "the application is missing", .most = 1,
+	.examples =
+"  netprof runs lammps\n"
+"  netprof runs --parsable lammps\n",
+	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER,
+	.missing = "an application", .most = 1,
 	.run = run_runs,
 };

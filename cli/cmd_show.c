@@ -326,7 +326,11 @@ const struct cli_cmd cmd_show = {
 "  --user=NAME         the profile of another user, as far as you may read it\n"
 "  --published         the one that an administrator published\n\n"
 "Without these: your own profile, or else the published one.",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
-	.missing = "the application is missing", .most = 1,
+	.examples =
+"  netprof show lammps\n"
+"  netprof show --published cp2k\n"
+"  netprof show --json lammps | jq .verdict\n",
+	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER,
+	.missing = "an application", .most = 1,
 	.run = run_show,
 };

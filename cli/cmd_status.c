@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cli_profile.h"
 #include "cli_status.h"
 #include "np_conf.h"
 
@@ -70,8 +71,9 @@ static int load(struct np_state *s, bool *places)
 	struct np_conf conf;
 	int rc;
 
-	if (np_conf_from_environment(&conf, &err))
-		return cli_fail("%s", err.text);
+	rc = cli_conf_read(&conf);
+	if (rc >= 0)
+		return rc;
 	*places = cli_places(&conf.place);
 	rc = np_state_load(conf.store, s, &err);
 	if (rc == -ENOENT && !*places)
@@ -118,6 +120,10 @@ const struct cli_cmd cmd_status = {
 "  --all               every leaf and job, not only as many as fit a screen\n"
 "  --plot=FILE         leaves as a picture: .svg, .png or .pdf\n"
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct",
+	.examples =
+"  netprof status\n"
+"  netprof status --all\n"
+"  netprof status --plot=leaves.svg\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_ALL | CLI_TAKES_PLOT,
 	.run = run_status,
 };

@@ -152,7 +152,7 @@ static int measure(struct cli_validate *v, bool dry_run, struct np_err *err)
 	static struct cli_alloc at; /* it refers to itself */
 	struct np_validate_sites s = { .leaf = NULL };
 	char *transport = NULL;
-	int rc = cli_alloc_find(&at, "validate FILE", err);
+	int rc = cli_alloc_find(&at, 8, "validate FILE", err);
 
 	cli_alloc_stop();
 	if (!rc)
@@ -414,8 +414,12 @@ const struct cli_cmd cmd_validate = {
 "  --fresh            do not go on with what was measured before\n"
 "  --dry-run          say what would be done and how long it would take\n"
 "  --json             the answer for programs",
+	.examples =
+"  salloc -N16 --exclusive netprof validate programs\n"
+"  netprof validate --dry-run programs\n"
+"  netprof validate --plot=pairs.svg programs\n",
 	.takes = CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLOT |
 		 CLI_TAKES_MODEL,
-	.own = own, .missing = "a file of programs is missing", .most = 1,
+	.own = own, .missing = "a file that lists programs, netprof-validate(1)", .most = 1,
 	.run = run_validate,
 };

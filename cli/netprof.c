@@ -6,6 +6,7 @@
 
 #include "cli_options.h"
 #include "cli_traced.h"
+#include "np_near.h"
 #include "np_out.h"
 
 static const struct cli_cmd cmd_help, cmd_version;
@@ -41,13 +42,28 @@ static const struct cli_cmd analysis[] = {
 };
 
 static const struct cli_cmd *const cmds[] = {
-	&cmd_show, &cmd_list, &cmd_runs, &cmd_compare, &cmd_predict, &cmd_matrix,
-	&cmd_plot, &cmd_publish, &cmd_accuracy, &cmd_calibrate, &cmd_validate,
-	&analysis[LOGGPS], &cmd_status,
-	&cmd_explain, &cmd_check, &cmd_release, &analysis[TRACE],
-	&analysis[TOLERANCE], &analysis[QN], &analysis[SCALE],
-	&analysis[SHARING], &analysis[REPLAY], &cmd_metrics,
-	&cmd_report, &cmd_help, &cmd_version,
+	&cmd_show, &cmd_list, &cmd_runs, &cmd_compare, &cmd_plot, &cmd_report,
+	&cmd_forget,
+	&cmd_predict, &cmd_matrix, &cmd_accuracy, &cmd_validate,
+	&cmd_status, &cmd_explain,
+	&cmd_calibrate, &cmd_publish, &cmd_unpublish, &cmd_check, &cmd_release,
+	&cmd_metrics,
+	&analysis[TRACE], &analysis[TOLERANCE], &analysis[LOGGPS],
+	&analysis[SCALE], &analysis[SHARING], &analysis[REPLAY], &analysis[QN],
+	&cmd_help, &cmd_version,
+};
+
+/* What stands above the first of the commands that belong together. */
+static const struct {
+	const struct cli_cmd *first;
+	const char *title;
+} groups[] = {
+	{ &cmd_show, "What applications do to the network" },
+	{ &cmd_predict, "What happens when they share a leaf switch" },
+	{ &cmd_status, "What placement does" },
+	{ &cmd_calibrate, "For administrators" },
+	{ &analysis[TRACE], "Analysis of messages" },
+	{ &cmd_help, "Others" },
 };
 
 static const struct cli_cmd *find(const char *name)
@@ -62,27 +78,51 @@ static const struct cli_cmd *find(const char *name)
 	return NULL;
 }
 
+/* "netprof: no command ..." and those that were perhaps meant. */
+static int unknown(const char *name)
+{
+	const char *names[NP_ARRAY_SIZE(cmds)];
+	char like[128];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(cmds); i++)
+		names[i] = cmds[i]->name;
+	np_suggest(name, names, NP_ARRAY_SIZE(cmds), like, sizeof(like));
+	cli_fail("no command \"%.64s\"%s", name, like);
+	fprintf(stderr, "usage: netprof COMMAND ...; netprof help lists them\n");
+	return CLI_USAGE;
+}
+
+static void list_commands(void)
+{
+	printf("usage: netprof COMMAND ...\n\n"
+	       "What programs do to the network, measured while they run.\n");
+	for (size_t i = 0, g = 0; i < NP_ARRAY_SIZE(cmds); i++) {
+		if (g < NP_ARRAY_SIZE(groups) && cmds[i] == groups[g].first)
+			printf("\n%s\n", groups[g++].title);
+		printf("  %-9s %s\n", cmds[i]->name, cmds[i]->help);
+	}
+	printf("\nBegin with:  sbatch --netprofile=NAME job.sh, then netprof show NAME\n"
+	       "netprof help COMMAND says more, with examples; so does "
+	       "netprof-COMMAND(1).\n");
+}
+
 static int run_help(const struct cli_cmd *self, int argc, char **argv)
 {
 	const struct cli_cmd *cmd;
 
 	if (argc > 2)
-		return cli_usage(self, "%.64s: not expected here", argv[2]);
-	if (argc == 2) {
-		cmd = find(argv[1]);
-		if (!cmd)
-			return cli_usage(self, "no command \"%.64s\"", argv[1]);
-		if (cmd->run == run_analysis)
-			return cli_analysis_run((char *[]){ argv[1], "--help",
-							    NULL });
-		cli_print_help(cmd);
+		return cli_usage(self, "unexpected argument \"%.64s\"",
+				 argv[2]);
+	if (argc < 2) {
+		list_commands();
 		return CLI_DONE;
 	}
-	printf("usage: netprof COMMAND ...\n\n"
-	       "What programs do to the network, measured while they run.\n\n");
-	for (size_t i = 0; i < NP_ARRAY_SIZE(cmds); i++)
-		printf("  %-9s %s\n", cmds[i]->name, cmds[i]->help);
-	printf("\nnetprof help COMMAND says more; so does netprof(1).\n");
+	cmd = find(argv[1]);
+	if (!cmd)
+		return unknown(argv[1]);
+	if (cmd->run == run_analysis)
+		return cli_analysis_run((char *[]){ argv[1], "--help", NULL });
+	cli_print_help(cmd);
 	return CLI_DONE;
 }
 
@@ -111,18 +151,6 @@ static const struct cli_cmd cmd_version = {
 	.run = run_version,
 };
 
-static int unknown(const char *name)
-{
-	char *names[NP_ARRAY_SIZE(cmds)], like[128];
-
-	for (size_t i = 0; i < NP_ARRAY_SIZE(cmds); i++)
-		names[i] = (char *)cmds[i]->name;
-	cli_suggest(name, names, NP_ARRAY_SIZE(cmds), like, sizeof(like));
-	fprintf(stderr, "netprof: no command \"%.64s\"%s\n"
-		"usage: netprof COMMAND ...; see netprof help\n", name, like);
-	return CLI_USAGE;
-}
-
 int main(int argc, char **argv)
 {
 	const struct cli_cmd *cmd;
@@ -130,8 +158,10 @@ int main(int argc, char **argv)
 	/* Only the character set: numbers are the same in all languages. */
 	setlocale(LC_CTYPE, "");
 	np_out_plain();
-	if (argc < 2)
-		return cli_usage(&cmd_help, "a command is missing");
+	if (argc < 2) {
+		list_commands();
+		return CLI_USAGE;
+	}
 	cmd = find(argv[1]);
 	if (!cmd)
 		return unknown(argv[1]);

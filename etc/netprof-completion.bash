@@ -10,12 +10,40 @@ _netprof_jobs() {
 	netprof status --parsable 2>/dev/null | sed -n 's/^job|\([^|]*\)|.*/\1/p'
 }
 
+# What the option before the cursor takes: words, or "users" or "files".
+_netprof_values() {
+	local option=${COMP_WORDS[COMP_CWORD - 1]}
+
+	[ "$option" != = ] || option=${COMP_WORDS[COMP_CWORD - 2]}
+	[ "${COMP_WORDS[COMP_CWORD]}" != = ] || option=${COMP_WORDS[COMP_CWORD - 1]}
+	case ${COMP_WORDS[1]} in sharing | replay) return ;; esac
+	case $option in
+	--user) echo users ;;
+	--output | --plot | --predictions | --fit | -o) echo files ;;
+	--scope) case ${COMP_WORDS[1]} in
+		calibrate) echo node leaf ;;
+		*) echo node leaf uplink ;;
+		esac ;;
+	--model) netprof accuracy --model=? /dev/null 2>&1 |
+		sed -n 's/, or .*//; s/,/ /g; s/.*expected //p' | head -n 1 ;;
+	--only) [ "${COMP_WORDS[1]}" != plot ] || echo latency curve time ;;
+	--method) echo exact convolution linearizer schweitzer ;;
+	--variant) echo published consistent ;;
+	--app) _netprof_apps ;;
+	esac
+}
+
+# Runs of APP, as netprof compare and netprof forget take them.
+_netprof_runs() { # APP
+	netprof runs --parsable "$1" 2>/dev/null | sed -n '2,$s/|.*//p'
+}
+
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="show list runs compare predict matrix plot publish accuracy \
+	local commands="show list runs compare predict matrix plot publish unpublish forget accuracy \
 		calibrate validate loggps status explain check release qn scale sharing replay \
 		tolerance trace metrics report help version"
-	local formats="--json --parsable" whose="--user= --published" words
+	local formats="--json --parsable --noheader --format= --sort=" whose="--user= --published" words
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
@@ -24,8 +52,14 @@ _netprof() {
 		-*) ;;
 		*) words=$commands ;;
 		esac
-	elif [ "$prev" = --user ]; then
-		mapfile -t COMPREPLY < <(compgen -u -- "$cur")
+	elif words=$(_netprof_values); [ -n "$words" ]; then
+		# The word before "=" is one by itself, as COMP_WORDBREAKS has "=".
+		[ "$cur" != = ] || cur=
+		case $words in
+		users) mapfile -t COMPREPLY < <(compgen -u -- "$cur") ;;
+		files) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		*) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur") ;;
+		esac
 		return
 	else
 		case ${COMP_WORDS[1]}/$cur in
@@ -35,6 +69,10 @@ _netprof() {
 		matrix/-*) words="--json --csv --plot= $whose --scope= --model=" ;;
 		plot/-*) words="--json --output= --only= --ascii $whose" ;;
 		publish/-*) words="--as=" ;;
+		forget/-* | unpublish/-*) words="--yes" ;;
+		forget/* | unpublish/*)
+			[ "$COMP_CWORD" = 2 ] && words=$(_netprof_apps) ||
+				words=$(_netprof_runs "${COMP_WORDS[2]}") ;;
 		accuracy/-*) words="$formats --model= --without= --only= --traces= \
 			--latency= --per-byte= --predictions= \
 			--up-to= --cases --seed=" ;;

@@ -109,7 +109,7 @@ static int work(struct work *w, struct np_loggps_record *r,
 		struct np_err *err)
 {
 	const char *output = w->opt->output;
-	int rc = cli_alloc_find(&w->at, "loggps", err);
+	int rc = cli_alloc_find(&w->at, 2, "loggps", err);
 
 	if (!rc && w->at.n_nodes < 2)
 		rc = np_errf(err, -EINVAL, "one node: expected two or more");
@@ -333,6 +333,9 @@ const struct cli_cmd cmd_loggps = {
 "  --show             print what was measured last\n"
 "  --cluster=NAME     with --show: of that cluster (default: of any)\n"
 "  --json             the same for programs",
+	.examples =
+"  salloc -N2 --exclusive netprof loggps\n"
+"  netprof loggps --show\n",
 	.takes = CLI_TAKES_JSON, .own = options,
 	.run = run_loggps,
 };

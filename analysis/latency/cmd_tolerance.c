@@ -306,7 +306,11 @@ const struct cli_cmd cmd_tolerance = {
 "  --collective=NAME[:BYTES]=ALGORITHM  of a trace, as for trace\n"
 "  --plot=FILE            a picture instead: .svg, .png or .pdf\n"
 "  --json, --parsable     for programs",
+	.examples =
+"  netprof tolerance lammps\n"
+"  netprof tolerance --topology=fat-tree:16 lammps\n"
+"  netprof tolerance -L 200ns -G 5ns graph.goal\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.missing = "a file is missing", .most = CLI_ANY,
+	.missing = "an application, a trace or a graph in GOAL", .most = CLI_ANY,
 	.run = run_tolerance,
 };

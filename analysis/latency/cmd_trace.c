@@ -167,7 +167,11 @@ const struct cli_cmd cmd_trace = {
 "                    with which messages: linear, binomial, ring,\n"
 "                    recursive-doubling or dissemination\n"
 "  --json, --parsable  for programs",
+	.examples =
+"  netprof trace lammps\n"
+"  netprof trace ./netprof-trace\n"
+"  netprof trace --goal lammps >lammps.goal\n",
 	.takes = CLI_TAKES_FORMAT, .own = options,
-	.missing = "a trace is missing", .most = CLI_ANY,
+	.missing = "an application or the directory of a trace", .most = CLI_ANY,
 	.run = run_trace,
 };

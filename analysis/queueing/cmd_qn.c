@@ -280,7 +280,10 @@ const struct cli_cmd cmd_qn = {
 "  --percentile=P,... response times that so many percent do not exceed\n"
 "  --plot=FILE        a picture instead: .svg, .png or .pdf\n"
 "  --json, --parsable the same for programs; --parsable (-P) as in sacct",
+	.examples =
+"  netprof qn web.json\n"
+"  netprof qn --customers=1-21:5 web.json\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.missing = "a file is missing", .most = 1,
+	.missing = "a file, netprof-qn(5)", .most = 1,
 	.run = run_qn,
 };

@@ -291,7 +291,10 @@ const struct cli_cmd cmd_scale = {
 "  --speed=F          there with processors F times as fast\n"
 "  --plot=FILE        a picture instead: .svg, .png or .pdf\n"
 "  --json, --parsable the same for programs; --parsable (-P) as in sacct",
+	.examples =
+"  netprof scale solver.*.mpiP\n"
+"  netprof scale --parsable --at=64,128 solver.*.mpiP\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.missing = "a report or a trace is missing", .most = CLI_ANY,
+	.missing = "a report of mpiP or a trace", .most = CLI_ANY,
 	.run = run_scale,
 };

@@ -330,7 +330,10 @@ const struct cli_cmd cmd_replay = {
 "  --plot=FILE       tasks over time as a picture: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
 "                    for programs",
+	.examples =
+"  netprof replay stencil.workload\n"
+"  netprof replay --set=fabric=2 first.goal second.goal\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.missing = "a program is missing", .most = CLI_ANY,
+	.missing = "a program: a file or a directory of traces", .most = CLI_ANY,
 	.run = run_replay,
 };

@@ -185,6 +185,9 @@ const struct cli_cmd cmd_sharing = {
 "  --plot=FILE     transfers over time as a picture: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
 "                  for programs; --parsable separates by |",
+	.examples =
+"  netprof sharing two.scheme\n"
+"  netprof sharing --model=maxmin --plot=two.svg two.scheme\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
 	.most = 1,
 	.run = run_sharing,

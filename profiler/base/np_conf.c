@@ -54,7 +54,7 @@ static const char *trim(const char *text, size_t *len)
 int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err)
 {
 	const char *eq = strchr(assignment, '=');
-	char value[PATH_MAX + 1];
+	char value[PATH_MAX + 1], like[128];
 	const char *name, *v;
 	size_t nlen, vlen;
 	int shown, rc;
@@ -76,9 +76,10 @@ int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err)
 	rc = np_conf_set_key(c, name, nlen, value, err);
 	if (rc != -ENOENT)
 		return rc;
+	np_conf_suggest(name, nlen, like, sizeof(like));
 	return np_errf(err, -EINVAL,
-		       "%.*s=%.80s: no such key, see netprof.conf(5)", shown,
-		       name, value);
+		       "%.*s=%.80s: no such key, see netprof.conf(5)%s", shown,
+		       name, value, like);
 }
 
 /* One line of a file: cut the comment, skip what is empty. */
@@ -106,6 +107,7 @@ static int apply_text(struct np_conf *c, char *text, size_t len,
 	struct np_err why = NP_ERR_INIT;
 	char *end = text + len;
 	unsigned line_no = 0;
+	int failed = 0;
 
 	for (char *next; text < end; text = next) {
 		char *newline = memchr(text, '\n', (size_t)(end - text));
@@ -116,11 +118,11 @@ static int apply_text(struct np_conf *c, char *text, size_t len,
 		*stop = '\0';
 		line_no++;
 		rc = apply_line(c, text, (size_t)(stop - text), &why);
-		if (rc)
-			return np_errf(err, rc, "%s:%u: %s", path, line_no,
-				       why.text);
+		if (rc && !failed)
+			failed = np_errf(err, rc, "%s:%u: %s", path, line_no,
+					 why.text);
 	}
-	return 0;
+	return failed;
 }
 
 int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
@@ -146,22 +148,30 @@ int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
 	return apply_text(c, text, (size_t)len, path, err);
 }
 
-int np_conf_from_environment(struct np_conf *c, struct np_err *err)
+const char *np_conf_path(void)
 {
 	const char *path = getenv("NETPROF_CONF");
+
+	return path && *path ? path : NP_CONF_DEFAULT_PATH;
+}
+
+int np_conf_from_environment(struct np_conf *c, struct np_err *err)
+{
+	const char *path = np_conf_path();
 	char *store = getenv("NETPROF_STORE");
 	int rc;
 
 	np_conf_init(c);
-	if (path && *path && access(path, F_OK) && errno == ENOENT)
+	if (strcmp(path, NP_CONF_DEFAULT_PATH) && access(path, F_OK) &&
+	    errno == ENOENT)
 		return np_errf(err, -ENOENT, "NETPROF_CONF=%s: %s", path,
 			       strerror(ENOENT));
-	rc = np_conf_load(c, path && *path ? path : NP_CONF_DEFAULT_PATH, err);
-	if (rc)
+	rc = np_conf_load(c, path, err);
+	if (rc && rc != -EINVAL)
 		return rc;
 	if (store && *store &&
 	    np_conf_set_key(c, "Store", strlen("Store"), store, NULL))
-		return np_errf(err, -EINVAL, "NETPROF_STORE=%s: expected an "
+		return np_errf(err, -ENOTDIR, "NETPROF_STORE=%s: expected an "
 			       "absolute directory", store);
-	return 0;
+	return rc;
 }

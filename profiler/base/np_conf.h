@@ -58,11 +58,18 @@ int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err);
 int np_conf_set_key(struct np_conf *c, const char *name, size_t nlen,
 		    char *value, struct np_err *err);
 
+/* "; did you mean Period?" of a key that does not exist, or "". */
+void np_conf_suggest(const char *name, size_t nlen, char *buf, size_t len);
+
 /*
- * Apply a file.  A missing file is fine (0).  An error names file and line;
- * what stands before it has been applied.  Returns 0 or -errno.
+ * Apply a file.  A missing file is fine (0).  Lines in error are passed over;
+ * the first of them is told, with file and line.  Returns 0, -EINVAL for such
+ * a line, or another -errno.
  */
 int np_conf_load(struct np_conf *c, const char *path, struct np_err *err);
+
+/* The file that NETPROF_CONF names, or the default path. */
+const char *np_conf_path(void);
 
 /*
  * Over which library the probes measure.  "ucx" or "ucx:TLS", TLS as for
@@ -79,8 +86,8 @@ struct np_transport {
 int np_transport_parse(const char *text, struct np_transport *out);
 
 /*
- * Defaults, then the file named by NETPROF_CONF (or the default path), then
- * NETPROF_STORE.  Returns 0 or -errno with err.
+ * Defaults, then np_conf_path(), then NETPROF_STORE.  Returns 0; -EINVAL with
+ * err for a line in error, when all others are applied; or another -errno.
  */
 int np_conf_from_environment(struct np_conf *c, struct np_err *err);
 

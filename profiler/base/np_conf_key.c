@@ -3,10 +3,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "np_ids.h"
+#include "np_near.h"
 #include "np_option.h"
 #include "np_quantity.h"
 
@@ -328,4 +330,16 @@ int np_conf_set_key(struct np_conf *c, const char *name, size_t nlen,
 	return np_errf(err, -EINVAL, "%s=%.*s: %s%s", k->o.name, SHOWN, value,
 		       k->expected ? "expected " : "",
 		       k->expected ? k->expected : why.text);
+}
+
+void np_conf_suggest(const char *name, size_t nlen, char *buf, size_t len)
+{
+	const char *names[NP_ARRAY_SIZE(keys)];
+	char typed[64];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++)
+		names[i] = keys[i].o.name;
+	snprintf(typed, sizeof(typed), "%.*s", nlen < 63 ? (int)nlen : 63,
+		 name);
+	np_suggest(typed, names, NP_ARRAY_SIZE(keys), buf, len);
 }

@@ -59,11 +59,21 @@ int np_store_save(struct np_store *s, const struct np_record *r,
 int np_store_publish(struct np_store *s, const struct np_record *r,
 		     struct np_err *err);
 
-/* File name of a record inside its application's directory. */
-void np_store_run_name(const struct np_record *r, char *buf, size_t len);
-
 /* Whose profiles: one user's, or the published ones. */
 enum np_store_owner { NP_STORE_USER, NP_STORE_PUBLISHED };
+
+/*
+ * Remove n runs of an application of the calling user, or published ones; with
+ * run NULL all that there is of it, traces and files that cannot be read, too.
+ * Returns 0; -ENOENT: there is no such application; or another -errno; each
+ * with err.
+ */
+int np_store_remove(struct np_store *s, enum np_store_owner owner,
+		    const char *app, const struct np_record *const *run,
+		    size_t n, struct np_err *err);
+
+/* File name of a record inside its application's directory. */
+void np_store_run_name(const struct np_record *r, char *buf, size_t len);
 
 /* Called for each file that was skipped, with the reason in one line. */
 typedef void np_store_warn_f(const char *line, void *arg);

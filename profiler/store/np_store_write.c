@@ -12,6 +12,7 @@
 
 #include "np_store_dir.h"
 #include "np_store_file.h"
+#include "np_trace_dir.h"
 
 /*
  * Never the one that was just written: where the clock is behind, it is the
@@ -89,4 +90,52 @@ int np_store_publish(struct np_store *s, const struct np_record *r,
 		     struct np_err *err)
 {
 	return save(s, NP_STORE_PUBLISHED, r, err);
+}
+
+static int remove_file(const struct np_dir *d, const char *name,
+		       struct np_err *err)
+{
+	return unlinkat(d->fd, name, 0) && errno != ENOENT ?
+	       np_errf(err, -errno, "%s/%s: %s", d->path, name,
+		       strerror(errno)) : 0;
+}
+
+static int remove_all(const struct np_dir *d, struct np_err *err)
+{
+	char **names;
+	size_t n;
+	int rc = np_dir_names(d, np_is_run_name, &names, &n, NULL, NULL);
+
+	if (rc)
+		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = remove_file(d, names[i], err);
+	np_names_free(names, n);
+	if (!rc && d->owner == NP_STORE_USER)
+		np_trace_dir_clear(d->fd);
+	/* What is left in it is not the store's, and keeps it. */
+	if (!rc)
+		rmdir(d->path);
+	return rc;
+}
+
+int np_store_remove(struct np_store *s, enum np_store_owner owner,
+		    const char *app, const struct np_record *const *run,
+		    size_t n, struct np_err *err)
+{
+	char name[NAME_MAX + 1];
+	struct np_dir d;
+	int rc = np_dir_open(s, owner, geteuid(), app, false, &d, err);
+
+	if (rc)
+		return rc == -ENOENT ? np_errf(err, rc, "no profile of %s",
+					       app) : rc;
+	for (size_t i = 0; run && !rc && i < n; i++) {
+		np_store_run_name(run[i], name, sizeof(name));
+		rc = remove_file(&d, name, err);
+	}
+	if (!run)
+		rc = remove_all(&d, err);
+	np_dir_close(&d);
+	return rc;
 }

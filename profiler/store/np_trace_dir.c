@@ -174,17 +174,30 @@ static void remove_trace(int at, const char *name)
 		remove_curve(at, name);
 }
 
+/* All but the newest. */
+static void remove_older(int app, unsigned keep)
+{
+	struct trace *t = calloc(MAX_TRACES, sizeof(*t));
+	size_t n = t ? look(app, geteuid(), t) : 0;
+
+	for (size_t i = keep; i < n; i++)
+		remove_trace(app, t[i].name);
+	free(t);
+}
+
 void np_trace_dir_prune(int dir, unsigned keep)
 {
 	int above = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct trace *t = calloc(MAX_TRACES, sizeof(*t));
-	size_t n = above >= 0 && t ? look(above, geteuid(), t) : 0;
 
-	for (size_t i = keep; i < n; i++)
-		remove_trace(above, t[i].name);
-	free(t);
-	if (above >= 0)
-		close(above);
+	if (above < 0)
+		return;
+	remove_older(above, keep);
+	close(above);
+}
+
+void np_trace_dir_clear(int app)
+{
+	remove_older(app, 0);
 }
 
 /* A user's directory of the store, as it is gone through. */

@@ -27,8 +27,11 @@ int np_trace_dir_open(const char *dir, const char *sub);
  */
 void np_trace_dir_prune(int dir, unsigned keep);
 
+/* Remove all traces of the caller's from the open directory of an application. */
+void np_trace_dir_clear(int app);
+
 /*
- * The same of all applications of the user, whose directories are beside that
+ * As np_trace_dir_prune(), of all applications of the user, whose directories are beside that
  * of the open one.  Returns how many were removed.
  */
 size_t np_trace_dir_prune_user(int dir, unsigned keep);

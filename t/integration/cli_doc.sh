@@ -16,6 +16,13 @@ test_help_tells_about_every_command() {
 		run netprof help "$cmd"
 		equal "exit status of help $cmd" "$RC" 0
 		contains "help $cmd" "$OUT" "^usage: netprof $cmd"
+		case $cmd in help | version) ;; *)
+			contains "help $cmd" "$OUT" '^Examples:$'
+			contains "examples of $cmd" "$OUT" "^  .*netprof $cmd"
+			grep -qs '^\.SH EXAMPLES' \
+				"$ROOT"/{doc,analysis/*/doc}/"netprof-$cmd.1" ||
+				fail "netprof-$cmd(1) has no example" ;;
+		esac
 		run netprof "$cmd" --help
 		equal "exit status of $cmd --help" "$RC" 0
 		case $cmd in help | version) page=netprof ;; *) page=netprof-$cmd ;; esac
@@ -39,6 +46,18 @@ test_examples_of_the_manual_work() {
 			sed 's/^\.EE$/---/; s/\\-/-/g; s/\\(aq/'\''/g; s/\\&//g; s/\\e/\\/g'
 	done >"$S/examples"
 	examples_work 16 "$S/examples"
+}
+
+test_commands_work_in_the_sandbox() {
+	local cmd n=0
+	while read -r cmd; do
+		n=$((n + 1))
+		# shellcheck disable=SC2086
+		BUILD=${BUILD:-build} "$ROOT/t/sandbox" $cmd >"$TMPDIR/out" 2>&1 ||
+			fail "$cmd: $(tail -n 2 "$TMPDIR/out")"
+	done < <(sed -n 's/^  \(netprof .*\)/\1/p' "$ROOT/t/sandbox" |
+		sed 's/; /\n/g')
+	[ "$n" -ge 9 ] || fail "only $n commands found"
 }
 
 test_links_between_documents_lead_somewhere() {
@@ -126,6 +145,11 @@ test_completion_completes() {
 	equal options "$(complete_words netprof list --p)" "--parsable --published"
 	equal "a co-runner" "$(complete_words netprof predict fft ha)" "halo"
 	equal "a scope" "$(complete_words netprof predict --sc)" "--scope="
+	equal "values" "$(complete_words netprof predict --scope = l)" "leaf"
+	contains "models" " $(complete_words netprof predict --model = m) " \
+		'(^| )mutual '
+	equal "runs" "$(complete_words netprof forget fft 3001)" "3001.0"
+	equal "users" "$(complete_words netprof show --user = roo)" "root"
 	equal "a job" "$(complete_words netprof explain 401)" "4010 4011_3 4015"
 	equal "of a matrix" "$(complete_words netprof matrix --c)" "--csv"
 	got=$(complete_words netprof help "")

@@ -130,6 +130,43 @@ pages() {
 	END
 }
 
+test_rows_are_chosen_and_sorted_as_in_sacct() {
+	setup
+	equal "fields" "$(netprof list --format=app,Owner --noheader \
+		--published | normalise | xargs)" "cp2k|published idle|published"
+	equal "their order" "$(netprof list --format=Owner,App --published |
+		head -n 1)" "Owner|App"
+	equal "the worst pair first" "$(netprof matrix --csv --sort=-Slowdown \
+		--format=Victim,CoRunner,Slowdown -n fft halo lammps | head -n 1)" \
+		"$(netprof matrix --csv fft halo lammps | tail -n +2 |
+			sort -t, -k4gr | head -n 1 | cut -d, -f1,2,4)"
+	run netprof list --sort=Ownr
+	equal "exit status of no such field" "$RC" 2
+	contains "a field that does not exist" "$ERR" 'did you mean Owner'
+}
+
+# Text, JSON and --parsable say the same of the same pair, and so do all
+# commands that speak of it.
+test_one_pair_has_one_answer() {
+	local predict point low high text
+	setup
+	predict=$(netprof predict --json fft halo)
+	read -r point low high < <(jq -r '.predictions[0] |
+		"\(.slowdown) \(.low) \(.high)"' <<<"$predict")
+	equal "predict --parsable" "$(netprof predict --noheader \
+		--format=Slowdown,Low,High fft halo | head -n 1)" "$point|$low|$high"
+	equal "matrix --csv" "$(netprof matrix --noheader \
+		--format=Slowdown,Low,High,CoRunner fft halo | grep ,halo |
+		head -n 1)" "$point,$low,$high,halo"
+	equal "show --json" "$(netprof show --json halo | jq -r '.hurts[]? |
+		select(.app == "fft") | "\(.slowdown) \(.low) \(.high)"')" \
+		"$point $low $high"
+	text=$(awk -v p="$point" -v l="$low" -v h="$high" 'BEGIN {
+		printf "fft .* beside halo: %+.0f %% \\(90 %% interval %+.0f %% to %+.0f %%",
+			100 * p, 100 * l, 100 * h }')
+	contains "predict" "$(netprof predict fft halo)" "${text//+/\\+}"
+}
+
 test_every_page_fits_its_schema() {
 	local words n=0 bad
 	setup_measured

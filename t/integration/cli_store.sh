@@ -8,6 +8,30 @@
 BESIDE=yes
 LIMIT_SEC=60
 
+test_runs_are_removed_when_somebody_says_so() {
+	local fft
+	setup
+	fft=$S/store/users/$MY_UID/fft
+	run netprof forget fft 3001
+	equal "exit status without a terminal" "$RC" 1
+	contains "what it asks" "$ERR" 'Remove 1 of your 18 runs of fft\?.*--yes'
+	equal "runs that are left" "$(ls "$fft" | wc -l)" 18
+	run netprof forget --yes fft 3001
+	equal "what it says" "$OUT$ERR" "removed 1 run of fft"
+	equal "that run" "$(find "$fft" -name "*-3001.0.json")" ""
+	run netprof forget --yes fft 9999
+	contains "no such run" "$ERR" 'no run "9999" of fft'
+	mkdir "$fft/1.0.trace"
+	touch "$fft/1.0.trace/rank.0"
+	run netprof forget --yes fft
+	[ ! -e "$fft" ] || fail "something is left of it"
+	run netprof unpublish --yes cp2k
+	equal "exit status of unpublish" "$RC" 0
+	equal "published" "$(netprof list --published --names | xargs)" idle
+	run netprof unpublish --yes cp2k
+	equal "exit status of nothing to remove" "$RC" 1
+}
+
 test_configuration_names_the_store() {
 	setup
 	unset NETPROF_STORE

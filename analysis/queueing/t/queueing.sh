@@ -176,7 +176,7 @@ test_wrong_use_and_bad_files_are_told() {
 	row 2 'a file is missing'
 	row 2 'no such option' --frob web.json
 	row 2 'argument is missing' web.json --method
-	row 2 'two-classes.json: not expected here' web.json two-classes.json
+	row 2 'unexpected argument .two-classes.json.' web.json two-classes.json
 	row 2 '--method=guess: expected exact, schweitzer, linearizer or conv' \
 		--method=guess web.json
 	row 2 '--memory=lots: expected a size' --memory=lots web.json

@@ -113,7 +113,7 @@ test_wrong_use_and_bad_files_are_told() {
 	row 2 'expected beta=NUMBER' --set=beta "$VIENNE"
 	row 2 'beta=1x: expected a number' --set=beta=1x "$VIENNE"
 	row 2 'beta is 0, expected more than 0' --set=beta=0 "$VIENNE"
-	row 2 'x: not expected here' "$VIENNE" x
+	row 2 'unexpected argument .x.' "$VIENNE" x
 	row 1 '^netprof: /nonexistent: No such file' /nonexistent
 	row 1 'not a regular file' /dev/zero
 	row 1 'README:1: "Data": expected scheme, size' "$ROOT/t/data/README"

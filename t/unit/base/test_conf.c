@@ -242,6 +242,7 @@ static const struct {
 	{ "Claim=fft:group=-1", { "Claim", "\"-1\" is no group", "a gid" } },
 	{ "Claim=fft:account=", { "Claim", "\"account=\"", "expected all" } },
 	{ "Colour=red", { "Colour", "red", "no such key" } },
+	{ "maxrun=5", { "maxrun", "no such key", "did you mean MaxRuns?" } },
 	{ "=yes", { "=yes", "no such key", "netprof.conf" } },
 	{ "Period", { "Period", "expected", "Key=Value" } },
 	{ "", { "\"\"", "expected", "Key=Value" } },
@@ -340,14 +341,14 @@ static void test_bad_files(void)
 	}
 }
 
-static void test_what_stands_before_an_error_holds(void)
+static void test_lines_around_an_error_hold(void)
 {
 	struct np_conf c;
 
 	np_conf_init(&c);
-	T_CHECK(np_conf_load(&c, FILE_OF("MaxRuns=5\nPeriod=9\n"), NULL) ==
+	T_CHECK(np_conf_load(&c, FILE_OF("MaxRuns=5\nPeriod=9\nMaxTraces=7\n"), NULL) ==
 		-EINVAL);
-	T_CHECK(c.max_runs == 5 && c.period_sec == 0.1);
+	T_CHECK(c.max_runs == 5 && c.period_sec == 0.1 && c.max_traces == 7);
 }
 
 static void test_no_file_hangs_or_floods(void)
@@ -404,8 +405,8 @@ static const struct t_case cases[] = {
 	{ "values too long are refused", test_too_long_values },
 	{ "a file with comments is applied", test_file_is_applied },
 	{ "an error names file and line", test_bad_files },
-	{ "what stands before an error holds",
-	  test_what_stands_before_an_error_holds },
+	{ "the lines around an error hold",
+	  test_lines_around_an_error_hold },
 	{ "no kind of file hangs or floods", test_no_file_hangs_or_floods },
 	{ "the environment names file and store", test_environment },
 	{ NULL, NULL },

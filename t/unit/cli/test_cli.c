@@ -242,53 +242,6 @@ static void test_bars(void)
 	}
 }
 
-static const struct {
-	const char *a, *b;
-	size_t distance;
-} pairs[] = {
-	{ "", "", 0 }, { "abc", "abc", 0 }, { "", "abc", 3 },
-	{ "kitten", "sitting", 3 }, { "show", "shwo", 1 }, { "ab", "ba", 1 },
-	{ "lammps", "lamps", 1 }, { "lammps", "LAMMPS", 6 },
-};
-
-static void test_distances(void)
-{
-	char big[300];
-
-	for (size_t i = 0; i < NP_ARRAY_SIZE(pairs); i++) {
-		T_ROW(pairs[i].b, cli_distance(pairs[i].a, pairs[i].b) ==
-				  pairs[i].distance);
-		T_ROW(pairs[i].b, cli_distance(pairs[i].b, pairs[i].a) ==
-				  pairs[i].distance);
-	}
-	memset(big, 'x', sizeof(big));
-	big[sizeof(big) - 1] = '\0';
-	T_CHECK(cli_distance(big, "") == 64); /* cut, not overrun */
-}
-
-static const struct {
-	const char *name, *want;
-} typed[] = {
-	{ "lamps", "; did you mean lammps?" },
-	{ "hpc", "; did you mean hpcc or hpcg?" },
-	{ "cp", "; did you mean cp2k?" },
-	{ "lammps-melt", "; did you mean lammps?" },
-	{ "e", "" }, { "quantum", "" }, { "", "" },
-};
-
-static void test_suggestions(void)
-{
-	char *names[] = { "lammps", "hpcc", "hpcg", "cp2k", "x" }, buf[128];
-
-	for (size_t i = 0; i < NP_ARRAY_SIZE(typed); i++) {
-		cli_suggest(typed[i].name, names, NP_ARRAY_SIZE(names), buf,
-			    sizeof(buf));
-		T_ROW(typed[i].name, !strcmp(buf, typed[i].want));
-	}
-	cli_suggest("lamps", names, 5, buf, 10);
-	T_CHECK(strlen(buf) == 9);
-}
-
 static void test_a_full_list_of_findings(void)
 {
 	static struct cli_finding found[CLI_CHECK_MAX];
@@ -346,8 +299,6 @@ static const struct t_case cases[] = {
 	{ "sentences wrap within the screen", test_wrapping },
 	{ "so they do beside a label", test_labels },
 	{ "bars show what is there", test_bars },
-	{ "likeness of names", test_distances },
-	{ "suggestions are the nearest names", test_suggestions },
 	{ "a full list of findings stays as it is",
 	  test_a_full_list_of_findings },
 	{ NULL, NULL },
