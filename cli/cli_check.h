@@ -55,6 +55,12 @@ void cli_found(struct cli_check *c, enum cli_result result, const char *about,
 void cli_remedy(struct cli_check *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * cli_check_fabric.c: measure what is particular to the network of a site, into
+ * that file; sec: of each measurement.  Returns the exit status.
+ */
+int cli_check_fabric(const char *path, double sec);
+
 /* cli_slurm.c: ask scontrol and slurmctld; each for 5 s at most. */
 void cli_slurm_ask(struct cli_slurm *s);
 /* The versions of the installed programs alone. */

@@ -125,6 +125,23 @@ static int make_users(const struct cli_cmd *self, int argc, char **argv)
 	return cli_make_users(argv + 2, (size_t)argc - 2);
 }
 
+/* --fabric=FILE [--seconds=SEC] */
+static int check_fabric(const struct cli_cmd *self, int argc, char **argv)
+{
+	const char *path = argv[1] + strlen("--fabric=");
+	double sec = 30;
+
+	if (!*path)
+		return cli_usage(self, "--fabric=: expected a file");
+	if (argc > 3)
+		return cli_usage(self, "%.64s: not expected here", argv[3]);
+	if (argc == 3 && (sscanf(argv[2], "--seconds=%lf", &sec) != 1 ||
+			  !(sec >= 1 && sec <= 3600)))
+		return cli_usage(self, "%.64s: expected --seconds=SEC, from 1 "
+				 "to 3600", argv[2]);
+	return cli_check_fabric(path, sec);
+}
+
 static int run_check(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_check c = { .now = cli_now() };
@@ -133,6 +150,8 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_options o;
 	int rc;
 
+	if (argc > 1 && !strncmp(argv[1], "--fabric=", strlen("--fabric=")))
+		return check_fabric(self, argc, argv);
 	if (argc > 1 && !strcmp(argv[1], "--make-users"))
 		return make_users(self, argc, argv);
 	if (store)
@@ -159,7 +178,8 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_check = {
 	.name = "check",
 	.args = "[--json|--parsable] | --versions [PLUGIN.so...] | "
-		"--make-store | --make-users [USER...]",
+		"--make-store | --make-users [USER...] |\n"
+		"        --fabric=FILE [--seconds=SEC]",
 	.help = "is netprof set up well; what to do if not",
 	.text =
 "Looks at the configuration, the versions of Slurm and of the plugins, the\n"
@@ -174,11 +194,16 @@ const struct cli_cmd cmd_check = {
 "                      are missing, for the Slurm that is here\n"
 "  --make-users        as root: make the directories of these users in the\n"
 "                      store (of all, without names), before somebody else\n"
-"                      can take their places",
+"                      can take their places\n"
+"  --fabric=FILE       inside an allocation (salloc -N8 --exclusive): measure what\n"
+"                      only this network can tell, for half an hour, into a file\n"
+"                      that names no user and can be sent to the project\n"
+"  --seconds=SEC       of each measurement of it (default 30)",
 	.examples =
 "  netprof check\n"
 "  netprof check --make-store        # as root\n"
-"  netprof check --versions\n",
+"  netprof check --versions\n"
+"  salloc -N8 --exclusive netprof check --fabric=fabric.txt\n",
 	.takes = CLI_TAKES_FORMAT,
 	.run = run_check,
 };

@@ -41,7 +41,7 @@ _netprof_runs() { # APP
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs compare predict matrix plot publish unpublish forget accuracy \
-		calibrate validate loggps status explain check release qn scale sharing replay \
+		calibrate validate loggps status explain check topology release qn scale sharing replay \
 		tolerance trace metrics report help version"
 	local formats="--json --parsable --noheader --format= --sort=" whose="--user= --published" words
 
@@ -94,7 +94,10 @@ _netprof() {
 			--speed=" ;;
 		qn/-*) words="$formats --method= --customers= --memory= --percentile= --plot=" ;;
 		trace/-*) words="$formats --goal --liballprof= --collective=" ;;
-		check/-*) words="$formats --versions --make-store --make-users" ;;
+		check/-*) words="$formats --versions --make-store --make-users --fabric= \
+			--seconds=" ;;
+		topology/-*) words="--ibnetdiscover= --lldp= --latencies= --slurm= \
+			--save= --write= --times= --repeats=" ;;
 		release/-*) words="--dry-run" ;;
 		sharing/-*) words="$formats --plot= --static --dynamic --model= --set= \
 			--fit= --summary" ;;

@@ -190,14 +190,18 @@ static bool ask(int fd, const char *dev, void *command)
 
 static uint32_t count_statistics(int fd, const char *dev)
 {
-	struct {
+	/* With room for the one number that is asked for behind it. */
+	union {
 		struct ethtool_sset_info info;
-		uint32_t n;
+		char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
 	} a = { .info = { .cmd = ETHTOOL_GSSET_INFO,
 			  .sset_mask = 1ull << ETH_SS_STATS } };
+	uint32_t n;
 
-	return ask(fd, dev, &a) && a.info.sset_mask && a.n <= MAX_STATS ?
-		       a.n : 0;
+	if (!ask(fd, dev, &a) || !a.info.sset_mask)
+		return 0;
+	memcpy(&n, a.room + sizeof(a.info), sizeof(n));
+	return n <= MAX_STATS ? n : 0;
 }
 
 bool np_nics_ioctl(const char *dev, void (*each)(const char *name, uint64_t n,

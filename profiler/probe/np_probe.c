@@ -375,6 +375,16 @@ void np_probe_prtt(const struct np_prtt *prtt, void *probe)
 	say(p, &r);
 }
 
+void np_probe_pair(uint32_t peer, double sec, void *probe)
+{
+	struct np_probe *p = probe;
+	const struct np_report r = {
+		.kind = NP_REPORT_PAIR, .rank = p->rank, .pair = { peer, sec },
+	};
+
+	say(p, &r);
+}
+
 void np_probe_note(const char *text, void *probe)
 {
 	struct np_probe *p = probe;

@@ -110,6 +110,8 @@ void np_probe_note(const char *text, void *probe);
 /* Say what was measured. */
 void np_probe_prtt(const struct np_prtt *prtt, void *probe);
 
+void np_probe_pair(uint32_t peer, double sec, void *probe);
+
 /* The last window, the last cost, bye. */
 void np_probe_finish(struct np_probe *p);
 void np_probe_close(struct np_probe *p);

@@ -21,6 +21,7 @@ static const char *const kinds[] = {
 	[NP_REPORT_COST] = "cost",     [NP_REPORT_MOVED] = "moved",
 	[NP_REPORT_LINK] = "link",     [NP_REPORT_NIC] = "nic",
 	[NP_REPORT_CALLS] = "calls",   [NP_REPORT_SKIP] = "skip",
+	[NP_REPORT_PAIR] = "pair",
 	[NP_REPORT_NOTE] = "note",     [NP_REPORT_BYE] = "bye",
 };
 
@@ -52,6 +53,8 @@ static const struct field {
 	{ OF(PRTT), U32, AT(prtt.bytes) },
 	{ OF(PRTT), EXACT, AT(prtt.delay_sec) },
 	{ OF(PRTT), EXACT, AT(prtt.sec) },
+	{ OF(PAIR), U32, AT(pair.peer) },
+	{ OF(PAIR), EXACT, AT(pair.sec) },
 	{ OF(COST), SEC, AT(cost.cpu_sec) },
 	{ OF(COST), SEC, AT(cost.elapsed_sec) },
 	{ OF(COST), U64, AT(cost.messages) },

@@ -9,6 +9,7 @@
  *	np1 hello RANK NRANKS NODE LEAF PARTNER TRANSPORT VERSION
  *	np1 lat   RANK AT_SEC N MEAN M2 MIN MAX BIN:COUNT[,BIN:COUNT...]
  *	np1 round RANK AT_SEC N MEAN M2 MIN MAX
+ *	np1 pair  RANK PEER SEC
  *	np1 prtt  RANK BLOCK N BYTES DELAY_SEC SEC
  *	np1 cost  RANK CPU_SEC ELAPSED_SEC MESSAGES RSS_BYTES
  *	np1 link  RANK BYTES_PER_SEC
@@ -23,6 +24,7 @@
  * hello is said.  LEAF, PARTNER, TRANSPORT, VERSION: "-" where there is none.
  * PARTNER: the node whose latency this process measures (of a pair, one side
  * only).  VERSION: of UCX.  The first cost covers all since the process began.
+ * pair: the least latency to the process of rank PEER (np_matrix.h).
  * link: what the node's network device carries in one direction, where it says.
  * moved: of that device, both ways, since it was looked at last.
  * nic: what a network adapter counted meanwhile, see np_nic.h; HAS: 1 << kind of
@@ -53,6 +55,7 @@ enum np_report_kind {
 	NP_REPORT_LATENCY,
 	NP_REPORT_ROUND,
 	NP_REPORT_PRTT,
+	NP_REPORT_PAIR,
 	NP_REPORT_COST,
 	NP_REPORT_LINK,
 	NP_REPORT_MOVED,
@@ -90,6 +93,10 @@ struct np_report {
 			} bins[NP_REPORT_BINS];
 		} window;
 		struct np_prtt prtt;
+		struct {
+			uint32_t peer;
+			double sec;
+		} pair;
 		struct {
 			double cpu_sec, elapsed_sec;
 			uint64_t messages, rss_bytes;

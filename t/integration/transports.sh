@@ -5,6 +5,7 @@
 . "$ROOT/t/integration/flagged.lib"
 SUITE_CLUSTER=(--leaves 3 --nodes-per-leaf 4 --netprof "$BUILD")
 BESIDE=yes
+LIMIT_SEC=150
 UCX=ucx TCP=ofi:tcp UDP=ofi:udp
 
 # TRANSPORT NODES OPTIONS of srun and a command
@@ -140,6 +141,34 @@ test_a_partner_that_dies_ends_nothing_over_libfabric() {
 		'np1 bye 0'
 	between "exchanges" "$(awk '$2 == "lat" { n += $5 } END { print n }' \
 		"$TMPDIR/out")" 10 1000
+}
+
+# What latencies tell depends on what else the machine does: t/validate topology.
+test_each_pair_of_nodes_is_measured_and_a_misplaced_node_is_named() {
+	alice "salloc -Q -N12 netprof topology --times=10 --repeats=1 --save=lat" \
+		>"$TMPDIR/found" || :
+	grep -q '^12 nodes on .* leaf switch' "$TMPDIR/found" || fail "$(cat "$TMPDIR/found")"
+	equal "pairs" "$(inside awk '$3 > 1e-6 && $3 < 1 { n++ } END { print n }' lat)" 66
+	alice "awk '{ a = substr(\$1, 2); b = substr(\$2, 2)
+		print \$1, \$2, int(a / 4) == int(b / 4) ? 1e-5 : 2e-5 }' lat >lat2
+		netprof topology --latencies=lat2" >"$TMPDIR/found" || :
+	grep -q "^Slurm's topology agrees" "$TMPDIR/found" || fail "$(cat "$TMPDIR/found")"
+	alice "scontrol show topology | sed 's/n\[0-3\]/n[0-2]/; s/n\[4-7\]/n[3-7]/' >wrong
+		netprof topology --latencies=lat2 --slurm=wrong" >"$TMPDIR/found" || :
+	grep -q '^n3 is on leaf1 by .* found on leaf0$' "$TMPDIR/found" ||
+		fail "$(cat "$TMPDIR/found")"
+	equal "misplaced" "$(grep -c ' found on ' "$TMPDIR/found")" 1
+}
+
+# Short, and all parts of it.
+test_what_only_a_sites_network_tells_is_in_one_file_without_a_users_name() {
+	alice "salloc -Q -N8 netprof check --fabric=fabric.txt --seconds=1" \
+		>"$TMPDIR/out" 2>&1 || fail "$(cat "$TMPDIR/out"; alice 'cat fabric.txt' | tail -n 30)"
+	inside cat fabric.txt >"$TMPDIR/fabric"
+	equal "parts" "$(grep -c '^== ' "$TMPDIR/fabric")" 11
+	grep -q '^np1 lat ' "$TMPDIR/fabric" || fail "no latencies"
+	grep -q '"coupling"' "$TMPDIR/fabric" || fail "no calibration"
+	! grep -iw alice "$TMPDIR/fabric" || fail "it names the user"
 }
 
 test_a_flagged_step_is_measured_over_what_the_site_says() {

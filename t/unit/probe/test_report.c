@@ -28,6 +28,9 @@ static const struct np_report prtt = {
 	.kind = NP_REPORT_PRTT, .rank = 1,
 	.prtt = { 29, 16, 4096, 0.5e-6, 0.25 },
 };
+static const struct np_report pair = {
+	.kind = NP_REPORT_PAIR, .rank = 1, .pair = { 5, 0.5e-6 },
+};
 static const struct np_report carries = {
 	.kind = NP_REPORT_LINK, .rank = 4, .link = 12500000000,
 };
@@ -71,6 +74,7 @@ static const struct {
 	  "0.20000000000000001 0.29999999999999999\n" },
 	{ "round trips", &prtt,
 	  "np1 prtt 1 29 16 4096 4.9999999999999998e-07 0.25\n" },
+	{ "a pair", &pair, "np1 pair 1 5 4.9999999999999998e-07\n" },
 	{ "link", &carries, "np1 link 4 12500000000\n" },
 	{ "moved", &moved, "np1 moved 4 0.250000 123456789012\n" },
 	{ "adapters", &nic,

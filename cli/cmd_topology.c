@@ -1,0 +1,536 @@
+/* netprof topology: which node is on which leaf switch, beside what Slurm has. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_alloc.h"
+#include "cli_check.h"
+#include "cli_options.h"
+#include "cli_text.h"
+#include "cli_topology.h"
+#include "np_clock.h"
+#include "np_hostlist.h"
+#include "np_read.h"
+#include "np_sidestep.h"
+
+#define MAX_TOPOLOGY (4u << 20) /* of scontrol's output */
+#define UP_SEC 90.0		/* for all processes to come up */
+#define TICK_SEC 0.25
+
+struct options {
+	const char *ib, *lldp, *latencies, *slurm, *save, *write;
+	uint32_t times, repeats;
+};
+
+/* ---- measuring ---- */
+
+struct matrix {
+	char **node; /* by rank; NULL: it has not come up */
+	double *sec; /* n * n, NaN: not measured */
+	size_t n, hellos, byes;
+	bool no_memory;
+	char note[NP_REPORT_TEXT];
+};
+
+/* The least of all measurements: other work only adds to a latency. */
+static void keep_pair(struct matrix *m, const struct np_report *r)
+{
+	double *sec;
+
+	if (r->rank >= m->n || r->pair.peer >= m->n)
+		return;
+	sec = &m->sec[r->rank * m->n + r->pair.peer];
+	*sec = fmin(*sec, r->pair.sec); /* of NaN the other */
+	m->sec[r->pair.peer * m->n + r->rank] = *sec;
+}
+
+static void on_report(const struct np_report *r, void *arg)
+{
+	struct matrix *m = arg;
+
+	switch (r->kind) {
+	case NP_REPORT_HELLO:
+		m->hellos++;
+		if (r->rank >= m->n || m->node[r->rank])
+			break;
+		m->node[r->rank] = strdup(r->hello.node);
+		m->no_memory |= !m->node[r->rank];
+		break;
+	case NP_REPORT_PAIR:
+		keep_pair(m, r);
+		break;
+	case NP_REPORT_NOTE:
+		strcpy(m->note, r->note);
+		break;
+	case NP_REPORT_BYE:
+		m->byes++;
+		break;
+	default:
+		break;
+	}
+}
+
+static void read_more(struct np_sidestep *step, struct matrix *m, double sec)
+{
+	struct pollfd p = { step->fd, POLLIN, 0 };
+
+	poll(&p, 1, (int)(sec * 1000));
+	np_sidestep_read(step, on_report, m);
+}
+
+static int watch(struct np_sidestep *step, struct matrix *m,
+		 const volatile sig_atomic_t *stop, struct np_err *err)
+{
+	double begun_sec = np_mono_sec();
+	char cause[NP_ERR_LEN + 32];
+
+	while (!np_sidestep_reap(step)) {
+		read_more(step, m, TICK_SEC);
+		if (*stop && m->hellos == m->n)
+			return np_errf(err, -EINTR, "stopped");
+		if (m->hellos < m->n && np_mono_sec() > begun_sec + UP_SEC)
+			return np_errf(err, -ETIMEDOUT, "%zu of %zu probes "
+				       "came up within %g s", m->hellos, m->n,
+				       UP_SEC);
+	}
+	while (step->fd >= 0)
+		read_more(step, m, TICK_SEC);
+	if (m->no_memory)
+		return np_errf(err, -ENOMEM, "out of memory");
+	if (m->byes == m->n && !m->note[0])
+		return 0;
+	np_sidestep_cause(step, cause, sizeof(cause));
+	return np_errf(err, -EPIPE, "the measurement ended early: %s",
+		       m->note[0] ? m->note : cause);
+}
+
+static void stop_step(struct np_sidestep *step, struct matrix *m)
+{
+	struct np_sidestep_end end = { .asked_sec = np_mono_sec() };
+	int sig = SIGUSR1;
+
+	while (!np_sidestep_reap(step) && sig >= 0) {
+		if (sig)
+			np_sidestep_signal(step, sig);
+		read_more(step, m, 0.01);
+		sig = np_sidestep_end_due(&end, np_mono_sec());
+	}
+	np_sidestep_close(step);
+}
+
+static int run_step(struct cli_alloc *at, const struct options *o,
+		    struct matrix *m, struct np_err *err)
+{
+	struct np_sidestep step = NP_SIDESTEP_INIT;
+	struct np_args args;
+	int rc;
+
+	m->hellos = m->byes = 0;
+	at->conf.per_node = 1;
+	np_sidecmd_impact(&args, &at->job, &at->conf, at->nodes, at->n_nodes);
+	np_args_add(&args, "--matrix=%u", o->times);
+	rc = np_sidestep_start(&step, &args, at->env, (uint32_t)at->n_nodes,
+			       err);
+	np_args_free(&args);
+	if (rc)
+		return rc;
+	rc = watch(&step, m, cli_alloc_stop(), err);
+	stop_step(&step, m);
+	return rc;
+}
+
+/* One line a pair, as --latencies takes them. */
+static int save(const struct matrix *m, const char *path, struct np_err *err)
+{
+	FILE *f = fopen(path, "we");
+	bool bad;
+
+	if (!f)
+		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
+	for (size_t i = 0; i < m->n; i++)
+		for (size_t j = i + 1; j < m->n; j++)
+			if (m->sec[i * m->n + j] > 0)
+				fprintf(f, "%s %s %.9f\n", m->node[i],
+					m->node[j], m->sec[i * m->n + j]);
+	bad = ferror(f);
+	return fclose(f) || bad ? np_errf(err, -EIO, "%s: cannot be written",
+					  path) : 0;
+}
+
+static int measure(const struct options *o, struct cli_places *p,
+		   struct np_err *err)
+{
+	static struct cli_alloc at; /* it refers to itself */
+	struct matrix m = { .n = 0 };
+	int rc = cli_alloc_find(&at, "topology", err);
+
+	if (!rc)
+		rc = cli_alloc_env(&at, err);
+	if (rc)
+		return rc;
+	m.n = at.n_nodes;
+	m.node = calloc(m.n, sizeof(*m.node));
+	m.sec = malloc(m.n * m.n * sizeof(*m.sec));
+	if (!m.node || !m.sec)
+		rc = np_errf(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; !rc && i < m.n * m.n; i++)
+		m.sec[i] = NAN;
+	/* Ranks are of the same nodes each time: srun lists them in one order. */
+	for (uint32_t i = 0; !rc && i < o->repeats; i++)
+		rc = run_step(&at, o, &m, err);
+	if (!rc && o->save)
+		rc = save(&m, o->save, err);
+	if (!rc)
+		rc = cli_places_measured(m.node, m.sec, m.n, p, err);
+	for (size_t i = 0; m.node && i < m.n; i++)
+		free(m.node[i]);
+	free(m.node);
+	free(m.sec);
+	free(at.env);
+	return rc;
+}
+
+/* ---- Slurm's topology ---- */
+
+static int ask_slurm(const struct options *o, struct np_topo *t,
+		     struct np_err *err)
+{
+	static char *const ask[] = { "scontrol", "show", "topology", NULL };
+	char *text = NULL;
+	size_t len;
+	int rc = 0;
+
+	if (o->slurm) {
+		rc = np_read_file(o->slurm, MAX_TOPOLOGY, &text, &len, err);
+	} else {
+		text = malloc(MAX_TOPOLOGY);
+		if (!text)
+			return np_errf(err, -ENOMEM, "out of memory");
+		/* A cluster without a topology has none to compare with. */
+		if (cli_spawn(ask, 10, text, MAX_TOPOLOGY))
+			text[0] = '\0';
+	}
+	if (!rc)
+		rc = np_topo_parse(text, t, err);
+	free(text);
+	return rc;
+}
+
+/* ---- names of nodes, as Slurm writes them ---- */
+
+/* Where the number at the end of a name begins. */
+static size_t number_at(const char *name)
+{
+	size_t at = strlen(name);
+
+	while (at && isdigit((unsigned char)name[at - 1]))
+		at--;
+	return at;
+}
+
+/* b is a with the next number, of as many digits. */
+static bool follows(const char *a, const char *b)
+{
+	size_t at = number_at(a);
+
+	return a[at] && at == number_at(b) && !strncmp(a, b, at) &&
+	       (strlen(a) == strlen(b) || a[at] != '0') &&
+	       strlen(a + at) < 10 &&
+	       atol(a + at) + 1 == atol(b + at);
+}
+
+/* The nodes of a leaf, sorted: "n[0-3],x7". */
+static void print_nodes(FILE *f, const struct cli_places *p, uint32_t leaf)
+{
+	const char *comma = "";
+
+	for (size_t i = 0; i < p->n; i++) {
+		const char *first = p->place[i].node, *last = first;
+
+		if (p->place[i].leaf != leaf)
+			continue;
+		for (size_t k = i + 1; k < p->n; k++)
+			if (p->place[k].leaf == leaf &&
+			    follows(last, p->place[k].node)) {
+				last = p->place[k].node;
+				i = k;
+			} else if (p->place[k].leaf == leaf) {
+				break;
+			}
+		if (first == last)
+			fprintf(f, "%s%s", comma, first);
+		else
+			fprintf(f, "%s%.*s[%s-%s]", comma,
+				(int)number_at(first), first,
+				first + number_at(first),
+				last + number_at(last));
+		comma = ",";
+	}
+}
+
+/* ---- what is printed ---- */
+
+struct view {
+	const struct cli_places *p;
+	const struct np_topo *t;
+	uint32_t *slurm, *as; /* of cli_places_compare() */
+};
+
+/* Slurm's name where it has the leaf, or the one that was found. */
+static const char *leaf_name(const struct view *v, uint32_t l)
+{
+	return v->as[l] == CLI_TOPOLOGY_NONE ? v->p->leaf[l] :
+					       v->t->leaf[v->as[l]].name;
+}
+
+/* Another adapter's switch may have no node of its own. */
+static bool has_nodes(const struct cli_places *p, uint32_t l)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->place[i].leaf == l)
+			return true;
+	return false;
+}
+
+static size_t count_leaves(const struct cli_places *p)
+{
+	size_t n = 0;
+
+	for (uint32_t l = 0; l < p->n_leaves; l++)
+		n += has_nodes(p, l);
+	return n;
+}
+
+/* All leaves, with commas. */
+static void print_leaves(const struct view *v)
+{
+	const char *comma = "";
+
+	for (uint32_t l = 0; l < v->p->n_leaves; l++)
+		if (has_nodes(v->p, l)) {
+			printf("%s%s", comma, leaf_name(v, l));
+			comma = ",";
+		}
+}
+
+static void print_conf(const struct view *v)
+{
+	for (uint32_t l = 0; l < v->p->n_leaves; l++) {
+		if (!has_nodes(v->p, l))
+			continue;
+		printf("SwitchName=%s Nodes=", leaf_name(v, l));
+		print_nodes(stdout, v->p, l);
+		putchar('\n');
+	}
+	if (count_leaves(v->p) < 2)
+		return;
+	printf("SwitchName=top Switches=");
+	print_leaves(v);
+	putchar('\n');
+}
+
+static void print_yaml(const struct view *v)
+{
+	puts("- topology: default\n  cluster_default: true\n  tree:\n"
+	     "    switches:");
+	for (uint32_t l = 0; l < v->p->n_leaves; l++) {
+		if (!has_nodes(v->p, l))
+			continue;
+		printf("      - switch: \"%s\"\n        nodes: \"",
+		       leaf_name(v, l));
+		print_nodes(stdout, v->p, l);
+		puts("\"");
+	}
+	if (count_leaves(v->p) < 2)
+		return;
+	printf("      - switch: \"top\"\n        children: \"");
+	print_leaves(v);
+	puts("\"");
+}
+
+static void say_leaves(const struct view *v)
+{
+	const struct cli_places *p = v->p;
+	char within[CLI_NUMBER], between[CLI_NUMBER];
+	size_t n = count_leaves(p);
+
+	printf("%zu node%s on %zu leaf switch%s", p->n, p->n == 1 ? "" : "s",
+	       n, n == 1 ? "" : "es");
+	if (p->within > 0)
+		printf(" by their latencies: %s within",
+		       cli_sec(p->within, within));
+	if (p->within > 0 && p->between > 0)
+		printf(", %s between", cli_sec(p->between, between));
+	puts("");
+	for (uint32_t l = 0; l < p->n_leaves; l++) {
+		if (!has_nodes(p, l))
+			continue;
+		printf("  %-20s ", leaf_name(v, l));
+		print_nodes(stdout, p, l);
+		puts(v->t->n && v->as[l] == CLI_TOPOLOGY_NONE ?
+		     "  (not in Slurm's topology)" : "");
+	}
+}
+
+static void say_rails(const struct view *v)
+{
+	const struct cli_places *p = v->p;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->place[i].other != CLI_TOPOLOGY_NONE)
+			printf("%s hangs under %s, too, which Slurm's topology "
+			       "cannot say\n", p->place[i].node,
+			       leaf_name(v, p->place[i].other));
+}
+
+static void say_differences(const struct view *v)
+{
+	const struct cli_places *p = v->p;
+
+	for (size_t i = 0; i < p->n; i++) {
+		uint32_t s = v->slurm[i];
+
+		if (s == CLI_TOPOLOGY_NONE)
+			printf("%s is on no leaf switch of Slurm's topology; "
+			       "found on %s\n", p->place[i].node,
+			       leaf_name(v, p->place[i].leaf));
+		else if (v->as[p->place[i].leaf] != s)
+			printf("%s is on %s by Slurm's topology; found on %s\n",
+			       p->place[i].node, v->t->leaf[s].name,
+			       leaf_name(v, p->place[i].leaf));
+	}
+}
+
+static int say_all(const struct view *v, long misplaced)
+{
+	size_t missing = 0;
+
+	for (size_t i = 0; i < v->p->n; i++)
+		missing += v->slurm[i] == CLI_TOPOLOGY_NONE;
+	say_leaves(v);
+	say_rails(v);
+	if (!v->t->n) {
+		puts("Slurm has no topology: netprof topology --write=conf "
+		     "writes one.");
+		return CLI_FAILED;
+	}
+	say_differences(v);
+	if (!misplaced && !missing) {
+		puts("Slurm's topology agrees.");
+		return CLI_DONE;
+	}
+	printf("%ld node%s on another leaf switch than Slurm says, %zu on "
+	       "none; netprof topology --write=conf writes what was found.\n",
+	       misplaced, misplaced == 1 ? " is" : "s are", missing);
+	return CLI_FAILED;
+}
+
+static int show(const struct options *o, struct cli_places *p)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_topo t = { NULL, 0 };
+	struct view v = { .p = p, .t = &t };
+	int rc = ask_slurm(o, &t, &err);
+	long misplaced = -1;
+
+	if (rc)
+		return cli_fail("%s", err.text);
+	cli_places_sort(p);
+	v.slurm = calloc(p->n + 1, sizeof(*v.slurm));
+	v.as = calloc(p->n_leaves + 1, sizeof(*v.as));
+	if (v.slurm && v.as)
+		misplaced = cli_places_compare(p, &t, v.slurm, v.as);
+	if (misplaced < 0)
+		rc = cli_fail("out of memory");
+	else if (!o->write)
+		rc = say_all(&v, misplaced);
+	else if (!strcmp(o->write, "yaml"))
+		print_yaml(&v);
+	else
+		print_conf(&v);
+	free(v.slurm);
+	free(v.as);
+	np_topo_free(&t);
+	return rc;
+}
+
+static int find(const struct options *o, struct cli_places *p,
+		struct np_err *err)
+{
+	if (o->ib)
+		return cli_places_ib(o->ib, p, err);
+	if (o->lldp)
+		return cli_places_lldp(o->lldp, p, err);
+	if (o->latencies)
+		return cli_places_latencies(o->latencies, p, err);
+	return measure(o, p, err);
+}
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct np_option options[] = {
+	{ "ibnetdiscover", NP_OPTION_WORD, AT(ib) },
+	{ "lldp", NP_OPTION_WORD, AT(lldp) },
+	{ "latencies", NP_OPTION_WORD, AT(latencies) },
+	{ "slurm", NP_OPTION_WORD, AT(slurm) },
+	{ "save", NP_OPTION_WORD, AT(save) },
+	{ "write", NP_OPTION_WORD, AT(write) },
+	{ "times", NP_OPTION_COUNT, AT(times), 1, 10000 },
+	{ "repeats", NP_OPTION_COUNT, AT(repeats), 1, 1000 },
+	{ NULL },
+};
+
+static int run_topology(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct options o = { .times = 100, .repeats = 3 };
+	struct cli_places p = { NULL };
+	struct np_err err = NP_ERR_INIT;
+	struct cli_options given;
+	int rc = cli_options_parse(self, argc, argv, &o, &given);
+
+	if (rc >= 0)
+		return rc;
+	if (!!o.ib + !!o.lldp + !!o.latencies > 1)
+		return cli_usage(self, "--ibnetdiscover, --lldp and "
+				 "--latencies: expected one of them");
+	if (o.save && (o.ib || o.lldp || o.latencies))
+		return cli_usage(self, "--save goes with a measurement");
+	if (o.write && strcmp(o.write, "conf") && strcmp(o.write, "yaml"))
+		return cli_usage(self, "--write=%.16s: expected conf or yaml",
+				 o.write);
+	rc = find(&o, &p, &err);
+	rc = rc ? cli_fail("%s", err.text) : show(&o, &p);
+	cli_places_free(&p);
+	return rc;
+}
+
+const struct cli_cmd cmd_topology = {
+	.name = "topology",
+	.args = "[--ibnetdiscover=FILE | --lldp=DIR | --latencies=FILE]\n"
+		"        [--times=N] [--repeats=N] [--save=FILE] [--slurm=FILE] "
+		"[--write=conf|yaml]",
+	.help = "which node is on which leaf switch; is Slurm's topology right",
+	.text =
+"Finds which nodes share a leaf switch and compares that with Slurm's topology:\n"
+"nodes that Slurm has on another switch are named.  Inside an allocation it\n"
+"measures the latency between every two of its nodes, one pair after the other;\n"
+"the nodes should have nothing else to do (salloc -N64 --exclusive netprof\n"
+"topology).  Exits with 1 where Slurm's topology differs, or there is none.\n\n"
+"  --ibnetdiscover=FILE  by what ibnetdiscover prints, instead\n"
+"  --lldp=DIR            by what \"lldpctl -f json\" prints on each node, in files\n"
+"                        DIR/NODE.json\n"
+"  --latencies=FILE      by latencies that were measured before, one line for each\n"
+"                        pair: NODE NODE SECONDS\n"
+"  --times=N             exchanges of a pair, of which the fastest counts (100)\n"
+"  --repeats=N           go through all pairs so often (3)\n"
+"  --save=FILE           keep what was measured for --latencies\n"
+"  --slurm=FILE          compare with this output of scontrol show topology\n"
+"  --write=conf|yaml     print a topology.conf or topology.yaml instead; names of\n"
+"                        switches are Slurm's where it knows them",
+	.own = options,
+	.run = run_topology,
+};

@@ -1,0 +1,147 @@
+#include "t.h"
+#include "cli_topology.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *data(const char *name)
+{
+	static char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", T_DATA_DIR, name);
+	return path;
+}
+
+/* "n0=leaf0+leaf1 n1=leaf0": the second where there is another adapter. */
+static void print(const struct cli_places *p, char *buf)
+{
+	*buf = '\0';
+	for (size_t i = 0; i < p->n; i++) {
+		const struct cli_place *at = &p->place[i];
+
+		buf += sprintf(buf, "%s%s=%s", i ? " " : "", at->node,
+			       p->leaf[at->leaf]);
+		if (at->other != CLI_TOPOLOGY_NONE)
+			buf += sprintf(buf, "+%s", p->leaf[at->other]);
+	}
+}
+
+static int by_ib(const char *path, struct cli_places *p, struct np_err *err)
+{
+	return cli_places_ib(path, p, err);
+}
+
+static const struct {
+	const char *name;
+	int (*read)(const char *path, struct cli_places *p,
+		    struct np_err *err);
+	const char *file, *want;
+} readers[] = {
+	{ "ibnetdiscover, with a node on two switches", by_ib, "topology.ib",
+	  "n0=leaf0+Quantum-leaf-two n1=leaf0 n2=Quantum-leaf-two "
+	  "n3=Quantum-leaf-two" },
+	{ "lldpctl of several nodes", cli_places_lldp, "lldp",
+	  "n0=leaf0 n1=leaf0+leaf1 n2=00-11-22-33-44-77" },
+};
+
+static void test_readers(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(readers); i++) {
+		struct cli_places p = { NULL };
+		char got[1024];
+
+		T_ROW(readers[i].name, !readers[i].read(data(readers[i].file),
+							&p, NULL));
+		cli_places_sort(&p);
+		print(&p, got);
+		T_ROW(got, !strcmp(got, readers[i].want));
+		cli_places_free(&p);
+	}
+}
+
+static const struct {
+	const char *name;
+	int (*read)(const char *path, struct cli_places *p,
+		    struct np_err *err);
+	const char *text, *says;
+} wrong[] = {
+	{ "no switch", by_ib, "vendid=0x2c9\n", "no node below a switch" },
+	{ "a switch without a name", by_ib, "vendid\nSwitch 36 \"S-0\"\n",
+	  ":2: a switch without a description" },
+	{ "a switch of nobody", by_ib, "Switch 36 \"S-0\" # \"a\"\n",
+	  "no node below a switch" },
+	{ "no number", cli_places_latencies, "n0 n1 fast\n",
+	  ":1: expected \"NODE NODE SECONDS\"" },
+	{ "below zero", cli_places_latencies, "n0 n1 1e-6\nn0 n2 -1\n",
+	  ":2: expected" },
+	{ "a node and itself", cli_places_latencies, "n0 n0 1e-6\n",
+	  ":1: expected" },
+	{ "a word too many", cli_places_latencies, "n0 n1 1e-6 x\n",
+	  ":1: expected" },
+	{ "nothing", cli_places_latencies, "# nothing\n", "0 nodes" },
+};
+
+static void test_wrong(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(wrong); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct cli_places p = { NULL };
+		char path[512];
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%s/wrong", t_tmpdir());
+		f = fopen(path, "w");
+		T_CHECK(f && fputs(wrong[i].text, f) >= 0 && !fclose(f));
+		T_ROW(wrong[i].name, wrong[i].read(path, &p, &err) == -EINVAL);
+		T_ROW(wrong[i].name, strstr(err.text, wrong[i].says) != NULL);
+		cli_places_free(&p);
+	}
+}
+
+static const struct {
+	const char *name, *slurm;
+	long misplaced;
+} slurms[] = {
+	{ "the same", "SwitchName=a Level=0 Nodes=n[0-1]\n"
+	  "SwitchName=b Level=0 Nodes=n[2-3]\n", 0 },
+	{ "one on another", "SwitchName=a Level=0 Nodes=n[0-2]\n"
+	  "SwitchName=b Level=0 Nodes=n3\n", 1 },
+	{ "two changed places", "SwitchName=a Level=0 Nodes=n0,n2\n"
+	  "SwitchName=b Level=0 Nodes=n1,n3\n", 2 },
+	{ "all on one", "SwitchName=a Level=0 Nodes=n[0-3]\n", 2 },
+	{ "some unknown", "SwitchName=a Level=0 Nodes=n[0-1]\n", 0 },
+	{ "none", "", 0 },
+};
+
+static void test_compare(void)
+{
+	double sec[16];
+	char *node[] = { "n0", "n1", "n2", "n3" };
+
+	for (size_t i = 0; i < 16; i++)
+		sec[i] = i / 8 == i % 4 / 2 ? 1e-5 : 2e-5;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(slurms); i++) {
+		struct cli_places p = { NULL };
+		struct np_topo t = { NULL, 0 };
+		uint32_t slurm[4], as[4];
+
+		T_CHECK(!cli_places_measured(node, sec, 4, &p, NULL));
+		T_CHECK(!np_topo_parse(slurms[i].slurm, &t, NULL));
+		cli_places_sort(&p);
+		T_ROW(slurms[i].name, p.n_leaves == 2 &&
+		      cli_places_compare(&p, &t, slurm, as) ==
+			      slurms[i].misplaced);
+		np_topo_free(&t);
+		cli_places_free(&p);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "switches of nodes are read", test_readers },
+	{ "what is no such file is refused with its line", test_wrong },
+	{ "nodes that Slurm has elsewhere are counted", test_compare },
+	{ NULL, NULL },
+};
+T_SUITE(topology, cases)

@@ -1,0 +1,120 @@
+#include "t.h"
+#include "np_linkage.h"
+#include "some_record.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST 64
+
+/* Nodes of leaf switches, and how far each pair is apart. */
+static struct {
+	size_t n;
+	uint32_t leaf[MOST];
+	double dist[MOST * MOST];
+} net;
+
+/*
+ * Sizes of leaves; the first node has slow more in all it does; noise is a part
+ * of a latency that is added at most.
+ */
+static void build(const size_t *size, double within, double between,
+		  double noise, double slow, uint64_t seed)
+{
+	struct t_rng g = { seed };
+
+	net.n = 0;
+	for (uint32_t l = 0; size[l]; l++)
+		for (size_t k = 0; k < size[l]; k++)
+			net.leaf[net.n++] = l;
+	for (size_t i = 0; i < net.n; i++)
+		for (size_t j = i; j < net.n; j++) {
+			double d = net.leaf[i] == net.leaf[j] ? within :
+								between;
+
+			d *= 1 + noise * t_uniform(&g);
+			d += i ? 0 : slow;
+			net.dist[i * net.n + j] = net.dist[j * net.n + i] = d;
+		}
+}
+
+static const struct {
+	const char *name;
+	size_t size[9];
+	double within, between, noise, slow;
+} rows[] = {
+	{ "8 leaves of 8", { 8, 8, 8, 8, 8, 8, 8, 8 }, 2e-6, 2.6e-6, 0.05, 0 },
+	{ "leaves of many sizes", { 1, 2, 30, 5, 11 }, 2e-6, 3e-6, 0.1, 0 },
+	{ "two nodes and one", { 2, 1 }, 2e-6, 3e-6, 0, 0 },
+	{ "one leaf", { 16 }, 2e-6, 2e-6, 0.1, 0 },
+	{ "one leaf, and noise", { 30 }, 2e-6, 2e-6, 0.5, 0 },
+	{ "a node that is slower by itself", { 4, 4, 4 }, 2e-6, 3e-6, 0.02,
+	  0.2e-6 },
+	{ "one leaf with such a node", { 12 }, 2e-6, 3e-6, 0.02, 0.2e-6 },
+	{ "TCP: slower, and noisier", { 8, 8, 8 }, 30e-6, 45e-6, 0.15, 0 },
+	{ "one node", { 1 }, 2e-6, 3e-6, 0, 0 },
+};
+
+static bool as_built(void)
+{
+	struct np_linkage found;
+	uint32_t group[MOST];
+
+	if (np_linkage(net.dist, net.n, group, &found) ||
+	    found.n_groups != net.leaf[net.n - 1] + 1)
+		return false;
+	return !memcmp(group, net.leaf, net.n * sizeof(*group));
+}
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
+		for (uint64_t seed = 1; seed <= 20; seed++) {
+			build(rows[i].size, rows[i].within, rows[i].between,
+			      rows[i].noise, rows[i].slow, seed);
+			T_ROW(rows[i].name, as_built());
+		}
+}
+
+static void test_medians(void)
+{
+	struct np_linkage found;
+	uint32_t group[MOST];
+
+	build((size_t[]){ 4, 4, 0 }, 2e-6, 3e-6, 0, 0, 1);
+	T_CHECK(!np_linkage(net.dist, net.n, group, &found));
+	T_CHECK(t_close(found.within, 2e-6, 1e-9));
+	T_CHECK(t_close(found.between, 3e-6, 1e-9));
+	build((size_t[]){ 4, 0 }, 2e-6, 3e-6, 0, 0, 1);
+	T_CHECK(!np_linkage(net.dist, net.n, group, &found));
+	T_CHECK(isnan(found.between));
+}
+
+/* A step that lost some of its measurements still tells. */
+static void test_what_is_not_known(void)
+{
+	struct t_rng g = { 3 };
+
+	build((size_t[]){ 8, 8, 8, 0 }, 2e-6, 3e-6, 0.05, 0, 1);
+	for (size_t k = 0; k < 100; k++) {
+		size_t i = t_rand(&g) % net.n, j = t_rand(&g) % net.n;
+
+		net.dist[i * net.n + j] = net.dist[j * net.n + i] = NAN;
+	}
+	T_CHECK(as_built());
+	for (size_t j = 0; j < net.n; j++)
+		net.dist[3 * net.n + j] = net.dist[j * net.n + 3] = NAN;
+	T_CHECK(np_linkage(net.dist, net.n, (uint32_t[MOST]){ 0 },
+			   &(struct np_linkage){ 0 }) == -EINVAL);
+}
+
+static const struct t_case cases[] = {
+	{ "nodes of a leaf are found together", test_rows },
+	{ "how near and how far they are", test_medians },
+	{ "pairs that were not measured", test_what_is_not_known },
+	{ NULL, NULL },
+};
+T_SUITE(linkage, cases)
