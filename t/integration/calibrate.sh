@@ -15,7 +15,7 @@ export MILD MIDDLE STRONG
 FABRIC=$STORE/fabric/$NETPROF_CLUSTER
 
 root() {
-	INSIDE_SEC=100 inside --user root -- bash -c "$1"
+	INSIDE_SEC=180 inside --user root -- bash -c "$1"
 }
 
 calibrate() { # NODES OPTIONS
