@@ -362,3 +362,27 @@ test_a_level_runs_on_idle_nodes_of_the_allocation_where_there_are_some() {
 	expect aside '.[0] | .level.scope == "leaf" and
 		.level.nodes == "n[2-3]" and .level.beside_round_sec.n > 5'
 }
+
+# What Apptainer, Podman and enroot do, without them: other files, in namespaces of
+# the user's own.  Probes run outside; nothing of netprof is in there.
+test_a_step_in_a_container_prints_what_it_prints_without_netprof() {
+	local run how
+
+	alice 'mkdir -p box && for f in /bin/sh /bin/sleep \
+			$(ldd /bin/sh /bin/sleep | grep -o " */[^ ]*" | tr -d ":" | sort -u); do
+		mkdir -p "box/${f%/*}" && cp -Lu "$f" "box/$f"; done'
+	run='unshare --user --map-root-user --mount chroot box /bin/sh -c
+		"echo out; echo err >&2; sleep 2"'
+	run=${run//$'\n'/ }
+	alice "srun -N4 $run" >"$TMPDIR/plain" 2>"$TMPDIR/plain.err" ||
+		skip "no namespaces for users: $(cat "$TMPDIR/plain.err")"
+	equal "lines without netprof" "$(sort -u "$TMPDIR"/plain*)" $'err\nout'
+	for how in --netprofile=boxed '--netprofile=boxed --netprofile-trace'; do
+		alice "srun -N4 $how $run" >"$TMPDIR/out" 2>"$TMPDIR/err"
+		cmp "$TMPDIR/plain" "$TMPDIR/out" || fail "with $how: $(cat "$TMPDIR/out")"
+		cmp "$TMPDIR/plain.err" "$TMPDIR/err" ||
+			fail "with $how: $(cat "$TMPDIR/err")"
+	done
+	expect boxed 'length == 2 and all(.leaves[0].latency.n > 5 and
+		.exit_code == 0)'
+}

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 TRANSPORTS=(ucx ofi:tcp ofi:udp)
-TRANSPORTS_SEC=30
+TRANSPORTS_SEC=${TRANSPORTS_SEC:-30}
 
 validate_transports() {
 	local what
