@@ -19,11 +19,12 @@
 
 /* To try it: with measurements shorter than that, fewer of them. */
 #define BRIEF_SEC 10
-#define BRIEF_LEVELS "--levels=c4,c7 --repeats=1 --seconds=0.5 --probe-seconds=1"
+#define BRIEF_LEVELS "--levels=c4 --repeats=1 --seconds=0.5 --probe-seconds=1"
+#define BRIEF_PAIRS "--times=10 --repeats=1"
 
 /*
- * Each is a line for the shell; $S is the length of a measurement, s; $LEVELS what
- * is asked of a calibration.
+ * Each is a line for the shell; $S is the length of a measurement, s; $LEVELS and
+ * $PAIRS what is asked of a calibration and of pairs of nodes.
  */
 static const struct part {
 	const char *title, *command;
@@ -55,7 +56,7 @@ static const struct part {
 	  "netprof-impactb --period=20ms --report-every=10 --duration=${S}s" },
 	/* It exits with 1 where Slurm's topology differs. */
 	{ "which nodes share a leaf switch",
-	  "netprof topology --save=\"$TMP/latencies\"; cat \"$TMP/latencies\"" },
+	  "netprof topology $PAIRS --save=\"$TMP/latencies\"; cat \"$TMP/latencies\"" },
 	{ "levels, how they slow each other, and the sharing coefficient",
 	  "netprof calibrate --fresh $LEVELS --output=\"$TMP/calibration.json\"; "
 	  "cat \"$TMP/calibration.json\"" },
@@ -129,6 +130,7 @@ static int run_part(FILE *f, const struct part *p, char *buf,
 	put(f, buf, names);
 	fprintf(f, "-- %s %d, after %.1f s\n", rc < 0 ? "error" : "exit", rc,
 		np_mono_sec() - begun_sec);
+	fflush(f); /* an allocation may end before all is done */
 	return rc;
 }
 
@@ -190,6 +192,7 @@ int cli_check_fabric(const char *path, double sec)
 	if (rc)
 		return cli_fail("/tmp: %s", strerror(-rc));
 	setenv("S", text, 1);
+	setenv("PAIRS", sec < BRIEF_SEC ? BRIEF_PAIRS : "", 1);
 	setenv("LEVELS", sec < BRIEF_SEC ? BRIEF_LEVELS : "", 1);
 	f = fopen(path, "we");
 	if (!f)

@@ -166,7 +166,7 @@ static int measure(const struct options *o, struct cli_places *p,
 {
 	static struct cli_alloc at; /* it refers to itself */
 	struct matrix m = { .n = 0 };
-	int rc = cli_alloc_find(&at, 8, "topology --measure", err);
+	int rc = cli_alloc_find(&at, 64, "topology", err);
 
 	if (!rc)
 		rc = cli_alloc_env(&at, err);
