@@ -19,7 +19,7 @@
 
 /* To try it: with measurements shorter than that, fewer of them. */
 #define BRIEF_SEC 10
-#define BRIEF_LEVELS "--levels=c4 --repeats=1 --seconds=0.5 --probe-seconds=1"
+#define BRIEF_LEVELS "--levels=c4,c7 --repeats=1 --seconds=0.5 --probe-seconds=1"
 #define BRIEF_PAIRS "--times=10 --repeats=1"
 
 /*
