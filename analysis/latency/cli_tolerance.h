@@ -114,4 +114,12 @@ int cli_tolerance_data(const struct cli_tolerance *t, size_t n,
 		       const struct cli_tolerance_ask *ask,
 		       enum cli_format format);
 
+/* cmd_curve.c */
+
+/*
+ * Beside a trace of the store that is one's own: the whole record.  What cannot
+ * be written, or computed, is passed over: netprof asks again.
+ */
+void cli_curve_leave(const char *path, const struct np_loggps *net);
+
 #endif

@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli_curve.h"
 #include "cli_graph.h"
 #include "cli_options.h"
 #include "cli_tolerance.h"

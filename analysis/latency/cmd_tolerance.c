@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_curve.h"
 #include "cli_graph.h"
 #include "cli_loggps.h"
 #include "cli_tolerance.h"

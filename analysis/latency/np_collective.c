@@ -2,9 +2,441 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_quantity.h"
+
+/* The steps of each algorithm. */
+
+/* One rank's part of a collective while its steps are made. */
+struct part {
+	const struct np_collective_call *c;
+	struct np_steps *s;
+	uint32_t round;
+	uint32_t rank, size; /* here, counted from the root */
+	uint64_t whole;	     /* bytes of all blocks, or of the buffer */
+	bool out_of_memory;
+};
+
+static void step(struct part *p, bool send, uint32_t peer, uint64_t bytes)
+{
+	struct np_steps *s = p->s;
+
+	if (np_array_room(&s->step, &s->room, s->n + 1, sizeof(*s->step))) {
+		p->out_of_memory = true;
+		return;
+	}
+	s->step[s->n++] = (struct np_step){
+		.send = send, .round = p->round, .bytes = bytes,
+		.peer = (uint32_t)(((uint64_t)peer + p->c->root) % p->size),
+	};
+}
+
+static void send(struct part *p, uint32_t peer, uint64_t bytes)
+{
+	step(p, true, peer, bytes);
+}
+
+static void receive(struct part *p, uint32_t peer, uint64_t bytes)
+{
+	step(p, false, peer, bytes);
+}
+
+/* What follows waits for what is there. */
+static void next_round(struct part *p)
+{
+	p->round++;
+}
+
+static void swap(struct part *p, uint32_t to, uint64_t out, uint32_t from,
+		 uint64_t in)
+{
+	send(p, to, out);
+	receive(p, from, in);
+	next_round(p);
+}
+
+/* n ranks further, around the end. */
+static uint32_t after(const struct part *p, uint32_t rank, uint32_t n)
+{
+	return (uint32_t)(((uint64_t)rank + n) % p->size);
+}
+
+static uint32_t before(const struct part *p, uint32_t rank, uint32_t n)
+{
+	return (uint32_t)(((uint64_t)rank + p->size - n % p->size) % p->size);
+}
+
+/*
+ * Is the buffer cut into blocks, the first ones a byte longer?  Otherwise bytes
+ * is one rank's.
+ */
+static bool is_cut(const struct part *p)
+{
+	enum np_collective c = p->c->collective;
+
+	return c == NP_BCAST || c == NP_REDUCE || c == NP_ALLREDUCE ||
+	       c == NP_REDUCE_SCATTER;
+}
+
+/* Bytes of n blocks from the one of rank first on. */
+static uint64_t blocks(const struct part *p, uint32_t first, uint32_t n)
+{
+	const struct np_collective_call *c = p->c;
+	uint64_t sum = 0;
+
+	if (!c->blocks && !is_cut(p))
+		return n * c->bytes;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = after(p, first, i);
+
+		sum += c->blocks ? c->blocks[after(p, at, c->root)] :
+		       c->bytes / p->size + (at < c->bytes % p->size);
+	}
+	return sum;
+}
+
+/*
+ * What algorithms are made of: each of them with something that it is to do, or
+ * not.  First, between rank 0 and all, by a binomial tree or directly: of each
+ * its own blocks, or the whole of all.
+ */
+
+static uint64_t part_of(const struct part *p, bool own, uint32_t first,
+			uint32_t n)
+{
+	return own ? blocks(p, first, n) : p->whole;
+}
+
+/* The part of the ranks below v + bit in the tree, v with them. */
+static uint64_t branch(const struct part *p, bool own, uint32_t v, uint32_t bit)
+{
+	return part_of(p, own, v, p->size - v < bit ? p->size - v : bit);
+}
+
+static void tree_down(struct part *p, bool own)
+{
+	uint32_t v = p->rank, bit = 1;
+
+	for (; bit < p->size && !(v & bit); bit <<= 1)
+		;
+	if (bit < p->size) {
+		receive(p, v - bit, branch(p, own, v, bit));
+		next_round(p);
+	}
+	for (bit >>= 1; bit; bit >>= 1) {
+		if (v + bit >= p->size)
+			continue;
+		send(p, v + bit, branch(p, own, v + bit, bit));
+		next_round(p);
+	}
+}
+
+static void tree_up(struct part *p, bool own)
+{
+	uint32_t v = p->rank;
+
+	for (uint32_t bit = 1; bit < p->size; bit <<= 1) {
+		if (v & bit) {
+			send(p, v - bit, branch(p, own, v, bit));
+			next_round(p);
+			return;
+		}
+		if (v + bit >= p->size)
+			continue;
+		receive(p, v + bit, branch(p, own, v + bit, bit));
+		next_round(p);
+	}
+}
+
+static void line_down(struct part *p, bool own)
+{
+	if (p->rank) {
+		receive(p, 0, part_of(p, own, p->rank, 1));
+		next_round(p);
+		return;
+	}
+	for (uint32_t i = 1; i < p->size; i++) {
+		send(p, i, part_of(p, own, i, 1));
+		next_round(p);
+	}
+}
+
+static void line_up(struct part *p, bool own)
+{
+	if (p->rank)
+		send(p, 0, part_of(p, own, p->rank, 1));
+	for (uint32_t i = 1; !p->rank && i < p->size; i++)
+		receive(p, i, part_of(p, own, i, 1));
+	next_round(p);
+}
+
+/*
+ * The largest power of two of ranks takes part; of the first 2 * extra ranks
+ * the odd ones, for the one before as well.
+ */
+struct fold {
+	uint32_t n, extra;
+	bool idle;     /* this rank leaves it to the next */
+	uint32_t mine; /* its number among those that take part */
+};
+
+static struct fold fold(const struct part *p)
+{
+	struct fold f = { .n = 1 };
+
+	while (f.n <= p->size / 2)
+		f.n *= 2;
+	f.extra = p->size - f.n;
+	f.idle = p->rank < 2 * f.extra && !(p->rank & 1);
+	f.mine = p->rank < 2 * f.extra ? p->rank / 2 : p->rank - f.extra;
+	return f;
+}
+
+static uint32_t unfold(const struct fold *f, uint32_t i)
+{
+	return i < f->extra ? 2 * i + 1 : i + f->extra;
+}
+
+/* The first block that part i answers for; of n: behind the last. */
+static uint32_t first_block(const struct fold *f, uint32_t i)
+{
+	return i < f->extra ? 2 * i : i + f->extra;
+}
+
+/* Blocks of the aligned group of width parts that has part i. */
+static uint64_t group(const struct part *p, const struct fold *f, uint32_t i,
+		      uint32_t width)
+{
+	uint32_t from = i - i % width;
+	uint32_t a = first_block(f, from), b = first_block(f, from + width);
+
+	return blocks(p, a, b - a);
+}
+
+/* Idle ranks, each with the one above it, before and after the others. */
+static void fold_with(struct part *p, const struct fold *f, bool in, bool own)
+{
+	uint32_t idle = f->idle ? p->rank : p->rank - 1;
+
+	if (p->rank >= 2 * f->extra)
+		return;
+	(f->idle == in ? send : receive)(p, f->idle ? p->rank + 1 : idle,
+					 part_of(p, own, idle, 1));
+	next_round(p);
+}
+
+/* All have all, each time from twice as far; or each its own at first. */
+static void doubling(struct part *p, bool own)
+{
+	struct fold f = fold(p);
+
+	fold_with(p, &f, true, own);
+	for (uint32_t bit = 1; !f.idle && bit < f.n; bit <<= 1) {
+		uint32_t peer = unfold(&f, f.mine ^ bit);
+
+		swap(p, peer, own ? group(p, &f, f.mine, bit) : p->whole, peer,
+		     own ? group(p, &f, f.mine ^ bit, bit) : p->whole);
+	}
+	fold_with(p, &f, false, false);
+}
+
+/* The other way round: each its own in the end. */
+static void halving(struct part *p, bool own)
+{
+	struct fold f = fold(p);
+
+	fold_with(p, &f, true, false);
+	for (uint32_t bit = f.n / 2; !f.idle && bit; bit >>= 1) {
+		uint32_t peer = unfold(&f, f.mine ^ bit);
+
+		swap(p, peer, group(p, &f, f.mine ^ bit, bit), peer,
+		     group(p, &f, f.mine, bit));
+	}
+	fold_with(p, &f, false, own);
+}
+
+/* Rank 0 .. r of each rank r: one by one, or the upper one of two needs it. */
+static void scan(struct part *p, bool in_pairs)
+{
+	for (uint32_t bit = 1; in_pairs && bit < p->size; bit <<= 1) {
+		uint32_t peer = p->rank ^ bit;
+
+		if (peer < p->size)
+			swap(p, peer, p->c->bytes, peer, p->c->bytes);
+	}
+	if (in_pairs)
+		return;
+	if (p->rank) {
+		receive(p, p->rank - 1, p->c->bytes);
+		next_round(p);
+	}
+	if (p->rank + 1 < p->size)
+		send(p, p->rank + 1, p->c->bytes);
+}
+
+/*
+ * To the one so far after, from the one so far before; or Bruck's gather, each
+ * time as many blocks as there are already, the other way round.
+ */
+static void spread(struct part *p, bool own)
+{
+	for (uint32_t k = 1; k < p->size; k <<= 1) {
+		uint32_t n = p->size - k < k ? p->size - k : k;
+		uint32_t up = after(p, p->rank, k);
+		uint32_t down = before(p, p->rank, k);
+
+		if (own)
+			swap(p, down, blocks(p, p->rank, n), up,
+			     blocks(p, up, n));
+		else
+			swap(p, up, p->whole, down, p->whole);
+	}
+}
+
+/* Bruck's exchange: blocks whose distance has the bit. */
+static void spread_blocks(struct part *p, bool all)
+{
+	(void)all;
+	for (uint32_t k = 1; k < p->size; k <<= 1) {
+		uint64_t n = p->size / (2 * (uint64_t)k) * k;
+		uint64_t rest = p->size % (2 * (uint64_t)k);
+
+		n += rest > k ? rest - k : 0;
+		swap(p, after(p, p->rank, k), n * p->c->bytes,
+		     before(p, p->rank, k), n * p->c->bytes);
+	}
+}
+
+/* Blocks go around, beginning with the own one, or the one before. */
+static void around(struct part *p, bool reduces)
+{
+	for (uint32_t k = reduces; k < p->size - 1 + reduces; k++)
+		swap(p, after(p, p->rank, 1),
+		     blocks(p, before(p, p->rank, k), 1),
+		     before(p, p->rank, 1),
+		     blocks(p, before(p, p->rank, k + 1), 1));
+}
+
+/* A message, from each rank to the next. */
+static void lap(struct part *p, bool whole)
+{
+	uint64_t bytes = whole ? p->whole : 0;
+
+	if (p->rank) {
+		receive(p, p->rank - 1, bytes);
+		next_round(p);
+	}
+	send(p, after(p, p->rank, 1), bytes);
+	next_round(p);
+	if (!p->rank) {
+		receive(p, p->size - 1, bytes);
+		next_round(p);
+	}
+}
+
+/* In pairs, one after the other or all at once. */
+static void pairs(struct part *p, bool at_once)
+{
+	for (uint32_t k = 1; k < p->size; k++) {
+		uint32_t to = after(p, p->rank, k);
+
+		send(p, to, p->c->blocks ? p->c->blocks[to] : p->c->bytes);
+		receive(p, before(p, p->rank, k), p->c->bytes);
+		if (!at_once)
+			next_round(p);
+	}
+}
+
+/* What an algorithm does for a collective: one thing, or two. */
+static const struct {
+	void (*run)(struct part *p, bool how);
+	bool how;
+} plans[NP_N_ALGORITHMS][NP_N_COLLECTIVES][2] = {
+	[NP_LINEAR] = {
+		[NP_BARRIER] = { { line_up }, { line_down } },
+		[NP_BCAST] = { { line_down } },
+		[NP_GATHER] = { { line_up, true } },
+		[NP_GATHERV] = { { line_up, true } },
+		[NP_SCATTER] = { { line_down, true } },
+		[NP_SCATTERV] = { { line_down, true } },
+		[NP_ALLGATHER] = { { line_up, true }, { line_down } },
+		[NP_ALLTOALL] = { { pairs, true } },
+		[NP_ALLTOALLV] = { { pairs, true } },
+		[NP_REDUCE] = { { line_up } },
+		[NP_ALLREDUCE] = { { line_up }, { line_down } },
+		[NP_REDUCE_SCATTER] = { { line_up }, { line_down, true } },
+		[NP_SCAN] = { { scan } },
+		[NP_EXSCAN] = { { scan } },
+	},
+	[NP_BINOMIAL] = {
+		[NP_BARRIER] = { { tree_up }, { tree_down } },
+		[NP_BCAST] = { { tree_down } },
+		[NP_GATHER] = { { tree_up, true } },
+		[NP_SCATTER] = { { tree_down, true } },
+		[NP_ALLGATHER] = { { tree_up, true }, { tree_down } },
+		[NP_REDUCE] = { { tree_up } },
+		[NP_ALLREDUCE] = { { tree_up }, { tree_down } },
+		[NP_REDUCE_SCATTER] = { { tree_up }, { tree_down, true } },
+	},
+	[NP_RECURSIVE_DOUBLING] = {
+		[NP_BARRIER] = { { doubling } },
+		[NP_BCAST] = { { tree_down, true }, { doubling, true } },
+		[NP_ALLGATHER] = { { doubling, true } },
+		[NP_REDUCE] = { { halving, true }, { tree_up, true } },
+		[NP_ALLREDUCE] = { { doubling } },
+		[NP_REDUCE_SCATTER] = { { halving, true } },
+		[NP_SCAN] = { { scan, true } },
+		[NP_EXSCAN] = { { scan, true } },
+	},
+	[NP_DISSEMINATION] = {
+		[NP_BARRIER] = { { spread } },
+		[NP_ALLGATHER] = { { spread, true } },
+		[NP_ALLTOALL] = { { spread_blocks, true } },
+		[NP_ALLREDUCE] = { { spread } },
+	},
+	[NP_RING] = {
+		[NP_BARRIER] = { { lap }, { lap } },
+		[NP_BCAST] = { { tree_down, true }, { around } },
+		[NP_ALLGATHER] = { { around } },
+		[NP_ALLTOALL] = { { pairs } },
+		[NP_ALLTOALLV] = { { pairs } },
+		[NP_REDUCE] = { { around, true }, { tree_up, true } },
+		[NP_ALLREDUCE] = { { around, true }, { around } },
+		[NP_REDUCE_SCATTER] = { { around, true } },
+	},
+};
+
+bool np_algorithm_does(enum np_algorithm a, enum np_collective c)
+{
+	return plans[a][c][0].run;
+}
+
+int np_collective_steps(const struct np_collective_call *c, struct np_steps *s)
+{
+	struct part p = { .c = c, .s = s, .size = c->size };
+
+	s->n = 0;
+	if (c->size < 2)
+		return 0;
+	p.rank = before(&p, c->rank, c->root);
+	if (c->collective != NP_BARRIER)
+		p.whole = c->blocks || !is_cut(&p) ? blocks(&p, 0, p.size) :
+						     c->bytes;
+	for (int i = 0; i < 2; i++)
+		if (plans[c->algorithm][c->collective][i].run)
+			plans[c->algorithm][c->collective][i].run(&p,
+				plans[c->algorithm][c->collective][i].how);
+	return p.out_of_memory ? -ENOMEM : 0;
+}
+
+void np_steps_free(struct np_steps *s)
+{
+	free(s->step);
+	*s = (struct np_steps){ 0 };
+}
 
 static const char *const collectives[] = {
 	[NP_BARRIER] = "barrier", [NP_BCAST] = "bcast",

@@ -1,6 +1,6 @@
 /*
  * A graph of which only what can be on a longest path is left, for
- * np_contract.c, np_pass.c, np_repeat.c and np_tolerance.c.
+ * np_contract.c, np_pass.c and np_tolerance.c.
  *
  * Vertex v is a time: the latest of its edges' time of vertex from + a + b x,
  * where x is the parameter that is let go.  Vertex 0 has none, as it is 0;

@@ -1,6 +1,6 @@
 /*
- * Events of operations, and what each waits for: for np_event.c, np_lap.c
- * and np_contract.c.
+ * Events of operations, and what each waits for: for np_event.c and
+ * np_contract.c.
  *
  * A calc has its start; a send its start, and its end if it waits for its
  * receiver (rendezvous); a receive that it is posted, and its start; and where

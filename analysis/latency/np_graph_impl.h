@@ -60,7 +60,4 @@ static inline uint32_t np_graph_part_end(const struct np_graph *g, size_t p)
 /* Where the dependencies of a node end. */
 uint32_t np_graph_deps_end(const struct np_graph *g, uint32_t node);
 
-/* Let sends and receives find each other (np_graph_match.c). */
-int np_graph_match(struct np_graph *g, struct np_err *err);
-
 #endif

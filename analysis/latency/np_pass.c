@@ -6,9 +6,238 @@
  */
 #include "np_pass.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "np_bits.h"
+
+/*
+ * Many equal laps.  For one x a lap is a linear map where sums are maxima
+ * and products are sums, and such a map, applied again and again, at last adds
+ * the same to each time in every cycle of some laps (G. Cohen, D. Dubois,
+ * J.-P. Quadrat, M. Viot, 1985); each rank has its own pace if one never waits
+ * for another.  So: once two cycles in a row add the same, it is looked at
+ * each choice between two paths when it would turn out otherwise at these
+ * paces, and so many cycles are taken at once.
+ */
+
+#define NOISE 0x1p-50 /* of a time: what sums in another order differ by */
+#define TRIES 8	      /* with one length of cycles */
+
+/* Lengths of cycles that are tried: with many divisors, then each 4 times. */
+static uint32_t longer(uint32_t cycle)
+{
+	return cycle == 2 ? 12 : cycle == 12 ? 60 : 4 * cycle;
+}
+
+static bool near(double a, double b, double of)
+{
+	return fabs(a - b) <= NOISE * fabs(of);
+}
+
+/* How long an edge is, and how steep. */
+static inline np_pair length_of(const struct np_pass *p,
+				const struct np_edge *e)
+{
+	return p->which == NP_FAR ? (np_pair){ e->b, e->a } :
+				    (np_pair){ e->a + e->b * p->x, e->b };
+}
+
+/*
+ * The later time, and its slope; of times that are equal the slope that is
+ * wanted.
+ */
+static inline void walk(const struct np_compact *c, const struct np_pass *p,
+			double tol, bool steepest, np_pair *at)
+{
+	const struct np_edge *e = c->edge;
+
+	at[0] = (np_pair){ 0, 0 };
+	for (size_t v = 1 + c->n_given; v < c->n; v++) {
+		const struct np_edge *end = c->edge + c->first[v + 1];
+		np_pair last = { 0, 0 };
+
+		if (e < end) {
+			last = at[e->from] + length_of(p, e);
+			e++;
+		}
+		for (; e < end; e++) {
+			np_pair q = at[e->from] + length_of(p, e);
+			bool wanted = steepest ? q[1] > last[1] :
+						 q[1] < last[1];
+			double more = q[0] - last[0];
+
+			last[0] = more > 0 ? q[0] : last[0];
+			last[1] = more > (wanted ? -tol : tol) ? q[1] :
+								 last[1];
+		}
+		at[v] = last;
+	}
+}
+
+/*
+ * The times of all vertices of a link, where those given are there.  One loop
+ * for each way, without a question in it that has one answer.
+ */
+static void pass_link(const struct np_compact *c, const struct np_pass *p,
+		      np_pair *at)
+{
+	switch (p->which) {
+	case NP_STEEPEST:
+		walk(c, &(struct np_pass){ NP_STEEPEST, p->x, 0 }, p->tol,
+		     true, at);
+		break;
+	case NP_FLATTEST:
+		walk(c, &(struct np_pass){ NP_STEEPEST, p->x, 0 }, p->tol,
+		     false, at);
+		break;
+	case NP_FAR:
+		walk(c, &(struct np_pass){ .which = NP_FAR }, 0, true, at);
+		break;
+	}
+}
+
+static void np_pass_laps(const struct np_compact *c, const struct np_pass *p,
+		  np_pair *at, const np_pair *from, np_pair *to,
+		  size_t times)
+{
+	for (; times; times--, from = to) {
+		for (size_t i = 0; i < c->n_state; i++)
+			if (c->in[i])
+				at[c->in[i]] = from[i];
+		pass_link(c, p, at);
+		for (size_t i = 0; i < c->n_state; i++)
+			to[i] = at[c->out[i]];
+	}
+}
+
+/* Do both steps add the same? */
+static bool steady(const np_pair *a, const np_pair *b, const np_pair *c,
+		   size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (int k = 0; k < 2; k++)
+			if (!near(c[i][k] - b[i][k], b[i][k] - a[i][k],
+				  c[i][k]))
+				return false;
+	return true;
+}
+
+/* A vertex, and where one of its paths is relative to it. */
+struct choice {
+	np_pair at;   /* of the vertex */
+	np_pair lack; /* until the path is as long as it */
+	np_pair gain; /* what it loses of that in a cycle */
+};
+
+/*
+ * For how many cycles the path is not taken; by whom of *time and *slope it
+ * is, which go on as it does.
+ */
+static double until(const struct np_pass *p, const struct choice *c,
+		    bool *time, bool *slope)
+{
+	double noise = NOISE * fabs(c->at[0]);
+	double tie = p->tol > noise ? p->tol : noise;
+	double lack = c->lack[1], gain = c->gain[1];
+
+	if (c->gain[0] > noise)
+		return c->lack[0] > tie ?
+			       floor((c->lack[0] - tie) / c->gain[0]) : 0;
+	if (c->lack[0] > tie || c->gain[0] < -noise)
+		return INFINITY;
+	*time |= c->lack[0] <= noise;
+	if (near(gain, 0, c->at[1])) {
+		*slope |= near(lack, 0, c->at[1]);
+		return INFINITY;
+	}
+	if (p->which == NP_FLATTEST) {
+		lack = -lack;
+		gain = -gain;
+	}
+	return gain <= 0 ? INFINITY : lack <= 0 ? 0 : floor(lack / gain);
+}
+
+/* For how many cycles all goes on as from a to b, times of two laps. */
+static double goes_on(const struct np_compact *c, const struct np_pass *p,
+		      const np_pair *a, const np_pair *b)
+{
+	double least = INFINITY;
+
+	for (size_t v = 1 + c->n_given; v < c->n; v++) {
+		bool time = false, slope = false;
+
+		for (size_t i = c->first[v]; i < c->first[v + 1]; i++) {
+			const struct np_edge *e = &c->edge[i];
+			np_pair length = length_of(p, e);
+			struct choice path = {
+				.at = b[v],
+				.lack = b[v] - (b[e->from] + length),
+			};
+			double n;
+
+			path.gain = a[v] - (a[e->from] + length) - path.lack;
+			n = until(p, &path, &time, &slope);
+			least = n < least ? n : least;
+		}
+		if (!time || !slope)
+			return 0;
+	}
+	return least;
+}
+
+/* Two cycles side by side, of which the second begins where one ends. */
+static double cycles(const struct np_compact *c, const struct np_pass *p,
+		     struct np_room *room, const np_pair *first,
+		     const np_pair *second, uint32_t cycle)
+{
+	np_pair *a = room->state[3], *b = room->state[4];
+	double least = INFINITY;
+
+	for (uint32_t i = 0; i < cycle && least >= 1; i++) {
+		double n;
+
+		np_pass_laps(c, p, room->at, i ? a : first, a, 1);
+		np_pass_laps(c, p, room->later, i ? b : second, b, 1);
+		n = goes_on(c, p, room->at, room->later);
+		least = n < least ? n : least;
+	}
+	return least;
+}
+
+static const np_pair *np_repeat(const struct np_compact *c, const struct np_pass *p,
+			 struct np_room *room, uint32_t times)
+{
+	np_pair *s[3] = { room->state[1], room->state[2], room->state[0] };
+	uint32_t cycle = 2, known = 1, tries = 0;
+
+	while (times >= cycle) {
+		np_pair *oldest = s[0];
+		double n = 0;
+
+		s[0] = s[1];
+		s[1] = s[2];
+		s[2] = oldest;
+		np_pass_laps(c, p, room->at, s[1], s[2], cycle);
+		times -= cycle;
+		if (++known >= 3 && times >= cycle &&
+		    steady(s[0], s[1], s[2], c->n_state))
+			n = cycles(c, p, room, s[0], s[1], cycle);
+		if (n >= 1) {
+			n = n < times / cycle ? n : times / cycle;
+			for (size_t i = 0; i < c->n_state; i++)
+				s[2][i] += n * (s[2][i] - s[1][i]);
+			times -= (uint32_t)n * cycle;
+			known = 1;
+		} else if (++tries == TRIES) {
+			cycle = longer(cycle);
+			tries = 0;
+			known = 1;
+		}
+	}
+	np_pass_laps(c, p, room->at, s[2], s[2], times);
+	return s[2];
+}
 
 /*
  * Edges and times of some vertices later: a processor fetches ahead by itself,

@@ -3,7 +3,7 @@
  * several.
  *
  * What a chain repeats is passed again and again only until it is plain how
- * it goes on (np_repeat.c).
+ * it goes on.
  */
 #ifndef NP_PASS_H
 #define NP_PASS_H
@@ -55,17 +55,5 @@ void np_pass_both(const struct np_chain *c, double x, double tol,
 /* Times alone, for NP_PASS_TIMES values. */
 void np_pass_times(const struct np_chain *c, const double *x,
 		   struct np_room *room, double *out);
-
-/* np_repeat.c: from state to state, so many times; they may be one. */
-void np_pass_laps(const struct np_compact *c, const struct np_pass *p,
-		  np_pair *at, const np_pair *from, np_pair *to,
-		  size_t times);
-
-/*
- * The state after so many laps, from room->state[0]; returns where it is
- * among room->state.
- */
-const np_pair *np_repeat(const struct np_compact *c, const struct np_pass *p,
-			 struct np_room *room, uint32_t times);
 
 #endif

@@ -78,21 +78,9 @@ bool np_trace_is_whole(const struct np_trace_reader *r);
 bool np_trace_is(const char *path);
 
 /*
- * 0, or -EINVAL if its first bytes are those of something else (np_kind.h), or
- * -errno of reading; with err.
- */
-int np_trace_check(const char *path, struct np_err *err);
-
-/*
  * The program of which a binary file says it is; "" of a text.  out has
  * NP_TRACE_NAME bytes.  Returns 0 or -errno with err.
  */
 int np_trace_program(const char *path, char *out, struct np_err *err);
-
-/*
- * How many ranks a binary file says there are; 0: it is none.  Returns 0 or
- * -errno with err.
- */
-int np_trace_size(const char *path, uint32_t *size, struct np_err *err);
 
 #endif
