@@ -305,6 +305,29 @@ test_a_trace_tells_what_an_application_stands() {
 	contains "half of one" "$(netprof show fft)" '^Tolerance  not known, '
 }
 
+test_a_curve_in_the_store_is_enough_without_the_package() {
+	local fft
+	setup
+	fft=$S/store/users/$MY_UID/fft/9.0
+	a_trace "$fft.trace"
+	a_network
+	echo "LibexecDir=$S" >"$S/conf"
+	export NETPROF_CONF=$S/conf
+	netprof predict --model=tolerance fft halo >"$S/asked"
+	netprof tolerance fft >"$S/page" 2>&1
+	[ -e "$fft.curve" ] || fail "tolerance leaves no curve"
+	rm "$S/bin/netprof-analysis"
+	netprof predict --model=tolerance fft halo | cmp - "$S/asked" ||
+		fail "the curve of the store says something else"
+	rm "$fft.curve"
+	run netprof predict --model=tolerance fft halo
+	contains "without both" "$ERR" 'only the package netprof-analysis reads'
+	run netprof tolerance fft
+	equal "exit status without the package" "$RC" 1
+	equal "what is said then" "$ERR" "netprof: tolerance is a command of \
+another package: install the package netprof-analysis"
+}
+
 test_models_of_traces_are_compared_where_there_are_some() {
 	setup
 	a_trace "$S/traces/melt"
