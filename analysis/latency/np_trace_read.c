@@ -292,6 +292,21 @@ static int put(struct np_trace_files *f, size_t *room, const char *dir,
 	return 0;
 }
 
+/*
+ * liballprof2 (spcl/LogGOPSim) names its files so; its times have decimals, and
+ * its requests and datatypes stand for nothing that can be followed.
+ */
+static int refuse_lap2(const char *dir, const char *name, struct np_err *err)
+{
+	static const char lap2[] = "lap2-trace-rank-";
+
+	if (strncmp(name, lap2, sizeof(lap2) - 1))
+		return 0;
+	return np_errf(err, -EINVAL, "%s/%.64s: a trace of liballprof2, which "
+		       "is not read; expected one of liballprof or of "
+		       "libnetprof-mpi", dir, name);
+}
+
 /* All files of dir that are named as like is; NULL: as the first is. */
 static int collect(const char *dir, const char *like,
 		   struct np_trace_files *f, struct np_err *err)
@@ -313,6 +328,9 @@ static int collect(const char *dir, const char *like,
 	while (!rc && (e = readdir(d))) {
 		if (e->d_name[0] == '.' || !split(e->d_name, &n))
 			continue;
+		rc = refuse_lap2(dir, e->d_name, err);
+		if (rc)
+			break;
 		if (!*first) {
 			snprintf(first, sizeof(first), "%s", e->d_name);
 			of_first = n;

@@ -376,6 +376,8 @@ static const struct {
 	{ "a rank is missing", { "t-0.txt", "t-2.txt" },
 	  "no trace of rank 1, expected 3 ranks" },
 	{ "two traces", { "t-0.txt", "u-0.txt" }, "are of two" },
+	{ "the successor of liballprof", { "lap2-trace-rank-0-of-1.txt" },
+	  "a trace of liballprof2, which is not read" },
 };
 
 static void test_files(void)
