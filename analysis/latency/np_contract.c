@@ -403,7 +403,9 @@ static int add_in(struct contract *k, const struct np_edge *from, double a,
 		edge = (struct np_edge){ 0, (uint32_t)k->c->n - 1, 0 };
 	}
 	edge.b = (int32_t)b;
-	if (np_array_room(&k->in, &k->max_in, k->n_in + 1, sizeof(*k->in)))
+	/* Most events wait for a few: what is asked here is asked often. */
+	if (k->n_in == k->max_in &&
+	    np_array_room(&k->in, &k->max_in, k->n_in + 1, sizeof(*k->in)))
 		return -ENOMEM;
 	k->in[k->n_in++] = edge;
 	return 0;

@@ -28,13 +28,6 @@ uint32_t np_graph_rank_ops(const struct np_graph *g, uint32_t rank)
 	return p ? np_graph_part_end(g, p - 1) - g->part[p - 1].first : 0;
 }
 
-uint64_t np_graph_size(const struct np_graph *g, uint32_t node)
-{
-	const struct np_graph_node *n = &g->node[node];
-
-	return n->big ? g->big[n->size] : n->size;
-}
-
 const struct np_graph_part *np_graph_part_of(const struct np_graph *g,
 					     uint32_t node)
 {
@@ -49,12 +42,6 @@ const struct np_graph_part *np_graph_part_of(const struct np_graph *g,
 			high = mid;
 	}
 	return &g->part[low];
-}
-
-uint32_t np_graph_deps_end(const struct np_graph *g, uint32_t node)
-{
-	return node + 1 < g->n_nodes ? g->node[node + 1].first :
-				       (uint32_t)g->n_deps;
 }
 
 static uint32_t peer_of(const struct np_graph *g,

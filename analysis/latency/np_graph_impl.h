@@ -44,7 +44,13 @@ struct np_graph {
 	bool matched;
 };
 
-uint64_t np_graph_size(const struct np_graph *g, uint32_t node);
+/* Ns or bytes. */
+static inline uint64_t np_graph_size(const struct np_graph *g, uint32_t node)
+{
+	const struct np_graph_node *n = &g->node[node];
+
+	return n->big ? g->big[n->size] : n->size;
+}
 
 /* The part that holds a node. */
 const struct np_graph_part *np_graph_part_of(const struct np_graph *g,
@@ -58,6 +64,11 @@ static inline uint32_t np_graph_part_end(const struct np_graph *g, size_t p)
 }
 
 /* Where the dependencies of a node end. */
-uint32_t np_graph_deps_end(const struct np_graph *g, uint32_t node);
+static inline uint32_t np_graph_deps_end(const struct np_graph *g,
+					 uint32_t node)
+{
+	return node + 1 < g->n_nodes ? g->node[node + 1].first :
+				       (uint32_t)g->n_deps;
+}
 
 #endif
