@@ -111,7 +111,7 @@ test_wrong_use_and_bad_reports_are_told() {
 		contains "error of scale ${*:3}" "$ERR" "$2"
 		equal "output of scale ${*:3}" "$OUT" ""
 	}
-	row 2 'a report or a trace is missing'
+	row 2 'needs a report of mpiP or a trace'
 	row 2 'no such option' --frob solver.2.mpiP
 	row 2 'argument is missing' solver.2.mpiP --at
 	for arg in 0 x 1,,2 1, -3 1.5 4194305 1x; do
@@ -173,7 +173,7 @@ test_wrong_use_and_bad_files_are_told() {
 		contains "error of qn ${*:3}" "$ERR" "$2"
 		equal "output of qn ${*:3}" "$OUT" ""
 	}
-	row 2 'a file is missing'
+	row 2 'needs a file'
 	row 2 'no such option' --frob web.json
 	row 2 'argument is missing' web.json --method
 	row 2 'unexpected argument .two-classes.json.' web.json two-classes.json
