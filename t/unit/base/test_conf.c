@@ -386,7 +386,7 @@ static void test_environment(void)
 	T_CHECK(np_conf_from_environment(&c, NULL) == 0);
 	T_CHECK(!strcmp(c.store, "/from/file"));
 	setenv("NETPROF_STORE", "here", 1);
-	T_CHECK(np_conf_from_environment(&c, &err) == -EINVAL);
+	T_CHECK(np_conf_from_environment(&c, &err) == -ENOTDIR);
 	T_CHECK(!!strstr(err.text, "NETPROF_STORE=here"));
 	setenv("NETPROF_CONF", "/nonexistent/typo.conf", 1);
 	T_CHECK(np_conf_from_environment(&c, &err) == -ENOENT);
