@@ -31,7 +31,9 @@ stop_cluster() {
 
 # Once per cluster, by an administrator: much shorter than usual.
 calibrate() {
-	say "how the interference levels press on each other here (40 s)"
+	say "measuring how strongly two synthetic loads slow each other (40 s)"
+	echo "A load level is a program of netprof's that sends messages at a set rate."
+	echo "The network is a small model of a switch: 20 Mbit/s a node, 80 a leaf switch."
 	as root "salloc -Q -N8 -w n[0-7] --exclusive netprof calibrate \
 		--levels=c0,c4 --repeats=1 --seconds=1.5 --probe-seconds=4"
 }
@@ -81,10 +83,11 @@ jobs_left() {
 watch_jobs() {
 	local left begin=$SECONDS
 
-	say "waiting for them (about a minute)"
+	say "waiting for the jobs (about a minute)"
 	while left=$(jobs_left) && [ "$left" != 0 ] &&
 		[ $((SECONDS - begin)) -lt 120 ]; do
-		printf '\r%3d s, %s jobs left ' $((SECONDS - begin)) "$left"
+		printf '\r%3d s, %s job%s left ' $((SECONDS - begin)) "$left" \
+			"$([ "$left" = 1 ] && echo ' ' || echo s)"
 		sleep 1
 	done
 	echo
@@ -97,6 +100,55 @@ show_profiles() {
 	as alice "netprof matrix"
 }
 
+# In one job of a whole leaf: couette on half of it, alone, and again while melt
+# runs on the other half.  Prints the two run times.
+prove_script() {
+	local couette melt
+	case $LAUNCH in
+	srun*) couette="$LAUNCH -w n[0-3]" melt="$LAUNCH -w n[4-7]" ;;
+	*) couette="$LAUNCH --host n0,n1,n2,n3" melt="$LAUNCH --host n4,n5,n6,n7" ;;
+	esac
+	t/cluster run -- bash -c "cd && cat >prove.sh" <<-END
+		#!/bin/bash
+		timed() {
+			local begin=\$EPOCHREALTIME
+			$couette lmp -in couette.in -log none >/dev/null
+			awk -v b=\$begin -v e=\$EPOCHREALTIME 'BEGIN { print e - b }'
+		}
+		timed
+		while :; do
+			$melt lmp -in $LMP/melt/in.melt -log none >/dev/null
+		done &
+		sleep 2
+		timed
+		kill %1
+	END
+}
+
+# The pair that was predicted and never ran together.
+prove() {
+	say "is that true? couette alone, and while melt runs beside it (30 s)"
+	prove_script
+	as alice "sbatch -Q -W -N8 -w n[0-7] --exclusive -o prove.out prove.sh"
+	t/cluster run -- bash -c "cd && cat prove.out; \
+		netprof predict --noheader \
+			--format=Slowdown,Low,High couette melt" | awk -F'|' '
+		NF == 1 { sec[++n] = $1 }
+		NF == 3 && !seen++ { p = $1; low = $2; high = $3 }
+		END {
+			if (n < 2 || !seen)
+				exit 1
+			printf "couette beside melt:  alone %.1f s, together %.1f s\n",
+				sec[1], sec[2]
+			printf "  predicted %+.0f %% (90 %% interval %+.0f %% to %+.0f %%)\n",
+				100 * p, 100 * low, 100 * high
+			printf "  measured  %+.0f %%\n", 100 * (sec[2] / sec[1] - 1)
+		}' || echo "it could not be measured here"
+	echo "(From two levels and one run of each; netprof validate does this for whole"
+	echo "lists of programs, and netprof calibrate measures eight levels.  Where this"
+	echo "machine does other work, run times tell of that instead.)"
+}
+
 # Both would fit under one leaf switch, where Slurm packs them.
 place_jobs() {
 	local id
@@ -107,6 +159,7 @@ place_jobs() {
 	done
 	sleep 6 # the plugin looks at the store every five seconds
 	say "both programs, four nodes each: one leaf switch would hold them"
+	echo "These jobs only sleep: placement knows them by the names of their profiles."
 	as alice "sbatch -N4 --netprofile=melt -J melt --wrap 'sleep 12'"
 	as alice "sbatch -N4 --netprofile=couette -J couette --wrap 'sleep 12'"
 	as alice "sbatch -N4 --netprofile=couette -J another --wrap 'sleep 5'"
@@ -116,4 +169,14 @@ place_jobs() {
 	as alice "netprof explain $id"
 	as alice "netprof status"
 	t/cluster run -- scancel -u alice
+}
+
+next_steps() {
+	say "what next"
+	cat <<-END
+		t/sandbox                      every command, on sample records
+		doc/user-guide.md              flag your own jobs
+		doc/admin-guide.md             make deb or make rpm, calibrate, place jobs
+		t/cluster up --help            a cluster like this one to play with
+	END
 }
