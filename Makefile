@@ -34,7 +34,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(findstring clang,$(CC)),-clang)$
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 # Without cairo pictures are SVG only.
 HAVE_CAIRO := $(call pkg,--exists,cairo && echo yes)
-PKGS := json-c gsl ucx libfabric pmix libelf $(if $(HAVE_CAIRO),cairo)
+PKGS := json-c gsl ucx libfabric pmix libelf zlib $(if $(HAVE_CAIRO),cairo)
 
 # Rooms of the library; headers have one name each.
 ROOMS := $(wildcard predictor/*) $(wildcard profiler/*) plot
@@ -250,6 +250,7 @@ UCX := $(call pkg,--libs,ucx)
 CLP := $(call pkg,--libs,clp)
 PMIX := $(call pkg,--libs,pmix)
 ELF := $(call pkg,--libs,libelf)
+ZLIB := $(call pkg,--libs,zlib)
 CAIRO := $(call pkg,--libs,cairo)
 link = $(Q)$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(1)
 
@@ -264,7 +265,7 @@ $(BUILD)/libnetprof.a: $(LIBS)
 
 $(BUILD)/netprof: $(call objs,$(CLI)) $(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,$(JSON) $(GSL) $(ELF) $(CAIRO) $(LIBM))
+	$(call link,$(JSON) $(GSL) $(ELF) $(ZLIB) $(CAIRO) $(LIBM))
 
 # What commands share: options, pages, and what else they want of it.
 $(BUILD)/libnetprof-cli.a: $(call objs,$(wildcard cli/cli_*.c))
@@ -388,7 +389,7 @@ WRAP := -Wl,$(subst $(empty) ,$(comma),$(addprefix --wrap=,malloc calloc \
 	realloc reallocarray strdup strndup))
 $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT)) $(ANALYSIS_LIBS)
 	$(call say,LD)
-	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(CLP) $(ELF) $(CAIRO) \
+	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(CLP) $(ELF) $(ZLIB) $(CAIRO) \
 		$(LIBM))
 
 # The cost of predictions, of queueing networks and of played programs.
@@ -416,7 +417,7 @@ $(FUZZ): $(BUILD)/fuzz-%: $$(call objs,$$(wildcard t/fuzz/fuzz_$$*.c \
 		$(call objs,t/unit/jobsubmit/some_slurm.c $(SPANK) $(JOBSUBMIT)) \
 		$(ANALYSIS_LIBS)
 	$(call say,LD)
-	$(call link,$(FUZZ_LIB) $(SLURM) $(JSON) $(GSL) $(CAIRO) $(LIBM))
+	$(call link,$(FUZZ_LIB) $(SLURM) $(JSON) $(GSL) $(ZLIB) $(CAIRO) $(LIBM))
 .PHONY: fuzz-programs fuzz
 fuzz-programs: $(FUZZ)
 SEC ?= 10

@@ -42,7 +42,7 @@ _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs compare predict matrix plot publish unpublish forget accuracy \
 		calibrate validate loggps status explain check topology release qn scale sharing replay \
-		tolerance trace metrics report help version"
+		tolerance trace metrics report simulate help version"
 	local formats="--json --parsable --noheader --format= --sort=" whose="--user= --published" words
 
 	COMPREPLY=()
@@ -76,6 +76,16 @@ _netprof() {
 		accuracy/-*) words="$formats --model= --without= --only= --traces= \
 			--latency= --per-byte= --predictions= \
 			--up-to= --cases --seed=" ;;
+		simulate/-*) words="$formats --plot= --swf= --sacct= --last= --leaves= \
+			--topology= --cpus-per-node= --rules= --mix= --pairs= \
+			--policy= --set= --seeds= --events= --order= --fixed-run-times \
+			--queue-depth= --bf-interval= --bf-window= \
+			--bf-resolution= --bf-max-job-test= --completing=" ;;
+		simulate/-*) words="$formats --plot= --swf= --sacct= --last= --leaves= \
+			--topology= --cpus-per-node= --rules= --mix= --pairs= \
+			--policy= --set= --seeds= --events= --order= --fixed-run-times \
+			--queue-depth= --bf-interval= --bf-window= \
+			--bf-resolution= --bf-max-job-test= --completing=" ;;
 		report/-*) words="--output= $whose --scope= --model=" ;;
 		show/* | runs/* | compare/* | report/* | publish/* | predict/* | \
 		matrix/* | plot/*)

@@ -7,8 +7,6 @@
 #include "np_array.h"
 #include "np_bits.h"
 
-#define STRIDE 8 /* slots that are masked between two counts */
-
 int np_availability_init(struct np_availability *a, size_t n_nodes,
 			 uint32_t node_cpus, bool shared)
 {
@@ -59,6 +57,7 @@ static void fill(const struct np_availability *a, struct np_slot *s,
 {
 	s->from_sec = from_sec;
 	s->idle_nodes = idle_nodes;
+	s->shrinks = false;
 	memcpy(s->idle, idle, a->words * sizeof(*idle));
 	if (a->shared)
 		memcpy(s->cpus, cpus, a->n_nodes * sizeof(*cpus));
@@ -146,21 +145,45 @@ int np_availability_release(struct np_availability *a, int64_t at_sec,
 	return 0;
 }
 
-/* The same in all slots from first to end - 1, of many whole nodes. */
+/*
+ * The same in all slots from first to end - 1, of whole nodes that lie within
+ * the words from low to high.
+ */
 static void reserve_many(struct np_availability *a, size_t first, size_t end,
-			 const uint32_t *place, size_t n)
+			 const uint32_t *place, size_t n, size_t low,
+			 size_t high)
 {
-	memset(a->mask, 0, a->words * sizeof(*a->mask));
+	memset(a->mask + low, 0, (high - low + 1) * sizeof(*a->mask));
 	for (size_t i = 0; i < n; i++)
 		np_bits_set(a->mask, place[i]);
 	for (; first < end; first++) {
 		struct np_slot *s = &a->slot[first];
 
-		s->idle_nodes = 0;
-		for (size_t k = 0; k < a->words; k++)
-			s->idle_nodes += np_bits_ones(s->idle[k] &=
-						      ~a->mask[k]);
+		for (size_t k = low; k <= high; k++) {
+			s->idle_nodes -= np_bits_ones(s->idle[k] & a->mask[k]);
+			s->idle[k] &= ~a->mask[k];
+		}
 	}
+}
+
+/* In all slots from first to end - 1. */
+static void reserve_all(struct np_availability *a, size_t first, size_t end,
+			const uint32_t *place, size_t n, uint16_t cpus)
+{
+	size_t low = SIZE_MAX, high = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = place[i] / NP_BITS_WORD;
+
+		low = k < low ? k : low;
+		high = k > high ? k : high;
+	}
+	if (!a->shared && n > high - low) {
+		reserve_many(a, first, end, place, n, low, high);
+		return;
+	}
+	for (; first < end; first++)
+		reserve(a, &a->slot[first], place, n, cpus);
 }
 
 int np_availability_reserve(struct np_availability *a, int64_t from_sec,
@@ -174,17 +197,14 @@ int np_availability_reserve(struct np_availability *a, int64_t from_sec,
 			return -ENOMEM;
 		first++;
 	}
+	a->slot[first].shrinks = true;
 	end = slot_at(a, to_sec);
 	if (a->slot[end].from_sec < to_sec) {
 		if (split(a, end, to_sec))
 			return -ENOMEM;
 		end++;
 	}
-	if (!a->shared && n > a->words)
-		reserve_many(a, first, end, place, n);
-	else
-		for (size_t i = first; i < end; i++)
-			reserve(a, &a->slot[i], place, n, cpus);
+	reserve_all(a, first, end, place, n, cpus);
 	return 0;
 }
 
@@ -228,23 +248,34 @@ static bool enough(const struct np_availability *a, uint32_t nodes)
 }
 
 /*
- * Into a->mask what is free from slot i to end_sec.  A slot, not the first one,
- * by which these are too few; a->n: they are enough.  Counting costs more than
- * masking, so slots are counted by the stride.
+ * Into a->mask what is free from slot i to end_sec.  The slot by which these are
+ * too few; a->n: they are enough.  Where no reservation begins, a slot has all
+ * that the one before it has.
  */
 static size_t mask_window(struct np_availability *a, size_t i,
 			  int64_t end_sec, const uint64_t *candidates,
 			  uint32_t nodes, uint16_t cpus)
 {
+	size_t first = i;
+
 	memcpy(a->mask, candidates, a->words * sizeof(*a->mask));
-	while (i < a->n && a->slot[i].from_sec < end_sec) {
-		for (int k = 0; k < STRIDE && i < a->n &&
-		     a->slot[i].from_sec < end_sec; k++)
-			mask_slot(a, &a->slot[i++], cpus, a->mask);
+	for (; i < a->n && a->slot[i].from_sec < end_sec; i++) {
+		if (i > first && !a->slot[i].shrinks)
+			continue;
+		mask_slot(a, &a->slot[i], cpus, a->mask);
 		if (!enough(a, nodes))
-			return i - 1;
+			return i;
 	}
 	return a->n;
+}
+
+/* a->mask = a->saved and what is free in slot i: enough? */
+static bool enough_with(struct np_availability *a, size_t i, uint32_t nodes,
+			uint16_t cpus)
+{
+	memcpy(a->mask, a->saved, a->words * sizeof(*a->mask));
+	mask_slot(a, &a->slot[i], cpus, a->mask);
+	return enough(a, nodes);
 }
 
 /*
@@ -255,23 +286,27 @@ static size_t next_window(struct np_availability *a, size_t last,
 			  const uint64_t *candidates, uint32_t nodes,
 			  uint16_t cpus)
 {
-	size_t i = last + 1, from;
+	size_t good = last + 1, bad;
 
-	memcpy(a->mask, candidates, a->words * sizeof(*a->mask));
+	memcpy(a->saved, candidates, a->words * sizeof(*a->mask));
 	do {
-		memcpy(a->saved, a->mask, a->words * sizeof(*a->mask));
-		from = i;
-		for (int k = 0; k < STRIDE && i; k++)
-			mask_slot(a, &a->slot[--i], cpus, a->mask);
-	} while (i && enough(a, nodes));
-	/* Among the last ones, one by one. */
-	memcpy(a->mask, a->saved, a->words * sizeof(*a->mask));
-	for (i = from; i; i--) {
-		mask_slot(a, &a->slot[i - 1], cpus, a->mask);
-		if (!enough(a, nodes))
+		/* From slot bad to good - 1 more and more are free. */
+		for (bad = good - 1; bad && !a->slot[bad].shrinks;)
+			bad--;
+		if (!enough_with(a, bad, nodes, cpus))
 			break;
+		memcpy(a->saved, a->mask, a->words * sizeof(*a->mask));
+		good = bad;
+	} while (good);
+	while (good - bad > 1) {
+		size_t middle = (bad + good) / 2;
+
+		if (enough_with(a, middle, nodes, cpus))
+			good = middle;
+		else
+			bad = middle;
 	}
-	return i;
+	return good;
 }
 
 int64_t np_availability_find(struct np_availability *a,

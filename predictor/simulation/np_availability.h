@@ -15,6 +15,8 @@
 struct np_slot {
 	int64_t from_sec;
 	uint32_t idle_nodes;
+	bool shrinks; /* a reservation begins: it lacks what the slot before
+			 it has */
 	uint64_t *idle;	 /* bitmap of nodes that are wholly free */
 	uint16_t *cpus;	 /* free on each node; NULL: nodes are not shared */
 };

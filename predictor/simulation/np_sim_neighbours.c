@@ -94,7 +94,7 @@ int np_sim_enter(struct np_sim *s, uint32_t job)
 {
 	struct np_running *r = s->running[job];
 
-	if (np_sim_inert(s, job))
+	if (s->ask->rigid || np_sim_inert(s, job))
 		return 0;
 	if (make_sites(s, r))
 		return -ENOMEM;

@@ -122,7 +122,8 @@ static void deallocate(struct np_sim *s, const struct np_running *r)
 }
 
 /* Bits from first to end - 1. */
-static uint32_t count_range(const uint64_t *w, uint32_t first, uint32_t end)
+static inline uint32_t count_range(const uint64_t *w, uint32_t first,
+				   uint32_t end)
 {
 	uint32_t n = 0;
 
@@ -145,40 +146,74 @@ static uint32_t leaf_end(const struct np_leaves *l, size_t i)
 	return i < l->n ? l->first[i + 1] : (uint32_t)l->n_nodes;
 }
 
-/* Which leaf is next: the fullest that has enough, else the emptiest. */
-static size_t best_leaf(const struct np_sim *s, uint32_t need)
+/*
+ * Leaves by the number of nodes in s->leaf_nodes, most first, equal ones in their
+ * own order, into s->leaf_order; how many have any.
+ */
+static size_t sort_leaves(struct np_sim *s)
 {
-	const uint32_t *nodes = s->leaf_nodes;
-	size_t best = 0;
+	uint32_t *first = s->leaf_first, sum = 0;
+	const size_t n = s->leaves->n, most = s->leaf_most;
 
-	for (size_t i = 1; i <= s->leaves->n; i++)
-		if (nodes[i] >= need ?
-		    nodes[best] < need || nodes[i] < nodes[best] :
-		    nodes[i] > nodes[best])
-			best = i;
-	return best;
+	memset(first, 0, (most + 1) * sizeof(*first));
+	for (size_t i = 0; i <= n; i++)
+		first[s->leaf_nodes[i]]++;
+	for (size_t k = most + 1; k--;) {
+		uint32_t has = first[k];
+
+		first[k] = sum;
+		sum += has;
+	}
+	for (size_t i = 0; i <= n; i++)
+		s->leaf_order[first[s->leaf_nodes[i]]++] = (uint32_t)i;
+	return n + 1;
 }
 
-/* Takes n of mask[], which has as many, into s->chosen, ascending. */
+/* So many of a leaf, or of the nodes without one, into s->chosen. */
+static void take(struct np_sim *s, const uint64_t *mask, size_t leaf,
+		 uint32_t n, uint32_t *chosen)
+{
+	size_t p = np_bits_next(mask, s->words, s->leaves->first[leaf]);
+
+	for (; n; n--, p = np_bits_next(mask, s->words, p + 1))
+		s->chosen[(*chosen)++] = (uint32_t)p;
+}
+
+/*
+ * Takes n of mask[], which has as many, into s->chosen: of the fullest leaf that
+ * has enough, or of the emptiest leaves until one has enough for the rest.
+ */
 static void choose(struct np_sim *s, const uint64_t *mask, uint32_t n)
 {
 	const struct np_leaves *l = s->leaves;
-	uint32_t left = n, chosen = 0;
+	uint32_t left = n, chosen = 0, least = UINT32_MAX;
+	size_t i = 0, best = 0, end;
 
-	for (size_t i = 0; i <= l->n; i++)
-		s->leaf_nodes[i] = count_range(mask, l->first[i],
-					       leaf_end(l, i));
-	while (left) {
-		size_t i = best_leaf(s, left);
-		uint32_t take = s->leaf_nodes[i] < left ? s->leaf_nodes[i] :
-							  left;
+	for (size_t k = 0; k <= l->n; k++) {
+		uint32_t has = count_range(mask, l->first[k], leaf_end(l, k));
 
-		left -= take;
-		s->leaf_nodes[i] = 0;
-		for (size_t p = np_bits_next(mask, s->words, l->first[i]);
-		     take; p = np_bits_next(mask, s->words, p + 1), take--)
-			s->chosen[chosen++] = (uint32_t)p;
+		s->leaf_nodes[k] = has;
+		if (has >= n && has < least) {
+			least = has;
+			best = k;
+		}
 	}
+	if (least < UINT32_MAX) {
+		take(s, mask, best, n, &chosen);
+		return;
+	}
+	end = sort_leaves(s);
+	for (; s->leaf_nodes[s->leaf_order[i]] < left; i++) {
+		size_t leaf = s->leaf_order[i];
+
+		left -= s->leaf_nodes[leaf];
+		take(s, mask, leaf, s->leaf_nodes[leaf], &chosen);
+	}
+	for (best = i; i < end && s->leaf_nodes[s->leaf_order[i]] >= left; i++)
+		if (s->leaf_nodes[s->leaf_order[i]] <
+		    s->leaf_nodes[s->leaf_order[best]])
+			best = i;
+	take(s, mask, s->leaf_order[best], left, &chosen);
 }
 
 static int by_number(const void *a, const void *b)
@@ -421,19 +456,36 @@ static void release_running(struct np_sim *s, uint32_t job)
 	s->running[job] = NULL;
 }
 
-static int end(struct np_sim *s, uint32_t job)
+static void free_nodes(struct np_sim *s, uint32_t job)
 {
 	size_t at = expected_place(s, job);
 
 	memmove(s->expected + at, s->expected + at + 1,
 		(--s->n_expected - at) * sizeof(*s->expected));
-	np_sim_leave(s, job);
 	deallocate(s, s->running[job]);
 	release_running(s, job);
+	changed(s);
+}
+
+static int end(struct np_sim *s, uint32_t job)
+{
+	uint32_t completing_sec = s->ask->scheduler->completing_sec;
+	int rc;
+
+	if (s->running[job]->completing) {
+		free_nodes(s, job);
+		return 0;
+	}
+	np_sim_leave(s, job);
 	s->counts->ended++;
 	s->counts->last_sec = s->now;
-	changed(s);
-	return release_followers(s, job);
+	rc = release_followers(s, job);
+	if (!completing_sec) {
+		free_nodes(s, job);
+		return rc;
+	}
+	s->running[job]->completing = true;
+	return rc ? rc : heap_add(&s->ends, s->now + completing_sec, job);
 }
 
 static int end_jobs(struct np_sim *s)
@@ -484,7 +536,8 @@ static bool is_over(const struct np_sim *s, uint32_t job)
 	const struct np_sim_fate *f = &s->fate[job];
 
 	return f->how >= NP_SIM_TOO_LARGE ||
-	       (f->how != NP_SIM_PENDING && !s->running[job]);
+	       (f->how != NP_SIM_PENDING &&
+		(!s->running[job] || s->running[job]->completing));
 }
 
 /* When it may start, as far as the job goes that it waits for. */
@@ -649,7 +702,9 @@ static int make_plan(struct np_sim *s)
 
 		if (r->expected_sec > end_sec)
 			break;
-		rc = np_availability_release(&s->plan, r->expected_sec,
+		rc = np_availability_release(&s->plan,
+					     r->expected_sec > s->now ?
+					     r->expected_sec : s->now + 1,
 					     r->place, r->n_places, r->cpus);
 	}
 	return rc;
@@ -730,9 +785,22 @@ static int backfill(struct np_sim *s, uint32_t job, size_t *started)
 	return start(s, job, NP_SIM_BACKFILL);
 }
 
+/* The first job from i on that may still start in this pass; last: none. */
+static size_t next_hope(const struct np_sim *s, size_t i, size_t last)
+{
+	for (; i < last; i++) {
+		const struct np_sim_job *j = &s->job[s->queue[i]];
+
+		if (!is_held(s, s->queue[i]) && !too_few(s, j) &&
+		    not_before(s, j) == s->now)
+			break;
+	}
+	return i;
+}
+
 static int backfill_pass(struct np_sim *s)
 {
-	size_t last = last_hope(s), started = 0;
+	size_t last = last_hope(s), started = 0, hope = 0;
 	int rc;
 
 	s->backfill_changed = false;
@@ -741,9 +809,14 @@ static int backfill_pass(struct np_sim *s)
 		return 0;
 	rc = make_plan(s);
 	s->n_found = 0;
-	for (size_t i = 0; !rc && i < last; i++)
+	for (size_t i = 0; !rc && i < last; i++) {
+		if (i >= hope)
+			hope = next_hope(s, i, last) + 1;
+		if (hope > last)
+			break;
 		if (!is_held(s, s->queue[i]))
 			rc = backfill(s, s->queue[i], &started);
+	}
 	if (started) {
 		sweep_queue(s);
 		s->again = true;
@@ -916,11 +989,17 @@ static int make_nodes(struct np_sim *s)
 	sets = calloc((3 + c->n_partitions) * s->words, sizeof(*sets));
 	s->idle = sets;
 	s->in_partitions = calloc(n, sizeof(*s->in_partitions));
+	s->leaf_most = s->leaves->largest;
+	if (n - s->leaves->first[s->leaves->n] > s->leaf_most)
+		s->leaf_most = n - s->leaves->first[s->leaves->n];
 	s->leaf_nodes = calloc(s->leaves->n + 1, sizeof(*s->leaf_nodes));
+	s->leaf_order = calloc(s->leaves->n + 1, sizeof(*s->leaf_order));
+	s->leaf_first = calloc(s->leaf_most + 1, sizeof(*s->leaf_first));
 	s->chosen = calloc(n, sizeof(*s->chosen));
 	s->tenants = calloc(s->leaves->n + 1, sizeof(*s->tenants));
 	s->cpus = s->shared ? calloc(n, sizeof(*s->cpus)) : NULL;
 	if (!sets || !s->in_partitions || !s->leaf_nodes || !s->chosen ||
+	    !s->leaf_order || !s->leaf_first ||
 	    !s->tenants || (s->shared && !s->cpus))
 		return -ENOMEM;
 	s->mask = sets + s->words;
@@ -986,6 +1065,8 @@ static void release(struct np_sim *s)
 	free(s->idle);
 	free(s->in_partitions);
 	free(s->leaf_nodes);
+	free(s->leaf_order);
+	free(s->leaf_first);
 	free(s->chosen);
 	free(s->cpus);
 }
@@ -1014,7 +1095,7 @@ int np_simulate(const struct np_sim_ask *ask, struct np_sim_fate *fate,
 		rc = run(&s, err);
 	/* What is still running has not ended. */
 	for (size_t i = 0; s.running && i < ask->n; i++)
-		if (s.running[i])
+		if (s.running[i] && !s.running[i]->completing)
 			fate[i].end_sec = -1;
 	release(&s);
 	return rc == -ENOMEM ? np_errf(err, rc, "simulation: out of memory") :

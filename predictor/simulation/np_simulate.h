@@ -5,7 +5,9 @@
  * A pure function: no clock, no file, no output.  Time is in whole seconds.
  * At every second at which something happens, in this order:
  *
- *   1. Jobs end: their work is done, or their time limit is reached.
+ *   1. Jobs end: their work is done, or their time limit is reached.  Their nodes
+ *      become free completing_sec later; plans expect them when the time limit
+ *      is reached, or in the next second if that is over.
  *   2. Jobs that their user cancels leave the queue; then jobs are submitted, or
  *      become eligible as the job they depend on has ended.
  *   3. Placement decides (np_placement_decide(), or for a job submitted
@@ -74,9 +76,11 @@ struct np_sim_scheduler {
 	uint32_t bf_window_sec;
 	uint32_t bf_resolution_sec; /* at least 1 */
 	uint32_t bf_max_job_test;
+	/* How long nodes are not free yet after a job (state COMPLETING). */
+	uint32_t completing_sec;
 };
 
-/* 100, 30 s, 1 day, 60 s, 500: the defaults of Slurm. */
+/* 100, 30 s, 1 day, 60 s, 500: the defaults of Slurm; and 0 s. */
 void np_sim_scheduler_init(struct np_sim_scheduler *s);
 
 struct np_sim_policy {
@@ -118,6 +122,7 @@ struct np_sim_ask {
 	const struct np_sim_scheduler *scheduler;
 	struct np_press *press;		    /* NULL: nobody slows anybody */
 	const struct np_sim_policy *policy; /* NULL: none */
+	bool rigid; /* run times stay as they are, whatever runs beside */
 	np_sim_start_f *started;	    /* NULL: nobody wants to know */
 	/*
 	 * Asked from time to time with the number of jobs that have ended;

@@ -20,6 +20,7 @@ struct np_running {
 	uint32_t n_places;
 	uint16_t cpus;	 /* on each */
 	unsigned touch;	 /* NP_TOUCH_... */
+	bool completing; /* it has ended, and still has its nodes */
 	int64_t expected_sec; /* its end by its time limit */
 	/* Work that is left, as of since_sec, at speed per second. */
 	int64_t left, since_sec;
@@ -75,7 +76,10 @@ struct np_sim {
 	uint32_t partition_idle[NP_SIM_MAX_PARTITIONS];
 	uint64_t *in_partitions; /* of each node: a bit for each partition */
 	uint64_t *mask, *blocked; /* scratch */
-	uint32_t *leaf_nodes;	  /* scratch: n + 1 */
+	/* Scratch, per leaf and of the nodes without; leaf_first: by number
+	   of nodes, of which a leaf has leaf_most at the most. */
+	uint32_t *leaf_nodes, *leaf_order, *leaf_first;
+	size_t leaf_most;
 	uint32_t *chosen;	  /* scratch: nodes of one job */
 
 	/* Jobs. */

@@ -417,6 +417,12 @@ test_wrong_use_is_told_with_status_two() {
 		predict --csv fft halo
 		predict a b c d e f g h i j k l m n o p q r
 		matrix --parsable
+		simulate
+		simulate --swf=a --sacct=b
+		simulate --swf=a --leaves=1x1 --topology=b
+		simulate --swf=a --order=size
+		simulate --swf=a --seeds=0
+		simulate --swf=a now
 		plot
 		plot fft halo
 		plot -o
@@ -626,3 +632,63 @@ test_colours_only_on_a_terminal() {
 }
 
 [ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
+
+simulated() { # ARGS...
+	(cd "$ROOT/t/data/queue" && netprof simulate --leaves=4x4 "$@")
+}
+
+test_a_queue_is_replayed() {
+	setup
+	golden simulate.txt simulated --swf=small.swf --pairs=pairs \
+		--mix=fft:30,halo:40,unknown:30 --policy=off,prefer,enforce
+	gzip -c "$ROOT/t/data/queue/small.swf" >"$S/small.gz"
+	golden simulate.parsable simulated --swf="$S/small.gz" --pairs=pairs -P \
+		--mix=fft:30,halo:40,unknown:30 --set=MaxDefer=10m \
+		--policy=off,enforce:MaxSlowdown=60%,enforce
+	golden simulate-nothing.txt simulated --swf=small.swf --pairs=pairs \
+		--mix=halo:50,unknown:50 --set=MaxSlowdown=30 --seeds=2
+	netprof simulate --leaves=4x4 --plot="$S/simulate.svg" \
+		--swf="$ROOT/t/data/queue/small.swf" --mix=fft:1,halo:1 \
+		--pairs="$ROOT/t/data/queue/pairs"
+	is_picture "$S/simulate.svg" 'Node-hours recovered' enforce
+}
+
+# Every profile of the store is one that --rules may name.
+test_a_log_of_sacct_is_replayed_with_the_store() {
+	setup
+	run simulated --sacct=small.sacct --rules=rules --cpus-per-node=4 \
+		--events="$S/events"
+	equal "exit status" "$RC" 0
+	contains "a bad line" "$ERR" 'small.sacct:12: job "108" submitted at'
+	grep -q 'Jobs larger than the cluster, left out: 1' "$S/out" ||
+		fail "$(cat "$S/out")"
+	grep -q 'calibration of 2024' "$S/out" || fail "$(cat "$S/out")"
+	equal "starts" "$(grep -c '^enforce|' "$S/events")" 7
+}
+
+test_what_a_replay_refuses_is_told() {
+	setup
+	row() { # PATTERN CMD...
+		local pattern=$1
+		shift
+		run "$@"
+		equal "exit status of $*" "$RC" 1
+		equal "lines of $*" "$(wc -l <"$S/err")" 1
+		contains "$*" "$ERR" "$pattern"
+	}
+	printf '# a comment\nfft user=a\nhalo host=b\n' >"$S/rules"
+	row 'rules:3: "host": expected user=, account=' simulated \
+		--swf=small.swf --pairs=pairs --rules="$S/rules"
+	row '/nowhere: No such file' simulated --swf=/nowhere
+	row 'pairs:1: "fft fft 56": expected' simulated --swf=pairs
+	row '"fft": expected a name and a weight' simulated --swf=small.swf \
+		--pairs=pairs --mix=fft
+	row '"sometimes": expected off, advise, prefer or enforce' simulated \
+		--swf=small.swf --pairs=pairs --policy=off,sometimes
+	row 'has no such key' simulated --swf=small.swf --pairs=pairs \
+		--set=MaxJoy=3
+	row 'last=yesterday: expected a time such as 30d' simulated \
+		--last=yesterday
+	row 'leaves=4by4: expected leaves and nodes' netprof simulate \
+		--swf="$ROOT/t/data/queue/small.swf" --leaves=4by4
+}

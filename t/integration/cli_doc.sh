@@ -139,7 +139,7 @@ test_completion_completes() {
 			printf "%s\n" "${COMPREPLY[@]}"' - \
 			"$ROOT/etc/netprof-completion.bash" "$@" | sort | xargs
 	}
-	equal commands "$(complete_words netprof s)" "scale sharing show status"
+	equal commands "$(complete_words netprof s)" "scale sharing show simulate status"
 	equal applications "$(complete_words netprof show l)" "lammps"
 	equal both "$(complete_words netprof show cp)" "cp2k"
 	equal options "$(complete_words netprof list --p)" "--parsable --published"

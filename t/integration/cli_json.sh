@@ -127,6 +127,7 @@ pages() {
 		loggps --show --cluster=hpc
 		loggps --show --cluster=flat
 		validate $S/list
+		simulate --swf=$data/queue/small.swf --leaves=4x4 --pairs=$data/queue/pairs --mix=fft:30,halo:40,unknown:30 --seeds=2
 	END
 }
 

@@ -22,6 +22,14 @@ static bool runs(const struct brute *b, size_t i)
 	return b->fate[i].start_sec >= 0 && b->fate[i].end_sec < 0;
 }
 
+/* It has its nodes, also for a while after its end. */
+static bool holds(const struct brute *b, size_t i)
+{
+	return b->fate[i].start_sec >= 0 && (b->fate[i].end_sec < 0 ||
+		b->now < b->fate[i].end_sec +
+			 b->ask->scheduler->completing_sec);
+}
+
 static bool waits(const struct brute *b, size_t i)
 {
 	return b->eligible[i] >= 0 && b->fate[i].how == NP_SIM_PENDING;
@@ -39,7 +47,7 @@ static uint32_t free_on(const struct brute *b, uint32_t node)
 	uint32_t cpus = b->ask->cluster->cpus;
 
 	for (size_t i = 0; i < b->ask->n; i++)
-		for (size_t k = 0; runs(b, i) && k < b->fate[i].n_nodes; k++)
+		for (size_t k = 0; holds(b, i) && k < b->fate[i].n_nodes; k++)
 			if (b->fate[i].node[k] == node)
 				cpus -= cpus_of(b, i);
 	return cpus;
@@ -158,7 +166,9 @@ static void make_plan(const struct brute *b)
 		int64_t until = b->fate[i].start_sec +
 				b->ask->job[i].limit_sec;
 
-		for (size_t k = 0; runs(b, i) && k < b->fate[i].n_nodes; k++)
+		if (until <= b->now)
+			until = b->now + 1;
+		for (size_t k = 0; holds(b, i) && k < b->fate[i].n_nodes; k++)
 			for (int t = 0; t < b->horizon &&
 			     b->now + t < until; t++)
 				plan[t][b->fate[i].node[k]] = (int16_t)
@@ -229,7 +239,7 @@ static void backfill_pass(struct brute *b)
 static void finish(struct brute *b, size_t i)
 {
 	b->fate[i].end_sec = b->now;
-	b->news = true;
+	b->news |= !b->ask->scheduler->completing_sec;
 }
 
 /* The load of a job on one leaf, from all the others there. */
@@ -290,7 +300,12 @@ static void work_one_second(struct brute *b, size_t i)
 
 static void end_jobs(struct brute *b)
 {
+	uint32_t completing_sec = b->ask->scheduler->completing_sec;
 	bool ends[B_MAX_JOBS] = { false };
+
+	for (size_t i = 0; completing_sec && i < b->ask->n; i++)
+		b->news |= b->fate[i].start_sec >= 0 && b->now ==
+			   b->fate[i].end_sec + completing_sec;
 
 	for (size_t i = 0; i < b->ask->n; i++) {
 		const struct np_sim_job *j = &b->ask->job[i];

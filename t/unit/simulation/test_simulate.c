@@ -172,6 +172,7 @@ static void make(struct queue *q, uint64_t number, uint32_t most_load)
 		.bf_window_sec = one_in(3) ? below(300) : 600,
 		.bf_resolution_sec = one_in(2) ? 1 : 1 + below(60),
 		.bf_max_job_test = one_in(3) ? 1 + below(6) : 500,
+		.completing_sec = one_in(3) ? below(5) : 0,
 	};
 	make_jobs(q);
 	q->ask.cluster = &q->cluster;

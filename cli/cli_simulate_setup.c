@@ -1,0 +1,926 @@
+/* What netprof simulate is given: jobs, cluster, applications, policies. */
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli_check.h"
+#include "cli_predictions.h"
+#include "cli_profile.h"
+#include "cli_simulate.h"
+#include "np_array.h"
+#include "np_bits.h"
+#include "np_catalog.h"
+#include "np_fabric_store.h"
+#include "np_hostlist.h"
+#include "np_read.h"
+#include "np_slurm_file.h"
+#include "np_topo.h"
+
+#define MAX_ANSWER (16u << 20) /* of Slurm's commands about the cluster */
+#define MAX_RULES_FILE (1u << 20)
+#define MAX_NEGLIGIBLE 0.01 /* slowdowns up to it count as none */
+#define PATIENCE_SEC 20
+#define CATALOG_SEC 120 /* for the models */
+
+/* Jobs. */
+
+/* What sacct prints goes through a pipe: it may be long. */
+static int ask_accounting(struct cli_simulate *s, struct np_err *err)
+{
+	static const char *const unit = "dhmw";
+	const char *last = s->o->last;
+	size_t digits = strspn(last, "0123456789");
+	static const char *const name[] = { "days", "hours", "minutes",
+					    "weeks" };
+	const char *u = digits && digits < 6 && last[digits] &&
+		!last[digits + 1] ? strchr(unit, last[digits]) : NULL;
+	char command[512];
+	FILE *f;
+	int rc;
+
+	if (!u)
+		return np_errf(err, -EINVAL, "--last=%.40s: expected a time "
+			       "such as 30d, 12h or 4w", last);
+	snprintf(command, sizeof(command), "SLURM_TIME_FORMAT=%%s exec sacct -a "
+		 "-X -P -S now-%.*s%s -o JobID,User,Account,JobName,Partition,"
+		 "Submit,Start,End,ElapsedRaw,TimelimitRaw,NNodes,NCPUS,State,"
+		 "Priority,Reservation,SubmitLine </dev/null", (int)digits,
+		 last, name[u - unit]);
+	f = popen(command, "re");
+	if (!f)
+		return np_errf(err, -errno, "sacct: %s", strerror(errno));
+	rc = np_queue_log_read_fd(dup(fileno(f)), "sacct", cli_pass_on, NULL,
+				  &s->log, err);
+	if (pclose(f) && rc)
+		np_errf(err, rc, "sacct gives no jobs: is there accounting?  "
+			"(netprof check)");
+	return rc;
+}
+
+int cli_sim_jobs(struct cli_simulate *s)
+{
+	const char *path = s->o->swf ? s->o->swf : s->o->sacct;
+	struct np_err err = NP_ERR_INIT;
+	int rc = path ? np_queue_log_read(path, cli_pass_on, NULL, &s->log,
+					  &err) :
+			ask_accounting(s, &err);
+
+	if (rc)
+		return cli_fail("%s", err.text);
+	snprintf(s->source, sizeof(s->source), "%s%s",
+		 path ? path : "accounting, last ", path ? "" : s->o->last);
+	return -1;
+}
+
+/* The cluster. */
+
+/* Leaves by name, with the names of their nodes. */
+struct map {
+	struct np_numbers nodes;
+	struct leaf {
+		char name[64];
+		uint32_t *node;
+		size_t n;
+	} *leaf;
+	size_t n;
+	int rc;
+};
+
+static void map_free(struct map *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		free(m->leaf[i].node);
+	free(m->leaf);
+	np_numbers_free(&m->nodes);
+}
+
+/* A node that is on several leaves is on the first. */
+static int add_node(void *arg, const char *name)
+{
+	struct map *m = arg;
+	struct leaf *l = &m->leaf[m->n - 1];
+	size_t before = m->nodes.n;
+	uint32_t node = np_numbers_get(&m->nodes, name, strlen(name));
+
+	if (m->nodes.n == before)
+		return node == NP_NO_NUMBER ? -ENOMEM : 0;
+	if (m->nodes.n > NP_LEAVES_MAX_NODES)
+		return -E2BIG;
+	if (np_array_more(&l->node, l->n, sizeof(*l->node)))
+		return -ENOMEM;
+	l->node[l->n++] = node;
+	return 0;
+}
+
+static int add_nodes(struct map *m, const char *list)
+{
+	size_t len;
+	int rc = 0;
+
+	while (!rc && (len = np_hostlist_word(&list))) {
+		rc = np_hostlist_walk(list, len, add_node, m);
+		list += len;
+	}
+	return rc;
+}
+
+static int add_leaf(struct map *m, const char *name, const char *nodes)
+{
+	if (np_array_more(&m->leaf, m->n, sizeof(*m->leaf)))
+		return -ENOMEM;
+	m->leaf[m->n] = (struct leaf){ .n = 0 };
+	snprintf(m->leaf[m->n++].name, sizeof(m->leaf->name), "%s", name);
+	return add_nodes(m, nodes);
+}
+
+static int take_switch(void *arg, const struct np_slurm_line *line,
+		       struct np_err *err)
+{
+	const char *name = NULL, *nodes = NULL;
+	struct np_slurm_pair p;
+	char *text = line->text;
+	int rc;
+
+	while (np_slurm_pair(&text, &p)) {
+		if (!strcasecmp(p.key, "SwitchName") ||
+		    !strcasecmp(p.key, "BlockName"))
+			name = p.value;
+		else if (!strcasecmp(p.key, "Nodes"))
+			nodes = p.value;
+	}
+	if (!name || !nodes)
+		return 0;
+	rc = add_leaf(arg, name, nodes);
+	return rc ? np_errf(err, rc, "%s:%u: no list of nodes, or too long: "
+			    "%.64s", line->path, line->number, nodes) : 0;
+}
+
+/* The value behind key in YAML, as a word; false: there is none. */
+static bool yaml_value(const char **at, const char *const key[], char *buf,
+		       size_t len)
+{
+	const char *best = NULL;
+	size_t n;
+
+	for (int i = 0; key[i]; i++) {
+		const char *p = *at;
+
+		while ((p = strstr(p, key[i])) && p > *at &&
+		       (isalnum((unsigned char)p[-1]) || p[-1] == '_'))
+			p++;
+		if (p && (!best || p < best))
+			best = p + strlen(key[i]);
+	}
+	if (!best)
+		return false;
+	best += strspn(best, " \t");
+	n = *best == '"' || *best == '\'' ? strcspn(++best, "\"'\n") :
+					    strcspn(best, ",}\n \t");
+	*at = best + n;
+	snprintf(buf, len, "%.*s", (int)(n < len ? n : len - 1), best);
+	return true;
+}
+
+/* topology.yaml: "switch: leaf0" or "block: b0" with "nodes: ..." behind it. */
+static int read_yaml(struct map *m, const char *path, struct np_err *err)
+{
+	static const char *const name_key[] = { "switch:", "block:", NULL };
+	static const char *const nodes_key[] = { "nodes:", NULL };
+	char name[64], *text, *nodes = malloc(65536);
+	const char *at, *next;
+	size_t len;
+	int rc = nodes ? np_slurm_text(path, MAX_ANSWER, &text, &len, err) :
+			 -ENOMEM;
+
+	if (rc) {
+		free(nodes);
+		return rc;
+	}
+	for (at = text; !rc && yaml_value(&at, name_key, name, sizeof(name));) {
+		char other[64];
+		const char *other_at = at;
+
+		next = at;
+		if (!yaml_value(&next, nodes_key, nodes, 65536))
+			break;
+		/* A switch of switches has none of its own. */
+		if (yaml_value(&other_at, name_key, other, sizeof(other)) &&
+		    other_at < next)
+			continue;
+		rc = add_leaf(m, name, nodes);
+		if (rc)
+			np_errf(err, rc, "%s: %.64s: no list of nodes: %.64s",
+				path, name, nodes);
+		at = next;
+	}
+	free(nodes);
+	free(text);
+	return rc;
+}
+
+static int read_topology(struct map *m, const char *path, struct np_err *err)
+{
+	size_t len = strlen(path);
+	int rc = len > 5 && !strcmp(path + len - 5, ".yaml") ?
+		read_yaml(m, path, err) :
+		np_slurm_file(path, NULL, take_switch, m, err);
+
+	if (!rc && !m->n)
+		rc = np_errf(err, -EINVAL, "%s: no leaf switch with nodes in "
+			     "it", path);
+	return rc;
+}
+
+/* "64x32" */
+static int make_leaves(struct map *m, const char *text, struct np_err *err)
+{
+	unsigned leaves, nodes;
+	char name[64];
+	int end = 0;
+
+	if (sscanf(text, "%5ux%5u%n", &leaves, &nodes, &end) != 2 ||
+	    text[end] || !leaves || leaves > NP_LEAVES_MAX || !nodes ||
+	    nodes > NP_LEAF_MAX_NODES ||
+	    (uint64_t)leaves * nodes > NP_LEAVES_MAX_NODES)
+		return np_errf(err, -EINVAL, "--leaves=%.40s: expected leaves "
+			       "and nodes on each, such as 64x32", text);
+	for (unsigned i = 0; i < leaves; i++) {
+		char list[64];
+		int rc;
+
+		snprintf(name, sizeof(name), "leaf%u", i);
+		snprintf(list, sizeof(list), "n[%u-%u]", i * nodes,
+			 (i + 1) * nodes - 1);
+		rc = add_leaf(m, name, list);
+		if (rc)
+			return np_errf(err, rc, "out of memory");
+	}
+	return 0;
+}
+
+/* As Slurm tells it now. */
+static int ask_topology(struct map *m, struct np_err *err)
+{
+	static char *const argv[] = { "scontrol", "show", "topology", NULL };
+	char *text = malloc(MAX_ANSWER);
+	struct np_topo t = { .n = 0 };
+	int rc;
+
+	if (!text)
+		return np_errf(err, -ENOMEM, "out of memory");
+	if (cli_spawn(argv, PATIENCE_SEC, text, MAX_ANSWER))
+		rc = np_errf(err, -ENODATA, "Slurm does not answer; say what "
+			     "the cluster is: --leaves=64x32 or "
+			     "--topology=topology.conf");
+	else
+		rc = np_topo_parse(text, &t, err);
+	for (size_t i = 0; !rc && i < t.n; i++)
+		rc = add_leaf(m, t.leaf[i].name, t.leaf[i].nodes);
+	if (!rc && !m->n)
+		rc = np_errf(err, -ENODATA, "Slurm knows no leaf switches; say "
+			     "what the cluster is: --leaves=64x32 or "
+			     "--topology=topology.conf");
+	np_topo_free(&t);
+	free(text);
+	return rc;
+}
+
+static int build_leaves(struct cli_simulate *s, const struct map *m,
+			struct np_err *err)
+{
+	struct np_leaf *leaf = calloc(m->n + 1, sizeof(*leaf));
+	size_t n = 0;
+	int rc;
+
+	if (!leaf)
+		return np_errf(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < m->n; i++)
+		if (m->leaf[i].n)
+			leaf[n++] = (struct np_leaf){ m->leaf[i].name,
+						      m->leaf[i].node,
+						      m->leaf[i].n };
+	rc = np_leaves_new(m->nodes.n, leaf, n, &s->leaves, err);
+	free(leaf);
+	return rc;
+}
+
+/* Of the log's partitions, which all have all nodes where nothing is known. */
+static int make_partitions(struct cli_simulate *s)
+{
+	size_t words = s->leaves->node_words;
+
+	s->sets = calloc(words, sizeof(*s->sets));
+	s->partition_of = calloc(s->log.text.n + 1, sizeof(uint32_t));
+	if (!s->sets || !s->partition_of)
+		return cli_fail("out of memory");
+	for (size_t i = 0; i < s->leaves->n_nodes; i++)
+		np_bits_set(s->sets, i);
+	for (size_t i = 0; i < s->log.n; i++) {
+		uint32_t text = s->log.job[i].partition;
+
+		if (text == NP_QUEUE_NONE || s->partition_of[text])
+			continue;
+		if (s->cluster.n_partitions + 1 < NP_SIM_MAX_PARTITIONS)
+			s->cluster.n_partitions++;
+		else
+			s->merged++;
+		s->partition_of[text] = (uint32_t)s->cluster.n_partitions;
+	}
+	if (!s->cluster.n_partitions)
+		s->cluster.n_partitions = 1;
+	for (size_t i = 0; i < s->cluster.n_partitions; i++)
+		s->partition[i] = s->sets;
+	s->cluster.partition = s->partition;
+	return -1;
+}
+
+int cli_sim_cluster(struct cli_simulate *s)
+{
+	const struct cli_sim_ask *o = s->o;
+	struct np_err err = NP_ERR_INIT;
+	struct map m = { .n = 0 };
+	int rc = o->leaves ? make_leaves(&m, o->leaves, &err) :
+		 o->topology ? read_topology(&m, o->topology, &err) :
+			       ask_topology(&m, &err);
+
+	if (!rc)
+		rc = build_leaves(s, &m, &err);
+	map_free(&m);
+	if (rc)
+		return cli_fail("%s", err.text);
+	s->cluster.leaves = s->leaves;
+	s->cluster.cpus = o->cpus;
+	if (!o->cpus && s->log.max_nodes && s->log.max_procs)
+		s->cluster.cpus = s->log.max_procs / s->log.max_nodes;
+	if (!s->cluster.cpus)
+		s->cluster.cpus = 1;
+	if (s->cluster.cpus > NP_SIM_MAX_CPUS)
+		s->cluster.cpus = NP_SIM_MAX_CPUS;
+	snprintf(s->cluster_text, sizeof(s->cluster_text),
+		 "%zu nodes with %u processor%s each, on %zu leaf switches",
+		 s->leaves->n_nodes, s->cluster.cpus,
+		 s->cluster.cpus == 1 ? "" : "s", s->leaves->n);
+	return make_partitions(s);
+}
+
+/* Jobs of the log on that cluster. */
+
+static void take_size(const struct cli_simulate *s,
+		      const struct np_queue_job *from, struct np_sim_job *j)
+{
+	uint32_t per = s->cluster.cpus;
+
+	j->nodes = from->nodes ? from->nodes : (from->cpus + per - 1) / per;
+	if (from->cpus && j->nodes == 1 && from->cpus < per)
+		j->cpus = from->cpus;
+	else if (from->nodes && from->cpus &&
+		 (from->cpus + j->nodes - 1) / j->nodes < per)
+		j->cpus = (from->cpus + j->nodes - 1) / j->nodes;
+}
+
+int cli_sim_queue(struct cli_simulate *s)
+{
+	bool priorities = s->log.priorities && !s->o->by_submission;
+
+	s->job = calloc(s->log.n + 1, sizeof(*s->job));
+	if (!s->job)
+		return cli_fail("out of memory");
+	for (size_t i = 0; i < s->log.n; i++) {
+		const struct np_queue_job *from = &s->log.job[i];
+		struct np_sim_job *j = &s->job[i];
+
+		*j = (struct np_sim_job){
+			.submit_sec = from->submit_sec,
+			.cancel_sec = from->cancel_sec,
+			.run_sec = from->run_sec, .limit_sec = from->limit_sec,
+			.priority = priorities ? from->priority : 0,
+			.after = from->after == NP_QUEUE_NONE ? NP_SIM_NO_JOB :
+								from->after,
+			.think_sec = from->think_sec, .user = from->user,
+			.profile = NP_PROFILE_UNKNOWN,
+		};
+		if (from->partition != NP_QUEUE_NONE)
+			j->partition = (uint16_t)
+				(s->partition_of[from->partition] - 1);
+		take_size(s, from, j);
+	}
+	return -1;
+}
+
+/* Profiles. */
+
+static int32_t profile_of(const struct cli_simulate *s, const char *name)
+{
+	for (size_t i = 0; i < s->profiles.n; i++)
+		if (!strcmp(s->profiles.name[i], name))
+			return (int32_t)i;
+	return NP_PROFILE_UNKNOWN;
+}
+
+static int add_profile(struct cli_simulate *s, const char *name, int32_t *out)
+{
+	struct cli_sim_profiles *p = &s->profiles;
+
+	*out = profile_of(s, name);
+	if (*out >= 0 || !strcmp(name, "unknown"))
+		return 0;
+	if (p->n >= NP_CONFLICT_MAX_PROFILES ||
+	    np_array_more(&p->name, p->n, sizeof(*p->name)))
+		return -ENOMEM;
+	snprintf(p->name[p->n], sizeof(*p->name), "%s", name);
+	*out = (int32_t)p->n++;
+	return 0;
+}
+
+/*
+ * A line of --rules: "lammps user=alice name=lmp*".  All patterns have to match;
+ * the first line that does counts.
+ */
+enum key { K_USER, K_ACCOUNT, K_NAME, K_COMMAND, K_PARTITION, N_KEYS };
+static const char *const keys[N_KEYS] = { "user", "account", "name", "command",
+					  "partition" };
+
+struct rule {
+	char *pattern[N_KEYS]; /* NULL: anything */
+	int32_t profile;
+};
+
+struct rules {
+	struct rule *rule;
+	size_t n;
+	char *text;
+};
+
+static int take_pattern(struct rule *r, char *word)
+{
+	char *value = strchr(word, '=');
+
+	if (!value)
+		return -EINVAL;
+	*value++ = '\0';
+	for (int k = 0; k < N_KEYS; k++)
+		if (!strcmp(word, keys[k])) {
+			r->pattern[k] = value;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int take_rule(struct cli_simulate *s, struct rules *rules, char *line,
+		     unsigned number)
+{
+	struct rule r = { .profile = NP_PROFILE_UNKNOWN };
+	char *save = NULL, *word;
+
+	line[strcspn(line, "#")] = '\0';
+	word = strtok_r(line, " \t\r", &save);
+	if (!word)
+		return -1;
+	if (strlen(word) >= CLI_SIM_NAME || strchr(word, '='))
+		return cli_fail("%s:%u: \"%.64s\": expected the name of a "
+				"profile", s->o->rules, number, word);
+	if (add_profile(s, word, &r.profile))
+		return cli_fail("out of memory");
+	while ((word = strtok_r(NULL, " \t\r", &save)))
+		if (take_pattern(&r, word))
+			return cli_fail("%s:%u: \"%.64s\": expected user=, "
+					"account=, name=, command= or "
+					"partition= with a pattern",
+					s->o->rules, number, word);
+	if (np_array_more(&rules->rule, rules->n, sizeof(r)))
+		return cli_fail("out of memory");
+	rules->rule[rules->n++] = r;
+	return -1;
+}
+
+static int read_rules(struct cli_simulate *s, struct rules *rules)
+{
+	struct np_err err = NP_ERR_INIT;
+	unsigned number = 0;
+	char *save, *line;
+	size_t len;
+	int rc = -1;
+
+	if (np_read_file(s->o->rules, MAX_RULES_FILE, &rules->text, &len, &err))
+		return cli_fail("%s", err.text);
+	save = rules->text;
+	while (rc < 0 && (line = strsep(&save, "\n")))
+		rc = take_rule(s, rules, line, ++number);
+	return rc;
+}
+
+static bool matches(const struct rule *r, const struct np_queue_log *q,
+		    const struct np_queue_job *j)
+{
+	const uint32_t of[N_KEYS] = { j->user, j->account, j->name, j->command,
+				      j->partition };
+	char text[1024];
+
+	for (int k = 0; k < N_KEYS; k++)
+		if (r->pattern[k] && fnmatch(r->pattern[k], np_queue_text(q,
+			of[k], text, sizeof(text)), 0))
+			return false;
+	return true;
+}
+
+static void apply_rules(struct cli_simulate *s, const struct rules *rules)
+{
+	for (size_t i = 0; i < s->log.n; i++)
+		for (size_t k = 0; k < rules->n; k++)
+			if (matches(&rules->rule[k], &s->log, &s->log.job[i])) {
+				s->job[i].profile = rules->rule[k].profile;
+				break;
+			}
+}
+
+/* Without rules, a job's name is the name of its profile. */
+static int names_are_profiles(struct cli_simulate *s)
+{
+	char name[CLI_SIM_NAME];
+
+	for (size_t i = 0; i < s->log.n; i++) {
+		np_queue_text(&s->log, s->log.job[i].name, name, sizeof(name));
+		s->job[i].profile = profile_of(s, name);
+	}
+	return -1;
+}
+
+/* --mix=fft:20,unknown:80 */
+struct mix {
+	int32_t profile[64];
+	double share[64], sum;
+	size_t n;
+};
+
+static int parse_mix(struct cli_simulate *s, struct mix *m)
+{
+	char *text = strdup(s->o->mix), *save = NULL, *word;
+	int rc = text ? -1 : cli_fail("out of memory");
+
+	m->n = 0;
+	m->sum = 0;
+	for (word = text ? strtok_r(text, ",", &save) : NULL; rc < 0 && word;
+	     word = strtok_r(NULL, ",", &save)) {
+		char *colon = strrchr(word, ':'), *end = NULL;
+		double share = colon ? strtod(colon + 1, &end) : -1;
+
+		if (!colon || colon == word || *end || !(share > 0) ||
+		    share > 1e6 || m->n == NP_ARRAY_SIZE(m->share) ||
+		    colon - word >= CLI_SIM_NAME) {
+			rc = cli_fail("--mix: \"%.64s\": expected a name and a "
+				      "weight, such as fft:20", word);
+			break;
+		}
+		*colon = '\0';
+		if (add_profile(s, word, &m->profile[m->n]))
+			rc = cli_fail("out of memory");
+		m->share[m->n++] = share;
+		m->sum += share;
+	}
+	free(text);
+	return rc;
+}
+
+/* The same for a job and a seed, whatever other jobs there are. */
+static uint64_t scramble(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+static void find_worst(struct cli_simulate *s, const bool *used)
+{
+	s->worst = 0;
+	for (size_t a = 0; a < s->profiles.n; a++)
+		for (size_t b = 0; b < s->profiles.n; b++) {
+			double v = used[a] && used[b] ? np_press_slowdown(
+				s->press, (uint32_t)a, (uint32_t)b, true,
+				true) : 0;
+
+			if (v > s->worst)
+				s->worst = v;
+		}
+}
+
+static void count_known(struct cli_simulate *s)
+{
+	bool used[NP_CONFLICT_MAX_PROFILES] = { false };
+
+	s->known_node_sec = s->all_node_sec = 0;
+	s->known_jobs = 0;
+	for (size_t i = 0; i < s->log.n; i++) {
+		double sec = (double)s->job[i].nodes * s->job[i].run_sec;
+
+		s->all_node_sec += sec;
+		if (s->job[i].profile < 0)
+			continue;
+		s->known_node_sec += sec;
+		s->known_jobs++;
+		used[s->job[i].profile] = true;
+	}
+	find_worst(s, used);
+}
+
+void cli_sim_draw(struct cli_simulate *s, uint32_t seed)
+{
+	struct mix m;
+
+	if (s->o->mix && parse_mix(s, &m) < 0)
+		for (size_t i = 0; i < s->log.n; i++) {
+			double at = (double)(scramble(s->log.job[i].id * 1000003 +
+						      seed) >> 11) * 0x1p-53 *
+				    m.sum;
+			size_t k = 0;
+
+			while (k + 1 < m.n && at >= m.share[k])
+				at -= m.share[k++];
+			s->job[i].profile = m.profile[k];
+		}
+	count_known(s);
+}
+
+/* What they do to each other. */
+
+static void set_pair(struct cli_simulate *s, size_t victim, size_t co,
+		     enum np_contact contact, double slowdown)
+{
+	struct np_press *t = s->press;
+	size_t n = s->profiles.n;
+	uint16_t load = slowdown > MAX_NEGLIGIBLE ? np_press_load(slowdown) : 0;
+
+	for (uint32_t touch = 0; touch < NP_N_TOUCH; touch++) {
+		bool counts = contact == NP_CONTACT_LEAF ||
+			(contact == NP_CONTACT_NODE && touch & NP_TOUCH_NODE) ||
+			(contact == NP_CONTACT_UPLINK &&
+			 touch & NP_TOUCH_UPLINK);
+		uint16_t *feels = &t->feels[(victim * n + co) * NP_N_TOUCH +
+					    touch];
+
+		if (!counts || load <= *feels)
+			continue;
+		*feels = load;
+		t->pushes[(co * n + victim) * NP_N_TOUCH + touch] = load;
+		if (load > t->most[victim])
+			t->most[victim] = load;
+		t->profile[victim].inert = t->profile[co].inert = false;
+		t->profile[co].aggressor = true;
+	}
+}
+
+static int new_press(struct cli_simulate *s)
+{
+	size_t n = s->profiles.n, cells = n * n * NP_N_TOUCH;
+
+	s->press = np_press_new(n);
+	if (!s->press)
+		return cli_fail("out of memory");
+	memset(s->press->feels, 0, cells * sizeof(*s->press->feels));
+	memset(s->press->pushes, 0, cells * sizeof(*s->press->pushes));
+	for (size_t i = 0; i < n; i++)
+		s->press->profile[i] = (struct np_press_profile){
+			.trusted = true, .complete = true, .inert = true,
+		};
+	return -1;
+}
+
+/* --pairs: the same on a leaf and on a node. */
+static int read_pairs(struct cli_simulate *s)
+{
+	struct cli_predictions p;
+	struct np_err err = NP_ERR_INIT;
+	int32_t v, c;
+	int rc = -1;
+
+	if (cli_predictions_read(s->o->pairs, &p, &err))
+		return cli_fail("%s", err.text);
+	for (size_t i = 0; i < p.n; i++)
+		if (add_profile(s, p.row[i].victim, &v) ||
+		    add_profile(s, p.row[i].co, &c))
+			rc = cli_fail("%s: more than %d profiles", s->o->pairs,
+				      NP_CONFLICT_MAX_PROFILES);
+	if (rc < 0)
+		rc = new_press(s);
+	for (size_t i = 0; rc < 0 && i < p.n; i++) {
+		v = profile_of(s, p.row[i].victim);
+		c = profile_of(s, p.row[i].co);
+		if (v >= 0 && c >= 0)
+			set_pair(s, (size_t)v, (size_t)c, NP_CONTACT_LEAF,
+				 p.row[i].slowdown);
+	}
+	snprintf(s->press_text, sizeof(s->press_text), "%s: %zu pairs",
+		 s->o->pairs, p.n);
+	cli_predictions_free(&p);
+	return rc;
+}
+
+/* The names of all profiles that the caller may use. */
+static void want_all(struct np_store *store, struct cli_simulate *s)
+{
+	for (int i = 0; i < 2; i++) {
+		struct np_store_app *apps = NULL;
+		size_t n = 0;
+		int32_t profile;
+
+		if (np_store_look(store, i ? NP_STORE_USER : NP_STORE_PUBLISHED,
+				  geteuid(), &apps, &n, NULL))
+			continue;
+		for (size_t k = 0; k < n; k++)
+			if (strcmp(apps[k].name, NP_IDLE_APP))
+				add_profile(s, apps[k].name, &profile);
+		free(apps);
+	}
+}
+
+/* From the handles of the catalogue to those here. */
+static void take_table(struct cli_simulate *s, const struct np_press *t,
+		       const struct np_app_index *index)
+{
+	static const enum np_contact contact[] = {
+		[0] = NP_CONTACT_LEAF, [NP_TOUCH_NODE] = NP_CONTACT_NODE,
+		[NP_TOUCH_UPLINK] = NP_CONTACT_UPLINK,
+	};
+
+	for (size_t a = 0; a < s->profiles.n; a++)
+		for (size_t b = 0; b < s->profiles.n; b++) {
+			int32_t v = np_app_index_find(index, s->profiles.name[a],
+						      geteuid());
+			int32_t c = np_app_index_find(index, s->profiles.name[b],
+						      geteuid());
+
+			for (uint32_t touch = 0; v >= 0 && c >= 0 &&
+			     touch <= NP_TOUCH_UPLINK; touch++)
+				set_pair(s, a, b, contact[touch],
+					 np_press_fraction(np_press_pair(t,
+						(uint32_t)v, touch,
+						(uint32_t)c, touch)));
+		}
+}
+
+/* As the controller asks them, with its doubts and sharing coefficients. */
+static int ask_catalog(struct cli_simulate *s, const struct np_conf *conf,
+		       const char *cluster)
+{
+	struct np_app_index *index = NULL;
+	struct np_catalog *c = NULL;
+	struct np_press *t = NULL;
+	struct np_err err = NP_ERR_INIT;
+	bool changed, more = true;
+	int rc = np_catalog_new(conf->store, cluster, &conf->place, &c, &err);
+
+	for (size_t i = 0; !rc && i < s->profiles.n; i++)
+		np_catalog_want(c, s->profiles.name[i], geteuid());
+	while (!rc && more)
+		rc = np_catalog_refresh(c, CATALOG_SEC, NULL, NULL, &changed,
+					&more, &err);
+	if (!rc)
+		rc = np_catalog_table(c, &t, &err);
+	if (!rc)
+		rc = np_catalog_index(c, &index);
+	if (!rc) {
+		take_table(s, t, index);
+		snprintf(s->press_text, sizeof(s->press_text), "calibration %s",
+			 np_catalog_fabric(c));
+	}
+	np_app_index_unref(index);
+	np_press_unref(t);
+	np_catalog_free(c);
+	return rc ? cli_fail("%s", err.text) : -1;
+}
+
+static int ask_store(struct cli_simulate *s)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_calibration cal;
+	struct cli_store store;
+	char cluster[128] = "";
+	struct np_conf conf;
+	int rc;
+
+	if (np_conf_from_environment(&conf, &err))
+		return cli_fail("%s", err.text);
+	rc = cli_store_open(&store);
+	if (rc >= 0)
+		return rc;
+	want_all(store.store, s);
+	if (np_fabric_store_load(store.store, NULL, NULL, &cal, &err)) {
+		cli_store_close(&store);
+		return cli_fail("%s; or give predictions: --pairs=FILE",
+				err.text);
+	}
+	snprintf(cluster, sizeof(cluster), "%s", cal.cluster);
+	np_calibration_free(&cal);
+	cli_store_close(&store);
+	rc = new_press(s);
+	return rc >= 0 ? rc : ask_catalog(s, &conf, cluster);
+}
+
+int cli_sim_profiles(struct cli_simulate *s)
+{
+	struct rules rules = { .n = 0 };
+	struct mix mix;
+	int rc = s->o->rules ? read_rules(s, &rules) : -1;
+
+	if (rc < 0 && s->o->mix)
+		rc = parse_mix(s, &mix);
+	if (rc < 0)
+		rc = s->o->pairs ? read_pairs(s) : ask_store(s);
+	if (rc < 0 && s->o->rules)
+		apply_rules(s, &rules);
+	else if (rc < 0 && !s->o->mix)
+		rc = names_are_profiles(s);
+	free(rules.rule);
+	free(rules.text);
+	return rc;
+}
+
+/* Policies. */
+
+/* "MaxSlowdown=20%" of netprof.conf; a number alone is in percent. */
+static int set_key(struct np_conf *conf, const char *text)
+{
+	const char *equal = strchr(text, '=');
+	struct np_err err = NP_ERR_INIT;
+	char value[128];
+	int rc;
+
+	if (!equal)
+		return cli_fail("--set=%.64s: expected KEY=VALUE of "
+				"netprof.conf(5), such as MaxSlowdown=20%%",
+				text);
+	snprintf(value, sizeof(value), "%s%s", equal + 1,
+		 !strncasecmp(text, "MaxSlowdown", (size_t)(equal - text)) &&
+		 equal[1] && !strchr(equal, '%') ? "%" : "");
+	rc = np_conf_set_key(conf, text, (size_t)(equal - text), value, &err);
+	if (rc == -ENOENT)
+		return cli_fail("--set=%.64s: netprof.conf(5) has no such key",
+				text);
+	return rc ? cli_fail("%s", err.text) : -1;
+}
+
+static int take_mode(const char *word, enum np_mode *mode)
+{
+	for (int m = NP_MODE_OFF; m <= NP_MODE_ENFORCE; m++)
+		if (!strcmp(word, np_mode_name((enum np_mode)m))) {
+			*mode = (enum np_mode)m;
+			return -1;
+		}
+	return cli_fail("--policy: \"%.64s\": expected off, advise, prefer or "
+			"enforce, with settings such as "
+			"enforce:MaxSlowdown=20%%", word);
+}
+
+static int take_policy(struct cli_simulate *s, char *word)
+{
+	struct cli_sim_policy *p = &s->policy[s->n_policies];
+	struct np_err err = NP_ERR_INIT;
+	char *save = NULL, *part;
+	struct np_conf conf;
+	double step;
+	int rc;
+
+	if (s->n_policies == CLI_SIM_POLICIES)
+		return cli_fail("--policy: more than %d policies",
+				CLI_SIM_POLICIES);
+	if (np_conf_from_environment(&conf, &err))
+		return cli_fail("%s", err.text);
+	snprintf(p->name, sizeof(p->name), "%s", word);
+	part = strtok_r(word, ":", &save);
+	rc = take_mode(part ? part : "", &p->p.mode);
+	for (size_t i = 0; rc < 0 && i < s->o->n_settings; i++)
+		rc = set_key(&conf, s->o->setting[i]);
+	while (rc < 0 && (part = strtok_r(NULL, ":", &save)))
+		rc = set_key(&conf, part);
+	if (rc >= 0)
+		return rc;
+	np_policy_init(&p->p.policy);
+	p->p.policy.max_slowdown = conf.place.max_slowdown;
+	p->p.policy.max_defer_sec = conf.place.max_defer_sec;
+	step = 10 * conf.place.interval_sec; /* as the plugin does */
+	p->p.policy.defer_step_sec = step > 30 ? step : 30;
+	p->p.interval_sec = (uint32_t)ceil(conf.place.interval_sec);
+	if (*conf.place.unknown_as)
+		p->p.policy.unknown_as = profile_of(s, conf.place.unknown_as);
+	s->n_policies++;
+	return -1;
+}
+
+int cli_sim_policies(struct cli_simulate *s)
+{
+	char *text = strdup(s->o->policies ? s->o->policies : "off,enforce");
+	char *save = NULL, *word;
+	int rc = text ? -1 : cli_fail("out of memory");
+
+	for (word = text ? strtok_r(text, ",", &save) : NULL; rc < 0 && word;
+	     word = strtok_r(NULL, ",", &save))
+		rc = take_policy(s, word);
+	free(text);
+	if (rc < 0 && !s->n_policies)
+		rc = cli_fail("--policy: expected off, advise, prefer or "
+			      "enforce");
+	return rc;
+}

@@ -1,0 +1,606 @@
+#include "np_queue_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "np_array.h"
+#include "np_read.h"
+#include "np_text.h"
+
+#define MAX_SEC (INT64_C(1) << 40)
+#define MAX_RUN_SEC (1 << 30)
+#define MAX_FIELDS 256
+#define SWF_FIELDS 18
+
+const char *const np_queue_odd_text[NP_QUEUE_N_ODD] = {
+	[NP_QUEUE_BAD_LINE] = "Lines that could not be read",
+	[NP_QUEUE_NEVER_RAN] = "Jobs that never ran, and are left out",
+	[NP_QUEUE_RUNNING] = "Jobs still running, replayed as far as they ran",
+	[NP_QUEUE_UNSORTED] = "Jobs behind a later one, sorted",
+	[NP_QUEUE_NO_SIZE] = "Jobs without nodes or processors, left out",
+	[NP_QUEUE_NO_LIMIT] = "Jobs without a time limit, given twice what they ran",
+	[NP_QUEUE_OVER_LIMIT] = "Jobs that ran beyond their limit, cut to it",
+	[NP_QUEUE_RESERVATION] = "Jobs in a reservation, replayed as any other",
+	[NP_QUEUE_STEP] = "Lines of job steps, left out",
+	[NP_QUEUE_SEVERAL] = "Jobs that name several partitions, put into the "
+			     "first",
+	[NP_QUEUE_LOST_PARENT] = "Jobs that waited for one that the log does "
+				 "not have",
+};
+
+/* Columns of sacct. */
+enum column { C_JOBID, C_USER, C_ACCOUNT, C_NAME, C_PARTITION, C_SUBMIT,
+	      C_ELIGIBLE, C_START, C_END, C_ELAPSED, C_ELAPSED_RAW,
+	      C_TIMELIMIT, C_TIMELIMIT_RAW, C_NNODES, C_ALLOC_NODES,
+	      C_REQ_NODES, C_NCPUS, C_ALLOC_CPUS, C_REQ_CPUS, C_STATE,
+	      C_PRIORITY, C_SUBMIT_LINE, C_RESERVATION, N_COLUMNS };
+static const char *const columns[N_COLUMNS] = {
+	"JobID", "User", "Account", "JobName", "Partition", "Submit",
+	"Eligible", "Start", "End", "Elapsed", "ElapsedRaw", "Timelimit",
+	"TimelimitRaw", "NNodes", "AllocNodes", "ReqNodes", "NCPUS",
+	"AllocCPUS", "ReqCPUS", "State", "Priority", "SubmitLine",
+	"Reservation",
+};
+
+struct reader {
+	struct np_queue_log *q;
+	const char *source;
+	size_t line, room, told;
+	enum { UNDECIDED, SWF, SACCT } kind;
+	int column[MAX_FIELDS]; /* enum column, or -1 */
+	int n_columns;
+	int64_t last_submit_sec;
+	np_queue_warn_f *warn;
+	void *arg;
+	struct np_err *err;
+};
+
+const char *np_queue_text(const struct np_queue_log *q, uint32_t number,
+			  char *buf, size_t len)
+{
+	const struct np_numbers *t = &q->text;
+	size_t from, n;
+
+	buf[0] = '\0';
+	if (number >= t->n)
+		return buf;
+	from = number ? t->end[number - 1] : 0;
+	n = t->end[number] - from;
+	if (n > len - 1)
+		n = len - 1;
+	memcpy(buf, t->bytes + from, n);
+	buf[n] = '\0';
+	return buf;
+}
+
+/* Counts a line that is of no use, and tells of the first ones. */
+__attribute__((format(printf, 2, 3)))
+static int bad_line(struct reader *r, const char *fmt, ...)
+{
+	char why[256];
+	struct np_err line;
+	va_list ap;
+
+	r->q->odd[NP_QUEUE_BAD_LINE]++;
+	if (!r->warn || r->told++ >= NP_QUEUE_MAX_TOLD)
+		return 0;
+	va_start(ap, fmt);
+	np_text_print(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	np_errf(&line, 0, "%s:%zu: %s", r->source, r->line, why);
+	r->warn(line.text, r->arg);
+	return 0;
+}
+
+static int number_of(struct reader *r, const char *text, uint32_t *out)
+{
+	*out = NP_QUEUE_NONE;
+	if (!*text)
+		return 0;
+	*out = np_numbers_get(&r->q->text, text, strlen(text));
+	return *out == NP_QUEUE_NONE ? -ENOMEM : 0;
+}
+
+static int add_job(struct reader *r, struct np_queue_job *j)
+{
+	struct np_queue_log *q = r->q;
+
+	if (!j->nodes && !j->cpus) {
+		q->odd[NP_QUEUE_NO_SIZE]++;
+		return 0;
+	}
+	if (!j->limit_sec) {
+		q->odd[NP_QUEUE_NO_LIMIT] += !j->cancel_sec;
+		/* A job that is slowed is not to end by it. */
+		j->limit_sec = j->cancel_sec ? 3600 :
+			j->run_sec < MAX_RUN_SEC / 2 ? 2 * j->run_sec :
+						       MAX_RUN_SEC;
+	} else if (j->run_sec > j->limit_sec) {
+		/* Slurm looks every half minute, and then waits. */
+		q->odd[NP_QUEUE_OVER_LIMIT] += j->run_sec - j->limit_sec > 120;
+		j->run_sec = j->limit_sec;
+	}
+	q->odd[NP_QUEUE_UNSORTED] += j->submit_sec < r->last_submit_sec;
+	r->last_submit_sec = j->submit_sec;
+	if (q->n >= NP_QUEUE_MAX_JOBS)
+		return np_errf(r->err, -E2BIG, "%s: more than %d jobs",
+			       r->source, NP_QUEUE_MAX_JOBS);
+	if (np_array_room(&q->job, &r->room, q->n + 1, sizeof(*j)))
+		return -ENOMEM;
+	q->job[q->n++] = *j;
+	return 0;
+}
+
+/* The Standard Workload Format. */
+
+/* "; MaxProcs: 128" */
+static void take_header(struct reader *r, const char *line)
+{
+	unsigned n;
+
+	line += strspn(line, "; \t");
+	if (sscanf(line, "MaxNodes: %9u", &n) == 1)
+		r->q->max_nodes = n;
+	else if (sscanf(line, "MaxProcs: %9u", &n) == 1)
+		r->q->max_procs = n;
+}
+
+static int name_with(struct reader *r, const char *prefix, double number,
+		     uint32_t *out)
+{
+	char text[48];
+
+	*out = NP_QUEUE_NONE;
+	if (number < 0)
+		return 0;
+	snprintf(text, sizeof(text), "%s%.0f", prefix, number);
+	return number_of(r, text, out);
+}
+
+static uint32_t positive(double v)
+{
+	return v > 0 ? (uint32_t)(v < MAX_RUN_SEC ? v : MAX_RUN_SEC) : 0;
+}
+
+enum swf { S_ID, S_SUBMIT, S_WAIT, S_RUN, S_PROCS, S_REQ_PROCS = 7, S_REQ_SEC,
+	   S_STATUS = 10, S_USER, S_GROUP, S_PROGRAM, S_QUEUE, S_AFTER = 16,
+	   S_THINK };
+
+static int take_swf(struct reader *r, char *line)
+{
+	double v[SWF_FIELDS];
+	struct np_queue_job j = { .after = NP_QUEUE_NONE };
+	char *at = line, *end;
+	int rc = 0;
+
+	for (int i = 0; i < SWF_FIELDS; i++, at = end) {
+		v[i] = strtod(at, &end);
+		if (end == at || !(v[i] >= -1 && v[i] <= (double)MAX_SEC))
+			return bad_line(r, "field %d: \"%.*s\", expected a "
+					"number of at least -1", i + 1,
+					(int)strcspn(at + strspn(at, " \t"),
+						     " \t\n") > 40 ? 40 :
+					(int)strcspn(at + strspn(at, " \t"),
+						     " \t\n"),
+					at + strspn(at, " \t"));
+	}
+	if (at[strspn(at, " \t\r")])
+		return bad_line(r, "more than %d fields", SWF_FIELDS);
+	if (v[S_SUBMIT] < 0 || v[S_ID] < 0)
+		return bad_line(r, "job %.0f submitted at %.0f s, expected 0 or "
+				"more", v[S_ID], v[S_SUBMIT]);
+	j.id = (uint64_t)v[S_ID];
+	j.submit_sec = (int64_t)v[S_SUBMIT];
+	j.wait_sec = v[S_WAIT] < 0 ? -1 : (int64_t)v[S_WAIT];
+	j.run_sec = positive(v[S_RUN]);
+	j.limit_sec = positive(v[S_REQ_SEC]);
+	j.cpus = positive(v[S_PROCS] > 0 ? v[S_PROCS] : v[S_REQ_PROCS]);
+	j.think_sec = positive(v[S_THINK]);
+	if (v[S_AFTER] > 0 && v[S_AFTER] < (double)j.id)
+		j.after = (uint32_t)v[S_AFTER];
+	if (v[S_STATUS] == 5 && v[S_RUN] <= 0 && v[S_WAIT] >= 0) {
+		j.cancel_sec = j.submit_sec + j.wait_sec + !j.wait_sec;
+		j.run_sec = 1;
+	}
+	if (v[S_RUN] < 0 && !j.cancel_sec) {
+		r->q->odd[NP_QUEUE_NEVER_RAN]++;
+		return 0;
+	}
+	if (!j.run_sec)
+		j.run_sec = 1;
+	rc = name_with(r, "user", v[S_USER], &j.user);
+	if (!rc)
+		rc = name_with(r, "group", v[S_GROUP], &j.account);
+	if (!rc)
+		rc = name_with(r, "program", v[S_PROGRAM], &j.name);
+	if (!rc)
+		rc = name_with(r, "queue", v[S_QUEUE], &j.partition);
+	j.command = NP_QUEUE_NONE;
+	return rc ? rc : add_job(r, &j);
+}
+
+/* sacct. */
+
+static int take_columns(struct reader *r, char *line)
+{
+	struct np_queue_log *q = r->q;
+	bool seen[N_COLUMNS] = { false };
+	char *save = line, *word;
+
+	while ((word = strsep(&save, "|")) && r->n_columns < MAX_FIELDS) {
+		int c = N_COLUMNS;
+
+		while (c-- && strcasecmp(word, columns[c]))
+			;
+		if (c >= 0)
+			seen[c] = true;
+		else if (*word && strlen(q->unused) + strlen(word) + 3 <
+			 sizeof(q->unused))
+			sprintf(q->unused + strlen(q->unused), "%s%s",
+				*q->unused ? ", " : "", word);
+		r->column[r->n_columns++] = c;
+	}
+	q->priorities = seen[C_PRIORITY];
+	if (seen[C_JOBID] && seen[C_SUBMIT] &&
+	    (seen[C_ELAPSED] || seen[C_ELAPSED_RAW] ||
+	     (seen[C_START] && seen[C_END])))
+		return 0;
+	return np_errf(r->err, -EINVAL, "%s:%zu: expected the columns of sacct "
+		       "--parsable2, with JobID, Submit, Elapsed, NNodes and "
+		       "NCPUS, or a Standard Workload Format", r->source,
+		       r->line);
+}
+
+/* "2024-06-12T14:03:05" or seconds; -1: none. */
+static int64_t parse_date(const char *text)
+{
+	struct tm tm = { .tm_isdst = 0 };
+	char *end;
+	long long n;
+
+	if (strptime(text, "%Y-%m-%dT%H:%M:%S", &tm)) {
+		int64_t sec = timegm(&tm);
+
+		return sec >= 0 && sec < MAX_SEC ? sec : -1;
+	}
+	n = strtoll(text, &end, 10);
+	return end != text && !*end && n >= 0 && n < MAX_SEC ? n : -1;
+}
+
+/* "1-02:03:04", "02:03:04" or "03:04", with fractions; -1: none. */
+static int64_t parse_span(const char *text)
+{
+	long long day = 0, part[3] = { 0 };
+	const char *dash = strchr(text, '-');
+	char *end;
+	int n = 0;
+
+	if (dash) {
+		day = strtoll(text, &end, 10);
+		if (end != dash || day < 0 || day > 100000)
+			return -1;
+		text = dash + 1;
+	}
+	do {
+		long long v = strtoll(text, &end, 10);
+
+		if (end == text || v < 0 || v > 1000000 || n == 3)
+			return -1;
+		part[n++] = v;
+		text = end + 1;
+	} while (*end == ':');
+	if ((*end && *end != '.') || n < 2)
+		return -1;
+	if (n == 2)
+		return part[0] * 60 + part[1];
+	return ((day * 24 + part[0]) * 60 + part[1]) * 60 + part[2];
+}
+
+static uint32_t parse_count(const char *text)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	/* "4K" of large machines */
+	if (end != text && (*end == 'K' || *end == 'k'))
+		v *= 1000;
+	return end != text && v > 0 && v < 1e9 ? (uint32_t)v : 0;
+}
+
+static uint32_t first_count(char *const *field, enum column a, enum column b,
+			    enum column c)
+{
+	uint32_t n = parse_count(field[a]);
+
+	if (!n)
+		n = parse_count(field[b]);
+	return n ? n : parse_count(field[c]);
+}
+
+static bool state_is(const char *state, const char *name)
+{
+	return !strncmp(state, name, strlen(name));
+}
+
+static int64_t run_sec_of(char *const *field, int64_t start, int64_t end)
+{
+	int64_t sec = -1;
+
+	if (*field[C_ELAPSED_RAW])
+		sec = parse_count(field[C_ELAPSED_RAW]);
+	if (sec < 0 && *field[C_ELAPSED])
+		sec = parse_span(field[C_ELAPSED]);
+	if (sec < 0 && start >= 0 && end >= start)
+		sec = end - start;
+	return sec < MAX_RUN_SEC ? sec : MAX_RUN_SEC;
+}
+
+static uint32_t limit_of(char *const *field)
+{
+	int64_t sec = 60 * (int64_t)parse_count(field[C_TIMELIMIT_RAW]);
+
+	if (!sec)
+		sec = parse_span(field[C_TIMELIMIT]);
+	return sec <= 0 ? 0 : sec < MAX_RUN_SEC ? (uint32_t)sec : MAX_RUN_SEC;
+}
+
+/* How long it ran, or when it was cancelled.  false: neither. */
+static bool take_course(struct reader *r, char *const *field,
+			struct np_queue_job *j)
+{
+	const char *state = field[C_STATE];
+	int64_t start = parse_date(field[C_START]);
+	int64_t end = parse_date(field[C_END]);
+	int64_t run = run_sec_of(field, start, end);
+
+	if (start >= j->submit_sec)
+		j->wait_sec = start - j->submit_sec;
+	j->limit_sec = limit_of(field);
+	if (run > 0 && !state_is(state, "PENDING")) {
+		j->run_sec = (uint32_t)run;
+		r->q->odd[NP_QUEUE_RUNNING] += state_is(state, "RUNNING");
+		return true;
+	}
+	if (state_is(state, "CANCELLED") && end > j->submit_sec) {
+		j->cancel_sec = end;
+		j->run_sec = 1;
+		return true;
+	}
+	if (run == 0 && start >= 0 && end >= start &&
+	    !state_is(state, "CANCELLED") && !state_is(state, "PENDING")) {
+		j->run_sec = 1;
+		return true;
+	}
+	r->q->odd[NP_QUEUE_NEVER_RAN]++;
+	return false;
+}
+
+static int take_names(struct reader *r, char **field, struct np_queue_job *j)
+{
+	char *comma = strchr(field[C_PARTITION], ',');
+	int rc = number_of(r, field[C_USER], &j->user);
+
+	if (comma) {
+		*comma = '\0';
+		r->q->odd[NP_QUEUE_SEVERAL]++;
+	}
+	if (!rc)
+		rc = number_of(r, field[C_ACCOUNT], &j->account);
+	if (!rc)
+		rc = number_of(r, field[C_NAME], &j->name);
+	if (!rc)
+		rc = number_of(r, field[C_SUBMIT_LINE], &j->command);
+	return rc ? rc : number_of(r, field[C_PARTITION], &j->partition);
+}
+
+static int take_sacct(struct reader *r, char *line)
+{
+	static char none[1];
+	struct np_queue_job j = { .after = NP_QUEUE_NONE, .wait_sec = -1 };
+	char *field[N_COLUMNS], *save = line, *word;
+	int n = 0, rc;
+
+	for (int i = 0; i < N_COLUMNS; i++)
+		field[i] = none;
+	for (; (word = strsep(&save, "|")); n++)
+		if (n < r->n_columns && r->column[n] >= 0)
+			field[r->column[n]] = word;
+	if (n < r->n_columns)
+		return bad_line(r, "%d columns, expected %d", n, r->n_columns);
+	if (strchr(field[C_JOBID], '.')) {
+		r->q->odd[NP_QUEUE_STEP]++;
+		return 0;
+	}
+	j.id = strtoull(field[C_JOBID], NULL, 10);
+	j.submit_sec = parse_date(field[C_SUBMIT]);
+	if (!j.id || j.submit_sec < 0)
+		return bad_line(r, "job \"%.40s\" submitted at \"%.40s\", "
+				"expected a number and a time",
+				field[C_JOBID], field[C_SUBMIT]);
+	j.nodes = first_count(field, C_NNODES, C_ALLOC_NODES, C_REQ_NODES);
+	j.cpus = first_count(field, C_ALLOC_CPUS, C_NCPUS, C_REQ_CPUS);
+	j.priority = parse_count(field[C_PRIORITY]);
+	if (!take_course(r, field, &j))
+		return 0;
+	r->q->odd[NP_QUEUE_RESERVATION] += *field[C_RESERVATION] != '\0';
+	rc = take_names(r, field, &j);
+	return rc ? rc : add_job(r, &j);
+}
+
+/* The whole. */
+
+static bool is_text(const char *line)
+{
+	for (const char *p = line; *p; p++)
+		if ((unsigned char)*p < ' ' && *p != '\t' && *p != '\r')
+			return false;
+	return true;
+}
+
+static int take_line(struct reader *r, char *line)
+{
+	size_t len = strlen(line);
+
+	r->line++;
+	while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
+		line[--len] = '\0';
+	if (r->line == 1 && !strncmp(line, "\xef\xbb\xbf", 3))
+		line += 3; /* byte-order mark */
+	if (!is_text(line))
+		return r->kind == UNDECIDED ?
+			np_errf(r->err, -EINVAL, "%s:%zu: not text in UTF-8 or "
+				"ASCII", r->source, r->line) :
+			bad_line(r, "control characters, expected text");
+	if (!line[strspn(line, " \t")])
+		return 0;
+	r->q->lines++;
+	if (r->kind != SACCT && line[strspn(line, " \t")] == ';') {
+		take_header(r, line);
+		r->kind = SWF;
+		return 0;
+	}
+	if (r->kind == UNDECIDED && strchr(line, '|')) {
+		r->kind = SACCT;
+		return take_columns(r, line);
+	}
+	if (r->kind == UNDECIDED &&
+	    !strspn(line + strspn(line, " \t"), "0123456789-"))
+		return np_errf(r->err, -EINVAL, "%s:%zu: \"%.40s\": expected "
+			       "the columns of sacct --parsable2 or a Standard "
+			       "Workload Format", r->source, r->line, line);
+	if (r->kind == UNDECIDED)
+		r->kind = SWF;
+	return r->kind == SWF ? take_swf(r, line) : take_sacct(r, line);
+}
+
+static int by_submission(const void *a, const void *b)
+{
+	const struct np_queue_job *x = a, *y = b;
+
+	if (x->submit_sec != y->submit_sec)
+		return x->submit_sec < y->submit_sec ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct np_queue_job *x = *(struct np_queue_job *const *)a;
+	const struct np_queue_job *y = *(struct np_queue_job *const *)b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* From numbers of jobs to indices. */
+static int find_parents(struct np_queue_log *q)
+{
+	const struct np_queue_job **of = malloc((q->n + 1) * sizeof(*of));
+
+	if (!of)
+		return -ENOMEM;
+	for (size_t i = 0; i < q->n; i++)
+		of[i] = &q->job[i];
+	qsort(of, q->n, sizeof(*of), by_id);
+	for (size_t i = 0; i < q->n; i++) {
+		const struct np_queue_job key = { .id = q->job[i].after };
+		const struct np_queue_job *k = &key, **found;
+
+		if (q->job[i].after == NP_QUEUE_NONE)
+			continue;
+		found = bsearch(&k, of, q->n, sizeof(*of), by_id);
+		q->job[i].after = found && *found < &q->job[i] ?
+			(uint32_t)(*found - q->job) : NP_QUEUE_NONE;
+		q->odd[NP_QUEUE_LOST_PARENT] += q->job[i].after ==
+						NP_QUEUE_NONE;
+	}
+	free(of);
+	return 0;
+}
+
+static int read_lines(struct reader *r, gzFile f)
+{
+	char *line = malloc(NP_QUEUE_LINE);
+	int rc = line ? 0 : -ENOMEM, error = Z_OK;
+
+	while (!rc && gzgets(f, line, NP_QUEUE_LINE)) {
+		size_t len = strlen(line);
+
+		/* Without an end of line it is cut, or has a NUL in it. */
+		if (len == NP_QUEUE_LINE - 1 && line[len - 1] != '\n')
+			rc = np_errf(r->err, -EINVAL, "%s:%zu: a line of more "
+				     "than %d bytes", r->source, r->line + 1,
+				     NP_QUEUE_LINE - 2);
+		else
+			rc = take_line(r, line);
+	}
+	free(line);
+	if (rc)
+		return rc;
+	gzerror(f, &error);
+	return error == Z_OK || error == Z_STREAM_END ? 0 :
+		np_errf(r->err, -EIO, "%s: cannot be read to its end, or is no "
+			"valid gzip file", r->source);
+}
+
+static int finish(struct reader *r)
+{
+	struct np_queue_log *q = r->q;
+
+	if (!q->n)
+		return np_errf(r->err, -EINVAL, "%s: no job that could be "
+			       "replayed among %zu lines", r->source, q->lines);
+	if (q->odd[NP_QUEUE_UNSORTED])
+		qsort(q->job, q->n, sizeof(*q->job), by_submission);
+	return find_parents(q);
+}
+
+int np_queue_log_read_fd(int fd, const char *source, np_queue_warn_f *warn,
+			 void *arg, struct np_queue_log *out,
+			 struct np_err *err)
+{
+	struct np_queue_log q = { .n = 0 };
+	struct reader r = { .q = &q, .source = source, .warn = warn,
+			    .arg = arg, .err = err };
+	gzFile f = gzdopen(fd, "rb");
+	int rc;
+
+	if (!f) {
+		close(fd);
+		return np_errf(err, -ENOMEM, "%s: out of memory", source);
+	}
+	rc = read_lines(&r, f);
+	gzclose(f);
+	if (!rc)
+		rc = finish(&r);
+	if (rc == -ENOMEM)
+		np_errf(err, rc, "%s: out of memory", source);
+	if (rc)
+		np_queue_log_free(&q);
+	else
+		*out = q;
+	return rc;
+}
+
+int np_queue_log_read(const char *path, np_queue_warn_f *warn, void *arg,
+		      struct np_queue_log *out, struct np_err *err)
+{
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+				   : dup(STDIN_FILENO);
+
+	if (fd < 0)
+		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
+	return np_queue_log_read_fd(fd, path, warn, arg, out, err);
+}
+
+void np_queue_log_free(struct np_queue_log *q)
+{
+	free(q->job);
+	np_numbers_free(&q->text);
+	*q = (struct np_queue_log){ .n = 0 };
+}

@@ -1,0 +1,150 @@
+#include "np_queue_log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "t.h"
+
+#define SWF_JOB " 1 100 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n"
+#define HEAD "JobID|User|JobName|Submit|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|" \
+	"State\n"
+
+static char told[1024];
+
+static void tell(const char *line, void *arg)
+{
+	(void)arg;
+	snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s\n",
+		 line);
+}
+
+static int read_text(const char *text, size_t len, struct np_queue_log *q,
+		     struct np_err *err)
+{
+	FILE *f = tmpfile();
+	int fd;
+
+	told[0] = '\0';
+	fwrite(text, 1, len, f);
+	rewind(f);
+	fd = dup(fileno(f));
+	lseek(fd, 0, SEEK_SET);
+	fclose(f);
+	return np_queue_log_read_fd(fd, "log", tell, NULL, q, err);
+}
+
+static void test_a_log_of_the_standard_format_is_read(void)
+{
+	static const char text[] = "; MaxNodes: 16\n;MaxProcs: 64\n\n" SWF_JOB
+		" 2 90 -1 50 2 -1 -1 -1 -1 -1 1 8 -1 -1 -1 -1 1 30\r\n"
+		" 3 110 40 0 -1 -1 -1 3 600 -1 5 8 -1 -1 -1 -1 -1 -1\n";
+	struct np_err err = NP_ERR_INIT;
+	struct np_queue_log q;
+	char name[32];
+
+	T_CHECK(!read_text(text, strlen(text), &q, &err));
+	T_CHECK(q.n == 3 && q.max_nodes == 16 && q.max_procs == 64);
+	T_CHECK(q.odd[NP_QUEUE_UNSORTED] == 1 && q.job[0].id == 2);
+	T_CHECK(q.job[0].limit_sec == 100 && q.odd[NP_QUEUE_NO_LIMIT] == 1);
+	/* It names a job that came later. */
+	T_CHECK(q.job[0].after == NP_QUEUE_NONE &&
+		q.odd[NP_QUEUE_LOST_PARENT] == 1);
+	T_CHECK(q.job[1].cpus == 4 && q.job[1].run_sec == 60 &&
+		q.job[1].limit_sec == 600 && q.job[1].wait_sec == 5);
+	T_CHECK(!strcmp(np_queue_text(&q, q.job[1].name, name, sizeof(name)),
+			"program3"));
+	T_CHECK(q.job[2].cancel_sec == 150);
+	np_queue_log_free(&q);
+}
+
+static void test_what_sacct_prints_is_read(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_queue_log q;
+	char name[32];
+
+	told[0] = '\0';
+	T_CHECK(!np_queue_log_read(t_data("queue/small.sacct"), tell, NULL, &q,
+				   &err));
+	T_CHECK(q.n == 8);
+	T_CHECK(q.odd[NP_QUEUE_STEP] == 1 && q.odd[NP_QUEUE_NEVER_RAN] == 1);
+	T_CHECK(q.odd[NP_QUEUE_RUNNING] == 1 &&
+		q.odd[NP_QUEUE_RESERVATION] == 1 &&
+		q.odd[NP_QUEUE_SEVERAL] == 1);
+	T_CHECK(q.odd[NP_QUEUE_BAD_LINE] == 1 &&
+		strstr(told, "small.sacct:12: job \"108\" submitted at "
+		       "\"yesterday\""));
+	T_CHECK(!strcmp(q.unused, "Colour"));
+	T_CHECK(q.job[0].run_sec == 1800 && q.job[0].limit_sec == 3600 &&
+		q.job[0].nodes == 2 && q.job[0].cpus == 8 &&
+		q.job[0].priority == 10 && q.job[0].wait_sec == 2);
+	T_CHECK(!strcmp(np_queue_text(&q, q.job[0].user, name, sizeof(name)),
+			"alice"));
+	T_CHECK(q.job[5].cancel_sec - q.job[5].submit_sec == 990);
+	np_queue_log_free(&q);
+}
+
+static const struct {
+	const char *name, *text;
+	size_t n;    /* jobs */
+	const char *says; /* the refusal, or the line about a bad line */
+} rows[] = {
+	{ "nothing", "", 0, "log: no job that could be replayed among 0" },
+	{ "no log at all", "hello\n", 0, "log:1: \"hello\": expected" },
+	{ "other columns", "A|B|C\n1|2|3\n", 0,
+	  "log:1: expected the columns of sacct" },
+	{ "bytes that are no text", "\x01\x02\n", 0, "log:1: not text" },
+	{ "UTF-16", "\xff\xfe" "1\n", 0, "log:1: \"" },
+	{ "a byte-order mark", "\xef\xbb\xbf" SWF_JOB, 1, "" },
+	{ "a line that is cut", SWF_JOB " 2 100 5\n", 1,
+	  "log:2: field 4: \"\", expected a number" },
+	{ "a word for a number", SWF_JOB " 2 one 5\n", 1,
+	  "log:2: field 2: \"one\"" },
+	{ "a time before the log", SWF_JOB
+	  " 2 -1 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n", 1,
+	  "log:2: job 2 submitted at -1 s" },
+	{ "more negative than unknown", SWF_JOB
+	  " 2 -7 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n", 1,
+	  "log:2: field 2: \"-7\"" },
+	{ "one field too many", SWF_JOB
+	  " 2 100 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1 9\n", 1,
+	  "log:2: more than 18 fields" },
+	{ "no size", SWF_JOB
+	  " 2 100 5 60 -1 -1 -1 -1 600 -1 1 7 2 3 1 1 -1 -1\n", 1, "" },
+	{ "columns in another order",
+	  "State|NNodes|JobID|Submit|Elapsed|Timelimit\n"
+	  "COMPLETED|2|7|1000|1-00:00:10|2-00:00:00\n", 1, "" },
+	{ "columns that are missing", HEAD "7|alice|x|1000|60|10|2|8|"
+	  "COMPLETED\n8|alice\n", 1, "log:3: 2 columns, expected 9" },
+	{ "a job that is no number", HEAD "7|alice|x|1000|60|10|2|8|"
+	  "COMPLETED\nx|alice|x|1000|60|10|2|8|COMPLETED\n", 1,
+	  "log:3: job \"x\" submitted at \"1000\"" },
+};
+
+static void test_what_cannot_be_read_is_told(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_queue_log q = { .n = 0 };
+		int rc = read_text(rows[i].text, strlen(rows[i].text), &q,
+				   &err);
+
+		T_ROW(rows[i].name, rc == (rows[i].n ? 0 : -EINVAL));
+		T_ROW(rows[i].name, q.n == rows[i].n);
+		T_ROW(rows[i].name, strstr(rc ? err.text : told,
+					   rows[i].says));
+		np_queue_log_free(&q);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "a log of the standard format is read",
+	  test_a_log_of_the_standard_format_is_read },
+	{ "what sacct prints is read", test_what_sacct_prints_is_read },
+	{ "what cannot be read is told with file and line",
+	  test_what_cannot_be_read_is_told },
+	{ NULL, NULL },
+};
+T_SUITE(queue_log, cases)

@@ -1,0 +1,139 @@
+# Does netprof simulate start jobs when and where Slurm does?  The same jobs are
+# submitted to a running slurmctld and replayed, with placement off and on; they
+# only sleep, so that run times are those of the log.
+# shellcheck shell=bash disable=SC2046,SC2086 # lists of words
+
+SIMULATE_JOBS=${SIMULATE_JOBS:-300}
+SIMULATE_MODES=${SIMULATE_MODES-"off enforce"}
+SIMULATE_SEED=${SIMULATE_SEED:-1}
+
+# "WAIT NAME NODES SEC" a line: when after the one before, and what.
+simulate_queue() {
+	awk -v seed="$SIMULATE_SEED" -v n="$SIMULATE_JOBS" 'BEGIN {
+		srand(seed)
+		split("fft fft halo halo none", app, " ")
+		for (i = 0; i < n; i++)
+			print (rand() < .5 ? 0 : int(3 * rand())), \
+				app[int(1 + 5 * rand())], \
+				int(1 + (rand() < .1 ? 8 : 3) * rand()), \
+				int(1 + 9 * rand())
+	}'
+}
+
+# Submits all of it; their numbers, one a line.
+simulate_submit() { # <QUEUE
+	INSIDE_SEC=1200 inside bash -c '
+		while read -r wait app nodes sec; do
+			[ "$wait" = 0 ] || sleep "$wait"
+			sbatch --parsable -N"$nodes" --exclusive -t 1 -o /dev/null \
+				-J "$app" --netprofile="$app" --wrap "sleep $sec"
+		done'
+}
+
+# As sacct would print it, and the nodes behind it.
+simulate_log() { # ID...
+	inside env SLURM_TIME_FORMAT=%s scontrol -o show jobs |
+		awk -v ids="$*" -v OFS='|' 'BEGIN {
+			n = split(ids, id, " ")
+			for (i = 1; i <= n; i++)
+				want[id[i]]
+			print "JobID", "JobName", "Submit", "Start", "End", \
+				"ElapsedRaw", "TimelimitRaw", "NNodes", "NCPUS", \
+				"State", "NodeList"
+		}
+		{
+			split("", v)
+			for (i = 1; i <= NF; i++) {
+				eq = index($i, "=")
+				v[substr($i, 1, eq - 1)] = substr($i, eq + 1)
+			}
+			if (!(v["JobId"] in want))
+				next
+			sec = v["EndTime"] - v["StartTime"]
+			sub(/-.*/, "", v["NumNodes"])
+			print v["JobId"], v["JobName"], v["SubmitTime"], \
+				v["StartTime"], v["EndTime"], sec < 1 ? 1 : sec, 1, \
+				v["NumNodes"], 4 * v["NumNodes"], v["JobState"], \
+				v["NodeList"]
+		}'
+}
+
+# LOG EVENTS: how starts and leaves differ, one line.
+simulate_judge() {
+	awk -F'|' -v per=4 '
+		function leaves(list, of,    k, n, part, range) {
+			gsub(/[n\[\]]/, "", list)
+			n = split(list, part, ",")
+			for (k = 1; k <= n; k++) {
+				if (split(part[k], range, "-") < 2)
+					range[2] = range[1]
+				for (; range[1] <= range[2]; range[1]++)
+					of[int(range[1] / per)]
+			}
+		}
+		function same(a, b,    x, y, k) {
+			leaves(a, x)
+			leaves(b, y)
+			for (k in x)
+				if (!(k in y))
+					return 0
+			for (k in y)
+				if (!(k in x))
+					return 0
+			return 1
+		}
+		FNR == 1 { next }
+		NR == FNR { start[$1] = $4; submit[$1] = $3; nodes[$1] = $11; next }
+		$2 in start {
+			d = $5 - start[$2]
+			sum += d
+			wait += start[$2] - submit[$2]
+			simulated += $5 - submit[$2]
+			e[n++] = d < 0 ? -d : d
+			alike += same(nodes[$2], $9)
+		}
+		END {
+			for (i = 1; i < n; i++)
+				for (k = i; k && e[k] < e[k - 1]; k--) {
+					t = e[k]; e[k] = e[k - 1]; e[k - 1] = t
+				}
+			printf "n %d; wait, mean: %.1f s, simulated %.1f s; error of starts, s: " \
+				"median %d, 95th percentile %d, mean %+.1f; same leaves: %.0f %%\n", \
+				n, wait / n, simulated / n, e[int((n - 1) / 2)], \
+				e[int(.95 * (n - 1))], sum / n, 100 * alike / n
+		}' "$1" "$2"
+}
+
+validate_simulate() {
+	local mode sec dir=$BUILD/simulate
+
+	mkdir -p "$dir"
+	echo MinJobAge=3600 >"$dir/slurm.conf"
+	printf '%s\n' Placement=off PlacementInterval=500ms 'Claim=*:all' >"$dir/conf"
+	cluster up --netprof "$BUILD" --netprof-conf "$dir/conf" \
+		--slurm-conf-extra "$dir/slurm.conf" --leaves 4 --nodes-per-leaf 4
+	# shellcheck source=t/integration/placement.lib
+	. "$ROOT/t/integration/placement.lib"
+	give_store
+	simulate_queue >"$dir/queue"
+	echo "simulate: date $(date +%F); $SIMULATE_JOBS jobs on 4 leaves of 4 nodes, each" \
+		"1 to 9 nodes for 1 to 10 s; bf_interval 2 s"
+	for mode in $SIMULATE_MODES; do
+		sed -i "s/^Placement=.*/Placement=$mode/" "$CONF"
+		sleep 6
+		simulate_submit <"$dir/queue" >"$dir/ids"
+		until [ -z "$(inside squeue -h -o %i)" ]; do
+			sleep 1
+		done
+		simulate_log $(cat "$dir/ids") >"$dir/log.$mode"
+		for sec in 0 1; do
+			NETPROF_CONF=$CONF "$BUILD/netprof" simulate --leaves=4x4 \
+				--sacct="$dir/log.$mode" --cpus-per-node=4 \
+				--policy="$mode" --bf-interval=2 --completing=$sec \
+				--fixed-run-times --events="$dir/events.$mode" >"$dir/page"
+			echo "$mode, completing $sec s:" \
+				"$(simulate_judge "$dir/log.$mode" "$dir/events.$mode")"
+		done
+	done
+	cluster down
+}
