@@ -81,11 +81,6 @@ _netprof() {
 			--policy= --set= --seeds= --events= --order= --fixed-run-times \
 			--queue-depth= --bf-interval= --bf-window= \
 			--bf-resolution= --bf-max-job-test= --completing=" ;;
-		simulate/-*) words="$formats --plot= --swf= --sacct= --last= --leaves= \
-			--topology= --cpus-per-node= --rules= --mix= --pairs= \
-			--policy= --set= --seeds= --events= --order= --fixed-run-times \
-			--queue-depth= --bf-interval= --bf-window= \
-			--bf-resolution= --bf-max-job-test= --completing=" ;;
 		report/-*) words="--output= $whose --scope= --model=" ;;
 		show/* | runs/* | compare/* | report/* | publish/* | predict/* | \
 		matrix/* | plot/*)

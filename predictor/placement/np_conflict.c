@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint16_t press_load(double slowdown)
+uint16_t np_press_load(double slowdown)
 {
 	double load = slowdown > 0 ? rint(NP_PRESS_UNIT * log1p(slowdown)) : 0;
 
@@ -186,7 +186,7 @@ static uint16_t ask_one(struct np_conflict *c, uint32_t victim, uint32_t co,
 
 	if (c->oracle.slowdown(c->oracle.arg, victim, co, contact, &slowdown))
 		return 0;
-	return press_load(slowdown); /* NaN is not > 0: harmless */
+	return np_press_load(slowdown); /* NaN is not > 0: harmless */
 }
 
 /* Ask what is missing of one pair; returns what is still missing. */
@@ -252,7 +252,7 @@ static void worst_of(const uint16_t *answer, uint16_t negligible,
 
 static void fill(const struct np_conflict *c, struct np_press *t)
 {
-	uint16_t negligible = press_load(t->negligible);
+	uint16_t negligible = np_press_load(t->negligible);
 
 	for (size_t v = 0; v < t->n; v++)
 		t->profile[v].complete = t->profile[v].inert = true;

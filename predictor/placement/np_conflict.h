@@ -130,6 +130,7 @@ double np_press_slowdown(const struct np_press *t, uint32_t victim,
 			 uint32_t co, bool both_share_nodes, bool both_span);
 
 /* A slowdown as a load: rounded to nearest, gains to 0. */
+uint16_t np_press_load(double slowdown);
 double np_press_fraction(uint32_t load); /* and back */
 
 /* The largest load whose slowdown does not exceed the limit. */
