@@ -15,9 +15,8 @@
 #include "np_calibrate_run.h"
 #include "np_clock.h"
 #include "np_fabric_store.h"
-#include "np_idle.h"
-#include "np_store_dir.h"
-#include "np_store_file.h"
+#include "np_profile.h"
+#include "np_store.h"
 #include "np_text.h"
 
 #define CALIBRATE_TIME 32

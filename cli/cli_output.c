@@ -9,7 +9,7 @@
 #include "cli_print.h"
 #include "cli_output.h"
 #include "np_picture.h"
-#include "np_store_file.h"
+#include "np_store.h"
 
 static int write_bytes(const char *path, const void *data, size_t len,
 		       mode_t mode, struct np_err *err)

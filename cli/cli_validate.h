@@ -5,10 +5,9 @@
 #include "cli_alloc.h"
 #include "cli_options.h"
 #include "np_accuracy.h"
-#include "np_pairs.h"
+#include "np_measured.h"
 #include "np_predict.h"
-#include "np_validate_plan.h"
-#include "np_validate_result.h"
+#include "np_validate.h"
 
 struct cli_validate {
 	struct np_validate_list list;

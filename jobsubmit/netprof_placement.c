@@ -14,9 +14,9 @@
 #include "np_cycle.h"
 #include "np_clock.h"
 #include "np_plugin.h"
-#include "np_settings.h"
+#include "np_tell.h"
 #include "np_submit.h"
-#include "np_worker.h"
+#include "np_proxy.h"
 
 #define STARTING_SEC 30	 /* after that, no decision means that none will come */
 #define END_SEC 0.1	 /* that fini waits for the thread */

@@ -11,8 +11,6 @@
 #include "np_ctl.h"
 #include "np_clock.h"
 #include "np_proxy.h"
-#include "np_role.h"
-#include "np_settings.h"
 #include "np_state.h"
 #include "np_tell.h"
 #include "np_text.h"

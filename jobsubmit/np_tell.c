@@ -4,10 +4,136 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "np_clock.h"
 #include "np_ctl.h"
 #include "np_loader.h"
 #include "np_text.h"
+
+#define ASK_EVERY_SEC 60 /* settings change with a reconfiguration */
+
+/* The same host, whether or not one has a domain. */
+static bool same_host(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "."), m = strcspn(b, ".");
+
+	return n == m && !memcmp(a, b, n) &&
+	       (!a[n] || !b[m] || !strcmp(a + n, b + m));
+}
+
+int np_role_take(struct np_role *c, const slurm_conf_t *conf,
+		 struct np_err *err)
+{
+	c->index = -1;
+	for (uint32_t i = 0; i < conf->control_cnt; i++)
+		if (conf->control_machine[i] &&
+		    same_host(conf->control_machine[i], c->host))
+			c->index = (int)i;
+	c->alone = conf->control_cnt <= 1;
+	if (c->alone)
+		c->index = 0;
+	c->whole_nodes = conf->select_type &&
+			 !strcmp(conf->select_type, "select/linear");
+	c->private_jobs = conf->private_data & PRIVATE_DATA_JOBS;
+	snprintf(c->cluster, sizeof(c->cluster), "%s",
+		 conf->cluster_name ? conf->cluster_name : "");
+	if (c->index < 0)
+		return np_errf(err, -EAGAIN, "SlurmctldHost in slurm.conf does "
+			       "not name this host, %s", c->host);
+	return 0;
+}
+
+static int ask(struct np_role *c, struct np_err *err)
+{
+	slurm_conf_t *conf = NULL;
+	int rc;
+
+	if (c->asked_sec && np_mono_sec() - c->asked_sec < ASK_EVERY_SEC)
+		return 0;
+	if (gethostname(c->host, sizeof(c->host) - 1))
+		return np_errf(err, -EAGAIN, "gethostname: %s",
+			       strerror(errno));
+	if (slurm_load_ctl_conf(0, &conf))
+		return np_errf(err, -EAGAIN, "slurm_load_ctl_conf: %s",
+			       slurm_strerror(errno));
+	rc = np_role_take(c, conf, err);
+	np_free_conf(conf);
+	if (!rc)
+		c->asked_sec = np_mono_sec();
+	return rc;
+}
+
+int np_role_check(struct np_role *c, struct np_err *err)
+{
+	int rc = ask(c, err);
+
+	if (rc || c->alone)
+		return rc;
+	if (slurm_ping(c->index))
+		return np_errf(err, -EAGAIN, "this controller does not answer "
+			       "yet");
+	for (int i = 0; i < c->index; i++)
+		if (!slurm_ping(i))
+			return np_errf(err, -EAGAIN, "controller %d is there",
+				       i);
+	return 0;
+}
+
+/* Several intervals, so that a deferral ends only if nobody decides. */
+#define LEAST_STEP_SEC 30
+#define STEP_INTERVALS 10
+
+void np_settings_init(struct np_settings *s)
+{
+	memset(s, 0, sizeof(*s));
+	np_conf_init(&s->conf);
+}
+
+static const char *path(void)
+{
+	const char *p = getenv("NETPROF_CONF");
+
+	return p && *p ? p : NP_CONF_DEFAULT_PATH;
+}
+
+bool np_settings_refresh(struct np_settings *s)
+{
+	struct stat st = { 0 };
+	struct np_conf conf;
+
+	if (stat(path(), &st))
+		memset(&st, 0, sizeof(st));
+	if (s->read && st.st_size == s->size &&
+	    st.st_mtim.tv_sec == s->changed.tv_sec &&
+	    st.st_mtim.tv_nsec == s->changed.tv_nsec)
+		return false;
+	s->read = true;
+	s->size = st.st_size;
+	s->changed = st.st_mtim;
+	s->trouble.text[0] = '\0';
+	if (np_conf_from_environment(&conf, &s->trouble))
+		return false;
+	s->conf = conf;
+	return true;
+}
+
+void np_settings_policy(const struct np_settings *s,
+			const struct np_app_index *index,
+			struct np_policy *policy)
+{
+	const struct np_place_conf *c = &s->conf.place;
+	double step = STEP_INTERVALS * c->interval_sec;
+
+	np_policy_init(policy);
+	policy->max_slowdown = c->max_slowdown;
+	policy->max_defer_sec = c->max_defer_sec;
+	policy->defer_step_sec = step > LEAST_STEP_SEC ? step : LEAST_STEP_SEC;
+	policy->modes = 1u << c->mode;
+	for (size_t i = 0; i < c->n_partitions; i++)
+		policy->modes |= 1u << c->partition[i].mode;
+	policy->unknown_as = np_app_index_unknown(index);
+}
 
 #define MAX_LINE 512
 #define MAX_SAID 5 /* lines about a job in an hour */

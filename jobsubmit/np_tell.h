@@ -2,11 +2,69 @@
 #ifndef NP_TELL_H
 #define NP_TELL_H
 
-#include "np_role.h"
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "np_catalog.h"
+#include "np_conf.h"
+#include "np_err.h"
 #include "np_placement.h"
-#include "np_settings.h"
+#include "np_slurm_compat.h"
 #include "np_state.h"
 #include "np_view.h"
+
+/*
+ * Is this slurmctld the one in control?
+ *
+ * A standby loads its plugins, too, and a takeover calls none of them.  So the
+ * thread asks before it acts: this controller answers, and none that stands
+ * before it in slurm.conf does.  A standby that does not control yet refuses
+ * all further questions itself.
+ */
+
+/* Settings of slurm.conf that matter here. */
+struct np_role {
+	int index;	    /* of this controller; -1: not known yet */
+	bool alone;	    /* there is no other */
+	bool whole_nodes;   /* SelectType gives whole nodes */
+	bool private_jobs;  /* PrivateData=jobs */
+	char cluster[256];
+	char host[256];
+	double asked_sec;   /* monotonic: when slurm.conf was asked for */
+};
+
+/*
+ * What slurm.conf says to c->host.  Returns 0, or -EAGAIN with err if it does
+ * not name that host.
+ */
+int np_role_take(struct np_role *c, const slurm_conf_t *conf,
+		 struct np_err *err);
+
+/*
+ * Some RPCs.  Returns 0: in control; -EAGAIN: not, or nobody answers; err says
+ * why.
+ */
+int np_role_check(struct np_role *c, struct np_err *err);
+
+/* netprof.conf as the thread follows it. */
+
+struct np_settings {
+	struct np_conf conf; /* the last good ones; off before */
+	struct np_err trouble; /* the file is broken: where and why, or "" */
+	bool read;	     /* once at least */
+	struct timespec changed; /* of the file that was read */
+	off_t size;
+};
+
+void np_settings_init(struct np_settings *s);
+
+/* Read the file if it changed.  Returns true if the settings did. */
+bool np_settings_refresh(struct np_settings *s);
+
+/* The policy that they make. */
+void np_settings_policy(const struct np_settings *s,
+			const struct np_app_index *index,
+			struct np_policy *policy);
 
 /*
  * One line for each pending job whose decision is another one than before, at

@@ -1,12 +1,677 @@
 #include "np_view.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_bits.h"
-#include "np_view_impl.h"
+#include "np_ctl.h"
+
+/* The lists of a change as bitmaps of nodes: read once for all records. */
+struct np_change_lists {
+	bool read;
+	int put_rc, his_rc; /* of np_site_parse() */
+	uint64_t *put, *his;
+};
+
+struct np_view_make {
+	struct np_view *view;
+	const struct np_app_index *index;
+	const struct np_place_conf *conf;
+	struct np_job_cache *cache;
+	const struct np_change *change;
+	size_t n_changes;
+	struct np_change_lists *lists; /* of each change */
+	uint64_t *scratch; /* four bitmaps of nodes, and one of leaves */
+	uint32_t *node;	   /* of a running job */
+};
+
+/* A user who was faster than the thread. */
+struct overtaker {
+	uint32_t uid;
+	unsigned rounds;  /* in a row */
+	bool now;	  /* in this one */
+	int64_t rest_sec; /* left alone until then; 0: not */
+};
+
+struct np_job_cache {
+	void *cached; /* tsearch(3) by id */
+	struct overtaker *overtaker;
+	size_t n_overtakers;
+};
+
+int np_job_cache_new(struct np_job_cache **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+static void free_cached(void *p)
+{
+	struct np_cached_job *cached = p;
+
+	free(cached->comment);
+	free(cached);
+}
+
+void np_job_cache_free(struct np_job_cache *m)
+{
+	if (!m)
+		return;
+	tdestroy(m->cached, free_cached);
+	free(m->overtaker);
+	free(m);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = ((const struct np_cached_job *)a)->id;
+	uint32_t y = ((const struct np_cached_job *)b)->id;
+
+	return x < y ? -1 : x > y;
+}
+
+struct np_cached_job *np_job_cache_find(struct np_job_cache *m, uint32_t id)
+{
+	const struct np_cached_job key = { .id = id };
+	void *at = tfind(&key, &m->cached, by_id);
+
+	return at ? *(struct np_cached_job **)at : NULL;
+}
+
+struct np_cached_job *np_job_cache_at(struct np_job_cache *m, uint32_t id)
+{
+	struct np_cached_job *cached = np_job_cache_find(m, id);
+
+	if (!cached) {
+		cached = calloc(1, sizeof(*cached));
+		if (!cached)
+			return NULL;
+		cached->id = id;
+		if (!tsearch(cached, &m->cached, by_id)) {
+			free(cached);
+			return NULL;
+		}
+	}
+	cached->seen = true;
+	return cached;
+}
+
+/* Collects those that were not seen; the tree must not change under it. */
+struct sweep {
+	struct np_cached_job **gone;
+	size_t n;
+};
+
+static void sweep_one(const void *node, VISIT which, void *arg)
+{
+	struct np_cached_job *cached = *(struct np_cached_job *const *)node;
+	struct sweep *s = arg;
+
+	if (which != postorder && which != leaf)
+		return;
+	if (!cached->seen && !np_array_more(&s->gone, s->n, sizeof(*s->gone)))
+		s->gone[s->n++] = cached;
+	cached->seen = false;
+}
+
+void np_job_cache_sweep(struct np_job_cache *m)
+{
+	struct sweep s = { NULL, 0 };
+
+	twalk_r(m->cached, sweep_one, &s);
+	for (size_t i = 0; i < s.n; i++) {
+		tdelete(s.gone[i], &m->cached, by_id);
+		free_cached(s.gone[i]);
+	}
+	free(s.gone);
+}
+
+static struct overtaker *find_overtaker(const struct np_job_cache *m,
+					uint32_t uid)
+{
+	for (size_t i = 0; i < m->n_overtakers; i++)
+		if (m->overtaker[i].uid == uid)
+			return &m->overtaker[i];
+	return NULL;
+}
+
+void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid)
+{
+	struct overtaker *o = find_overtaker(m, uid);
+
+	if (!o && np_array_more(&m->overtaker, m->n_overtakers, sizeof(*o)))
+		return; /* it is counted from the next round on */
+	if (!o) {
+		o = &m->overtaker[m->n_overtakers++];
+		*o = (struct overtaker){ .uid = uid };
+	}
+	o->now = true;
+}
+
+/* The clock may have been set back. */
+static bool job_cache_rests(const struct overtaker *o, int64_t now_sec)
+{
+	return o->rest_sec > now_sec &&
+	       o->rest_sec <= now_sec + NP_OVERTAKEN_REST_SEC;
+}
+
+void np_job_cache_end_round(struct np_job_cache *m, int64_t now_sec,
+			    void (*on_rest)(uint32_t uid))
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_overtakers; i++) {
+		struct overtaker o = m->overtaker[i];
+
+		if (o.now && ++o.rounds == NP_OVERTAKEN_ROUNDS) {
+			o.rounds = 0;
+			o.rest_sec = now_sec + NP_OVERTAKEN_REST_SEC;
+			if (on_rest)
+				on_rest(o.uid);
+		}
+		if (o.now || job_cache_rests(&o, now_sec)) {
+			o.now = false;
+			m->overtaker[n++] = o;
+		}
+	}
+	m->n_overtakers = n;
+}
+
+bool np_job_cache_rests(const struct np_job_cache *m, uint32_t uid,
+			int64_t now_sec)
+{
+	const struct overtaker *o = find_overtaker(m, uid);
+
+	return o && job_cache_rests(o, now_sec);
+}
+
+/* One job as Slurm tells it, as the decision wants it. */
+
+static struct np_need np_need_of_job(const slurm_job_info_t *j)
+{
+	struct np_need need = {
+		.partition = j->partition,
+		.features = j->features && *j->features ? j->features : NULL,
+		.tres = j->tres_per_job || j->tres_per_node ||
+			j->tres_per_socket || j->tres_per_task,
+		.cpus_per_node = np_said16(j->pn_min_cpus),
+		.cpus = np_said(j->num_cpus), .tasks = np_said(j->num_tasks),
+		.tasks_per_node = np_said16(j->ntasks_per_node),
+		.nodes = np_said(j->num_nodes),
+	};
+
+	np_need_memory(&need, j->pn_min_memory);
+	return need;
+}
+
+/* Does it hold nodes? */
+static bool holds_nodes(const slurm_job_info_t *j)
+{
+	uint32_t base = j->job_state & JOB_STATE_BASE;
+
+	return base == JOB_RUNNING || base == JOB_SUSPENDED ||
+	       j->job_state & JOB_COMPLETING;
+}
+
+static bool is_pending(const slurm_job_info_t *j)
+{
+	return (j->job_state & JOB_STATE_BASE) == JOB_PENDING;
+}
+
+/* May it start by itself, as far as is known? */
+static bool is_ready(const slurm_job_info_t *j)
+{
+	if (!j->priority && j->state_reason != FAIL_BAD_CONSTRAINTS)
+		return false;
+	switch (j->state_reason) {
+	case WAIT_NO_REASON:
+	case WAIT_PRIORITY:
+	case WAIT_RESOURCES:
+	case WAIT_TIME:
+	case WAIT_LICENSES:
+	case WAIT_NODE_NOT_AVAIL:
+	case WAIT_CLEANING:
+	case FAIL_BAD_CONSTRAINTS: /* perhaps by what we wrote */
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool np_view_app(const struct np_place_conf *conf, const slurm_job_info_t *j,
+		 char app[NP_APP_MAX + 1])
+{
+	struct np_note note;
+	const char *by_rule;
+
+	app[0] = '\0';
+	if (!np_note_read(j->admin_comment, &note)) {
+		strcpy(app, note.app);
+		np_note_clear(&note);
+	}
+	by_rule = app[0] ? NULL : np_place_conf_app(conf, j->name, j->comment);
+	if (by_rule)
+		strcpy(app, by_rule);
+	return app[0];
+}
+
+/* Slurm knows the account of a job that it has accepted, or there is none. */
+static int32_t profile_of(const struct np_view_make *m,
+			  const slurm_job_info_t *j, const char *partition,
+			  struct np_seen *seen)
+{
+	const struct np_claimant who = {
+		.uid = j->user_id, .account = j->account ? j->account : "",
+		.partition = partition,
+	};
+
+	return np_view_app(m->conf, j, seen->app) && m->index ?
+	       np_app_index_of_job(m->index, seen->app, &who, &seen->claim) :
+	       NP_PROFILE_UNKNOWN;
+}
+
+static unsigned flags_of(const struct np_view_make *m,
+			 const slurm_job_info_t *j, int partition)
+{
+	unsigned flags = 0;
+
+	if (partition >= 0 && j->shared != JOB_SHARED_NONE &&
+	    m->view->site->part[partition].shares)
+		flags |= NP_JOB_SHARES_NODES;
+	if (j->req_nodes && *j->req_nodes)
+		flags |= NP_JOB_NODELIST;
+	if (j->resv_name && *j->resv_name)
+		flags |= NP_JOB_RESERVATION;
+	if (j->het_job_id && j->het_job_id != NO_VAL)
+		flags |= NP_JOB_HETEROGENEOUS;
+	return flags;
+}
+
+static int add_tasks(const slurm_job_info_t *j, struct np_seen *seen,
+		     struct np_job *to)
+{
+	int64_t bit, end;
+
+	to->tasks = 1;
+	if (!j->array_job_id)
+		return 0;
+	seen->array = to->array = j->array_job_id;
+	seen->task = to->task = np_said(j->array_task_id);
+	if (j->array_task_id != NO_VAL || !j->array_bitmap)
+		return 0;
+	seen->task = NP_SEEN_NO_TASK;
+	bit = slurm_bit_ffs(j->array_bitmap);
+	if (bit < 0)
+		return 0;
+	to->task = (uint32_t)bit;
+	to->tasks = (uint32_t)slurm_bit_set_count(j->array_bitmap);
+	seen->tasks = calloc(NP_PLACEMENT_MAX_TASKS, sizeof(*seen->tasks));
+	if (!seen->tasks)
+		return -ENOMEM;
+	end = slurm_bit_size(j->array_bitmap);
+	for (; bit < end && seen->n_tasks < NP_PLACEMENT_MAX_TASKS; bit++)
+		if (slurm_bit_test(j->array_bitmap, bit))
+			seen->tasks[seen->n_tasks++] = (uint32_t)bit;
+	return 0;
+}
+
+static void running_nodes(struct np_view_make *m, const slurm_job_info_t *j,
+			  struct np_job *to)
+{
+	size_t words = m->view->site->words;
+
+	np_site_pairs(m->view->site, j->node_inx, m->scratch);
+	NP_BITS_EACH(i, m->scratch, words)
+		m->node[to->n_nodes++] = (uint32_t)i;
+	to->node = m->node;
+}
+
+/* ---- what stands in a pending job: whose exclusions, whose begin time ---- */
+
+/* Changes of one job by those who may, the last one first. */
+struct his {
+	const struct np_change *change[NP_CHANGES_FOUND];
+	size_t n;
+};
+
+static void find_changes(const struct np_view_make *m,
+			 const slurm_job_info_t *j, struct his *h)
+{
+	h->n = np_changes_of(m->change, m->n_changes, j->job_id,
+			     j->array_job_id, j->array_task_id == NO_VAL ?
+			     NP_CHANGE_ALL : j->array_task_id, j->user_id,
+			     h->change, NP_CHANGES_FOUND);
+}
+
+/* What a change set and what he asked for; NULL: no memory. */
+static const struct np_change_lists *
+lists_of(const struct np_view_make *m, const struct np_change *c)
+{
+	struct np_change_lists *l = &m->lists[c - m->change];
+	size_t words = m->view->site->words;
+
+	if (l->read)
+		return l;
+	l->put = calloc(2 * words, sizeof(*l->put));
+	if (!l->put)
+		return NULL;
+	l->his = l->put + words;
+	l->put_rc = np_site_parse(m->view->site, c->put, l->put);
+	l->his_rc = np_site_parse(m->view->site, c->exc_nodes, l->his);
+	l->read = true;
+	return l;
+}
+
+/*
+ * The last list that somebody set, and that is the one that stands there; *out
+ * NULL: none.  Returns 0 or -ENOMEM.
+ */
+static int find_list(const struct np_view_make *m, const struct his *h,
+		     const uint64_t *now, const struct np_change_lists **out)
+{
+	size_t bytes = m->view->site->words * sizeof(*now);
+
+	*out = NULL;
+	for (size_t i = 0; i < h->n && !*out; i++) {
+		const struct np_change_lists *l;
+
+		if (!h->change[i]->put)
+			continue;
+		l = lists_of(m, h->change[i]);
+		if (!l)
+			return -ENOMEM;
+		if (!l->put_rc && !memcmp(l->put, now, bytes))
+			*out = l;
+	}
+	return 0;
+}
+
+static int64_t ahead(int64_t sec, int64_t now_sec)
+{
+	return sec > now_sec ? sec : 0;
+}
+
+/* The same for a begin time; one that is past is none. */
+static const struct np_change *find_begin(const struct np_view_make *m,
+					  const struct his *h,
+					  const slurm_job_info_t *j)
+{
+	int64_t now = m->view->now_sec;
+
+	for (size_t i = 0; i < h->n; i++) {
+		const struct np_change *c = h->change[i];
+
+		if (c->begin_sec &&
+		    ahead(c->put_begin_sec, now) == ahead(j->eligible_time,
+							  now))
+			return c;
+	}
+	return NULL;
+}
+
+/* Bitmaps of nodes, while it is sorted out whose exclusions are whose. */
+struct lists {
+	uint64_t *user, *written, *now;
+};
+
+static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
+		    const struct his *his, struct np_seen *seen, bool noted,
+		    struct lists *l)
+{
+	const struct np_site *site = m->view->site;
+	size_t words = site->words;
+	const struct np_change_lists *set;
+	int rc;
+
+	np_site_pairs(site, j->exc_node_inx, l->now);
+	/* Lists that can no longer be read were not ours to write. */
+	noted = noted && !np_site_parse(site, seen->note.user, l->user) &&
+		!np_site_parse(site, seen->note.ours, l->written);
+	seen->stands = noted && np_bits_within(l->written, l->now, words);
+	if (!noted) {
+		memset(l->user, 0, words * sizeof(*l->user));
+		memset(l->written, 0, words * sizeof(*l->written));
+	}
+	np_note_user(l->user, l->written, l->now, words);
+	rc = find_list(m, his, l->now, &set);
+	if (rc || !set)
+		return rc;
+	memcpy(l->user, set->his, words * sizeof(*l->user));
+	return set->his_rc;
+}
+
+/* Most are empty or equal, and there are thousands of jobs. */
+static int keep(struct np_view_make *m, const struct lists *l,
+		struct np_seen *seen)
+{
+	const uint64_t *from[] = { m->view->none, l->user, l->written, l->now };
+	const uint64_t *to[4] = { m->view->none };
+	size_t bytes = m->view->site->words * sizeof(*seen->bits);
+	int like[4] = { 0 }, n = 0;
+
+	for (int i = 1; i < 4; i++) {
+		while (like[i] < i && memcmp(from[like[i]], from[i], bytes))
+			like[i]++;
+		n += like[i] == i;
+	}
+	seen->bits = n ? malloc((size_t)n * bytes) : NULL;
+	if (n && !seen->bits)
+		return -ENOMEM;
+	n = 0;
+	for (int i = 1; i < 4; i++) {
+		to[i] = like[i] < i ? to[like[i]] :
+			memcpy((char *)seen->bits + (size_t)n++ * bytes,
+			       from[i], bytes);
+	}
+	seen->user = to[1];
+	seen->written = to[2];
+	seen->now = to[3];
+	return 0;
+}
+
+/* Whose begin time it is, and what was decided before. */
+static void sort_out_time(struct np_view_make *m, const slurm_job_info_t *j,
+			  const struct his *his, struct np_seen *seen,
+			  struct np_job *to)
+{
+	const struct np_change *change = find_begin(m, his, j);
+	int64_t now = m->view->now_sec;
+	bool deferred = seen->note.until_sec &&
+			seen->note.until_sec == j->eligible_time;
+
+	seen->begin_sec = ahead(j->eligible_time, now);
+	if (change)
+		seen->note.begin_sec = change->begin_sec;
+	else if (!deferred)
+		seen->note.begin_sec = seen->begin_sec;
+	seen->note.begin_sec = ahead(seen->note.begin_sec, now);
+	if (!deferred && seen->note.until_sec)
+		seen->stands = false;
+	to->eligible_sec = seen->note.begin_sec;
+	if (!seen->stands || !seen->note.decided)
+		to->prior = NP_PRIOR_NONE;
+	else if (deferred)
+		to->prior = NP_PRIOR_DEFERRED;
+	else if (np_bits_any(seen->written, m->view->site->words))
+		to->prior = NP_PRIOR_LEAVES;
+	else
+		to->prior = NP_PRIOR_ANYWHERE;
+	to->prior_until_sec = deferred ? seen->note.until_sec : 0;
+}
+
+/*
+ * The note; or the one of before, if somebody damaged it or set another comment
+ * over it.  Returns 0, -ENOENT or -ENOMEM.
+ */
+static int read_note(struct np_cached_job *cached, const slurm_job_info_t *j,
+		     struct np_seen *seen)
+{
+	int rc = np_note_read(j->admin_comment, &seen->note);
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc)
+		return cached->comment ?
+		       np_note_read(cached->comment, &seen->note) : -ENOENT;
+	if (cached->comment && !strcmp(cached->comment, j->admin_comment))
+		return 0;
+	free(cached->comment);
+	cached->comment = strdup(j->admin_comment);
+	return cached->comment ? 0 : -ENOMEM;
+}
+
+static bool job_rests(const struct np_view_make *m, const slurm_job_info_t *j)
+{
+	return np_job_cache_rests(m->cache, j->user_id, m->view->now_sec);
+}
+
+static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
+		       struct np_seen *seen, struct np_job *to)
+{
+	size_t words = m->view->site->words;
+	struct np_cached_job *cached = np_job_cache_at(m->cache, j->job_id);
+	uint64_t *leaves = m->scratch + 4 * words;
+	/* The first one is the caller's. */
+	struct lists l = { m->scratch + words, m->scratch + 2 * words,
+			   m->scratch + 3 * words };
+	struct his his;
+	int rc;
+
+	if (j->admin_comment)
+		seen->comment = strdup(j->admin_comment);
+	if (!cached || (j->admin_comment && !seen->comment))
+		return -ENOMEM;
+	rc = read_note(cached, j, seen);
+	if (rc == -ENOMEM)
+		return rc;
+	/* scrontab's jobs cannot be changed. */
+	seen->ours = (!rc || np_note_in(j->admin_comment) ||
+		      to->mode >= NP_MODE_PREFER) &&
+		     !(j->bitflags & CRON_JOB);
+	find_changes(m, j, &his);
+	cached->his |= his.n && job_rests(m, j);
+	rc = sort_out(m, j, &his, seen, !rc && !cached->his, &l);
+	cached->his &= job_rests(m, j);
+	if (!rc)
+		rc = keep(m, &l, seen);
+	if (rc)
+		return rc;
+	sort_out_time(m, j, &his, seen, to);
+	if (to->prior == NP_PRIOR_LEAVES) {
+		np_leaves_allowed(m->view->site->leaves, seen->written,
+				  leaves);
+		to->prior_leaves = leaves;
+	}
+	if (!cached->held_sec)
+		cached->held_sec = seen->note.held_sec;
+	to->held_sec = cached->held_sec;
+	return 0;
+}
+
+/* ---- all of it ---- */
+
+/* Longer than what we may have added to it, and than what is followed. */
+static bool has_long_list(const slurm_job_info_t *j, const struct np_seen *seen)
+{
+	size_t ours = seen->note.ours ? strlen(seen->note.ours) + 1 : 0;
+	size_t most = NP_NOTE_MAX_USER + ours;
+
+	return j->exc_nodes && strnlen(j->exc_nodes, most + 1) > most;
+}
+
+static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
+			 struct np_seen *seen, struct np_job *to,
+			 struct np_err *err)
+{
+	size_t words = m->view->site->words;
+	struct np_need need = np_need_of_job(j);
+	uint64_t *nodes = m->scratch;
+	struct np_fit fit;
+	int rc = np_site_fit(m->view->site, &need, nodes, &fit);
+
+	if (rc)
+		return rc;
+	if (fit.constraint || j->bitflags & CRON_JOB)
+		to->flags |= NP_JOB_CONSTRAINT;
+	to->nodes_min = fit.nodes;
+	to->switches = np_said(j->req_switch);
+	rc = add_pending(m, j, seen, to);
+	if (rc)
+		return rc;
+	if (has_long_list(j, seen)) {
+		to->flags |= NP_JOB_CONSTRAINT;
+		seen->ours = false; /* the list is not taken apart */
+	}
+	if (job_rests(m, j)) {
+		to->flags |= NP_JOB_CHANGING;
+		seen->ours = false; /* what stands in it stays for now */
+	}
+	for (size_t w = 0; w < words; w++)
+		nodes[w] &= ~seen->user[w];
+	/* Mostly it is the whole partition: that set is known. */
+	to->candidates = m->view->set[fit.partition];
+	return memcmp(nodes, m->view->site->part[fit.partition].nodes,
+		      words * sizeof(*nodes)) ?
+	       np_snapshot_nodes(m->view->snapshot, nodes, &to->candidates,
+				 err) : 0;
+}
+
+/*
+ * Add one job to the snapshot, and fill in *seen.  Returns 0; -ENOENT: it is
+ * no job that holds nodes or waits for some; -EINVAL with err: one that cannot
+ * be; -ENOMEM.
+ */
+static int view_job(struct np_view_make *m, const slurm_job_info_t *j,
+		    struct np_seen *seen, struct np_err *err)
+{
+	/* Also one that runs has its place in the order of the queue. */
+	struct np_job to = {
+		.id = j->job_id, .owner = j->user_id,
+		.priority = j->priority, .submit_sec = j->submit_time,
+		/* Of a pending job Slurm tells when it might start. */
+		.start_sec = is_pending(j) ? 0 : j->start_time,
+	};
+	const char *partition;
+	int rc;
+
+	if (!holds_nodes(j) && !is_pending(j))
+		return -ENOENT;
+	*seen = (struct np_seen){
+		.id = j->job_id, .n_nodes = np_said(j->num_nodes),
+	};
+	seen->partition = np_site_partition(m->view->site, j->partition);
+	partition = seen->partition < 0 ? j->partition :
+		    m->view->site->part[seen->partition].name;
+	to.mode = np_place_conf_mode(m->conf, partition);
+	to.partition = (uint16_t)(seen->partition < 0 ? 0 : seen->partition);
+	to.profile = profile_of(m, j, partition, seen);
+	to.flags = flags_of(m, j, seen->partition);
+	if (seen->claim == NP_CLAIM_UNPROVED)
+		to.flags |= NP_JOB_UNPROVED;
+	rc = add_tasks(j, seen, &to);
+	if (!rc && holds_nodes(j)) {
+		to.state = NP_JOB_RUNNING;
+		np_note_read(j->admin_comment, &seen->note);
+		running_nodes(m, j, &to);
+		rc = to.n_nodes ? 0 : -ENOENT;
+	} else if (!rc) {
+		to.state = is_ready(j) ? NP_JOB_READY : NP_JOB_WAITING;
+		rc = pending_nodes(m, j, seen, &to, err);
+	}
+	if (!rc)
+		rc = np_snapshot_job(m->view->snapshot, &to, err);
+	if (rc) {
+		np_note_clear(&seen->note);
+		free(seen->comment);
+		free(seen->bits);
+		free(seen->tasks);
+	}
+	return rc;
+}
 
 /* What Slurm tells of nodes, partitions, switches and jobs. */
 
@@ -232,8 +897,8 @@ static int add_jobs(struct np_view_make *m, const job_info_msg_t *jobs,
 	if (!v->job)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < jobs->record_count; i++) {
-		int rc = np_view_job(m, &jobs->job_array[i],
-				     &v->job[v->n_jobs], err);
+		int rc = view_job(m, &jobs->job_array[i],
+				  &v->job[v->n_jobs], err);
 
 		if (!rc)
 			v->n_jobs++;

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "np_curve_count.h"
-#include "np_run_blocks.h"
-#include "np_store_file.h"
+#include "np_evidence.h"
+#include "np_store.h"
 
 #define LOCK_NAME ".calibrate.lock" /* hidden: no run is called so */
 

@@ -9,7 +9,7 @@
 
 #include "np_choice_text.h"
 #include "np_clock.h"
-#include "np_idle.h"
+#include "np_profile.h"
 #include "np_level_run.h"
 #include "np_log.h"
 #include "np_read.h"

@@ -6,7 +6,7 @@
 #define NP_BENCH_CTLD_H
 
 #include "bench_big.h"
-#include "np_update.h"
+#include "np_apply.h"
 #include "np_view.h"
 
 #define BENCH_NOW 1700000000

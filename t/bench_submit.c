@@ -28,7 +28,7 @@
 #include "np_ctl.h"
 #include "np_history.h"
 #include "np_submit.h"
-#include "np_update.h"
+#include "np_apply.h"
 #include "np_view.h"
 
 #define NOW BENCH_NOW

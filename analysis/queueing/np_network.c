@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_jvalue.h"
+#include "np_fields.h"
 #include "np_kind.h"
 #include "np_read.h"
 

@@ -28,7 +28,7 @@
 
 #include <stddef.h>
 
-#include "np_series.h"
+#include "np_moments.h"
 
 #define NP_PHASE_PROBES 4
 #define NP_PHASE_WINDOWS 8 /* fewer: too short to tell */

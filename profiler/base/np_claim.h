@@ -4,7 +4,7 @@
  * and groups are looked up when they are set.
  *
  * A name that no line's pattern matches may be claimed by those whose own runs
- * agree with it, see np_backing.h; of others it counts for their own jobs only.
+ * agree with it, see np_catalog.h; of others it counts for their own jobs only.
  * Where lines match, those whom one of them names may claim it, and nobody else.
  */
 #ifndef NP_CLAIM_H

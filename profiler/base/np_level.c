@@ -20,7 +20,7 @@
  * fabric N times as fast those with a pause press N times less, and what is in
  * between is had with "P4:M10:B20us".
  *
- * In order of their nominal load (np_calibrate_levels.c).
+ * In order of their nominal load (np_calibrate_plan.c).
  */
 const struct np_level np_levels[] = {
 	{ "c0", 2, 1, 0, 64 },

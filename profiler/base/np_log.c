@@ -13,7 +13,7 @@
 
 /*
  * Slurmctld's group is to read it whatever the umask.  Not by chmod(), see
- * np_store_dir.c.
+ * np_store.c.
  */
 static void make_user_dir(int users, const char *uid)
 {

@@ -90,14 +90,5 @@ struct np_mean np_cal_coupling(const struct np_calibrate *c,
 #define NP_CAL_CERTAIN 2
 #define NP_CAL_COUPLE_LEAST 3 /* fewer say nothing about their scatter */
 #define NP_CAL_COUPLE_MOST 12
-unsigned np_cal_couple_repeats(const struct np_calibrate *c);
-
-/*
- * The scope at which levels are to be measured: on other nodes of the leaf,
- * where there are some and their interference is felt for certain; else on the
- * same nodes.  What is not certain after all repeats is so little that levels on
- * other nodes would show the machine's other work rather than themselves.
- */
-enum np_scope np_cal_best_scope(const struct np_calibrate *c);
 
 #endif

@@ -1,12 +1,411 @@
 #include "np_calibrate_run.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "np_array.h"
+#include "np_clock.h"
+#include "np_read.h"
+#include "np_store.h"
+
+/*
+ * Lines, with tabs between the fields:
+ *
+ *	netprof-calibration 1 BEGUN
+ *	SETUP
+ *	KEY	SAMPLE alone	SAMPLE beside
+ *
+ * A sample is "N MEAN M2 MIN MAX", and for latencies " BIN:COUNT ..." more.
+ */
+#define HEAD "netprof-calibration 1 "
+#define MAX_RESULTS 100000
+#define MAX_BYTES (64 << 20) /* of a file */
+
+int np_cal_state_init(struct np_cal_state *s, const char *setup, double begun)
+{
+	*s = (struct np_cal_state){ .setup = strdup(setup), .begun = begun };
+	return s->setup ? 0 : -ENOMEM;
+}
+
+void np_cal_sample_free(struct np_cal_sample *s)
+{
+	free(s->bins);
+	*s = (struct np_cal_sample){ .bins = NULL };
+}
+
+static void result_free(struct np_cal_result *r)
+{
+	np_cal_sample_free(&r->alone);
+	np_cal_sample_free(&r->beside);
+}
+
+void np_cal_state_free(struct np_cal_state *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		result_free(&s->result[i]);
+	free(s->result);
+	free(s->setup);
+	*s = (struct np_cal_state){ .setup = NULL };
+}
+
+const struct np_cal_result *np_cal_state_find(const struct np_cal_state *s,
+					      const char *key)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (!strcmp(s->result[i].key, key))
+			return &s->result[i];
+	return NULL;
+}
+
+/* Takes over r's bins, also on failure.  Returns 0 or -ENOMEM. */
+static int cal_state_add(struct np_cal_state *s, struct np_cal_result *r)
+{
+	if (np_array_more(&s->result, s->n, sizeof(*s->result))) {
+		result_free(r);
+		return -ENOMEM;
+	}
+	s->result[s->n++] = *r;
+	return 0;
+}
+
+int np_cal_sample_merge(struct np_cal_sample *to,
+			const struct np_cal_sample *from)
+{
+	if (from->bins && !to->bins) {
+		to->bins = calloc(NP_HIST_BINS, sizeof(*to->bins));
+		if (!to->bins)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; from->bins && i < NP_HIST_BINS; i++)
+		to->bins[i] += from->bins[i];
+	np_moments_merge(&to->sec, &from->sec);
+	return 0;
+}
+
+/* ---- writing ---- */
+
+static void put_sample(FILE *f, const struct np_cal_sample *s)
+{
+	const struct np_moments *m = &s->sec;
+
+	fprintf(f, "\t%" PRIu64 " %.17g %.17g %.17g %.17g", m->n, m->mean,
+		m->m2, m->n ? m->min : 0, m->n ? m->max : 0);
+	for (size_t i = 0; s->bins && i < NP_HIST_BINS; i++)
+		if (s->bins[i])
+			fprintf(f, " %zu:%" PRIu64, i, s->bins[i]);
+}
+
+char *np_cal_state_format(const struct np_cal_state *s)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	fprintf(f, HEAD "%.3f\n%s\n", s->begun, s->setup);
+	for (size_t i = 0; i < s->n; i++) {
+		fputs(s->result[i].key, f);
+		put_sample(f, &s->result[i].alone);
+		put_sample(f, &s->result[i].beside);
+		fputc('\n', f);
+	}
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* ---- reading ---- */
+
+static int take_bins(char *text, struct np_cal_sample *s)
+{
+	char *save = NULL;
+	uint64_t sum = 0;
+
+	s->bins = calloc(NP_HIST_BINS, sizeof(*s->bins));
+	if (!s->bins)
+		return -ENOMEM;
+	for (char *w = strtok_r(text, " ", &save); w;
+	     w = strtok_r(NULL, " ", &save)) {
+		unsigned bin;
+		uint64_t count;
+
+		if (sscanf(w, "%u:%" SCNu64, &bin, &count) != 2 ||
+		    bin >= NP_HIST_BINS || count > s->sec.n)
+			return -EINVAL;
+		s->bins[bin] += count;
+		sum += count;
+	}
+	return sum == s->sec.n ? 0 : -EINVAL;
+}
+
+static int take_sample(char *text, struct np_cal_sample *s)
+{
+	struct np_moments *m = &s->sec;
+	int used = 0;
+
+	if (!text || sscanf(text, "%" SCNu64 " %lf %lf %lf %lf%n", &m->n,
+			    &m->mean, &m->m2, &m->min, &m->max, &used) != 5 ||
+	    m->n > UINT32_MAX || (m->n && !np_moments_valid(m)))
+		return -EINVAL;
+	if (!text[used])
+		return 0;
+	return take_bins(text + used, s);
+}
+
+static int take_line(struct np_cal_state *s, char *line)
+{
+	struct np_cal_result r = { .key = "" };
+	char *save = NULL, *key = strtok_r(line, "\t", &save);
+	int rc;
+
+	if (!key || strlen(key) >= sizeof(r.key) || s->n >= MAX_RESULTS)
+		return -EINVAL;
+	strcpy(r.key, key);
+	rc = take_sample(strtok_r(NULL, "\t", &save), &r.alone);
+	if (!rc)
+		rc = take_sample(strtok_r(NULL, "\t", &save), &r.beside);
+	if (!rc && strtok_r(NULL, "\t", &save))
+		rc = -EINVAL;
+	if (rc) {
+		result_free(&r);
+		return rc;
+	}
+	return cal_state_add(s, &r);
+}
+
+static int take_all(char *copy, struct np_cal_state *s, struct np_err *err)
+{
+	char *save = NULL, *line = strtok_r(copy, "\n", &save), *end;
+	unsigned at = 2;
+	int rc = 0;
+
+	if (!line || strncmp(line, HEAD, strlen(HEAD)))
+		return np_errf(err, -EINVAL, "line 1: expected \"" HEAD
+			       "DATE\"");
+	s->begun = strtod(line + strlen(HEAD), &end);
+	line = strtok_r(NULL, "\n", &save);
+	if (*end || !(s->begun >= 0 && s->begun < 1e12) || !line)
+		return np_errf(err, -EINVAL, "line 1 or 2: damaged");
+	s->setup = strdup(line);
+	if (!s->setup)
+		return np_errf(err, -ENOMEM, "out of memory");
+	while (!rc && (line = strtok_r(NULL, "\n", &save))) {
+		at++;
+		rc = take_line(s, line);
+	}
+	return rc ? np_errf(err, rc, "line %u: %s", at, rc == -EINVAL ?
+			    "damaged" : "out of memory") : 0;
+}
+
+int np_cal_state_parse(const char *text, struct np_cal_state *out,
+		       struct np_err *err)
+{
+	struct np_cal_state s = { .setup = NULL };
+	char *copy = strdup(text);
+	int rc = copy ? take_all(copy, &s, err) :
+			np_errf(err, -ENOMEM, "out of memory");
+
+	free(copy);
+	if (rc)
+		np_cal_state_free(&s);
+	else
+		*out = s;
+	return rc;
+}
+
+/* ---- on disk ---- */
+
+int np_cal_state_load(const char *path, struct np_cal_state *out,
+		      struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	struct stat st = { .st_uid = 0 };
+	int fd = np_read_open(path, O_NOFOLLOW, &st), rc;
+	char *text = NULL;
+	ssize_t len;
+
+	if (fd == -ENOENT)
+		return fd;
+	if (fd == -EINVAL || (fd >= 0 && st.st_uid != 0 &&
+			      st.st_uid != geteuid()))
+		len = np_errf(err, -EACCES, "%s: expected a file of yours or "
+			      "of root; not trusted", path);
+	else if (fd >= 0 && st.st_size > MAX_BYTES)
+		len = np_errf(err, -EFBIG, "%s: larger than %d MiB", path,
+			      MAX_BYTES >> 20);
+	else
+		len = fd < 0 ? fd : np_read_text(fd, (size_t)st.st_size, &text);
+	if (fd >= 0)
+		close(fd);
+	if (len < 0)
+		return len == -EACCES || len == -EFBIG ? (int)len :
+		       np_errf(err, (int)len, "%s: %s", path,
+			       strerror((int)-len));
+	rc = np_cal_state_parse(text, out, &why);
+	free(text);
+	return rc ? np_errf(err, rc, "%s: %s", path, why.text) : 0;
+}
+
+int np_cal_state_save(const char *path, const struct np_cal_state *s,
+		      struct np_err *err)
+{
+	char *text = np_cal_state_format(s);
+	int rc =
+		text ? np_file_write_path(path, text, strlen(text), 0644, err) :
+		       np_errf(err, -ENOMEM, "cannot write %s: %s", path,
+			       strerror(ENOMEM));
+
+	free(text);
+	return rc;
+}
+
+#define TICK_SEC 0.25
+
+static double now_sec(void *ctx)
+{
+	(void)ctx;
+	return np_mono_sec();
+}
+
+static void command(const struct np_cal_srun *s,
+		    const struct np_cal_step *step, struct np_args *args)
+{
+	if (step->level)
+		np_sidecmd_level(args, &s->job, s->conf, step->level->name,
+				 step->nodes, step->n_nodes);
+	else
+		np_sidecmd_impact(args, &s->job, s->conf, step->nodes,
+				  step->n_nodes);
+	np_args_add(args, "--report-every=%gs", NP_CAL_WINDOW_SEC);
+	if (step->across)
+		np_args_add(args, "--across");
+}
+
+static int srun_start(void *ctx, int slot, const struct np_cal_step *step,
+		      struct np_err *err)
+{
+	struct np_cal_srun *s = ctx;
+	uint32_t processes = (uint32_t)step->n_nodes *
+			     (step->level ? 1 : s->conf->per_node);
+	struct np_args args;
+	int rc;
+
+	command(s, step, &args);
+	rc = np_sidestep_start(&s->step[slot], &args, s->env, processes, err);
+	np_args_free(&args);
+	s->running[slot] = !rc;
+	return rc;
+}
+
+/* Reports of one slot on their way to the caller. */
+struct carrier {
+	int slot;
+	np_cal_report_f *f;
+	void *arg;
+};
+
+static void srun_on_report(const struct np_report *r, void *arg)
+{
+	const struct carrier *c = arg;
+
+	c->f(c->slot, r, c->arg);
+}
+
+static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
+{
+	for (int i = 0; i < NP_CAL_SLOTS; i++) {
+		struct carrier c = { i, f, arg };
+
+		if (s->running[i])
+			np_sidestep_read(&s->step[i], srun_on_report, &c);
+	}
+}
+
+static void poll_slots(const struct np_cal_srun *s, double sec)
+{
+	struct pollfd p[NP_CAL_SLOTS];
+
+	for (int i = 0; i < NP_CAL_SLOTS; i++)
+		p[i] = (struct pollfd){ s->running[i] ? s->step[i].fd : -1,
+					POLLIN, 0 };
+	poll(p, NP_CAL_SLOTS, (int)ceil(fmax(sec, 0) * 1000));
+}
+
+static int lost(const struct np_cal_srun *s, int slot, struct np_err *err)
+{
+	char cause[NP_ERR_LEN + 32];
+
+	np_sidestep_cause(&s->step[slot], cause, sizeof(cause));
+	return np_errf(err, -EPIPE, "a step of ours ended by itself: %s",
+		       cause);
+}
+
+/*
+ * Slurm 22.05 takes a minute for a job that ends while a step of it starts:
+ * who is asked to stop lets that come up first.
+ */
+static bool none_is_starting(const struct np_cal_srun *s,
+			     const bool up[NP_CAL_SLOTS])
+{
+	for (int i = 0; i < NP_CAL_SLOTS; i++)
+		if (s->running[i] && !up[i])
+			return false;
+	return true;
+}
+
+static int wait_slots(void *ctx, double until_sec,
+		      const bool up[NP_CAL_SLOTS], np_cal_report_f *f,
+		      void *arg, struct np_err *err)
+{
+	struct np_cal_srun *s = ctx;
+
+	poll_slots(s, fmin(until_sec - now_sec(ctx), TICK_SEC));
+	read_slots(s, f, arg);
+	if (*s->stop && none_is_starting(s, up))
+		return np_errf(err, -EINTR, "stopped");
+	for (int i = 0; i < NP_CAL_SLOTS; i++)
+		if (s->running[i] && np_sidestep_reap(&s->step[i]))
+			return lost(s, i, err);
+	return 0;
+}
+
+static void srun_stop(void *ctx, int slot, np_cal_report_f *f, void *arg)
+{
+	struct np_cal_srun *s = ctx;
+	struct np_sidestep *step = &s->step[slot];
+	struct np_sidestep_end end = { .asked_sec = now_sec(ctx) };
+	int sig = SIGUSR1;
+
+	while (!np_sidestep_reap(step) && sig >= 0) {
+		if (sig)
+			np_sidestep_signal(step, sig);
+		poll_slots(s, 0.01);
+		read_slots(s, f, arg);
+		sig = np_sidestep_end_due(&end, now_sec(ctx));
+	}
+	read_slots(s, f, arg);
+	np_sidestep_close(step);
+	s->running[slot] = false;
+}
+
+const struct np_cal_ops np_cal_srun_ops = {
+	.now_sec = now_sec,
+	.start = srun_start,
+	.stop = srun_stop,
+	.wait = wait_slots,
+};
 
 #define UP_SEC 40.0	/* for all processes of a step to come up */
 #define SETTLE_SEC 0.4	/* until rounds are as they will be, at least */
@@ -105,7 +504,7 @@ static void keep_window(struct np_cal_run *r, const struct np_report *rep)
 	r->window[r->n_windows++].report = *rep;
 }
 
-static void on_report(int slot, const struct np_report *rep, void *arg)
+static void run_on_report(int slot, const struct np_report *rep, void *arg)
 {
 	struct np_cal_run *r = arg;
 	struct slot *s = &r->slot[slot];
@@ -153,7 +552,7 @@ static int wait_until(struct np_cal_run *r, double until_sec,
 {
 	while (r->ops->now_sec(r->ctx) < until_sec) {
 		const bool up[] = { is_up(&r->slot[0]), is_up(&r->slot[1]) };
-		int rc = r->ops->wait(r->ctx, until_sec, up, on_report, r,
+		int rc = r->ops->wait(r->ctx, until_sec, up, run_on_report, r,
 				      err);
 
 		if (!rc && r->failed)
@@ -184,20 +583,20 @@ static int wait_up(struct np_cal_run *r, int slot, struct np_err *err)
 		       "the probes", s->step.nodes, s->hellos, UP_SEC);
 }
 
-static void stop(struct np_cal_run *r, int slot)
+static void run_stop(struct np_cal_run *r, int slot)
 {
 	if (!r->slot[slot].running)
 		return;
-	r->ops->stop(r->ctx, slot, on_report, r);
+	r->ops->stop(r->ctx, slot, run_on_report, r);
 	r->slot[slot] = (struct slot){ .running = false };
 }
 
-static int start(struct np_cal_run *r, int slot,
-		 const struct np_cal_step *step, struct np_err *err)
+static int run_start(struct np_cal_run *r, int slot,
+		     const struct np_cal_step *step, struct np_err *err)
 {
 	int rc;
 
-	stop(r, slot);
+	run_stop(r, slot);
 	r->slot[slot] = (struct slot){ .step = *step, .zero_sec = NAN };
 	rc = r->ops->start(r->ctx, slot, step, err);
 	if (rc)
@@ -220,7 +619,7 @@ static int ensure_base(struct np_cal_run *r, const struct np_cal_step *step,
 	if (r->slot[NP_CAL_BASE].running &&
 	    same_step(&r->slot[NP_CAL_BASE].step, step))
 		return 0;
-	rc = start(r, NP_CAL_BASE, step, err);
+	rc = run_start(r, NP_CAL_BASE, step, err);
 	return rc ? rc : wait_for(r, SETTLE_SEC, err);
 }
 
@@ -341,7 +740,7 @@ static int press(struct np_cal_run *r, const struct np_cal_task *t,
 		 struct np_err *err)
 {
 	const struct np_cal_step step = press_of(r, t);
-	int rc = start(r, NP_CAL_PRESS, &step, err);
+	int rc = run_start(r, NP_CAL_PRESS, &step, err);
 
 	if (!rc)
 		rc = wait_for(r, settle, err);
@@ -349,15 +748,15 @@ static int press(struct np_cal_run *r, const struct np_cal_task *t,
 	if (!rc)
 		rc = listen(r, *from_sec, np_cal_beside_sec(r->setup, t),
 			    to_sec, err);
-	stop(r, NP_CAL_PRESS);
+	run_stop(r, NP_CAL_PRESS);
 	return rc;
 }
 
 static int add(struct np_cal_state *s, struct np_cal_result *res,
 	       struct np_err *err)
 {
-	return np_cal_state_add(s, res) ? np_errf(err, -ENOMEM,
-						  "out of memory") : 0;
+	return cal_state_add(s, res) ? np_errf(err, -ENOMEM,
+					       "out of memory") : 0;
 }
 
 static int run_idle(struct np_cal_run *r, const struct np_cal_task *t,
@@ -426,7 +825,7 @@ int np_cal_run_task(struct np_cal_run *r, const struct np_cal_task *t,
 		rc = t->kind == NP_CAL_IDLE ? run_idle(r, t, s, err) :
 					      run_pressed(r, t, s, err);
 	if (rc)
-		stop(r, NP_CAL_PRESS);
+		run_stop(r, NP_CAL_PRESS);
 	return rc;
 }
 
@@ -460,7 +859,7 @@ int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
 	r->all = nodes;
 	r->n_all = n_nodes;
 	r->surveys = true;
-	rc = start(r, NP_CAL_BASE, &step, err);
+	rc = run_start(r, NP_CAL_BASE, &step, err);
 	r->surveys = false;
 	if (!rc)
 		rc = each_once(r, err);
@@ -489,8 +888,8 @@ void np_cal_run_free(struct np_cal_run *r)
 {
 	if (!r)
 		return;
-	stop(r, NP_CAL_PRESS);
-	stop(r, NP_CAL_BASE);
+	run_stop(r, NP_CAL_PRESS);
+	run_stop(r, NP_CAL_BASE);
 	free(r->window);
 	free(r->rank);
 	free(r->node);

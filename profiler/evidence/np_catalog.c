@@ -1,12 +1,1390 @@
-#include "np_catalog_impl.h"
+#include "np_catalog.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "np_backing.h"
+#include "np_array.h"
+#include "np_evidence.h"
+#include "np_fabric_store.h"
 #include "np_ids.h"
+#include "np_members.h"
+#include "np_noise.h"
+#include "np_predict.h"
+#include "np_snapshot.h"
+#include "np_store.h"
+#include "np_text.h"
+
+#define NP_CAT_PUBLISHED (-1) /* as an owner */
+#define NP_CAT_MAX_OWNERS 131072
+
+/* Whose, and which application; every item of a map begins with it. */
+struct np_cat_key {
+	int64_t owner; /* uid, or NP_CAT_PUBLISHED */
+	char app[NP_APP_MAX + 1];
+};
+
+/* Items by key, sorted. */
+struct np_cat_map {
+	struct np_cat_key **item;
+	size_t n, room;
+};
+
+/* What was said of a place when it was last read, as hashes of lines. */
+struct np_said {
+	uint64_t *old, *now;
+	size_t n_old, n_now;
+};
+
+/* Jobs of these are there. */
+struct np_cat_want {
+	struct np_cat_key key;
+	double until;
+};
+
+/* What was told of an owner's files within an hour. */
+struct np_cat_lines {
+	double until; /* the hour ends; 0: none has begun */
+	size_t told, untold;
+};
+
+/* A user, or the published ones: a directory of applications. */
+struct np_cat_owner {
+	struct np_cat_key key;
+	double due;	     /* to be looked at again */
+	double cost_sec;     /* of the last look */
+	double wanted_until; /* jobs of the user are there */
+	double paid_until;   /* before, no more is read; see np_catalog.c */
+	uint64_t turn;	     /* when something was read last */
+	bool listed;	     /* has a directory */
+	struct np_said said;
+	struct np_cat_lines lines;
+};
+
+struct np_cat_app {
+	struct np_cat_key key;
+	struct np_store_stamp stamp;
+	double wanted_until;
+	double again; /* to be read once more then, 0: not; np_store_is_racy() */
+	uint64_t turn;	/* when it was read last; 0: never */
+	bool stamped;	/* it was read since the stamp changed */
+	bool seen;	/* by the look that goes on */
+	bool there;	/* the last look saw it */
+	bool to_read;
+	bool known;	/* for the index */
+	bool usable;	/* evidence is of the calibration in use */
+	bool no_room;	/* there was no handle for it */
+	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
+	struct np_evidence evidence;
+	bool backed; /* a user's own, as in np_catalog.h */
+	char refuted[NP_APP_WHY];
+	struct np_said said;
+};
+
+struct np_catalog {
+	char *store_dir, *cluster;
+	struct np_place_conf conf;
+	const struct np_clock *clock;
+	struct np_clock real;
+
+	struct np_cat_map owners, apps, wants;
+	size_t n_to_read;
+	uint64_t turn;	/* of the last reading */
+	double uids_due;
+	double cost_sec;     /* of looking at every owner once */
+	double idle_until[2]; /* no owner is due before: any, wanted */
+	size_t cursor[2];
+	struct np_said uids_said;
+
+	bool calibrated;
+	struct np_calibration cal;
+	struct np_predictor *models;
+	struct np_store_stamp cal_stamp;
+	double cal_due, cal_again;
+	int cal_rc; /* of the last attempt */
+	struct np_err cal_err;
+	struct np_said cal_said;
+	struct np_err fabric; /* what is in use, in words */
+
+	struct np_conflict *conflict;
+	struct np_cat_app *by_handle[NP_CONFLICT_MAX_PROFILES];
+	size_t n_handles;
+	bool asked_wanted, asked_all; /* nothing is missing */
+	bool ask_next; /* rather than read */
+
+	struct np_members members; /* who is in groups of Claim= */
+
+	bool trouble; /* nothing can be used */
+	struct np_err why; /* of the trouble */
+	bool changed; /* since the last refresh */
+	struct np_app_index *index; /* NULL: to be made anew */
+
+	/* During a refresh. */
+	struct np_store *store;
+	np_store_warn_f *warn;
+	void *warn_arg;
+	size_t n_warned;
+	struct np_said *saying;
+	struct np_cat_owner *teller; /* whose files that is about, or NULL */
+};
+
+struct np_app_index {
+	atomic_uint refs;
+	int32_t unknown;
+	struct np_app_claims claims; /* its lists are owned */
+	size_t n;
+	struct np_app_entry entry[]; /* in the order of app_index_compare() */
+};
+
+static int app_index_compare(const void *a, const void *b)
+{
+	const struct np_app_entry *x = a, *y = b;
+	int rc = strcmp(x->app, y->app);
+
+	if (!rc)
+		rc = (int)y->published - (int)x->published;
+	if (!rc && !x->published)
+		rc = x->uid < y->uid ? -1 : x->uid > y->uid;
+	return rc;
+}
+
+static void free_all(struct np_app_index *x)
+{
+	free((void *)x->claims.rule);
+	free((void *)x->claims.user);
+	free(x);
+}
+
+/* There is always one more. */
+static const void *copy(const void *list, size_t n, size_t size)
+{
+	void *all = calloc(n + 1, size);
+
+	return all && n ? memcpy(all, list, n * size) : all;
+}
+
+static int copy_claims(struct np_app_index *x, const struct np_app_claims *c)
+{
+	x->claims = *c;
+	x->claims.rule = copy(c->rule, c->n_rules, sizeof(*c->rule));
+	x->claims.user = copy(c->user, c->n_users, sizeof(*c->user));
+	return x->claims.rule && x->claims.user ? 0 : -ENOMEM;
+}
+
+int np_app_index_new(const struct np_app_entry *entry, size_t n,
+		     int32_t unknown, const struct np_app_claims *claims,
+		     struct np_app_index **out)
+{
+	struct np_app_index *x = calloc(1, sizeof(*x) + n * sizeof(*entry));
+	int rc;
+
+	if (!x)
+		return -ENOMEM;
+	atomic_init(&x->refs, 1);
+	x->unknown = unknown;
+	x->n = n;
+	if (n) {
+		memcpy(x->entry, entry, n * sizeof(*entry));
+		qsort(x->entry, n, sizeof(*entry), app_index_compare);
+	}
+	rc = claims ? copy_claims(x, claims) : 0;
+	if (rc)
+		free_all(x);
+	else
+		*out = x;
+	return rc;
+}
+
+struct np_app_index *np_app_index_ref(struct np_app_index *x)
+{
+	if (x)
+		atomic_fetch_add(&x->refs, 1);
+	return x;
+}
+
+void np_app_index_unref(struct np_app_index *x)
+{
+	if (x && atomic_fetch_sub(&x->refs, 1) == 1)
+		free_all(x);
+}
+
+/* A published one, or a user's own. */
+static const struct np_app_entry *entry_of(const struct np_app_index *x,
+					   const char *app, bool published,
+					   uint32_t uid)
+{
+	struct np_app_entry key = { .published = published, .uid = uid };
+
+	if (strlen(app) > NP_APP_MAX)
+		return NULL;
+	strcpy(key.app, app);
+	return bsearch(&key, x->entry, x->n, sizeof(key), app_index_compare);
+}
+
+int32_t np_app_index_find(const struct np_app_index *x, const char *app,
+			  uint32_t uid)
+{
+	const struct np_app_entry *found = entry_of(x, app, true, 0);
+
+	if (!found)
+		found = entry_of(x, app, false, uid);
+	return found ? found->profile : NP_PROFILE_UNKNOWN;
+}
+
+static int by_uid(const void *a, const void *b)
+{
+	const struct np_claim_user *x = a, *y = b;
+
+	return x->uid < y->uid ? -1 : x->uid > y->uid;
+}
+
+static enum np_claim app_index_judge(const struct np_app_index *x,
+				     const char *app,
+				     const struct np_claimant *who)
+{
+	const struct np_claim_user key = { .uid = who->uid };
+	const struct np_app_claims *c = &x->claims;
+	const struct np_claim_user *user = c->n_users ?
+		bsearch(&key, c->user, c->n_users, sizeof(key), by_uid) : NULL;
+	const struct np_app_entry *own;
+
+	switch (np_claim_ask(c->rule, c->n_rules, app, who, user)) {
+	case NP_CLAIM_YES:
+		return NP_CLAIM_HOLDS;
+	case NP_CLAIM_NO:
+		return NP_CLAIM_BARRED;
+	case NP_CLAIM_MAYBE:
+		return NP_CLAIM_UNCLEAR;
+	case NP_CLAIM_SILENT:
+		break;
+	}
+	own = entry_of(x, app, false, who->uid);
+	return own && *own->refuted ? NP_CLAIM_REFUTED :
+	       own && own->backed ? NP_CLAIM_HOLDS : NP_CLAIM_UNPROVED;
+}
+
+int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
+			    const struct np_claimant *who,
+			    enum np_claim *claim)
+{
+	const struct np_app_entry *found = entry_of(x, app, true, 0);
+
+	*claim = found ? app_index_judge(x, app, who) : NP_CLAIM_HOLDS;
+	if (!found)
+		found = entry_of(x, app, false, who->uid);
+	return found && np_claim_counts(*claim) ? found->profile :
+						  NP_PROFILE_UNKNOWN;
+}
+
+const char *np_app_index_why(const struct np_app_index *x, const char *app,
+			     uint32_t uid, enum np_claim claim)
+{
+	static const char *const why[] = {
+		[NP_CLAIM_HOLDS] = "nothing speaks against it",
+		[NP_CLAIM_BARRED] = "Claim= in netprof.conf names others",
+		[NP_CLAIM_REFUTED] = "other figures",
+		[NP_CLAIM_UNPROVED] =
+			"neither Claim= nor own runs speak for it",
+		[NP_CLAIM_UNCLEAR] = "groups that Claim= names are not known",
+	};
+	const struct np_app_entry *own = claim == NP_CLAIM_REFUTED ?
+					 entry_of(x, app, false, uid) : NULL;
+
+	return own && *own->refuted ? own->refuted : why[claim];
+}
+
+int32_t np_app_index_unknown(const struct np_app_index *x)
+{
+	return x->unknown;
+}
+
+size_t np_app_index_n(const struct np_app_index *x)
+{
+	return x->n;
+}
+
+#define OWN_ERRORS 2.0
+
+static enum np_backing latency_backs(const struct np_evidence *own,
+				     const struct np_evidence *published,
+				     char *why, size_t len)
+{
+	const struct np_mean *a = &own->latency_sec;
+	const struct np_mean *b = &published->latency_sec;
+	const struct np_moments *all = &own->program.latency.all;
+	double spread;
+
+	/* At another period of the probes latencies are others. */
+	if (!np_mean_known(a) || !np_mean_known(b) ||
+	    own->latency.other_period || published->latency.other_period)
+		return NP_BACKING_NOTHING;
+	spread = NP_BACKING_LATENCY * b->mean;
+	if (!isnan(b->sd))
+		spread = fmax(spread, NP_BACKING_SDS * b->sd);
+	spread += OWN_ERRORS * np_moments_sd(all) / sqrt((double)all->n);
+	if (fabs(a->mean - b->mean) <= spread)
+		return NP_BACKING_AGREES;
+	snprintf(why, len, "mean latency %.3g us, published %.3g us, give or "
+		 "take %.2g us", 1e6 * a->mean, 1e6 * b->mean, 1e6 * spread);
+	return NP_BACKING_REFUTED;
+}
+
+/* One list of slowdowns against the other; NULL: none is known. */
+static enum np_backing list_backs(const struct np_mean *own,
+				  const struct np_mean *published,
+				  const struct np_fabric *f, const char *what,
+				  char *why, size_t len)
+{
+	enum np_backing backing = NP_BACKING_NOTHING;
+	size_t n = own && published ? f->n_levels : 0;
+	double own_noise = np_noise_pooled(own, n), spread;
+
+	spread = fmax(NP_BACKING_SDS * np_noise_pooled(published, n),
+		      log1p(NP_BACKING_SLOWDOWN));
+	for (size_t i = 0; i < n; i++) {
+		const struct np_mean *a = &own[i], *b = &published[i];
+		double most;
+
+		if (!np_mean_known(a) || !np_mean_known(b))
+			continue;
+		backing = NP_BACKING_AGREES;
+		most = spread + OWN_ERRORS * np_noise_of_mean(a, own_noise);
+		if (fabs(log1p(a->mean) - log1p(b->mean)) <= most)
+			continue;
+		snprintf(why, len, "%s level %.16s %.0f %%, published %.0f %%, "
+			 "give or take %.0f", what, f->level[i].name,
+			 100 * a->mean, 100 * b->mean,
+			 100 * (1 + b->mean) * expm1(most));
+		return NP_BACKING_REFUTED;
+	}
+	return backing;
+}
+
+static enum np_backing most(enum np_backing a, enum np_backing b)
+{
+	return a > b ? a : b;
+}
+
+enum np_backing np_backing_judge(const struct np_evidence *own,
+				 const struct np_evidence *published,
+				 const struct np_fabric *f, char *why,
+				 size_t len)
+{
+	const struct np_program *a = &own->program, *b = &published->program;
+	enum np_backing so_far = latency_backs(own, published, why, len);
+
+	if (so_far != NP_BACKING_REFUTED)
+		so_far = most(so_far, list_backs(a->curve, b->curve, f,
+						 "slowed by", why, len));
+	if (so_far != NP_BACKING_REFUTED)
+		so_far = most(so_far, list_backs(a->pressure, b->pressure, f,
+						 "slows", why, len));
+	return so_far;
+}
+
+/*
+ * What the parts of the catalog have in common: items by owner and application,
+ * sorted pointers, some thousand of them; what can be said of one; and the
+ * handles of np_conflict.h.
+ */
+
+static int item_compare(const struct np_cat_key *k, int64_t owner,
+			const char *app)
+{
+	if (k->owner != owner)
+		return k->owner < owner ? -1 : 1;
+	return strcmp(k->app, app);
+}
+
+/* Index of the first item not before the key. */
+static size_t cat_map_at(const struct np_cat_map *m, int64_t owner,
+			 const char *app)
+{
+	size_t low = 0, high = m->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (item_compare(m->item[mid], owner, app) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* NULL: not there. */
+static void *cat_map_find(const struct np_cat_map *m, int64_t owner,
+			  const char *app)
+{
+	size_t i = cat_map_at(m, owner, app);
+
+	return i < m->n && !item_compare(m->item[i], owner, app) ? m->item[i] :
+								   NULL;
+}
+
+/* A new item of size bytes, zeroed but for its key; NULL: no memory. */
+static void *cat_map_add(struct np_cat_map *m, int64_t owner,
+			 const char *app, size_t size)
+{
+	size_t i = cat_map_at(m, owner, app);
+	struct np_cat_key *k = calloc(1, size);
+
+	if (!k || np_array_room(&m->item, &m->room, m->n + 1,
+				sizeof(*m->item))) {
+		free(k);
+		return NULL;
+	}
+	k->owner = owner;
+	strcpy(k->app, app);
+	memmove(m->item + i + 1, m->item + i, (m->n - i) * sizeof(*m->item));
+	m->item[i] = k;
+	m->n++;
+	return k;
+}
+
+/* Take the i-th item out, and free() it. */
+static void cat_map_remove(struct np_cat_map *m, size_t i)
+{
+	free(m->item[i]);
+	m->n--;
+	memmove(m->item + i, m->item + i + 1, (m->n - i) * sizeof(*m->item));
+}
+
+static void cat_map_free(struct np_cat_map *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		free(m->item[i]);
+	free(m->item);
+}
+
+static double catalog_now(const struct np_catalog *c)
+{
+	return c->clock->now_sec(c->clock);
+}
+
+static bool catalog_is_wanted(const struct np_catalog *c, double until)
+{
+	return until && catalog_now(c) < until;
+}
+
+/* The index is out of date. */
+static void catalog_reindex(struct np_catalog *c)
+{
+	np_app_index_unref(c->index);
+	c->index = NULL;
+	c->changed = true;
+}
+
+static bool catalog_same_stamp(const struct np_store_stamp *a,
+			       const struct np_store_stamp *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->sec == b->sec &&
+	       a->nsec == b->nsec;
+}
+
+static struct np_cat_owner *catalog_owner(struct np_catalog *c,
+					  int64_t owner)
+{
+	struct np_cat_owner *o = cat_map_find(&c->owners, owner, "");
+
+	if (!o && c->owners.n < NP_CAT_MAX_OWNERS) {
+		o = cat_map_add(&c->owners, owner, "", sizeof(*o));
+		if (o)
+			o->paid_until = catalog_now(c) -
+					NP_CATALOG_SAVED_SEC;
+	}
+	if (o && !o->due)
+		c->idle_until[false] = c->idle_until[true] = 0;
+	return o;
+}
+
+/* Would it be served as if nothing had been read of it? */
+static bool catalog_is_settled(const struct np_catalog *c,
+			       const struct np_cat_owner *o)
+{
+	return o->paid_until <= catalog_now(c) - NP_CATALOG_SAVED_SEC;
+}
+
+static void catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
+				bool to_read)
+{
+	if (a->to_read != to_read)
+		c->n_to_read += to_read ? 1 : (size_t)-1;
+	a->to_read = to_read;
+	/* Until then its answers are not asked: askable() of np_catalog.c. */
+	if (!to_read && !a->usable)
+		c->asked_wanted = c->asked_all = false;
+}
+
+static void catalog_drop_evidence(struct np_cat_app *a)
+{
+	np_evidence_free(&a->evidence);
+	a->usable = false;
+}
+
+static const struct np_store_stamp *newer(const struct np_cat_app *a,
+					  const struct np_cat_app *b)
+{
+	const struct np_store_stamp *x = &a->stamp, *y = &b->stamp;
+
+	if (x->sec != y->sec)
+		return x->sec > y->sec ? x : NULL;
+	return x->nsec > y->nsec ? x : NULL;
+}
+
+/* Is a kept rather than b, where there is no room for both? */
+static bool catalog_outranks(const struct np_catalog *c,
+			     const struct np_cat_app *a,
+			     const struct np_cat_app *b)
+{
+	int x = a->key.owner == NP_CAT_PUBLISHED ? 2 :
+		catalog_is_wanted(c, a->wanted_until);
+	int y = b->key.owner == NP_CAT_PUBLISHED ? 2 :
+		catalog_is_wanted(c, b->wanted_until);
+
+	if (a->there != b->there)
+		return a->there;
+	return x != y ? x > y : newer(a, b) != NULL;
+}
+
+/* ---- handles: fewer than applications, and they never go away ---- */
+
+static bool catalog_has_room(const struct np_catalog *c)
+{
+	if (c->n_handles < NP_CONFLICT_MAX_PROFILES)
+		return true;
+	for (size_t i = 0; i < c->n_handles; i++)
+		if (!c->by_handle[i] || !c->by_handle[i]->there)
+			return true;
+	return false;
+}
+
+/* What is answered about it no longer holds. */
+static void catalog_forget(struct np_catalog *c, const struct np_cat_app *a)
+{
+	if (a->handle == NP_PROFILE_UNKNOWN)
+		return;
+	np_conflict_forget(c->conflict, (uint32_t)a->handle);
+	c->asked_wanted = c->asked_all = false;
+	c->changed = true;
+}
+
+/* The handle that is needed least: of nobody, or of the last in rank. */
+static uint32_t least_needed(const struct np_catalog *c)
+{
+	uint32_t least = 0;
+
+	for (uint32_t i = 0; i < c->n_handles; i++) {
+		const struct np_cat_app *a = c->by_handle[i];
+
+		if (!a)
+			return i;
+		if (catalog_outranks(c, c->by_handle[least], a))
+			least = i;
+	}
+	return least;
+}
+
+/* It loses its handle, and is not known until there is room again. */
+static void evict(struct np_catalog *c, uint32_t handle)
+{
+	struct np_cat_app *a = c->by_handle[handle];
+
+	if (!a)
+		return;
+	catalog_drop_evidence(a);
+	catalog_set_to_read(c, a, false);
+	if (a->known)
+		catalog_reindex(c);
+	a->handle = NP_PROFILE_UNKNOWN;
+	a->known = false;
+	a->no_room = true;
+	c->by_handle[handle] = NULL;
+}
+
+static bool is_trusted(const struct np_catalog *c, int64_t owner)
+{
+	for (size_t i = 0; i < c->conf.n_trusted; i++)
+		if (c->conf.trusted[i] == owner)
+			return true;
+	return owner == NP_CAT_PUBLISHED;
+}
+
+/* Give it a handle; a->no_room if others are kept rather. */
+static int catalog_take_handle(struct np_catalog *c, struct np_cat_app *a,
+			       struct np_err *err)
+{
+	int64_t owner = a->key.owner;
+	uint32_t uid = owner == NP_CAT_PUBLISHED ? 0 : (uint32_t)owner, h;
+	bool trusted = is_trusted(c, owner);
+	int rc;
+
+	if (c->n_handles < NP_CONFLICT_MAX_PROFILES) {
+		rc = np_conflict_add(c->conflict, uid, trusted, &h, err);
+		if (rc)
+			return rc;
+		c->n_handles++;
+	} else {
+		h = least_needed(c);
+		if (c->by_handle[h] &&
+		    !catalog_outranks(c, a, c->by_handle[h])) {
+			a->no_room = true;
+			return 0;
+		}
+		rc = np_conflict_replace(c->conflict, h, uid, trusted, err);
+		if (rc)
+			return rc;
+		evict(c, h);
+	}
+	c->by_handle[h] = a;
+	a->handle = (int32_t)h;
+	catalog_forget(c, a);
+	catalog_reindex(c);
+	return 0;
+}
+
+/* Each trouble with a file is told once, as long as it is there. */
+
+#define HOUR_SEC 3600.0
+#define MAX_LINES 256 /* of one place; np_store.h tells of a hundred files */
+
+static void said_free(struct np_said *s)
+{
+	free(s->old);
+	free(s->now);
+	*s = (struct np_said){ .n_old = 0 };
+}
+
+static bool is_in(const uint64_t *set, size_t n, uint64_t h)
+{
+	for (size_t i = 0; i < n; i++)
+		if (set[i] == h)
+			return true;
+	return false;
+}
+
+static void remember(struct np_said *s, uint64_t h)
+{
+	if (s->n_now == MAX_LINES ||
+	    np_array_resize(&s->now, s->n_now + 1, sizeof(*s->now)))
+		return; /* then it is told again */
+	s->now[s->n_now++] = h;
+}
+
+/* Read a place of that owner (NULL: nobody's): tell of it, until end. */
+static void catalog_say_begin(struct np_catalog *c, struct np_said *place,
+			      struct np_cat_owner *owner)
+{
+	c->saying = place;
+	c->teller = owner;
+	place->n_now = 0;
+	place->now = NULL;
+}
+
+static void catalog_say_end(struct np_catalog *c)
+{
+	struct np_said *s = c->saying;
+
+	free(s->old);
+	s->old = s->now;
+	s->n_old = s->n_now;
+	s->n_now = 0;
+	s->now = NULL;
+	c->saying = NULL;
+	c->teller = NULL;
+}
+
+/* "/store/users/1000" */
+static void path_of(const struct np_catalog *c, const struct np_cat_owner *o,
+		    struct np_err *out)
+{
+	if (o->key.owner == NP_CAT_PUBLISHED)
+		np_errf(out, 0, "%s/" NP_STORE_PUBLIC, c->store_dir);
+	else
+		np_errf(out, 0, "%s/" NP_STORE_USERS "/%u", c->store_dir,
+			(uint32_t)o->key.owner);
+}
+
+/* Is there room for another line in this refresh? */
+static bool tell(struct np_catalog *c, const char *line)
+{
+	if (c->n_warned > NP_CATALOG_MAX_WARNINGS)
+		return false;
+	if (c->warn)
+		c->warn(c->n_warned == NP_CATALOG_MAX_WARNINGS ?
+			"more files are skipped than are told" : line,
+			c->warn_arg);
+	return c->n_warned++ < NP_CATALOG_MAX_WARNINGS;
+}
+
+/* If the hour is over: how many lines were not told. */
+static void catalog_sum_up(struct np_catalog *c, struct np_cat_owner *o)
+{
+	struct np_err path, line;
+
+	if (!o->lines.until || catalog_now(c) < o->lines.until)
+		return;
+	path_of(c, o, &path);
+	np_errf(&line, 0, "%.150s: %zu more files or directories were skipped "
+		"in the last hour than were told", path.text, o->lines.untold);
+	if (!o->lines.untold || tell(c, line.text))
+		o->lines = (struct np_cat_lines){ .until = 0 };
+}
+
+/* Returns whether it is told now, or counted. */
+static bool tell_of_owner(struct np_catalog *c, struct np_cat_owner *o,
+			  const char *line)
+{
+	struct np_err path, last;
+
+	catalog_sum_up(c, o);
+	if (o->lines.told < NP_CATALOG_MAX_LINES) {
+		if (!tell(c, line))
+			return false;
+		if (!o->lines.until)
+			o->lines.until = catalog_now(c) + HOUR_SEC;
+		o->lines.told++;
+		return true;
+	}
+	if (!o->lines.untold) {
+		path_of(c, o, &path);
+		np_errf(&last, 0, "%.150s: no more than %d lines are told in "
+			"an hour, the rest is counted", path.text,
+			NP_CATALOG_MAX_LINES);
+		if (!tell(c, last.text))
+			return false;
+	}
+	o->lines.untold++;
+	return true;
+}
+
+/* Unless it was told before, or the owner has too many lines. */
+static void catalog_say(const char *line, void *catalog)
+{
+	struct np_catalog *c = catalog;
+	struct np_said *s = c->saying;
+	uint64_t h = np_hash(NP_HASH, line, strlen(line));
+
+	/* What is not told now is told when it is read again. */
+	if (!is_in(s->old, s->n_old, h) &&
+	    !(c->teller ? tell_of_owner(c, c->teller, line) : tell(c, line)))
+		return;
+	remember(s, h);
+}
+
+/* The calibration in use; another one means that all is read anew. */
+
+#define LOOK_SEC 5.0
+
+static void catalog_uncalibrate(struct np_catalog *c)
+{
+	if (!c->calibrated)
+		return;
+	np_predictor_free(c->models);
+	np_calibration_free(&c->cal);
+	c->models = NULL;
+	c->calibrated = false;
+}
+
+/* "coupling 0.91" of a scope, or what else is to be said of it. */
+static void say_coupling(const struct np_calibration *cal, enum np_scope scope,
+			 char *buf, size_t len)
+{
+	const struct np_mean *k = &cal->fabric->coupling[scope];
+
+	if (!np_mean_known(k))
+		snprintf(buf, len, "not measured");
+	else if (np_coupling_none(k))
+		snprintf(buf, len, "no effect");
+	else
+		snprintf(buf, len, "%.2f", k->mean);
+}
+
+static void describe(struct np_catalog *c)
+{
+	const char *const *names = np_scope_names;
+	time_t t = (time_t)c->cal.date;
+	char text[NP_N_SCOPES][32], date[32] = "an unknown date";
+	struct tm tm;
+
+	if (c->cal.date > 0 && gmtime_r(&t, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	for (int i = 0; i < NP_N_SCOPES; i++)
+		say_coupling(&c->cal, (enum np_scope)i, text[i],
+			     sizeof(text[i]));
+	np_errf(&c->fabric, 0,
+		"of %s, cluster %.64s, %zu "
+		"levels at scope %.16s; coupling: %s %s, %s %s, %s %s",
+		date, c->cal.cluster, c->cal.fabric->n_levels,
+		np_scope_name(c->cal.scope), names[0], text[0], names[1],
+		text[1], names[2], text[2]);
+}
+
+/* Nothing that was derived from the former one holds. */
+static void judge_anew(struct np_catalog *c)
+{
+	for (size_t i = 0; i < c->apps.n; i++) {
+		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+
+		catalog_drop_evidence(a);
+		catalog_forget(c, a);
+		if (a->there)
+			catalog_set_to_read(c, a, true);
+		else /* read it when it is seen again */
+			a->stamp = (struct np_store_stamp){ .dev = 0 };
+	}
+	c->changed = true;
+}
+
+static int fabric_load(struct np_catalog *c, struct np_err *err)
+{
+	static const struct np_predict_opt opt = { .replicates = 0, .seed = 1 };
+	struct np_predictor *models;
+	struct np_calibration cal;
+	int rc = np_fabric_store_load(c->store, c->cluster, NULL, &cal, err);
+
+	if (rc)
+		return rc;
+	rc = np_predictor_new(cal.fabric, np_model_find(NP_MODEL_DEFAULT, NULL),
+			      &opt, &models, err);
+	if (rc) {
+		np_calibration_free(&cal);
+		return rc;
+	}
+	catalog_uncalibrate(c);
+	c->cal = cal;
+	c->models = models;
+	c->calibrated = true;
+	catalog_say_begin(c, &c->cal_said, NULL);
+	if (cal.n_skipped)
+		catalog_say(cal.skipped.text, c);
+	catalog_say_end(c);
+	describe(c);
+	return 0;
+}
+
+/* Is there another one than that which is in use, or failed? */
+static int look(struct np_catalog *c, double now, bool *other,
+		struct np_err *err)
+{
+	struct np_store_stamp stamp;
+	int rc = np_fabric_store_look(c->store, c->cluster, &stamp, err);
+
+	if (rc) {
+		c->cal_stamp = (struct np_store_stamp){ .dev = 0 };
+		return rc;
+	}
+	*other = !catalog_same_stamp(&stamp, &c->cal_stamp);
+	if (*other) {
+		c->cal_again = np_store_is_racy(&stamp) ?
+			       now + NP_STORE_RACY_SEC : 0;
+	} else if (c->cal_again && now >= c->cal_again) {
+		*other = true;
+		c->cal_again = 0;
+	}
+	c->cal_stamp = stamp;
+	return 0;
+}
+
+/* Load the calibration if it is due; returns 0 or -errno with err. */
+static int catalog_calibrate(struct np_catalog *c, struct np_err *err)
+{
+	double now = catalog_now(c);
+	bool other = false;
+	int rc;
+
+	if (now < c->cal_due)
+		goto out;
+	c->cal_due = now + LOOK_SEC;
+	rc = look(c, now, &other, &c->cal_err);
+	if (!rc && !other)
+		goto out; /* as it was */
+	if (!rc)
+		rc = fabric_load(c, &c->cal_err);
+	if (rc)
+		catalog_uncalibrate(c);
+	else
+		judge_anew(c);
+	if (rc && rc != -ENOENT && rc != -EINVAL) /* may pass by itself */
+		c->cal_stamp = (struct np_store_stamp){ .dev = 0 };
+	c->cal_rc = rc;
+out:
+	return c->cal_rc ? np_errf(err, c->cal_rc, "%s", c->cal_err.text) : 0;
+}
+
+/* Which applications there are, and which changed: directories, no file. */
+
+#define LOOK_WANTED_SEC 1.0
+#define MAX_COST 0.05 /* share of the time that looking may take */
+#define MAX_APPS 8192 /* of all owners; handles are fewer */
+
+static bool is_urgent(const struct np_catalog *c, const struct np_cat_owner *o)
+{
+	return o->key.owner == NP_CAT_PUBLISHED ||
+	       catalog_is_wanted(c, o->wanted_until);
+}
+
+/*
+ * The next owner to look at, or NULL: in turn, from where the last one was
+ * found, so that nobody starves.
+ */
+static struct np_cat_owner *catalog_due(struct np_catalog *c, bool wanted)
+{
+	double now = catalog_now(c), next = INFINITY;
+	size_t n = c->owners.n;
+
+	if (now < c->idle_until[wanted])
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = (c->cursor[wanted] + i) % n;
+		struct np_cat_owner *o =
+			(struct np_cat_owner *)c->owners.item[at];
+
+		if (wanted && !is_urgent(c, o))
+			continue;
+		if (o->due <= now) {
+			c->cursor[wanted] = at;
+			return o;
+		}
+		next = fmin(next, o->due);
+	}
+	c->idle_until[wanted] = next;
+	return NULL;
+}
+
+/* The applications of an owner: from first, as many as are returned. */
+static size_t apps_of(const struct np_catalog *c, int64_t owner, size_t *first)
+{
+	*first = cat_map_at(&c->apps, owner, "");
+	return cat_map_at(&c->apps, owner + 1, "") - *first;
+}
+
+/* It is no longer there.  A handle stays, so that it finds its own again. */
+static void gone(struct np_catalog *c, size_t i)
+{
+	struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+
+	if (a->known)
+		catalog_reindex(c);
+	catalog_set_to_read(c, a, false);
+	catalog_drop_evidence(a);
+	a->there = a->known = false;
+	said_free(&a->said);
+	if (a->handle == NP_PROFILE_UNKNOWN) {
+		cat_map_remove(&c->apps, i);
+		return;
+	}
+	catalog_forget(c, a);
+	a->stamp = (struct np_store_stamp){ .dev = 0 };
+}
+
+/* Room for one that outranks a; it goes altogether. */
+static bool make_room(struct np_catalog *c, const struct np_cat_app *newcomer)
+{
+	struct np_cat_app *least = NULL;
+
+	if (c->apps.n < MAX_APPS)
+		return true;
+	for (size_t i = 0; i < c->apps.n; i++) {
+		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+
+		if (!least || catalog_outranks(c, least, a))
+			least = a;
+	}
+	if (!catalog_outranks(c, newcomer, least))
+		return false;
+	if (least->handle != NP_PROFILE_UNKNOWN) {
+		catalog_forget(c, least);
+		c->by_handle[least->handle] = NULL;
+		least->handle = NP_PROFILE_UNKNOWN;
+	}
+	gone(c, cat_map_at(&c->apps, least->key.owner, least->key.app));
+	return true;
+}
+
+static int appears(struct np_catalog *c, int64_t owner,
+		   const struct np_store_app *found, struct np_cat_app **out)
+{
+	struct np_cat_want *w = cat_map_find(&c->wants, owner, found->name);
+	struct np_cat_app like = {
+		.key.owner = owner, .stamp = found->stamp, .there = true,
+		.wanted_until = w ? w->until : 0,
+	}, *a;
+
+	*out = NULL;
+	if (!make_room(c, &like))
+		return 0;
+	a = cat_map_add(&c->apps, owner, found->name, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	a->handle = NP_PROFILE_UNKNOWN;
+	a->wanted_until = like.wanted_until;
+	*out = a;
+	return 0;
+}
+
+static int see(struct np_catalog *c, int64_t owner,
+	       const struct np_store_app *found)
+{
+	struct np_cat_app *a = cat_map_find(&c->apps, owner, found->name);
+	int rc = a ? 0 : appears(c, owner, found, &a);
+
+	if (!a)
+		return rc;
+	a->seen = true;
+	if (!a->there && a->known)
+		catalog_reindex(c);
+	a->there = true;
+	if (!catalog_same_stamp(&a->stamp, &found->stamp)) {
+		a->stamp = found->stamp;
+		a->stamped = false;
+		a->again = 0;
+		catalog_set_to_read(c, a, true);
+	} else if (a->again && catalog_now(c) >= a->again) {
+		a->again = 0;
+		catalog_set_to_read(c, a, true);
+	} else if (a->no_room && catalog_has_room(c)) {
+		catalog_set_to_read(c, a, true);
+	}
+	return 0;
+}
+
+/* What a user has too many of: those wanted, then the newest. */
+struct choice {
+	const struct np_store_app *app;
+	bool wanted;
+};
+
+static int wanted_then_newest(const void *p, const void *q)
+{
+	const struct choice *x = p, *y = q;
+	const struct np_store_stamp *a = &x->app->stamp, *b = &y->app->stamp;
+
+	if (x->wanted != y->wanted)
+		return x->wanted ? -1 : 1;
+	if (a->sec != b->sec)
+		return a->sec > b->sec ? -1 : 1;
+	if (a->nsec != b->nsec)
+		return a->nsec > b->nsec ? -1 : 1;
+	return strcmp(x->app->name, y->app->name);
+}
+
+static int see_all(struct np_catalog *c, int64_t owner,
+		   const struct np_store_app *apps, size_t n)
+{
+	size_t most = owner == NP_CAT_PUBLISHED ? NP_CONFLICT_MAX_PROFILES :
+						  NP_CATALOG_MAX_OF_USER;
+	struct choice *choice = calloc(n + 1, sizeof(*choice));
+	size_t n_choice = 0;
+	int rc = choice ? 0 : -ENOMEM;
+
+	for (size_t i = 0; choice && i < n; i++) {
+		struct np_cat_want *w =
+			cat_map_find(&c->wants, owner, apps[i].name);
+
+		/* How idle leaves are is no application. */
+		if (strcmp(apps[i].name, NP_IDLE_APP))
+			choice[n_choice++] = (struct choice){ &apps[i],
+				w && catalog_is_wanted(c, w->until) };
+	}
+	if (n_choice > most)
+		qsort(choice, n_choice, sizeof(*choice), wanted_then_newest);
+	for (size_t i = 0; !rc && i < n_choice && i < most; i++)
+		rc = see(c, owner, choice[i].app);
+	free(choice);
+	return rc;
+}
+
+static int update(struct np_catalog *c, int64_t owner,
+		  const struct np_store_app *apps, size_t n)
+{
+	size_t first, count = apps_of(c, owner, &first);
+	int rc;
+
+	for (size_t i = 0; i < count; i++)
+		((struct np_cat_app *)c->apps.item[first + i])->seen = false;
+	rc = see_all(c, owner, apps, n);
+	if (rc)
+		return rc;
+	count = apps_of(c, owner, &first);
+	for (size_t i = first + count; i-- > first;) {
+		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+
+		if (!a->seen && (a->there || a->known ||
+				 a->handle == NP_PROFILE_UNKNOWN))
+			gone(c, i);
+	}
+	return 0;
+}
+
+/* When to look again, so that looking takes a small share of the time. */
+static void schedule(struct np_catalog *c, struct np_cat_owner *o,
+		     double began)
+{
+	double now = catalog_now(c);
+	bool wanted = catalog_is_wanted(c, o->wanted_until);
+
+	c->cost_sec += now - began - o->cost_sec;
+	o->cost_sec = now - began;
+	o->due = now + fmax(wanted ? LOOK_WANTED_SEC : LOOK_SEC,
+			    (is_urgent(c, o) ? o->cost_sec : c->cost_sec) /
+			    MAX_COST);
+	c->idle_until[false] = fmin(c->idle_until[false], o->due);
+	c->idle_until[true] = fmin(c->idle_until[true], o->due);
+}
+
+static int catalog_look(struct np_catalog *c, struct np_cat_owner *o,
+			struct np_err *err)
+{
+	bool public = o->key.owner == NP_CAT_PUBLISHED;
+	struct np_store_app *apps = NULL;
+	struct np_err why = NP_ERR_INIT;
+	double began = catalog_now(c);
+	size_t n = 0;
+	int rc = np_store_look(c->store, public ? NP_STORE_PUBLISHED :
+			       NP_STORE_USER, (uid_t)o->key.owner, &apps, &n,
+			       &why);
+
+	if (rc && (public || rc == -ENOMEM))
+		return np_errf(err, rc, "%s", why.text);
+	/* One user's directory that is no use is that user's trouble. */
+	catalog_sum_up(c, o);
+	catalog_say_begin(c, &o->said, o);
+	if (rc)
+		catalog_say(why.text, c);
+	catalog_say_end(c);
+	rc = update(c, o->key.owner, apps, n);
+	free(apps);
+	schedule(c, o, began);
+	return rc ? np_errf(err, rc, "catalog: out of memory") : 0;
+}
+
+/*
+ * Users that are gone go, unless jobs of them are there.  Not before they may
+ * come again as if for the first time: a directory is soon renamed and back.
+ */
+static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
+{
+	for (size_t i = 0; i < c->owners.n; i++)
+		((struct np_cat_owner *)c->owners.item[i])->listed = false;
+	for (size_t i = 0; i < n; i++) {
+		struct np_cat_owner *o = catalog_owner(c, uids[i]);
+
+		if (o)
+			o->listed = true;
+		else if (c->owners.n < NP_CAT_MAX_OWNERS)
+			return -ENOMEM;
+	}
+	for (size_t i = c->owners.n; i-- > 0;) {
+		struct np_cat_owner *o =
+			(struct np_cat_owner *)c->owners.item[i];
+		int rc;
+
+		if (o->listed || is_urgent(c, o) || o->lines.until ||
+		    !catalog_is_settled(c, o))
+			continue;
+		rc = update(c, o->key.owner, NULL, 0);
+		if (rc)
+			return rc;
+		c->cost_sec -= o->cost_sec;
+		said_free(&o->said);
+		cat_map_remove(&c->owners, i);
+	}
+	return 0;
+}
+
+static int catalog_look_uids(struct np_catalog *c, struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	double began = catalog_now(c), now;
+	uid_t *uids = NULL;
+	size_t n = 0;
+	int rc;
+
+	catalog_say_begin(c, &c->uids_said, NULL);
+	rc = np_store_uids(c->store, &uids, &n, catalog_say, c, &why);
+	if (rc && rc != -ENOMEM)
+		catalog_say(why.text, c);
+	catalog_say_end(c);
+	if (rc == -ENOMEM)
+		return np_errf(err, rc, "%s", why.text);
+	rc = update_owners(c, uids, n);
+	free(uids);
+	now = catalog_now(c);
+	c->uids_due = now + fmax(LOOK_SEC, (now - began) / MAX_COST);
+	return rc ? np_errf(err, rc, "catalog: out of memory") : 0;
+}
+
+/* All are to be looked at anew, and none is there until then. */
+static void catalog_doubt(struct np_catalog *c)
+{
+	for (size_t i = 0; i < c->owners.n; i++)
+		((struct np_cat_owner *)c->owners.item[i])->due = 0;
+	for (size_t i = 0; i < c->apps.n; i++)
+		((struct np_cat_app *)c->apps.item[i])->there = false;
+	c->uids_due = c->idle_until[false] = c->idle_until[true] = 0;
+	c->cursor[false] = c->cursor[true] = 0; /* published/ first */
+	c->cal_due = 0;
+	catalog_reindex(c);
+}
+
+/* Reading an application's runs; what the models see of them is kept. */
+
+/*
+ * What an owner's profiles cost is paid off at a steady rate, and as long as
+ * it is not, no more is read: who changes files all the time, or links huge
+ * ones, leaves the time to others.
+ */
+static bool may_read(const struct np_catalog *c, const struct np_cat_owner *o)
+{
+	return o && (o->key.owner == NP_CAT_PUBLISHED ||
+		     o->paid_until <= catalog_now(c));
+}
+
+static void charge(const struct np_catalog *c, struct np_cat_owner *o,
+		   size_t bytes)
+{
+	double saved = catalog_now(c) - NP_CATALOG_SAVED_SEC;
+
+	o->paid_until = fmax(o->paid_until, saved) +
+			fmax((double)bytes, NP_CATALOG_LEAST_BYTES) /
+			NP_CATALOG_BYTES_PER_SEC;
+}
+
+/* The one to read first; and its owner. */
+struct candidate {
+	const struct np_cat_owner *owner;
+	struct np_cat_app *app;
+};
+
+/* Whose turn was longest ago, and what of it. */
+static bool before(const struct np_catalog *c, const struct candidate *a,
+		   const struct candidate *b)
+{
+	bool x = catalog_is_wanted(c, a->app->wanted_until);
+	bool y = catalog_is_wanted(c, b->app->wanted_until);
+
+	if (x != y)
+		return x;
+	if (a->owner->turn != b->owner->turn)
+		return a->owner->turn < b->owner->turn;
+	if (a->app->turn != b->app->turn)
+		return a->app->turn < b->app->turn;
+	return catalog_outranks(c, a->app, b->app);
+}
+
+/* The next application to read, or NULL: owners take turns. */
+static struct np_cat_app *catalog_next(const struct np_catalog *c,
+				       bool wanted)
+{
+	struct candidate best = { .app = NULL }, at = { .owner = NULL };
+
+	for (size_t i = 0; c->n_to_read && i < c->apps.n; i++) {
+		at.app = (struct np_cat_app *)c->apps.item[i];
+		if (!at.app->to_read || !at.app->there ||
+		    (wanted && !catalog_is_wanted(c, at.app->wanted_until)))
+			continue;
+		if (!at.owner || at.owner->key.owner != at.app->key.owner)
+			at.owner = cat_map_find(&c->owners,
+						at.app->key.owner, "");
+		if (may_read(c, at.owner) &&
+		    (!best.app || before(c, &at, &best)))
+			best = at;
+	}
+	return best.app;
+}
+
+/*
+ * *bytes: that it took.
+ * Returns 0, -ENODATA (said, if there is something to say) or -ENOMEM.
+ */
+static int read_load(struct np_catalog *c, const struct np_cat_app *a,
+		     struct np_evidence *out, size_t *bytes)
+{
+	const struct np_evidence_opt opt = { .calibration = &c->cal };
+	struct np_err why = NP_ERR_INIT;
+	struct np_runs runs;
+	int rc = np_store_load(c->store, a->key.owner == NP_CAT_PUBLISHED ?
+			       NP_STORE_PUBLISHED : NP_STORE_USER,
+			       (uid_t)a->key.owner, a->key.app, catalog_say,
+			       c, &runs, &why);
+
+	*bytes = rc ? 0 : runs.bytes;
+	if (!rc) {
+		rc = np_evidence_make(&runs, &opt, out);
+		if (!rc) /* a thousand runs are too much to keep */
+			np_evidence_detach(out, a->key.app);
+		np_runs_free(&runs);
+		if (rc)
+			return rc;
+		rc = np_program_check(&out->program, c->cal.fabric, &why);
+		if (!rc && np_evidence_has_data(out))
+			return 0;
+		np_evidence_free(out);
+	}
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc && rc != -ENOENT)
+		catalog_say(why.text, c);
+	return -ENODATA;
+}
+
+/* Its data are these, or none. */
+static int take(struct np_catalog *c, struct np_cat_app *a,
+		const struct np_evidence *s, struct np_err *err)
+{
+	bool known = a->known;
+	int rc = 0;
+
+	catalog_drop_evidence(a);
+	catalog_forget(c, a);
+	a->known = a->no_room = false;
+	if (s) {
+		a->evidence = *s;
+		a->usable = a->known = true;
+		if (a->handle == NP_PROFILE_UNKNOWN)
+			rc = catalog_take_handle(c, a, err);
+	}
+	if (rc || a->no_room) {
+		catalog_drop_evidence(a);
+		a->known = false;
+	}
+	/* Other runs may back a name where those before did not. */
+	if (a->known || known)
+		catalog_reindex(c);
+	return rc;
+}
+
+static int catalog_read(struct np_catalog *c, struct np_cat_app *a,
+			struct np_err *err)
+{
+	struct np_cat_owner *o = catalog_owner(c, a->key.owner);
+	struct np_evidence s;
+	size_t bytes;
+	int rc;
+
+	catalog_say_begin(c, &a->said, o);
+	rc = read_load(c, a, &s, &bytes);
+	catalog_say_end(c);
+	a->turn = ++c->turn;
+	if (o) {
+		o->turn = c->turn;
+		charge(c, o, bytes);
+	}
+	if (rc == -ENOMEM)
+		return np_errf(err, rc, "%s: out of memory", a->key.app);
+	if (!a->stamped && np_store_is_racy(&a->stamp))
+		a->again = catalog_now(c) + NP_STORE_RACY_SEC;
+	a->stamped = true;
+	rc = take(c, a, rc ? NULL : &s, err);
+	catalog_set_to_read(c, a, rc != 0);
+	return rc;
+}
 
 #define WANTED_SEC 600.0
 #define MAX_WANTS 32768 /* two for each user and application */
@@ -62,7 +1440,7 @@ int np_catalog_new(const char *store_dir, const char *cluster,
 		c->clock = &c->real;
 	}
 	if (!c || !c->store_dir || !c->cluster ||
-	    !np_catalog_owner(c, NP_CAT_PUBLISHED) ||
+	    !catalog_owner(c, NP_CAT_PUBLISHED) ||
 	    np_conflict_new(&oracle, &c->conflict, NULL)) {
 		np_catalog_free(c);
 		return np_errf(err, -ENOMEM, "catalog: out of memory");
@@ -77,20 +1455,20 @@ void np_catalog_free(struct np_catalog *c)
 		return;
 	np_app_index_unref(c->index);
 	np_conflict_free(c->conflict);
-	np_catalog_uncalibrate(c);
+	catalog_uncalibrate(c);
 	for (size_t i = 0; i < c->apps.n; i++) {
 		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
 
-		np_catalog_drop_evidence(a);
-		np_said_free(&a->said);
+		catalog_drop_evidence(a);
+		said_free(&a->said);
 	}
 	for (size_t i = 0; i < c->owners.n; i++)
-		np_said_free(&((struct np_cat_owner *)c->owners.item[i])->said);
-	np_cat_map_free(&c->apps);
-	np_cat_map_free(&c->owners);
-	np_cat_map_free(&c->wants);
-	np_said_free(&c->uids_said);
-	np_said_free(&c->cal_said);
+		said_free(&((struct np_cat_owner *)c->owners.item[i])->said);
+	cat_map_free(&c->apps);
+	cat_map_free(&c->owners);
+	cat_map_free(&c->wants);
+	said_free(&c->uids_said);
+	said_free(&c->cal_said);
 	np_members_free(&c->members);
 	free(c->store_dir);
 	free(c->cluster);
@@ -106,21 +1484,21 @@ void np_catalog_set_clock(struct np_catalog *c, const struct np_clock *clock)
 static bool want(struct np_catalog *c, int64_t owner, const char *app,
 		 double until)
 {
-	struct np_cat_want *w = np_cat_map_find(&c->wants, owner, app);
-	struct np_cat_app *a = np_cat_map_find(&c->apps, owner, app);
+	struct np_cat_want *w = cat_map_find(&c->wants, owner, app);
+	struct np_cat_app *a = cat_map_find(&c->apps, owner, app);
 	bool news;
 
 	if (!w && c->wants.n < MAX_WANTS)
-		w = np_cat_map_add(&c->wants, owner, app, sizeof(*w));
+		w = cat_map_add(&c->wants, owner, app, sizeof(*w));
 	if (w)
 		w->until = until;
 	if (!a)
 		return false;
-	news = !np_catalog_is_wanted(c, a->wanted_until);
+	news = !catalog_is_wanted(c, a->wanted_until);
 	if (news) {
 		c->asked_wanted = c->asked_all;
 		if (a->no_room && a->there)
-			np_catalog_set_to_read(c, a, true);
+			catalog_set_to_read(c, a, true);
 	}
 	a->wanted_until = until;
 	return news && (a->to_read || !c->asked_wanted);
@@ -128,14 +1506,14 @@ static bool want(struct np_catalog *c, int64_t owner, const char *app,
 
 bool np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid)
 {
-	double now = np_catalog_now(c), until = now + WANTED_SEC;
+	double now = catalog_now(c), until = now + WANTED_SEC;
 	struct np_cat_owner *o;
 	bool news;
 
 	if (np_app_check(app, NULL) || !strcmp(app, NP_IDLE_APP))
 		return false;
-	o = np_catalog_owner(c, uid);
-	news = o && !np_catalog_is_wanted(c, o->wanted_until);
+	o = catalog_owner(c, uid);
+	news = o && !catalog_is_wanted(c, o->wanted_until);
 	if (news) {
 		o->due = 0;
 		c->idle_until[false] = c->idle_until[true] = 0;
@@ -155,7 +1533,7 @@ static void purge_wants(struct np_catalog *c)
 	for (size_t i = 0; i < c->wants.n; i++) {
 		struct np_cat_want *w = (struct np_cat_want *)c->wants.item[i];
 
-		if (np_catalog_is_wanted(c, w->until))
+		if (catalog_is_wanted(c, w->until))
 			c->wants.item[n++] = &w->key;
 		else
 			free(w);
@@ -175,7 +1553,7 @@ static size_t askable(const struct np_catalog *c, bool wanted, uint32_t *list)
 		const struct np_cat_app *a = c->by_handle[h];
 
 		if (wanted ? a && a->usable && a->there &&
-			     np_catalog_is_wanted(c, a->wanted_until) :
+			     catalog_is_wanted(c, a->wanted_until) :
 			     !a || a->usable || !a->to_read)
 			list[n++] = h;
 	}
@@ -211,13 +1589,13 @@ static struct todo next(struct np_catalog *c)
 		bool asked = rest ? c->asked_all : c->asked_wanted;
 
 		t.wanted = !rest;
-		if (rest && np_catalog_now(c) >= c->uids_due)
+		if (rest && catalog_now(c) >= c->uids_due)
 			t.what = LOOK_UIDS;
-		else if ((t.owner = np_catalog_due(c, t.wanted)))
+		else if ((t.owner = catalog_due(c, t.wanted)))
 			t.what = LOOK;
 		else if (c->ask_next && !asked)
 			t.what = ASK; /* who reads for ever asks, too */
-		else if ((t.app = np_catalog_next(c, t.wanted)))
+		else if ((t.app = catalog_next(c, t.wanted)))
 			t.what = READ;
 		else if (!asked)
 			t.what = ASK;
@@ -235,11 +1613,11 @@ static int run(struct np_catalog *c, const struct todo *t, struct np_err *err)
 	case NOTHING:
 		break;
 	case LOOK:
-		return np_catalog_look(c, t->owner, err);
+		return catalog_look(c, t->owner, err);
 	case LOOK_UIDS:
-		return np_catalog_look_uids(c, err);
+		return catalog_look_uids(c, err);
 	case READ:
-		return np_catalog_read(c, t->app, err);
+		return catalog_read(c, t->app, err);
 	case ASK:
 		ask(c, t->wanted);
 		break;
@@ -257,7 +1635,7 @@ static int work(struct np_catalog *c, double until, bool *more,
 		rc = run(c, &t, err);
 		if (!rc)
 			t = next(c);
-	} while (!rc && t.what != NOTHING && np_catalog_now(c) < until);
+	} while (!rc && t.what != NOTHING && catalog_now(c) < until);
 	*more = !rc && t.what != NOTHING;
 	return rc;
 }
@@ -269,7 +1647,7 @@ static void give_up(struct np_catalog *c, const struct np_err *why)
 	if (c->trouble)
 		return;
 	c->trouble = true;
-	np_catalog_doubt(c);
+	catalog_doubt(c);
 }
 
 static int refresh(struct np_catalog *c, double until, bool *more,
@@ -279,12 +1657,12 @@ static int refresh(struct np_catalog *c, double until, bool *more,
 
 	if (rc)
 		return rc;
-	rc = np_catalog_calibrate(c, err);
+	rc = catalog_calibrate(c, err);
 	if (!rc)
 		rc = work(c, until, more, err);
 	if (!rc && c->trouble) {
 		c->trouble = false;
-		np_catalog_reindex(c);
+		catalog_reindex(c);
 	}
 	np_store_close(c->store);
 	c->store = NULL;
@@ -298,7 +1676,7 @@ static void look_members(struct np_catalog *c, double until)
 
 	if (np_members_look(&c->members, p->claim, p->n_claims, np_groups_of,
 			    c->clock, until))
-		np_catalog_reindex(c);
+		catalog_reindex(c);
 }
 
 int np_catalog_refresh(struct np_catalog *c, double budget_sec,
@@ -313,8 +1691,8 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 	c->n_warned = 0;
 	*more = false;
 	purge_wants(c);
-	look_members(c, np_catalog_now(c) + budget_sec);
-	rc = refresh(c, np_catalog_now(c) + budget_sec, more, &why);
+	look_members(c, catalog_now(c) + budget_sec);
+	rc = refresh(c, catalog_now(c) + budget_sec, more, &why);
 	if (rc) {
 		give_up(c, &why);
 		np_errf(err, rc, "%s", why.text);
@@ -338,10 +1716,10 @@ int np_catalog_table(struct np_catalog *c, struct np_press **out,
  * Do a user's own runs back a published name, or contradict it?  What cannot be
  * compared at the moment is left as it was.
  */
-static void judge(struct np_catalog *c, struct np_cat_app *own)
+static void catalog_judge(struct np_catalog *c, struct np_cat_app *own)
 {
-	const struct np_cat_app *p = np_cat_map_find(&c->apps, NP_CAT_PUBLISHED,
-						     own->key.app);
+	const struct np_cat_app *p = cat_map_find(&c->apps, NP_CAT_PUBLISHED,
+						  own->key.app);
 	enum np_backing backing = NP_BACKING_NOTHING;
 
 	if (p && p->there && p->known) {
@@ -363,7 +1741,7 @@ static void judge_claims(struct np_catalog *c)
 		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
 
 		if (a->key.owner != NP_CAT_PUBLISHED && a->there && a->known)
-			judge(c, a);
+			catalog_judge(c, a);
 	}
 }
 

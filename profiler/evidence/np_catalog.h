@@ -6,7 +6,7 @@
  * A job's application is looked up as the published profile of that name, or
  * else as the job owner's own: a published name cannot be dodged by a profile
  * of one's own.  Who may claim a published name is in the index, too: by Claim=
- * (np_claim.h), or else by the own runs (np_backing.h).
+ * (np_claim.h), or else by the own runs (np_catalog.h).
  */
 #ifndef NP_CATALOG_H
 #define NP_CATALOG_H
@@ -15,11 +15,120 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_app_index.h"
+#include "np_app.h"
+#include "np_claim.h"
 #include "np_clock.h"
 #include "np_conflict.h"
+#include "np_evidence.h"
+#include "np_fabric.h"
 #include "np_place_conf.h"
 #include "np_store.h"
+
+/*
+ * Handles of applications by name and user, and who may claim a published
+ * name; made by np_catalog.h.
+ */
+
+#define NP_APP_WHY 128
+
+struct np_app_entry {
+	char app[NP_APP_MAX + 1];
+	bool published;
+	uint32_t uid; /* of a user's own; 0 for published ones */
+	int32_t profile;
+	bool backed; /* of a user's own: its runs agree with the published
+			profile of that name */
+	char refuted[NP_APP_WHY]; /* of a user's own: why they contradict it;
+				     "": they do not */
+};
+
+/* All that is known of who may claim what. */
+struct np_app_claims {
+	const struct np_claim_rule *rule;
+	size_t n_rules;
+	const struct np_claim_user *user; /* by ascending uid */
+	size_t n_users;
+};
+
+/*
+ * Immutable, shared by counting references, read by any thread.  entry[] and
+ * claims (NULL: no rules) are copied.  unknown: what applications without a
+ * profile count as.
+ */
+struct np_app_index;
+int np_app_index_new(const struct np_app_entry *entry, size_t n,
+		     int32_t unknown, const struct np_app_claims *claims,
+		     struct np_app_index **out);
+struct np_app_index *np_app_index_ref(struct np_app_index *x);
+void np_app_index_unref(struct np_app_index *x); /* NULL is allowed */
+
+/*
+ * The published profile of that name, whoever may claim it, or else the user's
+ * own; NP_PROFILE_UNKNOWN: there is none.  No allocation, O(log n).
+ */
+int32_t np_app_index_find(const struct np_app_index *x, const char *app,
+			  uint32_t uid);
+int32_t np_app_index_unknown(const struct np_app_index *x);
+size_t np_app_index_n(const struct np_app_index *x);
+
+enum np_claim {
+	NP_CLAIM_HOLDS,    /* or it is no published name */
+	NP_CLAIM_BARRED,   /* Claim= names others */
+	NP_CLAIM_REFUTED,  /* his own runs contradict it */
+	NP_CLAIM_UNCLEAR,  /* his account or groups are not known yet */
+	NP_CLAIM_UNPROVED, /* nothing but his word speaks for it: it counts for
+			      his own jobs only (NP_JOB_UNPROVED) */
+};
+
+/* Is the job one of that application for anybody? */
+static inline bool np_claim_counts(enum np_claim claim)
+{
+	return claim == NP_CLAIM_HOLDS || claim == NP_CLAIM_UNPROVED;
+}
+
+/*
+ * The same for a job of somebody, NP_PROFILE_UNKNOWN where the claim does not
+ * count.  No look-up, no allocation.
+ */
+int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
+			    const struct np_claimant *who,
+			    enum np_claim *claim);
+
+/*
+ * Why a claim does not hold, in words; of one that own runs contradict, what
+ * they say.  Until the last np_app_index_unref().
+ */
+const char *np_app_index_why(const struct np_app_index *x, const char *app,
+			     uint32_t uid, enum np_claim claim);
+
+/*
+ * Do a user's own runs back the published profile of the name they go by?
+ *
+ * What both know is compared: the mean latency beside it, what each level does
+ * to it, and what it does to each level.  One run of the published profile
+ * scatters so much; NP_BACKING_SDS times that is its spread, and no less than
+ * the shares below, by which programs differ from day to day and from leaf to
+ * leaf.  Twice the error of the user's own mean is added.
+ */
+
+#define NP_BACKING_SDS 3.0
+#define NP_BACKING_LATENCY 0.25 /* of the published mean */
+#define NP_BACKING_SLOWDOWN 0.1 /* of 1 + slowdown */
+
+enum np_backing {
+	NP_BACKING_NOTHING, /* nothing is known of both */
+	NP_BACKING_AGREES,
+	NP_BACKING_REFUTED,
+};
+
+/*
+ * Both of the calibration whose fabric that is.  why: in words, where they are
+ * contradicted.
+ */
+enum np_backing np_backing_judge(const struct np_evidence *own,
+				 const struct np_evidence *published,
+				 const struct np_fabric *f, char *why,
+				 size_t len);
 
 /* Of one user: what is wanted, then the newest. */
 #define NP_CATALOG_MAX_OF_USER 128

@@ -1,4 +1,4 @@
-#include "np_evidence_impl.h"
+#include "np_evidence.h"
 
 #include <errno.h>
 #include <math.h>
@@ -6,7 +6,418 @@
 #include <string.h>
 
 #include "np_noise.h"
-#include "np_run_blocks.h"
+
+/* What runs are compared with; "", 0 and NULL: not said. */
+struct np_evidence_fabric {
+	const char *cluster, *transport, *scope;
+	uint32_t message_bytes;
+	double period_sec;
+};
+
+struct np_moments np_run_latency(const struct np_record *r)
+{
+	struct np_moments m = { 0 };
+
+	for (size_t i = 0; i < r->n_leaves; i++)
+		np_moments_merge(&m, &r->leaves[i].latency);
+	return m;
+}
+
+bool np_run_has_neighbours(const struct np_record *r)
+{
+	for (size_t i = 0; i < r->n_neighbours; i++)
+		if (r->neighbours[i].overlap_sec > 0)
+			return true;
+	return false;
+}
+
+struct np_series *np_run_windows(const struct np_record *r)
+{
+	struct np_series *all = NULL;
+	double width = 0;
+
+	for (size_t i = 0; i < r->n_leaves; i++)
+		if (r->leaves[i].windows)
+			width = fmax(width, r->leaves[i].windows->width_sec);
+	if (width > 0)
+		all = malloc(sizeof(*all));
+	if (!all)
+		return NULL;
+	np_series_init(all, width);
+	for (size_t i = 0; i < r->n_leaves; i++) {
+		const struct np_series *s = r->leaves[i].windows;
+
+		for (size_t k = 0; s && k < s->n; k++)
+			if (s->w[k].n)
+				np_series_add(all, ((double)k + 0.5) *
+					      s->width_sec, &s->w[k]);
+	}
+	return all;
+}
+
+static const char *const sources[] = {
+	[NP_SOURCE_RUN] = "run", [NP_SOURCE_QUIET] = "quiet",
+	[NP_SOURCE_CALIBRATION] = "calibration",
+};
+
+const char *np_sample_source_name(enum np_sample_source source)
+{
+	return sources[source];
+}
+
+static enum np_sample_source source_of(const struct np_record *r)
+{
+	if (!r->source)
+		return NP_SOURCE_RUN;
+	return strcmp(r->source, sources[NP_SOURCE_CALIBRATION]) ?
+	       NP_SOURCE_QUIET : NP_SOURCE_CALIBRATION;
+}
+
+static void add_nic(struct np_sample *s, const struct np_nic_run *r)
+{
+	struct np_sample_nic *nic = s->nic;
+
+	while (nic < s->nic + s->n_nics && strcmp(nic->device, r->device))
+		nic++;
+	if (nic == s->nic + NP_RECORD_MAX_NICS ||
+	    strlen(r->device) >= sizeof(nic->device))
+		return;
+	if (nic == s->nic + s->n_nics) {
+		s->n_nics++;
+		strcpy(nic->device, r->device);
+		nic->node_sec = 0;
+		for (size_t k = 0; k < NP_NIC_KINDS; k++)
+			nic->n[k] = NAN;
+	}
+	nic->node_sec += r->node_sec;
+	for (size_t k = 0; k < NP_NIC_KINDS; k++)
+		if (!isnan(r->n[k]))
+			nic->n[k] = (isnan(nic->n[k]) ? 0 : nic->n[k]) +
+				    r->n[k];
+}
+
+int np_sample_add(struct np_sample *s, const struct np_record *r)
+{
+	struct np_moments m = np_run_latency(r);
+
+	if (!s->hist)
+		s->hist = np_hist_new();
+	if (!s->hist)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n_leaves; i++) {
+		np_moments_merge(&s->moments, &r->leaves[i].latency);
+		if (r->leaves[i].hist)
+			np_hist_merge(s->hist, r->leaves[i].hist);
+	}
+	np_moments_add(&s->means, m.mean);
+	s->first = s->n_runs ? fmin(s->first, r->start) : r->start;
+	s->last = s->n_runs ? fmax(s->last, r->end) : r->end;
+	s->period_sec = r->probe.period_sec;
+	if (!s->n_runs)
+		s->source = source_of(r);
+	s->node_sec += r->traffic.node_sec;
+	s->bytes += r->traffic.bytes;
+	if (r->traffic.link > 0 && !(s->link > 0 && s->link < r->traffic.link))
+		s->link = r->traffic.link;
+	for (size_t i = 0; i < r->n_nics; i++)
+		add_nic(s, &r->nics[i]);
+	s->n_runs++;
+	return 0;
+}
+
+double np_sample_quantile(const struct np_sample *s, double q)
+{
+	if (!s->hist || !s->moments.n)
+		return 0;
+	/* A bin is wider than what is in it. */
+	return fmin(fmax(np_hist_quantile(s->hist, q), s->moments.min),
+		    s->moments.max);
+}
+
+struct levels {
+	const char *const *name, *const *scope;
+	size_t n;
+};
+
+/* l->n: not among them. */
+static size_t find_level(const struct levels *l, const char *name,
+			 const char *scope)
+{
+	size_t i = 0;
+
+	while (i < l->n && (strcmp(l->name[i], name) ||
+			    (l->scope && scope && strcmp(l->scope[i], scope))))
+		i++;
+	return i;
+}
+
+/* False: of a level that is not among them, or damaged. */
+static bool convert(const struct np_record *r, size_t i, uint32_t run,
+		    const struct levels *l, struct np_block *out)
+{
+	const struct np_block_run *b = &r->blocks[i];
+	size_t level = b->level ? find_level(l, b->level, r->blocks_scope) :
+				  NP_BLOCKS_NO_LEVEL;
+
+	*out = (struct np_block){ run, level, b->sec, b->rate, b->calls };
+	return b->sec > 0 && b->rate >= 0 && level != l->n;
+}
+
+int np_run_blocks(const struct np_runs *runs, const enum np_run_use *use,
+		  const char *const *name, const char *const *scope,
+		  size_t n_names, struct np_block **out, size_t *n)
+{
+	const struct levels l = { name, scope, n_names };
+	struct np_block *b;
+	size_t total = 0, used = 0;
+	uint32_t run = 0;
+
+	for (size_t i = 0; i < runs->n; i++)
+		if (use[i] == NP_RUN_BLOCKS)
+			total += runs->run[i]->n_blocks;
+	b = calloc(total + 1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	for (size_t i = runs->n; i-- > 0;) {
+		const struct np_record *r = runs->run[i];
+
+		if (use[i] != NP_RUN_BLOCKS)
+			continue;
+		for (size_t k = 0; k < r->n_blocks; k++)
+			used += convert(r, k, run, &l, &b[used]);
+		run++;
+	}
+	*out = b;
+	*n = used;
+	return 0;
+}
+
+static const struct np_moments *alone_in(const struct np_record *r,
+					 const char *level, uint32_t n_nodes)
+{
+	for (size_t i = 0; r->blocks_nodes == n_nodes &&
+	     i < r->n_blocks_alone; i++) {
+		const struct np_block_run *b = &r->blocks_alone[i];
+
+		if (b->level && !strcmp(b->level, level) && b->round_sec.n &&
+		    b->round_sec.mean > 0)
+			return &b->round_sec;
+	}
+	return NULL;
+}
+
+const struct np_moments *np_run_blocks_alone(const struct np_runs *runs,
+					     const enum np_run_use *use,
+					     const struct np_record *r,
+					     const char *level,
+					     uint32_t n_nodes)
+{
+	const struct np_moments *m = r ? alone_in(r, level, n_nodes) : NULL;
+
+	for (size_t i = 0; !m && i < runs->n; i++)
+		if (use[i] == NP_RUN_BLOCKS)
+			m = alone_in(runs->run[i], level, n_nodes);
+	return m;
+}
+
+/* The level's rounds in all blocks of r beside it. */
+static struct np_moments run_blocks_beside(const struct np_record *r,
+					   const char *level)
+{
+	struct np_moments m = { 0 };
+
+	for (size_t i = 0; i < r->n_blocks; i++)
+		if (r->blocks[i].level && !strcmp(r->blocks[i].level, level) &&
+		    r->blocks[i].round_sec.n)
+			np_moments_merge(&m, &r->blocks[i].round_sec);
+	return m;
+}
+
+/* How each run is used, and the choice of the workload. */
+
+static const struct {
+	const char *name, *words;
+} uses[] = {
+	[NP_RUN_ALONE] = { "used", "alone" },
+	[NP_RUN_BESIDE] = { "level", "beside a level" },
+	[NP_RUN_TIME] = { "empty", "without latencies" },
+	[NP_RUN_LATENCY] = { "used", "for its latencies only" },
+	[NP_RUN_BLOCKS] = { "blocks", "with blocks beside levels" },
+	[NP_RUN_FABRIC] = { "fabric", "on another fabric" },
+	[NP_RUN_UNDER_WAY] = { "running", "under way" },
+	[NP_RUN_FAILED] = { "failed", "failed" },
+	[NP_RUN_SUSPENDED] = { "suspended", "suspended meanwhile" },
+	[NP_RUN_NEIGHBOURS] = { "neighbours", "beside other jobs" },
+	[NP_RUN_SCOPE] = { "scope", "with the level at another scope" },
+	[NP_RUN_LEVEL] = { "uncalibrated", "beside a level not calibrated" },
+	[NP_RUN_WORKLOAD] = { "workload", "of another workload" },
+	[NP_RUN_KEPT] = { "kept", "kept without being asked" },
+};
+
+const char *np_run_use_name(enum np_run_use use)
+{
+	return uses[use].name;
+}
+
+const char *np_run_use_words(enum np_run_use use)
+{
+	return uses[use].words;
+}
+
+static bool other_text(const char *a, const char *b)
+{
+	return a && b && *a && *b && strcmp(a, b);
+}
+
+static bool other_fabric(const struct np_record *r,
+			 const struct np_evidence_fabric *f)
+{
+	return other_text(r->cluster, f->cluster) ||
+	       other_text(r->probe.transport, f->transport) ||
+	       (f->message_bytes && r->probe.message_bytes &&
+		r->probe.message_bytes != f->message_bytes);
+}
+
+static bool is_calibrated(const char *name, const struct np_fabric *f)
+{
+	for (size_t i = 0; i < f->n_levels; i++)
+		if (!strcmp(f->level[i].name, name))
+			return true;
+	return false;
+}
+
+/* What the run is good for, whatever its workload. */
+static enum np_run_use use_of(const struct np_record *r,
+			      const struct np_evidence_opt *opt,
+			      const struct np_evidence_fabric *f)
+{
+	if (other_fabric(r, f))
+		return NP_RUN_FABRIC;
+	if (r->state == NP_RUN_RUNNING)
+		return opt->now - r->end < NP_EVIDENCE_RUNNING_SEC ?
+		       NP_RUN_UNDER_WAY : NP_RUN_FAILED;
+	if (r->exit_code != 0 || np_record_run_sec(r) <= 0)
+		return NP_RUN_FAILED;
+	if (r->suspended)
+		return NP_RUN_SUSPENDED;
+	if (np_run_has_neighbours(r))
+		return NP_RUN_NEIGHBOURS;
+	if (r->level && f->scope && strcmp(r->level->scope, f->scope))
+		return NP_RUN_SCOPE;
+	if (r->n_blocks && f->scope && r->blocks_scope &&
+	    strcmp(r->blocks_scope, f->scope))
+		return NP_RUN_SCOPE;
+	if (r->level && opt->calibration &&
+	    !is_calibrated(r->level->name, opt->calibration->fabric))
+		return NP_RUN_LEVEL;
+	if (r->source && !strcmp(r->app, NP_IDLE_APP))
+		return NP_RUN_KEPT;
+	if (!r->fingerprint)
+		return NP_RUN_WORKLOAD;
+	return r->n_blocks ? NP_RUN_BLOCKS :
+	       r->level ? NP_RUN_BESIDE : NP_RUN_ALONE;
+}
+
+static bool same_level(const struct np_record *a, const struct np_record *b)
+{
+	return a->level && b->level &&
+	       !strcmp(a->level->name, b->level->name) &&
+	       !strcmp(a->level->scope, b->level->scope);
+}
+
+/* Runs that are used as one of these are chosen from. */
+struct candidates {
+	const struct np_runs *runs;
+	const enum np_run_use *use;
+	unsigned mask;
+};
+
+static bool is_of(const struct candidates *c, size_t i, const char *fingerprint)
+{
+	const struct np_record *r = c->runs->run[i];
+
+	return c->mask & 1u << c->use[i] && r->fingerprint &&
+	       !strcmp(r->fingerprint, fingerprint);
+}
+
+struct workload {
+	const char *fingerprint;
+	size_t n_levels, n_runs;
+};
+
+static struct workload measure(const struct candidates *c,
+			       const char *fingerprint)
+{
+	struct workload w = { .fingerprint = fingerprint };
+
+	for (size_t i = 0; i < c->runs->n; i++) {
+		const struct np_record *r = c->runs->run[i];
+		size_t k = 0;
+
+		if (!is_of(c, i, fingerprint))
+			continue;
+		w.n_runs++;
+		while (k < i && !(same_level(c->runs->run[k], r) &&
+				  is_of(c, k, fingerprint)))
+			k++;
+		w.n_levels += r->level && k == i;
+	}
+	return w;
+}
+
+/* Runs are newest first, so that of equals the newest stays. */
+static const char *choose(const struct candidates *c)
+{
+	struct workload best = { 0 };
+
+	for (size_t i = 0; i < c->runs->n; i++) {
+		const char *f = c->runs->run[i]->fingerprint;
+		struct workload w;
+		size_t k = 0;
+
+		if (!f || !is_of(c, i, f))
+			continue;
+		while (k < i && !is_of(c, k, f))
+			k++;
+		if (k < i)
+			continue; /* measured already */
+		w = measure(c, f);
+		if (w.n_levels > best.n_levels ||
+		    (w.n_levels == best.n_levels && w.n_runs > best.n_runs))
+			best = w;
+	}
+	return best.fingerprint;
+}
+
+/* Says which runs count: np_evidence.c. */
+static void evidence_sort(const struct np_runs *runs,
+			  const struct np_evidence_opt *opt,
+			  const struct np_evidence_fabric *f,
+			  struct np_evidence *e)
+{
+	struct candidates c = {
+		.runs = runs, .use = e->use,
+		.mask = 1u << NP_RUN_ALONE | 1u << NP_RUN_BESIDE |
+			1u << NP_RUN_BLOCKS,
+	};
+
+	for (size_t i = 0; i < runs->n; i++)
+		e->use[i] = use_of(runs->run[i], opt, f);
+	e->fingerprint = opt->fingerprint ? opt->fingerprint : choose(&c);
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct np_record *r = runs->run[i];
+
+		if (c.mask & 1u << e->use[i] &&
+		    strcmp(r->fingerprint, e->fingerprint))
+			e->use[i] = NP_RUN_WORKLOAD;
+		else if (e->use[i] == NP_RUN_ALONE && !np_run_latency(r).n)
+			e->use[i] = NP_RUN_TIME;
+	}
+	/* Only pages take anything from them. */
+	c.mask = 1u << NP_RUN_NEIGHBOURS;
+	if (!e->fingerprint && !opt->calibration)
+		e->fingerprint = choose(&c);
+}
 
 /* Runs beside a level tell less of the fabric: only if there are no others. */
 static const struct np_record *newest_measured(const struct np_runs *runs)
@@ -199,7 +610,7 @@ static void add_pressure(const struct np_evidence *e,
 		const struct np_moments *alone =
 			np_run_blocks_alone(runs, e->use, r, level,
 					    r->blocks_nodes);
-		struct np_moments beside = np_run_blocks_beside(r, level);
+		struct np_moments beside = run_blocks_beside(r, level);
 
 		if (beside.n)
 			add_rounds(t, i, r->blocks_nodes,
@@ -480,7 +891,7 @@ int np_evidence_make(const struct np_runs *runs,
 	if (!opt->calibration && !opt->like)
 		e.fabric = newest_measured(runs);
 	f = fabric_of(opt, e.fabric);
-	np_evidence_sort(runs, opt, &f, &e);
+	evidence_sort(runs, opt, &f, &e);
 	rc = find_levels(&e, runs, opt, f.scope);
 	if (!rc)
 		rc = make_curve(&e, runs, opt->calibration);

@@ -21,10 +21,62 @@
 #include <stdbool.h>
 
 #include "np_blocks.h"
-#include "np_fabric_store.h"
 #include "np_fabric.h"
-#include "np_sample.h"
+#include "np_fabric_store.h"
+#include "np_record.h"
 #include "np_store.h"
+
+/* What the probes of runs say: of one run, and of several together. */
+
+/* Where latencies of the idle network are from. */
+enum np_sample_source {
+	NP_SOURCE_RUN,	 /* an ordinary run, or one made for them */
+	NP_SOURCE_QUIET, /* quiet moments of flagged runs */
+	NP_SOURCE_CALIBRATION,
+};
+
+/* Latencies of several runs together. */
+struct np_sample {
+	struct np_hist *hist; /* NULL if there are no runs */
+	struct np_moments moments;
+	struct np_moments means; /* of the mean of each run */
+	size_t n_runs;
+	double first, last; /* dates of the oldest start, of the newest end */
+	double period_sec;  /* of its probes */
+	bool neighbours;    /* beside other jobs, as there is nothing else */
+	bool other_period;  /* than was asked for, as there is nothing else */
+	enum np_sample_source source; /* of the newest run */
+	/* Bytes of the nodes' devices and the time that they cover; as in
+	 * np_traffic_run, of the runs whose devices were counted. */
+	double node_sec, bytes;
+	double link; /* of the slowest node's device, bytes/s; 0: not known */
+	struct np_sample_nic {
+		char device[64];
+		double node_sec, n[NP_NIC_KINDS]; /* as in np_nic_run */
+	} nic[NP_RECORD_MAX_NICS];
+	size_t n_nics;
+};
+
+/* One more run.  Returns 0 or -ENOMEM; np_hist_free() hist. */
+int np_sample_add(struct np_sample *s, const struct np_record *r);
+
+/* "run", "quiet", "calibration", as record->source and pages have it. */
+const char *np_sample_source_name(enum np_sample_source source);
+
+/* Quantile q of a sample, seconds: never beyond its minimum and maximum. */
+double np_sample_quantile(const struct np_sample *s, double q);
+
+/* All leaves of one run. */
+struct np_moments np_run_latency(const struct np_record *r);
+
+/*
+ * All leaves of a run over time: free() it.  NULL if it has no windows, or
+ * memory is short.
+ */
+struct np_series *np_run_windows(const struct np_record *r);
+
+/* Did other jobs have nodes on the run's leaves while it ran? */
+bool np_run_has_neighbours(const struct np_record *r);
 
 /*
  * The network at rest, made with: srun --netprofile=idle sleep 30
@@ -133,5 +185,27 @@ bool np_evidence_has_data(const struct np_evidence *e);
 const char *np_run_use_name(enum np_run_use use);
 /* "beside other jobs" and so on, for lists of what was left out. */
 const char *np_run_use_words(enum np_run_use use);
+
+/* The blocks of runs (np_record.h) as np_blocks.h takes them.  No I/O. */
+
+/*
+ * Those of the runs that are used as NP_RUN_BLOCKS, of the levels of these names
+ * at these scopes, oldest run first; blocks beside other levels are left out,
+ * with which those next to them lose a neighbour.  scope NULL: any.
+ * *out: free() it.  Returns 0 or -ENOMEM.
+ */
+int np_run_blocks(const struct np_runs *runs, const enum np_run_use *use,
+		  const char *const *name, const char *const *scope,
+		  size_t n_names, struct np_block **out, size_t *n);
+
+/*
+ * A level's rounds on so many nodes, before the program of such a run started:
+ * those of r, or else of the newest run.  NULL: there are none.
+ */
+const struct np_moments *np_run_blocks_alone(const struct np_runs *runs,
+					     const enum np_run_use *use,
+					     const struct np_record *r,
+					     const char *level,
+					     uint32_t n_nodes);
 
 #endif

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "np_shares.h"
-#include "np_store_file.h"
+#include "np_store.h"
 
 #define NAME_LEN sizeof(NP_ENDED_SHAPE)
 #define MAX_TOLD 16 /* users that are told about, for one file */

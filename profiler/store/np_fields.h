@@ -2,15 +2,169 @@
  * JSON by tables: which members an object has, what they may hold and where
  * they are in a structure is said once, for writing, reading and freeing it.
  * Members are written in the order of the table.  Private to the store:
- * np_fields_put.c writes, np_fields_get.c reads and frees;
- * np_fields_stream.c writes and reads what is long, np_jhist.c and np_jmean.c
+ * np_fields.c writes, np_fields.c reads and frees;
+ * np_fields.c writes and reads what is long, np_fields.c and np_fields.c
  * what is measured.
  */
 #ifndef NP_FIELDS_H
 #define NP_FIELDS_H
 
-#include "np_jvalue.h"
+#include <locale.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <json-c/json.h>
+
+#include "np_err.h"
+#include "np_hist.h"
+#include "np_latency.h"
+#include "np_mean.h"
 #include "np_moments.h"
+
+/*
+ * Single values of JSON, written and read within bounds.  Private to the
+ * codec of the store: np_fields.h says which of them an object has.
+ */
+
+#define NP_JSON_WORD 255	/* bytes of a name */
+#define NP_JSON_PATH 4095
+#define NP_JSON_HOSTLIST 262144
+#define NP_JSON_COUNT 1e15	/* exact in a double */
+#define NP_JSON_LATENCY_SEC 1e6
+#define NP_JSON_ELAPSED_SEC (10 * 366 * 86400.0)
+#define NP_JSON_DATE 1e11	/* the year 5138 */
+
+/* Where something is, for messages. */
+struct np_jat {
+	const char *where; /* the file */
+	char at[128];	   /* "leaves[3]." */
+	struct np_err *err;
+	size_t *room;	   /* bytes that lists may still take; NULL: any */
+	size_t n_bins;	   /* of histograms of latencies */
+};
+
+/* calloc() out of the room; -ENOMEM, or -EFBIG where that does not do. */
+int np_jat_take(const struct np_jat *at, size_t n, size_t size, void *out);
+
+/* Inside a member that is an object, or an element of one that is a list. */
+struct np_jat np_jat_member(const struct np_jat *at, const char *key);
+struct np_jat np_jat_element(const struct np_jat *at, const char *key,
+			     size_t i);
+
+/* -EINVAL: "FILE: AT.KEY: expected WHAT" */
+int np_jat_refuse(const struct np_jat *at, const char *key,
+		  const char *expected);
+int np_jat_range(const struct np_jat *at, const char *key, double got,
+		 double min, double max);
+
+/*
+ * Writing.  The first failure (-ENOMEM, or -EINVAL with at.err for what no
+ * reader would take) is kept; what follows does no harm.
+ */
+struct np_jput {
+	struct np_jat at;
+	size_t merge; /* windows of a series that are written as one */
+	int rc;
+};
+
+/* Both take value over; NULL counts as out of memory. */
+void np_jput(struct np_jput *o, json_object *in, const char *key,
+	     json_object *value);
+void np_jput_append(struct np_jput *o, json_object *in, json_object *value);
+
+/* The same with an empty object or array; NULL after any failure. */
+json_object *np_jput_new(struct np_jput *o, json_object *in, const char *key,
+			 json_object *fresh);
+
+/* Keeps that failure; err may have been set for it. */
+void np_jput_fail(struct np_jput *o, int rc);
+
+/* Reading.  Each returns 0, -EINVAL with err, or -ENOMEM. */
+
+/* Parse strictly, of bounded depth.  json_object_put(*out). */
+int np_jget_parse(const struct np_jat *in, const char *text, size_t len,
+		  json_object **out);
+
+/*
+ * The same of one value after the other, so that a long list needs memory for
+ * one element at a time.  Zeroed, it is closed.
+ */
+struct np_jpull {
+	const struct np_jat *in;
+	const char *source; /* borrowed, and what was made of it */
+	char *text;
+	size_t source_len, len, at;
+	struct json_tokener *tok;
+};
+
+/*
+ * The member "schema" of what must be an object, before anything else, as a
+ * newer schema may mean anything.  -EPROTONOSUPPORT: it is newer than newest.
+ */
+int np_jget_schema(const struct np_jat *in, json_object *from, int newest);
+
+int np_jget_count(const struct np_jat *in, const char *key, json_object *j,
+		  double max, uint64_t *out);
+int np_jget_real(const struct np_jat *in, const char *key, json_object *j,
+		 double min, double max, double *out);
+/* *out is clean and malloc'ed. */
+int np_jget_text(const struct np_jat *in, const char *key, json_object *j,
+		 size_t max, char **out);
+
+/*
+ * A member that must be an array of at most max elements; *list is NULL if it
+ * is missing.
+ */
+int np_jget_list(const struct np_jat *in, json_object *from, const char *key,
+		 size_t max, json_object **list, size_t *n);
+
+/*
+ * JSON text as every json-c reads it alike.
+ *
+ * json-c 0.17 and later refuse, when strict, every byte above 0x7f, and whole
+ * numbers beyond 64 bits; those before cut such numbers.  So characters beyond
+ * ASCII are escaped before they are parsed, and such numbers are refused.
+ */
+
+/* Where text is damaged, and how. */
+struct np_jtext_damage {
+	size_t at;
+	const char *why;
+};
+
+/*
+ * How much of what takes memory a text may have: a parser needs up to 900 bytes
+ * for an object of two.
+ */
+struct np_jlimits {
+	size_t objects, arrays, elements; /* '{', '[' and ',' */
+};
+
+/* To be asked before parsing, as that is what takes the memory. */
+bool np_jtext_within(const char *text, size_t len,
+		     const struct np_jlimits *max);
+
+/*
+ * What is measured, in JSON; key: of the member.
+ *
+ * Of records: histograms of latencies, and latencies over time.  samples: how
+ * many there are, as the moments beside it say; other numbers are refused,
+ * written and read.
+ *
+ * Of pairs, netprof-pairs(5): means, tables of them, and latencies with their
+ * histograms.  in->n_bins says how many bins these have, and what a table or
+ * histogram takes comes out of in->room.
+ */
+
+/*
+ * null, or {"n", "mean_sec", "sd_sec", "min_sec", "max_sec", and as histogram
+ * "counts" or "bins", [[bin, count], ...]}.
+ */
+int np_jget_latency(const struct np_jat *in, const char *key, json_object *j,
+		    struct np_latency *out);
+void np_jput_latency(struct np_jput *o, json_object *in, const char *key,
+		     const struct np_latency *l);
 
 enum np_field_type {
 	NP_F_SCHEMA, /* max: the newest that is read, and the one written */
@@ -117,7 +271,6 @@ int np_fields_read(const struct np_jat *in, const char *text, size_t len,
 extern const struct np_fields np_moments_fields;
 
 /* Can they be of samples, all of them up to max? */
-bool np_moments_fit(const struct np_moments *m, double max);
 #define NP_NO_MOMENTS "moments that samples can have"
 
 /* free() all that a structure points to. */

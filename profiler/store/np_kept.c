@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "np_array.h"
-#include "np_store_file.h"
+#include "np_store.h"
 #include "np_text.h"
 
 #define MAGIC UINT64_C(0x33747065704b504e) /* and the order of bytes */

@@ -3,7 +3,7 @@
  * is needed to judge it.  It is the raw measurement; whatever can be derived
  * (utilisation, verdicts, curves) is derived when it is read.
  *
- * The JSON form is described in netprof-profile(5); np_record_json.c is the
+ * The JSON form is described in netprof-profile(5); np_record.c is the
  * only place that knows it.  Times are seconds; dates
  * are seconds since 1970.
  * Strings and arrays are owned by the record.
@@ -20,7 +20,6 @@
 #include "np_hist.h"
 #include "np_moments.h"
 #include "np_nic.h"
-#include "np_series.h"
 
 #define NP_RECORD_SCHEMA 1
 #define NP_RECORD_MAX_BYTES (4u << 20) /* a larger file is not read */

@@ -1,23 +1,1332 @@
 /* The applications of a store. */
 #include "np_store.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "np_store_dir.h"
+#include "np_array.h"
+#include "np_conf.h"
+#include "np_quantity.h"
+#include "np_read.h"
+#include "np_text.h"
 #include "np_trace_dir.h"
+
+/* Names of files in a store, and those that a directory has. */
+
+/* A cluster's name may hold what a file name should not. */
+static void file_part(const char *text, char *buf, size_t len)
+{
+	size_t i;
+
+	for (i = 0; text[i] && i + 1 < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		buf[i] = isascii(c) && (isalnum(c) || c == '_') ? (char)c : '_';
+	}
+	buf[i] = '\0';
+}
+
+/*
+ * 20241121T013500Z-CLUSTER-JOB.STEP[+HET].json: in the order of time, and the
+ * same each time that one run is written.
+ */
+void np_store_run_name(const struct np_record *r, char *buf, size_t len)
+{
+	char when[32], cluster[41], het[24] = "";
+	time_t start = r->start > 0 && r->start < 2e11 ? (time_t)r->start : 0;
+	struct tm tm;
+
+	gmtime_r(&start, &tm);
+	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
+	file_part(r->cluster && *r->cluster ? r->cluster : "cluster", cluster,
+		  sizeof(cluster));
+	if (r->het_component != NP_NO_VALUE)
+		snprintf(het, sizeof(het), "+%ld", r->het_component);
+	snprintf(buf, len, "%s-%s-%u.%u%s.json", when, cluster, r->job_id,
+		 r->step_id, het);
+}
+
+bool np_is_app_name(const char *name)
+{
+	return !np_app_check(name, NULL);
+}
+
+bool np_is_run_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return name[0] != '.' && len > 5 && !strcmp(name + len - 5, ".json");
+}
+
+/* In the shape a '0' stands for any digit; what follows may be anything. */
+static bool has_shape(const char *name, const char *shape)
+{
+	for (; *shape; shape++, name++)
+		if (*shape == '0' ? !isdigit((unsigned char)*name) :
+				    *name != *shape)
+			return false;
+	return true;
+}
+
+/* Such a file that np_store_run_name() named: pruning touches no other. */
+static bool is_own_run_name(const char *name)
+{
+	return has_shape(name, "00000000T000000Z-") && np_is_run_name(name);
+}
+
+bool np_is_ended_name(const char *name)
+{
+	return has_shape(name, NP_ENDED_SHAPE) &&
+	       strlen(name) == strlen(NP_ENDED_SHAPE);
+}
+
+static bool is_tmp_name(const char *name)
+{
+	return !strncmp(name, NP_STORE_TMP, strlen(NP_STORE_TMP));
+}
+
+static int last_first(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)b, *(char *const *)a);
+}
+
+static int scan(DIR *dir, bool (*want)(const char *name), char ***names,
+		size_t *n, bool *cut)
+{
+	struct dirent *e;
+
+	for (size_t seen = 0; (errno = 0, e = readdir(dir)); seen++) {
+		if (seen >= NP_STORE_MAX_SCAN) {
+			*cut = true;
+			return 0;
+		}
+		if ((want ? want(e->d_name) : strcmp(e->d_name, ".") &&
+					      strcmp(e->d_name, "..")) &&
+		    np_names_add(names, n, e->d_name))
+			return -ENOMEM;
+	}
+	return -errno;
+}
+
+int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
+		 char ***names, size_t *n, bool *cut, struct np_err *err)
+{
+	/* A descriptor of its own: closedir() closes it. */
+	int fd = openat(d->fd, ".", NP_OPEN_DIR), rc;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	char **found = NULL;
+	size_t n_found = 0;
+	bool more = false;
+
+	if (!dir) {
+		rc = -errno;
+		if (fd >= 0)
+			close(fd);
+		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
+	}
+	rc = scan(dir, want, &found, &n_found, &more);
+	closedir(dir);
+	if (rc) {
+		np_names_free(found, n_found);
+		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
+	}
+	if (n_found)
+		qsort(found, n_found, sizeof(*found), last_first);
+	*names = found;
+	*n = n_found;
+	if (cut)
+		*cut = more;
+	return 0;
+}
+
+/*
+ * A user's directory that slurmctld cannot enter, as its owner's umask or
+ * chmod(1) left it.  Its mode cannot be corrected: whoever is not in its group
+ * would take its set-group-id bit away, and with it the group of what is made
+ * below.  So an own new one takes its place, in one step, as a gap could be
+ * squatted, and then what was in it.
+ *
+ * Killed in between, the old one is still there, as .mend-UID; the next writer
+ * goes on.  Two at once do no harm: whatever is moved is in one of the two.
+ */
+
+#define SPARE ".mend-"
+#define READABLE (S_IRGRP | S_IXGRP)
+
+struct mend {
+	int users;
+	uid_t uid;
+	char name[16], spare[24];
+};
+
+/*
+ * mkdirat() with exactly this mode, whatever the umask says.  Not by chmod()
+ * afterwards: it would take the set-group-id bit away from whoever is
+ * not in the group, and with it the group of the files below.  The umask
+ * belongs to the whole process; only programs with one thread write.
+ */
+static int dir_mkdir(int at, const char *name, mode_t mode)
+{
+	mode_t old = umask(~mode & 0777);
+	int rc = mkdirat(at, name, mode & 0777) ? -errno : 0;
+
+	umask(old);
+	return rc;
+}
+
+static void move_dir(int from_at, const char *from, int to_at, const char *to,
+		     bool deep);
+
+static void move_all(int from, int to, bool deep)
+{
+	struct np_dir d = { .fd = from };
+	char **names;
+	size_t n;
+
+	if (np_dir_names(&d, NULL, &names, &n, NULL, NULL))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (renameat(from, names[i], to, names[i]) && deep)
+			/* a writer has made that application meanwhile */
+			move_dir(from, names[i], to, names[i], false);
+	np_names_free(names, n);
+}
+
+/* What is in one directory goes to the other; then it goes, if it is empty. */
+static void move_dir(int from_at, const char *from, int to_at, const char *to,
+		     bool deep)
+{
+	int a = openat(from_at, from, NP_OPEN_DIR);
+	int b = openat(to_at, to, NP_OPEN_DIR);
+
+	if (a >= 0 && b >= 0)
+		move_all(a, b, deep);
+	if (a >= 0)
+		close(a);
+	if (b >= 0)
+		close(b);
+	unlinkat(from_at, from, AT_REMOVEDIR);
+}
+
+static bool is_own(const struct mend *m, const char *name, struct stat *st)
+{
+	return !fstatat(m->users, name, st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISDIR(st->st_mode) && st->st_uid == m->uid;
+}
+
+/* Of users/ and a directory in it: can that group not read it? */
+static bool dir_is_closed(const struct stat *users, const struct stat *st)
+{
+	return users->st_mode & S_ISGID &&
+	       (st->st_mode & READABLE) != READABLE;
+}
+
+/* The name of one of that user that is being mended. */
+static bool dir_is_spare(const char *name, uid_t uid)
+{
+	char spare[24];
+
+	snprintf(spare, sizeof(spare), SPARE "%u", uid);
+	return !strcmp(name, spare);
+}
+
+/*
+ * False: another writer is at it, the spare one is no better, or this file
+ * system cannot exchange; then root can mend it.
+ */
+static bool exchange(const struct mend *m, const struct stat *users)
+{
+	struct stat st;
+
+	if (dir_mkdir(m->users, m->spare, NP_DIR_PRIVATE_MODE))
+		return false;
+	if (is_own(m, m->spare, &st) && !dir_is_closed(users, &st) &&
+	    !renameat2(m->users, m->spare, m->users, m->name, RENAME_EXCHANGE))
+		return true;
+	unlinkat(m->users, m->spare, AT_REMOVEDIR);
+	return false;
+}
+
+/*
+ * And there: let slurmctld's group into the calling user's directory in
+ * users/, an open descriptor.  What cannot be mended stays as it is.
+ */
+static void dir_mend(int users, uid_t uid)
+{
+	struct mend m = { .users = users, .uid = uid };
+	struct stat top, st;
+
+	snprintf(m.name, sizeof(m.name), "%u", uid);
+	snprintf(m.spare, sizeof(m.spare), SPARE "%u", uid);
+	if (fstat(users, &top))
+		return;
+	if (is_own(&m, m.spare, &st))
+		move_dir(users, m.spare, users, m.name, true);
+	if (is_own(&m, m.name, &st) && dir_is_closed(&top, &st) &&
+	    exchange(&m, &top))
+		move_dir(users, m.spare, users, m.name, true);
+}
+
+/* The store itself, and its directories. */
+
+#define USERS_MODE 03777 /* as /tmp, and what is made below takes its group */
+#define PUBLIC_MODE 0755
+
+int np_store_open(const char *dir, struct np_store **out, struct np_err *err)
+{
+	struct np_store *s = calloc(1, sizeof(*s));
+	struct stat st;
+	int rc;
+
+	if (!s)
+		return np_errf(err, -ENOMEM, "%s: out of memory", dir);
+	s->max_runs = NP_CONF_MAX_RUNS;
+	s->dir = strdup(dir);
+	/* The administrator may have made the store itself a link. */
+	s->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!s->dir || s->fd < 0 || fstat(s->fd, &st)) {
+		rc = s->dir ? -errno : -ENOMEM;
+		np_store_close(s);
+		return np_errf(err, rc, "profile store %s: %s", dir,
+			       strerror(-rc));
+	}
+	s->owner = st.st_uid;
+	*out = s;
+	return 0;
+}
+
+void np_store_close(struct np_store *s)
+{
+	if (!s)
+		return;
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->dir);
+	free(s);
+}
+
+const char *np_store_dir(const struct np_store *s)
+{
+	return s->dir;
+}
+
+void np_store_set_max_runs(struct np_store *s, uint32_t max_runs)
+{
+	s->max_runs = max_runs < 1 ? 1 :
+		      max_runs > NP_CONF_MAX_RUNS ? NP_CONF_MAX_RUNS :
+		      max_runs;
+}
+
+/* May what uid owns be trusted in this directory? */
+static bool dir_trusts(const struct np_dir *d, uid_t uid)
+{
+	if (d->owner == NP_STORE_USER)
+		return uid == d->uid;
+	return uid == 0 || uid == d->store_owner;
+}
+
+struct np_store_stamp np_stamp_of(const struct stat *st)
+{
+	return (struct np_store_stamp){
+		.dev = st->st_dev, .ino = st->st_ino,
+		.sec = st->st_ctim.tv_sec, .nsec = st->st_ctim.tv_nsec,
+	};
+}
+
+void np_dir_close(struct np_dir *d)
+{
+	close(d->fd);
+	d->fd = -1;
+}
+
+static int make_dir(int at, const char *name, mode_t mode)
+{
+	int rc = dir_mkdir(at, name, mode);
+
+	return rc == -EEXIST ? 0 : rc;
+}
+
+/* Go one directory down: out->path and out->fd change. */
+static int descend(struct np_dir *d, const char *name, bool make, mode_t mode,
+		   struct np_err *err)
+{
+	size_t len = strlen(d->path);
+	int fd, rc;
+
+	snprintf(d->path + len, sizeof(d->path) - len, "/%s", name);
+	fd = openat(d->fd, name, NP_OPEN_DIR);
+	if (fd < 0 && errno == ENOENT && make) {
+		rc = make_dir(d->fd, name, mode);
+		if (rc)
+			return np_errf(err, rc, "cannot make %s: %s", d->path,
+				       strerror(-rc));
+		fd = openat(d->fd, name, NP_OPEN_DIR);
+	}
+	if (fd < 0 && errno == ENOENT)
+		return -ENOENT;
+	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+		return np_errf(err, -EACCES, "%s: expected a directory, and "
+			       "no symbolic link", d->path);
+	if (fd < 0)
+		return np_errf(err, -errno, "%s: %s", d->path, strerror(errno));
+	np_dir_close(d);
+	d->fd = fd;
+	return 0;
+}
+
+static int check_owner(const struct np_dir *d, struct np_err *err)
+{
+	struct stat st;
+
+	if (fstat(d->fd, &st))
+		return np_errf(err, -errno, "%s: %s", d->path, strerror(errno));
+	if (dir_trusts(d, st.st_uid))
+		return 0;
+	if (d->owner == NP_STORE_USER)
+		return np_errf(err, -EACCES, "%s: owned by uid %u, expected "
+			       "uid %u; not trusted", d->path, st.st_uid,
+			       d->uid);
+	return np_errf(err, -EACCES, "%s: owned by uid %u, expected root or "
+		       "uid %u; not trusted", d->path, st.st_uid,
+		       d->store_owner);
+}
+
+/*
+ * Made by root, users/ is as netprof-profile(5) describes it, with the group
+ * of the store.  Anybody else who owns a store has it alone.
+ */
+static int make_users(const struct np_store *s, struct np_err *err)
+{
+	bool root = geteuid() == 0;
+	struct stat st;
+	int rc = 0;
+
+	if (!faccessat(s->fd, NP_STORE_USERS, F_OK, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	if (make_dir(s->fd, NP_STORE_USERS, root ? 0700 : 0755) ||
+	    (root && (fstat(s->fd, &st) ||
+		      fchownat(s->fd, NP_STORE_USERS, (uid_t)-1, st.st_gid,
+			       AT_SYMLINK_NOFOLLOW) ||
+		      fchmodat(s->fd, NP_STORE_USERS, USERS_MODE, 0))))
+		rc = np_errf(err, -errno, "cannot make %s/%s: %s", s->dir,
+			     NP_STORE_USERS, strerror(errno));
+	return rc;
+}
+
+/* At the top of the store. */
+static int start(const struct np_store *s, enum np_store_owner owner, uid_t uid,
+		 struct np_dir *d, struct np_err *err)
+{
+	*d = (struct np_dir){ .owner = owner, .uid = uid,
+			      .store_owner = s->owner };
+	if (strlen(s->dir) >= PATH_MAX)
+		return np_errf(err, -ENAMETOOLONG, "%s: path too long", s->dir);
+	d->fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+	if (d->fd < 0)
+		return np_errf(err, -errno, "%s: %s", s->dir, strerror(errno));
+	strcpy(d->path, s->dir);
+	return 0;
+}
+
+/* Down to what belongs to whom it should. */
+static int step(struct np_dir *d, const char *name, bool make, mode_t mode,
+		struct np_err *err)
+{
+	int rc = descend(d, name, make, mode, err);
+
+	return rc ? rc : check_owner(d, err);
+}
+
+/* Into users/. */
+static int to_users(const struct np_store *s, struct np_dir *d, bool make,
+		    struct np_err *err)
+{
+	int rc = make ? make_users(s, err) : 0;
+
+	if (!rc)
+		rc = descend(d, NP_STORE_USERS, false, 0, err);
+	if (!rc && make)
+		dir_mend(d->fd, d->uid);
+	return rc;
+}
+
+/* below: in the directory top, or NULL. */
+static int open_dir(const struct np_store *s, enum np_store_owner owner,
+		    uid_t uid, const char *top, const char *below, bool make,
+		    struct np_dir *out, struct np_err *err)
+{
+	mode_t mode = owner == NP_STORE_USER ? NP_DIR_PRIVATE_MODE :
+					       PUBLIC_MODE;
+	struct np_dir d;
+	int rc = start(s, owner, uid, &d, err);
+
+	if (rc)
+		return rc;
+	if (owner == NP_STORE_USER)
+		rc = to_users(s, &d, make, err);
+	if (!rc)
+		rc = step(&d, top, make, mode, err);
+	if (!rc && below)
+		rc = step(&d, below, make, mode, err);
+	if (rc)
+		np_dir_close(&d);
+	else
+		*out = d;
+	return rc;
+}
+
+int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
+		const char *app, bool make, struct np_dir *out,
+		struct np_err *err)
+{
+	char user[16];
+
+	snprintf(user, sizeof(user), "%u", uid);
+	return open_dir(s, owner, uid, owner == NP_STORE_USER ? user :
+			NP_STORE_PUBLIC, app, make, out, err);
+}
+
+int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
+		       struct np_dir *out, struct np_err *err)
+{
+	return open_dir(s, NP_STORE_PUBLISHED, 0, NP_STORE_FABRIC, cluster,
+			make, out, err);
+}
+
+static int open_placement(const struct np_store *s, bool make,
+			  struct np_dir *out, struct np_err *err)
+{
+	struct np_dir d;
+	struct stat st;
+	int rc = start(s, NP_STORE_PUBLISHED, 0, &d, err);
+	bool made;
+
+	if (rc)
+		return rc;
+	/* The umask belongs to all threads: the mode is set afterwards. */
+	made = make && !mkdirat(s->fd, NP_STORE_PLACEMENT, PUBLIC_MODE);
+	if (make && !made && errno != EEXIST)
+		rc = np_errf(err, -errno, "cannot make %s/%s: %s", s->dir,
+			     NP_STORE_PLACEMENT, strerror(errno));
+	if (!rc)
+		rc = descend(&d, NP_STORE_PLACEMENT, false, 0, err);
+	if (!rc && ((made && fchmod(d.fd, PUBLIC_MODE)) || fstat(d.fd, &st)))
+		rc = np_errf(err, -errno, "%s: %s", d.path, strerror(errno));
+	if (rc) {
+		np_dir_close(&d);
+		return rc;
+	}
+	d.store_owner = st.st_uid;
+	*out = d;
+	return 0;
+}
+
+int np_dir_open_placement(const char *store_dir, bool make, struct np_dir *out,
+			  struct np_err *err)
+{
+	struct np_store *s;
+	int rc = np_store_open(store_dir, &s, err);
+
+	if (rc)
+		return rc;
+	rc = open_placement(s, make, out, err);
+	np_store_close(s);
+	if (rc == -ENOENT)
+		np_errf(err, rc, "%s/%s: placement has never written there",
+			store_dir, NP_STORE_PLACEMENT);
+	return rc;
+}
+
+/* One file of the store: checked and read, or written whole. */
+
+#define STALE_SEC 3600 /* no writer needs longer for one file */
+#define LOCK_WAIT_SEC 2
+#define LOCK_POLL_NS 10000000
+
+/* Why a file must not be read. */
+enum fault { NONE, NO_FILE, FOREIGN, TOO_LARGE };
+
+static enum fault fault_of(const struct np_dir *d, const struct stat *st,
+			   size_t max_bytes)
+{
+	return !S_ISREG(st->st_mode) ? NO_FILE :
+	       !dir_trusts(d, st->st_uid) ? FOREIGN :
+	       (size_t)st->st_size > max_bytes ? TOO_LARGE : NONE;
+}
+
+/*
+ * No symbolic link, and no FIFO makes us wait: the first look avoids opening
+ * what is no file at all, the second counts.
+ */
+static int open_file(const struct np_dir *d, const char *name, size_t max_bytes,
+		     struct stat *st, enum fault *fault)
+{
+	int fd, rc = 0;
+
+	*fault = NONE;
+	if (fstatat(d->fd, name, st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	*fault = fault_of(d, st, max_bytes);
+	if (*fault != NONE)
+		return -EACCES;
+	fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+		    O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, st))
+		rc = -errno;
+	else if ((*fault = fault_of(d, st, max_bytes)) != NONE)
+		rc = -EACCES;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
+{
+	char line[NP_ERR_LEN + NP_STORE_PATH];
+	va_list ap;
+
+	if (!r->warn)
+		return;
+	va_start(ap, fmt);
+	np_text_print(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	r->warn(line, r->arg);
+}
+
+static const char *kind_of(mode_t mode)
+{
+	return S_ISLNK(mode) ? "a symbolic link" : S_ISFIFO(mode) ? "a FIFO" :
+	       S_ISDIR(mode) ? "a directory" : S_ISSOCK(mode) ? "a socket" :
+			       "a device";
+}
+
+ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
+{
+	const char *dir = r->dir->path;
+	enum fault fault;
+	struct stat st;
+	int fd = open_file(r->dir, name, r->max_bytes, &st, &fault);
+	ssize_t len = fd;
+
+	if (fd >= 0) {
+		len = np_read_text(fd, (size_t)st.st_size, text);
+		close(fd);
+	}
+	if (len >= 0 || len == -ENOMEM)
+		return len;
+	if (fault == NO_FILE)
+		np_reader_skip(r, "%s/%s: skipped: %s, expected a regular file",
+			       dir, name, kind_of(st.st_mode));
+	else if (fault == FOREIGN)
+		np_reader_skip(r, "%s/%s: skipped: owned by uid %u, a foreign "
+			       "owner", dir, name, st.st_uid);
+	else if (fault == TOO_LARGE)
+		np_reader_skip(r, "%s/%s: skipped: %lld bytes, expected at "
+			       "most %zu", dir, name, (long long)st.st_size,
+			       r->max_bytes);
+	else if (len != -ENOENT) /* pruned since we saw its name: no news */
+		np_reader_skip(r, "%s/%s: skipped: %s", dir, name,
+			       strerror((int)-len));
+	return -EINVAL;
+}
+
+ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
+			 char **text, bool *cut, struct np_err *err)
+{
+	enum fault fault;
+	struct stat st;
+	int fd = open_file(d, name, SIZE_MAX, &st, &fault);
+	ssize_t len = fd;
+
+	if (fd >= 0) {
+		*cut = st.st_size > (off_t)max;
+		len = *cut && lseek(fd, -(off_t)max, SEEK_END) < 0 ? -errno :
+		      np_read_text(fd, *cut ? max : (size_t)st.st_size, text);
+		close(fd);
+	}
+	if (fault == NO_FILE)
+		np_errf(err, -EACCES, "%s/%s: expected a regular file", d->path,
+			name);
+	else if (fault == FOREIGN)
+		np_errf(err, -EACCES, "%s/%s: owned by uid %u, expected root "
+			"or uid %u; not trusted", d->path, name, st.st_uid,
+			d->store_owner);
+	else if (len < 0)
+		np_errf(err, (int)len, "%s/%s: %s", d->path, name,
+			strerror((int)-len));
+	return len;
+}
+
+#define TMP 32 /* room for a temporary name */
+
+static int create_tmp(const struct np_dir *d, mode_t mode, char name[TMP])
+{
+	uint64_t id;
+	int fd;
+
+	/* Writers on many nodes share the directory: a pid is not enough. */
+	do {
+		if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+			return -EIO;
+		snprintf(name, TMP, NP_STORE_TMP "%016" PRIx64, id);
+		fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL |
+			    O_NOFOLLOW | O_CLOEXEC, mode);
+	} while (fd < 0 && errno == EEXIST);
+	return fd < 0 ? -errno : fd;
+}
+
+/* All of it into fd, synced; fd is closed. */
+static int fill(int fd, const void *data, size_t len, mode_t mode)
+{
+	int rc = np_write_all(fd, data, len);
+
+	/* Whatever the umask: the group reads, that is slurmctld. */
+	if (!rc && (fchmod(fd, mode) || fsync(fd)))
+		rc = -errno;
+	if (close(fd) && !rc) /* some file systems tell about quota here */
+		rc = -errno;
+	return rc;
+}
+
+static int write_once(const struct np_dir *d, const char *name,
+		      const void *data, size_t len, mode_t mode)
+{
+	char tmp[TMP];
+	int fd = create_tmp(d, mode, tmp), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = fill(fd, data, len, mode);
+	if (!rc && renameat(d->fd, tmp, d->fd, name))
+		rc = -errno;
+	if (!rc)
+		return np_file_sync_dir(d);
+	unlinkat(d->fd, tmp, 0);
+	return rc;
+}
+
+int np_file_write(const struct np_dir *d, const char *name, const void *data,
+		  size_t len, mode_t mode, struct np_err *err)
+{
+	int rc = write_once(d, name, data, len, mode);
+
+	/* Taken away, as the clock jumped and it looked old. */
+	if (rc == -ENOENT)
+		rc = write_once(d, name, data, len, mode);
+	return rc ? np_errf(err, rc, "cannot write %s/%s: %s", d->path, name,
+			    strerror(-rc)) : 0;
+}
+
+/* The directory of a path, opened; *name: what follows. */
+static int open_directory(const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+	size_t len;
+	int fd;
+
+	*name = slash ? slash + 1 : path;
+	len = slash ? (size_t)(slash - path) : 0;
+	if (!**name || len >= sizeof(dir))
+		return **name ? -ENAMETOOLONG : -EISDIR;
+	if (slash)
+		snprintf(dir, sizeof(dir), "%.*s", (int)(len ? len : 1), path);
+	else
+		strcpy(dir, ".");
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int np_file_write_path(const char *path, const void *data, size_t len,
+		       mode_t mode, struct np_err *err)
+{
+	struct np_dir d = { .fd = -1 };
+	const char *name;
+	struct stat st;
+	int rc = 0;
+
+	d.fd = open_directory(path, &name);
+	if (d.fd < 0)
+		rc = d.fd;
+	else if (fstatat(d.fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+		 S_ISREG(st.st_mode))
+		rc = np_file_write(&d, name, data, len, mode, NULL);
+	else
+		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
+	if (d.fd >= 0)
+		np_dir_close(&d);
+	if (rc == -EEXIST)
+		return np_errf(err, rc, "cannot write %s: expected a regular "
+			       "file, or none", path);
+	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
+			    strerror(-rc)) : 0;
+}
+
+int np_file_lock(int fd)
+{
+	const struct timespec nap = { .tv_nsec = LOCK_POLL_NS };
+
+	for (int i = 0; i < LOCK_WAIT_SEC * (1000000000 / LOCK_POLL_NS); i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		nanosleep(&nap, NULL);
+	}
+	return -EWOULDBLOCK;
+}
+
+/* A directory that cannot be synced (some network file systems) is no loss. */
+int np_file_sync_dir(const struct np_dir *d)
+{
+	return fsync(d->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
+/*
+ * Of two clocks that differ, this node's and the file server's, files go by
+ * the latter, and so does the directory.
+ */
+void np_file_remove_stale(const struct np_dir *d)
+{
+	struct stat dir, st;
+	char **names;
+	size_t n;
+
+	if (fstat(d->fd, &dir) ||
+	    np_dir_names(d, is_tmp_name, &names, &n, NULL, NULL))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (!fstatat(d->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&
+		    dir.st_mtime - st.st_mtime > STALE_SEC)
+			unlinkat(d->fd, names[i], 0);
+	np_names_free(names, n);
+}
+
+/* Who has a directory in users/, and whether it is theirs. */
+
+#define MODE (S_ISGID | NP_DIR_PRIVATE_MODE)
+
+static bool uid_of_name(const char *name, uid_t *uid)
+{
+	uint64_t v;
+
+	if ((name[0] == '0' && name[1]) ||
+	    np_whole_parse(name, (uid_t)-2, &v))
+		return false;
+	*uid = (uid_t)v;
+	return true;
+}
+
+static bool is_uid_name(const char *name)
+{
+	uid_t uid;
+
+	return uid_of_name(name, &uid);
+}
+
+static int by_uid(const void *a, const void *b)
+{
+	uid_t x = *(const uid_t *)a, y = *(const uid_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* users/, and the names in it that want() takes; *n 0 where there is none. */
+static int open_users(const struct np_store *s, bool (*want)(const char *name),
+		      struct np_dir *d, char ***names, size_t *n, bool *cut,
+		      struct np_err *err)
+{
+	int rc;
+
+	*names = NULL;
+	*n = 0;
+	*cut = false;
+	*d = (struct np_dir){ .fd = -1 };
+	snprintf(d->path, sizeof(d->path), "%s/%s", s->dir, NP_STORE_USERS);
+	d->fd = openat(s->fd, NP_STORE_USERS, NP_OPEN_DIR);
+	if (d->fd < 0)
+		return errno == ENOENT ? 0 :
+		       np_errf(err, -errno, "%s: %s", d->path, strerror(errno));
+	rc = np_dir_names(d, want, names, n, cut, err);
+	if (rc)
+		np_dir_close(d);
+	return rc;
+}
+
+/* The uids among the names whose directories are their own. */
+static size_t own_uids(int fd, char **names, size_t n, uid_t *uids)
+{
+	size_t count = 0;
+	struct stat st;
+	uid_t uid;
+
+	for (size_t i = 0; i < n; i++)
+		if (uid_of_name(names[i], &uid) &&
+		    !fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISDIR(st.st_mode) && st.st_uid == uid)
+			uids[count++] = uid;
+	return count;
+}
+
+int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
+		  np_store_warn_f *warn, void *arg, struct np_err *err)
+{
+	struct np_dir d;
+	char **names;
+	size_t n_names;
+	uid_t *found;
+	bool cut;
+	int rc = open_users(s, is_uid_name, &d, &names, &n_names, &cut, err);
+
+	if (rc)
+		return rc;
+	if (cut)
+		np_reader_skip(&(struct np_reader){ .warn = warn, .arg = arg },
+			       "%s: more than %d entries, the rest is not "
+			       "looked at; netprof check says whose they are",
+			       d.path, NP_STORE_MAX_SCAN);
+	found = calloc(n_names + 1, sizeof(*found));
+	if (found) {
+		*n = own_uids(d.fd, names, n_names, found);
+		qsort(found, *n, sizeof(*found), by_uid);
+		*uids = found;
+	}
+	np_names_free(names, n_names);
+	if (d.fd >= 0)
+		np_dir_close(&d);
+	return found ? 0 : np_errf(err, -ENOMEM, "%s: out of memory", s->dir);
+}
+
+static struct np_store_squatter *squatter(struct np_store_census *c, uid_t uid)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->squatter[i].uid == uid)
+			return &c->squatter[i];
+	if (np_array_more(&c->squatter, c->n, sizeof(*c->squatter)))
+		return NULL;
+	c->squatter[c->n] = (struct np_store_squatter){ .uid = uid };
+	return &c->squatter[c->n++];
+}
+
+static int count_name(struct np_store_census *c, const struct stat *users,
+		      const char *name, const struct stat *st)
+{
+	struct np_store_squatter *q;
+	uid_t uid;
+	bool is_uid = uid_of_name(name, &uid);
+
+	if (is_uid && st->st_uid == uid) {
+		if (S_ISDIR(st->st_mode) && dir_is_closed(users, st) &&
+		    !c->n_closed++)
+			c->closed = uid;
+		return 0;
+	}
+	/* What root has there is not in anybody's way; nor is a mending. */
+	if (!is_uid && (!st->st_uid || dir_is_spare(name, st->st_uid)))
+		return 0;
+	q = squatter(c, st->st_uid);
+	if (!q)
+		return -ENOMEM;
+	q->n++;
+	if (is_uid && !q->n_taken++)
+		q->taken = uid;
+	return 0;
+}
+
+static int most_taken(const void *a, const void *b)
+{
+	const struct np_store_squatter *x = a, *y = b;
+
+	if (x->n_taken != y->n_taken)
+		return x->n_taken < y->n_taken ? 1 : -1;
+	return x->n < y->n ? 1 : x->n > y->n ? -1 : by_uid(&x->uid, &y->uid);
+}
+
+int np_store_census(struct np_store *s, struct np_store_census *out,
+		    struct np_err *err)
+{
+	struct np_store_census c = { .n = 0 };
+	struct stat users, st;
+	struct np_dir d;
+	char **names;
+	size_t n;
+	int rc = open_users(s, NULL, &d, &names, &n, &c.cut, err);
+
+	if (rc)
+		return rc;
+	if (d.fd >= 0 && fstat(d.fd, &users))
+		rc = np_errf(err, -errno, "%s: %s", d.path, strerror(errno));
+	for (size_t i = 0; !rc && i < n; i++)
+		if (!fstatat(d.fd, names[i], &st, AT_SYMLINK_NOFOLLOW))
+			rc = count_name(&c, &users, names[i], &st);
+	if (rc == -ENOMEM)
+		np_errf(err, rc, "%s: out of memory", d.path);
+	np_names_free(names, n);
+	if (d.fd >= 0)
+		np_dir_close(&d);
+	if (rc) {
+		np_store_census_free(&c);
+		return rc;
+	}
+	if (c.n)
+		qsort(c.squatter, c.n, sizeof(*c.squatter), most_taken);
+	*out = c;
+	return 0;
+}
+
+void np_store_census_free(struct np_store_census *c)
+{
+	free(c->squatter);
+	*c = (struct np_store_census){ .n = 0 };
+}
+
+/*
+ * dir: of the user, or, just made, still root's, so that nobody but root could
+ * have put anything in its place.
+ */
+static int hand_over(int users, int dir, uid_t uid)
+{
+	struct stat top, st;
+
+	if (fstat(users, &top) || fstat(dir, &st))
+		return -errno;
+	if (st.st_uid != uid && st.st_uid)
+		return -EEXIST;
+	if ((st.st_gid != top.st_gid && fchown(dir, (uid_t)-1, top.st_gid)) ||
+	    ((st.st_uid != uid || (st.st_mode & MODE) != MODE) &&
+	     fchmod(dir, MODE)) ||
+	    (st.st_uid != uid && fchown(dir, uid, (gid_t)-1)))
+		return -errno;
+	return 0;
+}
+
+int np_store_make_user(struct np_store *s, uid_t uid, bool *made,
+		       struct np_err *err)
+{
+	int users = openat(s->fd, NP_STORE_USERS, NP_OPEN_DIR), dir, rc;
+	char name[16];
+
+	snprintf(name, sizeof(name), "%u", uid);
+	if (users < 0)
+		return np_errf(err, -errno, "%s/%s: %s", s->dir, NP_STORE_USERS,
+			       strerror(errno));
+	*made = !mkdirat(users, name, 0700);
+	dir = *made || errno == EEXIST ? openat(users, name, NP_OPEN_DIR) : -1;
+	rc = dir < 0 ? -errno : hand_over(users, dir, uid);
+	if (rc && *made) /* root is nobody here, on some network file systems */
+		unlinkat(users, name, AT_REMOVEDIR);
+	if (dir >= 0)
+		close(dir);
+	close(users);
+	if (!rc)
+		return 0;
+	return np_errf(err, rc, "%s/%s/%s: %s", s->dir, NP_STORE_USERS, name,
+		       *made ? "root cannot give it to its user" :
+		       rc == -EEXIST || rc == -ENOTDIR || rc == -ELOOP ?
+		       "somebody else's, netprof check says how to mend it" :
+		       strerror(-rc));
+}
+
+/* Reading the runs of an application: every file of it may be hostile. */
+
+struct load {
+	struct np_reader from;
+	size_t leaves, bytes; /* read so far */
+};
+
+/* Returns 0, -EINVAL for a file that was skipped, or -ENOMEM. */
+static int load_run(struct load *l, const char *name, struct np_record **out)
+{
+	const struct np_dir *d = l->from.dir;
+	struct np_err why = NP_ERR_INIT;
+	struct np_record *r;
+	char *text;
+	ssize_t len = np_reader_read(&l->from, name, &text);
+	int rc;
+
+	if (len < 0)
+		return (int)len;
+	l->bytes += (size_t)len;
+	rc = np_record_from_json(text, (size_t)len, "", &r, &why);
+	free(text);
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc) {
+		/* ": what is wrong": a name alone would say too little. */
+		np_reader_skip(&l->from, "%s/%s: skipped%s", d->path, name,
+			       why.text);
+		return -EINVAL;
+	}
+	if (d->owner == NP_STORE_USER && r->uid != d->uid) {
+		np_reader_skip(&l->from, "%s/%s: skipped: uid: got %u, "
+			       "expected %u", d->path, name, r->uid, d->uid);
+		np_record_free(r);
+		return -EINVAL;
+	}
+	*out = r;
+	return 0;
+}
+
+static bool spent(const struct load *l)
+{
+	return l->leaves >= NP_STORE_MAX_LEAVES ||
+	       l->bytes >= NP_STORE_MAX_READ;
+}
+
+static int load_runs(struct load *l, char **names, size_t n,
+		     struct np_runs *runs)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct np_record *r = NULL;
+		int rc;
+
+		if (runs->n == NP_CONF_MAX_RUNS || spent(l)) {
+			np_reader_skip(&l->from, "%s: %zu older %s not read, "
+				       "the newest %zu are enough",
+				       l->from.dir->path, n - i, n - i == 1 ?
+				       "run is" : "runs are", runs->n);
+			return 0;
+		}
+		if (i - runs->n == NP_STORE_MAX_SKIPPED) {
+			np_reader_skip(&l->from, "%s: %d files cannot be used, "
+				       "%zu older ones are not read",
+				       l->from.dir->path, NP_STORE_MAX_SKIPPED,
+				       n - i);
+			return 0;
+		}
+		rc = load_run(l, names[i], &r);
+		if (rc == -ENOMEM)
+			return rc;
+		if (rc)
+			continue;
+		/* A directory that was renamed names all its runs. */
+		strcpy(r->app, runs->app);
+		l->leaves += r->n_leaves + 1;
+		runs->run[runs->n++] = r;
+	}
+	return 0;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct np_record *x = *(struct np_record *const *)a;
+	const struct np_record *y = *(struct np_record *const *)b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? 1 : -1;
+	if (x->job_id != y->job_id)
+		return x->job_id < y->job_id ? 1 : -1;
+	return x->step_id < y->step_id ? 1 : x->step_id > y->step_id ? -1 : 0;
+}
+
+static int load_dir(struct load *l, struct np_runs *runs, struct np_err *err)
+{
+	char **names;
+	size_t n;
+	bool cut;
+	const struct np_dir *d = l->from.dir;
+	int rc = np_dir_names(d, np_is_run_name, &names, &n, &cut, err);
+
+	if (rc)
+		return rc;
+	if (cut)
+		np_reader_skip(&l->from, "%s: more than %d files, the rest is "
+			       "not looked at", d->path, NP_STORE_MAX_SCAN);
+	runs->run = calloc(NP_CONF_MAX_RUNS, sizeof(*runs->run));
+	rc = runs->run ? load_runs(l, names, n, runs) : -ENOMEM;
+	np_names_free(names, n);
+	if (rc)
+		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
+	if (runs->n)
+		qsort(runs->run, runs->n, sizeof(*runs->run), newest_first);
+	return 0;
+}
+
+int np_store_load(struct np_store *s, enum np_store_owner owner, uid_t uid,
+		  const char *app, np_store_warn_f *warn, void *arg,
+		  struct np_runs *out, struct np_err *err)
+{
+	struct np_runs runs = { .n = 0 };
+	struct np_dir d;
+	struct load l = { .from = { &d, NP_RECORD_MAX_BYTES, warn, arg } };
+	int rc;
+
+	if (np_app_check(app, err))
+		return -ENOENT;
+	rc = np_dir_open(s, owner, uid, app, false, &d, err);
+	if (rc == -ENOENT)
+		return np_errf(err, rc, "no profile of %s in %s", app, s->dir);
+	if (rc)
+		return rc;
+	strcpy(runs.app, app);
+	rc = load_dir(&l, &runs, err);
+	runs.bytes = l.bytes;
+	np_dir_close(&d);
+	if (rc)
+		np_runs_free(&runs);
+	else
+		*out = runs;
+	return rc;
+}
+
+void np_runs_free(struct np_runs *runs)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		np_record_free(runs->run[i]);
+	free(runs->run);
+	runs->run = NULL;
+	runs->n = 0;
+}
+
+/* Writing a run, and pruning what there is. */
+
+/*
+ * Never the one that was just written: where the clock is behind, it is the
+ * oldest by name.
+ */
+static void remove_oldest(const struct np_dir *d, size_t max_runs,
+			  const char *written)
+{
+	char **names;
+	size_t n;
+
+	if (np_dir_names(d, is_own_run_name, &names, &n, NULL, NULL))
+		return;
+	for (size_t i = max_runs; i < n; i++)
+		if (strcmp(names[i], written))
+			unlinkat(d->fd, names[i], 0);
+	np_names_free(names, n);
+}
+
+static int write_run(const struct np_store *s, const struct np_dir *d,
+		     const char *name, const char *text, struct np_err *err)
+{
+	bool fresh = faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
+	int lock, rc = np_file_write(d, name, text, strlen(text),
+				     d->owner == NP_STORE_USER ? 0640 : 0644,
+				     err);
+
+	if (rc || !fresh)
+		return rc;
+	/*
+	 * It only orders pruning.  Where a directory cannot be locked, two that
+	 * prune it do no harm, as both remove the same oldest runs.
+	 */
+	lock = np_file_lock(d->fd);
+	if (lock != -EWOULDBLOCK) {
+		remove_oldest(d, s->max_runs, name);
+		np_file_remove_stale(d);
+	}
+	if (!lock)
+		flock(d->fd, LOCK_UN);
+	return 0;
+}
+
+static int save(struct np_store *s, enum np_store_owner owner,
+		const struct np_record *r, struct np_err *err)
+{
+	char name[NAME_MAX + 1], *text = NULL;
+	struct np_dir d;
+	int rc = np_app_check(r->app, err);
+
+	if (rc)
+		return rc;
+	np_store_run_name(r, name, sizeof(name));
+	rc = np_record_write(r, name, &text, err);
+	if (rc)
+		return rc;
+	rc = np_dir_open(s, owner, geteuid(), r->app, true, &d, err);
+	if (!rc) {
+		rc = write_run(s, &d, name, text, err);
+		np_dir_close(&d);
+	} else if (rc == -ENOENT) { /* taken away in this moment */
+		np_errf(err, rc, "profile store %s: %s", s->dir, strerror(-rc));
+	}
+	free(text);
+	return rc;
+}
+
+int np_store_save(struct np_store *s, const struct np_record *r,
+		  struct np_err *err)
+{
+	return save(s, NP_STORE_USER, r, err);
+}
+
+int np_store_publish(struct np_store *s, const struct np_record *r,
+		     struct np_err *err)
+{
+	return save(s, NP_STORE_PUBLISHED, r, err);
+}
+
+static int remove_file(const struct np_dir *d, const char *name,
+		       struct np_err *err)
+{
+	return unlinkat(d->fd, name, 0) && errno != ENOENT ?
+	       np_errf(err, -errno, "%s/%s: %s", d->path, name,
+		       strerror(errno)) : 0;
+}
+
+static int remove_all(const struct np_dir *d, struct np_err *err)
+{
+	char **names;
+	size_t n;
+	int rc = np_dir_names(d, np_is_run_name, &names, &n, NULL, NULL);
+
+	if (rc)
+		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = remove_file(d, names[i], err);
+	np_names_free(names, n);
+	if (!rc && d->owner == NP_STORE_USER)
+		np_trace_dir_clear(d->fd);
+	/* What is left in it is not the store's, and keeps it. */
+	if (!rc)
+		rmdir(d->path);
+	return rc;
+}
+
+int np_store_remove(struct np_store *s, enum np_store_owner owner,
+		    const char *app, const struct np_record *const *run,
+		    size_t n, struct np_err *err)
+{
+	char name[NAME_MAX + 1];
+	struct np_dir d;
+	int rc = np_dir_open(s, owner, geteuid(), app, false, &d, err);
+
+	if (rc)
+		return rc == -ENOENT ? np_errf(err, rc, "no profile of %s",
+					       app) : rc;
+	for (size_t i = 0; run && !rc && i < n; i++) {
+		np_store_run_name(run[i], name, sizeof(name));
+		rc = remove_file(&d, name, err);
+	}
+	if (!run)
+		rc = remove_all(&d, err);
+	np_dir_close(&d);
+	return rc;
+}
 
 /* Is it a directory that belongs to whom it should? */
 static bool is_trusted(const struct np_dir *d, const char *name,
 		       struct stat *st)
 {
 	return !fstatat(d->fd, name, st, AT_SYMLINK_NOFOLLOW) &&
-	       S_ISDIR(st->st_mode) && np_dir_trusts(d, st->st_uid);
+	       S_ISDIR(st->st_mode) && dir_trusts(d, st->st_uid);
 }
 
 /* Those of the names, of which the last is first, that can be trusted. */

@@ -15,12 +15,15 @@
 #ifndef NP_STORE_H
 #define NP_STORE_H
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "np_err.h"
+#include "np_hostlist.h"
 #include "np_record.h"
 
 /* What one np_store_load() reads at most, newest first; a hostile directory
@@ -177,5 +180,149 @@ void np_store_census_free(struct np_store_census *c);
  */
 int np_store_make_user(struct np_store *s, uid_t uid, bool *made,
 		       struct np_err *err);
+
+/*
+ * Single files in directories of the store: hostile ones are told apart before
+ * they are opened, and written ones are whole or not there.  Private to the
+ * stores, to calibrations, and to what commands write.
+ */
+
+/* A directory that is being read, and who hears of files that are no use. */
+struct np_reader {
+	const struct np_dir *dir;
+	size_t max_bytes;      /* a larger file is skipped */
+	np_store_warn_f *warn; /* NULL: nobody */
+	void *arg;
+};
+
+/* Tell about a file; control characters become '?'. */
+void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * *text is malloc'ed, not terminated.  Returns its length, -EINVAL (no regular
+ * file, foreign owner, too large, gone, or not to be read: said) or -ENOMEM.
+ */
+ssize_t np_reader_read(const struct np_reader *r, const char *name,
+		       char **text);
+
+/*
+ * The last max bytes of a file that is needed.  *cut: there were more before.
+ * *text is malloc'ed, not terminated.  Returns the length, or with err: -ENOENT,
+ * -EACCES (also: no regular file, or a foreign owner's), -ENOMEM or another
+ * -errno.
+ */
+ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
+			 char **text, bool *cut, struct np_err *err);
+
+/*
+ * Write a file, whole or not at all: under a temporary name, with this mode
+ * whatever the umask, synced, renamed to name, and the directory synced.  Once
+ * more, if somebody took the temporary file away.  Returns 0 or -errno with err,
+ * and then nothing is left.
+ */
+int np_file_write(const struct np_dir *d, const char *name, const void *data,
+		  size_t len, mode_t mode, struct np_err *err);
+/* The same outside of a store; -EEXIST: something else than a file is there. */
+int np_file_write_path(const char *path, const void *data, size_t len,
+		       mode_t mode, struct np_err *err);
+int np_file_sync_dir(const struct np_dir *d);
+
+/*
+ * flock() it, for 2 s at most.  Returns 0; -EWOULDBLOCK: somebody has it; or
+ * what some network file systems say, which cannot lock.
+ */
+int np_file_lock(int fd);
+
+/*
+ * What writers left that were killed: what is older than an hour by the clock
+ * of the directory's last change.
+ */
+void np_file_remove_stale(const struct np_dir *d);
+
+/*
+ * The directories of a store: opened one below the other, each checked before
+ * anything in it is looked at.  Private to the stores.
+ */
+
+#define NP_STORE_USERS "users"
+#define NP_STORE_PUBLIC "published"
+#define NP_STORE_FABRIC "fabric"
+#define NP_STORE_PLACEMENT "placement"
+/* Below the store nothing is followed through a symbolic link. */
+#define NP_OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define NP_STORE_PATH (PATH_MAX + 2 * NAME_MAX) /* for messages */
+
+struct np_store {
+	char *dir;
+	int fd;	      /* of dir */
+	uid_t owner;  /* of dir */
+	uint32_t max_runs;
+};
+
+/* A directory of the store that is open and whose owner is trusted. */
+struct np_dir {
+	int fd;
+	enum np_store_owner owner;
+	uid_t uid;	   /* of a user's directory */
+	uid_t store_owner; /* of published/, together with root */
+	char path[NP_STORE_PATH];
+};
+
+/* Of a directory. */
+struct stat;
+struct np_store_stamp np_stamp_of(const struct stat *st);
+
+#define NP_DIR_PRIVATE_MODE 0750 /* set-group-id comes from the one above */
+
+/*
+ * Open users/UID or published (app NULL), or the application's directory in it.
+ * With make, for writing as the calling user, what is missing is made.
+ * Returns 0; -ENOENT (missing, without err); -EACCES (no permission, a foreign
+ * owner, not a directory, a symbolic link) or another -errno, with err.  Close
+ * with np_dir_close().
+ */
+int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
+		const char *app, bool make, struct np_dir *out,
+		struct np_err *err);
+void np_dir_close(struct np_dir *d);
+
+/*
+ * fabric/ (cluster NULL), or a cluster's directory in it, trusted as published/
+ * is; otherwise as np_dir_open().
+ */
+int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
+		       struct np_dir *out, struct np_err *err);
+
+/*
+ * placement/ of a store, whose files are trusted if its owner (that is
+ * SlurmUser) or root owns them.  With make it is made, mode 0755, by the calling
+ * user; fit for programs with threads.  Returns 0 or -errno with err.
+ */
+int np_dir_open_placement(const char *store_dir, bool make, struct np_dir *out,
+			  struct np_err *err);
+
+/*
+ * Names in a directory that want() takes (NULL: all), the
+ * last by name first, which is the newest run; scanned up to NP_STORE_MAX_SCAN
+ * entries.
+ * *cut, if cut is not NULL: there were more.
+ * Returns 0 or -errno with err.  Free with np_names_free().
+ */
+int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
+		 char ***names, size_t *n, bool *cut, struct np_err *err);
+
+/* Of an application, or a cluster. */
+bool np_is_app_name(const char *name);
+
+/* A file that holds a run: "*.json", not hidden. */
+bool np_is_run_name(const char *name);
+
+/* A file of jobs that ended on a day. */
+#define NP_ENDED_SHAPE "ended-00000000.jsonl"
+bool np_is_ended_name(const char *name);
+
+/* A temporary file of a writer. */
+#define NP_STORE_TMP ".tmp-"
 
 #endif

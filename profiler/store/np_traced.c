@@ -13,7 +13,7 @@
 
 #include "np_fields.h"
 #include "np_read.h"
-#include "np_store_file.h"
+#include "np_store.h"
 #include "np_trace_dir.h"
 
 #define MAX_SCAN 65536	   /* entries of a directory */

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_app_index.h"
+#include "np_catalog.h"
 #include "np_conf.h"
 #include "np_snapshot.h"
 

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_backing.h"
+#include "np_catalog.h"
 
 #include <math.h>
 #include <stdio.h>

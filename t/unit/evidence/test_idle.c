@@ -1,5 +1,4 @@
 #include "t.h"
-#include "np_idle.h"
 #include "np_profile.h"
 #include "some_record.h"
 

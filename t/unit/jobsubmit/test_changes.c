@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_changes.h"
+#include "np_shared.h"
 #include "some_slurm.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_job_cache.h"
+#include "np_view.h"
 
 #include <string.h>
 

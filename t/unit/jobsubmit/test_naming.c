@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_bits.h"
-#include "np_naming.h"
+#include "np_site.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "t.h"
 
-#include "np_role.h"
+#include "np_tell.h"
 
 #include <errno.h>
 #include <stdio.h>

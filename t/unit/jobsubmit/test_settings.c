@@ -1,7 +1,7 @@
 #include "t.h"
 
-#include "np_app_index.h"
-#include "np_settings.h"
+#include "np_catalog.h"
+#include "np_tell.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_update.h"
+#include "np_apply.h"
 #include "some_slurm.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_series.h"
+#include "np_moments.h"
 
 #include <errno.h>
 #include <math.h>

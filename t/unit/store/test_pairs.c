@@ -1,7 +1,6 @@
 /* Files of pairs that are being measured. */
 #include "t.h"
 #include "np_measured.h"
-#include "np_pairs.h"
 
 #include <errno.h>
 #include <math.h>

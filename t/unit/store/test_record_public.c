@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_sample.h"
+#include "np_evidence.h"
 #include "some_record.h"
 
 #include <stdlib.h>
