@@ -19,6 +19,12 @@
 #include "np_store.h"
 #include "np_text.h"
 
+/*
+ * A refresh goes by the sections of this file: the calibration; which
+ * applications there are, and which changed; an application as the models see
+ * it; what it does to others, and what these see.
+ */
+
 #define NP_CAT_PUBLISHED (-1) /* as an owner */
 #define NP_CAT_MAX_OWNERS 131072
 
@@ -58,7 +64,7 @@ struct np_cat_owner {
 	double due;	     /* to be looked at again */
 	double cost_sec;     /* of the last look */
 	double wanted_until; /* jobs of the user are there */
-	double paid_until;   /* before, no more is read; see np_catalog.c */
+	double paid_until;   /* before, no more is read */
 	uint64_t turn;	     /* when something was read last */
 	bool listed;	     /* has a directory */
 	struct np_said said;
@@ -516,7 +522,7 @@ static void catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
 	if (a->to_read != to_read)
 		c->n_to_read += to_read ? 1 : (size_t)-1;
 	a->to_read = to_read;
-	/* Until then its answers are not asked: askable() of np_catalog.c. */
+	/* Until then its answers are not asked: see askable(). */
 	if (!to_read && !a->usable)
 		c->asked_wanted = c->asked_all = false;
 }

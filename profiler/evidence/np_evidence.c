@@ -389,7 +389,7 @@ static const char *choose(const struct candidates *c)
 	return best.fingerprint;
 }
 
-/* Says which runs count: np_evidence.c. */
+/* Says which runs count. */
 static void evidence_sort(const struct np_runs *runs,
 			  const struct np_evidence_opt *opt,
 			  const struct np_evidence_fabric *f,

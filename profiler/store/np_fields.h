@@ -1,10 +1,7 @@
 /*
  * JSON by tables: which members an object has, what they may hold and where
  * they are in a structure is said once, for writing, reading and freeing it.
- * Members are written in the order of the table.  Private to the store:
- * np_fields.c writes, np_fields.c reads and frees;
- * np_fields.c writes and reads what is long, np_fields.c and np_fields.c
- * what is measured.
+ * Members are written in the order of the table.  Private to the store.
  */
 #ifndef NP_FIELDS_H
 #define NP_FIELDS_H
@@ -23,8 +20,7 @@
 #include "np_moments.h"
 
 /*
- * Single values of JSON, written and read within bounds.  Private to the
- * codec of the store: np_fields.h says which of them an object has.
+ * Single values of JSON, written and read within bounds.
  */
 
 #define NP_JSON_WORD 255	/* bytes of a name */
