@@ -34,7 +34,10 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(findstring clang,$(CC)),-clang)$
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 # Without cairo pictures are SVG only.
 HAVE_CAIRO := $(call pkg,--exists,cairo && echo yes)
-PKGS := json-c gsl ucx libfabric pmix libelf zlib $(if $(HAVE_CAIRO),cairo)
+# Without libcurl no metrics server is asked.
+HAVE_CURL := $(call pkg,--exists,libcurl && echo yes)
+PKGS := json-c gsl ucx libfabric pmix libelf zlib $(if $(HAVE_CAIRO),cairo) \
+	$(if $(HAVE_CURL),libcurl)
 
 # Rooms of the library; headers have one name each.
 ROOMS := $(wildcard predictor/*) $(wildcard profiler/*) plot
@@ -45,7 +48,8 @@ BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra \
 	-Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers \
 	-DNP_VERSION='"$(VERSION)"' -DNP_SYSCONFDIR='"$(sysconfdir)"' \
 	-DNP_BINDIR='"$(bindir)"' -DNP_LIBEXECDIR='"$(libexecdir)"' \
-	$(if $(HAVE_CAIRO),,-DNP_NO_CAIRO) $(addprefix -I,$(ROOMS)) $(if $(SLURM_PREFIX),-isystem $(SLURM_PREFIX)/include)
+	$(if $(HAVE_CAIRO),,-DNP_NO_CAIRO) $(if $(HAVE_CURL),,-DNP_NO_CURL) \
+	$(addprefix -I,$(ROOMS)) $(if $(SLURM_PREFIX),-isystem $(SLURM_PREFIX)/include)
 ALL_CFLAGS = $(BASE_CFLAGS) $(call pkg,--cflags,$(PKGS)) $(CFLAGS)
 # The plugins are loaded into Slurm's own programs, which have no sanitizer.
 SAN := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
@@ -67,7 +71,7 @@ PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
 	profiler/base/np_conf.c profiler/base/np_conf_key.c \
 	profiler/base/np_ids.c profiler/base/np_kind.c profiler/base/np_level.c \
 	profiler/base/np_loader.c profiler/base/np_log.c \
-	profiler/base/np_option.c \
+	profiler/base/np_metrics_conf.c profiler/base/np_option.c \
 	profiler/base/np_place_conf.c profiler/base/np_quantity.c \
 	profiler/base/np_read.c profiler/probe/np_sideenv.c \
 	predictor/base/np_near.c predictor/base/np_text.c
@@ -77,9 +81,11 @@ CLI := $(wildcard cli/*.c)
 UNIT := $(wildcard t/unit/*.c t/unit/*/*.c analysis/*/t/*.c)
 # Each stands alone behind its library, so that nothing else links it.
 ALONE := $(addprefix profiler/probe/np_,ucx.c ofi.c pmix.c)
+# The one that needs libcurl, for the command alone.
+HTTP := profiler/history/np_http.c
 
 objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
-LIBS := $(filter-out $(call objs,$(ALONE)),$(call objs,$(LIBRARY)))
+LIBS := $(filter-out $(call objs,$(ALONE) $(HTTP)),$(call objs,$(LIBRARY)))
 # A library for each part of the analysis; commands of sharing and queueing read
 # traces, too.
 ANALYSIS_LIBS := $(patsubst %,$(BUILD)/libnetprof-%.a,queueing sharing latency cli) \
@@ -149,7 +155,7 @@ BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide
 bench: packages ## measure what probes and placement cost
 	@$(MAKE) --no-print-directory programs $(BENCH)
 	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) \
-		analysis/latency/t/bench/trace_cost t/bench_store t/bench; do \
+		analysis/latency/t/bench/trace_cost t/bench_store t/bench_history t/bench; do \
 		$$b || failed=1; done; exit $$failed
 
 validate: packages ## long measurements on the cluster; one: t/validate NAME
@@ -252,6 +258,7 @@ PMIX := $(call pkg,--libs,pmix)
 ELF := $(call pkg,--libs,libelf)
 ZLIB := $(call pkg,--libs,zlib)
 CAIRO := $(call pkg,--libs,cairo)
+CURL := $(call pkg,--libs,libcurl)
 link = $(Q)$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(1)
 
 # A release of Slurm may have no more what is called: lazy, to find out by then.
@@ -263,9 +270,9 @@ $(BUILD)/libnetprof.a: $(LIBS)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/netprof: $(call objs,$(CLI)) $(BUILD)/libnetprof.a
+$(BUILD)/netprof: $(call objs,$(CLI) $(HTTP)) $(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,$(JSON) $(GSL) $(ELF) $(ZLIB) $(CAIRO) $(LIBM))
+	$(call link,$(JSON) $(GSL) $(ELF) $(ZLIB) $(CAIRO) $(CURL) $(LIBM))
 
 # What commands share: options, pages, and what else they want of it.
 $(BUILD)/libnetprof-cli.a: $(call objs,$(wildcard cli/cli_*.c))
@@ -387,10 +394,10 @@ $(BUILD)/late $(BUILD)/hungfs: $(BUILD)/%: t/cluster.d/%.c $(BUILD)/flags
 # Tests let one of these fail (t/unit/alloc.h).
 WRAP := -Wl,$(subst $(empty) ,$(comma),$(addprefix --wrap=,malloc calloc \
 	realloc reallocarray strdup strndup))
-$(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT)) $(ANALYSIS_LIBS)
+$(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(HTTP)) $(ANALYSIS_LIBS)
 	$(call say,LD)
 	$(call link,$(WRAP) -lcunit $(SLURM) $(JSON) $(GSL) $(CLP) $(ELF) $(ZLIB) $(CAIRO) \
-		$(LIBM))
+		$(CURL) $(LIBM))
 
 # The cost of predictions, of queueing networks and of played programs.
 $(BUILD)/bench_predict: $(call objs,t/bench_predict.c)

@@ -34,7 +34,7 @@ extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_predict,
 	cmd_matrix, cmd_publish, cmd_accuracy, cmd_calibrate, cmd_status,
 	cmd_explain, cmd_check, cmd_release, cmd_metrics, cmd_compare,
 	cmd_report, cmd_plot, cmd_validate, cmd_forget, cmd_unpublish,
-	cmd_topology, cmd_simulate;
+	cmd_topology, cmd_simulate, cmd_blame;
 
 /* Run it; the exit status, also of output that could not be written. */
 int cli_run(const struct cli_cmd *cmd, int argc, char **argv);

@@ -2,6 +2,7 @@
 #ifndef CLI_EXPLAIN_H
 #define CLI_EXPLAIN_H
 
+#include "cli_history.h"
 #include "cli_known.h"
 #include "cli_profile.h"
 #include "cli_state.h"
@@ -27,6 +28,9 @@ struct cli_explain {
 	const char *word; /* as it was asked for */
 	uint32_t id, task; /* task NP_ENDED_NO_TASK: id is a job's */
 	double now;
+
+	struct cli_history_ask ask;
+	struct cli_history past; /* what the accounting says; job NULL: nothing */
 
 	/* The last decision, and what it says of the job. */
 	bool have_state;

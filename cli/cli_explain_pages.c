@@ -16,7 +16,8 @@
 static const char *state_of(const struct cli_explain *e)
 {
 	return e->job ? e->job->pending ? "pending" : "running" :
-	       e->have_ended ? "ended" : "measured";
+	       e->have_ended ? "ended" : e->n_measured ? "measured" :
+	       e->past.job->state == NP_ACCT_RUNNING ? "running" : "ended";
 }
 
 /* The decision is only as good as it is fresh. */
@@ -365,6 +366,12 @@ static int page_ended(const struct cli_explain *e)
 
 int cli_explain_text(const struct cli_explain *e)
 {
+	if (e->past.job)
+		cli_history_text(&e->past);
+	if (e->past.job && (e->job || e->have_ended || e->n_measured))
+		putchar('\n');
+	else if (e->past.job)
+		return CLI_DONE;
 	return !e->job ? page_ended(e) : e->job->pending ? page_pending(e) :
 							   page_running(e);
 }
@@ -470,8 +477,10 @@ int cli_explain_data(const struct cli_explain *e, enum cli_format format)
 	} else {
 		cli_put_text(j, "job", e->word);
 		cli_put_text(j, "state", state_of(e));
-		cli_put_text(j, "app", e->measured[0].run->app);
+		cli_put_text(j, "app", e->n_measured ? e->measured[0].run->app :
+			     "");
 	}
+	cli_history_json(j, &e->past);
 	list = cli_put_array(j, "steps");
 	for (size_t i = 0; i < e->n_measured; i++)
 		put_measured(cli_append_object(list), &e->measured[i]);

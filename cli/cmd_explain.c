@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "cli_explain.h"
+#include "cli_output.h"
 #include "np_array.h"
 #include "np_conf.h"
 #include "np_evidence.h"
+#include "np_option.h"
 
 static bool is_of_job(const struct cli_explain *e, const struct np_record *r)
 {
@@ -237,20 +239,47 @@ static int not_found(const struct cli_explain *e)
 		return rc;
 	if (e->ended_why.text[0])
 		return cli_fail("%s", e->ended_why.text);
+	if (e->ask.accounting)
+		return cli_fail("job %s is not in %s, or never started",
+				e->word, e->ask.accounting);
 	if (e->have_state)
 		cli_age(e->state.date, e->now, age, sizeof(age));
 	return cli_fail("job %s is neither in the last decision (%s), nor "
 			"among the jobs that ended in the last %d days, nor in "
 			"the run records of %s; jobs that name no application "
 			"(--netprofile=APP, NETPROF_APP) are left out, and new "
-			"ones come with the next decision", e->word, age,
-			NP_ENDED_KEEP_DAYS, cli_user(e->uid, user));
+			"ones come with the next decision; in Slurm's "
+			"accounting it is not found%s%s", e->word, age,
+			NP_ENDED_KEEP_DAYS, cli_user(e->uid, user),
+			e->past.why.text[0] ? ": " : "", e->past.why.text);
+}
+
+/* The accounting answers for jobs that started, whoever else knows them. */
+static int look_back(struct cli_explain *e, const struct np_metrics_conf *c)
+{
+	int rc;
+
+	if (e->job && e->job->pending && !e->ask.accounting)
+		return -1;
+	rc = cli_history_make(&e->past, &e->ask, c, e->id, e->task, e->now);
+	if (rc)
+		return cli_fail("out of memory");
+	if (e->past.why.text[0] && e->ask.accounting)
+		return cli_fail("%s", e->past.why.text);
+	return -1;
 }
 
 static int explain(struct cli_explain *e, const struct cli_options *o)
 {
-	if (!e->job && !e->have_ended && !e->n_measured)
+	if (!e->job && !e->have_ended && !e->n_measured && !e->past.job)
 		return not_found(e);
+	if (o->plot && !e->past.job)
+		return cli_fail("--plot=%s: job %s is not in Slurm's "
+				"accounting%s%s, and there is nothing to draw",
+				o->plot, e->word, e->past.why.text[0] ? ": " :
+				"", e->past.why.text);
+	if (o->plot)
+		return cli_figure_save(cli_history_figure(&e->past), o->plot);
 	return o->format ? cli_explain_data(e, o->format) : cli_explain_text(e);
 }
 
@@ -262,17 +291,52 @@ static void release(struct cli_explain *e)
 		np_ended_free(&e->ended);
 	for (size_t i = 0; i < e->n_runs; i++)
 		np_runs_free(&e->runs[i].runs);
+	cli_history_free(&e->past);
 	free(e->runs);
 	free(e->measured);
 	free(e->beside);
 }
 
+/* Where metrics are, from netprof.conf. */
+static int read_metrics(const struct cli_explain *e,
+			const struct cli_cmd *self, struct np_metrics_conf *out)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_conf c;
+	char url[sizeof(out->url)];
+
+	if (np_conf_from_environment(&c, &err))
+		return cli_fail("%s", err.text);
+	*out = c.metrics;
+	if (!e->ask.metrics_url)
+		return -1;
+	snprintf(url, sizeof(url), "%s", e->ask.metrics_url);
+	if (np_metrics_set_url(url, out->url, NULL))
+		return cli_usage(self, "--metrics-url=%.64s: expected the "
+				 "address of a Prometheus server such as "
+				 "http://mon:9090, or none", url);
+	return -1;
+}
+
+static const struct np_option own_options[] = {
+#define AT(field) offsetof(struct cli_history_ask, field)
+	{ "accounting", NP_OPTION_WORD, AT(accounting) },
+	{ "topology", NP_OPTION_WORD, AT(topology) },
+	{ "metrics-url", NP_OPTION_WORD, AT(metrics_url) },
+	{ "since", NP_OPTION_TAKE, AT(since_sec), .take = cli_history_since },
+#undef AT
+	{ NULL },
+};
+
 static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_explain e = { .now = cli_now() };
+	struct cli_explain e = {
+		.now = cli_now(), .ask.since_sec = CLI_HISTORY_SINCE,
+	};
+	struct np_metrics_conf metrics;
 	struct cli_options o;
 	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, NULL, &o);
+	int rc = cli_options_parse(self, argc, argv, &e.ask, &o);
 
 	if (rc >= 0)
 		return rc;
@@ -280,11 +344,18 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 	if (!parse_job(e.word, &e.id, &e.task))
 		return cli_usage(self, "\"%.64s\": expected a job such as 123 "
 				 "or 123_4", e.word);
-	rc = cli_store_open(&s);
+	if (e.ask.topology && !e.ask.accounting)
+		return cli_usage(self, "--topology=%.64s: expected with "
+				 "--accounting", e.ask.topology);
+	rc = read_metrics(&e, self, &metrics);
+	if (rc < 0)
+		rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
 	rc = gather(&e, &s, &o);
 	cli_store_close(&s);
+	if (rc < 0)
+		rc = look_back(&e, &metrics);
 	if (rc < 0)
 		rc = explain(&e, &o);
 	release(&e);
@@ -293,22 +364,36 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_explain = {
 	.name = "explain",
-	.args = "[--json|--parsable] [--user=NAME|--published] JOB",
-	.help = "why a job waits, whom it runs beside, what that cost",
+	.args = "[--json|--parsable|--plot=FILE] [--user=NAME|--published] "
+		"[--since=AGE] [--metrics-url=URL] "
+		"[--accounting=FILE [--topology=FILE]] JOB",
+	.help = "was it the network? why a job was slow, or waits",
 	.text =
+"Of any job that started, from Slurm's accounting: how long it took beside\n"
+"comparable runs (same user, name, nodes, processors and limit), who shared\n"
+"its leaf switches, and with a metrics server (MetricsURL= in netprof.conf)\n"
+"what its nodes and theirs did: whether it was slow, what that is due to, and\n"
+"how sure that is.\n\n"
 "Of a pending job: why placement lets it wait or where it may go, and what it\n"
 "is kept away from.  Of a running one: who is on its leaf switches, and the\n"
 "slowdown that is predicted.  Of one that ended: who was beside it, and if\n"
 "it was measured (--netprofile), how much longer it took than alone and how\n"
 "much of that its neighbours explain.  JOB is a number, or ARRAY_TASK.\n\n"
 "  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
+"  --plot=FILE         leaf traffic and neighbours as SVG, PNG or PDF\n"
+"  --since=AGE         how far back runs are compared, such as 7d (30d)\n"
+"  --metrics-url=URL   the Prometheus server, in place of MetricsURL; none: no\n"
+"  --accounting=FILE   what sacct --parsable2 printed, in place of asking it\n"
+"  --topology=FILE     what scontrol show topology printed, beside that\n"
 "  --user=NAME, --published\n"
 "                      whose run records, without it the job's owner's",
 	.examples =
+"  netprof explain 4711\n"
 "  netprof explain 4010\n"
 "  netprof explain 4011_3\n"
 "  netprof explain --json 4000 | jq .steps\n",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER,
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_PLOT,
+	.own = own_options,
 	.missing = "the number of a job, such as those that netprof status "
 		   "lists", .most = 1,
 	.run = run_explain,

@@ -45,7 +45,7 @@ static const struct cli_cmd *const cmds[] = {
 	&cmd_show, &cmd_list, &cmd_runs, &cmd_compare, &cmd_plot, &cmd_report,
 	&cmd_forget,
 	&cmd_predict, &cmd_matrix, &cmd_accuracy, &cmd_validate,
-	&cmd_status, &cmd_explain, &cmd_simulate,
+	&cmd_status, &cmd_explain, &cmd_blame, &cmd_simulate,
 	&cmd_calibrate, &cmd_publish, &cmd_unpublish, &cmd_check, &cmd_topology,
 	&cmd_release, &cmd_metrics,
 	&analysis[TRACE], &analysis[TOLERANCE], &analysis[LOGGPS],

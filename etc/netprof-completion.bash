@@ -19,7 +19,7 @@ _netprof_values() {
 	case ${COMP_WORDS[1]} in sharing | replay) return ;; esac
 	case $option in
 	--user) echo users ;;
-	--output | --plot | --predictions | --fit | -o) echo files ;;
+	--output | --plot | --predictions | --fit | --accounting | -o) echo files ;;
 	--scope) case ${COMP_WORDS[1]} in
 		calibrate) echo node leaf ;;
 		*) echo node leaf uplink ;;
@@ -41,7 +41,7 @@ _netprof_runs() { # APP
 _netprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local commands="show list runs compare predict matrix plot publish unpublish forget accuracy \
-		calibrate validate loggps status explain check topology release qn scale sharing replay \
+		calibrate validate loggps status explain blame check topology release qn scale sharing replay \
 		tolerance trace metrics report simulate help version"
 	local formats="--json --parsable --noheader --format= --sort=" whose="--user= --published" words
 
@@ -93,7 +93,10 @@ _netprof() {
 		validate/-*) words="--json --repeats= --output= --plot= --model= \
 			--scope= --fresh --dry-run" ;;
 		status/-*) words="$formats --plot= --all" ;;
-		explain/-*) words="$formats $whose" ;;
+		explain/-*) words="$formats --plot= --since= --metrics-url= \
+			--accounting= --topology= $whose" ;;
+		blame/-*) words="$formats --since= --metrics --output= \
+			--accounting= --topology=" ;;
 		explain/*) words=$(_netprof_jobs) ;;
 		scale/-*) words="$formats --plot= --bandwidth= --latency= --variant= --at= \
 			--speed=" ;;

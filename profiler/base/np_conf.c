@@ -39,6 +39,7 @@ void np_conf_init(struct np_conf *c)
 	c->trace_bytes = 4ull << 30;
 	c->max_traces = 4;
 	np_place_conf_init(&c->place);
+	np_metrics_conf_init(&c->metrics);
 }
 
 /* The piece of text without the white space around it. */

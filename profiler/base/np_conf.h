@@ -11,6 +11,7 @@
 #include <limits.h>
 
 #include "np_err.h"
+#include "np_metrics_conf.h"
 #include "np_place_conf.h"
 
 #ifndef NP_SYSCONFDIR
@@ -40,6 +41,7 @@ struct np_conf {
 	uint64_t trace_bytes;	 /* TraceSize=4G of a run, all ranks together */
 	uint32_t max_traces;	 /* MaxTraces=4 kept per application */
 	struct np_place_conf place; /* how jobs are placed */
+	struct np_metrics_conf metrics; /* where the site's metrics are */
 };
 
 /* The built-in defaults. */

@@ -252,6 +252,15 @@ static int add_claim(char *v, void *conf, struct np_err *why)
 	return 0;
 }
 
+static int set_path(char *v, void *field, struct np_err *err)
+{
+	if (!*v) {
+		*(char *)field = '\0';
+		return 0;
+	}
+	return set_dir(v, field, err);
+}
+
 static const struct key keys[] = {
 #define AT(field) offsetof(struct np_conf, field)
 #define KEY(name, kind, field, expected, min, max) \
@@ -305,6 +314,26 @@ static const struct key keys[] = {
 	ADD("JobNameApp", add_job_name),
 	ADD("CommentApp", add_comment),
 	ADD("Claim", add_claim),
+	SET("MetricsURL", np_metrics_set_url, metrics.url,
+	    "the address of a Prometheus server such as http://mon:9090, or "
+	    "none"),
+	SET("MetricsLabel", np_metrics_set_label, metrics.label,
+	    "the name of a label, such as instance"),
+	{ { "MetricsTable", NP_OPTION_TAKE, AT(metrics),
+	    .take = np_metrics_set_tables } },
+	{ { "Metric", NP_OPTION_TAKE, AT(metrics), .take = np_metrics_add } },
+	KEY("MetricsInterval", TIME, metrics.interval_sec,
+	    "a time from 1s to 1h with its unit, such as 15s", 1, 3600),
+	KEY("MetricsTimeout", TIME, metrics.timeout_sec,
+	    "a time from 100ms to 1m with its unit, such as 5s", 0.1, 60),
+	SET("MetricsTokenFile", set_path, metrics.token_file,
+	    "the absolute path of a file"),
+	SET("MetricsCertFile", set_path, metrics.cert_file,
+	    "the absolute path of a file"),
+	SET("MetricsKeyFile", set_path, metrics.key_file,
+	    "the absolute path of a file"),
+	SET("MetricsCAFile", set_path, metrics.ca_file,
+	    "the absolute path of a file"),
 #undef AT
 #undef KEY
 #undef SET

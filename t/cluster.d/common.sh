@@ -23,7 +23,7 @@ wait_until() {
 
 # What `up` was asked for, for later commands on the same cluster.
 SETTINGS=(NAME LEAVES NODES_PER_LEAF NONBLOCKING LEAF_MBIT NIC_MBIT
-	UPLINK_MBIT TOPOLOGY CGROUP STANDBY ACCOUNTING OWN_CPUS NETPROF TRANSPORT SLURM_PREFIX)
+	UPLINK_MBIT TOPOLOGY CGROUP STANDBY ACCOUNTING OWN_CPUS NODE_CGROUPS NETPROF TRANSPORT SLURM_PREFIX)
 
 # Where programs are found; those of a Slurm that lies elsewhere come first.
 program_path() {

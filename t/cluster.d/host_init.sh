@@ -4,6 +4,7 @@
 set -eu
 RUNDIR=$1
 . "$RUNDIR/lib/common.sh"
+. "$RUNDIR/lib/metrics.sh"
 cd /
 
 users() {
@@ -38,6 +39,7 @@ for c in "$RUNDIR"/cgroup/*; do
 	mkdir -p "$c/netprof-${RUNDIR##*/}"
 done
 [ ! -d "$RUNDIR/cpuset" ] || mount_cpuset
+[ ! -d "$RUNDIR/pressure" ] || mount_node_cgroups
 # sysfs shows the network namespace that it was mounted in.
 mount -t sysfs sysfs /sys
 hostname "${RUNDIR##*/}"

@@ -10,6 +10,7 @@ LIB=$RUNDIR/lib
 . "$LIB/common.sh"
 . "$LIB/net.sh"
 . "$LIB/slurm.sh"
+. "$LIB/metrics.sh"
 load_settings
 
 in_place() { # PLACE CMD...
@@ -80,6 +81,7 @@ cmd_up() {
 	local u
 	make_switches
 	make_cpusets
+	make_node_cgroups
 	write_config
 	pml >"$RUNDIR/pml"
 	for u in alice bob slurm root; do

@@ -102,7 +102,7 @@ make_rundir() {
 	mkdir "$RUNDIR"/{lib,build,log,pid,etc,etc/slurm,etc/slurm/plugstack.conf.d}
 	mkdir "$RUNDIR"/{home,spool,munge}
 	mkdir -m 1777 "$RUNDIR/shared"
-	cp "$HERE"/cluster.d/*.sh "$QUIET_POLL" "$LATE" "$RUNDIR/lib/"
+	cp "$HERE"/cluster.d/*.sh "$HERE"/cluster.d/*.py "$QUIET_POLL" "$LATE" "$RUNDIR/lib/"
 	chmod 755 "$RUNDIR/lib/quiet_poll.so" "$RUNDIR/lib/late"
 }
 
@@ -133,10 +133,25 @@ with_cpusets() {
 		"${@:2}"' "$HERE/cluster.d/common.sh" "$RUNDIR" "$@" 2>/dev/null
 }
 
+# CMD...: with the machine's cgroups of --node-cgroups
+with_node_cgroups() {
+	# shellcheck disable=SC2016 # the inner shell expands it
+	unshare --mount --propagation private bash -ec '
+		. "$0"
+		RUNDIR=$1
+		mount_node_cgroups
+		"${@:2}"' "$HERE/cluster.d/metrics.sh" "$RUNDIR" "$@" 2>/dev/null
+}
+
 make_cgroups() {
 	[ -z "$OWN_CPUS" ] || {
 		mkdir "$RUNDIR/cpuset"
 		with_cpusets true || die "--own-cpus: no cpuset of cgroup v2 or v1"
+	}
+	[ -z "$NODE_CGROUPS" ] || {
+		mkdir -p "$RUNDIR"/{pressure,limits/{cpu,blkio}}
+		with_node_cgroups true ||
+			die "--node-cgroups: no cgroup v2 beside cpu and blkio of v1"
 	}
 	[ -n "$CGROUP" ] || return 0
 	mkdir -p "$RUNDIR"/cgroup/{freezer,memory,cpuacct}
@@ -148,6 +163,9 @@ remove_cgroups() {
 	[ ! -d "$RUNDIR/cpuset" ] ||
 		with_cpusets find "$RUNDIR/cpuset/netprof-$NAME" -depth -type d \
 			-exec rmdir {} + || :
+	[ ! -d "$RUNDIR/pressure" ] ||
+		with_node_cgroups find "$RUNDIR"/{pressure,limits/*}/"netprof-$NAME" \
+			-depth -type d -exec rmdir {} + || :
 	[ ! -d "$RUNDIR/cgroup" ] ||
 		with_cgroups find "$RUNDIR"/cgroup/*/"netprof-$NAME" -depth -type d \
 			-exec rmdir {} + || :

@@ -335,24 +335,26 @@ make_cpuset() { # DIR CPU...
 # In the foreground, so that we know its pid; what it says before it has a log,
 # and how it ended, goes to a file of its own.
 start_daemon() { # PLACE
-	local d log pid=$RUNDIR/pid/$1.daemon cpuset=
+	local d log pid=$RUNDIR/pid/$1.daemon joins=
 	rm -f "$pid"
 	d=$(daemon_of "$1")
-	[ "$d" != slurmd ] || [ -z "$OWN_CPUS" ] ||
-		cpuset=$RUNDIR/cpuset/netprof-$NAME/$1/cgroup.procs
+	if [ "$d" = slurmd ]; then
+		[ -z "$OWN_CPUS" ] || joins=$RUNDIR/cpuset/netprof-$NAME/$1
+		joins="$joins $(node_cgroups "$1" | xargs)"
+	fi
 	log=$RUNDIR/log/$(log_of "$1")
 	: >>"$log.log"
 	[ "$d" = slurmd ] || chown slurm: "$log.log"
 	mkdir -p "$RUNDIR/spool/$1"
 	# shellcheck disable=SC2016
 	in_place "$1" bash -c 'ulimit -c 0 # it would be left in /
-		[ -z "$5" ] || echo 0 >"$5" # joins it
+		for c in $5; do echo 0 >"$c/cgroup.procs"; done # joins it
 		{ setsid "$1" -D $4 &
 			echo $! >"$3.new"
 			mv "$3.new" "$3"
 			wait $! || echo "exit code $?"; } </dev/null >"$2.out" 2>&1 &
 		until [ -e "$3" ]; do sleep 0.01; done' - "$d" "$log" "$pid" \
-		"$([ "$d" = slurmdbd ] || echo "-L $log.log")" "$cpuset"
+		"$([ "$d" = slurmdbd ] || echo "-L $log.log")" "$joins"
 }
 
 # PLACE: its daemon's end, which nobody asked for, in its own last words.

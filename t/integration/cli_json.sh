@@ -106,6 +106,9 @@ pages() {
 		explain 4013
 		explain 3989_2
 		explain 3001
+		explain --accounting=$data/history/accounting.txt --topology=$data/history/topology.txt --metrics-url=none 125
+		explain --accounting=$data/history/accounting.txt 139
+		blame --accounting=$data/history/accounting.txt --topology=$data/history/topology.txt
 		check
 		qn $data/web.json
 		qn --customers=0-1 $data/web.json

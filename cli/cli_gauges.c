@@ -1,0 +1,66 @@
+/* Gauges as OpenMetrics has them. */
+#include "cli_gauges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_text.h"
+
+/* Of a family of gauges; unit is the end of its name, or NULL. */
+void cli_gauges(FILE *f, const char *name, const char *unit,
+		   const char *help)
+{
+	fprintf(f, "# TYPE netprof_%s gauge\n", name);
+	if (unit)
+		fprintf(f, "# UNIT netprof_%s %s\n", name, unit);
+	fprintf(f, "# HELP netprof_%s %s\n", name, help);
+}
+
+static void put_label(FILE *f, const char *label, const char *value)
+{
+	char *plain = np_text_clean(value, strlen(value));
+
+	fprintf(f, "%s=\"", label);
+	for (const char *c = plain ? plain : "?"; *c; c++)
+		if (*c == '\\' || *c == '"')
+			fprintf(f, "\\%c", *c);
+		else
+			putc(*c, f);
+	putc('"', f);
+	free(plain);
+}
+
+static void put_value(FILE *f, double v)
+{
+	fprintf(f, " %.15g\n", v + 0.0 /* no "-0" */);
+}
+
+/* label[1] NULL: there is one. */
+void cli_gauge_of_two(FILE *f, const char *name,
+			   const char *const label[2],
+			   const char *const value[2], double v)
+{
+	fprintf(f, "netprof_%s{", name);
+	put_label(f, label[0], value[0]);
+	if (label[1]) {
+		putc(',', f);
+		put_label(f, label[1], value[1]);
+	}
+	putc('}', f);
+	put_value(f, v);
+}
+
+void cli_gauge_of(FILE *f, const char *name, const char *label,
+		     const char *value, double v)
+{
+	cli_gauge_of_two(f, name, (const char *[]){ label, NULL },
+		       (const char *[]){ value, NULL }, v);
+}
+
+void cli_gauge(FILE *f, const char *name, const char *unit,
+		  const char *help, double v)
+{
+	cli_gauges(f, name, unit, help);
+	fprintf(f, "netprof_%s", name);
+	put_value(f, v);
+}

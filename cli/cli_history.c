@@ -1,0 +1,829 @@
+/* Gathering what accounting and metrics say of a job. */
+#include "cli_history.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "np_clock.h"
+#include "np_http.h"
+#include "np_quantity.h"
+#include "np_read.h"
+#include "np_slurm_file.h"
+
+#define MAX_TEXT ((size_t)256 << 20) /* bytes of accounting */
+#define MAX_TOPOLOGY ((size_t)64 << 20)
+#define MAX_CONFIG ((size_t)1 << 20)
+#define SACCT_SEC 60.0
+#define SCONTROL_SEC 5.0
+#define MAX_ARGUMENT 100000 /* bytes; Linux takes 128 KiB for one */
+
+/* Bounds of what a metrics server is asked for one job. */
+#define MOST_QUERIES 600
+#define MOST_SEC 30.0
+#define MOST_LEAVES 8
+#define MOST_LEAF_NODES 512
+#define LEAST_SAMPLES 2.0 /* in a run, for a rate */
+
+/* ---- Slurm's programs ---- */
+
+/* The whole output of a program, malloc'ed. */
+static int run(char *const argv[], double sec, size_t max, char **out,
+	       struct np_err *err)
+{
+	/* Memory that is not written to is not used. */
+	char *text = malloc(max);
+	int rc = text ? cli_spawn(argv, sec, text, max) : -ENOMEM;
+
+	if (!rc && strlen(text) + 1 == max)
+		rc = -EFBIG;
+	if (!rc) {
+		char *less = realloc(text, strlen(text) + 1);
+
+		*out = less ? less : text;
+		return 0;
+	}
+	free(text);
+	return np_errf(err, rc < 0 ? rc : -EIO, rc == -ENOENT ?
+		       "there is no %s" : rc == -ETIMEDOUT ?
+		       "%s does not answer" : rc == -EFBIG ?
+		       "%s prints too much" : rc == -ENOMEM ?
+		       "out of memory for %s" :
+		       "%s fails; run it by hand to see why", argv[0]);
+}
+
+/* One that no name of a job can have in it, except by guessing 32 bits. */
+static void choose_delimiter(char *buf, size_t len)
+{
+	uint32_t secret = 0;
+
+	if (getrandom(&secret, sizeof(secret), 0) < 0)
+		secret = (uint32_t)getpid();
+	snprintf(buf, len, "|%08x|", secret);
+}
+
+static char *date_argument(const char *option, double date, char *buf,
+			   size_t len)
+{
+	time_t t = (time_t)date;
+	struct tm tm;
+	int n = snprintf(buf, len, "%s", option);
+
+	localtime_r(&t, &tm);
+	strftime(buf + n, len - (size_t)n, "%Y-%m-%dT%H:%M:%S", &tm);
+	return buf;
+}
+
+#define MOST_EXTRA 8
+
+/* extra: arguments that say which jobs, ending with NULL. */
+static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
+{
+	static bool lacks_columns;
+	char mark[32], delimiter[64], *text;
+	char *argv[8 + MOST_EXTRA] = {
+		"sacct", "--allocations", "--duplicates", "--parsable2",
+		delimiter, NULL,
+	};
+	int rc;
+
+	choose_delimiter(mark, sizeof(mark));
+	snprintf(delimiter, sizeof(delimiter), "--delimiter=%s", mark);
+	for (size_t i = 0; extra[i]; i++)
+		argv[6 + i] = extra[i];
+	setenv("SLURM_TIME_FORMAT", "%s", 1);
+	argv[5] = lacks_columns ? "--format=" NP_ACCT_FORMAT :
+				  "--format=" NP_ACCT_FORMAT_MORE;
+	rc = run(argv, SACCT_SEC, MAX_TEXT, &text, err);
+	if (rc == -EIO && !lacks_columns) {
+		/* Releases before 21.08 have no SubmitLine. */
+		argv[5] = "--format=" NP_ACCT_FORMAT;
+		rc = run(argv, SACCT_SEC, MAX_TEXT, &text, err);
+		lacks_columns = !rc;
+	}
+	if (rc)
+		return rc;
+	rc = np_acct_read(h, text, "sacct", mark, err);
+	free(text);
+	return rc;
+}
+
+static int read_topology(const struct cli_history_ask *ask,
+			 struct np_topo *out, struct np_err *err)
+{
+	static char *const argv[] = { "scontrol", "show", "topology", NULL };
+	char *text;
+	size_t len;
+	int rc;
+
+	*out = (struct np_topo){ NULL, 0 };
+	if (ask->accounting && !ask->topology)
+		return 0;
+	if (!ask->topology && run(argv, SCONTROL_SEC, MAX_TOPOLOGY, &text,
+				  NULL))
+		return 0; /* without: all nodes are on one leaf */
+	rc = ask->topology ? np_slurm_text(ask->topology, MAX_TOPOLOGY, &text,
+					   &len, err) : 0;
+	if (rc)
+		return rc;
+	rc = np_topo_parse(text, out, err);
+	if (!rc && ask->topology && !out->n)
+		rc = np_errf(err, -EINVAL, "%s: no leaf switch: expected what "
+			     "scontrol show topology prints", ask->topology);
+	free(text);
+	return rc;
+}
+
+static int read_file(struct np_acct *h, const char *path,
+		     struct np_err *err)
+{
+	char *text;
+	size_t len;
+	int rc = np_slurm_text(path, MAX_TEXT, &text, &len, err);
+
+	if (rc)
+		return rc;
+	rc = np_acct_read(h, text, path, "|", err);
+	free(text);
+	return rc;
+}
+
+/* ---- privacy ---- */
+
+/* As squeue hides them: PrivateData=jobs.  What sacct hides is not there. */
+static bool jobs_are_private(void)
+{
+	static char *const argv[] = { "scontrol", "show", "config", NULL };
+	char *text, list[256] = "", admin[64] = "";
+	const struct passwd *pw = getpwuid(geteuid());
+
+	if (!geteuid() || run(argv, SCONTROL_SEC, MAX_CONFIG, &text, NULL))
+		return false;
+	np_slurm_setting(text, "PrivateData", list, sizeof(list));
+	np_slurm_setting(text, "SlurmUser", admin, sizeof(admin));
+	free(text);
+	admin[strcspn(admin, "(")] = '\0';
+	if (pw && !strcmp(pw->pw_name, admin))
+		return false;
+	return cli_slurm_lists(list, "jobs") || cli_slurm_lists(list, "all");
+}
+
+bool cli_history_may_name(const struct cli_history *p, const struct np_acct_job *j)
+{
+	const struct passwd *pw;
+	char user[256];
+
+	if (!p->masked)
+		return true;
+	pw = getpwuid(geteuid());
+	return pw && !strcmp(pw->pw_name, np_acct_text(&p->h, j->user, user,
+							  sizeof(user)));
+}
+
+const char *cli_history_job(const struct cli_history *p,
+			    const struct np_acct_job *j, char *buf, size_t len)
+{
+	if (!cli_history_may_name(p, j))
+		snprintf(buf, len, "another job");
+	else if (j->task != NP_ACCT_NO_TASK)
+		snprintf(buf, len, "%u_%u", j->array, j->task);
+	else
+		snprintf(buf, len, "%u", j->id);
+	return buf;
+}
+
+int cli_history_since(char *text, void *sec, struct np_err *err)
+{
+	size_t len = strlen(text);
+	uint64_t days;
+	double v = 0;
+
+	if (len && text[len - 1] == 'd') {
+		text[len - 1] = '\0';
+		if (!np_whole_parse(text, 3660, &days))
+			v = 86400.0 * (double)days;
+		text[len - 1] = 'd';
+	} else if (np_duration_parse(text, &v)) {
+		v = 0;
+	}
+	if (v < 60 || v > 3660 * 86400.0)
+		return np_errf(err, -EINVAL, "expected a time from 1m to "
+			       "3660d, such as 7d or 36h");
+	*(double *)sec = v;
+	return 0;
+}
+
+/* ---- jobs ---- */
+
+static void find_job(struct cli_history *p, uint32_t id, uint32_t task)
+{
+	p->job = np_acct_find(&p->h, id, task);
+}
+
+/* The job itself, and runs of the same name of the same user. */
+static int ask_job(struct cli_history *p, uint32_t id, uint32_t task,
+		   struct np_err *err)
+{
+	char job[64], user[300], name[1100], from[64], to[64], text[1024];
+	char *const of_job[] = { "--jobs", job, NULL };
+	char *const of_like[] = { "--user", user, name, from, to,
+				  "--state=COMPLETED", NULL };
+	int rc;
+
+	snprintf(job, sizeof(job), task == NP_ACCT_NO_TASK ? "%u" : "%u_%u",
+		 id, task);
+	rc = sacct(&p->h, of_job, err);
+	if (!rc)
+		rc = np_acct_index(&p->h);
+	if (rc)
+		return rc;
+	find_job(p, id, task);
+	if (!p->job)
+		return 0;
+	np_acct_text(&p->h, p->job->user, user, sizeof(user));
+	snprintf(name, sizeof(name), "--name=%s",
+		 np_acct_text(&p->h, p->job->name, text, sizeof(text)));
+	date_argument("--starttime=", p->h.now - p->since_sec, from,
+		      sizeof(from));
+	date_argument("--endtime=", p->h.now, to, sizeof(to));
+	return sacct(&p->h, of_like, err);
+}
+
+/* Nodes of its leaf switches as a list, or false: it gets too long. */
+static bool list_leaves(const struct cli_history *p, const struct np_topo *t,
+			const struct np_acct_job *j, char *buf, size_t len)
+{
+	struct np_acct_place leaf[MOST_LEAVES];
+	size_t n = np_acct_leaves(&p->h, j, leaf, MOST_LEAVES), used = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		char name[256];
+
+		np_acct_leaf(&p->h, leaf[i].leaf, name, sizeof(name));
+		for (size_t k = 0; k < t->n; k++)
+			if (!strcmp(t->leaf[k].name, name)) {
+				int more = snprintf(buf + used, len - used,
+						    "%s%s", used ? "," : "",
+						    t->leaf[k].nodes);
+
+				if (more < 0 || (size_t)more >= len - used)
+					return false;
+				used += (size_t)more;
+				break;
+			}
+	}
+	return used;
+}
+
+static int ask_beside(struct cli_history *p, const struct np_topo *t,
+		      double start, double end, const struct np_acct_job *j,
+		      char *list, struct np_err *err)
+{
+	char from[64], to[64];
+	bool known = list_leaves(p, t, j, list, MAX_ARGUMENT);
+	char *const extra[] = { "--allusers", from, to,
+				known ? "--nodelist" : NULL, list, NULL };
+
+	date_argument("--starttime=", start, from, sizeof(from));
+	date_argument("--endtime=", end + 1, to, sizeof(to));
+	return sacct(&p->h, extra, err);
+}
+
+/* Who was beside the job, and beside each comparable run. */
+static int ask_all_beside(struct cli_history *p, const struct np_topo *t,
+			  uint32_t id, uint32_t task, struct np_err *err)
+{
+	struct np_acct_job job[CLI_HISTORY_RUNS + 1];
+	char *list = malloc(MAX_ARGUMENT);
+	size_t n;
+	int rc = list ? 0 : -ENOMEM;
+
+	for (n = 0; n < p->n_like; n++)
+		job[n] = p->h.job[p->like[n]];
+	job[n++] = *p->job;
+	for (size_t i = 0; !rc && i < n; i++) {
+		/* Reading moves jobs, not the lists of their nodes. */
+		rc = ask_beside(p, t, job[i].start, np_acct_job_end(&p->h,
+				&job[i]), &job[i], list, err);
+	}
+	free(list);
+	if (!rc)
+		rc = np_acct_index(&p->h);
+	find_job(p, id, task);
+	return rc;
+}
+
+static void compare(struct cli_history *p)
+{
+	p->n_like = np_acct_comparable(&p->h, p->job, p->like,
+					  CLI_HISTORY_RUNS, &p->any_like);
+	p->shortest = INFINITY;
+	p->longest = 0;
+	for (size_t i = 0; i < p->n_like; i++) {
+		double sec = np_acct_job_sec(&p->h, &p->h.job[p->like[i]]);
+
+		p->shortest = fmin(p->shortest, sec);
+		p->longest = fmax(p->longest, sec);
+	}
+}
+
+/* Returns 0, or -errno with err: there is no accounting. */
+static int gather(struct cli_history *p, const struct cli_history_ask *ask,
+		  uint32_t id, uint32_t task, struct np_err *err)
+{
+	struct np_topo t;
+	int rc = read_topology(ask, &t, err);
+
+	if (!rc)
+		rc = np_acct_topology(&p->h, &t, err);
+	if (!rc)
+		rc = ask->accounting ? read_file(&p->h, ask->accounting, err) :
+				       ask_job(p, id, task, err);
+	if (!rc)
+		rc = np_acct_index(&p->h);
+	if (!rc)
+		find_job(p, id, task);
+	if (!rc && p->job)
+		compare(p);
+	if (!rc && p->job && !ask->accounting) {
+		rc = ask_all_beside(p, &t, id, task, err);
+		if (!rc && p->job)
+			compare(p);
+	}
+	np_topo_free(&t);
+	if (!rc && p->job)
+		rc = np_acct_beside(&p->h, p->job, &p->beside,
+				       &p->n_beside);
+	if (rc == -ENOMEM)
+		np_errf(err, rc, "out of memory");
+	return rc;
+}
+
+int cli_history_all(struct np_acct *h, const struct cli_history_ask *ask,
+		    double now, struct np_err *err)
+{
+	char from[64], to[64];
+	char *const extra[] = { "--allusers", from, to, NULL };
+	struct np_topo t;
+	int rc;
+
+	np_acct_init(h, now);
+	rc = read_topology(ask, &t, err);
+	if (!rc)
+		rc = np_acct_topology(h, &t, err);
+	np_topo_free(&t);
+	date_argument("--starttime=", now - ask->since_sec, from,
+		      sizeof(from));
+	date_argument("--endtime=", now, to, sizeof(to));
+	if (!rc)
+		rc = ask->accounting ? read_file(h, ask->accounting, err) :
+				       sacct(h, extra, err);
+	if (!rc)
+		rc = np_acct_index(h);
+	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
+}
+
+/* ---- metrics ---- */
+
+/* Questions about one run after the other. */
+struct asker {
+	struct cli_history *p;
+	const struct np_metrics_conf *conf;
+	struct np_http *http;
+	double until;	/* np_mono_sec() */
+	bool stopped;	/* the server does not answer: no more questions */
+	bool silent[NP_N_SIGNALS]; /* nothing is known of the job's own nodes */
+	char **name;	/* of the nodes that are asked about */
+	uint32_t *number;
+	size_t n, room;
+};
+
+static void clear_names(struct asker *a)
+{
+	for (size_t i = 0; i < a->n; i++)
+		free(a->name[i]);
+	a->n = 0;
+}
+
+static int add_name(struct asker *a, uint32_t node)
+{
+	char name[256];
+
+	if (a->n == MOST_LEAF_NODES)
+		return 0;
+	np_acct_node(&a->p->h, node, name, sizeof(name));
+	a->name[a->n] = strdup(name);
+	a->number[a->n] = node;
+	return a->name[a->n] ? (a->n++, 0) : -ENOMEM;
+}
+
+static bool is_own(const struct cli_history *p, const struct np_acct_job *j,
+		   uint32_t node)
+{
+	for (size_t i = 0; i < j->n_listed; i++)
+		if (p->h.node[j->first_node + i] == node)
+			return true;
+	return false;
+}
+
+/* Its own nodes on a leaf switch, and with others the rest of them. */
+static int name_nodes(struct asker *a, const struct np_acct_job *j, uint32_t leaf,
+		      bool others)
+{
+	const struct np_acct *h = &a->p->h;
+	int rc = 0;
+
+	clear_names(a);
+	for (size_t i = 0; !rc && i < j->n_listed; i++)
+		if (h->leaf_of[h->node[j->first_node + i]] == leaf)
+			rc = add_name(a, h->node[j->first_node + i]);
+	for (uint32_t i = 0; others && !rc && i < h->node_name.n; i++)
+		if (h->leaf_of[i] == leaf && !is_own(a->p, j, i))
+			rc = add_name(a, i);
+	return rc;
+}
+
+/*
+ * One question about the named nodes.  What the server does not answer leaves
+ * no values; the first reason is kept.
+ */
+static void ask_one(struct asker *a, enum np_signal s,
+		    const struct np_prom_range *r, double *value)
+{
+	const char *expression = np_metrics_expression(a->conf, s);
+	char other[NP_METRICS_LABEL] = "";
+	struct np_err err = NP_ERR_INIT;
+	struct cli_history *p = a->p;
+	int rc = 0;
+
+	for (size_t i = 0; i < a->n * r->n_steps; i++)
+		value[i] = NAN;
+	if (!expression || a->stopped || a->silent[s])
+		return;
+	if (p->n_queries == MOST_QUERIES || np_mono_sec() > a->until) {
+		a->stopped = true;
+		np_errf(&p->no_metrics, 0, "not all comparable runs were "
+			"looked at: %zu questions are enough", p->n_queries);
+		return;
+	}
+	p->n_queries++;
+	rc = np_http_ask(a->http, expression, a->name, a->n, r, value, other,
+			 &err);
+	p->metrics |= !rc;
+	if (rc == -EINVAL && !p->no_metrics.text[0])
+		np_errf(&p->no_metrics, rc, "%s: %.200s", np_signal_name(s),
+			err.text);
+	else if (rc && rc != -EINVAL)
+		p->no_metrics = err;
+	a->stopped |= rc && (rc != -EINVAL || !p->metrics);
+	if (!rc && *other && !p->no_metrics.text[0])
+		np_errf(&p->no_metrics, 0, "the label %s also has \"%s\", "
+			"which is none of the nodes (MetricsLabel)",
+			a->conf->label, other);
+}
+
+static int see_leaf(struct asker *a, const struct np_acct_job *j, uint32_t leaf,
+		    const struct np_prom_range *r, struct np_seen *seen)
+{
+	size_t first = seen->n;
+	double value[MOST_LEAF_NODES];
+	struct np_seen_node *more;
+	int rc = name_nodes(a, j, leaf, true);
+
+	if (rc)
+		return rc;
+	more = reallocarray(seen->node, seen->n + a->n, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	seen->node = more;
+	ask_one(a, NP_SIGNAL_TRAFFIC, r, value);
+	for (size_t i = 0; i < a->n; i++) {
+		struct np_seen_node *n = &seen->node[seen->n++];
+
+		n->node = a->number[i];
+		n->leaf = leaf;
+		n->own = is_own(a->p, j, n->node);
+		for (int s = 0; s < NP_N_SIGNALS; s++)
+			n->value[s] = NAN;
+		n->value[NP_SIGNAL_TRAFFIC] = value[i];
+	}
+	rc = name_nodes(a, j, leaf, false); /* these come first, in order */
+	for (int s = NP_SIGNAL_TRAFFIC + 1; !rc && s < NP_N_SIGNALS; s++) {
+		ask_one(a, (enum np_signal)s, r, value);
+		for (size_t i = 0; i < a->n; i++)
+			seen->node[first + i].value[s] = value[i];
+	}
+	return rc;
+}
+
+static int see(struct asker *a, const struct np_acct_job *j, struct np_seen *seen)
+{
+	struct cli_history *p = a->p;
+	double end = np_acct_job_end(&p->h, j), sec = end - j->start;
+	const struct np_prom_range r = {
+		.start = end, .window_sec = sec, .n_steps = 1,
+	};
+	struct np_acct_place leaf[MOST_LEAVES];
+	size_t n = np_acct_leaves(&p->h, j, leaf, MOST_LEAVES);
+	int rc = 0;
+
+	if (!a->http || sec < LEAST_SAMPLES * a->conf->interval_sec)
+		return 0;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = see_leaf(a, j, leaf[i].leaf, &r, seen);
+	return rc;
+}
+
+/* Other jobs' node-seconds on its leaf switches, over the nodes they can have. */
+static int occupied(const struct cli_history *p, const struct np_acct_job *j,
+		    double *sec)
+{
+	struct np_acct_place leaf[64];
+	size_t n_leaves = np_acct_leaves(&p->h, j, leaf, 64), n;
+	struct np_acct_beside_job *beside;
+	double sum = 0, room = 0;
+	int rc = np_acct_beside(&p->h, j, &beside, &n);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n_leaves; i++)
+		room += p->h.one_leaf ? p->h.node_name.n :
+			p->h.leaf_size[leaf[i].leaf];
+	for (size_t i = 0; i < n; i++)
+		sum += beside[i].nodes * (beside[i].to - beside[i].from);
+	free(beside);
+	room -= j->n_listed;
+	*sec = room > 0 ? fmin(sum / room, np_acct_job_sec(&p->h, j)) : 0;
+	return 0;
+}
+
+/* Worst of the named nodes, or the sum, of one step. */
+static double fold(const double *value, size_t n, size_t n_steps, size_t step,
+		   bool sum)
+{
+	double v = NAN;
+
+	for (size_t i = 0; i < n; i++) {
+		double x = value[i * n_steps + step];
+
+		if (!isnan(x))
+			v = isnan(v) ? x : sum ? v + x : fmax(v, x);
+	}
+	return v;
+}
+
+/* The leaf switch on which others sent most. */
+static uint32_t busiest_leaf(const struct np_seen *s)
+{
+	uint32_t leaf = s->node[0].leaf;
+	double most = -1;
+
+	for (size_t i = 0; i < s->n; i++) {
+		double sum = 0;
+
+		for (size_t k = 0; k < s->n; k++)
+			if (s->node[k].leaf == s->node[i].leaf &&
+			    !s->node[k].own &&
+			    s->node[k].value[NP_SIGNAL_TRAFFIC] > 0)
+				sum += s->node[k].value[NP_SIGNAL_TRAFFIC];
+		if (sum > most) {
+			most = sum;
+			leaf = s->node[i].leaf;
+		}
+	}
+	return leaf;
+}
+
+static int make_timeline(struct asker *a, const struct np_seen *seen)
+{
+	struct cli_history *p = a->p;
+	struct cli_timeline *t = &p->timeline;
+	const struct np_acct_job *j = p->job;
+	double sec = np_acct_job_end(&p->h, j) - j->start, *value;
+	struct np_prom_range r;
+	size_t own;
+	int rc;
+
+	if (!p->metrics || a->stopped || !seen->n)
+		return 0;
+	t->step_sec = fmax(sec / CLI_HISTORY_STEPS, a->conf->interval_sec);
+	t->n = (size_t)fmin(floor(sec / t->step_sec), CLI_HISTORY_STEPS);
+	t->start = j->start;
+	t->leaf = busiest_leaf(seen);
+	r = (struct np_prom_range){
+		.start = j->start + t->step_sec, .step_sec = t->step_sec,
+		.window_sec = fmax(t->step_sec, 3 * a->conf->interval_sec),
+		.n_steps = t->n,
+	};
+	value = malloc(MOST_LEAF_NODES * CLI_HISTORY_STEPS * sizeof(*value));
+	rc = value ? name_nodes(a, j, t->leaf, false) : -ENOMEM;
+	own = a->n;
+	if (!rc)
+		rc = name_nodes(a, j, t->leaf, true);
+	if (!rc)
+		ask_one(a, NP_SIGNAL_TRAFFIC, &r, value);
+	for (size_t i = 0; !rc && i < t->n; i++) {
+		t->own[i] = fold(value, own, t->n, i, true);
+		t->others[i] = fold(value + own * t->n, a->n - own, t->n, i,
+				    true);
+	}
+	if (!rc)
+		rc = name_nodes(a, j, t->leaf, false);
+	for (int io = 0; !rc && io < 2; io++) {
+		ask_one(a, io ? NP_SIGNAL_IO_WAIT : NP_SIGNAL_CPU_WAIT, &r,
+			value);
+		for (size_t i = 0; i < t->n; i++)
+			(io ? t->io : t->cpu)[i] = fold(value, a->n, t->n, i,
+							false);
+	}
+	free(value);
+	return rc;
+}
+
+/* Each neighbour's part of what the network cost. */
+static int share_beside(struct cli_history *p)
+{
+	double sum = 0, sec = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean;
+	bool slow = p->x.blame.verdict >= NP_BLAME_CAUSE;
+
+	p->beside_sec = calloc(p->n_beside + 1, sizeof(*p->beside_sec));
+	if (!p->beside_sec)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n_beside; i++) {
+		const struct np_acct_beside_job *b = &p->beside[i];
+
+		p->beside_sec[i] = (b->to - b->from) * (!p->x.by_traffic ?
+			b->nodes : isnan(p->beside_rate[i]) ? 0 :
+			p->beside_rate[i]);
+		sum += p->beside_sec[i];
+	}
+	for (size_t i = 0; i < p->n_beside; i++)
+		p->beside_sec[i] = slow && sum > 0 ?
+			p->beside_sec[i] / sum * sec : NAN;
+	return 0;
+}
+
+/* What each neighbour's nodes sent and received, as far as it was seen. */
+static int rate_beside(struct cli_history *p, const struct np_seen *seen)
+{
+	p->beside_rate = calloc(p->n_beside + 1, sizeof(*p->beside_rate));
+	if (!p->beside_rate)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n_beside; i++) {
+		const struct np_acct_job *o = &p->h.job[p->beside[i].job];
+		double sum = NAN;
+
+		for (size_t k = 0; k < seen->n; k++) {
+			double v = seen->node[k].value[NP_SIGNAL_TRAFFIC];
+
+			if (isnan(v) || seen->node[k].own ||
+			    !is_own(p, o, seen->node[k].node))
+				continue;
+			sum = (isnan(sum) ? 0 : sum) + v;
+		}
+		p->beside_rate[i] = sum;
+	}
+	return 0;
+}
+
+/* What the site does not measure is not asked for other runs. */
+static void find_silent(struct asker *a, const struct np_seen *s)
+{
+	for (int k = 0; k < NP_N_SIGNALS; k++) {
+		a->silent[k] = true;
+		for (size_t i = 0; i < s->n; i++)
+			a->silent[k] &= isnan(s->node[i].value[k]);
+	}
+}
+
+static void count_silent(struct cli_history *p, const struct np_seen *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		bool any = false;
+
+		for (int k = 0; k < NP_N_SIGNALS; k++)
+			any |= !isnan(s->node[i].value[k]);
+		p->n_without += s->node[i].own && !any;
+	}
+}
+
+static int examine(struct asker *a)
+{
+	struct cli_history *p = a->p;
+	struct np_seen seen[CLI_HISTORY_RUNS + 1] = { { .n = 0 } };
+	struct np_err err = NP_ERR_INIT;
+	size_t n = p->n_like;
+	int rc = 0;
+
+	/* The job first: without answers for it no others are needed. */
+	for (size_t i = 0; !rc && i <= n; i++) {
+		const struct np_acct_job *j = i ? &p->h.job[p->like[i - 1]] :
+					      p->job;
+		struct np_seen *s = &seen[i ? i - 1 : n];
+
+		s->sec = fmax(np_acct_job_sec(&p->h, j), 1e-3);
+		rc = occupied(p, j, &s->occupied_sec);
+		if (!rc)
+			rc = see(a, j, s);
+		if (!rc && !i) {
+			count_silent(p, s);
+			find_silent(a, s);
+			rc = make_timeline(a, s);
+		}
+	}
+	if (!rc)
+		rc = np_examine(seen, n, &p->x, &err);
+	p->examined = !rc;
+	if (!rc)
+		rc = rate_beside(p, &seen[n]);
+	if (!rc)
+		rc = share_beside(p);
+	for (size_t i = 0; i <= n; i++)
+		free(seen[i].node);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* Says in no_metrics why there is nobody to ask. */
+static void connect_to(struct asker *a)
+{
+	struct cli_history *p = a->p;
+	double sec = np_acct_job_end(&p->h, p->job) - p->job->start;
+
+	if (!a->conf->url[0])
+		np_errf(&p->no_metrics, 0, "no metrics server is configured "
+			"(MetricsURL in netprof.conf, --metrics-url)");
+	else if (sec < LEAST_SAMPLES * a->conf->interval_sec)
+		np_errf(&p->no_metrics, 0, "the job ran for %.0f s, and there "
+			"is a sample every %g s (MetricsInterval)", sec,
+			a->conf->interval_sec);
+	else
+		np_http_new(a->conf, &a->http, &p->no_metrics);
+}
+
+static int look(struct cli_history *p, const struct np_metrics_conf *conf)
+{
+	struct asker a = {
+		.p = p, .conf = conf, .until = np_mono_sec() + MOST_SEC,
+		.name = calloc(MOST_LEAF_NODES, sizeof(*a.name)),
+		.number = calloc(MOST_LEAF_NODES, sizeof(*a.number)),
+	};
+	int rc = a.name && a.number ? 0 : -ENOMEM;
+
+	if (!rc) {
+		connect_to(&a);
+		rc = examine(&a);
+		clear_names(&a);
+	}
+	np_http_free(a.http);
+	free(a.name);
+	free(a.number);
+	return rc;
+}
+
+int cli_history_make(struct cli_history *p, const struct cli_history_ask *ask,
+		     const struct np_metrics_conf *conf, uint32_t id,
+		     uint32_t task, double now)
+{
+	int rc;
+
+	*p = (struct cli_history){ .since_sec = ask->since_sec };
+	np_acct_init(&p->h, now);
+	rc = gather(p, ask, id, task, &p->why);
+	if (rc || !p->job) {
+		p->job = NULL;
+		return rc == -ENOMEM ? rc : 0;
+	}
+	p->masked = !ask->accounting && jobs_are_private();
+	return look(p, conf);
+}
+
+void cli_history_free(struct cli_history *p)
+{
+	np_acct_free(&p->h);
+	free(p->beside);
+	free(p->beside_rate);
+	free(p->beside_sec);
+	p->beside = NULL;
+	p->beside_rate = p->beside_sec = NULL;
+}
+
+enum cli_history_state cli_history_state(const struct cli_history *p)
+{
+	switch (p->job->state) {
+	case NP_ACCT_COMPLETED:
+	case NP_ACCT_TIMEOUT:
+		return CLI_HISTORY_OK;
+	case NP_ACCT_RUNNING:
+		return p->examined && np_acct_job_sec(&p->h, p->job) >
+		       p->x.blame.usual_sec && p->x.blame.usual_sec > 0 ?
+		       CLI_HISTORY_OK : CLI_HISTORY_RUNNING;
+	default:
+		return CLI_HISTORY_FAILED;
+	}
+}

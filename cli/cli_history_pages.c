@@ -1,0 +1,797 @@
+/* What accounting and metrics say of a job, for people, programs and pictures. */
+#include "cli_history.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_json_put.h"
+#include "cli_plot.h"
+
+#define LINE 1536
+#define MOST_ROWS 12
+#define LONG 1.1 /* of the median run time; below nobody would ask */
+#define LITTLE 0.005 /* of the excess; less is not worth a line */
+
+/* ---- words ---- */
+
+const char *cli_cause_words(enum np_cause c)
+{
+	static const char *const words[NP_N_CAUSES] = {
+		"other jobs on its leaf switches",
+		"the link of a node",
+		"waiting for processors",
+		"slower clocks of processors",
+		"waiting for memory",
+		"waiting for disks and file systems",
+	};
+
+	return words[c];
+}
+
+static const char *next_step(enum np_cause c)
+{
+	static const char *const next[NP_N_CAUSES] = {
+		"measure it with sbatch --netprofile, so that placement can keep "
+		"it away from such neighbours; by hand: sbatch --exclude=NODES "
+		"or --switches=1",
+		"have the link of that node checked (ethtool, ibdiagnet, cable); "
+		"until then sbatch --exclude=NODE",
+		"see what else runs on that node (squeue -w NODE, sacct), ask "
+		"for whole nodes (--exclusive), or check the limits of its "
+		"cgroup",
+		"have the cooling and the power limits of that node checked "
+		"(dmesg, ipmitool); until then sbatch --exclude=NODE",
+		"ask for more memory (--mem), or for whole nodes (--exclusive)",
+		"see who else uses the file system, and whether the job can "
+		"write less often or to another one",
+	};
+
+	return next[c];
+}
+
+const char *cli_history_verdict(const struct cli_history *p)
+{
+	const struct np_blame *b = &p->x.blame;
+	double most = 0;
+	const char *word = "unexplained";
+
+	switch (cli_history_state(p)) {
+	case CLI_HISTORY_RUNNING:
+		return "running";
+	case CLI_HISTORY_FAILED:
+		return "failed";
+	default:
+		break;
+	}
+	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW)
+		return "too_few";
+	if (b->verdict == NP_BLAME_NOT_SLOW)
+		return "none";
+	for (size_t c = 0; c < b->n_causes; c++)
+		if (b->cause[c].blamed && b->cause[c].sec.mean > most) {
+			most = b->cause[c].sec.mean;
+			word = np_cause_name((enum np_cause)c);
+		}
+	return word;
+}
+
+/* The causes that are blamed, the greatest first; how many. */
+static size_t blamed(const struct np_blame *b, enum np_cause out[NP_N_CAUSES])
+{
+	size_t n = 0;
+
+	for (int c = 0; c < NP_N_CAUSES; c++) {
+		size_t i = n;
+
+		if (!b->cause[c].blamed)
+			continue;
+		for (; i && b->cause[out[i - 1]].sec.mean <
+		     b->cause[c].sec.mean; i--)
+			out[i] = out[i - 1];
+		out[i] = (enum np_cause)c;
+		n++;
+	}
+	return n;
+}
+
+static void say_days(double sec, char *buf, size_t len)
+{
+	if (sec >= 2 * 86400)
+		snprintf(buf, len, "%.0f days", sec / 86400);
+	else
+		snprintf(buf, len, "%.0f h", sec / 3600);
+}
+
+/* " on n3" */
+static const char *on_node(const struct cli_history *p, enum np_cause c,
+			   char *buf, size_t len)
+{
+	char name[256];
+
+	buf[0] = '\0';
+	if (p->x.node[c] != NP_NO_NUMBER && p->x.one_node[c])
+		snprintf(buf, len, " on %s", np_acct_node(
+				 &p->h, p->x.node[c], name, sizeof(name)));
+	return buf;
+}
+
+/* " (most of it 126, bob's halo, on leaf0)": of one neighbour, at least half */
+static void add_worst(const struct cli_history *p, char *buf, size_t len)
+{
+	double half = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
+
+	for (size_t i = 0; i < p->n_beside; i++) {
+		const struct np_acct_beside_job *b = &p->beside[i];
+		const struct np_acct_job *o = &p->h.job[b->job];
+		char id[64], user[256], name[256], leaf[256];
+
+		if (!(p->beside_sec[i] >= half))
+			continue;
+		cli_history_job(p, o, id, sizeof(id));
+		np_acct_leaf(&p->h, b->leaf, leaf, sizeof(leaf));
+		if (cli_history_may_name(p, o))
+			cli_add(buf, len, " (above all %s, %s's %s, on %s)",
+				id, np_acct_text(&p->h, o->user, user,
+						    sizeof(user)),
+				np_acct_text(&p->h, o->name, name,
+						sizeof(name)), leaf);
+		else
+			cli_add(buf, len, " (above all %s on %s)", id, leaf);
+		return;
+	}
+}
+
+/* "other jobs on its leaf switches, 6.9 s of that (5.1 s to 8.2 s)" */
+static void say_cause(const struct cli_history *p, enum np_cause c, char *buf,
+		      size_t len)
+{
+	const struct np_blame_range *r = &p->x.blame.cause[c].sec;
+	char mean[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER], node[300];
+
+	cli_add(buf, len, "%s%s%s", *buf ? "; and " : "", cli_cause_words(c),
+		on_node(p, c, node, sizeof(node)));
+	if (c == NP_CAUSE_NETWORK)
+		add_worst(p, buf, len);
+	cli_add(buf, len, ", %s of that (%s to %s)",
+		cli_sec(r->mean, mean), cli_sec(fmax(r->low, 0), low),
+		cli_sec(r->high, high));
+}
+
+static const char *certainly(double confidence)
+{
+	return confidence >= 0.95 ? "" : "probably ";
+}
+
+static void say_slow(const struct cli_history *p, const char *job)
+{
+	const struct np_blame *b = &p->x.blame;
+	enum np_cause list[NP_N_CAUSES];
+	size_t n = blamed(b, list);
+	double sec = np_acct_job_sec(&p->h, p->job);
+	char took[CLI_NUMBER], more[CLI_NUMBER], why[LINE] = "", head[256];
+
+	for (size_t i = 0; i < n; i++)
+		say_cause(p, list[i], why, sizeof(why));
+	snprintf(head, sizeof(head), "Job %s took %s, %s (%.0f %%) longer than "
+		 "undisturbed.", job, cli_sec(sec, took),
+		 cli_sec(b->excess_sec.mean, more), 100 * b->excess_sec.mean /
+		 b->alone_sec.mean);
+	if (n)
+		cli_say(CLI_BOLD, 0, "%s It was %s%s (confidence %.0f %%): "
+			"%s.", head, certainly(b->confidence), list[0] ==
+			NP_CAUSE_NETWORK ? "the network" : "not the network",
+			fmin(100 * b->confidence, 99), why);
+	else if (!b->cause[NP_CAUSE_NETWORK].examined)
+		cli_say(CLI_BOLD, 0, "%s Whether it was the network cannot be "
+			"said.", head);
+	else
+		cli_say(CLI_BOLD, 0, "%s Nothing that was looked at explains "
+			"it%s.", head, p->metrics ? "; it was probably not the "
+			"network" : "");
+}
+
+static void say_verdict(const struct cli_history *p)
+{
+	char job[64], took[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
+	char days[32], usual[CLI_NUMBER];
+	const struct np_blame *b = &p->x.blame;
+
+	cli_history_job(p, p->job, job, sizeof(job));
+	cli_sec(np_acct_job_sec(&p->h, p->job), took);
+	cli_sec(p->shortest, low);
+	cli_sec(p->longest, high);
+	say_days(p->since_sec, days, sizeof(days));
+	switch (cli_history_state(p)) {
+	case CLI_HISTORY_RUNNING:
+		if (p->n_like)
+			cli_say(CLI_BOLD, 0, "Job %s runs since %s; comparable "
+				"runs took %s to %s. Ask again when it has "
+				"ended.", job, took, low, high);
+		else
+			cli_say(CLI_BOLD, 0, "Job %s runs since %s, and there "
+				"is no comparable run to tell how long it "
+				"takes.", job, took);
+		return;
+	case CLI_HISTORY_FAILED:
+		cli_say(CLI_BOLD, 0, "Job %s did not complete: after %s it "
+			"failed, was cancelled or was requeued, so its run "
+			"time says nothing of its speed.", job, took);
+		return;
+	default:
+		break;
+	}
+	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW)
+		cli_say(CLI_BOLD, 0, "Too few comparable runs to say whether "
+			"job %s was slow: it took %s, and there %s %zu in %s "
+			"(%d are needed).", job, took, p->any_like == 1 ?
+			"is" : "are", p->any_like, days, NP_BLAME_LEAST_RUNS);
+	else if (b->verdict == NP_BLAME_NOT_SLOW &&
+		 np_acct_job_sec(&p->h, p->job) > LONG * b->usual_sec)
+		cli_say(CLI_BOLD, 0, "Job %s took %s, longer than most "
+			"comparable runs (median %s), but they vary from %s to "
+			"%s (n %zu) and nothing was seen that explains it: it "
+			"may be chance.", job, took, cli_sec(b->usual_sec,
+			usual), low, high, p->n_like);
+	else if (b->verdict == NP_BLAME_NOT_SLOW)
+		cli_say(CLI_BOLD, 0, "Job %s was not slow: it took %s, and "
+			"comparable runs took %s to %s (n %zu).", job, took,
+			low, high, p->n_like);
+	else
+		say_slow(p, job);
+}
+
+/* ---- sections ---- */
+
+static void say_compared(const struct cli_history *p)
+{
+	const struct np_acct_job *j = p->job;
+	char user[256], name[256], days[32], low[CLI_NUMBER];
+	char high[CLI_NUMBER], limit[64] = "";
+
+	say_days(p->since_sec, days, sizeof(days));
+	if (isfinite(j->limit_sec) && j->limit_sec > 0)
+		snprintf(limit, sizeof(limit), ", limit %s",
+			 cli_setting_sec(j->limit_sec, low));
+	cli_labelled(stdout, "Compared", "%zu of %zu completed runs of %s's "
+		     "%s on %u node%s (%u processors%s) in %s%s%s%s%s",
+		     p->n_like, p->any_like,
+		     np_acct_text(&p->h, j->user, user, sizeof(user)),
+		     np_acct_text(&p->h, j->name, name, sizeof(name)),
+		     j->n_nodes, j->n_nodes == 1 ? "" : "s", j->cpus, limit,
+		     days, p->n_like ? ", " : "", p->n_like ?
+		     cli_sec(p->shortest, low) : "", p->n_like ? " to " : "",
+		     p->n_like ? cli_sec(p->longest, high) : "");
+}
+
+/* A different command, and earlier starts. */
+static void say_different(const struct cli_history *p)
+{
+	const struct np_acct_job *j = p->job;
+	size_t other = 0;
+
+	for (size_t i = 0; i < p->n_like; i++)
+		other += p->h.job[p->like[i]].line != j->line;
+	if (p->n_like && other == p->n_like)
+		cli_labelled(stdout, "Different", "it was submitted by another "
+			     "command than all of its comparable runs: perhaps "
+			     "another program or input (sacct -o SubmitLine)");
+	if (j->requeues)
+		cli_labelled(stdout, "Requeued", "it was started %u time%s "
+			     "before; only its last start counts here",
+			     j->requeues, j->requeues == 1 ? "" : "s");
+	if (j->suspended_sec > 0)
+		cli_labelled(stdout, "Suspended", "for %.0f s, which do not "
+			     "count", j->suspended_sec);
+}
+
+static void cause_row(const char *name, const struct np_blame_range *r,
+		      double excess, const char *node)
+{
+	char range[96], low[CLI_NUMBER], high[CLI_NUMBER];
+
+	cli_left(stdout, name, 35);
+	cli_right_sec(r->mean, 10);
+	if (excess > 0)
+		printf("%6.0f %%  ", 100 * r->mean / excess);
+	else
+		printf("%10s", "");
+	snprintf(range, sizeof(range), "%s to %s", cli_sec(fmax(r->low, 0),
+		 low), cli_sec(fmax(r->high, 0), high));
+	cli_left(stdout, range, 20);
+	printf("%s\n", node);
+}
+
+static void say_causes(const struct cli_history *p)
+{
+	const struct np_blame *b = &p->x.blame;
+	double excess = b->excess_sec.mean;
+
+	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW ||
+	    b->verdict == NP_BLAME_NOT_SLOW ||
+	    cli_history_state(p) != CLI_HISTORY_OK)
+		return;
+	cli_head("%-35s%10s%8s  %-20s", "Cause", "Cost", "Share",
+		 "90 % interval");
+	for (int c = 0; c < NP_N_CAUSES; c++) {
+		char node[300];
+
+		if (b->cause[c].examined &&
+		    b->cause[c].sec.mean > LITTLE * excess)
+			cause_row(cli_cause_words((enum np_cause)c),
+				  &b->cause[c].sec, excess,
+				  on_node(p, (enum np_cause)c, node,
+					  sizeof(node)));
+	}
+	cause_row("not explained", &b->unexplained_sec, excess, "");
+}
+
+static void say_unit(enum np_signal s, double v, char buf[CLI_NUMBER])
+{
+	switch (s) {
+	case NP_SIGNAL_CPU_WAIT:
+	case NP_SIGNAL_STEAL:
+	case NP_SIGNAL_MEMORY_WAIT:
+	case NP_SIGNAL_IO_WAIT:
+		cli_percent(v, buf);
+		break;
+	case NP_SIGNAL_TRAFFIC:
+	case NP_SIGNAL_LINK_SPEED:
+		cli_rate(v, buf);
+		break;
+	case NP_SIGNAL_CLOCK:
+		snprintf(buf, CLI_NUMBER, "%.2f GHz", v / 1e9);
+		break;
+	case NP_SIGNAL_CLOCK_SKEW:
+		snprintf(buf, CLI_NUMBER, "%.0f s", v);
+		break;
+	default:
+		snprintf(buf, CLI_NUMBER, "%.3g/s", v);
+	}
+}
+
+static void say_signs(const struct cli_history *p)
+{
+	static const char *const words[NP_N_SIGNALS] = {
+		"traffic", "time that a process waited for a processor",
+		"processor time taken by the hypervisor", "processor clock",
+		"time that a process waited for memory", "pages swapped",
+		"time that a process waited for a disk or file system",
+		"NFS requests repeated", "errors and discards of the link",
+		"speed of the link", "TCP segments repeated",
+		"congestion counter of the link",
+		"clock that differs from the metrics server's",
+	};
+
+	for (int s = 0; s < NP_N_SIGNALS; s++) {
+		const struct np_sign *g = &p->x.sign[s];
+		char v[CLI_NUMBER], usual[CLI_NUMBER], node[256];
+
+		if (!p->examined || !g->unusual)
+			continue;
+		say_unit((enum np_signal)s, g->value, v);
+		say_unit((enum np_signal)s, g->usual, usual);
+		cli_labelled(stdout, "Unusual", "%s: %s on %s, usually %s",
+			     words[s], v, np_acct_node(&p->h, g->node, node,
+							  sizeof(node)),
+			     usual);
+	}
+}
+
+static void beside_row(const struct cli_history *p, size_t i)
+{
+	const struct np_acct_beside_job *b = &p->beside[i];
+	const struct np_acct_job *o = &p->h.job[b->job];
+	bool named = cli_history_may_name(p, o);
+	char text[256];
+
+	cli_left(stdout, cli_history_job(p, o, text, sizeof(text)), 12);
+	cli_left(stdout, named ? np_acct_text(&p->h, o->name, text,
+		 sizeof(text)) : "", 14);
+	cli_left(stdout, named ? np_acct_text(&p->h, o->user, text,
+		 sizeof(text)) : "", 9);
+	cli_left(stdout, np_acct_leaf(&p->h, b->leaf, text, sizeof(text)),
+		 11);
+	printf("%5u", b->nodes);
+	cli_right_sec(b->to - b->from, 9);
+	cli_right_as(cli_rate, p->beside_rate ? p->beside_rate[i] : NAN, 11);
+	cli_right_sec(p->beside_sec ? p->beside_sec[i] : NAN, 9);
+	printf("%s\n", b->same_node ? " *" : "");
+}
+
+static void say_beside(const struct cli_history *p)
+{
+	bool same = false;
+
+	if (!p->n_beside) {
+		cli_labelled(stdout, "Neighbours", "no other job that the "
+			     "accounting shows was on its leaf switches");
+		return;
+	}
+	cli_head("%-12s%-14s%-9s%-11s%5s%9s%11s%9s", "Neighbour", "Name",
+		 "User", "Leaf", "Nodes", "Beside", "Traffic", "Cost");
+	for (size_t i = 0; i < p->n_beside && i < MOST_ROWS; i++) {
+		beside_row(p, i);
+		same |= p->beside[i].same_node;
+	}
+	if (p->n_beside > MOST_ROWS)
+		printf("%zu more (--json)\n", p->n_beside - MOST_ROWS);
+	if (same)
+		printf("* on a node of the job\n");
+}
+
+/* Mean of the steps from i on that are known. */
+static double mean_of(const double *v, size_t from, size_t to)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t i = from; i < to; i++)
+		if (!isnan(v[i])) {
+			sum += v[i];
+			n++;
+		}
+	return n ? sum / (double)n : NAN;
+}
+
+static void say_beside_at(const struct cli_history *p, double from, double to)
+{
+	size_t more = 0;
+
+	for (size_t i = 0; i < p->n_beside; i++) {
+		const struct np_acct_beside_job *b = &p->beside[i];
+		char text[64];
+
+		if (b->to <= from || b->from >= to)
+			continue;
+		if (more++ < 3)
+			printf(" %s", cli_history_job(p, &p->h.job[b->job],
+						      text, sizeof(text)));
+	}
+	if (more > 3)
+		printf(" +%zu", more - 3);
+}
+
+static void say_timeline(const struct cli_history *p)
+{
+	const struct cli_timeline *t = &p->timeline;
+	size_t rows = t->n < MOST_ROWS ? t->n : MOST_ROWS;
+	char leaf[256], date[CLI_NUMBER];
+
+	if (!rows)
+		return;
+	cli_head("%-20s%12s%12s%10s%10s  %s", "Timeline", "Own", "Others'",
+		 "CPU wait", "I/O wait", "Beside it");
+	for (size_t r = 0; r < rows; r++) {
+		size_t from = r * t->n / rows, to = (r + 1) * t->n / rows;
+		double at = t->start + t->step_sec * (double)from;
+
+		cli_left(stdout, cli_date(at, date), 20);
+		cli_right_as(cli_rate, mean_of(t->own, from, to), 12);
+		cli_right_as(cli_rate, mean_of(t->others, from, to), 12);
+		cli_right_as(cli_percent, mean_of(t->cpu, from, to), 10);
+		cli_right_as(cli_percent, mean_of(t->io, from, to), 10);
+		putchar(' ');
+		say_beside_at(p, at, t->start + t->step_sec * (double)to);
+		putchar('\n');
+	}
+	printf("Traffic of %s; waiting of the job's worst node there.\n",
+	       np_acct_leaf(&p->h, t->leaf, leaf, sizeof(leaf)));
+}
+
+static void say_missing(const struct cli_history *p)
+{
+	if (!p->metrics)
+		cli_labelled(stdout, "Missing", "%s: only Slurm's accounting "
+			     "was looked at, and neighbours count by their "
+			     "nodes", p->no_metrics.text);
+	else if (p->no_metrics.text[0])
+		cli_labelled(stdout, "Missing", "%s", p->no_metrics.text);
+	if (p->metrics && p->n_without)
+		cli_labelled(stdout, "Missing", "%zu of its nodes %s no "
+			     "samples on the metrics server: is it named "
+			     "otherwise there (MetricsLabel)?", p->n_without,
+			     p->n_without == 1 ? "has" : "have");
+	if (p->h.one_leaf)
+		cli_labelled(stdout, "Missing", "Slurm has no topology: all "
+			     "nodes count as on one leaf switch");
+	if (p->h.damaged)
+		cli_labelled(stdout, "Missing", "%zu row%s of the accounting "
+			     "that could not be read", p->h.damaged,
+			     p->h.damaged == 1 ? "" : "s");
+}
+
+static const char *next_of(const struct cli_history *p)
+{
+	const struct np_blame *b = &p->x.blame;
+	enum np_cause list[NP_N_CAUSES];
+
+	if (!p->examined || cli_history_state(p) != CLI_HISTORY_OK)
+		return "";
+	if (blamed(b, list))
+		return next_step(list[0]);
+	if (b->verdict == NP_BLAME_TOO_FEW)
+		return "sbatch --netprofile measures how the job reacts to its "
+		       "neighbours; runs under the same name can be compared";
+	if (b->verdict == NP_BLAME_UNEXPLAINED)
+		return "look at what the job itself did (its output, its "
+		       "input); sbatch --netprofile measures the next run";
+	return "";
+}
+
+void cli_history_text(const struct cli_history *p)
+{
+	say_verdict(p);
+	say_compared(p);
+	say_different(p);
+	say_signs(p);
+	say_missing(p);
+	if (*next_of(p))
+		cli_labelled(stdout, "Next", "%s", next_of(p));
+	say_causes(p);
+	say_beside(p);
+	say_timeline(p);
+}
+
+/* ---- for programs ---- */
+
+static void put_range(json_object *in, const char *key,
+		      const struct np_blame_range *r)
+{
+	json_object *j = cli_put_object(in, key);
+
+	cli_put_real(j, "mean", r->mean);
+	cli_put_real(j, "low", r->low);
+	cli_put_real(j, "high", r->high);
+}
+
+static void put_node(json_object *in, const struct cli_history *p,
+		     uint32_t node)
+{
+	char name[256];
+
+	cli_put_text(in, "node", node == NP_NO_NUMBER ? NULL :
+		     np_acct_node(&p->h, node, name, sizeof(name)));
+}
+
+static void put_cause(json_object *list, const struct cli_history *p,
+		      enum np_cause c)
+{
+	const struct np_blame *b = &p->x.blame;
+	json_object *j = cli_append_object(list);
+
+	cli_put_text(j, "cause", np_cause_name(c));
+	cli_put_bool(j, "examined", b->cause[c].examined);
+	cli_put_bool(j, "blamed", b->cause[c].blamed);
+	cli_put_real(j, "confidence", b->cause[c].confidence);
+	put_range(j, "sec", &b->cause[c].sec);
+	cli_put_real(j, "share", b->excess_sec.mean > 0 ?
+		     b->cause[c].sec.mean / b->excess_sec.mean : NAN);
+	cli_put_real(j, "exposure_sec", p->x.exposure[c]);
+	put_node(j, p, p->x.node[c]);
+	cli_put_bool(j, "one_node", p->x.one_node[c]);
+}
+
+static void put_blame(json_object *in, const struct cli_history *p)
+{
+	const struct np_blame *b = &p->x.blame;
+	bool judged = p->examined && b->verdict != NP_BLAME_TOO_FEW &&
+		      cli_history_state(p) == CLI_HISTORY_OK;
+	enum np_cause most[NP_N_CAUSES];
+	json_object *list;
+
+	cli_put_text(in, "verdict", cli_history_verdict(p));
+	cli_put_real(in, "confidence", judged ? b->confidence : NAN);
+	cli_put_real(in, "run_sec", np_acct_job_sec(&p->h, p->job));
+	cli_put_real(in, "usual_sec", p->n_like ? b->usual_sec : NAN);
+	cli_put_text(in, "network_by", !p->examined ? NULL : p->x.by_traffic ?
+		     "traffic" : "nodes");
+	list = cli_put_array(in, "causes");
+	if (!judged)
+		return;
+	put_range(in, "alone_sec", &b->alone_sec);
+	put_range(in, "excess_sec", &b->excess_sec);
+	put_range(in, "unexplained_sec", &b->unexplained_sec);
+	cli_put_real(in, "noise", b->noise);
+	if (blamed(b, most)) {
+		cli_put_text(in, "cause", np_cause_name(most[0]));
+		cli_put_real(in, "cause_sec", b->cause[most[0]].sec.mean);
+	}
+	for (int c = 0; c < NP_N_CAUSES; c++)
+		put_cause(list, p, (enum np_cause)c);
+}
+
+static void put_signs(json_object *in, const struct cli_history *p)
+{
+	json_object *list = cli_put_array(in, "signals");
+
+	for (int s = 0; s < NP_N_SIGNALS; s++) {
+		const struct np_sign *g = &p->x.sign[s];
+		json_object *j;
+
+		if (!p->examined || isnan(g->value))
+			continue;
+		j = cli_append_object(list);
+		cli_put_text(j, "signal", np_signal_name((enum np_signal)s));
+		cli_put_bool(j, "unusual", g->unusual);
+		put_node(j, p, g->node);
+		cli_put_real(j, "value", g->value);
+		cli_put_real(j, "usual", g->known ? g->usual : NAN);
+		cli_put_real(j, "most", g->known ? g->most : NAN);
+	}
+}
+
+static void put_beside(json_object *in, const struct cli_history *p)
+{
+	json_object *list = cli_put_array(in, "beside");
+
+	for (size_t i = 0; i < p->n_beside; i++) {
+		const struct np_acct_beside_job *b = &p->beside[i];
+		const struct np_acct_job *o = &p->h.job[b->job];
+		bool named = cli_history_may_name(p, o);
+		json_object *j = cli_append_object(list);
+		char text[256];
+
+		cli_put_text(j, "job", named ? cli_history_job(
+				     p, o, text, sizeof(text)) : NULL);
+		cli_put_text(j, "name", named ? np_acct_text(
+				     &p->h, o->name, text, sizeof(text)) :
+			     NULL);
+		cli_put_text(j, "user", named ? np_acct_text(
+				     &p->h, o->user, text, sizeof(text)) :
+			     NULL);
+		cli_put_text(j, "leaf", np_acct_leaf(&p->h, b->leaf, text,
+							sizeof(text)));
+		cli_put_count(j, "nodes", b->nodes);
+		cli_put_time(j, "from", b->from);
+		cli_put_time(j, "to", b->to);
+		cli_put_bool(j, "same_node", b->same_node);
+		cli_put_real(j, "bytes_per_sec", p->beside_rate ?
+			     p->beside_rate[i] : NAN);
+		cli_put_real(j, "cost_sec", p->beside_sec ?
+			     p->beside_sec[i] : NAN);
+	}
+}
+
+static void put_timeline(json_object *in, const struct cli_history *p)
+{
+	const struct cli_timeline *t = &p->timeline;
+	json_object *j = cli_put_if(in, "timeline", t->n), *list;
+	char leaf[256];
+
+	if (!j)
+		return;
+	cli_put_text(j, "leaf", np_acct_leaf(&p->h, t->leaf, leaf,
+						sizeof(leaf)));
+	cli_put_time(j, "start", t->start);
+	cli_put_real(j, "step_sec", t->step_sec);
+	list = cli_put_array(j, "steps");
+	for (size_t i = 0; i < t->n; i++) {
+		json_object *s = cli_append_object(list);
+
+		cli_put_real(s, "own", t->own[i]);
+		cli_put_real(s, "others", t->others[i]);
+		cli_put_real(s, "cpu_wait", t->cpu[i]);
+		cli_put_real(s, "io_wait", t->io[i]);
+	}
+}
+
+void cli_history_json(json_object *in, const struct cli_history *p)
+{
+	json_object *j = cli_put_if(in, "accounting", p->job), *like;
+	char text[256];
+
+	if (!j)
+		return;
+	put_blame(j, p);
+	cli_put_text(j, "user", np_acct_text(&p->h, p->job->user, text,
+						sizeof(text)));
+	cli_put_text(j, "name", np_acct_text(&p->h, p->job->name, text,
+						sizeof(text)));
+	cli_put_count(j, "n_nodes", p->job->n_nodes);
+	cli_put_time(j, "start", p->job->start);
+	cli_put_time(j, "end", np_acct_job_end(&p->h, p->job));
+	cli_put_count(j, "requeues", p->job->requeues);
+	like = cli_put_object(j, "comparable");
+	cli_put_count(like, "runs", p->n_like);
+	cli_put_count(like, "found", p->any_like);
+	cli_put_real(like, "since_sec", p->since_sec);
+	cli_put_real(like, "shortest_sec", p->n_like ? p->shortest : NAN);
+	cli_put_real(like, "longest_sec", p->n_like ? p->longest : NAN);
+	put_signs(j, p);
+	put_beside(j, p);
+	put_timeline(j, p);
+	cli_put_bool(j, "metrics", p->metrics);
+	cli_put_text(j, "missing", p->no_metrics.text);
+	cli_put_count(j, "queries", p->n_queries);
+	cli_put_text(j, "next", next_of(p));
+}
+
+/* ---- picture ---- */
+
+static void add_steps(struct np_figure *f, struct np_panel *panel,
+		      unsigned style, const char *name, const double *v,
+		      const struct cli_timeline *t, double scale)
+{
+	struct np_shape *s = np_figure_shape(f, panel, NP_SHAPE_STEP, style,
+					     name);
+
+	for (size_t i = 0; i <= t->n; i++)
+		np_figure_add(f, s, t->step_sec * (double)i / 60,
+			      i < t->n ? v[i] * scale : v[t->n - 1] * scale,
+			      NAN, NAN);
+}
+
+static void add_beside(struct np_figure *f, const struct cli_history *p)
+{
+	struct np_panel *panel = np_figure_panel(f, "Jobs on its leaf "
+						 "switches");
+	double length = (np_acct_job_end(&p->h, p->job) - p->job->start) / 60;
+	struct np_shape *s;
+	size_t n = p->n_beside < MOST_ROWS ? p->n_beside : MOST_ROWS;
+	char id[64], name[256], text[400];
+
+	if (!panel)
+		return;
+	np_figure_axis(f, &panel->x, NP_AXIS_LINEAR, "Minutes since its start");
+	np_figure_axis(f, &panel->y, NP_AXIS_NAMES, "Job");
+	panel->x.lo = 0;
+	panel->x.hi = length;
+	s = np_figure_shape(f, panel, NP_SHAPE_SPANS, 0, "the job");
+	cli_history_job(p, p->job, id, sizeof(id));
+	np_figure_name(f, &panel->y, id);
+	np_figure_add(f, s, NAN, 0, 0, length);
+	if (p->examined && p->x.blame.verdict >= NP_BLAME_CAUSE) {
+		s = np_figure_shape(f, panel, NP_SHAPE_ZONE, NP_STYLE_QUIET,
+				    "excess");
+		np_figure_add(f, s, NAN, NAN, p->x.blame.alone_sec.mean / 60,
+			      length);
+	}
+	s = np_figure_shape(f, panel, NP_SHAPE_SPANS, 1, "other jobs");
+	for (size_t i = 0; i < n; i++) {
+		const struct np_acct_job *o = &p->h.job[p->beside[i].job];
+
+		cli_history_job(p, o, id, sizeof(id));
+		snprintf(text, sizeof(text), "%s%s%s", id,
+			 cli_history_may_name(p, o) ? " " : "",
+			 cli_history_may_name(p, o) ? np_acct_text(
+				 &p->h, o->name, name, sizeof(name)) : "");
+		np_figure_name(f, &panel->y, text);
+		np_figure_add(f, s, NAN, (double)i + 1,
+			      (p->beside[i].from - p->job->start) / 60,
+			      (p->beside[i].to - p->job->start) / 60);
+	}
+}
+
+struct np_figure *cli_history_figure(const struct cli_history *p)
+{
+	const struct cli_timeline *t = &p->timeline;
+	char job[64], title[512], leaf[256];
+	struct np_figure *f;
+	struct np_panel *panel;
+
+	snprintf(title, sizeof(title), "Job %s and its neighbours",
+		 cli_history_job(p, p->job, job, sizeof(job)));
+	f = np_figure_new(title);
+	if (!f)
+		return NULL;
+	f->date = np_acct_job_end(&p->h, p->job);
+	if (t->n) {
+		snprintf(title, sizeof(title), "Traffic of leaf switch %s",
+			 np_acct_leaf(&p->h, t->leaf, leaf, sizeof(leaf)));
+		panel = np_figure_panel(f, title);
+		if (panel) {
+			np_figure_axis(f, &panel->x, NP_AXIS_LINEAR,
+				       "Minutes since its start");
+			np_figure_axis(f, &panel->y, NP_AXIS_LINEAR,
+				       "Traffic (MB/s)");
+			panel->y.lo = 0;
+		}
+		add_steps(f, panel, 0, "the job's nodes", t->own, t, 1e-6);
+		add_steps(f, panel, 1, "other nodes", t->others, t, 1e-6);
+	}
+	add_beside(f, p);
+	np_figure_caption(f, "Verdict: %s. Excess: beyond its run time without "
+			  "any cause.", cli_history_verdict(p));
+	return f;
+}

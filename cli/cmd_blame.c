@@ -1,0 +1,325 @@
+/* netprof blame: who cost whom most, over some days, from Slurm's accounting. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_gauges.h"
+#include "cli_history.h"
+#include "cli_json_put.h"
+#include "cli_output.h"
+#include "cli_print.h"
+#include "cli_state.h"
+#include "np_toll.h"
+
+#define SINCE_SEC (7 * 86400.0)
+#define MOST_ROWS 15	/* of a table of the page */
+#define MOST_GAUGES 50	/* of a family: a monitoring system keeps each of them */
+
+struct ask {
+	struct cli_history_ask history;
+	bool metrics;
+};
+
+static void app_name(const struct np_acct *h, uint32_t user, uint32_t name,
+		     char *buf, size_t len)
+{
+	char a[128], b[256];
+
+	snprintf(buf, len, "%s/%s", np_acct_text(h, user, a, sizeof(a)),
+		 np_acct_text(h, name, b, sizeof(b)));
+}
+
+static void pair_rows(const struct np_acct *h, const struct np_toll *t)
+{
+	char text[400];
+
+	if (!t->n_pairs)
+		return;
+	cli_head("%-24s %-24s%6s%10s  %s", "Slowed", "By", "Runs",
+		 "Node-h", "90 %");
+	for (size_t i = 0; i < t->n_pairs && i < MOST_ROWS; i++) {
+		const struct np_toll_pair *p = &t->pair[i];
+
+		app_name(h, p->user, p->name, text, sizeof(text));
+		cli_left(stdout, text, 24);
+		putchar(' ');
+		app_name(h, p->by_user, p->by_name, text, sizeof(text));
+		cli_left(stdout, text, 24);
+		printf("%6u%10.1f  %.1f..%.1f\n", p->runs, p->node_hours.mean,
+		       p->node_hours.low, p->node_hours.high);
+	}
+	if (t->n_pairs > MOST_ROWS)
+		printf("%zu more (--json)\n", t->n_pairs - MOST_ROWS);
+}
+
+static void leaf_rows(const struct np_acct *h, const struct np_toll *t)
+{
+	char text[256];
+
+	if (!t->n_leaves || h->one_leaf)
+		return;
+	cli_head("%-40s%10s", "Leaf switch", "Node-h");
+	for (size_t i = 0; i < t->n_leaves && i < MOST_ROWS; i++) {
+		cli_left(stdout, np_acct_leaf(h, t->leaf[i].leaf, text,
+					      sizeof(text)), 40);
+		printf("%10.1f\n", t->leaf[i].node_hours);
+	}
+}
+
+static void node_rows(const struct np_acct *h, const struct np_toll *t)
+{
+	char text[256];
+
+	if (!t->n_nodes)
+		return;
+	cli_head("%-28s%6s%12s%10s  %s", "Node", "Runs", "Slower", "Node-h",
+		 "95 %");
+	for (size_t i = 0; i < t->n_nodes && i < MOST_ROWS; i++) {
+		const struct np_toll_node *n = &t->node[i];
+
+		cli_left(stdout, np_acct_node(h, n->node, text, sizeof(text)),
+			 28);
+		printf("%6u%10.1f %%%10.1f  %.1f..%.1f\n", n->runs,
+		       100 * n->slower.mean, n->node_hours,
+		       100 * n->slower.low, 100 * n->slower.high);
+	}
+}
+
+static int page(const struct np_acct *h, const struct np_toll *t)
+{
+	double lost = 0;
+
+	for (size_t i = 0; i < t->n_pairs; i++)
+		lost += t->pair[i].node_hours.mean;
+	if (t->n_pairs)
+		cli_say(CLI_BOLD, 0, "Jobs lost %.0f of %.0f node-hours "
+			"(%.1f %%) beside neighbours on their leaf switches.",
+			lost, t->node_hours, 100 * lost /
+			fmax(t->node_hours, 1e-9));
+	else
+		cli_say(CLI_BOLD, 0, "No application is seen to slow another "
+			"one.");
+	cli_labelled(stdout, "Compared", "%zu of %zu jobs: completed runs of "
+		     "%zu kinds, with %d or more each", t->n_used, t->n_jobs,
+		     t->n_classes, NP_TOLL_LEAST_RUNS);
+	if (h->one_leaf)
+		cli_labelled(stdout, "Missing", "Slurm has no topology: all "
+			     "nodes count as on one leaf switch");
+	if (h->damaged)
+		cli_labelled(stdout, "Missing", "%zu row%s of the accounting "
+			     "that could not be read", h->damaged,
+			     h->damaged == 1 ? "" : "s");
+	if (t->n_pairs)
+		cli_labelled(stdout, "Next", "netprof explain JOB says of one "
+			     "run what it was; sbatch --netprofile measures "
+			     "an application, so that placement can keep it "
+			     "away from such neighbours");
+	pair_rows(h, t);
+	leaf_rows(h, t);
+	node_rows(h, t);
+	return CLI_DONE;
+}
+
+/* ---- for programs ---- */
+
+static void put_range(json_object *j, const struct np_blame_range *r)
+{
+	cli_put_real(j, "mean", r->mean);
+	cli_put_real(j, "low", r->low);
+	cli_put_real(j, "high", r->high);
+}
+
+static void put_pairs(json_object *in, const struct np_acct *h,
+		      const struct np_toll *t)
+{
+	json_object *list = cli_put_array(in, "pairs");
+	char text[400];
+
+	for (size_t i = 0; i < t->n_pairs; i++) {
+		const struct np_toll_pair *p = &t->pair[i];
+		json_object *j = cli_append_object(list);
+
+		app_name(h, p->user, p->name, text, sizeof(text));
+		cli_put_text(j, "slowed", text);
+		app_name(h, p->by_user, p->by_name, text, sizeof(text));
+		cli_put_text(j, "by", text);
+		cli_put_count(j, "runs", p->runs);
+		put_range(cli_put_object(j, "node_hours"), &p->node_hours);
+	}
+}
+
+static void put_places(json_object *in, const struct np_acct *h,
+		       const struct np_toll *t)
+{
+	json_object *list = cli_put_array(in, "leaves"), *j;
+	char text[256];
+
+	for (size_t i = 0; i < t->n_leaves; i++) {
+		j = cli_append_object(list);
+		cli_put_text(j, "leaf", np_acct_leaf(h, t->leaf[i].leaf, text,
+						     sizeof(text)));
+		cli_put_real(j, "node_hours", t->leaf[i].node_hours);
+	}
+	list = cli_put_array(in, "nodes");
+	for (size_t i = 0; i < t->n_nodes; i++) {
+		const struct np_toll_node *n = &t->node[i];
+
+		j = cli_append_object(list);
+		cli_put_text(j, "node", np_acct_node(h, n->node, text,
+						     sizeof(text)));
+		cli_put_count(j, "runs", n->runs);
+		put_range(cli_put_object(j, "slower"), &n->slower);
+		cli_put_real(j, "node_hours", n->node_hours);
+	}
+}
+
+static const struct cli_table rows = {
+	"Slowed|By|Runs|NodeHours|Low|High",
+	{ { "pairs", "slowed|by|runs|node_hours/mean|node_hours/low|"
+	    "node_hours/high" } },
+};
+
+static int data(const struct np_acct *h, const struct np_toll *t,
+		double since_sec, enum cli_format format)
+{
+	json_object *j = json_object_new_object();
+
+	cli_put_time(j, "date", h->now);
+	cli_put_real(j, "since_sec", since_sec);
+	cli_put_count(j, "jobs", t->n_jobs);
+	cli_put_count(j, "compared", t->n_used);
+	cli_put_count(j, "kinds", t->n_classes);
+	cli_put_computed(j, "node_hours", t->node_hours);
+	cli_put_count(j, "damaged_rows", h->damaged);
+	cli_put_bool(j, "topology", !h->one_leaf);
+	put_pairs(j, h, t);
+	put_places(j, h, t);
+	return cli_print_page(format, "blame", j, &rows);
+}
+
+static void gauges(FILE *f, const struct np_acct *h, const struct np_toll *t)
+{
+	static const char *const labels[] = { "slowed", "by" };
+	char a[400], b[400];
+
+	cli_gauge(f, "blame_jobs", NULL, "Jobs whose run times were compared.",
+		  (double)t->n_used);
+	cli_gauges(f, "blame_pair_node_hours", "hours", "Node-hours that runs "
+		   "of one application lost beside another one.");
+	for (size_t i = 0; i < t->n_pairs && i < MOST_GAUGES; i++) {
+		const struct np_toll_pair *p = &t->pair[i];
+
+		app_name(h, p->user, p->name, a, sizeof(a));
+		app_name(h, p->by_user, p->by_name, b, sizeof(b));
+		cli_gauge_of_two(f, "blame_pair_node_hours", labels,
+				 (const char *[]){ a, b },
+				 p->node_hours.mean);
+	}
+	cli_gauges(f, "blame_leaf_node_hours", "hours", "Node-hours that jobs "
+		   "lost beside others on a leaf switch.");
+	for (size_t i = 0; i < t->n_leaves && i < MOST_GAUGES; i++)
+		cli_gauge_of(f, "blame_leaf_node_hours", "leaf",
+			     np_acct_leaf(h, t->leaf[i].leaf, a, sizeof(a)),
+			     t->leaf[i].node_hours);
+	cli_gauges(f, "blame_node_slower_ratio", "ratio", "How much slower "
+		   "jobs are on a node than the same jobs elsewhere.");
+	for (size_t i = 0; i < t->n_nodes && i < MOST_GAUGES; i++)
+		cli_gauge_of(f, "blame_node_slower_ratio", "node",
+			     np_acct_node(h, t->node[i].node, a, sizeof(a)),
+			     t->node[i].slower.mean);
+	fputs("# EOF\n", f);
+}
+
+static int metrics(const struct np_acct *h, const struct np_toll *t,
+		   const char *output)
+{
+	struct np_err err = NP_ERR_INIT;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	int rc = CLI_DONE;
+
+	if (!f)
+		return cli_fail("out of memory");
+	gauges(f, h, t);
+	if (fclose(f))
+		rc = cli_fail("out of memory");
+	else if (!output)
+		fputs(text, stdout);
+	else if (cli_write_file(output, text, 0644, &err))
+		rc = cli_fail("%s", err.text);
+	free(text);
+	return rc;
+}
+
+static int run_blame(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct ask ask = { .history.since_sec = SINCE_SEC };
+	struct np_err err = NP_ERR_INIT;
+	struct cli_options o;
+	struct np_acct h;
+	struct np_toll t;
+	int rc = cli_options_parse(self, argc, argv, &ask, &o);
+
+	if (rc >= 0)
+		return rc;
+	if (ask.history.topology && !ask.history.accounting)
+		return cli_usage(self, "--topology=%.64s: expected with "
+				 "--accounting", ask.history.topology);
+	if (o.output && !ask.metrics)
+		return cli_usage(self, "--output=%.64s: expected with "
+				 "--metrics", o.output);
+	rc = cli_history_all(&h, &ask.history, cli_now(), &err);
+	if (rc) {
+		np_acct_free(&h);
+		return cli_fail("%s", err.text);
+	}
+	rc = np_toll_make(&h, &t);
+	if (rc) {
+		rc = cli_fail("out of memory");
+	} else {
+		rc = ask.metrics ? metrics(&h, &t, o.output) : o.format ?
+		     data(&h, &t, ask.history.since_sec, o.format) :
+		     page(&h, &t);
+		np_toll_free(&t);
+	}
+	np_acct_free(&h);
+	return rc;
+}
+
+static const struct np_option own_options[] = {
+#define AT(field) offsetof(struct ask, field)
+	{ "since", NP_OPTION_TAKE, AT(history.since_sec),
+	  .take = cli_history_since },
+	{ "metrics", NP_OPTION_FLAG, AT(metrics) },
+	{ "accounting", NP_OPTION_WORD, AT(history.accounting) },
+	{ "topology", NP_OPTION_WORD, AT(history.topology) },
+#undef AT
+	{ NULL },
+};
+
+const struct cli_cmd cmd_blame = {
+	.name = "blame",
+	.args = "[--since=AGE] [--json|--parsable|--metrics [-o FILE]] "
+		"[--accounting=FILE [--topology=FILE]]",
+	.help = "which applications, leaf switches and nodes cost most time",
+	.text =
+"From Slurm's accounting of the last days, flagged or not: which applications\n"
+"(a user's job name) lose most node-hours beside which others on their leaf\n"
+"switches, on which leaf switches that is, and on which nodes jobs are slower\n"
+"than the same jobs elsewhere.  What may be chance is left out.\n\n"
+"  --since=AGE         how far back, such as 7d (7d)\n"
+"  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
+"  --metrics           for a monitoring system, as netprof metrics prints\n"
+"  -o, --output=FILE   with --metrics: into that file, whole or not at all\n"
+"  --accounting=FILE   what sacct --parsable2 printed, in place of asking it\n"
+"  --topology=FILE     what scontrol show topology printed, beside that",
+	.examples =
+"  netprof blame\n"
+"  netprof blame --since=1d --json | jq .nodes\n",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_OUTPUT,
+	.own = own_options,
+	.run = run_blame,
+};

@@ -1,0 +1,419 @@
+#include "np_blame.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_nnls.h"
+#include "np_rng.h"
+
+#define DRAWS 400
+#define ROUNDS 6	  /* of weighting runs that do not fit */
+#define LEAST_NOISE 0.012 /* relative; run times are never known better */
+#define LEAST_FAST 4	  /* runs that say something of the noise */
+#define HUBER 2.0	  /* standard deviations beyond which a run counts less */
+#define UNKNOWN_SD 0.10	  /* of the time alone: causes that nobody looked at */
+#define LITTLE 0.03	  /* of the time alone */
+#define SURE 0.8	  /* probability from which a cause is blamed */
+#define SLOW_SD 2.5	  /* standard deviations from which a run is slow */
+#define NOT_MEASURED 3.0  /* noise of a run without exposures, over a run with */
+
+/* Unknowns: time alone, a cost for each cause, what is unknown of the last. */
+#define MAX_X (NP_BLAME_MAX_CAUSES + 2)
+
+struct fit {
+	const double *sec, *exposure;
+	const struct np_blame_prior *prior;
+	size_t n, k;  /* runs; causes */
+	bool unknown; /* the last run has a cause of its own */
+	double scale; /* median run time; all is in units of it */
+	double noise;
+	double *weight; /* of each run, from how well it fits */
+	bool *partly;	/* an exposure of the run is not known */
+	struct np_nnls *nnls;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Of sorted values. */
+static double quantile(const double *v, size_t n, double q)
+{
+	double at = q * (double)(n - 1);
+	size_t i = (size_t)at;
+
+	return i + 1 < n ? v[i] + (at - (double)i) * (v[i + 1] - v[i]) : v[i];
+}
+
+static int median(const double *v, size_t n, double *out)
+{
+	double *sorted = malloc((n + 1) * sizeof(*sorted));
+
+	if (!sorted)
+		return -ENOMEM;
+	memcpy(sorted, v, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	*out = quantile(sorted, n, 0.5);
+	free(sorted);
+	return 0;
+}
+
+static double exposed(const struct fit *f, size_t run, size_t cause)
+{
+	double x = f->exposure[run * f->k + cause];
+
+	return isnan(x) ? 0 : x / f->scale;
+}
+
+static size_t unknowns(const struct fit *f)
+{
+	return 1 + f->k + f->unknown;
+}
+
+/* The row of one run in the system of equations. */
+static void row(const struct fit *f, size_t run, double *a)
+{
+	a[0] = 1;
+	for (size_t c = 0; c < f->k; c++)
+		a[1 + c] = exposed(f, run, c);
+	if (f->unknown)
+		a[1 + f->k] = run + 1 == f->n;
+}
+
+static double sd_of(const struct fit *f, size_t run)
+{
+	double sd = f->noise * f->sec[run] / f->scale;
+
+	return f->partly[run] ? NOT_MEASURED * sd : sd;
+}
+
+/* One least-squares solution; draw NULL: the best one, else a random one. */
+static int solve(const struct fit *f, struct np_rng *draw, double *x)
+{
+	double gram[MAX_X * MAX_X] = { 0 }, h[MAX_X] = { 0 }, a[MAX_X];
+	size_t m = unknowns(f);
+
+	for (size_t i = 0; i < f->n; i++) {
+		double sd = sd_of(f, i), y = f->sec[i] / f->scale;
+		double w = f->weight[i] / (sd * sd);
+
+		row(f, i, a);
+		if (draw)
+			y += sd / sqrt(f->weight[i]) * np_rng_normal(draw);
+		for (size_t r = 0; r < m; r++) {
+			h[r] += w * a[r] * y;
+			for (size_t c = 0; c < m; c++)
+				gram[r * MAX_X + c] += w * a[r] * a[c];
+		}
+	}
+	for (size_t r = 1; r < m; r++) {
+		bool own = r == 1 + f->k;
+		double sd = own ? UNKNOWN_SD : f->prior[r - 1].sd;
+		double mean = own ? 0 : f->prior[r - 1].mean;
+
+		if (draw)
+			mean += sd * np_rng_normal(draw);
+		gram[r * MAX_X + r] += 1 / (sd * sd);
+		h[r] += mean / (sd * sd);
+	}
+	return np_nnls_solve(f->nnls, gram, MAX_X, 0, h, m, x, false, NULL);
+}
+
+static double residual(const struct fit *f, size_t run, const double *x)
+{
+	double a[MAX_X], y = f->sec[run] / f->scale, fitted = 0;
+
+	row(f, run, a);
+	for (size_t c = 0; c < unknowns(f); c++)
+		fitted += a[c] * x[c];
+	return (y - fitted) / y;
+}
+
+/*
+ * The median of the residuals, which few odd runs do not move; fast: of those
+ * that were faster than fitted alone.
+ */
+static int middle(const struct fit *f, const double *x, bool fast,
+		  double *abs_residual, double *mid, size_t *n)
+{
+	*n = 0;
+	for (size_t i = 0; i + f->unknown < f->n; i++) {
+		double r = residual(f, i, x);
+
+		if (!f->partly[i] && (!fast || r < 0))
+			abs_residual[(*n)++] = fabs(r);
+	}
+	return *n ? median(abs_residual, *n, mid) : 0;
+}
+
+/*
+ * The noise.  What nobody looked at makes runs slower and never faster, so that
+ * the faster ones may say better how far run times vary by themselves.
+ */
+static int weigh(struct fit *f, const double *x, double *abs_residual)
+{
+	double mid = 0, fast = 0;
+	size_t n, n_fast;
+
+	if (middle(f, x, true, abs_residual, &fast, &n_fast) ||
+	    middle(f, x, false, abs_residual, &mid, &n))
+		return -ENOMEM;
+	if (!n)
+		return 0;
+	if (n_fast >= LEAST_FAST && fast < mid)
+		mid = fast;
+	/* A fit follows its own runs: fewer of them say less of the noise. */
+	f->noise = fmax(1.4826 * mid * sqrt((double)n / fmax((double)n - 1, 1)),
+			LEAST_NOISE);
+	for (size_t i = 0; i < f->n; i++) {
+		double r = fabs(residual(f, i, x)) * f->sec[i] / f->scale /
+			   sd_of(f, i);
+
+		f->weight[i] = r > HUBER ? HUBER / r : 1;
+	}
+	return 0;
+}
+
+static void release(struct fit *f)
+{
+	free(f->weight);
+	free(f->partly);
+	np_nnls_free(f->nnls);
+}
+
+static int check(const struct fit *f, struct np_err *err)
+{
+	if (f->k > NP_BLAME_MAX_CAUSES)
+		return np_errf(err, -EINVAL, "more than %d causes",
+			       NP_BLAME_MAX_CAUSES);
+	for (size_t i = 0; i < f->n; i++) {
+		if (!(f->sec[i] > 0) || !isfinite(f->sec[i]))
+			return np_errf(err, -EINVAL, "run %zu: a run time of "
+				       "%g s, expected more than 0", i,
+				       f->sec[i]);
+		for (size_t c = 0; c < f->k; c++) {
+			double x = f->exposure[i * f->k + c];
+
+			if (x < 0 || isinf(x))
+				return np_errf(err, -EINVAL, "run %zu: an "
+					       "exposure of %g s", i, x);
+		}
+	}
+	return 0;
+}
+
+/* Weights, noise and the best solution. */
+static int prepare(struct fit *f, double *x, struct np_err *err)
+{
+	double *work;
+	int rc = check(f, err);
+
+	if (rc)
+		return rc;
+	work = malloc((f->n + 1) * sizeof(*work));
+	f->weight = malloc((f->n + 1) * sizeof(*f->weight));
+	f->partly = calloc(f->n + 1, sizeof(*f->partly));
+	f->nnls = np_nnls_new(MAX_X);
+	if (!work || !f->weight || !f->partly || !f->nnls ||
+	    median(f->sec, f->n - f->unknown, &f->scale))
+		rc = -ENOMEM;
+	for (size_t i = 0; !rc && i < f->n; i++) {
+		f->weight[i] = 1;
+		/* What is not known of the last run plays no part in it. */
+		for (size_t c = 0; c < f->k; c++)
+			f->partly[i] |= isnan(f->exposure[i * f->k + c]) &&
+				!isnan(f->exposure[(f->n - 1) * f->k + c]);
+	}
+	f->noise = 0.03;
+	for (int r = 0; !rc && r < ROUNDS; r++) {
+		rc = solve(f, NULL, x);
+		if (!rc)
+			rc = weigh(f, x, work);
+	}
+	if (!rc)
+		rc = solve(f, NULL, x);
+	free(work);
+	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
+}
+
+static struct np_blame_range range_of(double *v, size_t n, double times)
+{
+	const double tail = (1 - NP_BLAME_INTERVAL) / 2;
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += v[i];
+	qsort(v, n, sizeof(*v), by_value);
+	return (struct np_blame_range){
+		.mean = times * sum / (double)n,
+		.low = times * quantile(v, n, tail),
+		.high = times * quantile(v, n, 1 - tail),
+	};
+}
+
+/* Share of n draws above a limit. */
+static double above(const double *v, size_t n, double limit)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		k += v[i] > limit;
+	return (double)k / (double)n;
+}
+
+static int draw_all(const struct fit *f, uint64_t seed, double *x)
+{
+	struct np_rng *rng = np_rng_new(seed, "blame");
+	int rc = rng ? 0 : -ENOMEM;
+
+	for (size_t d = 0; !rc && d < DRAWS; d++)
+		rc = solve(f, rng, x + d * MAX_X);
+	np_rng_free(rng);
+	return rc;
+}
+
+static void judge(struct np_blame *b, double slow)
+{
+	double excess = b->excess_sec.mean, alone = b->alone_sec.mean, most = 0;
+	double limit = fmax(NP_BLAME_LEAST_SHARE, SLOW_SD * b->noise) * alone;
+
+	b->verdict = NP_BLAME_NOT_SLOW;
+	b->confidence = 1 - slow;
+	if (excess < limit)
+		return;
+	b->verdict = NP_BLAME_UNEXPLAINED;
+	for (size_t c = 0; c < b->n_causes; c++) {
+		struct np_blame_cause *cause = &b->cause[c];
+
+		cause->blamed = cause->examined && cause->confidence >= SURE &&
+				cause->sec.mean >= 0.15 * excess;
+		if (cause->blamed && cause->sec.mean > most) {
+			most = cause->sec.mean;
+			b->verdict = NP_BLAME_CAUSE;
+			b->confidence = cause->confidence;
+		}
+	}
+	if (b->verdict == NP_BLAME_UNEXPLAINED)
+		b->confidence = slow;
+}
+
+/* What all causes together cost the last run, if each acted alone. */
+static double all_causes(const struct fit *f, const double *x)
+{
+	double sum = 0;
+
+	for (size_t c = 0; c < f->k; c++)
+		sum += exposed(f, f->n - 1, c) * x[1 + c];
+	return sum;
+}
+
+/*
+ * Causes that act at the same time hide each other: where together they would
+ * cost more than the excess, each gets its share of that.
+ */
+static double part(const struct fit *f, const double *x)
+{
+	double excess = f->sec[f->n - 1] / f->scale - x[0];
+	double all = all_causes(f, x);
+
+	return all > excess ? fmax(excess, 0) / all : 1;
+}
+
+static void summarise(const struct fit *f, const double *x,
+		      struct np_blame *b)
+{
+	const size_t last = f->n - 1;
+	double v[DRAWS], slow;
+
+	for (size_t d = 0; d < DRAWS; d++)
+		v[d] = x[d * MAX_X];
+	b->alone_sec = range_of(v, DRAWS, f->scale);
+	for (size_t d = 0; d < DRAWS; d++)
+		v[d] = f->sec[last] / f->scale - x[d * MAX_X];
+	slow = above(v, DRAWS, LITTLE * b->alone_sec.mean / f->scale);
+	b->excess_sec = range_of(v, DRAWS, f->scale);
+	for (size_t c = 0; c < f->k; c++) {
+		for (size_t d = 0; d < DRAWS; d++)
+			v[d] = part(f, x + d * MAX_X) * exposed(f, last, c) *
+			       x[d * MAX_X + 1 + c];
+		b->cause[c].confidence = above(v, DRAWS, LITTLE *
+					       b->alone_sec.mean / f->scale);
+		b->cause[c].sec = range_of(v, DRAWS, f->scale);
+		b->cause[c].examined = !isnan(f->exposure[last * f->k + c]);
+	}
+	for (size_t d = 0; d < DRAWS; d++) {
+		v[d] = f->sec[last] / f->scale - x[d * MAX_X];
+		v[d] = fmax(v[d], 0) - part(f, x + d * MAX_X) *
+		       all_causes(f, x + d * MAX_X);
+	}
+	b->unexplained_sec = range_of(v, DRAWS, f->scale);
+	judge(b, slow);
+}
+
+int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
+		 size_t n_causes, const struct np_blame_prior *prior,
+		 uint64_t seed, struct np_blame *out, struct np_err *err)
+{
+	struct fit f = {
+		.sec = sec, .exposure = exposure, .prior = prior,
+		.n = n_runs + 1, .k = n_causes, .unknown = true,
+	};
+	double best[MAX_X], *x;
+	int rc;
+
+	*out = (struct np_blame){ .n_runs = n_runs, .n_causes = n_causes };
+	if (n_runs && median(sec, n_runs, &out->usual_sec))
+		return np_errf(err, -ENOMEM, "out of memory");
+	if (n_runs < NP_BLAME_LEAST_RUNS) {
+		out->verdict = NP_BLAME_TOO_FEW;
+		return check(&f, err);
+	}
+	x = calloc(DRAWS * MAX_X, sizeof(*x));
+	rc = x ? prepare(&f, best, err) : -ENOMEM;
+	out->noise = f.noise;
+	if (!rc)
+		rc = draw_all(&f, seed, x);
+	if (!rc)
+		summarise(&f, x, out);
+	free(x);
+	release(&f);
+	return rc;
+}
+
+int np_blame_costs(const double *sec, const double *exposure, size_t n,
+		   size_t n_causes, const struct np_blame_prior *prior,
+		   uint64_t seed, struct np_blame_range *cost,
+		   struct np_blame_range *total, struct np_err *err)
+{
+	struct fit f = {
+		.sec = sec, .exposure = exposure, .prior = prior, .n = n,
+		.k = n_causes,
+	};
+	double best[MAX_X], *x = calloc(DRAWS * MAX_X, sizeof(*x));
+	double v[DRAWS];
+	int rc = x ? prepare(&f, best, err) : -ENOMEM;
+
+	if (!rc)
+		rc = draw_all(&f, seed, x);
+	for (size_t c = 0; !rc && c < n_causes; c++) {
+		double all = 0;
+
+		for (size_t i = 0; i < n; i++)
+			all += exposed(&f, i, c);
+		for (size_t d = 0; d < DRAWS; d++)
+			v[d] = x[d * MAX_X + 1 + c];
+		cost[c] = range_of(v, DRAWS, 1);
+		total[c] = cost[c];
+		total[c].mean *= all * f.scale;
+		total[c].low *= all * f.scale;
+		total[c].high *= all * f.scale;
+	}
+	free(x);
+	release(&f);
+	return rc;
+}

@@ -1,0 +1,693 @@
+#include "np_acct.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "np_array.h"
+#include "np_bits.h"
+#include "np_hostlist.h"
+#include "np_quantity.h"
+#include "np_rows.h"
+#include "np_text.h"
+
+#define MAX_TEXT 1024 /* bytes of a name or a command that count */
+#define NO_TOPOLOGY "all"
+
+void np_acct_init(struct np_acct *h, double now)
+{
+	*h = (struct np_acct){ .now = now };
+}
+
+void np_acct_free(struct np_acct *h)
+{
+	free(h->job);
+	free(h->node);
+	free(h->leaf_of);
+	free(h->leaf_size);
+	free(h->place);
+	np_numbers_free(&h->text);
+	np_numbers_free(&h->node_name);
+	np_numbers_free(&h->leaf_name);
+	np_acct_init(h, 0);
+}
+
+/* ---- texts ---- */
+
+static uint32_t number_of(struct np_numbers *x, const char *text)
+{
+	size_t len = strlen(text);
+
+	return np_numbers_get(x, text, len < MAX_TEXT ? len : MAX_TEXT);
+}
+
+static const char *text_of(const struct np_numbers *x, uint32_t number,
+			   char *buf, size_t len)
+{
+	size_t from = number && number < x->n ? x->end[number - 1] : 0;
+	size_t n = number < x->n ? x->end[number] - from : 0;
+
+	snprintf(buf, len, "%.*s", (int)n, n ? x->bytes + from : "");
+	np_text_plain(buf);
+	return buf;
+}
+
+const char *np_acct_text(const struct np_acct *h, uint32_t number,
+			    char *buf, size_t len)
+{
+	return text_of(&h->text, number, buf, len);
+}
+
+const char *np_acct_node(const struct np_acct *h, uint32_t number,
+			    char *buf, size_t len)
+{
+	return text_of(&h->node_name, number, buf, len);
+}
+
+const char *np_acct_leaf(const struct np_acct *h, uint32_t number,
+			    char *buf, size_t len)
+{
+	return text_of(&h->leaf_name, number, buf, len);
+}
+
+/* ---- leaf switches ---- */
+
+/* The number of a node, which is on no leaf switch if it is new. */
+static uint32_t node_number(struct np_acct *h, const char *name)
+{
+	uint32_t n = number_of(&h->node_name, name);
+	size_t had = h->leaf_room;
+
+	if (n == NP_NO_NUMBER ||
+	    np_array_room(&h->leaf_of, &h->leaf_room, n + 1,
+			  sizeof(*h->leaf_of)))
+		return NP_NO_NUMBER;
+	for (; had < h->leaf_room; had++)
+		h->leaf_of[had] = h->one_leaf ? 0 : NP_NO_NUMBER;
+	return n;
+}
+
+struct to_leaf {
+	struct np_acct *h;
+	uint32_t leaf;
+};
+
+/* A node on two leaf switches counts for the first, as elsewhere. */
+static int put_on_leaf(void *arg, const char *name)
+{
+	struct to_leaf *to = arg;
+	uint32_t n = node_number(to->h, name);
+
+	if (n == NP_NO_NUMBER)
+		return -ENOMEM;
+	if (n >= NP_HOSTLIST_MAX * 16u)
+		return -E2BIG;
+	if (to->h->leaf_of[n] == NP_NO_NUMBER) {
+		to->h->leaf_of[n] = to->leaf;
+		to->h->leaf_size[to->leaf]++;
+	}
+	return 0;
+}
+
+static int walk_list(const char *list, np_hostlist_f *each, void *arg)
+{
+	int rc = 0;
+
+	for (size_t len; !rc && (len = np_hostlist_word(&list)); list += len)
+		rc = np_hostlist_walk(list, len, each, arg);
+	return rc;
+}
+
+int np_acct_topology(struct np_acct *h, const struct np_topo *t,
+			struct np_err *err)
+{
+	size_t n = t && t->n ? t->n : 1;
+	struct to_leaf to = { .h = h };
+
+	h->leaf_size = calloc(n, sizeof(*h->leaf_size));
+	if (!h->leaf_size)
+		return -ENOMEM;
+	h->one_leaf = !t || !t->n;
+	if (h->one_leaf)
+		return number_of(&h->leaf_name, NO_TOPOLOGY) == NP_NO_NUMBER ?
+		       -ENOMEM : 0;
+	for (size_t i = 0; i < t->n; i++) {
+		int rc;
+
+		to.leaf = number_of(&h->leaf_name, t->leaf[i].name);
+		if (to.leaf == NP_NO_NUMBER)
+			return -ENOMEM;
+		rc = walk_list(t->leaf[i].nodes, put_on_leaf, &to);
+		if (rc)
+			return np_errf(err, rc, "topology: leaf switch %.64s: "
+				       "\"%.80s\": expected a list of nodes",
+				       t->leaf[i].name, t->leaf[i].nodes);
+	}
+	return 0;
+}
+
+/* ---- jobs ---- */
+
+enum column {
+	JOB_ID, RAW_ID, USER, PARTITION, STATE, SUBMIT, START, END, SUSPENDED,
+	N_NODES, N_CPUS, LIMIT, NODES, NAME, LINE, ELAPSED, N_COLUMNS
+};
+
+static const struct np_rows_column columns[N_COLUMNS] = {
+	[JOB_ID] = { "JobID", true }, [RAW_ID] = { "JobIDRaw", false },
+	[USER] = { "User", true }, [PARTITION] = { "Partition", false },
+	[STATE] = { "State", true }, [SUBMIT] = { "Submit", false },
+	[START] = { "Start", true }, [END] = { "End", true },
+	[SUSPENDED] = { "Suspended", false }, [N_NODES] = { "NNodes", true },
+	[N_CPUS] = { "NCPUS", false }, [LIMIT] = { "TimelimitRaw", false },
+	[NODES] = { "NodeList", true }, [NAME] = { "JobName", true },
+	[LINE] = { "SubmitLine", false }, [ELAPSED] = { "ElapsedRaw", false },
+};
+
+struct reader {
+	struct np_acct *h;
+	const char *name;
+};
+
+static enum np_acct_state state_of(const char *text)
+{
+	static const struct {
+		const char *word;
+		enum np_acct_state state;
+	} states[] = {
+		{ "RUNNING", NP_ACCT_RUNNING },
+		{ "SUSPENDED", NP_ACCT_RUNNING },
+		{ "COMPLETED", NP_ACCT_COMPLETED },
+		{ "FAILED", NP_ACCT_FAILED },
+		{ "OUT_OF_MEMORY", NP_ACCT_FAILED },
+		{ "NODE_FAIL", NP_ACCT_FAILED },
+		{ "TIMEOUT", NP_ACCT_TIMEOUT },
+		{ "CANCELLED", NP_ACCT_CANCELLED }, /* "CANCELLED by 0" */
+		{ "REQUEUED", NP_ACCT_REQUEUED },
+		{ "PREEMPTED", NP_ACCT_REQUEUED },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(states); i++)
+		if (!strncasecmp(text, states[i].word, strlen(states[i].word)))
+			return states[i].state;
+	return NP_ACCT_OTHER;
+}
+
+/* Digits, up to the first of stop; false: there is no number. */
+static bool take_id(const char **p, uint32_t *out)
+{
+	uint64_t v = 0;
+
+	if (!isdigit((unsigned char)**p))
+		return false;
+	for (; isdigit((unsigned char)**p) && v < UINT32_MAX; ++*p)
+		v = 10 * v + (uint64_t)(**p - '0');
+	*out = (uint32_t)v;
+	return v < UINT32_MAX;
+}
+
+/*
+ * "12", "12_3", "12_[4-9]" (not started), "12+0"; steps, "12.batch", are no
+ * jobs: false.
+ */
+static bool read_id(char *const *value, struct np_acct_job *j)
+{
+	const char *p = value[JOB_ID], *raw = value[RAW_ID];
+
+	j->task = NP_ACCT_NO_TASK;
+	if (!take_id(&p, &j->id))
+		return false;
+	if (*p == '_') {
+		p++;
+		j->array = j->id;
+		if (!take_id(&p, &j->task))
+			return false;
+	} else if (*p == '+') {
+		uint32_t component;
+
+		p++;
+		if (!take_id(&p, &component))
+			return false;
+	}
+	return !*p && (!raw || !*raw || (take_id(&raw, &j->id) && !*raw));
+}
+
+static int refuse(const struct reader *r, size_t line, enum column c,
+		  const char *value, const char *expected, struct np_err *err)
+{
+	return np_errf(err, -EINVAL, "%s:%zu: %s \"%.64s\": expected %s",
+		       r->name, line, columns[c].name, value, expected);
+}
+
+static int read_times(const struct reader *r, char *const *value, size_t line,
+		      struct np_acct_job *j, struct np_err *err)
+{
+	static const char *const date = "a date such as 2026-11-25T10:00:00, "
+					"or seconds since 1970";
+	struct {
+		enum column c;
+		double *out;
+	} dates[] = {
+		{ SUBMIT, &j->submit }, { START, &j->start }, { END, &j->end },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(dates); i++) {
+		const char *text = value[dates[i].c];
+
+		*dates[i].out = NAN;
+		if (text && np_rows_date(text, dates[i].out))
+			return refuse(r, line, dates[i].c, text, date, err);
+	}
+	j->limit_sec = NAN;
+	if (value[LIMIT] && np_rows_duration(value[LIMIT], &j->limit_sec))
+		return refuse(r, line, LIMIT, value[LIMIT],
+			      "a number of minutes", err);
+	if (!value[SUSPENDED] || !*value[SUSPENDED])
+		return 0;
+	if (np_rows_duration(value[SUSPENDED], &j->suspended_sec))
+		return refuse(r, line, SUSPENDED, value[SUSPENDED],
+			      "a time such as 01:02:03", err);
+	return 0;
+}
+
+static int read_numbers(const struct reader *r, char *const *value,
+			size_t line, struct np_acct_job *j, struct np_err *err)
+{
+	uint64_t n = 0;
+
+	if (np_whole_parse(value[N_NODES], UINT32_MAX, &n))
+		return refuse(r, line, N_NODES, value[N_NODES],
+			      "a number of nodes", err);
+	j->n_nodes = (uint32_t)n;
+	n = 0;
+	if (value[N_CPUS] && *value[N_CPUS] &&
+	    np_whole_parse(value[N_CPUS], UINT32_MAX, &n))
+		return refuse(r, line, N_CPUS, value[N_CPUS],
+			      "a number of processors", err);
+	j->cpus = (uint32_t)n;
+	return 0;
+}
+
+static int add_node(void *arg, const char *name)
+{
+	struct np_acct *h = arg;
+	uint32_t n = node_number(h, name);
+
+	if (n == NP_NO_NUMBER ||
+	    np_array_room(&h->node, &h->node_room, h->n_nodes + 1,
+			  sizeof(*h->node)))
+		return -ENOMEM;
+	if (h->n_nodes == NP_ACCT_MAX_NODES)
+		return -E2BIG;
+	h->node[h->n_nodes++] = n;
+	return 0;
+}
+
+static int read_nodes(const struct reader *r, char *const *value, size_t line,
+		      struct np_acct_job *j, struct np_err *err)
+{
+	struct np_acct *h = r->h;
+	int rc;
+
+	j->first_node = h->n_nodes;
+	rc = walk_list(value[NODES], add_node, h);
+	j->n_listed = h->n_nodes - j->first_node;
+	if (rc == -EINVAL)
+		return refuse(r, line, NODES, value[NODES],
+			      "a list of nodes such as n[0-3]", err);
+	return rc == -E2BIG ? np_errf(err, rc, "%s:%zu: more than %d nodes of "
+				      "all jobs together", r->name, line,
+				      NP_ACCT_MAX_NODES) : rc;
+}
+
+static int add_job(void *arg, char *const *value, size_t line,
+		   struct np_err *err)
+{
+	static char none[] = "";
+	struct reader *r = arg;
+	struct np_acct *h = r->h;
+	struct np_acct_job j = { .id = 0 };
+	int rc;
+
+	if (!read_id(value, &j))
+		return 0;
+	rc = read_times(r, value, line, &j, err);
+	if (!rc)
+		rc = read_numbers(r, value, line, &j, err);
+	j.state = state_of(value[STATE]);
+	/* A job that was cancelled while it waited may have a date for both. */
+	if (rc || isnan(j.start) || !(j.end != j.start) ||
+	    !strcasecmp(value[NODES], "None assigned") || !*value[NODES])
+		return rc;
+	if (j.end < j.start)
+		return refuse(r, line, END, value[END], "a date after Start",
+			      err);
+	if (h->n_jobs == NP_ACCT_MAX_JOBS)
+		return np_errf(err, -E2BIG, "%s:%zu: more than %d jobs",
+			       r->name, line, NP_ACCT_MAX_JOBS);
+	rc = read_nodes(r, value, line, &j, err);
+	if (rc)
+		return rc;
+	j.user = number_of(&h->text, value[USER]);
+	j.name = number_of(&h->text, value[NAME]);
+	j.partition = number_of(&h->text, value[PARTITION] ?
+				value[PARTITION] : none);
+	j.line = number_of(&h->text, value[LINE] ? value[LINE] : none);
+	if (j.user == NP_NO_NUMBER || j.name == NP_NO_NUMBER ||
+	    j.partition == NP_NO_NUMBER || j.line == NP_NO_NUMBER ||
+	    np_array_room(&h->job, &h->job_room, h->n_jobs + 1,
+			  sizeof(*h->job)))
+		return -ENOMEM;
+	h->job[h->n_jobs++] = j;
+	return 0;
+}
+
+int np_acct_read(struct np_acct *h, char *text, const char *name,
+		    const char *delimiter, struct np_err *err)
+{
+	struct reader r = { h, name };
+	struct np_rows_count n;
+	int rc = np_rows_read(text, name, delimiter, columns, N_COLUMNS,
+			      add_job, &r, &n, err);
+
+	h->damaged += n.damaged;
+	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", name) :
+			       rc;
+}
+
+/* ---- order ---- */
+
+static int by_id(const void *a, const void *b)
+{
+	const struct np_acct_job *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/*
+ * A job that was read twice is kept once, as it was last seen; earlier starts
+ * of a job that was requeued are counted and kept, as they were on its nodes.
+ */
+static void merge(struct np_acct *h)
+{
+	size_t n = 0;
+
+	if (h->n_jobs)
+		qsort(h->job, h->n_jobs, sizeof(*h->job), by_id);
+	for (size_t i = 0; i < h->n_jobs; i++) {
+		struct np_acct_job *j = &h->job[i];
+		struct np_acct_job *before = n ? &h->job[n - 1] : NULL;
+
+		if (before && before->id == j->id &&
+		    before->start == j->start) {
+			j->requeues = before->requeues;
+			if (!isnan(j->end) || isnan(before->end))
+				*before = *j;
+			continue;
+		}
+		if (before && before->id == j->id)
+			j->requeues = before->requeues + 1;
+		h->job[n++] = *j;
+	}
+	h->n_jobs = n;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+size_t np_acct_leaves(const struct np_acct *h, const struct np_acct_job *j,
+			 struct np_acct_place *out, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n_listed; i++) {
+		uint32_t leaf = h->leaf_of[h->node[j->first_node + i]];
+		size_t k = n;
+
+		if (leaf == NP_NO_NUMBER)
+			continue;
+		while (k && out[k - 1].leaf != leaf)
+			k--;
+		if (k) {
+			out[k - 1].nodes++;
+			continue;
+		}
+		if (n == max)
+			continue;
+		out[n++] = (struct np_acct_place){ .leaf = leaf, .nodes = 1 };
+	}
+	return n;
+}
+
+/* Its leaf switches, sorted and each once, with a place for each. */
+static int add_places(struct np_acct *h, uint32_t at, uint32_t *leaf,
+		      size_t *room)
+{
+	const struct np_acct_job *j = &h->job[at];
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n_listed; i++) {
+		uint32_t l = h->leaf_of[h->node[j->first_node + i]];
+
+		if (l != NP_NO_NUMBER)
+			leaf[n++] = l;
+	}
+	if (n)
+		qsort(leaf, n, sizeof(*leaf), by_number);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i; k < n && leaf[k] == leaf[i]; k++)
+			;
+		if (np_array_room(&h->place, room, h->n_places + 1,
+				  sizeof(*h->place)))
+			return -ENOMEM;
+		h->place[h->n_places++] = (struct np_acct_place){
+			.leaf = leaf[i], .job = at, .nodes = (uint32_t)(k - i),
+		};
+	}
+	return 0;
+}
+
+static const struct np_acct_job *sorted_jobs; /* for by_leaf() */
+
+static int by_leaf(const void *a, const void *b)
+{
+	const struct np_acct_place *x = a, *y = b;
+	double s = sorted_jobs[x->job].start, t = sorted_jobs[y->job].start;
+
+	if (x->leaf != y->leaf)
+		return x->leaf < y->leaf ? -1 : 1;
+	return s != t ? (s < t ? -1 : 1) :
+	       (x->job > y->job) - (x->job < y->job);
+}
+
+int np_acct_index(struct np_acct *h)
+{
+	size_t most = 0, room = 0;
+	uint32_t *leaf;
+	int rc = 0;
+
+	merge(h);
+	for (size_t i = 0; i < h->n_jobs; i++)
+		if (h->job[i].n_listed > most)
+			most = h->job[i].n_listed;
+	leaf = malloc((most + 1) * sizeof(*leaf));
+	if (!leaf)
+		return -ENOMEM;
+	free(h->place);
+	h->place = NULL;
+	h->n_places = 0;
+	for (size_t i = 0; !rc && i < h->n_jobs; i++)
+		rc = add_places(h, (uint32_t)i, leaf, &room);
+	free(leaf);
+	sorted_jobs = h->job;
+	if (!rc && h->n_places)
+		qsort(h->place, h->n_places, sizeof(*h->place), by_leaf);
+	return rc;
+}
+
+/* ---- questions ---- */
+
+const struct np_acct_job *np_acct_find(const struct np_acct *h, uint32_t id,
+				      uint32_t task)
+{
+	const struct np_acct_job *found = NULL;
+
+	for (size_t i = 0; i < h->n_jobs; i++) {
+		const struct np_acct_job *j = &h->job[i];
+
+		if (task == NP_ACCT_NO_TASK ? j->id == id :
+		    j->array == id && j->task == task)
+			if (!found || j->start > found->start)
+				found = j;
+	}
+	return found;
+}
+
+double np_acct_job_end(const struct np_acct *h, const struct np_acct_job *j)
+{
+	return isnan(j->end) ? fmax(h->now, j->start) : j->end;
+}
+
+double np_acct_job_sec(const struct np_acct *h, const struct np_acct_job *j)
+{
+	return fmax(np_acct_job_end(h, j) - j->start - j->suspended_sec, 0);
+}
+
+int32_t np_acct_limit_class(const struct np_acct_job *j)
+{
+	double sec = j->limit_sec;
+
+	return isnan(sec) ? -1 : isinf(sec) || sec <= 0 ? -2 :
+	       (int32_t)floor(log2(sec / 60) / 2) + 100;
+}
+
+bool np_acct_job_same(const struct np_acct *h, const struct np_acct_job *a,
+		  const struct np_acct_job *b)
+{
+	(void)h;
+	return a->user == b->user && a->name == b->name &&
+	       a->n_nodes == b->n_nodes && a->cpus == b->cpus &&
+	       a->partition == b->partition &&
+	       np_acct_limit_class(a) == np_acct_limit_class(b);
+}
+
+/* Newest first; the array is short. */
+static void insert(const struct np_acct *h, uint32_t *out, size_t n,
+		   uint32_t job)
+{
+	size_t i = n;
+
+	for (; i && h->job[out[i - 1]].start < h->job[job].start; i--)
+		out[i] = out[i - 1];
+	out[i] = job;
+}
+
+size_t np_acct_comparable(const struct np_acct *h,
+			     const struct np_acct_job *j, uint32_t *out,
+			     size_t max, size_t *any)
+{
+	size_t n = 0;
+
+	*any = 0;
+	for (size_t i = 0; i < h->n_jobs; i++) {
+		const struct np_acct_job *o = &h->job[i];
+
+		if (o == j || o->id == j->id ||
+		    o->state != NP_ACCT_COMPLETED ||
+		    !np_acct_job_same(h, j, o) || np_acct_job_sec(h, o) <= 0)
+			continue;
+		++*any;
+		if (n == max && h->job[out[n - 1]].start >= o->start)
+			continue;
+		n -= n == max;
+		insert(h, out, n++, (uint32_t)i);
+	}
+	return n;
+}
+
+static bool shares_node(const struct np_acct *h, const uint64_t *own,
+			const struct np_acct_job *o)
+{
+	for (size_t i = 0; i < o->n_listed; i++)
+		if (np_bits_test(own, h->node[o->first_node + i]))
+			return true;
+	return false;
+}
+
+static double weight(const struct np_acct_beside_job *b)
+{
+	return b->nodes * (b->to - b->from);
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	double x = weight(a), y = weight(b);
+
+	return (x < y) - (x > y);
+}
+
+/* The first place of a leaf switch. */
+static size_t first_place(const struct np_acct *h, uint32_t leaf)
+{
+	size_t lo = 0, hi = h->n_places;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (h->place[mid].leaf < leaf)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct beside {
+	struct np_acct_beside_job *list;
+	size_t n, room;
+	uint64_t *own; /* nodes of the job */
+};
+
+static int add_beside(const struct np_acct *h, const struct np_acct_job *j,
+		      const struct np_acct_place *p, struct beside *to)
+{
+	const struct np_acct_job *o = &h->job[p->job];
+	double from = fmax(j->start, o->start);
+	double end = fmin(np_acct_job_end(h, j), np_acct_job_end(h, o));
+
+	if (o->id == j->id || end <= from)
+		return 0;
+	for (size_t i = 0; i < to->n; i++)
+		if (to->list[i].job == p->job) {
+			to->list[i].nodes += p->nodes;
+			return 0;
+		}
+	if (np_array_room(&to->list, &to->room, to->n + 1, sizeof(*to->list)))
+		return -ENOMEM;
+	to->list[to->n++] = (struct np_acct_beside_job){
+		.job = p->job, .leaf = p->leaf, .nodes = p->nodes,
+		.from = from, .to = end, .same_node = shares_node(h, to->own, o),
+	};
+	return 0;
+}
+
+int np_acct_beside(const struct np_acct *h, const struct np_acct_job *j,
+		      struct np_acct_beside_job **out, size_t *n)
+{
+	struct np_acct_place *own = calloc(j->n_listed + 1, sizeof(*own));
+	size_t n_own = own ? np_acct_leaves(h, j, own, j->n_listed) : 0;
+	struct beside to = {
+		.own = calloc(np_bits_words(h->node_name.n) + 1,
+			      sizeof(*to.own)),
+	};
+	int rc = own && to.own ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < j->n_listed; i++)
+		np_bits_set(to.own, h->node[j->first_node + i]);
+	for (size_t i = 0; !rc && i < n_own; i++)
+		for (size_t k = first_place(h, own[i].leaf); !rc &&
+		     k < h->n_places && h->place[k].leaf == own[i].leaf &&
+		     h->job[h->place[k].job].start < np_acct_job_end(h, j); k++)
+			rc = add_beside(h, j, &h->place[k], &to);
+	free(own);
+	free(to.own);
+	if (rc) {
+		free(to.list);
+		return rc;
+	}
+	if (to.n)
+		qsort(to.list, to.n, sizeof(*to.list), by_weight);
+	*out = to.list;
+	*n = to.n;
+	return 0;
+}

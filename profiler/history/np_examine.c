@@ -1,0 +1,390 @@
+#include "np_examine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_numbers.h"
+
+#define LEAST 0.1	/* quantile of comparable runs that is least exposed */
+#define BASE 0.2	/* quantile of comparable runs that counts as normal */
+#define UNUSUAL 1.5	/* times the most that comparable runs had */
+#define FAR 3.0		/* times the other nodes of the run: one slow node */
+#define LEAST_CLOCK 0.03 /* of frequency; less is within what it always varies */
+#define LEAST_SPEED 0.05
+#define ERRORS 100.0	/* per second: a link that can hardly be used */
+
+const char *np_cause_name(enum np_cause c)
+{
+	static const char *const names[NP_N_CAUSES] = {
+		"network", "link", "cpu", "clock", "memory", "io",
+	};
+
+	return names[c];
+}
+
+/* Of seconds of exposure; the first two lines are of the network. */
+static const struct np_blame_prior by_occupation = { 0.1, 0.3 };
+static const struct np_blame_prior priors[NP_N_CAUSES] = {
+	[NP_CAUSE_NETWORK] = { 0.5, 1.0 }, [NP_CAUSE_LINK] = { 0.4, 0.6 },
+	[NP_CAUSE_CPU] = { 0.8, 0.4 },	   [NP_CAUSE_CLOCK] = { 0.7, 0.4 },
+	[NP_CAUSE_MEMORY] = { 0.8, 0.5 },  [NP_CAUSE_IO] = { 0.8, 0.5 },
+};
+
+/* ---- values of a run ---- */
+
+/* Some signals are worse when they are lower. */
+static bool falls(enum np_signal s)
+{
+	return s == NP_SIGNAL_CLOCK || s == NP_SIGNAL_LINK_SPEED;
+}
+
+static double magnitude(enum np_signal s, double v)
+{
+	return s == NP_SIGNAL_CLOCK_SKEW ? fabs(v) : v;
+}
+
+/* Of the worst of the run's own nodes; NaN: none has one. */
+static double worst(const struct np_seen *run, enum np_signal s,
+		    uint32_t *node)
+{
+	double w = NAN;
+
+	for (size_t i = 0; i < run->n; i++) {
+		double v = magnitude(s, run->node[i].value[s]);
+
+		if (!run->node[i].own || isnan(v) ||
+		    (!isnan(w) && (falls(s) ? v >= w : v <= w)))
+			continue;
+		w = v;
+		if (node)
+			*node = run->node[i].node;
+	}
+	return w;
+}
+
+/* Mean of the own nodes but one. */
+static double others_mean(const struct np_seen *run, enum np_signal s,
+			  uint32_t but)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < run->n; i++)
+		if (run->node[i].own && run->node[i].node != but &&
+		    !isnan(run->node[i].value[s])) {
+			sum += run->node[i].value[s];
+			n++;
+		}
+	return n ? sum / (double)n : NAN;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Quantile of n values, which are sorted; NaN of none. */
+static double quantile(double *v, size_t n, double q)
+{
+	if (!n)
+		return NAN;
+	qsort(v, n, sizeof(*v), by_value);
+	return v[(size_t)(q * (double)(n - 1) + 0.5)];
+}
+
+/* ---- traffic ---- */
+
+struct traffic {
+	double own, others; /* of the leaf switch where others sent most */
+	double most;	    /* of both together on any of its leaf switches */
+};
+
+static bool traffic_of(const struct np_seen *run, struct traffic *out)
+{
+	bool known = false;
+
+	*out = (struct traffic){ 0 };
+	for (size_t i = 0; i < run->n; i++) {
+		uint32_t leaf = run->node[i].leaf;
+		double own = 0, others = 0;
+
+		/* Each leaf once: at its first node. */
+		for (size_t k = 0; k < run->n; k++) {
+			double v = run->node[k].value[NP_SIGNAL_TRAFFIC];
+
+			if (run->node[k].leaf != leaf)
+				continue;
+			if (k < i) {
+				own = NAN;
+				break;
+			}
+			if (isnan(v))
+				continue;
+			known = true;
+			*(run->node[k].own ? &own : &others) += v;
+		}
+		if (isnan(own))
+			continue;
+		out->most = fmax(out->most, own + others);
+		if (others >= out->others) {
+			out->others = others;
+			out->own = own;
+		}
+	}
+	return known;
+}
+
+/* ---- exposures ---- */
+
+struct work {
+	const struct np_seen *run;
+	size_t n; /* with the last */
+	double *sec, *exposure, *value;
+	double usual; /* median run time of the comparable runs */
+};
+
+/*
+ * Exposures are shares of time, times the usual run time and not the run's own:
+ * a run that is slow for another reason is beside its neighbours for longer,
+ * too, and that must not speak against them.
+ */
+
+/*
+ * A process that waits for a share of its time needs the rest for its work:
+ * with half of the time it takes twice as long.
+ */
+static double waiting(double share)
+{
+	double v = fmin(fmax(share, 0), 0.9);
+
+	return v / (1 - v);
+}
+
+static double *exposure(const struct work *w, size_t run, enum np_cause c)
+{
+	return &w->exposure[run * NP_N_CAUSES + c];
+}
+
+static void expose_network(const struct work *w, struct np_examined *out)
+{
+	struct traffic t;
+	double most = 0, least;
+	size_t n = 0;
+
+	out->by_traffic = traffic_of(&w->run[w->n - 1], &t);
+	out->own = t.own;
+	out->others = t.others;
+	for (size_t i = 0; i < w->n; i++)
+		if (traffic_of(&w->run[i], &t))
+			most = fmax(most, t.most);
+	out->by_traffic &= most > 0;
+	for (size_t i = 0; i < w->n; i++) {
+		bool known = traffic_of(&w->run[i], &t);
+		double v = !out->by_traffic ?
+			w->run[i].occupied_sec / w->run[i].sec :
+			known ? t.others / most : NAN;
+
+		*exposure(w, i, NP_CAUSE_NETWORK) = v;
+		if (!isnan(v) && i + 1 < w->n)
+			w->value[n++] = v;
+	}
+	/* What even the least exposed runs had is part of what is usual. */
+	least = quantile(w->value, n, LEAST);
+	for (size_t i = 0; i < w->n; i++) {
+		double v = *exposure(w, i, NP_CAUSE_NETWORK) - least;
+
+		*exposure(w, i, NP_CAUSE_NETWORK) = isnan(v) ? NAN :
+			fmax(v, 0) * w->usual;
+	}
+}
+
+/* Seconds of waiting beyond what comparable runs have in the good case. */
+static void expose_wait(const struct work *w, enum np_cause c,
+			enum np_signal s, enum np_signal more)
+{
+	double base;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n; i++) {
+		double v = worst(&w->run[i], s, NULL);
+		double add = more == NP_N_SIGNALS ? NAN :
+			     worst(&w->run[i], more, NULL);
+
+		v = isnan(v) ? add : isnan(add) ? v : v + add;
+		*exposure(w, i, c) = v;
+		if (!isnan(v) && i + 1 < w->n)
+			w->value[n++] = v;
+	}
+	base = quantile(w->value, n, BASE);
+	for (size_t i = 0; i < w->n; i++) {
+		double v = *exposure(w, i, c) - base;
+
+		*exposure(w, i, c) = isnan(v) ? NAN :
+			w->usual * waiting(v);
+	}
+}
+
+/* How much of a signal that falls is missing on the worst node. */
+static void expose_fall(const struct work *w, enum np_cause c,
+			enum np_signal s, double least)
+{
+	double usual;
+	size_t n = 0;
+
+	for (size_t i = 0; i + 1 < w->n; i++) {
+		double v = worst(&w->run[i], s, NULL);
+
+		if (v > 0)
+			w->value[n++] = v;
+	}
+	usual = quantile(w->value, n, 0.5);
+	for (size_t i = 0; i < w->n; i++) {
+		double v = worst(&w->run[i], s, NULL);
+		double missing = 1 - v / usual;
+
+		*exposure(w, i, c) = isnan(missing) ? NAN :
+			missing > least ? waiting(missing) * w->usual : 0;
+	}
+}
+
+/* Errors on a link count where there are more of them than ever before. */
+static void expose_errors(const struct work *w)
+{
+	double most = 0;
+	bool known = false;
+
+	for (size_t i = 0; i + 1 < w->n; i++) {
+		double v = worst(&w->run[i], NP_SIGNAL_NIC_ERRORS, NULL);
+
+		known |= !isnan(v);
+		w->value[i] = isnan(v) ? 0 : v;
+	}
+	if (!known)
+		return;
+	most = quantile(w->value, w->n - 1, 0.75);
+	for (size_t i = 0; i < w->n; i++) {
+		double v = worst(&w->run[i], NP_SIGNAL_NIC_ERRORS, NULL);
+		double *x = exposure(w, i, NP_CAUSE_LINK);
+		double part = fmin((v - most) / ERRORS, 1);
+
+		if (isnan(v))
+			continue;
+		*x = fmax(isnan(*x) ? 0 : *x, part > LEAST_SPEED ?
+			  part * w->usual : 0);
+	}
+}
+
+/* ---- what is unusual ---- */
+
+static void look(const struct work *w, enum np_signal s, struct np_sign *out)
+{
+	double most = NAN, v, limit;
+	size_t n = 0;
+
+	out->node = NP_NO_NUMBER;
+	out->value = worst(&w->run[w->n - 1], s, &out->node);
+	for (size_t i = 0; i + 1 < w->n; i++) {
+		v = worst(&w->run[i], s, NULL);
+		if (isnan(v))
+			continue;
+		w->value[n++] = v;
+		most = isnan(most) ? v : falls(s) ? fmin(most, v) :
+						    fmax(most, v);
+	}
+	out->known = n && !isnan(out->value);
+	out->usual = quantile(w->value, n, 0.5);
+	out->most = most;
+	limit = s == NP_SIGNAL_CPU_WAIT || s == NP_SIGNAL_STEAL ||
+		s == NP_SIGNAL_MEMORY_WAIT || s == NP_SIGNAL_IO_WAIT ? 0.02 :
+		s == NP_SIGNAL_CLOCK_SKEW ? 2 : 1;
+	v = out->value;
+	out->unusual = out->known && (falls(s) ?
+		v < (1 - LEAST_SPEED) * out->usual :
+		v > limit && v > UNUSUAL * out->usual &&
+		v > out->usual + 0.5 * (most - out->usual));
+	if (s == NP_SIGNAL_TRAFFIC)
+		out->unusual = false; /* its own traffic accuses nobody */
+}
+
+static const enum np_signal signal_of[NP_N_CAUSES] = {
+	[NP_CAUSE_NETWORK] = NP_N_SIGNALS,
+	[NP_CAUSE_LINK] = NP_SIGNAL_LINK_SPEED,
+	[NP_CAUSE_CPU] = NP_SIGNAL_CPU_WAIT,
+	[NP_CAUSE_CLOCK] = NP_SIGNAL_CLOCK,
+	[NP_CAUSE_MEMORY] = NP_SIGNAL_MEMORY_WAIT,
+	[NP_CAUSE_IO] = NP_SIGNAL_IO_WAIT,
+};
+
+/* Which node is the worst of a cause, and whether it stands alone. */
+static void find_node(const struct work *w, struct np_examined *out,
+		      enum np_cause c)
+{
+	const struct np_seen *run = &w->run[w->n - 1];
+	enum np_signal s = signal_of[c];
+	double v, rest;
+
+	out->node[c] = NP_NO_NUMBER;
+	if (s == NP_N_SIGNALS)
+		return;
+	if (c == NP_CAUSE_LINK && !out->sign[s].unusual)
+		s = NP_SIGNAL_NIC_ERRORS;
+	v = worst(run, s, &out->node[c]);
+	rest = others_mean(run, s, out->node[c]);
+	out->one_node[c] = !isnan(rest) && (falls(s) ?
+		v < (1 - LEAST_SPEED) * rest : v > FAR * rest);
+}
+
+static int examine(struct work *w, struct np_examined *out,
+		   struct np_err *err)
+{
+	struct np_blame_prior prior[NP_N_CAUSES];
+	int rc;
+
+	for (size_t i = 0; i < w->n; i++)
+		w->value[i] = w->sec[i] = w->run[i].sec;
+	w->usual = w->n > 1 ? quantile(w->value, w->n - 1, 0.5) : w->sec[0];
+	expose_network(w, out);
+	expose_fall(w, NP_CAUSE_LINK, NP_SIGNAL_LINK_SPEED, LEAST_SPEED);
+	expose_errors(w);
+	expose_wait(w, NP_CAUSE_CPU, NP_SIGNAL_CPU_WAIT, NP_SIGNAL_STEAL);
+	expose_fall(w, NP_CAUSE_CLOCK, NP_SIGNAL_CLOCK, LEAST_CLOCK);
+	expose_wait(w, NP_CAUSE_MEMORY, NP_SIGNAL_MEMORY_WAIT, NP_N_SIGNALS);
+	expose_wait(w, NP_CAUSE_IO, NP_SIGNAL_IO_WAIT, NP_N_SIGNALS);
+	memcpy(prior, priors, sizeof(prior));
+	if (!out->by_traffic)
+		prior[NP_CAUSE_NETWORK] = by_occupation;
+	memcpy(out->exposure, exposure(w, w->n - 1, 0), sizeof(out->exposure));
+	for (int s = 0; s < NP_N_SIGNALS; s++)
+		look(w, (enum np_signal)s, &out->sign[s]);
+	for (int c = 0; c < NP_N_CAUSES; c++)
+		find_node(w, out, (enum np_cause)c);
+	rc = np_blame_run(w->sec, w->exposure, w->n - 1, NP_N_CAUSES, prior,
+			  1, &out->blame, err);
+	return rc;
+}
+
+int np_examine(const struct np_seen *run, size_t n_runs,
+	       struct np_examined *out, struct np_err *err)
+{
+	struct work w = {
+		.run = run, .n = n_runs + 1,
+		.sec = calloc(n_runs + 1, sizeof(double)),
+		.exposure = calloc((n_runs + 1) * NP_N_CAUSES, sizeof(double)),
+		.value = calloc(n_runs + 1, sizeof(double)),
+	};
+	int rc = -ENOMEM;
+
+	*out = (struct np_examined){ .by_traffic = false };
+	if (w.sec && w.exposure && w.value)
+		rc = examine(&w, out, err);
+	else
+		np_errf(err, rc, "out of memory");
+	free(w.sec);
+	free(w.exposure);
+	free(w.value);
+	return rc;
+}

@@ -1,0 +1,33 @@
+/*
+ * Questions to a metrics server (np_prom.h), by libcurl: one form that is
+ * posted, and an answer of bounded size in bounded time.  Redirections are not followed, so
+ * that a token goes nowhere else.
+ */
+#ifndef NP_HTTP_H
+#define NP_HTTP_H
+
+#include <stddef.h>
+
+#include "np_err.h"
+#include "np_metrics_conf.h"
+#include "np_prom.h"
+
+#define NP_HTTP_MAX ((size_t)16 << 20) /* bytes of an answer */
+
+struct np_http; /* a connection that is kept open */
+
+/* Token and certificates are those of c.  0, or -errno with err. */
+int np_http_new(const struct np_metrics_conf *c, struct np_http **out,
+		struct np_err *err);
+void np_http_free(struct np_http *h); /* NULL is allowed */
+
+/*
+ * Ask for one expression (np_metrics_conf.h) of n nodes.  value and other: as
+ * of np_prom_parse().  Returns 0, -ETIMEDOUT, -EFBIG, -EACCES (401, 403),
+ * -ENOENT (404), -EINVAL (the answer is none) or -EIO, with err.
+ */
+int np_http_ask(struct np_http *h, const char *expression, char *const *node,
+		size_t n, const struct np_prom_range *r, double *value,
+		char other[NP_METRICS_LABEL], struct np_err *err);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * libFuzzer target: `make fuzz`.  Whatever sacct prints, or whatever users
+ * called their jobs, it is refused with a line or taken; what is taken can be
+ * compared, laid beside its neighbours and blamed.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_acct.h"
+#include "np_toll.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char topology[] =
+	"SwitchName=leaf0 Level=0 Nodes=n[0-3]\n"
+	"SwitchName=leaf1 Level=0 Nodes=n[4-7]\n";
+
+static void look(const struct np_acct *h, const struct np_acct_job *j)
+{
+	struct np_acct_beside_job *beside;
+	uint32_t like[4];
+	size_t any, n;
+
+	if (np_acct_comparable(h, j, like, 4, &any) > any)
+		abort();
+	if (np_acct_beside(h, j, &beside, &n))
+		abort();
+	for (size_t i = 0; i < n; i++)
+		if (!(beside[i].to > beside[i].from))
+			abort();
+	free(beside);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct np_err err = NP_ERR_INIT;
+	char *text = malloc(size + 1);
+	struct np_topo t;
+	struct np_acct h;
+	struct np_toll toll;
+
+	if (!text || np_topo_parse(topology, &t, NULL))
+		abort();
+	memcpy(text, data, size);
+	text[size] = '\0';
+	np_acct_init(&h, 2e9);
+	if (np_acct_topology(&h, &t, NULL))
+		abort();
+	if (np_acct_read(&h, text, "fuzz", "|", &err)) {
+		if (!err.text[0])
+			abort();
+	} else if (!np_acct_index(&h)) {
+		for (size_t i = 0; i < h.n_jobs && i < 8; i++)
+			look(&h, &h.job[i]);
+		if (!np_toll_make(&h, &toll))
+			np_toll_free(&toll);
+	}
+	np_topo_free(&t);
+	np_acct_free(&h);
+	free(text);
+	return 0;
+}

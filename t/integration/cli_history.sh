@@ -1,0 +1,181 @@
+# What netprof says of jobs that nobody flagged, from Slurm's accounting and a
+# metrics server.  Needs no cluster; also runs alone:
+#
+#	[BUILD=build] [GOLDEN=write] bash t/integration/cli_history.sh
+# shellcheck shell=bash
+
+# shellcheck source=t/integration/cli.lib
+. "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
+BESIDE=yes
+LIMIT_SEC=60
+H=$ROOT/t/data/history
+
+before_each() {
+	setup
+	export NETPROF_NOW=1764015700
+}
+
+serve() { # [MODE]: a metrics server; its address in URL
+	rm -f "$S/port"
+	python3 "$ROOT/t/integration/fake_prometheus.py" "$H/metrics.txt" "$S/port" "$@" 2>/dev/null &
+	SERVER=$!
+	# shellcheck disable=SC2064 # this one
+	trap "kill $SERVER 2>/dev/null; rm -rf '$S'" EXIT
+	wait_for 10 test -e "$S/port"
+	URL=http://127.0.0.1:$(<"$S/port")
+}
+
+explain() {
+	netprof explain --accounting="$H/accounting.txt" --topology="$H/topology.txt" \
+		--metrics-url="${URL:-none}" "$@"
+}
+
+blame() {
+	netprof blame --accounting="$H/accounting.txt" --topology="$H/topology.txt" "$@"
+}
+
+# The address is another one each time.
+normal() { sed "s|${URL:-no url}|URL|"; }
+
+one_line() { tr -s ' \n' ' '; }
+
+explain_normal() { explain "$@" | normal; }
+
+test_what_slowed_a_job_is_as_agreed() {
+	serve
+	golden history-network.txt explain 125
+	golden history-cpu.txt explain 127
+	golden history-disk.txt explain 129
+	golden history-link.txt explain 131
+	golden history-unknown.txt explain 133
+	golden history-two.txt explain 135
+	golden history-not-slow.txt explain 137
+	golden history-network.json explain --json 125
+	golden history-network.parsable explain -P 125
+}
+
+test_what_cannot_be_said_is_not_said() {
+	serve
+	contains "too few runs" "$(explain 139)" '^Too few comparable runs to say'
+	contains "a failed run" "$(explain 140)" '^Job 140 did not complete'
+	contains "a run that goes on" "$(explain 141)" '^Job 141 runs since'
+}
+
+test_without_a_metrics_server_it_says_what_is_missing() {
+	golden history-no-metrics.txt explain 125
+}
+
+# A server that is there and is no use: the page still comes, and says why.
+test_a_metrics_server_that_fails_costs_the_metrics_alone() {
+	local mode
+	for mode in html error refuse huge token gaps renamed; do
+		serve $mode
+		explain_normal 127 >"$S/out" || fail "$mode: exit $?"
+		grep -q "^Compared" "$S/out" || fail "$mode: no page"
+		case $mode in
+		html) contains html "$(one_line <"$S/out")" 'expected JSON as Prometheus.* HTTP API answers, got "<!DOCTYPE html>' ;;
+		error) contains error "$(one_line <"$S/out")" 'the server says: parse error: unknown function' ;;
+		refuse | token) contains "$mode" "$(one_line <"$S/out")" 'the server refuses .401.: does it want a token' ;;
+		huge) contains huge "$(one_line <"$S/out")" 'an answer of more than 16 MiB' ;;
+		renamed) contains renamed "$(one_line <"$S/out")" 'other-n[0-3].cluster:9100' ;;
+		gaps) contains gaps "$(cat "$S/out")" 'It was not the' ;;
+		esac
+		kill "$SERVER"
+	done
+	URL=http://127.0.0.1:1
+	contains "nobody there" "$(explain 127 | one_line)" 'Missing .*: only Slurm.s accounting'
+}
+
+test_a_server_that_hangs_is_left_after_its_time() {
+	serve hang
+	printf '%s\n' MetricsTimeout=300ms >"$S/conf"
+	NETPROF_CONF=$S/conf explain 127 >"$S/out"
+	contains hang "$(one_line <"$S/out")" 'no answer within 0.3 s \(MetricsTimeout\)'
+}
+
+test_a_token_goes_to_the_server() {
+	serve token
+	echo secret >"$S/token"
+	echo "MetricsTokenFile=$S/token" >"$S/conf"
+	contains "with the token" "$(NETPROF_CONF=$S/conf explain 127)" 'It was not the'
+}
+
+# sacct and scontrol as a site has them, with what they say.
+fake_slurm() { # PRIVATE-DATA
+	cat >"$S/bin/sacct" <<-END
+		#!/bin/sh
+		for a; do
+			case \$a in
+			--delimiter=*) d=\${a#*=} ;;
+			esac
+		done
+		sed "s/|/\$d/g" '$H/accounting.txt'
+	END
+	cat >"$S/bin/scontrol" <<-END
+		#!/bin/sh
+		case "\$*" in
+		"show topology") cat '$H/topology.txt' ;;
+		"show config") printf '%s\n' 'PrivateData             = $1' 'SlurmUser = slurm(64030)' ;;
+		esac
+	END
+	chmod 755 "$S/bin/sacct" "$S/bin/scontrol"
+}
+
+test_neighbours_of_private_jobs_have_no_names() {
+	local out who=(setpriv --reuid=12345 --regid=12345 --clear-groups env)
+	[ "$MY_UID" = 0 ] || skip "another user needs root"
+	fake_slurm none
+	out=$(netprof explain --metrics-url=none 125)
+	contains "by sacct" "$out" '^126 +halo +bob'
+	fake_slurm jobs
+	out=$("${who[@]}" "$S/bin/netprof" explain --metrics-url=none 125)
+	contains "private" "$out" '^another job +leaf0'
+	! grep -qE 'bob|halo|126' <<<"$out" || fail "a name: $out"
+	out=$("${who[@]}" "$S/bin/netprof" explain --json --metrics-url=none 125)
+	equal "as JSON" "$(jq -c '.accounting.beside[0] | [.job, .name, .user, .leaf]' <<<"$out")" \
+		'[null,null,null,"leaf0"]'
+	contains "root sees all" "$(netprof explain --metrics-url=none 125)" '^126 +halo +bob'
+}
+
+test_what_cost_most_is_as_agreed() {
+	golden blame.txt blame
+	golden blame.json blame --json
+	golden blame.parsable blame -P
+	golden blame.prom blame --metrics
+	blame --metrics -o "$S/blame.prom"
+	equal "into a file" "$(cat "$S/blame.prom")" "$(blame --metrics)"
+}
+
+test_a_plot_is_written() {
+	serve
+	explain --plot="$S/job.svg" 125
+	contains "the plot" "$(cat "$S/job.svg")" 'Traffic of leaf switch leaf0'
+	contains "the neighbour" "$(cat "$S/job.svg")" '126 halo'
+}
+
+test_bad_input_is_one_line() {
+	local bad
+	printf 'JobID|User\n1|a\n' >"$S/few"
+	printf '<html>' >"$S/html"
+	sed 's/1764000000/yesterday/' "$H/accounting.txt" >"$S/date"
+	for bad in few html date none; do
+		run netprof explain --accounting="$S/$bad" 101
+		equal "$bad" "$RC" 1
+		equal "$bad: lines" "$(wc -l <<<"$ERR")" 1
+		contains "$bad" "$ERR" "$S/$bad"
+	done
+	run netprof explain --accounting="$H/accounting.txt" --topology="$S/html" 101
+	equal "no topology" "$RC" 1
+	contains "no topology" "$ERR" 'expected what scontrol show topology prints'
+	run netprof explain --accounting="$H/accounting.txt" 99999
+	equal "no such job" "$RC" 1
+	contains "no such job" "$ERR" 'job 99999 is not in .*accounting.txt'
+	run netprof explain --metrics-url=mon:9090 101
+	equal "no address" "$RC" 2
+	run netprof explain --since=never 101
+	equal "no time" "$RC" 2
+	run netprof blame --topology="$H/topology.txt"
+	equal "topology alone" "$RC" 2
+}
+
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"

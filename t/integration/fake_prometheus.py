@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""A metrics server for tests: what a table says, by Prometheus' HTTP API.
+
+	fake_prometheus.py TABLE PORT-FILE [MODE]
+
+TABLE has rows "METRIC NODE FROM TO VALUE": from FROM to TO (seconds since 1970)
+a counter grows by VALUE per second, or a gauge has that value.  A query counts
+as the sum of all metrics of the table that it names, averaged over its window.
+The port that was chosen goes into PORT-FILE.  MODE is what is wrong with the
+server: html, error, refuse, huge, hang, token (it wants "Bearer secret"),
+renamed (nodes have other names), gaps (every other step is missing).
+"""
+import http.server
+import json
+import os
+import re
+import sys
+import time
+import urllib.parse
+
+rows = [line.split() for line in open(sys.argv[1]) if line[0] != '#']
+rows = [(m, n, float(a), float(b), float(v)) for m, n, a, b, v in rows]
+mode = sys.argv[3] if len(sys.argv) > 3 else ''
+
+
+def average(metric, node, start, end):
+    known = [(max(a, start), min(b, end), v) for m, n, a, b, v in rows
+             if m == metric and n == node]
+    known = [(a, b, v) for a, b, v in known if b > a]
+    if not known:
+        return None
+    return sum((b - a) * v for a, b, v in known) / sum(b - a for a, b, v in known)
+
+
+def answer(path, form):
+    query = form['query']
+    nodes = re.search(r'=~"\(([^)]*)\)', query).group(1).replace('\\\\', '').split('|')
+    window = re.search(r'\[(\d+)ms\]', query)
+    window = int(window.group(1)) / 1000 if window else 1
+    metrics = [m for m in sorted({r[0] for r in rows}) if m + '{' in query]
+    if path.endswith('_range'):
+        start, end, step = (float(form[k]) for k in ('start', 'end', 'step'))
+        times = [start + i * step for i in range(int((end - start) / step + 1.5))]
+        if mode == 'gaps':
+            times = times[::2]
+    else:
+        times = [float(form['time'])]
+    result = []
+    for node in nodes:
+        points = []
+        for t in times:
+            vs = [average(m, node, t - window, t) for m in metrics]
+            vs = [v for v in vs if v is not None]
+            if vs:
+                points.append([t, repr(sum(vs))])
+        if points:
+            name = 'other-' + node if mode == 'renamed' else node
+            series = {'metric': {'instance': name + '.cluster:9100'}}
+            series.update({'values': points} if path.endswith('_range') else
+                          {'value': points[0]})
+            result.append(series)
+    kind = 'matrix' if path.endswith('_range') else 'vector'
+    return {'status': 'success', 'data': {'resultType': kind, 'result': result}}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    wbufsize = -1  # one packet, so that no acknowledgement is waited for
+
+    def log_message(self, *args):
+        pass
+
+    def send(self, status, text):
+        self.send_response(status)
+        self.send_header('Content-Length', str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers['Content-Length'])).decode()
+        form = {k: v[0] for k, v in urllib.parse.parse_qs(body).items()}
+        if mode == 'html':
+            self.send(200, '<!DOCTYPE html><html>Log in</html>')
+        elif mode == 'error':
+            self.send(400, json.dumps({'status': 'error', 'errorType': 'bad_data',
+                                       'error': 'parse error: unknown function'}))
+        elif mode == 'refuse' or (mode == 'token' and
+                                  self.headers['Authorization'] != 'Bearer secret'):
+            self.send(401, '')
+        elif mode == 'huge':
+            self.send(200, '{' + ' ' * (17 << 20) + '}')
+        elif mode == 'hang':
+            time.sleep(60)
+        else:
+            self.send(200, json.dumps(answer(self.path, form)))
+
+
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+server.daemon_threads = True
+with open(sys.argv[2] + '.new', 'w') as f:
+    f.write(str(server.server_address[1]))
+os.rename(sys.argv[2] + '.new', sys.argv[2])
+server.serve_forever()

@@ -1,0 +1,145 @@
+#include "t.h"
+#include "np_blame.h"
+#include "np_rng.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Two suspects: a neighbour's traffic and waiting for processors. */
+#define K 2
+#define MOST 20
+
+static const struct np_blame_prior prior[K] = { { 0.5, 0.7 }, { 0.8, 0.4 } };
+
+static const struct row {
+	const char *name;
+	size_t n;	     /* comparable runs, alone but for the last n_hit */
+	size_t n_hit;	     /* of these, with the neighbour all the time */
+	double cost;	     /* of a second of the neighbour's presence */
+	double x[K], sec;    /* of the run that is asked about */
+	enum np_blame_verdict verdict;
+	int blamed;	     /* cause, or -1 */
+	double low, high;    /* its seconds */
+} rows[] = {
+	{ "two runs are too few", 2, 0, 0.3, { 0, 0 }, 150,
+	  NP_BLAME_TOO_FEW, -1, 0, 0 },
+	{ "a usual run time is not slow", 8, 0, 0.3, { 0, 0 }, 101,
+	  NP_BLAME_NOT_SLOW, -1, 0, 0 },
+	{ "a usual run time beside a neighbour accuses nobody", 8, 0, 0.3,
+	  { 60, 0 }, 100.5, NP_BLAME_NOT_SLOW, -1, 0, 0 },
+	{ "a run that is faster than usual is not slow", 8, 0, 0.3, { 0, 0 },
+	  80, NP_BLAME_NOT_SLOW, -1, 0, 0 },
+	{ "the neighbour that slowed others, too", 12, 4, 0.3, { 142, 0 },
+	  142.6, NP_BLAME_CAUSE, 0, 35, 48 },
+	{ "waiting for processors that was never seen before", 8, 0, 0.3,
+	  { 0, 40 }, 140, NP_BLAME_CAUSE, 1, 25, 44 },
+	{ "nothing was unusual", 8, 0, 0.3, { 0, 0 }, 150,
+	  NP_BLAME_UNEXPLAINED, -1, 0, 0 },
+	{ "a neighbour that never slowed anybody is not it", 14, 6, 0,
+	  { 100, 0 }, 150, NP_BLAME_UNEXPLAINED, -1, 0, 0 },
+	{ "unknown exposures are not examined", 8, 0, 0.3, { NAN, NAN }, 150,
+	  NP_BLAME_UNEXPLAINED, -1, 0, 0 },
+};
+
+static int ask(const struct row *r, struct np_blame *b)
+{
+	double sec[MOST + 1], x[(MOST + 1) * K] = { 0 };
+	struct np_rng *rng = np_rng_new(7, r->name);
+	struct np_err err = NP_ERR_INIT;
+
+	for (size_t i = 0; i < r->n; i++) {
+		bool hit = i >= r->n - r->n_hit;
+
+		sec[i] = 100 * (1 + 0.01 * np_rng_normal(rng));
+		if (hit)
+			sec[i] /= 1 - r->cost;
+		x[i * K] = hit ? sec[i] : 0;
+	}
+	np_rng_free(rng);
+	sec[r->n] = r->sec;
+	memcpy(x + r->n * K, r->x, sizeof(r->x));
+	return np_blame_run(sec, x, r->n, K, prior, 1, b, &err);
+}
+
+static void test_verdicts(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		const struct row *r = &rows[i];
+		struct np_blame b;
+
+		T_ROW(r->name, !ask(r, &b));
+		T_ROW(r->name, b.verdict == r->verdict);
+		for (int c = 0; c < K; c++) {
+			T_ROW(r->name, b.cause[c].blamed == (c == r->blamed));
+			T_ROW(r->name, b.verdict == NP_BLAME_TOO_FEW ||
+			      b.cause[c].examined == !isnan(r->x[c]));
+		}
+		if (r->blamed < 0)
+			continue;
+		T_ROW(r->name, b.cause[r->blamed].sec.mean > r->low);
+		T_ROW(r->name, b.cause[r->blamed].sec.mean < r->high);
+		T_ROW(r->name, b.confidence >= 0.8);
+	}
+}
+
+/* Both together cost less than the sum of both alone. */
+static void test_together(void)
+{
+	const double sec[] = { 100, 101, 99, 100, 150, 151, 149, 170 };
+	const double x[] = { 0, 0, 0, 0, 0, 0, 0, 0, 150, 0, 151, 0, 149, 0,
+			     170, 60 };
+	struct np_blame b;
+
+	T_CHECK(!np_blame_run(sec, x, 7, K, prior, 1, &b, NULL));
+	T_CHECK(b.cause[0].blamed && b.cause[1].blamed);
+	T_CHECK(b.cause[0].sec.mean + b.cause[1].sec.mean <
+		b.excess_sec.mean + 1e-6);
+	T_CHECK(fabs(b.unexplained_sec.mean) < 0.1 * b.excess_sec.mean);
+}
+
+static void test_costs(void)
+{
+	const double sec[] = { 100, 101, 99, 100, 130, 131, 129, 130 };
+	const double x[] = { 0, 0, 0, 0, 0, 0, 0, 0, 130, 0, 131, 0, 129, 0,
+			     130, 0 };
+	struct np_blame_range cost[K], total[K];
+
+	T_CHECK(!np_blame_costs(sec, x, 8, K, prior, 1, cost, total, NULL));
+	T_CHECK(t_close(cost[0].mean, 0.23, 0.1));
+	T_CHECK(total[0].low < 120 && 120 < total[0].high);
+	T_CHECK(total[0].high - total[0].low < 30 && total[1].mean == 0);
+}
+
+static const struct {
+	const char *name;
+	double sec, x;
+} bad[] = {
+	{ "no run time", 0, 1 }, { "a run time that is none", NAN, 1 },
+	{ "a negative exposure", 100, -1 },
+	{ "an infinite exposure", 100, INFINITY },
+};
+
+static void test_bad(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
+		double sec[] = { 100, 100, 100, bad[i].sec };
+		double x[] = { 0, 0, 0, bad[i].x };
+		struct np_err err = NP_ERR_INIT;
+		struct np_blame b;
+
+		T_ROW(bad[i].name, np_blame_run(sec, x, 3, 1, prior, 1, &b,
+						&err) == -EINVAL);
+		T_ROW(bad[i].name, err.text[0]);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "verdicts", test_verdicts },
+	{ "two causes at once share the excess", test_together },
+	{ "costs of many runs", test_costs },
+	{ "numbers that are none are refused", test_bad },
+	{ NULL, NULL },
+};
+
+T_SUITE(blame, cases)
