@@ -12,6 +12,8 @@
 #define ROUNDS 6	  /* of weighting runs that do not fit */
 #define LEAST_NOISE 0.012 /* relative; run times are never known better */
 #define LEAST_FAST 4	  /* runs that say something of the noise */
+/* Accounting has dates in whole seconds: standard deviation of a difference. */
+#define RESOLUTION_SEC 0.41
 #define HUBER 2.0	  /* standard deviations beyond which a run counts less */
 #define UNKNOWN_SD 0.10	  /* of the time alone: causes that nobody looked at */
 #define LITTLE 0.03	  /* of the time alone */
@@ -87,7 +89,7 @@ static void row(const struct fit *f, size_t run, double *a)
 
 static double sd_of(const struct fit *f, size_t run)
 {
-	double sd = f->noise * f->sec[run] / f->scale;
+	double sd = hypot(f->noise * f->sec[run], RESOLUTION_SEC) / f->scale;
 
 	return f->partly[run] ? NOT_MEASURED * sd : sd;
 }
@@ -280,7 +282,8 @@ static int draw_all(const struct fit *f, uint64_t seed, double *x)
 static void judge(struct np_blame *b, double slow)
 {
 	double excess = b->excess_sec.mean, alone = b->alone_sec.mean, most = 0;
-	double limit = fmax(NP_BLAME_LEAST_SHARE, SLOW_SD * b->noise) * alone;
+	double sd = hypot(b->noise * alone, RESOLUTION_SEC);
+	double limit = fmax(NP_BLAME_LEAST_SHARE * alone, SLOW_SD * sd);
 
 	b->verdict = NP_BLAME_NOT_SLOW;
 	b->confidence = 1 - slow;

@@ -98,6 +98,18 @@ static void test_together(void)
 	T_CHECK(fabs(b.unexplained_sec.mean) < 0.1 * b.excess_sec.mean);
 }
 
+/* Ten seconds that are rounded to whole ones say nothing of 10 %. */
+static void test_short(void)
+{
+	const double sec[] = { 10, 10, 10, 10, 10, 10, 10, 10, 11 };
+	const double x[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+			     0, 3 };
+	struct np_blame b;
+
+	T_CHECK(!np_blame_run(sec, x, 8, K, prior, 1, &b, NULL));
+	T_CHECK(b.verdict == NP_BLAME_NOT_SLOW);
+}
+
 static void test_costs(void)
 {
 	const double sec[] = { 100, 101, 99, 100, 130, 131, 129, 130 };
@@ -137,6 +149,7 @@ static void test_bad(void)
 static const struct t_case cases[] = {
 	{ "verdicts", test_verdicts },
 	{ "two causes at once share the excess", test_together },
+	{ "short runs are not slow for a second's rounding", test_short },
 	{ "costs of many runs", test_costs },
 	{ "numbers that are none are refused", test_bad },
 	{ NULL, NULL },
