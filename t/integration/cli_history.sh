@@ -20,7 +20,7 @@ serve() { # [MODE]: a metrics server; its address in URL
 	python3 "$ROOT/t/integration/fake_prometheus.py" "$H/metrics.txt" "$S/port" "$@" 2>/dev/null &
 	SERVER=$!
 	# shellcheck disable=SC2064 # this one
-	trap "kill $SERVER 2>/dev/null; rm -rf '$S'" EXIT
+	trap "kill $SERVER 2>/dev/null || :; rm -rf '$S'" EXIT
 	wait_for 10 test -e "$S/port"
 	URL=http://127.0.0.1:$(<"$S/port")
 }
