@@ -200,7 +200,7 @@ test_rows_have_all_fields_of_their_heads() {
 	setup_measured
 	a_trace "$S/store/users/$MY_UID/halo/9.0.trace"
 	a_network
-	pages | grep -vE '^(matrix|plot|loggps|check|validate)' >"$S/pages"
+	pages | grep -vE '^(matrix|plot|loggps|check|validate|blame)' >"$S/pages"
 	while read -ra words; do
 		netprof "${words[0]}" -P "${words[@]:1}" >"$S/rows" 2>"$S/err" ||
 			fail "${words[*]}: $(cat "$S/err")"
