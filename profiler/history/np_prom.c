@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_jvalue.h"
+#include "np_fields.h"
 #include "np_numbers.h"
 #include "np_text.h"
 
