@@ -1,13 +1,542 @@
 #include "np_simulate.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "np_array.h"
-#include "np_simulate_impl.h"
+#include "np_availability.h"
+#include "np_bits.h"
 
 #define ASK_EVENTS 4096 /* seconds with events between two calls of go_on() */
+#define NP_SIM_FOUND 32
+#define NP_SIM_SPEED 1048576 /* progress in one second of a job alone */
+
+/* A job on one of its leaves, and the load that it has there from others. */
+struct np_sim_site {
+	uint32_t leaf;
+	uint32_t load;
+};
+
+struct np_running {
+	uint32_t *place; /* of its nodes, ascending */
+	uint32_t n_places;
+	uint16_t cpus;	 /* on each */
+	unsigned touch;	 /* NP_TOUCH_... */
+	bool completing; /* it has ended, and still has its nodes */
+	int64_t expected_sec; /* its end by its time limit */
+	/* Work that is left, as of since_sec, at speed per second. */
+	int64_t left, since_sec;
+	uint32_t speed, load;
+	struct np_sim_site *site; /* none of a job that slows nobody and is
+				     slowed by nobody */
+	size_t n_sites;
+};
+
+/* What placement has written into a pending job. */
+struct np_sim_hold {
+	enum np_prior prior;
+	int64_t until_sec;
+	double held_sec;
+	uint64_t *leaves; /* that are open to it */
+	uint64_t *places; /* the same as nodes, with those without a leaf */
+};
+
+/* A heap of jobs by time. */
+struct np_sim_heap {
+	struct np_sim_event {
+		int64_t sec;
+		uint32_t job;
+	} *at;
+	size_t n, room;
+	uint32_t *position; /* per job; NULL: not needed */
+};
+
+/* Jobs that press or feel on a leaf. */
+struct np_sim_tenants {
+	struct np_sim_tenant {
+		uint32_t job, site;
+	} *at;
+	size_t n, room;
+};
+
+struct np_sim {
+	const struct np_sim_ask *ask;
+	const struct np_sim_job *job;
+	const struct np_leaves *leaves;
+	struct np_sim_fate *fate;
+	struct np_sim_counts *counts;
+	int64_t now;
+	bool shared; /* there are jobs that share nodes */
+
+	/* Nodes, by place. */
+	size_t words;
+	uint64_t *idle;
+	uint16_t *cpus; /* free on each; NULL: nodes are not shared */
+	uint64_t free_cpus;
+	uint64_t *partition[NP_SIM_MAX_PARTITIONS];
+	uint32_t partition_size[NP_SIM_MAX_PARTITIONS];
+	uint32_t partition_idle[NP_SIM_MAX_PARTITIONS];
+	uint64_t *in_partitions; /* of each node: a bit for each partition */
+	uint64_t *mask, *blocked; /* scratch */
+	/* Scratch, per leaf and of the nodes without; leaf_first: by number
+	   of nodes, of which a leaf has leaf_most at the most. */
+	uint32_t *leaf_nodes, *leaf_order, *leaf_first;
+	size_t leaf_most;
+	uint32_t *chosen;	  /* scratch: nodes of one job */
+
+	/* Jobs. */
+	size_t submitted; /* the first ones of the log */
+	uint32_t *queue;  /* pending and eligible, in order */
+	size_t n_queue, queue_room;
+	struct np_running **running; /* per job; NULL: it does not run */
+	uint32_t *expected;	     /* running jobs by expected_sec */
+	size_t n_expected, expected_room;
+	struct np_sim_heap ends, eligible, cancels;
+	uint32_t *followers, *next_follower; /* jobs that wait for a job */
+	struct np_sim_tenants *tenants;	     /* per leaf */
+	struct np_availability plan;
+	struct np_sim_found {
+		const struct np_sim_job *job;
+		int64_t sec;
+	} found[NP_SIM_FOUND]; /* the last of this backfill pass that cannot
+				  start now, and when they can */
+	size_t n_found;
+	bool again; /* another main pass may start jobs that this one did not */
+	int64_t backfilled_sec; /* the last pass; or before the first job */
+	bool backfill_changed;	/* since then */
+
+	/* Placement; NULL: there is none. */
+	struct np_sim_placing *placing;
+	struct np_sim_hold **hold; /* per job; NULL: nothing is written */
+};
+
+static bool is_inert(const struct np_sim *s, uint32_t job)
+{
+	const struct np_press *t = s->ask->press;
+	int32_t profile = s->job[job].profile;
+
+	return !t || profile < 0 || t->profile[profile].inert;
+}
+
+/* Its end has changed. */
+static void end_at(struct np_sim *s, uint32_t job);
+
+/* ---- how running jobs slow each other ---- */
+
+static uint32_t speed_of(uint32_t load)
+{
+	double speed = rint(NP_SIM_SPEED * exp(-(double)load / NP_PRESS_UNIT));
+
+	return speed < 1 ? 1 : (uint32_t)speed;
+}
+
+/* Its worst load is another one from now on. */
+static void set_load(struct np_sim *s, uint32_t job, uint32_t load)
+{
+	struct np_running *r = s->running[job];
+
+	if (load == r->load)
+		return;
+	r->left -= r->speed * (s->now - r->since_sec);
+	r->since_sec = s->now;
+	r->load = load;
+	r->speed = speed_of(load);
+	s->fate[job].slowed |= load > 0;
+	end_at(s, job);
+}
+
+static uint32_t worst_load(const struct np_running *r)
+{
+	uint32_t worst = 0;
+
+	for (size_t i = 0; i < r->n_sites; i++)
+		if (r->site[i].load > worst)
+			worst = r->site[i].load;
+	return np_press_clamp(worst);
+}
+
+/* The load of one of its sites changes by that of a neighbour. */
+static void change(struct np_sim *s, uint32_t job, uint32_t site,
+		   uint32_t load, bool comes)
+{
+	struct np_running *r = s->running[job];
+
+	if (!load)
+		return;
+	if (comes)
+		r->site[site].load += load;
+	else
+		r->site[site].load -= load;
+	set_load(s, job, worst_load(r));
+}
+
+static uint32_t load_beside(const struct np_sim *s, uint32_t victim,
+			    uint32_t co)
+{
+	return np_press_pair(s->ask->press, (uint32_t)s->job[victim].profile,
+			     s->running[victim]->touch,
+			     (uint32_t)s->job[co].profile,
+			     s->running[co]->touch);
+}
+
+static int make_sites(struct np_sim *s, struct np_running *r)
+{
+	uint32_t last = NP_NO_LEAF;
+	size_t n = 0;
+
+	/* Places are in order of leaves. */
+	for (uint32_t i = 0; i < r->n_places; i++) {
+		uint32_t leaf = s->leaves->leaf[s->leaves->node[r->place[i]]];
+
+		n += leaf != NP_NO_LEAF && leaf != last;
+		last = leaf;
+	}
+	r->site = calloc(n + 1, sizeof(*r->site));
+	if (!r->site)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_places; i++) {
+		uint32_t leaf = s->leaves->leaf[s->leaves->node[r->place[i]]];
+
+		if (leaf == NP_NO_LEAF || (r->n_sites &&
+		    r->site[r->n_sites - 1].leaf == leaf))
+			continue;
+		r->site[r->n_sites++].leaf = leaf;
+	}
+	if (r->n_sites > 1)
+		r->touch |= NP_TOUCH_UPLINK;
+	return 0;
+}
+
+/* A job comes to its leaves; the speed of all that it meets there changes. */
+static int enter(struct np_sim *s, uint32_t job)
+{
+	struct np_running *r = s->running[job];
+
+	if (s->ask->rigid || is_inert(s, job))
+		return 0;
+	if (make_sites(s, r))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_sites; i++) {
+		struct np_sim_tenants *t = &s->tenants[r->site[i].leaf];
+
+		if (np_array_room(&t->at, &t->room, t->n + 1, sizeof(*t->at)))
+			return -ENOMEM;
+		for (size_t k = 0; k < t->n; k++) {
+			uint32_t other = t->at[k].job;
+
+			change(s, other, t->at[k].site,
+			       load_beside(s, other, job), true);
+			r->site[i].load += load_beside(s, job, other);
+		}
+		t->at[t->n++] = (struct np_sim_tenant){ job, i };
+	}
+	set_load(s, job, worst_load(r));
+	return 0;
+}
+
+static void leave(struct np_sim *s, uint32_t job)
+{
+	const struct np_running *r = s->running[job];
+
+	for (size_t i = 0; i < r->n_sites; i++) {
+		struct np_sim_tenants *t = &s->tenants[r->site[i].leaf];
+		size_t k = 0;
+
+		while (t->at[k].job != job)
+			k++;
+		t->at[k] = t->at[--t->n];
+		for (k = 0; k < t->n; k++)
+			change(s, t->at[k].job, t->at[k].site,
+			       load_beside(s, t->at[k].job, job), false);
+	}
+}
+
+/* ---- placement ---- */
+
+/*
+ * Placement within a simulation: snapshots of it for np_placement_decide(), and
+ * what the decisions do to pending jobs.
+ *
+ * Nothing is decided while no pending job can slow or be slowed, as nothing
+ * would be written then.
+ */
+struct np_sim_placing {
+	const struct np_sim_policy *p;
+	struct np_placement *placement; /* the last decision, or NULL */
+	uint32_t handle[NP_SIM_MAX_PARTITIONS]; /* of its snapshot's sets */
+	int64_t last_sec;
+	bool changed;	   /* since the last decision */
+	bool binds;	   /* it closes leaves to a job, or holds one */
+	size_t concerned; /* pending jobs that slow or are slowed */
+};
+
+static int placing_new(struct np_sim *s)
+{
+	struct np_sim_placing *g = calloc(1, sizeof(*g));
+
+	s->hold = calloc(s->ask->n + 1, sizeof(*s->hold));
+	s->placing = g;
+	if (!g || !s->hold)
+		return -ENOMEM;
+	g->p = s->ask->policy;
+	return 0;
+}
+
+static void placing_free(struct np_sim *s)
+{
+	for (size_t i = 0; s->hold && i < s->ask->n; i++)
+		free(s->hold[i]);
+	free(s->hold);
+	if (s->placing)
+		np_placement_free(s->placing->placement);
+	free(s->placing);
+}
+
+/* A job was submitted, started, or left the queue; or one has ended. */
+static void placing_changed(struct np_sim *s)
+{
+	if (s->placing)
+		s->placing->changed = true;
+}
+
+static void placing_pends(struct np_sim *s, uint32_t job, bool pends)
+{
+	if (!s->placing)
+		return;
+	if (!is_inert(s, job))
+		s->placing->concerned += pends ? 1 : (size_t)-1;
+	if (!pends) {
+		free(s->hold[job]);
+		s->hold[job] = NULL;
+	}
+}
+
+/* A decision that binds a job is renewed, and its clocks are read. */
+static int64_t renew_sec(const struct np_sim_policy *p)
+{
+	int64_t sec = (int64_t)(p->policy.defer_step_sec / 2);
+
+	if (p->mode == NP_MODE_PREFER && sec > NP_PLACEMENT_PATIENCE_SEC / 2)
+		sec = NP_PLACEMENT_PATIENCE_SEC / 2;
+	if (sec > p->policy.max_defer_sec / 10)
+		sec = (int64_t)(p->policy.max_defer_sec / 10);
+	return sec > p->interval_sec ? sec : p->interval_sec;
+}
+
+/* When the next decision is due; INT64_MAX: none is. */
+static int64_t placing_due(const struct np_sim *s)
+{
+	const struct np_sim_placing *g = s->placing;
+
+	if (!g || !g->concerned)
+		return INT64_MAX;
+	if (!g->placement)
+		return s->now;
+	if (g->changed)
+		return g->last_sec + g->p->interval_sec;
+	return g->binds ? g->last_sec + renew_sec(g->p) : INT64_MAX;
+}
+
+static struct np_job describe(const struct np_sim *s, uint32_t job)
+{
+	const struct np_sim_job *from = &s->job[job];
+	const struct np_sim_hold *h = s->hold[job];
+	struct np_job j = {
+		.id = job + 1, .owner = from->user, .state = NP_JOB_READY,
+		.mode = s->placing->p->mode, .partition = from->partition,
+		.flags = from->cpus ? NP_JOB_SHARES_NODES : 0,
+		.profile = from->profile, .tasks = 1,
+		.nodes_min = from->nodes, .priority = from->priority,
+		.submit_sec = from->submit_sec,
+		.candidates = s->placing->handle[from->partition],
+	};
+
+	if (h) {
+		j.prior = h->prior;
+		j.prior_leaves = h->leaves;
+		j.prior_until_sec = h->until_sec;
+		j.held_sec = h->held_sec;
+	}
+	return j;
+}
+
+static enum np_node_state state_of(const struct np_sim *s, size_t place)
+{
+	if (np_bits_test(s->idle, place))
+		return NP_NODE_IDLE;
+	return s->cpus && s->cpus[place] ? NP_NODE_MIXED : NP_NODE_FULL;
+}
+
+static int add_running(const struct np_sim *s, struct np_snapshot *snapshot,
+		       struct np_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < s->n_expected; i++) {
+		const struct np_running *r = s->running[s->expected[i]];
+		struct np_job j = describe(s, s->expected[i]);
+
+		for (uint32_t k = 0; k < r->n_places; k++)
+			s->chosen[k] = s->leaves->node[r->place[k]];
+		j.state = NP_JOB_RUNNING;
+		j.start_sec = s->fate[s->expected[i]].start_sec;
+		j.node = s->chosen;
+		j.n_nodes = r->n_places;
+		rc = np_snapshot_job(snapshot, &j, err);
+	}
+	return rc;
+}
+
+static int fill(struct np_sim *s, struct np_snapshot *snapshot,
+		struct np_err *err)
+{
+	const struct np_sim_cluster *c = s->ask->cluster;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < s->leaves->n_nodes; i++)
+		rc = np_snapshot_node(snapshot, s->leaves->node[i],
+				      state_of(s, i), err);
+	for (size_t i = 0; !rc && i < c->n_partitions; i++)
+		rc = np_snapshot_nodes(snapshot, c->partition[i],
+				       &s->placing->handle[i], err);
+	if (!rc)
+		rc = add_running(s, snapshot, err);
+	for (size_t i = 0; !rc && i < s->n_queue; i++) {
+		struct np_job j = describe(s, s->queue[i]);
+
+		rc = np_snapshot_job(snapshot, &j, err);
+	}
+	np_snapshot_seal(snapshot);
+	return rc;
+}
+
+/* Its nodes on those leaves, and those without a leaf. */
+static void open_leaves(const struct np_sim *s, struct np_sim_hold *h,
+			const uint64_t *leaves)
+{
+	const struct np_leaves *l = s->leaves;
+
+	memcpy(h->leaves, leaves, l->words * sizeof(*leaves));
+	memset(h->places, 0, s->words * sizeof(*h->places));
+	NP_BITS_EACH(i, leaves, l->words)
+		for (uint32_t p = l->first[i]; p < l->first[i + 1]; p++)
+			np_bits_set(h->places, p);
+	for (size_t p = l->first[l->n]; p < l->n_nodes; p++)
+		np_bits_set(h->places, p);
+}
+
+static struct np_sim_hold *hold_of(struct np_sim *s, uint32_t job)
+{
+	size_t words = s->leaves->words + s->words;
+	struct np_sim_hold *h = s->hold[job];
+
+	if (h)
+		return h;
+	h = calloc(1, sizeof(*h) + words * sizeof(uint64_t));
+	if (!h)
+		return NULL;
+	h->leaves = (uint64_t *)(h + 1);
+	h->places = h->leaves + s->leaves->words;
+	s->hold[job] = h;
+	return h;
+}
+
+/* What advice says is noted, and nothing else. */
+static int apply(struct np_sim *s, uint32_t job, const struct np_outcome *v)
+{
+	static const enum np_prior prior[] = {
+		[NP_ACT_NONE] = NP_PRIOR_NONE,
+		[NP_ACT_ANYWHERE] = NP_PRIOR_ANYWHERE,
+		[NP_ACT_CONFINE] = NP_PRIOR_LEAVES,
+		[NP_ACT_DEFER] = NP_PRIOR_DEFERRED,
+	};
+	struct np_sim_fate *f = &s->fate[job];
+	struct np_sim_hold *h;
+
+	f->confined |= v->action == NP_ACT_CONFINE;
+	f->deferred |= v->action == NP_ACT_DEFER;
+	if (s->placing->p->mode == NP_MODE_ADVISE)
+		return 0;
+	if (v->action < NP_ACT_CONFINE && v->held_sec <= 0 && !s->hold[job])
+		return 0;
+	h = hold_of(s, job);
+	if (!h)
+		return -ENOMEM;
+	f->let_go |= v->cause.why == NP_WHY_HELD_LONG_ENOUGH;
+	f->held_sec = (uint32_t)(v->held_sec + .5);
+	h->prior = prior[v->action];
+	h->held_sec = v->held_sec;
+	h->until_sec = v->until_sec;
+	if (v->action == NP_ACT_CONFINE)
+		open_leaves(s, h, v->leaves);
+	s->placing->binds |= v->action >= NP_ACT_CONFINE;
+	s->backfill_changed |= v->changed;
+	return 0;
+}
+
+static int decide(struct np_sim *s, struct np_snapshot *snapshot,
+		  struct np_err *err)
+{
+	struct np_sim_placing *g = s->placing;
+	struct np_placement *placement;
+	int rc = fill(s, snapshot, err);
+
+	if (!rc)
+		rc = np_placement_decide(snapshot, s->ask->press,
+					 &g->p->policy, &placement, err);
+	if (rc)
+		return rc;
+	np_placement_free(g->placement);
+	g->placement = placement;
+	g->last_sec = s->now;
+	g->changed = false;
+	g->binds = false;
+	s->counts->decisions++;
+	for (size_t i = 0; !rc && i < s->n_queue; i++)
+		rc = apply(s, s->queue[i],
+			   np_placement_at(placement, s->n_expected + i));
+	return rc;
+}
+
+/* Decide if it is due now.  Returns 0 or -errno with err. */
+static int placing_decide(struct np_sim *s, struct np_err *err)
+{
+	struct np_snapshot *snapshot;
+	int rc;
+
+	if (placing_due(s) > s->now)
+		return 0;
+	rc = np_snapshot_new((struct np_leaves *)s->leaves, s->now,
+			     s->placing->last_sec, &snapshot, err);
+	if (rc)
+		return rc;
+	rc = decide(s, snapshot, err);
+	np_snapshot_unref(snapshot);
+	return rc;
+}
+
+/* A job that is eligible since now. */
+static int placing_submit(struct np_sim *s, uint32_t job, struct np_err *err)
+{
+	struct np_sim_placing *g = s->placing;
+	struct np_outcome v;
+	struct np_job j;
+	int rc;
+
+	/* If a decision is due now, it sees the job. */
+	if (!g || is_inert(s, job) || placing_due(s) <= s->now)
+		return 0;
+	j = describe(s, job);
+	rc = np_placement_one(g->placement, &j, NULL, s->now, &v, err);
+	if (!rc)
+		rc = apply(s, job, &v);
+	s->counts->submissions++;
+	return rc;
+}
+
+/* ---- the queue, and what starts when ---- */
 
 void np_sim_scheduler_init(struct np_sim_scheduler *s)
 {
@@ -254,7 +783,7 @@ static size_t queue_place(const struct np_sim *s, uint32_t job)
 static void changed(struct np_sim *s)
 {
 	s->backfill_changed = true;
-	np_sim_placing_changed(s);
+	placing_changed(s);
 }
 
 static int enqueue(struct np_sim *s, uint32_t job, struct np_err *err)
@@ -268,9 +797,9 @@ static int enqueue(struct np_sim *s, uint32_t job, struct np_err *err)
 		(s->n_queue++ - at) * sizeof(*s->queue));
 	s->queue[at] = job;
 	s->fate[job].eligible_sec = s->now;
-	np_sim_placing_pends(s, job, true);
+	placing_pends(s, job, true);
 	changed(s);
-	return np_sim_placing_submit(s, job, err);
+	return placing_submit(s, job, err);
 }
 
 /* Takes those that have started, or were cancelled, out of the queue. */
@@ -305,7 +834,7 @@ static void candidates(struct np_sim *s, uint32_t job)
 
 /* Start and end of jobs. */
 
-void np_sim_end_at(struct np_sim *s, uint32_t job)
+static void end_at(struct np_sim *s, uint32_t job)
 {
 	const struct np_running *r = s->running[job];
 	int64_t cancel_sec = s->job[job].cancel_sec, sec = s->now;
@@ -421,10 +950,10 @@ static int start(struct np_sim *s, uint32_t job, enum np_sim_how how)
 	allocate(s, r);
 	if (heap_add(&s->ends, INT64_MAX, job) || expect(s, job))
 		return -ENOMEM;
-	np_sim_end_at(s, job);
-	if (np_sim_enter(s, job))
+	end_at(s, job);
+	if (enter(s, job))
 		return -ENOMEM;
-	np_sim_placing_pends(s, job, false);
+	placing_pends(s, job, false);
 	changed(s);
 	tell_start(s, job);
 	if (how == NP_SIM_MAIN)
@@ -476,7 +1005,7 @@ static int end(struct np_sim *s, uint32_t job)
 		free_nodes(s, job);
 		return 0;
 	}
-	np_sim_leave(s, job);
+	leave(s, job);
 	s->counts->ended++;
 	s->counts->last_sec = s->now;
 	rc = release_followers(s, job);
@@ -512,7 +1041,7 @@ static int drop(struct np_sim *s, uint32_t job, enum np_sim_how how)
 
 		memmove(s->queue + at, s->queue + at + 1,
 			(--s->n_queue - at) * sizeof(*s->queue));
-		np_sim_placing_pends(s, job, false);
+		placing_pends(s, job, false);
 		changed(s);
 	}
 	return release_followers(s, job);
@@ -852,7 +1381,7 @@ static int64_t next_event(const struct np_sim *s)
 					   INT64_MAX,
 		heap_first(&s->ends), heap_first(&s->eligible),
 		heap_first(&s->cancels), backfill_due(s),
-		np_sim_placing_due(s),
+		placing_due(s),
 	};
 	int64_t next = INT64_MAX;
 
@@ -873,7 +1402,7 @@ static int one_second(struct np_sim *s, struct np_err *err)
 	if (!rc)
 		rc = submit_jobs(s, err);
 	if (!rc)
-		rc = np_sim_placing_decide(s, err);
+		rc = placing_decide(s, err);
 	if (!rc)
 		rc = main_pass(s);
 	if (!rc)
@@ -1045,7 +1574,7 @@ static int make_jobs(struct np_sim *s)
 
 static void release(struct np_sim *s)
 {
-	np_sim_placing_free(s);
+	placing_free(s);
 	np_availability_free(&s->plan);
 	for (size_t i = 0; s->running && i < s->ask->n; i++)
 		if (s->running[i])
@@ -1090,7 +1619,7 @@ int np_simulate(const struct np_sim_ask *ask, struct np_sim_fate *fate,
 		rc = make_jobs(&s);
 	if (!rc && ask->policy && ask->policy->mode != NP_MODE_OFF &&
 	    ask->press)
-		rc = np_sim_placing_new(&s);
+		rc = placing_new(&s);
 	if (!rc)
 		rc = run(&s, err);
 	/* What is still running has not ended. */

@@ -5,7 +5,7 @@ BESIDE=yes
 
 # "ROOM what it may include", headers as room/ or library.
 allowed() {
-	awk -F ' *[|] *' '/^[|] `/ {
+	awk -F ' *[|] *' '/^[|] `[a-z\/]+` [|]/ {
 		gsub(/[`,]/, "")
 		print $2, $4, $5
 	}' "$ROOT/doc/developer/architecture.md"
@@ -17,7 +17,7 @@ rooms() { allowed | cut -d' ' -f1; }
 needs() {
 	local room
 	for room in $(rooms); do
-		(cd "$ROOT" && grep -oE '^#include ("(np|cli)_|<(json-c|gsl|slurm|pmix|uc[pst]|rdma|gelf|cairo))[^">]*' \
+		(cd "$ROOT" && grep -oE '^#include ("(np|cli)_|<(json-c|gsl|slurm|pmix|uc[pst]|rdma|gelf|cairo|zlib|curl))[^">]*' \
 			"$room"/*.[ch] | sed 's/:#include ./ /')
 	done | awk 'NR == FNR {
 			home[substr($1, match($1, /[^\/]*$/))] = room_of($1)
@@ -35,6 +35,8 @@ needs() {
 			sub(/^pmix.*/, "pmix", header)
 			sub(/^gelf.*/, "libelf", header)
 			sub(/^cairo.*/, "cairo", header)
+			sub(/^zlib.*/, "zlib", header)
+			sub(/^curl.*/, "libcurl", header)
 			sub(/\/.*/, "", header)
 			return header
 		}' <(rooms | while read -r room; do (cd "$ROOT" && ls "$room"/*.h); done) -

@@ -26,10 +26,10 @@ BLIND_LINK=${BLIND_LINK:-6} # Mbit/s, of one node; 20 otherwise
 BLIND_LEAF=${BLIND_LEAF:-60} # Mbit/s
 
 blind_inputs() {
-	lammps_input melt melt/in.melt 200
-	waveguide waveguide 60
+	lammps_input melt melt/in.melt 140
+	waveguide waveguide 130
 	water water
-	cavity cavity 60
+	cavity cavity 110
 }
 
 # The plan, in random order: PROGRAM CASE.
@@ -90,7 +90,7 @@ blind_run() {
 	disk | *+disk) cluster disk n2 "$BLIND_DISK" ;;
 	link) cluster link n3 "$BLIND_LINK" ;;
 	esac
-	[ -z "$beside" ] || sleep 5
+	[ -z "$beside" ] || sleep 4
 	id=$(blind_submit alice 'n[0-3]' "$1" -N4 -n4 <<-END
 		#!/bin/bash
 		cd ~/$1

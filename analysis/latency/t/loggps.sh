@@ -50,7 +50,8 @@ test_without_an_allocation_it_says_how_to_get_one() {
 	local out
 
 	! out=$(root "netprof loggps" 2>&1) || fail "it ran"
-	case $out in *"salloc -N8"*) ;; *) fail "it says: $out" ;; esac
+	case $out in *"salloc -N2 --exclusive netprof loggps"*) ;;
+	*) fail "it says: $out" ;; esac
 }
 
 test_who_may_not_write_the_store_is_told_before_anything_runs() {
@@ -118,9 +119,9 @@ test_stopped_it_says_so_and_leaves_nothing_running() {
 	n=$(find "$STORE/fabric" -name '*.loggps' | wc -l)
 	root "salloc -Q -w 'n[0-1]' netprof loggps --blocks=1000" \
 		>"$TMPDIR/out" 2>&1 &
-	wait_for 20 root 'pgrep -f "^netprof loggps"'
+	wait_for 20 root 'pgrep -f "^[^ ]*netprof-analysis loggps"'
 	sleep 3
-	root 'kill -INT $(pgrep -f "^netprof loggps")'
+	root 'kill -INT $(pgrep -f "^[^ ]*netprof-analysis loggps")'
 	wait $! || rc=$?
 	[ "$rc" -ne 0 ] || fail "it says that it is done"
 	grep -q "stopped" "$TMPDIR/out" || fail "it says: $(tail -n 2 "$TMPDIR/out")"
