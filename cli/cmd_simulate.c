@@ -331,6 +331,9 @@ const struct cli_cmd cmd_simulate = {
 "Output:\n"
 "  --events=FILE       each start with its reason\n"
 "  --json, --parsable, --plot=FILE",
+	.examples =
+"  netprof simulate --last=30d --rules=rules --policy=off,prefer,enforce\n"
+"  netprof simulate --swf=log.gz --leaves=64x32 --mix=fft:20,unknown:80\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT,
 	.own = own, .most = 0,
 	.run = run_simulate,

@@ -531,6 +531,9 @@ const struct cli_cmd cmd_topology = {
 "  --slurm=FILE          compare with this output of scontrol show topology\n"
 "  --write=conf|yaml     print a topology.conf or topology.yaml instead; names of\n"
 "                        switches are Slurm's where it knows them",
+	.examples =
+"  salloc -N64 --exclusive netprof topology --save=latencies\n"
+"  netprof topology --latencies=latencies --write=conf\n",
 	.own = options,
 	.run = run_topology,
 };

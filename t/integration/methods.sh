@@ -63,10 +63,10 @@ test_wrong_use_and_bad_files_are_told() {
 		equal "exit status of accuracy ${*:3}" "$rc" "$1"
 		grep -qE -- "$2" <<<"$err" || fail "${*:3}: '$err', not /$2/"
 	}
-	row 2 'a file is missing'
+	row 2 'accuracy needs a file of measured pairs'
 	row 2 'no such option' --frob x
 	row 2 'argument is missing' --model
-	row 2 'no model "x", expected zero,' --model=x x
+	row 2 'no model "x", expected one of zero,' --model=x x
 	row 2 'expected names' --without=, x
 	row 2 'expected a number' --seed=x x
 	row 2 'got much, expected percent' --up-to=much x

@@ -78,7 +78,7 @@ test_wrong_use_and_bad_files_are_told() {
 		equal "output of ${*:3}" "$OUT" ""
 		contains "${*:3}" "$ERR" "$2"
 	}
-	row 2 'a program is missing'
+	row 2 'replay needs a program: a file or a directory of traces'
 	row 2 'no such option' --frob "$RING"
 	row 2 'argument is missing' --model
 	row 2 'no model "x"' --model=x "$RING"
