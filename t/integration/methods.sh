@@ -72,7 +72,7 @@ test_wrong_use_and_bad_files_are_told() {
 	row 2 'got much, expected percent' --up-to=much x
 	row 1 '^netprof: /nonexistent: No such file' /nonexistent
 	row 1 'not a regular file' /dev/zero
-	row 1 'README: damaged at byte 0' "$ROOT/t/data/README"
+	row 1 'README:1: expected JSON' "$ROOT/t/data/README"
 	row 1 'no program "nobody"' --without=nobody "$ROOT/t/data/pairs.json"
 	row 1 'no measured pair' --up-to=0% "$ROOT/t/data/real-switch.json" \
 		--without=is.W

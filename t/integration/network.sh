@@ -79,7 +79,7 @@ test_the_management_network_is_not_shaped() {
 # Each node has a /tmp of its own, where this checkout may lie.
 transfers() { # NODES OPTIONS SCHEME
 	cp -u "$BUILD/netprof-sharing" "$(shared)"
-	inside srun -w "$1" --mpi=pmix "$(shared)/netprof-sharing" "${@:2}"
+	inside srun -K -w "$1" --mpi=pmix "$(shared)/netprof-sharing" "${@:2}"
 }
 
 # The penalties of a scheme, as they were when it and what it is compared to
