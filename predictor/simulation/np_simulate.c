@@ -764,20 +764,28 @@ static bool goes_first(const struct np_sim *s, uint32_t a, uint32_t b)
 		x->submit_sec < y->submit_sec : a < b;
 }
 
-/* Where a job is in the queue, or would be. */
-static size_t queue_place(const struct np_sim *s, uint32_t job)
+typedef bool first_f(const struct np_sim *s, uint32_t a, uint32_t b);
+
+/* Where a job is among at[n], which are in the order of first(), or would be. */
+static size_t place_of(const struct np_sim *s, const uint32_t *at, size_t n,
+		       uint32_t job, first_f *first)
 {
-	size_t low = 0, high = s->n_queue;
+	size_t low = 0, high = n;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (goes_first(s, s->queue[middle], job))
+		if (first(s, at[middle], job))
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+static size_t queue_place(const struct np_sim *s, uint32_t job)
+{
+	return place_of(s, s->queue, s->n_queue, job, goes_first);
 }
 
 static void changed(struct np_sim *s)
@@ -861,17 +869,7 @@ static bool expected_first(const struct np_sim *s, uint32_t a, uint32_t b)
 
 static size_t expected_place(const struct np_sim *s, uint32_t job)
 {
-	size_t low = 0, high = s->n_expected;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (expected_first(s, s->expected[middle], job))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return place_of(s, s->expected, s->n_expected, job, expected_first);
 }
 
 static int expect(struct np_sim *s, uint32_t job)
